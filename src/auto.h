@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Scope-bound release of what a function holds: memory, descriptors, directories, streams.
+ *
+ * Depends on: libc. Knows nothing of the rest.
+ */
+#pragma once
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static inline void auto_free(void *p)
+{
+	free(*(void **)p);
+}
+
+static inline void auto_close(const int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+}
+
+static inline void auto_closedir(DIR **dir)
+{
+	if (*dir)
+		closedir(*dir);
+}
+
+static inline void auto_fclose(FILE **file)
+{
+	if (*file)
+		fclose(*file);
+}
+
+#define autofree __attribute__((cleanup(auto_free)))
+#define autoclose __attribute__((cleanup(auto_close)))
+#define autoclosedir __attribute__((cleanup(auto_closedir)))
+#define autofclose __attribute__((cleanup(auto_fclose)))
+
+/* Hands a descriptor over: the variable no longer closes it. A function, as assigning -1 in place looks like a dead store. */
+static inline int steal_fd(int *fd)
+{
+	int r = *fd;
+
+	*fd = -1;
+	return r;
+}
+
+/* Likewise for a pointer. */
+static inline void *steal_ptr(void *pp)
+{
+	void *r = *(void **)pp;
+
+	*(void **)pp = NULL;
+	return r;
+}
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))

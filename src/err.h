@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * One error: built where it happens, printed once by main().
+ *
+ * A function that can fail returns 0 or a negative errno and takes `struct err *err` last. The text is
+ * one sentence that names the object, the cause and, where there is one, the cure; it is made
+ * when the failure is seen, and callers add to it (err_in) only what they alone know. It lives on main()'s
+ * stack and never allocates, so that reporting cannot fail.
+ *
+ * Depends on: text. Knows nothing of the rest.
+ */
+#pragma once
+
+#include <stdio.h>
+
+enum { ERR_TEXT_MAX = 1000 }; /* bytes of the line that libvirt shows, with the newline */
+
+struct err {
+	int code; /* a positive errno; 0: no error */
+	char text[4096];
+};
+
+/* Sets the error; returns -code, so that `return err_set(...)` is the whole failure path. */
+int err_set(struct err *err, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+/* The same, with ": " and what the system says of `code` behind it. */
+int err_sys(struct err *err, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+/* Puts "context: " before the error's text; returns its negative code. */
+int err_in(struct err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Prints "prefix: text" as exactly one line of at most ERR_TEXT_MAX bytes; control characters are shown as \xNN. */
+void err_print(FILE *to, const char *prefix, const struct err *err);

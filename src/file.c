@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Files by directory descriptor: reads with a cap, single writes, files that appear whole. */
+#include "file.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "auto.h"
+
+ssize_t file_read(int dir, const char *path, char *buf, size_t size)
+{
+	autoclose int fd = openat(dir, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	size_t len = 0;
+	ssize_t r;
+
+	if (fd < 0)
+		return -errno;
+	while ((r = read(fd, buf + len, size - len)) != 0) {
+		if (r < 0 && errno == EINTR)
+			continue;
+		if (r < 0)
+			return -errno;
+		len += (size_t)r;
+		if (len == size)
+			return -EFBIG;
+	}
+	if (memchr(buf, '\0', len))
+		return -EINVAL;
+	while (len > 0 && isspace((unsigned char)buf[len - 1]))
+		len--;
+	buf[len] = '\0';
+	return (ssize_t)len;
+}
+
+int file_slurp(int fd, size_t max, char **out, size_t *len)
+{
+	size_t room = 16384, used = 0;
+	autofree char *data = malloc(room + 1);
+	ssize_t r;
+
+	if (!data)
+		return -ENOMEM;
+	while ((r = read(fd, data + used, room - used)) != 0) {
+		if (r < 0 && errno == EINTR)
+			continue;
+		if (r < 0)
+			return -errno;
+		used += (size_t)r;
+		if (used > max)
+			return -EFBIG;
+		if (used == room) {
+			char *more = realloc(data, room * 2 + 1);
+
+			if (!more)
+				return -ENOMEM;
+			data = more;
+			room *= 2;
+		}
+	}
+	data[used] = '\0';
+	*len = used;
+	*out = steal_ptr(&data);
+	return 0;
+}
+
+int file_poke(int dir, const char *path, const char *data, size_t len)
+{
+	autoclose int fd = openat(dir, path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+	ssize_t r;
+
+	if (fd < 0)
+		return -errno;
+	r = write(fd, data, len);
+	if (r < 0)
+		return -errno;
+	return (size_t)r == len ? 0 : -EIO;
+}
+
+static int write_all(int fd, const char *data, size_t len)
+{
+	while (len > 0) {
+		ssize_t r = write(fd, data, len);
+
+		if (r < 0 && errno == EINTR)
+			continue;
+		if (r < 0)
+			return -errno;
+		data += r;
+		len -= (size_t)r;
+	}
+	return 0;
+}
+
+int file_publish(int dir, const char *name, const char *data, size_t len, bool replace)
+{
+	char self[32], fresh[NAME_MAX + 1];
+	autoclose int fd = -1;
+	int r;
+
+	if (snprintf(fresh, sizeof(fresh), ".%s.new", name) >= (int)sizeof(fresh))
+		return -ENAMETOOLONG;
+	/* A nameless file gets its name only when it is complete: a kill leaves nothing half written. */
+	fd = openat(dir, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -errno;
+	r = write_all(fd, data, len);
+	if (r < 0)
+		return r;
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	if (!replace)
+		return linkat(AT_FDCWD, self, dir, name, AT_SYMLINK_FOLLOW) == 0 ? 0 : -errno;
+	if (unlinkat(dir, fresh, 0) < 0 && errno != ENOENT)
+		return -errno;
+	if (linkat(AT_FDCWD, self, dir, fresh, AT_SYMLINK_FOLLOW) < 0)
+		return -errno;
+	return renameat(dir, fresh, dir, name) == 0 ? 0 : -errno;
+}
+
+int file_link_base(int dir, const char *path, char *buf, size_t size)
+{
+	char target[PATH_MAX];
+	const char *base;
+	ssize_t n = readlinkat(dir, path, target, sizeof(target) - 1);
+
+	if (n < 0)
+		return -errno;
+	target[n] = '\0';
+	base = strrchr(target, '/');
+	base = base ? base + 1 : target;
+	if (strlen(base) >= size)
+		return -ENAMETOOLONG;
+	strcpy(buf, base);
+	return 0;
+}
+
+int file_dir(int dir, const char *path)
+{
+	int fd = openat(dir, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+int file_own_dir(int dir, const char *path)
+{
+	struct stat st;
+
+	if (mkdirat(dir, path, 0700) < 0 && errno != EEXIST)
+		return -errno;
+	autoclose int fd = openat(dir, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (st.st_uid != geteuid() || (st.st_mode & 077) != 0)
+		return -EPERM;
+	return steal_fd(&fd);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Files by directory descriptor: reads with a cap, single writes, files that appear whole.
+ *
+ * Nothing here follows a symbolic link in the last component unless it says so. All descriptors are close-on-exec.
+ *
+ * Depends on: libc. Knows nothing of the rest.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+/*
+ * Reads a small file (a sysfs attribute, a record) into buf[size], ended with NUL, trailing white space cut.
+ * Returns its length; -EFBIG where it does not fit, -EINVAL where it holds a NUL byte, or the errno of open or read.
+ */
+ssize_t file_read(int dir, const char *path, char *buf, size_t size);
+
+/* Reads all of a stream, at most `max` bytes, into memory that the caller frees; a NUL follows. -EFBIG where there is more. */
+int file_slurp(int fd, size_t max, char **out, size_t *len);
+
+/*
+ * Writes `len` bytes to an existing file in one write(2), as sysfs wants it; never creates, never truncates.
+ * The errno is that of the write: a kernel driver's own word.
+ */
+int file_poke(int dir, const char *path, const char *data, size_t len);
+
+/*
+ * Makes the file `name` (mode 0600) appear in `dir` with all of `data` or not at all, whenever the process dies; with `replace` it
+ * takes the place of one that is there, else -EEXIST. The leftover of a writer that was killed while
+ * replacing is ".NAME.new" and is overwritten by the next. Callers hold the lock of the folder.
+ */
+int file_publish(int dir, const char *name, const char *data, size_t len, bool replace);
+
+/* The last component of what the symbolic link points to, in buf[size]. */
+int file_link_base(int dir, const char *path, char *buf, size_t size);
+
+/* Opens a folder for reading; negative errno. Links on the way and at the end are followed (sysfs is made of them). */
+int file_dir(int dir, const char *path);
+
+/* Opens a folder of our own, made with mode 0700 where it is missing; -EPERM where it is not ours or open to others. */
+int file_own_dir(int dir, const char *path);

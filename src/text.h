@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Text that came from outside, made fit to be shown, and text taken apart.
+ *
+ * Depends on: libc. Knows nothing of the rest.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * Copies `src` to `dst` as one printable line: control characters and bytes that are no UTF-8 become \xNN, so that a domain's name
+ * can neither break a log line nor drive a terminal. Cut, between characters, where `size` (with the closing NUL) ends.
+ * Returns the bytes written without the NUL.
+ */
+size_t text_safe(char *dst, size_t size, const char *src);
+
+/* Copies `src` into dst[size]; false, and dst empty, where it does not fit: nothing is ever cut silently. */
+bool text_copy(char *dst, size_t size, const char *src);
+
+/* Cuts white space off both ends, in place; returns the first byte that is kept. */
+char *text_strip(char *s);
+
+/* Takes the next item of a list separated by any of `seps`, stripped; NULL at the end. Empty items are skipped. */
+char *text_next(char **list, const char *seps);
+
+/* A whole decimal number within [min, max]; false for anything else, white space and signs before digits included. */
+bool text_number(const char *s, long min, long max, long *out);
