@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A domain's XML: what it asks for, and the same XML with other addresses in it.
+ *
+ * libxml2 decides what the document means; the edit is made on the bytes as they came, so that all else stays as it was: comments,
+ * CDATA, namespaces, entities, quotes, order, white space. The XML is hostile until parsed: at most DOMXML_MAX bytes, a
+ * document type declaration is refused and never expanded, nothing is fetched from anywhere.
+ *
+ * libxml2 (and ICU behind it) takes longer to load than the rest of the hook to run: it is opened at run time, when a document
+ * is parsed for the first time. domxml_concerns() is the gate before it.
+ *
+ * The only module that includes libxml2. Depends on: err, ident, text. Knows nothing of sysfs, leases or the configuration.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "config.h"
+#include "err.h"
+#include "ident.h"
+
+enum {
+	DOMXML_MAX = 8 << 20,
+	DOMAIN_NAME_SIZE = 1024, /* libvirt sets no limit; a longer name is refused */
+	WANT_MAX = 64,           /* vGPUs of one domain */
+	LABEL_SIZE = 128,        /* a type's name or a model, as the metadata gives it */
+};
+
+#define DOMXML_NS "urn:vgpu-lease:domain:1"
+#define DOMXML_NOVA_NS_PREFIX "http://openstack.org/xmlns/libvirt/nova/" /* the version behind it changes */
+
+enum want_kind { WANT_MDEV, WANT_PCI };
+
+enum numa_wish { NUMA_AUTO, NUMA_NONE, NUMA_NODE };
+
+/* One vGPU of the domain: a hostdev, with the <vgpu:device> that names it, if there is one. */
+struct want {
+	enum want_kind kind;
+	char id[ID_SIZE];       /* the UUID (lower case) or the VF's address, as the XML has it */
+	bool placeholder;       /* 00000000-...-NN: "lease one for me" */
+	bool has_metadata;      /* a <vgpu:device> names it */
+	char type[LABEL_SIZE];  /* as the metadata gives it: an id, a name or a class; "" none */
+	bool has_placement;
+	enum placement placement;
+	enum numa_wish numa;
+	int numa_node;           /* for NUMA_NODE */
+	bool has_params;
+	char params[PARAMS_SIZE];
+	/* facts of the source of a migration, "" where not given */
+	char source_name[LABEL_SIZE], source_framework[16], source_model[16], source_driver[64];
+};
+
+/*
+ * What a domain asks for, in the XML's order. PCI hostdevs are in it only where a <vgpu:device address=...> names them
+ * or `all_pci` was asked for; mdevs only of model vfio-pci (vfio-ccw and vfio-ap are not ours).
+ */
+struct request {
+	char uuid[UUID_SIZE];
+	char name[DOMAIN_NAME_SIZE];
+	char project[PROJECT_SIZE]; /* Nova's, else the metadata's; "" none */
+	uint64_t memory_nodes;      /* <numatune><memory nodeset=...>, bit N = node N; 0 none */
+	char *cpus;                 /* union of the pinned vCPUs' cpusets as a list "0-3,8"; NULL none; owned */
+	struct want *wants;
+	size_t nwants;
+};
+
+struct domxml; /* a parsed document; keeps a pointer to the caller's bytes */
+
+/*
+ * May this domain concern us at all? A look at the bytes alone, before any library is loaded: false is certain (no mdev hostdev,
+ * no metadata of ours), true is a maybe.
+ */
+bool domxml_concerns(const char *xml, size_t len);
+
+/*
+ * Parses. -E2BIG: over DOMXML_MAX; -EINVAL: no well-formed XML (line and cause), a document type, a NUL byte, another root than
+ * <domain>, no valid <uuid> or <name>, an mdev's address that is no UUID, two hostdevs (or two <vgpu:device>) with one UUID; -ENOMEM;
+ * -ELIBACC: libxml2 cannot be loaded.
+ * `xml` must outlive the result.
+ */
+int domxml_parse(struct domxml **out, const char *xml, size_t len, bool all_pci, struct err *err);
+void domxml_free(struct domxml *doc);
+
+/* What the document asks for; owned by `doc`. */
+const struct request *domxml_request(const struct domxml *doc);
+
+/* New facts for one want, by its index in the request. */
+struct domxml_change {
+	size_t want;
+	char id[ID_SIZE]; /* the new UUID or address */
+};
+
+/*
+ * The document with each changed want's address replaced, in the hostdev and in the <vgpu:device> that names it; every other byte as
+ * it was. For a PCI address the attributes domain, bus, slot and function are replaced in the notation 0x…;
+ * -EINVAL where one of them is missing. The caller frees *out. No changes: a copy.
+ */
+int domxml_rewrite(const struct domxml *doc, const struct domxml_change *changes, size_t nchanges, char **out,
+		   size_t *outlen, struct err *err);

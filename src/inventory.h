@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What the kernel has: pGPUs, their parents (the pGPU itself or its VFs), the types they offer, the vGPUs that exist. Read only.
+ *
+ * A snapshot: it is out of date the moment it is made; the kernel's answer to `create` decides. Reading costs what is read, so the
+ * caller names the types that matter, and per pGPU only one free VF is asked for what it offers now.
+ *
+ * Facts (kernel 6.12 mdev_sysfs.c; vendor drivers): a parent is a link in /sys/class/mdev_bus; a VF has `physfn`; a vGPU is a link in
+ * /sys/bus/mdev/devices whose real path's last-but-one component is its parent; `mdev_type` appears after the device does.
+ *
+ * Depends on: err, host, file, ident, text. Knows nothing of the configuration, leases or libvirt.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "err.h"
+#include "host.h"
+#include "ident.h"
+
+enum { UNKNOWN = -1, TYPE_NAME_SIZE = 128, REASON_SIZE = 256 };
+
+enum framework { FW_MDEV, FW_VARIANT, FW_VF };
+
+/* What a type is. All pGPUs of one model share it; read once for each (vendor, device, type). */
+struct inv_type {
+	char id[TYPE_SIZE];
+	char name[TYPE_NAME_SIZE]; /* printable; the id where the driver gives none */
+	char api[16];              /* device_api: vfio-pci, vfio-ccw, vfio-ap */
+	int framebuffer_mib;       /* UNKNOWN where the driver does not say */
+	int heads;                 /* likewise */
+	int max_instance;          /* per pGPU, of the description; UNKNOWN */
+	char resolution[24];       /* "5120x2880"; "" */
+};
+
+/* A type as one pGPU offers it. */
+struct inv_offer {
+	int type;      /* index in inventory.types */
+	int available; /* the kernel's number now: of the pGPU itself, or of one free VF (0 or 1); 0 where no VF is free; never negative */
+};
+
+struct inv_pgpu {
+	char address[PARENT_SIZE]; /* 0000:84:00.0, or mtty */
+	enum framework framework;
+	char vendor[5], device[5]; /* four hex digits; "" for a virtual parent */
+	bool nvidia;
+	int numa;        /* node; UNKNOWN where the kernel says -1 or nothing */
+	bool sriov;      /* its parents are VFs */
+	int nvfs;        /* VFs that exist */
+	int first, nparents; /* its registered parents in inventory.parents, sorted by address */
+	bool ready;
+	char reason[REASON_SIZE]; /* not ready: why, and what to do */
+	struct inv_offer *offers;
+	size_t noffers;
+};
+
+struct inv_parent {
+	char name[PARENT_SIZE];
+	int pgpu;
+	int ndevices; /* vGPUs on it now */
+};
+
+struct inv_device {
+	char id[ID_SIZE];
+	int parent;           /* index; UNKNOWN where its parent is no registered one */
+	char parent_name[PARENT_SIZE];
+	char type[TYPE_SIZE]; /* "" while the kernel has not linked mdev_type yet, or on its way out */
+};
+
+struct inventory {
+	struct inv_pgpu *pgpus; /* sorted by address */
+	size_t npgpus;
+	struct inv_parent *parents; /* sorted by pGPU, then address */
+	size_t nparents;
+	struct inv_device *devices; /* sorted by id */
+	size_t ndevices;
+	struct inv_type *types;
+	size_t ntypes;
+	char nvidia_driver[64]; /* version; "" */
+};
+
+/*
+ * Reads the host. `types`: the ids that matter (NULL-terminated), others are left out of the offers; NULL reads all.
+ * A card that gives errors is there with ready = false and the reason; only a host that cannot be read at all fails.
+ */
+int inventory_read(struct inventory *inv, const struct host *host, const char *const *types, struct err *err);
+void inventory_free(struct inventory *inv);
+
+const struct inv_device *inventory_device(const struct inventory *inv, const char *id);
+const struct inv_type *inventory_type(const struct inventory *inv, const char *id);
+int inventory_pgpu(const struct inventory *inv, const char *address);  /* index, or UNKNOWN */
+int inventory_parent(const struct inventory *inv, const char *name);   /* index, or UNKNOWN */
+const struct inv_offer *inventory_offer(const struct inventory *inv, int pgpu, const char *type);
+
+/* The ids of all types that any parent offers whose name is `name`, as a NULL-terminated list in one allocation; *out NULL where there is none. */
+int inventory_types_named(const struct host *host, const char *name, char ***out, struct err *err);
+
+/* The type's ids that exist on this host, for "known types: ..." (each once, sorted), NULL-terminated, one allocation. */
+int inventory_type_ids(const struct host *host, char ***out, struct err *err);
+
+/* The NUMA nodes that the CPUs of a list such as "0-3,8" are on, bit N = node N; 0 where that cannot be told. */
+uint64_t inventory_cpu_nodes(const struct host *host, const char *cpus);
