@@ -135,7 +135,7 @@ int file_link_base(int dir, const char *path, char *buf, size_t size)
 	base = base ? base + 1 : target;
 	if (strlen(base) >= size)
 		return -ENAMETOOLONG;
-	strcpy(buf, base);
+	memcpy(buf, base, strlen(base) + 1);
 	return 0;
 }
 

@@ -18,7 +18,10 @@
  */
 ssize_t file_read(int dir, const char *path, char *buf, size_t size);
 
-/* Reads all of a stream, at most `max` bytes, into memory that the caller frees; a NUL follows. -EFBIG where there is more. */
+/*
+ * Reads all of a stream, at most `max` bytes, into memory that the caller frees; a NUL follows. -EFBIG where there is
+ * more.
+ */
 int file_slurp(int fd, size_t max, char **out, size_t *len);
 
 /*
@@ -28,8 +31,8 @@ int file_slurp(int fd, size_t max, char **out, size_t *len);
 int file_poke(int dir, const char *path, const char *data, size_t len);
 
 /*
- * Makes the file `name` (mode 0600) appear in `dir` with all of `data` or not at all, whenever the process dies; with `replace` it
- * takes the place of one that is there, else -EEXIST. The leftover of a writer that was killed while
+ * Makes the file `name` (mode 0600) appear in `dir` with all of `data` or not at all, whenever the process dies; with
+ * `replace` it takes the place of one that is there, else -EEXIST. The leftover of a writer that was killed while
  * replacing is ".NAME.new" and is overwritten by the next. Callers hold the lock of the folder.
  */
 int file_publish(int dir, const char *name, const char *data, size_t len, bool replace);

@@ -30,8 +30,13 @@ int64_t host_now_ms(void);
 /* Sleeps for so many milliseconds. */
 void host_sleep_ms(int ms);
 
-/* When the process started, in clock ticks since boot (field 22 of /proc/PID/stat); 0 where there is no such process. */
+/*
+ * When the process started, in clock ticks since boot (field 22 of /proc/PID/stat); 0 where there is no such process.
+ */
 uint64_t host_process_start(pid_t pid);
 
-/* Is the process that had this pid and start time still there? A process in the middle of a kernel write, killed or not, is. */
+/*
+ * Is the process that had this pid and start time still there? A process in the middle of a kernel write, killed or
+ * not, is.
+ */
 bool host_process_lives(pid_t pid, uint64_t start);

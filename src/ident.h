@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Names that may become part of a path: UUIDs, PCI addresses, parents, types. Whatever comes from outside is turned into one
- * of these at the edge; nothing else is ever put into a path.
+ * Names that may become part of a path: UUIDs, PCI addresses, parents, types. Whatever comes from outside is turned
+ * into one of these at the edge; nothing else is ever put into a path.
  *
  * Depends on: libc. Knows nothing of the rest.
  */
@@ -29,7 +29,9 @@ bool uuid_is_placeholder(const char *uuid);
 /* A random UUID (version 4); aborts where the kernel gives no random bytes. */
 void uuid_random(char out[UUID_SIZE]);
 
-/* A PCI address with domain, in lower case as in sysfs: "0000:84:00.0". Also accepts nvidia-smi's "00000000:84:00.0". */
+/*
+ * A PCI address with domain, in lower case as in sysfs: "0000:84:00.0". Also accepts nvidia-smi's "00000000:84:00.0".
+ */
 bool pci_parse(char out[PCI_SIZE], const char *s);
 
 /* A parent's name: a PCI address, or letters, digits and _ . - with a letter or digit first. */

@@ -8,7 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The length of the UTF-8 character at `s`, 0 where there is none (bad lead, cut short, overlong, surrogate, C1 control). */
+/*
+ * The length of the UTF-8 character at `s`, 0 where there is none (bad lead, cut short, overlong, surrogate, C1
+ * control).
+ */
 static size_t utf8_len(const unsigned char *s)
 {
 	if (s[0] < 0x80)

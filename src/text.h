@@ -10,9 +10,9 @@
 #include <stddef.h>
 
 /*
- * Copies `src` to `dst` as one printable line: control characters and bytes that are no UTF-8 become \xNN, so that a domain's name
- * can neither break a log line nor drive a terminal. Cut, between characters, where `size` (with the closing NUL) ends.
- * Returns the bytes written without the NUL.
+ * Copies `src` to `dst` as one printable line: control characters and bytes that are no UTF-8 become \xNN, so that a
+ * domain's name can neither break a log line nor drive a terminal. Cut, between characters, where `size` (with the
+ * closing NUL) ends. Returns the bytes written without the NUL.
  */
 size_t text_safe(char *dst, size_t size, const char *src);
 

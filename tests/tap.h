@@ -16,7 +16,8 @@
 static int tap_run, tap_failed;
 
 /* A function behind the macro: the condition is evaluated once. */
-__attribute__((format(printf, 4, 5))) static inline bool tap_ok(bool pass, const char *file, int line, const char *fmt, ...)
+__attribute__((format(printf, 4, 5))) static inline bool tap_ok(bool pass, const char *file, int line, const char *fmt,
+								...)
 {
 	va_list ap;
 

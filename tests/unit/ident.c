@@ -16,7 +16,8 @@ static void uuids(void)
 	ok(!uuid_parse(u, "c6f1a2b300000-4000-8000-00000000000a"), "a dash must be at its place");
 	ok(!uuid_parse(u, "{6f1a2b3-0000-4000-8000-00000000000}"), "braces are none");
 	ok(!uuid_parse(u, ""), "the empty text is none");
-	ok(uuid_is_placeholder("00000000-0000-0000-0000-0000000000ff"), "the nil UUID with any last byte is a placeholder");
+	ok(uuid_is_placeholder("00000000-0000-0000-0000-0000000000ff"),
+	   "the nil UUID with any last byte is a placeholder");
 	ok(!uuid_is_placeholder("00000000-0000-0000-0000-000000000100"), "with more than that it is not");
 	uuid_random(u);
 	ok(u[14] == '4' && strchr("89ab", u[19]), "a random UUID says that it is one: %s", u);
@@ -24,8 +25,9 @@ static void uuids(void)
 
 static void addresses(void)
 {
-	static const char *const bad[] = { "84:00.0", "0000:84:00", "0000:84:00.8", "0000:84:20.0", "0000:84:00.0 ",
-					   "0000:84:00.0/..", "000000000:84:00.0", "000g:84:00.0", "" };
+	static const char *const bad[] = { "84:00.0",           "0000:84:00",    "0000:84:00.8",
+					   "0000:84:20.0",      "0000:84:00.0 ", "0000:84:00.0/..",
+					   "000000000:84:00.0", "000g:84:00.0",  "" };
 	char p[PCI_SIZE], n[PARENT_SIZE];
 
 	ok(pci_parse(p, "0000:3B:00.0"), "an address in capitals is one");
@@ -53,7 +55,8 @@ static void words(void)
 	ok(class_is_valid("VGPU") && class_is_valid("CUSTOM_A40_8Q"), "VGPU and CUSTOM_ words are classes");
 	ok(!class_is_valid("CUSTOM_") && !class_is_valid("custom_x") && !class_is_valid("VGPU2"), "others are not");
 	text_safe(shown, sizeof(shown), "vm\n\033[31m1\x7f\xff\xc3\xa4");
-	is(shown, "vm\\x0a\\x1b[31m1\\x7f\\xff\xc3\xa4", "control bytes and broken UTF-8 are shown as hex, letters kept");
+	is(shown, "vm\\x0a\\x1b[31m1\\x7f\\xff\xc3\xa4",
+	   "control bytes and broken UTF-8 are shown as hex, letters kept");
 	ok(text_safe(shown, 6, "abc\n\n") == 3, "an escape is never cut in two");
 }
 

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The main() of a fuzz target where libFuzzer is not: feeds it the files of its corpus, one test each. A crash ends the
+ * program, which the test driver reports.
+ *
+ *     fuzz_NAME [FOLDER]     FOLDER: tests/fuzz/corpus/NAME
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "auto.h"
+#include "file.h"
+#include "tap.h"
+
+enum { INPUT_MAX = 16 << 20 };
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerInitialize(int *argc, char ***argv) __attribute__((weak));
+
+static int no_dots(const struct dirent *entry)
+{
+	return entry->d_name[0] != '.';
+}
+
+/* In memory of exactly its size, so that a sanitizer or valgrind sees a read behind its end. */
+static int feed(int dir, const char *name)
+{
+	autoclose int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	autofree char *data = NULL;
+	uint8_t *exact;
+	size_t len;
+	int r;
+
+	if (fd < 0)
+		return -errno;
+	r = file_slurp(fd, INPUT_MAX, &data, &len);
+	if (r < 0)
+		return r;
+	exact = malloc(len > 0 ? len : 1);
+	if (!exact)
+		return -ENOMEM;
+	memcpy(exact, data, len);
+	r = LLVMFuzzerTestOneInput(exact, len);
+	free(exact);
+	return r;
+}
+
+/* tests/fuzz/corpus/NAME of the source tree, for a program called fuzz_NAME. */
+static void corpus_folder(char path[PATH_MAX], const char *program)
+{
+	const char *srcdir = getenv("srcdir");
+	const char *base = strrchr(program, '/');
+
+	base = base ? base + 1 : program;
+	if (strncmp(base, "fuzz_", 5) == 0)
+		base += 5;
+	snprintf(path, PATH_MAX, "%s/tests/fuzz/corpus/%s", srcdir ? srcdir : ".", base);
+}
+
+int main(int argc, char **argv)
+{
+	char path[PATH_MAX];
+	struct dirent **entries = NULL;
+	int dir, n;
+
+	if (LLVMFuzzerInitialize)
+		LLVMFuzzerInitialize(&argc, &argv);
+	corpus_folder(path, argv[0]);
+	if (argc > 1)
+		snprintf(path, sizeof(path), "%s", argv[1]);
+	dir = file_dir(AT_FDCWD, path);
+	n = dir < 0 ? dir : scandirat(dir, ".", &entries, no_dots, alphasort);
+	ok(n > 0, "there is a corpus in %s", path);
+	for (int i = 0; i < n; i++) {
+		ok(feed(dir, entries[i]->d_name) == 0, "%s is survived", entries[i]->d_name);
+		free(entries[i]);
+	}
+	free(entries);
+	if (dir >= 0)
+		close(dir);
+	return tap_done();
+}

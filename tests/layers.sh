@@ -1,0 +1,87 @@
+#!/bin/bash
+# Who may include whom. A module is a header with its .c files (NAME.c, NAME_part.c); it may include what stands before it in the
+# table, and nothing else of ours. Each library has one module that knows it. Prints TAP; needs srcdir, and builddir for the hook.
+set -u
+cd "${srcdir:?}" || exit 1
+export LC_ALL=C
+
+# From the ground up. A new module takes its place here.
+layers='
+base:      auto text err ident file host
+facts:     config domxml inventory handles ondisk
+effect:    kernel
+'
+
+# Library header (as grep -E reads it): the files that may include it.
+libraries='
+<libxml/	src/domxml(_[a-z]+)?\.[ch]
+<ini\.h>	src/config(_[a-z]+)?\.c
+<libudev\.h>	src/udev\.c
+<libvirt/	src/virt\.c
+<fuse	src/sim_fuse\.c
+'
+
+# Paths of sysfs stand as text in these only: they know the kernel's layout.
+sysfs='src/(inventory|kernel|handles|sim|host)(_[a-z]+)?\.[ch]'
+
+count=0 failed=0
+
+# verdict SENTENCE TEXT: passes where the text, what was found, is empty.
+verdict() {
+	count=$((count + 1))
+	if [ -z "$2" ]; then
+		echo "ok $count - $1"
+	else
+		failed=$((failed + 1))
+		printf '# %s\n' "${2//$'\n'/$'\n'# }"
+		echo "not ok $count - $1"
+	fi
+}
+
+modules=$(tr -s ' ' '\n' <<<"$layers" | grep -v ':$' | grep .)
+
+# The module of a file: the longest name of the table that its own begins with.
+module_of() {
+	local base=${1##*/} m best=
+	base=${base%.[ch]}
+	for m in $modules; do
+		if [[ $base == "$m" || $base == "${m}_"* ]] && [ ${#m} -gt ${#best} ]; then best=$m; fi
+	done
+	echo "$best"
+}
+
+include_upwards() {
+	local f m inc seen
+
+	for f in src/*.[ch]; do
+		m=$(module_of "$f")
+		if [ -z "$m" ]; then
+			echo "$f: stands in no layer of tests/layers.sh"
+			continue
+		fi
+		seen=" $(sed "/^$m\$/q" <<<"$modules" | tr '\n' ' ')"
+		while read -r inc; do
+			[[ $seen == *" $(module_of "$inc") "* ]] || echo "$f: includes $inc, which stands above it"
+		done < <(sed -n 's/^#include "\(.*\)"/\1/p' "$f")
+	done
+}
+
+verdict "each module includes only what stands below it" "$(include_upwards)"
+
+while IFS=$'\t' read -r header where; do
+	[ -n "$header" ] || continue
+	verdict "${header//\\/} is included in its own module only" \
+		"$(grep -nE "#include $header" src/*.[ch] hooks/*.c | grep -vE "^$where:")"
+done <<<"$libraries"
+
+verdict "paths of sysfs stand in the modules that know its layout" \
+	"$(grep -nE '"/?sys(/|")' src/*.[ch] hooks/*.c | grep -vE "^$sysfs:")"
+
+verdict "a decision does no I/O and reads no clock" \
+	"$(grep -nE '#include <(fcntl|unistd|time|dirent|errno|sys/.*)\.h>' src/plan*.[ch] 2>/dev/null)"
+
+verdict "the hook is linked with no library that is slow to load" \
+	"$(readelf -d "${builddir:?}/hooks/qemu" | grep -E 'NEEDED.*lib(virt|udev|xml2|fuse)')"
+
+echo "1..$count"
+[ $failed = 0 ]
