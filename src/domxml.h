@@ -6,10 +6,9 @@
  * CDATA, namespaces, entities, quotes, order, white space. The XML is hostile until parsed: at most DOMXML_MAX bytes, a
  * document type declaration is refused and never expanded, nothing is fetched from anywhere.
  *
- * libxml2 (and ICU behind it) takes longer to load than the rest of the hook to run: it is opened at run time, when a document
- * is parsed for the first time. domxml_concerns() is the gate before it.
+ * libxml2 is opened when a document is parsed for the first time (see xml.h). domxml_concerns() is the gate before it.
  *
- * The only module that includes libxml2. Depends on: err, ident, text. Knows nothing of sysfs, leases or the configuration.
+ * Depends on: err, ident, text, numlist, xml. Knows nothing of sysfs, leases or the configuration.
  */
 #pragma once
 
@@ -38,14 +37,14 @@ enum numa_wish { NUMA_AUTO, NUMA_NONE, NUMA_NODE };
 /* One vGPU of the domain: a hostdev, with the <vgpu:device> that names it, if there is one. */
 struct want {
 	enum want_kind kind;
-	char id[ID_SIZE];       /* the UUID (lower case) or the VF's address, as the XML has it */
-	bool placeholder;       /* 00000000-...-NN: "lease one for me" */
-	bool has_metadata;      /* a <vgpu:device> names it */
-	char type[LABEL_SIZE];  /* as the metadata gives it: an id, a name or a class; "" none */
+	char id[ID_SIZE];      /* the UUID (lower case) or the VF's address, as the XML has it */
+	bool placeholder;      /* 00000000-...-NN: "lease one for me" */
+	bool has_metadata;     /* a <vgpu:device> names it */
+	char type[LABEL_SIZE]; /* as the metadata gives it: an id, a name or a class; "" none */
 	bool has_placement;
 	enum placement placement;
 	enum numa_wish numa;
-	int numa_node;           /* for NUMA_NODE */
+	int numa_node; /* for NUMA_NODE */
 	bool has_params;
 	char params[PARAMS_SIZE];
 	/* facts of the source of a migration, "" where not given */
@@ -74,28 +73,43 @@ struct domxml; /* a parsed document; keeps a pointer to the caller's bytes */
  */
 bool domxml_concerns(const char *xml, size_t len);
 
+enum {
+	DOMXML_ALL_PCI =
+		1, /* every PCI hostdev is a want, also without a <vgpu:device>: the caller knows the pool's VFs */
+	DOMXML_FILE =
+		2, /* a file that is yet to be defined: <uuid> may be missing (libvirt makes one), and is "" then */
+	DOMXML_IDENTITY =
+		4, /* UUID and name only: for release, reconnect, which a mistake in the metadata must not stop */
+};
+
 /*
- * Parses. -E2BIG: over DOMXML_MAX; -EINVAL: no well-formed XML (line and cause), a document type, a NUL byte, another root than
- * <domain>, no valid <uuid> or <name>, an mdev's address that is no UUID, two hostdevs (or two <vgpu:device>) with one UUID; -ENOMEM;
- * -ELIBACC: libxml2 cannot be loaded.
- * `xml` must outlive the result.
+ * Parses; `flags` of those above. -E2BIG: over DOMXML_MAX; -EINVAL: no well-formed XML (line and cause), a document type, a NUL byte,
+ * another root than <domain>, no valid <uuid> or <name>, an mdev's address that is no UUID, two hostdevs (or two <vgpu:device>) with
+ * one UUID or address, a word in the metadata of a vGPU that is not known, or longer than here; -ENOMEM; -ELIBACC: libxml2 cannot be loaded.
+ * A <vgpu:device> that names no hostdev is not looked into. `xml` must outlive the result.
  */
-int domxml_parse(struct domxml **out, const char *xml, size_t len, bool all_pci, struct err *err);
+int domxml_parse(struct domxml **out, const char *xml, size_t len, unsigned int flags, struct err *err);
 void domxml_free(struct domxml *doc);
 
 /* What the document asks for; owned by `doc`. */
 const struct request *domxml_request(const struct domxml *doc);
 
-/* New facts for one want, by its index in the request. */
+/* What one want gets instead, by its index in the request. */
 struct domxml_change {
 	size_t want;
 	char id[ID_SIZE]; /* the new UUID or address */
+	/*
+	 * Facts of this host in place of the source's, where the <vgpu:device> has such an attribute (none is added); "" leaves
+	 * what is there.
+	 */
+	char type[LABEL_SIZE], name[LABEL_SIZE], framework[16], model[16], driver[64];
 };
 
 /*
  * The document with each changed want's address replaced, in the hostdev and in the <vgpu:device> that names it; every other byte as
- * it was. For a PCI address the attributes domain, bus, slot and function are replaced in the notation 0x…;
- * -EINVAL where one of them is missing. The caller frees *out. No changes: a copy.
+ * it was. For a PCI address the attributes domain, bus, slot and function are replaced in libvirt's notation, 0x...
+ * -EINVAL: one of them is missing, an id that is none or of the other kind, the same want twice, or an id that another hostdev
+ * or <vgpu:device> has already. The caller frees *out. No changes: a copy.
  */
 int domxml_rewrite(const struct domxml *doc, const struct domxml_change *changes, size_t nchanges, char **out,
 		   size_t *outlen, struct err *err);

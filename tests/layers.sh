@@ -7,14 +7,14 @@ export LC_ALL=C
 
 # From the ground up. A new module takes its place here.
 layers='
-base:      auto text err ident file host
+base:      auto text err ident file host numlist xml
 facts:     config domxml inventory handles ondisk
 effect:    kernel
 '
 
 # Library header (as grep -E reads it): the files that may include it.
 libraries='
-<libxml/	src/domxml(_[a-z]+)?\.[ch]
+<libxml/	src/xml\.c
 <ini\.h>	src/config(_[a-z]+)?\.c
 <libudev\.h>	src/udev\.c
 <libvirt/	src/virt\.c

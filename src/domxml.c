@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A domain's XML: the gate, the steps of parsing, and who the domain is. */
+#include "domxml.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "auto.h"
+#include "domxml_impl.h"
+
+static bool has(const char *xml, size_t len, const char *what)
+{
+	return memmem(xml, len, what, strlen(what)) != NULL;
+}
+
+bool domxml_concerns(const char *xml, size_t len)
+{
+	return has(xml, len, "mdev") || has(xml, len, "urn:vgpu-lease");
+}
+
+static bool is_space(char c)
+{
+	return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+/* As libvirt's virUUIDParse() does it. */
+bool domxml_uuid(char out[UUID_SIZE], const char *text)
+{
+	char plain[UUID_SIZE];
+	size_t n = 0;
+
+	while (is_space(*text))
+		text++;
+	while (n < UUID_SIZE - 1) {
+		if (n == 8 || n == 13 || n == 18 || n == 23)
+			plain[n++] = '-';
+		while (*text == '-' || *text == ' ')
+			text++;
+		if (!isxdigit((unsigned char)text[0]) || !isxdigit((unsigned char)text[1]))
+			return false;
+		plain[n++] = *text++;
+		plain[n++] = *text++;
+	}
+	plain[n] = '\0';
+	while (is_space(*text))
+		text++;
+	return *text == '\0' && uuid_parse(out, plain);
+}
+
+/* The UUID and the name. A file that is yet to be defined may leave the UUID to libvirt. */
+static int read_identity(struct request *request, const struct xml_elem *domain, bool is_file, struct err *err)
+{
+	const struct xml_elem *uuid = xml_child(domain, "", "uuid"), *name = xml_child(domain, "", "name");
+	char text[128];
+
+	if (!name || !xml_text(name, request->name, sizeof(request->name)))
+		return err_set(err, EINVAL, "the domain has no <name>, or one of more than %d bytes",
+			       DOMAIN_NAME_SIZE - 1);
+	if (!request->name[0])
+		return err_set(err, EINVAL, "the domain's <name> is empty");
+	if (!uuid && is_file)
+		return 0;
+	if (!uuid || !xml_text(uuid, text, sizeof(text)) || !domxml_uuid(request->uuid, text))
+		return err_set(err, EINVAL, "the domain has no <uuid> that is one");
+	return 0;
+}
+
+static int read_all(struct domxml *doc, const struct xml_doc *tree, unsigned int flags, struct err *err)
+{
+	const struct xml_elem *domain = xml_root(tree);
+	autofree struct meta *meta = NULL;
+	int r;
+
+	if (strcmp(xml_name(domain), "domain") != 0 || xml_ns(domain)[0])
+		return err_set(err, EINVAL, "this is no domain's XML: the root element is not <domain>");
+	r = read_identity(&doc->request, domain, flags & DOMXML_FILE, err);
+	if (r < 0 || flags & DOMXML_IDENTITY)
+		return r;
+	meta = calloc(1, sizeof(*meta));
+	if (!meta)
+		return err_sys(err, ENOMEM, "domain %s", doc->request.name);
+	r = meta_read(meta, domain, doc->request.project, err);
+	if (r < 0)
+		return r;
+	r = request_read(doc, domain, meta, flags & DOMXML_ALL_PCI, err);
+	if (r < 0)
+		return r;
+	return domxml_locate(doc, xml_count(tree), err);
+}
+
+int domxml_parse(struct domxml **out, const char *xml, size_t len, unsigned int flags, struct err *err)
+{
+	struct xml_doc *tree = NULL;
+	struct domxml *doc;
+	int r;
+
+	if (len > DOMXML_MAX)
+		return err_set(err, E2BIG, "the domain's XML has more than %d MiB", DOMXML_MAX >> 20);
+	doc = calloc(1, sizeof(*doc));
+	if (!doc)
+		return err_sys(err, ENOMEM, "the domain's XML");
+	doc->xml = xml;
+	doc->len = len;
+	r = xml_parse(&tree, xml, len, err);
+	if (r == 0)
+		r = read_all(doc, tree, flags, err);
+	xml_free(tree);
+	if (r < 0) {
+		domxml_free(doc);
+		return r;
+	}
+	*out = doc;
+	return 0;
+}
+
+void domxml_free(struct domxml *doc)
+{
+	if (!doc)
+		return;
+	free(doc->request.cpus);
+	free(doc->request.wants);
+	free(doc);
+}
+
+const struct request *domxml_request(const struct domxml *doc)
+{
+	return &doc->request;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Where the start tags and their attributes stand in the bytes of a document that libxml2 has found well-formed and free of a document
+ * type. There every element is one start tag, in the same order, and '<' begins nothing but tags, comments, CDATA sections and
+ * processing instructions. What the tags mean is not looked at here.
+ *
+ * Depends on: libc. Knows nothing of libxml2 or domains.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct span {
+	size_t at, len; /* bytes of the document */
+};
+
+struct scan {
+	const char *xml;
+	size_t len;
+	size_t at; /* where to go on */
+};
+
+/* The next start tag (or empty element), '<' and '>' included. 1; 0 where there is none any more; -EINVAL: this is no such document. */
+int scan_tag(struct scan *scan, struct span *tag);
+
+/* Is this the element's name in the tag, without its prefix? */
+bool scan_tag_is(const char *xml, struct span tag, const char *name);
+
+/* The value, without its quotes, of the attribute written with just this name; false where the tag has none. */
+bool scan_attr(const char *xml, struct span tag, const char *name, struct span *value);

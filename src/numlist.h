@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Sets of small numbers (CPUs, NUMA nodes) in the notation that the kernel and libvirt share: "0-3,8". libvirt also takes
+ * "0-7,^5": 0 to 7 without 5.
+ *
+ * Depends on: libc. Knows nothing of XML or sysfs.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Adds the list's numbers to the set: bit N % 64 of bits[N / 64]. Numbers from `nbits` (a multiple of 64) on are read and left out.
+ * False, and the set as it was, where this is no list; the empty list is one.
+ */
+bool numlist_parse(const char *list, uint64_t *bits, size_t nbits);
+
+/* The set as a list "0-3,8", which the caller frees; NULL where memory is short. The empty set is "". */
+char *numlist_format(const uint64_t *bits, size_t nbits);
