@@ -24,19 +24,7 @@ libraries='
 # Paths of sysfs stand as text in these only: they know the kernel's layout.
 sysfs='src/(inventory|kernel|handles|sim|host)(_[a-z]+)?\.[ch]'
 
-count=0 failed=0
-
-# verdict SENTENCE TEXT: passes where the text, what was found, is empty.
-verdict() {
-	count=$((count + 1))
-	if [ -z "$2" ]; then
-		echo "ok $count - $1"
-	else
-		failed=$((failed + 1))
-		printf '# %s\n' "${2//$'\n'/$'\n'# }"
-		echo "not ok $count - $1"
-	fi
-}
+. tests/tap.sh
 
 modules=$(tr -s ' ' '\n' <<<"$layers" | grep -v ':$' | grep .)
 
@@ -66,22 +54,21 @@ include_upwards() {
 	done
 }
 
-verdict "each module includes only what stands below it" "$(include_upwards)"
+nothing "each module includes only what stands below it" "$(include_upwards)"
 
 while IFS=$'\t' read -r header where; do
 	[ -n "$header" ] || continue
-	verdict "${header//\\/} is included in its own module only" \
+	nothing "${header//\\/} is included in its own module only" \
 		"$(grep -nE "#include $header" src/*.[ch] hooks/*.c | grep -vE "^$where:")"
 done <<<"$libraries"
 
-verdict "paths of sysfs stand in the modules that know its layout" \
+nothing "paths of sysfs stand in the modules that know its layout" \
 	"$(grep -nE '"/?sys(/|")' src/*.[ch] hooks/*.c | grep -vE "^$sysfs:")"
 
-verdict "a decision does no I/O and reads no clock" \
+nothing "a decision does no I/O and reads no clock" \
 	"$(grep -nE '#include <(fcntl|unistd|time|dirent|errno|sys/.*)\.h>' src/plan*.[ch] 2>/dev/null)"
 
-verdict "the hook is linked with no library that is slow to load" \
+nothing "the hook is linked with no library that is slow to load" \
 	"$(readelf -d "${builddir:?}/hooks/qemu" | grep -E 'NEEDED.*lib(virt|udev|xml2|fuse)')"
 
-echo "1..$count"
-[ $failed = 0 ]
+tap_done

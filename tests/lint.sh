@@ -5,22 +5,7 @@ set -u
 cd "${srcdir:?run it with: make lint}" || exit 1
 export LC_ALL=C
 
-count=0 failed=0
-
-# holds SENTENCE COMMAND...: one test; what the command says is shown where it fails.
-holds() {
-	local sentence=$1 said
-	shift
-
-	count=$((count + 1))
-	if said=$("$@" 2>&1); then
-		echo "ok $count - $sentence"
-	else
-		failed=$((failed + 1))
-		echo "not ok $count - $sentence"
-		printf '%s\n' "$said" | head -n 60 | sed 's/^/# /'
-	fi
-}
+. tests/tap.sh
 
 # The files that we wrote: no build folder, nothing that autotools made.
 tree() {
@@ -104,6 +89,8 @@ holds "codespell knows all words" codespell --ignore-words-list="$(sed 's/#.*//'
 holds "nothing is unfinished" nowhere "$unfinished" "${shipped[@]}"
 holds "nothing names a folder of a developer's machine" nowhere "$own_paths" "${shipped[@]}"
 holds "no line ends in a blank" nowhere '[[:blank:]]$' "${shipped[@]}"
+
+# The layers say what they found themselves.
 while IFS= read -r line; do
 	case $line in
 	"ok "*) holds "${line#ok * - }" true ;;
@@ -112,5 +99,4 @@ while IFS= read -r line; do
 	esac
 done < <(tests/layers.sh)
 
-echo "1..$count"
-[ $failed = 0 ]
+tap_done
