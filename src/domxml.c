@@ -60,9 +60,12 @@ static int read_identity(struct request *request, const struct xml_elem *domain,
 			       DOMAIN_NAME_SIZE - 1);
 	if (!request->name[0])
 		return err_set(err, EINVAL, "the domain's <name> is empty");
-	if (!uuid && is_file)
+	if (uuid && !xml_text(uuid, text, sizeof(text)))
+		return err_set(err, EINVAL, "the domain's <uuid> is none");
+	/* An empty one is none to libvirt, too. */
+	if (is_file && (!uuid || !text[0]))
 		return 0;
-	if (!uuid || !xml_text(uuid, text, sizeof(text)) || !domxml_uuid(request->uuid, text))
+	if (!uuid || !domxml_uuid(request->uuid, text))
 		return err_set(err, EINVAL, "the domain has no <uuid> that is one");
 	return 0;
 }

@@ -127,17 +127,13 @@ static void plan_facts(const struct domxml *doc, struct edits *edits, struct spa
 }
 
 static int plan_change(const struct domxml *doc, struct edits *edits, const struct domxml_change *change,
-		       struct err *err)
+		       const char *id, struct err *err)
 {
 	const struct want *want = &doc->request.wants[change->want];
 	const struct mark *mark = &doc->marks[change->want];
 	bool mdev = want->kind == WANT_MDEV;
-	char id[ID_SIZE];
 	int r = 0;
 
-	if (mdev ? !uuid_parse(id, change->id) : !pci_parse(id, change->id))
-		return err_set(err, EINVAL, "%s: '%s' cannot take its place: that is no %s", want->id, change->id,
-			       mdev ? "UUID" : "PCI address");
 	if (!mdev)
 		r = plan_pci(doc, edits, mark->address, want->id, id, err);
 	else if (!plan_edit(doc, edits, mark->address, "uuid", id, NULL))
@@ -194,37 +190,39 @@ static int write_edited(const struct domxml *doc, const struct edits *edits, cha
 	return 0;
 }
 
-/* The id that the want has when all changes are made. */
-static const char *id_after(const struct domxml *doc, size_t want, const struct domxml_change *changes, size_t nchanges)
-{
-	for (size_t i = 0; i < nchanges; i++)
-		if (changes[i].want == want)
-			return changes[i].id;
-	return doc->request.wants[want].id;
-}
-
-/* Each change has a want of its own, and no two wants end with one id. */
-static int check_changes(const struct domxml *doc, const struct domxml_change *changes, size_t nchanges,
-			 struct err *err)
+/* What each want is called when all changes are made, in canonical form; no two may end with one id. */
+static int ids_after(const struct domxml *doc, const struct domxml_change *changes, size_t nchanges,
+		     char (*ids)[ID_SIZE], struct err *err)
 {
 	const struct request *request = &doc->request;
 
 	for (size_t i = 0; i < nchanges; i++) {
-		size_t want = changes[i].want;
+		const struct domxml_change *change = &changes[i];
+		const struct want *want = change->want < request->nwants ? &request->wants[change->want] : NULL;
 
-		if (want >= request->nwants || id_after(doc, want, changes, nchanges) != changes[i].id)
+		if (!want || ids[change->want][0])
 			return err_set(err, EINVAL,
 				       "domain %s: a vGPU that it has not, or twice the same, is to be changed",
 				       request->name);
-		for (size_t other = 0; other < request->nwants; other++)
-			if (other != want && strcasecmp(id_after(doc, other, changes, nchanges), changes[i].id) == 0)
-				return err_set(err, EINVAL, "%s: cannot become %s, which is another vGPU of the domain",
-					       request->wants[want].id, changes[i].id);
-		for (size_t d = 0; d < doc->nstrays; d++)
-			if (strcasecmp(doc->strays[d], changes[i].id) == 0)
-				return err_set(err, EINVAL,
-					       "%s: cannot become %s, which a <vgpu:device> without a <hostdev> names",
-					       request->wants[want].id, changes[i].id);
+		if (want->kind == WANT_MDEV ? !uuid_parse(ids[change->want], change->id)
+					    : !pci_parse(ids[change->want], change->id))
+			return err_set(err, EINVAL, "%s: '%s' cannot take its place: that is no %s", want->id,
+				       change->id, want->kind == WANT_MDEV ? "UUID" : "PCI address");
+	}
+	for (size_t i = 0; i < request->nwants; i++) {
+		if (!ids[i][0])
+			text_copy(ids[i], sizeof(ids[i]), request->wants[i].id);
+		for (size_t other = 0; other < i; other++)
+			if (strcmp(ids[i], ids[other]) == 0)
+				return err_set(err, EINVAL, "domain %s: two of its vGPUs would become %s",
+					       request->name, ids[i]);
+		for (size_t stray = 0; stray < doc->nstrays; stray++)
+			if (strcmp(ids[i], doc->strays[stray]) == 0)
+				return err_set(
+					err, EINVAL,
+					"domain %s: a vGPU would become %s, which a <vgpu:device> without a <hostdev> names: "
+					"remove that",
+					request->name, ids[i]);
 	}
 	return 0;
 }
@@ -232,16 +230,17 @@ static int check_changes(const struct domxml *doc, const struct domxml_change *c
 int domxml_rewrite(const struct domxml *doc, const struct domxml_change *changes, size_t nchanges, char **out,
 		   size_t *outlen, struct err *err)
 {
-	autofree struct edit *list = calloc(nchanges ? nchanges * EDITS_PER_WANT : 1, sizeof(*list));
+	autofree struct edit *list = calloc((size_t)WANT_MAX * EDITS_PER_WANT, sizeof(*list));
 	struct edits edits = { list, 0 };
+	char ids[WANT_MAX][ID_SIZE] = { "" };
 	char *result = NULL;
 	int r;
 
 	if (!list)
 		return err_sys(err, ENOMEM, "domain %s", doc->request.name);
-	r = check_changes(doc, changes, nchanges, err);
+	r = ids_after(doc, changes, nchanges, ids, err);
 	for (size_t i = 0; i < nchanges && r == 0; i++)
-		r = plan_change(doc, &edits, &changes[i], err);
+		r = plan_change(doc, &edits, &changes[i], ids[changes[i].want], err);
 	if (r < 0)
 		return r;
 	qsort(edits.list, edits.n, sizeof(*edits.list), by_place);

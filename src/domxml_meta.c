@@ -45,10 +45,10 @@ static const struct xml_elem *nova_child(const struct xml_elem *elem, const char
 	return child;
 }
 
-static int read_project(char project[PROJECT_SIZE], const struct xml_elem *metadata, struct err *err)
+static int read_project(char project[PROJECT_SIZE], const struct xml_elem *metadata, const struct xml_elem *lease,
+			struct err *err)
 {
 	const struct xml_elem *nova = nova_child(nova_child(nova_child(metadata, "instance"), "owner"), "project");
-	const struct xml_elem *lease = xml_child(metadata, DOMXML_NS, "lease");
 	int r = 0;
 
 	if (nova)
@@ -93,17 +93,16 @@ static int read_devices(struct meta *meta, const struct xml_elem *lease, struct 
 
 int meta_read(struct meta *meta, const struct xml_elem *domain, char project[PROJECT_SIZE], struct err *err)
 {
-	const struct xml_elem *metadata = xml_child(domain, "", "metadata"), *lease;
-	int r;
+	const struct xml_elem *metadata = xml_child(domain, "", "metadata");
+	const struct xml_elem *lease = metadata ? xml_child(metadata, DOMXML_NS, "lease") : NULL;
+	int r = 0;
 
 	if (!metadata)
 		return 0;
-	for (lease = xml_child(metadata, DOMXML_NS, "lease"); lease; lease = xml_next(lease, DOMXML_NS, "lease")) {
+	/* One: libvirt keeps the first element of each namespace and drops the others. */
+	if (lease)
 		r = read_devices(meta, lease, err);
-		if (r < 0)
-			return r;
-	}
-	return read_project(project, metadata, err);
+	return r < 0 ? r : read_project(project, metadata, lease, err);
 }
 
 const struct meta_device *meta_find(const struct meta *meta, const char *id)

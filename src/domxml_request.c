@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What a domain asks for: its hostdevs that are vGPUs, and where its CPUs and memory are. */
-#include <ctype.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -21,22 +20,25 @@ static bool attr_is(const struct xml_elem *elem, const char *attr, const char *v
 	return got && strcmp(got, value) == 0;
 }
 
-/* The hostdev's address on the host: the first <source><address>, that has the attribute where one is named. */
-static const struct xml_elem *source_address(const struct xml_elem *hostdev, const char *attr)
+/* The mdev's <source><address>: libvirt takes the first one, in whichever <source>. */
+static const struct xml_elem *mdev_source(const struct xml_elem *hostdev)
+{
+	const struct xml_elem *source = xml_child(hostdev, "", "source"), *address = NULL;
+
+	for (; source && !address; source = xml_next(source, "", "source"))
+		address = xml_child(source, "", "address");
+	return address;
+}
+
+/* The PCI device's: for these libvirt looks into the first <source> only. */
+static const struct xml_elem *pci_source(const struct xml_elem *hostdev)
 {
 	const struct xml_elem *source = xml_child(hostdev, "", "source");
 
-	for (; source; source = xml_next(source, "", "source")) {
-		const struct xml_elem *address = xml_child(source, "", "address");
-
-		for (; address; address = xml_next(address, "", "address"))
-			if (!attr || xml_attr(address, attr))
-				return address;
-	}
-	return NULL;
+	return source ? xml_child(source, "", "address") : NULL;
 }
 
-/* libvirt's virXMLPropUInt with base 0: 0x41 is hexadecimal, 65 decimal, 0101 octal; what is missing is 0. */
+/* As libvirt reads it, strtoul() with base 0: 0x41 is hexadecimal, 65 decimal, 0101 octal; what is missing is 0. */
 static bool pci_number(const struct xml_elem *address, const char *attr, unsigned long max, unsigned long *out)
 {
 	const char *value = xml_attr(address, attr);
@@ -45,11 +47,9 @@ static bool pci_number(const struct xml_elem *address, const char *attr, unsigne
 	*out = 0;
 	if (!value)
 		return true;
-	if (!isdigit((unsigned char)*value))
-		return false;
 	errno = 0;
 	*out = strtoul(value, &end, 0);
-	return errno == 0 && *end == '\0' && *out <= max;
+	return errno == 0 && end != value && *end == '\0' && !strchr(value, '-') && *out <= max;
 }
 
 static bool pci_address(char out[ID_SIZE], const struct xml_elem *address)
@@ -74,15 +74,15 @@ static int read_hostdev(const struct xml_elem *hostdev, const struct meta *meta,
 		return 0;
 	if (attr_is(hostdev, "type", "pci")) {
 		want->kind = WANT_PCI;
-		*address = source_address(hostdev, NULL);
+		*address = pci_source(hostdev);
 		/* What libvirt cannot read either is its own to refuse. */
 		return *address && pci_address(want->id, *address) && (all_pci || meta_find(meta, want->id));
 	}
 	if (!attr_is(hostdev, "type", "mdev") || !attr_is(hostdev, "model", "vfio-pci"))
 		return 0;
 	want->kind = WANT_MDEV;
-	*address = source_address(hostdev, "uuid");
-	if (!*address)
+	*address = mdev_source(hostdev);
+	if (!*address || !xml_attr(*address, "uuid"))
 		return err_set(err, EINVAL,
 			       "an mdev <hostdev> of the domain has no <source><address uuid='...'/></source>");
 	if (!domxml_uuid(want->id, xml_attr(*address, "uuid")))

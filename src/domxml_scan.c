@@ -91,18 +91,23 @@ static struct span name_at(const char *xml, size_t at, size_t end)
 	return name;
 }
 
-static bool same(const char *xml, struct span span, const char *text)
+/* Is the name, without its prefix, this one? */
+static bool is_local(const char *xml, struct span name, const char *local)
 {
-	return span.len == strlen(text) && memcmp(xml + span.at, text, span.len) == 0;
+	const char *colon = memchr(xml + name.at, ':', name.len);
+	size_t skip = colon ? (size_t)(colon - (xml + name.at)) + 1 : 0;
+
+	return name.len - skip == strlen(local) && memcmp(xml + name.at + skip, local, name.len - skip) == 0;
+}
+
+static bool declares_prefix(const char *xml, struct span name)
+{
+	return name.len > 6 && memcmp(xml + name.at, "xmlns:", 6) == 0;
 }
 
 bool scan_tag_is(const char *xml, struct span tag, const char *name)
 {
-	struct span whole = name_at(xml, tag.at + 1, tag.at + tag.len);
-	const char *colon = memchr(xml + whole.at, ':', whole.len);
-	size_t skip = colon ? (size_t)(colon - (xml + whole.at)) + 1 : 0;
-
-	return same(xml, (struct span){ whole.at + skip, whole.len - skip }, name);
+	return is_local(xml, name_at(xml, tag.at + 1, tag.at + tag.len), name);
 }
 
 bool scan_attr(const char *xml, struct span tag, const char *name, struct span *value)
@@ -127,7 +132,7 @@ bool scan_attr(const char *xml, struct span tag, const char *name, struct span *
 		if (!close)
 			return false;
 		*value = (struct span){ at + 1, (size_t)(close - xml) - at - 1 };
-		if (same(xml, word, name))
+		if (is_local(xml, word, name) && !declares_prefix(xml, word))
 			return true;
 		at = (size_t)(close - xml) + 1;
 	}

@@ -286,7 +286,7 @@ static const char *content(const xmlNode *text)
 const char *xml_attr(const struct xml_elem *elem, const char *name)
 {
 	for (const xmlAttr *a = node_of(elem)->properties; a; a = a->next)
-		if (!a->ns && strcmp((const char *)a->name, name) == 0)
+		if (strcmp((const char *)a->name, name) == 0)
 			return content(a->children);
 	return NULL;
 }

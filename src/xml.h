@@ -44,7 +44,7 @@ const char *xml_ns(const struct xml_elem *elem);
 const struct xml_elem *xml_child(const struct xml_elem *elem, const char *ns, const char *name);
 const struct xml_elem *xml_next(const struct xml_elem *elem, const char *ns, const char *name);
 
-/* The value of an attribute that is in no namespace; NULL where there is none. */
+/* The value of the first attribute of this name, with whatever prefix (libvirt looks no closer); NULL where there is none. */
 const char *xml_attr(const struct xml_elem *elem, const char *name);
 
 /* All text in the element, as XPath's string() gives it, into buf[size]; false, and buf empty, where it does not fit. */
