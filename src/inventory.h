@@ -26,6 +26,7 @@ enum framework { FW_MDEV, FW_VARIANT, FW_VF };
 
 /* What a type is. All pGPUs of one model share it; read once for each (vendor, device, type). */
 struct inv_type {
+	char vendor[5], device[5]; /* of the pGPUs that it was read for */
 	char id[TYPE_SIZE];
 	char name[TYPE_NAME_SIZE]; /* printable; the id where the driver gives none */
 	char api[16];              /* device_api: vfio-pci, vfio-ccw, vfio-ap */
@@ -37,7 +38,7 @@ struct inv_type {
 
 /* A type as one pGPU offers it. */
 struct inv_offer {
-	int type;      /* index in inventory.types */
+	int type; /* index in inventory.types */
 	int available; /* the kernel's number now: of the pGPU itself, or of one free VF (0 or 1); 0 where no VF is free; never negative */
 };
 
@@ -46,9 +47,9 @@ struct inv_pgpu {
 	enum framework framework;
 	char vendor[5], device[5]; /* four hex digits; "" for a virtual parent */
 	bool nvidia;
-	int numa;        /* node; UNKNOWN where the kernel says -1 or nothing */
-	bool sriov;      /* its parents are VFs */
-	int nvfs;        /* VFs that exist */
+	int numa;            /* node; UNKNOWN where the kernel says -1 or nothing */
+	bool sriov;          /* its parents are VFs */
+	int nvfs;            /* VFs that exist */
 	int first, nparents; /* its registered parents in inventory.parents, sorted by address */
 	bool ready;
 	char reason[REASON_SIZE]; /* not ready: why, and what to do */
@@ -64,7 +65,7 @@ struct inv_parent {
 
 struct inv_device {
 	char id[ID_SIZE];
-	int parent;           /* index; UNKNOWN where its parent is no registered one */
+	int parent; /* index; UNKNOWN where its parent is no registered one */
 	char parent_name[PARENT_SIZE];
 	char type[TYPE_SIZE]; /* "" while the kernel has not linked mdev_type yet, or on its way out */
 };
@@ -82,16 +83,20 @@ struct inventory {
 };
 
 /*
- * Reads the host. `types`: the ids that matter (NULL-terminated), others are left out of the offers; NULL reads all.
+ * Reads the host. `types`: the ids that matter (NULL-terminated), others are left out of the offers; NULL reads all, and also
+ * looks for cards of NVIDIA's driver that have not come up yet (VFs not enabled, no types registered): those have no parents.
  * A card that gives errors is there with ready = false and the reason; only a host that cannot be read at all fails.
  */
 int inventory_read(struct inventory *inv, const struct host *host, const char *const *types, struct err *err);
 void inventory_free(struct inventory *inv);
 
+/* Why a card or parent that somebody names is not in the inventory, and what to do; one sentence without a full stop. */
+void inventory_explain_card(const struct host *host, const char *address, char reason[REASON_SIZE]);
+
 const struct inv_device *inventory_device(const struct inventory *inv, const char *id);
 const struct inv_type *inventory_type(const struct inventory *inv, const char *id);
-int inventory_pgpu(const struct inventory *inv, const char *address);  /* index, or UNKNOWN */
-int inventory_parent(const struct inventory *inv, const char *name);   /* index, or UNKNOWN */
+int inventory_pgpu(const struct inventory *inv, const char *address); /* index, or UNKNOWN */
+int inventory_parent(const struct inventory *inv, const char *name);  /* index, or UNKNOWN */
 const struct inv_offer *inventory_offer(const struct inventory *inv, int pgpu, const char *type);
 
 /* The ids of all types that any parent offers whose name is `name`, as a NULL-terminated list in one allocation; *out NULL where there is none. */

@@ -7,7 +7,7 @@ export LC_ALL=C
 
 # From the ground up. A new module takes its place here.
 layers='
-base:      auto text err ident file host numlist xml
+base:      auto text err ident file host numlist json xml
 facts:     config domxml inventory handles ondisk
 effect:    kernel
 '

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What the kernel has: the reading as a whole, and the look-ups in its result. */
+#include "inventory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "auto.h"
+#include "file.h"
+#include "inventory_parts.h"
+#include "text.h"
+
+int inv_room(void *array, size_t n, size_t size, struct err *err)
+{
+	void **p = array, *more;
+
+	/* Full at 0, 16, 32, 64, ... */
+	if (n != 0 && (n < 16 || (n & (n - 1)) != 0))
+		return 0;
+	more = reallocarray(*p, n ? n * 2 : 16, size);
+	if (!more)
+		return err_sys(err, ENOMEM, "reading the inventory");
+	*p = more;
+	return 0;
+}
+
+void inv_not_ready(struct inv_pgpu *pgpu, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (!pgpu->ready)
+		return;
+	pgpu->ready = false;
+	va_start(ap, fmt);
+	vsnprintf(pgpu->reason, sizeof(pgpu->reason), fmt, ap);
+	va_end(ap);
+}
+
+int inv_open(struct inv_reader *reader, struct err *err)
+{
+	reader->bus = file_dir(reader->host->root, "sys/class/mdev_bus");
+	if (reader->bus < 0 && reader->bus != -ENOENT)
+		return err_sys(err, -reader->bus, "%s/sys/class/mdev_bus", reader->host->name);
+	if (reader->bus < 0)
+		reader->bus = -1;
+	return 0;
+}
+
+static void read_driver(struct inventory *inv, const struct host *host)
+{
+	char version[sizeof(inv->nvidia_driver)];
+
+	for (size_t i = 0; i < inv->npgpus; i++) {
+		if (!inv->pgpus[i].nvidia)
+			continue;
+		if (file_read(host->root, "sys/module/nvidia/version", version, sizeof(version)) > 0)
+			text_safe(inv->nvidia_driver, sizeof(inv->nvidia_driver), version);
+		return;
+	}
+}
+
+static int read_all(struct inv_reader *reader, struct err *err)
+{
+	int r = inv_read_parents(reader, err);
+
+	if (r == 0)
+		r = inv_group(reader, err);
+	if (r == 0 && !reader->types)
+		r = inv_read_absent(reader, err);
+	if (r == 0)
+		r = inv_read_devices(reader, err);
+	if (r == 0)
+		r = inv_order(reader, err);
+	if (r == 0)
+		r = inv_read_offers(reader, err);
+	if (r == 0)
+		read_driver(reader->inv, reader->host);
+	return r;
+}
+
+int inventory_read(struct inventory *inv, const struct host *host, const char *const *types, struct err *err)
+{
+	struct inv_reader reader = { .inv = inv, .host = host, .bus = -1, .types = types };
+	int r;
+
+	memset(inv, 0, sizeof(*inv));
+	r = inv_open(&reader, err);
+	if (r < 0)
+		return r;
+	autoclose int bus = reader.bus;
+	r = read_all(&reader, err);
+	if (r < 0)
+		inventory_free(inv);
+	return r;
+}
+
+void inventory_free(struct inventory *inv)
+{
+	for (size_t i = 0; i < inv->npgpus; i++)
+		free(inv->pgpus[i].offers);
+	free(inv->pgpus);
+	free(inv->parents);
+	free(inv->devices);
+	free(inv->types);
+	memset(inv, 0, sizeof(*inv));
+}
+
+static int by_device_id(const void *key, const void *device)
+{
+	return strcmp(key, ((const struct inv_device *)device)->id);
+}
+
+const struct inv_device *inventory_device(const struct inventory *inv, const char *id)
+{
+	return inv->ndevices ? bsearch(id, inv->devices, inv->ndevices, sizeof(*inv->devices), by_device_id) : NULL;
+}
+
+const struct inv_type *inventory_type(const struct inventory *inv, const char *id)
+{
+	for (size_t i = 0; i < inv->ntypes; i++)
+		if (strcmp(inv->types[i].id, id) == 0)
+			return &inv->types[i];
+	return NULL;
+}
+
+static int by_address(const void *key, const void *pgpu)
+{
+	return strcmp(key, ((const struct inv_pgpu *)pgpu)->address);
+}
+
+int inventory_pgpu(const struct inventory *inv, const char *address)
+{
+	const struct inv_pgpu *g = NULL;
+
+	if (inv->npgpus)
+		g = bsearch(address, inv->pgpus, inv->npgpus, sizeof(*inv->pgpus), by_address);
+	return g ? (int)(g - inv->pgpus) : UNKNOWN;
+}
+
+static int by_parent_name(const void *key, const void *parent)
+{
+	return strcmp(key, ((const struct inv_parent *)parent)->name);
+}
+
+int inventory_parent(const struct inventory *inv, const char *name)
+{
+	for (size_t i = 0; i < inv->npgpus; i++) {
+		const struct inv_pgpu *g = &inv->pgpus[i];
+		const struct inv_parent *p = NULL;
+
+		if (g->nparents)
+			p = bsearch(name, inv->parents + g->first, (size_t)g->nparents, sizeof(*p), by_parent_name);
+		if (p)
+			return (int)(p - inv->parents);
+	}
+	return UNKNOWN;
+}
+
+const struct inv_offer *inventory_offer(const struct inventory *inv, int pgpu, const char *type)
+{
+	const struct inv_pgpu *g = pgpu < 0 ? NULL : &inv->pgpus[pgpu];
+
+	for (size_t i = 0; g && i < g->noffers; i++)
+		if (strcmp(inv->types[g->offers[i].type].id, type) == 0)
+			return &g->offers[i];
+	return NULL;
+}

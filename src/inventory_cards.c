@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Cards that have not come up: why one is not in the inventory, and what to do about it. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "auto.h"
+#include "file.h"
+#include "inventory_parts.h"
+#include "text.h"
+
+/* What a card's own folder says of why it is no parent. */
+enum state { OTHER_VENDOR, OTHER_DRIVER, IS_VF, IS_VARIANT, VFS_OFF, NO_TYPES };
+
+static long read_count(int card, const char *attribute)
+{
+	char text[16];
+	long n;
+
+	return file_read(card, attribute, text, sizeof(text)) > 0 && text_number(text, 0, 65535, &n) ? n : 0;
+}
+
+/*
+ * Turing boards (10de:1e00 to 1fff) have an SR-IOV capability, but their vGPUs are on the card itself, with every driver so far
+ * ("Host VGPU Mode: Non SR-IOV").
+ */
+static bool is_turing(const char *device)
+{
+	return device[0] == '1' && (device[1] == 'e' || device[1] == 'f');
+}
+
+/* `driver` is the bound one's name, "" for none. */
+static enum state card_state(struct inv_pgpu *card, int dir, char driver[64])
+{
+	char base[64];
+
+	inv_read_card(card, dir);
+	if (file_link_base(dir, "driver", driver, 64) < 0)
+		driver[0] = '\0';
+	if (file_link_base(dir, "physfn", base, sizeof(base)) == 0)
+		return IS_VF;
+	if (!card->nvidia)
+		return OTHER_VENDOR;
+	if (strcmp(driver, "nvidia") != 0)
+		return OTHER_DRIVER;
+	if (faccessat(dir, "virtfn0/nvidia/current_vgpu_type", F_OK, 0) == 0)
+		return IS_VARIANT;
+	card->nvfs = (int)read_count(dir, "sriov_numvfs");
+	card->sriov = card->nvfs > 0 || (read_count(dir, "sriov_totalvfs") > 0 && !is_turing(card->device));
+	return card->sriov && card->nvfs == 0 ? VFS_OFF : NO_TYPES;
+}
+
+static void explain(struct inv_pgpu *card, enum state state, const char *driver)
+{
+	switch (state) {
+	case OTHER_VENDOR:
+	case OTHER_DRIVER:
+	case IS_VF:
+		if (!*driver)
+			inv_not_ready(card, "no driver is bound to it: load the one that makes vGPUs");
+		else if (state == OTHER_DRIVER)
+			inv_not_ready(card, "it is bound to the driver %s: vGPUs need nvidia's host driver", driver);
+		else
+			inv_not_ready(card, "its driver, %s, has registered no mdev types for it", driver);
+		break;
+	case IS_VARIANT:
+		inv_not_ready(card, "its VFs use NVIDIA's vendor-specific VFIO framework, not mdev");
+		break;
+	case VFS_OFF:
+		inv_not_ready(
+			card,
+			"its VFs are not enabled: run sriov-manage -e %s, or enable the unit that does so at boot",
+			card->address);
+		break;
+	case NO_TYPES:
+		inv_not_ready(
+			card,
+			"no mdev types registered yet: nvidia-vgpud has not finished, or failed; see its journal");
+		break;
+	}
+}
+
+void inventory_explain_card(const struct host *host, const char *address, char reason[REASON_SIZE])
+{
+	struct inv_pgpu card = { .framework = FW_MDEV, .numa = UNKNOWN, .ready = true };
+	char path[64], pci[PCI_SIZE], driver[64] = "";
+
+	if (!pci_parse(pci, address)) {
+		snprintf(reason, REASON_SIZE,
+			 "no parent of this name is in /sys/class/mdev_bus: is its driver loaded?");
+		return;
+	}
+	text_copy(card.address, sizeof(card.address), pci);
+	snprintf(path, sizeof(path), "sys/bus/pci/devices/%s", pci);
+	autoclose int dir = openat(host->root, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0)
+		inv_not_ready(&card, "%s",
+			      errno == ENOENT ? "there is no PCI device of this address" : strerrordesc_np(errno));
+	else
+		explain(&card, card_state(&card, dir, driver), driver);
+	memcpy(reason, card.reason, REASON_SIZE);
+}
+
+static bool is_display(int dir)
+{
+	char text[16];
+
+	return file_read(dir, "class", text, sizeof(text)) > 0 && strncmp(text, "0x03", 4) == 0;
+}
+
+static bool is_known(const struct inventory *inv, const char *address)
+{
+	/* Before inv_order: the parents are sorted by name, the pGPUs by nothing. */
+	for (size_t i = 0; i < inv->npgpus; i++)
+		if (strcmp(inv->pgpus[i].address, address) == 0)
+			return true;
+	return inv->nparents && bsearch(address, inv->parents, inv->nparents, sizeof(*inv->parents), inv_by_name);
+}
+
+int inv_read_absent(struct inv_reader *reader, struct err *err)
+{
+	struct inventory *inv = reader->inv;
+	const struct dirent *e;
+	int r, fd = file_dir(reader->host->root, "sys/bus/pci/devices");
+
+	if (fd == -ENOENT)
+		return 0;
+	autoclosedir DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	if (!d)
+		return err_sys(err, fd < 0 ? -fd : errno, "%s/sys/bus/pci/devices", reader->host->name);
+	while ((e = readdir(d))) {
+		struct inv_pgpu card = { .framework = FW_MDEV, .numa = UNKNOWN, .ready = true };
+		char pci[PCI_SIZE], driver[64];
+		enum state state;
+
+		if (!pci_parse(pci, e->d_name) || strcmp(pci, e->d_name) != 0 || is_known(inv, pci))
+			continue;
+		text_copy(card.address, sizeof(card.address), pci);
+		autoclose int dir = openat(fd, pci, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		if (dir < 0 || !is_display(dir))
+			continue;
+		state = card_state(&card, dir, driver);
+		if (state != VFS_OFF && state != NO_TYPES)
+			continue;
+		explain(&card, state, driver);
+		r = inv_room(&inv->pgpus, inv->npgpus, sizeof(card), err);
+		if (r < 0)
+			return r;
+		inv->pgpus[inv->npgpus++] = card;
+	}
+	return 0;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What an errno of a write to sysfs means, and what to do about it. Pure: a table.
+ *
+ * Facts: kernel 5.10 and 6.12 (drivers/vfio/mdev), the vendor drivers' sources. Drivers say "full" with different errnos.
+ *
+ * Depends on: libc. Knows nothing of the rest.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+enum kernel_step { STEP_CREATE, STEP_REMOVE, STEP_PARAMS };
+
+/* Is it a type of NVIDIA's driver? The kernel puts the driver's name before each type's id. */
+bool kernel_type_is_nvidia(const char *type);
+
+/* Cause and cure, to stand behind what the kernel said; "" where there is nothing to add. `code` is positive. */
+const char *kernel_advice(enum kernel_step step, bool nvidia, int code);

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* mdevctl's definitions: etc/mdevctl.d/PARENT/UUID. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "auto.h"
+#include "file.h"
+#include "json.h"
+#include "ondisk.h"
+#include "text.h"
+
+#define FOLDER "etc/mdevctl.d"
+
+enum { DEFINITION_MAX = 64 << 10, PATH_SIZE = PARENT_SIZE + UUID_SIZE + 16 };
+
+/* Reads one definition. 1, 0 where there is none, negative. */
+static int read_one(struct definition *out, const struct host *host, int dir, const char *parent, const char *uuid,
+		    struct err *err)
+{
+	char path[PATH_SIZE], type[TYPE_SIZE], start[16];
+	struct json_want wants[] = { { .key = "mdev_type", .value = type, .size = sizeof(type) },
+				     { .key = "start", .value = start, .size = sizeof(start) } };
+	autofree char *text = NULL;
+	const char *wrong;
+	size_t len;
+	int r;
+
+	snprintf(path, sizeof(path), "%s/%s", parent, uuid);
+	autoclose int fd = openat(dir, path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
+		return 0;
+	r = fd < 0 ? -errno : file_slurp(fd, DEFINITION_MAX, &text, &len);
+	if (r < 0)
+		return err_sys(err, -r, "mdevctl's definition %s/" FOLDER "/%s", host->name, path);
+	wrong = json_read(text, len, wants, ARRAY_SIZE(wants));
+	if (!wrong && !type_parse(out->type, type))
+		wrong = wants[0].found ? "mdev_type is no type's id" : "mdev_type is missing";
+	if (wrong)
+		return err_set(err, EINVAL, "mdevctl's definition %s/" FOLDER "/%s is not valid: %s", host->name, path,
+			       wrong);
+	text_copy(out->parent, sizeof(out->parent), parent);
+	out->starts = strcmp(start, "auto") == 0;
+	return 1;
+}
+
+/* One that starts by itself goes first, then the lower address, so that the answer is the same each time. */
+static bool goes_before(const struct definition *a, const struct definition *b)
+{
+	return a->starts != b->starts ? a->starts : strcmp(a->parent, b->parent) < 0;
+}
+
+int ondisk_definition(struct definition *out, const struct host *host, const char *uuid, struct err *err)
+{
+	char safe[UUID_SIZE], parent[PARENT_SIZE];
+	const struct dirent *e;
+	int found = 0, fd;
+
+	if (!uuid_parse(safe, uuid))
+		return 0;
+	fd = file_dir(host->root, FOLDER);
+	if (fd == -ENOENT)
+		return 0;
+	autoclosedir DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	if (!d)
+		return err_sys(err, fd < 0 ? -fd : errno, "%s/" FOLDER, host->name);
+	while ((errno = 0, e = readdir(d))) {
+		struct definition one;
+		int r;
+
+		if (!parent_parse(parent, e->d_name) || strcmp(parent, e->d_name) != 0)
+			continue;
+		r = read_one(&one, host, fd, parent, safe, err);
+		if (r < 0)
+			return r;
+		if (r == 1 && (!found || goes_before(&one, out))) {
+			*out = one;
+			found = 1;
+		}
+	}
+	if (errno)
+		return err_sys(err, errno, "%s/" FOLDER, host->name);
+	return found;
+}
+
+int ondisk_undefine(const struct host *host, const char *uuid, const char *parent, struct err *err)
+{
+	char path[PATH_SIZE + sizeof(FOLDER)], safe_uuid[UUID_SIZE], safe_parent[PARENT_SIZE];
+
+	if (!uuid_parse(safe_uuid, uuid) || !parent_parse(safe_parent, parent))
+		return err_set(err, EINVAL, "'%s' on '%s' names no definition of mdevctl", uuid, parent);
+	snprintf(path, sizeof(path), FOLDER "/%s/%s", safe_parent, safe_uuid);
+	if (unlinkat(host->root, path, 0) < 0 && errno != ENOENT && errno != ENOTDIR)
+		return err_sys(err, errno, "removing mdevctl's definition %s/%s", host->name, path);
+	return 0;
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What libvirt and mdevctl keep in files. */
+#include "ondisk.h"
+
+#include <errno.h>
+
+#include "tap.h"
+#include "tree.h"
+
+#define U "c6f1a2b3-0000-4000-8000-00000000000a"
+#define V "c6f1a2b3-0000-4000-8000-00000000000b"
+
+static void domains(void)
+{
+	struct ondisk *disk;
+	struct tree tree;
+	struct err err;
+
+	tree_begin(
+		&tree,
+		"etc/libvirt/qemu/vm1.xml = <domain><uuid>" V
+		"</uuid><address uuid='C6F1A2B3-0000-4000-8000-00000000000A'/></domain>\n"
+		"etc/libvirt/qemu/vm2.xml = <address domain='0x0000' bus='0x41' slot='0x01' function='0x2'/>\n"
+		"etc/libvirt/qemu/vm3.xml = <address type='pci' domain='0x0000' bus='0x07' slot='0x00' function='0x0'/>\n"
+		"etc/libvirt/qemu/autostart/vm1.xml -> ../vm1.xml\n"
+		"etc/libvirt/qemu/dir.xml/\n"
+		"etc/libvirt/qemu/vm4.xml.new = 11111111-0000-4000-8000-000000000001\n"
+		"etc/libvirt/qemu/.xml = 11111111-0000-4000-8000-000000000001\n"
+		"run/libvirt/qemu/two words.xml = <domstatus state='running'>\\n<domain><uuid>11111111-0000-4000-8000-00000000000F"
+		"</uuid></domain>\\n</domstatus>\n"
+		"run/libvirt/qemu/vm1.pid = 12\n");
+	ok(ondisk_read(&disk, &tree.host, &err) == 0, "libvirt's folders are read");
+	is(ondisk_names(disk, U), "vm1", "the domain that names a vGPU is found, in whatever case");
+	is(ondisk_names(disk, "0000:41:01.2"), "vm2", "also by a VF's address");
+	ok(ondisk_names(disk, "0000:07:00.0") == NULL, "an address inside the guest is none of the host's");
+	ok(ondisk_names(disk, "11111111-0000-4000-8000-000000000001") == NULL,
+	   "files that are no domain's do not count");
+	ok(ondisk_names(disk, "x") == NULL, "what is no id is named by none");
+	ok(ondisk_runs(disk, "11111111-0000-4000-8000-00000000000f"), "a domain with a status file runs");
+	ok(!ondisk_runs(disk, V), "one that is only defined does not");
+	ok(!ondisk_runs(disk, "<uuid>"), "nor does what has no UUID");
+	ondisk_free(disk);
+
+	tree_add(&tree, "run/libvirt/qemu/loop.xml -> loop.xml\n");
+	ok(ondisk_read(&disk, &tree.host, &err) == -ELOOP && !disk, "a file that cannot be read is an error: %s",
+	   err.text);
+	tree_end(&tree);
+
+	tree_begin(&tree, "");
+	ok(ondisk_read(&disk, &tree.host, &err) == 0 && !ondisk_names(disk, U),
+	   "without libvirt's folders nothing is named");
+	ondisk_free(disk);
+	ondisk_free(NULL);
+	tree_end(&tree);
+}
+
+static void bytes_behind_a_nul(void)
+{
+	struct ondisk *disk;
+	struct tree tree;
+	struct err err;
+	FILE *f;
+	char path[128];
+
+	tree_begin(&tree, "etc/libvirt/qemu/\n");
+	snprintf(path, sizeof(path), "%s/etc/libvirt/qemu/odd\033.xml", tree.path);
+	f = fopen(path, "w");
+	ok(f && fwrite("<domain>\0\0" U, 1, 10 + 36, f) == 46 && fclose(f) == 0, "a file with NUL bytes");
+	ok(ondisk_read(&disk, &tree.host, &err) == 0, "is read");
+	is(ondisk_names(disk, U), "odd\\x1b", "to its end, and its name is made fit to be shown");
+	ondisk_free(disk);
+	tree_end(&tree);
+}
+
+static void definitions(void)
+{
+	struct definition d;
+	struct tree tree;
+	struct err err;
+
+	tree_begin(&tree,
+		   "etc/mdevctl.d/0000:84:00.0/" U " = {\\n \"mdev_type\": \"nvidia-222\",\\n \"start\": \"manual\",\\n"
+		   " \"attrs\": [ { \"a\": \"1\" } ]\\n}\n"
+		   "etc/mdevctl.d/scripts.d/callouts/x = y\n"
+		   "etc/mdevctl.d/a b/" U " = broken\n");
+	ok(ondisk_definition(&d, &tree.host, V, &err) == 0, "a UUID without a definition has none");
+	ok(ondisk_definition(&d, &tree.host, "../x", &err) == 0, "nor has what is no UUID");
+	ok(ondisk_definition(&d, &tree.host, "C6F1A2B3-0000-4000-8000-00000000000A", &err) == 1,
+	   "a definition is found");
+	is(d.parent, "0000:84:00.0", "with its parent");
+	is(d.type, "nvidia-222", "and its type");
+	ok(!d.starts, "one that is started by hand does not start by itself");
+	tree_add(&tree, "etc/mdevctl.d/0000:85:00.0/" U " = {\"start\":\"auto\",\"mdev_type\":\"nvidia-223\"}\n");
+	ok(ondisk_definition(&d, &tree.host, U, &err) == 1 && d.starts && strcmp(d.parent, "0000:85:00.0") == 0,
+	   "of two the one that starts by itself goes first");
+	ok(ondisk_undefine(&tree.host, U, "0000:85:00.0", &err) == 0, "a definition is removed");
+	ok(ondisk_definition(&d, &tree.host, U, &err) == 1 && strcmp(d.parent, "0000:84:00.0") == 0,
+	   "and that of the other parent is left");
+	ok(ondisk_undefine(&tree.host, U, "0000:85:00.0", &err) == 0, "one that is not there is no error");
+	ok(ondisk_undefine(&tree.host, U, "0000:99:00.0", &err) == 0, "nor is a parent that is not there");
+	ok(ondisk_undefine(&tree.host, U, "..", &err) == -EINVAL, "a path is no parent: %s", err.text);
+	tree_add(&tree, "etc/mdevctl.d/mtty/" U " = {\"start\":\"auto\"}\n");
+	ok(ondisk_definition(&d, &tree.host, U, &err) == -EINVAL, "one without a type is an error: %s", err.text);
+	tree_add(&tree, "etc/mdevctl.d/mtty/" U " = {\"mdev_type\":\"../x\"}\n");
+	ok(ondisk_definition(&d, &tree.host, U, &err) == -EINVAL, "so is one whose type is none: %s", err.text);
+	tree_add(&tree, "etc/mdevctl.d/mtty/" U " = {\"mdev_type\":\n");
+	ok(ondisk_definition(&d, &tree.host, U, &err) == -EINVAL, "and one that is cut short: %s", err.text);
+	tree_end(&tree);
+	tree_begin(&tree, "");
+	ok(ondisk_definition(&d, &tree.host, U, &err) == 0, "without mdevctl nothing is defined");
+	tree_end(&tree);
+}
+
+int main(void)
+{
+	domains();
+	bytes_behind_a_nul();
+	definitions();
+	return tap_done();
+}
