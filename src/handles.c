@@ -28,8 +28,9 @@ struct handles {
 };
 
 /*
- * The part of the path that names a node: "/dev/vfio/12" gives "12", "/dev/vfio/devices/vfio3" gives "vfio3". /dev/vfio/vfio is the
- * container, which belongs to no device. A node that has been removed since counts: " (deleted)" follows its path.
+ * The part of the path that names a node: "/dev/vfio/12" gives "12", "/dev/vfio/devices/vfio3" gives "vfio3".
+ * /dev/vfio/vfio is the container, which belongs to no device. A node that has been removed since counts: " (deleted)"
+ * follows its path.
  */
 static bool node_name(char out[NODE_SIZE], const char *path)
 {
@@ -194,7 +195,9 @@ int handles_open(const struct handles *handles, const struct host *host, const c
 		return err_set(err, EINVAL, "'%s' is neither a UUID nor a PCI address", id);
 	snprintf(path, sizeof(path), "sys/bus/%s/devices/%s", uuid_parse(uuid, safe) ? "mdev" : "pci", safe);
 	autoclose int device = openat(host->root, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	/* Gone also while a remove waits in the kernel for whoever has it open: there is nothing left to remove then. */
+	/*
+	 * Gone also while a remove waits in the kernel for whoever has it open: there is nothing left to remove then.
+	 */
 	if (device < 0 && errno == ENOENT)
 		return 0;
 	if (device < 0)

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the kernel has: pGPUs, their parents (the pGPU itself or its VFs), the types they offer, the vGPUs that exist. Read only.
+ * What the kernel has: pGPUs, their parents (the pGPU itself or its VFs), the types they offer, the vGPUs that exist.
+ * Read only.
  *
- * A snapshot: it is out of date the moment it is made; the kernel's answer to `create` decides. Reading costs what is read, so the
- * caller names the types that matter, and per pGPU only one free VF is asked for what it offers now.
+ * A snapshot: it is out of date the moment it is made; the kernel's answer to `create` decides. Reading costs what is
+ * read, so the caller names the types that matter, and per pGPU only one free VF is asked for what it offers now.
  *
- * Facts (kernel 6.12 mdev_sysfs.c; vendor drivers): a parent is a link in /sys/class/mdev_bus; a VF has `physfn`; a vGPU is a link in
- * /sys/bus/mdev/devices whose real path's last-but-one component is its parent; `mdev_type` appears after the device does.
+ * Facts (kernel 6.12 mdev_sysfs.c; vendor drivers): a parent is a link in /sys/class/mdev_bus; a VF has `physfn`; a
+ * vGPU is a link in /sys/bus/mdev/devices whose real path's last-but-one component is its parent; `mdev_type` appears
+ * after the device does.
  *
  * Depends on: err, host, file, ident, text. Knows nothing of the configuration, leases or libvirt.
  */
@@ -39,7 +41,11 @@ struct inv_type {
 /* A type as one pGPU offers it. */
 struct inv_offer {
 	int type; /* index in inventory.types */
-	int available; /* the kernel's number now: of the pGPU itself, or of one free VF (0 or 1); 0 where no VF is free; never negative */
+	/*
+	 * the kernel's number now: of the pGPU itself, or of one free VF (0 or 1); 0 where no VF is free; never
+	 * negative
+	 */
+	int available;
 };
 
 struct inv_pgpu {
@@ -83,14 +89,17 @@ struct inventory {
 };
 
 /*
- * Reads the host. `types`: the ids that matter (NULL-terminated), others are left out of the offers; NULL reads all, and also
- * looks for cards of NVIDIA's driver that have not come up yet (VFs not enabled, no types registered): those have no parents.
- * A card that gives errors is there with ready = false and the reason; only a host that cannot be read at all fails.
+ * Reads the host. `types`: the ids that matter (NULL-terminated), others are left out of the offers; NULL reads all,
+ * and also looks for cards of NVIDIA's driver that have not come up yet (VFs not enabled, no types registered): those
+ * have no parents. A card that gives errors is there with ready = false and the reason; only a host that cannot be read
+ * at all fails.
  */
 int inventory_read(struct inventory *inv, const struct host *host, const char *const *types, struct err *err);
 void inventory_free(struct inventory *inv);
 
-/* Why a card or parent that somebody names is not in the inventory, and what to do; one sentence without a full stop. */
+/*
+ * Why a card or parent that somebody names is not in the inventory, and what to do; one sentence without a full stop.
+ */
 void inventory_explain_card(const struct host *host, const char *address, char reason[REASON_SIZE]);
 
 const struct inv_device *inventory_device(const struct inventory *inv, const char *id);
@@ -99,10 +108,15 @@ int inventory_pgpu(const struct inventory *inv, const char *address); /* index, 
 int inventory_parent(const struct inventory *inv, const char *name);  /* index, or UNKNOWN */
 const struct inv_offer *inventory_offer(const struct inventory *inv, int pgpu, const char *type);
 
-/* The ids of all types that any parent offers whose name is `name`, as a NULL-terminated list in one allocation; *out NULL where there is none. */
+/*
+ * The ids of all types that any parent offers whose name is `name`, as a NULL-terminated list in one allocation; *out
+ * NULL where there is none.
+ */
 int inventory_types_named(const struct host *host, const char *name, char ***out, struct err *err);
 
-/* The type's ids that exist on this host, for "known types: ..." (each once, sorted), NULL-terminated, one allocation. */
+/*
+ * The type's ids that exist on this host, for "known types: ..." (each once, sorted), NULL-terminated, one allocation.
+ */
 int inventory_type_ids(const struct host *host, char ***out, struct err *err);
 
 /* The NUMA nodes that the CPUs of a list such as "0-3,8" are on, bit N = node N; 0 where that cannot be told. */

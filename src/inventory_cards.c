@@ -24,8 +24,8 @@ static long read_count(int card, const char *attribute)
 }
 
 /*
- * Turing boards (10de:1e00 to 1fff) have an SR-IOV capability, but their vGPUs are on the card itself, with every driver so far
- * ("Host VGPU Mode: Non SR-IOV").
+ * Turing boards (10de:1e00 to 1fff) have an SR-IOV capability, but their vGPUs are on the card itself, with every
+ * driver so far ("Host VGPU Mode: Non SR-IOV").
  */
 static bool is_turing(const char *device)
 {

@@ -120,9 +120,10 @@ static bool read_virtfn(char out[PCI_SIZE], int card, long n)
 }
 
 /*
- * The card's first and last VF, where every address between them is a VF of this card: then a look at two of its virtfn links says what
- * physfn of each VF would. The kernel numbers VFs at equal steps (SR-IOV: First VF Offset, VF Stride), so that n VFs in
- * n consecutive addresses leave no room for another device. Where the steps are larger the answer is no.
+ * The card's first and last VF, where every address between them is a VF of this card: then a look at two of its virtfn
+ * links says what physfn of each VF would. The kernel numbers VFs at equal steps (SR-IOV: First VF Offset, VF Stride),
+ * so that n VFs in n consecutive addresses leave no room for another device. Where the steps are larger the answer is
+ * no.
  */
 static bool dense_vfs(char first[PCI_SIZE], char last[PCI_SIZE], int card, long n)
 {
@@ -134,7 +135,10 @@ static bool dense_vfs(char first[PCI_SIZE], char last[PCI_SIZE], int card, long 
 	       b - a + 1 == (unsigned)n;
 }
 
-/* A pGPU whose VF `i` is the first that was met: reads the card, and gives it those of its VFs that can be told at once. */
+/*
+ * A pGPU whose VF `i` is the first that was met: reads the card, and gives it those of its VFs that can be told at
+ * once.
+ */
 static void read_sriov(struct inv_reader *reader, size_t i, int g)
 {
 	struct inventory *inv = reader->inv;

@@ -43,7 +43,9 @@ int inv_group(struct inv_reader *reader, struct err *err);
 int inv_read_devices(struct inv_reader *reader, struct err *err);
 int inv_order(struct inv_reader *reader, struct err *err);
 
-/* The facts of a card that its own folder has: vendor, device, NUMA node. `dir` -1: it has none that could be opened. */
+/*
+ * The facts of a card that its own folder has: vendor, device, NUMA node. `dir` -1: it has none that could be opened.
+ */
 void inv_read_card(struct inv_pgpu *pgpu, int dir);
 
 /* inventory_types.c */
@@ -51,7 +53,10 @@ void inv_parse_description(struct inv_type *type, char *text);
 int inv_list_types(struct inv_ids *ids, const struct inv_reader *reader, const char *parent, struct err *err);
 int inv_read_offers(struct inv_reader *reader, struct err *err);
 
-/* inventory_cards.c: cards of NVIDIA's driver that are not in the inventory, as pGPUs that are not ready. Before inv_order. */
+/*
+ * inventory_cards.c: cards of NVIDIA's driver that are not in the inventory, as pGPUs that are not ready. Before
+ * inv_order.
+ */
 int inv_read_absent(struct inv_reader *reader, struct err *err);
 
 /* Not ready, for this reason (printf); the first reason stays. */

@@ -44,8 +44,9 @@ static int parse_count(const char *s)
 }
 
 /*
- * NVIDIA: num_heads=4, frl_config=60, framebuffer=1024M, max_resolution=5120x2880, max_instance=16. GVT-g: lines such as
- * "resolution: 1920x1200"; its low_gm_size and high_gm_size are apertures, no framebuffer. Others write prose, or nothing.
+ * NVIDIA: num_heads=4, frl_config=60, framebuffer=1024M, max_resolution=5120x2880, max_instance=16. GVT-g: lines such
+ * as "resolution: 1920x1200"; its low_gm_size and high_gm_size are apertures, no framebuffer. Others write prose, or
+ * nothing.
  */
 void inv_parse_description(struct inv_type *type, char *text)
 {
@@ -158,7 +159,9 @@ static int type_at(struct inv_reader *reader, const struct inv_pgpu *pgpu, const
 	return (int)inv->ntypes++;
 }
 
-/* Adds what `parent` offers of one type, if it does. `free` false: no parent of the pGPU is free, so none can be made. */
+/*
+ * Adds what `parent` offers of one type, if it does. `free` false: no parent of the pGPU is free, so none can be made.
+ */
 static int read_offer(struct inv_reader *reader, struct inv_pgpu *pgpu, const char *parent, bool is_free,
 		      const char *id, struct err *err)
 {
@@ -290,7 +293,9 @@ static bool is_listed(const struct inv_ids *ids, const char *id)
 	return false;
 }
 
-/* The types of one pGPU that are new, with this name (NULL: any). An id says what a type is, so its name is read once. */
+/*
+ * The types of one pGPU that are new, with this name (NULL: any). An id says what a type is, so its name is read once.
+ */
 static int collect(struct inv_ids *found, struct inv_ids *seen, const struct inv_reader *reader, const char *parent,
 		   const char *name, struct err *err)
 {

@@ -63,7 +63,9 @@ static int read_escape(struct reader *r)
 	return c > 0 && c < FOREIGN ? (int)c : FOREIGN;
 }
 
-/* Reads a string into buf[size]; *fits is false, and buf is "", where it is too long or holds characters outside ASCII. */
+/*
+ * Reads a string into buf[size]; *fits is false, and buf is "", where it is too long or holds characters outside ASCII.
+ */
 static bool read_string(struct reader *r, char *buf, size_t size, bool *fits)
 {
 	size_t n = 0;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The only writes to sysfs: create a vGPU, remove it, set its parameters; and the waits until the kernel has done so. */
+/*
+ * The only writes to sysfs: create a vGPU, remove it, set its parameters; and the waits until the kernel has done so.
+ */
 #include "kernel.h"
 
 #include <dirent.h>
@@ -209,7 +211,10 @@ int kernel_remove(const struct host *host, const char *uuid, int wait_ms, struct
 	for (;; sleep_step(&us)) {
 		int there;
 
-		/* Of two writers at once the kernel lets one remove and tells the other that all is well: only its absence counts. */
+		/*
+		 * Of two writers at once the kernel lets one remove and tells the other that all is well: only its
+		 * absence counts.
+		 */
 		if (!written)
 			r = file_poke(host->root, path, "1\n", 2);
 		written = r == 0;

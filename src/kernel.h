@@ -2,9 +2,9 @@
 /*
  * The only writes to sysfs: create a vGPU, remove it, set its parameters; and the waits until the kernel has done so.
  *
- * create blocks as long as the driver takes. remove of a device that is open blocks in the kernel beyond any signal (vfio_unregister_group_dev,
- * since 5.2), and takes libvirt with it: callers make sure that nobody has it open (handles), and that nobody
- * else writes to the same pGPU meanwhile (its lock).
+ * create blocks as long as the driver takes. remove of a device that is open blocks in the kernel beyond any signal
+ * (vfio_unregister_group_dev, since 5.2), and takes libvirt with it: callers make sure that nobody has it open
+ * (handles), and that nobody else writes to the same pGPU meanwhile (its lock).
  *
  * Depends on: err, host, file, ident. Knows nothing of leases, the configuration or libvirt.
  */
@@ -16,12 +16,16 @@
 #include "host.h"
 #include "ident.h"
 
-/* The kernel's count of what `parent` can make of `type` now; never negative; -ENOENT where parent or type is not there. */
+/*
+ * The kernel's count of what `parent` can make of `type` now; never negative; -ENOENT where parent or type is not
+ * there.
+ */
 int kernel_available(const struct host *host, const char *parent, const char *type, struct err *err);
 
 /*
- * Makes the mdev `uuid`. The errno is the driver's own (full can be EIO, ENOSPC, EUSERS, EPERM or ENOMEM); the text says what was tried,
- * what the kernel said, and what that means for this driver where it is known. -EEXIST: the UUID is taken on this host.
+ * Makes the mdev `uuid`. The errno is the driver's own (full can be EIO, ENOSPC, EUSERS, EPERM or ENOMEM); the text
+ * says what was tried, what the kernel said, and what that means for this driver where it is known. -EEXIST: the UUID
+ * is taken on this host.
  */
 int kernel_create(const struct host *host, const char *parent, const char *type, const char *uuid, struct err *err);
 
@@ -34,8 +38,13 @@ int kernel_wait_complete(const struct host *host, const char *uuid, const char *
 /* Is there such a device in /sys/bus/mdev/devices? 1, 0, or negative errno. */
 int kernel_exists(const struct host *host, const char *uuid);
 
-/* Writes `remove` and sees that the device is gone, retrying EAGAIN and EBUSY within `wait_ms`. One that is gone already is no error. */
+/*
+ * Writes `remove` and sees that the device is gone, retrying EAGAIN and EBUSY within `wait_ms`. One that is gone
+ * already is no error.
+ */
 int kernel_remove(const struct host *host, const char *uuid, int wait_ms, struct err *err);
 
-/* Writes nvidia/vgpu_params: only on a device that is not open; the driver drops the last byte, so a newline follows. */
+/*
+ * Writes nvidia/vgpu_params: only on a device that is not open; the driver drops the last byte, so a newline follows.
+ */
 int kernel_set_params(const struct host *host, const char *uuid, const char *params, struct err *err);

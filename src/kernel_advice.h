@@ -2,7 +2,8 @@
 /*
  * What an errno of a write to sysfs means, and what to do about it. Pure: a table.
  *
- * Facts: kernel 5.10 and 6.12 (drivers/vfio/mdev), the vendor drivers' sources. Drivers say "full" with different errnos.
+ * Facts: kernel 5.10 and 6.12 (drivers/vfio/mdev), the vendor drivers' sources. Drivers say "full" with different
+ * errnos.
  *
  * Depends on: libc. Knows nothing of the rest.
  */

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What libvirt and mdevctl keep in files: domains that name a device, domains that run, definitions of devices. Read only.
+ * What libvirt and mdevctl keep in files: domains that name a device, domains that run, definitions of devices. Read
+ * only.
  *
- * libvirt's files are taken as text: a UUID that stands anywhere in one of them counts as named by it, which errs on the safe side.
+ * libvirt's files are taken as text: a UUID that stands anywhere in one of them counts as named by it, which errs on
+ * the safe side.
  *
  * Depends on: err, host, file, ident. Knows nothing of sysfs, leases or libxml2.
  */
@@ -17,11 +19,17 @@
 /* All of etc/libvirt/qemu/ *.xml and run/libvirt/qemu/ *.xml, read once. */
 struct ondisk;
 
-/* A folder that is not there is an empty one; a file that cannot be read is an error (nothing may be taken for unnamed then). */
+/*
+ * A folder that is not there is an empty one; a file that cannot be read is an error (nothing may be taken for unnamed
+ * then).
+ */
 int ondisk_read(struct ondisk **out, const struct host *host, struct err *err);
 void ondisk_free(struct ondisk *disk);
 
-/* The file (its name without folder and .xml: the domain's name) that names this id, NULL where none does. Case does not matter. PCI addresses are looked for as libvirt writes them. */
+/*
+ * The file (its name without folder and .xml: the domain's name) that names this id, NULL where none does. Case does
+ * not matter. PCI addresses are looked for as libvirt writes them.
+ */
 const char *ondisk_names(const struct ondisk *disk, const char *id);
 
 /* Does libvirt run this domain: is there a status file run/libvirt/qemu/NAME.xml whose domain has this UUID? */
@@ -34,7 +42,10 @@ struct definition {
 	bool starts; /* "start": "auto" */
 };
 
-/* The definition of a UUID. 1 found, 0 none, negative: it cannot be read or is no valid JSON (says which file). Where two parents define it, one that starts by itself goes first. */
+/*
+ * The definition of a UUID. 1 found, 0 none, negative: it cannot be read or is no valid JSON (says which file). Where
+ * two parents define it, one that starts by itself goes first.
+ */
 int ondisk_definition(struct definition *out, const struct host *host, const char *uuid, struct err *err);
 
 /* Removes the definition of a UUID on a parent, as `mdevctl undefine` would; one that is not there is no error. */

@@ -26,7 +26,7 @@ static int read_one(struct definition *out, const struct host *host, int dir, co
 				     { .key = "start", .value = start, .size = sizeof(start) } };
 	autofree char *text = NULL;
 	const char *wrong;
-	size_t len;
+	size_t len = 0;
 	int r;
 
 	snprintf(path, sizeof(path), "%s/%s", parent, uuid);

@@ -89,7 +89,8 @@ static void the_real_one(void)
 	ok(host_open(&real, NULL, &err) == 0, "this host is opened");
 	r = handles_read(&h, &real, &err);
 	/* In a container init may have rights that root there lacks: then nobody can tell. */
-	ok(r == 0 || (r == -EACCES && !h), "its processes are looked at, or it is said why that cannot be: %s", err.text);
+	ok(r == 0 || (r == -EACCES && !h), "its processes are looked at, or it is said why that cannot be: %s",
+	   err.text);
 	handles_free(h);
 	host_close(&real);
 }
