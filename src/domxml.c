@@ -83,7 +83,7 @@ static int read_all(struct domxml *doc, const struct xml_doc *tree, unsigned int
 		return r;
 	meta = calloc(1, sizeof(*meta));
 	if (!meta)
-		return err_sys(err, ENOMEM, "domain %s", doc->request.name);
+		return err_sys(err, ENOMEM, "the domain's XML");
 	r = meta_read(meta, domain, doc->request.project, err);
 	if (r < 0)
 		return r;

@@ -202,8 +202,7 @@ static int ids_after(const struct domxml *doc, const struct domxml_change *chang
 
 		if (!want || ids[change->want][0])
 			return err_set(err, EINVAL,
-				       "domain %s: a vGPU that it has not, or twice the same, is to be changed",
-				       request->name);
+				       "a vGPU that the domain has not, or twice the same, is to be changed");
 		if (want->kind == WANT_MDEV ? !uuid_parse(ids[change->want], change->id)
 					    : !pci_parse(ids[change->want], change->id))
 			return err_set(err, EINVAL, "%s: '%s' cannot take its place: that is no %s", want->id,
@@ -214,15 +213,13 @@ static int ids_after(const struct domxml *doc, const struct domxml_change *chang
 			text_copy(ids[i], sizeof(ids[i]), request->wants[i].id);
 		for (size_t other = 0; other < i; other++)
 			if (strcmp(ids[i], ids[other]) == 0)
-				return err_set(err, EINVAL, "domain %s: two of its vGPUs would become %s",
-					       request->name, ids[i]);
+				return err_set(err, EINVAL, "two of the domain's vGPUs would become %s", ids[i]);
 		for (size_t stray = 0; stray < doc->nstrays; stray++)
 			if (strcmp(ids[i], doc->strays[stray]) == 0)
 				return err_set(
 					err, EINVAL,
-					"domain %s: a vGPU would become %s, which a <vgpu:device> without a <hostdev> names: "
-					"remove that",
-					request->name, ids[i]);
+					"a vGPU would become %s, which a <vgpu:device> without a <hostdev> names: remove that",
+					ids[i]);
 	}
 	return 0;
 }
@@ -237,7 +234,7 @@ int domxml_rewrite(const struct domxml *doc, const struct domxml_change *changes
 	int r;
 
 	if (!list)
-		return err_sys(err, ENOMEM, "domain %s", doc->request.name);
+		return err_sys(err, ENOMEM, "the domain's XML");
 	r = ids_after(doc, changes, nchanges, ids, err);
 	for (size_t i = 0; i < nchanges && r == 0; i++)
 		r = plan_change(doc, &edits, &changes[i], ids[changes[i].want], err);
@@ -245,7 +242,7 @@ int domxml_rewrite(const struct domxml *doc, const struct domxml_change *changes
 		return r;
 	qsort(edits.list, edits.n, sizeof(*edits.list), by_place);
 	if (write_edited(doc, &edits, &result, outlen) < 0)
-		return err_sys(err, ENOMEM, "domain %s", doc->request.name);
+		return err_sys(err, ENOMEM, "the domain's XML");
 	*out = result;
 	return 0;
 }

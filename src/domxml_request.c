@@ -107,7 +107,7 @@ static int add_want(struct domxml *doc, const struct want *want, const struct xm
 	if (!request->wants)
 		request->wants = calloc(WANT_MAX, sizeof(*request->wants));
 	if (!request->wants)
-		return err_sys(err, ENOMEM, "domain %s", request->name);
+		return err_sys(err, ENOMEM, "the domain's XML");
 	doc->marks[request->nwants] = (struct mark){
 		.address_index = xml_index(address),
 		.device_index = device ? xml_index(device->elem) : NO_ELEM,
@@ -164,7 +164,7 @@ static int read_cpus(struct request *request, const struct xml_elem *domain, str
 	if (!pinned)
 		return 0;
 	request->cpus = numlist_format(cpus, CPU_MAX);
-	return request->cpus ? 0 : err_sys(err, ENOMEM, "domain %s", request->name);
+	return request->cpus ? 0 : err_sys(err, ENOMEM, "the domain's XML");
 }
 
 static void read_nodes(struct request *request, const struct xml_elem *domain)

@@ -24,7 +24,6 @@ static struct {
 	__typeof__(xmlNewParserCtxt) *xmlNewParserCtxt;
 	__typeof__(xmlFreeParserCtxt) *xmlFreeParserCtxt;
 	__typeof__(xmlCtxtReadMemory) *xmlCtxtReadMemory;
-	__typeof__(xmlCtxtGetLastError) *xmlCtxtGetLastError;
 	__typeof__(xmlStopParser) *xmlStopParser;
 	__typeof__(xmlDocGetRootElement) *xmlDocGetRootElement;
 	__typeof__(xmlFreeDoc) *xmlFreeDoc;
@@ -41,8 +40,7 @@ static int load(struct err *err)
 		return err_set(err, ELIBACC, "libxml2 cannot be loaded (%s): install it", dlerror());
 #define SYMBOL(name) (*(void **)&lib.name = dlsym(handle, #name))
 	if (!SYMBOL(xmlNewParserCtxt) || !SYMBOL(xmlFreeParserCtxt) || !SYMBOL(xmlCtxtReadMemory) ||
-	    !SYMBOL(xmlCtxtGetLastError) || !SYMBOL(xmlStopParser) || !SYMBOL(xmlDocGetRootElement) ||
-	    !SYMBOL(xmlFreeDoc)) {
+	    !SYMBOL(xmlStopParser) || !SYMBOL(xmlDocGetRootElement) || !SYMBOL(xmlFreeDoc)) {
 		dlclose(handle);
 		return err_set(err, ELIBACC, "%s is not a libxml2 that can be used: install version 2.9.14 or later",
 			       XML_SONAME);
@@ -51,6 +49,12 @@ static int load(struct err *err)
 	lib.handle = handle;
 	return 0;
 }
+
+/* What the parser met, in its context's _private, which is the application's. */
+struct met {
+	bool doctype;
+	int line, code; /* of the first error that ends parsing; 0 none */
+};
 
 static void free_ctxt(xmlParserCtxtPtr *ctxt)
 {
@@ -61,13 +65,30 @@ static void free_ctxt(xmlParserCtxtPtr *ctxt)
 /* libxml2 calls this when it has read the name of a document type, before anything that the type declares. */
 static void refuse_doctype(void *ctxt, const xmlChar *name, const xmlChar *external, const xmlChar *system)
 {
-	bool *seen = ((xmlParserCtxtPtr)ctxt)->_private;
+	struct met *met = ((xmlParserCtxtPtr)ctxt)->_private;
 
 	(void)name;
 	(void)external;
 	(void)system;
-	*seen = true;
+	met->doctype = true;
 	lib.xmlStopParser(ctxt);
+}
+
+#if LIBXML_VERSION >= 21200
+#define HANDED_ERROR const xmlError
+#else
+#define HANDED_ERROR xmlError
+#endif
+
+/* libxml2 calls this instead of printing. The first error is the one to show: those that follow come of it. */
+static void note_error(void *ctxt, HANDED_ERROR *error)
+{
+	struct met *met = ((xmlParserCtxtPtr)ctxt)->_private;
+
+	if (error->level != XML_ERR_FATAL || met->code)
+		return;
+	met->line = error->line;
+	met->code = error->code;
 }
 
 /* Our words for libxml2's error: its own quote the document. */
@@ -95,6 +116,11 @@ static const char *cause(int code)
 	case XML_ERR_ATTRIBUTE_NOT_FINISHED:
 	case XML_ERR_ATTRIBUTE_WITHOUT_VALUE:
 		return "an attribute has no value in quotes";
+	case XML_ERR_SPACE_REQUIRED:
+		return "no blank between two attributes, or in the XML declaration";
+	case XML_ERR_HYPHEN_IN_COMMENT:
+	case XML_ERR_COMMENT_NOT_FINISHED:
+		return "a comment is not closed, or has -- in it";
 	case XML_ERR_ATTRIBUTE_REDEFINED:
 		return "an attribute stands twice in one tag";
 	case XML_ERR_INVALID_CHAR:
@@ -109,16 +135,12 @@ static const char *cause(int code)
 	}
 }
 
-static int parse_error(xmlParserCtxtPtr ctxt, struct err *err)
+static int parse_error(const struct met *met, struct err *err)
 {
-	const xmlError *last = lib.xmlCtxtGetLastError(ctxt);
-
-	if (!last)
-		return err_set(err, EINVAL, "the XML is not well-formed");
-	if (last->code == XML_ERR_NO_MEMORY)
+	if (met->code == XML_ERR_NO_MEMORY)
 		return err_set(err, ENOMEM, "the XML cannot be parsed: out of memory");
-	return err_set(err, EINVAL, "the XML is wrong in line %d: %s (libxml2's error %d)", last->line,
-		       cause(last->code), last->code);
+	return err_set(err, EINVAL, "the XML is wrong in line %d: %s (libxml2's error %d)", met->line, cause(met->code),
+		       met->code);
 }
 
 /* Encodings in which every byte below 0x80 is the ASCII character, wherever it stands. */
@@ -168,15 +190,17 @@ static bool number(struct xml_doc *doc, xmlNodePtr root)
 int xml_parse(struct xml_doc **out, const char *bytes, size_t len, struct err *err)
 {
 	/* NOCDATA: a CDATA section is text. Neither NOENT nor HUGE nor anything that loads or validates. */
-	const int options = XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING | XML_PARSE_NOCDATA;
+	const int options = XML_PARSE_NONET | XML_PARSE_NOCDATA;
 	__attribute__((cleanup(free_ctxt))) xmlParserCtxtPtr ctxt = NULL;
-	bool doctype = false;
+	struct met met = { 0 };
 	struct xml_doc *doc;
 	xmlNodePtr root;
 	int r = load(err);
 
 	if (r < 0)
 		return r;
+	if (len == 0)
+		return err_set(err, EINVAL, "the XML is empty");
 	if (len > INT32_MAX)
 		return err_set(err, E2BIG, "the XML is too large");
 	if (memchr(bytes, '\0', len))
@@ -188,16 +212,17 @@ int xml_parse(struct xml_doc **out, const char *bytes, size_t len, struct err *e
 		free(doc);
 		return err_set(err, ENOMEM, "the XML cannot be parsed: out of memory");
 	}
-	ctxt->_private = &doctype;
+	ctxt->_private = &met;
+	ctxt->sax->serror = note_error;
 	ctxt->sax->internalSubset = refuse_doctype;
 	doc->tree = lib.xmlCtxtReadMemory(ctxt, bytes, (int)len, NULL, NULL, options);
 	root = doc->tree ? lib.xmlDocGetRootElement(doc->tree) : NULL;
 
 	/* A parser that was stopped returns a document all the same, without a root. */
-	if (doctype)
+	if (met.doctype)
 		r = err_set(err, EINVAL, "the XML has a document type declaration, which no domain needs: remove it");
 	else if (!root)
-		r = parse_error(ctxt, err);
+		r = parse_error(&met, err);
 	else if (!encoding_is_plain(doc->tree->encoding))
 		r = err_set(err, EINVAL, "the XML is in an encoding that is not read: convert it to UTF-8");
 	else if (!number(doc, root))
