@@ -65,6 +65,8 @@ static inline void tree_add(struct tree *tree, const char *text)
 {
 	int root = open(tree->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
+	if (root < 0)
+		tree_fail(tree->path);
 	while (*text) {
 		size_t n = strcspn(text, "\n");
 		char line[4096], *middle;
