@@ -41,7 +41,10 @@ struct inv_type {
 /* A type as one pGPU offers it. */
 struct inv_offer {
 	int type; /* index in inventory.types */
-	/* The kernel's number now, never negative: of the pGPU itself, or of one free VF (0 or 1; none is free: 0). */
+	/*
+	 * the kernel's number now: of the pGPU itself, or of one free VF (0 or 1); 0 where no VF is free; never
+	 * negative
+	 */
 	int available;
 };
 

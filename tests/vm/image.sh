@@ -1,0 +1,289 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# image.sh            builds the image that the test machines start from (root, 1.5 minutes, 1.5 GB)
+# image.sh --needs    prints the Debian packages that this folder's scripts need on the host
+#
+# The image is Debian 13 with libvirt, QEMU and mdevctl, an ssh server, and the kernel's own sample drivers of mediated
+# devices, mtty and mdpy: a host on which vGPUs can be made without a GPU. No loop device, KVM or network in the
+# machine is needed. Packages come from the mirror that the host's apt is configured with; they are kept, and a step whose
+# input did not change is not done again.
+set -euo pipefail
+
+needs=(debian-archive-keyring debootstrap mount util-linux e2fsprogs cpio xz-utils zstd openssh-client
+	qemu-system-x86 qemu-utils)
+suite=trixie
+guest_packages=(systemd systemd-sysv udev dbus kmod iproute2 procps openssh-server apparmor linux-image-amd64
+	busybox-static libvirt-daemon-system libvirt-clients qemu-system-x86 qemu-utils mdevctl strace jq
+	libvirt0 libxml2 libinih1 libudev1 fuse3 libfuse3-4)
+build_packages=(linux-headers-amd64 linux-source gcc make xz-utils)
+disk_size=6G
+
+if [ "${1:-}" = --needs ]; then
+	printf '%s\n' "${needs[@]}"
+	exit
+fi
+[ $# = 0 ] || { echo "usage: image.sh [--needs]" >&2; exit 2; }
+
+# shellcheck source=tests/vm/lib.sh
+. "$(dirname "$0")/lib.sh"
+root=$vm/rootfs       # what becomes the disk
+modules=$vm/modules   # the sample drivers, and for which kernel they are
+debs=$vm/debs         # packages, kept from one build to the next
+
+step() { printf '[%3d s] %s\n' "$SECONDS" "$*"; }
+
+# done_with STEP INPUT...: was STEP done with exactly this input?
+done_with() {
+	local stamp=$vm/$1.done
+	shift
+	[ -f "$stamp" ] && [ "$(<"$stamp")" = "$(sum "$@")" ]
+}
+mark_done() {
+	local stamp=$vm/$1.done
+	shift
+	sum "$@" >"$stamp"
+}
+sum() { printf '%s\n' "$@" | sha256sum; }
+
+# The mirror of this host's own apt. Another distribution's mirror, or none, gives Debian's public one.
+find_mirror() {
+	local release mirror=''
+	release=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
+	if grep -qx 'ID="\?debian"\?' /etc/os-release; then
+		mirror=$({ cat /etc/apt/sources.list.d/*.sources /etc/apt/sources.list /etc/apt/sources.list.d/*.list \
+			2>/dev/null || :; } | awk -v release="$release" '
+			/^URIs:/ { uri = $2 }
+			/^Suites:/ { for (i = 2; i <= NF; i++) if ($i == release && !found++) print uri }
+			/^deb / { sub(/\[[^]]*\] /, ""); if ($3 == release && !found++) print $2 }')
+	fi
+	printf '%s\n' "${mirror:-http://deb.debian.org/debian}"
+}
+
+# Runs a command in the tree $1, with /proc, in a mount namespace that ends with it.
+run_in() {
+	local tree=$1
+	shift
+	# shellcheck disable=SC2016 # the inner shell expands these
+	unshare --mount bash -c 'mount -t proc proc "$0/proc" && exec chroot "$0" /usr/bin/env -i \
+		PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C DEBIAN_FRONTEND=noninteractive "$@"' "$tree" "$@"
+}
+
+# Installs packages in the tree $1, from those kept here where possible.
+install_in() {
+	local tree=$1 cache=$1/var/cache/apt/archives
+	shift
+	cp -L /etc/resolv.conf "$tree/etc/resolv.conf"
+	mkdir -p "$cache"
+	# No service is started in the tree.
+	printf '#!/bin/sh\nexit 101\n' >"$tree/usr/sbin/policy-rc.d"
+	chmod 755 "$tree/usr/sbin/policy-rc.d"
+	find "$debs" -name '*.deb' -exec ln -f -t "$cache" {} +
+	run_in "$tree" apt-get -q update
+	run_in "$tree" apt-get -qy --no-install-recommends -o APT::Keep-Downloaded-Packages=true \
+		-o DPkg::Options::=--force-unsafe-io install "$@"
+	find "$cache" -name '*.deb' -exec ln -f -t "$debs" {} +
+	run_in "$tree" apt-get clean
+	rm -f "$tree/etc/resolv.conf" "$tree/usr/sbin/policy-rc.d"
+}
+
+# logged LOG COMMAND...: the output goes to LOG, and to the reader if it fails.
+logged() {
+	local log=$vm/$1
+	shift
+	if ! "$@" >"$log" 2>&1; then
+		tail -n 20 "$log" >&2
+		die "failed; all of it is in $log"
+	fi
+}
+
+make_base() {
+	local mirror
+	mirror=$(find_mirror)
+	rm -rf "$root"
+	logged debootstrap.log debootstrap --variant=minbase --cache-dir="$debs" "$suite" "$root" "$mirror"
+	printf 'deb %s %s main\n' "$mirror" "$suite" >"$root/etc/apt/sources.list"
+	# A host's clock, or a frozen mirror, may be years away.
+	cat >"$root/etc/apt/apt.conf.d/99test" <<-'END'
+		Acquire::Check-Valid-Until "false";
+		Acquire::Check-Date "false";
+		Acquire::Languages "none";
+	END
+	printf 'path-exclude=/usr/share/%s/*\n' doc man locale >"$root/etc/dpkg/dpkg.cfg.d/test"
+}
+
+# Compiles the sample drivers, in a tree of their own that is thrown away.
+make_modules() {
+	local tree=$vm/buildfs kernel
+	logged build-packages.log install_in "$tree" "${build_packages[@]}"
+	kernel=$(find "$tree/lib/modules" -mindepth 1 -maxdepth 1 -printf '%f\n')
+	mkdir "$tree/usr/src/sample"
+	tar -C "$tree/usr/src/sample" -xf "$(find "$tree/usr/src" -name 'linux-source-*.tar.*')" \
+		--wildcards '*/samples/vfio-mdev/m*.[ch]' --strip-components=3
+	echo 'obj-m := mtty.o mdpy.o' >"$tree/usr/src/sample/Makefile"
+	logged modules.log run_in "$tree" make -C "/lib/modules/$kernel/build" M=/usr/src/sample modules
+	rm -rf "$modules"
+	mkdir "$modules"
+	cp "$tree/usr/src/sample"/{mtty,mdpy}.ko "$modules/"
+	echo "$kernel" >"$modules/kernel"
+	rm -rf "$tree"
+}
+
+# All that is not a package's; can be done over and over in the same tree.
+configure() {
+	local kernel
+	kernel=$(<"$modules/kernel")
+	[ -d "$root/lib/modules/$kernel" ] || die "the drivers are for kernel $kernel, which the image does not have"
+	install -D -m 644 -t "$root/lib/modules/$kernel/extra" "$modules"/*.ko
+	run_in "$root" depmod "$kernel"
+	printf '%s\n' mtty mdpy >"$root/etc/modules-load.d/test.conf"
+
+	[ -f "$image/key" ] || ssh-keygen -q -t ed25519 -N '' -C vgpu-lease-test -f "$image/key"
+	install -D -m 600 "$image/key.pub" "$root/root/.ssh/authorized_keys"
+	install -D -m 600 "$image/key" "$root/root/.ssh/id_ed25519"
+	cat >"$root/root/.ssh/config" <<-'END'
+		Host *
+		 StrictHostKeyChecking no
+		 UserKnownHostsFile /dev/null
+		 LogLevel ERROR
+	END
+	printf '%s\n' 'UseDNS no' 'PermitRootLogin yes' 'GSSAPIAuthentication no' >"$root/etc/ssh/sshd_config.d/test.conf"
+
+	rm -f "$root"/etc/libvirt/qemu/networks/autostart/*
+	# Machines migrate domains to each other over plain TCP: nobody else is on their network.
+	sed -i '/^auth_tcp/d' "$root/etc/libvirt/libvirtd.conf"
+	echo 'auth_tcp = "none"' >>"$root/etc/libvirt/libvirtd.conf"
+	echo '/dev/vda / ext4 noatime 0 1' >"$root/etc/fstab"
+	printf '%s\n' '127.0.0.1 localhost' '10.77.0.1 host1' '10.77.0.2 host2' >"$root/etc/hosts"
+	: >"$root/etc/machine-id"
+	cat >"$root/usr/local/sbin/test-network" <<-'END'
+		#!/bin/sh
+		# Name and addresses of this machine, by its number on the kernel command line.
+		n=$(sed -n 's/.*vgpu_test_host=\([0-9]*\).*/\1/p' /proc/cmdline)
+		hostname "host$n"
+		echo "host$n" >/etc/hostname
+		modprobe -q virtio_net
+		tries=0
+		while [ ! -e /sys/class/net/eth1 ] && [ $tries -lt 100 ]; do
+			sleep 0.1
+			tries=$((tries + 1))
+		done
+		ip link set lo up
+		ip link set eth0 up && ip address add 10.0.2.15/24 dev eth0
+		ip link set eth1 up && ip address add "10.77.0.$n/24" dev eth1
+	END
+	chmod 755 "$root/usr/local/sbin/test-network"
+	cat >"$root/etc/systemd/system/test-network.service" <<-'END'
+		[Unit]
+		Description=Name and addresses of this test machine
+		DefaultDependencies=no
+		After=systemd-remount-fs.service systemd-udevd.service
+		Before=network-pre.target ssh.service libvirtd.service
+		[Service]
+		Type=oneshot
+		RemainAfterExit=yes
+		ExecStart=/usr/local/sbin/test-network
+		[Install]
+		WantedBy=multi-user.target
+	END
+	run_in "$root" systemctl -q enable test-network.service ssh.service libvirtd.service libvirtd.socket \
+		libvirtd-tcp.socket virtlogd.socket
+	# What only takes time on a machine that lives for minutes.
+	run_in "$root" systemctl -q mask apt-daily.timer apt-daily-upgrade.timer dpkg-db-backup.timer \
+		e2scrub_all.timer e2scrub_reap.service fstrim.timer systemd-timesyncd.service networking.service \
+		libvirt-guests.service systemd-pcrphase.service getty@tty1.service systemd-random-seed.service \
+		systemd-binfmt.service systemd-update-utmp.service systemd-firstboot.service ldconfig.service \
+		systemd-hwdb-update.service systemd-journal-catalog-update.service dev-hugepages.mount
+}
+
+# A first file system with the modules that the disk needs, and nothing else.
+make_initrd() {
+	local kernel tree=$vm/initrd.d module path
+	kernel=$(<"$modules/kernel")
+	rm -rf "$tree"
+	mkdir -p "$tree"/{bin,proc,sys,dev,mnt,modules}
+	cp "$root/bin/busybox" "$tree/bin/"
+	for module in virtio_pci virtio_blk ext4 crc32c_generic crc32c-intel; do
+		run_in "$root" modprobe -S "$kernel" --show-depends "$module" 2>/dev/null || :
+	done | awk '$1 == "insmod" && !seen[$2]++ { print $2 }' | while read -r path; do
+		module=$(basename "$path")
+		case $module in
+		*.xz) xz -dc "$root$path" >"$tree/modules/${module%.xz}" ;;
+		*.zst) zstd -qdc "$root$path" >"$tree/modules/${module%.zst}" ;;
+		*) cp "$root$path" "$tree/modules/" ;;
+		esac
+		module=${module%.xz}
+		echo "${module%.zst}"
+	done >"$tree/modules/order"
+	cat >"$tree/init" <<-'END'
+		#!/bin/busybox sh
+		b=/bin/busybox
+		$b mount -t devtmpfs dev /dev
+		$b mount -t proc proc /proc
+		$b mount -t sysfs sys /sys
+		while read -r module; do $b insmod "/modules/$module" 2>/dev/null; done </modules/order
+		n=0
+		while [ ! -b /dev/vda ] && [ $n -lt 200 ]; do $b sleep 0.1; n=$((n + 1)); done
+		$b mount -t ext4 -o noatime /dev/vda /mnt || exec $b sh
+		$b umount /proc
+		$b umount /sys
+		$b mount -o move /dev /mnt/dev
+		exec $b switch_root /mnt /lib/systemd/systemd
+	END
+	chmod 755 "$tree/init"
+	(cd "$tree" && find . | cpio -o -H newc --quiet) >"$image/initrd"
+	rm -rf "$tree"
+	cp "$root/boot/vmlinuz-$kernel" "$image/vmlinuz"
+}
+
+make_disk() {
+	rm -f "$image/root.img" "$root"/boot/initrd.img-* "$root"/var/lib/apt/lists/*_Packages*
+	mke2fs -q -t ext4 -d "$root" -L root -E lazy_itable_init=1 "$image/root.img.new" "$disk_size" >/dev/null
+	mv "$image/root.img.new" "$image/root.img"
+}
+
+all=("$suite" "${guest_packages[*]}" "${build_packages[*]}" "$(<"$here/image.sh")")
+if done_with image "${all[@]}"; then
+	exit
+fi
+[ "$(id -u)" = 0 ] || die "must be root"
+for tool in debootstrap mke2fs cpio xz zstd ssh-keygen unshare; do
+	command -v "$tool" >/dev/null || die "$tool is missing; the packages needed: ${needs[*]}"
+done
+mkdir -p "$image" "$debs"
+# One build at a time.
+exec 9>"$vm/image.lock"
+flock 9
+if done_with image "${all[@]}"; then
+	exit
+fi
+
+if ! done_with base "$suite"; then
+	step "Debian $suite"
+	rm -f "$vm"/*.done
+	make_base
+	mark_done base "$suite"
+fi
+builder=
+if ! done_with modules "$suite" "${build_packages[@]}"; then
+	step "the kernel's sample drivers"
+	rm -rf "$vm/buildfs"
+	cp -a "$root" "$vm/buildfs"
+	(make_modules && mark_done modules "$suite" "${build_packages[@]}") &
+	builder=$!
+fi
+if ! done_with packages "${guest_packages[@]}"; then
+	step "the machine's packages"
+	mkdir -p "$root/etc/initramfs-tools"
+	logged guest-packages.log install_in "$root" "${guest_packages[@]}"
+	mark_done packages "${guest_packages[@]}"
+fi
+if [ -n "$builder" ]; then
+	wait "$builder" || die "the drivers cannot be built; see the logs in $vm"
+fi
+step "configuration"
+configure
+step "disk"
+make_initrd
+make_disk
+mark_done image "${all[@]}"
+step "done: $image/root.img"

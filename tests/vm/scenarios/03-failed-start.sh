@@ -1,0 +1,22 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# a start that fails after the device was made leaves nothing
+ARGUMENT=-no-such-option define bad "$U1"
+run virsh start bad
+check "a domain with an option that QEMU does not know does not start" failed
+check "the reason is QEMU's" says no-such-option
+check "nothing is left of a start that QEMU refused" within 15 nothing_left
+
+mkdir -p /etc/libvirt/hooks/qemu.d
+cat >/etc/libvirt/hooks/qemu.d/other <<-END
+	#!/bin/sh
+	[ "\$2" != "\$(cat $WORK/when)" ]
+END
+chmod 755 /etc/libvirt/hooks/qemu.d/other
+define good "$U1"
+for operation in prepare start started; do
+	echo "$operation" >"$WORK/when"
+	run virsh start good
+	check "another hook that fails at $operation ends the start" failed
+	check "nothing is left when another hook failed at $operation" within 15 nothing_left
+done

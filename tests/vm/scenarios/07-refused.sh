@@ -1,0 +1,40 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# a refusal tells whoever typed `virsh start` what is wrong and what to do
+
+# refused TEXT...: the last `run` failed with one line of ours, which holds these.
+refused() {
+	local ours text
+	failed || return
+	ours=$(sed -n '/unexpected exit status 1: /,$ { s/.*unexpected exit status 1: //; /./p }' <<<"$OUT")
+	echo "ours: $ours"
+	[ -n "$ours" ] && [ "$(wc -l <<<"$ours")" = 1 ] && [ "${#ours}" -le 1000 ] || return
+	for text; do
+		[[ $ours == *"$text"* ]] || { echo "not said: $text"; return 1; }
+	done
+}
+
+METADATA="<vgpu:device uuid='$U1' type='mtty-9'/>" define picky "$U1"
+run virsh start picky
+check "an unknown type is refused in one line with domain, type and those that there are" refused picky mtty-9 mtty-2
+check "nothing is left of it" within 5 nothing_left
+
+define full "$U1"
+for n in {10..21}; do
+	make_device "bbbbbbbb-0000-4000-8000-0000000000$n"
+done
+run virsh start full
+check "a full pool is refused in one line with domain, device, type and parent" refused full "$U1" mtty-2 mtty
+check "no lease is left of it" no_lease
+check "the devices of others are as they were" same "$(devices | wc -w)" 12
+
+run vgpu-lease plan "$WORK/full.xml"
+check "the command for planning refuses it, too" failed
+
+echo 'nonsense = 1' >>"$CONF"
+run virsh start full
+check "a wrong configuration is refused in one line with domain, file and line" refused full "$CONF" nonsense 6
+
+rm "$CONF"
+run virsh start full
+check "a missing configuration is refused in one line with domain and device" refused full "$U1"

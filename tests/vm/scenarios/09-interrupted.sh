@@ -1,0 +1,38 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# libvirtd is killed while the hook prepares a domain
+preparing() { pgrep -f '/hooks/qemu slow prepare' >/dev/null; }
+answers() { virsh -q list >/dev/null; }
+
+# interrupt: a start whose hook waits for the store's lock while libvirtd is killed; the hook then goes on alone.
+interrupt() {
+	local holder starter
+	install -d -m 700 /run/vgpu-lease
+	flock /run/vgpu-lease/lock sleep 6 &
+	holder=$!
+	virsh start slow >"$WORK/start.log" 2>&1 &
+	starter=$!
+	check "the hook waits for the lock of the leases ($1)" within 10 preparing
+	run systemctl kill -s KILL --kill-whom=main libvirtd
+	wait "$holder" "$starter"
+	check "the hook ends by itself ($1)" within 20 no preparing
+	check "libvirtd is back ($1)" within 20 answers
+}
+
+define slow "$U1"
+interrupt "before a second start"
+run virsh start slow
+check "the domain starts as if nothing had been" succeeded
+check "with its device" uses slow "$U1"
+check "and one lease" held_by "$U1" slow
+run virsh destroy slow
+check "nothing is left of it" within 15 nothing_left
+
+printf '[policy]\nstart_grace = 1\n' >>"$CONF"
+interrupt "before gc"
+sleep 2
+run vgpu-lease gc --dry-run
+check "gc tells what it would do" succeeded
+run vgpu-lease gc
+check "gc succeeds" succeeded
+check "and leaves nothing" within 10 nothing_left
