@@ -41,7 +41,7 @@ static enum state card_state(struct inv_pgpu *card, int dir, char driver[64])
 	if (file_link_base(dir, "driver", driver, 64) < 0)
 		driver[0] = '\0';
 	if (file_link_base(dir, "physfn", base, sizeof(base)) == 0)
-		return IS_VF;
+		return faccessat(dir, "nvidia/current_vgpu_type", F_OK, 0) == 0 ? IS_VARIANT : IS_VF;
 	if (!card->nvidia)
 		return OTHER_VENDOR;
 	if (strcmp(driver, "nvidia") != 0)
@@ -61,13 +61,16 @@ static void explain(struct inv_pgpu *card, enum state state, const char *driver)
 	case IS_VF:
 		if (!*driver)
 			inv_not_ready(card, "no driver is bound to it: load the one that makes vGPUs");
+		else if (strcmp(driver, "i915") == 0)
+			inv_not_ready(card,
+				      "its driver has registered no mdev types: load kvmgt, with i915.enable_gvt=1");
 		else if (state == OTHER_DRIVER)
 			inv_not_ready(card, "it is bound to the driver %s: vGPUs need nvidia's host driver", driver);
 		else
 			inv_not_ready(card, "its driver, %s, has registered no mdev types for it", driver);
 		break;
 	case IS_VARIANT:
-		inv_not_ready(card, "its VFs use NVIDIA's vendor-specific VFIO framework, not mdev");
+		inv_not_ready(card, "it uses NVIDIA's vendor-specific VFIO framework, not mdev");
 		break;
 	case VFS_OFF:
 		inv_not_ready(

@@ -174,31 +174,45 @@ static void read_plain(struct inv_reader *reader, const char *name, int g)
 		inv_not_ready(&reader->inv->pgpus[g], "it cannot be opened: %s", strerrordesc_np(errno));
 }
 
+/* Is the parent a VF? 1 and its card in `physfn`, 0, or negative where that cannot be told. */
+static int find_physfn(char physfn[PCI_SIZE], const struct inv_reader *reader, const char *name)
+{
+	char path[INV_PATH_SIZE], base[PCI_SIZE], pci[PCI_SIZE];
+	int r;
+
+	if (!pci_parse(pci, name))
+		return 0;
+	snprintf(path, sizeof(path), "%s/physfn", name);
+	r = file_link_base(reader->bus, path, base, sizeof(base));
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	return pci_parse(physfn, base) && strcmp(physfn, base) == 0 ? 1 : -EINVAL;
+}
+
 int inv_group(struct inv_reader *reader, struct err *err)
 {
 	struct inventory *inv = reader->inv;
 	int hint = UNKNOWN;
 
 	for (size_t i = 0; i < inv->nparents; i++) {
-		char path[INV_PATH_SIZE], base[PCI_SIZE], physfn[PCI_SIZE], pci[PCI_SIZE];
 		const char *name = inv->parents[i].name;
 		size_t had = inv->npgpus;
-		bool vf;
-		int g;
+		char physfn[PCI_SIZE];
+		int vf, g;
 
 		if (inv->parents[i].pgpu != UNKNOWN)
 			continue;
-		snprintf(path, sizeof(path), "%s/physfn", name);
-		vf = pci_parse(pci, name) && file_link_base(reader->bus, path, base, sizeof(base)) == 0 &&
-		     pci_parse(physfn, base) && strcmp(physfn, base) == 0;
-		g = pgpu_at(inv, vf ? physfn : name, hint, err);
+		vf = find_physfn(physfn, reader, name);
+		g = pgpu_at(inv, vf == 1 ? physfn : name, hint, err);
 		if (g < 0)
 			return g;
 		inv->parents[i].pgpu = hint = g;
-		if (vf && !inv->pgpus[g].sriov)
+		if (vf == 1 && !inv->pgpus[g].sriov)
 			read_sriov(reader, i, g);
 		else if (inv->npgpus > had)
 			read_plain(reader, name, g);
+		if (vf < 0)
+			inv_not_ready(&inv->pgpus[g], "its physfn cannot be read: %s", strerrordesc_np(-vf));
 	}
 	for (size_t i = 0; i < inv->nparents; i++)
 		inv->pgpus[inv->parents[i].pgpu].nparents++;

@@ -278,8 +278,8 @@ static void cards_that_are_not_up(void)
 	ok(strstr(reason, "driver loaded"), "a virtual one that is not there: %s", reason);
 	tree_add(&tree, "sys/class/mdev_bus/0000:41:00.0 -> ../../devices/pci0000:40/0000:41:00.0\n"
 			"sys/devices/pci0000:40/0000:41:00.0/mdev_supported_types/\n");
-	ok(inventory_read(&inv, &tree.host, one, &err) == 0 && inv.npgpus == 1 && !inv.pgpus[0].ready,
-	   "a parent without any type is not ready: %s", inv.npgpus ? inv.pgpus[0].reason : "");
+	ok(inventory_read(&inv, &tree.host, one, &err) == 0 && inv.npgpus == 1, "a parent without any type is read");
+	ok(!inv.pgpus[0].ready, "and not ready: %s", inv.pgpus[0].reason);
 	inventory_free(&inv);
 	tree_end(&tree);
 }
@@ -301,6 +301,26 @@ static void lists_of_types(void)
 	   "all types are listed");
 	is(ids && ids[2] ? ids[2] : NULL, "nvidia-231", "in order");
 	free(ids);
+	tree_end(&tree);
+}
+
+static void doubt_about_a_vf(void)
+{
+	struct inventory inv;
+	struct tree tree;
+	struct err err;
+
+	tree_begin(&tree, one_t4);
+	tree_add(&tree, T4 "/physfn = no link\n");
+	ok(inventory_read(&inv, &tree.host, NULL, &err) == 0 && inv.npgpus == 1, "a parent with an odd physfn is read");
+	ok(!inv.pgpus[0].ready, "a parent of which nobody can tell whether it is a VF is not ready: %s",
+	   inv.pgpus[0].reason);
+	inventory_free(&inv);
+	tree_remove(&tree, T4 "/physfn");
+	tree_add(&tree, T4 "/physfn -> ../not an address\n");
+	ok(inventory_read(&inv, &tree.host, NULL, &err) == 0 && inv.npgpus == 1, "and with another");
+	ok(!inv.pgpus[0].ready, "nor is one of a card without an address: %s", inv.pgpus[0].reason);
+	inventory_free(&inv);
 	tree_end(&tree);
 }
 
@@ -349,6 +369,7 @@ int main(void)
 	names_from_outside();
 	cards_that_are_not_up();
 	lists_of_types();
+	doubt_about_a_vf();
 	nothing_there();
 	nodes_of_cpus();
 	return tap_done();
