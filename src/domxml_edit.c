@@ -9,24 +9,47 @@
 #include "domxml_impl.h"
 #include "text.h"
 
-/* An element to be found: its place in the document, its name, and where its tag goes. */
+static const char *const number_names[NUMBERS] = { "domain", "bus", "slot", "function" };
+static const char *const fact_names[FACTS] = { "type", "name", "framework", "model", "driver" };
+
+/* An element to be found: the address in the want's hostdev, or its device in the metadata. */
 struct sought {
-	size_t index;
-	const char *name;
-	struct span *tag;
+	const struct xml_elem *elem;
+	size_t want;
+	bool is_device;
 };
 
 static int by_index(const void *a, const void *b)
 {
-	const struct sought *x = a, *y = b;
+	size_t x = xml_index(((const struct sought *)a)->elem), y = xml_index(((const struct sought *)b)->elem);
 
-	return (x->index > y->index) - (x->index < y->index);
+	return (x > y) - (x < y);
 }
 
-static int differs(struct err *err)
+/* Where the attribute stands that xml_attr() reads; false where the tag lacks what the element has. */
+static bool locate_attr(const char *xml, struct span tag, const struct xml_elem *elem, const char *name,
+			struct span *value)
 {
-	return err_set(err, EINVAL,
-		       "the domain's XML cannot be edited: its tags are not where libxml2 has its elements");
+	return !xml_attr(elem, name) || scan_attr(xml, tag, xml_attr_prefix(elem, name), name, value);
+}
+
+static bool locate_attrs(struct domxml *doc, const struct sought *sought, struct span tag)
+{
+	struct mark *mark = &doc->marks[sought->want];
+	bool mdev = doc->request.wants[sought->want].kind == WANT_MDEV, found = true;
+
+	if (!scan_tag_is(doc->xml, tag, sought->is_device ? "device" : "address"))
+		return false;
+	if (!sought->is_device && mdev)
+		return locate_attr(doc->xml, tag, sought->elem, "uuid", &mark->uuid);
+	if (!sought->is_device) {
+		for (size_t i = 0; i < NUMBERS; i++)
+			found &= locate_attr(doc->xml, tag, sought->elem, number_names[i], &mark->numbers[i]);
+		return found;
+	}
+	for (size_t i = 0; i < FACTS; i++)
+		found &= locate_attr(doc->xml, tag, sought->elem, fact_names[i], &mark->facts[i]);
+	return found && locate_attr(doc->xml, tag, sought->elem, mdev ? "uuid" : "address", &mark->id);
 }
 
 int domxml_locate(struct domxml *doc, size_t count, struct err *err)
@@ -35,24 +58,21 @@ int domxml_locate(struct domxml *doc, size_t count, struct err *err)
 	struct scan scan = { doc->xml, doc->len, 0 };
 	size_t n = 0, next = 0, seen;
 	struct span tag;
-	int r = 0;
+	int r;
 
 	for (size_t i = 0; i < doc->request.nwants; i++) {
-		struct mark *mark = &doc->marks[i];
-
-		sought[n++] = (struct sought){ mark->address_index, "address", &mark->address };
-		if (mark->device_index != NO_ELEM)
-			sought[n++] = (struct sought){ mark->device_index, "device", &mark->device };
+		sought[n++] = (struct sought){ doc->marks[i].address, i, false };
+		if (doc->marks[i].device)
+			sought[n++] = (struct sought){ doc->marks[i].device, i, true };
 	}
 	qsort(sought, n, sizeof(*sought), by_index);
-	for (seen = 0; (r = scan_tag(&scan, &tag)) > 0; seen++) {
-		if (next == n || sought[next].index != seen)
-			continue;
-		if (!scan_tag_is(doc->xml, tag, sought[next].name))
-			return differs(err);
-		*sought[next++].tag = tag;
-	}
-	return r < 0 || seen != count || next != n ? differs(err) : 0;
+	for (seen = 0; (r = scan_tag(&scan, &tag)) > 0; seen++)
+		if (next < n && xml_index(sought[next].elem) == seen && !locate_attrs(doc, &sought[next++], tag))
+			break;
+	if (r != 0 || seen != count || next != n)
+		return err_set(err, EINVAL,
+			       "the domain's XML cannot be edited: its tags are not where libxml2 has its elements");
+	return 0;
 }
 
 /* Bytes to be replaced: by an address, or by a text that is still to be escaped. */
@@ -67,7 +87,7 @@ struct edits {
 	size_t n;
 };
 
-enum { EDITS_PER_WANT = 10 }; /* a PCI address's four numbers, the id in the metadata, five facts */
+enum { EDITS_PER_WANT = NUMBERS + 1 + FACTS };
 
 static int by_place(const void *a, const void *b)
 {
@@ -76,74 +96,52 @@ static int by_place(const void *a, const void *b)
 	return (x->span.at > y->span.at) - (x->span.at < y->span.at);
 }
 
-/* Plans the replacement of one attribute; false where the tag has none of this name. */
-static bool plan_edit(const struct domxml *doc, struct edits *edits, struct span tag, const char *attr,
-		      const char *address, const char *text)
+static void plan_address(struct edits *edits, struct span span, const char *address)
 {
-	struct edit *edit = &edits->list[edits->n];
+	struct edit *edit = &edits->list[edits->n++];
 
-	if (!scan_attr(doc->xml, tag, attr, &edit->span))
-		return false;
-	edit->text = text;
-	if (!text)
-		text_copy(edit->address, sizeof(edit->address), address);
-	edits->n++;
-	return true;
+	edit->span = span;
+	text_copy(edit->address, sizeof(edit->address), address);
 }
 
 /* The new PCI address in libvirt's notation: domain='0x0000' bus='0x41' slot='0x00' function='0x4'. */
-static int plan_pci(const struct domxml *doc, struct edits *edits, struct span tag, const char *was, const char *id,
-		    struct err *err)
+static int plan_pci(struct edits *edits, const struct mark *mark, const char *was, const char *id, struct err *err)
 {
-	static const char *const attrs[] = { "domain", "bus", "slot", "function" };
 	char copy[ID_SIZE], number[ID_SIZE];
 	char *rest = copy;
 
 	text_copy(copy, sizeof(copy), id);
-	for (size_t i = 0; i < ARRAY_SIZE(attrs); i++) {
-		snprintf(number, sizeof(number), "0x%s", strsep(&rest, ":."));
-		if (!plan_edit(doc, edits, tag, attrs[i], number, NULL))
+	for (size_t i = 0; i < NUMBERS; i++) {
+		if (!mark->numbers[i].at)
 			return err_set(
 				err, EINVAL,
 				"%s: the <address> in the hostdev's <source> has no %s='...': write all four numbers",
-				was, attrs[i]);
+				was, number_names[i]);
+		snprintf(number, sizeof(number), "0x%s", strsep(&rest, ":."));
+		plan_address(edits, mark->numbers[i], number);
 	}
 	return 0;
-}
-
-static void plan_facts(const struct domxml *doc, struct edits *edits, struct span tag,
-		       const struct domxml_change *change)
-{
-	const struct {
-		const char *attr, *value;
-	} facts[] = {
-		{ "type", change->type },   { "name", change->name },     { "framework", change->framework },
-		{ "model", change->model }, { "driver", change->driver },
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(facts); i++)
-		if (facts[i].value[0])
-			plan_edit(doc, edits, tag, facts[i].attr, NULL, facts[i].value);
 }
 
 static int plan_change(const struct domxml *doc, struct edits *edits, const struct domxml_change *change,
 		       const char *id, struct err *err)
 {
+	const char *const facts[FACTS] = { change->type, change->name, change->framework, change->model,
+					   change->driver };
 	const struct want *want = &doc->request.wants[change->want];
 	const struct mark *mark = &doc->marks[change->want];
-	bool mdev = want->kind == WANT_MDEV;
 	int r = 0;
 
-	if (!mdev)
-		r = plan_pci(doc, edits, mark->address, want->id, id, err);
-	else if (!plan_edit(doc, edits, mark->address, "uuid", id, NULL))
-		r = differs(err);
-	if (r < 0 || mark->device.len == 0)
-		return r;
-	if (!plan_edit(doc, edits, mark->device, mdev ? "uuid" : "address", id, NULL))
-		return differs(err);
-	plan_facts(doc, edits, mark->device, change);
-	return 0;
+	if (want->kind == WANT_MDEV)
+		plan_address(edits, mark->uuid, id);
+	else
+		r = plan_pci(edits, mark, want->id, id, err);
+	if (mark->id.at)
+		plan_address(edits, mark->id, id);
+	for (size_t i = 0; i < FACTS; i++)
+		if (mark->facts[i].at && facts[i][0])
+			edits->list[edits->n++] = (struct edit){ .span = mark->facts[i], .text = facts[i] };
+	return r;
 }
 
 static void put_escaped(FILE *out, const char *text)

@@ -11,13 +11,19 @@
 #include "domxml_scan.h"
 #include "xml.h"
 
-/* Where the bytes hold a want's address: the tag in the hostdev, and the tag in the metadata (len 0: there is none). */
-struct mark {
-	size_t address_index, device_index; /* the elements' places in the document; NO_ELEM where there is none */
-	struct span address, device;
+enum {
+	NUMBERS = 4, /* of a PCI address: domain, bus, slot, function */
+	FACTS = 5,   /* of a <vgpu:device>: type, name, framework, model, driver */
 };
 
-#define NO_ELEM SIZE_MAX
+/* Where the document has what an edit of a want replaces; `at` is 0 where it is not there. */
+struct mark {
+	const struct xml_elem *address, *device; /* while the tree is there; `device` is NULL without metadata */
+	struct span uuid;                        /* in the hostdev; or, of a PCI device: */
+	struct span numbers[NUMBERS];
+	struct span id; /* in the metadata */
+	struct span facts[FACTS];
+};
 
 enum { META_MAX = 4 * WANT_MAX }; /* <vgpu:device> elements */
 
@@ -50,9 +56,9 @@ int meta_read(struct meta *meta, const struct xml_elem *domain, char project[PRO
 const struct meta_device *meta_find(const struct meta *meta, const char *id);
 int meta_apply(const struct meta_device *device, struct want *want, struct err *err);
 
-/* domxml_request.c: the wants with their marks' indices, the pinned CPUs and memory nodes. */
+/* domxml_request.c: the wants with their marks' elements, the pinned CPUs and memory nodes. */
 int request_read(struct domxml *doc, const struct xml_elem *domain, const struct meta *meta, bool all_pci,
 		 struct err *err);
 
-/* domxml_edit.c: fills in the marks' spans; -EINVAL where the bytes and libxml2 do not have the same `count` elements. */
+/* domxml_edit.c: fills in where the marks are; -EINVAL where the bytes and libxml2 do not have the same `count` elements. */
 int domxml_locate(struct domxml *doc, size_t count, struct err *err);

@@ -108,10 +108,7 @@ static int add_want(struct domxml *doc, const struct want *want, const struct xm
 		request->wants = calloc(WANT_MAX, sizeof(*request->wants));
 	if (!request->wants)
 		return err_sys(err, ENOMEM, "the domain's XML");
-	doc->marks[request->nwants] = (struct mark){
-		.address_index = xml_index(address),
-		.device_index = device ? xml_index(device->elem) : NO_ELEM,
-	};
+	doc->marks[request->nwants] = (struct mark){ .address = address, .device = device ? device->elem : NULL };
 	request->wants[request->nwants++] = *want;
 	return 0;
 }

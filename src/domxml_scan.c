@@ -91,26 +91,25 @@ static struct span name_at(const char *xml, size_t at, size_t end)
 	return name;
 }
 
-/* Is the name, without its prefix, this one? */
-static bool is_local(const char *xml, struct span name, const char *local)
-{
-	const char *colon = memchr(xml + name.at, ':', name.len);
-	size_t skip = colon ? (size_t)(colon - (xml + name.at)) + 1 : 0;
-
-	return name.len - skip == strlen(local) && memcmp(xml + name.at + skip, local, name.len - skip) == 0;
-}
-
-static bool declares_prefix(const char *xml, struct span name)
-{
-	return name.len > 6 && memcmp(xml + name.at, "xmlns:", 6) == 0;
-}
-
 bool scan_tag_is(const char *xml, struct span tag, const char *name)
 {
-	return is_local(xml, name_at(xml, tag.at + 1, tag.at + tag.len), name);
+	struct span whole = name_at(xml, tag.at + 1, tag.at + tag.len);
+	const char *colon = memchr(xml + whole.at, ':', whole.len);
+	size_t skip = colon ? (size_t)(colon - (xml + whole.at)) + 1 : 0;
+
+	return whole.len - skip == strlen(name) && memcmp(xml + whole.at + skip, name, whole.len - skip) == 0;
 }
 
-bool scan_attr(const char *xml, struct span tag, const char *name, struct span *value)
+static bool is_written(const char *xml, struct span word, const char *prefix, const char *name)
+{
+	size_t skip = prefix[0] ? strlen(prefix) + 1 : 0;
+
+	if (word.len != skip + strlen(name) || memcmp(xml + word.at + skip, name, word.len - skip) != 0)
+		return false;
+	return skip == 0 || (memcmp(xml + word.at, prefix, skip - 1) == 0 && xml[word.at + skip - 1] == ':');
+}
+
+bool scan_attr(const char *xml, struct span tag, const char *prefix, const char *name, struct span *value)
 {
 	size_t end = tag.at + tag.len, at;
 	struct span word = name_at(xml, tag.at + 1, end);
@@ -132,7 +131,7 @@ bool scan_attr(const char *xml, struct span tag, const char *name, struct span *
 		if (!close)
 			return false;
 		*value = (struct span){ at + 1, (size_t)(close - xml) - at - 1 };
-		if (is_local(xml, word, name) && !declares_prefix(xml, word))
+		if (is_written(xml, word, prefix, name))
 			return true;
 		at = (size_t)(close - xml) + 1;
 	}

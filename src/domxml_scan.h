@@ -27,8 +27,5 @@ int scan_tag(struct scan *scan, struct span *tag);
 /* Is this the element's name in the tag, without its prefix? */
 bool scan_tag_is(const char *xml, struct span tag, const char *name);
 
-/*
- * The value, without its quotes, of the tag's first attribute of this name, with whatever prefix (but a declaration of the prefix is
- * no attribute); false where the tag has none.
- */
-bool scan_attr(const char *xml, struct span tag, const char *name, struct span *value);
+/* The value, without its quotes, of the attribute that is written prefix:name, or name where the prefix is ""; false where the tag has none. */
+bool scan_attr(const char *xml, struct span tag, const char *prefix, const char *name, struct span *value);

@@ -308,12 +308,27 @@ static const char *content(const xmlNode *text)
 	return text && text->content ? (const char *)text->content : "";
 }
 
+static const xmlAttr *find_attr(const struct xml_elem *elem, const char *name)
+{
+	const xmlAttr *attr = node_of(elem)->properties;
+
+	while (attr && strcmp((const char *)attr->name, name) != 0)
+		attr = attr->next;
+	return attr;
+}
+
 const char *xml_attr(const struct xml_elem *elem, const char *name)
 {
-	for (const xmlAttr *a = node_of(elem)->properties; a; a = a->next)
-		if (strcmp((const char *)a->name, name) == 0)
-			return content(a->children);
-	return NULL;
+	const xmlAttr *attr = find_attr(elem, name);
+
+	return attr ? content(attr->children) : NULL;
+}
+
+const char *xml_attr_prefix(const struct xml_elem *elem, const char *name)
+{
+	const xmlAttr *attr = find_attr(elem, name);
+
+	return attr && attr->ns && attr->ns->prefix ? (const char *)attr->ns->prefix : "";
 }
 
 bool xml_text(const struct xml_elem *elem, char *buf, size_t size)

@@ -44,8 +44,12 @@ const char *xml_ns(const struct xml_elem *elem);
 const struct xml_elem *xml_child(const struct xml_elem *elem, const char *ns, const char *name);
 const struct xml_elem *xml_next(const struct xml_elem *elem, const char *ns, const char *name);
 
-/* The value of the first attribute of this name, with whatever prefix (libvirt looks no closer); NULL where there is none. */
+/*
+ * The value of the first attribute of this name, with whatever prefix that is declared (libvirt looks no closer); NULL where there is
+ * none. The second gives that attribute's prefix, "" where it has none.
+ */
 const char *xml_attr(const struct xml_elem *elem, const char *name);
+const char *xml_attr_prefix(const struct xml_elem *elem, const char *name);
 
 /* All text in the element, as XPath's string() gives it, into buf[size]; false, and buf empty, where it does not fit. */
 bool xml_text(const struct xml_elem *elem, char *buf, size_t size);

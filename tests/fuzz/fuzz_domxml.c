@@ -52,9 +52,9 @@ static void choose(const struct request *request, bool fresh, struct domxml_chan
 		if (!fresh)
 			snprintf(changes[i].id, ID_SIZE, "%s", want->id);
 		else if (want->kind == WANT_MDEV)
-			snprintf(changes[i].id, ID_SIZE, "5ce1f0e2-9b7d-4c3a-8f60-a1b2c3d4e5%02zx", i);
+			snprintf(changes[i].id, ID_SIZE, "5ce1f0e2-9b7d-4c3a-8f60-a1b2c3d4e5%02x", (unsigned char)i);
 		else
-			snprintf(changes[i].id, ID_SIZE, "fade:%02zx:1d.3", i);
+			snprintf(changes[i].id, ID_SIZE, "fade:%02x:1d.3", (unsigned char)i);
 	}
 }
 

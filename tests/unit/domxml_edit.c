@@ -40,7 +40,7 @@ static const char awkward[] =
 	"  <devices><!---->"
 	"<!-- - -->\n"
 	"    <hostdev mode=\"subsystem\" type='&#109;dev' managed='no' model='vfio&#x2d;pci' a='>'>\r\n"
-	"      <source ><?x?><address xmlns='' xmlns:y='u' y:uid='" A "' uuidx='" A "' uuid = '\1"
+	"      <source ><?x?><address xmlns='' xmlns:y='u' y:uid='" A "' z:uuid='" A "' uuidx='" A "' uuid = '\1"
 	"1\1' ></address ></source>\r\n"
 	"      <address type='pci' domain='0x0000' bus='0x41' slot='0x00' function='0x5' uuid='" A "'/>\r\n"
 	"    </hostdev>\r\n"
