@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Sets of small numbers (CPUs, NUMA nodes) in the notation that the kernel and libvirt share: "0-3,8". libvirt also takes
- * "0-7,^5": 0 to 7 without 5.
+ * Sets of small numbers (CPUs, NUMA nodes) in the notation that the kernel and libvirt share: "0-3,8". libvirt also
+ * takes "0-7,^5": 0 to 7 without 5.
  *
  * Depends on: libc. Knows nothing of XML or sysfs.
  */
@@ -12,8 +12,8 @@
 #include <stdint.h>
 
 /*
- * Adds the list's numbers to the set: bit N % 64 of bits[N / 64]. Numbers from `nbits` (a multiple of 64) on are read and left out.
- * False, and the set as it was, where this is no list; the empty list is one.
+ * Adds the list's numbers to the set: bit N % 64 of bits[N / 64]. Numbers from `nbits` (a multiple of 64) on are read
+ * and left out. False, and the set as it was, where this is no list; the empty list is one.
  */
 bool numlist_parse(const char *list, uint64_t *bits, size_t nbits);
 
