@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The files' sections put together, and what only the whole can tell. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config_parts.h"
+
+static void section_free(struct section *section)
+{
+	free(section->addresses);
+	free(section->matches);
+}
+
+static struct part *find_part(const struct draft *draft, const char *type)
+{
+	for (size_t i = 0; i < draft->nparts; i++)
+		if (strcmp(draft->parts[i].section.type, type) == 0)
+			return &draft->parts[i];
+	return NULL;
+}
+
+static void section_default(struct section *section, const char *type)
+{
+	*section = (struct section){ .max_instances = NO_LIMIT, .class = "VGPU" };
+	strcpy(section->type, type);
+}
+
+static int take_type(struct draft *draft, const char *type, const struct ini_section *from, const struct spot *at,
+		     enum dialect dialect, struct err *err)
+{
+	bool vf = strncmp(from->name, "vf_", 3) == 0;
+	struct part *part = find_part(draft, type);
+
+	/* One file must not speak of a type twice; a later file (a drop-in) replaces keys of an earlier one. */
+	if (part && (part->section.file == at->file || part->section.vf != vf))
+		return spot_err(at, err, "is the same type as [%s] in %s:%d", part->name, part->section.file,
+				part->section.line);
+	if (!part) {
+		part = list_add(&draft->parts, &draft->nparts, sizeof(*part));
+		if (!part)
+			return err_sys(err, ENOMEM, "%s", at->file);
+		section_default(&part->section, type);
+		part->section.vf = vf;
+		part->nova = dialect == DIALECT_NOVA;
+	}
+	strcpy(part->name, from->name);
+	part->section.file = at->file;
+	part->section.line = at->line;
+	return config_keys_take(draft, part, vf ? config_vf_keys : config_mdev_keys, at->file, from, dialect, err);
+}
+
+static int take_section(struct draft *draft, const char *file, const struct ini_section *from, enum dialect dialect,
+			struct err *err)
+{
+	static const struct {
+		const char *name;
+		const struct key *keys;
+	} fixed[] = { { "devices", config_devices_keys }, { "policy", config_policy_keys }, { "quota", config_quota_keys } };
+	static const char *const prefixes[] = { "mdev_", "vgpu_", "vf_" };
+	struct spot at = { .file = file, .line = from->line, .section = from->name };
+	char type[TYPE_SIZE];
+
+	for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
+		if (strcmp(from->name, fixed[i].name) == 0)
+			return config_keys_take(draft, NULL, fixed[i].keys, file, from, dialect, err);
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
+		size_t n = strlen(prefixes[i]);
+
+		if (strncmp(from->name, prefixes[i], n) != 0)
+			continue;
+		if (!type_parse(type, from->name + n))
+			return spot_err(&at, err, "'%s' is no id of a type, such as nvidia-35", from->name + n);
+		return take_type(draft, type, from, &at, dialect, err);
+	}
+	return spot_err(&at, err, "no such section; there are [devices], [mdev_TYPE], [vf_NAME], [policy] and [quota]");
+}
+
+int config_draft_take(struct draft *draft, const char *file, const struct ini *ini, enum dialect dialect, struct err *err)
+{
+	for (size_t i = 0; i < ini->nsections; i++) {
+		int r = take_section(draft, file, &ini->sections[i], dialect, err);
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int add_nova_part(struct draft *ours, struct part *part, struct err *err)
+{
+	struct spot at = { .file = part->section.file, .line = part->section.line, .section = part->name };
+	const struct part *own = find_part(ours, part->section.type);
+	struct part *slot;
+
+	if (own)
+		return spot_warn(&at, ours->config, err, "not used, as [%s] in %s:%d stands for it", own->name,
+				 own->section.file, own->section.line);
+	slot = list_add(&ours->parts, &ours->nparts, sizeof(*slot));
+	if (!slot)
+		return err_sys(err, ENOMEM, "%s", at.file);
+	*slot = *part;
+	part->section.addresses = NULL;
+	part->section.matches = NULL;
+	return 0;
+}
+
+int config_draft_add_nova(struct draft *ours, struct draft *nova, struct err *err)
+{
+	int r = 0;
+
+	if (ours->enabled_at.line && nova->enabled_at.line) {
+		r = spot_warn(&nova->enabled_at, ours->config, err, "not used, as %s in %s:%d stands for it",
+			      ours->enabled_at.key, ours->enabled_at.file, ours->enabled_at.line);
+	} else if (nova->enabled_at.line) {
+		ours->enabled = nova->enabled;
+		ours->nenabled = nova->nenabled;
+		ours->enabled_at = nova->enabled_at;
+		nova->enabled = NULL;
+	}
+	for (size_t i = 0; r == 0 && i < nova->nparts; i++)
+		r = add_nova_part(ours, &nova->parts[i], err);
+	return r;
+}
+
+static bool is_enabled(const struct draft *draft, const char *type)
+{
+	for (size_t i = 0; i < draft->nenabled; i++)
+		if (strcmp(draft->enabled[i], type) == 0)
+			return true;
+	return false;
+}
+
+/* A type's section without its type: a slip of ours, every day's life in a nova.conf. */
+static int check_enabled(struct draft *draft, struct err *err)
+{
+	for (size_t i = 0; i < draft->nparts; i++) {
+		const struct part *part = &draft->parts[i];
+		const struct section *s = &part->section;
+		struct spot at = { .file = s->file, .line = s->line, .section = part->name };
+		int r;
+
+		if (s->vf || is_enabled(draft, s->type))
+			continue;
+		if (!part->nova)
+			return spot_err(&at, err, "the type is not enabled: name %s in enabled_mdev_types of [devices]", s->type);
+		r = spot_warn(&at, draft->config, err, "not used, as its type is not enabled");
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* This version gives out mdevs and NVIDIA's VFs. A pool of plain VFs that is asked for and not served would be a lie. */
+static int check_no_plain_vfs(const struct draft *draft, struct err *err)
+{
+	for (size_t i = 0; i < draft->nparts; i++) {
+		const struct part *part = &draft->parts[i];
+		struct spot at = { .file = part->section.file, .line = part->section.line, .section = part->name };
+
+		if (!part->section.vf)
+			continue;
+		if (!part->section.naddresses && !part->section.nmatches)
+			return spot_err(&at, err, "needs device_addresses or device_match: no plain VF is in a pool by default");
+		return spot_err(&at, err, "plain VFs are not supported by this version");
+	}
+	return 0;
+}
+
+static bool shares_address(const struct section *a, const struct section *b, const char **address)
+{
+	for (size_t i = 0; i < a->naddresses; i++)
+		for (size_t k = 0; k < b->naddresses; k++)
+			if (strcmp(a->addresses[i], b->addresses[k]) == 0) {
+				*address = a->addresses[i];
+				return true;
+			}
+	return false;
+}
+
+static int check_addresses(const struct draft *draft, struct err *err)
+{
+	const char *address;
+
+	for (size_t i = 0; i < draft->nparts; i++)
+		for (size_t k = 0; k < i; k++) {
+			const struct part *a = &draft->parts[i], *b = &draft->parts[k];
+			struct spot at = a->addresses_at;
+
+			if (!is_enabled(draft, a->section.type) || !is_enabled(draft, b->section.type))
+				continue;
+			at.section = a->name;
+			if (shares_address(&a->section, &b->section, &address))
+				return spot_err(&at, err, "%s is also given to [%s] in %s:%d: one type for a card",
+						address, b->name, b->addresses_at.file, b->addresses_at.line);
+		}
+	return 0;
+}
+
+/* Moves the enabled types' sections to config, in the order in which they are enabled. */
+static int fill_sections(struct draft *draft, struct err *err)
+{
+	struct config *config = draft->config;
+	const char *unnamed = NULL;
+
+	for (size_t i = 0; i < draft->nenabled; i++) {
+		struct part *part = find_part(draft, draft->enabled[i]);
+		struct section *s = list_add(&config->sections, &config->nsections, sizeof(*s));
+
+		if (!s)
+			return err_sys(err, ENOMEM, "%s", draft->enabled_at.file);
+		section_default(s, draft->enabled[i]);
+		s->file = draft->enabled_at.file;
+		if (part) {
+			*s = part->section;
+			part->section.addresses = NULL;
+			part->section.matches = NULL;
+		}
+		s->enabled = true;
+		if (s->naddresses || s->nmatches)
+			continue;
+		if (unnamed) {
+			int r = spot_warn(&draft->enabled_at, config, err,
+					  "%s gets no card: it has neither device_addresses nor device_match, and %s, which comes "
+					  "before it, gets all cards that no section names",
+					  s->type, unnamed);
+
+			if (r < 0)
+				return r;
+		} else {
+			unnamed = s->type;
+		}
+	}
+	return 0;
+}
+
+int config_draft_finish(struct draft *draft, struct err *err)
+{
+	struct spot whole = { .file = draft->config->files[0] };
+	int r = check_enabled(draft, err);
+
+	if (r == 0 && draft->nenabled == 0)
+		r = spot_warn(&whole, draft->config, err,
+			      "no type is enabled, so there is no pool: set enabled_mdev_types in [devices]");
+	if (r == 0)
+		r = check_no_plain_vfs(draft, err);
+	if (r == 0)
+		r = check_addresses(draft, err);
+	if (r == 0)
+		r = fill_sections(draft, err);
+	/* Nova makes the vGPUs of its own guests, and takes one that is free there for its next. */
+	if (r == 0 && draft->nova_conf && !draft->reuse_given)
+		draft->config->policy.reuse_free = false;
+	return r;
+}
+
+void config_draft_free(struct draft *draft)
+{
+	for (size_t i = 0; i < draft->nparts; i++)
+		section_free(&draft->parts[i].section);
+	free(draft->parts);
+	free(draft->enabled);
+	free(draft->nova_conf);
+}
