@@ -284,6 +284,67 @@ static void cards_that_are_not_up(void)
 	tree_end(&tree);
 }
 
+static void other_reasons(void)
+{
+	char reason[REASON_SIZE];
+	struct tree tree;
+
+	tree_begin(&tree, "sys/bus/pci/devices/0000:00:02.0/vendor = 0x8086\n"
+			  "sys/bus/pci/devices/0000:00:02.0/driver -> ../../drivers/i915\n"
+			  "sys/bus/pci/devices/0000:03:00.0/driver -> ../../drivers/xe\n"
+			  "sys/bus/pci/devices/0000:41:00.4/physfn -> ../0000:41:00.0\n"
+			  "sys/bus/pci/devices/0000:41:00.4/driver -> ../../drivers/nvidia\n"
+			  "sys/bus/pci/devices/0000:41:00.5/physfn -> ../0000:41:00.0\n"
+			  "sys/bus/pci/devices/0000:41:00.5/driver -> ../../drivers/nvidia\n"
+			  "sys/bus/pci/devices/0000:41:00.5/nvidia/current_vgpu_type = 0\n"
+			  "sys/bus/pci/devices/0000:84:00.0/vendor = 0x10de\n"
+			  "sys/bus/pci/devices/0000:84:00.0/device = 0x1eb8\n"
+			  "sys/bus/pci/devices/0000:84:00.0/driver -> ../../drivers/nvidia\n"
+			  "sys/bus/pci/devices/0000:84:00.0/sriov_totalvfs = 16\n"
+			  "sys/bus/pci/devices/0000:84:00.0/sriov_numvfs = 0\n");
+	inventory_explain_card(&tree.host, "0000:00:02.0", reason);
+	ok(strstr(reason, "kvmgt"), "Intel's graphics need kvmgt: %s", reason);
+	inventory_explain_card(&tree.host, "0000:03:00.0", reason);
+	ok(strstr(reason, "xe"), "another driver without types is named: %s", reason);
+	inventory_explain_card(&tree.host, "0000:41:00.4", reason);
+	ok(strstr(reason, "registered no mdev types"), "so is that of a VF: %s", reason);
+	inventory_explain_card(&tree.host, "00000000:41:00.5", reason);
+	ok(strstr(reason, "framework"), "a VF of the other framework is told apart: %s", reason);
+	inventory_explain_card(&tree.host, "0000:84:00.0", reason);
+	ok(strstr(reason, "nvidia-vgpud"), "a T4 can have VFs, but does not need them: %s", reason);
+	tree_end(&tree);
+}
+
+static void two_of_a_kind(void)
+{
+	struct inventory inv;
+	struct tree tree;
+	struct err err;
+
+	tree_begin(&tree, one_t4);
+	tree_add(&tree, "sys/class/mdev_bus/0000:05:00.0 -> ../../devices/pci0000:00/0000:05:00.0\n"
+			"sys/devices/pci0000:00/0000:05:00.0/vendor = 0x10de\n"
+			"sys/devices/pci0000:00/0000:05:00.0/device = 0x1eb8\n"
+			"sys/devices/pci0000:00/0000:05:00.0/mdev_supported_types/nvidia-222/available_instances = 16\n"
+			"sys/devices/pci0000:00/0000:05:00.0/mdev_supported_types/nvidia-222/name = another name\n"
+			"sys/class/mdev_bus/0000:06:00.0 -> ../../devices/pci0000:00/0000:06:00.0\n"
+			"sys/class/mdev_bus/0000:07:00.0 -> ../../devices/pci0000:00/0000:07:00.0\n"
+			"sys/devices/pci0000:00/0000:07:00.0/mdev_supported_types/nvidia-222/available_instances/\n");
+	ok(inventory_read(&inv, &tree.host, NULL, &err) == 0 && inv.npgpus == 4, "four cards are read");
+	ok(inventory_pgpu(&inv, "0000:05:00.0") == 0 && inventory_pgpu(&inv, "0000:84:00.0") == 3,
+	   "in the order of their addresses");
+	ok(inventory_offer(&inv, 0, "nvidia-222")->type == inventory_offer(&inv, 3, "nvidia-222")->type,
+	   "what a type is is read once for two cards of one model");
+	ok(inventory_offer(&inv, 0, "nvidia-222")->available == 16 &&
+		   inventory_offer(&inv, 3, "nvidia-222")->available == 15,
+	   "what they offer of it is each card's own");
+	ok(inventory_device(&inv, "c6f1a2b3-0000-4000-8000-00000000000a")->parent == 3, "the vGPU is where it was");
+	ok(!inv.pgpus[1].ready, "a card that went away meanwhile is not ready: %s", inv.pgpus[1].reason);
+	ok(!inv.pgpus[2].ready, "nor is one whose driver gives an error: %s", inv.pgpus[2].reason);
+	inventory_free(&inv);
+	tree_end(&tree);
+}
+
 static void lists_of_types(void)
 {
 	struct tree tree;
@@ -368,6 +429,8 @@ int main(void)
 	descriptions();
 	names_from_outside();
 	cards_that_are_not_up();
+	other_reasons();
+	two_of_a_kind();
 	lists_of_types();
 	doubt_about_a_vf();
 	nothing_there();
