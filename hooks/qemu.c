@@ -1,5 +1,323 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-int main(void)
+/*
+ * The hook that libvirt calls: /etc/libvirt/hooks/qemu GUEST OP SUBOP EXTRA, the domain's XML on standard input.
+ *
+ * Order is the safety argument here:
+ *   1. standard descriptors are made sure of, so that no file of ours takes the place of one;
+ *   2. an operation that is none of ours ends at once;
+ *   3. the gate: a domain without a vGPU ends here, before any library is loaded or any state opened;
+ *   4. the XML is parsed, the configuration read, the flow run;
+ *   5. one line on stderr where prepare or migrate refuses; all other operations end with 0, come what may:
+ *      reconnect's failure would kill a running guest, restore's can delete a saved one.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "attach.h"
+#include "auto.h"
+#include "file.h"
+#include "log.h"
+#include "preview.h"
+#include "text.h"
+
+enum { SHOWN_NAME = 120, EXIT_REFUSED = 1, EXIT_USAGE = 2 };
+
+struct call {
+	const char *root, *config_path;
+	bool dry_run;
+	const char *guest, *op, *subop;
+};
+
+struct hook {
+	struct call call;
+	struct host host;
+	struct config config;
+	bool has_config;
+	struct policy policy;
+	char why_no_config[sizeof(((struct err *)NULL)->text)];
+	char *xml; /* as it came */
+	size_t len;
+	struct domxml *doc;
+	struct attach attach;
+};
+
+struct operation {
+	const char *op, *subop;
+	int (*flow)(struct hook *hook, struct err *err);
+	bool may_refuse;
+	bool needs_config;   /* an error in the configuration is its error */
+	enum plan_mode mode; /* of its preview */
+};
+
+static int write_out(const char *data, size_t len, struct err *err)
 {
+	while (len > 0) {
+		ssize_t n = write(STDOUT_FILENO, data, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return err_sys(err, errno, "the XML cannot be written to standard output");
+		data += n;
+		len -= (size_t)n;
+	}
 	return 0;
+}
+
+static int flow_prepare(struct hook *hook, struct err *err)
+{
+	return attach_prepare(&hook->attach, err);
+}
+
+static int hand_over(struct hook *hook, int r, char *xml, size_t len, struct err *err)
+{
+	if (r == 0 && xml && write_out(xml, len, err) < 0) {
+		attach_unreserve(&hook->attach);
+		r = -err->code;
+	}
+	free(xml);
+	return r;
+}
+
+static int flow_migrate(struct hook *hook, struct err *err)
+{
+	char *xml = NULL;
+	size_t len = 0;
+	int r = attach_migrate(&hook->attach, &xml, &len, err);
+
+	return hand_over(hook, r, xml, len, err);
+}
+
+static int flow_restore(struct hook *hook, struct err *err)
+{
+	char *xml = NULL;
+	size_t len = 0;
+	int r = attach_restore(&hook->attach, &xml, &len, err);
+
+	return hand_over(hook, r, xml, len, err);
+}
+
+static int flow_reconnect(struct hook *hook, struct err *err)
+{
+	return attach_reconnect(&hook->attach, err);
+}
+
+static int flow_release(struct hook *hook, struct err *err)
+{
+	return attach_release(&hook->host, &hook->policy, hook->attach.request->uuid, hook->attach.request->name, err);
+}
+
+static const struct operation operations[] = {
+	{ "prepare", "begin", flow_prepare, true, true, PLAN_PREPARE },
+	{ "migrate", "begin", flow_migrate, true, true, PLAN_MIGRATE },
+	{ "restore", "begin", flow_restore, false, true, PLAN_RESTORE },
+	{ "reconnect", "begin", flow_reconnect, false, false, PLAN_PREPARE },
+	{ "release", "end", flow_release, false, false, PLAN_PREPARE },
+};
+
+/* start, started, stopped, attach and whatever libvirt may add: nothing to do. */
+static const struct operation *find_operation(const struct call *call)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(operations); i++)
+		if (strcmp(operations[i].op, call->op) == 0 && strcmp(operations[i].subop, call->subop) == 0)
+			return &operations[i];
+	return NULL;
+}
+
+/*
+ * Exactly four arguments are libvirt's call, whatever they spell: a domain may be called --dry-run. Otherwise options
+ * come first, and "--" before the four.
+ */
+static bool parse_call(struct call *call, int argc, char **argv)
+{
+	int i = 1;
+
+	*call = (struct call){ 0 };
+	if (argc != 5) {
+		for (; i < argc && strcmp(argv[i], "--") != 0; i++) {
+			if (strcmp(argv[i], "--dry-run") == 0)
+				call->dry_run = true;
+			else if (strcmp(argv[i], "--root") == 0 && i + 1 < argc)
+				call->root = argv[++i];
+			else if (strcmp(argv[i], "--config") == 0 && i + 1 < argc)
+				call->config_path = argv[++i];
+			else
+				return false;
+		}
+		i++;
+	}
+	if (argc - i != 4)
+		return false;
+	call->guest = argv[i];
+	call->op = argv[i + 1];
+	call->subop = argv[i + 2];
+	return true;
+}
+
+/*
+ * A closed standard descriptor would be given to the next file that is opened. Reads and writes of these fail, as
+ * they should.
+ */
+static void make_sure_of_descriptors(void)
+{
+	for (int fd = 0; fd <= 2; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) != fd)
+			_exit(EXIT_REFUSED);
+}
+
+static int read_xml(struct hook *hook, struct err *err)
+{
+	int r = file_slurp(STDIN_FILENO, DOMXML_MAX, &hook->xml, &hook->len);
+
+	if (r == -EFBIG)
+		return err_set(err, EFBIG, "the domain's XML is over %d MiB", DOMXML_MAX >> 20);
+	if (r < 0)
+		return err_sys(err, -r, "the domain's XML cannot be read from standard input");
+	return 0;
+}
+
+/* Why nothing may be leased: kept for the refusal of a device that does not exist. Only a wrong file is an error. */
+static int read_config(struct hook *hook, struct err *err)
+{
+	struct err why = { 0 };
+	int r;
+
+	config_default(&hook->config);
+	hook->policy = hook->config.policy;
+	config_free(&hook->config);
+	if (!hook->call.root && geteuid() != 0) {
+		snprintf(hook->why_no_config, sizeof(hook->why_no_config),
+			 "this libvirt does not run as root, and only root can make vGPUs");
+		return 0;
+	}
+	r = config_load(&hook->config, &hook->host, hook->call.config_path, &why);
+	if (r == 0) {
+		hook->has_config = true;
+		hook->policy = hook->config.policy;
+		return 0;
+	}
+	snprintf(hook->why_no_config, sizeof(hook->why_no_config), "%s", why.text);
+	if (r == -ENOENT)
+		return 0;
+	*err = why;
+	return r;
+}
+
+/* 1: the domain concerns us and all is read; 0: it does not. */
+static int read_all(struct hook *hook, const struct operation *operation, struct err *err)
+{
+	int r = read_xml(hook, err);
+
+	if (r < 0)
+		return r;
+	if (!domxml_concerns(hook->xml, hook->len))
+		return 0;
+	r = domxml_parse(&hook->doc, hook->xml, hook->len, false, err);
+	if (r < 0)
+		return r;
+	if (domxml_request(hook->doc)->nwants == 0 && strcmp(operation->op, "release") != 0)
+		return 0;
+	r = host_open(&hook->host, hook->call.root, err);
+	if (r == 0)
+		r = read_config(hook, err);
+	if (r < 0 && operation->needs_config)
+		return r;
+	if (r < 0)
+		log_warn("%s: %s", operation->op, err->text);
+	hook->attach = (struct attach){ .host = &hook->host,
+					.config = hook->has_config ? &hook->config : NULL,
+					.policy = &hook->policy,
+					.why_no_config = hook->why_no_config,
+					.doc = hook->doc,
+					.request = domxml_request(hook->doc) };
+	return 1;
+}
+
+/* What would happen, one step a line on stderr; the XML as the domain would get it on stdout. */
+static int dry_run(struct hook *hook, const struct operation *operation, struct err *err)
+{
+	struct store store;
+	struct survey survey = { 0 };
+	struct plan plan = { 0 };
+	autofree char *xml = NULL;
+	size_t len;
+	bool changed;
+	int r;
+
+	if (!operation->needs_config)
+		return write_out(hook->xml, hook->len, err);
+	r = attach_preview(&hook->attach, operation->mode, &store, &survey, &plan, err);
+	if (r == 0 && (plan.kind == PLAN_STEPS || plan.kind == PLAN_REMOVE)) {
+		preview_print(stderr, &survey, &plan, false);
+		r = attach_rewritten(&hook->attach, &plan, &xml, &len, &changed, err);
+		if (r == 0)
+			r = write_out(xml, len, err);
+	} else if (r == 0) {
+		r = err_set(err, ENOSPC, "vGPU %s: %s", hook->attach.request->wants[plan.refused_want].id, plan.text);
+	}
+	plan_free(&plan);
+	survey_end(&survey);
+	store_close(&store);
+	return r;
+}
+
+static int run(struct hook *hook, const struct operation *operation, struct err *err)
+{
+	int r = read_all(hook, operation, err);
+
+	if (r < 0)
+		return r;
+	if (r == 0)
+		return hook->call.dry_run ? write_out(hook->xml, hook->len, err) : 0;
+	return hook->call.dry_run ? dry_run(hook, operation, err) : operation->flow(hook, err);
+}
+
+static void hook_free(struct hook *hook)
+{
+	domxml_free(hook->doc);
+	if (hook->has_config)
+		config_free(&hook->config);
+	host_close(&hook->host);
+	free(hook->xml);
+}
+
+int main(int argc, char **argv)
+{
+	struct hook hook = { .host.root = -1 };
+	const struct operation *operation;
+	struct err err = { 0 };
+	char name[SHOWN_NAME], prefix[SHOWN_NAME + 32];
+	int r;
+
+	make_sure_of_descriptors();
+	umask(077);
+	signal(SIGPIPE, SIG_IGN);
+	if (!parse_call(&hook.call, argc, argv)) {
+		fprintf(stderr, "usage: qemu [--root DIR] [--config FILE] [--dry-run] -- GUEST OP SUBOP EXTRA\n");
+		return EXIT_USAGE;
+	}
+	operation = find_operation(&hook.call);
+	if (!operation && !hook.call.dry_run)
+		return EXIT_SUCCESS;
+	if (!operation)
+		operation = &operations[ARRAY_SIZE(operations) - 1];
+	if (!hook.call.root && !hook.call.dry_run)
+		log_open("vgpu-lease");
+	r = run(&hook, operation, &err);
+	if (r < 0) {
+		text_safe(name, sizeof(name), hook.call.guest);
+		snprintf(prefix, sizeof(prefix), "vgpu-lease: domain %s", name);
+		log_warn("%s: domain %s: %s", operation->op, name, err.text);
+		if (operation->may_refuse || hook.call.dry_run)
+			err_print(stderr, prefix, &err);
+	}
+	hook_free(&hook);
+	return r < 0 && (operation->may_refuse || hook.call.dry_run) ? EXIT_REFUSED : EXIT_SUCCESS;
 }

@@ -53,6 +53,12 @@ int err_in(struct err *err, const char *fmt, ...)
 	return -err->code;
 }
 
+int err_recode(struct err *err, int code)
+{
+	err->code = code;
+	return -code;
+}
+
 void err_print(FILE *to, const char *prefix, const struct err *err)
 {
 	char line[ERR_TEXT_MAX];

@@ -29,5 +29,8 @@ int err_sys(struct err *err, int code, const char *fmt, ...) __attribute__((form
 /* Puts "context: " before the error's text; returns its negative code. */
 int err_in(struct err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* The same text under another code, where the callers tell failures apart by it; returns -code. */
+int err_recode(struct err *err, int code);
+
 /* Prints "prefix: text" as exactly one line of at most ERR_TEXT_MAX bytes; control characters are shown as \xNN. */
 void err_print(FILE *to, const char *prefix, const struct err *err);

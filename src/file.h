@@ -40,8 +40,12 @@ int file_publish(int dir, const char *name, const char *data, size_t len, bool r
 /* The last component of what the symbolic link points to, in buf[size]. */
 int file_link_base(int dir, const char *path, char *buf, size_t size);
 
-/* Opens a folder for reading; negative errno. Links on the way and at the end are followed (sysfs is made of them). */
+/*
+ * Opens a folder for reading; negative errno. Links on the way and at the end are followed (sysfs is made of them).
+ */
 int file_dir(int dir, const char *path);
 
-/* Opens a folder of our own, made with mode 0700 where it is missing; -EPERM where it is not ours or open to others. */
+/*
+ * Opens a folder of our own, made with mode 0700 where it is missing; -EPERM where it is not ours or open to others.
+ */
 int file_own_dir(int dir, const char *path);

@@ -20,7 +20,9 @@ struct host {
 	const char *name; /* "" for the real host, else the argument of --root, for messages */
 };
 
-/* Opens the host; `root` NULL is the real one. host_close() is safe on a host that was never opened with root = -1. */
+/*
+ * Opens the host; `root` NULL is the real one. host_close() is safe on a host that was never opened with root = -1.
+ */
 int host_open(struct host *host, const char *root, struct err *err);
 void host_close(struct host *host);
 

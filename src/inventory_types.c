@@ -227,6 +227,27 @@ static void explain_no_types(struct inv_reader *reader, struct inv_pgpu *pgpu, c
 			"no mdev types registered: its driver is still starting, or failed; see the kernel's log");
 }
 
+/* The types that matter: those that were asked for, and those of the vGPUs that the pGPU carries: their size decides what else fits. */
+static int read_wanted(struct inv_reader *reader, struct inv_pgpu *pgpu, const char *parent, bool is_free,
+		       struct err *err)
+{
+	const struct inventory *inv = reader->inv;
+	int g = (int)(pgpu - inv->pgpus), r = 0;
+	char id[TYPE_SIZE];
+
+	for (size_t i = 0; r == 0 && reader->types[i]; i++)
+		if (type_parse(id, reader->types[i]))
+			r = read_offer(reader, pgpu, parent, is_free, id, err);
+	for (size_t i = 0; r == 0 && i < inv->ndevices; i++) {
+		const struct inv_device *d = &inv->devices[i];
+
+		if (d->parent != UNKNOWN && inv->parents[d->parent].pgpu == g && *d->type &&
+		    !inventory_offer(inv, g, d->type))
+			r = read_offer(reader, pgpu, parent, is_free, d->type, err);
+	}
+	return r;
+}
+
 static int read_pgpu(struct inv_reader *reader, struct inv_pgpu *pgpu, struct err *err)
 {
 	const char *parent;
@@ -237,12 +258,7 @@ static int read_pgpu(struct inv_reader *reader, struct inv_pgpu *pgpu, struct er
 		return 0;
 	parent = asked(reader->inv, pgpu, &is_free)->name;
 	if (reader->types) {
-		for (size_t i = 0; r == 0 && reader->types[i]; i++) {
-			char id[TYPE_SIZE];
-
-			if (type_parse(id, reader->types[i]))
-				r = read_offer(reader, pgpu, parent, is_free, id, err);
-		}
+		r = read_wanted(reader, pgpu, parent, is_free, err);
 	} else {
 		struct inv_ids ids;
 

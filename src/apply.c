@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Carrying out a plan's steps: the leases first, then the kernel; undone on failure. */
+#include "apply.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "auto.h"
+#include "bounded.h"
+#include "giveback.h"
+#include "handles.h"
+#include "kernel.h"
+#include "log.h"
+
+enum { UNDO_MS = 2000, OPEN_STEP_MS = 50 };
+
+void apply_start(struct apply *apply, struct store *store, const struct policy *policy, const struct request *request,
+		 const char *op)
+{
+	*apply = (struct apply){ .store = store, .policy = policy, .request = request, .op = op };
+	apply->done = calloc(request->nwants + 1, sizeof(*apply->done));
+	if (!apply->done)
+		abort();
+}
+
+void apply_end(struct apply *apply)
+{
+	free(apply->done);
+	apply->done = NULL;
+}
+
+static struct lease lease_of(const struct apply *apply, const struct step *step, enum lease_state state)
+{
+	struct lease lease = { .framework = FW_MDEV,
+			       .state = state,
+			       .numa = step->numa,
+			       .framebuffer_mib = step->framebuffer_mib,
+			       .origin = step->kind == STEP_CREATE ? LEASE_CREATED : LEASE_ADOPTED };
+
+	memcpy(lease.id, step->id, sizeof(lease.id));
+	memcpy(lease.domain, apply->request->uuid, sizeof(lease.domain));
+	memcpy(lease.name, apply->request->name, sizeof(lease.name));
+	memcpy(lease.project, apply->request->project, sizeof(lease.project));
+	memcpy(lease.type, step->type, sizeof(lease.type));
+	memcpy(lease.parent, step->parent, sizeof(lease.parent));
+	memcpy(lease.pgpu, step->pgpu, sizeof(lease.pgpu));
+	return lease;
+}
+
+static int lease_step(struct apply *apply, const struct step *step, struct err *err)
+{
+	struct lease lease = lease_of(apply, step, step->kind == STEP_CREATE ? LEASE_CREATING : LEASE_ACTIVE);
+	struct lease was;
+	int r = lease_get(apply->store, step->id, &was, err);
+
+	if (r < 0)
+		return r;
+	/* A device of the domain's own keeps its origin; under a reservation nothing was made, so it is somebody else's. */
+	if (r == 1 && step->kind == STEP_KEEP && was.state != LEASE_RESERVED)
+		lease.origin = was.origin;
+	r = lease_put(apply->store, &lease, err);
+	if (r == 0 && step->kind != STEP_KEEP)
+		memcpy(apply->done[apply->ndone++], step->id, ID_SIZE);
+	return r;
+}
+
+static bool is_done(const struct apply *apply, const char *id)
+{
+	for (size_t i = 0; i < apply->ndone; i++)
+		if (strcmp(apply->done[i], id) == 0)
+			return true;
+	return false;
+}
+
+int apply_lease(struct apply *apply, const struct step *steps, size_t n, struct err *err)
+{
+	for (size_t i = 0; i < n; i++) {
+		/* Of an earlier round of this run: leased and made already. */
+		if (is_done(apply, steps[i].id))
+			continue;
+		if (lease_step(apply, &steps[i], err) < 0)
+			return -err->code;
+	}
+	return 0;
+}
+
+int apply_reserve(struct apply *apply, const struct step *steps, size_t n, struct err *err)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct lease lease = lease_of(apply, &steps[i], LEASE_RESERVED), was;
+		int r = lease_get(apply->store, steps[i].id, &was, err);
+
+		/*
+		 * A device of its own that waits to be given back (a restore right after a save) stays as it is:
+		 * prepare takes it over.
+		 */
+		if (r == 1 && was.state != LEASE_RESERVED)
+			continue;
+		if (r < 0)
+			return r;
+		lease.deadline_ms = host_now_ms() + (int64_t)apply->policy->reserve_ttl_s * 1000;
+		r = lease_put(apply->store, &lease, err);
+		if (r < 0)
+			return r;
+		memcpy(apply->done[apply->ndone++], steps[i].id, ID_SIZE);
+	}
+	return 0;
+}
+
+struct creation {
+	const struct host *host;
+	const struct step *step;
+};
+
+static int create_device(void *arg, struct err *err)
+{
+	const struct creation *creation = arg;
+	const struct step *step = creation->step;
+
+	return kernel_create(creation->host, step->parent, step->type, step->id, err);
+}
+
+/* Under the pGPU's lock: the kernel's count decides, then its answer. */
+static int create(const struct apply *apply, const struct step *step, const char *params, struct err *err)
+{
+	struct creation creation = { .host = apply->store->host, .step = step };
+	int wait_ms = apply->policy->create_timeout_s * 1000;
+	int64_t end = host_now_ms() + wait_ms;
+	int r = kernel_available(creation.host, step->parent, step->type, err);
+
+	if (r == 0)
+		return err_set(err, ENOSPC, "full when it came to it");
+	if (r < 0)
+		return r;
+	r = bounded_run(create_device, &creation, wait_ms, err);
+	if (r == -ETIMEDOUT)
+		return err_set(
+			err, ETIMEDOUT,
+			"%s: creating %s hangs in the kernel for over %d s (create_timeout); see dmesg, the vGPU is collected when it ends",
+			step->parent, step->type, apply->policy->create_timeout_s);
+	/* Its own EAGAIN (a probe that is deferred) is a failure of this candidate, not a reason to plan anew. */
+	if (r < 0)
+		return r == -EAGAIN ? err_recode(err, EBUSY) : r;
+	wait_ms = (int)(end - host_now_ms());
+	r = kernel_wait_complete(creation.host, step->id, step->type, wait_ms > 100 ? wait_ms : 100, err);
+	if (r == 0 && *params)
+		r = kernel_set_params(creation.host, step->id, params, err);
+	/*
+	 * What did not become whole is removed again; that it is reported as a failure of this candidate, not as a
+	 * hanging kernel.
+	 */
+	if (r < 0) {
+		struct err ignored;
+
+		kernel_remove(creation.host, step->id, UNDO_MS, &ignored);
+		return err_recode(err, EIO);
+	}
+	return 0;
+}
+
+/* A device of our own that its last QEMU still holds: that one is on its way out, or it is not. */
+static int wait_closed(const struct apply *apply, const struct step *step, struct err *err)
+{
+	int64_t end = host_now_ms() + (int64_t)apply->policy->release_timeout_s * 1000;
+
+	for (;;) {
+		struct handles *handles = NULL;
+		pid_t pid = 0;
+		int r = handles_read(&handles, apply->store->host, err);
+
+		if (r == 0)
+			r = handles_open(handles, apply->store->host, step->id, &pid, err);
+		handles_free(handles);
+		if (r <= 0)
+			return r;
+		if (host_now_ms() >= end)
+			return err_set(err, EBUSY, "process %d has it open, and did not let go within %d s", (int)pid,
+				       apply->policy->release_timeout_s);
+		host_sleep_ms(OPEN_STEP_MS);
+	}
+}
+
+/* 1: made; 0: it was there. */
+static int ensure(const struct apply *apply, const struct step *step, const char *params, struct err *err)
+{
+	int exists = kernel_exists(apply->store->host, step->id);
+
+	if (exists < 0)
+		return err_sys(err, -exists, "/sys/bus/mdev/devices/%s", step->id);
+	if (step->kind == STEP_CREATE && exists)
+		return err_set(err, EAGAIN, "somebody else made it meanwhile");
+	if (step->kind == STEP_ADOPT && !exists)
+		return err_set(err, EAGAIN, "it went away meanwhile");
+	if (!exists)
+		return create(apply, step, params, err) < 0 ? -err->code : 1;
+	if (step->kind == STEP_KEEP && wait_closed(apply, step, err) < 0)
+		return -err->code;
+	return kernel_wait_complete(apply->store->host, step->id, step->type, apply->policy->create_timeout_s * 1000,
+				    err);
+}
+
+static void forget_done(struct apply *apply, const char *id)
+{
+	for (size_t i = 0; i < apply->ndone; i++)
+		if (strcmp(apply->done[i], id) == 0)
+			memcpy(apply->done[i], apply->done[--apply->ndone], ID_SIZE);
+}
+
+/* Is the lease still what this run wrote? Not so where a release of the same domain came in between. */
+static int still_ours(const struct apply *apply, const struct step *step, struct lease *lease, struct err *err)
+{
+	int r = lease_get(apply->store, step->id, lease, err);
+
+	if (r < 0)
+		return r;
+	return r == 1 && strcmp(lease->domain, apply->request->uuid) == 0 && lease->writer == getpid() &&
+	       lease->state != LEASE_RELEASING;
+}
+
+static int settle(struct apply *apply, const struct step *step, bool made, struct err *err)
+{
+	struct lease lease;
+	int r = store_lock(apply->store, apply->policy->lock_timeout_s * 1000, err);
+
+	if (r < 0)
+		return r;
+	r = still_ours(apply, step, &lease, err);
+	if (r == 0) {
+		r = err_set(err, ECANCELED, "the domain was released while its vGPU was being made");
+	} else if (r == 1) {
+		lease.state = LEASE_ACTIVE;
+		if (made)
+			lease.origin = LEASE_CREATED;
+		r = lease_put(apply->store, &lease, err);
+	}
+	store_unlock(apply->store);
+	if (r < 0)
+		return r;
+	affinity_put(apply->store, &lease);
+	seen_forget(apply->store, step->id);
+	return 0;
+}
+
+static int drop_failed(struct apply *apply, const struct step *step, struct err *why)
+{
+	struct lease lease;
+	struct err err;
+
+	if (step->kind != STEP_KEEP && store_lock(apply->store, apply->policy->lock_timeout_s * 1000, &err) == 0) {
+		if (still_ours(apply, step, &lease, &err) == 1)
+			lease_drop(apply->store, step->id, &err);
+		store_unlock(apply->store);
+		forget_done(apply, step->id);
+	}
+	return -why->code;
+}
+
+int apply_step(struct apply *apply, const struct step *step, const char *params, struct err *err)
+{
+	bool made;
+	int r;
+
+	autoclose int lock = store_lock_pgpu(apply->store, step->pgpu, apply->policy->lock_timeout_s * 1000, err);
+	if (lock < 0)
+		return drop_failed(apply, step, err);
+	r = ensure(apply, step, params, err);
+	if (r == -ETIMEDOUT) {
+		/* Its lease stays `creating`: collected when the write ends. */
+		forget_done(apply, step->id);
+		return r;
+	}
+	if (r < 0)
+		return drop_failed(apply, step, err);
+	made = r == 1;
+	r = settle(apply, step, made, err);
+	if (r == 0)
+		log_info("%s: domain %s: %s %s, %s on %s", apply->op, apply->request->name, made ? "made" : "took", step->id, step->type, step->parent);
+	return r;
+}
+
+/* What was only promised is dropped; what exists is to be given back: 1. */
+static int undo_lease(const struct apply *apply, const char *id, struct err *err)
+{
+	struct lease lease;
+	int r = store_lock(apply->store, apply->policy->lock_timeout_s * 1000, err);
+
+	if (r < 0)
+		return r;
+	r = lease_get(apply->store, id, &lease, err);
+	if (r == 1 && strcmp(lease.domain, apply->request->uuid) != 0)
+		r = 0;
+	if (r == 1 && lease.state == LEASE_RESERVED) {
+		r = lease_drop(apply->store, id, err);
+	} else if (r == 1) {
+		lease.state = LEASE_RELEASING;
+		r = lease_put(apply->store, &lease, err) < 0 ? -err->code : 1;
+	}
+	store_unlock(apply->store);
+	return r;
+}
+
+void apply_undo(struct apply *apply)
+{
+	struct policy policy = *apply->policy;
+
+	/* No guest has run on it: the driver has nothing to clean up. */
+	policy.driver_cleanup_s = 0;
+	while (apply->ndone > 0) {
+		const char *id = apply->done[--apply->ndone];
+		struct err err = { 0 };
+		int r = undo_lease(apply, id, &err);
+
+		if (r == 1)
+			r = giveback_finish(apply->store, &policy, id, host_now_ms() + UNDO_MS, &err);
+		if (r < 0)
+			log_warn("%s: domain %s: %s: left to the release: %s", apply->op, apply->request->name, id,
+				 err.text);
+	}
+}

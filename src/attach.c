@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The flows that lease: prepare, migrate, restore; and the preview of each. */
+#include "attach.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "apply.h"
+#include "auto.h"
+#include "giveback.h"
+#include "kernel.h"
+#include "log.h"
+
+enum { WAIT_STEP_MS = 20 };
+
+/* The rounds of one run: survey, plan, act, and again where the world turned out to be otherwise. */
+struct rounds {
+	const struct attach *attach;
+	struct store store;
+	struct survey survey;
+	struct plan plan;
+	struct apply apply;
+	int64_t deadline_ms; /* for waiting until others are done */
+	bool strict;         /* read the host under the store's lock: nothing is refused on a look from before it */
+	bool surveyed;
+};
+
+static int rounds_start(struct rounds *r, const struct attach *attach, enum plan_mode mode, const char *op,
+			struct err *err)
+{
+	*r = (struct rounds){ .attach = attach };
+	r->deadline_ms = host_now_ms() + (int64_t)attach->policy->lock_timeout_s * 1000;
+	apply_start(&r->apply, &r->store, attach->policy, attach->request, op);
+	if (store_open(&r->store, attach->host, true, err) < 0)
+		return -err->code;
+	return survey_start(&r->survey, attach->host, &r->store, attach->config, attach->request, mode, err);
+}
+
+static void rounds_end(struct rounds *r)
+{
+	plan_free(&r->plan);
+	survey_end(&r->survey);
+	apply_end(&r->apply);
+	store_close(&r->store);
+}
+
+/* Makes the next plan; the store's lock is held afterwards where 0 is returned. */
+static int plan_round(struct rounds *r, struct err *err)
+{
+	struct plan_facts facts;
+	int wait_ms = r->attach->policy->lock_timeout_s * 1000;
+
+	/* The host is read before the lock, so that a slow driver holds up nobody else. */
+	if (!r->strict && survey_host(&r->survey, err) < 0)
+		return -err->code;
+	if (store_lock(&r->store, wait_ms, err) < 0)
+		return -err->code;
+	if ((r->strict && survey_host(&r->survey, err) < 0) || survey_leases(&r->survey, err) < 0) {
+		store_unlock(&r->store);
+		return -err->code;
+	}
+	facts = survey_facts(&r->survey);
+	plan_free(&r->plan);
+	plan_make(&r->plan, &facts);
+	return 0;
+}
+
+static int refuse(const struct rounds *r, struct err *err)
+{
+	const struct plan *plan = &r->plan;
+	const char *id = r->attach->request->wants[plan->refused_want].id;
+
+	return err_set(err, plan->refusal == REFUSE_NO_ROOM ? ENOSPC : EPERM, "vGPU %s: %s", id, plan->text);
+}
+
+static int remove_one(struct rounds *r, const char *id, struct err *err)
+{
+	const struct policy *policy = r->attach->policy;
+	const struct inv_device *device = inventory_device(&r->survey.inv, id);
+	const struct lease *lease = lease_find(&r->survey.leases, id);
+	int64_t deadline = host_now_ms() + (int64_t)(policy->release_timeout_s + policy->driver_cleanup_s) * 1000;
+	int n;
+
+	if (lease) {
+		n = giveback_claim(&r->store, policy, lease, err);
+		return n == 1 ? giveback_finish(&r->store, policy, id, deadline, err) : n;
+	}
+	if (!device)
+		return 0;
+	n = giveback_orphan(&r->store, policy, id, device->parent_name,
+			    r->survey.inv.pgpus[r->survey.inv.parents[device->parent].pgpu].address, err);
+	if (n == 0)
+		log_info("prepare: domain %s: removed orphan %s (%s on %s) to make room", r->attach->request->name, id,
+			 device->type, device->parent_name);
+	return n;
+}
+
+/* A spare that cannot be removed is a mishap of its pGPU: the next plan looks elsewhere. */
+static void remove_spares(struct rounds *r)
+{
+	for (size_t i = 0; i < r->plan.nremoves; i++) {
+		const struct step *step = &r->plan.steps[r->plan.nsteps - 1];
+		char reason[REASON_SIZE];
+		struct err err = { 0 };
+
+		if (remove_one(r, r->plan.removes[i], &err) == 0)
+			continue;
+		snprintf(reason, sizeof(reason), "orphan cannot be removed: %.200s", err.text);
+		survey_mishap(&r->survey, step->pgpu, step->type, reason);
+	}
+}
+
+/* What is to be done where the plan is none that can be carried out now. 0: plan again. The lock is not held. */
+static int between_rounds(struct rounds *r, struct err *err)
+{
+	bool was_strict = r->strict;
+
+	r->strict = true;
+	switch (r->plan.kind) {
+	case PLAN_WAIT:
+		if (host_now_ms() >= r->deadline_ms)
+			return refuse(r, err);
+		host_sleep_ms(WAIT_STEP_MS);
+		return 0;
+	case PLAN_LOOK:
+		return was_strict ? survey_spares(&r->survey, err) : 0;
+	case PLAN_REMOVE:
+		remove_spares(r);
+		return 0;
+	case PLAN_REFUSE:
+	case PLAN_STEPS:
+		break;
+	}
+	return was_strict ? refuse(r, err) : 0;
+}
+
+static const char *params_of(const struct rounds *r, size_t want, const struct step *step)
+{
+	const struct want *w = &r->attach->request->wants[want];
+
+	if (w->has_params)
+		return w->params;
+	return step->section ? step->section->params : "";
+}
+
+/* Carries out the steps, all or none. 1: all done; 0: plan again. */
+static int apply_round(struct rounds *r, struct err *err)
+{
+	for (size_t i = 0; i < r->plan.nsteps; i++) {
+		const struct step *step = &r->plan.steps[i];
+		int n = apply_step(&r->apply, step, params_of(r, i, step), err);
+
+		if (n == 0)
+			continue;
+		r->strict = true;
+		if (n == -ETIMEDOUT || n == -ECANCELED || step->kind == STEP_KEEP)
+			return err_in(err, "vGPU %s", step->id);
+		if (n == -EAGAIN && host_now_ms() < r->deadline_ms) {
+			host_sleep_ms(WAIT_STEP_MS);
+			return 0;
+		}
+		survey_mishap(&r->survey, step->pgpu, step->type, err->text);
+		return 0;
+	}
+	return 1;
+}
+
+static int prepare_rounds(struct rounds *r, struct err *err)
+{
+	for (;;) {
+		int n = plan_round(r, err);
+
+		if (n < 0)
+			return n;
+		if (r->plan.kind != PLAN_STEPS) {
+			store_unlock(&r->store);
+			n = between_rounds(r, err);
+			if (n < 0)
+				return n;
+			continue;
+		}
+		n = apply_lease(&r->apply, r->plan.steps, r->plan.nsteps, err);
+		store_unlock(&r->store);
+		if (n == 0)
+			n = apply_round(r, err);
+		if (n != 0)
+			return n < 0 ? n : 0;
+	}
+}
+
+/* Without a configuration, or without the right to act: devices that exist pass, and nothing is written. */
+static int prepare_unmanaged(const struct attach *attach, struct err *err)
+{
+	for (size_t i = 0; i < attach->request->nwants; i++) {
+		const struct want *want = &attach->request->wants[i];
+		int r = kernel_exists(attach->host, want->id);
+
+		if (want->kind == WANT_PCI || r == 1)
+			continue;
+		if (r < 0)
+			return err_sys(err, -r, "vGPU %s", want->id);
+		return err_set(err, ENOENT, "vGPU %s: it does not exist, and it cannot be made: %s", want->id,
+			       attach->why_no_config);
+	}
+	return 0;
+}
+
+static int refuse_placeholder(const struct request *request, struct err *err)
+{
+	for (size_t i = 0; i < request->nwants; i++)
+		if (request->wants[i].placeholder)
+			return err_set(
+				err, EINVAL,
+				"vGPU %s is a placeholder: libvirt takes no new UUID at a start; give it one with 'vgpu-lease rewrite' and define the domain anew",
+				request->wants[i].id);
+	return 0;
+}
+
+int attach_prepare(const struct attach *attach, struct err *err)
+{
+	struct rounds r;
+	int n;
+
+	if (refuse_placeholder(attach->request, err) < 0)
+		return -err->code;
+	if (!attach->config)
+		return prepare_unmanaged(attach, err);
+	n = rounds_start(&r, attach, PLAN_PREPARE, "prepare", err);
+	if (n == 0)
+		n = prepare_rounds(&r, err);
+	if (n < 0)
+		apply_undo(&r.apply);
+	rounds_end(&r);
+	return n;
+}
+
+int attach_rewritten(const struct attach *attach, const struct plan *plan, char **xml, size_t *len, bool *changed,
+		     struct err *err)
+{
+	autofree struct domxml_change *changes = calloc(plan->nsteps + 1, sizeof(*changes));
+	size_t n = 0;
+
+	if (!changes)
+		abort();
+	for (size_t i = 0; i < plan->nsteps; i++) {
+		if (strcmp(plan->steps[i].id, attach->request->wants[i].id) == 0)
+			continue;
+		changes[n].want = i;
+		memcpy(changes[n++].id, plan->steps[i].id, ID_SIZE);
+	}
+	*changed = n > 0;
+	return domxml_rewrite(attach->doc, changes, n, xml, len, err);
+}
+
+/* Reserves for a domain that arrives. */
+static int arrive(const struct attach *attach, enum plan_mode mode, const char *op, char **xml, size_t *len,
+		  struct err *err)
+{
+	struct rounds r;
+	bool changed = false;
+	int n = rounds_start(&r, attach, mode, op, err);
+
+	*xml = NULL;
+	while (n == 0) {
+		n = plan_round(&r, err);
+		if (n < 0)
+			break;
+		if (r.plan.kind == PLAN_STEPS) {
+			n = apply_reserve(&r.apply, r.plan.steps, r.plan.nsteps, err);
+			store_unlock(&r.store);
+			break;
+		}
+		store_unlock(&r.store);
+		n = between_rounds(&r, err);
+	}
+	if (n == 0)
+		n = attach_rewritten(attach, &r.plan, xml, len, &changed, err);
+	if (n < 0) {
+		apply_undo(&r.apply);
+	} else {
+		log_info("%s: domain %s: reserved %zu vGPU%s%s", op, attach->request->name, r.plan.nsteps,
+			 r.plan.nsteps == 1 ? "" : "s", changed ? ", with other UUIDs" : "");
+		if (!changed) {
+			free(*xml);
+			*xml = NULL;
+		}
+	}
+	rounds_end(&r);
+	return n;
+}
+
+/* Does the domain run here, or is it just starting? Then nothing of it may be touched by an arrival. */
+static int runs_here(const struct attach *attach, struct err *err)
+{
+	struct store store;
+	struct leases leases = { 0 };
+	struct ondisk *disk = NULL;
+	int r = store_open(&store, attach->host, false, err);
+
+	if (r == 0)
+		r = lease_list(&store, &leases, err);
+	for (size_t i = 0; r == 0 && i < leases.n; i++)
+		if (strcmp(leases.list[i].domain, attach->request->uuid) == 0 && leases.list[i].state == LEASE_ACTIVE &&
+		    host_now_ms() - leases.list[i].since_ms < (int64_t)attach->policy->start_grace_s * 1000)
+			r = 1;
+	if (r == 0)
+		r = ondisk_read(&disk, attach->host, err);
+	if (r == 0)
+		r = ondisk_runs(disk, attach->request->uuid);
+	ondisk_free(disk);
+	lease_list_free(&leases);
+	store_close(&store);
+	return r;
+}
+
+int attach_migrate(const struct attach *attach, char **xml, size_t *len, struct err *err)
+{
+	int r;
+
+	*xml = NULL;
+	/* Without a configuration there is nothing to choose from: the prepare that follows passes what exists. */
+	if (!attach->config)
+		return 0;
+	r = runs_here(attach, err);
+	if (r < 0)
+		return r;
+	if (r == 1)
+		return err_set(err, EEXIST, "it runs on this host already: its vGPUs are left as they are");
+	return arrive(attach, PLAN_MIGRATE, "migrate", xml, len, err);
+}
+
+int attach_restore(const struct attach *attach, char **xml, size_t *len, struct err *err)
+{
+	int r;
+
+	*xml = NULL;
+	if (!attach->config)
+		return 0;
+	r = runs_here(attach, err);
+	if (r < 0)
+		return r;
+	return r == 1 ? 0 : arrive(attach, PLAN_RESTORE, "restore", xml, len, err);
+}
+
+void attach_unreserve(const struct attach *attach)
+{
+	struct store store;
+	struct leases leases = { 0 };
+	struct err err;
+
+	if (store_open(&store, attach->host, false, &err) == 0 &&
+	    store_lock(&store, attach->policy->lock_timeout_s * 1000, &err) == 0 &&
+	    lease_list(&store, &leases, &err) == 0)
+		for (size_t i = 0; i < leases.n; i++)
+			if (strcmp(leases.list[i].domain, attach->request->uuid) == 0 &&
+			    leases.list[i].state == LEASE_RESERVED)
+				lease_drop(&store, leases.list[i].id, &err);
+	lease_list_free(&leases);
+	store_close(&store);
+}
+
+int attach_preview(const struct attach *attach, enum plan_mode mode, struct store *store, struct survey *survey,
+		   struct plan *plan, struct err *err)
+{
+	int r = store_open(store, attach->host, false, err);
+
+	*survey = (struct survey){ 0 };
+	*plan = (struct plan){ 0 };
+	if (r == 0)
+		r = survey_start(survey, attach->host, store, attach->config, attach->request, mode, err);
+	survey->dry = true;
+	if (r == 0)
+		r = survey_host(survey, err);
+	if (r == 0)
+		r = survey_leases(survey, err);
+	for (int round = 0; r == 0 && round < 2; round++) {
+		struct plan_facts facts = survey_facts(survey);
+
+		plan_free(plan);
+		plan_make(plan, &facts);
+		if (plan->kind != PLAN_LOOK)
+			break;
+		r = survey_spares(survey, err);
+	}
+	return r;
+}

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Giving vGPUs back: what we made is removed, what was there before is left standing, and the lease is dropped last.
+ */
+#include "giveback.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "auto.h"
+#include "bounded.h"
+#include "file.h"
+#include "handles.h"
+#include "kernel.h"
+#include "ondisk.h"
+
+enum { CLOSE_STEP_MS = 50 };
+
+static int left(int64_t deadline_ms)
+{
+	int64_t ms = deadline_ms - host_now_ms();
+
+	return ms > 0 ? (int)ms : 0;
+}
+
+int giveback_mark(struct store *store, const char *domain, int wait_ms, char (**ids)[ID_SIZE], size_t *n,
+		  struct err *err)
+{
+	struct leases leases = { 0 };
+	int r = store_lock(store, wait_ms, err);
+
+	*ids = NULL;
+	*n = 0;
+	if (r < 0)
+		return r;
+	r = lease_list(store, &leases, err);
+	*ids = calloc(leases.n + 1, sizeof(**ids));
+	if (!*ids)
+		abort();
+	for (size_t i = 0; r == 0 && i < leases.n; i++) {
+		struct lease *lease = &leases.list[i];
+
+		if (strcmp(lease->domain, domain) != 0)
+			continue;
+		/* Nothing was made for a reservation: a device under it is somebody else's. */
+		if (lease->state == LEASE_RESERVED) {
+			r = lease_drop(store, lease->id, err);
+			continue;
+		}
+		/* Marked once: the driver's time runs from the first mark. */
+		if (lease->state != LEASE_RELEASING) {
+			lease->state = LEASE_RELEASING;
+			r = lease_put(store, lease, err);
+		}
+		if (r == 0)
+			memcpy((*ids)[(*n)++], lease->id, ID_SIZE);
+	}
+	store_unlock(store);
+	lease_list_free(&leases);
+	return r;
+}
+
+/* The lease, if it is still to be given back: 1, else 0. */
+static int still_releasing(struct store *store, const char *id, int wait_ms, struct lease *lease, struct err *err)
+{
+	int r = store_lock(store, wait_ms, err);
+
+	if (r < 0)
+		return r == -ETIMEDOUT ? -EAGAIN : r;
+	r = lease_get(store, id, lease, err);
+	store_unlock(store);
+	return r == 1 ? lease->state == LEASE_RELEASING : r;
+}
+
+static int drop_if_releasing(struct store *store, const char *id, int wait_ms, struct err *err)
+{
+	struct lease now;
+	int r = store_lock(store, wait_ms, err);
+
+	if (r < 0)
+		return r == -ETIMEDOUT ? -EAGAIN : r;
+	r = lease_get(store, id, &now, err);
+	if (r == 1)
+		r = now.state == LEASE_RELEASING ? lease_drop(store, id, err) : 0;
+	store_unlock(store);
+	return r;
+}
+
+static int is_closed(const struct host *host, const char *id, struct err *err)
+{
+	struct handles *handles = NULL;
+	pid_t pid = 0;
+	int r = handles_read(&handles, host, err);
+
+	if (r == 0)
+		r = handles_open(handles, host, id, &pid, err);
+	handles_free(handles);
+	if (r == 1)
+		return err_set(err, EBUSY, "vGPU %s: process %d has it open", id, (int)pid);
+	return r;
+}
+
+struct removal {
+	const struct host *host;
+	const char *id;
+	int wait_ms;
+};
+
+static int remove_device(void *arg, struct err *err)
+{
+	const struct removal *removal = arg;
+
+	return kernel_remove(removal->host, removal->id, removal->wait_ms, err);
+}
+
+/*
+ * An NVIDIA driver removes its mdev by itself; removing it first can leave a zombie until the host is booted again.
+ */
+static bool driver_removes(const struct host *host, const char *parent)
+{
+	char path[PARENT_SIZE + 40], vendor[16];
+	bool pci;
+
+	snprintf(path, sizeof(path), "sys/bus/pci/devices/%s/vendor", parent);
+	pci = file_read(host->root, path, vendor, sizeof(vendor)) >= 0;
+	return pci && strcmp(vendor, "0x10de") == 0;
+}
+
+/* Waits, without any lock, for the driver: 0 gone by itself, 1 it is our turn, -EAGAIN no time left. */
+static int let_driver_remove(const struct host *host, const struct policy *policy, const struct lease *lease,
+			     int64_t deadline_ms, struct err *err)
+{
+	int64_t turn = lease->since_ms + (int64_t)policy->driver_cleanup_s * 1000;
+
+	while (host_now_ms() < turn) {
+		if (kernel_exists(host, lease->id) == 0)
+			return 0;
+		if (host_now_ms() >= deadline_ms)
+			return err_set(err, EAGAIN, "vGPU %s: the driver still has %d s to remove it by itself",
+				       lease->id, left(turn) / 1000 + 1);
+		host_sleep_ms(CLOSE_STEP_MS);
+	}
+	return 1;
+}
+
+/* Under the pGPU's lock, where nobody else writes: is it still ours to remove, and closed? Then remove it. */
+static int remove_locked(struct store *store, const char *id, int64_t deadline_ms, struct err *err)
+{
+	struct removal removal = { .host = store->host, .id = id };
+	struct lease lease;
+	int r = still_releasing(store, id, left(deadline_ms), &lease, err);
+
+	if (r <= 0)
+		return r;
+	r = is_closed(store->host, id, err);
+	if (r < 0)
+		return r;
+	removal.wait_ms = left(deadline_ms);
+	r = bounded_run(remove_device, &removal, removal.wait_ms + 200, err);
+	if (r < 0)
+		return r == -ETIMEDOUT ? -EAGAIN : r;
+	return drop_if_releasing(store, id, left(deadline_ms) + 200, err);
+}
+
+static int finish_created(struct store *store, const struct policy *policy, const struct lease *lease,
+			  int64_t deadline_ms, struct err *err)
+{
+	int r = 1;
+
+	if (kernel_exists(store->host, lease->id) == 1 && driver_removes(store->host, lease->parent)) {
+		r = let_driver_remove(store->host, policy, lease, deadline_ms, err);
+		if (r < 0)
+			return r;
+	}
+	autoclose int lock = store_lock_pgpu(store, lease->pgpu, left(deadline_ms), err);
+	if (lock < 0)
+		return lock == -ETIMEDOUT ? -EAGAIN : lock;
+	return remove_locked(store, lease->id, deadline_ms, err);
+}
+
+int giveback_finish(struct store *store, const struct policy *policy, const char *id, int64_t deadline_ms,
+		    struct err *err)
+{
+	struct lease lease;
+	int r = still_releasing(store, id, left(deadline_ms) + 1, &lease, err);
+
+	if (r <= 0)
+		return r;
+	/* An open device keeps its lease whatever else is true. */
+	while ((r = is_closed(store->host, id, err)) == -EBUSY && host_now_ms() < deadline_ms)
+		host_sleep_ms(CLOSE_STEP_MS);
+	if (r < 0)
+		return r;
+	if (lease.origin == LEASE_ADOPTED)
+		return drop_if_releasing(store, id, left(deadline_ms) + 1, err);
+	while ((r = finish_created(store, policy, &lease, deadline_ms, err)) == -EBUSY && host_now_ms() < deadline_ms)
+		host_sleep_ms(CLOSE_STEP_MS);
+	return r;
+}
+
+int giveback_orphan(struct store *store, const struct policy *policy, const char *id, const char *parent,
+		    const char *pgpu, struct err *err)
+{
+	int wait_ms = policy->lock_timeout_s * 1000;
+	struct removal removal = { .host = store->host, .id = id, .wait_ms = policy->release_timeout_s * 1000 };
+	struct lease lease;
+	int r;
+
+	autoclose int lock = store_lock_pgpu(store, pgpu, wait_ms, err);
+	if (lock < 0)
+		return lock;
+	r = store_lock(store, wait_ms, err);
+	if (r < 0)
+		return r;
+	r = lease_get(store, id, &lease, err);
+	store_unlock(store);
+	if (r < 0)
+		return r;
+	if (r == 1)
+		return err_set(err, EBUSY, "vGPU %s: domain %s leased it a moment ago", id, lease.name);
+	r = is_closed(store->host, id, err);
+	if (r < 0)
+		return r;
+	r = bounded_run(remove_device, &removal, removal.wait_ms + 200, err);
+	if (r < 0)
+		return r;
+	seen_forget(store, id);
+	/* Its definition goes with it: Nova takes a device that is defined but absent for a free one, and fails. */
+	return ondisk_undefine(store->host, id, parent, err);
+}
+
+/* Takes the lock and the lease as it is now: 1 where it is the one that the caller saw. The lock is held then. */
+static int lock_unchanged(struct store *store, const struct policy *policy, const struct lease *lease, struct err *err)
+{
+	struct lease now;
+	int r = store_lock(store, policy->lock_timeout_s * 1000, err);
+
+	if (r < 0)
+		return r;
+	r = lease_get(store, lease->id, &now, err);
+	if (r == 1 && strcmp(now.domain, lease->domain) == 0 && now.since_ms == lease->since_ms)
+		return 1;
+	store_unlock(store);
+	return r < 0 ? r : 0;
+}
+
+int giveback_drop(struct store *store, const struct policy *policy, const struct lease *lease, struct err *err)
+{
+	int r = lock_unchanged(store, policy, lease, err);
+
+	if (r <= 0)
+		return r;
+	r = lease_drop(store, lease->id, err);
+	store_unlock(store);
+	return r;
+}
+
+int giveback_claim(struct store *store, const struct policy *policy, const struct lease *lease, struct err *err)
+{
+	struct lease mark = *lease;
+	int r = lock_unchanged(store, policy, lease, err);
+
+	if (r <= 0)
+		return r;
+	mark.state = LEASE_RELEASING;
+	if (lease->state != LEASE_RELEASING)
+		r = lease_put(store, &mark, err);
+	store_unlock(store);
+	return r < 0 ? r : 1;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Giving vGPUs back: what we made is removed, what was there before is left standing, and the lease is dropped last.
+ *
+ * Order, for each device: the lease is marked `releasing`; nobody has the device open any more; an NVIDIA driver had
+ * its time to remove it by itself; under the pGPU's lock it is still `releasing` and still closed; it is removed and
+ * seen gone; the lease is dropped. Whoever dies in between leaves a lease that says what to finish. A domain that
+ * starts again takes its `releasing` lease over, and the give-back notices.
+ *
+ * Depends on: bounded, config (policy), handles, host, inventory, kernel, lease, ondisk, store. Knows nothing of XML
+ * or plan.
+ */
+#pragma once
+
+#include "config.h"
+#include "err.h"
+#include "host.h"
+#include "lease.h"
+#include "store.h"
+
+/*
+ * Marks all leases of a domain `releasing`; its reservations are dropped at once. Takes the store's lock, waiting at
+ * most `wait_ms`. The ids that are to be given back are in *ids (the caller frees it), *n of them.
+ */
+int giveback_mark(struct store *store, const char *domain, int wait_ms, char (**ids)[ID_SIZE], size_t *n,
+		  struct err *err);
+
+/*
+ * Finishes giving back one lease that is `releasing`, by `deadline_ms` (CLOCK_BOOTTIME). 0: done, or taken over by
+ * its domain meanwhile; -EBUSY: it is still open; -EAGAIN: not within the time (lock, driver); others: the kernel's
+ * error. The lease stays where it is not 0.
+ */
+int giveback_finish(struct store *store, const struct policy *policy, const char *id, int64_t deadline_ms,
+		    struct err *err);
+
+/*
+ * Removes a foreign device (an orphan; conditions checked by the caller) and its mdevctl definition, under the pGPU's
+ * lock, if it is still in no lease and not open. -EBUSY: it is.
+ */
+int giveback_orphan(struct store *store, const struct policy *policy, const char *id, const char *parent,
+		    const char *pgpu, struct err *err);
+
+/*
+ * Drops one reservation, or a lease whose device is gone, if it still is as it was (`since_ms`). Takes the store's
+ * lock.
+ */
+int giveback_drop(struct store *store, const struct policy *policy, const struct lease *lease, struct err *err);
+
+/* Marks one lease `releasing`, if it still is as it was (`since_ms`): 1, else 0. Takes the store's lock. */
+int giveback_claim(struct store *store, const struct policy *policy, const struct lease *lease, struct err *err);

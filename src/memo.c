@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What is remembered beside the leases: where a UUID was last, and since when a foreign device has been seen free. */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "file.h"
+#include "lease.h"
+#include "text.h"
+
+/* Tells this boot from all others; no more is known of it. */
+static void boot_id(char out[UUID_SIZE])
+{
+	char text[UUID_SIZE + 1];
+
+	if (file_read(AT_FDCWD, "/proc/sys/kernel/random/boot_id", text, sizeof(text)) < 0 || !uuid_parse(out, text))
+		strcpy(out, "00000000-0000-0000-0000-000000000000");
+}
+
+int affinity_get(const struct store *store, const char *id, struct affinity *out)
+{
+	char text[256], boot[UUID_SIZE], *rest = text, *type, *parent, *made;
+
+	if (store->affinity < 0 || file_read(store->affinity, id, text, sizeof(text)) < 0)
+		return 0;
+	type = strsep(&rest, " ");
+	parent = strsep(&rest, " ");
+	made = strsep(&rest, " ");
+	if (!type_parse(out->type, type) || !parent || !parent_parse(out->parent, parent) || !made || rest)
+		return 0;
+	boot_id(boot);
+	out->made_this_boot = strcmp(made, boot) == 0;
+	return 1;
+}
+
+void affinity_put(const struct store *store, const struct lease *lease)
+{
+	char text[256], boot[UUID_SIZE] = "-";
+	struct affinity was;
+	int n;
+
+	if (store->affinity < 0)
+		return;
+	if (lease->origin == LEASE_CREATED)
+		boot_id(boot);
+	/* Most starts find what the last one wrote. */
+	if (affinity_get(store, lease->id, &was) && strcmp(was.type, lease->type) == 0 &&
+	    strcmp(was.parent, lease->parent) == 0 && was.made_this_boot == (lease->origin == LEASE_CREATED))
+		return;
+	n = snprintf(text, sizeof(text), "%s %s %s\n", lease->type, lease->parent, boot);
+	/* A full disk costs the memory, not the start. */
+	(void)file_publish(store->affinity, lease->id, text, (size_t)n, true);
+}
+
+int64_t seen_since(const struct store *store, const char *id, bool note)
+{
+	int64_t now = host_now_ms();
+	char text[32];
+	long since;
+	int n;
+
+	if (store->seen >= 0 && file_read(store->seen, id, text, sizeof(text)) >= 0 &&
+	    text_number(text, 0, INT64_MAX, &since) && since <= now)
+		return since;
+	if (note && store->seen >= 0) {
+		n = snprintf(text, sizeof(text), "%" PRId64 "\n", now);
+		(void)file_publish(store->seen, id, text, (size_t)n, true);
+	}
+	return now;
+}
+
+void seen_forget(const struct store *store, const char *id)
+{
+	if (store->seen >= 0)
+		unlinkat(store->seen, id, 0);
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The decision: which vGPU a domain gets, on which parent; or why it gets none. */
+#include "plan.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan_priv.h"
+#include "plan_text.h"
+
+bool plan_refuse(struct planner *p, size_t want, enum refusal why, const char *fmt, ...)
+{
+	va_list ap;
+
+	p->plan->kind = PLAN_REFUSE;
+	p->plan->refusal = why;
+	p->plan->refused_want = want;
+	va_start(ap, fmt);
+	vsnprintf(p->plan->text, sizeof(p->plan->text), fmt, ap);
+	va_end(ap);
+	return false;
+}
+
+bool plan_type_fits(const struct wish *wish, const char *type)
+{
+	for (int i = 0; i < wish->ntypes; i++)
+		if (strcmp(wish->types[i], type) == 0)
+			return true;
+	return wish->ntypes == 0;
+}
+
+void plan_adopt(const struct planner *p, const struct inv_device *device, struct step *step)
+{
+	const struct inventory *inv = p->facts->inv;
+	const struct inv_type *t = inventory_type(inv, device->type);
+
+	*step = (struct step){ .kind = STEP_ADOPT,
+			       .numa = UNKNOWN,
+			       .framebuffer_mib = t ? t->framebuffer_mib : UNKNOWN };
+	memcpy(step->id, device->id, sizeof(step->id));
+	memcpy(step->type, device->type, sizeof(step->type));
+	memcpy(step->parent, device->parent_name, sizeof(step->parent));
+	memcpy(step->pgpu, device->parent_name, sizeof(step->pgpu));
+	snprintf(step->why, sizeof(step->why), "it exists");
+	if (device->parent != UNKNOWN) {
+		const struct inv_pgpu *card = &inv->pgpus[inv->parents[device->parent].pgpu];
+
+		memcpy(step->pgpu, card->address, sizeof(step->pgpu));
+		step->numa = card->numa;
+		step->section = p->facts->pool ? p->facts->pool->cards[inv->parents[device->parent].pgpu].section
+					       : NULL;
+	}
+}
+
+/* Leases of a project, in every state, beyond those of this want itself. */
+static int project_holds(const struct leases *leases, const char *project, const char *id)
+{
+	int n = 0;
+
+	for (size_t i = 0; i < leases->n; i++)
+		n += strcmp(leases->list[i].project, project) == 0 && strcmp(leases->list[i].id, id) != 0;
+	return n;
+}
+
+static bool within_quota(struct planner *p, size_t want, const char *id)
+{
+	const char *project = p->facts->request->project;
+	int limit, holds;
+
+	if (!p->facts->config)
+		return true;
+	limit = config_quota(p->facts->config, project);
+	holds = project_holds(p->facts->leases, project, id) + project_holds(&p->promised, project, id);
+	if (limit == NO_LIMIT || holds < limit)
+		return true;
+	if (!*project)
+		return plan_refuse(p, want, REFUSE_OTHER,
+				   "the quota of domains without a project is used up: %d of %d ([quota] none)", holds,
+				   limit);
+	return plan_refuse(p, want, REFUSE_OTHER, "the quota of project %s is used up: %d of %d ([quota])", project,
+			   holds, limit);
+}
+
+/* The later wants of this plan see what this one takes. */
+static void promise(struct planner *p, const struct step *step)
+{
+	struct lease *l = &p->promised.list[p->promised.n++];
+
+	*l = (struct lease){ .state = LEASE_RESERVED, .framebuffer_mib = step->framebuffer_mib, .numa = step->numa };
+	memcpy(l->id, step->id, sizeof(l->id));
+	memcpy(l->type, step->type, sizeof(l->type));
+	memcpy(l->parent, step->parent, sizeof(l->parent));
+	memcpy(l->pgpu, step->pgpu, sizeof(l->pgpu));
+	memcpy(l->domain, p->facts->request->uuid, sizeof(l->domain));
+	snprintf(l->project, sizeof(l->project), "%s", p->facts->request->project);
+}
+
+bool plan_creation(struct planner *p, size_t want, const char *id, struct step *step)
+{
+	const struct wish *wish = &p->facts->wishes[want];
+	char list[1024];
+
+	if (!p->facts->config)
+		return plan_refuse(p, want, REFUSE_OTHER,
+				   "it does not exist, and there is no configuration to make it from");
+	if (wish->ntypes == 0) {
+		plan_text_types(p->facts->config, list, sizeof(list));
+		return plan_refuse(
+			p, want, REFUSE_OTHER,
+			"it does not exist and nothing says which type it is: name one of %s in the metadata", list);
+	}
+	if (!within_quota(p, want, id))
+		return false;
+	switch (plan_choose(p, want, id, step)) {
+	case CHOSEN:
+		return true;
+	case CHOSEN_AFTER_REMOVAL:
+		/* An arrival counts on the room; the prepare that follows makes it. */
+		if (p->facts->mode != PLAN_PREPARE)
+			return true;
+		p->plan->kind = PLAN_REMOVE;
+		return true;
+	case NO_ROOM_YET:
+		p->plan->kind = PLAN_WAIT;
+		break;
+	case NO_ROOM:
+		p->plan->kind = p->facts->spares_known ? PLAN_REFUSE : PLAN_LOOK;
+		break;
+	}
+	p->plan->refusal = REFUSE_NO_ROOM;
+	p->plan->refused_want = want;
+	plan_text_no_room(p->plan, p->facts, want, p->plan->text, sizeof(p->plan->text));
+	return false;
+}
+
+static bool prepare_existing(struct planner *p, size_t want, const struct inv_device *device, const struct lease *own,
+			     struct step *step)
+{
+	const struct wish *wish = &p->facts->wishes[want];
+	enum opened opened = p->facts->devices[device - p->facts->inv->devices].opened;
+
+	if (wish->type_asked && *device->type && !plan_type_fits(wish, device->type))
+		return plan_refuse(p, want, REFUSE_OTHER,
+				   "it exists as %s on %s, the domain's metadata asks for %s: change one of them",
+				   device->type, device->parent_name, wish->want->type);
+	plan_adopt(p, device, step);
+	if (own) {
+		step->kind = STEP_KEEP;
+		snprintf(step->why, sizeof(step->why), "the domain's already");
+		return true;
+	}
+	if (opened == OPEN_YES)
+		return plan_refuse(p, want, REFUSE_OPEN, "it exists on %s and a process has it open",
+				   device->parent_name);
+	return within_quota(p, want, device->id);
+}
+
+static bool prepare_want(struct planner *p, size_t want, struct step *step)
+{
+	const struct want *w = p->facts->wishes[want].want;
+	const char *id = w->placeholder ? p->facts->wishes[want].fresh : w->id;
+	const struct lease *lease = lease_find(p->facts->leases, id);
+	const struct inv_device *device = inventory_device(p->facts->inv, id);
+
+	if (w->kind == WANT_PCI)
+		return plan_refuse(p, want, REFUSE_OTHER, "leasing VFs is not supported by this version");
+	if (lease && strcmp(lease->domain, p->facts->request->uuid) != 0)
+		return plan_refuse(p, want, REFUSE_OTHER, "it belongs to domain %s (%s): give this domain another UUID",
+				   lease->name, lease->domain);
+	if (device)
+		return prepare_existing(p, want, device, lease, step);
+	return plan_creation(p, want, id, step);
+}
+
+void plan_make(struct plan *plan, const struct plan_facts *facts)
+{
+	struct planner p = { .facts = facts, .plan = plan };
+	bool going = true;
+
+	*plan = (struct plan){ .kind = PLAN_STEPS };
+	plan->steps = calloc(facts->request->nwants + 1, sizeof(*plan->steps));
+	p.promised.list = calloc(facts->request->nwants + 1, sizeof(*p.promised.list));
+	if (!plan->steps || !p.promised.list)
+		abort();
+	for (size_t i = 0; i < facts->request->nwants && going; i++) {
+		struct step *step = &plan->steps[i];
+
+		going = facts->mode == PLAN_PREPARE ? prepare_want(&p, i, step) : plan_arrival(&p, i, step);
+		if (!going)
+			break;
+		promise(&p, step);
+		plan->nsteps++;
+		/* What has to be removed for one want is removed before the next one is looked at. */
+		going = plan->kind == PLAN_STEPS;
+	}
+	free(p.promised.list);
+}
+
+void plan_free(struct plan *plan)
+{
+	free(plan->steps);
+	free(plan->verdicts);
+	*plan = (struct plan){ 0 };
+}

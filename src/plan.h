@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The decision: which vGPU a domain gets, on which parent; or why it gets none.
+ *
+ * Pure: from the facts that it is handed it makes steps or one refusal. It does no I/O, reads no clock, knows no
+ * errno; so every rule is a row in tests/unit/plan.c. A plan is tentative: the kernel's answer decides, and what
+ * failed comes back as a fact (struct mishap) into the next plan.
+ *
+ * Depends on: config, inventory, lease and request types, pool. Knows nothing of files, locks or libvirt.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "config.h"
+#include "domxml.h"
+#include "inventory.h"
+#include "lease.h"
+#include "pool.h"
+
+enum { WISH_TYPES_MAX = 16, PLAN_REMOVES_MAX = 64 };
+
+/* What is known of one want beyond the XML: its type candidates, where it was, what NUMA nodes suit it. */
+struct wish {
+	const struct want *want;
+	char types[WISH_TYPES_MAX][TYPE_SIZE]; /* any of these, the first that has room; none: nothing says which */
+	int ntypes;
+	bool type_asked;               /* the metadata names a type: an existing device must be of it */
+	char fresh[UUID_SIZE];         /* the UUID to use where a new one is needed */
+	char last_parent[PARENT_SIZE]; /* where it was when it was last leased, or mdevctl's definition has it; "" */
+	uint64_t nodes;                /* NUMA nodes that suit; 0 any */
+};
+
+/* A candidate that failed in this run: passed over, and named in the refusal. */
+struct mishap {
+	char pgpu[PARENT_SIZE];
+	char type[TYPE_SIZE];
+	char reason[REASON_SIZE];
+};
+
+/* A device that may be removed to make room: an orphan, or one of ours whose domain is gone. */
+struct spare {
+	char id[ID_SIZE];
+};
+
+enum opened { OPEN_UNKNOWN, OPEN_NO, OPEN_YES };
+
+/* What is known of a device of the inventory, same index. Looked up only where a rule asks. */
+struct device_facts {
+	enum opened opened;
+	char named_by[64]; /* the domain on disk that names it; "" none */
+};
+
+enum plan_mode { PLAN_PREPARE, PLAN_MIGRATE, PLAN_RESTORE };
+
+struct plan_facts {
+	enum plan_mode mode;
+	const struct config *config; /* NULL: there is none; devices that exist are still adopted */
+	const struct inventory *inv;
+	const struct pool *pool;            /* NULL without configuration */
+	const struct leases *leases;        /* without those that are void */
+	const struct device_facts *devices; /* one for each inv->devices */
+	const struct request *request;
+	const struct wish *wishes; /* one for each request->wants */
+	const struct mishap *mishaps;
+	size_t nmishaps;
+	const struct spare *spares;
+	size_t nspares;
+	bool spares_known; /* the search for what could make room has been made */
+};
+
+enum step_kind { STEP_KEEP, STEP_ADOPT, STEP_CREATE };
+
+/* What to do for one want; for migrate and restore, what is reserved for it. */
+struct step {
+	enum step_kind kind;
+	char id[ID_SIZE]; /* the device's; differs from the want's where the XML is to be rewritten */
+	char type[TYPE_SIZE];
+	char parent[PARENT_SIZE];
+	char pgpu[PARENT_SIZE];
+	int numa;
+	int framebuffer_mib;
+	const struct section *section; /* of the pool; NULL for a device outside it */
+	char why[REASON_SIZE];         /* one clause for people: why this parent */
+};
+
+/* Why a pGPU was not chosen for a want. */
+struct verdict {
+	size_t want;
+	int pgpu;
+	char reason[REASON_SIZE];
+};
+
+enum plan_kind {
+	PLAN_STEPS,  /* do them */
+	PLAN_WAIT,   /* no room now, but creations or give-backs are in flight: ask again */
+	PLAN_LOOK,   /* no room: look for spares, ask again */
+	PLAN_REMOVE, /* remove these spares, ask again */
+	PLAN_REFUSE,
+};
+
+enum refusal { REFUSE_OTHER, REFUSE_NO_ROOM, REFUSE_UNKNOWN_TYPE, REFUSE_OPEN };
+
+struct plan {
+	enum plan_kind kind;
+	struct step *steps; /* one for each want */
+	size_t nsteps;
+	char removes[PLAN_REMOVES_MAX][ID_SIZE];
+	size_t nremoves;
+	struct verdict *verdicts;
+	size_t nverdicts, verdict_room;
+	enum refusal refusal;
+	size_t refused_want;
+	char text[3072]; /* of a refusal: device, cause and cure; the domain is named by the caller */
+};
+
+void plan_make(struct plan *plan, const struct plan_facts *facts);
+void plan_free(struct plan *plan);

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Choosing a parent: the candidates in their order, and what to remove where none has room. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan_priv.h"
+
+struct candidate {
+	int pgpu;
+	bool near; /* on a NUMA node that suits */
+	struct room room;
+};
+
+static enum placement placement_of(const struct planner *p, const struct want *want)
+{
+	return want->has_placement ? want->placement : p->facts->config->policy.placement;
+}
+
+/* Is `a` the better one? Nearer, then fuller (pack) or emptier (spread), then the lower address. */
+static bool better(const struct planner *p, const struct want *want, const struct candidate *a,
+		   const struct candidate *b)
+{
+	double d = a->room.share - b->room.share;
+
+	if (a->near != b->near)
+		return a->near;
+	if (d > 1e-9 || d < -1e-9)
+		return placement_of(p, want) == PLACE_PACK ? d > 0 : d < 0;
+	return a->pgpu < b->pgpu;
+}
+
+static bool is_near(const struct wish *wish, const struct inv_pgpu *card)
+{
+	return wish->nodes && card->numa >= 0 && card->numa < 64 && (wish->nodes >> card->numa & 1);
+}
+
+static void add_verdict(struct plan *plan, size_t want, int pgpu, const char *reason)
+{
+	struct verdict *v;
+
+	if (plan->nverdicts == plan->verdict_room) {
+		plan->verdict_room = plan->verdict_room ? plan->verdict_room * 2 : 32;
+		plan->verdicts = reallocarray(plan->verdicts, plan->verdict_room, sizeof(*plan->verdicts));
+		if (!plan->verdicts)
+			abort();
+	}
+	v = &plan->verdicts[plan->nverdicts++];
+	v->want = want;
+	v->pgpu = pgpu;
+	snprintf(v->reason, sizeof(v->reason), "%s", reason);
+}
+
+static bool is_spare(const struct plan_facts *facts, const char *id)
+{
+	for (size_t i = 0; i < facts->nspares; i++)
+		if (strcmp(facts->spares[i].id, id) == 0)
+			return true;
+	return false;
+}
+
+/* Would removing a device of `type` help one of `wanted` on this card? */
+static bool stands_in_the_way(const struct plan_facts *facts, int pgpu, const char *type, const char *wanted)
+{
+	const struct inv_type *a = inventory_type(facts->inv, type), *b = inventory_type(facts->inv, wanted);
+
+	if (!facts->inv->pgpus[pgpu].nvidia || !a || !b)
+		return false;
+	return a->framebuffer_mib != b->framebuffer_mib;
+}
+
+/*
+ * Which spares of the card to remove: one, or, where an NVIDIA card holds another size, all that are of another size;
+ * then each of those must be a spare. The next plan sees what it brought.
+ */
+static bool find_removes(struct planner *p, int pgpu, const char *type)
+{
+	const struct plan_facts *facts = p->facts;
+	const struct inventory *inv = facts->inv;
+	char one[ID_SIZE] = "";
+
+	p->plan->nremoves = 0;
+	for (size_t i = 0; i < inv->ndevices; i++) {
+		const struct inv_device *d = &inv->devices[i];
+
+		if (d->parent == UNKNOWN || inv->parents[d->parent].pgpu != pgpu)
+			continue;
+		if (stands_in_the_way(facts, pgpu, d->type, type)) {
+			if (!is_spare(facts, d->id) || p->plan->nremoves == PLAN_REMOVES_MAX) {
+				p->plan->nremoves = 0;
+				return false;
+			}
+			memcpy(p->plan->removes[p->plan->nremoves++], d->id, ID_SIZE);
+		} else if (!*one && is_spare(facts, d->id)) {
+			memcpy(one, d->id, ID_SIZE);
+		}
+	}
+	for (size_t i = 0; i < facts->leases->n && !*one; i++) {
+		const struct lease *l = &facts->leases->list[i];
+
+		if (strcmp(l->pgpu, inv->pgpus[pgpu].address) == 0 && !inventory_device(inv, l->id) &&
+		    is_spare(facts, l->id))
+			memcpy(one, l->id, ID_SIZE);
+	}
+	if (p->plan->nremoves == 0 && *one)
+		memcpy(p->plan->removes[p->plan->nremoves++], one, ID_SIZE);
+	return p->plan->nremoves > 0;
+}
+
+static void fill_step(const struct planner *p, struct step *step, const struct candidate *c, const char *type,
+		      const char *id, const char *why)
+{
+	const struct inventory *inv = p->facts->inv;
+	const struct inv_type *t = inventory_type(inv, type);
+	int parent = c->room.parent != UNKNOWN ? c->room.parent : inv->pgpus[c->pgpu].first;
+
+	*step = (struct step){ .kind = STEP_CREATE,
+			       .numa = inv->pgpus[c->pgpu].numa,
+			       .framebuffer_mib = t ? t->framebuffer_mib : UNKNOWN,
+			       .section = p->facts->pool->cards[c->pgpu].section };
+	snprintf(step->id, sizeof(step->id), "%s", id);
+	snprintf(step->type, sizeof(step->type), "%s", type);
+	snprintf(step->parent, sizeof(step->parent), "%s", inv->parents[parent].name);
+	snprintf(step->pgpu, sizeof(step->pgpu), "%s", inv->pgpus[c->pgpu].address);
+	snprintf(step->why, sizeof(step->why), "%s", why);
+}
+
+/* Looks at every pGPU for one type; true and the best one, or false. */
+static bool choose_for_type(struct planner *p, size_t want, const char *type, const char *id, struct step *step,
+			    bool *in_flight, bool *full)
+{
+	const struct wish *wish = &p->facts->wishes[want];
+	const struct inventory *inv = p->facts->inv;
+	struct candidate best = { .pgpu = UNKNOWN }, fullest = { .pgpu = UNKNOWN };
+	bool was_there = false;
+
+	for (size_t g = 0; g < inv->npgpus && !was_there; g++) {
+		struct candidate c = { .pgpu = (int)g, .near = is_near(wish, &inv->pgpus[g]) };
+
+		room_on(&c.room, p->facts, &p->promised, c.pgpu, type, id, wish->last_parent);
+		*in_flight |= c.room.in_flight;
+		if (c.room.has) {
+			was_there = strcmp(inv->parents[c.room.parent].name, wish->last_parent) == 0;
+			if (best.pgpu == UNKNOWN || was_there || better(p, wish->want, &c, &best))
+				best = c;
+			continue;
+		}
+		add_verdict(p->plan, want, c.pgpu, c.room.reason);
+		if (c.room.full && (fullest.pgpu == UNKNOWN || better(p, wish->want, &c, &fullest)) &&
+		    find_removes(p, c.pgpu, type))
+			fullest = c;
+	}
+	if (best.pgpu != UNKNOWN) {
+		p->plan->nremoves = 0;
+		fill_step(p, step, &best, type, id,
+			  was_there                                   ? "where it was before"
+			  : best.near                                 ? "near the domain's CPUs or memory"
+			  : placement_of(p, wish->want) == PLACE_PACK ? "the fullest with room"
+								      : "the emptiest");
+		return true;
+	}
+	if (fullest.pgpu != UNKNOWN && find_removes(p, fullest.pgpu, type)) {
+		*full = true;
+		fill_step(p, step, &fullest, type, id, "after orphans are removed");
+	}
+	return false;
+}
+
+enum choice plan_choose(struct planner *p, size_t want, const char *id, struct step *step)
+{
+	const struct wish *wish = &p->facts->wishes[want];
+	bool in_flight = false, full = false;
+
+	for (int t = 0; t < wish->ntypes; t++)
+		if (choose_for_type(p, want, wish->types[t], id, step, &in_flight, &full))
+			return CHOSEN;
+	/* A give-back that is under way is cheaper than a removal. */
+	if (in_flight)
+		return NO_ROOM_YET;
+	return full ? CHOSEN_AFTER_REMOVAL : NO_ROOM;
+}

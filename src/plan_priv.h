@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What the rooms of plan share: the plan under work, and the choice of a parent.
+ *
+ * Included by plan*.c only.
+ */
+#pragma once
+
+#include "plan.h"
+#include "room.h"
+
+struct planner {
+	const struct plan_facts *facts;
+	struct plan *plan;
+	struct leases promised; /* what earlier wants of this plan take */
+};
+
+/* How the search for a parent ended. */
+enum choice { CHOSEN, CHOSEN_AFTER_REMOVAL, NO_ROOM, NO_ROOM_YET };
+
+/* Fills `step` for a device `id` that is to be made; on NO_ROOM… the verdicts say why not, pGPU by pGPU. */
+enum choice plan_choose(struct planner *p, size_t want, const char *id, struct step *step);
+
+/* What is reserved for one want of a domain that arrives (migrate, restore). */
+bool plan_arrival(struct planner *p, size_t want, struct step *step);
+
+/* Makes a vGPU that does not exist: chooses, or ends the plan with the reason. */
+bool plan_creation(struct planner *p, size_t want, const char *id, struct step *step);
+
+/* Takes a device that exists; its fields from the inventory. */
+void plan_adopt(const struct planner *p, const struct inv_device *device, struct step *step);
+
+/* Ends the plan with a refusal; false, so that it can be returned. */
+bool plan_refuse(struct planner *p, size_t want, enum refusal why, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+
+/* Is the type one of those that the wish names (or does it name none)? */
+bool plan_type_fits(const struct wish *wish, const char *type);

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What a plan says to people: the reasons of a refusal in one line.
+ *
+ * Depends on: plan's types. Knows nothing of how the decision was made.
+ */
+#pragma once
+
+#include "plan.h"
+
+/* "nvidia-222, nvidia-231": the enabled types. */
+void plan_text_types(const struct config *config, char *buf, size_t size);
+
+/*
+ * Why no pGPU has room for a want: pGPUs with the same cause together; what does not fit ends in "and N more". It
+ * fits, with the domain's name and the device's id before it, into the line that libvirt shows.
+ */
+void plan_text_no_room(const struct plan *plan, const struct plan_facts *facts, size_t want, char *buf, size_t size);

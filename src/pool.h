@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The pool: the configuration and the host brought together. Which pGPU serves which type, and why one does not.
+ *
+ * Pure: no I/O. One type per pGPU, as in Nova; addresses go before matches, matches before the type that has neither.
+ * A card that is otherwise than the file says is not in the pool now, with the reason; it never changes what the
+ * other cards serve.
+ *
+ * Depends on: config, ident, inventory. Knows nothing of leases, requests or libvirt.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "config.h"
+#include "inventory.h"
+
+struct pool_card {
+	const struct section *section; /* the one type that it serves; NULL none */
+	bool in_pool;
+	bool limited;             /* only the VFs that the section names belong to the pool */
+	char reason[REASON_SIZE]; /* not in the pool: why */
+};
+
+struct pool {
+	const struct config *config;
+	const struct inventory *inv;
+	struct pool_card *cards; /* one for each inv->pgpus, same index */
+};
+
+/* Brings both together; they must outlive the pool. */
+void pool_make(struct pool *pool, const struct config *config, const struct inventory *inv);
+void pool_free(struct pool *pool);
+
+/* Does this parent of its pGPU belong to the pool? */
+bool pool_has_parent(const struct pool *pool, int parent);
+
+/*
+ * Is there a parent or pGPU of this name (also in Nova's form mtty_mtty)? An address of the file for which there is
+ * none is one that the host lacks.
+ */
+bool pool_address_is(const char *address, const char *name);

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A plan in words, for --dry-run and `vgpu-lease plan`: one step a line.
+ *
+ * Depends on: plan's types, survey, text. Knows nothing of how plans are made.
+ */
+#pragma once
+
+#include <stdio.h>
+
+#include "survey.h"
+
+/* Prints the steps, what would be removed first, and with `verdicts` why each other pGPU was not chosen. */
+void preview_print(FILE *to, const struct survey *survey, const struct plan *plan, bool verdicts);

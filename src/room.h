@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Room: can this pGPU carry one more vGPU of a type now, and on which parent? Part of plan, and as pure.
+ *
+ * What counts is the union of the devices that the kernel has and the leases whose devices it does not have yet. The
+ * kernel's count knows the first; what is promised beyond it is taken off. VFs are counted per pGPU, never per VF.
+ *
+ * Facts (NVIDIA): all vGPUs of a pGPU have one framebuffer size unless mixed-size mode is on; then types of another
+ * size show room although the card is in use. On SR-IOV cards available_instances is 0 or 1 per VF, and the sum over
+ * VFs is no capacity: that is min(max_instance, VFs).
+ *
+ * Depends on: plan's types. Knows nothing of the domain's other wishes.
+ */
+#pragma once
+
+#include "plan.h"
+
+struct room {
+	bool has;
+	int parent;               /* index of the parent to use */
+	double share;             /* of the pGPU in use, 0 to 1 */
+	bool in_flight;           /* no room, but a creation or give-back under way could make some */
+	bool full;                /* no room because of what is there: removing something could help */
+	char reason[REASON_SIZE]; /* no room: why */
+};
+
+/*
+ * `extra`: leases that this plan has promised already, beyond facts->leases. What is leased for `id` itself does not
+ * count. `last`: a VF to prefer, or "".
+ */
+void room_on(struct room *room, const struct plan_facts *facts, const struct leases *extra, int pgpu, const char *type,
+	     const char *id, const char *last);

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Where the state is kept, and the locks that order all users of it on this host. */
+#include "store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include "auto.h"
+#include "file.h"
+
+enum { LOCK_STEP_MS = 2 };
+
+static int open_folder(int *out, int at, const char *path, bool make, struct err *err, const char *shown)
+{
+	int fd = make ? file_own_dir(at, path) : file_dir(at, path);
+
+	if (fd == -ENOENT && !make)
+		return 0;
+	if (fd == -EPERM)
+		return err_set(err, EPERM,
+			       "%s: is not a folder of root's alone (mode 0700): state in it cannot be trusted", shown);
+	if (fd < 0)
+		return err_sys(err, -fd, "%s", shown);
+	*out = fd;
+	return 0;
+}
+
+/* A missing or unwritable /var/lib only costs the memory of where a UUID was: never a start. */
+static int open_affinity(const struct host *host, bool make)
+{
+	autoclose int lib = -1;
+	int fd;
+
+	if (!make) {
+		fd = file_dir(host->root, "var/lib/vgpu-lease/affinity");
+		return fd < 0 ? -1 : fd;
+	}
+	lib = file_own_dir(host->root, "var/lib/vgpu-lease");
+	fd = lib < 0 ? -1 : file_own_dir(lib, "affinity");
+	return fd < 0 ? -1 : fd;
+}
+
+int store_open(struct store *store, const struct host *host, bool make, struct err *err)
+{
+	*store = (struct store){ .host = host, .run = -1, .leases = -1, .seen = -1, .affinity = -1, .lock = -1 };
+	if (open_folder(&store->run, host->root, "run/vgpu-lease", make, err, "/run/vgpu-lease") < 0)
+		return -err->code;
+	if (store->run >= 0 &&
+	    (open_folder(&store->leases, store->run, "leases", make, err, "/run/vgpu-lease/leases") < 0 ||
+	     open_folder(&store->seen, store->run, "seen", make, err, "/run/vgpu-lease/seen") < 0)) {
+		store_close(store);
+		return -err->code;
+	}
+	store->affinity = open_affinity(host, make);
+	return 0;
+}
+
+void store_close(struct store *store)
+{
+	int *const fds[] = { &store->lock, &store->seen, &store->leases, &store->affinity, &store->run };
+
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
+		if (*fds[i] >= 0)
+			close(*fds[i]);
+		*fds[i] = -1;
+	}
+}
+
+/* Whoever has the lock writes its pid into the file: only for the message to those who wait too long. */
+static int wait_flock(int dir, const char *name, const char *shown, int wait_ms, struct err *err)
+{
+	autoclose int fd = openat(dir, name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	int64_t end = host_now_ms() + wait_ms;
+	char holder[32];
+
+	if (fd < 0)
+		return err_sys(err, errno, "/run/vgpu-lease/%s", shown);
+	while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return err_sys(err, errno, "/run/vgpu-lease/%s: lock", shown);
+		if (host_now_ms() >= end) {
+			ssize_t n = file_read(dir, name, holder, sizeof(holder));
+
+			return err_set(
+				err, ETIMEDOUT,
+				"/run/vgpu-lease/%s: held by process %s for over %g s; see what it does, or try again",
+				shown, n > 0 ? holder : "(unknown)", wait_ms / 1000.0);
+		}
+		host_sleep_ms(LOCK_STEP_MS);
+	}
+	snprintf(holder, sizeof(holder), "%-10d\n", (int)getpid());
+	if (pwrite(fd, holder, strlen(holder), 0) < 0 && errno != ENOSPC)
+		return err_sys(err, errno, "/run/vgpu-lease/%s", shown);
+	return steal_fd(&fd);
+}
+
+int store_lock(struct store *store, int wait_ms, struct err *err)
+{
+	int fd = wait_flock(store->run, "lock", "lock", wait_ms, err);
+
+	if (fd < 0)
+		return fd;
+	store->lock = fd;
+	return 0;
+}
+
+void store_unlock(struct store *store)
+{
+	if (store->lock >= 0)
+		close(store->lock);
+	store->lock = -1;
+}
+
+int store_lock_pgpu(const struct store *store, const char *pgpu, int wait_ms, struct err *err)
+{
+	char name[PARENT_SIZE + 8], shown[PARENT_SIZE + 16];
+	autoclose int dir = file_own_dir(store->run, "pgpu");
+
+	if (dir < 0)
+		return err_sys(err, -dir, "/run/vgpu-lease/pgpu");
+	snprintf(name, sizeof(name), "%s.lock", pgpu);
+	snprintf(shown, sizeof(shown), "pgpu/%s", name);
+	return wait_flock(dir, name, shown, wait_ms, err);
+}
+
+static bool is_held(const struct store *store, const char *name)
+{
+	autoclose int fd = store->run < 0 ? -1 : openat(store->run, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+
+	return fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+}
+
+bool store_pgpu_busy(const struct store *store, const char *pgpu)
+{
+	char name[PARENT_SIZE + 16];
+
+	snprintf(name, sizeof(name), "pgpu/%s.lock", pgpu);
+	return is_held(store, name);
+}
+
+bool store_handler_runs(const struct store *store)
+{
+	return is_held(store, "handler.lock");
+}
+
+int store_set_aside(const struct store *store, const char *folder, const char *name, struct err *err)
+{
+	char from[NAME_MAX + 32];
+	autoclose int garbage = file_own_dir(store->run, "garbage");
+
+	if (garbage < 0)
+		return err_sys(err, -garbage, "/run/vgpu-lease/garbage");
+	snprintf(from, sizeof(from), "%s/%s", folder, name);
+	if (renameat(store->run, from, garbage, name) < 0 && errno != ENOENT)
+		return err_sys(err, errno, "/run/vgpu-lease/%s: set aside", from);
+	return 0;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Where the state is kept, and the locks that order all users of it on this host.
+ *
+ *   run/vgpu-lease/leases/ID        who holds what (lease)
+ *   run/vgpu-lease/seen/ID          since when a foreign device has been seen free (memo)
+ *   run/vgpu-lease/garbage/         what could not be understood, set aside
+ *   run/vgpu-lease/lock             the store's lock: short, never held over a write to sysfs
+ *   run/vgpu-lease/pgpu/ADDRESS.lock   one per pGPU, held over the writes to it
+ *   run/vgpu-lease/handler.lock     held by the device handler while it runs
+ *   var/lib/vgpu-lease/affinity/ID  what a UUID was last (memo)
+ *
+ * The store under /run lives as long as the devices that it describes: until the host is booted again. The locks are
+ * flock(2): the kernel drops them when their holder dies, however it dies. The folders are root's, mode 0700; others
+ * are refused.
+ *
+ * Order of locks: a pGPU's lock first, then the store's; never two pGPUs' at once.
+ *
+ * Depends on: err, file, host, ident. Knows nothing of what the records say.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "err.h"
+#include "host.h"
+#include "ident.h"
+
+struct store {
+	const struct host *host;
+	int run;      /* run/vgpu-lease; -1 where there is none and none may be made */
+	int leases;   /* likewise */
+	int seen;     /* likewise */
+	int affinity; /* var/lib/vgpu-lease/affinity; -1 where it cannot be had: remembering is a convenience */
+	int lock;     /* -1: not held */
+};
+
+/*
+ * Opens the store. With `make`, its folders are made where they are missing; without, a store that is not there is an
+ * empty one, and nothing is written. The text names the folder and what is wrong with it.
+ */
+int store_open(struct store *store, const struct host *host, bool make, struct err *err);
+void store_close(struct store *store);
+
+/* Takes the store's lock, waiting at most `wait_ms`; -ETIMEDOUT names the process that holds it. */
+int store_lock(struct store *store, int wait_ms, struct err *err);
+void store_unlock(struct store *store);
+
+/* Takes a pGPU's lock; the descriptor that is returned holds it until it is closed. -ETIMEDOUT names the holder. */
+int store_lock_pgpu(const struct store *store, const char *pgpu, int wait_ms, struct err *err);
+
+/* Is a pGPU's lock held by somebody? Makes and writes nothing. */
+bool store_pgpu_busy(const struct store *store, const char *pgpu);
+
+/* Does the device handler run? */
+bool store_handler_runs(const struct store *store);
+
+/* Moves a record that cannot be understood to garbage/, so that it is neither trusted nor met again. */
+int store_set_aside(const struct store *store, const char *folder, const char *name, struct err *err);

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* All that plan needs to know, brought together. */
+#include "survey.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "auto.h"
+#include "spare.h"
+#include "wish.h"
+
+int survey_start(struct survey *s, const struct host *host, struct store *store, const struct config *config,
+		 const struct request *request, enum plan_mode mode, struct err *err)
+{
+	*s = (struct survey){ .host = host, .store = store, .config = config, .request = request, .mode = mode };
+	return wish_make(&s->wishes, request, config, host, store, err);
+}
+
+static void drop_host(struct survey *s)
+{
+	if (!s->has_inv)
+		return;
+	pool_free(&s->pool);
+	inventory_free(&s->inv);
+	free(s->devices);
+	s->devices = NULL;
+	s->has_inv = false;
+}
+
+static void drop_lookups(struct survey *s)
+{
+	handles_free(s->handles);
+	ondisk_free(s->disk);
+	s->handles = NULL;
+	s->disk = NULL;
+}
+
+void survey_end(struct survey *s)
+{
+	drop_host(s);
+	drop_lookups(s);
+	lease_list_free(&s->leases);
+	free(s->wishes);
+	free(s->spares);
+	free(s->mishaps);
+	s->wishes = NULL;
+	s->spares = NULL;
+	s->mishaps = NULL;
+}
+
+int survey_host(struct survey *s, struct err *err)
+{
+	struct leases leases;
+	const char **types;
+	int r;
+
+	drop_host(s);
+	drop_lookups(s);
+	r = lease_list(s->store, &leases, err);
+	if (r < 0)
+		return r;
+	types = wish_types(s->wishes, s->request->nwants, &leases);
+	r = inventory_read(&s->inv, s->host, types, err);
+	free(types);
+	lease_list_free(&leases);
+	if (r < 0)
+		return r;
+	s->has_inv = true;
+	if (s->config)
+		pool_make(&s->pool, s->config, &s->inv);
+	s->devices = calloc(s->inv.ndevices + 1, sizeof(*s->devices));
+	if (!s->devices)
+		abort();
+	return 0;
+}
+
+/* Void: nothing stands behind it any more. */
+static bool is_void(const struct survey *s, const struct lease *lease)
+{
+	if (lease->state == LEASE_RESERVED)
+		return lease->deadline_ms < host_now_ms();
+	return lease->state == LEASE_CREATING && !lease->at_work && !inventory_device(&s->inv, lease->id);
+}
+
+/* The domain's own reservations are replaced when it arrives once more. */
+static bool is_replaced(const struct survey *s, const struct lease *lease)
+{
+	return s->mode != PLAN_PREPARE && lease->state == LEASE_RESERVED &&
+	       strcmp(lease->domain, s->request->uuid) == 0;
+}
+
+/* Is it about to change by itself: a creation that goes on, a give-back that has not had its time yet? */
+static bool at_work(const struct survey *s, const struct lease *lease)
+{
+	const struct policy *policy = s->config ? &s->config->policy : NULL;
+	int64_t time_ms = policy ? (int64_t)(policy->release_timeout_s + policy->driver_cleanup_s) * 1000 : 0;
+
+	if (lease->state == LEASE_RELEASING && host_now_ms() - lease->since_ms < time_ms)
+		return true;
+	return (lease->state == LEASE_CREATING || lease->state == LEASE_RELEASING) && spare_at_work(s->store, lease);
+}
+
+static int leave_out_void(struct survey *s, struct err *err)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < s->leases.n; i++) {
+		struct lease *lease = &s->leases.list[i];
+
+		lease->at_work = at_work(s, lease);
+		if (is_void(s, lease) || is_replaced(s, lease)) {
+			if (s->store->lock >= 0 && lease_drop(s->store, lease->id, err) < 0)
+				return -err->code;
+			continue;
+		}
+		s->leases.list[kept++] = *lease;
+	}
+	s->leases.n = kept;
+	return 0;
+}
+
+static int look_up(struct survey *s, struct err *err)
+{
+	int r = 0;
+
+	if (!s->handles)
+		r = handles_read(&s->handles, s->host, err);
+	if (r == 0 && !s->disk)
+		r = ondisk_read(&s->disk, s->host, err);
+	return r;
+}
+
+/*
+ * Does a rule ask who has this device open? A prepare asks for a device that it is to adopt; an arrival for any that
+ * it may take.
+ */
+static bool is_asked_about(const struct survey *s, const struct inv_device *device)
+{
+	const struct lease *lease = lease_find(&s->leases, device->id);
+
+	if (lease)
+		return s->mode != PLAN_PREPARE && strcmp(lease->domain, s->request->uuid) == 0;
+	if (s->mode != PLAN_PREPARE)
+		return true;
+	for (size_t i = 0; i < s->request->nwants; i++)
+		if (strcmp(s->request->wants[i].id, device->id) == 0)
+			return true;
+	return false;
+}
+
+int survey_leases(struct survey *s, struct err *err)
+{
+	int r;
+
+	lease_list_free(&s->leases);
+	r = lease_list(s->store, &s->leases, err);
+	if (r == 0)
+		r = leave_out_void(s, err);
+	for (size_t i = 0; r == 0 && i < s->inv.ndevices; i++) {
+		struct device_facts *facts = &s->devices[i];
+		const char *domain;
+
+		if (facts->opened != OPEN_UNKNOWN || !is_asked_about(s, &s->inv.devices[i]))
+			continue;
+		r = look_up(s, err);
+		if (r == 0)
+			r = handles_open(s->handles, s->host, s->inv.devices[i].id, NULL, err);
+		if (r < 0)
+			break;
+		facts->opened = r == 1 ? OPEN_YES : OPEN_NO;
+		domain = ondisk_names(s->disk, s->inv.devices[i].id);
+		snprintf(facts->named_by, sizeof(facts->named_by), "%s", domain ? domain : "");
+		r = 0;
+	}
+	return r;
+}
+
+int survey_spares(struct survey *s, struct err *err)
+{
+	struct spare_check check = { .host = s->host, .store = s->store, .config = s->config, .note = !s->dry };
+	char why[REASON_SIZE];
+	int r = look_up(s, err);
+
+	if (r < 0)
+		return r;
+	check.handles = s->handles;
+	check.disk = s->disk;
+	free(s->spares);
+	s->nspares = 0;
+	s->spares = calloc(s->inv.ndevices + s->leases.n + 1, sizeof(*s->spares));
+	if (!s->spares)
+		abort();
+	for (size_t i = 0; i < s->inv.ndevices; i++) {
+		const struct inv_device *device = &s->inv.devices[i];
+		const struct lease *lease = lease_find(&s->leases, device->id);
+
+		if (lease ? spare_is_stale(&check, lease, true, why) : spare_is_orphan(&check, device, why))
+			memcpy(s->spares[s->nspares++].id, device->id, ID_SIZE);
+	}
+	/* A lease whose device is gone takes room all the same, until it is dropped. */
+	for (size_t i = 0; i < s->leases.n; i++)
+		if (!inventory_device(&s->inv, s->leases.list[i].id) &&
+		    spare_is_stale(&check, &s->leases.list[i], false, why))
+			memcpy(s->spares[s->nspares++].id, s->leases.list[i].id, ID_SIZE);
+	s->spares_known = true;
+	return 0;
+}
+
+void survey_mishap(struct survey *s, const char *pgpu, const char *type, const char *reason)
+{
+	struct mishap *m;
+
+	s->mishaps = reallocarray(s->mishaps, s->nmishaps + 1, sizeof(*s->mishaps));
+	if (!s->mishaps)
+		abort();
+	m = &s->mishaps[s->nmishaps++];
+	snprintf(m->pgpu, sizeof(m->pgpu), "%s", pgpu);
+	snprintf(m->type, sizeof(m->type), "%s", type);
+	snprintf(m->reason, sizeof(m->reason), "%s", reason);
+}
+
+struct plan_facts survey_facts(const struct survey *s)
+{
+	return (struct plan_facts){ .mode = s->mode,
+				    .config = s->config,
+				    .inv = &s->inv,
+				    .pool = s->config ? &s->pool : NULL,
+				    .leases = &s->leases,
+				    .devices = s->devices,
+				    .request = s->request,
+				    .wishes = s->wishes,
+				    .mishaps = s->mishaps,
+				    .nmishaps = s->nmishaps,
+				    .spares = s->spares,
+				    .nspares = s->nspares,
+				    .spares_known = s->spares_known };
+}

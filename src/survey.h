@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * All that plan needs to know, brought together: inventory, pool, leases that count, what is known of each device,
+ * what could make room.
+ *
+ * What is cheap is read always; what costs a pass over all processes (who has a device open) or over libvirt's files,
+ * only where a rule asks for it.
+ *
+ * Depends on: config, handles, inventory, lease, ondisk, plan's types, pool, store, wish. Knows nothing of libvirt's
+ * operations.
+ */
+#pragma once
+
+#include "handles.h"
+#include "ondisk.h"
+#include "plan.h"
+
+struct survey {
+	const struct host *host;
+	struct store *store;
+	const struct config *config; /* NULL: none */
+	const struct request *request;
+	enum plan_mode mode;
+	bool dry; /* write nothing, not even since when a device has been seen free */
+	struct wish *wishes;
+	struct inventory inv;
+	bool has_inv;
+	struct pool pool;
+	struct leases leases; /* without those that are void */
+	struct device_facts *devices;
+	struct handles *handles; /* NULL until somebody asked */
+	struct ondisk *disk;     /* likewise */
+	struct spare *spares;
+	size_t nspares;
+	bool spares_known;
+	struct mishap *mishaps;
+	size_t nmishaps;
+};
+
+/* Starts a survey for a request: finds its wishes. All that is handed over must outlive the survey. */
+int survey_start(struct survey *survey, const struct host *host, struct store *store, const struct config *config,
+		 const struct request *request, enum plan_mode mode, struct err *err);
+void survey_end(struct survey *survey);
+
+/* Reads the host's devices anew. */
+int survey_host(struct survey *survey, struct err *err);
+
+/*
+ * Reads the leases anew and leaves out what is void: reservations past their deadline, creations whose writer is dead
+ * and whose device is absent; under the store's lock those are dropped. Then looks at what a rule asks of the
+ * devices: who has one open.
+ */
+int survey_leases(struct survey *survey, struct err *err);
+
+/*
+ * Looks for what may be removed to make room: orphans (as [policy] reclaim allows, noting since when they have been
+ * seen free), and devices of ours whose domain is gone or that are only waiting to be given back.
+ */
+int survey_spares(struct survey *survey, struct err *err);
+
+/* Remembers that a candidate failed. */
+void survey_mishap(struct survey *survey, const char *pgpu, const char *type, const char *reason);
+
+/* The facts for plan, as they stand. */
+struct plan_facts survey_facts(const struct survey *survey);

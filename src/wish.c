@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What a domain wishes, told from all that is known. */
+#include "wish.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "auto.h"
+#include "ondisk.h"
+#include "text.h"
+
+static void add_type(struct wish *wish, const char *type)
+{
+	for (int i = 0; i < wish->ntypes; i++)
+		if (strcmp(wish->types[i], type) == 0)
+			return;
+	if (wish->ntypes < WISH_TYPES_MAX)
+		text_copy(wish->types[wish->ntypes++], TYPE_SIZE, type);
+}
+
+static bool is_in(char **list, const char *s)
+{
+	for (; list && *list; list++)
+		if (strcmp(*list, s) == 0)
+			return true;
+	return false;
+}
+
+static int unknown_type(const struct want *want, const struct host *host, struct err *err)
+{
+	autofree char **known = NULL;
+	char list[640] = "";
+	size_t n = 0;
+	int left = 0;
+
+	if (inventory_type_ids(host, &known, err) < 0)
+		return -err->code;
+	for (char **id = known; id && *id; id++) {
+		if (n + strlen(*id) + 3 >= sizeof(list))
+			left++;
+		else
+			n += (size_t)snprintf(list + n, sizeof(list) - n, "%s%s", n ? ", " : "", *id);
+	}
+	if (left)
+		return err_set(err, ENOENT, "vGPU %s: no type is called '%s' here; known: %s and %d more", want->id,
+			       want->type, list, left);
+	return err_set(err, ENOENT, "vGPU %s: no type is called '%s' here; known: %s", want->id, want->type,
+		       n ? list : "(none: this host has no pGPU)");
+}
+
+/* What the metadata calls it: an id, a name such as "GRID T4-16C", or a class. */
+static int asked_type(struct wish *wish, const struct config *config, const struct host *host, struct err *err)
+{
+	const char *asked = wish->want->type;
+	autofree char **named = NULL, **known = NULL;
+	char id[TYPE_SIZE];
+	int r;
+
+	wish->type_asked = true;
+	for (size_t i = 0; config && i < config->nsections; i++) {
+		const struct section *s = &config->sections[i];
+
+		if (s->enabled && (strcmp(s->type, asked) == 0 || strcmp(s->class, asked) == 0))
+			add_type(wish, s->type);
+	}
+	if (wish->ntypes)
+		return 0;
+	r = inventory_types_named(host, asked, &named, err);
+	if (r < 0)
+		return r;
+	for (char **t = named; t && *t; t++)
+		add_type(wish, *t);
+	if (wish->ntypes)
+		return 0;
+	r = inventory_type_ids(host, &known, err);
+	if (r < 0)
+		return r;
+	if (!type_parse(id, asked) || !is_in(known, id))
+		return unknown_type(wish->want, host, err);
+	add_type(wish, id);
+	return 0;
+}
+
+/* The one enabled type; several: nothing can be told. */
+static void only_type(struct wish *wish, const struct config *config)
+{
+	const char *only = NULL;
+	int n = 0;
+
+	for (size_t i = 0; config && i < config->nsections; i++) {
+		if (config->sections[i].enabled && !config->sections[i].vf) {
+			only = config->sections[i].type;
+			n++;
+		}
+	}
+	if (n == 1)
+		add_type(wish, only);
+}
+
+static int find_type(struct wish *wish, const struct config *config, const struct host *host, const struct store *store,
+		     struct err *err)
+{
+	struct definition definition;
+	struct affinity affinity;
+	int defined = 0;
+
+	if (!wish->want->placeholder && wish->want->kind == WANT_MDEV) {
+		defined = ondisk_definition(&definition, host, wish->want->id, err);
+		if (defined < 0)
+			return defined;
+		if (defined)
+			text_copy(wish->last_parent, PARENT_SIZE, definition.parent);
+		else if (affinity_get(store, wish->want->id, &affinity))
+			text_copy(wish->last_parent, PARENT_SIZE, affinity.parent);
+	}
+	if (*wish->want->type)
+		return asked_type(wish, config, host, err);
+	if (defined)
+		add_type(wish, definition.type);
+	else if (*wish->last_parent)
+		add_type(wish, affinity.type);
+	else
+		only_type(wish, config);
+	return 0;
+}
+
+static uint64_t wished_nodes(const struct want *want, const struct request *request, const struct host *host)
+{
+	if (want->numa == NUMA_NONE)
+		return 0;
+	if (want->numa == NUMA_NODE)
+		return want->numa_node < 64 ? UINT64_C(1) << want->numa_node : 0;
+	if (request->memory_nodes)
+		return request->memory_nodes;
+	return request->cpus ? inventory_cpu_nodes(host, request->cpus) : 0;
+}
+
+int wish_make(struct wish **out, const struct request *request, const struct config *config, const struct host *host,
+	      const struct store *store, struct err *err)
+{
+	autofree struct wish *wishes = calloc(request->nwants + 1, sizeof(*wishes));
+	int r;
+
+	if (!wishes)
+		abort();
+	for (size_t i = 0; i < request->nwants; i++) {
+		struct wish *wish = &wishes[i];
+
+		wish->want = &request->wants[i];
+		uuid_random(wish->fresh);
+		wish->nodes = wished_nodes(wish->want, request, host);
+		r = find_type(wish, config, host, store, err);
+		if (r < 0)
+			return r;
+	}
+	*out = steal_ptr(&wishes);
+	return 0;
+}
+
+const char **wish_types(const struct wish *wishes, size_t n, const struct leases *leases)
+{
+	const char **types = calloc(n * WISH_TYPES_MAX + leases->n + 1, sizeof(*types));
+	size_t k = 0;
+
+	if (!types)
+		abort();
+	for (size_t i = 0; i < n; i++)
+		for (int t = 0; t < wishes[i].ntypes; t++)
+			types[k++] = wishes[i].types[t];
+	for (size_t i = 0; i < leases->n; i++)
+		types[k++] = leases->list[i].type;
+	/* Each once: a type costs a read per pGPU. */
+	for (size_t i = 0; i < k; i++)
+		for (size_t j = i + 1; j < k; j++)
+			while (j < k && strcmp(types[i], types[j]) == 0)
+				types[j] = types[--k];
+	types[k] = NULL;
+	return types;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Any text as a lease: refused, or read so that it is written and read again as the same. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lease.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char *text = calloc(1, size + 1), again[8192];
+	struct lease lease, back;
+	int n;
+
+	memcpy(text, data, size);
+	if (lease_parse(&lease, text) == 0) {
+		n = lease_format(&lease, again, sizeof(again));
+		if (n <= 0)
+			abort();
+		again[n - 1] = '\0';
+		if (lease_parse(&back, again) < 0 || memcmp(&lease, &back, sizeof(lease)) != 0)
+			abort();
+	}
+	free(text);
+	return 0;
+}
