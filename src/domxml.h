@@ -2,9 +2,9 @@
 /*
  * A domain's XML: what it asks for, and the same XML with other addresses in it.
  *
- * libxml2 decides what the document means; the edit is made on the bytes as they came, so that all else stays as it was: comments,
- * CDATA, namespaces, entities, quotes, order, white space. The XML is hostile until parsed: at most DOMXML_MAX bytes, a
- * document type declaration is refused and never expanded, nothing is fetched from anywhere.
+ * libxml2 decides what the document means; the edit is made on the bytes as they came, so that all else stays as it
+ * was: comments, CDATA, namespaces, entities, quotes, order, white space. The XML is hostile until parsed: at most
+ * DOMXML_MAX bytes, a document type declaration is refused and never expanded, nothing is fetched from anywhere.
  *
  * libxml2 is opened when a document is parsed for the first time (see xml.h). domxml_concerns() is the gate before it.
  *
@@ -68,8 +68,8 @@ struct request {
 struct domxml; /* a parsed document; keeps a pointer to the caller's bytes */
 
 /*
- * May this domain concern us at all? A look at the bytes alone, before any library is loaded: false is certain (no mdev hostdev,
- * no metadata of ours), true is a maybe.
+ * May this domain concern us at all? A look at the bytes alone, before any library is loaded: false is certain (no mdev
+ * hostdev, no metadata of ours), true is a maybe.
  */
 bool domxml_concerns(const char *xml, size_t len);
 
@@ -83,10 +83,11 @@ enum {
 };
 
 /*
- * Parses; `flags` of those above. -E2BIG: over DOMXML_MAX; -EINVAL: no well-formed XML (line and cause), a document type, a NUL byte,
- * another root than <domain>, no valid <uuid> or <name>, an mdev's address that is no UUID, two hostdevs (or two <vgpu:device>) with
- * one UUID or address, a word in the metadata of a vGPU that is not known, or longer than here; -ENOMEM; -ELIBACC: libxml2 cannot be loaded.
- * A <vgpu:device> that names no hostdev is not looked into. `xml` must outlive the result.
+ * Parses; `flags` of those above. -E2BIG: over DOMXML_MAX; -EINVAL: no well-formed XML (line and cause), a document
+ * type, a NUL byte, another root than <domain>, no valid <uuid> or <name>, an mdev's address that is no UUID, two
+ * hostdevs (or two <vgpu:device>) with one UUID or address, a word in the metadata of a vGPU that is not known, or
+ * longer than here; -ENOMEM; -ELIBACC: libxml2 cannot be loaded. A <vgpu:device> that names no hostdev is not looked
+ * into. `xml` must outlive the result.
  */
 int domxml_parse(struct domxml **out, const char *xml, size_t len, unsigned int flags, struct err *err);
 void domxml_free(struct domxml *doc);
@@ -99,17 +100,18 @@ struct domxml_change {
 	size_t want;
 	char id[ID_SIZE]; /* the new UUID or address */
 	/*
-	 * Facts of this host in place of the source's, where the <vgpu:device> has such an attribute (none is added); "" leaves
-	 * what is there.
+	 * Facts of this host in place of the source's, where the <vgpu:device> has such an attribute (none is added);
+	 * "" leaves what is there.
 	 */
 	char type[LABEL_SIZE], name[LABEL_SIZE], framework[16], model[16], driver[64];
 };
 
 /*
- * The document with each changed want's address replaced, in the hostdev and in the <vgpu:device> that names it; every other byte as
- * it was. For a PCI address the attributes domain, bus, slot and function are replaced in libvirt's notation, 0x...
- * -EINVAL: one of them is missing, an id that is none or of the other kind, the same want twice, or an id that another hostdev
- * or <vgpu:device> has already. The caller frees *out. No changes: a copy.
+ * The document with each changed want's address replaced, in the hostdev and in the <vgpu:device> that names it; every
+ * other byte as it was. For a PCI address the attributes domain, bus, slot and function are replaced in libvirt's
+ * notation, 0x...
+ * -EINVAL: one of them is missing, an id that is none or of the other kind, the same want twice, or an id that another
+ * hostdev or <vgpu:device> has already. The caller frees *out. No changes: a copy.
  */
 int domxml_rewrite(const struct domxml *doc, const struct domxml_change *changes, size_t nchanges, char **out,
 		   size_t *outlen, struct err *err);

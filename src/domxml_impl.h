@@ -2,8 +2,9 @@
 /*
  * What the files of domxml share; nobody else includes this.
  *
- * domxml.c goes through the steps: xml.c parses, domxml_meta.c reads the metadata, domxml_request.c the hostdevs, domxml_edit.c finds in the
- * bytes, with domxml_scan.c, what it would have to replace. After that libxml2's tree is gone.
+ * domxml.c goes through the steps: xml.c parses, domxml_meta.c reads the metadata, domxml_request.c the hostdevs,
+ * domxml_edit.c finds in the bytes, with domxml_scan.c, what it would have to replace. After that libxml2's tree is
+ * gone.
  */
 #pragma once
 
@@ -60,5 +61,8 @@ int meta_apply(const struct meta_device *device, struct want *want, struct err *
 int request_read(struct domxml *doc, const struct xml_elem *domain, const struct meta *meta, bool all_pci,
 		 struct err *err);
 
-/* domxml_edit.c: fills in where the marks are; -EINVAL where the bytes and libxml2 do not have the same `count` elements. */
+/*
+ * domxml_edit.c: fills in where the marks are; -EINVAL where the bytes and libxml2 do not have the same `count`
+ * elements.
+ */
 int domxml_locate(struct domxml *doc, size_t count, struct err *err);

@@ -8,8 +8,8 @@
 #include "text.h"
 
 /*
- * Copies an attribute that must fit and be printable ASCII: it is written to sysfs, to records and to messages. An attribute
- * that is missing is "".
+ * Copies an attribute that must fit and be printable ASCII: it is written to sysfs, to records and to messages. An
+ * attribute that is missing is "".
  */
 static int take(char *dst, size_t size, const struct xml_elem *elem, const char *attr, const char *whose,
 		struct err *err)

@@ -138,8 +138,8 @@ static int read_hostdevs(struct domxml *doc, const struct xml_elem *devices, con
 }
 
 /*
- * The CPUs that the domain's vCPUs are pinned to. <vcpu cpuset> is for those without a pin of their own: where each has one it says
- * nothing. A list that is none is libvirt's to refuse: where a vGPU is best placed is no reason to.
+ * The CPUs that the domain's vCPUs are pinned to. <vcpu cpuset> is for those without a pin of their own: where each has
+ * one it says nothing. A list that is none is libvirt's to refuse: where a vGPU is best placed is no reason to.
  */
 static int read_cpus(struct request *request, const struct xml_elem *domain, struct err *err)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Where the start tags and their attributes stand in the bytes of a document that libxml2 has found well-formed and free of a document
- * type. There every element is one start tag, in the same order, and '<' begins nothing but tags, comments, CDATA sections and
- * processing instructions. What the tags mean is not looked at here.
+ * Where the start tags and their attributes stand in the bytes of a document that libxml2 has found well-formed and
+ * free of a document type. There every element is one start tag, in the same order, and '<' begins nothing but tags,
+ * comments, CDATA sections and processing instructions. What the tags mean is not looked at here.
  *
  * Depends on: libc. Knows nothing of libxml2 or domains.
  */
@@ -21,11 +21,17 @@ struct scan {
 	size_t at; /* where to go on */
 };
 
-/* The next start tag (or empty element), '<' and '>' included. 1; 0 where there is none any more; -EINVAL: this is no such document. */
+/*
+ * The next start tag (or empty element), '<' and '>' included. 1; 0 where there is none any more; -EINVAL: this is no
+ * such document.
+ */
 int scan_tag(struct scan *scan, struct span *tag);
 
 /* Is this the element's name in the tag, without its prefix? */
 bool scan_tag_is(const char *xml, struct span tag, const char *name);
 
-/* The value, without its quotes, of the attribute that is written prefix:name, or name where the prefix is ""; false where the tag has none. */
+/*
+ * The value, without its quotes, of the attribute that is written prefix:name, or name where the prefix is ""; false
+ * where the tag has none.
+ */
 bool scan_attr(const char *xml, struct span tag, const char *prefix, const char *name, struct span *value);

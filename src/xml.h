@@ -22,8 +22,9 @@ struct xml_doc;
 struct xml_elem; /* owned by its document, as are the texts that the functions below return */
 
 /*
- * Parses. -EINVAL: not well-formed, a document type declaration, a NUL byte, an encoding in which '<' and quotes may be other
- * bytes than in ASCII (accepted: UTF-8, ASCII, ISO-8859-*, windows-125*); -ENOMEM; -ELIBACC: libxml2 cannot be loaded.
+ * Parses. -EINVAL: not well-formed, a document type declaration, a NUL byte, an encoding in which '<' and quotes may be
+ * other bytes than in ASCII (accepted: UTF-8, ASCII, ISO-8859-*, windows-125*); -ENOMEM; -ELIBACC: libxml2 cannot be
+ * loaded.
  */
 int xml_parse(struct xml_doc **out, const char *bytes, size_t len, struct err *err);
 void xml_free(struct xml_doc *doc);
@@ -40,16 +41,21 @@ size_t xml_index(const struct xml_elem *elem);
 const char *xml_name(const struct xml_elem *elem);
 const char *xml_ns(const struct xml_elem *elem);
 
-/* The element's first child, and its next sibling, that are elements of this namespace ("" none, NULL any) and name; else NULL. */
+/*
+ * The element's first child, and its next sibling, that are elements of this namespace ("" none, NULL any) and name;
+ * else NULL.
+ */
 const struct xml_elem *xml_child(const struct xml_elem *elem, const char *ns, const char *name);
 const struct xml_elem *xml_next(const struct xml_elem *elem, const char *ns, const char *name);
 
 /*
- * The value of the first attribute of this name, with whatever prefix that is declared (libvirt looks no closer); NULL where there is
- * none. The second gives that attribute's prefix, "" where it has none.
+ * The value of the first attribute of this name, with whatever prefix that is declared (libvirt looks no closer); NULL
+ * where there is none. The second gives that attribute's prefix, "" where it has none.
  */
 const char *xml_attr(const struct xml_elem *elem, const char *name);
 const char *xml_attr_prefix(const struct xml_elem *elem, const char *name);
 
-/* All text in the element, as XPath's string() gives it, into buf[size]; false, and buf empty, where it does not fit. */
+/*
+ * All text in the element, as XPath's string() gives it, into buf[size]; false, and buf empty, where it does not fit.
+ */
 bool xml_text(const struct xml_elem *elem, char *buf, size_t size);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Any bytes for a domain's XML. Where it is one, all its vGPUs get other addresses, and the result is a domain that asks for the same
- * with those; back to the old ones, it is the document that it was, but for the notation of the addresses.
+ * Any bytes for a domain's XML. Where it is one, all its vGPUs get other addresses, and the result is a domain that
+ * asks for the same with those; back to the old ones, it is the document that it was, but for the notation of the
+ * addresses.
  */
 #include <stdint.h>
 #include <stdio.h>

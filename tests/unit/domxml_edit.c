@@ -15,8 +15,8 @@
 #define FAKE "<hostdev mode='subsystem' type='mdev' model='vfio-pci'><source><address uuid='" A "'/></source></hostdev>"
 
 /*
- * A document with all that can mislead who edits bytes. A digit between two '\1' stands for a place that an edit replaces; nothing
- * else is to change.
+ * A document with all that can mislead who edits bytes. A digit between two '\1' stands for a place that an edit
+ * replaces; nothing else is to change.
  */
 static const char awkward[] =
 	"\xef\xbb\xbf<?xml version='1.0' encoding='UTF-8'?>\r\n"
