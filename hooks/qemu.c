@@ -240,8 +240,8 @@ static int read_all(struct hook *hook, const struct operation *operation, struct
 	return 1;
 }
 
-/* What would happen, one step a line on stderr; the XML as the domain would get it on stdout. */
-static int dry_run(struct hook *hook, const struct operation *operation, struct err *err)
+/* The plan of an operation that leases, and the XML that it would give the domain. */
+static int dry_plan(struct hook *hook, const struct operation *operation, struct err *err)
 {
 	struct store store;
 	struct survey survey = { 0 };
@@ -249,11 +249,8 @@ static int dry_run(struct hook *hook, const struct operation *operation, struct 
 	autofree char *xml = NULL;
 	size_t len;
 	bool changed;
-	int r;
+	int r = attach_preview(&hook->attach, operation->mode, &store, &survey, &plan, err);
 
-	if (!operation->needs_config)
-		return write_out(hook->xml, hook->len, err);
-	r = attach_preview(&hook->attach, operation->mode, &store, &survey, &plan, err);
 	if (r == 0 && (plan.kind == PLAN_STEPS || plan.kind == PLAN_REMOVE)) {
 		preview_print(stderr, &survey, &plan, false);
 		r = attach_rewritten(&hook->attach, &plan, &xml, &len, &changed, err);
@@ -268,9 +265,24 @@ static int dry_run(struct hook *hook, const struct operation *operation, struct 
 	return r;
 }
 
+/* What would happen, one step a line on stderr; the XML as the domain would get it on stdout. */
+static int dry_run(struct hook *hook, const struct operation *operation, struct err *err)
+{
+	struct store store;
+	int r;
+
+	if (operation->needs_config)
+		return dry_plan(hook, operation, err);
+	r = store_open(&store, &hook->host, false, err);
+	if (r == 0 && operation->flow == flow_release)
+		r = preview_release(stderr, &store, hook->attach.request->uuid, err);
+	store_close(&store);
+	return r < 0 ? r : write_out(hook->xml, hook->len, err);
+}
+
 static int run(struct hook *hook, const struct operation *operation, struct err *err)
 {
-	int r = read_all(hook, operation, err);
+	int r = operation ? read_all(hook, operation, err) : read_xml(hook, err);
 
 	if (r < 0)
 		return r;
@@ -294,6 +306,7 @@ int main(int argc, char **argv)
 	const struct operation *operation;
 	struct err err = { 0 };
 	char name[SHOWN_NAME], prefix[SHOWN_NAME + 32];
+	bool refused = false;
 	int r;
 
 	make_sure_of_descriptors();
@@ -306,18 +319,17 @@ int main(int argc, char **argv)
 	operation = find_operation(&hook.call);
 	if (!operation && !hook.call.dry_run)
 		return EXIT_SUCCESS;
-	if (!operation)
-		operation = &operations[ARRAY_SIZE(operations) - 1];
 	if (!hook.call.root && !hook.call.dry_run)
 		log_open("vgpu-lease");
 	r = run(&hook, operation, &err);
 	if (r < 0) {
 		text_safe(name, sizeof(name), hook.call.guest);
 		snprintf(prefix, sizeof(prefix), "vgpu-lease: domain %s", name);
-		log_warn("%s: domain %s: %s", operation->op, name, err.text);
-		if (operation->may_refuse || hook.call.dry_run)
+		log_warn("%s: domain %s: %s", hook.call.op, name, err.text);
+		refused = hook.call.dry_run || operation->may_refuse;
+		if (refused)
 			err_print(stderr, prefix, &err);
 	}
 	hook_free(&hook);
-	return r < 0 && (operation->may_refuse || hook.call.dry_run) ? EXIT_REFUSED : EXIT_SUCCESS;
+	return refused ? EXIT_REFUSED : EXIT_SUCCESS;
 }

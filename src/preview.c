@@ -41,3 +41,21 @@ void preview_print(FILE *to, const struct survey *survey, const struct plan *pla
 			survey->request->wants[v->want].id, safe);
 	}
 }
+
+int preview_release(FILE *to, const struct store *store, const char *domain, struct err *err)
+{
+	struct leases leases;
+	int r = lease_list(store, &leases, err);
+
+	for (size_t i = 0; r == 0 && i < leases.n; i++) {
+		const struct lease *l = &leases.list[i];
+		const char *what = l->state == LEASE_RESERVED   ? "drop the reservation of"
+				   : l->origin == LEASE_CREATED ? "remove"
+								: "leave standing";
+
+		if (strcmp(l->domain, domain) == 0)
+			fprintf(to, "%s %s, %s on %s\n", what, l->id, l->type, l->parent);
+	}
+	lease_list_free(&leases);
+	return r;
+}

@@ -10,5 +10,8 @@
 
 #include "survey.h"
 
+/* What `release end` of a domain would do with each of its leases. */
+int preview_release(FILE *to, const struct store *store, const char *domain, struct err *err);
+
 /* Prints the steps, what would be removed first, and with `verdicts` why each other pGPU was not chosen. */
 void preview_print(FILE *to, const struct survey *survey, const struct plan *plan, bool verdicts);
