@@ -228,7 +228,7 @@ static int fill_sections(struct draft *draft, struct err *err)
 			if (r < 0)
 				return r;
 		} else {
-			unnamed = s->type;
+			unnamed = draft->enabled[i];
 		}
 	}
 	return 0;

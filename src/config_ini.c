@@ -146,10 +146,11 @@ static int take_key(struct reader *r, char *line)
 
 static int take_continuation(struct reader *r, char *line)
 {
-	struct ini_section *section = &r->ini->sections[r->ini->nsections - 1];
+	struct ini_section *section;
 
 	if (!r->open)
 		return fail(r, "the line begins with white space, but there is no key above that it could continue");
+	section = &r->ini->sections[r->ini->nsections - 1];
 	section->entries[section->nentries - 1].continued = true;
 	r->rest = text_strip(line);
 	r->glue = " ";

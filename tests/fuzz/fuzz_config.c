@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Any text as a configuration: understood or refused, never half. A first byte of N asks for the reading of a nova.conf, whose other
+ * sections may hold anything; that has no way in without a file, so its rooms are entered here.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config_parts.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* What a good configuration promises to those who use it. */
+static void check(const struct config *config)
+{
+	for (size_t i = 0; i < config->nsections; i++) {
+		const struct section *s = &config->sections[i];
+		char type[TYPE_SIZE], parent[PARENT_SIZE];
+
+		if (!s->enabled || s->vf || !type_parse(type, s->type) || config_section(config, s->type) != s ||
+		    !class_is_valid(s->class) || (s->max_instances < 1 && s->max_instances != NO_LIMIT))
+			abort();
+		for (size_t k = 0; k < s->naddresses; k++)
+			if (!parent_parse(parent, s->addresses[k]) || strcmp(parent, s->addresses[k]) != 0)
+				abort();
+		for (size_t k = 0; k < s->nmatches; k++)
+			if (!s->matches[k].vendor[0] && !s->matches[k].device[0] && s->matches[k].numa < 0)
+				abort();
+	}
+}
+
+static void as_nova(const char *text, size_t len)
+{
+	struct config config;
+	struct draft draft = { .config = &config };
+	struct err err = { 0 };
+	struct ini ini;
+
+	config_default(&config);
+	if (config_ini_read(&ini, "nova.conf", text, len, DIALECT_NOVA, &err) == 0) {
+		config_draft_take(&draft, "nova.conf", &ini, DIALECT_NOVA, &err);
+		config_ini_free(&ini);
+	}
+	config_draft_free(&draft);
+	config_free(&config);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const char *text = (const char *)data;
+	struct config config;
+	struct err err = { 0 };
+
+	if (size && *text == 'N') {
+		as_nova(text + 1, size - 1);
+	} else if (config_parse(&config, "fuzz", text, size, NULL, &err) == 0) {
+		check(&config);
+		config_free(&config);
+	} else if (err.code == 0 || !err.text[0] || config.nsections || config.nfiles) {
+		abort();
+	}
+	return 0;
+}
