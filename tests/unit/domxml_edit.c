@@ -227,11 +227,11 @@ static void damaged(void)
 	}
 	ok(passed == 0, "cut short at any of %zu bytes it is refused", len);
 	for (size_t at = 0; at < len; at++) {
-		static const char bytes[] = "<>'\"&!/-]? =";
+		static const char other[] = "<>'\"&!/-]? =";
 		char was = xml[at];
 		struct domxml *doc = NULL;
 
-		xml[at] = bytes[at % (sizeof(bytes) - 1)];
+		xml[at] = other[at % (sizeof(other) - 1)];
 		if (domxml_parse(&doc, xml, len, 0, &err) == 0) {
 			const struct request *request = domxml_request(doc);
 
