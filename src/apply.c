@@ -258,6 +258,7 @@ static int drop_failed(struct apply *apply, const struct step *step, struct err 
 
 int apply_step(struct apply *apply, const struct step *step, const char *params, struct err *err)
 {
+	struct err ignored;
 	bool made;
 	int r;
 
@@ -274,9 +275,14 @@ int apply_step(struct apply *apply, const struct step *step, const char *params,
 		return drop_failed(apply, step, err);
 	made = r == 1;
 	r = settle(apply, step, made, err);
-	if (r == 0)
-		log_info("%s: domain %s: %s %s, %s on %s", apply->op, apply->request->name, made ? "made" : "took", step->id, step->type, step->parent);
-	return r;
+	/* Still under the pGPU's lock: what has no lease that says it is ours must not stay. */
+	if (r < 0 && made)
+		kernel_remove(apply->store->host, step->id, UNDO_MS, &ignored);
+	if (r < 0)
+		return drop_failed(apply, step, err);
+	log_info("%s: domain %s: %s %s, %s on %s", apply->op, apply->request->name, made ? "made" : "took", step->id,
+		 step->type, step->parent);
+	return 0;
 }
 
 /* What was only promised is dropped; what exists is to be given back: 1. */

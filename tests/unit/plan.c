@@ -209,6 +209,12 @@ static void make_policy(struct world *w, const char *word)
 		w->facts.spares_known = true;
 	else if (strcmp(word, "noconfig") == 0)
 		w->facts.config = NULL;
+	else if (strcmp(word, "warn") == 0)
+		p->mismatch_warns = true;
+	else if (strncmp(word, "driver=", 7) == 0)
+		text_copy(w->inv.nvidia_driver, sizeof(w->inv.nvidia_driver), word + 7);
+	else if (strncmp(word, "source=", 7) == 0)
+		text_copy(w->wants[0].source_driver, sizeof(w->wants[0].source_driver), word + 7);
 	else if (strncmp(word, "near=", 5) == 0)
 		w->wishes[0].nodes = UINT64_C(1) << atoi(word + 5);
 	else if (strncmp(word, "quota=", 6) == 0)
