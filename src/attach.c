@@ -314,6 +314,13 @@ static int runs_here(const struct attach *attach, struct err *err)
 	return r;
 }
 
+static int refuse_running(const struct attach *attach, struct err *err)
+{
+	int r = runs_here(attach, err);
+
+	return r == 1 ? err_set(err, EEXIST, "it runs on this host already: its vGPUs are left as they are") : r;
+}
+
 int attach_migrate(const struct attach *attach, char **xml, size_t *len, struct err *err)
 {
 	int r;
@@ -322,12 +329,8 @@ int attach_migrate(const struct attach *attach, char **xml, size_t *len, struct 
 	/* Without a configuration there is nothing to choose from: the prepare that follows passes what exists. */
 	if (!attach->config)
 		return 0;
-	r = runs_here(attach, err);
-	if (r < 0)
-		return r;
-	if (r == 1)
-		return err_set(err, EEXIST, "it runs on this host already: its vGPUs are left as they are");
-	return arrive(attach, PLAN_MIGRATE, "migrate", xml, len, err);
+	r = refuse_running(attach, err);
+	return r < 0 ? r : arrive(attach, PLAN_MIGRATE, "migrate", xml, len, err);
 }
 
 int attach_restore(const struct attach *attach, char **xml, size_t *len, struct err *err)
@@ -367,6 +370,8 @@ int attach_preview(const struct attach *attach, enum plan_mode mode, struct stor
 
 	*survey = (struct survey){ 0 };
 	*plan = (struct plan){ 0 };
+	if (r == 0 && mode == PLAN_MIGRATE && attach->config)
+		r = refuse_running(attach, err);
 	if (r == 0)
 		r = survey_start(survey, attach->host, store, attach->config, attach->request, mode, err);
 	survey->dry = true;

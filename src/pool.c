@@ -140,3 +140,14 @@ bool pool_has_parent(const struct pool *pool, int parent)
 			return true;
 	return !card->limited;
 }
+
+bool pool_lacks(const struct pool *pool, const char *address)
+{
+	for (size_t i = 0; i < pool->inv->npgpus; i++)
+		if (pool_address_is(address, pool->inv->pgpus[i].address))
+			return false;
+	for (size_t i = 0; i < pool->inv->nparents; i++)
+		if (pool_address_is(address, pool->inv->parents[i].name))
+			return false;
+	return true;
+}

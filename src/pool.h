@@ -41,3 +41,6 @@ bool pool_has_parent(const struct pool *pool, int parent);
  * none is one that the host lacks.
  */
 bool pool_address_is(const char *address, const char *name);
+
+/* Does the host lack the parent or pGPU that a section names by this address? */
+bool pool_lacks(const struct pool *pool, const char *address);

@@ -6,7 +6,7 @@
 
 #include "text.h"
 
-static const char *step_word(const struct survey *survey, const struct step *step)
+const char *preview_word(const struct survey *survey, const struct step *step)
 {
 	if (survey->mode != PLAN_PREPARE)
 		return "reserve";
@@ -28,7 +28,7 @@ void preview_print(FILE *to, const struct survey *survey, const struct plan *pla
 		const char *id = survey->request->wants[i].id;
 
 		text_safe(safe, sizeof(safe), step->why);
-		fprintf(to, "%s %s, %s on %s (%s)", step_word(survey, step), step->id, step->type, step->parent, safe);
+		fprintf(to, "%s %s, %s on %s (%s)", preview_word(survey, step), step->id, step->type, step->parent, safe);
 		if (strcmp(id, step->id) != 0)
 			fprintf(to, ", instead of %s", id);
 		fputc('\n', to);

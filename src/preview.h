@@ -15,3 +15,6 @@ int preview_release(FILE *to, const struct store *store, const char *domain, str
 
 /* Prints the steps, what would be removed first, and with `verdicts` why each other pGPU was not chosen. */
 void preview_print(FILE *to, const struct survey *survey, const struct plan *plan, bool verdicts);
+
+/* What a step does: "keep", "adopt", "create", or for an arrival "reserve". */
+const char *preview_word(const struct survey *survey, const struct step *step);

@@ -2,6 +2,8 @@
 /* Room: can this pGPU carry one more vGPU of a type now, and on which parent? */
 #include "room.h"
 
+#include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -100,22 +102,25 @@ static bool leased_parent(const struct leases *leases, const char *parent, const
 	return false;
 }
 
-/* The first VF of the pool that nobody has; the one where the device was before goes first. */
-static int free_parent(const struct plan_facts *facts, const struct leases *extra, const struct inv_pgpu *card,
-		       const char *id, const char *last)
+/* How many VFs nobody has, of the pool's where the card is in it; *best is the first, or where the device was before. */
+static int free_parents(const struct plan_facts *facts, const struct leases *extra, int pgpu, const char *id,
+			const char *last, int *best)
 {
-	int found = UNKNOWN;
+	const struct inv_pgpu *card = &facts->inv->pgpus[pgpu];
+	int n = 0;
 
+	*best = UNKNOWN;
 	for (int p = card->first; p < card->first + card->nparents; p++) {
 		const struct inv_parent *parent = &facts->inv->parents[p];
 
-		if (parent->ndevices > 0 || !pool_has_parent(facts->pool, p) ||
+		if (parent->ndevices > 0 || (facts->pool->cards[pgpu].in_pool && !pool_has_parent(facts->pool, p)) ||
 		    leased_parent(facts->leases, parent->name, id) || leased_parent(extra, parent->name, id))
 			continue;
-		if (found == UNKNOWN || strcmp(parent->name, last) == 0)
-			found = p;
+		if (*best == UNKNOWN || strcmp(parent->name, last) == 0)
+			*best = p;
+		n++;
 	}
-	return found;
+	return n;
 }
 
 static int capacity_of(const struct inv_pgpu *card, const struct inv_type *type)
@@ -136,28 +141,62 @@ static double share_of(const struct load *load, const struct inv_type *type, int
 	return all + available > 0 ? (double)all / (all + available) : 0;
 }
 
-/* Why there is no room, or "" where there is. */
-static void judge(struct room *room, const struct load *load, const struct inv_pgpu *card,
-		  const struct pool_card *pooled, int capacity, int available)
-{
-	int cap = pooled->section->max_instances, all = load->devices + load->pending;
+/* No more than `left` fit; the first bound that leaves nothing gives the reason. */
+static void bound(struct room *room, int left, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
+static void bound(struct room *room, int left, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (left < room->left)
+		room->left = left > 0 ? left : 0;
+	if (left > 0 || room->full)
+		return;
 	room->full = true;
-	if (cap != NO_LIMIT && load->of_type >= cap)
-		snprintf(room->reason, sizeof(room->reason), "max_instances = %d is reached", cap);
-	else if (card->nvidia && *load->other && (available == 0 || load->devices == 0))
-		snprintf(room->reason, sizeof(room->reason),
-			 "holds %s (%d MiB), and a pGPU carries one framebuffer size", load->other, load->other_mib);
-	else if (capacity > 0 && (card->sriov || card->nvidia) && all >= capacity)
-		snprintf(room->reason, sizeof(room->reason), "full (%d of %d in use)", all, capacity);
-	else if (available - load->cost < 1 && !card->sriov)
-		snprintf(room->reason, sizeof(room->reason), "full (%d in use)", all);
-	else if (card->sriov && room->parent == UNKNOWN)
-		snprintf(room->reason, sizeof(room->reason), "no VF is free (%d of %d in use)", all, card->nparents);
-	else if (available < 1)
-		snprintf(room->reason, sizeof(room->reason), "the driver offers none now (available_instances is 0)");
+	va_start(ap, fmt);
+	vsnprintf(room->reason, sizeof(room->reason), fmt, ap);
+	va_end(ap);
+}
+
+/* How many more fit, or why none does. `cap`: max_instances; `nfree`: VFs that nobody has. */
+static void judge(struct room *room, const struct load *load, const struct inv_pgpu *card, int cap, int capacity,
+		  int available, int nfree)
+{
+	int all = load->devices + load->pending;
+
+	room->left = INT_MAX;
+	if (cap != NO_LIMIT)
+		bound(room, cap - load->of_type, "max_instances = %d is reached", cap);
+	if (card->nvidia && *load->other && (available == 0 || load->devices == 0))
+		bound(room, 0, "holds %s (%d MiB), and a pGPU carries one framebuffer size", load->other, load->other_mib);
+	if (capacity > 0 && (card->sriov || card->nvidia))
+		bound(room, capacity - all, "full (%d of %d in use)", all, capacity);
+	if (card->sriov)
+		bound(room, nfree, "no VF is free (%d of %d in use)", all, card->nparents);
 	else
-		room->full = false;
+		bound(room, (int)(available - load->cost), "full (%d in use)", all);
+	if (available < 1)
+		bound(room, 0, "the driver offers none now (available_instances is 0)");
+}
+
+/* What the pGPU can carry of an offered type, its section's cap counted where it serves that type. Gives back its load. */
+static struct load measure(struct room *room, const struct plan_facts *facts, const struct leases *extra, int pgpu,
+			   const struct inv_offer *offer, const char *id, const char *last)
+{
+	const struct inv_pgpu *card = &facts->inv->pgpus[pgpu];
+	const struct section *section = facts->pool->cards[pgpu].section;
+	const struct inv_type *t = &facts->inv->types[offer->type];
+	struct load load = load_of(facts, extra, pgpu, t, offer->available, id);
+	int capacity = capacity_of(card, t);
+	int cap = section && strcmp(section->type, t->id) == 0 ? section->max_instances : NO_LIMIT;
+	int nfree = 0;
+
+	*room = (struct room){ .parent = card->first };
+	if (card->sriov)
+		nfree = free_parents(facts, extra, pgpu, id, last, &room->parent);
+	room->share = share_of(&load, t, capacity, offer->available);
+	judge(room, &load, card, cap, capacity, offer->available, nfree);
+	return load;
 }
 
 void room_on(struct room *room, const struct plan_facts *facts, const struct leases *extra, int pgpu, const char *type,
@@ -165,18 +204,16 @@ void room_on(struct room *room, const struct plan_facts *facts, const struct lea
 {
 	const struct inv_pgpu *card = &facts->inv->pgpus[pgpu];
 	const struct pool_card *pooled = &facts->pool->cards[pgpu];
-	const struct inv_offer *offer = inventory_offer(facts->inv, pgpu, type);
-	const struct inv_type *t;
 	struct load load;
-	int capacity;
 
 	*room = (struct room){ .parent = UNKNOWN };
-	if (!pooled->in_pool) {
-		snprintf(room->reason, sizeof(room->reason), "not in the pool: %.200s", pooled->reason);
+	/* First, as only the types that matter were read: a card's own type may not be among them. */
+	if (pooled->section && strcmp(pooled->section->type, type) != 0) {
+		snprintf(room->reason, sizeof(room->reason), "serves %s", pooled->section->type);
 		return;
 	}
-	if (strcmp(pooled->section->type, type) != 0) {
-		snprintf(room->reason, sizeof(room->reason), "serves %s", pooled->section->type);
+	if (!pooled->in_pool) {
+		snprintf(room->reason, sizeof(room->reason), "not in the pool: %.200s", pooled->reason);
 		return;
 	}
 	for (size_t i = 0; i < facts->nmishaps; i++) {
@@ -185,12 +222,26 @@ void room_on(struct room *room, const struct plan_facts *facts, const struct lea
 			return;
 		}
 	}
-	t = &facts->inv->types[offer->type];
-	load = load_of(facts, extra, pgpu, t, offer->available, id);
-	capacity = capacity_of(card, t);
-	room->parent = card->sriov ? free_parent(facts, extra, card, id, last) : card->first;
-	room->share = share_of(&load, t, capacity, offer->available);
-	judge(room, &load, card, pooled, capacity, offer->available);
+	load = measure(room, facts, extra, pgpu, inventory_offer(facts->inv, pgpu, type), id, last);
 	room->has = !room->full;
 	room->in_flight = room->full && load.in_flight;
+}
+
+void room_count(struct room_count *count, const struct plan_facts *facts, int pgpu, const struct inv_offer *offer)
+{
+	static const struct leases none;
+	const struct inv_type *type = &facts->inv->types[offer->type];
+	const struct inv_pgpu *card = &facts->inv->pgpus[pgpu];
+	int capacity = capacity_of(card, type);
+	struct room room;
+
+	measure(&room, facts, &none, pgpu, offer, "", "");
+	*count = (struct room_count){ .available = card->ready ? room.left : 0 };
+	for (size_t i = 0; i < facts->inv->ndevices; i++) {
+		const struct inv_device *d = &facts->inv->devices[i];
+
+		count->used += d->parent != UNKNOWN && facts->inv->parents[d->parent].pgpu == pgpu &&
+			       strcmp(d->type, type->id) == 0;
+	}
+	count->capacity = capacity != UNKNOWN ? capacity : offer->available + count->used;
 }

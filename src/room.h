@@ -17,6 +17,7 @@
 
 struct room {
 	bool has;
+	int left;                 /* how many more fit */
 	int parent;               /* index of the parent to use */
 	double share;             /* of the pGPU in use, 0 to 1 */
 	bool in_flight;           /* no room, but a creation or give-back under way could make some */
@@ -30,3 +31,12 @@ struct room {
  */
 void room_on(struct room *room, const struct plan_facts *facts, const struct leases *extra, int pgpu, const char *type,
 	     const char *id, const char *last);
+
+/* What people are shown of one type on one pGPU, also of one that is not in the pool. */
+struct room_count {
+	int capacity;  /* most that fit on an empty card: min(max_instance, VFs); where the driver names no number, what is used and offered now */
+	int used;      /* vGPUs of this type that exist on it */
+	int available; /* could be made now: the kernel's offer, less what is promised, within the cap */
+};
+
+void room_count(struct room_count *count, const struct plan_facts *facts, int pgpu, const struct inv_offer *offer);

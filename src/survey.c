@@ -61,7 +61,7 @@ int survey_host(struct survey *s, struct err *err)
 	if (r < 0)
 		return r;
 	types = wish_types(s->wishes, s->request->nwants, &leases);
-	r = inventory_read(&s->inv, s->host, types, err);
+	r = inventory_read(&s->inv, s->host, s->all_types ? NULL : types, err);
 	free(types);
 	lease_list_free(&leases);
 	if (r < 0)

@@ -21,6 +21,7 @@ struct survey {
 	const struct config *config; /* NULL: none */
 	const struct request *request;
 	enum plan_mode mode;
+	bool all_types; /* read every type, not only those that the request and the leases name */
 	bool dry; /* write nothing, not even since when a device has been seen free */
 	struct wish *wishes;
 	struct inventory inv;

@@ -8,12 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/*
- * The length of the UTF-8 character at `s`, 0 where there is none (bad lead, cut short, overlong, surrogate, C1
- * control).
- */
-static size_t utf8_len(const unsigned char *s)
+size_t text_char_len(const char *at)
 {
+	const unsigned char *s = (const unsigned char *)at;
+
 	if (s[0] < 0x80)
 		return 1;
 	if (s[0] >= 0xc2 && s[0] <= 0xdf)
@@ -33,17 +31,16 @@ static size_t utf8_len(const unsigned char *s)
 
 size_t text_safe(char *dst, size_t size, const char *src)
 {
-	const unsigned char *s = (const unsigned char *)src;
 	size_t n = 0;
 
 	if (size == 0)
 		return 0;
-	while (*s) {
-		size_t len = utf8_len(s);
+	for (const char *s = src; *s;) {
+		size_t len = text_char_len(s);
 		char hex[5];
 
-		if (len == 0 || (len == 1 && iscntrl(*s))) {
-			snprintf(hex, sizeof(hex), "\\x%02x", *s);
+		if (len == 0 || (len == 1 && iscntrl((unsigned char)*s))) {
+			snprintf(hex, sizeof(hex), "\\x%02x", (unsigned char)*s);
 			if (n + 4 >= size)
 				break;
 			memcpy(dst + n, hex, 4);

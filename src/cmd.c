@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What the sub-commands share: the host, its configuration and leases; files and times. */
+#include "cmd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "auto.h"
+#include "domxml.h"
+#include "file.h"
+#include "text.h"
+
+void cmd_say(const char *fmt, ...)
+{
+	char *text;
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vasprintf(&text, fmt, ap);
+	va_end(ap);
+	autofree char *safe = n < 0 ? NULL : malloc(4 * (size_t)n + 1); /* each byte can become \xNN */
+	if (!safe)
+		abort();
+	text_safe(safe, 4 * (size_t)n + 1, text);
+	free(text);
+	puts(safe);
+}
+
+void cmd_warn(const char *fmt, ...)
+{
+	struct err err = { 0 };
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(err.text, sizeof(err.text), fmt, ap);
+	va_end(ap);
+	err_print(stderr, "vgpu-lease: warning", &err);
+}
+
+static int read_config(struct cmd *cmd, enum cmd_config config, struct err *err)
+{
+	int r = config_load(&cmd->config, &cmd->host, cmd->call->config_path, err);
+
+	cmd->has_config = r == 0;
+	if (r == 0)
+		return 0;
+	config_default(&cmd->config);
+	if (r == -ENOENT)
+		err_in(err, "there is no configuration");
+	snprintf(cmd->why_no_config, sizeof(cmd->why_no_config), "%s", err->text);
+	/* One that was asked for by name has to be there. */
+	if (r == -ENOENT && !cmd->call->config_path)
+		return 0;
+	if (config == CMD_CONFIG_MUST)
+		return r;
+	cmd_warn("%s", err->text);
+	return 0;
+}
+
+int cmd_open(struct cmd *cmd, const struct cmd_call *call, enum cmd_config config, bool write, struct err *err)
+{
+	*cmd = (struct cmd){ .call = call, .host.root = -1, .store = CMD_NO_STORE };
+	if (write && !call->root && geteuid() != 0)
+		return err_set(err, EPERM, "this changes vGPUs, and only root can: run it with sudo");
+	if (host_open(&cmd->host, call->root, err) < 0)
+		return -err->code;
+	if (read_config(cmd, config, err) < 0)
+		return -err->code;
+	err->code = 0;
+	if (store_open(&cmd->store, &cmd->host, write, err) < 0)
+		return err->code == EACCES ? err_set(err, EACCES, "the leases are root's to read: run it with sudo") :
+					     -err->code;
+	return 0;
+}
+
+void cmd_close(struct cmd *cmd)
+{
+	store_close(&cmd->store);
+	config_free(&cmd->config);
+	host_close(&cmd->host);
+}
+
+int cmd_survey(struct cmd *cmd, struct survey *survey, struct err *err)
+{
+	static const struct request nothing;
+	int r = survey_start(survey, &cmd->host, &cmd->store, &cmd->config, &nothing, PLAN_PREPARE, err);
+
+	survey->all_types = true;
+	survey->dry = true;
+	if (r == 0)
+		r = survey_host(survey, err);
+	return r == 0 ? survey_leases(survey, err) : r;
+}
+
+const char *cmd_why_not(const struct cmd *cmd, const struct survey *survey, size_t pgpu)
+{
+	const struct inv_pgpu *card = &survey->inv.pgpus[pgpu];
+	const struct pool_card *pooled = &survey->pool.cards[pgpu];
+
+	if (pooled->in_pool)
+		return NULL;
+	if (!card->ready)
+		return card->reason;
+	return cmd->has_config ? pooled->reason : cmd->why_no_config;
+}
+
+void cmd_json_type(struct json_out *json, const struct inv_type *type, const char *class)
+{
+	json_out_string(json, "id", type->id);
+	json_out_string(json, "name", type->name);
+	json_out_string(json, "class", class);
+	json_out_known(json, "framebuffer_mib", type->framebuffer_mib);
+	json_out_known(json, "heads", type->heads);
+	json_out_text(json, "resolution", type->resolution);
+}
+
+int cmd_read_xml(const char *path, char **xml, size_t *len, struct err *err)
+{
+	bool is_stdin = strcmp(path, "-") == 0;
+	autoclose int fd = is_stdin ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
+	const char *shown = is_stdin ? "standard input" : path;
+	int r = fd < 0 ? -errno : file_slurp(fd, DOMXML_MAX, xml, len);
+
+	if (r == -EFBIG)
+		return err_set(err, EFBIG, "%s: over %d MiB, so no domain's XML", shown, DOMXML_MAX >> 20);
+	return r < 0 ? err_sys(err, -r, "%s", shown) : 0;
+}
+
+void cmd_wall_time(char out[32], int64_t boot_ms)
+{
+	int64_t ago_ms = host_now_ms() - boot_ms;
+	struct timespec now;
+	struct tm tm;
+	time_t then;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	then = now.tv_sec - (time_t)((ago_ms - now.tv_nsec / 1000000 + 999) / 1000);
+	gmtime_r(&then, &tm);
+	strftime(out, 32, "%Y-%m-%dT%H:%M:%SZ", &tm);
+}

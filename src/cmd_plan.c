@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* vgpu-lease plan FILE: what would happen to a domain's vGPUs, and why; nothing is written. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "attach.h"
+#include "auto.h"
+#include "cmd.h"
+#include "diff.h"
+#include "json_out.h"
+#include "preview.h"
+
+/* A plan in the making, and all that it rests on. */
+struct planning {
+	struct cmd *cmd;
+	const char *op;
+	enum plan_mode mode;
+	struct attach attach;
+	struct store store;
+	struct survey survey;
+	struct plan plan;
+	char *xml; /* as it came, and as the domain would get it; the latter NULL where it cannot start */
+	size_t len;
+	char *rewritten;
+	size_t rewritten_len;
+	bool changed;
+};
+
+static const struct {
+	const char *op;
+	enum plan_mode mode;
+} operations[] = {
+	{ "prepare", PLAN_PREPARE },
+	{ "migrate", PLAN_MIGRATE },
+	{ "restore", PLAN_RESTORE },
+};
+
+static bool find_operation(struct planning *p, const char *op)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(operations); i++) {
+		if (strcmp(operations[i].op, op ? op : "prepare") != 0)
+			continue;
+		p->op = operations[i].op;
+		p->mode = operations[i].mode;
+		return true;
+	}
+	return false;
+}
+
+static bool is_possible(const struct planning *p)
+{
+	return p->plan.kind == PLAN_STEPS || p->plan.kind == PLAN_REMOVE;
+}
+
+static int make(struct planning *p, struct err *err)
+{
+	int r = attach_preview(&p->attach, p->mode, &p->store, &p->survey, &p->plan, err);
+
+	if (r == 0 && is_possible(p))
+		r = attach_rewritten(&p->attach, &p->plan, &p->rewritten, &p->rewritten_len, &p->changed, err);
+	return r;
+}
+
+static void print_diff(const struct planning *p, FILE *to)
+{
+	const char *file = p->cmd->call->operands[0];
+	char is_name[64];
+
+	snprintf(is_name, sizeof(is_name), "as %s would have it", p->op);
+	if (p->changed)
+		diff_print(to, strcmp(file, "-") == 0 ? "standard input" : file, p->xml, p->len, is_name, p->rewritten,
+			   p->rewritten_len);
+}
+
+static void print_text(const struct planning *p)
+{
+	const struct request *request = p->attach.request;
+
+	for (size_t i = 0; p->mode == PLAN_PREPARE && i < request->nwants; i++)
+		if (request->wants[i].placeholder)
+			cmd_say("%s is a placeholder: planned as with a UUID of its own, which 'vgpu-lease rewrite' gives it",
+				request->wants[i].id);
+	preview_print(stdout, &p->survey, &p->plan, true);
+	if (p->plan.kind == PLAN_REMOVE && p->plan.nsteps < request->nwants)
+		cmd_say("%zu more: planned when that is removed", request->nwants - p->plan.nsteps);
+	print_diff(p, stdout);
+}
+
+static void print_steps(const struct planning *p, struct json_out *json)
+{
+	json_out_array(json, "steps");
+	for (size_t i = 0; i < p->plan.nsteps; i++) {
+		const struct step *step = &p->plan.steps[i];
+		const char *asked = p->attach.request->wants[i].id;
+
+		json_out_object(json, NULL);
+		json_out_string(json, "action", preview_word(&p->survey, step));
+		json_out_string(json, "id", step->id);
+		json_out_string(json, "instead_of", strcmp(asked, step->id) == 0 ? NULL : asked);
+		json_out_string(json, "type", step->type);
+		json_out_string(json, "parent", step->parent);
+		json_out_string(json, "pgpu", step->pgpu);
+		json_out_known(json, "numa_node", step->numa);
+		json_out_string(json, "reason", step->why);
+		json_out_close(json);
+	}
+	json_out_close(json);
+}
+
+static void print_verdicts(const struct planning *p, struct json_out *json)
+{
+	json_out_array(json, "passed_over");
+	for (size_t i = 0; i < p->plan.nverdicts; i++) {
+		const struct verdict *v = &p->plan.verdicts[i];
+
+		json_out_object(json, NULL);
+		json_out_string(json, "id", p->attach.request->wants[v->want].id);
+		json_out_string(json, "pgpu", p->survey.inv.pgpus[v->pgpu].address);
+		json_out_string(json, "reason", v->reason);
+		json_out_close(json);
+	}
+	json_out_close(json);
+}
+
+static void print_json(const struct planning *p)
+{
+	const struct request *request = p->attach.request;
+	struct json_out json;
+	char *diff = NULL;
+	size_t len;
+	FILE *memory = open_memstream(&diff, &len);
+
+	if (!memory)
+		abort();
+	print_diff(p, memory);
+	fclose(memory);
+	json_out_begin(&json, stdout);
+	json_out_number(&json, "version", 1);
+	json_out_object(&json, "domain");
+	json_out_text(&json, "uuid", request->uuid);
+	json_out_string(&json, "name", request->name);
+	json_out_close(&json);
+	json_out_string(&json, "operation", p->op);
+	json_out_bool(&json, "possible", is_possible(p));
+	json_out_string(&json, "refusal", is_possible(p) ? NULL : p->plan.text);
+	json_out_array(&json, "remove_first");
+	for (size_t i = 0; p->plan.kind == PLAN_REMOVE && i < p->plan.nremoves; i++)
+		json_out_string(&json, NULL, p->plan.removes[i]);
+	json_out_close(&json);
+	print_steps(p, &json);
+	print_verdicts(p, &json);
+	json_out_text(&json, "diff", diff);
+	json_out_end(&json);
+	free(diff);
+}
+
+static int plan(struct planning *p, struct err *err)
+{
+	const struct request *request = p->attach.request;
+	int r;
+
+	if (request->nwants == 0 && !p->cmd->call->json) {
+		cmd_say("domain %s has no vGPU: nothing to do", request->name);
+		return CMD_DONE;
+	}
+	r = make(p, err);
+	if (r == 0 && p->cmd->call->json)
+		print_json(p);
+	else if (r == 0)
+		print_text(p);
+	/* What has been printed comes before what is wrong with it. */
+	fflush(stdout);
+	if (r == 0 && !is_possible(p))
+		r = err_set(err, ENOSPC, "vGPU %s: %s", request->wants[p->plan.refused_want].id, p->plan.text);
+	if (r < 0)
+		r = err_in(err, "domain %s: %s would be refused", request->name, p->op);
+	return r;
+}
+
+static void planning_end(struct planning *p)
+{
+	plan_free(&p->plan);
+	survey_end(&p->survey);
+	store_close(&p->store);
+	free(p->rewritten);
+}
+
+static int read_and_plan(struct cmd *cmd, struct planning *p, struct err *err)
+{
+	struct domxml *doc = NULL;
+	int r = cmd_read_xml(cmd->call->operands[0], &p->xml, &p->len, err);
+
+	if (r == 0)
+		r = domxml_parse(&doc, p->xml, p->len, DOMXML_FILE, err);
+	if (r == 0) {
+		p->attach = (struct attach){ .host = &cmd->host,
+					     .config = cmd->has_config ? &cmd->config : NULL,
+					     .policy = &cmd->config.policy,
+					     .why_no_config = cmd->why_no_config,
+					     .doc = doc,
+					     .request = domxml_request(doc) };
+		r = plan(p, err);
+		planning_end(p);
+	}
+	domxml_free(doc);
+	free(p->xml);
+	return r;
+}
+
+static int run(const struct cmd_call *call, struct err *err)
+{
+	struct cmd cmd;
+	struct planning p = { .cmd = &cmd, .store = CMD_NO_STORE };
+	int r;
+
+	if (!find_operation(&p, call->op)) {
+		err_set(err, EINVAL, "--op %s: neither prepare, migrate nor restore", call->op);
+		return CMD_USAGE;
+	}
+	r = cmd_open(&cmd, call, CMD_CONFIG_MUST, false, err);
+	if (r == 0)
+		r = read_and_plan(&cmd, &p, err);
+	cmd_close(&cmd);
+	return r;
+}
+
+const struct command cmd_plan = {
+	.name = "plan",
+	.operand = "FILE",
+	.options = CMD_JSON | CMD_OP,
+	.summary = "says what would happen to a domain's vGPUs, and why",
+	.help = "FILE is a domain's XML ('virsh dumpxml --inactive' prints it), - is standard input. Prints the steps, why each\n"
+		"other pGPU was not chosen, and what of the XML would change. Fails where the domain would be refused, with all\n"
+		"the reasons. Nothing is written.\n",
+	.run = run,
+};

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* vgpu-lease release ID: takes a vGPU from its domain by hand. */
+#include <errno.h>
+#include <string.h>
+
+#include "cmd.h"
+#include "giveback.h"
+#include "handles.h"
+#include "ident.h"
+#include "kernel.h"
+#include "lease.h"
+#include "log.h"
+#include "ondisk.h"
+#include "spare.h"
+
+static int find(struct cmd *cmd, const char *id, struct lease *lease, struct err *err)
+{
+	int r = store_lock(&cmd->store, cmd->config.policy.lock_timeout_s * 1000, err);
+
+	if (r < 0)
+		return r;
+	r = lease_get(&cmd->store, id, lease, err);
+	store_unlock(&cmd->store);
+	if (r != 0)
+		return r;
+	if (kernel_exists(&cmd->host, id) == 1)
+		return err_set(err, ENOENT,
+			       "%s: no domain has leased it; the device is there: 'vgpu-lease gc' removes it if it is an orphan", id);
+	return err_set(err, ENOENT, "%s: no lease of this ID: 'vgpu-lease list' shows those that there are", id);
+}
+
+/* Only an open device says no; that its domain seems to run is worth a word. */
+static int check_unused(const struct cmd *cmd, const struct lease *lease, struct err *err)
+{
+	struct handles *handles = NULL;
+	struct ondisk *disk = NULL;
+	struct err why;
+	pid_t pid = 0;
+	int r = handles_read(&handles, &cmd->host, err);
+
+	if (r == 0)
+		r = handles_open(handles, &cmd->host, lease->id, &pid, err);
+	handles_free(handles);
+	if (r == 1)
+		return err_set(err, EBUSY, "%s: process %d has it open, for domain %s: shut that down first", lease->id,
+			       (int)pid, lease->name);
+	if (r < 0)
+		return err_in(err, "%s: cannot tell whether it is open", lease->id);
+	if (lease->state == LEASE_CREATING && spare_at_work(&cmd->store, lease))
+		return err_set(err, EBUSY, "%s: it is being created now, for domain %s: try again", lease->id, lease->name);
+	if (ondisk_read(&disk, &cmd->host, &why) == 0 && ondisk_runs(disk, lease->domain))
+		cmd_warn("%s: domain %s runs, though nobody has the device open", lease->id, lease->name);
+	ondisk_free(disk);
+	return 0;
+}
+
+/* Somebody opened it between the look and the write: it is its domain's again. */
+static void put_back(struct cmd *cmd, const struct lease *was)
+{
+	struct lease now;
+	struct err err;
+
+	if (was->state == LEASE_RELEASING || store_lock(&cmd->store, cmd->config.policy.lock_timeout_s * 1000, &err) < 0)
+		return;
+	if (lease_get(&cmd->store, was->id, &now, &err) == 1 && now.state == LEASE_RELEASING &&
+	    strcmp(now.domain, was->domain) == 0) {
+		now.state = was->state;
+		lease_put(&cmd->store, &now, &err);
+	}
+	store_unlock(&cmd->store);
+}
+
+static int give_back(struct cmd *cmd, const struct lease *lease, struct err *err)
+{
+	const struct policy *policy = &cmd->config.policy;
+	bool removes = lease->origin == LEASE_CREATED && lease->state != LEASE_RESERVED &&
+		       kernel_exists(&cmd->host, lease->id) == 1;
+	int64_t deadline;
+	int r;
+
+	if (lease->state == LEASE_RESERVED) {
+		r = giveback_drop(&cmd->store, policy, lease, err);
+	} else {
+		r = giveback_claim(&cmd->store, policy, lease, err);
+		if (r == 0)
+			return err_set(err, EAGAIN, "%s: it changed hands meanwhile: see 'vgpu-lease list'", lease->id);
+		deadline = host_now_ms() + (int64_t)(policy->release_timeout_s + policy->driver_cleanup_s) * 1000;
+		if (r == 1)
+			r = giveback_finish(&cmd->store, policy, lease->id, deadline, err);
+		if (r == -EBUSY)
+			put_back(cmd, lease);
+	}
+	if (r < 0)
+		return r;
+	cmd_say("%s %s, %s on %s, of domain %s", removes ? "removed" : "dropped the lease of", lease->id, lease->type,
+	       lease->parent, lease->name);
+	log_info("release: domain %s: gave back %s by hand", lease->name, lease->id);
+	return CMD_DONE;
+}
+
+static int run(const struct cmd_call *call, struct err *err)
+{
+	struct lease lease;
+	char id[ID_SIZE];
+	struct cmd cmd;
+	int r;
+
+	if (!id_parse(id, call->operands[0])) {
+		err_set(err, EINVAL, "%s: that is no ID: neither a UUID nor a PCI address", call->operands[0]);
+		return CMD_USAGE;
+	}
+	if (!call->root)
+		log_open("vgpu-lease");
+	r = cmd_open(&cmd, call, CMD_CONFIG_MAY, true, err);
+	if (r == 0)
+		r = find(&cmd, id, &lease, err);
+	if (r == 1)
+		r = check_unused(&cmd, &lease, err);
+	if (r == 0)
+		r = give_back(&cmd, &lease, err);
+	cmd_close(&cmd);
+	return r;
+}
+
+const struct command cmd_release = {
+	.name = "release",
+	.operand = "ID",
+	.summary = "takes a vGPU from its domain and gives it back",
+	.help = "ID as in 'vgpu-lease list'. A device that the hook created is removed, then its lease dropped; of one that was\n"
+		"there before only the lease is dropped. A device that is open is refused, and nothing changes.\n",
+	.run = run,
+};

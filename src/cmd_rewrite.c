@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* vgpu-lease rewrite FILE: gives placeholders UUIDs of their own, in the hostdev and in the metadata alike. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "auto.h"
+#include "cmd.h"
+#include "domxml.h"
+#include "file.h"
+#include "ident.h"
+
+/* A document and what of it changes. */
+struct rewriting {
+	char *xml, *rewritten;
+	size_t len, rewritten_len;
+	struct domxml *doc;
+	struct domxml_change *changes;
+	size_t nchanges;
+};
+
+static int rewrite(struct rewriting *r, const char *shown, bool all, struct err *err)
+{
+	const struct request *request;
+
+	if (domxml_parse(&r->doc, r->xml, r->len, DOMXML_FILE, err) < 0)
+		return err_in(err, "%s", shown);
+	request = domxml_request(r->doc);
+	r->changes = calloc(request->nwants + 1, sizeof(*r->changes));
+	if (!r->changes)
+		abort();
+	for (size_t i = 0; i < request->nwants; i++) {
+		const struct want *want = &request->wants[i];
+
+		/* A VF has no other name than its address. */
+		if (want->kind != WANT_MDEV || (!all && !want->placeholder))
+			continue;
+		r->changes[r->nchanges].want = i;
+		uuid_random(r->changes[r->nchanges++].id);
+	}
+	if (domxml_rewrite(r->doc, r->changes, r->nchanges, &r->rewritten, &r->rewritten_len, err) < 0)
+		return err_in(err, "%s", shown);
+	return 0;
+}
+
+static void rewriting_end(struct rewriting *r)
+{
+	domxml_free(r->doc);
+	free(r->changes);
+	free(r->xml);
+	free(r->rewritten);
+}
+
+/* Writes the new file beside the old one, as its equal in owner and mode. */
+static int write_beside(int dir, const char *name, const struct stat *was, const struct rewriting *r)
+{
+	autoclose int fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return -errno;
+	for (size_t done = 0; done < r->rewritten_len;) {
+		ssize_t n = write(fd, r->rewritten + done, r->rewritten_len - done);
+
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		done += n < 0 ? 0 : (size_t)n;
+	}
+	if ((was->st_uid != geteuid() || was->st_gid != getegid()) && fchown(fd, was->st_uid, was->st_gid) < 0)
+		return -errno;
+	if (fchmod(fd, was->st_mode & 07777) < 0 || fsync(fd) < 0)
+		return -errno;
+	return 0;
+}
+
+static int replace(int dir, const char *base, const struct stat *was, const struct rewriting *r)
+{
+	char name[NAME_MAX + 1], unique[UUID_SIZE];
+	int n;
+
+	uuid_random(unique);
+	if (snprintf(name, sizeof(name), ".%.200s.%.8s", base, unique) >= (int)sizeof(name))
+		return -ENAMETOOLONG;
+	n = write_beside(dir, name, was, r);
+	if (n == 0 && renameat(dir, name, dir, base) < 0)
+		n = -errno;
+	if (n < 0)
+		unlinkat(dir, name, 0);
+	return n;
+}
+
+static void say_what_changed(const struct rewriting *r, const char *path)
+{
+	const struct request *request = domxml_request(r->doc);
+
+	for (size_t i = 0; i < r->nchanges; i++)
+		cmd_say("%s -> %s", request->wants[r->changes[i].want].id, r->changes[i].id);
+	if (r->nchanges && (strncmp(path, "/etc/libvirt/", 13) == 0 || strncmp(path, "/run/libvirt/", 13) == 0))
+		cmd_warn("libvirt does not notice a change of its own files: use 'virsh define %s'", path);
+}
+
+/* The file that a link leads to is changed, not the link. */
+static int in_place(const char *shown, bool all, struct err *err)
+{
+	autofree char *path = realpath(shown, NULL);
+	struct rewriting rewriting = { 0 };
+	struct stat was;
+	char *base;
+	int r;
+
+	if (!path)
+		return err_sys(err, errno, "%s", shown);
+	base = strrchr(path, '/');
+	*base++ = '\0';
+	autoclose int dir = open(*path ? path : "/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	autoclose int fd = dir < 0 ? -1 : openat(dir, base, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &was) < 0)
+		return err_sys(err, errno, "%s", shown);
+	if (!S_ISREG(was.st_mode))
+		return err_set(err, EINVAL, "%s: no regular file", shown);
+	r = file_slurp(fd, DOMXML_MAX, &rewriting.xml, &rewriting.len);
+	if (r < 0)
+		err_sys(err, -r, "%s", shown);
+	else
+		r = rewrite(&rewriting, shown, all, err);
+	if (r == 0 && rewriting.nchanges) {
+		r = replace(dir, base, &was, &rewriting);
+		if (r < 0)
+			err_sys(err, -r, "%s stays as it was", shown);
+	}
+	base[-1] = '/';
+	if (r == 0)
+		say_what_changed(&rewriting, path);
+	rewriting_end(&rewriting);
+	return r;
+}
+
+static int to_stdout(const char *path, bool all, struct err *err)
+{
+	struct rewriting rewriting = { 0 };
+	int r = cmd_read_xml(path, &rewriting.xml, &rewriting.len, err);
+
+	if (r == 0)
+		r = rewrite(&rewriting, path, all, err);
+	if (r == 0)
+		fwrite(rewriting.rewritten, 1, rewriting.rewritten_len, stdout);
+	rewriting_end(&rewriting);
+	return r;
+}
+
+static int run(const struct cmd_call *call, struct err *err)
+{
+	const char *path = call->operands[0];
+
+	if (!call->in_place)
+		return to_stdout(path, call->all, err);
+	if (strcmp(path, "-") != 0)
+		return in_place(path, call->all, err);
+	err_set(err, EINVAL, "--in-place needs a file, not standard input");
+	return CMD_USAGE;
+}
+
+const struct command cmd_rewrite = {
+	.name = "rewrite",
+	.operand = "FILE",
+	.options = CMD_ALL | CMD_IN_PLACE,
+	.summary = "gives the placeholders in a domain's XML UUIDs of their own",
+	.help = "A placeholder is the UUID 00000000-0000-0000-0000-0000000000NN: \"lease one for me\". A cold start needs a UUID of\n"
+		"the device's own, as libvirt takes no new one then. Prints the XML, in which nothing else has changed. FILE - is\n"
+		"standard input.\n",
+	.run = run,
+};

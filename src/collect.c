@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* One pass over all that may be given back without its domain asking. */
+#include "collect.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "giveback.h"
+#include "handles.h"
+#include "log.h"
+#include "ondisk.h"
+#include "spare.h"
+#include "text.h"
+
+/* What the verdicts rest on, read once for the pass. */
+struct look {
+	struct inventory inv;
+	struct leases leases;
+	struct handles *handles;
+	struct ondisk *disk;
+};
+
+static int read_leases(const struct collect *c, struct leases *leases, struct err *err)
+{
+	int r;
+
+	if (c->dry)
+		return lease_list(c->store, leases, err);
+	r = store_lock(c->store, c->policy->lock_timeout_s * 1000, err);
+	if (r == 0)
+		r = lease_list(c->store, leases, err);
+	store_unlock(c->store);
+	return r;
+}
+
+/* The devices first: one that is made after this has a lease by the time the leases are read. */
+static int look_around(struct look *look, const struct collect *c, struct err *err)
+{
+	static const char *const no_types[] = { NULL };
+	int r = inventory_read(&look->inv, c->store->host, no_types, err);
+
+	if (r == 0)
+		r = read_leases(c, &look->leases, err);
+	if (r == 0)
+		r = handles_read(&look->handles, c->store->host, err);
+	if (r == 0)
+		r = ondisk_read(&look->disk, c->store->host, err);
+	return r;
+}
+
+static void look_end(struct look *look)
+{
+	inventory_free(&look->inv);
+	lease_list_free(&look->leases);
+	handles_free(look->handles);
+	ondisk_free(look->disk);
+}
+
+static void judge_lease(struct collect *c, const struct spare_check *check, const struct look *look,
+			const struct lease *lease)
+{
+	struct collect_item *item = &c->items[c->n++];
+
+	item->leased = true;
+	item->lease = *lease;
+	item->exists = inventory_device(&look->inv, lease->id) != NULL;
+	/* Nothing was made for a reservation: a device under it is somebody else's. */
+	item->removes = item->exists && lease->origin == LEASE_CREATED && lease->state != LEASE_RESERVED;
+	item->outcome = spare_is_stale(check, lease, item->exists, item->why) ? COLLECT_GOES : COLLECT_STAYS;
+}
+
+static void judge_foreign(struct collect *c, const struct spare_check *check, const struct look *look,
+			  const struct inv_device *device)
+{
+	struct collect_item *item = &c->items[c->n++];
+	const char *pgpu = device->parent_name;
+
+	if (device->parent != UNKNOWN)
+		pgpu = look->inv.pgpus[look->inv.parents[device->parent].pgpu].address;
+	text_copy(item->lease.id, sizeof(item->lease.id), device->id);
+	text_copy(item->lease.type, sizeof(item->lease.type), device->type);
+	text_copy(item->lease.parent, sizeof(item->lease.parent), device->parent_name);
+	text_copy(item->lease.pgpu, sizeof(item->lease.pgpu), pgpu);
+	item->lease.framework = FW_MDEV;
+	item->exists = true;
+	item->removes = true;
+	if (!c->config)
+		text_copy(item->why, sizeof(item->why), "foreign, and there is no valid configuration that lets it go");
+	else if (spare_is_orphan(check, device, item->why))
+		item->outcome = COLLECT_GOES;
+}
+
+static void judge(struct collect *c, const struct look *look)
+{
+	const struct spare_check check = { .host = c->store->host,
+					   .store = c->store,
+					   .config = c->config,
+					   .handles = look->handles,
+					   .disk = look->disk,
+					   .note = !c->dry };
+
+	c->items = calloc(look->leases.n + look->inv.ndevices + 1, sizeof(*c->items));
+	if (!c->items)
+		abort();
+	for (size_t i = 0; i < look->leases.n; i++)
+		judge_lease(c, &check, look, &look->leases.list[i]);
+	for (size_t i = 0; i < look->inv.ndevices; i++) {
+		const struct inv_device *device = &look->inv.devices[i];
+
+		if (!lease_find(&look->leases, device->id) && (!c->type || strcmp(c->type, device->type) == 0))
+			judge_foreign(c, &check, look, device);
+	}
+}
+
+/* Marks what is ours, so that the driver's time begins for all of it at once; what changed meanwhile stays. */
+static void claim(struct collect *c, struct collect_item *item)
+{
+	struct err err = { 0 };
+	int r;
+
+	if (item->lease.state == LEASE_RESERVED)
+		r = giveback_drop(c->store, c->policy, &item->lease, &err);
+	else
+		r = giveback_claim(c->store, c->policy, &item->lease, &err);
+	if (r < 0) {
+		item->outcome = COLLECT_FAILED;
+		text_safe(item->trouble, sizeof(item->trouble), err.text);
+	} else if (item->lease.state == LEASE_RESERVED) {
+		item->outcome = COLLECT_GONE;
+	} else if (r == 0) {
+		item->outcome = COLLECT_STAYS;
+		text_copy(item->why, sizeof(item->why), "it changed hands meanwhile");
+	}
+}
+
+static void carry_out(struct collect *c, struct collect_item *item, int64_t deadline_ms)
+{
+	const struct lease *lease = &item->lease;
+	struct err err = { 0 };
+	int r;
+
+	if (item->leased)
+		r = giveback_finish(c->store, c->policy, lease->id, deadline_ms, &err);
+	else
+		r = giveback_orphan(c->store, c->policy, lease->id, lease->parent, lease->pgpu, &err);
+	item->outcome = r == 0 ? COLLECT_GONE : COLLECT_FAILED;
+	if (r < 0) {
+		text_safe(item->trouble, sizeof(item->trouble), err.text);
+		log_warn("gc: %s cannot be given back: %s", lease->id, err.text);
+	} else {
+		log_info("gc: %s %s, %s on %s: %s", item->removes ? "removed" : "dropped the lease of", lease->id,
+			 lease->type, lease->parent, item->why);
+	}
+}
+
+int collect_run(struct collect *c, struct err *err)
+{
+	struct look look = { 0 };
+	int64_t deadline_ms;
+	int r = look_around(&look, c, err);
+
+	c->items = NULL;
+	c->n = 0;
+	c->garbage = look.leases.garbage;
+	if (r == 0)
+		judge(c, &look);
+	look_end(&look);
+	if (r < 0 || c->dry)
+		return r;
+	for (size_t i = 0; i < c->n; i++)
+		if (c->items[i].leased && c->items[i].outcome == COLLECT_GOES)
+			claim(c, &c->items[i]);
+	deadline_ms = host_now_ms() + (int64_t)(c->policy->release_timeout_s + c->policy->driver_cleanup_s) * 1000;
+	for (size_t i = 0; i < c->n; i++)
+		if (c->items[i].outcome == COLLECT_GOES)
+			carry_out(c, &c->items[i], deadline_ms);
+	return 0;
+}
+
+void collect_free(struct collect *c)
+{
+	free(c->items);
+	c->items = NULL;
+	c->n = 0;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A table for people: a heading, aligned columns, two spaces between them; nothing is cut, and all is printable.
+ *
+ * An empty cell is shown as "-", so that a column can be taken out with awk. The last column may hold spaces.
+ *
+ * Depends on: text. Knows nothing of the rest.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdio.h>
+
+enum { TABLE_COLUMNS = 12 };
+
+struct table {
+	size_t ncolumns;
+	char **cells; /* row by row, the heading first */
+	size_t ncells;
+};
+
+/* Begins a table with this heading, which ends with NULL. */
+void table_start(struct table *table, const char *const *heading);
+
+/* Adds the next cell, row by row. */
+void table_add(struct table *table, const char *text);
+void table_addf(struct table *table, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Adds a number; one that is negative is not known. */
+void table_number(struct table *table, int number);
+
+/* Prints the whole rows and frees the table. */
+void table_end(struct table *table, FILE *to);
