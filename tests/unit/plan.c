@@ -131,7 +131,8 @@ static void make_lease(struct world *w, char *spec)
 	spec[strcspn(spec, "*")] = '\0';
 	snprintf(l->id, sizeof(l->id), "%s", strsep(&spec, ":"));
 	snprintf(l->parent, sizeof(l->parent), "%s", strsep(&spec, ":"));
-	snprintf(l->pgpu, sizeof(l->pgpu), "%.*s", (int)strcspn(l->parent, "."), l->parent);
+	text_copy(l->pgpu, sizeof(l->pgpu), l->parent);
+	l->pgpu[strcspn(l->pgpu, ".")] = '\0';
 	snprintf(l->type, sizeof(l->type), "%s", strsep(&spec, ":"));
 	state = strsep(&spec, ":");
 	for (int i = 0; i < 4; i++)
@@ -139,7 +140,7 @@ static void make_lease(struct world *w, char *spec)
 			l->state = (enum lease_state)i;
 	snprintf(l->domain, sizeof(l->domain), "%s", spec);
 	snprintf(l->name, sizeof(l->name), "vm-%s", spec);
-	snprintf(l->project, sizeof(l->project), "%s", w->request.project);
+	text_copy(l->project, sizeof(l->project), w->request.project);
 	type = type_index(w, l->type, UNKNOWN);
 	l->framebuffer_mib = w->types[type].framebuffer_mib;
 }
