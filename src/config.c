@@ -79,8 +79,8 @@ static int take_own_files(struct draft *draft, int dir, const char *root, const 
 	size_t n = 0;
 	int r;
 
-	if (asprintf(&name, "%s%s%s", root, dir == AT_FDCWD ? "" : "/", path) < 0 || asprintf(&folder, "%s.d", path) < 0 ||
-	    asprintf(&folder_name, "%s.d", name) < 0)
+	if (asprintf(&name, "%s%s%s", root, dir == AT_FDCWD ? "" : "/", path) < 0 ||
+	    asprintf(&folder, "%s.d", path) < 0 || asprintf(&folder_name, "%s.d", name) < 0)
 		return err_sys(err, ENOMEM, "%s", path);
 	r = take_file(draft, dir, path, name, DIALECT_OURS, err);
 	if (r == 0)

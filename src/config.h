@@ -49,7 +49,7 @@ struct policy {
 	enum migrate_uuid migrate_uuid;
 	bool reuse_free;
 	bool reclaim_orphans;
-	bool mismatch_warns;  /* driver_mismatch = warn */
+	bool mismatch_warns; /* driver_mismatch = warn */
 	bool cross_framework;
 	int reclaim_grace_s, reserve_ttl_s, create_timeout_s, start_grace_s, release_wait_s, release_timeout_s,
 		driver_cleanup_s, lock_timeout_s;
@@ -61,7 +61,8 @@ struct quota {
 };
 
 struct config {
-	struct section *sections; /* in the order of enabled_mdev_types, then the vf sections in their order in the file */
+	struct section
+		*sections; /* in the order of enabled_mdev_types, then the vf sections in their order in the file */
 	size_t nsections;
 	struct policy policy;
 	int quota_default; /* for each project that has no line of its own */

@@ -56,7 +56,9 @@ static int take_section(struct draft *draft, const char *file, const struct ini_
 	static const struct {
 		const char *name;
 		const struct key *keys;
-	} fixed[] = { { "devices", config_devices_keys }, { "policy", config_policy_keys }, { "quota", config_quota_keys } };
+	} fixed[] = { { "devices", config_devices_keys },
+		      { "policy", config_policy_keys },
+		      { "quota", config_quota_keys } };
 	static const char *const prefixes[] = { "mdev_", "vgpu_", "vf_" };
 	struct spot at = { .file = file, .line = from->line, .section = from->name };
 	char type[TYPE_SIZE];
@@ -76,7 +78,8 @@ static int take_section(struct draft *draft, const char *file, const struct ini_
 	return spot_err(&at, err, "no such section; there are [devices], [mdev_TYPE], [vf_NAME], [policy] and [quota]");
 }
 
-int config_draft_take(struct draft *draft, const char *file, const struct ini *ini, enum dialect dialect, struct err *err)
+int config_draft_take(struct draft *draft, const char *file, const struct ini *ini, enum dialect dialect,
+		      struct err *err)
 {
 	for (size_t i = 0; i < ini->nsections; i++) {
 		int r = take_section(draft, file, &ini->sections[i], dialect, err);
@@ -143,7 +146,8 @@ static int check_enabled(struct draft *draft, struct err *err)
 		if (s->vf || is_enabled(draft, s->type))
 			continue;
 		if (!part->nova)
-			return spot_err(&at, err, "the type is not enabled: name %s in enabled_mdev_types of [devices]", s->type);
+			return spot_err(&at, err, "the type is not enabled: name %s in enabled_mdev_types of [devices]",
+					s->type);
 		r = spot_warn(&at, draft->config, err, "not used, as its type is not enabled");
 		if (r < 0)
 			return r;
@@ -161,7 +165,8 @@ static int check_no_plain_vfs(const struct draft *draft, struct err *err)
 		if (!part->section.vf)
 			continue;
 		if (!part->section.naddresses && !part->section.nmatches)
-			return spot_err(&at, err, "needs device_addresses or device_match: no plain VF is in a pool by default");
+			return spot_err(&at, err,
+					"needs device_addresses or device_match: no plain VF is in a pool by default");
 		return spot_err(&at, err, "plain VFs are not supported by this version");
 	}
 	return 0;
@@ -220,10 +225,11 @@ static int fill_sections(struct draft *draft, struct err *err)
 		if (s->naddresses || s->nmatches)
 			continue;
 		if (unnamed) {
-			int r = spot_warn(&draft->enabled_at, config, err,
-					  "%s gets no card: it has neither device_addresses nor device_match, and %s, which comes "
-					  "before it, gets all cards that no section names",
-					  s->type, unnamed);
+			int r = spot_warn(
+				&draft->enabled_at, config, err,
+				"%s gets no card: it has neither device_addresses nor device_match, and %s, which comes "
+				"before it, gets all cards that no section names",
+				s->type, unnamed);
 
 			if (r < 0)
 				return r;

@@ -17,7 +17,9 @@ enum { FILE_MAX = 1024 * 1024, DROP_INS_MAX = 256 };
 static int check_trust(const struct stat *st, const char *name, enum dialect dialect, struct err *err)
 {
 	if (dialect == DIALECT_NOVA)
-		return (st->st_mode & S_IWOTH) ? err_set(err, EINVAL, "%s: everybody may write to it: chmod o-w %s", name, name) : 0;
+		return (st->st_mode & S_IWOTH)
+			       ? err_set(err, EINVAL, "%s: everybody may write to it: chmod o-w %s", name, name)
+			       : 0;
 	if (st->st_uid != 0 && st->st_uid != geteuid())
 		return err_set(err, EINVAL, "%s: belongs to user %u, not to root: chown root %s", name,
 			       (unsigned int)st->st_uid, name);

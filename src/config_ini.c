@@ -28,10 +28,10 @@ struct reader {
 	int line;
 	enum dialect dialect;
 	bool failed;
-	bool open;        /* a line that begins with white space continues the key above */
-	bool skip;        /* in a section of nova.conf that is not ours to read */
-	char *text;       /* a copy of the line */
-	char *rest;       /* what of its value inih has not got yet; NULL: nothing */
+	bool open;  /* a line that begins with white space continues the key above */
+	bool skip;  /* in a section of nova.conf that is not ours to read */
+	char *text; /* a copy of the line */
+	char *rest; /* what of its value inih has not got yet; NULL: nothing */
 	char key[INI_NAME_SIZE];
 	const char *glue; /* stands between the value so far and the next piece; NULL: a new key */
 	size_t piece;     /* the length of the piece that inih has */
@@ -305,7 +305,12 @@ static int take_piece(void *user, const char *name, const char *key, const char 
 int config_ini_read(struct ini *ini, const char *file, const char *text, size_t len, enum dialect dialect,
 		    struct err *err)
 {
-	struct reader r = { .ini = ini, .err = err, .file = file, .at = text, .end = text + len, .dialect = dialect,
+	struct reader r = { .ini = ini,
+			    .err = err,
+			    .file = file,
+			    .at = text,
+			    .end = text + len,
+			    .dialect = dialect,
 			    .skip = dialect == DIALECT_NOVA };
 	int line;
 

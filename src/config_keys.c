@@ -126,6 +126,13 @@ static bool is_repeat(const struct key *keys, const struct ini_entry *a, const s
 	return na == nb && strncmp(a->value, b->value, na) == 0;
 }
 
+static void hint(struct err *err, const char *text)
+{
+	size_t n = strlen(err->text);
+
+	snprintf(err->text + n, sizeof(err->text) - n, "%s", text);
+}
+
 static int take_entry(struct setting *t, const struct key *keys, const struct ini_section *section, size_t index,
 		      enum dialect dialect)
 {
@@ -133,6 +140,7 @@ static int take_entry(struct setting *t, const struct key *keys, const struct in
 	struct spot at = { .file = t->at->file, .line = entry->line, .section = section->name, .key = entry->key };
 	struct setting own = *t;
 	autofree char *value = NULL;
+	int r;
 
 	own.at = &at;
 	own.key = find_key(keys, entry->key);
@@ -150,7 +158,12 @@ static int take_entry(struct setting *t, const struct key *keys, const struct in
 	if (dialect == DIALECT_OURS && entry->value[strspn(entry->value, " ,")] == '\0')
 		return spot_err(&at, t->err, "has no value: leave the line out");
 	value = strdup(entry->value);
-	return value ? own.key->set(&own, value) : err_sys(t->err, ENOMEM, "%s", at.file);
+	if (!value)
+		return err_sys(t->err, ENOMEM, "%s", at.file);
+	r = own.key->set(&own, value);
+	if (r == -EINVAL && entry->continued) /* most likely an indented key that was meant as one */
+		hint(t->err, " (a line that begins with white space continues the one above)");
+	return r;
 }
 
 int config_keys_take(struct draft *draft, struct part *part, const struct key *keys, const char *file,

@@ -90,11 +90,11 @@ struct setting {
 struct key {
 	const char *name;
 	int (*set)(const struct setting *t, char *value); /* may take `value` apart */
-	bool list;           /* may go on over more lines */
-	bool many;           /* may stand there often: project:ID */
-	bool nova;           /* Nova has it, too; its other keys are not looked at */
-	const char *same_as; /* another spelling of that key */
-	size_t offset;       /* for a number of seconds: where in struct policy, and what is allowed */
+	bool list;                                        /* may go on over more lines */
+	bool many;                                        /* may stand there often: project:ID */
+	bool nova;                                        /* Nova has it, too; its other keys are not looked at */
+	const char *same_as;                              /* another spelling of that key */
+	size_t offset; /* for a number of seconds: where in struct policy, and what is allowed */
 	long min, max;
 };
 
@@ -134,7 +134,8 @@ int config_keys_take(struct draft *draft, struct part *part, const struct key *k
 		     const struct ini_section *section, enum dialect dialect, struct err *err);
 
 /* Takes over what one file says. `file` lives as long as config. What the file before said of the same key is replaced. */
-int config_draft_take(struct draft *draft, const char *file, const struct ini *ini, enum dialect dialect, struct err *err);
+int config_draft_take(struct draft *draft, const char *file, const struct ini *ini, enum dialect dialect,
+		      struct err *err);
 
 /* Adds what nova.conf says where our own files say nothing. */
 int config_draft_add_nova(struct draft *ours, struct draft *nova, struct err *err);

@@ -11,9 +11,15 @@ enum { QUOTAS_MAX = 4096, LIMIT_MAX = 65535, DAY = 86400, YEAR = 365 * DAY };
 static int set_placement(const struct setting *t, char *value)
 {
 	static const struct word words[] = {
-		{ "pack", PLACE_PACK },       { "spread", PLACE_SPREAD },        { "depth_first", PLACE_PACK },
-		{ "breadth_first", PLACE_SPREAD }, { "compact", PLACE_PACK },    { "separate", PLACE_SPREAD },
-		{ "consolidation", PLACE_PACK },   { "performance", PLACE_SPREAD }, { 0 },
+		{ "pack", PLACE_PACK },
+		{ "spread", PLACE_SPREAD },
+		{ "depth_first", PLACE_PACK },
+		{ "breadth_first", PLACE_SPREAD },
+		{ "compact", PLACE_PACK },
+		{ "separate", PLACE_SPREAD },
+		{ "consolidation", PLACE_PACK },
+		{ "performance", PLACE_SPREAD },
+		{ 0 },
 	};
 	int n, r = setting_word(t, value, words, &n);
 
@@ -124,7 +130,8 @@ static int set_quota_project(const struct setting *t, char *value)
 	return set_limit(t, text_strip(limit), &q->limit);
 }
 
-#define SECONDS(field, from, to) .set = set_seconds, .offset = offsetof(struct policy, field), .min = (from), .max = (to)
+#define SECONDS(field, from, to)                                                                                       \
+	.set = set_seconds, .offset = offsetof(struct policy, field), .min = (from), .max = (to)
 
 /* Bounds on what a hook may wait: libvirt has no time-out for it. */
 const struct key config_policy_keys[] = {

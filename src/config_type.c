@@ -24,7 +24,8 @@ static int set_enabled(const struct setting *t, char *value)
 
 		if (!type_parse(type, item))
 			return spot_err(t->at, t->err,
-					"'%.80s' is no id of a type, such as nvidia-35; commas stand between types", item);
+					"'%.80s' is no id of a type, such as nvidia-35; commas stand between types",
+					item);
 		for (size_t i = 0; i < t->draft->nenabled; i++)
 			if (strcmp(t->draft->enabled[i], type) == 0)
 				return spot_err(t->at, t->err, "%s is named twice", type);
@@ -61,12 +62,15 @@ static int parse_address(char out[PARENT_SIZE], const char *s, const struct spot
 		return 0;
 	}
 	if (strncmp(s, "pci_", 4) == 0)
-		return spot_err(at, err, "'%.80s' is libvirt's name of a device: write its PCI address, such as 0000:84:00.0", s);
-	if (!isalpha((unsigned char)s[0]) || !parent_parse(out, s))
 		return spot_err(at, err,
-				"'%.80s' is neither a PCI address with its domain, such as 0000:84:00.0, nor a virtual parent, "
-				"such as mtty; commas stand between addresses",
+				"'%.80s' is libvirt's name of a device: write its PCI address, such as 0000:84:00.0",
 				s);
+	if (!isalpha((unsigned char)s[0]) || !parent_parse(out, s))
+		return spot_err(
+			at, err,
+			"'%.80s' is neither a PCI address with its domain, such as 0000:84:00.0, nor a virtual parent, "
+			"such as mtty; commas stand between addresses",
+			s);
 	half = strchr(out, '_');
 	while (half && (strlen(half + 1) != (size_t)(half - out) || strncmp(out, half + 1, (size_t)(half - out)) != 0))
 		half = strchr(half + 1, '_');
@@ -137,10 +141,11 @@ static int parse_match(struct match *m, char *terms, const struct spot *at, stru
 			ids = true;
 			continue;
 		}
-		return spot_err(at, err,
-				"'%.80s' is not understood: an alternative is VENDOR:DEVICE in four hex digits each (* for any "
-				"device), numa=NODE, or both, each once; commas stand between alternatives",
-				term);
+		return spot_err(
+			at, err,
+			"'%.80s' is not understood: an alternative is VENDOR:DEVICE in four hex digits each (* for any "
+			"device), numa=NODE, or both, each once; commas stand between alternatives",
+			term);
 	}
 	return 0;
 }
@@ -196,7 +201,11 @@ static int set_params(const struct setting *t, char *value)
 
 const struct key config_devices_keys[] = {
 	{ .name = "enabled_mdev_types", .set = set_enabled, .list = true, .nova = true },
-	{ .name = "enabled_vgpu_types", .set = set_enabled, .list = true, .nova = true, .same_as = "enabled_mdev_types" },
+	{ .name = "enabled_vgpu_types",
+	  .set = set_enabled,
+	  .list = true,
+	  .nova = true,
+	  .same_as = "enabled_mdev_types" },
 	{ .name = "nova_conf", .set = set_nova_conf },
 	{ 0 },
 };

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The configuration's files: the main one, its drop-ins, a nova.conf, and which of them are trusted. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "auto.h"
+#include "config.h"
+#include "tap.h"
+#include "tree.h"
+
+static struct tree tree;
+
+/* Writes a file of the tree, with just these bytes. */
+static void put(const char *path, const char *text)
+{
+	char full[PATH_MAX];
+	FILE *f;
+
+	tree_add(&tree, "etc/vgpu-lease.conf.d/\netc/nova/\n");
+	snprintf(full, sizeof(full), "%s/%s", tree.path, path);
+	f = fopen(full, "w");
+	if (!f || fputs(text, f) < 0 || fclose(f) != 0)
+		tree_fail(full);
+}
+
+static void change(const char *path, mode_t mode, uid_t owner)
+{
+	char full[PATH_MAX];
+
+	snprintf(full, sizeof(full), "%s/%s", tree.path, path);
+	if (chmod(full, mode) < 0 || chown(full, owner, (gid_t)-1) < 0)
+		tree_fail(full);
+}
+
+/* The message of a load, "" where it is good; the tree's path is shown as ROOT. */
+static const char *load(struct config *c, const char *path)
+{
+	static struct err err;
+	char *at;
+
+	err = (struct err){ 0 };
+	if (config_load(c, &tree.host, path, &err) == 0)
+		return "";
+	while ((at = strstr(err.text, tree.path))) {
+		memcpy(at, "ROOT", 4);
+		memmove(at + 4, at + strlen(tree.path), strlen(at + strlen(tree.path)) + 1);
+	}
+	return err.text;
+}
+
+/* A warning with the tree's path as ROOT; "" where there are fewer. */
+static const char *warning(const struct config *c, size_t i)
+{
+	static char text[2048];
+	const char *from, *at;
+	size_t n = 0;
+
+	if (i >= c->nwarnings)
+		return "";
+	text[0] = '\0';
+	for (from = c->warnings[i]; (at = strstr(from, tree.path)); from = at + strlen(tree.path))
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "%.*sROOT", (int)(at - from), from);
+	snprintf(text + n, sizeof(text) - n, "%s", from);
+	return text;
+}
+
+static void no_file(void)
+{
+	struct config c;
+	struct err err = { 0 };
+
+	tree_begin(&tree, "etc/\n");
+	ok(config_load(&c, &tree.host, NULL, &err) == -ENOENT, "no configuration is a case of its own: %s", err.text);
+	ok(c.policy.release_timeout_s == 10, "and the defaults hold then");
+	put("etc/vgpu-lease.conf.d/a.conf", "[policy]\nreuse = never\n");
+	ok(config_load(&c, &tree.host, NULL, &err) == -ENOENT, "drop-ins alone are none");
+	tree_end(&tree);
+}
+
+static void drop_ins(void)
+{
+	struct config c;
+	const struct section *s;
+	char path[PATH_MAX];
+
+	tree_begin(&tree, "etc/\n");
+	put("etc/vgpu-lease.conf",
+	    "[devices]\nenabled_vgpu_types = a\n[mdev_a]\nmax_instances = 1\nmdev_class = CUSTOM_A\n"
+	    "device_addresses = 0000:84:00.0, 0000:85:00.0\n[quota]\nproject:p = 1\ndefault = 2\n");
+	put("etc/vgpu-lease.conf.d/10-x.conf",
+	    "[vgpu_a]\ndevice_addresses = 0000:86:00.0\nmax_instances = 2\n[mdev_b]\n");
+	put("etc/vgpu-lease.conf.d/9-y.conf", "[mdev_a]\nmax_instances = 3\n[quota]\nproject:p = 5\n");
+	put("etc/vgpu-lease.conf.d/B.conf", "[devices]\nenabled_mdev_types = b, a\n");
+	put("etc/vgpu-lease.conf.d/z.conf.off", "nonsense\n");
+	put("etc/vgpu-lease.conf.d/.z.conf", "nonsense\n");
+	put("etc/vgpu-lease.conf.d/.conf", "nonsense\n");
+	is(load(&c, NULL), "", "drop-ins are read, others in their folder not");
+	ok(c.nfiles == 4 && strstr(c.files[1], "/10-x.conf") && strstr(c.files[2], "/9-y.conf") &&
+		   strstr(c.files[3], "/B.conf"),
+	   "in the order of their bytes");
+	s = config_section(&c, "a");
+	ok(c.nsections == 2 && strcmp(c.sections[0].type, "b") == 0,
+	   "a later file's key replaces an earlier one's, in any spelling");
+	ok(s && s->max_instances == 3 && strcmp(s->class, "CUSTOM_A") == 0, "key by key in a section");
+	ok(s && s->naddresses == 1 && strcmp(s->addresses[0], "0000:86:00.0") == 0, "a list as a whole");
+	ok(config_quota(&c, "p") == 5 && config_quota(&c, "q") == 2, "and project by project");
+	config_free(&c);
+
+	put("etc/vgpu-lease.conf.d/9-y.conf", "[policy]\nreuse = never\n[mdev_c]\n");
+	is(load(&c, NULL),
+	   "ROOT/etc/vgpu-lease.conf.d/9-y.conf:3: [mdev_c]: the type is not enabled: name c in "
+	   "enabled_mdev_types of [devices]",
+	   "a mistake in a drop-in is named with its own file");
+	put("etc/vgpu-lease.conf.d/9-y.conf", "[mdev_b]\ndevice_addresses = 0000:86:00.0\n");
+	is(load(&c, NULL),
+	   "ROOT/etc/vgpu-lease.conf.d/9-y.conf:2: [mdev_b] device_addresses: 0000:86:00.0 is also given to "
+	   "[vgpu_a] in ROOT/etc/vgpu-lease.conf.d/10-x.conf:2: one type for a card",
+	   "one card under two types is seen over files");
+
+	put("etc/other", "[devices]\nenabled_mdev_types = a\n");
+	snprintf(path, sizeof(path), "%s/etc/other", tree.path);
+	is(load(&c, path), "", "another file is taken as it is");
+	ok(c.nfiles == 1 && strcmp(c.files[0], path) == 0, "without the usual one's drop-ins");
+	config_free(&c);
+	tree_add(&tree, "etc/other.d/x.conf = [mdev_b]\n");
+	is(load(&c, path),
+	   "ROOT/etc/other.d/x.conf:1: [mdev_b]: the type is not enabled: name b in enabled_mdev_types of "
+	   "[devices]",
+	   "but with its own");
+	tree_add(&tree, "etc/other.d/y.conf -> nowhere\n");
+	tree_remove(&tree, "etc/other.d/x.conf");
+	is(load(&c, path), "ROOT/etc/other.d/y.conf: is gone, or is a link to nothing",
+	   "a drop-in that is none is refused");
+	tree_end(&tree);
+}
+
+static void trust(void)
+{
+	struct config c;
+	char path[PATH_MAX];
+
+	tree_begin(&tree, "etc/real/main = [policy]\\nreuse = never\netc/vgpu-lease.conf -> real/main\n");
+	is(load(&c, NULL), "", "a link is followed");
+	ok(!c.policy.reuse_free, "to what it means");
+	config_free(&c);
+	change("etc/real/main", 0666, (uid_t)-1);
+	is(load(&c, NULL),
+	   "ROOT/etc/vgpu-lease.conf: others than its owner may write to it: chmod go-w ROOT/etc/vgpu-lease.conf",
+	   "a file that everybody may write is refused");
+	change("etc/real/main", 0664, (uid_t)-1);
+	is(load(&c, NULL),
+	   "ROOT/etc/vgpu-lease.conf: others than its owner may write to it: chmod go-w ROOT/etc/vgpu-lease.conf",
+	   "so is one that its group may write");
+	change("etc/real/main", 0644, (uid_t)-1);
+	put("etc/vgpu-lease.conf.d/x.conf", "");
+	is(load(&c, NULL), "", "an empty drop-in does no harm");
+	config_free(&c);
+	change("etc/vgpu-lease.conf.d", 0777, (uid_t)-1);
+	is(load(&c, NULL),
+	   "ROOT/etc/vgpu-lease.conf.d: others than its owner may write to it: chmod go-w "
+	   "ROOT/etc/vgpu-lease.conf.d",
+	   "a folder of drop-ins that everybody may write is refused");
+	change("etc/vgpu-lease.conf.d", 0755, (uid_t)-1);
+	if (geteuid() == 0) {
+		change("etc/vgpu-lease.conf.d/x.conf", 0644, 4242);
+		is(load(&c, NULL),
+		   "ROOT/etc/vgpu-lease.conf.d/x.conf: belongs to user 4242, not to root: chown root "
+		   "ROOT/etc/vgpu-lease.conf.d/x.conf",
+		   "another user's file is refused");
+	} else {
+		ok(true, "another user's file is refused # SKIP needs root");
+	}
+	tree_remove(&tree, "etc/vgpu-lease.conf.d/x.conf");
+	snprintf(path, sizeof(path), "%s/etc/vgpu-lease.conf", tree.path);
+	unlink(path);
+	if (mkfifo(path, 0600) < 0)
+		tree_fail(path);
+	is(load(&c, NULL), "ROOT/etc/vgpu-lease.conf: is no regular file", "a pipe is refused and not waited for");
+	unlink(path);
+	if (mkdir(path, 0700) < 0)
+		tree_fail(path);
+	is(load(&c, NULL), "ROOT/etc/vgpu-lease.conf: is no regular file", "so is a folder");
+	rmdir(path);
+	put("etc/vgpu-lease.conf", "#");
+	if (truncate(path, 1024 * 1024 + 1) < 0)
+		tree_fail(path);
+	is(load(&c, NULL), "ROOT/etc/vgpu-lease.conf: is larger than 1 MiB", "so is a file without end");
+	tree_end(&tree);
+}
+
+static const char nova_conf[] = "stray = 1\n"
+				"[DEFAULT]\n"
+				"enabled_apis = osapi_compute ; a\n"
+				"log = a\n  [devices]\n  enabled_mdev_types = never\n"
+				"debug\n"
+				"[DEFAULT]\n"
+				"[pci\n"
+				"[devices_old]\nenabled_mdev_types = never\n"
+				"[devices]\n"
+				"; a comment\n"
+				"enabled_mdev_types = nvidia-35,nvidia-36,\n"
+				"some = thing\n  over\n  lines\n"
+				"some = thing else\n"
+				"[libvirt]\n\x01\xff\n"
+				"[mdev_nvidia-35]\n"
+				"device_addresses = 0000:84:00.0,\n\t0000:85:00.0\n"
+				"max_instances: 4\n"
+				"mdev_class = CUSTOM_SMALL\n"
+				"[vgpu_nvidia-36]\n"
+				"device_addresses =\n"
+				"vgpu_params = never\n"
+				"[mdev_nvidia-40]\n"
+				"device_addresses = 0000:84:00.0\n"
+				"[placement]\n";
+
+static void nova_is_read(void)
+{
+	struct config c;
+	const struct section *s;
+
+	tree_begin(&tree, "etc/\n");
+	put("etc/nova/nova.conf", nova_conf);
+	put("etc/vgpu-lease.conf", "[devices]\nnova_conf = /etc/nova/nova.conf\n");
+	change("etc/nova/nova.conf", 0660, geteuid() == 0 ? 4242 : (uid_t)-1);
+	is(load(&c, NULL), "", "a nova.conf is read below the host's root, Nova's user may own it");
+	s = config_section(&c, "nvidia-35");
+	ok(c.nsections == 2 && s && s->naddresses == 2 && s->max_instances == 4 &&
+		   strcmp(s->class, "CUSTOM_SMALL") == 0,
+	   "with its types, addresses, caps and classes");
+	ok(s && s->file == c.files[1] && s->line == 21, "a section says that it stands there");
+	s = config_section(&c, "nvidia-36");
+	ok(s && s->naddresses == 0 && !s->params[0],
+	   "an empty list is one to Nova; keys that are ours alone are not looked at");
+	is(warning(&c, 0), "ROOT/etc/nova/nova.conf:29: [mdev_nvidia-40]: not used, as its type is not enabled",
+	   "a type that Nova has not enabled is a warning");
+	ok(c.nwarnings == 1, "the only one");
+	ok(!c.policy.reuse_free, "what is free there is left to Nova");
+	config_free(&c);
+
+	put("etc/vgpu-lease.conf", "[devices]\nnova_conf = /etc/nova/nova.conf\nenabled_mdev_types = nvidia-35\n"
+				   "[vgpu_nvidia-35]\nmax_instances = 9\n[policy]\nreuse = free\n");
+	is(load(&c, NULL), "", "our own file beside it");
+	s = config_section(&c, "nvidia-35");
+	ok(c.nsections == 1 && s && s->max_instances == 9 && s->naddresses == 0, "wins, with its whole section");
+	ok(c.policy.reuse_free, "and may ask for what is free");
+	is(warning(&c, 0),
+	   "ROOT/etc/nova/nova.conf:14: [devices] enabled_mdev_types: not used, as enabled_mdev_types in "
+	   "ROOT/etc/vgpu-lease.conf:3 stands for it",
+	   "its list of types is said to win");
+	is(warning(&c, 1),
+	   "ROOT/etc/nova/nova.conf:21: [mdev_nvidia-35]: not used, as [vgpu_nvidia-35] in "
+	   "ROOT/etc/vgpu-lease.conf:4 stands for it",
+	   "and its section");
+	config_free(&c);
+	put("etc/vgpu-lease.conf", "[devices]\nnova_conf = /etc/nova/nova.conf\n[mdev_nvidia-37]\n");
+	is(load(&c, NULL),
+	   "ROOT/etc/vgpu-lease.conf:3: [mdev_nvidia-37]: the type is not enabled: name nvidia-37 in "
+	   "enabled_mdev_types of [devices]",
+	   "a section of ours that Nova has not enabled is a mistake");
+	tree_end(&tree);
+}
+
+static const struct {
+	const char *sentence, *text, *message;
+} nova_refused[] = {
+	{ "a bad address", "[mdev_nvidia-35]\ndevice_addresses = 84:00.0\n",
+	  "ROOT/etc/nova/nova.conf:2: [mdev_nvidia-35] device_addresses: '84:00.0' is neither a PCI address with its domain, such "
+	  "as 0000:84:00.0, nor a virtual parent, such as mtty; commas stand between addresses" },
+	{ "a comment behind a value, which Nova takes for a part of it",
+	  "[devices]\nenabled_mdev_types = nvidia-35 # small\n",
+	  "ROOT/etc/nova/nova.conf:2: [devices] enabled_mdev_types: 'nvidia-35 # small' is no id of a type, such as nvidia-35; "
+	  "commas stand between types" },
+	{ "the same with the sign that inih would strip", "[devices]\nenabled_mdev_types = nvidia-35 ; small\n",
+	  "ROOT/etc/nova/nova.conf:2: nova.conf has no comments behind values: put it on a line of its own" },
+	{ "a key that comes twice", "[mdev_a]\nmax_instances = 1\nmax_instances = 2\n",
+	  "ROOT/etc/nova/nova.conf:3: [mdev_a] max_instances: says again what max_instances in line 2 says" },
+	{ "a section that comes twice", "[devices]\n[DEFAULT]\n[devices]\n",
+	  "ROOT/etc/nova/nova.conf:3: [devices] comes a second time, first in line 1: make one section of them" },
+	{ "a section's bracket that does not close", "[mdev_nvidia-35\n",
+	  "ROOT/etc/nova/nova.conf:1: '[mdev_nvidia-35': the ']' is missing" },
+	{ "a section in capitals", "[DEVICES]\n",
+	  "ROOT/etc/nova/nova.conf:1: [DEVICES]: no such section; there are [devices], [mdev_TYPE], [vf_NAME], [policy] and [quota]" },
+	{ "a line that continues what a comment ended", "[mdev_a]\ndevice_addresses = mtty,\n# b\n  mdpy\n",
+	  "ROOT/etc/nova/nova.conf:4: the line begins with white space, but there is no key above that it could continue" },
+	{ "a cap over two lines", "[mdev_a]\nmax_instances = 1\n  2\n",
+	  "ROOT/etc/nova/nova.conf:2: [mdev_a] max_instances: takes one line, but a line that begins with white space follows, "
+	  "which continues it" },
+	{ "one address under two types",
+	  "[devices]\nenabled_mdev_types = a, b\n[mdev_a]\ndevice_addresses = mtty\n[vgpu_b]\n"
+	  "device_addresses = mtty_mtty\n",
+	  "ROOT/etc/nova/nova.conf:6: [vgpu_b] device_addresses: mtty is also given to [mdev_a] in ROOT/etc/nova/nova.conf:4: one "
+	  "type for a card" },
+};
+
+static void nova_is_checked(void)
+{
+	struct config c;
+	const char *message;
+
+	tree_begin(&tree, "etc/\n");
+	put("etc/vgpu-lease.conf", "[devices]\nnova_conf = /etc/nova/nova.conf\n");
+	is(load(&c, NULL),
+	   "ROOT/etc/vgpu-lease.conf:2: [devices] nova_conf: ROOT/etc/nova/nova.conf: No such file or directory",
+	   "a nova.conf that is not there is a mistake of our file");
+	for (size_t i = 0; i < ARRAY_SIZE(nova_refused); i++) {
+		put("etc/nova/nova.conf", nova_refused[i].text);
+		message = load(&c, NULL);
+		is(*message ? message : "understood", nova_refused[i].message, nova_refused[i].sentence);
+	}
+	put("etc/nova/nova.conf", "[devices]\nenabled_mdev_types = 'nvidia-35, nvidia-36'\n");
+	is(load(&c, NULL), "", "quotes around a value are not part of it, as oslo.config has it");
+	ok(c.nsections == 2, "two types");
+	config_free(&c);
+	change("etc/nova/nova.conf", 0666, (uid_t)-1);
+	is(load(&c, NULL), "ROOT/etc/nova/nova.conf: everybody may write to it: chmod o-w ROOT/etc/nova/nova.conf",
+	   "one that everybody may write is refused");
+	tree_end(&tree);
+}
+
+int main(void)
+{
+	umask(022);
+	no_file();
+	drop_ins();
+	trust();
+	nova_is_read();
+	nova_is_checked();
+	return tap_done();
+}
