@@ -10,6 +10,7 @@ layers='
 base:      auto text err ident file host numlist json xml
 facts:     config domxml inventory handles ondisk
 effect:    kernel
+simulator: sim_tree sim_model sim_kernel sim_room sim_vfio sim_device sim_mdev sim_topology sim_control sim_fuse sim_place sim_main
 '
 
 # Library header (as grep -E reads it): the files that may include it.
@@ -18,7 +19,7 @@ libraries='
 <ini\.h>	src/config(_[a-z]+)?\.c
 <libudev\.h>	src/udev\.c
 <libvirt/	src/virt\.c
-<fuse	src/sim_fuse\.c
+<fuse	src/sim_fuse(_[a-z]+)?\.[ch]
 '
 
 # Paths of sysfs stand as text in these only: they know the kernel's layout.

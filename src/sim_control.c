@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The operator's knobs: the files of the folder control. */
+#include "sim_control.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "auto.h"
+#include "sim_topology.h"
+#include "text.h"
+
+enum { WORDS_MAX = 4, DELAY_MAX = 3600 * 1000 };
+
+struct words {
+	int n;
+	char *at[WORDS_MAX];
+};
+
+/* One file; `attr` comes first, so that a node leads here. `knob` is for those that set one. */
+struct command {
+	struct sim_attr attr;
+	enum sim_knob knob;
+	int (*run)(struct sim_kernel *kernel, const struct command *command, struct words *words);
+	const char *takes, *says;
+};
+
+static void set(struct sim_kernel *kernel, struct sim_gpu *gpu, enum sim_knob knob, long value)
+{
+	*(gpu ? &gpu->knobs[knob] : &kernel->knobs[knob]) = value;
+}
+
+/* Takes a leading word that names a card; -ENODEV where it names none and is no value either. */
+static int card_take(const struct sim_kernel *kernel, struct words *words, struct sim_gpu **gpu)
+{
+	char name[PARENT_SIZE];
+
+	*gpu = NULL;
+	if (words->n < 2)
+		return 0;
+	if (!parent_parse(name, words->at[0]))
+		return -EINVAL;
+	*gpu = sim_kernel_gpu(kernel, name);
+	if (!*gpu)
+		return -ENODEV;
+	memmove(&words->at[0], &words->at[1], (size_t)--words->n * sizeof(words->at[0]));
+	return 0;
+}
+
+static int delay_run(struct sim_kernel *kernel, const struct command *command, struct words *words)
+{
+	struct sim_gpu *gpu;
+	long ms;
+	int r = card_take(kernel, words, &gpu);
+
+	if (r < 0)
+		return r;
+	if (words->n != 1 || !text_number(words->at[0], 0, DELAY_MAX, &ms))
+		return -EINVAL;
+	set(kernel, gpu, command->knob, ms);
+	return 0;
+}
+
+static int driver_run(struct sim_kernel *kernel, const struct command *command, struct words *words)
+{
+	bool zombie = words->n > 1 && strcmp(words->at[words->n - 1], "zombie") == 0;
+	struct sim_gpu *gpu;
+	long ms = -1;
+	int r;
+
+	words->n -= zombie;
+	r = card_take(kernel, words, &gpu);
+	if (r < 0)
+		return r;
+	if (words->n != 1)
+		return -EINVAL;
+	if (strcmp(words->at[0], "off") == 0 ? zombie : !text_number(words->at[0], 0, DELAY_MAX, &ms))
+		return -EINVAL;
+	set(kernel, gpu, command->knob, ms + 1);
+	set(kernel, gpu, SIM_DRIVER_ZOMBIE, zombie);
+	return 0;
+}
+
+static void knob_print(FILE *out, const char *who, const struct command *command, const long *knobs)
+{
+	long value = knobs[command->knob];
+
+	if (command->knob != SIM_DRIVER_REMOVES)
+		fprintf(out, "%s %ld\n", who, value);
+	else if (value == 0)
+		fprintf(out, "%s off\n", who);
+	else
+		fprintf(out, "%s %ld%s\n", who, value - 1, knobs[SIM_DRIVER_ZOMBIE] ? " zombie" : "");
+}
+
+static int knob_show(const struct sim_node *node, FILE *out)
+{
+	const struct command *command = (const struct command *)node->attr;
+	const struct sim_kernel *kernel = node->owner;
+
+	knob_print(out, "default", command, kernel->knobs);
+	for (int i = 0; i < kernel->ngpus; i++)
+		if (kernel->gpus[i].knobs[command->knob] >= 0)
+			knob_print(out, kernel->gpus[i].name, command, kernel->gpus[i].knobs);
+	return 0;
+}
+
+static int inject_run(struct sim_kernel *kernel, const struct command *command, struct words *words)
+{
+	struct sim_order order = { .left = 1 };
+	long left = 1;
+
+	(void)command;
+	if (words->n == 1 && strcmp(words->at[0], "clear") == 0) {
+		sim_order_clear(kernel);
+		return 0;
+	}
+	if (words->n < 3 || (strcmp(words->at[0], "create") != 0 && strcmp(words->at[0], "remove") != 0))
+		return -EINVAL;
+	text_copy(order.what, sizeof(order.what), words->at[0]);
+	if (!parent_parse(order.where, words->at[1]))
+		return -EINVAL;
+	if (strcmp(order.where, "any") != 0 && !sim_kernel_gpu(kernel, order.where) &&
+	    !sim_kernel_parent(kernel, order.where))
+		return -ENODEV;
+	order.error = sim_errno_parse(words->at[2]);
+	if (!order.error || (words->n == 4 && !text_number(words->at[3], 1, 1000000, &left)))
+		return -EINVAL;
+	order.left = (int)left;
+	sim_order_add(kernel, &order);
+	return 0;
+}
+
+static int inject_show(const struct sim_node *node, FILE *out)
+{
+	const struct sim_kernel *kernel = node->owner;
+	char spare[16];
+
+	for (const struct sim_order *o = kernel->orders; o; o = o->next)
+		fprintf(out, "%s %s %s %d\n", o->what, o->where, sim_errno_name(o->error, spare), o->left);
+	return 0;
+}
+
+static int register_run(struct sim_kernel *kernel, const struct command *command, struct words *words)
+{
+	struct sim_parent *parents;
+	struct sim_gpu *gpu;
+	char name[PARENT_SIZE];
+	int n = 1;
+	bool on;
+
+	(void)command;
+	if (words->n != 2 || !parent_parse(name, words->at[0]))
+		return -EINVAL;
+	on = strcmp(words->at[1], "on") == 0;
+	if (!on && strcmp(words->at[1], "off") != 0)
+		return -EINVAL;
+	gpu = sim_kernel_gpu(kernel, name);
+	parents = gpu ? gpu->parents : sim_kernel_parent(kernel, name);
+	if (!parents)
+		return -ENODEV;
+	n = gpu ? gpu->nparents : 1;
+	for (int i = 0; i < n; i++) {
+		int r = 0;
+
+		if (on)
+			sim_topology_register(&parents[i]);
+		else
+			r = sim_topology_unregister(&parents[i]);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int register_show(const struct sim_node *node, FILE *out)
+{
+	const struct sim_kernel *kernel = node->owner;
+
+	for (int i = 0; i < kernel->ngpus; i++)
+		for (int j = 0; j < kernel->gpus[i].nparents; j++)
+			fprintf(out, "%s %s\n", kernel->gpus[i].parents[j].name,
+				kernel->gpus[i].parents[j].types ? "on" : "off");
+	return 0;
+}
+
+static int log_run(struct sim_kernel *kernel, const struct command *command, struct words *words)
+{
+	(void)command;
+	if (words->n != 1 || strcmp(words->at[0], "clear") != 0)
+		return -EINVAL;
+	sim_log_clear(kernel);
+	return 0;
+}
+
+static int log_show(const struct sim_node *node, FILE *out)
+{
+	const struct sim_kernel *kernel = node->owner;
+
+	fwrite(kernel->log, 1, kernel->log_len, out);
+	return 0;
+}
+
+static int pending_show(const struct sim_node *node, FILE *out)
+{
+	const struct sim_kernel *kernel = node->owner;
+
+	for (const struct sim_mdev *m = kernel->mdevs; m; m = m->next)
+		if (m->state != SIM_ACTIVE)
+			fprintf(out, "%s %s %s %s\n", m->state == SIM_CREATING ? "create" : "remove", m->parent->name,
+				m->type->id, m->uuid);
+	return 0;
+}
+
+static int pid_show(const struct sim_node *node, FILE *out)
+{
+	(void)node;
+	fprintf(out, "%d\n", (int)getpid());
+	return 0;
+}
+
+static void store(struct sim_node *node, struct sim_write *write)
+{
+	autofree char *copy = sim_strdup(write->data);
+	char *rest = copy, *line;
+	int r = 0;
+
+	while (r == 0 && (line = strsep(&rest, "\n")))
+		r = sim_control_line(node->owner, node->name, line);
+	sim_write_done(write, r < 0 ? r : (ssize_t)write->len);
+}
+
+static const struct command commands[] = {
+	{ { "create_delay_ms", 0644, false, knob_show, store },
+	  SIM_CREATE_DELAY,
+	  delay_run,
+	  "[CARD] MS",
+	  "how long the driver takes to create an mdev" },
+	{ { "remove_delay_ms", 0644, false, knob_show, store },
+	  SIM_REMOVE_DELAY,
+	  delay_run,
+	  "[CARD] MS",
+	  "how long the driver takes to remove one" },
+	{ { "attr_delay_ms", 0644, false, knob_show, store },
+	  SIM_ATTR_DELAY,
+	  delay_run,
+	  "[CARD] MS",
+	  "mdev_type, iommu_group and driver come so long after create" },
+	{ { "driver_removes", 0644, false, knob_show, store },
+	  SIM_DRIVER_REMOVES,
+	  driver_run,
+	  "[CARD] MS [zombie] | off",
+	  "NVIDIA's driver removes an mdev so long after its close" },
+	{ { "inject", 0644, false, inject_show, store },
+	  0,
+	  inject_run,
+	  "create|remove WHERE ERRNO [N] | clear",
+	  "the next N fail so; WHERE is a parent, a card or \"any\"" },
+	{ { "register", 0644, false, register_show, store },
+	  0,
+	  register_run,
+	  "PARENT|CARD on|off",
+	  "the driver registers parents, or takes them back" },
+	{ { "log", 0644, false, log_show, store },
+	  0,
+	  log_run,
+	  "clear",
+	  "each attempt: MS WHAT PARENT TYPE UUID RESULT" },
+	{ { "pending", 0444, false, pending_show, NULL }, 0, NULL, "", "what is being created and removed now" },
+	{ { "pid", 0444, false, pid_show, NULL }, 0, NULL, "", "the process that serves this host" },
+};
+
+static const struct command *command_of(const char *file)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+		if (strcmp(commands[i].attr.name, file) == 0)
+			return &commands[i];
+	return NULL;
+}
+
+int sim_control_line(struct sim_kernel *kernel, const char *file, char *line)
+{
+	const struct command *command = command_of(file);
+	struct words words = { 0 };
+	char *word;
+
+	if (!command || !command->run)
+		return -EINVAL;
+	while ((word = text_next(&line, " \t"))) {
+		if (words.n == WORDS_MAX)
+			return -EINVAL;
+		words.at[words.n++] = word;
+	}
+	return words.n == 0 ? 0 : command->run(kernel, command, &words);
+}
+
+void sim_control_build(struct sim_kernel *kernel)
+{
+	kernel->control = sim_tree_dir(&kernel->tree, kernel->tree.root, "control", NULL);
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+		sim_tree_file(&kernel->tree, kernel->control, &commands[i].attr, kernel);
+}
+
+void sim_control_help(FILE *out)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
+		fprintf(out, "  %-16s %s\n", commands[i].attr.name,
+			*commands[i].takes ? commands[i].takes : "(read only)");
+		fprintf(out, "  %-16s     %s\n", "", commands[i].says);
+	}
+}

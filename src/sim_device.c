@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What the tree shows of one mdev: its folder with the driver's attributes, and the links to and from it. */
+#include "sim_device.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_open(const struct sim_mdev *mdev)
+{
+	return mdev->group && mdev->group->holder;
+}
+
+static int uevent_show(const struct sim_node *node, FILE *out)
+{
+	const struct sim_mdev *mdev = node->owner;
+
+	if (mdev->driver_link)
+		fprintf(out, "DRIVER=%s\n", mdev->parent->gpu->item->model->mdev_driver);
+	return 0;
+}
+
+/* The driver copies with snprintf(params, count, "%s", buf): the last byte that was written is lost. */
+static void params_store(struct sim_node *node, struct sim_write *write)
+{
+	struct sim_mdev *mdev = node->owner;
+	ssize_t r = (ssize_t)write->len;
+
+	if (is_open(mdev))
+		r = -EPERM;
+	else if (write->len > SIM_PARAMS_MAX)
+		r = -E2BIG;
+	else if (write->len > 0)
+		snprintf(mdev->params, write->len, "%s", write->data);
+	sim_log(mdev->parent->gpu->kernel, "params", mdev->parent, mdev->type, mdev->uuid, r < 0 ? (int)r : 0);
+	sim_write_done(write, r);
+}
+
+static int params_show(const struct sim_node *node, FILE *out)
+{
+	const struct sim_mdev *mdev = node->owner;
+
+	fprintf(out, "%s\n", mdev->params);
+	return 0;
+}
+
+/* The guest's name while it runs; here the name of the program that has the device open. */
+static int vm_name_show(const struct sim_node *node, FILE *out)
+{
+	const struct sim_mdev *mdev = node->owner;
+
+	fprintf(out, "%s\n", is_open(mdev) ? mdev->group->holder->process->comm : "");
+	return 0;
+}
+
+static int vgpu_id_show(const struct sim_node *node, FILE *out)
+{
+	const struct sim_mdev *mdev = node->owner;
+
+	fprintf(out, "%d\n", mdev->group ? mdev->group->number + 1 : 0);
+	return 0;
+}
+
+static int sample_show(const struct sim_node *node, FILE *out)
+{
+	const struct sim_mdev *mdev = node->owner;
+
+	fprintf(out, "This is MDEV %s\n", mdev->uuid);
+	return 0;
+}
+
+static const struct sim_attr remove_attr = { .name = "remove", .mode = 0200, .store = sim_device_remove };
+static const struct sim_attr uevent_attr = { .name = "uevent", .mode = 0444, .show = uevent_show };
+static const struct sim_attr params_attr = {
+	.name = "vgpu_params", .mode = 0644, .show = params_show, .store = params_store
+};
+static const struct sim_attr vm_name_attr = { .name = "vm_name", .mode = 0444, .show = vm_name_show };
+static const struct sim_attr vgpu_id_attr = { .name = "vgpu_id", .mode = 0444, .show = vgpu_id_show };
+static const struct sim_attr sample_attr = { .name = "sample_mdev_dev", .mode = 0444, .show = sample_show };
+
+static struct sim_tree *tree_of(const struct sim_mdev *mdev)
+{
+	return &mdev->parent->gpu->kernel->tree;
+}
+
+static void driver_attrs(struct sim_mdev *mdev)
+{
+	struct sim_tree *tree = tree_of(mdev);
+	struct sim_node *dir;
+
+	switch (mdev->parent->gpu->item->model->family) {
+	case SIM_NVIDIA:
+		dir = sim_tree_dir(tree, mdev->dir, "nvidia", mdev);
+		sim_tree_file(tree, dir, &params_attr, mdev);
+		sim_tree_file(tree, dir, &vm_name_attr, mdev);
+		break;
+	case SIM_GVT:
+		sim_tree_file(tree, sim_tree_dir(tree, mdev->dir, "intel_vgpu", mdev), &vgpu_id_attr, mdev);
+		break;
+	case SIM_MTTY:
+		sim_tree_file(tree, sim_tree_dir(tree, mdev->dir, "vendor", mdev), &sample_attr, mdev);
+		break;
+	case SIM_MDPY:
+		break;
+	}
+}
+
+void sim_device_add(struct sim_mdev *mdev)
+{
+	struct sim_kernel *kernel = mdev->parent->gpu->kernel;
+	struct sim_tree *tree = &kernel->tree;
+
+	mdev->dir = sim_tree_dir(tree, mdev->parent->dir, mdev->uuid, mdev);
+	sim_tree_file(tree, mdev->dir, &remove_attr, mdev);
+	sim_tree_file(tree, mdev->dir, &uevent_attr, mdev);
+	sim_tree_link(tree, mdev->dir, "subsystem", kernel->mdev_devices->parent);
+	mdev->bus_link = sim_tree_link(tree, kernel->mdev_devices, mdev->uuid, mdev->dir);
+}
+
+void sim_device_link(struct sim_mdev *mdev)
+{
+	struct sim_kernel *kernel = mdev->parent->gpu->kernel;
+	struct sim_tree *tree = &kernel->tree;
+	struct sim_node *drivers = sim_tree_find(tree, kernel->mdev_devices->parent, "drivers");
+	struct sim_node *driver = sim_tree_find(tree, drivers, mdev->parent->gpu->item->model->mdev_driver);
+	struct sim_node *type = mdev->parent->types ? sim_tree_find(tree, mdev->parent->types, mdev->type->id) : NULL;
+
+	driver_attrs(mdev);
+	sim_tree_link(tree, mdev->dir, "driver", driver);
+	mdev->driver_link = sim_tree_link(tree, driver, mdev->uuid, mdev->dir);
+	sim_tree_link(tree, mdev->dir, "iommu_group", mdev->group->dir);
+	sim_tree_link(tree, sim_tree_dir(tree, mdev->group->dir, "devices", NULL), mdev->uuid, mdev->dir);
+	if (!type)
+		return;
+	sim_tree_link(tree, mdev->dir, "mdev_type", type);
+	mdev->type_link = sim_tree_link(tree, sim_tree_find(tree, type, "devices"), mdev->uuid, mdev->dir);
+}
+
+void sim_device_unlink(struct sim_mdev *mdev)
+{
+	struct sim_tree *tree = tree_of(mdev);
+	struct sim_node *node = mdev->dir->first;
+
+	while (node) {
+		struct sim_node *next = node->next;
+
+		if (strcmp(node->name, "iommu_group") != 0)
+			sim_tree_remove(tree, node);
+		node = next;
+	}
+	sim_tree_remove(tree, mdev->bus_link);
+	sim_tree_remove(tree, mdev->type_link);
+	sim_tree_remove(tree, mdev->driver_link);
+	mdev->bus_link = mdev->type_link = mdev->driver_link = NULL;
+}

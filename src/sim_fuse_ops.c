@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Shows the simulated tree as a file system: the answers to single requests. */
+#include "sim_fuse_impl.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "auto.h"
+#include "file.h"
+#include "host.h"
+#include "sim_mdev.h"
+#include "sim_vfio.h"
+#include "text.h"
+
+static const double FOR_GOOD = 365 * 86400.0; /* seconds */
+
+enum { PAGE = 4096, MAX_BACKGROUND = 512 };
+
+/* A file that is open: its text is made at the first read, as seq_file does, so that two reads fit together. */
+struct opened {
+	struct sim_node *node;
+	struct sim_handle *handle; /* of a device node */
+	char *text;
+	size_t len;
+};
+
+struct waiting {
+	struct sim_write write;
+	struct server *server;
+	fuse_req_t req;
+};
+
+static struct server *server_of(fuse_req_t req)
+{
+	return fuse_req_userdata(req);
+}
+
+static struct sim_node *node_of(fuse_req_t req, fuse_ino_t ino)
+{
+	return ino == FUSE_ROOT_ID ? server_of(req)->kernel->tree.root : (struct sim_node *)(uintptr_t)ino;
+}
+
+static char *render(const struct sim_node *node, size_t *len, int *error)
+{
+	char *text = NULL;
+	FILE *out = open_memstream(&text, len);
+
+	if (!out)
+		abort();
+	*error = node->attr->show(node, out);
+	fclose(out);
+	return text;
+}
+
+/* May its text be kept by the real kernel? Then its size has to be told as it is. */
+static bool is_kept(const struct sim_node *node)
+{
+	return node->kind == SIM_FILE && node->attr->constant && !node->attr->store;
+}
+
+static void stat_fill(const struct server *server, const struct sim_node *node, struct stat *st)
+{
+	*st = (struct stat){ .st_ino = node->id, .st_nlink = 1, .st_blksize = PAGE };
+	st->st_atim.tv_sec = st->st_mtim.tv_sec = st->st_ctim.tv_sec = server->born;
+	switch (node->kind) {
+	case SIM_DIR:
+		st->st_mode = S_IFDIR | 0755;
+		/* Every change shows: the real kernel keeps a listing until this differs. */
+		st->st_mtim.tv_sec += (time_t)(node->changed / 1000000000);
+		st->st_mtim.tv_nsec = (long)(node->changed % 1000000000);
+		break;
+	case SIM_FILE:
+		st->st_mode = S_IFREG | node->attr->mode;
+		st->st_size = PAGE;
+		if (is_kept(node)) {
+			int error;
+			size_t len;
+
+			free(render(node, &len, &error));
+			st->st_size = (off_t)len;
+		}
+		break;
+	case SIM_LINK:
+		st->st_mode = S_IFLNK | 0777;
+		st->st_size = (off_t)strlen(node->target);
+		break;
+	case SIM_DEVICE:
+		/* A true device node would be opened past us. The container is everybody's, a group root's. */
+		st->st_mode = S_IFREG | (node->owner ? 0600 : 0666);
+		break;
+	}
+}
+
+static void entry_fill(const struct server *server, struct sim_node *node, struct fuse_entry_param *e)
+{
+	*e = (struct fuse_entry_param){ .ino = ino_of(server, node) };
+	e->entry_timeout = node->passing ? 0 : FOR_GOOD;
+	e->attr_timeout = node->passing || node->varies ? 0 : FOR_GOOD;
+	stat_fill(server, node, &e->attr);
+}
+
+static void op_init(void *arg, struct fuse_conn_info *conn)
+{
+	struct server *server = arg;
+
+	conn->want |= conn->capable &
+		      (FUSE_CAP_CACHE_SYMLINKS | FUSE_CAP_ATOMIC_O_TRUNC | FUSE_CAP_READDIRPLUS |
+		       FUSE_CAP_NO_OPENDIR_SUPPORT | FUSE_CAP_AUTO_INVAL_DATA | FUSE_CAP_PARALLEL_DIROPS);
+	conn->want &= ~(unsigned)(FUSE_CAP_READDIRPLUS_AUTO | FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE |
+				  FUSE_CAP_SPLICE_MOVE);
+	conn->max_background = MAX_BACKGROUND;
+	server->opens_folders = !(conn->capable & FUSE_CAP_NO_OPENDIR_SUPPORT);
+	server->is_up = true;
+}
+
+static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	struct server *server = server_of(req);
+	const struct sim_node *dir = node_of(req, parent);
+	struct sim_node *node = dir->gone ? NULL : sim_tree_find(&server->kernel->tree, dir, name);
+	struct fuse_entry_param e;
+
+	if (!node) {
+		fuse_reply_err(req, ENOENT);
+		return;
+	}
+	entry_fill(server, node, &e);
+	sim_tree_refer(node);
+	fuse_reply_entry(req, &e);
+}
+
+static void op_forget(fuse_req_t req, fuse_ino_t ino, uint64_t count)
+{
+	sim_tree_unrefer(&server_of(req)->kernel->tree, node_of(req, ino), count);
+	fuse_reply_none(req);
+}
+
+static void op_forget_multi(fuse_req_t req, size_t count, struct fuse_forget_data *all)
+{
+	for (size_t i = 0; i < count; i++)
+		sim_tree_unrefer(&server_of(req)->kernel->tree, node_of(req, all[i].ino), all[i].nlookup);
+	fuse_reply_none(req);
+}
+
+static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	struct fuse_entry_param e;
+
+	(void)fi;
+	entry_fill(server_of(req), node_of(req, ino), &e);
+	fuse_reply_attr(req, &e.attr, e.attr_timeout);
+}
+
+/* A shell's > asks for an empty file first: the kernel's sysfs takes that and does nothing. */
+static void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *st, int what, struct fuse_file_info *fi)
+{
+	(void)st;
+	if (what & (FUSE_SET_ATTR_MODE | FUSE_SET_ATTR_UID | FUSE_SET_ATTR_GID))
+		fuse_reply_err(req, EPERM);
+	else
+		op_getattr(req, ino, fi);
+}
+
+static void op_readlink(fuse_req_t req, fuse_ino_t ino)
+{
+	fuse_reply_readlink(req, node_of(req, ino)->target);
+}
+
+/* Who opens: the process, not the thread of it. `pid` 0 is somebody of whom nothing can be known here. */
+static pid_t process_of(pid_t pid, char comm[16])
+{
+	char path[32], text[2048];
+	const char *tgid;
+	long n;
+
+	text_copy(comm, 16, "unknown");
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	if (pid <= 0 || file_read(AT_FDCWD, path, text, sizeof(text)) < 0)
+		return pid;
+	tgid = strstr(text, "\nTgid:");
+	if (tgid && (n = strtol(tgid + strlen("\nTgid:"), NULL, 10)) > 0)
+		pid = (pid_t)n;
+	snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
+	if (file_read(AT_FDCWD, path, text, sizeof(text)) > 0)
+		snprintf(comm, 16, "%.15s", text);
+	return pid;
+}
+
+/* Even root is refused what the file's mode forbids to all: sysfs checks that. */
+static int open_check(const struct sim_node *node, int flags)
+{
+	int how = flags & O_ACCMODE;
+
+	if (node->gone)
+		return -ENODEV;
+	if (node->kind != SIM_FILE)
+		return 0;
+	if ((how != O_WRONLY && !node->attr->show) || (how != O_RDONLY && !node->attr->store))
+		return -EACCES;
+	return 0;
+}
+
+static void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	struct sim_kernel *kernel = server_of(req)->kernel;
+	struct sim_node *node = node_of(req, ino);
+	struct sim_handle *handle = NULL;
+	struct opened *opened;
+	int r = open_check(node, fi->flags);
+
+	if (r == 0 && node->kind == SIM_DEVICE) {
+		char comm[16];
+		pid_t pid = process_of(fuse_req_ctx(req)->pid, comm);
+
+		r = sim_vfio_open(kernel, node, pid, comm, host_process_start(pid), &handle);
+	}
+	if (r < 0) {
+		fuse_reply_err(req, -r);
+		return;
+	}
+	opened = sim_alloc(sizeof(*opened));
+	opened->node = node;
+	opened->handle = handle;
+	fi->fh = (uint64_t)(uintptr_t)opened;
+	fi->keep_cache = is_kept(node);
+	fi->direct_io = !is_kept(node);
+	fi->noflush = 1;
+	fuse_reply_open(req, fi);
+}
+
+static void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	struct opened *opened = (struct opened *)(uintptr_t)fi->fh;
+
+	(void)ino;
+	if (opened->handle) {
+		struct sim_group *group = sim_vfio_close(opened->handle);
+
+		if (group)
+			sim_mdev_closed(group);
+	}
+	free(opened->text);
+	free(opened);
+	fuse_reply_err(req, 0);
+}
+
+static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t at, struct fuse_file_info *fi)
+{
+	struct opened *opened = (struct opened *)(uintptr_t)fi->fh;
+	const struct sim_node *node = opened->node;
+	size_t left;
+	int error = 0;
+
+	(void)ino;
+	if (node->kind != SIM_FILE || node->gone) {
+		fuse_reply_err(req, node->kind != SIM_FILE ? EINVAL : ENODEV);
+		return;
+	}
+	if (at == 0 || !opened->text) {
+		free(opened->text);
+		opened->text = render(node, &opened->len, &error);
+	}
+	if (error) {
+		fuse_reply_err(req, -error);
+		return;
+	}
+	left = (size_t)at < opened->len ? opened->len - (size_t)at : 0;
+	fuse_reply_buf(req, opened->text + (left ? at : 0), left < size ? left : size);
+}
+
+static void write_done(struct sim_write *write, ssize_t result)
+{
+	struct waiting *waiting = (struct waiting *)write;
+
+	sim_fuse_reply_write(waiting->server, waiting->req, result);
+	free(waiting);
+}
+
+static void op_write(fuse_req_t req, fuse_ino_t ino, const char *data, size_t size, off_t at, struct fuse_file_info *fi)
+{
+	struct sim_node *node = ((struct opened *)(uintptr_t)fi->fh)->node;
+	autofree char *copy = NULL;
+	struct waiting *waiting;
+
+	(void)ino;
+	(void)at;
+	if (node->kind != SIM_FILE || node->gone) {
+		fuse_reply_err(req, node->kind != SIM_FILE ? EINVAL : ENODEV);
+		return;
+	}
+	copy = sim_alloc(size + 1);
+	memcpy(copy, data, size);
+	waiting = sim_alloc(sizeof(*waiting));
+	*waiting = (struct waiting){ .write = { .data = copy, .len = size, .done = write_done },
+				     .server = server_of(req),
+				     .req = req };
+	waiting->write.pid = fuse_req_ctx(req)->pid;
+	node->attr->store(node, &waiting->write);
+}
+
+static void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	(void)ino;
+	if (!server_of(req)->opens_folders) {
+		fuse_reply_err(req, ENOSYS); /* nobody asks again: all listings may be kept while mtime is the same */
+		return;
+	}
+	fi->cache_readdir = fi->keep_cache = 1;
+	fuse_reply_open(req, fi);
+}
+
+static size_t list_own(fuse_req_t req, char *buf, size_t size, const struct sim_node *dir, off_t from, bool plus)
+{
+	static const char *const names[] = { ".", ".." };
+	size_t used = 0;
+
+	for (off_t i = from; i < 2; i++) {
+		struct fuse_entry_param e = { 0 };
+
+		e.attr = (struct stat){ .st_ino = dir->id, .st_mode = S_IFDIR };
+		used += plus ? fuse_add_direntry_plus(req, buf + used, size - used, names[i], &e, i + 1)
+			     : fuse_add_direntry(req, buf + used, size - used, names[i], &e.attr, i + 1);
+	}
+	return used;
+}
+
+static void list(fuse_req_t req, fuse_ino_t ino, size_t size, off_t from, bool plus)
+{
+	const struct sim_node *dir = node_of(req, ino);
+	autofree char *buf = sim_alloc(size);
+	size_t used = list_own(req, buf, size, dir, from, plus);
+
+	if (dir->gone) {
+		fuse_reply_err(req, ENOENT);
+		return;
+	}
+	for (struct sim_node *node = dir->first; node; node = node->next) {
+		struct fuse_entry_param e;
+		size_t need;
+
+		if ((off_t)node->place <= from)
+			continue;
+		entry_fill(server_of(req), node, &e);
+		need = plus ? fuse_add_direntry_plus(req, buf + used, size - used, node->name, &e, (off_t)node->place)
+			    : fuse_add_direntry(req, buf + used, size - used, node->name, &e.attr, (off_t)node->place);
+		if (need > size - used)
+			break;
+		used += need;
+		if (plus)
+			sim_tree_refer(node);
+	}
+	fuse_reply_buf(req, buf, used);
+}
+
+static void op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t from, struct fuse_file_info *fi)
+{
+	(void)fi;
+	list(req, ino, size, from, false);
+}
+
+static void op_readdirplus(fuse_req_t req, fuse_ino_t ino, size_t size, off_t from, struct fuse_file_info *fi)
+{
+	(void)fi;
+	list(req, ino, size, from, true);
+}
+
+static void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, struct fuse_file_info *fi)
+{
+	(void)parent;
+	(void)name;
+	(void)mode;
+	(void)fi;
+	fuse_reply_err(req, EACCES);
+}
+
+static void op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
+{
+	(void)parent;
+	(void)name;
+	(void)mode;
+	fuse_reply_err(req, EPERM);
+}
+
+static void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	(void)parent;
+	(void)name;
+	fuse_reply_err(req, EPERM);
+}
+
+const struct fuse_lowlevel_ops sim_fuse_ops = {
+	.init = op_init,
+	.lookup = op_lookup,
+	.forget = op_forget,
+	.forget_multi = op_forget_multi,
+	.getattr = op_getattr,
+	.setattr = op_setattr,
+	.readlink = op_readlink,
+	.open = op_open,
+	.release = op_release,
+	.read = op_read,
+	.write = op_write,
+	.opendir = op_opendir,
+	.readdir = op_readdir,
+	.readdirplus = op_readdirplus,
+	.create = op_create,
+	.mkdir = op_mkdir,
+	.unlink = op_unlink,
+	.rmdir = op_unlink,
+};

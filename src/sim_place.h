@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The folder that a simulated host lives in: what is made there before the mount, and how a host is found and ended.
+ *
+ *     DIR/.kernel           the mount: sys, proc, dev, control
+ *     DIR/sys, proc, dev    links into it
+ *     DIR/run, etc, var/lib plain folders
+ *
+ * Depends on: err, file, host, sim_fuse (the mount's name). Knows nothing of what is mounted.
+ */
+#pragma once
+
+#include <limits.h>
+
+#include "err.h"
+
+/* Makes what is missing of DIR; `where` becomes the mount point's full path. -EEXIST where a host lives there. */
+int sim_place_prepare(const char *dir, char where[PATH_MAX], struct err *err);
+
+/*
+ * Unmounts the host of DIR, whoever has files of it open, and waits until its process is gone; removes links and mount point.
+ * -ENOENT where there is none.
+ */
+int sim_place_stop(const char *dir, struct err *err);

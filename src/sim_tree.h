@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The simulated file tree: folders, attributes, links and device nodes, as the kernel's kernfs holds them.
+ *
+ * What is made before sim_tree_settle() may be cached by whoever shows the tree, until a hook tells otherwise; in a folder
+ * marked with sim_tree_varies() the listing may not. What is made later is passing: it may go at any time and must be asked
+ * for anew.
+ * Names in a folder are unique. A node that is gone lives on, detached, as long as somebody refers to it.
+ *
+ * Depends on: libc. Knows nothing of GPUs or FUSE.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+/* One write(2) in flight: an answer may come later, when the driver is done. */
+struct sim_write {
+	const char *data; /* a NUL stands behind it; valid only until the call that takes the write returns */
+	size_t len;
+	pid_t pid;
+	void (*done)(struct sim_write *write, ssize_t result); /* called once: bytes written, or a negative errno */
+};
+
+enum sim_kind { SIM_DIR, SIM_FILE, SIM_LINK, SIM_DEVICE };
+
+struct sim_node;
+
+/* What a file is and does. `show` prints the content or returns a negative errno; `store` answers through write->done. */
+struct sim_attr {
+	const char *name;
+	mode_t mode;
+	bool constant; /* the content never changes while the file is there */
+	int (*show)(const struct sim_node *node, FILE *out);
+	void (*store)(struct sim_node *node, struct sim_write *write);
+};
+
+struct sim_node {
+	enum sim_kind kind;
+	bool passing;            /* made after the tree was settled */
+	bool varies;             /* a folder whose entries come and go */
+	bool gone;               /* no longer in the tree */
+	const char *name;        /* its own copy, but for a file: that is attr->name */
+	struct sim_node *parent; /* NULL: the root */
+	struct sim_node *first;  /* of a folder: its entries, in the order of `place` */
+	struct sim_node *last, *next, *prev;
+	struct sim_node *chain;      /* the next of the same hash */
+	const struct sim_attr *attr; /* of a file */
+	char *target;                /* of a link */
+	void *owner;                 /* whom it belongs to: what show and store work on */
+	uint64_t id;                 /* never used again */
+	uint64_t place;              /* where it stands in its folder: grows, never used again */
+	uint64_t places;             /* of a folder: the last place given away */
+	uint64_t changed;            /* of a folder: other than before when an entry has come or gone */
+	unsigned refs;               /* who looks at it from outside; kept by sim_tree_refer */
+};
+
+struct sim_tree {
+	struct sim_node *root;
+	struct sim_node **table; /* by folder and name */
+	size_t slots, count;
+	uint64_t last_id;
+	bool settled;
+	/* What was cached has to be dropped: of a node that goes, or of a folder whose listing has changed. */
+	void (*going)(void *arg, const struct sim_node *folder, const struct sim_node *node);
+	void (*changing)(void *arg, const struct sim_node *folder);
+	void *hook_arg;
+};
+
+void sim_tree_init(struct sim_tree *tree);
+void sim_tree_free(struct sim_tree *tree);
+void sim_tree_settle(struct sim_tree *tree);
+
+/* The entry `name` of a folder, NULL where there is none. */
+struct sim_node *sim_tree_find(const struct sim_tree *tree, const struct sim_node *dir, const char *name);
+
+/* Makes an entry; in sim_tree_dir one that is there already is taken as it is. `path` may have several folders in it. */
+struct sim_node *sim_tree_dir(struct sim_tree *tree, struct sim_node *dir, const char *path, void *owner);
+struct sim_node *sim_tree_file(struct sim_tree *tree, struct sim_node *dir, const struct sim_attr *attr, void *owner);
+struct sim_node *sim_tree_device(struct sim_tree *tree, struct sim_node *dir, const char *name, void *owner);
+
+/* Makes a link to a node of the tree; the text is relative and leads through the nearest common folder, as the kernel's do. */
+struct sim_node *sim_tree_link(struct sim_tree *tree, struct sim_node *dir, const char *name,
+			       const struct sim_node *to);
+
+/* Makes a link with a text of its own. */
+struct sim_node *sim_tree_link_text(struct sim_tree *tree, struct sim_node *dir, const char *name, const char *text);
+
+/* Says that entries of this folder come and go so often that its listing is better asked for. To be called before settling. */
+void sim_tree_varies(struct sim_node *dir);
+
+/* Removes a node with all that is below it; nothing happens where `node` is NULL. */
+void sim_tree_remove(struct sim_tree *tree, struct sim_node *node);
+
+/* Counts who looks at the node from outside; a detached node is freed with the last one. */
+void sim_tree_refer(struct sim_node *node);
+void sim_tree_unrefer(struct sim_tree *tree, struct sim_node *node, uint64_t count);
+
+/* Answers a write. */
+void sim_write_done(struct sim_write *write, ssize_t result);
+
+/* Memory that is there, zeroed: the simulator ends where there is none. */
+void *sim_alloc(size_t size);
+char *sim_strdup(const char *s);

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* IOMMU groups and /dev/vfio, and the processes that have it open. */
+#include "sim_vfio.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "text.h"
+
+enum { FIRST_FD = 10 }; /* which descriptor a process has cannot be known: they are numbered from here on */
+
+static int comm_show(const struct sim_node *node, FILE *out)
+{
+	const struct sim_process *process = node->owner;
+
+	fprintf(out, "%s\n", process->comm);
+	return 0;
+}
+
+/* As proc(5) has it; what nobody asks for is 0. */
+static int stat_show(const struct sim_node *node, FILE *out)
+{
+	const struct sim_process *process = node->owner;
+
+	fprintf(out, "%d (%s) S", (int)process->pid, process->comm);
+	for (int field = 4; field <= 52; field++)
+		fprintf(out, " %" PRIu64, field == 22 ? process->start : 0);
+	putc('\n', out);
+	return 0;
+}
+
+static const struct sim_attr comm_attr = { .name = "comm", .mode = 0644, .show = comm_show };
+static const struct sim_attr stat_attr = { .name = "stat", .mode = 0444, .show = stat_show };
+
+struct sim_group *sim_vfio_group(struct sim_kernel *kernel, struct sim_mdev *mdev)
+{
+	struct sim_group **at = &kernel->groups, *group = sim_alloc(sizeof(*group));
+	char name[16];
+
+	for (; *at && (*at)->number == group->number; at = &(*at)->next)
+		group->number++;
+	group->next = *at;
+	*at = group;
+	group->kernel = kernel;
+	group->mdev = mdev;
+	snprintf(name, sizeof(name), "%d", group->number);
+	group->dir = sim_tree_dir(&kernel->tree, kernel->groups_dir, name, NULL);
+	group->dev = sim_tree_device(&kernel->tree, kernel->vfio_dir, name, group);
+	return group;
+}
+
+void sim_vfio_group_free(struct sim_group *group)
+{
+	struct sim_kernel *kernel = group->kernel;
+	struct sim_group **at = &kernel->groups;
+
+	while (*at != group)
+		at = &(*at)->next;
+	*at = group->next;
+	sim_tree_remove(&kernel->tree, group->dir);
+	sim_tree_remove(&kernel->tree, group->dev);
+	free(group);
+}
+
+static struct sim_process *process_get(struct sim_kernel *kernel, pid_t pid, const char *comm, uint64_t start)
+{
+	struct sim_process *process = kernel->processes;
+	struct sim_tree *tree = &kernel->tree;
+	char name[16];
+
+	while (process && process->pid != pid)
+		process = process->next;
+	if (process)
+		return process;
+	process = sim_alloc(sizeof(*process));
+	process->pid = pid;
+	process->start = start;
+	text_copy(process->comm, sizeof(process->comm), comm);
+	process->next = kernel->processes;
+	kernel->processes = process;
+	snprintf(name, sizeof(name), "%d", (int)pid);
+	process->dir = sim_tree_dir(tree, kernel->proc, name, process);
+	process->fds = sim_tree_dir(tree, process->dir, "fd", process);
+	sim_tree_file(tree, process->dir, &comm_attr, process);
+	sim_tree_file(tree, process->dir, &stat_attr, process);
+	return process;
+}
+
+static void process_put(struct sim_kernel *kernel, struct sim_process *process)
+{
+	struct sim_process **at = &kernel->processes;
+
+	if (process->fds->first)
+		return;
+	while (*at != process)
+		at = &(*at)->next;
+	*at = process->next;
+	sim_tree_remove(&kernel->tree, process->dir);
+	free(process);
+}
+
+int sim_vfio_open(struct sim_kernel *kernel, struct sim_node *node, pid_t pid, const char *comm, uint64_t start,
+		  struct sim_handle **out)
+{
+	struct sim_group *group = node->owner;
+	struct sim_handle *handle;
+	char name[16], target[32];
+
+	if (node->gone)
+		return -ENODEV;
+	if (group && group->holder)
+		return -EBUSY;
+	handle = sim_alloc(sizeof(*handle));
+	handle->kernel = kernel;
+	handle->group = group;
+	handle->process = process_get(kernel, pid, comm, start);
+	handle->next = kernel->handles;
+	kernel->handles = handle;
+	if (group)
+		group->holder = handle;
+	for (int fd = FIRST_FD;; fd++) {
+		snprintf(name, sizeof(name), "%d", fd);
+		if (!sim_tree_find(&kernel->tree, handle->process->fds, name))
+			break;
+	}
+	snprintf(target, sizeof(target), "/dev/vfio/%s", node->name);
+	handle->link = sim_tree_link_text(&kernel->tree, handle->process->fds, name, target);
+	*out = handle;
+	return 0;
+}
+
+struct sim_group *sim_vfio_close(struct sim_handle *handle)
+{
+	struct sim_kernel *kernel = handle->kernel;
+	struct sim_handle **at = &kernel->handles;
+	struct sim_group *group = handle->group;
+
+	while (*at != handle)
+		at = &(*at)->next;
+	*at = handle->next;
+	if (group)
+		group->holder = NULL;
+	sim_tree_remove(&kernel->tree, handle->link);
+	process_put(kernel, handle->process);
+	free(handle);
+	return group;
+}
