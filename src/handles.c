@@ -29,8 +29,8 @@ struct handles {
 
 /*
  * The part of the path that names a node: "/dev/vfio/12" gives "12", "/dev/vfio/devices/vfio3" gives "vfio3".
- * /dev/vfio/vfio is the container, which belongs to no device. A node that has been removed since counts: " (deleted)"
- * follows its path.
+ * /dev/vfio/vfio is the container, which belongs to no device. A node that has been removed since counts: "
+ * (deleted)" follows its path.
  */
 static bool node_name(char out[NODE_SIZE], const char *path)
 {

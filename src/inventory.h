@@ -41,10 +41,7 @@ struct inv_type {
 /* A type as one pGPU offers it. */
 struct inv_offer {
 	int type; /* index in inventory.types */
-	/*
-	 * the kernel's number now: of the pGPU itself, or of one free VF (0 or 1); 0 where no VF is free; never
-	 * negative
-	 */
+	/* The kernel's number now, never negative: of the pGPU itself, or of one free VF (0 or 1; none is free: 0). */
 	int available;
 };
 

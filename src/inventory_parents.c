@@ -120,10 +120,10 @@ static bool read_virtfn(char out[PCI_SIZE], int card, long n)
 }
 
 /*
- * The card's first and last VF, where every address between them is a VF of this card: then a look at two of its virtfn
- * links says what physfn of each VF would. The kernel numbers VFs at equal steps (SR-IOV: First VF Offset, VF Stride),
- * so that n VFs in n consecutive addresses leave no room for another device. Where the steps are larger the answer is
- * no.
+ * The card's first and last VF, where every address between them is a VF of this card: then a look at two of its
+ * virtfn links says what physfn of each VF would. The kernel numbers VFs at equal steps (SR-IOV: First VF Offset, VF
+ * Stride), so that n VFs in n consecutive addresses leave no room for another device. Where the steps are larger the
+ * answer is no.
  */
 static bool dense_vfs(char first[PCI_SIZE], char last[PCI_SIZE], int card, long n)
 {
@@ -295,7 +295,7 @@ int inv_read_devices(struct inv_reader *reader, struct err *err)
 }
 
 struct place {
-	const void *item; /* what is sorted by: the pGPU */
+	const struct inv_pgpu *item;
 	int was;
 };
 
@@ -309,8 +309,8 @@ static int by_pgpu_address(const void *a, const void *b)
 /* Sorts the pGPUs by address; now[i] is where number i went. */
 static int order_pgpus(struct inventory *inv, int *now, struct err *err)
 {
-	autofree struct place *places = calloc(inv->npgpus, sizeof(*places));
-	autofree struct inv_pgpu *sorted = calloc(inv->npgpus, sizeof(*sorted));
+	autofree struct place *places = calloc(inv->npgpus + 1, sizeof(*places));
+	autofree struct inv_pgpu *sorted = calloc(inv->npgpus + 1, sizeof(*sorted));
 	int first = 0;
 
 	if (!places || !sorted)
@@ -332,16 +332,15 @@ static int order_pgpus(struct inventory *inv, int *now, struct err *err)
 int inv_order(struct inv_reader *reader, struct err *err)
 {
 	struct inventory *inv = reader->inv;
-	autofree int *pgpu = calloc(inv->npgpus + 1, sizeof(*pgpu));
-	autofree int *parent = calloc(inv->nparents + 1, sizeof(*parent));
-	autofree int *used = calloc(inv->npgpus + 1, sizeof(*used));
 	autofree struct inv_parent *sorted = calloc(inv->nparents + 1, sizeof(*sorted));
-	int r;
+	/* Where each pGPU and each parent went, and how many parents each pGPU has so far. */
+	autofree int *pgpu = calloc(2 * inv->npgpus + inv->nparents + 1, sizeof(*pgpu));
+	int *used, *parent, r;
 
-	if (!pgpu || !parent || !used || !sorted)
+	if (!pgpu || !sorted)
 		return err_sys(err, ENOMEM, "reading the inventory");
-	if (inv->npgpus == 0)
-		return 0;
+	used = pgpu + inv->npgpus;
+	parent = used + inv->npgpus;
 	r = order_pgpus(inv, pgpu, err);
 	if (r < 0)
 		return r;

@@ -160,7 +160,8 @@ static int type_at(struct inv_reader *reader, const struct inv_pgpu *pgpu, const
 }
 
 /*
- * Adds what `parent` offers of one type, if it does. `free` false: no parent of the pGPU is free, so none can be made.
+ * Adds what `parent` offers of one type, if it does. `free` false: no parent of the pGPU is free, so none can be
+ * made.
  */
 static int read_offer(struct inv_reader *reader, struct inv_pgpu *pgpu, const char *parent, bool is_free,
 		      const char *id, struct err *err)
@@ -310,7 +311,8 @@ static bool is_listed(const struct inv_ids *ids, const char *id)
 }
 
 /*
- * The types of one pGPU that are new, with this name (NULL: any). An id says what a type is, so its name is read once.
+ * The types of one pGPU that are new, with this name (NULL: any). An id says what a type is, so its name is read
+ * once.
  */
 static int collect(struct inv_ids *found, struct inv_ids *seen, const struct inv_reader *reader, const char *parent,
 		   const char *name, struct err *err)

@@ -51,8 +51,9 @@ static int read_escape(struct reader *r)
 		r->at++;
 		return to[known - from];
 	}
-	if (*r->at++ != 'u' || r->end - r->at < 4)
+	if (*r->at != 'u' || r->end - r->at < 5)
 		return -1;
+	r->at++;
 	for (int i = 0; i < 4; i++) {
 		if (!isxdigit((unsigned char)*r->at))
 			return -1;
@@ -64,7 +65,8 @@ static int read_escape(struct reader *r)
 }
 
 /*
- * Reads a string into buf[size]; *fits is false, and buf is "", where it is too long or holds characters outside ASCII.
+ * Reads a string into buf[size]; *fits is false, and buf is "", where it is too long or holds characters outside
+ * ASCII.
  */
 static bool read_string(struct reader *r, char *buf, size_t size, bool *fits)
 {

@@ -2,8 +2,8 @@
 /*
  * A small, strict reader of JSON: the string members of one object.
  *
- * What it is not asked for it checks and skips. It holds nothing, allocates nothing, and goes JSON_DEPTH levels deep at
- * most.
+ * What it is not asked for it checks and skips. It holds nothing, allocates nothing, and goes JSON_DEPTH levels deep
+ * at most.
  *
  * Depends on: libc. Knows nothing of the rest.
  */
@@ -23,7 +23,7 @@ struct json_want {
 
 /*
  * Reads the members `wants` of the object that `text` is. NULL on success, else what is wrong with it in a few words:
- * no valid JSON (RFC 8259), another value than an object, a wanted member that is no string, comes twice, does not fit,
- * or holds characters outside ASCII.
+ * no valid JSON (RFC 8259), another value than an object, a wanted member that is no string, comes twice, does not
+ * fit, or holds characters outside ASCII.
  */
 const char *json_read(const char *text, size_t len, struct json_want *wants, size_t nwants);

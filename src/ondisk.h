@@ -20,8 +20,8 @@
 struct ondisk;
 
 /*
- * A folder that is not there is an empty one; a file that cannot be read is an error (nothing may be taken for unnamed
- * then).
+ * A folder that is not there is an empty one; a file that cannot be read is an error (nothing may be taken for
+ * unnamed then).
  */
 int ondisk_read(struct ondisk **out, const struct host *host, struct err *err);
 void ondisk_free(struct ondisk *disk);

@@ -74,18 +74,19 @@ static void a_card_with_vgpus_on_itself(void)
 	tree_end(&tree);
 }
 
-/* VF `fn` of the card 0000:41:00.0, with the type nvidia-742. */
+#define CARDS "sys/devices/pci0000:40/"
+
+/* VF number `number` of the card 0000:41:00.0, with the type nvidia-742. */
 static void add_vf(struct tree *tree, const char *vf, int number, const char *available)
 {
 	char text[2048];
 
 	snprintf(text, sizeof(text),
-		 "sys/class/mdev_bus/%1$s -> ../../devices/pci0000:40/%1$s\n"
-		 "sys/devices/pci0000:40/%1$s/physfn -> ../0000:41:00.0\n"
-		 "sys/devices/pci0000:40/0000:41:00.0/virtfn%2$d -> ../%1$s\n"
-		 "sys/devices/pci0000:40/%1$s/mdev_supported_types/nvidia-742/name = NVIDIA A2-1B\n"
-		 "sys/devices/pci0000:40/%1$s/mdev_supported_types/nvidia-742/available_instances = %3$s\n",
-		 vf, number, available);
+		 "sys/class/mdev_bus/%s -> ../../devices/pci0000:40/%s\n" CARDS "%s/physfn -> ../0000:41:00.0\n" CARDS
+		 "0000:41:00.0/virtfn%d -> ../%s\n" CARDS
+		 "%s/mdev_supported_types/nvidia-742/name = NVIDIA A2-1B\n" CARDS
+		 "%s/mdev_supported_types/nvidia-742/available_instances = %s\n",
+		 vf, vf, vf, number, vf, vf, vf, available);
 	tree_add(tree, text);
 }
 
@@ -94,9 +95,9 @@ static void add_device(struct tree *tree, const char *vf, const char *uuid)
 	char text[1024];
 
 	snprintf(text, sizeof(text),
-		 "sys/devices/pci0000:40/%1$s/%2$s/mdev_type -> ../mdev_supported_types/nvidia-742\n"
-		 "sys/bus/mdev/devices/%2$s -> ../../../devices/pci0000:40/%1$s/%2$s\n",
-		 vf, uuid);
+		 CARDS "%s/%s/mdev_type -> ../mdev_supported_types/nvidia-742\n"
+		       "sys/bus/mdev/devices/%s -> ../../../devices/pci0000:40/%s/%s\n",
+		 vf, uuid, uuid, vf, uuid);
 	tree_add(tree, text);
 }
 
@@ -347,21 +348,21 @@ static void two_of_a_kind(void)
 
 static void lists_of_types(void)
 {
+	char **named = NULL, **none = NULL, **all = NULL;
 	struct tree tree;
 	struct err err;
-	char **ids;
 
 	tree_begin(&tree, one_t4);
-	ok(inventory_types_named(&tree.host, "GRID T4-2Q", &ids, &err) == 0 && ids &&
-		   strcmp(ids[0], "nvidia-231") == 0 && !ids[1],
+	ok(inventory_types_named(&tree.host, "GRID T4-2Q", &named, &err) == 0 && named &&
+		   strcmp(named[0], "nvidia-231") == 0 && !named[1],
 	   "a type is found by its name");
-	free(ids);
-	ok(inventory_types_named(&tree.host, "GRID T4-3Q", &ids, &err) == 0 && !ids,
+	ok(inventory_types_named(&tree.host, "GRID T4-3Q", &none, &err) == 0 && !none,
 	   "a name that no type has gives none");
-	ok(inventory_type_ids(&tree.host, &ids, &err) == 0 && ids && ids[0] && ids[1] && ids[2] && !ids[3],
+	ok(inventory_type_ids(&tree.host, &all, &err) == 0 && all && all[0] && all[1] && all[2] && !all[3],
 	   "all types are listed");
-	is(ids && ids[2] ? ids[2] : NULL, "nvidia-231", "in order");
-	free(ids);
+	is(all && all[2] ? all[2] : NULL, "nvidia-231", "in order");
+	free(named);
+	free(all);
 	tree_end(&tree);
 }
 
