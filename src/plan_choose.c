@@ -155,6 +155,7 @@ static bool choose_for_type(struct planner *p, size_t want, const char *type, co
 		fill_step(p, step, &best, type, id,
 			  was_there                                   ? "where it was before"
 			  : best.near                                 ? "near the domain's CPUs or memory"
+			  : best.room.share <= 0                      ? "the first with room"
 			  : placement_of(p, wish->want) == PLACE_PACK ? "the fullest with room"
 								      : "the emptiest");
 		return true;

@@ -3,9 +3,10 @@
 # command is shown as it is run, and can be run again by hand from the same folder while DEMO_KEEP=1 keeps the hosts.
 set -euo pipefail
 
+: "${srcdir:?}" "${builddir:?}"
 cd "$builddir"
 demo=demo
-templates=${srcdir/#$(dirname "$builddir")/..}/xml-templates
+templates=$(realpath --relative-to=. "$srcdir")/xml-templates
 
 if [ -t 1 ]; then bold=$'\e[1m' plain=$'\e[0m'; else bold='' plain=''; fi
 say() { printf '\n%s%s%s\n' "$bold" "$*" "$plain"; }
