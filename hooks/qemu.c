@@ -214,15 +214,18 @@ static int read_config(struct hook *hook, struct err *err)
 static int read_all(struct hook *hook, const struct operation *operation, struct err *err)
 {
 	int r = read_xml(hook, err);
+	bool by_lease;
 
 	if (r < 0)
 		return r;
 	if (!domxml_concerns(hook->xml, hook->len))
 		return 0;
-	r = domxml_parse(&hook->doc, hook->xml, hook->len, false, err);
+	/* What is given back is told by the leases alone: metadata edited wrongly under a running guest keeps nothing. */
+	by_lease = operation->flow == flow_release;
+	r = domxml_parse(&hook->doc, hook->xml, hook->len, by_lease ? DOMXML_IDENTITY : 0, err);
 	if (r < 0)
 		return r;
-	if (domxml_request(hook->doc)->nwants == 0 && strcmp(operation->op, "release") != 0)
+	if (!by_lease && domxml_request(hook->doc)->nwants == 0)
 		return 0;
 	r = host_open(&hook->host, hook->call.root, err);
 	if (r == 0)

@@ -17,7 +17,7 @@
 #include "host.h"
 #include "ident.h"
 
-enum { CLASS_SIZE = 64, PARAMS_SIZE = 1024, PROJECT_SIZE = 64, NO_LIMIT = -1 };
+enum { CLASS_SIZE = 64, PARAMS_SIZE = 1024, PROJECT_SIZE = 80, NO_LIMIT = -1 };
 
 enum placement { PLACE_PACK, PLACE_SPREAD };
 enum migrate_uuid { MIGRATE_AUTO, MIGRATE_KEEP, MIGRATE_FRESH };
