@@ -71,7 +71,10 @@ static int take_file(struct draft *draft, int dir, const char *path, const char 
 	return r < 0 ? r : take_text(draft, name, text, len, dialect, err);
 }
 
-/* The file at `path` seen from `dir`, and its drop-ins. Messages name a file below the host's root with that root before it. */
+/*
+ * The file at `path` seen from `dir`, and its drop-ins. Messages name a file below the host's root with that root
+ * before it.
+ */
 static int take_own_files(struct draft *draft, int dir, const char *root, const char *path, struct err *err)
 {
 	autofree char *name = NULL, *folder = NULL, *folder_name = NULL;
@@ -115,7 +118,9 @@ static int take_nova(struct draft *draft, const struct host *host, struct err *e
 	if (asprintf(&name, "%s%s", host->name, draft->nova_conf) < 0)
 		return err_sys(err, ENOMEM, "%s", draft->nova_conf);
 	r = take_file(&nova, host->root, draft->nova_conf + strspn(draft->nova_conf, "/"), name, DIALECT_NOVA, err);
-	/* What fails before its text is read has no line of its own. A missing nova.conf is no missing configuration. */
+	/*
+	 * What fails before its text is read has no line of its own. A missing nova.conf is no missing configuration.
+	 */
 	if (r < 0 && r != -EINVAL)
 		r = spot_err(&draft->nova_at, err, "%s: %s", name, strerrordesc_np(-r));
 	if (r == 0)

@@ -3,8 +3,8 @@
  * The configuration: what the administrator gives to the pool, and how it is to be shared out.
  *
  * /etc/vgpu-lease.conf, its drop-ins, and the [devices] and [mdev_*] sections of a nova.conf that it names. A file is
- * either right as a whole or refused with file and line: a mistake never leads to a pool other than the one that was meant.
- * What the host really has is not looked at here; that is pool's job.
+ * either right as a whole or refused with file and line: a mistake never leads to a pool other than the one that was
+ * meant. What the host really has is not looked at here.
  *
  * Depends on: err, host, ident, file, inih. Knows nothing of sysfs, leases or libvirt.
  */
@@ -28,10 +28,13 @@ struct match {
 	int numa;                  /* node; -1 any */
 };
 
-/* [mdev_TYPE], [vgpu_TYPE] or [vf_NAME]; a type that is enabled without a section of its own has one with the defaults. */
+/*
+ * [mdev_TYPE], [vgpu_TYPE] or [vf_NAME]; a type that is enabled without a section of its own has one with the
+ * defaults.
+ */
 struct section {
 	char type[TYPE_SIZE];
-	bool vf;      /* plain VFs: a [vf_NAME] section */
+	bool vf;      /* plain VFs: a [vf_NAME] section; refused by this version */
 	bool enabled; /* in enabled_mdev_types (always true for vf) */
 	char (*addresses)[PARENT_SIZE];
 	size_t naddresses;
@@ -41,7 +44,7 @@ struct section {
 	char class[CLASS_SIZE];
 	char params[PARAMS_SIZE]; /* vgpu_params; "" none */
 	const char *file;         /* where it stands, for messages; owned by config */
-	int line;                 /* 0: the type is only enabled, no section */
+	int line;                 /* 0: the type is only enabled there, it has no section */
 };
 
 struct policy {
@@ -79,13 +82,19 @@ struct config {
 void config_default(struct config *config);
 
 /*
- * Reads the configuration: etc/vgpu-lease.conf and etc/vgpu-lease.conf.d/ *.conf below the host's root in the order of their names,
- * or `path` and `path`.d/ *.conf, taken as it is, not below the root, where it is not NULL.
- * -ENOENT: there is no such file. Any other failure: what is wrong, with file and line; nothing is left to free then.
+ * Reads the configuration: etc/vgpu-lease.conf and etc/vgpu-lease.conf.d/ *.conf below the host's root in the order
+ * of their names, or `path` and `path`.d/ *.conf, taken as it is, not below the root, where it is not NULL; then the
+ * nova.conf that they name. A key of a later file of ours replaces that of an earlier one; what nova.conf says counts
+ * only where ours say nothing.
+ * -ENOENT: there is no such file. Any other failure: what is wrong, with file and line, or why a file cannot be read
+ * or trusted. After a failure `config` holds the defaults, and nothing that must be freed.
  */
 int config_load(struct config *config, const struct host *host, const char *path, struct err *err);
 
-/* The same from one text in memory; `name` stands for the file in messages. nova_conf is looked up below `host`, or refused where that is NULL. */
+/*
+ * The same from one text in memory; `name` stands for the file in messages. nova_conf is looked up below `host`, or
+ * refused where that is NULL.
+ */
 int config_parse(struct config *config, const char *name, const char *text, size_t len, const struct host *host,
 		 struct err *err);
 

@@ -155,7 +155,9 @@ static int check_enabled(struct draft *draft, struct err *err)
 	return 0;
 }
 
-/* This version gives out mdevs and NVIDIA's VFs. A pool of plain VFs that is asked for and not served would be a lie. */
+/*
+ * This version gives out mdevs and NVIDIA's VFs. A pool of plain VFs that is asked for and not served would be a lie.
+ */
 static int check_no_plain_vfs(const struct draft *draft, struct err *err)
 {
 	for (size_t i = 0; i < draft->nparts; i++) {

@@ -2,10 +2,11 @@
 /*
  * Text to sections, keys and values, with inih.
  *
- * Left alone, inih cuts long lines and section names silently, goes on after errors, knows no line numbers in its handler, skips empty
- * sections, and takes an indented [section] for a value. So it never sees the file: it gets each line from next_line() here, checked, without its
- * comment, and in pieces that fit; the line that is being read is then known to the handler, too. A value in pieces, and lines
- * that continue a value, are given to it as the same key again, and are put together in take_piece().
+ * Left alone, inih cuts long lines and section names silently, goes on after errors, knows no line numbers in its
+ * handler, skips empty sections, and takes an indented [section] for a value. So it never sees the file: it gets each
+ * line from next_line() here, checked, without its comment, and in pieces that fit; the line that is being read is
+ * then known to the handler, too. A value in pieces, and lines that continue a value, are given to it as the same key
+ * again, and are put together in take_piece().
  */
 #include <ctype.h>
 #include <errno.h>
@@ -223,7 +224,10 @@ static int take_line(struct reader *r, bool *header)
 	return *header ? take_header(r, r->text) : take_key(r, r->text);
 }
 
-/* What inih takes for fgets(): one line that fits into `line` with certainty; NULL at the end or after the first error. */
+/*
+ * What inih takes for fgets(): one line that fits into `line` with certainty; NULL at the end or after the first
+ * error.
+ */
 static char *next_line(char *line, int size, void *stream)
 {
 	struct reader *r = stream;

@@ -111,7 +111,10 @@ static int unknown_key(const struct key *keys, const struct spot *at, struct err
 	return spot_err(at, err, "no such key; the section has: %s", all);
 }
 
-/* Do two lines of a section say the same thing? A key with `many` lines is told apart by what stands before its value's =. */
+/*
+ * Do two lines of a section say the same thing? A key with `many` lines is told apart by what stands before its
+ * value's =.
+ */
 static bool is_repeat(const struct key *keys, const struct ini_entry *a, const struct ini_entry *b)
 {
 	const struct key *ka = find_key(keys, a->key), *kb = find_key(keys, b->key);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the rooms of config share: a file taken apart, the configuration while it is being put together, messages with their place.
- * Included by config*.c only.
+ * What the rooms of config share: a file taken apart, the configuration while it is being put together, messages with
+ * their place. Included by config*.c only.
  *
  *     config_file.c   a file of the administrator -> its text, or why it is not trusted
  *     config_ini.c    text -> struct ini: sections, keys, values, lines (the only file with inih)
@@ -114,14 +114,18 @@ int setting_number(const struct setting *t, const char *value, long min, long ma
 int setting_word(const struct setting *t, const char *value, const struct word *words, int *to);
 
 /*
- * Reads a file of ours or nova.conf. Followed if it is a link; must be a regular file of at most 1 MiB. Ours must belong to root or to
- * whoever runs this, and nobody else may write to it; nova.conf, which packages give to Nova's own user, must not be writable for
- * everybody. `name` is how messages call it. Returns the errno of open, or -EINVAL.
+ * Reads a file of ours or nova.conf. Followed if it is a link; must be a regular file of at most 1 MiB. Ours must
+ * belong to root or to whoever runs this, and nobody else may write to it; nova.conf, which packages give to Nova's
+ * own user, must not be writable for everybody. `name` is how messages call it. Returns the errno of open, or
+ * -EINVAL.
  */
 int config_file_read(int dir, const char *path, const char *name, enum dialect dialect, char **text, size_t *len,
 		     struct err *err);
 
-/* The names of the drop-ins in a folder, sorted by their bytes; none where the folder is missing. The caller frees each and the list. */
+/*
+ * The names of the drop-ins in a folder, sorted by their bytes; none where the folder is missing. The caller frees
+ * each and the list.
+ */
 int config_file_drop_ins(int dir, const char *path, const char *name, char ***names, size_t *n, struct err *err);
 
 /* Takes a text apart; -EINVAL with file and line for whatever could be read otherwise than it was meant. */
@@ -133,7 +137,10 @@ void config_ini_free(struct ini *ini);
 int config_keys_take(struct draft *draft, struct part *part, const struct key *keys, const char *file,
 		     const struct ini_section *section, enum dialect dialect, struct err *err);
 
-/* Takes over what one file says. `file` lives as long as config. What the file before said of the same key is replaced. */
+/*
+ * Takes over what one file says. `file` lives as long as config. What the file before said of the same key is
+ * replaced.
+ */
 int config_draft_take(struct draft *draft, const char *file, const struct ini *ini, enum dialect dialect,
 		      struct err *err);
 

@@ -50,8 +50,8 @@ static int set_nova_conf(const struct setting *t, char *value)
 }
 
 /*
- * A pGPU, a VF, or a virtual parent. Nova calls a virtual parent as libvirt's node devices are called, subsystem_device:
- * mtty_mtty, mdpy_mdpy; sysfs calls it mtty. So a word that stands twice around a _ is that word.
+ * A pGPU, a VF, or a virtual parent. Nova calls a virtual parent as libvirt's node devices are called,
+ * subsystem_device: mtty_mtty, mdpy_mdpy; sysfs calls it mtty. So a word that stands twice around a _ is that word.
  */
 static int parse_address(char out[PARENT_SIZE], const char *s, const struct spot *at, struct err *err)
 {

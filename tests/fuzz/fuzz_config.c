@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Any text as a configuration: understood or refused, never half. A first byte of N asks for the reading of a nova.conf, whose other
- * sections may hold anything; that has no way in without a file, so its rooms are entered here.
+ * Any text as a configuration: understood or refused, never half. A first byte of N asks for the reading of a
+ * nova.conf, whose other sections may hold anything; that has no way in without a file, so its rooms are entered
+ * here.
  */
 #include <stdint.h>
 #include <stdlib.h>

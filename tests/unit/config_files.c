@@ -320,6 +320,55 @@ static void nova_is_checked(void)
 	tree_end(&tree);
 }
 
+/* The file that is shipped: as it is, and with its examples and defaults uncommented. */
+static void shipped(void)
+{
+	const char *srcdir = getenv("srcdir");
+	autofree char *whole = NULL;
+	char path[PATH_MAX], line[512];
+	struct err err = { 0 };
+	struct config c, d;
+	size_t len;
+	FILE *in, *out;
+
+	snprintf(path, sizeof(path), "%s/etc/vgpu-lease.conf", srcdir ? srcdir : ".");
+	in = fopen(path, "r");
+	out = open_memstream(&whole, &len);
+	if (!in || !out)
+		tree_fail(path);
+	while (fgets(line, sizeof(line), in)) {
+		bool keep = line[0] != '#' || line[1] == ' ' || line[1] == '\n' || strncmp(line, "#nova_conf", 10) == 0;
+
+		fputs(keep ? line : line + 1, out);
+	}
+	fclose(in);
+	fclose(out);
+	config_default(&d);
+	ok(config_parse(&c, "f", whole, len, NULL, &err) == 0, "the shipped file with all its settings is right: %s",
+	   err.text);
+	ok(memcmp(&c.policy, &d.policy, sizeof(d.policy)) == 0 && c.quota_default == d.quota_default &&
+		   c.quota_none == d.quota_none,
+	   "what it shows for a default is one");
+	ok(c.nsections == 2 && c.nquotas == 1, "and it shows the rest");
+	config_free(&c);
+
+	tree_begin(&tree, "etc/\n");
+	in = fopen(path, "r");
+	free(whole);
+	whole = NULL;
+	len = 0;
+	if (!in || getdelim(&whole, &len, '\0', in) < 0)
+		tree_fail(path);
+	fclose(in);
+	put("etc/vgpu-lease.conf", whole);
+	is(load(&c, NULL), "", "the shipped file as it is is right, too");
+	is(warning(&c, 0),
+	   "ROOT/etc/vgpu-lease.conf: no type is enabled, so there is no pool: set enabled_mdev_types in [devices]",
+	   "and says what is still to do");
+	config_free(&c);
+	tree_end(&tree);
+}
+
 int main(void)
 {
 	umask(022);
@@ -328,5 +377,6 @@ int main(void)
 	trust();
 	nova_is_read();
 	nova_is_checked();
+	shipped();
 	return tap_done();
 }
