@@ -208,8 +208,8 @@ static int pending_show(const struct sim_node *node, FILE *out)
 
 	for (const struct sim_mdev *m = kernel->mdevs; m; m = m->next)
 		if (m->state != SIM_ACTIVE)
-			fprintf(out, "%s %s %s %s\n", m->state == SIM_CREATING ? "create" : "remove", m->parent->name,
-				m->type->id, m->uuid);
+			fprintf(out, "%s %s %s %s %d\n", m->state == SIM_CREATING ? "create" : "remove",
+				m->parent->name, m->type->id, m->uuid, m->write ? (int)m->write->pid : 0);
 	return 0;
 }
 
@@ -267,7 +267,11 @@ static const struct command commands[] = {
 	  log_run,
 	  "clear",
 	  "each attempt: MS WHAT PARENT TYPE UUID RESULT" },
-	{ { "pending", 0444, false, pending_show, NULL }, 0, NULL, "", "what is being created and removed now" },
+	{ { "pending", 0444, false, pending_show, NULL },
+	  0,
+	  NULL,
+	  "",
+	  "what is under way: WHAT PARENT TYPE UUID, and the writer's PID" },
 	{ { "pid", 0444, false, pid_show, NULL }, 0, NULL, "", "the process that serves this host" },
 };
 

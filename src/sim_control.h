@@ -5,13 +5,13 @@
  *   create_delay_ms   [CARD] MS             how long the driver takes to create an mdev
  *   remove_delay_ms   [CARD] MS             likewise to remove one
  *   attr_delay_ms     [CARD] MS             mdev_type, iommu_group and driver appear so long after the write returned
- *   driver_removes    [CARD] MS [zombie]    NVIDIA: so long after the last close the driver removes the mdev by itself; with
- *                     [CARD] off            zombie, the instance of one that was removed before that is lost
+ *   driver_removes    [CARD] MS [zombie]    NVIDIA: so long after the last close the driver removes the mdev by itself;
+ *                     [CARD] off            with zombie, the instance of one that was removed before that is lost
  *   inject            create|remove WHERE ERRNO [COUNT]   the next COUNT (1) of these on a parent, on a CARD or on
  *                     clear                               "any" fail with this errno
  *   register          PARENT|CARD on|off    the driver registers parents with mdev, or takes them back
  *   log               clear                 reading it: every attempt, MS WHAT PARENT TYPE UUID RESULT
- *   pending                                 reading it: creations and removals that are under way
+ *   pending                                 reading it: what is under way, WHAT PARENT TYPE UUID PID (the writer's)
  *   pid                                     reading it: the process that serves this host
  *
  * A line that cannot be understood is EINVAL, a card or parent that is not there ENODEV; the lines before it were done.

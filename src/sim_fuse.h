@@ -3,8 +3,8 @@
  * Shows the simulated tree as a file system, by libfuse's low-level interface.
  *
  * One thread does everything in the order in which the real kernel asks: a close that was made before a read is seen by
- * it. A write that has to wait keeps only its request; whoever wrote sleeps uninterruptibly in the meantime, as in the real
- * sysfs, and what was begun is completed even if the writer is killed.
+ * it. A write that has to wait keeps only its request; no signal ends that wait, as in the real sysfs, and what was
+ * begun is completed even if the writer is killed.
  *
  * What never changes is handed out to be cached for good, folder listings and link texts included; what is passing
  * or varies is asked for each time.

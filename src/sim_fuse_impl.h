@@ -22,8 +22,8 @@ struct server {
 	time_t born;
 	bool is_up, opens_folders;
 	/*
-	 * Forgetting an entry takes the folder's lock, which a process may hold that waits for an answer of ours: a thread of
-	 * its own does it, and nothing else.
+	 * Forgetting an entry takes the folder's lock, which a process may hold that waits for an answer of ours: a
+	 * thread of its own does it, and nothing else.
 	 */
 	pthread_t forgetter;
 	pthread_mutex_t lock;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The simulated kernel's state: the cards with their parents, mdevs and IOMMU groups, what is under way, what was told to
- * go wrong, and the log of what was done. Plain data without threads: time stands still between two calls of
+ * The simulated kernel's state: the cards with their parents, mdevs and IOMMU groups, what is under way, what was told
+ * to go wrong, and the log of what was done. Plain data without threads: time stands still between two calls of
  * sim_kernel_advance(), and a call that has to wait remembers who waits.
  *
  * The parts of the kernel are modules of their own that work on this: sim_room (what fits), sim_vfio (groups, who has

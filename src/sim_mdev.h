@@ -2,11 +2,12 @@
 /*
  * The mdev framework as of Linux 5.14 to 6.x: what a write to `create` or `remove` does, step by step.
  *
- * create: the device's folder and its link in bus/mdev come first, then the driver is asked (that is where time passes, and where it
- * may refuse: then both go again), then the links mdev_type, iommu_group and driver appear; only then the write returns.
+ * create: the device's folder and its link in bus/mdev come first, then the driver is asked (that is where time passes,
+ * and where it may refuse: then both go again), then the links mdev_type, iommu_group and driver appear; only then the
+ * write returns.
  *
- * remove: the links go at once; while the group is open the write waits, the folder stays with nothing but iommu_group in it, the room
- * stays taken and the UUID stays used; when it is closed the rest goes and the write returns.
+ * remove: the links go at once; while the group is open the write waits, the folder stays with nothing but iommu_group
+ * in it, the room stays taken and the UUID stays used; when it is closed the rest goes and the write returns.
  *
  * Depends on: sim_kernel, sim_room, sim_vfio. Knows nothing of who writes.
  */
@@ -20,5 +21,8 @@ void sim_mdev_create(struct sim_parent *parent, const struct sim_type *type, str
 /* A group was closed by the last one: a removal that waits goes on, and the driver may do as it was told to. */
 void sim_mdev_closed(struct sim_group *group);
 
-/* Removes all mdevs of a parent that are not open, as the driver does when it lets go of the parent; -EBUSY where some stay. */
+/*
+ * Removes all mdevs of a parent that are not open, as the driver does when it lets go of the parent; -EBUSY where some
+ * stay.
+ */
 int sim_mdev_remove_all(struct sim_parent *parent);

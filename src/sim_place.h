@@ -18,7 +18,7 @@
 int sim_place_prepare(const char *dir, char where[PATH_MAX], struct err *err);
 
 /*
- * Unmounts the host of DIR, whoever has files of it open, and waits until its process is gone; removes links and mount point.
- * -ENOENT where there is none.
+ * Unmounts the host of DIR, whoever has files of it open, and waits until its process is gone; removes links and mount
+ * point. -ENOENT where there is none.
  */
 int sim_place_stop(const char *dir, struct err *err);

@@ -67,7 +67,7 @@ static void account(struct sim_parent *parent, const struct sim_type *type, int 
 	struct sim_gpu *gpu = parent->gpu;
 
 	parent->held += sign;
-	gpu->used += sign * (gpu->item->model->family == SIM_MTTY ? type->size : 1);
+	gpu->used += (long)sign * (gpu->item->model->family == SIM_MTTY ? type->size : 1);
 	gpu->low += (long)sign * type->low;
 	gpu->high += (long)sign * type->high;
 	gpu->fence += (long)sign * type->fence;

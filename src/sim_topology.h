@@ -12,8 +12,9 @@
 void sim_topology_build(struct sim_kernel *kernel);
 
 /*
- * The driver registers a parent with the mdev core, as NVIDIA's does once its vgpud has run: types and the link in class/mdev_bus appear.
- * Nothing happens where it is registered. Unregistering removes the mdevs first; -EBUSY where one is open or on its way.
+ * The driver registers a parent with the mdev core, as NVIDIA's does once its vgpud has run: types and the link in
+ * class/mdev_bus appear. Nothing happens where it is registered. Unregistering removes the mdevs first; -EBUSY where
+ * one is open or on its way.
  */
 void sim_topology_register(struct sim_parent *parent);
 int sim_topology_unregister(struct sim_parent *parent);

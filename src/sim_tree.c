@@ -105,6 +105,7 @@ void sim_tree_free(struct sim_tree *tree)
 		return;
 	tree->going = NULL;
 	tree->changing = NULL;
+	tree->ends = true;
 	while ((node = tree->root->first))
 		sim_tree_remove(tree, node);
 	node_free(tree->root);
@@ -236,12 +237,10 @@ void sim_tree_varies(struct sim_node *dir)
 	dir->varies = true;
 }
 
-static void node_remove(struct sim_tree *tree, struct sim_node *node)
+static void node_remove(struct sim_tree *tree, struct sim_node *dir, struct sim_node *node)
 {
-	struct sim_node *dir = node->parent;
-
 	while (node->first)
-		node_remove(tree, node->first);
+		node_remove(tree, node, node->first);
 	table_drop(tree, node);
 	if (node->prev)
 		node->prev->next = node->next;
@@ -254,7 +253,7 @@ static void node_remove(struct sim_tree *tree, struct sim_node *node)
 	touch(tree, dir);
 	node->gone = true;
 	node->parent = node->next = node->prev = NULL;
-	if (node->refs == 0)
+	if (node->refs == 0 || tree->ends)
 		node_free(node);
 }
 
@@ -264,7 +263,7 @@ void sim_tree_remove(struct sim_tree *tree, struct sim_node *node)
 		return;
 	if (!node->passing && tree->going)
 		tree->going(tree->hook_arg, node->parent, node);
-	node_remove(tree, node);
+	node_remove(tree, node->parent, node);
 }
 
 void sim_tree_refer(struct sim_node *node)

@@ -2,10 +2,10 @@
 /*
  * The simulated file tree: folders, attributes, links and device nodes, as the kernel's kernfs holds them.
  *
- * What is made before sim_tree_settle() may be cached by whoever shows the tree, until a hook tells otherwise; in a folder
- * marked with sim_tree_varies() the listing may not. What is made later is passing: it may go at any time and must be asked
- * for anew.
- * Names in a folder are unique. A node that is gone lives on, detached, as long as somebody refers to it.
+ * What is made before sim_tree_settle() may be cached by whoever shows the tree, until a hook tells otherwise; in a
+ * folder marked with sim_tree_varies() the listing may not. What is made later is passing: it may go at any time and
+ * must be asked for anew. Names in a folder are unique. A node that is gone lives on, detached, as long as somebody
+ * refers to it.
  *
  * Depends on: libc. Knows nothing of GPUs or FUSE.
  */
@@ -29,7 +29,9 @@ enum sim_kind { SIM_DIR, SIM_FILE, SIM_LINK, SIM_DEVICE };
 
 struct sim_node;
 
-/* What a file is and does. `show` prints the content or returns a negative errno; `store` answers through write->done. */
+/*
+ * What a file is and does. `show` prints the content or returns a negative errno; `store` answers through write->done.
+ */
 struct sim_attr {
 	const char *name;
 	mode_t mode;
@@ -63,7 +65,7 @@ struct sim_tree {
 	struct sim_node **table; /* by folder and name */
 	size_t slots, count;
 	uint64_t last_id;
-	bool settled;
+	bool settled, ends;
 	/* What was cached has to be dropped: of a node that goes, or of a folder whose listing has changed. */
 	void (*going)(void *arg, const struct sim_node *folder, const struct sim_node *node);
 	void (*changing)(void *arg, const struct sim_node *folder);
@@ -77,19 +79,27 @@ void sim_tree_settle(struct sim_tree *tree);
 /* The entry `name` of a folder, NULL where there is none. */
 struct sim_node *sim_tree_find(const struct sim_tree *tree, const struct sim_node *dir, const char *name);
 
-/* Makes an entry; in sim_tree_dir one that is there already is taken as it is. `path` may have several folders in it. */
+/*
+ * Makes an entry; in sim_tree_dir one that is there already is taken as it is. `path` may have several folders in it.
+ */
 struct sim_node *sim_tree_dir(struct sim_tree *tree, struct sim_node *dir, const char *path, void *owner);
 struct sim_node *sim_tree_file(struct sim_tree *tree, struct sim_node *dir, const struct sim_attr *attr, void *owner);
 struct sim_node *sim_tree_device(struct sim_tree *tree, struct sim_node *dir, const char *name, void *owner);
 
-/* Makes a link to a node of the tree; the text is relative and leads through the nearest common folder, as the kernel's do. */
+/*
+ * Makes a link to a node of the tree; the text is relative and leads through the nearest common folder, as the kernel's
+ * do.
+ */
 struct sim_node *sim_tree_link(struct sim_tree *tree, struct sim_node *dir, const char *name,
 			       const struct sim_node *to);
 
 /* Makes a link with a text of its own. */
 struct sim_node *sim_tree_link_text(struct sim_tree *tree, struct sim_node *dir, const char *name, const char *text);
 
-/* Says that entries of this folder come and go so often that its listing is better asked for. To be called before settling. */
+/*
+ * Says that entries of this folder come and go so often that its listing is better asked for. To be called before
+ * settling.
+ */
 void sim_tree_varies(struct sim_node *dir);
 
 /* Removes a node with all that is below it; nothing happens where `node` is NULL. */

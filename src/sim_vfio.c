@@ -3,19 +3,33 @@
 #include "sim_vfio.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "file.h"
 #include "text.h"
 
-enum { FIRST_FD = 10 }; /* which descriptor a process has cannot be known: they are numbered from here on */
+enum {
+	FIRST_FD = 10,  /* which descriptor a process has cannot be known: they are numbered from here on */
+	NAME_SIZE = 32, /* of a process, with what its file has behind it */
+};
+
+/* A process can take another name, as with exec: the real /proc knows, as long as it is there. */
+static const char *name_now(const struct sim_process *process, char buf[NAME_SIZE])
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", (int)process->pid);
+	return file_read(AT_FDCWD, path, buf, NAME_SIZE) > 0 ? buf : process->comm;
+}
 
 static int comm_show(const struct sim_node *node, FILE *out)
 {
-	const struct sim_process *process = node->owner;
+	char name[NAME_SIZE];
 
-	fprintf(out, "%s\n", process->comm);
+	fprintf(out, "%s\n", name_now(node->owner, name));
 	return 0;
 }
 
@@ -23,8 +37,9 @@ static int comm_show(const struct sim_node *node, FILE *out)
 static int stat_show(const struct sim_node *node, FILE *out)
 {
 	const struct sim_process *process = node->owner;
+	char name[NAME_SIZE];
 
-	fprintf(out, "%d (%s) S", (int)process->pid, process->comm);
+	fprintf(out, "%d (%s) S", (int)process->pid, name_now(process, name));
 	for (int field = 4; field <= 52; field++)
 		fprintf(out, " %" PRIu64, field == 22 ? process->start : 0);
 	putc('\n', out);

@@ -14,8 +14,8 @@ struct sim_group *sim_vfio_group(struct sim_kernel *kernel, struct sim_mdev *mde
 void sim_vfio_group_free(struct sim_group *group);
 
 /*
- * A process opens a node of /dev/vfio. `comm` and `start` are what its real /proc entry says. -EBUSY where the group is open,
- * -ENODEV where its device is gone.
+ * A process opens a node of /dev/vfio. `comm` and `start` are what its real /proc entry says. -EBUSY where the group is
+ * open, -ENODEV where its device is gone.
  */
 int sim_vfio_open(struct sim_kernel *kernel, struct sim_node *node, pid_t pid, const char *comm, uint64_t start,
 		  struct sim_handle **out);
