@@ -99,27 +99,27 @@ static int write_all(int fd, const char *data, size_t len)
 
 int file_publish(int dir, const char *name, const char *data, size_t len, bool replace)
 {
-	char self[32], fresh[NAME_MAX + 1];
+	char fresh[NAME_MAX + 1];
 	autoclose int fd = -1;
 	int r;
 
 	if (snprintf(fresh, sizeof(fresh), ".%s.new", name) >= (int)sizeof(fresh))
 		return -ENAMETOOLONG;
-	/* A nameless file gets its name only when it is complete: a kill leaves nothing half written. */
-	fd = openat(dir, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+	/*
+	 * Written under another name and then renamed: a kill leaves nothing half written. No nameless file (O_TMPFILE) that
+	 * gets its name by a link: AppArmor, in whose profile for libvirtd the hook runs, refuses to link those.
+	 */
+	if (unlinkat(dir, fresh, 0) < 0 && errno != ENOENT)
+		return -errno;
+	fd = openat(dir, fresh, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return -errno;
 	r = write_all(fd, data, len);
+	if (r == 0 && renameat2(dir, fresh, dir, name, replace ? 0 : RENAME_NOREPLACE) < 0)
+		r = -errno;
 	if (r < 0)
-		return r;
-	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
-	if (!replace)
-		return linkat(AT_FDCWD, self, dir, name, AT_SYMLINK_FOLLOW) == 0 ? 0 : -errno;
-	if (unlinkat(dir, fresh, 0) < 0 && errno != ENOENT)
-		return -errno;
-	if (linkat(AT_FDCWD, self, dir, fresh, AT_SYMLINK_FOLLOW) < 0)
-		return -errno;
-	return renameat(dir, fresh, dir, name) == 0 ? 0 : -errno;
+		unlinkat(dir, fresh, 0);
+	return r;
 }
 
 int file_link_base(int dir, const char *path, char *buf, size_t size)

@@ -32,8 +32,8 @@ int file_poke(int dir, const char *path, const char *data, size_t len);
 
 /*
  * Makes the file `name` (mode 0600) appear in `dir` with all of `data` or not at all, whenever the process dies; with
- * `replace` it takes the place of one that is there, else -EEXIST. The leftover of a writer that was killed while
- * replacing is ".NAME.new" and is overwritten by the next. Callers hold the lock of the folder.
+ * `replace` it takes the place of one that is there, else -EEXIST. The leftover of a writer that was killed is
+ * ".NAME.new" and is overwritten by the next. Callers hold the lock of the folder.
  */
 int file_publish(int dir, const char *name, const char *data, size_t len, bool replace);
 
