@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "config_parts.h"
+#include "text.h"
 
 static void section_free(struct section *section)
 {
@@ -23,7 +24,7 @@ static struct part *find_part(const struct draft *draft, const char *type)
 static void section_default(struct section *section, const char *type)
 {
 	*section = (struct section){ .max_instances = NO_LIMIT, .class = "VGPU" };
-	strcpy(section->type, type);
+	text_copy(section->type, TYPE_SIZE, type);
 }
 
 static int take_type(struct draft *draft, const char *type, const struct ini_section *from, const struct spot *at,
@@ -44,7 +45,7 @@ static int take_type(struct draft *draft, const char *type, const struct ini_sec
 		part->section.vf = vf;
 		part->nova = dialect == DIALECT_NOVA;
 	}
-	strcpy(part->name, from->name);
+	text_copy(part->name, sizeof(part->name), from->name);
 	part->section.file = at->file;
 	part->section.line = at->line;
 	return config_keys_take(draft, part, vf ? config_vf_keys : config_mdev_keys, at->file, from, dialect, err);

@@ -112,7 +112,7 @@ static int take_header(struct reader *r, char *line)
 	section = list_add(&r->ini->sections, &r->ini->nsections, sizeof(*section));
 	if (!section)
 		return no_memory(r);
-	strcpy(section->name, name);
+	text_copy(section->name, sizeof(section->name), name);
 	section->line = r->line;
 	r->open = false;
 	return 0;
@@ -272,7 +272,7 @@ static int add_piece(struct reader *r, struct ini_section *section, const char *
 		entry = list_add(&section->entries, &section->nentries, sizeof(*entry));
 		if (!entry)
 			return no_memory(r);
-		strcpy(entry->key, r->key);
+		text_copy(entry->key, sizeof(entry->key), r->key);
 		entry->line = r->line;
 	}
 	entry = &section->entries[section->nentries - 1];

@@ -125,7 +125,7 @@ static int set_quota_project(const struct setting *t, char *value)
 		q = list_add(&config->quotas, &config->nquotas, sizeof(*q));
 		if (!q)
 			return err_sys(t->err, ENOMEM, "%s", t->at->file);
-		strcpy(q->project, id);
+		text_copy(q->project, PROJECT_SIZE, id);
 	}
 	return set_limit(t, text_strip(limit), &q->limit);
 }

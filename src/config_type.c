@@ -34,7 +34,7 @@ static int set_enabled(const struct setting *t, char *value)
 		slot = list_add(&t->draft->enabled, &t->draft->nenabled, TYPE_SIZE);
 		if (!slot)
 			return err_sys(t->err, ENOMEM, "%s", t->at->file);
-		strcpy(*slot, type);
+		text_copy(*slot, TYPE_SIZE, type);
 	}
 	return 0;
 }
@@ -58,7 +58,7 @@ static int parse_address(char out[PARENT_SIZE], const char *s, const struct spot
 	char pci[PCI_SIZE], *half;
 
 	if (pci_parse(pci, s)) {
-		strcpy(out, pci);
+		text_copy(out, PARENT_SIZE, pci);
 		return 0;
 	}
 	if (strncmp(s, "pci_", 4) == 0)
@@ -102,7 +102,7 @@ static int set_addresses(const struct setting *t, char *value)
 		slot = list_add(&s->addresses, &s->naddresses, PARENT_SIZE);
 		if (!slot)
 			return err_sys(t->err, ENOMEM, "%s", t->at->file);
-		strcpy(*slot, address);
+		text_copy(*slot, PARENT_SIZE, address);
 	}
 	return 0;
 }

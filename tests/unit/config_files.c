@@ -35,36 +35,31 @@ static void change(const char *path, mode_t mode, uid_t owner)
 		tree_fail(full);
 }
 
-/* The message of a load, "" where it is good; the tree's path is shown as ROOT. */
+/* A message with the tree's path as ROOT. */
+static const char *rooted(const char *message)
+{
+	static char text[2048];
+	const char *at;
+	size_t n = 0;
+
+	for (; (at = strstr(message, tree.path)); message = at + strlen(tree.path))
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "%.*sROOT", (int)(at - message), message);
+	snprintf(text + n, sizeof(text) - n, "%s", message);
+	return text;
+}
+
+/* The message of a load, "" where it is good. */
 static const char *load(struct config *c, const char *path)
 {
 	static struct err err;
-	char *at;
 
-	err = (struct err){ 0 };
-	if (config_load(c, &tree.host, path, &err) == 0)
-		return "";
-	while ((at = strstr(err.text, tree.path))) {
-		memcpy(at, "ROOT", 4);
-		memmove(at + 4, at + strlen(tree.path), strlen(at + strlen(tree.path)) + 1);
-	}
-	return err.text;
+	return config_load(c, &tree.host, path, &err) == 0 ? "" : rooted(err.text);
 }
 
-/* A warning with the tree's path as ROOT; "" where there are fewer. */
+/* A warning; "" where there are fewer. */
 static const char *warning(const struct config *c, size_t i)
 {
-	static char text[2048];
-	const char *from, *at;
-	size_t n = 0;
-
-	if (i >= c->nwarnings)
-		return "";
-	text[0] = '\0';
-	for (from = c->warnings[i]; (at = strstr(from, tree.path)); from = at + strlen(tree.path))
-		n += (size_t)snprintf(text + n, sizeof(text) - n, "%.*sROOT", (int)(at - from), from);
-	snprintf(text + n, sizeof(text) - n, "%s", from);
-	return text;
+	return i < c->nwarnings ? rooted(c->warnings[i]) : "";
 }
 
 static void no_file(void)
