@@ -74,8 +74,8 @@ int cmd_open(struct cmd *cmd, const struct cmd_call *call, enum cmd_config confi
 		return -err->code;
 	err->code = 0;
 	if (store_open(&cmd->store, &cmd->host, write, err) < 0)
-		return err->code == EACCES ? err_set(err, EACCES, "the leases are root's to read: run it with sudo") :
-					     -err->code;
+		return err->code == EACCES ? err_set(err, EACCES, "the leases are root's to read: run it with sudo")
+					   : -err->code;
 	return 0;
 }
 

@@ -2,8 +2,8 @@
 /*
  * The operator's command: what its sub-commands share.
  *
- * A sub-command is a table entry and one file, cmd_NAME.c; main() finds it, takes the options apart and prints its error. This is the
- * only layer that prints, besides main().
+ * A sub-command is a table entry and one file, cmd_NAME.c; main() finds it, takes the options apart and prints its
+ * error. This is the only layer that prints, besides main().
  *
  * Depends on: all of the above.
  */
@@ -66,15 +66,16 @@ struct cmd {
 enum cmd_config { CMD_CONFIG_MUST, CMD_CONFIG_MAY };
 
 /*
- * Opens the host, reads the configuration and opens the leases; with `write`, as one who may change them: that takes root on the real
- * host. A configuration with an error is printed as a warning with CMD_CONFIG_MAY. cmd_close() also after a failure.
+ * Opens the host, reads the configuration and opens the leases; with `write`, as one who may change them: that takes
+ * root on the real host. A configuration with an error is printed as a warning with CMD_CONFIG_MAY. cmd_close() also
+ * after a failure.
  */
 int cmd_open(struct cmd *cmd, const struct cmd_call *call, enum cmd_config config, bool write, struct err *err);
 void cmd_close(struct cmd *cmd);
 
 /*
- * All cards with all their types, the pool and the leases that count, as a plan sees them. survey_end() also after a failure. Without a
- * configuration no card is in the pool.
+ * All cards with all their types, the pool and the leases that count, as a plan sees them. survey_end() also after a
+ * failure. Without a configuration no card is in the pool.
  */
 int cmd_survey(struct cmd *cmd, struct survey *survey, struct err *err);
 

@@ -149,8 +149,9 @@ static void row_card(const struct cmd *cmd, const struct survey *survey, size_t 
 
 static void print_table(const struct cmd *cmd, const struct survey *survey, const struct pcinames *names)
 {
-	static const char *const heading[] = { "PGPU",	   "MODEL", "NUMA",	"VFS",		  "TYPE",
-					       "CAPACITY", "USED",  "AVAILABLE", "NOT IN THE POOL", NULL };
+	static const char *const heading[] = {
+		"PGPU", "MODEL", "NUMA", "VFS", "TYPE", "CAPACITY", "USED", "AVAILABLE", "NOT IN THE POOL", NULL
+	};
 	struct table table;
 
 	table_start(&table, heading);

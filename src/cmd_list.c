@@ -66,7 +66,7 @@ static const struct collect_item *verdict_on(const struct collect *verdicts, con
 
 static void print_table(const struct leases *leases, const struct collect *verdicts)
 {
-	static const char *const heading[] = { "ID",	"TYPE",	 "PARENT", "STATE", "ORIGIN",
+	static const char *const heading[] = { "ID",    "TYPE",   "PARENT", "STATE", "ORIGIN",
 					       "SINCE", "DOMAIN", "NOTE",   NULL };
 	struct table table;
 
@@ -100,7 +100,7 @@ static int list(struct cmd *cmd, struct err *err)
 	if (lease_list(&cmd->store, &leases, err) < 0)
 		return -err->code;
 	if (leases.garbage)
-		cmd_warn("%d file%s in /run/vgpu-lease/leases can not be understood: 'vgpu-lease gc' sets them aside",
+		cmd_warn("%d file%s in /run/vgpu-lease/leases cannot be understood: 'vgpu-lease gc' sets them aside",
 			 leases.garbage, leases.garbage == 1 ? "" : "s");
 	if (cmd->call->json) {
 		print_json(&leases);

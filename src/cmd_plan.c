@@ -112,14 +112,18 @@ static void print_steps(const struct planning *p, struct json_out *json)
 static void print_verdicts(const struct planning *p, struct json_out *json)
 {
 	json_out_array(json, "passed_over");
-	for (size_t i = 0; i < p->plan.nverdicts; i++) {
-		const struct verdict *v = &p->plan.verdicts[i];
+	for (size_t i = 0; i < p->attach.request->nwants; i++) {
+		for (size_t g = 0; g < p->survey.inv.npgpus; g++) {
+			const char *why = preview_not_chosen(&p->survey, &p->plan, i, g);
 
-		json_out_object(json, NULL);
-		json_out_string(json, "id", p->attach.request->wants[v->want].id);
-		json_out_string(json, "pgpu", p->survey.inv.pgpus[v->pgpu].address);
-		json_out_string(json, "reason", v->reason);
-		json_out_close(json);
+			if (!why)
+				continue;
+			json_out_object(json, NULL);
+			json_out_string(json, "id", p->attach.request->wants[i].id);
+			json_out_string(json, "pgpu", p->survey.inv.pgpus[g].address);
+			json_out_string(json, "reason", why);
+			json_out_close(json);
+		}
 	}
 	json_out_close(json);
 }
@@ -192,8 +196,8 @@ static int read_and_plan(struct cmd *cmd, struct planning *p, struct err *err)
 	struct domxml *doc = NULL;
 	int r = cmd_read_xml(cmd->call->operands[0], &p->xml, &p->len, err);
 
-	if (r == 0)
-		r = domxml_parse(&doc, p->xml, p->len, DOMXML_FILE, err);
+	if (r == 0 && domxml_parse(&doc, p->xml, p->len, DOMXML_FILE, err) < 0)
+		r = err_in(err, "%s", cmd->call->operands[0]);
 	if (r == 0) {
 		p->attach = (struct attach){ .host = &cmd->host,
 					     .config = cmd->has_config ? &cmd->config : NULL,

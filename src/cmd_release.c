@@ -24,8 +24,10 @@ static int find(struct cmd *cmd, const char *id, struct lease *lease, struct err
 	if (r != 0)
 		return r;
 	if (kernel_exists(&cmd->host, id) == 1)
-		return err_set(err, ENOENT,
-			       "%s: no domain has leased it; the device is there: 'vgpu-lease gc' removes it if it is an orphan", id);
+		return err_set(
+			err, ENOENT,
+			"%s: no domain has leased it; the device is there: 'vgpu-lease gc' removes it if it is an orphan",
+			id);
 	return err_set(err, ENOENT, "%s: no lease of this ID: 'vgpu-lease list' shows those that there are", id);
 }
 
@@ -47,7 +49,8 @@ static int check_unused(const struct cmd *cmd, const struct lease *lease, struct
 	if (r < 0)
 		return err_in(err, "%s: cannot tell whether it is open", lease->id);
 	if (lease->state == LEASE_CREATING && spare_at_work(&cmd->store, lease))
-		return err_set(err, EBUSY, "%s: it is being created now, for domain %s: try again", lease->id, lease->name);
+		return err_set(err, EBUSY, "%s: it is being created now, for domain %s: try again", lease->id,
+			       lease->name);
 	if (ondisk_read(&disk, &cmd->host, &why) == 0 && ondisk_runs(disk, lease->domain))
 		cmd_warn("%s: domain %s runs, though nobody has the device open", lease->id, lease->name);
 	ondisk_free(disk);
@@ -60,7 +63,8 @@ static void put_back(struct cmd *cmd, const struct lease *was)
 	struct lease now;
 	struct err err;
 
-	if (was->state == LEASE_RELEASING || store_lock(&cmd->store, cmd->config.policy.lock_timeout_s * 1000, &err) < 0)
+	if (was->state == LEASE_RELEASING ||
+	    store_lock(&cmd->store, cmd->config.policy.lock_timeout_s * 1000, &err) < 0)
 		return;
 	if (lease_get(&cmd->store, was->id, &now, &err) == 1 && now.state == LEASE_RELEASING &&
 	    strcmp(now.domain, was->domain) == 0) {
@@ -93,7 +97,7 @@ static int give_back(struct cmd *cmd, const struct lease *lease, struct err *err
 	if (r < 0)
 		return r;
 	cmd_say("%s %s, %s on %s, of domain %s", removes ? "removed" : "dropped the lease of", lease->id, lease->type,
-	       lease->parent, lease->name);
+		lease->parent, lease->name);
 	log_info("release: domain %s: gave back %s by hand", lease->name, lease->id);
 	return CMD_DONE;
 }

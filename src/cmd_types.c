@@ -88,8 +88,7 @@ static void print_json(const struct survey *survey, const struct kind *kinds, si
 
 		json_out_object(&json, NULL);
 		cmd_json_type(&json, kind->type, class_of(survey, kind->type));
-		json_out_string(&json, "framework",
-				framework_word(survey->inv.pgpus[kind->makers[0].pgpu].framework));
+		json_out_string(&json, "framework", framework_word(survey->inv.pgpus[kind->makers[0].pgpu].framework));
 		print_count(&json, &kind->sum);
 		json_out_array(&json, "pgpus");
 		for (size_t m = 0; m < kind->nmakers; m++) {
@@ -128,8 +127,8 @@ static void add_makers(struct table *table, const struct survey *survey, const s
 
 static void print_table(const struct survey *survey, const struct kind *kinds, size_t n)
 {
-	static const char *const heading[] = { "TYPE",	     "NAME",	 "CLASS", "MIB",       "HEADS",
-					       "RESOLUTION", "CAPACITY", "USED",  "AVAILABLE", "PGPUS", NULL };
+	static const char *const heading[] = { "TYPE",     "NAME", "CLASS",     "MIB",   "HEADS", "RESOLUTION",
+					       "CAPACITY", "USED", "AVAILABLE", "PGPUS", NULL };
 	struct table table;
 
 	table_start(&table, heading);

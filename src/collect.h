@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * One pass over all that may be given back without its domain asking: leases that have expired, are void or only wait for it, leases whose
- * domain no longer runs, and orphans.
+ * One pass over all that may be given back without its domain asking: leases that have expired, are void or only wait
+ * for it, leases whose domain no longer runs, and orphans.
  *
- * Each lease and each foreign device is judged (spare says how); what may go, goes (giveback says how), all of it within one stretch
- * of time: an NVIDIA driver's time to clean up runs for all of them at once.
+ * Each lease and each foreign device is judged (spare says how); what may go, goes (giveback says how), all of it
+ * within one stretch of time: an NVIDIA driver's time to clean up runs for all of them at once.
  *
- * Depends on: config, giveback, handles, inventory, lease, ondisk, spare, store. Knows nothing of domains' XML, of plan, or who asks.
+ * Depends on: config, giveback, handles, inventory, lease, ondisk, spare, store. Knows nothing of domains' XML, of
+ * plan, or who asks.
  */
 #pragma once
 
@@ -49,8 +50,9 @@ struct collect {
 };
 
 /*
- * Makes the pass. An error means that nothing could be judged (who has what open, what libvirt's files name); what goes wrong with one
- * item is that item's trouble. Takes `release_timeout` and `driver_cleanup` at most, and the driver's time for what it writes.
+ * Makes the pass. An error means that nothing could be judged (who has what open, what libvirt's files name); what goes
+ * wrong with one item is that item's trouble. Takes `release_timeout` and `driver_cleanup` at most, and the driver's
+ * time for what it writes.
  */
 int collect_run(struct collect *collect, struct err *err);
 void collect_free(struct collect *collect);

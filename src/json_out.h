@@ -2,8 +2,8 @@
 /*
  * A small writer of JSON (RFC 8259): objects and arrays, one member a line, as people and programs both read it.
  *
- * What is written is always valid: strings are made so (bytes that are no UTF-8 become U+FFFD), and whoever opens closes. Within an object each
- * call names its member; within an array `key` is NULL.
+ * What is written is always valid: strings are made so (bytes that are no UTF-8 become U+FFFD), and whoever opens
+ * closes. Within an object each call names its member; within an array `key` is NULL.
  *
  * Depends on: libc. Knows nothing of the rest.
  */

@@ -10,7 +10,7 @@
 #include "cmd.h"
 
 static const struct command *const commands[] = {
-	&cmd_list, &cmd_types, &cmd_inventory, &cmd_plan, &cmd_rewrite, &cmd_gc, &cmd_release,
+	&cmd_list, &cmd_types, &cmd_inventory, &cmd_plan, &cmd_rewrite, &cmd_check, &cmd_gc, &cmd_release,
 };
 
 /* Everything that stands on the command line. */

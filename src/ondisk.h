@@ -20,8 +20,8 @@
 struct ondisk;
 
 /*
- * A folder that is not there is an empty one; a file that cannot be read is an error (nothing may be taken for
- * unnamed then).
+ * A folder that is not there is an empty one; a file that cannot be read is an error (nothing may be taken for unnamed
+ * then).
  */
 int ondisk_read(struct ondisk **out, const struct host *host, struct err *err);
 void ondisk_free(struct ondisk *disk);
@@ -37,6 +37,7 @@ bool ondisk_runs(const struct ondisk *disk, const char *domain_uuid);
 
 /* A definition of mdevctl: etc/mdevctl.d/PARENT/UUID. */
 struct definition {
+	char uuid[UUID_SIZE];
 	char parent[PARENT_SIZE];
 	char type[TYPE_SIZE];
 	bool starts; /* "start": "auto" */
@@ -47,6 +48,12 @@ struct definition {
  * two parents define it, one that starts by itself goes first.
  */
 int ondisk_definition(struct definition *out, const struct host *host, const char *uuid, struct err *err);
+
+/*
+ * All definitions there are, sorted by parent and UUID; the caller frees the list. One that cannot be read or is no
+ * valid JSON is an error, as it is where its UUID is asked for.
+ */
+int ondisk_definitions(struct definition **out, size_t *n, const struct host *host, struct err *err);
 
 /* Removes the definition of a UUID on a parent, as `mdevctl undefine` would; one that is not there is no error. */
 int ondisk_undefine(const struct host *host, const char *uuid, const char *parent, struct err *err);

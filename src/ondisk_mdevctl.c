@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -42,6 +43,7 @@ static int read_one(struct definition *out, const struct host *host, int dir, co
 	if (wrong)
 		return err_set(err, EINVAL, "mdevctl's definition %s/" FOLDER "/%s is not valid: %s", host->name, path,
 			       wrong);
+	text_copy(out->uuid, sizeof(out->uuid), uuid);
 	text_copy(out->parent, sizeof(out->parent), parent);
 	out->starts = strcmp(start, "auto") == 0;
 	return 1;
@@ -84,6 +86,73 @@ int ondisk_definition(struct definition *out, const struct host *host, const cha
 	if (errno)
 		return err_sys(err, errno, "%s/" FOLDER, host->name);
 	return found;
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct definition *x = a, *y = b;
+	int r = strcmp(x->parent, y->parent);
+
+	return r ? r : strcmp(x->uuid, y->uuid);
+}
+
+/* Adds the definitions of one parent's folder. */
+static int read_parent(struct definition **list, size_t *n, const struct host *host, int dir, const char *parent,
+		       struct err *err)
+{
+	int fd = file_dir(dir, parent);
+	const struct dirent *e;
+
+	if (fd == -ENOTDIR || fd == -ENOENT)
+		return 0;
+	autoclosedir DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	if (!d)
+		return err_sys(err, fd < 0 ? -fd : errno, "%s/" FOLDER "/%s", host->name, parent);
+	while ((errno = 0, e = readdir(d))) {
+		char uuid[UUID_SIZE];
+		struct definition one;
+		int r;
+
+		if (!uuid_parse(uuid, e->d_name) || strcmp(uuid, e->d_name) != 0)
+			continue;
+		r = read_one(&one, host, dir, parent, uuid, err);
+		if (r < 0)
+			return r;
+		if (r == 0)
+			continue;
+		*list = reallocarray(*list, *n + 1, sizeof(**list));
+		if (!*list)
+			abort();
+		(*list)[(*n)++] = one;
+	}
+	return errno ? err_sys(err, errno, "%s/" FOLDER "/%s", host->name, parent) : 0;
+}
+
+int ondisk_definitions(struct definition **out, size_t *n, const struct host *host, struct err *err)
+{
+	autofree struct definition *list = NULL;
+	char parent[PARENT_SIZE];
+	const struct dirent *e;
+	int fd = file_dir(host->root, FOLDER), r = 0;
+
+	*out = NULL;
+	*n = 0;
+	if (fd == -ENOENT)
+		return 0;
+	autoclosedir DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	if (!d)
+		return err_sys(err, fd < 0 ? -fd : errno, "%s/" FOLDER, host->name);
+	while (r == 0 && (errno = 0, e = readdir(d)))
+		if (parent_parse(parent, e->d_name) && strcmp(parent, e->d_name) == 0)
+			r = read_parent(&list, n, host, fd, parent, err);
+	if (r == 0 && errno)
+		r = err_sys(err, errno, "%s/" FOLDER, host->name);
+	if (r < 0)
+		return r;
+	if (list)
+		qsort(list, *n, sizeof(*list), by_place);
+	*out = steal_ptr(&list);
+	return 0;
 }
 
 int ondisk_undefine(const struct host *host, const char *uuid, const char *parent, struct err *err)

@@ -14,5 +14,8 @@ struct pcinames; /* an open database */
 struct pcinames *pcinames_open(void);
 void pcinames_close(struct pcinames *names);
 
-/* The name of a device by its vendor and device ids, four hex digits each; NULL where there is none. Lives until the next call. */
+/*
+ * The name of a device by its vendor and device ids, four hex digits each; NULL where there is none. Lives until the
+ * next call.
+ */
 const char *pcinames_find(const struct pcinames *names, const char *vendor, const char *device);

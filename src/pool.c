@@ -90,6 +90,7 @@ static void place_card(const struct pool *pool, const struct inv_pgpu *card, int
 	if (!out->section && !two)
 		out->section = find_section(pool, card, false, &out->limited, &two);
 	if (two) {
+		out->contested = true;
 		snprintf(out->reason, sizeof(out->reason),
 			 "the configuration gives it to both %s and %s: name one of them", out->section->type,
 			 two->type);

@@ -19,6 +19,7 @@
 struct pool_card {
 	const struct section *section; /* the one type that it serves; NULL none */
 	bool in_pool;
+	bool contested;           /* two sections claim it: it is in neither */
 	bool limited;             /* only the VFs that the section names belong to the pool */
 	char reason[REASON_SIZE]; /* not in the pool: why */
 };

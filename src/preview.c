@@ -13,6 +13,18 @@ const char *preview_word(const struct survey *survey, const struct step *step)
 	return step->kind == STEP_KEEP ? "keep" : step->kind == STEP_ADOPT ? "adopt" : "create";
 }
 
+const char *preview_not_chosen(const struct survey *survey, const struct plan *plan, size_t want, size_t pgpu)
+{
+	const struct step *step = want < plan->nsteps ? &plan->steps[want] : NULL;
+
+	if (step && (step->kind != STEP_CREATE || strcmp(step->pgpu, survey->inv.pgpus[pgpu].address) == 0))
+		return NULL;
+	for (size_t i = 0; i < plan->nverdicts; i++)
+		if (plan->verdicts[i].want == want && plan->verdicts[i].pgpu == (int)pgpu)
+			return plan->verdicts[i].reason;
+	return step ? "it would do, too: the one that was chosen goes first" : NULL;
+}
+
 void preview_print(FILE *to, const struct survey *survey, const struct plan *plan, bool verdicts)
 {
 	char safe[REASON_SIZE];
@@ -28,17 +40,21 @@ void preview_print(FILE *to, const struct survey *survey, const struct plan *pla
 		const char *id = survey->request->wants[i].id;
 
 		text_safe(safe, sizeof(safe), step->why);
-		fprintf(to, "%s %s, %s on %s (%s)", preview_word(survey, step), step->id, step->type, step->parent, safe);
+		fprintf(to, "%s %s, %s on %s (%s)", preview_word(survey, step), step->id, step->type, step->parent,
+			safe);
 		if (strcmp(id, step->id) != 0)
 			fprintf(to, ", instead of %s", id);
 		fputc('\n', to);
 	}
-	for (size_t i = 0; verdicts && i < plan->nverdicts; i++) {
-		const struct verdict *v = &plan->verdicts[i];
+	for (size_t i = 0; verdicts && i < survey->request->nwants; i++) {
+		for (size_t g = 0; g < survey->inv.npgpus; g++) {
+			const char *why = preview_not_chosen(survey, plan, i, g);
 
-		text_safe(safe, sizeof(safe), v->reason);
-		fprintf(to, "not on %s for %s: %s\n", survey->inv.pgpus[v->pgpu].address,
-			survey->request->wants[v->want].id, safe);
+			text_safe(safe, sizeof(safe), why ? why : "");
+			if (why)
+				fprintf(to, "not on %s for %s: %s\n", survey->inv.pgpus[g].address,
+					survey->request->wants[i].id, safe);
+		}
 	}
 }
 

@@ -18,3 +18,9 @@ void preview_print(FILE *to, const struct survey *survey, const struct plan *pla
 
 /* What a step does: "keep", "adopt", "create", or for an arrival "reserve". */
 const char *preview_word(const struct survey *survey, const struct step *step);
+
+/*
+ * Why this pGPU was not chosen for this want; NULL where it was, where nothing had to be chosen (the device exists), or
+ * where the plan did not get that far.
+ */
+const char *preview_not_chosen(const struct survey *survey, const struct plan *plan, size_t want, size_t pgpu);

@@ -102,7 +102,7 @@ static bool leased_parent(const struct leases *leases, const char *parent, const
 	return false;
 }
 
-/* How many VFs nobody has, of the pool's where the card is in it; *best is the first, or where the device was before. */
+/* How many VFs nobody has, of the pool's where the card is in it; *best: the first, or where the device was before. */
 static int free_parents(const struct plan_facts *facts, const struct leases *extra, int pgpu, const char *id,
 			const char *last, int *best)
 {
@@ -168,7 +168,8 @@ static void judge(struct room *room, const struct load *load, const struct inv_p
 	if (cap != NO_LIMIT)
 		bound(room, cap - load->of_type, "max_instances = %d is reached", cap);
 	if (card->nvidia && *load->other && (available == 0 || load->devices == 0))
-		bound(room, 0, "holds %s (%d MiB), and a pGPU carries one framebuffer size", load->other, load->other_mib);
+		bound(room, 0, "holds %s (%d MiB), and a pGPU carries one framebuffer size", load->other,
+		      load->other_mib);
 	if (capacity > 0 && (card->sriov || card->nvidia))
 		bound(room, capacity - all, "full (%d of %d in use)", all, capacity);
 	if (card->sriov)
@@ -179,7 +180,7 @@ static void judge(struct room *room, const struct load *load, const struct inv_p
 		bound(room, 0, "the driver offers none now (available_instances is 0)");
 }
 
-/* What the pGPU can carry of an offered type, its section's cap counted where it serves that type. Gives back its load. */
+/* What the pGPU can carry of an offered type; its section's cap counts where it serves that type. Returns its load. */
 static struct load measure(struct room *room, const struct plan_facts *facts, const struct leases *extra, int pgpu,
 			   const struct inv_offer *offer, const char *id, const char *last)
 {

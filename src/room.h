@@ -34,7 +34,11 @@ void room_on(struct room *room, const struct plan_facts *facts, const struct lea
 
 /* What people are shown of one type on one pGPU, also of one that is not in the pool. */
 struct room_count {
-	int capacity;  /* most that fit on an empty card: min(max_instance, VFs); where the driver names no number, what is used and offered now */
+	/*
+	 * The most that fit on an empty card: min(max_instance, VFs); what is used and offered now where that is not
+	 * known.
+	 */
+	int capacity;
 	int used;      /* vGPUs of this type that exist on it */
 	int available; /* could be made now: the kernel's offer, less what is promised, within the cap */
 };

@@ -109,7 +109,8 @@ static void diffs(void)
 	ok(!diff("1\n2\n", "1\n") && !*printed, "texts with other numbers of lines are refused");
 
 	diff("1\n2\n3\n4\n5\n6\n7\n8\n9\n", "1\n2\n3\n4\nfive\n6\n7\n8\n9\n");
-	is(printed, "--- a\n+++ b\n@@ -2,7 +2,7 @@\n 2\n 3\n 4\n-5\n+five\n 6\n 7\n 8\n", "a change has three lines around it");
+	is(printed, "--- a\n+++ b\n@@ -2,7 +2,7 @@\n 2\n 3\n 4\n-5\n+five\n 6\n 7\n 8\n",
+	   "a change has three lines around it");
 
 	diff("1\n2\n", "one\ntwo\n");
 	is(printed, "--- a\n+++ b\n@@ -1,2 +1,2 @@\n-1\n-2\n+one\n+two\n", "changes side by side stand together");

@@ -1,0 +1,64 @@
+#!/bin/bash
+# The command line: options on both sides of the sub-command, help, wrong calls.
+. "${srcdir:?}/tests/cli/host.sh"
+
+host mtty
+conf <<EOF
+[devices]
+enabled_mdev_types = mtty-1
+EOF
+
+# usage SENTENCE ERROR ARGUMENT...
+usage() {
+	local sentence=$1 want=$2
+	shift 2
+
+	vl "$@"
+	is "$status|$out|$err" "2||vgpu-lease: $want; see 'vgpu-lease --help'" "$sentence"
+}
+
+usage "no command is a wrong call" "which command?"
+usage "so is an unknown one" "unknown command lsit" lsit
+usage "an unknown option" "unknown option --jsno" list --jsno
+usage "an option of another command" "list takes no --dry-run" list --dry-run
+usage "an option without its value" "--config needs a value: FILE" list --config
+usage "an option with a value that takes none" "--json takes no value" list --json=yes
+usage "a word too many" "list: one word too many: x" list x
+usage "a file that is missing" "plan needs its FILE" plan
+usage "two files" "rewrite: one word too many: b" rewrite a b
+usage "an operation that libvirt does not have" "--op start: neither prepare, migrate nor restore" plan --op start x
+usage "a type that is none" "--type ../x: that is no type's id" gc --type ../x
+usage "an ID that is none" "../x: that is no ID: neither a UUID nor a PCI address" release ../x
+usage "standard input cannot be edited in place" "--in-place needs a file, not standard input" rewrite --in-place -
+usage "a command that this version does not have" "unknown command attach" attach vm1
+
+command=$builddir/vgpu-lease
+like "$("$command" --version)" "vgpu-lease [0-9]*.[0-9]*" "--version prints the version"
+help=$("$command" --help)
+for name in list types inventory plan rewrite check gc release; do
+	holds "$name is in the list of commands" grep -qE "^  $name( |$)" <<<"$help"
+	like "$("$command" "$name" --help)" "usage: vgpu-lease $name*Options:*--root DIR*" "$name --help says how it is called"
+	is "$("$command" --help "$name")" "$("$command" "$name" --help)" "also before it"
+done
+fails "what is not in this version is not in it" grep -qE 'attach|detach|export' <<<"$help"
+is "$("$command" -h)" "$help" "-h is --help"
+
+like "$("$command" --root "$root" inventory)" "*mtty-1*" "--root stands before the command"
+like "$("$command" inventory --root "$root")" "*mtty-1*" "or after it"
+like "$("$command" inventory --root="$root")" "*mtty-1*" "or with an equals sign"
+sed 's/mtty-1/mtty-2/' "$root/etc/vgpu-lease.conf" >"$tmp/other.conf"
+vl --config "$tmp/other.conf" inventory
+like "$out" "*mtty-2*" "--config stands before the command, and is not looked for below the root"
+vl inventory --config "$tmp/other.conf"
+like "$out" "*mtty-2*" "or after it"
+vl inventory --config "$tmp/no.conf"
+like "$status|$err" "0|vgpu-lease: warning: *$tmp/no.conf: No such file or directory" "one that is not there is told"
+vl plan --config "$tmp/no.conf" "$srcdir/xml-templates/domain-one-vgpu.xml"
+like "$status|$err" "1|vgpu-lease: *$tmp/no.conf: No such file or directory" "and a plan cannot do without"
+is "$("$command" --root "$tmp/none" list 2>&1)" "vgpu-lease: --root $tmp/none: No such file or directory" \
+	"a root that is not there is told"
+domain 1 "$(uuid 1)" >"$tmp/--help"
+is "$(cd "$tmp" && "$command" rewrite -- --help)" "$(cat "$tmp/--help")" "behind -- a file may be called like an option"
+is "$("$command" --root "$root" list 2>&1 >/dev/full; echo $?)" \
+	$'vgpu-lease: standard output: No space left on device\n1' "what cannot be printed is a failure"
+tap_done

@@ -1,0 +1,56 @@
+#!/bin/bash
+# vgpu-lease rewrite: placeholders get UUIDs of their own; nothing else changes.
+. "${srcdir:?}/tests/cli/host.sh"
+
+mkdir "$root"
+templates=$srcdir/xml-templates
+placeholder=00000000-0000-0000-0000-000000000000
+any='[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}'
+
+vl rewrite "$templates/domain-placeholder.xml"
+is "$status|$err" "0|" "a file is rewritten to standard output"
+new=$(grep -oE "address uuid='$any'" <<<"$out" | grep -oE "$any")
+is "${out//$new/$placeholder}" "$(cat "$templates/domain-placeholder.xml")" \
+	"the hostdev and the metadata have one new random UUID, and all else is as it was"
+vl rewrite - <"$templates/domain-placeholder.xml"
+fails "each call makes another one" grep -q "$new" <<<"$out"
+is "$status|$(wc -l <<<"$out")" "0|$(wc -l <"$templates/domain-placeholder.xml")" "- is standard input"
+
+vl rewrite "$templates/domain-two-vgpus.xml"
+is "$status|$out" "0|$(cat "$templates/domain-two-vgpus.xml")" "UUIDs that are none of ours stay"
+vl rewrite --all "$templates/domain-two-vgpus.xml"
+is "$(grep -cE "address uuid='$any'" <<<"$out")|$(grep -c 4b20d080 <<<"$out")" "2|0" "with --all each vGPU gets another"
+is "$(grep -oE "$any" <<<"$out" | sort | uniq -c | awk '$1 > 2')" "" "of its own"
+
+file=$tmp/vm.xml
+cp "$templates/domain-placeholder.xml" "$file"
+chmod 640 "$file"
+chown 1234:4321 "$file"
+ln -s vm.xml "$tmp/link.xml"
+vl rewrite --in-place "$tmp/link.xml"
+like "$status|$out" "0|$placeholder -> ????????-????-4*" "in place, it says what it put where"
+fails "the file has changed" grep -q "$placeholder" "$file"
+is "$(stat -c '%a %u %g' "$file")" "640 1234 4321" "its mode and owner have not"
+holds "a link to it is still one" test -L "$tmp/link.xml"
+is "$(find "$tmp" -maxdepth 1 -name '.*' -type f)" "" "and nothing is left beside it"
+inode=$(stat -c %i "$file")
+vl rewrite --in-place "$file"
+is "$status|$out|$(stat -c %i "$file")" "0||$inode" "what has no placeholder is not touched"
+
+printf '<domain><name>x</name><devices>' >"$tmp/broken.xml"
+vl rewrite --in-place "$tmp/broken.xml"
+like "$status|$out|$err" "1||vgpu-lease: $tmp/broken.xml: *" "a broken file is told"
+is "$(cat "$tmp/broken.xml")" '<domain><name>x</name><devices>' "and stays as it was"
+vl rewrite "$tmp/none.xml"
+is "$status|$err" "1|vgpu-lease: $tmp/none.xml: No such file or directory" "a missing one, too"
+vl rewrite --in-place "$tmp/none.xml"
+is "$status|$err" "1|vgpu-lease: $tmp/none.xml: No such file or directory" "also in place"
+vl rewrite --in-place "$tmp"
+like "$status|$err" "1|vgpu-lease: $tmp: *" "a folder is no file"
+mkfifo "$tmp/pipe"
+vl rewrite --in-place "$tmp/pipe"
+is "$status|$err" "1|vgpu-lease: $tmp/pipe: no regular file" "nor is a pipe, which is not waited for"
+head -c 9000000 /dev/zero | tr '\0' ' ' >"$tmp/big.xml"
+vl rewrite "$tmp/big.xml"
+is "$status|$err" "1|vgpu-lease: $tmp/big.xml: over 8 MiB, so no domain's XML" "what is too big is not read"
+tap_done
