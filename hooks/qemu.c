@@ -289,7 +289,7 @@ static int run(struct hook *hook, const struct operation *operation, struct err 
 
 	if (r < 0)
 		return r;
-	if (r == 0)
+	if (r == 0 || !operation)
 		return hook->call.dry_run ? write_out(hook->xml, hook->len, err) : 0;
 	return hook->call.dry_run ? dry_run(hook, operation, err) : operation->flow(hook, err);
 }
@@ -329,7 +329,7 @@ int main(int argc, char **argv)
 		text_safe(name, sizeof(name), hook.call.guest);
 		snprintf(prefix, sizeof(prefix), "vgpu-lease: domain %s", name);
 		log_warn("%s: domain %s: %s", hook.call.op, name, err.text);
-		refused = hook.call.dry_run || operation->may_refuse;
+		refused = !operation || hook.call.dry_run || operation->may_refuse;
 		if (refused)
 			err_print(stderr, prefix, &err);
 	}

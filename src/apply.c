@@ -187,7 +187,7 @@ static int ensure(const struct apply *apply, const struct step *step, const char
 	int exists = kernel_exists(apply->store->host, step->id);
 
 	if (exists < 0)
-		return err_sys(err, -exists, "/sys/bus/mdev/devices/%s", step->id);
+		return err_sys(err, -exists, "vGPU %s cannot be looked for", step->id);
 	if (step->kind == STEP_CREATE && exists)
 		return err_set(err, EAGAIN, "somebody else made it meanwhile");
 	if (step->kind == STEP_ADOPT && !exists)

@@ -115,19 +115,6 @@ static int remove_device(void *arg, struct err *err)
 	return kernel_remove(removal->host, removal->id, removal->wait_ms, err);
 }
 
-/*
- * An NVIDIA driver removes its mdev by itself; removing it first can leave a zombie until the host is booted again.
- */
-static bool driver_removes(const struct host *host, const char *parent)
-{
-	char path[PARENT_SIZE + 40], vendor[16];
-	bool pci;
-
-	snprintf(path, sizeof(path), "sys/bus/pci/devices/%s/vendor", parent);
-	pci = file_read(host->root, path, vendor, sizeof(vendor)) >= 0;
-	return pci && strcmp(vendor, "0x10de") == 0;
-}
-
 /* Waits, without any lock, for the driver: 0 gone by itself, 1 it is our turn, -EAGAIN no time left. */
 static int let_driver_remove(const struct host *host, const struct policy *policy, const struct lease *lease,
 			     int64_t deadline_ms, struct err *err)
@@ -169,7 +156,7 @@ static int finish_created(struct store *store, const struct policy *policy, cons
 {
 	int r = 1;
 
-	if (kernel_exists(store->host, lease->id) == 1 && driver_removes(store->host, lease->parent)) {
+	if (kernel_exists(store->host, lease->id) == 1 && kernel_driver_removes(store->host, lease->parent)) {
 		r = let_driver_remove(store->host, policy, lease, deadline_ms, err);
 		if (r < 0)
 			return r;

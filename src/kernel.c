@@ -253,3 +253,11 @@ int kernel_set_params(const struct host *host, const char *uuid, const char *par
 	snprintf(what, sizeof(what), "setting the parameters of vGPU %s", uuid);
 	return refused(err, STEP_PARAMS, true, -r, what);
 }
+
+bool kernel_driver_removes(const struct host *host, const char *parent)
+{
+	char path[KPATH_SIZE], vendor[16];
+
+	snprintf(path, sizeof(path), "sys/bus/pci/devices/%s/vendor", parent);
+	return file_read(host->root, path, vendor, sizeof(vendor)) >= 0 && strcmp(vendor, "0x10de") == 0;
+}

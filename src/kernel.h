@@ -39,6 +39,12 @@ int kernel_wait_complete(const struct host *host, const char *uuid, const char *
 int kernel_exists(const struct host *host, const char *uuid);
 
 /*
+ * Does the parent's driver (NVIDIA's) remove its mdev by itself once it is closed? Removing it first can leave a zombie
+ * until the host is booted again.
+ */
+bool kernel_driver_removes(const struct host *host, const char *parent);
+
+/*
  * Writes `remove` and sees that the device is gone, retrying EAGAIN and EBUSY within `wait_ms`. One that is gone
  * already is no error.
  */
