@@ -7,10 +7,13 @@
 
 #include "giveback.h"
 #include "handles.h"
+#include "kernel.h"
 #include "log.h"
 #include "ondisk.h"
 #include "spare.h"
 #include "text.h"
+
+enum { MEMORY_DAYS = 90 }; /* what is remembered of a UUID that nothing names: guests come back from far away */
 
 /* What the verdicts rest on, read once for the pass. */
 struct look {
@@ -107,7 +110,9 @@ static void judge(struct collect *c, const struct look *look)
 	for (size_t i = 0; i < look->inv.ndevices; i++) {
 		const struct inv_device *device = &look->inv.devices[i];
 
-		if (!lease_find(&look->leases, device->id) && (!c->type || strcmp(c->type, device->type) == 0))
+		/* One that was given back between the two looks has no lease any more, and is not foreign. */
+		if (!lease_find(&look->leases, device->id) && (!c->type || strcmp(c->type, device->type) == 0) &&
+		    kernel_exists(c->store->host, device->id) == 1)
 			judge_foreign(c, &check, look, device);
 	}
 }
@@ -153,6 +158,20 @@ static void carry_out(struct collect *c, struct collect_item *item, int64_t dead
 	}
 }
 
+static bool device_exists(const void *arg, const char *id)
+{
+	const struct look *look = arg;
+
+	return inventory_device(&look->inv, id) != NULL;
+}
+
+static bool is_named(const void *arg, const char *id)
+{
+	const struct look *look = arg;
+
+	return device_exists(arg, id) || lease_find(&look->leases, id) || ondisk_names(look->disk, id);
+}
+
 int collect_run(struct collect *c, struct err *err)
 {
 	struct look look = { 0 };
@@ -164,6 +183,8 @@ int collect_run(struct collect *c, struct err *err)
 	c->garbage = look.leases.garbage;
 	if (r == 0)
 		judge(c, &look);
+	if (r == 0 && !c->dry)
+		memo_tidy(c->store, device_exists, is_named, &look, MEMORY_DAYS);
 	look_end(&look);
 	if (r < 0 || c->dry)
 		return r;

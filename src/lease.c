@@ -52,8 +52,12 @@ int lease_list(const struct store *store, struct leases *out, struct err *err)
 	if (!dir)
 		return err_sys(err, fd < 0 ? -fd : errno, "/run/vgpu-lease/leases");
 	while (r == 0 && (entry = readdir(dir))) {
-		if (entry->d_name[0] == '.')
+		if (entry->d_name[0] == '.') {
+			/* Under the lock nobody is writing: it is what a writer left that was killed. */
+			if (store->lock >= 0 && strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+				unlinkat(store->leases, entry->d_name, 0);
 			continue;
+		}
 		if (out->n == room) {
 			room = room ? room * 2 : 16;
 			out->list = reallocarray(out->list, room, sizeof(*out->list));

@@ -67,7 +67,8 @@ int lease_format(const struct lease *lease, char *buf, size_t size);
 int lease_parse(struct lease *lease, const char *text);
 
 /*
- * All leases. Garbage is passed over and counted; under the store's lock it is set aside as well.
+ * All leases. Garbage is passed over and counted; under the store's lock it is set aside as well, and what a writer
+ * left that was killed is removed.
  */
 int lease_list(const struct store *store, struct leases *out, struct err *err);
 void lease_list_free(struct leases *leases);
@@ -97,3 +98,10 @@ void affinity_put(const struct store *store, const struct lease *lease);
 /* Since when (CLOCK_BOOTTIME ms) this foreign device has been seen free: noted now where it was not (and `note`). */
 int64_t seen_since(const struct store *store, const char *id, bool note);
 void seen_forget(const struct store *store, const char *id);
+
+/*
+ * Forgets what is of no use any more: since when a device has been seen that is gone, and of UUIDs that nothing on this
+ * host names (`named`) what was remembered more than `days` ago.
+ */
+void memo_tidy(const struct store *store, bool (*exists)(const void *arg, const char *id),
+	       bool (*named)(const void *arg, const char *id), const void *arg, int days);

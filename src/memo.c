@@ -4,8 +4,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "auto.h"
 #include "file.h"
 #include "lease.h"
 #include "text.h"
@@ -75,4 +78,40 @@ void seen_forget(const struct store *store, const char *id)
 {
 	if (store->seen >= 0)
 		unlinkat(store->seen, id, 0);
+}
+
+enum { DAY_S = 24 * 60 * 60 };
+
+/* Older than so many days by the wall clock, which alone is written to disk; a leap of it costs a memory, no more. */
+static bool is_old(int dir, const char *name, int days)
+{
+	struct stat st;
+
+	return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && time(NULL) - st.st_mtime > (time_t)days * DAY_S;
+}
+
+/* The records of a folder for which `keep` says no and that are old enough; also what killed writers left. */
+static void tidy(int folder, bool (*keep)(const void *arg, const char *id), const void *arg, int days)
+{
+	autoclosedir DIR *dir = NULL;
+	const struct dirent *e;
+	int fd = folder < 0 ? -1 : file_dir(folder, ".");
+
+	dir = fd < 0 ? NULL : fdopendir(fd);
+	while (dir && (e = readdir(dir))) {
+		char id[ID_SIZE];
+		bool ours = id_parse(id, e->d_name);
+
+		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 || (ours && keep(arg, id)))
+			continue;
+		if (is_old(folder, e->d_name, ours ? days : 1))
+			unlinkat(folder, e->d_name, 0);
+	}
+}
+
+void memo_tidy(const struct store *store, bool (*exists)(const void *arg, const char *id),
+	       bool (*named)(const void *arg, const char *id), const void *arg, int days)
+{
+	tidy(store->seen, exists, arg, -1);
+	tidy(store->affinity, named, arg, days);
 }

@@ -30,7 +30,11 @@ for n in 3 4 5 6; do call prepare begin $n nvidia-222; done
 call migrate begin 7 nvidia-222 >/dev/null
 runs 3
 hold 4
+# As the device handler does while it runs: otherwise a child of the hook would be at it, too.
+exec 8>"$root/run/vgpu-lease/handler.lock"
+flock 8
 call release end 4
+exec 8>&-
 age 5 && age 6 && age 7
 create 0000:84:00.0 nvidia-222 8
 mkdir -p "$root/etc/libvirt/qemu" "$root/etc/mdevctl.d/0000:84:00.0" "$root/etc/mdevctl.d/mtty"

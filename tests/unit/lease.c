@@ -88,6 +88,49 @@ static void folder(struct store *store)
 	ok(lease_drop(store, ID, &err) == 0, "dropping it again is no error");
 }
 
+static bool never(const void *arg, const char *id)
+{
+	(void)arg;
+	(void)id;
+	return false;
+}
+
+static bool always(const void *arg, const char *id)
+{
+	return !never(arg, id);
+}
+
+static void tidying(struct store *store)
+{
+	const struct timespec long_ago[2] = { { .tv_sec = 1 }, { .tv_sec = 1 } };
+	struct lease l = sample();
+	struct affinity a;
+	struct leases all;
+	struct err err;
+
+	file_publish(store->leases, "x", "cut", 3, true);
+	renameat(store->leases, "x", store->leases, "." ID ".new");
+	ok(lease_list(store, &all, &err) == 0 && faccessat(store->leases, "." ID ".new", F_OK, 0) == 0,
+	   "what a killed writer left is no lease");
+	lease_list_free(&all);
+	ok(store_lock(store, 0, &err) == 0 && lease_list(store, &all, &err) == 0 && all.garbage == 0 &&
+		   faccessat(store->leases, "." ID ".new", F_OK, 0) < 0,
+	   "and is removed under the lock");
+	lease_list_free(&all);
+	store_unlock(store);
+	affinity_put(store, &l);
+	seen_since(store, ID, true);
+	memo_tidy(store, always, never, NULL, 90);
+	ok(affinity_get(store, ID, &a) == 1 && faccessat(store->seen, ID, F_OK, 0) == 0,
+	   "what is recent, or of a device that exists, is remembered");
+	utimensat(store->affinity, ID, long_ago, 0);
+	memo_tidy(store, never, always, NULL, 90);
+	ok(affinity_get(store, ID, &a) == 1 && faccessat(store->seen, ID, F_OK, 0) < 0,
+	   "what something names is remembered however old; a device that is gone has not been seen");
+	memo_tidy(store, never, never, NULL, 90);
+	ok(affinity_get(store, ID, &a) == 0, "what is old and nothing names is forgotten");
+}
+
 static void garbage(struct store *store)
 {
 	struct leases all;
@@ -185,6 +228,7 @@ int main(void)
 	text_form();
 	folder(&store);
 	garbage(&store);
+	tidying(&store);
 	locks(&store);
 	memory(&store);
 	store_close(&store);
