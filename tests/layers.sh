@@ -13,7 +13,7 @@ facts:     config xml domxml inventory handles ondisk store lease memo
 decision:  pool plan+room wish spare survey
 effect:    kernel giveback apply
 flow:      attach
-command:   preview table diff collect cmd main
+command:   preview table diff collect audit cmd main
 '
 
 # Library header (as grep -E reads it): the files that may include it.

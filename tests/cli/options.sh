@@ -18,7 +18,7 @@ usage() {
 }
 
 usage "no command is a wrong call" "which command?"
-usage "so is an unknown one" "unknown command lsit" lsit
+usage "so is an unknown one" "unknown command lists" lists
 usage "an unknown option" "unknown option --jsno" list --jsno
 usage "an option of another command" "list takes no --dry-run" list --dry-run
 usage "an option without its value" "--config needs a value: FILE" list --config
@@ -38,6 +38,7 @@ help=$("$command" --help)
 for name in list types inventory plan rewrite check gc release; do
 	holds "$name is in the list of commands" grep -qE "^  $name( |$)" <<<"$help"
 	like "$("$command" "$name" --help)" "usage: vgpu-lease $name*Options:*--root DIR*" "$name --help says how it is called"
+	holds "and so does the manual" grep -qx ".Ss $name" "$srcdir/man/vgpu-lease.8"
 	is "$("$command" --help "$name")" "$("$command" "$name" --help)" "also before it"
 done
 fails "what is not in this version is not in it" grep -qE 'attach|detach|export' <<<"$help"

@@ -1,0 +1,37 @@
+#!/bin/bash
+# bash's completion: commands, options, and the IDs and types of the host that the line speaks of.
+. "${srcdir:?}/tests/cli/host.sh"
+. "$srcdir/etc/bash-completion/vgpu-lease"
+
+PATH=$builddir:$PATH
+host mtty
+conf <<EOF
+[devices]
+enabled_mdev_types = mtty-1
+EOF
+call prepare begin 1
+
+# complete_line WORD...: what the last word may become.
+complete_line() {
+	COMP_WORDS=(vgpu-lease "$@")
+	COMP_CWORD=$#
+	_vgpu_lease
+	echo "${COMPREPLY[*]}"
+}
+
+is "$(complete_line '')" "list types inventory plan rewrite check gc release" "the commands"
+is "$(complete_line --root "$root" re)" "rewrite release" "behind an option with its value, too"
+is "$(complete_line list --)" "--root --config --help --json" "the options of a command"
+is "$(complete_line gc --t)" "--type" "those of its own"
+is "$(complete_line plan --op m)" "migrate" "their values"
+is "$(complete_line --root "$root" release '')" "$(uuid 1)" "the IDs that can be released"
+is "$(complete_line --root "$root" gc --type '')" "mtty-1 mtty-2" "the types of the host"
+is "$(complete_line rewrite "$srcdir/COPY")" "$srcdir/COPYING" "files"
+is "$(complete_line list x)" "" "and nothing where nothing is to come"
+for name in list types inventory plan rewrite check gc release; do
+	missing=$(for option in $("$builddir/vgpu-lease" "$name" --help | grep -oE '^  --[a-z-]+'); do
+		[[ " $(complete_line "$name" --) " == *" $option "* ]] || echo "$option"
+	done)
+	nothing "all options of $name are known" "$missing"
+done
+tap_done
