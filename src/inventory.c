@@ -41,12 +41,22 @@ void inv_not_ready(struct inv_pgpu *pgpu, const char *fmt, ...)
 
 int inv_open(struct inv_reader *reader, struct err *err)
 {
-	reader->bus = file_dir(reader->host->root, "sys/class/mdev_bus");
-	if (reader->bus < 0 && reader->bus != -ENOENT)
-		return err_sys(err, -reader->bus, "%s/sys/class/mdev_bus", reader->host->name);
-	if (reader->bus < 0)
-		reader->bus = -1;
+	int fd = file_dir(reader->host->root, "sys/class/mdev_bus");
+
+	reader->bus = -1;
+	reader->list = fd < 0 ? NULL : fdopendir(fd);
+	if (fd == -ENOENT)
+		return 0;
+	if (!reader->list)
+		return err_sys(err, fd < 0 ? -fd : errno, "%s/sys/class/mdev_bus", reader->host->name);
+	reader->bus = fd;
 	return 0;
+}
+
+void inv_close(struct inv_reader *reader)
+{
+	if (reader->list)
+		closedir(reader->list);
 }
 
 static void read_driver(struct inventory *inv, const struct host *host)
@@ -67,15 +77,15 @@ static int read_all(struct inv_reader *reader, struct err *err)
 	int r = inv_read_parents(reader, err);
 
 	if (r == 0)
+		r = inv_read_devices(reader, err);
+	if (r == 0)
 		r = inv_group(reader, err);
 	if (r == 0 && !reader->types)
 		r = inv_read_absent(reader, err);
 	if (r == 0)
-		r = inv_read_devices(reader, err);
-	if (r == 0)
 		r = inv_order(reader, err);
 	if (r == 0)
-		r = inv_read_offers(reader, err);
+		r = inv_ask_rest(reader, err);
 	if (r == 0)
 		read_driver(reader->inv, reader->host);
 	return r;
@@ -83,15 +93,15 @@ static int read_all(struct inv_reader *reader, struct err *err)
 
 int inventory_read(struct inventory *inv, const struct host *host, const char *const *types, struct err *err)
 {
-	struct inv_reader reader = { .inv = inv, .host = host, .bus = -1, .types = types };
+	struct inv_reader reader = { .inv = inv, .host = host, .types = types };
 	int r;
 
 	memset(inv, 0, sizeof(*inv));
 	r = inv_open(&reader, err);
 	if (r < 0)
 		return r;
-	autoclose int bus = reader.bus;
 	r = read_all(&reader, err);
+	inv_close(&reader);
 	if (r < 0)
 		inventory_free(inv);
 	return r;

@@ -74,41 +74,37 @@ void inv_parse_description(struct inv_type *type, char *text)
 	}
 }
 
-/* Reads PARENT/mdev_supported_types/TYPE/ATTRIBUTE. */
-static ssize_t read_attribute(const struct inv_reader *reader, const char *parent, const char *type,
-			      const char *attribute, char *buf, size_t size)
+ssize_t inv_read_type(int dir, const char *type, const char *attribute, char *buf, size_t size)
 {
-	char path[INV_PATH_SIZE + 32];
+	char path[TYPE_SIZE + 64];
 
-	snprintf(path, sizeof(path), "%s/mdev_supported_types/%s/%s", parent, type, attribute);
-	return file_read(reader->bus, path, buf, size);
+	snprintf(path, sizeof(path), "mdev_supported_types/%s/%s", type, attribute);
+	return file_read(dir, path, buf, size);
 }
 
-static bool has_type(const struct inv_reader *reader, const char *parent, const char *type)
+static bool has_type(int dir, const char *type)
 {
-	char path[INV_PATH_SIZE];
+	char path[TYPE_SIZE + 32];
 
-	snprintf(path, sizeof(path), "%s/mdev_supported_types/%s", parent, type);
-	return faccessat(reader->bus, path, F_OK, 0) == 0;
+	snprintf(path, sizeof(path), "mdev_supported_types/%s", type);
+	return faccessat(dir, path, F_OK, 0) == 0;
 }
 
-static int by_number(const void *a, const void *b)
+int inv_by_number(const void *a, const void *b)
 {
 	return strverscmp(a, b);
 }
 
-int inv_list_types(struct inv_ids *ids, const struct inv_reader *reader, const char *parent, struct err *err)
+int inv_list_types(struct inv_ids *ids, int dir, struct err *err)
 {
-	char path[INV_PATH_SIZE], id[TYPE_SIZE];
+	char id[TYPE_SIZE];
 	const struct dirent *e;
-	int fd;
+	int fd = file_dir(dir, "mdev_supported_types");
+	autoclosedir DIR *d = fd < 0 ? NULL : fdopendir(fd);
 
 	*ids = (struct inv_ids){ 0 };
-	snprintf(path, sizeof(path), "%s/mdev_supported_types", parent);
-	fd = file_dir(reader->bus, path);
-	autoclosedir DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	if (!d)
-		return err_sys(err, fd < 0 ? -fd : errno, "%s/sys/class/mdev_bus/%s", reader->host->name, path);
+		return err_sys(err, fd < 0 ? -fd : errno, "mdev_supported_types");
 	while ((e = readdir(d))) {
 		int r;
 
@@ -123,15 +119,13 @@ int inv_list_types(struct inv_ids *ids, const struct inv_reader *reader, const c
 		memcpy(ids->id[ids->n++], id, sizeof(id));
 	}
 	if (ids->n)
-		qsort(ids->id, ids->n, sizeof(*ids->id), by_number);
+		qsort(ids->id, ids->n, sizeof(*ids->id), inv_by_number);
 	return 0;
 }
 
-/* The index of what `id` is on cards of this model; read where it is new. */
-static int type_at(struct inv_reader *reader, const struct inv_pgpu *pgpu, const char *parent, const char *id,
-		   struct err *err)
+/* The index of what `id` is on cards of this model; read where it is new, from the parent whose folder `dir` is. */
+static int type_at(struct inventory *inv, const struct inv_pgpu *pgpu, int dir, const char *id, struct err *err)
 {
-	struct inventory *inv = reader->inv;
 	struct inv_type type = { 0 };
 	char text[1024];
 	int r;
@@ -143,13 +137,13 @@ static int type_at(struct inv_reader *reader, const struct inv_pgpu *pgpu, const
 	memcpy(type.vendor, pgpu->vendor, sizeof(type.vendor));
 	memcpy(type.device, pgpu->device, sizeof(type.device));
 	text_copy(type.id, sizeof(type.id), id);
-	if (read_attribute(reader, parent, id, "name", text, sizeof(text)) > 0)
+	if (inv_read_type(dir, id, "name", text, sizeof(text)) > 0)
 		text_safe(type.name, sizeof(type.name), text);
 	else
 		text_copy(type.name, sizeof(type.name), id);
-	if (read_attribute(reader, parent, id, "device_api", text, sizeof(text)) > 0)
+	if (inv_read_type(dir, id, "device_api", text, sizeof(text)) > 0)
 		text_safe(type.api, sizeof(type.api), text);
-	if (read_attribute(reader, parent, id, "description", text, sizeof(text)) < 0)
+	if (inv_read_type(dir, id, "description", text, sizeof(text)) < 0)
 		text[0] = '\0';
 	inv_parse_description(&type, text);
 	r = inv_room(&inv->types, inv->ntypes, sizeof(type), err);
@@ -159,34 +153,31 @@ static int type_at(struct inv_reader *reader, const struct inv_pgpu *pgpu, const
 	return (int)inv->ntypes++;
 }
 
-/*
- * Adds what `parent` offers of one type, if it does. `free` false: no parent of the pGPU is free, so none can be
- * made.
- */
-static int read_offer(struct inv_reader *reader, struct inv_pgpu *pgpu, const char *parent, bool is_free,
-		      const char *id, struct err *err)
+/* Adds what the pGPU offers of one type, if it does. */
+static int add_offer(struct inventory *inv, struct inv_pgpu *pgpu, const struct inv_asked *asked, const char *id,
+		     struct err *err)
 {
 	struct inv_offer offer = { 0 };
 	char text[32];
 	long n = 0;
 	int r;
 
-	if (is_free) {
-		ssize_t len = read_attribute(reader, parent, id, "available_instances", text, sizeof(text));
+	if (asked->is_free) {
+		ssize_t len = inv_read_type(asked->dir, id, "available_instances", text, sizeof(text));
 
 		if (len == -ENOENT)
 			return 0;
 		if (len < 0)
-			inv_not_ready(pgpu, "%s: available_instances of %s cannot be read: %s", parent, id,
+			inv_not_ready(pgpu, "%s: available_instances of %s cannot be read: %s", asked->name, id,
 				      strerrordesc_np((int)-len));
 		else if (!text_number(text, INT_MIN, INT_MAX, &n))
-			inv_not_ready(pgpu, "%s: available_instances of %s is no number", parent, id);
-	} else if (!has_type(reader, parent, id)) {
+			inv_not_ready(pgpu, "%s: available_instances of %s is no number", asked->name, id);
+	} else if (!has_type(asked->dir, id)) {
 		return 0;
 	}
 	/* Drivers without a check of their own let it go below zero (mtty before 6.1). */
 	offer.available = n > 0 ? (int)n : 0;
-	offer.type = type_at(reader, pgpu, parent, id, err);
+	offer.type = type_at(inv, pgpu, asked->dir, id, err);
 	if (offer.type < 0)
 		return offer.type;
 	r = inv_room(&pgpu->offers, pgpu->noffers, sizeof(offer), err);
@@ -195,27 +186,44 @@ static int read_offer(struct inv_reader *reader, struct inv_pgpu *pgpu, const ch
 	return r;
 }
 
+int inv_ask(struct inv_reader *reader, struct inv_pgpu *pgpu, const struct inv_asked *asked, struct err *err)
+{
+	struct inv_ids ids = { 0 };
+	int r = 0;
+
+	if (!pgpu->ready)
+		return 0;
+	for (size_t i = 0; reader->types && r == 0 && reader->types[i]; i++) {
+		char id[TYPE_SIZE];
+
+		if (type_parse(id, reader->types[i]))
+			r = add_offer(reader->inv, pgpu, asked, id, err);
+	}
+	/* What cannot be listed is not offered; inv_ask_rest() looks for the reason. */
+	if (!reader->types && inv_list_types(&ids, asked->dir, err) == 0)
+		for (size_t i = 0; r == 0 && i < ids.n; i++)
+			r = add_offer(reader->inv, pgpu, asked, ids.id[i], err);
+	free(ids.id);
+	return r;
+}
+
 /* The parent that is asked: a free VF, else any; the pGPU itself where it has no VFs. */
-static const struct inv_parent *asked(const struct inventory *inv, const struct inv_pgpu *pgpu, bool *is_free)
+static struct inv_asked choose(const struct inventory *inv, const struct inv_pgpu *pgpu)
 {
 	const struct inv_parent *first = &inv->parents[pgpu->first];
 
-	*is_free = true;
-	if (!pgpu->sriov)
-		return first;
-	for (int i = 0; i < pgpu->nparents; i++)
+	for (int i = 0; i < pgpu->nparents && pgpu->sriov; i++)
 		if (first[i].ndevices == 0 && strcmp(first[i].name, pgpu->address) != 0)
-			return &first[i];
-	*is_free = false;
-	return first;
+			return (struct inv_asked){ .name = first[i].name, .is_free = true };
+	return (struct inv_asked){ .name = first->name, .is_free = !pgpu->sriov };
 }
 
 /* A registered parent without types: its driver is still at it, or has gone wrong. */
-static void explain_no_types(struct inv_reader *reader, struct inv_pgpu *pgpu, const char *parent)
+static void explain_no_types(struct inv_pgpu *pgpu, int dir)
 {
 	struct err err;
 	struct inv_ids ids;
-	bool none = inv_list_types(&ids, reader, parent, &err) < 0 || ids.n == 0;
+	bool none = inv_list_types(&ids, dir, &err) < 0 || ids.n == 0;
 
 	free(ids.id);
 	if (none && pgpu->nvidia)
@@ -228,158 +236,55 @@ static void explain_no_types(struct inv_reader *reader, struct inv_pgpu *pgpu, c
 			"no mdev types registered: its driver is still starting, or failed; see the kernel's log");
 }
 
-/* The types that matter: those that were asked for, and those of the vGPUs that the pGPU carries: their size decides what else fits. */
-static int read_wanted(struct inv_reader *reader, struct inv_pgpu *pgpu, const char *parent, bool is_free,
-		       struct err *err)
+/*
+ * Adds the types of the vGPUs that the pGPU carries, whether they were asked for or not: their size decides what else
+ * fits. Without `asked`, says whether there are any: 1 or 0.
+ */
+static int add_carried(struct inventory *inv, int g, const struct inv_asked *asked, struct err *err)
 {
-	const struct inventory *inv = reader->inv;
-	int g = (int)(pgpu - inv->pgpus), r = 0;
-	char id[TYPE_SIZE];
-
-	for (size_t i = 0; r == 0 && reader->types[i]; i++)
-		if (type_parse(id, reader->types[i]))
-			r = read_offer(reader, pgpu, parent, is_free, id, err);
-	for (size_t i = 0; r == 0 && i < inv->ndevices; i++) {
+	for (size_t i = 0; i < inv->ndevices; i++) {
 		const struct inv_device *d = &inv->devices[i];
+		int r;
 
-		if (d->parent != UNKNOWN && inv->parents[d->parent].pgpu == g && *d->type &&
-		    !inventory_offer(inv, g, d->type))
-			r = read_offer(reader, pgpu, parent, is_free, d->type, err);
+		if (d->parent == UNKNOWN || inv->parents[d->parent].pgpu != g || !*d->type ||
+		    inventory_offer(inv, g, d->type))
+			continue;
+		if (!asked)
+			return 1;
+		r = add_offer(inv, &inv->pgpus[g], asked, d->type, err);
+		if (r < 0)
+			return r;
 	}
-	return r;
-}
-
-static int read_pgpu(struct inv_reader *reader, struct inv_pgpu *pgpu, struct err *err)
-{
-	const char *parent;
-	bool is_free;
-	int r = 0;
-
-	if (pgpu->nparents == 0 || !pgpu->ready)
-		return 0;
-	parent = asked(reader->inv, pgpu, &is_free)->name;
-	if (reader->types) {
-		r = read_wanted(reader, pgpu, parent, is_free, err);
-	} else {
-		struct inv_ids ids;
-
-		/* What it cannot list it does not offer; the reason is found below. */
-		if (inv_list_types(&ids, reader, parent, err) == 0)
-			for (size_t i = 0; r == 0 && i < ids.n; i++)
-				r = read_offer(reader, pgpu, parent, is_free, ids.id[i], err);
-		free(ids.id);
-	}
-	if (r == 0 && pgpu->noffers == 0)
-		explain_no_types(reader, pgpu, parent);
-	return r;
-}
-
-int inv_read_offers(struct inv_reader *reader, struct err *err)
-{
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < reader->inv->npgpus; i++)
-		r = read_pgpu(reader, &reader->inv->pgpus[i], err);
-	return r;
-}
-
-/* One allocation: the pointers, a NULL, and behind them the texts. */
-static int pack(char ***out, const struct inv_ids *ids, struct err *err)
-{
-	char **list, *text;
-
-	*out = NULL;
-	if (ids->n == 0)
-		return 0;
-	list = malloc((ids->n + 1) * sizeof(*list) + ids->n * TYPE_SIZE);
-	if (!list)
-		return err_sys(err, ENOMEM, "reading the inventory");
-	text = (char *)(list + ids->n + 1);
-	for (size_t i = 0; i < ids->n; i++)
-		list[i] = memcpy(text + i * TYPE_SIZE, ids->id[i], TYPE_SIZE);
-	list[ids->n] = NULL;
-	*out = list;
 	return 0;
 }
 
-static bool is_listed(const struct inv_ids *ids, const char *id)
+int inv_ask_rest(struct inv_reader *reader, struct err *err)
 {
-	for (size_t i = 0; i < ids->n; i++)
-		if (strcmp(ids->id[i], id) == 0)
-			return true;
-	return false;
-}
+	struct inventory *inv = reader->inv;
+	bool none_wanted = reader->types && !reader->types[0];
 
-/*
- * The types of one pGPU that are new, with this name (NULL: any). An id says what a type is, so its name is read
- * once.
- */
-static int collect(struct inv_ids *found, struct inv_ids *seen, const struct inv_reader *reader, const char *parent,
-		   const char *name, struct err *err)
-{
-	struct inv_ids ids;
-	int r = 0;
+	for (int g = 0; g < (int)inv->npgpus; g++) {
+		struct inv_pgpu *pgpu = &inv->pgpus[g];
+		bool is_asked = pgpu->noffers > 0 || none_wanted;
+		struct inv_asked asked;
+		int r = 0;
 
-	if (inv_list_types(&ids, reader, parent, err) < 0)
-		return 0;
-	for (size_t i = 0; r == 0 && i < ids.n; i++) {
-		char text[TYPE_NAME_SIZE], shown[TYPE_NAME_SIZE];
-
-		if (is_listed(seen, ids.id[i]))
+		if (pgpu->nparents == 0 || !pgpu->ready || (is_asked && !add_carried(inv, g, NULL, err)))
 			continue;
-		r = inv_room(&seen->id, seen->n, sizeof(*seen->id), err);
-		if (r < 0)
-			break;
-		memcpy(seen->id[seen->n++], ids.id[i], TYPE_SIZE);
-		if (name && read_attribute(reader, parent, ids.id[i], "name", text, sizeof(text)) <= 0)
-			text_copy(text, sizeof(text), ids.id[i]);
-		if (name && (text_safe(shown, sizeof(shown), text), strcmp(shown, name) != 0))
+		asked = choose(inv, pgpu);
+		autoclose int dir = asked.dir = openat(reader->bus, asked.name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		if (dir < 0) {
+			inv_not_ready(pgpu, "%s cannot be opened: %s", asked.name, strerrordesc_np(errno));
 			continue;
-		r = inv_room(&found->id, found->n, sizeof(*found->id), err);
+		}
+		if (!is_asked)
+			r = inv_ask(reader, pgpu, &asked, err);
 		if (r == 0)
-			memcpy(found->id[found->n++], ids.id[i], TYPE_SIZE);
+			r = add_carried(inv, g, &asked, err);
+		if (r < 0)
+			return r;
+		if (pgpu->noffers == 0 && !none_wanted)
+			explain_no_types(pgpu, dir);
 	}
-	free(ids.id);
-	return r;
-}
-
-static int collect_all(struct inv_ids *found, const struct host *host, const char *name, struct err *err)
-{
-	struct inventory inv = { 0 };
-	struct inv_reader reader = { .inv = &inv, .host = host, .bus = -1 };
-	struct inv_ids seen = { 0 };
-	int r = inv_open(&reader, err);
-	autoclose int bus = reader.bus;
-
-	if (r == 0)
-		r = inv_read_parents(&reader, err);
-	if (r == 0)
-		r = inv_group(&reader, err);
-	if (r == 0)
-		r = inv_order(&reader, err);
-	for (size_t i = 0; r == 0 && i < inv.npgpus; i++)
-		if (inv.pgpus[i].nparents)
-			r = collect(found, &seen, &reader, inv.parents[inv.pgpus[i].first].name, name, err);
-	free(seen.id);
-	inventory_free(&inv);
-	if (r == 0 && found->n)
-		qsort(found->id, found->n, sizeof(*found->id), by_number);
-	return r;
-}
-
-int inventory_types_named(const struct host *host, const char *name, char ***out, struct err *err)
-{
-	struct inv_ids found = { 0 };
-	int r = collect_all(&found, host, name, err);
-
-	*out = NULL;
-	if (r == 0)
-		r = pack(out, &found, err);
-	free(found.id);
-	return r;
-}
-
-int inventory_type_ids(const struct host *host, char ***out, struct err *err)
-{
-	return inventory_types_named(host, NULL, out, err);
+	return 0;
 }

@@ -71,6 +71,13 @@ static void a_card_with_vgpus_on_itself(void)
 	ok(inventory_read(&inv, &tree.host, one, &err) == 0 && inv.ntypes == 1 && inv.pgpus[0].noffers == 1,
 	   "only the types that matter are read, and one that no card has is no error");
 	inventory_free(&inv);
+	ok(inventory_read(&inv, &tree.host, one + 1, &err) == 0 && inv.ntypes == 1 &&
+		   inventory_offer(&inv, 0, "nvidia-222"),
+	   "the type of a vGPU that is there matters, too");
+	inventory_free(&inv);
+	ok(inventory_read(&inv, &tree.host, one + 2, &err) == 0 && inv.ntypes == 1 && inv.pgpus[0].ready,
+	   "also where nothing was asked for");
+	inventory_free(&inv);
 	tree_end(&tree);
 }
 

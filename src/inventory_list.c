@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The inventory's lists of types: all there are, or those of one name. */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "auto.h"
+#include "inventory_parts.h"
+#include "text.h"
+
+/* One allocation: the pointers, a NULL, and behind them the texts. */
+static int pack(char ***out, const struct inv_ids *ids, struct err *err)
+{
+	char **list, *text;
+
+	*out = NULL;
+	if (ids->n == 0)
+		return 0;
+	list = malloc((ids->n + 1) * sizeof(*list) + ids->n * TYPE_SIZE);
+	if (!list)
+		return err_sys(err, ENOMEM, "reading the inventory");
+	text = (char *)(list + ids->n + 1);
+	for (size_t i = 0; i < ids->n; i++)
+		list[i] = memcpy(text + i * TYPE_SIZE, ids->id[i], TYPE_SIZE);
+	list[ids->n] = NULL;
+	*out = list;
+	return 0;
+}
+
+static bool is_listed(const struct inv_ids *ids, const char *id)
+{
+	for (size_t i = 0; i < ids->n; i++)
+		if (strcmp(ids->id[i], id) == 0)
+			return true;
+	return false;
+}
+
+/*
+ * The types of one parent that are new, with this name (NULL: any). An id says what a type is, so its name is read once.
+ */
+static int collect(struct inv_ids *found, struct inv_ids *seen, int dir, const char *name, struct err *err)
+{
+	struct inv_ids ids;
+	int r = 0;
+
+	if (inv_list_types(&ids, dir, err) < 0)
+		return 0;
+	for (size_t i = 0; r == 0 && i < ids.n; i++) {
+		char text[TYPE_NAME_SIZE], shown[TYPE_NAME_SIZE];
+
+		if (is_listed(seen, ids.id[i]))
+			continue;
+		r = inv_room(&seen->id, seen->n, sizeof(*seen->id), err);
+		if (r < 0)
+			break;
+		memcpy(seen->id[seen->n++], ids.id[i], TYPE_SIZE);
+		if (name && inv_read_type(dir, ids.id[i], "name", text, sizeof(text)) <= 0)
+			text_copy(text, sizeof(text), ids.id[i]);
+		if (name && (text_safe(shown, sizeof(shown), text), strcmp(shown, name) != 0))
+			continue;
+		r = inv_room(&found->id, found->n, sizeof(*found->id), err);
+		if (r == 0)
+			memcpy(found->id[found->n++], ids.id[i], TYPE_SIZE);
+	}
+	free(ids.id);
+	return r;
+}
+
+static int collect_all(struct inv_ids *found, struct inv_reader *reader, const char *name, struct err *err)
+{
+	const struct inventory *inv = reader->inv;
+	struct inv_ids seen = { 0 };
+	int r = inv_read_parents(reader, err);
+
+	if (r == 0)
+		r = inv_group(reader, err);
+	if (r == 0)
+		r = inv_order(reader, err);
+	for (size_t i = 0; r == 0 && i < inv->npgpus; i++) {
+		const char *parent = inv->parents[inv->pgpus[i].first].name;
+		autoclose int dir = openat(reader->bus, parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+		r = collect(found, &seen, dir, name, err);
+	}
+	free(seen.id);
+	if (r == 0 && found->n)
+		qsort(found->id, found->n, sizeof(*found->id), inv_by_number);
+	return r;
+}
+
+int inventory_types_named(const struct host *host, const char *name, char ***out, struct err *err)
+{
+	static const char *const none[] = { NULL };
+	struct inventory inv = { 0 };
+	struct inv_reader reader = { .inv = &inv, .host = host, .types = none };
+	struct inv_ids found = { 0 };
+	int r = inv_open(&reader, err);
+
+	*out = NULL;
+	if (r == 0)
+		r = collect_all(&found, &reader, name, err);
+	if (r == 0)
+		r = pack(out, &found, err);
+	free(found.id);
+	inventory_free(&inv);
+	inv_close(&reader);
+	return r;
+}
+
+int inventory_type_ids(const struct host *host, char ***out, struct err *err)
+{
+	return inventory_types_named(host, NULL, out, err);
+}
