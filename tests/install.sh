@@ -1,0 +1,62 @@
+#!/bin/bash
+# make install and uninstall, for a host (no DESTDIR) and for a package (DESTDIR).
+set -u
+cd "${builddir:?}" || exit 1
+. "${srcdir:?}/tests/tap.sh"
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+unset MAKEFLAGS MAKELEVEL DESTDIR
+etc=$work/host/etc hooks=$work/host/etc/libvirt/hooks
+
+# do_make DESTDIR GOAL [VARIABLE=VALUE...]
+do_make() {
+	local destdir=$1 goal=$2
+	shift 2
+	make -s "$goal" DESTDIR="$destdir" prefix="$work/host/usr" exec_prefix="$work/host/usr" sysconfdir="$etc" \
+		hooksdir="$hooks" HOOK_NAME=auto "$@"
+}
+
+files() {
+	(cd "$1" && find . ! -type d | sort)
+}
+
+holds "a host without hooks gets ours" do_make "" install
+holds "at hooks/qemu" test -x "$hooks/qemu"
+holds "as a file of its own" test ! -L "$hooks/qemu"
+is "$(ls "$hooks")" qemu "and nowhere else"
+holds "with a configuration" cmp "$etc/vgpu-lease.conf" "$srcdir/etc/vgpu-lease.conf"
+holds "it can be removed again" do_make "" uninstall
+is "$(files "$work/host")" "" "and nothing is left"
+
+do_make "" install >/dev/null
+echo "# edited" >>"$etc/vgpu-lease.conf"
+holds "a second installation goes over the first" do_make "" install
+is "$(ls "$hooks")" qemu "the hook keeps its place"
+is "$(tail -n 1 "$etc/vgpu-lease.conf")" "# edited" "an edited configuration stays"
+do_make "" uninstall >/dev/null
+is "$(files "$work/host")" ./etc/vgpu-lease.conf "also when the rest is removed"
+rm -rf "$work/host"
+
+mkdir -p "$hooks"
+printf '#!/bin/sh\n# the administrator'"'"'s, who knows vgpu-lease\n' >"$hooks/qemu"
+cp "$hooks/qemu" "$work/theirs"
+holds "a host with a hook of its own gets ours, too" do_make "" install
+holds "beside it" test -x "$hooks/qemu.d/vgpu-lease"
+holds "the other is not touched" cmp "$hooks/qemu" "$work/theirs"
+do_make "" uninstall >/dev/null
+is "$(files "$hooks")" ./qemu "and alone again when ours is removed"
+do_make "" install >/dev/null
+rm "$hooks/qemu"
+do_make "" install >/dev/null
+is "$(files "$hooks")" ./qemu.d/vgpu-lease "a hook of ours that is installed there stays there: it is never run twice"
+rm -rf "$work/host"
+
+holds "a package is made below DESTDIR" do_make "$work/pkg" install
+holds "the hook's place there does not depend on the host" test -x "$work/pkg$hooks/qemu"
+holds "a packager can say where" do_make "$work/pkg2" install HOOK_NAME=qemu.d/vgpu-lease
+is "$(cd "$work/pkg2$hooks" && files .)" ./qemu.d/vgpu-lease "and it goes there only"
+do_make "$work/pkg" uninstall >/dev/null
+is "$(files "$work/pkg")" "" "nothing is left when it is removed"
+fails "nothing was written outside of DESTDIR" test -e "$work/host"
+tap_done
