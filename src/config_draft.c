@@ -7,6 +7,8 @@
 #include "config_parts.h"
 #include "text.h"
 
+enum { ADDRESSES_MAX = 4096 };
+
 static void section_free(struct section *section)
 {
 	free(section->addresses);
@@ -139,12 +141,13 @@ static bool is_enabled(const struct draft *draft, const char *type)
 static int check_enabled(struct draft *draft, struct err *err)
 {
 	for (size_t i = 0; i < draft->nparts; i++) {
-		const struct part *part = &draft->parts[i];
+		struct part *part = &draft->parts[i];
 		const struct section *s = &part->section;
 		struct spot at = { .file = s->file, .line = s->line, .section = part->name };
 		int r;
 
-		if (s->vf || is_enabled(draft, s->type))
+		part->enabled = is_enabled(draft, s->type);
+		if (s->vf || part->enabled)
 			continue;
 		if (!part->nova)
 			return spot_err(&at, err, "the type is not enabled: name %s in enabled_mdev_types of [devices]",
@@ -186,22 +189,28 @@ static bool shares_address(const struct section *a, const struct section *b, con
 	return false;
 }
 
+/* Each pair is compared: so there is a bound, as a nova.conf may come from another user. */
 static int check_addresses(const struct draft *draft, struct err *err)
 {
 	const char *address;
+	size_t all = 0;
 
-	for (size_t i = 0; i < draft->nparts; i++)
-		for (size_t k = 0; k < i; k++) {
-			const struct part *a = &draft->parts[i], *b = &draft->parts[k];
-			struct spot at = a->addresses_at;
+	for (size_t i = 0; i < draft->nparts; i++) {
+		const struct part *a = &draft->parts[i];
+		struct spot at = a->addresses_at;
 
-			if (!is_enabled(draft, a->section.type) || !is_enabled(draft, b->section.type))
-				continue;
-			at.section = a->name;
-			if (shares_address(&a->section, &b->section, &address))
+		at.section = a->name;
+		all += a->enabled ? a->section.naddresses : 0;
+		if (all > ADDRESSES_MAX)
+			return spot_err(&at, err, "more than %d addresses in all", ADDRESSES_MAX);
+		for (size_t k = 0; a->enabled && k < i; k++) {
+			const struct part *b = &draft->parts[k];
+
+			if (b->enabled && shares_address(&a->section, &b->section, &address))
 				return spot_err(&at, err, "%s is also given to [%s] in %s:%d: one type for a card",
 						address, b->name, b->addresses_at.file, b->addresses_at.line);
 		}
+	}
 	return 0;
 }
 

@@ -51,7 +51,7 @@ struct spot {
 struct part {
 	struct section section;
 	char name[INI_NAME_SIZE]; /* as it is spelt: mdev_X, vgpu_X, vf_X */
-	bool nova;
+	bool nova, enabled;
 	struct spot addresses_at; /* section not set; line 0: none */
 };
 

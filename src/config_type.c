@@ -9,7 +9,7 @@
 #include "config_parts.h"
 #include "text.h"
 
-enum { ADDRESSES_MAX = 4096, MATCHES_MAX = 256, TYPES_MAX = 256, INSTANCES_MAX = 65535, NUMA_MAX = 1023 };
+enum { ADDRESSES_MAX = 1024, MATCHES_MAX = 256, TYPES_MAX = 256, INSTANCES_MAX = 65535, NUMA_MAX = 1023 };
 
 static int set_enabled(const struct setting *t, char *value)
 {

@@ -382,6 +382,38 @@ static void long_lines(void)
 	config_free(&c);
 }
 
+/* `n` addresses for each of five types. */
+static int addresses_of(int n, struct config *c, struct err *err)
+{
+	autofree char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+
+	fprintf(out, "[devices]\nenabled_mdev_types = t0, t1, t2, t3, t4\n");
+	for (int i = 0; i < 5; i++) {
+		fprintf(out, "[mdev_t%d]\ndevice_addresses = ", i);
+		for (int k = 0; k < n; k++)
+			fprintf(out, "p%d-%d,", i, k);
+		fprintf(out, "\n");
+	}
+	fclose(out);
+	return config_parse(c, "f", text, len, NULL, err);
+}
+
+static void bounds(void)
+{
+	struct config c;
+	struct err err = { 0 };
+
+	ok(addresses_of(819, &c, &err) == 0, "4095 addresses are understood: %s", err.text);
+	config_free(&c);
+	ok(addresses_of(1024, &c, &err) < 0, "more are refused");
+	is(err.text, "f:12: [mdev_t4] device_addresses: more than 4096 addresses in all",
+	   "with the last line that has some");
+	ok(addresses_of(1025, &c, &err) < 0, "so are more in one section");
+	is(err.text, "f:4: [mdev_t0] device_addresses: more than 1024 addresses", "with its line");
+}
+
 int main(void)
 {
 	what_is_refused();
@@ -390,5 +422,6 @@ int main(void)
 	policy();
 	quotas();
 	long_lines();
+	bounds();
 	return tap_done();
 }
