@@ -153,3 +153,15 @@ void sim_device_unlink(struct sim_mdev *mdev)
 	sim_tree_remove(tree, mdev->driver_link);
 	mdev->bus_link = mdev->type_link = mdev->driver_link = NULL;
 }
+
+void sim_device_room_changed(struct sim_gpu *gpu)
+{
+	struct sim_tree *tree = &gpu->kernel->tree;
+
+	for (int i = 0; i < gpu->nparents; i++) {
+		const struct sim_node *types = gpu->parents[i].types;
+
+		for (const struct sim_node *type = types ? types->first : NULL; type; type = type->next)
+			sim_tree_stale(tree, sim_tree_find(tree, type, "available_instances"));
+	}
+}

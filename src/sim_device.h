@@ -17,5 +17,8 @@ void sim_device_link(struct sim_mdev *mdev);
 /* All of these go, but for iommu_group: what is left while a removal waits. */
 void sim_device_unlink(struct sim_mdev *mdev);
 
+/* The room of a card has changed: so have all its available_instances. */
+void sim_device_room_changed(struct sim_gpu *gpu);
+
 /* A write to its `remove`; in sim_mdev.c, as it is the removal. */
 void sim_device_remove(struct sim_node *node, struct sim_write *write);

@@ -6,8 +6,9 @@
  * it. A write that has to wait keeps only its request; no signal ends that wait, as in the real sysfs, and what was
  * begun is completed even if the writer is killed.
  *
- * What never changes is handed out to be cached for good, folder listings and link texts included; what is passing
- * or varies is asked for each time.
+ * What is kept (see sim_tree) is handed out to be cached for good, texts, listings and links included, and files are
+ * opened without asking: reading again costs what it costs in the real sysfs. What is passing or varies is asked for
+ * each time. As device nodes have to be opened by asking, they are a file system of their own.
  *
  * Depends on: err, host, file, sim_kernel, sim_vfio, sim_mdev.
  */
@@ -16,11 +17,13 @@
 #include "err.h"
 #include "sim_kernel.h"
 
-/*
- * Mounts at the folder `where` and serves until it is unmounted or a signal ends it. `ready` is called once, when
- * the mount answers. The mount's source in /proc/self/mountinfo is SIM_FUSE_SOURCE and the process's number.
- */
-int sim_fuse_serve(struct sim_kernel *kernel, const char *where, void (*ready)(void *arg), void *arg, struct err *err);
-
 #define SIM_FUSE_NAME "vgpu-lease-sim"
-#define SIM_FUSE_SOURCE SIM_FUSE_NAME ":"
+#define SIM_FUSE_SOURCE SIM_FUSE_NAME ":" /* and the process's number: the source in /proc/self/mountinfo */
+#define SIM_FUSE_FILES ".kernel"          /* where the two file systems are mounted */
+#define SIM_FUSE_DEVICES ".dev"
+
+/*
+ * Mounts in the folder `dir` and serves until it is unmounted or a signal ends it. `ready` is called once, when the
+ * mounts answer.
+ */
+int sim_fuse_serve(struct sim_kernel *kernel, const char *dir, void (*ready)(void *arg), void *arg, struct err *err);

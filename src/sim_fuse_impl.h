@@ -16,11 +16,19 @@
 
 struct job; /* something that the real kernel has to forget, or an answer that has to wait until it has */
 
+/* One of the two file systems: the simulated files, or the device nodes. */
+struct mounted {
+	struct server *server;
+	struct fuse_session *session;
+	struct sim_node *root;
+	bool is_up, opens_files, opens_folders;
+};
+
 struct server {
 	struct sim_kernel *kernel;
-	struct fuse_session *session;
+	struct mounted files, devices;
 	time_t born;
-	bool is_up, opens_folders;
+	uint64_t asked; /* how often a file's time was made up, see sim_fuse_ops.c */
 	/*
 	 * Forgetting an entry takes the folder's lock, which a process may hold that waits for an answer of ours: a
 	 * thread of its own does it, and nothing else.
@@ -29,15 +37,16 @@ struct server {
 	pthread_mutex_t lock;
 	pthread_cond_t more;
 	struct job *jobs, **last_job;
-	bool holds_answers, ends;
+	unsigned unfinished; /* jobs that are queued or being done */
+	bool ends;
 };
 
 extern const struct fuse_lowlevel_ops sim_fuse_ops;
 
-static inline fuse_ino_t ino_of(const struct server *server, const struct sim_node *node)
+static inline fuse_ino_t ino_of(const struct mounted *mounted, const struct sim_node *node)
 {
-	return node == server->kernel->tree.root ? FUSE_ROOT_ID : (fuse_ino_t)(uintptr_t)node;
+	return node == mounted->root ? FUSE_ROOT_ID : (fuse_ino_t)(uintptr_t)node;
 }
 
-/* Answers a write: bytes or a negative errno; once the real kernel has forgotten what the write has made go. */
+/* Answers a write, with bytes or a negative errno: once the real kernel has forgotten all that was to be forgotten. */
 void sim_fuse_reply_write(struct server *server, fuse_req_t req, ssize_t result);

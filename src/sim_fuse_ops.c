@@ -9,21 +9,16 @@
 #include "auto.h"
 #include "file.h"
 #include "host.h"
+#include "sim_fuse.h"
 #include "sim_mdev.h"
 #include "sim_vfio.h"
 #include "text.h"
 
 static const double FOR_GOOD = 365 * 86400.0; /* seconds */
 
-enum { PAGE = 4096, MAX_BACKGROUND = 512 };
+enum { PAGE = 4096, MAX_BACKGROUND = 512, NSEC = 1000000000 };
 
-/* A file that is open: its text is made at the first read, as seq_file does, so that two reads fit together. */
-struct opened {
-	struct sim_node *node;
-	struct sim_handle *handle; /* of a device node */
-	char *text;
-	size_t len;
-};
+#define DEV_LINK "../" SIM_FUSE_DEVICES
 
 struct waiting {
 	struct sim_write write;
@@ -31,14 +26,25 @@ struct waiting {
 	fuse_req_t req;
 };
 
-static struct server *server_of(fuse_req_t req)
+static struct mounted *mounted_of(fuse_req_t req)
 {
 	return fuse_req_userdata(req);
 }
 
+static struct sim_kernel *kernel_of(fuse_req_t req)
+{
+	return mounted_of(req)->server->kernel;
+}
+
 static struct sim_node *node_of(fuse_req_t req, fuse_ino_t ino)
 {
-	return ino == FUSE_ROOT_ID ? server_of(req)->kernel->tree.root : (struct sim_node *)(uintptr_t)ino;
+	return ino == FUSE_ROOT_ID ? mounted_of(req)->root : (struct sim_node *)(uintptr_t)ino;
+}
+
+/* The folder dev is a link here: to the other file system, which shows what is in it. */
+static bool is_elsewhere(const struct mounted *mounted, const struct sim_node *node)
+{
+	return node == mounted->server->kernel->dev && mounted->root != node;
 }
 
 static char *render(const struct sim_node *node, size_t *len, int *error)
@@ -53,37 +59,51 @@ static char *render(const struct sim_node *node, size_t *len, int *error)
 	return text;
 }
 
-/* May its text be kept by the real kernel? Then its size has to be told as it is. */
+/* May its text be kept by the real kernel? */
 static bool is_kept(const struct sim_node *node)
 {
-	return node->kind == SIM_FILE && node->attr->constant && !node->attr->store;
+	return !node->passing && (!node->attr->show || (node->attr->kept && !node->attr->store));
 }
 
-static void stat_fill(const struct server *server, const struct sim_node *node, struct stat *st)
+/*
+ * The size has to be told as it is: the real kernel reads no further. A text that may not be kept gets another time
+ * whenever somebody asks, so that it is read again.
+ */
+static void file_fill(struct server *server, struct sim_node *node, struct stat *st)
 {
+	size_t len = PAGE;
+	int error;
+
+	if (node->attr->show && !node->gone)
+		free(render(node, &len, &error));
+	st->st_mode = S_IFREG | node->attr->mode;
+	st->st_size = (off_t)len;
+	if (is_kept(node))
+		node->looked_at = true;
+	else
+		st->st_mtim.tv_nsec = (long)(server->asked++ % NSEC);
+}
+
+static void stat_fill(const struct mounted *mounted, struct sim_node *node, struct stat *st)
+{
+	struct server *server = mounted->server;
+	enum sim_kind kind = is_elsewhere(mounted, node) ? SIM_LINK : node->kind;
+
 	*st = (struct stat){ .st_ino = node->id, .st_nlink = 1, .st_blksize = PAGE };
 	st->st_atim.tv_sec = st->st_mtim.tv_sec = st->st_ctim.tv_sec = server->born;
-	switch (node->kind) {
+	switch (kind) {
 	case SIM_DIR:
 		st->st_mode = S_IFDIR | 0755;
 		/* Every change shows: the real kernel keeps a listing until this differs. */
-		st->st_mtim.tv_sec += (time_t)(node->changed / 1000000000);
-		st->st_mtim.tv_nsec = (long)(node->changed % 1000000000);
+		st->st_mtim.tv_sec += (time_t)(node->changed / NSEC);
+		st->st_mtim.tv_nsec = (long)(node->changed % NSEC);
 		break;
 	case SIM_FILE:
-		st->st_mode = S_IFREG | node->attr->mode;
-		st->st_size = PAGE;
-		if (is_kept(node)) {
-			int error;
-			size_t len;
-
-			free(render(node, &len, &error));
-			st->st_size = (off_t)len;
-		}
+		file_fill(server, node, st);
 		break;
 	case SIM_LINK:
 		st->st_mode = S_IFLNK | 0777;
-		st->st_size = (off_t)strlen(node->target);
+		st->st_size = (off_t)strlen(node->target ? node->target : DEV_LINK);
 		break;
 	case SIM_DEVICE:
 		/* A true device node would be opened past us. The container is everybody's, a group root's. */
@@ -92,54 +112,56 @@ static void stat_fill(const struct server *server, const struct sim_node *node, 
 	}
 }
 
-static void entry_fill(const struct server *server, struct sim_node *node, struct fuse_entry_param *e)
+static void entry_fill(const struct mounted *mounted, struct sim_node *node, struct fuse_entry_param *e)
 {
-	*e = (struct fuse_entry_param){ .ino = ino_of(server, node) };
+	bool asks = node->passing || node->varies || (node->kind == SIM_FILE && !is_kept(node));
+
+	*e = (struct fuse_entry_param){ .ino = ino_of(mounted, node) };
 	e->entry_timeout = node->passing ? 0 : FOR_GOOD;
-	e->attr_timeout = node->passing || node->varies ? 0 : FOR_GOOD;
-	stat_fill(server, node, &e->attr);
+	e->attr_timeout = asks ? 0 : FOR_GOOD;
+	stat_fill(mounted, node, &e->attr);
 }
 
 static void op_init(void *arg, struct fuse_conn_info *conn)
 {
-	struct server *server = arg;
+	struct mounted *mounted = arg;
 
-	conn->want |= conn->capable &
-		      (FUSE_CAP_CACHE_SYMLINKS | FUSE_CAP_ATOMIC_O_TRUNC | FUSE_CAP_READDIRPLUS |
-		       FUSE_CAP_NO_OPENDIR_SUPPORT | FUSE_CAP_AUTO_INVAL_DATA | FUSE_CAP_PARALLEL_DIROPS);
+	conn->want |= conn->capable & (FUSE_CAP_CACHE_SYMLINKS | FUSE_CAP_ATOMIC_O_TRUNC | FUSE_CAP_READDIRPLUS |
+				       FUSE_CAP_NO_OPEN_SUPPORT | FUSE_CAP_NO_OPENDIR_SUPPORT |
+				       FUSE_CAP_AUTO_INVAL_DATA | FUSE_CAP_PARALLEL_DIROPS);
 	conn->want &= ~(unsigned)(FUSE_CAP_READDIRPLUS_AUTO | FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE |
 				  FUSE_CAP_SPLICE_MOVE);
 	conn->max_background = MAX_BACKGROUND;
-	server->opens_folders = !(conn->capable & FUSE_CAP_NO_OPENDIR_SUPPORT);
-	server->is_up = true;
+	mounted->opens_files = !(conn->capable & FUSE_CAP_NO_OPEN_SUPPORT);
+	mounted->opens_folders = !(conn->capable & FUSE_CAP_NO_OPENDIR_SUPPORT);
+	mounted->is_up = true;
 }
 
 static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
-	struct server *server = server_of(req);
 	const struct sim_node *dir = node_of(req, parent);
-	struct sim_node *node = dir->gone ? NULL : sim_tree_find(&server->kernel->tree, dir, name);
+	struct sim_node *node = dir->gone ? NULL : sim_tree_find(&kernel_of(req)->tree, dir, name);
 	struct fuse_entry_param e;
 
 	if (!node) {
 		fuse_reply_err(req, ENOENT);
 		return;
 	}
-	entry_fill(server, node, &e);
+	entry_fill(mounted_of(req), node, &e);
 	sim_tree_refer(node);
 	fuse_reply_entry(req, &e);
 }
 
 static void op_forget(fuse_req_t req, fuse_ino_t ino, uint64_t count)
 {
-	sim_tree_unrefer(&server_of(req)->kernel->tree, node_of(req, ino), count);
+	sim_tree_unrefer(&kernel_of(req)->tree, node_of(req, ino), count);
 	fuse_reply_none(req);
 }
 
 static void op_forget_multi(fuse_req_t req, size_t count, struct fuse_forget_data *all)
 {
 	for (size_t i = 0; i < count; i++)
-		sim_tree_unrefer(&server_of(req)->kernel->tree, node_of(req, all[i].ino), all[i].nlookup);
+		sim_tree_unrefer(&kernel_of(req)->tree, node_of(req, all[i].ino), all[i].nlookup);
 	fuse_reply_none(req);
 }
 
@@ -148,7 +170,7 @@ static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 	struct fuse_entry_param e;
 
 	(void)fi;
-	entry_fill(server_of(req), node_of(req, ino), &e);
+	entry_fill(mounted_of(req), node_of(req, ino), &e);
 	fuse_reply_attr(req, &e.attr, e.attr_timeout);
 }
 
@@ -164,7 +186,9 @@ static void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *st, int what
 
 static void op_readlink(fuse_req_t req, fuse_ino_t ino)
 {
-	fuse_reply_readlink(req, node_of(req, ino)->target);
+	const struct sim_node *node = node_of(req, ino);
+
+	fuse_reply_readlink(req, node->target ? node->target : DEV_LINK);
 }
 
 /* Who opens: the process, not the thread of it. `pid` 0 is somebody of whom nothing can be known here. */
@@ -187,86 +211,77 @@ static pid_t process_of(pid_t pid, char comm[16])
 	return pid;
 }
 
-/* Even root is refused what the file's mode forbids to all: sysfs checks that. */
-static int open_check(const struct sim_node *node, int flags)
+static void device_open(fuse_req_t req, struct sim_node *node, struct fuse_file_info *fi)
 {
-	int how = flags & O_ACCMODE;
+	struct sim_handle *handle;
+	char comm[16];
+	pid_t pid = process_of(fuse_req_ctx(req)->pid, comm);
+	int r = sim_vfio_open(kernel_of(req), node, pid, comm, host_process_start(pid), &handle);
 
-	if (node->gone)
-		return -ENODEV;
-	if (node->kind != SIM_FILE)
-		return 0;
-	if ((how != O_WRONLY && !node->attr->show) || (how != O_RDONLY && !node->attr->store))
-		return -EACCES;
-	return 0;
-}
-
-static void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
-{
-	struct sim_kernel *kernel = server_of(req)->kernel;
-	struct sim_node *node = node_of(req, ino);
-	struct sim_handle *handle = NULL;
-	struct opened *opened;
-	int r = open_check(node, fi->flags);
-
-	if (r == 0 && node->kind == SIM_DEVICE) {
-		char comm[16];
-		pid_t pid = process_of(fuse_req_ctx(req)->pid, comm);
-
-		r = sim_vfio_open(kernel, node, pid, comm, host_process_start(pid), &handle);
-	}
 	if (r < 0) {
 		fuse_reply_err(req, -r);
 		return;
 	}
-	opened = sim_alloc(sizeof(*opened));
-	opened->node = node;
-	opened->handle = handle;
-	fi->fh = (uint64_t)(uintptr_t)opened;
-	fi->keep_cache = is_kept(node);
-	fi->direct_io = !is_kept(node);
-	fi->noflush = 1;
+	fi->fh = (uint64_t)(uintptr_t)handle;
+	fi->direct_io = fi->noflush = 1;
 	fuse_reply_open(req, fi);
+}
+
+static void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	struct sim_node *node = node_of(req, ino);
+
+	if (node->kind == SIM_DEVICE) {
+		device_open(req, node, fi);
+	} else if (mounted_of(req)->opens_files) {
+		fi->keep_cache = is_kept(node);
+		fi->noflush = 1;
+		fuse_reply_open(req, fi);
+	} else {
+		fuse_reply_err(req,
+			       ENOSYS); /* from now on files are opened without us, which halves the cost of reading */
+	}
 }
 
 static void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-	struct opened *opened = (struct opened *)(uintptr_t)fi->fh;
-
 	(void)ino;
-	if (opened->handle) {
-		struct sim_group *group = sim_vfio_close(opened->handle);
+	if (fi->fh) {
+		struct sim_group *group = sim_vfio_close((struct sim_handle *)(uintptr_t)fi->fh);
 
 		if (group)
 			sim_mdev_closed(group);
 	}
-	free(opened->text);
-	free(opened);
 	fuse_reply_err(req, 0);
+}
+
+/* What a read or a write of a node is refused with, whatever it is; even root's, where the mode forbids it to all. */
+static int access_check(const struct sim_node *node, bool allowed)
+{
+	if (node->kind != SIM_FILE)
+		return EINVAL;
+	if (node->gone)
+		return ENODEV;
+	return allowed ? 0 : EACCES;
 }
 
 static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t at, struct fuse_file_info *fi)
 {
-	struct opened *opened = (struct opened *)(uintptr_t)fi->fh;
-	const struct sim_node *node = opened->node;
-	size_t left;
-	int error = 0;
+	struct sim_node *node = node_of(req, ino);
+	int error = access_check(node, node->kind == SIM_FILE && node->attr->show);
+	autofree char *text = NULL;
+	size_t len = 0;
 
-	(void)ino;
-	if (node->kind != SIM_FILE || node->gone) {
-		fuse_reply_err(req, node->kind != SIM_FILE ? EINVAL : ENODEV);
-		return;
-	}
-	if (at == 0 || !opened->text) {
-		free(opened->text);
-		opened->text = render(node, &opened->len, &error);
-	}
+	(void)fi;
+	if (!error)
+		text = render(node, &len, &error);
 	if (error) {
-		fuse_reply_err(req, -error);
+		fuse_reply_err(req, error < 0 ? -error : error);
 		return;
 	}
-	left = (size_t)at < opened->len ? opened->len - (size_t)at : 0;
-	fuse_reply_buf(req, opened->text + (left ? at : 0), left < size ? left : size);
+	node->looked_at = true;
+	len = (size_t)at < len ? len - (size_t)at : 0;
+	fuse_reply_buf(req, text + (len ? at : 0), len < size ? len : size);
 }
 
 static void write_done(struct sim_write *write, ssize_t result)
@@ -279,21 +294,22 @@ static void write_done(struct sim_write *write, ssize_t result)
 
 static void op_write(fuse_req_t req, fuse_ino_t ino, const char *data, size_t size, off_t at, struct fuse_file_info *fi)
 {
-	struct sim_node *node = ((struct opened *)(uintptr_t)fi->fh)->node;
+	struct sim_node *node = node_of(req, ino);
+	int error = access_check(node, node->kind == SIM_FILE && node->attr->store);
 	autofree char *copy = NULL;
 	struct waiting *waiting;
 
-	(void)ino;
 	(void)at;
-	if (node->kind != SIM_FILE || node->gone) {
-		fuse_reply_err(req, node->kind != SIM_FILE ? EINVAL : ENODEV);
+	(void)fi;
+	if (error) {
+		fuse_reply_err(req, error);
 		return;
 	}
 	copy = sim_alloc(size + 1);
 	memcpy(copy, data, size);
 	waiting = sim_alloc(sizeof(*waiting));
 	*waiting = (struct waiting){ .write = { .data = copy, .len = size, .done = write_done },
-				     .server = server_of(req),
+				     .server = mounted_of(req)->server,
 				     .req = req };
 	waiting->write.pid = fuse_req_ctx(req)->pid;
 	node->attr->store(node, &waiting->write);
@@ -302,7 +318,7 @@ static void op_write(fuse_req_t req, fuse_ino_t ino, const char *data, size_t si
 static void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	(void)ino;
-	if (!server_of(req)->opens_folders) {
+	if (!mounted_of(req)->opens_folders) {
 		fuse_reply_err(req, ENOSYS); /* nobody asks again: all listings may be kept while mtime is the same */
 		return;
 	}
@@ -341,7 +357,7 @@ static void list(fuse_req_t req, fuse_ino_t ino, size_t size, off_t from, bool p
 
 		if ((off_t)node->place <= from)
 			continue;
-		entry_fill(server_of(req), node, &e);
+		entry_fill(mounted_of(req), node, &e);
 		need = plus ? fuse_add_direntry_plus(req, buf + used, size - used, node->name, &e, (off_t)node->place)
 			    : fuse_add_direntry(req, buf + used, size - used, node->name, &e.attr, (off_t)node->place);
 		if (need > size - used)

@@ -135,21 +135,21 @@ static void on_ready(void *arg)
 	close(null);
 }
 
-static int background_child(struct sim_kernel *kernel, const char *where, int pipe_end)
+static int background_child(struct sim_kernel *kernel, const char *dir, int pipe_end)
 {
 	struct err err = { 0 };
 
 	setsid();
 	if (chdir("/") < 0)
 		return 1;
-	if (sim_fuse_serve(kernel, where, on_ready, &pipe_end, &err) < 0 &&
+	if (sim_fuse_serve(kernel, dir, on_ready, &pipe_end, &err) < 0 &&
 	    write(pipe_end, err.text, strlen(err.text)) < 0)
 		return 1;
 	return err.code != 0;
 }
 
 /* Waits for what the child has to say: one NUL, or why it cannot. */
-static int background_wait(int pipe_end, const char *where, struct err *err)
+static int background_wait(int pipe_end, const char *dir, struct err *err)
 {
 	char text[sizeof(err->text)] = "";
 	size_t len = 0;
@@ -160,10 +160,10 @@ static int background_wait(int pipe_end, const char *where, struct err *err)
 			return 0;
 		len += (size_t)n;
 	}
-	return err_set(err, EIO, "%s", len > 0 ? text : where);
+	return err_set(err, EIO, "%s", len > 0 ? text : dir);
 }
 
-static int background(struct sim_kernel *kernel, const char *where, struct err *err)
+static int background(struct sim_kernel *kernel, const char *dir, struct err *err)
 {
 	int ends[2];
 	pid_t pid;
@@ -181,24 +181,24 @@ static int background(struct sim_kernel *kernel, const char *where, struct err *
 		if (ends[1] > 3)
 			close_range(3, (unsigned)ends[1] - 1, 0);
 		close_range((unsigned)ends[1] + 1, ~0U, 0);
-		status = background_child(kernel, where, ends[1]);
+		status = background_child(kernel, dir, ends[1]);
 		sim_kernel_free(kernel);
 		_exit(status);
 	}
 	close(ends[1]);
-	return background_wait(ends[0], where, err);
+	return background_wait(ends[0], dir, err);
 }
 
 static int start(const struct options *o, struct err *err)
 {
 	static struct sim_kernel kernel;
-	char where[PATH_MAX];
+	char dir[PATH_MAX];
 	int r = kernel_build(&kernel, o, err);
 
 	if (r == 0)
-		r = sim_place_prepare(o->dir, where, err);
+		r = sim_place_prepare(o->dir, dir, err);
 	if (r == 0)
-		r = o->foreground ? sim_fuse_serve(&kernel, where, NULL, NULL, err) : background(&kernel, where, err);
+		r = o->foreground ? sim_fuse_serve(&kernel, dir, NULL, NULL, err) : background(&kernel, dir, err);
 	sim_kernel_free(&kernel);
 	return r;
 }

@@ -36,8 +36,10 @@ static void mdev_end(struct sim_mdev *mdev, ssize_t result)
 	sim_tree_remove(&kernel->tree, mdev->dir);
 	if (mdev->group)
 		sim_vfio_group_free(mdev->group);
-	if (!mdev->is_zombie && !mdev->fails)
+	if (!mdev->is_zombie && !mdev->fails) {
 		sim_room_give(mdev->parent, mdev->type);
+		sim_device_room_changed(mdev->parent->gpu);
+	}
 	if (mdev->write)
 		sim_write_done(mdev->write, result);
 	free(mdev);
@@ -131,6 +133,7 @@ void sim_mdev_create(struct sim_parent *parent, const struct sim_type *type, str
 	mdev->next = kernel->mdevs;
 	kernel->mdevs = mdev;
 	sim_device_add(mdev);
+	sim_device_room_changed(parent->gpu);
 	if (delay > 0)
 		sim_timer_set(kernel, &mdev->step, delay, create_ends, mdev);
 	else

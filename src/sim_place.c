@@ -17,8 +17,7 @@
 #include "file.h"
 #include "sim_fuse.h"
 
-#define MOUNT_NAME ".kernel"
-
+static const char *const mounts[] = { SIM_FUSE_FILES, SIM_FUSE_DEVICES };
 enum { STOP_MS = 10000 };
 
 static const char *const links[] = { "sys", "proc", "dev" };
@@ -41,15 +40,15 @@ static void unescape(char *s)
 	*to = '\0';
 }
 
-/* Is a host mounted there? Its process is `pid`. */
-static bool mount_find(const char *where, pid_t *pid)
+/* Is something of ours mounted in the folder `full`, as `name`? Its process is `pid`. */
+static bool mount_find(const char *full, const char *name, pid_t *pid)
 {
-	autofclose FILE *mounts = fopen("/proc/self/mountinfo", "re");
+	autofclose FILE *lines = fopen("/proc/self/mountinfo", "re");
 	autofree char *line = NULL;
-	size_t size = 0;
+	size_t size = 0, len = strlen(full);
 	bool found = false;
 
-	while (mounts && getline(&line, &size, mounts) > 0) {
+	while (lines && getline(&line, &size, lines) > 0) {
 		autofree char *point = NULL, *source = NULL;
 		char *rest = strstr(line, " - fuse." SIM_FUSE_NAME " ");
 		int number;
@@ -58,23 +57,12 @@ static bool mount_find(const char *where, pid_t *pid)
 		    sscanf(rest, " - %*s %ms", &source) != 1)
 			continue;
 		unescape(point);
-		if (strcmp(point, where) != 0)
+		if (strncmp(point, full, len) != 0 || point[len] != '/' || strcmp(point + len + 1, name) != 0)
 			continue;
 		found = true;
 		*pid = sscanf(source, SIM_FUSE_SOURCE "%d", &number) == 1 ? number : 0;
 	}
 	return found;
-}
-
-static int mount_point(const char *dir, char where[PATH_MAX], struct err *err)
-{
-	autofree char *full = realpath(dir, NULL);
-
-	if (!full)
-		return err_sys(err, errno, "%s", dir);
-	if (snprintf(where, PATH_MAX, "%s/%s", strcmp(full, "/") == 0 ? "" : full, MOUNT_NAME) >= PATH_MAX)
-		return err_sys(err, ENAMETOOLONG, "%s", dir);
-	return 0;
 }
 
 static int folder(int at, const char *dir, const char *name, struct err *err)
@@ -88,7 +76,7 @@ static int link_in(int at, const char *dir, const char *name, struct err *err)
 {
 	char target[32], there[32] = "";
 
-	snprintf(target, sizeof(target), MOUNT_NAME "/%s", name);
+	snprintf(target, sizeof(target), SIM_FUSE_FILES "/%s", name);
 	if (symlinkat(target, at, name) == 0)
 		return 0;
 	if (errno != EEXIST)
@@ -99,12 +87,12 @@ static int link_in(int at, const char *dir, const char *name, struct err *err)
 	return 0;
 }
 
-int sim_place_prepare(const char *dir, char where[PATH_MAX], struct err *err)
+int sim_place_prepare(const char *dir, char full[PATH_MAX], struct err *err)
 {
 	static const char *const folders[] = { "run", "etc", "var", "var/lib" };
 	autoclose int at = -1;
 	pid_t pid;
-	int r;
+	int r = 0;
 
 	if (access("/dev/fuse", R_OK | W_OK) < 0)
 		return err_set(err, errno,
@@ -112,16 +100,17 @@ int sim_place_prepare(const char *dir, char where[PATH_MAX], struct err *err)
 			       "device into a container");
 	if (mkdir(dir, 0755) < 0 && errno != EEXIST)
 		return err_sys(err, errno, "%s", dir);
-	r = mount_point(dir, where, err);
-	if (r < 0)
-		return r;
-	if (mount_find(where, &pid))
-		return err_set(err, EEXIST, "%s is in use: end the host there with %s --stop %s", dir, SIM_FUSE_NAME,
-			       dir);
-	at = file_dir(AT_FDCWD, dir);
+	if (!realpath(dir, full))
+		return err_sys(err, errno, "%s", dir);
+	at = file_dir(AT_FDCWD, full);
 	if (at < 0)
 		return err_sys(err, -at, "%s", dir);
-	r = folder(at, dir, MOUNT_NAME, err);
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(mounts); i++) {
+		if (mount_find(full, mounts[i], &pid))
+			return err_set(err, EEXIST, "%s is in use: end the host there with %s --stop %s", dir,
+				       SIM_FUSE_NAME, dir);
+		r = folder(at, dir, mounts[i], err);
+	}
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(links); i++)
 		r = link_in(at, dir, links[i], err);
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(folders); i++)
@@ -142,27 +131,36 @@ static int process_open(pid_t pid)
 
 int sim_place_stop(const char *dir, struct err *err)
 {
-	char where[PATH_MAX];
 	autoclose int process = -1, at = -1;
+	char full[PATH_MAX];
 	struct pollfd gone;
-	pid_t pid;
-	int r = mount_point(dir, where, err);
+	bool found = false;
+	pid_t pid = 0;
 
-	if (r < 0)
-		return r;
-	if (!mount_find(where, &pid))
+	if (!realpath(dir, full))
+		return err_sys(err, errno, "%s", dir);
+	at = file_dir(AT_FDCWD, full);
+	for (size_t i = 0; at >= 0 && i < ARRAY_SIZE(mounts); i++) {
+		char where[PATH_MAX + 16];
+
+		if (!mount_find(full, mounts[i], &pid))
+			continue;
+		found = true;
+		if (process < 0)
+			process = process_open(pid);
+		/* By force: it also ends what waits for an answer. Lazily: whoever has a file open keeps a dead one. */
+		snprintf(where, sizeof(where), "%s/%s", full, mounts[i]);
+		if (umount2(where, MNT_FORCE | MNT_DETACH) < 0)
+			return err_sys(err, errno, "%s cannot be unmounted", where);
+	}
+	if (!found)
 		return err_set(err, ENOENT, "no simulated host runs in %s", dir);
-	process = process_open(pid);
-	/* By force: it also ends what waits for an answer. Lazily: whoever has a file open keeps a dead one. */
-	if (umount2(where, MNT_FORCE | MNT_DETACH) < 0)
-		return err_sys(err, errno, "%s cannot be unmounted", where);
 	gone = (struct pollfd){ .fd = process, .events = POLLIN };
 	if (process >= 0 && poll(&gone, 1, STOP_MS) <= 0)
-		return err_set(err, ETIMEDOUT, "%s is unmounted, but process %d does not end", where, (int)pid);
-	at = file_dir(AT_FDCWD, dir);
-	for (size_t i = 0; at >= 0 && i < ARRAY_SIZE(links); i++)
+		return err_set(err, ETIMEDOUT, "%s is unmounted, but process %d does not end", dir, (int)pid);
+	for (size_t i = 0; i < ARRAY_SIZE(links); i++)
 		unlinkat(at, links[i], 0);
-	if (at >= 0)
-		unlinkat(at, MOUNT_NAME, AT_REMOVEDIR);
+	for (size_t i = 0; i < ARRAY_SIZE(mounts); i++)
+		unlinkat(at, mounts[i], AT_REMOVEDIR);
 	return 0;
 }

@@ -2,11 +2,12 @@
 /*
  * The folder that a simulated host lives in: what is made there before the mount, and how a host is found and ended.
  *
- *     DIR/.kernel           the mount: sys, proc, dev, control
+ *     DIR/.kernel           a mount: sys, proc, control; dev is a link to
+ *     DIR/.dev              the other mount: vfio
  *     DIR/sys, proc, dev    links into it
  *     DIR/run, etc, var/lib plain folders
  *
- * Depends on: err, file, host, sim_fuse (the mount's name). Knows nothing of what is mounted.
+ * Depends on: err, file, host, sim_fuse (the mounts' names). Knows nothing of what is mounted.
  */
 #pragma once
 
@@ -14,8 +15,8 @@
 
 #include "err.h"
 
-/* Makes what is missing of DIR; `where` becomes the mount point's full path. -EEXIST where a host lives there. */
-int sim_place_prepare(const char *dir, char where[PATH_MAX], struct err *err);
+/* Makes what is missing of DIR; `full` becomes its full path. -EEXIST where a host lives there. */
+int sim_place_prepare(const char *dir, char full[PATH_MAX], struct err *err);
 
 /*
  * Unmounts the host of DIR, whoever has files of it open, and waits until its process is gone; removes links and mount

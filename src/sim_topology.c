@@ -46,14 +46,14 @@ static void type_create_store(struct sim_node *node, struct sim_write *write)
 	sim_mdev_create(node->owner, type_of(node), write);
 }
 
-static const struct sim_attr type_name = { .name = "name", .mode = 0444, .constant = true, .show = type_name_show };
+static const struct sim_attr type_name = { .name = "name", .mode = 0444, .kept = true, .show = type_name_show };
 static const struct sim_attr type_description = {
-	.name = "description", .mode = 0444, .constant = true, .show = type_description_show
+	.name = "description", .mode = 0444, .kept = true, .show = type_description_show
 };
-static const struct sim_attr type_api = { .name = "device_api", .mode = 0444, .constant = true, .show = type_api_show };
-static const struct sim_attr type_available = { .name = "available_instances",
-						.mode = 0444,
-						.show = type_available_show };
+static const struct sim_attr type_api = { .name = "device_api", .mode = 0444, .kept = true, .show = type_api_show };
+static const struct sim_attr type_available = {
+	.name = "available_instances", .mode = 0444, .kept = true, .show = type_available_show
+};
 static const struct sim_attr type_create = { .name = "create", .mode = 0200, .store = type_create_store };
 
 void sim_topology_register(struct sim_parent *parent)
@@ -185,21 +185,21 @@ static void vfs_store(struct sim_node *node, struct sim_write *write)
 }
 
 static const struct sim_attr pci_attrs[] = {
-	{ .name = "vendor", .mode = 0444, .constant = true, .show = vendor_show },
-	{ .name = "device", .mode = 0444, .constant = true, .show = device_show },
-	{ .name = "subsystem_vendor", .mode = 0444, .constant = true, .show = vendor_show },
-	{ .name = "subsystem_device", .mode = 0444, .constant = true, .show = subdevice_show },
-	{ .name = "class", .mode = 0444, .constant = true, .show = class_show },
-	{ .name = "revision", .mode = 0444, .constant = true, .show = revision_show },
-	{ .name = "numa_node", .mode = 0444, .constant = true, .show = numa_show },
-	{ .name = "local_cpulist", .mode = 0444, .constant = true, .show = cpulist_show },
-	{ .name = "modalias", .mode = 0444, .constant = true, .show = modalias_show },
-	{ .name = "uevent", .mode = 0444, .constant = true, .show = pci_uevent_show },
+	{ .name = "vendor", .mode = 0444, .kept = true, .show = vendor_show },
+	{ .name = "device", .mode = 0444, .kept = true, .show = device_show },
+	{ .name = "subsystem_vendor", .mode = 0444, .kept = true, .show = vendor_show },
+	{ .name = "subsystem_device", .mode = 0444, .kept = true, .show = subdevice_show },
+	{ .name = "class", .mode = 0444, .kept = true, .show = class_show },
+	{ .name = "revision", .mode = 0444, .kept = true, .show = revision_show },
+	{ .name = "numa_node", .mode = 0444, .kept = true, .show = numa_show },
+	{ .name = "local_cpulist", .mode = 0444, .kept = true, .show = cpulist_show },
+	{ .name = "modalias", .mode = 0444, .kept = true, .show = modalias_show },
+	{ .name = "uevent", .mode = 0444, .kept = true, .show = pci_uevent_show },
 };
 
-static const struct sim_attr vfs_total = { .name = "sriov_totalvfs", .mode = 0444, .constant = true, .show = vfs_show };
+static const struct sim_attr vfs_total = { .name = "sriov_totalvfs", .mode = 0444, .kept = true, .show = vfs_show };
 static const struct sim_attr vfs_number = {
-	.name = "sriov_numvfs", .mode = 0644, .constant = true, .show = vfs_show, .store = vfs_store
+	.name = "sriov_numvfs", .mode = 0644, .kept = true, .show = vfs_show, .store = vfs_store
 };
 
 static struct sim_node *pci_device(struct sim_kernel *kernel, struct sim_gpu *gpu, const char *address)
@@ -299,11 +299,9 @@ static int version_show(const struct sim_node *node, FILE *out)
 }
 
 static const struct sim_attr node_cpulist = {
-	.name = "cpulist", .mode = 0444, .constant = true, .show = node_cpulist_show
+	.name = "cpulist", .mode = 0444, .kept = true, .show = node_cpulist_show
 };
-static const struct sim_attr module_version = {
-	.name = "version", .mode = 0444, .constant = true, .show = version_show
-};
+static const struct sim_attr module_version = { .name = "version", .mode = 0444, .kept = true, .show = version_show };
 
 /* The folders that are there whatever the cards are. */
 static void host_build(struct sim_kernel *kernel)
@@ -320,9 +318,6 @@ static void host_build(struct sim_kernel *kernel)
 	kernel->groups_dir = sim_tree_dir(tree, kernel->sys, "kernel/iommu_groups", NULL);
 	sim_tree_varies(kernel->proc);
 	sim_tree_varies(kernel->vfio_dir);
-	sim_tree_varies(kernel->mdev_devices);
-	sim_tree_varies(kernel->mdev_bus);
-	sim_tree_varies(kernel->groups_dir);
 	sim_tree_device(tree, kernel->vfio_dir, "vfio", NULL);
 	for (size_t i = 0; i < sizeof(node_cpus) / sizeof(node_cpus[0]); i++) {
 		snprintf(path, sizeof(path), "devices/system/node/node%zu", i);

@@ -105,6 +105,7 @@ void sim_tree_free(struct sim_tree *tree)
 		return;
 	tree->going = NULL;
 	tree->changing = NULL;
+	tree->stale = NULL;
 	tree->ends = true;
 	while ((node = tree->root->first))
 		sim_tree_remove(tree, node);
@@ -230,6 +231,12 @@ struct sim_node *sim_tree_link(struct sim_tree *tree, struct sim_node *dir, cons
 	way_down(out, top, to);
 	fclose(out);
 	return sim_tree_link_text(tree, dir, name, text);
+}
+
+void sim_tree_stale(struct sim_tree *tree, struct sim_node *file)
+{
+	if (tree->stale)
+		tree->stale(tree->hook_arg, file);
 }
 
 void sim_tree_varies(struct sim_node *dir)

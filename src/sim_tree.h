@@ -35,7 +35,7 @@ struct sim_node;
 struct sim_attr {
 	const char *name;
 	mode_t mode;
-	bool constant; /* the content never changes while the file is there */
+	bool kept; /* the content stays the same until sim_tree_stale() is called */
 	int (*show)(const struct sim_node *node, FILE *out);
 	void (*store)(struct sim_node *node, struct sim_write *write);
 };
@@ -45,6 +45,7 @@ struct sim_node {
 	bool passing;            /* made after the tree was settled */
 	bool varies;             /* a folder whose entries come and go */
 	bool gone;               /* no longer in the tree */
+	bool looked_at;          /* a file, by somebody who keeps what he saw; set by who has the hooks */
 	const char *name;        /* its own copy, but for a file: that is attr->name */
 	struct sim_node *parent; /* NULL: the root */
 	struct sim_node *first;  /* of a folder: its entries, in the order of `place` */
@@ -66,9 +67,10 @@ struct sim_tree {
 	size_t slots, count;
 	uint64_t last_id;
 	bool settled, ends;
-	/* What was cached has to be dropped: of a node that goes, or of a folder whose listing has changed. */
+	/* What was cached has to be dropped: of a node that goes, of a folder whose listing has changed, of a file. */
 	void (*going)(void *arg, const struct sim_node *folder, const struct sim_node *node);
 	void (*changing)(void *arg, const struct sim_node *folder);
+	void (*stale)(void *arg, struct sim_node *file);
 	void *hook_arg;
 };
 
@@ -101,6 +103,9 @@ struct sim_node *sim_tree_link_text(struct sim_tree *tree, struct sim_node *dir,
  * settling.
  */
 void sim_tree_varies(struct sim_node *dir);
+
+/* Says that a file's content is another one now. */
+void sim_tree_stale(struct sim_tree *tree, struct sim_node *file);
 
 /* Removes a node with all that is below it; nothing happens where `node` is NULL. */
 void sim_tree_remove(struct sim_tree *tree, struct sim_node *node);

@@ -43,6 +43,11 @@ room() {
 	cat "$(type_dir "$1" "$2")/available_instances"
 }
 
+# has_room PARENT TYPE NUMBER
+has_room() {
+	[ "$(room "$1" "$2")" = "$3" ]
+}
+
 # uuid NUMBER
 uuid() {
 	printf '%08x-0000-4000-8000-00000000abcd' "$1"
