@@ -104,7 +104,7 @@ static int give_back(struct cmd *cmd, const struct lease *lease, struct err *err
 
 static int run(const struct cmd_call *call, struct err *err)
 {
-	struct lease lease;
+	struct lease lease = { 0 };
 	char id[ID_SIZE];
 	struct cmd cmd;
 	int r;

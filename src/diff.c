@@ -5,9 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "auto.h"
-
-enum { CONTEXT = 3 };
+static const size_t CONTEXT = 3;
 
 struct line {
 	const char *text;
@@ -82,26 +80,33 @@ static size_t next_change(const struct lines *was, const struct lines *is, size_
 	return i;
 }
 
+static void print_all(FILE *to, const struct lines *was, const struct lines *is, const char *was_name,
+		      const char *is_name)
+{
+	size_t change = next_change(was, is, 0);
+
+	if (change < was->n)
+		fprintf(to, "--- %s\n+++ %s\n", was_name, is_name);
+	while (change < was->n) {
+		size_t from = change > CONTEXT ? change - CONTEXT : 0, last = change, next;
+
+		/* Changes whose contexts touch are one hunk. */
+		while ((next = next_change(was, is, last + 1)) < was->n && next - last <= 2 * CONTEXT)
+			last = next;
+		print_hunk(to, was, is, from, last + CONTEXT + 1 < was->n ? last + CONTEXT + 1 : was->n);
+		change = next;
+	}
+}
+
 bool diff_print(FILE *to, const char *was_name, const char *was_text, size_t was_len, const char *is_name,
 		const char *is_text, size_t is_len)
 {
 	struct lines was = split(was_text, was_len), is = split(is_text, is_len);
-	autofree struct line *free_was = was.list, *free_is = is.list;
-	size_t change;
+	bool comparable = was.n == is.n;
 
-	if (was.n != is.n)
-		return false;
-	change = next_change(&was, &is, 0);
-	if (change < was.n)
-		fprintf(to, "--- %s\n+++ %s\n", was_name, is_name);
-	while (change < was.n) {
-		size_t from = change > CONTEXT ? change - CONTEXT : 0, last = change, next;
-
-		/* Changes whose contexts touch are one hunk. */
-		while ((next = next_change(&was, &is, last + 1)) < was.n && next - last <= 2 * CONTEXT)
-			last = next;
-		print_hunk(to, &was, &is, from, last + CONTEXT + 1 < was.n ? last + CONTEXT + 1 : was.n);
-		change = next;
-	}
-	return true;
+	if (comparable)
+		print_all(to, &was, &is, was_name, is_name);
+	free(was.list);
+	free(is.list);
+	return comparable;
 }

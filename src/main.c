@@ -169,7 +169,7 @@ static int run(const struct line *line, struct err *err)
 		print_help(line->command);
 		return CMD_DONE;
 	}
-	if (check_line(line, err) < 0)
+	if (check_line(line, err) < 0 || !line->command)
 		return CMD_USAGE;
 	return line->command->run(&line->call, err);
 }

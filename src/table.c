@@ -75,18 +75,17 @@ static size_t column_width(const struct table *table, size_t column)
 
 void table_end(struct table *table, FILE *to)
 {
-	size_t widths[TABLE_COLUMNS];
+	size_t widths[TABLE_COLUMNS] = { 0 }, c = 0;
 
-	for (size_t c = 0; c < table->ncolumns; c++)
-		widths[c] = column_width(table, c);
+	for (size_t i = 0; i < table->ncolumns; i++)
+		widths[i] = column_width(table, i);
 	for (size_t i = 0; i < table->ncells; i++) {
-		size_t c = i % table->ncolumns;
-
 		fputs(table->cells[i], to);
 		if (c + 1 == table->ncolumns)
 			putc('\n', to);
 		else
 			fprintf(to, "%*s", (int)(widths[c] - width_of(table->cells[i]) + 2), "");
+		c = c + 1 == table->ncolumns ? 0 : c + 1;
 		free(table->cells[i]);
 	}
 	free(table->cells);

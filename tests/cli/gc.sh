@@ -97,7 +97,7 @@ vl gc
 like "$(verdict 2)" "failed: an orphan: *; but: removing vGPU $(uuid 2): Device or resource busy*" "what cannot be removed says so"
 is "$status|$err" "1|vgpu-lease: 1 of these could not be given back: see why, then run gc again" "and is a failure"
 vl gc --json
-like "$status|$out" '1|*"outcome": "failed",*"error": "removing vGPU *' "also as JSON"
+like "$status|$out" '1|*"outcome": "failed",*"error": "*' "also as JSON"
 echo clear >"$root/.kernel/control/inject"
 
 # An adopted device stays when its lease goes.
