@@ -52,7 +52,7 @@ struct inv_pgpu {
 	bool nvidia;
 	int numa;            /* node; UNKNOWN where the kernel says -1 or nothing */
 	bool sriov;          /* its parents are VFs */
-	int nvfs;            /* VFs that exist */
+	int nvfs;            /* its VFs that are registered; where none is, those that exist */
 	int first, nparents; /* its registered parents in inventory.parents, sorted by address */
 	bool ready;
 	char reason[REASON_SIZE]; /* not ready: why, and what to do */

@@ -107,10 +107,10 @@ static bool follows(const char *a, const char *b)
 }
 
 /*
- * Parent `i` and those whose addresses follow without a gap, where they are all the VFs that the card has: then three of
- * its virtfn links say what the physfn of each VF would. The kernel numbers VFs at equal steps (SR-IOV: First VF
- * Offset, VF Stride), so that n VFs from the first to the last of n consecutive addresses leave no room for another
- * device. In any other case the answer is no.
+ * Gives the card parent `i` and those whose addresses follow without a gap, where they are its first VFs: then two of
+ * its virtfn links say what the physfn of each would. The kernel numbers VFs at equal steps (SR-IOV: First VF Offset,
+ * VF Stride), so that n VFs from the first to the last of n consecutive addresses leave no room for another device.
+ * In any other case the answer is no.
  */
 static bool take_run(struct inventory *inv, size_t i, int g, int card)
 {
@@ -121,27 +121,24 @@ static bool take_run(struct inventory *inv, size_t i, int g, int card)
 	       follows(inv->parents[i + n - 1].name, inv->parents[i + n].name))
 		n++;
 	if (!read_virtfn(vf, card, 0) || strcmp(vf, inv->parents[i].name) != 0 || !read_virtfn(vf, card, n - 1) ||
-	    strcmp(vf, inv->parents[i + n - 1].name) != 0 || read_virtfn(vf, card, n))
+	    strcmp(vf, inv->parents[i + n - 1].name) != 0)
 		return false;
-	inv->pgpus[g].nvfs = (int)n;
 	while (n-- > 0)
 		inv->parents[i + n].pgpu = g;
 	return true;
 }
 
-/* The card's VFs one by one. */
+/* Gives the card its VFs one by one. */
 static void take_links(struct inventory *inv, int g, int card)
 {
 	char vf[PCI_SIZE];
-	size_t n = 0;
 
-	for (; n < UINT16_MAX && read_virtfn(vf, card, n); n++) {
+	for (size_t n = 0; n < UINT16_MAX && read_virtfn(vf, card, n); n++) {
 		struct inv_parent *p = bsearch(vf, inv->parents, inv->nparents, sizeof(*p), inv_by_name);
 
 		if (p)
 			p->pgpu = g;
 	}
-	inv->pgpus[g].nvfs = (int)n;
 }
 
 /* A pGPU of which parent `i`, with the folder `dir`, is the first VF that was met. */
@@ -214,11 +211,11 @@ int inv_group(struct inv_reader *reader, struct err *err)
 		if (r < 0)
 			return r;
 	}
-	for (size_t i = 0; i < inv->nparents; i++)
-		inv->pgpus[inv->parents[i].pgpu].nparents++;
-	/* Without virtfn links, what is registered is what is known. */
-	for (size_t g = 0; g < inv->npgpus; g++)
-		if (inv->pgpus[g].sriov && inv->pgpus[g].nvfs == 0)
-			inv->pgpus[g].nvfs = inv->pgpus[g].nparents;
+	for (size_t i = 0; i < inv->nparents; i++) {
+		struct inv_pgpu *g = &inv->pgpus[inv->parents[i].pgpu];
+
+		g->nparents++;
+		g->nvfs += g->sriov && strcmp(inv->parents[i].name, g->address) != 0;
+	}
 	return 0;
 }
