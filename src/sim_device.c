@@ -129,6 +129,7 @@ void sim_device_link(struct sim_mdev *mdev)
 	sim_tree_link(tree, mdev->dir, "driver", driver);
 	mdev->driver_link = sim_tree_link(tree, driver, mdev->uuid, mdev->dir);
 	sim_tree_link(tree, mdev->dir, "iommu_group", mdev->group->dir);
+	sim_tree_dir(tree, sim_tree_dir(tree, mdev->dir, "vfio-dev", NULL), mdev->group->device_dev->name, NULL);
 	sim_tree_link(tree, sim_tree_dir(tree, mdev->group->dir, "devices", NULL), mdev->uuid, mdev->dir);
 	if (!type)
 		return;
@@ -152,6 +153,10 @@ void sim_device_unlink(struct sim_mdev *mdev)
 	sim_tree_remove(tree, mdev->type_link);
 	sim_tree_remove(tree, mdev->driver_link);
 	mdev->bus_link = mdev->type_link = mdev->driver_link = NULL;
+	if (mdev->group) {
+		sim_tree_remove(tree, mdev->group->device_dev);
+		mdev->group->device_dev = NULL;
+	}
 }
 
 void sim_device_room_changed(struct sim_gpu *gpu)

@@ -80,13 +80,14 @@ struct sim_handle {
 	struct sim_node *link;
 };
 
-/* An IOMMU group with its node in /dev/vfio. */
+/* An IOMMU group with its node in /dev/vfio, and that of its device in /dev/vfio/devices: as of Linux 6.6. */
 struct sim_group {
 	struct sim_kernel *kernel;
 	struct sim_group *next;
 	int number;
 	struct sim_handle *holder; /* who has it open: one at a time */
 	struct sim_node *dir, *dev;
+	struct sim_node *device_dev; /* NULL once the device is being removed */
 	struct sim_mdev *mdev;
 };
 
@@ -119,7 +120,8 @@ struct sim_order {
 struct sim_kernel {
 	struct sim_tree tree;
 	struct sim_node *sys, *proc, *dev, *control;
-	struct sim_node *mdev_devices, *mdev_bus, *groups_dir, *vfio_dir; /* folders that entries come and go in */
+	struct sim_node *mdev_devices, *mdev_bus, *groups_dir, *vfio_dir,
+		*vfio_devices; /* folders that entries come and go in */
 	struct sim_spec spec;
 	int ngpus;
 	struct sim_gpu *gpus;

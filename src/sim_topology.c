@@ -313,11 +313,13 @@ static void host_build(struct sim_kernel *kernel)
 	kernel->proc = sim_tree_dir(tree, tree->root, "proc", NULL);
 	kernel->dev = sim_tree_dir(tree, tree->root, "dev", NULL);
 	kernel->vfio_dir = sim_tree_dir(tree, kernel->dev, "vfio", NULL);
+	kernel->vfio_devices = sim_tree_dir(tree, kernel->vfio_dir, "devices", NULL);
 	kernel->mdev_devices = sim_tree_dir(tree, kernel->sys, "bus/mdev/devices", NULL);
 	kernel->mdev_bus = sim_tree_dir(tree, kernel->sys, "class/mdev_bus", NULL);
 	kernel->groups_dir = sim_tree_dir(tree, kernel->sys, "kernel/iommu_groups", NULL);
 	sim_tree_varies(kernel->proc);
 	sim_tree_varies(kernel->vfio_dir);
+	sim_tree_varies(kernel->vfio_devices);
 	sim_tree_device(tree, kernel->vfio_dir, "vfio", NULL);
 	for (size_t i = 0; i < sizeof(node_cpus) / sizeof(node_cpus[0]); i++) {
 		snprintf(path, sizeof(path), "devices/system/node/node%zu", i);

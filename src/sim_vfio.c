@@ -63,6 +63,8 @@ struct sim_group *sim_vfio_group(struct sim_kernel *kernel, struct sim_mdev *mde
 	snprintf(name, sizeof(name), "%d", group->number);
 	group->dir = sim_tree_dir(&kernel->tree, kernel->groups_dir, name, NULL);
 	group->dev = sim_tree_device(&kernel->tree, kernel->vfio_dir, name, group);
+	snprintf(name, sizeof(name), "vfio%d", group->number);
+	group->device_dev = sim_tree_device(&kernel->tree, kernel->vfio_devices, name, group);
 	return group;
 }
 
@@ -76,6 +78,7 @@ void sim_vfio_group_free(struct sim_group *group)
 	*at = group->next;
 	sim_tree_remove(&kernel->tree, group->dir);
 	sim_tree_remove(&kernel->tree, group->dev);
+	sim_tree_remove(&kernel->tree, group->device_dev);
 	free(group);
 }
 
@@ -121,7 +124,7 @@ int sim_vfio_open(struct sim_kernel *kernel, struct sim_node *node, pid_t pid, c
 {
 	struct sim_group *group = node->owner;
 	struct sim_handle *handle;
-	char name[16], target[32];
+	char name[16], target[48];
 
 	if (node->gone)
 		return -ENODEV;
@@ -140,7 +143,8 @@ int sim_vfio_open(struct sim_kernel *kernel, struct sim_node *node, pid_t pid, c
 		if (!sim_tree_find(&kernel->tree, handle->process->fds, name))
 			break;
 	}
-	snprintf(target, sizeof(target), "/dev/vfio/%s", node->name);
+	snprintf(target, sizeof(target), "/dev/vfio/%s%s", node->parent == kernel->vfio_dir ? "" : "devices/",
+		 node->name);
 	handle->link = sim_tree_link_text(&kernel->tree, handle->process->fds, name, target);
 	*out = handle;
 	return 0;

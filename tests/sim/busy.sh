@@ -25,6 +25,14 @@ is "$(cut -d' ' -f22 "$root/proc/$holder/stat")" "$(cut -d' ' -f22 /proc/$holder
 is "$(ls "$root/proc")" "$holder" "proc shows nobody else"
 is "$(put "" "$node")" "Device or resource busy" "a group is opened by one process at a time"
 
+is "$(put "" "$root/dev/vfio/devices/vfio0")" "Device or resource busy" "nor can its device then be opened by itself"
+create mtty mtty-2 "$(uuid 9)" >/dev/null
+exec 9<>"$root/dev/vfio/devices/$(ls "$mdevs/$(uuid 9)/vfio-dev")"
+is "$(readlink "$root/proc/$$/fd/"*)" /dev/vfio/devices/vfio1 "a device that is opened by itself is seen as well"
+exec 9<&-
+remove "$(uuid 9)" >/dev/null
+is "$(ls "$root/dev/vfio/devices")" vfio0 "its node goes with it"
+
 ### A removal in the meantime
 remove "$(uuid 1)" >"$tmp/removed" &
 remover=$!
