@@ -42,7 +42,7 @@ tell() {
 	printf 'last command: %s\nexit status %s after %s s, and its output:\n%s\n' "${LAST:-}" "$STATUS" "$TOOK" "$OUT"
 	echo "devices: $(devices)"
 	echo "leases:"
-	vgpu-lease list --json
+	leases | jq -c ".leases[]"
 	ls -l /run/vgpu-lease/leases
 	echo "domains:"
 	timeout 5 virsh list --all
@@ -92,7 +92,8 @@ type_of() { basename "$(readlink "/sys/bus/mdev/devices/$1/mdev_type")"; }
 
 # domain FILE NAME [DEVICE...]: writes the XML of a domain, which has these mdevs, to WORK/FILE.xml. Its guest is a boot
 # sector that idles. From the environment: METADATA, what its <vgpu:lease> holds; ARGUMENT, one more for QEMU; DISK, its
-# image; MIGRATABLE=1, so that it can be saved with its mdev.
+# image; MIGRATABLE=1, so that it can be saved with its mdev; CONFINED=1, for an AppArmor profile of its own, which takes libvirt
+# as long to make as all the rest of a start.
 domain() {
 	local file=$WORK/$1.xml name=$2 device
 	shift 2
@@ -130,6 +131,7 @@ domain() {
 			    <memballoon model='none'/>
 			  </devices>
 		END
+		[ -n "${CONFINED:-}" ] || echo "  <seclabel type='none' model='apparmor'/>"
 		[ -z "${ARGUMENT:-}" ] || cat <<-END
 			  <qemu:commandline xmlns:qemu='http://libvirt.org/schemas/domain/qemu/1.0'>
 			    <qemu:arg value='$ARGUMENT'/>
@@ -248,6 +250,8 @@ make_guest() {
 . "$here/tap.sh"
 [ -f "$IMAGES/idle.img" ] || make_guest
 CURSOR=$(journalctl -b -q -n 1 --no-pager --show-cursor -o cat | sed -n 's/^-- cursor: //p')
+# Sourced, this file only lends what it defines.
+[ "${BASH_SOURCE[0]}" = "$0" ] || return 0
 fresh
 # shellcheck source=/dev/null
 . "$here/scenarios/$NAME.sh"

@@ -44,6 +44,18 @@ tally() {
 	[ -n "$complete" ] || tally "$1" <<<"not ok 0 - scenario $1 comes to its end"$'\n'"end of $1"
 }
 
+# What a run needs is there, and no other run is under way.
+begin_run() {
+	local tool
+	[ "$(id -u)" = 0 ] || skip_all "root is needed"
+	for tool in debootstrap mke2fs cpio xz zstd ssh ssh-keygen unshare qemu-system-x86_64 qemu-img; do
+		command -v "$tool" >/dev/null || skip_all "$tool is missing; image.sh --needs names the packages"
+	done
+	mkdir -p "$vm"
+	exec 9>"$vm/run.lock"
+	flock -n 9 || die "another run is under way in $vm"
+}
+
 # Builds for the machine's folders, and copies what `make install` installs into it.
 install_in_machine() {
 	local build=$vm/build staged=$vm/staged
@@ -66,17 +78,13 @@ if [ "${1:-}" = --keep ]; then
 	keep=1
 	shift
 fi
+# Sourced, this file only lends what it defines, and the option.
+[ "${BASH_SOURCE[0]}" = "$0" ] || return 0
 if [ $# = 0 ]; then
 	mapfile -t scenarios < <(cd "$here/scenarios" && printf '%s\n' *.sh)
 	set -- "${scenarios[@]%.sh}"
 fi
-[ "$(id -u)" = 0 ] || skip_all "root is needed"
-for tool in debootstrap mke2fs cpio xz zstd ssh ssh-keygen unshare qemu-system-x86_64 qemu-img; do
-	command -v "$tool" >/dev/null || skip_all "$tool is missing; image.sh --needs names the packages"
-done
-mkdir -p "$vm"
-exec 9>"$vm/run.lock"
-flock -n 9 || die "another run is under way in $vm"
+begin_run
 
 "$here/image.sh" 9>&- | sed 's/^/# image: /'
 if [ -z "$keep" ]; then

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # a vGPU is made for a domain when it starts, and goes with it
 check "all is free to begin with" nothing_left
-define life "$U1"
+CONFINED=1 define life "$U1"
 run virsh start life
 check "a domain whose device does not exist starts" succeeded
 check "its QEMU holds the device open" uses life "$U1"

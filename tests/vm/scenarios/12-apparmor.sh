@@ -3,7 +3,7 @@
 # the hook keeps to libvirtd's AppArmor profile
 denied() { journalctl -b -k -q --no-pager -o cat | grep 'apparmor="DENIED"' | grep -E 'vgpu-lease|hooks/|profile="libvirtd"'; }
 check "libvirtd is confined" same "$(tr -d '\0' <"/proc/$(pidof libvirtd)/attr/current")" 'libvirtd (enforce)'
-define confined "$U1"
+CONFINED=1 define confined "$U1"
 run virsh start confined
 check "the hook makes a device in there" uses confined "$U1"
 run virsh destroy confined

@@ -1,0 +1,162 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# pair.sh MIGRATION   runs migrations/MIGRATION.sh in the first of two test machines, host1, which commands host2
+# pair.sh --serve     the side of host2: carries out each line of standard input
+#
+# Written as the scenarios of inside.sh, with `there` before what is to be done or to be so on host2. Both hosts are without
+# domains, leases and devices at first.
+# shellcheck disable=SC2034 # some variables are for the migrations
+set -u
+# shellcheck source=tests/vm/inside.sh
+. "$(dirname "$0")/inside.sh"
+
+### What both hosts can do
+
+# migrate_to HOST NAME [OPTION...]: as `run`, with the time in milliseconds in MS.
+migrate_to() {
+	local host=$1 start=$EPOCHREALTIME
+	shift
+	run timeout 100 virsh migrate --live "$@" "qemu+tcp://host$host/system"
+	MS=$(((${EPOCHREALTIME/./} - ${start/./}) / 1000))
+	return "$STATUS"
+}
+
+took() { echo "$MS"; }
+
+# has NAME DEVICE [ORIGIN]: this domain and its device, its lease and nothing else are here.
+has() {
+	uses "$1" "$2" && held_by "$2" "$1" "${3:-created}" && only "$2" && same "$(leases | jq '.leases | length')" 1
+}
+# lives NAME DEVICE [ORIGIN]: it has this, and it runs.
+lives() { has "$@" && is_state "$1" running; }
+# The states of all leases.
+states() { leases | jq -r '.leases[].state' | xargs; }
+# Each running domain's device, the leases and the kernel's devices are the same.
+in_order() {
+	local name domains
+	domains=$(virsh list --name | while read -r name; do
+		[ -z "$name" ] || echo "$(device_in "$name") $name"
+	done | sort)
+	same "$(leases | jq -r '.leases[] | select(.state == "active") | "\(.id) \(.domain.name)"' | sort)" "$domains" &&
+		same "$(leases | jq '.leases | length')" "$(grep -c . <<<"$domains")" &&
+		same "$(devices)" "$(cut -d ' ' -f 1 <<<"$domains" | xargs)"
+}
+# What a reservation, or a give-back that was interrupted, leaves is gone as soon as gc may take it.
+tidy() {
+	vgpu-lease gc && nothing_left
+}
+answers() { virsh -q list >/dev/null; }
+# The hook printed XML, and libvirt used it.
+rewritten() { journal | grep -q "name='$1'.*hook-script"; }
+
+# policy LINE...: lines of the section [policy], in place of those that were there.
+policy() {
+	configure
+	printf '%s\n' '' '[policy]' "$@" >>"$CONF"
+}
+
+# other_hook OPERATION COMMAND: another hook, which libvirt runs after ours.
+other_hook() {
+	mkdir -p /etc/libvirt/hooks/qemu.d
+	cat >/etc/libvirt/hooks/qemu.d/zz-other <<-END
+		#!/bin/sh
+		[ "\$2" = $1 ] || exit 0
+		$2
+	END
+	chmod 755 /etc/libvirt/hooks/qemu.d/zz-other
+}
+kill_guest() { kill -KILL "$(pid_of "$1")"; }
+# room NUMBER: so many devices may be there.
+room() { sed -i "/^\[mdev_mtty-2/a max_instances = $1" "$CONF"; }
+no_other_hook() { rm -rf /etc/libvirt/hooks/qemu.d; }
+
+# The hook's own time, from its start to its end: from now on, each call leaves "OPERATION MILLISECONDS" in WORK/clock.
+start_clock() {
+	mv /etc/libvirt/hooks/qemu /etc/libvirt/hooks/timed
+	cat >/etc/libvirt/hooks/qemu <<-END
+		#!/bin/bash
+		start=\${EPOCHREALTIME/./}
+		/etc/libvirt/hooks/timed "\$@"
+		status=\$?
+		echo "\$2 \$(((\${EPOCHREALTIME/./} - start) / 1000))" >>$WORK/clock
+		exit \$status
+	END
+	chmod 755 /etc/libvirt/hooks/qemu
+}
+# Of the domain that came last: how long migrate and prepare, which its migration waits for, took in milliseconds.
+waited() { tail -n 4 "$WORK/clock" | awk '$1 == "migrate" || $1 == "prepare" { ms += $2 } END { print ms }'; }
+stop_clock() { [ ! -e /etc/libvirt/hooks/timed ] || mv /etc/libvirt/hooks/timed /etc/libvirt/hooks/qemu; }
+
+# A guest that writes to 512 KiB of its memory 18 times a second: over a slow line its migration never ends.
+make_busy_guest() {
+	local file=$IMAGES/busy.img code
+	code+='\xfb'                 # sti
+	code+='\xb8\x00\x10'         # again: segment 0x1000
+	code+='\x8e\xc0\x31\xff'     # segment: from its first byte
+	code+='\x26\xff\x05'         # page: increment its first word
+	code+='\x81\xc7\x00\x10'     # next page
+	code+='\x75\xf7'             # not round yet: go to page
+	code+='\x05\x00\x10'         # next segment
+	code+='\x3d\x00\x90\x75\xeb' # not the last: go to segment
+	code+='\xf4\xeb\xe5'         # wait for the timer, go to again
+	truncate -s 1M "$file"
+	printf %b "$code" | dd of="$file" conv=notrunc status=none
+	printf '\x55\xaa' | dd of="$file" bs=1 seek=510 conv=notrunc status=none
+}
+
+### host2, seen from host1
+
+# there COMMAND...: runs it in the shell on host2, whose variables stay from call to call; output and status are its own.
+there() {
+	local status size text
+	printf '%q ' "$@" >&8
+	echo >&8
+	read -r status size <&7 || { echo "host2 does not answer"; return 99; }
+	LC_ALL=C read -r -N "$size" text <&7
+	[ "$size" = 0 ] || printf %s "$text"
+	return "$status"
+}
+
+# On host2: a line is a command; the answer is its status and the length of its output, and then this.
+serve() {
+	local line status said=/run/vm-test-said
+	while IFS= read -r line; do
+		eval "$line" >"$said" 2>&1 </dev/null
+		status=$?
+		echo "$status $(stat -c %s "$said")"
+		cat "$said"
+	done
+}
+
+# What both hosts look like is told at a migration's first failure only: the later ones mostly follow from it.
+check() {
+	holds "$@" && return
+	[ "$tap_failed" = 1 ] || return
+	{
+		echo "on host1:"
+		tell
+		echo "on host2:"
+		there tell
+	} | sed 's/^/# /'
+	return 1
+}
+
+[ -f "$IMAGES/busy.img" ] || make_busy_guest
+stop_clock
+if [ "$NAME" = --serve ]; then
+	serve
+	exit
+fi
+coproc HOST2 { ssh host2 bash /srv/vm/pair.sh --serve; }
+exec 7<&"${HOST2[0]}" 8>&"${HOST2[1]}"
+fresh
+there fresh
+# shellcheck source=/dev/null
+. "$here/migrations/$NAME.sh"
+stop_clock
+there stop_clock
+fresh
+there fresh
+exec 8>&-
+tap_done
+echo "end of $NAME"
