@@ -82,15 +82,13 @@ static int give_back(struct cmd *cmd, const struct lease *lease, struct err *err
 	int64_t deadline;
 	int r;
 
-	if (lease->state == LEASE_RESERVED) {
-		r = giveback_drop(&cmd->store, policy, lease, err);
-	} else {
-		r = giveback_claim(&cmd->store, policy, lease, err);
-		if (r == 0)
-			return err_set(err, EAGAIN, "%s: it changed hands meanwhile: see 'vgpu-lease list'", lease->id);
+	r = lease->state == LEASE_RESERVED ? giveback_drop(&cmd->store, policy, lease, err)
+					   : giveback_claim(&cmd->store, policy, lease, err);
+	if (r == 0)
+		return err_set(err, EAGAIN, "%s: it changed hands meanwhile: see 'vgpu-lease list'", lease->id);
+	if (r == 1 && lease->state != LEASE_RESERVED) {
 		deadline = host_now_ms() + (int64_t)(policy->release_timeout_s + policy->driver_cleanup_s) * 1000;
-		if (r == 1)
-			r = giveback_finish(&cmd->store, policy, lease->id, deadline, err);
+		r = giveback_finish(&cmd->store, policy, lease->id, deadline, err);
 		if (r == -EBUSY)
 			put_back(cmd, lease);
 	}

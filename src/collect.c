@@ -130,11 +130,11 @@ static void claim(struct collect *c, struct collect_item *item)
 	if (r < 0) {
 		item->outcome = COLLECT_FAILED;
 		text_safe(item->trouble, sizeof(item->trouble), err.text);
-	} else if (item->lease.state == LEASE_RESERVED) {
-		item->outcome = COLLECT_GONE;
 	} else if (r == 0) {
 		item->outcome = COLLECT_STAYS;
 		text_copy(item->why, sizeof(item->why), "it changed hands meanwhile");
+	} else if (item->lease.state == LEASE_RESERVED) {
+		item->outcome = COLLECT_GONE;
 	}
 }
 

@@ -241,7 +241,7 @@ int giveback_drop(struct store *store, const struct policy *policy, const struct
 		return r;
 	r = lease_drop(store, lease->id, err);
 	store_unlock(store);
-	return r;
+	return r < 0 ? r : 1;
 }
 
 int giveback_claim(struct store *store, const struct policy *policy, const struct lease *lease, struct err *err)

@@ -41,8 +41,8 @@ int giveback_orphan(struct store *store, const struct policy *policy, const char
 		    const char *pgpu, struct err *err);
 
 /*
- * Drops one reservation, or a lease whose device is gone, if it still is as it was (`since_ms`). Takes the store's
- * lock.
+ * Drops one reservation, or a lease whose device is gone, if it still is as it was (`since_ms`): 1, else 0. Takes the
+ * store's lock.
  */
 int giveback_drop(struct store *store, const struct policy *policy, const struct lease *lease, struct err *err);
 

@@ -70,6 +70,7 @@ struct inv_device {
 	char id[ID_SIZE];
 	int parent; /* index; UNKNOWN where its parent is no registered one */
 	char parent_name[PARENT_SIZE];
+	uint64_t node;        /* the kernel's number of its entry: another one for a device that is made anew */
 	char type[TYPE_SIZE]; /* "" while the kernel has not linked mdev_type yet, or on its way out */
 };
 

@@ -89,7 +89,7 @@ int inv_read_devices(struct inv_reader *reader, struct err *err)
 	if (!d)
 		return err_sys(err, fd < 0 ? -fd : errno, "%s/sys/bus/mdev/devices", reader->host->name);
 	while ((errno = 0, e = readdir(d))) {
-		struct inv_device device = { .parent = UNKNOWN };
+		struct inv_device device = { .parent = UNKNOWN, .node = e->d_ino };
 		char path[ID_SIZE + 16], type[TYPE_SIZE];
 
 		if (!uuid_parse(device.id, e->d_name) || strcmp(device.id, e->d_name) != 0)

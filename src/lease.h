@@ -95,8 +95,11 @@ struct affinity {
 int affinity_get(const struct store *store, const char *id, struct affinity *out);
 void affinity_put(const struct store *store, const struct lease *lease);
 
-/* Since when (CLOCK_BOOTTIME ms) this foreign device has been seen free: noted now where it was not (and `note`). */
-int64_t seen_since(const struct store *store, const char *id, bool note);
+/*
+ * Since when (CLOCK_BOOTTIME ms) this foreign device has been seen free: noted now where it was not (and `note`). `node`
+ * tells it from an earlier device with its UUID.
+ */
+int64_t seen_since(const struct store *store, const char *id, uint64_t node, bool note);
 void seen_forget(const struct store *store, const char *id);
 
 /*

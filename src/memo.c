@@ -57,18 +57,31 @@ void affinity_put(const struct store *store, const struct lease *lease)
 	(void)file_publish(store->affinity, lease->id, text, (size_t)n, true);
 }
 
-int64_t seen_since(const struct store *store, const char *id, bool note)
+/* What was noted of this very device, whose UUID another may have had before it; -1: nothing that can be trusted. */
+static int64_t noted(const struct store *store, const char *id, uint64_t node)
 {
-	int64_t now = host_now_ms();
-	char text[32];
+	char text[64], was[24], *rest = text, *since_text;
 	long since;
+
+	if (store->seen < 0 || file_read(store->seen, id, text, sizeof(text)) < 0)
+		return -1;
+	snprintf(was, sizeof(was), "%" PRIu64, node);
+	since_text = strsep(&rest, " ");
+	if (!rest || strcmp(rest, was) != 0 || !text_number(since_text, 0, INT64_MAX, &since))
+		return -1;
+	return since;
+}
+
+int64_t seen_since(const struct store *store, const char *id, uint64_t node, bool note)
+{
+	int64_t now = host_now_ms(), since = noted(store, id, node);
+	char text[64];
 	int n;
 
-	if (store->seen >= 0 && file_read(store->seen, id, text, sizeof(text)) >= 0 &&
-	    text_number(text, 0, INT64_MAX, &since) && since <= now)
+	if (since >= 0 && since <= now)
 		return since;
 	if (note && store->seen >= 0) {
-		n = snprintf(text, sizeof(text), "%" PRId64 "\n", now);
+		n = snprintf(text, sizeof(text), "%" PRId64 " %" PRIu64 "\n", now, node);
 		(void)file_publish(store->seen, id, text, (size_t)n, true);
 	}
 	return now;

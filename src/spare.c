@@ -59,7 +59,7 @@ bool spare_is_orphan(const struct spare_check *check, const struct inv_device *d
 	if (r == 1 && definition.starts)
 		return say(false, why, "mdevctl starts it at boot (/etc/mdevctl.d/%s)", definition.parent);
 	grace = (int64_t)check->config->policy.reclaim_grace_s * 1000;
-	idle = host_now_ms() - seen_since(check->store, device->id, check->note);
+	idle = host_now_ms() - seen_since(check->store, device->id, device->node, check->note);
 	if (idle < grace)
 		return say(false, why, "idle for %" PRId64 " s of the %" PRId64 " s of reclaim_grace", idle / 1000,
 			   grace / 1000);

@@ -16,7 +16,7 @@ EOF
 
 # verdict N: what gc says of the vGPU number N: the word, and why.
 verdict() {
-	sed -nE "/ $(uuid "$1") /{s/^([a-z]+) .*(  |- )([^ ].*)$/\1: \3/;p}" <<<"$out"
+	sed -nE "/ $(uuid "$1") /{s/^([a-z]+) .*(  |- )([^ ].*)$/\1: \3/;s/idle for [0-9]+ s/idle for N s/;p}" <<<"$out"
 }
 
 vl gc
@@ -45,7 +45,7 @@ echo '{"mdev_type": "mtty-1", "start": "manual"}' >"$root/etc/mdevctl.d/mtty/$(u
 before=$(cd "$root" && find run var etc sys/bus/mdev/devices | sort; cat "$root"/run/vgpu-lease/leases/*)
 
 check_verdicts() {
-	is "$(verdict 1)" "$1: an orphan: no lease, not open, in no domain's XML, not started by mdevctl, idle for 0 s" "an orphan goes"
+	is "$(verdict 1)" "$1: an orphan: no lease, not open, in no domain's XML, not started by mdevctl, idle for N s" "an orphan goes"
 	is "$(verdict 3)" "stays: its domain runs" "a lease whose domain runs stays"
 	is "$(verdict 4)" "stays: process $$ has it open" "what is open stays"
 	is "$(verdict 5)" "$1: its domain no longer runs" "a lease whose domain no longer runs goes"
@@ -75,7 +75,7 @@ holds "that of another type is not" exists 2
 fails "the device of the lease is gone" exists 5
 is "$(find "$root/run/vgpu-lease/leases" -type f -printf '%f\n' | sort)" "$(uuid 3; echo; uuid 4)" "and so are the leases"
 vl gc
-is "$(verdict 2)" "removed: an orphan: no lease, not open, in no domain's XML, not started by mdevctl, idle for 0 s" \
+is "$(verdict 2)" "removed: an orphan: no lease, not open, in no domain's XML, not started by mdevctl, idle for N s" \
 	"without --type the other orphan goes"
 fails "with its manual definition" test -e "$root/etc/mdevctl.d/mtty/$(uuid 2)"
 leave
@@ -98,7 +98,24 @@ like "$(verdict 2)" "failed: an orphan: *; but: removing vGPU $(uuid 2): Device 
 is "$status|$err" "1|vgpu-lease: 1 of these could not be given back: see why, then run gc again" "and is a failure"
 vl gc --json
 like "$status|$out" '1|*"outcome": "failed",*"error": "*' "also as JSON"
+# A child that has not been waited for is at it until it lets the lock go.
+flock "$root/run/vgpu-lease/pgpu/mtty.lock" true
 echo clear >"$root/.kernel/control/inject"
+
+# Idle time is that of the device, not of its UUID.
+conf <<EOF
+[devices]
+enabled_mdev_types = nvidia-222
+[policy]
+reuse = never
+EOF
+vl gc
+like "$(verdict 2)" "stays: idle for N s of the 600 s of reclaim_grace" "a device that has not been idle for long stays"
+sed -i 's/^[0-9]*/1/' "$root/run/vgpu-lease/seen/$(uuid 2)"
+echo 1 >"$root/sys/bus/mdev/devices/$(uuid 2)/remove"
+create mtty mtty-1 2
+vl gc
+is "$(verdict 2)" "stays: idle for N s of the 600 s of reclaim_grace" "one that was made anew with the UUID of another begins anew"
 
 # An adopted device stays when its lease goes.
 call prepare begin 2
