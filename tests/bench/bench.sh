@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# What the hook takes, as ratios to an empty C program measured in the same run. Three trees: 1, 4 and 16 pGPUs with
+# 48 VFs and 30 types each. The hosts are simulated, so creation costs a file system in user space some round trips more
+# than a kernel: the ratios are an upper bound.
+set -euo pipefail
+: "${srcdir:?}" "${builddir:?}"
+
+[ "$(id -u)" = 0 ] || { echo "make bench: needs root, for the simulated hosts" >&2; exit 1; }
+# In a mount namespace of its own: mdevctl knows no other place than /sys.
+if [ -z "${BENCH_INSIDE:-}" ]; then
+	BENCH_INSIDE=1 exec unshare --mount --propagation private bash "$0"
+fi
+
+work=$(mktemp -d)
+hook=$builddir/hooks/qemu
+sim=$builddir/vgpu-lease-sim
+vm=$srcdir/xml-templates/domain-one-vgpu.xml
+uuid=4b20d080-1b54-4048-85b3-a6a62d165c01
+type=nvidia-9001
+
+stop() {
+	umount /sys 2>/dev/null || :
+	for n in 1 4 16; do "$sim" --stop "$work/$n" 2>/dev/null || :; done
+	rm -rf "$work"
+}
+trap stop EXIT
+
+for n in 1 4 16; do
+	"$sim" "$work/$n" "bench/48x30:$n"
+	mkdir -p "$work/$n/etc"
+	printf '[devices]\nenabled_mdev_types = %s\n[policy]\ndriver_cleanup = 0\n' $type >"$work/$n/etc/vgpu-lease.conf"
+done
+parent=$(cd "$work/1/sys/class/mdev_bus" && printf '%s\n' * | head -n 1)
+sed '/<hostdev/,/<\/hostdev/d; 1d' "$vm" >"$work/plain.xml"
+
+give_back() { echo "$hook --root $work/$1 -- vm release end - <$vm"; }
+lease() { echo "$hook --root $work/$1 -- vm prepare begin - <$vm"; }
+remove() { echo "d=$work/1/sys/bus/mdev/devices/$uuid/remove; [ ! -e \$d ] || echo 1 >\$d"; }
+row() { local IFS=$'\t'; echo "$*"; }
+
+{
+	row "an empty C program" /dev/null "" "$builddir/tests/bench/empty"
+	row "a domain without a vGPU (aim: under 1.2)" "$work/plain.xml" "" "$hook" vm prepare begin -
+	for n in 1 4 16; do
+		row "prepare with creation, $n x 48 VFs (aim: under 5)" "$vm" "$(give_back $n)" \
+			"$hook" --root "$work/$n" -- vm prepare begin -
+	done
+	row "release with removal, 1 pGPU" "$vm" "$(lease 1)" "$hook" --root "$work/1" -- vm release end -
+	if command -v python3 >/dev/null; then
+		row "a minimal hook in Python, creation only" "$vm" "$(remove)" \
+			"$(python3 -c 'import sys; print(sys.executable)')" "$srcdir/tests/bench/hook.py" "$work/1" "$parent" $type
+	fi
+	if command -v mdevctl >/dev/null; then
+		mount --bind "$work/1/sys" /sys
+		row "mdevctl start" /dev/null "$(remove)" "$(command -v mdevctl)" start -u $uuid -p "$parent" -t $type
+	fi
+} >"$work/cases"
+"$builddir/tests/bench/bench" "${BENCH_ROUNDS:-30}" <"$work/cases"
+command -v mdevctl >/dev/null || echo "mdevctl start: not measured (mdevctl is not installed)"
+echo "Aims beside these: 16 pGPUs under 1.5 times one; peak memory of the hook under 8192 KiB."
