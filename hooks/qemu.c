@@ -220,7 +220,9 @@ static int read_all(struct hook *hook, const struct operation *operation, struct
 		return r;
 	if (!domxml_concerns(hook->xml, hook->len))
 		return 0;
-	/* What is given back is told by the leases alone: metadata edited wrongly under a running guest keeps nothing. */
+	/*
+	 * What is given back is told by the leases alone: metadata edited wrongly under a running guest keeps nothing.
+	 */
 	by_lease = operation->flow == flow_release;
 	r = domxml_parse(&hook->doc, hook->xml, hook->len, by_lease ? DOMXML_IDENTITY : 0, err);
 	if (r < 0)

@@ -56,7 +56,10 @@ static int lease_step(struct apply *apply, const struct step *step, struct err *
 
 	if (r < 0)
 		return r;
-	/* A device of the domain's own keeps its origin; under a reservation nothing was made, so it is somebody else's. */
+	/*
+	 * A device of the domain's own keeps its origin; under a reservation nothing was made, so it is somebody
+	 * else's.
+	 */
 	if (r == 1 && step->kind == STEP_KEEP && was.state != LEASE_RESERVED)
 		lease.origin = was.origin;
 	r = lease_put(apply->store, &lease, err);

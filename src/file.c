@@ -21,7 +21,9 @@ ssize_t file_read(int dir, const char *path, char *buf, size_t size)
 
 	if (fd < 0)
 		return -errno;
-	/* A file gives less than it is asked for at its end only: a second read to hear so costs as much as the first. */
+	/*
+	 * A file gives less than it is asked for at its end only: a second read to hear so costs as much as the first.
+	 */
 	do
 		r = read(fd, buf, size);
 	while (r < 0 && errno == EINTR);
@@ -106,8 +108,8 @@ int file_publish(int dir, const char *name, const char *data, size_t len, bool r
 	if (snprintf(fresh, sizeof(fresh), ".%s.new", name) >= (int)sizeof(fresh))
 		return -ENAMETOOLONG;
 	/*
-	 * Written under another name and then renamed: a kill leaves nothing half written. No nameless file (O_TMPFILE) that
-	 * gets its name by a link: AppArmor, in whose profile for libvirtd the hook runs, refuses to link those.
+	 * Written under another name and then renamed: a kill leaves nothing half written. No nameless file (O_TMPFILE)
+	 * that gets its name by a link: AppArmor, in whose profile for libvirtd the hook runs, refuses to link those.
 	 */
 	if (unlinkat(dir, fresh, 0) < 0 && errno != ENOENT)
 		return -errno;

@@ -89,8 +89,8 @@ struct inventory {
 /*
  * Reads the host. `types`: the ids that matter (NULL-terminated), others are left out of the offers, but for those of
  * vGPUs that a pGPU carries; NULL reads all, and also looks for cards of NVIDIA's driver that have not come up yet (VFs
- * not enabled, no types registered): those have no parents. A card that gives errors is there with ready = false and the
- * reason; only a host that cannot be read at all fails.
+ * not enabled, no types registered): those have no parents. A card that gives errors is there with ready = false and
+ * the reason; only a host that cannot be read at all fails.
  */
 int inventory_read(struct inventory *inv, const struct host *host, const char *const *types, struct err *err);
 void inventory_free(struct inventory *inv);

@@ -36,7 +36,8 @@ static bool is_listed(const struct inv_ids *ids, const char *id)
 }
 
 /*
- * The types of one parent that are new, with this name (NULL: any). An id says what a type is, so its name is read once.
+ * The types of one parent that are new, with this name (NULL: any). An id says what a type is, so its name is read
+ * once.
  */
 static int collect(struct inv_ids *found, struct inv_ids *seen, int dir, const char *name, struct err *err)
 {

@@ -2,9 +2,9 @@
 /*
  * The pieces that inventory_read() is made of. Only the inventory's own files and their tests include this.
  *
- * Order of the calls: inv_open, inv_read_parents, inv_read_devices, inv_group, inv_order, inv_ask_rest, inv_close. Until
- * inv_order the parents are sorted by name alone, and the pGPUs not at all. What is read of a card is read in one visit,
- * relative to its folder: each walk through sys/class/mdev_bus costs more than the attribute behind it.
+ * Order of the calls: inv_open, inv_read_parents, inv_read_devices, inv_group, inv_order, inv_ask_rest, inv_close.
+ * Until inv_order the parents are sorted by name alone, and the pGPUs not at all. What is read of a card is read in one
+ * visit, relative to its folder: each walk through sys/class/mdev_bus costs more than the attribute behind it.
  *
  * Depends on: inventory.
  */

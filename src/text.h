@@ -17,8 +17,8 @@
 size_t text_safe(char *dst, size_t size, const char *src);
 
 /*
- * The bytes of the UTF-8 character at `s`, which is not at its end; 0 where there is none: a bad or cut one, overlong, a
- * surrogate, a C1 control.
+ * The bytes of the UTF-8 character at `s`, which is not at its end; 0 where there is none: a bad or cut one, overlong,
+ * a surrogate, a C1 control.
  */
 size_t text_char_len(const char *s);
 
