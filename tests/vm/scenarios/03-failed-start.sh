@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # a start that fails after the device was made leaves nothing
 ARGUMENT=-no-such-option define bad "$U1"
-run virsh start bad
+run virsh start --paused bad
 check "a domain with an option that QEMU does not know does not start" failed
 check "the reason is QEMU's" says no-such-option
 check "nothing is left of a start that QEMU refused" within 15 nothing_left
@@ -16,7 +16,7 @@ chmod 755 /etc/libvirt/hooks/qemu.d/other
 define good "$U1"
 for operation in prepare start started; do
 	echo "$operation" >"$WORK/when"
-	run virsh start good
+	run virsh start --paused good
 	check "another hook that fails at $operation ends the start" failed
 	check "nothing is left when another hook failed at $operation" within 15 nothing_left
 done

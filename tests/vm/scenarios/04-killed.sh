@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # a QEMU that dies gives its device back
 define victim "$U1"
-run virsh start victim
+run virsh start --paused victim
 check "the domain has its device" uses victim "$U1"
 run kill -KILL "$(pid_of victim)"
 check "libvirt sees its end" within 15 is_state victim 'shut off'

@@ -18,7 +18,7 @@ check "the lease is the domain's again" held_by "$U1" sleeper
 run virsh managedsave sleeper
 check "it is put to sleep by managedsave" succeeded
 check "nothing is left this time, either" within 15 nothing_left
-run virsh start other
+run virsh start --paused other
 check "meanwhile another domain takes that device" held_by "$U1" other
 run virsh start sleeper
 check "the sleeper wakes all the same" succeeded

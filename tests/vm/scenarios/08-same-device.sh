@@ -3,20 +3,20 @@
 # two domains that name one device: one gets it, and is not disturbed by the other
 define first "$U1"
 define second "$U1"
-run virsh start first
+run virsh start --paused first
 check "the first domain has the device" uses first "$U1"
-run virsh start second
+run virsh start --paused second
 check "the second is refused" failed
 check "and told who has it" says "domain second" first
-check "the first runs on" is_state first running
+check "the first runs on" is_state first paused
 check "with its device" uses first "$U1"
 check "and its lease" held_by "$U1" first
 run virsh destroy first
 check "when the first has gone, nothing is left" within 15 nothing_left
 
 race() {
-	virsh start first &
-	virsh start second &
+	virsh start --paused first &
+	virsh start --paused second &
 	wait
 }
 run race

@@ -4,16 +4,18 @@
 preparing() { pgrep -f '/hooks/qemu slow prepare' >/dev/null; }
 answers() { virsh -q list >/dev/null; }
 
-# interrupt: a start whose hook waits for the store's lock while libvirtd is killed; the hook then goes on alone.
+# interrupt: a start whose hook waits for the lock of the leases while libvirtd is killed; the hook then goes on alone.
 interrupt() {
-	local holder starter
+	local holder starter freed=$WORK/freed
 	install -d -m 700 /run/vgpu-lease
-	flock /run/vgpu-lease/lock sleep 6 &
+	rm -f "$freed"
+	flock /run/vgpu-lease/lock timeout 25 sh -c "until [ -e $freed ]; do sleep 0.2; done" &
 	holder=$!
-	virsh start slow >"$WORK/start.log" 2>&1 &
+	virsh start --paused slow >"$WORK/start.log" 2>&1 &
 	starter=$!
-	check "the hook waits for the lock of the leases ($1)" within 10 preparing
+	check "the hook waits for the lock of the leases ($1)" within 20 preparing
 	run systemctl kill -s KILL --kill-whom=main libvirtd
+	touch "$freed"
 	wait "$holder" "$starter"
 	check "the hook ends by itself ($1)" within 20 no preparing
 	check "libvirtd is back ($1)" within 20 answers
@@ -21,7 +23,7 @@ interrupt() {
 
 define slow "$U1"
 interrupt "before a second start"
-run virsh start slow
+run virsh start --paused slow
 check "the domain starts as if nothing had been" succeeded
 check "with its device" uses slow "$U1"
 check "and one lease" held_by "$U1" slow

@@ -6,7 +6,7 @@ METADATA="<vgpu:device uuid='$any' type='mtty-2'/>" domain template wish "$any"
 
 run virsh define "$WORK/template.xml"
 check "libvirt takes a placeholder" succeeded
-run virsh start wish
+run virsh start --paused wish
 check "but such a domain does not start" failed
 check "and is told what to do" says "domain wish" rewrite
 check "nothing is left of the attempt" within 5 nothing_left
@@ -19,7 +19,7 @@ run virsh define "$WORK/wish.xml"
 check "libvirt takes the result" succeeded
 device=$(device_in wish)
 check "hostdev and metadata name the same device" same "$(grep -o "uuid='$device'" "$WORK/wish.xml" | wc -l)" 2
-run virsh start wish
+run virsh start --paused wish
 check "now it starts, with that device" uses wish "$device"
 check "which is leased to it" held_by "$device" wish
 run virsh destroy wish
