@@ -13,27 +13,25 @@ if [ $# = 0 ]; then
 	set -- "${migrations[@]%.sh}"
 fi
 begin_run
-"$here/image.sh" 9>&- | sed 's/^/# image: /'
+"$here/image.sh" 9>&- | sed 's/^/# image: /' || bail_out "the image cannot be built"
 if [ -z "$keep" ]; then
 	trap '"$here/vm.sh" stop "${hosts[@]}"' EXIT
 	"$here/vm.sh" stop "${hosts[@]}"
 fi
 booting=()
 for i in 0 1; do
-	if ! "$here/vm.sh" run "${hosts[i]}" true 2>/dev/null; then
-		"$here/vm.sh" boot "${hosts[i]}" $((i + 1)) | sed 's/^/# /' &
+	name=${hosts[i]}
+	if ! alive; then
+		"$here/vm.sh" boot "$name" $((i + 1)) | sed 's/^/# /' &
 		booting+=($!)
 	fi
 done
 for pid in "${booting[@]}"; do
-	wait "$pid"
+	wait "$pid" || bail_out "a machine does not start"
 done
 for name in "${hosts[@]}"; do
-	if ! { install_in_machine && "$here/vm.sh" push "$name" "$here/pair.sh" "$here/migrations" /srv/vm; } >"$vm/install.log" 2>&1; then
-		tail -n 20 "$vm/install.log" | sed 's/^/# /'
-		echo "Bail out! vgpu-lease cannot be installed in machine $name; see $vm/install.log"
-		exit 1
-	fi
+	ready_machine
+	"$here/vm.sh" push "$name" "$here/pair.sh" "$here/migrations" /srv/vm
 done
 echo "# ready after $SECONDS s"
 for migration; do
