@@ -4,10 +4,11 @@
  * all.
  *
  * The owner is the domain's UUID: a domain's name can change, and the XML of the loser of a clash names the winner's
- * device. Lease first, then create; remove, then drop the lease: whoever dies in between leaves a record that says
- * what to finish.
+ * device. Lease first, then create; remove, then drop the lease: whoever dies in between leaves a record that says what
+ * to finish.
  *
- *   reserved   promised to a domain that migrates or is restored; void at its deadline; nothing exists for it yet, or a foreign device
+ *   reserved   promised to a domain that migrates or is restored; void at its deadline; nothing exists for it yet, or
+ *              a foreign device
  *   creating   `writer` is making the device; void when the writer is dead and the device absent
  *   active     the domain's
  *   releasing  to be given back as soon as nobody has the device open
@@ -96,8 +97,8 @@ int affinity_get(const struct store *store, const char *id, struct affinity *out
 void affinity_put(const struct store *store, const struct lease *lease);
 
 /*
- * Since when (CLOCK_BOOTTIME ms) this foreign device has been seen free: noted now where it was not (and `note`). `node`
- * tells it from an earlier device with its UUID.
+ * Since when (CLOCK_BOOTTIME ms) this foreign device has been seen free: noted now where it was not (and `note`).
+ * `node` tells it from an earlier device with its UUID.
  */
 int64_t seen_since(const struct store *store, const char *id, uint64_t node, bool note);
 void seen_forget(const struct store *store, const char *id);

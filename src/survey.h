@@ -22,7 +22,7 @@ struct survey {
 	const struct request *request;
 	enum plan_mode mode;
 	bool all_types; /* read every type, not only those that the request and the leases name */
-	bool dry; /* write nothing, not even since when a device has been seen free */
+	bool dry;       /* write nothing, not even since when a device has been seen free */
 	struct wish *wishes;
 	struct inventory inv;
 	bool has_inv;

@@ -17,10 +17,10 @@
 size_t text_safe(char *dst, size_t size, const char *src);
 
 /*
- * The bytes of the UTF-8 character at `s`, which is not at its end; 0 where there is none: a bad or cut one, overlong,
+ * The bytes of the UTF-8 character at `at`, which is not at its end; 0 where there is none: a bad or cut one, overlong,
  * a surrogate, a C1 control.
  */
-size_t text_char_len(const char *s);
+size_t text_char_len(const char *at);
 
 /* Copies `src` into dst[size]; false, and dst empty, where it does not fit: nothing is ever cut silently. */
 bool text_copy(char *dst, size_t size, const char *src);

@@ -124,6 +124,16 @@ vl gc
 is "$(verdict 2)" "dropped: its domain no longer runs" "of an adopted device only the lease is dropped"
 holds "the device stays" exists 2
 
+# A creation that was cut off.
+for n in 20 21 22; do call prepare begin $n nvidia-222 && cut_off $n; done
+echo 1 >"$root/sys/bus/mdev/devices/$(uuid 20)/remove"
+age 22
+vl gc
+is "$(verdict 20)" "dropped: its creation was cut off, and there is no device" "without a device it is void at once"
+is "$(verdict 21)" "stays: its creation was cut off less than create_timeout ago" "with one it has its time"
+is "$(verdict 22)" "removed: its creation was cut off" "and goes then"
+fails "with the device" exists 22
+
 echo rubbish >"$root/run/vgpu-lease/leases/$(uuid 66)"
 vl gc
 like "$status|$err" "0|vgpu-lease: warning: 1 file in */leases could not be understood: now in /run/vgpu-lease/garbage" \

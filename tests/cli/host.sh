@@ -114,6 +114,11 @@ age() {
 	sed -i -E 's/^since_ms=.*/since_ms=1/;s/^deadline_ms=[1-9].*/deadline_ms=1/' "$root/run/vgpu-lease/leases/$(uuid "$1")"
 }
 
+# cut_off N: the lease of the vGPU number N is that of a creation whose writer is dead.
+cut_off() {
+	sed -i -E 's/^state=.*/state=creating/;s/^writer=.*/writer=4194305/' "$root/run/vgpu-lease/leases/$(uuid "$1")"
+}
+
 # like TEXT PATTERN SENTENCE: the text matches the pattern of bash.
 like() {
 	local status=0

@@ -73,6 +73,12 @@ echo 1 >"$root/sys/bus/mdev/devices/$(uuid 3)/remove"
 is "$(line 3)" "$(uuid 3) nvidia-222 0000:85:00.0 active adopted TIME vm3 its device is gone" \
 	"one whose device somebody removed is noted"
 
+call prepare begin 5
+cut_off 5
+age 5
+is "$(line 5)" "$(uuid 5) nvidia-222 0000:84:00.0 creating created TIME vm5 its creation was cut off: 'vgpu-lease gc' collects it" \
+	"a creation whose writer died is noted"
+
 call migrate begin 4 >/dev/null
 is "$(line 4)" "$(uuid 4) nvidia-222 0000:84:00.0 reserved created TIME vm4 reserved for a domain that is on its way" \
 	"a reservation"
