@@ -95,7 +95,7 @@ struct lease *lease_find(const struct leases *leases, const char *id)
 
 	if (!leases->n || strlen(id) >= sizeof(key.id))
 		return NULL;
-	strcpy(key.id, id);
+	memcpy(key.id, id, strlen(id) + 1);
 	return bsearch(&key, leases->list, leases->n, sizeof(*leases->list), by_id);
 }
 

@@ -55,17 +55,23 @@ files_say_what_they_are() {
 	return $bad
 }
 
+# The analyzer's search ends after 40,000 states of a function (its own default takes five times as long to find the same).
 tidy() {
-	# shellcheck disable=SC2016,SC2086 # The flags are words; $0 and $@ are the inner shell's.
+	local search='--extra-arg=-Xclang --extra-arg=-analyzer-config --extra-arg=-Xclang --extra-arg=max-nodes=40000'
+
+	# shellcheck disable=SC2016 # $f and $bad are the inner shell's.
 	printf '%s\n' "${c_sources[@]}" | xargs -P 2 -n 4 bash -c '
-		for f; do said=$(clang-tidy-19 --quiet "$f" -- '"$LINT_FLAGS"' 2>/dev/null) || { printf "%s\n" "$said"; bad=1; }; done
+		for f; do
+			said=$(clang-tidy-19 --quiet '"$search"' "$f" -- '"$LINT_FLAGS"' 2>/dev/null) || { printf "%s\n" "$said"; bad=1; }
+		done
 		exit ${bad:-0}' tidy
 }
 
 # Not its style group: the scope of variables and the like are the reviewer's.
 cppchecked() {
 	cppcheck -q -j 2 --std=c11 --error-exitcode=1 --inline-suppr --enable=warning,performance,portability \
-		--suppressions-list=tests/cppcheck.supp -D_GNU_SOURCE -D__linux__ -DXML_SONAME='"libxml2.so"' -Isrc -Itests \
+		--suppressions-list=tests/cppcheck.supp -D_GNU_SOURCE -D__linux__ -DXML_SONAME='"libxml2.so"' \
+		-DPACKAGE_NAME='"vgpu-lease"' -DPACKAGE_VERSION='"0"' -Isrc -Itests \
 		"${c_sources[@]}"
 }
 
