@@ -1,0 +1,68 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# ways to migrate, to save and to go back in time
+policy 'migrate_uuid = fresh'
+there policy 'migrate_uuid = fresh' 'reserve_ttl = 3'
+MIGRATABLE=1 define mover "$U1"
+run virsh start mover
+migrate_to 2 mover --p2p --persistent --undefinesource
+check "from daemon to daemon, with its definition, a domain goes to host2" succeeded
+device=$(there device_in mover)
+check "with a new device" test -n "$device" -a "$device" != "$U1"
+check "which is the only one there" there has mover "$device"
+check "host1 knows nothing of the domain any more" no virsh dominfo mover
+check "nor of its device" within 10 nothing_left
+check "the definition that came along names the first device" same "$(there device_in mover --inactive)" "$U1"
+
+there run virsh managedsave mover
+check "there it can be put to sleep" there within 10 nothing_left
+there run virsh start mover
+check "and it wakes" there succeeded
+device=$(there device_in mover)
+check "with the only device and lease" there has mover "$device"
+
+there migrate_to 1 mover --p2p --tunnelled
+check "through a tunnel it comes back" there succeeded
+check "with the only device and lease" has mover "$(device_in mover)"
+check "nothing stays on host2" there within 10 nothing_left
+run virsh destroy mover
+check "nothing stays where it ends" within 10 nothing_left
+there run virsh start mover
+check "its definition on host2 starts with the device that it names" there has mover "$U1"
+there run virsh destroy mover
+check "which is given back, too" there within 10 nothing_left
+
+MIGRATABLE=1 define cold "$U2"
+run virsh migrate --offline --persistent cold qemu+tcp://host2/system
+check "a domain that is off moves with its definition" succeeded
+check "host2 has a reservation for it, and no device" same "$(there states) $(there devices)" "reserved "
+sleep 3
+there run vgpu-lease gc
+check "after reserve_ttl, gc leaves nothing of it" there nothing_left
+check "the definition there names the device that was reserved" no same "$(there device_in cold)" "$U2"
+there run virsh start --paused cold
+check "it starts there" there has cold "$(there device_in cold)"
+there run virsh destroy cold
+
+configure
+run virsh start --paused cold
+run virsh save cold "$WORK/cold.save"
+sed "s/$U2/$U3/" "$WORK/cold.xml" >"$WORK/changed.xml"
+run virsh restore "$WORK/cold.save" --xml "$WORK/changed.xml" --paused
+check "a saved domain is restored with another device in its XML" succeeded
+check "and has that one" has cold "$U3"
+run virsh destroy cold
+
+qemu-img create -q -f qcow2 -b "$IMAGES/idle.img" -F raw "$IMAGES/layer.qcow2"
+DISK=$IMAGES/layer.qcow2 MIGRATABLE=1 domain layer traveller "$U1"
+sed -i "s/type='raw'/type='qcow2'/; /<readonly/d" "$WORK/layer.xml"
+run virsh define "$WORK/layer.xml"
+run virsh start --paused traveller
+run virsh snapshot-create-as traveller before
+check "a snapshot is taken of a domain with a device" succeeded
+run virsh snapshot-revert traveller before
+check "the domain goes back to it" succeeded
+check "with its device" has traveller "$U1"
+run virsh destroy traveller
+run virsh undefine --snapshots-metadata traveller
+check "at last nothing is left" within 10 nothing_left
