@@ -125,9 +125,16 @@ static void fill_step(const struct planner *p, struct step *step, const struct c
 	snprintf(step->why, sizeof(step->why), "%s", why);
 }
 
+/* What is left to do where no pGPU has room for any of the types. */
+struct resort {
+	bool in_flight;        /* wait */
+	struct candidate card; /* remove spares there, for the first type that this helps; pgpu UNKNOWN: nowhere */
+	const char *type;
+};
+
 /* Looks at every pGPU for one type; true and the best one, or false. */
 static bool choose_for_type(struct planner *p, size_t want, const char *type, const char *id, struct step *step,
-			    bool *in_flight, bool *full)
+			    struct resort *resort)
 {
 	const struct wish *wish = &p->facts->wishes[want];
 	const struct inventory *inv = p->facts->inv;
@@ -138,7 +145,7 @@ static bool choose_for_type(struct planner *p, size_t want, const char *type, co
 		struct candidate c = { .pgpu = (int)g, .near = is_near(wish, &inv->pgpus[g]) };
 
 		room_on(&c.room, p->facts, &p->promised, c.pgpu, type, id, wish->last_parent);
-		*in_flight |= c.room.in_flight;
+		resort->in_flight |= c.room.in_flight;
 		if (c.room.has) {
 			was_there = strcmp(inv->parents[c.room.parent].name, wish->last_parent) == 0;
 			if (best.pgpu == UNKNOWN || was_there || better(p, wish->want, &c, &best))
@@ -150,33 +157,37 @@ static bool choose_for_type(struct planner *p, size_t want, const char *type, co
 		    find_removes(p, c.pgpu, type))
 			fullest = c;
 	}
-	if (best.pgpu != UNKNOWN) {
-		p->plan->nremoves = 0;
-		fill_step(p, step, &best, type, id,
-			  was_there                                   ? "where it was before"
-			  : best.near                                 ? "near the domain's CPUs or memory"
-			  : best.room.share <= 0                      ? "the first with room"
-			  : placement_of(p, wish->want) == PLACE_PACK ? "the fullest with room"
-								      : "the emptiest");
-		return true;
+	if (fullest.pgpu != UNKNOWN && resort->card.pgpu == UNKNOWN) {
+		resort->card = fullest;
+		resort->type = type;
 	}
-	if (fullest.pgpu != UNKNOWN && find_removes(p, fullest.pgpu, type)) {
-		*full = true;
-		fill_step(p, step, &fullest, type, id, "after orphans are removed");
-	}
-	return false;
+	if (best.pgpu == UNKNOWN)
+		return false;
+	fill_step(p, step, &best, type, id,
+		  was_there                                   ? "where it was before"
+		  : best.near                                 ? "near the domain's CPUs or memory"
+		  : best.room.share <= 0                      ? "the first with room"
+		  : placement_of(p, wish->want) == PLACE_PACK ? "the fullest with room"
+							      : "the emptiest");
+	return true;
 }
 
 enum choice plan_choose(struct planner *p, size_t want, const char *id, struct step *step)
 {
 	const struct wish *wish = &p->facts->wishes[want];
-	bool in_flight = false, full = false;
+	struct resort resort = { .card.pgpu = UNKNOWN };
+	bool chosen = false;
 
-	for (int t = 0; t < wish->ntypes; t++)
-		if (choose_for_type(p, want, wish->types[t], id, step, &in_flight, &full))
-			return CHOSEN;
+	for (int t = 0; t < wish->ntypes && !chosen; t++)
+		chosen = choose_for_type(p, want, wish->types[t], id, step, &resort);
+	p->plan->nremoves = 0;
+	if (chosen)
+		return CHOSEN;
 	/* A give-back that is under way is cheaper than a removal. */
-	if (in_flight)
+	if (resort.in_flight)
 		return NO_ROOM_YET;
-	return full ? CHOSEN_AFTER_REMOVAL : NO_ROOM;
+	if (resort.card.pgpu == UNKNOWN || !find_removes(p, resort.card.pgpu, resort.type))
+		return NO_ROOM;
+	fill_step(p, step, &resort.card, resort.type, id, "after orphans are removed");
+	return CHOSEN_AFTER_REMOVAL;
 }

@@ -129,6 +129,8 @@ static const struct row rows[] = {
 	  "remove o1, create u1 s on 84" },
 	{ "one is enough", "84/0 s=0/2", "o1:84:s o2:84:s", "", "u1", "s", "spares=o1,o2",
 	  "remove o1, create u1 s on 84" },
+	{ "a spare makes room for a class's first type, though its second has none to remove", "84/0 s=0/1; 85/0 l=0/1",
+	  "o1:84:s o2:85:l", "", "u1~s|l", "s@84 l@85", "spares=o1", "remove o1, create u1 s on 84" },
 	{ "a spare of another size goes, so that the card can change its type", "84/0 s=15/16 l=0/4", "o1:84:s", "",
 	  "u1", "l", "spares=o1", "remove o1, create u1 l on 84" },
 	{ "all of another size must be spares", "84/0 s=14/16 l=0/4", "o1:84:s o2:84:s", "", "u1", "l", "spares=o1",
