@@ -207,6 +207,12 @@ int survey_spares(struct survey *s, struct err *err)
 	return 0;
 }
 
+void survey_forget_spares(struct survey *s)
+{
+	s->nspares = 0;
+	s->spares_known = false;
+}
+
 void survey_mishap(struct survey *s, const char *pgpu, const char *type, const char *reason)
 {
 	struct mishap *m;

@@ -59,6 +59,9 @@ int survey_leases(struct survey *survey, struct err *err);
  */
 int survey_spares(struct survey *survey, struct err *err);
 
+/* What could make room is to be looked for anew. */
+void survey_forget_spares(struct survey *survey);
+
 /* Remembers that a candidate failed. */
 void survey_mishap(struct survey *survey, const char *pgpu, const char *type, const char *reason);
 

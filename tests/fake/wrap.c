@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What the program calls instead of the kernel: the linker's --wrap puts these in the place of the real functions. */
+#include "fake/wrap.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <sys/file.h>
+#include <time.h>
+
+#include "bounded.h"
+#include "file.h"
+#include "host.h"
+
+/* A sleep is this much longer than asked for: what is waited for in small steps costs fewer of them. */
+enum { CALLS_MAX = 300000, SLOW = 150 };
+
+jmp_buf fake_escape;
+
+/* The process dies here if its time has come; never in the middle of what the kernel does. */
+static void kill_point(void)
+{
+	if (!fake->inside && ++fake->calls > CALLS_MAX) {
+		fake_broken("process %d never ends", fake->pid);
+		longjmp(fake_escape, 1);
+	}
+	if (!fake->inside && fake->kill_at && --fake->kill_at == 0)
+		_exit(137);
+}
+
+/* WRAP(type, function, parameters, arguments): a call at whose beginning and end the process may die. */
+#define WRAP(type, function, parameters, arguments)                                                                    \
+	type __real_##function parameters;                                                                             \
+	type __wrap_##function parameters;                                                                             \
+	type __wrap_##function parameters                                                                              \
+	{                                                                                                              \
+		type r;                                                                                                \
+                                                                                                                       \
+		kill_point();                                                                                          \
+		r = __real_##function arguments;                                                                       \
+		kill_point();                                                                                          \
+		return r;                                                                                              \
+	}
+
+WRAP(int, unlinkat, (int dir, const char *path, int flags), (dir, path, flags))
+WRAP(int, linkat, (int from, const char *a, int to, const char *b, int flags), (from, a, to, b, flags))
+WRAP(int, renameat, (int from, const char *a, int to, const char *b), (from, a, to, b))
+WRAP(int, mkdirat, (int dir, const char *path, mode_t mode), (dir, path, mode))
+WRAP(int, flock, (int fd, int how), (fd, how))
+
+void fake_process(void)
+{
+	fake->pid++;
+	fake->calls = 0;
+	fake->create_errno = fake->remove_errno = fake->kill_at = 0;
+	fake->hang = fake->half = fake->met = false;
+}
+
+/* Random, but the same in each run. */
+void __wrap_uuid_random(char out[UUID_SIZE]);
+void __wrap_uuid_random(char out[UUID_SIZE])
+{
+	snprintf(out, UUID_SIZE, "e0000000-0000-4000-8000-%012ld", ++fake->uuids % 1000000000);
+}
+
+pid_t __wrap_getpid(void);
+pid_t __wrap_getpid(void)
+{
+	return fake->pid;
+}
+
+uint64_t __wrap_host_process_start(pid_t pid);
+uint64_t __wrap_host_process_start(pid_t pid)
+{
+	return pid == fake->pid ? 1 : 0;
+}
+
+bool __wrap_host_process_lives(pid_t pid, uint64_t start);
+bool __wrap_host_process_lives(pid_t pid, uint64_t start)
+{
+	return start == 1 && pid == fake->pid;
+}
+
+int64_t __wrap_host_now_ms(void);
+int64_t __wrap_host_now_ms(void)
+{
+	return fake->now_ms;
+}
+
+void __wrap_host_sleep_ms(int ms);
+void __wrap_host_sleep_ms(int ms)
+{
+	kill_point();
+	fake->now_ms += ms * SLOW;
+}
+
+int __wrap_nanosleep(const struct timespec *time, struct timespec *left);
+int __wrap_nanosleep(const struct timespec *time, struct timespec *left)
+{
+	(void)left;
+	kill_point();
+	fake->now_ms += (time->tv_sec * 1000 + time->tv_nsec / 1000000 + 1) * SLOW;
+	return 0;
+}
+
+/* The descriptor that holds a pGPU's lock, once more: a child that goes on holds it. */
+static int hold_lock(void)
+{
+	char name[32], target[256];
+	ssize_t n;
+
+	for (int fd = 3; fd < 64; fd++) {
+		snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+		n = readlink(name, target, sizeof(target) - 1);
+		if (n < 0)
+			continue;
+		target[n] = '\0';
+		if (strstr(target, "/run/vgpu-lease/pgpu/"))
+			return fcntl(fd, F_DUPFD_CLOEXEC, 100);
+	}
+	return -1;
+}
+
+static int poke_create(const char *parent, const char *type, const char *uuid)
+{
+	struct fake_device *d;
+	int r = -fake->create_errno;
+
+	fake->creates++;
+	fake->met |= fake->create_errno || fake->half || fake->deferring;
+	fake->create_errno = 0;
+	if (r < 0)
+		return r;
+	if (fake->deferring) {
+		struct fake_late *late = &fake->late[fake->nlate++];
+
+		snprintf(late->parent, sizeof(late->parent), "%s", parent);
+		snprintf(late->type, sizeof(late->type), "%s", type);
+		snprintf(late->uuid, sizeof(late->uuid), "%s", uuid);
+		late->lock = hold_lock();
+		return 0;
+	}
+	r = fake_make(parent, type, uuid, fake->half, &d);
+	fake->half = false;
+	if (r < 0)
+		return r;
+	d->ours = true;
+	if (fake_count(d->card, d->type) > fake_cap(d->card, d->type))
+		fake_broken("%s was made on %s beyond the cap of %d", uuid, parent, fake_cap(d->card, d->type));
+	return 0;
+}
+
+static int poke_remove(const char *uuid)
+{
+	struct fake_device *d = fake_device(uuid);
+	const char *wrong;
+	int r = -fake->remove_errno;
+
+	if (!d)
+		return -ENODEV;
+	fake->removes++;
+	wrong = d->opener ? "it is open" : fake_may_remove(d);
+	if (wrong)
+		fake_broken("%s on %s was removed: %s", uuid, d->parent, wrong);
+	if (r < 0) {
+		fake->met = true;
+		fake->remove_errno = 0;
+		return r;
+	}
+	fake_unmake(d);
+	return 0;
+}
+
+int __wrap_file_poke(int dir, const char *path, const char *data, size_t len);
+int __wrap_file_poke(int dir, const char *path, const char *data, size_t len)
+{
+	char parent[PARENT_SIZE], type[TYPE_SIZE], uuid[UUID_SIZE], end;
+	int r = -ENOENT;
+
+	(void)dir, (void)len;
+	kill_point();
+	fake->inside = true;
+	if (sscanf(path, "sys/class/mdev_bus/%63[^/]/mdev_supported_types/%63[^/]/creat%c", parent, type, &end) == 3 &&
+	    sscanf(data, "%36s", uuid) == 1)
+		r = poke_create(parent, type, uuid);
+	else if (sscanf(path, "sys/bus/mdev/devices/%36[^/]/remov%c", uuid, &end) == 2)
+		r = poke_remove(uuid);
+	else
+		fake_broken("a write to %s", path);
+	fake->inside = false;
+	kill_point();
+	return r;
+}
+
+int __wrap_bounded_run(int (*work)(void *arg, struct err *err), void *arg, int wait_ms, struct err *err);
+int __wrap_bounded_run(int (*work)(void *arg, struct err *err), void *arg, int wait_ms, struct err *err)
+{
+	int r, late = fake->nlate;
+
+	fake->deferring = fake->hang && fake->nlate < FAKE_LATE;
+	r = work(arg, err);
+	fake->deferring = false;
+	if (fake->nlate == late)
+		return r;
+	fake->hang = false;
+	fake->now_ms += wait_ms;
+	return err_set(err, ETIMEDOUT, "the kernel did not answer within %g s", wait_ms / 1000.0);
+}
+
+/* What is left is left to others. */
+int __wrap_bounded_detach(int keep, struct err *err);
+int __wrap_bounded_detach(int keep, struct err *err)
+{
+	(void)keep, (void)err;
+	return 0;
+}
+
+void fake_settle(void)
+{
+	struct fake_device *d;
+
+	while (fake->nlate > 0) {
+		struct fake_late *late = &fake->late[--fake->nlate];
+
+		if (fake_make(late->parent, late->type, late->uuid, false, &d) == 0)
+			d->ours = true;
+		close(late->lock);
+	}
+}

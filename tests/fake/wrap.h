@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Between the two halves of the fake: the kernel's doings, for what the program calls. */
+#pragma once
+
+#include "fake/kernel.h"
+
+/* Makes a device; `half`: the driver stops in the middle of it. */
+int fake_make(const char *parent, const char *type, const char *uuid, bool half, struct fake_device **out);
+void fake_unmake(struct fake_device *device);
