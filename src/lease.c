@@ -9,6 +9,7 @@
 
 #include "auto.h"
 #include "file.h"
+#include "text.h"
 
 enum { LEASE_TEXT_MAX = 8192 };
 
@@ -93,9 +94,8 @@ struct lease *lease_find(const struct leases *leases, const char *id)
 {
 	struct lease key;
 
-	if (!leases->n || strlen(id) >= sizeof(key.id))
+	if (!leases->n || !text_copy(key.id, sizeof(key.id), id))
 		return NULL;
-	memcpy(key.id, id, strlen(id) + 1);
 	return bsearch(&key, leases->list, leases->n, sizeof(*leases->list), by_id);
 }
 

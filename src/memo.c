@@ -19,7 +19,7 @@ static void boot_id(char out[UUID_SIZE])
 	char text[UUID_SIZE + 1];
 
 	if (file_read(AT_FDCWD, "/proc/sys/kernel/random/boot_id", text, sizeof(text)) < 0 || !uuid_parse(out, text))
-		snprintf(out, UUID_SIZE, "00000000-0000-0000-0000-000000000000");
+		text_copy(out, UUID_SIZE, "00000000-0000-0000-0000-000000000000");
 }
 
 int affinity_get(const struct store *store, const char *id, struct affinity *out)

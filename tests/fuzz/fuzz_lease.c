@@ -10,7 +10,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	char *text = calloc(1, size + 1), again[8192];
+	char *text = calloc(1, size + 1), again[8192], third[8192];
 	struct lease lease, back;
 	int n;
 
@@ -20,7 +20,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (n <= 0)
 			abort();
 		again[n - 1] = '\0';
-		if (lease_parse(&back, again) < 0 || memcmp(&lease, &back, sizeof(lease)) != 0)
+		if (lease_parse(&back, again) < 0 || lease_format(&back, third, sizeof(third)) != n)
+			abort();
+		third[n - 1] = '\0';
+		if (strcmp(again, third) != 0)
 			abort();
 	}
 	free(text);

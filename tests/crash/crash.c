@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The hook killed before each of its system calls in turn, on a simulated host. Afterwards libvirt's next call comes: nothing
+ * may be left, nothing may be leased twice, and the domain must be able to start.
+ *
+ * A kill after a system call is a kill before the next one, so that entries alone are counted. Of most scenarios only the
+ * calls from the first one on that can change anything outside of the process; those before it (the loader's, the reading
+ * of the XML) are the same in all, and the first scenario has them. Some run twice: with the hook's children killed
+ * beside it, and with a child that goes on alone (it may be in the middle of a write to the kernel).
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "auto.h"
+#include "inventory.h"
+#include "kernel.h"
+#include "lease.h"
+#include "tap.h"
+
+#define U1 "4b20d080-1b54-4048-85b3-a6a62d165c01" /* the templates' */
+#define VM "8f2d5b1e-7c3a-4e0b-9a54-0d1c5f3e6a01"
+#define ORPHAN1 "00000001-0000-4000-8000-00000000000f"
+#define ORPHAN2 "00000002-0000-4000-8000-00000000000f"
+
+enum { PIDS_MAX = 8, CALLS_MAX = 4000 };
+
+static char root[64], hook[512], one[512], two[512], other[128];
+static struct host host = { .root = -1 };
+
+/* Runs in the child: the hook as libvirt calls it, its output thrown away. */
+static void exec_hook(const char *op, const char *xml)
+{
+	const char *subop = strcmp(op, "release") == 0 ? "end" : "begin";
+	int in = open(xml, O_RDONLY), null = open("/dev/null", O_WRONLY);
+
+	dup2(in, 0);
+	dup2(null, 1);
+	dup2(null, 2);
+	close(in);
+	close(null);
+	execl(hook, hook, "--root", root, "--", "vm", op, subop, "-", (char *)NULL);
+	_exit(127);
+}
+
+static int call(const char *op, const char *xml)
+{
+	int status = -1;
+	pid_t pid = fork();
+
+	if (pid == 0)
+		exec_hook(op, xml);
+	waitpid(pid, &status, 0);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+struct traced {
+	pid_t pids[PIDS_MAX];
+	int n;
+};
+
+static void forget(struct traced *t, pid_t pid)
+{
+	for (int i = 0; i < t->n; i++)
+		if (t->pids[i] == pid)
+			t->pids[i] = t->pids[--t->n];
+}
+
+static bool knows(struct traced *t, pid_t pid)
+{
+	for (int i = 0; i < t->n; i++)
+		if (t->pids[i] == pid)
+			return true;
+	if (t->n < PIDS_MAX)
+		t->pids[t->n++] = pid;
+	return false;
+}
+
+/* Can this system call change anything that is there after the process? */
+static bool changes(const struct __ptrace_syscall_info *info)
+{
+	switch (info->entry.nr) {
+	case SYS_openat:
+		return info->entry.args[2] & O_CREAT;
+	case SYS_write:
+	case SYS_pwrite64:
+	case SYS_mkdirat:
+	case SYS_unlinkat:
+	case SYS_renameat:
+	case SYS_renameat2:
+	case SYS_clone:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/*
+ * Runs the hook until before its `limit`-th system call, where it is killed. False: it ended by itself before. *calls: those that were
+ * seen; *first: which of them was the first that can change something. With `family` its children count, and are
+ * killed beside it.
+ */
+static bool killed_at(const char *op, const char *xml, int limit, bool family, int *calls, int *first)
+{
+	long options = PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL |
+		       (family ? PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE : 0);
+	struct traced t = { .n = 1 };
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+		raise(SIGSTOP);
+		exec_hook(op, xml);
+	}
+	t.pids[0] = pid;
+	waitpid(pid, &status, 0);
+	ptrace(PTRACE_SETOPTIONS, pid, NULL, options);
+	ptrace(PTRACE_SYSCALL, pid, NULL, NULL);
+	*calls = *first = 0;
+	while (t.n > 0 && (pid = waitpid(-1, &status, __WALL)) > 0) {
+		int signal = 0;
+
+		if (WIFEXITED(status) || WIFSIGNALED(status)) {
+			forget(&t, pid);
+			continue;
+		}
+		if (WSTOPSIG(status) == (SIGTRAP | 0x80)) {
+			struct __ptrace_syscall_info info;
+
+			ptrace(PTRACE_GET_SYSCALL_INFO, pid, sizeof(info), &info);
+			if (info.op == PTRACE_SYSCALL_INFO_ENTRY)
+				++*calls;
+			if (info.op == PTRACE_SYSCALL_INFO_ENTRY && !*first && changes(&info))
+				*first = *calls;
+			if (info.op == PTRACE_SYSCALL_INFO_ENTRY && *calls == limit) {
+				for (int i = 0; i < t.n; i++)
+					kill(t.pids[i], SIGKILL);
+				while (waitpid(-1, NULL, __WALL) > 0)
+					;
+				return true;
+			}
+		} else if (knows(&t, pid) && status >> 8 == WSTOPSIG(status) && WSTOPSIG(status) != SIGTRAP &&
+			   WSTOPSIG(status) != SIGSTOP) {
+			signal = WSTOPSIG(status);
+		}
+		ptrace(PTRACE_SYSCALL, pid, NULL, (void *)(long)signal);
+	}
+	return false;
+}
+
+/* What is there: "DEVICES/LEASES", those of other parties left out. */
+static int ours(int *leases)
+{
+	static const char *const none[] = { NULL };
+	struct inventory inv;
+	struct store store;
+	struct leases all;
+	struct err err = { 0 };
+	int devices = 0;
+
+	*leases = -1;
+	if (inventory_read(&inv, &host, none, &err) < 0)
+		return -1;
+	for (size_t i = 0; i < inv.ndevices; i++)
+		devices += strncmp(inv.devices[i].id, "0000000", 7) != 0;
+	inventory_free(&inv);
+	if (store_open(&store, &host, false, &err) == 0 && lease_list(&store, &all, &err) == 0) {
+		*leases = (int)all.n + all.garbage;
+		lease_list_free(&all);
+	}
+	store_close(&store);
+	return devices;
+}
+
+/* A child that goes on alone after its parent's death is done within moments. */
+static bool is_empty(void)
+{
+	int leases, devices = ours(&leases);
+
+	for (int i = 0; i < 200 && (devices || leases); i++) {
+		host_sleep_ms(10);
+		devices = ours(&leases);
+	}
+	if (devices || leases)
+		printf("# left: %d devices, %d leases\n", devices, leases);
+	return devices == 0 && leases == 0;
+}
+
+struct scenario {
+	const char *says, *op, *xml;
+	void (*before)(const char *xml);
+	bool (*after)(const char *xml); /* libvirt's next calls; is all as it should be? */
+	bool alone;                     /* also with a child that outlives the hook */
+};
+
+static void nothing(const char *xml)
+{
+	(void)xml;
+}
+
+static void prepared(const char *xml)
+{
+	call("prepare", xml);
+}
+
+static void lease_lost(const char *xml)
+{
+	struct store store;
+	struct err err;
+
+	call("prepare", xml);
+	if (store_open(&store, &host, false, &err) == 0)
+		lease_drop(&store, U1, &err);
+	store_close(&store);
+}
+
+/* Two cards that orphans keep from the type that is wanted. */
+static void orphans(const char *xml)
+{
+	struct err err;
+
+	(void)xml;
+	kernel_create(&host, "0000:84:00.0", "nvidia-231", ORPHAN1, &err);
+	kernel_create(&host, "0000:85:00.0", "nvidia-231", ORPHAN2, &err);
+}
+
+/* A device that its last QEMU had open at the release: its lease still says `releasing`. */
+static void releasing(const char *xml)
+{
+	struct store store;
+	struct lease lease;
+	struct err err;
+
+	call("prepare", xml);
+	if (store_open(&store, &host, false, &err) == 0 && store_lock(&store, 1000, &err) == 0 &&
+	    lease_get(&store, U1, &lease, &err) == 1) {
+		lease.state = LEASE_RELEASING;
+		lease_put(&store, &lease, &err);
+	}
+	store_close(&store);
+}
+
+static void adoptable(const char *xml)
+{
+	struct err err;
+
+	(void)xml;
+	kernel_create(&host, "0000:85:00.0", "nvidia-222", U1, &err);
+}
+
+static bool released(const char *xml)
+{
+	return call("release", xml) == 0 && is_empty();
+}
+
+/* libvirt may not even call release (it was killed, too): the domain starts again. */
+static bool started_again(const char *xml)
+{
+	int leases, devices;
+
+	if (call("prepare", xml) != 0)
+		return false;
+	devices = ours(&leases);
+	if (devices != leases || devices != (xml == two ? 2 : 1)) {
+		printf("# after another prepare: %d devices, %d leases\n", devices, leases);
+		return false;
+	}
+	return released(xml);
+}
+
+/* Then another domain wants the same device: it must not be told that it is taken. */
+static bool another_domain(const char *xml)
+{
+	return released(xml) && call("prepare", other) == 0 && call("release", other) == 0 && is_empty();
+}
+
+static bool adopted_stays(const char *xml)
+{
+	struct err err;
+	int leases;
+	bool good = call("release", xml) == 0 && ours(&leases) == 1 && leases == 0;
+
+	kernel_remove(&host, U1, 1000, &err);
+	return good && is_empty();
+}
+
+static bool orphans_or_not(const char *xml)
+{
+	struct err err;
+	bool good = released(xml);
+
+	kernel_remove(&host, ORPHAN1, 1000, &err);
+	kernel_remove(&host, ORPHAN2, 1000, &err);
+	return good;
+}
+
+static bool reconnected(const char *xml)
+{
+	int leases;
+
+	return call("reconnect", xml) == 0 && ours(&leases) == 1 && leases == 1 && released(xml);
+}
+
+static void every_call(const struct scenario *s, bool family, bool from_start)
+{
+	int calls = 0, bad = 0, first, from, n;
+
+	/* Once whole, to see where to begin. */
+	s->before(s->xml);
+	killed_at(s->op, s->xml, CALLS_MAX, family, &calls, &from);
+	bad += !s->after(s->xml);
+	if (from_start)
+		from = 1;
+	for (n = from; n < CALLS_MAX && bad == 0; n++) {
+		bool was_killed;
+
+		s->before(s->xml);
+		was_killed = killed_at(s->op, s->xml, n, family, &calls, &first);
+		if (!s->after(s->xml)) {
+			printf("# killed before system call %d\n", n);
+			bad++;
+		}
+		if (!was_killed)
+			break;
+	}
+	ok(bad == 0 && from > 0 && calls - from > 20, "%s, killed before each of its system calls %d to %d%s", s->says,
+	   from, calls, family ? "" : ", its child not");
+}
+
+static const struct scenario scenarios[] = {
+	{ "prepare: the release that follows leaves nothing", "prepare", one, nothing, released, true },
+	{ "prepare: the domain can start again", "prepare", one, nothing, started_again, false },
+	{ "prepare: another domain can have the device", "prepare", one, nothing, another_domain, false },
+	{ "prepare of two devices: all or nothing, and nothing after the release", "prepare", two, nothing, released,
+	  true },
+	{ "prepare of two devices: the domain can start again", "prepare", two, nothing, started_again, false },
+	{ "prepare that takes a device over which was to be given back", "prepare", one, releasing, released, false },
+	{ "prepare that adopts a device: it is left standing", "prepare", one, adoptable, adopted_stays, false },
+	{ "prepare that removes orphans to make room", "prepare", one, orphans, orphans_or_not, false },
+	{ "migrate: the prepare and release that follow leave nothing", "migrate", one, nothing, started_again, false },
+	{ "restore: the prepare and release that follow leave nothing", "restore", one, nothing, started_again, false },
+	{ "release: the next one finishes it", "release", one, prepared, released, true },
+	{ "release of two devices: the next one finishes it", "release", two, prepared, released, false },
+	{ "release: the domain can start again", "release", one, prepared, started_again, false },
+	{ "reconnect: the next one restores the lease", "reconnect", one, lease_lost, reconnected, false },
+};
+
+static void write_file(const char *path, const char *text)
+{
+	autofclose FILE *f = fopen(path, "w");
+
+	if (f)
+		fputs(text, f);
+}
+
+static bool start(void)
+{
+	const char *src = getenv("srcdir"), *build = getenv("builddir");
+	char line[1600], path[128];
+	struct err err;
+
+	snprintf(hook, sizeof(hook), "%s/hooks/qemu", build);
+	snprintf(one, sizeof(one), "%s/xml-templates/domain-one-vgpu.xml", src);
+	snprintf(two, sizeof(two), "%s/xml-templates/domain-two-vgpus.xml", src);
+	strcpy(root, "/tmp/vgpu-lease-crash.XXXXXX");
+	if (!mkdtemp(root))
+		return false;
+	snprintf(other, sizeof(other), "%s/other.xml", root);
+	snprintf(line, sizeof(line), "%s/vgpu-lease-sim %s t4:2 && mkdir -p %s/etc && sed 's/%s/%.8s%s/' %s >%s", build,
+		 root, root, VM, "99999999", VM + 8, one, other);
+	if (system(line) != 0 || host_open(&host, root, &err) < 0)
+		return false;
+	snprintf(path, sizeof(path), "%s/etc/vgpu-lease.conf", root);
+	write_file(path, "[devices]\nenabled_mdev_types = nvidia-222\n"
+			 "[policy]\ndriver_cleanup = 0\nreclaim_grace = 0\nreserve_ttl = 3600\nlock_timeout = 10\n");
+	return true;
+}
+
+static int stop(void)
+{
+	char line[1200];
+
+	host_close(&host);
+	snprintf(line, sizeof(line), "%s/vgpu-lease-sim --stop %s && rm -rf %s", getenv("builddir"), root, root);
+	return system(line);
+}
+
+int main(void)
+{
+	if (!start()) {
+		bool must = getenv("MUST_WORK") && strcmp(getenv("MUST_WORK"), "1") == 0;
+
+		printf(must ? "not ok 1 - a simulated host starts\n1..1\n" : "1..0 # SKIP no simulated host\n");
+		return must;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(scenarios); i++) {
+		every_call(&scenarios[i], true, i == 0);
+		if (scenarios[i].alone)
+			every_call(&scenarios[i], false, false);
+	}
+	return tap_done() | (stop() != 0);
+}
