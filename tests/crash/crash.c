@@ -81,6 +81,17 @@ static bool knows(struct traced *t, pid_t pid)
 	return false;
 }
 
+/* Waits until all are gone; a child that was forked a moment ago is met here for the first time. */
+static void reap(void)
+{
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, __WALL)) > 0)
+		if (WIFSTOPPED(status))
+			kill(pid, SIGKILL);
+}
+
 /* Can this system call change anything that is there after the process? */
 static bool changes(const struct __ptrace_syscall_info *info)
 {
@@ -141,8 +152,7 @@ static bool killed_at(const char *op, const char *xml, int limit, bool family, i
 			if (info.op == PTRACE_SYSCALL_INFO_ENTRY && *calls == limit) {
 				for (int i = 0; i < t.n; i++)
 					kill(t.pids[i], SIGKILL);
-				while (waitpid(-1, NULL, __WALL) > 0)
-					;
+				reap();
 				return true;
 			}
 		} else if (knows(&t, pid) && status >> 8 == WSTOPSIG(status) && WSTOPSIG(status) != SIGTRAP &&

@@ -1,0 +1,160 @@
+#!/usr/bin/env bash
+# shellcheck disable=SC2016 # Scripts for another shell are in single quotes.
+# Input that is wrong: a clear line, and nothing lost.
+# shellcheck source=tests/hook/lib.sh
+. "${srcdir:?}/tests/hook/lib.sh"
+# shellcheck disable=SC2016 # Scripts for another shell are in single quotes.
+host t4:1
+good() {
+	configure <<-'EOF'
+		[devices]
+		enabled_mdev_types = nvidia-222
+		[policy]
+		driver_cleanup = 0
+		lock_timeout = 1
+	EOF
+}
+good
+
+# refused SENTENCE PATTERN COMMAND...: ends with 1, nothing on stdout, exactly one line of at most 1,000 bytes on stderr, which has the
+# pattern in it; and neither device nor lease came of it.
+refused() {
+	local sentence=$1 pattern=$2 status=0 trouble=''
+	shift 2
+	"$@" >"$work/out" 2>"$work/err" || status=$?
+	[ $status = 1 ] || trouble+="status $status; "
+	[ ! -s "$work/out" ] || trouble+='something on stdout; '
+	[ "$(wc -l <"$work/err")" = 1 ] || trouble+='not one line; '
+	[ "$(wc -c <"$work/err")" -le 1000 ] || trouble+='over 1,000 bytes; '
+	grep -qE "^vgpu-lease: domain .*$pattern" "$work/err" || trouble+="no '$pattern'; "
+	[ "$(leases)$(devices)" = 0 ] || trouble+='something is left; '
+	nothing "$sentence" "${trouble:+$trouble$(cat "$work/err")}"
+}
+# passes SENTENCE COMMAND...: ends with 0 and says nothing.
+passes() {
+	local sentence=$1 status=0
+	shift
+	"$@" >"$work/out" 2>"$work/err" || status=$?
+	is "$status$(cat "$work/out" "$work/err")" 0 "$sentence"
+}
+xml() { sed "$1" "$vm" >"$work/x.xml"; }
+prepare_x() { prepare "$work/x.xml"; }
+
+### XML
+xml 's/<vcpu>/<vcpu/'
+refused "XML that does not parse" 'line [0-9]+' prepare_x
+passes "in a release of which nothing is said" release "$work/x.xml"
+{ cat "$vm"; head -c 9000000 /dev/zero | tr '\0' ' '; } >"$work/x.xml"
+refused "XML of over 8 MiB" 'over 8 MiB' prepare_x
+{ echo '<!DOCTYPE domain [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]>'; tail -n +2 "$vm"; } >"$work/x.xml"
+refused "a document type is refused and not expanded" 'DOCTYPE|document type' prepare_x
+sed "s|</devices>|$(sed -n '/<hostdev/,/<\/hostdev>/p' "$vm" | tr -d '\n')</devices>|" "$vm" >"$work/x.xml"
+refused "two devices with one UUID" "$u1" prepare_x
+xml "s/$u1/not-a-uuid/"
+refused "an address that is no UUID" 'not-a-uuid' prepare_x
+xml "s/$u1/00000000-0000-0000-0000-000000000001/"
+refused "a placeholder at a start, with its cure" "vgpu-lease rewrite" prepare_x
+xml "s/$u1/${u1^^}/"
+holds "an upper-case UUID is the same one" prepare_x
+is "$(devices)" "$u1 " "as the kernel lowers it"
+is "$(hook vm release end - <"$work/x.xml" 2>&1)$(leases)" 0 "and is given back"
+typed() { xml "s|</uuid>|</uuid><metadata><vgpu:lease xmlns:vgpu='urn:vgpu-lease:domain:1'><vgpu:device uuid='$u1' type='$1'/></vgpu:lease></metadata>|"; }
+typed nvidia-999
+refused "an unknown type, with the known ones" "nvidia-999.*known: nvidia-222" prepare_x
+typed '..\/..\/x'
+refused "a type that is a path" "no type is called '../../x'" prepare_x
+printf '%s' '' >"$work/x.xml"
+passes "no XML at all is no domain with a vGPU" prepare_x
+
+### Names
+name=$'evil\n\e[31mname'
+refused "a name with a newline and an escape code is shown as one safe line" 'evil\\x0a\\x1b\[31mname: ' \
+	"$builddir/hooks/qemu" --root "$root" -- "$name" prepare begin - < <(typed nvidia-999; cat "$work/x.xml")
+long=$(head -c 4000 /dev/zero | tr '\0' n)
+refused "a very long name leaves room for the cause" 'no type is called' \
+	"$builddir/hooks/qemu" --root "$root" -- "$long" prepare begin - < <(typed nvidia-999; cat "$work/x.xml")
+passes "a domain may be called --dry-run: four arguments are always libvirt's call" "$builddir/hooks/qemu" --dry-run start begin - <"$vm"
+passes "an operation that is unknown is none of ours" hook vm frobnicate begin - <"$vm"
+passes "nor one that has no part in this" hook vm attach begin - <"$vm"
+"$builddir/hooks/qemu" vm prepare begin 2>"$work/err" <"$vm"
+is "$?" 2 "a call with three arguments is a wrong one"
+"$builddir/hooks/qemu" --bogus -- vm prepare begin - 2>"$work/err" <"$vm"
+is "$?" 2 "so is an option that there is not"
+
+### Streams
+closed() { "$builddir/hooks/qemu" --root "$root" -- vm "$@"; }
+refused "a closed standard input" 'standard input' closed prepare begin - <&-
+holds "a closed standard output hurts no start" bash -c '"$0" --root "$1" -- vm prepare begin - <"$2" >&-' "$builddir/hooks/qemu" "$root" "$vm"
+is "$(leases)" 1 "which has its lease"
+release "$vm"
+echo 'migrate_uuid = fresh' >>"$root/etc/vgpu-lease.conf"
+refused "a migration whose XML cannot be handed over is refused, and its reservation taken back" 'standard output' \
+	bash -c '"$0" --root "$1" -- vm migrate begin - <"$2" >/dev/full' "$builddir/hooks/qemu" "$root" "$vm"
+bash -c '"$0" --root "$1" -- vm restore begin - <"$2" >/dev/full 2>"$3"' "$builddir/hooks/qemu" "$root" "$vm" "$work/err"
+is "$?$(leases)" 00 "a restore likewise, but it ends with 0"
+good
+
+### State
+mkdir -p "$root/run/vgpu-lease/leases"
+echo rubbish >"$root/run/vgpu-lease/leases/$u1"
+holds "a lease file that is garbage is not trusted" prepare
+is "$(cat "$root/run/vgpu-lease/garbage/$u1")" rubbish "it is set aside"
+holds "the domain has its device and its lease" grep -q state=active "$root/run/vgpu-lease/leases/$u1"
+release "$vm"
+chmod 755 "$root/run/vgpu-lease"
+refused "a state folder that others may read is not ours" 'mode 0700' prepare
+chmod 700 "$root/run/vgpu-lease"
+exec 7>"$root/run/vgpu-lease/lock"
+flock 7
+echo 4711 >"$root/run/vgpu-lease/lock"
+refused "a lock that is held for too long, with its holder" 'held by process 4711 for over 1 s' prepare
+exec 7>&-
+in_mounts() { unshare --mount --propagation private bash -c "$1" "$builddir/hooks/qemu" "$root" "$vm"; }
+refused "a read-only /run" 'Read-only file system' \
+	in_mounts 'mount --bind "$1/run" "$1/run" && mount -o remount,ro,bind "$1/run" && "$0" --root "$1" -- vm prepare begin - <"$2"'
+refused "a full /run" 'No space left' \
+	in_mounts 'mount -t tmpfs -o size=64k tmpfs "$1/run" && { head -c 100000 /dev/zero >"$1/run/fill" 2>/dev/null; "$0" --root "$1" -- vm prepare begin - <"$2"; }'
+
+### Configuration
+holds "a lease to test with" prepare
+echo '[nonsense]' >>"$root/etc/vgpu-lease.conf"
+passes "a broken configuration hurts no reconnect" hook vm reconnect begin - <"$vm"
+passes "nor a release" release
+# Without a valid configuration the driver has its ten seconds to remove the device by itself.
+for _ in $(seq 150); do
+	[ "$(leases)" = 0 ] && break
+	sleep 0.1
+done
+is "$(leases)$(devices)" 0 "which gives back, when the driver has had its time"
+refused "a start is refused with file and line" 'vgpu-lease.conf:[0-9]+: .*nonsense' prepare
+rm "$root/etc/vgpu-lease.conf"
+refused "without a configuration nothing is made, and the file that is missing is named" 'vgpu-lease.conf' prepare
+make_device 0000:84:00.0 nvidia-222 $u1
+passes "but what exists passes" prepare
+is "$(leases)" 0 "without a lease"
+echo 1 >"$root/sys/bus/mdev/devices/$u1/remove"
+good
+
+### Nothing is written where nothing should be
+rm -rf "$root/run/vgpu-lease" "$root/var/lib/vgpu-lease"
+xml '1d; /<hostdev/,/<\/hostdev/d'
+passes "a domain without a vGPU passes" prepare_x
+passes "in every operation" hook vm release end - <"$work/x.xml"
+fails "and opens no state" test -e "$root/run/vgpu-lease"
+LD_DEBUG=libs "$builddir/hooks/qemu" --root "$root" -- vm prepare begin - <"$work/x.xml" >"$work/out" 2>"$work/libs"
+fails "nor loads the XML library" grep -q libxml2 "$work/libs"
+before=$(find "$root/run" "$root/etc" "$root/var" "$root/sys/bus/mdev" | sort)
+hook_dry() { "$builddir/hooks/qemu" --root "$root" --dry-run -- vm "$@"; }
+for op in 'prepare begin' 'migrate begin' 'restore begin' 'release end' 'reconnect begin' 'started begin'; do
+	# shellcheck disable=SC2086 # Two words.
+	is "$(hook_dry $op - <"$vm" 2>"$work/err")" "$(cat "$vm")" "a dry run of $op prints the XML"
+done
+xml "s/$u1/00000000-0000-0000-0000-000000000001/"
+fails "of a placeholder with a UUID in its place" grep -q 00000000-0000 <(hook_dry prepare begin - <"$work/x.xml" 2>"$work/err")
+holds "and says each step" grep -q '^create .*, nvidia-222 on 0000:84:00.0' "$work/err"
+is "$(find "$root/run" "$root/etc" "$root/var" "$root/sys/bus/mdev" | sort)" "$before" "a dry run writes nothing"
+cp "$builddir/hooks/qemu" "$work/qemu" && chmod 755 "$work" "$work/qemu"
+said=$(setpriv --reuid 65534 --regid 65534 --clear-groups "$work/qemu" vm prepare begin - <"$vm" 2>&1)
+is "$?$said" "1vgpu-lease: domain vm: vGPU $u1: it does not exist, and it cannot be made: this libvirt does not run as root, and only root can make vGPUs" \
+	"a libvirt that is not root's is told so"
+tap_done
