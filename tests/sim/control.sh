@@ -28,7 +28,7 @@ holds "the device stays" test -e "$mdevs/$(uuid 3)/mdev_type"
 is "$(remove "$(uuid 3)")" ok "and is removed the next time"
 is "$(put "create nowhere EIO" "$control/inject")" "No such device" "a card that is not there is refused"
 is "$(put "create $t4 EFOO" "$control/inject")" "Invalid argument" "so is an errno that is none"
-knob create_delay_ms "$t4 300"
+knob create_delay_ms "$t4 1500"
 knob inject "create $t4 EAGAIN"
 create $t4 nvidia-222 "$(uuid 4)" >"$tmp/out" &
 holds "a driver that fails was asked first: the device is seen" within 5 test -e "$mdevs/$(uuid 4)"
