@@ -5,8 +5,8 @@
 #
 # The image is Debian 13 with libvirt, QEMU and mdevctl, an ssh server, and the kernel's own sample drivers of mediated
 # devices, mtty and mdpy: a host on which vGPUs can be made without a GPU. No loop device, KVM or network in the
-# machine is needed. Packages come from the mirror that the host's apt is configured with; they are kept, and a step whose
-# input did not change is not done again.
+# machine is needed. Packages come from the mirror that the host's apt is configured with; they are kept, and a step
+# whose input did not change is not done again.
 set -euo pipefail
 
 needs=(debian-archive-keyring debootstrap mount util-linux e2fsprogs cpio xz-utils zstd openssh-client

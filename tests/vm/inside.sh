@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# inside.sh SCENARIO   runs scenarios/SCENARIO.sh in a test machine: this file, that folder and tap.sh lie there side by side
+# inside.sh SCENARIO   runs scenarios/SCENARIO.sh in a test machine, where that folder and tap.sh lie beside this file
 #
 # A scenario is a list of `run` (a command, its output kept) and `check` (a sentence and what proves it); it finds a
 # machine without domains, leases and devices, and the configuration below. A check that fails is followed by all that
@@ -92,8 +92,8 @@ type_of() { basename "$(readlink "/sys/bus/mdev/devices/$1/mdev_type")"; }
 
 # domain FILE NAME [DEVICE...]: writes the XML of a domain, which has these mdevs, to WORK/FILE.xml. Its guest is a boot
 # sector that idles. From the environment: METADATA, what its <vgpu:lease> holds; ARGUMENT, one more for QEMU; DISK, its
-# image; MIGRATABLE=1, so that it can be saved with its mdev; CONFINED=1, for an AppArmor profile of its own, which takes libvirt
-# as long to make as all the rest of a start.
+# image; MIGRATABLE=1, so that it can be saved with its mdev; CONFINED=1, for an AppArmor profile of its own, which
+# takes libvirt as long to make as all the rest of a start.
 domain() {
 	local file=$WORK/$1.xml name=$2 device
 	shift 2
@@ -137,8 +137,8 @@ domain() {
 			    <qemu:arg value='$ARGUMENT'/>
 			  </qemu:commandline>
 		END
-		# mtty says that it tracks dirty pages, but a kernel without IOMMUFD cannot ask it to. So QEMU must not ask;
-		# and a device that is not asked takes part in a migration only when that is said, too.
+		# mtty says that it tracks dirty pages, but a kernel without IOMMUFD cannot ask it to. So QEMU must not
+		# ask; and a device that is not asked takes part in a migration only when that is said, too.
 		[ -z "${MIGRATABLE:-}" ] || cat <<-END
 			  <qemu:override xmlns:qemu='http://libvirt.org/schemas/domain/qemu/1.0'>
 			    <qemu:device alias='hostdev0'><qemu:frontend>
@@ -167,7 +167,10 @@ is_state() { same "$(virsh domstate "$1" | head -n 1)" "$2"; }
 uses() {
 	local pid group
 	pid=$(pid_of "$1") || return
-	tr '\0' '\n' <"/proc/$pid/cmdline" | grep -qF "/sys/bus/mdev/devices/$2" || { echo "not in its arguments"; return 1; }
+	tr '\0' '\n' <"/proc/$pid/cmdline" | grep -qF "/sys/bus/mdev/devices/$2" || {
+		echo "not in its arguments"
+		return 1
+	}
 	group=$(basename "$(readlink "/sys/bus/mdev/devices/$2/iommu_group")")
 	find "/proc/$pid/fd" -lname "/dev/vfio/$group" | grep -q . || { echo "/dev/vfio/$group is not open"; return 1; }
 }

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # run.sh [--keep] [SCENARIO...]   installs vgpu-lease in a test machine, and lets the libvirtd there call the hook
 #
-# Runs the named scenarios (all: scenarios/*.sh) and prints one TAP stream. With --keep the machine stays, and one that runs
-# already is used: for work on a scenario. Root is needed, and the packages that `image.sh --needs` names. Where they are missing,
-# all is skipped; with MUST_WORK=1 in the environment that is a failure.
+# Runs the named scenarios (all: scenarios/*.sh) and prints one TAP stream. With --keep the machine stays, and one
+# that runs already is used: for work on a scenario. Root is needed, and the packages that `image.sh --needs` names.
+# Where they are missing, all is skipped; with MUST_WORK=1 in the environment that is a failure.
 set -euo pipefail
 # shellcheck source=tests/vm/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -117,7 +117,7 @@ spare=1
 for scenario; do
 	echo "# $scenario: $(sed -n '3s/^# //p' "$here/scenarios/$scenario.sh")"
 	run_scenario "$scenario" && continue
-	# The machine's kernel can die of its emulation (see vm.sh); once in a run that is not held against the scenario.
+	# The machine's kernel can die of its emulation (see vm.sh): once in a run the scenario is not blamed for it.
 	if [ "$spare" = 1 ] && ! alive; then
 		spare=0
 		echo "# the machine has died; the end of its console, and then once more in a new one:"

@@ -29,7 +29,7 @@ forwarded_port() {
 
 # Starts the machine's QEMU, and leaves its process id in the machine's folder.
 launch() {
-	local name=$1 index=$2 dir=$machines/$1
+	local name=$1 index=$2 dir=$machines/$1 peer=$machines/net$((3 - $2))
 	rm -rf "$dir"
 	mkdir -p "$dir"
 	qemu-img create -q -f qcow2 -F raw -b "$image/root.img" "$dir/disk.qcow2"
@@ -43,7 +43,7 @@ launch() {
 		-device virtio-blk-pci,drive=root -device virtio-rng-pci
 		-netdev user,id=n0,restrict=on,hostfwd=tcp:127.0.0.1:0-:22
 		-device virtio-net-pci,netdev=n0,romfile=
-		-netdev "dgram,id=n1,local.type=unix,local.path=$machines/net$index,remote.type=unix,remote.path=$machines/net$((3 - index))"
+		-netdev "dgram,id=n1,local.type=unix,local.path=$machines/net$index,remote.type=unix,remote.path=$peer"
 		-device "virtio-net-pci,netdev=n1,romfile=,mac=52:54:00:77:00:$(printf %02x "$index")"
 		-uuid "7e57bed0-0000-4000-8000-0000000000$(printf %02x "$index")"
 		-serial "file:$dir/console.log")
@@ -97,13 +97,14 @@ run() {
 }
 
 push() {
-	local name=$1 target=${*: -1} path paths=()
+	local name=$1 target path paths=()
+	target=$(printf %q "${*: -1}")
 	for path in "${@:2:$#-2}"; do
 		paths+=(-C "$(cd "$(dirname "$path")" && pwd)" "$(basename "$path")")
 	done
 	machine_of "$name"
 	tar --owner=0 --group=0 -cf - "${paths[@]}" |
-		"${reach[@]}" "mkdir -p $(printf %q "$target") && tar -xf - --keep-directory-symlink --no-overwrite-dir -C $(printf %q "$target")"
+		"${reach[@]}" "mkdir -p $target && tar -xf - --keep-directory-symlink --no-overwrite-dir -C $target"
 }
 
 pull() {
