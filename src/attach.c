@@ -127,7 +127,10 @@ static int between_rounds(struct rounds *r, struct err *err)
 		return was_strict ? survey_spares(&r->survey, err) : 0;
 	case PLAN_REMOVE:
 		remove_spares(r);
-		/* A lease that was dropped can leave a device of somebody else's: that is no spare only because its lease was. */
+		/*
+		 * A dropped lease can leave a device of somebody else's, which is no spare only because its lease
+		 * was.
+		 */
 		survey_forget_spares(&r->survey);
 		return 0;
 	case PLAN_REFUSE:

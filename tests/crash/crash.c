@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The hook killed before each of its system calls in turn, on a simulated host. Afterwards libvirt's next call comes: nothing
- * may be left, nothing may be leased twice, and the domain must be able to start.
+ * The hook killed before each of its system calls in turn, on a simulated host. Afterwards libvirt's next call comes:
+ * nothing may be left, nothing may be leased twice, and the domain must be able to start.
  *
- * A kill after a system call is a kill before the next one, so that entries alone are counted. Of most scenarios only the
- * calls from the first one on that can change anything outside of the process; those before it (the loader's, the reading
- * of the XML) are the same in all, and the first scenario has them. Some run twice: with the hook's children killed
- * beside it, and with a child that goes on alone (it may be in the middle of a write to the kernel).
+ * A kill after a system call is a kill before the next one, so that entries alone are counted. Of most scenarios only
+ * the calls from the first one on that can change anything outside of the process; those before it (the loader's, the
+ * reading of the XML) are the same in all, and the first scenario has them. Some run twice: with the hook's children
+ * killed beside it, and with a child that goes on alone (it may be in the middle of a write to the kernel).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -112,9 +112,9 @@ static bool changes(const struct __ptrace_syscall_info *info)
 }
 
 /*
- * Runs the hook until before its `limit`-th system call, where it is killed. False: it ended by itself before. *calls: those that were
- * seen; *first: which of them was the first that can change something. With `family` its children count, and are
- * killed beside it.
+ * Runs the hook until before its `limit`-th system call, where it is killed. False: it ended by itself before.
+ * *calls: those that were seen; *first: which of them was the first that can change something. With `family` its
+ * children count, and are killed beside it.
  */
 static bool killed_at(const char *op, const char *xml, int limit, bool family, int *calls, int *first)
 {
@@ -383,7 +383,7 @@ static bool start(void)
 		return false;
 	snprintf(other, sizeof(other), "%s/other.xml", root);
 	snprintf(line, sizeof(line), "%s/vgpu-lease-sim %s t4:2 && mkdir -p %s/etc && sed 's/%s/%.8s%s/' %s >%s", build,
-		 root, root, VM, "99999999", VM + 8, one, other);
+		 root, root, VM, "99999999", &VM[8], one, other);
 	if (system(line) != 0 || host_open(&host, root, &err) < 0)
 		return false;
 	snprintf(path, sizeof(path), "%s/etc/vgpu-lease.conf", root);

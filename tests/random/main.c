@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Random operations on a host, one after the other, held against what must always be true: no vGPU has two domains, no card carries more than it
- * may, nothing of others is removed but by the rules, nothing open is touched, and in the end nothing of ours is left.
+ * Random operations on a host, one after the other, held against what must always be true: no vGPU has two domains,
+ * no card carries more than it may, nothing of others is removed but by the rules, nothing open is touched, and in
+ * the end nothing of ours is left.
  *
  *     random [OPERATIONS [SEED [SHOWN]]]     100000 of them with MUST_WORK=1, as in CI, else 20000; seed 1
  *
- * The flows, the plan, the lease store, and all that reads sysfs and XML are the program's own; the kernel is tests/fake. What breaks a rule
- * is shown with the SHOWN operations before it.
+ * The flows, the plan, the lease store, and all that reads sysfs and XML are the program's own; the kernel is
+ * tests/fake. What breaks a rule is shown with the SHOWN operations before it.
  */
 #include "random/world.h"
 #include "tap.h"

@@ -225,7 +225,7 @@ static void op_arrive(struct domain *d)
 	struct run run;
 	struct domxml *doc;
 	char *xml = NULL;
-	size_t len;
+	size_t len = 0;
 	int r;
 
 	if (d->runs)
@@ -285,7 +285,10 @@ static void op_lose(struct domain *d)
 	memcpy(d->want, d->first, sizeof(d->want));
 }
 
-/* In a lease of more than a promise: Nova makes devices for domains that are on their way, but none that somebody is just making. */
+/*
+ * In a lease of more than a promise: Nova makes devices for domains that are on their way, but none that somebody is
+ * just making.
+ */
 static bool is_leased(const char *uuid)
 {
 	struct store store;
@@ -296,6 +299,15 @@ static bool is_leased(const char *uuid)
 
 	store_close(&store);
 	return leased;
+}
+
+/* Is this the QEMU of a domain that runs? */
+static bool is_guest(int pid)
+{
+	for (int i = 0; i < DOMAINS; i++)
+		if (world.domains[i].pid == pid)
+			return world.domains[i].runs;
+	return false;
 }
 
 static void op_foreign(struct domain *d)
@@ -320,8 +332,7 @@ static void op_foreign(struct domain *d)
 			fake_open(device, 2000 + pick(10));
 		else
 			fake_remove(device->uuid);
-	} else if (*device->uuid && device->opener &&
-		   (device->opener >= 2000 || !world.domains[device->opener - 1000].runs)) {
+	} else if (*device->uuid && device->opener && !is_guest(device->opener)) {
 		say("process %d closes %s", device->opener, device->uuid);
 		fake_close(device);
 	}

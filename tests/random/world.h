@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The world of the random test: domains that libvirt starts, stops, moves and loses; other parties who make, remove and open vGPUs; and
- * the rules that hold for all of them.
+ * The world of the random test: domains that libvirt starts, stops, moves and loses; other parties who make, remove
+ * and open vGPUs; and the rules that hold for all of them.
  */
 #pragma once
 
