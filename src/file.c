@@ -15,7 +15,8 @@
 
 ssize_t file_read(int dir, const char *path, char *buf, size_t size)
 {
-	autoclose int fd = openat(dir, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	/* O_NONBLOCK: a pipe that somebody put there would be waited for without end. */
+	autoclose int fd = openat(dir, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW);
 	size_t len;
 	ssize_t r;
 

@@ -73,6 +73,12 @@ refused "a name with a newline and an escape code is shown as one safe line" 'ev
 long=$(head -c 4000 /dev/zero | tr '\0' n)
 refused "a very long name leaves room for the cause" 'no type is called' \
 	"$builddir/hooks/qemu" --root "$root" -- "$long" prepare begin - < <(typed nvidia-999; cat "$work/x.xml")
+another 3 | sed "s|<name>.*</name>|<name>a\&#10;b \&lt;%s</name>|; s/${u1%??}03/$u1/" >"$work/named.xml"
+prepare "$work/named.xml"
+said=$(prepare 2>&1)
+is "$said" "vgpu-lease: domain vm: vGPU $u1: it belongs to domain a\x0ab <%s (${vm_uuid%??}03): give this domain another UUID" \
+	"a name that breaks lines in the XML is one line where another domain is told of it"
+release "$work/named.xml"
 passes "a domain may be called --dry-run: four arguments are always libvirt's call" "$builddir/hooks/qemu" --dry-run start begin - <"$vm"
 passes "an operation that is unknown is none of ours" hook vm frobnicate begin - <"$vm"
 passes "nor one that has no part in this" hook vm attach begin - <"$vm"
@@ -80,12 +86,23 @@ passes "nor one that has no part in this" hook vm attach begin - <"$vm"
 is "$?" 2 "a call with three arguments is a wrong one"
 "$builddir/hooks/qemu" --bogus -- vm prepare begin - 2>"$work/err" <"$vm"
 is "$?" 2 "so is an option that there is not"
+for args in '' vm 'vm prepare begin - -' --root "--root $root vm prepare begin -" "--root $root -- vm prepare begin"; do
+	# shellcheck disable=SC2086 # Words.
+	"$builddir/hooks/qemu" $args >"$work/out" 2>&1 </dev/null
+	is "$?$(wc -l <"$work/out")" 21 "so is '${args//$root/DIR}'"
+done
 
 ### Streams
 closed() { "$builddir/hooks/qemu" --root "$root" -- vm "$@"; }
 refused "a closed standard input" 'standard input' closed prepare begin - <&-
 holds "a closed standard output hurts no start" bash -c '"$0" --root "$1" -- vm prepare begin - <"$2" >&-' "$builddir/hooks/qemu" "$root" "$vm"
 is "$(leases)" 1 "which has its lease"
+release "$vm"
+holds "with none of the three at all a start ends as it should" \
+	bash -c '"$0" --root "$1" -- vm prepare begin - <"$2" >&- 2>&-' "$builddir/hooks/qemu" "$root" "$vm"
+fails "and what would have been said stands in none of its files" grep -rq 'vgpu-lease: ' "$root/run/vgpu-lease"
+passes "a release without its XML ends with 0" bash -c '"$0" --root "$1" -- vm release end - <&-' "$builddir/hooks/qemu" "$root"
+is "$(leases)" 1 "though it cannot know whose it is"
 release "$vm"
 echo 'migrate_uuid = fresh' >>"$root/etc/vgpu-lease.conf"
 refused "a migration whose XML cannot be handed over is refused, and its reservation taken back" 'standard output' \
@@ -101,6 +118,27 @@ holds "a lease file that is garbage is not trusted" prepare
 is "$(cat "$root/run/vgpu-lease/garbage/$u1")" rubbish "it is set aside"
 holds "the domain has its device and its lease" grep -q state=active "$root/run/vgpu-lease/leases/$u1"
 release "$vm"
+prepare
+leases=$root/run/vgpu-lease/leases
+other() { echo "$leases/${u1%??}$1"; } # the file of another vGPU
+cp "$leases/$u1" "$(other 31)"
+head -c 60 "$leases/$u1" >"$(other 32)"
+sed "s|^parent=.*|parent=../../../etc|; s/^id=.*/id=${u1%??}33/" "$leases/$u1" >"$(other 33)"
+head -c 100000 /dev/zero >"$(other 34)"
+ln -s /etc/passwd "$(other 35)"
+mkdir "$(other 36)"
+mkfifo "$(other 37)"
+: >"$(other 38)"
+timeout 20 "$builddir/vgpu-lease" --root "$root" list >"$work/out" 2>"$work/err"
+is "$(grep -c "${u1%??}" "$work/out")" 1 "of a copy, a half, a path, a big one, a link, a folder, a pipe and an empty file none is a lease"
+holds "the command says how many there are" grep -q '8 ' "$work/err"
+another 2 >"$work/x.xml"
+holds "a start goes on beside them" timeout 20 "$builddir/hooks/qemu" --root "$root" -- vm2 prepare begin - <"$work/x.xml"
+is "$(leases) $(find "$root/run/vgpu-lease/garbage" -mindepth 1 | wc -l)" "2 9" "and sets them aside"
+release "$vm"
+release "$work/x.xml"
+is "$(leases)$(devices)" 0 "releases find theirs all the same"
+rm -r "$root/run/vgpu-lease/garbage"
 chmod 755 "$root/run/vgpu-lease"
 refused "a state folder that others may read is not ours" 'mode 0700' prepare
 chmod 700 "$root/run/vgpu-lease"
@@ -114,6 +152,13 @@ refused "a read-only /run" 'Read-only file system' \
 	in_mounts 'mount --bind "$1/run" "$1/run" && mount -o remount,ro,bind "$1/run" && "$0" --root "$1" -- vm prepare begin - <"$2"'
 refused "a full /run" 'No space left' \
 	in_mounts 'mount -t tmpfs -o size=64k tmpfs "$1/run" && { head -c 100000 /dev/zero >"$1/run/fill" 2>/dev/null; "$0" --root "$1" -- vm prepare begin - <"$2"; }'
+refused "a /run without inodes" 'No space left' \
+	in_mounts 'mount -t tmpfs -o size=64k,nr_inodes=6 tmpfs "$1/run" && "$0" --root "$1" -- vm prepare begin - <"$2"'
+prepare
+passes "a release with a read-only /run ends with 0" \
+	in_mounts 'mount --bind "$1/run" "$1/run" && mount -o remount,ro,bind "$1/run" && "$0" --root "$1" -- vm release end - <"$2"'
+is "$(leases)$(devices)" "1$u1 " "and leaves what it cannot write down to the next"
+passes "which is the next release" release
 
 ### Configuration
 holds "a lease to test with" prepare
@@ -143,7 +188,12 @@ passes "in every operation" hook vm release end - <"$work/x.xml"
 fails "and opens no state" test -e "$root/run/vgpu-lease"
 LD_DEBUG=libs "$builddir/hooks/qemu" --root "$root" -- vm prepare begin - <"$work/x.xml" >"$work/out" 2>"$work/libs"
 fails "nor loads the XML library" grep -q libxml2 "$work/libs"
-before=$(find "$root/run" "$root/etc" "$root/var" "$root/sys/bus/mdev" | sort)
+if strace -o /dev/null true 2>/dev/null; then
+	strace -f -e trace=file -o "$work/trace" "$builddir/hooks/qemu" --root "$root" -- vm prepare begin - <"$work/x.xml"
+	fails "nor looks at anything of the host" grep -F "\"$root" <(grep -v execve "$work/trace")
+fi
+all() { find "$root/run" "$root/etc" "$root/var" "$root/sys/bus/mdev" -printf '%p %y %m %s %T@ %l\n' | sort; }
+before=$(all)
 hook_dry() { "$builddir/hooks/qemu" --root "$root" --dry-run -- vm "$@"; }
 for op in 'prepare begin' 'migrate begin' 'restore begin' 'release end' 'reconnect begin' 'started begin'; do
 	# shellcheck disable=SC2086 # Two words.
@@ -152,7 +202,13 @@ done
 xml "s/$u1/00000000-0000-0000-0000-000000000001/"
 fails "of a placeholder with a UUID in its place" grep -q 00000000-0000 <(hook_dry prepare begin - <"$work/x.xml" 2>"$work/err")
 holds "and says each step" grep -q '^create .*, nvidia-222 on 0000:84:00.0' "$work/err"
-is "$(find "$root/run" "$root/etc" "$root/var" "$root/sys/bus/mdev" | sort)" "$before" "a dry run writes nothing"
+is "$(all)" "$before" "a dry run writes nothing"
+prepare
+before=$(all)
+hook_dry release end - <"$vm" >"$work/out" 2>&1
+hook_dry prepare begin - <"$vm" >"$work/out" 2>&1
+is "$(all)" "$before" "nor where there is a lease"
+release "$vm"
 cp "$builddir/hooks/qemu" "$work/qemu" && chmod 755 "$work" "$work/qemu"
 said=$(setpriv --reuid 65534 --regid 65534 --clear-groups "$work/qemu" vm prepare begin - <"$vm" 2>&1)
 is "$?$said" "1vgpu-lease: domain vm: vGPU $u1: it does not exist, and it cannot be made: this libvirt does not run as root, and only root can make vGPUs" \
