@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "adopt.h"
 #include "attach.h"
 #include "auto.h"
 #include "bounded.h"
@@ -87,41 +88,6 @@ int attach_release(const struct host *host, const struct policy *policy, const c
 	return r;
 }
 
-static int restore_lease(const struct store *store, const struct inventory *inv, const struct leases *leases,
-			 const struct request *request, const struct inv_device *device, struct err *err)
-{
-	const struct lease *there = lease_find(leases, device->id);
-	const struct inv_pgpu *card = device->parent == UNKNOWN ? NULL : &inv->pgpus[inv->parents[device->parent].pgpu];
-	const struct inv_type *type = inventory_type(inv, device->type);
-	struct lease lease = { .framework = FW_MDEV, .state = LEASE_ACTIVE, .origin = LEASE_ADOPTED };
-	struct affinity affinity;
-
-	if (there && strcmp(there->domain, request->uuid) != 0)
-		return err_set(err, EEXIST, "vGPU %s runs in this domain, but is leased to domain %s", device->id,
-			       there->name);
-	if (there && there->state == LEASE_ACTIVE)
-		return 0;
-	/* What this boot's hook made is ours to remove, though the record of the lease was lost. */
-	if (there)
-		lease.origin = there->origin;
-	else if (affinity_get(store, device->id, &affinity) && affinity.made_this_boot)
-		lease.origin = LEASE_CREATED;
-	memcpy(lease.id, device->id, sizeof(lease.id));
-	memcpy(lease.domain, request->uuid, sizeof(lease.domain));
-	memcpy(lease.name, request->name, sizeof(lease.name));
-	memcpy(lease.project, request->project, sizeof(lease.project));
-	memcpy(lease.type, device->type, sizeof(lease.type));
-	memcpy(lease.parent, device->parent_name, sizeof(lease.parent));
-	memcpy(lease.pgpu, card ? card->address : device->parent_name, sizeof(lease.pgpu));
-	lease.numa = card ? card->numa : UNKNOWN;
-	lease.framebuffer_mib = type ? type->framebuffer_mib : UNKNOWN;
-	if (lease_put(store, &lease, err) < 0)
-		return -err->code;
-	log_info("reconnect: domain %s: restored the lease of %s, %s on %s", lease.name, lease.id, lease.type,
-		 lease.parent);
-	return 0;
-}
-
 int attach_reconnect(const struct attach *attach, struct err *err)
 {
 	static const char *const no_types[] = { NULL };
@@ -140,7 +106,8 @@ int attach_reconnect(const struct attach *attach, struct err *err)
 		const struct inv_device *device = inventory_device(&inv, attach->request->wants[i].id);
 
 		if (device && *device->type)
-			r = restore_lease(&store, &inv, &leases, attach->request, device, err);
+			r = adopt_device(&store, &inv, &leases, attach->request, device, ADOPT_LOST, err);
+		r = r > 0 ? 0 : r;
 	}
 	lease_list_free(&leases);
 	inventory_free(&inv);

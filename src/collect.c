@@ -191,6 +191,8 @@ int collect_run(struct collect *c, struct err *err)
 	for (size_t i = 0; i < c->n; i++)
 		if (c->items[i].leased && c->items[i].outcome == COLLECT_GOES)
 			claim(c, &c->items[i]);
+	if (c->mark)
+		return 0;
 	deadline_ms = host_now_ms() + (int64_t)(c->policy->release_timeout_s + c->policy->driver_cleanup_s) * 1000;
 	for (size_t i = 0; i < c->n; i++)
 		if (c->items[i].outcome == COLLECT_GOES)

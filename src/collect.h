@@ -22,7 +22,7 @@
 
 enum collect_outcome {
 	COLLECT_STAYS,
-	COLLECT_GOES, /* it may go; in a dry run nothing is done about it */
+	COLLECT_GOES, /* it may go; in a dry run nothing is done about it, with `mark` the rest is the caller's */
 	COLLECT_GONE,
 	COLLECT_FAILED, /* it should have gone and could not */
 };
@@ -43,6 +43,7 @@ struct collect {
 	const struct policy *policy; /* the configuration's, or the defaults */
 	const char *type;            /* foreign devices of this type only; NULL all */
 	bool dry;                    /* judge only: writes nothing, not even since when a device has been seen free */
+	bool mark; /* what goes of the leases is marked `releasing`, and left so; no foreign device goes */
 	/* the result */
 	struct collect_item *items; /* the leases by their id, then the foreign devices */
 	size_t n;

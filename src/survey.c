@@ -96,9 +96,10 @@ static bool at_work(const struct survey *s, const struct lease *lease)
 	const struct policy *policy = s->config ? &s->config->policy : NULL;
 	int64_t time_ms = policy ? (int64_t)(policy->release_timeout_s + policy->driver_cleanup_s) * 1000 : 0;
 
-	if (lease->state == LEASE_RELEASING && host_now_ms() - lease->since_ms < time_ms)
-		return true;
-	return (lease->state == LEASE_CREATING || lease->state == LEASE_RELEASING) && spare_at_work(s->store, lease);
+	/* The handler, which wrote it, lives on when it has done what it could: only the lock tells of a write. */
+	if (lease->state == LEASE_RELEASING)
+		return host_now_ms() - lease->since_ms < time_ms || store_pgpu_busy(s->store, lease->pgpu);
+	return lease->state == LEASE_CREATING && spare_at_work(s->store, lease);
 }
 
 static int leave_out_void(struct survey *s, struct err *err)

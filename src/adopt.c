@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The lease of a device that a running domain has already. */
+#include "adopt.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "log.h"
+
+int adopt_device(const struct store *store, const struct inventory *inv, const struct leases *leases,
+		 const struct request *request, const struct inv_device *device, enum adopt_why why, struct err *err)
+{
+	const struct lease *there = lease_find(leases, device->id);
+	const struct inv_pgpu *card = device->parent == UNKNOWN ? NULL : &inv->pgpus[inv->parents[device->parent].pgpu];
+	const struct inv_type *type = inventory_type(inv, device->type);
+	struct lease lease = { .framework = FW_MDEV, .state = LEASE_ACTIVE, .origin = LEASE_ADOPTED };
+	struct affinity affinity;
+
+	if (there && strcmp(there->domain, request->uuid) != 0)
+		return err_set(err, EEXIST, "vGPU %s runs in this domain, but is leased to domain %s", device->id,
+			       there->name);
+	if (there && there->state == LEASE_ACTIVE)
+		return 0;
+	/* What this boot's hook made is ours to remove, though the record of the lease was lost. */
+	if (there)
+		lease.origin = there->origin;
+	else if (why == ADOPT_LOST && affinity_get(store, device->id, &affinity) && affinity.made_this_boot)
+		lease.origin = LEASE_CREATED;
+	memcpy(lease.id, device->id, sizeof(lease.id));
+	memcpy(lease.domain, request->uuid, sizeof(lease.domain));
+	memcpy(lease.name, request->name, sizeof(lease.name));
+	memcpy(lease.project, request->project, sizeof(lease.project));
+	memcpy(lease.type, device->type, sizeof(lease.type));
+	memcpy(lease.parent, device->parent_name, sizeof(lease.parent));
+	memcpy(lease.pgpu, card ? card->address : device->parent_name, sizeof(lease.pgpu));
+	lease.numa = card ? card->numa : UNKNOWN;
+	lease.framebuffer_mib = type ? type->framebuffer_mib : UNKNOWN;
+	if (lease_put(store, &lease, err) < 0)
+		return -err->code;
+	log_info("%s: domain %s: %s %s, %s on %s", why == ADOPT_LOST ? "reconnect" : "reconcile", lease.name,
+		 there || why == ADOPT_LOST ? "restored the lease of" : "recorded", lease.id, lease.type, lease.parent);
+	return 1;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The lease of a device that a running domain has already: restored where it was lost, recorded where somebody else
+ * gave the domain the device.
+ *
+ * Depends on: domxml (request), inventory, lease, store. Knows nothing of plan, or of how it is known that the domain
+ * runs.
+ */
+#pragma once
+
+#include "domxml.h"
+#include "err.h"
+#include "inventory.h"
+#include "lease.h"
+#include "store.h"
+
+enum adopt_why {
+	ADOPT_LOST,    /* its hook leased what it has: what this boot's hook made is ours to remove, as before */
+	ADOPT_PLUGGED, /* somebody gave it the device while it ran, and may have made it, too: it stays when given back */
+};
+
+/*
+ * Makes the device the domain's: 1 where a lease was written, 0 where there was one already, -EEXIST where another
+ * domain has it. `leases` as they are under the store's lock, which the caller holds; the device has a type.
+ */
+int adopt_device(const struct store *store, const struct inventory *inv, const struct leases *leases,
+		 const struct request *request, const struct inv_device *device, enum adopt_why why, struct err *err);

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Reconcile on a simulated host: what it records, gives back and leaves alone, and that a second pass finds nothing to do. */
+#include "live.h"
+
+#include <errno.h>
+
+#include "kernel.h"
+#include "reconcile.h"
+
+#define T4 "0000:84:00.0"
+#define U(n) "c6f1a2b3-0000-4000-8000-00000000000" #n
+#define VM(n) "dddddddd-0000-4000-8000-00000000000" #n
+
+#define DOMAIN(n, hostdevs)                                                                                            \
+	"<domain type='kvm'><name>vm" #n "</name><uuid>" VM(n) "</uuid><devices>" hostdevs "</devices></domain>"
+#define HOSTDEV(id)                                                                                                    \
+	"<hostdev mode='subsystem' type='mdev' model='vfio-pci'><source><address uuid='" id "'/></source></hostdev>"
+#define MARKED(id)                                                                                                     \
+	"<domain type='kvm'><name>vm1</name><uuid>" VM(1) "</uuid><metadata>"                                          \
+							  "<vgpu:lease xmlns:vgpu='" DOMXML_NS                         \
+							  "'><vgpu:device uuid='" id                                   \
+							  "'/></vgpu:lease></metadata></domain>"
+
+static struct live live;
+static struct store store;
+static struct config config;
+static struct plugged plugged;
+static int fds[10];
+
+/* QEMU opens the vGPU, and closes it. */
+static void hold(const char *id, int slot)
+{
+	char link[PATH_MAX] = "", path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "sys/bus/mdev/devices/%s/iommu_group", id);
+	if (readlinkat(live.tree.host.root, path, link, sizeof(link) - 1) <= 0)
+		tree_fail(path);
+	snprintf(path, sizeof(path), "dev/vfio/%.32s", strrchr(link, '/') + 1);
+	fds[slot] = openat(live.tree.host.root, path, O_RDWR | O_CLOEXEC);
+	if (fds[slot] < 0)
+		tree_fail(path);
+}
+
+static void let_go(int slot)
+{
+	close(fds[slot]);
+}
+
+static void make(const char *id)
+{
+	struct err err;
+
+	if (kernel_create(&live.tree.host, T4, "nvidia-222", id, &err) < 0)
+		tree_fail(err.text);
+}
+
+static bool exists(const char *id)
+{
+	return kernel_exists(&live.tree.host, id) == 1;
+}
+
+/* One pass, with the domain of this XML running; NULL: none. How many things were noted. */
+static size_t pass(const char *xml, bool settled)
+{
+	struct live_domain domain = { .settled = settled };
+	struct reconcile run = { .store = &store, .config = &config, .policy = &config.policy, .plugged = &plugged };
+	struct domxml *doc = NULL;
+	struct err err = { 0 };
+	size_t n;
+
+	if (xml && domxml_parse(&doc, xml, strlen(xml), DOMXML_ALL_PCI, &err) < 0)
+		tree_fail(err.text);
+	if (doc) {
+		domain.request = domxml_request(doc);
+		memcpy(domain.uuid, domain.request->uuid, UUID_SIZE);
+		run.domains = &domain;
+		run.ndomains = 1;
+	}
+	if (reconcile_run(&run, &err) < 0)
+		tree_fail(err.text);
+	n = run.n;
+	reconcile_end(&run);
+	domxml_free(doc);
+	return n;
+}
+
+static int finish(void)
+{
+	static struct unfinished said;
+	struct err err;
+	int r = reconcile_finish(&store, &config.policy, &said, &err);
+
+	unfinished_free(&said);
+	return r;
+}
+
+/* The state of a device's lease in a word; "none". */
+static const char *state(const char *id)
+{
+	static char word[64];
+	struct lease lease;
+	struct err err;
+
+	if (lease_get(&store, id, &lease, &err) != 1)
+		return "none";
+	snprintf(word, sizeof(word), "%s %s", lease_origin_word(lease.origin), lease_state_word(lease.state));
+	return word;
+}
+
+static void put(const char *id, const char *domain, enum lease_state lease_state, enum lease_origin origin)
+{
+	struct lease lease = { .name = "vm",
+			       .type = "nvidia-222",
+			       .parent = T4,
+			       .pgpu = T4,
+			       .state = lease_state,
+			       .origin = origin,
+			       .numa = UNKNOWN,
+			       .framebuffer_mib = 1024 };
+	struct err err;
+
+	memcpy(lease.id, id, UUID_SIZE);
+	memcpy(lease.domain, domain, UUID_SIZE);
+	if (lease_put(&store, &lease, &err) < 0)
+		tree_fail(err.text);
+}
+
+static void plugged_in(void)
+{
+	make(U(1));
+	hold(U(1), 1);
+	pass(DOMAIN(1, HOSTDEV(U(1))), false);
+	is(state(U(1)), "none", "nothing is recorded of a domain that is just being started");
+	pass(DOMAIN(1, HOSTDEV(U(1))), true);
+	is(state(U(1)), "adopted active", "a device that somebody plugged in is leased to its domain, as adopted");
+	ok(pass(DOMAIN(1, HOSTDEV(U(1))), true) == 0, "a second pass finds nothing to do");
+	pass(DOMAIN(1, ""), true);
+	is(state(U(1)), "adopted active", "unplugged, but still open: it stays");
+	let_go(1);
+	pass(DOMAIN(1, ""), false);
+	is(state(U(1)), "adopted active", "so it does while its domain is on the move");
+	pass(MARKED(U(1)), true);
+	is(state(U(1)), "adopted releasing",
+	   "unplugged and closed, it is given back, though the metadata names it yet");
+	ok(finish() == 0, "which is finished at once");
+	is(state(U(1)), "none", "the lease is gone");
+	ok(exists(U(1)), "the device, which was there before, stays");
+}
+
+static void made_by_us(void)
+{
+	struct err err;
+
+	put(U(2), VM(1), LEASE_ACTIVE, LEASE_CREATED);
+	make(U(2));
+	pass(DOMAIN(1, ""), true);
+	is(state(U(2)), "created active", "a lease of a moment ago may be on its way into its domain");
+	pass(DOMAIN(1, HOSTDEV(U(2))), true);
+	pass(DOMAIN(1, ""), true);
+	is(state(U(2)), "created releasing", "one that was seen there, and is no more, was unplugged");
+	ok(finish() == 0 && !exists(U(2)), "what we made is removed");
+	is(state(U(2)), "none", "and its lease is gone");
+	ok(kernel_exists(&live.tree.host, U(1)) == 1, "all else stays");
+	(void)err;
+}
+
+static void open_to_the_last(void)
+{
+	put(U(3), VM(3), LEASE_RELEASING, LEASE_CREATED);
+	make(U(3));
+	hold(U(3), 3);
+	ok(finish() == 1 && exists(U(3)), "what is open is not given back");
+	pass(DOMAIN(3, HOSTDEV(U(3))), true);
+	is(state(U(3)), "created releasing", "nor taken back, where its QEMU may be on its way out");
+	let_go(3);
+	ok(finish() == 0 && !exists(U(3)), "when it is closed it is");
+}
+
+static void clash(void)
+{
+	put(U(4), VM(2), LEASE_ACTIVE, LEASE_CREATED);
+	make(U(4));
+	hold(U(4), 4);
+	ok(pass(DOMAIN(1, HOSTDEV(U(4))), true) == 1,
+	   "a device that runs in another domain than the lease says is told of");
+	is(state(U(4)), "created active", "and left as it is");
+	let_go(4);
+	put(U(4), VM(2), LEASE_RELEASING, LEASE_CREATED);
+	finish();
+}
+
+static void gone(void)
+{
+	struct lease lease;
+	struct err err;
+
+	config.policy.start_grace_s = 0;
+	put(U(5), VM(5), LEASE_ACTIVE, LEASE_CREATED);
+	make(U(5));
+	pass(NULL, true);
+	is(state(U(5)), "created releasing", "a lease whose domain is gone is given back");
+	ok(finish() == 0 && !exists(U(5)), "its device is removed");
+	put(U(6), VM(5), LEASE_RESERVED, LEASE_CREATED);
+	pass(NULL, true);
+	is(state(U(6)), "none", "a reservation whose time is over ends");
+	make(U(6));
+	pass(NULL, true);
+	ok(exists(U(6)), "a foreign device is left alone, orphan or not");
+	ok(lease_get(&store, U(1), &lease, &err) == 0 && exists(U(1)), "also one that once was leased");
+}
+
+int main(void)
+{
+	struct err err;
+
+	live_begin(&live, "t4+mtty");
+	config_default(&config);
+	config.policy.driver_cleanup_s = 0;
+	config.policy.release_timeout_s = 1;
+	config.policy.reclaim_grace_s = 0;
+	if (store_open(&store, &live.tree.host, true, &err) < 0)
+		tree_fail(err.text);
+	plugged_in();
+	made_by_us();
+	open_to_the_last();
+	clash();
+	gone();
+	plugged_free(&plugged);
+	store_close(&store);
+	config_free(&config);
+	live_end(&live);
+	return tap_done();
+}
