@@ -9,6 +9,7 @@
 
 #include "auto.h"
 #include "domxml_impl.h"
+#include "text.h"
 
 static bool has(const char *xml, size_t len, const char *what)
 {
@@ -84,9 +85,11 @@ static int read_all(struct domxml *doc, const struct xml_doc *tree, unsigned int
 	meta = calloc(1, sizeof(*meta));
 	if (!meta)
 		return err_sys(err, ENOMEM, "the domain's XML");
-	r = meta_read(meta, domain, doc->request.project, err);
+	r = meta_read(meta, domain, err);
 	if (r < 0)
 		return r;
+	text_copy(doc->request.project, PROJECT_SIZE, meta->project);
+	text_copy(doc->lease_project, PROJECT_SIZE, meta->lease_project);
 	r = request_read(doc, domain, meta, flags & DOMXML_ALL_PCI, err);
 	if (r < 0)
 		return r;
@@ -124,6 +127,7 @@ void domxml_free(struct domxml *doc)
 		return;
 	free(doc->request.cpus);
 	free(doc->request.wants);
+	free(doc->strays);
 	free(doc);
 }
 

@@ -34,6 +34,17 @@ enum want_kind { WANT_MDEV, WANT_PCI };
 
 enum numa_wish { NUMA_AUTO, NUMA_NONE, NUMA_NODE };
 
+/*
+ * What a target has to know of a vGPU before it can take it: facts of the host where the vGPU is, which travel in its
+ * <vgpu:device>. Printable ASCII; "" where a fact is not known.
+ */
+struct stamp {
+	char type[LABEL_SIZE], name[LABEL_SIZE]; /* id and name of its type */
+	char framework[16];
+	char model[16];  /* of its pGPU: vendor:device */
+	char driver[64]; /* version */
+};
+
 /* One vGPU of the domain: a hostdev, with the <vgpu:device> that names it, if there is one. */
 struct want {
 	enum want_kind kind;
@@ -99,19 +110,32 @@ const struct request *domxml_request(const struct domxml *doc);
 struct domxml_change {
 	size_t want;
 	char id[ID_SIZE]; /* the new UUID or address */
+	bool crosses;     /* an mdev becomes a PCI device (a VF), or one of those an mdev: `id` is of the other kind */
 	/*
-	 * Facts of this host in place of the source's, where the <vgpu:device> has such an attribute (none is added);
-	 * "" leaves what is there.
+	 * The facts of its <vgpu:device>, where it has one, become these: replaced, added, and where they are not known
+	 * taken out. Without `stamped` they stay.
 	 */
-	char type[LABEL_SIZE], name[LABEL_SIZE], framework[16], model[16], driver[64];
+	bool stamped;
+	struct stamp stamp;
 };
 
 /*
  * The document with each changed want's address replaced, in the hostdev and in the <vgpu:device> that names it; every
  * other byte as it was. For a PCI address the attributes domain, bus, slot and function are replaced in libvirt's
- * notation, 0x...
- * -EINVAL: one of them is missing, an id that is none or of the other kind, the same want twice, or an id that another
- * hostdev or <vgpu:device> has already. The caller frees *out. No changes: a copy.
+ * notation, 0x... A hostdev that crosses over gets the other type, managed='no', and the model that an mdev needs; as a
+ * PCI device it loses the attributes that only an mdev has (model, display, ramfb).
+ * -EINVAL: a number of the address is missing, an id that is none or of the wrong kind, the same want twice, or an id
+ * that another hostdev or <vgpu:device> has already. The caller frees *out. No changes: a copy.
  */
 int domxml_rewrite(const struct domxml *doc, const struct domxml_change *changes, size_t nchanges, char **out,
 		   size_t *outlen, struct err *err);
+
+#define DOMXML_NS_KEY "vgpu" /* the prefix under which libvirt keeps our namespace in what it makes of domxml_lease() */
+
+/*
+ * The domain's lease element with these facts in it, stamps[i] for wants[i], for virDomainSetMetadata() with DOMXML_NS
+ * and DOMXML_NS_KEY; as libvirt wants it, without a namespace. A vGPU that has no <vgpu:device> gets one. A stamp
+ * without a type leaves the facts that are there; what people wrote (placement, numa, params, project, devices that
+ * have no hostdev) stays, other attributes do not. The caller frees *out; NULL where all of it is there already.
+ */
+int domxml_lease(const struct domxml *doc, const struct stamp *stamps, char **out, size_t *outlen, struct err *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Finds a domain's addresses in the bytes of its XML, and replaces them there. */
+/* The edit of a domain's XML: bytes that are replaced, put in or taken out; all others stay. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,77 +9,13 @@
 #include "domxml_impl.h"
 #include "text.h"
 
-static const char *const number_names[NUMBERS] = { "domain", "bus", "slot", "function" };
-static const char *const fact_names[FACTS] = { "type", "name", "framework", "model", "driver" };
-
-/* An element to be found: the address in the want's hostdev, or its device in the metadata. */
-struct sought {
-	const struct xml_elem *elem;
-	size_t want;
-	bool is_device;
-};
-
-static int by_index(const void *a, const void *b)
-{
-	size_t x = xml_index(((const struct sought *)a)->elem), y = xml_index(((const struct sought *)b)->elem);
-
-	return (x > y) - (x < y);
-}
-
-/* Where the attribute stands that xml_attr() reads; false where the tag lacks what the element has. */
-static bool locate_attr(const char *xml, struct span tag, const struct xml_elem *elem, const char *name,
-			struct span *value)
-{
-	return !xml_attr(elem, name) || scan_attr(xml, tag, xml_attr_prefix(elem, name), name, value);
-}
-
-static bool locate_attrs(struct domxml *doc, const struct sought *sought, struct span tag)
-{
-	struct mark *mark = &doc->marks[sought->want];
-	bool mdev = doc->request.wants[sought->want].kind == WANT_MDEV, found = true;
-
-	if (!scan_tag_is(doc->xml, tag, sought->is_device ? "device" : "address"))
-		return false;
-	if (!sought->is_device && mdev)
-		return locate_attr(doc->xml, tag, sought->elem, "uuid", &mark->uuid);
-	if (!sought->is_device) {
-		for (size_t i = 0; i < NUMBERS; i++)
-			found &= locate_attr(doc->xml, tag, sought->elem, number_names[i], &mark->numbers[i]);
-		return found;
-	}
-	for (size_t i = 0; i < FACTS; i++)
-		found &= locate_attr(doc->xml, tag, sought->elem, fact_names[i], &mark->facts[i]);
-	return found && locate_attr(doc->xml, tag, sought->elem, mdev ? "uuid" : "address", &mark->id);
-}
-
-int domxml_locate(struct domxml *doc, size_t count, struct err *err)
-{
-	struct sought sought[2 * WANT_MAX];
-	struct scan scan = { doc->xml, doc->len, 0 };
-	size_t n = 0, next = 0, seen;
-	struct span tag;
-	int r;
-
-	for (size_t i = 0; i < doc->request.nwants; i++) {
-		sought[n++] = (struct sought){ doc->marks[i].address, i, false };
-		if (doc->marks[i].device)
-			sought[n++] = (struct sought){ doc->marks[i].device, i, true };
-	}
-	qsort(sought, n, sizeof(*sought), by_index);
-	for (seen = 0; (r = scan_tag(&scan, &tag)) > 0; seen++)
-		if (next < n && xml_index(sought[next].elem) == seen && !locate_attrs(doc, &sought[next++], tag))
-			break;
-	if (r != 0 || seen != count || next != n)
-		return err_set(err, EINVAL,
-			       "the domain's XML cannot be edited: its tags are not where libxml2 has its elements");
-	return 0;
-}
-
-/* Bytes to be replaced: by an address, or by a text that is still to be escaped. */
+/* Bytes to be replaced; none of them where something is put in, by nothing where something is taken out. */
 struct edit {
 	struct span span;
-	char address[ID_SIZE];
-	const char *text; /* NULL: the address */
+	size_t order;      /* among those at one place */
+	const char *name;  /* the attribute that is written anew; NULL: only a value is */
+	const char *text;  /* still to be escaped; NULL: what is in `own` */
+	char own[ID_SIZE]; /* an address, or a number of one */
 };
 
 struct edits {
@@ -87,60 +23,145 @@ struct edits {
 	size_t n;
 };
 
-enum { EDITS_PER_WANT = NUMBERS + 1 + FACTS };
+enum { EDITS_PER_WANT = TRAITS + 1 + 2 * NUMBERS + 1 + FACTS };
 
 static int by_place(const void *a, const void *b)
 {
 	const struct edit *x = a, *y = b;
 
-	return (x->span.at > y->span.at) - (x->span.at < y->span.at);
+	if (x->span.at != y->span.at)
+		return x->span.at > y->span.at ? 1 : -1;
+	/* What is put in at a place goes before what is replaced from there on. */
+	if (!x->span.len != !y->span.len)
+		return x->span.len ? 1 : -1;
+	return (x->order > y->order) - (x->order < y->order);
 }
 
-static void plan_address(struct edits *edits, struct span span, const char *address)
+static struct edit *add(struct edits *edits, struct span span, const char *name, const char *text)
 {
-	struct edit *edit = &edits->list[edits->n++];
+	struct edit *edit = &edits->list[edits->n];
 
-	edit->span = span;
-	text_copy(edit->address, sizeof(edit->address), address);
+	*edit = (struct edit){ .span = span, .order = edits->n++, .name = name, .text = text };
+	return edit;
 }
 
-/* The new PCI address in libvirt's notation: domain='0x0000' bus='0x41' slot='0x00' function='0x4'. */
-static int plan_pci(struct edits *edits, const struct mark *mark, const char *was, const char *id, struct err *err)
+static void add_own(struct edits *edits, struct span span, const char *name, const char *own)
 {
-	char copy[ID_SIZE], number[ID_SIZE];
+	text_copy(add(edits, span, name, NULL)->own, ID_SIZE, own);
+}
+
+static struct span end_of(struct span span)
+{
+	return (struct span){ span.at + span.len, 0 };
+}
+
+/* The attribute gets this value, is put in behind the one that ends at `behind`, or, where the text is "", goes. */
+static void set(struct edits *edits, const struct attr *attr, struct span behind, const char *name, const char *text)
+{
+	if (attr->value.at && text[0])
+		add(edits, attr->value, NULL, text);
+	else if (attr->value.at)
+		add(edits, attr->whole, NULL, "");
+	else if (text[0])
+		add(edits, end_of(behind), name, text);
+}
+
+/* The numbers of a PCI address in libvirt's notation: 0x0000 0x41 0x00 0x4. */
+static void split_address(const char *id, char numbers[NUMBERS][ID_SIZE])
+{
+	char copy[ID_SIZE];
 	char *rest = copy;
 
 	text_copy(copy, sizeof(copy), id);
+	for (size_t i = 0; i < NUMBERS; i++)
+		snprintf(numbers[i], ID_SIZE, "0x%.30s", strsep(&rest, ":."));
+}
+
+static int plan_pci(struct edits *edits, const struct mark *mark, const char *was, const char *id, struct err *err)
+{
+	char numbers[NUMBERS][ID_SIZE];
+
+	split_address(id, numbers);
 	for (size_t i = 0; i < NUMBERS; i++) {
-		if (!mark->numbers[i].at)
+		if (!mark->numbers[i].value.at)
 			return err_set(
 				err, EINVAL,
 				"%s: the <address> in the hostdev's <source> has no %s='...': write all four numbers",
-				was, number_names[i]);
-		snprintf(number, sizeof(number), "0x%s", strsep(&rest, ":."));
-		plan_address(edits, mark->numbers[i], number);
+				was, domxml_numbers[i]);
+		add_own(edits, mark->numbers[i].value, NULL, numbers[i]);
 	}
 	return 0;
+}
+
+/* An address of the other kind, in place of the first attribute of the one that there was; the others go. */
+static int plan_crossed_address(struct edits *edits, const struct mark *mark, const struct want *want, const char *id,
+				struct err *err)
+{
+	const struct attr *first = mark->uuid.value.at ? &mark->uuid : NULL;
+	char numbers[NUMBERS][ID_SIZE];
+
+	for (size_t i = 0; i < NUMBERS; i++) {
+		if (!mark->numbers[i].value.at)
+			continue;
+		if (!first)
+			first = &mark->numbers[i];
+		else
+			add(edits, mark->numbers[i].whole, NULL, "");
+	}
+	if (!first)
+		return err_set(err, EINVAL, "%s: the <address> in the hostdev's <source> has no attributes", want->id);
+	if (want->kind == WANT_PCI) {
+		add_own(edits, first->whole, "uuid", id);
+		return 0;
+	}
+	split_address(id, numbers);
+	for (size_t i = 0; i < NUMBERS; i++)
+		add_own(edits, i ? end_of(first->whole) : first->whole, domxml_numbers[i], numbers[i]);
+	return 0;
+}
+
+/* The hostdev's own attributes, in the order of domxml_traits. */
+static void plan_traits(struct edits *edits, const struct mark *mark, bool to_pci)
+{
+	static const char *const pci[TRAITS] = { "pci", "no", "", "", "" };
+	static const char *const mdev[TRAITS] = { "mdev", "no", "vfio-pci", "", "" };
+
+	for (size_t i = 0; i < TRAITS; i++)
+		set(edits, &mark->traits[i], mark->traits[0].whole, domxml_traits[i], to_pci ? pci[i] : mdev[i]);
+}
+
+static int plan_crossing(struct edits *edits, const struct mark *mark, const struct want *want, const char *id,
+			 struct err *err)
+{
+	bool to_pci = want->kind == WANT_MDEV;
+
+	plan_traits(edits, mark, to_pci);
+	if (mark->id.value.at)
+		add_own(edits, mark->id.whole, to_pci ? "address" : "uuid", id);
+	return plan_crossed_address(edits, mark, want, id, err);
 }
 
 static int plan_change(const struct domxml *doc, struct edits *edits, const struct domxml_change *change,
 		       const char *id, struct err *err)
 {
-	const char *const facts[FACTS] = { change->type, change->name, change->framework, change->model,
-					   change->driver };
 	const struct want *want = &doc->request.wants[change->want];
 	const struct mark *mark = &doc->marks[change->want];
+	const char *facts[FACTS];
 	int r = 0;
 
-	if (want->kind == WANT_MDEV)
-		plan_address(edits, mark->uuid, id);
+	if (change->crosses)
+		r = plan_crossing(edits, mark, want, id, err);
+	else if (want->kind == WANT_MDEV)
+		add_own(edits, mark->uuid.value, NULL, id);
 	else
 		r = plan_pci(edits, mark, want->id, id, err);
-	if (mark->id.at)
-		plan_address(edits, mark->id, id);
-	for (size_t i = 0; i < FACTS; i++)
-		if (mark->facts[i].at && facts[i][0])
-			edits->list[edits->n++] = (struct edit){ .span = mark->facts[i], .text = facts[i] };
+	if (!mark->id.value.at)
+		return r;
+	if (!change->crosses)
+		add_own(edits, mark->id.value, NULL, id);
+	stamp_facts(&change->stamp, facts);
+	for (size_t i = 0; change->stamped && i < FACTS; i++)
+		set(edits, &mark->facts[i], mark->id.whole, domxml_facts[i], facts[i]);
 	return r;
 }
 
@@ -166,6 +187,15 @@ static void put_escaped(FILE *out, const char *text)
 	}
 }
 
+void domxml_put(FILE *out, const char *name, const char *text)
+{
+	if (name)
+		fprintf(out, " %s='", name);
+	put_escaped(out, text);
+	if (name)
+		putc('\'', out);
+}
+
 static int write_edited(const struct domxml *doc, const struct edits *edits, char **out, size_t *outlen)
 {
 	FILE *f = open_memstream(out, outlen);
@@ -177,7 +207,7 @@ static int write_edited(const struct domxml *doc, const struct edits *edits, cha
 		const struct edit *edit = &edits->list[i];
 
 		fwrite(doc->xml + at, 1, edit->span.at - at, f);
-		put_escaped(f, edit->text ? edit->text : edit->address);
+		domxml_put(f, edit->name, edit->text ? edit->text : edit->own);
 		at = edit->span.at + edit->span.len;
 	}
 	fwrite(doc->xml + at, 1, doc->len - at, f);
@@ -197,14 +227,15 @@ static int ids_after(const struct domxml *doc, const struct domxml_change *chang
 	for (size_t i = 0; i < nchanges; i++) {
 		const struct domxml_change *change = &changes[i];
 		const struct want *want = change->want < request->nwants ? &request->wants[change->want] : NULL;
+		bool mdev;
 
 		if (!want || ids[change->want][0])
 			return err_set(err, EINVAL,
 				       "a vGPU that the domain has not, or twice the same, is to be changed");
-		if (want->kind == WANT_MDEV ? !uuid_parse(ids[change->want], change->id)
-					    : !pci_parse(ids[change->want], change->id))
+		mdev = (want->kind == WANT_MDEV) != change->crosses;
+		if (mdev ? !uuid_parse(ids[change->want], change->id) : !pci_parse(ids[change->want], change->id))
 			return err_set(err, EINVAL, "%s: '%s' cannot take its place: that is no %s", want->id,
-				       change->id, want->kind == WANT_MDEV ? "UUID" : "PCI address");
+				       change->id, mdev ? "UUID" : "PCI address");
 	}
 	for (size_t i = 0; i < request->nwants; i++) {
 		if (!ids[i][0])
@@ -213,13 +244,34 @@ static int ids_after(const struct domxml *doc, const struct domxml_change *chang
 			if (strcmp(ids[i], ids[other]) == 0)
 				return err_set(err, EINVAL, "two of the domain's vGPUs would become %s", ids[i]);
 		for (size_t stray = 0; stray < doc->nstrays; stray++)
-			if (strcmp(ids[i], doc->strays[stray]) == 0)
+			if (strcmp(ids[i], doc->strays[stray].id) == 0)
 				return err_set(
 					err, EINVAL,
 					"a vGPU would become %s, which a <vgpu:device> without a <hostdev> names: remove that",
 					ids[i]);
 	}
 	return 0;
+}
+
+/*
+ * A crossing adds attributes. Where a hostile document has others of the same names under prefixes that only it knows,
+ * what comes of it may be no document any more: that is found out here, not by libvirt.
+ */
+static int check_result(const struct domxml *doc, const char *xml, size_t len, struct err *err)
+{
+	struct domxml *result = NULL;
+	int r = domxml_parse(&result, xml, len, DOMXML_ALL_PCI | DOMXML_FILE, err);
+
+	domxml_free(result);
+	return r < 0 ? err_in(err, "%s: it cannot become a device of the other kind", doc->request.name) : 0;
+}
+
+static bool any_crosses(const struct domxml_change *changes, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (changes[i].crosses)
+			return true;
+	return false;
 }
 
 int domxml_rewrite(const struct domxml *doc, const struct domxml_change *changes, size_t nchanges, char **out,
@@ -241,6 +293,10 @@ int domxml_rewrite(const struct domxml *doc, const struct domxml_change *changes
 	qsort(edits.list, edits.n, sizeof(*edits.list), by_place);
 	if (write_edited(doc, &edits, &result, outlen) < 0)
 		return err_sys(err, ENOMEM, "the domain's XML");
+	if (any_crosses(changes, nchanges) && check_result(doc, result, *outlen, err) < 0) {
+		free(result);
+		return -err->code;
+	}
 	*out = result;
 	return 0;
 }

@@ -3,10 +3,12 @@
  * What the files of domxml share; nobody else includes this.
  *
  * domxml.c goes through the steps: xml.c parses, domxml_meta.c reads the metadata, domxml_request.c the hostdevs,
- * domxml_edit.c finds in the bytes, with domxml_scan.c, what it would have to replace. After that libxml2's tree is
- * gone.
+ * domxml_locate.c finds in the bytes, with domxml_scan.c, what an edit would have to replace. After that libxml2's tree
+ * is gone. domxml_edit.c edits the document, domxml_lease.c writes its metadata anew.
  */
 #pragma once
+
+#include <stdio.h>
 
 #include "domxml.h"
 #include "domxml_scan.h"
@@ -15,16 +17,20 @@
 enum {
 	NUMBERS = 4, /* of a PCI address: domain, bus, slot, function */
 	FACTS = 5,   /* of a <vgpu:device>: type, name, framework, model, driver */
+	TRAITS = 5,  /* of a hostdev: type, managed, model, display, ramfb */
 };
 
-/* Where the document has what an edit of a want replaces; `at` is 0 where it is not there. */
+/* Where the document has what an edit of a want replaces. */
 struct mark {
-	const struct xml_elem *address, *device; /* while the tree is there; `device` is NULL without metadata */
-	struct span uuid;                        /* in the hostdev; or, of a PCI device: */
-	struct span numbers[NUMBERS];
-	struct span id; /* in the metadata */
-	struct span facts[FACTS];
+	/* While the tree is there; `device` is NULL without metadata. */
+	const struct xml_elem *hostdev, *address, *device;
+	struct attr traits[TRAITS];
+	struct attr uuid, numbers[NUMBERS]; /* of the address in the hostdev */
+	struct attr id;                     /* in the metadata */
+	struct attr facts[FACTS];
 };
+
+extern const char *const domxml_numbers[NUMBERS], *const domxml_facts[FACTS], *const domxml_traits[TRAITS];
 
 enum { META_MAX = 4 * WANT_MAX }; /* <vgpu:device> elements */
 
@@ -32,9 +38,10 @@ struct domxml {
 	const char *xml; /* the caller's */
 	size_t len;
 	struct request request;
-	struct mark marks[WANT_MAX];    /* of request.wants, in their order */
-	char strays[META_MAX][ID_SIZE]; /* what <vgpu:device> elements without a hostdev name */
+	struct mark marks[WANT_MAX]; /* of request.wants, in their order */
+	struct want *strays;         /* <vgpu:device> elements without a hostdev, as far as they can be read */
 	size_t nstrays;
+	char lease_project[PROJECT_SIZE]; /* what <vgpu:lease> itself says, whatever Nova does; "" none */
 };
 
 /* One <vgpu:device>; `elem` lives as long as the tree. */
@@ -47,13 +54,15 @@ struct meta_device {
 struct meta {
 	struct meta_device devices[META_MAX];
 	size_t n;
+	char project[PROJECT_SIZE];       /* Nova's, else the lease's */
+	char lease_project[PROJECT_SIZE]; /* the lease's; "" none that is one */
 };
 
 /* domxml.c: a UUID in any spelling that libvirt reads: dashes and blanks between bytes or none, white space around. */
 bool domxml_uuid(char out[UUID_SIZE], const char *text);
 
 /* domxml_meta.c: the devices and the project that <metadata> names, and what it says of one device. */
-int meta_read(struct meta *meta, const struct xml_elem *domain, char project[PROJECT_SIZE], struct err *err);
+int meta_read(struct meta *meta, const struct xml_elem *domain, struct err *err);
 const struct meta_device *meta_find(const struct meta *meta, const char *id);
 int meta_apply(const struct meta_device *device, struct want *want, struct err *err);
 
@@ -62,7 +71,20 @@ int request_read(struct domxml *doc, const struct xml_elem *domain, const struct
 		 struct err *err);
 
 /*
- * domxml_edit.c: fills in where the marks are; -EINVAL where the bytes and libxml2 do not have the same `count`
+ * domxml_locate.c: fills in where the marks are; -EINVAL where the bytes and libxml2 do not have the same `count`
  * elements.
  */
 int domxml_locate(struct domxml *doc, size_t count, struct err *err);
+
+/* domxml_edit.c: writes " name='text'", whatever is in the text; without a name the text alone. */
+void domxml_put(FILE *out, const char *name, const char *text);
+
+/* The facts in the order of domxml_facts. */
+static inline void stamp_facts(const struct stamp *stamp, const char *facts[FACTS])
+{
+	facts[0] = stamp->type;
+	facts[1] = stamp->name;
+	facts[2] = stamp->framework;
+	facts[3] = stamp->model;
+	facts[4] = stamp->driver;
+}

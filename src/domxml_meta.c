@@ -45,17 +45,23 @@ static const struct xml_elem *nova_child(const struct xml_elem *elem, const char
 	return child;
 }
 
-static int read_project(char project[PROJECT_SIZE], const struct xml_elem *metadata, const struct xml_elem *lease,
+/* Where Nova says whose the domain is, what the lease says does not count, and so is no mistake. */
+static int read_project(struct meta *meta, const struct xml_elem *metadata, const struct xml_elem *lease,
 			struct err *err)
 {
 	const struct xml_elem *nova = nova_child(nova_child(nova_child(metadata, "instance"), "owner"), "project");
-	int r = 0;
+	int r = 0, own = 0;
 
+	if (lease)
+		own = take(meta->lease_project, PROJECT_SIZE, lease, "project", "<vgpu:lease>", err);
+	if (own < 0)
+		meta->lease_project[0] = '\0';
 	if (nova)
-		r = take(project, PROJECT_SIZE, nova, "uuid", "Nova's project", err);
-	if (r == 0 && !project[0] && lease)
-		r = take(project, PROJECT_SIZE, lease, "project", "<vgpu:lease>", err);
-	return r;
+		r = take(meta->project, PROJECT_SIZE, nova, "uuid", "Nova's project", err);
+	if (r < 0 || meta->project[0])
+		return r;
+	text_copy(meta->project, PROJECT_SIZE, meta->lease_project);
+	return own;
 }
 
 static int read_id(struct meta_device *device, struct err *err)
@@ -91,7 +97,7 @@ static int read_devices(struct meta *meta, const struct xml_elem *lease, struct 
 	return 0;
 }
 
-int meta_read(struct meta *meta, const struct xml_elem *domain, char project[PROJECT_SIZE], struct err *err)
+int meta_read(struct meta *meta, const struct xml_elem *domain, struct err *err)
 {
 	const struct xml_elem *metadata = xml_child(domain, "", "metadata");
 	const struct xml_elem *lease = metadata ? xml_child(metadata, DOMXML_NS, "lease") : NULL;
@@ -102,7 +108,7 @@ int meta_read(struct meta *meta, const struct xml_elem *domain, char project[PRO
 	/* One: libvirt keeps the first element of each namespace and drops the others. */
 	if (lease)
 		r = read_devices(meta, lease, err);
-	return r < 0 ? r : read_project(project, metadata, lease, err);
+	return r < 0 ? r : read_project(meta, metadata, lease, err);
 }
 
 const struct meta_device *meta_find(const struct meta *meta, const char *id)

@@ -92,8 +92,7 @@ static int read_hostdev(const struct xml_elem *hostdev, const struct meta *meta,
 	return 1;
 }
 
-static int add_want(struct domxml *doc, const struct want *want, const struct xml_elem *address,
-		    const struct meta_device *device, struct err *err)
+static int add_want(struct domxml *doc, const struct want *want, const struct mark *mark, struct err *err)
 {
 	struct request *request = &doc->request;
 
@@ -108,7 +107,7 @@ static int add_want(struct domxml *doc, const struct want *want, const struct xm
 		request->wants = calloc(WANT_MAX, sizeof(*request->wants));
 	if (!request->wants)
 		return err_sys(err, ENOMEM, "the domain's XML");
-	doc->marks[request->nwants] = (struct mark){ .address = address, .device = device ? device->elem : NULL };
+	doc->marks[request->nwants] = *mark;
 	request->wants[request->nwants++] = *want;
 	return 0;
 }
@@ -120,17 +119,18 @@ static int read_hostdevs(struct domxml *doc, const struct xml_elem *devices, con
 
 	for (; hostdev; hostdev = xml_next(hostdev, "", "hostdev")) {
 		const struct meta_device *device;
-		const struct xml_elem *address;
+		struct mark mark = { .hostdev = hostdev };
 		struct want want = { .numa = NUMA_AUTO };
-		int r = read_hostdev(hostdev, meta, all_pci, &want, &address, err);
+		int r = read_hostdev(hostdev, meta, all_pci, &want, &mark.address, err);
 
 		if (r == 0)
 			continue;
 		device = r > 0 ? meta_find(meta, want.id) : NULL;
+		mark.device = device ? device->elem : NULL;
 		if (device)
 			r = meta_apply(device, &want, err);
 		if (r >= 0)
-			r = add_want(doc, &want, address, device, err);
+			r = add_want(doc, &want, &mark, err);
 		if (r < 0)
 			return r;
 	}
@@ -173,16 +173,29 @@ static void read_nodes(struct request *request, const struct xml_elem *domain)
 		numlist_parse(xml_attr(memory, "nodeset"), &request->memory_nodes, NODE_MAX);
 }
 
-static void note_strays(struct domxml *doc, const struct meta *meta)
+/* What is wrong in one is no mistake: it is for a vGPU that is not there now. */
+static int note_strays(struct domxml *doc, const struct meta *meta, struct err *err)
 {
+	struct err ignored;
+
 	for (size_t d = 0; d < meta->n; d++) {
+		struct want *stray;
 		size_t i = 0;
 
 		while (i < doc->request.nwants && strcmp(doc->request.wants[i].id, meta->devices[d].id) != 0)
 			i++;
-		if (i == doc->request.nwants)
-			text_copy(doc->strays[doc->nstrays++], ID_SIZE, meta->devices[d].id);
+		if (i < doc->request.nwants)
+			continue;
+		if (!doc->strays)
+			doc->strays = calloc(meta->n, sizeof(*doc->strays));
+		if (!doc->strays)
+			return err_sys(err, ENOMEM, "the domain's XML");
+		stray = &doc->strays[doc->nstrays++];
+		stray->kind = meta->devices[d].kind;
+		text_copy(stray->id, ID_SIZE, meta->devices[d].id);
+		meta_apply(&meta->devices[d], stray, &ignored);
 	}
+	return 0;
 }
 
 int request_read(struct domxml *doc, const struct xml_elem *domain, const struct meta *meta, bool all_pci,
@@ -194,9 +207,10 @@ int request_read(struct domxml *doc, const struct xml_elem *domain, const struct
 	/* libvirt reads every <devices> there is (./devices/hostdev). */
 	for (; devices && r == 0; devices = xml_next(devices, "", "devices"))
 		r = read_hostdevs(doc, devices, meta, all_pci, err);
+	if (r == 0)
+		r = note_strays(doc, meta, err);
 	if (r < 0)
 		return r;
-	note_strays(doc, meta);
 	read_nodes(&doc->request, domain);
 	return read_cpus(&doc->request, domain, err);
 }

@@ -109,16 +109,17 @@ static bool is_written(const char *xml, struct span word, const char *prefix, co
 	return skip == 0 || (memcmp(xml + word.at, prefix, skip - 1) == 0 && xml[word.at + skip - 1] == ':');
 }
 
-bool scan_attr(const char *xml, struct span tag, const char *prefix, const char *name, struct span *value)
+bool scan_attr(const char *xml, struct span tag, const char *prefix, const char *name, struct attr *attr)
 {
-	size_t end = tag.at + tag.len, at;
+	size_t end = tag.at + tag.len, at, before;
 	struct span word = name_at(xml, tag.at + 1, end);
 
 	at = word.at + word.len;
+	*attr = (struct attr){ 0 };
 	while (at < end) {
 		const char *close;
 
-		while (at < end && is_space(xml[at]))
+		for (before = at; at < end && is_space(xml[at]);)
 			at++;
 		word = name_at(xml, at, end);
 		at += word.len;
@@ -130,9 +131,11 @@ bool scan_attr(const char *xml, struct span tag, const char *prefix, const char 
 		close = memchr(xml + at + 1, xml[at], end - at - 1);
 		if (!close)
 			return false;
-		*value = (struct span){ at + 1, (size_t)(close - xml) - at - 1 };
-		if (is_written(xml, word, prefix, name))
+		if (is_written(xml, word, prefix, name)) {
+			attr->value = (struct span){ at + 1, (size_t)(close - xml) - at - 1 };
+			attr->whole = (struct span){ before, (size_t)(close - xml) + 1 - before };
 			return true;
+		}
 		at = (size_t)(close - xml) + 1;
 	}
 	return false;

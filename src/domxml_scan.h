@@ -15,6 +15,12 @@ struct span {
 	size_t at, len; /* bytes of the document */
 };
 
+/* An attribute in a tag; value.at is 0 for none. */
+struct attr {
+	struct span whole; /* with the white space before it */
+	struct span value; /* without its quotes */
+};
+
 struct scan {
 	const char *xml;
 	size_t len;
@@ -30,8 +36,5 @@ int scan_tag(struct scan *scan, struct span *tag);
 /* Is this the element's name in the tag, without its prefix? */
 bool scan_tag_is(const char *xml, struct span tag, const char *name);
 
-/*
- * The value, without its quotes, of the attribute that is written prefix:name, or name where the prefix is ""; false
- * where the tag has none.
- */
-bool scan_attr(const char *xml, struct span tag, const char *prefix, const char *name, struct span *value);
+/* The attribute that is written prefix:name, or name where the prefix is ""; false where the tag has none. */
+bool scan_attr(const char *xml, struct span tag, const char *prefix, const char *name, struct attr *attr);

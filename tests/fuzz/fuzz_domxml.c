@@ -2,7 +2,8 @@
 /*
  * Any bytes for a domain's XML. Where it is one, all its vGPUs get other addresses, and the result is a domain that
  * asks for the same with those; back to the old ones, it is the document that it was, but for the notation of the
- * addresses.
+ * addresses. With facts put in, or as devices of the other kind, it is the same domain, too; and so is one with the
+ * lease element that is made of it.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -86,6 +87,113 @@ static void edit(const struct domxml *doc, const char *data, size_t size, unsign
 	free(again);
 }
 
+static const struct stamp fact = { .type = "t'<&>\"", .name = "a \"b\"", .framework = "vf", .driver = "550" };
+
+/* All wants get facts, and with `cross` become devices of the other kind. */
+static void stamp(const struct domxml *doc, unsigned int flags, bool cross)
+{
+	const struct request *request = domxml_request(doc);
+	struct domxml_change changes[WANT_MAX];
+	struct domxml *second = NULL;
+	char *edited = NULL;
+	struct err err;
+	size_t len;
+
+	for (size_t i = 0; i < request->nwants; i++) {
+		const struct want *want = &request->wants[i];
+
+		changes[i] = (struct domxml_change){ .want = i, .crosses = cross, .stamped = true, .stamp = fact };
+		if ((want->kind == WANT_MDEV) != cross)
+			snprintf(changes[i].id, ID_SIZE, "5ce1f0e2-9b7d-4c3a-8f60-a1b2c3d4e5%02x", (unsigned char)i);
+		else
+			snprintf(changes[i].id, ID_SIZE, "fade:%02x:1d.3", (unsigned char)i);
+	}
+	if (domxml_rewrite(doc, changes, request->nwants, &edited, &len, &err) < 0)
+		return;
+	/* An attribute that is added can be there already under a prefix: then this is no document, and is refused. */
+	if (domxml_parse(&second, edited, len, flags, &err) == 0) {
+		const struct request *after = domxml_request(second);
+
+		MUST(after->nwants == request->nwants);
+		for (size_t i = 0; i < after->nwants; i++) {
+			const struct want x = request->wants[i], y = after->wants[i];
+
+			MUST(strcmp(y.id, changes[i].id) == 0 && (x.kind == y.kind) != cross);
+			MUST(x.has_metadata == y.has_metadata && x.numa == y.numa);
+			if (!x.has_metadata)
+				continue;
+			MUST(strcmp(y.type, fact.type) == 0 && strcmp(y.source_name, fact.name) == 0);
+			MUST(!*y.source_model && strcmp(y.source_driver, fact.driver) == 0);
+		}
+	}
+	domxml_free(second);
+	free(edited);
+}
+
+/* The lease element that is made of a domain, in a domain with the same hostdevs. */
+static char *with_lease(const struct request *request, const char *lease, size_t *len)
+{
+	char *xml = NULL;
+	FILE *f = open_memstream(&xml, len);
+
+	MUST(f && strncmp(lease, "<lease", 6) == 0);
+	fprintf(f, "<domain><name>a</name><metadata><lease xmlns='" DOMXML_NS "'%s</metadata><devices>", lease + 6);
+	for (size_t i = 0; i < request->nwants; i++) {
+		const struct want *want = &request->wants[i];
+		char id[ID_SIZE];
+		char *rest = id;
+
+		if (want->kind == WANT_MDEV) {
+			fprintf(f, "<hostdev type='mdev' model='vfio-pci'><source><address uuid='%s'/>", want->id);
+		} else {
+			memcpy(id, want->id, sizeof(id));
+			fprintf(f, "<hostdev type='pci'><source><address domain='0x%s'", strsep(&rest, ":"));
+			fprintf(f, " bus='0x%s'", strsep(&rest, ":"));
+			fprintf(f, " slot='0x%s'", strsep(&rest, "."));
+			fprintf(f, " function='0x%s'/>", rest);
+		}
+		fputs("</source></hostdev>", f);
+	}
+	fputs("</devices></domain>", f);
+	MUST(fclose(f) == 0);
+	return xml;
+}
+
+static void lease(const struct domxml *doc)
+{
+	const struct request *request = domxml_request(doc);
+	struct stamp stamps[WANT_MAX];
+	char *made = NULL, *xml;
+	struct domxml *second = NULL;
+	struct err err;
+	size_t len;
+
+	for (size_t i = 0; i < request->nwants; i++)
+		stamps[i] = i % 2 ? (struct stamp){ 0 } : fact;
+	MUST(domxml_lease(doc, stamps, &made, &len, &err) == 0);
+	if (!made)
+		return;
+	MUST(strlen(made) == len);
+	xml = with_lease(request, made, &len);
+	MUST(domxml_parse(&second, xml, len, DOMXML_FILE | DOMXML_ALL_PCI, &err) == 0);
+	MUST(domxml_request(second)->nwants == request->nwants);
+	for (size_t i = 0; i < request->nwants; i++) {
+		const struct want x = request->wants[i], y = domxml_request(second)->wants[i];
+
+		MUST(strcmp(x.id, y.id) == 0 && y.has_metadata == (x.has_metadata || i % 2 == 0));
+		MUST(x.has_placement == y.has_placement && x.placement == y.placement);
+		MUST(x.numa == y.numa && x.numa_node == y.numa_node);
+		MUST(x.has_params == y.has_params && strcmp(x.params, y.params) == 0);
+		MUST(strcmp(y.type, i % 2 ? x.type : fact.type) == 0);
+		MUST(strcmp(y.source_driver, i % 2 ? x.source_driver : fact.driver) == 0);
+	}
+	free(made);
+	/* What was made is not made again. */
+	MUST(domxml_lease(second, stamps, &made, &len, &err) == 0 && !made);
+	domxml_free(second);
+	free(xml);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	/* The first byte says how it is parsed. */
@@ -96,10 +204,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct err err = { 0 };
 
 	domxml_concerns(xml, len);
-	if (domxml_parse(&doc, xml, len, flags, &err) == 0)
+	if (domxml_parse(&doc, xml, len, flags, &err) == 0) {
 		edit(doc, xml, len, flags);
-	else
+		stamp(doc, flags, false);
+		/* What becomes a PCI device without metadata is one of the wants only where all of those are. */
+		if (flags & DOMXML_ALL_PCI)
+			stamp(doc, flags, true);
+		lease(doc);
+	} else {
 		MUST(err.code > 0 && err.text[0]);
+	}
 	domxml_free(doc);
 	return 0;
 }

@@ -122,9 +122,6 @@ static void bytes(void)
 {
 	static const struct domxml_change mdevs[] = { { .want = 1, .id = NEW_B }, { .want = 0, .id = NEW_A } };
 	static const struct domxml_change pci[] = { { .want = 2, .id = "10000:3b:1f.7" } };
-	static const struct domxml_change facts[] = {
-		{ .want = 0, .id = NEW_A, .type = "<'\"&>", .framework = "vf", .model = "10de:1eb8", .driver = "1" },
-	};
 	static const struct domxml_change swap[] = { { .want = 1, .id = A }, { .want = 0, .id = B } };
 	struct places after = before;
 	autofree char *xml = fill(&before);
@@ -152,13 +149,123 @@ static void bytes(void)
 	after.at[6] = "10000:3b:1f.7";
 	rewritten(pci, 1, &after, "an address is replaced number by number");
 	after = before;
-	after.at[1] = NEW_A;
-	after.at[7] = "&lt;&apos;&quot;&amp;>";
-	rewritten(facts, 1, &after, "a fact that is there is replaced, one that is not is not added");
-	after = before;
 	after.at[1] = B;
 	after.at[2] = A;
 	rewritten(swap, 2, &after, "two vGPUs can change places");
+}
+
+/* The text with its one `from` replaced. */
+static char *with(const char *text, const char *from, const char *to)
+{
+	const char *at = strstr(text, from);
+	char *out = NULL;
+	size_t len;
+	FILE *f = open_memstream(&out, &len);
+
+	if (!at) {
+		fprintf(f, "(there is no %s)", from);
+	} else {
+		fwrite(text, 1, (size_t)(at - text), f);
+		fprintf(f, "%s%s", to, at + strlen(from));
+	}
+	fclose(f);
+	return out;
+}
+
+static void facts(void)
+{
+	static const struct domxml_change stamped[] = {
+		{ .want = 0,
+		  .id = A,
+		  .stamped = true,
+		  .stamp = { .type = "<'\"&>", .framework = "vf", .model = "10de:1eb8", .driver = "1" } },
+	};
+	static const struct domxml_change none[] = { { .want = 1, .id = B, .stamped = true, .stamp.type = "x" } };
+	static const struct domxml_change bare[] = { { .want = 2, .id = "0000:41:00.5", .stamped = true } };
+	struct places after = before;
+	autofree char *xml = fill(&before);
+	autofree char *got = NULL;
+
+	after.at[1] = A;
+	after.at[7] = "&lt;&apos;&quot;&amp;>";
+	{
+		autofree char *filled = fill(&after);
+		autofree char *want = with(filled, "\tname='old &amp;&quot; uuid=\"" A "\"'",
+					   " framework='vf' model='10de:1eb8' driver='1'");
+
+		rewrite(xml, stamped, 1, &got);
+		is(got, want, "a fact that is there is replaced, one that is not is added, an unknown one taken out");
+	}
+	rewritten(none, 1, &before, "a vGPU without metadata gets none");
+	free(steal_ptr(&got));
+	after = before;
+	after.at[3] = "0x5";
+	after.at[4] = "0x00";
+	after.at[5] = "0x41";
+	after.at[8] = "0x0000";
+	rewritten(bare, 1, &after, "a stamp that knows nothing adds nothing");
+}
+
+#define DOMAIN(metadata, hostdev)                                                                                      \
+	"<domain><name>a</name><uuid>" OWN "</uuid><metadata><v:lease xmlns:v='" DOMXML_NS "'>" metadata               \
+	"</v:lease></metadata><devices>" hostdev "</devices></domain>"
+
+static void crossings(void)
+{
+	static const struct {
+		struct domxml_change change;
+		const char *before, *after, *sentence;
+	} rows[] = {
+		{ { .want = 0, .id = "0000:3b:00.4", .crosses = true },
+		  DOMAIN("<v:device numa='1' uuid='" A "' type='t'/>",
+			 "<hostdev mode='subsystem' type='mdev' managed='yes' model=\"vfio-pci\" display='off' ramfb='on'>"
+			 "<source><address uuid='" A "'/></source><address type='pci' bus='1'/></hostdev>"),
+		  DOMAIN("<v:device numa='1' address='0000:3b:00.4' type='t'/>",
+			 "<hostdev mode='subsystem' type='pci' managed='no'>"
+			 "<source><address domain='0x0000' bus='0x3b' slot='0x00' function='0x4'/></source>"
+			 "<address type='pci' bus='1'/></hostdev>"),
+		  "an mdev becomes a VF, and loses what only an mdev has" },
+		{ { .want = 0, .id = A, .crosses = true, .stamped = true, .stamp = { .type = "t", .driver = "1" } },
+		  DOMAIN("<v:device address='0000:3b:00.4' model='x'/>",
+			 "<hostdev type='pci'><driver name='vfio'/><source>"
+			 "<address domain='0' slot='0' bus='0x3b' function='4'/></source></hostdev>"),
+		  DOMAIN("<v:device uuid='" A "' type='t' driver='1'/>",
+			 "<hostdev type='mdev' managed='no' model='vfio-pci'><driver name='vfio'/><source>"
+			 "<address uuid='" A "'/></source></hostdev>"),
+		  "a VF becomes an mdev" },
+		{ { .want = 0, .id = "0000:3b:00.4", .crosses = true },
+		  DOMAIN("", "<hostdev mode='subsystem' model='vfio-pci'\n\ttype='mdev' >"
+			     "<source><address domain='9' x='y'\tuuid='" A "'  bus='2' /></source></hostdev>"),
+		  DOMAIN("",
+			 "<hostdev mode='subsystem'\n\ttype='pci' managed='no' >"
+			 "<source><address x='y' domain='0x0000' bus='0x3b' slot='0x00' function='0x4' /></source></hostdev>"),
+		  "what would stand twice in the address goes" },
+		{ { .want = 0, .id = A, .crosses = true },
+		  DOMAIN("", "<hostdev type='pci'><source><address uuid='7' slot='1'/></source></hostdev>"),
+		  DOMAIN("", "<hostdev type='mdev' managed='no' model='vfio-pci'><source><address uuid='" A
+			     "'/></source></hostdev>"),
+		  "so does a UUID where none belongs" },
+	};
+	static const struct domxml_change hostile = { .want = 0, .id = "0000:3b:00.4", .crosses = true };
+	static const struct domxml_change bare = { .want = 0, .id = A, .crosses = true };
+	autofree char *got = NULL;
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		autofree char *one = NULL;
+
+		rewrite(rows[i].before, &rows[i].change, 1, &one);
+		is(one, rows[i].after, rows[i].sentence);
+	}
+	ok(rewrite(DOMAIN("",
+			  "<hostdev type='mdev' model='vfio-pci'><source><address xmlns:x='u' x:bus='1' bus='2' uuid='" A
+			  "'/></source></hostdev>"),
+		   &hostile, 1, &got) == -EINVAL &&
+		   strstr(err.text, "of the other kind"),
+	   "a document that would break is refused");
+	ok(rewrite(DOMAIN("", "<hostdev type='pci'><source><address/></source></hostdev>"), &bare, 1, &got) ==
+			   -EINVAL &&
+		   strstr(err.text, "has no attributes"),
+	   "so is an address of nothing");
 }
 
 #define HOSTDEV(address) "<hostdev type='pci'><source><address " address "/></source></hostdev>"
@@ -182,6 +289,7 @@ static void impossible(void)
 		{ { { .want = 3, .id = NEW_A } }, 1, "has not", "one that is not there is not changed" },
 		{ { { .want = 0, .id = "0000:41:00.0" } }, 1, "no UUID", "an mdev does not get an address" },
 		{ { { .want = 2, .id = NEW_A } }, 1, "no PCI address", "a PCI device does not get a UUID" },
+		{ { { .want = 0, .id = NEW_A, .crosses = true } }, 1, "no PCI address", "unless it stays what it is" },
 		{ { { .want = 0, .id = "x' y='" } }, 1, "no UUID", "nor does anything get what is no id" },
 		{ { { .want = 0, .id = "99999999-0000-4000-8000-000000000000" } },
 		  1,
@@ -251,6 +359,8 @@ static void damaged(void)
 int main(void)
 {
 	bytes();
+	facts();
+	crossings();
 	impossible();
 	damaged();
 	return tap_done();
