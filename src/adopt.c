@@ -13,7 +13,7 @@ int adopt_device(const struct store *store, const struct inventory *inv, const s
 	const struct lease *there = lease_find(leases, device->id);
 	const struct inv_pgpu *card = device->parent == UNKNOWN ? NULL : &inv->pgpus[inv->parents[device->parent].pgpu];
 	const struct inv_type *type = inventory_type(inv, device->type);
-	struct lease lease = { .framework = FW_MDEV, .state = LEASE_ACTIVE, .origin = LEASE_ADOPTED };
+	struct lease lease = { .framework = device->framework, .state = LEASE_ACTIVE, .origin = LEASE_ADOPTED };
 	struct affinity affinity;
 
 	if (there && strcmp(there->domain, request->uuid) != 0)

@@ -32,7 +32,7 @@ void apply_end(struct apply *apply)
 
 static struct lease lease_of(const struct apply *apply, const struct step *step, enum lease_state state)
 {
-	struct lease lease = { .framework = FW_MDEV,
+	struct lease lease = { .framework = step->framework,
 			       .state = state,
 			       .numa = step->numa,
 			       .framebuffer_mib = step->framebuffer_mib,
@@ -111,26 +111,29 @@ int apply_reserve(struct apply *apply, const struct step *steps, size_t n, struc
 	return 0;
 }
 
+static struct vgpu vgpu_of(const struct step *step)
+{
+	return (struct vgpu){ step->framework, step->id, step->parent, step->type };
+}
+
 struct creation {
 	const struct host *host;
-	const struct step *step;
+	struct vgpu vgpu;
 };
 
 static int create_device(void *arg, struct err *err)
 {
 	const struct creation *creation = arg;
-	const struct step *step = creation->step;
-
-	return kernel_create(creation->host, step->parent, step->type, step->id, err);
+	return kernel_create(creation->host, &creation->vgpu, err);
 }
 
 /* Under the pGPU's lock: the kernel's count decides, then its answer. */
 static int create(const struct apply *apply, const struct step *step, const char *params, struct err *err)
 {
-	struct creation creation = { .host = apply->store->host, .step = step };
+	struct creation creation = { .host = apply->store->host, .vgpu = vgpu_of(step) };
 	int wait_ms = apply->policy->create_timeout_s * 1000;
 	int64_t end = host_now_ms() + wait_ms;
-	int r = kernel_available(creation.host, step->parent, step->type, err);
+	int r = kernel_available(creation.host, &creation.vgpu, err);
 
 	if (r == 0)
 		return err_set(err, ENOSPC, "full when it came to it");
@@ -146,9 +149,9 @@ static int create(const struct apply *apply, const struct step *step, const char
 	if (r < 0)
 		return r == -EAGAIN ? err_recode(err, EBUSY) : r;
 	wait_ms = (int)(end - host_now_ms());
-	r = kernel_wait_complete(creation.host, step->id, step->type, wait_ms > 100 ? wait_ms : 100, err);
+	r = kernel_wait_complete(creation.host, &creation.vgpu, wait_ms > 100 ? wait_ms : 100, err);
 	if (r == 0 && *params)
-		r = kernel_set_params(creation.host, step->id, params, err);
+		r = kernel_set_params(creation.host, &creation.vgpu, params, err);
 	/*
 	 * What did not become whole is removed again; that it is reported as a failure of this candidate, not as a
 	 * hanging kernel.
@@ -156,7 +159,7 @@ static int create(const struct apply *apply, const struct step *step, const char
 	if (r < 0) {
 		struct err ignored;
 
-		kernel_remove(creation.host, step->id, UNDO_MS, &ignored);
+		kernel_remove(creation.host, &creation.vgpu, UNDO_MS, &ignored);
 		return err_recode(err, EIO);
 	}
 	return 0;
@@ -187,7 +190,8 @@ static int wait_closed(const struct apply *apply, const struct step *step, struc
 /* 1: made; 0: it was there. */
 static int ensure(const struct apply *apply, const struct step *step, const char *params, struct err *err)
 {
-	int exists = kernel_exists(apply->store->host, step->id);
+	const struct vgpu vgpu = vgpu_of(step);
+	int exists = kernel_exists(apply->store->host, &vgpu);
 
 	if (exists < 0)
 		return err_sys(err, -exists, "vGPU %s cannot be looked for", step->id);
@@ -195,12 +199,11 @@ static int ensure(const struct apply *apply, const struct step *step, const char
 		return err_set(err, EAGAIN, "somebody else made it meanwhile");
 	if (step->kind == STEP_ADOPT && !exists)
 		return err_set(err, EAGAIN, "it went away meanwhile");
-	if (!exists)
-		return create(apply, step, params, err) < 0 ? -err->code : 1;
 	if (step->kind == STEP_KEEP && wait_closed(apply, step, err) < 0)
 		return -err->code;
-	return kernel_wait_complete(apply->store->host, step->id, step->type, apply->policy->create_timeout_s * 1000,
-				    err);
+	if (!exists)
+		return create(apply, step, params, err) < 0 ? -err->code : 1;
+	return kernel_wait_complete(apply->store->host, &vgpu, apply->policy->create_timeout_s * 1000, err);
 }
 
 static void forget_done(struct apply *apply, const char *id)
@@ -261,6 +264,7 @@ static int drop_failed(struct apply *apply, const struct step *step, struct err 
 
 int apply_step(struct apply *apply, const struct step *step, const char *params, struct err *err)
 {
+	const struct vgpu vgpu = vgpu_of(step);
 	struct err ignored;
 	bool made;
 	int r;
@@ -280,7 +284,7 @@ int apply_step(struct apply *apply, const struct step *step, const char *params,
 	r = settle(apply, step, made, err);
 	/* Still under the pGPU's lock: what has no lease that says it is ours must not stay. */
 	if (r < 0 && made)
-		kernel_remove(apply->store->host, step->id, UNDO_MS, &ignored);
+		kernel_remove(apply->store->host, &vgpu, UNDO_MS, &ignored);
 	if (r < 0)
 		return drop_failed(apply, step, err);
 	log_info("%s: domain %s: %s %s, %s on %s", apply->op, apply->request->name, made ? "made" : "took", step->id,

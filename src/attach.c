@@ -80,6 +80,7 @@ static int remove_one(struct rounds *r, const char *id, struct err *err)
 	const struct inv_device *device = inventory_device(&r->survey.inv, id);
 	const struct lease *lease = lease_find(&r->survey.leases, id);
 	int64_t deadline = host_now_ms() + (int64_t)(policy->release_timeout_s + policy->driver_cleanup_s) * 1000;
+	struct lease orphan = { 0 };
 	int n;
 
 	if (lease) {
@@ -88,8 +89,13 @@ static int remove_one(struct rounds *r, const char *id, struct err *err)
 	}
 	if (!device)
 		return 0;
-	n = giveback_orphan(&r->store, policy, id, device->parent_name,
-			    r->survey.inv.pgpus[r->survey.inv.parents[device->parent].pgpu].address, err);
+	orphan.framework = device->framework;
+	memcpy(orphan.id, device->id, sizeof(orphan.id));
+	memcpy(orphan.type, device->type, sizeof(orphan.type));
+	memcpy(orphan.parent, device->parent_name, sizeof(orphan.parent));
+	memcpy(orphan.pgpu, r->survey.inv.pgpus[r->survey.inv.parents[device->parent].pgpu].address,
+	       sizeof(orphan.pgpu));
+	n = giveback_orphan(&r->store, policy, &orphan, err);
 	if (n == 0)
 		log_info("prepare: domain %s: removed orphan %s (%s on %s) to make room", r->attach->request->name, id,
 			 device->type, device->parent_name);
@@ -199,7 +205,8 @@ static int prepare_unmanaged(const struct attach *attach, struct err *err)
 {
 	for (size_t i = 0; i < attach->request->nwants; i++) {
 		const struct want *want = &attach->request->wants[i];
-		int r = kernel_exists(attach->host, want->id);
+		const struct vgpu vgpu = kernel_vgpu(want->id);
+		int r = kernel_exists(attach->host, &vgpu);
 
 		if (want->kind == WANT_PCI || r == 1)
 			continue;

@@ -15,6 +15,7 @@
 
 static int find(struct cmd *cmd, const char *id, struct lease *lease, struct err *err)
 {
+	const struct vgpu vgpu = kernel_vgpu(id);
 	int r = store_lock(&cmd->store, cmd->config.policy.lock_timeout_s * 1000, err);
 
 	if (r < 0)
@@ -23,7 +24,7 @@ static int find(struct cmd *cmd, const char *id, struct lease *lease, struct err
 	store_unlock(&cmd->store);
 	if (r != 0)
 		return r;
-	if (kernel_exists(&cmd->host, id) == 1)
+	if (kernel_exists(&cmd->host, &vgpu) == 1)
 		return err_set(
 			err, ENOENT,
 			"%s: no domain has leased it; the device is there: 'vgpu-lease gc' removes it if it is an orphan",
@@ -77,8 +78,9 @@ static void put_back(struct cmd *cmd, const struct lease *was)
 static int give_back(struct cmd *cmd, const struct lease *lease, struct err *err)
 {
 	const struct policy *policy = &cmd->config.policy;
+	const struct vgpu vgpu = { lease->framework, lease->id, lease->parent, lease->type };
 	bool removes = lease->origin == LEASE_CREATED && lease->state != LEASE_RESERVED &&
-		       kernel_exists(&cmd->host, lease->id) == 1;
+		       kernel_exists(&cmd->host, &vgpu) == 1;
 	int64_t deadline;
 	int r;
 

@@ -84,13 +84,20 @@ static void judge_foreign(struct collect *c, const struct spare_check *check, co
 	text_copy(item->lease.type, sizeof(item->lease.type), device->type);
 	text_copy(item->lease.parent, sizeof(item->lease.parent), device->parent_name);
 	text_copy(item->lease.pgpu, sizeof(item->lease.pgpu), pgpu);
-	item->lease.framework = FW_MDEV;
+	item->lease.framework = device->framework;
 	item->exists = true;
 	item->removes = true;
 	if (!c->config)
 		text_copy(item->why, sizeof(item->why), "foreign, and there is no valid configuration that lets it go");
 	else if (spare_is_orphan(check, device, item->why))
 		item->outcome = COLLECT_GOES;
+}
+
+static bool still_there(const struct host *host, const struct inv_device *device)
+{
+	const struct vgpu vgpu = { device->framework, device->id, device->parent_name, device->type };
+
+	return kernel_exists(host, &vgpu) == 1;
 }
 
 static void judge(struct collect *c, const struct look *look)
@@ -112,7 +119,7 @@ static void judge(struct collect *c, const struct look *look)
 
 		/* One that was given back between the two looks has no lease any more, and is not foreign. */
 		if (!lease_find(&look->leases, device->id) && (!c->type || strcmp(c->type, device->type) == 0) &&
-		    kernel_exists(c->store->host, device->id) == 1)
+		    still_there(c->store->host, device))
 			judge_foreign(c, &check, look, device);
 	}
 }
@@ -147,7 +154,7 @@ static void carry_out(struct collect *c, struct collect_item *item, int64_t dead
 	if (item->leased)
 		r = giveback_finish(c->store, c->policy, lease->id, deadline_ms, &err);
 	else
-		r = giveback_orphan(c->store, c->policy, lease->id, lease->parent, lease->pgpu, &err);
+		r = giveback_orphan(c->store, c->policy, lease, &err);
 	item->outcome = r == 0 ? COLLECT_GONE : COLLECT_FAILED;
 	if (r < 0) {
 		text_safe(item->trouble, sizeof(item->trouble), err.text);

@@ -102,9 +102,14 @@ static int is_closed(const struct host *host, const char *id, struct err *err)
 	return r;
 }
 
+static struct vgpu vgpu_of(const struct lease *lease)
+{
+	return (struct vgpu){ lease->framework, lease->id, lease->parent, lease->type };
+}
+
 struct removal {
 	const struct host *host;
-	const char *id;
+	struct vgpu vgpu;
 	int wait_ms;
 };
 
@@ -112,7 +117,7 @@ static int remove_device(void *arg, struct err *err)
 {
 	const struct removal *removal = arg;
 
-	return kernel_remove(removal->host, removal->id, removal->wait_ms, err);
+	return kernel_remove(removal->host, &removal->vgpu, removal->wait_ms, err);
 }
 
 /* Waits, without any lock, for the driver: 0 gone by itself, 1 it is our turn, -EAGAIN no time left. */
@@ -120,9 +125,10 @@ static int let_driver_remove(const struct host *host, const struct policy *polic
 			     int64_t deadline_ms, struct err *err)
 {
 	int64_t turn = lease->since_ms + (int64_t)policy->driver_cleanup_s * 1000;
+	const struct vgpu vgpu = vgpu_of(lease);
 
 	while (host_now_ms() < turn) {
-		if (kernel_exists(host, lease->id) == 0)
+		if (kernel_exists(host, &vgpu) == 0)
 			return 0;
 		if (host_now_ms() >= deadline_ms)
 			return err_set(err, EAGAIN, "vGPU %s: the driver still has %d s to remove it by itself",
@@ -135,7 +141,7 @@ static int let_driver_remove(const struct host *host, const struct policy *polic
 /* Under the pGPU's lock, where nobody else writes: is it still ours to remove, and closed? Then remove it. */
 static int remove_locked(struct store *store, const char *id, int64_t deadline_ms, struct err *err)
 {
-	struct removal removal = { .host = store->host, .id = id };
+	struct removal removal = { .host = store->host };
 	struct lease lease;
 	int r = still_releasing(store, id, left(deadline_ms), &lease, err);
 
@@ -144,6 +150,7 @@ static int remove_locked(struct store *store, const char *id, int64_t deadline_m
 	r = is_closed(store->host, id, err);
 	if (r < 0)
 		return r;
+	removal.vgpu = vgpu_of(&lease);
 	removal.wait_ms = left(deadline_ms);
 	r = bounded_run(remove_device, &removal, removal.wait_ms + 200, err);
 	if (r < 0)
@@ -154,9 +161,10 @@ static int remove_locked(struct store *store, const char *id, int64_t deadline_m
 static int finish_created(struct store *store, const struct policy *policy, const struct lease *lease,
 			  int64_t deadline_ms, struct err *err)
 {
+	const struct vgpu vgpu = vgpu_of(lease);
 	int r = 1;
 
-	if (kernel_exists(store->host, lease->id) == 1 && kernel_driver_removes(store->host, lease->parent)) {
+	if (kernel_driver_removes(store->host, &vgpu) && kernel_exists(store->host, &vgpu) == 1) {
 		r = let_driver_remove(store->host, policy, lease, deadline_ms, err);
 		if (r < 0)
 			return r;
@@ -187,15 +195,17 @@ int giveback_finish(struct store *store, const struct policy *policy, const char
 	return r;
 }
 
-int giveback_orphan(struct store *store, const struct policy *policy, const char *id, const char *parent,
-		    const char *pgpu, struct err *err)
+int giveback_orphan(struct store *store, const struct policy *policy, const struct lease *device, struct err *err)
 {
+	const char *id = device->id;
 	int wait_ms = policy->lock_timeout_s * 1000;
-	struct removal removal = { .host = store->host, .id = id, .wait_ms = policy->release_timeout_s * 1000 };
+	struct removal removal = { .host = store->host,
+				   .vgpu = vgpu_of(device),
+				   .wait_ms = policy->release_timeout_s * 1000 };
 	struct lease lease;
 	int r;
 
-	autoclose int lock = store_lock_pgpu(store, pgpu, wait_ms, err);
+	autoclose int lock = store_lock_pgpu(store, device->pgpu, wait_ms, err);
 	if (lock < 0)
 		return lock;
 	r = store_lock(store, wait_ms, err);
@@ -215,7 +225,7 @@ int giveback_orphan(struct store *store, const struct policy *policy, const char
 		return r;
 	seen_forget(store, id);
 	/* Its definition goes with it: Nova takes a device that is defined but absent for a free one, and fails. */
-	return ondisk_undefine(store->host, id, parent, err);
+	return device->framework == FW_MDEV ? ondisk_undefine(store->host, id, device->parent, err) : 0;
 }
 
 /* Takes the lock and the lease as it is now: 1 where it is the one that the caller saw. The lock is held then. */

@@ -35,10 +35,10 @@ int giveback_finish(struct store *store, const struct policy *policy, const char
 
 /*
  * Removes a foreign device (an orphan; conditions checked by the caller) and its mdevctl definition, under the pGPU's
- * lock, if it is still in no lease and not open. -EBUSY: it is.
+ * lock, if it is still in no lease and not open. -EBUSY: it is. Of `device`, which no lease stands for, only what says
+ * where it is counts: id, framework, type, parent, pgpu.
  */
-int giveback_orphan(struct store *store, const struct policy *policy, const char *id, const char *parent,
-		    const char *pgpu, struct err *err);
+int giveback_orphan(struct store *store, const struct policy *policy, const struct lease *device, struct err *err);
 
 /*
  * Drops one reservation, or a lease whose device is gone, if it still is as it was (`since_ms`): 1, else 0. Takes the

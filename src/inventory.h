@@ -68,6 +68,7 @@ struct inv_parent {
 
 struct inv_device {
 	char id[ID_SIZE];
+	enum framework framework;
 	int parent; /* index; UNKNOWN where its parent is no registered one */
 	char parent_name[PARENT_SIZE];
 	uint64_t node;        /* the kernel's number of its entry: another one for a device that is made anew */

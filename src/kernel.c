@@ -10,51 +10,39 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "auto.h"
 #include "file.h"
-#include "kernel_advice.h"
-#include "text.h"
+#include "kernel_parts.h"
 
 enum {
-	KPATH_SIZE = PARENT_SIZE + TYPE_SIZE + UUID_SIZE + 80,
 	STEP_FIRST_US = 200, /* the kernel is done by then, mostly */
 	STEP_LAST_US = 20000,
 };
 
-/* The text of a failed write: what was tried, what the kernel said, what that means. */
-static int refused(struct err *err, enum kernel_step step, bool nvidia, int code, const char *what)
+struct vgpu kernel_vgpu(const char *id)
 {
-	const char *advice = kernel_advice(step, nvidia, code), *said = strerrordesc_np(code);
+	char uuid[UUID_SIZE];
+
+	return (struct vgpu){ uuid_parse(uuid, id) ? FW_MDEV : FW_VARIANT, id, "", "" };
+}
+
+/* NULL: a plain VF, of which nothing is made. */
+static const struct kernel_ops *ops_of(const struct vgpu *vgpu)
+{
+	static const struct kernel_ops *const table[] = { [FW_MDEV] = &kernel_mdev, [FW_VARIANT] = &kernel_variant };
+
+	return vgpu->framework == FW_VF ? NULL : table[vgpu->framework];
+}
+
+/* The text of a failed write: what was tried, what the kernel said, what that means. */
+static int refused(struct err *err, enum kernel_step step, enum kernel_driver driver, int code, const char *what)
+{
+	const char *advice = kernel_advice(step, driver, code), *said = strerrordesc_np(code);
 
 	return err_set(err, code, "%s: %s%s%s", what, said ? said : "unknown error", *advice ? ": " : "", advice);
-}
-
-/* sys/class/mdev_bus/PARENT/mdev_supported_types/TYPE/FILE, of names that are fit for a path. */
-static int type_path(char path[KPATH_SIZE], const char *parent, const char *type, const char *file, struct err *err)
-{
-	char safe_parent[PARENT_SIZE], safe_type[TYPE_SIZE];
-
-	if (!parent_parse(safe_parent, parent))
-		return err_set(err, EINVAL, "'%s' is no parent's name", parent);
-	if (!type_parse(safe_type, type))
-		return err_set(err, EINVAL, "'%s' is no type's id", type);
-	snprintf(path, KPATH_SIZE, "sys/class/mdev_bus/%s/mdev_supported_types/%s/%s", safe_parent, safe_type, file);
-	return 0;
-}
-
-/* sys/bus/mdev/devices/UUID, with what follows (with its slash) behind it. */
-static int device_path(char path[KPATH_SIZE], const char *uuid, const char *behind, struct err *err)
-{
-	char safe[UUID_SIZE];
-
-	if (!uuid_parse(safe, uuid))
-		return err_set(err, EINVAL, "'%s' is no UUID", uuid);
-	snprintf(path, KPATH_SIZE, "sys/bus/mdev/devices/%s%s", safe, behind);
-	return 0;
 }
 
 /* Sleeps, and doubles the next sleep up to its limit. */
@@ -64,41 +52,6 @@ static void sleep_step(int *us)
 
 	nanosleep(&t, NULL);
 	*us = *us * 2 < STEP_LAST_US ? *us * 2 : STEP_LAST_US;
-}
-
-int kernel_available(const struct host *host, const char *parent, const char *type, struct err *err)
-{
-	char path[KPATH_SIZE], text[32];
-	long n;
-	int r = type_path(path, parent, type, "available_instances", err);
-
-	if (r < 0)
-		return r;
-	r = (int)file_read(host->root, path, text, sizeof(text));
-	if (r == -ENOENT)
-		return err_set(err, ENOENT, "pGPU %s does not offer type %s", parent, type);
-	if (r < 0)
-		return err_sys(err, -r, "%s/%s", host->name, path);
-	if (!text_number(text, INT_MIN, INT_MAX, &n))
-		return err_set(err, EINVAL, "%s/%s: '%s' is no number", host->name, path, text);
-	return n > 0 ? (int)n : 0;
-}
-
-int kernel_create(const struct host *host, const char *parent, const char *type, const char *uuid, struct err *err)
-{
-	char path[KPATH_SIZE], what[KPATH_SIZE + 64], line[UUID_SIZE + 1];
-	int r = type_path(path, parent, type, "create", err);
-
-	if (r < 0)
-		return r;
-	if (!uuid_parse(line, uuid))
-		return err_set(err, EINVAL, "'%s' is no UUID", uuid);
-	line[UUID_SIZE - 1] = '\n';
-	r = file_poke(host->root, path, line, UUID_SIZE);
-	if (r == 0)
-		return 0;
-	snprintf(what, sizeof(what), "creating vGPU %s of type %s on %s", uuid, type, parent);
-	return refused(err, STEP_CREATE, kernel_type_is_nvidia(type), -r, what);
 }
 
 static bool has_node(const struct host *host, const char *folder, const char *name)
@@ -122,15 +75,10 @@ static bool has_cdev(const struct host *host, int device)
 	return false;
 }
 
-/* NULL: it is whole; else what is missing, and what would make it appear. */
-static const char *missing(const struct host *host, int device, char type[TYPE_SIZE])
+const char *kernel_node_missing(const struct host *host, int device)
 {
 	char group[32];
 
-	if (file_link_base(device, "mdev_type", type, TYPE_SIZE) < 0) {
-		type[0] = '\0';
-		return "its mdev_type has not appeared";
-	}
 	if (file_link_base(device, "iommu_group", group, sizeof(group)) < 0)
 		return has_cdev(host, device)
 			       ? NULL
@@ -141,73 +89,93 @@ static const char *missing(const struct host *host, int device, char type[TYPE_S
 	return "its node in /dev/vfio has not appeared";
 }
 
-int kernel_wait_complete(const struct host *host, const char *uuid, const char *type, int wait_ms, struct err *err)
+/* A plain VF that is there can be given out. */
+static int plain_vf(const struct host *host, const struct vgpu *vgpu, struct err *err)
 {
+	char path[KPATH_SIZE], pci[PCI_SIZE];
+
+	if (!pci_parse(pci, vgpu->id))
+		return err_set(err, EINVAL, "'%s' is no PCI address", vgpu->id);
+	snprintf(path, sizeof(path), "sys/bus/pci/devices/%s/physfn", pci);
+	if (faccessat(host->root, path, F_OK, 0) == 0)
+		return 1;
+	return err_sys(err, errno, "VF %s", pci);
+}
+
+int kernel_available(const struct host *host, const struct vgpu *vgpu, struct err *err)
+{
+	const struct kernel_ops *ops = ops_of(vgpu);
+
+	return ops ? ops->available(host, vgpu, err) : plain_vf(host, vgpu, err);
+}
+
+int kernel_create(const struct host *host, const struct vgpu *vgpu, struct err *err)
+{
+	const struct kernel_ops *ops = ops_of(vgpu);
+	char path[KPATH_SIZE], what[KPATH_SIZE + 64], line[TYPE_SIZE];
+	int r = ops ? ops->create(path, line, vgpu, err) : 0;
+
+	if (r < 0 || !ops)
+		return r;
+	r = file_poke(host->root, path, line, strlen(line));
+	if (r == 0)
+		return 0;
+	snprintf(what, sizeof(what), "creating vGPU %s of type %s on %s", vgpu->id, vgpu->type, vgpu->parent);
+	return refused(err, STEP_CREATE, ops->driver(host, vgpu), -r, what);
+}
+
+int kernel_wait_complete(const struct host *host, const struct vgpu *vgpu, int wait_ms, struct err *err)
+{
+	const struct kernel_ops *ops = ops_of(vgpu);
 	int64_t deadline = host_now_ms() + wait_ms;
 	int us = STEP_FIRST_US;
 	bool seen = false;
-	char path[KPATH_SIZE];
-	int r = device_path(path, uuid, "", err);
 
-	if (r < 0)
-		return r;
-	for (;; sleep_step(&us)) {
-		autoclose int device = openat(host->root, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-		const char *what = "it has not appeared in /sys/bus/mdev/devices";
-		char found[TYPE_SIZE] = "";
+	for (; ops; sleep_step(&us)) {
+		const char *missing = NULL;
+		int r = ops->whole(host, vgpu, &missing, err);
 
-		if (device < 0 && errno != ENOENT)
-			return err_sys(err, errno, "%s/%s", host->name, path);
-		if (device < 0 && seen)
-			return err_set(err, ENODEV, "vGPU %s went away again after its creation; see dmesg", uuid);
-		if (device >= 0) {
-			seen = true;
-			what = missing(host, device, found);
-			if (*found && strcmp(found, type) != 0)
-				return err_set(err, EEXIST, "vGPU %s is of type %s, not %s", uuid, found, type);
-			if (!what)
-				return 0;
-		}
+		if (r == 1)
+			return 0;
+		if (r < 0 && !missing)
+			return r;
+		if (r < 0 && seen)
+			return err_set(err, ENODEV, "vGPU %s went away again after its creation; see dmesg", vgpu->id);
+		seen |= r == 0;
 		if (host_now_ms() >= deadline)
-			return err_set(err, ETIMEDOUT, "vGPU %s is not complete after %d ms: %s", uuid, wait_ms, what);
+			return err_set(err, ETIMEDOUT, "vGPU %s is not complete after %d ms: %s", vgpu->id, wait_ms,
+				       missing);
 	}
+	return 0;
 }
 
-int kernel_exists(const struct host *host, const char *uuid)
+int kernel_exists(const struct host *host, const struct vgpu *vgpu)
 {
-	struct err err;
-	struct stat st;
-	char path[KPATH_SIZE];
-	int r = device_path(path, uuid, "", &err);
+	const struct kernel_ops *ops = ops_of(vgpu);
 
-	if (r < 0)
-		return r;
-	if (fstatat(host->root, path, &st, AT_SYMLINK_NOFOLLOW) == 0)
-		return 1;
-	return errno == ENOENT ? 0 : -errno;
+	return ops ? ops->exists(host, vgpu) : 0;
 }
 
-static bool is_nvidia(const struct host *host, const char *uuid)
+static bool may_pass(int code)
 {
-	char path[KPATH_SIZE], type[TYPE_SIZE];
-	struct err err;
-
-	return device_path(path, uuid, "/mdev_type", &err) == 0 &&
-	       file_link_base(host->root, path, type, sizeof(type)) == 0 && kernel_type_is_nvidia(type);
+	return code == EAGAIN || code == EBUSY || code == EPERM || code == ENODEV || code == ENOENT;
 }
 
-int kernel_remove(const struct host *host, const char *uuid, int wait_ms, struct err *err)
+int kernel_remove(const struct host *host, const struct vgpu *vgpu, int wait_ms, struct err *err)
 {
+	const struct kernel_ops *ops = ops_of(vgpu);
 	int64_t deadline = host_now_ms() + wait_ms;
 	int us = STEP_FIRST_US;
 	char path[KPATH_SIZE], what[KPATH_SIZE];
-	int r = device_path(path, uuid, "/remove", err);
-	bool nvidia, written = false;
+	enum kernel_driver driver;
+	const char *line;
+	bool written = false;
+	int r = ops ? ops->remove(path, &line, vgpu, err) : 0;
 
-	if (r < 0)
+	if (r < 0 || !ops)
 		return r;
-	nvidia = is_nvidia(host, uuid);
-	snprintf(what, sizeof(what), "removing vGPU %s", uuid);
+	driver = ops->driver(host, vgpu);
+	snprintf(what, sizeof(what), "removing vGPU %s", vgpu->id);
 	for (;; sleep_step(&us)) {
 		int there;
 
@@ -216,48 +184,48 @@ int kernel_remove(const struct host *host, const char *uuid, int wait_ms, struct
 		 * absence counts.
 		 */
 		if (!written)
-			r = file_poke(host->root, path, "1\n", 2);
+			r = file_poke(host->root, path, line, strlen(line));
 		written = r == 0;
-		there = kernel_exists(host, uuid);
+		there = ops->exists(host, vgpu);
 		if (there == 0)
 			return 0;
 		if (there < 0)
 			return err_sys(err, -there, "%s/%s", host->name, path);
-		if (r < 0 && r != -EAGAIN && r != -EBUSY && r != -EPERM && r != -ENODEV && r != -ENOENT)
-			return refused(err, STEP_REMOVE, nvidia, -r, what);
-		if (host_now_ms() < deadline)
-			continue;
-		if (r < 0)
-			return refused(err, STEP_REMOVE, nvidia, -r, what);
-		return err_set(err, EBUSY, "%s: it is still there after %d ms although the kernel took it; see dmesg",
-			       what, wait_ms);
+		if (r < 0 && (!may_pass(-r) || host_now_ms() >= deadline))
+			return refused(err, STEP_REMOVE, driver, -r, what);
+		if (host_now_ms() >= deadline)
+			return err_set(err, EBUSY,
+				       "%s: it is still there after %d ms although the kernel took it; see dmesg", what,
+				       wait_ms);
 	}
 }
 
-int kernel_set_params(const struct host *host, const char *uuid, const char *params, struct err *err)
+int kernel_set_params(const struct host *host, const struct vgpu *vgpu, const char *params, struct err *err)
 {
+	const struct kernel_ops *ops = ops_of(vgpu);
 	char path[KPATH_SIZE], what[KPATH_SIZE];
 	autofree char *line = NULL;
-	int n, r = device_path(path, uuid, "/nvidia/vgpu_params", err);
+	int n, r = ops ? ops->params(path, vgpu, err) : 0;
 
-	if (r < 0)
+	if (r < 0 || !ops)
 		return r;
 	n = asprintf(&line, "%s\n", params);
 	if (n < 0) {
 		line = NULL;
-		return err_sys(err, ENOMEM, "setting the parameters of vGPU %s", uuid);
+		return err_sys(err, ENOMEM, "setting the parameters of vGPU %s", vgpu->id);
 	}
 	r = file_poke(host->root, path, line, (size_t)n);
 	if (r == 0)
 		return 0;
-	snprintf(what, sizeof(what), "setting the parameters of vGPU %s", uuid);
-	return refused(err, STEP_PARAMS, true, -r, what);
+	snprintf(what, sizeof(what), "setting the parameters of vGPU %s", vgpu->id);
+	return refused(err, STEP_PARAMS, ops->driver(host, vgpu), -r, what);
 }
 
-bool kernel_driver_removes(const struct host *host, const char *parent)
+bool kernel_driver_removes(const struct host *host, const struct vgpu *vgpu)
 {
 	char path[KPATH_SIZE], vendor[16];
 
-	snprintf(path, sizeof(path), "sys/bus/pci/devices/%s/vendor", parent);
-	return file_read(host->root, path, vendor, sizeof(vendor)) >= 0 && strcmp(vendor, "0x10de") == 0;
+	snprintf(path, sizeof(path), "sys/bus/pci/devices/%s/vendor", vgpu->parent);
+	return vgpu->framework == FW_MDEV && file_read(host->root, path, vendor, sizeof(vendor)) >= 0 &&
+	       strcmp(vendor, "0x10de") == 0;
 }

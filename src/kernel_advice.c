@@ -8,11 +8,17 @@
 
 #include "auto.h"
 
-enum who { ANY, NVIDIA, OTHERS };
+enum {
+	OTHERS = 1 << DRIVER_OTHER,
+	MDEV = 1 << DRIVER_NVIDIA_MDEV,
+	VF = 1 << DRIVER_NVIDIA_VF,
+	NVIDIA = MDEV | VF,
+	ANY = OTHERS | NVIDIA,
+};
 
 static const struct advice {
 	enum kernel_step step;
-	enum who who;
+	int who;
 	int code;
 	const char *text;
 } table[] = {
@@ -22,16 +28,23 @@ static const struct advice {
 	  "without a free GPU instance of this profile; see dmesg" },
 	{ STEP_CREATE, ANY, EEXIST,
 	  "this host has a device of that UUID already, or one whose removal waits for the process that has it open" },
-	{ STEP_CREATE, ANY, ENOENT, "the parent does not offer this type, or its driver is being unloaded" },
-	{ STEP_CREATE, NVIDIA, ENODEV,
+	{ STEP_CREATE, OTHERS | MDEV, ENOENT, "the parent does not offer this type, or its driver is being unloaded" },
+	{ STEP_CREATE, VF, ENOENT,
+	  "the VF is gone, or NVIDIA's host driver is not bound to it: see sriov-manage and 'vgpu-lease inventory'" },
+	{ STEP_CREATE, MDEV, ENODEV,
 	  "the parent is being taken down: sriov-manage or a restart of nvidia-vgpud still runs" },
+	{ STEP_CREATE, VF, ENODEV,
+	  "the VF is not registered: nvidia-vgpud still registers it, or sriov-manage or a restart of it runs" },
 	{ STEP_CREATE, OTHERS, ENODEV, "the parent is being taken down: its driver is being unloaded" },
 	{ STEP_CREATE, ANY, ENOSPC, "the card is full" },
 	{ STEP_CREATE, ANY, EUSERS, "the card is full" },
 	{ STEP_CREATE, OTHERS, ENOMEM, "the card is full, or the kernel is out of memory; see dmesg" },
 	{ STEP_CREATE, OTHERS, EPERM, "the card is full, or its driver forbids it; see dmesg" },
-	{ STEP_CREATE, NVIDIA, EINVAL,
+	{ STEP_CREATE, VF, EPERM, "the VF has a type already: somebody else took it" },
+	{ STEP_CREATE, MDEV, EINVAL,
 	  "the driver does not know this type for the card: nvidia-vgpud must have finished" },
+	{ STEP_CREATE, VF, EINVAL,
+	  "the driver takes no such number: is nvidia-vgpud done, and the type one of this card?" },
 	{ STEP_CREATE, OTHERS, EINVAL, "the driver does not take this type or UUID" },
 	{ STEP_CREATE, ANY, EACCES, "only root may write there, and no security module may forbid it" },
 	{ STEP_CREATE, ANY, EBUSY, "another driver has taken the new device; see dmesg" },
@@ -41,6 +54,8 @@ static const struct advice {
 	{ STEP_REMOVE, OTHERS, EBUSY, "a guest uses it" },
 	{ STEP_REMOVE, ANY, EPERM, "a guest uses it" },
 	{ STEP_REMOVE, ANY, EAGAIN, "it is being created or removed by somebody else" },
+	{ STEP_REMOVE, NVIDIA, EIO,
+	  "the driver gave an error; see dmesg: a card that lost room gets it back at a reboot" },
 	{ STEP_REMOVE, ANY, EACCES, "only root may write there, and no security module may forbid it" },
 	{ STEP_PARAMS, ANY, ENOENT, "only vGPUs of NVIDIA's driver take parameters" },
 	{ STEP_PARAMS, ANY, EPERM, "a guest uses it: parameters can be set before it starts only" },
@@ -55,10 +70,10 @@ bool kernel_type_is_nvidia(const char *type)
 	return strncmp(type, "nvidia-", 7) == 0;
 }
 
-const char *kernel_advice(enum kernel_step step, bool nvidia, int code)
+const char *kernel_advice(enum kernel_step step, enum kernel_driver driver, int code)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++)
-		if (table[i].step == step && table[i].code == code && table[i].who != (nvidia ? OTHERS : NVIDIA))
+		if (table[i].step == step && table[i].code == code && (table[i].who & 1 << driver))
 			return table[i].text;
 	return "";
 }

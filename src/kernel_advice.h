@@ -13,8 +13,11 @@
 
 enum kernel_step { STEP_CREATE, STEP_REMOVE, STEP_PARAMS };
 
+/* Whose word it is: NVIDIA's driver for mdevs, for VFs (the variant driver), or another's. */
+enum kernel_driver { DRIVER_OTHER, DRIVER_NVIDIA_MDEV, DRIVER_NVIDIA_VF };
+
 /* Is it a type of NVIDIA's driver? The kernel puts the driver's name before each type's id. */
 bool kernel_type_is_nvidia(const char *type);
 
 /* Cause and cure, to stand behind what the kernel said; "" where there is nothing to add. `code` is positive. */
-const char *kernel_advice(enum kernel_step step, bool nvidia, int code);
+const char *kernel_advice(enum kernel_step step, enum kernel_driver driver, int code);

@@ -37,6 +37,7 @@ void plan_adopt(const struct planner *p, const struct inv_device *device, struct
 	const struct inv_type *t = inventory_type(inv, device->type);
 
 	*step = (struct step){ .kind = STEP_ADOPT,
+			       .framework = device->framework,
 			       .numa = UNKNOWN,
 			       .framebuffer_mib = t ? t->framebuffer_mib : UNKNOWN };
 	memcpy(step->id, device->id, sizeof(step->id));

@@ -76,6 +76,7 @@ enum step_kind { STEP_KEEP, STEP_ADOPT, STEP_CREATE };
 /* What to do for one want; for migrate and restore, what is reserved for it. */
 struct step {
 	enum step_kind kind;
+	enum framework framework;
 	char id[ID_SIZE]; /* the device's; differs from the want's where the XML is to be rewritten */
 	char type[TYPE_SIZE];
 	char parent[PARENT_SIZE];

@@ -115,6 +115,7 @@ static void fill_step(const struct planner *p, struct step *step, const struct c
 	int parent = c->room.parent != UNKNOWN ? c->room.parent : inv->pgpus[c->pgpu].first;
 
 	*step = (struct step){ .kind = STEP_CREATE,
+			       .framework = inv->pgpus[c->pgpu].framework,
 			       .numa = inv->pgpus[c->pgpu].numa,
 			       .framebuffer_mib = t ? t->framebuffer_mib : UNKNOWN,
 			       .section = p->facts->pool->cards[c->pgpu].section };

@@ -95,12 +95,13 @@ static int adopt(struct look *look, const struct request *request, const char *i
 {
 	const struct reconcile *pass = look->pass;
 	const struct inv_device *device = inventory_device(&look->inv, id);
+	const struct vgpu vgpu = kernel_vgpu(id);
 	struct leases now = { 0 };
 	int r = store_lock(pass->store, pass->policy->lock_timeout_s * 1000, err);
 
 	if (r == 0)
 		r = lease_list(pass->store, &now, err);
-	if (r == 0 && kernel_exists(pass->store->host, id) == 1)
+	if (r == 0 && kernel_exists(pass->store->host, &vgpu) == 1)
 		r = adopt_device(pass->store, &look->inv, &now, request, device, ADOPT_PLUGGED, err);
 	store_unlock(pass->store);
 	lease_list_free(&now);

@@ -9,7 +9,7 @@ export LC_ALL=C
 layers='
 base:      auto text err ident file host numlist json log bounded pcinames
 simulator: sim
-facts:     config xml domxml inventory handles ondisk store lease memo stamp
+facts:     config xml domxml typelist inventory handles ondisk store lease memo stamp
 decision:  pool plan+room wish spare survey
 effect:    kernel giveback adopt apply
 flow:      attach

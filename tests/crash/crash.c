@@ -19,7 +19,7 @@
 
 #include "auto.h"
 #include "inventory.h"
-#include "kernel.h"
+#include "vgpu.h"
 #include "lease.h"
 #include "tap.h"
 
@@ -236,8 +236,8 @@ static void orphans(const char *xml)
 	struct err err;
 
 	(void)xml;
-	kernel_create(&host, "0000:84:00.0", "nvidia-231", ORPHAN1, &err);
-	kernel_create(&host, "0000:85:00.0", "nvidia-231", ORPHAN2, &err);
+	kernel_create(&host, MDEV("0000:84:00.0", "nvidia-231", ORPHAN1), &err);
+	kernel_create(&host, MDEV("0000:85:00.0", "nvidia-231", ORPHAN2), &err);
 }
 
 /* A device that its last QEMU had open at the release: its lease still says `releasing`. */
@@ -261,7 +261,7 @@ static void adoptable(const char *xml)
 	struct err err;
 
 	(void)xml;
-	kernel_create(&host, "0000:85:00.0", "nvidia-222", U1, &err);
+	kernel_create(&host, MDEV("0000:85:00.0", "nvidia-222", U1), &err);
 }
 
 static bool released(const char *xml)
@@ -296,7 +296,7 @@ static bool adopted_stays(const char *xml)
 	int leases;
 	bool good = call("release", xml) == 0 && ours(&leases) == 1 && leases == 0;
 
-	kernel_remove(&host, U1, 1000, &err);
+	kernel_remove(&host, MDEV("", "", U1), 1000, &err);
 	return good && is_empty();
 }
 
@@ -305,8 +305,8 @@ static bool orphans_or_not(const char *xml)
 	struct err err;
 	bool good = released(xml);
 
-	kernel_remove(&host, ORPHAN1, 1000, &err);
-	kernel_remove(&host, ORPHAN2, 1000, &err);
+	kernel_remove(&host, MDEV("", "", ORPHAN1), 1000, &err);
+	kernel_remove(&host, MDEV("", "", ORPHAN2), 1000, &err);
 	return good;
 }
 

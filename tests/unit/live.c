@@ -6,7 +6,7 @@
 
 #include "handles.h"
 #include "inventory.h"
-#include "kernel.h"
+#include "vgpu.h"
 
 #define T4 "0000:84:00.0"
 
@@ -25,21 +25,24 @@ static void life(const struct host *host)
 {
 	struct err err = { 0 };
 
-	ok(kernel_available(host, T4, "nvidia-222", &err) == 16, "an empty T4 has room for 16 of 1 GiB");
-	ok(kernel_create(host, T4, "nvidia-222", uuid(1), &err) == 0, "one is made");
-	ok(kernel_wait_complete(host, uuid(1), "nvidia-222", 5000, &err) == 0, "and becomes whole");
-	ok(kernel_exists(host, uuid(1)) == 1, "it exists");
-	ok(kernel_available(host, T4, "nvidia-222", &err) == 15, "15 more fit");
-	ok(kernel_create(host, T4, "nvidia-223", uuid(1), &err) == -EEXIST, "its UUID is taken: %s", err.text);
-	ok(kernel_create(host, "mtty", "mtty-1", uuid(1), &err) == -EEXIST, "also for other drivers");
-	ok(kernel_create(host, T4, "nvidia-231", uuid(2), &err) == -EIO, "another framebuffer size is refused: %s",
-	   err.text);
+	ok(kernel_available(host, MDEV(T4, "nvidia-222", ""), &err) == 16, "an empty T4 has room for 16 of 1 GiB");
+	ok(kernel_create(host, MDEV(T4, "nvidia-222", uuid(1)), &err) == 0, "one is made");
+	ok(kernel_wait_complete(host, MDEV("", "nvidia-222", uuid(1)), 5000, &err) == 0, "and becomes whole");
+	ok(kernel_exists(host, MDEV("", "", uuid(1))) == 1, "it exists");
+	ok(kernel_available(host, MDEV(T4, "nvidia-222", ""), &err) == 15, "15 more fit");
+	ok(kernel_create(host, MDEV(T4, "nvidia-223", uuid(1)), &err) == -EEXIST, "its UUID is taken: %s", err.text);
+	ok(kernel_create(host, MDEV("mtty", "mtty-1", uuid(1)), &err) == -EEXIST, "also for other drivers");
+	ok(kernel_create(host, MDEV(T4, "nvidia-231", uuid(2)), &err) == -EIO,
+	   "another framebuffer size is refused: %s", err.text);
 	ok(strstr(err.text, "framebuffer size"), "and the text says so");
-	ok(kernel_create(host, T4, "nvidia-9999", uuid(2), &err) == -ENOENT, "a type that it has not: %s", err.text);
-	ok(kernel_set_params(host, uuid(1), "frame_rate_limiter=0", &err) == 0, "parameters are set");
-	ok(kernel_remove(host, uuid(1), 1000, &err) == 0 && kernel_exists(host, uuid(1)) == 0, "it is removed");
-	ok(kernel_remove(host, uuid(1), 1000, &err) == 0, "a second time is no error");
-	ok(kernel_available(host, T4, "nvidia-222", &err) == 16, "and there is all the room again");
+	ok(kernel_create(host, MDEV(T4, "nvidia-9999", uuid(2)), &err) == -ENOENT, "a type that it has not: %s",
+	   err.text);
+	ok(kernel_set_params(host, MDEV("", "", uuid(1)), "frame_rate_limiter=0", &err) == 0, "parameters are set");
+	ok(kernel_remove(host, MDEV("", "", uuid(1)), 1000, &err) == 0 &&
+		   kernel_exists(host, MDEV("", "", uuid(1))) == 0,
+	   "it is removed");
+	ok(kernel_remove(host, MDEV("", "", uuid(1)), 1000, &err) == 0, "a second time is no error");
+	ok(kernel_available(host, MDEV(T4, "nvidia-222", ""), &err) == 16, "and there is all the room again");
 }
 
 static void what_was_set(const struct live *live)
@@ -49,8 +52,8 @@ static void what_was_set(const struct live *live)
 	char path[PATH_MAX], text[64] = "";
 	FILE *f;
 
-	ok(kernel_create(host, T4, "nvidia-222", uuid(1), &err) == 0 &&
-		   kernel_set_params(host, uuid(1), "frame_rate_limiter=0", &err) == 0,
+	ok(kernel_create(host, MDEV(T4, "nvidia-222", uuid(1)), &err) == 0 &&
+		   kernel_set_params(host, MDEV("", "", uuid(1)), "frame_rate_limiter=0", &err) == 0,
 	   "a vGPU with parameters");
 	snprintf(path, sizeof(path), "%s/sys/bus/mdev/devices/%s/nvidia/vgpu_params", live->tree.path, uuid(1));
 	f = fopen(path, "r");
@@ -58,11 +61,11 @@ static void what_was_set(const struct live *live)
 	   "has them to the last letter: %s", text);
 	if (f)
 		fclose(f);
-	kernel_remove(host, uuid(1), 1000, &err);
-	ok(kernel_create(host, "mtty", "mtty-1", uuid(1), &err) == 0 &&
-		   kernel_set_params(host, uuid(1), "x=1", &err) == -ENOENT,
+	kernel_remove(host, MDEV("", "", uuid(1)), 1000, &err);
+	ok(kernel_create(host, MDEV("mtty", "mtty-1", uuid(1)), &err) == 0 &&
+		   kernel_set_params(host, MDEV("", "", uuid(1)), "x=1", &err) == -ENOENT,
 	   "mtty's have none: %s", err.text);
-	kernel_remove(host, uuid(1), 1000, &err);
+	kernel_remove(host, MDEV("", "", uuid(1)), 1000, &err);
 }
 
 static void full(const struct host *host)
@@ -70,13 +73,13 @@ static void full(const struct host *host)
 	struct err err = { 0 };
 	int made = 0;
 
-	while (made < 20 && kernel_create(host, "mtty", "mtty-2", uuid(made), &err) == 0)
+	while (made < 20 && kernel_create(host, MDEV("mtty", "mtty-2", uuid(made)), &err) == 0)
 		made++;
 	ok(made == 12 && err.code == ENOSPC, "mtty has room for twelve: %s", err.text);
 	ok(strstr(err.text, "full"), "and the text says that it is full");
 	for (int i = 0; i < made; i++)
-		kernel_remove(host, uuid(i), 1000, &err);
-	ok(kernel_available(host, "mtty", "mtty-1", &err) == 24, "all of them are removed");
+		kernel_remove(host, MDEV("", "", uuid(i)), 1000, &err);
+	ok(kernel_available(host, MDEV("mtty", "mtty-1", ""), &err) == 24, "all of them are removed");
 }
 
 static void trouble(const struct live *live)
@@ -86,26 +89,27 @@ static void trouble(const struct live *live)
 	int64_t start;
 
 	live_control(live, "inject", "create " T4 " ENODEV");
-	ok(kernel_create(host, T4, "nvidia-222", uuid(1), &err) == -ENODEV && strstr(err.text, "sriov-manage"),
+	ok(kernel_create(host, MDEV(T4, "nvidia-222", uuid(1)), &err) == -ENODEV && strstr(err.text, "sriov-manage"),
 	   "a parent that is being taken down: %s", err.text);
 	live_control(live, "attr_delay_ms", "150");
-	ok(kernel_create(host, T4, "nvidia-222", uuid(1), &err) == 0, "a slow device");
-	ok(kernel_wait_complete(host, uuid(1), "nvidia-222", 20, &err) == -ETIMEDOUT, "is not whole at once: %s",
-	   err.text);
-	ok(kernel_wait_complete(host, uuid(1), "nvidia-222", 5000, &err) == 0, "but later");
+	ok(kernel_create(host, MDEV(T4, "nvidia-222", uuid(1)), &err) == 0, "a slow device");
+	ok(kernel_wait_complete(host, MDEV("", "nvidia-222", uuid(1)), 20, &err) == -ETIMEDOUT,
+	   "is not whole at once: %s", err.text);
+	ok(kernel_wait_complete(host, MDEV("", "nvidia-222", uuid(1)), 5000, &err) == 0, "but later");
 	live_control(live, "attr_delay_ms", "0");
 	live_control(live, "inject", "remove any EBUSY 100000");
-	ok(kernel_remove(host, uuid(1), 30, &err) == -EBUSY && kernel_exists(host, uuid(1)) == 1,
+	ok(kernel_remove(host, MDEV("", "", uuid(1)), 30, &err) == -EBUSY &&
+		   kernel_exists(host, MDEV("", "", uuid(1))) == 1,
 	   "one that stays busy is not removed: %s", err.text);
 	live_control(live, "inject", "clear");
 	live_control(live, "inject", "remove any EAGAIN 3");
-	ok(kernel_remove(host, uuid(1), 5000, &err) == 0, "one that is busy for a moment is");
+	ok(kernel_remove(host, MDEV("", "", uuid(1)), 5000, &err) == 0, "one that is busy for a moment is");
 	live_control(live, "create_delay_ms", "100");
 	start = host_now_ms();
-	ok(kernel_create(host, T4, "nvidia-222", uuid(1), &err) == 0 && host_now_ms() - start >= 100,
+	ok(kernel_create(host, MDEV(T4, "nvidia-222", uuid(1)), &err) == 0 && host_now_ms() - start >= 100,
 	   "a creation takes as long as the driver does");
 	live_control(live, "create_delay_ms", "0");
-	kernel_remove(host, uuid(1), 1000, &err);
+	kernel_remove(host, MDEV("", "", uuid(1)), 1000, &err);
 }
 
 /* Children that make one UUID at once: how many succeed, and how many are told that it is taken. */
@@ -119,7 +123,7 @@ static void one_winner(const struct host *host)
 	for (int i = 0; i < 4; i++) {
 		pids[i] = fork();
 		if (pids[i] == 0)
-			_exit(-kernel_create(host, i % 2 ? T4 : "mtty", i % 2 ? "nvidia-222" : "mtty-1", uuid(1),
+			_exit(-kernel_create(host, MDEV(i % 2 ? T4 : "mtty", i % 2 ? "nvidia-222" : "mtty-1", uuid(1)),
 					     &err));
 	}
 	for (int i = 0; i < 4; i++) {
@@ -130,7 +134,7 @@ static void one_winner(const struct host *host)
 		taken += WIFEXITED(status) && WEXITSTATUS(status) == EEXIST;
 	}
 	ok(won == 1 && taken == 3, "of four that make one UUID at once, one does: %d, %d are told so", won, taken);
-	ok(kernel_remove(host, uuid(1), 1000, &err) == 0, "what it made is removed");
+	ok(kernel_remove(host, MDEV("", "", uuid(1)), 1000, &err) == 0, "what it made is removed");
 }
 
 static int is_open(const struct host *host, const char *id, pid_t *pid)
@@ -152,7 +156,7 @@ static void who_has_it_open(const struct host *host)
 	pid_t pid = 0;
 	int fd;
 
-	ok(kernel_create(host, T4, "nvidia-222", uuid(1), &err) == 0, "a vGPU");
+	ok(kernel_create(host, MDEV(T4, "nvidia-222", uuid(1)), &err) == 0, "a vGPU");
 	ok(is_open(host, uuid(1), NULL) == 0, "that nobody has open is not open");
 	snprintf(path, sizeof(path), "sys/bus/mdev/devices/%s/iommu_group", uuid(1));
 	ok(readlinkat(host->root, path, link, sizeof(link) - 1) > 0, "it has a group");
@@ -160,10 +164,11 @@ static void who_has_it_open(const struct host *host)
 	fd = openat(host->root, node, O_RDWR | O_CLOEXEC);
 	ok(fd >= 0 && is_open(host, uuid(1), &pid) == 1 && pid == getpid(),
 	   "once its group is, it is, and by whom is known");
-	ok(kernel_set_params(host, uuid(1), "x=1", &err) == -EPERM, "its parameters are fixed then: %s", err.text);
+	ok(kernel_set_params(host, MDEV("", "", uuid(1)), "x=1", &err) == -EPERM, "its parameters are fixed then: %s",
+	   err.text);
 	close(fd);
 	ok(is_open(host, uuid(1), NULL) == 0, "when it is closed it is not open any more");
-	kernel_remove(host, uuid(1), 1000, &err);
+	kernel_remove(host, MDEV("", "", uuid(1)), 1000, &err);
 }
 
 static void what_is_there(const struct live *live)
@@ -188,13 +193,13 @@ static void what_is_there(const struct live *live)
 	memcpy(vf, inv.parents[inv.pgpus[a40].first].name, sizeof(vf));
 	inventory_free(&inv);
 
-	ok(kernel_create(host, vf, one[0], uuid(1), &err) == 0, "a vGPU on its first VF: %s", err.text);
+	ok(kernel_create(host, MDEV(vf, one[0], uuid(1)), &err) == 0, "a vGPU on its first VF: %s", err.text);
 	ok(inventory_read(&inv, host, one, &err) == 0 && inv.ndevices == 1 && inv.devices[0].parent == 0,
 	   "is found there");
 	offer = inventory_offer(&inv, 0, one[0]);
 	ok(offer && offer->available == 1, "a free VF says that more fit, though the first has no room");
 	inventory_free(&inv);
-	kernel_remove(host, uuid(1), 1000, &err);
+	kernel_remove(host, MDEV("", "", uuid(1)), 1000, &err);
 
 	snprintf(line, sizeof(line), "%s off", "0000:41:00.0");
 	live_control(live, "register", line);

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "kernel.h"
+#include "vgpu.h"
 #include "reconcile.h"
 
 #define T4 "0000:84:00.0"
@@ -50,13 +50,13 @@ static void make(const char *id)
 {
 	struct err err;
 
-	if (kernel_create(&live.tree.host, T4, "nvidia-222", id, &err) < 0)
+	if (kernel_create(&live.tree.host, MDEV(T4, "nvidia-222", id), &err) < 0)
 		tree_fail(err.text);
 }
 
 static bool exists(const char *id)
 {
-	return kernel_exists(&live.tree.host, id) == 1;
+	return kernel_exists(&live.tree.host, MDEV("", "", id)) == 1;
 }
 
 /* One pass, with the domain of this XML running; NULL: none. How many things were noted. */
@@ -160,7 +160,7 @@ static void made_by_us(void)
 	is(state(U(2)), "created releasing", "one that was seen there, and is no more, was unplugged");
 	ok(finish() == 0 && !exists(U(2)), "what we made is removed");
 	is(state(U(2)), "none", "and its lease is gone");
-	ok(kernel_exists(&live.tree.host, U(1)) == 1, "all else stays");
+	ok(kernel_exists(&live.tree.host, MDEV("", "", U(1))) == 1, "all else stays");
 	(void)err;
 }
 
