@@ -258,7 +258,7 @@ static int dry_plan(struct hook *hook, const struct operation *operation, struct
 
 	if (r == 0 && (plan.kind == PLAN_STEPS || plan.kind == PLAN_REMOVE)) {
 		preview_print(stderr, &survey, &plan, false);
-		r = attach_rewritten(&hook->attach, &plan, &xml, &len, &changed, err);
+		r = attach_rewritten(&hook->attach, &survey, &plan, &xml, &len, &changed, err);
 		if (r == 0)
 			r = write_out(xml, len, err);
 	} else if (r == 0) {

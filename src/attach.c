@@ -11,6 +11,7 @@
 #include "giveback.h"
 #include "kernel.h"
 #include "log.h"
+#include "stamp.h"
 
 enum { WAIT_STEP_MS = 20 };
 
@@ -247,22 +248,27 @@ int attach_prepare(const struct attach *attach, struct err *err)
 	return n;
 }
 
-int attach_rewritten(const struct attach *attach, const struct plan *plan, char **xml, size_t *len, bool *changed,
-		     struct err *err)
+int attach_rewritten(const struct attach *attach, const struct survey *survey, const struct plan *plan, char **xml,
+		     size_t *len, bool *changed, struct err *err)
 {
 	autofree struct domxml_change *changes = calloc(plan->nsteps + 1, sizeof(*changes));
-	size_t n = 0;
 
 	if (!changes)
 		abort();
+	*changed = false;
 	for (size_t i = 0; i < plan->nsteps; i++) {
-		if (strcmp(plan->steps[i].id, attach->request->wants[i].id) == 0)
+		const struct step *step = &plan->steps[i];
+		struct domxml_change *change = &changes[i];
+
+		change->want = i;
+		change->stamped = survey->mode != PLAN_PREPARE && *step->type;
+		stamp_type(&change->stamp, &survey->inv, inventory_pgpu(&survey->inv, step->pgpu), step->type);
+		if (strcmp(step->id, attach->request->wants[i].id) == 0)
 			continue;
-		changes[n].want = i;
-		memcpy(changes[n++].id, plan->steps[i].id, ID_SIZE);
+		memcpy(change->id, step->id, ID_SIZE);
+		*changed = true;
 	}
-	*changed = n > 0;
-	return domxml_rewrite(attach->doc, changes, n, xml, len, err);
+	return domxml_rewrite(attach->doc, changes, *changed ? plan->nsteps : 0, xml, len, err);
 }
 
 /* Reserves for a domain that arrives. */
@@ -287,7 +293,7 @@ static int arrive(const struct attach *attach, enum plan_mode mode, const char *
 		n = between_rounds(&r, err);
 	}
 	if (n == 0)
-		n = attach_rewritten(attach, &r.plan, xml, len, &changed, err);
+		n = attach_rewritten(attach, &r.survey, &r.plan, xml, len, &changed, err);
 	if (n < 0) {
 		apply_undo(&r.apply);
 	} else {

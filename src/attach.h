@@ -64,6 +64,9 @@ int attach_release(const struct host *host, const struct policy *policy, const c
 int attach_preview(const struct attach *attach, enum plan_mode mode, struct store *store, struct survey *survey,
 		   struct plan *plan, struct err *err);
 
-/* The domain's XML with the ids of a plan's steps in it; a copy where nothing changes. */
-int attach_rewritten(const struct attach *attach, const struct plan *plan, char **xml, size_t *len, bool *changed,
-		     struct err *err);
+/*
+ * The domain's XML with the ids of a plan's steps in it; a copy where nothing changes. Of a domain that arrives the
+ * facts of the host that it comes from are replaced by those of this one, where anything is.
+ */
+int attach_rewritten(const struct attach *attach, const struct survey *survey, const struct plan *plan, char **xml,
+		     size_t *len, bool *changed, struct err *err);

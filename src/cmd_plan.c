@@ -59,7 +59,8 @@ static int make(struct planning *p, struct err *err)
 	int r = attach_preview(&p->attach, p->mode, &p->store, &p->survey, &p->plan, err);
 
 	if (r == 0 && is_possible(p))
-		r = attach_rewritten(&p->attach, &p->plan, &p->rewritten, &p->rewritten_len, &p->changed, err);
+		r = attach_rewritten(&p->attach, &p->survey, &p->plan, &p->rewritten, &p->rewritten_len, &p->changed,
+				     err);
 	return r;
 }
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* vgpu-lease rewrite FILE: gives placeholders UUIDs of their own, in the hostdev and in the metadata alike. */
+/*
+ * vgpu-lease rewrite FILE: gives placeholders UUIDs of their own, in the hostdev and in the metadata alike, and puts
+ * what this host knows of such a vGPU into its <vgpu:device>, for the target of a migration.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -10,6 +13,7 @@
 
 #include "auto.h"
 #include "cmd.h"
+#include "define.h"
 #include "domxml.h"
 #include "file.h"
 #include "ident.h"
@@ -23,7 +27,40 @@ struct rewriting {
 	size_t nchanges;
 };
 
-static int rewrite(struct rewriting *r, const char *shown, bool all, struct err *err)
+/* Puts what is known here of the vGPUs into the changes. A host that cannot be read knows nothing: that is no error. */
+static void add_stamps(struct rewriting *r, const struct cmd_call *call)
+{
+	const struct request *request = domxml_request(r->doc);
+	struct cmd cmd;
+	struct survey survey = { 0 };
+	struct err ignored;
+
+	if (cmd_open(&cmd, call, CMD_CONFIG_MAY, false, &ignored) == 0 && cmd_survey(&cmd, &survey, &ignored) == 0) {
+		const struct define define = { .host = &cmd.host,
+					       .store = &cmd.store,
+					       .config = &cmd.config,
+					       .inv = &survey.inv,
+					       .pool = &survey.pool };
+
+		for (size_t i = 0; i < r->nchanges; i++) {
+			struct domxml_change *change = &r->changes[i];
+
+			change->stamped = define_stamp(&change->stamp, &define, request, &request->wants[change->want]);
+		}
+	}
+	survey_end(&survey);
+	cmd_close(&cmd);
+}
+
+static bool any_metadata(const struct rewriting *r)
+{
+	for (size_t i = 0; i < r->nchanges; i++)
+		if (domxml_request(r->doc)->wants[r->changes[i].want].has_metadata)
+			return true;
+	return false;
+}
+
+static int rewrite(struct rewriting *r, const struct cmd_call *call, const char *shown, struct err *err)
 {
 	const struct request *request;
 
@@ -37,11 +74,13 @@ static int rewrite(struct rewriting *r, const char *shown, bool all, struct err 
 		const struct want *want = &request->wants[i];
 
 		/* A VF has no other name than its address. */
-		if (want->kind != WANT_MDEV || (!all && !want->placeholder))
+		if (want->kind != WANT_MDEV || (!call->all && !want->placeholder))
 			continue;
 		r->changes[r->nchanges].want = i;
 		uuid_random(r->changes[r->nchanges++].id);
 	}
+	if (any_metadata(r))
+		add_stamps(r, call);
 	if (domxml_rewrite(r->doc, r->changes, r->nchanges, &r->rewritten, &r->rewritten_len, err) < 0)
 		return err_in(err, "%s", shown);
 	return 0;
@@ -103,8 +142,9 @@ static void say_what_changed(const struct rewriting *r, const char *path)
 }
 
 /* The file that a link leads to is changed, not the link. */
-static int in_place(const char *shown, bool all, struct err *err)
+static int in_place(const struct cmd_call *call, struct err *err)
 {
+	const char *shown = call->operands[0];
 	autofree char *path = realpath(shown, NULL);
 	struct rewriting rewriting = { 0 };
 	struct stat was;
@@ -125,7 +165,7 @@ static int in_place(const char *shown, bool all, struct err *err)
 	if (r < 0)
 		err_sys(err, -r, "%s", shown);
 	else
-		r = rewrite(&rewriting, shown, all, err);
+		r = rewrite(&rewriting, call, shown, err);
 	if (r == 0 && rewriting.nchanges) {
 		r = replace(dir, base, &was, &rewriting);
 		if (r < 0)
@@ -138,13 +178,14 @@ static int in_place(const char *shown, bool all, struct err *err)
 	return r;
 }
 
-static int to_stdout(const char *path, bool all, struct err *err)
+static int to_stdout(const struct cmd_call *call, struct err *err)
 {
+	const char *path = call->operands[0];
 	struct rewriting rewriting = { 0 };
 	int r = cmd_read_xml(path, &rewriting.xml, &rewriting.len, err);
 
 	if (r == 0)
-		r = rewrite(&rewriting, path, all, err);
+		r = rewrite(&rewriting, call, path, err);
 	if (r == 0)
 		fwrite(rewriting.rewritten, 1, rewriting.rewritten_len, stdout);
 	rewriting_end(&rewriting);
@@ -153,12 +194,10 @@ static int to_stdout(const char *path, bool all, struct err *err)
 
 static int run(const struct cmd_call *call, struct err *err)
 {
-	const char *path = call->operands[0];
-
 	if (!call->in_place)
-		return to_stdout(path, call->all, err);
-	if (strcmp(path, "-") != 0)
-		return in_place(path, call->all, err);
+		return to_stdout(call, err);
+	if (strcmp(call->operands[0], "-") != 0)
+		return in_place(call, err);
 	err_set(err, EINVAL, "--in-place needs a file, not standard input");
 	return CMD_USAGE;
 }
@@ -169,7 +208,9 @@ const struct command cmd_rewrite = {
 	.options = CMD_ALL | CMD_IN_PLACE,
 	.summary = "gives the placeholders in a domain's XML UUIDs of their own",
 	.help = "A placeholder is the UUID 00000000-0000-0000-0000-0000000000NN: \"lease one for me\". A cold start needs a UUID of\n"
-		"the device's own, as libvirt takes no new one then. Prints the XML, in which nothing else has changed. FILE - is\n"
-		"standard input.\n",
+		"the device's own, as libvirt takes no new one then. Prints the XML. FILE - is standard input.\n"
+		"\n"
+		"A <vgpu:device> that names such a vGPU also gets the facts that are known of it here, for the target of a\n"
+		"migration: type, name, framework, model and driver. Nothing else changes.\n",
 	.run = run,
 };

@@ -109,7 +109,7 @@ const struct request *domxml_request(const struct domxml *doc);
 /* What one want gets instead, by its index in the request. */
 struct domxml_change {
 	size_t want;
-	char id[ID_SIZE]; /* the new UUID or address */
+	char id[ID_SIZE]; /* the new UUID or address; "": it keeps its own */
 	bool crosses;     /* an mdev becomes a PCI device (a VF), or one of those an mdev: `id` is of the other kind */
 	/*
 	 * The facts of its <vgpu:device>, where it has one, become these: replaced, added, and where they are not known

@@ -93,6 +93,17 @@ static int plan_pci(struct edits *edits, const struct mark *mark, const char *wa
 	return 0;
 }
 
+static int plan_address(struct edits *edits, const struct mark *mark, const struct want *want, const char *id,
+			struct err *err)
+{
+	if (mark->id.value.at)
+		add_own(edits, mark->id.value, NULL, id);
+	if (want->kind == WANT_PCI)
+		return plan_pci(edits, mark, want->id, id, err);
+	add_own(edits, mark->uuid.value, NULL, id);
+	return 0;
+}
+
 /* An address of the other kind, in place of the first attribute of the one that there was; the others go. */
 static int plan_crossed_address(struct edits *edits, const struct mark *mark, const struct want *want, const char *id,
 				struct err *err)
@@ -151,14 +162,10 @@ static int plan_change(const struct domxml *doc, struct edits *edits, const stru
 
 	if (change->crosses)
 		r = plan_crossing(edits, mark, want, id, err);
-	else if (want->kind == WANT_MDEV)
-		add_own(edits, mark->uuid.value, NULL, id);
-	else
-		r = plan_pci(edits, mark, want->id, id, err);
+	else if (change->id[0])
+		r = plan_address(edits, mark, want, id, err);
 	if (!mark->id.value.at)
 		return r;
-	if (!change->crosses)
-		add_own(edits, mark->id.value, NULL, id);
 	stamp_facts(&change->stamp, facts);
 	for (size_t i = 0; change->stamped && i < FACTS; i++)
 		set(edits, &mark->facts[i], mark->id.whole, domxml_facts[i], facts[i]);
@@ -223,15 +230,19 @@ static int ids_after(const struct domxml *doc, const struct domxml_change *chang
 		     char (*ids)[ID_SIZE], struct err *err)
 {
 	const struct request *request = &doc->request;
+	bool changed[WANT_MAX] = { false };
 
 	for (size_t i = 0; i < nchanges; i++) {
 		const struct domxml_change *change = &changes[i];
 		const struct want *want = change->want < request->nwants ? &request->wants[change->want] : NULL;
 		bool mdev;
 
-		if (!want || ids[change->want][0])
+		if (!want || changed[change->want])
 			return err_set(err, EINVAL,
 				       "a vGPU that the domain has not, or twice the same, is to be changed");
+		changed[change->want] = true;
+		if (!change->id[0] && !change->crosses)
+			continue;
 		mdev = (want->kind == WANT_MDEV) != change->crosses;
 		if (mdev ? !uuid_parse(ids[change->want], change->id) : !pci_parse(ids[change->want], change->id))
 			return err_set(err, EINVAL, "%s: '%s' cannot take its place: that is no %s", want->id,

@@ -10,7 +10,7 @@ layers='
 base:      auto text err ident file host numlist json log bounded pcinames
 simulator: sim
 facts:     config xml domxml typelist inventory handles ondisk store lease memo stamp
-decision:  pool plan+room wish spare survey
+decision:  pool plan+room wish define spare survey
 effect:    kernel giveback adopt apply
 flow:      attach
 command:   preview table diff collect audit cmd main

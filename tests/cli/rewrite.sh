@@ -53,4 +53,46 @@ is "$status|$err" "1|vgpu-lease: $tmp/pipe: no regular file" "nor is a pipe, whi
 head -c 9000000 /dev/zero | tr '\0' ' ' >"$tmp/big.xml"
 vl rewrite "$tmp/big.xml"
 is "$status|$err" "1|vgpu-lease: $tmp/big.xml: over 8 MiB, so no domain's XML" "what is too big is not read"
+
+# What the host knows of the vGPUs: for the target of a migration.
+host t4:2
+conf <<'EOF'
+[devices]
+enabled_mdev_types = nvidia-222
+EOF
+device() { sed -n 's/.*<vgpu:device uuid=.[^ ]* \(.*\)>$/\1/p' <<<"$out"; }
+driver=$(cat "$root/sys/module/nvidia/version")
+vl rewrite "$templates/domain-placeholder.xml"
+is "$status|$err|$(device)" \
+	"0||name='GRID T4-1B' framework='mdev' model='10de:1eb8' driver='$driver' type='nvidia-222' placement='pack'/" \
+	"the metadata of a vGPU that gets a UUID say all that is known of it here"
+is "$(sed "s/ name='GRID.*driver='$driver'//" <<<"${out//$(grep -oEm1 "$any" <<<"$out")/$placeholder}")" \
+	"$(cat "$templates/domain-placeholder.xml")" "and nothing else has changed"
+sed "s/type='nvidia-222' /driver='1' name='old' /" "$templates/domain-placeholder.xml" >"$tmp/old.xml"
+vl rewrite "$tmp/old.xml"
+is "$(device)" "type='nvidia-222' framework='mdev' model='10de:1eb8' driver='$driver' name='GRID T4-1B' placement='pack'/" \
+	"stale facts are replaced; the only type of the pool is written down"
+sed "s/nvidia-222/VGPU/" "$templates/domain-placeholder.xml" >"$tmp/class.xml"
+vl rewrite "$tmp/class.xml"
+like "$(device)" "*framework='mdev'*type='VGPU' *" "a type stays as people worded it"
+for unknown in s/nvidia-222/nvidia-999/ s/vgpu:device.*/vgpu:other\\/\>/; do
+	sed "$unknown" "$templates/domain-placeholder.xml" >"$tmp/unknown.xml"
+	vl rewrite "$tmp/unknown.xml"
+	is "$status|$err|${out//$(grep -oEm1 "$any" <<<"$out")/$placeholder}" "0||$(cat "$tmp/unknown.xml")" \
+		"of what is not known here, or has no metadata, nothing is written"
+done
+conf <<'EOF'
+[devices]
+enabled_mdev_types = nvidia-222, nvidia-231
+[mdev_nvidia-222]
+device_addresses = 0000:84:00.0
+[mdev_nvidia-231]
+device_addresses = 0000:85:00.0
+EOF
+vl rewrite "$tmp/class.xml"
+is "$(device)" "framework='mdev' model='10de:1eb8' driver='$driver' type='VGPU' placement='pack'/" \
+	"where several types come into question, what they share is"
+conf <<<'nonsense'
+vl rewrite "$templates/domain-placeholder.xml"
+like "$status|$err" "0|vgpu-lease: warning: *vgpu-lease.conf:1:*" "a configuration with an error is a warning"
 tap_done

@@ -36,6 +36,26 @@ is "$said" "vgpu-lease: domain vm: vGPU $u1: it belongs to domain vm2 here, and 
 	"with migrate_uuid = keep that is a refusal, in one line"
 release "$work/other.xml"
 
+# The facts of the source go, those of this host come, where the XML is printed anyway.
+driver=$(cat "$root/sys/module/nvidia/version")
+with_metadata() { # ATTRIBUTES...: the domain, with these in its <vgpu:device>
+	local ns='urn:vgpu-lease:domain:1'
+	sed "s|</name>|&<metadata><v:lease xmlns:v='$ns'><v:device uuid='$u1' $*/></v:lease></metadata>|" "$vm"
+}
+metadata() { sed -n "s/.*<v:device uuid='[^']*'\(.*\)\/><\/v:lease>.*/\1/p"; }
+settings 'migrate_uuid = fresh'
+with_metadata "numa='none' type='GRID T4-1B' name='old' model='10de:1' driver='$driver' framework='vf'" >"$work/facts.xml"
+is "$(migrate "$work/facts.xml" | metadata)" \
+	" numa='none' type='nvidia-222' name='GRID T4-1B' model='10de:1eb8' driver='$driver' framework='mdev'" \
+	"an XML with another UUID has the facts of this host in place of the source's"
+with_metadata "type='nvidia-222'" >"$work/facts.xml"
+is "$(migrate "$work/facts.xml" | metadata)" \
+	" name='GRID T4-1B' framework='mdev' model='10de:1eb8' driver='$driver' type='nvidia-222'" "also those that the source did not give"
+settings
+with_metadata "type='nvidia-222' model='10de:1'" >"$work/facts.xml"
+is "$(migrate "$work/facts.xml")" "" "for facts alone nothing is printed"
+release "$work/facts.xml"
+
 settings 'migrate_uuid = fresh'
 migrate >"$work/migrated.xml"
 fresh=$(uuid_in <"$work/migrated.xml")

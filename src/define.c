@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What can be told of a vGPU when its domain is defined. */
+#include "define.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "auto.h"
+#include "stamp.h"
+
+static bool serves(const struct pool_card *card, const struct wish *wish)
+{
+	for (int t = 0; card->in_pool && t < wish->ntypes; t++)
+		if (strcmp(card->section->type, wish->types[t]) == 0)
+			return true;
+	return false;
+}
+
+bool define_stamp(struct stamp *stamp, const struct define *define, const struct request *request,
+		  const struct want *want)
+{
+	struct want only = *want;
+	struct request one = *request;
+	autofree struct wish *wish = NULL;
+	struct err ignored;
+	bool known = false;
+
+	*stamp = (struct stamp){ 0 };
+	one.wants = &only;
+	one.nwants = 1;
+	if (wish_make(&wish, &one, define->config, define->host, define->store, &ignored) < 0)
+		return false;
+	for (size_t g = 0; g < define->inv->npgpus; g++) {
+		struct stamp here;
+
+		if (!serves(&define->pool->cards[g], wish))
+			continue;
+		stamp_type(&here, define->inv, (int)g, define->pool->cards[g].section->type);
+		if (known)
+			stamp_common(stamp, &here);
+		else
+			*stamp = here;
+		known = true;
+	}
+	if (*want->type)
+		memcpy(stamp->type, want->type, sizeof(stamp->type));
+	return known;
+}
