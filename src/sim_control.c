@@ -8,21 +8,17 @@
 #include <unistd.h>
 
 #include "auto.h"
-#include "sim_topology.h"
+#include "sim_command.h"
 #include "text.h"
 
-enum { WORDS_MAX = 4, DELAY_MAX = 3600 * 1000 };
-
-struct words {
-	int n;
-	char *at[WORDS_MAX];
-};
+enum { DELAY_MAX = 3600 * 1000 };
 
 /* One file; `attr` comes first, so that a node leads here. `knob` is for those that set one. */
 struct command {
 	struct sim_attr attr;
 	enum sim_knob knob;
-	int (*run)(struct sim_kernel *kernel, const struct command *command, struct words *words);
+	int (*run)(struct sim_kernel *kernel, const struct command *command, struct sim_words *words);
+	int (*run_card)(struct sim_kernel *kernel, struct sim_words *words);
 	const char *takes, *says;
 };
 
@@ -32,7 +28,7 @@ static void set(struct sim_kernel *kernel, struct sim_gpu *gpu, enum sim_knob kn
 }
 
 /* Takes a leading word that names a card; -ENODEV where it names none and is no value either. */
-static int card_take(const struct sim_kernel *kernel, struct words *words, struct sim_gpu **gpu)
+static int card_take(const struct sim_kernel *kernel, struct sim_words *words, struct sim_gpu **gpu)
 {
 	char name[PARENT_SIZE];
 
@@ -48,7 +44,7 @@ static int card_take(const struct sim_kernel *kernel, struct words *words, struc
 	return 0;
 }
 
-static int delay_run(struct sim_kernel *kernel, const struct command *command, struct words *words)
+static int delay_run(struct sim_kernel *kernel, const struct command *command, struct sim_words *words)
 {
 	struct sim_gpu *gpu;
 	long ms;
@@ -62,7 +58,7 @@ static int delay_run(struct sim_kernel *kernel, const struct command *command, s
 	return 0;
 }
 
-static int driver_run(struct sim_kernel *kernel, const struct command *command, struct words *words)
+static int driver_run(struct sim_kernel *kernel, const struct command *command, struct sim_words *words)
 {
 	bool zombie = words->n > 1 && strcmp(words->at[words->n - 1], "zombie") == 0;
 	struct sim_gpu *gpu;
@@ -106,7 +102,7 @@ static int knob_show(const struct sim_node *node, FILE *out)
 	return 0;
 }
 
-static int inject_run(struct sim_kernel *kernel, const struct command *command, struct words *words)
+static int inject_run(struct sim_kernel *kernel, const struct command *command, struct sim_words *words)
 {
 	struct sim_order order = { .left = 1 };
 	long left = 1;
@@ -142,50 +138,7 @@ static int inject_show(const struct sim_node *node, FILE *out)
 	return 0;
 }
 
-static int register_run(struct sim_kernel *kernel, const struct command *command, struct words *words)
-{
-	struct sim_parent *parents;
-	struct sim_gpu *gpu;
-	char name[PARENT_SIZE];
-	int n = 1;
-	bool on;
-
-	(void)command;
-	if (words->n != 2 || !parent_parse(name, words->at[0]))
-		return -EINVAL;
-	on = strcmp(words->at[1], "on") == 0;
-	if (!on && strcmp(words->at[1], "off") != 0)
-		return -EINVAL;
-	gpu = sim_kernel_gpu(kernel, name);
-	parents = gpu ? gpu->parents : sim_kernel_parent(kernel, name);
-	if (!parents)
-		return -ENODEV;
-	n = gpu ? gpu->nparents : 1;
-	for (int i = 0; i < n; i++) {
-		int r = 0;
-
-		if (on)
-			sim_topology_register(&parents[i]);
-		else
-			r = sim_topology_unregister(&parents[i]);
-		if (r < 0)
-			return r;
-	}
-	return 0;
-}
-
-static int register_show(const struct sim_node *node, FILE *out)
-{
-	const struct sim_kernel *kernel = node->owner;
-
-	for (int i = 0; i < kernel->ngpus; i++)
-		for (int j = 0; j < kernel->gpus[i].nparents; j++)
-			fprintf(out, "%s %s\n", kernel->gpus[i].parents[j].name,
-				kernel->gpus[i].parents[j].types ? "on" : "off");
-	return 0;
-}
-
-static int log_run(struct sim_kernel *kernel, const struct command *command, struct words *words)
+static int log_run(struct sim_kernel *kernel, const struct command *command, struct sim_words *words)
 {
 	(void)command;
 	if (words->n != 1 || strcmp(words->at[0], "clear") != 0)
@@ -202,14 +155,28 @@ static int log_show(const struct sim_node *node, FILE *out)
 	return 0;
 }
 
+static void pending_print(FILE *out, bool creates, const struct sim_parent *parent, const struct sim_type *type,
+			  const char *uuid, const struct sim_write *write)
+{
+	fprintf(out, "%s %s %s %s %d\n", creates ? "create" : "remove", parent->name, type->id, uuid,
+		write ? (int)write->pid : 0);
+}
+
 static int pending_show(const struct sim_node *node, FILE *out)
 {
 	const struct sim_kernel *kernel = node->owner;
 
 	for (const struct sim_mdev *m = kernel->mdevs; m; m = m->next)
-		if (m->state != SIM_ACTIVE)
-			fprintf(out, "%s %s %s %s %d\n", m->state == SIM_CREATING ? "create" : "remove",
-				m->parent->name, m->type->id, m->uuid, m->write ? (int)m->write->pid : 0);
+		if (m->state != SIM_ACTIVE || m->write)
+			pending_print(out, m->state == SIM_CREATING, m->parent, m->type, m->uuid, m->write);
+	for (int i = 0; i < kernel->ngpus; i++) {
+		for (int j = 0; j < kernel->gpus[i].nparents; j++) {
+			const struct sim_vf *vf = kernel->gpus[i].parents[j].vf;
+
+			if (vf && vf->write)
+				pending_print(out, vf->state == SIM_CREATING, vf->parent, vf->type, "-", vf->write);
+		}
+	}
 	return 0;
 }
 
@@ -231,49 +198,42 @@ static void store(struct sim_node *node, struct sim_write *write)
 	sim_write_done(write, r < 0 ? r : (ssize_t)write->len);
 }
 
+/* clang-format off: rows of a table */
+#define FILE_OF(name, shows) .attr = { name, 0644, false, shows, store }
+#define KNOB(name, what, does) FILE_OF(name, knob_show), .knob = (what), .run = (does)
+
 static const struct command commands[] = {
-	{ { "create_delay_ms", 0644, false, knob_show, store },
-	  SIM_CREATE_DELAY,
-	  delay_run,
-	  "[CARD] MS",
-	  "how long the driver takes to create an mdev" },
-	{ { "remove_delay_ms", 0644, false, knob_show, store },
-	  SIM_REMOVE_DELAY,
-	  delay_run,
-	  "[CARD] MS",
-	  "how long the driver takes to remove one" },
-	{ { "attr_delay_ms", 0644, false, knob_show, store },
-	  SIM_ATTR_DELAY,
-	  delay_run,
-	  "[CARD] MS",
-	  "mdev_type, iommu_group and driver come so long after create" },
-	{ { "driver_removes", 0644, false, knob_show, store },
-	  SIM_DRIVER_REMOVES,
-	  driver_run,
-	  "[CARD] MS [zombie] | off",
-	  "NVIDIA's driver removes an mdev so long after its close" },
-	{ { "inject", 0644, false, inject_show, store },
-	  0,
-	  inject_run,
-	  "create|remove WHERE ERRNO [N] | clear",
-	  "the next N fail so; WHERE is a parent, a card or \"any\"" },
-	{ { "register", 0644, false, register_show, store },
-	  0,
-	  register_run,
-	  "PARENT|CARD on|off",
-	  "the driver registers parents, or takes them back" },
-	{ { "log", 0644, false, log_show, store },
-	  0,
-	  log_run,
-	  "clear",
-	  "each attempt: MS WHAT PARENT TYPE UUID RESULT" },
-	{ { "pending", 0444, false, pending_show, NULL },
-	  0,
-	  NULL,
-	  "",
-	  "what is under way: WHAT PARENT TYPE UUID, and the writer's PID" },
-	{ { "pid", 0444, false, pid_show, NULL }, 0, NULL, "", "the process that serves this host" },
+	{ KNOB("create_delay_ms", SIM_CREATE_DELAY, delay_run), .takes = "[CARD] MS",
+	  .says = "how long the driver takes to create a vGPU" },
+	{ KNOB("remove_delay_ms", SIM_REMOVE_DELAY, delay_run), .takes = "[CARD] MS",
+	  .says = "how long the driver takes to remove one" },
+	{ KNOB("attr_delay_ms", SIM_ATTR_DELAY, delay_run), .takes = "[CARD] MS",
+	  .says = "mdev_type, iommu_group and driver come so long after create" },
+	{ KNOB("plugin_delay_ms", SIM_PLUGIN_DELAY, delay_run), .takes = "[CARD] MS",
+	  .says = "NVIDIA's vgpu-mgr holds on so long after the close: EBUSY" },
+	{ KNOB("driver_removes", SIM_DRIVER_REMOVES, driver_run), .takes = "[CARD] MS [zombie] | off",
+	  .says = "NVIDIA's driver removes an mdev so long after its close" },
+	{ FILE_OF("inject", inject_show), .run = inject_run, .takes = "create|remove WHERE ERRNO [N] | clear",
+	  .says = "the next N fail so; WHERE is a parent, a card or \"any\"" },
+	{ FILE_OF("register", sim_command_register_show), .run_card = sim_command_register,
+	  .takes = "PARENT|CARD on|off", .says = "the driver registers parents, or takes them back" },
+	{ FILE_OF("vfs", sim_command_vfs_show), .run_card = sim_command_vfs, .takes = "CARD on|off",
+	  .says = "VFs are enabled or not: sriov-manage -e and -d" },
+	{ FILE_OF("mixed", sim_command_mixed_show), .run_card = sim_command_mixed, .takes = "CARD on|off",
+	  .says = "NVIDIA's mode for mixed sizes: nvidia-smi vgpu -shm" },
+	{ FILE_OF("mig", sim_command_mig_show), .run_card = sim_command_mig,
+	  .takes = "CARD on|off | CARD PROFILE | CARD ID off",
+	  .says = "MIG mode; a GPU instance is made, as 1g.5gb, or destroyed" },
+	{ FILE_OF("bind", sim_command_bind_show), .run_card = sim_command_bind, .takes = "VF|CARD DRIVER|none",
+	  .says = "the driver that has a plain VF, or all of a card" },
+	{ FILE_OF("log", log_show), .run = log_run, .takes = "clear",
+	  .says = "each attempt: MS WHAT PARENT TYPE UUID RESULT" },
+	{ .attr = { "pending", 0444, false, pending_show, NULL },
+	  .takes = "",
+	  .says = "what is under way: WHAT PARENT TYPE UUID, and the writer's PID" },
+	{ .attr = { "pid", 0444, false, pid_show, NULL }, .takes = "", .says = "the process that serves this host" },
 };
+/* clang-format on */
 
 static const struct command *command_of(const char *file)
 {
@@ -286,17 +246,19 @@ static const struct command *command_of(const char *file)
 int sim_control_line(struct sim_kernel *kernel, const char *file, char *line)
 {
 	const struct command *command = command_of(file);
-	struct words words = { 0 };
+	struct sim_words words = { 0 };
 	char *word;
 
-	if (!command || !command->run)
+	if (!command || !command->attr.store)
 		return -EINVAL;
 	while ((word = text_next(&line, " \t"))) {
-		if (words.n == WORDS_MAX)
+		if (words.n == SIM_WORDS_MAX)
 			return -EINVAL;
 		words.at[words.n++] = word;
 	}
-	return words.n == 0 ? 0 : command->run(kernel, command, &words);
+	if (words.n == 0)
+		return 0;
+	return command->run ? command->run(kernel, command, &words) : command->run_card(kernel, &words);
 }
 
 void sim_control_build(struct sim_kernel *kernel)

@@ -10,13 +10,18 @@
  *   inject            create|remove WHERE ERRNO [COUNT]   the next COUNT (1) of these on a parent, on a CARD or on
  *                     clear                               "any" fail with this errno
  *   register          PARENT|CARD on|off    the driver registers parents with mdev, or takes them back
+ *   plugin_delay_ms   [CARD] MS             NVIDIA's vgpu-mgr holds on to a device so long after it was closed
+ *   vfs               CARD on|off           VFs are enabled or not
+ *   mixed             CARD on|off           vGPUs of different sizes side by side
+ *   mig               CARD on|off, CARD PROFILE, CARD ID off   MIG mode, and its GPU instances
+ *   bind              VF|CARD DRIVER|none   the driver that has a plain VF
  *   log               clear                 reading it: every attempt, MS WHAT PARENT TYPE UUID RESULT
  *   pending                                 reading it: what is under way, WHAT PARENT TYPE UUID PID (the writer's)
  *   pid                                     reading it: the process that serves this host
  *
  * A line that cannot be understood is EINVAL, a card or parent that is not there ENODEV; the lines before it were done.
  *
- * Depends on: sim_kernel, sim_topology. Knows nothing of FUSE.
+ * Depends on: sim_kernel, sim_command. Knows nothing of FUSE.
  */
 #pragma once
 

@@ -16,22 +16,24 @@ static int uevent_show(const struct sim_node *node, FILE *out)
 	const struct sim_mdev *mdev = node->owner;
 
 	if (mdev->driver_link)
-		fprintf(out, "DRIVER=%s\n", mdev->parent->gpu->item->model->mdev_driver);
+		fprintf(out, "DRIVER=%s\n", mdev->parent->gpu->item->model->vgpu_driver);
 	return 0;
 }
 
-/* The driver copies with snprintf(params, count, "%s", buf): the last byte that was written is lost. */
+ssize_t sim_device_params(char params[SIM_PARAMS_MAX + 1], const struct sim_write *write)
+{
+	if (write->len > SIM_PARAMS_MAX)
+		return -E2BIG;
+	if (write->len > 0)
+		snprintf(params, write->len, "%s", write->data);
+	return (ssize_t)write->len;
+}
+
 static void params_store(struct sim_node *node, struct sim_write *write)
 {
 	struct sim_mdev *mdev = node->owner;
-	ssize_t r = (ssize_t)write->len;
+	ssize_t r = is_open(mdev) ? -EPERM : sim_device_params(mdev->params, write);
 
-	if (is_open(mdev))
-		r = -EPERM;
-	else if (write->len > SIM_PARAMS_MAX)
-		r = -E2BIG;
-	else if (write->len > 0)
-		snprintf(mdev->params, write->len, "%s", write->data);
 	sim_log(mdev->parent->gpu->kernel, "params", mdev->parent, mdev->type, mdev->uuid, r < 0 ? (int)r : 0);
 	sim_write_done(write, r);
 }
@@ -101,6 +103,7 @@ static void driver_attrs(struct sim_mdev *mdev)
 		sim_tree_file(tree, sim_tree_dir(tree, mdev->dir, "vendor", mdev), &sample_attr, mdev);
 		break;
 	case SIM_MDPY:
+	case SIM_PLAIN:
 		break;
 	}
 }
@@ -122,7 +125,7 @@ void sim_device_link(struct sim_mdev *mdev)
 	struct sim_kernel *kernel = mdev->parent->gpu->kernel;
 	struct sim_tree *tree = &kernel->tree;
 	struct sim_node *drivers = sim_tree_find(tree, kernel->mdev_devices->parent, "drivers");
-	struct sim_node *driver = sim_tree_find(tree, drivers, mdev->parent->gpu->item->model->mdev_driver);
+	struct sim_node *driver = sim_tree_find(tree, drivers, mdev->parent->gpu->item->model->vgpu_driver);
 	struct sim_node *type = mdev->parent->types ? sim_tree_find(tree, mdev->parent->types, mdev->type->id) : NULL;
 
 	driver_attrs(mdev);
@@ -166,7 +169,10 @@ void sim_device_room_changed(struct sim_gpu *gpu)
 	for (int i = 0; i < gpu->nparents; i++) {
 		const struct sim_node *types = gpu->parents[i].types;
 
+		if (types && gpu->parents[i].vf)
+			sim_tree_stale(tree, sim_tree_find(tree, types, "creatable_vgpu_types"));
 		for (const struct sim_node *type = types ? types->first : NULL; type; type = type->next)
-			sim_tree_stale(tree, sim_tree_find(tree, type, "available_instances"));
+			if (type->kind == SIM_DIR)
+				sim_tree_stale(tree, sim_tree_find(tree, type, "available_instances"));
 	}
 }

@@ -17,8 +17,14 @@ void sim_device_link(struct sim_mdev *mdev);
 /* All of these go, but for iommu_group: what is left while a removal waits. */
 void sim_device_unlink(struct sim_mdev *mdev);
 
-/* The room of a card has changed: so have all its available_instances. */
+/* The room of a card has changed: so have all its available_instances, and the lists of its VFs. */
 void sim_device_room_changed(struct sim_gpu *gpu);
+
+/*
+ * What a write to vgpu_params leaves: NVIDIA's driver copies with snprintf(params, count, "%s", buf), so that the last
+ * byte is lost. Bytes written, or -E2BIG.
+ */
+ssize_t sim_device_params(char params[SIM_PARAMS_MAX + 1], const struct sim_write *write);
 
 /* A write to its `remove`; in sim_mdev.c, as it is the removal. */
 void sim_device_remove(struct sim_node *node, struct sim_write *write);

@@ -10,7 +10,7 @@
  * opened without asking: reading again costs what it costs in the real sysfs. What is passing or varies is asked for
  * each time. As device nodes have to be opened by asking, they are a file system of their own.
  *
- * Depends on: err, host, file, sim_kernel, sim_vfio, sim_mdev.
+ * Depends on: err, host, file, sim_kernel, sim_vfio.
  */
 #pragma once
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the two halves of sim_fuse share: sim_fuse.c mounts and serves, sim_fuse_ops.c answers single requests.
+ * What the parts of sim_fuse share: sim_fuse.c mounts and serves, sim_fuse_ops.c answers single requests,
+ * sim_fuse_attr.c tells what a node is like.
  *
  * Depends on: libfuse, sim_kernel. Of no use to anybody else.
  */
@@ -50,3 +51,15 @@ static inline fuse_ino_t ino_of(const struct mounted *mounted, const struct sim_
 
 /* Answers a write, with bytes or a negative errno: once the real kernel has forgotten all that was to be forgotten. */
 void sim_fuse_reply_write(struct server *server, fuse_req_t req, ssize_t result);
+
+#define SIM_FUSE_ALIASES ((fuse_ino_t)15) /* the bits that are free in a node's number */
+#define SIM_FUSE_DEV_LINK "../" SIM_FUSE_DEVICES
+
+/* A node as an entry of its folder. */
+void sim_fuse_entry_fill(const struct mounted *mounted, struct sim_node *node, struct fuse_entry_param *e);
+
+/* May its text be kept by the real kernel? */
+bool sim_fuse_is_kept(const struct sim_node *node);
+
+/* The text of a file; *error is what reading it gives. To be freed. */
+char *sim_fuse_render(const struct sim_node *node, size_t *len, int *error);

@@ -10,20 +10,17 @@
 #include "file.h"
 #include "host.h"
 #include "sim_fuse.h"
-#include "sim_mdev.h"
 #include "sim_vfio.h"
 #include "text.h"
 
-static const double FOR_GOOD = 365 * 86400.0; /* seconds */
-
-enum { PAGE = 4096, MAX_BACKGROUND = 512, NSEC = 1000000000 };
-
-#define DEV_LINK "../" SIM_FUSE_DEVICES
+enum { MAX_BACKGROUND = 512 };
 
 struct waiting {
 	struct sim_write write;
 	struct server *server;
 	fuse_req_t req;
+	struct sim_node *node; /* the real kernel has it looked up until then */
+	unsigned alias;
 };
 
 static struct mounted *mounted_of(fuse_req_t req)
@@ -38,88 +35,7 @@ static struct sim_kernel *kernel_of(fuse_req_t req)
 
 static struct sim_node *node_of(fuse_req_t req, fuse_ino_t ino)
 {
-	return ino == FUSE_ROOT_ID ? mounted_of(req)->root : (struct sim_node *)(uintptr_t)ino;
-}
-
-/* The folder dev is a link here: to the other file system, which shows what is in it. */
-static bool is_elsewhere(const struct mounted *mounted, const struct sim_node *node)
-{
-	return node == mounted->server->kernel->dev && mounted->root != node;
-}
-
-static char *render(const struct sim_node *node, size_t *len, int *error)
-{
-	char *text = NULL;
-	FILE *out = open_memstream(&text, len);
-
-	if (!out)
-		abort();
-	*error = node->attr->show(node, out);
-	fclose(out);
-	return text;
-}
-
-/* May its text be kept by the real kernel? */
-static bool is_kept(const struct sim_node *node)
-{
-	return !node->passing && (!node->attr->show || (node->attr->kept && !node->attr->store));
-}
-
-/*
- * The size has to be told as it is: the real kernel reads no further. A text that may not be kept gets another time
- * whenever somebody asks, so that it is read again.
- */
-static void file_fill(struct server *server, struct sim_node *node, struct stat *st)
-{
-	size_t len = PAGE;
-	int error;
-
-	if (node->attr->show && !node->gone)
-		free(render(node, &len, &error));
-	st->st_mode = S_IFREG | node->attr->mode;
-	st->st_size = (off_t)len;
-	if (is_kept(node))
-		node->looked_at = true;
-	else
-		st->st_mtim.tv_nsec = (long)(server->asked++ % NSEC);
-}
-
-static void stat_fill(const struct mounted *mounted, struct sim_node *node, struct stat *st)
-{
-	struct server *server = mounted->server;
-	enum sim_kind kind = is_elsewhere(mounted, node) ? SIM_LINK : node->kind;
-
-	*st = (struct stat){ .st_ino = node->id, .st_nlink = 1, .st_blksize = PAGE };
-	st->st_atim.tv_sec = st->st_mtim.tv_sec = st->st_ctim.tv_sec = server->born;
-	switch (kind) {
-	case SIM_DIR:
-		st->st_mode = S_IFDIR | 0755;
-		/* Every change shows: the real kernel keeps a listing until this differs. */
-		st->st_mtim.tv_sec += (time_t)(node->changed / NSEC);
-		st->st_mtim.tv_nsec = (long)(node->changed % NSEC);
-		break;
-	case SIM_FILE:
-		file_fill(server, node, st);
-		break;
-	case SIM_LINK:
-		st->st_mode = S_IFLNK | 0777;
-		st->st_size = (off_t)strlen(node->target ? node->target : DEV_LINK);
-		break;
-	case SIM_DEVICE:
-		/* A true device node would be opened past us. The container is everybody's, a group root's. */
-		st->st_mode = S_IFREG | (node->owner ? 0600 : 0666);
-		break;
-	}
-}
-
-static void entry_fill(const struct mounted *mounted, struct sim_node *node, struct fuse_entry_param *e)
-{
-	bool asks = node->passing || node->varies || (node->kind == SIM_FILE && !is_kept(node));
-
-	*e = (struct fuse_entry_param){ .ino = ino_of(mounted, node) };
-	e->entry_timeout = node->passing ? 0 : FOR_GOOD;
-	e->attr_timeout = asks ? 0 : FOR_GOOD;
-	stat_fill(mounted, node, &e->attr);
+	return ino == FUSE_ROOT_ID ? mounted_of(req)->root : (struct sim_node *)(uintptr_t)(ino & ~SIM_FUSE_ALIASES);
 }
 
 static void op_init(void *arg, struct fuse_conn_info *conn)
@@ -147,7 +63,7 @@ static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 		fuse_reply_err(req, ENOENT);
 		return;
 	}
-	entry_fill(mounted_of(req), node, &e);
+	sim_fuse_entry_fill(mounted_of(req), node, &e);
 	sim_tree_refer(node);
 	fuse_reply_entry(req, &e);
 }
@@ -170,7 +86,7 @@ static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 	struct fuse_entry_param e;
 
 	(void)fi;
-	entry_fill(mounted_of(req), node_of(req, ino), &e);
+	sim_fuse_entry_fill(mounted_of(req), node_of(req, ino), &e);
 	fuse_reply_attr(req, &e.attr, e.attr_timeout);
 }
 
@@ -188,7 +104,7 @@ static void op_readlink(fuse_req_t req, fuse_ino_t ino)
 {
 	const struct sim_node *node = node_of(req, ino);
 
-	fuse_reply_readlink(req, node->target ? node->target : DEV_LINK);
+	fuse_reply_readlink(req, node->target ? node->target : SIM_FUSE_DEV_LINK);
 }
 
 /* Who opens: the process, not the thread of it. `pid` 0 is somebody of whom nothing can be known here. */
@@ -234,7 +150,7 @@ static void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	if (node->kind == SIM_DEVICE) {
 		device_open(req, node, fi);
 	} else if (mounted_of(req)->opens_files) {
-		fi->keep_cache = is_kept(node);
+		fi->keep_cache = sim_fuse_is_kept(node);
 		fi->noflush = 1;
 		fuse_reply_open(req, fi);
 	} else {
@@ -246,12 +162,8 @@ static void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 static void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	(void)ino;
-	if (fi->fh) {
-		struct sim_group *group = sim_vfio_close((struct sim_handle *)(uintptr_t)fi->fh);
-
-		if (group)
-			sim_mdev_closed(group);
-	}
+	if (fi->fh)
+		sim_vfio_close((struct sim_handle *)(uintptr_t)fi->fh);
 	fuse_reply_err(req, 0);
 }
 
@@ -274,7 +186,7 @@ static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t at, struc
 
 	(void)fi;
 	if (!error)
-		text = render(node, &len, &error);
+		text = sim_fuse_render(node, &len, &error);
 	if (error) {
 		fuse_reply_err(req, error < 0 ? -error : error);
 		return;
@@ -288,6 +200,7 @@ static void write_done(struct sim_write *write, ssize_t result)
 {
 	struct waiting *waiting = (struct waiting *)write;
 
+	waiting->node->writing &= ~(1U << waiting->alias);
 	sim_fuse_reply_write(waiting->server, waiting->req, result);
 	free(waiting);
 }
@@ -310,7 +223,10 @@ static void op_write(fuse_req_t req, fuse_ino_t ino, const char *data, size_t si
 	waiting = sim_alloc(sizeof(*waiting));
 	*waiting = (struct waiting){ .write = { .data = copy, .len = size, .done = write_done },
 				     .server = mounted_of(req)->server,
-				     .req = req };
+				     .req = req,
+				     .node = node,
+				     .alias = (unsigned)(ino & SIM_FUSE_ALIASES) };
+	node->writing |= 1U << waiting->alias;
 	waiting->write.pid = fuse_req_ctx(req)->pid;
 	node->attr->store(node, &waiting->write);
 }
@@ -357,7 +273,7 @@ static void list(fuse_req_t req, fuse_ino_t ino, size_t size, off_t from, bool p
 
 		if ((off_t)node->place <= from)
 			continue;
-		entry_fill(mounted_of(req), node, &e);
+		sim_fuse_entry_fill(mounted_of(req), node, &e);
 		need = plus ? fuse_add_direntry_plus(req, buf + used, size - used, node->name, &e, (off_t)node->place)
 			    : fuse_add_direntry(req, buf + used, size - used, node->name, &e.attr, (off_t)node->place);
 		if (need > size - used)

@@ -73,8 +73,11 @@ void sim_kernel_free(struct sim_kernel *kernel)
 	}
 	sim_order_clear(kernel);
 	sim_tree_free(&kernel->tree);
-	for (int i = 0; i < kernel->ngpus; i++)
+	for (int i = 0; i < kernel->ngpus; i++) {
+		for (int j = 0; j < kernel->gpus[i].nparents; j++)
+			free(kernel->gpus[i].parents[j].vf);
 		free(kernel->gpus[i].parents);
+	}
 	free(kernel->gpus);
 	free(kernel->log);
 }
@@ -195,7 +198,8 @@ void sim_log(struct sim_kernel *kernel, const char *what, const struct sim_paren
 {
 	char line[256], spare[16];
 	int len = snprintf(line, sizeof(line), "%" PRId64 " %s %s %s %s %s\n", kernel->now - kernel->start, what,
-			   parent->name, type->id, uuid, result < 0 ? sim_errno_name(-result, spare) : "ok");
+			   parent->name, type ? type->id : "-", uuid ? uuid : "-",
+			   result < 0 ? sim_errno_name(-result, spare) : "ok");
 	char *log;
 
 	if (kernel->log_len + (size_t)len > LOG_MAX)

@@ -5,7 +5,8 @@
  * sim_kernel_advance(), and a call that has to wait remembers who waits.
  *
  * The parts of the kernel are modules of their own that work on this: sim_room (what fits), sim_vfio (groups, who has
- * them open), sim_mdev (create and remove), sim_topology (the tree at the start), sim_control (the operator's knobs).
+ * them open), sim_mdev (create and remove), sim_variant (types set on VFs), sim_pci (PCI devices and VFs), sim_topology
+ * (the tree at the start), sim_control (the operator's knobs).
  *
  * Depends on: err, ident, sim_model, sim_tree. Knows nothing of FUSE.
  */
@@ -18,7 +19,11 @@
 #include "sim_model.h"
 #include "sim_tree.h"
 
-enum { SIM_PARAMS_MAX = 1024 }; /* bytes of nvidia/vgpu_params */
+enum {
+	SIM_PARAMS_MAX = 1024,  /* bytes of nvidia/vgpu_params */
+	SIM_INSTANCES_MAX = 8,  /* GPU instances of a card */
+	SIM_PLUGIN_WAIT = 5000, /* milliseconds for which NVIDIA's driver waits for vgpu-mgr */
+};
 
 struct sim_kernel;
 struct sim_mdev;
@@ -35,7 +40,22 @@ struct sim_timer {
  * What the operator can make slower or other than usual, for all cards or for one. Milliseconds; DRIVER_REMOVES is one
  * more, so that 0 is "never"; DRIVER_ZOMBIE is 1 where who removes before the driver does leaves a zombie.
  */
-enum sim_knob { SIM_CREATE_DELAY, SIM_REMOVE_DELAY, SIM_ATTR_DELAY, SIM_DRIVER_REMOVES, SIM_DRIVER_ZOMBIE, SIM_KNOBS };
+enum sim_knob {
+	SIM_CREATE_DELAY,
+	SIM_REMOVE_DELAY,
+	SIM_ATTR_DELAY,
+	SIM_PLUGIN_DELAY,
+	SIM_DRIVER_REMOVES,
+	SIM_DRIVER_ZOMBIE,
+	SIM_KNOBS
+};
+
+/* A GPU instance, as `nvidia-smi mig -cgi` makes them. */
+struct sim_instance {
+	int id, slices;
+	char profile[16]; /* 1g.5gb */
+	bool taken;
+};
 
 /* A pGPU. */
 struct sim_gpu {
@@ -44,12 +64,16 @@ struct sim_gpu {
 	char name[PARENT_SIZE];
 	int number; /* counted from 0 within its model */
 	int numa_node;
-	int nparents; /* what carries vGPUs: the pGPU itself, or its VFs */
+	int nparents; /* what carries vGPUs: the pGPU itself, or its VFs; none while these are not enabled */
 	struct sim_parent *parents;
 	struct sim_node *dir; /* under /sys/devices */
-	long used, size;      /* see sim_room */
+	long used, size;      /* what vGPUs take of it: see sim_room */
 	long low, high, fence;
-	long knobs[SIM_KNOBS]; /* -1: as for all cards */
+	bool is_mixed; /* vGPUs of different framebuffer sizes may stand side by side */
+	bool is_mig;
+	int ninstances;
+	struct sim_instance instances[SIM_INSTANCES_MAX]; /* sorted by id */
+	long knobs[SIM_KNOBS];                            /* -1: as for all cards */
 };
 
 /* A device that mdevs can be made on. */
@@ -57,9 +81,11 @@ struct sim_parent {
 	struct sim_gpu *gpu;
 	char name[PARENT_SIZE];
 	struct sim_node *dir;
-	struct sim_node *types;    /* mdev_supported_types; NULL while it is not registered */
+	struct sim_node *types;    /* mdev_supported_types, a variant VF's nvidia; NULL while it is not registered */
 	struct sim_node *bus_link; /* in class/mdev_bus; likewise */
+	struct sim_vf *vf;         /* NULL where it carries mdevs */
 	int held;                  /* vGPUs on it, those of a zombie included */
+	int instance;              /* the GPU instance that the vGPU here has taken, of a MIG-backed type */
 };
 
 /* A process that has something in /dev/vfio open. */
@@ -86,12 +112,27 @@ struct sim_group {
 	struct sim_group *next;
 	int number;
 	struct sim_handle *holder; /* who has it open: one at a time */
-	struct sim_node *dir, *dev;
-	struct sim_node *device_dev; /* NULL once the device is being removed */
-	struct sim_mdev *mdev;
+	int64_t busy_until;        /* so long somebody else holds on to it, though it is closed: see sim_vfio_wait */
+	struct sim_node *dir;
+	struct sim_node *dev, *device_dev; /* NULL where no vfio driver has the device, or it is being removed */
+	bool is_usable;                    /* there is a vGPU in it */
+	void *owner;                       /* a sim_mdev or a sim_vf */
+	void (*closed)(struct sim_group *group);
 };
 
 enum sim_state { SIM_CREATING, SIM_ACTIVE, SIM_REMOVING };
+
+/* A VF that is a vGPU itself: by a type that is set on it, or as it is. */
+struct sim_vf {
+	struct sim_parent *parent;
+	struct sim_group *group;
+	const struct sim_type *type; /* NULL: none is set */
+	enum sim_state state;        /* of that */
+	int fails;                   /* the errno that setting or clearing it ends with */
+	struct sim_write *write;     /* who waits for it */
+	struct sim_timer step;
+	char params[SIM_PARAMS_MAX + 1];
+};
 
 struct sim_mdev {
 	struct sim_mdev *next;
@@ -132,6 +173,7 @@ struct sim_kernel {
 	struct sim_order *orders;
 	struct sim_timer *timers; /* the earliest first */
 	int64_t now, start;       /* milliseconds */
+	unsigned last_drm;        /* the number of the last drm/cardN */
 	long knobs[SIM_KNOBS];
 	char *log;
 	size_t log_len;
@@ -164,7 +206,10 @@ int sim_order_take(struct sim_kernel *kernel, const char *what, const struct sim
 void sim_order_add(struct sim_kernel *kernel, const struct sim_order *order);
 void sim_order_clear(struct sim_kernel *kernel);
 
-/* One line of the log: MILLISECONDS WHAT PARENT TYPE UUID RESULT; `result` is 0 or a negative errno. */
+/*
+ * One line of the log: MILLISECONDS WHAT PARENT TYPE UUID RESULT; `result` is 0 or a negative errno. A dash stands for a
+ * `type` or `uuid` that is NULL.
+ */
 void sim_log(struct sim_kernel *kernel, const char *what, const struct sim_parent *parent, const struct sim_type *type,
 	     const char *uuid, int result);
 void sim_log_clear(struct sim_kernel *kernel);

@@ -45,11 +45,13 @@ static void mdev_end(struct sim_mdev *mdev, ssize_t result)
 	free(mdev);
 }
 
+static void on_closed(struct sim_group *group);
+
 static void links_appear(void *arg)
 {
 	struct sim_mdev *mdev = arg;
 
-	mdev->group = sim_vfio_group(kernel_of(mdev), mdev);
+	mdev->group = sim_vfio_group(kernel_of(mdev), mdev, on_closed);
 	sim_device_link(mdev);
 }
 
@@ -189,42 +191,75 @@ static bool number_written(unsigned long *out, const struct sim_write *write)
 	return errno == 0 && (size_t)(end - text) == len;
 }
 
+/* Before the driver has done it by itself: NVIDIA's loses the instance where it was told to. */
+static void remove_by_hand(struct sim_mdev *mdev, struct sim_write *write)
+{
+	if (sim_knob(mdev->parent->gpu, SIM_DRIVER_ZOMBIE) && (mdev->reaper.at || (mdev->group && mdev->group->holder)))
+		mdev->is_zombie = true;
+	remove_starts(mdev, write);
+}
+
+/* The driver has waited for vgpu-mgr as long as it does. */
+static void plugin_waited(void *arg)
+{
+	struct sim_mdev *mdev = arg;
+	struct sim_write *write = mdev->write;
+
+	mdev->write = NULL;
+	if (sim_vfio_busy_ms(mdev->group) == 0) {
+		remove_by_hand(mdev, write);
+		return;
+	}
+	log_of(mdev, "remove", -EBUSY);
+	sim_write_done(write, -EBUSY);
+}
+
 void sim_device_remove(struct sim_node *node, struct sim_write *write)
 {
 	struct sim_mdev *mdev = node->owner;
-	struct sim_kernel *kernel = kernel_of(mdev);
-	const struct sim_gpu *gpu = mdev->parent->gpu;
+	long busy = sim_vfio_busy_ms(mdev->group);
 	unsigned long number;
 	int r = 0;
 
 	if (!number_written(&number, write))
 		r = -EINVAL;
 	else if (number != 0)
-		r = mdev->state == SIM_ACTIVE ? -sim_order_take(kernel, "remove", mdev->parent) : -EAGAIN;
+		r = mdev->state == SIM_ACTIVE && !mdev->write ? -sim_order_take(kernel_of(mdev), "remove", mdev->parent)
+							      : -EAGAIN;
 	if (r < 0 || number == 0) {
 		log_of(mdev, "remove", r);
 		sim_write_done(write, r < 0 ? r : (ssize_t)write->len);
-		return;
+	} else if (busy > 0) {
+		mdev->write = write;
+		sim_timer_set(kernel_of(mdev), &mdev->step, busy < SIM_PLUGIN_WAIT ? busy : SIM_PLUGIN_WAIT,
+			      plugin_waited, mdev);
+	} else {
+		remove_by_hand(mdev, write);
 	}
-	/* Before the driver has done it by itself: NVIDIA's loses the instance where it was told to. */
-	if (sim_knob(gpu, SIM_DRIVER_ZOMBIE) && (mdev->reaper.at || (mdev->group && mdev->group->holder)))
-		mdev->is_zombie = true;
-	remove_starts(mdev, write);
 }
 
+/* Whoever waits for vgpu-mgr has what he wants. */
 static void driver_removes(void *arg)
 {
-	remove_starts(arg, NULL);
+	struct sim_mdev *mdev = arg;
+
+	remove_starts(mdev, mdev->write);
 }
 
-void sim_mdev_closed(struct sim_group *group)
+static void on_closed(struct sim_group *group)
 {
-	struct sim_mdev *mdev = group->mdev;
-	long after = sim_knob(mdev->parent->gpu, SIM_DRIVER_REMOVES) - 1;
+	struct sim_mdev *mdev = group->owner;
+	const struct sim_gpu *gpu = mdev->parent->gpu;
+	long after = sim_knob(gpu, SIM_DRIVER_REMOVES) - 1;
 
-	if (mdev->state == SIM_REMOVING)
+	if (mdev->state == SIM_REMOVING) {
 		remove_goes_on(mdev);
-	else if (after >= 0 && mdev->parent->gpu->item->model->family == SIM_NVIDIA)
+		return;
+	}
+	if (gpu->item->model->family != SIM_NVIDIA)
+		return;
+	group->busy_until = group->kernel->now + sim_knob(gpu, SIM_PLUGIN_DELAY);
+	if (after >= 0)
 		sim_timer_set(kernel_of(mdev), &mdev->reaper, after, driver_removes, mdev);
 }
 
@@ -233,7 +268,7 @@ int sim_mdev_remove_all(struct sim_parent *parent)
 	struct sim_mdev *mdev = parent->gpu->kernel->mdevs;
 
 	for (struct sim_mdev *m = mdev; m; m = m->next)
-		if (m->parent == parent && (m->state != SIM_ACTIVE || (m->group && m->group->holder)))
+		if (m->parent == parent && (m->state != SIM_ACTIVE || m->write || (m->group && m->group->holder)))
 			return -EBUSY;
 	while (mdev) {
 		struct sim_mdev *next = mdev->next;

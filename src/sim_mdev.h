@@ -7,7 +7,9 @@
  * write returns.
  *
  * remove: the links go at once; while the group is open the write waits, the folder stays with nothing but iommu_group
- * in it, the room stays taken and the UUID stays used; when it is closed the rest goes and the write returns.
+ * in it, the room stays taken and the UUID stays used; when it is closed the rest goes and the write returns. While
+ * NVIDIA's vgpu-mgr holds on to a device that was closed, the write waits for up to five seconds and fails with EBUSY, as
+ * it did up to Linux 5.1.
  *
  * Depends on: sim_kernel, sim_room, sim_vfio. Knows nothing of who writes.
  */
@@ -17,9 +19,6 @@
 
 /* A write to the `create` of a type: EINVAL, EEXIST, ENODEV, or the driver's own errno. */
 void sim_mdev_create(struct sim_parent *parent, const struct sim_type *type, struct sim_write *write);
-
-/* A group was closed by the last one: a removal that waits goes on, and the driver may do as it was told to. */
-void sim_mdev_closed(struct sim_group *group);
 
 /*
  * Removes all mdevs of a parent that are not open, as the driver does when it lets go of the parent; -EBUSY where some

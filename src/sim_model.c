@@ -9,161 +9,33 @@
 #include "auto.h"
 #include "text.h"
 
-/* NVIDIA: a number, and the type's name without the board. Mdev samples: the id's second part and the name. */
-struct sim_profile {
-	int id;
-	const char *name;
-	const char *description;
-	int size;
-	int low, high, fence;
-};
+static const struct sim_model *const tables[] = { sim_models_nvidia, sim_models_other };
 
-/* clang-format off: rows of a table */
-#define T(number, series) { .id = (number), .name = (series) }
-
-static const struct sim_profile t4[] = {
-	T(222, "1B"),  T(223, "2B"),  T(224, "2B4"), T(225, "1A"), T(226, "2A"),  T(227, "4A"),
-	T(228, "8A"),  T(229, "16A"), T(230, "1Q"),  T(231, "2Q"), T(232, "4Q"),  T(233, "8Q"),
-	T(234, "16Q"), T(252, "1B4"), T(319, "4C"),  T(320, "8C"), T(321, "16C"), { 0 },
-};
-
-static const struct sim_profile a40[] = {
-	T(555, "1B"),  T(556, "2B"),  T(557, "1Q"),  T(558, "2Q"),  T(559, "3Q"),  T(560, "4Q"),
-	T(561, "6Q"),  T(562, "8Q"),  T(563, "12Q"), T(564, "16Q"), T(565, "24Q"), T(566, "48Q"),
-	T(567, "1A"),  T(568, "2A"),  T(569, "3A"),  T(570, "4A"),  T(571, "6A"),  T(572, "8A"),
-	T(573, "12A"), T(574, "16A"), T(575, "24A"), T(576, "48A"), T(581, "4C"),  T(582, "6C"),
-	T(583, "8C"),  T(584, "12C"), T(585, "16C"), T(586, "24C"), T(587, "48C"), { 0 },
-};
-
-/* Made up: forty types of an imagined board. */
-static const struct sim_profile bench[] = {
-	T(9001, "1Q"),  T(9002, "2Q"),  T(9003, "3Q"),  T(9004, "4Q"),  T(9005, "6Q"),  T(9006, "8Q"),  T(9007, "12Q"),
-	T(9008, "16Q"), T(9009, "24Q"), T(9010, "48Q"), T(9011, "1A"),  T(9012, "2A"),  T(9013, "3A"),  T(9014, "4A"),
-	T(9015, "6A"),  T(9016, "8A"),  T(9017, "12A"), T(9018, "16A"), T(9019, "24A"), T(9020, "48A"), T(9021, "1C"),
-	T(9022, "2C"),  T(9023, "3C"),  T(9024, "4C"),  T(9025, "6C"),  T(9026, "8C"),  T(9027, "12C"), T(9028, "16C"),
-	T(9029, "24C"), T(9030, "48C"), T(9031, "1B"),  T(9032, "2B"),  T(9033, "3B"),  T(9034, "4B"),  T(9035, "6B"),
-	T(9036, "8B"),  T(9037, "12B"), T(9038, "16B"), T(9039, "24B"), T(9040, "48B"), { 0 },
-};
-
-#undef T
-/* clang-format on */
-
-static const struct sim_profile mtty[] = {
-	{ .id = 1, .name = "Single port serial", .size = 1 },
-	{ .id = 2, .name = "Dual port serial", .size = 2 },
-	{ 0 },
-};
-
-static const struct sim_profile mdpy[] = {
-	{ .id = 1, .name = "mdpy-vga", .description = "virtual display, 640x480 framebuffer", .size = 1 },
-	{ .id = 2, .name = "mdpy-xga", .description = "virtual display, 1024x768 framebuffer", .size = 1 },
-	{ .id = 3, .name = "mdpy-hd", .description = "virtual display, 1920x1080 framebuffer", .size = 1 },
-	{ 0 },
-};
-
-static const struct sim_profile gvt[] = {
-	{ 1, "GVTg_V5_1", "1920x1200", 16, 512, 2048, 4 },
-	{ 2, "GVTg_V5_2", "1920x1200", 8, 256, 1024, 4 },
-	{ 3, "GVTg_V5_4", "1920x1200", 4, 128, 512, 4 },
-	{ 4, "GVTg_V5_8", "1024x768", 2, 64, 384, 4 },
-	{ 0 },
-};
-
-static const struct sim_model models[] = {
-	{ .name = "t4",
-	  .says = "NVIDIA T4: mdevs on the PF itself, from 0000:84:00.0 on",
-	  .family = SIM_NVIDIA,
-	  .driver = "nvidia",
-	  .mdev_driver = "nvidia-vgpu-vfio",
-	  .board = "GRID T4",
-	  .vendor = 0x10de,
-	  .device = 0x1eb8,
-	  .subdevice = 0x12a2,
-	  .class = 0x030200,
-	  .bus = 0x84,
-	  .cards_max = SIM_CARDS_MAX,
-	  .framebuffer_gib = 16,
-	  .instances_max = 16,
-	  .profiles = t4 },
-	{ .name = "a40",
-	  .says = "NVIDIA A40: mdevs on 32 VFs (a40/VFS for another number), from 0000:41:00.0 on",
-	  .family = SIM_NVIDIA,
-	  .driver = "nvidia",
-	  .mdev_driver = "nvidia-vgpu-vfio",
-	  .board = "NVIDIA A40",
-	  .vendor = 0x10de,
-	  .device = 0x2235,
-	  .subdevice = 0x145a,
-	  .class = 0x030200,
-	  .bus = 0x41,
-	  .cards_max = SIM_CARDS_MAX,
-	  .vfs = 32,
-	  .framebuffer_gib = 48,
-	  .instances_max = 32,
-	  .profiles = a40 },
-	{ .name = "bench",
-	  .says = "imagined NVIDIA card, bench/VFSxTYPES: 48x30 where not given, from 0000:c1:00.0 on",
-	  .family = SIM_NVIDIA,
-	  .driver = "nvidia",
-	  .mdev_driver = "nvidia-vgpu-vfio",
-	  .board = "NVIDIA BENCH",
-	  .vendor = 0x10de,
-	  .device = 0x20b5,
-	  .subdevice = 0x1533,
-	  .class = 0x030200,
-	  .bus = 0xc1,
-	  .cards_max = SIM_CARDS_MAX,
-	  .vfs = 48,
-	  .types = 30,
-	  .framebuffer_gib = 48,
-	  .instances_max = 48,
-	  .profiles = bench },
-	{ .name = "gvt-g",
-	  .says = "Intel GVT-g on 0000:00:02.0: types without names that share one aperture",
-	  .family = SIM_GVT,
-	  .driver = "i915",
-	  .mdev_driver = "intel_vgpu_mdev",
-	  .board = "",
-	  .vendor = 0x8086,
-	  .device = 0x5917,
-	  .subdevice = 0x2245,
-	  .class = 0x030000,
-	  .slot = 2,
-	  .cards_max = 1,
-	  .profiles = gvt },
-	{ .name = "mtty",
-	  .says = "the kernel's sample driver mtty: 24 serial ports, no PCI device",
-	  .family = SIM_MTTY,
-	  .driver = "mtty",
-	  .mdev_driver = "mtty",
-	  .board = "",
-	  .cards_max = 1,
-	  .profiles = mtty },
-	{ .name = "mdpy",
-	  .says = "the kernel's sample driver mdpy: 4 displays, no PCI device",
-	  .family = SIM_MDPY,
-	  .driver = "mdpy",
-	  .mdev_driver = "mdpy",
-	  .board = "",
-	  .cards_max = 1,
-	  .profiles = mdpy },
-};
+static const struct sim_model *model_find(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(tables); i++)
+		for (const struct sim_model *model = tables[i]; model->name; model++)
+			if (strcmp(model->name, name) == 0)
+				return model;
+	return NULL;
+}
 
 void sim_model_list(FILE *out)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(models); i++)
-		fprintf(out, "%-7s%s\n", models[i].name, models[i].says);
+	for (size_t i = 0; i < ARRAY_SIZE(tables); i++)
+		for (const struct sim_model *model = tables[i]; model->name; model++)
+			fprintf(out, "%-10s %s\n", model->name, model->says);
 }
 
-void sim_model_address(char out[PARENT_SIZE], const struct sim_model *model, int card, int vf)
+void sim_model_address(char out[PARENT_SIZE], const struct sim_item *item, int card, int vf)
 {
-	int function = vf < 0 ? 0 : SIM_NVIDIA_VF + vf;
+	unsigned function = vf < 0 ? 0 : (unsigned)(item->model->first_vf + vf);
 
-	if (!model->vendor)
-		text_copy(out, PARENT_SIZE, model->driver);
+	if (!item->model->vendor)
+		text_copy(out, PARENT_SIZE, item->model->driver);
 	else
-		snprintf(out, PARENT_SIZE, "0000:%02x:%02x.%x", (unsigned)(model->bus + card) & 0xff,
-			 (unsigned)(model->slot + function / 8) & 0x1f, (unsigned)function & 7);
+		snprintf(out, PARENT_SIZE, "%04x:%02x:%02x.%x", item->domain, (item->bus + (unsigned)card) & 0xff,
+			 (item->slot + function / 8) & 0x1f, function & 7);
 }
 
 static int smaller(int a, int b)
@@ -171,23 +43,34 @@ static int smaller(int a, int b)
 	return a < b ? a : b;
 }
 
-/* What a series is like is the same on all boards: see the table of types of any NVIDIA release. */
+/* What a series is like is the same on all boards, but for the largest resolution. */
 static void nvidia_type(struct sim_type *type, const struct sim_model *model, const struct sim_profile *p)
 {
-	int gib = atoi(p->name);
-	char series = p->name[strspn(p->name, "0123456789")];
-	const char *resolution = series == 'A' ? "1280x1024" : series == 'C' ? "4096x2160" : "7680x4320";
+	const char *dash = strrchr(p->name, '-'), *series = dash ? dash + 1 : p->name;
+	int gib = atoi(series);
+	char letter = series[strspn(series, "0123456789")];
+	const char *q = model->resolution_q ? model->resolution_q : "7680x4320";
+	const char *c = model->resolution_c ? model->resolution_c : "4096x2160";
+	const char *resolution = letter == 'A' ? "1280x1024" : letter == 'C' ? c : q;
+	int heads = letter == 'A' || letter == 'C' ? 1 : 4;
 
-	if (series == 'B' || gib == 1)
-		resolution = series == 'A' ? resolution : "5120x2880";
+	if (letter != 'A' && letter != 'C' && (letter == 'B' || gib == 1))
+		resolution = "5120x2880";
 	type->size = gib * 1024;
-	type->capacity = smaller(model->framebuffer_gib / gib, model->instances_max);
+	/* 0B and 0Q have half a GiB. */
+	if (gib == 0) {
+		type->size = 512;
+		heads = 2;
+		resolution = "2560x1600";
+	}
+	type->capacity = p->size ? p->size : smaller(model->framebuffer_gib * 1024 / type->size, model->instances_max);
+	type->number = p->id;
+	type->instance = p->instance;
 	snprintf(type->id, sizeof(type->id), "nvidia-%d", p->id);
 	snprintf(type->name, sizeof(type->name), "%s-%s", model->board, p->name);
 	snprintf(type->description, sizeof(type->description),
-		 "num_heads=%d, frl_config=%d, framebuffer=%dM, max_resolution=%s, max_instance=%d",
-		 series == 'A' || series == 'C' ? 1 : 4, series == 'B' ? 45 : 60, type->size, resolution,
-		 type->capacity);
+		 "num_heads=%d, frl_config=%d, framebuffer=%dM, max_resolution=%s, max_instance=%d", heads,
+		 letter == 'B' ? 45 : 60, type->size, resolution, type->capacity);
 }
 
 static void type_fill(struct sim_type *type, const struct sim_model *model, const struct sim_profile *p)
@@ -212,6 +95,8 @@ static void type_fill(struct sim_type *type, const struct sim_model *model, cons
 			 "low_gm_size: %dMB\nhigh_gm_size: %dMB\nfence: %d\nresolution: %s\nweight: %d", p->low,
 			 p->high, p->fence, p->description, p->size);
 		type->size = 0;
+		break;
+	case SIM_PLAIN:
 		break;
 	}
 }
@@ -245,35 +130,66 @@ static int shape_parse(struct sim_item *item, char *shape, long *types, struct e
 	return 0;
 }
 
+static int unknown(const char *name, struct err *err)
+{
+	char known[200] = "";
+	size_t len = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(tables); i++)
+		for (const struct sim_model *model = tables[i]; model->name && len < sizeof(known); model++)
+			len += (size_t)snprintf(known + len, sizeof(known) - len, "%s%s", len ? ", " : "", model->name);
+	return err_set(err, EINVAL, "unknown model \"%s\": there are %s", name, known);
+}
+
+static int address_parse(struct sim_item *item, const char *text, struct err *err)
+{
+	char address[PCI_SIZE];
+	unsigned function;
+
+	if (!item->model->vendor && !text)
+		return 0;
+	if (!item->model->vendor || !pci_parse(address, text ? text : item->model->address) ||
+	    sscanf(address, "%x:%x:%x.%x", &item->domain, &item->bus, &item->slot, &function) != 4 || function != 0)
+		return err_set(err, EINVAL, "model %s: %s is no address for it", item->model->name, text);
+	return 0;
+}
+
+/* All addresses of a card are on one bus: no two cards may have the same, but one in several slots. */
+static bool clash(const struct sim_item *a, const struct sim_item *b)
+{
+	if (!a->model->vendor || !b->model->vendor)
+		return a->model == b->model;
+	if (a->domain != b->domain || (a->bus == b->bus && a->slot != b->slot && !a->vfs && !b->vfs))
+		return false;
+	return a->bus < b->bus + (unsigned)b->cards && b->bus < a->bus + (unsigned)a->cards;
+}
+
+/* NAME[/SHAPE][:COUNT][@ADDRESS] */
 static int item_parse(struct sim_spec *spec, char *text, struct err *err)
 {
 	struct sim_item *item = &spec->items[spec->nitems];
-	char *count = strchr(text, ':'), *shape;
+	char *name = strsep(&text, "@"), *address = text, *shape = strsep(&name, ":"), *count = name;
 	long cards = 1, types;
 	int r;
 
-	if (count)
-		*count++ = '\0';
-	shape = strchr(text, '/');
-	if (shape)
-		*shape++ = '\0';
-	*item = (struct sim_item){ 0 };
-	for (size_t i = 0; i < ARRAY_SIZE(models); i++)
-		if (strcmp(models[i].name, text) == 0)
-			item->model = &models[i];
+	name = strsep(&shape, "/");
+	*item = (struct sim_item){ .model = model_find(name) };
 	if (!item->model)
-		return err_set(err, EINVAL, "unknown model \"%s\": there are t4, a40, bench, gvt-g, mtty and mdpy",
-			       text);
-	for (int i = 0; i < spec->nitems; i++)
-		if (spec->items[i].model == item->model)
-			return err_set(err, EINVAL, "model %s is named twice: write %s:COUNT", text, text);
+		return unknown(name, err);
 	if (count && !text_number(count, 1, item->model->cards_max, &cards))
-		return err_set(err, EINVAL, "model %s: %s is no number of cards from 1 to %d", text, count,
+		return err_set(err, EINVAL, "model %s: %s is no number of cards from 1 to %d", name, count,
 			       item->model->cards_max);
 	item->cards = (int)cards;
 	r = shape_parse(item, shape, &types, err);
+	if (r == 0)
+		r = address_parse(item, address, err);
 	if (r < 0)
 		return r;
+	for (int i = 0; i < spec->nitems; i++)
+		if (clash(item, &spec->items[i]))
+			return err_set(err, EINVAL,
+				       "model %s stands where %s does: write %s:COUNT for several, or %s@ADDRESS", name,
+				       spec->items[i].model->name, name, name);
 	spec->nitems++;
 	return types_fill(item, types);
 }

@@ -2,10 +2,11 @@
 /*
  * The cards that can be simulated, as tables, and the description of a host made of them:
  *
- *     NAME[/SHAPE][:COUNT][+...]      t4:8    a40/16:2+mtty    bench/48x30:16
+ *     NAME[/SHAPE][:COUNT][@ADDRESS][+...]      t4:8    a40/16:2+mtty    bench/48x30:16    l40s@0001:c8:00.0
  *
- * Types of the T4 and the A40 are those of NVIDIA's vgpuConfig.xml (driver 510), GVT-g's are i915's. The number of
- * places of an A40's types is made up from its 48 GiB and its 32 VFs; nothing is taken from a real A40's sysfs.
+ * ADDRESS is that of the first card; the next ones are on the buses behind it. Types of NVIDIA's cards are those of
+ * vgpuConfig.xml (driver 510) and of the listings of real hosts, GVT-g's are i915's; what was made up says so in
+ * man/vgpu-lease-sim.1.
  *
  * Depends on: err, ident, text. Knows nothing of the tree or of what the cards do.
  */
@@ -21,44 +22,61 @@ enum {
 	SIM_TYPES_MAX = 40, /* types of one card */
 	SIM_CARDS_MAX = 16, /* cards of one model */
 	SIM_VFS_MAX = 252,  /* VFs of one card: the functions of one bus, less those before the first VF */
-	SIM_NVIDIA_VF = 4,  /* the function number of the first VF: .4 up to Hopper */
 };
 
 /* Whose driver it is: decides on room, errnos and what a device's folder holds. */
-enum sim_family { SIM_NVIDIA, SIM_MTTY, SIM_MDPY, SIM_GVT };
+enum sim_family { SIM_NVIDIA, SIM_MTTY, SIM_MDPY, SIM_GVT, SIM_PLAIN };
 
-struct sim_profile; /* a row of a type table */
+/* How vGPUs come about: as mdevs, by setting a VF's type, or not at all: the VFs are handed out as they are. */
+enum sim_framework { SIM_FW_MDEV, SIM_FW_VARIANT, SIM_FW_VF };
+
+/* A row of a type table. NVIDIA: a number, and the type's name without the board. Samples: the id's second part. */
+struct sim_profile {
+	int id;
+	const char *name;
+	const char *description;
+	int size; /* NVIDIA: how many fit on a card, where that does not follow from the framebuffer */
+	int low, high, fence;
+	const char *instance; /* NVIDIA: the GPU instance that one of a MIG-backed type takes, as 1g.5gb */
+};
 
 struct sim_model {
 	const char *name;
 	const char *says; /* one line for --list-models */
 	enum sim_family family;
+	enum sim_framework framework;
 	const char *driver;                        /* of the parent; the first part of a type's id */
-	const char *mdev_driver;                   /* of the mdevs */
+	const char *vgpu_driver;                   /* of the mdevs, or of plain VFs at the start */
 	const char *board;                         /* what a type's name begins with */
+	const char *address;                       /* of the first card */
 	unsigned vendor, device, subdevice, class; /* vendor 0: no PCI device but a virtual one, called `driver` */
-	int bus, slot;                             /* of the first card; the next ones are on the buses behind it */
 	int cards_max;
-	int vfs;   /* SR-IOV VFs where no SHAPE says otherwise; 0: types on the PF itself */
-	int types; /* likewise; 0: all of `profiles` */
+	int vfs;      /* SR-IOV VFs where no SHAPE says otherwise; 0: types on the PF itself */
+	int first_vf; /* the function number of the first one */
+	int types;    /* likewise, of types; 0: all of `profiles` */
 	int framebuffer_gib;
-	int instances_max; /* no type has more of them on one card */
+	int instances_max;                       /* no type has more of them on one card */
+	int slices;                              /* that GPU instances are made of; 0: no MIG */
+	const char *resolution_q, *resolution_c; /* of the series: both have grown; NULL: 7680x4320 and 4096x2160 */
 	const struct sim_profile *profiles;
 };
 
 /* A type as the driver shows it. `name` and `description` are empty where there is no such file. */
 struct sim_type {
 	char id[TYPE_SIZE];
+	int number; /* NVIDIA: of the id */
 	char name[64];
 	char description[160];
 	int size;             /* NVIDIA: framebuffer in MiB; mtty: ports */
 	int capacity;         /* of an empty card */
+	const char *instance; /* see sim_profile */
 	int low, high, fence; /* GVT-g: what one takes of the aperture, in MiB, and of the fences */
 };
 
 /* So many cards of one model. */
 struct sim_item {
 	const struct sim_model *model;
+	unsigned domain, bus, slot; /* of the first card */
 	int cards, vfs;
 	int ntypes;
 	struct sim_type types[SIM_TYPES_MAX];
@@ -73,7 +91,10 @@ struct sim_spec {
 int sim_model_parse(struct sim_spec *out, const char *text, struct err *err);
 
 /* The address of a card (vf -1) or of its VF number `vf`, from 0 on; the driver's name where it is no PCI device. */
-void sim_model_address(char out[PARENT_SIZE], const struct sim_model *model, int card, int vf);
+void sim_model_address(char out[PARENT_SIZE], const struct sim_item *item, int card, int vf);
 
 /* Lists the models, one a line. */
 void sim_model_list(FILE *out);
+
+/* The tables; of sim_model_*.c, for sim_model.c alone. */
+extern const struct sim_model sim_models_nvidia[], sim_models_other[]; /* ends with one that has no name */

@@ -3,7 +3,8 @@
  * What fits on a card: each driver's own rule, and the errno it refuses with.
  *
  *   NVIDIA  all vGPUs of a pGPU have one framebuffer size; so many of them as the type's max_instance says, over all
- *           VFs; a VF carries one. EIO, whatever the reason.
+ *           VFs; a VF carries one. In mixed-size mode as many as the framebuffer takes. In MIG mode only MIG-backed
+ *           types, each on a GPU instance of its own. EIO, whatever the reason.
  *   mtty    24 ports that the types share. ENOSPC.
  *   mdpy    4 devices, whatever their type. EUSERS, by the mdev core itself.
  *   GVT-g   aperture and fences that the types share. ENOSPC.

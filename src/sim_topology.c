@@ -6,9 +6,10 @@
 #include <string.h>
 
 #include "sim_mdev.h"
+#include "sim_pci.h"
 #include "sim_room.h"
-
-static const char *const node_cpus[] = { "0-15", "16-31" };
+#include "sim_variant.h"
+#include "sim_vf.h"
 
 /* A file of a type's folder: the file belongs to the parent, the folder to the type. */
 static const struct sim_type *type_of(const struct sim_node *node)
@@ -62,8 +63,12 @@ void sim_topology_register(struct sim_parent *parent)
 	const struct sim_item *item = parent->gpu->item;
 	struct sim_tree *tree = &kernel->tree;
 
-	if (parent->types)
+	if (parent->types || item->model->framework == SIM_FW_VF)
 		return;
+	if (item->model->framework == SIM_FW_VARIANT) {
+		sim_variant_register(parent);
+		return;
+	}
 	parent->types = sim_tree_dir(tree, parent->dir, "mdev_supported_types", NULL);
 	for (int i = 0; i < item->ntypes; i++) {
 		const struct sim_type *type = &item->types[i];
@@ -88,138 +93,13 @@ int sim_topology_unregister(struct sim_parent *parent)
 
 	if (!parent->types)
 		return 0;
-	r = sim_mdev_remove_all(parent);
+	r = parent->vf ? sim_variant_unregister(parent) : sim_mdev_remove_all(parent);
 	if (r < 0)
 		return r;
 	sim_tree_remove(tree, parent->bus_link);
 	sim_tree_remove(tree, parent->types);
 	parent->types = parent->bus_link = NULL;
 	return 0;
-}
-
-/* The attributes of a PCI device: the owner is the card, for its VFs as well. */
-static const struct sim_gpu *gpu_of(const struct sim_node *node)
-{
-	return node->owner;
-}
-
-static const struct sim_model *model_of(const struct sim_node *node)
-{
-	return gpu_of(node)->item->model;
-}
-
-static int vendor_show(const struct sim_node *node, FILE *out)
-{
-	fprintf(out, "0x%04x\n", model_of(node)->vendor);
-	return 0;
-}
-
-static int device_show(const struct sim_node *node, FILE *out)
-{
-	fprintf(out, "0x%04x\n", model_of(node)->device);
-	return 0;
-}
-
-static int subdevice_show(const struct sim_node *node, FILE *out)
-{
-	fprintf(out, "0x%04x\n", model_of(node)->subdevice);
-	return 0;
-}
-
-static int class_show(const struct sim_node *node, FILE *out)
-{
-	fprintf(out, "0x%06x\n", model_of(node)->class);
-	return 0;
-}
-
-static int revision_show(const struct sim_node *node, FILE *out)
-{
-	(void)node;
-	fputs("0xa1\n", out);
-	return 0;
-}
-
-static int numa_show(const struct sim_node *node, FILE *out)
-{
-	fprintf(out, "%d\n", gpu_of(node)->numa_node);
-	return 0;
-}
-
-static int cpulist_show(const struct sim_node *node, FILE *out)
-{
-	int numa_node = gpu_of(node)->numa_node;
-
-	fprintf(out, "%s\n", numa_node < 0 ? "0-31" : node_cpus[numa_node]);
-	return 0;
-}
-
-static int modalias_show(const struct sim_node *node, FILE *out)
-{
-	const struct sim_model *m = model_of(node);
-
-	fprintf(out, "pci:v%08Xd%08Xsv%08Xsd%08Xbc%02Xsc%02Xi%02X\n", m->vendor, m->device, m->vendor, m->subdevice,
-		m->class >> 16, m->class >> 8 & 0xff, m->class & 0xff);
-	return 0;
-}
-
-static int pci_uevent_show(const struct sim_node *node, FILE *out)
-{
-	const struct sim_model *m = model_of(node);
-
-	fprintf(out, "DRIVER=%s\nPCI_CLASS=%X\nPCI_ID=%04X:%04X\nPCI_SUBSYS_ID=%04X:%04X\nPCI_SLOT_NAME=%s\nMODALIAS=",
-		m->driver, m->class, m->vendor, m->device, m->vendor, m->subdevice, node->parent->name);
-	return modalias_show(node, out);
-}
-
-static int vfs_show(const struct sim_node *node, FILE *out)
-{
-	fprintf(out, "%d\n", gpu_of(node)->item->vfs);
-	return 0;
-}
-
-/* NVIDIA's driver has no such function: its VFs are made with sriov-manage. */
-static void vfs_store(struct sim_node *node, struct sim_write *write)
-{
-	(void)node;
-	sim_write_done(write, -ENOENT);
-}
-
-static const struct sim_attr pci_attrs[] = {
-	{ .name = "vendor", .mode = 0444, .kept = true, .show = vendor_show },
-	{ .name = "device", .mode = 0444, .kept = true, .show = device_show },
-	{ .name = "subsystem_vendor", .mode = 0444, .kept = true, .show = vendor_show },
-	{ .name = "subsystem_device", .mode = 0444, .kept = true, .show = subdevice_show },
-	{ .name = "class", .mode = 0444, .kept = true, .show = class_show },
-	{ .name = "revision", .mode = 0444, .kept = true, .show = revision_show },
-	{ .name = "numa_node", .mode = 0444, .kept = true, .show = numa_show },
-	{ .name = "local_cpulist", .mode = 0444, .kept = true, .show = cpulist_show },
-	{ .name = "modalias", .mode = 0444, .kept = true, .show = modalias_show },
-	{ .name = "uevent", .mode = 0444, .kept = true, .show = pci_uevent_show },
-};
-
-static const struct sim_attr vfs_total = { .name = "sriov_totalvfs", .mode = 0444, .kept = true, .show = vfs_show };
-static const struct sim_attr vfs_number = {
-	.name = "sriov_numvfs", .mode = 0644, .kept = true, .show = vfs_show, .store = vfs_store
-};
-
-static struct sim_node *pci_device(struct sim_kernel *kernel, struct sim_gpu *gpu, const char *address)
-{
-	const struct sim_model *model = gpu->item->model;
-	struct sim_tree *tree = &kernel->tree;
-	struct sim_node *dir, *driver, *bus = sim_tree_dir(tree, kernel->sys, "bus/pci", NULL);
-	char path[64];
-
-	snprintf(path, sizeof(path), "devices/pci0000:%02x/%s", (unsigned)(model->bus + gpu->number), address);
-	dir = sim_tree_dir(tree, kernel->sys, path, gpu);
-	for (size_t i = 0; i < sizeof(pci_attrs) / sizeof(pci_attrs[0]); i++)
-		sim_tree_file(tree, dir, &pci_attrs[i], gpu);
-	snprintf(path, sizeof(path), "drivers/%s", model->driver);
-	driver = sim_tree_dir(tree, bus, path, NULL);
-	sim_tree_link(tree, dir, "driver", driver);
-	sim_tree_link(tree, dir, "subsystem", bus);
-	sim_tree_link(tree, driver, address, dir);
-	sim_tree_link(tree, sim_tree_dir(tree, bus, "devices", NULL), address, dir);
-	return dir;
 }
 
 static struct sim_node *virtual_device(struct sim_kernel *kernel, struct sim_gpu *gpu)
@@ -237,51 +117,82 @@ static struct sim_node *virtual_device(struct sim_kernel *kernel, struct sim_gpu
 	return dir;
 }
 
-static void vfs_build(struct sim_kernel *kernel, struct sim_gpu *gpu)
+static void vf_build(struct sim_gpu *gpu, int number)
 {
-	struct sim_tree *tree = &kernel->tree;
+	struct sim_parent *parent = &gpu->parents[number];
+	struct sim_tree *tree = &gpu->kernel->tree;
+	const struct sim_model *model = gpu->item->model;
 	char name[24];
 
-	sim_tree_file(tree, gpu->dir, &vfs_total, gpu);
-	sim_tree_file(tree, gpu->dir, &vfs_number, gpu);
-	for (int i = 0; i < gpu->nparents; i++) {
-		struct sim_parent *vf = &gpu->parents[i];
+	*parent = (struct sim_parent){ .gpu = gpu };
+	sim_model_address(parent->name, gpu->item, gpu->number, number);
+	parent->dir = sim_pci_device(gpu, parent->name);
+	sim_tree_link(tree, parent->dir, "physfn", gpu->dir);
+	snprintf(name, sizeof(name), "virtfn%d", number);
+	sim_tree_link(tree, gpu->dir, name, parent->dir);
+	if (model->framework != SIM_FW_MDEV)
+		sim_vf_make(parent);
+	sim_vf_bind(parent, model->framework == SIM_FW_VF ? model->vgpu_driver : model->driver);
+	sim_topology_register(parent);
+}
 
-		sim_model_address(vf->name, gpu->item->model, gpu->number, i);
-		vf->dir = pci_device(kernel, gpu, vf->name);
-		sim_tree_link(tree, vf->dir, "physfn", gpu->dir);
-		snprintf(name, sizeof(name), "virtfn%d", i);
-		sim_tree_link(tree, gpu->dir, name, vf->dir);
+int sim_topology_vfs(struct sim_gpu *gpu, bool on)
+{
+	if (on == (gpu->nparents > 0))
+		return 0;
+	for (int i = 0; i < gpu->nparents; i++)
+		if (gpu->parents[i].held > 0 || sim_vf_is_open(&gpu->parents[i]))
+			return -EBUSY;
+	gpu->is_mixed = false;
+	gpu->ninstances = 0;
+	while (!on && gpu->nparents > 0) {
+		struct sim_parent *vf = &gpu->parents[--gpu->nparents];
+		struct sim_tree *tree = &gpu->kernel->tree;
+		char name[24];
+
+		snprintf(name, sizeof(name), "virtfn%d", gpu->nparents);
+		sim_topology_unregister(vf);
+		sim_tree_remove(tree, sim_tree_find(tree, gpu->dir, name));
+		sim_vf_bind(vf, NULL);
+		sim_vf_free(vf);
+		sim_pci_device_gone(gpu, vf->dir);
 	}
+	while (on && gpu->nparents < gpu->item->vfs)
+		vf_build(gpu, gpu->nparents++);
+	return 0;
 }
 
 static void gpu_build(struct sim_kernel *kernel, struct sim_gpu *gpu, const struct sim_item *item, int number)
 {
 	const struct sim_model *model = item->model;
 	struct sim_tree *tree = &kernel->tree;
-	struct sim_node *drivers = sim_tree_dir(tree, kernel->mdev_devices->parent, "drivers", NULL);
 
 	gpu->kernel = kernel;
 	gpu->item = item;
 	gpu->number = number;
-	gpu->numa_node = model->family == SIM_NVIDIA ? number % 2 : -1;
+	gpu->numa_node = model->cards_max > 1 ? number % 2 : -1;
 	for (int i = 0; i < SIM_KNOBS; i++)
 		gpu->knobs[i] = -1;
-	gpu->nparents = item->vfs > 0 ? item->vfs : 1;
-	gpu->parents = sim_alloc((size_t)gpu->nparents * sizeof(gpu->parents[0]));
-	for (int i = 0; i < gpu->nparents; i++)
-		gpu->parents[i].gpu = gpu;
-	sim_model_address(gpu->name, model, number, -1);
-	gpu->dir = model->vendor ? pci_device(kernel, gpu, gpu->name) : virtual_device(kernel, gpu);
-	sim_tree_dir(tree, drivers, model->mdev_driver, NULL);
-	if (item->vfs > 0) {
-		vfs_build(kernel, gpu);
-	} else {
-		memcpy(gpu->parents[0].name, gpu->name, sizeof(gpu->name));
-		gpu->parents[0].dir = gpu->dir;
+	gpu->parents = sim_alloc((size_t)(item->vfs > 0 ? item->vfs : 1) * sizeof(gpu->parents[0]));
+	sim_model_address(gpu->name, item, number, -1);
+	gpu->dir = model->vendor ? sim_pci_device(gpu, gpu->name) : virtual_device(kernel, gpu);
+	if (model->vendor)
+		sim_pci_bind(gpu, gpu->dir, model->driver);
+	if (model->framework == SIM_FW_MDEV) {
+		struct sim_node *drivers = sim_tree_dir(tree, kernel->mdev_devices->parent, "drivers", NULL);
+
+		sim_tree_dir(tree, drivers, model->vgpu_driver, NULL);
 	}
-	for (int i = 0; i < gpu->nparents; i++)
-		sim_topology_register(&gpu->parents[i]);
+	if (item->vfs > 0) {
+		sim_pci_sriov(gpu);
+		sim_topology_vfs(gpu, true);
+		return;
+	}
+	gpu->nparents = 1;
+	gpu->parents[0].gpu = gpu;
+	memcpy(gpu->parents[0].name, gpu->name, sizeof(gpu->name));
+	gpu->parents[0].dir = gpu->dir;
+	sim_topology_register(&gpu->parents[0]);
 }
 
 static int node_cpulist_show(const struct sim_node *node, FILE *out)
@@ -321,10 +232,10 @@ static void host_build(struct sim_kernel *kernel)
 	sim_tree_varies(kernel->vfio_dir);
 	sim_tree_varies(kernel->vfio_devices);
 	sim_tree_device(tree, kernel->vfio_dir, "vfio", NULL);
-	for (size_t i = 0; i < sizeof(node_cpus) / sizeof(node_cpus[0]); i++) {
-		snprintf(path, sizeof(path), "devices/system/node/node%zu", i);
+	for (int i = 0; i < SIM_NODES; i++) {
+		snprintf(path, sizeof(path), "devices/system/node/node%d", i);
 		sim_tree_file(tree, sim_tree_dir(tree, kernel->sys, path, NULL), &node_cpulist,
-			      (void *)(uintptr_t)node_cpus[i]);
+			      (void *)(uintptr_t)sim_node_cpus[i]);
 	}
 }
 

@@ -188,7 +188,10 @@ struct sim_node *sim_tree_file(struct sim_tree *tree, struct sim_node *dir, cons
 
 struct sim_node *sim_tree_device(struct sim_tree *tree, struct sim_node *dir, const char *name, void *owner)
 {
-	return node_add(tree, dir, SIM_DEVICE, sim_strdup(name), owner);
+	struct sim_node *node = node_add(tree, dir, SIM_DEVICE, sim_strdup(name), owner);
+
+	node->passing = true;
+	return node;
 }
 
 struct sim_node *sim_tree_link_text(struct sim_tree *tree, struct sim_node *dir, const char *name, const char *text)

@@ -59,6 +59,7 @@ struct sim_node {
 	uint64_t places;             /* of a folder: the last place given away */
 	uint64_t changed;            /* of a folder: other than before when an entry has come or gone */
 	unsigned refs;               /* who looks at it from outside; kept by sim_tree_refer */
+	unsigned alias, writing;     /* of a file: see sim_fuse_ops.c */
 };
 
 struct sim_tree {

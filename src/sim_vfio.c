@@ -49,7 +49,27 @@ static int stat_show(const struct sim_node *node, FILE *out)
 static const struct sim_attr comm_attr = { .name = "comm", .mode = 0644, .show = comm_show };
 static const struct sim_attr stat_attr = { .name = "stat", .mode = 0444, .show = stat_show };
 
-struct sim_group *sim_vfio_group(struct sim_kernel *kernel, struct sim_mdev *mdev)
+void sim_vfio_attach(struct sim_group *group)
+{
+	struct sim_kernel *kernel = group->kernel;
+	char name[16];
+
+	snprintf(name, sizeof(name), "%d", group->number);
+	group->dev = sim_tree_device(&kernel->tree, kernel->vfio_dir, name, group);
+	snprintf(name, sizeof(name), "vfio%d", group->number);
+	group->device_dev = sim_tree_device(&kernel->tree, kernel->vfio_devices, name, group);
+}
+
+void sim_vfio_detach(struct sim_group *group)
+{
+	struct sim_tree *tree = &group->kernel->tree;
+
+	sim_tree_remove(tree, group->dev);
+	sim_tree_remove(tree, group->device_dev);
+	group->dev = group->device_dev = NULL;
+}
+
+struct sim_group *sim_vfio_group(struct sim_kernel *kernel, void *owner, void (*closed)(struct sim_group *))
 {
 	struct sim_group **at = &kernel->groups, *group = sim_alloc(sizeof(*group));
 	char name[16];
@@ -59,12 +79,12 @@ struct sim_group *sim_vfio_group(struct sim_kernel *kernel, struct sim_mdev *mde
 	group->next = *at;
 	*at = group;
 	group->kernel = kernel;
-	group->mdev = mdev;
+	group->owner = owner;
+	group->closed = closed;
+	group->is_usable = true;
 	snprintf(name, sizeof(name), "%d", group->number);
 	group->dir = sim_tree_dir(&kernel->tree, kernel->groups_dir, name, NULL);
-	group->dev = sim_tree_device(&kernel->tree, kernel->vfio_dir, name, group);
-	snprintf(name, sizeof(name), "vfio%d", group->number);
-	group->device_dev = sim_tree_device(&kernel->tree, kernel->vfio_devices, name, group);
+	sim_vfio_attach(group);
 	return group;
 }
 
@@ -77,9 +97,15 @@ void sim_vfio_group_free(struct sim_group *group)
 		at = &(*at)->next;
 	*at = group->next;
 	sim_tree_remove(&kernel->tree, group->dir);
-	sim_tree_remove(&kernel->tree, group->dev);
-	sim_tree_remove(&kernel->tree, group->device_dev);
+	sim_vfio_detach(group);
 	free(group);
+}
+
+long sim_vfio_busy_ms(const struct sim_group *group)
+{
+	int64_t left = group ? group->busy_until - group->kernel->now : 0;
+
+	return left > 0 ? (long)left : 0;
 }
 
 static struct sim_process *process_get(struct sim_kernel *kernel, pid_t pid, const char *comm, uint64_t start)
@@ -126,7 +152,7 @@ int sim_vfio_open(struct sim_kernel *kernel, struct sim_node *node, pid_t pid, c
 	struct sim_handle *handle;
 	char name[16], target[48];
 
-	if (node->gone)
+	if (node->gone || (group && !group->is_usable))
 		return -ENODEV;
 	if (group && group->holder)
 		return -EBUSY;
@@ -150,7 +176,7 @@ int sim_vfio_open(struct sim_kernel *kernel, struct sim_node *node, pid_t pid, c
 	return 0;
 }
 
-struct sim_group *sim_vfio_close(struct sim_handle *handle)
+void sim_vfio_close(struct sim_handle *handle)
 {
 	struct sim_kernel *kernel = handle->kernel;
 	struct sim_handle **at = &kernel->handles;
@@ -164,5 +190,6 @@ struct sim_group *sim_vfio_close(struct sim_handle *handle)
 	sim_tree_remove(&kernel->tree, handle->link);
 	process_put(kernel, handle->process);
 	free(handle);
-	return group;
+	if (group)
+		group->closed(group);
 }

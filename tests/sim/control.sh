@@ -4,12 +4,16 @@ set -u
 . "${srcdir:?}/tests/sim/lib.sh"
 
 t4=0000:84:00.0
-is "$("$sim" "$root" t5 2>&1)" 'vgpu-lease-sim: unknown model "t5": there are t4, a40, bench, gvt-g, mtty and mdpy' \
+models="t4 m60 p4 p100 rtxa6000 a2 a40 a100 a100d l40s-mdev l40s a10 rtx6000ada rtxpro6000 bench gvt-g flex mtty mdpy"
+is "$("$sim" "$root" t5 2>&1)" "vgpu-lease-sim: unknown model \"t5\": there are ${models// /, }" \
 	"an unknown model is refused, with those that are known"
+is "$("$sim" "$root" p4+a2@0000:01:00.0 2>&1)" \
+	"vgpu-lease-sim: model a2 stands where p4 does: write a2:COUNT for several, or a2@ADDRESS" \
+	"two cards at one address are refused"
 fails "too many cards are refused" "$sim" "$root" t4:99
 fails "nothing is left of it" test -e "$root"
 is "$("$sim" "$root" 2>/dev/null; echo $?)" 2 "a wrong call is 2"
-is "$("$sim" --list-models | awk '{ print $1 }' | paste -sd' ')" "t4 a40 bench gvt-g mtty mdpy" "the models are listed"
+is "$("$sim" --list-models | awk '{ print $1 }' | paste -sd' ')" "$models" "the models are listed"
 holds "the host starts with a setting" "$sim" --driver=535.1.2 --set "inject=create any ENODEV" "$root" t4:2+a40/4+bench/2x3
 is "$(cat "$root/sys/module/nvidia/version")" 535.1.2 "the driver's version is the one that was asked for"
 

@@ -106,8 +106,24 @@ static int control(const char *file, const char *line)
 
 static void test_models(void)
 {
-	static const char *const wrong[] = { "",        "t5",         "t4:0",  "t4:x", "t4:17",   "t4/4",   "a40/0",
-					     "a40/400", "bench/4x41", "t4+t4", "t4+",  "gvt-g:2", "a40/4x4" };
+	static const char *const wrong[] = { "",
+					     "t5",
+					     "t4:0",
+					     "t4:x",
+					     "t4:17",
+					     "t4/4",
+					     "a40/0",
+					     "a40/400",
+					     "bench/4x41",
+					     "t4+t4",
+					     "t4+",
+					     "gvt-g:2",
+					     "a40/4x4",
+					     "t4@",
+					     "t4@x",
+					     "mtty@0000:01:00.0",
+					     "t4:4+p4@0000:87:00.0",
+					     "t4@0000:84:00.1" };
 	static struct sim_spec spec;
 	char address[PARENT_SIZE];
 	struct err err;
@@ -117,10 +133,15 @@ static void test_models(void)
 	ok(sim_model_parse(&spec, "bench/48x30:16+mtty+a40", &err) == 0, "several models are one host");
 	ok(spec.nitems == 3 && spec.items[0].cards == 16 && spec.items[0].vfs == 48 && spec.items[0].ntypes == 30,
 	   "with the shape that was asked for");
-	sim_model_address(address, spec.items[2].model, 1, 31);
+	sim_model_address(address, &spec.items[2], 1, 31);
 	is(address, "0000:42:04.3", "VF addresses run over into the next devices");
-	sim_model_address(address, spec.items[1].model, 0, -1);
+	sim_model_address(address, &spec.items[1], 0, -1);
 	is(address, "mtty", "a virtual device is called by its driver");
+	ok(sim_model_parse(&spec, "t4+t4@0001:84:00.0+rtxpro6000:2", &err) == 0, "a model stands at several addresses");
+	sim_model_address(address, &spec.items[1], 0, -1);
+	is(address, "0001:84:00.0", "as it was told to");
+	sim_model_address(address, &spec.items[2], 1, 47);
+	is(address, "0001:c9:06.1", "Blackwell's first VF is function 2");
 }
 
 static void test_create(void)
@@ -170,7 +191,7 @@ static void test_remove(void)
 	   "the links are gone, iommu_group is left");
 	ok(room("mtty", "mtty-1") == 23, "the room is still taken");
 	ok(create(&b, "mtty", "mtty-1", UUID_A) == -EEXIST, "the UUID as well");
-	sim_mdev_closed(sim_vfio_close(handle));
+	sim_vfio_close(handle);
 	ok(a.result == 4, "when it is closed the write is answered");
 	ok(room("mtty", "mtty-1") == 24 && !node_at("sys/devices/virtual/mtty/mtty/" UUID_A) &&
 		   !node_at("dev/vfio/0") && !node_at("proc/42"),
@@ -198,6 +219,81 @@ static void test_rooms(void)
 	sim_kernel_free(&kernel);
 }
 
+static ssize_t set_type(struct answer *a, const char *vf, const char *text)
+{
+	char path[128];
+	struct sim_node *node;
+
+	snprintf(path, sizeof(path), "sys/devices/pci%.7s/%s/nvidia/current_vgpu_type", vf, vf);
+	node = node_at(path);
+	node->attr->store(node, &text_of(a, text)->write);
+	return a->result;
+}
+
+#define VF_A "0000:26:00.4"
+#define VF_B "0000:26:00.5"
+
+static void test_variant(void)
+{
+	struct sim_handle *handle;
+	struct answer a, b;
+
+	boot("l40s/4+flex/2");
+	ok(set_type(&a, VF_A, "0\n") == -EPERM && set_type(&a, VF_A, "one") == -EINVAL &&
+		   set_type(&a, VF_A, "4711") == -EIO,
+	   "a VF without a type takes a known one only");
+	ok(sim_vfio_open(&kernel, node_at("dev/vfio/0"), 42, "qemu", 7, &handle) == -ENODEV, "it cannot be opened yet");
+	control("create_delay_ms", "1000");
+	ok(set_type(&a, VF_A, "1147\n") == UNANSWERED && set_type(&b, VF_A, "1147") == -EPERM &&
+		   set_type(&b, VF_A, "0") == -EPERM && set_type(&b, VF_B, "1148") == -EIO,
+	   "while it gets one it is taken, and so is its room");
+	sim_kernel_advance(&kernel, 2000);
+	ok(a.result == 5 && sim_vfio_open(&kernel, node_at("dev/vfio/0"), 42, "qemu", 7, &handle) == 0,
+	   "then it can be opened");
+	control("plugin_delay_ms", "8000");
+	ok(set_type(&a, VF_A, "0") == -EPERM, "but not cleared");
+	sim_vfio_close(handle);
+	ok(set_type(&a, VF_A, "0") == UNANSWERED, "closed, it waits for vgpu-mgr");
+	sim_kernel_advance(&kernel, 7000);
+	ok(a.result == -EBUSY && set_type(&a, VF_A, "0") == UNANSWERED, "five seconds at a time");
+	sim_kernel_advance(&kernel, 10000);
+	ok(a.result == 1 && room(VF_B, "nvidia-1148") == 1, "until it has let go: then the room is back");
+	ok(control("register", VF_A " off") == 0 && !node_at("sys/devices/pci0000:26/" VF_A "/nvidia"),
+	   "the driver's files can go");
+	ok(control("vfs", "0000:26:00.0 off") == 0 && control("vfs", "0000:26:00.0 on") == 0 &&
+		   node_at("sys/devices/pci0000:26/" VF_A "/nvidia/current_vgpu_type"),
+	   "as can all VFs, and come back");
+	ok(control("mig", "0000:26:00.0 on") == -EINVAL && control("bind", VF_A " vfio-pci") == -EINVAL &&
+		   control("mixed", "0000:4d:00.0 on") == -EINVAL && control("vfs", "0000:26:00.0 maybe") == -EINVAL,
+	   "what a card cannot do is refused");
+	sim_kernel_free(&kernel);
+}
+
+static void test_mig(void)
+{
+	struct answer a;
+
+	boot("a100/4");
+	ok(control("mig", "0000:61:00.0 1g.5gb") == -EINVAL && control("mig", "0000:61:00.0 on") == 0 &&
+		   room("0000:61:00.4", "nvidia-468") == 0 && room("0000:61:00.4", "nvidia-474") == 0,
+	   "in MIG mode there is no room at first");
+	ok(control("mig", "0000:61:00.0 3g.20gb") == 0 && control("mig", "0000:61:00.0 1g.5gb") == 0 &&
+		   control("mig", "0000:61:00.0 4g.20gb") == -ENOSPC &&
+		   control("mig", "0000:61:00.0 4g.5gb") == -EINVAL,
+	   "GPU instances are made of seven slices");
+	ok(room("0000:61:00.4", "nvidia-474") == 1 && room("0000:61:00.5", "nvidia-474") == 1 &&
+		   room("0000:61:00.5", "nvidia-476") == 1 && room("0000:61:00.5", "nvidia-475") == 0,
+	   "a free one is room on every VF");
+	ok(create(&a, "0000:61:00.4", "nvidia-474", UUID_A) == 36 && room("0000:61:00.5", "nvidia-474") == 0 &&
+		   create(&a, "0000:61:00.5", "nvidia-474", UUID_B) == -EIO &&
+		   create(&a, "0000:61:00.5", "nvidia-476", UUID_B) == 36,
+	   "until it is taken");
+	ok(control("mig", "0000:61:00.0 off") == -EBUSY && control("mig", "0000:61:00.0 7 off") == -EBUSY &&
+		   control("mig", "0000:61:00.0 99 off") == -ENODEV,
+	   "what is taken stays");
+	sim_kernel_free(&kernel);
+}
+
 static void test_control(void)
 {
 	struct answer a;
@@ -218,7 +314,7 @@ static void test_control(void)
 	   "nonsense is refused");
 	ok(control("driver_removes", "5000 zombie") == 0, "the driver removes by itself");
 	ok(sim_vfio_open(&kernel, node_at("dev/vfio/0"), 42, "qemu", 7, &handle) == 0, "a device is opened");
-	sim_mdev_closed(sim_vfio_close(handle));
+	sim_vfio_close(handle);
 	ok(node_at("sys/bus/mdev/devices/" UUID_A), "it stays for a while");
 	sim_kernel_advance(&kernel, 6000);
 	ok(!node_at("sys/bus/mdev/devices/" UUID_A) && room("0000:85:00.0", "nvidia-222") == 16,
@@ -237,6 +333,8 @@ int main(void)
 	test_create();
 	test_remove();
 	test_rooms();
+	test_variant();
+	test_mig();
 	test_control();
 	return tap_done();
 }
