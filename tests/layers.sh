@@ -9,7 +9,7 @@ export LC_ALL=C
 layers='
 base:      auto text err ident file host numlist json log bounded pcinames
 simulator: sim
-facts:     config xml domxml typelist inventory handles ondisk store lease memo stamp
+facts:     config xml virt domxml typelist inventory handles ondisk store lease memo stamp
 decision:  pool plan+room wish define spare survey
 effect:    kernel giveback adopt apply
 flow:      attach
@@ -22,7 +22,7 @@ libraries='
 <libxml/	src/xml\.c
 <ini\.h>	src/config(_[a-z]+)?\.c
 <libudev\.h>	src/pcinames\.c
-<libvirt/	src/virt\.c
+<libvirt/	src/virt(_[a-z]+\.[ch]|\.c)
 <fuse	src/sim_fuse(_[a-z]+)?\.[ch]
 '
 
@@ -76,5 +76,7 @@ nothing "a decision does no I/O and reads no clock" \
 
 nothing "the hook is linked with no library that is slow to load" \
 	"$(readelf -d "${builddir:?}/hooks/qemu" | grep -E 'NEEDED.*lib(virt|udev|xml2|fuse)')"
+
+nothing "the hook cannot call libvirt, which waits for it" "$(grep -aoE 'libvirt(-qemu)?\.so' "$builddir/hooks/qemu")"
 
 tap_done
