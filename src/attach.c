@@ -294,6 +294,8 @@ static int arrive(const struct attach *attach, enum plan_mode mode, const char *
 	}
 	if (n == 0)
 		n = attach_rewritten(attach, &r.survey, &r.plan, xml, len, &changed, err);
+	if (*r.plan.warning)
+		log_warn("%s: domain %s: %s", op, attach->request->name, r.plan.warning);
 	if (n < 0) {
 		apply_undo(&r.apply);
 	} else {

@@ -177,15 +177,23 @@ static bool prepare_want(struct planner *p, size_t want, struct step *step)
 
 void plan_make(struct plan *plan, const struct plan_facts *facts)
 {
-	struct planner p = { .facts = facts, .plan = plan };
+	struct plan_facts narrowed = *facts;
+	struct planner p = { .facts = &narrowed, .plan = plan };
+	size_t nwants = facts->request->nwants;
+	struct wish *wishes = calloc(nwants + 1, sizeof(*wishes));
 	bool going = true;
 
 	*plan = (struct plan){ .kind = PLAN_STEPS };
-	plan->steps = calloc(facts->request->nwants + 1, sizeof(*plan->steps));
-	p.promised.list = calloc(facts->request->nwants + 1, sizeof(*p.promised.list));
-	if (!plan->steps || !p.promised.list)
+	plan->steps = calloc(nwants + 1, sizeof(*plan->steps));
+	p.promised.list = calloc(nwants + 1, sizeof(*p.promised.list));
+	if (!wishes || !plan->steps || !p.promised.list)
 		abort();
-	for (size_t i = 0; i < facts->request->nwants && going; i++) {
+	narrowed.wishes = wishes;
+	for (size_t i = 0; i < nwants; i++) {
+		wishes[i] = facts->wishes[i];
+		plan_source_narrow(facts, &wishes[i]);
+	}
+	for (size_t i = 0; i < nwants && going; i++) {
 		struct step *step = &plan->steps[i];
 
 		going = facts->mode == PLAN_PREPARE ? prepare_want(&p, i, step) : plan_arrival(&p, i, step);
@@ -197,6 +205,7 @@ void plan_make(struct plan *plan, const struct plan_facts *facts)
 		going = plan->kind == PLAN_STEPS;
 	}
 	free(p.promised.list);
+	free(wishes);
 }
 
 void plan_free(struct plan *plan)

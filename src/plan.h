@@ -114,7 +114,8 @@ struct plan {
 	size_t nverdicts, verdict_room;
 	enum refusal refusal;
 	size_t refused_want;
-	char text[3072]; /* of a refusal: device, cause and cure; the domain is named by the caller */
+	char warning[256]; /* for the log, whatever the plan is; "" none */
+	char text[3072];   /* of a refusal: device, cause and cure; the domain is named by the caller */
 };
 
 void plan_make(struct plan *plan, const struct plan_facts *facts);

@@ -67,19 +67,6 @@ static bool refuse_taken(struct planner *p, size_t want, const struct inv_device
 			   "a process has it open here, and migrate_uuid = keep allows no other");
 }
 
-/*
- * A vGPU's state moves between hosts of one driver version only; QEMU finds out late, and says so in no clear words
- * (Red Hat: "vGPU live migration fails if the vGPU driver version differs"). A restore has its image from this host.
- */
-static bool driver_differs(const struct planner *p, const struct want *want)
-{
-	const struct plan_facts *facts = p->facts;
-
-	return facts->mode == PLAN_MIGRATE && facts->config && !facts->config->policy.mismatch_warns &&
-	       *want->source_driver && *facts->inv->nvidia_driver &&
-	       strcmp(want->source_driver, facts->inv->nvidia_driver) != 0;
-}
-
 bool plan_arrival(struct planner *p, size_t want, struct step *step)
 {
 	const struct plan_facts *facts = p->facts;
@@ -92,12 +79,8 @@ bool plan_arrival(struct planner *p, size_t want, struct step *step)
 
 	if (wish->want->kind == WANT_PCI)
 		return plan_refuse(p, want, REFUSE_OTHER, "leasing VFs is not supported by this version");
-	if (driver_differs(p, wish->want))
-		return plan_refuse(
-			p, want, REFUSE_OTHER,
-			"its driver is version %s on the source and %s here: bring both to one version, or set "
-			"driver_mismatch = warn",
-			wish->want->source_driver, facts->inv->nvidia_driver);
+	if (!plan_source_fits(p, want))
+		return false;
 	if (wish->want->placeholder)
 		return plan_creation(p, want, wish->fresh, step);
 	if (device && !others && facts->devices[device - facts->inv->devices].opened == OPEN_NO &&

@@ -177,8 +177,12 @@ enum choice plan_choose(struct planner *p, size_t want, const char *id, struct s
 {
 	const struct wish *wish = &p->facts->wishes[want];
 	struct resort resort = { .card.pgpu = UNKNOWN };
+	const struct lease *own = lease_find(p->facts->leases, id);
 	bool chosen = false;
 
+	/* The type that was reserved is the one whose state arrives. */
+	if (own && own->state == LEASE_RESERVED && wish->ntypes > 1 && plan_type_fits(wish, own->type))
+		chosen = choose_for_type(p, want, own->type, id, step, &resort);
 	for (int t = 0; t < wish->ntypes && !chosen; t++)
 		chosen = choose_for_type(p, want, wish->types[t], id, step, &resort);
 	p->plan->nremoves = 0;

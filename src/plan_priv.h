@@ -24,6 +24,12 @@ enum choice plan_choose(struct planner *p, size_t want, const char *id, struct s
 /* What is reserved for one want of a domain that arrives (migrate, restore). */
 bool plan_arrival(struct planner *p, size_t want, struct step *step);
 
+/* Does what a domain brings from the source of a migration fit here? Ends the plan with the refusal where not. */
+bool plan_source_fits(struct planner *p, size_t want);
+
+/* Of several types that a wish may have, leaves those that are called as on the source, if there are any. */
+void plan_source_narrow(const struct plan_facts *facts, struct wish *wish);
+
 /* Makes a vGPU that does not exist: chooses, or ends the plan with the reason. */
 bool plan_creation(struct planner *p, size_t want, const char *id, struct step *step);
 

@@ -28,10 +28,19 @@ static bool is_in(char **list, const char *s)
 	return false;
 }
 
+/* What the host that the domain comes from says of the vGPU; "" nothing. */
+static void source_says(const struct want *want, char *buf, size_t size)
+{
+	buf[0] = '\0';
+	if (*want->source_name || *want->source_model)
+		snprintf(buf, size, " (on the source it is %s%s%s)", want->source_name,
+			 *want->source_name && *want->source_model ? " of " : "", want->source_model);
+}
+
 static int unknown_type(const struct want *want, const struct host *host, struct err *err)
 {
 	autofree char **known = NULL;
-	char list[640] = "";
+	char list[640] = "", source[256], more[32] = "";
 	size_t n = 0;
 	int left = 0;
 
@@ -44,17 +53,27 @@ static int unknown_type(const struct want *want, const struct host *host, struct
 			n += (size_t)snprintf(list + n, sizeof(list) - n, "%s%s", n ? ", " : "", *id);
 	}
 	if (left)
-		return err_set(err, ENOENT, "vGPU %s: no type is called '%s' here; known: %s and %d more", want->id,
-			       want->type, list, left);
-	return err_set(err, ENOENT, "vGPU %s: no type is called '%s' here; known: %s", want->id, want->type,
-		       n ? list : "(none: this host has no pGPU)");
+		snprintf(more, sizeof(more), " and %d more", left);
+	source_says(want, source, sizeof(source));
+	return err_set(err, ENOENT, "vGPU %s: no type is called '%s' here%s; known: %s%s", want->id, want->type, source,
+		       n ? list : "(none: this host has no pGPU)", more);
+}
+
+static int add_named(struct wish *wish, const struct host *host, const char *name, struct err *err)
+{
+	autofree char **named = NULL;
+	int r = inventory_types_named(host, name, &named, err);
+
+	for (char **t = named; r == 0 && t && *t; t++)
+		add_type(wish, *t);
+	return r;
 }
 
 /* What the metadata calls it: an id, a name such as "GRID T4-16C", or a class. */
 static int asked_type(struct wish *wish, const struct config *config, const struct host *host, struct err *err)
 {
 	const char *asked = wish->want->type;
-	autofree char **named = NULL, **known = NULL;
+	autofree char **known = NULL;
 	char id[TYPE_SIZE];
 	int r;
 
@@ -67,20 +86,22 @@ static int asked_type(struct wish *wish, const struct config *config, const stru
 	}
 	if (wish->ntypes)
 		return 0;
-	r = inventory_types_named(host, asked, &named, err);
-	if (r < 0)
+	r = add_named(wish, host, asked, err);
+	if (r < 0 || wish->ntypes)
 		return r;
-	for (char **t = named; t && *t; t++)
-		add_type(wish, *t);
-	if (wish->ntypes)
-		return 0;
 	r = inventory_type_ids(host, &known, err);
 	if (r < 0)
 		return r;
-	if (!type_parse(id, asked) || !is_in(known, id))
-		return unknown_type(wish->want, host, err);
-	add_type(wish, id);
-	return 0;
+	if (type_parse(id, asked) && is_in(known, id)) {
+		add_type(wish, id);
+		return 0;
+	}
+	/* An id that only the source knows: its name says what it is here. */
+	if (*wish->want->source_name)
+		r = add_named(wish, host, wish->want->source_name, err);
+	if (r == 0 && !wish->ntypes)
+		r = unknown_type(wish->want, host, err);
+	return r;
 }
 
 /* The one enabled type; several: nothing can be told. */

@@ -44,13 +44,36 @@ with_metadata() { # ATTRIBUTES...: the domain, with these in its <vgpu:device>
 }
 metadata() { sed -n "s/.*<v:device uuid='[^']*'\(.*\)\/><\/v:lease>.*/\1/p"; }
 settings 'migrate_uuid = fresh'
-with_metadata "numa='none' type='GRID T4-1B' name='old' model='10de:1' driver='$driver' framework='vf'" >"$work/facts.xml"
+with_metadata "numa='none' type='GRID T4-1B' name='GRID T4-1B' model='10de:1' driver='$driver' framework='vf'" >"$work/facts.xml"
 is "$(migrate "$work/facts.xml" | metadata)" \
 	" numa='none' type='nvidia-222' name='GRID T4-1B' model='10de:1eb8' driver='$driver' framework='mdev'" \
 	"an XML with another UUID has the facts of this host in place of the source's"
 with_metadata "type='nvidia-222'" >"$work/facts.xml"
 is "$(migrate "$work/facts.xml" | metadata)" \
 	" name='GRID T4-1B' framework='mdev' model='10de:1eb8' driver='$driver' type='nvidia-222'" "also those that the source did not give"
+settings
+with_metadata "type='nvidia-9999' name='GRID T4-1B'" >"$work/facts.xml"
+is "$(migrate "$work/facts.xml")$(state)" reserved "a type that has another id here is found by its name"
+holds "also by the prepare that follows" prepare "$work/facts.xml"
+is "$(type_of $u1)" nvidia-222 "and is this host's"
+release "$work/facts.xml"
+with_metadata "type='nvidia-9999' name='GRID X-1B' model='10de:1'" >"$work/facts.xml"
+said=$(migrate "$work/facts.xml" 2>&1)
+is "${said%, nvidia-223*}" \
+	"vgpu-lease: domain vm: vGPU $u1: no type is called 'nvidia-9999' here (on the source it is GRID X-1B of 10de:1); known: nvidia-222" \
+	"a type that is not here at all is a refusal that says what it is there, and what is here"
+with_metadata "type='nvidia-222' name='GRID X-1B' model='10de:1'" >"$work/facts.xml"
+said=$(migrate "$work/facts.xml" 2>&1)
+is "$said" "vgpu-lease: domain vm: vGPU $u1: it is GRID X-1B of 10de:1 on the source, and nvidia-222 is GRID T4-1B here: only a vGPU of the same type can go on with its state" \
+	"so is a type that is another one there"
+with_metadata "type='nvidia-222' driver='1.2.3'" >"$work/facts.xml"
+said=$(migrate "$work/facts.xml" 2>&1)
+is "$said" "vgpu-lease: domain vm: vGPU $u1: its driver is version 1.2.3 on the source and $driver here: bring both to one version, or set driver_mismatch = warn" \
+	"and another version of the driver"
+is "$(leases)" 0 "what is refused reserves nothing"
+settings 'driver_mismatch = warn'
+holds "which driver_mismatch = warn lets in" migrate "$work/facts.xml"
+release "$work/facts.xml"
 settings
 with_metadata "type='nvidia-222' model='10de:1'" >"$work/facts.xml"
 is "$(migrate "$work/facts.xml")" "" "for facts alone nothing is printed"

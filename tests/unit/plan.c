@@ -11,7 +11,8 @@
  *   leases   "u1:84:s:active:D"    device:pGPU:type:state:domain, "*" behind: somebody is at work on it
  *   wants    "u1 u2~s"             "~s": the metadata asks for type s; "p": a placeholder; "@84": it was on 84 before
  *   config   "s@84,85 l"           enabled types with the addresses of their sections; "s<3": max_instances
- *   policy   "spread keep near=1 quota=2 spares=o1"
+ *   policy   "spread keep near=1 quota=2 spares=o1"; "source=", "name=" and "model=": what the source says of the first
+ *            want; type s is called Type-s here
  *
  * The domain is D; VF number n of card 40 is called 40.n.
  */
@@ -61,6 +62,7 @@ static int type_index(struct world *w, const char *id, int max)
 			return (int)i;
 	t = &w->types[w->inv.ntypes];
 	snprintf(t->id, sizeof(t->id), "%s", id);
+	snprintf(t->name, sizeof(t->name), "Type-%s", id);
 	t->framebuffer_mib = *id == 's' ? 1024 : *id == 'l' ? 4096 : UNKNOWN;
 	t->max_instance = *id == 'm' ? UNKNOWN : max;
 	return (int)w->inv.ntypes++;
@@ -216,6 +218,10 @@ static void make_policy(struct world *w, const char *word)
 		text_copy(w->inv.nvidia_driver, sizeof(w->inv.nvidia_driver), word + 7);
 	else if (strncmp(word, "source=", 7) == 0)
 		text_copy(w->wants[0].source_driver, sizeof(w->wants[0].source_driver), word + 7);
+	else if (strncmp(word, "name=", 5) == 0)
+		text_copy(w->wants[0].source_name, sizeof(w->wants[0].source_name), word + 5);
+	else if (strncmp(word, "model=", 6) == 0)
+		text_copy(w->wants[0].source_model, sizeof(w->wants[0].source_model), word + 6);
 	else if (strncmp(word, "near=", 5) == 0)
 		w->wishes[0].nodes = UINT64_C(1) << atoi(word + 5);
 	else if (strncmp(word, "quota=", 6) == 0)
