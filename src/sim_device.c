@@ -71,6 +71,14 @@ static int sample_show(const struct sim_node *node, FILE *out)
 	return 0;
 }
 
+static int memory_show(const struct sim_node *node, FILE *out)
+{
+	const struct sim_mdev *mdev = node->owner;
+
+	fprintf(out, "%d MB\n", mdev->type->size);
+	return 0;
+}
+
 static const struct sim_attr remove_attr = { .name = "remove", .mode = 0200, .store = sim_device_remove };
 static const struct sim_attr uevent_attr = { .name = "uevent", .mode = 0444, .show = uevent_show };
 static const struct sim_attr params_attr = {
@@ -79,6 +87,8 @@ static const struct sim_attr params_attr = {
 static const struct sim_attr vm_name_attr = { .name = "vm_name", .mode = 0444, .show = vm_name_show };
 static const struct sim_attr vgpu_id_attr = { .name = "vgpu_id", .mode = 0444, .show = vgpu_id_show };
 static const struct sim_attr sample_attr = { .name = "sample_mdev_dev", .mode = 0444, .show = sample_show };
+
+static const struct sim_attr memory_attr = { .name = "memory", .mode = 0444, .show = memory_show };
 
 static struct sim_tree *tree_of(const struct sim_mdev *mdev)
 {
@@ -102,7 +112,10 @@ static void driver_attrs(struct sim_mdev *mdev)
 	case SIM_MTTY:
 		sim_tree_file(tree, sim_tree_dir(tree, mdev->dir, "vendor", mdev), &sample_attr, mdev);
 		break;
-	case SIM_MDPY:
+	case SIM_MBOCHS:
+		sim_tree_file(tree, sim_tree_dir(tree, mdev->dir, "vendor", mdev), &memory_attr, mdev);
+		break;
+	case SIM_COUNTED:
 	case SIM_PLAIN:
 		break;
 	}

@@ -82,12 +82,11 @@ static void type_fill(struct sim_type *type, const struct sim_model *model, cons
 		break;
 	case SIM_MTTY:
 		snprintf(type->id, sizeof(type->id), "mtty-%d", p->id);
-		text_copy(type->name, sizeof(type->name), p->name);
 		break;
-	case SIM_MDPY:
+	case SIM_MBOCHS:
+	case SIM_COUNTED:
 		text_copy(type->id, sizeof(type->id), p->name);
-		text_copy(type->name, sizeof(type->name), p->name);
-		text_copy(type->description, sizeof(type->description), p->description);
+		text_copy(type->description, sizeof(type->description), p->description ? p->description : "");
 		break;
 	case SIM_GVT:
 		snprintf(type->id, sizeof(type->id), "i915-%s", p->name);
@@ -99,6 +98,8 @@ static void type_fill(struct sim_type *type, const struct sim_model *model, cons
 	case SIM_PLAIN:
 		break;
 	}
+	if (model->has_names)
+		text_copy(type->name, sizeof(type->name), p->name);
 }
 
 static int types_fill(struct sim_item *item, long types)

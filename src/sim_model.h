@@ -12,6 +12,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "err.h"
@@ -25,7 +26,7 @@ enum {
 };
 
 /* Whose driver it is: decides on room, errnos and what a device's folder holds. */
-enum sim_family { SIM_NVIDIA, SIM_MTTY, SIM_MDPY, SIM_GVT, SIM_PLAIN };
+enum sim_family { SIM_NVIDIA, SIM_MTTY, SIM_MBOCHS, SIM_COUNTED, SIM_GVT, SIM_PLAIN };
 
 /* How vGPUs come about: as mdevs, by setting a VF's type, or not at all: the VFs are handed out as they are. */
 enum sim_framework { SIM_FW_MDEV, SIM_FW_VARIANT, SIM_FW_VF };
@@ -47,13 +48,15 @@ struct sim_model {
 	enum sim_framework framework;
 	const char *driver;                        /* of the parent; the first part of a type's id */
 	const char *vgpu_driver;                   /* of the mdevs, or of plain VFs at the start */
-	const char *board;                         /* what a type's name begins with */
+	const char *board;                         /* NVIDIA: what a type's name begins with */
 	const char *address;                       /* of the first card */
 	unsigned vendor, device, subdevice, class; /* vendor 0: no PCI device but a virtual one, called `driver` */
 	int cards_max;
-	int vfs;      /* SR-IOV VFs where no SHAPE says otherwise; 0: types on the PF itself */
-	int first_vf; /* the function number of the first one */
-	int types;    /* likewise, of types; 0: all of `profiles` */
+	int vfs;        /* SR-IOV VFs where no SHAPE says otherwise; 0: types on the PF itself */
+	int first_vf;   /* the function number of the first one */
+	int types;      /* likewise, of types; 0: all of `profiles` */
+	int shared;     /* ports, MB, devices, MiB of aperture that all types share; NVIDIA: see below */
+	bool has_names; /* likewise: types have a file `name` */
 	int framebuffer_gib;
 	int instances_max;                       /* no type has more of them on one card */
 	int slices;                              /* that GPU instances are made of; 0: no MIG */
@@ -67,7 +70,7 @@ struct sim_type {
 	int number; /* NVIDIA: of the id */
 	char name[64];
 	char description[160];
-	int size;             /* NVIDIA: framebuffer in MiB; mtty: ports */
+	int size;             /* NVIDIA: framebuffer in MiB; else: what one takes of the model's `shared` */
 	int capacity;         /* of an empty card */
 	const char *instance; /* see sim_profile */
 	int low, high, fence; /* GVT-g: what one takes of the aperture, in MiB, and of the fences */

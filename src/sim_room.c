@@ -6,10 +6,7 @@
 #include <string.h>
 
 enum {
-	MTTY_PORTS = 24,
-	MDPY_DEVICES = 4,
-	/* What GVT-g has to give, in MiB, on a machine with an aperture of 1 GiB, less the host's own share. */
-	GVT_LOW = 1024 - 128,
+	/* What GVT-g has to give beside the aperture, in MiB, less the host's own share. */
 	GVT_HIGH = 3072 - 384,
 	GVT_FENCES = 32 - 4,
 };
@@ -67,16 +64,17 @@ static int nvidia_available(const struct sim_parent *parent, const struct sim_ty
 int sim_room_available(const struct sim_parent *parent, const struct sim_type *type)
 {
 	const struct sim_gpu *gpu = parent->gpu;
+	const struct sim_model *model = gpu->item->model;
 
-	switch (gpu->item->model->family) {
+	switch (model->family) {
 	case SIM_NVIDIA:
 		return nvidia_available(parent, type);
 	case SIM_MTTY:
-		return (int)((MTTY_PORTS - gpu->used) / type->size);
-	case SIM_MDPY:
-		return (int)(MDPY_DEVICES - gpu->used);
+	case SIM_MBOCHS:
+	case SIM_COUNTED:
+		return (int)((model->shared - gpu->size) / type->size);
 	case SIM_GVT:
-		return smaller(smaller((GVT_LOW - gpu->low) / type->low, (GVT_HIGH - gpu->high) / type->high),
+		return smaller(smaller((model->shared - gpu->low) / type->low, (GVT_HIGH - gpu->high) / type->high),
 			       (GVT_FENCES - gpu->fence) / type->fence);
 	case SIM_PLAIN:
 		break;
@@ -89,9 +87,10 @@ static int refusal(enum sim_family family)
 	switch (family) {
 	case SIM_NVIDIA:
 		return -EIO;
-	case SIM_MDPY:
+	case SIM_COUNTED:
 		return -EUSERS;
 	case SIM_MTTY:
+	case SIM_MBOCHS:
 	case SIM_GVT:
 	case SIM_PLAIN:
 		break;
@@ -104,7 +103,7 @@ static void account(struct sim_parent *parent, const struct sim_type *type, int 
 	struct sim_gpu *gpu = parent->gpu;
 
 	parent->held += sign;
-	gpu->used += (long)sign * (gpu->item->model->family == SIM_MTTY ? type->size : 1);
+	gpu->used += sign;
 	gpu->low += (long)sign * type->low;
 	gpu->high += (long)sign * type->high;
 	gpu->fence += (long)sign * type->fence;

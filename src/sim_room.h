@@ -6,7 +6,8 @@
  *           VFs; a VF carries one. In mixed-size mode as many as the framebuffer takes. In MIG mode only MIG-backed
  *           types, each on a GPU instance of its own. EIO, whatever the reason.
  *   mtty    24 ports that the types share. ENOSPC.
- *   mdpy    4 devices, whatever their type. EUSERS, by the mdev core itself.
+ *   mbochs  256 MB that the types share. ENOSPC.
+ *   mdpy    4 devices, whatever their type; mlx5_core likewise 16. EUSERS, by the mdev core itself.
  *   GVT-g   aperture and fences that the types share. ENOSPC.
  *
  * Depends on: sim_kernel. Knows nothing of the tree.

@@ -3,7 +3,7 @@
 set -u
 . "${srcdir:?}/tests/sim/lib.sh"
 
-holds "a host of several models starts" "$sim" "$root" t4:2+a40/6+mtty+mdpy+gvt-g
+holds "a host of several models starts" "$sim" "$root" t4:2+a40/6+mtty+mdpy+gvt-g+mbochs+mlx5
 
 ### What is where
 t4=0000:84:00.0
@@ -97,6 +97,15 @@ is "$(create mtty mtty-1 "$(uuid 50)")" "No space left on device" "then it is EN
 for i in 60 61 62 63; do create mdpy mdpy-vga "$(uuid $i)"; done >/dev/null
 is "$(room mdpy mdpy-hd)" 0 "mdpy takes four of any type"
 is "$(create mdpy mdpy-hd "$(uuid 64)")" "Too many users" "then the mdev core says EUSERS"
+is "$(room mbochs mbochs-small) $(room mbochs mbochs-medium) $(room mbochs mbochs-large)" "64 16 4" "mbochs has 256 MB"
+create mbochs mbochs-large "$(uuid 90)" >/dev/null
+create mbochs mbochs-small "$(uuid 91)" >/dev/null
+is "$(room mbochs mbochs-small) $(room mbochs mbochs-medium) $(room mbochs mbochs-large)" "47 11 2" "its three sizes share them"
+is "$(cat "$mdevs/$(uuid 90)/vendor/memory")" "64 MB" "a device tells its own"
+create mbochs mbochs-large "$(uuid 92)" >/dev/null
+create mbochs mbochs-large "$(uuid 93)" >/dev/null
+is "$(create mbochs mbochs-large "$(uuid 94)")" "No space left on device" "without room it is ENOSPC"
+is "$(room 0000:06:00.0 mlx5_core-local)" 16 "a ConnectX has sixteen of one type"
 gvt=0000:00:02.0
 is "$(for t in 1 2 4 8; do room $gvt i915-GVTg_V5_$t; done | paste -sd' ')" "1 2 5 7" "GVT-g's rooms are those of a real host"
 create $gvt i915-GVTg_V5_4 "$(uuid 70)" >/dev/null
