@@ -1,0 +1,66 @@
+#!/bin/bash
+# Cards as they were seen on real hosts: what sysfs shows of their types, and what `inventory` and `types` make of it, right to
+# the last number. tests/cli/cards/ has, for each, the files of one parent's types (NAME.sysfs: the room, device_api, name
+# and description) and the commands' JSON, one type a line.
+. "${srcdir:?}/tests/cli/host.sh"
+golden=$srcdir/tests/cli/cards
+
+# For comparing: one object a line, without blanks; names of cards come from this machine's hardware database, if it has one.
+plain() {
+	sed -E 's/"model": ".*"/"model": null/' | tr -d '\n' | sed -E 's/ +/ /g; s/ ?([][{}:,]) ?/\1/g; s/\},?/}\n/g'
+}
+
+# Each type of a parent: its files on one line.
+files() {
+	local dir
+	for dir in "$root/sys/bus/pci/devices/$1/mdev_supported_types"/*; do
+		echo "$1 ${dir##*/} $(cat "$dir/available_instances")|$(cat "$dir/device_api")|$(cat "$dir/name" 2>/dev/null)|$(
+			paste -sd';' "$dir/description" | sed 's/;/; /g')"
+	done | sort -V
+}
+
+# card NAME MODEL SENTENCE [PARENT TYPE]...: the host of this model, with a vGPU on each PARENT.
+card() {
+	local name=$1 sentence=$3 n=0
+
+	host "$2"
+	shift 3
+	for (( ; $# > 0; n++)); do
+		create "$1" "$2" $n
+		shift 2
+	done
+	[ ! -e "$golden/$name.sysfs" ] ||
+		is "$(files "$(cut -d' ' -f1 "$golden/$name.sysfs" | head -n 1)")" "$(cat "$golden/$name.sysfs")" \
+			"$sentence: sysfs has what a real one has"
+	vl inventory --json
+	nothing "$sentence: so has inventory" "$(diff <(plain <"$golden/$name.inventory.json") <(plain <<<"$out"))"
+	vl types --json
+	nothing "$sentence: so has types" "$(diff <(plain <"$golden/$name.types.json") <(plain <<<"$out"))"
+	"$sim" --stop "$root"
+}
+
+card m60 m60:2 "an empty M60"
+card p4 p4 "a P4 that is one vGPU" 0000:01:00.0 nvidia-66
+card p100 p100 "a P100 with two halves" 0000:3b:00.0 nvidia-294 0000:3b:00.0 nvidia-294
+card rtxa6000 rtxa6000@0000:01:00.0 "a RTX A6000 with one vGPU of 2 GiB" 0000:01:00.0 nvidia-525
+card a2 a2 "an A2 with two vGPUs of 4 GiB on its VFs" 0000:08:00.4 nvidia-746 0000:08:00.5 nvidia-746
+card gvt-g gvt-g "GVT-g without names"
+card gvt-g-256 gvt-g-256 "GVT-g with a small aperture"
+
+### An A100 in MIG mode: one free GPU instance shows on every free VF
+host a100d/4+l40s-mdev/4
+rooms() { # TYPE
+	cat "$root/sys/bus/pci/devices/0000:71:00".[4-7]/mdev_supported_types/"$1"/available_instances | paste -sd' '
+}
+is "$(rooms nvidia-697) $(rooms nvidia-699)" "1 1 1 1 0 0 0 0" "without MIG an A100 takes its time-sliced types"
+echo "0000:71:00.0 on" >"$root/.kernel/control/mig"
+is "$(rooms nvidia-697) $(rooms nvidia-699)" "0 0 0 0 0 0 0 0" "in MIG mode none, and no other before there is an instance"
+echo "0000:71:00.0 1g.10gb" >"$root/.kernel/control/mig"
+is "$(rooms nvidia-699) $(rooms nvidia-700)" "1 1 1 1 0 0 0 0" "one free instance of 1g.10gb shows on every VF"
+is "$(files 0000:71:00.4 | grep nvidia-699)" "0000:71:00.4 nvidia-699 1|vfio-pci|GRID A100D-1-10C|num_heads=1, frl_config=60, \
+framebuffer=10240M, max_resolution=4096x2160, max_instance=7" "its type says what it is"
+create 0000:71:00.5 nvidia-699 1
+is "$(rooms nvidia-699)" "0 0 0 0" "once it is taken there is none"
+is "$(files 0000:59:00.4 | grep nvidia-1145)" "0000:59:00.4 nvidia-1145 1|vfio-pci|NVIDIA L40S-1B|num_heads=4, frl_config=45, \
+framebuffer=1024M, max_resolution=5120x2880, max_instance=32" "an L40S with mdevs says what its first type is"
+tap_done
