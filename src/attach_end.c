@@ -11,6 +11,8 @@
 #include "bounded.h"
 #include "giveback.h"
 #include "log.h"
+#include "text.h"
+#include "wish.h"
 
 enum { TURN_MS = 200 };
 
@@ -88,23 +90,47 @@ int attach_release(const struct host *host, const struct policy *policy, const c
 	return r;
 }
 
+/* A plain VF is no device of the inventory; that the domain has it makes it one. */
+static bool plain_vf(struct inv_device *device, const struct inventory *inv, const char *id)
+{
+	int parent = inventory_parent(inv, id);
+	const struct inv_pgpu *card = parent == UNKNOWN ? NULL : &inv->pgpus[inv->parents[parent].pgpu];
+
+	if (!card || card->framework != FW_VF)
+		return false;
+	*device = (struct inv_device){ .framework = FW_VF, .parent = parent };
+	text_copy(device->id, sizeof(device->id), id);
+	text_copy(device->parent_name, sizeof(device->parent_name), id);
+	text_copy(device->type, sizeof(device->type), inv->types[card->offers[0].type].id);
+	return true;
+}
+
 int attach_reconnect(const struct attach *attach, struct err *err)
 {
 	static const char *const no_types[] = { NULL };
+	struct inv_query query = { .types = no_types };
 	struct store store;
 	struct inventory inv = { 0 };
 	struct leases leases = { 0 };
 	int r = store_open(&store, attach->host, true, err);
 
+	for (size_t i = 0; i < attach->request->nwants; i++)
+		query.frameworks |= wish_frameworks(&attach->request->wants[i]);
+	query.vf_name = attach->config ? pool_vf_name : NULL;
+	query.arg = attach->config;
 	if (r == 0)
-		r = inventory_read(&inv, attach->host, no_types, err);
+		r = inventory_read(&inv, attach->host, &query, err);
 	if (r == 0)
 		r = store_lock(&store, attach->policy->lock_timeout_s * 1000, err);
 	if (r == 0)
 		r = lease_list(&store, &leases, err);
 	for (size_t i = 0; r == 0 && i < attach->request->nwants; i++) {
-		const struct inv_device *device = inventory_device(&inv, attach->request->wants[i].id);
+		const char *id = attach->request->wants[i].id;
+		const struct inv_device *device = inventory_device(&inv, id);
+		struct inv_device vf;
 
+		if (!device && plain_vf(&vf, &inv, id))
+			device = &vf;
 		if (device && *device->type)
 			r = adopt_device(&store, &inv, &leases, attach->request, device, ADOPT_LOST, err);
 		r = r > 0 ? 0 : r;

@@ -42,9 +42,9 @@ static void check_addresses(struct audit *audit, const struct pool *pool, const 
 
 	place_of(where, sizeof(where), section);
 	for (size_t i = 0; i < section->naddresses; i++) {
-		if (!pool_lacks(pool, section->addresses[i]))
+		if (!pool_lacks(pool, section, section->addresses[i]))
 			continue;
-		inventory_explain_card(audit->host, section->addresses[i], reason);
+		inventory_explain_card(audit->host, section->addresses[i], section->vf, reason);
 		audit_note(audit, AUDIT_ERROR, where, "%s is not there for %s: %s", section->addresses[i],
 			   section->type, reason);
 	}
@@ -101,11 +101,12 @@ static void check_cards(struct audit *audit, const struct pool *pool)
 
 static void check_host(struct audit *audit, const struct config *config)
 {
+	const struct inv_query query = { .frameworks = INV_ALL, .vf_name = pool_vf_name, .arg = config };
 	struct inventory inv;
 	struct pool pool;
 	struct err err;
 
-	if (inventory_read(&inv, audit->host, NULL, &err) < 0) {
+	if (inventory_read(&inv, audit->host, &query, &err) < 0) {
 		audit_note(audit, AUDIT_ERROR, NULL, "the host cannot be read: %s", err.text);
 		return;
 	}

@@ -40,7 +40,8 @@ static int read_leases(const struct collect *c, struct leases *leases, struct er
 static int look_around(struct look *look, const struct collect *c, struct err *err)
 {
 	static const char *const no_types[] = { NULL };
-	int r = inventory_read(&look->inv, c->store->host, no_types, err);
+	const struct inv_query query = { .frameworks = INV_MDEV | INV_VARIANT, .types = no_types };
+	int r = inventory_read(&look->inv, c->store->host, &query, err);
 
 	if (r == 0)
 		r = read_leases(c, &look->leases, err);
@@ -190,6 +191,8 @@ int collect_run(struct collect *c, struct err *err)
 	c->garbage = look.leases.garbage;
 	if (r == 0)
 		judge(c, &look);
+	if (r == 0 && !c->dry)
+		types_remember(c->store, &look.inv);
 	if (r == 0 && !c->dry)
 		memo_tidy(c->store, device_exists, is_named, &look, MEMORY_DAYS);
 	look_end(&look);

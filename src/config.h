@@ -34,7 +34,7 @@ struct match {
  */
 struct section {
 	char type[TYPE_SIZE];
-	bool vf;      /* plain VFs: a [vf_NAME] section; refused by this version */
+	bool vf;      /* plain VFs: a [vf_NAME] section, `type` is its NAME */
 	bool enabled; /* in enabled_mdev_types (always true for vf) */
 	char (*addresses)[PARENT_SIZE];
 	size_t naddresses;

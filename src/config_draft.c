@@ -159,21 +159,22 @@ static int check_enabled(struct draft *draft, struct err *err)
 	return 0;
 }
 
-/*
- * This version gives out mdevs and NVIDIA's VFs. A pool of plain VFs that is asked for and not served would be a lie.
- */
-static int check_no_plain_vfs(const struct draft *draft, struct err *err)
+/* A section of plain VFs enables itself, and must say which. */
+static int check_plain_vfs(struct draft *draft, struct err *err)
 {
 	for (size_t i = 0; i < draft->nparts; i++) {
-		const struct part *part = &draft->parts[i];
+		struct part *part = &draft->parts[i];
 		struct spot at = { .file = part->section.file, .line = part->section.line, .section = part->name };
 
 		if (!part->section.vf)
 			continue;
+		if (part->enabled)
+			return spot_err(&at, err, "%s is also named in enabled_mdev_types: give the VFs another name",
+					part->section.type);
 		if (!part->section.naddresses && !part->section.nmatches)
 			return spot_err(&at, err,
 					"needs device_addresses or device_match: no plain VF is in a pool by default");
-		return spot_err(&at, err, "plain VFs are not supported by this version");
+		part->enabled = true;
 	}
 	return 0;
 }
@@ -210,6 +211,28 @@ static int check_addresses(const struct draft *draft, struct err *err)
 				return spot_err(&at, err, "%s is also given to [%s] in %s:%d: one type for a card",
 						address, b->name, b->addresses_at.file, b->addresses_at.line);
 		}
+	}
+	return 0;
+}
+
+/* Those of plain VFs come behind the types. */
+static int fill_plain_vfs(struct draft *draft, struct err *err)
+{
+	struct config *config = draft->config;
+
+	for (size_t i = 0; i < draft->nparts; i++) {
+		struct part *part = &draft->parts[i];
+		struct section *s;
+
+		if (!part->section.vf)
+			continue;
+		s = list_add(&config->sections, &config->nsections, sizeof(*s));
+		if (!s)
+			return err_sys(err, ENOMEM, "%s", part->section.file);
+		*s = part->section;
+		s->enabled = true;
+		part->section.addresses = NULL;
+		part->section.matches = NULL;
 	}
 	return 0;
 }
@@ -252,20 +275,30 @@ static int fill_sections(struct draft *draft, struct err *err)
 	return 0;
 }
 
+static bool has_plain_vfs(const struct draft *draft)
+{
+	for (size_t i = 0; i < draft->nparts; i++)
+		if (draft->parts[i].section.vf)
+			return true;
+	return false;
+}
+
 int config_draft_finish(struct draft *draft, struct err *err)
 {
 	struct spot whole = { .file = draft->config->files[0] };
 	int r = check_enabled(draft, err);
 
-	if (r == 0 && draft->nenabled == 0)
+	if (r == 0)
+		r = check_plain_vfs(draft, err);
+	if (r == 0 && draft->nenabled == 0 && !has_plain_vfs(draft))
 		r = spot_warn(&whole, draft->config, err,
 			      "no type is enabled, so there is no pool: set enabled_mdev_types in [devices]");
-	if (r == 0)
-		r = check_no_plain_vfs(draft, err);
 	if (r == 0)
 		r = check_addresses(draft, err);
 	if (r == 0)
 		r = fill_sections(draft, err);
+	if (r == 0)
+		r = fill_plain_vfs(draft, err);
 	/* Nova makes the vGPUs of its own guests, and takes one that is free there for its next. */
 	if (r == 0 && draft->nova_conf && !draft->reuse_given)
 		draft->config->policy.reuse_free = false;

@@ -41,7 +41,7 @@ void inv_not_ready(struct inv_pgpu *pgpu, const char *fmt, ...)
 
 int inv_open(struct inv_reader *reader, struct err *err)
 {
-	int fd = file_dir(reader->host->root, "sys/class/mdev_bus");
+	int fd = reader->query->frameworks & INV_MDEV ? file_dir(reader->host->root, "sys/class/mdev_bus") : -ENOENT;
 
 	reader->bus = -1;
 	reader->list = fd < 0 ? NULL : fdopendir(fd);
@@ -76,6 +76,10 @@ static int read_all(struct inv_reader *reader, struct err *err)
 {
 	int r = inv_read_parents(reader, err);
 
+	if (r == 0 && reader->query->frameworks & INV_VARIANT)
+		r = inv_read_variant(reader, err);
+	if (r == 0 && reader->query->frameworks & INV_VF && reader->query->vf_name)
+		r = inv_read_vfs(reader, err);
 	if (r == 0)
 		r = inv_read_devices(reader, err);
 	if (r == 0)
@@ -84,6 +88,8 @@ static int read_all(struct inv_reader *reader, struct err *err)
 		r = inv_read_absent(reader, err);
 	if (r == 0)
 		r = inv_order(reader, err);
+	if (r == 0 && reader->query->frameworks & INV_VARIANT)
+		r = inv_ask_variant(reader, err);
 	if (r == 0)
 		r = inv_ask_rest(reader, err);
 	if (r == 0)
@@ -91,12 +97,13 @@ static int read_all(struct inv_reader *reader, struct err *err)
 	return r;
 }
 
-int inventory_read(struct inventory *inv, const struct host *host, const char *const *types, struct err *err)
+int inventory_read(struct inventory *inv, const struct host *host, const struct inv_query *query, struct err *err)
 {
-	struct inv_reader reader = { .inv = inv, .host = host, .types = types };
+	struct inv_reader reader = { .inv = inv, .host = host, .query = query, .types = query->types };
 	int r;
 
 	memset(inv, 0, sizeof(*inv));
+	inv->frameworks = query->frameworks;
 	r = inv_open(&reader, err);
 	if (r < 0)
 		return r;

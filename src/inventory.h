@@ -4,13 +4,21 @@
  * Read only.
  *
  * A snapshot: it is out of date the moment it is made; the kernel's answer to `create` decides. Reading costs what is
- * read, so the caller names the types that matter, and per pGPU only one free VF is asked for what it offers now.
+ * read, so the caller names the frameworks and types that matter, and per pGPU only one free VF is asked for what it
+ * offers now.
  *
- * Facts (kernel 6.12 mdev_sysfs.c; vendor drivers): a parent is a link in /sys/class/mdev_bus; a VF has `physfn`; a
- * vGPU is a link in /sys/bus/mdev/devices whose real path's last-but-one component is its parent; `mdev_type` appears
- * after the device does.
+ * The framework is told for each card: a host can have one whose vGPUs are mdevs beside one whose VFs take a type.
  *
- * Depends on: err, host, file, ident, text. Knows nothing of the configuration, leases or libvirt.
+ *   mdev     a parent is a link in /sys/class/mdev_bus; a VF has `physfn`; a vGPU is a link in /sys/bus/mdev/devices whose
+ *            real path's last-but-one component is its parent; `mdev_type` appears after the device does
+ *   variant  a card of NVIDIA's driver (/sys/bus/pci/drivers/nvidia) whose VFs have nvidia/current_vgpu_type; a vGPU is
+ *            such a VF where that is not 0; what numbers mean is remembered (typelist)
+ *   vf       a card with VFs that the caller has a name for; there are no types, the name stands for one; a VF that a
+ *            guest has is no device here, as the kernel does not tell
+ *
+ * Facts: kernel 6.12 mdev_sysfs.c; vendor drivers.
+ *
+ * Depends on: err, host, file, ident, text, typelist. Knows nothing of the configuration, leases or libvirt.
  */
 #pragma once
 
@@ -26,6 +34,8 @@ enum { UNKNOWN = -1, TYPE_NAME_SIZE = 128, REASON_SIZE = 256 };
 
 enum framework { FW_MDEV, FW_VARIANT, FW_VF };
 
+enum { INV_MDEV = 1 << FW_MDEV, INV_VARIANT = 1 << FW_VARIANT, INV_VF = 1 << FW_VF, INV_ALL = 7 };
+
 /* What a type is. All pGPUs of one model share it; read once for each (vendor, device, type). */
 struct inv_type {
 	char vendor[5], device[5]; /* of the pGPUs that it was read for */
@@ -34,7 +44,8 @@ struct inv_type {
 	char api[16];              /* device_api: vfio-pci, vfio-ccw, vfio-ap */
 	int framebuffer_mib;       /* UNKNOWN where the driver does not say */
 	int heads;                 /* likewise */
-	int max_instance;          /* per pGPU, of the description; UNKNOWN */
+	int max_instance;          /* per pGPU, at most; UNKNOWN where nothing says */
+	int slices;                /* of a MIG-backed type, told by its name; 0 */
 	char resolution[24];       /* "5120x2880"; "" */
 };
 
@@ -58,12 +69,15 @@ struct inv_pgpu {
 	char reason[REASON_SIZE]; /* not ready: why, and what to do */
 	struct inv_offer *offers;
 	size_t noffers;
+	bool types_whole; /* variant: no type of its model is missing */
+	bool types_new;   /* variant: it listed what was not remembered */
 };
 
 struct inv_parent {
 	char name[PARENT_SIZE];
 	int pgpu;
-	int ndevices; /* vGPUs on it now */
+	int ndevices;    /* vGPUs on it now */
+	char driver[24]; /* of a plain VF: the driver that is bound to it; "" none */
 };
 
 struct inv_device {
@@ -84,22 +98,38 @@ struct inventory {
 	size_t ndevices;
 	struct inv_type *types;
 	size_t ntypes;
-	char nvidia_driver[64]; /* version; "" */
+	char nvidia_driver[64];  /* version; "" */
+	unsigned int frameworks; /* that were read: INV_... */
+};
+
+/* What of the host matters. */
+struct inv_query {
+	unsigned int frameworks; /* INV_...: nothing of the others is read */
+
+	/*
+	 * The ids of mdev types (NULL-terminated): others are left out of the offers, but for those of vGPUs that a pGPU
+	 * carries. NULL reads all, and also looks for cards of NVIDIA's driver that have not come up yet (VFs not enabled,
+	 * no types registered): those have no parents.
+	 */
+	const char *const *types;
+
+	/* INV_VF: the name under which the VFs of this card are given out; NULL: they are not. */
+	const char *(*vf_name)(const void *arg, const struct inv_pgpu *card, const struct inv_parent *vfs, size_t nvfs);
+	const void *arg;
 };
 
 /*
- * Reads the host. `types`: the ids that matter (NULL-terminated), others are left out of the offers, but for those of
- * vGPUs that a pGPU carries; NULL reads all, and also looks for cards of NVIDIA's driver that have not come up yet (VFs
- * not enabled, no types registered): those have no parents. A card that gives errors is there with ready = false and
- * the reason; only a host that cannot be read at all fails.
+ * Reads the host. A card that gives errors is there with ready = false and the reason; only a host that cannot be read
+ * at all fails.
  */
-int inventory_read(struct inventory *inv, const struct host *host, const char *const *types, struct err *err);
+int inventory_read(struct inventory *inv, const struct host *host, const struct inv_query *query, struct err *err);
 void inventory_free(struct inventory *inv);
 
 /*
  * Why a card or parent that somebody names is not in the inventory, and what to do; one sentence without a full stop.
+ * `plain`: it was named for its plain VFs.
  */
-void inventory_explain_card(const struct host *host, const char *address, char reason[REASON_SIZE]);
+void inventory_explain_card(const struct host *host, const char *address, bool plain, char reason[REASON_SIZE]);
 
 const struct inv_device *inventory_device(const struct inventory *inv, const char *id);
 const struct inv_type *inventory_type(const struct inventory *inv, const char *id);
@@ -108,15 +138,16 @@ int inventory_parent(const struct inventory *inv, const char *name);  /* index, 
 const struct inv_offer *inventory_offer(const struct inventory *inv, int pgpu, const char *type);
 
 /*
- * The ids of all types that any parent offers whose name is `name`, as a NULL-terminated list in one allocation; *out
- * NULL where there is none.
+ * The ids of all types that any parent of these frameworks (mdev, variant) offers whose name is `name`, as a
+ * NULL-terminated list in one allocation; *out NULL where there is none.
  */
-int inventory_types_named(const struct host *host, const char *name, char ***out, struct err *err);
+int inventory_types_named(const struct host *host, unsigned int frameworks, const char *name, char ***out,
+			  struct err *err);
 
 /*
  * The type's ids that exist on this host, for "known types: ..." (each once, sorted), NULL-terminated, one allocation.
  */
-int inventory_type_ids(const struct host *host, char ***out, struct err *err);
+int inventory_type_ids(const struct host *host, unsigned int frameworks, char ***out, struct err *err);
 
 /* The NUMA nodes that the CPUs of a list such as "0-3,8" are on, bit N = node N; 0 where that cannot be told. */
 uint64_t inventory_cpu_nodes(const struct host *host, const char *cpus);

@@ -70,7 +70,9 @@ static void explain(struct inv_pgpu *card, enum state state, const char *driver)
 			inv_not_ready(card, "its driver, %s, has registered no mdev types for it", driver);
 		break;
 	case IS_VARIANT:
-		inv_not_ready(card, "it uses NVIDIA's vendor-specific VFIO framework, not mdev");
+		inv_not_ready(
+			card,
+			"its VFs take a type (NVIDIA's vendor-specific VFIO framework, <hostdev type='pci'>): it makes no mdevs");
 		break;
 	case VFS_OFF:
 		inv_not_ready(
@@ -81,12 +83,27 @@ static void explain(struct inv_pgpu *card, enum state state, const char *driver)
 	case NO_TYPES:
 		inv_not_ready(
 			card,
-			"no mdev types registered yet: nvidia-vgpud has not finished, or failed; see its journal");
+			"no vGPU types registered yet: nvidia-vgpud has not finished, or failed; see its journal");
 		break;
 	}
 }
 
-void inventory_explain_card(const struct host *host, const char *address, char reason[REASON_SIZE])
+/* A card that is named for its plain VFs, and has none; or a VF that is not among the card's. */
+static void explain_plain(struct inv_pgpu *card, int dir)
+{
+	char name[64];
+
+	if (file_link_base(dir, "physfn", name, sizeof(name)) == 0 ||
+	    file_link_base(dir, "virtfn0", name, sizeof(name)) == 0)
+		inv_not_ready(card, "its VFs are not plain ones: NVIDIA's have types, and [mdev_TYPE] gives them out");
+	else if (read_count(dir, "sriov_totalvfs") > 0)
+		inv_not_ready(card,
+			      "its VFs are not enabled: see sriov_numvfs, and the vendor's way to set it at boot");
+	else
+		inv_not_ready(card, "it can have no VFs: SR-IOV is off, or its driver does not know it");
+}
+
+void inventory_explain_card(const struct host *host, const char *address, bool plain, char reason[REASON_SIZE])
 {
 	struct inv_pgpu card = { .framework = FW_MDEV, .numa = UNKNOWN, .ready = true };
 	char path[64], pci[PCI_SIZE], driver[64] = "";
@@ -102,6 +119,8 @@ void inventory_explain_card(const struct host *host, const char *address, char r
 	if (dir < 0)
 		inv_not_ready(&card, "%s",
 			      errno == ENOENT ? "there is no PCI device of this address" : strerrordesc_np(errno));
+	else if (plain)
+		explain_plain(&card, dir);
 	else
 		explain(&card, card_state(&card, dir, driver), driver);
 	memcpy(reason, card.reason, REASON_SIZE);
@@ -114,7 +133,7 @@ static bool is_display(int dir)
 	return file_read(dir, "class", text, sizeof(text)) > 0 && strncmp(text, "0x03", 4) == 0;
 }
 
-static bool is_known(const struct inventory *inv, const char *address)
+bool inv_is_known(const struct inventory *inv, const char *address)
 {
 	/* Before inv_order: the parents are sorted by name, the pGPUs by nothing. */
 	for (size_t i = 0; i < inv->npgpus; i++)
@@ -139,7 +158,7 @@ int inv_read_absent(struct inv_reader *reader, struct err *err)
 		char pci[PCI_SIZE], driver[64];
 		enum state state;
 
-		if (!pci_parse(pci, e->d_name) || strcmp(pci, e->d_name) != 0 || is_known(inv, pci))
+		if (!pci_parse(pci, e->d_name) || strcmp(pci, e->d_name) != 0 || inv_is_known(inv, pci))
 			continue;
 		text_copy(card.address, sizeof(card.address), pci);
 		autoclose int dir = openat(fd, pci, O_PATH | O_DIRECTORY | O_CLOEXEC);

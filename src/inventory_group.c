@@ -77,7 +77,7 @@ static int pgpu_at(struct inventory *inv, const char *address, struct err *err)
 	return (int)inv->npgpus++;
 }
 
-static bool read_virtfn(char out[PCI_SIZE], int card, size_t n)
+bool inv_read_virtfn(char out[PCI_SIZE], int card, size_t n)
 {
 	char path[32], base[PCI_SIZE];
 
@@ -120,8 +120,8 @@ static bool take_run(struct inventory *inv, size_t i, int g, int card)
 	while (i + n < inv->nparents && inv->parents[i + n].pgpu == UNKNOWN &&
 	       follows(inv->parents[i + n - 1].name, inv->parents[i + n].name))
 		n++;
-	if (!read_virtfn(vf, card, 0) || strcmp(vf, inv->parents[i].name) != 0 || !read_virtfn(vf, card, n - 1) ||
-	    strcmp(vf, inv->parents[i + n - 1].name) != 0)
+	if (!inv_read_virtfn(vf, card, 0) || strcmp(vf, inv->parents[i].name) != 0 ||
+	    !inv_read_virtfn(vf, card, n - 1) || strcmp(vf, inv->parents[i + n - 1].name) != 0)
 		return false;
 	while (n-- > 0)
 		inv->parents[i + n].pgpu = g;
@@ -133,7 +133,7 @@ static void take_links(struct inventory *inv, int g, int card)
 {
 	char vf[PCI_SIZE];
 
-	for (size_t n = 0; n < UINT16_MAX && read_virtfn(vf, card, n); n++) {
+	for (size_t n = 0; n < UINT16_MAX && inv_read_virtfn(vf, card, n); n++) {
 		struct inv_parent *p = bsearch(vf, inv->parents, inv->nparents, sizeof(*p), inv_by_name);
 
 		if (p)

@@ -84,31 +84,64 @@ static int collect_all(struct inv_ids *found, struct inv_reader *reader, const c
 		r = collect(found, &seen, dir, name, err);
 	}
 	free(seen.id);
-	if (r == 0 && found->n)
-		qsort(found->id, found->n, sizeof(*found->id), inv_by_number);
 	return r;
 }
 
-int inventory_types_named(const struct host *host, const char *name, char ***out, struct err *err)
+static int collect_mdev(struct inv_ids *found, const struct host *host, const char *name, struct err *err)
 {
 	static const char *const none[] = { NULL };
+	static const struct inv_query query = { .frameworks = INV_MDEV, .types = none };
 	struct inventory inv = { 0 };
-	struct inv_reader reader = { .inv = &inv, .host = host, .types = none };
-	struct inv_ids found = { 0 };
+	struct inv_reader reader = { .inv = &inv, .host = host, .query = &query, .types = none };
 	int r = inv_open(&reader, err);
 
-	*out = NULL;
 	if (r == 0)
-		r = collect_all(&found, &reader, name, err);
-	if (r == 0)
-		r = pack(out, &found, err);
-	free(found.id);
+		r = collect_all(found, &reader, name, err);
 	inventory_free(&inv);
 	inv_close(&reader);
 	return r;
 }
 
-int inventory_type_ids(const struct host *host, char ***out, struct err *err)
+static int collect_variant(struct inv_ids *found, const struct host *host, const char *name, struct err *err)
 {
-	return inventory_types_named(host, NULL, out, err);
+	static const char *const none[] = { NULL };
+	static const struct inv_query query = { .frameworks = INV_VARIANT, .types = none };
+	struct inventory inv;
+	int r = inventory_read(&inv, host, &query, err);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; r == 0 && i < inv.ntypes; i++) {
+		if ((name && strcmp(inv.types[i].name, name) != 0) || is_listed(found, inv.types[i].id))
+			continue;
+		r = inv_room(&found->id, found->n, sizeof(*found->id), err);
+		if (r == 0)
+			memcpy(found->id[found->n++], inv.types[i].id, TYPE_SIZE);
+	}
+	inventory_free(&inv);
+	return r;
+}
+
+int inventory_types_named(const struct host *host, unsigned int frameworks, const char *name, char ***out,
+			  struct err *err)
+{
+	struct inv_ids found = { 0 };
+	int r = 0;
+
+	*out = NULL;
+	if (frameworks & INV_MDEV)
+		r = collect_mdev(&found, host, name, err);
+	if (r == 0 && frameworks & INV_VARIANT)
+		r = collect_variant(&found, host, name, err);
+	if (r == 0 && found.n)
+		qsort(found.id, found.n, sizeof(*found.id), inv_by_number);
+	if (r == 0)
+		r = pack(out, &found, err);
+	free(found.id);
+	return r;
+}
+
+int inventory_type_ids(const struct host *host, unsigned int frameworks, char ***out, struct err *err)
+{
+	return inventory_types_named(host, frameworks, NULL, out, err);
 }

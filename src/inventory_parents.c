@@ -37,8 +37,7 @@ int inv_read_parents(struct inv_reader *reader, struct err *err)
 	}
 	if (errno)
 		return err_sys(err, errno, "%s/sys/class/mdev_bus", reader->host->name);
-	if (inv->nparents)
-		qsort(inv->parents, inv->nparents, sizeof(*inv->parents), inv_by_name);
+	inv_sort_parents(inv);
 	return 0;
 }
 
@@ -72,12 +71,22 @@ static void place_device(struct inventory *inv, struct inv_device *device)
 	p->ndevices++;
 }
 
+void inv_sort_parents(struct inventory *inv)
+{
+	if (inv->nparents)
+		qsort(inv->parents, inv->nparents, sizeof(*inv->parents), inv_by_name);
+	for (size_t i = 0; i < inv->nparents; i++)
+		inv->parents[i].ndevices = 0;
+	for (size_t i = 0; i < inv->ndevices; i++)
+		place_device(inv, &inv->devices[i]);
+}
+
 static int by_id(const void *a, const void *b)
 {
 	return strcmp(((const struct inv_device *)a)->id, ((const struct inv_device *)b)->id);
 }
 
-int inv_read_devices(struct inv_reader *reader, struct err *err)
+static int read_mdevs(struct inv_reader *reader, struct err *err)
 {
 	struct inventory *inv = reader->inv;
 	const struct dirent *e;
@@ -108,9 +117,17 @@ int inv_read_devices(struct inv_reader *reader, struct err *err)
 	}
 	if (errno)
 		return err_sys(err, errno, "%s/sys/bus/mdev/devices", reader->host->name);
-	if (inv->ndevices)
-		qsort(inv->devices, inv->ndevices, sizeof(*inv->devices), by_id);
 	return 0;
+}
+
+int inv_read_devices(struct inv_reader *reader, struct err *err)
+{
+	struct inventory *inv = reader->inv;
+	int r = reader->query->frameworks & INV_MDEV ? read_mdevs(reader, err) : 0;
+
+	if (r == 0 && inv->ndevices)
+		qsort(inv->devices, inv->ndevices, sizeof(*inv->devices), by_id);
+	return r;
 }
 
 struct place {

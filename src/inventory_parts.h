@@ -2,7 +2,8 @@
 /*
  * The pieces that inventory_read() is made of. Only the inventory's own files and their tests include this.
  *
- * Order of the calls: inv_open, inv_read_parents, inv_read_devices, inv_group, inv_order, inv_ask_rest, inv_close.
+ * Order of the calls: inv_open, inv_read_parents, inv_read_variant, inv_read_vfs, inv_read_devices, inv_group, inv_order,
+ * inv_ask_variant, inv_ask_rest, inv_close.
  * Until inv_order the parents are sorted by name alone, and the pGPUs not at all. What is read of a card is read in one
  * visit, relative to its folder: each walk through sys/class/mdev_bus costs more than the attribute behind it.
  *
@@ -20,9 +21,10 @@
 struct inv_reader {
 	struct inventory *inv;
 	const struct host *host;
-	DIR *list;                /* sys/class/mdev_bus; NULL where there is none: no mdev framework */
-	int bus;                  /* its descriptor */
-	const char *const *types; /* the ids that matter, NULL: all */
+	DIR *list; /* sys/class/mdev_bus; NULL where there is none: no mdev framework */
+	int bus;   /* its descriptor */
+	const struct inv_query *query;
+	const char *const *types; /* of it: the ids that matter, NULL: all */
 };
 
 /* The parent that a pGPU is asked by. `is_free` false: no parent of it is free, so that no vGPU can be made. */
@@ -53,6 +55,9 @@ int inv_read_parents(struct inv_reader *reader, struct err *err);
 int inv_read_devices(struct inv_reader *reader, struct err *err);
 int inv_order(struct inv_reader *reader, struct err *err);
 
+/* Sorts the parents by name, and gives each device that has none yet its parent. */
+void inv_sort_parents(struct inventory *inv);
+
 /* inventory_group.c: makes the pGPUs, and asks each for its offers where its first VF is free, or it has none. */
 int inv_group(struct inv_reader *reader, struct err *err);
 
@@ -61,11 +66,33 @@ int inv_group(struct inv_reader *reader, struct err *err);
  */
 void inv_read_card(struct inv_pgpu *pgpu, int dir);
 
+/* The address of a card's VF number `n`, from the card's folder. */
+bool inv_read_virtfn(char out[PCI_SIZE], int card, size_t n);
+
+/* Is there a pGPU or parent of this address? While the parents are sorted by name. */
+bool inv_is_known(const struct inventory *inv, const char *address);
+
+/*
+ * inventory_variant.c: the cards whose VFs take a type, with their VFs, and the vGPUs that these are; and once all is in
+ * order what each card offers.
+ */
+int inv_read_variant(struct inv_reader *reader, struct err *err);
+int inv_ask_variant(struct inv_reader *reader, struct err *err);
+
+/* inventory_vf.c: the cards that the query has a name for, with their VFs. */
+int inv_read_vfs(struct inv_reader *reader, struct err *err);
+
 /* inventory_types.c */
 int inv_by_number(const void *a, const void *b); /* orders ids */
 void inv_parse_description(struct inv_type *type, char *text);
 int inv_list_types(struct inv_ids *ids, int dir, struct err *err);
 ssize_t inv_read_type(int dir, const char *type, const char *attribute, char *buf, size_t size);
+
+/* The index of what an id is on cards of this model, or UNKNOWN. */
+int inv_find_type(const struct inventory *inv, const struct inv_pgpu *pgpu, const char *id);
+
+/* Adds one offer. */
+int inv_offer_type(struct inv_pgpu *pgpu, int type, int available, struct err *err);
 
 /* Adds the offers of a pGPU that is ready. */
 int inv_ask(struct inv_reader *reader, struct inv_pgpu *pgpu, const struct inv_asked *asked, struct err *err);

@@ -12,6 +12,7 @@
 #include "file.h"
 #include "inventory_parts.h"
 #include "text.h"
+#include "typelist.h"
 
 /* "1920x1200", and nothing else. */
 static bool is_resolution(const char *s)
@@ -123,17 +124,33 @@ int inv_list_types(struct inv_ids *ids, int dir, struct err *err)
 	return 0;
 }
 
+int inv_find_type(const struct inventory *inv, const struct inv_pgpu *pgpu, const char *id)
+{
+	for (size_t i = 0; i < inv->ntypes; i++)
+		if (strcmp(inv->types[i].id, id) == 0 && strcmp(inv->types[i].device, pgpu->device) == 0 &&
+		    strcmp(inv->types[i].vendor, pgpu->vendor) == 0)
+			return (int)i;
+	return UNKNOWN;
+}
+
+int inv_offer_type(struct inv_pgpu *pgpu, int type, int available, struct err *err)
+{
+	int r = inv_room(&pgpu->offers, pgpu->noffers, sizeof(*pgpu->offers), err);
+
+	if (r == 0)
+		pgpu->offers[pgpu->noffers++] = (struct inv_offer){ .type = type, .available = available };
+	return r;
+}
+
 /* The index of what `id` is on cards of this model; read where it is new, from the parent whose folder `dir` is. */
 static int type_at(struct inventory *inv, const struct inv_pgpu *pgpu, int dir, const char *id, struct err *err)
 {
 	struct inv_type type = { 0 };
 	char text[1024];
-	int r;
+	int r = inv_find_type(inv, pgpu, id);
 
-	for (size_t i = 0; i < inv->ntypes; i++)
-		if (strcmp(inv->types[i].id, id) == 0 && strcmp(inv->types[i].device, pgpu->device) == 0 &&
-		    strcmp(inv->types[i].vendor, pgpu->vendor) == 0)
-			return (int)i;
+	if (r >= 0)
+		return r;
 	memcpy(type.vendor, pgpu->vendor, sizeof(type.vendor));
 	memcpy(type.device, pgpu->device, sizeof(type.device));
 	text_copy(type.id, sizeof(type.id), id);
@@ -146,6 +163,7 @@ static int type_at(struct inventory *inv, const struct inv_pgpu *pgpu, int dir, 
 	if (inv_read_type(dir, id, "description", text, sizeof(text)) < 0)
 		text[0] = '\0';
 	inv_parse_description(&type, text);
+	typelist_framebuffer(type.name, &type.slices);
 	r = inv_room(&inv->types, inv->ntypes, sizeof(type), err);
 	if (r < 0)
 		return r;
@@ -160,7 +178,6 @@ static int add_offer(struct inventory *inv, struct inv_pgpu *pgpu, const struct 
 	struct inv_offer offer = { 0 };
 	char text[32];
 	long n = 0;
-	int r;
 
 	if (asked->is_free) {
 		ssize_t len = inv_read_type(asked->dir, id, "available_instances", text, sizeof(text));
@@ -180,10 +197,7 @@ static int add_offer(struct inventory *inv, struct inv_pgpu *pgpu, const struct 
 	offer.type = type_at(inv, pgpu, asked->dir, id, err);
 	if (offer.type < 0)
 		return offer.type;
-	r = inv_room(&pgpu->offers, pgpu->noffers, sizeof(offer), err);
-	if (r == 0)
-		pgpu->offers[pgpu->noffers++] = offer;
-	return r;
+	return inv_offer_type(pgpu, offer.type, offer.available, err);
 }
 
 int inv_ask(struct inv_reader *reader, struct inv_pgpu *pgpu, const struct inv_asked *asked, struct err *err)
@@ -229,7 +243,7 @@ static void explain_no_types(struct inv_pgpu *pgpu, int dir)
 	if (none && pgpu->nvidia)
 		inv_not_ready(
 			pgpu,
-			"no mdev types registered yet: nvidia-vgpud has not finished, or failed; see its journal");
+			"no vGPU types registered yet: nvidia-vgpud has not finished, or failed; see its journal");
 	else if (none)
 		inv_not_ready(
 			pgpu,
@@ -269,7 +283,8 @@ int inv_ask_rest(struct inv_reader *reader, struct err *err)
 		struct inv_asked asked;
 		int r = 0;
 
-		if (pgpu->nparents == 0 || !pgpu->ready || (is_asked && !add_carried(inv, g, NULL, err)))
+		if (pgpu->framework != FW_MDEV || pgpu->nparents == 0 || !pgpu->ready ||
+		    (is_asked && !add_carried(inv, g, NULL, err)))
 			continue;
 		asked = choose(inv, pgpu);
 		autoclose int dir = asked.dir = openat(reader->bus, asked.name, O_PATH | O_DIRECTORY | O_CLOEXEC);

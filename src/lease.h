@@ -103,6 +103,9 @@ void affinity_put(const struct store *store, const struct lease *lease);
 int64_t seen_since(const struct store *store, const char *id, uint64_t node, bool note);
 void seen_forget(const struct store *store, const char *id);
 
+/* Writes down what a card of NVIDIA's variant driver listed and was not remembered of its model yet (typelist). */
+void types_remember(const struct store *store, const struct inventory *inv);
+
 /*
  * Forgets what is of no use any more: since when a device has been seen that is gone, and of UUIDs that nothing on this
  * host names (`named`) what was remembered more than `days` ago.

@@ -12,6 +12,7 @@
 #include "file.h"
 #include "lease.h"
 #include "text.h"
+#include "typelist.h"
 
 /* Tells this boot from all others; no more is known of it. */
 static void boot_id(char out[UUID_SIZE])
@@ -91,6 +92,48 @@ void seen_forget(const struct store *store, const char *id)
 {
 	if (store->seen >= 0)
 		unlinkat(store->seen, id, 0);
+}
+
+static void remember_model(int folder, const struct inventory *inv, const struct inv_pgpu *card)
+{
+	struct typelist list = { .whole = card->types_whole };
+	char name[16], *text;
+
+	for (size_t i = 0; i < inv->ntypes; i++) {
+		const struct inv_type *type = &inv->types[i];
+		int number;
+
+		/* One that is called by its id is not known yet. */
+		if (strcmp(type->vendor, card->vendor) == 0 && strcmp(type->device, card->device) == 0 &&
+		    typelist_number(type->id, &number) && strcmp(type->id, type->name) != 0)
+			typelist_add(&list, number, type->name);
+	}
+	text = typelist_format(&list);
+	snprintf(name, sizeof(name), "%s:%s", card->vendor, card->device);
+	if (strlen(text) < TYPELIST_TEXT_MAX)
+		(void)file_publish(folder, name, text, strlen(text), true);
+	free(text);
+	typelist_free(&list);
+}
+
+void types_remember(const struct store *store, const struct inventory *inv)
+{
+	autoclose int lib = -1;
+	autoclose int folder = -1;
+
+	for (size_t i = 0; i < inv->npgpus; i++) {
+		const struct inv_pgpu *card = &inv->pgpus[i];
+
+		if (!card->types_new || !*card->vendor)
+			continue;
+		/* Where there is no memory of UUIDs there is none of types: it is opened where something is to be written. */
+		if (folder < 0 && store->affinity >= 0) {
+			lib = file_own_dir(store->host->root, "var/lib/vgpu-lease");
+			folder = lib < 0 ? -1 : file_own_dir(lib, "types");
+		}
+		if (folder >= 0)
+			remember_model(folder, inv, card);
+	}
 }
 
 enum { DAY_S = 24 * 60 * 60 };

@@ -22,15 +22,16 @@ bool pool_address_is(const char *address, const char *name)
 /* How a section names a card: not at all, as a whole, or some of its VFs. */
 enum naming { NOT_NAMED, NAMED_VFS, NAMED_WHOLE };
 
-static enum naming names_card(const struct section *s, const struct inventory *inv, const struct inv_pgpu *card)
+static enum naming names_card(const struct section *s, const struct inv_pgpu *card, const struct inv_parent *parents,
+			      size_t nparents)
 {
 	enum naming how = NOT_NAMED;
 
 	for (size_t i = 0; i < s->naddresses; i++) {
 		if (pool_address_is(s->addresses[i], card->address))
 			return NAMED_WHOLE;
-		for (int p = card->first; p < card->first + card->nparents; p++)
-			if (strcmp(s->addresses[i], inv->parents[p].name) == 0)
+		for (size_t p = 0; p < nparents; p++)
+			if (strcmp(s->addresses[i], parents[p].name) == 0)
 				how = NAMED_VFS;
 	}
 	return how;
@@ -48,6 +49,17 @@ static bool matches_card(const struct section *s, const struct inv_pgpu *card)
 	return false;
 }
 
+const char *pool_vf_name(const void *config, const struct inv_pgpu *card, const struct inv_parent *vfs, size_t nvfs)
+{
+	const struct config *c = config;
+
+	for (size_t i = 0; i < c->nsections; i++)
+		if (c->sections[i].vf &&
+		    (names_card(&c->sections[i], card, vfs, nvfs) != NOT_NAMED || matches_card(&c->sections[i], card)))
+			return c->sections[i].type;
+	return NULL;
+}
+
 /* The section that names the card by `by`; two of them: neither, and *two says so. */
 static const struct section *find_section(const struct pool *pool, const struct inv_pgpu *card, bool by_address,
 					  bool *limited, const struct section **two)
@@ -56,9 +68,13 @@ static const struct section *find_section(const struct pool *pool, const struct 
 
 	for (size_t i = 0; i < pool->config->nsections; i++) {
 		const struct section *s = &pool->config->sections[i];
-		enum naming how = by_address ? names_card(s, pool->inv, card) : NOT_NAMED;
+		enum naming how = NOT_NAMED;
 
-		if (!s->enabled || (by_address ? how == NOT_NAMED : !matches_card(s, card)))
+		if (!s->enabled || s->vf != (card->framework == FW_VF))
+			continue;
+		if (by_address)
+			how = names_card(s, card, pool->inv->parents + card->first, (size_t)card->nparents);
+		if ((by_address ? how == NOT_NAMED : !matches_card(s, card)))
 			continue;
 		if (found) {
 			*two = s;
@@ -98,7 +114,7 @@ static void place_card(const struct pool *pool, const struct inv_pgpu *card, int
 		return;
 	}
 	if (!out->section) {
-		out->section = default_section(pool->config);
+		out->section = card->framework == FW_VF ? NULL : default_section(pool->config);
 		if (!out->section || !inventory_offer(pool->inv, index, out->section->type)) {
 			out->section = NULL;
 			snprintf(out->reason, sizeof(out->reason), "no section of the configuration names it");
@@ -108,7 +124,13 @@ static void place_card(const struct pool *pool, const struct inv_pgpu *card, int
 	if (!card->ready)
 		snprintf(out->reason, sizeof(out->reason), "%s", card->reason);
 	else if (!inventory_offer(pool->inv, index, out->section->type))
-		snprintf(out->reason, sizeof(out->reason), "has no type %s", out->section->type);
+		snprintf(
+			out->reason, sizeof(out->reason),
+			card->framework == FW_VARIANT && !card->types_whole
+				? "does not list %s now: it carries other vGPUs, and what it lists when it is empty has not "
+				  "been seen"
+				: "has no type %s",
+			out->section->type);
 	else
 		out->in_pool = true;
 }
@@ -142,13 +164,17 @@ bool pool_has_parent(const struct pool *pool, int parent)
 	return !card->limited;
 }
 
-bool pool_lacks(const struct pool *pool, const char *address)
+bool pool_lacks(const struct pool *pool, const struct section *section, const char *address)
 {
-	for (size_t i = 0; i < pool->inv->npgpus; i++)
-		if (pool_address_is(address, pool->inv->pgpus[i].address))
+	const struct inventory *inv = pool->inv;
+
+	for (size_t i = 0; i < inv->npgpus; i++)
+		if (section->vf == (inv->pgpus[i].framework == FW_VF) &&
+		    pool_address_is(address, inv->pgpus[i].address))
 			return false;
-	for (size_t i = 0; i < pool->inv->nparents; i++)
-		if (pool_address_is(address, pool->inv->parents[i].name))
+	for (size_t i = 0; i < inv->nparents; i++)
+		if (section->vf == (inv->pgpus[inv->parents[i].pgpu].framework == FW_VF) &&
+		    pool_address_is(address, inv->parents[i].name))
 			return false;
 	return true;
 }

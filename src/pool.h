@@ -4,7 +4,7 @@
  *
  * Pure: no I/O. One type per pGPU, as in Nova; addresses go before matches, matches before the type that has neither.
  * A card that is otherwise than the file says is not in the pool now, with the reason; it never changes what the
- * other cards serve.
+ * other cards serve. Plain VFs are given out by [vf_NAME] sections alone, everything else by all others.
  *
  * Depends on: config, ident, inventory. Knows nothing of leases, requests or libvirt.
  */
@@ -43,5 +43,8 @@ bool pool_has_parent(const struct pool *pool, int parent);
  */
 bool pool_address_is(const char *address, const char *name);
 
-/* Does the host lack the parent or pGPU that a section names by this address? */
-bool pool_lacks(const struct pool *pool, const char *address);
+/* Does the host lack the parent or pGPU, of the kind that the section gives out, that it names by this address? */
+bool pool_lacks(const struct pool *pool, const struct section *section, const char *address);
+
+/* For inventory_read(), with a struct config: the first [vf_NAME] section that names the card or some of its VFs. */
+const char *pool_vf_name(const void *config, const struct inv_pgpu *card, const struct inv_parent *vfs, size_t nvfs);

@@ -44,11 +44,12 @@ static int read_leases(const struct reconcile *pass, struct leases *leases, stru
 
 static int look_deeper(struct look *look, struct err *err)
 {
+	static const struct inv_query query = { .frameworks = INV_MDEV | INV_VARIANT, .types = no_types };
 	int r;
 
 	if (look->deep)
 		return 0;
-	r = inventory_read(&look->inv, look->pass->store->host, no_types, err);
+	r = inventory_read(&look->inv, look->pass->store->host, &query, err);
 	if (r == 0)
 		r = handles_read(&look->handles, look->pass->store->host, err);
 	look->deep = r == 0;

@@ -96,7 +96,8 @@ bool spare_is_stale(const struct spare_check *check, const struct lease *lease, 
 	if (lease->state == LEASE_RESERVED)
 		return lease->deadline_ms < host_now_ms() ? say(true, why, "its reservation has expired")
 							  : say(false, why, "reserved for a domain that is on its way");
-	if (exists && is_open(check, lease->id, why))
+	/* A plain VF is there always, whether a guest has it or not. */
+	if ((exists || lease->framework == FW_VF) && is_open(check, lease->id, why))
 		return false;
 	if (lease->state == LEASE_RELEASING)
 		return say(true, why, "to be given back");

@@ -9,6 +9,7 @@
  *   run/vgpu-lease/pgpu/ADDRESS.lock   one per pGPU, held over the writes to it
  *   run/vgpu-lease/handler.lock     held by the device handler while it runs
  *   var/lib/vgpu-lease/affinity/ID  what a UUID was last (memo)
+ *   var/lib/vgpu-lease/types/MODEL  what a card of this model calls its types (memo, typelist)
  *
  * The store under /run lives as long as the devices that it describes: until the host is booted again. The locks are
  * flock(2): the kernel drops them when their holder dies, however it dies. The folders are root's, mode 0700; others

@@ -49,8 +49,23 @@ void survey_end(struct survey *s)
 	s->mishaps = NULL;
 }
 
+/* What the request can concern; nothing else is read. */
+static unsigned int frameworks_of(const struct survey *s)
+{
+	unsigned int frameworks = 0;
+
+	if (s->all_types)
+		return INV_ALL;
+	for (size_t i = 0; i < s->request->nwants; i++)
+		frameworks |= wish_frameworks(&s->request->wants[i]);
+	return frameworks;
+}
+
 int survey_host(struct survey *s, struct err *err)
 {
+	struct inv_query query = { .frameworks = frameworks_of(s),
+				   .vf_name = s->config ? pool_vf_name : NULL,
+				   .arg = s->config };
 	struct leases leases;
 	const char **types;
 	int r;
@@ -61,12 +76,15 @@ int survey_host(struct survey *s, struct err *err)
 	if (r < 0)
 		return r;
 	types = wish_types(s->wishes, s->request->nwants, &leases);
-	r = inventory_read(&s->inv, s->host, s->all_types ? NULL : types, err);
+	query.types = s->all_types ? NULL : types;
+	r = inventory_read(&s->inv, s->host, &query, err);
 	free(types);
 	lease_list_free(&leases);
 	if (r < 0)
 		return r;
 	s->has_inv = true;
+	if (!s->dry)
+		types_remember(s->store, &s->inv);
 	if (s->config)
 		pool_make(&s->pool, s->config, &s->inv);
 	s->devices = calloc(s->inv.ndevices + 1, sizeof(*s->devices));
@@ -75,12 +93,18 @@ int survey_host(struct survey *s, struct err *err)
 	return 0;
 }
 
+/* Is there no such device? What was not read cannot be told. */
+static bool is_absent(const struct survey *s, const struct lease *lease)
+{
+	return s->inv.frameworks & 1U << lease->framework && !inventory_device(&s->inv, lease->id);
+}
+
 /* Void: nothing stands behind it any more. */
 static bool is_void(const struct survey *s, const struct lease *lease)
 {
 	if (lease->state == LEASE_RESERVED)
 		return lease->deadline_ms < host_now_ms();
-	return lease->state == LEASE_CREATING && !lease->at_work && !inventory_device(&s->inv, lease->id);
+	return lease->state == LEASE_CREATING && !lease->at_work && is_absent(s, lease);
 }
 
 /* The domain's own reservations are replaced when it arrives once more. */
@@ -201,8 +225,7 @@ int survey_spares(struct survey *s, struct err *err)
 	}
 	/* A lease whose device is gone takes room all the same, until it is dropped. */
 	for (size_t i = 0; i < s->leases.n; i++)
-		if (!inventory_device(&s->inv, s->leases.list[i].id) &&
-		    spare_is_stale(&check, &s->leases.list[i], false, why))
+		if (is_absent(s, &s->leases.list[i]) && spare_is_stale(&check, &s->leases.list[i], false, why))
 			memcpy(s->spares[s->nspares++].id, s->leases.list[i].id, ID_SIZE);
 	s->spares_known = true;
 	return 0;

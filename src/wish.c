@@ -20,6 +20,11 @@ static void add_type(struct wish *wish, const char *type)
 		text_copy(wish->types[wish->ntypes++], TYPE_SIZE, type);
 }
 
+unsigned int wish_frameworks(const struct want *want)
+{
+	return want->kind == WANT_MDEV ? INV_MDEV : INV_VARIANT | INV_VF;
+}
+
 static bool is_in(char **list, const char *s)
 {
 	for (; list && *list; list++)
@@ -44,7 +49,7 @@ static int unknown_type(const struct want *want, const struct host *host, struct
 	size_t n = 0;
 	int left = 0;
 
-	if (inventory_type_ids(host, &known, err) < 0)
+	if (inventory_type_ids(host, wish_frameworks(want), &known, err) < 0)
 		return -err->code;
 	for (char **id = known; id && *id; id++) {
 		if (n + strlen(*id) + 3 >= sizeof(list))
@@ -62,7 +67,7 @@ static int unknown_type(const struct want *want, const struct host *host, struct
 static int add_named(struct wish *wish, const struct host *host, const char *name, struct err *err)
 {
 	autofree char **named = NULL;
-	int r = inventory_types_named(host, name, &named, err);
+	int r = inventory_types_named(host, wish_frameworks(wish->want), name, &named, err);
 
 	for (char **t = named; r == 0 && t && *t; t++)
 		add_type(wish, *t);
@@ -89,7 +94,7 @@ static int asked_type(struct wish *wish, const struct config *config, const stru
 	r = add_named(wish, host, asked, err);
 	if (r < 0 || wish->ntypes)
 		return r;
-	r = inventory_type_ids(host, &known, err);
+	r = inventory_type_ids(host, wish_frameworks(wish->want), &known, err);
 	if (r < 0)
 		return r;
 	if (type_parse(id, asked) && is_in(known, id)) {

@@ -19,6 +19,9 @@
 int wish_make(struct wish **out, const struct request *request, const struct config *config, const struct host *host,
 	      const struct store *store, struct err *err);
 
+/* The frameworks (INV_...) whose devices a hostdev of this kind can be. */
+unsigned int wish_frameworks(const struct want *want);
+
 /*
  * The ids that the wishes name and those that the leases hold, for inventory_read(); NULL-terminated, the caller
  * frees it.

@@ -175,7 +175,7 @@ static int ours(int *leases)
 	int devices = 0;
 
 	*leases = -1;
-	if (inventory_read(&inv, &host, none, &err) < 0)
+	if (inventory_read(&inv, &host, MDEVS(none), &err) < 0)
 		return -1;
 	for (size_t i = 0; i < inv.ndevices; i++)
 		devices += strncmp(inv.devices[i].id, "0000000", 7) != 0;

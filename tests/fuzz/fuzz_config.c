@@ -19,8 +19,9 @@ static void check(const struct config *config)
 		const struct section *s = &config->sections[i];
 		char type[TYPE_SIZE], parent[PARENT_SIZE];
 
-		if (!s->enabled || s->vf || !type_parse(type, s->type) || config_section(config, s->type) != s ||
-		    !class_is_valid(s->class) || (s->max_instances < 1 && s->max_instances != NO_LIMIT))
+		if (!s->enabled || (s->vf && !s->naddresses && !s->nmatches) || !type_parse(type, s->type) ||
+		    config_section(config, s->type) != s || !class_is_valid(s->class) ||
+		    (s->max_instances < 1 && s->max_instances != NO_LIMIT))
 			abort();
 		for (size_t k = 0; k < s->naddresses; k++)
 			if (!parent_parse(parent, s->addresses[k]) || strcmp(parent, s->addresses[k]) != 0)

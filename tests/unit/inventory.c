@@ -7,6 +7,7 @@
 #include "inventory_parts.h"
 #include "tap.h"
 #include "tree.h"
+#include "vgpu.h"
 
 #define T4 "sys/devices/pci0000:80/0000:84:00.0"
 #define T4_TYPE(id, name, framebuffer, max, available)                                                                 \
@@ -37,7 +38,7 @@ static void a_card_with_vgpus_on_itself(void)
 	struct err err;
 
 	tree_begin(&tree, one_t4);
-	ok(inventory_read(&inv, &tree.host, NULL, &err) == 0, "a host with one card is read");
+	ok(inventory_read(&inv, &tree.host, EVERYTHING, &err) == 0, "a host with one card is read");
 	ok(inv.npgpus == 1 && inv.nparents == 1 && inv.ndevices == 1 && inv.ntypes == 3,
 	   "one of each, and three types");
 	is(inv.pgpus[0].address, "0000:84:00.0", "the card has its address");
@@ -68,14 +69,14 @@ static void a_card_with_vgpus_on_itself(void)
 	ok(inventory_offer(&inv, UNKNOWN, "nvidia-222") == NULL, "no pGPU offers nothing");
 	inventory_free(&inv);
 
-	ok(inventory_read(&inv, &tree.host, one, &err) == 0 && inv.ntypes == 1 && inv.pgpus[0].noffers == 1,
+	ok(inventory_read(&inv, &tree.host, MDEVS(one), &err) == 0 && inv.ntypes == 1 && inv.pgpus[0].noffers == 1,
 	   "only the types that matter are read, and one that no card has is no error");
 	inventory_free(&inv);
-	ok(inventory_read(&inv, &tree.host, one + 1, &err) == 0 && inv.ntypes == 1 &&
+	ok(inventory_read(&inv, &tree.host, MDEVS(one + 1), &err) == 0 && inv.ntypes == 1 &&
 		   inventory_offer(&inv, 0, "nvidia-222"),
 	   "the type of a vGPU that is there matters, too");
 	inventory_free(&inv);
-	ok(inventory_read(&inv, &tree.host, one + 2, &err) == 0 && inv.ntypes == 1 && inv.pgpus[0].ready,
+	ok(inventory_read(&inv, &tree.host, MDEVS(one + 2), &err) == 0 && inv.ntypes == 1 && inv.pgpus[0].ready,
 	   "also where nothing was asked for");
 	inventory_free(&inv);
 	tree_end(&tree);
@@ -134,7 +135,7 @@ static void a_card_with_vfs(const char *numvfs, const char *what, const char *co
 			"sys/class/mdev_bus/0000:41:00.5 -> ../../devices/pci0000:40/0000:41:00.5\n"
 			"sys/devices/pci0000:40/0000:41:00.5/vendor = 0x10de\n"
 			"sys/devices/pci0000:40/0000:41:00.5/mdev_supported_types/nvidia-742/available_instances = 7\n");
-	ok(inventory_read(&inv, &tree.host, one, &err) == 0, "VFs, %s: read", what);
+	ok(inventory_read(&inv, &tree.host, MDEVS(one), &err) == 0, "VFs, %s: read", what);
 	ok(inventory_pgpu(&inv, "0000:41:00.0") == 0, "VFs, %s: they have one pGPU, which is no parent itself", what);
 	ok(inv.pgpus[0].sriov && inv.pgpus[0].nvfs == 4 && inv.pgpus[0].nparents == 4, "VFs, %s: all four are there",
 	   what);
@@ -153,7 +154,8 @@ static void a_card_with_vfs(const char *numvfs, const char *what, const char *co
 		snprintf(uuid, sizeof(uuid), "c6f1a2b3-0000-4000-8000-0000000000%02d", i);
 		add_device(&tree, vfs[i], uuid);
 	}
-	ok(inventory_read(&inv, &tree.host, one, &err) == 0 && inv.ndevices == 4, "VFs, %s: with a vGPU on each", what);
+	ok(inventory_read(&inv, &tree.host, MDEVS(one), &err) == 0 && inv.ndevices == 4, "VFs, %s: with a vGPU on each",
+	   what);
 	offer = inventory_offer(&inv, 0, "nvidia-742");
 	ok(offer && offer->available == 0, "VFs, %s: the type is offered, and none can be made", what);
 	ok(inv.parents[3].ndevices == 1, "VFs, %s: the vGPUs are on the VFs", what);
@@ -191,7 +193,7 @@ static void a_virtual_parent(void)
 		   "sys/bus/mdev/devices/C6F1A2B3-0000-4000-8000-00000000000A -> ../../../devices/virtual/mtty/mtty/x\n"
 		   "sys/bus/mdev/devices/c6f1a2b3-0000-4000-8000-00000000000b -> "
 		   "../../../devices/virtual/gone/c6f1a2b3-0000-4000-8000-00000000000b\n");
-	ok(inventory_read(&inv, &tree.host, NULL, &err) == 0 && inv.npgpus == 1, "a virtual parent is a pGPU");
+	ok(inventory_read(&inv, &tree.host, EVERYTHING, &err) == 0 && inv.npgpus == 1, "a virtual parent is a pGPU");
 	is(inv.pgpus[0].address, "mtty", "its address is its name");
 	is(inv.pgpus[0].vendor, "", "it has no vendor");
 	ok(inv.pgpus[0].ready && !inv.pgpus[0].nvidia && inv.pgpus[0].numa == UNKNOWN,
@@ -238,7 +240,7 @@ static void names_from_outside(void)
 	tree_begin(&tree, one_t4);
 	tree_add(&tree, T4 "/mdev_supported_types/nvidia-222/name = GRID\033[2J T4\n" T4
 			   "/mdev_supported_types/nvidia-231/available_instances = many\n");
-	ok(inventory_read(&inv, &tree.host, NULL, &err) == 0, "a card with a number that is none is read");
+	ok(inventory_read(&inv, &tree.host, EVERYTHING, &err) == 0, "a card with a number that is none is read");
 	type = inventory_type(&inv, "nvidia-222");
 	is(type ? type->name : NULL, "GRID\\x1b[2J T4", "a name can drive no terminal");
 	ok(!inv.pgpus[0].ready && strstr(inv.pgpus[0].reason, "nvidia-231"), "the card is not ready: %s",
@@ -261,32 +263,34 @@ static void cards_that_are_not_up(void)
 			"sys/devices/pci0000:40/0000:41:00.0/sriov_totalvfs = 16\n"
 			"sys/devices/pci0000:40/0000:41:00.0/sriov_numvfs = 0\n"
 			"sys/bus/pci/drivers/nvidia/\n");
-	ok(inventory_read(&inv, &tree.host, NULL, &err) == 0 && inv.npgpus == 1,
+	ok(inventory_read(&inv, &tree.host, EVERYTHING, &err) == 0 && inv.npgpus == 1,
 	   "a card without its VFs is looked for");
 	ok(!inv.pgpus[0].ready && inv.pgpus[0].nparents == 0 &&
 		   strstr(inv.pgpus[0].reason, "sriov-manage -e 0000:41:00.0"),
 	   "it is not ready: %s", inv.pgpus[0].reason);
 	inventory_free(&inv);
-	ok(inventory_read(&inv, &tree.host, one, &err) == 0 && inv.npgpus == 0, "but not where only some types matter");
+	ok(inventory_read(&inv, &tree.host, MDEVS(one), &err) == 0 && inv.npgpus == 0,
+	   "but not where only some types matter");
 	inventory_free(&inv);
-	inventory_explain_card(&tree.host, "0000:41:00.0", reason);
+	inventory_explain_card(&tree.host, "0000:41:00.0", false, reason);
 	ok(strstr(reason, "VFs are not enabled"), "somebody who names it is told: %s", reason);
 	tree_add(&tree, "sys/devices/pci0000:40/0000:41:00.0/sriov_numvfs = 2\n");
-	inventory_explain_card(&tree.host, "0000:41:00.0", reason);
+	inventory_explain_card(&tree.host, "0000:41:00.0", false, reason);
 	ok(strstr(reason, "nvidia-vgpud"), "with VFs, but without types: %s", reason);
 	tree_remove(&tree, "sys/devices/pci0000:40/0000:41:00.0/driver");
-	inventory_explain_card(&tree.host, "0000:41:00.0", reason);
+	inventory_explain_card(&tree.host, "0000:41:00.0", false, reason);
 	ok(strstr(reason, "no driver"), "without a driver: %s", reason);
 	tree_add(&tree, "sys/devices/pci0000:40/0000:41:00.0/driver -> ../../../bus/pci/drivers/vfio-pci\n");
-	inventory_explain_card(&tree.host, "0000:41:00.0", reason);
+	inventory_explain_card(&tree.host, "0000:41:00.0", false, reason);
 	ok(strstr(reason, "vfio-pci"), "with another driver: %s", reason);
-	inventory_explain_card(&tree.host, "0000:42:00.0", reason);
+	inventory_explain_card(&tree.host, "0000:42:00.0", false, reason);
 	ok(strstr(reason, "no PCI device"), "one that is not there: %s", reason);
-	inventory_explain_card(&tree.host, "mtty", reason);
+	inventory_explain_card(&tree.host, "mtty", false, reason);
 	ok(strstr(reason, "driver loaded"), "a virtual one that is not there: %s", reason);
 	tree_add(&tree, "sys/class/mdev_bus/0000:41:00.0 -> ../../devices/pci0000:40/0000:41:00.0\n"
 			"sys/devices/pci0000:40/0000:41:00.0/mdev_supported_types/\n");
-	ok(inventory_read(&inv, &tree.host, one, &err) == 0 && inv.npgpus == 1, "a parent without any type is read");
+	ok(inventory_read(&inv, &tree.host, MDEVS(one), &err) == 0 && inv.npgpus == 1,
+	   "a parent without any type is read");
 	ok(!inv.pgpus[0].ready, "and not ready: %s", inv.pgpus[0].reason);
 	inventory_free(&inv);
 	tree_end(&tree);
@@ -310,15 +314,15 @@ static void other_reasons(void)
 			  "sys/bus/pci/devices/0000:84:00.0/driver -> ../../drivers/nvidia\n"
 			  "sys/bus/pci/devices/0000:84:00.0/sriov_totalvfs = 16\n"
 			  "sys/bus/pci/devices/0000:84:00.0/sriov_numvfs = 0\n");
-	inventory_explain_card(&tree.host, "0000:00:02.0", reason);
+	inventory_explain_card(&tree.host, "0000:00:02.0", false, reason);
 	ok(strstr(reason, "kvmgt"), "Intel's graphics need kvmgt: %s", reason);
-	inventory_explain_card(&tree.host, "0000:03:00.0", reason);
+	inventory_explain_card(&tree.host, "0000:03:00.0", false, reason);
 	ok(strstr(reason, "xe"), "another driver without types is named: %s", reason);
-	inventory_explain_card(&tree.host, "0000:41:00.4", reason);
+	inventory_explain_card(&tree.host, "0000:41:00.4", false, reason);
 	ok(strstr(reason, "registered no mdev types"), "so is that of a VF: %s", reason);
-	inventory_explain_card(&tree.host, "00000000:41:00.5", reason);
+	inventory_explain_card(&tree.host, "00000000:41:00.5", false, reason);
 	ok(strstr(reason, "framework"), "a VF of the other framework is told apart: %s", reason);
-	inventory_explain_card(&tree.host, "0000:84:00.0", reason);
+	inventory_explain_card(&tree.host, "0000:84:00.0", false, reason);
 	ok(strstr(reason, "nvidia-vgpud"), "a T4 can have VFs, but does not need them: %s", reason);
 	tree_end(&tree);
 }
@@ -338,7 +342,7 @@ static void two_of_a_kind(void)
 			"sys/class/mdev_bus/0000:06:00.0 -> ../../devices/pci0000:00/0000:06:00.0\n"
 			"sys/class/mdev_bus/0000:07:00.0 -> ../../devices/pci0000:00/0000:07:00.0\n"
 			"sys/devices/pci0000:00/0000:07:00.0/mdev_supported_types/nvidia-222/available_instances/\n");
-	ok(inventory_read(&inv, &tree.host, NULL, &err) == 0 && inv.npgpus == 4, "four cards are read");
+	ok(inventory_read(&inv, &tree.host, EVERYTHING, &err) == 0 && inv.npgpus == 4, "four cards are read");
 	ok(inventory_pgpu(&inv, "0000:05:00.0") == 0 && inventory_pgpu(&inv, "0000:84:00.0") == 3,
 	   "in the order of their addresses");
 	ok(inventory_offer(&inv, 0, "nvidia-222")->type == inventory_offer(&inv, 3, "nvidia-222")->type,
@@ -360,12 +364,12 @@ static void lists_of_types(void)
 	struct err err;
 
 	tree_begin(&tree, one_t4);
-	ok(inventory_types_named(&tree.host, "GRID T4-2Q", &named, &err) == 0 && named &&
+	ok(inventory_types_named(&tree.host, INV_ALL, "GRID T4-2Q", &named, &err) == 0 && named &&
 		   strcmp(named[0], "nvidia-231") == 0 && !named[1],
 	   "a type is found by its name");
-	ok(inventory_types_named(&tree.host, "GRID T4-3Q", &none, &err) == 0 && !none,
+	ok(inventory_types_named(&tree.host, INV_ALL, "GRID T4-3Q", &none, &err) == 0 && !none,
 	   "a name that no type has gives none");
-	ok(inventory_type_ids(&tree.host, &all, &err) == 0 && all && all[0] && all[1] && all[2] && !all[3],
+	ok(inventory_type_ids(&tree.host, INV_ALL, &all, &err) == 0 && all && all[0] && all[1] && all[2] && !all[3],
 	   "all types are listed");
 	is(all && all[2] ? all[2] : NULL, "nvidia-231", "in order");
 	free(named);
@@ -381,13 +385,14 @@ static void doubt_about_a_vf(void)
 
 	tree_begin(&tree, one_t4);
 	tree_add(&tree, T4 "/physfn = no link\n");
-	ok(inventory_read(&inv, &tree.host, NULL, &err) == 0 && inv.npgpus == 1, "a parent with an odd physfn is read");
+	ok(inventory_read(&inv, &tree.host, EVERYTHING, &err) == 0 && inv.npgpus == 1,
+	   "a parent with an odd physfn is read");
 	ok(!inv.pgpus[0].ready, "a parent of which nobody can tell whether it is a VF is not ready: %s",
 	   inv.pgpus[0].reason);
 	inventory_free(&inv);
 	tree_remove(&tree, T4 "/physfn");
 	tree_add(&tree, T4 "/physfn -> ../not an address\n");
-	ok(inventory_read(&inv, &tree.host, NULL, &err) == 0 && inv.npgpus == 1, "and with another");
+	ok(inventory_read(&inv, &tree.host, EVERYTHING, &err) == 0 && inv.npgpus == 1, "and with another");
 	ok(!inv.pgpus[0].ready, "nor is one of a card without an address: %s", inv.pgpus[0].reason);
 	inventory_free(&inv);
 	tree_end(&tree);
@@ -401,15 +406,15 @@ static void nothing_there(void)
 	char **ids;
 
 	tree_begin(&tree, "");
-	ok(inventory_read(&inv, &tree.host, NULL, &err) == 0 && inv.npgpus == 0 && inv.ndevices == 0,
+	ok(inventory_read(&inv, &tree.host, EVERYTHING, &err) == 0 && inv.npgpus == 0 && inv.ndevices == 0,
 	   "a host without the mdev framework is an empty inventory");
 	ok(inventory_device(&inv, "c6f1a2b3-0000-4000-8000-00000000000a") == NULL &&
 		   inventory_pgpu(&inv, "mtty") == UNKNOWN,
 	   "in which nothing is found");
 	inventory_free(&inv);
-	ok(inventory_type_ids(&tree.host, &ids, &err) == 0 && !ids, "and which has no types");
+	ok(inventory_type_ids(&tree.host, INV_ALL, &ids, &err) == 0 && !ids, "and which has no types");
 	tree_add(&tree, "sys/class/mdev_bus = no folder\n");
-	ok(inventory_read(&inv, &tree.host, NULL, &err) == -ENOTDIR, "one that cannot be read is an error: %s",
+	ok(inventory_read(&inv, &tree.host, EVERYTHING, &err) == -ENOTDIR, "one that cannot be read is an error: %s",
 	   err.text);
 	tree_end(&tree);
 }

@@ -181,7 +181,8 @@ static void what_is_there(const struct live *live)
 	struct err err = { 0 };
 	int a40;
 
-	ok(inventory_read(&inv, host, NULL, &err) == 0 && inv.npgpus == 4, "two A40, a T4 and mtty are four pGPUs");
+	ok(inventory_read(&inv, host, EVERYTHING, &err) == 0 && inv.npgpus == 4,
+	   "two A40, a T4 and mtty are four pGPUs");
 	a40 = inventory_pgpu(&inv, "0000:41:00.0");
 	ok(a40 == 0 && inv.pgpus[a40].sriov && inv.pgpus[a40].nvfs == 6 && inv.pgpus[a40].nparents == 6,
 	   "an A40 has six VFs");
@@ -194,7 +195,7 @@ static void what_is_there(const struct live *live)
 	inventory_free(&inv);
 
 	ok(kernel_create(host, MDEV(vf, one[0], uuid(1)), &err) == 0, "a vGPU on its first VF: %s", err.text);
-	ok(inventory_read(&inv, host, one, &err) == 0 && inv.ndevices == 1 && inv.devices[0].parent == 0,
+	ok(inventory_read(&inv, host, MDEVS(one), &err) == 0 && inv.ndevices == 1 && inv.devices[0].parent == 0,
 	   "is found there");
 	offer = inventory_offer(&inv, 0, one[0]);
 	ok(offer && offer->available == 1, "a free VF says that more fit, though the first has no room");
@@ -203,12 +204,12 @@ static void what_is_there(const struct live *live)
 
 	snprintf(line, sizeof(line), "%s off", "0000:41:00.0");
 	live_control(live, "register", line);
-	ok(inventory_read(&inv, host, one, &err) == 0 && inventory_pgpu(&inv, "0000:41:00.0") == UNKNOWN,
+	ok(inventory_read(&inv, host, MDEVS(one), &err) == 0 && inventory_pgpu(&inv, "0000:41:00.0") == UNKNOWN,
 	   "a card that is taken back is not there");
 	inventory_free(&inv);
-	inventory_explain_card(host, "0000:41:00.0", reason);
+	inventory_explain_card(host, "0000:41:00.0", false, reason);
 	ok(strstr(reason, "nvidia-vgpud"), "and somebody who names it is told: %s", reason);
-	ok(inventory_read(&inv, host, NULL, &err) == 0 && inventory_pgpu(&inv, "0000:41:00.0") == 0 &&
+	ok(inventory_read(&inv, host, EVERYTHING, &err) == 0 && inventory_pgpu(&inv, "0000:41:00.0") == 0 &&
 		   !inv.pgpus[0].ready,
 	   "as is who looks at everything");
 	inventory_free(&inv);

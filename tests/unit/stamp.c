@@ -20,7 +20,8 @@ static struct inv_pgpu cards[] = {
 	{ .address = "0000:85:00.0", .vendor = "10de", .device = "1db6", .nvidia = true, .framework = FW_VARIANT },
 	{ .address = "mtty", .framework = FW_MDEV },
 };
-static struct inv_parent parents[] = { { "0000:84:00.0", 0, 1 }, { "mtty", 2, 1 } };
+static struct inv_parent parents[] = { { .name = "0000:84:00.0", .ndevices = 1 },
+				       { .name = "mtty", .pgpu = 2, .ndevices = 1 } };
 static struct inv_device devices[] = {
 	{ .id = A, .parent = 0, .parent_name = "0000:84:00.0", .type = "nvidia-222" },
 	{ .id = B, .parent = UNKNOWN, .parent_name = "gone", .type = "nvidia-222" },
