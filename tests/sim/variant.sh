@@ -40,7 +40,7 @@ is "$(put 4 "$pci/0001:c8:00.0/sriov_numvfs")" "No such file or directory" "writ
 ### Before there is a vGPU
 is "$(current $vf)" 0 "no type is 0"
 for file in gpu_instance_id placement_id vgpu_params warm_update; do
-	is "$(cat "$pci/$vf/nvidia/$file" 2>&1 | sed 's/.*: //')" "No such device or address" "$file is ENXIO until then"
+	is "$( (cat <"$pci/$vf/nvidia/$file") 2>&1 | sed 's/.*: //')" "No such device or address" "$file is ENXIO until then"
 done
 is "$(put x=1 "$pci/$vf/nvidia/vgpu_params")" "No such device or address" "so is writing parameters"
 is "$(put "" "$(vf_node $vf)"; (true 9<>"$(vf_node $vf)") 2>&1 | sed 's/.*: //')" $'No such device\nNo such device' \
@@ -156,7 +156,7 @@ is "$(set_type $blackwell.2 1561)" "Input/output error" "and setting a type is E
 is "$(put "$blackwell.0 1g.24gb" "$control/mig")" ok "a GPU instance is made"
 is "$(listed $blackwell.2) $(listed $blackwell.7)" "2 2" "then its types fit, on every VF"
 is "$(set_type $blackwell.2 1561)" ok "one takes it"
-is "$(cat $pci/$blackwell.2/nvidia/gpu_instance_id $pci/$blackwell.2/nvidia/placement_id | paste -sd' ')" "3 0" \
+is "$(cat "$pci/$blackwell.2/nvidia/gpu_instance_id" "$pci/$blackwell.2/nvidia/placement_id" | paste -sd' ')" "3 0" \
 	"and tells which it was"
 is "$(listed $blackwell.7)" 0 "no other fits"
 is "$(put "$blackwell.0 3 off" "$control/mig")" "Device or resource busy" "an instance in use stays"
