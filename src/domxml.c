@@ -90,7 +90,7 @@ static int read_all(struct domxml *doc, const struct xml_doc *tree, unsigned int
 		return r;
 	text_copy(doc->request.project, PROJECT_SIZE, meta->project);
 	text_copy(doc->lease_project, PROJECT_SIZE, meta->lease_project);
-	r = request_read(doc, domain, meta, flags & DOMXML_ALL_PCI, err);
+	r = request_read(doc, domain, meta, flags, err);
 	if (r < 0)
 		return r;
 	return domxml_locate(doc, xml_count(tree), err);

@@ -25,6 +25,7 @@ enum {
 	DOMAIN_NAME_SIZE = 1024, /* libvirt sets no limit; a longer name is refused */
 	WANT_MAX = 64,           /* vGPUs of one domain */
 	LABEL_SIZE = 128,        /* a type's name or a model, as the metadata gives it */
+	ALIAS_SIZE = 128,        /* libvirt's name of a device of a running domain */
 };
 
 #define DOMXML_NS "urn:vgpu-lease:domain:1"
@@ -48,10 +49,11 @@ struct stamp {
 /* One vGPU of the domain: a hostdev, with the <vgpu:device> that names it, if there is one. */
 struct want {
 	enum want_kind kind;
-	char id[ID_SIZE];      /* the UUID (lower case) or the VF's address, as the XML has it */
-	bool placeholder;      /* 00000000-...-NN: "lease one for me" */
-	bool has_metadata;     /* a <vgpu:device> names it */
-	char type[LABEL_SIZE]; /* as the metadata gives it: an id, a name or a class; "" none */
+	char id[ID_SIZE];       /* the UUID (lower case) or the VF's address, as the XML has it */
+	char alias[ALIAS_SIZE]; /* of a running domain's device, by which libvirt's events name it; "" none */
+	bool placeholder;       /* 00000000-...-NN: "lease one for me" */
+	bool has_metadata;      /* a <vgpu:device> names it */
+	char type[LABEL_SIZE];  /* as the metadata gives it: an id, a name or a class; "" none */
 	bool has_placement;
 	enum placement placement;
 	enum numa_wish numa;
@@ -91,6 +93,8 @@ enum {
 		2, /* a file that is yet to be defined: <uuid> may be missing (libvirt makes one), and is "" then */
 	DOMXML_IDENTITY =
 		4, /* UUID and name only: for release, reconnect, which a mistake in the metadata must not stop */
+	DOMXML_SUSPENDED =
+		8, /* the vGPUs are those that a suspend took away: the hostdevs of that record in the metadata */
 };
 
 /*
@@ -129,6 +133,17 @@ struct domxml_change {
  */
 int domxml_rewrite(const struct domxml *doc, const struct domxml_change *changes, size_t nchanges, char **out,
 		   size_t *outlen, struct err *err);
+
+/* The bytes of a want's <hostdev>, as libvirt takes them to attach or detach the device; the caller frees *out. */
+int domxml_hostdev(const struct domxml *doc, size_t want, char **out, struct err *err);
+
+/*
+ * What a suspend takes from a domain stands in its metadata, in an element of this namespace: the hostdevs as they were.
+ * domxml_suspended() makes that element of all the wants; the caller frees *out.
+ */
+#define DOMXML_SUSPENDED_NS "urn:vgpu-lease:suspended:1"
+#define DOMXML_SUSPENDED_KEY "vgpu-suspended"
+int domxml_suspended(const struct domxml *doc, char **out, struct err *err);
 
 #define DOMXML_NS_KEY "vgpu" /* the prefix under which libvirt keeps our namespace in what it makes of domxml_lease() */
 

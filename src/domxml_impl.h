@@ -24,6 +24,7 @@ enum {
 struct mark {
 	/* While the tree is there; `device` is NULL without metadata. */
 	const struct xml_elem *hostdev, *address, *device;
+	struct span whole; /* of the hostdev, to the end of its end tag */
 	struct attr traits[TRAITS];
 	struct attr uuid, numbers[NUMBERS]; /* of the address in the hostdev */
 	struct attr id;                     /* in the metadata */
@@ -66,8 +67,8 @@ int meta_read(struct meta *meta, const struct xml_elem *domain, struct err *err)
 const struct meta_device *meta_find(const struct meta *meta, const char *id);
 int meta_apply(const struct meta_device *device, struct want *want, struct err *err);
 
-/* domxml_request.c: the wants with their marks' elements, the pinned CPUs and memory nodes. */
-int request_read(struct domxml *doc, const struct xml_elem *domain, const struct meta *meta, bool all_pci,
+/* domxml_request.c: the wants with their marks' elements, the pinned CPUs and memory nodes; `flags` of DOMXML_... */
+int request_read(struct domxml *doc, const struct xml_elem *domain, const struct meta *meta, unsigned int flags,
 		 struct err *err);
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A domain's lease element, written anew with facts of this host in it. */
+/* A domain's lease element, written anew with facts of this host in it; and the record of what a suspend takes. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -102,4 +102,42 @@ int domxml_lease(const struct domxml *doc, const struct stamp *stamps, char **ou
 		return err_sys(err, ENOMEM, "the domain's XML");
 	}
 	return 0;
+}
+
+int domxml_hostdev(const struct domxml *doc, size_t want, char **out, struct err *err)
+{
+	struct span whole = doc->marks[want].whole;
+
+	*out = NULL;
+	if (!whole.len)
+		return err_set(err, EINVAL, "%s: its <hostdev> has a prefix, or no end tag of its own",
+			       doc->request.wants[want].id);
+	*out = strndup(doc->xml + whole.at, whole.len);
+	return *out ? 0 : err_sys(err, ENOMEM, "the domain's XML");
+}
+
+int domxml_suspended(const struct domxml *doc, char **out, struct err *err)
+{
+	size_t len;
+	FILE *f = open_memstream(out, &len);
+	int r = 0;
+
+	if (!f)
+		return err_sys(err, ENOMEM, "the domain's XML");
+	fputs("<suspended>", f);
+	for (size_t i = 0; i < doc->request.nwants && r == 0; i++) {
+		char *hostdev = NULL;
+
+		r = domxml_hostdev(doc, i, &hostdev, err);
+		fprintf(f, "\n  %s", hostdev ? hostdev : "");
+		free(hostdev);
+	}
+	fputs("\n</suspended>", f);
+	if (fclose(f) != 0)
+		r = err_sys(err, ENOMEM, "the domain's XML");
+	if (r < 0) {
+		free(*out);
+		*out = NULL;
+	}
+	return r;
 }

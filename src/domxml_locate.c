@@ -46,6 +46,16 @@ static bool locate_all(const char *xml, struct span tag, const struct xml_elem *
 	return found;
 }
 
+/* Where a hostdev ends. It holds no other hostdev, and in what libvirt prints no comment. */
+static void locate_end(const struct domxml *doc, struct span tag, struct span *whole)
+{
+	static const char end[] = "</hostdev>";
+	size_t behind = tag.at + tag.len;
+	const char *at = memmem(doc->xml + behind, doc->len - behind, end, strlen(end));
+
+	*whole = (struct span){ tag.at, at ? (size_t)(at - doc->xml) + strlen(end) - tag.at : 0 };
+}
+
 static bool locate_attrs(struct domxml *doc, const struct sought *sought, struct span tag)
 {
 	struct mark *mark = &doc->marks[sought->want];
@@ -56,6 +66,7 @@ static bool locate_attrs(struct domxml *doc, const struct sought *sought, struct
 		return false;
 	switch (sought->part) {
 	case PART_HOSTDEV:
+		locate_end(doc, tag, &mark->whole);
 		return locate_all(xml, tag, sought->elem, domxml_traits, TRAITS, mark->traits);
 	case PART_ADDRESS:
 		return locate_attr(xml, tag, sought->elem, "uuid", &mark->uuid) &&

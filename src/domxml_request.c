@@ -92,6 +92,15 @@ static int read_hostdev(const struct xml_elem *hostdev, const struct meta *meta,
 	return 1;
 }
 
+/* Of a domain that does not run it is only the user's, who may have written one that is too long to matter. */
+static void read_alias(struct want *want, const struct xml_elem *hostdev)
+{
+	const struct xml_elem *alias = xml_child(hostdev, "", "alias");
+	const char *name = alias ? xml_attr(alias, "name") : NULL;
+
+	text_copy(want->alias, sizeof(want->alias), name ? name : "");
+}
+
 static int add_want(struct domxml *doc, const struct want *want, const struct mark *mark, struct err *err)
 {
 	struct request *request = &doc->request;
@@ -125,6 +134,7 @@ static int read_hostdevs(struct domxml *doc, const struct xml_elem *devices, con
 
 		if (r == 0)
 			continue;
+		read_alias(&want, hostdev);
 		device = r > 0 ? meta_find(meta, want.id) : NULL;
 		mark.device = device ? device->elem : NULL;
 		if (device)
@@ -198,12 +208,23 @@ static int note_strays(struct domxml *doc, const struct meta *meta, struct err *
 	return 0;
 }
 
-int request_read(struct domxml *doc, const struct xml_elem *domain, const struct meta *meta, bool all_pci,
+/* What a suspend took: its record stands in the metadata, and is built like <devices>. */
+static const struct xml_elem *suspended(const struct xml_elem *domain)
+{
+	const struct xml_elem *metadata = xml_child(domain, "", "metadata");
+
+	return metadata ? xml_child(metadata, DOMXML_SUSPENDED_NS, "suspended") : NULL;
+}
+
+int request_read(struct domxml *doc, const struct xml_elem *domain, const struct meta *meta, unsigned int flags,
 		 struct err *err)
 {
 	const struct xml_elem *devices = xml_child(domain, "", "devices");
+	bool all_pci = flags & (DOMXML_ALL_PCI | DOMXML_SUSPENDED);
 	int r = 0;
 
+	if (flags & DOMXML_SUSPENDED)
+		devices = suspended(domain);
 	/* libvirt reads every <devices> there is (./devices/hostdev). */
 	for (; devices && r == 0; devices = xml_next(devices, "", "devices"))
 		r = read_hostdevs(doc, devices, meta, all_pci, err);

@@ -194,24 +194,46 @@ static void lease(const struct domxml *doc)
 	free(xml);
 }
 
+/* The record of a suspend: the hostdevs as they are, or an error. */
+static void suspended(const struct domxml *doc)
+{
+	struct err err = { 0 };
+	char *made;
+
+	if (domxml_suspended(doc, &made, &err) < 0) {
+		MUST(!made && err.text[0]);
+		return;
+	}
+	for (size_t i = 0; i < domxml_request(doc)->nwants; i++) {
+		char *hostdev;
+
+		MUST(domxml_hostdev(doc, i, &hostdev, &err) == 0 && strstr(made, hostdev));
+		free(hostdev);
+	}
+	free(made);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	/* The first byte says how it is parsed. */
-	unsigned int flags = size ? data[0] % 8 : 0;
+	unsigned int flags = size ? data[0] % 16 : 0;
 	const char *xml = (const char *)data + (size > 0);
 	size_t len = size - (size > 0);
 	struct domxml *doc = NULL;
 	struct err err = { 0 };
 
 	domxml_concerns(xml, len);
-	if (domxml_parse(&doc, xml, len, flags, &err) == 0) {
+	if (domxml_parse(&doc, xml, len, flags, &err) == 0)
+		suspended(doc);
+	/* What a suspend took is put back, never edited. */
+	if (doc && !(flags & DOMXML_SUSPENDED)) {
 		edit(doc, xml, len, flags);
 		stamp(doc, flags, false);
 		/* What becomes a PCI device without metadata is one of the wants only where all of those are. */
 		if (flags & DOMXML_ALL_PCI)
 			stamp(doc, flags, true);
 		lease(doc);
-	} else {
+	} else if (!doc) {
 		MUST(err.code > 0 && err.text[0]);
 	}
 	domxml_free(doc);
