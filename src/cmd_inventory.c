@@ -5,7 +5,7 @@
 
 #include "auto.h"
 #include "cmd.h"
-#include "pcinames.h"
+#include "udev.h"
 #include "room.h"
 #include "table.h"
 
@@ -33,7 +33,7 @@ static void print_offers(const struct survey *survey, size_t pgpu, struct json_o
 	json_out_close(json);
 }
 
-static void print_card(const struct cmd *cmd, const struct survey *survey, size_t pgpu, const struct pcinames *names,
+static void print_card(const struct cmd *cmd, const struct survey *survey, size_t pgpu, const struct udev_names *names,
 		       struct json_out *json)
 {
 	const struct inv_pgpu *card = &survey->inv.pgpus[pgpu];
@@ -43,7 +43,7 @@ static void print_card(const struct cmd *cmd, const struct survey *survey, size_
 	json_out_string(json, "framework", framework_word(card->framework));
 	json_out_text(json, "vendor", card->vendor);
 	json_out_text(json, "device", card->device);
-	json_out_string(json, "model", pcinames_find(names, card->vendor, card->device));
+	json_out_string(json, "model", udev_names_find(names, card->vendor, card->device));
 	json_out_known(json, "numa_node", card->numa);
 	json_out_number(json, "vfs", card->nvfs);
 	json_out_bool(json, "in_pool", survey->pool.cards[pgpu].in_pool);
@@ -103,7 +103,7 @@ static void each_missing(const struct survey *survey, struct json_out *json, str
 	}
 }
 
-static void print_json(const struct cmd *cmd, const struct survey *survey, const struct pcinames *names)
+static void print_json(const struct cmd *cmd, const struct survey *survey, const struct udev_names *names)
 {
 	struct json_out json;
 
@@ -121,13 +121,13 @@ static void print_json(const struct cmd *cmd, const struct survey *survey, const
 	json_out_end(&json);
 }
 
-static void row_card(const struct cmd *cmd, const struct survey *survey, size_t pgpu, const struct pcinames *names,
+static void row_card(const struct cmd *cmd, const struct survey *survey, size_t pgpu, const struct udev_names *names,
 		     struct table *table)
 {
 	const struct inv_pgpu *card = &survey->inv.pgpus[pgpu];
 	const struct section *serves = survey->pool.cards[pgpu].section;
 	const struct inv_offer *offer = serves ? inventory_offer(&survey->inv, (int)pgpu, serves->type) : NULL;
-	const char *model = pcinames_find(names, card->vendor, card->device), *why = cmd_why_not(cmd, survey, pgpu);
+	const char *model = udev_names_find(names, card->vendor, card->device), *why = cmd_why_not(cmd, survey, pgpu);
 	struct plan_facts facts = survey_facts(survey);
 	struct room_count count = { UNKNOWN, UNKNOWN, UNKNOWN };
 
@@ -147,7 +147,7 @@ static void row_card(const struct cmd *cmd, const struct survey *survey, size_t 
 	table_add(table, why ? why : "");
 }
 
-static void print_table(const struct cmd *cmd, const struct survey *survey, const struct pcinames *names)
+static void print_table(const struct cmd *cmd, const struct survey *survey, const struct udev_names *names)
 {
 	static const char *const heading[] = {
 		"PGPU", "MODEL", "NUMA", "VFS", "TYPE", "CAPACITY", "USED", "AVAILABLE", "NOT IN THE POOL", NULL
@@ -163,17 +163,17 @@ static void print_table(const struct cmd *cmd, const struct survey *survey, cons
 
 static int inventory(struct cmd *cmd, struct err *err)
 {
-	struct pcinames *names;
+	struct udev_names *names;
 	struct survey survey = { 0 };
 	int r = cmd_survey(cmd, &survey, err);
 
 	if (r == 0) {
-		names = pcinames_open();
+		names = udev_names_open();
 		if (cmd->call->json)
 			print_json(cmd, &survey, names);
 		else
 			print_table(cmd, &survey, names);
-		pcinames_close(names);
+		udev_names_close(names);
 	}
 	survey_end(&survey);
 	return r;

@@ -7,7 +7,7 @@ export LC_ALL=C
 
 # From the ground up. A new module takes its place here; those joined by + may include each other.
 layers='
-base:      auto text err ident file host numlist json log bounded pcinames
+base:      auto text err ident file host numlist json log notify bounded udev
 simulator: sim
 facts:     config xml virt domxml typelist inventory handles ondisk store lease memo stamp
 decision:  pool plan+room wish define spare survey
@@ -21,7 +21,7 @@ handler:   reconcile
 libraries='
 <libxml/	src/xml\.c
 <ini\.h>	src/config(_[a-z]+)?\.c
-<libudev\.h>	src/pcinames\.c
+<libudev\.h>	src/udev(_[a-z]+)?\.c
 <libvirt/	src/virt(_[a-z]+\.[ch]|\.c)
 <fuse	src/sim_fuse(_[a-z]+)?\.[ch]
 '

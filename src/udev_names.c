@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What a PCI device is called, from udev's hardware database. */
-#include "pcinames.h"
+#include "udev.h"
 
 #include <libudev.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct pcinames {
+struct udev_names {
 	struct udev *udev;
 	struct udev_hwdb *hwdb;
 };
 
-struct pcinames *pcinames_open(void)
+struct udev_names *udev_names_open(void)
 {
-	struct pcinames *names = calloc(1, sizeof(*names));
+	struct udev_names *names = calloc(1, sizeof(*names));
 
 	if (!names)
 		abort();
@@ -22,11 +22,11 @@ struct pcinames *pcinames_open(void)
 	names->hwdb = names->udev ? udev_hwdb_new(names->udev) : NULL;
 	if (names->hwdb)
 		return names;
-	pcinames_close(names);
+	udev_names_close(names);
 	return NULL;
 }
 
-void pcinames_close(struct pcinames *names)
+void udev_names_close(struct udev_names *names)
 {
 	if (!names)
 		return;
@@ -35,7 +35,7 @@ void pcinames_close(struct pcinames *names)
 	free(names);
 }
 
-const char *pcinames_find(const struct pcinames *names, const char *vendor, const char *device)
+const char *udev_names_find(const struct udev_names *names, const char *vendor, const char *device)
 {
 	struct udev_list_entry *entry;
 	char modalias[64];
