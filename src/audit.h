@@ -38,6 +38,10 @@ struct audit {
 };
 
 void audit_run(struct audit *audit);
+
+/* Only the pGPUs that the configuration names: are they there, and ready? `config` is the one that holds. */
+void audit_pool(struct audit *audit, const struct config *config);
+
 void audit_free(struct audit *audit);
 
 /* For the parts of this module: notes a finding. `where` may be NULL. */

@@ -12,6 +12,28 @@
 #include "auto.h"
 #include "host.h"
 
+enum { ABANDONED_MAX = 256 };
+
+/* Children that we gave up waiting for, until they are collected: a kernel that hangs leaves one for each pGPU at most. */
+static pid_t abandoned[ABANDONED_MAX];
+
+static void abandon(pid_t pid)
+{
+	for (size_t i = 0; i < ABANDONED_MAX; i++) {
+		if (abandoned[i] != 0)
+			continue;
+		abandoned[i] = pid;
+		return;
+	}
+}
+
+void bounded_reap(void)
+{
+	for (size_t i = 0; i < ABANDONED_MAX; i++)
+		if (abandoned[i] != 0 && waitpid(abandoned[i], NULL, WNOHANG) != 0)
+			abandoned[i] = 0;
+}
+
 /* libvirt reads our stdout and stderr to their end: whoever keeps them open keeps libvirt waiting. */
 static void drop_standard(void)
 {
@@ -58,8 +80,10 @@ int bounded_run(int (*work)(void *arg, struct err *err), void *arg, int wait_ms,
 	do {
 		left = (int)(end - host_now_ms());
 	} while (poll(&ready, 1, left > 0 ? left : 0) < 0 && errno == EINTR);
-	if (!ready.revents)
+	if (!ready.revents) {
+		abandon(pid);
 		return err_set(err, ETIMEDOUT, "the kernel did not answer within %g s", wait_ms / 1000.0);
+	}
 	n = read(in, &result, sizeof(result));
 	waitpid(pid, NULL, 0);
 	if (n != (ssize_t)sizeof(result))

@@ -21,3 +21,9 @@ int bounded_run(int (*work)(void *arg, struct err *err), void *arg, int wait_ms,
  * /dev/null. 1 in the child, which ends with _exit(); 0 in the parent.
  */
 int bounded_detach(int keep, struct err *err);
+
+/*
+ * Collects those of bounded_run() that were left to themselves and have ended since: for a program that lives long,
+ * which calls both from one thread.
+ */
+void bounded_reap(void);

@@ -10,6 +10,7 @@
 #include "text.h"
 
 static bool is_open;
+static const char *to_stderr; /* the program's name; NULL: to syslog */
 
 void log_open(const char *program)
 {
@@ -17,9 +18,15 @@ void log_open(const char *program)
 	is_open = true;
 }
 
+void log_open_stderr(const char *program)
+{
+	to_stderr = program;
+	is_open = true;
+}
+
 void log_close(void)
 {
-	if (is_open)
+	if (is_open && !to_stderr)
 		closelog();
 }
 
@@ -31,7 +38,10 @@ __attribute__((format(printf, 2, 0))) static void send_line(int priority, const 
 		return;
 	vsnprintf(raw, sizeof(raw), fmt, ap);
 	text_safe(line, sizeof(line), raw);
-	syslog(priority, "%s", line);
+	if (to_stderr)
+		fprintf(stderr, "%s: %s%s\n", to_stderr, priority == LOG_WARNING ? "warning: " : "", line);
+	else
+		syslog(priority, "%s", line);
 }
 
 void log_info(const char *fmt, ...)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The log: one line per event to syslog. Never XML: it can hold passwords.
+ * The log: one line per event to syslog, or to standard error. Never XML: it can hold passwords.
  *
  * Off until log_open(): nothing is sent in a dry run, and nothing about a simulated host reaches the real host's log.
  *
@@ -9,6 +9,9 @@
 #pragma once
 
 void log_open(const char *program);
+
+/* To standard error, for who watches a program at work. */
+void log_open_stderr(const char *program);
 
 /* Closes the connection; the next line opens a new one. Before descriptors are closed in bulk. */
 void log_close(void);

@@ -143,6 +143,20 @@ bool store_pgpu_busy(const struct store *store, const char *pgpu)
 	return is_held(store, name);
 }
 
+int store_lock_handler(const struct store *store, int wait_ms, struct err *err)
+{
+	return wait_flock(store->run, "handler.lock", "handler.lock", wait_ms, err);
+}
+
+bool store_is_handler(const struct store *store, int lock)
+{
+	struct stat ours, there;
+
+	return lock >= 0 && fstat(lock, &ours) == 0 &&
+	       fstatat(store->run, "handler.lock", &there, AT_SYMLINK_NOFOLLOW) == 0 && ours.st_ino == there.st_ino &&
+	       ours.st_dev == there.st_dev;
+}
+
 bool store_handler_runs(const struct store *store)
 {
 	return is_held(store, "handler.lock");

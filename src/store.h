@@ -53,6 +53,15 @@ int store_lock_pgpu(const struct store *store, const char *pgpu, int wait_ms, st
 /* Is a pGPU's lock held by somebody? Makes and writes nothing. */
 bool store_pgpu_busy(const struct store *store, const char *pgpu);
 
+/*
+ * Takes the device handler's lock; the descriptor that is returned holds it until it, and each copy that a fork made of
+ * it, is closed. -ETIMEDOUT names the holder: another handler runs.
+ */
+int store_lock_handler(const struct store *store, int wait_ms, struct err *err);
+
+/* Is this lock, once taken, still the one that others look at? Not where somebody removed the file. */
+bool store_is_handler(const struct store *store, int lock);
+
 /* Does the device handler run? */
 bool store_handler_runs(const struct store *store);
 

@@ -14,7 +14,7 @@ decision:  pool plan+room wish define spare survey
 effect:    kernel giveback adopt apply
 flow:      attach
 command:   preview table diff collect audit cmd main
-handler:   reconcile
+handler:   reconcile finisher handler leased
 '
 
 # Library header (as grep -E reads it): the files that may include it.

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Finishes give-backs as soon as they are marked, by whomever: the hook leaves those that take time to the device handler.
+ *
+ * A thread of its own, which waits for nothing but the folder of leases: libvirt may keep its other callers waiting for
+ * as long as a hook runs, and a device whose guest is gone must not wait with them. It shares nothing with the rest of
+ * the process but the host that is looked at.
+ *
+ * A lease that becomes `releasing` is noticed at once (inotify). One that cannot be finished yet is tried again after a
+ * time that doubles each time, so that one which stays open for days costs nothing; when nothing is left it sleeps.
+ *
+ * Depends on: config (policy), host, reconcile, store. Knows nothing of libvirt or udev.
+ */
+#pragma once
+
+#include "config.h"
+#include "err.h"
+#include "host.h"
+
+struct finisher;
+
+/* Starts it; `host` must outlive it. All signals are blocked in the thread. */
+int finisher_start(struct finisher **out, const struct host *host, const struct policy *policy, struct err *err);
+
+/* Takes a new policy over. */
+void finisher_policy(struct finisher *finisher, const struct policy *policy);
+
+/* Has it look again now: something has changed that no file tells. */
+void finisher_wake(struct finisher *finisher);
+
+/* How many give-backs it was left with. */
+int finisher_left(struct finisher *finisher);
+
+/* Ends it, after the turn that it is at. */
+void finisher_stop(struct finisher *finisher);
