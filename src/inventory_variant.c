@@ -19,6 +19,8 @@
 #include "text.h"
 #include "typelist.h"
 
+enum { TIME_SLICED_MAX = 32 };
+
 /* One VF: a parent, and a device where it has a type. 0 also where it is none of this framework. */
 static int read_vf(struct inventory *inv, int g, int card, size_t n, const char *vf, struct err *err)
 {
@@ -249,9 +251,15 @@ static int add_types(struct inv_reader *reader, struct inv_pgpu *pgpu, struct ty
 }
 
 /*
- * The largest type takes a whole card; so a type fits at most as often as its framebuffer is in that. Drivers allow
- * fewer of some: what the card lists decides.
+ * The largest type takes a whole card; so a type fits as often as its framebuffer is in that, but no card takes more
+ * than 32 that share it in time (seen: an L40S of 48 GiB and 48 VFs for types of 1 GiB, a RTX PRO 6000 of 96 GiB for
+ * those of 2 GiB). Drivers may allow fewer: what the card lists decides.
  */
+static int fitting(int n, int slices)
+{
+	return !slices && n > TIME_SLICED_MAX ? TIME_SLICED_MAX : n;
+}
+
 static void bound_types(struct inventory *inv, const struct inv_pgpu *pgpu)
 {
 	int whole = 0;
@@ -262,7 +270,8 @@ static void bound_types(struct inventory *inv, const struct inv_pgpu *pgpu)
 			whole = inv->types[i].framebuffer_mib;
 	for (size_t i = 0; i < inv->ntypes && pgpu->types_whole; i++)
 		if (same_model(pgpu, inv->types[i].vendor, inv->types[i].device) && inv->types[i].framebuffer_mib > 0)
-			inv->types[i].max_instance = whole / inv->types[i].framebuffer_mib;
+			inv->types[i].max_instance = fitting(whole / inv->types[i].framebuffer_mib,
+							     inv->types[i].slices);
 }
 
 static int offer_types(struct inventory *inv, struct inv_pgpu *pgpu, const struct typelist *list, struct err *err)

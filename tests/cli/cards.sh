@@ -1,7 +1,7 @@
 #!/bin/bash
 # Cards as they were seen on real hosts: what sysfs shows of their types, and what `inventory` and `types` make of it, right to
 # the last number. tests/cli/cards/ has, for each, the files of one parent's types (NAME.sysfs: the room, device_api, name
-# and description) and the commands' JSON, one type a line.
+# and description; NAME.list: what a VF of NVIDIA's own framework can become) and the commands' JSON, one type a line.
 . "${srcdir:?}/tests/cli/host.sh"
 golden=$srcdir/tests/cli/cards
 
@@ -19,6 +19,14 @@ files() {
 	done | sort -V
 }
 
+# commands NAME SENTENCE: what they say of this host.
+commands() {
+	vl inventory --json
+	nothing "$2: so has inventory" "$(diff <(plain <"$golden/$1.inventory.json") <(plain <<<"$out"))"
+	vl types --json
+	nothing "$2: so has types" "$(diff <(plain <"$golden/$1.types.json") <(plain <<<"$out"))"
+}
+
 # card NAME MODEL SENTENCE [PARENT TYPE]...: the host of this model, with a vGPU on each PARENT.
 card() {
 	local name=$1 sentence=$3 n=0
@@ -29,14 +37,19 @@ card() {
 		create "$1" "$2" $n
 		shift 2
 	done
-	[ ! -e "$golden/$name.sysfs" ] ||
-		is "$(files "$(cut -d' ' -f1 "$golden/$name.sysfs" | head -n 1)")" "$(cat "$golden/$name.sysfs")" \
-			"$sentence: sysfs has what a real one has"
-	vl inventory --json
-	nothing "$sentence: so has inventory" "$(diff <(plain <"$golden/$name.inventory.json") <(plain <<<"$out"))"
-	vl types --json
-	nothing "$sentence: so has types" "$(diff <(plain <"$golden/$name.types.json") <(plain <<<"$out"))"
+	is "$(files "$(cut -d' ' -f1 "$golden/$name.sysfs" | head -n 1)")" "$(cat "$golden/$name.sysfs")" \
+		"$sentence: sysfs has what a real one has"
+	commands "$name" "$sentence"
 	"$sim" --stop "$root"
+}
+
+# variant NAME MODEL SENTENCE VF: the same with a card whose VFs take a type.
+variant() {
+	host "$2"
+	[ ! -e "$golden/$1.list" ] ||
+		is "$(cat "$root/sys/bus/pci/devices/$4/nvidia/creatable_vgpu_types")" "$(cat "$golden/$1.list")" \
+			"$3: sysfs has what a real one has"
+	commands "$1" "$3"
 }
 
 card m60 m60:2 "an empty M60"
@@ -46,6 +59,21 @@ card rtxa6000 rtxa6000@0000:01:00.0 "a RTX A6000 with one vGPU of 2 GiB" 0000:01
 card a2 a2 "an A2 with two vGPUs of 4 GiB on its VFs" 0000:08:00.4 nvidia-746 0000:08:00.5 nvidia-746
 card gvt-g gvt-g "GVT-g without names"
 card gvt-g-256 gvt-g-256 "GVT-g with a small aperture"
+
+variant rtx6000ada rtx6000ada@0000:c1:00.0 "a RTX 6000 Ada" 0000:c1:00.4
+"$sim" --stop "$root"
+variant rtxpro6000 rtxpro6000 "a RTX PRO 6000 in PCI domain 1" 0001:c8:00.2
+"$sim" --stop "$root"
+variant a10 a10 "an A10" 0000:d8:01.2
+"$sim" --stop "$root"
+variant l40s l40s "a L40S" 0000:26:00.4
+# What the types of this model are is remembered from here on, for when the card is in use.
+vl gc
+for vf in 00.4=1149 00.5=1149 01.0=1159; do
+	echo ${vf#*=} >"$root/sys/bus/pci/devices/0000:26:${vf%=*}/nvidia/current_vgpu_type"
+done
+commands l40s-used "a L40S with three vGPUs of 3 GiB, two of one series and one of another"
+"$sim" --stop "$root"
 
 ### An A100 in MIG mode: one free GPU instance shows on every free VF
 host a100d/4+l40s-mdev/4

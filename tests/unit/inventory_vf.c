@@ -95,7 +95,7 @@ static void two_frameworks(void)
 	   "a VF with a type is a vGPU, by its address");
 	is(d ? d->type : NULL, "nvidia-1145", "of its type");
 	t = inventory_type(&inv, "nvidia-1147");
-	ok(t && t->framebuffer_mib == 1024 && t->max_instance == 48,
+	ok(t && t->framebuffer_mib == 1024 && t->max_instance == 32,
 	   "a type's size is told by its name, as is the most");
 	is(t ? t->name : NULL, "NVIDIA L40S-1Q", "with its name");
 	offer = inventory_offer(&inv, used, "nvidia-1147");
