@@ -58,7 +58,7 @@ static void check_default(struct audit *audit, const struct pool *pool, const st
 	if (section->naddresses || section->nmatches)
 		return;
 	for (size_t i = 0; i < pool->inv->npgpus; i++)
-		if (pool->cards[i].section == section)
+		if (pool->cards[i].claim == CLAIM_DEFAULT && pool_serves(pool, (int)i, section->type))
 			return;
 	place_of(where, sizeof(where), section);
 	audit_note(

@@ -86,12 +86,12 @@ void audit_hook(struct audit *audit)
 			   paths[1]);
 }
 
-/* What this parent is to serve; NULL: nothing that a definition could be at odds with. */
-static const struct section *section_of(const struct pool *pool, const char *parent)
+/* What this parent is to serve instead; NULL: nothing that a definition of this type could be at odds with. */
+static const struct section *at_odds(const struct pool *pool, const char *parent, const char *type)
 {
-	int p = inventory_parent(pool->inv, parent);
+	int p = inventory_parent(pool->inv, parent), pgpu = p == UNKNOWN ? p : pool->inv->parents[p].pgpu;
 
-	return p == UNKNOWN ? NULL : pool->cards[pool->inv->parents[p].pgpu].section;
+	return p == UNKNOWN || pool_serves(pool, pgpu, type) ? NULL : pool->cards[pgpu].section;
 }
 
 void audit_definitions(struct audit *audit, const struct pool *pool)
@@ -105,10 +105,10 @@ void audit_definitions(struct audit *audit, const struct pool *pool)
 		return;
 	}
 	for (size_t i = 0; i < n; i++) {
-		const struct section *section = section_of(pool, list[i].parent);
+		const struct section *section = at_odds(pool, list[i].parent, list[i].type);
 		char where[WHERE_SIZE];
 
-		if (!list[i].starts || !section || strcmp(section->type, list[i].type) == 0)
+		if (!list[i].starts || !section)
 			continue;
 		snprintf(where, sizeof(where), "%s/etc/mdevctl.d/%s/%s", audit->host->name, list[i].parent,
 			 list[i].uuid);

@@ -12,7 +12,6 @@
 static void print_offers(const struct survey *survey, size_t pgpu, struct json_out *json)
 {
 	const struct inv_pgpu *card = &survey->inv.pgpus[pgpu];
-	const struct section *serves = survey->pool.cards[pgpu].section;
 	struct plan_facts facts = survey_facts(survey);
 
 	json_out_array(json, "types");
@@ -27,7 +26,7 @@ static void print_offers(const struct survey *survey, size_t pgpu, struct json_o
 		json_out_number(json, "capacity", count.capacity);
 		json_out_number(json, "used", count.used);
 		json_out_number(json, "available", count.available);
-		json_out_bool(json, "configured", serves && strcmp(serves->type, type->id) == 0);
+		json_out_bool(json, "configured", pool_serves(&survey->pool, (int)pgpu, type->id));
 		json_out_close(json);
 	}
 	json_out_close(json);
@@ -194,7 +193,7 @@ const struct command cmd_inventory = {
 	.name = "inventory",
 	.options = CMD_JSON,
 	.summary = "shows the host's pGPUs, what each serves, and why one does not",
-	.help = "TYPE is what the configuration has the pGPU serve; CAPACITY, USED and AVAILABLE are of that type (--json has\n"
-		"all types). A pGPU that the configuration names and the host lacks is shown, too.\n",
+	.help = "TYPE is what the configuration has the pGPU serve, or the first of several; CAPACITY, USED and AVAILABLE are of\n"
+		"that type (--json has all types). A pGPU that the configuration names and the host lacks is shown, too.\n",
 	.run = run,
 };

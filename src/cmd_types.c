@@ -115,8 +115,7 @@ static void add_makers(struct table *table, const struct survey *survey, const s
 		abort();
 	for (size_t m = 0; m < kind->nmakers; m++) {
 		size_t pgpu = kind->makers[m].pgpu;
-		const struct pool_card *card = &survey->pool.cards[pgpu];
-		bool serves = card->in_pool && strcmp(card->section->type, kind->type->id) == 0;
+		bool serves = survey->pool.cards[pgpu].in_pool && pool_serves(&survey->pool, (int)pgpu, kind->type->id);
 
 		fprintf(to, "%s%s%s", m ? ", " : "", survey->inv.pgpus[pgpu].address, serves ? "*" : "");
 	}

@@ -207,9 +207,13 @@ static int check_addresses(const struct draft *draft, struct err *err)
 		for (size_t k = 0; a->enabled && k < i; k++) {
 			const struct part *b = &draft->parts[k];
 
-			if (b->enabled && shares_address(&a->section, &b->section, &address))
-				return spot_err(&at, err, "%s is also given to [%s] in %s:%d: one type for a card",
-						address, b->name, b->addresses_at.file, b->addresses_at.line);
+			if (!b->enabled || !shares_address(&a->section, &b->section, &address) ||
+			    (draft->config->policy.several_types && !a->section.vf && !b->section.vf))
+				continue;
+			return spot_err(&at, err,
+					"%s is also given to [%s] in %s:%d: one type for a card, unless pgpu_types = "
+					"several in [policy]",
+					address, b->name, b->addresses_at.file, b->addresses_at.line);
 		}
 	}
 	return 0;
@@ -257,7 +261,7 @@ static int fill_sections(struct draft *draft, struct err *err)
 			part->section.matches = NULL;
 		}
 		s->enabled = true;
-		if (s->naddresses || s->nmatches)
+		if (s->naddresses || s->nmatches || config->policy.several_types)
 			continue;
 		if (unnamed) {
 			int r = spot_warn(

@@ -72,6 +72,11 @@ static int set_cross(const struct setting *t, char *value)
 	return set_bool(t, value, "no", "yes", &t->draft->config->policy.cross_framework);
 }
 
+static int set_pgpu_types(const struct setting *t, char *value)
+{
+	return set_bool(t, value, "one", "several", &t->draft->config->policy.several_types);
+}
+
 static int set_seconds(const struct setting *t, char *value)
 {
 	return setting_number(t, value, t->key->min, t->key->max,
@@ -149,6 +154,7 @@ const struct key config_policy_keys[] = {
 	{ .name = "lock_timeout", SECONDS(lock_timeout_s, 1, 600) },
 	{ .name = "driver_mismatch", .set = set_mismatch },
 	{ .name = "cross_framework", .set = set_cross },
+	{ .name = "pgpu_types", .set = set_pgpu_types },
 	{ 0 },
 };
 

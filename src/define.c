@@ -8,12 +8,13 @@
 #include "auto.h"
 #include "stamp.h"
 
-static bool serves(const struct pool_card *card, const struct wish *wish)
+/* The first of the types that it may have which the card serves; NULL: none. */
+static const char *served(const struct pool *pool, size_t pgpu, const struct wish *wish)
 {
-	for (int t = 0; card->in_pool && t < wish->ntypes; t++)
-		if (strcmp(card->section->type, wish->types[t]) == 0)
-			return true;
-	return false;
+	for (int t = 0; pool->cards[pgpu].in_pool && t < wish->ntypes; t++)
+		if (pool_serves(pool, (int)pgpu, wish->types[t]))
+			return wish->types[t];
+	return NULL;
 }
 
 bool define_stamp(struct stamp *stamp, const struct define *define, const struct request *request,
@@ -31,11 +32,12 @@ bool define_stamp(struct stamp *stamp, const struct define *define, const struct
 	if (wish_make(&wish, &one, define->config, define->host, define->store, &ignored) < 0)
 		return false;
 	for (size_t g = 0; g < define->inv->npgpus; g++) {
+		const char *type = served(define->pool, g, wish);
 		struct stamp here;
 
-		if (!serves(&define->pool->cards[g], wish))
+		if (!type)
 			continue;
-		stamp_type(&here, define->inv, (int)g, define->pool->cards[g].section->type);
+		stamp_type(&here, define->inv, (int)g, type);
 		if (known)
 			stamp_common(stamp, &here);
 		else

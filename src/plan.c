@@ -50,8 +50,8 @@ void plan_adopt(const struct planner *p, const struct inv_device *device, struct
 
 		memcpy(step->pgpu, card->address, sizeof(step->pgpu));
 		step->numa = card->numa;
-		step->section = p->facts->pool ? p->facts->pool->cards[inv->parents[device->parent].pgpu].section
-					       : NULL;
+		if (p->facts->pool)
+			step->section = pool_serves(p->facts->pool, inv->parents[device->parent].pgpu, device->type);
 	}
 }
 

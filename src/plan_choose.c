@@ -118,7 +118,7 @@ static void fill_step(const struct planner *p, struct step *step, const struct c
 			       .framework = inv->pgpus[c->pgpu].framework,
 			       .numa = inv->pgpus[c->pgpu].numa,
 			       .framebuffer_mib = t ? t->framebuffer_mib : UNKNOWN,
-			       .section = p->facts->pool->cards[c->pgpu].section };
+			       .section = pool_serves(p->facts->pool, c->pgpu, type) };
 	snprintf(step->id, sizeof(step->id), "%s", id);
 	snprintf(step->type, sizeof(step->type), "%s", type);
 	snprintf(step->parent, sizeof(step->parent), "%s", inv->parents[parent].name);

@@ -60,70 +60,89 @@ const char *pool_vf_name(const void *config, const struct inv_pgpu *card, const 
 	return NULL;
 }
 
-/* The section that names the card by `by`; two of them: neither, and *two says so. */
-static const struct section *find_section(const struct pool *pool, const struct inv_pgpu *card, bool by_address,
-					  bool *limited, const struct section **two)
+static enum claim claim_of(const struct pool *pool, const struct section *s, const struct inv_pgpu *card)
 {
-	const struct section *found = NULL;
+	enum naming how;
 
-	for (size_t i = 0; i < pool->config->nsections; i++) {
-		const struct section *s = &pool->config->sections[i];
-		enum naming how = NOT_NAMED;
-
-		if (!s->enabled || s->vf != (card->framework == FW_VF))
-			continue;
-		if (by_address)
-			how = names_card(s, card, pool->inv->parents + card->first, (size_t)card->nparents);
-		if ((by_address ? how == NOT_NAMED : !matches_card(s, card)))
-			continue;
-		if (found) {
-			*two = s;
-			return found;
-		}
-		found = s;
-		*limited = how == NAMED_VFS;
-	}
-	return found;
+	if (!s->enabled || s->vf != (card->framework == FW_VF))
+		return CLAIM_NONE;
+	how = names_card(s, card, pool->inv->parents + card->first, (size_t)card->nparents);
+	if (how != NOT_NAMED)
+		return how == NAMED_WHOLE ? CLAIM_ADDRESS : CLAIM_VFS;
+	if (matches_card(s, card))
+		return CLAIM_MATCH;
+	return s->vf || s->naddresses || s->nmatches ? CLAIM_NONE : CLAIM_DEFAULT;
 }
 
-/* The first enabled type that names no card at all serves those that no section names. */
-static const struct section *default_section(const struct config *config)
+/* Of equal rank: by the card's own address, or by those of its VFs. */
+static enum claim rank(enum claim claim)
 {
-	for (size_t i = 0; i < config->nsections; i++) {
-		const struct section *s = &config->sections[i];
+	return claim == CLAIM_VFS ? CLAIM_ADDRESS : claim;
+}
 
-		if (s->enabled && !s->vf && !s->naddresses && !s->nmatches)
-			return s;
+/* The highest rank of a claim on this card. */
+static enum claim best_claim(const struct pool *pool, const struct inv_pgpu *card)
+{
+	enum claim best = CLAIM_NONE;
+
+	for (size_t i = 0; i < pool->config->nsections; i++) {
+		enum claim claim = rank(claim_of(pool, &pool->config->sections[i], card));
+
+		if (claim > best)
+			best = claim;
 	}
-	return NULL;
+	return best;
+}
+
+/*
+ * Fills in what a card serves. With one type, two that name it are in each other's way, and of those that name no card
+ * the first counts; with several, the first that the card offers stands for all.
+ */
+static void claim_card(const struct pool *pool, const struct inv_pgpu *card, int index, struct pool_card *out)
+{
+	bool several = pool->config->policy.several_types;
+
+	out->claim = best_claim(pool, card);
+	for (size_t i = 0; out->claim != CLAIM_NONE && i < pool->config->nsections; i++) {
+		const struct section *s = &pool->config->sections[i];
+		enum claim claim = claim_of(pool, s, card);
+
+		if (rank(claim) != out->claim)
+			continue;
+		if (!out->section) {
+			out->section = s;
+			out->limited = claim == CLAIM_VFS;
+		} else if (several) {
+			out->limited = out->limited && claim == CLAIM_VFS;
+			if (!inventory_offer(pool->inv, index, out->section->type))
+				out->section = s;
+		} else if (out->claim != CLAIM_DEFAULT) {
+			out->contested = true;
+			snprintf(out->reason, sizeof(out->reason),
+				 "the configuration gives it to both %s and %s: name one of them", out->section->type,
+				 s->type);
+			out->section = NULL;
+			return;
+		}
+	}
 }
 
 static void place_card(const struct pool *pool, const struct inv_pgpu *card, int index, struct pool_card *out)
 {
-	const struct section *two = NULL;
+	bool offered;
 
-	out->section = find_section(pool, card, true, &out->limited, &two);
-	if (!out->section && !two)
-		out->section = find_section(pool, card, false, &out->limited, &two);
-	if (two) {
-		out->contested = true;
-		snprintf(out->reason, sizeof(out->reason),
-			 "the configuration gives it to both %s and %s: name one of them", out->section->type,
-			 two->type);
-		out->section = NULL;
+	claim_card(pool, card, index, out);
+	if (out->contested)
 		return;
-	}
-	if (!out->section) {
-		out->section = card->framework == FW_VF ? NULL : default_section(pool->config);
-		if (!out->section || !inventory_offer(pool->inv, index, out->section->type)) {
-			out->section = NULL;
-			snprintf(out->reason, sizeof(out->reason), "no section of the configuration names it");
-			return;
-		}
+	offered = out->section && inventory_offer(pool->inv, index, out->section->type);
+	if (!out->section || (out->claim == CLAIM_DEFAULT && !offered)) {
+		out->section = NULL;
+		snprintf(out->reason, sizeof(out->reason), "no section of the configuration names it");
+		return;
 	}
 	if (!card->ready)
 		snprintf(out->reason, sizeof(out->reason), "%s", card->reason);
-	else if (!inventory_offer(pool->inv, index, out->section->type))
+	else if (!offered)
 		snprintf(
 			out->reason, sizeof(out->reason),
 			card->framework == FW_VARIANT && !card->types_whole
@@ -151,17 +170,42 @@ void pool_free(struct pool *pool)
 	pool->cards = NULL;
 }
 
+const struct section *pool_serves(const struct pool *pool, int pgpu, const char *type)
+{
+	const struct pool_card *card = &pool->cards[pgpu];
+	const struct section *s = card->section;
+
+	if (!pool->config->policy.several_types)
+		return s && strcmp(s->type, type) == 0 ? s : NULL;
+	s = config_section(pool->config, type);
+	if (!s || card->claim == CLAIM_NONE || rank(claim_of(pool, s, &pool->inv->pgpus[pgpu])) != card->claim ||
+	    (card->claim == CLAIM_DEFAULT && !inventory_offer(pool->inv, pgpu, type)))
+		return NULL;
+	return s;
+}
+
+static bool names_parent(const struct section *s, const char *name)
+{
+	for (size_t i = 0; i < s->naddresses; i++)
+		if (strcmp(s->addresses[i], name) == 0)
+			return true;
+	return false;
+}
+
 bool pool_has_parent(const struct pool *pool, int parent)
 {
 	const struct inv_parent *p = &pool->inv->parents[parent];
 	const struct pool_card *card = &pool->cards[p->pgpu];
 
-	if (!card->in_pool)
-		return false;
-	for (size_t i = 0; card->limited && i < card->section->naddresses; i++)
-		if (strcmp(card->section->addresses[i], p->name) == 0)
+	if (!card->in_pool || !card->limited)
+		return card->in_pool;
+	if (!pool->config->policy.several_types)
+		return names_parent(card->section, p->name);
+	for (size_t i = 0; i < pool->config->nsections; i++)
+		if (claim_of(pool, &pool->config->sections[i], &pool->inv->pgpus[p->pgpu]) == CLAIM_VFS &&
+		    names_parent(&pool->config->sections[i], p->name))
 			return true;
-	return !card->limited;
+	return false;
 }
 
 bool pool_lacks(const struct pool *pool, const struct section *section, const char *address)

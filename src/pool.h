@@ -2,7 +2,8 @@
 /*
  * The pool: the configuration and the host brought together. Which pGPU serves which type, and why one does not.
  *
- * Pure: no I/O. One type per pGPU, as in Nova; addresses go before matches, matches before the type that has neither.
+ * Pure: no I/O. One type per pGPU, as in Nova, or with pgpu_types = several all that it is given to; addresses go before
+ * matches, matches before the type that has neither.
  * A card that is otherwise than the file says is not in the pool now, with the reason; it never changes what the
  * other cards serve. Plain VFs are given out by [vf_NAME] sections alone, everything else by all others.
  *
@@ -16,8 +17,12 @@
 #include "config.h"
 #include "inventory.h"
 
+/* How a section comes to a card; the lower ones count where none comes by a higher one. */
+enum claim { CLAIM_NONE, CLAIM_DEFAULT, CLAIM_MATCH, CLAIM_VFS, CLAIM_ADDRESS };
+
 struct pool_card {
-	const struct section *section; /* the one type that it serves; NULL none */
+	const struct section *section; /* the type that it serves, the first of several; NULL none */
+	enum claim claim;              /* by which those come to it that it serves */
 	bool in_pool;
 	bool contested;           /* two sections claim it: it is in neither */
 	bool limited;             /* only the VFs that the section names belong to the pool */
@@ -33,6 +38,9 @@ struct pool {
 /* Brings both together; they must outlive the pool. */
 void pool_make(struct pool *pool, const struct config *config, const struct inventory *inv);
 void pool_free(struct pool *pool);
+
+/* The section by which a pGPU serves this type, whether it is ready for that or not; NULL: it does not. */
+const struct section *pool_serves(const struct pool *pool, int pgpu, const char *type);
 
 /* Does this parent of its pGPU belong to the pool? */
 bool pool_has_parent(const struct pool *pool, int parent);

@@ -185,11 +185,11 @@ static struct load measure(struct room *room, const struct plan_facts *facts, co
 			   const struct inv_offer *offer, const char *id, const char *last)
 {
 	const struct inv_pgpu *card = &facts->inv->pgpus[pgpu];
-	const struct section *section = facts->pool->cards[pgpu].section;
 	const struct inv_type *t = &facts->inv->types[offer->type];
+	const struct section *section = pool_serves(facts->pool, pgpu, t->id);
 	struct load load = load_of(facts, extra, pgpu, t, offer->available, id);
 	int capacity = capacity_of(card, t);
-	int cap = section && strcmp(section->type, t->id) == 0 ? section->max_instances : NO_LIMIT;
+	int cap = section ? section->max_instances : NO_LIMIT;
 	int nfree = 0;
 
 	*room = (struct room){ .parent = card->first };
@@ -209,8 +209,9 @@ void room_on(struct room *room, const struct plan_facts *facts, const struct lea
 
 	*room = (struct room){ .parent = UNKNOWN };
 	/* First, as only the types that matter were read: a card's own type may not be among them. */
-	if (pooled->section && strcmp(pooled->section->type, type) != 0) {
-		snprintf(room->reason, sizeof(room->reason), "serves %s", pooled->section->type);
+	if (pooled->section && !pool_serves(facts->pool, pgpu, type)) {
+		snprintf(room->reason, sizeof(room->reason), "serves %s%s", pooled->section->type,
+			 facts->config->policy.several_types ? " and what else it is given to" : "");
 		return;
 	}
 	if (!pooled->in_pool) {

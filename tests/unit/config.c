@@ -107,7 +107,8 @@ static const struct {
 	{ "an address under two types",
 	  AB
 	  "[mdev_nvidia-35]\ndevice_addresses = 0000:84:00.0\n[mdev_nvidia-36]\n\ndevice_addresses = 0000:85:00.0,0000:84:00.0\n",
-	  "f:7: [mdev_nvidia-36] device_addresses: 0000:84:00.0 is also given to [mdev_nvidia-35] in f:4: one type for a card" },
+	  "f:7: [mdev_nvidia-36] device_addresses: 0000:84:00.0 is also given to [mdev_nvidia-35] in f:4: one type for a card, unless "
+	  "pgpu_types = several in [policy]" },
 	{ "a match that is none", M "device_match = 10de\n",
 	  "f:4: [mdev_nvidia-35] device_match: '10de' is not understood: an alternative is VENDOR:DEVICE in four hex digits each (* "
 	  "for any device), numa=NODE, or both, each once; commas stand between alternatives" },
@@ -302,11 +303,11 @@ static void policy(void)
 		c = parsed(A "[policy]\nmigrate_uuid = fresh\nreuse = never\nreclaim = never\nreclaim_grace = 0\n"
 			     "reserve_ttl = 1\ncreate_timeout = 2\nstart_grace = 3\nrelease_wait = 0\n"
 			     "release_timeout = 5\ndriver_cleanup = 0\nlock_timeout = 7\ndriver_mismatch = warn\n"
-			     "cross_framework = yes\n");
+			     "cross_framework = yes\npgpu_types = several\n");
 	const struct policy *p = &c.policy;
 
 	ok(p->migrate_uuid == MIGRATE_FRESH && !p->reuse_free && !p->reclaim_orphans && p->mismatch_warns &&
-		   p->cross_framework,
+		   p->cross_framework && p->several_types,
 	   "each word of a policy is taken");
 	ok(p->reclaim_grace_s == 0 && p->reserve_ttl_s == 1 && p->create_timeout_s == 2 && p->start_grace_s == 3 &&
 		   p->release_wait_s == 0 && p->release_timeout_s == 5 && p->driver_cleanup_s == 0 &&

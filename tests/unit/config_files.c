@@ -112,7 +112,7 @@ static void drop_ins(void)
 	put("etc/vgpu-lease.conf.d/9-y.conf", "[mdev_b]\ndevice_addresses = 0000:86:00.0\n");
 	is(load(&c, NULL),
 	   "ROOT/etc/vgpu-lease.conf.d/9-y.conf:2: [mdev_b] device_addresses: 0000:86:00.0 is also given to "
-	   "[vgpu_a] in ROOT/etc/vgpu-lease.conf.d/10-x.conf:2: one type for a card",
+	   "[vgpu_a] in ROOT/etc/vgpu-lease.conf.d/10-x.conf:2: one type for a card, unless pgpu_types = several in [policy]",
 	   "one card under two types is seen over files");
 
 	put("etc/other", "[devices]\nenabled_mdev_types = a\n");
@@ -287,7 +287,7 @@ static const struct {
 	  "[devices]\nenabled_mdev_types = a, b\n[mdev_a]\ndevice_addresses = mtty\n[vgpu_b]\n"
 	  "device_addresses = mtty_mtty\n",
 	  "ROOT/etc/nova/nova.conf:6: [vgpu_b] device_addresses: mtty is also given to [mdev_a] in ROOT/etc/nova/nova.conf:4: one "
-	  "type for a card" },
+	  "type for a card, unless pgpu_types = several in [policy]" },
 };
 
 static void nova_is_checked(void)

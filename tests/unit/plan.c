@@ -11,7 +11,7 @@
  *   leases   "u1:84:s:active:D"    device:pGPU:type:state:domain, "*" behind: somebody is at work on it
  *   wants    "u1 u2~s"             "~s": the metadata asks for type s; "p": a placeholder; "@84": it was on 84 before
  *   config   "s@84,85 l"           enabled types with the addresses of their sections; "s<3": max_instances
- *   policy   "spread keep near=1 quota=2 spares=o1"; "source=", "name=" and "model=": what the source says of the first
+ *   policy   "spread several keep near=1 quota=2 spares=o1"; "source=", "name=" and "model=": what the source says of the first
  *            want; type s is called Type-s here
  *
  * The domain is D; VF number n of card 40 is called 40.n.
@@ -198,6 +198,8 @@ static void make_policy(struct world *w, const char *word)
 
 	if (strcmp(word, "spread") == 0)
 		p->placement = PLACE_SPREAD;
+	else if (strcmp(word, "several") == 0)
+		p->several_types = true;
 	else if (strcmp(word, "keep") == 0)
 		p->migrate_uuid = MIGRATE_KEEP;
 	else if (strcmp(word, "fresh") == 0)
