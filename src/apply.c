@@ -19,6 +19,7 @@ void apply_start(struct apply *apply, struct store *store, const struct policy *
 		 const char *op)
 {
 	*apply = (struct apply){ .store = store, .policy = policy, .request = request, .op = op };
+	apply->deadline_ms = host_now_ms() + (int64_t)policy->lock_timeout_s * 1000;
 	apply->done = calloc(request->nwants + 1, sizeof(*apply->done));
 	if (!apply->done)
 		abort();
@@ -48,11 +49,38 @@ static struct lease lease_of(const struct apply *apply, const struct step *step,
 	return lease;
 }
 
+static struct applied *find_done(const struct apply *apply, const char *id)
+{
+	for (size_t i = 0; i < apply->ndone; i++)
+		if (strcmp(apply->done[i].id, id) == 0)
+			return &apply->done[i];
+	return NULL;
+}
+
+static void add_done(struct apply *apply, const char *id, const struct lease *before)
+{
+	struct applied *done = &apply->done[apply->ndone++];
+
+	*done = (struct applied){ .had = before != NULL };
+	memcpy(done->id, id, sizeof(done->id));
+	if (before)
+		done->before = *before;
+}
+
+static void forget_done(struct apply *apply, const char *id)
+{
+	struct applied *done = find_done(apply, id);
+
+	if (done)
+		*done = apply->done[--apply->ndone];
+}
+
 static int lease_step(struct apply *apply, const struct step *step, struct err *err)
 {
 	struct lease lease = lease_of(apply, step, step->kind == STEP_CREATE ? LEASE_CREATING : LEASE_ACTIVE);
 	struct lease was;
 	int r = lease_get(apply->store, step->id, &was, err);
+	bool had = r == 1 && was.state != LEASE_RESERVED;
 
 	if (r < 0)
 		return r;
@@ -60,27 +88,19 @@ static int lease_step(struct apply *apply, const struct step *step, struct err *
 	 * A device of the domain's own keeps its origin; under a reservation nothing was made, so it is somebody
 	 * else's.
 	 */
-	if (r == 1 && step->kind == STEP_KEEP && was.state != LEASE_RESERVED)
+	if (had && step->kind == STEP_KEEP)
 		lease.origin = was.origin;
 	r = lease_put(apply->store, &lease, err);
 	if (r == 0 && step->kind != STEP_KEEP)
-		memcpy(apply->done[apply->ndone++], step->id, ID_SIZE);
+		add_done(apply, step->id, had ? &was : NULL);
 	return r;
-}
-
-static bool is_done(const struct apply *apply, const char *id)
-{
-	for (size_t i = 0; i < apply->ndone; i++)
-		if (strcmp(apply->done[i], id) == 0)
-			return true;
-	return false;
 }
 
 int apply_lease(struct apply *apply, const struct step *steps, size_t n, struct err *err)
 {
 	for (size_t i = 0; i < n; i++) {
 		/* Of an earlier round of this run: leased and made already. */
-		if (is_done(apply, steps[i].id))
+		if (find_done(apply, steps[i].id))
 			continue;
 		if (lease_step(apply, &steps[i], err) < 0)
 			return -err->code;
@@ -106,7 +126,7 @@ int apply_reserve(struct apply *apply, const struct step *steps, size_t n, struc
 		r = lease_put(apply->store, &lease, err);
 		if (r < 0)
 			return r;
-		memcpy(apply->done[apply->ndone++], steps[i].id, ID_SIZE);
+		add_done(apply, steps[i].id, NULL);
 	}
 	return 0;
 }
@@ -125,6 +145,22 @@ static int create_device(void *arg, struct err *err)
 {
 	const struct creation *creation = arg;
 	return kernel_create(creation->host, &creation->vgpu, err);
+}
+
+/*
+ * Removes what this step made, under the pGPU's lock, which is still held. -ETIMEDOUT, behind what went wrong before,
+ * where it cannot: a monitor can have opened it the moment it appeared, and such a removal would never end.
+ */
+static int unmake(const struct apply *apply, const struct step *step, struct err *why)
+{
+	const struct vgpu vgpu = vgpu_of(step);
+	struct err err;
+
+	if (giveback_remove(apply->store->host, &vgpu, UNDO_MS, &err) == 0)
+		return 0;
+	err_in(&err, "%s; nor can it be removed again", why->text);
+	*why = err;
+	return err_recode(why, ETIMEDOUT);
 }
 
 /* Under the pGPU's lock: the kernel's count decides, then its answer. */
@@ -152,16 +188,9 @@ static int create(const struct apply *apply, const struct step *step, const char
 	r = kernel_wait_complete(creation.host, &creation.vgpu, wait_ms > 100 ? wait_ms : 100, err);
 	if (r == 0 && *params)
 		r = kernel_set_params(creation.host, &creation.vgpu, params, err);
-	/*
-	 * What did not become whole is removed again; that it is reported as a failure of this candidate, not as a
-	 * hanging kernel.
-	 */
-	if (r < 0) {
-		struct err ignored;
-
-		kernel_remove(creation.host, &creation.vgpu, UNDO_MS, &ignored);
-		return err_recode(err, EIO);
-	}
+	/* What did not become whole is removed again, and a failure of this candidate, not a kernel that hangs. */
+	if (r < 0)
+		return unmake(apply, step, err) < 0 ? -err->code : err_recode(err, EIO);
 	return 0;
 }
 
@@ -206,13 +235,6 @@ static int ensure(const struct apply *apply, const struct step *step, const char
 	return kernel_wait_complete(apply->store->host, &vgpu, apply->policy->create_timeout_s * 1000, err);
 }
 
-static void forget_done(struct apply *apply, const char *id)
-{
-	for (size_t i = 0; i < apply->ndone; i++)
-		if (strcmp(apply->done[i], id) == 0)
-			memcpy(apply->done[i], apply->done[--apply->ndone], ID_SIZE);
-}
-
 /* Is the lease still what this run wrote? Not so where a release of the same domain came in between. */
 static int still_ours(const struct apply *apply, const struct step *step, struct lease *lease, struct err *err)
 {
@@ -248,30 +270,50 @@ static int settle(struct apply *apply, const struct step *step, bool made, struc
 	return 0;
 }
 
-static int drop_failed(struct apply *apply, const struct step *step, struct err *why)
+/* A lease that the domain held before is one to be given back: what the kernel may still be making is ours. */
+static void drop_lease(struct apply *apply, const struct step *step)
 {
+	struct applied *done = find_done(apply, step->id);
 	struct lease lease;
 	struct err err;
 
-	if (step->kind != STEP_KEEP && store_lock(apply->store, apply->policy->lock_timeout_s * 1000, &err) == 0) {
-		if (still_ours(apply, step, &lease, &err) == 1)
+	if (step->kind == STEP_KEEP || !done)
+		return;
+	if (still_ours(apply, step, &lease, &err) == 1) {
+		done->before.state = LEASE_RELEASING;
+		if (done->had)
+			lease_put(apply->store, &done->before, &err);
+		else
 			lease_drop(apply->store, step->id, &err);
+	}
+	forget_done(apply, step->id);
+}
+
+static int drop_failed(struct apply *apply, const struct step *steps, size_t n, struct err *why)
+{
+	struct err err;
+
+	if (store_lock(apply->store, apply->policy->lock_timeout_s * 1000, &err) == 0) {
+		for (size_t i = 0; i < n; i++)
+			drop_lease(apply, &steps[i]);
 		store_unlock(apply->store);
-		forget_done(apply, step->id);
 	}
 	return -why->code;
 }
 
-int apply_step(struct apply *apply, const struct step *step, const char *params, struct err *err)
+int apply_step(struct apply *apply, const struct step *steps, size_t n, size_t i, const char *params, struct err *err)
 {
-	const struct vgpu vgpu = vgpu_of(step);
-	struct err ignored;
+	const struct step *step = &steps[i];
+	int64_t wait_ms = apply->deadline_ms - host_now_ms();
 	bool made;
 	int r;
 
-	autoclose int lock = store_lock_pgpu(apply->store, step->pgpu, apply->policy->lock_timeout_s * 1000, err);
+	autoclose int lock = store_lock_pgpu(apply->store, step->pgpu, wait_ms > 0 ? (int)wait_ms : 0, err);
+	/* A card that somebody keeps is no reason not to try the next. */
+	if (lock == -ETIMEDOUT)
+		err_recode(err, EBUSY);
 	if (lock < 0)
-		return drop_failed(apply, step, err);
+		return drop_failed(apply, step, n - i, err);
 	r = ensure(apply, step, params, err);
 	if (r == -ETIMEDOUT) {
 		/* Its lease stays `creating`: collected when the write ends. */
@@ -279,14 +321,16 @@ int apply_step(struct apply *apply, const struct step *step, const char *params,
 		return r;
 	}
 	if (r < 0)
-		return drop_failed(apply, step, err);
+		return drop_failed(apply, step, n - i, err);
 	made = r == 1;
 	r = settle(apply, step, made, err);
-	/* Still under the pGPU's lock: what has no lease that says it is ours must not stay. */
-	if (r < 0 && made)
-		kernel_remove(apply->store->host, &vgpu, UNDO_MS, &ignored);
+	/* Still under the pGPU's lock: what has no lease that says it is ours must not stay. Where it must, that does. */
+	if (r < 0 && made && unmake(apply, step, err) < 0) {
+		forget_done(apply, step->id);
+		return -err->code;
+	}
 	if (r < 0)
-		return drop_failed(apply, step, err);
+		return drop_failed(apply, step, n - i, err);
 	log_info("%s: domain %s: %s %s, %s on %s", apply->op, apply->request->name, made ? "made" : "took", step->id,
 		 step->type, step->parent);
 	return 0;
@@ -320,7 +364,7 @@ void apply_undo(struct apply *apply)
 	/* No guest has run on it: the driver has nothing to clean up. */
 	policy.driver_cleanup_s = 0;
 	while (apply->ndone > 0) {
-		const char *id = apply->done[--apply->ndone];
+		const char *id = apply->done[--apply->ndone].id;
 		struct err err = { 0 };
 		int r = undo_lease(apply, id, &err);
 

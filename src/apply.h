@@ -5,7 +5,7 @@
  * Each step is done under its pGPU's lock, where the kernel's count is read again and decides; the store's lock is
  * held only while leases are written. A step that fails is a mishap: the next plan passes that candidate over.
  *
- * Depends on: bounded, config, giveback, kernel, lease, plan's types, store. Knows nothing of XML or of how the plan
+ * Depends on: bounded, config, giveback, handles, kernel, lease, plan's types, store. Knows nothing of XML or of how the plan
  * came about.
  */
 #pragma once
@@ -15,13 +15,21 @@
 #include "plan.h"
 #include "store.h"
 
+/* What this run leased. */
+struct applied {
+	char id[ID_SIZE];
+	bool had;            /* the domain held it before: */
+	struct lease before; /* so, and a write to the kernel may still go on for it */
+};
+
 struct apply {
 	struct store *store;
 	const struct policy *policy;
 	const struct request *request;
-	char (*done)[ID_SIZE]; /* what this run leased: undone by apply_undo() */
+	struct applied *done; /* undone by apply_undo() */
 	size_t ndone;
-	const char *op; /* for the log: "prepare" */
+	const char *op;      /* for the log: "prepare" */
+	int64_t deadline_ms; /* pGPUs' locks are waited for until then, those of all candidates together */
 };
 
 void apply_start(struct apply *apply, struct store *store, const struct policy *policy, const struct request *request,
@@ -38,12 +46,13 @@ int apply_lease(struct apply *apply, const struct step *steps, size_t n, struct 
 int apply_reserve(struct apply *apply, const struct step *steps, size_t n, struct err *err);
 
 /*
- * Makes what a leased step says. `params`: vgpu_params to set, "" none. 0: the device is whole and its lease active.
- * Otherwise its lease is dropped, what was made of it is removed, and the result says what to do: -EAGAIN: the world
- * is not as the plan took it to be, plan anew; -ETIMEDOUT: the creation hangs, give up (the lease stays for whoever
- * collects it); -ECANCELED: the domain was released meanwhile; any other: this candidate failed, try the next.
+ * Makes what step number `i` says. `params`: vgpu_params to set, "" none. 0: the device is whole and its lease active.
+ * Otherwise what was made of it is removed, its lease is dropped, and with it those of the steps behind it, which the
+ * next plan promises anew. The result says what to do: -EAGAIN: the world is not as the plan took it to be, plan anew;
+ * -ETIMEDOUT: the creation hangs, or what it made cannot be removed, give up (the lease stays for whoever collects it);
+ * -ECANCELED: the domain was released meanwhile; any other: this candidate failed, try the next.
  */
-int apply_step(struct apply *apply, const struct step *step, const char *params, struct err *err);
+int apply_step(struct apply *apply, const struct step *steps, size_t n, size_t i, const char *params, struct err *err);
 
 /* Gives back, in reverse, what this run leased. */
 void apply_undo(struct apply *apply);

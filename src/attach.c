@@ -161,7 +161,7 @@ static int apply_round(struct rounds *r, struct err *err)
 {
 	for (size_t i = 0; i < r->plan.nsteps; i++) {
 		const struct step *step = &r->plan.steps[i];
-		int n = apply_step(&r->apply, step, params_of(r, i, step), err);
+		int n = apply_step(&r->apply, r->plan.steps, r->plan.nsteps, i, params_of(r, i, step), err);
 
 		if (n == 0)
 			continue;
@@ -172,6 +172,9 @@ static int apply_round(struct rounds *r, struct err *err)
 			host_sleep_ms(WAIT_STEP_MS);
 			return 0;
 		}
+		/* What exists is where it is: no other card will do. */
+		if (step->kind != STEP_CREATE)
+			return err_in(err, "vGPU %s", step->id);
 		survey_mishap(&r->survey, step->pgpu, step->type, err->text);
 		return 0;
 	}

@@ -16,7 +16,7 @@
 #include "kernel.h"
 #include "ondisk.h"
 
-enum { CLOSE_STEP_MS = 50 };
+enum { CLOSE_STEP_MS = 50, REMOVE_SLACK_MS = 200 };
 
 static int left(int64_t deadline_ms)
 {
@@ -120,6 +120,14 @@ static int remove_device(void *arg, struct err *err)
 	return kernel_remove(removal->host, &removal->vgpu, removal->wait_ms, err);
 }
 
+int giveback_remove(const struct host *host, const struct vgpu *vgpu, int wait_ms, struct err *err)
+{
+	struct removal removal = { .host = host, .vgpu = *vgpu, .wait_ms = wait_ms };
+	int r = is_closed(host, vgpu->id, err);
+
+	return r < 0 ? r : bounded_run(remove_device, &removal, wait_ms + REMOVE_SLACK_MS, err);
+}
+
 /* Waits, without any lock, for the driver: 0 gone by itself, 1 it is our turn, -EAGAIN no time left. */
 static int let_driver_remove(const struct host *host, const struct policy *policy, const struct lease *lease,
 			     int64_t deadline_ms, struct err *err)
@@ -141,21 +149,17 @@ static int let_driver_remove(const struct host *host, const struct policy *polic
 /* Under the pGPU's lock, where nobody else writes: is it still ours to remove, and closed? Then remove it. */
 static int remove_locked(struct store *store, const char *id, int64_t deadline_ms, struct err *err)
 {
-	struct removal removal = { .host = store->host };
 	struct lease lease;
+	struct vgpu vgpu;
 	int r = still_releasing(store, id, left(deadline_ms), &lease, err);
 
 	if (r <= 0)
 		return r;
-	r = is_closed(store->host, id, err);
-	if (r < 0)
-		return r;
-	removal.vgpu = vgpu_of(&lease);
-	removal.wait_ms = left(deadline_ms);
-	r = bounded_run(remove_device, &removal, removal.wait_ms + 200, err);
+	vgpu = vgpu_of(&lease);
+	r = giveback_remove(store->host, &vgpu, left(deadline_ms), err);
 	if (r < 0)
 		return r == -ETIMEDOUT ? -EAGAIN : r;
-	return drop_if_releasing(store, id, left(deadline_ms) + 200, err);
+	return drop_if_releasing(store, id, left(deadline_ms) + REMOVE_SLACK_MS, err);
 }
 
 static int finish_created(struct store *store, const struct policy *policy, const struct lease *lease,
@@ -199,9 +203,7 @@ int giveback_orphan(struct store *store, const struct policy *policy, const stru
 {
 	const char *id = device->id;
 	int wait_ms = policy->lock_timeout_s * 1000;
-	struct removal removal = { .host = store->host,
-				   .vgpu = vgpu_of(device),
-				   .wait_ms = policy->release_timeout_s * 1000 };
+	const struct vgpu vgpu = vgpu_of(device);
 	struct lease lease;
 	int r;
 
@@ -217,10 +219,7 @@ int giveback_orphan(struct store *store, const struct policy *policy, const stru
 		return r;
 	if (r == 1)
 		return err_set(err, EBUSY, "vGPU %s: domain %s leased it a moment ago", id, lease.name);
-	r = is_closed(store->host, id, err);
-	if (r < 0)
-		return r;
-	r = bounded_run(remove_device, &removal, removal.wait_ms + 200, err);
+	r = giveback_remove(store->host, &vgpu, policy->release_timeout_s * 1000, err);
 	if (r < 0)
 		return r;
 	seen_forget(store, id);

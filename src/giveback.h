@@ -15,6 +15,7 @@
 #include "config.h"
 #include "err.h"
 #include "host.h"
+#include "kernel.h"
 #include "lease.h"
 #include "store.h"
 
@@ -39,6 +40,12 @@ int giveback_finish(struct store *store, const struct policy *policy, const char
  * where it is counts: id, framework, type, parent, pgpu.
  */
 int giveback_orphan(struct store *store, const struct policy *policy, const struct lease *device, struct err *err);
+
+/*
+ * Removes a device, under the pGPU's lock, which the caller holds, if nobody has it open. -EBUSY: somebody has;
+ * -ETIMEDOUT: the kernel is still at it after `wait_ms`.
+ */
+int giveback_remove(const struct host *host, const struct vgpu *vgpu, int wait_ms, struct err *err);
 
 /*
  * Drops one reservation, or a lease whose device is gone, if it still is as it was (`since_ms`): 1, else 0. Takes the

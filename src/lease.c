@@ -119,7 +119,7 @@ int lease_put(const struct store *store, struct lease *lease, struct err *err)
 
 	lease->since_ms = host_now_ms();
 	lease->writer = getpid();
-	lease->writer_start = host_process_start(lease->writer);
+	lease->writer_start = store_own_start(store);
 	r = lease_format(lease, text, sizeof(text));
 	if (r > 0)
 		r = file_publish(store->leases, lease->id, text, (size_t)r, true);

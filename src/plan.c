@@ -142,7 +142,7 @@ static bool prepare_existing(struct planner *p, size_t want, const struct inv_de
 	const struct wish *wish = &p->facts->wishes[want];
 	enum opened opened = p->facts->devices[device - p->facts->inv->devices].opened;
 
-	if (wish->type_asked && *device->type && !plan_type_fits(wish, device->type))
+	if (wish->type_asked && !plan_type_fits(wish, device->type))
 		return plan_refuse(p, want, REFUSE_OTHER,
 				   "it exists as %s on %s, the domain's metadata asks for %s: change one of them",
 				   device->type, device->parent_name, wish->want->type);
@@ -158,6 +158,15 @@ static bool prepare_existing(struct planner *p, size_t want, const struct inv_de
 	return within_quota(p, want, device->id);
 }
 
+/* Its creation or removal goes on. */
+static bool wait_for_kernel(struct planner *p, size_t want, const char *parent)
+{
+	plan_refuse(p, want, REFUSE_OTHER,
+		    "it is still being made or removed on %s: see dmesg, and try again when that has ended", parent);
+	p->plan->kind = PLAN_WAIT;
+	return false;
+}
+
 static bool prepare_want(struct planner *p, size_t want, struct step *step)
 {
 	const struct want *w = p->facts->wishes[want].want;
@@ -170,8 +179,13 @@ static bool prepare_want(struct planner *p, size_t want, struct step *step)
 	if (lease && strcmp(lease->domain, p->facts->request->uuid) != 0)
 		return plan_refuse(p, want, REFUSE_OTHER, "it belongs to domain %s (%s): give this domain another UUID",
 				   lease->name, lease->domain);
+	/* For a start whose hook was killed, or for somebody else: the kernel has one of a UUID only. */
+	if (device && !*device->type)
+		return wait_for_kernel(p, want, device->parent_name);
 	if (device)
 		return prepare_existing(p, want, device, lease, step);
+	if (lease && lease->state == LEASE_CREATING)
+		return wait_for_kernel(p, want, lease->parent);
 	return plan_creation(p, want, id, step);
 }
 

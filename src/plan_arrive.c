@@ -59,7 +59,12 @@ static bool refuse_taken(struct planner *p, size_t want, const struct inv_device
 		return plan_refuse(p, want, REFUSE_OTHER,
 				   "it belongs to domain %s here, and migrate_uuid = keep allows no other",
 				   lease->name);
-	if (*device->type && !plan_type_fits(wish, device->type))
+	if (!*device->type)
+		return plan_refuse(
+			p, want, REFUSE_OTHER,
+			"it is just being made or removed on %s here, and migrate_uuid = keep allows no other",
+			device->parent_name);
+	if (!plan_type_fits(wish, device->type))
 		return plan_refuse(p, want, REFUSE_OTHER,
 				   "it exists here as %s on %s, not as %s, and migrate_uuid = keep allows no other",
 				   device->type, device->parent_name, wish->types[0]);
@@ -83,7 +88,7 @@ bool plan_arrival(struct planner *p, size_t want, struct step *step)
 		return false;
 	if (wish->want->placeholder)
 		return plan_creation(p, want, wish->fresh, step);
-	if (device && !others && facts->devices[device - facts->inv->devices].opened == OPEN_NO &&
+	if (device && !others && facts->devices[device - facts->inv->devices].opened == OPEN_NO && *device->type &&
 	    plan_type_fits(wish, device->type)) {
 		plan_adopt(p, device, step);
 		return true;

@@ -71,29 +71,48 @@ void store_close(struct store *store)
 	}
 }
 
-/* Whoever has the lock writes its pid into the file: only for the message to those who wait too long. */
-static int wait_flock(int dir, const char *name, const char *shown, int wait_ms, struct err *err)
+uint64_t store_own_start(const struct store *store)
+{
+	return store->start ? store->start : host_process_start(getpid());
+}
+
+/* Whoever takes a lock writes its pid and start time into the file: only for the message to those who wait too long. */
+static int held(int dir, const char *name, const char *shown, int wait_ms, struct err *err)
+{
+	char text[64], waited[32] = "";
+	unsigned long long start;
+	int pid;
+	const char *gone = "";
+
+	if (wait_ms > 0)
+		snprintf(waited, sizeof(waited), " for over %g s", wait_ms / 1000.0);
+	if (file_read(dir, name, text, sizeof(text)) < 0 || sscanf(text, "%d %llu", &pid, &start) != 2)
+		return err_set(
+			err, ETIMEDOUT,
+			"/run/vgpu-lease/%s: held by a process that is not known%s; see what has it open, or try again",
+			shown, waited);
+	if (!host_process_lives(pid, start))
+		gone = ", now gone, or rather by its child that is still in the kernel";
+	return err_set(err, ETIMEDOUT, "/run/vgpu-lease/%s: held by process %d%s%s; see what it does, or try again",
+		       shown, pid, gone, waited);
+}
+
+static int wait_flock(int dir, const char *name, const char *shown, uint64_t start, int wait_ms, struct err *err)
 {
 	autoclose int fd = openat(dir, name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	int64_t end = host_now_ms() + wait_ms;
-	char holder[32];
+	char holder[64];
 
 	if (fd < 0)
 		return err_sys(err, errno, "/run/vgpu-lease/%s", shown);
 	while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
 		if (errno != EWOULDBLOCK && errno != EINTR)
 			return err_sys(err, errno, "/run/vgpu-lease/%s: lock", shown);
-		if (host_now_ms() >= end) {
-			ssize_t n = file_read(dir, name, holder, sizeof(holder));
-
-			return err_set(
-				err, ETIMEDOUT,
-				"/run/vgpu-lease/%s: held by process %s for over %g s; see what it does, or try again",
-				shown, n > 0 ? holder : "(unknown)", wait_ms / 1000.0);
-		}
+		if (host_now_ms() >= end)
+			return held(dir, name, shown, wait_ms, err);
 		host_sleep_ms(LOCK_STEP_MS);
 	}
-	snprintf(holder, sizeof(holder), "%-10d\n", (int)getpid());
+	snprintf(holder, sizeof(holder), "%-10d %-20llu\n", (int)getpid(), (unsigned long long)start);
 	if (pwrite(fd, holder, strlen(holder), 0) < 0 && errno != ENOSPC)
 		return err_sys(err, errno, "/run/vgpu-lease/%s", shown);
 	return steal_fd(&fd);
@@ -101,8 +120,10 @@ static int wait_flock(int dir, const char *name, const char *shown, int wait_ms,
 
 int store_lock(struct store *store, int wait_ms, struct err *err)
 {
-	int fd = wait_flock(store->run, "lock", "lock", wait_ms, err);
+	int fd;
 
+	store->start = store_own_start(store);
+	fd = wait_flock(store->run, "lock", "lock", store->start, wait_ms, err);
 	if (fd < 0)
 		return fd;
 	store->lock = fd;
@@ -125,7 +146,7 @@ int store_lock_pgpu(const struct store *store, const char *pgpu, int wait_ms, st
 		return err_sys(err, -dir, "/run/vgpu-lease/pgpu");
 	snprintf(name, sizeof(name), "%s.lock", pgpu);
 	snprintf(shown, sizeof(shown), "pgpu/%s", name);
-	return wait_flock(dir, name, shown, wait_ms, err);
+	return wait_flock(dir, name, shown, store_own_start(store), wait_ms, err);
 }
 
 static bool is_held(const struct store *store, const char *name)
@@ -145,7 +166,7 @@ bool store_pgpu_busy(const struct store *store, const char *pgpu)
 
 int store_lock_handler(const struct store *store, int wait_ms, struct err *err)
 {
-	return wait_flock(store->run, "handler.lock", "handler.lock", wait_ms, err);
+	return wait_flock(store->run, "handler.lock", "handler.lock", store_own_start(store), wait_ms, err);
 }
 
 bool store_is_handler(const struct store *store, int lock)

@@ -22,6 +22,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "err.h"
 #include "host.h"
@@ -29,11 +30,12 @@
 
 struct store {
 	const struct host *host;
-	int run;      /* run/vgpu-lease; -1 where there is none and none may be made */
-	int leases;   /* likewise */
-	int seen;     /* likewise */
-	int affinity; /* var/lib/vgpu-lease/affinity; -1 where it cannot be had: remembering is a convenience */
-	int lock;     /* -1: not held */
+	int run;        /* run/vgpu-lease; -1 where there is none and none may be made */
+	int leases;     /* likewise */
+	int seen;       /* likewise */
+	int affinity;   /* var/lib/vgpu-lease/affinity; -1 where it cannot be had: remembering is a convenience */
+	int lock;       /* -1: not held */
+	uint64_t start; /* of this process, known once it has taken a lock; else 0 */
 };
 
 /*
@@ -43,12 +45,18 @@ struct store {
 int store_open(struct store *store, const struct host *host, bool make, struct err *err);
 void store_close(struct store *store);
 
-/* Takes the store's lock, waiting at most `wait_ms`; -ETIMEDOUT names the process that holds it. */
+/*
+ * Takes the store's lock, waiting at most `wait_ms`; -ETIMEDOUT names the process that took it, and says where that is
+ * gone: then a child that it left in the kernel holds it.
+ */
 int store_lock(struct store *store, int wait_ms, struct err *err);
 void store_unlock(struct store *store);
 
 /* Takes a pGPU's lock; the descriptor that is returned holds it until it is closed. -ETIMEDOUT names the holder. */
 int store_lock_pgpu(const struct store *store, const char *pgpu, int wait_ms, struct err *err);
+
+/* When this process started, as host_process_start() tells it: asked once. */
+uint64_t store_own_start(const struct store *store);
 
 /* Is a pGPU's lock held by somebody? Makes and writes nothing. */
 bool store_pgpu_busy(const struct store *store, const char *pgpu);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "auto.h"
+#include "kernel.h"
 #include "spare.h"
 #include "wish.h"
 
@@ -66,20 +67,14 @@ int survey_host(struct survey *s, struct err *err)
 	struct inv_query query = { .frameworks = frameworks_of(s),
 				   .vf_name = s->config ? pool_vf_name : NULL,
 				   .arg = s->config };
-	struct leases leases;
-	const char **types;
+	const char **types = wish_types(s->wishes, s->request->nwants, &s->leases);
 	int r;
 
 	drop_host(s);
 	drop_lookups(s);
-	r = lease_list(s->store, &leases, err);
-	if (r < 0)
-		return r;
-	types = wish_types(s->wishes, s->request->nwants, &leases);
 	query.types = s->all_types ? NULL : types;
 	r = inventory_read(&s->inv, s->host, &query, err);
 	free(types);
-	lease_list_free(&leases);
 	if (r < 0)
 		return r;
 	s->has_inv = true;
@@ -96,7 +91,11 @@ int survey_host(struct survey *s, struct err *err)
 /* Is there no such device? What was not read cannot be told. */
 static bool is_absent(const struct survey *s, const struct lease *lease)
 {
-	return s->inv.frameworks & 1U << lease->framework && !inventory_device(&s->inv, lease->id);
+	const struct vgpu vgpu = { lease->framework, lease->id, lease->parent, lease->type };
+
+	/* The inventory may be older than the lock, and the device made since: it is looked for once more. */
+	return s->inv.frameworks & 1U << lease->framework && !inventory_device(&s->inv, lease->id) &&
+	       kernel_exists(s->host, &vgpu) == 0;
 }
 
 /* Void: nothing stands behind it any more. */
@@ -174,6 +173,20 @@ static bool is_asked_about(const struct survey *s, const struct inv_device *devi
 	return false;
 }
 
+/*
+ * A lease whose device is still to come takes room, and how much only its type's numbers say. Such leases are rare: most
+ * hosts need not be read again.
+ */
+static bool knows_types(const struct survey *s)
+{
+	for (size_t i = 0; i < s->leases.n; i++)
+		if (s->inv.frameworks & 1U << s->leases.list[i].framework &&
+		    !inventory_device(&s->inv, s->leases.list[i].id) &&
+		    !inventory_type(&s->inv, s->leases.list[i].type))
+			return false;
+	return true;
+}
+
 int survey_leases(struct survey *s, struct err *err)
 {
 	int r;
@@ -182,6 +195,8 @@ int survey_leases(struct survey *s, struct err *err)
 	r = lease_list(s->store, &s->leases, err);
 	if (r == 0)
 		r = leave_out_void(s, err);
+	if (r == 0 && !knows_types(s))
+		r = survey_host(s, err);
 	for (size_t i = 0; r == 0 && i < s->inv.ndevices; i++) {
 		struct device_facts *facts = &s->devices[i];
 		const char *domain;

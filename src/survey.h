@@ -6,7 +6,7 @@
  * What is cheap is read always; what costs a pass over all processes (who has a device open) or over libvirt's files,
  * only where a rule asks for it.
  *
- * Depends on: config, handles, inventory, lease, ondisk, plan's types, pool, store, wish. Knows nothing of libvirt's
+ * Depends on: config, handles, inventory, kernel, lease, ondisk, plan's types, pool, spare, store, wish. Knows nothing of libvirt's
  * operations.
  */
 #pragma once
@@ -43,13 +43,13 @@ int survey_start(struct survey *survey, const struct host *host, struct store *s
 		 const struct request *request, enum plan_mode mode, struct err *err);
 void survey_end(struct survey *survey);
 
-/* Reads the host's devices anew. */
+/* Reads the host's devices anew, with the types that the request names and those of the leases that were read last. */
 int survey_host(struct survey *survey, struct err *err);
 
 /*
  * Reads the leases anew and leaves out what is void: reservations past their deadline, creations whose writer is dead
  * and whose device is absent; under the store's lock those are dropped. Then looks at what a rule asks of the
- * devices: who has one open.
+ * devices: who has one open. Reads the host again where a lease is of a type that was not read.
  */
 int survey_leases(struct survey *survey, struct err *err);
 

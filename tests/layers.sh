@@ -10,9 +10,9 @@ layers='
 base:      auto text err ident file host numlist json log notify bounded udev
 simulator: sim
 facts:     config xml virt domxml typelist inventory handles ondisk store lease memo stamp
-decision:  pool plan+room wish define spare survey
+decision:  pool plan+room wish define
 effect:    kernel giveback adopt apply
-flow:      attach
+flow:      spare survey attach
 command:   preview table diff collect audit cmd main
 handler:   reconcile finisher handler leased
 '

@@ -185,6 +185,14 @@ struct fake_device *fake_device(const char *uuid)
 	return NULL;
 }
 
+bool fake_taken(const char *uuid)
+{
+	for (int i = 0; i < fake->nlate; i++)
+		if (strcmp(fake->late[i].uuid, uuid) == 0)
+			return true;
+	return fake_device(uuid) != NULL;
+}
+
 int fake_make(const char *parent, const char *type, const char *uuid, bool half, struct fake_device **out)
 {
 	int card = find_parent(parent), t = 0;
@@ -197,7 +205,7 @@ int fake_make(const char *parent, const char *type, const char *uuid, bool half,
 		t++;
 	if (t == FAKE_TYPES)
 		return -ENOENT;
-	if (fake_device(uuid))
+	if (fake_taken(uuid))
 		return -EEXIST;
 	if (fake_free(card, t) < 1 || (c->nvfs && parent_is_taken(parent)))
 		return -ENOSPC;

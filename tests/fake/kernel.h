@@ -20,7 +20,7 @@
 #include "ident.h"
 #include "tree.h"
 
-enum { FAKE_CARDS = 4, FAKE_TYPES = 2, FAKE_DEVICES = 64, FAKE_LATE = 8 };
+enum { FAKE_CARDS = 4, FAKE_TYPES = 2, FAKE_DEVICES = 64, FAKE_LATE = 8, FAKE_GRABBER = 2999 };
 
 struct fake_type {
 	const char *id;
@@ -64,7 +64,9 @@ struct fake {
 	int ngroups;
 	/* What goes wrong in this operation; 0 nothing. */
 	int create_errno, remove_errno;
-	bool hang, half, met;   /* met: it was */
+	bool hang, half, grab;  /* grab: somebody opens a device the moment it appears */
+	bool met;               /* what was to go wrong did */
+	int settle_at;          /* what is late happens before the process's Nth call into the kernel */
 	bool inside, deferring; /* the kernel is at work; on a write that comes late */
 	int kill_at;            /* the process dies before its Nth call into the kernel */
 	long calls;             /* into the kernel by this process */

@@ -23,6 +23,12 @@ static void kill_point(void)
 		fake_broken("process %d never ends", fake->pid);
 		longjmp(fake_escape, 1);
 	}
+	if (!fake->inside && fake->settle_at && --fake->settle_at == 0) {
+		int code = errno;
+
+		fake_settle();
+		errno = code;
+	}
 	if (!fake->inside && fake->kill_at && --fake->kill_at == 0)
 		_exit(137);
 }
@@ -51,8 +57,8 @@ void fake_process(void)
 {
 	fake->pid++;
 	fake->calls = 0;
-	fake->create_errno = fake->remove_errno = fake->kill_at = 0;
-	fake->hang = fake->half = fake->met = false;
+	fake->create_errno = fake->remove_errno = fake->kill_at = fake->settle_at = 0;
+	fake->hang = fake->half = fake->grab = fake->met = false;
 }
 
 /* Random, but the same in each run. */
@@ -126,10 +132,12 @@ static int poke_create(const char *parent, const char *type, const char *uuid)
 	int r = -fake->create_errno;
 
 	fake->creates++;
-	fake->met |= fake->create_errno || fake->half || fake->deferring;
+	fake->met |= fake->create_errno || fake->half || fake->grab || fake->deferring;
 	fake->create_errno = 0;
 	if (r < 0)
 		return r;
+	if (fake->deferring && fake_taken(uuid))
+		return -EEXIST;
 	if (fake->deferring) {
 		struct fake_late *late = &fake->late[fake->nlate++];
 
@@ -144,9 +152,20 @@ static int poke_create(const char *parent, const char *type, const char *uuid)
 	if (r < 0)
 		return r;
 	d->ours = true;
+	if (fake->grab)
+		fake_open(d, FAKE_GRABBER);
+	fake->grab = false;
 	if (fake_count(d->card, d->type) > fake_cap(d->card, d->type))
 		fake_broken("%s was made on %s beyond the cap of %d", uuid, parent, fake_cap(d->card, d->type));
 	return 0;
+}
+
+/* As NVIDIA's driver: not while somebody has it open. */
+static int poke_params(const char *uuid)
+{
+	const struct fake_device *d = fake_device(uuid);
+
+	return !d ? -ENOENT : d->opener ? -EPERM : 0;
 }
 
 static int poke_remove(const char *uuid)
@@ -184,6 +203,8 @@ int __wrap_file_poke(int dir, const char *path, const char *data, size_t len)
 		r = poke_create(parent, type, uuid);
 	else if (sscanf(path, "sys/bus/mdev/devices/%36[^/]/remov%c", uuid, &end) == 2)
 		r = poke_remove(uuid);
+	else if (sscanf(path, "sys/bus/mdev/devices/%36[^/]/nvidia/vgpu_param%c", uuid, &end) == 2)
+		r = poke_params(uuid);
 	else
 		fake_broken("a write to %s", path);
 	fake->inside = false;

@@ -6,4 +6,6 @@
 
 /* Makes a device; `half`: the driver stops in the middle of it. */
 int fake_make(const char *parent, const char *type, const char *uuid, bool half, struct fake_device **out);
+/* Is there such a device, or is one being made? The kernel takes the UUID before it asks the driver. */
+bool fake_taken(const char *uuid);
 void fake_unmake(struct fake_device *device);

@@ -144,8 +144,10 @@ refused "a state folder that others may read is not ours" 'mode 0700' prepare
 chmod 700 "$root/run/vgpu-lease"
 exec 7>"$root/run/vgpu-lease/lock"
 flock 7
-echo 4711 >"$root/run/vgpu-lease/lock"
-refused "a lock that is held for too long, with its holder" 'held by process 4711 for over 1 s' prepare
+echo "$$ $(cut -d ' ' -f 22 /proc/$$/stat)" >"$root/run/vgpu-lease/lock"
+refused "a lock that is held for too long, with its holder" "held by process $$ for over 1 s" prepare
+echo "$$ 1" >"$root/run/vgpu-lease/lock"
+refused "that one is gone, and its lock was inherited" "held by process $$, now gone, or rather by its child" prepare
 exec 7>&-
 in_mounts() { unshare --mount --propagation private bash -c "$1" "$builddir/hooks/qemu" "$root" "$vm"; }
 refused "a read-only /run" 'Read-only file system' \

@@ -140,21 +140,34 @@ control remove_delay_ms 0
 
 ### A creation that takes too long
 settings 'driver_cleanup = 0' 'create_timeout = 1' 'lock_timeout = 1'
-control create_delay_ms 3000
+control create_delay_ms '0000:84:00.0 4000'
 before=$(now_ms)
 said=$(prepare 2>&1)
 holds "a creation that hangs ends in a refusal" grep -q "0000:84:00.0: creating nvidia-222 hangs in the kernel for over 1 s (create_timeout)" <<<"$said"
 holds "after about create_timeout" test $(($(now_ms) - before)) -lt 2800
 is "$(state)" " 1 creating " "its lease stays for whoever collects it"
-said=$(prepare "$work/16.xml" 2>&1)
-holds "meanwhile another start is refused after lock_timeout, and told who holds the card's lock" \
-	grep -q "/run/vgpu-lease/pgpu/0000:84:00.0.lock: held by process [0-9]" <<<"$said"
+said=$(prepare 2>&1)
+is "$said" "vgpu-lease: domain vm: vGPU $u1: it is still being made or removed on 0000:84:00.0: see dmesg, and try again when that has ended" \
+	"another start of the domain waits for it, and is refused after lock_timeout"
+is "$(state)" " 1 creating " "the lease stays all the same"
+holds "another domain's start takes the next card after lock_timeout" prepare "$work/16.xml"
+is "$(parent_of "$(sed -n "s/.*<address uuid='\(.*\)'.*/\1/p" "$work/16.xml")")" 0000:85:00.0 "that has room"
 eventually nothing_pending
-control create_delay_ms 0
+control create_delay_ms '0000:84:00.0 0'
+release "$work/16.xml"
 holds "the next start of the domain takes it over when it is there" prepare
 is "$(devices)$(state)" "$u1  1 active " "and makes no other"
 release
 is "$(devices)$(leases)" 0 "it is ours, and goes at release"
+exec 7>"$root/run/vgpu-lease/pgpu/0000:84:00.0.lock" 8>"$root/run/vgpu-lease/pgpu/0000:85:00.0.lock"
+flock 7
+flock 8
+before=$(now_ms)
+said=$(prepare 2>&1)
+holds "a start that can have no card's lock is refused" \
+	grep -q "no room for nvidia-222: 0000:84:00.0: /run/vgpu-lease/pgpu/0000:84:00.0.lock: held by " <<<"$said"
+holds "after one lock_timeout for all of them" test $(($(now_ms) - before)) -lt 1900
+exec 7>&- 8>&-
 control create_delay_ms 2000
 prepare 2>/dev/null
 release

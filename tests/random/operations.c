@@ -89,7 +89,7 @@ static void pick_fault(void)
 {
 	static const int errnos[] = { EIO, ENOSPC, EAGAIN, EBUSY, EPERM };
 
-	switch (pick(30)) {
+	switch (pick(36)) {
 	case 0:
 		fake->create_errno = errnos[pick(5)];
 		break;
@@ -102,12 +102,20 @@ static void pick_fault(void)
 	case 3:
 		fake->half = true;
 		break;
+	case 4:
+		fake->grab = true;
+		break;
+	case 5:
+		fake->settle_at = 1 + pick(12);
+		break;
 	default:
 		return;
 	}
 	say(" (%s)", fake->create_errno   ? "create fails"
 		     : fake->remove_errno ? "remove fails"
 		     : fake->hang         ? "create hangs"
+		     : fake->grab         ? "opened by somebody the moment it appears"
+		     : fake->settle_at    ? "what is late happens meanwhile"
 					  : "half made");
 }
 

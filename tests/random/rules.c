@@ -64,11 +64,27 @@ static void check_runner(const struct domain *d, const struct leases *leases)
 	}
 }
 
+/* What we made has a lease that says so, and says where it is. */
+static void check_ours(const struct fake_device *device, const struct leases *leases)
+{
+	const struct lease *lease = lease_find(leases, device->uuid);
+
+	if (!lease)
+		fake_broken("%s is ours, and not leased", device->uuid);
+	else if (lease->state != LEASE_RESERVED && lease->origin != LEASE_CREATED)
+		fake_broken("%s is ours, and its lease says that somebody else made it", device->uuid);
+	else if (strcmp(lease->parent, device->parent) != 0)
+		fake_broken("%s is on %s, and its lease says %s", device->uuid, device->parent, lease->parent);
+}
+
 void rules_always(void)
 {
 	struct leases leases = { 0 };
 
 	read_leases(&leases);
+	for (int i = 0; i < FAKE_DEVICES; i++)
+		if (*fake->devices[i].uuid && fake->devices[i].ours)
+			check_ours(&fake->devices[i], &leases);
 	for (int i = 0; i < DOMAINS; i++)
 		if (world.domains[i].runs)
 			check_runner(&world.domains[i], &leases);
@@ -130,7 +146,8 @@ void rules_prepare(const struct domain *d, int r, const struct err *err)
 
 		if (other)
 			fake_broken("%s was given to %s while %s runs with it", d->want[w], d->name, other->name);
-		if (device && device->opener)
+		/* That one opened it after all was done. */
+		if (device && device->opener && device->opener != FAKE_GRABBER)
 			fake_broken("%s was given to %s while process %d has it open", d->want[w], d->name,
 				    device->opener);
 	}
