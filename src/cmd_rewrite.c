@@ -13,89 +13,38 @@
 
 #include "auto.h"
 #include "cmd.h"
-#include "define.h"
 #include "domxml.h"
 #include "file.h"
 #include "ident.h"
+#include "rewrite.h"
 
-/* A document and what of it changes. */
-struct rewriting {
-	char *xml, *rewritten;
-	size_t len, rewritten_len;
-	struct domxml *doc;
-	struct domxml_change *changes;
-	size_t nchanges;
-};
-
-/* Puts what is known here of the vGPUs into the changes. A host that cannot be read knows nothing: that is no error. */
-static void add_stamps(struct rewriting *r, const struct cmd_call *call)
+/* A host that cannot be looked at knows nothing: that is no error. */
+static void add_facts(struct rewrite *r, const struct cmd_call *call)
 {
-	const struct request *request = domxml_request(r->doc);
 	struct cmd cmd;
-	struct survey survey = { 0 };
 	struct err ignored;
 
-	if (cmd_open(&cmd, call, CMD_CONFIG_MAY, false, &ignored) == 0 && cmd_survey(&cmd, &survey, &ignored) == 0) {
-		const struct define define = { .host = &cmd.host,
-					       .store = &cmd.store,
-					       .config = &cmd.config,
-					       .inv = &survey.inv,
-					       .pool = &survey.pool };
-
-		for (size_t i = 0; i < r->nchanges; i++) {
-			struct domxml_change *change = &r->changes[i];
-
-			change->stamped = define_stamp(&change->stamp, &define, request, &request->wants[change->want]);
-		}
-	}
-	survey_end(&survey);
+	if (cmd_open(&cmd, call, CMD_CONFIG_MAY, false, &ignored) == 0)
+		rewrite_facts(r, &(struct rewrite_host){ &cmd.host, &cmd.store, &cmd.config });
 	cmd_close(&cmd);
 }
 
-static bool any_metadata(const struct rewriting *r)
+/* The XML is the caller's. */
+static int make(struct rewrite *r, char *xml, size_t len, const struct cmd_call *call, const char *shown,
+		struct err *err)
 {
-	for (size_t i = 0; i < r->nchanges; i++)
-		if (domxml_request(r->doc)->wants[r->changes[i].want].has_metadata)
-			return true;
-	return false;
-}
-
-static int rewrite(struct rewriting *r, const struct cmd_call *call, const char *shown, struct err *err)
-{
-	const struct request *request;
-
-	if (domxml_parse(&r->doc, r->xml, r->len, DOMXML_FILE, err) < 0)
+	*r = (struct rewrite){ .xml = xml, .len = len, .flags = DOMXML_FILE, .all = call->all };
+	if (rewrite_begin(r, err) < 0)
 		return err_in(err, "%s", shown);
-	request = domxml_request(r->doc);
-	r->changes = calloc(request->nwants + 1, sizeof(*r->changes));
-	if (!r->changes)
-		abort();
-	for (size_t i = 0; i < request->nwants; i++) {
-		const struct want *want = &request->wants[i];
-
-		/* A VF has no other name than its address. */
-		if (want->kind != WANT_MDEV || (!call->all && !want->placeholder))
-			continue;
-		r->changes[r->nchanges].want = i;
-		uuid_random(r->changes[r->nchanges++].id);
-	}
-	if (any_metadata(r))
-		add_stamps(r, call);
-	if (domxml_rewrite(r->doc, r->changes, r->nchanges, &r->rewritten, &r->rewritten_len, err) < 0)
+	if (rewrite_asks(r))
+		add_facts(r, call);
+	if (rewrite_make(r, err) < 0)
 		return err_in(err, "%s", shown);
 	return 0;
 }
 
-static void rewriting_end(struct rewriting *r)
-{
-	domxml_free(r->doc);
-	free(r->changes);
-	free(r->xml);
-	free(r->rewritten);
-}
-
 /* Writes the new file beside the old one, as its equal in owner and mode. */
-static int write_beside(int dir, const char *name, const struct stat *was, const struct rewriting *r)
+static int write_beside(int dir, const char *name, const struct stat *was, const struct rewrite *r)
 {
 	autoclose int fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 
@@ -115,7 +64,7 @@ static int write_beside(int dir, const char *name, const struct stat *was, const
 	return 0;
 }
 
-static int replace(int dir, const char *base, const struct stat *was, const struct rewriting *r)
+static int replace(int dir, const char *base, const struct stat *was, const struct rewrite *r)
 {
 	char name[NAME_MAX + 1], unique[UUID_SIZE];
 	int n;
@@ -131,7 +80,7 @@ static int replace(int dir, const char *base, const struct stat *was, const stru
 	return n;
 }
 
-static void say_what_changed(const struct rewriting *r, const char *path)
+static void say_what_changed(const struct rewrite *r, const char *path)
 {
 	const struct request *request = domxml_request(r->doc);
 
@@ -146,9 +95,11 @@ static int in_place(const struct cmd_call *call, struct err *err)
 {
 	const char *shown = call->operands[0];
 	autofree char *path = realpath(shown, NULL);
-	struct rewriting rewriting = { 0 };
+	struct rewrite rewrite = { 0 };
+	autofree char *xml = NULL;
 	struct stat was;
 	char *base;
+	size_t len;
 	int r;
 
 	if (!path)
@@ -161,34 +112,36 @@ static int in_place(const struct cmd_call *call, struct err *err)
 		return err_sys(err, errno, "%s", shown);
 	if (!S_ISREG(was.st_mode))
 		return err_set(err, EINVAL, "%s: no regular file", shown);
-	r = file_slurp(fd, DOMXML_MAX, &rewriting.xml, &rewriting.len);
+	r = file_slurp(fd, DOMXML_MAX, &xml, &len);
 	if (r < 0)
 		err_sys(err, -r, "%s", shown);
 	else
-		r = rewrite(&rewriting, call, shown, err);
-	if (r == 0 && rewriting.nchanges) {
-		r = replace(dir, base, &was, &rewriting);
+		r = make(&rewrite, xml, len, call, shown, err);
+	if (r == 0 && rewrite.nchanges) {
+		r = replace(dir, base, &was, &rewrite);
 		if (r < 0)
 			err_sys(err, -r, "%s stays as it was", shown);
 	}
 	base[-1] = '/';
 	if (r == 0)
-		say_what_changed(&rewriting, path);
-	rewriting_end(&rewriting);
+		say_what_changed(&rewrite, path);
+	rewrite_end(&rewrite);
 	return r;
 }
 
 static int to_stdout(const struct cmd_call *call, struct err *err)
 {
 	const char *path = call->operands[0];
-	struct rewriting rewriting = { 0 };
-	int r = cmd_read_xml(path, &rewriting.xml, &rewriting.len, err);
+	struct rewrite rewrite = { 0 };
+	autofree char *xml = NULL;
+	size_t len;
+	int r = cmd_read_xml(path, &xml, &len, err);
 
 	if (r == 0)
-		r = rewrite(&rewriting, call, path, err);
+		r = make(&rewrite, xml, len, call, path, err);
 	if (r == 0)
-		fwrite(rewriting.rewritten, 1, rewriting.rewritten_len, stdout);
-	rewriting_end(&rewriting);
+		fwrite(rewrite.rewritten, 1, rewrite.rewritten_len, stdout);
+	rewrite_end(&rewrite);
 	return r;
 }
 

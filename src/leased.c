@@ -18,11 +18,13 @@
 
 #include "audit.h"
 #include "auto.h"
+#include "guests.h"
 #include "handler.h"
 #include "log.h"
 #include "notify.h"
 #include "text.h"
 #include "udev.h"
+#include "virt.h"
 
 enum {
 	EXIT_USAGE = 2,
@@ -33,7 +35,7 @@ enum {
 };
 
 struct options {
-	const char *root, *config_path, *wait;
+	const char *root, *config_path, *uri, *wait;
 	bool foreground, help, version;
 	long wait_s;
 };
@@ -42,9 +44,12 @@ struct leased {
 	struct options options;
 	struct handler handler;
 	struct udev_watch *udev; /* NULL: none, or another host's */
+	struct guests *guests;   /* NULL: libvirt is not asked */
+	bool in_loop;            /* of libvirt; else our own */
+	int timer;               /* its */
 	int signals;
 	bool stop;
-	int64_t pass_at, passed_at, alive_at;
+	int64_t pass_at, passed_at, alive_at, connect_at;
 };
 
 static const char *const usage =
@@ -84,6 +89,7 @@ static int parse(struct options *options, int argc, char **argv, struct err *err
 	for (int i = 1; i < argc; i++) {
 		if (take_value(&options->root, "--root", argc, argv, &i) ||
 		    take_value(&options->config_path, "--config", argc, argv, &i) ||
+		    take_value(&options->uri, "--connect", argc, argv, &i) ||
 		    take_value(&options->wait, "--wait-ready", argc, argv, &i))
 			continue;
 		if (strcmp(argv[i], "--foreground") == 0)
@@ -103,8 +109,9 @@ static int parse(struct options *options, int argc, char **argv, struct err *err
 }
 
 /* A pass is due in a moment, unless it is due sooner. */
-static void look_soon(struct leased *d)
+static void look_soon(void *arg)
 {
+	struct leased *d = arg;
 	int64_t at = host_now_ms() + SETTLE_MS;
 
 	if (at < d->passed_at + APART_MS)
@@ -113,8 +120,9 @@ static void look_soon(struct leased *d)
 		d->pass_at = at;
 }
 
-static void read_signals(struct leased *d)
+static void on_signal(void *arg)
 {
+	struct leased *d = arg;
 	struct signalfd_siginfo info;
 
 	while (read(d->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
@@ -129,25 +137,47 @@ static void read_signals(struct leased *d)
 	}
 }
 
+static void on_udev(void *arg)
+{
+	struct leased *d = arg;
+
+	if (udev_watch_read(d->udev))
+		look_soon(d);
+}
+
+static void on_timer(void *arg)
+{
+	(void)arg; /* the loop has come round: that was all */
+}
+
 static void pass(struct leased *d)
 {
 	struct running running = { .libvirt = "libvirt is not asked" };
 
+	if (d->guests) {
+		guests_look(d->guests, &running.domains, &running.n);
+		running.libvirt = guests_state(d->guests);
+	}
 	d->pass_at = handler_pass(&d->handler, &running);
+	if (d->guests)
+		guests_write(d->guests, &d->handler.host, &d->handler.config);
 	d->passed_at = host_now_ms();
 }
 
-/* How long until something is due; -1: nothing is. */
+/* How long until something is due. */
 static int idle_ms(const struct leased *d)
 {
 	int64_t now = host_now_ms(), at = d->pass_at;
 
 	if (notify_interval_ms() && d->alive_at < at)
 		at = d->alive_at;
+	if (d->connect_at && d->connect_at < at)
+		at = d->connect_at;
 	return at <= now ? 0 : (int)(at - now);
 }
 
-static void wait_for_events(struct leased *d)
+/* Without libvirt's library. */
+static void own_turn(struct leased *d)
 {
 	struct pollfd fds[] = { { .fd = d->signals, .events = POLLIN },
 				{ .fd = d->udev ? udev_watch_fd(d->udev) : -1, .events = POLLIN } };
@@ -155,13 +185,29 @@ static void wait_for_events(struct leased *d)
 	if (poll(fds, ARRAY_SIZE(fds), idle_ms(d)) <= 0)
 		return;
 	if (fds[0].revents)
-		read_signals(d);
-	if (fds[1].revents && udev_watch_read(d->udev))
-		look_soon(d);
+		on_signal(d);
+	if (fds[1].revents)
+		on_udev(d);
+}
+
+static void turn(struct leased *d)
+{
+	struct err err;
+
+	if (!d->in_loop) {
+		own_turn(d);
+		return;
+	}
+	virt_loop_set_timer(d->timer, idle_ms(d));
+	if (virt_loop_turn(&err) == 0)
+		return;
+	log_warn("%s", err.text);
+	d->stop = true;
 }
 
 static void loop(struct leased *d)
 {
+	/* libvirt may take long to answer while it starts its guests, whose hooks look for us: so not before this. */
 	pass(d);
 	notify_ready();
 	while (!d->stop) {
@@ -169,11 +215,34 @@ static void loop(struct leased *d)
 			notify_alive();
 			d->alive_at = host_now_ms() + notify_interval_ms();
 		}
-		wait_for_events(d);
+		if (d->guests)
+			d->connect_at = guests_connect(d->guests);
+		turn(d);
 		if (!d->stop && host_now_ms() >= d->pass_at)
 			pass(d);
 	}
 	notify_stopping();
+}
+
+/* Where there is no libvirt, there still are leases to look after. */
+static void open_libvirt(struct leased *d)
+{
+	struct err err;
+
+	if (d->options.root && !d->options.uri)
+		return;
+	if (virt_loop_init(&err) < 0) {
+		log_warn("%s: who runs is told from libvirt's files alone", err.text);
+		return;
+	}
+	d->timer = virt_loop_timer(-1, on_timer, d, &err);
+	if (d->timer < 0 || virt_loop_fd(d->signals, on_signal, d, &err) < 0 ||
+	    (d->udev && virt_loop_fd(udev_watch_fd(d->udev), on_udev, d, &err) < 0)) {
+		log_warn("%s", err.text);
+		return;
+	}
+	d->in_loop = true;
+	d->guests = guests_new(d->options.uri, look_soon, d);
 }
 
 /* The events of this machine say nothing about another host. */
@@ -209,10 +278,12 @@ static int serve(struct leased *d, struct err *err)
 	if (r == 0) {
 		/* Before the first look, so that nothing comes between the two. */
 		open_udev(d);
+		open_libvirt(d);
 		log_info("vgpu-lease %s looks after this host's vGPUs", PACKAGE_VERSION);
 		loop(d);
 		log_info("ends");
 	}
+	guests_free(d->guests);
 	udev_watch_close(d->udev);
 	handler_close(&d->handler);
 	if (d->signals >= 0)

@@ -42,13 +42,17 @@ struct virt_domain {
 	char uuid[UUID_SIZE];
 	char *name;
 	bool running;    /* active: paused, too */
+	bool settled;    /* running: and not in the middle of a start, a migration, a save or an end */
 	bool persistent; /* there is a definition that stays when it is shut down */
 	char *xml;       /* of the running domain where it runs, else its definition; see virt_xml() */
 };
 
 void virt_domain_free(struct virt_domain *domain);
 
-/* All domains, or the running ones alone, each with its XML. One that goes away meanwhile is left out. */
+/*
+ * All domains, or the running ones alone, each with its XML: NULL where libvirt does not give it, as while another
+ * operation is under way. One that goes away meanwhile is left out.
+ */
 int virt_list(struct virt *virt, bool running_only, struct virt_domain **out, size_t *n, struct err *err);
 void virt_list_free(struct virt_domain *list, size_t n);
 

@@ -52,6 +52,27 @@ void virt_list_free(struct virt_domain *list, size_t n)
 	free(list);
 }
 
+/* Is it as somebody wants it to be, so that what is not there is really not there? */
+static bool is_settled(virDomainPtr domain)
+{
+	int state, reason;
+
+	if (virt_lib.virDomainGetState(domain, &state, &reason, 0) < 0)
+		return false;
+	switch (state) {
+	case VIR_DOMAIN_RUNNING:
+	case VIR_DOMAIN_BLOCKED:
+	case VIR_DOMAIN_PMSUSPENDED:
+		return true;
+	case VIR_DOMAIN_PAUSED:
+		return reason == VIR_DOMAIN_PAUSED_USER || reason == VIR_DOMAIN_PAUSED_IOERROR ||
+		       reason == VIR_DOMAIN_PAUSED_WATCHDOG || reason == VIR_DOMAIN_PAUSED_CRASHED ||
+		       reason == VIR_DOMAIN_PAUSED_FROM_SNAPSHOT;
+	default:
+		return false;
+	}
+}
+
 static int describe(struct virt *virt, virDomainPtr domain, struct virt_domain *out, struct err *err)
 {
 	char uuid[VIR_UUID_STRING_BUFLEN];
@@ -59,17 +80,16 @@ static int describe(struct virt *virt, virDomainPtr domain, struct virt_domain *
 	int active = virt_lib.virDomainIsActive(domain), persistent = virt_lib.virDomainIsPersistent(domain);
 
 	*out = (struct virt_domain){ .running = active == 1, .persistent = persistent == 1 };
+	out->settled = out->running && is_settled(domain);
 	if (!name || active < 0 || persistent < 0 || virt_lib.virDomainGetUUIDString(domain, uuid) < 0)
 		return failed(virt, domain, "its state cannot be read", err);
 	if (!uuid_parse(out->uuid, uuid))
 		return err_set(err, EIO, "domain %s: libvirt gives it the UUID %s, which is none", name, uuid);
-	out->xml = virt_lib.virDomainGetXMLDesc(domain, 0);
-	if (!out->xml)
-		return failed(virt, domain, "its XML cannot be read", err);
 	out->name = strdup(name);
 	if (!out->name)
 		abort();
-	return 0;
+	out->xml = virt_lib.virDomainGetXMLDesc(domain, 0);
+	return out->xml ? 0 : failed(virt, domain, "its XML cannot be read", err);
 }
 
 int virt_list(struct virt *virt, bool running_only, struct virt_domain **out, size_t *n, struct err *err)
@@ -88,6 +108,9 @@ int virt_list(struct virt *virt, bool running_only, struct virt_domain **out, si
 	for (int i = 0; i < found; i++) {
 		if (r == 0)
 			r = describe(virt, domains[i], &(*out)[*n], err);
+		/* One domain that is busy is no reason to know nothing of the others. */
+		if (r < 0 && r != -ENOENT && r != -ENOTCONN && (*out)[*n].name)
+			r = 0;
 		virt_lib.virDomainFree(domains[i]);
 		if (r == 0 && (!running_only || (*out)[*n].running)) {
 			++*n;

@@ -41,6 +41,7 @@
 	S(virDomainGetUUIDString)                                                                                      \
 	S(virDomainIsActive)                                                                                           \
 	S(virDomainIsPersistent)                                                                                       \
+	S(virDomainGetState)                                                                                           \
 	S(virDomainGetXMLDesc)                                                                                         \
 	S(virDomainDefineXMLFlags)                                                                                     \
 	S(virDomainAttachDeviceFlags)                                                                                  \

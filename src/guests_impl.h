@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Inside of guests: only guests.c and guests_write.c include this. */
+#pragma once
+
+#include "domxml.h"
+#include "guests.h"
+#include "virt.h"
+
+struct guest {
+	struct domxml *doc;     /* of its live XML; NULL: none, or not understood */
+	struct request nothing; /* of one without a vGPU */
+};
+
+struct guests {
+	const char *uri;
+	void (*news)(void *arg);
+	void *arg;
+	struct virt *virt; /* NULL: no connection */
+	char state[256];
+	int64_t retry_at;
+	int retry_ms;
+	bool defined; /* a domain was defined since definitions were looked at */
+	/* the last look */
+	struct virt_domain *domains; /* the running ones */
+	struct guest *guests;        /* of each */
+	struct live_domain *live;    /* likewise */
+	size_t n;
+};

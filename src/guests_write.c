@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What is written to libvirt: facts of this host into live metadata, UUIDs into definitions with placeholders. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "auto.h"
+#include "guests_impl.h"
+#include "inventory.h"
+#include "lease.h"
+#include "log.h"
+#include "rewrite.h"
+#include "stamp.h"
+#include "store.h"
+
+/* --- facts --- */
+
+struct facts {
+	struct inventory inv;
+	struct leases leases;
+};
+
+static int read_facts(struct facts *facts, struct store *store, struct err *err)
+{
+	static const char *const no_types[] = { NULL }; /* those of what exists are read in any case */
+	const struct inv_query query = { .frameworks = INV_MDEV | INV_VARIANT, .types = no_types };
+	int r = inventory_read(&facts->inv, store->host, &query, err);
+
+	return r == 0 ? lease_list(store, &facts->leases, err) : r;
+}
+
+/* The element with the facts of what is leased to the domain; NULL where all of it is there already. */
+static int make_element(const struct facts *facts, const struct domxml *doc, char **out, struct err *err)
+{
+	const struct request *request = domxml_request(doc);
+	autofree struct stamp *stamps = calloc(request->nwants + 1, sizeof(*stamps));
+	size_t len;
+
+	if (!stamps)
+		abort();
+	for (size_t i = 0; i < request->nwants; i++) {
+		const struct lease *lease = lease_find(&facts->leases, request->wants[i].id);
+
+		if (lease && lease->state == LEASE_ACTIVE && strcmp(lease->domain, request->uuid) == 0)
+			stamp_device(&stamps[i], &facts->inv, lease->id);
+	}
+	return domxml_lease(doc, stamps, out, &len, err);
+}
+
+static void stamp_guest(struct guests *g, size_t i, const struct facts *facts)
+{
+	autofree char *element = NULL;
+	struct err err;
+	int r = make_element(facts, g->guests[i].doc, &element, &err);
+
+	if (r == 0 && element)
+		r = virt_set_metadata(g->virt, g->domains[i].uuid, DOMXML_NS_KEY, DOMXML_NS, element, VIRT_LIVE, &err);
+	if (r == 0 && element)
+		log_info("domain %s: what is known of its vGPUs is in its metadata now", g->domains[i].name);
+	/* One that is busy, or gone meanwhile, is met again in a later pass. */
+	if (r < 0 && r != -ENOENT && r != -EBUSY && r != -EPERM)
+		log_warn("what is known of its vGPUs cannot be put into its metadata: %s", err.text);
+}
+
+static void stamp_guests(struct guests *g, struct store *store)
+{
+	struct facts facts = { 0 };
+	struct err err;
+	bool any = false;
+
+	for (size_t i = 0; i < g->n; i++)
+		any |= g->live[i].settled && g->guests[i].doc;
+	if (!any)
+		return;
+	if (read_facts(&facts, store, &err) < 0)
+		log_warn("what is known of vGPUs cannot be told: %s", err.text);
+	else
+		for (size_t i = 0; i < g->n && virt_alive(g->virt); i++)
+			if (g->live[i].settled && g->guests[i].doc)
+				stamp_guest(g, i, &facts);
+	lease_list_free(&facts.leases);
+	inventory_free(&facts.inv);
+}
+
+/* --- definitions --- */
+
+/* Does the definition have a placeholder? A look at the text, before anything is parsed. */
+static bool may_have_placeholder(const char *xml)
+{
+	return xml && strstr(xml, "00000000-0000-0000-0000-0000000000");
+}
+
+/* Reads the definition as it is, secrets included, and gives each placeholder in it a UUID. */
+static int define_anew(struct guests *g, const struct virt_domain *domain, const struct rewrite_host *host,
+		       struct err *err)
+{
+	autofree char *xml = NULL;
+	struct rewrite rewrite = { 0 };
+	int r = virt_xml(g->virt, domain->uuid, VIRT_CONFIG, &xml, err);
+
+	if (r < 0 || !may_have_placeholder(xml))
+		return r;
+	rewrite.xml = xml;
+	rewrite.len = strlen(xml);
+	r = rewrite_begin(&rewrite, err);
+	if (r == 0 && rewrite.nchanges) {
+		if (rewrite_asks(&rewrite))
+			rewrite_facts(&rewrite, host);
+		r = rewrite_make(&rewrite, err);
+		if (r == 0)
+			r = virt_define(g->virt, rewrite.rewritten, err);
+		for (size_t i = 0; r == 0 && i < rewrite.nchanges; i++)
+			log_info("domain %s: placeholder %s of its definition is %s now", domain->name,
+				 domxml_request(rewrite.doc)->wants[rewrite.changes[i].want].id, rewrite.changes[i].id);
+	}
+	rewrite_end(&rewrite);
+	return r;
+}
+
+/* The live XML of a domain that runs says nothing about its definition: that one is always asked for. */
+static void define_placeholders(struct guests *g, const struct rewrite_host *host)
+{
+	struct virt_domain *all;
+	struct err err;
+	size_t n;
+
+	if (virt_list(g->virt, false, &all, &n, &err) < 0) {
+		log_warn("definitions cannot be looked at: %s", err.text);
+		return;
+	}
+	g->defined = false;
+	for (size_t i = 0; i < n && virt_alive(g->virt); i++) {
+		if (!all[i].persistent || (!all[i].running && !may_have_placeholder(all[i].xml)))
+			continue;
+		if (define_anew(g, &all[i], host, &err) < 0 && err.code != ENOENT)
+			log_warn("domain %s: the placeholders of its definition cannot be replaced: %s", all[i].name,
+				 err.text);
+	}
+	virt_list_free(all, n);
+}
+
+void guests_write(struct guests *g, const struct host *host, const struct config *config)
+{
+	struct rewrite_host from = { .host = host, .config = config };
+	struct store store;
+	struct err err;
+
+	if (!g->virt || !virt_alive(g->virt))
+		return;
+	if (store_open(&store, host, false, &err) < 0) {
+		log_warn("%s", err.text);
+		return;
+	}
+	from.store = &store;
+	stamp_guests(g, &store);
+	if (g->defined)
+		define_placeholders(g, &from);
+	store_close(&store);
+}

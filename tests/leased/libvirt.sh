@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# What the device handler makes of libvirt's guests. libvirt is its own made-up host here (the test driver, in the
+# daemon's process): with QEMU and devices of a kernel it is in tests/vm.
+# shellcheck source=tests/leased/lib.sh
+. "${srcdir:?}/tests/leased/lib.sh"
+host t4
+configure <<'END'
+[devices]
+enabled_mdev_types = nvidia-222
+[policy]
+driver_cleanup = 0
+reclaim = never
+END
+u2=${u1%??}02 u3=${u1%??}03
+placeholder=00000000-0000-0000-0000-000000000001
+
+domain() { # NAME UUID STATE [MDEV [MARKED]]: as the test driver's file has it; state 1 runs, 5 does not
+	cat <<-END
+		<domain type='test' xmlns:test='http://libvirt.org/schemas/domain/test/1.0'>
+		  <name>$1</name><uuid>$2</uuid><memory>8192</memory><os><type>hvm</type></os>
+		  ${5:+<metadata><vgpu:lease xmlns:vgpu='urn:vgpu-lease:domain:1'><vgpu:device uuid='$4'/></vgpu:lease></metadata>}
+		  <devices>${4:+<hostdev mode='subsystem' type='mdev' model='vfio-pci'><source><address uuid='$4'/></source></hostdev>}</devices>
+		  <test:domainstate><test:runstate>$3</test:runstate></test:domainstate>
+		</domain>
+	END
+}
+{
+	echo '<node>'
+	domain plain ${vm_uuid%??}10 1
+	domain plugged ${vm_uuid%??}11 1 "$u1"
+	domain off ${vm_uuid%??}12 5 "$placeholder" marked
+	domain clash ${vm_uuid%??}13 1 "$u2"
+	echo '</node>'
+} >"$work/node.xml"
+
+make_device 0000:84:00.0 nvidia-222 "$u1"
+open_device "$u1"
+first=$holder
+# A lease of a domain that libvirt does not know, for a device that another has.
+sed "s/$u1/$u2/" "$vm" >"$work/vm2.xml"
+prepare "$work/vm2.xml"
+open_device "$u2"
+sed "s/$u1/$u3/; s/$vm_uuid/${vm_uuid%??}11/" "$vm" >"$work/vm3.xml"
+prepare "$work/vm3.xml"
+sed -i 's/^since_ms=.*/since_ms=1/' "$root/run/vgpu-lease/leases/$u3"
+
+start --connect "test://$work/node.xml"
+holds "it connects" eventually said "connected to libvirt"
+holds "a device that a guest has, and no lease names, is leased to it" eventually is_state "$u1" active
+is "$(sed -n 's/^origin=//p' "$root/run/vgpu-lease/leases/$u1")" adopted "as one that was there before"
+holds "one that a guest's lease names, and the guest no longer has, is given back" \
+	eventually said "release: domain one-vgpu: gave back $u3"
+fails "what we made of it is removed" test -e "$root/sys/bus/mdev/devices/$u3"
+holds "a device that runs in another guest than its lease says is told of" eventually said "domain clash: vGPU $u2: it runs in this domain, but is leased to domain one-vgpu"
+is "$(state "$u2")" active "and left alone"
+holds "what is known of a vGPU goes into the live metadata of its guest" \
+	eventually said "domain plugged: what is known of its vGPUs is in its metadata now"
+holds "a placeholder in a definition becomes a UUID" eventually said "domain off: placeholder $placeholder of its definition is "
+kill -HUP "$daemon"
+sleep 2.5
+is "$(grep -c 'is in its metadata now' "$log") $(grep -c 'of its definition is' "$log") $(grep -c 'clash' "$log")" "1 1 1" \
+	"all of that once, though each change is an event"
+kill "$holder" "$first"
+stop
+
+start --connect "test://$work/not-there.xml"
+holds "a libvirt that is not there is said" eventually said "not connected to libvirt: "
+holds "and is no reason to end" runs
+stop
+is $status 0 "it ends when it is told to"
+tap_done
