@@ -12,11 +12,7 @@ simulator: sim
 facts:     config xml virt domxml typelist inventory handles ondisk store lease memo stamp
 decision:  pool plan+room wish define
 effect:    kernel giveback adopt apply
-<<<<<<< HEAD
 flow:      spare survey attach rewrite
-=======
-flow:      attach rewrite
->>>>>>> fed4c4b (vgpu-leased: sees what is plugged in and out, stamps live metadata, gives placeholders UUIDs)
 command:   preview table diff collect audit cmd main
 handler:   reconcile finisher handler guests leased
 '
