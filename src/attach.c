@@ -11,7 +11,6 @@
 #include "giveback.h"
 #include "kernel.h"
 #include "log.h"
-#include "stamp.h"
 
 enum { WAIT_STEP_MS = 20 };
 
@@ -156,6 +155,28 @@ static const char *params_of(const struct rounds *r, size_t want, const struct s
 	return step->section ? step->section->params : "";
 }
 
+/* Notes that a card failed, for the runs after this one; that it is full, or was changed meanwhile, is no failure. */
+static void note_failure(struct rounds *r, const struct step *step, int code)
+{
+	static const int no_failure[] = { EAGAIN, ECANCELED, EEXIST, ENOSPC, EUSERS };
+	struct err ignored;
+
+	for (size_t i = 0; i < ARRAY_SIZE(no_failure); i++)
+		if (code == no_failure[i])
+			return;
+	if (step->kind != STEP_CREATE || store_lock(&r->store, r->attach->policy->lock_timeout_s * 1000, &ignored) < 0)
+		return;
+	failure_note(&r->store, step->pgpu, step->type);
+	store_unlock(&r->store);
+}
+
+static void note_success(struct rounds *r, const struct step *step)
+{
+	for (size_t i = 0; i < r->survey.nfailures; i++)
+		if (strcmp(r->survey.failures[i].pgpu, step->pgpu) == 0)
+			failure_forget(&r->store, step->pgpu);
+}
+
 /* Carries out the steps, all or none. 1: all done; 0: plan again. */
 static int apply_round(struct rounds *r, struct err *err)
 {
@@ -163,8 +184,11 @@ static int apply_round(struct rounds *r, struct err *err)
 		const struct step *step = &r->plan.steps[i];
 		int n = apply_step(&r->apply, r->plan.steps, r->plan.nsteps, i, params_of(r, i, step), err);
 
-		if (n == 0)
+		if (n == 0) {
+			note_success(r, step);
 			continue;
+		}
+		note_failure(r, step, -n);
 		r->strict = true;
 		if (n == -ETIMEDOUT || n == -ECANCELED || step->kind == STEP_KEEP)
 			return err_in(err, "vGPU %s", step->id);
@@ -249,29 +273,6 @@ int attach_prepare(const struct attach *attach, struct err *err)
 		apply_undo(&r.apply);
 	rounds_end(&r);
 	return n;
-}
-
-int attach_rewritten(const struct attach *attach, const struct survey *survey, const struct plan *plan, char **xml,
-		     size_t *len, bool *changed, struct err *err)
-{
-	autofree struct domxml_change *changes = calloc(plan->nsteps + 1, sizeof(*changes));
-
-	if (!changes)
-		abort();
-	*changed = false;
-	for (size_t i = 0; i < plan->nsteps; i++) {
-		const struct step *step = &plan->steps[i];
-		struct domxml_change *change = &changes[i];
-
-		change->want = i;
-		change->stamped = survey->mode != PLAN_PREPARE && *step->type;
-		stamp_type(&change->stamp, &survey->inv, inventory_pgpu(&survey->inv, step->pgpu), step->type);
-		if (strcmp(step->id, attach->request->wants[i].id) == 0)
-			continue;
-		memcpy(change->id, step->id, ID_SIZE);
-		*changed = true;
-	}
-	return domxml_rewrite(attach->doc, changes, *changed ? plan->nsteps : 0, xml, len, err);
 }
 
 /* Reserves for a domain that arrives. */
@@ -367,23 +368,6 @@ int attach_restore(const struct attach *attach, char **xml, size_t *len, struct 
 	if (r < 0)
 		return r;
 	return r == 1 ? 0 : arrive(attach, PLAN_RESTORE, "restore", xml, len, err);
-}
-
-void attach_unreserve(const struct attach *attach)
-{
-	struct store store;
-	struct leases leases = { 0 };
-	struct err err;
-
-	if (store_open(&store, attach->host, false, &err) == 0 &&
-	    store_lock(&store, attach->policy->lock_timeout_s * 1000, &err) == 0 &&
-	    lease_list(&store, &leases, &err) == 0)
-		for (size_t i = 0; i < leases.n; i++)
-			if (strcmp(leases.list[i].domain, attach->request->uuid) == 0 &&
-			    leases.list[i].state == LEASE_RESERVED)
-				lease_drop(&store, leases.list[i].id, &err);
-	lease_list_free(&leases);
-	store_close(&store);
 }
 
 int attach_preview(const struct attach *attach, enum plan_mode mode, struct store *store, struct survey *survey,

@@ -177,7 +177,7 @@ static bool is_named(const void *arg, const char *id)
 {
 	const struct look *look = arg;
 
-	return device_exists(arg, id) || lease_find(&look->leases, id) || ondisk_names(look->disk, id);
+	return device_exists(arg, id) || lease_find(&look->leases, id) || ondisk_names(look->disk, id, NULL);
 }
 
 int collect_run(struct collect *c, struct err *err)

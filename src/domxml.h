@@ -52,6 +52,7 @@ struct want {
 	char id[ID_SIZE];       /* the UUID (lower case) or the VF's address, as the XML has it */
 	char alias[ALIAS_SIZE]; /* of a running domain's device, by which libvirt's events name it; "" none */
 	bool placeholder;       /* 00000000-...-NN: "lease one for me" */
+	bool managed;           /* of a PCI device: libvirt binds it to VFIO, and back */
 	bool has_metadata;      /* a <vgpu:device> names it */
 	char type[LABEL_SIZE];  /* as the metadata gives it: an id, a name or a class; "" none */
 	bool has_placement;

@@ -74,6 +74,7 @@ static int read_hostdev(const struct xml_elem *hostdev, const struct meta *meta,
 		return 0;
 	if (attr_is(hostdev, "type", "pci")) {
 		want->kind = WANT_PCI;
+		want->managed = attr_is(hostdev, "managed", "yes");
 		*address = pci_source(hostdev);
 		/* What libvirt cannot read either is its own to refuse. */
 		return *address && pci_address(want->id, *address) && (all_pci || meta_find(meta, want->id));

@@ -103,6 +103,19 @@ void affinity_put(const struct store *store, const struct lease *lease);
 int64_t seen_since(const struct store *store, const char *id, uint64_t node, bool note);
 void seen_forget(const struct store *store, const char *id);
 
+/* That a pGPU could not make a type: for a while it is tried after all others, in every run. */
+struct failure {
+	char pgpu[PARENT_SIZE];
+	char type[TYPE_SIZE];
+};
+
+/* Notes it as of now; remembering never fails a start. */
+void failure_note(const struct store *store, const char *pgpu, const char *type);
+void failure_forget(const struct store *store, const char *pgpu);
+
+/* Those of the last minutes; the caller frees *out, which is NULL where there is none. Returns how many. */
+size_t failure_list(const struct store *store, struct failure **out);
+
 /* Writes down what a card of NVIDIA's variant driver listed and was not remembered of its model yet (typelist). */
 void types_remember(const struct store *store, const struct inventory *inv);
 

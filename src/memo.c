@@ -94,6 +94,62 @@ void seen_forget(const struct store *store, const char *id)
 		unlinkat(store->seen, id, 0);
 }
 
+enum { FAILURE_MS = 5 * 60 * 1000 }; /* drivers recover from most, or somebody looks after the card */
+
+void failure_note(const struct store *store, const char *pgpu, const char *type)
+{
+	autoclose int folder = store->run < 0 ? -1 : file_own_dir(store->run, "failed");
+	char text[TYPE_SIZE + 32];
+	int n = snprintf(text, sizeof(text), "%" PRId64 " %s\n", host_now_ms(), type);
+
+	if (folder >= 0)
+		(void)file_publish(folder, pgpu, text, (size_t)n, true);
+}
+
+void failure_forget(const struct store *store, const char *pgpu)
+{
+	char path[PARENT_SIZE + 16];
+
+	snprintf(path, sizeof(path), "failed/%s", pgpu);
+	if (store->run >= 0)
+		unlinkat(store->run, path, 0);
+}
+
+/* One record, if it can be trusted and is not too old. */
+static bool failure_read(struct failure *failure, int folder, const char *name)
+{
+	char text[TYPE_SIZE + 32], *rest = text, *when;
+	int64_t now = host_now_ms();
+	long since;
+
+	if (!parent_parse(failure->pgpu, name) || file_read(folder, name, text, sizeof(text)) <= 0)
+		return false;
+	when = strsep(&rest, " ");
+	return rest && text_number(when, 0, INT64_MAX, &since) && type_parse(failure->type, rest) && since <= now &&
+	       now - since < FAILURE_MS;
+}
+
+size_t failure_list(const struct store *store, struct failure **out)
+{
+	int folder = store->run < 0 ? -1 : file_dir(store->run, "failed");
+	autoclosedir DIR *dir = folder < 0 ? NULL : fdopendir(folder);
+	const struct dirent *e;
+	size_t n = 0;
+
+	*out = NULL;
+	while (dir && (e = readdir(dir))) {
+		struct failure failure;
+
+		if (!failure_read(&failure, folder, e->d_name))
+			continue;
+		*out = reallocarray(*out, n + 1, sizeof(**out));
+		if (!*out)
+			abort();
+		(*out)[n++] = failure;
+	}
+	return n;
+}
+
 static void remember_model(int folder, const struct inventory *inv, const struct inv_pgpu *card)
 {
 	struct typelist list = { .whole = card->types_whole };

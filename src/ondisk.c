@@ -147,7 +147,7 @@ static bool holds(const struct document *doc, const char *needle)
 	return false;
 }
 
-const char *ondisk_names(const struct ondisk *disk, const char *id)
+const char *ondisk_names(const struct ondisk *disk, const char *id, const char *but)
 {
 	char uuid[UUID_SIZE], pci[PCI_SIZE], needle[96];
 	unsigned domain, bus, slot, function;
@@ -161,9 +161,32 @@ const char *ondisk_names(const struct ondisk *disk, const char *id)
 	else
 		return NULL;
 	for (size_t i = 0; i < disk->n; i++)
-		if (holds(&disk->documents[i], needle))
+		if (!(but && strcmp(disk->documents[i].name, but) == 0) && holds(&disk->documents[i], needle))
 			return disk->documents[i].name;
 	return NULL;
+}
+
+/* libvirt.so.0 is a link to libvirt.so.0.9007.0 where libvirt is 9.7.0: its libtool version is its own. */
+int ondisk_libvirt(const struct host *host)
+{
+	static const char *const folders[] = { "usr/lib/x86_64-linux-gnu", "usr/lib64", "usr/lib/aarch64-linux-gnu",
+					       "usr/lib" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
+		char path[64], base[64], *micro;
+		long major, minor;
+
+		snprintf(path, sizeof(path), "%s/libvirt.so.0", folders[i]);
+		if (file_link_base(host->root, path, base, sizeof(base)) < 0 || strncmp(base, "libvirt.so.0.", 13) != 0)
+			continue;
+		micro = strchr(base + 13, '.');
+		if (!micro)
+			continue;
+		*micro++ = '\0';
+		if (text_number(base + 13, 1, 1000000, &major) && text_number(micro, 0, 999, &minor))
+			return (int)(major * 1000 + minor);
+	}
+	return 0;
 }
 
 bool ondisk_runs(const struct ondisk *disk, const char *domain_uuid)

@@ -27,10 +27,13 @@ int ondisk_read(struct ondisk **out, const struct host *host, struct err *err);
 void ondisk_free(struct ondisk *disk);
 
 /*
- * The file (its name without folder and .xml: the domain's name) that names this id, NULL where none does. Case does
- * not matter. PCI addresses are looked for as libvirt writes them.
+ * The file (its name without folder and .xml: the domain's name) that names this id, NULL where none does; the one of the
+ * domain `but` does not count (NULL: all do). Case does not matter. PCI addresses are looked for as libvirt writes them.
  */
-const char *ondisk_names(const struct ondisk *disk, const char *id);
+const char *ondisk_names(const struct ondisk *disk, const char *id, const char *but);
+
+/* The version of the libvirt that is installed, 9007000 is 9.7.0; 0 where that cannot be told. */
+int ondisk_libvirt(const struct host *host);
 
 /* Does libvirt run this domain: is there a status file run/libvirt/qemu/NAME.xml whose domain has this UUID? */
 bool ondisk_runs(const struct ondisk *disk, const char *domain_uuid);

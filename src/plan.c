@@ -132,12 +132,12 @@ bool plan_creation(struct planner *p, size_t want, const char *id, struct step *
 	}
 	p->plan->refusal = REFUSE_NO_ROOM;
 	p->plan->refused_want = want;
-	plan_text_no_room(p->plan, p->facts, want, p->plan->text, sizeof(p->plan->text));
+	plan_text_no_room(p->plan, p->facts, &p->promised, want, p->plan->text, sizeof(p->plan->text));
 	return false;
 }
 
-static bool prepare_existing(struct planner *p, size_t want, const struct inv_device *device, const struct lease *own,
-			     struct step *step)
+bool plan_existing(struct planner *p, size_t want, const struct inv_device *device, const struct lease *own,
+		   struct step *step)
 {
 	const struct wish *wish = &p->facts->wishes[want];
 	enum opened opened = p->facts->devices[device - p->facts->inv->devices].opened;
@@ -159,7 +159,7 @@ static bool prepare_existing(struct planner *p, size_t want, const struct inv_de
 }
 
 /* Its creation or removal goes on. */
-static bool wait_for_kernel(struct planner *p, size_t want, const char *parent)
+bool plan_wait_for_kernel(struct planner *p, size_t want, const char *parent)
 {
 	plan_refuse(p, want, REFUSE_OTHER,
 		    "it is still being made or removed on %s: see dmesg, and try again when that has ended", parent);
@@ -175,24 +175,24 @@ static bool prepare_want(struct planner *p, size_t want, struct step *step)
 	const struct inv_device *device = inventory_device(p->facts->inv, id);
 
 	if (w->kind == WANT_PCI)
-		return plan_refuse(p, want, REFUSE_OTHER, "leasing VFs is not supported by this version");
+		return plan_vf_prepare(p, want, step);
 	if (lease && strcmp(lease->domain, p->facts->request->uuid) != 0)
 		return plan_refuse(p, want, REFUSE_OTHER, "it belongs to domain %s (%s): give this domain another UUID",
 				   lease->name, lease->domain);
 	/* For a start whose hook was killed, or for somebody else: the kernel has one of a UUID only. */
 	if (device && !*device->type)
-		return wait_for_kernel(p, want, device->parent_name);
+		return plan_wait_for_kernel(p, want, device->parent_name);
 	if (device)
-		return prepare_existing(p, want, device, lease, step);
+		return plan_existing(p, want, device, lease, step);
 	if (lease && lease->state == LEASE_CREATING)
-		return wait_for_kernel(p, want, lease->parent);
+		return plan_wait_for_kernel(p, want, lease->parent);
 	return plan_creation(p, want, id, step);
 }
 
 void plan_make(struct plan *plan, const struct plan_facts *facts)
 {
 	struct plan_facts narrowed = *facts;
-	struct planner p = { .facts = &narrowed, .plan = plan };
+	struct planner p = { .facts = &narrowed, .plan = plan, .only = UNKNOWN };
 	size_t nwants = facts->request->nwants;
 	struct wish *wishes = calloc(nwants + 1, sizeof(*wishes));
 	bool going = true;
@@ -206,6 +206,7 @@ void plan_make(struct plan *plan, const struct plan_facts *facts)
 	for (size_t i = 0; i < nwants; i++) {
 		wishes[i] = facts->wishes[i];
 		plan_source_narrow(facts, &wishes[i]);
+		plan_vf_wish(facts, &wishes[i]);
 	}
 	for (size_t i = 0; i < nwants && going; i++) {
 		struct step *step = &plan->steps[i];

@@ -62,10 +62,14 @@ struct plan_facts {
 	const struct pool *pool;            /* NULL without configuration */
 	const struct leases *leases;        /* without those that are void */
 	const struct device_facts *devices; /* one for each inv->devices */
+	const struct device_facts *vfs;     /* one for each inv->parents, looked up for VFs; NULL none was */
+	int libvirt;                        /* its version, 9007000 is 9.7.0; 0 where it cannot be told */
 	const struct request *request;
 	const struct wish *wishes; /* one for each request->wants */
 	const struct mishap *mishaps;
 	size_t nmishaps;
+	const struct failure *failures; /* of other runs, a while ago: those candidates come last */
+	size_t nfailures;
 	const struct spare *spares;
 	size_t nspares;
 	bool spares_known; /* the search for what could make room has been made */

@@ -33,7 +33,7 @@ static bool wanted_by_another(const struct planner *p, size_t want, const char *
 }
 
 /* A foreign device of the pool that nobody has, names or wants. */
-static const struct inv_device *free_device(const struct planner *p, size_t want)
+const struct inv_device *plan_free_device(const struct planner *p, size_t want)
 {
 	const struct inventory *inv = p->facts->inv;
 	const struct wish *wish = &p->facts->wishes[want];
@@ -42,7 +42,8 @@ static const struct inv_device *free_device(const struct planner *p, size_t want
 		const struct inv_device *d = &inv->devices[i];
 		const struct device_facts *f = &p->facts->devices[i];
 
-		if (d->parent != UNKNOWN && wish->ntypes > 0 && plan_type_fits(wish, d->type) && p->facts->pool &&
+		if ((d->framework == FW_MDEV) == (wish->want->kind == WANT_MDEV) && d->parent != UNKNOWN &&
+		    wish->ntypes > 0 && plan_type_fits(wish, d->type) && p->facts->pool &&
 		    pool_has_parent(p->facts->pool, d->parent) && f->opened == OPEN_NO && !*f->named_by &&
 		    !leased(p, d->id) && !promised(p, d->id) && !wanted_by_another(p, want, d->id))
 			return d;
@@ -82,10 +83,10 @@ bool plan_arrival(struct planner *p, size_t want, struct step *step)
 	bool others = lease && strcmp(lease->domain, facts->request->uuid) != 0;
 	const struct inv_device *other;
 
-	if (wish->want->kind == WANT_PCI)
-		return plan_refuse(p, want, REFUSE_OTHER, "leasing VFs is not supported by this version");
 	if (!plan_source_fits(p, want))
 		return false;
+	if (wish->want->kind == WANT_PCI)
+		return plan_vf_arrival(p, want, step);
 	if (wish->want->placeholder)
 		return plan_creation(p, want, wish->fresh, step);
 	if (device && !others && facts->devices[device - facts->inv->devices].opened == OPEN_NO && *device->type &&
@@ -99,7 +100,7 @@ bool plan_arrival(struct planner *p, size_t want, struct step *step)
 		return plan_creation(p, want, wish->fresh, step);
 	}
 	if (policy == MIGRATE_AUTO && facts->config && facts->config->policy.reuse_free &&
-	    (other = free_device(p, want))) {
+	    (other = plan_free_device(p, want))) {
 		plan_adopt(p, other, step);
 		return true;
 	}

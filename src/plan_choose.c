@@ -8,7 +8,8 @@
 
 struct candidate {
 	int pgpu;
-	bool near; /* on a NUMA node that suits */
+	bool near;   /* on a NUMA node that suits */
+	bool failed; /* a while ago */
 	struct room room;
 };
 
@@ -17,12 +18,24 @@ static enum placement placement_of(const struct planner *p, const struct want *w
 	return want->has_placement ? want->placement : p->facts->config->policy.placement;
 }
 
-/* Is `a` the better one? Nearer, then fuller (pack) or emptier (spread), then the lower address. */
+/* Did it fail a while ago, in another run? */
+static bool has_failed(const struct plan_facts *facts, int pgpu, const char *type)
+{
+	for (size_t i = 0; i < facts->nfailures; i++)
+		if (strcmp(facts->failures[i].pgpu, facts->inv->pgpus[pgpu].address) == 0 &&
+		    strcmp(facts->failures[i].type, type) == 0)
+			return true;
+	return false;
+}
+
+/* Is `a` the better one? One that has not failed lately, then nearer, then fuller (pack) or emptier (spread), then the lower address. */
 static bool better(const struct planner *p, const struct want *want, const struct candidate *a,
 		   const struct candidate *b)
 {
 	double d = a->room.share - b->room.share;
 
+	if (a->failed != b->failed)
+		return b->failed;
 	if (a->near != b->near)
 		return a->near;
 	if (d > 1e-9 || d < -1e-9)
@@ -51,7 +64,7 @@ static void add_verdict(struct plan *plan, size_t want, int pgpu, const char *re
 	snprintf(v->reason, sizeof(v->reason), "%s", reason);
 }
 
-static bool is_spare(const struct plan_facts *facts, const char *id)
+bool plan_is_spare(const struct plan_facts *facts, const char *id)
 {
 	for (size_t i = 0; i < facts->nspares; i++)
 		if (strcmp(facts->spares[i].id, id) == 0)
@@ -86,12 +99,12 @@ static bool find_removes(struct planner *p, int pgpu, const char *type)
 		if (d->parent == UNKNOWN || inv->parents[d->parent].pgpu != pgpu)
 			continue;
 		if (stands_in_the_way(facts, pgpu, d->type, type)) {
-			if (!is_spare(facts, d->id) || p->plan->nremoves == PLAN_REMOVES_MAX) {
+			if (!plan_is_spare(facts, d->id) || p->plan->nremoves == PLAN_REMOVES_MAX) {
 				p->plan->nremoves = 0;
 				return false;
 			}
 			memcpy(p->plan->removes[p->plan->nremoves++], d->id, ID_SIZE);
-		} else if (!*one && is_spare(facts, d->id)) {
+		} else if (!*one && plan_is_spare(facts, d->id)) {
 			memcpy(one, d->id, ID_SIZE);
 		}
 	}
@@ -99,7 +112,7 @@ static bool find_removes(struct planner *p, int pgpu, const char *type)
 		const struct lease *l = &facts->leases->list[i];
 
 		if (strcmp(l->pgpu, inv->pgpus[pgpu].address) == 0 && !inventory_device(inv, l->id) &&
-		    is_spare(facts, l->id))
+		    plan_is_spare(facts, l->id))
 			memcpy(one, l->id, ID_SIZE);
 	}
 	if (p->plan->nremoves == 0 && *one)
@@ -119,7 +132,8 @@ static void fill_step(const struct planner *p, struct step *step, const struct c
 			       .numa = inv->pgpus[c->pgpu].numa,
 			       .framebuffer_mib = t ? t->framebuffer_mib : UNKNOWN,
 			       .section = pool_serves(p->facts->pool, c->pgpu, type) };
-	snprintf(step->id, sizeof(step->id), "%s", id);
+	/* A VF is called by its address, wherever the domain was before. */
+	snprintf(step->id, sizeof(step->id), "%.39s", step->framework == FW_MDEV ? id : inv->parents[parent].name);
 	snprintf(step->type, sizeof(step->type), "%s", type);
 	snprintf(step->parent, sizeof(step->parent), "%s", inv->parents[parent].name);
 	snprintf(step->pgpu, sizeof(step->pgpu), "%s", inv->pgpus[c->pgpu].address);
@@ -133,6 +147,43 @@ struct resort {
 	const char *type;
 };
 
+/* Room on this card for the want; where it is to be one VF, on that. Not a candidate at all: false. */
+static bool room_for(const struct planner *p, size_t want, struct candidate *c, const char *type, const char *id)
+{
+	const struct wish *wish = &p->facts->wishes[want];
+	const struct inventory *inv = p->facts->inv;
+
+	if (p->only != UNKNOWN && inv->parents[p->only].pgpu != c->pgpu)
+		return false;
+	if (!plan_makes(&inv->pgpus[c->pgpu], wish->want)) {
+		if (!pool_serves(p->facts->pool, c->pgpu, type))
+			return false;
+		c->room = (struct room){ .parent = UNKNOWN };
+		snprintf(c->room.reason, sizeof(c->room.reason), "makes %s, and the domain's <hostdev> is of type %s",
+			 wish->want->kind == WANT_PCI ? "mdevs" : "VFs", wish->want->kind == WANT_PCI ? "pci" : "mdev");
+		return true;
+	}
+	room_on(&c->room, p->facts, &p->promised, c->pgpu, type, id, wish->last_parent);
+	if (c->room.has && p->only != UNKNOWN && c->room.parent != p->only) {
+		c->room.has = false;
+		snprintf(c->room.reason, sizeof(c->room.reason), "this VF is not free");
+	}
+	c->failed = has_failed(p->facts, c->pgpu, type);
+	return true;
+}
+
+static const char *why_chosen(const struct planner *p, const struct want *want, const struct candidate *c,
+			      bool was_there)
+{
+	if (was_there)
+		return want->kind == WANT_PCI ? "the VF that the domain names" : "where it was before";
+	if (c->near)
+		return "near the domain's CPUs or memory";
+	if (c->room.share <= 0)
+		return "the first with room";
+	return placement_of(p, want) == PLACE_PACK ? "the fullest with room" : "the emptiest";
+}
+
 /* Looks at every pGPU for one type; true and the best one, or false. */
 static bool choose_for_type(struct planner *p, size_t want, const char *type, const char *id, struct step *step,
 			    struct resort *resort)
@@ -145,10 +196,11 @@ static bool choose_for_type(struct planner *p, size_t want, const char *type, co
 	for (size_t g = 0; g < inv->npgpus && !was_there; g++) {
 		struct candidate c = { .pgpu = (int)g, .near = is_near(wish, &inv->pgpus[g]) };
 
-		room_on(&c.room, p->facts, &p->promised, c.pgpu, type, id, wish->last_parent);
+		if (!room_for(p, want, &c, type, id))
+			continue;
 		resort->in_flight |= c.room.in_flight;
 		if (c.room.has) {
-			was_there = strcmp(inv->parents[c.room.parent].name, wish->last_parent) == 0;
+			was_there = strcmp(inv->parents[c.room.parent].name, wish->last_parent) == 0 && !c.failed;
 			if (best.pgpu == UNKNOWN || was_there || better(p, wish->want, &c, &best))
 				best = c;
 			continue;
@@ -164,12 +216,7 @@ static bool choose_for_type(struct planner *p, size_t want, const char *type, co
 	}
 	if (best.pgpu == UNKNOWN)
 		return false;
-	fill_step(p, step, &best, type, id,
-		  was_there                                   ? "where it was before"
-		  : best.near                                 ? "near the domain's CPUs or memory"
-		  : best.room.share <= 0                      ? "the first with room"
-		  : placement_of(p, wish->want) == PLACE_PACK ? "the fullest with room"
-							      : "the emptiest");
+	fill_step(p, step, &best, type, id, why_chosen(p, wish->want, &best, was_there));
 	return true;
 }
 

@@ -13,6 +13,7 @@ struct planner {
 	const struct plan_facts *facts;
 	struct plan *plan;
 	struct leases promised; /* what earlier wants of this plan take */
+	int only;               /* the one VF that may be chosen: its parent's index; UNKNOWN any */
 };
 
 /* How the search for a parent ended. */
@@ -23,6 +24,27 @@ enum choice plan_choose(struct planner *p, size_t want, const char *id, struct s
 
 /* What is reserved for one want of a domain that arrives (migrate, restore). */
 bool plan_arrival(struct planner *p, size_t want, struct step *step);
+
+/* A device that exists, for a start: kept, adopted, or refused. */
+bool plan_existing(struct planner *p, size_t want, const struct inv_device *device, const struct lease *own,
+		   struct step *step);
+
+/* Its creation or removal goes on: ends the plan with a wait; false. */
+bool plan_wait_for_kernel(struct planner *p, size_t want, const char *parent);
+
+/* A foreign device of the pool, of the want's kind and type, that nobody has, names or wants; NULL none. */
+const struct inv_device *plan_free_device(const struct planner *p, size_t want);
+
+/* May this device be removed to make room? */
+bool plan_is_spare(const struct plan_facts *facts, const char *id);
+
+/* plan_vf.c: a hostdev of type pci, for a start and for an arrival; and what its wish is known to be beyond the XML. */
+bool plan_vf_prepare(struct planner *p, size_t want, struct step *step);
+bool plan_vf_arrival(struct planner *p, size_t want, struct step *step);
+void plan_vf_wish(const struct plan_facts *facts, struct wish *wish);
+
+/* Does the card make vGPUs of the kind that the hostdev is for? */
+bool plan_makes(const struct inv_pgpu *card, const struct want *want);
 
 /* Does what a domain brings from the source of a migration fit here? Ends the plan with the refusal where not. */
 bool plan_source_fits(struct planner *p, size_t want);

@@ -102,7 +102,25 @@ static bool leased_parent(const struct leases *leases, const char *parent, const
 	return false;
 }
 
-/* How many VFs nobody has, of the pool's where the card is in it; *best: the first, or where the device was before. */
+bool room_parent_is_free(const struct plan_facts *facts, const struct leases *extra, int parent, const char *id)
+{
+	const struct inv_parent *p = &facts->inv->parents[parent];
+
+	return p->ndevices == 0 && (!facts->pool->cards[p->pgpu].in_pool || pool_has_parent(facts->pool, parent)) &&
+	       !leased_parent(facts->leases, p->name, id) && !leased_parent(extra, p->name, id) &&
+	       !(facts->vfs && facts->vfs[parent].opened == OPEN_YES);
+}
+
+/* A VF that some other domain's XML names is best left to that. */
+static bool is_named(const struct plan_facts *facts, int parent)
+{
+	return facts->vfs && *facts->vfs[parent].named_by;
+}
+
+/*
+ * How many VFs nobody has, of the pool's where the card is in it; *best: where the device was before, else the first that
+ * no domain names, else the first.
+ */
 static int free_parents(const struct plan_facts *facts, const struct leases *extra, int pgpu, const char *id,
 			const char *last, int *best)
 {
@@ -111,12 +129,11 @@ static int free_parents(const struct plan_facts *facts, const struct leases *ext
 
 	*best = UNKNOWN;
 	for (int p = card->first; p < card->first + card->nparents; p++) {
-		const struct inv_parent *parent = &facts->inv->parents[p];
-
-		if (parent->ndevices > 0 || (facts->pool->cards[pgpu].in_pool && !pool_has_parent(facts->pool, p)) ||
-		    leased_parent(facts->leases, parent->name, id) || leased_parent(extra, parent->name, id))
+		if (!room_parent_is_free(facts, extra, p, id))
 			continue;
-		if (*best == UNKNOWN || strcmp(parent->name, last) == 0)
+		if (*best == UNKNOWN || strcmp(facts->inv->parents[p].name, last) == 0 ||
+		    (is_named(facts, *best) && !is_named(facts, p) &&
+		     strcmp(facts->inv->parents[*best].name, last) != 0))
 			*best = p;
 		n++;
 	}
@@ -158,10 +175,29 @@ static void bound(struct room *room, int left, const char *fmt, ...)
 	va_end(ap);
 }
 
-/* How many more fit, or why none does. `cap`: max_instances; `nfree`: VFs that nobody has. */
-static void judge(struct room *room, const struct load *load, const struct inv_pgpu *card, int cap, int capacity,
-		  int available, int nfree)
+/* The driver offers none: what would change that. */
+static void explain_none(struct room *room, const struct load *load, const struct inv_pgpu *card,
+			 const struct inv_type *type)
 {
+	if (type->slices && type->framebuffer_mib > 0)
+		bound(room, 0,
+		      "no GPU instance for it is free: 'nvidia-smi mig -i %s -cgi %dg.%dgb%s -C' makes one (-lgip lists the "
+		      "profiles)",
+		      card->address, type->slices, type->framebuffer_mib / 1024,
+		      strstr(type->name, "CME") ? "+me" : "");
+	else if (card->framework == FW_VARIANT)
+		bound(room, 0, "the driver does not list it now%s", load->devices ? "" : ": is the card in MIG mode?");
+	else if (card->nvidia && card->sriov && load->devices == 0)
+		bound(room, 0, "the driver offers none now (available_instances is 0): is the card in MIG mode?");
+	else
+		bound(room, 0, "the driver offers none now (available_instances is 0)");
+}
+
+/* How many more fit, or why none does. `cap`: max_instances; `nfree`: VFs that nobody has. */
+static void judge(struct room *room, const struct load *load, const struct inv_pgpu *card, const struct inv_type *type,
+		  int cap, int capacity, int available, int nfree)
+{
+	bool mixed = card->nvidia && *load->other && type->framebuffer_mib > 0;
 	int all = load->devices + load->pending;
 
 	room->left = INT_MAX;
@@ -170,14 +206,17 @@ static void judge(struct room *room, const struct load *load, const struct inv_p
 	if (card->nvidia && *load->other && (available == 0 || load->devices == 0))
 		bound(room, 0, "holds %s (%d MiB), and a pGPU carries one framebuffer size", load->other,
 		      load->other_mib);
-	if (capacity > 0 && (card->sriov || card->nvidia))
+	if (mixed && type->max_instance > 0)
+		bound(room, (int)(type->max_instance - load->used_mib / type->framebuffer_mib),
+		      "full (%.0f MiB of its framebuffer in use)", load->used_mib);
+	else if (capacity > 0 && (card->sriov || card->nvidia))
 		bound(room, capacity - all, "full (%d of %d in use)", all, capacity);
 	if (card->sriov)
-		bound(room, nfree, "no VF is free (%d of %d in use)", all, card->nparents);
+		bound(room, nfree, "no VF is free (%d of %d in use)", card->nparents - nfree, card->nparents);
 	else
 		bound(room, (int)(available - load->cost), "full (%d in use)", all);
 	if (available < 1)
-		bound(room, 0, "the driver offers none now (available_instances is 0)");
+		explain_none(room, load, card, type);
 }
 
 /* What the pGPU can carry of an offered type; its section's cap counts where it serves that type. Returns its load. */
@@ -196,7 +235,7 @@ static struct load measure(struct room *room, const struct plan_facts *facts, co
 	if (card->sriov)
 		nfree = free_parents(facts, extra, pgpu, id, last, &room->parent);
 	room->share = share_of(&load, t, capacity, offer->available);
-	judge(room, &load, card, cap, capacity, offer->available, nfree);
+	judge(room, &load, card, t, cap, capacity, offer->available, nfree);
 	return load;
 }
 
@@ -245,5 +284,9 @@ void room_count(struct room_count *count, const struct plan_facts *facts, int pg
 		count->used += d->parent != UNKNOWN && facts->inv->parents[d->parent].pgpu == pgpu &&
 			       strcmp(d->type, type->id) == 0;
 	}
+	/* Of a plain VF only a lease tells that it is in use. */
+	for (size_t i = 0; card->framework == FW_VF && i < facts->leases->n; i++)
+		count->used += strcmp(facts->leases->list[i].pgpu, card->address) == 0 &&
+			       facts->leases->list[i].state != LEASE_RESERVED;
 	count->capacity = capacity != UNKNOWN ? capacity : offer->available + count->used;
 }

@@ -7,7 +7,8 @@
  *
  * Facts (NVIDIA): all vGPUs of a pGPU have one framebuffer size unless mixed-size mode is on; then types of another
  * size show room although the card is in use. On SR-IOV cards available_instances is 0 or 1 per VF, and the sum over
- * VFs is no capacity: that is min(max_instance, VFs).
+ * VFs is no capacity: that is min(max_instance, VFs). On a card that carries several sizes the framebuffer that is left
+ * is what bounds. A MIG-backed type is offered while a GPU instance of its size is free.
  *
  * Depends on: plan's types. Knows nothing of the domain's other wishes.
  */
@@ -31,6 +32,9 @@ struct room {
  */
 void room_on(struct room *room, const struct plan_facts *facts, const struct leases *extra, int pgpu, const char *type,
 	     const char *id, const char *last);
+
+/* Is the parent one that nobody has: no device on it, no lease but that of `id`, nobody who has it open? */
+bool room_parent_is_free(const struct plan_facts *facts, const struct leases *extra, int parent, const char *id);
 
 /* What people are shown of one type on one pGPU, also of one that is not in the pool. */
 struct room_count {

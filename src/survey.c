@@ -15,6 +15,9 @@ int survey_start(struct survey *s, const struct host *host, struct store *store,
 		 const struct request *request, enum plan_mode mode, struct err *err)
 {
 	*s = (struct survey){ .host = host, .store = store, .config = config, .request = request, .mode = mode };
+	for (size_t i = 0; i < request->nwants && !s->libvirt; i++)
+		if (request->wants[i].kind == WANT_PCI)
+			s->libvirt = ondisk_libvirt(host);
 	return wish_make(&s->wishes, request, config, host, store, err);
 }
 
@@ -25,7 +28,9 @@ static void drop_host(struct survey *s)
 	pool_free(&s->pool);
 	inventory_free(&s->inv);
 	free(s->devices);
+	free(s->vfs);
 	s->devices = NULL;
+	s->vfs = NULL;
 	s->has_inv = false;
 }
 
@@ -45,9 +50,11 @@ void survey_end(struct survey *s)
 	free(s->wishes);
 	free(s->spares);
 	free(s->mishaps);
+	free(s->failures);
 	s->wishes = NULL;
 	s->spares = NULL;
 	s->mishaps = NULL;
+	s->failures = NULL;
 }
 
 /* What the request can concern; nothing else is read. */
@@ -83,7 +90,8 @@ int survey_host(struct survey *s, struct err *err)
 	if (s->config)
 		pool_make(&s->pool, s->config, &s->inv);
 	s->devices = calloc(s->inv.ndevices + 1, sizeof(*s->devices));
-	if (!s->devices)
+	s->vfs = query.frameworks & INV_VARIANT ? calloc(s->inv.nparents + 1, sizeof(*s->vfs)) : NULL;
+	if (!s->devices || (query.frameworks & INV_VARIANT && !s->vfs))
 		abort();
 	return 0;
 }
@@ -187,10 +195,39 @@ static bool knows_types(const struct survey *s)
 	return true;
 }
 
+/*
+ * VFs without a type: of a plain one only an open node tells that a guest has it. For who arrives, those are found that
+ * no domain on disk names.
+ */
+static int look_at_vfs(struct survey *s, struct err *err)
+{
+	for (size_t i = 0; s->vfs && s->request->nwants && i < s->inv.nparents; i++) {
+		const struct inv_parent *vf = &s->inv.parents[i];
+		enum framework framework = s->inv.pgpus[vf->pgpu].framework;
+		const char *domain;
+		int r = 0;
+
+		if (framework == FW_MDEV || vf->ndevices > 0 || (framework == FW_VARIANT && s->mode == PLAN_PREPARE))
+			continue;
+		if (look_up(s, err) < 0)
+			return -err->code;
+		if (framework == FW_VF)
+			r = handles_open(s->handles, s->host, vf->name, NULL, err);
+		if (r < 0)
+			return r;
+		s->vfs[i].opened = r == 1 ? OPEN_YES : OPEN_NO;
+		domain = s->mode == PLAN_PREPARE ? NULL : ondisk_names(s->disk, vf->name, s->request->name);
+		snprintf(s->vfs[i].named_by, sizeof(s->vfs[i].named_by), "%s", domain ? domain : "");
+	}
+	return 0;
+}
+
 int survey_leases(struct survey *s, struct err *err)
 {
 	int r;
 
+	free(s->failures);
+	s->nfailures = failure_list(s->store, &s->failures);
 	lease_list_free(&s->leases);
 	r = lease_list(s->store, &s->leases, err);
 	if (r == 0)
@@ -209,11 +246,11 @@ int survey_leases(struct survey *s, struct err *err)
 		if (r < 0)
 			break;
 		facts->opened = r == 1 ? OPEN_YES : OPEN_NO;
-		domain = ondisk_names(s->disk, s->inv.devices[i].id);
+		domain = ondisk_names(s->disk, s->inv.devices[i].id, NULL);
 		snprintf(facts->named_by, sizeof(facts->named_by), "%s", domain ? domain : "");
 		r = 0;
 	}
-	return r;
+	return r == 0 ? look_at_vfs(s, err) : r;
 }
 
 int survey_spares(struct survey *s, struct err *err)
@@ -273,6 +310,10 @@ struct plan_facts survey_facts(const struct survey *s)
 				    .pool = s->config ? &s->pool : NULL,
 				    .leases = &s->leases,
 				    .devices = s->devices,
+				    .vfs = s->vfs,
+				    .libvirt = s->libvirt,
+				    .failures = s->failures,
+				    .nfailures = s->nfailures,
 				    .request = s->request,
 				    .wishes = s->wishes,
 				    .mishaps = s->mishaps,

@@ -29,13 +29,17 @@ struct survey {
 	struct pool pool;
 	struct leases leases; /* without those that are void */
 	struct device_facts *devices;
-	struct handles *handles; /* NULL until somebody asked */
-	struct ondisk *disk;     /* likewise */
+	struct device_facts *vfs; /* one for each parent; NULL where no VF is asked for */
+	int libvirt;              /* its version; 0 not known */
+	struct handles *handles;  /* NULL until somebody asked */
+	struct ondisk *disk;      /* likewise */
 	struct spare *spares;
 	size_t nspares;
 	bool spares_known;
 	struct mishap *mishaps;
 	size_t nmishaps;
+	struct failure *failures; /* of other runs */
+	size_t nfailures;
 };
 
 /* Starts a survey for a request: finds its wishes. All that is handed over must outlive the survey. */

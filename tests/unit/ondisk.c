@@ -30,12 +30,12 @@ static void domains(void)
 		"</uuid></domain>\\n</domstatus>\n"
 		"run/libvirt/qemu/vm1.pid = 12\n");
 	ok(ondisk_read(&disk, &tree.host, &err) == 0, "libvirt's folders are read");
-	is(ondisk_names(disk, U), "vm1", "the domain that names a vGPU is found, in whatever case");
-	is(ondisk_names(disk, "0000:41:01.2"), "vm2", "also by a VF's address");
-	ok(ondisk_names(disk, "0000:07:00.0") == NULL, "an address inside the guest is none of the host's");
-	ok(ondisk_names(disk, "11111111-0000-4000-8000-000000000001") == NULL,
+	is(ondisk_names(disk, U, NULL), "vm1", "the domain that names a vGPU is found, in whatever case");
+	is(ondisk_names(disk, "0000:41:01.2", NULL), "vm2", "also by a VF's address");
+	ok(ondisk_names(disk, "0000:07:00.0", NULL) == NULL, "an address inside the guest is none of the host's");
+	ok(ondisk_names(disk, "11111111-0000-4000-8000-000000000001", NULL) == NULL,
 	   "files that are no domain's do not count");
-	ok(ondisk_names(disk, "x") == NULL, "what is no id is named by none");
+	ok(ondisk_names(disk, "x", NULL) == NULL, "what is no id is named by none");
 	ok(ondisk_runs(disk, "11111111-0000-4000-8000-00000000000f"), "a domain with a status file runs");
 	ok(!ondisk_runs(disk, V), "one that is only defined does not");
 	ok(!ondisk_runs(disk, "<uuid>"), "nor does what has no UUID");
@@ -47,7 +47,7 @@ static void domains(void)
 	tree_end(&tree);
 
 	tree_begin(&tree, "");
-	ok(ondisk_read(&disk, &tree.host, &err) == 0 && !ondisk_names(disk, U),
+	ok(ondisk_read(&disk, &tree.host, &err) == 0 && !ondisk_names(disk, U, NULL),
 	   "without libvirt's folders nothing is named");
 	ondisk_free(disk);
 	ondisk_free(NULL);
@@ -67,7 +67,7 @@ static void bytes_behind_a_nul(void)
 	f = fopen(path, "w");
 	ok(f && fwrite("<domain>\0\0" U, 1, 10 + 36, f) == 46 && fclose(f) == 0, "a file with NUL bytes");
 	ok(ondisk_read(&disk, &tree.host, &err) == 0, "is read");
-	is(ondisk_names(disk, U), "odd\\x1b", "to its end, and its name is made fit to be shown");
+	is(ondisk_names(disk, U, NULL), "odd\\x1b", "to its end, and its name is made fit to be shown");
 	ondisk_free(disk);
 	tree_end(&tree);
 }

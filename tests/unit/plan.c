@@ -6,10 +6,13 @@
  *   cards    "84/0 s=16/16 l=4/4; 40/1+8 s=1/8"  pGPU/NUMA node, "+8": eight VFs; types with what the kernel
  *            offers now / max_instance
  *            (s: 1024 MiB, l: 4096 MiB; a name starting with m has no framebuffer and no
- *            max_instance; "v" before the card: no NVIDIA card)
- *   devices  "u1:84:s o1:85:l!"    device:parent:type, "!" open, "=vm" named by that domain's XML on disk
+ *            max_instance; one starting with q is MIG-backed, of one slice with 5 GiB; "v" before the card: no NVIDIA
+ *            card; "x": its VFs take a type; "f": its VFs are plain ones, bound to vfio-pci, or with "g" to i915)
+ *   devices  "u1:84:s o1:85:l!"    device:parent:type, "!" open, "=vm" named by that domain's XML on disk; without type
+ *            a plain VF, or one without a type
  *   leases   "u1:84:s:active:D"    device:pGPU:type:state:domain, "*" behind: somebody is at work on it
- *   wants    "u1 u2~s"             "~s": the metadata asks for type s; "p": a placeholder; "@84": it was on 84 before
+ *   wants    "u1 u2~s"             "~s": the metadata asks for type s; "p": a placeholder; "@84": it was on 84 before;
+ *            "x40.1": a hostdev of type pci with that address; "+" behind: a managed one
  *   config   "s@84,85 l"           enabled types with the addresses of their sections; "s<3": max_instances
  *   policy   "spread several keep near=1 quota=2 spares=o1"; "source=", "name=" and "model=": what the source says of the first
  *            want; type s is called Type-s here
@@ -33,7 +36,8 @@ struct world {
 	struct config config;
 	struct leases leases;
 	struct request request;
-	struct device_facts devices[32];
+	struct device_facts devices[32], vfs[64];
+	struct failure failures[4];
 	struct wish wishes[8];
 	struct want wants[8];
 	struct spare spares[16];
@@ -63,7 +67,8 @@ static int type_index(struct world *w, const char *id, int max)
 	t = &w->types[w->inv.ntypes];
 	snprintf(t->id, sizeof(t->id), "%s", id);
 	snprintf(t->name, sizeof(t->name), "Type-%s", id);
-	t->framebuffer_mib = *id == 's' ? 1024 : *id == 'l' ? 4096 : UNKNOWN;
+	t->framebuffer_mib = *id == 's' ? 1024 : *id == 'l' ? 4096 : *id == 'q' ? 5120 : UNKNOWN;
+	t->slices = *id == 'q';
 	t->max_instance = *id == 'm' ? UNKNOWN : max;
 	return (int)w->inv.ntypes++;
 }
@@ -73,7 +78,8 @@ static void make_card(struct world *w, char *spec)
 	struct inv_pgpu *card = &w->cards[w->inv.npgpus];
 	char *name = text_next(&spec, " "), *node = name, *vfs, *offer;
 
-	card->nvidia = *name != 'v';
+	card->nvidia = !strchr("vfg", *name);
+	card->framework = *name == 'x' ? FW_VARIANT : strchr("fg", *name) ? FW_VF : FW_MDEV;
 	name = strsep(&node, "/");
 	vfs = node;
 	node = strsep(&vfs, "+");
@@ -88,6 +94,7 @@ static void make_card(struct world *w, char *spec)
 		struct inv_parent *p = &w->parents[w->inv.nparents++];
 
 		p->pgpu = (int)w->inv.npgpus;
+		strcpy(p->driver, *name == 'g' ? "i915" : "vfio-pci");
 		snprintf(p->name, sizeof(p->name), vfs ? "%s.%d" : "%s", name, i);
 	}
 	card->offers = w->offers[w->inv.npgpus];
@@ -104,22 +111,38 @@ static void make_card(struct world *w, char *spec)
 	w->inv.npgpus++;
 }
 
+/* A VF without a type is no device; what is known of it is that of the parent. */
+static struct device_facts *facts_of(struct world *w, const char *spec)
+{
+	if (strchr(spec, ':'))
+		return &w->devices[w->inv.ndevices];
+	for (size_t i = 0; i < w->inv.nparents; i++)
+		if (strncmp(w->parents[i].name, spec, strcspn(spec, "!=")) == 0)
+			return &w->vfs[i];
+	abort();
+}
+
 static void make_device(struct world *w, char *spec)
 {
 	struct inv_device *d = &w->devs[w->inv.ndevices];
-	struct device_facts *f = &w->devices[w->inv.ndevices++];
+	struct device_facts *f = facts_of(w, spec);
 	char *named = strchr(spec, '=');
 
 	f->opened = strchr(spec, '!') ? OPEN_YES : OPEN_NO;
 	if (named)
 		snprintf(f->named_by, sizeof(f->named_by), "%s", named + 1);
+	if (!strchr(spec, ':'))
+		return;
+	w->inv.ndevices++;
 	spec[strcspn(spec, "!=")] = '\0';
 	snprintf(d->id, sizeof(d->id), "%s", strsep(&spec, ":"));
 	snprintf(d->parent_name, sizeof(d->parent_name), "%s", strsep(&spec, ":"));
 	snprintf(d->type, sizeof(d->type), "%s", spec);
 	d->parent = inventory_parent(&w->inv, d->parent_name);
-	if (d->parent != UNKNOWN)
-		w->parents[d->parent].ndevices++;
+	if (d->parent == UNKNOWN)
+		return;
+	w->parents[d->parent].ndevices++;
+	d->framework = w->cards[w->parents[d->parent].pgpu].framework;
 }
 
 static void make_lease(struct world *w, char *spec)
@@ -143,6 +166,7 @@ static void make_lease(struct world *w, char *spec)
 	snprintf(l->domain, sizeof(l->domain), "%s", spec);
 	snprintf(l->name, sizeof(l->name), "vm-%s", spec);
 	text_copy(l->project, sizeof(l->project), w->request.project);
+	l->framework = strchr("fg", *l->pgpu) ? FW_VF : *l->pgpu == 'x' ? FW_VARIANT : FW_MDEV;
 	type = type_index(w, l->type, UNKNOWN);
 	l->framebuffer_mib = w->types[type].framebuffer_mib;
 }
@@ -166,6 +190,7 @@ static void make_section(struct world *w, char *spec)
 		else
 			snprintf(s->addresses[s->naddresses++], PARENT_SIZE, "%s", part);
 	}
+	s->vf = strncmp(s->type, "flex", 4) == 0;
 }
 
 static void make_want(struct world *w, char *spec)
@@ -189,6 +214,11 @@ static void make_want(struct world *w, char *spec)
 		snprintf(wish->types[wish->ntypes++], TYPE_SIZE, "%s", w->sections[0].type);
 	}
 	want->placeholder = *spec == 'p';
+	want->managed = strchr(spec, '+') != NULL;
+	spec[strcspn(spec, "+")] = '\0';
+	want->kind = strchr(spec, '.') ? WANT_PCI : WANT_MDEV;
+	if (want->kind == WANT_PCI && !type)
+		wish->ntypes = 0;
 	snprintf(want->id, sizeof(want->id), "%s", spec);
 }
 
@@ -233,6 +263,13 @@ static void make_policy(struct world *w, const char *word)
 
 		card->ready = false;
 		snprintf(card->reason, sizeof(card->reason), "its VFs are not enabled");
+	} else if (strncmp(word, "flaky=", 6) == 0) {
+		struct failure *f = &w->failures[w->facts.nfailures++];
+
+		snprintf(f->pgpu, sizeof(f->pgpu), "%s", word + 6);
+		snprintf(f->type, sizeof(f->type), "s");
+	} else if (strncmp(word, "libvirt=", 8) == 0) {
+		w->facts.libvirt = atoi(word + 8);
 	} else if (strncmp(word, "failed=", 7) == 0) {
 		struct mishap *m = &w->mishaps[w->facts.nmishaps++];
 
@@ -268,6 +305,8 @@ static void make_world(struct world *w, const struct row *row)
 					.pool = &w->pool,
 					.leases = &w->leases,
 					.devices = w->devices,
+					.vfs = w->vfs,
+					.failures = w->failures,
 					.request = &w->request,
 					.wishes = w->wishes,
 					.mishaps = w->mishaps,

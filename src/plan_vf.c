@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * VFs as vGPUs: the address is the device's name. A start gets the VF that its XML names, or none, as libvirt takes no
+ * other then; whoever arrives can be given another. There is no placeholder: each address is some VF's.
+ *
+ * A VF of NVIDIA's variant driver stays bound to that driver, so its hostdev must be unmanaged, which libvirt takes since
+ * 9.7. A plain VF is bound to a driver of VFIO, or libvirt does that (managed).
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "plan_priv.h"
+#include "plan_text.h"
+
+enum { LIBVIRT_VARIANT = 9007000 };
+
+static const struct inv_pgpu *card_at(const struct plan_facts *facts, int parent)
+{
+	return &facts->inv->pgpus[facts->inv->parents[parent].pgpu];
+}
+
+bool plan_makes(const struct inv_pgpu *card, const struct want *want)
+{
+	return (card->framework == FW_MDEV) == (want->kind == WANT_MDEV);
+}
+
+/* The one type that a card, or UNKNOWN for any of the pool, gives out as VFs; NULL: none, or several. */
+static const char *only_type(const struct plan_facts *facts, int pgpu)
+{
+	const char *only = NULL;
+
+	for (int g = 0; g < (int)facts->inv->npgpus; g++) {
+		if ((pgpu != UNKNOWN && g != pgpu) || facts->inv->pgpus[g].framework == FW_MDEV ||
+		    !facts->pool->cards[g].in_pool)
+			continue;
+		for (size_t i = 0; i < facts->config->nsections; i++) {
+			const struct section *s = &facts->config->sections[i];
+
+			if (pool_serves(facts->pool, g, s->type) != s || (only && strcmp(only, s->type) == 0))
+				continue;
+			if (only)
+				return NULL;
+			only = s->type;
+		}
+	}
+	return only;
+}
+
+void plan_vf_wish(const struct plan_facts *facts, struct wish *wish)
+{
+	const struct want *want = wish->want;
+	int parent = inventory_parent(facts->inv, want->id);
+	const char *type = NULL;
+
+	if (want->kind != WANT_PCI || !facts->pool)
+		return;
+	if (facts->mode == PLAN_PREPARE || facts->config->policy.migrate_uuid != MIGRATE_FRESH)
+		snprintf(wish->last_parent, sizeof(wish->last_parent), "%s", want->id);
+	if (wish->ntypes)
+		return;
+	/* Which card it is on is known, and so what that serves; on another host its address says nothing. */
+	if (parent != UNKNOWN && facts->mode != PLAN_MIGRATE && pool_has_parent(facts->pool, parent))
+		type = only_type(facts, facts->inv->parents[parent].pgpu);
+	else
+		type = only_type(facts, UNKNOWN);
+	if (type)
+		snprintf(wish->types[wish->ntypes++], TYPE_SIZE, "%s", type);
+}
+
+static bool refuse_vf(struct planner *p, size_t want, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+/* The refusal of this VF, with those that would do. */
+static bool refuse_vf(struct planner *p, size_t want, const char *fmt, ...)
+{
+	char text[1024];
+	va_list ap;
+	size_t n;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	plan_refuse(p, want, REFUSE_OTHER, "%s", text);
+	n = strlen(p->plan->text);
+	plan_text_free_vfs(p->facts, &p->promised, want, p->plan->text + n, sizeof(p->plan->text) - n);
+	return false;
+}
+
+/* May the domain's hostdev be on this VF at all? */
+static bool suits(struct planner *p, size_t want, int parent)
+{
+	const struct plan_facts *facts = p->facts;
+	const struct want *w = facts->wishes[want].want;
+	const char *driver = facts->inv->parents[parent].driver;
+	int libvirt = facts->libvirt;
+
+	if (card_at(facts, parent)->framework == FW_VARIANT) {
+		if (w->managed)
+			return plan_refuse(p, want, REFUSE_OTHER,
+					   "its <hostdev> has managed='yes', with which libvirt would take the VF from "
+					   "NVIDIA's driver: set managed='no' (libvirt 9.7 or later)");
+		if (libvirt && libvirt < LIBVIRT_VARIANT)
+			return plan_refuse(
+				p, want, REFUSE_OTHER,
+				"this host's libvirt is %d.%d.%d, and takes no VF of NVIDIA's variant driver: "
+				"9.7 or later is needed",
+				libvirt / 1000000, libvirt / 1000 % 1000, libvirt % 1000);
+		return true;
+	}
+	if (w->managed || strstr(driver, "vfio"))
+		return true;
+	return plan_refuse(
+		p, want, REFUSE_OTHER,
+		*driver ? "VF %s is bound to the host's driver %s: set managed='yes' in its <hostdev>, or bind "
+			  "vfio-pci"
+			: "VF %s is bound to no driver%s: set managed='yes' in its <hostdev>, or bind vfio-pci",
+		facts->inv->parents[parent].name, driver);
+}
+
+static bool not_pooled(struct planner *p, size_t want, int parent)
+{
+	const struct plan_facts *facts = p->facts;
+
+	if (!facts->pool)
+		return plan_refuse(p, want, REFUSE_OTHER,
+				   "it has no type, and there is no configuration to give it one from");
+	if (parent == UNKNOWN)
+		return refuse_vf(p, want, "there is no such VF in the pool here");
+	if (facts->pool->cards[facts->inv->parents[parent].pgpu].in_pool)
+		return refuse_vf(p, want, "the configuration names other VFs of its pGPU, and not this one");
+	return refuse_vf(p, want, "it is not in the pool: %s",
+			 facts->pool->cards[facts->inv->parents[parent].pgpu].reason);
+}
+
+/* It has a type that is not asked for, by somebody else's hand: that must go first, or the VF cannot be had. */
+static bool retype(struct planner *p, size_t want, const struct inv_device *device, struct step *step)
+{
+	const struct wish *wish = &p->facts->wishes[want];
+
+	if (!p->facts->spares_known)
+		p->plan->kind = PLAN_LOOK;
+	if (p->plan->kind == PLAN_LOOK)
+		return false;
+	if (!plan_is_spare(p->facts, device->id) || device->parent == UNKNOWN)
+		return refuse_vf(p, want, "it is %s and the domain asks for %s", device->type, wish->want->type);
+	plan_adopt(p, device, step);
+	step->kind = STEP_CREATE;
+	snprintf(step->type, sizeof(step->type), "%s", wish->types[0]);
+	memcpy(p->plan->removes[0], device->id, ID_SIZE);
+	p->plan->nremoves = 1;
+	p->plan->kind = PLAN_REMOVE;
+	return true;
+}
+
+static bool prepare_typed(struct planner *p, size_t want, const struct inv_device *device, const struct lease *own,
+			  struct step *step)
+{
+	const struct wish *wish = &p->facts->wishes[want];
+
+	if (device->parent != UNKNOWN && !suits(p, want, device->parent))
+		return false;
+	if (wish->type_asked && !plan_type_fits(wish, device->type))
+		return own ? refuse_vf(p, want, "it is %s, the domain's metadata asks for %s: change one of them",
+				       device->type, wish->want->type)
+			   : retype(p, want, device, step);
+	return plan_existing(p, want, device, own, step);
+}
+
+/* The domain's own plain VF is kept as it is. */
+static void keep(const struct planner *p, const struct lease *own, int parent, struct step *step)
+{
+	const struct plan_facts *facts = p->facts;
+
+	*step = (struct step){ .kind = STEP_KEEP,
+			       .framework = FW_VF,
+			       .numa = own->numa,
+			       .framebuffer_mib = own->framebuffer_mib,
+			       .section = pool_serves(facts->pool, facts->inv->parents[parent].pgpu, own->type),
+			       .why = "the domain's already" };
+	memcpy(step->id, own->id, sizeof(step->id));
+	memcpy(step->type, own->type, sizeof(step->type));
+	memcpy(step->parent, own->parent, sizeof(step->parent));
+	memcpy(step->pgpu, own->pgpu, sizeof(step->pgpu));
+}
+
+bool plan_vf_prepare(struct planner *p, size_t want, struct step *step)
+{
+	const struct plan_facts *facts = p->facts;
+	const struct wish *wish = &facts->wishes[want];
+	const char *id = wish->want->id;
+	const struct lease *lease = lease_find(facts->leases, id);
+	const struct inv_device *device = inventory_device(facts->inv, id);
+	int parent = inventory_parent(facts->inv, id);
+	bool made;
+
+	if (lease && strcmp(lease->domain, facts->request->uuid) != 0)
+		return refuse_vf(p, want, "it belongs to domain %s (%s)", lease->name, lease->domain);
+	if (device)
+		return prepare_typed(p, want, device, lease, step);
+	if (parent == UNKNOWN || !facts->pool || !pool_has_parent(facts->pool, parent))
+		return not_pooled(p, want, parent);
+	if (!suits(p, want, parent))
+		return false;
+	if (lease && lease->framework == FW_VARIANT && lease->state == LEASE_CREATING)
+		return plan_wait_for_kernel(p, want, id);
+	if (lease && lease->framework == FW_VF && lease->state != LEASE_RESERVED && plan_type_fits(wish, lease->type)) {
+		keep(p, lease, parent, step);
+		return true;
+	}
+	if (facts->vfs && facts->vfs[parent].opened == OPEN_YES)
+		return refuse_vf(p, want, "a process has it open");
+	p->only = parent;
+	made = plan_creation(p, want, id, step);
+	p->only = UNKNOWN;
+	return made;
+}
+
+/* The VF is there, and cannot be had: why not. */
+static bool refuse_taken(struct planner *p, size_t want, const struct inv_device *device, const struct lease *lease)
+{
+	if (lease)
+		return refuse_vf(p, want, "it belongs to domain %s here, and migrate_uuid = keep allows no other",
+				 lease->name);
+	if (device)
+		return refuse_vf(p, want,
+				 "it is %s here, of another type or in use, and migrate_uuid = keep allows no other",
+				 device->type);
+	return refuse_vf(p, want, "it is not in the pool here, and migrate_uuid = keep allows no other");
+}
+
+bool plan_vf_arrival(struct planner *p, size_t want, struct step *step)
+{
+	const struct plan_facts *facts = p->facts;
+	const struct wish *wish = &facts->wishes[want];
+	const char *id = wish->want->id;
+	const struct lease *lease = lease_find(facts->leases, id);
+	const struct inv_device *device = inventory_device(facts->inv, id), *other;
+	int parent = inventory_parent(facts->inv, id);
+	bool pooled = parent != UNKNOWN && facts->pool && pool_has_parent(facts->pool, parent);
+	bool others = lease && strcmp(lease->domain, facts->request->uuid) != 0;
+	enum migrate_uuid policy = facts->config ? facts->config->policy.migrate_uuid : MIGRATE_AUTO;
+	bool made;
+
+	if (device && !others && facts->devices[device - facts->inv->devices].opened == OPEN_NO &&
+	    plan_type_fits(wish, device->type)) {
+		plan_adopt(p, device, step);
+		return parent == UNKNOWN || suits(p, want, parent);
+	}
+	if (policy == MIGRATE_KEEP && (device || others || !pooled))
+		return refuse_taken(p, want, device, others ? lease : NULL);
+	if (!device && !others && policy == MIGRATE_AUTO && facts->config && facts->config->policy.reuse_free &&
+	    (other = plan_free_device(p, want))) {
+		plan_adopt(p, other, step);
+		return suits(p, want, other->parent);
+	}
+	p->only = policy == MIGRATE_KEEP ? parent : UNKNOWN;
+	/* What another domain has leased under this address counts. */
+	made = plan_creation(p, want, device || others ? wish->fresh : id, step);
+	p->only = UNKNOWN;
+	return made && suits(p, want, inventory_parent(facts->inv, step->parent));
+}
