@@ -54,6 +54,7 @@ void notify_open(void)
 {
 	const char *where = getenv("NOTIFY_SOCKET");
 
+	interval_ms = 0;
 	fd = where ? connect_to(where) : -1;
 	if (fd >= 0)
 		read_watchdog();

@@ -26,6 +26,8 @@ holds "at hooks/qemu" test -x "$hooks/qemu"
 holds "as a file of its own" test ! -L "$hooks/qemu"
 is "$(ls "$hooks")" qemu "and nowhere else"
 holds "with a configuration" cmp "$etc/vgpu-lease.conf" "$srcdir/etc/vgpu-lease.conf"
+holds "the device handler and its units are there" \
+	ls "$work/host/usr/lib/systemd/system/"{vgpu-leased,vgpu-lease-wait,vgpu-sriov@}.service "$work"/host/usr/libexec/vgpu-lease/vgpu-leased
 holds "it can be removed again" do_make "" uninstall
 is "$(files "$work/host")" "" "and nothing is left"
 
