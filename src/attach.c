@@ -126,11 +126,11 @@ static int between_rounds(struct rounds *r, struct err *err)
 	switch (r->plan.kind) {
 	case PLAN_WAIT:
 		if (host_now_ms() >= r->deadline_ms)
-			return refuse(r, err);
+			return r->survey.spares_known ? refuse(r, err) : survey_look(&r->survey, err);
 		host_sleep_ms(WAIT_STEP_MS);
 		return 0;
 	case PLAN_LOOK:
-		return was_strict ? survey_spares(&r->survey, err) : 0;
+		return was_strict ? survey_look(&r->survey, err) : 0;
 	case PLAN_REMOVE:
 		remove_spares(r);
 		/*
@@ -382,6 +382,7 @@ int attach_preview(const struct attach *attach, enum plan_mode mode, struct stor
 	if (r == 0)
 		r = survey_start(survey, attach->host, store, attach->config, attach->request, mode, err);
 	survey->dry = true;
+	survey->explains = true;
 	if (r == 0)
 		r = survey_host(survey, err);
 	if (r == 0)
@@ -393,7 +394,7 @@ int attach_preview(const struct attach *attach, enum plan_mode mode, struct stor
 		plan_make(plan, &facts);
 		if (plan->kind != PLAN_LOOK)
 			break;
-		r = survey_spares(survey, err);
+		r = survey_look(survey, err);
 	}
 	return r;
 }

@@ -45,6 +45,13 @@ struct spare {
 	char id[ID_SIZE];
 };
 
+/* A card that the configuration names for a type, and that this host has not. */
+struct lack {
+	char address[PARENT_SIZE];
+	char type[TYPE_SIZE];
+	char reason[REASON_SIZE];
+};
+
 enum opened { OPEN_UNKNOWN, OPEN_NO, OPEN_YES };
 
 /* What is known of a device of the inventory, same index. Looked up only where a rule asks. */
@@ -72,7 +79,9 @@ struct plan_facts {
 	size_t nfailures;
 	const struct spare *spares;
 	size_t nspares;
-	bool spares_known; /* the search for what could make room has been made */
+	bool spares_known;        /* the search for what could make room has been made */
+	const struct lack *lacks; /* looked for together with spares: for the refusal alone */
+	size_t nlacks;
 };
 
 enum step_kind { STEP_KEEP, STEP_ADOPT, STEP_CREATE };
@@ -95,6 +104,7 @@ struct step {
 struct verdict {
 	size_t want;
 	int pgpu;
+	bool elsewhere; /* it serves another type of the want's, for which there is a verdict of its own */
 	char reason[REASON_SIZE];
 };
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "plan_priv.h"
+#include "plan_text.h"
 
 static bool leased(const struct planner *p, const char *id)
 {
@@ -55,6 +56,7 @@ const struct inv_device *plan_free_device(const struct planner *p, size_t want)
 static bool refuse_taken(struct planner *p, size_t want, const struct inv_device *device, const struct lease *lease)
 {
 	const struct wish *wish = &p->facts->wishes[want];
+	char wished[1024];
 
 	if (lease)
 		return plan_refuse(p, want, REFUSE_OTHER,
@@ -65,10 +67,11 @@ static bool refuse_taken(struct planner *p, size_t want, const struct inv_device
 			p, want, REFUSE_OTHER,
 			"it is just being made or removed on %s here, and migrate_uuid = keep allows no other",
 			device->parent_name);
+	plan_text_wish(wish, wished, sizeof(wished));
 	if (!plan_type_fits(wish, device->type))
 		return plan_refuse(p, want, REFUSE_OTHER,
 				   "it exists here as %s on %s, not as %s, and migrate_uuid = keep allows no other",
-				   device->type, device->parent_name, wish->types[0]);
+				   device->type, device->parent_name, wished);
 	return plan_refuse(p, want, REFUSE_OTHER,
 			   "a process has it open here, and migrate_uuid = keep allows no other");
 }

@@ -48,7 +48,18 @@ static bool is_near(const struct wish *wish, const struct inv_pgpu *card)
 	return wish->nodes && card->numa >= 0 && card->numa < 64 && (wish->nodes >> card->numa & 1);
 }
 
-static void add_verdict(struct plan *plan, size_t want, int pgpu, const char *reason)
+/* Does the card serve no such type, but another that would do as well? */
+static bool is_elsewhere(const struct plan_facts *facts, const struct wish *wish, int pgpu, const char *type)
+{
+	if (pool_serves(facts->pool, pgpu, type))
+		return false;
+	for (int t = 0; t < wish->ntypes; t++)
+		if (pool_serves(facts->pool, pgpu, wish->types[t]))
+			return true;
+	return false;
+}
+
+static void add_verdict(struct plan *plan, size_t want, int pgpu, bool elsewhere, const char *reason)
 {
 	struct verdict *v;
 
@@ -61,6 +72,7 @@ static void add_verdict(struct plan *plan, size_t want, int pgpu, const char *re
 	v = &plan->verdicts[plan->nverdicts++];
 	v->want = want;
 	v->pgpu = pgpu;
+	v->elsewhere = elsewhere;
 	snprintf(v->reason, sizeof(v->reason), "%s", reason);
 }
 
@@ -205,7 +217,7 @@ static bool choose_for_type(struct planner *p, size_t want, const char *type, co
 				best = c;
 			continue;
 		}
-		add_verdict(p->plan, want, c.pgpu, c.room.reason);
+		add_verdict(p->plan, want, c.pgpu, is_elsewhere(p->facts, wish, c.pgpu, type), c.room.reason);
 		if (c.room.full && (fullest.pgpu == UNKNOWN || better(p, wish->want, &c, &fullest)) &&
 		    find_removes(p, c.pgpu, type))
 			fullest = c;

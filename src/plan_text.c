@@ -2,12 +2,11 @@
 /* What a plan says to people: the reasons of a refusal in one line. */
 #include "plan_text.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "room.h"
+#include "plan_priv.h"
 
 enum { SHOWN_VFS = 6, CAUSES_MAX = 560 }; /* bytes for the causes, so that the whole line stays below ERR_TEXT_MAX */
 
@@ -23,29 +22,73 @@ void plan_text_types(const struct config *config, char *buf, size_t size)
 		snprintf(buf, size, "(none is enabled)");
 }
 
-/*
- * One cause with all its pGPUs: "0000:84:00.0, 0000:85:00.0: full (16 of 16 in use)". Marks what it took in `told`.
- */
-static int one_cause(const struct plan *plan, const struct plan_facts *facts, size_t want, size_t first, bool *told,
-		     char *buf, size_t size)
+void plan_text_wish(const struct wish *wish, char *buf, size_t size)
 {
-	const char *reason = plan->verdicts[first].reason;
-	size_t n = 0;
-	int cards = 0;
+	size_t n;
 
-	for (size_t i = first; i < plan->nverdicts; i++) {
+	if (wish->ntypes < 2) {
+		snprintf(buf, size, "%s", wish->types[0]);
+		return;
+	}
+	n = (size_t)snprintf(buf, size, "%s (", wish->want->type);
+	for (int t = 0; t < wish->ntypes && n < size; t++)
+		n += (size_t)snprintf(buf + n, size - n, "%s%s", t ? ", " : "", wish->types[t]);
+	if (n < size)
+		snprintf(buf + n, size - n, ")");
+}
+
+/* Why one card has no room. Borrows its texts. */
+struct cause {
+	const char *card, *reason;
+	bool told;
+};
+
+/* The causes for a want: pGPUs of this host, then those that it lacks. The caller frees them. */
+static struct cause *list_causes(const struct plan *plan, const struct plan_facts *facts, size_t want, size_t *n)
+{
+	struct cause *causes = calloc(plan->nverdicts + facts->nlacks + 1, sizeof(*causes));
+
+	if (!causes)
+		abort();
+	*n = 0;
+	for (size_t i = 0; i < plan->nverdicts; i++) {
 		const struct verdict *v = &plan->verdicts[i];
 
-		if (v->want != want || told[i] || strcmp(v->reason, reason) != 0)
-			continue;
-		told[i] = true;
-		cards++;
-		if (n < size)
-			n += (size_t)snprintf(buf + n, size - n, "%s%s", cards > 1 ? ", " : "",
-					      facts->inv->pgpus[v->pgpu].address);
+		if (v->want == want && !v->elsewhere)
+			causes[(*n)++] = (struct cause){ facts->inv->pgpus[v->pgpu].address, v->reason, false };
 	}
-	if (n < size)
-		snprintf(buf + n, size - n, ": %s", reason);
+	for (size_t i = 0; i < facts->nlacks; i++)
+		if (plan_type_fits(&facts->wishes[want], facts->lacks[i].type))
+			causes[(*n)++] = (struct cause){ facts->lacks[i].address, facts->lacks[i].reason, false };
+	return causes;
+}
+
+/*
+ * One cause with all its cards: "0000:84:00.0, 0000:85:00.0: full (16 of 16 in use)"; how many they are. A card that has
+ * it for several types is named once.
+ */
+static int one_cause(struct cause *causes, size_t n, size_t first, char *buf, size_t size)
+{
+	size_t len = 0;
+	int cards = 0;
+
+	for (size_t i = first; i < n; i++) {
+		bool again = false;
+
+		if (causes[i].told || strcmp(causes[i].reason, causes[first].reason) != 0)
+			continue;
+		for (size_t j = first; j < i && !again; j++)
+			again = strcmp(causes[j].card, causes[i].card) == 0 &&
+				strcmp(causes[j].reason, causes[i].reason) == 0;
+		causes[i].told = true;
+		if (again)
+			continue;
+		if (len < size)
+			len += (size_t)snprintf(buf + len, size - len, "%s%s", cards ? ", " : "", causes[i].card);
+		cards++;
+	}
+	if (len < size)
+		snprintf(buf + len, size - len, ": %s", causes[first].reason);
 	return cards;
 }
 
@@ -93,27 +136,29 @@ void plan_text_no_room(const struct plan *plan, const struct plan_facts *facts, 
 		       size_t want, char *buf, size_t size)
 {
 	const struct wish *wish = &facts->wishes[want];
-	bool *told = calloc(plan->nverdicts + 1, sizeof(*told));
-	char cause[CAUSES_MAX];
-	size_t n, room;
+	char text[CAUSES_MAX];
+	size_t ncauses, n, room;
+	struct cause *causes = list_causes(plan, facts, want, &ncauses);
+	const char *before = ": ";
 	int left = 0;
 
-	if (!told)
-		abort();
-	n = (size_t)snprintf(buf, size, "no room for %s", wish->types[0]);
+	plan_text_wish(wish, text, sizeof(text));
+	n = (size_t)snprintf(buf, size, "no room for %s", text);
 	room = n + CAUSES_MAX;
-	if (facts->inv->npgpus == 0)
+	if (facts->inv->npgpus == 0 && ncauses == 0)
 		n += (size_t)snprintf(buf + n, size - n, ": this host has no pGPU");
-	for (size_t i = 0; i < plan->nverdicts; i++) {
+	for (size_t i = 0; i < ncauses; i++) {
 		int cards;
 
-		if (told[i] || plan->verdicts[i].want != want)
+		if (causes[i].told)
 			continue;
-		cards = one_cause(plan, facts, want, i, told, cause, sizeof(cause));
-		if (n + strlen(cause) + 2 > room || strlen(cause) + 1 == sizeof(cause))
+		cards = one_cause(causes, ncauses, i, text, sizeof(text));
+		if (n + strlen(text) + 2 > room || strlen(text) + 1 == sizeof(text)) {
 			left += cards;
-		else
-			n += (size_t)snprintf(buf + n, size - n, "%s%s", i ? "; " : ": ", cause);
+			continue;
+		}
+		n += (size_t)snprintf(buf + n, size - n, "%s%s", before, text);
+		before = "; ";
 	}
 	if (left)
 		n += (size_t)snprintf(buf + n, size - n, "; and %d more", left);
@@ -122,5 +167,5 @@ void plan_text_no_room(const struct plan *plan, const struct plan_facts *facts, 
 		n += strlen(buf + n);
 	}
 	snprintf(buf + n, size - n, "; free a vGPU there, or see 'vgpu-lease plan'");
-	free(told);
+	free(causes);
 }

@@ -11,6 +11,9 @@
 /* "nvidia-222, nvidia-231": the enabled types. */
 void plan_text_types(const struct config *config, char *buf, size_t size);
 
+/* "nvidia-222", or "VGPU (nvidia-222, nvidia-231)" where several types would do. */
+void plan_text_wish(const struct wish *wish, char *buf, size_t size);
+
 /*
  * Why no pGPU has room for a want: pGPUs with the same cause together; what does not fit ends in "and N more". It
  * fits, with the domain's name and the device's id before it, into the line that libvirt shows.

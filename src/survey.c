@@ -49,10 +49,12 @@ void survey_end(struct survey *s)
 	lease_list_free(&s->leases);
 	free(s->wishes);
 	free(s->spares);
+	free(s->lacks);
 	free(s->mishaps);
 	free(s->failures);
 	s->wishes = NULL;
 	s->spares = NULL;
+	s->lacks = NULL;
 	s->mishaps = NULL;
 	s->failures = NULL;
 }
@@ -74,7 +76,7 @@ int survey_host(struct survey *s, struct err *err)
 	struct inv_query query = { .frameworks = frameworks_of(s),
 				   .vf_name = s->config ? pool_vf_name : NULL,
 				   .arg = s->config };
-	const char **types = wish_types(s->wishes, s->request->nwants, &s->leases);
+	const char **types = wish_types(s->wishes, s->request->nwants, &s->leases, s->explains ? s->config : NULL);
 	int r;
 
 	drop_host(s);
@@ -253,7 +255,31 @@ int survey_leases(struct survey *s, struct err *err)
 	return r == 0 ? look_at_vfs(s, err) : r;
 }
 
-int survey_spares(struct survey *s, struct err *err)
+/* Of another framework than those that were read nothing can be told. */
+static void find_lacks(struct survey *s)
+{
+	s->nlacks = 0;
+	for (size_t i = 0; s->config && i < s->config->nsections; i++) {
+		const struct section *section = &s->config->sections[i];
+		unsigned int framework = section->vf ? INV_VF : INV_MDEV;
+
+		for (size_t a = 0; section->enabled && s->inv.frameworks & framework && a < section->naddresses; a++) {
+			struct lack *lack;
+
+			if (!pool_lacks(&s->pool, section, section->addresses[a]))
+				continue;
+			s->lacks = reallocarray(s->lacks, s->nlacks + 1, sizeof(*s->lacks));
+			if (!s->lacks)
+				abort();
+			lack = &s->lacks[s->nlacks++];
+			snprintf(lack->address, sizeof(lack->address), "%s", section->addresses[a]);
+			snprintf(lack->type, sizeof(lack->type), "%s", section->type);
+			inventory_explain_card(s->host, lack->address, section->vf, lack->reason);
+		}
+	}
+}
+
+int survey_look(struct survey *s, struct err *err)
 {
 	struct spare_check check = { .host = s->host, .store = s->store, .config = s->config, .note = !s->dry };
 	char why[REASON_SIZE];
@@ -280,6 +306,8 @@ int survey_spares(struct survey *s, struct err *err)
 		if (is_absent(s, &s->leases.list[i]) && spare_is_stale(&check, &s->leases.list[i], false, why))
 			memcpy(s->spares[s->nspares++].id, s->leases.list[i].id, ID_SIZE);
 	s->spares_known = true;
+	s->explains = true;
+	find_lacks(s);
 	return 0;
 }
 
@@ -320,5 +348,7 @@ struct plan_facts survey_facts(const struct survey *s)
 				    .nmishaps = s->nmishaps,
 				    .spares = s->spares,
 				    .nspares = s->nspares,
-				    .spares_known = s->spares_known };
+				    .spares_known = s->spares_known,
+				    .lacks = s->lacks,
+				    .nlacks = s->nlacks };
 }

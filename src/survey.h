@@ -22,6 +22,7 @@ struct survey {
 	const struct request *request;
 	enum plan_mode mode;
 	bool all_types; /* read every type, not only those that the request and the leases name */
+	bool explains;  /* why a card is not chosen is asked: read the types of the configuration, too */
 	bool dry;       /* write nothing, not even since when a device has been seen free */
 	struct wish *wishes;
 	struct inventory inv;
@@ -36,6 +37,8 @@ struct survey {
 	struct spare *spares;
 	size_t nspares;
 	bool spares_known;
+	struct lack *lacks;
+	size_t nlacks;
 	struct mishap *mishaps;
 	size_t nmishaps;
 	struct failure *failures; /* of other runs */
@@ -59,9 +62,10 @@ int survey_leases(struct survey *survey, struct err *err);
 
 /*
  * Looks for what may be removed to make room: orphans (as [policy] reclaim allows, noting since when they have been
- * seen free), and devices of ours whose domain is gone or that are only waiting to be given back.
+ * seen free), and devices of ours whose domain is gone or that are only waiting to be given back. And for what a
+ * refusal is to say: for cards of the configuration that the host lacks; from now on `explains` is set.
  */
-int survey_spares(struct survey *survey, struct err *err);
+int survey_look(struct survey *survey, struct err *err);
 
 /* What could make room is to be looked for anew. */
 void survey_forget_spares(struct survey *survey);

@@ -185,9 +185,10 @@ int wish_make(struct wish **out, const struct request *request, const struct con
 	return 0;
 }
 
-const char **wish_types(const struct wish *wishes, size_t n, const struct leases *leases)
+const char **wish_types(const struct wish *wishes, size_t n, const struct leases *leases, const struct config *config)
 {
-	const char **types = calloc(n * WISH_TYPES_MAX + leases->n + 1, sizeof(*types));
+	size_t nsections = config ? config->nsections : 0;
+	const char **types = calloc(n * WISH_TYPES_MAX + leases->n + nsections + 1, sizeof(*types));
 	size_t k = 0;
 
 	if (!types)
@@ -197,6 +198,9 @@ const char **wish_types(const struct wish *wishes, size_t n, const struct leases
 			types[k++] = wishes[i].types[t];
 	for (size_t i = 0; i < leases->n; i++)
 		types[k++] = leases->list[i].type;
+	for (size_t i = 0; i < nsections; i++)
+		if (config->sections[i].enabled)
+			types[k++] = config->sections[i].type;
 	/* Each once: a type costs a read per pGPU. */
 	for (size_t i = 0; i < k; i++)
 		for (size_t j = i + 1; j < k; j++)

@@ -23,7 +23,7 @@ int wish_make(struct wish **out, const struct request *request, const struct con
 unsigned int wish_frameworks(const struct want *want);
 
 /*
- * The ids that the wishes name and those that the leases hold, for inventory_read(); NULL-terminated, the caller
- * frees it.
+ * The ids that the wishes name, those that the leases hold, and with a configuration (NULL: without) those that it
+ * enables, for inventory_read(); NULL-terminated, the caller frees it.
  */
-const char **wish_types(const struct wish *wishes, size_t n, const struct leases *leases);
+const char **wish_types(const struct wish *wishes, size_t n, const struct leases *leases, const struct config *config);

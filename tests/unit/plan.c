@@ -11,8 +11,9 @@
  *   devices  "u1:84:s o1:85:l!"    device:parent:type, "!" open, "=vm" named by that domain's XML on disk; without type
  *            a plain VF, or one without a type
  *   leases   "u1:84:s:active:D"    device:pGPU:type:state:domain, "*" behind: somebody is at work on it
- *   wants    "u1 u2~s"             "~s": the metadata asks for type s; "p": a placeholder; "@84": it was on 84 before;
- *            "x40.1": a hostdev of type pci with that address; "+" behind: a managed one
+ *   wants    "u1 u2~s"             "~s": the metadata asks for type s, "~C=s|l": for class C, which is s and l; "p": a
+ *            placeholder; "@84": it was on 84 before; "x40.1": a hostdev of type pci with that address; "+" behind: a
+ *            managed one
  *   config   "s@84,85 l"           enabled types with the addresses of their sections; "s<3": max_instances
  *   policy   "spread several keep near=1 quota=2 spares=o1"; "source=", "name=" and "model=": what the source says of the first
  *            want; type s is called Type-s here
@@ -42,6 +43,7 @@ struct world {
 	struct want wants[8];
 	struct spare spares[16];
 	struct mishap mishaps[4];
+	struct lack lacks[4];
 	struct plan_facts facts;
 	struct inv_pgpu cards[8];
 	struct inv_parent parents[64];
@@ -206,10 +208,12 @@ static void make_want(struct world *w, char *spec)
 		snprintf(wish->last_parent, sizeof(wish->last_parent), "%s", last + 1);
 	}
 	if (type) {
+		char *types = strchr(type, '=');
+
 		*type = '\0';
 		wish->type_asked = true;
-		snprintf(want->type, sizeof(want->type), "%s", type + 1);
-		each(one, type + 1, "|") snprintf(wish->types[wish->ntypes++], TYPE_SIZE, "%s", one);
+		snprintf(want->type, sizeof(want->type), "%.*s", (int)strcspn(type + 1, "="), type + 1);
+		each(one, (types ? types : type) + 1, "|") snprintf(wish->types[wish->ntypes++], TYPE_SIZE, "%s", one);
 	} else if (w->config.nsections == 1) {
 		snprintf(wish->types[wish->ntypes++], TYPE_SIZE, "%s", w->sections[0].type);
 	}
@@ -220,6 +224,16 @@ static void make_want(struct world *w, char *spec)
 	if (want->kind == WANT_PCI && !type)
 		wish->ntypes = 0;
 	snprintf(want->id, sizeof(want->id), "%s", spec);
+}
+
+/* The type whose section names this address. */
+static const char *lacking(const struct world *w, const char *address)
+{
+	for (size_t i = 0; i < w->config.nsections; i++)
+		for (size_t a = 0; a < w->sections[i].naddresses; a++)
+			if (strcmp(w->sections[i].addresses[a], address) == 0)
+				return w->sections[i].type;
+	return "";
 }
 
 static void make_policy(struct world *w, const char *word)
@@ -276,6 +290,15 @@ static void make_policy(struct world *w, const char *word)
 		snprintf(m->pgpu, sizeof(m->pgpu), "%s", word + 7);
 		snprintf(m->type, sizeof(m->type), "s");
 		snprintf(m->reason, sizeof(m->reason), "Input/output error");
+	} else if (strncmp(word, "lacks=", 6) == 0) {
+		each(address, word + 6, ",")
+		{
+			struct lack *l = &w->lacks[w->facts.nlacks++];
+
+			snprintf(l->address, sizeof(l->address), "%s", address);
+			text_copy(l->type, sizeof(l->type), lacking(w, address));
+			snprintf(l->reason, sizeof(l->reason), "there is no such card");
+		}
 	} else if (strncmp(word, "spares=", 7) == 0) {
 		each(id, word + 7, ",") snprintf(w->spares[w->facts.nspares++].id, ID_SIZE, "%s", id);
 		w->facts.spares_known = true;
@@ -310,7 +333,8 @@ static void make_world(struct world *w, const struct row *row)
 					.request = &w->request,
 					.wishes = w->wishes,
 					.mishaps = w->mishaps,
-					.spares = w->spares };
+					.spares = w->spares,
+					.lacks = w->lacks };
 	each(word, row->policy, " ") make_policy(w, word);
 	pool_make(&w->pool, &w->config, &w->inv);
 	if (!w->facts.config)
