@@ -24,6 +24,7 @@
 #include "auto.h"
 #include "file.h"
 #include "log.h"
+#include "mine.h"
 #include "preview.h"
 #include "text.h"
 
@@ -210,32 +211,61 @@ static int read_config(struct hook *hook, struct err *err)
 	return r;
 }
 
+static int read_host(struct hook *hook, struct err *err)
+{
+	int r;
+
+	/* The gate has done so already, where it had to. */
+	if (hook->host.root >= 0)
+		return 0;
+	r = host_open(&hook->host, hook->call.root, err);
+	return r < 0 ? r : read_config(hook, err);
+}
+
+/*
+ * The gate. 1: the domain can concern us; 0: it does not. One that has nothing but PCI devices does where the pool has
+ * VFs, or for its release, where any is leased; a mistake in the configuration is none of its business.
+ */
+static int gate(struct hook *hook, bool by_lease, struct err *err)
+{
+	if (domxml_concerns(hook->xml, hook->len))
+		return 1;
+	if (!domxml_has_pci(hook->xml, hook->len))
+		return 0;
+	if (read_host(hook, err) < 0)
+		log_warn("%s", err->text);
+	if (hook->host.root < 0)
+		return 0;
+	return by_lease ? mine_leased(&hook->host) : hook->has_config && mine_possible(&hook->config);
+}
+
 /* 1: the domain concerns us and all is read; 0: it does not. */
 static int read_all(struct hook *hook, const struct operation *operation, struct err *err)
 {
-	int r = read_xml(hook, err);
-	bool by_lease;
-
-	if (r < 0)
-		return r;
-	if (!domxml_concerns(hook->xml, hook->len))
-		return 0;
 	/*
 	 * What is given back is told by the leases alone: metadata edited wrongly under a running guest keeps nothing.
 	 */
-	by_lease = operation->flow == flow_release;
-	r = domxml_parse(&hook->doc, hook->xml, hook->len, by_lease ? DOMXML_IDENTITY : 0, err);
+	bool by_lease = operation->flow == flow_release;
+	int r = read_xml(hook, err);
+
+	if (r == 0 && !gate(hook, by_lease, err))
+		return 0;
+	if (r == 0)
+		r = domxml_parse(&hook->doc, hook->xml, hook->len, by_lease ? DOMXML_IDENTITY : DOMXML_ALL_PCI, err);
 	if (r < 0)
 		return r;
 	if (!by_lease && domxml_request(hook->doc)->nwants == 0)
 		return 0;
-	r = host_open(&hook->host, hook->call.root, err);
-	if (r == 0)
-		r = read_config(hook, err);
+	r = read_host(hook, err);
 	if (r < 0 && operation->needs_config)
 		return r;
 	if (r < 0)
 		log_warn("%s: %s", operation->op, err->text);
+	if (!by_lease) {
+		r = mine_keep(hook->doc, &hook->host, hook->has_config ? &hook->config : NULL, err);
+		if (r < 0 || domxml_request(hook->doc)->nwants == 0)
+			return r;
+	}
 	hook->attach = (struct attach){ .host = &hook->host,
 					.config = hook->has_config ? &hook->config : NULL,
 					.policy = &hook->policy,

@@ -10,6 +10,7 @@
 #include "cmd.h"
 #include "diff.h"
 #include "json_out.h"
+#include "mine.h"
 #include "preview.h"
 
 /* A plan in the making, and all that it rests on. */
@@ -197,8 +198,10 @@ static int read_and_plan(struct cmd *cmd, struct planning *p, struct err *err)
 	struct domxml *doc = NULL;
 	int r = cmd_read_xml(cmd->call->operands[0], &p->xml, &p->len, err);
 
-	if (r == 0 && domxml_parse(&doc, p->xml, p->len, DOMXML_FILE, err) < 0)
+	if (r == 0 && domxml_parse(&doc, p->xml, p->len, DOMXML_FILE | DOMXML_ALL_PCI, err) < 0)
 		r = err_in(err, "%s", cmd->call->operands[0]);
+	if (r == 0)
+		r = mine_keep(doc, &cmd->host, cmd->has_config ? &cmd->config : NULL, err);
 	if (r == 0) {
 		p->attach = (struct attach){ .host = &cmd->host,
 					     .config = cmd->has_config ? &cmd->config : NULL,

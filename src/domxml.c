@@ -21,6 +21,21 @@ bool domxml_concerns(const char *xml, size_t len)
 	return has(xml, len, "mdev") || has(xml, len, "urn:vgpu-lease");
 }
 
+bool domxml_has_pci(const char *xml, size_t len)
+{
+	struct scan scan = { .xml = xml, .len = len };
+	struct attr type;
+	struct span tag;
+	int r = 0;
+
+	while (has(xml, len, "<hostdev") && (r = scan_tag(&scan, &tag)) == 1)
+		if (scan_tag_is(xml, tag, "hostdev") && scan_attr(xml, tag, "", "type", &type) && type.value.len == 3 &&
+		    memcmp(xml + type.value.at, "pci", 3) == 0)
+			return true;
+	/* What this scan does not understand is not told by it. */
+	return r < 0;
+}
+
 static bool is_space(char c)
 {
 	return c == ' ' || (c >= '\t' && c <= '\r');
@@ -129,6 +144,23 @@ void domxml_free(struct domxml *doc)
 	free(doc->request.wants);
 	free(doc->strays);
 	free(doc);
+}
+
+void domxml_keep(struct domxml *doc, const bool *keep)
+{
+	struct request *request = &doc->request;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < request->nwants; i++) {
+		if (!keep[i])
+			continue;
+		if (kept != i) {
+			request->wants[kept] = request->wants[i];
+			doc->marks[kept] = doc->marks[i];
+		}
+		kept++;
+	}
+	request->nwants = kept;
 }
 
 const struct request *domxml_request(const struct domxml *doc)

@@ -87,9 +87,11 @@ struct domxml; /* a parsed document; keeps a pointer to the caller's bytes */
  */
 bool domxml_concerns(const char *xml, size_t len);
 
+/* The same of PCI hostdevs, which are ours only where the pool has such VFs: false is certain. */
+bool domxml_has_pci(const char *xml, size_t len);
+
 enum {
-	DOMXML_ALL_PCI =
-		1, /* every PCI hostdev is a want, also without a <vgpu:device>: the caller knows the pool's VFs */
+	DOMXML_ALL_PCI = 1, /* every PCI hostdev is a want, also without a <vgpu:device>: see domxml_keep() */
 	DOMXML_FILE =
 		2, /* a file that is yet to be defined: <uuid> may be missing (libvirt makes one), and is "" then */
 	DOMXML_IDENTITY =
@@ -110,6 +112,9 @@ void domxml_free(struct domxml *doc);
 
 /* What the document asks for; owned by `doc`. */
 const struct request *domxml_request(const struct domxml *doc);
+
+/* Forgets the wants for which `keep` (one for each) says no: PCI hostdevs that are not ours. */
+void domxml_keep(struct domxml *doc, const bool *keep);
 
 /* What one want gets instead, by its index in the request. */
 struct domxml_change {

@@ -125,6 +125,12 @@ struct inv_query {
 int inventory_read(struct inventory *inv, const struct host *host, const struct inv_query *query, struct err *err);
 void inventory_free(struct inventory *inv);
 
+/* The card that the VF of this address belongs to; false: it is no VF. */
+bool inventory_physfn(const struct host *host, const char *address, char physfn[PCI_SIZE]);
+
+/* What the folder of a PCI device says of it: vendor, model, NUMA node. False: there is none. */
+bool inventory_card(const struct host *host, const char *address, struct inv_pgpu *card);
+
 /*
  * Why a card or parent that somebody names is not in the inventory, and what to do; one sentence without a full stop.
  * `plain`: it was named for its plain VFs.

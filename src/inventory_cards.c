@@ -40,8 +40,11 @@ static enum state card_state(struct inv_pgpu *card, int dir, char driver[64])
 	inv_read_card(card, dir);
 	if (file_link_base(dir, "driver", driver, 64) < 0)
 		driver[0] = '\0';
-	if (file_link_base(dir, "physfn", base, sizeof(base)) == 0)
-		return faccessat(dir, "nvidia/current_vgpu_type", F_OK, 0) == 0 ? IS_VARIANT : IS_VF;
+	if (file_link_base(dir, "physfn", base, sizeof(base)) == 0) {
+		if (faccessat(dir, "nvidia/current_vgpu_type", F_OK, 0) == 0)
+			return IS_VARIANT;
+		return strcmp(driver, "nvidia") == 0 ? NO_TYPES : IS_VF;
+	}
 	if (!card->nvidia)
 		return OTHER_VENDOR;
 	if (strcmp(driver, "nvidia") != 0)
@@ -86,6 +89,32 @@ static void explain(struct inv_pgpu *card, enum state state, const char *driver)
 			"no vGPU types registered yet: nvidia-vgpud has not finished, or failed; see its journal");
 		break;
 	}
+}
+
+bool inventory_physfn(const struct host *host, const char *address, char physfn[PCI_SIZE])
+{
+	char path[64], pci[PCI_SIZE], base[PCI_SIZE];
+
+	if (!pci_parse(pci, address))
+		return false;
+	snprintf(path, sizeof(path), "sys/bus/pci/devices/%s/physfn", pci);
+	return file_link_base(host->root, path, base, sizeof(base)) == 0 && pci_parse(physfn, base);
+}
+
+bool inventory_card(const struct host *host, const char *address, struct inv_pgpu *card)
+{
+	char path[64], pci[PCI_SIZE];
+
+	*card = (struct inv_pgpu){ .numa = UNKNOWN };
+	if (!pci_parse(pci, address))
+		return false;
+	text_copy(card->address, sizeof(card->address), pci);
+	snprintf(path, sizeof(path), "sys/bus/pci/devices/%s", pci);
+	autoclose int dir = openat(host->root, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0)
+		return false;
+	inv_read_card(card, dir);
+	return true;
 }
 
 /* A card that is named for its plain VFs, and has none; or a VF that is not among the card's. */

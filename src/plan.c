@@ -107,7 +107,7 @@ bool plan_creation(struct planner *p, size_t want, const char *id, struct step *
 		return plan_refuse(p, want, REFUSE_OTHER,
 				   "it does not exist, and there is no configuration to make it from");
 	if (wish->ntypes == 0) {
-		plan_text_types(p->facts->config, list, sizeof(list));
+		plan_text_types(p->facts, wish->want->kind, list, sizeof(list));
 		return plan_refuse(
 			p, want, REFUSE_OTHER,
 			"it does not exist and nothing says which type it is: name one of %s in the metadata", list);

@@ -31,6 +31,7 @@ struct wish {
 	char fresh[UUID_SIZE];         /* the UUID to use where a new one is needed */
 	char last_parent[PARENT_SIZE]; /* where it was when it was last leased, or mdevctl's definition has it; "" */
 	uint64_t nodes;                /* NUMA nodes that suit; 0 any */
+	char absent[REASON_SIZE];      /* of a VF that the inventory has not: why; "" */
 };
 
 /* A candidate that failed in this run: passed over, and named in the refusal. */

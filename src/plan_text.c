@@ -10,13 +10,25 @@
 
 enum { SHOWN_VFS = 6, CAUSES_MAX = 560 }; /* bytes for the causes, so that the whole line stays below ERR_TEXT_MAX */
 
-void plan_text_types(const struct config *config, char *buf, size_t size)
+/* Of an mdev, any but plain VFs: of what the card that has it is not known. Of a VF, what cards with VFs serve. */
+static bool can_be(const struct plan_facts *facts, enum want_kind kind, const struct section *s)
 {
+	if (kind == WANT_MDEV)
+		return !s->vf;
+	for (int g = 0; g < (int)facts->inv->npgpus; g++)
+		if (facts->inv->pgpus[g].framework != FW_MDEV && pool_serves(facts->pool, g, s->type) == s)
+			return true;
+	return false;
+}
+
+void plan_text_types(const struct plan_facts *facts, enum want_kind kind, char *buf, size_t size)
+{
+	const struct config *config = facts->config;
 	size_t n = 0;
 
 	buf[0] = '\0';
 	for (size_t i = 0; i < config->nsections && n < size; i++)
-		if (config->sections[i].enabled)
+		if (config->sections[i].enabled && can_be(facts, kind, &config->sections[i]))
 			n += (size_t)snprintf(buf + n, size - n, "%s%s", n ? ", " : "", config->sections[i].type);
 	if (!*buf)
 		snprintf(buf, size, "(none is enabled)");

@@ -8,8 +8,8 @@
 
 #include "plan.h"
 
-/* "nvidia-222, nvidia-231": the enabled types. */
-void plan_text_types(const struct config *config, char *buf, size_t size);
+/* "nvidia-222, nvidia-231": the enabled types that a hostdev of this kind can have. */
+void plan_text_types(const struct plan_facts *facts, enum want_kind kind, char *buf, size_t size);
 
 /* "nvidia-222", or "VGPU (nvidia-222, nvidia-231)" where several types would do. */
 void plan_text_wish(const struct wish *wish, char *buf, size_t size);

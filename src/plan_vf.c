@@ -125,7 +125,8 @@ static bool not_pooled(struct planner *p, size_t want, int parent)
 		return plan_refuse(p, want, REFUSE_OTHER,
 				   "it has no type, and there is no configuration to give it one from");
 	if (parent == UNKNOWN)
-		return refuse_vf(p, want, "there is no such VF in the pool here");
+		return refuse_vf(p, want, "there is no such VF in the pool here%s%s",
+				 *facts->wishes[want].absent ? ": " : "", facts->wishes[want].absent);
 	if (facts->pool->cards[facts->inv->parents[parent].pgpu].in_pool)
 		return refuse_vf(p, want, "the configuration names other VFs of its pGPU, and not this one");
 	return refuse_vf(p, want, "it is not in the pool: %s",

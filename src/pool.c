@@ -49,6 +49,20 @@ static bool matches_card(const struct section *s, const struct inv_pgpu *card)
 	return false;
 }
 
+bool pool_names(const struct config *config, const struct inv_pgpu *card, const char *vf)
+{
+	struct inv_parent parent = { .pgpu = UNKNOWN };
+
+	snprintf(parent.name, sizeof(parent.name), "%s", vf);
+	for (size_t i = 0; i < config->nsections; i++) {
+		const struct section *s = &config->sections[i];
+
+		if (s->enabled && (names_card(s, card, &parent, 1) != NOT_NAMED || matches_card(s, card)))
+			return true;
+	}
+	return false;
+}
+
 const char *pool_vf_name(const void *config, const struct inv_pgpu *card, const struct inv_parent *vfs, size_t nvfs)
 {
 	const struct config *c = config;

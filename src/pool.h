@@ -54,5 +54,11 @@ bool pool_address_is(const char *address, const char *name);
 /* Does the host lack the parent or pGPU, of the kind that the section gives out, that it names by this address? */
 bool pool_lacks(const struct pool *pool, const struct section *section, const char *address);
 
+/*
+ * Does a section name this card, by its address, by that of its VF, or by what it is? Then it is meant to be in the pool,
+ * whether it is ready or not.
+ */
+bool pool_names(const struct config *config, const struct inv_pgpu *card, const char *vf);
+
 /* For inventory_read(), with a struct config: the first [vf_NAME] section that names the card or some of its VFs. */
 const char *pool_vf_name(const void *config, const struct inv_pgpu *card, const struct inv_parent *vfs, size_t nvfs);

@@ -197,6 +197,17 @@ static bool knows_types(const struct survey *s)
 	return true;
 }
 
+/* Why a VF that a domain names is not there. */
+static void explain_absent(struct survey *s)
+{
+	for (size_t i = 0; i < s->request->nwants; i++) {
+		const struct want *want = &s->request->wants[i];
+
+		if (want->kind == WANT_PCI && inventory_parent(&s->inv, want->id) == UNKNOWN)
+			inventory_explain_card(s->host, want->id, false, s->wishes[i].absent);
+	}
+}
+
 /*
  * VFs without a type: of a plain one only an open node tells that a guest has it. For who arrives, those are found that
  * no domain on disk names.
@@ -252,6 +263,7 @@ int survey_leases(struct survey *s, struct err *err)
 		snprintf(facts->named_by, sizeof(facts->named_by), "%s", domain ? domain : "");
 		r = 0;
 	}
+	explain_absent(s);
 	return r == 0 ? look_at_vfs(s, err) : r;
 }
 

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Which PCI hostdevs of a domain are vGPUs of ours. */
+#include "mine.h"
+
+#include <string.h>
+
+#include "auto.h"
+#include "inventory.h"
+#include "lease.h"
+#include "pool.h"
+#include "store.h"
+
+bool mine_possible(const struct config *config)
+{
+	for (size_t i = 0; i < config->nsections; i++)
+		if (config->sections[i].enabled &&
+		    (config->sections[i].vf || strncmp(config->sections[i].type, "nvidia-", 7) == 0))
+			return true;
+	return false;
+}
+
+bool mine_leased(const struct host *host)
+{
+	struct leases leases = { 0 };
+	struct store store;
+	struct err ignored;
+	bool any = false;
+
+	if (store_open(&store, host, false, &ignored) == 0 && lease_list(&store, &leases, &ignored) == 0)
+		for (size_t i = 0; i < leases.n; i++)
+			any |= leases.list[i].framework != FW_MDEV;
+	lease_list_free(&leases);
+	store_close(&store);
+	return any;
+}
+
+/* Of a card that serves something, or that two sections claim; only those of its VFs that are named, where some are. */
+static bool is_pooled(const struct pool *pool, const char *vf)
+{
+	int parent = inventory_parent(pool->inv, vf);
+	const struct pool_card *card = parent == UNKNOWN ? NULL : &pool->cards[pool->inv->parents[parent].pgpu];
+
+	if (!card || !(card->section || card->contested))
+		return false;
+	return !card->limited || !card->in_pool || pool_has_parent(pool, parent);
+}
+
+/* Of the VFs among `vfs`, those that are in the pool: keep[i]. */
+static int look(bool *keep, const bool *vfs, const struct request *request, const struct host *host,
+		const struct config *config, struct err *err)
+{
+	static const char *const no_types[] = { NULL };
+	const struct inv_query query = {
+		.frameworks = INV_VARIANT | INV_VF, .types = no_types, .vf_name = pool_vf_name, .arg = config
+	};
+	struct inventory inv;
+	struct pool pool;
+	int r = inventory_read(&inv, host, &query, err);
+
+	if (r < 0)
+		return r;
+	pool_make(&pool, config, &inv);
+	for (size_t i = 0; i < request->nwants; i++)
+		keep[i] |= vfs[i] && is_pooled(&pool, request->wants[i].id);
+	pool_free(&pool);
+	inventory_free(&inv);
+	return 0;
+}
+
+int mine_keep(struct domxml *doc, const struct host *host, const struct config *config, struct err *err)
+{
+	const struct request *request = domxml_request(doc);
+	bool keep[WANT_MAX] = { false }, vfs[WANT_MAX] = { false }, any = false;
+	int r = 0;
+
+	for (size_t i = 0; i < request->nwants; i++) {
+		const struct want *want = &request->wants[i];
+		struct inv_pgpu card;
+		char address[PCI_SIZE];
+
+		keep[i] = want->kind == WANT_MDEV || want->has_metadata;
+		if (keep[i] || !config || !mine_possible(config) || !inventory_physfn(host, want->id, address))
+			continue;
+		/* A VF of a card that is named is looked at also while it is not ready, and has no part in the inventory. */
+		vfs[i] = true;
+		keep[i] = inventory_card(host, address, &card) && pool_names(config, &card, want->id);
+		any |= !keep[i];
+	}
+	if (any)
+		r = look(keep, vfs, request, host, config, err);
+	if (r == 0)
+		domxml_keep(doc, keep);
+	return r;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Which PCI hostdevs of a domain are vGPUs of ours: those that its metadata names, and VFs that the configuration gives
+ * to the pool, whether these are ready or not. All others are passed through without us, and cost next to nothing: who
+ * is no VF ends at one look, and a host without a pool of VFs at none.
+ *
+ * Depends on: config, domxml, inventory, lease, pool, store. Knows nothing of libvirt's operations.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "config.h"
+#include "domxml.h"
+#include "err.h"
+#include "host.h"
+
+/* Can the pool have VFs? False is certain. */
+bool mine_possible(const struct config *config);
+
+/* Is any VF leased? For a release, which goes by the leases alone. */
+bool mine_leased(const struct host *host);
+
+/* Forgets the document's PCI hostdevs that are not ours. `config` NULL: the metadata alone say which are. */
+int mine_keep(struct domxml *doc, const struct host *host, const struct config *config, struct err *err);
