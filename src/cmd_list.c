@@ -46,8 +46,10 @@ static void print_json(const struct leases *leases)
 static void add_note(struct table *table, const struct collect_item *item)
 {
 	bool active = item && item->lease.state == LEASE_ACTIVE;
+	/* Of a plain VF there is nothing to see but that it is there. */
+	bool exists = item && (item->exists || item->lease.framework == FW_VF);
 
-	if (!item || (active && item->exists && item->outcome == COLLECT_STAYS))
+	if (!item || (active && exists && item->outcome == COLLECT_STAYS))
 		table_add(table, "");
 	else if (item->outcome == COLLECT_GOES)
 		table_addf(table, "%s: 'vgpu-lease gc' collects it", item->why);
