@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ondisk.h"
+
 void audit_note(struct audit *audit, enum audit_level level, const char *where, const char *fmt, ...)
 {
 	struct finding *finding;
@@ -100,6 +102,21 @@ static void check_cards(struct audit *audit, const struct pool *pool)
 }
 
 /* `definitions`: and is nothing defined that goes against it? */
+/* libvirt takes an unmanaged VF that is bound to a driver which it does not know since 9.7. */
+static void check_libvirt(struct audit *audit, const struct pool *pool)
+{
+	int version = ondisk_libvirt(audit->host);
+
+	for (size_t i = 0; version && version < 9007000 && i < pool->inv->npgpus; i++) {
+		if (pool->inv->pgpus[i].framework != FW_VARIANT || !pool->cards[i].in_pool)
+			continue;
+		audit_note(
+			audit, AUDIT_ERROR, pool->inv->pgpus[i].address,
+			"libvirt is %d.%d.%d here, and takes no VF of NVIDIA's variant driver: 9.7 or later is needed",
+			version / 1000000, version / 1000 % 1000, version % 1000);
+	}
+}
+
 static void check_host(struct audit *audit, const struct config *config, bool definitions)
 {
 	const struct inv_query query = { .frameworks = INV_ALL, .vf_name = pool_vf_name, .arg = config };
@@ -113,6 +130,7 @@ static void check_host(struct audit *audit, const struct config *config, bool de
 	}
 	pool_make(&pool, config, &inv);
 	check_cards(audit, &pool);
+	check_libvirt(audit, &pool);
 	if (definitions)
 		audit_definitions(audit, &pool);
 	pool_free(&pool);

@@ -18,15 +18,22 @@
 #include "ident.h"
 #include "rewrite.h"
 
-/* A host that cannot be looked at knows nothing: that is no error. */
-static void add_facts(struct rewrite *r, const struct cmd_call *call)
+/* A host that cannot be looked at, or that has no configuration, knows nothing: that is no error. */
+static int ask_host(struct rewrite *r, const struct cmd_call *call, struct err *err)
 {
 	struct cmd cmd;
 	struct err ignored;
+	int n = 0;
 
-	if (cmd_open(&cmd, call, CMD_CONFIG_MAY, false, &ignored) == 0)
-		rewrite_facts(r, &(struct rewrite_host){ &cmd.host, &cmd.store, &cmd.config });
+	if (cmd_open(&cmd, call, CMD_CONFIG_MAY, false, &ignored) == 0) {
+		const struct rewrite_host host = { &cmd.host, &cmd.store, &cmd.config };
+
+		rewrite_facts(r, &host);
+		if (cmd.has_config)
+			n = rewrite_vfs(r, &host, err);
+	}
 	cmd_close(&cmd);
+	return n;
 }
 
 /* The XML is the caller's. */
@@ -36,8 +43,8 @@ static int make(struct rewrite *r, char *xml, size_t len, const struct cmd_call 
 	*r = (struct rewrite){ .xml = xml, .len = len, .flags = DOMXML_FILE, .all = call->all };
 	if (rewrite_begin(r, err) < 0)
 		return err_in(err, "%s", shown);
-	if (rewrite_asks(r))
-		add_facts(r, call);
+	if ((rewrite_asks(r) || rewrite_names_vfs(r)) && ask_host(r, call, err) < 0)
+		return err_in(err, "%s", shown);
 	if (rewrite_make(r, err) < 0)
 		return err_in(err, "%s", shown);
 	return 0;
@@ -164,6 +171,7 @@ const struct command cmd_rewrite = {
 		"the device's own, as libvirt takes no new one then. Prints the XML. FILE - is standard input.\n"
 		"\n"
 		"A <vgpu:device> that names such a vGPU also gets the facts that are known of it here, for the target of a\n"
-		"migration: type, name, framework, model and driver. Nothing else changes.\n",
+		"migration: type, name, framework, model and driver. The address of a VF that the metadata name, and that cannot\n"
+		"be had here, becomes that of a free VF of the pool. Nothing else changes.\n",
 	.run = run,
 };

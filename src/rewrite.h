@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A definition in which placeholders have become UUIDs of their own, in the hostdev and in the metadata alike, with what
+ * A definition in which placeholders have become UUIDs of their own, and VFs that are not to be had here others, in the
+ * hostdev and in the metadata alike, with what
  * this host knows of such a vGPU in its <vgpu:device>, for the target of a migration.
  *
- * Depends on: config, define, domxml, host, store, survey. Knows nothing of files or libvirt.
+ * Depends on: config, define, domxml, host, plan, store, survey. Knows nothing of files or libvirt.
  */
 #pragma once
 
@@ -44,6 +45,15 @@ bool rewrite_asks(const struct rewrite *rewrite);
 
 /* Puts the host's facts into the changes. A host that cannot be read knows nothing: that is no error. */
 void rewrite_facts(struct rewrite *rewrite, const struct rewrite_host *host);
+
+/* Does the domain's metadata name VFs? Their addresses are this host's: another one may not have them. */
+bool rewrite_names_vfs(const struct rewrite *rewrite);
+
+/*
+ * Adds to the changes, after the facts: a VF that the metadata names and that cannot be had here becomes a free one of the
+ * pool. -ENOSPC: there is none, and why.
+ */
+int rewrite_vfs(struct rewrite *rewrite, const struct rewrite_host *host, struct err *err);
 
 /* Makes `rewritten`. */
 int rewrite_make(struct rewrite *rewrite, struct err *err);

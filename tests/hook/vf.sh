@@ -62,6 +62,7 @@ mkdir -p "$root/usr/lib64"
 ln -s libvirt.so.0.9000.0 "$root/usr/lib64/libvirt.so.0"
 said=$(start 1 $a 2>&1)
 holds "a libvirt that takes none is told of" grep -q "this host's libvirt is 9.0.0, and takes no VF of NVIDIA's variant driver: 9.7 or later is needed" <<<"$said"
+holds "check says so before" grep -q "libvirt is 9.0.0 here, and takes no VF of NVIDIA's variant driver" <(lease check)
 rm "$root/usr/lib64/libvirt.so.0"
 is "$(type_at $a) $(leases)" "0 0" "nothing is left of a refusal"
 
@@ -130,6 +131,25 @@ arrive 5 0000:26:00.6 no "$(with_type 0000:26:00.6 nvidia-1147)" >"$work/again"
 is "$(cat "$work/again")" "" "a second arrival of the same domain replaces the first"
 end 3 $b; end 4 $a; end 5 0000:26:00.6
 is "$(leases)" 0 "and all end with the release"
+
+### Definitions
+start 3 $a
+vf_domain 4 $a no "$(with_type $a nvidia-1147)" >"$work/4.xml"
+vf_domain 4 0000:26:00.5 no "$(with_type 0000:26:00.5 nvidia-1147)" >"$work/want"
+holds "a definition whose VF is taken gets one that is free" diff "$work/want" <(lease rewrite "$work/4.xml")
+is "$(lease rewrite "$work/want")" "$(cat "$work/want")" "one whose VF is free stays as it is"
+mkdir -p "$root/etc/libvirt/qemu"
+cp "$work/want" "$root/etc/libvirt/qemu/vm4.xml"
+vf_domain 5 0000:99:00.4 no "$(with_type 0000:99:00.4 nvidia-1147)" >"$work/5.xml"
+lease rewrite --in-place "$work/5.xml" >/dev/null
+holds "what another definition names is best left to that" grep -q "address='0000:26:00.6'" "$work/5.xml"
+holds "a plan says what an arrival would get" \
+	grep -q '^reserve 0000:26:00.5, nvidia-1147 on 0000:26:00.5 (.*), instead of 0000:26:00.4$' <(lease plan --op migrate "$work/4.xml")
+vf_domain 6 0000:99:00.4 no "$(with_type 0000:99:00.4 nvidia-1150)" >"$work/6.xml"
+holds "where there is none that is told" grep -q "6.xml: vGPU 0000:99:00.4: no room for nvidia-1150: .* no VF of the pool is free" \
+	<(lease rewrite "$work/6.xml" 2>&1)
+rm -r "$root/etc/libvirt"
+end 3 $a
 
 ### Plain VFs
 holds "a domain with a plain VF starts" start 6 $flex
