@@ -153,9 +153,12 @@ int file_own_dir(int dir, const char *path)
 {
 	struct stat st;
 
-	if (mkdirat(dir, path, 0700) < 0 && errno != EEXIST)
-		return -errno;
 	autoclose int fd = openat(dir, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0 && errno == ENOENT) {
+		if (mkdirat(dir, path, 0700) < 0 && errno != EEXIST)
+			return -errno;
+		fd = openat(dir, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	}
 	if (fd < 0)
 		return -errno;
 	if (fstat(fd, &st) < 0)

@@ -14,13 +14,16 @@
 #include "text.h"
 #include "typelist.h"
 
-/* Tells this boot from all others; no more is known of it. */
+/* Tells this boot from all others; no more is known of it. A process lives in one. */
 static void boot_id(char out[UUID_SIZE])
 {
+	static char known[UUID_SIZE];
 	char text[UUID_SIZE + 1];
 
-	if (file_read(AT_FDCWD, "/proc/sys/kernel/random/boot_id", text, sizeof(text)) < 0 || !uuid_parse(out, text))
-		text_copy(out, UUID_SIZE, "00000000-0000-0000-0000-000000000000");
+	if (!*known && (file_read(AT_FDCWD, "/proc/sys/kernel/random/boot_id", text, sizeof(text)) < 0 ||
+			!uuid_parse(known, text)))
+		text_copy(known, sizeof(known), "00000000-0000-0000-0000-000000000000");
+	memcpy(out, known, sizeof(known));
 }
 
 int affinity_get(const struct store *store, const char *id, struct affinity *out)

@@ -35,7 +35,8 @@ static int load(struct err *err)
 
 	if (lib.handle)
 		return 0;
-	handle = dlopen(XML_SONAME, RTLD_NOW | RTLD_LOCAL);
+	/* Lazily: libxml2 brings ICU and C++'s library, and of their thousands of symbols a parse needs a few. */
+	handle = dlopen(XML_SONAME, RTLD_LAZY | RTLD_LOCAL);
 	if (!handle)
 		return err_set(err, ELIBACC, "libxml2 cannot be loaded (%s): install it", dlerror());
 #define SYMBOL(name) (*(void **)&lib.name = dlsym(handle, #name))

@@ -12,6 +12,8 @@ if [ -z "${BENCH_INSIDE:-}" ]; then
 fi
 
 work=$(mktemp -d)
+# The state is in memory, as /run is.
+mount -t tmpfs tmpfs "$work"
 hook=$builddir/hooks/qemu
 sim=$builddir/vgpu-lease-sim
 vm=$srcdir/xml-templates/domain-one-vgpu.xml
@@ -21,7 +23,7 @@ type=nvidia-9001
 stop() {
 	umount /sys 2>/dev/null || :
 	for n in 1 4 16; do "$sim" --stop "$work/$n" 2>/dev/null || :; done
-	rm -rf "$work"
+	umount "$work" && rmdir "$work"
 }
 trap stop EXIT
 
