@@ -47,3 +47,24 @@ close_device() { kill "$holder" && wait "$holder" 2>/dev/null; }
 state() { sed -n 's/^state=//p' "$root/run/vgpu-lease/leases/$1" 2>/dev/null; }
 is_state() { [ "$(state "$1")" = "$2" ]; }
 gone() { [ "$(devices)" = '' ] && [ "$(leases)" = 0 ]; }
+
+# vgpu N: the UUID of vGPU number N.
+vgpu() { printf '%08x-0000-4000-8000-000000000001' "$1"; }
+# write_node FILE DOMAINS RUNNING EACH: a host for libvirt's test driver; each that runs has so many vGPUs, by their number.
+write_node() {
+	local n m state
+	{
+		echo '<node>'
+		for ((n = 0; n < $2; n++)); do
+			state=$((n < $3 ? 1 : 5))
+			printf "<domain type='test' xmlns:test='http://libvirt.org/schemas/domain/test/1.0'><name>vm%d</name>" $n
+			printf "<uuid>%08x-0000-4000-8000-00000000000d</uuid><memory>8192</memory><os><type>hvm</type></os><devices>" $n
+			for ((m = 1; m <= $4; m++)); do
+				printf "<hostdev mode='subsystem' type='mdev' model='vfio-pci'><source><address uuid='%s'/></source></hostdev>" \
+					"$(vgpu $((n * $4 + m)))"
+			done
+			echo "</devices><test:domainstate><test:runstate>$state</test:runstate></test:domainstate></domain>"
+		done
+		echo '</node>'
+	} >"$1"
+}
