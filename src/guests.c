@@ -10,7 +10,7 @@
 #include "guests_impl.h"
 #include "log.h"
 
-enum { RETRY_FIRST_MS = 1000, RETRY_LAST_MS = 60000 };
+enum { RETRY_FIRST_MS = 500, RETRY_LAST_MS = 60000 };
 
 struct guests *guests_new(const char *uri, void (*news)(void *arg), void *arg)
 {

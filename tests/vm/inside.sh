@@ -165,19 +165,42 @@ is_state() { same "$(virsh domstate "$1" | head -n 1)" "$2"; }
 
 # uses NAME DEVICE: QEMU was told of the device, and has its group open.
 uses() {
-	local pid group
+	local pid
 	pid=$(pid_of "$1") || return
 	tr '\0' '\n' <"/proc/$pid/cmdline" | grep -qF "/sys/bus/mdev/devices/$2" || {
 		echo "not in its arguments"
 		return 1
 	}
+	uses_open "$1" "$2"
+}
+
+# uses_open NAME DEVICE: QEMU has the device's group open, whether it was told of it when it started or later.
+uses_open() {
+	local group
 	group=$(basename "$(readlink "/sys/bus/mdev/devices/$2/iommu_group")")
-	find "/proc/$pid/fd" -lname "/dev/vfio/$group" | grep -q . || { echo "/dev/vfio/$group is not open"; return 1; }
+	find "/proc/$(pid_of "$1")/fd" -lname "/dev/vfio/$group" | grep -q . || { echo "/dev/vfio/$group is not open"; return 1; }
 }
 
 # The device in the domain's XML: device_in NAME [OPTION-OF-DUMPXML...].
 device_in() {
 	virsh dumpxml "$@" | sed -n "/<hostdev/,/<\/hostdev/s/.*<address uuid='\([^']*\)'.*/\1/p"
+}
+
+# hostdev DEVICE: what virsh attach-device takes.
+hostdev() {
+	cat <<-END
+		<hostdev mode='subsystem' type='mdev' model='vfio-pci'><source><address uuid='$1'/></source></hostdev>
+	END
+}
+
+### The device handler
+
+# connected: it runs, and has said so of libvirt as the last thing about it.
+connected() { systemctl is-active -q vgpu-leased && systemctl show -P StatusText vgpu-leased | grep '^connected to libvirt'; }
+# stamped NAME DEVICE: its live metadata says what this host knows of the device.
+stamped() {
+	virsh metadata "$1" urn:vgpu-lease:domain:1 | grep "uuid=[\"']$2[\"']" | grep "type=[\"']mtty-2[\"']" |
+		grep "framework=[\"']mdev[\"']"
 }
 
 ### Leases
@@ -213,6 +236,7 @@ configure() {
 # Back to a machine as it was installed.
 fresh() {
 	local name id
+	systemctl stop vgpu-leased
 	virsh list --name | while read -r name; do
 		[ -z "$name" ] || virsh -q destroy "$name"
 	done

@@ -1,0 +1,78 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# the device handler sees what no hook is called for, whatever becomes of it and of libvirtd
+run systemctl start vgpu-leased
+check "the unit of the handler starts" succeeded
+check "within its rights" within 10 connected
+define guest
+run virsh start guest
+hostdev "$U1" >"$WORK/hostdev.xml"
+
+make_device "$U1"
+run virsh attach-device guest "$WORK/hostdev.xml" --live
+check "a device is plugged into a running domain" uses_open guest "$U1"
+check "it is leased to it, as one that was there before" within 10 held_by "$U1" guest adopted
+check "what is known of it is in the live metadata" within 10 stamped guest "$U1"
+run virsh detach-device guest "$WORK/hostdev.xml" --live
+check "unplugged, it is given back" within 20 no_lease
+check "the device stays, as it was there before" exists "$U1"
+check "the guest runs on" is_state guest running
+
+run virsh attach-device guest "$WORK/hostdev.xml" --live
+check "plugged in again, it is leased again" within 10 held_by "$U1" guest adopted
+run systemctl restart libvirtd
+check "libvirtd is started again under the handler" within 20 connected
+run virsh detach-device guest "$WORK/hostdev.xml" --live
+check "which hears of what comes after" within 20 no_lease
+
+# What it had seen plugged in is forgotten with it: a lease of a moment ago may be on its way in then.
+printf '[policy]\nstart_grace = 5\n' >>"$CONF"
+run virsh attach-device guest "$WORK/hostdev.xml" --live
+for n in 1 2 3; do
+	systemctl kill --kill-whom=main -s KILL vgpu-leased
+	sleep "0.$((RANDOM % 10))"
+done
+systemctl reset-failed vgpu-leased 2>/dev/null
+systemctl start vgpu-leased
+check "the handler, killed and started again, finds what was plugged in meanwhile" within 10 held_by "$U1" guest adopted
+systemctl kill --kill-whom=main -s KILL vgpu-leased
+run virsh detach-device guest "$WORK/hostdev.xml" --live
+check "and what was unplugged" within 20 no_lease
+run virsh destroy guest
+configure
+systemctl reload vgpu-leased
+echo 1 >"/sys/bus/mdev/devices/$U1/remove"
+
+any=00000000-0000-0000-0000-000000000000
+METADATA="<vgpu:device uuid='$any' type='mtty-2'/>" define wish "$any"
+replaced() { [ "$(device_in wish --inactive)" != "$any" ]; }
+check "a placeholder of a new definition becomes a UUID" within 10 replaced
+device=$(device_in wish --inactive)
+check "in the metadata, too" same "$(virsh dumpxml --inactive wish | grep -c "uuid=[\"']$device[\"']")" 2
+run virsh start wish
+check "then it starts" uses wish "$device"
+check "with a device of ours" held_by "$device" wish
+check "and the facts in its live metadata" within 10 stamped wish "$device"
+run virsh destroy wish
+check "nothing is left of it" within 15 nothing_left
+
+systemctl stop vgpu-leased
+rmmod mtty
+(sleep 2; modprobe mtty || insmod /lib/modules/*/mtty.ko) >/dev/null 2>&1 &
+run /usr/libexec/vgpu-lease/vgpu-leased --wait-ready 60
+check "at boot the pool's parents are waited for, when they come late" succeeded
+check "and no longer than that" test "$TOOK" -lt 30
+
+define later "$U2"
+virsh -q start later
+systemctl start vgpu-leased
+check "a domain that started before the handler is stamped, too" within 10 stamped later "$U2"
+check "its definition is left as it was" no grep -q vgpu:device <<<"$(virsh dumpxml --inactive later)"
+rm -rf /run/vgpu-lease/leases
+systemctl reload vgpu-leased
+check "leases that were lost are written down again" within 10 lease "$U2" '.state == "active"'
+run virsh destroy later
+check "and given back" within 15 no_lease
+check "nothing was refused to the handler" same "$(journal | grep -E 'vgpu-leased.*(denied|not permitted|Read-only)')" ''
+run systemctl stop vgpu-leased
+check "it ends when it is told to" same "$(systemctl show -P Result vgpu-leased)" success
