@@ -6,6 +6,32 @@
 #include <string.h>
 
 #include "log.h"
+#include "text.h"
+
+/* A plain VF is no device of the inventory; that the domain has it makes it one. */
+static bool plain_vf(struct inv_device *device, const struct inventory *inv, const char *id)
+{
+	int parent = inventory_parent(inv, id);
+	const struct inv_pgpu *card = parent == UNKNOWN ? NULL : &inv->pgpus[inv->parents[parent].pgpu];
+
+	if (!card || card->framework != FW_VF)
+		return false;
+	*device = (struct inv_device){ .framework = FW_VF, .parent = parent };
+	text_copy(device->id, sizeof(device->id), id);
+	text_copy(device->parent_name, sizeof(device->parent_name), id);
+	text_copy(device->type, sizeof(device->type), inv->types[card->offers[0].type].id);
+	return true;
+}
+
+bool adopt_find(struct inv_device *device, const struct inventory *inv, const char *id)
+{
+	const struct inv_device *there = inventory_device(inv, id);
+
+	if (!there)
+		return plain_vf(device, inv, id);
+	*device = *there;
+	return *device->type != '\0';
+}
 
 int adopt_device(const struct store *store, const struct inventory *inv, const struct leases *leases,
 		 const struct request *request, const struct inv_device *device, enum adopt_why why, struct err *err)

@@ -8,6 +8,8 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 #include "domxml.h"
 #include "err.h"
 #include "inventory.h"
@@ -18,6 +20,9 @@ enum adopt_why {
 	ADOPT_LOST,    /* its hook leased what it has: what this boot's hook made is ours to remove, as before */
 	ADOPT_PLUGGED, /* somebody gave it the device while it ran, and may have made it, too: it stays when given back */
 };
+
+/* The device of this id, if it is a vGPU that a domain can have: one that exists with a type, or a plain VF of the pool. */
+bool adopt_find(struct inv_device *device, const struct inventory *inv, const char *id);
 
 /*
  * Makes the device the domain's: 1 where a lease was written, 0 where there was one already, -EEXIST where another

@@ -90,21 +90,6 @@ int attach_release(const struct host *host, const struct policy *policy, const c
 	return r;
 }
 
-/* A plain VF is no device of the inventory; that the domain has it makes it one. */
-static bool plain_vf(struct inv_device *device, const struct inventory *inv, const char *id)
-{
-	int parent = inventory_parent(inv, id);
-	const struct inv_pgpu *card = parent == UNKNOWN ? NULL : &inv->pgpus[inv->parents[parent].pgpu];
-
-	if (!card || card->framework != FW_VF)
-		return false;
-	*device = (struct inv_device){ .framework = FW_VF, .parent = parent };
-	text_copy(device->id, sizeof(device->id), id);
-	text_copy(device->parent_name, sizeof(device->parent_name), id);
-	text_copy(device->type, sizeof(device->type), inv->types[card->offers[0].type].id);
-	return true;
-}
-
 int attach_reconnect(const struct attach *attach, struct err *err)
 {
 	static const char *const no_types[] = { NULL };
@@ -126,13 +111,10 @@ int attach_reconnect(const struct attach *attach, struct err *err)
 		r = lease_list(&store, &leases, err);
 	for (size_t i = 0; r == 0 && i < attach->request->nwants; i++) {
 		const char *id = attach->request->wants[i].id;
-		const struct inv_device *device = inventory_device(&inv, id);
-		struct inv_device vf;
+		struct inv_device device;
 
-		if (!device && plain_vf(&vf, &inv, id))
-			device = &vf;
-		if (device && *device->type)
-			r = adopt_device(&store, &inv, &leases, attach->request, device, ADOPT_LOST, err);
+		if (adopt_find(&device, &inv, id))
+			r = adopt_device(&store, &inv, &leases, attach->request, &device, ADOPT_LOST, err);
 		r = r > 0 ? 0 : r;
 	}
 	lease_list_free(&leases);

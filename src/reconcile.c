@@ -13,6 +13,7 @@
 #include "inventory.h"
 #include "kernel.h"
 #include "log.h"
+#include "pool.h"
 #include "spare.h"
 #include "text.h"
 
@@ -44,7 +45,11 @@ static int read_leases(const struct reconcile *pass, struct leases *leases, stru
 
 static int look_deeper(struct look *look, struct err *err)
 {
-	static const struct inv_query query = { .frameworks = INV_MDEV | INV_VARIANT, .types = no_types };
+	const struct config *config = look->pass->config;
+	const struct inv_query query = { .frameworks = INV_MDEV | INV_VARIANT | INV_VF,
+					 .types = no_types,
+					 .vf_name = config ? pool_vf_name : NULL,
+					 .arg = config };
 	int r;
 
 	if (look->deep)
@@ -85,24 +90,18 @@ static void note(struct reconcile *pass, enum reconcile_verdict verdict, const c
 	text_copy(item->why, sizeof(item->why), why);
 }
 
-/* A PCI hostdev is a vGPU only where the domain's metadata says so. */
-static bool is_vgpu(const struct want *want)
-{
-	return want->kind == WANT_MDEV || want->has_metadata;
-}
-
 /* Under the store's lock, as it is now. */
-static int adopt(struct look *look, const struct request *request, const char *id, struct err *err)
+static int adopt(struct look *look, const struct request *request, const struct inv_device *device, struct err *err)
 {
 	const struct reconcile *pass = look->pass;
-	const struct inv_device *device = inventory_device(&look->inv, id);
-	const struct vgpu vgpu = kernel_vgpu(id);
+	const struct vgpu vgpu = kernel_vgpu(device->id);
 	struct leases now = { 0 };
 	int r = store_lock(pass->store, pass->policy->lock_timeout_s * 1000, err);
 
 	if (r == 0)
 		r = lease_list(pass->store, &now, err);
-	if (r == 0 && kernel_exists(pass->store->host, &vgpu) == 1)
+	/* A plain VF is always there. */
+	if (r == 0 && (device->framework == FW_VF || kernel_exists(pass->store->host, &vgpu) == 1))
 		r = adopt_device(pass->store, &look->inv, &now, request, device, ADOPT_PLUGGED, err);
 	store_unlock(pass->store);
 	lease_list_free(&now);
@@ -113,7 +112,7 @@ static int judge_device(struct look *look, const struct live_domain *domain, con
 {
 	struct reconcile *pass = look->pass;
 	const struct lease *lease = lease_find(&look->leases, want->id);
-	const struct inv_device *device;
+	struct inv_device device;
 	struct device_view view = { .settled = domain->settled,
 				    .domain = domain->uuid,
 				    .lease = lease,
@@ -128,8 +127,10 @@ static int judge_device(struct look *look, const struct live_domain *domain, con
 	r = look_deeper(look, err);
 	if (r < 0)
 		return r;
-	device = inventory_device(&look->inv, want->id);
-	view.exists = device && *device->type;
+	view.exists = adopt_find(&device, &look->inv, want->id);
+	/* Any other PCI device is none of ours. */
+	if (want->kind == WANT_PCI && !view.exists && !lease)
+		return 0;
 	view.at_work = lease && spare_at_work(pass->store, lease);
 	view.open = is_open(look, want->id);
 	verdict = reconcile_device(&view, why);
@@ -137,7 +138,7 @@ static int judge_device(struct look *look, const struct live_domain *domain, con
 	if (verdict == RECONCILE_LEAVE || (verdict == RECONCILE_ADOPT && !pass->config))
 		return 0;
 	if (verdict == RECONCILE_ADOPT)
-		r = adopt(look, domain->request, want->id, err);
+		r = adopt(look, domain->request, &device, err);
 	note(pass, verdict, want->id, domain->request->name, why);
 	return r < 0 ? r : 0;
 }
@@ -150,8 +151,7 @@ static int judge_devices(struct look *look, struct err *err)
 		const struct live_domain *domain = &pass->domains[i];
 
 		for (size_t j = 0; domain->request && j < domain->request->nwants; j++)
-			if (is_vgpu(&domain->request->wants[j]) &&
-			    judge_device(look, domain, &domain->request->wants[j], err) < 0)
+			if (judge_device(look, domain, &domain->request->wants[j], err) < 0)
 				return -err->code;
 	}
 	return 0;

@@ -16,7 +16,7 @@
  *
  * The judgement (reconcile_device, reconcile_lease) is pure: it does no I/O and reads no clock.
  *
- * Depends on: adopt, collect, config, domxml (request), giveback, handles, inventory, lease, store. Knows nothing of
+ * Depends on: adopt, collect, config, pool, domxml (request), giveback, handles, inventory, lease, store. Knows nothing of
  * libvirt: who runs is handed over.
  */
 #pragma once

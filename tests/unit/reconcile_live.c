@@ -15,6 +15,9 @@
 	"<domain type='kvm'><name>vm" #n "</name><uuid>" VM(n) "</uuid><devices>" hostdevs "</devices></domain>"
 #define HOSTDEV(id)                                                                                                    \
 	"<hostdev mode='subsystem' type='mdev' model='vfio-pci'><source><address uuid='" id "'/></source></hostdev>"
+#define PCI(bus, function)                                                                                             \
+	"<hostdev mode='subsystem' type='pci' managed='no'><source><address domain='0x0000' bus='0x" bus               \
+	"' slot='0x00' function='0x" function "'/></source></hostdev>"
 #define MARKED(id)                                                                                                     \
 	"<domain type='kvm'><name>vm1</name><uuid>" VM(1) "</uuid><metadata>"                                          \
 							  "<vgpu:lease xmlns:vgpu='" DOMXML_NS                         \
@@ -32,7 +35,7 @@ static void hold(const char *id, int slot)
 {
 	char link[PATH_MAX] = "", path[PATH_MAX];
 
-	snprintf(path, sizeof(path), "sys/bus/mdev/devices/%s/iommu_group", id);
+	snprintf(path, sizeof(path), "sys/bus/%s/devices/%s/iommu_group", strlen(id) == 36 ? "mdev" : "pci", id);
 	if (readlinkat(live.tree.host.root, path, link, sizeof(link) - 1) <= 0)
 		tree_fail(path);
 	snprintf(path, sizeof(path), "dev/vfio/%.32s", strrchr(link, '/') + 1);
@@ -164,6 +167,32 @@ static void made_by_us(void)
 	(void)err;
 }
 
+/* VFs have no name but their address, and hostdevs of the same shape can be any PCI device. */
+static void vfs(void)
+{
+	static const char vf[] = "0000:26:00.4", plain[] = "0000:4d:00.1", other[] = "0000:26:00.5";
+	static const char both[] = DOMAIN(1, PCI("26", "4") PCI("26", "5") PCI("4d", "1") PCI("02", "0"));
+	struct err err;
+
+	if (kernel_create(&live.tree.host, VARIANT(vf, "nvidia-1145"), &err) < 0)
+		tree_fail(err.text);
+	hold(vf, 6);
+	hold(plain, 7);
+	pass(both, true);
+	is(state(vf), "adopted active", "a VF with a type that somebody plugged in is leased to its domain");
+	is(state(plain), "adopted active", "so is a plain VF of the pool");
+	is(state(other), "none", "a VF without a type is no vGPU");
+	is(state("0000:02:00.0"), "none", "nor is any other PCI device");
+	ok(pass(both, true) == 0, "a second pass finds nothing to do");
+	let_go(6);
+	let_go(7);
+	pass(DOMAIN(1, ""), true);
+	ok(finish() == 0, "unplugged, both are given back");
+	is(state(vf), "none", "the one");
+	is(state(plain), "none", "and the other");
+	ok(kernel_exists(&live.tree.host, VARIANT(vf, "nvidia-1145")) == 1, "the type, which it had before, stays");
+}
+
 static void open_to_the_last(void)
 {
 	put(U(3), VM(3), LEASE_RELEASING, LEASE_CREATED);
@@ -211,10 +240,12 @@ static void gone(void)
 
 int main(void)
 {
+	static const char text[] = "[devices]\nenabled_mdev_types = nvidia-222\n[vf_flex]\ndevice_match = 8086:56c0\n";
 	struct err err;
 
-	live_begin(&live, "t4+mtty");
-	config_default(&config);
+	live_begin(&live, "t4+mtty+l40s/4+flex/2");
+	if (config_parse(&config, "test", text, strlen(text), NULL, &err) < 0)
+		tree_fail(err.text);
 	config.policy.driver_cleanup_s = 0;
 	config.policy.release_timeout_s = 1;
 	config.policy.reclaim_grace_s = 0;
@@ -222,6 +253,7 @@ int main(void)
 		tree_fail(err.text);
 	plugged_in();
 	made_by_us();
+	vfs();
 	open_to_the_last();
 	clash();
 	gone();
