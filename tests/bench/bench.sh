@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # What the hook takes, as ratios to an empty C program measured in the same run. Three trees: 1, 4 and 16 pGPUs with
-# 48 VFs and 30 types each. The hosts are simulated, so creation costs a file system in user space some round trips more
-# than a kernel: the ratios are an upper bound.
+# 48 VFs and 30 types each. The hosts are simulated, so each look at sysfs wakes another process: the ratios are an upper
+# bound. A fourth tree is the first as plain files, where a look costs what it does in a kernel, and only the driver is
+# another process.
 set -euo pipefail
 : "${srcdir:?}" "${builddir:?}"
 
@@ -19,8 +20,10 @@ sim=$builddir/vgpu-lease-sim
 vm=$srcdir/xml-templates/domain-one-vgpu.xml
 uuid=4b20d080-1b54-4048-85b3-a6a62d165c01
 type=nvidia-9001
+driver=
 
 stop() {
+	[ -z "$driver" ] || kill "$driver" 2>/dev/null || :
 	umount /sys 2>/dev/null || :
 	for n in 1 4 16; do "$sim" --stop "$work/$n" 2>/dev/null || :; done
 	umount "$work" && rmdir "$work"
@@ -33,6 +36,24 @@ for n in 1 4 16; do
 	printf '[devices]\nenabled_mdev_types = %s\n[policy]\ndriver_cleanup = 0\n' $type >"$work/$n/etc/vgpu-lease.conf"
 done
 parent=$(cd "$work/1/sys/class/mdev_bus" && printf '%s\n' * | head -n 1)
+
+# The device of the tree of plain files stands where it will be; what appears and goes is its link.
+plain=$work/plain
+mkdir -p "$plain/etc" "$plain/dev/vfio" "$plain/var/lib" "$plain/run"
+cp "$work/1/etc/vgpu-lease.conf" "$plain/etc"
+cp -a "$work/1/sys/." "$plain/sys" 2>/dev/null || : # what can only be written is not read
+card=$(readlink -f "$plain/sys/class/mdev_bus/$parent")
+mkdir "$card/$uuid"
+ln -s ../mdev_supported_types/$type "$card/$uuid/mdev_type"
+ln -s ../../../../kernel/iommu_groups/0 "$card/$uuid/iommu_group"
+: >"$plain/dev/vfio/0"
+rm "$card/mdev_supported_types/$type/create"
+mkfifo "$card/mdev_supported_types/$type/create"
+link=$plain/sys/bus/mdev/devices/$uuid
+"$builddir/tests/bench/bench" --driver "$card/mdev_supported_types/$type/create" "$link" "$card/$uuid" &
+driver=$!
+forget() { echo "rm -f $link $plain/run/vgpu-lease/leases/$uuid"; }
+
 sed '/<hostdev/,/<\/hostdev/d; 1d' "$vm" >"$work/plain.xml"
 
 give_back() { echo "$hook --root $work/$1 -- vm release end - <$vm"; }
@@ -47,6 +68,8 @@ row() { local IFS=$'\t'; echo "$*"; }
 		row "prepare with creation, $n x 48 VFs (aim: under 5)" "$vm" "$(give_back $n)" \
 			"$hook" --root "$work/$n" -- vm prepare begin -
 	done
+	row "the same with plain files for sysfs, 1 x 48 VFs" "$vm" "$(forget)" \
+		"$hook" --root "$plain" -- vm prepare begin -
 	row "release with removal, 1 pGPU" "$vm" "$(lease 1)" "$hook" --root "$work/1" -- vm release end -
 	if command -v python3 >/dev/null; then
 		row "a minimal hook in Python, creation only" "$vm" "$(remove)" \
