@@ -10,14 +10,12 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdlib.h>
-#include <sys/ptrace.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "auto.h"
+#include "crash/trace.h"
 #include "inventory.h"
 #include "vgpu.h"
 #include "lease.h"
@@ -28,8 +26,26 @@
 #define ORPHAN1 "00000001-0000-4000-8000-00000000000f"
 #define ORPHAN2 "00000002-0000-4000-8000-00000000000f"
 
-enum { PIDS_MAX = 8, CALLS_MAX = 4000 };
+enum { CALLS_MAX = 4000 };
 
+/* A host of one framework. */
+struct kind {
+	const char *name, *model, *config;
+	const char *vf; /* the vGPU is this VF; NULL: the mdev U1 */
+	unsigned int frameworks;
+	bool makes; /* there is a device to make */
+};
+
+#define ENABLE(type) "[devices]\nenabled_mdev_types = " type "\n"
+
+static const struct kind kinds[] = {
+	{ "card", "t4:2", ENABLE("nvidia-222"), NULL, INV_MDEV, true },
+	{ "vfs", "a40/2:2", ENABLE("nvidia-565"), NULL, INV_MDEV, true },
+	{ "variant", "l40s/2:2", ENABLE("nvidia-1155"), "0000:26:00.4", INV_VARIANT, true },
+	{ "vf", "flex/2:2", "[vf_flex]\ndevice_match = 8086:56c0\n", "0000:4d:00.1", 0, false },
+};
+
+static const struct kind *kind = &kinds[0];
 static char root[64], hook[512], one[512], two[512], other[128];
 static struct host host = { .root = -1 };
 
@@ -59,123 +75,19 @@ static int call(const char *op, const char *xml)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-struct traced {
-	pid_t pids[PIDS_MAX];
-	int n;
-};
-
-static void forget(struct traced *t, pid_t pid)
-{
-	for (int i = 0; i < t->n; i++)
-		if (t->pids[i] == pid)
-			t->pids[i] = t->pids[--t->n];
-}
-
-static bool knows(struct traced *t, pid_t pid)
-{
-	for (int i = 0; i < t->n; i++)
-		if (t->pids[i] == pid)
-			return true;
-	if (t->n < PIDS_MAX)
-		t->pids[t->n++] = pid;
-	return false;
-}
-
-/* Waits until all are gone; a child that was forked a moment ago is met here for the first time. */
-static void reap(void)
-{
-	int status;
-	pid_t pid;
-
-	while ((pid = waitpid(-1, &status, __WALL)) > 0)
-		if (WIFSTOPPED(status))
-			kill(pid, SIGKILL);
-}
-
-/* Can this system call change anything that is there after the process? */
-static bool changes(const struct __ptrace_syscall_info *info)
-{
-	switch (info->entry.nr) {
-	case SYS_openat:
-		return info->entry.args[2] & O_CREAT;
-	case SYS_write:
-	case SYS_pwrite64:
-	case SYS_mkdirat:
-	case SYS_unlinkat:
-	case SYS_renameat:
-	case SYS_renameat2:
-	case SYS_clone:
-		return true;
-	default:
-		return false;
-	}
-}
-
-/*
- * Runs the hook until before its `limit`-th system call, where it is killed. False: it ended by itself before.
- * *calls: those that were seen; *first: which of them was the first that can change something. With `family` its
- * children count, and are killed beside it.
- */
-static bool killed_at(const char *op, const char *xml, int limit, bool family, int *calls, int *first)
-{
-	long options = PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL |
-		       (family ? PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE : 0);
-	struct traced t = { .n = 1 };
-	int status;
-	pid_t pid = fork();
-
-	if (pid == 0) {
-		ptrace(PTRACE_TRACEME, 0, NULL, NULL);
-		raise(SIGSTOP);
-		exec_hook(op, xml);
-	}
-	t.pids[0] = pid;
-	waitpid(pid, &status, 0);
-	ptrace(PTRACE_SETOPTIONS, pid, NULL, options);
-	ptrace(PTRACE_SYSCALL, pid, NULL, NULL);
-	*calls = *first = 0;
-	while (t.n > 0 && (pid = waitpid(-1, &status, __WALL)) > 0) {
-		int signal = 0;
-
-		if (WIFEXITED(status) || WIFSIGNALED(status)) {
-			forget(&t, pid);
-			continue;
-		}
-		if (WSTOPSIG(status) == (SIGTRAP | 0x80)) {
-			struct __ptrace_syscall_info info;
-
-			ptrace(PTRACE_GET_SYSCALL_INFO, pid, sizeof(info), &info);
-			if (info.op == PTRACE_SYSCALL_INFO_ENTRY)
-				++*calls;
-			if (info.op == PTRACE_SYSCALL_INFO_ENTRY && !*first && changes(&info))
-				*first = *calls;
-			if (info.op == PTRACE_SYSCALL_INFO_ENTRY && *calls == limit) {
-				for (int i = 0; i < t.n; i++)
-					kill(t.pids[i], SIGKILL);
-				reap();
-				return true;
-			}
-		} else if (knows(&t, pid) && status >> 8 == WSTOPSIG(status) && WSTOPSIG(status) != SIGTRAP &&
-			   WSTOPSIG(status) != SIGSTOP) {
-			signal = WSTOPSIG(status);
-		}
-		ptrace(PTRACE_SYSCALL, pid, NULL, (void *)(long)signal);
-	}
-	return false;
-}
-
 /* What is there: "DEVICES/LEASES", those of other parties left out. */
 static int ours(int *leases)
 {
 	static const char *const none[] = { NULL };
-	struct inventory inv;
+	const struct inv_query query = { .frameworks = kind->frameworks, .types = none };
+	struct inventory inv = { 0 };
 	struct store store;
 	struct leases all;
 	struct err err = { 0 };
 	int devices = 0;
 
 	*leases = -1;
-	if (inventory_read(&inv, &host, MDEVS(none), &err) < 0)
+	if (kind->frameworks && inventory_read(&inv, &host, &query, &err) < 0)
 		return -1;
 	for (size_t i = 0; i < inv.ndevices; i++)
 		devices += strncmp(inv.devices[i].id, "0000000", 7) != 0;
@@ -207,6 +119,7 @@ struct scenario {
 	void (*before)(const char *xml);
 	bool (*after)(const char *xml); /* libvirt's next calls; is all as it should be? */
 	bool alone;                     /* also with a child that outlives the hook */
+	bool everywhere;                /* in each framework, not only with mdevs on the card */
 };
 
 static void nothing(const char *xml)
@@ -277,7 +190,7 @@ static bool started_again(const char *xml)
 	if (call("prepare", xml) != 0)
 		return false;
 	devices = ours(&leases);
-	if (devices != leases || devices != (xml == two ? 2 : 1)) {
+	if (leases != (xml == two ? 2 : 1) || devices != (kind->makes ? leases : 0)) {
 		printf("# after another prepare: %d devices, %d leases\n", devices, leases);
 		return false;
 	}
@@ -323,7 +236,7 @@ static void every_call(const struct scenario *s, bool family, bool from_start)
 
 	/* Once whole, to see where to begin. */
 	s->before(s->xml);
-	killed_at(s->op, s->xml, CALLS_MAX, family, &calls, &from);
+	trace_killed_at(exec_hook, s->op, s->xml, CALLS_MAX, family, &calls, &from);
 	bad += !s->after(s->xml);
 	if (from_start)
 		from = 1;
@@ -331,7 +244,7 @@ static void every_call(const struct scenario *s, bool family, bool from_start)
 		bool was_killed;
 
 		s->before(s->xml);
-		was_killed = killed_at(s->op, s->xml, n, family, &calls, &first);
+		was_killed = trace_killed_at(exec_hook, s->op, s->xml, n, family, &calls, &first);
 		if (!s->after(s->xml)) {
 			printf("# killed before system call %d\n", n);
 			bad++;
@@ -339,26 +252,29 @@ static void every_call(const struct scenario *s, bool family, bool from_start)
 		if (!was_killed)
 			break;
 	}
-	ok(bad == 0 && from > 0 && calls - from > 20, "%s, killed before each of its system calls %d to %d%s", s->says,
-	   from, calls, family ? "" : ", its child not");
+	ok(bad == 0 && from > 0 && calls - from > 20, "%s: %s, killed before each of its system calls %d to %d%s",
+	   kind->name, s->says, from, calls, family ? "" : ", its child not");
 }
 
 static const struct scenario scenarios[] = {
-	{ "prepare: the release that follows leaves nothing", "prepare", one, nothing, released, true },
-	{ "prepare: the domain can start again", "prepare", one, nothing, started_again, false },
-	{ "prepare: another domain can have the device", "prepare", one, nothing, another_domain, false },
+	{ "prepare: the release that follows leaves nothing", "prepare", one, nothing, released, true, true },
+	{ "prepare: the domain can start again", "prepare", one, nothing, started_again, false, true },
+	{ "prepare: another domain can have the device", "prepare", one, nothing, another_domain, false, false },
 	{ "prepare of two devices: all or nothing, and nothing after the release", "prepare", two, nothing, released,
+	  true, false },
+	{ "prepare of two devices: the domain can start again", "prepare", two, nothing, started_again, false, false },
+	{ "prepare that takes a device over which was to be given back", "prepare", one, releasing, released, false,
+	  false },
+	{ "prepare that adopts a device: it is left standing", "prepare", one, adoptable, adopted_stays, false, false },
+	{ "prepare that removes orphans to make room", "prepare", one, orphans, orphans_or_not, false, false },
+	{ "migrate: the prepare and release that follow leave nothing", "migrate", one, nothing, started_again, false,
 	  true },
-	{ "prepare of two devices: the domain can start again", "prepare", two, nothing, started_again, false },
-	{ "prepare that takes a device over which was to be given back", "prepare", one, releasing, released, false },
-	{ "prepare that adopts a device: it is left standing", "prepare", one, adoptable, adopted_stays, false },
-	{ "prepare that removes orphans to make room", "prepare", one, orphans, orphans_or_not, false },
-	{ "migrate: the prepare and release that follow leave nothing", "migrate", one, nothing, started_again, false },
-	{ "restore: the prepare and release that follow leave nothing", "restore", one, nothing, started_again, false },
-	{ "release: the next one finishes it", "release", one, prepared, released, true },
-	{ "release of two devices: the next one finishes it", "release", two, prepared, released, false },
-	{ "release: the domain can start again", "release", one, prepared, started_again, false },
-	{ "reconnect: the next one restores the lease", "reconnect", one, lease_lost, reconnected, false },
+	{ "restore: the prepare and release that follow leave nothing", "restore", one, nothing, started_again, false,
+	  false },
+	{ "release: the next one finishes it", "release", one, prepared, released, true, true },
+	{ "release of two devices: the next one finishes it", "release", two, prepared, released, false, false },
+	{ "release: the domain can start again", "release", one, prepared, started_again, false, true },
+	{ "reconnect: the next one restores the lease", "reconnect", one, lease_lost, reconnected, false, false },
 };
 
 static void write_file(const char *path, const char *text)
@@ -369,53 +285,89 @@ static void write_file(const char *path, const char *text)
 		fputs(text, f);
 }
 
+static void make_xml(const char *from, char *to, size_t size, const char *name, const char *edit)
+{
+	char line[1600];
+
+	snprintf(to, size, "%s/%s.xml", root, name);
+	snprintf(line, sizeof(line), "sed \"%s\" %s >%s", edit, from, to);
+	if (system(line) != 0)
+		*to = '\0';
+}
+
 static bool start(void)
 {
 	const char *src = getenv("srcdir"), *build = getenv("builddir");
-	char line[1600], path[128];
+	char line[1600], path[1024];
 	struct err err;
 
 	snprintf(hook, sizeof(hook), "%s/hooks/qemu", build);
-	snprintf(one, sizeof(one), "%s/xml-templates/domain-one-vgpu.xml", src);
-	snprintf(two, sizeof(two), "%s/xml-templates/domain-two-vgpus.xml", src);
 	strcpy(root, "/tmp/vgpu-lease-crash.XXXXXX");
 	if (!mkdtemp(root))
 		return false;
-	snprintf(other, sizeof(other), "%s/other.xml", root);
-	snprintf(line, sizeof(line), "%s/vgpu-lease-sim %s t4:2 && mkdir -p %s/etc && sed 's/%s/%.8s%s/' %s >%s", build,
-		 root, root, VM, "99999999", &VM[8], one, other);
+	snprintf(line, sizeof(line), "%s/vgpu-lease-sim %s %s && mkdir -p %s/etc", build, root, kind->model, root);
 	if (system(line) != 0 || host_open(&host, root, &err) < 0)
 		return false;
+	snprintf(path, sizeof(path), "%s/xml-templates/domain-one-vgpu.xml", src);
+	line[0] = '\0';
+	if (kind->vf)
+		snprintf(line, sizeof(line),
+			 "s/type='mdev'.*>/type='pci' managed='%s'>/; "
+			 "s/<address uuid=.*>/<address domain='0x%.4s' bus='0x%.2s' slot='0x%.2s' function='0x%s'\\/>/",
+			 kind->makes ? "no" : "yes", kind->vf, &kind->vf[5], &kind->vf[8], &kind->vf[11]);
+	make_xml(path, one, sizeof(one), "one", line);
+	snprintf(line, sizeof(line), "s/%s/%.8s%s/", VM, "99999999", &VM[8]);
+	make_xml(one, other, sizeof(other), "other", line);
+	snprintf(two, sizeof(two), "%s/xml-templates/domain-two-vgpus.xml", src);
 	snprintf(path, sizeof(path), "%s/etc/vgpu-lease.conf", root);
-	write_file(path, "[devices]\nenabled_mdev_types = nvidia-222\n"
-			 "[policy]\ndriver_cleanup = 0\nreclaim_grace = 0\nreserve_ttl = 3600\nlock_timeout = 10\n");
+	snprintf(line, sizeof(line),
+		 "%s[policy]\ndriver_cleanup = 0\nreclaim_grace = 0\nreserve_ttl = 3600\nlock_timeout = 10\n",
+		 kind->config);
+	write_file(path, line);
 	return true;
 }
 
-static int stop(void)
+static bool stop(void)
 {
 	char line[1200];
 
 	host_close(&host);
 	snprintf(line, sizeof(line), "%s/vgpu-lease-sim --stop %s && rm -rf %s", getenv("builddir"), root, root);
-	return system(line);
+	return system(line) == 0;
 }
 
-/* crash [NUMBER]: all scenarios, or the one of this number. */
-int main(int argc, char **argv)
+/* `only`: the number of the one scenario to run; -1 all. */
+static void run_kind(int only)
 {
 	if (!start()) {
 		bool must = getenv("MUST_WORK") && strcmp(getenv("MUST_WORK"), "1") == 0;
 
 		printf(must ? "not ok 1 - a simulated host starts\n1..1\n" : "1..0 # SKIP no simulated host\n");
-		return must;
+		exit(must);
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(scenarios); i++) {
-		if (argc > 1 && (size_t)atoi(argv[1]) != i)
+	for (int i = 0; i < (int)ARRAY_SIZE(scenarios); i++) {
+		if ((only >= 0 && only != i) || (kind != &kinds[0] && !scenarios[i].everywhere))
 			continue;
-		every_call(&scenarios[i], true, i == 0);
+		every_call(&scenarios[i], true, i == 0 && kind == &kinds[0]);
 		if (scenarios[i].alone)
 			every_call(&scenarios[i], false, false);
 	}
-	return tap_done() | (stop() != 0);
+	ok(stop(), "%s: the host ends", kind->name);
+}
+
+/* crash [NUMBER] [KIND...]: all scenarios, or the one of this number, with mdevs on the card or those kinds of host. */
+int main(int argc, char **argv)
+{
+	bool numbered = argc > 1 && argv[1][0] >= '0' && argv[1][0] <= '9';
+	int only = numbered ? atoi(argv[1]) : -1, first = numbered ? 2 : 1;
+
+	if (first >= argc)
+		run_kind(only);
+	for (int i = first; i < argc; i++)
+		for (size_t k = 0; k < ARRAY_SIZE(kinds); k++)
+			if (strcmp(kinds[k].name, argv[i]) == 0) {
+				kind = &kinds[k];
+				run_kind(only);
+			}
+	return tap_done();
 }
