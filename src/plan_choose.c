@@ -164,15 +164,15 @@ static bool room_for(const struct planner *p, size_t want, struct candidate *c, 
 {
 	const struct wish *wish = &p->facts->wishes[want];
 	const struct inventory *inv = p->facts->inv;
+	const char *other_kind = plan_other_kind(&inv->pgpus[c->pgpu], wish->want);
 
 	if (p->only != UNKNOWN && inv->parents[p->only].pgpu != c->pgpu)
 		return false;
-	if (!plan_makes(&inv->pgpus[c->pgpu], wish->want)) {
+	if (other_kind) {
 		if (!pool_serves(p->facts->pool, c->pgpu, type))
 			return false;
 		c->room = (struct room){ .parent = UNKNOWN };
-		snprintf(c->room.reason, sizeof(c->room.reason), "makes %s, and the domain's <hostdev> is of type %s",
-			 wish->want->kind == WANT_PCI ? "mdevs" : "VFs", wish->want->kind == WANT_PCI ? "pci" : "mdev");
+		snprintf(c->room.reason, sizeof(c->room.reason), "%s", other_kind);
 		return true;
 	}
 	room_on(&c->room, p->facts, &p->promised, c->pgpu, type, id, wish->last_parent);

@@ -43,9 +43,6 @@ bool plan_vf_prepare(struct planner *p, size_t want, struct step *step);
 bool plan_vf_arrival(struct planner *p, size_t want, struct step *step);
 void plan_vf_wish(const struct plan_facts *facts, struct wish *wish);
 
-/* Does the card make vGPUs of the kind that the hostdev is for? */
-bool plan_makes(const struct inv_pgpu *card, const struct want *want);
-
 /* Does what a domain brings from the source of a migration fit here? Ends the plan with the refusal where not. */
 bool plan_source_fits(struct planner *p, size_t want);
 

@@ -20,9 +20,12 @@ static const struct inv_pgpu *card_at(const struct plan_facts *facts, int parent
 	return &facts->inv->pgpus[facts->inv->parents[parent].pgpu];
 }
 
-bool plan_makes(const struct inv_pgpu *card, const struct want *want)
+const char *plan_other_kind(const struct inv_pgpu *card, const struct want *want)
 {
-	return (card->framework == FW_MDEV) == (want->kind == WANT_MDEV);
+	if ((card->framework == FW_MDEV) == (want->kind == WANT_MDEV))
+		return NULL;
+	return want->kind == WANT_PCI ? "makes mdevs, and the domain's <hostdev> is of type pci"
+				      : "makes VFs, and the domain's <hostdev> is of type mdev";
 }
 
 /* The one type that a card, or UNKNOWN for any of the pool, gives out as VFs; NULL: none, or several. */

@@ -16,12 +16,16 @@ const char *preview_word(const struct survey *survey, const struct step *step)
 const char *preview_not_chosen(const struct survey *survey, const struct plan *plan, size_t want, size_t pgpu)
 {
 	const struct step *step = want < plan->nsteps ? &plan->steps[want] : NULL;
+	const char *other_kind;
 
 	if (step && (step->kind != STEP_CREATE || strcmp(step->pgpu, survey->inv.pgpus[pgpu].address) == 0))
 		return NULL;
 	for (size_t i = 0; i < plan->nverdicts; i++)
 		if (plan->verdicts[i].want == want && plan->verdicts[i].pgpu == (int)pgpu)
 			return plan->verdicts[i].reason;
+	other_kind = plan_other_kind(&survey->inv.pgpus[pgpu], &survey->request->wants[want]);
+	if (other_kind)
+		return other_kind;
 	return step ? "it would do, too: the one that was chosen goes first" : NULL;
 }
 

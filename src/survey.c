@@ -64,7 +64,8 @@ static unsigned int frameworks_of(const struct survey *s)
 {
 	unsigned int frameworks = 0;
 
-	if (s->all_types)
+	/* A refusal names the cards that make the type for another kind of hostdev, too. */
+	if (s->all_types || s->explains)
 		return INV_ALL;
 	for (size_t i = 0; i < s->request->nwants; i++)
 		frameworks |= wish_frameworks(&s->request->wants[i]);
@@ -235,6 +236,30 @@ static int look_at_vfs(struct survey *s, struct err *err)
 	return 0;
 }
 
+/* Of another framework than those that were read nothing can be told. */
+static void find_lacks(struct survey *s)
+{
+	s->nlacks = 0;
+	for (size_t i = 0; s->config && i < s->config->nsections; i++) {
+		const struct section *section = &s->config->sections[i];
+		unsigned int framework = section->vf ? INV_VF : INV_MDEV;
+
+		for (size_t a = 0; section->enabled && s->inv.frameworks & framework && a < section->naddresses; a++) {
+			struct lack *lack;
+
+			if (!pool_lacks(&s->pool, section, section->addresses[a]))
+				continue;
+			s->lacks = reallocarray(s->lacks, s->nlacks + 1, sizeof(*s->lacks));
+			if (!s->lacks)
+				abort();
+			lack = &s->lacks[s->nlacks++];
+			snprintf(lack->address, sizeof(lack->address), "%s", section->addresses[a]);
+			snprintf(lack->type, sizeof(lack->type), "%s", section->type);
+			inventory_explain_card(s->host, lack->address, section->vf, lack->reason);
+		}
+	}
+}
+
 int survey_leases(struct survey *s, struct err *err)
 {
 	int r;
@@ -264,31 +289,9 @@ int survey_leases(struct survey *s, struct err *err)
 		r = 0;
 	}
 	explain_absent(s);
+	if (r == 0 && s->explains)
+		find_lacks(s);
 	return r == 0 ? look_at_vfs(s, err) : r;
-}
-
-/* Of another framework than those that were read nothing can be told. */
-static void find_lacks(struct survey *s)
-{
-	s->nlacks = 0;
-	for (size_t i = 0; s->config && i < s->config->nsections; i++) {
-		const struct section *section = &s->config->sections[i];
-		unsigned int framework = section->vf ? INV_VF : INV_MDEV;
-
-		for (size_t a = 0; section->enabled && s->inv.frameworks & framework && a < section->naddresses; a++) {
-			struct lack *lack;
-
-			if (!pool_lacks(&s->pool, section, section->addresses[a]))
-				continue;
-			s->lacks = reallocarray(s->lacks, s->nlacks + 1, sizeof(*s->lacks));
-			if (!s->lacks)
-				abort();
-			lack = &s->lacks[s->nlacks++];
-			snprintf(lack->address, sizeof(lack->address), "%s", section->addresses[a]);
-			snprintf(lack->type, sizeof(lack->type), "%s", section->type);
-			inventory_explain_card(s->host, lack->address, section->vf, lack->reason);
-		}
-	}
 }
 
 int survey_look(struct survey *s, struct err *err)
@@ -319,7 +322,6 @@ int survey_look(struct survey *s, struct err *err)
 			memcpy(s->spares[s->nspares++].id, s->leases.list[i].id, ID_SIZE);
 	s->spares_known = true;
 	s->explains = true;
-	find_lacks(s);
 	return 0;
 }
 

@@ -63,7 +63,8 @@ int survey_leases(struct survey *survey, struct err *err);
 /*
  * Looks for what may be removed to make room: orphans (as [policy] reclaim allows, noting since when they have been
  * seen free), and devices of ours whose domain is gone or that are only waiting to be given back. And for what a
- * refusal is to say: for cards of the configuration that the host lacks; from now on `explains` is set.
+ * refusal is to say: from now on `explains` is set, and what is read next tells of cards that the host lacks, and of those
+ * that make the type for another kind of hostdev.
  */
 int survey_look(struct survey *survey, struct err *err);
 

@@ -86,7 +86,9 @@ static int asked_type(struct wish *wish, const struct config *config, const stru
 	for (size_t i = 0; config && i < config->nsections; i++) {
 		const struct section *s = &config->sections[i];
 
-		if (s->enabled && (strcmp(s->type, asked) == 0 || strcmp(s->class, asked) == 0))
+		if (!s->enabled || (s->vf && wish->want->kind == WANT_MDEV))
+			continue;
+		if (strcmp(s->type, asked) == 0 || strcmp(s->class, asked) == 0)
 			add_type(wish, s->type);
 	}
 	if (wish->ntypes)

@@ -91,7 +91,7 @@ EOF
 vl check
 is "$status|$out" "0|all is well: 1 of 3 pGPUs in the pool" "a match for the cards of another host is no finding"
 echo '0000:84:00.0 off' >"$root/.kernel/control/register"
-finds error "$conf_path:3: " "0000:84:00.0 *no mdev types registered yet: *" "a card that is not ready"
+finds error "$conf_path:3: " "0000:84:00.0 *no vGPU types registered yet: *" "a card that is not ready"
 echo '0000:84:00.0 on' >"$root/.kernel/control/register"
 
 # mdevctl's definitions.

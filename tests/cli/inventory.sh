@@ -100,9 +100,9 @@ like "$(row 0000:84:00.0)" "0000:84:00.0 * nvidia-222 16 2 0 -" "and the invento
 
 echo '0000:41:00.0 off' >"$root/.kernel/control/register"
 vl inventory
-like "$(row 0000:41:00.0)" "0000:41:00.0 * 4 nvidia-558 - - - no mdev types registered*" "a card that is not ready says why"
+like "$(row 0000:41:00.0)" "0000:41:00.0 * 4 nvidia-558 - - - no vGPU types registered*" "a card that is not ready says why"
 json inventory
-like "$(object address 0000:41:00.0)" '*"in_pool": false,"ready": false,"reason": "no mdev types registered*' "as JSON"
+like "$(object address 0000:41:00.0)" '*"in_pool": false,"ready": false,"reason": "no vGPU types registered*' "as JSON"
 
 conf <<<'[nonsense]'
 vl inventory

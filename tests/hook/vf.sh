@@ -66,6 +66,14 @@ holds "check says so before" grep -q "libvirt is 9.0.0 here, and takes no VF of 
 rm "$root/usr/lib64/libvirt.so.0"
 is "$(type_at $a) $(leases)" "0 0" "nothing is left of a refusal"
 
+mdev_domain() { sed "s|</uuid>|</uuid><metadata><vgpu:lease xmlns:vgpu='urn:vgpu-lease:domain:1'><vgpu:device uuid='$u1' type='$1'/></vgpu:lease></metadata>|" "$vm"; }
+said=$(mdev_domain nvidia-1147 | hook vm prepare begin - 2>&1)
+holds "a hostdev of type mdev is told that the type's cards make VFs" \
+	grep -q "no room for nvidia-1147: 0000:26:00.0, 0000:27:00.0: makes VFs, and the domain's <hostdev> is of type mdev" <<<"$said"
+mdev_domain VGPU | hook vm prepare begin -
+is "$(type_of $u1)" nvidia-222 "a class gets an mdev those of its types that are mdevs"
+mdev_domain VGPU | hook vm release end -
+
 ### Others' hands
 set_type $a 1147
 holds "a VF to which somebody gave the type is adopted" start 1 $a
