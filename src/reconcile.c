@@ -24,6 +24,7 @@ struct look {
 	struct inventory inv;
 	struct handles *handles;
 	bool deep;
+	bool adopted; /* there are leases that are not in `leases` yet */
 };
 
 static const char *const no_types[] = { NULL };
@@ -137,8 +138,10 @@ static int judge_device(struct look *look, const struct live_domain *domain, con
 	/* Without a configuration nothing is leased. */
 	if (verdict == RECONCILE_LEAVE || (verdict == RECONCILE_ADOPT && !pass->config))
 		return 0;
-	if (verdict == RECONCILE_ADOPT)
+	if (verdict == RECONCILE_ADOPT) {
 		r = adopt(look, domain->request, &device, err);
+		look->adopted = true;
+	}
 	note(pass, verdict, want->id, domain->request->name, why);
 	return r < 0 ? r : 0;
 }
@@ -278,6 +281,11 @@ int reconcile_run(struct reconcile *pass, struct err *err)
 
 	if (r == 0)
 		r = judge_devices(&look, err);
+	/* So that what has just been recorded counts as seen, should it be unplugged before the next pass. */
+	if (r == 0 && look.adopted) {
+		lease_list_free(&look.leases);
+		r = read_leases(pass, &look.leases, err);
+	}
 	if (r == 0)
 		r = judge_leases(&look, err);
 	look_end(&look);

@@ -137,6 +137,18 @@ static void plugged_in(void)
 	pass(DOMAIN(1, HOSTDEV(U(1))), true);
 	is(state(U(1)), "adopted active", "a device that somebody plugged in is leased to its domain, as adopted");
 	ok(pass(DOMAIN(1, HOSTDEV(U(1))), true) == 0, "a second pass finds nothing to do");
+	let_go(1);
+	pass(DOMAIN(1, ""), true);
+	is(state(U(1)), "adopted releasing", "unplugged and closed, it is given back");
+	finish();
+	hold(U(1), 1);
+	pass(DOMAIN(1, HOSTDEV(U(1))), true);
+	let_go(1);
+	pass(DOMAIN(1, ""), true);
+	is(state(U(1)), "adopted releasing", "also where no pass came between the two");
+	finish();
+	hold(U(1), 1);
+	pass(DOMAIN(1, HOSTDEV(U(1))), true);
 	pass(DOMAIN(1, ""), true);
 	is(state(U(1)), "adopted active", "unplugged, but still open: it stays");
 	let_go(1);
