@@ -20,7 +20,7 @@
 #include "reconcile.h"
 #include "store.h"
 
-enum { FIRST_MS = 100, LAST_MS = 30000 };
+enum { FIRST_MS = 100, LAST_MS = 5000 };
 
 struct finisher {
 	pthread_t thread;

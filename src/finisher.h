@@ -7,7 +7,7 @@
  * the process but the host that is looked at.
  *
  * A lease that becomes `releasing` is noticed at once (inotify). One that cannot be finished yet is tried again after a
- * time that doubles each time, so that one which stays open for days costs nothing; when nothing is left it sleeps.
+ * time that doubles, up to five seconds; when nothing is left it sleeps.
  *
  * Depends on: config (policy), host, reconcile, store. Knows nothing of libvirt or udev.
  */

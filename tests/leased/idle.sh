@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # What the device handler takes while nothing happens, and whether it grows.
+# shellcheck disable=SC2119 # Functions with arguments that may be left out.
 # shellcheck source=tests/leased/lib.sh
 . "${srcdir:?}/tests/leased/lib.sh"
 host t4:2+mtty

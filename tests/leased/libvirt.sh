@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # What the device handler makes of libvirt's guests. libvirt is its own made-up host here (the test driver, in the
 # daemon's process): with QEMU and devices of a kernel it is in tests/vm.
+# shellcheck disable=SC2119 # Functions with arguments that may be left out.
 # shellcheck source=tests/leased/lib.sh
 . "${srcdir:?}/tests/leased/lib.sh"
 host t4
@@ -15,11 +16,14 @@ u2=${u1%??}02 u3=${u1%??}03
 placeholder=00000000-0000-0000-0000-000000000001
 
 domain() { # NAME UUID STATE [MDEV [MARKED]]: as the test driver's file has it; state 1 runs, 5 does not
+	local device='' metadata=''
+	[ -z "${4:-}" ] || device="<hostdev mode='subsystem' type='mdev' model='vfio-pci'><source><address uuid='$4'/></source></hostdev>"
+	[ -z "${5:-}" ] || metadata="<vgpu:lease xmlns:vgpu='urn:vgpu-lease:domain:1'><vgpu:device uuid='$4'/></vgpu:lease>"
 	cat <<-END
 		<domain type='test' xmlns:test='http://libvirt.org/schemas/domain/test/1.0'>
 		  <name>$1</name><uuid>$2</uuid><memory>8192</memory><os><type>hvm</type></os>
-		  ${5:+<metadata><vgpu:lease xmlns:vgpu='urn:vgpu-lease:domain:1'><vgpu:device uuid='$4'/></vgpu:lease></metadata>}
-		  <devices>${4:+<hostdev mode='subsystem' type='mdev' model='vfio-pci'><source><address uuid='$4'/></source></hostdev>}</devices>
+		  <metadata>$metadata</metadata>
+		  <devices>$device</devices>
 		  <test:domainstate><test:runstate>$3</test:runstate></test:domainstate>
 		</domain>
 	END

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # The device handler's life: it finishes what hooks leave, whenever it is stopped, killed or started again.
+# shellcheck disable=SC2119 # Functions with arguments that may be left out.
 # shellcheck source=tests/leased/lib.sh
 . "${srcdir:?}/tests/leased/lib.sh"
 host t4

@@ -28,7 +28,7 @@ check "which hears of what comes after" within 20 no_lease
 # What it had seen plugged in is forgotten with it: a lease of a moment ago may be on its way in then.
 printf '[policy]\nstart_grace = 5\n' >>"$CONF"
 run virsh attach-device guest "$WORK/hostdev.xml" --live
-for n in 1 2 3; do
+for _ in 1 2 3; do
 	systemctl kill --kill-whom=main -s KILL vgpu-leased
 	sleep "0.$((RANDOM % 10))"
 done
@@ -48,7 +48,7 @@ METADATA="<vgpu:device uuid='$any' type='mtty-2'/>" define wish "$any"
 replaced() { [ "$(device_in wish --inactive)" != "$any" ]; }
 check "a placeholder of a new definition becomes a UUID" within 10 replaced
 device=$(device_in wish --inactive)
-check "in the metadata, too" same "$(virsh dumpxml --inactive wish | grep -c "uuid=[\"']$device[\"']")" 2
+check "in the metadata, too" same "$(virsh dumpxml --inactive wish | grep -c "uuid=[\"']${device}[\"']")" 2
 run virsh start wish
 check "then it starts" uses wish "$device"
 check "with a device of ours" held_by "$device" wish
@@ -74,5 +74,26 @@ check "leases that were lost are written down again" within 10 lease "$U2" '.sta
 run virsh destroy later
 check "and given back" within 15 no_lease
 check "nothing was refused to the handler" same "$(journal | grep -E 'vgpu-leased.*(denied|not permitted|Read-only)')" ''
+
+# What a hook cannot give back, as somebody has it open still.
+fresh
+systemctl start vgpu-leased
+define late "$U3"
+virsh -q start --paused late
+group=/dev/vfio/$(basename "$(readlink "/sys/bus/mdev/devices/$U3/iommu_group")")
+mkdir -p /etc/libvirt/hooks/qemu.d
+cat >/etc/libvirt/hooks/qemu.d/other <<-END
+	#!/bin/sh
+	[ "\$2" != stopped ] ||
+		setsid timeout 60 sh -c 'until [ -e $WORK/close ]; do sleep 0.2; done' <>$group >/dev/null 2>&1 &
+END
+chmod 755 /etc/libvirt/hooks/qemu.d/other
+run virsh destroy late
+check "a device that is open when its domain ends is left to the handler" lease "$U3" '.state == "releasing"'
+check "no child of the hook waits for it" no pgrep -f /etc/libvirt/hooks/qemu
+sleep 12
+check "which does not give up" lease "$U3" '.state == "releasing"'
+touch "$WORK/close"
+check "and gives it back when it is closed" within 20 nothing_left
 run systemctl stop vgpu-leased
 check "it ends when it is told to" same "$(systemctl show -P Result vgpu-leased)" success
