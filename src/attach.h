@@ -66,7 +66,8 @@ int attach_preview(const struct attach *attach, enum plan_mode mode, struct stor
 
 /*
  * The domain's XML with the ids of a plan's steps in it; a copy where nothing changes. Of a domain that arrives the
- * facts of the host that it comes from are replaced by those of this one, where anything is.
+ * facts of the host that it comes from are replaced by those of this one, where anything is; and a hostdev becomes one
+ * of the other kind where its vGPU crosses over.
  */
 int attach_rewritten(const struct attach *attach, const struct survey *survey, const struct plan *plan, char **xml,
 		     size_t *len, bool *changed, struct err *err);

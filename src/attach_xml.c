@@ -21,6 +21,7 @@ int attach_rewritten(const struct attach *attach, const struct survey *survey, c
 
 		change->want = i;
 		change->stamped = survey->mode != PLAN_PREPARE && *step->type;
+		change->crosses = (step->framework == FW_MDEV) != (attach->request->wants[i].kind == WANT_MDEV);
 		stamp_type(&change->stamp, &survey->inv, inventory_pgpu(&survey->inv, step->pgpu), step->type);
 		if (strcmp(step->id, attach->request->wants[i].id) == 0)
 			continue;

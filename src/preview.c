@@ -41,7 +41,7 @@ void preview_print(FILE *to, const struct survey *survey, const struct plan *pla
 	}
 	for (size_t i = 0; i < plan->nsteps; i++) {
 		const struct step *step = &plan->steps[i];
-		const char *id = survey->request->wants[i].id;
+		const char *id = survey->asked->wants[i].id;
 
 		text_safe(safe, sizeof(safe), step->why);
 		fprintf(to, "%s %s, %s on %s (%s)", preview_word(survey, step), step->id, step->type, step->parent,
@@ -57,7 +57,7 @@ void preview_print(FILE *to, const struct survey *survey, const struct plan *pla
 			text_safe(safe, sizeof(safe), why ? why : "");
 			if (why)
 				fprintf(to, "not on %s for %s: %s\n", survey->inv.pgpus[g].address,
-					survey->request->wants[i].id, safe);
+					survey->asked->wants[i].id, safe);
 		}
 	}
 }

@@ -14,11 +14,17 @@
 int survey_start(struct survey *s, const struct host *host, struct store *store, const struct config *config,
 		 const struct request *request, enum plan_mode mode, struct err *err)
 {
-	*s = (struct survey){ .host = host, .store = store, .config = config, .request = request, .mode = mode };
+	*s = (struct survey){ .host = host, .store = store, .config = config, .asked = request, .mode = mode };
+	s->request = request;
+	if (mode == PLAN_MIGRATE && config) {
+		if (crossing_make(&s->crossing, request, config, host, err) < 0)
+			return -err->code;
+		s->request = &s->crossing.request;
+	}
 	for (size_t i = 0; i < request->nwants && !s->libvirt; i++)
-		if (request->wants[i].kind == WANT_PCI)
+		if (s->request->wants[i].kind == WANT_PCI)
 			s->libvirt = ondisk_libvirt(host);
-	return wish_make(&s->wishes, request, config, host, store, err);
+	return wish_make(&s->wishes, s->request, config, host, store, err);
 }
 
 static void drop_host(struct survey *s)
@@ -47,6 +53,7 @@ void survey_end(struct survey *s)
 	drop_host(s);
 	drop_lookups(s);
 	lease_list_free(&s->leases);
+	crossing_free(&s->crossing);
 	free(s->wishes);
 	free(s->spares);
 	free(s->lacks);

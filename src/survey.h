@@ -6,11 +6,12 @@
  * What is cheap is read always; what costs a pass over all processes (who has a device open) or over libvirt's files,
  * only where a rule asks for it.
  *
- * Depends on: config, handles, inventory, kernel, lease, ondisk, plan's types, pool, spare, store, wish. Knows nothing of libvirt's
+ * Depends on: config, crossing, handles, inventory, kernel, lease, ondisk, plan's types, pool, spare, store, wish. Knows nothing of libvirt's
  * operations.
  */
 #pragma once
 
+#include "crossing.h"
 #include "handles.h"
 #include "ondisk.h"
 #include "plan.h"
@@ -18,8 +19,10 @@
 struct survey {
 	const struct host *host;
 	struct store *store;
-	const struct config *config; /* NULL: none */
-	const struct request *request;
+	const struct config *config;   /* NULL: none */
+	const struct request *asked;   /* as the domain has it */
+	const struct request *request; /* as it is served here: with what crosses to another framework */
+	struct crossing crossing;
 	enum plan_mode mode;
 	bool all_types; /* read every type, not only those that the request and the leases name */
 	bool explains;  /* why a card is not chosen is asked: read the types of the configuration, too */
