@@ -89,9 +89,18 @@ static bool stands_in_the_way(const struct plan_facts *facts, int pgpu, const ch
 {
 	const struct inv_type *a = inventory_type(facts->inv, type), *b = inventory_type(facts->inv, wanted);
 
-	if (!facts->inv->pgpus[pgpu].nvidia || !a || !b)
+	/* Of GPU instances each has its own size. */
+	if (!facts->inv->pgpus[pgpu].nvidia || !a || !b || a->slices || b->slices)
 		return false;
 	return a->framebuffer_mib != b->framebuffer_mib;
+}
+
+/* Would removing one of `type` make room for one of `wanted`? What a GPU instance carried leaves room for its like only. */
+static bool gives_room(const struct plan_facts *facts, const char *type, const char *wanted)
+{
+	const struct inv_type *t = inventory_type(facts->inv, wanted);
+
+	return !t || !t->slices || strcmp(type, wanted) == 0;
 }
 
 /*
@@ -116,7 +125,7 @@ static bool find_removes(struct planner *p, int pgpu, const char *type)
 				return false;
 			}
 			memcpy(p->plan->removes[p->plan->nremoves++], d->id, ID_SIZE);
-		} else if (!*one && plan_is_spare(facts, d->id)) {
+		} else if (!*one && gives_room(facts, d->type, type) && plan_is_spare(facts, d->id)) {
 			memcpy(one, d->id, ID_SIZE);
 		}
 	}

@@ -17,6 +17,8 @@ struct load {
 	bool in_flight;        /* a creation or give-back is under way */
 	char other[TYPE_SIZE]; /* one of another framebuffer size; "" none */
 	int other_mib;
+	int first_mib; /* of what the kernel has; 0 none */
+	bool mixed;    /* the kernel has several sizes: mixed-size mode is on */
 };
 
 static int framebuffer_of(const struct plan_facts *facts, const char *type, const char *id)
@@ -33,7 +35,7 @@ static void load_one(struct load *load, const struct inv_type *want, const char 
 {
 	if (strcmp(type, want->id) == 0)
 		load->of_type++;
-	else if (mib != UNKNOWN && want->framebuffer_mib != UNKNOWN && mib != want->framebuffer_mib) {
+	else if (!want->slices && mib != UNKNOWN && want->framebuffer_mib != UNKNOWN && mib != want->framebuffer_mib) {
 		snprintf(load->other, sizeof(load->other), "%s", type);
 		load->other_mib = mib;
 	}
@@ -83,11 +85,15 @@ static struct load load_of(const struct plan_facts *facts, const struct leases *
 
 	for (size_t i = 0; i < inv->ndevices; i++) {
 		const struct inv_device *d = &inv->devices[i];
+		int mib;
 
 		if (d->parent == UNKNOWN || inv->parents[d->parent].pgpu != pgpu)
 			continue;
+		mib = framebuffer_of(facts, d->type, d->id);
 		load.devices++;
-		load_one(&load, want, d->type, framebuffer_of(facts, d->type, d->id));
+		load.mixed |= load.first_mib && mib != UNKNOWN && mib != load.first_mib;
+		load.first_mib = mib != UNKNOWN ? mib : load.first_mib;
+		load_one(&load, want, d->type, mib);
 	}
 	load_leases(&load, facts, facts->leases, pgpu, want, available, id);
 	load_leases(&load, facts, extra, pgpu, want, available, id);
@@ -198,12 +204,13 @@ static void judge(struct room *room, const struct load *load, const struct inv_p
 		  int cap, int capacity, int available, int nfree)
 {
 	bool mixed = card->nvidia && *load->other && type->framebuffer_mib > 0;
-	int all = load->devices + load->pending;
+	/* GPU instances of all sizes stand side by side: how many of one there are is all that is known of the others. */
+	int all = type->slices ? load->of_type : load->devices + load->pending;
 
 	room->left = INT_MAX;
 	if (cap != NO_LIMIT)
 		bound(room, cap - load->of_type, "max_instances = %d is reached", cap);
-	if (card->nvidia && *load->other && (available == 0 || load->devices == 0))
+	if (card->nvidia && *load->other && !load->mixed && (available == 0 || load->devices == 0))
 		bound(room, 0, "holds %s (%d MiB), and a pGPU carries one framebuffer size", load->other,
 		      load->other_mib);
 	if (mixed && type->max_instance > 0)

@@ -6,7 +6,7 @@
  *   cards    "84/0 s=16/16 l=4/4; 40/1+8 s=1/8"  pGPU/NUMA node, "+8": eight VFs; types with what the kernel
  *            offers now / max_instance
  *            (s: 1024 MiB, l: 4096 MiB; a name starting with m has no framebuffer and no
- *            max_instance; one starting with q is MIG-backed, of one slice with 5 GiB; "v" before the card: no NVIDIA
+ *            max_instance; those starting with q and w are MIG-backed, of one slice with 5 GiB and two with 10; "v" before the card: no NVIDIA
  *            card; "x": its VFs take a type; "f": its VFs are plain ones, bound to vfio-pci, or with "g" to i915)
  *   devices  "u1:84:s o1:85:l!"    device:parent:type, "!" open, "=vm" named by that domain's XML on disk; without type
  *            a plain VF, or one without a type
@@ -69,8 +69,8 @@ static int type_index(struct world *w, const char *id, int max)
 	t = &w->types[w->inv.ntypes];
 	snprintf(t->id, sizeof(t->id), "%s", id);
 	snprintf(t->name, sizeof(t->name), "Type-%s", id);
-	t->framebuffer_mib = *id == 's' ? 1024 : *id == 'l' ? 4096 : *id == 'q' ? 5120 : UNKNOWN;
-	t->slices = *id == 'q';
+	t->framebuffer_mib = *id == 's' ? 1024 : *id == 'l' ? 4096 : *id == 'q' ? 5120 : *id == 'w' ? 10240 : UNKNOWN;
+	t->slices = *id == 'q' ? 1 : *id == 'w' ? 2 : 0;
 	t->max_instance = *id == 'm' ? UNKNOWN : max;
 	return (int)w->inv.ntypes++;
 }
