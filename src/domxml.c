@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,6 +87,33 @@ static int read_identity(struct request *request, const struct xml_elem *domain,
 	return 0;
 }
 
+/* The document that the marks lie in is the record: of the domain's own none is edited. */
+static int read_suspended(struct domxml *doc, const struct xml_elem *domain, const struct meta *meta, struct err *err)
+{
+	const struct xml_elem *metadata = xml_child(domain, "", "metadata");
+	const struct xml_elem *record = metadata ? xml_child(metadata, DOMXML_SUSPENDED_NS, "suspended") : NULL;
+	const char *hostdevs = record ? xml_attr(record, "hostdevs") : NULL;
+	struct xml_doc *tree = NULL;
+	int r, n = asprintf(&doc->record, "<record><devices>%s</devices></record>", hostdevs ? hostdevs : "");
+
+	if (n < 0) {
+		doc->record = NULL;
+		return err_sys(err, ENOMEM, "the domain's XML");
+	}
+	doc->xml = doc->record;
+	doc->len = (size_t)n;
+	r = xml_parse(&tree, doc->xml, doc->len, err);
+	if (r < 0)
+		return err_in(err, "the record of the domain's suspend");
+	r = request_read(doc, domain, xml_root(tree), meta, true, err);
+	for (size_t i = 0; i < doc->request.nwants; i++)
+		doc->marks[i].device = NULL;
+	if (r == 0)
+		r = domxml_locate(doc, xml_count(tree), err);
+	xml_free(tree);
+	return r;
+}
+
 static int read_all(struct domxml *doc, const struct xml_doc *tree, unsigned int flags, struct err *err)
 {
 	const struct xml_elem *domain = xml_root(tree);
@@ -105,7 +133,9 @@ static int read_all(struct domxml *doc, const struct xml_doc *tree, unsigned int
 		return r;
 	text_copy(doc->request.project, PROJECT_SIZE, meta->project);
 	text_copy(doc->lease_project, PROJECT_SIZE, meta->lease_project);
-	r = request_read(doc, domain, meta, flags, err);
+	if (flags & DOMXML_SUSPENDED)
+		return read_suspended(doc, domain, meta, err);
+	r = request_read(doc, domain, domain, meta, flags & DOMXML_ALL_PCI, err);
 	if (r < 0)
 		return r;
 	return domxml_locate(doc, xml_count(tree), err);
@@ -143,6 +173,7 @@ void domxml_free(struct domxml *doc)
 	free(doc->request.cpus);
 	free(doc->request.wants);
 	free(doc->strays);
+	free(doc->record);
 	free(doc);
 }
 

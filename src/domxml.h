@@ -97,7 +97,7 @@ enum {
 	DOMXML_IDENTITY =
 		4, /* UUID and name only: for release, reconnect, which a mistake in the metadata must not stop */
 	DOMXML_SUSPENDED =
-		8, /* the vGPUs are those that a suspend took away: the hostdevs of that record in the metadata */
+		8, /* the vGPUs are those that a suspend took away, of that record in the metadata; not to be rewritten */
 };
 
 /*
@@ -144,8 +144,9 @@ int domxml_rewrite(const struct domxml *doc, const struct domxml_change *changes
 int domxml_hostdev(const struct domxml *doc, size_t want, char **out, struct err *err);
 
 /*
- * What a suspend takes from a domain stands in its metadata, in an element of this namespace: the hostdevs as they were.
- * domxml_suspended() makes that element of all the wants; the caller frees *out.
+ * What a suspend takes from a domain stands in its metadata, in an element of this namespace: the hostdevs as they were,
+ * as the text of an attribute (libvirt gives elements within the metadata its own prefix). domxml_suspended() makes that
+ * element of all the wants; the caller frees *out.
  */
 #define DOMXML_SUSPENDED_NS "urn:vgpu-lease:suspended:1"
 #define DOMXML_SUSPENDED_KEY "vgpu-suspended"

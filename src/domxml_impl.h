@@ -36,8 +36,9 @@ extern const char *const domxml_numbers[NUMBERS], *const domxml_facts[FACTS], *c
 enum { META_MAX = 4 * WANT_MAX }; /* <vgpu:device> elements */
 
 struct domxml {
-	const char *xml; /* the caller's */
+	const char *xml; /* the caller's; with DOMXML_SUSPENDED `record` */
 	size_t len;
+	char *record;
 	struct request request;
 	struct mark marks[WANT_MAX]; /* of request.wants, in their order */
 	struct want *strays;         /* <vgpu:device> elements without a hostdev, as far as they can be read */
@@ -67,9 +68,12 @@ int meta_read(struct meta *meta, const struct xml_elem *domain, struct err *err)
 const struct meta_device *meta_find(const struct meta *meta, const char *id);
 int meta_apply(const struct meta_device *device, struct want *want, struct err *err);
 
-/* domxml_request.c: the wants with their marks' elements, the pinned CPUs and memory nodes; `flags` of DOMXML_... */
-int request_read(struct domxml *doc, const struct xml_elem *domain, const struct meta *meta, unsigned int flags,
-		 struct err *err);
+/*
+ * domxml_request.c: the wants with their marks' elements, the pinned CPUs and memory nodes. `holder` has the <devices>:
+ * the domain itself, or the record of a suspend.
+ */
+int request_read(struct domxml *doc, const struct xml_elem *domain, const struct xml_elem *holder,
+		 const struct meta *meta, bool all_pci, struct err *err);
 
 /*
  * domxml_locate.c: fills in where the marks are; -EINVAL where the bytes and libxml2 do not have the same `count`

@@ -116,7 +116,8 @@ int domxml_hostdev(const struct domxml *doc, size_t want, char **out, struct err
 	return *out ? 0 : err_sys(err, ENOMEM, "the domain's XML");
 }
 
-int domxml_suspended(const struct domxml *doc, char **out, struct err *err)
+/* All hostdevs, one after the other. */
+static int join_hostdevs(const struct domxml *doc, char **out, struct err *err)
 {
 	size_t len;
 	FILE *f = open_memstream(out, &len);
@@ -124,20 +125,32 @@ int domxml_suspended(const struct domxml *doc, char **out, struct err *err)
 
 	if (!f)
 		return err_sys(err, ENOMEM, "the domain's XML");
-	fputs("<suspended>", f);
 	for (size_t i = 0; i < doc->request.nwants && r == 0; i++) {
 		char *hostdev = NULL;
 
 		r = domxml_hostdev(doc, i, &hostdev, err);
-		fprintf(f, "\n  %s", hostdev ? hostdev : "");
+		fputs(hostdev ? hostdev : "", f);
 		free(hostdev);
 	}
-	fputs("\n</suspended>", f);
-	if (fclose(f) != 0)
-		r = err_sys(err, ENOMEM, "the domain's XML");
-	if (r < 0) {
-		free(*out);
-		*out = NULL;
+	return fclose(f) == 0 ? r : err_sys(err, ENOMEM, "the domain's XML");
+}
+
+int domxml_suspended(const struct domxml *doc, char **out, struct err *err)
+{
+	char *hostdevs = NULL;
+	size_t len;
+	int r = join_hostdevs(doc, &hostdevs, err);
+	FILE *f = r == 0 ? open_memstream(out, &len) : NULL;
+
+	if (f) {
+		fputs("<suspended", f);
+		domxml_put(f, "hostdevs", hostdevs);
+		fputs("/>", f);
 	}
+	if (r == 0 && (!f || fclose(f) != 0))
+		r = err_sys(err, ENOMEM, "the domain's XML");
+	free(hostdevs);
+	if (r < 0)
+		*out = NULL;
 	return r;
 }

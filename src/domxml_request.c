@@ -209,23 +209,12 @@ static int note_strays(struct domxml *doc, const struct meta *meta, struct err *
 	return 0;
 }
 
-/* What a suspend took: its record stands in the metadata, and is built like <devices>. */
-static const struct xml_elem *suspended(const struct xml_elem *domain)
+int request_read(struct domxml *doc, const struct xml_elem *domain, const struct xml_elem *holder,
+		 const struct meta *meta, bool all_pci, struct err *err)
 {
-	const struct xml_elem *metadata = xml_child(domain, "", "metadata");
-
-	return metadata ? xml_child(metadata, DOMXML_SUSPENDED_NS, "suspended") : NULL;
-}
-
-int request_read(struct domxml *doc, const struct xml_elem *domain, const struct meta *meta, unsigned int flags,
-		 struct err *err)
-{
-	const struct xml_elem *devices = xml_child(domain, "", "devices");
-	bool all_pci = flags & (DOMXML_ALL_PCI | DOMXML_SUSPENDED);
+	const struct xml_elem *devices = xml_child(holder, "", "devices");
 	int r = 0;
 
-	if (flags & DOMXML_SUSPENDED)
-		devices = suspended(domain);
 	/* libvirt reads every <devices> there is (./devices/hostdev). */
 	for (; devices && r == 0; devices = xml_next(devices, "", "devices"))
 		r = read_hostdevs(doc, devices, meta, all_pci, err);
