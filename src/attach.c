@@ -266,7 +266,7 @@ int attach_prepare(const struct attach *attach, struct err *err)
 		return -err->code;
 	if (!attach->config)
 		return prepare_unmanaged(attach, err);
-	n = rounds_start(&r, attach, PLAN_PREPARE, "prepare", err);
+	n = rounds_start(&r, attach, PLAN_PREPARE, attach->op ? attach->op : "prepare", err);
 	if (n == 0)
 		n = prepare_rounds(&r, err);
 	if (n < 0)

@@ -27,6 +27,7 @@ struct attach {
 	const char *why_no_config;   /* for the refusal of a device that does not exist */
 	const struct domxml *doc;
 	const struct request *request; /* of doc */
+	const char *op;                /* what the log calls a preparation; NULL "prepare" */
 };
 
 /*

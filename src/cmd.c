@@ -13,6 +13,7 @@
 #include "auto.h"
 #include "domxml.h"
 #include "file.h"
+#include "log.h"
 #include "text.h"
 
 void cmd_say(const char *fmt, ...)
@@ -96,6 +97,24 @@ int cmd_survey(struct cmd *cmd, struct survey *survey, struct err *err)
 	if (r == 0)
 		r = survey_host(survey, err);
 	return r == 0 ? survey_leases(survey, err) : r;
+}
+
+int cmd_hotplug(struct cmd *cmd, struct hotplug *hp, const struct cmd_call *call, enum cmd_config config,
+		struct err *err)
+{
+	*hp = (struct hotplug){ .host = &cmd->host, .store = &cmd->store, .uri = call->connect };
+	*cmd = (struct cmd){ .call = call, .host.root = -1, .store = CMD_NO_STORE };
+	if (call->root && !call->connect)
+		return err_set(err, EINVAL, "%s has no libvirt of its own: name one with --connect", call->root);
+	if (!call->root)
+		log_open("vgpu-lease");
+	if (cmd_open(cmd, call, config, true, err) < 0)
+		return -err->code;
+	if (!cmd->has_config && config == CMD_CONFIG_MUST)
+		return err_set(err, ENOENT, "%s: nothing can be leased without one", cmd->why_no_config);
+	hp->config = cmd->has_config ? &cmd->config : NULL;
+	hp->policy = &cmd->config.policy;
+	return hotplug_open(hp, call->operands[0], err);
 }
 
 const char *cmd_why_not(const struct cmd *cmd, const struct survey *survey, size_t pgpu)

@@ -14,14 +14,15 @@
 #include "config.h"
 #include "err.h"
 #include "host.h"
+#include "hotplug.h"
 #include "json_out.h"
 #include "store.h"
 #include "survey.h"
 
 /* What the sub-command was called with. */
 struct cmd_call {
-	const char *root, *config_path, *type, *op;
-	bool json, all, in_place, dry_run;
+	const char *root, *config_path, *type, *op, *connect;
+	bool json, all, in_place, dry_run, persistent;
 	char **operands;
 };
 
@@ -33,6 +34,8 @@ enum {
 	CMD_DRY_RUN = 8,
 	CMD_TYPE = 16,
 	CMD_OP = 32,
+	CMD_CONNECT = 64,
+	CMD_PERSISTENT = 128,
 };
 
 /* What a sub-command returns, besides a negative errno: that is 1, too, and its text is printed. */
@@ -40,14 +43,15 @@ enum { CMD_DONE = 0, CMD_FAILED = 1, CMD_USAGE = 2 };
 
 struct command {
 	const char *name;
-	const char *operand; /* its one operand's name; NULL none */
+	const char *operand, *second; /* its operands' names; NULL none */
 	unsigned int options;
 	const char *summary; /* a line of the list of commands */
 	const char *help;    /* what more there is to say; ends with a newline */
 	int (*run)(const struct cmd_call *call, struct err *err);
 };
 
-extern const struct command cmd_list, cmd_types, cmd_inventory, cmd_plan, cmd_rewrite, cmd_check, cmd_gc, cmd_release;
+extern const struct command cmd_list, cmd_types, cmd_inventory, cmd_plan, cmd_rewrite, cmd_check, cmd_gc, cmd_release,
+	cmd_attach, cmd_detach, cmd_suspend, cmd_resume;
 
 /* The host, its configuration and its leases, for a sub-command. */
 struct cmd {
@@ -78,6 +82,13 @@ void cmd_close(struct cmd *cmd);
  * failure. Without a configuration no card is in the pool.
  */
 int cmd_survey(struct cmd *cmd, struct survey *survey, struct err *err);
+
+/*
+ * Opens all of it for a change to a running domain, the first operand: the host, the leases to be written, libvirt.
+ * hotplug_close() and cmd_close() also after a failure.
+ */
+int cmd_hotplug(struct cmd *cmd, struct hotplug *hp, const struct cmd_call *call, enum cmd_config config,
+		struct err *err);
 
 /* Why a card is not in the pool; NULL where it is. */
 const char *cmd_why_not(const struct cmd *cmd, const struct survey *survey, size_t pgpu);

@@ -58,42 +58,16 @@ static int check_unused(const struct cmd *cmd, const struct lease *lease, struct
 	return 0;
 }
 
-/* Somebody opened it between the look and the write: it is its domain's again. */
-static void put_back(struct cmd *cmd, const struct lease *was)
-{
-	struct lease now;
-	struct err err;
-
-	if (was->state == LEASE_RELEASING ||
-	    store_lock(&cmd->store, cmd->config.policy.lock_timeout_s * 1000, &err) < 0)
-		return;
-	if (lease_get(&cmd->store, was->id, &now, &err) == 1 && now.state == LEASE_RELEASING &&
-	    strcmp(now.domain, was->domain) == 0) {
-		now.state = was->state;
-		lease_put(&cmd->store, &now, &err);
-	}
-	store_unlock(&cmd->store);
-}
-
 static int give_back(struct cmd *cmd, const struct lease *lease, struct err *err)
 {
 	const struct policy *policy = &cmd->config.policy;
 	const struct vgpu vgpu = { lease->framework, lease->id, lease->parent, lease->type };
 	bool removes = lease->origin == LEASE_CREATED && lease->state != LEASE_RESERVED &&
 		       kernel_exists(&cmd->host, &vgpu) == 1;
-	int64_t deadline;
-	int r;
+	int r = giveback_now(&cmd->store, policy, lease, err);
 
-	r = lease->state == LEASE_RESERVED ? giveback_drop(&cmd->store, policy, lease, err)
-					   : giveback_claim(&cmd->store, policy, lease, err);
 	if (r == 0)
 		return err_set(err, EAGAIN, "%s: it changed hands meanwhile: see 'vgpu-lease list'", lease->id);
-	if (r == 1 && lease->state != LEASE_RESERVED) {
-		deadline = host_now_ms() + (int64_t)(policy->release_timeout_s + policy->driver_cleanup_s) * 1000;
-		r = giveback_finish(&cmd->store, policy, lease->id, deadline, err);
-		if (r == -EBUSY)
-			put_back(cmd, lease);
-	}
 	if (r < 0)
 		return r;
 	cmd_say("%s %s, %s on %s, of domain %s", removes ? "removed" : "dropped the lease of", lease->id, lease->type,

@@ -266,3 +266,35 @@ int giveback_claim(struct store *store, const struct policy *policy, const struc
 	store_unlock(store);
 	return r < 0 ? r : 1;
 }
+
+/* Somebody opened it between the look and the write: it is its domain's again. */
+static void put_back(struct store *store, const struct policy *policy, const struct lease *was)
+{
+	struct lease now;
+	struct err err;
+
+	if (was->state == LEASE_RELEASING || store_lock(store, policy->lock_timeout_s * 1000, &err) < 0)
+		return;
+	if (lease_get(store, was->id, &now, &err) == 1 && now.state == LEASE_RELEASING &&
+	    strcmp(now.domain, was->domain) == 0) {
+		now.state = was->state;
+		lease_put(store, &now, &err);
+	}
+	store_unlock(store);
+}
+
+int giveback_now(struct store *store, const struct policy *policy, const struct lease *lease, struct err *err)
+{
+	int64_t deadline = host_now_ms() + (int64_t)(policy->release_timeout_s + policy->driver_cleanup_s) * 1000;
+	int r;
+
+	if (lease->state == LEASE_RESERVED)
+		return giveback_drop(store, policy, lease, err);
+	r = giveback_claim(store, policy, lease, err);
+	if (r <= 0)
+		return r;
+	r = giveback_finish(store, policy, lease->id, deadline, err);
+	if (r == -EBUSY)
+		put_back(store, policy, lease);
+	return r < 0 ? r : 1;
+}

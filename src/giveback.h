@@ -53,5 +53,12 @@ int giveback_remove(const struct host *host, const struct vgpu *vgpu, int wait_m
  */
 int giveback_drop(struct store *store, const struct policy *policy, const struct lease *lease, struct err *err);
 
+/*
+ * Takes one lease from its domain and gives it back: within `release_timeout` and the driver's time. 1: done; 0: it
+ * changed hands meanwhile. -EBUSY: somebody has the device open, and the lease is as it was; others: the lease is
+ * `releasing`, and can be given back later.
+ */
+int giveback_now(struct store *store, const struct policy *policy, const struct lease *lease, struct err *err);
+
 /* Marks one lease `releasing`, if it still is as it was (`since_ms`): 1, else 0. Takes the store's lock. */
 int giveback_claim(struct store *store, const struct policy *policy, const struct lease *lease, struct err *err);

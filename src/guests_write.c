@@ -29,29 +29,11 @@ static int read_facts(struct facts *facts, struct store *store, struct err *err)
 	return r == 0 ? lease_list(store, &facts->leases, err) : r;
 }
 
-/* The element with the facts of what is leased to the domain; NULL where all of it is there already. */
-static int make_element(const struct facts *facts, const struct domxml *doc, char **out, struct err *err)
-{
-	const struct request *request = domxml_request(doc);
-	autofree struct stamp *stamps = calloc(request->nwants + 1, sizeof(*stamps));
-	size_t len;
-
-	if (!stamps)
-		abort();
-	for (size_t i = 0; i < request->nwants; i++) {
-		const struct lease *lease = lease_find(&facts->leases, request->wants[i].id);
-
-		if (lease && lease->state == LEASE_ACTIVE && strcmp(lease->domain, request->uuid) == 0)
-			stamp_device(&stamps[i], &facts->inv, lease->id);
-	}
-	return domxml_lease(doc, stamps, out, &len, err);
-}
-
 static void stamp_guest(struct guests *g, size_t i, const struct facts *facts)
 {
 	autofree char *element = NULL;
 	struct err err;
-	int r = make_element(facts, g->guests[i].doc, &element, &err);
+	int r = stamp_element(g->guests[i].doc, &facts->inv, &facts->leases, &element, &err);
 
 	if (r == 0 && element)
 		r = virt_set_metadata(g->virt, g->domains[i].uuid, DOMXML_NS_KEY, DOMXML_NS, element, VIRT_LIVE, &err);

@@ -10,7 +10,8 @@
 #include "cmd.h"
 
 static const struct command *const commands[] = {
-	&cmd_list, &cmd_types, &cmd_inventory, &cmd_plan, &cmd_rewrite, &cmd_check, &cmd_gc, &cmd_release,
+	&cmd_list, &cmd_types,   &cmd_inventory, &cmd_plan,   &cmd_rewrite, &cmd_check,
+	&cmd_gc,   &cmd_release, &cmd_attach,    &cmd_detach, &cmd_suspend, &cmd_resume,
 };
 
 /* Everything that stands on the command line. */
@@ -39,7 +40,9 @@ static const struct option options[] = {
 	{ "--all", NULL, CMD_ALL, AT(call.all), "gives every vGPU a new UUID, not only placeholders" },
 	{ "--in-place", NULL, CMD_IN_PLACE, AT(call.in_place), "changes the file itself, as a whole or not at all" },
 	{ "--dry-run", NULL, CMD_DRY_RUN, AT(call.dry_run), "says what would be done, and writes nothing" },
-	{ "--type", "TYPE", CMD_TYPE, AT(call.type), "removes orphans of this type only" },
+	{ "--type", "TYPE", CMD_TYPE, AT(call.type), "only orphans of this type; or the type that is wanted" },
+	{ "--persistent", NULL, CMD_PERSISTENT, AT(call.persistent), "changes the domain's definition, too" },
+	{ "--connect", "URI", CMD_CONNECT, AT(call.connect), "which libvirt [" VIRT_DEFAULT_URI "]" },
 	{ "--op", "OP", CMD_OP, AT(call.op), "what libvirt does: prepare (a start), migrate or restore" },
 	{ "--help", NULL, 0, AT(help), "prints this" },
 	{ "--version", NULL, 0, AT(version), "prints the version" },
@@ -109,15 +112,17 @@ static int parse(struct line *line, int argc, char **argv, struct err *err)
 static int check_line(const struct line *line, struct err *err)
 {
 	const struct command *command = line->command;
+	int takes = command ? !!command->operand + !!command->second : 0;
 
 	if (!command)
 		return err_set(err, EINVAL, "which command?");
 	for (size_t i = 0; i < ARRAY_SIZE(options); i++)
 		if (options[i].bit & line->options & ~command->options)
 			return err_set(err, EINVAL, "%s takes no %s", command->name, options[i].name);
-	if (command->operand && line->noperands == 0)
-		return err_set(err, EINVAL, "%s needs its %s", command->name, command->operand);
-	if (line->noperands > (command->operand ? 1 : 0))
+	if (line->noperands < takes)
+		return err_set(err, EINVAL, "%s needs its %s", command->name,
+			       line->noperands ? command->second : command->operand);
+	if (line->noperands > takes)
 		return err_set(err, EINVAL, "%s: one word too many: %s", command->name,
 			       line->call.operands[line->noperands - 1]);
 	return 0;
@@ -137,11 +142,22 @@ static void print_options(unsigned int bits, bool version)
 	}
 }
 
+/* "detach DOMAIN ID" */
+static void call_form(char *buf, size_t size, const struct command *command)
+{
+	snprintf(buf, size, "%s%s%s%s%s", command->name, command->operand ? " " : "",
+		 command->operand ? command->operand : "", command->second ? " " : "",
+		 command->second ? command->second : "");
+}
+
 static void print_help(const struct command *command)
 {
+	char left[32];
+
 	if (command) {
-		printf("usage: vgpu-lease %s%s%s [OPTION]...\n\n%s%s", command->name, command->operand ? " " : "",
-		       command->operand ? command->operand : "", command->summary, *command->help ? "\n\n" : "\n");
+		call_form(left, sizeof(left), command);
+		printf("usage: vgpu-lease %s [OPTION]...\n\n%s%s", left, command->summary,
+		       *command->help ? "\n\n" : "\n");
 		printf("%s", command->help);
 		print_options(command->options, false);
 		return;
@@ -149,10 +165,7 @@ static void print_help(const struct command *command)
 	printf("usage: vgpu-lease COMMAND [OPTION]...\n\nvGPUs for libvirt guests: who has which, what there is, what would happen.\n\n");
 	printf("Commands:\n");
 	for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
-		char left[32];
-
-		snprintf(left, sizeof(left), "%s%s%s", commands[i]->name, commands[i]->operand ? " " : "",
-			 commands[i]->operand ? commands[i]->operand : "");
+		call_form(left, sizeof(left), commands[i]);
 		printf("  %-16s %s\n", left, commands[i]->summary);
 	}
 	print_options(0, true);

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lease.h"
+#include "auto.h"
 #include "text.h"
 
 static void put(char *dst, size_t size, const char *src)
@@ -71,4 +71,22 @@ void stamp_common(struct stamp *stamp, const struct stamp *other)
 	common(stamp->framework, other->framework);
 	common(stamp->model, other->model);
 	common(stamp->driver, other->driver);
+}
+
+int stamp_element(const struct domxml *doc, const struct inventory *inv, const struct leases *leases, char **out,
+		  struct err *err)
+{
+	const struct request *request = domxml_request(doc);
+	autofree struct stamp *stamps = calloc(request->nwants + 1, sizeof(*stamps));
+	size_t len;
+
+	if (!stamps)
+		abort();
+	for (size_t i = 0; i < request->nwants; i++) {
+		const struct lease *lease = lease_find(leases, request->wants[i].id);
+
+		if (lease && lease->state == LEASE_ACTIVE && strcmp(lease->domain, request->uuid) == 0)
+			stamp_device(&stamps[i], inv, lease->id);
+	}
+	return domxml_lease(doc, stamps, out, &len, err);
 }

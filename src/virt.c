@@ -59,8 +59,6 @@ static int code_of(const virError *error)
 	switch (error->code) {
 	case VIR_ERR_NO_DOMAIN:
 		return ENOENT;
-	case VIR_ERR_NO_DOMAIN_METADATA:
-		return ENODATA;
 	case VIR_ERR_DEVICE_MISSING:
 		return ENODEV;
 	case VIR_ERR_OPERATION_TIMEOUT:

@@ -5,7 +5,7 @@
  * libvirt takes ten times as long to load as all the rest of a command: it is opened with the first connection, once for
  * the process, and never closed. What it says of an error becomes the error's text; it prints nothing by itself. Error
  * codes that callers can rely on: ENOENT no such domain; ENOTCONN the connection is lost (virt_close(), and open
- * another); ENODATA no such metadata; ENODEV no such device; EBUSY another operation is under way at the domain;
+ * another); ENODEV no such device; EBUSY another operation is under way at the domain;
  * EPERM not in this state of the domain; EACCES we may not; EOPNOTSUPP this libvirt cannot do it; EIO all else.
  *
  * Never used by the hook, which libvirt waits for. One thread only. While a connection is open, its loop should be run
@@ -94,15 +94,16 @@ int virt_managed_save(struct virt *virt, const char *uuid, struct err *err);
 /* Is there such a saved image? 1, 0, or an error. */
 int virt_has_managed_save(struct virt *virt, const char *uuid, struct err *err);
 
+/* The XML of the domain in that image; the caller frees it. */
+int virt_saved_xml(struct virt *virt, const char *uuid, char **xml, struct err *err);
+
 /* Starts a domain that is defined: from its saved image where it has one. */
 int virt_start(struct virt *virt, const char *uuid, struct err *err);
 
 /*
- * The element of this namespace in the domain's metadata, on one side: -ENODATA where there is none. The caller frees
- * it. virt_set_metadata(): NULL removes it; `key` is the prefix that it gets where the XML gives none.
+ * Makes this the element of its namespace in the domain's metadata, on these sides; NULL removes it. `key` is the prefix
+ * that it gets where the XML gives none.
  */
-int virt_get_metadata(struct virt *virt, const char *uuid, const char *ns, unsigned int side, char **xml,
-		      struct err *err);
 int virt_set_metadata(struct virt *virt, const char *uuid, const char *key, const char *ns, const char *xml,
 		      unsigned int sides, struct err *err);
 

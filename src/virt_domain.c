@@ -212,6 +212,17 @@ int virt_has_managed_save(struct virt *virt, const char *uuid, struct err *err)
 	return r < 0 ? failed(virt, domain, "cannot tell whether it is saved", err) : r;
 }
 
+int virt_saved_xml(struct virt *virt, const char *uuid, char **xml, struct err *err)
+{
+	autodomain virDomainPtr domain = lookup(virt, uuid, err);
+
+	*xml = NULL;
+	if (!domain)
+		return -err->code;
+	*xml = virt_lib.virDomainManagedSaveGetXMLDesc(domain, 0);
+	return *xml ? 0 : failed(virt, domain, "its saved XML cannot be read", err);
+}
+
 int virt_start(struct virt *virt, const char *uuid, struct err *err)
 {
 	autodomain virDomainPtr domain = lookup(virt, uuid, err);
@@ -219,18 +230,6 @@ int virt_start(struct virt *virt, const char *uuid, struct err *err)
 	if (!domain)
 		return -err->code;
 	return virt_lib.virDomainCreate(domain) < 0 ? failed(virt, domain, "it cannot be started", err) : 0;
-}
-
-int virt_get_metadata(struct virt *virt, const char *uuid, const char *ns, unsigned int side, char **xml,
-		      struct err *err)
-{
-	autodomain virDomainPtr domain = lookup(virt, uuid, err);
-
-	*xml = NULL;
-	if (!domain)
-		return -err->code;
-	*xml = virt_lib.virDomainGetMetadata(domain, VIR_DOMAIN_METADATA_ELEMENT, ns, affects(side));
-	return *xml ? 0 : failed(virt, domain, "its metadata cannot be read", err);
 }
 
 int virt_set_metadata(struct virt *virt, const char *uuid, const char *key, const char *ns, const char *xml,

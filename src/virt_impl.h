@@ -11,7 +11,7 @@
 
 #include "virt.h"
 
-/* What is called of libvirt; its own headers give the types. All of it is in every version from 3.0 on. */
+/* What is called of libvirt; its own headers give the types. All of it is in every version from 3.7 on. */
 #define VIRT_SYMBOLS(S)                                                                                                \
 	S(virInitialize)                                                                                               \
 	S(virGetLastError)                                                                                             \
@@ -48,8 +48,8 @@
 	S(virDomainDetachDeviceFlags)                                                                                  \
 	S(virDomainManagedSave)                                                                                        \
 	S(virDomainHasManagedSaveImage)                                                                                \
+	S(virDomainManagedSaveGetXMLDesc)                                                                              \
 	S(virDomainCreate)                                                                                             \
-	S(virDomainGetMetadata)                                                                                        \
 	S(virDomainSetMetadata)                                                                                        \
 	S(virNodeDeviceGetName)
 

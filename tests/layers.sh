@@ -12,7 +12,7 @@ simulator: sim
 facts:     config xml virt domxml typelist inventory handles ondisk store lease memo stamp
 decision:  pool mine plan+room wish crossing define
 effect:    kernel giveback adopt apply
-flow:      spare survey attach rewrite
+flow:      spare survey stamp_live attach rewrite hotplug
 command:   preview table diff collect audit cmd main
 handler:   reconcile finisher handler guests leased
 '

@@ -30,18 +30,18 @@ usage "an operation that libvirt does not have" "--op start: neither prepare, mi
 usage "a type that is none" "--type ../x: that is no type's id" gc --type ../x
 usage "an ID that is none" "../x: that is no ID: neither a UUID nor a PCI address" release ../x
 usage "standard input cannot be edited in place" "--in-place needs a file, not standard input" rewrite --in-place -
-usage "a command that this version does not have" "unknown command attach" attach vm1
+usage "a command that this version does not have" "unknown command export" export placement
 
 command=$builddir/vgpu-lease
 like "$("$command" --version)" "vgpu-lease [0-9]*.[0-9]*" "--version prints the version"
 help=$("$command" --help)
-for name in list types inventory plan rewrite check gc release; do
+for name in list types inventory plan rewrite check gc release attach detach suspend resume; do
 	holds "$name is in the list of commands" grep -qE "^  $name( |$)" <<<"$help"
 	like "$("$command" "$name" --help)" "usage: vgpu-lease $name*Options:*--root DIR*" "$name --help says how it is called"
 	holds "and so does the manual" grep -qx ".Ss $name" "$srcdir/man/vgpu-lease.8"
 	is "$("$command" --help "$name")" "$("$command" "$name" --help)" "also before it"
 done
-fails "what is not in this version is not in it" grep -qE 'attach|detach|export' <<<"$help"
+fails "what is not in this version is not in it" grep -qE 'export' <<<"$help"
 is "$("$command" -h)" "$help" "-h is --help"
 
 like "$("$command" --root "$root" inventory)" "*mtty-1*" "--root stands before the command"

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* One vGPU more for a domain that runs, and one less. */
+#include "hotplug.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "attach.h"
+#include "auto.h"
+#include "giveback.h"
+#include "hotplug_impl.h"
+#include "log.h"
+#include "stamp_live.h"
+#include "text.h"
+
+int hotplug_open(struct hotplug *hp, const char *domain, struct err *err)
+{
+	int r = virt_open(&hp->virt, hp->uri, err);
+
+	return r == 0 ? virt_find(hp->virt, domain, &hp->domain, err) : r;
+}
+
+void hotplug_close(struct hotplug *hp)
+{
+	virt_domain_free(&hp->domain);
+	virt_close(hp->virt);
+	hp->virt = NULL;
+}
+
+int hotplug_lease(struct hotplug *hp, const struct request *request, const char *op, struct err *err)
+{
+	const struct attach attach = { .host = hp->host,
+				       .config = hp->config,
+				       .policy = hp->policy,
+				       .why_no_config = "there is no configuration",
+				       .request = request,
+				       .op = op };
+	int r = attach_prepare(&attach, err);
+
+	if (r < 0)
+		return err_in(err, "domain %s", hp->domain.name);
+	/* It can have taken longer than libvirt waits for a sign of life. */
+	virt_close(hp->virt);
+	r = virt_open(&hp->virt, hp->uri, err);
+	for (size_t i = 0; r < 0 && i < request->nwants; i++) {
+		struct err ignored = { 0 };
+
+		hotplug_unlease(hp, hp->policy, request->wants[i].id, &ignored);
+	}
+	return r;
+}
+
+/* The domain's lease of this vGPU: 1, or 0. */
+static int find_lease(struct hotplug *hp, const char *id, struct lease *lease, struct err *err)
+{
+	int r = store_lock(hp->store, hp->policy->lock_timeout_s * 1000, err);
+
+	if (r < 0)
+		return r;
+	r = lease_get(hp->store, id, lease, err);
+	store_unlock(hp->store);
+	return r == 1 ? strcmp(lease->domain, hp->domain.uuid) == 0 : r;
+}
+
+int hotplug_unlease(struct hotplug *hp, const struct policy *policy, const char *id, struct err *err)
+{
+	struct lease lease;
+	int r = find_lease(hp, id, &lease, err);
+
+	if (r == 1)
+		r = giveback_now(hp->store, policy, &lease, err);
+	if (r == 1)
+		log_info("hotplug: domain %s: gave back %s", hp->domain.name, id);
+	return r < 0 ? r : 0;
+}
+
+int hotplug_plug(struct hotplug *hp, const char *id, const char *xml, unsigned int sides, struct err *err)
+{
+	struct policy policy = *hp->policy;
+	struct err ignored = { 0 };
+	int r = virt_attach_device(hp->virt, hp->domain.uuid, xml, sides, err);
+
+	if (r == 0)
+		return 0;
+	if (r == -ENOTCONN) {
+		const struct err lost = *err;
+
+		return err_set(
+			err, ENOTCONN,
+			"%.1500s: whether the domain got vGPU %s is not known, and its lease stays: see 'vgpu-lease show'",
+			lost.text, id);
+	}
+	/* No guest has used it: the driver has nothing to clean up. */
+	policy.driver_cleanup_s = 0;
+	hotplug_unlease(hp, &policy, id, &ignored);
+	return r;
+}
+
+/* The request of one more vGPU: the domain's own, with nothing else to be had. */
+static struct request one_more(const struct request *domain, struct want *want)
+{
+	struct request request = *domain;
+
+	request.wants = want;
+	request.nwants = 1;
+	return request;
+}
+
+int hotplug_attach(struct hotplug *hp, const char *type, bool persistent, struct lease *lease, struct err *err)
+{
+	struct want want = { .kind = WANT_MDEV, .numa = NUMA_AUTO };
+	unsigned int sides = VIRT_LIVE | (persistent ? VIRT_CONFIG : 0);
+	struct domxml *doc = NULL;
+	struct err later = { 0 };
+	char xml[512];
+	int r;
+
+	if (!hp->domain.running)
+		return err_set(err, EPERM, "domain %s does not run: add the vGPU to its definition, and start it",
+			       hp->domain.name);
+	if (persistent && !hp->domain.persistent)
+		return err_set(err, EPERM, "domain %s is transient: it has no definition to be persistent in",
+			       hp->domain.name);
+	if (type && !text_copy(want.type, sizeof(want.type), type))
+		return err_set(err, EINVAL, "--type: that is no type");
+	uuid_random(want.id);
+	want.has_metadata = type != NULL;
+	r = domxml_parse(&doc, hp->domain.xml, strlen(hp->domain.xml), 0, err);
+	if (r == 0) {
+		struct request request = one_more(domxml_request(doc), &want);
+
+		r = hotplug_lease(hp, &request, "attach", err);
+	}
+	domxml_free(doc);
+	if (r < 0)
+		return r;
+	snprintf(
+		xml, sizeof(xml),
+		"<hostdev mode='subsystem' type='mdev' model='vfio-pci'><source><address uuid='%s'/></source></hostdev>",
+		want.id);
+	r = hotplug_plug(hp, want.id, xml, sides, err);
+	if (r < 0)
+		return r;
+	log_info("attach: domain %s: attached %s", hp->domain.name, want.id);
+	/* Facts for a migration: the guest has its vGPU without them. */
+	for (unsigned int side = VIRT_LIVE; side <= sides; side <<= 1)
+		if (stamp_live(hp->virt, hp->store, hp->domain.uuid, side, &later) < 0)
+			log_warn("attach: domain %s: %s", hp->domain.name, later.text);
+	return find_lease(hp, want.id, lease, err) < 0 ? -err->code : 0;
+}
+
+int hotplug_unplug(struct hotplug *hp, const struct domxml *doc, size_t want, struct err *err)
+{
+	const struct want *w = &domxml_request(doc)->wants[want];
+	autofree char *xml = NULL;
+	int r = domxml_hostdev(doc, want, &xml, err);
+
+	if (r == 0)
+		r = virt_detach_wait(hp->virt, hp->domain.uuid, xml, w->alias, hp->policy->release_timeout_s * 1000,
+				     err);
+	if (r != -ETIMEDOUT && r != -EAGAIN)
+		return r;
+	return err_set(err, -r, "domain %s: the guest %s: it still has vGPU %s, and the lease stays", hp->domain.name,
+		       r == -EAGAIN ? "refuses to let go" : "did not let go in time (release_timeout)", w->id);
+}
+
+static size_t find_want(const struct request *request, const char *id)
+{
+	size_t i = 0;
+
+	while (i < request->nwants && strcmp(request->wants[i].id, id) != 0)
+		i++;
+	return i;
+}
+
+/* Out of the definition, where that has it. */
+static int undefine(struct hotplug *hp, const char *id, struct err *err)
+{
+	autofree char *xml = NULL, *hostdev = NULL;
+	struct domxml *doc = NULL;
+	int r = virt_xml(hp->virt, hp->domain.uuid, VIRT_CONFIG, &xml, err);
+	size_t want;
+
+	if (r == 0)
+		r = domxml_parse(&doc, xml, strlen(xml), DOMXML_ALL_PCI, err);
+	if (r < 0)
+		return r;
+	want = find_want(domxml_request(doc), id);
+	if (want < domxml_request(doc)->nwants)
+		r = domxml_hostdev(doc, want, &hostdev, err);
+	if (hostdev)
+		r = virt_detach_device(hp->virt, hp->domain.uuid, hostdev, VIRT_CONFIG, err);
+	domxml_free(doc);
+	return r;
+}
+
+/* The domain does not have it: then what there is to do is to give back a lease that an earlier call left. */
+static int not_plugged(struct hotplug *hp, const char *id, struct err *err)
+{
+	struct lease lease;
+	int r = find_lease(hp, id, &lease, err);
+
+	return r == 0 ? err_set(err, ENOENT, "domain %s has no vGPU %s: 'vgpu-lease show %s' tells which it has",
+				hp->domain.name, id, hp->domain.name)
+		      : r;
+}
+
+int hotplug_detach(struct hotplug *hp, const char *id, bool persistent, struct err *err)
+{
+	struct domxml *doc = NULL;
+	size_t want;
+	int r;
+
+	if (!hp->domain.running)
+		return err_set(err, EPERM, "domain %s does not run: it has no vGPU now", hp->domain.name);
+	r = domxml_parse(&doc, hp->domain.xml, strlen(hp->domain.xml), DOMXML_ALL_PCI, err);
+	if (r < 0)
+		return r;
+	want = find_want(domxml_request(doc), id);
+	if (want < domxml_request(doc)->nwants)
+		r = hotplug_unplug(hp, doc, want, err);
+	else
+		r = not_plugged(hp, id, err);
+	domxml_free(doc);
+	if (r >= 0 && persistent && hp->domain.persistent)
+		r = undefine(hp, id, err);
+	if (r < 0)
+		return r;
+	return hotplug_unlease(hp, hp->policy, id, err);
+}

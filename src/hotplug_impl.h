@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What the files of hotplug share; nobody else includes this. */
+#pragma once
+
+#include "hotplug.h"
+
+/* Leases and makes what the request asks for, all or nothing; `op` is for the log. The connection is a new one then. */
+int hotplug_lease(struct hotplug *hp, const struct request *request, const char *op, struct err *err);
+
+/* Gives back the domain's lease of this vGPU. One that somebody else has given back meanwhile is no error. */
+int hotplug_unlease(struct hotplug *hp, const struct policy *policy, const char *id, struct err *err);
+
+/* Attaches what was leased; what libvirt refuses is given back. */
+int hotplug_plug(struct hotplug *hp, const char *id, const char *xml, unsigned int sides, struct err *err);
+
+/* Takes a want of the running domain's XML from it, and waits until QEMU has let go. */
+int hotplug_unplug(struct hotplug *hp, const struct domxml *doc, size_t want, struct err *err);

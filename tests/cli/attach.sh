@@ -1,0 +1,72 @@
+#!/bin/bash
+# vgpu-lease attach, detach, suspend, resume where they end early: what libvirt says no to leaves nothing behind. The
+# libvirt is its own made-up one, which has domains but no devices; tests/vm has the rest.
+. "${srcdir:?}/tests/cli/host.sh"
+
+host t4
+conf <<END
+[devices]
+enabled_mdev_types = nvidia-222
+[policy]
+release_timeout = 1
+END
+cat >"$tmp/node.xml" <<END
+<node>
+  <domain type='test'>
+    <name>vm1</name><uuid>$(domain_uuid 1)</uuid><memory>8192</memory><os><type>hvm</type></os>
+  </domain>
+</node>
+END
+libvirt=test://$tmp/node.xml
+leased() { ls "$root/run/vgpu-lease/leases"; }
+made() { ls "$root/sys/bus/mdev/devices"; }
+
+vl attach vm1
+is "$status|$err" "1|vgpu-lease: $root has no libvirt of its own: name one with --connect" \
+	"a simulated host has no libvirt"
+vl attach --connect "$libvirt" vm2
+is "$status|$err" "1|vgpu-lease: domain vm2: libvirt says: Domain not found" "a domain that is not there"
+vl attach --connect "test:///nowhere" vm2
+holds "a libvirt that is not there" grep -q 'test:///nowhere: no connection' <<<"$err"
+
+vl attach --connect "$libvirt" vm1
+holds "what libvirt refuses is an error" grep -q 'domain vm1: the device cannot be attached: libvirt says:' <<<"$err"
+is "$status|$(leased)|$(made)" "1||" "and leaves no lease and no device"
+vl attach --connect "$libvirt" --type nvidia-999 vm1
+holds "a type that nobody knows" grep -q "domain vm1: vGPU .*: no type is called 'nvidia-999' here" <<<"$err"
+
+vl detach --connect "$libvirt" vm1 "$(uuid 1)"
+is "$status|$err" "1|vgpu-lease: domain vm1 has no vGPU $(uuid 1): 'vgpu-lease show vm1' tells which it has" \
+	"a vGPU that the domain does not have"
+vl detach vm1
+is "$status|$err" "2|vgpu-lease: detach needs its ID; see 'vgpu-lease --help'" "no ID"
+vl detach vm1 nonsense
+is "$status|$err" "2|vgpu-lease: nonsense: that is no ID: neither a UUID nor a PCI address; see 'vgpu-lease --help'" "an ID that is none"
+vl detach vm1 "$(uuid 1)" more
+is "$status" 2 "one word too many"
+vl suspend --persistent vm1
+is "$status" 2 "an option of another command"
+
+# What an attach left that was cut off.
+call prepare begin 1
+vl detach --connect "$libvirt" vm1 "$(uuid 1)"
+is "$status|$out" "0|detached $(uuid 1) from domain vm1" "a lease of a vGPU that the domain does not have is given back"
+is "$(leased)|$(made)" "|" "with its device"
+
+vl suspend --connect "$libvirt" vm1
+is "$status|$err" "1|vgpu-lease: domain vm1 has no vGPU: 'virsh managedsave' saves it" \
+	"a domain without vGPUs needs no help to be saved"
+vl resume --connect "$libvirt" vm1
+is "$status|$err" "1|vgpu-lease: domain vm1 runs, and lacks no vGPU" "one that runs with all that it has is not resumed"
+
+conf <<END
+[devices]
+enabled_mdev_types = nvidia-222, nvidia-223
+END
+vl attach --connect "$libvirt" vm1
+is "$status|$err" "1|vgpu-lease: which type? Give --type with one of nvidia-222, nvidia-223" \
+	"with several types one must be named"
+rm "$root/etc/vgpu-lease.conf"
+vl attach --connect "$libvirt" vm1
+holds "without a configuration nothing is attached" grep -q 'nothing can be leased without one' <<<"$err"
+tap_done

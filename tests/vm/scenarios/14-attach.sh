@@ -1,0 +1,97 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# vGPUs attached to a running guest, and detached from it
+the_lease() { leases | jq -r '.leases[0].id'; }
+# unsettled: a guest that lets go of nothing that is to be unplugged.
+make_stubborn() {
+	truncate -s 1M "$IMAGES/stubborn.img"
+	printf '\xfb\xf4\xeb\xfd' | dd of="$IMAGES/stubborn.img" conv=notrunc status=none # sti; hlt, for ever
+	printf '\x55\xaa' | dd of="$IMAGES/stubborn.img" bs=1 seek=510 conv=notrunc status=none
+}
+
+define plain
+run vgpu-lease attach plain
+check "a domain that does not run gets nothing attached" failed
+check "and the reason is said" says "plain does not run"
+
+virsh -q start plain
+run vgpu-lease attach plain
+check "a domain that runs gets a vGPU" succeeded
+id=$(the_lease)
+check "it says which" says "attached $id, mtty-2 on mtty, to domain plain"
+check "it is leased to the domain" held_by "$id" plain
+check "the domain has it" same "$(device_in plain)" "$id"
+check "QEMU has it open" [ -n "$(find "/proc/$(pid_of plain)/fd" -lname "/dev/vfio/$(basename "$(readlink "/sys/bus/mdev/devices/$id/iommu_group")")")" ]
+check "its definition has none" same "$(device_in plain --inactive)" ''
+check "the metadata say what it is" [ "$(virsh metadata plain --uri urn:vgpu-lease:domain:1 | grep -c "uuid=\"$id\" type=\"mtty-2\"")" = 1 ]
+
+run vgpu-lease attach --type 'Dual port serial' "$(uuid_of plain)"
+check "a second one, by the domain's UUID and the type's name" succeeded
+second=$(leases | jq -r --arg id "$id" '.leases[] | select(.id != $id).id')
+check "is the domain's, too" held_by "$second" plain
+
+run vgpu-lease detach plain "$id"
+check "a vGPU is detached from the domain" succeeded
+check "the domain has the other one left" same "$(device_in plain)" "$second"
+check "what was detached is gone" only "$second"
+check "and in no lease" same "$(leases | jq -c '[.leases[].id]')" "[\"$second\"]"
+run vgpu-lease detach plain "$id"
+check "it cannot be detached twice" failed
+check "for the domain does not have it" says "plain has no vGPU $id"
+
+run virsh destroy plain
+check "what was attached is given back when the domain ends" within 15 nothing_left
+
+virsh -q start plain
+run vgpu-lease attach plain --persistent
+check "a vGPU is attached for good" succeeded
+id=$(the_lease)
+check "then the definition has it, too" same "$(device_in plain --inactive)" "$id"
+virsh -q destroy plain
+within 15 nothing_left
+run virsh start plain
+check "and the domain has it again at its next start" uses plain "$id"
+run vgpu-lease detach plain "$id" --persistent
+check "it is detached for good" same "$(device_in plain)$(device_in plain --inactive)" ''
+check "and given back" nothing_left
+virsh -q destroy plain
+
+for n in {1..11}; do make_device "$(printf 'bbbbbbbb-0000-4000-8000-%012d' "$n")"; done
+sed -i '$a [policy]\nreclaim = never' "$CONF"
+virsh -q start plain
+run vgpu-lease attach plain
+run vgpu-lease attach plain
+check "without room an attach is refused" failed
+check "with the reason" says mtty full
+check "and the domain keeps what it had" [ "$(device_in plain | wc -l)" = 1 ]
+virsh -q destroy plain
+for n in {1..11}; do echo 1 >"/sys/bus/mdev/devices/$(printf 'bbbbbbbb-0000-4000-8000-%012d' "$n")/remove"; done
+within 15 nothing_left
+configure
+
+make_stubborn
+sed -i '$a [policy]\nrelease_timeout = 3' "$CONF"
+DISK=$IMAGES/stubborn.img define stubborn "$U1"
+virsh -q start stubborn
+run vgpu-lease detach stubborn "$U1"
+check "a guest that does not let go is an error" failed
+check "which says that the lease stays" says "stubborn: the guest did not let go" "still has vGPU $U1" "the lease stays"
+check "and it does" held_by "$U1" stubborn
+check "the guest runs on with its vGPU" uses stubborn "$U1"
+run virsh destroy stubborn
+check "until it ends" within 15 nothing_left
+
+virsh -q start plain
+make_device "$U2"
+virsh -q attach-device plain /dev/stdin --live <<-END
+	<hostdev mode='subsystem' type='mdev' model='vfio-pci'><source><address uuid='$U2'/></source></hostdev>
+END
+run vgpu-lease detach plain "$U2"
+check "what somebody else attached can be detached" same "$STATUS$(device_in plain)" 0
+check "and stays where it was" only "$U2"
+
+# QEMU has no more slots to plug something in, or refuses for another reason: here an XML that it cannot take.
+echo 1 >"/sys/bus/mdev/devices/$U2/remove"
+virsh -q suspend plain
+run vgpu-lease attach plain
+check "a paused domain gets a vGPU, too" succeeded

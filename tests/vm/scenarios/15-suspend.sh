@@ -1,0 +1,65 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# a guest with vGPUs is suspended to disk and resumed, though it cannot be saved with them
+slot_of() { virsh dumpxml sleeper | sed -n "/uuid='$1'/,/<\/hostdev>/s/.*<address type='pci'.*slot='\([^']*\)'.*/\1/p"; }
+record() { virsh metadata sleeper --uri urn:vgpu-lease:suspended:1 2>/dev/null; }
+
+run vgpu-lease suspend sleeper
+check "a domain that is not there cannot be suspended" failed
+define sleeper "$U1" "$U2"
+run vgpu-lease suspend sleeper
+check "nor one that does not run" failed
+run vgpu-lease resume sleeper
+check "nor resumed one that was not suspended" failed
+check "as it has no saved image" says "sleeper is not saved"
+
+virsh -q start sleeper
+run virsh managedsave sleeper
+check "with its vGPUs the guest cannot be saved" failed
+slots=$(slot_of "$U1")$(slot_of "$U2")
+run vgpu-lease suspend sleeper
+check "vgpu-lease suspends it" succeeded
+check "and says how many it gave back" says "suspended domain sleeper: 2 vGPUs given back"
+check "it is saved" same "$(virsh list --all --with-managed-save --name | xargs)" sleeper
+check "its vGPUs are others' to use" nothing_left
+
+run vgpu-lease resume sleeper
+check "it is resumed" succeeded
+check "and says what it has" says "resumed domain sleeper: 2 vGPUs attached"
+check "it runs" is_state sleeper running
+check "with both of them" same "$(device_in sleeper | xargs)" "$U1 $U2"
+check "at their old places" same "$(slot_of "$U1")$(slot_of "$U2")" "$slots"
+check "they are leased to it" held_by "$U1" sleeper
+check "both" held_by "$U2" sleeper
+check "the record of the suspend is gone" same "$(record)" ''
+run vgpu-lease resume sleeper
+check "it cannot be resumed twice" failed
+
+run vgpu-lease suspend sleeper
+check "it can be suspended again" succeeded
+make_device bbbbbbbb-0000-4000-8000-000000000001 mtty-1
+for n in {2..23}; do make_device "$(printf 'bbbbbbbb-0000-4000-8000-%012d' "$n")" mtty-1; done
+sed -i '$a [policy]\nreclaim = never\nrelease_timeout = 3' "$CONF"
+run vgpu-lease resume sleeper
+check "without room it is not resumed" failed
+check "for that reason" says mtty full
+check "it stays saved" same "$(virsh list --all --with-managed-save --name | xargs)" sleeper
+check "and holds nothing" no_lease
+for n in {1..23}; do echo 1 >"/sys/bus/mdev/devices/$(printf 'bbbbbbbb-0000-4000-8000-%012d' "$n")/remove"; done
+
+run virsh start sleeper
+check "started by hand it runs" succeeded
+check "without its vGPUs" same "$(device_in sleeper)" ''
+check "which are on record" [ "$(record | grep -o 'lt;hostdev' | wc -l)" = 2 ]
+run vgpu-lease suspend sleeper
+check "it is not suspended before it has them again" failed
+check "and says how" says "vgpu-lease resume sleeper"
+run vgpu-lease resume sleeper
+check "a resume gives it what it lacks" succeeded
+check "both of them" same "$(device_in sleeper | xargs)" "$U1 $U2"
+run virsh destroy sleeper
+check "its end gives them back" within 15 nothing_left
+run virsh start sleeper
+check "and its next start has them" same "$STATUS$(device_in sleeper | xargs)" "0$U1 $U2"
+virsh -q destroy sleeper
+within 15 nothing_left

@@ -1,0 +1,40 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# a suspend that fails leaves the guest with its vGPUs
+make_stubborn() {
+	truncate -s 1M "$IMAGES/stubborn.img"
+	printf '\xfb\xf4\xeb\xfd' | dd of="$IMAGES/stubborn.img" conv=notrunc status=none # sti; hlt, for ever
+	printf '\x55\xaa' | dd of="$IMAGES/stubborn.img" bs=1 seek=510 conv=notrunc status=none
+}
+
+sed -i '$a [policy]\nrelease_timeout = 3' "$CONF"
+make_stubborn
+DISK=$IMAGES/stubborn.img define stubborn "$U1"
+virsh -q start stubborn
+run vgpu-lease suspend stubborn
+check "a guest that does not let go is not suspended" failed
+check "and says why" says "did not let go" "$U1"
+check "it runs on with its vGPU" uses stubborn "$U1"
+check "which is leased to it" held_by "$U1" stubborn
+check "no record is left" same "$(virsh metadata stubborn --uri urn:vgpu-lease:suspended:1 2>/dev/null | xargs)" ''
+virsh -q destroy stubborn
+within 15 nothing_left
+
+define unsaved "$U1" "$U3"
+virsh -q start unsaved
+mount -t tmpfs -o size=64k none /var/lib/libvirt/qemu/save
+run vgpu-lease suspend unsaved
+check "a guest that cannot be saved is not suspended" failed
+check "and has its vGPUs again" same "$(device_in unsaved | xargs)" "$U1 $U3"
+check "leased to it" held_by "$U3" unsaved
+umount /var/lib/libvirt/qemu/save
+virsh -q destroy unsaved
+within 15 nothing_left
+
+# As OpenStack marks its guests.
+domain nova nova "$U1"
+sed -i "s|<memory|<metadata><nova:instance xmlns:nova='http://openstack.org/xmlns/libvirt/nova/1.1'/></metadata>&|" "$WORK/nova.xml"
+virsh -q define "$WORK/nova.xml" >/dev/null
+virsh -q start nova
+run vgpu-lease suspend nova
+check "OpenStack's guests are OpenStack's to suspend" says "openstack server suspend"
