@@ -199,9 +199,34 @@ static void explain_none(struct room *room, const struct load *load, const struc
 		bound(room, 0, "the driver offers none now (available_instances is 0)");
 }
 
-/* How many more fit, or why none does. `cap`: max_instances; `nfree`: VFs that nobody has. */
+/* The framebuffer of a card, as far as the types that were read tell: of small ones there may be fewer than would fit. */
+static double whole_mib(const struct inventory *inv, const struct inv_pgpu *card)
+{
+	double whole = 0;
+
+	for (size_t i = 0; i < card->noffers; i++) {
+		const struct inv_type *t = &inv->types[card->offers[i].type];
+
+		if (t->framebuffer_mib > 0 && !t->slices && (double)t->max_instance * t->framebuffer_mib > whole)
+			whole = (double)t->max_instance * t->framebuffer_mib;
+	}
+	return whole;
+}
+
+/* How many fit into what is left of the framebuffer beside those of other sizes; what the driver offers now fits. */
+static int fit_between(const struct load *load, double whole, const struct inv_type *type, int available)
+{
+	int left = (int)((whole - load->used_mib) / type->framebuffer_mib);
+
+	return left < 1 && available > 0 && load->pending == 0 ? 1 : left;
+}
+
+/*
+ * How many more fit, or why none does. `cap`: max_instances; `nfree`: VFs that nobody has; `whole`: the card's
+ * framebuffer.
+ */
 static void judge(struct room *room, const struct load *load, const struct inv_pgpu *card, const struct inv_type *type,
-		  int cap, int capacity, int available, int nfree)
+		  int cap, int capacity, int available, int nfree, double whole)
 {
 	bool mixed = card->nvidia && *load->other && type->framebuffer_mib > 0;
 	/* GPU instances of all sizes stand side by side: how many of one there are is all that is known of the others. */
@@ -214,8 +239,8 @@ static void judge(struct room *room, const struct load *load, const struct inv_p
 		bound(room, 0, "holds %s (%d MiB), and a pGPU carries one framebuffer size", load->other,
 		      load->other_mib);
 	if (mixed && type->max_instance > 0)
-		bound(room, (int)(type->max_instance - load->used_mib / type->framebuffer_mib),
-		      "full (%.0f MiB of its framebuffer in use)", load->used_mib);
+		bound(room, fit_between(load, whole, type, available), "full (%.0f MiB of its framebuffer in use)",
+		      load->used_mib);
 	else if (capacity > 0 && (card->sriov || card->nvidia))
 		bound(room, capacity - all, "full (%d of %d in use)", all, capacity);
 	if (card->sriov)
@@ -242,7 +267,7 @@ static struct load measure(struct room *room, const struct plan_facts *facts, co
 	if (card->sriov)
 		nfree = free_parents(facts, extra, pgpu, id, last, &room->parent);
 	room->share = share_of(&load, t, capacity, offer->available);
-	judge(room, &load, card, t, cap, capacity, offer->available, nfree);
+	judge(room, &load, card, t, cap, capacity, offer->available, nfree, whole_mib(facts->inv, card));
 	return load;
 }
 
@@ -285,6 +310,9 @@ void room_count(struct room_count *count, const struct plan_facts *facts, int pg
 
 	measure(&room, facts, &none, pgpu, offer, "", "");
 	*count = (struct room_count){ .available = card->ready ? room.left : 0 };
+	/* Each free VF offers one while any GPU instance is free: how many are, the driver does not tell. */
+	if (type->slices && card->sriov && count->available > offer->available)
+		count->available = offer->available;
 	for (size_t i = 0; i < facts->inv->ndevices; i++) {
 		const struct inv_device *d = &facts->inv->devices[i];
 

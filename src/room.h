@@ -43,8 +43,9 @@ struct room_count {
 	 * known.
 	 */
 	int capacity;
-	int used;      /* vGPUs of this type that exist on it */
-	int available; /* could be made now: the kernel's offer, less what is promised, within the cap */
+	int used; /* vGPUs of this type that exist on it */
+	/* Could be made now: the kernel's offer, less what is promised, within the cap; of a MIG-backed type, at least. */
+	int available;
 };
 
 void room_count(struct room_count *count, const struct plan_facts *facts, int pgpu, const struct inv_offer *offer);

@@ -91,4 +91,39 @@ create 0000:71:00.5 nvidia-699 1
 is "$(rooms nvidia-699)" "0 0 0 0" "once it is taken there is none"
 is "$(files 0000:59:00.4 | grep nvidia-1145)" "0000:59:00.4 nvidia-1145 1|vfio-pci|NVIDIA L40S-1B|num_heads=4, frl_config=45, \
 framebuffer=1024M, max_resolution=5120x2880, max_instance=32" "an L40S with mdevs says what its first type is"
+
+# numbers TYPE: its capacity, how many are used, and how many can be made.
+numbers() {
+	vl types --json
+	plain <<<"$out" | sed -n "s/.*\"id\":\"$1\".*\"framework\":\"[a-z]*\",\"capacity\":\([0-9]*\),\"used\":\([0-9]*\),\"available\":\([0-9]*\).*/\1 \2 \3/p"
+}
+echo "0000:71:00.0 1g.10gb" >"$root/.kernel/control/mig"
+echo "0000:71:00.0 3g.40gb" >"$root/.kernel/control/mig"
+is "$(numbers nvidia-699)" "4 1 1" "of a MIG-backed type at least one can be made while an instance is free"
+is "$(numbers nvidia-701)" "2 0 1" "also of a larger one beside it"
+create 0000:71:00.6 nvidia-699 2
+is "$(numbers nvidia-699)" "4 2 0" "and none when all are taken"
+is "$(numbers nvidia-697)" "2 0 0" "nor any that share the card in time"
+"$sim" --stop "$root"
+
+### Sizes side by side: what is left of 96 GiB decides
+host rtxpro6000
+vl gc
+echo "0001:c8:00.0 on" >"$root/.kernel/control/mixed"
+for vf in 00.2=1519 00.3=1540; do
+	echo ${vf#*=} >"$root/sys/bus/pci/devices/0001:c8:${vf%=*}/nvidia/current_vgpu_type"
+done
+is "$(numbers nvidia-1519) $(numbers nvidia-1540)" "32 1 15 2 1 0" "with 48 and 3 GiB in use there is room for fifteen of 3 GiB"
+is "$(numbers nvidia-1518) $(numbers nvidia-1543)" "32 0 22 1 0 0" "for 22 of 2 GiB, and for none that takes all"
+"$sim" --stop "$root"
+
+### A T4 with mdevs beside an L40S without
+host t4+l40s/4
+create 0000:84:00.0 nvidia-230 3
+echo 1149 >"$root/sys/bus/pci/devices/0000:26:00.5/nvidia/current_vgpu_type"
+vl inventory --json
+is "$(sed -n 's/.*"\(address\|framework\)": "\(.*\)",/\2/p' <<<"$out" | paste -sd' ')" "0000:26:00.0 variant 0000:84:00.0 mdev" \
+	"a host has cards of two frameworks"
+is "$(numbers nvidia-230) $(numbers nvidia-222) $(numbers nvidia-231)" "16 1 15 16 0 15 8 0 0" "each with the numbers of its own"
+is "$(numbers nvidia-1149) $(numbers nvidia-1159) $(numbers nvidia-1150)" "4 1 3 4 0 3 4 0 0" "and with those of its VFs"
 tap_done
