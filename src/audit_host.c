@@ -180,10 +180,11 @@ static void check_leases(struct audit *audit, struct store *store, const struct 
 
 void audit_state(struct audit *audit, const struct config *config)
 {
-	static const char *const folders[] = {
-		"run/vgpu-lease",         "run/vgpu-lease/leases", "run/vgpu-lease/seen",        "run/vgpu-lease/pgpu",
-		"run/vgpu-lease/garbage", "var/lib/vgpu-lease",    "var/lib/vgpu-lease/affinity"
-	};
+	static const char *const folders[] = { "run/vgpu-lease",          "run/vgpu-lease/leases",
+					       "run/vgpu-lease/seen",     "run/vgpu-lease/pgpu",
+					       "run/vgpu-lease/garbage",  "run/vgpu-lease/failed",
+					       "var/lib/vgpu-lease",      "var/lib/vgpu-lease/affinity",
+					       "var/lib/vgpu-lease/types" };
 	struct store store;
 	struct err err;
 

@@ -344,7 +344,7 @@ static void shipped(void)
 	ok(memcmp(&c.policy, &d.policy, sizeof(d.policy)) == 0 && c.quota_default == d.quota_default &&
 		   c.quota_none == d.quota_none,
 	   "what it shows for a default is one");
-	ok(c.nsections == 2 && c.nquotas == 1, "and it shows the rest");
+	ok(c.nsections == 3 && c.sections[2].vf && c.nquotas == 1, "and it shows the rest");
 	config_free(&c);
 
 	tree_begin(&tree, "etc/\n");
