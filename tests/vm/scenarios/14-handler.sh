@@ -21,7 +21,7 @@ check "the guest runs on" is_state guest running
 run virsh attach-device guest "$WORK/hostdev.xml" --live
 check "plugged in again, it is leased again" within 10 held_by "$U1" guest adopted
 run systemctl restart libvirtd
-check "libvirtd is started again under the handler" within 20 connected
+check "libvirtd is started again under the handler" within 60 connected
 run virsh detach-device guest "$WORK/hostdev.xml" --live
 check "which hears of what comes after" within 20 no_lease
 

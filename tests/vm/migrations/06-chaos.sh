@@ -1,0 +1,132 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# everything is killed in random order for five minutes, with starts, stops, attaches and migrations under way
+#
+# The order follows from a seed, which is printed; one in /srv/vm/seed of host1 is used again (the hosts' own timing is not
+# repeated by that).
+seed=$(cat /srv/vm/seed 2>/dev/null || echo "$RANDOM")
+DURATION=${DURATION:-300}
+echo "# seed $seed, for $DURATION s"
+RANDOM=$seed
+names=(k1 k2 k3 k4)
+
+### What is done to a host; on either
+
+device_of() { echo "cccccccc-0000-4000-8000-00000000000${1#k}"; }
+# The device of somebody else that is plugged into a domain.
+extra_of() { echo "eeeeeeee-0000-4000-8000-00000000000${1#k}"; }
+bring_up() {
+	mkdir -p /run/systemd/system/{vgpu-leased,libvirtd}.service.d
+	printf '[Unit]\nStartLimitIntervalSec=0\n[Service]\nRestart=always\nRestartSec=1\n' |
+		tee /run/systemd/system/{vgpu-leased,libvirtd}.service.d/chaos.conf >/dev/null
+	systemctl daemon-reload
+	policy 'start_grace = 5' 'reserve_ttl = 5' 'reclaim = never' 'reuse = never'
+	for name in k1 k2 k3 k4; do
+		MIGRATABLE=1 domain "$name" "$name" "$(device_of "$name")"
+		hostdev "$(extra_of "$name")" >"$WORK/$name-extra.xml"
+	done
+	systemctl start vgpu-leased
+}
+bring_down() {
+	systemctl stop vgpu-leased
+	rm -rf /run/systemd/system/{vgpu-leased,libvirtd}.service.d
+	systemctl daemon-reload
+}
+# In the background, with an end: libvirtd can be gone, or wait for one that is.
+act() { (timeout -k 5 60 "$@" >/dev/null 2>&1 &) }
+begin() { act virsh create "$WORK/$1.xml"; }
+finish() { act virsh destroy "$1"; }
+plug() {
+	exists "$(extra_of "$1")" || make_device "$(extra_of "$1")" 2>/dev/null
+	act virsh attach-device "$1" "$WORK/$1-extra.xml" --live
+}
+unplug() { act virsh detach-device "$1" "$WORK/$1-extra.xml" --live; }
+shot() { act systemctl kill --kill-whom=main -s KILL "$1"; }
+shot_guest() { kill -KILL "$(cat "/run/libvirt/qemu/$1.pid" 2>/dev/null)" 2>/dev/null; }
+# A hook that is at work, or the child that it left.
+shot_hook() { kill -KILL "$(pgrep -f '^/etc/libvirt/hooks/qemu ' | shuf -n 1)" 2>/dev/null; }
+send() { act virsh migrate --live "$1" "qemu+tcp://host$2/system"; }
+running() { timeout 5 virsh list --name | grep -qx "$1"; }
+
+### What must hold
+
+# Each active lease is that of a device which its running domain has, and the other way round; there are no others.
+leases_fit() {
+	local name id held
+	held=$(timeout 20 virsh list --name | while read -r name; do
+		[ -z "$name" ] || device_in "$name" | while read -r id; do echo "$id $name"; done
+	done | sort)
+	same "$(leases | jq -r '.leases[] | "\(.id) \(.domain.name)"' | sort)" "$held" &&
+		same "$(leases | jq -r '.leases[].state' | sort -u)" "$([ -z "$held" ] || echo active)"
+}
+# What exists is leased, or somebody else's.
+devices_fit() {
+	local id
+	for id in $(devices); do
+		[[ $id == eeeeeeee-* ]] || leases | jq -e --arg id "$id" '.leases[] | select(.id == $id)' >/dev/null || {
+			echo "$id is left over"
+			return 1
+		}
+	done
+}
+in_peace() { answers && leases_fit && devices_fit; }
+nobody_runs() { same "$(timeout 20 virsh list --name | xargs)" ''; }
+end_all() {
+	local name
+	for name in $(timeout 20 virsh list --name); do
+		timeout 60 virsh -q destroy "$name"
+	done
+	nobody_runs
+}
+
+on() { # HOST COMMAND...
+	local host=$1
+	shift
+	if [ "$host" = 1 ]; then "$@"; else there "$@"; fi
+}
+there eval "$(declare -f device_of extra_of bring_up bring_down act begin finish plug unplug shot shot_guest shot_hook \
+	send running leases_fit devices_fit in_peace nobody_runs end_all)"
+bring_up
+there bring_up
+
+end=$((SECONDS + DURATION)) steps=0
+declare -A did=()
+while [ "$SECONDS" -lt "$end" ]; do
+	name=${names[RANDOM % 4]} host=$((RANDOM % 2 + 1)) dice=$((RANDOM % 20))
+	case $dice in
+	[0-4]) step=start; running "$name" || there running "$name" || on $host begin "$name" ;;
+	[56]) step=stop; on $host finish "$name" ;;
+	[7-9] | 10) step=migrate; on $host send "$name" $((3 - host)) ;;
+	11 | 12) step=plug; on $host plug "$name" ;;
+	13) step=unplug; on $host unplug "$name" ;;
+	14) step="kill libvirtd"; on $host shot libvirtd ;;
+	15 | 16) step="kill handler"; on $host shot vgpu-leased ;;
+	17) step="kill QEMU"; on $host shot_guest "$name" ;;
+	*) step="kill hook"; on $host shot_hook ;;
+	esac
+	did[$step]=$((${did[$step]:-0} + 1))
+	steps=$((steps + 1))
+	sleep "0.$((RANDOM % 10))"
+done
+for step in "${!did[@]}"; do echo "# $step: ${did[$step]}"; done
+check "$steps steps were taken" test "$steps" -gt 20
+
+# Whatever was under way has its minute; libvirtd may have to be told.
+sleep 65
+for host in 1 2; do
+	on $host eval 'systemctl reset-failed libvirtd vgpu-leased; systemctl start libvirtd vgpu-leased' >/dev/null 2>&1
+done
+check "libvirt answers on host1" within 60 answers
+check "and on host2" there within 60 answers
+check "on host1 each running domain has its devices, and nothing else is leased or left over" within 90 in_peace
+check "on host2 likewise" there within 90 in_peace
+check "all domains end on host1" within 60 end_all
+check "and on host2" there within 60 end_all
+check "then nothing is leased on host1" within 60 no_lease
+check "nor on host2" there within 60 no_lease
+check "no device is left but those of others on host1" within 10 devices_fit
+check "nor on host2" there within 10 devices_fit
+check "the handler of host1 lives" systemctl is-active -q vgpu-leased
+check "and that of host2" there systemctl is-active -q vgpu-leased
+bring_down
+there bring_down
