@@ -117,6 +117,11 @@ end 33
 got=3
 end_all 17
 
+said=$(typed 16 mbochs-small | sed "s/type='mbochs-small'/& params='a=1'/" | hook vm16 prepare begin - 2>&1)
+holds "parameters for a driver that takes none are a refusal" \
+	grep -q "setting the parameters of vGPU ${u1%??}10: No such file or directory: only vGPUs of NVIDIA's driver take parameters" <<<"$said"
+is "$(devices)$(leases)" 0 "and what was made is removed again"
+
 ### mlx5_core
 until_refused 16 mlx5_core-local
 is "$got" 16 "sixteen mdevs of a network card"
