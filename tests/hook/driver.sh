@@ -66,4 +66,30 @@ release "$vm"
 sleep 8 && control inject clear
 holds "a driver that refuses at once, again and again, gets its eight seconds, too" eventually no_lease
 is "$(devices)$(room $a) $(removals $a)" "16 remove EBUSY,remove ok" "and nothing is left"
+
+### The same of a VF that has a type
+end_host
+host l40s/2
+configure <<-'EOF'
+	[devices]
+	enabled_mdev_types = nvidia-1155
+EOF
+vf=0000:26:00.4
+vf_type() { cat "$root/sys/bus/pci/devices/$vf/nvidia/current_vgpu_type"; }
+sed "s/type='mdev'.*>/type='pci' managed='no'>/
+	s/<address uuid=.*>/<address domain='0x0000' bus='0x26' slot='0x00' function='0x4'\/>/" "$vm" >"$work/vf.xml"
+control plugin_delay_ms 8000
+holds "a VF gets its type" prepare "$work/vf.xml"
+true 9<>"$root/dev/vfio/$(basename "$(readlink "$root/sys/bus/pci/devices/$vf/iommu_group")")"
+holds "its release ends, though the driver refuses to clear it" release "$work/vf.xml"
+is "$(vf_type) $(leases)" "1155 1" "it has its type still, and its lease"
+holds "the hook's child tries until the driver has let go" eventually no_lease
+# Whoever tries once more, when the write that hung has done it, is told EPERM: there is nothing to clear.
+is "$(vf_type) $(removals 0000:26:00.4 | sed 's/,remove EPERM$//')" "0 remove EBUSY,remove ok" "then it has none"
+control plugin_delay_ms 0
+prepare "$work/vf.xml"
+control inject "remove any EIO 3"
+release "$work/vf.xml"
+holds "nor does another error leave anything, once it has passed" eventually bash -c "'$builddir/vgpu-lease' --root '$root' gc >/dev/null; ! ls '$root/run/vgpu-lease/leases' | grep -q ."
+is "$(vf_type)" 0 "the type is cleared"
 tap_done
