@@ -51,7 +51,7 @@ struct command {
 };
 
 extern const struct command cmd_list, cmd_types, cmd_inventory, cmd_plan, cmd_rewrite, cmd_check, cmd_gc, cmd_release,
-	cmd_attach, cmd_detach, cmd_suspend, cmd_resume;
+	cmd_attach, cmd_detach, cmd_suspend, cmd_resume, cmd_retype;
 
 /* The host, its configuration and its leases, for a sub-command. */
 struct cmd {

@@ -73,18 +73,21 @@ static void judge_lease(struct collect *c, const struct spare_check *check, cons
 	item->outcome = spare_is_stale(check, lease, item->exists, item->why) ? COLLECT_GOES : COLLECT_STAYS;
 }
 
+static const char *pgpu_of(const struct look *look, const struct inv_device *device)
+{
+	return device->parent == UNKNOWN ? device->parent_name
+					 : look->inv.pgpus[look->inv.parents[device->parent].pgpu].address;
+}
+
 static void judge_foreign(struct collect *c, const struct spare_check *check, const struct look *look,
 			  const struct inv_device *device)
 {
 	struct collect_item *item = &c->items[c->n++];
-	const char *pgpu = device->parent_name;
 
-	if (device->parent != UNKNOWN)
-		pgpu = look->inv.pgpus[look->inv.parents[device->parent].pgpu].address;
 	text_copy(item->lease.id, sizeof(item->lease.id), device->id);
 	text_copy(item->lease.type, sizeof(item->lease.type), device->type);
 	text_copy(item->lease.parent, sizeof(item->lease.parent), device->parent_name);
-	text_copy(item->lease.pgpu, sizeof(item->lease.pgpu), pgpu);
+	text_copy(item->lease.pgpu, sizeof(item->lease.pgpu), pgpu_of(look, device));
 	item->lease.framework = device->framework;
 	item->exists = true;
 	item->removes = true;
@@ -101,6 +104,14 @@ static bool still_there(const struct host *host, const struct inv_device *device
 	return kernel_exists(host, &vgpu) == 1;
 }
 
+/* Is the pass about this device? */
+static bool is_meant(const struct collect *c, const struct look *look, const struct inv_device *device)
+{
+	return (!c->type || strcmp(c->type, device->type) == 0) &&
+	       (!c->spare_type || strcmp(c->spare_type, device->type) != 0) &&
+	       (!c->pgpu || strcmp(c->pgpu, pgpu_of(look, device)) == 0);
+}
+
 static void judge(struct collect *c, const struct look *look)
 {
 	const struct spare_check check = { .host = c->store->host,
@@ -114,12 +125,13 @@ static void judge(struct collect *c, const struct look *look)
 	if (!c->items)
 		abort();
 	for (size_t i = 0; i < look->leases.n; i++)
-		judge_lease(c, &check, look, &look->leases.list[i]);
+		if (!c->pgpu || strcmp(c->pgpu, look->leases.list[i].pgpu) == 0)
+			judge_lease(c, &check, look, &look->leases.list[i]);
 	for (size_t i = 0; i < look->inv.ndevices; i++) {
 		const struct inv_device *device = &look->inv.devices[i];
 
 		/* One that was given back between the two looks has no lease any more, and is not foreign. */
-		if (!lease_find(&look->leases, device->id) && (!c->type || strcmp(c->type, device->type) == 0) &&
+		if (!lease_find(&look->leases, device->id) && is_meant(c, look, device) &&
 		    still_there(c->store->host, device))
 			judge_foreign(c, &check, look, device);
 	}

@@ -42,6 +42,8 @@ struct collect {
 	const struct config *config; /* NULL: none, or one with an error; then no foreign device goes */
 	const struct policy *policy; /* the configuration's, or the defaults */
 	const char *type;            /* foreign devices of this type only; NULL all */
+	const char *pgpu;            /* what is on this pGPU only; NULL all */
+	const char *spare_type;      /* foreign devices of this type are left out; NULL none */
 	bool dry;                    /* judge only: writes nothing, not even since when a device has been seen free */
 	bool mark; /* what goes of the leases is marked `releasing`, and left so; no foreign device goes */
 	/* the result */

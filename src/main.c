@@ -10,8 +10,8 @@
 #include "cmd.h"
 
 static const struct command *const commands[] = {
-	&cmd_list, &cmd_types,   &cmd_inventory, &cmd_plan,   &cmd_rewrite, &cmd_check,
-	&cmd_gc,   &cmd_release, &cmd_attach,    &cmd_detach, &cmd_suspend, &cmd_resume,
+	&cmd_list,    &cmd_types,  &cmd_inventory, &cmd_plan,   &cmd_rewrite, &cmd_check,  &cmd_gc,
+	&cmd_release, &cmd_retype, &cmd_attach,    &cmd_detach, &cmd_suspend, &cmd_resume,
 };
 
 /* Everything that stands on the command line. */

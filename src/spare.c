@@ -64,8 +64,9 @@ bool spare_is_orphan(const struct spare_check *check, const struct inv_device *d
 		return say(false, why, "idle for %" PRId64 " s of the %" PRId64 " s of reclaim_grace", idle / 1000,
 			   grace / 1000);
 	return say(true, why,
-		   "an orphan: no lease, not open, in no domain's XML, not started by mdevctl, idle for %" PRId64 " s",
-		   idle / 1000);
+		   "an orphan: no lease, not open, in no domain's XML, not started by mdevctl, idle for %" PRId64
+		   " s%s",
+		   idle / 1000, r == 1 ? "; its mdevctl definition goes with it" : "");
 }
 
 bool spare_at_work(const struct store *store, const struct lease *lease)

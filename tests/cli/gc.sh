@@ -75,7 +75,7 @@ holds "that of another type is not" exists 2
 fails "the device of the lease is gone" exists 5
 is "$(find "$root/run/vgpu-lease/leases" -type f -printf '%f\n' | sort)" "$(uuid 3; echo; uuid 4)" "and so are the leases"
 vl gc
-is "$(verdict 2)" "removed: an orphan: no lease, not open, in no domain's XML, not started by mdevctl, idle for N s" \
+is "$(verdict 2)" "removed: an orphan: no lease, not open, in no domain's XML, not started by mdevctl, idle for N s; its mdevctl definition goes with it" \
 	"without --type the other orphan goes"
 fails "with its manual definition" test -e "$root/etc/mdevctl.d/mtty/$(uuid 2)"
 leave

@@ -1,0 +1,54 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# vGPUs that nobody uses keep a card from changing its type: gc, retype, and a start with the new type
+# serve TYPE [POLICY]
+serve() {
+	cat >"$CONF" <<-END
+		[devices]
+		enabled_mdev_types = $1
+		[mdev_$1]
+		device_addresses = mtty
+		[policy]
+		reclaim_grace = 0
+		${2:-}
+	END
+}
+orphan() { printf 'bbbbbbbb-0000-4000-8000-%012d' "$1"; }
+
+# As OpenStack leaves them: made, defined, in no domain.
+for n in {1..12}; do make_device "$(orphan "$n")"; done
+run mdevctl define -u "$(orphan 1)"
+check "one of twelve orphans is defined" same "$(mdevctl list -d | grep -c "$(orphan 1)")" 1
+serve mtty-1 'reclaim = never'
+define blocked "$U1"
+run virsh start blocked
+check "a domain of another type does not start" failed
+check "for lack of room" says mtty full
+run vgpu-lease gc --dry-run
+check "gc says why they stay" says "reclaim = never: foreign devices stay"
+run vgpu-lease retype mtty mtty-1
+check "retype says what is in the way" says "mtty is not free for mtty-1: 12 vGPUs of another type stand in the way"
+check "and leaves it there" [ "$(devices | wc -w)" = 12 ]
+
+serve mtty-2
+define user "$(orphan 12)"
+virsh -q start user
+serve mtty-1
+run vgpu-lease retype mtty mtty-1
+check "a card with a lease of another type keeps it" says "stays $(orphan 12), mtty-2, leased to domain user"
+check "and all else that is on it" [ "$(devices | wc -w)" = 12 ]
+virsh -q destroy user
+virsh -q undefine user
+within 15 no_lease
+
+run vgpu-lease gc --dry-run --type mtty-2
+check "gc says what would go" [ "$(grep -c '^remove .*an orphan' <<<"$OUT")" = 12 ]
+check "and nothing goes" [ "$(devices | wc -w)" = 12 ]
+run vgpu-lease retype mtty mtty-1
+check "retype frees the card" succeeded
+check "for all that it can make" says "mtty is free for mtty-1: 24 can be made now"
+check "with the definition" same "$(mdevctl list -d)" ''
+run virsh start blocked
+check "then the domain starts" succeeded
+check "with the new type" same "$(type_of "$U1")" mtty-1
+virsh -q destroy blocked
