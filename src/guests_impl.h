@@ -6,6 +6,8 @@
 #include "guests.h"
 #include "virt.h"
 
+enum { DEFINED_MAX = 32 };
+
 struct guest {
 	struct domxml *doc;     /* of its live XML; NULL: none, or not understood */
 	struct request nothing; /* of one without a vGPU */
@@ -19,7 +21,10 @@ struct guests {
 	char state[256];
 	int64_t retry_at;
 	int retry_ms;
-	bool defined; /* a domain was defined since definitions were looked at */
+	/* domains that were defined since definitions were looked at: those in the list, or any */
+	char defined[DEFINED_MAX][UUID_SIZE];
+	size_t ndefined;
+	bool any_defined;
 	/* the last look */
 	struct virt_domain *domains; /* the running ones */
 	struct guest *guests;        /* of each */

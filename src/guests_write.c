@@ -73,12 +73,12 @@ static bool may_have_placeholder(const char *xml)
 }
 
 /* Reads the definition as it is, secrets included, and gives each placeholder in it a UUID. */
-static int define_anew(struct guests *g, const struct virt_domain *domain, const struct rewrite_host *host,
-		       struct err *err)
+static int define_anew(struct guests *g, const char *uuid, const struct rewrite_host *host, struct err *err)
 {
 	autofree char *xml = NULL;
 	struct rewrite rewrite = { 0 };
-	int r = virt_xml(g->virt, domain->uuid, VIRT_CONFIG, &xml, err);
+	const struct request *request;
+	int r = virt_xml(g->virt, uuid, VIRT_CONFIG, &xml, err);
 
 	if (r < 0 || !may_have_placeholder(xml))
 		return r;
@@ -91,16 +91,25 @@ static int define_anew(struct guests *g, const struct virt_domain *domain, const
 		r = rewrite_make(&rewrite, err);
 		if (r == 0)
 			r = virt_define(g->virt, rewrite.rewritten, err);
+		request = domxml_request(rewrite.doc);
 		for (size_t i = 0; r == 0 && i < rewrite.nchanges; i++)
-			log_info("domain %s: placeholder %s of its definition is %s now", domain->name,
-				 domxml_request(rewrite.doc)->wants[rewrite.changes[i].want].id, rewrite.changes[i].id);
+			log_info("domain %s: placeholder %s of its definition is %s now", request->name,
+				 request->wants[rewrite.changes[i].want].id, rewrite.changes[i].id);
 	}
 	rewrite_end(&rewrite);
 	return r;
 }
 
+static void define_one(struct guests *g, const char *uuid, const struct rewrite_host *host)
+{
+	struct err err;
+
+	if (define_anew(g, uuid, host, &err) < 0 && err.code != ENOENT)
+		log_warn("domain %s: the placeholders of its definition cannot be replaced: %s", uuid, err.text);
+}
+
 /* The live XML of a domain that runs says nothing about its definition: that one is always asked for. */
-static void define_placeholders(struct guests *g, const struct rewrite_host *host)
+static void define_any(struct guests *g, const struct rewrite_host *host)
 {
 	struct virt_domain *all;
 	struct err err;
@@ -110,15 +119,21 @@ static void define_placeholders(struct guests *g, const struct rewrite_host *hos
 		log_warn("definitions cannot be looked at: %s", err.text);
 		return;
 	}
-	g->defined = false;
-	for (size_t i = 0; i < n && virt_alive(g->virt); i++) {
-		if (!all[i].persistent || (!all[i].running && !may_have_placeholder(all[i].xml)))
-			continue;
-		if (define_anew(g, &all[i], host, &err) < 0 && err.code != ENOENT)
-			log_warn("domain %s: the placeholders of its definition cannot be replaced: %s", all[i].name,
-				 err.text);
-	}
+	g->any_defined = false;
+	for (size_t i = 0; i < n && virt_alive(g->virt); i++)
+		if (all[i].persistent && (all[i].running || may_have_placeholder(all[i].xml)))
+			define_one(g, all[i].uuid, host);
 	virt_list_free(all, n);
+}
+
+static void define_placeholders(struct guests *g, const struct rewrite_host *host)
+{
+	if (g->any_defined)
+		define_any(g, host);
+	else
+		for (size_t i = 0; i < g->ndefined && virt_alive(g->virt); i++)
+			define_one(g, g->defined[i], host);
+	g->ndefined = 0;
 }
 
 void guests_write(struct guests *g, const struct host *host, const struct config *config)
@@ -135,7 +150,6 @@ void guests_write(struct guests *g, const struct host *host, const struct config
 	}
 	from.store = &store;
 	stamp_guests(g, &store);
-	if (g->defined)
-		define_placeholders(g, &from);
+	define_placeholders(g, &from);
 	store_close(&store);
 }
