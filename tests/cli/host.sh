@@ -2,34 +2,16 @@
 # A simulated host for the tests of the command. Sourced; needs root and /dev/fuse.
 set -u
 export LC_ALL=C
-hook=${builddir:?}/hooks/qemu
-sim=$builddir/vgpu-lease-sim
-. "${srcdir:?}/tests/tap.sh"
-
-if [ "$(id -u)" != 0 ] || ! [ -w /dev/fuse ]; then
-	[ "${MUST_WORK:-0}" = 1 ] && { echo "Bail out! root and /dev/fuse are needed"; exit 1; }
-	echo "1..0 # SKIP root and /dev/fuse are needed"
-	exit 0
-fi
-
-tmp=$(mktemp -d)
-root=$tmp/host
-
-# A child of the hook may be at it still: it finishes give-backs.
-clean_up() {
-	"$sim" --stop "$root" 2>/dev/null
-	for _ in {1..100}; do
-		rm -rf "$tmp" 2>/dev/null && return
-		sleep 0.1
-	done
-}
-trap clean_up EXIT
+# shellcheck source=tests/host.sh
+. "${srcdir:?}/tests/host.sh"
+hook=$builddir/hooks/qemu
+tmp=$work
 
 # host MODEL: starts the host with an empty configuration.
 host() {
 	mkdir -p "$root/etc"
 	: >"$root/etc/vgpu-lease.conf"
-	"$sim" "$root" "$1" || { echo "Bail out! the simulated host does not start"; exit 1; }
+	start_host "$1"
 }
 
 # conf: the configuration is what comes on standard input.

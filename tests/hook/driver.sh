@@ -2,10 +2,6 @@
 # How the driver lets a vGPU go: by itself, or not for a long time. Whoever gives it back, hook or gc, it ends clean.
 # shellcheck source=tests/hook/lib.sh
 . "${srcdir:?}/tests/hook/lib.sh"
-eventually() { # COMMAND...: within twenty seconds
-	local end=$((SECONDS + 20))
-	until "$@"; do [ $SECONDS -lt $end ] && sleep 0.05 || return 1; done
-}
 no_lease() { [ "$(leases)" = 0 ]; }
 use() { # UUID: a process opens the device, and closes it
 	true 9<>"$root/dev/vfio/$(basename "$(readlink "$root/sys/bus/mdev/devices/$1/iommu_group")")"

@@ -6,7 +6,7 @@
 frameworks="card vfs variant vf"
 pci=
 other=$work/other
-trap 'end_host; "$builddir/vgpu-lease-sim" --stop "$other" 2>/dev/null; rm -rf "$work"' EXIT
+trap '"$sim" --stop "$other" 2>/dev/null; clean_up' EXIT
 
 # What differs: a host with 4 places on two cards, or 32 with "many", as MODEL, and the type with the card that it is served by.
 # The target of a migration has its cards elsewhere. A plain VF has no type but a name.
@@ -94,10 +94,6 @@ node_of() {
 	echo "$root/dev/vfio/$(basename "$(readlink "$dir/iommu_group")")"
 }
 no_lease() { [ "$(leases)" = 0 ]; }
-eventually() { # COMMAND...: within twenty seconds
-	local end=$((SECONDS + 20))
-	until "$@"; do [ $SECONDS -lt $end ] && sleep 0.05 || return 1; done
-}
 
 life() { # FRAMEWORK
 	local f=$1 first second want i
@@ -203,7 +199,7 @@ move() { # FRAMEWORK
 	domain "$f" 0 "$(id "$f" 0)" >"$work/0.xml"
 	id=$(id "$f" 0)
 	call prepare begin 0
-	"$builddir/vgpu-lease-sim" "$other" "$model@$where"
+	"$sim" "$other" "$model@$where"
 	cp "$from/etc/vgpu-lease.conf" "$other/etc/"
 	root=$other pci=$other/sys/bus/pci/devices
 	hook vm0 migrate begin - <"$work/0.xml" >"$work/0.new" 2>"$work/said"
@@ -226,7 +222,7 @@ move() { # FRAMEWORK
 	is "$(state)" " 1 active " "$f: the target keeps the one it made"
 	hook vm0 release end - <"$work/0.new"
 	holds "$f: until the domain ends there" eventually no_lease
-	"$builddir/vgpu-lease-sim" --stop "$other"
+	"$sim" --stop "$other"
 	rm -rf "$other"
 	root=$from
 }

@@ -1,30 +1,13 @@
 # shellcheck shell=bash
 # For the tests of the hook on a simulated host: sourced. host MODEL starts one; it ends with the script.
-: "${srcdir:?}" "${builddir:?}"
-# shellcheck source=tests/tap.sh
-. "$srcdir/tests/tap.sh"
+# shellcheck source=tests/host.sh
+. "${srcdir:?}/tests/host.sh"
 
 templates=$srcdir/xml-templates
 vm=$templates/domain-one-vgpu.xml
 vm_uuid=8f2d5b1e-7c3a-4e0b-9a54-0d1c5f3e6a01
 u1=4b20d080-1b54-4048-85b3-a6a62d165c01
-work=$(mktemp -d "${TMPDIR:-/tmp}/vgpu-lease-hook.XXXXXX")
-root=$work/host
-
-end_host() { "$builddir/vgpu-lease-sim" --stop "$root" 2>/dev/null || :; }
-trap 'end_host; rm -rf "$work"' EXIT
-
-host() { # MODEL
-	if ! "$builddir/vgpu-lease-sim" "$root" "$1" 2>"$work/sim.err"; then
-		if [ "${MUST_WORK:-0}" = 1 ]; then
-			echo "not ok 1 - a simulated host starts # $(cat "$work/sim.err")"
-			echo 1..1
-			exit 1
-		fi
-		echo "1..0 # SKIP no simulated host: $(cat "$work/sim.err")"
-		exit 0
-	fi
-}
+host() { start_host "$1"; }
 
 # Writes the configuration from standard input. Nothing in these tests waits for a driver that cleans up by itself.
 configure() {
@@ -49,4 +32,9 @@ leases() { find "$root/run/vgpu-lease/leases" -type f 2>/dev/null | wc -l; }
 type_of() { basename "$(readlink "$root/sys/bus/mdev/devices/$1/mdev_type")"; }
 parent_of() { basename "$(dirname "$(readlink "$root/sys/bus/mdev/devices/$1")")"; }
 make_device() { echo "$3" >"$root/sys/class/mdev_bus/$1/mdev_supported_types/$2/create"; }
-control() { echo "$2" >"$root/.kernel/control/$1"; }
+open_device() { # UUID: a process that has it open; its pid is in $holder
+	sleep 600 >/dev/null 2>&1 9<>"$root/dev/vfio/$(basename "$(readlink "$root/sys/bus/mdev/devices/$1/iommu_group")")" &
+	holder=$!
+	eventually test -d "$root/proc/$holder"
+}
+close_device() { kill "$holder" && wait "$holder" 2>/dev/null; }

@@ -29,19 +29,9 @@ with_status() { # STATUS N...: those of the domains that ended so
 	for n; do [ "$(cat "$work/$n.status")" != "$want" ] || echo "$n"; done
 }
 forget() { rm -f "$work"/*.status "$work"/*.err; }
-eventually() { # COMMAND...: within ten seconds
-	local end=$((SECONDS + 10))
-	until "$@"; do [ $SECONDS -lt $end ] && sleep 0.05 || return 1; done
-}
 nothing_pending() { ! grep -q . "$root/.kernel/control/pending"; }
 no_lease() { [ "$(leases)" = 0 ]; }
 state() { lease list --json | sed -n 's/.*"state": "\(.*\)",/\1/p' | sort | uniq -c | tr -s ' \n' ' '; }
-open_device() { # UUID: a process that has it open; its pid is in $holder
-	sleep 600 9<>"$root/dev/vfio/$(basename "$(readlink "$root/sys/bus/mdev/devices/$1/iommu_group")")" &
-	holder=$!
-	eventually test -d "$root/proc/$holder"
-}
-close_device() { kill "$holder" && wait "$holder" 2>/dev/null; }
 
 ### Forty guests on thirty-two places
 host t4:2

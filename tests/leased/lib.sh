@@ -10,15 +10,9 @@ lock=$root/run/vgpu-lease/handler.lock
 
 stop_all() {
 	[ -z "$daemon" ] || kill -KILL "$daemon" 2>/dev/null
-	end_host
-	rm -rf "$work"
+	clean_up
 }
 trap stop_all EXIT
-
-eventually() { # COMMAND...: within ten seconds
-	local end=$((SECONDS + 10))
-	until "$@"; do [ $SECONDS -lt $end ] && sleep 0.05 || return 1; done
-}
 
 # start [OPTION...]: runs the daemon, and waits until the hook would see it. What it says is in $log.
 start() {
@@ -38,12 +32,6 @@ stop() {
 }
 said() { grep -qF -- "$1" "$log"; }
 
-open_device() { # UUID: a process that has it open; its pid is in $holder
-	sleep 600 >/dev/null 2>&1 9<>"$root/dev/vfio/$(basename "$(readlink "$root/sys/bus/mdev/devices/$1/iommu_group")")" &
-	holder=$!
-	eventually test -d "$root/proc/$holder"
-}
-close_device() { kill "$holder" && wait "$holder" 2>/dev/null; }
 state() { sed -n 's/^state=//p' "$root/run/vgpu-lease/leases/$1" 2>/dev/null; }
 is_state() { [ "$(state "$1")" = "$2" ]; }
 gone() { [ "$(devices)" = '' ] && [ "$(leases)" = 0 ]; }

@@ -1,19 +1,8 @@
 # shellcheck shell=bash
-# For tests of the simulated host: starts one in a folder of its own, ends it with the script. Sourced first.
-# Needs root and /dev/fuse.
-sim=${builddir:?}/vgpu-lease-sim
-. "${srcdir:?}/tests/tap.sh"
-
-if [ "$(id -u)" != 0 ] || ! [ -w /dev/fuse ]; then
-	[ "${MUST_WORK:-0}" = 1 ] && { echo "Bail out! root and /dev/fuse are needed"; exit 1; }
-	echo "1..0 # SKIP root and /dev/fuse are needed"
-	exit 0
-fi
-
-tmp=$(mktemp -d)
-root=$tmp/host
-trap '"$sim" --stop "$root" 2>/dev/null; rm -rf "$tmp"' EXIT
-
+# For tests of the simulated host, which they start themselves in $root: "$sim" "$root" MODEL. Sourced first.
+# shellcheck source=tests/host.sh
+. "${srcdir:?}/tests/host.sh"
+tmp=$work
 control=$root/.kernel/control
 bus=$root/sys/class/mdev_bus
 mdevs=$root/sys/bus/mdev/devices
@@ -62,16 +51,6 @@ node() {
 # knob FILE LINE
 knob() {
 	put "$2" "$control/$1" >/dev/null
-}
-
-# within SECONDS COMMAND...: the command succeeds before that time is over.
-within() {
-	local end=$((SECONDS + $1 + 1))
-	shift
-	until "$@"; do
-		[ $SECONDS -lt $end ] || return 1
-		sleep 0.02
-	done
 }
 
 # milliseconds since the epoch
