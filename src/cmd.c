@@ -87,6 +87,20 @@ void cmd_close(struct cmd *cmd)
 	host_close(&cmd->host);
 }
 
+int cmd_run(const struct command *command, const struct cmd_call *call, struct err *err)
+{
+	struct cmd cmd;
+	int r;
+
+	if (command->run)
+		return command->run(call, err);
+	r = cmd_open(&cmd, call, CMD_CONFIG_MAY, false, err);
+	if (r == 0)
+		r = command->show(&cmd, err);
+	cmd_close(&cmd);
+	return r;
+}
+
 int cmd_survey(struct cmd *cmd, struct survey *survey, struct err *err)
 {
 	static const struct request nothing;

@@ -41,6 +41,8 @@ enum {
 /* What a sub-command returns, besides a negative errno: that is 1, too, and its text is printed. */
 enum { CMD_DONE = 0, CMD_FAILED = 1, CMD_USAGE = 2 };
 
+struct cmd;
+
 struct command {
 	const char *name;
 	const char *operand, *second; /* its operands' names; NULL none */
@@ -48,6 +50,7 @@ struct command {
 	const char *summary; /* a line of the list of commands */
 	const char *help;    /* what more there is to say; ends with a newline */
 	int (*run)(const struct cmd_call *call, struct err *err);
+	int (*show)(struct cmd *cmd, struct err *err); /* in the place of run: cmd_open() for reading is done for it */
 };
 
 extern const struct command cmd_list, cmd_types, cmd_inventory, cmd_plan, cmd_rewrite, cmd_check, cmd_gc, cmd_release,
@@ -76,6 +79,9 @@ enum cmd_config { CMD_CONFIG_MUST, CMD_CONFIG_MAY };
  */
 int cmd_open(struct cmd *cmd, const struct cmd_call *call, enum cmd_config config, bool write, struct err *err);
 void cmd_close(struct cmd *cmd);
+
+/* Does what the sub-command does. */
+int cmd_run(const struct command *command, const struct cmd_call *call, struct err *err);
 
 /*
  * All cards with all their types, the pool and the leases that count, as a plan sees them. survey_end() also after a

@@ -178,22 +178,11 @@ static int inventory(struct cmd *cmd, struct err *err)
 	return r;
 }
 
-static int run(const struct cmd_call *call, struct err *err)
-{
-	struct cmd cmd;
-	int r = cmd_open(&cmd, call, CMD_CONFIG_MAY, false, err);
-
-	if (r == 0)
-		r = inventory(&cmd, err);
-	cmd_close(&cmd);
-	return r;
-}
-
 const struct command cmd_inventory = {
 	.name = "inventory",
 	.options = CMD_JSON,
 	.summary = "shows the host's pGPUs, what each serves, and why one does not",
 	.help = "TYPE is what the configuration has the pGPU serve, or the first of several; CAPACITY, USED and AVAILABLE are of\n"
 		"that type (--json has all types). A pGPU that the configuration names and the host lacks is shown, too.\n",
-	.run = run,
+	.show = inventory,
 };

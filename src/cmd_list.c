@@ -116,17 +116,6 @@ static int list(struct cmd *cmd, struct err *err)
 	return CMD_DONE;
 }
 
-static int run(const struct cmd_call *call, struct err *err)
-{
-	struct cmd cmd;
-	int r = cmd_open(&cmd, call, CMD_CONFIG_MAY, false, err);
-
-	if (r == 0)
-		r = list(&cmd, err);
-	cmd_close(&cmd);
-	return r;
-}
-
 const struct command cmd_list = {
 	.name = "list",
 	.options = CMD_JSON,
@@ -134,5 +123,5 @@ const struct command cmd_list = {
 	.help = "STATE is reserved (for a domain that migrates or is restored), creating, active or releasing (to be given\n"
 		"back when nobody has it open). ORIGIN is created (by the hook, which removes it in the end) or adopted (it\n"
 		"was there before, and stays). SINCE is when it entered its state. NOTE says what is not as it should be.\n",
-	.run = run,
+	.show = list,
 };

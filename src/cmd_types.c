@@ -170,22 +170,11 @@ static int types(struct cmd *cmd, struct err *err)
 	return r;
 }
 
-static int run(const struct cmd_call *call, struct err *err)
-{
-	struct cmd cmd;
-	int r = cmd_open(&cmd, call, CMD_CONFIG_MAY, false, err);
-
-	if (r == 0)
-		r = types(&cmd, err);
-	cmd_close(&cmd);
-	return r;
-}
-
 const struct command cmd_types = {
 	.name = "types",
 	.options = CMD_JSON,
 	.summary = "shows the types of vGPU that this host's pGPUs can make",
 	.help = "CLASS is shown of the enabled types. A star marks the pGPUs that the configuration has serve the type. A pGPU\n"
 		"makes one or the other: the numbers of two types of one pGPU do not add up.\n",
-	.run = run,
+	.show = types,
 };

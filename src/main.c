@@ -184,7 +184,7 @@ static int run(const struct line *line, struct err *err)
 	}
 	if (check_line(line, err) < 0 || !line->command)
 		return CMD_USAGE;
-	return line->command->run(&line->call, err);
+	return cmd_run(line->command, &line->call, err);
 }
 
 static void print_error(struct err *err, bool usage)
