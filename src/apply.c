@@ -19,7 +19,7 @@ void apply_start(struct apply *apply, struct store *store, const struct policy *
 		 const char *op)
 {
 	*apply = (struct apply){ .store = store, .policy = policy, .request = request, .op = op };
-	apply->deadline_ms = host_now_ms() + (int64_t)policy->lock_timeout_s * 1000;
+	apply->patience_ms = (int64_t)policy->lock_timeout_s * 1000;
 	apply->done = calloc(request->nwants + 1, sizeof(*apply->done));
 	if (!apply->done)
 		abort();
@@ -304,11 +304,13 @@ static int drop_failed(struct apply *apply, const struct step *steps, size_t n, 
 int apply_step(struct apply *apply, const struct step *steps, size_t n, size_t i, const char *params, struct err *err)
 {
 	const struct step *step = &steps[i];
-	int64_t wait_ms = apply->deadline_ms - host_now_ms();
+	int64_t waited = host_now_ms();
 	bool made;
 	int r;
 
-	autoclose int lock = store_lock_pgpu(apply->store, step->pgpu, wait_ms > 0 ? (int)wait_ms : 0, err);
+	autoclose int lock = store_lock_pgpu(apply->store, step->pgpu, (int)apply->patience_ms, err);
+	waited = host_now_ms() - waited;
+	apply->patience_ms = waited < apply->patience_ms ? apply->patience_ms - waited : 0;
 	/* A card that somebody keeps is no reason not to try the next. */
 	if (lock == -ETIMEDOUT)
 		err_recode(err, EBUSY);

@@ -29,7 +29,7 @@ struct apply {
 	struct applied *done; /* undone by apply_undo() */
 	size_t ndone;
 	const char *op;      /* for the log: "prepare" */
-	int64_t deadline_ms; /* pGPUs' locks are waited for until then, those of all candidates together */
+	int64_t patience_ms; /* how long pGPUs' locks are waited for yet, those of all candidates together */
 };
 
 void apply_start(struct apply *apply, struct store *store, const struct policy *policy, const struct request *request,

@@ -184,7 +184,7 @@ static bool prepare_want(struct planner *p, size_t want, struct step *step)
 		return plan_wait_for_kernel(p, want, device->parent_name);
 	if (device)
 		return plan_existing(p, want, device, lease, step);
-	if (lease && lease->state == LEASE_CREATING)
+	if (lease && (lease->state == LEASE_CREATING || (lease->state == LEASE_RELEASING && lease->at_work)))
 		return plan_wait_for_kernel(p, want, lease->parent);
 	return plan_creation(p, want, id, step);
 }

@@ -68,8 +68,11 @@ static void load_leases(struct load *load, const struct plan_facts *facts, const
 		if (strcmp(l->pgpu, facts->inv->pgpus[pgpu].address) != 0 || strcmp(l->id, id) == 0)
 			continue;
 		load->in_flight |= l->at_work;
-		/* A device that is gone takes no room, though its lease is not dropped yet. */
-		if (there || l->state == LEASE_RELEASING)
+		/*
+		 * A device that is gone takes no room, though its lease is not dropped yet. Where somebody is still at
+		 * it, it may not have come yet: a creation that hung, and was given up.
+		 */
+		if (there || (l->state == LEASE_RELEASING && !l->at_work))
 			continue;
 		load->pending++;
 		load->cost += strcmp(l->type, want->id) == 0 ? 1 : cost_of(facts, pgpu, l->type, available);

@@ -139,7 +139,8 @@ static bool at_work(const struct survey *s, const struct lease *lease)
 
 	/* The handler, which wrote it, lives on when it has done what it could: only the lock tells of a write. */
 	if (lease->state == LEASE_RELEASING)
-		return host_now_ms() - lease->since_ms < time_ms || store_pgpu_busy(s->store, lease->pgpu);
+		return (!is_absent(s, lease) && host_now_ms() - lease->since_ms < time_ms) ||
+		       store_pgpu_busy(s->store, lease->pgpu);
 	return lease->state == LEASE_CREATING && spare_at_work(s->store, lease);
 }
 
@@ -192,16 +193,18 @@ static bool is_asked_about(const struct survey *s, const struct inv_device *devi
 }
 
 /*
- * A lease whose device is still to come takes room, and how much only its type's numbers say. Such leases are rare: most
- * hosts need not be read again.
+ * A lease whose device is still to come takes room, and how much only its type's numbers say; one whose device has come
+ * since the host was read takes room, too. Such leases are rare: most hosts need not be read again.
  */
-static bool knows_types(const struct survey *s)
+static bool knows_all(const struct survey *s)
 {
-	for (size_t i = 0; i < s->leases.n; i++)
-		if (s->inv.frameworks & 1U << s->leases.list[i].framework &&
-		    !inventory_device(&s->inv, s->leases.list[i].id) &&
-		    !inventory_type(&s->inv, s->leases.list[i].type))
+	for (size_t i = 0; i < s->leases.n; i++) {
+		const struct lease *lease = &s->leases.list[i];
+
+		if (s->inv.frameworks & 1U << lease->framework && !inventory_device(&s->inv, lease->id) &&
+		    (!inventory_type(&s->inv, lease->type) || !is_absent(s, lease)))
 			return false;
+	}
 	return true;
 }
 
@@ -277,7 +280,7 @@ int survey_leases(struct survey *s, struct err *err)
 	r = lease_list(s->store, &s->leases, err);
 	if (r == 0)
 		r = leave_out_void(s, err);
-	if (r == 0 && !knows_types(s))
+	if (r == 0 && !knows_all(s))
 		r = survey_host(s, err);
 	for (size_t i = 0; r == 0 && i < s->inv.ndevices; i++) {
 		struct device_facts *facts = &s->devices[i];
