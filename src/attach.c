@@ -123,6 +123,9 @@ static int between_rounds(struct rounds *r, struct err *err)
 	bool was_strict = r->strict;
 
 	r->strict = true;
+	/* The refusal of a VF names those that are free, on whichever card. */
+	if (r->plan.kind == PLAN_REFUSE)
+		r->survey.explains |= r->attach->request->wants[r->plan.refused_want].kind == WANT_PCI;
 	switch (r->plan.kind) {
 	case PLAN_WAIT:
 		if (host_now_ms() >= r->deadline_ms)

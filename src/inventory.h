@@ -113,6 +113,9 @@ struct inv_query {
 	 */
 	const char *const *types;
 
+	/* Cards whose VFs matter (NULL-terminated), others are not looked at; NULL: all. Of mdevs all are. */
+	const char *const *cards;
+
 	/* INV_VF: the name under which the VFs of this card are given out; NULL: they are not. */
 	const char *(*vf_name)(const void *arg, const struct inv_pgpu *card, const struct inv_parent *vfs, size_t nvfs);
 	const void *arg;

@@ -91,6 +91,16 @@ static void explain(struct inv_pgpu *card, enum state state, const char *driver)
 	}
 }
 
+int inv_open_card(const struct inv_reader *reader, const char *address)
+{
+	char path[64], pci[PCI_SIZE];
+
+	if (!pci_parse(pci, address) || strcmp(pci, address) != 0)
+		return -EINVAL;
+	snprintf(path, sizeof(path), "sys/bus/pci/devices/%s", pci);
+	return openat(reader->host->root, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
 bool inventory_physfn(const struct host *host, const char *address, char physfn[PCI_SIZE])
 {
 	char path[64], pci[PCI_SIZE], base[PCI_SIZE];

@@ -69,6 +69,9 @@ void inv_read_card(struct inv_pgpu *pgpu, int dir);
 /* The address of a card's VF number `n`, from the card's folder. */
 bool inv_read_virtfn(char out[PCI_SIZE], int card, size_t n);
 
+/* The folder of the PCI device that the query names so; negative: it has none, or that is no address. */
+int inv_open_card(const struct inv_reader *reader, const char *address);
+
 /* Is there a pGPU or parent of this address? While the parents are sorted by name. */
 bool inv_is_known(const struct inventory *inv, const char *address);
 

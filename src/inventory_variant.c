@@ -93,8 +93,10 @@ static int read_names(struct names *names, DIR *dir, struct err *err)
 
 static void pass_over(struct names *names, const char *vf)
 {
-	struct name *name = bsearch(vf, names->list, names->n, sizeof(*names->list), by_name);
+	struct name *name = NULL;
 
+	if (names->n)
+		name = bsearch(vf, names->list, names->n, sizeof(*names->list), by_name);
 	if (name)
 		name->seen = true;
 }
@@ -122,7 +124,8 @@ static int read_card(struct inv_reader *reader, struct names *names, const char 
 	return 0;
 }
 
-int inv_read_variant(struct inv_reader *reader, struct err *err)
+/* All cards that the driver has. */
+static int read_driver(struct inv_reader *reader, struct err *err)
 {
 	struct names names = { 0 };
 	int r, fd = file_dir(reader->host->root, "sys/bus/pci/drivers/nvidia");
@@ -141,6 +144,21 @@ int inv_read_variant(struct inv_reader *reader, struct err *err)
 			r = read_card(reader, &names, name->pci, card, err);
 	}
 	free(names.list);
+	return r;
+}
+
+int inv_read_variant(struct inv_reader *reader, struct err *err)
+{
+	const char *const *cards = reader->query->cards;
+	struct names none = { 0 };
+	int r = cards ? 0 : read_driver(reader, err);
+
+	for (; r == 0 && cards && *cards; cards++) {
+		autoclose int card = inv_open_card(reader, *cards);
+
+		if (card >= 0)
+			r = read_card(reader, &none, *cards, card, err);
+	}
 	inv_sort_parents(reader->inv);
 	return r;
 }

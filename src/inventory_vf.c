@@ -80,9 +80,17 @@ static int read_card(struct inv_reader *reader, const char *address, int dir, si
 	return r;
 }
 
-int inv_read_vfs(struct inv_reader *reader, struct err *err)
+static bool is_known(const struct inventory *inv, const char *address)
 {
-	size_t before = reader->inv->nparents;
+	for (size_t g = 0; g < inv->npgpus; g++)
+		if (strcmp(inv->pgpus[g].address, address) == 0)
+			return true;
+	return false;
+}
+
+/* All cards that have VFs. */
+static int read_all(struct inv_reader *reader, size_t before, struct err *err)
+{
 	const struct dirent *e;
 	int r = 0, fd = file_dir(reader->host->root, "sys/bus/pci/devices");
 
@@ -93,19 +101,31 @@ int inv_read_vfs(struct inv_reader *reader, struct err *err)
 		return err_sys(err, fd < 0 ? -fd : errno, "%s/sys/bus/pci/devices", reader->host->name);
 	while (r == 0 && (e = readdir(d))) {
 		char pci[PCI_SIZE], path[PCI_SIZE + 16], vf[PCI_SIZE];
-		bool known = false;
 
 		if (!pci_parse(pci, e->d_name) || strcmp(pci, e->d_name) != 0)
 			continue;
 		/* Most devices have no VFs, and end here. */
 		snprintf(path, sizeof(path), "%s/virtfn0", pci);
-		if (file_link_base(fd, path, vf, sizeof(vf)) < 0)
+		if (file_link_base(fd, path, vf, sizeof(vf)) < 0 || is_known(reader->inv, pci))
 			continue;
-		for (size_t g = 0; g < reader->inv->npgpus; g++)
-			known |= strcmp(reader->inv->pgpus[g].address, pci) == 0;
-		autoclose int dir = known ? -1 : openat(fd, pci, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		autoclose int dir = openat(fd, pci, O_PATH | O_DIRECTORY | O_CLOEXEC);
 		if (dir >= 0)
 			r = read_card(reader, pci, dir, before, err);
+	}
+	return r;
+}
+
+int inv_read_vfs(struct inv_reader *reader, struct err *err)
+{
+	const char *const *cards = reader->query->cards;
+	size_t before = reader->inv->nparents;
+	int r = cards ? 0 : read_all(reader, before, err);
+
+	for (; r == 0 && cards && *cards; cards++) {
+		autoclose int dir = is_known(reader->inv, *cards) ? -1 : inv_open_card(reader, *cards);
+
+		if (dir >= 0)
+			r = read_card(reader, *cards, dir, before, err);
 	}
 	inv_sort_parents(reader->inv);
 	return r;

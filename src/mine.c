@@ -45,23 +45,36 @@ static bool is_pooled(const struct pool *pool, const char *vf)
 	return !card->limited || !card->in_pool || pool_has_parent(pool, parent);
 }
 
-/* Of the VFs among `vfs`, those that are in the pool: keep[i]. */
-static int look(bool *keep, const bool *vfs, const struct request *request, const struct host *host,
+/* Of the wants whose cards are given ("" none), those that are in the pool: keep[i]. */
+static int look(bool *keep, char (*cards)[PCI_SIZE], const struct request *request, const struct host *host,
 		const struct config *config, struct err *err)
 {
 	static const char *const no_types[] = { NULL };
-	const struct inv_query query = {
-		.frameworks = INV_VARIANT | INV_VF, .types = no_types, .vf_name = pool_vf_name, .arg = config
-	};
+	const char *names[WANT_MAX + 1] = { NULL };
+	const struct inv_query query = { .frameworks = INV_VARIANT | INV_VF,
+					 .types = no_types,
+					 .cards = names,
+					 .vf_name = pool_vf_name,
+					 .arg = config };
 	struct inventory inv;
 	struct pool pool;
-	int r = inventory_read(&inv, host, &query, err);
+	size_t n = 0;
+	int r;
 
+	for (size_t i = 0; i < request->nwants; i++) {
+		size_t seen = 0;
+
+		while (seen < n && strcmp(names[seen], cards[i]) != 0)
+			seen++;
+		if (*cards[i] && seen == n)
+			names[n++] = cards[i];
+	}
+	r = inventory_read(&inv, host, &query, err);
 	if (r < 0)
 		return r;
 	pool_make(&pool, config, &inv);
 	for (size_t i = 0; i < request->nwants; i++)
-		keep[i] |= vfs[i] && is_pooled(&pool, request->wants[i].id);
+		keep[i] |= *cards[i] && is_pooled(&pool, request->wants[i].id);
 	pool_free(&pool);
 	inventory_free(&inv);
 	return 0;
@@ -70,24 +83,23 @@ static int look(bool *keep, const bool *vfs, const struct request *request, cons
 int mine_keep(struct domxml *doc, const struct host *host, const struct config *config, struct err *err)
 {
 	const struct request *request = domxml_request(doc);
-	bool keep[WANT_MAX] = { false }, vfs[WANT_MAX] = { false }, any = false;
+	bool keep[WANT_MAX] = { false }, any = false;
+	char cards[WANT_MAX][PCI_SIZE] = { "" };
 	int r = 0;
 
 	for (size_t i = 0; i < request->nwants; i++) {
 		const struct want *want = &request->wants[i];
 		struct inv_pgpu card;
-		char address[PCI_SIZE];
 
 		keep[i] = want->kind == WANT_MDEV || want->has_metadata;
-		if (keep[i] || !config || !mine_possible(config) || !inventory_physfn(host, want->id, address))
+		if (keep[i] || !config || !mine_possible(config) || !inventory_physfn(host, want->id, cards[i]))
 			continue;
 		/* A VF of a card that is named is looked at also while it is not ready, and has no part in the inventory. */
-		vfs[i] = true;
-		keep[i] = inventory_card(host, address, &card) && pool_names(config, &card, want->id);
+		keep[i] = inventory_card(host, cards[i], &card) && pool_names(config, &card, want->id);
 		any |= !keep[i];
 	}
 	if (any)
-		r = look(keep, vfs, request, host, config, err);
+		r = look(keep, cards, request, host, config, err);
 	if (r == 0)
 		domxml_keep(doc, keep);
 	return r;

@@ -325,6 +325,7 @@ void room_count(struct room_count *count, const struct plan_facts *facts, int pg
 	/* Of a plain VF only a lease tells that it is in use. */
 	for (size_t i = 0; card->framework == FW_VF && i < facts->leases->n; i++)
 		count->used += strcmp(facts->leases->list[i].pgpu, card->address) == 0 &&
+			       strcmp(facts->leases->list[i].type, type->id) == 0 &&
 			       facts->leases->list[i].state != LEASE_RESERVED;
 	count->capacity = capacity != UNKNOWN ? capacity : offer->available + count->used;
 }

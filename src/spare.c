@@ -45,7 +45,7 @@ bool spare_is_orphan(const struct spare_check *check, const struct inv_device *d
 		return say(false, why, "reclaim = never: foreign devices stay");
 	if (!*device->type)
 		return say(false, why, "the kernel does not say its type");
-	domain = ondisk_names(check->disk, device->id, NULL);
+	domain = ondisk_names(check->disk, device->id, device->framework == FW_VARIANT ? check->asking : NULL);
 	if (domain)
 		return say(false, why, "domain %.100s names it", domain);
 	if (is_open(check, device->id, why)) {

@@ -23,7 +23,8 @@ struct spare_check {
 	const struct config *config; /* NULL: nothing foreign may go */
 	const struct handles *handles;
 	const struct ondisk *disk;
-	bool note; /* write down since when a device has been seen free */
+	const char *asking; /* the domain that a VF is wanted for: that it names the VF protects nobody; NULL none */
+	bool note;          /* write down since when a device has been seen free */
 };
 
 /* May this foreign device go? `why` says why it goes or stays. */

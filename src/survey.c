@@ -79,9 +79,42 @@ static unsigned int frameworks_of(const struct survey *s)
 	return frameworks;
 }
 
+/*
+ * The cards of the VFs that a start names: libvirt takes no other VF then, so that no other card matters, but for a
+ * refusal. NULL: all matter. The caller frees the list, in one allocation.
+ */
+static const char **cards_of(const struct survey *s)
+{
+	size_t n = 0, nwants = s->request->nwants;
+	const char **cards;
+	char *text;
+
+	if (s->mode != PLAN_PREPARE || s->explains || s->all_types || !nwants)
+		return NULL;
+	cards = calloc(nwants + 1, sizeof(*cards) + PCI_SIZE);
+	if (!cards)
+		abort();
+	text = (char *)(cards + nwants + 1);
+	for (size_t i = 0; i < nwants; i++) {
+		const struct want *want = &s->request->wants[i];
+		char *card = text + n * PCI_SIZE;
+		size_t seen = 0;
+
+		if (want->kind != WANT_PCI || !inventory_physfn(s->host, want->id, card))
+			continue;
+		while (seen < n && strcmp(cards[seen], card) != 0)
+			seen++;
+		if (seen == n)
+			cards[n++] = card;
+	}
+	return cards;
+}
+
 int survey_host(struct survey *s, struct err *err)
 {
+	autofree const char **cards = cards_of(s);
 	struct inv_query query = { .frameworks = frameworks_of(s),
+				   .cards = cards,
 				   .vf_name = s->config ? pool_vf_name : NULL,
 				   .arg = s->config };
 	const char **types = wish_types(s->wishes, s->request->nwants, &s->leases, s->explains ? s->config : NULL);
@@ -314,6 +347,7 @@ int survey_look(struct survey *s, struct err *err)
 		return r;
 	check.handles = s->handles;
 	check.disk = s->disk;
+	check.asking = s->request->name;
 	free(s->spares);
 	s->nspares = 0;
 	s->spares = calloc(s->inv.ndevices + s->leases.n + 1, sizeof(*s->spares));

@@ -89,10 +89,16 @@ holds "a card with another size has no room, and says why" \
 said=$(start 1 $a no "$(with_type $a nvidia-1147)" 2>&1)
 holds "a VF of another type is refused" grep -q "it is nvidia-1150 and the domain asks for nvidia-1147; free here: 0000:27:00.4" <<<"$said"
 pool 'reclaim = orphans' 'reclaim_grace = 0'
-holds "where nobody needs that it is reset" start 1 $a no "$(with_type $a nvidia-1147)"
+mkdir -p "$root/etc/libvirt/qemu"
+vf_domain 2 $a >"$root/etc/libvirt/qemu/vm2.xml"
+fails "also where another domain's definition names the VF" start 1 $a no "$(with_type $a nvidia-1147)"
+vf_domain 1 $a >"$root/etc/libvirt/qemu/vm1.xml"
+rm "$root/etc/libvirt/qemu/vm2.xml"
+holds "where nobody else needs that it is reset" start 1 $a no "$(with_type $a nvidia-1147)"
 is "$(type_at $a)" 1147 "and gets the type"
 holds "gc leaves a leased VF alone" lease gc
 end 1 $a
+rm -r "$root/etc/libvirt"
 set_type $a 1150
 is "$(lease gc | tr -s ' ' | sed -n 's/^removed \([^ ]* [^ ]*\).*/\1/p')" "$a nvidia-1150" "gc resets an orphan"
 is "$(type_at $a)" 0 "so that its VF is free"

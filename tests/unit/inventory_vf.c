@@ -66,6 +66,8 @@ static void begin(struct tree *tree)
 
 static void two_frameworks(void)
 {
+	static const char *const cards[] = { "0001:c8:00.0", "0000:99:00.0", "../x", NULL };
+	static const struct inv_query one_card = { .frameworks = INV_VARIANT, .cards = cards };
 	const struct inv_offer *offer;
 	const struct inv_device *d;
 	const struct inv_type *t;
@@ -77,6 +79,10 @@ static void two_frameworks(void)
 	begin(&tree);
 	ok(inventory_read(&inv, &tree.host, MDEVS(NULL), &err) == 0 && inv.npgpus == 1,
 	   "VFs are not read where only mdevs matter");
+	inventory_free(&inv);
+	ok(inventory_read(&inv, &tree.host, &one_card, &err) == 0 && inv.npgpus == 1 && inv.nparents == 2 &&
+		   strcmp(inv.pgpus[0].address, "0001:c8:00.0") == 0 && inv.ndevices == 1,
+	   "of cards with VFs only those that are named are, where some are");
 	inventory_free(&inv);
 	ok(inventory_read(&inv, &tree.host, EVERYTHING, &err) == 0 && inv.npgpus == 3, "three cards of two frameworks");
 	big = inventory_pgpu(&inv, "0000:41:00.0");
