@@ -2,6 +2,7 @@
 # For tests of the simulated host, which they start themselves in $root: "$sim" "$root" MODEL. Sourced first.
 # shellcheck source=tests/host.sh
 . "${srcdir:?}/tests/host.sh"
+# shellcheck disable=SC2034 # Read by the tests.
 tmp=$work
 control=$root/.kernel/control
 bus=$root/sys/class/mdev_bus
