@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "giveback.h"
 #include "log.h"
@@ -18,12 +19,18 @@ static bool was_said(const struct unfinished *said, const char *id)
 	return false;
 }
 
-/* It is open, or its driver is at it: for a while that is as it should be. */
-static bool has_time(const struct policy *policy, const struct lease *lease, int r)
+/* For a while it is as it should be that a device is open, that its driver is at it, or whoever marked the lease. */
+static bool has_time(const struct policy *policy, const struct lease *lease)
 {
 	int64_t time_ms = (int64_t)(policy->release_timeout_s + policy->driver_cleanup_s) * 1000;
 
-	return (r == -EBUSY || r == -EAGAIN) && host_now_ms() - lease->since_ms < time_ms;
+	return host_now_ms() - lease->since_ms < time_ms;
+}
+
+/* A hook or a command that has marked it finishes it itself, where that can be done at once. */
+static bool is_at_it(const struct lease *lease)
+{
+	return lease->writer != getpid() && host_process_lives(lease->writer, lease->writer_start);
 }
 
 /* One turn; true where it is done. */
@@ -31,13 +38,16 @@ static bool finish_one(struct store *store, const struct policy *policy, const s
 		       const struct unfinished *said, struct unfinished *still)
 {
 	struct err err = { 0 };
-	int r = giveback_finish(store, policy, lease->id, host_now_ms() + TURN_MS, &err);
+	int r;
 
+	if (has_time(policy, lease) && is_at_it(lease))
+		return false;
+	r = giveback_finish(store, policy, lease->id, host_now_ms() + TURN_MS, &err);
 	if (r == 0) {
 		log_info("release: domain %s: gave back %s", lease->name, lease->id);
 		return true;
 	}
-	if (has_time(policy, lease, r))
+	if ((r == -EBUSY || r == -EAGAIN) && has_time(policy, lease))
 		return false;
 	if (!was_said(said, lease->id))
 		log_warn("release: domain %s: %s cannot be given back yet, and is tried again: %s", lease->name,

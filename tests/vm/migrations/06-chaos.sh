@@ -110,6 +110,9 @@ while [ "$SECONDS" -lt "$end" ]; do
 done
 for step in "${!did[@]}"; do echo "# $step: ${did[$step]}"; done
 check "$steps steps were taken" test "$steps" -gt 20
+made() { journal | grep -c 'vgpu-lease.*prepare: domain k.: made'; }
+echo "# made on host1: $(made), on host2: $(there eval "journal | grep -c 'prepare: domain k.: made'")"
+check "in them guests had vGPUs" test "$(made)" -gt 0
 
 # Whatever was under way has its minute; libvirtd may have to be told.
 sleep 65
