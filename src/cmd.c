@@ -113,16 +113,16 @@ int cmd_survey(struct cmd *cmd, struct survey *survey, struct err *err)
 	return r == 0 ? survey_leases(survey, err) : r;
 }
 
-int cmd_hotplug(struct cmd *cmd, struct hotplug *hp, const struct cmd_call *call, enum cmd_config config,
+int cmd_hotplug(struct cmd *cmd, struct hotplug *hp, const struct cmd_call *call, enum cmd_config config, bool write,
 		struct err *err)
 {
 	*hp = (struct hotplug){ .host = &cmd->host, .store = &cmd->store, .uri = call->connect };
 	*cmd = (struct cmd){ .call = call, .host.root = -1, .store = CMD_NO_STORE };
 	if (call->root && !call->connect)
 		return err_set(err, EINVAL, "%s has no libvirt of its own: name one with --connect", call->root);
-	if (!call->root)
+	if (!call->root && write)
 		log_open("vgpu-lease");
-	if (cmd_open(cmd, call, config, true, err) < 0)
+	if (cmd_open(cmd, call, config, write, err) < 0)
 		return -err->code;
 	if (!cmd->has_config && config == CMD_CONFIG_MUST)
 		return err_set(err, ENOENT, "%s: nothing can be leased without one", cmd->why_no_config);

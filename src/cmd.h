@@ -22,7 +22,7 @@
 /* What the sub-command was called with. */
 struct cmd_call {
 	const char *root, *config_path, *type, *op, *connect;
-	bool json, all, in_place, dry_run, persistent;
+	bool json, all, in_place, dry_run, persistent, qemu;
 	char **operands;
 };
 
@@ -36,6 +36,7 @@ enum {
 	CMD_OP = 32,
 	CMD_CONNECT = 64,
 	CMD_PERSISTENT = 128,
+	CMD_QEMU = 256,
 };
 
 /* What a sub-command returns, besides a negative errno: that is 1, too, and its text is printed. */
@@ -54,7 +55,7 @@ struct command {
 };
 
 extern const struct command cmd_list, cmd_types, cmd_inventory, cmd_plan, cmd_rewrite, cmd_check, cmd_gc, cmd_release,
-	cmd_attach, cmd_detach, cmd_suspend, cmd_resume, cmd_retype;
+	cmd_attach, cmd_detach, cmd_suspend, cmd_resume, cmd_retype, cmd_show;
 
 /* The host, its configuration and its leases, for a sub-command. */
 struct cmd {
@@ -90,10 +91,9 @@ int cmd_run(const struct command *command, const struct cmd_call *call, struct e
 int cmd_survey(struct cmd *cmd, struct survey *survey, struct err *err);
 
 /*
- * Opens all of it for a change to a running domain, the first operand: the host, the leases to be written, libvirt.
- * hotplug_close() and cmd_close() also after a failure.
+ * cmd_open(), and libvirt's domain that the first operand names. hotplug_close() and cmd_close() also after a failure.
  */
-int cmd_hotplug(struct cmd *cmd, struct hotplug *hp, const struct cmd_call *call, enum cmd_config config,
+int cmd_hotplug(struct cmd *cmd, struct hotplug *hp, const struct cmd_call *call, enum cmd_config config, bool write,
 		struct err *err);
 
 /* Why a card is not in the pool; NULL where it is. */

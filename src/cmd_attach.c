@@ -29,7 +29,7 @@ static int attach(const struct cmd_call *call, struct err *err)
 	struct lease lease = { 0 };
 	struct hotplug hp;
 	struct cmd cmd;
-	int r = cmd_hotplug(&cmd, &hp, call, CMD_CONFIG_MUST, err);
+	int r = cmd_hotplug(&cmd, &hp, call, CMD_CONFIG_MUST, true, err);
 
 	if (r == 0)
 		r = check_type(&cmd, err);
@@ -53,7 +53,7 @@ static int detach(const struct cmd_call *call, struct err *err)
 		err_set(err, EINVAL, "%s: that is no ID: neither a UUID nor a PCI address", call->operands[1]);
 		return CMD_USAGE;
 	}
-	r = cmd_hotplug(&cmd, &hp, call, CMD_CONFIG_MAY, err);
+	r = cmd_hotplug(&cmd, &hp, call, CMD_CONFIG_MAY, true, err);
 	if (r == 0)
 		r = hotplug_detach(&hp, id, call->persistent, err);
 	if (r == 0)

@@ -8,7 +8,7 @@ static int change(const struct cmd_call *call, int (*act)(struct hotplug *hp, si
 	struct hotplug hp;
 	struct cmd cmd;
 	size_t n;
-	int r = cmd_hotplug(&cmd, &hp, call, CMD_CONFIG_MUST, err);
+	int r = cmd_hotplug(&cmd, &hp, call, CMD_CONFIG_MUST, true, err);
 
 	if (r == 0)
 		r = act(&hp, &n, err);

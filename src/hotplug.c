@@ -69,8 +69,13 @@ int hotplug_unlease(struct hotplug *hp, const struct policy *policy, const char 
 	struct lease lease;
 	int r = find_lease(hp, id, &lease, err);
 
-	if (r == 1)
-		r = giveback_now(hp->store, policy, &lease, err);
+	if (r != 1)
+		return r;
+	r = giveback_now(hp->store, policy, &lease, err);
+	/* The handler, or the domain's release, is at it already. */
+	if (r == 0)
+		r = giveback_finish(hp->store, policy, id, host_now_ms() + (int64_t)policy->release_timeout_s * 1000,
+				    err);
 	if (r == 1)
 		log_info("hotplug: domain %s: gave back %s", hp->domain.name, id);
 	return r < 0 ? r : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A small, strict reader of JSON: the string members of one object. */
+/* A small, strict reader of JSON: the members of one object, the strings of one array. */
 #include "json.h"
 
 #include <ctype.h>
@@ -187,6 +187,21 @@ static bool skip_value(struct reader *r, int depth)
 	return skip_word(r);
 }
 
+static bool read_raw(struct reader *r, const struct json_want *want)
+{
+	const char *from = r->at;
+	size_t n;
+
+	if (!skip_value(r, 1))
+		return false;
+	n = (size_t)(r->at - from);
+	if (n >= want->size || memchr(from, '\0', n))
+		return fail(r, "a member is too long");
+	memcpy(want->value, from, n);
+	want->value[n] = '\0';
+	return true;
+}
+
 static bool read_member(struct reader *r, struct json_want *wants, size_t nwants)
 {
 	struct json_want *want = NULL;
@@ -206,6 +221,8 @@ static bool read_member(struct reader *r, struct json_want *wants, size_t nwants
 		return fail(r, "a member comes twice");
 	want->found = true;
 	skip_space(r);
+	if (want->raw)
+		return read_raw(r, want);
 	if (r->at == r->end || *r->at != '"')
 		return fail(r, "a member that must be a string is none");
 	if (!read_string(r, want->value, want->size, &fits))
@@ -233,4 +250,17 @@ const char *json_read(const char *text, size_t len, struct json_want *wants, siz
 	}
 	skip_space(&r);
 	return r.at == r.end ? NULL : "something follows the object";
+}
+
+bool json_item(const char *text, size_t index, char *buf, size_t size)
+{
+	struct reader r = { .at = text, .end = text + strlen(text) };
+	bool fits;
+
+	if (!take(&r, '['))
+		return false;
+	for (size_t i = 0; i <= index; i++)
+		if ((i > 0 && !take(&r, ',')) || !read_string(&r, buf, size, &fits))
+			return false;
+	return true;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A small, strict reader of JSON: the string members of one object.
+ * A small, strict reader of JSON: the members of one object, the strings of one array.
  *
  * What it is not asked for it checks and skips. It holds nothing, allocates nothing, and goes JSON_DEPTH levels deep
  * at most.
@@ -18,12 +18,19 @@ struct json_want {
 	const char *key;
 	char *value; /* the decoded text; "" where the member is missing */
 	size_t size;
+	bool raw; /* whatever value it is, as it stands in the text */
 	bool found;
 };
 
 /*
  * Reads the members `wants` of the object that `text` is. NULL on success, else what is wrong with it in a few words:
- * no valid JSON (RFC 8259), another value than an object, a wanted member that is no string, comes twice, does not
- * fit, or holds characters outside ASCII.
+ * no valid JSON (RFC 8259), another value than an object, a wanted member that is no string (and not `raw`), comes
+ * twice, does not fit, or holds characters outside ASCII.
  */
 const char *json_read(const char *text, size_t len, struct json_want *wants, size_t nwants);
+
+/*
+ * The string number `index` of the array that `text` is, into buf; false where there is none: no such item, or no array
+ * of strings. One that does not fit, or is not plain ASCII, is "".
+ */
+bool json_item(const char *text, size_t index, char *buf, size_t size);

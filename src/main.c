@@ -10,8 +10,8 @@
 #include "cmd.h"
 
 static const struct command *const commands[] = {
-	&cmd_list,    &cmd_types,  &cmd_inventory, &cmd_plan,   &cmd_rewrite, &cmd_check,  &cmd_gc,
-	&cmd_release, &cmd_retype, &cmd_attach,    &cmd_detach, &cmd_suspend, &cmd_resume,
+	&cmd_list, &cmd_show,    &cmd_types,  &cmd_inventory, &cmd_plan,   &cmd_rewrite, &cmd_check,
+	&cmd_gc,   &cmd_release, &cmd_retype, &cmd_attach,    &cmd_detach, &cmd_suspend, &cmd_resume,
 };
 
 /* Everything that stands on the command line. */
@@ -42,6 +42,7 @@ static const struct option options[] = {
 	{ "--dry-run", NULL, CMD_DRY_RUN, AT(call.dry_run), "says what would be done, and writes nothing" },
 	{ "--type", "TYPE", CMD_TYPE, AT(call.type), "only orphans of this type; or the type that is wanted" },
 	{ "--persistent", NULL, CMD_PERSISTENT, AT(call.persistent), "changes the domain's definition, too" },
+	{ "--qemu", NULL, CMD_QEMU, AT(call.qemu), "asks QEMU, too, which taints the domain" },
 	{ "--connect", "URI", CMD_CONNECT, AT(call.connect), "which libvirt [" VIRT_DEFAULT_URI "]" },
 	{ "--op", "OP", CMD_OP, AT(call.op), "what libvirt does: prepare (a start), migrate or restore" },
 	{ "--help", NULL, 0, AT(help), "prints this" },

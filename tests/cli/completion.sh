@@ -20,7 +20,7 @@ complete_line() {
 	echo "${COMPREPLY[*]}"
 }
 
-is "$(complete_line '')" "list types inventory plan rewrite check gc release retype attach detach suspend resume" "the commands"
+is "$(complete_line '')" "list show types inventory plan rewrite check gc release retype attach detach suspend resume" "the commands"
 is "$(complete_line --root "$root" re)" "rewrite release retype resume" "behind an option with its value, too"
 is "$(complete_line list --)" "--root --config --help --json" "the options of a command"
 is "$(complete_line gc --t)" "--type" "those of its own"
@@ -32,7 +32,7 @@ is "$(complete_line detach vm1 --root "$root" '')" "$(uuid 1)" "the vGPUs that c
 is "$(complete_line --root "$root" retype '')|$(complete_line --root "$root" retype mtty '')" "mtty|mtty-1 mtty-2" \
 	"the cards and their types"
 is "$(complete_line list x)" "" "and nothing where nothing is to come"
-for name in list types inventory plan rewrite check gc release retype attach detach suspend resume; do
+for name in list show types inventory plan rewrite check gc release retype attach detach suspend resume; do
 	missing=$(for option in $("$builddir/vgpu-lease" "$name" --help | grep -oE '^  --[a-z-]+'); do
 		[[ " $(complete_line "$name" --) " == *" $option "* ]] || echo "$option"
 	done)

@@ -35,7 +35,7 @@ usage "a command that this version does not have" "unknown command export" expor
 command=$builddir/vgpu-lease
 like "$("$command" --version)" "vgpu-lease [0-9]*.[0-9]*" "--version prints the version"
 help=$("$command" --help)
-for name in list types inventory plan rewrite check gc release retype attach detach suspend resume; do
+for name in list show types inventory plan rewrite check gc release retype attach detach suspend resume; do
 	holds "$name is in the list of commands" grep -qE "^  $name( |$)" <<<"$help"
 	like "$("$command" "$name" --help)" "usage: vgpu-lease $name*Options:*--root DIR*" "$name --help says how it is called"
 	holds "and so does the manual" grep -qx ".Ss $name" "$srcdir/man/vgpu-lease.8"

@@ -31,6 +31,29 @@ static void valid(void)
 	   NULL, "members with any name and value are skipped");
 }
 
+/* Values of any kind, and the strings of an array, one by one. */
+static void nested(void)
+{
+	static const char text[] =
+		"{\"return\": {\"why\": [\"one\", \"t\\\"wo\", \"\xc3\xa4\"], \"n\": 1}, \"id\": \"x\"}";
+	char inner[64], list[64], item[8];
+	struct json_want outer = { .key = "return", .value = inner, .size = sizeof(inner), .raw = true };
+	struct json_want why = { .key = "why", .value = list, .size = sizeof(list), .raw = true };
+	struct json_want small = { .key = "return", .value = item, .size = sizeof(item), .raw = true };
+
+	is(json_read(text, strlen(text), &outer, 1), NULL, "a member that is an object is read");
+	is(inner, "{\"why\": [\"one\", \"t\\\"wo\", \"\xc3\xa4\"], \"n\": 1}", "as it stands");
+	is(json_read(inner, strlen(inner), &why, 1), NULL, "and one of that, an array");
+	ok(json_item(list, 0, item, sizeof(item)) && strcmp(item, "one") == 0, "has its first string");
+	ok(json_item(list, 1, item, sizeof(item)) && strcmp(item, "t\"wo") == 0, "its second");
+	ok(json_item(list, 2, item, sizeof(item)) && !*item, "one that is not plain ASCII is empty");
+	ok(!json_item(list, 3, item, sizeof(item)), "and no more");
+	ok(!json_item("[]", 0, item, sizeof(item)) && !json_item("[1]", 0, item, sizeof(item)) &&
+		   !json_item("{}", 0, item, sizeof(item)) && !json_item("[\"x", 0, item, sizeof(item)),
+	   "what is no array of strings has none");
+	is(json_read(text, strlen(text), &small, 1), "a member is too long", "a value that does not fit is refused");
+}
+
 static void invalid(void)
 {
 	static const char *const bad[] = {
@@ -85,6 +108,7 @@ static void invalid(void)
 int main(void)
 {
 	valid();
+	nested();
 	invalid();
 	return tap_done();
 }
