@@ -28,7 +28,7 @@ static int read_vf(struct inventory *inv, int g, int card, size_t n, const char 
 	struct inv_device device = { .framework = FW_VARIANT, .parent = UNKNOWN };
 	char path[64], text[32];
 	ssize_t len;
-	long number;
+	long number = 0;
 	int r;
 
 	snprintf(path, sizeof(path), "virtfn%zu/nvidia/current_vgpu_type", n);

@@ -62,7 +62,8 @@ static int mdev_create(char path[KPATH_SIZE], char line[TYPE_SIZE], const struct
 		return r;
 	if (!uuid_parse(line, vgpu->id))
 		return err_set(err, EINVAL, "'%s' is no UUID", vgpu->id);
-	strcat(line, "\n");
+	line[UUID_SIZE - 1] = '\n';
+	line[UUID_SIZE] = '\0';
 	return 0;
 }
 

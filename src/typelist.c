@@ -48,6 +48,8 @@ void typelist_add(struct typelist *list, int number, const char *name)
 	}
 	list->items[i].number = number;
 	text_safe(list->items[i].name, sizeof(list->items[i].name), name);
+	/* One that is cut may end with a blank, which would be gone when it is read again. */
+	text_strip(list->items[i].name);
 }
 
 void typelist_parse(struct typelist *list, char *text)
