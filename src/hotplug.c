@@ -103,23 +103,12 @@ int hotplug_plug(struct hotplug *hp, const char *id, const char *xml, unsigned i
 	return r;
 }
 
-/* The request of one more vGPU: the domain's own, with nothing else to be had. */
-static struct request one_more(const struct request *domain, struct want *want)
-{
-	struct request request = *domain;
-
-	request.wants = want;
-	request.nwants = 1;
-	return request;
-}
-
 int hotplug_attach(struct hotplug *hp, const char *type, bool persistent, struct lease *lease, struct err *err)
 {
-	struct want want = { .kind = WANT_MDEV, .numa = NUMA_AUTO };
 	unsigned int sides = VIRT_LIVE | (persistent ? VIRT_CONFIG : 0);
 	struct domxml *doc = NULL;
 	struct err later = { 0 };
-	char xml[512];
+	char id[ID_SIZE], xml[512];
 	int r;
 
 	if (!hp->domain.running)
@@ -128,32 +117,21 @@ int hotplug_attach(struct hotplug *hp, const char *type, bool persistent, struct
 	if (persistent && !hp->domain.persistent)
 		return err_set(err, EPERM, "domain %s is transient: it has no definition to be persistent in",
 			       hp->domain.name);
-	if (type && !text_copy(want.type, sizeof(want.type), type))
-		return err_set(err, EINVAL, "--type: that is no type");
-	uuid_random(want.id);
-	want.has_metadata = type != NULL;
 	r = domxml_parse(&doc, hp->domain.xml, strlen(hp->domain.xml), 0, err);
-	if (r == 0) {
-		struct request request = one_more(domxml_request(doc), &want);
-
-		r = hotplug_lease(hp, &request, "attach", err);
-	}
+	if (r == 0)
+		r = hotplug_choose(hp, domxml_request(doc), type, id, xml, sizeof(xml), err);
 	domxml_free(doc);
 	if (r < 0)
 		return r;
-	snprintf(
-		xml, sizeof(xml),
-		"<hostdev mode='subsystem' type='mdev' model='vfio-pci'><source><address uuid='%s'/></source></hostdev>",
-		want.id);
-	r = hotplug_plug(hp, want.id, xml, sides, err);
+	r = hotplug_plug(hp, id, xml, sides, err);
 	if (r < 0)
 		return r;
-	log_info("attach: domain %s: attached %s", hp->domain.name, want.id);
+	log_info("attach: domain %s: attached %s", hp->domain.name, id);
 	/* Facts for a migration: the guest has its vGPU without them. */
 	for (unsigned int side = VIRT_LIVE; side <= sides; side <<= 1)
 		if (stamp_live(hp->virt, hp->store, hp->domain.uuid, side, &later) < 0)
 			log_warn("attach: domain %s: %s", hp->domain.name, later.text);
-	return find_lease(hp, want.id, lease, err) < 0 ? -err->code : 0;
+	return find_lease(hp, id, lease, err) < 0 ? -err->code : 0;
 }
 
 int hotplug_unplug(struct hotplug *hp, const struct domxml *doc, size_t want, struct err *err)

@@ -59,6 +59,39 @@ is "$status|$err" "1|vgpu-lease: domain vm1 has no vGPU: 'virsh managedsave' sav
 vl resume --connect "$libvirt" vm1
 is "$status|$err" "1|vgpu-lease: domain vm1 runs, and lacks no vGPU" "one that runs with all that it has is not resumed"
 
+# A host whose vGPUs are VFs.
+"$sim" --stop "$root"
+host l40s+flex
+conf <<END
+[devices]
+enabled_mdev_types = nvidia-1146
+[mdev_nvidia-1146]
+device_match = 10de:26b9
+[vf_flex]
+device_match = 8086:56c0
+mdev_class = CUSTOM_FLEX
+END
+types() { cat "$root"/sys/bus/pci/devices/*/nvidia/current_vgpu_type | sort -u | xargs; }
+for type in nvidia-1146 "NVIDIA L40S-2B" CUSTOM_FLEX; do
+	vl attach --connect "$libvirt" --type "$type" vm1
+	like "$err" "*domain vm1: the device cannot be attached: libvirt says:*" "a VF of $type is leased before libvirt refuses it"
+	is "$(leased)|$(types)" "|0" "and given back then"
+done
+vl attach --connect "$libvirt" vm1
+like "$err" "*which type? Give --type with one of nvidia-1146, flex" "with several types one must be named"
+conf <<END
+[devices]
+enabled_mdev_types = nvidia-1146
+[mdev_nvidia-1146]
+max_instances = 1
+END
+set -- "$root"/sys/bus/pci/devices/*/nvidia/current_vgpu_type
+echo 1146 >"$1"
+vl attach --connect "$libvirt" vm1
+like "$status|$err" "1|vgpu-lease: domain vm1: *" "without room there is none"
+
+"$sim" --stop "$root"
+host t4
 conf <<END
 [devices]
 enabled_mdev_types = nvidia-222, nvidia-223
