@@ -18,10 +18,13 @@
 
 enum adopt_why {
 	ADOPT_LOST,    /* its hook leased what it has: what this boot's hook made is ours to remove, as before */
-	ADOPT_PLUGGED, /* somebody gave it the device while it ran, and may have made it, too: it stays when given back */
+	ADOPT_PLUGGED, /* somebody gave it the device while it ran, and may have made it, too: it stays at the end */
 };
 
-/* The device of this id, if it is a vGPU that a domain can have: one that exists with a type, or a plain VF of the pool. */
+/*
+ * The device of this id, if it is a vGPU that a domain can have: one that exists with a type, or a plain VF of the
+ * pool.
+ */
 bool adopt_find(struct inv_device *device, const struct inventory *inv, const char *id);
 
 /*

@@ -14,7 +14,10 @@
 
 enum { ABANDONED_MAX = 256 };
 
-/* Children that we gave up waiting for, until they are collected: a kernel that hangs leaves one for each pGPU at most. */
+/*
+ * Children that we gave up waiting for, until they are collected: a kernel that hangs leaves one for each pGPU at
+ * most.
+ */
 static pid_t abandoned[ABANDONED_MAX];
 
 static void abandon(pid_t pid)

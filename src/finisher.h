@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Finishes give-backs as soon as they are marked, by whomever: the hook leaves those that take time to the device handler.
+ * Finishes give-backs as soon as they are marked, by whomever: the hook leaves those that take time to the device
+ * handler.
  *
  * A thread of its own, which waits for nothing but the folder of leases: libvirt may keep its other callers waiting for
  * as long as a hook runs, and a device whose guest is gone must not wait with them. It shares nothing with the rest of

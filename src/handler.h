@@ -31,8 +31,8 @@ struct handler {
 };
 
 /*
- * Opens the host, reads the configuration (one with an error is logged, and is none), takes the lock and starts to finish
- * give-backs. handler_close() also after a failure.
+ * Opens the host, reads the configuration (one with an error is logged, and is none), takes the lock and starts to
+ * finish give-backs. handler_close() also after a failure.
  */
 int handler_open(struct handler *handler, const char *root, const char *config_path, struct err *err);
 void handler_close(struct handler *handler);
@@ -48,7 +48,7 @@ struct running {
 };
 
 /*
- * One pass. When the next is due, CLOCK_BOOTTIME: a lease has a deadline then, or all is looked at again. What goes wrong is
- * logged, and tried again soon.
+ * One pass. When the next is due, CLOCK_BOOTTIME: a lease has a deadline then, or all is looked at again. What goes
+ * wrong is logged, and tried again soon.
  */
 int64_t handler_pass(struct handler *handler, const struct running *running);

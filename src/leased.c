@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * vgpu-leased: the device handler. Looks after what a hook cannot see: give-backs that take time, devices that are plugged
- * in and out of running guests, hooks that were killed.
+ * vgpu-leased: the device handler. Looks after what a hook cannot see: give-backs that take time, devices that are
+ * plugged in and out of running guests, hooks that were killed.
  *
  * One loop: signals, udev's events and libvirt's are only reasons to look, and a pass (handler) brings together what it
  * finds. Events that come together make one pass. It may be killed at any instant and started again.

@@ -16,8 +16,8 @@
  *
  * The judgement (reconcile_device, reconcile_lease) is pure: it does no I/O and reads no clock.
  *
- * Depends on: adopt, collect, config, pool, domxml (request), giveback, handles, inventory, lease, store. Knows nothing of
- * libvirt: who runs is handed over.
+ * Depends on: adopt, collect, config, pool, domxml (request), giveback, handles, inventory, lease, store. Knows
+ * nothing of libvirt: who runs is handed over.
  */
 #pragma once
 
@@ -110,8 +110,8 @@ struct reconcile {
 };
 
 /*
- * Makes the pass. What is to be given back is marked `releasing` and left to reconcile_finish(), so that the pass waits for
- * nobody. An error means that nothing could be judged.
+ * Makes the pass. What is to be given back is marked `releasing` and left to reconcile_finish(), so that the pass
+ * waits for nobody. An error means that nothing could be judged.
  */
 int reconcile_run(struct reconcile *pass, struct err *err);
 void reconcile_end(struct reconcile *pass);

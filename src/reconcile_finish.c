@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Give-backs that a hook or a pass has marked: each in a turn that is short, so that one that is stuck holds up no other. */
+/*
+ * Give-backs that a hook or a pass has marked: each in a turn that is short, so that one that is stuck holds up no
+ * other.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Reconcile on a simulated host: what it records, gives back and leaves alone, and that a second pass finds nothing to do. */
+/*
+ * Reconcile on a simulated host: what it records, gives back and leaves alone, and that a second pass finds nothing
+ * to do.
+ */
 #include "live.h"
 
 #include <errno.h>
