@@ -328,12 +328,14 @@ int virt_detach_wait(struct virt *virt, const char *uuid, const char *xml, const
 
 	if (r < 0)
 		return r;
-	timer = virt_loop_timer(wait_ms, on_late, &detaching, err);
+	timer = virt_loop_timer(-1, on_late, &detaching, err);
 	if (timer < 0) {
 		virt_unwatch(virt);
 		return timer;
 	}
 	r = virt_detach_device(virt, uuid, xml, VIRT_LIVE, err);
+	/* libvirt waits for a while of its own; what came in that time is told before any time of ours can run out. */
+	virt_loop_set_timer(timer, wait_ms);
 	while (r == 0 && detaching.fate == PENDING)
 		r = virt_loop_turn(err);
 	virt_loop_forget_timer(timer);

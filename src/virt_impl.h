@@ -55,7 +55,7 @@
 
 struct virt_lib {
 	void *handle;
-#define VIRT_MEMBER(name) __typeof__(name) *name;
+#define VIRT_MEMBER(name) __typeof__(name) *(name);
 	VIRT_SYMBOLS(VIRT_MEMBER)
 #undef VIRT_MEMBER
 };
