@@ -145,6 +145,9 @@ static int find_type(struct wish *wish, const struct config *config, const struc
 	}
 	if (*wish->want->type)
 		return asked_type(wish, config, host, err);
+	/* What a VF's card serves is the plan's to tell. */
+	if (wish->want->kind == WANT_PCI)
+		return 0;
 	if (defined)
 		add_type(wish, definition.type);
 	else if (*wish->last_parent)

@@ -166,6 +166,16 @@ rm -r "$root/etc/libvirt"
 end 3 $a
 
 ### Plain VFs
+configure <<'END'
+[devices]
+enabled_mdev_types = nvidia-1147
+[vf_flex]
+device_match = 8086:56c0
+[policy]
+reclaim = never
+release_wait = 2
+start_grace = 1
+END
 holds "a domain with a plain VF starts" start 6 $flex
 is "$(lease list --json | sed -n 's/.*"\(id\|type\|framework\|pgpu\)": "\?\([^",]*\).*/\2/p' | tr '\n' ' ')" \
 	"$flex flex vf 0000:4d:00.0 " "it is leased"
@@ -176,6 +186,14 @@ for i in 2 3 4; do start 1$i 0000:4d:00.$i || echo "start 1$i failed"; done
 said=$(vf_domain 7 0000:99:00.1 no "$(with_type 0000:99:00.1 flex)" | hook vm7 migrate begin - 2>&1)
 holds "a full pool refuses an arrival" grep -q "0000:4d:00.0: full (4 of 4 in use); no VF of the pool is free" <<<"$said"
 is "$(lease types | tr -s ' ' | sed -n 's/^\(flex .*\)/\1/p')" "flex flex VGPU - - - 4 4 0 0000:4d:00.0*" "types counts them"
+holds "a VF of the other kind beside it gets the one type of that" start 20 $a
+is "$(type_at $a)" 1147 "by the card that it is of"
+sleep 1.2
+is "$(lease gc | awk 'NR > 1 { print $1 }' | sort | uniq -c | tr -s ' \n' ' ')" " 4 dropped 1 removed " \
+	"gc gives back what no domain runs with: a plain VF's lease, and a type with its lease"
+is "$(leases) $(type_at $a)" "0 0" "and nothing is left"
+start 6 $flex
+for i in 2 3 4; do start 1$i 0000:4d:00.$i; done
 end 6 $flex
 holds "one that was given back can be had again" start 7 $flex
 end 7 $flex; for i in 2 3 4; do end 1$i 0000:4d:00.$i; done
