@@ -23,6 +23,9 @@ const char *preview_not_chosen(const struct survey *survey, const struct plan *p
 	for (size_t i = 0; i < plan->nverdicts; i++)
 		if (plan->verdicts[i].want == want && plan->verdicts[i].pgpu == (int)pgpu)
 			return plan->verdicts[i].reason;
+	/* A start with a VF has no choice of cards. */
+	if (survey->mode == PLAN_PREPARE && survey->request->wants[want].kind == WANT_PCI)
+		return NULL;
 	other_kind = plan_other_kind(&survey->inv.pgpus[pgpu], &survey->request->wants[want]);
 	if (other_kind)
 		return other_kind;

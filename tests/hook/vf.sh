@@ -40,6 +40,8 @@ is "$(cat "$root/sys/bus/pci/devices/$a/nvidia/vgpu_params")" frame_rate_limiter
 is "$(lease list --json | sed -n 's/.*"\(id\|uuid\|type\|framework\|parent\|pgpu\|state\|origin\)": "\?\([^",]*\).*/\2/p' | tr '\n' ' ')" \
 	"$a null nvidia-1147 variant $a 0000:26:00.0 active created ${vm_uuid%??}01 " "its lease is under its address"
 holds "a second prepare of the same domain changes nothing" start 1 $a
+is "$(vf_domain 2 $b | lease plan -)" "create $b, nvidia-1147 on $b (the VF that the domain names)" \
+	"a plan for a start speaks of no other card: there is no choice"
 said=$(start 2 $a 2>&1)
 is "$said" "vgpu-lease: domain vm2: vGPU $a: it belongs to domain vm1 (${vm_uuid%??}01); free here: 0000:26:00.5, 0000:26:00.6, 0000:26:00.7, 0000:26:01.0, 0000:26:01.1, 0000:26:01.2 and 89 more" \
 	"another domain with the same VF is refused, the owner and the free ones named"
