@@ -97,7 +97,8 @@ while [ "$SECONDS" -lt "$end" ]; do
 	[0-4]) step=start; running "$name" || there running "$name" || on $host begin "$name" ;;
 	[56]) step=stop; on $host finish "$name" ;;
 	[7-9] | 10) step=migrate; on $host send "$name" $((3 - host)) ;;
-	11 | 12) step=plug; on $host plug "$name" ;;
+	11) step=plug; on $host plug "$name" ;;
+	12) step=attach; on $host act vgpu-lease attach "$name" ;;
 	13) step=unplug; on $host unplug "$name" ;;
 	14) step="kill libvirtd"; on $host shot libvirtd ;;
 	15 | 16) step="kill handler"; on $host shot vgpu-leased ;;
