@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "adopt.h"
 #include "giveback.h"
@@ -197,6 +198,8 @@ static int judge_lease(struct look *look, const struct lease *lease, bool *plugg
 		return 0;
 	view.known = domain->request != NULL;
 	view.settled = domain->settled;
+	/* Our own word on it does not count as somebody's work. */
+	view.at_work = lease->writer != getpid() && host_process_lives(lease->writer, lease->writer_start);
 	view.named = names(domain, lease->id);
 	view.seen = was_plugged(pass->plugged, lease);
 	*plugged = view.named || view.seen;

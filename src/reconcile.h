@@ -65,6 +65,7 @@ struct lease_view {
 	const struct lease *lease;
 	bool known;   /* the domain's live XML is */
 	bool settled; /* the domain is */
+	bool at_work; /* who wrote the lease lives, and may be plugging it in or out */
 	bool named;   /* its live XML has the device */
 	bool seen;    /* and had it in an earlier pass, under this very lease */
 	int open;     /* as above; of a device that is gone: 0 */

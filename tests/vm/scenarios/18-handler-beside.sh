@@ -1,14 +1,36 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # what is attached, detached, suspended and resumed by command, while the device handler looks on
-folder=$(dirname "${BASH_SOURCE[0]}")
+printf '[policy]\nstart_grace = 1\n' >>"$CONF"
 systemctl start vgpu-leased
-within 60 connected
-# shellcheck source=tests/vm/scenarios/14-attach.sh
-. "$folder/14-attach.sh"
-fresh
-systemctl start vgpu-leased
-within 60 connected
-# shellcheck source=tests/vm/scenarios/15-suspend.sh
-. "$folder/15-suspend.sh"
-check "the handler is still there" systemctl is-active -q vgpu-leased
+check "the handler runs" within 60 connected
+define guest
+virsh -q start guest
+run vgpu-lease attach guest
+check "a vGPU is attached" succeeded
+id=$(leases | jq -r '.leases[0].id')
+sleep 3
+check "the handler leaves it as it is" held_by "$id" guest
+check "the guest has it" uses_open guest "$id"
+run vgpu-lease detach guest "$id"
+check "it is detached" succeeded
+check "and gone, once" nothing_left
+check "one of the two gave it back" same "$(journal | grep -c "gave back $id\|detach.*$id")" 1
+
+MIGRATABLE=1 define sleeper "$U1"
+virsh -q destroy guest
+virsh -q start sleeper
+check "a domain has its vGPU" held_by "$U1" sleeper
+run vgpu-lease suspend sleeper
+check "it is suspended" succeeded
+check "nothing of it is left" within 15 nothing_left
+sleep 3
+run vgpu-lease resume sleeper
+check "it is resumed" succeeded
+device=$(device_in sleeper)
+sleep 3
+check "with a vGPU of its own" held_by "$device" sleeper
+check "that QEMU has open" uses_open sleeper "$device"
+check "the handler is still there" connected
+virsh -q destroy sleeper
+check "at last nothing is left" within 15 nothing_left
