@@ -92,8 +92,8 @@ type_of() { basename "$(readlink "/sys/bus/mdev/devices/$1/mdev_type")"; }
 
 # domain FILE NAME [DEVICE...]: writes the XML of a domain, which has these mdevs, to WORK/FILE.xml. Its guest is a boot
 # sector that idles. From the environment: METADATA, what its <vgpu:lease> holds; ARGUMENT, one more for QEMU; DISK, its
-# image; MIGRATABLE=1, so that it can be saved with its mdev; CONFINED=1, for an AppArmor profile of its own, which
-# takes libvirt as long to make as all the rest of a start.
+# image; FIRMWARE, in place of QEMU's own; MIGRATABLE=1, so that it can be saved with its mdev; CONFINED=1, for an
+# AppArmor profile of its own, which takes libvirt as long to make as all the rest of a start.
 domain() {
 	local file=$WORK/$1.xml name=$2 device
 	shift 2
@@ -111,7 +111,10 @@ domain() {
 		cat <<-END
 			  <memory unit='MiB'>32</memory>
 			  <vcpu>1</vcpu>
-			  <os><type arch='x86_64' machine='pc'>hvm</type></os>
+			  <os>
+			    <type arch='x86_64' machine='pc'>hvm</type>
+			    ${FIRMWARE:+<loader readonly='yes' type='rom'>$FIRMWARE</loader>}
+			  </os>
 			  <features><acpi/></features>
 			  <devices>
 			    <emulator>/usr/bin/qemu-system-x86_64</emulator>

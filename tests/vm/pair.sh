@@ -41,6 +41,8 @@ in_order() {
 		same "$(leases | jq '.leases | length')" "$(grep -c . <<<"$domains")" &&
 		same "$(devices)" "$(cut -d ' ' -f 1 <<<"$domains" | xargs)"
 }
+# How many domains run, and are not paused.
+running() { virsh list --state-running --name | grep -c .; }
 # What a reservation, or a give-back that was interrupted, leaves is gone as soon as gc may take it.
 tidy() {
 	vgpu-lease gc && nothing_left
@@ -53,6 +55,26 @@ rewritten() { journal | grep -q "name='$1'.*hook-script"; }
 policy() {
 	configure
 	printf '%s\n' '' '[policy]' "$@" >>"$CONF"
+}
+
+# record_calls: from now on, WORK/calls has each call of the hook: the operation, and for release the reason.
+record_calls() {
+	mkdir -p /etc/libvirt/hooks/qemu.d
+	cat >/etc/libvirt/hooks/qemu.d/00-record <<-END
+		#!/bin/sh
+		[ "\$2" = release ] && set -- "\$1" "\$2:\$4"
+		echo "\$2" >>$WORK/calls
+	END
+	chmod 755 /etc/libvirt/hooks/qemu.d/00-record
+	forget_calls
+}
+forget_calls() { : >"$WORK/calls"; }
+# called [PATTERN]...: were these called since then, in this order, and nothing else?
+called() {
+	local got
+	got=$(xargs <"$WORK/calls")
+	# shellcheck disable=SC2053 # patterns they are
+	[[ $got == $* ]] || { printf 'got:  %s\nwant: %s\n' "$got" "$*"; return 1; }
 }
 
 # other_hook OPERATION COMMAND: another hook, which libvirt runs after ours.
@@ -68,7 +90,13 @@ other_hook() {
 kill_guest() { kill -KILL "$(pid_of "$1")"; }
 # room NUMBER: so many devices may be there.
 room() { sed -i "/^\[mdev_mtty-2/a max_instances = $1" "$CONF"; }
-no_other_hook() { rm -rf /etc/libvirt/hooks/qemu.d; }
+# places NUMBER: as that, of the type of which mtty has most.
+places() { sed -i "s/mtty-2/mtty-1/; /^\[mdev/a max_instances = $1" "$CONF"; }
+no_other_hook() { rm -f /etc/libvirt/hooks/qemu.d/zz-other; }
+kill_libvirtd() { systemctl kill -s KILL --kill-whom=main libvirtd; }
+# A running libvirtd that does nothing, until it goes on or is killed.
+freeze_libvirtd() { systemctl kill -s STOP --kill-whom=main libvirtd; }
+thaw_libvirtd() { systemctl kill -s CONT --kill-whom=main libvirtd; }
 
 # The hook's own time, from its start to its end: from now on, each call leaves "OPERATION MILLISECONDS" in WORK/clock.
 start_clock() {
@@ -102,6 +130,13 @@ make_busy_guest() {
 	truncate -s 1M "$file"
 	printf %b "$code" | dd of="$file" conv=notrunc status=none
 	printf '\x55\xaa' | dd of="$file" bs=1 seek=510 conv=notrunc status=none
+}
+
+# A firmware in place of SeaBIOS that halts at once: for guests that are to cost nothing.
+make_firmware() {
+	local file=$IMAGES/halt.rom
+	truncate -s 64K "$file"
+	printf '\xfa\xf4\xeb\xfd' | dd of="$file" bs=1 seek=$((0xfff0)) conv=notrunc status=none
 }
 
 ### host2, seen from host1
@@ -142,12 +177,14 @@ check() {
 }
 
 [ -f "$IMAGES/busy.img" ] || make_busy_guest
+[ -f "$IMAGES/halt.rom" ] || make_firmware
 stop_clock
 if [ "$NAME" = --serve ]; then
 	serve
 	exit
 fi
-coproc HOST2 { ssh host2 bash /srv/vm/pair.sh --serve; }
+# A host2 that has died is noticed.
+coproc HOST2 { ssh -o ServerAliveInterval=15 -o ServerAliveCountMax=8 host2 bash /srv/vm/pair.sh --serve; }
 exec 7<&"${HOST2[0]}" 8>&"${HOST2[1]}"
 fresh
 there fresh

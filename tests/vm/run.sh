@@ -1,15 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# run.sh [--keep] [SCENARIO...]   installs vgpu-lease in a test machine, and lets the libvirtd there call the hook
+# run.sh [--keep] [NAME...]   installs vgpu-lease in test machines, and lets the libvirtd there call the hook
 #
-# Runs the named scenarios (all: scenarios/*.sh) and prints one TAP stream. With --keep the machine stays, and one
-# that runs already is used: for work on a scenario. Root is needed, and the packages that `image.sh --needs` names.
-# Where they are missing, all is skipped; with MUST_WORK=1 in the environment that is a failure.
+# Runs what is named (all: scenarios/*.sh, then migrations/*.sh) and prints one TAP stream. A scenario takes one machine,
+# `a` or `b`; a migration is commanded from `a`, and takes both. What one prints is in vm/NAME.log while it runs. With
+# --keep the machines stay, and those that run already are used: for work on a scenario. Root is needed, and the packages that `image.sh --needs` names. Where they are missing, all is skipped; with
+# MUST_WORK=1 in the environment that is a failure.
 set -euo pipefail
 # shellcheck source=tests/vm/lib.sh
 . "$(dirname "$0")/lib.sh"
 unset MAKEFLAGS MFLAGS MAKELEVEL
-name=a number=0 failures=0 keep=
+number=0 failures=0 keep=
 
 bail_out() {
 	echo "Bail out! $*"
@@ -37,7 +38,7 @@ tally() {
 			echo "not ok $number - ${line#not ok * - }"
 			;;
 		1..[0-9]*) ;;
-		"end of $1") complete=1 ;;
+		"end of $1") ;;
 		'#'*) echo "$line" ;;
 		*) echo "# $line" ;;
 		esac
@@ -56,77 +57,152 @@ begin_run() {
 	flock -n 9 || die "another run is under way in $vm"
 }
 
-# Builds for the machine's folders, and copies what `make install` installs into it.
-install_in_machine() {
-	local build=$vm/build staged=$vm/staged
-	mkdir -p "$build" && rm -rf "$staged" || return
+# Builds for the machines' folders: what `make install` installs is then in vm/staged.
+stage_files() {
+	local build=$vm/build
+	mkdir -p "$build" && rm -rf "$vm/staged" || return
 	[ -x "$srcdir/configure" ] || (cd "$srcdir" && ./autogen.sh) || return
 	if [ ! -f "$build/Makefile" ]; then
 		(cd "$build" && "$srcdir/configure" --prefix=/usr --sysconfdir=/etc --localstatedir=/var \
 			--libexecdir=/usr/libexec) || return
 	fi
-	make -C "$build" -j2 &&
-		make -C "$build" install DESTDIR="$staged" &&
-		"$here/vm.sh" push "$name" "$staged"/* / &&
-		"$here/vm.sh" run "$name" rm -rf /srv/vm &&
-		"$here/vm.sh" push "$name" "$srcdir/tests/tap.sh" "$here/inside.sh" "$here/scenarios" /srv/vm &&
+	make -C "$build" -j2 && make -C "$build" install DESTDIR="$vm/staged"
+}
+
+# The kernel patches its own code when the first cpuset is made and the last one goes, which is with each domain, and
+# without KVM it can die of that while the other processor runs there: so one stays.
+# shellcheck disable=SC2016 # the machine's shell expands it
+keep_cpusets='systemctl set-property --runtime system.slice AllowedCPUs=0-$(($(nproc) - 1))'
+
+# install_in NAME: copies that, and the scenarios, into the machine.
+install_in() {
+	"$here/vm.sh" push "$1" "$vm"/staged/* / &&
+		"$here/vm.sh" run "$1" rm -rf /srv/vm &&
+		"$here/vm.sh" push "$1" "$srcdir/tests/tap.sh" "$here"/{inside,pair}.sh "$here"/{scenarios,migrations} /srv/vm &&
+		"$here/vm.sh" run "$1" sh -c "$keep_cpusets" &&
 		# libvirtd looks for hooks when it starts.
-		"$here/vm.sh" run "$name" systemctl restart libvirtd
+		"$here/vm.sh" run "$1" systemctl restart libvirtd
 }
 
-alive() { "$here/vm.sh" run "$name" true >/dev/null 2>&1; }
+alive() { "$here/vm.sh" run "$1" true >/dev/null 2>&1; }
+all_alive() {
+	local name
+	for name; do alive "$name" || return; done
+}
 
-# A machine with vgpu-lease in it: a new one, where none runs.
-ready_machine() {
-	alive || "$here/vm.sh" boot "$name" | sed 's/^/# /' || bail_out "the machine does not start"
-	if ! install_in_machine >"$vm/install.log" 2>&1; then
+index_of() { [ "$1" = a ] && echo 1 || echo 2; }
+
+# ready NAME...: machines with vgpu-lease in them, new ones where none run. They start together.
+ready() {
+	local name pid booting=()
+	for name; do
+		alive "$name" && continue
+		"$here/vm.sh" boot "$name" "$(index_of "$name")" | sed 's/^/# /' &
+		booting+=($!)
+	done
+	if [ ! -d "$vm/staged" ] && ! stage_files >"$vm/install.log" 2>&1; then
 		tail -n 20 "$vm/install.log" | sed 's/^/# /'
-		bail_out "vgpu-lease cannot be installed in the machine; see $vm/install.log"
+		bail_out "it does not build; see $vm/install.log"
 	fi
+	for pid in "${booting[@]}"; do
+		wait "$pid" || bail_out "a machine does not start"
+	done
+	for name; do
+		install_in "$name" >"$vm/install.log" 2>&1 && continue
+		tail -n 20 "$vm/install.log" | sed 's/^/# /'
+		bail_out "vgpu-lease cannot be installed in the machine $name; see $vm/install.log"
+	done
 }
 
-# Runs a scenario in the machine; fails when it does not come to its end.
-run_scenario() {
-	local started=$SECONDS
-	complete=''
-	tally "$1" < <("$here/vm.sh" run "$name" timeout 300 bash /srv/vm/inside.sh "$1" </dev/null 2>&1)
-	echo "# $1: $((SECONDS - started)) s"
-	[ -n "$complete" ]
+folder_of() { if [ -f "$here/scenarios/$1.sh" ]; then echo scenarios; else echo migrations; fi; }
+
+# run_on MACHINE NAME: runs it there, and keeps what it prints in vm/NAME.log.
+run_on() {
+	local program=inside.sh
+	[ "$(folder_of "$2")" = scenarios ] || program=pair.sh
+	SECONDS=0
+	"$here/vm.sh" run "$1" timeout 1800 bash "/srv/vm/$program" "$2" </dev/null >"$vm/$2.log" 2>&1 || :
+	echo "# $2: $SECONDS s" >>"$vm/$2.log"
+}
+ended() { grep -qsxF "end of $1" "$vm/$1.log"; }
+
+# run_scenarios MACHINE NAME...: those of them that the other machine has not taken yet; none in a machine that died.
+run_scenarios() {
+	local machine=$1 name
+	shift
+	for name; do
+		mkdir "$vm/taken/$name" 2>/dev/null || continue
+		run_on "$machine" "$name"
+		ended "$name" || alive "$machine" || return 0
+	done
+}
+
+# report NAME: tells how it went.
+report() {
+	echo "# $1: $(sed -n '3s/^# //p' "$here/$(folder_of "$1")/$1.sh")"
+	tally "$1" <"$vm/$1.log"
+	ended "$1" || tally "$1" <<<"not ok 0 - $1 comes to its end"
+}
+
+# run_again NAME: a machine's kernel can die of its emulation (see vm.sh): twice in a run nobody is blamed for it.
+run_again() {
+	local name
+	all_alive "${needed[@]}" && return
+	[ "$spare" -gt 0 ] || return 0
+	spare=$((spare - 1))
+	for name in "${needed[@]}"; do
+		alive "$name" && continue
+		echo "# the machine $name has died during $1; the end of its console, and then once more in a new one:"
+		tail -n 30 "$machines/$name/console.log" | tr -d '\r' | sed 's/^/# /'
+		"$here/vm.sh" stop "$name"
+	done
+	ready "${needed[@]}"
+	run_on a "$1"
 }
 
 if [ "${1:-}" = --keep ]; then
 	keep=1
 	shift
 fi
-# Sourced, this file only lends what it defines, and the option.
-[ "${BASH_SOURCE[0]}" = "$0" ] || return 0
 if [ $# = 0 ]; then
-	mapfile -t scenarios < <(cd "$here/scenarios" && printf '%s\n' *.sh)
-	set -- "${scenarios[@]%.sh}"
+	mapfile -t names < <(cd "$here" && printf '%s\n' scenarios/*.sh migrations/*.sh)
+	names=("${names[@]##*/}")
+	set -- "${names[@]%.sh}"
 fi
+scenarios=() migrations=()
+for name; do
+	[ -f "$here/$(folder_of "$name")/$name.sh" ] || die "there is no scenario and no migration $name"
+	if [ "$(folder_of "$name")" = scenarios ]; then scenarios+=("$name"); else migrations+=("$name"); fi
+done
+# Scenarios take one machine each: two run at a time, in two of them.
+needed=(a)
+[ ${#scenarios[@]} -lt 2 ] && [ ${#migrations[@]} = 0 ] || needed=(a b)
 begin_run
 
 "$here/image.sh" 9>&- | sed 's/^/# image: /' || bail_out "the image cannot be built"
 if [ -z "$keep" ]; then
-	trap '"$here/vm.sh" stop "$name"' EXIT
-	"$here/vm.sh" stop "$name"
+	trap '"$here/vm.sh" stop a b' EXIT
+	"$here/vm.sh" stop a b
 fi
-ready_machine
+rm -rf "$vm/staged" "$vm/taken"
+mkdir "$vm/taken"
+for name; do rm -f "$vm/$name.log"; done
+ready "${needed[@]}"
 echo "# ready after $SECONDS s"
-spare=1
-for scenario; do
-	echo "# $scenario: $(sed -n '3s/^# //p' "$here/scenarios/$scenario.sh")"
-	run_scenario "$scenario" && continue
-	# The machine's kernel can die of its emulation (see vm.sh): once in a run the scenario is not blamed for it.
-	if [ "$spare" = 1 ] && ! alive; then
-		spare=0
-		echo "# the machine has died; the end of its console, and then once more in a new one:"
-		tail -n 30 "$machines/$name/console.log" | tr -d '\r' | sed 's/^/# /'
-		"$here/vm.sh" stop "$name"
-		ready_machine
-		run_scenario "$scenario" && continue
-	fi
-	tally "$scenario" <<<"not ok 0 - scenario $scenario comes to its end"
+spare=2
+for name in "${needed[@]}"; do
+	run_scenarios "$name" "${scenarios[@]}" &
+done
+wait
+for name in "${scenarios[@]}"; do
+	[ -d "$vm/taken/$name" ] || run_on a "$name"
+	ended "$name" || run_again "$name"
+	report "$name"
+done
+for name in "${migrations[@]}"; do
+	run_on a "$name"
+	ended "$name" || run_again "$name"
+	report "$name"
 done
 echo "1..$number"
 [ "$failures" = 0 ]

@@ -4,18 +4,26 @@
 policy 'migrate_uuid = fresh'
 there policy 'migrate_uuid = fresh' 'reserve_ttl = 3'
 MIGRATABLE=1 define mover "$U1"
+for side in '' there; do
+	$side systemctl start vgpu-leased
+	check "the device handler runs${side:+ there, too}" $side within 30 connected
+done
 run virsh start mover
+check "it writes into the live metadata what host1 knows of the device" within 30 stamped mover "$U1"
 migrate_to 2 mover --p2p --persistent --undefinesource
 check "from daemon to daemon, with its definition, a domain goes to host2" succeeded
 device=$(there device_in mover)
 check "with a new device" test -n "$device" -a "$device" != "$U1"
 check "which is the only one there" there has mover "$device"
+check "host2 has put what it knows in the place of that" there within 30 stamped mover "$device"
+check "and the metadata name no other device" same "$(there eval "virsh metadata mover urn:vgpu-lease:domain:1 | grep -c '<device'")" 1
 check "host1 knows nothing of the domain any more" no virsh dominfo mover
-check "nor of its device" within 10 nothing_left
+check "nor of its device" within 20 nothing_left
+for side in '' there; do $side systemctl stop vgpu-leased; done
 check "the definition that came along names the first device" same "$(there device_in mover --inactive)" "$U1"
 
 there run virsh managedsave mover
-check "there it can be put to sleep" there within 10 nothing_left
+check "there it can be put to sleep" there within 20 nothing_left
 there run virsh start mover
 check "and it wakes" there succeeded
 device=$(there device_in mover)
@@ -24,13 +32,13 @@ check "with the only device and lease" there has mover "$device"
 there migrate_to 1 mover --p2p --tunnelled
 check "through a tunnel it comes back" there succeeded
 check "with the only device and lease" has mover "$(device_in mover)"
-check "nothing stays on host2" there within 10 nothing_left
+check "nothing stays on host2" there within 20 nothing_left
 run virsh destroy mover
-check "nothing stays where it ends" within 10 nothing_left
+check "nothing stays where it ends" within 20 nothing_left
 there run virsh start mover
 check "its definition on host2 starts with the device that it names" there has mover "$U1"
 there run virsh destroy mover
-check "which is given back, too" there within 10 nothing_left
+check "which is given back, too" there within 20 nothing_left
 
 MIGRATABLE=1 define cold "$U2"
 run virsh migrate --offline --persistent cold qemu+tcp://host2/system
@@ -65,4 +73,4 @@ check "the domain goes back to it" succeeded
 check "with its device" has traveller "$U1"
 run virsh destroy traveller
 run virsh undefine --snapshots-metadata traveller
-check "at last nothing is left" within 10 nothing_left
+check "at last nothing is left" within 20 nothing_left

@@ -8,13 +8,13 @@ run virsh start mover
 migrate_to 2 mover
 check "where the UUID is free, the domain keeps it" there has mover "$U1"
 check "and the hook printed nothing" no there rewritten mover
-check "nothing stays on host1" within 10 nothing_left
+check "nothing stays on host1" within 20 nothing_left
 
 make_device "$U1"
 there migrate_to 1 mover
 check "what somebody else made under that UUID is adopted" has mover "$U1" adopted
 check "and the hook printed nothing" no rewritten mover
-check "nothing stays on host2" there within 10 nothing_left
+check "nothing stays on host2" there within 20 nothing_left
 
 define other "$U1"
 there domain other other "$U1"
@@ -26,7 +26,7 @@ device=$(there device_in mover)
 check "with another device" there held_by "$device" mover
 check "which it uses" there uses mover "$device"
 check "each domain there has its own" there in_order
-check "the device that somebody else made stays on host1" within 10 only "$U1"
+check "the device that somebody else made stays on host1" within 20 only "$U1"
 check "without a lease" no_lease
 there run virsh destroy other
 
@@ -43,7 +43,7 @@ there no_other_hook
 migrate_to 2 mover
 check "a second attempt right after succeeds" succeeded
 check "with one device and one lease" there has mover "$U3"
-check "both foreign devices stay on host1" within 10 only "$U1" "$U3"
+check "both foreign devices stay on host1" within 20 only "$U1" "$U3"
 
 run virsh start mover
 check "the same domain is started on host1, too" held_by "$U1" mover adopted
@@ -54,4 +54,4 @@ check "the lease on host1 is as it was" held_by "$U1" mover adopted
 check "and is the only one" same "$(states)" active
 check "host2 is as it was" there has mover "$U3"
 there run virsh destroy mover
-check "at last nothing is left on host2" there within 10 nothing_left
+check "at last nothing is left on host2" there within 20 nothing_left
