@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A migration from one framework to another: a vGPU that is an mdev on the source and a VF here, or the other way round.
+ * A migration from one framework to another: a vGPU that is an mdev on the source and a VF here, or the other way
+ * round.
  *
  * libvirt lets the hostdev change its type since 11.0, and leaves it to QEMU whether the state fits. Here it is asked
  * for only where nothing of the vGPU's own kind has its type's name, a device of the other kind has, and the policy

@@ -144,9 +144,9 @@ int domxml_rewrite(const struct domxml *doc, const struct domxml_change *changes
 int domxml_hostdev(const struct domxml *doc, size_t want, char **out, struct err *err);
 
 /*
- * What a suspend takes from a domain stands in its metadata, in an element of this namespace: the hostdevs as they were,
- * as the text of an attribute (libvirt gives elements within the metadata its own prefix). domxml_suspended() makes that
- * element of all the wants; the caller frees *out.
+ * What a suspend takes from a domain stands in its metadata, in an element of this namespace: the hostdevs as they
+ * were, as the text of an attribute (libvirt gives elements within the metadata its own prefix). domxml_suspended()
+ * makes that element of all the wants; the caller frees *out.
  */
 #define DOMXML_SUSPENDED_NS "urn:vgpu-lease:suspended:1"
 #define DOMXML_SUSPENDED_KEY "vgpu-suspended"

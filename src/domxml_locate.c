@@ -82,7 +82,7 @@ static bool locate_attrs(struct domxml *doc, const struct sought *sought, struct
 
 int domxml_locate(struct domxml *doc, size_t count, struct err *err)
 {
-	struct sought sought[PARTS * WANT_MAX];
+	struct sought sought[PARTS * WANT_MAX] = { { NULL, 0, PART_HOSTDEV } };
 	struct scan scan = { doc->xml, doc->len, 0 };
 	size_t n = 0, next = 0, seen;
 	struct span tag;

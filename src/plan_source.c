@@ -2,9 +2,9 @@
 /*
  * Where a domain comes from by live migration: does what it brings fit what is here?
  *
- * A vGPU's state moves between vGPUs of one type and drivers of one version only. QEMU finds out late, and says so in no
- * clear words (Red Hat: "vGPU live migration fails if the vGPU driver version differs"). What the source does not say
- * is no reason to refuse. A restore has its image from this host, and is not asked.
+ * A vGPU's state moves between vGPUs of one type and drivers of one version only. QEMU finds out late, and says so in
+ * no clear words (Red Hat: "vGPU live migration fails if the vGPU driver version differs"). What the source does not
+ * say is no reason to refuse. A restore has its image from this host, and is not asked.
  */
 #include <stdio.h>
 #include <string.h>

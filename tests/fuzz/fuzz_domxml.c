@@ -168,8 +168,11 @@ static void lease(const struct domxml *doc)
 	struct err err;
 	size_t len;
 
-	for (size_t i = 0; i < request->nwants; i++)
-		stamps[i] = i % 2 ? (struct stamp){ 0 } : fact;
+	for (size_t i = 0; i < request->nwants; i++) {
+		stamps[i] = fact;
+		if (i % 2)
+			stamps[i].type[0] = '\0';
+	}
 	MUST(domxml_lease(doc, stamps, &made, &len, &err) == 0);
 	if (!made)
 		return;
