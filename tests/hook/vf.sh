@@ -176,7 +176,6 @@ device_match = 8086:56c0
 [policy]
 reclaim = never
 release_wait = 2
-start_grace = 1
 END
 holds "a domain with a plain VF starts" start 6 $flex
 is "$(lease list --json | sed -n 's/.*"\(id\|type\|framework\|pgpu\)": "\?\([^",]*\).*/\2/p' | tr '\n' ' ')" \
@@ -190,10 +189,12 @@ holds "a full pool refuses an arrival" grep -q "0000:4d:00.0: full (4 of 4 in us
 is "$(lease types | tr -s ' ' | sed -n 's/^\(flex .*\)/\1/p')" "flex flex VGPU - - - 4 4 0 0000:4d:00.0*" "types counts them"
 holds "a VF of the other kind beside it gets the one type of that" start 20 $a
 is "$(type_at $a)" 1147 "by the card that it is of"
+echo 'start_grace = 1' >>"$root/etc/vgpu-lease.conf"
 sleep 1.2
 is "$(lease gc | awk 'NR > 1 { print $1 }' | sort | uniq -c | tr -s ' \n' ' ')" " 4 dropped 1 removed " \
 	"gc gives back what no domain runs with: a plain VF's lease, and a type with its lease"
 is "$(leases) $(type_at $a)" "0 0" "and nothing is left"
+sed -i /start_grace/d "$root/etc/vgpu-lease.conf"
 start 6 $flex
 for i in 2 3 4; do start 1$i 0000:4d:00.$i; done
 end 6 $flex
