@@ -52,11 +52,12 @@ struct sim_model {
 	const char *address;                       /* of the first card */
 	unsigned vendor, device, subdevice, class; /* vendor 0: no PCI device but a virtual one, called `driver` */
 	int cards_max;
-	int vfs;        /* SR-IOV VFs where no SHAPE says otherwise; 0: types on the PF itself */
-	int first_vf;   /* the function number of the first one */
-	int types;      /* likewise, of types; 0: all of `profiles` */
-	int shared;     /* ports, MB, devices, MiB of aperture that all types share; NVIDIA: see below */
-	bool has_names; /* likewise: types have a file `name` */
+	int vfs;            /* SR-IOV VFs where no SHAPE says otherwise; 0: types on the PF itself */
+	int first_vf;       /* the function number of the first one */
+	unsigned vf_device; /* the device id of a VF, where it is another than the PF; 0 */
+	int types;          /* likewise, of types; 0: all of `profiles` */
+	int shared;         /* ports, MB, devices, MiB of aperture that all types share; NVIDIA: see below */
+	bool has_names;     /* likewise: types have a file `name` */
 	int framebuffer_gib;
 	int instances_max;                       /* no type has more of them on one card */
 	int slices;                              /* that GPU instances are made of; 0: no MIG */

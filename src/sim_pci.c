@@ -28,6 +28,13 @@ static unsigned subdevice_of(const struct sim_node *node)
 	return is_vf && model_of(node)->family == SIM_NVIDIA ? 0 : model_of(node)->subdevice;
 }
 
+static unsigned device_of(const struct sim_node *node)
+{
+	const struct sim_model *m = model_of(node);
+
+	return m->vf_device && node->parent != gpu_of(node)->dir ? m->vf_device : m->device;
+}
+
 static int vendor_show(const struct sim_node *node, FILE *out)
 {
 	fprintf(out, "0x%04x\n", model_of(node)->vendor);
@@ -36,7 +43,7 @@ static int vendor_show(const struct sim_node *node, FILE *out)
 
 static int device_show(const struct sim_node *node, FILE *out)
 {
-	fprintf(out, "0x%04x\n", model_of(node)->device);
+	fprintf(out, "0x%04x\n", device_of(node));
 	return 0;
 }
 
@@ -77,7 +84,7 @@ static int modalias_show(const struct sim_node *node, FILE *out)
 {
 	const struct sim_model *m = model_of(node);
 
-	fprintf(out, "pci:v%08Xd%08Xsv%08Xsd%08Xbc%02Xsc%02Xi%02X\n", m->vendor, m->device, m->vendor,
+	fprintf(out, "pci:v%08Xd%08Xsv%08Xsd%08Xbc%02Xsc%02Xi%02X\n", m->vendor, device_of(node), m->vendor,
 		subdevice_of(node), m->class >> 16, m->class >> 8 & 0xff, m->class & 0xff);
 	return 0;
 }
@@ -90,7 +97,7 @@ static int pci_uevent_show(const struct sim_node *node, FILE *out)
 	if (driver)
 		fprintf(out, "DRIVER=%s\n", strrchr(driver->target, '/') + 1);
 	fprintf(out, "PCI_CLASS=%X\nPCI_ID=%04X:%04X\nPCI_SUBSYS_ID=%04X:%04X\nPCI_SLOT_NAME=%s\nMODALIAS=", m->class,
-		m->vendor, m->device, m->vendor, subdevice_of(node), node->parent->name);
+		m->vendor, device_of(node), m->vendor, subdevice_of(node), node->parent->name);
 	return modalias_show(node, out);
 }
 
@@ -121,7 +128,7 @@ static int one_show(const struct sim_node *node, FILE *out)
 
 static int vf_device_show(const struct sim_node *node, FILE *out)
 {
-	fprintf(out, "%04x\n", model_of(node)->device);
+	fprintf(out, "%04x\n", model_of(node)->vf_device ? model_of(node)->vf_device : model_of(node)->device);
 	return 0;
 }
 

@@ -5,7 +5,7 @@ set -u
 
 t4=0000:84:00.0
 models="t4 m60 p4 p100 rtxa6000 a2 a40 a100 a100d l40s-mdev l40s a10 rtx6000ada rtxpro6000"
-models="$models bench gvt-g gvt-g-256 flex mlx5 mtty mdpy mbochs"
+models="$models bench gvt-g gvt-g-256 flex mi210 cx6 mlx5 mtty mdpy mbochs"
 is "$("$sim" "$root" t5 2>&1)" "vgpu-lease-sim: unknown model \"t5\": there are ${models// /, }" \
 	"an unknown model is refused, with those that are known"
 is "$("$sim" "$root" p4+a2@0000:01:00.0 2>&1)" \

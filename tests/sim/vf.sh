@@ -3,7 +3,7 @@
 set -u
 . "${srcdir:?}/tests/sim/lib.sh"
 
-holds "a host with a Flex of four VFs starts" "$sim" "$root" flex/4
+holds "a host with a Flex of four VFs starts" "$sim" "$root" flex/4+mi210+cx6
 
 pci=$root/sys/bus/pci/devices
 vf=0000:4d:00.1
@@ -29,9 +29,14 @@ fails "nor has it a vfio device" test -e "$pci/$vf/vfio-dev"
 is "$(put "0000:4d:00.0 none" "$control/bind")" ok "all of a card can be without driver"
 fails "then there is no link" test -L "$pci/$vf/driver"
 fails "and no card" test -e "$pci/$vf/drm"
-is "$(cut -d' ' -f2 "$control/bind" | sort -u)" none "the file shows what has them"
+is "$(sed -n 's/^0000:4d.* //p' "$control/bind" | sort -u)" none "the file shows what has them"
 is "$(put "$vf vfio-pci" "$control/bind")" ok "vfio-pci can have it back"
 holds "then its node is there again" test -e "$node"
 is "$(put "0000:4d:00.0 off" "$control/vfs") $(cat "$pci/0000:4d:00.0/sriov_numvfs")" "ok 0" "VFs can be taken away"
 fails "with their groups" test -e "$node"
+
+is "$(cat "$pci/0000:2d:02.0/device" "$pci/0000:2d:00.0/device" | paste -sd' ') $(basename "$(readlink "$pci/0000:2d:02.0/physfn")")" \
+	"0x7410 0x740f 0000:2d:00.0" "an AMD card has one VF, which is another device"
+is "$(grep PCI_ID "$pci/0000:17:00.2/uevent") $(cat "$pci/0000:17:00.0/sriov_vf_device")" "PCI_ID=15B3:101E 101e" \
+	"so are those of a network card"
 tap_done
