@@ -2,8 +2,8 @@
 /*
  * The pool: the configuration and the host brought together. Which pGPU serves which type, and why one does not.
  *
- * Pure: no I/O. One type per pGPU, as in Nova, or with pgpu_types = several all that it is given to; addresses go before
- * matches, matches before the type that has neither.
+ * Pure: no I/O. One type per pGPU, as in Nova, or with pgpu_types = several all that it is given to; addresses go
+ * before matches, matches before the type that has neither.
  * A card that is otherwise than the file says is not in the pool now, with the reason; it never changes what the
  * other cards serve. Plain VFs are given out by [vf_NAME] sections alone, everything else by all others.
  *
@@ -55,8 +55,8 @@ bool pool_address_is(const char *address, const char *name);
 bool pool_lacks(const struct pool *pool, const struct section *section, const char *address);
 
 /*
- * Does a section name this card, by its address, by that of its VF, or by what it is? Then it is meant to be in the pool,
- * whether it is ready or not.
+ * Does a section name this card, by its address, by that of its VF, or by what it is? Then it is meant to be in the
+ * pool, whether it is ready or not.
  */
 bool pool_names(const struct config *config, const struct inv_pgpu *card, const char *vf);
 

@@ -127,8 +127,8 @@ static bool is_named(const struct plan_facts *facts, int parent)
 }
 
 /*
- * How many VFs nobody has, of the pool's where the card is in it; *best: where the device was before, else the first that
- * no domain names, else the first.
+ * How many VFs nobody has, of the pool's where the card is in it; *best: where the device was before, else the first
+ * that no domain names, else the first.
  */
 static int free_parents(const struct plan_facts *facts, const struct leases *extra, int pgpu, const char *id,
 			const char *last, int *best)
@@ -202,7 +202,7 @@ static void explain_none(struct room *room, const struct load *load, const struc
 		bound(room, 0, "the driver offers none now (available_instances is 0)");
 }
 
-/* The framebuffer of a card, as far as the types that were read tell: of small ones there may be fewer than would fit. */
+/* A card's framebuffer, as far as the types that were read tell: of small ones there may be fewer than would fit. */
 static double whole_mib(const struct inventory *inv, const struct inv_pgpu *card)
 {
 	double whole = 0;
@@ -232,7 +232,7 @@ static void judge(struct room *room, const struct load *load, const struct inv_p
 		  int cap, int capacity, int available, int nfree, double whole)
 {
 	bool mixed = card->nvidia && *load->other && type->framebuffer_mib > 0;
-	/* GPU instances of all sizes stand side by side: how many of one there are is all that is known of the others. */
+	/* GPU instances of all sizes stand side by side: how many of one there are tells nothing of the others. */
 	int all = type->slices ? load->of_type : load->devices + load->pending;
 
 	room->left = INT_MAX;

@@ -198,7 +198,6 @@ static void store(struct sim_node *node, struct sim_write *write)
 	sim_write_done(write, r < 0 ? r : (ssize_t)write->len);
 }
 
-/* clang-format off: rows of a table */
 #define FILE_OF(name, shows) .attr = { name, 0644, false, shows, store }
 #define KNOB(name, what, does) FILE_OF(name, knob_show), .knob = (what), .run = (does)
 
@@ -233,7 +232,6 @@ static const struct command commands[] = {
 	  .says = "what is under way: WHAT PARENT TYPE UUID, and the writer's PID" },
 	{ .attr = { "pid", 0444, false, pid_show, NULL }, .takes = "", .says = "the process that serves this host" },
 };
-/* clang-format on */
 
 static const struct command *command_of(const char *file)
 {

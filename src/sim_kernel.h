@@ -207,8 +207,8 @@ void sim_order_add(struct sim_kernel *kernel, const struct sim_order *order);
 void sim_order_clear(struct sim_kernel *kernel);
 
 /*
- * One line of the log: MILLISECONDS WHAT PARENT TYPE UUID RESULT; `result` is 0 or a negative errno. A dash stands for a
- * `type` or `uuid` that is NULL.
+ * One line of the log: MILLISECONDS WHAT PARENT TYPE UUID RESULT; `result` is 0 or a negative errno. A dash stands for
+ * a `type` or `uuid` that is NULL.
  */
 void sim_log(struct sim_kernel *kernel, const char *what, const struct sim_parent *parent, const struct sim_type *type,
 	     const char *uuid, int result);

@@ -4,7 +4,6 @@
 
 #include <stddef.h>
 
-/* clang-format off: rows of a table */
 #define T(number, series) { .id = (number), .name = (series) }
 #define M(number, series, gpu_instance, most)                                                                          \
 	{ .id = (number), .name = (series), .instance = (gpu_instance), .size = (most) }
@@ -72,7 +71,7 @@ static const struct sim_profile rtx6000ada[] = {
 	T(947, "12Q"), T(948, "16Q"), T(949, "24Q"), T(950, "48Q"), { 0 },
 };
 
-/* The list that was seen is cut at 12A; what follows goes by the order, which leads to 1540 and 1546 as they were seen. */
+/* The list that was seen is cut at 12A; the rest goes by the order, which leads to 1540 and 1546 as they were seen. */
 static const struct sim_profile rtxpro6000[] = {
 	T(1518, "2B"),
 	T(1519, "3Q"),
@@ -210,4 +209,3 @@ const struct sim_model sim_models_nvidia[] = {
 	  .framebuffer_gib = 48, .instances_max = 48, .profiles = bench },
 	{ 0 },
 };
-/* clang-format on */

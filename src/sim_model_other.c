@@ -26,7 +26,6 @@ static const struct sim_profile mbochs[] = {
 
 static const struct sim_profile mlx5[] = { { .id = 1, .name = "mlx5_core-local", .size = 1 }, { 0 } };
 
-/* clang-format off: rows of a table */
 #define G(number, type, resolution, weight, low_gm, high_gm, fences)                                                   \
 	{ .id = (number),                                                                                              \
 	  .name = (type),                                                                                              \
@@ -52,12 +51,10 @@ static const struct sim_profile gvt_small[] = {
 };
 
 #undef G
-/* clang-format on */
 
 /* Plain VFs have no types. */
 static const struct sim_profile none[] = { { 0 } };
 
-/* clang-format off: rows of a table */
 const struct sim_model sim_models_other[] = {
 	{ .name = "gvt-g",
 	  .says = "Intel GVT-g at 0000:00:02.0: types without names that share an aperture of 1 GiB",
@@ -176,4 +173,3 @@ const struct sim_model sim_models_other[] = {
 	  .profiles = mbochs },
 	{ 0 },
 };
-/* clang-format on */

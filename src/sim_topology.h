@@ -13,14 +13,14 @@ void sim_topology_build(struct sim_kernel *kernel);
 
 /*
  * The driver registers a parent with the mdev core, as NVIDIA's does once its vgpud has run: types and the link in
- * class/mdev_bus appear; on a variant VF it is the files of its folder nvidia. Nothing happens where it is registered. Unregistering removes the mdevs first; -EBUSY where
- * one is open or on its way.
+ * class/mdev_bus appear; on a variant VF it is the files of its folder nvidia. Nothing happens where it is registered.
+ * Unregistering removes the mdevs first; -EBUSY where one is open or on its way.
  */
 void sim_topology_register(struct sim_parent *parent);
 int sim_topology_unregister(struct sim_parent *parent);
 
 /*
- * Enables all VFs of a card, or takes them away, as NVIDIA's sriov-manage does; with either go its GPU instances and the
- * mode for mixed sizes. -EBUSY where a vGPU is on one.
+ * Enables all VFs of a card, or takes them away, as NVIDIA's sriov-manage does; with either go its GPU instances and
+ * the mode for mixed sizes. -EBUSY where a vGPU is on one.
  */
 int sim_topology_vfs(struct sim_gpu *gpu, bool on);

@@ -91,7 +91,7 @@ static void trouble(const struct live *live)
 	live_control(live, "inject", "create " T4 " ENODEV");
 	ok(kernel_create(host, MDEV(T4, "nvidia-222", uuid(1)), &err) == -ENODEV && strstr(err.text, "sriov-manage"),
 	   "a parent that is being taken down: %s", err.text);
-	live_control(live, "attr_delay_ms", "150");
+	live_control(live, "attr_delay_ms", "600");
 	ok(kernel_create(host, MDEV(T4, "nvidia-222", uuid(1)), &err) == 0, "a slow device");
 	ok(kernel_wait_complete(host, MDEV("", "nvidia-222", uuid(1)), 20, &err) == -ETIMEDOUT,
 	   "is not whole at once: %s", err.text);
