@@ -1,9 +1,9 @@
 #!/bin/bash
 # Cards as they were seen on real hosts: what sysfs shows of their types, and what `inventory` and `types` make of it, right to
-# the last number. tests/cli/cards/ has, for each, the files of one parent's types (NAME.sysfs: the room, device_api, name
+# the last number. tests/cli/golden/ has, for each, the files of one parent's types (NAME.sysfs: the room, device_api, name
 # and description; NAME.list: what a VF of NVIDIA's own framework can become) and the commands' JSON, one type a line.
 . "${srcdir:?}/tests/cli/host.sh"
-golden=$srcdir/tests/cli/cards
+golden=$srcdir/tests/cli/golden
 
 # For comparing: one object a line, without blanks; names of cards come from this machine's hardware database, if it has one.
 plain() {
