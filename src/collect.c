@@ -203,8 +203,10 @@ int collect_run(struct collect *c, struct err *err)
 	c->garbage = look.leases.garbage;
 	if (r == 0)
 		judge(c, &look);
-	if (r == 0 && !c->dry)
+	if (r == 0 && !c->dry && store_lock(c->store, c->policy->lock_timeout_s * 1000, err) == 0) {
 		types_remember(c->store, &look.inv);
+		store_unlock(c->store);
+	}
 	if (r == 0 && !c->dry)
 		memo_tidy(c->store, device_exists, is_named, &look, MEMORY_DAYS);
 	look_end(&look);

@@ -128,8 +128,6 @@ int survey_host(struct survey *s, struct err *err)
 	if (r < 0)
 		return r;
 	s->has_inv = true;
-	if (!s->dry)
-		types_remember(s->store, &s->inv);
 	if (s->config)
 		pool_make(&s->pool, s->config, &s->inv);
 	s->devices = calloc(s->inv.ndevices + 1, sizeof(*s->devices));
@@ -247,7 +245,16 @@ static void explain_absent(struct survey *s)
 	for (size_t i = 0; i < s->request->nwants; i++) {
 		const struct want *want = &s->request->wants[i];
 
-		if (want->kind == WANT_PCI && inventory_parent(&s->inv, want->id) == UNKNOWN)
+		struct inv_pgpu card;
+		char address[PCI_SIZE];
+
+		if (want->kind != WANT_PCI || inventory_parent(&s->inv, want->id) != UNKNOWN)
+			continue;
+		if (s->config && inventory_physfn(s->host, want->id, address) &&
+		    inventory_card(s->host, address, &card) && !pool_names(s->config, &card, want->id))
+			snprintf(s->wishes[i].absent, sizeof(s->wishes[i].absent),
+				 "no section of the configuration names its card, %s", address);
+		else
 			inventory_explain_card(s->host, want->id, false, s->wishes[i].absent);
 	}
 }
@@ -332,6 +339,9 @@ int survey_leases(struct survey *s, struct err *err)
 		r = 0;
 	}
 	explain_absent(s);
+	/* Under the lock: of two writers at once neither is whole. */
+	if (r == 0 && !s->dry && s->store->lock >= 0)
+		types_remember(s->store, &s->inv);
 	if (r == 0 && s->explains)
 		find_lacks(s);
 	return r == 0 ? look_at_vfs(s, err) : r;

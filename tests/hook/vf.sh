@@ -205,6 +205,11 @@ is "$(leases)" 0 "all are given back"
 ### What is not ours
 holds "a domain with another PCI device passes" start 8 0000:84:00.0
 holds "also where that is none" start 8 0000:aa:00.0
+printf '[devices]\nenabled_mdev_types = nvidia-222\n[mdev_nvidia-222]\ndevice_match = 10de:1eb8\n' | configure
+holds "a VF that no section names passes" start 8 $flex
+said=$(start 8 $flex no "$(with_type $flex nvidia-222)" 2>&1)
+holds "unless the metadata claims it: then it is refused" \
+	grep -q "vGPU $flex: there is no such VF in the pool here: no section of the configuration names its card, 0000:4d:00.0; no VF" <<<"$said"
 rm "$root/etc/vgpu-lease.conf"
 holds "without a configuration a VF passes" start 8 $a
 is "$(leases) $(type_at $a)" "0 0" "and nothing is leased"
