@@ -20,12 +20,14 @@ check "no record is left" same "$(virsh metadata stubborn --uri urn:vgpu-lease:s
 virsh -q destroy stubborn
 within 15 nothing_left
 
+configure
 define unsaved "$U1" "$U3"
 virsh -q start unsaved
 mount -t tmpfs -o size=64k none /var/lib/libvirt/qemu/save
 run vgpu-lease suspend unsaved
 check "a guest that cannot be saved is not suspended" failed
-check "and has its vGPUs again" same "$(device_in unsaved | xargs)" "$U1 $U3"
+check "and says why" says "cannot be saved"
+check "and has its vGPUs again" same "$(device_in unsaved | sort | xargs)" "$U1 $U3"
 check "leased to it" held_by "$U3" unsaved
 umount /var/lib/libvirt/qemu/save
 virsh -q destroy unsaved

@@ -6,6 +6,7 @@ define seen "$U1"
 run vgpu-lease show seen
 check "a domain that does not run has no differences" succeeded
 check "and a vGPU in its definition" says "$U1" config
+rm -f /var/log/libvirt/qemu/seen.log
 virsh -q start seen
 run vgpu-lease show seen
 check "nor has one that runs" succeeded
