@@ -9,7 +9,8 @@
  *
  * The framework is told for each card: a host can have one whose vGPUs are mdevs beside one whose VFs take a type.
  *
- *   mdev     a parent is a link in /sys/class/mdev_bus; a VF has `physfn`; a vGPU is a link in /sys/bus/mdev/devices whose
+ *   mdev     a parent is a link in /sys/class/mdev_bus; a VF has `physfn`; a vGPU is a link in /sys/bus/mdev/devices
+ *   whose
  *            real path's last-but-one component is its parent; `mdev_type` appears after the device does
  *   variant  a card of NVIDIA's driver (/sys/bus/pci/drivers/nvidia) whose VFs have nvidia/current_vgpu_type; a vGPU is
  *            such a VF where that is not 0; what numbers mean is remembered (typelist)
@@ -107,9 +108,9 @@ struct inv_query {
 	unsigned int frameworks; /* INV_...: nothing of the others is read */
 
 	/*
-	 * The ids of mdev types (NULL-terminated): others are left out of the offers, but for those of vGPUs that a pGPU
-	 * carries. NULL reads all, and also looks for cards of NVIDIA's driver that have not come up yet (VFs not enabled,
-	 * no types registered): those have no parents.
+	 * The ids of mdev types (NULL-terminated): others are left out of the offers, but for those of vGPUs that a
+	 * pGPU carries. NULL reads all, and also looks for cards of NVIDIA's driver that have not come up yet (VFs not
+	 * enabled, no types registered): those have no parents.
 	 */
 	const char *const *types;
 

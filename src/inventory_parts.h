@@ -2,8 +2,8 @@
 /*
  * The pieces that inventory_read() is made of. Only the inventory's own files and their tests include this.
  *
- * Order of the calls: inv_open, inv_read_parents, inv_read_variant, inv_read_vfs, inv_read_devices, inv_group, inv_order,
- * inv_ask_variant, inv_ask_rest, inv_close.
+ * Order of the calls: inv_open, inv_read_parents, inv_read_variant, inv_read_vfs, inv_read_devices, inv_group,
+ * inv_order, inv_ask_variant, inv_ask_rest, inv_close.
  * Until inv_order the parents are sorted by name alone, and the pGPUs not at all. What is read of a card is read in one
  * visit, relative to its folder: each walk through sys/class/mdev_bus costs more than the attribute behind it.
  *
@@ -76,8 +76,8 @@ int inv_open_card(const struct inv_reader *reader, const char *address);
 bool inv_is_known(const struct inventory *inv, const char *address);
 
 /*
- * inventory_variant.c: the cards whose VFs take a type, with their VFs, and the vGPUs that these are; and once all is in
- * order what each card offers.
+ * inventory_variant.c: the cards whose VFs take a type, with their VFs, and the vGPUs that these are; and once all is
+ * in order what each card offers.
  */
 int inv_read_variant(struct inv_reader *reader, struct err *err);
 int inv_ask_variant(struct inv_reader *reader, struct err *err);

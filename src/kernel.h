@@ -3,8 +3,8 @@
  * The only writes to sysfs: create a vGPU, remove it, set its parameters; and the waits until the kernel has done so.
  *
  * One interface for the three frameworks. An mdev is made by its parent's `create` and gone after its `remove`. A VF of
- * NVIDIA's variant driver becomes a vGPU when a type's number is written to its current_vgpu_type, and is none when that
- * reads 0. A plain VF is always there: nothing is made or removed of it, and it never "exists" as something made.
+ * NVIDIA's variant driver becomes a vGPU when a type's number is written to its current_vgpu_type, and is none when
+ * that reads 0. A plain VF is always there: nothing is made or removed of it, and it never "exists" as something made.
  *
  * create blocks as long as the driver takes. remove of a device that is open blocks in the kernel beyond any signal
  * (vfio_unregister_group_dev, since 5.2), and takes libvirt with it: callers make sure that nobody has it open

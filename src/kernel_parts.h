@@ -17,8 +17,8 @@ struct kernel_ops {
 	int (*create)(char path[KPATH_SIZE], char line[TYPE_SIZE], const struct vgpu *vgpu, struct err *err);
 
 	/*
-	 * Is it whole? 1; 0: it is there, and *missing says what is not; -ENOENT: it is not there, and *missing says so;
-	 * otherwise an error.
+	 * Is it whole? 1; 0: it is there, and *missing says what is not; -ENOENT: it is not there, and *missing says
+	 * so; otherwise an error.
 	 */
 	int (*whole)(const struct host *host, const struct vgpu *vgpu, const char **missing, struct err *err);
 

@@ -116,7 +116,10 @@ void failure_forget(const struct store *store, const char *pgpu);
 /* Those of the last minutes; the caller frees *out, which is NULL where there is none. Returns how many. */
 size_t failure_list(const struct store *store, struct failure **out);
 
-/* Writes down what a card of NVIDIA's variant driver listed and was not remembered of its model yet (typelist). Under the lock. */
+/*
+ * Writes down what a card of NVIDIA's variant driver listed and was not remembered of its model yet (typelist). Under
+ * the lock.
+ */
 void types_remember(const struct store *store, const struct inventory *inv);
 
 /*

@@ -185,7 +185,7 @@ void types_remember(const struct store *store, const struct inventory *inv)
 
 		if (!card->types_new || !*card->vendor)
 			continue;
-		/* Where there is no memory of UUIDs there is none of types: it is opened where something is to be written. */
+		/* Where there is no memory of UUIDs there is none of types. */
 		if (folder < 0 && store->affinity >= 0) {
 			lib = file_own_dir(store->host->root, "var/lib/vgpu-lease");
 			folder = lib < 0 ? -1 : file_own_dir(lib, "types");

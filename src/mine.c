@@ -94,7 +94,7 @@ int mine_keep(struct domxml *doc, const struct host *host, const struct config *
 		keep[i] = want->kind == WANT_MDEV || want->has_metadata;
 		if (keep[i] || !config || !mine_possible(config) || !inventory_physfn(host, want->id, cards[i]))
 			continue;
-		/* A VF of a card that is named is looked at also while it is not ready, and has no part in the inventory. */
+		/* One of a card that is named is ours also while that is not ready, and so not in the inventory. */
 		keep[i] = inventory_card(host, cards[i], &card) && pool_names(config, &card, want->id);
 		any |= !keep[i];
 	}

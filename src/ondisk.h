@@ -27,8 +27,9 @@ int ondisk_read(struct ondisk **out, const struct host *host, struct err *err);
 void ondisk_free(struct ondisk *disk);
 
 /*
- * The file (its name without folder and .xml: the domain's name) that names this id, NULL where none does; the one of the
- * domain `but` does not count (NULL: all do). Case does not matter. PCI addresses are looked for as libvirt writes them.
+ * The file (its name without folder and .xml: the domain's name) that names this id, NULL where none does; the one of
+ * the domain `but` does not count (NULL: all do). Case does not matter. PCI addresses are looked for as libvirt writes
+ * them.
  */
 const char *ondisk_names(const struct ondisk *disk, const char *id, const char *but);
 

@@ -28,7 +28,10 @@ static bool has_failed(const struct plan_facts *facts, int pgpu, const char *typ
 	return false;
 }
 
-/* Is `a` the better one? One that has not failed lately, then nearer, then fuller (pack) or emptier (spread), then the lower address. */
+/*
+ * Is `a` the better one? One that has not failed lately, then nearer, then fuller (pack) or emptier (spread), then the
+ * lower address.
+ */
 static bool better(const struct planner *p, const struct want *want, const struct candidate *a,
 		   const struct candidate *b)
 {
@@ -95,7 +98,10 @@ static bool stands_in_the_way(const struct plan_facts *facts, int pgpu, const ch
 	return a->framebuffer_mib != b->framebuffer_mib;
 }
 
-/* Would removing one of `type` make room for one of `wanted`? What a GPU instance carried leaves room for its like only. */
+/*
+ * Would removing one of `type` make room for one of `wanted`? What a GPU instance carried leaves room for its like
+ * only.
+ */
 static bool gives_room(const struct plan_facts *facts, const char *type, const char *wanted)
 {
 	const struct inv_type *t = inventory_type(facts->inv, wanted);

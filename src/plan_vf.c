@@ -3,8 +3,8 @@
  * VFs as vGPUs: the address is the device's name. A start gets the VF that its XML names, or none, as libvirt takes no
  * other then; whoever arrives can be given another. There is no placeholder: each address is some VF's.
  *
- * A VF of NVIDIA's variant driver stays bound to that driver, so its hostdev must be unmanaged, which libvirt takes since
- * 9.7. A plain VF is bound to a driver of VFIO, or libvirt does that (managed).
+ * A VF of NVIDIA's variant driver stays bound to that driver, so its hostdev must be unmanaged, which libvirt takes
+ * since 9.7. A plain VF is bound to a driver of VFIO, or libvirt does that (managed).
  */
 #include <stdarg.h>
 #include <stdio.h>

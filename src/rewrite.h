@@ -50,8 +50,8 @@ void rewrite_facts(struct rewrite *rewrite, const struct rewrite_host *host);
 bool rewrite_names_vfs(const struct rewrite *rewrite);
 
 /*
- * Adds to the changes, after the facts: a VF that the metadata names and that cannot be had here becomes a free one of the
- * pool. -ENOSPC: there is none, and why.
+ * Adds to the changes, after the facts: a VF that the metadata names and that cannot be had here becomes a free one of
+ * the pool. -ENOSPC: there is none, and why.
  */
 int rewrite_vfs(struct rewrite *rewrite, const struct rewrite_host *host, struct err *err);
 

@@ -6,8 +6,8 @@
  * What is cheap is read always; what costs a pass over all processes (who has a device open) or over libvirt's files,
  * only where a rule asks for it.
  *
- * Depends on: config, crossing, handles, inventory, kernel, lease, ondisk, plan's types, pool, spare, store, wish. Knows nothing of libvirt's
- * operations.
+ * Depends on: config, crossing, handles, inventory, kernel, lease, ondisk, plan's types, pool, spare, store, wish.
+ * Knows nothing of libvirt's operations.
  */
 #pragma once
 
@@ -66,8 +66,8 @@ int survey_leases(struct survey *survey, struct err *err);
 /*
  * Looks for what may be removed to make room: orphans (as [policy] reclaim allows, noting since when they have been
  * seen free), and devices of ours whose domain is gone or that are only waiting to be given back. And for what a
- * refusal is to say: from now on `explains` is set, and what is read next tells of cards that the host lacks, and of those
- * that make the type for another kind of hostdev.
+ * refusal is to say: from now on `explains` is set, and what is read next tells of cards that the host lacks, and of
+ * those that make the type for another kind of hostdev.
  */
 int survey_look(struct survey *survey, struct err *err);
 

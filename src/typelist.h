@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The types of NVIDIA's variant driver: a VF's list of them, what a name says, and what is remembered of a card's model.
+ * The types of NVIDIA's variant driver: a VF's list of them, what a name says, and what is remembered of a card's
+ * model.
  *
  * A VF lists the types that fit now: numbers and names, no more. A card that carries a vGPU of one size no longer lists
  * the others, and a full card lists none. So what numbers mean is remembered, for each model of card:
