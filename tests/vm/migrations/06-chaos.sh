@@ -46,6 +46,12 @@ shot_guest() { kill -KILL "$(cat "/run/libvirt/qemu/$1.pid" 2>/dev/null)" 2>/dev
 # A hook that is at work, or the child that it left.
 shot_hook() { kill -KILL "$(pgrep -f '^/etc/libvirt/hooks/qemu ' | shuf -n 1)" 2>/dev/null; }
 send() { act virsh migrate --live "$1" "qemu+tcp://host$2/system"; }
+# one_that_runs NUMBER: of those that do; nothing where none does.
+one_that_runs() {
+	local running
+	mapfile -t running < <(timeout 5 virsh list --name 2>/dev/null | grep . | sort)
+	[ ${#running[@]} = 0 ] || echo "${running[$1 % ${#running[@]}]}"
+}
 running() { timeout 5 virsh list --name | grep -qx "$1"; }
 
 ### What must hold
@@ -85,18 +91,23 @@ on() { # HOST COMMAND...
 	if [ "$host" = 1 ]; then "$@"; else there "$@"; fi
 }
 there eval "$(declare -f device_of extra_of bring_up bring_down act begin finish plug unplug shot shot_guest shot_hook \
-	send running leases_fit devices_fit in_peace nobody_runs end_all)"
+	send one_that_runs running leases_fit devices_fit in_peace nobody_runs end_all)"
 bring_up
 there bring_up
 
 end=$((SECONDS + DURATION)) steps=0
 declare -A did=()
 while [ "$SECONDS" -lt "$end" ]; do
-	name=${names[RANDOM % 4]} host=$((RANDOM % 2 + 1)) dice=$((RANDOM % 20))
+	name=${names[RANDOM % 4]} host=$((RANDOM % 2 + 1)) dice=$((RANDOM % 20)) number=$RANDOM
+	# What is done to a guest is done to one that runs; where none does, one is started.
+	if [ "$dice" -ge 5 ] && [ "$dice" -le 13 ] || [ "$dice" = 17 ]; then
+		guest=$(on $host one_that_runs "$number")
+		if [ -n "$guest" ]; then name=$guest; else dice=0; fi
+	fi
 	case $dice in
 	[0-4]) step=start; running "$name" || there running "$name" || on $host begin "$name" ;;
-	[56]) step=stop; on $host finish "$name" ;;
-	[7-9] | 10) step=migrate; on $host send "$name" $((3 - host)) ;;
+	5) step=stop; on $host finish "$name" ;;
+	[6-9] | 10) step=migrate; on $host send "$name" $((3 - host)) ;;
 	11) step=plug; on $host plug "$name" ;;
 	12) step=attach; on $host act vgpu-lease attach "$name" ;;
 	13) step=unplug; on $host unplug "$name" ;;
@@ -113,6 +124,7 @@ for step in "${!did[@]}"; do echo "# $step: ${did[$step]}"; done
 check "$steps steps were taken" test "$steps" -gt 20
 made() { journal | grep -c 'vgpu-lease.*prepare: domain k.: made'; }
 echo "# made on host1: $(made), on host2: $(there eval "journal | grep -c 'prepare: domain k.: made'")"
+echo "# guests that arrived: $(there eval "journal | grep -c 'migrate: domain k.: reserved'") and $(journal | grep -c 'migrate: domain k.: reserved')"
 check "in them guests had vGPUs" test "$(made)" -gt 0
 
 # Whatever was under way has its minute; libvirtd may have to be told.
