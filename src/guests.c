@@ -154,8 +154,8 @@ static void read_guest(struct guests *g, size_t i)
 
 	memcpy(g->live[i].uuid, domain->uuid, UUID_SIZE);
 	g->live[i].settled = domain->settled;
-	/* Without a vGPU there is nothing to parse; who runs is known all the same. */
-	if (domain->xml && !domxml_concerns(domain->xml, len))
+	/* Without a vGPU there is nothing to parse; who runs is known all the same. A VF need not be named as one. */
+	if (domain->xml && !domxml_concerns(domain->xml, len) && !domxml_has_pci(domain->xml, len))
 		g->live[i].request = &guest->nothing;
 	else if (domain->xml && domxml_parse(&guest->doc, domain->xml, len, DOMXML_ALL_PCI, &err) == 0)
 		g->live[i].request = domxml_request(guest->doc);

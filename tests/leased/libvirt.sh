@@ -4,19 +4,23 @@
 # shellcheck disable=SC2119 # Functions with arguments that may be left out.
 # shellcheck source=tests/leased/lib.sh
 . "${srcdir:?}/tests/leased/lib.sh"
-host t4
+host t4+flex
 configure <<'END'
 [devices]
 enabled_mdev_types = nvidia-222
+[vf_flex]
+device_match = 8086:56c0
 [policy]
 driver_cleanup = 0
 reclaim = never
 END
 u2=${u1%??}02 u3=${u1%??}03
+vf=0000:4d:00.2
+vf_hostdev="<hostdev mode='subsystem' type='pci' managed='yes'><source><address domain='0x0000' bus='0x4d' slot='0x00' function='0x2'/></source></hostdev>"
 placeholder=00000000-0000-0000-0000-000000000001
 
 domain() { # NAME UUID STATE [MDEV [MARKED]]: as the test driver's file has it; state 1 runs, 5 does not
-	local device='' metadata=''
+	local device=${DEVICE:-} metadata=''
 	[ -z "${4:-}" ] || device="<hostdev mode='subsystem' type='mdev' model='vfio-pci'><source><address uuid='$4'/></source></hostdev>"
 	[ -z "${5:-}" ] || metadata="<vgpu:lease xmlns:vgpu='urn:vgpu-lease:domain:1'><vgpu:device uuid='$4'/></vgpu:lease>"
 	cat <<-END
@@ -34,12 +38,15 @@ domain() { # NAME UUID STATE [MDEV [MARKED]]: as the test driver's file has it; 
 	domain plugged ${vm_uuid%??}11 1 "$u1"
 	domain off ${vm_uuid%??}12 5 "$placeholder" marked
 	domain clash ${vm_uuid%??}13 1 "$u2"
+	DEVICE=$vf_hostdev domain vf ${vm_uuid%??}14 1
 	echo '</node>'
 } >"$work/node.xml"
 
 make_device 0000:84:00.0 nvidia-222 "$u1"
 open_device "$u1"
 first=$holder
+sleep 600 >/dev/null 2>&1 9<>"$root/dev/vfio/$(basename "$(readlink "$root/sys/bus/pci/devices/$vf/iommu_group")")" &
+second=$!
 # A lease of a domain that libvirt does not know, for a device that another has.
 sed "s/$u1/$u2/" "$vm" >"$work/vm2.xml"
 prepare "$work/vm2.xml"
@@ -52,6 +59,7 @@ start --connect "test://$work/node.xml"
 holds "it connects" eventually said "connected to libvirt"
 holds "a device that a guest has, and no lease names, is leased to it" eventually is_state "$u1" active
 is "$(sed -n 's/^origin=//p' "$root/run/vgpu-lease/leases/$u1")" adopted "as one that was there before"
+holds "so is a VF of the pool, by a guest that has nothing else of ours" eventually is_state "$vf" active
 holds "one that a guest's lease names, and the guest no longer has, is given back" \
 	eventually said "release: domain one-vgpu: gave back $u3"
 fails "what we made of it is removed" test -e "$root/sys/bus/mdev/devices/$u3"
@@ -64,7 +72,7 @@ kill -HUP "$daemon"
 sleep 2.5
 is "$(grep -c 'is in its metadata now' "$log") $(grep -c 'of its definition is' "$log") $(grep -c 'clash' "$log")" "1 1 1" \
 	"all of that once, though each change is an event"
-kill "$holder" "$first"
+kill "$holder" "$first" "$second"
 stop
 
 start --connect "test://$work/not-there.xml"
