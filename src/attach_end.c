@@ -7,7 +7,6 @@
 
 #include "adopt.h"
 #include "attach.h"
-#include "auto.h"
 #include "bounded.h"
 #include "giveback.h"
 #include "log.h"
@@ -16,32 +15,52 @@
 
 enum { TURN_MS = 200 };
 
-/* Gives back what can be given back by the deadline; how many are left. */
-static size_t finish(struct store *store, const struct policy *policy, char (*ids)[ID_SIZE], size_t n, const char *name,
-		     int64_t deadline_ms, bool last)
+/* What one release is about. */
+struct release {
+	const struct policy *policy;
+	const char *domain, *name;
+	int64_t asked_ms;     /* when libvirt called: what the domain leases later is not meant */
+	char (*ids)[ID_SIZE]; /* to be given back still; NULL: the leases could not be marked yet */
+	size_t n;
+};
+
+static int mark(struct release *release, struct store *store, int wait_ms, struct err *err)
+{
+	int r = giveback_mark(store, release->domain, release->asked_ms, wait_ms, &release->ids, &release->n, err);
+
+	if (r < 0) {
+		free(release->ids);
+		release->ids = NULL;
+	}
+	return r;
+}
+
+/* Gives back what can be given back by the deadline. */
+static void finish(struct release *release, struct store *store, int64_t deadline_ms, bool last)
 {
 	size_t left = 0;
 
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < release->n; i++) {
+		const char *id = release->ids[i];
 		struct err err = { 0 };
-		int r = giveback_finish(store, policy, ids[i], deadline_ms, &err);
+		int r = giveback_finish(store, release->policy, id, deadline_ms, &err);
 
 		if (r == 0) {
-			log_info("release: domain %s: gave back %s", name, ids[i]);
+			log_info("release: domain %s: gave back %s", release->name, id);
 			continue;
 		}
 		if (last)
-			log_warn("release: domain %s: %s stays for 'vgpu-lease gc': %s", name, ids[i], err.text);
-		memmove(ids[left++], ids[i], ID_SIZE);
+			log_warn("release: domain %s: %s stays for 'vgpu-lease gc': %s", release->name, id, err.text);
+		memmove(release->ids[left++], id, ID_SIZE);
 	}
-	return left;
+	release->n = left;
 }
 
 /* In a child of our own, whom libvirt does not wait for: the rest of the time that a give-back may take. */
-static void finish_detached(struct store *store, const struct policy *policy, char (*ids)[ID_SIZE], size_t n,
-			    const char *name)
+static void finish_detached(struct release *release, const struct store *store)
 {
 	struct host host = { .root = store->host->root, .name = store->host->name };
+	const struct policy *policy = release->policy;
 	struct store own;
 	struct err err = { 0 };
 	int64_t end;
@@ -50,42 +69,44 @@ static void finish_detached(struct store *store, const struct policy *policy, ch
 	log_close();
 	r = bounded_detach(host.root, &err);
 	if (r < 0)
-		log_warn("release: domain %s: %zu left for 'vgpu-lease gc': %s", name, n, err.text);
+		log_warn("release: domain %s: its vGPUs are left for 'vgpu-lease gc': %s", release->name, err.text);
 	if (r <= 0)
 		return;
 	if (store_open(&own, &host, true, &err) < 0)
 		_exit(1);
+	if (!release->ids && mark(release, &own, policy->lock_timeout_s * 1000, &err) < 0)
+		log_warn("release: domain %s: its vGPUs stay for 'vgpu-lease gc': %s", release->name, err.text);
 	end = host_now_ms() + (int64_t)(policy->release_timeout_s + policy->driver_cleanup_s) * 1000;
 	/* In short turns, so that one that stays open does not hold up the others. */
-	while (n > 0 && host_now_ms() < end) {
-		n = finish(&own, policy, ids, n, name, host_now_ms() + TURN_MS, false);
-		if (n > 0)
+	while (release->n > 0 && host_now_ms() < end) {
+		finish(release, &own, host_now_ms() + TURN_MS, false);
+		if (release->n > 0)
 			host_sleep_ms(TURN_MS / 2);
 	}
-	if (n > 0)
-		finish(&own, policy, ids, n, name, host_now_ms(), true);
+	finish(release, &own, host_now_ms(), true);
 	_exit(0);
 }
 
 int attach_release(const struct host *host, const struct policy *policy, const char *domain, const char *name,
 		   struct err *err)
 {
-	int64_t deadline = host_now_ms() + (int64_t)policy->release_wait_s * 1000;
-	autofree char(*ids)[ID_SIZE] = NULL;
+	struct release release = { .policy = policy, .domain = domain, .name = name, .asked_ms = host_now_ms() };
+	int64_t deadline = release.asked_ms + (int64_t)policy->release_wait_s * 1000;
 	struct store store;
-	size_t n;
 	int r = store_open(&store, host, false, err);
 
 	if (r < 0)
 		return r;
 	/* No store: nothing was ever leased. */
 	if (store.leases >= 0) {
-		r = giveback_mark(&store, domain, policy->release_wait_s * 1000, &ids, &n, err);
-		if (r == 0 && n > 0)
-			n = finish(&store, policy, ids, n, name, deadline, false);
-		if (r == 0 && n > 0 && !store_handler_runs(&store))
-			finish_detached(&store, policy, ids, n, name);
+		r = mark(&release, &store, policy->release_wait_s * 1000, err);
+		if (r == 0)
+			finish(&release, &store, deadline, false);
+		/* The handler sees to what is marked; what is not, nobody else knows of. */
+		if (r == -ETIMEDOUT || (release.n > 0 && !store_handler_runs(&store)))
+			finish_detached(&release, &store);
 	}
+	free(release.ids);
 	store_close(&store);
 	return r;
 }

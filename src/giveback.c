@@ -25,8 +25,8 @@ static int left(int64_t deadline_ms)
 	return ms > 0 ? (int)ms : 0;
 }
 
-int giveback_mark(struct store *store, const char *domain, int wait_ms, char (**ids)[ID_SIZE], size_t *n,
-		  struct err *err)
+int giveback_mark(struct store *store, const char *domain, int64_t asked_ms, int wait_ms, char (**ids)[ID_SIZE],
+		  size_t *n, struct err *err)
 {
 	struct leases leases = { 0 };
 	int r = store_lock(store, wait_ms, err);
@@ -42,7 +42,7 @@ int giveback_mark(struct store *store, const char *domain, int wait_ms, char (**
 	for (size_t i = 0; r == 0 && i < leases.n; i++) {
 		struct lease *lease = &leases.list[i];
 
-		if (strcmp(lease->domain, domain) != 0)
+		if (strcmp(lease->domain, domain) != 0 || lease->since_ms > asked_ms)
 			continue;
 		/* Nothing was made for a reservation: a device under it is somebody else's. */
 		if (lease->state == LEASE_RESERVED) {

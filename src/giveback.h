@@ -20,11 +20,12 @@
 #include "store.h"
 
 /*
- * Marks all leases of a domain `releasing`; its reservations are dropped at once. Takes the store's lock, waiting at
- * most `wait_ms`. The ids that are to be given back are in *ids (the caller frees it), *n of them.
+ * Marks all leases of a domain `releasing` that it had at `asked_ms` (CLOCK_BOOTTIME), its reservations are dropped at
+ * once; what is younger is of a start that came after. Takes the store's lock, waiting at most `wait_ms`. The ids that
+ * are to be given back are in *ids (the caller frees it), *n of them.
  */
-int giveback_mark(struct store *store, const char *domain, int wait_ms, char (**ids)[ID_SIZE], size_t *n,
-		  struct err *err);
+int giveback_mark(struct store *store, const char *domain, int64_t asked_ms, int wait_ms, char (**ids)[ID_SIZE],
+		  size_t *n, struct err *err);
 
 /*
  * Finishes giving back one lease that is `releasing`, by `deadline_ms` (CLOCK_BOOTTIME). 0: done, or taken over by

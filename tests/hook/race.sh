@@ -158,6 +158,17 @@ holds "a start that can have no card's lock is refused" \
 	grep -q "no room for nvidia-222: 0000:84:00.0: /run/vgpu-lease/pgpu/0000:84:00.0.lock: held by " <<<"$said"
 holds "after one lock_timeout for all of them" test $(($(now_ms) - before)) -lt 1900
 exec 7>&- 8>&-
+### A release that cannot even say that it wants something
+prepare
+exec 9>"$root/run/vgpu-lease/lock"
+flock 9
+before=$(now_ms)
+holds "a release that does not get the leases' lock ends well" release
+holds "and does not wait for it beyond about release_wait" test $(($(now_ms) - before)) -lt 2800
+is "$(state)" " 1 active " "its lease is as it was until then"
+exec 9>&-
+holds "what it wanted is done when the lock is free" eventually no_lease
+is "$(devices)" "" "the device is removed, too"
 control create_delay_ms 2000
 prepare 2>/dev/null
 release
