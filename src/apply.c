@@ -326,7 +326,9 @@ int apply_step(struct apply *apply, const struct step *steps, size_t n, size_t i
 		return drop_failed(apply, step, n - i, err);
 	made = r == 1;
 	r = settle(apply, step, made, err);
-	/* Still under the pGPU's lock: what has no lease that says it is ours must not stay. Where it must, that does. */
+	/*
+	 * Still under the pGPU's lock: what has no lease that says it is ours must not stay. Where it must, that does.
+	 */
 	if (r < 0 && made && unmake(apply, step, err) < 0) {
 		forget_done(apply, step->id);
 		return -err->code;

@@ -31,6 +31,7 @@ static int mark(struct release *release, struct store *store, int wait_ms, struc
 	if (r < 0) {
 		free(release->ids);
 		release->ids = NULL;
+		release->n = 0;
 	}
 	return r;
 }

@@ -37,7 +37,7 @@ static int ask_host(struct rewrite *r, const struct cmd_call *call, struct err *
 }
 
 /* The XML is the caller's. */
-static int make(struct rewrite *r, char *xml, size_t len, const struct cmd_call *call, const char *shown,
+static int make(struct rewrite *r, const char *xml, size_t len, const struct cmd_call *call, const char *shown,
 		struct err *err)
 {
 	*r = (struct rewrite){ .xml = xml, .len = len, .flags = DOMXML_FILE, .all = call->all };

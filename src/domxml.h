@@ -96,8 +96,7 @@ enum {
 		2, /* a file that is yet to be defined: <uuid> may be missing (libvirt makes one), and is "" then */
 	DOMXML_IDENTITY =
 		4, /* UUID and name only: for release, reconnect, which a mistake in the metadata must not stop */
-	DOMXML_SUSPENDED =
-		8, /* the vGPUs are those that a suspend took away, of that record in the metadata; not to be rewritten */
+	DOMXML_SUSPENDED = 8, /* the vGPUs that a suspend took away, of that record in the metadata; no rewriting */
 };
 
 /*

@@ -8,8 +8,8 @@
 int hotplug_lease(struct hotplug *hp, const struct request *request, const char *op, struct err *err);
 
 /*
- * Leases and makes one more vGPU of a type (NULL: the only one) for a domain: an mdev, or where only VFs serve the type,
- * one that is free. Its id, and the XML with which libvirt attaches it.
+ * Leases and makes one more vGPU of a type (NULL: the only one) for a domain: an mdev, or where only VFs serve the
+ * type, one that is free. Its id, and the XML with which libvirt attaches it.
  */
 int hotplug_choose(struct hotplug *hp, const struct request *domain, const char *type, char id[ID_SIZE], char *xml,
 		   size_t size, struct err *err);

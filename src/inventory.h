@@ -9,8 +9,8 @@
  *
  * The framework is told for each card: a host can have one whose vGPUs are mdevs beside one whose VFs take a type.
  *
- *   mdev     a parent is a link in /sys/class/mdev_bus; a VF has `physfn`; a vGPU is a link in /sys/bus/mdev/devices; the
- *            last component but one of its real path is its parent; `mdev_type` appears after the device does
+ *   mdev     a parent is a link in /sys/class/mdev_bus; a VF has `physfn`; a vGPU is a link in /sys/bus/mdev/devices;
+ *            the last component but one of its real path is its parent; `mdev_type` appears after the device does
  *   variant  a card of NVIDIA's driver (/sys/bus/pci/drivers/nvidia) whose VFs have nvidia/current_vgpu_type; a vGPU is
  *            such a VF where that is not 0; what numbers mean is remembered (typelist)
  *   vf       a card with VFs that the caller has a name for; there are no types, the name stands for one; a VF that a

@@ -44,7 +44,9 @@ struct room_count {
 	 */
 	int capacity;
 	int used; /* vGPUs of this type that exist on it */
-	/* Could be made now: the kernel's offer, less what is promised, within the cap; MIG-backed: at least so many. */
+	/*
+	 * Could be made now: the kernel's offer, less what is promised, within the cap; MIG-backed: at least so many.
+	 */
 	int available;
 };
 

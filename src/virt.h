@@ -2,11 +2,11 @@
 /*
  * libvirt, in the words of this project: domains by their UUID, their XML as text, devices, events, and its event loop.
  *
- * libvirt takes ten times as long to load as all the rest of a command: it is opened with the first connection, once for
- * the process, and never closed. What it says of an error becomes the error's text; it prints nothing by itself. Error
- * codes that callers can rely on: ENOENT no such domain; ENOTCONN the connection is lost (virt_close(), and open
- * another); ENODEV no such device; EBUSY another operation is under way at the domain;
- * EPERM not in this state of the domain; EACCES we may not; EOPNOTSUPP this libvirt cannot do it; EIO all else.
+ * libvirt takes ten times as long to load as all the rest of a command: it is opened with the first connection, once
+ * for the process, and never closed. What it says of an error becomes the error's text; it prints nothing by itself.
+ * Error codes that callers can rely on: ENOENT no such domain; ENOTCONN the connection is lost (virt_close(), and open
+ * another); ENODEV no such device; EBUSY another operation is under way at the domain; EPERM not in this state of the
+ * domain; EACCES we may not; EOPNOTSUPP this libvirt cannot do it; EIO all else.
  *
  * Never used by the hook, which libvirt waits for. One thread only. While a connection is open, its loop should be run
  * again within some 20 seconds: a libvirtd that gets no answer to its keepalive hangs up after 30.
@@ -101,8 +101,8 @@ int virt_saved_xml(struct virt *virt, const char *uuid, char **xml, struct err *
 int virt_start(struct virt *virt, const char *uuid, struct err *err);
 
 /*
- * Makes this the element of its namespace in the domain's metadata, on these sides; NULL removes it. `key` is the prefix
- * that it gets where the XML gives none.
+ * Makes this the element of its namespace in the domain's metadata, on these sides; NULL removes it. `key` is the
+ * prefix that it gets where the XML gives none.
  */
 int virt_set_metadata(struct virt *virt, const char *uuid, const char *key, const char *ns, const char *xml,
 		      unsigned int sides, struct err *err);
@@ -157,7 +157,9 @@ int virt_loop_turn(struct err *err);
 int virt_loop_fd(int fd, void (*ready)(void *arg), void *arg, struct err *err);
 void virt_loop_forget_fd(int id);
 
-/* Calls `fire` every `ms` milliseconds; 0 at once and always, -1 not until it is set anew. An id, or a negative errno. */
+/*
+ * Calls `fire` every `ms` milliseconds; 0 at once and always, -1 not until it is set anew. An id, or a negative errno.
+ */
 int virt_loop_timer(int ms, void (*fire)(void *arg), void *arg, struct err *err);
 void virt_loop_set_timer(int id, int ms);
 void virt_loop_forget_timer(int id);

@@ -66,7 +66,8 @@ vl rewrite "$templates/domain-placeholder.xml"
 is "$status|$err|$(device)" \
 	"0||name='GRID T4-1B' framework='mdev' model='10de:1eb8' driver='$driver' type='nvidia-222' placement='pack'/" \
 	"the metadata of a vGPU that gets a UUID say all that is known of it here"
-is "$(sed "s/ name='GRID.*driver='$driver'//" <<<"${out//$(grep -oEm1 "$any" <<<"$out")/$placeholder}")" \
+given=$(grep -oEm1 "$any" <<<"$out")
+is "$(sed "s/ name='GRID.*driver='$driver'//; s/$given/$placeholder/" <<<"$out")" \
 	"$(cat "$templates/domain-placeholder.xml")" "and nothing else has changed"
 sed "s/type='nvidia-222' /driver='1' name='old' /" "$templates/domain-placeholder.xml" >"$tmp/old.xml"
 vl rewrite "$tmp/old.xml"

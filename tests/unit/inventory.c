@@ -419,21 +419,6 @@ static void nothing_there(void)
 	tree_end(&tree);
 }
 
-static void nodes_of_cpus(void)
-{
-	struct tree tree;
-
-	tree_begin(&tree, "sys/devices/system/node/node0/cpulist = 0-3,8-11\n"
-			  "sys/devices/system/node/node1/cpulist = 4-7,12-15\n"
-			  "sys/devices/system/node/node2/cpulist = \n"
-			  "sys/devices/system/node/possible = 0-2\n");
-	ok(inventory_cpu_nodes(&tree.host, "1,9") == 1, "CPUs of node 0 are on it");
-	ok(inventory_cpu_nodes(&tree.host, "3-4") == 3, "CPUs of two nodes are on both");
-	ok(inventory_cpu_nodes(&tree.host, "99") == 0, "CPUs that are not there are on none");
-	ok(inventory_cpu_nodes(&tree.host, "one") == 0, "what is no list of CPUs is on none");
-	tree_end(&tree);
-}
-
 int main(void)
 {
 	a_card_with_vgpus_on_itself();
@@ -447,6 +432,5 @@ int main(void)
 	lists_of_types();
 	doubt_about_a_vf();
 	nothing_there();
-	nodes_of_cpus();
 	return tap_done();
 }

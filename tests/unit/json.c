@@ -36,7 +36,7 @@ static void nested(void)
 {
 	static const char text[] =
 		"{\"return\": {\"why\": [\"one\", \"t\\\"wo\", \"\xc3\xa4\"], \"n\": 1}, \"id\": \"x\"}";
-	char inner[64], list[64], item[8];
+	char inner[64] = "", list[64] = "", item[8] = "";
 	struct json_want outer = { .key = "return", .value = inner, .size = sizeof(inner), .raw = true };
 	struct json_want why = { .key = "why", .value = list, .size = sizeof(list), .raw = true };
 	struct json_want small = { .key = "return", .value = item, .size = sizeof(item), .raw = true };
