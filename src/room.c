@@ -196,8 +196,12 @@ static void explain_none(struct room *room, const struct load *load, const struc
 		      strstr(type->name, "CME") ? "+me" : "");
 	else if (card->framework == FW_VARIANT)
 		bound(room, 0, "the driver does not list it now%s", load->devices ? "" : ": is the card in MIG mode?");
-	else if (card->nvidia && card->sriov && load->devices == 0)
-		bound(room, 0, "the driver offers none now (available_instances is 0): is the card in MIG mode?");
+	else if (card->nvidia && load->devices + load->pending == 0)
+		/* A zombie: it was removed before the driver was done with it. */
+		bound(room, 0,
+		      "the driver offers none %s of a removed vGPU not come back? see dmesg; a reboot brings it back",
+		      card->sriov ? "now (available_instances is 0): is the card in MIG mode? or has the room"
+				  : "though nothing is on the card: has the room");
 	else
 		bound(room, 0, "the driver offers none now (available_instances is 0)");
 }
@@ -238,6 +242,9 @@ static void judge(struct room *room, const struct load *load, const struct inv_p
 	room->left = INT_MAX;
 	if (cap != NO_LIMIT)
 		bound(room, cap - load->of_type, "max_instances = %d is reached", cap);
+	/* Then it is not by what is on it. */
+	if (available < 1 && load->devices + load->pending == 0)
+		explain_none(room, load, card, type);
 	if (card->nvidia && *load->other && !load->mixed && (available == 0 || load->devices == 0))
 		bound(room, 0, "holds %s (%d MiB), and a pGPU carries one framebuffer size", load->other,
 		      load->other_mib);

@@ -37,6 +37,23 @@ holds "gc ends with what the driver removed, too" lease gc
 is "$(removals $b) $(room $b) $(devices)$(leases)" "driver-remove ok 16 0" "and nothing is left of either"
 control driver_removes off
 
+### Somebody removes it before the driver is done with it
+printf '[devices]\nenabled_mdev_types = nvidia-234\n[mdev_nvidia-234]\ndevice_addresses = %s\n' $a | configure
+control driver_removes '60000 zombie'
+another 3 >"$work/big.xml"
+u3=${u1%??}03
+prepare "$work/big.xml"
+use "$u3"
+echo 1 >"$root/sys/bus/mdev/devices/$u3/remove"
+release "$work/big.xml"
+control driver_removes off
+is "$(prepare "$work/big.xml" 2>&1)" \
+	"vgpu-lease: domain vm: vGPU $u3: no room for nvidia-234: $a: the driver offers none though nothing is on the card: has the room of a removed vGPU not come back? see dmesg; a reboot brings it back; $b: not in the pool: no section of the configuration names it; free a vGPU there, or see 'vgpu-lease plan'" \
+	"a card that is short of what was on it is told as such"
+end_host
+rm -rf "$root/var/lib/vgpu-lease"
+host t4:2
+
 ### It does not let go for eight seconds
 settings='[devices]\nenabled_mdev_types = nvidia-222\n[policy]\nplacement = spread\ndriver_cleanup = 0\n'
 printf '%b' "$settings" | configure

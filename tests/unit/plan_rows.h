@@ -119,9 +119,9 @@ static const struct row rows[] = {
 	{ "a card that two sections name is in neither", TWO, "", "", "u1~s", "s@84 l@84", "looked",
 	  "refuse: no room for s: 84: not in the pool: the configuration gives it to both s and l" },
 	{ "a class without room is named with its types, and each card once, with the type that it serves",
-	  "84/0 s=0/1 l=0/1; 85/1 l=0/1; 86/1 x=1/1; 87/1 l=0/1", "o1:84:s o2:85:l", "", "u1~VGPU=s|l",
+	  "84/0 s=0/1 l=0/1; 85/1 l=0/1; 86/1 x=1/1; 87/1 l=0/1", "o1:84:s o2:85:l o3:87:l", "", "u1~VGPU=s|l",
 	  "s@84 l@85,87 x@86", "looked failed=84",
-	  "refuse: no room for VGPU (s, l): 84: Input/output error; 86: serves x; 85: full (1 of 1 in use); 87: full (0 in use)" },
+	  "refuse: no room for VGPU (s, l): 84: Input/output error; 86: serves x; 85, 87: full (1 of 1 in use)" },
 	{ "the card of a second want that has no room comes right behind the type", "84/0 s=1/1", "", "", "u1 u2", "s",
 	  "looked", "refuse: no room for s: 84: full" },
 	{ "a card of the configuration that the host lacks is named, too", "84/0 s=0/1", "o1:84:s", "", "u1",
@@ -304,6 +304,10 @@ static const struct row rows[] = {
 	  "refuse: no room for w: 40: no GPU instance for it is free: 'nvidia-smi mig -i 40 -cgi 2g.10gb -C'" },
 	{ "in MIG mode other types are asked about", "40/0+4 s=0/8", "", "", "u1", "s", "looked",
 	  "refuse: no room for s: 40: the driver offers none now (available_instances is 0): is the card in MIG mode?" },
+	{ "an empty card that offers nothing has not got back the room of what was on it", "84/0 s=0/8", "", "", "u1",
+	  "s", "looked",
+	  "refuse: no room for s: 84: the driver offers none though nothing is on the card: has the room of a removed "
+	  "vGPU not come back? see dmesg; a reboot brings it back" },
 
 	/* VFs that take a type */
 	{ "a start gets the VF that its XML names", "x41/0+4 s=1/8", "", "", "x41.2", "s", "",
