@@ -75,6 +75,8 @@ is "$(grep -c 'is in its metadata now' "$log") $(grep -c 'of its definition is' 
 kill "$holder" "$first" "$second"
 stop
 
+# In a build with sanitizers the leak checker can die itself at the end of this one, after libvirt's driver has failed to open.
+export ASAN_OPTIONS=detect_leaks=0
 start --connect "test://$work/not-there.xml"
 holds "a libvirt that is not there is said" eventually said "not connected to libvirt: "
 holds "and is no reason to end" runs
