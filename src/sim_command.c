@@ -72,15 +72,20 @@ int sim_command_register_show(const struct sim_node *node, FILE *out)
 	return 0;
 }
 
+/* "CARD on" or "CARD off". */
+static int card_switched(struct sim_kernel *kernel, struct sim_words *words, struct sim_gpu **gpu, bool *on)
+{
+	if (words->n != 2 || !switch_parse(words->at[1], on))
+		return -EINVAL;
+	return card_named(kernel, words, gpu);
+}
+
 int sim_command_vfs(struct sim_kernel *kernel, struct sim_words *words)
 {
 	struct sim_gpu *gpu;
 	bool on;
-	int r;
+	int r = card_switched(kernel, words, &gpu, &on);
 
-	if (words->n != 2 || !switch_parse(words->at[1], &on))
-		return -EINVAL;
-	r = card_named(kernel, words, &gpu);
 	if (r < 0)
 		return r;
 	return gpu->item->vfs > 0 ? sim_topology_vfs(gpu, on) : -EINVAL;
@@ -101,11 +106,8 @@ int sim_command_mixed(struct sim_kernel *kernel, struct sim_words *words)
 {
 	struct sim_gpu *gpu;
 	bool on;
-	int r;
+	int r = card_switched(kernel, words, &gpu, &on);
 
-	if (words->n != 2 || !switch_parse(words->at[1], &on))
-		return -EINVAL;
-	r = card_named(kernel, words, &gpu);
 	if (r < 0)
 		return r;
 	if (gpu->item->model->family != SIM_NVIDIA || gpu->is_mig)
