@@ -94,9 +94,6 @@ room() { sed -i "/^\[mdev_mtty-2/a max_instances = $1" "$CONF"; }
 places() { sed -i "s/mtty-2/mtty-1/; /^\[mdev/a max_instances = $1" "$CONF"; }
 no_other_hook() { rm -f /etc/libvirt/hooks/qemu.d/zz-other; }
 kill_libvirtd() { systemctl kill -s KILL --kill-whom=main libvirtd; }
-# A running libvirtd that does nothing, until it goes on or is killed.
-freeze_libvirtd() { systemctl kill -s STOP --kill-whom=main libvirtd; }
-thaw_libvirtd() { systemctl kill -s CONT --kill-whom=main libvirtd; }
 
 # The hook's own time, from its start to its end: from now on, each call leaves "OPERATION MILLISECONDS" in WORK/clock.
 start_clock() {
