@@ -112,7 +112,8 @@ static int inject_run(struct sim_kernel *kernel, const struct command *command, 
 		sim_order_clear(kernel);
 		return 0;
 	}
-	if (words->n < 3 || (strcmp(words->at[0], "create") != 0 && strcmp(words->at[0], "remove") != 0))
+	if (words->n < 3 || (strcmp(words->at[0], "create") != 0 && strcmp(words->at[0], "remove") != 0 &&
+			     strcmp(words->at[0], "params") != 0))
 		return -EINVAL;
 	text_copy(order.what, sizeof(order.what), words->at[0]);
 	if (!parent_parse(order.where, words->at[1]))
@@ -212,7 +213,7 @@ static const struct command commands[] = {
 	  .says = "NVIDIA's vgpu-mgr holds on so long after the close: EBUSY" },
 	{ KNOB("driver_removes", SIM_DRIVER_REMOVES, driver_run), .takes = "[CARD] MS [zombie] | off",
 	  .says = "NVIDIA's driver removes an mdev so long after its close" },
-	{ FILE_OF("inject", inject_show), .run = inject_run, .takes = "create|remove WHERE ERRNO [N] | clear",
+	{ FILE_OF("inject", inject_show), .run = inject_run, .takes = "create|remove|params WHERE ERRNO [N] | clear",
 	  .says = "the next N fail so; WHERE is a parent, a card or \"any\"" },
 	{ FILE_OF("register", sim_command_register_show), .run_card = sim_command_register,
 	  .takes = "PARENT|CARD on|off", .says = "the driver registers parents, or takes them back" },

@@ -7,8 +7,8 @@
  *   attr_delay_ms     [CARD] MS             mdev_type, iommu_group and driver appear so long after the write returned
  *   driver_removes    [CARD] MS [zombie]    NVIDIA: so long after the last close the driver removes the mdev by itself;
  *                     [CARD] off            with zombie, the instance of one that was removed before that is lost
- *   inject            create|remove WHERE ERRNO [COUNT]   the next COUNT (1) of these on a parent, on a CARD or on
- *                     clear                               "any" fail with this errno
+ *   inject            create|remove|params WHERE ERRNO [COUNT]   the next COUNT (1) of these on a parent, on a CARD
+ *                     clear                 or on "any" fail with this errno
  *   register          PARENT|CARD on|off    the driver registers parents with mdev, or takes them back
  *   plugin_delay_ms   [CARD] MS             NVIDIA's vgpu-mgr holds on to a device so long after it was closed
  *   vfs               CARD on|off           VFs are enabled or not

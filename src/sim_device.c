@@ -20,8 +20,13 @@ static int uevent_show(const struct sim_node *node, FILE *out)
 	return 0;
 }
 
-ssize_t sim_device_params(char params[SIM_PARAMS_MAX + 1], const struct sim_write *write)
+ssize_t sim_device_params(const struct sim_parent *parent, char params[SIM_PARAMS_MAX + 1],
+			  const struct sim_write *write)
 {
+	int fails = sim_order_take(parent->gpu->kernel, "params", parent);
+
+	if (fails)
+		return -fails;
 	if (write->len > SIM_PARAMS_MAX)
 		return -E2BIG;
 	if (write->len > 0)
@@ -32,7 +37,7 @@ ssize_t sim_device_params(char params[SIM_PARAMS_MAX + 1], const struct sim_writ
 static void params_store(struct sim_node *node, struct sim_write *write)
 {
 	struct sim_mdev *mdev = node->owner;
-	ssize_t r = is_open(mdev) ? -EPERM : sim_device_params(mdev->params, write);
+	ssize_t r = is_open(mdev) ? -EPERM : sim_device_params(mdev->parent, mdev->params, write);
 
 	sim_log(mdev->parent->gpu->kernel, "params", mdev->parent, mdev->type, mdev->uuid, r < 0 ? (int)r : 0);
 	sim_write_done(write, r);

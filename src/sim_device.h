@@ -22,9 +22,10 @@ void sim_device_room_changed(struct sim_gpu *gpu);
 
 /*
  * What a write to vgpu_params leaves: NVIDIA's driver copies with snprintf(params, count, "%s", buf), so that the last
- * byte is lost. Bytes written, or -E2BIG.
+ * byte is lost. Bytes written, -E2BIG, or what was ordered for the parent (sim_control's inject).
  */
-ssize_t sim_device_params(char params[SIM_PARAMS_MAX + 1], const struct sim_write *write);
+ssize_t sim_device_params(const struct sim_parent *parent, char params[SIM_PARAMS_MAX + 1],
+			  const struct sim_write *write);
 
 /* A write to its `remove`; in sim_mdev.c, as it is the removal. */
 void sim_device_remove(struct sim_node *node, struct sim_write *write);

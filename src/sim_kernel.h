@@ -153,7 +153,7 @@ struct sim_mdev {
 /* An error that was ordered for the next `left` operations; both words are lists of their own. */
 struct sim_order {
 	struct sim_order *next;
-	char what[16];           /* "create" or "remove" */
+	char what[16];           /* "create", "remove" or "params" */
 	char where[PARENT_SIZE]; /* a parent, a pGPU, or "any" */
 	int error, left;
 };

@@ -223,8 +223,10 @@ static int params_show(const struct sim_node *node, FILE *out)
 static void params_store(struct sim_node *node, struct sim_write *write)
 {
 	struct sim_vf *vf = vf_of(node);
-	ssize_t r = !type_of(vf) ? -ENXIO : vf->group->holder ? -EPERM : sim_device_params(vf->params, write);
+	ssize_t r = -ENXIO;
 
+	if (type_of(vf))
+		r = vf->group->holder ? -EPERM : sim_device_params(vf->parent, vf->params, write);
 	answer(vf, "params", vf->type, write, r);
 }
 

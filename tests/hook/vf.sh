@@ -50,6 +50,13 @@ is "$(type_at $a)" 1147 "and takes nothing from the owner"
 holds "the owner's release succeeds" end 1 $a
 is "$(type_at $a) $(leases)" "0 0" "the type is taken back, and the lease dropped"
 holds "a second release is no error" end 1 $a
+
+control inject 'params any EPERM 1'
+said=$(start 1 $a 2>&1)
+holds "where the driver refuses the parameters, so is the start" \
+	grep -q "setting the parameters of vGPU $a: Operation not permitted" <<<"$said"
+is "$(type_at $a) $(leases)" "0 0" "and the type that was set before them is taken back"
+
 holds "a VF by the name of a type" start 1 $a no "$(with_type $a 'NVIDIA L40S-1Q')"
 is "$(type_at $a)" 1147 "gets that"
 end 1 $a

@@ -71,6 +71,8 @@ is "$(put $'frame_rate_limiter=0\n' "$params")" ok "parameters are written"
 is "$(cat "$params")" frame_rate_limiter=0 "and read back"
 put enable_uvm=1 "$params" >/dev/null
 is "$(cat "$params")" enable_uvm= "a write loses its last byte"
+knob inject "params $vf EPERM"
+is "$(put x=1 "$params")" "Operation not permitted" "a write can fail"
 
 ### In use
 exec 9<>"$(vf_node $vf)"
