@@ -27,6 +27,7 @@ static struct {
 	__typeof__(xmlStopParser) *xmlStopParser;
 	__typeof__(xmlDocGetRootElement) *xmlDocGetRootElement;
 	__typeof__(xmlFreeDoc) *xmlFreeDoc;
+	__typeof__(xmlSetStructuredErrorFunc) *xmlSetStructuredErrorFunc;
 } lib;
 
 static int load(struct err *err)
@@ -41,7 +42,8 @@ static int load(struct err *err)
 		return err_set(err, ELIBACC, "libxml2 cannot be loaded (%s): install it", dlerror());
 #define SYMBOL(name) (*(void **)&lib.name = dlsym(handle, #name))
 	if (!SYMBOL(xmlNewParserCtxt) || !SYMBOL(xmlFreeParserCtxt) || !SYMBOL(xmlCtxtReadMemory) ||
-	    !SYMBOL(xmlStopParser) || !SYMBOL(xmlDocGetRootElement) || !SYMBOL(xmlFreeDoc)) {
+	    !SYMBOL(xmlStopParser) || !SYMBOL(xmlDocGetRootElement) || !SYMBOL(xmlFreeDoc) ||
+	    !SYMBOL(xmlSetStructuredErrorFunc)) {
 		dlclose(handle);
 		return err_set(err, ELIBACC, "%s is not a libxml2 that can be used: install version 2.9.14 or later",
 			       XML_SONAME);
@@ -81,7 +83,10 @@ static void refuse_doctype(void *ctxt, const xmlChar *name, const xmlChar *exter
 #define HANDED_ERROR xmlError
 #endif
 
-/* libxml2 calls this instead of printing. The first error is the one to show: those that follow come of it. */
+/*
+ * libxml2 calls this instead of printing, with bytes of the document. The first error is the one to show: those that
+ * follow come of it.
+ */
 static void note_error(void *ctxt, HANDED_ERROR *error)
 {
 	struct met *met = ((xmlParserCtxtPtr)ctxt)->_private;
@@ -140,6 +145,8 @@ static int parse_error(const struct met *met, struct err *err)
 {
 	if (met->code == XML_ERR_NO_MEMORY)
 		return err_set(err, ENOMEM, "the XML cannot be parsed: out of memory");
+	if (met->code == XML_I18N_CONV_FAILED)
+		return err_set(err, EINVAL, "the XML is not in the encoding that it declares: convert it to UTF-8");
 	return err_set(err, EINVAL, "the XML is wrong in line %d: %s (libxml2's error %d)", met->line, cause(met->code),
 		       met->code);
 }
@@ -216,7 +223,10 @@ int xml_parse(struct xml_doc **out, const char *bytes, size_t len, struct err *e
 	ctxt->_private = &met;
 	ctxt->sax->serror = note_error;
 	ctxt->sax->internalSubset = refuse_doctype;
+	/* What fails while bytes are converted knows no parser. Not for longer: libvirt's library parses, too. */
+	lib.xmlSetStructuredErrorFunc(ctxt, note_error);
 	doc->tree = lib.xmlCtxtReadMemory(ctxt, bytes, (int)len, NULL, NULL, options);
+	lib.xmlSetStructuredErrorFunc(NULL, NULL);
 	root = doc->tree ? lib.xmlDocGetRootElement(doc->tree) : NULL;
 
 	/* A parser that was stopped returns a document all the same, without a root. */

@@ -44,6 +44,9 @@ prepare_x() { prepare "$work/x.xml"; }
 xml 's/<vcpu>/<vcpu/'
 refused "XML that does not parse" 'line [0-9]+' prepare_x
 passes "in a release of which nothing is said" release "$work/x.xml"
+{ echo '<?xml version="1.0" encoding="ISO-8859-7"?>'; sed 's/<vcpu>/<!-- \xffsecret --><vcpu>/' "$vm"; } >"$work/x.xml"
+refused "XML that is not in the encoding which it declares" 'encoding' prepare_x
+passes "in a release of which nothing is said, either" release "$work/x.xml"
 { cat "$vm"; head -c 9000000 /dev/zero | tr '\0' ' '; } >"$work/x.xml"
 refused "XML of over 8 MiB" 'over 8 MiB' prepare_x
 { echo '<!DOCTYPE domain [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]>'; tail -n +2 "$vm"; } >"$work/x.xml"

@@ -346,6 +346,8 @@ static void hostile(void)
 	refused("<?xml version='1.0' encoding='UTF-7'?>" DOMAIN(), "convert it to UTF-8", "UTF-7 hides its tags");
 	refused("<?xml version='1.0' encoding='Shift_JIS'?>" DOMAIN(), "convert it to UTF-8", "so may other encodings");
 	refused("<domain><name>\xff</name></domain>", "line 1", "bytes that are no UTF-8 are refused");
+	refused("<?xml version='1.0' encoding='ISO-8859-7'?><domain><name>\xff</name></domain>", "not in the encoding",
+		"so are bytes that the declared encoding does not have");
 	ok(parse_bytes(utf16, sizeof(utf16) - 1, 0) == -EINVAL && strstr(err.text, "NUL"), "so is UTF-16");
 	ok(parse_bytes("<domain\0/>", 10, 0) == -EINVAL && strstr(err.text, "NUL"), "so is a NUL byte");
 	ok(parse_bytes("", 0, 0) == -EINVAL, "nothing is no domain: %s", err.text);
