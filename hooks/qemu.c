@@ -262,7 +262,7 @@ static int read_all(struct hook *hook, const struct operation *operation, struct
 	if (r < 0)
 		log_warn("%s: %s", operation->op, err->text);
 	if (!by_lease) {
-		r = mine_keep(hook->doc, &hook->host, hook->has_config ? &hook->config : NULL, err);
+		r = mine_keep(hook->doc, &hook->host, hook->has_config ? &hook->config : NULL, NULL, err);
 		if (r < 0 || domxml_request(hook->doc)->nwants == 0)
 			return r;
 	}

@@ -201,7 +201,7 @@ static int read_and_plan(struct cmd *cmd, struct planning *p, struct err *err)
 	if (r == 0 && domxml_parse(&doc, p->xml, p->len, DOMXML_FILE | DOMXML_ALL_PCI, err) < 0)
 		r = err_in(err, "%s", cmd->call->operands[0]);
 	if (r == 0)
-		r = mine_keep(doc, &cmd->host, cmd->has_config ? &cmd->config : NULL, err);
+		r = mine_keep(doc, &cmd->host, cmd->has_config ? &cmd->config : NULL, NULL, err);
 	if (r == 0) {
 		p->attach = (struct attach){ .host = &cmd->host,
 					     .config = cmd->has_config ? &cmd->config : NULL,

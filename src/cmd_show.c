@@ -64,7 +64,8 @@ static int read_side(struct show *show, const char *xml, unsigned int flags, str
 {
 	int r = domxml_parse(doc, xml, strlen(xml), flags, err);
 
-	return r == 0 && flags & DOMXML_ALL_PCI ? mine_keep(*doc, show->hp.host, show->hp.config, err) : r;
+	return r == 0 && flags & DOMXML_ALL_PCI ? mine_keep(*doc, show->hp.host, show->hp.config, &show->leases, err)
+						: r;
 }
 
 static int look(struct show *show, struct err *err)
@@ -76,9 +77,9 @@ static int look(struct show *show, struct err *err)
 					 .arg = show->hp.config };
 	const struct virt_domain *domain = &show->hp.domain;
 	const struct host *host = &show->cmd.host;
-	int r = 0;
+	int r = lease_list(&show->cmd.store, &show->leases, err);
 
-	if (domain->running)
+	if (r == 0 && domain->running)
 		r = read_side(show, domain->xml, DOMXML_ALL_PCI, &show->live, err);
 	if (r == 0 && domain->running)
 		r = read_side(show, domain->xml, DOMXML_SUSPENDED, &show->taken, err);
@@ -88,8 +89,6 @@ static int look(struct show *show, struct err *err)
 		r = read_side(show, show->config_xml, DOMXML_ALL_PCI, &show->config, err);
 	if (r == 0)
 		r = inventory_read(&show->inv, host, &query, err);
-	if (r == 0)
-		r = lease_list(&show->cmd.store, &show->leases, err);
 	if (r == 0)
 		r = handles_read(&show->handles, host, err);
 	if (r == 0 && domain->running)

@@ -12,6 +12,7 @@
 #include "giveback.h"
 #include "hotplug_impl.h"
 #include "log.h"
+#include "mine.h"
 #include "stamp_live.h"
 #include "text.h"
 
@@ -134,6 +135,20 @@ int hotplug_attach(struct hotplug *hp, const char *type, bool persistent, struct
 	return find_lease(hp, id, lease, err) < 0 ? -err->code : 0;
 }
 
+int hotplug_parse(struct hotplug *hp, const char *xml, struct domxml **doc, struct err *err)
+{
+	struct leases leases = { 0 };
+	int r = domxml_parse(doc, xml, strlen(xml), DOMXML_ALL_PCI, err);
+
+	if (r == 0)
+		r = lease_list(hp->store, &leases, err);
+	/* Any other PCI device is passed through without us, and is not ours to take away. */
+	if (r == 0)
+		r = mine_keep(*doc, hp->host, hp->config, &leases, err);
+	lease_list_free(&leases);
+	return r;
+}
+
 int hotplug_unplug(struct hotplug *hp, const struct domxml *doc, size_t want, struct err *err)
 {
 	const struct want *w = &domxml_request(doc)->wants[want];
@@ -198,9 +213,11 @@ int hotplug_detach(struct hotplug *hp, const char *id, bool persistent, struct e
 
 	if (!hp->domain.running)
 		return err_set(err, EPERM, "domain %s does not run: it has no vGPU now", hp->domain.name);
-	r = domxml_parse(&doc, hp->domain.xml, strlen(hp->domain.xml), DOMXML_ALL_PCI, err);
-	if (r < 0)
+	r = hotplug_parse(hp, hp->domain.xml, &doc, err);
+	if (r < 0) {
+		domxml_free(doc);
 		return r;
+	}
 	want = find_want(domxml_request(doc), id);
 	if (want < domxml_request(doc)->nwants)
 		r = hotplug_unplug(hp, doc, want, err);

@@ -17,6 +17,9 @@ int hotplug_choose(struct hotplug *hp, const struct request *domain, const char 
 /* Gives back the domain's lease of this vGPU. One that somebody else has given back meanwhile is no error. */
 int hotplug_unlease(struct hotplug *hp, const struct policy *policy, const char *id, struct err *err);
 
+/* The domain's vGPUs, as this XML of it has them. */
+int hotplug_parse(struct hotplug *hp, const char *xml, struct domxml **doc, struct err *err);
+
 /* Attaches what was leased; what libvirt refuses is given back. */
 int hotplug_plug(struct hotplug *hp, const char *id, const char *xml, unsigned int sides, struct err *err);
 

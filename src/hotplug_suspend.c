@@ -9,7 +9,6 @@
 #include "hotplug.h"
 #include "hotplug_impl.h"
 #include "log.h"
-#include "mine.h"
 #include "stamp_live.h"
 
 static int parse(struct domxml **doc, const char *xml, unsigned int flags, struct err *err)
@@ -146,9 +145,7 @@ static int read_running(struct hotplug *hp, struct domxml **doc, char **xml, str
 
 	if (r == 0)
 		r = virt_xml(hp->virt, hp->domain.uuid, VIRT_LIVE, xml, err);
-	if (r == 0)
-		r = parse(doc, *xml, DOMXML_ALL_PCI, err);
-	return r == 0 ? mine_keep(*doc, hp->host, hp->config, err) : r;
+	return r == 0 ? hotplug_parse(hp, *xml, doc, err) : r;
 }
 
 int hotplug_suspend(struct hotplug *hp, size_t *n, struct err *err)

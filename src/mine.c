@@ -6,7 +6,6 @@
 
 #include "auto.h"
 #include "inventory.h"
-#include "lease.h"
 #include "pool.h"
 #include "store.h"
 
@@ -80,7 +79,15 @@ static int look(bool *keep, char (*cards)[PCI_SIZE], const struct request *reque
 	return 0;
 }
 
-int mine_keep(struct domxml *doc, const struct host *host, const struct config *config, struct err *err)
+static bool is_leased(const struct leases *leases, const struct request *request, const char *id)
+{
+	const struct lease *lease = leases ? lease_find(leases, id) : NULL;
+
+	return lease && strcmp(lease->domain, request->uuid) == 0;
+}
+
+int mine_keep(struct domxml *doc, const struct host *host, const struct config *config, const struct leases *leases,
+	      struct err *err)
 {
 	const struct request *request = domxml_request(doc);
 	bool keep[WANT_MAX] = { false }, any = false;
@@ -91,7 +98,7 @@ int mine_keep(struct domxml *doc, const struct host *host, const struct config *
 		const struct want *want = &request->wants[i];
 		struct inv_pgpu card;
 
-		keep[i] = want->kind == WANT_MDEV || want->has_metadata;
+		keep[i] = want->kind == WANT_MDEV || want->has_metadata || is_leased(leases, request, want->id);
 		if (keep[i] || !config || !mine_possible(config) || !inventory_physfn(host, want->id, cards[i]))
 			continue;
 		/* One of a card that is named is ours also while that is not ready, and so not in the inventory. */

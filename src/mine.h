@@ -14,6 +14,7 @@
 #include "domxml.h"
 #include "err.h"
 #include "host.h"
+#include "lease.h"
 
 /* Can the pool have VFs? False is certain. */
 bool mine_possible(const struct config *config);
@@ -21,5 +22,9 @@ bool mine_possible(const struct config *config);
 /* Is any VF leased? For a release, which goes by the leases alone. */
 bool mine_leased(const struct host *host);
 
-/* Forgets the document's PCI hostdevs that are not ours. `config` NULL: the metadata alone say which are. */
-int mine_keep(struct domxml *doc, const struct host *host, const struct config *config, struct err *err);
+/*
+ * Forgets the document's PCI hostdevs that are not ours. `config` NULL: the metadata alone say which are. With `leases`
+ * (NULL: not asked) what is leased to the domain is ours, too, whatever the configuration says by now.
+ */
+int mine_keep(struct domxml *doc, const struct host *host, const struct config *config, const struct leases *leases,
+	      struct err *err);

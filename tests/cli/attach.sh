@@ -79,6 +79,30 @@ for type in nvidia-1146 "NVIDIA L40S-2B" CUSTOM_FLEX; do
 done
 vl attach --connect "$libvirt" vm1
 like "$err" "*which type? Give --type with one of nvidia-1146, flex" "with several types one must be named"
+
+# A domain that has a VF of the pool, and a card that is passed through without us.
+pci() {
+	echo "<hostdev mode='subsystem' type='pci' managed='yes'><source><address domain='0x0000' bus='0x$1' slot='0x00' function='0x2'/></source></hostdev>"
+}
+sed "s|<name>vm1</name>|<name>vm2</name>|; s|$(domain_uuid 1)|$(domain_uuid 2)|
+	s|</domain>|<devices>$(pci 4d)$(pci 01)</devices></domain>|" "$tmp/node.xml" >"$tmp/passed.xml"
+passed=test://$tmp/passed.xml
+sed "s/'test'/'qemu'/; s|</*node>||g" "$tmp/passed.xml" | "$hook" --root "$root" -- vm2 prepare begin -
+for named in a broken no; do
+	vl detach --connect "$passed" vm2 0000:01:00.2
+	like "$status|$err" "1|*vgpu-lease: domain vm2 has no vGPU 0000:01:00.2: *" "what is none of ours is not detached: $named configuration"
+	vl detach --connect "$passed" vm2 0000:4d:00.2
+	like "$status|$err" "1|*domain vm2: the device cannot be detached: libvirt says:*" "and what is leased is tried"
+	if [ $named = a ]; then echo nonsense >"$root/etc/vgpu-lease.conf"; else rm -f "$root/etc/vgpu-lease.conf"; fi
+done
+conf <<END
+[devices]
+enabled_mdev_types = nvidia-1146
+END
+vl suspend --connect "$passed" vm2
+like "$status|$err" "1|*domain vm2: the device cannot be detached: libvirt says:*" \
+	"a VF that the configuration has in the pool no longer is in the way of a suspend, too"
+vl release 0000:4d:00.2
 conf <<END
 [devices]
 enabled_mdev_types = nvidia-1146
