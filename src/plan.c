@@ -84,11 +84,15 @@ static bool within_quota(struct planner *p, size_t want, const char *id)
 			   holds, limit);
 }
 
-/* The later wants of this plan see what this one takes. */
+/* The later wants of this plan see what this one takes, in the place of what the domain had reserved for it. */
 static void promise(struct planner *p, const struct step *step)
 {
-	struct lease *l = &p->promised.list[p->promised.n++];
+	struct lease *l = &p->promised.list[p->promised.n++], *had = lease_find(&p->held, step->id);
 
+	if (had) {
+		p->held.n--;
+		memmove(had, had + 1, (size_t)(p->held.list + p->held.n - had) * sizeof(*had));
+	}
 	*l = (struct lease){ .state = LEASE_RESERVED, .framebuffer_mib = step->framebuffer_mib, .numa = step->numa };
 	memcpy(l->id, step->id, sizeof(l->id));
 	memcpy(l->type, step->type, sizeof(l->type));
@@ -200,9 +204,13 @@ void plan_make(struct plan *plan, const struct plan_facts *facts)
 	*plan = (struct plan){ .kind = PLAN_STEPS };
 	plan->steps = calloc(nwants + 1, sizeof(*plan->steps));
 	p.promised.list = calloc(nwants + 1, sizeof(*p.promised.list));
-	if (!wishes || !plan->steps || !p.promised.list)
+	p.held.list = calloc(facts->leases->n + 1, sizeof(*p.held.list));
+	if (!wishes || !plan->steps || !p.promised.list || !p.held.list)
 		abort();
 	narrowed.wishes = wishes;
+	narrowed.leases = &p.held;
+	for (; p.held.n < facts->leases->n; p.held.n++)
+		p.held.list[p.held.n] = facts->leases->list[p.held.n];
 	for (size_t i = 0; i < nwants; i++) {
 		wishes[i] = facts->wishes[i];
 		plan_source_narrow(facts, &wishes[i]);
@@ -220,6 +228,7 @@ void plan_make(struct plan *plan, const struct plan_facts *facts)
 		going = plan->kind == PLAN_STEPS;
 	}
 	free(p.promised.list);
+	free(p.held.list);
 	free(wishes);
 }
 

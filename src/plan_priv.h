@@ -13,6 +13,7 @@ struct planner {
 	const struct plan_facts *facts;
 	struct plan *plan;
 	struct leases promised; /* what earlier wants of this plan take */
+	struct leases held;     /* the facts' leases but those of what is promised: each takes its room once */
 	int only;               /* the one VF that may be chosen: its parent's index; UNKNOWN any */
 };
 

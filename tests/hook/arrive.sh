@@ -116,6 +116,12 @@ restore >"$work/out" 2>&1
 is "$?$(cat "$work/out")" "0" "a restore without room says nothing and ends with 0: its failure would delete the image"
 fails "the prepare that follows refuses" prepare
 release "$work/16.xml"
+release "$work/17.xml"
+migrate "$templates/domain-two-vgpus.xml"
+holds "a domain with two vGPUs that reserved the last two places gets them" prepare "$templates/domain-two-vgpus.xml"
+is "$(devices | wc -w)" 16 "and the card is full again"
+release "$templates/domain-two-vgpus.xml"
+prepare "$work/17.xml"
 is "$(restore)$(state | grep -c reserved)" "1" "with room a restore reserves, and keeps the UUID"
 sed -i 's/enabled_mdev_types.*/enabled_mdev_types =/' "$root/etc/vgpu-lease.conf"
 printf '[nonsense]\n' >>"$root/etc/vgpu-lease.conf"

@@ -200,6 +200,14 @@ static const struct row rows[] = {
 	  "refuse: the quota of domains without a project is used up: 1 of 1" },
 	{ "a quota holds for adopted devices, too", TWO, "u1:84:s", "r1:85:s:active:E", "u1", "s", "quota=1",
 	  "refuse: the quota" },
+	{ "what two devices of the domain have reserved is counted once", "84/0 s=2/2", "",
+	  "u1:84:s:reserved:D u2:84:s:reserved:D", "u1 u2", "s", "", "create u1 s on 84, create u2 s on 84" },
+	{ "likewise on VFs", "40/0+2 s=1/2", "", "u1:40.0:s:reserved:D u2:40.1:s:reserved:D", "u1 u2", "s", "",
+	  "create u1 s on 40.0, create u2 s on 40.1" },
+	{ "and against a quota", TWO, "", "u1:84:s:reserved:D u2:84:s:reserved:D", "u1 u2", "s", "quota=2",
+	  "create u1 s on 84, create u2 s on 84" },
+	{ "a plain VF that is kept leaves the other one of its card", "f40/0+2 flex=1", "", "f40.0:f40.0:flex:active:D",
+	  "f40.0 f40.1", "flex@f40", "", "keep f40.0 flex on f40.0, create f40.1 flex on f40.1" },
 	{ "a placeholder gets a UUID of its own", TWO, "", "", "p1", "s", "", "create n1 s on 84" },
 
 	/* Arrivals (migrate, restore) */
