@@ -281,11 +281,20 @@ static struct load measure(struct room *room, const struct plan_facts *facts, co
 	return load;
 }
 
+const char *room_mishap(const struct plan_facts *facts, const char *pgpu, const char *type)
+{
+	for (size_t i = 0; i < facts->nmishaps; i++)
+		if (strcmp(facts->mishaps[i].pgpu, pgpu) == 0 && strcmp(facts->mishaps[i].type, type) == 0)
+			return facts->mishaps[i].reason;
+	return NULL;
+}
+
 void room_on(struct room *room, const struct plan_facts *facts, const struct leases *extra, int pgpu, const char *type,
 	     const char *id, const char *last)
 {
 	const struct inv_pgpu *card = &facts->inv->pgpus[pgpu];
 	const struct pool_card *pooled = &facts->pool->cards[pgpu];
+	const char *mishap;
 	struct load load;
 
 	*room = (struct room){ .parent = UNKNOWN };
@@ -299,11 +308,10 @@ void room_on(struct room *room, const struct plan_facts *facts, const struct lea
 		snprintf(room->reason, sizeof(room->reason), "not in the pool: %.200s", pooled->reason);
 		return;
 	}
-	for (size_t i = 0; i < facts->nmishaps; i++) {
-		if (strcmp(facts->mishaps[i].pgpu, card->address) == 0 && strcmp(facts->mishaps[i].type, type) == 0) {
-			snprintf(room->reason, sizeof(room->reason), "%s", facts->mishaps[i].reason);
-			return;
-		}
+	mishap = room_mishap(facts, card->address, type);
+	if (mishap) {
+		snprintf(room->reason, sizeof(room->reason), "%s", mishap);
+		return;
 	}
 	load = measure(room, facts, extra, pgpu, inventory_offer(facts->inv, pgpu, type), id, last);
 	room->has = !room->full;

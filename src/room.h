@@ -33,6 +33,9 @@ struct room {
 void room_on(struct room *room, const struct plan_facts *facts, const struct leases *extra, int pgpu, const char *type,
 	     const char *id, const char *last);
 
+/* Why the pGPU failed with the type in this run; NULL: it did not. */
+const char *room_mishap(const struct plan_facts *facts, const char *pgpu, const char *type);
+
 /* Is the parent one that nobody has: no device on it, no lease but that of `id`, nobody who has it open? */
 bool room_parent_is_free(const struct plan_facts *facts, const struct leases *extra, int parent, const char *id);
 

@@ -103,6 +103,11 @@ vf_domain 2 $a >"$root/etc/libvirt/qemu/vm2.xml"
 fails "also where another domain's definition names the VF" start 1 $a no "$(with_type $a nvidia-1147)"
 vf_domain 1 $a >"$root/etc/libvirt/qemu/vm1.xml"
 rm "$root/etc/libvirt/qemu/vm2.xml"
+control inject "remove 0000:26:00.0 EIO 1000000"
+said=$(vf_domain 1 $a no "$(with_type $a nvidia-1147)" | timeout 30 "$builddir/hooks/qemu" --root "$root" -- vm1 prepare begin - 2>&1)
+is "$? ${said%%;*}" "1 vgpu-lease: domain vm1: vGPU $a: it is nvidia-1150: orphan cannot be removed: removing vGPU $a: Input/output error: the driver gave an error" \
+	"one that the driver does not reset is refused, and not tried without end"
+control inject clear
 holds "where nobody else needs that it is reset" start 1 $a no "$(with_type $a nvidia-1147)"
 is "$(type_at $a)" 1147 "and gets the type"
 holds "gc leaves a leased VF alone" lease gc
