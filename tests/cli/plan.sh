@@ -82,6 +82,11 @@ domain 7 00000000-0000-0000-0000-000000000000 nvidia-222 >"$tmp/placeholder.xml"
 vl plan --json --op migrate "$tmp/placeholder.xml"
 like "$out" '*"action": "reserve"*"instead_of": "00000000-0000-0000-0000-000000000000"*"diff": "---*\\n+++ as migrate would have it\\n@@ *' \
 	"the diff is in the JSON"
+domain 7 00000000-0000-0000-0000-000000000000 mtty-1 | sed "s|type='mtty-1'/>|type='mtty-1'\nmodel='1:2'/>|" >"$tmp/lines.xml"
+vl plan --op migrate "$tmp/lines.xml"
+sed -n '/^---/,$p' <<<"$out" >"$tmp/patch"
+holds "a change that takes a line away is a diff, too" patch -s "$tmp/lines.xml" "$tmp/patch"
+is "$(grep -c "model='1:2'\|00000000-0000" "$tmp/lines.xml")|$(grep -c "type='mtty-1'/>" "$tmp/lines.xml")" "0|1" "with all of it"
 
 create 0000:85:00.0 nvidia-223 5
 conf <<EOF

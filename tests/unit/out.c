@@ -92,21 +92,35 @@ static void table(void)
 	   "columns are aligned by characters, and nothing drives the terminal");
 }
 
-static bool diff(const char *was, const char *now)
+static void diff(const char *was, const char *now)
 {
-	bool done;
-
 	memory_begin();
-	done = diff_print(memory, "a", was, strlen(was), "b", now, strlen(now));
+	diff_print(memory, "a", was, strlen(was), "b", now, strlen(now));
 	memory_end();
-	return done;
+}
+
+static void long_diff(void)
+{
+	char was[4 * 1000 + 1] = "", now[4 * 1000 + 1] = "";
+	size_t n = 0;
+
+	for (int i = 0; i < 1000; i++) {
+		strcpy(was + (size_t)i * 2, "a\n");
+		strcpy(now + (size_t)i * 2, "b\n");
+	}
+	diff(was, now);
+	for (const char *s = printed; (s = strchr(s, '\n')); s++)
+		n++;
+	ok(strncmp(printed, "--- a\n+++ b\n@@ -1,1000 +1,1000 @@\n-a\n", 36) == 0 && n == 2003,
+	   "texts that agree nowhere are one change");
 }
 
 static void diffs(void)
 {
-	ok(diff("", "") && !*printed, "two empty texts do not differ");
-	ok(diff("1\n2\n", "1\n2\n") && !*printed, "the same text prints nothing");
-	ok(!diff("1\n2\n", "1\n") && !*printed, "texts with other numbers of lines are refused");
+	diff("", "");
+	is(printed, "", "two empty texts do not differ");
+	diff("1\n2\n", "1\n2\n");
+	is(printed, "", "the same text prints nothing");
 
 	diff("1\n2\n3\n4\n5\n6\n7\n8\n9\n", "1\n2\n3\n4\nfive\n6\n7\n8\n9\n");
 	is(printed, "--- a\n+++ b\n@@ -2,7 +2,7 @@\n 2\n 3\n 4\n-5\n+five\n 6\n 7\n 8\n",
@@ -126,6 +140,15 @@ static void diffs(void)
 	is(printed,
 	   "--- a\n+++ b\n@@ -1,2 +1,2 @@\n 1\n-2\n\\ No newline at end of file\n+zwei\n\\ No newline at end of file\n",
 	   "a last line without a newline is marked, as patch(1) wants it");
+
+	diff("1\n2\n3\n4\n5\n6\n7\n8\n9\n", "1\n2\n3\nfour\n6\n7\n8\n9\n");
+	is(printed, "--- a\n+++ b\n@@ -1,8 +1,7 @@\n 1\n 2\n 3\n-4\n-5\n+four\n 6\n 7\n 8\n", "lines can become fewer");
+	diff("1\n2\n3\n4\n5\n6\n7\n8\n9\n", "2\n3\n4\n5\n6\n7\n8\n9\nx\ny\n");
+	is(printed, "--- a\n+++ b\n@@ -1,4 +1,3 @@\n-1\n 2\n 3\n 4\n@@ -7,3 +6,5 @@\n 7\n 8\n 9\n+x\n+y\n",
+	   "or more; the numbers of the next hunk follow");
+	diff("1\n2\n", "");
+	is(printed, "--- a\n+++ b\n@@ -1,2 +0,0 @@\n-1\n-2\n", "also none at all");
+	long_diff();
 }
 
 int main(void)
