@@ -62,8 +62,9 @@ int store_open(struct store *store, const struct host *host, bool make, struct e
 
 void store_close(struct store *store)
 {
-	int *const fds[] = { &store->lock, &store->seen, &store->leases, &store->affinity, &store->run };
+	int *const fds[] = { &store->seen, &store->leases, &store->affinity, &store->run };
 
+	store_unlock(store);
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
 		if (*fds[i] >= 0)
 			close(*fds[i]);
@@ -132,8 +133,14 @@ int store_lock(struct store *store, int wait_ms, struct err *err)
 
 void store_unlock(struct store *store)
 {
-	if (store->lock >= 0)
+	/*
+	 * Not only closed: a copy of the descriptor can be in a child that another thread forked meanwhile, and that
+	 * hangs in the kernel.
+	 */
+	if (store->lock >= 0) {
+		flock(store->lock, LOCK_UN);
 		close(store->lock);
+	}
 	store->lock = -1;
 }
 
