@@ -12,6 +12,8 @@
 #include "pool.h"
 #include "text.h"
 
+enum { VF_TRIES = 16 }; /* attaches at once that each can have taken a VF before us */
+
 /* Is the section's type meant by this id, name or class? NULL means any. */
 static bool is_meant(const struct inventory *inv, const struct section *section, const char *type)
 {
@@ -51,31 +53,6 @@ static int is_vf(const struct hotplug *hp, const char *type, struct err *err)
 	return vfs && !mdevs;
 }
 
-/* The VF that a domain would get that names one which cannot be had here. */
-static int choose_vf(const struct hotplug *hp, const struct request *request, struct want *want, bool *managed,
-		     struct err *err)
-{
-	const struct attach attach = {
-		.host = hp->host, .config = hp->config, .policy = hp->policy, .request = request
-	};
-	struct survey survey;
-	struct store store;
-	struct plan plan;
-	int r = attach_preview(&attach, PLAN_RESTORE, &store, &survey, &plan, err);
-
-	if (r == 0 && plan.kind != PLAN_STEPS)
-		r = err_set(err, ENOSPC, "domain %s: %s", hp->domain.name, plan.text);
-	if (r == 0) {
-		text_copy(want->id, sizeof(want->id), plan.steps[0].id);
-		/* A plain one is bound to a driver of VFIO by libvirt. */
-		*managed = plan.steps[0].framework == FW_VF;
-	}
-	plan_free(&plan);
-	survey_end(&survey);
-	store_close(&store);
-	return r;
-}
-
 static void mdev_xml(const char *id, char *xml, size_t size)
 {
 	snprintf(
@@ -95,12 +72,62 @@ static void vf_xml(const char *id, bool managed, char *xml, size_t size)
 		 managed ? "yes" : "no", domain, bus, slot, function);
 }
 
+/* The VF that a domain would get that names one which cannot be had here. */
+static int choose_vf(const struct hotplug *hp, const struct request *request, struct want *want, char *xml, size_t size,
+		     struct err *err)
+{
+	const struct attach attach = {
+		.host = hp->host, .config = hp->config, .policy = hp->policy, .request = request
+	};
+	struct survey survey;
+	struct store store;
+	struct plan plan;
+	int r;
+
+	text_copy(want->id, sizeof(want->id), "0000:00:00.0"); /* a host bridge, no VF */
+	r = attach_preview(&attach, PLAN_RESTORE, &store, &survey, &plan, err);
+	if (r == 0 && plan.kind != PLAN_STEPS)
+		r = err_set(err, ENOSPC, "domain %s: %s", hp->domain.name, plan.text);
+	if (r == 0) {
+		text_copy(want->id, sizeof(want->id), plan.steps[0].id);
+		/* A plain one is bound to a driver of VFIO by libvirt. */
+		vf_xml(want->id, plan.steps[0].framework == FW_VF, xml, size);
+	}
+	plan_free(&plan);
+	survey_end(&survey);
+	store_close(&store);
+	return r;
+}
+
+/*
+ * Chooses and leases a VF. Nothing holds a choice: who leases that VF first has it. Then there is another to choose, or
+ * there is none, and the refusal stands.
+ */
+static int lease_vf(struct hotplug *hp, struct request *request, struct want *want, char *xml, size_t size,
+		    struct err *err)
+{
+	int r = choose_vf(hp, request, want, xml, size, err);
+
+	for (int tries = 1; r == 0; tries++) {
+		char refused[ID_SIZE];
+		struct err ignored;
+
+		r = hotplug_lease(hp, request, "attach", err);
+		/* Another domain's; full meanwhile; or plugged into this very domain. */
+		if ((r != -EPERM && r != -ENOSPC && r != -EBUSY) || tries == VF_TRIES)
+			break;
+		memcpy(refused, want->id, ID_SIZE);
+		if (choose_vf(hp, request, want, xml, size, &ignored) == 0 && strcmp(want->id, refused) != 0)
+			r = 0;
+	}
+	return r;
+}
+
 int hotplug_choose(struct hotplug *hp, const struct request *domain, const char *type, char id[ID_SIZE], char *xml,
 		   size_t size, struct err *err)
 {
 	struct want want = { .kind = WANT_MDEV, .numa = NUMA_AUTO, .has_metadata = type != NULL };
 	struct request request = *domain; /* the domain's own, with one more vGPU and nothing else to be had */
-	bool managed = false;
 	int vf = is_vf(hp, type, err), r;
 
 	if (vf < 0)
@@ -112,15 +139,12 @@ int hotplug_choose(struct hotplug *hp, const struct request *domain, const char 
 	if (vf) {
 		want.kind = WANT_PCI;
 		want.has_metadata = true;
-		text_copy(want.id, sizeof(want.id), "0000:00:00.0"); /* a host bridge, no VF */
-		r = choose_vf(hp, &request, &want, &managed, err);
-		if (r < 0)
-			return r;
-		vf_xml(want.id, managed, xml, size);
+		r = lease_vf(hp, &request, &want, xml, size, err);
 	} else {
 		uuid_random(want.id);
 		mdev_xml(want.id, xml, size);
+		r = hotplug_lease(hp, &request, "attach", err);
 	}
 	memcpy(id, want.id, ID_SIZE);
-	return hotplug_lease(hp, &request, "attach", err);
+	return r;
 }

@@ -87,7 +87,8 @@ pci() {
 sed "s|<name>vm1</name>|<name>vm2</name>|; s|$(domain_uuid 1)|$(domain_uuid 2)|
 	s|</domain>|<devices>$(pci 4d)$(pci 01)</devices></domain>|" "$tmp/node.xml" >"$tmp/passed.xml"
 passed=test://$tmp/passed.xml
-sed "s/'test'/'qemu'/; s|</*node>||g" "$tmp/passed.xml" | "$hook" --root "$root" -- vm2 prepare begin -
+sed "s/'test'/'qemu'/; s|</*node>||g" "$tmp/passed.xml" >"$tmp/passed-2.xml"
+"$hook" --root "$root" -- vm2 prepare begin - <"$tmp/passed-2.xml"
 for named in a broken no; do
 	vl detach --connect "$passed" vm2 0000:01:00.2
 	like "$status|$err" "1|*vgpu-lease: domain vm2 has no vGPU 0000:01:00.2: *" "what is none of ours is not detached: $named configuration"
@@ -103,6 +104,45 @@ vl suspend --connect "$passed" vm2
 like "$status|$err" "1|*domain vm2: the device cannot be detached: libvirt says:*" \
 	"a VF that the configuration has in the pool no longer is in the way of a suspend, too"
 vl release 0000:4d:00.2
+
+# Two attaches at once: another has leased the VF that was chosen, before it came to our own lease.
+conf <<END
+[vf_flex]
+device_addresses = 0000:4d:00.1, 0000:4d:00.2
+[policy]
+release_timeout = 1
+END
+lock=$root/run/vgpu-lease/lock
+at_the_lock() { find "/proc/$attach/fd" -lname "$(realpath "$lock")" 2>/dev/null | grep -q .; }
+group=$root/dev/vfio/$(basename "$(readlink "$root/sys/bus/pci/devices/0000:4d:00.1/iommu_group")")
+meanwhile() { # N VF...: after the choice the domain vmN leases these, and the first of them is open
+	exec 8<>"$lock"
+	flock 8
+	"$builddir/vgpu-lease" --root "$root" attach --connect "$libvirt" vm1 8>&- >"$tmp/out" 2>"$tmp/err" &
+	attach=$!
+	eventually at_the_lock
+	for vf in "${@:2}"; do
+		sed "s/0000:4d:00.2/$vf/; s/$(domain_uuid 2)/$(domain_uuid "$1")/" "$tmp/lease" >"$root/run/vgpu-lease/leases/$vf"
+	done
+	exec 7<>"$group" 8>&-
+	status=0
+	wait $attach || status=$?
+	exec 7>&-
+	err=$(cat "$tmp/err")
+	rm -f "$root"/run/vgpu-lease/leases/*
+}
+"$hook" --root "$root" -- vm2 prepare begin - <"$tmp/passed-2.xml"
+cp "$root/run/vgpu-lease/leases/0000:4d:00.2" "$tmp/lease"
+vl release 0000:4d:00.2
+meanwhile 2 0000:4d:00.1
+like "$status|$err" "1|*domain vm1: the device cannot be attached: libvirt says:*" \
+	"a VF that somebody else leased since it was chosen: the next is tried"
+meanwhile 1 0000:4d:00.1
+like "$status|$err" "1|*domain vm1: the device cannot be attached: libvirt says:*" "also one that the same domain got"
+meanwhile 2 0000:4d:00.1 0000:4d:00.2
+like "$status|$err" "1|vgpu-lease: domain vm1: *" "where there is no next, that is the refusal"
+like "$err" "*domain vm2*" "which says who has it"
+
 conf <<END
 [devices]
 enabled_mdev_types = nvidia-1146
