@@ -139,12 +139,19 @@ static struct vgpu vgpu_of(const struct step *step)
 struct creation {
 	const struct host *host;
 	struct vgpu vgpu;
+	const char *params;
 };
 
 static int create_device(void *arg, struct err *err)
 {
 	const struct creation *creation = arg;
 	return kernel_create(creation->host, &creation->vgpu, err);
+}
+
+static int set_params(void *arg, struct err *err)
+{
+	const struct creation *creation = arg;
+	return kernel_set_params(creation->host, &creation->vgpu, creation->params, err);
 }
 
 /*
@@ -163,10 +170,22 @@ static int unmake(const struct apply *apply, const struct step *step, struct err
 	return err_recode(why, ETIMEDOUT);
 }
 
+/* This write may never come back, too. */
+static int give_params(const struct apply *apply, struct creation *creation, int wait_ms, struct err *err)
+{
+	int r = bounded_run(set_params, creation, wait_ms > 100 ? wait_ms : 100, err);
+
+	if (r == -ETIMEDOUT)
+		err_set(err, ETIMEDOUT,
+			"setting the parameters of vGPU %s hangs in the kernel beyond create_timeout (%d s); see dmesg",
+			creation->vgpu.id, apply->policy->create_timeout_s);
+	return r;
+}
+
 /* Under the pGPU's lock: the kernel's count decides, then its answer. */
 static int create(const struct apply *apply, const struct step *step, const char *params, struct err *err)
 {
-	struct creation creation = { .host = apply->store->host, .vgpu = vgpu_of(step) };
+	struct creation creation = { .host = apply->store->host, .vgpu = vgpu_of(step), .params = params };
 	int wait_ms = apply->policy->create_timeout_s * 1000;
 	int64_t end = host_now_ms() + wait_ms;
 	int r = kernel_available(creation.host, &creation.vgpu, err);
@@ -187,7 +206,7 @@ static int create(const struct apply *apply, const struct step *step, const char
 	wait_ms = (int)(end - host_now_ms());
 	r = kernel_wait_complete(creation.host, &creation.vgpu, wait_ms > 100 ? wait_ms : 100, err);
 	if (r == 0 && *params)
-		r = kernel_set_params(creation.host, &creation.vgpu, params, err);
+		r = give_params(apply, &creation, (int)(end - host_now_ms()), err);
 	/* What did not become whole is removed again, and a failure of this candidate, not a kernel that hangs. */
 	if (r < 0)
 		return unmake(apply, step, err) < 0 ? -err->code : err_recode(err, EIO);

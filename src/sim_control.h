@@ -10,6 +10,7 @@
  *   inject            create|remove|params WHERE ERRNO [COUNT]   the next COUNT (1) of these on a parent, on a CARD
  *                     clear                 or on "any" fail with this errno
  *   register          PARENT|CARD on|off    the driver registers parents with mdev, or takes them back
+ *   params_delay_ms   [CARD] MS             how long the driver takes for a write to vgpu_params
  *   plugin_delay_ms   [CARD] MS             NVIDIA's vgpu-mgr holds on to a device so long after it was closed
  *   vfs               CARD on|off           VFs are enabled or not
  *   mixed             CARD on|off           vGPUs of different sizes side by side

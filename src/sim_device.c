@@ -34,13 +34,42 @@ ssize_t sim_device_params(const struct sim_parent *parent, char params[SIM_PARAM
 	return (ssize_t)write->len;
 }
 
+struct late {
+	struct sim_timer timer;
+	struct sim_write *write;
+	ssize_t result;
+};
+
+static void params_end(void *arg)
+{
+	struct late *late = arg;
+
+	sim_write_done(late->write, late->result);
+	free(late);
+}
+
+void sim_device_params_done(const struct sim_gpu *gpu, struct sim_write *write, ssize_t result)
+{
+	long delay = sim_knob(gpu, SIM_PARAMS_DELAY);
+	struct late *late;
+
+	if (delay <= 0) {
+		sim_write_done(write, result);
+		return;
+	}
+	late = sim_alloc(sizeof(*late));
+	late->write = write;
+	late->result = result;
+	sim_timer_set(gpu->kernel, &late->timer, delay, params_end, late);
+}
+
 static void params_store(struct sim_node *node, struct sim_write *write)
 {
 	struct sim_mdev *mdev = node->owner;
 	ssize_t r = is_open(mdev) ? -EPERM : sim_device_params(mdev->parent, mdev->params, write);
 
 	sim_log(mdev->parent->gpu->kernel, "params", mdev->parent, mdev->type, mdev->uuid, r < 0 ? (int)r : 0);
-	sim_write_done(write, r);
+	sim_device_params_done(mdev->parent->gpu, write, r);
 }
 
 static int params_show(const struct sim_node *node, FILE *out)

@@ -27,5 +27,8 @@ void sim_device_room_changed(struct sim_gpu *gpu);
 ssize_t sim_device_params(const struct sim_parent *parent, char params[SIM_PARAMS_MAX + 1],
 			  const struct sim_write *write);
 
+/* Answers the write to vgpu_params, as late as the operator wants it. */
+void sim_device_params_done(const struct sim_gpu *gpu, struct sim_write *write, ssize_t result);
+
 /* A write to its `remove`; in sim_mdev.c, as it is the removal. */
 void sim_device_remove(struct sim_node *node, struct sim_write *write);

@@ -227,7 +227,8 @@ static void params_store(struct sim_node *node, struct sim_write *write)
 
 	if (type_of(vf))
 		r = vf->group->holder ? -EPERM : sim_device_params(vf->parent, vf->params, write);
-	answer(vf, "params", vf->type, write, r);
+	sim_log(kernel_of(vf), "params", vf->parent, vf->type, NULL, r < 0 ? (int)r : 0);
+	sim_device_params_done(vf->parent->gpu, write, r);
 }
 
 static int warm_show(const struct sim_node *node, FILE *out)

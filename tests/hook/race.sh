@@ -149,6 +149,13 @@ holds "the next start of the domain takes it over when it is there" prepare
 is "$(devices)$(state)" "$u1  1 active " "and makes no other"
 release
 is "$(devices)$(leases)" 0 "it is ours, and goes at release"
+control params_delay_ms 6000
+sed "s|</name>|&<metadata><v:lease xmlns:v='urn:vgpu-lease:domain:1'><v:device uuid='$u1' params='frame_rate_limiter=0'/></v:lease></metadata>|" "$vm" >"$work/params.xml"
+said=$(prepare "$work/params.xml" 2>&1)
+holds "parameters that the driver does not take end in a refusal" \
+	grep -q "0000:84:00.0, 0000:85:00.0: setting the parameters of vGPU $u1 hangs in the kernel beyond create_timeout (1 s)" <<<"$said"
+is "$(devices)$(leases)" 0 "and nothing is left of it"
+control params_delay_ms 0
 exec 7>"$root/run/vgpu-lease/pgpu/0000:84:00.0.lock" 8>"$root/run/vgpu-lease/pgpu/0000:85:00.0.lock"
 flock 7
 flock 8
