@@ -191,7 +191,8 @@ void audit_state(struct audit *audit, const struct config *config)
 	for (size_t i = 0; i < ARRAY_SIZE(folders); i++)
 		check_folder(audit, folders[i]);
 	if (store_open(&store, audit->host, false, &err) < 0) {
-		audit_note(audit, AUDIT_ERROR, NULL, "%s", err.text);
+		audit_note(audit, AUDIT_ERROR, NULL, "%s%s", err.text,
+			   err.code == EACCES ? ": only root can look at the leases: run this with sudo" : "");
 	} else {
 		check_leases(audit, &store, config);
 		check_garbage(audit, &store);

@@ -153,11 +153,16 @@ void cmd_json_type(struct json_out *json, const struct inv_type *type, const cha
 	json_out_text(json, "resolution", type->resolution);
 }
 
+const char *cmd_shown(const char *path)
+{
+	return strcmp(path, "-") == 0 ? "standard input" : path;
+}
+
 int cmd_read_xml(const char *path, char **xml, size_t *len, struct err *err)
 {
 	bool is_stdin = strcmp(path, "-") == 0;
 	autoclose int fd = is_stdin ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
-	const char *shown = is_stdin ? "standard input" : path;
+	const char *shown = cmd_shown(path);
 	int r = fd < 0 ? -errno : file_slurp(fd, DOMXML_MAX, xml, len);
 
 	if (r == -EFBIG)

@@ -108,6 +108,9 @@ void cmd_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Prints "vgpu-lease: warning: ..." as one line on standard error. */
 void cmd_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
+/* What an operand FILE is called in messages: "-" is standard input. */
+const char *cmd_shown(const char *path);
+
 /* Reads a domain's XML from a file, "-" is standard input; the caller frees *xml. */
 int cmd_read_xml(const char *path, char **xml, size_t *len, struct err *err);
 

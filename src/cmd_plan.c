@@ -67,13 +67,12 @@ static int make(struct planning *p, struct err *err)
 
 static void print_diff(const struct planning *p, FILE *to)
 {
-	const char *file = p->cmd->call->operands[0];
+	const char *file = cmd_shown(p->cmd->call->operands[0]);
 	char is_name[64];
 
 	snprintf(is_name, sizeof(is_name), "as %s would have it", p->op);
 	if (p->changed)
-		diff_print(to, strcmp(file, "-") == 0 ? "standard input" : file, p->xml, p->len, is_name, p->rewritten,
-			   p->rewritten_len);
+		diff_print(to, file, p->xml, p->len, is_name, p->rewritten, p->rewritten_len);
 }
 
 static void print_text(const struct planning *p)
@@ -199,7 +198,7 @@ static int read_and_plan(struct cmd *cmd, struct planning *p, struct err *err)
 	int r = cmd_read_xml(cmd->call->operands[0], &p->xml, &p->len, err);
 
 	if (r == 0 && domxml_parse(&doc, p->xml, p->len, DOMXML_FILE | DOMXML_ALL_PCI, err) < 0)
-		r = err_in(err, "%s", cmd->call->operands[0]);
+		r = err_in(err, "%s", cmd_shown(cmd->call->operands[0]));
 	if (r == 0)
 		r = mine_keep(doc, &cmd->host, cmd->has_config ? &cmd->config : NULL, NULL, err);
 	if (r == 0) {

@@ -145,7 +145,7 @@ static int to_stdout(const struct cmd_call *call, struct err *err)
 	int r = cmd_read_xml(path, &xml, &len, err);
 
 	if (r == 0)
-		r = make(&rewrite, xml, len, call, path, err);
+		r = make(&rewrite, xml, len, call, cmd_shown(path), err);
 	if (r == 0)
 		fwrite(rewrite.rewritten, 1, rewrite.rewritten_len, stdout);
 	rewrite_end(&rewrite);

@@ -141,4 +141,12 @@ finds warning "$root/run/vgpu-lease/garbage: " "1 record that could not be under
 rm -r "$root/run/vgpu-lease/garbage"
 chmod 755 "$root/run/vgpu-lease/leases"
 finds error "$root/run/vgpu-lease/leases: " "is not root's alone, so the hook refuses it: *" "a folder that is open to others"
+chmod 700 "$root/run/vgpu-lease/leases"
+cp "$builddir/vgpu-lease" "$tmp/vgpu-lease"
+chmod 755 "$tmp" "$tmp/vgpu-lease"
+if setpriv --reuid 65534 --regid 65534 --clear-groups true 2>/dev/null; then
+	said=$(setpriv --reuid 65534 --regid 65534 --clear-groups "$tmp/vgpu-lease" --root "$root" check 2>&1)
+	is "$?|$said" "1|error: /run/vgpu-lease: Permission denied: only root can look at the leases: run this with sudo" \
+		"who is not root is told so"
+fi
 tap_done

@@ -36,6 +36,8 @@ not on 0000:86:00.0 for $(uuid 1): serves nvidia-223
 not on mtty for $(uuid 1): serves mtty-1" "each pGPU has its reason"
 vl plan - <"$tmp/vm1.xml"
 is "$status|$(head -n 1 <<<"$out")" "0|create $(uuid 1), nvidia-222 on 0000:84:00.0 (the first with room)" "- is standard input"
+vl plan - </dev/null
+is "$status|$out|$err" "1||vgpu-lease: standard input: the XML is empty" "and is called so where nothing comes from it"
 plan 1
 is "$status|$out" "1|" "a domain of which nothing says the type"
 is "$err" "vgpu-lease: domain vm1: prepare would be refused: vGPU $(uuid 1): it does not exist and nothing says which type it is: name one of nvidia-222, nvidia-223, mtty-1 in the metadata" \

@@ -15,6 +15,8 @@ is "${out//$new/$placeholder}" "$(cat "$templates/domain-placeholder.xml")" \
 vl rewrite - <"$templates/domain-placeholder.xml"
 fails "each call makes another one" grep -q "$new" <<<"$out"
 is "$status|$(wc -l <<<"$out")" "0|$(wc -l <"$templates/domain-placeholder.xml")" "- is standard input"
+vl rewrite - </dev/null
+is "$status|$out|$err" "1||vgpu-lease: standard input: the XML is empty" "and is called so where nothing comes from it"
 
 vl rewrite "$templates/domain-two-vgpus.xml"
 is "$status|$out" "0|$(cat "$templates/domain-two-vgpus.xml")" "UUIDs that are none of ours stay"
