@@ -25,8 +25,10 @@ struct guests *guests_new(const char *uri, void (*news)(void *arg), void *arg)
 
 static void forget_guests(struct guests *g)
 {
-	for (size_t i = 0; i < g->n; i++)
+	for (size_t i = 0; i < g->n; i++) {
 		domxml_free(g->guests[i].doc);
+		domxml_free(g->guests[i].taken);
+	}
 	free(g->guests);
 	free(g->live);
 	virt_list_free(g->domains, g->n);
@@ -159,6 +161,9 @@ static void read_guest(struct guests *g, size_t i)
 		g->live[i].request = &guest->nothing;
 	else if (domain->xml && domxml_parse(&guest->doc, domain->xml, len, DOMXML_ALL_PCI, &err) == 0)
 		g->live[i].request = domxml_request(guest->doc);
+	if (guest->doc && strstr(domain->xml, DOMXML_SUSPENDED_NS) &&
+	    domxml_parse(&guest->taken, domain->xml, len, DOMXML_SUSPENDED, &err) == 0)
+		g->live[i].taken = domxml_request(guest->taken);
 	memcpy(guest->nothing.uuid, domain->uuid, UUID_SIZE);
 }
 

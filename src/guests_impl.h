@@ -10,6 +10,7 @@ enum { DEFINED_MAX = 32 };
 
 struct guest {
 	struct domxml *doc;     /* of its live XML; NULL: none, or not understood */
+	struct domxml *taken;   /* of the record of a suspend in it; likewise */
 	struct request nothing; /* of one without a vGPU */
 };
 

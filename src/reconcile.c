@@ -169,10 +169,10 @@ static const struct live_domain *find_domain(const struct reconcile *pass, const
 	return NULL;
 }
 
-static bool names(const struct live_domain *domain, const char *id)
+static bool names(const struct request *request, const char *id)
 {
-	for (size_t i = 0; domain->request && i < domain->request->nwants; i++)
-		if (strcmp(domain->request->wants[i].id, id) == 0)
+	for (size_t i = 0; request && i < request->nwants; i++)
+		if (strcmp(request->wants[i].id, id) == 0)
 			return true;
 	return false;
 }
@@ -200,10 +200,11 @@ static int judge_lease(struct look *look, const struct lease *lease, bool *plugg
 	view.settled = domain->settled;
 	/* Our own word on it does not count as somebody's work. */
 	view.at_work = lease->writer != getpid() && host_process_lives(lease->writer, lease->writer_start);
-	view.named = names(domain, lease->id);
+	view.named = names(domain->request, lease->id);
+	view.taken = names(domain->taken, lease->id);
 	view.seen = was_plugged(pass->plugged, lease);
 	*plugged = view.named || view.seen;
-	if (!view.known || view.named)
+	if (!view.known || view.named || view.taken)
 		return 0;
 	r = look_deeper(look, err);
 	if (r < 0)

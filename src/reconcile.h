@@ -6,7 +6,7 @@
  *   - a running domain's device that is in no lease was hot-plugged by somebody else: it is leased to the domain, as
  *     adopted;
  *   - an active lease of a running domain whose live XML no longer has the device, and which nobody has open, was
- *     unplugged: it is given back;
+ *     unplugged: it is given back, unless a suspend did it, which can fail and puts it back then, as a resume does;
  *   - leases whose domain is gone, that have expired or are void are given back (collect);
  *   - what is leased to one domain and runs in another, and what is foreign, is reported and left alone.
  *
@@ -37,7 +37,8 @@ struct live_domain {
 	char uuid[UUID_SIZE];
 	const struct request
 		*request; /* of its live XML, with all PCI hostdevs; NULL: not to be had, or not understood */
-	bool settled;     /* not in the middle of a start, a migration or an end */
+	const struct request *taken; /* of the record of a suspend in it; NULL: there is none */
+	bool settled;                /* not in the middle of a start, a migration or an end */
 };
 
 enum reconcile_verdict {
@@ -67,6 +68,7 @@ struct lease_view {
 	bool settled; /* the domain is */
 	bool at_work; /* who wrote the lease lives, and may be plugging it in or out */
 	bool named;   /* its live XML has the device */
+	bool taken;   /* a suspend took the device, and the domain has not been saved, or not got it back, yet */
 	bool seen;    /* and had it in an earlier pass, under this very lease */
 	int open;     /* as above; of a device that is gone: 0 */
 	int64_t now_ms, grace_ms;

@@ -67,6 +67,8 @@ enum reconcile_verdict reconcile_lease(const struct lease_view *v, char why[REAS
 		return say(RECONCILE_LEAVE, why, "its domain is being started, moved or stopped");
 	if (v->named)
 		return say(RECONCILE_LEAVE, why, "its domain has it");
+	if (v->taken)
+		return say(RECONCILE_LEAVE, why, "a suspend took it from its domain, which has not ended yet");
 	if (v->at_work)
 		return say(RECONCILE_LEAVE, why, "somebody is at work on it");
 	if (v->open < 0)

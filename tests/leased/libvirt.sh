@@ -14,13 +14,13 @@ device_match = 8086:56c0
 driver_cleanup = 0
 reclaim = never
 END
-u2=${u1%??}02 u3=${u1%??}03
+u2=${u1%??}02 u3=${u1%??}03 u4=${u1%??}04
 vf=0000:4d:00.2
 vf_hostdev="<hostdev mode='subsystem' type='pci' managed='yes'><source><address domain='0x0000' bus='0x4d' slot='0x00' function='0x2'/></source></hostdev>"
 placeholder=00000000-0000-0000-0000-000000000001
 
 domain() { # NAME UUID STATE [MDEV [MARKED]]: as the test driver's file has it; state 1 runs, 5 does not
-	local device=${DEVICE:-} metadata=''
+	local device=${DEVICE:-} metadata=${TAKEN:-}
 	[ -z "${4:-}" ] || device="<hostdev mode='subsystem' type='mdev' model='vfio-pci'><source><address uuid='$4'/></source></hostdev>"
 	[ -z "${5:-}" ] || metadata="<vgpu:lease xmlns:vgpu='urn:vgpu-lease:domain:1'><vgpu:device uuid='$4'/></vgpu:lease>"
 	cat <<-END
@@ -32,6 +32,8 @@ domain() { # NAME UUID STATE [MDEV [MARKED]]: as the test driver's file has it; 
 		</domain>
 	END
 }
+# As a suspend writes it down.
+taken="<k:suspended xmlns:k='urn:vgpu-lease:suspended:1' hostdevs='&lt;hostdev mode=&quot;subsystem&quot; type=&quot;mdev&quot; model=&quot;vfio-pci&quot;&gt;&lt;source&gt;&lt;address uuid=&quot;$u4&quot;/&gt;&lt;/source&gt;&lt;/hostdev&gt;'/>"
 {
 	echo '<node>'
 	domain plain ${vm_uuid%??}10 1
@@ -39,6 +41,7 @@ domain() { # NAME UUID STATE [MDEV [MARKED]]: as the test driver's file has it; 
 	domain off ${vm_uuid%??}12 5 "$placeholder" marked
 	domain clash ${vm_uuid%??}13 1 "$u2"
 	DEVICE=$vf_hostdev domain vf ${vm_uuid%??}14 1
+	TAKEN=$taken domain taken ${vm_uuid%??}15 1
 	echo '</node>'
 } >"$work/node.xml"
 
@@ -54,6 +57,11 @@ open_device "$u2"
 sed "s/$u1/$u3/; s/$vm_uuid/${vm_uuid%??}11/" "$vm" >"$work/vm3.xml"
 prepare "$work/vm3.xml"
 sed -i 's/^since_ms=.*/since_ms=1/' "$root/run/vgpu-lease/leases/$u3"
+sed "s/$u1/$u4/; s/$vm_uuid/${vm_uuid%??}15/" "$vm" >"$work/vm4.xml"
+prepare "$work/vm4.xml"
+sed -i 's/^since_ms=.*/since_ms=1/' "$root/run/vgpu-lease/leases/$u4"
+mkdir -p "$root/run/libvirt/qemu"
+echo "<domstatus><domain type='kvm'><name>taken</name><uuid>${vm_uuid%??}15</uuid></domain></domstatus>" >"$root/run/libvirt/qemu/taken.xml"
 
 start --connect "test://$work/node.xml"
 holds "it connects" eventually said "connected to libvirt"
@@ -63,6 +71,7 @@ holds "so is a VF of the pool, by a guest that has nothing else of ours" eventua
 holds "one that a guest's lease names, and the guest no longer has, is given back" \
 	eventually said "release: domain one-vgpu: gave back $u3"
 fails "what we made of it is removed" test -e "$root/sys/bus/mdev/devices/$u3"
+is "$(state "$u4")" active "not one that a suspend is about to take: should that fail, the guest gets it back"
 holds "a device that runs in another guest than its lease says is told of" eventually said "domain clash: vGPU $u2: it runs in this domain, but is leased to domain one-vgpu"
 is "$(state "$u2")" active "and left alone"
 holds "what is known of a vGPU goes into the live metadata of its guest" \

@@ -28,6 +28,7 @@ enum {
 	SEEN = 128,
 	IS_OPEN = 256,
 	FRESH = 512,
+	TAKEN = 1024,
 };
 
 struct device_row {
@@ -79,6 +80,8 @@ static const struct lease_row lease_rows[] = {
 	  RECONCILE_LEAVE },
 	{ "a young one is, when it had been seen in the domain", LEASE_ACTIVE, FRESH | SEEN, RECONCILE_GIVE_BACK },
 	{ "seen or not, an open one stays", LEASE_ACTIVE, SEEN | IS_OPEN, RECONCILE_LEAVE },
+	{ "nor does a suspend lose what it has taken so far, should it fail", LEASE_ACTIVE, SEEN | TAKEN,
+	  RECONCILE_LEAVE },
 	{ "a creation is none of this rule's", LEASE_CREATING, 0, RECONCILE_LEAVE },
 	{ "nor is a reservation", LEASE_RESERVED, 0, RECONCILE_LEAVE },
 	{ "nor a give-back", LEASE_RELEASING, 0, RECONCILE_LEAVE },
@@ -126,6 +129,7 @@ int main(void)
 					   .settled = !(row->is & UNSETTLED),
 					   .at_work = (row->is & AT_WORK) != 0,
 					   .named = (row->is & NAMED) != 0,
+					   .taken = (row->is & TAKEN) != 0,
 					   .seen = (row->is & SEEN) != 0,
 					   .open = opened(row->is, false),
 					   .now_ms = NOW,
