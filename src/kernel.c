@@ -170,15 +170,14 @@ int kernel_remove(const struct host *host, const struct vgpu *vgpu, int wait_ms,
 	enum kernel_driver driver;
 	const char *line;
 	bool written = false;
-	int r = ops ? ops->remove(path, &line, vgpu, err) : 0;
+	int there, r = ops ? ops->remove(path, &line, vgpu, err) : 0;
 
 	if (r < 0 || !ops)
 		return r;
 	driver = ops->driver(host, vgpu);
 	snprintf(what, sizeof(what), "removing vGPU %s", vgpu->id);
-	for (;; sleep_step(&us)) {
-		int there;
-
+	/* Looked for before the first write, too: a VF may have another type by now, which is somebody else's. */
+	for (there = ops->exists(host, vgpu); there > 0; sleep_step(&us)) {
 		/*
 		 * Of two writers at once the kernel lets one remove and tells the other that all is well: only its
 		 * absence counts.
@@ -187,10 +186,8 @@ int kernel_remove(const struct host *host, const struct vgpu *vgpu, int wait_ms,
 			r = file_poke(host->root, path, line, strlen(line));
 		written = r == 0;
 		there = ops->exists(host, vgpu);
-		if (there == 0)
-			return 0;
-		if (there < 0)
-			return err_sys(err, -there, "%s/%s", host->name, path);
+		if (there <= 0)
+			break;
 		if (r < 0 && (!may_pass(-r) || host_now_ms() >= deadline))
 			return refused(err, STEP_REMOVE, driver, -r, what);
 		if (host_now_ms() >= deadline)
@@ -198,6 +195,7 @@ int kernel_remove(const struct host *host, const struct vgpu *vgpu, int wait_ms,
 				       "%s: it is still there after %d ms although the kernel took it; see dmesg", what,
 				       wait_ms);
 	}
+	return there < 0 ? err_sys(err, -there, "%s/%s", host->name, path) : 0;
 }
 
 int kernel_set_params(const struct host *host, const struct vgpu *vgpu, const char *params, struct err *err)

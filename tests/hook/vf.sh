@@ -118,6 +118,13 @@ is "$(lease gc | tr -s ' ' | sed -n 's/^removed \([^ ]* [^ ]*\).*/\1/p')" "$a nv
 is "$(type_at $a)" 0 "so that its VF is free"
 holds "the types of the card are remembered" grep -q '^1147 : NVIDIA L40S-1Q$' "$root/var/lib/vgpu-lease/types/10de:26b9"
 
+start 1 $a
+set_type $a 0
+set_type $a 1150
+holds "the release of a VF to which somebody gave another type meanwhile succeeds" end 1 $a
+is "$(type_at $a) $(leases)" "1150 0" "and takes nothing from him"
+set_type $a 0
+
 ### Trouble
 control inject "create 0000:26:00.0 EIO"
 said=$(start 1 $a 2>&1)
