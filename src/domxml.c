@@ -29,7 +29,10 @@ bool domxml_has_pci(const char *xml, size_t len)
 	struct span tag;
 	int r = 0;
 
-	while (has(xml, len, "<hostdev") && (r = scan_tag(&scan, &tag)) == 1)
+	/* Once, not for each tag: what a domain's metadata can hold are millions. */
+	if (!has(xml, len, "<hostdev"))
+		return false;
+	while ((r = scan_tag(&scan, &tag)) == 1)
 		if (scan_tag_is(xml, tag, "hostdev") && scan_attr(xml, tag, "", "type", &type) && type.value.len == 3 &&
 		    memcmp(xml + type.value.at, "pci", 3) == 0)
 			return true;

@@ -69,6 +69,10 @@ refused "a type that is a path" "no type is called '../../x'" prepare_x
 printf '%s' '' >"$work/x.xml"
 passes "no XML at all is no domain with a vGPU" prepare_x
 
+{ echo '<domain><metadata>'; head -c 8000000 /dev/zero | sed 's|\x0\x0\x0\x0|<a/>|g'; echo "</metadata><devices><hostdev type='usb'/></devices></domain>"; } >"$work/x.xml"
+long_x() { timeout 100 "$builddir/hooks/qemu" --root "$root" -- vm prepare begin - <"$work/x.xml"; }
+passes "8 MB of tags before a device that is no vGPU hold nobody up" long_x
+
 ### Names
 name=$'evil\n\e[31mname'
 refused "a name with a newline and an escape code is shown as one safe line" 'evil\\x0a\\x1b\[31mname: ' \
