@@ -124,6 +124,11 @@ int hotplug_attach(struct hotplug *hp, const char *type, bool persistent, struct
 	domxml_free(doc);
 	if (r < 0)
 		return r;
+	/* What is told of it is read before: once the guest has it, nothing can fail. */
+	if (find_lease(hp, id, lease, err) < 0) {
+		hotplug_unlease(hp, hp->policy, id, &later);
+		return -err->code;
+	}
 	r = hotplug_plug(hp, id, xml, sides, err);
 	if (r < 0)
 		return r;
@@ -132,7 +137,7 @@ int hotplug_attach(struct hotplug *hp, const char *type, bool persistent, struct
 	for (unsigned int side = VIRT_LIVE; side <= sides; side <<= 1)
 		if (stamp_live(hp->virt, hp->store, hp->domain.uuid, side, &later) < 0)
 			log_warn("attach: domain %s: %s", hp->domain.name, later.text);
-	return find_lease(hp, id, lease, err) < 0 ? -err->code : 0;
+	return 0;
 }
 
 int hotplug_parse(struct hotplug *hp, const char *xml, struct domxml **doc, struct err *err)

@@ -102,11 +102,20 @@ static int undo_suspend(struct hotplug *hp, struct err *err)
 	const struct err first = *err;
 	struct err why = { 0 };
 	size_t n;
+	int r = 0;
 
-	if (put_back(hp, "suspend", &n, &why) == 0)
+	/* A libvirtd that is started anew goes on with the guest, and not with the save. */
+	if (first.code == ENOTCONN) {
+		virt_close(hp->virt);
+		r = virt_open(&hp->virt, hp->uri, &why);
+	}
+	if (r == 0)
+		r = put_back(hp, "suspend", &n, &why);
+	if (r == 0)
 		return -err->code;
 	log_warn("suspend: %s", why.text);
-	return err_set(err, first.code, "%.1500s; and then: %.1500s", first.text, why.text);
+	return err_set(err, first.code, "%.1500s; and then: %.1500s; 'vgpu-lease resume %s' gives it what it lacks",
+		       first.text, why.text, hp->domain.name);
 }
 
 static int may_suspend(struct hotplug *hp, struct err *err)
@@ -177,6 +186,17 @@ int hotplug_suspend(struct hotplug *hp, size_t *n, struct err *err)
 	return r;
 }
 
+/* Does the domain run by now? */
+static bool runs(struct hotplug *hp)
+{
+	struct virt_domain now;
+	struct err ignored;
+	bool running = virt_find(hp->virt, hp->domain.uuid, &now, &ignored) == 0 && now.running;
+
+	virt_domain_free(&now);
+	return running;
+}
+
 /* The domain is saved: lease first, so that without room it stays saved. */
 static int restore(struct hotplug *hp, const struct domxml *record, struct err *err)
 {
@@ -187,6 +207,11 @@ static int restore(struct hotplug *hp, const struct domxml *record, struct err *
 	if (r < 0)
 		return r;
 	r = virt_start(hp->virt, hp->domain.uuid, err);
+	/* Another resume did: what is leased is what that one attaches. */
+	if (r < 0 && runs(hp))
+		return err_set(err, EPERM,
+			       "domain %s was started by somebody else: 'vgpu-lease resume %s' gives it what it lacks",
+			       hp->domain.name, hp->domain.name);
 	for (size_t i = 0; i < request->nwants && r < 0; i++) {
 		struct err ignored = { 0 };
 
