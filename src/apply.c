@@ -254,10 +254,13 @@ static int ensure(const struct apply *apply, const struct step *step, const char
 	return kernel_wait_complete(apply->store->host, &vgpu, apply->policy->create_timeout_s * 1000, err);
 }
 
-/* Is the lease still what this run wrote? Not so where a release of the same domain came in between. */
-static int still_ours(const struct apply *apply, const struct step *step, struct lease *lease, struct err *err)
+/*
+ * Is the lease still what this run wrote? Not so where a release of the same domain came in between, or another start
+ * of it: libvirtd was killed, and this hook goes on alone.
+ */
+static int still_ours(const struct apply *apply, const char *id, struct lease *lease, struct err *err)
 {
-	int r = lease_get(apply->store, step->id, lease, err);
+	int r = lease_get(apply->store, id, lease, err);
 
 	if (r < 0)
 		return r;
@@ -272,7 +275,7 @@ static int settle(struct apply *apply, const struct step *step, bool made, struc
 
 	if (r < 0)
 		return r;
-	r = still_ours(apply, step, &lease, err);
+	r = still_ours(apply, step->id, &lease, err);
 	if (r == 0) {
 		r = err_set(err, ECANCELED, "the domain was released while its vGPU was being made");
 	} else if (r == 1) {
@@ -298,7 +301,7 @@ static void drop_lease(struct apply *apply, const struct step *step)
 
 	if (step->kind == STEP_KEEP || !done)
 		return;
-	if (still_ours(apply, step, &lease, &err) == 1) {
+	if (still_ours(apply, step->id, &lease, &err) == 1) {
 		done->before.state = LEASE_RELEASING;
 		if (done->had)
 			lease_put(apply->store, &done->before, &err);
@@ -367,9 +370,7 @@ static int undo_lease(const struct apply *apply, const char *id, struct err *err
 
 	if (r < 0)
 		return r;
-	r = lease_get(apply->store, id, &lease, err);
-	if (r == 1 && strcmp(lease.domain, apply->request->uuid) != 0)
-		r = 0;
+	r = still_ours(apply, id, &lease, err);
 	if (r == 1 && lease.state == LEASE_RESERVED) {
 		r = lease_drop(apply->store, id, err);
 	} else if (r == 1) {

@@ -4,8 +4,10 @@
 
 #include <errno.h>
 
+#include "apply.h"
 #include "handles.h"
 #include "inventory.h"
+#include "lease.h"
 #include "vgpu.h"
 
 #define T4 "0000:84:00.0"
@@ -215,6 +217,42 @@ static void what_is_there(const struct live *live)
 	inventory_free(&inv);
 }
 
+/* libvirtd was killed during a start, and the domain is started again while the first hook goes on alone. */
+static void taken_over(const struct host *host)
+{
+	const struct request request = { .uuid = "dddddddd-0000-4000-8000-000000000001", .name = "vm1", .nwants = 1 };
+	struct step step = { .kind = STEP_CREATE, .type = "nvidia-222", .parent = T4, .pgpu = T4, .numa = UNKNOWN };
+	struct config config;
+	struct store store;
+	struct apply apply;
+	struct lease lease;
+	struct err err = { 0 };
+	pid_t other;
+
+	memcpy(step.id, uuid(1), UUID_SIZE);
+	config_default(&config);
+	if (store_open(&store, host, true, &err) < 0)
+		tree_fail(err.text);
+	apply_start(&apply, &store, &config.policy, &request, "prepare");
+	ok(apply_lease(&apply, &step, 1, &err) == 0 && apply_step(&apply, &step, 1, 0, "", &err) == 0,
+	   "a start makes a vGPU");
+	other = fork();
+	if (other == 0)
+		_exit(lease_get(&store, step.id, &lease, &err) == 1 && lease_put(&store, &lease, &err) == 0 ? 0 : 1);
+	waitpid(other, NULL, 0);
+	apply_undo(&apply);
+	ok(kernel_exists(host, MDEV("", "", step.id)) == 1 && lease_get(&store, step.id, &lease, &err) == 1 &&
+		   lease.state == LEASE_ACTIVE,
+	   "when it fails later, what another start of the domain has taken over is not undone");
+	ok(lease_put(&store, &lease, &err) == 0, "as its own");
+	apply_lease(&apply, &step, 1, &err);
+	apply_undo(&apply);
+	ok(kernel_exists(host, MDEV("", "", step.id)) == 0 && lease_get(&store, step.id, &lease, &err) == 0, "it is");
+	apply_end(&apply);
+	store_close(&store);
+	config_free(&config);
+}
+
 int main(void)
 {
 	struct live live;
@@ -227,6 +265,7 @@ int main(void)
 	one_winner(&live.tree.host);
 	who_has_it_open(&live.tree.host);
 	what_is_there(&live);
+	taken_over(&live.tree.host);
 	live_end(&live);
 	return tap_done();
 }
