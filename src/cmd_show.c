@@ -113,6 +113,7 @@ static void add_view(struct show *show, const char *id)
 				  .runs = show->hp.domain.running,
 				  .live = find_want(show->live, id),
 				  .config = find_want(show->config, id),
+				  .taken = find_want(show->taken, id),
 				  .lease = lease,
 				  .exists = device || (lease && lease->framework == FW_VF),
 				  .type = device ? device->type : "",

@@ -74,6 +74,8 @@ static void leased_and_absent(struct compare *v)
 		say(v, "the domain does not run, and holds its lease: 'vgpu-lease gc' gives it back");
 	else if (v->lease->state == LEASE_RELEASING)
 		say(v, "it waits to be given back: 'vgpu-lease gc' does that");
+	else if (v->taken)
+		say(v, "a suspend took it from the domain: 'vgpu-lease resume' attaches it again");
 	else
 		say(v, "it is leased, and the domain has not got it: 'vgpu-lease detach' gives it back");
 }

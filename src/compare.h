@@ -22,6 +22,7 @@ struct compare {
 	const char *domain;        /* its UUID */
 	bool runs;                 /* the domain does */
 	bool live, config;         /* the running domain's XML has it; its definition has it */
+	bool taken;                /* a suspend took it from the running domain */
 	const struct lease *lease; /* whoever's; NULL none */
 	bool exists;               /* in the kernel */
 	const char *type, *parent; /* as the kernel has it; "" where it does not say */

@@ -131,10 +131,6 @@ static int may_suspend(struct hotplug *hp, struct err *err)
 			err, EPERM,
 			"domain %s is OpenStack's, which detaches and attaches vGPUs by itself: use 'openstack server suspend'",
 			name);
-	if (strstr(hp->domain.xml, DOMXML_SUSPENDED_NS))
-		return err_set(err, EPERM,
-			       "domain %s lacks vGPUs since an earlier suspend: 'vgpu-lease resume %s' first", name,
-			       name);
 	return 0;
 }
 
@@ -154,6 +150,9 @@ static int read_running(struct hotplug *hp, struct domxml **doc, char **xml, str
 
 	if (r == 0)
 		r = virt_xml(hp->virt, hp->domain.uuid, VIRT_LIVE, xml, err);
+	if (r == 0 && strstr(*xml, DOMXML_SUSPENDED_NS))
+		return err_set(err, EPERM, "domain %s lacks vGPUs since another suspend: 'vgpu-lease resume %s' first",
+			       hp->domain.name, hp->domain.name);
 	return r == 0 ? hotplug_parse(hp, *xml, doc, err) : r;
 }
 

@@ -17,7 +17,7 @@ hostdev() {
 libvirt() {
 	cat >"$tmp/node.xml" <<-END
 		<node><domain type='test'><name>vm1</name><uuid>$(domain_uuid 1)</uuid><memory>8192</memory>
-		<os><type>hvm</type></os><devices>$(for n; do hostdev "$n"; done)</devices></domain></node>
+		<os><type>hvm</type></os><metadata>${record:-}</metadata><devices>$(for n; do hostdev "$n"; done)</devices></domain></node>
 	END
 }
 show() { vl show --connect "test://$tmp/node.xml" "$@"; }
@@ -54,6 +54,9 @@ like "$out" "*$(uuid 3): the domain has it, and it is leased to domain vm3*" "an
 libvirt
 show vm1
 like "$out" "*$(uuid 1): it is leased, and the domain has not got it: 'vgpu-lease detach' gives it back" "not plugged in"
+record="<k:suspended xmlns:k='urn:vgpu-lease:suspended:1' hostdevs='$(hostdev 1 | sed "s/</\&lt;/g; s/'/\&quot;/g")'/>" libvirt
+show vm1
+like "$out" "*$(uuid 1): a suspend took it from the domain: 'vgpu-lease resume' attaches it again"$'\n'* "taken by a suspend that did not end"
 echo 1 >"$root/sys/bus/mdev/devices/$(uuid 1)/remove"
 libvirt 1
 show vm1

@@ -274,6 +274,22 @@ static void suspend_that_fails(void)
 	ok(fake.has_a && fake.has_b && !fake.record, "when it is back, the guest has its vGPUs again");
 }
 
+static void suspended_twice(void)
+{
+	struct hotplug hp = { .host = &live.tree.host, .store = &store, .config = &config, .policy = &config.policy };
+	struct err err = { 0 };
+	size_t n;
+
+	begin(true);
+	ok(hotplug_open(&hp, "vm1", &err) == 0, "a suspend that begins while another does");
+	fake.has_a = false;
+	fake.record = strdup("<suspended hostdevs=''/>");
+	ok(hotplug_suspend(&hp, &n, &err) == -EPERM && strstr(err.text, "another suspend"), "is refused: %s", err.text);
+	is(fake.record, "<suspended hostdevs=''/>", "and the other's record is not written over");
+	ok(fake.has_b, "nor anything taken");
+	hotplug_close(&hp);
+}
+
 static void somebody_starts_it(void)
 {
 	fake.running = true;
@@ -342,6 +358,7 @@ int main(void)
 	if (store_open(&store, &live.tree.host, true, &err) < 0)
 		tree_fail(err.text);
 	suspend_that_fails();
+	suspended_twice();
 	resume_that_fails();
 	attach_that_does_not();
 	free(fake.record);
