@@ -47,10 +47,13 @@ static char *domain_name(const char *file)
 	return name;
 }
 
-/* Opens a regular file; -ENOENT also where it is something else, which libvirt does not read either. */
+/*
+ * Opens a regular file; -ENOENT also where it is something else, which libvirt does not read either. A link is followed,
+ * as libvirt does: definitions can lie on a storage that hosts share.
+ */
 static int open_regular(int dir, const char *name)
 {
-	autoclose int fd = openat(dir, name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+	autoclose int fd = openat(dir, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	struct stat st;
 
 	if (fd < 0)

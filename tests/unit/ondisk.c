@@ -23,6 +23,9 @@ static void domains(void)
 		"etc/libvirt/qemu/vm2.xml = <address domain='0x0000' bus='0x41' slot='0x01' function='0x2'/>\n"
 		"etc/libvirt/qemu/vm3.xml = <address type='pci' domain='0x0000' bus='0x07' slot='0x00' function='0x0'/>\n"
 		"etc/libvirt/qemu/autostart/vm1.xml -> ../vm1.xml\n"
+		"etc/libvirt/qemu/linked.xml -> ../../shared/vm5.xml\n"
+		"etc/shared/vm5.xml = <address uuid='22222222-0000-4000-8000-000000000001'/>\n"
+		"etc/libvirt/qemu/unmounted.xml -> ../../nowhere/vm6.xml\n"
 		"etc/libvirt/qemu/dir.xml/\n"
 		"etc/libvirt/qemu/vm4.xml.new = 11111111-0000-4000-8000-000000000001\n"
 		"etc/libvirt/qemu/.xml = 11111111-0000-4000-8000-000000000001\n"
@@ -32,6 +35,8 @@ static void domains(void)
 	ok(ondisk_read(&disk, &tree.host, &err) == 0, "libvirt's folders are read");
 	is(ondisk_names(disk, U, NULL), "vm1", "the domain that names a vGPU is found, in whatever case");
 	is(ondisk_names(disk, "0000:41:01.2", NULL), "vm2", "also by a VF's address");
+	is(ondisk_names(disk, "22222222-0000-4000-8000-000000000001", NULL), "linked",
+	   "and by a definition that lies elsewhere, as libvirt reads it");
 	ok(ondisk_names(disk, "0000:07:00.0", NULL) == NULL, "an address inside the guest is none of the host's");
 	ok(ondisk_names(disk, "11111111-0000-4000-8000-000000000001", NULL) == NULL,
 	   "files that are no domain's do not count");
