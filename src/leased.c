@@ -61,6 +61,7 @@ static const char *const usage =
 	"Options:\n"
 	"  --root DIR            DIR stands before /sys, /proc, /dev, /run, /etc and /var/lib\n"
 	"  --config FILE         the configuration, with drop-ins in FILE.d\n"
+	"  --connect URI         which libvirt to speak to, in place of qemu:///system\n"
 	"  --foreground          logs to standard error, not to syslog\n"
 	"  --wait-ready SECONDS  waits until the pGPUs that the configuration names are ready, no\n"
 	"                        longer than so, and ends: for units that start at boot\n"
