@@ -178,7 +178,7 @@ static size_t find_want(const struct request *request, const char *id)
 	return i;
 }
 
-/* Out of the definition, where that has it. */
+/* Out of the definition: 1; 0 where that has not got it. */
 static int undefine(struct hotplug *hp, const char *id, struct err *err)
 {
 	autofree char *xml = NULL, *hostdev = NULL;
@@ -187,14 +187,14 @@ static int undefine(struct hotplug *hp, const char *id, struct err *err)
 	size_t want;
 
 	if (r == 0)
-		r = domxml_parse(&doc, xml, strlen(xml), DOMXML_ALL_PCI, err);
-	if (r < 0)
-		return r;
-	want = find_want(domxml_request(doc), id);
-	if (want < domxml_request(doc)->nwants)
-		r = domxml_hostdev(doc, want, &hostdev, err);
+		r = hotplug_parse(hp, xml, &doc, err);
+	if (r == 0) {
+		want = find_want(domxml_request(doc), id);
+		if (want < domxml_request(doc)->nwants)
+			r = domxml_hostdev(doc, want, &hostdev, err);
+	}
 	if (hostdev)
-		r = virt_detach_device(hp->virt, hp->domain.uuid, hostdev, VIRT_CONFIG, err);
+		r = virt_detach_device(hp->virt, hp->domain.uuid, hostdev, VIRT_CONFIG, err) < 0 ? -err->code : 1;
 	domxml_free(doc);
 	return r;
 }
@@ -213,25 +213,24 @@ static int not_plugged(struct hotplug *hp, const char *id, struct err *err)
 int hotplug_detach(struct hotplug *hp, const char *id, bool persistent, struct err *err)
 {
 	struct domxml *doc = NULL;
+	bool plugged = false;
 	size_t want;
 	int r;
 
 	if (!hp->domain.running)
 		return err_set(err, EPERM, "domain %s does not run: it has no vGPU now", hp->domain.name);
 	r = hotplug_parse(hp, hp->domain.xml, &doc, err);
-	if (r < 0) {
-		domxml_free(doc);
-		return r;
+	if (r == 0) {
+		want = find_want(domxml_request(doc), id);
+		plugged = want < domxml_request(doc)->nwants;
+		if (plugged)
+			r = hotplug_unplug(hp, doc, want, err);
 	}
-	want = find_want(domxml_request(doc), id);
-	if (want < domxml_request(doc)->nwants)
-		r = hotplug_unplug(hp, doc, want, err);
-	else
-		r = not_plugged(hp, id, err);
 	domxml_free(doc);
-	if (r >= 0 && persistent && hp->domain.persistent)
+	if (r == 0 && persistent && hp->domain.persistent)
 		r = undefine(hp, id, err);
-	if (r < 0)
-		return r;
-	return hotplug_unlease(hp, hp->policy, id, err);
+	/* Of a guest that let go late there is nothing left but its definition. */
+	if (r == 0 && !plugged)
+		r = not_plugged(hp, id, err);
+	return r < 0 ? r : hotplug_unlease(hp, hp->policy, id, err);
 }

@@ -24,7 +24,8 @@ static struct config config;
 static struct fake {
 	bool running, saved, lost;
 	bool has_a, has_b;
-	char *record; /* of a suspend */
+	bool defined_a; /* its definition has A */
+	char *record;   /* of a suspend */
 	int detach_b, save, start, attach;
 	void (*meanwhile)(void); /* done by others, before the first of these fails or ends */
 } fake;
@@ -38,15 +39,15 @@ static int fail(int code, struct err *err)
 	return code ? err_set(err, code, "made up") : 0;
 }
 
-static char *domain_xml(void)
+static char *domain_xml(unsigned int side)
 {
 	static const char hostdev[] = "<hostdev mode='subsystem' type='mdev' model='vfio-pci'><source>"
 				      "<address uuid='%s'/></source><alias name='%s'/></hostdev>";
 	char a[512] = "", b[512] = "", *xml;
 
-	if (fake.has_a)
+	if (side == VIRT_CONFIG ? fake.defined_a : fake.has_a)
 		snprintf(a, sizeof(a), hostdev, A, "a");
-	if (fake.has_b)
+	if (side == VIRT_LIVE && fake.has_b)
 		snprintf(b, sizeof(b), hostdev, B, "b");
 	if (asprintf(&xml,
 		     "<domain type='kvm'><name>vm1</name><uuid>" VM "</uuid><metadata>%s%s</metadata>"
@@ -85,7 +86,7 @@ int virt_find(struct virt *virt, const char *name, struct virt_domain *out, stru
 		return -err->code;
 	*out = (struct virt_domain){ .uuid = VM, .running = fake.running, .settled = true, .persistent = true };
 	out->name = strdup("vm1");
-	out->xml = domain_xml();
+	out->xml = domain_xml(VIRT_LIVE);
 	return 0;
 }
 
@@ -100,8 +101,7 @@ int virt_xml(struct virt *virt, const char *uuid, unsigned int side, char **xml,
 {
 	(void)virt;
 	(void)uuid;
-	(void)side;
-	*xml = reach(err) < 0 ? NULL : domain_xml();
+	*xml = reach(err) < 0 ? NULL : domain_xml(side);
 	return *xml ? 0 : -err->code;
 }
 
@@ -150,8 +150,7 @@ int virt_detach_device(struct virt *virt, const char *uuid, const char *xml, uns
 {
 	(void)virt;
 	(void)uuid;
-	(void)xml;
-	(void)sides;
+	fake.defined_a &= sides != VIRT_CONFIG || !strstr(xml, A);
 	return reach(err);
 }
 
@@ -316,6 +315,24 @@ static void resume_that_fails(void)
 	ok(call(hotplug_resume, &err) == 0 && fake.has_a && fake.has_b && !fake.record, "as does the next");
 }
 
+static void detach_for_good(void)
+{
+	struct hotplug hp = { .host = &live.tree.host, .store = &store, .config = &config, .policy = &config.policy };
+	struct err err = { 0 };
+
+	begin(true);
+	fake.defined_a = true;
+	ok(hotplug_open(&hp, "vm1", &err) == 0 && hotplug_detach(&hp, A, false, &err) == 0, "a vGPU is detached");
+	hotplug_close(&hp);
+	ok(!fake.has_a && fake.defined_a, "from the guest, not from its definition");
+	ok(hotplug_open(&hp, "vm1", &err) == 0 && hotplug_detach(&hp, A, false, &err) == -ENOENT,
+	   "a second time is an error");
+	ok(hotplug_detach(&hp, A, true, &err) == 0 && !fake.defined_a, "that takes it from the definition is none: %s",
+	   err.text);
+	ok(hotplug_detach(&hp, A, true, &err) == -ENOENT, "but a third time is");
+	hotplug_close(&hp);
+}
+
 static int locked = -1;
 
 static void somebody_locks(void)
@@ -360,6 +377,7 @@ int main(void)
 	suspend_that_fails();
 	suspended_twice();
 	resume_that_fails();
+	detach_for_good();
 	attach_that_does_not();
 	free(fake.record);
 	store_close(&store);
