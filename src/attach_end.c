@@ -119,6 +119,7 @@ int attach_reconnect(const struct attach *attach, struct err *err)
 	struct store store;
 	struct inventory inv = { 0 };
 	struct leases leases = { 0 };
+	bool listed;
 	int r = store_open(&store, attach->host, true, err);
 
 	for (size_t i = 0; i < attach->request->nwants; i++)
@@ -131,13 +132,15 @@ int attach_reconnect(const struct attach *attach, struct err *err)
 		r = store_lock(&store, attach->policy->lock_timeout_s * 1000, err);
 	if (r == 0)
 		r = lease_list(&store, &leases, err);
-	for (size_t i = 0; r == 0 && i < attach->request->nwants; i++) {
+	listed = r == 0;
+	/* Trouble with one costs no other its lease. */
+	for (size_t i = 0; listed && i < attach->request->nwants; i++) {
 		const char *id = attach->request->wants[i].id;
 		struct inv_device device;
 
-		if (adopt_find(&device, &inv, id))
-			r = adopt_device(&store, &inv, &leases, attach->request, &device, ADOPT_LOST, err);
-		r = r > 0 ? 0 : r;
+		if (adopt_find(&device, &inv, id) &&
+		    adopt_device(&store, &inv, &leases, attach->request, &device, ADOPT_LOST, err) < 0)
+			r = -err->code;
 	}
 	lease_list_free(&leases);
 	inventory_free(&inv);

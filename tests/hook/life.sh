@@ -53,6 +53,17 @@ is "$said" "vgpu-lease: domain vm: vGPU $u1: it exists as nvidia-222 on 0000:84:
 	"one of another type than the metadata asks for is refused, both named"
 echo 1 >"$root/sys/bus/mdev/devices/$u1/remove"
 
+# libvirtd comes back to a guest of whose leases one is lost, and one is another domain's.
+two=$templates/domain-two-vgpus.xml
+holds "a domain with two vGPUs" prepare "$two"
+sed -i "s/^domain=.*/domain=$vm_uuid/" "$root/run/vgpu-lease/leases/${u1%??}21"
+rm "$root/run/vgpu-lease/leases/${u1%??}22"
+holds "a reconnect ends with 0 though a vGPU is leased to another" hook two-vgpus reconnect begin - <"$two"
+is "$(leases)" 2 "and restores the lease of the other vGPU"
+release "$two"
+release "$vm"
+is "$(devices)$(leases)" 0 "so that nothing is left behind"
+
 # Room that orphans hold.
 for i in 11 12; do another $i | grep -o "${u1%??}.." | while read -r u; do make_device 0000:84:00.0 nvidia-230 "$u"; done; done
 make_device 0000:85:00.0 nvidia-232 "${u1%??}aa"
