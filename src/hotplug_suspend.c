@@ -96,6 +96,19 @@ static int put_back(struct hotplug *hp, const char *op, size_t *n, struct err *e
 	return r;
 }
 
+/* Does the domain run now? 1, or 0. */
+static int runs(struct hotplug *hp, struct err *err)
+{
+	struct virt_domain now;
+	int r = virt_find(hp->virt, hp->domain.uuid, &now, err);
+
+	if (r == 0) {
+		r = now.running;
+		virt_domain_free(&now);
+	}
+	return r;
+}
+
 /* A suspend that failed: the text of its error stays, and tells where the guest is worse off than before. */
 static int undo_suspend(struct hotplug *hp, struct err *err)
 {
@@ -110,6 +123,11 @@ static int undo_suspend(struct hotplug *hp, struct err *err)
 		r = virt_open(&hp->virt, hp->uri, &why);
 	}
 	if (r == 0)
+		r = runs(hp, &why);
+	/* One that has stopped has given back all that it had. */
+	if (r == 0)
+		return -err->code;
+	if (r == 1)
 		r = put_back(hp, "suspend", &n, &why);
 	if (r == 0)
 		return -err->code;
@@ -185,21 +203,11 @@ int hotplug_suspend(struct hotplug *hp, size_t *n, struct err *err)
 	return r;
 }
 
-/* Does the domain run by now? */
-static bool runs(struct hotplug *hp)
-{
-	struct virt_domain now;
-	struct err ignored;
-	bool running = virt_find(hp->virt, hp->domain.uuid, &now, &ignored) == 0 && now.running;
-
-	virt_domain_free(&now);
-	return running;
-}
-
 /* The domain is saved: lease first, so that without room it stays saved. */
 static int restore(struct hotplug *hp, const struct domxml *record, struct err *err)
 {
 	static const bool none[WANT_MAX];
+	struct err ignored = { 0 };
 	const struct request *request = domxml_request(record);
 	int r = hotplug_lease(hp, request, "resume", err);
 
@@ -207,15 +215,12 @@ static int restore(struct hotplug *hp, const struct domxml *record, struct err *
 		return r;
 	r = virt_start(hp->virt, hp->domain.uuid, err);
 	/* Another resume did: what is leased is what that one attaches. */
-	if (r < 0 && runs(hp))
+	if (r < 0 && runs(hp, &ignored) == 1)
 		return err_set(err, EPERM,
 			       "domain %s was started by somebody else: 'vgpu-lease resume %s' gives it what it lacks",
 			       hp->domain.name, hp->domain.name);
-	for (size_t i = 0; i < request->nwants && r < 0; i++) {
-		struct err ignored = { 0 };
-
+	for (size_t i = 0; i < request->nwants && r < 0; i++)
 		hotplug_unlease(hp, hp->policy, request->wants[i].id, &ignored);
-	}
 	return r == 0 ? plug_all(hp, record, none, err) : r;
 }
 

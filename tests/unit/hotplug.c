@@ -180,6 +180,8 @@ int virt_set_metadata(struct virt *virt, const char *uuid, const char *key, cons
 	(void)sides;
 	if (reach(err) < 0)
 		return -err->code;
+	if (!fake.running)
+		return err_set(err, EPERM, "the domain does not run");
 	if (strcmp(ns, DOMXML_SUSPENDED_NS) != 0)
 		return 0;
 	free(fake.record);
@@ -251,6 +253,14 @@ static void somebody_takes_a(void)
 	put(A, OTHER);
 }
 
+/* With that its live XML ends, and what was written into it. */
+static void it_stops(void)
+{
+	free(fake.record);
+	fake.record = NULL;
+	fake.running = false;
+}
+
 static void suspend_that_fails(void)
 {
 	struct err err = { 0 };
@@ -271,6 +281,11 @@ static void suspend_that_fails(void)
 	ok(call(hotplug_suspend, &err) < 0 && strstr(err.text, "made up"),
 	   "a libvirtd that went away has not saved it");
 	ok(fake.has_a && fake.has_b && !fake.record, "when it is back, the guest has its vGPUs again");
+	begin(true);
+	fake.detach_b = ESHUTDOWN;
+	fake.meanwhile = it_stops;
+	ok(call(hotplug_suspend, &err) == -ESHUTDOWN && strcmp(err.text, "made up") == 0,
+	   "of a domain that stopped nothing else is to be said: %s", err.text);
 }
 
 static void suspended_twice(void)
