@@ -161,7 +161,7 @@ static void read_guest(struct guests *g, size_t i)
 		g->live[i].request = &guest->nothing;
 	else if (domain->xml && domxml_parse(&guest->doc, domain->xml, len, DOMXML_ALL_PCI, &err) == 0)
 		g->live[i].request = domxml_request(guest->doc);
-	if (guest->doc && strstr(domain->xml, DOMXML_SUSPENDED_NS) &&
+	if (domain->xml && strstr(domain->xml, DOMXML_SUSPENDED_NS) &&
 	    domxml_parse(&guest->taken, domain->xml, len, DOMXML_SUSPENDED, &err) == 0)
 		g->live[i].taken = domxml_request(guest->taken);
 	memcpy(guest->nothing.uuid, domain->uuid, UUID_SIZE);

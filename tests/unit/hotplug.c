@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * attach, suspend and resume where libvirt fails in the middle. libvirt is made up here, in the place of virt's modules:
- * one domain, whose XML is what was done to it. With a real one it is in tests/vm.
+ * attach, detach, suspend and resume where libvirt fails in the middle. It is made up here, in the place of virt's
+ * modules: one domain, whose XML is what was done to it. With a real one they are in tests/vm.
  */
 #include "hotplug.h"
 
