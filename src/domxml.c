@@ -175,6 +175,7 @@ void domxml_free(struct domxml *doc)
 		return;
 	free(doc->request.cpus);
 	free(doc->request.wants);
+	free(doc->marks);
 	free(doc->strays);
 	free(doc->record);
 	free(doc);

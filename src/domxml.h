@@ -23,7 +23,7 @@
 enum {
 	DOMXML_MAX = 8 << 20,
 	DOMAIN_NAME_SIZE = 1024, /* libvirt sets no limit; a longer name is refused */
-	WANT_MAX = 64,           /* vGPUs of one domain */
+	WANT_MAX = 256,          /* vGPUs of one domain, and PCI devices that may be some: a bus each */
 	LABEL_SIZE = 128,        /* a type's name or a model, as the metadata gives it */
 	ALIAS_SIZE = 128,        /* libvirt's name of a device of a running domain */
 };

@@ -33,15 +33,16 @@ struct mark {
 
 extern const char *const domxml_numbers[NUMBERS], *const domxml_facts[FACTS], *const domxml_traits[TRAITS];
 
-enum { META_MAX = 4 * WANT_MAX }; /* <vgpu:device> elements */
+enum { META_MAX = WANT_MAX }; /* <vgpu:device> elements */
 
 struct domxml {
 	const char *xml; /* the caller's; with DOMXML_SUSPENDED `record` */
 	size_t len;
 	char *record;
 	struct request request;
-	struct mark marks[WANT_MAX]; /* of request.wants, in their order */
-	struct want *strays;         /* <vgpu:device> elements without a hostdev, as far as they can be read */
+	struct mark *marks;  /* of request.wants, in their order */
+	size_t room;         /* how many there is room for in both */
+	struct want *strays; /* <vgpu:device> elements without a hostdev, as far as they can be read */
 	size_t nstrays;
 	char lease_project[PROJECT_SIZE]; /* what <vgpu:lease> itself says, whatever Nova does; "" none */
 };

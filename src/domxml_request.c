@@ -102,6 +102,28 @@ static void read_alias(struct want *want, const struct xml_elem *hostdev)
 	text_copy(want->alias, sizeof(want->alias), name ? name : "");
 }
 
+/* Most domains have one or two, and the device handler keeps all domains'. */
+static int make_room(struct domxml *doc)
+{
+	struct request *request = &doc->request;
+	size_t room = doc->room ? 2 * doc->room : 4;
+	struct want *wants;
+	struct mark *marks;
+
+	if (request->nwants < doc->room)
+		return 0;
+	wants = reallocarray(request->wants, room, sizeof(*wants));
+	if (!wants)
+		return -ENOMEM;
+	request->wants = wants;
+	marks = reallocarray(doc->marks, room, sizeof(*marks));
+	if (!marks)
+		return -ENOMEM;
+	doc->marks = marks;
+	doc->room = room;
+	return 0;
+}
+
 static int add_want(struct domxml *doc, const struct want *want, const struct mark *mark, struct err *err)
 {
 	struct request *request = &doc->request;
@@ -112,10 +134,8 @@ static int add_want(struct domxml *doc, const struct want *want, const struct ma
 				       "two <hostdev> of the domain have the same %s %s: give each its own",
 				       want->kind == WANT_MDEV ? "UUID" : "address", want->id);
 	if (request->nwants == WANT_MAX)
-		return err_set(err, EINVAL, "the domain has more than %d vGPUs", WANT_MAX);
-	if (!request->wants)
-		request->wants = calloc(WANT_MAX, sizeof(*request->wants));
-	if (!request->wants)
+		return err_set(err, EINVAL, "the domain has more than %d vGPUs and PCI devices", WANT_MAX);
+	if (make_room(doc) < 0)
 		return err_sys(err, ENOMEM, "the domain's XML");
 	doc->marks[request->nwants] = *mark;
 	request->wants[request->nwants++] = *want;

@@ -73,6 +73,13 @@ passes "no XML at all is no domain with a vGPU" prepare_x
 long_x() { timeout 100 "$builddir/hooks/qemu" --root "$root" -- vm prepare begin - <"$work/x.xml"; }
 passes "8 MB of tags before a device that is no vGPU hold nobody up" long_x
 
+{
+	echo '<domain><name>vm</name><uuid>4dea22b3-1d52-d8f3-2516-782e98ab3fa0</uuid><devices>'
+	printf "<hostdev mode='subsystem' type='pci'><source><address bus='%s'/></source></hostdev>\n" {1..200}
+	echo '</devices></domain>'
+} >"$work/x.xml"
+passes "a domain with 200 PCI devices, none of them a vGPU, starts" prepare_x
+
 ### Names
 name=$'evil\n\e[31mname'
 refused "a name with a newline and an escape code is shown as one safe line" 'evil\\x0a\\x1b\[31mname: ' \

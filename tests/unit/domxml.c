@@ -182,14 +182,14 @@ static void many(void)
 		fputs("<domain><name>a</name><uuid>" OWN "</uuid><devices>", f);
 		for (int i = 0; i < n; i++)
 			fprintf(f,
-				"<hostdev type='mdev' model='vfio-pci'><source><address uuid='00000000-0000-0000-0000-0000000000%02x'/></source></hostdev>",
+				"<hostdev type='mdev' model='vfio-pci'><source><address uuid='00000000-0000-0000-0000-000000000%03x'/></source></hostdev>",
 				i);
 		fputs("</devices></domain>", f);
 		fclose(f);
 		if (n == WANT_MAX)
 			ok(request_of(xml, 0)->nwants == WANT_MAX, "%d vGPUs are not too many", n);
 		else
-			refused(xml, "more than 64", "65 are");
+			refused(xml, "more than 256", "one more is");
 		free(steal_ptr(&xml));
 	}
 }
