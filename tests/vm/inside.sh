@@ -79,10 +79,13 @@ within() {
 	done
 }
 
-### The kernel's devices
+### The kernel's devices. Each process takes a twentieth of a second or more here: so the shell does what it can itself.
 
-devices() { find /sys/bus/mdev/devices -mindepth 1 -printf '%f\n' | sort | xargs; }
-available() { cat "$MTTY/mtty-2/available_instances"; }
+devices() {
+	local all=(/sys/bus/mdev/devices/*)
+	[ ! -e "${all[0]}" ] || echo "${all[@]##*/}"
+}
+available() { echo "$(<"$MTTY/mtty-2/available_instances")"; }
 make_device() { echo "$1" >"$MTTY/${2:-mtty-2}/create"; }
 only() { same "$(devices)" "$*"; }
 exists() { [ -e "/sys/bus/mdev/devices/$1" ]; }
@@ -90,9 +93,9 @@ type_of() { basename "$(readlink "/sys/bus/mdev/devices/$1/mdev_type")"; }
 
 ### Domains
 
-# domain FILE NAME [DEVICE...]: writes the XML of a domain, which has these mdevs, to WORK/FILE.xml. Its guest is a boot
-# sector that idles. From the environment: METADATA, what its <vgpu:lease> holds; ARGUMENT, one more for QEMU; DISK, its
-# image; FIRMWARE, in place of QEMU's own; MIGRATABLE=1, so that it can be saved with its mdev; CONFINED=1, for an
+# domain FILE NAME [DEVICE...]: writes the XML of a domain, which has these mdevs, to WORK/FILE.xml. From the environment:
+# METADATA, what its <vgpu:lease> holds; ARGUMENT, one more for QEMU; DISK, its image; GUEST, the name of its firmware, which
+# is the guest (idle); MIGRATABLE=1, so that it can be saved with its mdev; CONFINED=1, for an
 # AppArmor profile of its own, which takes libvirt as long to make as all the rest of a start.
 domain() {
 	local file=$WORK/$1.xml name=$2 device
@@ -113,14 +116,14 @@ domain() {
 			  <vcpu>1</vcpu>
 			  <os>
 			    <type arch='x86_64' machine='pc'>hvm</type>
-			    ${FIRMWARE:+<loader readonly='yes' type='rom'>$FIRMWARE</loader>}
+			    <loader readonly='yes' type='rom'>$IMAGES/${GUEST:-idle}.rom</loader>
 			  </os>
 			  <features><acpi/></features>
 			  <devices>
 			    <emulator>/usr/bin/qemu-system-x86_64</emulator>
 			    <disk type='file' device='disk'>
 			      <driver name='qemu' type='raw'/>
-			      <source file='${DISK:-$IMAGES/idle.img}'/>
+			      <source file='${DISK:-$IMAGES/empty.img}'/>
 			      <target dev='vda' bus='virtio'/>
 			      <readonly/>
 			    </disk>
@@ -155,22 +158,27 @@ domain() {
 	} >"$file"
 }
 
-# A domain's UUID follows from its name.
-uuid_of() { printf %s "$1" | md5sum | sed -E 's/^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*/\1-\2-4\3-8\4-\5/'; }
+# A domain's UUID follows from its name, the first twelve characters of which are in it.
+uuid_of() {
+	local hex='' i
+	for ((i = 0; i < ${#1}; i++)); do printf -v hex '%s%02x' "$hex" "'${1:i:1}"; done
+	hex+=000000000000000000000000
+	echo "${hex:0:8}-${hex:8:4}-4000-8000-${hex:12:12}"
+}
 
 # define NAME [DEVICE...]: a domain with this name in libvirt.
 define() {
 	domain "$1" "$@" && virsh -q define "$WORK/$1.xml" >/dev/null
 }
 
-pid_of() { cat "/run/libvirt/qemu/$1.pid"; }
-is_state() { same "$(virsh domstate "$1" | head -n 1)" "$2"; }
+pid_of() { [ -f "/run/libvirt/qemu/$1.pid" ] && echo "$(<"/run/libvirt/qemu/$1.pid")"; }
+is_state() { same "$(virsh -q domstate "$1")" "$2"; }
 
 # uses NAME DEVICE: QEMU was told of the device, and has its group open.
 uses() {
 	local pid
 	pid=$(pid_of "$1") || return
-	tr '\0' '\n' <"/proc/$pid/cmdline" | grep -qF "/sys/bus/mdev/devices/$2" || {
+	grep -qaF "/sys/bus/mdev/devices/$2" "/proc/$pid/cmdline" || {
 		echo "not in its arguments"
 		return 1
 	}
@@ -180,8 +188,9 @@ uses() {
 # uses_open NAME DEVICE: QEMU has the device's group open, whether it was told of it when it started or later.
 uses_open() {
 	local group
-	group=$(basename "$(readlink "/sys/bus/mdev/devices/$2/iommu_group")")
-	find "/proc/$(pid_of "$1")/fd" -lname "/dev/vfio/$group" | grep -q . || { echo "/dev/vfio/$group is not open"; return 1; }
+	group=$(readlink "/sys/bus/mdev/devices/$2/iommu_group")
+	group=/dev/vfio/${group##*/}
+	[ -n "$(find "/proc/$(pid_of "$1")/fd" -lname "$group" -print -quit)" ] || { echo "$group is not open"; return 1; }
 }
 
 # The device in the domain's XML: device_in NAME [OPTION-OF-DUMPXML...].
@@ -257,10 +266,38 @@ fresh() {
 } >/dev/null 2>&1
 closed() { ! find /proc/[0-9]*/fd -lname '/dev/vfio/[0-9]*' 2>/dev/null | grep -q .; }
 
-# The guest: a sector of machine code that idles, powers off at the power button (virsh shutdown) and lets go of a PCI
-# device that is to be unplugged.
-make_guest() {
-	local file=$IMAGES/idle.img code
+# make_firmware NAME CODE: a firmware in place of SeaBIOS, which takes two seconds here. It lets the timer interrupt 18 times
+# a second, gives the power management its ports, and is the whole guest.
+make_firmware() {
+	local file=$IMAGES/$1.rom code
+	code+='\xfa\x2e\x66\x0f\x01\x16\x20\x0f'                 # no interrupts; the descriptors below
+	code+='\x0f\x20\xc0\x0c\x01\x0f\x22\xc0'                 # to protected mode,
+	code+='\xbb\x08\x00\x8e\xdb\x24\xfe\x0f\x22\xc0'         # and back with 4 GiB in reach
+	code+='\x66\xbb\x00\x00\xe0\xfe'                         # local APIC: is on,
+	code+='\x67\x66\xc7\x83\xf0\x00\x00\x00\xff\x01\x00\x00'
+	code+='\x67\x66\xc7\x83\x50\x03\x00\x00\x00\x07\x00\x00' # and passes on what the other one says
+	code+='\x31\xc0\x8e\xd8\x8e\xd0\xbc\x00\x70'             # segments 0, a stack
+	code+='\xc7\x06\x20\x00\x00\x0f\xc7\x06\x22\x00\x00\xf0' # vector 8 = F000:0F00
+	code+='\xb0\x11\xe6\x20\xb0\x08\xe6\x21\xb0\x04\xe6\x21' # interrupts from 8 on,
+	code+='\xb0\x01\xe6\x21\xb0\xfe\xe6\x21'                 # of which the timer is let through
+	code+='\xb0\x34\xe6\x43\xb0\x00\xe6\x40\xe6\x40'         # timer: as slow as it can be
+	code+='\xba\xf8\x0c\x66\xb8\x40\x0b\x00\x80\x66\xef'     # PCI 00:01.3, 0x40: power management
+	code+='\xba\xfc\x0c\x66\xb8\x01\x06\x00\x00\x66\xef'     # is at port 0x600
+	code+='\xba\xf8\x0c\x66\xb8\x80\x0b\x00\x80\x66\xef'     # and 0x80:
+	code+='\xba\xfc\x0c\xb0\x01\xee'                         # is on
+	truncate -s 64K "$file"
+	put_bytes "$file" 0 "$code$2"
+	put_bytes "$file" 0xf00 '\x50\xb0\x20\xe6\x20\x58\xcf'   # the timer's interrupt: done with
+	put_bytes "$file" 0xf20 '\x0f\x00\x30\x0f\x0f\x00'       # descriptors: 16 bytes at 0xf0f30
+	put_bytes "$file" 0xf38 '\xff\xff\x00\x00\x00\x92\xcf\x00'
+	put_bytes "$file" 0xfff0 '\xea\x00\x00\x00\xf0'          # where a processor begins: go to F000:0000
+}
+# put_bytes FILE OFFSET BYTES
+put_bytes() { printf %b "$3" | dd of="$1" bs=1 seek=$(($2)) conv=notrunc status=none; }
+
+# A guest that idles, powers off at the power button (virsh shutdown) and lets go of a PCI device that is to be unplugged.
+make_idle_guest() {
+	local code
 	code+='\xfb'                                 # sti
 	code+='\xba\x02\x06\xb8\x00\x01\xef'         # PM1 enable = power button
 	code+='\xf4'                                 # wait: hlt
@@ -271,14 +308,15 @@ make_guest() {
 	code+='\xba\x08\xae\x66\xef\xeb\xdd'         # eject them, go to wait
 	code+='\xba\x04\x06\xb8\x00\x20\xef'         # off: PM1 control = sleep type 0, enable
 	code+='\xf4\xeb\xfd'                         # hlt, for ever
-	truncate -s 1M "$file"
-	printf %b "$code" | dd of="$file" conv=notrunc status=none
-	printf '\x55\xaa' | dd of="$file" bs=1 seek=510 conv=notrunc status=none
+	make_firmware idle "$code"
+	truncate -s 1M "$IMAGES/empty.img"
 }
 
 # shellcheck source=tests/tap.sh
 . "$here/tap.sh"
-[ -f "$IMAGES/idle.img" ] || make_guest
+[ -f "$IMAGES/idle.rom" ] || make_idle_guest
+# A guest that does nothing: it costs nothing, and lets go of nothing.
+[ -f "$IMAGES/halt.rom" ] || make_firmware halt '\xfa\xf4\xeb\xfd'
 CURSOR=$(journalctl -b -q -n 1 --no-pager --show-cursor -o cat | sed -n 's/^-- cursor: //p')
 # Sourced, this file only lends what it defines.
 [ "${BASH_SOURCE[0]}" = "$0" ] || return 0

@@ -114,7 +114,7 @@ stop_clock() { [ ! -e /etc/libvirt/hooks/timed ] || mv /etc/libvirt/hooks/timed 
 
 # A guest that writes to 512 KiB of its memory 18 times a second: over a slow line its migration never ends.
 make_busy_guest() {
-	local file=$IMAGES/busy.img code
+	local code
 	code+='\xfb'                 # sti
 	code+='\xb8\x00\x10'         # again: segment 0x1000
 	code+='\x8e\xc0\x31\xff'     # segment: from its first byte
@@ -124,16 +124,7 @@ make_busy_guest() {
 	code+='\x05\x00\x10'         # next segment
 	code+='\x3d\x00\x90\x75\xeb' # not the last: go to segment
 	code+='\xf4\xeb\xe5'         # wait for the timer, go to again
-	truncate -s 1M "$file"
-	printf %b "$code" | dd of="$file" conv=notrunc status=none
-	printf '\x55\xaa' | dd of="$file" bs=1 seek=510 conv=notrunc status=none
-}
-
-# A firmware in place of SeaBIOS that halts at once: for guests that are to cost nothing.
-make_firmware() {
-	local file=$IMAGES/halt.rom
-	truncate -s 64K "$file"
-	printf '\xfa\xf4\xeb\xfd' | dd of="$file" bs=1 seek=$((0xfff0)) conv=notrunc status=none
+	make_firmware busy "$code"
 }
 
 ### host2, seen from host1
@@ -173,8 +164,7 @@ check() {
 	return 1
 }
 
-[ -f "$IMAGES/busy.img" ] || make_busy_guest
-[ -f "$IMAGES/halt.rom" ] || make_firmware
+[ -f "$IMAGES/busy.rom" ] || make_busy_guest
 stop_clock
 if [ "$NAME" = --serve ]; then
 	serve

@@ -61,7 +61,7 @@ check "a saved domain is restored with another device in its XML" succeeded
 check "and has that one" has cold "$U3"
 run virsh destroy cold
 
-qemu-img create -q -f qcow2 -b "$IMAGES/idle.img" -F raw "$IMAGES/layer.qcow2"
+qemu-img create -q -f qcow2 -b "$IMAGES/empty.img" -F raw "$IMAGES/layer.qcow2"
 DISK=$IMAGES/layer.qcow2 MIGRATABLE=1 domain layer traveller "$U1"
 sed -i "s/type='raw'/type='qcow2'/; /<readonly/d" "$WORK/layer.xml"
 run virsh define "$WORK/layer.xml"

@@ -65,7 +65,9 @@ within 20 nothing_left
 forget_calls
 there forget_calls
 
-DISK=$IMAGES/busy.img MIGRATABLE=1 define mover "$U1"
+truncate -s 1M "$IMAGES/mover.img"
+there truncate -s 1M "$IMAGES/mover.img"
+DISK=$IMAGES/mover.img GUEST=busy MIGRATABLE=1 define mover "$U1"
 run virsh start mover
 check "the guest runs on host1" lives mover "$U1"
 # One page that the guest writes to is enough to keep a migration going.
@@ -125,9 +127,9 @@ for op in prepare start started; do
 done
 there no_other_hook
 
-there eval "mv $IMAGES/busy.img $IMAGES/away.img; mkdir $IMAGES/busy.img"
-refused "QEMU does not start" "busy.img"
-there eval "rmdir $IMAGES/busy.img; mv $IMAGES/away.img $IMAGES/busy.img"
+there eval "rm $IMAGES/mover.img; mkdir $IMAGES/mover.img"
+refused "QEMU does not start" "mover.img"
+there eval "rmdir $IMAGES/mover.img; truncate -s 1M $IMAGES/mover.img"
 after "QEMU does not start" "migrate prepare start stopped release:failed"
 
 refused "QEMU cannot listen" "" --migrateuri tcp://host2:22

@@ -9,7 +9,7 @@ there places 16
 all() { printf '%s\n' "${names[@]}" | xargs -P 5 -I NAME timeout 300 "$@"; }
 begin=$SECONDS
 for name in "${names[@]}"; do
-	FIRMWARE=$IMAGES/halt.rom MIGRATABLE=1 define "$name" "$(device_of "$name")"
+	GUEST=halt MIGRATABLE=1 define "$name" "$(device_of "$name")"
 done
 all virsh -q start NAME
 check "twenty domains have twenty devices and twenty leases on host1" in_order

@@ -34,6 +34,7 @@ bring_down() {
 }
 # In the background, with an end: libvirtd can be gone, or wait for one that is.
 act() { (timeout -k 5 60 "$@" >/dev/null 2>&1 &) }
+all_done() { ! pgrep -f '^timeout -k 5 60 '; }
 begin() { act virsh create "$WORK/$1.xml"; }
 finish() { act virsh destroy "$1"; }
 plug() {
@@ -90,7 +91,7 @@ on() { # HOST COMMAND...
 	shift
 	if [ "$host" = 1 ]; then "$@"; else there "$@"; fi
 }
-there eval "$(declare -f device_of extra_of bring_up bring_down act begin finish plug unplug shot shot_guest shot_hook \
+there eval "$(declare -f device_of extra_of bring_up bring_down act all_done begin finish plug unplug shot shot_guest shot_hook \
 	send one_that_runs running leases_fit devices_fit in_peace nobody_runs end_all)"
 bring_up
 there bring_up
@@ -127,9 +128,9 @@ echo "# made on host1: $(made), on host2: $(there eval "journal | grep -c 'prepa
 echo "# guests that arrived: $(there eval "journal | grep -c 'migrate: domain k.: reserved'") and $(journal | grep -c 'migrate: domain k.: reserved')"
 check "in them guests had vGPUs" test "$(made)" -gt 0
 
-# Whatever was under way has its minute; libvirtd may have to be told.
-sleep 65
+# Whatever is under way has its minute; libvirtd may have to be told.
 for host in 1 2; do
+	check "what was under way on host$host comes to an end" on $host within 90 all_done
 	on $host eval 'systemctl reset-failed libvirtd vgpu-leased; systemctl start libvirtd vgpu-leased' >/dev/null 2>&1
 done
 check "libvirt answers on host1" within 60 answers

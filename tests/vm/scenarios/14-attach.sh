@@ -2,13 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # vGPUs attached to a running guest, and detached from it
 the_lease() { leases | jq -r '.leases[0].id'; }
-# unsettled: a guest that lets go of nothing that is to be unplugged.
-make_stubborn() {
-	truncate -s 1M "$IMAGES/stubborn.img"
-	printf '\xfb\xf4\xeb\xfd' | dd of="$IMAGES/stubborn.img" conv=notrunc status=none # sti; hlt, for ever
-	printf '\x55\xaa' | dd of="$IMAGES/stubborn.img" bs=1 seek=510 conv=notrunc status=none
-}
-
 define plain
 run vgpu-lease attach plain
 check "a domain that does not run gets nothing attached" failed
@@ -69,9 +62,8 @@ for n in {1..11}; do echo 1 >"/sys/bus/mdev/devices/$(printf 'bbbbbbbb-0000-4000
 within 15 nothing_left
 configure
 
-make_stubborn
 sed -i '$a [policy]\nrelease_timeout = 3' "$CONF"
-DISK=$IMAGES/stubborn.img define stubborn "$U1"
+GUEST=halt define stubborn "$U1"
 virsh -q start stubborn
 run vgpu-lease detach stubborn "$U1"
 check "a guest that does not let go is an error" failed

@@ -1,15 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # a suspend that fails leaves the guest with its vGPUs
-make_stubborn() {
-	truncate -s 1M "$IMAGES/stubborn.img"
-	printf '\xfb\xf4\xeb\xfd' | dd of="$IMAGES/stubborn.img" conv=notrunc status=none # sti; hlt, for ever
-	printf '\x55\xaa' | dd of="$IMAGES/stubborn.img" bs=1 seek=510 conv=notrunc status=none
-}
-
 sed -i '$a [policy]\nrelease_timeout = 3' "$CONF"
-make_stubborn
-DISK=$IMAGES/stubborn.img define stubborn "$U1"
+GUEST=halt define stubborn "$U1"
 virsh -q start stubborn
 run vgpu-lease suspend stubborn
 check "a guest that does not let go is not suspended" failed
