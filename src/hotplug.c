@@ -232,5 +232,10 @@ int hotplug_detach(struct hotplug *hp, const char *id, bool persistent, struct e
 	/* Of a guest that let go late there is nothing left but its definition. */
 	if (r == 0 && !plugged)
 		r = not_plugged(hp, id, err);
-	return r < 0 ? r : hotplug_unlease(hp, hp->policy, id, err);
+	if (r < 0)
+		return r;
+	if (hotplug_unlease(hp, hp->policy, id, err) == 0)
+		return 0;
+	return err_in(err, "domain %s no longer has vGPU %s, which is not given back yet (a second detach tries again)",
+		      hp->domain.name, id);
 }

@@ -198,7 +198,10 @@ int hotplug_suspend(struct hotplug *hp, size_t *n, struct err *err)
 	}
 	/* The release that came with the save has given back most of it. */
 	for (size_t i = 0; i < *n && r == 0; i++)
-		r = hotplug_unlease(hp, hp->policy, domxml_request(doc)->wants[i].id, err);
+		if (hotplug_unlease(hp, hp->policy, domxml_request(doc)->wants[i].id, err) < 0)
+			r = err_in(err,
+				   "domain %s is saved, but vGPU %s is not given back yet ('vgpu-lease gc' does that)",
+				   hp->domain.name, domxml_request(doc)->wants[i].id);
 	domxml_free(doc);
 	return r;
 }

@@ -253,6 +253,20 @@ static void somebody_takes_a(void)
 	put(A, OTHER);
 }
 
+static int locked = -1;
+
+static void somebody_locks(void)
+{
+	struct store theirs;
+	struct err err;
+
+	if (store_open(&theirs, &live.tree.host, true, &err) < 0 || store_lock(&theirs, 1000, &err) < 0)
+		tree_fail(err.text);
+	locked = theirs.lock;
+	theirs.lock = -1;
+	store_close(&theirs);
+}
+
 /* With that its live XML ends, and what was written into it. */
 static void it_stops(void)
 {
@@ -281,6 +295,11 @@ static void suspend_that_fails(void)
 	ok(call(hotplug_suspend, &err) < 0 && strstr(err.text, "made up"),
 	   "a libvirtd that went away has not saved it");
 	ok(fake.has_a && fake.has_b && !fake.record, "when it is back, the guest has its vGPUs again");
+	begin(true);
+	fake.meanwhile = somebody_locks;
+	ok(call(hotplug_suspend, &err) < 0 && strstr(err.text, "domain vm1 is saved, but "),
+	   "one that is saved is said to be, also where its vGPUs are not given back yet: %s", err.text);
+	close(locked);
 	begin(true);
 	fake.detach_b = ESHUTDOWN;
 	fake.meanwhile = it_stops;
@@ -340,26 +359,18 @@ static void detach_for_good(void)
 	ok(hotplug_open(&hp, "vm1", &err) == 0 && hotplug_detach(&hp, A, false, &err) == 0, "a vGPU is detached");
 	hotplug_close(&hp);
 	ok(!fake.has_a && fake.defined_a, "from the guest, not from its definition");
+	ok(hotplug_open(&hp, "vm1", &err) == 0, "another is detached");
+	somebody_locks();
+	ok(hotplug_detach(&hp, B, false, &err) < 0 && strstr(err.text, "domain vm1 no longer has vGPU " B),
+	   "and said to be, where it is not given back yet: %s", err.text);
+	close(locked);
+	hotplug_close(&hp);
 	ok(hotplug_open(&hp, "vm1", &err) == 0 && hotplug_detach(&hp, A, false, &err) == -ENOENT,
 	   "a second time is an error");
 	ok(hotplug_detach(&hp, A, true, &err) == 0 && !fake.defined_a, "that takes it from the definition is none: %s",
 	   err.text);
 	ok(hotplug_detach(&hp, A, true, &err) == -ENOENT, "but a third time is");
 	hotplug_close(&hp);
-}
-
-static int locked = -1;
-
-static void somebody_locks(void)
-{
-	struct store theirs;
-	struct err err;
-
-	if (store_open(&theirs, &live.tree.host, true, &err) < 0 || store_lock(&theirs, 1000, &err) < 0)
-		tree_fail(err.text);
-	locked = theirs.lock;
-	theirs.lock = -1;
-	store_close(&theirs);
 }
 
 static void attach_that_does_not(void)
