@@ -87,6 +87,15 @@ bool plan_is_spare(const struct plan_facts *facts, const char *id)
 	return false;
 }
 
+/* A spare, and none that the domain starts with: another of its vGPUs is to be adopted or kept there. */
+static bool may_go(const struct plan_facts *facts, const char *id)
+{
+	for (size_t i = 0; facts->mode == PLAN_PREPARE && i < facts->request->nwants; i++)
+		if (strcmp(facts->request->wants[i].id, id) == 0)
+			return false;
+	return plan_is_spare(facts, id);
+}
+
 /* Would removing a device of `type` help one of `wanted` on this card? */
 static bool stands_in_the_way(const struct plan_facts *facts, int pgpu, const char *type, const char *wanted)
 {
@@ -126,12 +135,12 @@ static bool find_removes(struct planner *p, int pgpu, const char *type)
 		if (d->parent == UNKNOWN || inv->parents[d->parent].pgpu != pgpu)
 			continue;
 		if (stands_in_the_way(facts, pgpu, d->type, type)) {
-			if (!plan_is_spare(facts, d->id) || p->plan->nremoves == PLAN_REMOVES_MAX) {
+			if (!may_go(facts, d->id) || p->plan->nremoves == PLAN_REMOVES_MAX) {
 				p->plan->nremoves = 0;
 				return false;
 			}
 			memcpy(p->plan->removes[p->plan->nremoves++], d->id, ID_SIZE);
-		} else if (!*one && gives_room(facts, d->type, type) && plan_is_spare(facts, d->id)) {
+		} else if (!*one && gives_room(facts, d->type, type) && may_go(facts, d->id)) {
 			memcpy(one, d->id, ID_SIZE);
 		}
 	}
@@ -139,7 +148,7 @@ static bool find_removes(struct planner *p, int pgpu, const char *type)
 		const struct lease *l = &facts->leases->list[i];
 
 		if (strcmp(l->pgpu, inv->pgpus[pgpu].address) == 0 && !inventory_device(inv, l->id) &&
-		    plan_is_spare(facts, l->id))
+		    may_go(facts, l->id))
 			memcpy(one, l->id, ID_SIZE);
 	}
 	if (p->plan->nremoves == 0 && *one)

@@ -208,6 +208,10 @@ static const struct row rows[] = {
 	  "create u1 s on 84, create u2 s on 84" },
 	{ "a plain VF that is kept leaves the other one of its card", "f40/0+2 flex=1", "", "f40.0:f40.0:flex:active:D",
 	  "f40.0 f40.1", "flex@f40", "", "keep f40.0 flex on f40.0, create f40.1 flex on f40.1" },
+	{ "what one of its wants adopts is not removed for another", "84/0 s=0/1", "u1:84:s", "", "u1 u2", "s",
+	  "spares=u1", "refuse: no room for s: 84: full (1 of 1 in use)" },
+	{ "in whichever order", "84/0 s=3/4 l=0/1", "u1:84:s", "", "u2~l u1", "l@84", "spares=u1",
+	  "refuse: no room for l: 84: holds s (1024 MiB)" },
 	{ "a placeholder gets a UUID of its own", TWO, "", "", "p1", "s", "", "create n1 s on 84" },
 
 	/* Arrivals (migrate, restore) */
