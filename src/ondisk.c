@@ -48,8 +48,8 @@ static char *domain_name(const char *file)
 }
 
 /*
- * Opens a regular file; -ENOENT also where it is something else, which libvirt does not read either. A link is followed,
- * as libvirt does: definitions can lie on a storage that hosts share.
+ * Opens a regular file; -ENOENT also where it is something else, which libvirt does not read either. A link is
+ * followed, as libvirt does: definitions can lie on a storage that hosts share.
  */
 static int open_regular(int dir, const char *name)
 {

@@ -167,7 +167,7 @@ static void locks(struct store *store)
 	ok(strstr(err.text, mine) != NULL, "and names the holder");
 	store_unlock(store);
 	ok(store_lock(&other, 0, &err) == 0, "free again it is had at once");
-	/* The device handler forks in one thread while another has the lock; the child can be in the kernel for ever. */
+	/* The handler forks in one thread while another has the lock; the child can be in the kernel for ever. */
 	child = fork();
 	if (child == 0) {
 		alarm(60);
