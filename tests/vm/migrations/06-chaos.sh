@@ -16,9 +16,9 @@ device_of() { echo "cccccccc-0000-4000-8000-00000000000${1#k}"; }
 # The device of somebody else that is plugged into a domain.
 extra_of() { echo "eeeeeeee-0000-4000-8000-00000000000${1#k}"; }
 bring_up() {
-	mkdir -p /run/systemd/system/{vgpu-leased,libvirtd}.service.d
-	printf '[Unit]\nStartLimitIntervalSec=0\n[Service]\nRestart=always\nRestartSec=1\n' |
-		tee /run/systemd/system/{vgpu-leased,libvirtd}.service.d/chaos.conf >/dev/null
+	mkdir -p /run/systemd/system/libvirtd.service.d
+	printf '[Unit]\nStartLimitIntervalSec=0\n[Service]\nRestart=always\nRestartSec=1\n' \
+		>/run/systemd/system/libvirtd.service.d/chaos.conf
 	systemctl daemon-reload
 	policy 'start_grace = 5' 'reserve_ttl = 5' 'reclaim = never' 'reuse = never'
 	for name in k1 k2 k3 k4; do
@@ -29,7 +29,7 @@ bring_up() {
 }
 bring_down() {
 	systemctl stop vgpu-leased
-	rm -rf /run/systemd/system/{vgpu-leased,libvirtd}.service.d
+	rm -rf /run/systemd/system/libvirtd.service.d
 	systemctl daemon-reload
 }
 # In the background, with an end: libvirtd can be gone, or wait for one that is.
