@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # What the hook takes, as ratios to an empty C program measured in the same run. Three trees: 1, 4 and 16 pGPUs with
-# 48 VFs and 30 types each. The hosts are simulated, so each look at sysfs wakes another process: the ratios are an upper
-# bound. A fourth tree is the first as plain files, where a look costs what it does in a kernel, and only the driver is
-# another process.
+# 48 VFs and 30 types each; each of them twice. As plain files, a look at sysfs costs what it does in a kernel, and only
+# the driver is another process. On a simulated host each look wakes another process: those ratios are an upper bound.
 set -euo pipefail
 : "${srcdir:?}" "${builddir:?}"
 
@@ -20,10 +19,10 @@ sim=$builddir/vgpu-lease-sim
 vm=$srcdir/xml-templates/domain-one-vgpu.xml
 uuid=4b20d080-1b54-4048-85b3-a6a62d165c01
 type=nvidia-9001
-driver=
+drivers=()
 
 stop() {
-	[ -z "$driver" ] || kill "$driver" 2>/dev/null || :
+	[ ${#drivers[@]} = 0 ] || kill "${drivers[@]}" 2>/dev/null || :
 	umount /sys 2>/dev/null || :
 	for n in 1 4 16; do "$sim" --stop "$work/$n" 2>/dev/null || :; done
 	umount "$work" && rmdir "$work"
@@ -37,22 +36,25 @@ for n in 1 4 16; do
 done
 parent=$(cd "$work/1/sys/class/mdev_bus" && printf '%s\n' * | head -n 1)
 
-# The device of the tree of plain files stands where it will be; what appears and goes is its link.
-plain=$work/plain
-mkdir -p "$plain/etc" "$plain/dev/vfio" "$plain/var/lib" "$plain/run"
-cp "$work/1/etc/vgpu-lease.conf" "$plain/etc"
-cp -a "$work/1/sys/." "$plain/sys" 2>/dev/null || : # what can only be written is not read
-card=$(readlink -f "$plain/sys/class/mdev_bus/$parent")
-mkdir "$card/$uuid"
-ln -s ../mdev_supported_types/$type "$card/$uuid/mdev_type"
-ln -s ../../../../kernel/iommu_groups/0 "$card/$uuid/iommu_group"
-: >"$plain/dev/vfio/0"
-rm "$card/mdev_supported_types/$type/create"
-mkfifo "$card/mdev_supported_types/$type/create"
-link=$plain/sys/bus/mdev/devices/$uuid
-"$builddir/tests/bench/bench" --driver "$card/mdev_supported_types/$type/create" "$link" "$card/$uuid" &
-driver=$!
-forget() { echo "rm -f $link $plain/run/vgpu-lease/leases/$uuid"; }
+# as_files N: the tree of host N as plain files. The device stands where it will be; what appears and goes is its link.
+as_files() {
+	local plain=$work/plain$1 card
+	mkdir -p "$plain"/{etc,dev/vfio,var/lib,run}
+	cp "$work/$1/etc/vgpu-lease.conf" "$plain/etc"
+	cp -a "$work/$1/sys/." "$plain/sys" 2>/dev/null || : # what can only be written is not read
+	card=$(readlink -f "$plain/sys/class/mdev_bus/$parent")
+	mkdir "$card/$uuid"
+	ln -s ../mdev_supported_types/$type "$card/$uuid/mdev_type"
+	ln -s ../../../../kernel/iommu_groups/0 "$card/$uuid/iommu_group"
+	: >"$plain/dev/vfio/0"
+	rm "$card/mdev_supported_types/$type/create"
+	mkfifo "$card/mdev_supported_types/$type/create"
+	"$builddir/tests/bench/bench" --driver "$card/mdev_supported_types/$type/create" \
+		"$plain/sys/bus/mdev/devices/$uuid" "$card/$uuid" &
+	drivers+=($!)
+}
+for n in 1 4 16; do as_files $n; done
+forget() { echo "rm -f $work/plain$1/sys/bus/mdev/devices/$uuid $work/plain$1/run/vgpu-lease/leases/$uuid"; }
 
 sed '/<hostdev/,/<\/hostdev/d; 1d' "$vm" >"$work/plain.xml"
 
@@ -65,11 +67,13 @@ row() { local IFS=$'\t'; echo "$*"; }
 	row "an empty C program" /dev/null "" "$builddir/tests/bench/empty"
 	row "a domain without a vGPU (aim: under 1.2)" "$work/plain.xml" "" "$hook" vm prepare begin -
 	for n in 1 4 16; do
-		row "prepare with creation, $n x 48 VFs (aim: under 5)" "$vm" "$(give_back $n)" \
+		row "prepare with creation, $n x 48 VFs (aim: under 5)" "$vm" "$(forget $n)" \
+			"$hook" --root "$work/plain$n" -- vm prepare begin -
+	done
+	for n in 1 4 16; do
+		row "the same on a simulated host, $n x 48 VFs" "$vm" "$(give_back $n)" \
 			"$hook" --root "$work/$n" -- vm prepare begin -
 	done
-	row "the same with plain files for sysfs, 1 x 48 VFs" "$vm" "$(forget)" \
-		"$hook" --root "$plain" -- vm prepare begin -
 	row "release with removal, 1 pGPU" "$vm" "$(lease 1)" "$hook" --root "$work/1" -- vm release end -
 	if command -v python3 >/dev/null; then
 		row "a minimal hook in Python, creation only" "$vm" "$(remove)" \
