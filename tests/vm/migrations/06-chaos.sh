@@ -78,12 +78,29 @@ devices_fit() {
 }
 in_peace() { answers && leases_fit && devices_fit; }
 nobody_runs() { same "$(timeout 20 virsh list --name | xargs)" ''; }
-end_all() {
-	local name
-	for name in $(timeout 20 virsh list --name); do
-		timeout 60 virsh -q destroy "$name"
+# Killed in the middle of a migration, libvirt 11.3 can be left with a QEMU of whose end it never hears, or with a job that
+# never ends. What an operator does then is done here, too, and told.
+restart_libvirtd() {
+	echo "# libvirtd of $(hostname) is started again: $1"
+	systemctl restart libvirtd
+	within 60 answers
+}
+see_the_dead() {
+	local file
+	for file in /run/libvirt/qemu/k?.pid; do
+		if [ -f "$file" ] && ! kill -0 "$(<"$file")" 2>/dev/null; then
+			restart_libvirtd "it has not seen the end of $file"
+			return
+		fi
 	done
-	nobody_runs
+}
+end_all() {
+	local name said
+	for name in $(timeout 20 virsh list --name); do
+		said=$(timeout 60 virsh -q destroy "$name" 2>&1) && continue
+		shot_guest "$name"
+		restart_libvirtd "it does not end $name: $said"
+	done
 }
 
 on() { # HOST COMMAND...
@@ -92,7 +109,7 @@ on() { # HOST COMMAND...
 	if [ "$host" = 1 ]; then "$@"; else there "$@"; fi
 }
 there eval "$(declare -f device_of extra_of bring_up bring_down act all_done begin finish plug unplug shot shot_guest shot_hook \
-	send one_that_runs running leases_fit devices_fit in_peace nobody_runs end_all)"
+	send one_that_runs running leases_fit devices_fit in_peace nobody_runs restart_libvirtd see_the_dead end_all)"
 bring_up
 there bring_up
 
@@ -135,10 +152,13 @@ for host in 1 2; do
 done
 check "libvirt answers on host1" within 60 answers
 check "and on host2" there within 60 answers
+sleep 5
+for host in 1 2; do on $host see_the_dead; done
 check "on host1 each running domain has its devices, and nothing else is leased or left over" within 90 in_peace
 check "on host2 likewise" there within 90 in_peace
-check "all domains end on host1" within 60 end_all
-check "and on host2" there within 60 end_all
+for host in 1 2; do on $host end_all; done
+check "all domains end on host1" within 60 nobody_runs
+check "and on host2" there within 60 nobody_runs
 check "then nothing is leased on host1" within 60 no_lease
 check "nor on host2" there within 60 no_lease
 check "no device is left but those of others on host1" within 10 devices_fit
