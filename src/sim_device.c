@@ -20,8 +20,9 @@ static int uevent_show(const struct sim_node *node, FILE *out)
 	return 0;
 }
 
-ssize_t sim_device_params(const struct sim_parent *parent, char params[SIM_PARAMS_MAX + 1],
-			  const struct sim_write *write)
+/* What the driver makes of the write: bytes taken, -E2BIG, or what was ordered (sim_control's inject). */
+static ssize_t take_params(const struct sim_parent *parent, char params[SIM_PARAMS_MAX + 1],
+			   const struct sim_write *write)
 {
 	int fails = sim_order_take(parent->gpu->kernel, "params", parent);
 
@@ -48,11 +49,15 @@ static void params_end(void *arg)
 	free(late);
 }
 
-void sim_device_params_done(const struct sim_gpu *gpu, struct sim_write *write, ssize_t result)
+void sim_device_params(const struct sim_parent *parent, const struct sim_type *type, const char *uuid, int refused,
+		       char params[SIM_PARAMS_MAX + 1], struct sim_write *write)
 {
-	long delay = sim_knob(gpu, SIM_PARAMS_DELAY);
+	struct sim_kernel *kernel = parent->gpu->kernel;
+	ssize_t result = refused ? refused : take_params(parent, params, write);
+	long delay = sim_knob(parent->gpu, SIM_PARAMS_DELAY);
 	struct late *late;
 
+	sim_log(kernel, "params", parent, type, uuid, result < 0 ? (int)result : 0);
 	if (delay <= 0) {
 		sim_write_done(write, result);
 		return;
@@ -60,16 +65,14 @@ void sim_device_params_done(const struct sim_gpu *gpu, struct sim_write *write, 
 	late = sim_alloc(sizeof(*late));
 	late->write = write;
 	late->result = result;
-	sim_timer_set(gpu->kernel, &late->timer, delay, params_end, late);
+	sim_timer_set(kernel, &late->timer, delay, params_end, late);
 }
 
 static void params_store(struct sim_node *node, struct sim_write *write)
 {
 	struct sim_mdev *mdev = node->owner;
-	ssize_t r = is_open(mdev) ? -EPERM : sim_device_params(mdev->parent, mdev->params, write);
 
-	sim_log(mdev->parent->gpu->kernel, "params", mdev->parent, mdev->type, mdev->uuid, r < 0 ? (int)r : 0);
-	sim_device_params_done(mdev->parent->gpu, write, r);
+	sim_device_params(mdev->parent, mdev->type, mdev->uuid, is_open(mdev) ? -EPERM : 0, mdev->params, write);
 }
 
 static int params_show(const struct sim_node *node, FILE *out)

@@ -21,14 +21,12 @@ void sim_device_unlink(struct sim_mdev *mdev);
 void sim_device_room_changed(struct sim_gpu *gpu);
 
 /*
- * What a write to vgpu_params leaves: NVIDIA's driver copies with snprintf(params, count, "%s", buf), so that the last
- * byte is lost. Bytes written, -E2BIG, or what was ordered for the parent (sim_control's inject).
+ * A write to vgpu_params, of an mdev or (`uuid` NULL) of a VF: logged, and answered as late as the operator wants.
+ * `refused`, a negative errno, is why the driver does not take it; 0: it does. What it leaves: NVIDIA's driver copies
+ * with snprintf(params, count, "%s", buf), so that the last byte is lost.
  */
-ssize_t sim_device_params(const struct sim_parent *parent, char params[SIM_PARAMS_MAX + 1],
-			  const struct sim_write *write);
-
-/* Answers the write to vgpu_params, as late as the operator wants it. */
-void sim_device_params_done(const struct sim_gpu *gpu, struct sim_write *write, ssize_t result);
+void sim_device_params(const struct sim_parent *parent, const struct sim_type *type, const char *uuid, int refused,
+		       char params[SIM_PARAMS_MAX + 1], struct sim_write *write);
 
 /* A write to its `remove`; in sim_mdev.c, as it is the removal. */
 void sim_device_remove(struct sim_node *node, struct sim_write *write);

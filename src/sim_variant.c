@@ -223,12 +223,9 @@ static int params_show(const struct sim_node *node, FILE *out)
 static void params_store(struct sim_node *node, struct sim_write *write)
 {
 	struct sim_vf *vf = vf_of(node);
-	ssize_t r = -ENXIO;
+	int refused = !type_of(vf) ? -ENXIO : vf->group->holder ? -EPERM : 0;
 
-	if (type_of(vf))
-		r = vf->group->holder ? -EPERM : sim_device_params(vf->parent, vf->params, write);
-	sim_log(kernel_of(vf), "params", vf->parent, vf->type, NULL, r < 0 ? (int)r : 0);
-	sim_device_params_done(vf->parent->gpu, write, r);
+	sim_device_params(vf->parent, vf->type, NULL, refused, vf->params, write);
 }
 
 static int warm_show(const struct sim_node *node, FILE *out)
