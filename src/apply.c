@@ -173,13 +173,21 @@ static int unmake(const struct apply *apply, const struct step *step, struct err
 /* This write may never come back, too. */
 static int give_params(const struct apply *apply, struct creation *creation, int wait_ms, struct err *err)
 {
-	int r = bounded_run(set_params, creation, wait_ms > 100 ? wait_ms : 100, err);
+	int r = bounded_run(set_params, creation, wait_ms, err);
 
 	if (r == -ETIMEDOUT)
 		err_set(err, ETIMEDOUT,
 			"setting the parameters of vGPU %s hangs in the kernel beyond create_timeout (%d s); see dmesg",
 			creation->vgpu.id, apply->policy->create_timeout_s);
 	return r;
+}
+
+/* What is left of create_timeout, but time enough for one that answers at once. */
+static int left_ms(int64_t end)
+{
+	int64_t left = end - host_now_ms();
+
+	return left > 100 ? (int)left : 100;
 }
 
 /* Under the pGPU's lock: the kernel's count decides, then its answer. */
@@ -203,10 +211,9 @@ static int create(const struct apply *apply, const struct step *step, const char
 	/* Its own EAGAIN (a probe that is deferred) is a failure of this candidate, not a reason to plan anew. */
 	if (r < 0)
 		return r == -EAGAIN ? err_recode(err, EBUSY) : r;
-	wait_ms = (int)(end - host_now_ms());
-	r = kernel_wait_complete(creation.host, &creation.vgpu, wait_ms > 100 ? wait_ms : 100, err);
+	r = kernel_wait_complete(creation.host, &creation.vgpu, left_ms(end), err);
 	if (r == 0 && *params)
-		r = give_params(apply, &creation, (int)(end - host_now_ms()), err);
+		r = give_params(apply, &creation, left_ms(end), err);
 	/* What did not become whole is removed again, and a failure of this candidate, not a kernel that hangs. */
 	if (r < 0)
 		return unmake(apply, step, err) < 0 ? -err->code : err_recode(err, EIO);
