@@ -32,6 +32,9 @@ clean_up() {
 }
 trap clean_up EXIT
 
+# as_nobody COMMAND...: without root's rights.
+as_nobody() { setpriv --reuid 65534 --regid 65534 --clear-groups "$@"; }
+
 # control FILE LINE: one of the simulator's knobs.
 control() { echo "$2" >"$root/.kernel/control/$1"; }
 

@@ -144,9 +144,7 @@ finds error "$root/run/vgpu-lease/leases: " "is not root's alone, so the hook re
 chmod 700 "$root/run/vgpu-lease/leases"
 cp "$builddir/vgpu-lease" "$tmp/vgpu-lease"
 chmod 755 "$tmp" "$tmp/vgpu-lease"
-if setpriv --reuid 65534 --regid 65534 --clear-groups true 2>/dev/null; then
-	said=$(setpriv --reuid 65534 --regid 65534 --clear-groups "$tmp/vgpu-lease" --root "$root" check 2>&1)
-	is "$?|$said" "1|error: /run/vgpu-lease: Permission denied: only root can look at the leases: run this with sudo" \
-		"who is not root is told so"
-fi
+said=$(as_nobody "$tmp/vgpu-lease" --root "$root" check 2>&1)
+is "$?|$said" "1|error: /run/vgpu-lease: Permission denied: only root can look at the leases: run this with sudo" \
+	"who is not root is told so"
 tap_done

@@ -226,7 +226,7 @@ hook_dry prepare begin - <"$vm" >"$work/out" 2>&1
 is "$(all)" "$before" "nor where there is a lease"
 release "$vm"
 cp "$builddir/hooks/qemu" "$work/qemu" && chmod 755 "$work" "$work/qemu"
-said=$(setpriv --reuid 65534 --regid 65534 --clear-groups "$work/qemu" vm prepare begin - <"$vm" 2>&1)
+said=$(as_nobody "$work/qemu" vm prepare begin - <"$vm" 2>&1)
 is "$?$said" "1vgpu-lease: domain vm: vGPU $u1: it does not exist, and it cannot be made: this libvirt does not run as root, and only root can make vGPUs" \
 	"a libvirt that is not root's is told so"
 tap_done
