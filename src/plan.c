@@ -55,13 +55,21 @@ void plan_adopt(const struct planner *p, const struct inv_device *device, struct
 	}
 }
 
-/* Leases of a project, in every state, beyond those of this want itself. */
-static int project_holds(const struct leases *leases, const char *project, const char *id)
+/*
+ * Leases of a project, in every state, beyond those of this want itself. What a domain that arrives holds here is of an
+ * earlier run or arrival: this one takes its place.
+ */
+static int project_holds(const struct planner *p, const struct leases *leases, const char *id, bool own)
 {
+	const struct request *request = p->facts->request;
 	int n = 0;
 
-	for (size_t i = 0; i < leases->n; i++)
-		n += strcmp(leases->list[i].project, project) == 0 && strcmp(leases->list[i].id, id) != 0;
+	for (size_t i = 0; i < leases->n; i++) {
+		const struct lease *l = &leases->list[i];
+
+		n += strcmp(l->project, request->project) == 0 && strcmp(l->id, id) != 0 &&
+		     (own || strcmp(l->domain, request->uuid) != 0);
+	}
 	return n;
 }
 
@@ -73,7 +81,8 @@ static bool within_quota(struct planner *p, size_t want, const char *id)
 	if (!p->facts->config)
 		return true;
 	limit = config_quota(p->facts->config, project);
-	holds = project_holds(p->facts->leases, project, id) + project_holds(&p->promised, project, id);
+	holds = project_holds(p, p->facts->leases, id, p->facts->mode == PLAN_PREPARE) +
+		project_holds(p, &p->promised, id, true);
 	if (limit == NO_LIMIT || holds < limit)
 		return true;
 	if (!*project)
@@ -116,6 +125,7 @@ bool plan_creation(struct planner *p, size_t want, const char *id, struct step *
 			p, want, REFUSE_OTHER,
 			"it does not exist and nothing says which type it is: name one of %s in the metadata", list);
 	}
+	/* Before room is waited for, or looked for. */
 	if (!within_quota(p, want, id))
 		return false;
 	switch (plan_choose(p, want, id, step)) {
@@ -159,7 +169,7 @@ bool plan_existing(struct planner *p, size_t want, const struct inv_device *devi
 	if (opened == OPEN_YES)
 		return plan_refuse(p, want, REFUSE_OPEN, "it exists on %s and a process has it open",
 				   device->parent_name);
-	return within_quota(p, want, device->id);
+	return true;
 }
 
 /* Its creation or removal goes on. */
@@ -220,7 +230,8 @@ void plan_make(struct plan *plan, const struct plan_facts *facts)
 		struct step *step = &plan->steps[i];
 
 		going = facts->mode == PLAN_PREPARE ? prepare_want(&p, i, step) : plan_arrival(&p, i, step);
-		if (!going)
+		/* What the domain keeps was counted when it came. */
+		if (!going || (step->kind != STEP_KEEP && !within_quota(&p, i, step->id)))
 			break;
 		promise(&p, step);
 		plan->nsteps++;
