@@ -54,6 +54,32 @@ do_make "" install >/dev/null
 is "$(files "$hooks")" ./qemu.d/vgpu-lease "a hook of ours that is installed there stays there: it is never run twice"
 rm -rf "$work/host"
 
+# A hook that is in use is called at any moment: it is there, whole, at each.
+in_use=$hooks/qemu.d/vgpu-lease
+mkdir -p "$hooks/qemu.d"
+printf '#!/bin/sh\n' >"$hooks/qemu"
+printf '\177ELF vgpu-lease, the one in use\n' >"$in_use"
+cp -p "$in_use" "$work/before"
+cat >"$work/installer" <<-END
+	#!/bin/sh
+	install "\$@" || exit
+	case "\$*" in "hooks/qemu "*)
+		cmp "$work/before" "$in_use" && ls -A "$hooks/qemu.d" >"$work/seen" && test ! -e "$work/fails" ;;
+	esac
+END
+chmod 755 "$work/installer"
+touch "$work/fails"
+fails "an installation that breaks off is told of" do_make "" install INSTALL_PROGRAM="$work/installer"
+holds "the hook in use is then as it was" cmp "$work/before" "$in_use"
+is "$(files "$hooks")" $'./qemu\n./qemu.d/vgpu-lease' "with nothing beside it"
+rm "$work/fails"
+holds "the hook in use is as it was until the new one is whole" do_make "" install INSTALL_PROGRAM="$work/installer"
+is "$(cat "$work/seen")" vgpu-lease "beside which libvirt finds no other to call"
+holds "then it is the new one" test -x "$in_use"
+fails "and not the old one" cmp -s "$work/before" "$in_use"
+is "$(files "$hooks")" $'./qemu\n./qemu.d/vgpu-lease' "and nothing is left of how it came there"
+rm -rf "$work/host"
+
 holds "a package is made below DESTDIR" do_make "$work/pkg" install
 holds "the hook's place there does not depend on the host" test -x "$work/pkg$hooks/qemu"
 holds "a packager can say where" do_make "$work/pkg2" install HOOK_NAME=qemu.d/vgpu-lease
