@@ -175,10 +175,35 @@ void domxml_free(struct domxml *doc)
 		return;
 	free(doc->request.cpus);
 	free(doc->request.wants);
+	free(doc->request.taken);
 	free(doc->marks);
 	free(doc->strays);
 	free(doc->record);
 	free(doc);
+}
+
+const struct want *request_find(const struct request *request, const char *id)
+{
+	for (size_t i = 0; i < request->nwants; i++)
+		if (strcmp(request->wants[i].id, id) == 0)
+			return &request->wants[i];
+	return NULL;
+}
+
+bool request_has_taken(const struct request *request, const char *id)
+{
+	for (size_t i = 0; i < request->ntaken; i++)
+		if (strcmp(request->taken[i], id) == 0)
+			return true;
+	return false;
+}
+
+void domxml_take(struct request *request, const char *id)
+{
+	request->taken = reallocarray(request->taken, request->ntaken + 1, sizeof(*request->taken));
+	if (!request->taken)
+		abort();
+	text_copy(request->taken[request->ntaken++], ID_SIZE, id);
 }
 
 void domxml_keep(struct domxml *doc, const bool *keep)
@@ -187,8 +212,10 @@ void domxml_keep(struct domxml *doc, const bool *keep)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < request->nwants; i++) {
-		if (!keep[i])
+		if (!keep[i]) {
+			domxml_take(request, request->wants[i].id);
 			continue;
+		}
 		if (kept != i) {
 			request->wants[kept] = request->wants[i];
 			doc->marks[kept] = doc->marks[i];

@@ -77,7 +77,18 @@ struct request {
 	char *cpus;                 /* union of the pinned vCPUs' cpusets as a list "0-3,8"; NULL none; owned */
 	struct want *wants;
 	size_t nwants;
+	/*
+	 * IDs that the XML names beside its wants: those of hostdevs that are none of ours, and of each <vgpu:device>
+	 * without a hostdev. No want can become one of these.
+	 */
+	char (*taken)[ID_SIZE];
+	size_t ntaken;
 };
+
+/* The want of this ID; NULL: it is none's. */
+const struct want *request_find(const struct request *request, const char *id);
+
+bool request_has_taken(const struct request *request, const char *id);
 
 struct domxml; /* a parsed document; keeps a pointer to the caller's bytes */
 
@@ -112,7 +123,7 @@ void domxml_free(struct domxml *doc);
 /* What the document asks for; owned by `doc`. */
 const struct request *domxml_request(const struct domxml *doc);
 
-/* Forgets the wants for which `keep` (one for each) says no: PCI hostdevs that are not ours. */
+/* Forgets the wants for which `keep` (one for each) says no: PCI hostdevs that are not ours. Their IDs are taken. */
 void domxml_keep(struct domxml *doc, const bool *keep);
 
 /* What one want gets instead, by its index in the request. */

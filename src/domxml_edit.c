@@ -254,12 +254,12 @@ static int ids_after(const struct domxml *doc, const struct domxml_change *chang
 		for (size_t other = 0; other < i; other++)
 			if (strcmp(ids[i], ids[other]) == 0)
 				return err_set(err, EINVAL, "two of the domain's vGPUs would become %s", ids[i]);
-		for (size_t stray = 0; stray < doc->nstrays; stray++)
-			if (strcmp(ids[i], doc->strays[stray].id) == 0)
-				return err_set(
-					err, EINVAL,
-					"a vGPU would become %s, which a <vgpu:device> without a <hostdev> names: remove that",
-					ids[i]);
+		if (request_has_taken(request, ids[i]))
+			return err_set(
+				err, EINVAL,
+				"a vGPU would become %s, which another <hostdev>, or a <vgpu:device> without one, "
+				"names: remove that",
+				ids[i]);
 	}
 	return 0;
 }

@@ -61,6 +61,9 @@ struct meta {
 	char lease_project[PROJECT_SIZE]; /* the lease's; "" none that is one */
 };
 
+/* domxml.c: an ID that no want can become. */
+void domxml_take(struct request *request, const char *id);
+
 /* domxml.c: a UUID in any spelling that libvirt reads: dashes and blanks between bytes or none, white space around. */
 bool domxml_uuid(char out[UUID_SIZE], const char *text);
 

@@ -128,11 +128,9 @@ static int add_want(struct domxml *doc, const struct want *want, const struct ma
 {
 	struct request *request = &doc->request;
 
-	for (size_t i = 0; i < request->nwants; i++)
-		if (strcmp(request->wants[i].id, want->id) == 0)
-			return err_set(err, EINVAL,
-				       "two <hostdev> of the domain have the same %s %s: give each its own",
-				       want->kind == WANT_MDEV ? "UUID" : "address", want->id);
+	if (request_find(request, want->id))
+		return err_set(err, EINVAL, "two <hostdev> of the domain have the same %s %s: give each its own",
+			       want->kind == WANT_MDEV ? "UUID" : "address", want->id);
 	if (request->nwants == WANT_MAX)
 		return err_set(err, EINVAL, "the domain has more than %d vGPUs and PCI devices", WANT_MAX);
 	if (make_room(doc) < 0)
@@ -211,12 +209,10 @@ static int note_strays(struct domxml *doc, const struct meta *meta, struct err *
 
 	for (size_t d = 0; d < meta->n; d++) {
 		struct want *stray;
-		size_t i = 0;
 
-		while (i < doc->request.nwants && strcmp(doc->request.wants[i].id, meta->devices[d].id) != 0)
-			i++;
-		if (i < doc->request.nwants)
+		if (request_find(&doc->request, meta->devices[d].id))
 			continue;
+		domxml_take(&doc->request, meta->devices[d].id);
 		if (!doc->strays)
 			doc->strays = calloc(meta->n, sizeof(*doc->strays));
 		if (!doc->strays)

@@ -23,7 +23,8 @@ bool mine_possible(const struct config *config);
 bool mine_leased(const struct host *host);
 
 /*
- * Forgets the document's PCI hostdevs that are not ours. `config` NULL: the metadata alone say which are. With `leases`
+ * Forgets the document's PCI hostdevs that are not ours. `config` NULL: the metadata alone say which are, and `host`
+ * may be NULL. With `leases`
  * (NULL: not asked) what is leased to the domain is ours, too, whatever the configuration says by now.
  */
 int mine_keep(struct domxml *doc, const struct host *host, const struct config *config, const struct leases *leases,

@@ -24,15 +24,6 @@ static bool promised(const struct planner *p, const char *id)
 	return false;
 }
 
-/* Of the domain's own wants, another may name this device: it stays for that one. */
-static bool wanted_by_another(const struct planner *p, size_t want, const char *id)
-{
-	for (size_t i = 0; i < p->facts->request->nwants; i++)
-		if (i != want && strcmp(p->facts->request->wants[i].id, id) == 0)
-			return true;
-	return false;
-}
-
 /* A foreign device of the pool that nobody has, names or wants. */
 const struct inv_device *plan_free_device(const struct planner *p, size_t want)
 {
@@ -46,7 +37,8 @@ const struct inv_device *plan_free_device(const struct planner *p, size_t want)
 		if ((d->framework == FW_MDEV) == (wish->want->kind == WANT_MDEV) && d->parent != UNKNOWN &&
 		    wish->ntypes > 0 && plan_type_fits(wish, d->type) && p->facts->pool &&
 		    pool_has_parent(p->facts->pool, d->parent) && f->opened == OPEN_NO && !*f->named_by &&
-		    !leased(p, d->id) && !promised(p, d->id) && !wanted_by_another(p, want, d->id))
+		    !leased(p, d->id) && !promised(p, d->id) && !request_find(p->facts->request, d->id) &&
+		    !request_has_taken(p->facts->request, d->id))
 			return d;
 	}
 	return NULL;

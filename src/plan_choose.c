@@ -90,10 +90,7 @@ bool plan_is_spare(const struct plan_facts *facts, const char *id)
 /* A spare, and none that the domain starts with: another of its vGPUs is to be adopted or kept there. */
 static bool may_go(const struct plan_facts *facts, const char *id)
 {
-	for (size_t i = 0; facts->mode == PLAN_PREPARE && i < facts->request->nwants; i++)
-		if (strcmp(facts->request->wants[i].id, id) == 0)
-			return false;
-	return plan_is_spare(facts, id);
+	return !(facts->mode == PLAN_PREPARE && request_find(facts->request, id)) && plan_is_spare(facts, id);
 }
 
 /* Would removing a device of `type` help one of `wanted` on this card? */

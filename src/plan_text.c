@@ -130,7 +130,8 @@ void plan_text_free_vfs(const struct plan_facts *facts, const struct leases *pro
 		if (!has_room(facts, promised, wish, g))
 			continue;
 		for (int i = inv->pgpus[g].first; i < inv->pgpus[g].first + inv->pgpus[g].nparents; i++) {
-			if (strcmp(inv->parents[i].name, wish->want->id) == 0 ||
+			/* One of another hostdev of the domain is no advice. */
+			if (request_find(facts->request, inv->parents[i].name) ||
 			    !room_parent_is_free(facts, promised, i, wish->want->id))
 				continue;
 			if (found++ < SHOWN_VFS && n < size)

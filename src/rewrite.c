@@ -6,13 +6,16 @@
 
 #include "define.h"
 #include "ident.h"
+#include "mine.h"
 #include "survey.h"
 
 int rewrite_begin(struct rewrite *r, struct err *err)
 {
 	const struct request *request;
 
-	if (domxml_parse(&r->doc, r->xml, r->len, r->flags, err) < 0)
+	/* All PCI hostdevs, so that no vGPU is given the address of another device. */
+	if (domxml_parse(&r->doc, r->xml, r->len, r->flags | DOMXML_ALL_PCI, err) < 0 ||
+	    mine_keep(r->doc, NULL, NULL, NULL, err) < 0)
 		return -err->code;
 	request = domxml_request(r->doc);
 	r->changes = calloc(request->nwants + 1, sizeof(*r->changes));

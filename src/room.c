@@ -58,6 +58,7 @@ static double cost_of(const struct plan_facts *facts, int pgpu, const char *type
 	return (double)available / offer->available;
 }
 
+/* `id` NULL: all count. */
 static void load_leases(struct load *load, const struct plan_facts *facts, const struct leases *leases, int pgpu,
 			const struct inv_type *want, int available, const char *id)
 {
@@ -65,7 +66,7 @@ static void load_leases(struct load *load, const struct plan_facts *facts, const
 		const struct lease *l = &leases->list[i];
 		bool there = inventory_device(facts->inv, l->id) != NULL;
 
-		if (strcmp(l->pgpu, facts->inv->pgpus[pgpu].address) != 0 || strcmp(l->id, id) == 0)
+		if (strcmp(l->pgpu, facts->inv->pgpus[pgpu].address) != 0 || (id && strcmp(l->id, id) == 0))
 			continue;
 		load->in_flight |= l->at_work;
 		/*
@@ -99,54 +100,71 @@ static struct load load_of(const struct plan_facts *facts, const struct leases *
 		load_one(&load, want, d->type, mib);
 	}
 	load_leases(&load, facts, facts->leases, pgpu, want, available, id);
-	load_leases(&load, facts, extra, pgpu, want, available, id);
+	/* Another of the domain's wants has what was promised, also where that is the address that this one had. */
+	load_leases(&load, facts, extra, pgpu, want, available, NULL);
 	return load;
 }
 
+/* `id` NULL: whoever has it. */
 static bool leased_parent(const struct leases *leases, const char *parent, const char *id)
 {
 	for (size_t i = 0; i < leases->n; i++)
-		if (strcmp(leases->list[i].parent, parent) == 0 && strcmp(leases->list[i].id, id) != 0)
+		if (strcmp(leases->list[i].parent, parent) == 0 && !(id && strcmp(leases->list[i].id, id) == 0))
 			return true;
 	return false;
+}
+
+/* Of a card outside the pool none is left out. */
+static bool is_pooled(const struct plan_facts *facts, int parent)
+{
+	return !facts->pool->cards[facts->inv->parents[parent].pgpu].in_pool || pool_has_parent(facts->pool, parent);
 }
 
 bool room_parent_is_free(const struct plan_facts *facts, const struct leases *extra, int parent, const char *id)
 {
 	const struct inv_parent *p = &facts->inv->parents[parent];
 
-	return p->ndevices == 0 && (!facts->pool->cards[p->pgpu].in_pool || pool_has_parent(facts->pool, parent)) &&
-	       !leased_parent(facts->leases, p->name, id) && !leased_parent(extra, p->name, id) &&
+	return p->ndevices == 0 && is_pooled(facts, parent) && !leased_parent(facts->leases, p->name, id) &&
+	       !leased_parent(extra, p->name, NULL) && !request_has_taken(facts->request, p->name) &&
 	       !(facts->vfs && facts->vfs[parent].opened == OPEN_YES);
 }
 
-/* A VF that some other domain's XML names is best left to that. */
-static bool is_named(const struct plan_facts *facts, int parent)
+/* Which VF is the best to take: the lowest of these. */
+enum { VF_LAST, VF_OF_NOBODY, VF_OF_ANOTHER_DOMAIN, VF_OF_ANOTHER_WANT };
+
+/* A VF that somebody's XML names is best left to him; the domain's own, which need not move then, above all. */
+static int liking(const struct plan_facts *facts, int parent, const char *last)
 {
-	return facts->vfs && *facts->vfs[parent].named_by;
+	const char *name = facts->inv->parents[parent].name;
+
+	if (strcmp(name, last) == 0)
+		return VF_LAST;
+	if (request_find(facts->request, name))
+		return VF_OF_ANOTHER_WANT;
+	return facts->vfs && *facts->vfs[parent].named_by ? VF_OF_ANOTHER_DOMAIN : VF_OF_NOBODY;
 }
 
-/*
- * How many VFs nobody has, of the pool's where the card is in it; *best: where the device was before, else the first
- * that no domain names, else the first.
- */
-static int free_parents(const struct plan_facts *facts, const struct leases *extra, int pgpu, const char *id,
-			const char *last, int *best)
+/* The VFs of a card; of the pool's where the card is in it. */
+struct vfs {
+	int all, free;
+	int best; /* the first of those free ones that are liked best; UNKNOWN: none is free */
+};
+
+static struct vfs look_at_vfs(const struct plan_facts *facts, const struct leases *extra, int pgpu, const char *id,
+			      const char *last)
 {
 	const struct inv_pgpu *card = &facts->inv->pgpus[pgpu];
-	int n = 0;
+	struct vfs vfs = { .best = UNKNOWN };
 
-	*best = UNKNOWN;
 	for (int p = card->first; p < card->first + card->nparents; p++) {
+		vfs.all += is_pooled(facts, p);
 		if (!room_parent_is_free(facts, extra, p, id))
 			continue;
-		if (*best == UNKNOWN || strcmp(facts->inv->parents[p].name, last) == 0 ||
-		    (is_named(facts, *best) && !is_named(facts, p) &&
-		     strcmp(facts->inv->parents[*best].name, last) != 0))
-			*best = p;
-		n++;
+		if (vfs.best == UNKNOWN || liking(facts, p, last) < liking(facts, vfs.best, last))
+			vfs.best = p;
+		vfs.free++;
 	}
-	return n;
+	return vfs;
 }
 
 static int capacity_of(const struct inv_pgpu *card, const struct inv_type *type)
@@ -228,12 +246,9 @@ static int fit_between(const struct load *load, double whole, const struct inv_t
 	return left < 1 && available > 0 && load->pending == 0 ? 1 : left;
 }
 
-/*
- * How many more fit, or why none does. `cap`: max_instances; `nfree`: VFs that nobody has; `whole`: the card's
- * framebuffer.
- */
+/* How many more fit, or why none does. `cap`: max_instances; `whole`: the card's framebuffer. */
 static void judge(struct room *room, const struct load *load, const struct inv_pgpu *card, const struct inv_type *type,
-		  int cap, int capacity, int available, int nfree, double whole)
+		  int cap, int capacity, int available, const struct vfs *vfs, double whole)
 {
 	bool mixed = card->nvidia && *load->other && type->framebuffer_mib > 0;
 	/* GPU instances of all sizes stand side by side: how many of one there are tells nothing of the others. */
@@ -254,7 +269,7 @@ static void judge(struct room *room, const struct load *load, const struct inv_p
 	else if (capacity > 0 && (card->sriov || card->nvidia))
 		bound(room, capacity - all, "full (%d of %d in use)", all, capacity);
 	if (card->sriov)
-		bound(room, nfree, "no VF is free (%d of %d in use)", card->nparents - nfree, card->nparents);
+		bound(room, vfs->free, "no VF is free (%d of %d in use)", vfs->all - vfs->free, vfs->all);
 	else
 		bound(room, (int)(available - load->cost), "full (%d in use)", all);
 	if (available < 1)
@@ -271,13 +286,13 @@ static struct load measure(struct room *room, const struct plan_facts *facts, co
 	struct load load = load_of(facts, extra, pgpu, t, offer->available, id);
 	int capacity = capacity_of(card, t);
 	int cap = section ? section->max_instances : NO_LIMIT;
-	int nfree = 0;
+	struct vfs vfs = { .best = card->first };
 
-	*room = (struct room){ .parent = card->first };
 	if (card->sriov)
-		nfree = free_parents(facts, extra, pgpu, id, last, &room->parent);
+		vfs = look_at_vfs(facts, extra, pgpu, id, last);
+	*room = (struct room){ .parent = vfs.best };
 	room->share = share_of(&load, t, capacity, offer->available);
-	judge(room, &load, card, t, cap, capacity, offer->available, nfree, whole_mib(facts->inv, card));
+	judge(room, &load, card, t, cap, capacity, offer->available, &vfs, whole_mib(facts->inv, card));
 	return load;
 }
 

@@ -215,12 +215,7 @@ static bool is_asked_about(const struct survey *s, const struct inv_device *devi
 
 	if (lease)
 		return s->mode != PLAN_PREPARE && strcmp(lease->domain, s->request->uuid) == 0;
-	if (s->mode != PLAN_PREPARE)
-		return true;
-	for (size_t i = 0; i < s->request->nwants; i++)
-		if (strcmp(s->request->wants[i].id, device->id) == 0)
-			return true;
-	return false;
+	return s->mode != PLAN_PREPARE || request_find(s->request, device->id);
 }
 
 /*

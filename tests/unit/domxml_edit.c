@@ -291,7 +291,7 @@ static void impossible(void)
 		{ { { .want = 0, .id = "x' y='" } }, 1, "no UUID", "nor does anything get what is no id" },
 		{ { { .want = 0, .id = "99999999-0000-4000-8000-000000000000" } },
 		  1,
-		  "without a <hostdev>",
+		  "names",
 		  "nothing gets an id that stale metadata is waiting for" },
 	};
 	static const char *const lacking[] = { "slot='0' function='0'", "domain='0' bus='1' slot='0'",

@@ -15,7 +15,7 @@
  *            placeholder; "@84": it was on 84 before; "x40.1": a hostdev of type pci with that address; "+" behind: a
  *            managed one
  *   config   "s@84,85 l"           enabled types with the addresses of their sections; "s<3": max_instances
- *   policy   "spread several keep near=1 quota=2 spares=o1"; "source=", "name=" and "model=": what the source says of the first
+ *   policy   "spread several keep near=1 quota=2 spares=o1"; "taken=": what the domain's XML names beside its wants; "source=", "name=" and "model=": what the source says of the first
  *            want; type s is called Type-s here
  *
  * The domain is D; VF number n of card 40 is called 40.n.
@@ -53,6 +53,7 @@ struct world {
 	struct section sections[4];
 	char addresses[4][4][PARENT_SIZE];
 	struct lease held[40];
+	char taken[4][ID_SIZE];
 };
 
 #define each(item, list, seps)                                                                                         \
@@ -282,6 +283,9 @@ static void make_policy(struct world *w, const char *word)
 
 		snprintf(f->pgpu, sizeof(f->pgpu), "%s", word + 6);
 		snprintf(f->type, sizeof(f->type), "s");
+	} else if (strncmp(word, "taken=", 6) == 0) {
+		w->request.taken = w->taken;
+		each(id, word + 6, ",") snprintf(w->taken[w->request.ntaken++], ID_SIZE, "%s", id);
 	} else if (strncmp(word, "libvirt=", 8) == 0) {
 		w->facts.libvirt = atoi(word + 8);
 	} else if (strncmp(word, "failed=", 7) == 0) {
