@@ -190,6 +190,19 @@ static int left_ms(int64_t end)
 	return left > 100 ? (int)left : 100;
 }
 
+/*
+ * The creation was broken off: its process was killed. Its write has ended with it, and the pGPU's lock is ours, so
+ * that the kernel tells what came of it: what is there was made by us. -ETIMEDOUT where it does not: it may come yet.
+ */
+static int look_again(const struct creation *creation, struct err *err)
+{
+	int exists = kernel_exists(creation->host, &creation->vgpu);
+
+	if (exists < 0)
+		return err_recode(err, ETIMEDOUT);
+	return exists ? 0 : -err->code;
+}
+
 /* Under the pGPU's lock: the kernel's count decides, then its answer. */
 static int create(const struct apply *apply, const struct step *step, const char *params, struct err *err)
 {
@@ -208,6 +221,8 @@ static int create(const struct apply *apply, const struct step *step, const char
 			err, ETIMEDOUT,
 			"%s: creating %s hangs in the kernel for over %d s (create_timeout); see dmesg, the vGPU is collected when it ends",
 			step->parent, step->type, apply->policy->create_timeout_s);
+	if (r == -EINTR)
+		r = look_again(&creation, err);
 	/* Its own EAGAIN (a probe that is deferred) is a failure of this candidate, not a reason to plan anew. */
 	if (r < 0)
 		return r == -EAGAIN ? err_recode(err, EBUSY) : r;

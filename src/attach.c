@@ -158,10 +158,13 @@ static const char *params_of(const struct rounds *r, size_t want, const struct s
 	return step->section ? step->section->params : "";
 }
 
-/* Notes that a card failed, for the runs after this one; that it is full, or was changed meanwhile, is no failure. */
+/*
+ * Notes that a card failed, for the runs after this one; that it is full, or was changed meanwhile, is no failure, nor
+ * that the write to it was killed.
+ */
 static void note_failure(struct rounds *r, const struct step *step, int code)
 {
-	static const int no_failure[] = { EAGAIN, ECANCELED, EEXIST, ENOSPC, EUSERS };
+	static const int no_failure[] = { EAGAIN, ECANCELED, EEXIST, EINTR, ENOSPC, EUSERS };
 	struct err ignored;
 
 	for (size_t i = 0; i < ARRAY_SIZE(no_failure); i++)

@@ -13,7 +13,10 @@
 
 #include "err.h"
 
-/* Runs work(arg, err) in a child and gives back its result; -ETIMEDOUT after `wait_ms`: it goes on without us. */
+/*
+ * Runs work(arg, err) in a child and gives back its result. -ETIMEDOUT after `wait_ms`: it goes on without us; -EINTR:
+ * the child was killed, and its write has ended, in whichever way: the caller looks what came of it.
+ */
 int bounded_run(int (*work)(void *arg, struct err *err), void *arg, int wait_ms, struct err *err);
 
 /*

@@ -125,7 +125,11 @@ int giveback_remove(const struct host *host, const struct vgpu *vgpu, int wait_m
 	struct removal removal = { .host = host, .vgpu = *vgpu, .wait_ms = wait_ms };
 	int r = is_closed(host, vgpu->id, err);
 
-	return r < 0 ? r : bounded_run(remove_device, &removal, wait_ms + REMOVE_SLACK_MS, err);
+	if (r < 0)
+		return r;
+	r = bounded_run(remove_device, &removal, wait_ms + REMOVE_SLACK_MS, err);
+	/* Its process was killed, and its write has ended with it: what is gone is gone. */
+	return r == -EINTR && kernel_exists(host, vgpu) == 0 ? 0 : r;
 }
 
 /* Waits, without any lock, for the driver: 0 gone by itself, 1 it is our turn, -EAGAIN no time left. */
