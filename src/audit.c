@@ -153,8 +153,8 @@ void audit_run(struct audit *audit)
 			   r == -ENOENT ? ": without it nothing is leased" : "");
 		config_default(&config);
 	}
-	for (size_t i = 0; i < config.nwarnings; i++)
-		audit_note(audit, AUDIT_WARNING, NULL, "%s", config.warnings[i]);
+	for (size_t i = 0; i < config.warnings.n; i++)
+		audit_note(audit, AUDIT_WARNING, NULL, "%s", config.warnings.list[i].text);
 	if (r == 0)
 		check_host(audit, &config, true);
 	audit_hook(audit);

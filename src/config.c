@@ -49,13 +49,16 @@ static int take_text(struct draft *draft, const char *name, const char *text, si
 {
 	const char *file = keep_name(draft->config, name, err);
 	struct ini ini;
+	size_t seen;
 	int r;
 
 	if (!file)
 		return -err->code;
-	r = config_ini_read(&ini, file, text, len, dialect, err);
+	seen = draft->mistakes ? draft->mistakes->n : 0;
+	r = config_ini_read(&ini, file, text, len, dialect, draft->mistakes, err);
 	if (r < 0)
 		return r;
+	draft->unsure |= draft->mistakes && draft->mistakes->n > seen;
 	r = config_draft_take(draft, file, &ini, dialect, err);
 	config_ini_free(&ini);
 	return r;
@@ -69,6 +72,24 @@ static int take_file(struct draft *draft, int dir, const char *path, const char 
 	int r = config_file_read(dir, path, name, dialect, &text, &len, err);
 
 	return r < 0 ? r : take_text(draft, name, text, len, dialect, err);
+}
+
+/* A file that cannot be taken: what it may enable is not known then. */
+static int file_mistake(struct draft *draft, int r, const struct err *err)
+{
+	draft->unsure |= r < 0;
+	return config_mistake(draft->mistakes, r, err);
+}
+
+static int take_drop_in(struct draft *draft, int dir, const char *path, const char *name, struct err *err)
+{
+	struct spot whole = { .file = name };
+	int r = take_file(draft, dir, path, name, DIALECT_OURS, err);
+
+	/* A drop-in that goes away while it is read is a failure, but not the lack of a configuration. */
+	if (r == -ENOENT)
+		r = spot_err(&whole, err, "is gone, or is a link to nothing");
+	return file_mistake(draft, r, err);
 }
 
 /*
@@ -85,9 +106,9 @@ static int take_own_files(struct draft *draft, int dir, const char *root, const 
 	if (asprintf(&name, "%s%s%s", root, dir == AT_FDCWD ? "" : "/", path) < 0 ||
 	    asprintf(&folder, "%s.d", path) < 0 || asprintf(&folder_name, "%s.d", name) < 0)
 		return err_sys(err, ENOMEM, "%s", path);
-	r = take_file(draft, dir, path, name, DIALECT_OURS, err);
+	r = file_mistake(draft, take_file(draft, dir, path, name, DIALECT_OURS, err), err);
 	if (r == 0)
-		r = config_file_drop_ins(dir, folder, folder_name, &names, &n, err);
+		r = file_mistake(draft, config_file_drop_ins(dir, folder, folder_name, &names, &n, err), err);
 	for (size_t i = 0; i < n; i++) {
 		autofree char *file = NULL, *file_name = NULL;
 
@@ -95,10 +116,7 @@ static int take_own_files(struct draft *draft, int dir, const char *root, const 
 			       asprintf(&file_name, "%s/%s", folder_name, names[i]) < 0))
 			r = err_sys(err, ENOMEM, "%s", folder_name);
 		if (r == 0)
-			r = take_file(draft, dir, file, file_name, DIALECT_OURS, err);
-		/* A drop-in that goes away while it is read is a failure, but not the lack of a configuration. */
-		if (r == -ENOENT)
-			r = err_set(err, EINVAL, "%s: is gone, or is a link to nothing", file_name);
+			r = take_drop_in(draft, dir, file, file_name, err);
 		free(names[i]);
 	}
 	free(names);
@@ -107,7 +125,7 @@ static int take_own_files(struct draft *draft, int dir, const char *root, const 
 
 static int take_nova(struct draft *draft, const struct host *host, struct err *err)
 {
-	struct draft nova = { .config = draft->config };
+	struct draft nova = { .config = draft->config, .mistakes = draft->mistakes };
 	autofree char *name = NULL;
 	int r;
 
@@ -123,6 +141,8 @@ static int take_nova(struct draft *draft, const struct host *host, struct err *e
 	 */
 	if (r < 0 && r != -EINVAL)
 		r = spot_err(&draft->nova_at, err, "%s: %s", name, strerrordesc_np(-r));
+	r = file_mistake(draft, r, err);
+	draft->unsure |= nova.unsure;
 	if (r == 0)
 		r = config_draft_add_nova(draft, &nova, err);
 	config_draft_free(&nova);
@@ -136,6 +156,10 @@ static int finish(struct draft *draft, int r, const struct host *host, struct er
 		r = take_nova(draft, host, err);
 	if (r == 0)
 		r = config_draft_finish(draft, err);
+	if (r == 0 && draft->mistakes && draft->mistakes->n) {
+		err_set(err, EINVAL, "%s", draft->mistakes->list[0].text);
+		r = err_at(err, draft->mistakes->list[0].place);
+	}
 	config_draft_free(draft);
 	if (r < 0) {
 		config_free(draft->config);
@@ -146,7 +170,13 @@ static int finish(struct draft *draft, int r, const struct host *host, struct er
 
 int config_load(struct config *config, const struct host *host, const char *path, struct err *err)
 {
-	struct draft draft = { .config = config };
+	return config_load_all(config, host, path, NULL, err);
+}
+
+int config_load_all(struct config *config, const struct host *host, const char *path, struct config_notes *mistakes,
+		    struct err *err)
+{
+	struct draft draft = { .config = config, .mistakes = mistakes };
 	int r;
 
 	config_default(config);
@@ -170,15 +200,14 @@ void config_free(struct config *config)
 {
 	for (size_t i = 0; i < config->nsections; i++) {
 		free(config->sections[i].addresses);
+		free(config->sections[i].addresses_at);
 		free(config->sections[i].matches);
 	}
-	for (size_t i = 0; i < config->nwarnings; i++)
-		free(config->warnings[i]);
 	for (size_t i = 0; i < config->nfiles; i++)
 		free(config->files[i]);
 	free(config->sections);
 	free(config->quotas);
-	free(config->warnings);
+	config_notes_free(&config->warnings);
 	free(config->files);
 	*config = (struct config){ 0 };
 }

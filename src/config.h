@@ -17,15 +17,22 @@
 #include "host.h"
 #include "ident.h"
 
-enum { CLASS_SIZE = 64, PARAMS_SIZE = 1024, PROJECT_SIZE = 80, NO_LIMIT = -1 };
+enum { CLASS_SIZE = 64, PARAMS_SIZE = 1024, PROJECT_SIZE = 80, NO_LIMIT = -1, CONFIG_MISTAKES_MAX = 50 };
 
 enum placement { PLACE_PACK, PLACE_SPREAD };
 enum migrate_uuid { MIGRATE_AUTO, MIGRATE_KEEP, MIGRATE_FRESH };
+
+/* A line of a file: for messages. The name belongs to the configuration. */
+struct place {
+	const char *file;
+	int line; /* 0: the file as a whole */
+};
 
 /* One alternative of device_match: all terms that are set must hold. */
 struct match {
 	char vendor[5], device[5]; /* four hex digits in lower case; "" any */
 	int numa;                  /* node; -1 any */
+	struct place at;
 };
 
 /*
@@ -37,6 +44,7 @@ struct section {
 	bool vf;      /* plain VFs: a [vf_NAME] section, `type` is its NAME */
 	bool enabled; /* in enabled_mdev_types (always true for vf) */
 	char (*addresses)[PARENT_SIZE];
+	struct place *addresses_at; /* of each: where it stands */
 	size_t naddresses;
 	struct match *matches;
 	size_t nmatches;
@@ -45,6 +53,7 @@ struct section {
 	char params[PARAMS_SIZE]; /* vgpu_params; "" none */
 	const char *file;         /* where it stands, for messages; owned by config */
 	int line;                 /* 0: the type is only enabled there, it has no section */
+	struct place enabled_at;  /* of a type: where it is enabled */
 };
 
 struct policy {
@@ -64,6 +73,18 @@ struct quota {
 	int limit; /* vGPUs on this host; NO_LIMIT */
 };
 
+/* A sentence about the files, whose first bytes say where: "FILE:LINE: "; place 0: it is about no file. */
+struct config_note {
+	char *text;
+	size_t place;
+	bool of_pool; /* a warning that a type gets no card: `check` finds that by itself, with all others of its kind */
+};
+
+struct config_notes {
+	struct config_note *list;
+	size_t n;
+};
+
 struct config {
 	struct section
 		*sections; /* in the order of enabled_mdev_types, then the vf sections in their order in the file */
@@ -73,9 +94,8 @@ struct config {
 	int quota_none;    /* for domains without a project */
 	struct quota *quotas;
 	size_t nquotas;
-	char **warnings; /* each one a sentence with file and line: for `check` and the log */
-	size_t nwarnings;
-	char **files; /* names of the files that were read; section.file points to them */
+	struct config_notes warnings; /* for `check` and the log */
+	char **files;                 /* names of the files that were read; section.file points to them */
 	size_t nfiles;
 };
 
@@ -93,7 +113,15 @@ void config_default(struct config *config);
 int config_load(struct config *config, const struct host *host, const char *path, struct err *err);
 
 /*
- * The same from one text in memory; `name` stands for the file in messages. nova_conf is looked up below `host`, or
+ * The same, but it goes on after a mistake: they are all in `mistakes`, at most CONFIG_MISTAKES_MAX, and `err` has the
+ * first. What cannot be told before another one is mended is left out. `mistakes` starts empty; config_notes_free().
+ */
+int config_load_all(struct config *config, const struct host *host, const char *path, struct config_notes *mistakes,
+		    struct err *err);
+void config_notes_free(struct config_notes *notes);
+
+/*
+ * config_load() from one text in memory; `name` stands for the file in messages. nova_conf is looked up below `host`, or
  * refused where that is NULL.
  */
 int config_parse(struct config *config, const char *name, const char *text, size_t len, const struct host *host,

@@ -12,7 +12,16 @@ enum { ADDRESSES_MAX = 4096 };
 static void section_free(struct section *section)
 {
 	free(section->addresses);
+	free(section->addresses_at);
 	free(section->matches);
+}
+
+/* They have gone to another section. */
+static void forget_lists(struct section *section)
+{
+	section->addresses = NULL;
+	section->addresses_at = NULL;
+	section->matches = NULL;
 }
 
 static struct part *find_part(const struct draft *draft, const char *type)
@@ -85,10 +94,14 @@ int config_draft_take(struct draft *draft, const char *file, const struct ini *i
 		      struct err *err)
 {
 	for (size_t i = 0; i < ini->nsections; i++) {
-		int r = take_section(draft, file, &ini->sections[i], dialect, err);
+		size_t before = draft->mistakes ? draft->mistakes->n : 0;
+		int r = config_mistake(draft->mistakes, take_section(draft, file, &ini->sections[i], dialect, err),
+				       err);
 
 		if (r < 0)
 			return r;
+		if (draft->mistakes && draft->mistakes->n > before && strcmp(ini->sections[i].name, "devices") == 0)
+			draft->unsure = true;
 	}
 	return 0;
 }
@@ -106,8 +119,7 @@ static int add_nova_part(struct draft *ours, struct part *part, struct err *err)
 	if (!slot)
 		return err_sys(err, ENOMEM, "%s", at.file);
 	*slot = *part;
-	part->section.addresses = NULL;
-	part->section.matches = NULL;
+	forget_lists(&part->section);
 	return 0;
 }
 
@@ -132,91 +144,108 @@ int config_draft_add_nova(struct draft *ours, struct draft *nova, struct err *er
 static bool is_enabled(const struct draft *draft, const char *type)
 {
 	for (size_t i = 0; i < draft->nenabled; i++)
-		if (strcmp(draft->enabled[i], type) == 0)
+		if (strcmp(draft->enabled[i].type, type) == 0)
 			return true;
 	return false;
 }
 
 /* A type's section without its type: a slip of ours, every day's life in a nova.conf. */
-static int check_enabled(struct draft *draft, struct err *err)
+static int check_enabled(struct draft *draft, struct part *part, struct err *err)
 {
-	for (size_t i = 0; i < draft->nparts; i++) {
-		struct part *part = &draft->parts[i];
-		const struct section *s = &part->section;
-		struct spot at = { .file = s->file, .line = s->line, .section = part->name };
-		int r;
+	const struct section *s = &part->section;
+	struct spot at = { .file = s->file, .line = s->line, .section = part->name };
 
-		part->enabled = is_enabled(draft, s->type);
-		if (s->vf || part->enabled)
-			continue;
-		if (!part->nova)
-			return spot_err(&at, err, "the type is not enabled: name %s in enabled_mdev_types of [devices]",
-					s->type);
-		r = spot_warn(&at, draft->config, err, "not used, as its type is not enabled");
-		if (r < 0)
-			return r;
-	}
-	return 0;
+	part->enabled = is_enabled(draft, s->type);
+	if (s->vf || part->enabled)
+		return 0;
+	if (!part->nova)
+		return spot_err(&at, err, "the type is not enabled: name %s in enabled_mdev_types of [devices]",
+				s->type);
+	return spot_warn(&at, draft->config, err, "not used, as its type is not enabled");
 }
 
 /* A section of plain VFs enables itself, and must say which. */
-static int check_plain_vfs(struct draft *draft, struct err *err)
+static int check_plain_vfs(struct part *part, struct err *err)
 {
-	for (size_t i = 0; i < draft->nparts; i++) {
-		struct part *part = &draft->parts[i];
-		struct spot at = { .file = part->section.file, .line = part->section.line, .section = part->name };
+	struct spot at = { .file = part->section.file, .line = part->section.line, .section = part->name };
 
-		if (!part->section.vf)
-			continue;
-		if (part->enabled)
-			return spot_err(&at, err, "%s is also named in enabled_mdev_types: give the VFs another name",
-					part->section.type);
-		if (!part->section.naddresses && !part->section.nmatches)
-			return spot_err(&at, err,
-					"needs device_addresses or device_match: no plain VF is in a pool by default");
-		part->enabled = true;
-	}
+	if (!part->section.vf)
+		return 0;
+	if (part->enabled)
+		return spot_err(&at, err, "%s is also named in enabled_mdev_types: give the VFs another name",
+				part->section.type);
+	if (!part->section.naddresses && !part->section.nmatches)
+		return spot_err(&at, err,
+				"needs device_addresses or device_match: no plain VF is in a pool by default");
+	part->enabled = true;
 	return 0;
 }
 
-static bool shares_address(const struct section *a, const struct section *b, const char **address)
+static bool shares_address(const struct section *a, const struct section *b, size_t *ia, size_t *ib)
 {
-	for (size_t i = 0; i < a->naddresses; i++)
-		for (size_t k = 0; k < b->naddresses; k++)
-			if (strcmp(a->addresses[i], b->addresses[k]) == 0) {
-				*address = a->addresses[i];
+	for (*ia = 0; *ia < a->naddresses; ++*ia)
+		for (*ib = 0; *ib < b->naddresses; ++*ib)
+			if (strcmp(a->addresses[*ia], b->addresses[*ib]) == 0)
 				return true;
-			}
 	return false;
 }
 
-/* Each pair is compared: so there is a bound, as a nova.conf may come from another user. */
-static int check_addresses(const struct draft *draft, struct err *err)
+/* Is an address of this part also given to one before it? */
+static int check_addresses(const struct draft *draft, const struct part *a, struct err *err)
 {
-	const char *address;
+	for (const struct part *b = draft->parts; a->enabled && b < a; b++) {
+		struct spot at = a->addresses_at;
+		size_t ia, ib;
+
+		if (!b->enabled || !shares_address(&a->section, &b->section, &ia, &ib) ||
+		    (draft->config->policy.several_types && !a->section.vf && !b->section.vf))
+			continue;
+		at.section = a->name;
+		at.line = a->section.addresses_at[ia].line;
+		return spot_err(&at, err,
+				"%s is also given to [%s] in %s:%d: one type for a card, unless pgpu_types = "
+				"several in [policy]",
+				a->section.addresses[ia], b->name, b->section.addresses_at[ib].file,
+				b->section.addresses_at[ib].line);
+	}
+	return 0;
+}
+
+/* Each pair of parts is compared: so there is a bound, as a nova.conf may come from another user. */
+static int count_addresses(const struct draft *draft, struct err *err)
+{
 	size_t all = 0;
 
 	for (size_t i = 0; i < draft->nparts; i++) {
-		const struct part *a = &draft->parts[i];
-		struct spot at = a->addresses_at;
+		struct spot at = draft->parts[i].addresses_at;
 
-		at.section = a->name;
-		all += a->enabled ? a->section.naddresses : 0;
+		at.section = draft->parts[i].name;
+		all += draft->parts[i].enabled ? draft->parts[i].section.naddresses : 0;
 		if (all > ADDRESSES_MAX)
 			return spot_err(&at, err, "more than %d addresses in all", ADDRESSES_MAX);
-		for (size_t k = 0; a->enabled && k < i; k++) {
-			const struct part *b = &draft->parts[k];
-
-			if (!b->enabled || !shares_address(&a->section, &b->section, &address) ||
-			    (draft->config->policy.several_types && !a->section.vf && !b->section.vf))
-				continue;
-			return spot_err(&at, err,
-					"%s is also given to [%s] in %s:%d: one type for a card, unless pgpu_types = "
-					"several in [policy]",
-					address, b->name, b->addresses_at.file, b->addresses_at.line);
-		}
 	}
 	return 0;
+}
+
+/* What only the whole can tell. */
+static int check_parts(struct draft *draft, struct err *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < draft->nparts; i++)
+		r = config_mistake(draft->mistakes, check_enabled(draft, &draft->parts[i], err), err);
+	for (size_t i = 0; r == 0 && i < draft->nparts; i++)
+		r = config_mistake(draft->mistakes, check_plain_vfs(&draft->parts[i], err), err);
+	return r;
+}
+
+static int check_all_addresses(struct draft *draft, struct err *err)
+{
+	int r = count_addresses(draft, err);
+
+	for (size_t i = 0; r == 0 && i < draft->nparts; i++)
+		r = config_mistake(draft->mistakes, check_addresses(draft, &draft->parts[i], err), err);
+	return r;
 }
 
 /* Those of plain VFs come behind the types. */
@@ -235,8 +264,7 @@ static int fill_plain_vfs(struct draft *draft, struct err *err)
 			return err_sys(err, ENOMEM, "%s", part->section.file);
 		*s = part->section;
 		s->enabled = true;
-		part->section.addresses = NULL;
-		part->section.matches = NULL;
+		forget_lists(&part->section);
 	}
 	return 0;
 }
@@ -248,19 +276,19 @@ static int fill_sections(struct draft *draft, struct err *err)
 	const char *unnamed = NULL;
 
 	for (size_t i = 0; i < draft->nenabled; i++) {
-		struct part *part = find_part(draft, draft->enabled[i]);
+		struct part *part = find_part(draft, draft->enabled[i].type);
 		struct section *s = list_add(&config->sections, &config->nsections, sizeof(*s));
 
 		if (!s)
 			return err_sys(err, ENOMEM, "%s", draft->enabled_at.file);
-		section_default(s, draft->enabled[i]);
+		section_default(s, draft->enabled[i].type);
 		s->file = draft->enabled_at.file;
 		if (part) {
 			*s = part->section;
-			part->section.addresses = NULL;
-			part->section.matches = NULL;
+			forget_lists(&part->section);
 		}
 		s->enabled = true;
+		s->enabled_at = draft->enabled[i].at;
 		if (s->naddresses || s->nmatches || config->policy.several_types)
 			continue;
 		if (unnamed) {
@@ -272,8 +300,9 @@ static int fill_sections(struct draft *draft, struct err *err)
 
 			if (r < 0)
 				return r;
+			config->warnings.list[config->warnings.n - 1].of_pool = true;
 		} else {
-			unnamed = draft->enabled[i];
+			unnamed = draft->enabled[i].type;
 		}
 	}
 	return 0;
@@ -289,16 +318,21 @@ static bool has_plain_vfs(const struct draft *draft)
 
 int config_draft_finish(struct draft *draft, struct err *err)
 {
-	struct spot whole = { .file = draft->config->files[0] };
-	int r = check_enabled(draft, err);
+	struct spot whole = { .file = draft->config->nfiles ? draft->config->files[0] : "" };
+	int r;
 
-	if (r == 0)
-		r = check_plain_vfs(draft, err);
-	if (r == 0 && draft->nenabled == 0 && !has_plain_vfs(draft))
+	/* Without the list of types, each section would look like one too many. */
+	if (draft->unsure)
+		return 0;
+	r = check_parts(draft, err);
+	if (r == 0 && draft->nenabled == 0 && !has_plain_vfs(draft)) {
 		r = spot_warn(&whole, draft->config, err,
 			      "no type is enabled, so there is no pool: set enabled_mdev_types in [devices]");
+		if (r == 0)
+			draft->config->warnings.list[draft->config->warnings.n - 1].of_pool = true;
+	}
 	if (r == 0)
-		r = check_addresses(draft, err);
+		r = check_all_addresses(draft, err);
 	if (r == 0)
 		r = fill_sections(draft, err);
 	if (r == 0)

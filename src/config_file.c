@@ -16,15 +16,16 @@ enum { FILE_MAX = 1024 * 1024, DROP_INS_MAX = 256 };
 /* Ours decide what root does with the GPUs; nova.conf is named by ours, and packages give it to the user `nova`. */
 static int check_trust(const struct stat *st, const char *name, enum dialect dialect, struct err *err)
 {
+	struct spot at = { .file = name };
+
 	if (dialect == DIALECT_NOVA)
-		return (st->st_mode & S_IWOTH)
-			       ? err_set(err, EINVAL, "%s: everybody may write to it: chmod o-w %s", name, name)
-			       : 0;
+		return (st->st_mode & S_IWOTH) ? spot_err(&at, err, "everybody may write to it: chmod o-w %s", name)
+					       : 0;
 	if (st->st_uid != 0 && st->st_uid != geteuid())
-		return err_set(err, EINVAL, "%s: belongs to user %u, not to root: chown root %s", name,
-			       (unsigned int)st->st_uid, name);
+		return spot_err(&at, err, "belongs to user %u, not to root: chown root %s", (unsigned int)st->st_uid,
+				name);
 	if (st->st_mode & (S_IWGRP | S_IWOTH))
-		return err_set(err, EINVAL, "%s: others than its owner may write to it: chmod go-w %s", name, name);
+		return spot_err(&at, err, "others than its owner may write to it: chmod go-w %s", name);
 	return 0;
 }
 
@@ -33,19 +34,20 @@ int config_file_read(int dir, const char *path, const char *name, enum dialect d
 {
 	/* Without O_NONBLOCK a pipe in the place of the file would be waited for. */
 	autoclose int fd = openat(dir, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct spot at = { .file = name };
 	struct stat st;
 	int r;
 
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return err_sys(err, errno, "%s", name);
 	if (!S_ISREG(st.st_mode))
-		return err_set(err, EINVAL, "%s: is no regular file", name);
+		return spot_err(&at, err, "is no regular file");
 	r = check_trust(&st, name, dialect, err);
 	if (r < 0)
 		return r;
 	r = file_slurp(fd, FILE_MAX, text, len);
 	if (r == -EFBIG)
-		return err_set(err, EINVAL, "%s: is larger than 1 MiB", name);
+		return spot_err(&at, err, "is larger than 1 MiB");
 	return r < 0 ? err_sys(err, -r, "%s", name) : 0;
 }
 
@@ -71,7 +73,7 @@ static int list_names(DIR *dir, const char *name, char ***names, size_t *n, stru
 		if (!is_drop_in(e->d_name))
 			continue;
 		if (*n == DROP_INS_MAX)
-			return err_set(err, EINVAL, "%s: holds more than %d files", name, DROP_INS_MAX);
+			return spot_err(&(struct spot){ .file = name }, err, "holds more than %d files", DROP_INS_MAX);
 		slot = list_add(names, n, sizeof(*slot));
 		if (!slot || !(*slot = strdup(e->d_name)))
 			return err_sys(err, ENOMEM, "%s", name);

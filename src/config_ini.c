@@ -24,15 +24,19 @@ enum { SECTIONS_MAX = 1024, ENTRIES_MAX = 4096, VALUE_MAX = 65536 };
 
 struct reader {
 	struct ini *ini;
+	struct config_notes *mistakes; /* NULL: the first one ends it */
 	struct err *err;
 	const char *file, *at, *end;
 	int line;
 	enum dialect dialect;
 	bool failed;
-	bool open;  /* a line that begins with white space continues the key above */
-	bool skip;  /* in a section of nova.conf that is not ours to read */
-	char *text; /* a copy of the line */
-	char *rest; /* what of its value inih has not got yet; NULL: nothing */
+	bool open;         /* a line that begins with white space continues the key above */
+	bool skip;         /* in a section of nova.conf that is not ours to read */
+	bool lost;         /* behind a mistake: what follows belongs to what could not be read */
+	bool lost_section; /* up to the next section, not only to the end of the value */
+	int broken;        /* the line that continues a value and is being read; 0: none is */
+	char *text;        /* a copy of the line */
+	char *rest;        /* what of its value inih has not got yet; NULL: nothing */
 	char key[INI_NAME_SIZE];
 	const char *glue; /* stands between the value so far and the next piece; NULL: a new key */
 	size_t piece;     /* the length of the piece that inih has */
@@ -50,7 +54,8 @@ static int fail(struct reader *r, const char *fmt, ...)
 	vsnprintf(what, sizeof(what), fmt, ap);
 	va_end(ap);
 	r->failed = true;
-	return err_set(r->err, EINVAL, "%s:%d: %s", r->file, r->line, what);
+	err_set(r->err, EINVAL, "%s:%d: %s", r->file, r->line, what);
+	return err_at(r->err, (size_t)snprintf(NULL, 0, "%s:%d: ", r->file, r->line));
 }
 
 static int no_memory(struct reader *r)
@@ -147,15 +152,33 @@ static int take_key(struct reader *r, char *line)
 
 static int take_continuation(struct reader *r, char *line)
 {
-	struct ini_section *section;
-
 	if (!r->open)
 		return fail(r, "the line begins with white space, but there is no key above that it could continue");
-	section = &r->ini->sections[r->ini->nsections - 1];
-	section->entries[section->nentries - 1].continued = true;
 	r->rest = text_strip(line);
 	r->glue = " ";
+	r->broken = r->line;
 	return 0;
+}
+
+/* Behind a mistake, what belongs to it is left out. Is this line to be read again? */
+static bool is_lost(struct reader *r)
+{
+	if (!r->lost)
+		return false;
+	r->lost = r->lost_section ? r->text[0] != '[' : isspace((unsigned char)r->text[0]);
+	return r->lost;
+}
+
+/* Goes on behind a line that could not be read, where all mistakes are asked for. */
+static void recover(struct reader *r)
+{
+	if (config_mistake(r->mistakes, -r->err->code, r->err) < 0)
+		return;
+	r->failed = false;
+	r->rest = NULL;
+	r->open = false;
+	r->lost = true;
+	r->lost_section = r->text[0] == '[' || r->ini->nsections == 0;
 }
 
 /* Ours: comments may stand anywhere. Returns false where the line has nothing to say. */
@@ -207,7 +230,7 @@ static int take_line(struct reader *r, bool *header)
 		return no_memory(r);
 	if (r->dialect == DIALECT_NOVA && r->text[0] == '[')
 		r->skip = !is_shared(r->text);
-	if (r->skip)
+	if (r->skip || is_lost(r))
 		return 0;
 	if (memchr(raw, '\0', len))
 		return fail(r, "there is a NUL byte in the line: this is no text file");
@@ -239,7 +262,10 @@ static char *next_line(char *line, int size, void *stream)
 	while (!r->failed && !r->rest && !header) {
 		if (r->at == r->end)
 			return NULL;
+		header = false;
 		take_line(r, &header);
+		if (r->failed)
+			recover(r);
 		if (r->rest && *r->rest)
 			squeeze(r->rest);
 	}
@@ -276,6 +302,14 @@ static int add_piece(struct reader *r, struct ini_section *section, const char *
 		entry->line = r->line;
 	}
 	entry = &section->entries[section->nentries - 1];
+	if (r->broken) {
+		struct ini_break *slot = list_add(&entry->breaks, &entry->nbreaks, sizeof(*slot));
+
+		if (!slot)
+			return no_memory(r);
+		*slot = (struct ini_break){ strlen(entry->value) + strlen(r->glue), r->broken };
+		r->broken = 0;
+	}
 	if (asprintf(&joined, "%s%s%s", entry->value ? entry->value : "", r->glue ? r->glue : "", value) < 0)
 		return no_memory(r);
 	free(entry->value);
@@ -307,9 +341,10 @@ static int take_piece(void *user, const char *name, const char *key, const char 
 }
 
 int config_ini_read(struct ini *ini, const char *file, const char *text, size_t len, enum dialect dialect,
-		    struct err *err)
+		    struct config_notes *mistakes, struct err *err)
 {
 	struct reader r = { .ini = ini,
+			    .mistakes = mistakes,
 			    .err = err,
 			    .file = file,
 			    .at = text,
@@ -335,8 +370,10 @@ int config_ini_read(struct ini *ini, const char *file, const char *text, size_t 
 void config_ini_free(struct ini *ini)
 {
 	for (size_t i = 0; i < ini->nsections; i++) {
-		for (size_t k = 0; k < ini->sections[i].nentries; k++)
+		for (size_t k = 0; k < ini->sections[i].nentries; k++) {
 			free(ini->sections[i].entries[k].value);
+			free(ini->sections[i].entries[k].breaks);
+		}
 		free(ini->sections[i].entries);
 	}
 	free(ini->sections);

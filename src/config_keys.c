@@ -9,45 +9,79 @@
 #include "config_parts.h"
 #include "text.h"
 
-static void spot_text(char *out, size_t size, const struct spot *at, const char *fmt, va_list ap)
+enum { PLACE_SIZE = 600, TEXT_SIZE = 4096 };
+
+/* Returns how many bytes of the text say where. */
+static size_t spot_text(char *out, size_t size, const struct spot *at, const char *fmt, va_list ap)
 {
-	size_t n = 0;
+	size_t n = 0, place;
 
 	if (at->line)
 		n += (size_t)snprintf(out, size, "%.512s:%d: ", at->file, at->line);
 	else
 		n += (size_t)snprintf(out, size, "%.512s: ", at->file);
+	place = n;
 	if (at->section)
 		n += (size_t)snprintf(out + n, size - n, "[%s]%s", at->section, at->key ? " " : ": ");
 	if (at->key)
 		n += (size_t)snprintf(out + n, size - n, "%s: ", at->key);
 	vsnprintf(out + n, size - n, fmt, ap);
+	return place;
 }
 
 int spot_err(const struct spot *at, struct err *err, const char *fmt, ...)
 {
 	char text[2048];
 	va_list ap;
+	size_t place;
 
 	va_start(ap, fmt);
-	spot_text(text, sizeof(text), at, fmt, ap);
+	place = spot_text(text, sizeof(text), at, fmt, ap);
 	va_end(ap);
-	return err_set(err, EINVAL, "%s", text);
+	err_set(err, EINVAL, "%s", text);
+	return err_at(err, place);
+}
+
+/* Keeps the text, made printable; the first `place` bytes of it say where. */
+static int add_note(struct config_notes *notes, const char *text, size_t place)
+{
+	struct config_note *slot = list_add(&notes->list, &notes->n, sizeof(*slot));
+	char where[PLACE_SIZE], safe[TEXT_SIZE];
+
+	if (!slot)
+		return -ENOMEM;
+	snprintf(where, sizeof(where), "%.*s", (int)place, text);
+	slot->place = text_safe(safe, sizeof(safe), where);
+	text_safe(safe + slot->place, sizeof(safe) - slot->place, text + place);
+	slot->text = strdup(safe);
+	return slot->text ? 0 : -ENOMEM;
+}
+
+int config_mistake(struct config_notes *mistakes, int r, const struct err *err)
+{
+	if (r != -EINVAL || !mistakes || mistakes->n >= CONFIG_MISTAKES_MAX)
+		return r;
+	return add_note(mistakes, err->text, err->place);
+}
+
+void config_notes_free(struct config_notes *notes)
+{
+	for (size_t i = 0; i < notes->n; i++)
+		free(notes->list[i].text);
+	free(notes->list);
+	*notes = (struct config_notes){ 0 };
 }
 
 int spot_warn(const struct spot *at, struct config *config, struct err *err, const char *fmt, ...)
 {
-	char text[2048], safe[2048], **slot;
+	char text[2048];
 	va_list ap;
+	size_t place;
 
 	va_start(ap, fmt);
-	spot_text(text, sizeof(text), at, fmt, ap);
+	place = spot_text(text, sizeof(text), at, fmt, ap);
 	va_end(ap);
-	text_safe(safe, sizeof(safe), text);
-	slot = list_add(&config->warnings, &config->nwarnings, sizeof(*slot));
-	if (!slot || !(*slot = strdup(safe)))
-		return err_sys(err, ENOMEM, "%s", at->file);
-	return 0;
+	return add_note(&config->warnings, text, place) < 0 ? err_sys(err, ENOMEM, "%s", at->file) : 0;
 }
 
 void *list_add(void *list, size_t *n, size_t size)
@@ -63,6 +97,16 @@ void *list_add(void *list, size_t *n, size_t size)
 struct spot setting_spot(const struct setting *t, const char *section)
 {
 	return (struct spot){ .file = t->at->file, .line = t->at->line, .section = section, .key = t->key->name };
+}
+
+struct spot setting_item(const struct setting *t, const char *item)
+{
+	struct spot at = *t->at;
+
+	for (size_t i = 0; i < t->entry->nbreaks; i++)
+		if (t->entry->breaks[i].at <= (size_t)(item - t->value))
+			at.line = t->entry->breaks[i].line;
+	return at;
 }
 
 int setting_number(const struct setting *t, const char *value, long min, long max, int *to)
@@ -155,7 +199,7 @@ static int take_entry(struct setting *t, const struct key *keys, const struct in
 		if (is_repeat(keys, &section->entries[i], entry))
 			return spot_err(&at, t->err, "says again what %s in line %d says", section->entries[i].key,
 					section->entries[i].line);
-	if (entry->continued && !own.key->list)
+	if (entry->nbreaks && !own.key->list)
 		return spot_err(&at, t->err,
 				"takes one line, but a line that begins with white space follows, which continues it");
 	if (dialect == DIALECT_OURS && entry->value[strspn(entry->value, " ,")] == '\0')
@@ -163,8 +207,10 @@ static int take_entry(struct setting *t, const struct key *keys, const struct in
 	value = strdup(entry->value);
 	if (!value)
 		return err_sys(t->err, ENOMEM, "%s", at.file);
+	own.entry = entry;
+	own.value = value;
 	r = own.key->set(&own, value);
-	if (r == -EINVAL && entry->continued) /* most likely an indented key that was meant as one */
+	if (r == -EINVAL && entry->nbreaks) /* most likely an indented key that was meant as one */
 		hint(t->err, " (a line that begins with white space continues the one above)");
 	return r;
 }
@@ -176,7 +222,7 @@ int config_keys_take(struct draft *draft, struct part *part, const struct key *k
 	struct setting t = { .draft = draft, .part = part, .at = &at, .err = err };
 
 	for (size_t i = 0; i < section->nentries; i++) {
-		int r = take_entry(&t, keys, section, i, dialect);
+		int r = config_mistake(draft->mistakes, take_entry(&t, keys, section, i, dialect), err);
 
 		if (r < 0)
 			return r;

@@ -21,11 +21,18 @@ enum { INI_NAME_SIZE = 50 }; /* inih keeps 49 characters of a section's name and
 /* Ours, or nova.conf as oslo.config reads it: only the sections that Nova and we share are looked at in it. */
 enum dialect { DIALECT_OURS, DIALECT_NOVA };
 
+/* Where a line that continues a value begins in it. */
+struct ini_break {
+	size_t at;
+	int line;
+};
+
 struct ini_entry {
 	char key[INI_NAME_SIZE];
 	char *value; /* lines that continue it are joined by a blank */
 	int line;
-	bool continued;
+	struct ini_break *breaks;
+	size_t nbreaks; /* 0: it is on one line */
 };
 
 struct ini_section {
@@ -55,17 +62,30 @@ struct part {
 	struct spot addresses_at; /* section not set; line 0: none */
 };
 
+struct enabled {
+	char type[TYPE_SIZE];
+	struct place at;
+};
+
 struct draft {
 	struct config *config; /* gets policy, quotas, warnings and files at once, the sections in the end */
 	struct part *parts;
 	size_t nparts;
-	char (*enabled)[TYPE_SIZE];
+	struct enabled *enabled;
 	size_t nenabled;
 	struct spot enabled_at; /* line 0: no file says what is enabled */
 	char *nova_conf;        /* absolute; NULL */
 	struct spot nova_at;
 	bool reuse_given;
+	struct config_notes *mistakes; /* NULL: the first one ends it */
+	bool unsure;                   /* after a mistake, what is enabled is not known */
 };
+
+/*
+ * A step has ended with `r`: a mistake is noted, and 0 returned to go on, where all of them are asked for. Anything else
+ * is returned as it is.
+ */
+int config_mistake(struct config_notes *mistakes, int r, const struct err *err);
 
 /* "file:line: [section] key: ...", -EINVAL. */
 int spot_err(const struct spot *at, struct err *err, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
@@ -83,6 +103,8 @@ struct setting {
 	struct part *part; /* in a type's section */
 	const struct key *key;
 	const struct spot *at;
+	const struct ini_entry *entry;
+	const char *value; /* the copy of its value that is taken apart */
 	struct err *err;
 };
 
@@ -110,6 +132,9 @@ struct word {
 /* Where it stands, to be kept; `section` as a word that lives long enough. */
 struct spot setting_spot(const struct setting *t, const char *section);
 
+/* The same of one item of a list, by where it begins in the value that is taken apart. */
+struct spot setting_item(const struct setting *t, const char *item);
+
 int setting_number(const struct setting *t, const char *value, long min, long max, int *to);
 int setting_word(const struct setting *t, const char *value, const struct word *words, int *to);
 
@@ -128,9 +153,12 @@ int config_file_read(int dir, const char *path, const char *name, enum dialect d
  */
 int config_file_drop_ins(int dir, const char *path, const char *name, char ***names, size_t *n, struct err *err);
 
-/* Takes a text apart; -EINVAL with file and line for whatever could be read otherwise than it was meant. */
+/*
+ * Takes a text apart; -EINVAL with file and line for whatever could be read otherwise than it was meant. With
+ * `mistakes` (NULL: none) what cannot be read is noted and left out.
+ */
 int config_ini_read(struct ini *ini, const char *file, const char *text, size_t len, enum dialect dialect,
-		    struct err *err);
+		    struct config_notes *mistakes, struct err *err);
 void config_ini_free(struct ini *ini);
 
 /* Sets what one section says: `part` for a type's section, else NULL. */

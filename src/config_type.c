@@ -11,6 +11,29 @@
 
 enum { ADDRESSES_MAX = 1024, MATCHES_MAX = 256, TYPES_MAX = 256, INSTANCES_MAX = 65535, NUMA_MAX = 1023 };
 
+static int add_enabled(const struct setting *t, const char *item)
+{
+	struct draft *draft = t->draft;
+	struct spot at = setting_item(t, item);
+	struct enabled *slot;
+	char type[TYPE_SIZE];
+
+	if (!type_parse(type, item))
+		return spot_err(&at, t->err,
+				"'%.80s' is no id of a type, such as nvidia-35; commas stand between types", item);
+	for (size_t i = 0; i < draft->nenabled; i++)
+		if (strcmp(draft->enabled[i].type, type) == 0)
+			return spot_err(&at, t->err, "%s is named twice", type);
+	if (draft->nenabled == TYPES_MAX)
+		return spot_err(&at, t->err, "more than %d types", TYPES_MAX);
+	slot = list_add(&draft->enabled, &draft->nenabled, sizeof(*slot));
+	if (!slot)
+		return err_sys(t->err, ENOMEM, "%s", at.file);
+	slot->at = (struct place){ at.file, at.line };
+	text_copy(slot->type, TYPE_SIZE, type);
+	return 0;
+}
+
 static int set_enabled(const struct setting *t, char *value)
 {
 	char *item;
@@ -20,21 +43,10 @@ static int set_enabled(const struct setting *t, char *value)
 	t->draft->nenabled = 0;
 	t->draft->enabled_at = setting_spot(t, "devices");
 	while ((item = text_next(&value, ","))) {
-		char type[TYPE_SIZE], (*slot)[TYPE_SIZE];
+		int r = config_mistake(t->draft->mistakes, add_enabled(t, item), t->err);
 
-		if (!type_parse(type, item))
-			return spot_err(t->at, t->err,
-					"'%.80s' is no id of a type, such as nvidia-35; commas stand between types",
-					item);
-		for (size_t i = 0; i < t->draft->nenabled; i++)
-			if (strcmp(t->draft->enabled[i], type) == 0)
-				return spot_err(t->at, t->err, "%s is named twice", type);
-		if (t->draft->nenabled == TYPES_MAX)
-			return spot_err(t->at, t->err, "more than %d types", TYPES_MAX);
-		slot = list_add(&t->draft->enabled, &t->draft->nenabled, TYPE_SIZE);
-		if (!slot)
-			return err_sys(t->err, ENOMEM, "%s", t->at->file);
-		text_copy(*slot, TYPE_SIZE, type);
+		if (r < 0)
+			return r;
 	}
 	return 0;
 }
@@ -79,30 +91,47 @@ static int parse_address(char out[PARENT_SIZE], const char *s, const struct spot
 	return 0;
 }
 
+static int add_address(const struct setting *t, const char *item)
+{
+	struct section *s = &t->part->section;
+	struct spot at = setting_item(t, item);
+	char address[PARENT_SIZE], (*slot)[PARENT_SIZE];
+	size_t n = s->naddresses;
+	struct place *place;
+	int r = parse_address(address, item, &at, t->err);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < s->naddresses; i++)
+		if (strcmp(s->addresses[i], address) == 0)
+			return spot_err(&at, t->err, "%s is named twice", address);
+	if (s->naddresses == ADDRESSES_MAX)
+		return spot_err(&at, t->err, "more than %d addresses", ADDRESSES_MAX);
+	place = list_add(&s->addresses_at, &n, sizeof(*place));
+	slot = list_add(&s->addresses, &s->naddresses, PARENT_SIZE);
+	if (!place || !slot)
+		return err_sys(t->err, ENOMEM, "%s", at.file);
+	*place = (struct place){ at.file, at.line };
+	text_copy(*slot, PARENT_SIZE, address);
+	return 0;
+}
+
 static int set_addresses(const struct setting *t, char *value)
 {
 	struct section *s = &t->part->section;
 	char *item;
 
 	free(s->addresses);
+	free(s->addresses_at);
 	s->addresses = NULL;
+	s->addresses_at = NULL;
 	s->naddresses = 0;
 	t->part->addresses_at = setting_spot(t, NULL);
 	while ((item = text_next(&value, ","))) {
-		char address[PARENT_SIZE], (*slot)[PARENT_SIZE];
-		int r = parse_address(address, item, t->at, t->err);
+		int r = config_mistake(t->draft->mistakes, add_address(t, item), t->err);
 
 		if (r < 0)
 			return r;
-		for (size_t i = 0; i < s->naddresses; i++)
-			if (strcmp(s->addresses[i], address) == 0)
-				return spot_err(t->at, t->err, "%s is named twice", address);
-		if (s->naddresses == ADDRESSES_MAX)
-			return spot_err(t->at, t->err, "more than %d addresses", ADDRESSES_MAX);
-		slot = list_add(&s->addresses, &s->naddresses, PARENT_SIZE);
-		if (!slot)
-			return err_sys(t->err, ENOMEM, "%s", t->at->file);
-		text_copy(*slot, PARENT_SIZE, address);
 	}
 	return 0;
 }
@@ -150,6 +179,24 @@ static int parse_match(struct match *m, char *terms, const struct spot *at, stru
 	return 0;
 }
 
+static int add_match(const struct setting *t, char *item)
+{
+	struct section *s = &t->part->section;
+	struct spot at = setting_item(t, item);
+	struct match m = { .at = { at.file, at.line } }, *slot;
+	int r = parse_match(&m, item, &at, t->err);
+
+	if (r < 0)
+		return r;
+	if (s->nmatches == MATCHES_MAX)
+		return spot_err(&at, t->err, "more than %d alternatives", MATCHES_MAX);
+	slot = list_add(&s->matches, &s->nmatches, sizeof(*slot));
+	if (!slot)
+		return err_sys(t->err, ENOMEM, "%s", at.file);
+	*slot = m;
+	return 0;
+}
+
 static int set_match(const struct setting *t, char *value)
 {
 	struct section *s = &t->part->section;
@@ -159,17 +206,10 @@ static int set_match(const struct setting *t, char *value)
 	s->matches = NULL;
 	s->nmatches = 0;
 	while ((item = text_next(&value, ","))) {
-		struct match m = { 0 }, *slot;
-		int r = parse_match(&m, item, t->at, t->err);
+		int r = config_mistake(t->draft->mistakes, add_match(t, item), t->err);
 
 		if (r < 0)
 			return r;
-		if (s->nmatches == MATCHES_MAX)
-			return spot_err(t->at, t->err, "more than %d alternatives", MATCHES_MAX);
-		slot = list_add(&s->matches, &s->nmatches, sizeof(*slot));
-		if (!slot)
-			return err_sys(t->err, ENOMEM, "%s", t->at->file);
-		*slot = m;
 	}
 	return 0;
 }

@@ -10,6 +10,7 @@
 static int verr_set(struct err *err, int code, const char *fmt, va_list ap)
 {
 	err->code = code;
+	err->place = 0;
 	vsnprintf(err->text, sizeof(err->text), fmt, ap);
 	return -code;
 }
@@ -45,11 +46,18 @@ int err_in(struct err *err, const char *fmt, ...)
 	size_t n;
 
 	memcpy(was, err->text, sizeof(was));
+	err->place = 0;
 	va_start(ap, fmt);
 	vsnprintf(err->text, sizeof(err->text), fmt, ap);
 	va_end(ap);
 	n = strlen(err->text);
 	snprintf(err->text + n, sizeof(err->text) - n, ": %s", was);
+	return -err->code;
+}
+
+int err_at(struct err *err, size_t place)
+{
+	err->place = place;
 	return -err->code;
 }
 

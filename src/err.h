@@ -16,7 +16,8 @@
 enum { ERR_TEXT_MAX = 1000 }; /* bytes of the line that libvirt shows, with the newline */
 
 struct err {
-	int code; /* a positive errno; 0: no error */
+	int code;     /* a positive errno; 0: no error */
+	size_t place; /* so many bytes of the text, "FILE:LINE: " or "FILE: ", say where; 0: none do */
 	char text[4096];
 };
 
@@ -28,6 +29,9 @@ int err_sys(struct err *err, int code, const char *fmt, ...) __attribute__((form
 
 /* Puts "context: " before the error's text; returns its negative code. */
 int err_in(struct err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* The text begins with so many bytes that say where: "FILE:LINE: ". Returns its negative code. */
+int err_at(struct err *err, size_t place);
 
 /* The same text under another code, where the callers tell failures apart by it; returns -code. */
 int err_recode(struct err *err, int code);

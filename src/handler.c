@@ -45,8 +45,8 @@ static int load_config(struct handler *h, struct config *config, struct err *err
 {
 	int r = config_load(config, &h->host, h->config_path, err);
 
-	for (size_t i = 0; r == 0 && i < config->nwarnings; i++)
-		log_warn("%s", config->warnings[i]);
+	for (size_t i = 0; r == 0 && i < config->warnings.n; i++)
+		log_warn("%s", config->warnings.list[i].text);
 	return r;
 }
 

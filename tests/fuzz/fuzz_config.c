@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Any text as a configuration: understood or refused, never half. A first byte of N asks for the reading of a
- * nova.conf, whose other sections may hold anything; that has no way in without a file, so its rooms are entered
- * here.
+ * nova.conf, whose other sections may hold anything, one of A for all mistakes of our own; both have no way in without
+ * a file, so their rooms are entered here.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -32,19 +32,26 @@ static void check(const struct config *config)
 	}
 }
 
-static void as_nova(const char *text, size_t len)
+/* Each mistake, in place of the first. */
+static void all_of(const char *text, size_t len, enum dialect dialect)
 {
 	struct config config;
-	struct draft draft = { .config = &config };
+	struct config_notes mistakes = { 0 };
+	struct draft draft = { .config = &config, .mistakes = &mistakes };
 	struct err err = { 0 };
 	struct ini ini;
 
 	config_default(&config);
-	if (config_ini_read(&ini, "nova.conf", text, len, DIALECT_NOVA, &err) == 0) {
-		config_draft_take(&draft, "nova.conf", &ini, DIALECT_NOVA, &err);
+	if (config_ini_read(&ini, "fuzz", text, len, dialect, &mistakes, &err) == 0) {
+		config_draft_take(&draft, "fuzz", &ini, dialect, &err);
+		config_draft_finish(&draft, &err);
 		config_ini_free(&ini);
 	}
 	config_draft_free(&draft);
+	for (size_t i = 0; i < mistakes.n; i++)
+		if (mistakes.list[i].place >= strlen(mistakes.list[i].text))
+			abort();
+	config_notes_free(&mistakes);
 	config_free(&config);
 }
 
@@ -55,7 +62,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct err err = { 0 };
 
 	if (size && *text == 'N') {
-		as_nova(text + 1, size - 1);
+		all_of(text + 1, size - 1, DIALECT_NOVA);
+	} else if (size && *text == 'A') {
+		all_of(text + 1, size - 1, DIALECT_OURS);
 	} else if (config_parse(&config, "fuzz", text, size, NULL, &err) == 0) {
 		check(&config);
 		config_free(&config);

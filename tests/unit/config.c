@@ -274,14 +274,14 @@ static void types(void)
 		   strcmp(s->class, "VGPU") == 0 && !s->params[0],
 	   "a type without a section has the defaults");
 	ok(!config_section(&c, "nvidia-37"), "a type that is not enabled has none");
-	ok(c.nwarnings == 1, "one warning");
-	is(c.nwarnings ? c.warnings[0] : NULL,
+	ok(c.warnings.n == 1, "one warning");
+	is(c.warnings.n ? c.warnings.list[0].text : NULL,
 	   "f:2: [devices] enabled_vgpu_types: i915-GVTg_V5_4 gets no card: it has neither device_addresses nor device_match, and "
 	   "nvidia-36, which comes before it, gets all cards that no section names",
 	   "for the second type that takes what no section names");
 	config_free(&c);
 	c = parsed("[policy]\n");
-	is(c.nwarnings == 1 ? c.warnings[0] : NULL,
+	is(c.warnings.n == 1 ? c.warnings.list[0].text : NULL,
 	   "f: no type is enabled, so there is no pool: set enabled_mdev_types in [devices]",
 	   "nothing enabled is a warning");
 	config_free(&c);

@@ -59,7 +59,7 @@ static const char *load(struct config *c, const char *path)
 /* A warning; "" where there are fewer. */
 static const char *warning(const struct config *c, size_t i)
 {
-	return i < c->nwarnings ? rooted(c->warnings[i]) : "";
+	return i < c->warnings.n ? rooted(c->warnings.list[i].text) : "";
 }
 
 static void no_file(void)
@@ -231,7 +231,7 @@ static void nova_is_read(void)
 	   "an empty list is one to Nova; keys that are ours alone are not looked at");
 	is(warning(&c, 0), "ROOT/etc/nova/nova.conf:29: [mdev_nvidia-40]: not used, as its type is not enabled",
 	   "a type that Nova has not enabled is a warning");
-	ok(c.nwarnings == 1, "the only one");
+	ok(c.warnings.n == 1, "the only one");
 	ok(!c.policy.reuse_free, "what is free there is left to Nova");
 	config_free(&c);
 
@@ -364,6 +364,75 @@ static void shipped(void)
 	tree_end(&tree);
 }
 
+/* One line for each mistake: "FILE:LINE", or "FILE". */
+static const char *places(struct config_notes *mistakes)
+{
+	static char text[2048];
+	size_t n = 0;
+
+	text[0] = '\0';
+	for (size_t i = 0; i < mistakes->n; i++) {
+		const struct config_note *m = &mistakes->list[i];
+
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%.*s", i ? " " : "",
+				      m->place > 2 ? (int)m->place - 2 : 0, m->text);
+	}
+	config_notes_free(mistakes);
+	return rooted(text);
+}
+
+static void all_mistakes(void)
+{
+	struct config_notes mistakes = { 0 };
+	struct config c;
+	struct err err = { 0 };
+
+	tree_begin(&tree, "etc/\n");
+	put("etc/vgpu-lease.conf", "[devices]\nenabled_mdev_types = a, b\n[mdev_a]\ndevice_addresses = 0000:84:00.0,\n"
+				   "  pci_1, # the old one\n  0000:85:00.0,\n  pci_2\nmax_instances = none\nwhat\n"
+				   "[policy\nplacement = nowhere\n[quota]\ndefault = few\n");
+	put("etc/vgpu-lease.conf.d/x.conf", "[policy]\nplacement = nowhere\n");
+	put("etc/vgpu-lease.conf.d/y.conf", "[mdev_c]\n");
+	ok(config_load_all(&c, &tree.host, NULL, &mistakes, &err) == -EINVAL,
+	   "a configuration with mistakes is refused");
+	ok(mistakes.n && strcmp(err.text, mistakes.list[0].text) == 0, "with the first of them: %s", err.text);
+	is(places(&mistakes),
+	   "ROOT/etc/vgpu-lease.conf:9 ROOT/etc/vgpu-lease.conf:10 ROOT/etc/vgpu-lease.conf:5 ROOT/etc/vgpu-lease.conf:7 "
+	   "ROOT/etc/vgpu-lease.conf:8 ROOT/etc/vgpu-lease.conf:13 ROOT/etc/vgpu-lease.conf.d/x.conf:2",
+	   "each in its own line; what belongs to one that cannot be read is none");
+
+	put("etc/vgpu-lease.conf",
+	    "[devices]\nenabled_mdev_types = a, b\n[mdev_a]\ndevice_addresses = 0000:84:00.0\n[mdev_b]\n"
+	    "device_addresses = 0000:86:00.0,\n  0000:84:00.0\n[vf_d]\n");
+	put("etc/vgpu-lease.conf.d/x.conf", "");
+	ok(config_load_all(&c, &tree.host, NULL, &mistakes, &err) == -EINVAL, "so is one that does not fit together");
+	is(places(&mistakes),
+	   "ROOT/etc/vgpu-lease.conf.d/y.conf:1 ROOT/etc/vgpu-lease.conf:8 ROOT/etc/vgpu-lease.conf:7",
+	   "a type that is not enabled, VFs that are not named, and a card that is given twice, in the line of that");
+
+	put("etc/vgpu-lease.conf", "[devices]\nenabled_mdev_types = a b\n[mdev_a]\n[mdev_b]\n");
+	ok(config_load_all(&c, &tree.host, NULL, &mistakes, &err) == -EINVAL, "nor does a list that cannot be read");
+	is(places(&mistakes), "ROOT/etc/vgpu-lease.conf:2", "make each section one too many");
+
+	put("etc/vgpu-lease.conf", "[devices]\nenabled_mdev_types = a, b, c\n[mdev_a]\n"
+				   "device_addresses = 0000:84:00.0,\n  # a comment\n  0000:85:00.0\n"
+				   "device_match = 10de:1eb8,\n 10de:1eb9\n");
+	ok(config_load_all(&c, &tree.host, NULL, &mistakes, &err) == 0 && mistakes.n == 0, "a good one has none");
+	ok(c.sections[0].addresses_at[0].line == 4 && c.sections[0].addresses_at[1].line == 6,
+	   "each address knows its line");
+	ok(c.sections[0].matches[0].at.line == 7 && c.sections[0].matches[1].at.line == 8, "each match, too");
+	ok(c.sections[1].enabled_at.line == 2 && c.sections[1].enabled_at.file == c.files[0], "and each type");
+	config_free(&c);
+	change("etc/vgpu-lease.conf", 0666, 0);
+	ok(config_load_all(&c, &tree.host, NULL, &mistakes, &err) == -EINVAL, "a file that is not trusted is one");
+	is(places(&mistakes), "ROOT/etc/vgpu-lease.conf", "of the file as a whole");
+	put("etc/vgpu-lease.conf.d/z.conf", "[devices]\n");
+	tree_remove(&tree, "etc/vgpu-lease.conf");
+	ok(config_load_all(&c, &tree.host, NULL, &mistakes, &err) == -ENOENT && mistakes.n == 0,
+	   "no file is the lack of one");
+	tree_end(&tree);
+}
+
 int main(void)
 {
 	umask(022);
@@ -372,6 +441,7 @@ int main(void)
 	trust();
 	nova_is_read();
 	nova_is_checked();
+	all_mistakes();
 	shipped();
 	return tap_done();
 }
