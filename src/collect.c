@@ -119,7 +119,10 @@ static void judge(struct collect *c, const struct look *look)
 					   .config = c->config,
 					   .handles = look->handles,
 					   .disk = look->disk,
-					   .note = !c->dry };
+					   .note = !c->dry,
+					   .looked_ms = c->looked_ms,
+					   .runs = c->runs,
+					   .arg = c->arg };
 
 	c->items = calloc(look->leases.n + look->inv.ndevices + 1, sizeof(*c->items));
 	if (!c->items)
@@ -196,8 +199,11 @@ int collect_run(struct collect *c, struct err *err)
 {
 	struct look look = { 0 };
 	int64_t deadline_ms;
-	int r = look_around(&look, c, err);
+	int r;
 
+	if (!c->looked_ms)
+		c->looked_ms = host_now_ms();
+	r = look_around(&look, c, err);
 	c->items = NULL;
 	c->n = 0;
 	c->garbage = look.leases.garbage;

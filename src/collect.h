@@ -45,6 +45,9 @@ struct collect {
 	const char *pgpu;            /* what is on this pGPU only; NULL all */
 	const char *spare_type;      /* foreign devices of this type are left out; NULL none */
 	bool dry;                    /* judge only: writes nothing, not even since when a device has been seen free */
+	int64_t looked_ms;           /* no lease is judged that is not older; 0: than this pass */
+	bool (*runs)(const void *arg, const char *domain); /* who runs, as far as libvirt said; NULL: not asked */
+	const void *arg;
 	bool mark; /* what goes of the leases is marked `releasing`, and left so; no foreign device goes */
 	/* the result */
 	struct collect_item *items; /* the leases by their id, then the foreign devices */

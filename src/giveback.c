@@ -240,7 +240,7 @@ static int lock_unchanged(struct store *store, const struct policy *policy, cons
 	if (r < 0)
 		return r;
 	r = lease_get(store, lease->id, &now, err);
-	if (r == 1 && strcmp(now.domain, lease->domain) == 0 && now.since_ms == lease->since_ms)
+	if (r == 1 && lease_same(&now, lease))
 		return 1;
 	store_unlock(store);
 	return r < 0 ? r : 0;

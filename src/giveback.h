@@ -49,7 +49,7 @@ int giveback_orphan(struct store *store, const struct policy *policy, const stru
 int giveback_remove(const struct host *host, const struct vgpu *vgpu, int wait_ms, struct err *err);
 
 /*
- * Drops one reservation, or a lease whose device is gone, if it still is as it was (`since_ms`): 1, else 0. Takes the
+ * Drops one reservation, or a lease whose device is gone, if it still is as it was (lease_same()): 1, else 0. Takes the
  * store's lock.
  */
 int giveback_drop(struct store *store, const struct policy *policy, const struct lease *lease, struct err *err);
@@ -61,5 +61,5 @@ int giveback_drop(struct store *store, const struct policy *policy, const struct
  */
 int giveback_now(struct store *store, const struct policy *policy, const struct lease *lease, struct err *err);
 
-/* Marks one lease `releasing`, if it still is as it was (`since_ms`): 1, else 0. Takes the store's lock. */
+/* Marks one lease `releasing`, if it still is as it was (lease_same()): 1, else 0. Takes the store's lock. */
 int giveback_claim(struct store *store, const struct policy *policy, const struct lease *lease, struct err *err);

@@ -199,11 +199,13 @@ int64_t handler_pass(struct handler *h, const struct running *running)
 				  .policy = &h->config.policy,
 				  .domains = running->domains,
 				  .ndomains = running->n,
+				  .looked_ms = running->looked_ms,
 				  .plugged = &h->plugged };
 	struct err err = { 0 };
 	int64_t next;
 	int r = store_open(&store, &h->host, true, &err);
 
+	store.resident = true;
 	/* Somebody removed the folder: the hook must see us again. */
 	if (r == 0 && !store_is_handler(&store, h->lock))
 		r = take_lock(h, &store, &err);

@@ -44,6 +44,7 @@ void handler_reload(struct handler *handler);
 struct running {
 	const struct live_domain *domains;
 	size_t n;
+	int64_t looked_ms;   /* CLOCK_BOOTTIME before libvirt was asked for them */
 	const char *libvirt; /* how things are with libvirt, for the status line */
 };
 

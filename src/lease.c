@@ -18,6 +18,14 @@ static int by_id(const void *a, const void *b)
 	return strcmp(((const struct lease *)a)->id, ((const struct lease *)b)->id);
 }
 
+bool lease_same(const struct lease *a, const struct lease *b)
+{
+	if (!a || !b)
+		return a == b;
+	return strcmp(a->id, b->id) == 0 && strcmp(a->domain, b->domain) == 0 && a->state == b->state &&
+	       a->since_ms == b->since_ms && a->writer == b->writer && a->writer_start == b->writer_start;
+}
+
 /* Reads and checks one file: its name must be the id that it holds. */
 static int read_lease(const struct store *store, const char *name, struct lease *lease)
 {
@@ -118,8 +126,8 @@ int lease_put(const struct store *store, struct lease *lease, struct err *err)
 	int r;
 
 	lease->since_ms = host_now_ms();
-	lease->writer = getpid();
-	lease->writer_start = store_own_start(store);
+	lease->writer = store->resident ? 0 : getpid();
+	lease->writer_start = store->resident ? 0 : store_own_start(store);
 	r = lease_format(lease, text, sizeof(text));
 	if (r > 0)
 		r = file_publish(store->leases, lease->id, text, (size_t)r, true);

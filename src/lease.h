@@ -47,7 +47,7 @@ struct lease {
 	int framebuffer_mib; /* UNKNOWN */
 	int64_t since_ms;    /* when it entered its state, CLOCK_BOOTTIME */
 	int64_t deadline_ms; /* of a reservation, CLOCK_BOOTTIME; 0 none */
-	pid_t writer;        /* who wrote it, and when that process started */
+	pid_t writer;        /* who wrote it, and may still be at work on it; 0: the handler, which lives on */
 	uint64_t writer_start;
 	bool at_work; /* not in the file: its writer, or whoever holds the pGPU's lock, is at it now (survey) */
 };
@@ -73,6 +73,9 @@ int lease_parse(struct lease *lease, const char *text);
  */
 int lease_list(const struct store *store, struct leases *out, struct err *err);
 void lease_list_free(struct leases *leases);
+
+/* Are these one record, written by the same at the same time, or is there none in both? */
+bool lease_same(const struct lease *a, const struct lease *b);
 
 struct lease *lease_find(const struct leases *leases, const char *id);
 

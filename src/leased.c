@@ -153,7 +153,7 @@ static void on_timer(void *arg)
 
 static void pass(struct leased *d)
 {
-	struct running running = { .libvirt = "libvirt is not asked" };
+	struct running running = { .libvirt = "libvirt is not asked", .looked_ms = host_now_ms() };
 
 	if (d->guests) {
 		guests_look(d->guests, &running.domains, &running.n);

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "adopt.h"
 #include "giveback.h"
@@ -92,8 +91,11 @@ static void note(struct reconcile *pass, enum reconcile_verdict verdict, const c
 	text_copy(item->why, sizeof(item->why), why);
 }
 
-/* Under the store's lock, as it is now. */
-static int adopt(struct look *look, const struct request *request, const struct inv_device *device, struct err *err)
+/*
+ * Under the store's lock, where the lease, or that there is none, is still what was judged: who changed it knows better.
+ */
+static int adopt(struct look *look, const struct request *request, const struct inv_device *device,
+		 const struct lease *judged, struct err *err)
 {
 	const struct reconcile *pass = look->pass;
 	const struct vgpu vgpu = kernel_vgpu(device->id);
@@ -103,7 +105,8 @@ static int adopt(struct look *look, const struct request *request, const struct 
 	if (r == 0)
 		r = lease_list(pass->store, &now, err);
 	/* A plain VF is always there. */
-	if (r == 0 && (device->framework == FW_VF || kernel_exists(pass->store->host, &vgpu) == 1))
+	if (r == 0 && lease_same(judged, lease_find(&now, device->id)) &&
+	    (device->framework == FW_VF || kernel_exists(pass->store->host, &vgpu) == 1))
 		r = adopt_device(pass->store, &look->inv, &now, request, device, ADOPT_PLUGGED, err);
 	store_unlock(pass->store);
 	lease_list_free(&now);
@@ -119,7 +122,8 @@ static int judge_device(struct look *look, const struct live_domain *domain, con
 				    .domain = domain->uuid,
 				    .lease = lease,
 				    .now_ms = host_now_ms(),
-				    .grace_ms = grace_ms(pass) };
+				    .grace_ms = grace_ms(pass),
+				    .looked_ms = pass->looked_ms };
 	enum reconcile_verdict verdict;
 	char why[REASON_SIZE];
 	int r = 0;
@@ -140,7 +144,7 @@ static int judge_device(struct look *look, const struct live_domain *domain, con
 	if (verdict == RECONCILE_LEAVE || (verdict == RECONCILE_ADOPT && !pass->config))
 		return 0;
 	if (verdict == RECONCILE_ADOPT) {
-		r = adopt(look, domain->request, &device, err);
+		r = adopt(look, domain->request, &device, lease, err);
 		look->adopted = true;
 	}
 	note(pass, verdict, want->id, domain->request->name, why);
@@ -169,6 +173,11 @@ static const struct live_domain *find_domain(const struct reconcile *pass, const
 	return NULL;
 }
 
+static bool is_running(const void *arg, const char *domain)
+{
+	return find_domain(arg, domain) != NULL;
+}
+
 static bool names(const struct request *request, const char *id)
 {
 	for (size_t i = 0; request && i < request->nwants; i++)
@@ -189,7 +198,9 @@ static int judge_lease(struct look *look, const struct lease *lease, bool *plugg
 {
 	struct reconcile *pass = look->pass;
 	const struct live_domain *domain = find_domain(pass, lease->domain);
-	struct lease_view view = { .lease = lease, .now_ms = host_now_ms(), .grace_ms = grace_ms(pass) };
+	struct lease_view view = {
+		.lease = lease, .now_ms = host_now_ms(), .grace_ms = grace_ms(pass), .looked_ms = pass->looked_ms
+	};
 	char why[REASON_SIZE];
 	int r;
 
@@ -198,8 +209,7 @@ static int judge_lease(struct look *look, const struct lease *lease, bool *plugg
 		return 0;
 	view.known = domain->request != NULL;
 	view.settled = domain->settled;
-	/* Our own word on it does not count as somebody's work. */
-	view.at_work = lease->writer != getpid() && host_process_lives(lease->writer, lease->writer_start);
+	view.at_work = host_process_lives(lease->writer, lease->writer_start);
 	view.named = names(domain->request, lease->id);
 	view.taken = names(domain->taken, lease->id);
 	view.seen = was_plugged(pass->plugged, lease);
@@ -269,7 +279,8 @@ static void sum_up(struct reconcile *pass)
 
 		pass->leases += item->leased && item->outcome != COLLECT_GONE;
 		/* An active lease that is older stays for a reason that no time changes. */
-		if (at == 0 || (at <= now && item->lease.state == LEASE_ACTIVE))
+		if (at == 0 ||
+		    (at <= now && item->lease.state == LEASE_ACTIVE && item->lease.since_ms < pass->looked_ms))
 			continue;
 		if (at < now + 1000)
 			at = now + 1000;
@@ -295,9 +306,13 @@ int reconcile_run(struct reconcile *pass, struct err *err)
 	look_end(&look);
 	if (r < 0)
 		return r;
-	pass->collect = (struct collect){
-		.store = pass->store, .config = pass->config, .policy = pass->policy, .mark = true
-	};
+	pass->collect = (struct collect){ .store = pass->store,
+					  .config = pass->config,
+					  .policy = pass->policy,
+					  .looked_ms = pass->looked_ms,
+					  .runs = is_running,
+					  .arg = pass,
+					  .mark = true };
 	r = collect_run(&pass->collect, err);
 	if (r == 0)
 		sum_up(pass);

@@ -57,6 +57,7 @@ struct device_view {
 	bool exists;               /* in the kernel, with a type */
 	int open;                  /* 1 somebody has it open, 0 nobody, negative: that cannot be told */
 	int64_t now_ms, grace_ms;  /* grace: how young a lease may be that is still in somebody's hands */
+	int64_t looked_ms;         /* what is known of its domain is not older than this */
 };
 
 enum reconcile_verdict reconcile_device(const struct device_view *view, char why[REASON_SIZE]);
@@ -71,7 +72,7 @@ struct lease_view {
 	bool taken;   /* a suspend took the device, and the domain has not been saved, or not got it back, yet */
 	bool seen;    /* and had it in an earlier pass, under this very lease */
 	int open;     /* as above; of a device that is gone: 0 */
-	int64_t now_ms, grace_ms;
+	int64_t now_ms, grace_ms, looked_ms; /* as above */
 };
 
 enum reconcile_verdict reconcile_lease(const struct lease_view *view, char why[REASON_SIZE]);
@@ -103,6 +104,7 @@ struct reconcile {
 	const struct policy *policy; /* the configuration's, or the defaults */
 	const struct live_domain *domains;
 	size_t ndomains;
+	int64_t looked_ms; /* CLOCK_BOOTTIME before libvirt was asked for them: a lease that is younger they say nothing of */
 	struct plugged *plugged; /* of the last pass; afterwards of this one */
 	/* the result */
 	struct reconcile_item *items; /* all but what is left as it is */

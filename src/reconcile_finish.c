@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "giveback.h"
 #include "log.h"
@@ -33,7 +32,7 @@ static bool has_time(const struct policy *policy, const struct lease *lease)
 /* A hook or a command that has marked it finishes it itself, where that can be done at once. */
 static bool is_at_it(const struct lease *lease)
 {
-	return lease->writer != getpid() && host_process_lives(lease->writer, lease->writer_start);
+	return host_process_lives(lease->writer, lease->writer_start);
 }
 
 /* One turn; true where it is done. */

@@ -40,6 +40,8 @@ enum reconcile_verdict reconcile_device(const struct device_view *v, char why[RE
 {
 	if (!v->settled)
 		return say(RECONCILE_LEAVE, why, "its domain is being started, moved or stopped");
+	if (v->lease && v->lease->since_ms >= v->looked_ms)
+		return say(RECONCILE_LEAVE, why, "its lease changed after libvirt said that its domain has it");
 	if (v->lease && strcmp(v->lease->domain, v->domain) != 0)
 		return say(RECONCILE_REPORT, why, "it runs in this domain, but is leased to domain %.100s",
 			   v->lease->name);
@@ -63,6 +65,8 @@ enum reconcile_verdict reconcile_lease(const struct lease_view *v, char why[REAS
 		return say(RECONCILE_LEAVE, why, "not active");
 	if (!v->known)
 		return say(RECONCILE_LEAVE, why, "its domain's XML is not to be had now");
+	if (v->lease->since_ms >= v->looked_ms)
+		return say(RECONCILE_LEAVE, why, "its lease changed after libvirt said what its domain has");
 	if (!v->settled)
 		return say(RECONCILE_LEAVE, why, "its domain is being started, moved or stopped");
 	if (v->named)

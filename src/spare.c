@@ -102,10 +102,15 @@ bool spare_is_stale(const struct spare_check *check, const struct lease *lease, 
 		return false;
 	if (lease->state == LEASE_RELEASING)
 		return say(true, why, "to be given back");
-	if (ondisk_runs(check->disk, lease->domain))
+	if (lease->since_ms >= check->looked_ms)
+		return say(false, why, "its lease changed a moment ago");
+	if ((check->runs && check->runs(check->arg, lease->domain)) || ondisk_runs(check->disk, lease->domain))
 		return say(false, why, "its domain runs");
 	if (lease->state == LEASE_CREATING)
 		return cut_off(check, lease, exists, why);
+	/* A resume leases first, and libvirt takes its time to start what is saved. */
+	if (host_process_lives(lease->writer, lease->writer_start))
+		return say(false, why, "process %d is at work on it", (int)lease->writer);
 	if (age < (int64_t)grace * 1000)
 		return say(false, why, "active for %" PRId64 " s of the %d s of start_grace", age / 1000, grace);
 	return say(true, why, "its domain no longer runs");

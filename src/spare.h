@@ -3,7 +3,8 @@
  * May this device be removed to make room, or to clean up? The conditions, each with the sentence that people read.
  *
  * An orphan is a device with a type that is not open, in no lease, in no domain's XML on disk, not started by
- * mdevctl, and seen idle for reclaim_grace. One of ours may go when its domain no longer runs and nobody has it open.
+ * mdevctl, and seen idle for reclaim_grace. One of ours may go when its domain no longer runs, nobody has it open, and
+ * nobody is at work on it. What was found out before a lease was written says nothing about it.
  *
  * Depends on: config, handles, lease, ondisk, store. Knows nothing of plan.
  */
@@ -25,6 +26,9 @@ struct spare_check {
 	const struct ondisk *disk;
 	const char *asking; /* the domain that a VF is wanted for: that it names the VF protects nobody; NULL none */
 	bool note;          /* write down since when a device has been seen free */
+	int64_t looked_ms;  /* a lease that is not older is not judged by what is known here */
+	bool (*runs)(const void *arg, const char *domain); /* who runs, as far as libvirt said; NULL: not asked */
+	const void *arg;
 };
 
 /* May this foreign device go? `why` says why it goes or stays. */

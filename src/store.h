@@ -37,6 +37,7 @@ struct store {
 	int affinity;   /* var/lib/vgpu-lease/affinity; -1 where it cannot be had: remembering is a convenience */
 	int lock;       /* -1: not held */
 	uint64_t start; /* of this process, known once it has taken a lock; else 0 */
+	bool resident;  /* set by a process that lives on when its work is done: no lease names it as its writer */
 };
 
 /*

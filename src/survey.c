@@ -122,6 +122,7 @@ int survey_host(struct survey *s, struct err *err)
 
 	drop_host(s);
 	drop_lookups(s);
+	s->looked_ms = host_now_ms();
 	query.types = s->all_types ? NULL : types;
 	r = inventory_read(&s->inv, s->host, &query, err);
 	free(types);
@@ -353,6 +354,7 @@ int survey_look(struct survey *s, struct err *err)
 	check.handles = s->handles;
 	check.disk = s->disk;
 	check.asking = s->request->name;
+	check.looked_ms = s->looked_ms;
 	free(s->spares);
 	s->nspares = 0;
 	s->spares = calloc(s->inv.ndevices + s->leases.n + 1, sizeof(*s->spares));

@@ -29,6 +29,7 @@ enum {
 	IS_OPEN = 256,
 	FRESH = 512,
 	TAKEN = 1024,
+	LATE = 2048,
 };
 
 struct device_row {
@@ -58,6 +59,10 @@ static const struct device_row device_rows[] = {
 	{ "a give-back of a moment ago is not: its QEMU may be on its way out", D, LEASE_RELEASING, FRESH,
 	  RECONCILE_LEAVE },
 	{ "nor one that is closed", D, LEASE_RELEASING, CLOSED, RECONCILE_LEAVE },
+	{ "nor one that was marked after libvirt was asked who runs, however long ago", D, LEASE_RELEASING, LATE,
+	  RECONCILE_LEAVE },
+	{ "a creation that began after that is nobody's to judge by it", D, LEASE_CREATING, LATE, RECONCILE_LEAVE },
+	{ "nor is another domain's lease of after that", E, LEASE_ACTIVE, LATE, RECONCILE_LEAVE },
 };
 
 struct lease_row {
@@ -82,6 +87,9 @@ static const struct lease_row lease_rows[] = {
 	{ "seen or not, an open one stays", LEASE_ACTIVE, SEEN | IS_OPEN, RECONCILE_LEAVE },
 	{ "nor does a suspend lose what it has taken so far, should it fail", LEASE_ACTIVE, SEEN | TAKEN,
 	  RECONCILE_LEAVE },
+	{ "not one of after libvirt was asked what the domain has, however old it is by now", LEASE_ACTIVE, LATE,
+	  RECONCILE_LEAVE },
+	{ "seen in it or not", LEASE_ACTIVE, LATE | SEEN, RECONCILE_LEAVE },
 	{ "a creation is none of this rule's", LEASE_CREATING, 0, RECONCILE_LEAVE },
 	{ "nor is a reservation", LEASE_RESERVED, 0, RECONCILE_LEAVE },
 	{ "nor a give-back", LEASE_RELEASING, 0, RECONCILE_LEAVE },
@@ -93,6 +101,12 @@ static struct lease lease_of(const char *domain, enum lease_state state, unsigne
 
 	memcpy(lease.domain, domain, UUID_SIZE);
 	return lease;
+}
+
+/* When libvirt was asked: a moment ago, or before the lease was written. */
+static int64_t looked(const struct lease *lease, unsigned int traits)
+{
+	return traits & LATE ? lease->since_ms : NOW - 500;
 }
 
 static int opened(unsigned int traits, bool usual)
@@ -116,7 +130,8 @@ int main(void)
 					    .exists = !(row->is & NO_DEVICE),
 					    .open = opened(row->is, true),
 					    .now_ms = NOW,
-					    .grace_ms = GRACE };
+					    .grace_ms = GRACE,
+					    .looked_ms = looked(&lease, row->is) };
 
 		*why = '\0';
 		ok(reconcile_device(&view, why) == row->want && *why, "%s: %s", row->says, why);
@@ -133,7 +148,8 @@ int main(void)
 					   .seen = (row->is & SEEN) != 0,
 					   .open = opened(row->is, false),
 					   .now_ms = NOW,
-					   .grace_ms = GRACE };
+					   .grace_ms = GRACE,
+					   .looked_ms = looked(&lease, row->is) };
 
 		*why = '\0';
 		ok(reconcile_lease(&view, why) == row->want && *why, "%s: %s", row->says, why);

@@ -65,11 +65,18 @@ static bool exists(const char *id)
 	return kernel_exists(&live.tree.host, MDEV("", "", id)) == 1;
 }
 
-/* One pass, with the domain of this XML running; NULL: none. How many things were noted. */
-static size_t pass(const char *xml, bool settled)
+/*
+ * One pass, with the domain of this XML running, as libvirt said after `looked_ms`; NULL: none. How many things were
+ * noted.
+ */
+static size_t pass_after(const char *xml, bool settled, int64_t looked_ms)
 {
 	struct live_domain domain = { .settled = settled };
-	struct reconcile run = { .store = &store, .config = &config, .policy = &config.policy, .plugged = &plugged };
+	struct reconcile run = { .store = &store,
+				 .config = &config,
+				 .policy = &config.policy,
+				 .looked_ms = looked_ms,
+				 .plugged = &plugged };
 	struct domxml *doc = NULL;
 	struct err err = { 0 };
 	size_t n;
@@ -82,12 +89,21 @@ static size_t pass(const char *xml, bool settled)
 		run.domains = &domain;
 		run.ndomains = 1;
 	}
+	store.resident = true;
 	if (reconcile_run(&run, &err) < 0)
 		tree_fail(err.text);
+	store.resident = false;
 	n = run.n;
 	reconcile_end(&run);
 	domxml_free(doc);
 	return n;
+}
+
+/* With what libvirt says now. */
+static size_t pass(const char *xml, bool settled)
+{
+	host_sleep_ms(2);
+	return pass_after(xml, settled, host_now_ms());
 }
 
 static int finish_once(void)
@@ -125,7 +141,8 @@ static const char *state(const char *id)
 	return word;
 }
 
-static void put(const char *id, const char *domain, enum lease_state lease_state, enum lease_origin origin)
+/* A lease whose writer is at work for as long as this test. */
+static void put_at_work(const char *id, const char *domain, enum lease_state lease_state, enum lease_origin origin)
 {
 	struct lease lease = { .name = "vm",
 			       .type = "nvidia-222",
@@ -141,6 +158,20 @@ static void put(const char *id, const char *domain, enum lease_state lease_state
 	memcpy(lease.domain, domain, UUID_SIZE);
 	if (lease_put(&store, &lease, &err) < 0)
 		tree_fail(err.text);
+}
+
+/* One of a hook that has ended. */
+static void put(const char *id, const char *domain, enum lease_state lease_state, enum lease_origin origin)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		store.start = 0;
+		put_at_work(id, domain, lease_state, origin);
+		_exit(0);
+	}
+	if (pid < 0 || waitpid(pid, NULL, 0) < 0)
+		tree_fail("fork");
 }
 
 static void plugged_in(void)
@@ -265,6 +296,41 @@ static void gone(void)
 	ok(lease_get(&store, U(1), &lease, &err) == 0 && exists(U(1)), "also one that once was leased");
 }
 
+/* start_grace is over for each of these, as on a host that is slow. */
+static void on_its_way(void)
+{
+	int64_t before = host_now_ms();
+
+	host_sleep_ms(2);
+	put_at_work(U(7), VM(7), LEASE_ACTIVE, LEASE_CREATED);
+	make(U(7));
+	pass(NULL, true);
+	is(state(U(7)), "created active",
+	   "what a command leases whose domain libvirt does not run yet stays while it lives");
+	put(U(7), VM(7), LEASE_ACTIVE, LEASE_CREATED);
+	pass_after(NULL, true, before);
+	is(state(U(7)), "created active",
+	   "that libvirt ran no such domain before the lease was written proves nothing");
+	pass_after(DOMAIN(7, ""), true, before);
+	is(state(U(7)), "created active", "nor that it ran without the device");
+	pass(DOMAIN(7, HOSTDEV(U(7))), false);
+	is(state(U(7)), "created active",
+	   "a domain that libvirt is just starting runs, though there is no file of it yet");
+	pass(DOMAIN(7, HOSTDEV(U(7))), true);
+	pass_after(NULL, true, before);
+	is(state(U(7)), "created active", "seen in it since, too");
+	pass(NULL, true);
+	is(state(U(7)), "created releasing", "that there is no such domain now is the end of it");
+	hold(U(7), 7);
+	pass_after(DOMAIN(7, HOSTDEV(U(7))), true, before);
+	is(state(U(7)), "created releasing", "what was there before the mark does not take that back");
+	pass(DOMAIN(7, HOSTDEV(U(7))), true);
+	is(state(U(7)), "created active", "a domain that runs with it now does, whoever marked it");
+	let_go(7);
+	pass(NULL, true);
+	ok(finish() == 0 && !exists(U(7)), "and gives it back when it ends");
+}
+
 int main(void)
 {
 	static const char text[] = "[devices]\nenabled_mdev_types = nvidia-222\n[vf_flex]\ndevice_match = 8086:56c0\n";
@@ -284,6 +350,7 @@ int main(void)
 	open_to_the_last();
 	clash();
 	gone();
+	on_its_way();
 	plugged_free(&plugged);
 	store_close(&store);
 	config_free(&config);
