@@ -14,7 +14,9 @@ do_make() {
 	local destdir=$1 goal=$2
 	shift 2
 	make -s "$goal" DESTDIR="$destdir" prefix="$work/host/usr" exec_prefix="$work/host/usr" sysconfdir="$etc" \
-		hooksdir="$hooks" HOOK_NAME=auto "$@"
+		hooksdir="$hooks" HOOK_NAME=auto systemdsystemunitdir="$work/host/usr/lib/systemd/system" \
+		tmpfilesdir="$work/host/usr/lib/tmpfiles.d" \
+		bashcompletiondir="$work/host/usr/share/bash-completion/completions" "$@"
 }
 
 files() {

@@ -163,7 +163,13 @@ refused "a lock that is held for too long, with its holder" "held by process $$ 
 echo "$$ 1" >"$root/run/vgpu-lease/lock"
 refused "that one is gone, and its lock was inherited" "held by process $$, now gone, or rather by its child" prepare
 exec 7>&-
-in_mounts() { unshare --mount --propagation private bash -c "$1" "$builddir/hooks/qemu" "$root" "$vm"; }
+# Without a mount namespace: in a chroot whose / is not a mount point nothing can be made private.
+in_mounts() {
+	local status=0
+	bash -c "$1" "$builddir/hooks/qemu" "$root" "$vm" || status=$?
+	umount -l "$root/run"
+	return $status
+}
 refused "a read-only /run" 'Read-only file system' \
 	in_mounts 'mount --bind "$1/run" "$1/run" && mount -o remount,ro,bind "$1/run" && "$0" --root "$1" -- vm prepare begin - <"$2"'
 refused "a full /run" 'No space left' \
