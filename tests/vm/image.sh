@@ -4,8 +4,9 @@
 # image.sh --needs    prints the Debian packages that this folder's scripts need on the host
 #
 # The image is Debian 13 with libvirt, QEMU and mdevctl, an ssh server, and the kernel's own sample drivers of mediated
-# devices, mtty and mdpy: a host on which vGPUs can be made without a GPU. No loop device, KVM or network in the
-# machine is needed. Packages come from the mirror that the host's apt is configured with; they are kept, and a step
+# devices, mtty and mdpy: a host on which vGPUs can be made without a GPU. A driver of our own hangs where it is told to
+# (driver/stuck.c; not loaded at boot). No loop device, KVM or network in the machine is needed. Packages come from the
+# mirror that the host's apt is configured with; they are kept, and a step
 # whose input did not change is not done again.
 set -euo pipefail
 
@@ -28,88 +29,9 @@ fi
 . "$(dirname "$0")/lib.sh"
 root=$vm/rootfs       # what becomes the disk
 modules=$vm/modules   # the sample drivers, and for which kernel they are
-debs=$vm/debs         # packages, kept from one build to the next
 
-step() { printf '[%3d s] %s\n' "$SECONDS" "$*"; }
-
-# done_with STEP INPUT...: was STEP done with exactly this input?
-done_with() {
-	local stamp=$vm/$1.done
-	shift
-	[ -f "$stamp" ] && [ "$(<"$stamp")" = "$(sum "$@")" ]
-}
-mark_done() {
-	local stamp=$vm/$1.done
-	shift
-	sum "$@" >"$stamp"
-}
-sum() { printf '%s\n' "$@" | sha256sum; }
-
-# The mirror of this host's own apt. Another distribution's mirror, or none, gives Debian's public one.
-find_mirror() {
-	local release mirror=''
-	release=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
-	if grep -qx 'ID="\?debian"\?' /etc/os-release; then
-		mirror=$({ cat /etc/apt/sources.list.d/*.sources /etc/apt/sources.list /etc/apt/sources.list.d/*.list \
-			2>/dev/null || :; } | awk -v release="$release" '
-			/^URIs:/ { uri = $2 }
-			/^Suites:/ { for (i = 2; i <= NF; i++) if ($i == release && !found++) print uri }
-			/^deb / { sub(/\[[^]]*\] /, ""); if ($3 == release && !found++) print $2 }')
-	fi
-	printf '%s\n' "${mirror:-http://deb.debian.org/debian}"
-}
-
-# Runs a command in the tree $1, with /proc, in a mount namespace that ends with it.
-run_in() {
-	local tree=$1
-	shift
-	# shellcheck disable=SC2016 # the inner shell expands these
-	unshare --mount bash -c 'mount -t proc proc "$0/proc" && exec chroot "$0" /usr/bin/env -i \
-		PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C DEBIAN_FRONTEND=noninteractive "$@"' "$tree" "$@"
-}
-
-# Installs packages in the tree $1, from those kept here where possible.
-install_in() {
-	local tree=$1 cache=$1/var/cache/apt/archives
-	shift
-	cp -L /etc/resolv.conf "$tree/etc/resolv.conf"
-	mkdir -p "$cache"
-	# No service is started in the tree.
-	printf '#!/bin/sh\nexit 101\n' >"$tree/usr/sbin/policy-rc.d"
-	chmod 755 "$tree/usr/sbin/policy-rc.d"
-	find "$debs" -name '*.deb' -exec ln -f -t "$cache" {} +
-	run_in "$tree" apt-get -q update
-	run_in "$tree" apt-get -qy --no-install-recommends -o APT::Keep-Downloaded-Packages=true \
-		-o DPkg::Options::=--force-unsafe-io install "$@"
-	find "$cache" -name '*.deb' -exec ln -f -t "$debs" {} +
-	run_in "$tree" apt-get clean
-	rm -f "$tree/etc/resolv.conf" "$tree/usr/sbin/policy-rc.d"
-}
-
-# logged LOG COMMAND...: the output goes to LOG, and to the reader if it fails.
-logged() {
-	local log=$vm/$1
-	shift
-	if ! "$@" >"$log" 2>&1; then
-		tail -n 20 "$log" >&2
-		die "failed; all of it is in $log"
-	fi
-}
-
-make_base() {
-	local mirror
-	mirror=$(find_mirror)
-	rm -rf "$root"
-	logged debootstrap.log debootstrap --variant=minbase --cache-dir="$debs" "$suite" "$root" "$mirror"
-	printf 'deb %s %s main\n' "$mirror" "$suite" >"$root/etc/apt/sources.list"
-	# A host's clock, or a frozen mirror, may be years away.
-	cat >"$root/etc/apt/apt.conf.d/99test" <<-'END'
-		Acquire::Check-Valid-Until "false";
-		Acquire::Check-Date "false";
-		Acquire::Languages "none";
-	END
-	printf 'path-exclude=/usr/share/%s/*\n' doc man locale >"$root/etc/dpkg/dpkg.cfg.d/test"
-}
+# shellcheck source=tests/vm/tree.sh
+. "$here/tree.sh"
 
 # Compiles the sample drivers, in a tree of their own that is thrown away.
 make_modules() {
@@ -119,11 +41,12 @@ make_modules() {
 	mkdir "$tree/usr/src/sample"
 	tar -C "$tree/usr/src/sample" -xf "$(find "$tree/usr/src" -name 'linux-source-*.tar.*')" \
 		--wildcards '*/samples/vfio-mdev/m*.[ch]' --strip-components=3
-	echo 'obj-m := mtty.o mdpy.o' >"$tree/usr/src/sample/Makefile"
+	cp "$here/driver"/*.c "$tree/usr/src/sample/"
+	echo 'obj-m := mtty.o mdpy.o stuck.o' >"$tree/usr/src/sample/Makefile"
 	logged modules.log run_in "$tree" make -C "/lib/modules/$kernel/build" M=/usr/src/sample modules
 	rm -rf "$modules"
 	mkdir "$modules"
-	cp "$tree/usr/src/sample"/{mtty,mdpy}.ko "$modules/"
+	cp "$tree/usr/src/sample"/{mtty,mdpy,stuck}.ko "$modules/"
 	echo "$kernel" >"$modules/kernel"
 	rm -rf "$tree"
 }
@@ -244,7 +167,7 @@ make_disk() {
 	mv "$image/root.img.new" "$image/root.img"
 }
 
-all=("$suite" "${guest_packages[*]}" "${build_packages[*]}" "$(<"$here/image.sh")")
+all=("$suite" "${guest_packages[*]}" "${build_packages[*]}" "$(cat "$here"/{image.sh,tree.sh,driver/stuck.c})")
 if done_with image "${all[@]}"; then
 	exit
 fi
@@ -263,15 +186,15 @@ fi
 if ! done_with base "$suite"; then
 	step "Debian $suite"
 	rm -f "$vm"/*.done
-	make_base
+	make_base "$suite" "$root"
 	mark_done base "$suite"
 fi
 builder=
-if ! done_with modules "$suite" "${build_packages[@]}"; then
+if ! done_with modules "$suite" "${build_packages[@]}" "$(<"$here/driver/stuck.c")"; then
 	step "the kernel's sample drivers"
 	rm -rf "$vm/buildfs"
 	cp -a "$root" "$vm/buildfs"
-	(make_modules && mark_done modules "$suite" "${build_packages[@]}") &
+	(make_modules && mark_done modules "$suite" "${build_packages[@]}" "$(<"$here/driver/stuck.c")") &
 	builder=$!
 fi
 if ! done_with packages "${guest_packages[@]}"; then
