@@ -143,7 +143,7 @@ struct domxml_change {
  * The document with each changed want's address replaced, in the hostdev and in the <vgpu:device> that names it; every
  * other byte as it was. For a PCI address the attributes domain, bus, slot and function are replaced in libvirt's
  * notation, 0x... A hostdev that crosses over gets the other type, managed='no', and the model that an mdev needs; as a
- * PCI device it loses the attributes that only an mdev has (model, display, ramfb).
+ * PCI device it loses that. What the guest sees stays: display, ramfb (QEMU migrates its state).
  * -EINVAL: a number of the address is missing, an id that is none or of the wrong kind, the same want twice, or an id
  * that another hostdev or <vgpu:device> has already. The caller frees *out. No changes: a copy.
  */

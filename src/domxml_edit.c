@@ -134,8 +134,8 @@ static int plan_crossed_address(struct edits *edits, const struct mark *mark, co
 /* The hostdev's own attributes, in the order of domxml_traits. */
 static void plan_traits(struct edits *edits, const struct mark *mark, bool to_pci)
 {
-	static const char *const pci[TRAITS] = { "pci", "no", "", "", "" };
-	static const char *const mdev[TRAITS] = { "mdev", "no", "vfio-pci", "", "" };
+	static const char *const pci[TRAITS] = { "pci", "no", "" };
+	static const char *const mdev[TRAITS] = { "mdev", "no", "vfio-pci" };
 
 	for (size_t i = 0; i < TRAITS; i++)
 		set(edits, &mark->traits[i], mark->traits[0].whole, domxml_traits[i], to_pci ? pci[i] : mdev[i]);

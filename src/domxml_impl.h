@@ -17,7 +17,7 @@
 enum {
 	NUMBERS = 4, /* of a PCI address: domain, bus, slot, function */
 	FACTS = 5,   /* of a <vgpu:device>: type, name, framework, model, driver */
-	TRAITS = 5,  /* of a hostdev: type, managed, model, display, ramfb */
+	TRAITS = 3,  /* of a hostdev: type, managed, model */
 };
 
 /* Where the document has what an edit of a want replaces. */

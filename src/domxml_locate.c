@@ -8,7 +8,7 @@
 
 const char *const domxml_numbers[NUMBERS] = { "domain", "bus", "slot", "function" };
 const char *const domxml_facts[FACTS] = { "type", "name", "framework", "model", "driver" };
-const char *const domxml_traits[TRAITS] = { "type", "managed", "model", "display", "ramfb" };
+const char *const domxml_traits[TRAITS] = { "type", "managed", "model" };
 
 /* The elements of a want: its hostdev, the address in that, and its device in the metadata. */
 enum part { PART_HOSTDEV, PART_ADDRESS, PART_DEVICE, PARTS };

@@ -136,5 +136,5 @@ struct plan {
 void plan_make(struct plan *plan, const struct plan_facts *facts);
 void plan_free(struct plan *plan);
 
-/* Why this card can have no vGPU for the hostdev, whatever it serves: it makes the other kind. NULL: it is not so. */
-const char *plan_other_kind(const struct inv_pgpu *card, const struct want *want);
+/* Why this card can have no vGPU for the hostdev, whatever it serves: the hostdev is of another kind. NULL: it can. */
+const char *plan_other_kind(const struct plan_facts *facts, int pgpu, const struct want *want);

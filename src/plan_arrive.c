@@ -34,11 +34,10 @@ const struct inv_device *plan_free_device(const struct planner *p, size_t want)
 		const struct inv_device *d = &inv->devices[i];
 		const struct device_facts *f = &p->facts->devices[i];
 
-		if ((d->framework == FW_MDEV) == (wish->want->kind == WANT_MDEV) && d->parent != UNKNOWN &&
-		    wish->ntypes > 0 && plan_type_fits(wish, d->type) && p->facts->pool &&
-		    pool_has_parent(p->facts->pool, d->parent) && f->opened == OPEN_NO && !*f->named_by &&
-		    !leased(p, d->id) && !promised(p, d->id) && !request_find(p->facts->request, d->id) &&
-		    !request_has_taken(p->facts->request, d->id))
+		if (d->parent != UNKNOWN && plan_can_be(p->facts, d->parent, wish->want) && wish->ntypes > 0 &&
+		    plan_type_fits(wish, d->type) && p->facts->pool && pool_has_parent(p->facts->pool, d->parent) &&
+		    f->opened == OPEN_NO && !*f->named_by && !leased(p, d->id) && !promised(p, d->id) &&
+		    !request_find(p->facts->request, d->id) && !request_has_taken(p->facts->request, d->id))
 			return d;
 	}
 	return NULL;

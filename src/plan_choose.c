@@ -185,7 +185,7 @@ static bool room_for(const struct planner *p, size_t want, struct candidate *c, 
 {
 	const struct wish *wish = &p->facts->wishes[want];
 	const struct inventory *inv = p->facts->inv;
-	const char *other_kind = plan_other_kind(&inv->pgpus[c->pgpu], wish->want);
+	const char *other_kind = plan_other_kind(p->facts, c->pgpu, wish->want);
 
 	if (p->only != UNKNOWN && inv->parents[p->only].pgpu != c->pgpu)
 		return false;
@@ -196,7 +196,7 @@ static bool room_for(const struct planner *p, size_t want, struct candidate *c, 
 		snprintf(c->room.reason, sizeof(c->room.reason), "%s", other_kind);
 		return true;
 	}
-	room_on(&c->room, p->facts, &p->promised, c->pgpu, type, id, wish->last_parent);
+	room_on(&c->room, p->facts, &p->promised, c->pgpu, type, wish->want, id, wish->last_parent);
 	if (c->room.has && p->only != UNKNOWN && c->room.parent != p->only) {
 		c->room.has = false;
 		snprintf(c->room.reason, sizeof(c->room.reason), "this VF is not free");
@@ -239,8 +239,8 @@ static bool choose_for_type(struct planner *p, size_t want, const char *type, co
 			continue;
 		}
 		add_verdict(p->plan, want, c.pgpu, is_elsewhere(p->facts, wish, c.pgpu, type), c.room.reason);
-		if (c.room.full && (fullest.pgpu == UNKNOWN || better(p, wish->want, &c, &fullest)) &&
-		    find_removes(p, c.pgpu, type))
+		if (c.room.full && !c.room.unsuited &&
+		    (fullest.pgpu == UNKNOWN || better(p, wish->want, &c, &fullest)) && find_removes(p, c.pgpu, type))
 			fullest = c;
 	}
 	if (fullest.pgpu != UNKNOWN && resort->card.pgpu == UNKNOWN) {
@@ -251,6 +251,20 @@ static bool choose_for_type(struct planner *p, size_t want, const char *type, co
 		return false;
 	fill_step(p, step, &best, type, id, why_chosen(p, wish->want, &best, was_there));
 	return true;
+}
+
+/* Where the domain must have one VF, that; where none is free, the one that the removal leaves free. False: unsuited. */
+static bool leave_vf(const struct planner *p, struct candidate *card, const struct want *want)
+{
+	const struct inv_device *device = inventory_device(p->facts->inv, p->plan->removes[0]);
+
+	if (want->kind != WANT_PCI)
+		return true;
+	if (p->only != UNKNOWN)
+		card->room.parent = p->only;
+	else if (card->room.parent == UNKNOWN)
+		card->room.parent = device ? device->parent : inventory_parent(p->facts->inv, p->plan->removes[0]);
+	return card->room.parent != UNKNOWN && plan_can_be(p->facts, card->room.parent, want);
 }
 
 enum choice plan_choose(struct planner *p, size_t want, const char *id, struct step *step)
@@ -272,6 +286,8 @@ enum choice plan_choose(struct planner *p, size_t want, const char *id, struct s
 	if (resort.in_flight)
 		return NO_ROOM_YET;
 	if (resort.card.pgpu == UNKNOWN || !find_removes(p, resort.card.pgpu, resort.type))
+		return NO_ROOM;
+	if (!leave_vf(p, &resort.card, wish->want))
 		return NO_ROOM;
 	fill_step(p, step, &resort.card, resort.type, id, "after orphans are removed");
 	return CHOSEN_AFTER_REMOVAL;

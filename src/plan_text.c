@@ -104,18 +104,23 @@ static int one_cause(struct cause *causes, size_t n, size_t first, char *buf, si
 	return cards;
 }
 
-/* Has the card room for one of the types that the wish names, or for what it serves? */
-static bool has_room(const struct plan_facts *facts, const struct leases *promised, const struct wish *wish, int pgpu)
+/*
+ * Has the card room for one of the types that the wish names, or for what it serves? *unsuited is set where it has VFs
+ * that are free, and none for this hostdev.
+ */
+static bool has_room(const struct plan_facts *facts, const struct leases *promised, const struct wish *wish, int pgpu,
+		     bool *unsuited)
 {
 	const struct pool_card *card = &facts->pool->cards[pgpu];
 	struct room room = { 0 };
 
-	if (!card->in_pool || facts->inv->pgpus[pgpu].framework == FW_MDEV)
+	if (!card->in_pool || plan_other_kind(facts, pgpu, wish->want))
 		return false;
 	for (int t = 0; t < wish->ntypes && !room.has; t++)
-		room_on(&room, facts, promised, pgpu, wish->types[t], wish->want->id, "");
+		room_on(&room, facts, promised, pgpu, wish->types[t], wish->want, wish->want->id, "");
 	if (wish->ntypes == 0)
-		room_on(&room, facts, promised, pgpu, card->section->type, wish->want->id, "");
+		room_on(&room, facts, promised, pgpu, card->section->type, wish->want, wish->want->id, "");
+	*unsuited |= room.unsuited;
 	return room.has;
 }
 
@@ -125,21 +130,23 @@ void plan_text_free_vfs(const struct plan_facts *facts, const struct leases *pro
 	const struct wish *wish = &facts->wishes[want];
 	const struct inventory *inv = facts->inv;
 	size_t n = 0, found = 0;
+	bool unsuited = false;
 
 	for (int g = 0; facts->pool && g < (int)inv->npgpus; g++) {
-		if (!has_room(facts, promised, wish, g))
+		if (!has_room(facts, promised, wish, g, &unsuited))
 			continue;
 		for (int i = inv->pgpus[g].first; i < inv->pgpus[g].first + inv->pgpus[g].nparents; i++) {
 			/* One of another hostdev of the domain is no advice. */
 			if (request_find(facts->request, inv->parents[i].name) ||
-			    !room_parent_is_free(facts, promised, i, wish->want->id))
+			    !room_parent_is_free(facts, promised, i, wish->want->id) ||
+			    !room_parent_suits(facts, i, wish->want))
 				continue;
 			if (found++ < SHOWN_VFS && n < size)
 				n += (size_t)snprintf(buf + n, size - n, "%s%s",
 						      n ? ", " : "; free here: ", inv->parents[i].name);
 		}
 	}
-	if (found == 0)
+	if (found == 0 && !unsuited)
 		snprintf(buf, size, "; no VF of the pool is free");
 	else if (found > SHOWN_VFS && n < size)
 		snprintf(buf + n, size - n, " and %zu more", found - SHOWN_VFS);

@@ -20,12 +20,25 @@ static const struct inv_pgpu *card_at(const struct plan_facts *facts, int parent
 	return &facts->inv->pgpus[facts->inv->parents[parent].pgpu];
 }
 
-const char *plan_other_kind(const struct inv_pgpu *card, const struct want *want)
+static bool is_too_old(int libvirt)
 {
-	if ((card->framework == FW_MDEV) == (want->kind == WANT_MDEV))
-		return NULL;
-	return want->kind == WANT_PCI ? "makes mdevs, and the domain's <hostdev> is of type pci"
-				      : "makes VFs, and the domain's <hostdev> is of type mdev";
+	return libvirt && libvirt < LIBVIRT_VARIANT;
+}
+
+const char *plan_other_kind(const struct plan_facts *facts, int pgpu, const struct want *want)
+{
+	enum framework framework = facts->inv->pgpus[pgpu].framework;
+
+	if (framework == FW_MDEV && want->kind == WANT_PCI)
+		return "makes mdevs, and the domain's <hostdev> is of type pci";
+	if (framework != FW_MDEV && want->kind == WANT_MDEV)
+		return "makes VFs, and the domain's <hostdev> is of type mdev";
+	if (framework == FW_VARIANT && want->managed)
+		return "its VFs stay with NVIDIA's driver, and the <hostdev> has managed='yes': set managed='no' "
+		       "(libvirt 9.7 or later)";
+	if (framework == FW_VARIANT && is_too_old(facts->libvirt))
+		return "libvirt here takes no VF of NVIDIA's variant driver: 9.7 or later is needed";
+	return NULL;
 }
 
 /* The one type that a card, or UNKNOWN for any of the pool, gives out as VFs; NULL: none, or several. */
@@ -89,7 +102,13 @@ static bool refuse_vf(struct planner *p, size_t want, const char *fmt, ...)
 	return false;
 }
 
-/* May the domain's hostdev be on this VF at all? */
+bool plan_can_be(const struct plan_facts *facts, int parent, const struct want *want)
+{
+	return parent == UNKNOWN || (!plan_other_kind(facts, facts->inv->parents[parent].pgpu, want) &&
+				     room_parent_suits(facts, parent, want));
+}
+
+/* May the domain's hostdev be on this VF at all? Where not, the plan ends with the reason. */
 static bool suits(struct planner *p, size_t want, int parent)
 {
 	const struct plan_facts *facts = p->facts;
@@ -102,7 +121,7 @@ static bool suits(struct planner *p, size_t want, int parent)
 			return plan_refuse(p, want, REFUSE_OTHER,
 					   "its <hostdev> has managed='yes', with which libvirt would take the VF from "
 					   "NVIDIA's driver: set managed='no' (libvirt 9.7 or later)");
-		if (libvirt && libvirt < LIBVIRT_VARIANT)
+		if (is_too_old(libvirt))
 			return plan_refuse(
 				p, want, REFUSE_OTHER,
 				"this host's libvirt is %d.%d.%d, and takes no VF of NVIDIA's variant driver: "
@@ -110,7 +129,7 @@ static bool suits(struct planner *p, size_t want, int parent)
 				libvirt / 1000000, libvirt / 1000 % 1000, libvirt % 1000);
 		return true;
 	}
-	if (w->managed || strstr(driver, "vfio"))
+	if (room_parent_suits(facts, parent, w))
 		return true;
 	return plan_refuse(
 		p, want, REFUSE_OTHER,
@@ -251,21 +270,23 @@ bool plan_vf_arrival(struct planner *p, size_t want, struct step *step)
 	enum migrate_uuid policy = facts->config ? facts->config->policy.migrate_uuid : MIGRATE_AUTO;
 	bool made;
 
+	if (policy == MIGRATE_KEEP && pooled && !suits(p, want, parent))
+		return false;
 	if (device && !others && facts->devices[device - facts->inv->devices].opened == OPEN_NO &&
-	    plan_type_fits(wish, device->type)) {
+	    plan_type_fits(wish, device->type) && plan_can_be(facts, parent, wish->want)) {
 		plan_adopt(p, device, step);
-		return parent == UNKNOWN || suits(p, want, parent);
+		return true;
 	}
 	if (policy == MIGRATE_KEEP && (device || others || !pooled))
 		return refuse_taken(p, want, device, others ? lease : NULL);
 	if (!device && !others && policy == MIGRATE_AUTO && facts->config && facts->config->policy.reuse_free &&
 	    (other = plan_free_device(p, want))) {
 		plan_adopt(p, other, step);
-		return suits(p, want, other->parent);
+		return true;
 	}
 	p->only = policy == MIGRATE_KEEP ? parent : UNKNOWN;
 	/* What another domain has leased under this address counts. */
 	made = plan_creation(p, want, device || others ? wish->fresh : id, step);
 	p->only = UNKNOWN;
-	return made && suits(p, want, inventory_parent(facts->inv, step->parent));
+	return made;
 }

@@ -16,6 +16,7 @@ const char *preview_word(const struct survey *survey, const struct step *step)
 const char *preview_not_chosen(const struct survey *survey, const struct plan *plan, size_t want, size_t pgpu)
 {
 	const struct step *step = want < plan->nsteps ? &plan->steps[want] : NULL;
+	const struct plan_facts facts = survey_facts(survey);
 	const char *other_kind;
 
 	if (step && (step->kind != STEP_CREATE || strcmp(step->pgpu, survey->inv.pgpus[pgpu].address) == 0))
@@ -26,7 +27,7 @@ const char *preview_not_chosen(const struct survey *survey, const struct plan *p
 	/* A start with a VF has no choice of cards. */
 	if (survey->mode == PLAN_PREPARE && survey->request->wants[want].kind == WANT_PCI)
 		return NULL;
-	other_kind = plan_other_kind(&survey->inv.pgpus[pgpu], &survey->request->wants[want]);
+	other_kind = plan_other_kind(&facts, (int)pgpu, &survey->request->wants[want]);
 	if (other_kind)
 		return other_kind;
 	return step ? "it would do, too: the one that was chosen goes first" : NULL;

@@ -147,11 +147,20 @@ static int liking(const struct plan_facts *facts, int parent, const char *last)
 /* The VFs of a card; of the pool's where the card is in it. */
 struct vfs {
 	int all, free;
-	int best; /* the first of those free ones that are liked best; UNKNOWN: none is free */
+	int suited; /* of those that are free */
+	int best;   /* the first of the suited ones that are liked best; UNKNOWN: there is none */
 };
 
-static struct vfs look_at_vfs(const struct plan_facts *facts, const struct leases *extra, int pgpu, const char *id,
-			      const char *last)
+bool room_parent_suits(const struct plan_facts *facts, int parent, const struct want *want)
+{
+	const struct inv_parent *p = &facts->inv->parents[parent];
+
+	return facts->inv->pgpus[p->pgpu].framework != FW_VF || want->managed || strstr(p->driver, "vfio");
+}
+
+/* `want` NULL: all suit. */
+static struct vfs look_at_vfs(const struct plan_facts *facts, const struct leases *extra, int pgpu,
+			      const struct want *want, const char *id, const char *last)
 {
 	const struct inv_pgpu *card = &facts->inv->pgpus[pgpu];
 	struct vfs vfs = { .best = UNKNOWN };
@@ -160,9 +169,12 @@ static struct vfs look_at_vfs(const struct plan_facts *facts, const struct lease
 		vfs.all += is_pooled(facts, p);
 		if (!room_parent_is_free(facts, extra, p, id))
 			continue;
+		vfs.free++;
+		if (want && !room_parent_suits(facts, p, want))
+			continue;
+		vfs.suited++;
 		if (vfs.best == UNKNOWN || liking(facts, p, last) < liking(facts, vfs.best, last))
 			vfs.best = p;
-		vfs.free++;
 	}
 	return vfs;
 }
@@ -246,6 +258,15 @@ static int fit_between(const struct load *load, double whole, const struct inv_t
 	return left < 1 && available > 0 && load->pending == 0 ? 1 : left;
 }
 
+static void bound_by_vfs(struct room *room, const struct vfs *vfs)
+{
+	bound(room, vfs->free, "no VF is free (%d of %d in use)", vfs->all - vfs->free, vfs->all);
+	room->unsuited = !room->full && vfs->suited == 0;
+	bound(room, vfs->suited,
+	      "none of its %d free VFs is bound to vfio-pci: bind one, or set managed='yes' in the <hostdev>",
+	      vfs->free);
+}
+
 /* How many more fit, or why none does. `cap`: max_instances; `whole`: the card's framebuffer. */
 static void judge(struct room *room, const struct load *load, const struct inv_pgpu *card, const struct inv_type *type,
 		  int cap, int capacity, int available, const struct vfs *vfs, double whole)
@@ -269,7 +290,7 @@ static void judge(struct room *room, const struct load *load, const struct inv_p
 	else if (capacity > 0 && (card->sriov || card->nvidia))
 		bound(room, capacity - all, "full (%d of %d in use)", all, capacity);
 	if (card->sriov)
-		bound(room, vfs->free, "no VF is free (%d of %d in use)", vfs->all - vfs->free, vfs->all);
+		bound_by_vfs(room, vfs);
 	else
 		bound(room, (int)(available - load->cost), "full (%d in use)", all);
 	if (available < 1)
@@ -278,7 +299,7 @@ static void judge(struct room *room, const struct load *load, const struct inv_p
 
 /* What the pGPU can carry of an offered type; its section's cap counts where it serves that type. Returns its load. */
 static struct load measure(struct room *room, const struct plan_facts *facts, const struct leases *extra, int pgpu,
-			   const struct inv_offer *offer, const char *id, const char *last)
+			   const struct inv_offer *offer, const struct want *want, const char *id, const char *last)
 {
 	const struct inv_pgpu *card = &facts->inv->pgpus[pgpu];
 	const struct inv_type *t = &facts->inv->types[offer->type];
@@ -289,7 +310,7 @@ static struct load measure(struct room *room, const struct plan_facts *facts, co
 	struct vfs vfs = { .best = card->first };
 
 	if (card->sriov)
-		vfs = look_at_vfs(facts, extra, pgpu, id, last);
+		vfs = look_at_vfs(facts, extra, pgpu, want, id, last);
 	*room = (struct room){ .parent = vfs.best };
 	room->share = share_of(&load, t, capacity, offer->available);
 	judge(room, &load, card, t, cap, capacity, offer->available, &vfs, whole_mib(facts->inv, card));
@@ -305,7 +326,7 @@ const char *room_mishap(const struct plan_facts *facts, const char *pgpu, const 
 }
 
 void room_on(struct room *room, const struct plan_facts *facts, const struct leases *extra, int pgpu, const char *type,
-	     const char *id, const char *last)
+	     const struct want *want, const char *id, const char *last)
 {
 	const struct inv_pgpu *card = &facts->inv->pgpus[pgpu];
 	const struct pool_card *pooled = &facts->pool->cards[pgpu];
@@ -328,7 +349,7 @@ void room_on(struct room *room, const struct plan_facts *facts, const struct lea
 		snprintf(room->reason, sizeof(room->reason), "%s", mishap);
 		return;
 	}
-	load = measure(room, facts, extra, pgpu, inventory_offer(facts->inv, pgpu, type), id, last);
+	load = measure(room, facts, extra, pgpu, inventory_offer(facts->inv, pgpu, type), want, id, last);
 	room->has = !room->full;
 	room->in_flight = room->full && load.in_flight;
 }
@@ -341,7 +362,7 @@ void room_count(struct room_count *count, const struct plan_facts *facts, int pg
 	int capacity = capacity_of(card, type);
 	struct room room;
 
-	measure(&room, facts, &none, pgpu, offer, "", "");
+	measure(&room, facts, &none, pgpu, offer, NULL, "", "");
 	*count = (struct room_count){ .available = card->ready ? room.left : 0 };
 	/* Each free VF offers one while any GPU instance is free: how many are, the driver does not tell. */
 	if (type->slices && card->sriov && count->available > offer->available)

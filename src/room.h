@@ -23,15 +23,19 @@ struct room {
 	double share;             /* of the pGPU in use, 0 to 1 */
 	bool in_flight;           /* no room, but a creation or give-back under way could make some */
 	bool full;                /* no room because of what is there: removing something could help */
+	bool unsuited;            /* no room because the free VFs are none for this hostdev */
 	char reason[REASON_SIZE]; /* no room: why */
 };
 
 /*
  * `extra`: leases that this plan has promised already, beyond facts->leases. What is leased for `id` itself does not
- * count. `last`: a VF to prefer, or "".
+ * count. `want`: whose hostdev it is for. `last`: a VF to prefer, or "".
  */
 void room_on(struct room *room, const struct plan_facts *facts, const struct leases *extra, int pgpu, const char *type,
-	     const char *id, const char *last);
+	     const struct want *want, const char *id, const char *last);
+
+/* Is the parent bound to a driver with which the hostdev can have it? A plain VF needs VFIO's, or libvirt to bind it. */
+bool room_parent_suits(const struct plan_facts *facts, int parent, const struct want *want);
 
 /* Why the pGPU failed with the type in this run; NULL: it did not. */
 const char *room_mishap(const struct plan_facts *facts, const char *pgpu, const char *type);

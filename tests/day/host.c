@@ -220,7 +220,7 @@ static bool first_fit(const struct plan_facts *facts, const struct wish *wish, s
 		for (size_t g = 0; g < facts->inv->npgpus; g++) {
 			struct room room;
 
-			room_on(&room, facts, &none, (int)g, wish->types[t], wish->want->id, "");
+			room_on(&room, facts, &none, (int)g, wish->types[t], wish->want, wish->want->id, "");
 			if (!room.has)
 				continue;
 			snprintf(step->type, sizeof(step->type), "%s", wish->types[t]);

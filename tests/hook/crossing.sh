@@ -42,8 +42,8 @@ is "$(sed -n "s/.*<v:device \(.*\)\/><\/v:lease.*/\1/p" "$work/there.xml")" \
 	"address='0000:26:00.4' driver='550.90.05' type='$type_id' name='$name' framework='variant' model='10de:26b9'" \
 	"the metadata name a VF, with the facts of this host"
 is "$(diff "$vm" "$work/there.xml" | sed -n 's/^> *<\(hostdev\|address\)/<\1/p')" \
-	"<hostdev mode='subsystem' type='pci' managed='no'>"$'\n'"<address domain='0x0000' bus='0x26' slot='0x00' function='0x4'/>" \
-	"the hostdev is a PCI device, without what only an mdev has"
+	"<hostdev mode='subsystem' type='pci' managed='no' display='off'>"$'\n'"<address domain='0x0000' bus='0x26' slot='0x00' function='0x4'/>" \
+	"the hostdev is a PCI device, without what only an mdev has: its display it keeps"
 is "$(diff "$vm" "$work/there.xml" | grep -c '^>')" 3 "and nothing else has changed"
 is "$(states)" reserved "the VF is reserved"
 holds "prepare takes it" start "$work/there.xml"
@@ -60,6 +60,8 @@ uuid=$(sed -n "s/.*<address uuid='\(.*\)'.*/\1/p" "$work/back.xml")
 holds "with leave it gets a UUID" test -n "$uuid"
 is "$(sed -n "s/.*<v:device \(.*\)\/><\/v:lease.*/\1/p" "$work/back.xml")" \
 	"uuid='$uuid' driver='550.90.05' type='$type_id' name='$name' framework='mdev' model='10de:26b9'" "in the metadata, too"
+is "$(grep -o '<hostdev.*' "$work/back.xml")" "<hostdev mode='subsystem' type='mdev' model='vfio-pci' managed='no' display='off'>" \
+	"the hostdev is what it was at first"
 holds "prepare makes it" start "$work/back.xml"
 is "$(devices)" "$uuid " "under that UUID"
 on "$vfs"

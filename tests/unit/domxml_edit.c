@@ -219,18 +219,18 @@ static void crossings(void)
 			 "<hostdev mode='subsystem' type='mdev' managed='yes' model=\"vfio-pci\" display='off' ramfb='on'>"
 			 "<source><address uuid='" A "'/></source><address type='pci' bus='1'/></hostdev>"),
 		  DOMAIN("<v:device numa='1' address='0000:3b:00.4' type='t'/>",
-			 "<hostdev mode='subsystem' type='pci' managed='no'>"
+			 "<hostdev mode='subsystem' type='pci' managed='no' display='off' ramfb='on'>"
 			 "<source><address domain='0x0000' bus='0x3b' slot='0x00' function='0x4'/></source>"
 			 "<address type='pci' bus='1'/></hostdev>"),
-		  "an mdev becomes a VF, and loses what only an mdev has" },
+		  "an mdev becomes a VF, and loses what only an mdev has, but not its display" },
 		{ { .want = 0, .id = A, .crosses = true, .stamped = true, .stamp = { .type = "t", .driver = "1" } },
 		  DOMAIN("<v:device address='0000:3b:00.4' model='x'/>",
-			 "<hostdev type='pci'><driver name='vfio'/><source>"
+			 "<hostdev type='pci' ramfb='on' display=\"on\"><driver name='vfio'/><source>"
 			 "<address domain='0' slot='0' bus='0x3b' function='4'/></source></hostdev>"),
 		  DOMAIN("<v:device uuid='" A "' type='t' driver='1'/>",
-			 "<hostdev type='mdev' managed='no' model='vfio-pci'><driver name='vfio'/><source>"
+			 "<hostdev type='mdev' managed='no' model='vfio-pci' ramfb='on' display=\"on\"><driver name='vfio'/><source>"
 			 "<address uuid='" A "'/></source></hostdev>"),
-		  "a VF becomes an mdev" },
+		  "a VF becomes an mdev, likewise" },
 		{ { .want = 0, .id = "0000:3b:00.4", .crosses = true },
 		  DOMAIN("", "<hostdev mode='subsystem' model='vfio-pci'\n\ttype='mdev' >"
 			     "<source><address domain='9' x='y'\tuuid='" A "'  bus='2' /></source></hostdev>"),

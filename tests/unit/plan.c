@@ -9,7 +9,7 @@
  *            max_instance; those starting with q and w are MIG-backed, of one slice with 5 GiB and two with 10; "v" before the card: no NVIDIA
  *            card; "x": its VFs take a type; "f": its VFs are plain ones, bound to vfio-pci, or with "g" to i915)
  *   devices  "u1:84:s o1:85:l!"    device:parent:type, "!" open, "=vm" named by that domain's XML on disk; without type
- *            a plain VF, or one without a type
+ *            a plain VF, or one without a type, "@" its driver
  *   leases   "u1:84:s:active:D"    device:pGPU:type:state:domain, "*" behind: somebody is at work on it
  *   wants    "u1 u2~s"             "~s": the metadata asks for type s, "~C=s|l": for class C, which is s and l; "p": a
  *            placeholder; "@84": it was on 84 before; "x40.1": a hostdev of type pci with that address; "+" behind: a
@@ -120,8 +120,11 @@ static struct device_facts *facts_of(struct world *w, const char *spec)
 	if (strchr(spec, ':'))
 		return &w->devices[w->inv.ndevices];
 	for (size_t i = 0; i < w->inv.nparents; i++)
-		if (strncmp(w->parents[i].name, spec, strcspn(spec, "!=")) == 0)
+		if (strncmp(w->parents[i].name, spec, strcspn(spec, "!=@")) == 0) {
+			if (strchr(spec, '@'))
+				text_copy(w->parents[i].driver, sizeof(w->parents[i].driver), strchr(spec, '@') + 1);
 			return &w->vfs[i];
+		}
 	abort();
 }
 
