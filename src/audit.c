@@ -52,12 +52,24 @@ static void check_addresses(struct audit *audit, const struct pool *pool, const 
 	}
 }
 
+/*
+ * The cards that no section names are for the first type that names none: the configuration itself warns of a later
+ * one.
+ */
+static bool gets_none(const struct config *config, const struct section *section)
+{
+	for (const struct section *s = config->sections; !config->policy.several_types && s < section; s++)
+		if (s->enabled && !s->vf && !s->naddresses && !s->nmatches)
+			return true;
+	return false;
+}
+
 /* A type that names no card, and that no card offers, cannot be leased. One that only matches may be another host's. */
 static void check_default(struct audit *audit, const struct pool *pool, const struct section *section)
 {
 	char where[512];
 
-	if (section->naddresses || section->nmatches)
+	if (section->naddresses || section->nmatches || gets_none(pool->config, section))
 		return;
 	for (size_t i = 0; i < pool->inv->npgpus; i++)
 		if (pool->cards[i].claim == CLAIM_DEFAULT && pool_serves(pool, (int)i, section->type))

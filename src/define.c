@@ -7,6 +7,7 @@
 
 #include "auto.h"
 #include "stamp.h"
+#include "text.h"
 
 /* The first of the types that it may have which the card serves; NULL: none. */
 static const char *served(const struct pool *pool, size_t pgpu, const struct wish *wish)
@@ -23,6 +24,7 @@ bool define_stamp(struct stamp *stamp, const struct define *define, const struct
 	struct want only = *want;
 	struct request one = *request;
 	autofree struct wish *wish = NULL;
+	const struct section *pooled;
 	struct err ignored;
 	bool known = false;
 
@@ -31,6 +33,8 @@ bool define_stamp(struct stamp *stamp, const struct define *define, const struct
 	one.nwants = 1;
 	if (wish_make(&wish, &one, define->config, define->host, define->store, &ignored) < 0)
 		return false;
+	if (wish->ntypes == 0 && pool_types(define->pool, want->kind == WANT_MDEV, UNKNOWN, &pooled) == 1)
+		wish->ntypes = text_copy(wish->types[0], TYPE_SIZE, pooled->type);
 	for (size_t g = 0; g < define->inv->npgpus; g++) {
 		const char *type = served(define->pool, g, wish);
 		struct stamp here;

@@ -31,6 +31,20 @@ bool plan_type_fits(const struct wish *wish, const char *type)
 	return wish->ntypes == 0;
 }
 
+void plan_only_type(const struct plan_facts *facts, struct wish *wish, int pgpu)
+{
+	const struct section *only;
+
+	/* A type that is remembered, and is the only one, is that. */
+	if (!facts->pool || (wish->ntypes && wish->source != TYPE_REMEMBERED) ||
+	    pool_types(facts->pool, wish->want->kind == WANT_MDEV, pgpu, &only) != 1 ||
+	    !plan_type_fits(wish, only->type))
+		return;
+	snprintf(wish->types[0], TYPE_SIZE, "%s", only->type);
+	wish->ntypes = 1;
+	wish->source = pgpu == UNKNOWN ? TYPE_POOLED : TYPE_SERVED;
+}
+
 void plan_adopt(const struct planner *p, const struct inv_device *device, struct step *step)
 {
 	const struct inventory *inv = p->facts->inv;
@@ -111,20 +125,40 @@ static void promise(struct planner *p, const struct step *step)
 	snprintf(l->project, sizeof(l->project), "%s", p->facts->request->project);
 }
 
+/* It does not exist, and nothing says which type it is to be of. */
+static bool refuse_untyped(struct planner *p, size_t want)
+{
+	const struct plan_facts *facts = p->facts;
+	const struct want *w = facts->wishes[want].want;
+	bool served = false;
+	char list[1024];
+
+	plan_text_types(facts, w->kind, list, sizeof(list));
+	if (!*list)
+		return plan_refuse(p, want, REFUSE_OTHER,
+				   "it does not exist, and no type is enabled for its kind of <hostdev>: set "
+				   "enabled_mdev_types in [devices]");
+	for (size_t i = 0; i < facts->config->nsections && !served; i++)
+		served = pool_stock(facts->pool, &facts->config->sections[i], w->kind == WANT_MDEV, UNKNOWN) !=
+			 STOCK_NONE;
+	if (!served)
+		return plan_refuse(p, want, REFUSE_OTHER,
+				   "it does not exist, and no pGPU here serves any enabled type (%s): see 'vgpu-lease "
+				   "check'",
+				   list);
+	return plan_refuse(p, want, REFUSE_OTHER,
+			   "it does not exist and nothing says which type it is: name one of %s in the metadata", list);
+}
+
 bool plan_creation(struct planner *p, size_t want, const char *id, struct step *step)
 {
 	const struct wish *wish = &p->facts->wishes[want];
-	char list[1024];
 
 	if (!p->facts->config)
 		return plan_refuse(p, want, REFUSE_OTHER,
 				   "it does not exist, and there is no configuration to make it from");
-	if (wish->ntypes == 0) {
-		plan_text_types(p->facts, wish->want->kind, list, sizeof(list));
-		return plan_refuse(
-			p, want, REFUSE_OTHER,
-			"it does not exist and nothing says which type it is: name one of %s in the metadata", list);
-	}
+	if (wish->ntypes == 0)
+		return refuse_untyped(p, want);
 	/* Before room is waited for, or looked for. */
 	if (!within_quota(p, want, id))
 		return false;
@@ -156,7 +190,7 @@ bool plan_existing(struct planner *p, size_t want, const struct inv_device *devi
 	const struct wish *wish = &p->facts->wishes[want];
 	enum opened opened = p->facts->devices[device - p->facts->inv->devices].opened;
 
-	if (wish->type_asked && !plan_type_fits(wish, device->type))
+	if (wish->source == TYPE_ASKED && !plan_type_fits(wish, device->type))
 		return plan_refuse(p, want, REFUSE_OTHER,
 				   "it exists as %s on %s, the domain's metadata asks for %s: change one of them",
 				   device->type, device->parent_name, wish->want->type);
@@ -223,6 +257,8 @@ void plan_make(struct plan *plan, const struct plan_facts *facts)
 		p.held.list[p.held.n] = facts->leases->list[p.held.n];
 	for (size_t i = 0; i < nwants; i++) {
 		wishes[i] = facts->wishes[i];
+		if (wishes[i].want->kind == WANT_MDEV)
+			plan_only_type(facts, &wishes[i], UNKNOWN);
 		plan_source_narrow(facts, &wishes[i]);
 		plan_vf_wish(facts, &wishes[i]);
 	}

@@ -22,12 +22,22 @@
 
 enum { WISH_TYPES_MAX = 16, PLAN_REMOVES_MAX = 64 };
 
+/* Who says which type a vGPU is to have. */
+enum type_source {
+	TYPE_UNSAID,
+	TYPE_ASKED,      /* the domain's metadata: an existing device must be of it */
+	TYPE_DEFINED,    /* its mdevctl definition */
+	TYPE_REMEMBERED, /* its last lease here */
+	TYPE_POOLED,     /* nobody: the pool has only this one */
+	TYPE_SERVED,     /* nobody: the VF's card serves only this one */
+};
+
 /* What is known of one want beyond the XML: its type candidates, where it was, what NUMA nodes suit it. */
 struct wish {
 	const struct want *want;
 	char types[WISH_TYPES_MAX][TYPE_SIZE]; /* any of these, the first that has room; none: nothing says which */
 	int ntypes;
-	bool type_asked;               /* the metadata names a type: an existing device must be of it */
+	enum type_source source;
 	char fresh[UUID_SIZE];         /* the UUID to use where a new one is needed */
 	char last_parent[PARENT_SIZE]; /* where it was when it was last leased, or mdevctl's definition has it; "" */
 	uint64_t nodes;                /* NUMA nodes that suit; 0 any */

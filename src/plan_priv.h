@@ -47,6 +47,9 @@ bool plan_vf_prepare(struct planner *p, size_t want, struct step *step);
 bool plan_vf_arrival(struct planner *p, size_t want, struct step *step);
 void plan_vf_wish(const struct plan_facts *facts, struct wish *wish);
 
+/* Nobody says which type: the only one that this card (UNKNOWN: the pool) has for the want's kind, if it is one. */
+void plan_only_type(const struct plan_facts *facts, struct wish *wish, int pgpu);
+
 /* Does what a domain brings from the source of a migration fit here? Ends the plan with the refusal where not. */
 bool plan_source_fits(struct planner *p, size_t want);
 

@@ -10,17 +10,6 @@
 
 enum { SHOWN_VFS = 6, CAUSES_MAX = 560 }; /* bytes for the causes, so that the whole line stays below ERR_TEXT_MAX */
 
-/* Of an mdev, any but plain VFs: of what the card that has it is not known. Of a VF, what cards with VFs serve. */
-static bool can_be(const struct plan_facts *facts, enum want_kind kind, const struct section *s)
-{
-	if (kind == WANT_MDEV)
-		return !s->vf;
-	for (int g = 0; g < (int)facts->inv->npgpus; g++)
-		if (facts->inv->pgpus[g].framework != FW_MDEV && pool_serves(facts->pool, g, s->type) == s)
-			return true;
-	return false;
-}
-
 void plan_text_types(const struct plan_facts *facts, enum want_kind kind, char *buf, size_t size)
 {
 	const struct config *config = facts->config;
@@ -28,25 +17,65 @@ void plan_text_types(const struct plan_facts *facts, enum want_kind kind, char *
 
 	buf[0] = '\0';
 	for (size_t i = 0; i < config->nsections && n < size; i++)
-		if (config->sections[i].enabled && can_be(facts, kind, &config->sections[i]))
+		if (pool_has_type(facts->pool, &config->sections[i], kind == WANT_MDEV, UNKNOWN))
 			n += (size_t)snprintf(buf + n, size - n, "%s%s", n ? ", " : "", config->sections[i].type);
-	if (!*buf)
-		snprintf(buf, size, "(none is enabled)");
+}
+
+/* Who says that it is to be of this type; nothing where the metadata do. */
+static void text_source(const struct wish *wish, char *buf, size_t size)
+{
+	switch (wish->source) {
+	case TYPE_UNSAID:
+	case TYPE_ASKED:
+		buf[0] = '\0';
+		break;
+	case TYPE_DEFINED:
+		snprintf(buf, size, ", from its mdevctl definition (/etc/mdevctl.d/%s/%s)", wish->last_parent,
+			 wish->want->id);
+		break;
+	case TYPE_REMEMBERED:
+		snprintf(buf, size, ", remembered from its last lease (/var/lib/vgpu-lease/affinity/%s)",
+			 wish->want->id);
+		break;
+	case TYPE_POOLED:
+		snprintf(buf, size, ", the only type of the pool");
+		break;
+	case TYPE_SERVED:
+		snprintf(buf, size, ", the only type of its card");
+		break;
+	}
 }
 
 void plan_text_wish(const struct wish *wish, char *buf, size_t size)
 {
-	size_t n;
+	size_t n = 0;
 
-	if (wish->ntypes < 2) {
-		snprintf(buf, size, "%s", wish->types[0]);
-		return;
-	}
-	n = (size_t)snprintf(buf, size, "%s (", wish->want->type);
+	if (wish->ntypes > 1)
+		n = (size_t)snprintf(buf, size, "%s (", wish->want->type);
 	for (int t = 0; t < wish->ntypes && n < size; t++)
 		n += (size_t)snprintf(buf + n, size - n, "%s%s", t ? ", " : "", wish->types[t]);
+	if (wish->ntypes > 1 && n < size)
+		n += (size_t)snprintf(buf + n, size - n, ")");
 	if (n < size)
-		snprintf(buf + n, size - n, ")");
+		text_source(wish, buf + n, size - n);
+}
+
+/* "; or write type='nvidia-222' in its <vgpu:device>": where another type could be had and the metadata say none. */
+static void text_other_types(const struct plan_facts *facts, const struct wish *wish, char *buf, size_t size)
+{
+	const struct config *config = facts->config;
+	size_t n = 0;
+
+	buf[0] = '\0';
+	if (wish->source != TYPE_DEFINED && wish->source != TYPE_REMEMBERED)
+		return;
+	for (size_t i = 0; i < config->nsections && n < size; i++)
+		if (!plan_type_fits(wish, config->sections[i].type) &&
+		    pool_has_type(facts->pool, &config->sections[i], wish->want->kind == WANT_MDEV, UNKNOWN))
+			n += (size_t)snprintf(buf + n, size - n, "%stype='%s'", n ? " or " : "; or write ",
+					      config->sections[i].type);
+	if (n && n < size)
+		snprintf(buf + n, size - n, " in its <vgpu:device>");
 }
 
 /* Why one card has no room. Borrows its texts. */
@@ -186,6 +215,8 @@ void plan_text_no_room(const struct plan *plan, const struct plan_facts *facts, 
 		plan_text_free_vfs(facts, promised, want, buf + n, size - n);
 		n += strlen(buf + n);
 	}
-	snprintf(buf + n, size - n, "; free a vGPU there, or see 'vgpu-lease plan'");
+	n += (size_t)snprintf(buf + n, size - n, "; free a vGPU there, or see 'vgpu-lease plan'");
+	if (n < size)
+		text_other_types(facts, wish, buf + n, size - n);
 	free(causes);
 }

@@ -8,10 +8,13 @@
 
 #include "plan.h"
 
-/* "nvidia-222, nvidia-231": the enabled types that a hostdev of this kind can have. */
+/* "nvidia-222, nvidia-231": the enabled types that a hostdev of this kind can have here; "" none. */
 void plan_text_types(const struct plan_facts *facts, enum want_kind kind, char *buf, size_t size);
 
-/* "nvidia-222", or "VGPU (nvidia-222, nvidia-231)" where several types would do. */
+/*
+ * "nvidia-222", or "VGPU (nvidia-222, nvidia-231)" where several types would do; and where it is not the metadata that
+ * say so, who does.
+ */
 void plan_text_wish(const struct wish *wish, char *buf, size_t size);
 
 /*

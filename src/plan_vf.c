@@ -41,47 +41,19 @@ const char *plan_other_kind(const struct plan_facts *facts, int pgpu, const stru
 	return NULL;
 }
 
-/* The one type that a card, or UNKNOWN for any of the pool, gives out as VFs; NULL: none, or several. */
-static const char *only_type(const struct plan_facts *facts, int pgpu)
-{
-	const char *only = NULL;
-
-	for (int g = 0; g < (int)facts->inv->npgpus; g++) {
-		if ((pgpu != UNKNOWN && g != pgpu) || facts->inv->pgpus[g].framework == FW_MDEV ||
-		    !facts->pool->cards[g].in_pool)
-			continue;
-		for (size_t i = 0; i < facts->config->nsections; i++) {
-			const struct section *s = &facts->config->sections[i];
-
-			if (pool_serves(facts->pool, g, s->type) != s || (only && strcmp(only, s->type) == 0))
-				continue;
-			if (only)
-				return NULL;
-			only = s->type;
-		}
-	}
-	return only;
-}
-
 void plan_vf_wish(const struct plan_facts *facts, struct wish *wish)
 {
 	const struct want *want = wish->want;
-	int parent = inventory_parent(facts->inv, want->id);
-	const char *type = NULL;
+	int parent = inventory_parent(facts->inv, want->id), pgpu = UNKNOWN;
 
 	if (want->kind != WANT_PCI || !facts->pool)
 		return;
 	if (facts->mode == PLAN_PREPARE || facts->config->policy.migrate_uuid != MIGRATE_FRESH)
 		snprintf(wish->last_parent, sizeof(wish->last_parent), "%s", want->id);
-	if (wish->ntypes)
-		return;
 	/* Which card it is on is known, and so what that serves; on another host its address says nothing. */
 	if (parent != UNKNOWN && facts->mode != PLAN_MIGRATE && pool_has_parent(facts->pool, parent))
-		type = only_type(facts, facts->inv->parents[parent].pgpu);
-	else
-		type = only_type(facts, UNKNOWN);
-	if (type)
-		snprintf(wish->types[wish->ntypes++], TYPE_SIZE, "%s", type);
+		pgpu = facts->inv->parents[parent].pgpu;
+	plan_only_type(facts, wish, pgpu);
 }
 
 static bool refuse_vf(struct planner *p, size_t want, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
@@ -188,7 +160,7 @@ static bool prepare_typed(struct planner *p, size_t want, const struct inv_devic
 
 	if (device->parent != UNKNOWN && !suits(p, want, device->parent))
 		return false;
-	if (wish->type_asked && !plan_type_fits(wish, device->type))
+	if (wish->source == TYPE_ASKED && !plan_type_fits(wish, device->type))
 		return own ? refuse_vf(p, want, "it is %s, the domain's metadata asks for %s: change one of them",
 				       device->type, wish->want->type)
 			   : retype(p, want, device, step);

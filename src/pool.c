@@ -198,6 +198,57 @@ const struct section *pool_serves(const struct pool *pool, int pgpu, const char 
 	return s;
 }
 
+enum stock pool_stock(const struct pool *pool, const struct section *section, bool mdev, int pgpu)
+{
+	enum stock stock = STOCK_NONE;
+
+	for (int g = 0; g < (int)pool->inv->npgpus && stock != STOCK_READY; g++) {
+		if ((pgpu != UNKNOWN && g != pgpu) || (pool->inv->pgpus[g].framework == FW_MDEV) != mdev ||
+		    pool_serves(pool, g, section->type) != section)
+			continue;
+		stock = pool->cards[g].in_pool ? STOCK_READY : STOCK_UNREADY;
+	}
+	return stock;
+}
+
+static enum stock best_stock(const struct pool *pool, bool mdev, int pgpu)
+{
+	enum stock best = STOCK_NONE;
+
+	for (size_t i = 0; i < pool->config->nsections; i++) {
+		const struct section *s = &pool->config->sections[i];
+		enum stock stock = s->enabled ? pool_stock(pool, s, mdev, pgpu) : STOCK_NONE;
+
+		best = stock > best ? stock : best;
+	}
+	return best;
+}
+
+bool pool_has_type(const struct pool *pool, const struct section *section, bool mdev, int pgpu)
+{
+	enum stock best = best_stock(pool, mdev, pgpu);
+
+	if (!section->enabled)
+		return false;
+	if (best == STOCK_NONE)
+		return mdev && pgpu == UNKNOWN && !section->vf;
+	return pool_stock(pool, section, mdev, pgpu) == best;
+}
+
+size_t pool_types(const struct pool *pool, bool mdev, int pgpu, const struct section **first)
+{
+	size_t n = 0;
+
+	*first = NULL;
+	for (size_t i = 0; i < pool->config->nsections; i++) {
+		const struct section *s = &pool->config->sections[i];
+
+		if (pool_has_type(pool, s, mdev, pgpu) && n++ == 0)
+			*first = s;
+	}
+	return n;
+}
+
 static bool names_parent(const struct section *s, const char *name)
 {
 	for (size_t i = 0; i < s->naddresses; i++)

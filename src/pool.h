@@ -42,6 +42,23 @@ void pool_free(struct pool *pool);
 /* The section by which a pGPU serves this type, whether it is ready for that or not; NULL: it does not. */
 const struct section *pool_serves(const struct pool *pool, int pgpu, const char *type);
 
+/*
+ * What the pool has to make a section's type from, of the cards for mdevs or of those for VFs; `pgpu`: of this card
+ * alone, or UNKNOWN.
+ */
+enum stock { STOCK_NONE, STOCK_UNREADY, STOCK_READY };
+enum stock pool_stock(const struct pool *pool, const struct section *section, bool mdev, int pgpu);
+
+/*
+ * Of the enabled types, those of the best stock: a type without a card is none where another has one. Returns how many
+ * they are; *first the first of them, NULL none. Where no type has a card, and `pgpu` is UNKNOWN, all that an mdev can
+ * have.
+ */
+size_t pool_types(const struct pool *pool, bool mdev, int pgpu, const struct section **first);
+
+/* Is this section's type one of those that pool_types() counts? */
+bool pool_has_type(const struct pool *pool, const struct section *section, bool mdev, int pgpu);
+
 /* Does this parent of its pGPU belong to the pool? */
 bool pool_has_parent(const struct pool *pool, int parent);
 

@@ -110,6 +110,20 @@ static const char **cards_of(const struct survey *s)
 	return cards;
 }
 
+/* Is it for the pool to say which type one of the vGPUs is to have? Of one that exists nobody asks. */
+static bool asks_pool(const struct survey *s)
+{
+	for (size_t i = 0; i < s->request->nwants; i++) {
+		const struct want *want = &s->request->wants[i];
+		const struct vgpu vgpu = kernel_vgpu(want->id);
+
+		if (want->kind == WANT_MDEV && s->wishes[i].ntypes == 0 &&
+		    (s->mode != PLAN_PREPARE || want->placeholder || kernel_exists(s->host, &vgpu) != 1))
+			return true;
+	}
+	return false;
+}
+
 int survey_host(struct survey *s, struct err *err)
 {
 	autofree const char **cards = cards_of(s);
@@ -117,7 +131,8 @@ int survey_host(struct survey *s, struct err *err)
 				   .cards = cards,
 				   .vf_name = s->config ? pool_vf_name : NULL,
 				   .arg = s->config };
-	const char **types = wish_types(s->wishes, s->request->nwants, &s->leases, s->explains ? s->config : NULL);
+	const char **types = wish_types(s->wishes, s->request->nwants, &s->leases,
+					s->explains || asks_pool(s) ? s->config : NULL);
 	int r;
 
 	drop_host(s);

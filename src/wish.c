@@ -82,7 +82,7 @@ static int asked_type(struct wish *wish, const struct config *config, const stru
 	char id[TYPE_SIZE];
 	int r;
 
-	wish->type_asked = true;
+	wish->source = TYPE_ASKED;
 	for (size_t i = 0; config && i < config->nsections; i++) {
 		const struct section *s = &config->sections[i];
 
@@ -111,20 +111,12 @@ static int asked_type(struct wish *wish, const struct config *config, const stru
 	return r;
 }
 
-/* The one enabled type; several: nothing can be told. */
-static void only_type(struct wish *wish, const struct config *config)
+/* A type that was remembered, and is none of the pool's any more, is of no use; without a pool nobody asks. */
+static bool is_enabled(const struct config *config, const char *type)
 {
-	const char *only = NULL;
-	int n = 0;
+	const struct section *section = config ? config_section(config, type) : NULL;
 
-	for (size_t i = 0; config && i < config->nsections; i++) {
-		if (config->sections[i].enabled && !config->sections[i].vf) {
-			only = config->sections[i].type;
-			n++;
-		}
-	}
-	if (n == 1)
-		add_type(wish, only);
+	return section && section->enabled && !section->vf;
 }
 
 static int find_type(struct wish *wish, const struct config *config, const struct host *host, const struct store *store,
@@ -145,15 +137,14 @@ static int find_type(struct wish *wish, const struct config *config, const struc
 	}
 	if (*wish->want->type)
 		return asked_type(wish, config, host, err);
-	/* What a VF's card serves is the plan's to tell. */
-	if (wish->want->kind == WANT_PCI)
-		return 0;
-	if (defined)
+	/* What the pool or a VF's card serves is the plan's to tell. */
+	if (defined) {
 		add_type(wish, definition.type);
-	else if (*wish->last_parent)
+		wish->source = TYPE_DEFINED;
+	} else if (*wish->last_parent && is_enabled(config, affinity.type)) {
 		add_type(wish, affinity.type);
-	else
-		only_type(wish, config);
+		wish->source = TYPE_REMEMBERED;
+	}
 	return 0;
 }
 

@@ -110,7 +110,7 @@ settings
 for i in $(seq 16 31); do another "$i" >"$work/$i.xml" && prepare "$work/$i.xml"; done
 is "$(devices | wc -w)" 16 "the card is full"
 said=$(migrate 2>&1)
-is "$said" "vgpu-lease: domain vm: vGPU $u1: no room for nvidia-222: 0000:84:00.0: full (16 of 16 in use); free a vGPU there, or see 'vgpu-lease plan'" \
+is "$said" "vgpu-lease: domain vm: vGPU $u1: no room for nvidia-222, the only type of the pool: 0000:84:00.0: full (16 of 16 in use); free a vGPU there, or see 'vgpu-lease plan'" \
 	"a migration without room is refused at migrate begin"
 restore >"$work/out" 2>&1
 is "$?$(cat "$work/out")" "0" "a restore without room says nothing and ends with 0: its failure would delete the image"

@@ -46,7 +46,7 @@ is "$lines" 1 "each refusal is one line"
 for n in "${refused[@]}"; do
 	sed "s/vm$n:/vmN:/; s/vGPU [0-9a-f-]*:/vGPU U:/" "$work/$n.err"
 done | sort -u >"$work/said"
-is "$(cat "$work/said")" "vgpu-lease: domain vmN: vGPU U: no room for nvidia-222: 0000:84:00.0, 0000:85:00.0: full (16 of 16 in use); free a vGPU there, or see 'vgpu-lease plan'" \
+is "$(cat "$work/said")" "vgpu-lease: domain vmN: vGPU U: no room for nvidia-222, the only type of the pool: 0000:84:00.0, 0000:85:00.0: full (16 of 16 in use); free a vGPU there, or see 'vgpu-lease plan'" \
 	"and names the domain, the vGPU, the cause and the cure"
 forget
 at_once release end "${forty[@]}"
@@ -162,7 +162,7 @@ flock 8
 before=$(now_ms)
 said=$(prepare 2>&1)
 holds "a start that can have no card's lock is refused" \
-	grep -q "no room for nvidia-222: 0000:84:00.0: /run/vgpu-lease/pgpu/0000:84:00.0.lock: held by " <<<"$said"
+	grep -q "no room for nvidia-222, the only type of the pool: 0000:84:00.0: /run/vgpu-lease/pgpu/0000:84:00.0.lock: held by " <<<"$said"
 holds "after one lock_timeout for all of them" test $(($(now_ms) - before)) -lt 1900
 exec 7>&- 8>&-
 ### A release that cannot even say that it wants something

@@ -129,7 +129,7 @@ set_type $a 0
 control inject "create 0000:26:00.0 EIO"
 said=$(start 1 $a 2>&1)
 holds "a driver that refuses is told of, with what that means" \
-	grep -q "no room for nvidia-1147: 0000:26:00.0: creating vGPU $a of type nvidia-1147 on $a: Input/output error: the driver refused: usually the card is full" <<<"$said"
+	grep -q "no room for nvidia-1147, the only type of its card: 0000:26:00.0: creating vGPU $a of type nvidia-1147 on $a: Input/output error: the driver refused: usually the card is full" <<<"$said"
 is "$(type_at $a) $(leases)" "0 0" "and nothing is left of it"
 holds "the next start tries the card all the same" start 1 $a
 control plugin_delay_ms 1500

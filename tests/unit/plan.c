@@ -12,7 +12,7 @@
  *            a plain VF, or one without a type, "@" its driver
  *   leases   "u1:84:s:active:D"    device:pGPU:type:state:domain, "*" behind: somebody is at work on it
  *   wants    "u1 u2~s"             "~s": the metadata asks for type s, "~C=s|l": for class C, which is s and l; "p": a
- *            placeholder; "@84": it was on 84 before; "x40.1": a hostdev of type pci with that address; "+" behind: a
+ *            placeholder; "@84": it was on 84 before; "^s", "%s": s is remembered, or from an mdevctl definition; "x40.1": a hostdev of type pci with that address; "+" behind: a
  *            managed one
  *   config   "s@84,85 l"           enabled types with the addresses of their sections; "s<3": max_instances
  *   policy   "spread several keep near=1 quota=2 spares=o1"; "taken=": what the domain's XML names beside its wants; "source=", "name=" and "model=": what the source says of the first
@@ -203,7 +203,7 @@ static void make_want(struct world *w, char *spec)
 {
 	struct want *want = &w->wants[w->request.nwants];
 	struct wish *wish = &w->wishes[w->request.nwants];
-	char *type = strchr(spec, '~'), *last = strchr(spec, '@');
+	char *type = strpbrk(spec, "~^%"), *last = strchr(spec, '@');
 
 	wish->want = want;
 	snprintf(wish->fresh, sizeof(wish->fresh), "n%zu", ++w->request.nwants);
@@ -214,19 +214,16 @@ static void make_want(struct world *w, char *spec)
 	if (type) {
 		char *types = strchr(type, '=');
 
+		wish->source = *type == '~' ? TYPE_ASKED : *type == '^' ? TYPE_REMEMBERED : TYPE_DEFINED;
 		*type = '\0';
-		wish->type_asked = true;
-		snprintf(want->type, sizeof(want->type), "%.*s", (int)strcspn(type + 1, "="), type + 1);
+		if (wish->source == TYPE_ASKED)
+			snprintf(want->type, sizeof(want->type), "%.*s", (int)strcspn(type + 1, "="), type + 1);
 		each(one, (types ? types : type) + 1, "|") snprintf(wish->types[wish->ntypes++], TYPE_SIZE, "%s", one);
-	} else if (w->config.nsections == 1) {
-		snprintf(wish->types[wish->ntypes++], TYPE_SIZE, "%s", w->sections[0].type);
 	}
 	want->placeholder = *spec == 'p';
 	want->managed = strchr(spec, '+') != NULL;
 	spec[strcspn(spec, "+")] = '\0';
 	want->kind = strchr(spec, '.') ? WANT_PCI : WANT_MDEV;
-	if (want->kind == WANT_PCI && !type)
-		wish->ntypes = 0;
 	snprintf(want->id, sizeof(want->id), "%s", spec);
 }
 
