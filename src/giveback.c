@@ -49,8 +49,11 @@ int giveback_mark(struct store *store, const char *domain, int64_t asked_ms, int
 			r = lease_drop(store, lease->id, err);
 			continue;
 		}
-		/* Marked once: the driver's time runs from the first mark. */
-		if (lease->state != LEASE_RELEASING) {
+		/*
+		 * Marked once: the driver's time runs from the first mark. But who marked it and still lives may take
+		 * that back, and would not know of this.
+		 */
+		if (lease->state != LEASE_RELEASING || host_process_lives(lease->writer, lease->writer_start)) {
 			lease->state = LEASE_RELEASING;
 			r = lease_put(store, lease, err);
 		}
@@ -257,48 +260,55 @@ int giveback_drop(struct store *store, const struct policy *policy, const struct
 	return r < 0 ? r : 1;
 }
 
-int giveback_claim(struct store *store, const struct policy *policy, const struct lease *lease, struct err *err)
+/* *mark is the lease as it is then. */
+static int claim(struct store *store, const struct policy *policy, const struct lease *lease, struct lease *mark,
+		 struct err *err)
 {
-	struct lease mark = *lease;
 	int r = lock_unchanged(store, policy, lease, err);
 
 	if (r <= 0)
 		return r;
-	mark.state = LEASE_RELEASING;
+	*mark = *lease;
+	mark->state = LEASE_RELEASING;
 	if (lease->state != LEASE_RELEASING)
-		r = lease_put(store, &mark, err);
+		r = lease_put(store, mark, err);
 	store_unlock(store);
 	return r < 0 ? r : 1;
 }
 
-/* Somebody opened it between the look and the write: it is its domain's again. */
-static void put_back(struct store *store, const struct policy *policy, const struct lease *was)
+int giveback_claim(struct store *store, const struct policy *policy, const struct lease *lease, struct err *err)
 {
-	struct lease now;
+	struct lease mark;
+
+	return claim(store, policy, lease, &mark, err);
+}
+
+/* Somebody opened it between the look and the write: it is its domain's again, if nobody else has marked it since. */
+static void put_back(struct store *store, const struct policy *policy, const struct lease *mark, enum lease_state was)
+{
+	struct lease back = *mark;
 	struct err err;
 
-	if (was->state == LEASE_RELEASING || store_lock(store, policy->lock_timeout_s * 1000, &err) < 0)
+	if (was == LEASE_RELEASING || lock_unchanged(store, policy, mark, &err) != 1)
 		return;
-	if (lease_get(store, was->id, &now, &err) == 1 && now.state == LEASE_RELEASING &&
-	    strcmp(now.domain, was->domain) == 0) {
-		now.state = was->state;
-		lease_put(store, &now, &err);
-	}
+	back.state = was;
+	lease_put(store, &back, &err);
 	store_unlock(store);
 }
 
 int giveback_now(struct store *store, const struct policy *policy, const struct lease *lease, struct err *err)
 {
 	int64_t deadline = host_now_ms() + (int64_t)(policy->release_timeout_s + policy->driver_cleanup_s) * 1000;
+	struct lease mark;
 	int r;
 
 	if (lease->state == LEASE_RESERVED)
 		return giveback_drop(store, policy, lease, err);
-	r = giveback_claim(store, policy, lease, err);
+	r = claim(store, policy, lease, &mark, err);
 	if (r <= 0)
 		return r;
 	r = giveback_finish(store, policy, lease->id, deadline, err);
 	if (r == -EBUSY)
-		put_back(store, policy, lease);
+		put_back(store, policy, &mark, lease->state);
 	return r < 0 ? r : 1;
 }

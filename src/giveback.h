@@ -56,8 +56,8 @@ int giveback_drop(struct store *store, const struct policy *policy, const struct
 
 /*
  * Takes one lease from its domain and gives it back: within `release_timeout` and the driver's time. 1: done; 0: it
- * changed hands meanwhile. -EBUSY: somebody has the device open, and the lease is as it was; others: the lease is
- * `releasing`, and can be given back later.
+ * changed hands meanwhile. -EBUSY: somebody has the device open, and the lease is as it was, unless its domain was
+ * released meanwhile; others: the lease is `releasing`, and can be given back later.
  */
 int giveback_now(struct store *store, const struct policy *policy, const struct lease *lease, struct err *err);
 

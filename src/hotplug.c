@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "attach.h"
 #include "auto.h"
@@ -20,6 +21,7 @@ int hotplug_open(struct hotplug *hp, const char *domain, struct err *err)
 {
 	int r = virt_open(&hp->virt, hp->uri, err);
 
+	hp->found_ms = host_now_ms();
 	return r == 0 ? virt_find(hp->virt, domain, &hp->domain, err) : r;
 }
 
@@ -48,7 +50,7 @@ int hotplug_lease(struct hotplug *hp, const struct request *request, const char 
 	for (size_t i = 0; r < 0 && i < request->nwants; i++) {
 		struct err ignored = { 0 };
 
-		hotplug_unlease(hp, hp->policy, request->wants[i].id, &ignored);
+		hotplug_unlease(hp, hp->policy, request->wants[i].id, host_now_ms(), &ignored);
 	}
 	return r;
 }
@@ -65,13 +67,16 @@ static int find_lease(struct hotplug *hp, const char *id, struct lease *lease, s
 	return r == 1 ? strcmp(lease->domain, hp->domain.uuid) == 0 : r;
 }
 
-int hotplug_unlease(struct hotplug *hp, const struct policy *policy, const char *id, struct err *err)
+int hotplug_unlease(struct hotplug *hp, const struct policy *policy, const char *id, int64_t asked_ms, struct err *err)
 {
 	struct lease lease;
 	int r = find_lease(hp, id, &lease, err);
 
 	if (r != 1)
 		return r;
+	/* What is being given back already is only helped along. */
+	if (lease.since_ms > asked_ms && lease.state != LEASE_RELEASING)
+		return 0;
 	r = giveback_now(hp->store, policy, &lease, err);
 	/* The handler, or the domain's release, is at it already. */
 	if (r == 0)
@@ -86,6 +91,7 @@ int hotplug_plug(struct hotplug *hp, const char *id, const char *xml, unsigned i
 {
 	struct policy policy = *hp->policy;
 	struct err ignored = { 0 };
+	int64_t asked_ms = host_now_ms();
 	int r = virt_attach_device(hp->virt, hp->domain.uuid, xml, sides, err);
 
 	if (r == 0)
@@ -100,7 +106,7 @@ int hotplug_plug(struct hotplug *hp, const char *id, const char *xml, unsigned i
 	}
 	/* No guest has used it: the driver has nothing to clean up. */
 	policy.driver_cleanup_s = 0;
-	hotplug_unlease(hp, &policy, id, &ignored);
+	hotplug_unlease(hp, &policy, id, asked_ms, &ignored);
 	return r;
 }
 
@@ -126,7 +132,7 @@ int hotplug_attach(struct hotplug *hp, const char *type, bool persistent, struct
 		return r;
 	/* What is told of it is read before: once the guest has it, nothing can fail. */
 	if (find_lease(hp, id, lease, err) < 0) {
-		hotplug_unlease(hp, hp->policy, id, &later);
+		hotplug_unlease(hp, hp->policy, id, host_now_ms(), &later);
 		return -err->code;
 	}
 	r = hotplug_plug(hp, id, xml, sides, err);
@@ -205,9 +211,14 @@ static int not_plugged(struct hotplug *hp, const char *id, struct err *err)
 	struct lease lease;
 	int r = find_lease(hp, id, &lease, err);
 
-	return r == 0 ? err_set(err, ENOENT, "domain %s has no vGPU %s: 'vgpu-lease show %s' tells which it has",
-				hp->domain.name, id, hp->domain.name)
-		      : r;
+	if (r == 0)
+		return err_set(err, ENOENT, "domain %s has no vGPU %s: 'vgpu-lease show %s' tells which it has",
+			       hp->domain.name, id, hp->domain.name);
+	if (r == 1 && lease.writer != getpid() && host_process_lives(lease.writer, lease.writer_start))
+		return err_set(err, EBUSY,
+			       "vGPU %s: in use by process %d, which attaches it: try again when that is done", id,
+			       (int)lease.writer);
+	return r;
 }
 
 int hotplug_detach(struct hotplug *hp, const char *id, bool persistent, struct err *err)
@@ -234,7 +245,7 @@ int hotplug_detach(struct hotplug *hp, const char *id, bool persistent, struct e
 		r = not_plugged(hp, id, err);
 	if (r < 0)
 		return r;
-	if (hotplug_unlease(hp, hp->policy, id, err) == 0)
+	if (hotplug_unlease(hp, hp->policy, id, hp->found_ms, err) == 0)
 		return 0;
 	return err_in(err, "domain %s no longer has vGPU %s, which is not given back yet (a second detach tries again)",
 		      hp->domain.name, id);

@@ -14,8 +14,11 @@ int hotplug_lease(struct hotplug *hp, const struct request *request, const char 
 int hotplug_choose(struct hotplug *hp, const struct request *domain, const char *type, char id[ID_SIZE], char *xml,
 		   size_t size, struct err *err);
 
-/* Gives back the domain's lease of this vGPU. One that somebody else has given back meanwhile is no error. */
-int hotplug_unlease(struct hotplug *hp, const struct policy *policy, const char *id, struct err *err);
+/*
+ * Gives back the domain's lease of this vGPU, if it had it at `asked_ms` (CLOCK_BOOTTIME): a younger one is another
+ * command's. One that somebody else has given back meanwhile is no error.
+ */
+int hotplug_unlease(struct hotplug *hp, const struct policy *policy, const char *id, int64_t asked_ms, struct err *err);
 
 /* The domain's vGPUs, as this XML of it has them. */
 int hotplug_parse(struct hotplug *hp, const char *xml, struct domxml **doc, struct err *err);

@@ -152,12 +152,14 @@ static int may_suspend(struct hotplug *hp, struct err *err)
 	return 0;
 }
 
-static int unplug_and_save(struct hotplug *hp, const struct domxml *doc, struct err *err)
+/* *asked_ms is when libvirt was asked to save it: whoever resumes it then leases later. */
+static int unplug_and_save(struct hotplug *hp, const struct domxml *doc, int64_t *asked_ms, struct err *err)
 {
 	int r = 0;
 
 	for (size_t i = 0; i < domxml_request(doc)->nwants && r == 0; i++)
 		r = hotplug_unplug(hp, doc, i, err);
+	*asked_ms = host_now_ms();
 	return r == 0 ? virt_managed_save(hp->virt, hp->domain.uuid, err) : r;
 }
 
@@ -178,6 +180,7 @@ int hotplug_suspend(struct hotplug *hp, size_t *n, struct err *err)
 {
 	autofree char *xml = NULL, *record = NULL;
 	struct domxml *doc = NULL;
+	int64_t asked_ms = 0;
 	int r = may_suspend(hp, err);
 
 	*n = 0;
@@ -192,13 +195,13 @@ int hotplug_suspend(struct hotplug *hp, size_t *n, struct err *err)
 	if (r == 0)
 		r = set_record(hp, record, err);
 	if (r == 0) {
-		r = unplug_and_save(hp, doc, err);
+		r = unplug_and_save(hp, doc, &asked_ms, err);
 		if (r < 0)
 			r = undo_suspend(hp, err);
 	}
 	/* The release that came with the save has given back most of it. */
 	for (size_t i = 0; i < *n && r == 0; i++)
-		if (hotplug_unlease(hp, hp->policy, domxml_request(doc)->wants[i].id, err) < 0)
+		if (hotplug_unlease(hp, hp->policy, domxml_request(doc)->wants[i].id, asked_ms, err) < 0)
 			r = err_in(err,
 				   "domain %s is saved, but vGPU %s is not given back yet ('vgpu-lease gc' does that)",
 				   hp->domain.name, domxml_request(doc)->wants[i].id);
@@ -212,10 +215,12 @@ static int restore(struct hotplug *hp, const struct domxml *record, struct err *
 	static const bool none[WANT_MAX];
 	struct err ignored = { 0 };
 	const struct request *request = domxml_request(record);
+	int64_t asked_ms;
 	int r = hotplug_lease(hp, request, "resume", err);
 
 	if (r < 0)
 		return r;
+	asked_ms = host_now_ms();
 	r = virt_start(hp->virt, hp->domain.uuid, err);
 	/* Another resume did: what is leased is what that one attaches. */
 	if (r < 0 && runs(hp, &ignored) == 1)
@@ -223,7 +228,7 @@ static int restore(struct hotplug *hp, const struct domxml *record, struct err *
 			       "domain %s was started by somebody else: 'vgpu-lease resume %s' gives it what it lacks",
 			       hp->domain.name, hp->domain.name);
 	for (size_t i = 0; i < request->nwants && r < 0; i++)
-		hotplug_unlease(hp, hp->policy, request->wants[i].id, &ignored);
+		hotplug_unlease(hp, hp->policy, request->wants[i].id, asked_ms, &ignored);
 	return r == 0 ? plug_all(hp, record, none, err) : r;
 }
 

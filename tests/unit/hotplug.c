@@ -3,9 +3,10 @@
  * attach, detach, suspend and resume where libvirt fails in the middle. It is made up here, in the place of virt's
  * modules: one domain, whose XML is what was done to it. With a real one they are in tests/vm.
  */
-#include "hotplug.h"
+#include "hotplug_impl.h"
 
 #include <errno.h>
+#include <signal.h>
 
 #include "auto.h"
 #include "live.h"
@@ -28,6 +29,7 @@ static struct fake {
 	char *record;   /* of a suspend */
 	int detach_b, save, start, attach;
 	void (*meanwhile)(void); /* done by others, before the first of these fails or ends */
+	void (*after_save)(void);
 } fake;
 
 static int fail(int code, struct err *err)
@@ -143,7 +145,7 @@ int virt_detach_wait(struct virt *virt, const char *uuid, const char *xml, const
 		fake.has_b = false;
 	else
 		fake.has_a = false;
-	return 0;
+	return fail(0, err);
 }
 
 int virt_detach_device(struct virt *virt, const char *uuid, const char *xml, unsigned int sides, struct err *err)
@@ -158,7 +160,11 @@ int virt_managed_save(struct virt *virt, const char *uuid, struct err *err)
 {
 	(void)virt;
 	(void)uuid;
-	return fail(fake.save, err);
+	if (fail(fake.save, err) < 0)
+		return -err->code;
+	if (fake.after_save)
+		fake.after_save();
+	return 0;
 }
 
 int virt_start(struct virt *virt, const char *uuid, struct err *err)
@@ -307,6 +313,58 @@ static void suspend_that_fails(void)
 	   "of a domain that stopped nothing else is to be said: %s", err.text);
 }
 
+/* The same vGPU for the same domain, leased by another command: after what this one saw. */
+static void somebody_leases_a(void)
+{
+	host_sleep_ms(2);
+	put(A, VM);
+}
+
+static void overtaken(void)
+{
+	struct hotplug hp = { .host = &live.tree.host, .store = &store, .config = &config, .policy = &config.policy };
+	struct err err = { 0 };
+	pid_t attaching;
+
+	begin(true);
+	fake.has_b = false;
+	fake.after_save = somebody_leases_a;
+	ok(call(hotplug_suspend, &err) == 0, "a domain that is resumed as soon as it is saved: %s", err.text);
+	is(holder(A), VM, "keeps what the resume leased");
+	begin(true);
+	fake.meanwhile = somebody_leases_a;
+	ok(hotplug_open(&hp, "vm1", &err) == 0 && hotplug_detach(&hp, A, false, &err) == 0,
+	   "a vGPU that is detached, and leased again at once");
+	is(holder(A), VM, "stays so");
+	hotplug_close(&hp);
+	begin(true);
+	fake.attach = EIO;
+	fake.meanwhile = somebody_leases_a;
+	ok(hotplug_open(&hp, "vm1", &err) == 0 && hotplug_plug(&hp, A, "", VIRT_LIVE, &err) == -EIO,
+	   "an attach that fails after another command has leased the same");
+	is(holder(A), VM, "leaves it to that one");
+	hotplug_close(&hp);
+
+	begin(true);
+	fake.has_a = false;
+	attaching = fork();
+	if (attaching == 0) {
+		store.start = 0;
+		put(A, VM);
+		kill(getpid(), SIGSTOP);
+		_exit(0);
+	}
+	waitpid(attaching, NULL, WUNTRACED);
+	ok(hotplug_open(&hp, "vm1", &err) == 0 && hotplug_detach(&hp, A, false, &err) == -EBUSY,
+	   "what another command is just attaching cannot be detached: %s", err.text);
+	is(holder(A), VM, "and stays leased");
+	kill(attaching, SIGKILL);
+	waitpid(attaching, NULL, 0);
+	ok(hotplug_detach(&hp, A, false, &err) == 0, "once that is gone it is given back");
+	is(holder(A), "none", "with its lease");
+	hotplug_close(&hp);
+}
+
 static void suspended_twice(void)
 {
 	struct hotplug hp = { .host = &live.tree.host, .store = &store, .config = &config, .policy = &config.policy };
@@ -401,6 +459,7 @@ int main(void)
 	if (store_open(&store, &live.tree.host, true, &err) < 0)
 		tree_fail(err.text);
 	suspend_that_fails();
+	overtaken();
 	suspended_twice();
 	resume_that_fails();
 	detach_for_good();

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 
+#include "giveback.h"
 #include "vgpu.h"
 #include "reconcile.h"
 
@@ -331,6 +332,35 @@ static void on_its_way(void)
 	ok(finish() == 0 && !exists(U(7)), "and gives it back when it ends");
 }
 
+/* A command finds the device open, and would leave all as it was; but its domain was released meanwhile. */
+static void released_meanwhile(void)
+{
+	struct lease lease;
+	struct err err;
+	pid_t pid;
+
+	put(U(8), VM(8), LEASE_ACTIVE, LEASE_CREATED);
+	make(U(8));
+	hold(U(8), 8);
+	if (lease_get(&store, U(8), &lease, &err) != 1)
+		tree_fail(err.text);
+	pid = fork();
+	if (pid == 0) {
+		char(*ids)[ID_SIZE];
+		size_t n;
+
+		for (int i = 0; i < 500 && strcmp(state(U(8)), "created releasing") != 0; i++)
+			host_sleep_ms(1);
+		store.start = 0;
+		_exit(giveback_mark(&store, VM(8), host_now_ms(), 1000, &ids, &n, &err) == 0 && n == 1 ? 0 : 1);
+	}
+	ok(giveback_now(&store, &config.policy, &lease, &err) == -EBUSY, "what is open is not given back by command");
+	waitpid(pid, NULL, 0);
+	is(state(U(8)), "created releasing", "nor does that take back the release that its domain had meanwhile");
+	let_go(8);
+	ok(finish() == 0 && !exists(U(8)), "which is finished once it is closed");
+}
+
 int main(void)
 {
 	static const char text[] = "[devices]\nenabled_mdev_types = nvidia-222\n[vf_flex]\ndevice_match = 8086:56c0\n";
@@ -351,6 +381,7 @@ int main(void)
 	clash();
 	gone();
 	on_its_way();
+	released_meanwhile();
 	plugged_free(&plugged);
 	store_close(&store);
 	config_free(&config);
