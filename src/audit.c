@@ -131,7 +131,9 @@ static void check_libvirt(struct audit *audit, const struct pool *pool)
 
 static void check_host(struct audit *audit, const struct config *config, bool definitions)
 {
-	const struct inv_query query = { .frameworks = INV_ALL, .vf_name = pool_vf_name, .arg = config };
+	const struct inv_query query = {
+		.frameworks = INV_ALL, .vf_name = pool_vf_name, .names_type = pool_names_type, .arg = config
+	};
 	struct inventory inv;
 	struct pool pool;
 	struct err err;

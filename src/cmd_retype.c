@@ -35,7 +35,8 @@ static int check_offer(const struct survey *survey, int pgpu, const char *type, 
 	const struct inv_pgpu *card = &survey->inv.pgpus[pgpu];
 	char list[1024] = "";
 
-	if (inventory_offer(&survey->inv, pgpu, type))
+	/* What it makes may come to light when it is empty: till then what the configuration says counts. */
+	if (inventory_offer(&survey->inv, pgpu, type) || card->types_hid)
 		return 0;
 	for (size_t i = 0; i < card->noffers; i++) {
 		size_t n = strlen(list);
@@ -213,6 +214,8 @@ static int retype(struct cmd *cmd, struct survey *survey, struct err *err)
 		r = survey_leases(survey, err);
 	pgpu = r == 0 ? inventory_pgpu(&survey->inv, target.pgpu) : UNKNOWN;
 	if (pgpu != UNKNOWN)
+		r = check_offer(survey, pgpu, target.type, err);
+	if (pgpu != UNKNOWN && r == 0)
 		say_free(survey, pgpu, &target, cmd->call->dry_run);
 	return r;
 }

@@ -26,7 +26,9 @@ static bool is_meant(const struct inventory *inv, const struct section *section,
 /* Do only cards whose vGPUs are VFs serve the type? */
 static int is_vf(const struct hotplug *hp, const char *type, struct err *err)
 {
-	const struct inv_query query = { .frameworks = INV_ALL, .vf_name = pool_vf_name, .arg = hp->config };
+	const struct inv_query query = {
+		.frameworks = INV_ALL, .vf_name = pool_vf_name, .names_type = pool_names_type, .arg = hp->config
+	};
 	struct inventory inv;
 	struct pool pool;
 	bool mdevs = false, vfs = false;

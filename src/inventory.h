@@ -71,6 +71,7 @@ struct inv_pgpu {
 	size_t noffers;
 	bool types_whole; /* variant: no type of its model is missing */
 	bool types_new;   /* variant: it listed what was not remembered */
+	bool types_hid;   /* variant: it carries vGPUs, and what it makes without them is not known */
 };
 
 struct inv_parent {
@@ -118,7 +119,10 @@ struct inv_query {
 
 	/* INV_VF: the name under which the VFs of this card are given out; NULL: they are not. */
 	const char *(*vf_name)(const void *arg, const struct inv_pgpu *card, const struct inv_parent *vfs, size_t nvfs);
-	const void *arg;
+	/* INV_VARIANT: the types that this card is to serve, one after the other from 0; NULL: no more. May be NULL. */
+	const char *(*names_type)(const void *arg, const struct inv_pgpu *card, const struct inv_parent *vfs,
+				  size_t nvfs, size_t i);
+	const void *arg; /* of both */
 };
 
 /*

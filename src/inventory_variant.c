@@ -257,6 +257,7 @@ static int add_types(struct inv_reader *reader, struct inv_pgpu *pgpu, struct ty
 	}
 	pgpu->types_new |= pgpu->types_whole && !memory.whole;
 	typelist_free(&memory);
+	pgpu->types_hid = !pgpu->types_whole && carries(inv, pgpu);
 	for (size_t i = 0; r == 0 && i < inv->ndevices; i++) {
 		const struct inv_device *d = &inv->devices[i];
 		int number;
@@ -264,6 +265,24 @@ static int add_types(struct inv_reader *reader, struct inv_pgpu *pgpu, struct ty
 		if (d->framework == FW_VARIANT && d->parent != UNKNOWN &&
 		    &inv->pgpus[inv->parents[d->parent].pgpu] == pgpu && typelist_number(d->type, &number))
 			r = add_type(inv, pgpu, number, NULL, err);
+	}
+	return r;
+}
+
+/* What the caller says that a card makes of which that is not known yet: it is believed until the card has been seen empty. */
+static int suppose_types(struct inv_reader *reader, struct inv_pgpu *pgpu, struct err *err)
+{
+	const struct inv_query *query = reader->query;
+	const struct inv_parent *vfs = reader->inv->parents + pgpu->first;
+	const char *type;
+	int number, r = 0;
+
+	for (size_t i = 0; r == 0 && query->names_type && pgpu->types_hid; i++) {
+		type = query->names_type(query->arg, pgpu, vfs, (size_t)pgpu->nparents, i);
+		if (!type)
+			break;
+		if (typelist_number(type, &number))
+			r = add_type(reader->inv, pgpu, number, NULL, err);
 	}
 	return r;
 }
@@ -321,6 +340,9 @@ int inv_ask_variant(struct inv_reader *reader, struct err *err)
 	for (size_t g = 0; r == 0 && g < inv->npgpus; g++)
 		if (inv->pgpus[g].framework == FW_VARIANT)
 			r = add_types(reader, &inv->pgpus[g], lists, err);
+	for (size_t g = 0; r == 0 && g < inv->npgpus; g++)
+		if (inv->pgpus[g].framework == FW_VARIANT)
+			r = suppose_types(reader, &inv->pgpus[g], err);
 	for (size_t g = 0; r == 0 && g < inv->npgpus; g++) {
 		if (inv->pgpus[g].framework != FW_VARIANT)
 			continue;

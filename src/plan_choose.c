@@ -101,6 +101,9 @@ static bool stands_in_the_way(const struct plan_facts *facts, int pgpu, const ch
 	/* Of GPU instances each has its own size. */
 	if (!facts->inv->pgpus[pgpu].nvidia || !a || !b || a->slices || b->slices)
 		return false;
+	/* Of a card that was never seen empty the sizes are not known: then every other type may. */
+	if (a->framebuffer_mib == UNKNOWN || b->framebuffer_mib == UNKNOWN)
+		return strcmp(type, wanted) != 0;
 	return a->framebuffer_mib != b->framebuffer_mib;
 }
 

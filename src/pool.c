@@ -74,6 +74,21 @@ const char *pool_vf_name(const void *config, const struct inv_pgpu *card, const 
 	return NULL;
 }
 
+const char *pool_names_type(const void *config, const struct inv_pgpu *card, const struct inv_parent *vfs, size_t nvfs,
+			    size_t i)
+{
+	const struct config *c = config;
+
+	for (size_t s = 0; s < c->nsections; s++) {
+		const struct section *section = &c->sections[s];
+
+		if (section->enabled && !section->vf &&
+		    (names_card(section, card, vfs, nvfs) != NOT_NAMED || matches_card(section, card)) && i-- == 0)
+			return section->type;
+	}
+	return NULL;
+}
+
 static enum claim claim_of(const struct pool *pool, const struct section *s, const struct inv_pgpu *card)
 {
 	enum naming how;
@@ -149,6 +164,14 @@ static void place_card(const struct pool *pool, const struct inv_pgpu *card, int
 	if (out->contested)
 		return;
 	offered = out->section && inventory_offer(pool->inv, index, out->section->type);
+	if (out->claim == CLAIM_DEFAULT && !offered && card->types_hid) {
+		snprintf(out->reason, sizeof(out->reason),
+			 "it is not known whether it makes %s while it carries other vGPUs: if it does, name it in "
+			 "[mdev_%s]",
+			 out->section->type, out->section->type);
+		out->section = NULL;
+		return;
+	}
 	if (!out->section || (out->claim == CLAIM_DEFAULT && !offered)) {
 		out->section = NULL;
 		snprintf(out->reason, sizeof(out->reason), "no section of the configuration names it");
@@ -157,13 +180,11 @@ static void place_card(const struct pool *pool, const struct inv_pgpu *card, int
 	if (!card->ready)
 		snprintf(out->reason, sizeof(out->reason), "%s", card->reason);
 	else if (!offered)
-		snprintf(
-			out->reason, sizeof(out->reason),
-			card->framework == FW_VARIANT && !card->types_whole
-				? "does not list %s now: it carries other vGPUs, and what it lists when it is empty has not "
-				  "been seen"
-				: "has no type %s",
-			out->section->type);
+		snprintf(out->reason, sizeof(out->reason),
+			 card->framework == FW_VARIANT && !card->types_whole
+				 ? "does not list %s, though it is empty: is it in MIG mode?"
+				 : "has no type %s",
+			 out->section->type);
 	else
 		out->in_pool = true;
 }

@@ -77,5 +77,9 @@ bool pool_lacks(const struct pool *pool, const struct section *section, const ch
  */
 bool pool_names(const struct config *config, const struct inv_pgpu *card, const char *vf);
 
-/* For inventory_read(), with a struct config: the first [vf_NAME] section that names the card or some of its VFs. */
+/* For inventory_read(), with a struct config: the types of the sections that name the card, or some of its VFs. */
+const char *pool_names_type(const void *config, const struct inv_pgpu *card, const struct inv_parent *vfs, size_t nvfs,
+			    size_t i);
+
+/* The same: the first [vf_NAME] section that names the card or some of its VFs. */
 const char *pool_vf_name(const void *config, const struct inv_pgpu *card, const struct inv_parent *vfs, size_t nvfs);

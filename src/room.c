@@ -17,8 +17,10 @@ struct load {
 	bool in_flight;        /* a creation or give-back is under way */
 	char other[TYPE_SIZE]; /* one of another framebuffer size; "" none */
 	int other_mib;
-	int first_mib; /* of what the kernel has; 0 none */
-	bool mixed;    /* the kernel has several sizes: mixed-size mode is on */
+	char beside[TYPE_SIZE]; /* one of another type; "" none */
+	int nbeside;            /* of any other type */
+	int first_mib;          /* of what the kernel has; 0 none */
+	bool mixed;             /* the kernel has several sizes: mixed-size mode is on */
 };
 
 static int framebuffer_of(const struct plan_facts *facts, const char *type, const char *id)
@@ -33,6 +35,10 @@ static int framebuffer_of(const struct plan_facts *facts, const char *type, cons
 
 static void load_one(struct load *load, const struct inv_type *want, const char *type, int mib)
 {
+	if (strcmp(type, want->id) != 0) {
+		snprintf(load->beside, sizeof(load->beside), "%s", type);
+		load->nbeside++;
+	}
 	if (strcmp(type, want->id) == 0)
 		load->of_type++;
 	else if (!want->slices && mib != UNKNOWN && want->framebuffer_mib != UNKNOWN && mib != want->framebuffer_mib) {
@@ -224,6 +230,9 @@ static void explain_none(struct room *room, const struct load *load, const struc
 		      "profiles)",
 		      card->address, type->slices, type->framebuffer_mib / 1024,
 		      strstr(type->name, "CME") ? "+me" : "");
+	else if (card->framework == FW_VARIANT && load->nbeside)
+		bound(room, 0, "blocked by %d vGPU%s of %s: 'vgpu-lease retype %s %s' frees it", load->nbeside,
+		      load->nbeside == 1 ? "" : "s", load->beside, card->address, type->id);
 	else if (card->framework == FW_VARIANT)
 		bound(room, 0, "the driver does not list it now%s", load->devices ? "" : ": is the card in MIG mode?");
 	else if (card->nvidia && load->devices + load->pending == 0)

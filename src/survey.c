@@ -130,6 +130,7 @@ int survey_host(struct survey *s, struct err *err)
 	struct inv_query query = { .frameworks = frameworks_of(s),
 				   .cards = cards,
 				   .vf_name = s->config ? pool_vf_name : NULL,
+				   .names_type = s->config ? pool_names_type : NULL,
 				   .arg = s->config };
 	const char **types = wish_types(s->wishes, s->request->nwants, &s->leases,
 					s->explains || asks_pool(s) ? s->config : NULL);
