@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Is everything as it should be? The configuration, and the host's cards beside it. */
+/* Would a start be refused now? The findings, the configuration's files, and the order of all else. */
 #include "audit.h"
 
 #include <errno.h>
@@ -8,125 +8,97 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ondisk.h"
+#include "inventory.h"
 
-void audit_note(struct audit *audit, enum audit_level level, const char *where, const char *fmt, ...)
+static struct finding *add(struct audit *audit, enum audit_status status, const char *what, const char *where,
+			   const char *fmt, va_list ap)
 {
 	struct finding *finding;
-	va_list ap;
-	int n;
 
 	audit->findings = reallocarray(audit->findings, audit->n + 1, sizeof(*audit->findings));
 	if (!audit->findings)
 		abort();
 	finding = &audit->findings[audit->n++];
-	*finding = (struct finding){ .level = level, .where = where ? strdup(where) : NULL };
-	va_start(ap, fmt);
-	n = vasprintf(&finding->text, fmt, ap);
-	va_end(ap);
-	if (n < 0 || (where && !finding->where))
+	*finding = (struct finding){ .status = status, .what = what, .where = where ? strdup(where) : NULL };
+	if (vasprintf(&finding->text, fmt, ap) < 0 || (where && !finding->where))
 		abort();
-	audit->nerrors += level == AUDIT_ERROR;
+	audit->count[status]++;
+	return finding;
 }
 
-/* Where a section stands; a type without one, where it is enabled. */
-static void place_of(char *where, size_t size, const struct section *section)
+void audit_pass(struct audit *audit, const char *what, const char *where, const char *fmt, ...)
 {
-	if (section->file && section->line)
-		snprintf(where, size, "%s:%d", section->file, section->line);
+	va_list ap;
+
+	va_start(ap, fmt);
+	add(audit, AUDIT_PASS, what, where, fmt, ap);
+	va_end(ap);
+}
+
+void audit_note(struct audit *audit, enum audit_status status, const char *what, const char *where, const char *fix,
+		const char *fmt, ...)
+{
+	struct finding *finding;
+	va_list ap;
+
+	va_start(ap, fmt);
+	finding = add(audit, status, what, where, fmt, ap);
+	va_end(ap);
+	finding->fix = strdup(fix);
+	if (!finding->fix)
+		abort();
+}
+
+const char *audit_place(char where[AUDIT_WHERE], const struct place *place)
+{
+	if (place->line)
+		snprintf(where, AUDIT_WHERE, "%.512s:%d", place->file, place->line);
 	else
-		snprintf(where, size, "%s", section->file ? section->file : section->type);
+		snprintf(where, AUDIT_WHERE, "%.512s", place->file ? place->file : "");
+	return where;
 }
 
-static void check_addresses(struct audit *audit, const struct pool *pool, const struct section *section)
+const char *audit_path(char where[AUDIT_WHERE], const struct audit *audit, const char *path)
 {
-	char where[512], reason[REASON_SIZE];
-
-	place_of(where, sizeof(where), section);
-	for (size_t i = 0; i < section->naddresses; i++) {
-		if (!pool_lacks(pool, section, section->addresses[i]))
-			continue;
-		inventory_explain_card(audit->host, section->addresses[i], section->vf, reason);
-		audit_note(audit, AUDIT_ERROR, where, "%s is not there for %s: %s", section->addresses[i],
-			   section->type, reason);
-	}
+	snprintf(where, AUDIT_WHERE, "%s/%s", audit->host->name, path);
+	return where;
 }
 
-/*
- * The cards that no section names are for the first type that names none: the configuration itself warns of a later
- * one.
- */
-static bool gets_none(const struct config *config, const struct section *section)
+/* A sentence about a file: its first bytes are the place. */
+static void note_file(struct audit *audit, enum audit_status status, const struct config_note *note, const char *fix)
 {
-	for (const struct section *s = config->sections; !config->policy.several_types && s < section; s++)
-		if (s->enabled && !s->vf && !s->naddresses && !s->nmatches)
-			return true;
-	return false;
+	char where[AUDIT_WHERE];
+
+	snprintf(where, sizeof(where), "%.*s", note->place > 2 ? (int)note->place - 2 : 0, note->text);
+	audit_note(audit, status, "config", *where ? where : NULL, fix, "%s", note->text + note->place);
 }
 
-/* A type that names no card, and that no card offers, cannot be leased. One that only matches may be another host's. */
-static void check_default(struct audit *audit, const struct pool *pool, const struct section *section)
+/* Not read at all, or with mistakes. */
+static void config_fails(struct audit *audit, int r, const struct config_notes *mistakes, const struct err *err)
 {
-	char where[512];
+	char where[AUDIT_WHERE];
+	const char *path = audit->config_path;
 
-	if (section->naddresses || section->nmatches || gets_none(pool->config, section))
-		return;
-	for (size_t i = 0; i < pool->inv->npgpus; i++)
-		if (pool->cards[i].claim == CLAIM_DEFAULT && pool_serves(pool, (int)i, section->type))
-			return;
-	place_of(where, sizeof(where), section);
-	audit_note(
-		audit, AUDIT_ERROR, where,
-		"no pGPU of this host serves %s: 'vgpu-lease types' shows what they can make; name its pGPUs in device_addresses",
-		section->type);
+	if (!path)
+		path = audit_path(where, audit, "etc/vgpu-lease.conf");
+	for (size_t i = 0; i < mistakes->n; i++)
+		note_file(audit, AUDIT_FAIL, &mistakes->list[i],
+			  "correct it: until then every start with a vGPU that does not exist is refused");
+	if (r == -ENOENT)
+		audit_note(audit, AUDIT_FAIL, "config", path, "create it; vgpu-lease.conf(5) has examples",
+			   "no such file: no vGPU can be leased");
+	else if (mistakes->n == 0)
+		audit_note(audit, AUDIT_FAIL, "config", path, "make it readable for root", "%s", err->text);
 }
 
-static void check_card(struct audit *audit, const struct pool *pool, size_t pgpu)
+static void config_passes(struct audit *audit, const struct config *config)
 {
-	const struct pool_card *card = &pool->cards[pgpu];
-	const char *address = pool->inv->pgpus[pgpu].address;
-	char where[512];
-
-	audit->npool += card->in_pool;
-	if (card->in_pool || (!card->section && !card->contested))
-		return;
-	if (card->contested) {
-		audit_note(audit, AUDIT_ERROR, address, "%s", card->reason);
-		return;
-	}
-	place_of(where, sizeof(where), card->section);
-	audit_note(audit, AUDIT_ERROR, where, "%s does not serve %s: %s", address, card->section->type, card->reason);
-}
-
-static void check_cards(struct audit *audit, const struct pool *pool)
-{
-	for (size_t i = 0; i < pool->config->nsections; i++) {
-		const struct section *section = &pool->config->sections[i];
-
-		if (!section->enabled)
-			continue;
-		check_addresses(audit, pool, section);
-		check_default(audit, pool, section);
-	}
-	audit->ncards = pool->inv->npgpus;
-	for (size_t i = 0; i < pool->inv->npgpus; i++)
-		check_card(audit, pool, i);
-}
-
-/* `definitions`: and is nothing defined that goes against it? */
-/* libvirt takes an unmanaged VF that is bound to a driver which it does not know since 9.7. */
-static void check_libvirt(struct audit *audit, const struct pool *pool)
-{
-	int version = ondisk_libvirt(audit->host);
-
-	for (size_t i = 0; version && version < 9007000 && i < pool->inv->npgpus; i++) {
-		if (pool->inv->pgpus[i].framework != FW_VARIANT || !pool->cards[i].in_pool)
-			continue;
-		audit_note(
-			audit, AUDIT_ERROR, pool->inv->pgpus[i].address,
-			"libvirt is %d.%d.%d here, and takes no VF of NVIDIA's variant driver: 9.7 or later is needed",
-			version / 1000000, version / 1000 % 1000, version % 1000);
-	}
+	for (size_t i = 0; i < config->nfiles; i++)
+		audit_pass(audit, "config", config->files[i], "no mistakes");
+	for (size_t i = 0; i < config->warnings.n; i++)
+		if (!config->warnings.list[i].of_pool)
+			note_file(audit, AUDIT_WARN, &config->warnings.list[i],
+				  "delete one of the two, or leave it as it is");
 }
 
 static void check_host(struct audit *audit, const struct config *config, bool definitions)
@@ -139,12 +111,13 @@ static void check_host(struct audit *audit, const struct config *config, bool de
 	struct err err;
 
 	if (inventory_read(&inv, audit->host, &query, &err) < 0) {
-		audit_note(audit, AUDIT_ERROR, NULL, "the host cannot be read: %s", err.text);
+		audit_note(audit, AUDIT_FAIL, "pgpu", NULL, "see that /sys is mounted", "the host cannot be read: %s",
+			   err.text);
 		return;
 	}
 	pool_make(&pool, config, &inv);
-	check_cards(audit, &pool);
-	check_libvirt(audit, &pool);
+	audit_cards(audit, &pool);
+	audit_starts(audit, &pool);
 	if (definitions)
 		audit_definitions(audit, &pool);
 	pool_free(&pool);
@@ -158,17 +131,16 @@ void audit_pool(struct audit *audit, const struct config *config)
 
 void audit_run(struct audit *audit)
 {
+	struct config_notes mistakes = { 0 };
 	struct config config;
-	struct err err;
-	int r = config_load(&config, audit->host, audit->config_path, &err);
+	struct err err = { 0 };
+	int r = config_load_all(&config, audit->host, audit->config_path, &mistakes, &err);
 
-	if (r < 0) {
-		audit_note(audit, AUDIT_ERROR, NULL, "%s%s", err.text,
-			   r == -ENOENT ? ": without it nothing is leased" : "");
-		config_default(&config);
-	}
-	for (size_t i = 0; i < config.warnings.n; i++)
-		audit_note(audit, AUDIT_WARNING, NULL, "%s", config.warnings.list[i].text);
+	if (r < 0)
+		config_fails(audit, r, &mistakes, &err);
+	else
+		config_passes(audit, &config);
+	config_notes_free(&mistakes);
 	if (r == 0)
 		check_host(audit, &config, true);
 	audit_hook(audit);
@@ -181,6 +153,7 @@ void audit_free(struct audit *audit)
 	for (size_t i = 0; i < audit->n; i++) {
 		free(audit->findings[i].where);
 		free(audit->findings[i].text);
+		free(audit->findings[i].fix);
 	}
 	free(audit->findings);
 	audit->findings = NULL;

@@ -1,11 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Is everything as it should be? The configuration, the host beside it, what libvirt and mdevctl have on disk, the
- * state.
+ * Would a start be refused now, and is all as it was meant? The configuration, the host beside it, a start of each
+ * enabled type as the hook would plan it, what libvirt and mdevctl have on disk, the state.
  *
- * Looks only, and writes nothing. Each finding is a sentence that says what to do.
+ * Looks only, and writes nothing. All that is looked at is a finding, also where it is well.
  *
- * Depends on: collect, config, host, inventory, lease, ondisk, pool, store. Knows nothing of who asks.
+ *     audit.c         the configuration's files; the findings
+ *     audit_pool.c    the pGPUs that it names or matches
+ *     audit_start.c   a start of each enabled type
+ *     audit_host.c    the hook's place, mdevctl's definitions
+ *     audit_state.c   the state: may it be written, what is in it
+ *
+ * Depends on: attach, collect, config, host, inventory, lease, mine, ondisk, pool, room, store. Knows nothing of who
+ * asks.
  */
 #pragma once
 
@@ -16,39 +23,63 @@
 #include "host.h"
 #include "pool.h"
 
-enum audit_level {
-	AUDIT_ERROR,  /* something does not work, or not as it was meant */
-	AUDIT_WARNING /* worth a look */
+enum audit_status {
+	AUDIT_PASS,
+	AUDIT_WARN, /* worth a look: a start may be refused as things are, and nothing is broken */
+	AUDIT_FAIL  /* something is broken, or not as the configuration says */
 };
 
 struct finding {
-	enum audit_level level;
-	char *where; /* a file with its line, a card, a folder; NULL where the text says it */
+	enum audit_status status;
+	const char *what; /* what was looked at, one word: config, pgpu, type, hook, ... */
+	char *where;      /* a file with its line, a card, a path; NULL: the host */
 	char *text;
+	char *fix; /* what to do; NULL only where it is well */
 };
 
 struct audit {
 	const struct host *host;
 	const char *config_path; /* as config_load() takes it */
-	bool simulated;          /* the host is a folder: it has no libvirt of its own */
+	bool simulated;          /* the host is a folder */
 	/* the result */
 	struct finding *findings;
-	size_t n, nerrors;
-	size_t ncards, npool; /* pGPUs of the host, and those of them that are in the pool */
+	size_t n, count[AUDIT_FAIL + 1]; /* and how many of each status */
+	size_t ncards, npool;            /* pGPUs of the host, and those of them that are in the pool */
 };
 
 void audit_run(struct audit *audit);
 
-/* Only the pGPUs that the configuration names: are they there, and ready? `config` is the one that holds. */
+/* Only the pGPUs that the configuration gives to the pool, and a start of each type. `config` is the one that holds. */
 void audit_pool(struct audit *audit, const struct config *config);
 
 void audit_free(struct audit *audit);
 
-/* For the parts of this module: notes a finding. `where` may be NULL. */
-void audit_note(struct audit *audit, enum audit_level level, const char *where, const char *fmt, ...)
+/*
+ * For the parts of this module. audit_pass() notes what is well; audit_note() what is not, with its fix. `where` may be
+ * NULL.
+ */
+void audit_pass(struct audit *audit, const char *what, const char *where, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
+void audit_note(struct audit *audit, enum audit_status status, const char *what, const char *where, const char *fix,
+		const char *fmt, ...) __attribute__((format(printf, 6, 7)));
 
-/* audit_host.c: libvirt's hooks, mdevctl's definitions beside the pool (NULL: none to compare with), the state. */
+enum { AUDIT_WHERE = 600 };
+
+/* "FILE:LINE", or the file alone; for `where`. */
+const char *audit_place(char where[AUDIT_WHERE], const struct place *place);
+
+/* A path of the host, for `where`. */
+const char *audit_path(char where[AUDIT_WHERE], const struct audit *audit, const char *path);
+
+/* The cards that the configuration names, those that it matches, those that are in nobody's pool. */
+void audit_cards(struct audit *audit, const struct pool *pool);
+
+/* A start of each enabled type. */
+void audit_starts(struct audit *audit, const struct pool *pool);
+
+/* libvirt's hooks; mdevctl's definitions beside the pool. */
 void audit_hook(struct audit *audit);
 void audit_definitions(struct audit *audit, const struct pool *pool);
+
+/* `config` NULL: it cannot be read. */
 void audit_state(struct audit *audit, const struct config *config);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Is everything as it should be? The hook's place, mdevctl's definitions, the state. */
-#include <errno.h>
+/* The hook's place, and mdevctl's definitions. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,29 +8,20 @@
 
 #include "audit.h"
 #include "auto.h"
-#include "collect.h"
 #include "file.h"
 #include "ondisk.h"
-#include "store.h"
 
-enum { PROGRAM_MAX = 64 << 20, WHERE_SIZE = 512 };
+enum { PROGRAM_MAX = 64 << 20 };
 
 /* What stands at a hook's place. */
 enum hook { NO_HOOK, OTHER_HOOK, OUR_HOOK };
-
-/* A path of the host, for messages. */
-static const char *shown(char where[WHERE_SIZE], const struct audit *audit, const char *path)
-{
-	snprintf(where, WHERE_SIZE, "%s/%s", audit->host->name, path);
-	return where;
-}
 
 /* An ELF file with our name in it is ours, as the installation sees it, too. */
 static enum hook look_at_hook(struct audit *audit, const char *path)
 {
 	autoclose int fd = openat(audit->host->root, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	autofree char *program = NULL;
-	char where[WHERE_SIZE];
+	char where[AUDIT_WHERE];
 	struct stat st;
 	size_t len;
 
@@ -40,8 +30,8 @@ static enum hook look_at_hook(struct audit *audit, const char *path)
 	if (len < 4 || memcmp(program, "\177ELF", 4) != 0 || !memmem(program, len, "vgpu-lease", 10))
 		return OTHER_HOOK;
 	if ((st.st_mode & 0111) != 0111)
-		audit_note(audit, AUDIT_ERROR, shown(where, audit, path),
-			   "not executable, so libvirt does not run it: chmod 755");
+		audit_note(audit, AUDIT_FAIL, "hook", audit_path(where, audit, path), "chmod 755",
+			   "not executable: libvirt does not run it");
 	return OUR_HOOK;
 }
 
@@ -49,7 +39,7 @@ static enum hook look_at_hook(struct audit *audit, const char *path)
 static void check_hook_link(struct audit *audit, const char *path)
 {
 	static const char *const allowed[] = { "/usr/bin/", "/usr/sbin/", "/etc/libvirt/hooks/" };
-	char to[1024], where[WHERE_SIZE];
+	char to[1024], where[AUDIT_WHERE];
 	ssize_t n = readlinkat(audit->host->root, path, to, sizeof(to) - 1);
 
 	if (n < 0)
@@ -58,32 +48,30 @@ static void check_hook_link(struct audit *audit, const char *path)
 	for (size_t i = 0; i < ARRAY_SIZE(allowed); i++)
 		if (strncmp(to, allowed[i], strlen(allowed[i])) == 0)
 			return;
-	audit_note(
-		audit, AUDIT_WARNING, shown(where, audit, path),
-		"leads to %s: where libvirtd has an AppArmor profile, only /usr/bin and /usr/sbin may be run; copy it here",
-		to);
+	audit_note(audit, AUDIT_WARN, "hook", audit_path(where, audit, path), "copy it here",
+		   "leads to %s: where libvirtd has an AppArmor profile, only /usr/bin and /usr/sbin may be run", to);
 }
 
 void audit_hook(struct audit *audit)
 {
 	static const char *const paths[] = { "etc/libvirt/hooks/qemu", "etc/libvirt/hooks/qemu.d/vgpu-lease" };
-	char where[WHERE_SIZE];
+	char where[AUDIT_WHERE];
 	int ours = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
 		if (look_at_hook(audit, paths[i]) != OUR_HOOK)
 			continue;
 		ours++;
+		audit_pass(audit, "hook", audit_path(where, audit, paths[i]), "installed");
 		check_hook_link(audit, paths[i]);
 	}
-	shown(where, audit, paths[0]);
+	audit_path(where, audit, paths[0]);
 	if (ours == 0)
-		audit_note(audit, audit->simulated ? AUDIT_WARNING : AUDIT_ERROR, where,
-			   "the hook is neither here nor at /%s, so nothing is leased: install it and restart libvirtd",
-			   paths[1]);
+		audit_note(audit, AUDIT_FAIL, "hook", where, "install it, then reload libvirtd (or virtqemud)",
+			   "the hook is neither here nor at /%s: libvirt starts every domain without it", paths[1]);
 	if (ours == 2)
-		audit_note(audit, AUDIT_WARNING, where, "the hook is also at /%s, and libvirt runs both: remove one",
-			   paths[1]);
+		audit_note(audit, AUDIT_WARN, "hook", where, "remove one of them",
+			   "the hook is also at /%s, and libvirt runs both", paths[1]);
 }
 
 /* What this parent is to serve instead; NULL: nothing that a definition of this type could be at odds with. */
@@ -94,108 +82,58 @@ static const struct section *at_odds(const struct pool *pool, const char *parent
 	return p == UNKNOWN || pool_serves(pool, pgpu, type) ? NULL : pool->cards[pgpu].section;
 }
 
+/* A definition that mdevctl starts at boot as a type that its card is not to serve. */
+static bool goes_against(struct audit *audit, const struct pool *pool, const struct definition *d, const char *where)
+{
+	const struct section *section = at_odds(pool, d->parent, d->type);
+	char fix[128];
+
+	if (!d->starts || !section)
+		return false;
+	snprintf(fix, sizeof(fix), "'mdevctl undefine -u %s' if nobody needs it", d->uuid);
+	audit_note(audit, AUDIT_WARN, "mdevctl", where, fix,
+		   "mdevctl starts it at boot as %s, and the configuration has its pGPU serve %s", d->type,
+		   section->type);
+	return true;
+}
+
+/* The type of a device that is not there is that of its definition: a domain that names it needs that to be enabled. */
+static bool cannot_start(struct audit *audit, const struct pool *pool, const struct definition *d,
+			 const struct ondisk *disk, const char *where)
+{
+	const char *domain = ondisk_names(disk, d->uuid, NULL);
+	char fix[256];
+
+	if (!domain || config_section(pool->config, d->type) || inventory_device(pool->inv, d->uuid))
+		return false;
+	snprintf(fix, sizeof(fix), "enable %s, name another type in the domain's metadata, or 'mdevctl undefine -u %s'",
+		 d->type, d->uuid);
+	audit_note(audit, AUDIT_WARN, "mdevctl", where, fix,
+		   "a start of domain %.100s would be refused: this defines its vGPU as %s, which is not enabled",
+		   domain, d->type);
+	return true;
+}
+
 void audit_definitions(struct audit *audit, const struct pool *pool)
 {
 	autofree struct definition *list = NULL;
+	struct ondisk *disk = NULL;
 	struct err err;
-	size_t n;
+	size_t n, bad = 0;
 
-	if (ondisk_definitions(&list, &n, audit->host, &err) < 0) {
-		audit_note(audit, AUDIT_ERROR, NULL, "%s", err.text);
+	if (ondisk_definitions(&list, &n, audit->host, &err) < 0 || ondisk_read(&disk, audit->host, &err) < 0) {
+		audit_note(audit, AUDIT_FAIL, "mdevctl", NULL, "mend or remove the file", "%s", err.text);
 		return;
 	}
 	for (size_t i = 0; i < n; i++) {
-		const struct section *section = at_odds(pool, list[i].parent, list[i].type);
-		char where[WHERE_SIZE];
+		char path[sizeof("etc/mdevctl.d//") + PARENT_SIZE + UUID_SIZE], where[AUDIT_WHERE];
 
-		if (!list[i].starts || !section)
-			continue;
-		snprintf(where, sizeof(where), "%s/etc/mdevctl.d/%s/%s", audit->host->name, list[i].parent,
-			 list[i].uuid);
-		audit_note(
-			audit, AUDIT_WARNING, where,
-			"mdevctl starts it at boot as %s, and the configuration has its pGPU serve %s: 'mdevctl undefine -u %s' if nobody needs it",
-			list[i].type, section->type, list[i].uuid);
+		snprintf(path, sizeof(path), "etc/mdevctl.d/%s/%s", list[i].parent, list[i].uuid);
+		audit_path(where, audit, path);
+		bad += goes_against(audit, pool, &list[i], where) || cannot_start(audit, pool, &list[i], disk, where);
 	}
-}
-
-/* A folder of the state that others may write to is refused by the hook. */
-static void check_folder(struct audit *audit, const char *path)
-{
-	char where[WHERE_SIZE];
-	struct stat st;
-
-	if (fstatat(audit->host->root, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return;
-	shown(where, audit, path);
-	if (!S_ISDIR(st.st_mode))
-		audit_note(audit, AUDIT_ERROR, where, "is no folder: remove it");
-	else if ((!audit->simulated && st.st_uid != 0) || (st.st_mode & 077) != 0)
-		audit_note(
-			audit, AUDIT_ERROR, where,
-			"is not root's alone, so the hook refuses it: chown root, chmod 700, after a look at what is in it");
-}
-
-static void check_garbage(struct audit *audit, const struct store *store)
-{
-	char where[WHERE_SIZE];
-	int fd = store->run < 0 ? -1 : file_dir(store->run, "garbage"), n = 0;
-	autoclosedir DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	const struct dirent *e;
-
-	while (dir && (e = readdir(dir)))
-		n += e->d_name[0] != '.';
-	if (n)
-		audit_note(audit, AUDIT_WARNING, shown(where, audit, "run/vgpu-lease/garbage"),
-			   "%d record%s that could not be understood: look at what wrote to it, then delete", n,
-			   n == 1 ? "" : "s");
-}
-
-static void check_leases(struct audit *audit, struct store *store, const struct config *config)
-{
-	struct config defaults;
-	struct collect pass = { .store = store, .config = config, .dry = true };
-	size_t n = 0;
-	struct err err;
-
-	config_default(&defaults);
-	pass.policy = config ? &config->policy : &defaults.policy;
-	if (collect_run(&pass, &err) < 0) {
-		audit_note(audit, AUDIT_ERROR, NULL, "%s", err.text);
-	} else {
-		for (size_t i = 0; i < pass.n; i++)
-			n += pass.items[i].outcome == COLLECT_GOES;
-		if (n)
-			audit_note(audit, AUDIT_WARNING, NULL,
-				   "%zu vGPU%s or lease%s may be given back: 'vgpu-lease gc' does so", n,
-				   n == 1 ? "" : "s", n == 1 ? "" : "s");
-		if (pass.garbage)
-			audit_note(audit, AUDIT_WARNING, NULL,
-				   "%d lease%s cannot be understood: 'vgpu-lease gc' sets %s aside", pass.garbage,
-				   pass.garbage == 1 ? "" : "s", pass.garbage == 1 ? "it" : "them");
-	}
-	collect_free(&pass);
-	config_free(&defaults);
-}
-
-void audit_state(struct audit *audit, const struct config *config)
-{
-	static const char *const folders[] = { "run/vgpu-lease",          "run/vgpu-lease/leases",
-					       "run/vgpu-lease/seen",     "run/vgpu-lease/pgpu",
-					       "run/vgpu-lease/garbage",  "run/vgpu-lease/failed",
-					       "var/lib/vgpu-lease",      "var/lib/vgpu-lease/affinity",
-					       "var/lib/vgpu-lease/types" };
-	struct store store;
-	struct err err;
-
-	for (size_t i = 0; i < ARRAY_SIZE(folders); i++)
-		check_folder(audit, folders[i]);
-	if (store_open(&store, audit->host, false, &err) < 0) {
-		audit_note(audit, AUDIT_ERROR, NULL, "%s%s", err.text,
-			   err.code == EACCES ? ": only root can look at the leases: run this with sudo" : "");
-	} else {
-		check_leases(audit, &store, config);
-		check_garbage(audit, &store);
-	}
-	store_close(&store);
+	if (n > bad)
+		audit_pass(audit, "mdevctl", NULL, "%zu definition%s agree%s with the pool", n - bad,
+			   n - bad == 1 ? "" : "s", n - bad == 1 ? "s" : "");
+	ondisk_free(disk);
 }

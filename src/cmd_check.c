@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* vgpu-lease check: is the configuration right, and is the host as it says? */
+/* vgpu-lease check: would a start be refused now, and what is not as it was meant? */
 #include <stdio.h>
 
 #include "audit.h"
 #include "cmd.h"
 
-static const char *level_word(enum audit_level level)
-{
-	return level == AUDIT_ERROR ? "error" : "warning";
-}
+static const char *const words[] = { [AUDIT_PASS] = "PASS", [AUDIT_WARN] = "WARN", [AUDIT_FAIL] = "FAIL" };
 
 static void print_json(const struct audit *audit)
 {
@@ -16,13 +13,17 @@ static void print_json(const struct audit *audit)
 
 	json_out_begin(&json, stdout);
 	json_out_number(&json, "version", 1);
-	json_out_bool(&json, "ok", audit->nerrors == 0);
-	json_out_array(&json, "findings");
+	json_out_bool(&json, "ok", audit->count[AUDIT_FAIL] == 0);
+	json_out_array(&json, "checks");
 	for (size_t i = 0; i < audit->n; i++) {
+		const struct finding *finding = &audit->findings[i];
+
 		json_out_object(&json, NULL);
-		json_out_string(&json, "level", level_word(audit->findings[i].level));
-		json_out_string(&json, "where", audit->findings[i].where);
-		json_out_string(&json, "text", audit->findings[i].text);
+		json_out_string(&json, "status", words[finding->status]);
+		json_out_string(&json, "what", finding->what);
+		json_out_string(&json, "where", finding->where);
+		json_out_string(&json, "message", finding->text);
+		json_out_string(&json, "fix", finding->fix);
 		json_out_close(&json);
 	}
 	json_out_close(&json);
@@ -34,12 +35,13 @@ static void print_text(const struct audit *audit)
 	for (size_t i = 0; i < audit->n; i++) {
 		const struct finding *finding = &audit->findings[i];
 
-		cmd_say("%s: %s%s%s", level_word(finding->level), finding->where ? finding->where : "",
-			finding->where ? ": " : "", finding->text);
+		cmd_say("%s  %-7s  %s%s%s%s%s", words[finding->status], finding->what,
+			finding->where ? finding->where : "", finding->where ? ": " : "", finding->text,
+			finding->fix ? ": " : "", finding->fix ? finding->fix : "");
 	}
-	if (audit->nerrors == 0)
-		cmd_say("all is well: %zu of %zu pGPU%s in the pool", audit->npool, audit->ncards,
-			audit->ncards == 1 ? "" : "s");
+	cmd_say("%zu passed, %zu to look at, %zu failed; %zu of %zu pGPU%s in the pool", audit->count[AUDIT_PASS],
+		audit->count[AUDIT_WARN], audit->count[AUDIT_FAIL], audit->npool, audit->ncards,
+		audit->ncards == 1 ? "" : "s");
 }
 
 static int run(const struct cmd_call *call, struct err *err)
@@ -54,7 +56,7 @@ static int run(const struct cmd_call *call, struct err *err)
 			print_json(&audit);
 		else
 			print_text(&audit);
-		r = audit.nerrors ? CMD_FAILED : CMD_DONE;
+		r = audit.count[AUDIT_FAIL] ? CMD_FAILED : CMD_DONE;
 		audit_free(&audit);
 	}
 	host_close(&host);
@@ -64,9 +66,10 @@ static int run(const struct cmd_call *call, struct err *err)
 const struct command cmd_check = {
 	.name = "check",
 	.options = CMD_JSON,
-	.summary = "looks whether the configuration is right and the host as it says",
-	.help = "Each finding is one line with its cure: the configuration, pGPUs that it names and that are not there or not\n"
-		"ready, mdevctl's definitions that go against it, the hook's place, the state. Fails where there is an error; a\n"
-		"warning is worth a look. Writes nothing.\n",
+	.summary = "Check whether a start with each enabled type would succeed now",
+	.help = "List all that was looked at, one line each: the configuration, the pGPUs that it names, a start with each enabled\n"
+		"type as the hook would plan it, mdevctl's definitions, the hook, the state. PASS is well; WARN is worth a look,\n"
+		"as a pGPU that is full; FAIL is broken, or not as the configuration says, and makes the exit status 1. Writes\n"
+		"nothing.\n",
 	.run = run,
 };

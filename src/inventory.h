@@ -135,6 +135,15 @@ void inventory_free(struct inventory *inv);
 /* The card that the VF of this address belongs to; false: it is no VF. */
 bool inventory_physfn(const struct host *host, const char *address, char physfn[PCI_SIZE]);
 
+/* A PCI device of the host, whatever it is, but for VFs. Of the card: address, vendor, model, NUMA node. */
+struct inv_pci {
+	struct inv_pgpu card;
+	bool display; /* a display controller: a GPU */
+};
+
+/* All of them, sorted by address; the caller frees the list. A host without PCI has none. */
+int inventory_pci(const struct host *host, struct inv_pci **out, size_t *n, struct err *err);
+
 /* What the folder of a PCI device says of it: vendor, model, NUMA node. False: there is none. */
 bool inventory_card(const struct host *host, const char *address, struct inv_pgpu *card);
 

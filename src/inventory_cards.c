@@ -172,6 +172,43 @@ static bool is_display(int dir)
 	return file_read(dir, "class", text, sizeof(text)) > 0 && strncmp(text, "0x03", 4) == 0;
 }
 
+static int by_address(const void *a, const void *b)
+{
+	return strcmp(((const struct inv_pci *)a)->card.address, ((const struct inv_pci *)b)->card.address);
+}
+
+int inventory_pci(const struct host *host, struct inv_pci **out, size_t *n, struct err *err)
+{
+	autoclosedir DIR *d = NULL;
+	const struct dirent *e;
+	int fd = file_dir(host->root, "sys/bus/pci/devices");
+
+	*out = NULL;
+	*n = 0;
+	if (fd == -ENOENT)
+		return 0;
+	d = fd < 0 ? NULL : fdopendir(fd);
+	if (!d)
+		return err_sys(err, fd < 0 ? -fd : errno, "%s/sys/bus/pci/devices", host->name);
+	while ((e = readdir(d))) {
+		struct inv_pci device = { 0 };
+
+		autoclose int dir = openat(fd, e->d_name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		if (e->d_name[0] == '.' || dir < 0 || faccessat(dir, "physfn", F_OK, 0) == 0 ||
+		    !inventory_card(host, e->d_name, &device.card))
+			continue;
+		device.display = is_display(dir);
+		if (inv_room(out, *n, sizeof(device), err) < 0) {
+			free(*out);
+			return -err->code;
+		}
+		(*out)[(*n)++] = device;
+	}
+	if (*n > 1)
+		qsort(*out, *n, sizeof(**out), by_address);
+	return 0;
+}
+
 bool inv_is_known(const struct inventory *inv, const char *address)
 {
 	/* Before inv_order: the parents are sorted by name, the pGPUs by nothing. */

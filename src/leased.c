@@ -292,21 +292,22 @@ static int serve(struct leased *d, struct err *err)
 	return r;
 }
 
-/* How many findings there are about the pool's cards; the first of them is in err. */
+/* How much fails of what a start needs of the pool; the first of it is in err. */
 static size_t not_ready(const struct host *host, const struct config *config, struct err *err)
 {
 	struct audit audit = { .host = host };
 	size_t n;
 
 	audit_pool(&audit, config);
-	n = audit.nerrors;
-	for (size_t i = 0; i < audit.n; i++)
-		if (audit.findings[i].level == AUDIT_ERROR) {
-			err_set(err, ETIMEDOUT, "%s: %s",
-				audit.findings[i].where ? audit.findings[i].where : "this host",
-				audit.findings[i].text);
-			break;
-		}
+	n = audit.count[AUDIT_FAIL];
+	for (size_t i = 0; i < audit.n; i++) {
+		const struct finding *finding = &audit.findings[i];
+
+		if (finding->status != AUDIT_FAIL)
+			continue;
+		err_set(err, ETIMEDOUT, "%s: %s", finding->where ? finding->where : "this host", finding->text);
+		break;
+	}
 	audit_free(&audit);
 	return n;
 }
@@ -329,7 +330,7 @@ static int wait_for_cards(struct leased *d, const struct host *host, const struc
 	return n ? -err->code : 0;
 }
 
-/* Without a configuration there is nothing to wait for. */
+/* Without a configuration, or with one that gives nothing to the pool, there is nothing to wait for. */
 static int wait_ready(struct leased *d, struct err *err)
 {
 	struct host host = { .root = -1 };
@@ -339,7 +340,7 @@ static int wait_ready(struct leased *d, struct err *err)
 	if (r == 0)
 		r = config_load(&config, &host, d->options.config_path, err);
 	if (r == 0) {
-		r = wait_for_cards(d, &host, &config, err);
+		r = config.nsections ? wait_for_cards(d, &host, &config, err) : 0;
 		config_free(&config);
 	} else if (r == -ENOENT && !d->options.config_path) {
 		r = 0;

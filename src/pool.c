@@ -37,15 +37,17 @@ static enum naming names_card(const struct section *s, const struct inv_pgpu *ca
 	return how;
 }
 
+bool pool_match(const struct match *m, const struct inv_pgpu *card)
+{
+	return (!*m->vendor || strcmp(m->vendor, card->vendor) == 0) &&
+	       (!*m->device || strcmp(m->device, card->device) == 0) && (m->numa < 0 || m->numa == card->numa);
+}
+
 static bool matches_card(const struct section *s, const struct inv_pgpu *card)
 {
-	for (size_t i = 0; i < s->nmatches; i++) {
-		const struct match *m = &s->matches[i];
-
-		if ((!*m->vendor || strcmp(m->vendor, card->vendor) == 0) &&
-		    (!*m->device || strcmp(m->device, card->device) == 0) && (m->numa < 0 || m->numa == card->numa))
+	for (size_t i = 0; i < s->nmatches; i++)
+		if (pool_match(&s->matches[i], card))
 			return true;
-	}
 	return false;
 }
 

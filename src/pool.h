@@ -77,6 +77,9 @@ bool pool_lacks(const struct pool *pool, const struct section *section, const ch
  */
 bool pool_names(const struct config *config, const struct inv_pgpu *card, const char *vf);
 
+/* Does an alternative of device_match fit this card? */
+bool pool_match(const struct match *match, const struct inv_pgpu *card);
+
 /* For inventory_read(), with a struct config: the types of the sections that name the card, or some of its VFs. */
 const char *pool_names_type(const void *config, const struct inv_pgpu *card, const struct inv_parent *vfs, size_t nvfs,
 			    size_t i);

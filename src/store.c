@@ -163,6 +163,11 @@ static bool is_held(const struct store *store, const char *name)
 	return fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
 }
 
+bool store_locked(const struct store *store)
+{
+	return is_held(store, "lock");
+}
+
 bool store_pgpu_busy(const struct store *store, const char *pgpu)
 {
 	char name[PARENT_SIZE + 16];

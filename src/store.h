@@ -60,6 +60,9 @@ int store_lock_pgpu(const struct store *store, const char *pgpu, int wait_ms, st
 /* When this process started, as host_process_start() tells it: asked once. */
 uint64_t store_own_start(const struct store *store);
 
+/* Is the store's lock held by somebody? Makes and writes nothing. */
+bool store_locked(const struct store *store);
+
 /* Is a pGPU's lock held by somebody? Makes and writes nothing. */
 bool store_pgpu_busy(const struct store *store, const char *pgpu);
 

@@ -1,5 +1,5 @@
 #!/bin/bash
-# vgpu-lease check: one line for each finding, with its cure; it writes nothing.
+# vgpu-lease check: one line for all that was looked at; what is broken fails, what is full is worth a look. It writes nothing.
 . "${srcdir:?}/tests/cli/host.sh"
 
 host t4:2+mtty
@@ -7,13 +7,32 @@ mkdir -p "$root/etc/libvirt/hooks/qemu.d"
 cp "$hook" "$root/etc/libvirt/hooks/qemu"
 conf_path=$root/etc/vgpu-lease.conf
 
-# finds LEVEL WHERE TEXT SENTENCE: there is just this one finding; TEXT is a pattern.
+# check: runs it; $notes is what is not well, one line each: STATUS WHAT WHERE: MESSAGE.
+check() {
+	vl check "$@"
+	notes=$(grep -E '^(WARN|FAIL) ' <<<"$out" | tr -s ' ')
+}
+# well SENTENCE: nothing fails, nothing is worth a look.
+well() {
+	check
+	is "$status|$err|$notes" "0||" "$1"
+}
+# finds STATUS WHAT PATTERN SENTENCE: there is just this one note.
 finds() {
-	local want=$1
-	[ "$1" = error ] && want="error: $2$3" || want="warning: $2$3"$'\n'"all is well: *"
-	vl check
-	like "$out" "$want" "$4"
-	is "$status|$err" "$([ "$1" = error ] && echo 1 || echo 0)|" "$4: its exit status"
+	check
+	like "$notes" "$1 $2 $3" "$4"
+	is "$(wc -l <<<"$notes")|$status|$err" "1|$([ "$1" = FAIL ] && echo 1 || echo 0)|" "$4: nothing else, and its exit status"
+}
+# among STATUS WHAT PATTERN SENTENCE: this one is among the notes.
+among() {
+	local line found=
+	check
+	while read -r line; do
+		# shellcheck disable=SC2053 # A pattern it is.
+		[[ $line == "$1 $2 "$3 ]] && found=1
+	done <<<"$notes"
+	holds "$4" [ "$found" ]
+	is "$status" "$([[ $notes == *FAIL* ]] && echo 1 || echo 0)" "$4: its exit status"
 }
 
 conf <<EOF
@@ -23,49 +42,73 @@ enabled_mdev_types = nvidia-222, mtty-1
 device_addresses = mtty
 EOF
 before=$(cd "$root" && find run var etc | sort)
-vl check
-is "$status|$out|$err" "0|all is well: 3 of 3 pGPUs in the pool|" "all is well"
-vl check --json
-is "$status|$out" $'0|{\n  "version": 1,\n  "ok": true,\n  "findings": []\n}' "as JSON"
+well "all is well"
+like "$(tr -s ' ' <<<"$out")" "PASS config $conf_path: *PASS pgpu 0000:84:00.0: *PASS pgpu mtty: *PASS type $conf_path:2: *nvidia-222*PASS type $conf_path:3: *mtty-1*PASS hook *PASS state *PASS lease *" \
+	"all that was looked at is listed"
+check --json
+like "$out" '{
+  "version": 1,
+  "ok": true,
+  "checks": [
+    {
+      "status": "PASS",
+      "what": "config",
+      "where": "'"$conf_path"'",
+      "message": "'*'",
+      "fix": null
+    },*' "as JSON"
 is "$(cd "$root" && find run var etc | sort)" "$before" "and nothing was written"
 
 # The file is wrong.
-conf <<<'[nonsense]'
-finds error "" "$conf_path:1: *" "a broken file"
+conf <<'EOF'
+[nonsense]
+x = 1
+[policy]
+placement = nowhere
+what
+[quota]
+default = few
+EOF
+check
+is "$status $(grep -c '^FAIL config ' <<<"$notes")" "1 4" "each mistake of a file is told"
+for line in 1 4 5 7; do
+	like "$notes" "*FAIL config $conf_path:$line: *" "in its line: $line"
+done
+check --json
+like "$out" "*\"where\": \"$conf_path:5\"*" "a line that cannot be read has a place, too"
 rm "$conf_path"
-finds error "" "$conf_path: No such file or directory: without it nothing is leased" "a missing file"
+finds FAIL config "$conf_path: *" "a missing file"
+conf <<<''
+finds FAIL type "$conf_path: *" "an empty one: nothing can start"
 conf <<<'[devices]'
-finds warning "$conf_path: " "no type is enabled, so there is no pool: set enabled_mdev_types in [[]devices]" "no type"
+finds FAIL type "$conf_path: *enabled_mdev_types*" "no type"
 vl --config "$conf_path.none" check
-like "$status|$out" "1|error: $conf_path.none: No such file or directory*" "--config is honoured"
+like "$status|$out" "1|FAIL  config   $conf_path.none: *" "--config is honoured"
+conf <<EOF
+[devices]
+enabled_mdev_types = nvidia-222
+nova_conf = /etc/nova.conf
+EOF
+printf '[mdev_nvidia-223]\n' >"$root/etc/nova.conf"
+finds WARN config "$root/etc/nova.conf:1: *" "a warning has its place"
 
 # The host is otherwise than the file.
 conf <<EOF
 [devices]
 enabled_mdev_types = nvidia-222
 [mdev_nvidia-222]
-device_addresses = 0000:84:00.0, 0000:99:00.0
+device_addresses = 0000:84:00.0,
+  # moved
+  0000:99:00.0
 EOF
-finds error "$conf_path:3: " "0000:99:00.0 is not there for nvidia-222: there is no PCI device of this address" "a card that is not there"
-vl check --json
-is "$status|$out" "1|{
-  \"version\": 1,
-  \"ok\": false,
-  \"findings\": [
-    {
-      \"level\": \"error\",
-      \"where\": \"$conf_path:3\",
-      \"text\": \"0000:99:00.0 is not there for nvidia-222: there is no PCI device of this address\"
-    }
-  ]
-}" "as JSON"
+finds FAIL pgpu "$conf_path:6: 0000:99:00.0: *" "a card that is not there, in the line of its address"
 conf <<EOF
 [devices]
 enabled_mdev_types = mtty-1
 [mdev_mtty-1]
 device_addresses = mtty, 0000:84:00.0
 EOF
-finds error "$conf_path:3: " "0000:84:00.0 does not serve mtty-1: has no type mtty-1" "a card without the type"
+finds FAIL pgpu "$conf_path:4: 0000:84:00.0: has no type mtty-1*" "a card without the type"
 conf <<EOF
 [devices]
 enabled_mdev_types = nvidia-222, nvidia-223
@@ -74,77 +117,100 @@ device_match = 10de:1eb8
 [mdev_nvidia-223]
 device_match = numa=1
 EOF
-finds error "0000:85:00.0: " "the configuration gives it to both nvidia-222 and nvidia-223: name one of them" "a card that two sections match"
+among FAIL pgpu "0000:85:00.0: *both nvidia-222 and nvidia-223*" "a card that two sections match"
 conf <<EOF
 [devices]
 enabled_mdev_types = nvidia-999
 EOF
-finds error "" "*no pGPU of this host serves nvidia-999: *" "a type that no card has"
+finds FAIL type "$conf_path:2: *nvidia-999*" "a type that no card has"
 conf <<EOF
 [devices]
-enabled_mdev_types = nvidia-222, nvidia-558
-[mdev_nvidia-222]
-device_addresses = 0000:84:00.0
+enabled_mdev_types = nvidia-558
 [mdev_nvidia-558]
 device_match = 10de:2235
 EOF
-vl check
-is "$status|$out" "0|all is well: 1 of 3 pGPUs in the pool" "a match for the cards of another host is no finding"
-echo '0000:84:00.0 off' >"$root/.kernel/control/register"
-finds error "$conf_path:3: " "0000:84:00.0 *no vGPU types registered yet: *" "a card that is not ready"
-echo '0000:84:00.0 on' >"$root/.kernel/control/register"
+finds FAIL type "$conf_path:4: *nvidia-558*" "a match that fits no card, where nothing else can be leased"
+conf <<EOF
+[devices]
+enabled_mdev_types = nvidia-222,
+  nvidia-558, nvidia-223, nvidia-224
+[mdev_nvidia-558]
+device_match = 10de:2235
+EOF
+check
+is "$status|$(cut -d ' ' -f 1-3 <<<"$notes")" "0|WARN type $conf_path:5:
+WARN type $conf_path:3:
+WARN type $conf_path:3:" "one file serves a fleet; and a type to which no card is left is told once, and fails nothing"
+conf <<EOF
+[devices]
+enabled_mdev_types = nvidia-222
+[mdev_nvidia-222]
+device_addresses = 0000:84:00.0
+EOF
+control register '0000:84:00.0 off'
+among FAIL pgpu "$conf_path:4: 0000:84:00.0: *no vGPU types registered yet*" "a card that is not ready"
+among FAIL type "*nvidia-222*0000:84:00.0*" "a start would be refused, with its reason"
+control register '0000:84:00.0 on'
 
 # mdevctl's definitions.
-mkdir -p "$root/etc/mdevctl.d/0000:84:00.0"
+mkdir -p "$root/etc/mdevctl.d/0000:84:00.0" "$root/etc/libvirt/qemu"
 definition=$root/etc/mdevctl.d/0000:84:00.0/$(uuid 1)
 echo '{"mdev_type": "nvidia-223", "start": "auto"}' >"$definition"
-finds warning "$definition: " "mdevctl starts it at boot as nvidia-223, and the configuration has its pGPU serve nvidia-222: 'mdevctl undefine -u $(uuid 1)' if nobody needs it" \
-	"a definition of another type"
+finds WARN mdevctl "$definition: *nvidia-223*nvidia-222*mdevctl undefine -u $(uuid 1)*" "a definition of another type"
 echo '{"mdev_type": "nvidia-222", "start": "auto"}' >"$definition"
-vl check
-is "$status" 0 "one of the same type is none"
+well "one of the same type is none"
 echo '{"mdev_type": "nvidia-223", "start": "manual"}' >"$definition"
-vl check
-is "$status|$out" "0|all is well: 1 of 3 pGPUs in the pool" "nor one that does not start by itself"
+well "nor one that does not start by itself"
+domain 1 "$(uuid 1)" >"$root/etc/libvirt/qemu/vm1.xml"
+finds WARN mdevctl "$definition: *vm1*nvidia-223*" "but where a domain names it: its type comes from there"
+call prepare begin 1 2>/dev/null
+is "$?" 1 "and its start is refused indeed"
+rm "$root/etc/libvirt/qemu/vm1.xml"
 echo '{"mdev_type"' >"$definition"
-finds error "" "mdevctl's definition $definition is not valid: *" "one that is no JSON"
+finds FAIL mdevctl "*$definition*" "one that is no JSON"
 rm "$definition"
 
 # The hook's place.
 chmod 644 "$root/etc/libvirt/hooks/qemu"
-finds error "$root/etc/libvirt/hooks/qemu: " "not executable, so libvirt does not run it: chmod 755" "a hook that cannot be run"
+finds FAIL hook "$root/etc/libvirt/hooks/qemu: *chmod 755" "a hook that cannot be run"
 chmod 755 "$root/etc/libvirt/hooks/qemu"
 cp "$hook" "$root/etc/libvirt/hooks/qemu.d/vgpu-lease"
-finds warning "$root/etc/libvirt/hooks/qemu: " "the hook is also at /etc/libvirt/hooks/qemu.d/vgpu-lease, and libvirt runs both: remove one" \
-	"a hook that is there twice"
+finds WARN hook "$root/etc/libvirt/hooks/qemu: *qemu.d/vgpu-lease*" "a hook that is there twice"
 printf '#!/bin/sh\n# vgpu-lease\n' >"$root/etc/libvirt/hooks/qemu"
-vl check
-is "$status|$out" "0|all is well: 1 of 3 pGPUs in the pool" "beside another hook ours is in qemu.d"
+well "beside another hook ours is in qemu.d"
 rm "$root/etc/libvirt/hooks/qemu.d/vgpu-lease"
-finds warning "$root/etc/libvirt/hooks/qemu: " "the hook is neither here nor at /etc/libvirt/hooks/qemu.d/vgpu-lease, *" "no hook of ours"
+finds FAIL hook "$root/etc/libvirt/hooks/qemu: *reload*" "no hook of ours, also below --root"
 ln -sf "$tmp/elsewhere" "$root/etc/libvirt/hooks/qemu"
 cp "$hook" "$tmp/elsewhere"
-finds warning "$root/etc/libvirt/hooks/qemu: " "leads to $tmp/elsewhere: *AppArmor*" "a link to where AppArmor does not let it"
+finds WARN hook "$root/etc/libvirt/hooks/qemu: *$tmp/elsewhere*AppArmor*" "a link to where AppArmor does not let it"
 rm "$root/etc/libvirt/hooks/qemu"
 cp "$hook" "$root/etc/libvirt/hooks/qemu"
 
 # The state.
 call prepare begin 2 nvidia-222
-vl check
-is "$status|$out" "0|all is well: 1 of 3 pGPUs in the pool" "a lease is no finding"
+well "a lease is no finding"
 age 2
-finds warning "" "1 vGPU or lease may be given back: 'vgpu-lease gc' does so" "one whose domain is gone"
+finds WARN lease "$root/run/vgpu-lease/leases: 1 *gc*" "one whose domain is gone"
+runs 2
+well "nor is that of a domain that runs"
+sed -i 's/nvidia-222/nvidia-223/' "$conf_path"
+among WARN guest "$(uuid 2): domain vm2 *nvidia-222*" "a guest that runs with a type that is not enabled any more"
+among FAIL type "*retype --dry-run 0000:84:00.0 nvidia-223*" "a card that carries nothing but another type"
+sed -i 's/nvidia-223/nvidia-222/' "$conf_path"
+rm "$root/run/libvirt/qemu/vm2.xml"
 echo rubbish >"$root/run/vgpu-lease/leases/$(uuid 2)"
-finds warning "" "1 lease cannot be understood: 'vgpu-lease gc' sets it aside" "a broken lease"
+finds WARN lease "$root/run/vgpu-lease/leases: 1 *" "a broken lease"
 vl gc
-finds warning "$root/run/vgpu-lease/garbage: " "1 record that could not be understood: *" "what was set aside"
+finds WARN state "$root/run/vgpu-lease/garbage: 1 *" "what was set aside"
 rm -r "$root/run/vgpu-lease/garbage"
-chmod 755 "$root/run/vgpu-lease/leases"
-finds error "$root/run/vgpu-lease/leases: " "is not root's alone, so the hook refuses it: *" "a folder that is open to others"
+vl gc
+echo 1 >"$root/sys/bus/mdev/devices/$(uuid 2)/remove"
+chmod 777 "$root/run/vgpu-lease/leases"
+among FAIL state "$root/run/vgpu-lease/leases: *" "a folder that others may write to"
 chmod 700 "$root/run/vgpu-lease/leases"
-cp "$builddir/vgpu-lease" "$tmp/vgpu-lease"
-chmod 755 "$tmp" "$tmp/vgpu-lease"
-said=$(as_nobody "$tmp/vgpu-lease" --root "$root" check 2>&1)
-is "$?|$said" "1|error: /run/vgpu-lease: Permission denied: only root can look at the leases: run this with sudo" \
-	"who is not root is told so"
+exec 9>>"$root/run/vgpu-lease/lock"
+flock 9
+finds WARN state "$root/run/vgpu-lease/lock: *" "a lock that is not given back"
+exec 9>&-
+well "is one as long as it is held"
 tap_done

@@ -33,6 +33,15 @@ holds "it is named" grep -qF 0000:85:00.0 "$work/err"
 	control register "0000:85:00.0 on"
 } &
 is "$(ready 60)" 0 "one that comes late is what was waited for"
+configure <<'END'
+[devices]
+enabled_mdev_types = nvidia-222
+[mdev_nvidia-222]
+device_match = 10de:2235
+END
+is "$(ready 1)" 1 "a match that fits no card is not what is ready"
+configure </dev/null
+is "$(ready 60)" 0 "a configuration that enables no type has nothing to wait for"
 echo nonsense >>"$root/etc/vgpu-lease.conf"
 is "$(ready 60)" 1 "a configuration with an error is not waited with"
 tap_done
