@@ -26,13 +26,20 @@ static void lease_and_kernel(struct compare *v)
 	if (!lease || lease->state == LEASE_RESERVED || lease->state == LEASE_CREATING)
 		return;
 	if (!v->exists) {
-		say(v, "the kernel has no such device, though it is leased");
+		say(v, "it is leased, but the kernel has no such device: %s",
+		    v->runs ? "shut the domain down and start it again" : "'vgpu-lease gc' drops the lease");
 		return;
 	}
 	if (*v->type && strcmp(lease->type, v->type) != 0)
-		say(v, "it is leased as %s, and the kernel has a %s", lease->type, v->type);
+		say(v,
+		    "it is leased as %.60s, and the kernel has a %.60s: somebody has made it anew; 'vgpu-lease release' drops the "
+		    "lease once the domain is shut down",
+		    lease->type, v->type);
 	if (*v->parent && strcmp(lease->parent, v->parent) != 0)
-		say(v, "it is leased on %s, and the kernel has it on %s", lease->parent, v->parent);
+		say(v,
+		    "it is leased on %.50s, and the kernel has it on %.50s: somebody has made it anew; 'vgpu-lease release' "
+		    "drops the lease once the domain is shut down",
+		    lease->parent, v->parent);
 }
 
 static void running_and_lease(struct compare *v)
@@ -42,34 +49,41 @@ static void running_and_lease(struct compare *v)
 	if (!lease)
 		say(v, "the domain has it, and it is in no lease: 'vgpu-leased' records what others attach");
 	else if (strcmp(lease->domain, v->domain) != 0)
-		say(v, "the domain has it, and it is leased to domain %.100s", lease->name);
+		say(v, "the domain has it, and it is leased to domain %.100s: detach it from one of the two",
+		    lease->name);
 	else if (lease->state != LEASE_ACTIVE)
-		say(v, "the domain runs with it, though its lease says '%s'", lease_state_word(lease->state));
+		say(v, "the domain runs with it, but its lease says '%s': 'vgpu-leased' or its next start mends that",
+		    lease_state_word(lease->state));
 }
 
 static void running_and_open(struct compare *v)
 {
 	if (!v->lease && !v->exists)
-		say(v, "the kernel has no such device, though the domain has it");
+		say(v, "the domain has it, but the kernel has no such device: shut the domain down and start it again");
 	if (v->open < 0)
-		say(v, "who has it open cannot be told");
+		say(v, "which process has it open cannot be told: run this as root");
 	else if (v->exists && v->open == 0)
-		say(v, "nobody has it open, though the domain runs with it");
+		say(v,
+		    "no process has it open, but the domain runs with it: 'vgpu-lease show --qemu' tells whether QEMU has it; if "
+		    "not, 'vgpu-lease detach', or shut the domain down and start it again");
 	else if (v->open > 0 && v->qemu && v->by != v->qemu)
-		say(v, "process %d has it open, which is not the domain's QEMU (%d)", (int)v->by, (int)v->qemu);
+		say(v, "process %d has it open, and not the domain's QEMU (%d): end that process", (int)v->by,
+		    (int)v->qemu);
 	if (!v->shown)
 		return;
 	if (!*v->shown)
-		say(v, "QEMU has no such device");
+		say(v, "QEMU has no such device: 'vgpu-lease detach', or shut the domain down and start it again");
 	else if (!strstr(v->shown, v->id))
-		say(v, "QEMU has %.150s in its place", v->shown);
+		say(v, "QEMU has %.120s in its place: shut the domain down and start it again", v->shown);
 }
 
 /* The domain has not got it, and the lease is its own. */
 static void leased_and_absent(struct compare *v)
 {
 	if (v->open > 0)
-		say(v, "libvirt has taken it from the domain, but process %d still has it open", (int)v->by);
+		say(v,
+		    "libvirt has taken it from the domain, but process %d has it open: it is given back when that ends",
+		    (int)v->by);
 	else if (!v->runs)
 		say(v, "the domain does not run, and holds its lease: 'vgpu-lease gc' gives it back");
 	else if (v->lease->state == LEASE_RELEASING)
@@ -91,7 +105,9 @@ void compare(struct compare *v)
 	} else if (own) {
 		leased_and_absent(v);
 	} else if (v->lease && v->config) {
-		say(v, "the domain's definition names it, and it is leased to domain %.100s", v->lease->name);
+		say(v,
+		    "the domain's definition names it, and it is leased to domain %.100s: give one of them another UUID or VF",
+		    v->lease->name);
 	}
 	if (own)
 		lease_and_kernel(v);

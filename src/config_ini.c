@@ -307,7 +307,7 @@ static int add_piece(struct reader *r, struct ini_section *section, const char *
 
 		if (!slot)
 			return no_memory(r);
-		*slot = (struct ini_break){ strlen(entry->value) + strlen(r->glue), r->broken };
+		*slot = (struct ini_break){ (entry->value ? strlen(entry->value) : 0) + 1, r->broken };
 		r->broken = 0;
 	}
 	if (asprintf(&joined, "%s%s%s", entry->value ? entry->value : "", r->glue ? r->glue : "", value) < 0)
