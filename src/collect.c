@@ -192,7 +192,8 @@ static bool is_named(const void *arg, const char *id)
 {
 	const struct look *look = arg;
 
-	return device_exists(arg, id) || lease_find(&look->leases, id) || ondisk_names(look->disk, id, NULL);
+	return device_exists(arg, id) || lease_find(&look->leases, id) || ondisk_names(look->disk, id, NULL) ||
+	       ondisk_unread(look->disk, false);
 }
 
 int collect_run(struct collect *c, struct err *err)

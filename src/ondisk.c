@@ -9,26 +9,35 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "auto.h"
 #include "file.h"
 #include "text.h"
 
-enum { FILE_MAX = 16 << 20 };
+enum {
+	IN_MEMORY_MAX = 1 << 20, /* of one file; a larger one is searched where it lies */
+	PIECE_SIZE = 64 << 10,
+	NEEDLE_SIZE = 96,
+	UNREAD_SIZE = 256,
+};
 
 #define PERSISTENT "etc/libvirt/qemu"
 #define RUNNING "run/libvirt/qemu"
 
 struct document {
 	char *name; /* the file's, without .xml, printable */
-	char *text; /* NUL-terminated; a file with a NUL byte in it is searched to its end, too */
+	char *text; /* NUL-terminated; a file with a NUL byte in it is searched to its end, too; NULL: a large file */
 	size_t len;
+	int fd;    /* of a large file; else -1 */
 	bool runs; /* a status file of a running domain */
 };
 
 struct ondisk {
 	struct document *documents;
 	size_t n;
+	/* The first file that could not be read, and why: of all, and of the status files; "" none. */
+	char unread[2][UNREAD_SIZE];
 };
 
 /* "vm1" of "vm1.xml"; NULL where it is no such file. The caller frees it. */
@@ -67,7 +76,7 @@ static int open_regular(int dir, const char *name)
 static int read_document(struct ondisk *disk, int dir, const char *file, bool runs)
 {
 	autofree char *name = domain_name(file);
-	struct document *more, doc = { .runs = runs };
+	struct document *more, doc = { .fd = -1, .runs = runs };
 	int r;
 
 	if (!name)
@@ -77,14 +86,28 @@ static int read_document(struct ondisk *disk, int dir, const char *file, bool ru
 		return fd == -ENOENT ? 0 : fd;
 	more = reallocarray(disk->documents, disk->n + 1, sizeof(*more));
 	if (!more)
-		return -ENOMEM;
+		abort();
 	disk->documents = more;
-	r = file_slurp(fd, FILE_MAX, &doc.text, &doc.len);
-	if (r < 0)
+	r = file_slurp(fd, IN_MEMORY_MAX, &doc.text, &doc.len);
+	if (r == -EFBIG)
+		doc.fd = steal_fd(&fd);
+	else if (r < 0)
 		return r;
 	doc.name = steal_ptr(&name);
 	disk->documents[disk->n++] = doc;
 	return 0;
+}
+
+/* One file that cannot be read costs no other its answer. */
+static void note_unread(struct ondisk *disk, const struct host *host, const char *path, const char *file, bool runs,
+			int code)
+{
+	char raw[UNREAD_SIZE];
+
+	snprintf(raw, sizeof(raw), "%s/%s/%s: %s", host->name, path, file, strerror(code));
+	for (int i = 0; i <= runs; i++)
+		if (!*disk->unread[i])
+			text_safe(disk->unread[i], sizeof(disk->unread[i]), raw);
 }
 
 static int read_folder(struct ondisk *disk, const struct host *host, const char *path, bool runs, struct err *err)
@@ -100,8 +123,7 @@ static int read_folder(struct ondisk *disk, const struct host *host, const char 
 	while ((errno = 0, e = readdir(d))) {
 		r = read_document(disk, fd, e->d_name, runs);
 		if (r < 0)
-			return err_sys(err, -r, "cannot tell which vGPUs are named: %s/%s/%s", host->name, path,
-				       e->d_name);
+			note_unread(disk, host, path, e->d_name, runs, -r);
 	}
 	if (errno)
 		return err_sys(err, errno, "%s/%s", host->name, path);
@@ -134,15 +156,17 @@ void ondisk_free(struct ondisk *disk)
 	for (size_t i = 0; i < disk->n; i++) {
 		free(disk->documents[i].name);
 		free(disk->documents[i].text);
+		if (disk->documents[i].fd >= 0)
+			close(disk->documents[i].fd);
 	}
 	free(disk->documents);
 	free(disk);
 }
 
-/* Does the document hold this text, in whatever case? One NUL byte does not hide what is behind it. */
-static bool holds(const struct document *doc, const char *needle)
+/* Do these bytes, which a NUL follows, hold the text, in whatever case? One NUL byte does not hide what is behind it. */
+static bool bytes_hold(const char *s, size_t len, const char *needle)
 {
-	const char *s = doc->text, *end = doc->text + doc->len;
+	const char *end = s + len;
 
 	for (; s < end; s += strlen(s) + 1)
 		if (strcasestr(s, needle))
@@ -150,9 +174,36 @@ static bool holds(const struct document *doc, const char *needle)
 	return false;
 }
 
+/* The same of a large file, piece by piece; one that cannot be read any more may hold it. */
+static bool file_holds(int fd, const char *needle)
+{
+	size_t keep = 0, overlap = strlen(needle) - 1;
+	char piece[PIECE_SIZE + NEEDLE_SIZE + 1];
+	off_t at = 0;
+
+	for (;;) {
+		ssize_t n = pread(fd, piece + keep, PIECE_SIZE, at);
+		size_t len = keep + (n > 0 ? (size_t)n : 0);
+
+		if (n <= 0)
+			return n < 0;
+		at += n;
+		piece[len] = '\0';
+		if (bytes_hold(piece, len, needle))
+			return true;
+		keep = len < overlap ? len : overlap;
+		memmove(piece, piece + len - keep, keep);
+	}
+}
+
+static bool holds(const struct document *doc, const char *needle)
+{
+	return doc->text ? bytes_hold(doc->text, doc->len, needle) : file_holds(doc->fd, needle);
+}
+
 const char *ondisk_names(const struct ondisk *disk, const char *id, const char *but)
 {
-	char uuid[UUID_SIZE], pci[PCI_SIZE], needle[96];
+	char uuid[UUID_SIZE], pci[PCI_SIZE], needle[NEEDLE_SIZE];
 	unsigned domain, bus, slot, function;
 
 	if (uuid_parse(uuid, id))
@@ -194,7 +245,7 @@ int ondisk_libvirt(const struct host *host)
 
 bool ondisk_runs(const struct ondisk *disk, const char *domain_uuid)
 {
-	char uuid[UUID_SIZE], needle[64];
+	char uuid[UUID_SIZE], needle[NEEDLE_SIZE];
 
 	if (!uuid_parse(uuid, domain_uuid))
 		return false;
@@ -203,4 +254,9 @@ bool ondisk_runs(const struct ondisk *disk, const char *domain_uuid)
 		if (disk->documents[i].runs && holds(&disk->documents[i], needle))
 			return true;
 	return false;
+}
+
+const char *ondisk_unread(const struct ondisk *disk, bool running)
+{
+	return *disk->unread[running] ? disk->unread[running] : NULL;
 }

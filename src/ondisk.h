@@ -20,8 +20,9 @@
 struct ondisk;
 
 /*
- * A folder that is not there is an empty one; a file that cannot be read is an error (nothing may be taken for unnamed
- * then).
+ * A folder that is not there is an empty one; one that cannot be read is an error. A file that cannot be read fails
+ * nobody: ondisk_unread() tells of it. A file may be as large as it likes: what is over 1 MiB is searched where it lies,
+ * each time anew.
  */
 int ondisk_read(struct ondisk **out, const struct host *host, struct err *err);
 void ondisk_free(struct ondisk *disk);
@@ -38,6 +39,12 @@ int ondisk_libvirt(const struct host *host);
 
 /* Does libvirt run this domain: is there a status file run/libvirt/qemu/NAME.xml whose domain has this UUID? */
 bool ondisk_runs(const struct ondisk *disk, const char *domain_uuid);
+
+/*
+ * The first file that could not be read, and why; NULL where all were. It may name any device: whoever would remove one
+ * asks. `running`: of the status files alone; it may be that of any domain.
+ */
+const char *ondisk_unread(const struct ondisk *disk, bool running);
 
 /* A definition of mdevctl: etc/mdevctl.d/PARENT/UUID. */
 struct definition {

@@ -20,7 +20,7 @@
 #include "lease.h"
 #include "pool.h"
 
-enum { WISH_TYPES_MAX = 16, PLAN_REMOVES_MAX = 64 };
+enum { WISH_TYPES_MAX = 16, PLAN_REMOVES_MAX = 64, DOMAIN_SHOWN_SIZE = 64 };
 
 /* Who says which type a vGPU is to have. */
 enum type_source {
@@ -68,7 +68,7 @@ enum opened { OPEN_UNKNOWN, OPEN_NO, OPEN_YES };
 /* What is known of a device of the inventory, same index. Looked up only where a rule asks. */
 struct device_facts {
 	enum opened opened;
-	char named_by[64]; /* the domain on disk that names it; "" none */
+	char named_by[DOMAIN_SHOWN_SIZE]; /* the domain on disk that names it; "" none */
 };
 
 enum plan_mode { PLAN_PREPARE, PLAN_MIGRATE, PLAN_RESTORE };

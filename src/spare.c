@@ -48,6 +48,9 @@ bool spare_is_orphan(const struct spare_check *check, const struct inv_device *d
 	domain = ondisk_names(check->disk, device->id, device->framework == FW_VARIANT ? check->asking : NULL);
 	if (domain)
 		return say(false, why, "domain %.100s names it", domain);
+	if (ondisk_unread(check->disk, false))
+		return say(false, why, "cannot tell whether a domain names it: %.180s",
+			   ondisk_unread(check->disk, false));
 	if (is_open(check, device->id, why)) {
 		if (check->note)
 			seen_forget(check->store, device->id);
@@ -106,6 +109,8 @@ bool spare_is_stale(const struct spare_check *check, const struct lease *lease, 
 		return say(false, why, "its lease changed a moment ago");
 	if ((check->runs && check->runs(check->arg, lease->domain)) || ondisk_runs(check->disk, lease->domain))
 		return say(false, why, "its domain runs");
+	if (ondisk_unread(check->disk, true))
+		return say(false, why, "cannot tell whether its domain runs: %.180s", ondisk_unread(check->disk, true));
 	if (lease->state == LEASE_CREATING)
 		return cut_off(check, lease, exists, why);
 	/* A resume leases first, and libvirt takes its time to start what is saved. */

@@ -8,6 +8,7 @@
 
 #include "auto.h"
 #include "kernel.h"
+#include "log.h"
 #include "spare.h"
 #include "wish.h"
 
@@ -211,15 +212,33 @@ static int leave_out_void(struct survey *s, struct err *err)
 	return 0;
 }
 
-static int look_up(struct survey *s, struct err *err)
+static int look_at_processes(struct survey *s, struct err *err)
 {
-	int r = 0;
+	return s->handles ? 0 : handles_read(&s->handles, s->host, err);
+}
 
-	if (!s->handles)
-		r = handles_read(&s->handles, s->host, err);
-	if (r == 0 && !s->disk)
-		r = ondisk_read(&s->disk, s->host, err);
-	return r;
+static int look_at_disk(struct survey *s, struct err *err)
+{
+	return s->disk ? 0 : ondisk_read(&s->disk, s->host, err);
+}
+
+/*
+ * The domain on disk, but the one that is given (NULL none), that names this device, or a file that cannot be read,
+ * and may; "" none. Only who arrives takes what it does not name itself.
+ */
+static int find_name(struct survey *s, char out[DOMAIN_SHOWN_SIZE], const char *id, const char *but, struct err *err)
+{
+	const char *domain = NULL;
+
+	if (s->mode != PLAN_PREPARE) {
+		if (look_at_disk(s, err) < 0)
+			return -err->code;
+		domain = ondisk_names(s->disk, id, but);
+		if (!domain)
+			domain = ondisk_unread(s->disk, false);
+	}
+	snprintf(out, DOMAIN_SHOWN_SIZE, "%s", domain ? domain : "");
+	return 0;
 }
 
 /*
@@ -280,20 +299,19 @@ static int look_at_vfs(struct survey *s, struct err *err)
 	for (size_t i = 0; s->vfs && s->request->nwants && i < s->inv.nparents; i++) {
 		const struct inv_parent *vf = &s->inv.parents[i];
 		enum framework framework = s->inv.pgpus[vf->pgpu].framework;
-		const char *domain;
 		int r = 0;
 
 		if (framework == FW_MDEV || vf->ndevices > 0 || (framework == FW_VARIANT && s->mode == PLAN_PREPARE))
 			continue;
-		if (look_up(s, err) < 0)
-			return -err->code;
 		if (framework == FW_VF)
+			r = look_at_processes(s, err);
+		if (r == 0 && framework == FW_VF)
 			r = handles_open(s->handles, s->host, vf->name, NULL, err);
 		if (r < 0)
 			return r;
 		s->vfs[i].opened = r == 1 ? OPEN_YES : OPEN_NO;
-		domain = s->mode == PLAN_PREPARE ? NULL : ondisk_names(s->disk, vf->name, s->request->name);
-		snprintf(s->vfs[i].named_by, sizeof(s->vfs[i].named_by), "%s", domain ? domain : "");
+		if (find_name(s, s->vfs[i].named_by, vf->name, s->request->name, err) < 0)
+			return -err->code;
 	}
 	return 0;
 }
@@ -336,19 +354,16 @@ int survey_leases(struct survey *s, struct err *err)
 		r = survey_host(s, err);
 	for (size_t i = 0; r == 0 && i < s->inv.ndevices; i++) {
 		struct device_facts *facts = &s->devices[i];
-		const char *domain;
 
 		if (facts->opened != OPEN_UNKNOWN || !is_asked_about(s, &s->inv.devices[i]))
 			continue;
-		r = look_up(s, err);
+		r = look_at_processes(s, err);
 		if (r == 0)
 			r = handles_open(s->handles, s->host, s->inv.devices[i].id, NULL, err);
 		if (r < 0)
 			break;
 		facts->opened = r == 1 ? OPEN_YES : OPEN_NO;
-		domain = ondisk_names(s->disk, s->inv.devices[i].id, NULL);
-		snprintf(facts->named_by, sizeof(facts->named_by), "%s", domain ? domain : "");
-		r = 0;
+		r = find_name(s, facts->named_by, s->inv.devices[i].id, NULL, err);
 	}
 	explain_absent(s);
 	/* Under the lock: of two writers at once neither is whole. */
@@ -363,10 +378,14 @@ int survey_look(struct survey *s, struct err *err)
 {
 	struct spare_check check = { .host = s->host, .store = s->store, .config = s->config, .note = !s->dry };
 	char why[REASON_SIZE];
-	int r = look_up(s, err);
+	int r = look_at_processes(s, err);
 
+	if (r == 0)
+		r = look_at_disk(s, err);
 	if (r < 0)
 		return r;
+	if (ondisk_unread(s->disk, false))
+		log_warn("what may be named in it stays: %s", ondisk_unread(s->disk, false));
 	check.handles = s->handles;
 	check.disk = s->disk;
 	check.asking = s->request->name;
