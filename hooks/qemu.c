@@ -45,6 +45,7 @@ struct hook {
 	char why_no_config[sizeof(((struct err *)NULL)->text)];
 	char *xml; /* as it came */
 	size_t len;
+	char uuid[UUID_SIZE], name[SHOWN_NAME]; /* of a release, which needs no more */
 	struct domxml *doc;
 	struct attach attach;
 };
@@ -112,7 +113,7 @@ static int flow_reconnect(struct hook *hook, struct err *err)
 
 static int flow_release(struct hook *hook, struct err *err)
 {
-	return attach_release(&hook->host, &hook->policy, hook->attach.request->uuid, hook->attach.request->name, err);
+	return attach_release(&hook->host, &hook->policy, hook->uuid, hook->name, err);
 }
 
 static const struct operation operations[] = {
@@ -173,15 +174,12 @@ static void make_sure_of_descriptors(void)
 			_exit(EXIT_REFUSED);
 }
 
+/* All of it: libvirt, which has it in its memory as well, sets the limit. What is parsed has one of its own. */
 static int read_xml(struct hook *hook, struct err *err)
 {
-	int r = file_slurp(STDIN_FILENO, DOMXML_MAX, &hook->xml, &hook->len);
+	int r = file_slurp(STDIN_FILENO, SIZE_MAX, &hook->xml, &hook->len);
 
-	if (r == -EFBIG)
-		return err_set(err, EFBIG, "the domain's XML is over %d MiB", DOMXML_MAX >> 20);
-	if (r < 0)
-		return err_sys(err, -r, "the domain's XML cannot be read from standard input");
-	return 0;
+	return r < 0 ? err_sys(err, -r, "the domain's XML cannot be read from standard input") : 0;
 }
 
 /* Why nothing may be leased: kept for the refusal of a device that does not exist. Only a wrong file is an error. */
@@ -239,39 +237,64 @@ static int gate(struct hook *hook, bool by_lease, struct err *err)
 	return by_lease ? mine_leased(&hook->host) : hook->has_config && mine_possible(&hook->config);
 }
 
+/* What is given back is told by the leases alone: neither the rest of the XML nor its size keeps anything. */
+static int read_owner(struct hook *hook, struct err *err)
+{
+	int r;
+
+	text_safe(hook->name, sizeof(hook->name), hook->call.guest);
+	if (domxml_peek_uuid(hook->uuid, hook->xml, hook->len))
+		return 0;
+	r = domxml_parse(&hook->doc, hook->xml, hook->len, DOMXML_IDENTITY, err);
+	if (r == 0)
+		memcpy(hook->uuid, domxml_request(hook->doc)->uuid, sizeof(hook->uuid));
+	return r;
+}
+
+/* The hostdevs that are ours, of a domain that may have some. */
+static int read_wants(struct hook *hook, const struct operation *operation, struct err *err)
+{
+	bool large = hook->len > DOMXML_MAX;
+	int r = large ? domxml_hostdevs(&hook->doc, hook->xml, hook->len, err)
+		      : domxml_parse(&hook->doc, hook->xml, hook->len, DOMXML_ALL_PCI, err);
+
+	if (r < 0 || domxml_request(hook->doc)->nwants == 0)
+		return r;
+	r = read_host(hook, err);
+	if (r < 0 && operation->needs_config)
+		return r;
+	if (r < 0)
+		log_warn("%s: %s", operation->op, err->text);
+	r = mine_keep(hook->doc, &hook->host, hook->has_config ? &hook->config : NULL, NULL, err);
+	if (r == 0 && large && domxml_request(hook->doc)->nwants > 0)
+		return err_set(err, E2BIG, "vGPU %s: the domain's XML is over %d MiB",
+			       domxml_request(hook->doc)->wants[0].id, DOMXML_MAX >> 20);
+	return r;
+}
+
 /* 1: the domain concerns us and all is read; 0: it does not. */
 static int read_all(struct hook *hook, const struct operation *operation, struct err *err)
 {
-	/*
-	 * What is given back is told by the leases alone: metadata edited wrongly under a running guest keeps nothing.
-	 */
 	bool by_lease = operation->flow == flow_release;
 	int r = read_xml(hook, err);
 
 	if (r == 0 && !gate(hook, by_lease, err))
 		return 0;
 	if (r == 0)
-		r = domxml_parse(&hook->doc, hook->xml, hook->len, by_lease ? DOMXML_IDENTITY : DOMXML_ALL_PCI, err);
+		r = by_lease ? read_owner(hook, err) : read_wants(hook, operation, err);
 	if (r < 0)
 		return r;
 	if (!by_lease && domxml_request(hook->doc)->nwants == 0)
 		return 0;
-	r = read_host(hook, err);
-	if (r < 0 && operation->needs_config)
-		return r;
-	if (r < 0)
+	/* What is wrong with the configuration has been said, where it matters. */
+	if (by_lease && read_host(hook, err) < 0)
 		log_warn("%s: %s", operation->op, err->text);
-	if (!by_lease) {
-		r = mine_keep(hook->doc, &hook->host, hook->has_config ? &hook->config : NULL, NULL, err);
-		if (r < 0 || domxml_request(hook->doc)->nwants == 0)
-			return r;
-	}
 	hook->attach = (struct attach){ .host = &hook->host,
 					.config = hook->has_config ? &hook->config : NULL,
 					.policy = &hook->policy,
 					.why_no_config = hook->why_no_config,
 					.doc = hook->doc,
-					.request = domxml_request(hook->doc) };
+					.request = hook->doc ? domxml_request(hook->doc) : NULL };
 	return 1;
 }
 
@@ -310,7 +333,7 @@ static int dry_run(struct hook *hook, const struct operation *operation, struct 
 		return dry_plan(hook, operation, err);
 	r = store_open(&store, &hook->host, false, err);
 	if (r == 0 && operation->flow == flow_release)
-		r = preview_release(stderr, &store, hook->attach.request->uuid, err);
+		r = preview_release(stderr, &store, hook->uuid, err);
 	store_close(&store);
 	return r < 0 ? r : write_out(hook->xml, hook->len, err);
 }

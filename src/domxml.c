@@ -151,7 +151,7 @@ int domxml_parse(struct domxml **out, const char *xml, size_t len, unsigned int 
 	int r;
 
 	if (len > DOMXML_MAX)
-		return err_set(err, E2BIG, "the domain's XML has more than %d MiB", DOMXML_MAX >> 20);
+		return err_set(err, E2BIG, "the domain's XML is over %d MiB", DOMXML_MAX >> 20);
 	doc = calloc(1, sizeof(*doc));
 	if (!doc)
 		return err_sys(err, ENOMEM, "the domain's XML");
@@ -166,6 +166,95 @@ int domxml_parse(struct domxml **out, const char *xml, size_t len, unsigned int 
 		return r;
 	}
 	*out = doc;
+	return 0;
+}
+
+/* Goes behind white space and <name>TEXT</name>; the text, between *text and *text_end, has no markup in it. */
+static bool peek_element(const char **at, const char *end, const char *name, const char **text, const char **text_end)
+{
+	char start[16], stop[16];
+	const char *p = *at;
+
+	snprintf(start, sizeof(start), "<%s>", name);
+	snprintf(stop, sizeof(stop), "</%s>", name);
+	while (p < end && is_space(*p))
+		p++;
+	if ((size_t)(end - p) < strlen(start) || memcmp(p, start, strlen(start)) != 0)
+		return false;
+	*text = p + strlen(start);
+	*text_end = memchr(*text, '<', (size_t)(end - *text));
+	if (!*text_end || (size_t)(end - *text_end) < strlen(stop) || memcmp(*text_end, stop, strlen(stop)) != 0)
+		return false;
+	*at = *text_end + strlen(stop);
+	return true;
+}
+
+bool domxml_peek_uuid(char out[UUID_SIZE], const char *xml, size_t len)
+{
+	struct scan scan = { .xml = xml, .len = len };
+	const char *at, *text, *text_end, *end = xml + len;
+	char uuid[64] = "";
+	struct span tag;
+
+	if (scan_tag(&scan, &tag) != 1 || !scan_tag_is(xml, tag, "domain"))
+		return false;
+	at = xml + scan.at;
+	if (!peek_element(&at, end, "name", &text, &text_end) || !peek_element(&at, end, "uuid", &text, &text_end) ||
+	    (size_t)(text_end - text) >= sizeof(uuid) || memchr(text, '\0', (size_t)(text_end - text)))
+		return false;
+	memcpy(uuid, text, (size_t)(text_end - text));
+	return domxml_uuid(out, uuid);
+}
+
+/* All elements of this name, one behind the other, between what comes before and behind them; NULL: too much of it. */
+static char *cut_out(const char *xml, size_t len, const char *head, const char *start, const char *stop,
+		     const char *tail, size_t *out_len)
+{
+	size_t room = strlen(head) + strlen(tail) + 1, n = strlen(head), at = 0;
+	char *out = malloc(room);
+	const char *from;
+
+	if (!out)
+		abort();
+	memcpy(out, head, n);
+	while ((from = memmem(xml + at, len - at, start, strlen(start)))) {
+		const char *to = memmem(from, len - (size_t)(from - xml), stop, strlen(stop));
+		size_t whole = to ? (size_t)(to - from) + strlen(stop) : DOMXML_MAX;
+
+		if (whole >= DOMXML_MAX - room) {
+			free(out);
+			return NULL;
+		}
+		room += whole;
+		out = realloc(out, room);
+		if (!out)
+			abort();
+		memcpy(out + n, from, whole);
+		n += whole;
+		at = (size_t)(from - xml) + whole;
+	}
+	memcpy(out + n, tail, strlen(tail) + 1);
+	*out_len = n + strlen(tail);
+	return out;
+}
+
+int domxml_hostdevs(struct domxml **out, const char *xml, size_t len, struct err *err)
+{
+	static const char head[] = "<domain><name>-</name><uuid>00000000-0000-0000-0000-000000000000</uuid><devices>";
+	size_t cut_len;
+	char *cut = cut_out(xml, len, head, "<hostdev ", "</hostdev>", "</devices></domain>", &cut_len);
+	int r;
+
+	if (!cut)
+		return err_set(err, E2BIG, "the domain's XML is over %d MiB", DOMXML_MAX >> 20);
+	r = domxml_parse(out, cut, cut_len, DOMXML_ALL_PCI, err);
+	if (r < 0) {
+		free(cut);
+		return r;
+	}
+	(*out)->record = cut;
+	for (size_t i = 0; i < (*out)->request.nwants; i++)
+		(*out)->request.wants[i].has_metadata = has(xml, len, DOMXML_NS);
 	return 0;
 }
 

@@ -3,8 +3,8 @@
  * A domain's XML: what it asks for, and the same XML with other addresses in it.
  *
  * libxml2 decides what the document means; the edit is made on the bytes as they came, so that all else stays as it
- * was: comments, CDATA, namespaces, entities, quotes, order, white space. The XML is hostile until parsed: at most
- * DOMXML_MAX bytes, a document type declaration is refused and never expanded, nothing is fetched from anywhere.
+ * was: comments, CDATA, namespaces, entities, quotes, order, white space. The XML is hostile until parsed: of more than
+ * DOMXML_MAX bytes none is, a document type declaration is refused and never expanded, nothing is fetched from anywhere.
  *
  * libxml2 is opened when a document is parsed for the first time (see xml.h). domxml_concerns() is the gate before it.
  *
@@ -101,6 +101,12 @@ bool domxml_concerns(const char *xml, size_t len);
 /* The same of PCI hostdevs, which are ours only where the pool has such VFs: false is certain. */
 bool domxml_has_pci(const char *xml, size_t len);
 
+/*
+ * The UUID of a document as libvirt prints it, whose <name> and <uuid> come first, from its bytes alone: for who needs
+ * no more, however large the rest is. False: it is not of that kind, which says nothing of the UUID.
+ */
+bool domxml_peek_uuid(char out[UUID_SIZE], const char *xml, size_t len);
+
 enum {
 	DOMXML_ALL_PCI = 1, /* every PCI hostdev is a want, also without a <vgpu:device>: see domxml_keep() */
 	DOMXML_FILE =
@@ -119,6 +125,12 @@ enum {
  */
 int domxml_parse(struct domxml **out, const char *xml, size_t len, unsigned int flags, struct err *err);
 void domxml_free(struct domxml *doc);
+
+/*
+ * Of a document as libvirt prints it that is too large to be parsed, the hostdevs alone, to tell whether any is a vGPU:
+ * as with DOMXML_ALL_PCI, and where the document has metadata of ours, each counts as named there.
+ */
+int domxml_hostdevs(struct domxml **out, const char *xml, size_t len, struct err *err);
 
 /* What the document asks for; owned by `doc`. */
 const struct request *domxml_request(const struct domxml *doc);

@@ -222,12 +222,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	unsigned int flags = size ? data[0] % 16 : 0;
 	const char *xml = (const char *)data + (size > 0);
 	size_t len = size - (size > 0);
-	struct domxml *doc = NULL;
+	struct domxml *doc = NULL, *hostdevs = NULL;
 	struct err err = { 0 };
+	char uuid[UUID_SIZE];
 
 	domxml_concerns(xml, len);
 	if (domxml_parse(&doc, xml, len, flags, &err) == 0)
 		suspended(doc);
+	/* What the bytes alone say is what the document says. */
+	if (domxml_peek_uuid(uuid, xml, len) && doc)
+		MUST(strcmp(uuid, domxml_request(doc)->uuid) == 0);
+	if (domxml_hostdevs(&hostdevs, xml, len, &(struct err){ 0 }) == 0)
+		domxml_free(hostdevs);
 	/* What a suspend took is put back, never edited. */
 	if (doc && !(flags & DOMXML_SUSPENDED)) {
 		edit(doc, xml, len, flags);

@@ -104,6 +104,17 @@ static void loading(void)
 	ok(parse_bytes(none, strlen(none), 0) == 0, "and it is looked for again");
 }
 
+static void peeked(const char *xml, const char *uuid, const char *says)
+{
+	char got[UUID_SIZE], *copy = malloc(strlen(xml));
+
+	memcpy(copy, xml, strlen(xml));
+	if (!domxml_peek_uuid(got, copy, strlen(xml)))
+		*got = '\0';
+	is(got, uuid, says);
+	free(copy);
+}
+
 static void identity(void)
 {
 	const struct request *request = request_of("<domain><name>a&#10;&lt;<![CDATA[&]]><!-- x -->\xc3\xa4</name>"
@@ -125,6 +136,17 @@ static void identity(void)
 	   "or leave it empty");
 	is(request_of(DOMAIN(LEASE("<v:device/>") DEVICES(MDEV("x"))), DOMXML_IDENTITY)->uuid, OWN,
 	   "who only asks for the identity gets it whatever else is wrong");
+	peeked("<domain type='kvm' id='1'>\n  <name>a&gt;b</name>\n  <uuid>" OWN "</uuid>\n  <metadata>", OWN,
+	       "the UUID is told from what libvirt prints first, whatever follows");
+	peeked("<domain a='>'><name></name><uuid>67A42C8B111140008000000000000001</uuid>", OWN, "as libvirt reads it");
+	peeked("<domain><name><uuid>" U1 "</uuid></name><uuid>" OWN "</uuid>", "", "what is in the name is none");
+	peeked("<domain><uuid>" OWN "</uuid><name>a</name>", "", "nor is it where libvirt has it nowhere");
+	peeked("<domain><name>a</name><title/><uuid>" OWN "</uuid>", "", "nor behind anything else");
+	peeked("<domain><name>a</name><uuid>" OWN "<!-- --></uuid>", "", "nor with anything in it");
+	peeked("<domain><name>a</name><uuid>" OWN "</uuid", "", "nor cut short");
+	peeked("<domain><name>a</name><uuid>" OWN, "", "anywhere");
+	peeked("<!DOCTYPE domain><domain><name>a</name><uuid>" OWN "</uuid>", "", "nor behind a document type");
+	peeked("<network><name>a</name><uuid>" OWN "</uuid>", "", "nor of what is no domain");
 	refused("<domain><name>a</name></domain>", "no <uuid>", "libvirt itself always gives a UUID");
 	refused("<domain><name>a</name><uuid>" OWN "0</uuid></domain>", "no <uuid>", "33 digits are no UUID");
 	refused("<domain><name>a</name><uuid>67a42c8b-1</uuid></domain>", "no <uuid>", "nor are nine");
