@@ -202,6 +202,8 @@ static int read_config(struct hook *hook, struct err *err)
 		hook->policy = hook->config.policy;
 		return 0;
 	}
+	if (r == -ENOENT)
+		err_in(&why, "there is no configuration");
 	snprintf(hook->why_no_config, sizeof(hook->why_no_config), "%s", why.text);
 	if (r == -ENOENT)
 		return 0;
@@ -309,14 +311,16 @@ static int dry_plan(struct hook *hook, const struct operation *operation, struct
 	bool changed;
 	int r = attach_preview(&hook->attach, operation->mode, &store, &survey, &plan, err);
 
-	if (r == 0 && (plan.kind == PLAN_STEPS || plan.kind == PLAN_REMOVE)) {
+	if (r == 0 && (plan.nsteps == hook->attach.request->nwants || plan.kind == PLAN_REMOVE)) {
 		preview_print(stderr, &survey, &plan, false);
 		r = attach_rewritten(&hook->attach, &survey, &plan, &xml, &len, &changed, err);
 		if (r == 0)
 			r = write_out(xml, len, err);
-	} else if (r == 0) {
-		r = err_set(err, ENOSPC, "vGPU %s: %s", hook->attach.request->wants[plan.refused_want].id, plan.text);
+	} else if (r == 0 && plan.kind == PLAN_STEPS) {
+		r = write_out(hook->xml, hook->len, err);
 	}
+	if (r == 0 && !preview_is_possible(&plan))
+		r = attach_refusal(&hook->attach, &plan, err);
 	plan_free(&plan);
 	survey_end(&survey);
 	store_close(&store);

@@ -66,12 +66,10 @@ static int plan_round(struct rounds *r, struct err *err)
 	return 0;
 }
 
-static int refuse(const struct rounds *r, struct err *err)
+int attach_refusal(const struct attach *attach, const struct plan *plan, struct err *err)
 {
-	const struct plan *plan = &r->plan;
-	const char *id = r->attach->request->wants[plan->refused_want].id;
-
-	return err_set(err, plan->refusal == REFUSE_NO_ROOM ? ENOSPC : EPERM, "vGPU %s: %s", id, plan->text);
+	return err_set(err, plan->refusal == REFUSE_NO_ROOM ? ENOSPC : EPERM, "vGPU %s: %s",
+		       attach->request->wants[plan->refused_want].id, plan->text);
 }
 
 static int remove_one(struct rounds *r, const char *id, struct err *err)
@@ -129,7 +127,8 @@ static int between_rounds(struct rounds *r, struct err *err)
 	switch (r->plan.kind) {
 	case PLAN_WAIT:
 		if (host_now_ms() >= r->deadline_ms)
-			return r->survey.spares_known ? refuse(r, err) : survey_look(&r->survey, err);
+			return r->survey.spares_known ? attach_refusal(r->attach, &r->plan, err)
+						      : survey_look(&r->survey, err);
 		host_sleep_ms(WAIT_STEP_MS);
 		return 0;
 	case PLAN_LOOK:
@@ -146,7 +145,7 @@ static int between_rounds(struct rounds *r, struct err *err)
 	case PLAN_STEPS:
 		break;
 	}
-	return was_strict ? refuse(r, err) : 0;
+	return was_strict ? attach_refusal(r->attach, &r->plan, err) : 0;
 }
 
 static const char *params_of(const struct rounds *r, size_t want, const struct step *step)
@@ -242,7 +241,7 @@ static int prepare_unmanaged(const struct attach *attach, struct err *err)
 		const struct vgpu vgpu = kernel_vgpu(want->id);
 		int r = kernel_exists(attach->host, &vgpu);
 
-		if (want->kind == WANT_PCI || r == 1)
+		if (!want->placeholder && (want->kind == WANT_PCI || r == 1))
 			continue;
 		if (r < 0)
 			return err_sys(err, -r, "vGPU %s", want->id);
@@ -252,26 +251,55 @@ static int prepare_unmanaged(const struct attach *attach, struct err *err)
 	return 0;
 }
 
-static int refuse_placeholder(const struct request *request, struct err *err)
+/* Does the domain run here, or is it just starting? Then nothing of it may be touched by an arrival. */
+static int runs_here(const struct attach *attach, struct err *err)
 {
-	for (size_t i = 0; i < request->nwants; i++)
-		if (request->wants[i].placeholder)
-			return err_set(
-				err, EINVAL,
-				"vGPU %s is a placeholder: libvirt takes no new UUID at a start; give it one with 'vgpu-lease rewrite' and define the domain anew",
-				request->wants[i].id);
-	return 0;
+	struct store store;
+	struct leases leases = { 0 };
+	struct ondisk *disk = NULL;
+	int r = store_open(&store, attach->host, false, err);
+
+	if (r == 0)
+		r = lease_list(&store, &leases, err);
+	for (size_t i = 0; r == 0 && i < leases.n; i++)
+		if (strcmp(leases.list[i].domain, attach->request->uuid) == 0 && leases.list[i].state == LEASE_ACTIVE &&
+		    host_now_ms() - leases.list[i].since_ms < (int64_t)attach->policy->start_grace_s * 1000)
+			r = 1;
+	if (r == 0)
+		r = ondisk_read(&disk, attach->host, err);
+	if (r == 0)
+		r = ondisk_runs(disk, attach->request->uuid);
+	ondisk_free(disk);
+	lease_list_free(&leases);
+	store_close(&store);
+	return r;
+}
+
+static int refuse_running(const struct attach *attach, struct err *err)
+{
+	int r = runs_here(attach, err);
+
+	return r == 1 ? err_set(err, EEXIST, "it runs on this host already: its vGPUs are left as they are") : r;
+}
+
+/* What is known before any plan is made. 1: a plan decides; 0: all stays as it is; negative: the operation is refused. */
+static int before_plan(const struct attach *attach, enum plan_mode mode, struct err *err)
+{
+	/* Then there is nothing to choose from: an arrival leaves it to the prepare that follows. */
+	if (!attach->config)
+		return mode == PLAN_PREPARE ? prepare_unmanaged(attach, err) : 0;
+	if (mode == PLAN_MIGRATE && refuse_running(attach, err) < 0)
+		return -err->code;
+	return 1;
 }
 
 int attach_prepare(const struct attach *attach, struct err *err)
 {
 	struct rounds r;
-	int n;
+	int n = before_plan(attach, PLAN_PREPARE, err);
 
-	if (refuse_placeholder(attach->request, err) < 0)
-		return -err->code;
-	if (!attach->config)
-		return prepare_unmanaged(attach, err);
+	if (n <= 0)
+		return n;
 	n = rounds_start(&r, attach, PLAN_PREPARE, attach->op ? attach->op : "prepare", err);
 	if (n == 0)
 		n = prepare_rounds(&r, err);
@@ -320,47 +348,13 @@ static int arrive(const struct attach *attach, enum plan_mode mode, const char *
 	return n;
 }
 
-/* Does the domain run here, or is it just starting? Then nothing of it may be touched by an arrival. */
-static int runs_here(const struct attach *attach, struct err *err)
-{
-	struct store store;
-	struct leases leases = { 0 };
-	struct ondisk *disk = NULL;
-	int r = store_open(&store, attach->host, false, err);
-
-	if (r == 0)
-		r = lease_list(&store, &leases, err);
-	for (size_t i = 0; r == 0 && i < leases.n; i++)
-		if (strcmp(leases.list[i].domain, attach->request->uuid) == 0 && leases.list[i].state == LEASE_ACTIVE &&
-		    host_now_ms() - leases.list[i].since_ms < (int64_t)attach->policy->start_grace_s * 1000)
-			r = 1;
-	if (r == 0)
-		r = ondisk_read(&disk, attach->host, err);
-	if (r == 0)
-		r = ondisk_runs(disk, attach->request->uuid);
-	ondisk_free(disk);
-	lease_list_free(&leases);
-	store_close(&store);
-	return r;
-}
-
-static int refuse_running(const struct attach *attach, struct err *err)
-{
-	int r = runs_here(attach, err);
-
-	return r == 1 ? err_set(err, EEXIST, "it runs on this host already: its vGPUs are left as they are") : r;
-}
-
 int attach_migrate(const struct attach *attach, char **xml, size_t *len, struct err *err)
 {
 	int r;
 
 	*xml = NULL;
-	/* Without a configuration there is nothing to choose from: the prepare that follows passes what exists. */
-	if (!attach->config)
-		return 0;
-	r = refuse_running(attach, err);
-	return r < 0 ? r : arrive(attach, PLAN_MIGRATE, "migrate", xml, len, err);
+	r = before_plan(attach, PLAN_MIGRATE, err);
+	return r <= 0 ? r : arrive(attach, PLAN_MIGRATE, "migrate", xml, len, err);
 }
 
 int attach_restore(const struct attach *attach, char **xml, size_t *len, struct err *err)
@@ -381,12 +375,13 @@ int attach_preview(const struct attach *attach, enum plan_mode mode, struct stor
 {
 	int r = store_open(store, attach->host, false, err);
 
-	*survey = (struct survey){ 0 };
-	*plan = (struct plan){ 0 };
-	if (r == 0 && mode == PLAN_MIGRATE && attach->config)
-		r = refuse_running(attach, err);
+	*survey = (struct survey){ .asked = attach->request, .request = attach->request, .mode = mode };
+	*plan = (struct plan){ .kind = PLAN_STEPS };
 	if (r == 0)
-		r = survey_start(survey, attach->host, store, attach->config, attach->request, mode, err);
+		r = before_plan(attach, mode, err);
+	if (r <= 0)
+		return r;
+	r = survey_start(survey, attach->host, store, attach->config, attach->request, mode, err);
 	survey->dry = true;
 	survey->explains = true;
 	if (r == 0)

@@ -61,9 +61,16 @@ int attach_reconnect(const struct attach *attach, struct err *err);
 int attach_release(const struct host *host, const struct policy *policy, const char *domain, const char *name,
 		   struct err *err);
 
-/* What an operation would do, without writing anything: the survey and the plan; the caller ends both. */
+/*
+ * What an operation would do, without writing anything: the survey and the plan; the caller ends both, also after a
+ * failure. Negative: it would be refused before any plan, or the host cannot be read. Whether a plan can be carried out
+ * says its kind; one without steps leaves all as it is.
+ */
 int attach_preview(const struct attach *attach, enum plan_mode mode, struct store *store, struct survey *survey,
 		   struct plan *plan, struct err *err);
+
+/* The refusal of a plan that cannot be carried out, as libvirt shows it behind the domain's name. Negative. */
+int attach_refusal(const struct attach *attach, const struct plan *plan, struct err *err);
 
 /*
  * The domain's XML with the ids of a plan's steps in it; a copy where nothing changes. Of a domain that arrives the

@@ -58,9 +58,11 @@ static int read_config(struct cmd *cmd, enum cmd_config config, struct err *err)
 	/* One that was asked for by name has to be there. */
 	if (r == -ENOENT && !cmd->call->config_path)
 		return 0;
+	cmd->wrong_config = true;
 	if (config == CMD_CONFIG_MUST)
 		return r;
-	cmd_warn("%s", err->text);
+	if (config == CMD_CONFIG_MAY)
+		cmd_warn("%s", err->text);
 	return 0;
 }
 

@@ -63,6 +63,7 @@ struct cmd {
 	struct host host;
 	struct config config; /* the defaults where there is none */
 	bool has_config;
+	bool wrong_config;                                   /* there is one, with an error */
 	char why_no_config[sizeof(((struct err *)0)->text)]; /* has_config false: why */
 	struct store store;
 };
@@ -71,11 +72,12 @@ struct cmd {
 #define CMD_NO_STORE ((struct store){ .run = -1, .leases = -1, .seen = -1, .affinity = -1, .lock = -1 })
 
 /* How a sub-command takes a configuration with an error. One that is not there is none, which is no error. */
-enum cmd_config { CMD_CONFIG_MUST, CMD_CONFIG_MAY };
+enum cmd_config { CMD_CONFIG_MUST, CMD_CONFIG_MAY, CMD_CONFIG_OWN };
 
 /*
  * Opens the host, reads the configuration and opens the leases; with `write`, as one who may change them: that takes
- * root on the real host. A configuration with an error is printed as a warning with CMD_CONFIG_MAY. cmd_close() also
+ * root on the real host. A configuration with an error is printed as a warning with CMD_CONFIG_MAY, and is the
+ * caller's to look at with CMD_CONFIG_OWN. cmd_close() also
  * after a failure.
  */
 int cmd_open(struct cmd *cmd, const struct cmd_call *call, enum cmd_config config, bool write, struct err *err);

@@ -50,18 +50,16 @@ static bool find_operation(struct planning *p, const char *op)
 	return false;
 }
 
-static bool is_possible(const struct planning *p)
-{
-	return p->plan.kind == PLAN_STEPS || p->plan.kind == PLAN_REMOVE;
-}
-
+/* Why it would be refused, or that it would not, is in the result; what can be told of it is there in any case. */
 static int make(struct planning *p, struct err *err)
 {
 	int r = attach_preview(&p->attach, p->mode, &p->store, &p->survey, &p->plan, err);
 
-	if (r == 0 && is_possible(p))
+	if (r == 0 && (p->plan.nsteps == p->attach.request->nwants || p->plan.kind == PLAN_REMOVE))
 		r = attach_rewritten(&p->attach, &p->survey, &p->plan, &p->rewritten, &p->rewritten_len, &p->changed,
 				     err);
+	if (r == 0 && !preview_is_possible(&p->plan))
+		r = attach_refusal(&p->attach, &p->plan, err);
 	return r;
 }
 
@@ -79,10 +77,6 @@ static void print_text(const struct planning *p)
 {
 	const struct request *request = p->attach.request;
 
-	for (size_t i = 0; p->mode == PLAN_PREPARE && i < request->nwants; i++)
-		if (request->wants[i].placeholder)
-			cmd_say("%s is a placeholder: planned as with a UUID of its own, which 'vgpu-lease rewrite' gives it",
-				request->wants[i].id);
 	preview_print(stdout, &p->survey, &p->plan, true);
 	if (p->plan.kind == PLAN_REMOVE && p->plan.nsteps < request->nwants)
 		cmd_say("%zu more: planned when that is removed", request->nwants - p->plan.nsteps);
@@ -113,7 +107,7 @@ static void print_steps(const struct planning *p, struct json_out *json)
 static void print_verdicts(const struct planning *p, struct json_out *json)
 {
 	json_out_array(json, "passed_over");
-	for (size_t i = 0; i < p->attach.request->nwants; i++) {
+	for (size_t i = 0; p->attach.request && i < p->attach.request->nwants; i++) {
 		for (size_t g = 0; g < p->survey.inv.npgpus; g++) {
 			const char *why = preview_not_chosen(&p->survey, &p->plan, i, g);
 
@@ -129,7 +123,8 @@ static void print_verdicts(const struct planning *p, struct json_out *json)
 	json_out_close(json);
 }
 
-static void print_json(const struct planning *p)
+/* `refusal`: NULL where it would do. Without a domain, where the file is none that can be understood. */
+static void print_json(const struct planning *p, const char *refusal)
 {
 	const struct request *request = p->attach.request;
 	struct json_out json;
@@ -143,13 +138,17 @@ static void print_json(const struct planning *p)
 	fclose(memory);
 	json_out_begin(&json, stdout);
 	json_out_number(&json, "version", 1);
-	json_out_object(&json, "domain");
-	json_out_text(&json, "uuid", request->uuid);
-	json_out_string(&json, "name", request->name);
-	json_out_close(&json);
+	if (request) {
+		json_out_object(&json, "domain");
+		json_out_text(&json, "uuid", request->uuid);
+		json_out_string(&json, "name", request->name);
+		json_out_close(&json);
+	} else {
+		json_out_string(&json, "domain", NULL);
+	}
 	json_out_string(&json, "operation", p->op);
-	json_out_bool(&json, "possible", is_possible(p));
-	json_out_string(&json, "refusal", is_possible(p) ? NULL : p->plan.text);
+	json_out_bool(&json, "possible", !refusal);
+	json_out_string(&json, "refusal", refusal);
 	json_out_array(&json, "remove_first");
 	for (size_t i = 0; p->plan.kind == PLAN_REMOVE && i < p->plan.nremoves; i++)
 		json_out_string(&json, NULL, p->plan.removes[i]);
@@ -161,58 +160,61 @@ static void print_json(const struct planning *p)
 	free(diff);
 }
 
-static int plan(struct planning *p, struct err *err)
+/*
+ * Decides as the hook does, in its order: what is no domain's XML; a domain without a vGPU, which no mistake in the
+ * configuration concerns; that mistake; then the plan. `doc` is freed by the caller.
+ */
+static int decide(struct planning *p, struct domxml **doc, struct err *err)
+{
+	struct cmd *cmd = p->cmd;
+
+	if (domxml_parse(doc, p->xml, p->len, DOMXML_FILE | DOMXML_ALL_PCI, err) < 0)
+		return -err->code;
+	p->attach = (struct attach){ .host = &cmd->host,
+				     .config = cmd->has_config ? &cmd->config : NULL,
+				     .policy = &cmd->config.policy,
+				     .why_no_config = cmd->why_no_config,
+				     .doc = *doc,
+				     .request = domxml_request(*doc) };
+	if (p->attach.request->nwants && cmd->wrong_config && domxml_concerns(p->xml, p->len))
+		return err_set(err, EINVAL, "%s", cmd->why_no_config);
+	if (mine_keep(*doc, &cmd->host, p->attach.config, NULL, err) < 0)
+		return -err->code;
+	return p->attach.request->nwants ? make(p, err) : 0;
+}
+
+/* What the decision is, on standard output; why the domain would be refused is main()'s to print. */
+static void print(const struct planning *p, const char *refusal)
 {
 	const struct request *request = p->attach.request;
-	int r;
 
-	if (request->nwants == 0 && !p->cmd->call->json) {
+	if (p->cmd->call->json)
+		print_json(p, refusal);
+	else if (request && request->nwants == 0)
 		cmd_say("domain %s has no vGPU: nothing to do", request->name);
-		return CMD_DONE;
-	}
-	r = make(p, err);
-	if (r == 0 && p->cmd->call->json)
-		print_json(p);
-	else if (r == 0)
+	else if (!refusal && p->plan.nsteps == 0)
+		cmd_say("domain %s: %s leaves its vGPUs as they are: %s", request->name, p->op, p->cmd->why_no_config);
+	else if (p->survey.request)
 		print_text(p);
 	/* What has been printed comes before what is wrong with it. */
 	fflush(stdout);
-	if (r == 0 && !is_possible(p))
-		r = err_set(err, ENOSPC, "vGPU %s: %s", request->wants[p->plan.refused_want].id, p->plan.text);
-	if (r < 0)
-		r = err_in(err, "domain %s: %s would be refused", request->name, p->op);
-	return r;
 }
 
-static void planning_end(struct planning *p)
+static int plan(struct planning *p, struct err *err)
 {
+	struct domxml *doc = NULL;
+	int r = decide(p, &doc, err);
+
+	print(p, r < 0 ? err->text : NULL);
+	if (r < 0 && p->attach.request)
+		r = err_in(err, "domain %s: %s would be refused", p->attach.request->name, p->op);
+	else if (r < 0)
+		r = err_in(err, "%s: %s would be refused", cmd_shown(p->cmd->call->operands[0]), p->op);
 	plan_free(&p->plan);
 	survey_end(&p->survey);
 	store_close(&p->store);
 	free(p->rewritten);
-}
-
-static int read_and_plan(struct cmd *cmd, struct planning *p, struct err *err)
-{
-	struct domxml *doc = NULL;
-	int r = cmd_read_xml(cmd->call->operands[0], &p->xml, &p->len, err);
-
-	if (r == 0 && domxml_parse(&doc, p->xml, p->len, DOMXML_FILE | DOMXML_ALL_PCI, err) < 0)
-		r = err_in(err, "%s", cmd_shown(cmd->call->operands[0]));
-	if (r == 0)
-		r = mine_keep(doc, &cmd->host, cmd->has_config ? &cmd->config : NULL, NULL, err);
-	if (r == 0) {
-		p->attach = (struct attach){ .host = &cmd->host,
-					     .config = cmd->has_config ? &cmd->config : NULL,
-					     .policy = &cmd->config.policy,
-					     .why_no_config = cmd->why_no_config,
-					     .doc = doc,
-					     .request = domxml_request(doc) };
-		r = plan(p, err);
-		planning_end(p);
-	}
 	domxml_free(doc);
-	free(p->xml);
 	return r;
 }
 
@@ -226,10 +228,13 @@ static int run(const struct cmd_call *call, struct err *err)
 		err_set(err, EINVAL, "--op %s: neither prepare, migrate nor restore", call->op);
 		return CMD_USAGE;
 	}
-	r = cmd_open(&cmd, call, CMD_CONFIG_MUST, false, err);
+	if (cmd_read_xml(call->operands[0], &p.xml, &p.len, err) < 0)
+		return CMD_USAGE;
+	r = cmd_open(&cmd, call, CMD_CONFIG_OWN, false, err);
 	if (r == 0)
-		r = read_and_plan(&cmd, &p, err);
+		r = plan(&p, err);
 	cmd_close(&cmd);
+	free(p.xml);
 	return r;
 }
 

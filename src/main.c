@@ -209,6 +209,6 @@ int main(int argc, char **argv)
 	if (r >= 0 && (fflush(stdout) != 0 || ferror(stdout)) && errno != EPIPE)
 		r = err_sys(&err, errno, "standard output");
 	if (r != CMD_DONE && err.code != 0)
-		print_error(&err, r == CMD_USAGE);
+		print_error(&err, r == CMD_USAGE && err.code == EINVAL);
 	return r < 0 ? CMD_FAILED : r;
 }

@@ -237,6 +237,23 @@ static bool prepare_want(struct planner *p, size_t want, struct step *step)
 	return plan_creation(p, want, id, step);
 }
 
+/*
+ * libvirt has read the XML, and takes no other UUID, when a start is asked about: one without a UUID of its own is
+ * refused, whatever else holds. The steps are what it would get with one.
+ */
+static void refuse_placeholder(struct planner *p)
+{
+	for (size_t i = 0; p->facts->mode == PLAN_PREPARE && i < p->facts->request->nwants; i++) {
+		if (!p->facts->request->wants[i].placeholder)
+			continue;
+		plan_refuse(
+			p, i, REFUSE_OTHER,
+			"it is a placeholder, and libvirt takes no new UUID at a start: give it one with 'vgpu-lease "
+			"rewrite' and define the domain anew");
+		return;
+	}
+}
+
 void plan_make(struct plan *plan, const struct plan_facts *facts)
 {
 	struct plan_facts narrowed = *facts;
@@ -274,6 +291,7 @@ void plan_make(struct plan *plan, const struct plan_facts *facts)
 		/* What has to be removed for one want is removed before the next one is looked at. */
 		going = plan->kind == PLAN_STEPS;
 	}
+	refuse_placeholder(&p);
 	free(p.promised.list);
 	free(p.held.list);
 	free(wishes);

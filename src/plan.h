@@ -131,7 +131,7 @@ enum refusal { REFUSE_OTHER, REFUSE_NO_ROOM, REFUSE_UNKNOWN_TYPE, REFUSE_OPEN };
 
 struct plan {
 	enum plan_kind kind;
-	struct step *steps; /* one for each want */
+	struct step *steps; /* one for each want; of a placeholder that is refused, too */
 	size_t nsteps;
 	char removes[PLAN_REMOVES_MAX][ID_SIZE];
 	size_t nremoves;

@@ -29,20 +29,27 @@ static bool has_failed(const struct plan_facts *facts, int pgpu, const char *typ
 }
 
 /*
- * Is `a` the better one? One that has not failed lately, then nearer, then fuller (pack) or emptier (spread), then the
- * lower address.
+ * By what of two candidates one goes before the other, what weighs most first: one that has not failed lately, then the
+ * nearer, then the fuller (pack) or emptier (spread), then the lower address.
  */
+enum rule { BY_FAILURE, BY_NODE, BY_SHARE, BY_ADDRESS, NO_CHOICE };
+
+/* Is `a` the better one? `rule`: by what. */
 static bool better(const struct planner *p, const struct want *want, const struct candidate *a,
-		   const struct candidate *b)
+		   const struct candidate *b, enum rule *rule)
 {
 	double d = a->room.share - b->room.share;
 
+	*rule = BY_FAILURE;
 	if (a->failed != b->failed)
 		return b->failed;
+	*rule = BY_NODE;
 	if (a->near != b->near)
 		return a->near;
+	*rule = BY_SHARE;
 	if (d > 1e-9 || d < -1e-9)
 		return placement_of(p, want) == PLACE_PACK ? d > 0 : d < 0;
+	*rule = BY_ADDRESS;
 	return a->pgpu < b->pgpu;
 }
 
@@ -208,16 +215,23 @@ static bool room_for(const struct planner *p, size_t want, struct candidate *c, 
 	return true;
 }
 
-static const char *why_chosen(const struct planner *p, const struct want *want, const struct candidate *c,
-			      bool was_there)
+static const char *why_chosen(const struct planner *p, const struct want *want, bool was_there, enum rule rule)
 {
 	if (was_there)
 		return want->kind == WANT_PCI ? "the VF that the domain names" : "where it was before";
-	if (c->near)
+	switch (rule) {
+	case BY_FAILURE:
+		return "the others failed a while ago";
+	case BY_NODE:
 		return "near the domain's CPUs or memory";
-	if (c->room.share <= 0)
+	case BY_SHARE:
+		return placement_of(p, want) == PLACE_PACK ? "the fullest with room" : "the emptiest";
+	case BY_ADDRESS:
 		return "the first with room";
-	return placement_of(p, want) == PLACE_PACK ? "the fullest with room" : "the emptiest";
+	case NO_CHOICE:
+		break;
+	}
+	return "the only one with room";
 }
 
 /* Looks at every pGPU for one type; true and the best one, or false. */
@@ -227,9 +241,11 @@ static bool choose_for_type(struct planner *p, size_t want, const char *type, co
 	const struct wish *wish = &p->facts->wishes[want];
 	const struct inventory *inv = p->facts->inv;
 	struct candidate best = { .pgpu = UNKNOWN }, fullest = { .pgpu = UNKNOWN };
+	enum rule rule = NO_CHOICE; /* of all by which the best one went before another, the weightiest */
 	bool was_there = false;
 
 	for (size_t g = 0; g < inv->npgpus && !was_there; g++) {
+		enum rule by = NO_CHOICE;
 		struct candidate c = { .pgpu = (int)g, .near = is_near(wish, &inv->pgpus[g]) };
 
 		if (!room_for(p, want, &c, type, id))
@@ -237,13 +253,15 @@ static bool choose_for_type(struct planner *p, size_t want, const char *type, co
 		resort->in_flight |= c.room.in_flight;
 		if (c.room.has) {
 			was_there = strcmp(inv->parents[c.room.parent].name, wish->last_parent) == 0 && !c.failed;
-			if (best.pgpu == UNKNOWN || was_there || better(p, wish->want, &c, &best))
+			if (best.pgpu == UNKNOWN || better(p, wish->want, &c, &best, &by) || was_there)
 				best = c;
+			rule = by < rule ? by : rule;
 			continue;
 		}
 		add_verdict(p->plan, want, c.pgpu, is_elsewhere(p->facts, wish, c.pgpu, type), c.room.reason);
 		if (c.room.full && !c.room.unsuited &&
-		    (fullest.pgpu == UNKNOWN || better(p, wish->want, &c, &fullest)) && find_removes(p, c.pgpu, type))
+		    (fullest.pgpu == UNKNOWN || better(p, wish->want, &c, &fullest, &by)) &&
+		    find_removes(p, c.pgpu, type))
 			fullest = c;
 	}
 	if (fullest.pgpu != UNKNOWN && resort->card.pgpu == UNKNOWN) {
@@ -252,7 +270,7 @@ static bool choose_for_type(struct planner *p, size_t want, const char *type, co
 	}
 	if (best.pgpu == UNKNOWN)
 		return false;
-	fill_step(p, step, &best, type, id, why_chosen(p, wish->want, &best, was_there));
+	fill_step(p, step, &best, type, id, why_chosen(p, wish->want, was_there, rule));
 	return true;
 }
 
@@ -268,6 +286,21 @@ static bool leave_vf(const struct planner *p, struct candidate *card, const stru
 	else if (card->room.parent == UNKNOWN)
 		card->room.parent = device ? device->parent : inventory_parent(p->facts->inv, p->plan->removes[0]);
 	return card->room.parent != UNKNOWN && plan_can_be(p->facts, card->room.parent, want);
+}
+
+void plan_tell_removal(const struct planner *p, struct step *step)
+{
+	const char *id = p->plan->removes[0];
+	const struct lease *lease = lease_find(p->facts->leases, id);
+	char more[32] = "";
+
+	if (p->plan->nremoves > 1)
+		snprintf(more, sizeof(more), " and %zu more", p->plan->nremoves - 1);
+	if (!lease)
+		snprintf(step->why, sizeof(step->why), "after orphan %s%s is removed", id, more);
+	else
+		snprintf(step->why, sizeof(step->why), "after vGPU %s of domain %.64s%s is removed", id, lease->name,
+			 more);
 }
 
 enum choice plan_choose(struct planner *p, size_t want, const char *id, struct step *step)
@@ -292,6 +325,7 @@ enum choice plan_choose(struct planner *p, size_t want, const char *id, struct s
 		return NO_ROOM;
 	if (!leave_vf(p, &resort.card, wish->want))
 		return NO_ROOM;
-	fill_step(p, step, &resort.card, resort.type, id, "after orphans are removed");
+	fill_step(p, step, &resort.card, resort.type, id, "");
+	plan_tell_removal(p, step);
 	return CHOSEN_AFTER_REMOVAL;
 }

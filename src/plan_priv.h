@@ -23,6 +23,9 @@ enum choice { CHOSEN, CHOSEN_AFTER_REMOVAL, NO_ROOM, NO_ROOM_YET };
 /* Fills `step` for a device `id` that is to be made; on NO_ROOM… the verdicts say why not, pGPU by pGPU. */
 enum choice plan_choose(struct planner *p, size_t want, const char *id, struct step *step);
 
+/* Why the step can be: what is removed for it, by name; a domain's own, or one that nobody has. */
+void plan_tell_removal(const struct planner *p, struct step *step);
+
 /* What is reserved for one want of a domain that arrives (migrate, restore). */
 bool plan_arrival(struct planner *p, size_t want, struct step *step);
 

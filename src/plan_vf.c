@@ -149,6 +149,7 @@ static bool retype(struct planner *p, size_t want, const struct inv_device *devi
 	snprintf(step->type, sizeof(step->type), "%s", wish->types[0]);
 	memcpy(p->plan->removes[0], device->id, ID_SIZE);
 	p->plan->nremoves = 1;
+	plan_tell_removal(p, step);
 	p->plan->kind = PLAN_REMOVE;
 	return true;
 }

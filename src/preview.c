@@ -6,6 +6,11 @@
 
 #include "text.h"
 
+bool preview_is_possible(const struct plan *plan)
+{
+	return plan->kind == PLAN_STEPS || plan->kind == PLAN_REMOVE;
+}
+
 const char *preview_word(const struct survey *survey, const struct step *step)
 {
 	if (survey->mode != PLAN_PREPARE)
@@ -33,16 +38,33 @@ const char *preview_not_chosen(const struct survey *survey, const struct plan *p
 	return step ? "it would do, too: the one that was chosen goes first" : NULL;
 }
 
+/* What goes first, and why it may. */
+static void print_removal(FILE *to, const struct survey *survey, const char *id)
+{
+	const struct inv_device *device = inventory_device(&survey->inv, id);
+	const struct lease *lease = lease_find(&survey->leases, id);
+	char name[REASON_SIZE];
+
+	fprintf(to, "remove %s", id);
+	if (device)
+		fprintf(to, ", %s on %s", device->type, device->parent_name);
+	else if (lease)
+		fprintf(to, ", %s on %s", lease->type, lease->parent);
+	text_safe(name, sizeof(name), lease ? lease->name : "");
+	if (!lease)
+		fprintf(to, " (orphan)\n");
+	else if (lease->state == LEASE_RELEASING)
+		fprintf(to, " (domain %s has released it)\n", name);
+	else
+		fprintf(to, " (domain %s no longer runs)\n", name);
+}
+
 void preview_print(FILE *to, const struct survey *survey, const struct plan *plan, bool verdicts)
 {
 	char safe[REASON_SIZE];
 
-	for (size_t i = 0; plan->kind == PLAN_REMOVE && i < plan->nremoves; i++) {
-		const struct inv_device *d = inventory_device(&survey->inv, plan->removes[i]);
-
-		fprintf(to, "remove %s%s%s%s%s (unused)\n", plan->removes[i], d ? ", " : "", d ? d->type : "",
-			d ? " on " : "", d ? d->parent_name : "");
-	}
+	for (size_t i = 0; plan->kind == PLAN_REMOVE && i < plan->nremoves; i++)
+		print_removal(to, survey, plan->removes[i]);
 	for (size_t i = 0; i < plan->nsteps; i++) {
 		const struct step *step = &plan->steps[i];
 		const char *id = survey->asked->wants[i].id;

@@ -10,6 +10,9 @@
 
 #include "survey.h"
 
+/* Can the plan be carried out, now or when what it removes first is gone? */
+bool preview_is_possible(const struct plan *plan);
+
 /* What `release end` of a domain would do with each of its leases. */
 int preview_release(FILE *to, const struct store *store, const char *domain, struct err *err);
 

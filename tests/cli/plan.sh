@@ -37,7 +37,7 @@ not on mtty for $(uuid 1): serves mtty-1" "each pGPU has its reason"
 vl plan - <"$tmp/vm1.xml"
 is "$status|$(head -n 1 <<<"$out")" "0|create $(uuid 1), nvidia-222 on 0000:84:00.0 (the first with room)" "- is standard input"
 vl plan - </dev/null
-is "$status|$out|$err" "1||vgpu-lease: standard input: the XML is empty" "and is called so where nothing comes from it"
+is "$status|$out|$err" "1||vgpu-lease: standard input: prepare would be refused: the XML is empty" "and is called so where nothing comes from it"
 plan 1
 is "$status|$out" "1|" "a domain of which nothing says the type"
 is "$err" "vgpu-lease: domain vm1: prepare would be refused: vGPU $(uuid 1): it does not exist and nothing says which type it is: name one of nvidia-222, nvidia-223, mtty-1 in the metadata" \
@@ -49,8 +49,10 @@ is "$(state)" "$before" "nothing has been written"
 
 domain 1 00000000-0000-0000-0000-000000000000 nvidia-222 >"$tmp/placeholder.xml"
 vl plan "$tmp/placeholder.xml"
-is "$(head -n 1 <<<"$out")" "00000000-0000-0000-0000-000000000000 is a placeholder: planned as with a UUID of its own, which 'vgpu-lease rewrite' gives it" \
-	"a placeholder is told"
+like "$status|$err" "1|vgpu-lease: domain vm1: prepare would be refused: vGPU 00000000-0000-0000-0000-000000000000: it is a placeholder, *" \
+	"a placeholder would be refused"
+like "$out" "create *, nvidia-222 on 0000:84:00.0 (the first with room), instead of 00000000-0000-0000-0000-000000000000*" \
+	"and what it would get with a UUID of its own is told"
 sed -n '/^---/,$p' <<<"$out" >"$tmp/patch"
 cp "$tmp/placeholder.xml" "$tmp/patched.xml"
 holds "the diff is one that patch(1) takes" patch -s "$tmp/patched.xml" "$tmp/patch"
@@ -77,7 +79,7 @@ is "$status|$out|$err" "1||vgpu-lease: domain vm1: migrate would be refused: it 
 	"a domain that runs here cannot arrive"
 vl release "$(uuid 2)"
 plan 4 nvidia-222 --op migrate
-is "$status|$(head -n 1 <<<"$out")" "0|reserve $(uuid 4), nvidia-222 on 0000:85:00.0 (the first with room)" "another can"
+is "$status|$(head -n 1 <<<"$out")" "0|reserve $(uuid 4), nvidia-222 on 0000:85:00.0 (the only one with room)" "another can"
 plan 4 nvidia-222 --op=restore
 is "$status" 0 "or be restored"
 domain 7 00000000-0000-0000-0000-000000000000 nvidia-222 >"$tmp/placeholder.xml"
@@ -100,9 +102,38 @@ device_addresses = 0000:85:00.0
 reclaim_grace = 0
 EOF
 plan 4 nvidia-222
-is "$status|$(head -n 2 <<<"$out")" "0|remove $(uuid 5), nvidia-223 on 0000:85:00.0 (unused)
-create $(uuid 4), nvidia-222 on 0000:85:00.0 (after orphans are removed)" "an orphan would make room"
+is "$status|$(head -n 2 <<<"$out")" "0|remove $(uuid 5), nvidia-223 on 0000:85:00.0 (orphan)
+create $(uuid 4), nvidia-222 on 0000:85:00.0 (after orphan $(uuid 5) is removed)" "an orphan would make room, and is named"
 holds "and is still there" exists 5
+
+conf <<EOF
+[devices]
+enabled_mdev_types = nvidia-222
+[mdev_nvidia-222]
+device_addresses = 0000:84:00.0
+max_instances = 1
+EOF
+vl release "$(uuid 1)"
+call prepare begin 8
+age 8
+plan 4 nvidia-222
+is "$status|$(head -n 2 <<<"$out")" "0|remove $(uuid 8), nvidia-222 on 0000:84:00.0 (domain vm8 no longer runs)
+create $(uuid 4), nvidia-222 on 0000:84:00.0 (after vGPU $(uuid 8) of domain vm8 is removed)" \
+	"what a domain left that no longer runs is no orphan, and named"
+conf <<EOF
+[devices]
+enabled_mdev_types = nvidia-222
+[policy]
+placement = spread
+EOF
+plan 4 nvidia-222
+is "$(head -n 1 <<<"$out")" "create $(uuid 4), nvidia-222 on 0000:86:00.0 (the emptiest)" "what decided is told: spread"
+conf <<EOF
+[devices]
+enabled_mdev_types = nvidia-222
+EOF
+plan 4 nvidia-222
+is "$(head -n 1 <<<"$out")" "create $(uuid 4), nvidia-222 on 0000:84:00.0 (the fullest with room)" "or pack"
 
 sed '/<hostdev/,/<.hostdev/d' "$tmp/vm1.xml" >"$tmp/none.xml"
 vl plan "$tmp/none.xml"
@@ -113,7 +144,7 @@ echo '<domain>' >"$tmp/broken.xml"
 vl plan "$tmp/broken.xml"
 like "$status|$out|$err" "1||vgpu-lease: $tmp/broken.xml: *" "a broken file is told"
 vl plan "$tmp/missing.xml"
-is "$status|$err" "1|vgpu-lease: $tmp/missing.xml: No such file or directory" "so is a missing one"
+is "$status|$err" "2|vgpu-lease: $tmp/missing.xml: No such file or directory" "so is a missing one"
 conf <<<'[nonsense]'
 plan 1 nvidia-222
 like "$status|$out|$err" "1||vgpu-lease: */vgpu-lease.conf:1: *" "and a broken configuration"

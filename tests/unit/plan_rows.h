@@ -240,7 +240,8 @@ static const struct row rows[] = {
 	  "spares=u1", "refuse: no room for s, the only type of the pool: 84: full (1 of 1 in use)" },
 	{ "in whichever order", "84/0 s=3/4 l=0/1", "u1:84:s", "", "u2~l u1", "l@84", "spares=u1",
 	  "refuse: no room for l: 84: holds s (1024 MiB)" },
-	{ "a placeholder gets a UUID of its own", TWO, "", "", "p1", "s", "", "create n1 s on 84" },
+	{ "a placeholder at a start is refused, whatever else holds", TWO, "", "", "u1 p1", "s", "",
+	  "refuse: it is a placeholder, and libvirt takes no new UUID at a start: give it one with 'vgpu-lease rewrite'" },
 
 	/* Arrivals (migrate, restore) */
 	{ "there, free and fitting: it is taken, under auto", TWO, "u1:85:s", "", "u1", "s", "migrate",
