@@ -23,8 +23,8 @@ pool "nvidia-222, nvidia-223, nvidia-224"
 holds "of several enabled types without sections the first alone has cards" prepare
 is "$(type_of $u1)" nvidia-222 "and a domain without metadata gets that"
 release
-is "$(check | grep -c 'nvidia-223\>')|$(check | grep -c '^warning.*nvidia-223\>')" "1|1" "the check calls the second a warning, once"
-is "$(check | grep -c 'nvidia-224\>')|$(check | grep -c '^warning.*nvidia-224\>')" "1|1" "and the third"
+is "$(check | grep -c 'nvidia-223\>')|$(check | grep -c '^WARN.*nvidia-223\>')" "1|1" "the check calls the second a warning, once"
+is "$(check | grep -c 'nvidia-224\>')|$(check | grep -c '^WARN.*nvidia-224\>')" "1|1" "and the third"
 rm -f "$root$affinity"
 pool "nvidia-222, nvidia-999" $'[mdev_nvidia-999]\ndevice_addresses = 0000:99:00.0'
 holds "a type whose cards this host lacks does not count" prepare
