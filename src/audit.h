@@ -9,9 +9,10 @@
  *     audit_pool.c    the pGPUs that it names or matches
  *     audit_start.c   a start of each enabled type
  *     audit_host.c    the hook's place, mdevctl's definitions
+ *     audit_domain.c  the metadata of defined domains
  *     audit_state.c   the state: may it be written, what is in it
  *
- * Depends on: attach, collect, config, host, inventory, lease, mine, ondisk, pool, room, store. Knows nothing of who
+ * Depends on: attach, collect, config, host, inventory, lease, mine, ondisk, pool, remark, room, store. Knows nothing of who
  * asks.
  */
 #pragma once
@@ -80,6 +81,9 @@ void audit_starts(struct audit *audit, const struct pool *pool);
 /* libvirt's hooks; mdevctl's definitions beside the pool. */
 void audit_hook(struct audit *audit);
 void audit_definitions(struct audit *audit, const struct pool *pool);
+
+/* The domains that libvirt has defined: metadata that have no effect. */
+void audit_domains(struct audit *audit);
 
 /* `config` NULL: it cannot be read. */
 void audit_state(struct audit *audit, const struct config *config);

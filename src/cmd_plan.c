@@ -12,6 +12,7 @@
 #include "json_out.h"
 #include "mine.h"
 #include "preview.h"
+#include "remark.h"
 
 /* A plan in the making, and all that it rests on. */
 struct planning {
@@ -123,6 +124,14 @@ static void print_verdicts(const struct planning *p, struct json_out *json)
 	json_out_close(json);
 }
 
+static void add_warning(void *arg, const char *text, const char *fix)
+{
+	char line[512];
+
+	snprintf(line, sizeof(line), "%s: %s", text, fix);
+	json_out_string(arg, NULL, line);
+}
+
 /* `refusal`: NULL where it would do. Without a domain, where the file is none that can be understood. */
 static void print_json(const struct planning *p, const char *refusal)
 {
@@ -155,6 +164,10 @@ static void print_json(const struct planning *p, const char *refusal)
 	json_out_close(&json);
 	print_steps(p, &json);
 	print_verdicts(p, &json);
+	json_out_array(&json, "warnings");
+	if (p->attach.doc)
+		remark_domain(p->attach.doc, &p->cmd->host, add_warning, &json);
+	json_out_close(&json);
 	json_out_text(&json, "diff", diff);
 	json_out_end(&json);
 	free(diff);
@@ -168,7 +181,7 @@ static int decide(struct planning *p, struct domxml **doc, struct err *err)
 {
 	struct cmd *cmd = p->cmd;
 
-	if (domxml_parse(doc, p->xml, p->len, DOMXML_FILE | DOMXML_ALL_PCI, err) < 0)
+	if (domxml_parse(doc, p->xml, p->len, DOMXML_FILE | DOMXML_ALL_PCI | DOMXML_REMARKS, err) < 0)
 		return -err->code;
 	p->attach = (struct attach){ .host = &cmd->host,
 				     .config = cmd->has_config ? &cmd->config : NULL,
@@ -183,11 +196,18 @@ static int decide(struct planning *p, struct domxml **doc, struct err *err)
 	return p->attach.request->nwants ? make(p, err) : 0;
 }
 
+static void warn(void *arg, const char *text, const char *fix)
+{
+	cmd_warn("%s: %s: %s", (const char *)arg, text, fix);
+}
+
 /* What the decision is, on standard output; why the domain would be refused is main()'s to print. */
 static void print(const struct planning *p, const char *refusal)
 {
 	const struct request *request = p->attach.request;
 
+	if (p->attach.doc && !p->cmd->call->json)
+		remark_domain(p->attach.doc, &p->cmd->host, warn, (char *)cmd_shown(p->cmd->call->operands[0]));
 	if (p->cmd->call->json)
 		print_json(p, refusal);
 	else if (request && request->nwants == 0)

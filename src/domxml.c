@@ -141,6 +141,8 @@ static int read_all(struct domxml *doc, const struct xml_doc *tree, unsigned int
 	r = request_read(doc, domain, domain, meta, flags & DOMXML_ALL_PCI, err);
 	if (r < 0)
 		return r;
+	if (flags & DOMXML_REMARKS)
+		domxml_look(doc, domain);
 	return domxml_locate(doc, xml_count(tree), err);
 }
 
@@ -267,6 +269,7 @@ void domxml_free(struct domxml *doc)
 	free(doc->request.taken);
 	free(doc->marks);
 	free(doc->strays);
+	free(doc->remarks);
 	free(doc->record);
 	free(doc);
 }
@@ -312,6 +315,12 @@ void domxml_keep(struct domxml *doc, const bool *keep)
 		kept++;
 	}
 	request->nwants = kept;
+}
+
+size_t domxml_remarks(const struct domxml *doc, const struct remark **out)
+{
+	*out = doc->remarks;
+	return doc->nremarks;
 }
 
 const struct request *domxml_request(const struct domxml *doc)

@@ -113,6 +113,7 @@ enum {
 		2, /* a file that is yet to be defined: <uuid> may be missing (libvirt makes one), and is "" then */
 	DOMXML_IDENTITY =
 		4, /* UUID and name only: for release, reconnect, which a mistake in the metadata must not stop */
+	DOMXML_REMARKS = 16,  /* find what domxml_remarks() tells */
 	DOMXML_SUSPENDED = 8, /* the vGPUs that a suspend took away, of that record in the metadata; no rewriting */
 };
 
@@ -131,6 +132,14 @@ void domxml_free(struct domxml *doc);
  * as with DOMXML_ALL_PCI, and where the document has metadata of ours, each counts as named there.
  */
 int domxml_hostdevs(struct domxml **out, const char *xml, size_t len, struct err *err);
+
+/* Something in the metadata that has no effect, and what to write; it stops no start. Printable. */
+struct remark {
+	char text[320], fix[96];
+};
+
+/* With DOMXML_REMARKS, the first of them; how many. Owned by `doc`. */
+size_t domxml_remarks(const struct domxml *doc, const struct remark **out);
 
 /* What the document asks for; owned by `doc`. */
 const struct request *domxml_request(const struct domxml *doc);

@@ -4,7 +4,7 @@
  *
  * domxml.c goes through the steps: xml.c parses, domxml_meta.c reads the metadata, domxml_request.c the hostdevs,
  * domxml_locate.c finds in the bytes, with domxml_scan.c, what an edit would have to replace. After that libxml2's tree
- * is gone. domxml_edit.c edits the document, domxml_lease.c writes its metadata anew.
+ * is gone. Where it is asked for, domxml_remark.c tells before that what nobody reads. domxml_edit.c edits the document, domxml_lease.c writes its metadata anew.
  */
 #pragma once
 
@@ -45,6 +45,8 @@ struct domxml {
 	struct want *strays; /* <vgpu:device> elements without a hostdev, as far as they can be read */
 	size_t nstrays;
 	char lease_project[PROJECT_SIZE]; /* what <vgpu:lease> itself says, whatever Nova does; "" none */
+	struct remark *remarks;
+	size_t nremarks;
 };
 
 /* One <vgpu:device>; `elem` lives as long as the tree. */
@@ -78,6 +80,9 @@ int meta_apply(const struct meta_device *device, struct want *want, struct err *
  */
 int request_read(struct domxml *doc, const struct xml_elem *domain, const struct xml_elem *holder,
 		 const struct meta *meta, bool all_pci, struct err *err);
+
+/* domxml_remark.c: after request_read(), what the metadata say to nobody. */
+void domxml_look(struct domxml *doc, const struct xml_elem *domain);
 
 /*
  * domxml_locate.c: fills in where the marks are; -EINVAL where the bytes and libxml2 do not have the same `count`

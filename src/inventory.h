@@ -171,5 +171,8 @@ int inventory_types_named(const struct host *host, unsigned int frameworks, cons
  */
 int inventory_type_ids(const struct host *host, unsigned int frameworks, char ***out, struct err *err);
 
+/* Does the host have this NUMA node? One that knows of none has node 0. */
+bool inventory_has_node(const struct host *host, int node);
+
 /* The NUMA nodes that the CPUs of a list such as "0-3,8" are on, bit N = node N; 0 where that cannot be told. */
 uint64_t inventory_cpu_nodes(const struct host *host, const char *cpus);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Which NUMA nodes a list of CPUs is on. */
+/* NUMA nodes: which there are, and on which a list of CPUs is. */
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "auto.h"
 #include "file.h"
@@ -43,4 +45,14 @@ uint64_t inventory_cpu_nodes(const struct host *host, const char *cpus)
 			nodes |= UINT64_C(1) << node;
 	}
 	return nodes;
+}
+
+bool inventory_has_node(const struct host *host, int node)
+{
+	int fd = file_dir(host->root, "sys/devices/system/node");
+	autoclose int nodes = fd < 0 ? -1 : fd;
+	char name[24];
+
+	snprintf(name, sizeof(name), "node%d", node);
+	return nodes < 0 ? node == 0 : faccessat(nodes, name, F_OK, 0) == 0;
 }

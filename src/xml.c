@@ -296,7 +296,7 @@ const char *xml_ns(const struct xml_elem *elem)
 static const struct xml_elem *match(const xmlNode *node, const char *ns, const char *name)
 {
 	for (; node; node = node->next) {
-		if (node->type != XML_ELEMENT_NODE || strcmp((const char *)node->name, name) != 0)
+		if (node->type != XML_ELEMENT_NODE || (name && strcmp((const char *)node->name, name) != 0))
 			continue;
 		if (!ns || strcmp(xml_ns(elem_of(node)), ns) == 0)
 			return elem_of(node);
@@ -340,6 +340,15 @@ const char *xml_attr_prefix(const struct xml_elem *elem, const char *name)
 	const xmlAttr *attr = find_attr(elem, name);
 
 	return attr && attr->ns && attr->ns->prefix ? (const char *)attr->ns->prefix : "";
+}
+
+const char *xml_attr_name(const struct xml_elem *elem, size_t i)
+{
+	const xmlAttr *attr = node_of(elem)->properties;
+
+	while (attr && i-- > 0)
+		attr = attr->next;
+	return attr ? (const char *)attr->name : NULL;
 }
 
 bool xml_text(const struct xml_elem *elem, char *buf, size_t size)

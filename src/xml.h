@@ -42,8 +42,8 @@ const char *xml_name(const struct xml_elem *elem);
 const char *xml_ns(const struct xml_elem *elem);
 
 /*
- * The element's first child, and its next sibling, that are elements of this namespace ("" none, NULL any) and name;
- * else NULL.
+ * The element's first child, and its next sibling, that are elements of this namespace ("" none, NULL any) and name
+ * (NULL any); else NULL.
  */
 const struct xml_elem *xml_child(const struct xml_elem *elem, const char *ns, const char *name);
 const struct xml_elem *xml_next(const struct xml_elem *elem, const char *ns, const char *name);
@@ -54,6 +54,9 @@ const struct xml_elem *xml_next(const struct xml_elem *elem, const char *ns, con
  */
 const char *xml_attr(const struct xml_elem *elem, const char *name);
 const char *xml_attr_prefix(const struct xml_elem *elem, const char *name);
+
+/* The name, without prefix, of the element's attribute number `i`; NULL where it has fewer. */
+const char *xml_attr_name(const struct xml_elem *elem, size_t i);
 
 /*
  * All text in the element, as XPath's string() gives it, into buf[size]; false, and buf empty, where it does not fit.
