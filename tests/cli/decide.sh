@@ -12,7 +12,9 @@ vf=0000:26:00.4
 decide() {
 	local file=$3 op=${4:-prepare} plan json dry hook said want=0 left
 	vl plan "$file" --op "$op" && plan=$status
-	said=${err#vgpu-lease: *: "$op" would be refused: }
+	# A warning is the plan's own: the hook has nobody to tell it to.
+	said=$(grep -v '^vgpu-lease: warning: ' <<<"$err")
+	said=${said#vgpu-lease: *: "$op" would be refused: }
 	vl plan --json "$file" --op "$op" && json=$status
 	local refusal
 	refusal=$(sed -n 's/^  "refusal": "\(.*\)",$/\1/p' <<<"$out" | sed 's/\\"/"/g')
