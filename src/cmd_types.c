@@ -12,6 +12,7 @@
 /* What one card makes of a type. */
 struct maker {
 	size_t pgpu;
+	bool pooled; /* the card serves the type */
 	struct room_count count;
 };
 
@@ -20,18 +21,25 @@ struct kind {
 	const struct inv_type *type;
 	struct maker *makers;
 	size_t nmakers;
-	struct room_count sum;
+	struct room_count pool, host; /* of those cards that serve it, and of all */
 };
 
-static void add_maker(struct kind *kind, size_t pgpu, const struct room_count *count)
+static void add(struct room_count *sum, const struct room_count *count)
+{
+	sum->capacity += count->capacity;
+	sum->used += count->used;
+	sum->available += count->available;
+}
+
+static void add_maker(struct kind *kind, size_t pgpu, bool pooled, const struct room_count *count)
 {
 	kind->makers = reallocarray(kind->makers, kind->nmakers + 1, sizeof(*kind->makers));
 	if (!kind->makers)
 		abort();
-	kind->makers[kind->nmakers++] = (struct maker){ pgpu, *count };
-	kind->sum.capacity += count->capacity;
-	kind->sum.used += count->used;
-	kind->sum.available += count->available;
+	kind->makers[kind->nmakers++] = (struct maker){ pgpu, pooled, *count };
+	add(&kind->host, count);
+	if (pooled)
+		add(&kind->pool, count);
 }
 
 /* In the order in which the cards offer them. The caller frees the list and each one's makers. */
@@ -56,7 +64,9 @@ static struct kind *find_kinds(const struct survey *survey, size_t *n)
 			if (k == *n)
 				kinds[(*n)++].type = type;
 			room_count(&count, &facts, (int)i, offer);
-			add_maker(&kinds[k], i, &count);
+			add_maker(&kinds[k], i,
+				  survey->pool.cards[i].in_pool && pool_serves(&survey->pool, (int)i, type->id),
+				  &count);
 		}
 	}
 	return kinds;
@@ -89,11 +99,15 @@ static void print_json(const struct survey *survey, const struct kind *kinds, si
 		json_out_object(&json, NULL);
 		cmd_json_type(&json, kind->type, class_of(survey, kind->type));
 		json_out_string(&json, "framework", framework_word(survey->inv.pgpus[kind->makers[0].pgpu].framework));
-		print_count(&json, &kind->sum);
+		print_count(&json, &kind->pool);
+		json_out_object(&json, "host");
+		print_count(&json, &kind->host);
+		json_out_close(&json);
 		json_out_array(&json, "pgpus");
 		for (size_t m = 0; m < kind->nmakers; m++) {
 			json_out_object(&json, NULL);
 			json_out_string(&json, "address", survey->inv.pgpus[kind->makers[m].pgpu].address);
+			json_out_bool(&json, "in_pool", kind->makers[m].pooled);
 			print_count(&json, &kind->makers[m].count);
 			json_out_close(&json);
 		}
@@ -113,12 +127,9 @@ static void add_makers(struct table *table, const struct survey *survey, const s
 
 	if (!to)
 		abort();
-	for (size_t m = 0; m < kind->nmakers; m++) {
-		size_t pgpu = kind->makers[m].pgpu;
-		bool serves = survey->pool.cards[pgpu].in_pool && pool_serves(&survey->pool, (int)pgpu, kind->type->id);
-
-		fprintf(to, "%s%s%s", m ? ", " : "", survey->inv.pgpus[pgpu].address, serves ? "*" : "");
-	}
+	for (size_t m = 0; m < kind->nmakers; m++)
+		fprintf(to, "%s%s%s", m ? ", " : "", survey->inv.pgpus[kind->makers[m].pgpu].address,
+			kind->makers[m].pooled ? "*" : "");
 	fclose(to);
 	table_add(table, list);
 	free(list);
@@ -126,8 +137,8 @@ static void add_makers(struct table *table, const struct survey *survey, const s
 
 static void print_table(const struct survey *survey, const struct kind *kinds, size_t n)
 {
-	static const char *const heading[] = { "TYPE",     "NAME", "CLASS",     "MIB",   "HEADS", "RESOLUTION",
-					       "CAPACITY", "USED", "AVAILABLE", "PGPUS", NULL };
+	static const char *const heading[] = { "TYPE",     "NAME", "CLASS",     "MIB",  "HEADS", "RESOLUTION",
+					       "CAPACITY", "USED", "AVAILABLE", "HOST", "PGPUS", NULL };
 	struct table table;
 
 	table_start(&table, heading);
@@ -141,9 +152,10 @@ static void print_table(const struct survey *survey, const struct kind *kinds, s
 		table_number(&table, kind->type->framebuffer_mib);
 		table_number(&table, kind->type->heads);
 		table_add(&table, kind->type->resolution);
-		table_number(&table, kind->sum.capacity);
-		table_number(&table, kind->sum.used);
-		table_number(&table, kind->sum.available);
+		table_number(&table, kind->pool.capacity);
+		table_number(&table, kind->pool.used);
+		table_number(&table, kind->pool.available);
+		table_number(&table, kind->host.available);
 		add_makers(&table, survey, kind);
 	}
 	table_end(&table, stdout);
@@ -174,7 +186,8 @@ const struct command cmd_types = {
 	.name = "types",
 	.options = CMD_JSON,
 	.summary = "shows the types of vGPU that this host's pGPUs can make",
-	.help = "CLASS is shown of the enabled types. A star marks the pGPUs that the configuration has serve the type. A pGPU\n"
-		"makes one or the other: the numbers of two types of one pGPU do not add up.\n",
+	.help = "CAPACITY, USED and AVAILABLE count the pGPUs that are configured for the type, marked with a star; HOST is what\n"
+		"all pGPUs of the host could make now. CLASS is shown for enabled types. A pGPU makes one type or the other: the\n"
+		"numbers of two types of one pGPU do not add up.\n",
 	.show = types,
 };

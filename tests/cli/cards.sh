@@ -95,7 +95,7 @@ framebuffer=1024M, max_resolution=5120x2880, max_instance=32" "an L40S with mdev
 # numbers TYPE: its capacity, how many are used, and how many can be made.
 numbers() {
 	vl types --json
-	plain <<<"$out" | sed -n "s/.*\"id\":\"$1\".*\"framework\":\"[a-z]*\",\"capacity\":\([0-9]*\),\"used\":\([0-9]*\),\"available\":\([0-9]*\).*/\1 \2 \3/p"
+	plain <<<"$out" | sed -n "s/.*\"id\":\"$1\".*\"host\":{\"capacity\":\([0-9]*\),\"used\":\([0-9]*\),\"available\":\([0-9]*\).*/\1 \2 \3/p"
 }
 echo "0000:71:00.0 1g.10gb" >"$root/.kernel/control/mig"
 echo "0000:71:00.0 3g.40gb" >"$root/.kernel/control/mig"

@@ -73,11 +73,11 @@ is "$(object address 0000:99:00.0)" '"address": "0000:99:00.0","framework": "mde
 like "$(object address 0000:00:02.0)" '*"numa_node": null,*' "a NUMA node that the kernel gives as -1 is null"
 
 json types
-is "$(object id nvidia-222)" '"id": "nvidia-222","name": "GRID T4-1B","class": "CUSTOM_T4","framebuffer_mib": 1024,"heads": 4,"resolution": "5120x2880","framework": "mdev","capacity": 16,"used": 0,"available": 3,"pgpus": [{"address": "0000:84:00.0","capacity": 16,"used": 0,"available": 3}]},' \
+is "$(object id nvidia-222)" '"id": "nvidia-222","name": "GRID T4-1B","class": "CUSTOM_T4","framebuffer_mib": 1024,"heads": 4,"resolution": "5120x2880","framework": "mdev","capacity": 16,"used": 0,"available": 3,"host": {"capacity": 16,"used": 0,"available": 3},"pgpus": [{"address": "0000:84:00.0","in_pool": true,"capacity": 16,"used": 0,"available": 3}]},' \
 	"types: the same turned round"
 vl types
-like "$(row nvidia-222)" "nvidia-222 GRID T4-1B CUSTOM_T4 1024 4 5120x2880 16 0 3 0000:84:00.0[*]" "for people, with a star where it is served"
-like "$(row nvidia-223)" "nvidia-223 GRID T4-2B - 2048 4 5120x2880 8 0 8 0000:84:00.0" "and none where it is not"
+like "$(row nvidia-222)" "nvidia-222 GRID T4-1B CUSTOM_T4 1024 4 5120x2880 16 0 3 3 0000:84:00.0[*]" "for people, with a star where it is served"
+like "$(row nvidia-223)" "nvidia-223 GRID T4-2B - 2048 4 5120x2880 0 0 0 8 0000:84:00.0" "and none where it is not"
 
 # What is made, promised and held.
 call prepare begin 1 nvidia-222
@@ -91,7 +91,7 @@ like "$(row mtty)" "mtty * mtty-2 11 0 11 -" "one of another type takes room"
 json inventory
 like "$(offer 0000:84:00.0 nvidia-223)" '*"capacity": 8,"used": 0,"available": 0,*' "of another framebuffer size nothing fits now"
 json types
-like "$(object id mtty-1)" '*"capacity": 24,"used": 1,"available": 23,*' "what is used and what is left make the capacity"
+like "$(object id mtty-1)" '*"host": {"capacity": 24,"used": 1,"available": 23},*' "what is used and what is left make the capacity"
 call prepare begin 5 nvidia-222
 vl plan <(domain 6 "$(uuid 6)" nvidia-222)
 is "$status" 1 "where nothing is available, a plan says no"
@@ -110,4 +110,24 @@ like "$status|$err" "0|vgpu-lease: warning: */vgpu-lease.conf:1: *" "a broken co
 like "$(row mtty)" "mtty * $root/etc/vgpu-lease.conf:1: *" "and the reason why nothing is in the pool"
 vl types
 like "$status|$err" "0|vgpu-lease: warning: */vgpu-lease.conf:1: *" "for types, too"
+end_host
+rm -rf "$root/run/vgpu-lease" "$root/etc/libvirt"
+
+# Of eight cards one is configured: the numbers are those of the pool.
+host t4:8
+conf <<EOF
+[devices]
+enabled_mdev_types = nvidia-222
+[mdev_nvidia-222]
+device_addresses = 0000:84:00.0
+max_instances = 2
+EOF
+vl inventory
+like "$(row 0000:84:00.0)" "0000:84:00.0 * nvidia-222 16 0 2 -" "of a card with a cap inventory says what can be made"
+vl types
+like "$(row nvidia-222)" "nvidia-222 * 5120x2880 16 0 2 114 0000:84:00.0[*], *" "types says the same of the pool, and apart what all cards could make"
+like "$(row nvidia-223)" "nvidia-223 * 5120x2880 0 0 0 64 0000:84:00.0, *" "of a type that nothing serves the pool has none"
+json types
+like "$(object id nvidia-222)" '*"capacity": 16,"used": 0,"available": 2,"host": {"capacity": 128,"used": 0,"available": 114},*' "JSON has both"
+like "$(object id nvidia-222)" '*{"address": "0000:84:00.0","in_pool": true,*,{"address": "0000:85:00.0","in_pool": false,*' "and which cards are in the pool"
 tap_done

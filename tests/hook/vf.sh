@@ -205,7 +205,7 @@ is "$said" "vgpu-lease: domain vm7: vGPU $flex: it belongs to domain vm6 (${vm_u
 for i in 2 3 4; do start 1$i 0000:4d:00.$i || echo "start 1$i failed"; done
 said=$(vf_domain 7 0000:99:00.1 no "$(with_type 0000:99:00.1 flex)" | hook vm7 migrate begin - 2>&1)
 holds "a full pool refuses an arrival" grep -q "0000:4d:00.0: full (4 of 4 in use); no VF of the pool is free" <<<"$said"
-is "$(lease types | tr -s ' ' | sed -n 's/^\(flex .*\)/\1/p')" "flex flex VGPU - - - 4 4 0 0000:4d:00.0*" "types counts them"
+is "$(lease types | tr -s ' ' | sed -n 's/^\(flex .*\)/\1/p')" "flex flex VGPU - - - 4 4 0 0 0000:4d:00.0*" "types counts them"
 holds "a VF of the other kind beside it gets the one type of that" start 20 $a
 is "$(type_at $a)" 1147 "by the card that it is of"
 echo 'start_grace = 1' >>"$root/etc/vgpu-lease.conf"
