@@ -13,7 +13,7 @@
 #include "kernel.h"
 #include "log.h"
 
-enum { UNDO_MS = 2000, OPEN_STEP_MS = 50 };
+enum { UNDO_MS = 2000, OPEN_STEP_MS = 50, LOOK_MS = 250 };
 
 void apply_start(struct apply *apply, struct store *store, const struct policy *policy, const struct request *request,
 		 const char *op)
@@ -241,15 +241,15 @@ static int wait_closed(const struct apply *apply, const struct step *step, struc
 	int64_t end = host_now_ms() + (int64_t)apply->policy->release_timeout_s * 1000;
 
 	for (;;) {
-		struct handles *handles = NULL;
+		int64_t least = host_now_ms() + LOOK_MS;
+		struct handles *handles = handles_read(apply->store->host, least < end ? end : least);
 		pid_t pid = 0;
-		int r = handles_read(&handles, apply->store->host, err);
+		int r = handles_open(handles, apply->store->host, step->id, &pid, err);
 
-		if (r == 0)
-			r = handles_open(handles, apply->store->host, step->id, &pid, err);
 		handles_free(handles);
+		/* Where it is not known, VFIO says so to whoever comes second. */
 		if (r <= 0)
-			return r;
+			return 0;
 		if (host_now_ms() >= end)
 			return err_set(err, EBUSY, "process %d has it open, and did not let go within %d s", (int)pid,
 				       apply->policy->release_timeout_s);

@@ -45,21 +45,34 @@ static void rounds_end(struct rounds *r)
 	store_close(&r->store);
 }
 
+/* The facts as they are under the store's lock, which is held afterwards where 0 is returned. */
+static int look_around(struct rounds *r, struct err *err)
+{
+	int wait_ms = r->attach->policy->lock_timeout_s * 1000;
+
+	/* The host and its processes are looked at before the lock, so that what takes time holds up nobody else. */
+	if (!r->strict && survey_host(&r->survey, err) < 0)
+		return -err->code;
+	if (survey_processes(&r->survey, err) < 0)
+		return -err->code;
+	if (store_lock(&r->store, wait_ms, err) < 0)
+		return -err->code;
+	if ((!r->strict || survey_host(&r->survey, err) == 0) && survey_leases(&r->survey, err) == 0)
+		return 0;
+	store_unlock(&r->store);
+	return -err->code;
+}
+
 /* Makes the next plan; the store's lock is held afterwards where 0 is returned. */
 static int plan_round(struct rounds *r, struct err *err)
 {
 	struct plan_facts facts;
-	int wait_ms = r->attach->policy->lock_timeout_s * 1000;
+	int n;
 
-	/* The host is read before the lock, so that a slow driver holds up nobody else. */
-	if (!r->strict && survey_host(&r->survey, err) < 0)
-		return -err->code;
-	if (store_lock(&r->store, wait_ms, err) < 0)
-		return -err->code;
-	if ((r->strict && survey_host(&r->survey, err) < 0) || survey_leases(&r->survey, err) < 0) {
+	while ((n = look_around(r, err)) == 0 && r->survey.unseen && host_now_ms() < r->deadline_ms)
 		store_unlock(&r->store);
-		return -err->code;
-	}
+	if (n < 0)
+		return n;
 	facts = survey_facts(&r->survey);
 	plan_free(&r->plan);
 	plan_make(&r->plan, &facts);

@@ -13,7 +13,7 @@
 #include "text.h"
 #include "wish.h"
 
-enum { TURN_MS = 200 };
+enum { TURN_MS = 200, LAST_LOOK_MS = 1000 };
 
 /* What one release is about. */
 struct release {
@@ -36,15 +36,15 @@ static int mark(struct release *release, struct store *store, int wait_ms, struc
 	return r;
 }
 
-/* Gives back what can be given back by the deadline. */
-static void finish(struct release *release, struct store *store, int64_t deadline_ms, bool last)
+/* Gives back what can be given back by the deadline; look_by_ms as for giveback_turn(). */
+static void finish(struct release *release, struct store *store, int64_t deadline_ms, int64_t look_by_ms, bool last)
 {
 	size_t left = 0;
 
 	for (size_t i = 0; i < release->n; i++) {
 		const char *id = release->ids[i];
 		struct err err = { 0 };
-		int r = giveback_finish(store, release->policy, id, deadline_ms, &err);
+		int r = giveback_turn(store, release->policy, id, deadline_ms, look_by_ms, &err);
 
 		if (r == 0) {
 			log_info("release: domain %s: gave back %s", release->name, id);
@@ -80,11 +80,11 @@ static void finish_detached(struct release *release, const struct store *store)
 	end = host_now_ms() + (int64_t)(policy->release_timeout_s + policy->driver_cleanup_s) * 1000;
 	/* In short turns, so that one that stays open does not hold up the others. */
 	while (release->n > 0 && host_now_ms() < end) {
-		finish(release, &own, host_now_ms() + TURN_MS, false);
+		finish(release, &own, host_now_ms() + TURN_MS, end, false);
 		if (release->n > 0)
 			host_sleep_ms(TURN_MS / 2);
 	}
-	finish(release, &own, host_now_ms(), true);
+	finish(release, &own, host_now_ms(), host_now_ms() + LAST_LOOK_MS, true);
 	_exit(0);
 }
 
@@ -102,7 +102,7 @@ int attach_release(const struct host *host, const struct policy *policy, const c
 	if (store.leases >= 0) {
 		r = mark(&release, &store, policy->release_wait_s * 1000, err);
 		if (r == 0)
-			finish(&release, &store, deadline, false);
+			finish(&release, &store, deadline, deadline, false);
 		/* The handler sees to what is marked; what is not, nobody else knows of. */
 		if (r == -ETIMEDOUT || (release.n > 0 && !store_handler_runs(&store)))
 			finish_detached(&release, &store);

@@ -35,20 +35,19 @@ static int find(struct cmd *cmd, const char *id, struct lease *lease, struct err
 /* Only an open device says no; that its domain seems to run is worth a word. */
 static int check_unused(const struct cmd *cmd, const struct lease *lease, struct err *err)
 {
-	struct handles *handles = NULL;
 	struct ondisk *disk = NULL;
 	struct err why;
 	pid_t pid = 0;
-	int r = handles_read(&handles, &cmd->host, err);
+	int64_t deadline = host_now_ms() + (int64_t)cmd->config.policy.release_timeout_s * 1000;
+	struct handles *handles = handles_read(&cmd->host, deadline);
+	int r = handles_open(handles, &cmd->host, lease->id, &pid, err);
 
-	if (r == 0)
-		r = handles_open(handles, &cmd->host, lease->id, &pid, err);
 	handles_free(handles);
 	if (r == 1)
 		return err_set(err, EBUSY, "%s: process %d has it open, for domain %s: shut that down first", lease->id,
 			       (int)pid, lease->name);
 	if (r < 0)
-		return err_in(err, "%s: cannot tell whether it is open", lease->id);
+		return r;
 	if (lease->state == LEASE_CREATING && spare_at_work(&cmd->store, lease))
 		return err_set(err, EBUSY, "%s: it is being created now, for domain %s: try again", lease->id,
 			       lease->name);

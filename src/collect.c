@@ -46,7 +46,8 @@ static int look_around(struct look *look, const struct collect *c, struct err *e
 	if (r == 0)
 		r = read_leases(c, &look->leases, err);
 	if (r == 0)
-		r = handles_read(&look->handles, c->store->host, err);
+		look->handles = handles_read(c->store->host,
+					     host_now_ms() + (int64_t)c->policy->release_timeout_s * 1000);
 	if (r == 0)
 		r = ondisk_read(&look->disk, c->store->host, err);
 	return r;

@@ -91,18 +91,17 @@ static int drop_if_releasing(struct store *store, const char *id, int wait_ms, s
 	return r;
 }
 
-static int is_closed(const struct host *host, const char *id, struct err *err)
+/* -EAGAIN where it is not known: somebody who sees more, or has more time, will finish it. */
+static int is_closed(const struct host *host, const char *id, int64_t look_by_ms, struct err *err)
 {
-	struct handles *handles = NULL;
+	struct handles *handles = handles_read(host, look_by_ms);
 	pid_t pid = 0;
-	int r = handles_read(&handles, host, err);
+	int r = handles_open(handles, host, id, &pid, err);
 
-	if (r == 0)
-		r = handles_open(handles, host, id, &pid, err);
 	handles_free(handles);
 	if (r == 1)
 		return err_set(err, EBUSY, "vGPU %s: process %d has it open", id, (int)pid);
-	return r;
+	return r < 0 ? err_recode(err, EAGAIN) : 0;
 }
 
 static struct vgpu vgpu_of(const struct lease *lease)
@@ -123,16 +122,22 @@ static int remove_device(void *arg, struct err *err)
 	return kernel_remove(removal->host, &removal->vgpu, removal->wait_ms, err);
 }
 
-int giveback_remove(const struct host *host, const struct vgpu *vgpu, int wait_ms, struct err *err)
+static int remove_closed(const struct host *host, const struct vgpu *vgpu, int wait_ms, int64_t look_by_ms,
+			 struct err *err)
 {
 	struct removal removal = { .host = host, .vgpu = *vgpu, .wait_ms = wait_ms };
-	int r = is_closed(host, vgpu->id, err);
+	int r = is_closed(host, vgpu->id, look_by_ms, err);
 
 	if (r < 0)
 		return r;
 	r = bounded_run(remove_device, &removal, wait_ms + REMOVE_SLACK_MS, err);
 	/* Its process was killed, and its write has ended with it: what is gone is gone. */
 	return r == -EINTR && kernel_exists(host, vgpu) == 0 ? 0 : r;
+}
+
+int giveback_remove(const struct host *host, const struct vgpu *vgpu, int wait_ms, struct err *err)
+{
+	return remove_closed(host, vgpu, wait_ms, host_now_ms() + wait_ms, err);
 }
 
 /* Waits, without any lock, for the driver: 0 gone by itself, 1 it is our turn, -EAGAIN no time left. */
@@ -154,7 +159,7 @@ static int let_driver_remove(const struct host *host, const struct policy *polic
 }
 
 /* Under the pGPU's lock, where nobody else writes: is it still ours to remove, and closed? Then remove it. */
-static int remove_locked(struct store *store, const char *id, int64_t deadline_ms, struct err *err)
+static int remove_locked(struct store *store, const char *id, int64_t deadline_ms, int64_t look_by_ms, struct err *err)
 {
 	struct lease lease;
 	struct vgpu vgpu;
@@ -163,14 +168,14 @@ static int remove_locked(struct store *store, const char *id, int64_t deadline_m
 	if (r <= 0)
 		return r;
 	vgpu = vgpu_of(&lease);
-	r = giveback_remove(store->host, &vgpu, left(deadline_ms), err);
+	r = remove_closed(store->host, &vgpu, left(deadline_ms), look_by_ms, err);
 	if (r < 0)
 		return r == -ETIMEDOUT ? -EAGAIN : r;
 	return drop_if_releasing(store, id, left(deadline_ms) + REMOVE_SLACK_MS, err);
 }
 
 static int finish_created(struct store *store, const struct policy *policy, const struct lease *lease,
-			  int64_t deadline_ms, struct err *err)
+			  int64_t deadline_ms, int64_t look_by_ms, struct err *err)
 {
 	const struct vgpu vgpu = vgpu_of(lease);
 	int r = 1;
@@ -183,11 +188,11 @@ static int finish_created(struct store *store, const struct policy *policy, cons
 	autoclose int lock = store_lock_pgpu(store, lease->pgpu, left(deadline_ms), err);
 	if (lock < 0)
 		return lock == -ETIMEDOUT ? -EAGAIN : lock;
-	return remove_locked(store, lease->id, deadline_ms, err);
+	return remove_locked(store, lease->id, deadline_ms, look_by_ms, err);
 }
 
-int giveback_finish(struct store *store, const struct policy *policy, const char *id, int64_t deadline_ms,
-		    struct err *err)
+int giveback_turn(struct store *store, const struct policy *policy, const char *id, int64_t deadline_ms,
+		  int64_t look_by_ms, struct err *err)
 {
 	struct lease lease;
 	int r = still_releasing(store, id, left(deadline_ms) + 1, &lease, err);
@@ -195,15 +200,22 @@ int giveback_finish(struct store *store, const struct policy *policy, const char
 	if (r <= 0)
 		return r;
 	/* An open device keeps its lease whatever else is true. */
-	while ((r = is_closed(store->host, id, err)) == -EBUSY && host_now_ms() < deadline_ms)
+	while ((r = is_closed(store->host, id, look_by_ms, err)) == -EBUSY && host_now_ms() < deadline_ms)
 		host_sleep_ms(CLOSE_STEP_MS);
 	if (r < 0)
 		return r;
 	if (lease.origin == LEASE_ADOPTED)
 		return drop_if_releasing(store, id, left(deadline_ms) + 1, err);
-	while ((r = finish_created(store, policy, &lease, deadline_ms, err)) == -EBUSY && host_now_ms() < deadline_ms)
+	while ((r = finish_created(store, policy, &lease, deadline_ms, look_by_ms, err)) == -EBUSY &&
+	       host_now_ms() < deadline_ms)
 		host_sleep_ms(CLOSE_STEP_MS);
 	return r;
+}
+
+int giveback_finish(struct store *store, const struct policy *policy, const char *id, int64_t deadline_ms,
+		    struct err *err)
+{
+	return giveback_turn(store, policy, id, deadline_ms, deadline_ms, err);
 }
 
 int giveback_orphan(struct store *store, const struct policy *policy, const struct lease *device, struct err *err)

@@ -29,11 +29,18 @@ int giveback_mark(struct store *store, const char *domain, int64_t asked_ms, int
 
 /*
  * Finishes giving back one lease that is `releasing`, by `deadline_ms` (CLOCK_BOOTTIME). 0: done, or taken over by
- * its domain meanwhile; -EBUSY: it is still open; -EAGAIN: not within the time (lock, driver); others: the kernel's
- * error. The lease stays where it is not 0.
+ * its domain meanwhile; -EBUSY: it is still open; -EAGAIN: not within the time (lock, driver), or it is not known whether
+ * it is open; others: the kernel's error. The lease stays where it is not 0.
  */
 int giveback_finish(struct store *store, const struct policy *policy, const char *id, int64_t deadline_ms,
 		    struct err *err);
+
+/*
+ * The same for who comes again and again: waits for nothing beyond `deadline_ms`, but for a look at all processes until
+ * `look_by_ms`, as one that is cut short each time never ends.
+ */
+int giveback_turn(struct store *store, const struct policy *policy, const char *id, int64_t deadline_ms,
+		  int64_t look_by_ms, struct err *err);
 
 /*
  * Removes a foreign device (an orphan; conditions checked by the caller) and its mdevctl definition, under the pGPU's

@@ -1,31 +1,43 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Who has a vGPU open. No attribute of the kernel says so; the descriptors of all processes do (/proc/PID/fd).
+ * Which process has a vGPU open. No attribute of the kernel says so; the descriptors of all tasks do (/proc/PID/fd).
  *
- * A device counts as open when a process holds /dev/vfio/GROUP of its iommu_group, or /dev/vfio/devices/vfioN of its
- * vfio-dev. It fails closed: a table of descriptors that cannot be read for another reason than that its process is
- * gone means "cannot tell". Opening the group to see whether it is busy would tell, too, but can make QEMU's own open
- * fail.
+ * A vGPU is open when a task holds the character device of its IOMMU group or of its own vfio-dev. The device is told
+ * by its number, which the kernel gives on both sides, never by a path: whoever has a mount namespace can give a file
+ * any path, and a device node can have any number of them.
  *
- * Depends on: err, host, file. Knows nothing of leases or libvirt.
+ * What no table of descriptors shows is not seen: a descriptor on its way through a socket or kept by io_uring, a
+ * mapping or a VFIO device that outlives the group's descriptor. A removal that meets one of these waits in the kernel
+ * until the holder ends; see giveback.
+ *
+ * A process that cannot be looked into proves nothing, unless it is a QEMU of libvirt's: one whose pid libvirt has
+ * written down, or that is in the control group of a machine. Both are root's to write.
+ *
+ * Opening the group to see whether it is busy would tell everything, but can make QEMU's own open fail.
+ *
+ * Depends on: err, host, file, text. Knows nothing of leases or libvirt's XML.
  */
 #pragma once
 
-#include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "err.h"
 #include "host.h"
 #include "ident.h"
 
-struct handles; /* one pass over all processes: the VFIO nodes that are open, and by whom */
+struct handles; /* one pass over all processes: the character devices that are open, and by whom */
 
-/* -EACCES and others: some process could not be looked into; nothing may be taken for closed then. */
-int handles_read(struct handles **out, const struct host *host, struct err *err);
+/*
+ * Looks at all processes, until `deadline_ms` (host_now_ms()). Never NULL: what could not be seen, handles_open() says.
+ * handles_free() takes NULL, too.
+ */
+struct handles *handles_read(const struct host *host, int64_t deadline_ms);
 void handles_free(struct handles *handles);
 
 /*
- * Does anybody hold the vGPU `id` (a UUID or a VF's address) open? 1 and the process in *pid (may be NULL), 0, or a
- * negative errno where the device's nodes cannot be told (gone: 0).
+ * Has a process the vGPU `id` (a UUID or a VF's address) open? 1 and the process in *pid (may be NULL); 0: none has, or
+ * the device is gone. Negative where it is not known, which each caller decides upon: -ETIMEDOUT the pass did not come
+ * to its end, the errno of a QEMU that could not be looked into, or of the device's own attributes.
  */
 int handles_open(const struct handles *handles, const struct host *host, const char *id, pid_t *pid, struct err *err);

@@ -63,8 +63,10 @@ static bool refuse_taken(struct planner *p, size_t want, const struct inv_device
 		return plan_refuse(p, want, REFUSE_OTHER,
 				   "it exists here as %s on %s, not as %s, and migrate_uuid = keep allows no other",
 				   device->type, device->parent_name, wished);
-	return plan_refuse(p, want, REFUSE_OTHER,
-			   "a process has it open here, and migrate_uuid = keep allows no other");
+	return plan_refuse(p, want, REFUSE_OTHER, "%s here, and migrate_uuid = keep allows no other",
+			   p->facts->devices[device - p->facts->inv->devices].opened == OPEN_YES
+				   ? "a process has it open"
+				   : "it cannot be told whether a process has it open");
 }
 
 bool plan_arrival(struct planner *p, size_t want, struct step *step)

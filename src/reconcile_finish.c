@@ -11,7 +11,7 @@
 #include "log.h"
 #include "reconcile.h"
 
-enum { TURN_MS = 20 };
+enum { TURN_MS = 20, LOOK_MS = 60000 };
 
 static bool was_said(const struct unfinished *said, const char *id)
 {
@@ -44,7 +44,7 @@ static bool finish_one(struct store *store, const struct policy *policy, const s
 
 	if (has_time(policy, lease) && is_at_it(lease))
 		return false;
-	r = giveback_finish(store, policy, lease->id, host_now_ms() + TURN_MS, &err);
+	r = giveback_turn(store, policy, lease->id, host_now_ms() + TURN_MS, host_now_ms() + LOOK_MS, &err);
 	if (r == 0) {
 		log_info("release: domain %s: gave back %s", lease->name, lease->id);
 		return true;

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim_vfio.h"
+
 static bool is_open(const struct sim_mdev *mdev)
 {
 	return mdev->group && mdev->group->holder;
@@ -182,7 +184,7 @@ void sim_device_link(struct sim_mdev *mdev)
 	sim_tree_link(tree, mdev->dir, "driver", driver);
 	mdev->driver_link = sim_tree_link(tree, driver, mdev->uuid, mdev->dir);
 	sim_tree_link(tree, mdev->dir, "iommu_group", mdev->group->dir);
-	sim_tree_dir(tree, sim_tree_dir(tree, mdev->dir, "vfio-dev", NULL), mdev->group->device_dev->name, NULL);
+	sim_vfio_device(mdev->group, mdev->dir);
 	sim_tree_link(tree, sim_tree_dir(tree, mdev->group->dir, "devices", NULL), mdev->uuid, mdev->dir);
 	if (!type)
 		return;

@@ -96,6 +96,10 @@ static void stat_fill(const struct mounted *mounted, struct sim_node *node, stru
 		/* A true device node would be opened past us. The container is everybody's, a group root's. */
 		st->st_mode = S_IFREG | (node->owner ? 0600 : 0666);
 		break;
+	case SIM_CHAR:
+		st->st_mode = S_IFCHR | 0600;
+		st->st_rdev = node->rdev;
+		break;
 	}
 }
 

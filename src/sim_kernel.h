@@ -115,9 +115,11 @@ struct sim_group {
 	struct sim_handle *holder; /* who has it open: one at a time */
 	int64_t busy_until;        /* so long somebody else holds on to it, though it is closed: see sim_vfio_wait */
 	struct sim_node *dir;
-	struct sim_node *dev, *device_dev; /* NULL where no vfio driver has the device, or it is being removed */
-	bool is_usable;                    /* there is a vGPU in it */
-	void *owner;                       /* a sim_mdev or a sim_vf */
+	struct sim_node *dev, *device_dev;       /* NULL where no vfio driver has the device, or it is being removed */
+	struct sim_node *class_dir, *class_link; /* likewise: of its class */
+	struct sim_node *numbers[2];             /* what an open one is seen as in proc: the group, the device */
+	bool is_usable;                          /* there is a vGPU in it */
+	void *owner;                             /* a sim_mdev or a sim_vf */
 	void (*closed)(struct sim_group *group);
 };
 
@@ -162,8 +164,8 @@ struct sim_order {
 struct sim_kernel {
 	struct sim_tree tree;
 	struct sim_node *sys, *proc, *dev, *control;
-	struct sim_node *mdev_devices, *mdev_bus, *groups_dir, *vfio_dir,
-		*vfio_devices; /* folders that entries come and go in */
+	struct sim_node *mdev_devices, *mdev_bus, *groups_dir, *vfio_dir, *vfio_devices, *vfio_class,
+		*char_dir; /* folders that entries come and go in */
 	struct sim_spec spec;
 	int ngpus;
 	struct sim_gpu *gpus;

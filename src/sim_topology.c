@@ -10,6 +10,7 @@
 #include "sim_room.h"
 #include "sim_variant.h"
 #include "sim_vf.h"
+#include "sim_vfio.h"
 
 /* A file of a type's folder: the file belongs to the parent, the folder to the type. */
 static const struct sim_type *type_of(const struct sim_node *node)
@@ -231,7 +232,7 @@ static void host_build(struct sim_kernel *kernel)
 	sim_tree_varies(kernel->proc);
 	sim_tree_varies(kernel->vfio_dir);
 	sim_tree_varies(kernel->vfio_devices);
-	sim_tree_device(tree, kernel->vfio_dir, "vfio", NULL);
+	sim_vfio_build(kernel);
 	for (int i = 0; i < SIM_NODES; i++) {
 		snprintf(path, sizeof(path), "devices/system/node/node%d", i);
 		sim_tree_file(tree, sim_tree_dir(tree, kernel->sys, path, NULL), &node_cpulist,

@@ -194,6 +194,15 @@ struct sim_node *sim_tree_device(struct sim_tree *tree, struct sim_node *dir, co
 	return node;
 }
 
+struct sim_node *sim_tree_char(struct sim_tree *tree, struct sim_node *dir, const char *name, dev_t rdev)
+{
+	struct sim_node *node = node_add(tree, dir, SIM_CHAR, sim_strdup(name), NULL);
+
+	node->passing = true;
+	node->rdev = rdev;
+	return node;
+}
+
 struct sim_node *sim_tree_link_text(struct sim_tree *tree, struct sim_node *dir, const char *name, const char *text)
 {
 	struct sim_node *node = node_add(tree, dir, SIM_LINK, sim_strdup(name), NULL);

@@ -25,7 +25,8 @@ struct sim_write {
 	void (*done)(struct sim_write *write, ssize_t result); /* called once: bytes written, or a negative errno */
 };
 
-enum sim_kind { SIM_DIR, SIM_FILE, SIM_LINK, SIM_DEVICE };
+/* A device is opened by asking us; a char is a character device of some number, which nobody can open. */
+enum sim_kind { SIM_DIR, SIM_FILE, SIM_LINK, SIM_DEVICE, SIM_CHAR };
 
 struct sim_node;
 
@@ -53,6 +54,7 @@ struct sim_node {
 	struct sim_node *chain;      /* the next of the same hash */
 	const struct sim_attr *attr; /* of a file */
 	char *target;                /* of a link */
+	dev_t rdev;                  /* of a char */
 	void *owner;                 /* whom it belongs to: what show and store work on */
 	uint64_t id;                 /* never used again */
 	uint64_t place;              /* where it stands in its folder: grows, never used again */
@@ -88,6 +90,7 @@ struct sim_node *sim_tree_find(const struct sim_tree *tree, const struct sim_nod
 struct sim_node *sim_tree_dir(struct sim_tree *tree, struct sim_node *dir, const char *path, void *owner);
 struct sim_node *sim_tree_file(struct sim_tree *tree, struct sim_node *dir, const struct sim_attr *attr, void *owner);
 struct sim_node *sim_tree_device(struct sim_tree *tree, struct sim_node *dir, const char *name, void *owner);
+struct sim_node *sim_tree_char(struct sim_tree *tree, struct sim_node *dir, const char *name, dev_t rdev);
 
 /*
  * Makes a link to a node of the tree; the text is relative and leads through the nearest common folder, as the kernel's

@@ -72,8 +72,7 @@ void sim_vf_bind(struct sim_parent *parent, const char *driver)
 	sim_vfio_detach(vf->group);
 	if (driver && is_vfio(parent, driver)) {
 		sim_vfio_attach(vf->group);
-		sim_tree_dir(tree, sim_tree_dir(tree, parent->dir, "vfio-dev", NULL), vf->group->device_dev->name,
-			     NULL);
+		sim_vfio_device(vf->group, parent->dir);
 	} else if (driver && is_graphics(driver)) {
 		snprintf(card, sizeof(card), "drm/card%u", ++kernel->last_drm);
 		sim_tree_dir(tree, parent->dir, card, NULL);

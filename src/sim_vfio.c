@@ -7,11 +7,16 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 
 #include "file.h"
 #include "text.h"
 
 enum {
+	GROUP_MAJOR = 511, /* a kernel gives out the next free ones below 512 */
+	DEVICE_MAJOR = 510,
+	CONTAINER_MAJOR = 10,
+	CONTAINER_MINOR = 196,
 	FIRST_FD = 10,  /* which descriptor a process has cannot be known: they are numbered from here on */
 	NAME_SIZE = 32, /* of a process, with what its file has behind it */
 };
@@ -49,12 +54,67 @@ static int stat_show(const struct sim_node *node, FILE *out)
 static const struct sim_attr comm_attr = { .name = "comm", .mode = 0644, .show = comm_show };
 static const struct sim_attr stat_attr = { .name = "stat", .mode = 0444, .show = stat_show };
 
+static int group_dev_show(const struct sim_node *node, FILE *out)
+{
+	const struct sim_group *group = node->owner;
+
+	fprintf(out, "%d:%d\n", GROUP_MAJOR, group->number);
+	return 0;
+}
+
+static int device_dev_show(const struct sim_node *node, FILE *out)
+{
+	const struct sim_group *group = node->owner;
+
+	fprintf(out, "%d:%d\n", DEVICE_MAJOR, group->number);
+	return 0;
+}
+
+static const struct sim_attr group_dev = { .name = "dev", .mode = 0444, .kept = true, .show = group_dev_show };
+static const struct sim_attr device_dev = { .name = "dev", .mode = 0444, .kept = true, .show = device_dev_show };
+
+/*
+ * What /proc/PID/fd/N leads to. The node that was opened cannot be that: it has to be a file of ours, as a true
+ * device would be opened past us.
+ */
+static struct sim_node *number(struct sim_kernel *kernel, unsigned int major, unsigned int minor)
+{
+	char name[24];
+
+	snprintf(name, sizeof(name), "%u:%u", major, minor);
+	return sim_tree_char(&kernel->tree, kernel->char_dir, name, makedev(major, minor));
+}
+
+void sim_vfio_build(struct sim_kernel *kernel)
+{
+	struct sim_tree *tree = &kernel->tree;
+
+	kernel->vfio_class = sim_tree_dir(tree, kernel->sys, "class/vfio", NULL);
+	kernel->char_dir = sim_tree_dir(tree, kernel->dev, "char", NULL);
+	sim_tree_varies(kernel->vfio_class);
+	sim_tree_varies(kernel->char_dir);
+	sim_tree_device(tree, kernel->vfio_dir, "vfio", NULL);
+	number(kernel, CONTAINER_MAJOR, CONTAINER_MINOR);
+}
+
+void sim_vfio_device(struct sim_group *group, struct sim_node *dir)
+{
+	struct sim_tree *tree = &group->kernel->tree;
+
+	dir = sim_tree_dir(tree, dir, "vfio-dev", NULL);
+	sim_tree_file(tree, sim_tree_dir(tree, dir, group->device_dev->name, NULL), &device_dev, group);
+}
+
 void sim_vfio_attach(struct sim_group *group)
 {
 	struct sim_kernel *kernel = group->kernel;
-	char name[16];
+	char name[48];
 
+	snprintf(name, sizeof(name), "devices/virtual/vfio/%d", group->number);
+	group->class_dir = sim_tree_dir(&kernel->tree, kernel->sys, name, NULL);
+	sim_tree_file(&kernel->tree, group->class_dir, &group_dev, group);
 	snprintf(name, sizeof(name), "%d", group->number);
+	group->class_link = sim_tree_link(&kernel->tree, kernel->vfio_class, name, group->class_dir);
 	group->dev = sim_tree_device(&kernel->tree, kernel->vfio_dir, name, group);
 	snprintf(name, sizeof(name), "vfio%d", group->number);
 	group->device_dev = sim_tree_device(&kernel->tree, kernel->vfio_devices, name, group);
@@ -66,7 +126,9 @@ void sim_vfio_detach(struct sim_group *group)
 
 	sim_tree_remove(tree, group->dev);
 	sim_tree_remove(tree, group->device_dev);
-	group->dev = group->device_dev = NULL;
+	sim_tree_remove(tree, group->class_link);
+	sim_tree_remove(tree, group->class_dir);
+	group->dev = group->device_dev = group->class_link = group->class_dir = NULL;
 }
 
 struct sim_group *sim_vfio_group(struct sim_kernel *kernel, void *owner, void (*closed)(struct sim_group *))
@@ -84,6 +146,8 @@ struct sim_group *sim_vfio_group(struct sim_kernel *kernel, void *owner, void (*
 	group->is_usable = true;
 	snprintf(name, sizeof(name), "%d", group->number);
 	group->dir = sim_tree_dir(&kernel->tree, kernel->groups_dir, name, NULL);
+	group->numbers[0] = number(kernel, GROUP_MAJOR, (unsigned int)group->number);
+	group->numbers[1] = number(kernel, DEVICE_MAJOR, (unsigned int)group->number);
 	sim_vfio_attach(group);
 	return group;
 }
@@ -97,6 +161,8 @@ void sim_vfio_group_free(struct sim_group *group)
 		at = &(*at)->next;
 	*at = group->next;
 	sim_tree_remove(&kernel->tree, group->dir);
+	sim_tree_remove(&kernel->tree, group->numbers[0]);
+	sim_tree_remove(&kernel->tree, group->numbers[1]);
 	sim_vfio_detach(group);
 	free(group);
 }
@@ -150,7 +216,7 @@ int sim_vfio_open(struct sim_kernel *kernel, struct sim_node *node, pid_t pid, c
 {
 	struct sim_group *group = node->owner;
 	struct sim_handle *handle;
-	char name[16], target[48];
+	char name[16], target[64];
 
 	if (node->gone || (group && !group->is_usable))
 		return -ENODEV;
@@ -169,8 +235,12 @@ int sim_vfio_open(struct sim_kernel *kernel, struct sim_node *node, pid_t pid, c
 		if (!sim_tree_find(&kernel->tree, handle->process->fds, name))
 			break;
 	}
-	snprintf(target, sizeof(target), "/dev/vfio/%s%s", node->parent == kernel->vfio_dir ? "" : "devices/",
-		 node->name);
+	/* A text that leads there also from outside the simulated host. */
+	snprintf(target, sizeof(target), "../../../dev/char/%d:%d",
+		 !group                             ? CONTAINER_MAJOR
+		 : node->parent == kernel->vfio_dir ? GROUP_MAJOR
+						    : DEVICE_MAJOR,
+		 group ? group->number : CONTAINER_MINOR);
 	handle->link = sim_tree_link_text(&kernel->tree, handle->process->fds, name, target);
 	*out = handle;
 	return 0;

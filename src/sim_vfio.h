@@ -16,9 +16,15 @@
 struct sim_group *sim_vfio_group(struct sim_kernel *kernel, void *owner, void (*closed)(struct sim_group *));
 void sim_vfio_group_free(struct sim_group *group);
 
-/* The nodes in /dev/vfio, that are there while a vfio driver has the device. */
+/* The folders of the class, and the container, which belongs to no group. */
+void sim_vfio_build(struct sim_kernel *kernel);
+
+/* The nodes in /dev/vfio, with their numbers in sysfs, that are there while a vfio driver has the device. */
 void sim_vfio_attach(struct sim_group *group);
 void sim_vfio_detach(struct sim_group *group);
+
+/* The vfio-dev/ of a device that is attached, in its folder: the number of its own node. */
+void sim_vfio_device(struct sim_group *group, struct sim_node *dir);
 
 /*
  * A process opens a node of /dev/vfio. `comm` and `start` are what its real /proc entry says. -EBUSY where the group is

@@ -29,7 +29,7 @@ static bool is_open(const struct spare_check *check, const char *id, char why[RE
 	if (r == 1)
 		return say(true, why, "process %d has it open", (int)pid);
 	if (r < 0)
-		return say(true, why, "cannot tell whether it is open: %.180s", err.text);
+		return say(true, why, "%.240s", err.text);
 	return false;
 }
 

@@ -10,7 +10,10 @@
 #include "kernel.h"
 #include "log.h"
 #include "spare.h"
+#include "survey_parts.h"
 #include "wish.h"
+
+enum { SPARE_LOOK_MS = 5000 }; /* for a look at all processes, where room has to be made */
 
 int survey_start(struct survey *s, const struct host *host, struct store *store, const struct config *config,
 		 const struct request *request, enum plan_mode mode, struct err *err)
@@ -41,18 +44,10 @@ static void drop_host(struct survey *s)
 	s->has_inv = false;
 }
 
-static void drop_lookups(struct survey *s)
-{
-	handles_free(s->handles);
-	ondisk_free(s->disk);
-	s->handles = NULL;
-	s->disk = NULL;
-}
-
 void survey_end(struct survey *s)
 {
 	drop_host(s);
-	drop_lookups(s);
+	survey_drop_lookups(s);
 	lease_list_free(&s->leases);
 	crossing_free(&s->crossing);
 	free(s->wishes);
@@ -138,7 +133,6 @@ int survey_host(struct survey *s, struct err *err)
 	int r;
 
 	drop_host(s);
-	drop_lookups(s);
 	s->looked_ms = host_now_ms();
 	query.types = s->all_types ? NULL : types;
 	r = inventory_read(&s->inv, s->host, &query, err);
@@ -212,48 +206,6 @@ static int leave_out_void(struct survey *s, struct err *err)
 	return 0;
 }
 
-static int look_at_processes(struct survey *s, struct err *err)
-{
-	return s->handles ? 0 : handles_read(&s->handles, s->host, err);
-}
-
-static int look_at_disk(struct survey *s, struct err *err)
-{
-	return s->disk ? 0 : ondisk_read(&s->disk, s->host, err);
-}
-
-/*
- * The domain on disk, but the one that is given (NULL none), that names this device, or a file that cannot be read,
- * and may; "" none. Only who arrives takes what it does not name itself.
- */
-static int find_name(struct survey *s, char out[DOMAIN_SHOWN_SIZE], const char *id, const char *but, struct err *err)
-{
-	const char *domain = NULL;
-
-	if (s->mode != PLAN_PREPARE) {
-		if (look_at_disk(s, err) < 0)
-			return -err->code;
-		domain = ondisk_names(s->disk, id, but);
-		if (!domain)
-			domain = ondisk_unread(s->disk, false);
-	}
-	snprintf(out, DOMAIN_SHOWN_SIZE, "%s", domain ? domain : "");
-	return 0;
-}
-
-/*
- * Does a rule ask who has this device open? A prepare asks for a device that it is to adopt; an arrival for any that
- * it may take.
- */
-static bool is_asked_about(const struct survey *s, const struct inv_device *device)
-{
-	const struct lease *lease = lease_find(&s->leases, device->id);
-
-	if (lease)
-		return s->mode != PLAN_PREPARE && strcmp(lease->domain, s->request->uuid) == 0;
-	return s->mode != PLAN_PREPARE || request_find(s->request, device->id);
-}
-
 /*
  * A lease whose device is still to come takes room, and how much only its type's numbers say; one whose device has come
  * since the host was read takes room, too. Such leases are rare: most hosts need not be read again.
@@ -288,32 +240,6 @@ static void explain_absent(struct survey *s)
 		else
 			inventory_explain_card(s->host, want->id, false, s->wishes[i].absent);
 	}
-}
-
-/*
- * VFs without a type: of a plain one only an open node tells that a guest has it. For who arrives, those are found that
- * no domain on disk names.
- */
-static int look_at_vfs(struct survey *s, struct err *err)
-{
-	for (size_t i = 0; s->vfs && s->request->nwants && i < s->inv.nparents; i++) {
-		const struct inv_parent *vf = &s->inv.parents[i];
-		enum framework framework = s->inv.pgpus[vf->pgpu].framework;
-		int r = 0;
-
-		if (framework == FW_MDEV || vf->ndevices > 0 || (framework == FW_VARIANT && s->mode == PLAN_PREPARE))
-			continue;
-		if (framework == FW_VF)
-			r = look_at_processes(s, err);
-		if (r == 0 && framework == FW_VF)
-			r = handles_open(s->handles, s->host, vf->name, NULL, err);
-		if (r < 0)
-			return r;
-		s->vfs[i].opened = r == 1 ? OPEN_YES : OPEN_NO;
-		if (find_name(s, s->vfs[i].named_by, vf->name, s->request->name, err) < 0)
-			return -err->code;
-	}
-	return 0;
 }
 
 /* Of another framework than those that were read nothing can be told. */
@@ -352,36 +278,27 @@ int survey_leases(struct survey *s, struct err *err)
 		r = leave_out_void(s, err);
 	if (r == 0 && !knows_all(s))
 		r = survey_host(s, err);
-	for (size_t i = 0; r == 0 && i < s->inv.ndevices; i++) {
-		struct device_facts *facts = &s->devices[i];
-
-		if (facts->opened != OPEN_UNKNOWN || !is_asked_about(s, &s->inv.devices[i]))
-			continue;
-		r = look_at_processes(s, err);
-		if (r == 0)
-			r = handles_open(s->handles, s->host, s->inv.devices[i].id, NULL, err);
-		if (r < 0)
-			break;
-		facts->opened = r == 1 ? OPEN_YES : OPEN_NO;
-		r = find_name(s, facts->named_by, s->inv.devices[i].id, NULL, err);
-	}
+	/* Who holds no lock has not looked beforehand. */
+	if (r == 0 && s->store->lock < 0 && !s->handles)
+		r = survey_processes(s, err);
+	if (r < 0)
+		return r;
+	survey_say_open(s);
 	explain_absent(s);
 	/* Under the lock: of two writers at once neither is whole. */
-	if (r == 0 && !s->dry && s->store->lock >= 0)
+	if (!s->dry && s->store->lock >= 0)
 		types_remember(s->store, &s->inv);
-	if (r == 0 && s->explains)
+	if (s->explains)
 		find_lacks(s);
-	return r == 0 ? look_at_vfs(s, err) : r;
+	return 0;
 }
 
 int survey_look(struct survey *s, struct err *err)
 {
 	struct spare_check check = { .host = s->host, .store = s->store, .config = s->config, .note = !s->dry };
 	char why[REASON_SIZE];
-	int r = look_at_processes(s, err);
+	int r = survey_look_up(s, SPARE_LOOK_MS, true, err);
 
-	if (r == 0)
-		r = look_at_disk(s, err);
 	if (r < 0)
 		return r;
 	if (ondisk_unread(s->disk, false))

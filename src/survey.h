@@ -34,10 +34,13 @@ struct survey {
 	struct pool pool;
 	struct leases leases; /* without those that are void */
 	struct device_facts *devices;
-	struct device_facts *vfs; /* one for each parent; NULL where no VF is asked for */
-	int libvirt;              /* its version; 0 not known */
-	struct handles *handles;  /* NULL until somebody asked */
-	struct ondisk *disk;      /* likewise */
+	struct device_facts *vfs;   /* one for each parent; NULL where no VF is asked for */
+	int libvirt;                /* its version; 0 not known */
+	struct handles *handles;    /* NULL until somebody asked */
+	struct ondisk *disk;        /* likewise */
+	char (*looked_at)[ID_SIZE]; /* the devices that there were then, each of which can have been found open */
+	size_t nlooked_at;
+	bool unseen; /* a rule asks of a device that was not there then whether it is open */
 	struct spare *spares;
 	size_t nspares;
 	bool spares_known;
@@ -58,9 +61,16 @@ void survey_end(struct survey *survey);
 int survey_host(struct survey *survey, struct err *err);
 
 /*
+ * Looks who has a device open, where a rule asks for that: before the store's lock is taken, as it can take its time
+ * (a quarter of a second for a start, which need not know). Where survey_leases() finds under the lock that a rule asks
+ * of a device that has come since, it sets `unseen`: look again.
+ */
+int survey_processes(struct survey *survey, struct err *err);
+
+/*
  * Reads the leases anew and leaves out what is void: reservations past their deadline, creations whose writer is dead
- * and whose device is absent; under the store's lock those are dropped. Then looks at what a rule asks of the
- * devices: who has one open. Reads the host again where a lease is of a type that was not read.
+ * and whose device is absent; under the store's lock those are dropped. Then says of the devices what a rule
+ * asks: whether one is open. Reads the host again where a lease is of a type that was not read.
  */
 int survey_leases(struct survey *survey, struct err *err);
 

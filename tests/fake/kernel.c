@@ -220,7 +220,8 @@ int fake_make(const char *parent, const char *type, const char *uuid, bool half,
 	if (!half)
 		add("sys/devices/%1$s/%2$s/%3$s/mdev_type -> ../mdev_supported_types/%4$s\n"
 		    "sys/devices/%1$s/%2$s/%3$s/iommu_group -> ../../../../kernel/iommu_groups/%5$d\n"
-		    "dev/vfio/%5$d = \n",
+		    "dev/vfio/%5$d = \n"
+		    "sys/class/vfio/%5$d/dev = " FAKE_VFIO ":%5$d\n",
 		    c->folder, parent, uuid, type, d->group);
 	write_counts(card);
 	if (out)
@@ -243,6 +244,10 @@ void fake_unmake(struct fake_device *d)
 	drop(path);
 	snprintf(path, sizeof(path), "dev/vfio/%d", d->group);
 	drop(path);
+	snprintf(path, sizeof(path), "sys/class/vfio/%d/dev", d->group);
+	drop(path);
+	*strrchr(path, '/') = '\0';
+	unlinkat(host_tree->host.root, path, AT_REMOVEDIR);
 	d->uuid[0] = '\0';
 	write_counts(d->card);
 }

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "bounded.h"
@@ -105,6 +106,24 @@ int __wrap_nanosleep(const struct timespec *time, struct timespec *left)
 	(void)left;
 	kill_point();
 	fake->now_ms += (time->tv_sec * 1000 + time->tv_nsec / 1000000 + 1) * SLOW;
+	return 0;
+}
+
+/* What /proc/PID/fd/N leads to is no device node, which only root can make: the kernel's number is told instead. */
+int __real_statx(int dir, const char *path, int flags, unsigned int mask, struct statx *st);
+int __wrap_statx(int dir, const char *path, int flags, unsigned int mask, struct statx *st);
+int __wrap_statx(int dir, const char *path, int flags, unsigned int mask, struct statx *st)
+{
+	char target[64];
+	ssize_t n = readlinkat(dir, path, target, sizeof(target) - 1);
+	unsigned int group;
+
+	target[n < 0 ? 0 : n] = '\0';
+	if (sscanf(target, "/dev/vfio/%u", &group) != 1)
+		return __real_statx(dir, path, flags, mask, st);
+	*st = (struct statx){ .stx_mode = S_IFCHR | 0600,
+			      .stx_rdev_major = (unsigned int)atoi(FAKE_VFIO),
+			      .stx_rdev_minor = group };
 	return 0;
 }
 

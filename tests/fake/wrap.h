@@ -4,6 +4,8 @@
 
 #include "fake/kernel.h"
 
+#define FAKE_VFIO "511" /* the major number of the groups' devices */
+
 /* Makes a device; `half`: the driver stops in the middle of it. */
 int fake_make(const char *parent, const char *type, const char *uuid, bool half, struct fake_device **out);
 /* Is there such a device, or is one being made? The kernel takes the UUID before it asks the driver. */

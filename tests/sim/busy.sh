@@ -19,7 +19,8 @@ node=$(node "$(uuid 1)")
 sleep 600 9<>"$node" &
 holder=$!
 within 5 test -d "$root/proc/$holder"
-is "$(readlink "$root/proc/$holder/fd/"*)" /dev/vfio/0 "proc shows who has the group open"
+is "$(stat -L -c '%F %Hr:%Lr' "$root/proc/$holder/fd/"*)" "character special file $(cat "$root/sys/class/vfio/0/dev")" \
+	"proc shows who has the group open: a device of its number''"
 is "$(cat "$root/proc/$holder/comm")" "$(cat /proc/$holder/comm)" "with its name"
 is "$(cut -d' ' -f22 "$root/proc/$holder/stat")" "$(cut -d' ' -f22 /proc/$holder/stat)" "and its start time"
 is "$(ls "$root/proc")" "$holder" "proc shows nobody else"
@@ -28,7 +29,8 @@ is "$(put "" "$node")" "Device or resource busy" "a group is opened by one proce
 is "$(put "" "$root/dev/vfio/devices/vfio0")" "Device or resource busy" "nor can its device then be opened by itself"
 create mtty mtty-2 "$(uuid 9)" >/dev/null
 exec 9<>"$root/dev/vfio/devices/$(ls "$mdevs/$(uuid 9)/vfio-dev")"
-is "$(readlink "$root/proc/$$/fd/"*)" /dev/vfio/devices/vfio1 "a device that is opened by itself is seen as well"
+is "$(stat -L -c '%F %Hr:%Lr' "$root/proc/$$/fd/"*)" "character special file $(cat "$mdevs/$(uuid 9)/vfio-dev/vfio1/dev")" \
+	"a device that is opened by itself is seen as well"
 exec 9<&-
 remove "$(uuid 9)" >/dev/null
 is "$(ls "$root/dev/vfio/devices")" vfio0 "its node goes with it"

@@ -141,12 +141,10 @@ static void one_winner(const struct host *host)
 
 static int is_open(const struct host *host, const char *id, pid_t *pid)
 {
-	struct handles *handles = NULL;
+	struct handles *handles = handles_read(host, host_now_ms() + 10000);
 	struct err err = { 0 };
-	int r = handles_read(&handles, host, &err);
+	int r = handles_open(handles, host, id, pid, &err);
 
-	if (r == 0)
-		r = handles_open(handles, host, id, pid, &err);
 	handles_free(handles);
 	return r;
 }

@@ -2,6 +2,7 @@
 /* The simulated kernel without a file system: rooms, errnos, what waits for what. Time is what the test says. */
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/sysmacros.h>
 
 #include "sim_control.h"
 #include "sim_kernel.h"
@@ -184,7 +185,9 @@ static void test_remove(void)
 	   "what is no number is EINVAL");
 	ok(sim_vfio_open(&kernel, node_at("dev/vfio/0"), 42, "qemu", 7, &handle) == 0, "the group is opened");
 	ok(sim_vfio_open(&kernel, node_at("dev/vfio/0"), 43, "other", 7, &other) == -EBUSY, "by one process only");
-	is(node_at("proc/42/fd/10")->target, "/dev/vfio/0", "proc shows it");
+	is(node_at("proc/42/fd/10")->target, "../../../dev/char/511:0", "proc shows it");
+	ok(node_at("dev/char/511:0")->rdev == makedev(511, 0), "as a device of this number");
+	ok(node_at("sys/devices/virtual/vfio/0/dev"), "which sysfs has, too");
 	ok(remove_(&a, UUID_A, "0x1\n") == UNANSWERED, "the removal waits");
 	ok(!node_at("sys/bus/mdev/devices/" UUID_A) && !node_at("sys/devices/virtual/mtty/mtty/" UUID_A "/remove") &&
 		   node_at("sys/devices/virtual/mtty/mtty/" UUID_A "/iommu_group"),
