@@ -142,10 +142,15 @@ struct creation {
 	const char *params;
 };
 
+/* The kernel's count decides, then its answer: the driver can hang in either. */
 static int create_device(void *arg, struct err *err)
 {
 	const struct creation *creation = arg;
-	return kernel_create(creation->host, &creation->vgpu, err);
+	int r = kernel_available(creation->host, &creation->vgpu, err);
+
+	if (r == 0)
+		return err_set(err, ENOSPC, "full when it came to it");
+	return r < 0 ? r : kernel_create(creation->host, &creation->vgpu, err);
 }
 
 static int set_params(void *arg, struct err *err)
@@ -203,19 +208,14 @@ static int look_again(const struct creation *creation, struct err *err)
 	return exists ? 0 : -err->code;
 }
 
-/* Under the pGPU's lock: the kernel's count decides, then its answer. */
+/* Under the pGPU's lock. */
 static int create(const struct apply *apply, const struct step *step, const char *params, struct err *err)
 {
 	struct creation creation = { .host = apply->store->host, .vgpu = vgpu_of(step), .params = params };
 	int wait_ms = apply->policy->create_timeout_s * 1000;
 	int64_t end = host_now_ms() + wait_ms;
-	int r = kernel_available(creation.host, &creation.vgpu, err);
+	int r = bounded_run(create_device, &creation, wait_ms, err);
 
-	if (r == 0)
-		return err_set(err, ENOSPC, "full when it came to it");
-	if (r < 0)
-		return r;
-	r = bounded_run(create_device, &creation, wait_ms, err);
 	if (r == -ETIMEDOUT)
 		return err_set(
 			err, ETIMEDOUT,
@@ -263,6 +263,8 @@ static int ensure(const struct apply *apply, const struct step *step, const char
 	const struct vgpu vgpu = vgpu_of(step);
 	int exists = kernel_exists(apply->store->host, &vgpu);
 
+	if (exists == -ETIMEDOUT)
+		return err_set(err, EBUSY, "its driver does not answer reads of sysfs: see dmesg");
 	if (exists < 0)
 		return err_sys(err, -exists, "vGPU %s cannot be looked for", step->id);
 	if (step->kind == STEP_CREATE && exists)

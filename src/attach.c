@@ -8,6 +8,7 @@
 
 #include "apply.h"
 #include "auto.h"
+#include "bounded.h"
 #include "giveback.h"
 #include "kernel.h"
 #include "log.h"
@@ -128,6 +129,25 @@ static void remove_spares(struct rounds *r)
 	}
 }
 
+/*
+ * Has a card of the pool not answered that may do so yet? Some drivers answer nothing while they are at work. One that
+ * has had its time is waited for no more.
+ */
+static bool may_answer(const struct rounds *r)
+{
+	struct bounded_silent silent[16];
+	size_t n = host_now_ms() < r->deadline_ms ? bounded_silents(silent, ARRAY_SIZE(silent)) : 0;
+	int64_t time_ms = (int64_t)r->attach->policy->lock_timeout_s * 1000;
+
+	for (size_t i = 0; i < n; i++) {
+		int g = inventory_pgpu(&r->survey.inv, silent[i].who);
+
+		if (g != UNKNOWN && r->survey.pool.cards[g].section && host_now_ms() - silent[i].since_ms < time_ms)
+			return true;
+	}
+	return false;
+}
+
 /* What is to be done where the plan is none that can be carried out now. 0: plan again. The lock is not held. */
 static int between_rounds(struct rounds *r, struct err *err)
 {
@@ -155,6 +175,11 @@ static int between_rounds(struct rounds *r, struct err *err)
 		survey_forget_spares(&r->survey);
 		return 0;
 	case PLAN_REFUSE:
+		if (!was_strict || !may_answer(r))
+			break;
+		r->strict = false;
+		host_sleep_ms(WAIT_STEP_MS);
+		return 0;
 	case PLAN_STEPS:
 		break;
 	}

@@ -127,12 +127,16 @@ int attach_reconnect(const struct attach *attach, struct err *err)
 	query.vf_name = attach->config ? pool_vf_name : NULL;
 	query.arg = attach->config;
 	if (r == 0)
+		silent_recall(&store);
+	if (r == 0)
 		r = inventory_read(&inv, attach->host, &query, err);
 	if (r == 0)
 		r = store_lock(&store, attach->policy->lock_timeout_s * 1000, err);
 	if (r == 0)
 		r = lease_list(&store, &leases, err);
 	listed = r == 0;
+	if (listed)
+		silent_note(&store);
 	/* Trouble with one costs no other its lease. */
 	for (size_t i = 0; listed && i < attach->request->nwants; i++) {
 		const char *id = attach->request->wants[i].id;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A write to the kernel that may never come back, with a bound on the wait for it. */
+/* Writes to the kernel that may never come back, with a bound on the wait for each. */
 #include "bounded.h"
 
 #include <errno.h>
@@ -10,9 +10,12 @@
 #include <unistd.h>
 
 #include "auto.h"
+#include "bounded_impl.h"
 #include "host.h"
 
 enum { ABANDONED_MAX = 256 };
+
+static bool is_child;
 
 /*
  * Children that we gave up waiting for, until they are collected: a kernel that hangs leaves one for each pGPU at
@@ -37,8 +40,12 @@ void bounded_reap(void)
 			abandoned[i] = 0;
 }
 
-/* libvirt reads our stdout and stderr to their end: whoever keeps them open keeps libvirt waiting. */
-static void drop_standard(void)
+bool bounded_is_child(void)
+{
+	return is_child;
+}
+
+void bounded_drop_standard(void)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
@@ -52,7 +59,8 @@ static void child(int (*work)(void *arg, struct err *err), void *arg, int out)
 	struct err err = { 0 };
 	int r;
 
-	drop_standard();
+	is_child = true;
+	bounded_drop_standard();
 	signal(SIGPIPE, SIG_IGN);
 	r = work(arg, &err);
 	err.code = r < 0 ? -r : 0;
@@ -110,7 +118,7 @@ int bounded_detach(int keep, struct err *err)
 	/* A second child is nobody's to wait for. */
 	if (fork() != 0)
 		_exit(0);
-	drop_standard();
+	bounded_drop_standard();
 	for (int fd = 3; fd < 64; fd++)
 		if (fd != keep)
 			close(fd);

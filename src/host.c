@@ -44,23 +44,39 @@ void host_sleep_ms(int ms)
 		;
 }
 
-uint64_t host_process_start(pid_t pid)
+/* The process's state, as a letter, and when it started; 0 where there is none. */
+static char process_stat(pid_t pid, uint64_t *start)
 {
-	char path[32], stat[1024];
-	uint64_t start;
+	char path[32], stat[1024], state;
 	const char *s;
 
+	*start = 0;
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
 	if (pid <= 0 || file_read(AT_FDCWD, path, stat, sizeof(stat)) < 0)
 		return 0;
 	/* The second field is the command's name in brackets and can hold anything: count from its end. */
 	s = strrchr(stat, ')');
+	if (!s || s[1] != ' ')
+		return 0;
+	state = s[2];
 	for (int field = 2; s && field < 22; field++)
 		s = strchr(s + 1, ' ');
-	return s && sscanf(s, "%" SCNu64, &start) == 1 ? start : 0;
+	return s && sscanf(s, "%" SCNu64, start) == 1 ? state : 0;
+}
+
+uint64_t host_process_start(pid_t pid)
+{
+	uint64_t start;
+
+	process_stat(pid, &start);
+	return start;
 }
 
 bool host_process_lives(pid_t pid, uint64_t start)
 {
-	return start != 0 && host_process_start(pid) == start;
+	uint64_t now;
+	char state = process_stat(pid, &now);
+
+	/* Dead, and not collected yet: in a container it may never be. */
+	return start != 0 && now == start && state != 'Z' && state != 'X';
 }

@@ -9,9 +9,12 @@
 #include <string.h>
 
 #include "auto.h"
+#include "bounded.h"
 #include "file.h"
 #include "inventory_parts.h"
 #include "text.h"
+
+enum { LOOK_MS = 2 * BOUNDED_ANSWER_MS, LEAST_MS = 20 };
 
 int inv_room(void *array, size_t n, size_t size, struct err *err)
 {
@@ -37,6 +40,12 @@ void inv_not_ready(struct inv_pgpu *pgpu, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(pgpu->reason, sizeof(pgpu->reason), fmt, ap);
 	va_end(ap);
+}
+
+void inv_silent(struct inv_pgpu *pgpu)
+{
+	pgpu->silent = true;
+	inv_not_ready(pgpu, "its driver does not answer reads of sysfs: see dmesg");
 }
 
 int inv_open(struct inv_reader *reader, struct err *err)
@@ -72,9 +81,14 @@ static void read_driver(struct inventory *inv, const struct host *host)
 	}
 }
 
-static int read_all(struct inv_reader *reader, struct err *err)
+/* In a child, which has no other descriptors than the host's root and its own. */
+static int read_all(void *arg, struct err *err)
 {
-	int r = inv_read_parents(reader, err);
+	struct inv_reader *reader = arg;
+	int r = inv_open(reader, err);
+
+	if (r == 0)
+		r = inv_read_parents(reader, err);
 
 	if (r == 0 && reader->query->frameworks & INV_VARIANT)
 		r = inv_read_variant(reader, err);
@@ -94,24 +108,31 @@ static int read_all(struct inv_reader *reader, struct err *err)
 		r = inv_ask_rest(reader, err);
 	if (r == 0)
 		read_driver(reader->inv, reader->host);
+	inv_close(reader);
+	return r;
+}
+
+int inv_bounded(int (*work)(void *arg, struct err *err), struct inv_reader *reader, struct err *err)
+{
+	int left = LOOK_MS, r;
+
+	/* Each driver that does not answer costs half of what is left; with the next try it is not asked. */
+	do {
+		left /= 2;
+		memset(reader->inv, 0, sizeof(*reader->inv));
+		reader->inv->frameworks = reader->query->frameworks;
+		r = bounded_look(work, reader, reader->host->root, left > LEAST_MS ? left : LEAST_MS, err);
+		if (r < 0)
+			inventory_free(reader->inv);
+	} while (r == -ETIMEDOUT);
 	return r;
 }
 
 int inventory_read(struct inventory *inv, const struct host *host, const struct inv_query *query, struct err *err)
 {
 	struct inv_reader reader = { .inv = inv, .host = host, .query = query, .types = query->types };
-	int r;
 
-	memset(inv, 0, sizeof(*inv));
-	inv->frameworks = query->frameworks;
-	r = inv_open(&reader, err);
-	if (r < 0)
-		return r;
-	r = read_all(&reader, err);
-	inv_close(&reader);
-	if (r < 0)
-		inventory_free(inv);
-	return r;
+	return inv_bounded(read_all, &reader, err);
 }
 
 void inventory_free(struct inventory *inv)

@@ -66,6 +66,7 @@ struct inv_pgpu {
 	int nvfs;            /* its VFs that are registered; where none is, those that exist */
 	int first, nparents; /* its registered parents in inventory.parents, sorted by address */
 	bool ready;
+	bool silent;              /* not ready, as its driver does not answer: what it offers is not known */
 	char reason[REASON_SIZE]; /* not ready: why, and what to do */
 	struct inv_offer *offers;
 	size_t noffers;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "auto.h"
+#include "bounded.h"
 #include "file.h"
 #include "inventory_parts.h"
 #include "text.h"
@@ -15,12 +16,14 @@
 /* What a card's own folder says of why it is no parent. */
 enum state { OTHER_VENDOR, OTHER_DRIVER, IS_VF, IS_VARIANT, VFS_OFF, NO_TYPES };
 
-static long read_count(int card, const char *attribute)
+/* A read of sriov_numvfs waits for whoever is at work on the driver's binding or on its VFs. */
+static long read_count(const char *address, int card, const char *attribute)
 {
 	char text[16];
 	long n;
 
-	return file_read(card, attribute, text, sizeof(text)) > 0 && text_number(text, 0, 65535, &n) ? n : 0;
+	return bounded_read(address, card, attribute, text, sizeof(text)) > 0 && text_number(text, 0, 65535, &n) ? n
+														 : 0;
 }
 
 /*
@@ -51,8 +54,9 @@ static enum state card_state(struct inv_pgpu *card, int dir, char driver[64])
 		return OTHER_DRIVER;
 	if (faccessat(dir, "virtfn0/nvidia/current_vgpu_type", F_OK, 0) == 0)
 		return IS_VARIANT;
-	card->nvfs = (int)read_count(dir, "sriov_numvfs");
-	card->sriov = card->nvfs > 0 || (read_count(dir, "sriov_totalvfs") > 0 && !is_turing(card->device));
+	card->nvfs = (int)read_count(card->address, dir, "sriov_numvfs");
+	card->sriov = card->nvfs > 0 ||
+		      (read_count(card->address, dir, "sriov_totalvfs") > 0 && !is_turing(card->device));
 	return card->sriov && card->nvfs == 0 ? VFS_OFF : NO_TYPES;
 }
 
@@ -135,7 +139,7 @@ static void explain_plain(struct inv_pgpu *card, int dir)
 	if (file_link_base(dir, "physfn", name, sizeof(name)) == 0 ||
 	    file_link_base(dir, "virtfn0", name, sizeof(name)) == 0)
 		inv_not_ready(card, "its VFs are not plain ones: NVIDIA's have types, and [mdev_TYPE] gives them out");
-	else if (read_count(dir, "sriov_totalvfs") > 0)
+	else if (read_count(card->address, dir, "sriov_totalvfs") > 0)
 		inv_not_ready(card,
 			      "its VFs are not enabled: see sriov_numvfs, and the vendor's way to set it at boot");
 	else

@@ -39,7 +39,8 @@ static bool is_listed(const struct inv_ids *ids, const char *id)
  * The types of one parent that are new, with this name (NULL: any). An id says what a type is, so its name is read
  * once.
  */
-static int collect(struct inv_ids *found, struct inv_ids *seen, int dir, const char *name, struct err *err)
+static int collect(struct inv_ids *found, struct inv_ids *seen, const char *card, int dir, const char *name,
+		   struct err *err)
 {
 	struct inv_ids ids;
 	int r = 0;
@@ -49,13 +50,20 @@ static int collect(struct inv_ids *found, struct inv_ids *seen, int dir, const c
 	for (size_t i = 0; r == 0 && i < ids.n; i++) {
 		char text[TYPE_NAME_SIZE], shown[TYPE_NAME_SIZE];
 
+		ssize_t len = 1;
+
 		if (is_listed(seen, ids.id[i]))
 			continue;
+		if (name)
+			len = inv_read_type(card, dir, ids.id[i], "name", text, sizeof(text));
+		/* Another card of the model may tell. */
+		if (len == -ETIMEDOUT)
+			break;
 		r = inv_room(&seen->id, seen->n, sizeof(*seen->id), err);
 		if (r < 0)
 			break;
 		memcpy(seen->id[seen->n++], ids.id[i], TYPE_SIZE);
-		if (name && inv_read_type(dir, ids.id[i], "name", text, sizeof(text)) <= 0)
+		if (len <= 0)
 			text_copy(text, sizeof(text), ids.id[i]);
 		if (name && (text_safe(shown, sizeof(shown), text), strcmp(shown, name) != 0))
 			continue;
@@ -67,12 +75,23 @@ static int collect(struct inv_ids *found, struct inv_ids *seen, int dir, const c
 	return r;
 }
 
-static int collect_all(struct inv_ids *found, struct inv_reader *reader, const char *name, struct err *err)
-{
-	const struct inventory *inv = reader->inv;
-	struct inv_ids seen = { 0 };
-	int r = inv_read_parents(reader, err);
+/* The reader comes first: it stands for the whole. */
+struct listing {
+	struct inv_reader reader;
+	const char *name;
+	struct inv_ids found, seen;
+};
 
+static int collect_all(void *arg, struct err *err)
+{
+	struct listing *listing = arg;
+	struct inv_reader *reader = &listing->reader;
+	const struct inventory *inv = reader->inv;
+	int r = inv_open(reader, err);
+
+	listing->found.n = listing->seen.n = 0;
+	if (r == 0)
+		r = inv_read_parents(reader, err);
 	if (r == 0)
 		r = inv_group(reader, err);
 	if (r == 0)
@@ -81,9 +100,9 @@ static int collect_all(struct inv_ids *found, struct inv_reader *reader, const c
 		const char *parent = inv->parents[inv->pgpus[i].first].name;
 		autoclose int dir = openat(reader->bus, parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-		r = collect(found, &seen, dir, name, err);
+		r = collect(&listing->found, &listing->seen, inv->pgpus[i].address, dir, listing->name, err);
 	}
-	free(seen.id);
+	inv_close(reader);
 	return r;
 }
 
@@ -92,13 +111,13 @@ static int collect_mdev(struct inv_ids *found, const struct host *host, const ch
 	static const char *const none[] = { NULL };
 	static const struct inv_query query = { .frameworks = INV_MDEV, .types = none };
 	struct inventory inv = { 0 };
-	struct inv_reader reader = { .inv = &inv, .host = host, .query = &query, .types = none };
-	int r = inv_open(&reader, err);
+	struct listing listing = { .reader = { .inv = &inv, .host = host, .query = &query, .types = none },
+				   .name = name };
+	int r = inv_bounded(collect_all, &listing.reader, err);
 
-	if (r == 0)
-		r = collect_all(found, &reader, name, err);
 	inventory_free(&inv);
-	inv_close(&reader);
+	free(listing.seen.id);
+	*found = listing.found;
 	return r;
 }
 

@@ -46,6 +46,15 @@ int inv_room(void *array, size_t n, size_t size, struct err *err);
 /* Not ready, for this reason (printf); the first reason stays. */
 void inv_not_ready(struct inv_pgpu *pgpu, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* Not ready: a read that its driver answers (bounded_read) gave -ETIMEDOUT. */
+void inv_silent(struct inv_pgpu *pgpu);
+
+/*
+ * Runs the work, which opens and closes the reader by itself, as bounded_look() does, and once more without each card
+ * that does not answer. Where it fails the inventory is empty.
+ */
+int inv_bounded(int (*work)(void *arg, struct err *err), struct inv_reader *reader, struct err *err);
+
 int inv_open(struct inv_reader *reader, struct err *err);
 void inv_close(struct inv_reader *reader);
 
@@ -89,7 +98,7 @@ int inv_read_vfs(struct inv_reader *reader, struct err *err);
 int inv_by_number(const void *a, const void *b); /* orders ids */
 void inv_parse_description(struct inv_type *type, char *text);
 int inv_list_types(struct inv_ids *ids, int dir, struct err *err);
-ssize_t inv_read_type(int dir, const char *type, const char *attribute, char *buf, size_t size);
+ssize_t inv_read_type(const char *card, int dir, const char *type, const char *attribute, char *buf, size_t size);
 
 /* The index of what an id is on cards of this model, or UNKNOWN. */
 int inv_find_type(const struct inventory *inv, const struct inv_pgpu *pgpu, const char *id);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "auto.h"
+#include "bounded.h"
 #include "file.h"
 #include "inventory_parts.h"
 #include "text.h"
@@ -75,12 +76,12 @@ void inv_parse_description(struct inv_type *type, char *text)
 	}
 }
 
-ssize_t inv_read_type(int dir, const char *type, const char *attribute, char *buf, size_t size)
+ssize_t inv_read_type(const char *card, int dir, const char *type, const char *attribute, char *buf, size_t size)
 {
 	char path[TYPE_SIZE + 64];
 
 	snprintf(path, sizeof(path), "mdev_supported_types/%s/%s", type, attribute);
-	return file_read(dir, path, buf, size);
+	return bounded_read(card, dir, path, buf, size);
 }
 
 static bool has_type(int dir, const char *type)
@@ -154,13 +155,13 @@ static int type_at(struct inventory *inv, const struct inv_pgpu *pgpu, int dir, 
 	memcpy(type.vendor, pgpu->vendor, sizeof(type.vendor));
 	memcpy(type.device, pgpu->device, sizeof(type.device));
 	text_copy(type.id, sizeof(type.id), id);
-	if (inv_read_type(dir, id, "name", text, sizeof(text)) > 0)
+	if (inv_read_type(pgpu->address, dir, id, "name", text, sizeof(text)) > 0)
 		text_safe(type.name, sizeof(type.name), text);
 	else
 		text_copy(type.name, sizeof(type.name), id);
-	if (inv_read_type(dir, id, "device_api", text, sizeof(text)) > 0)
+	if (inv_read_type(pgpu->address, dir, id, "device_api", text, sizeof(text)) > 0)
 		text_safe(type.api, sizeof(type.api), text);
-	if (inv_read_type(dir, id, "description", text, sizeof(text)) < 0)
+	if (inv_read_type(pgpu->address, dir, id, "description", text, sizeof(text)) < 0)
 		text[0] = '\0';
 	inv_parse_description(&type, text);
 	typelist_framebuffer(type.name, &type.slices);
@@ -180,10 +181,14 @@ static int add_offer(struct inventory *inv, struct inv_pgpu *pgpu, const struct 
 	long n = 0;
 
 	if (asked->is_free) {
-		ssize_t len = inv_read_type(asked->dir, id, "available_instances", text, sizeof(text));
+		ssize_t len = inv_read_type(pgpu->address, asked->dir, id, "available_instances", text, sizeof(text));
 
 		if (len == -ENOENT)
 			return 0;
+		if (len == -ETIMEDOUT) {
+			inv_silent(pgpu);
+			return 0;
+		}
 		if (len < 0)
 			inv_not_ready(pgpu, "%s: available_instances of %s cannot be read: %s", asked->name, id,
 				      strerrordesc_np((int)-len));

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "auto.h"
+#include "bounded.h"
 #include "file.h"
 #include "inventory_parts.h"
 #include "text.h"
@@ -32,11 +33,13 @@ static int read_vf(struct inventory *inv, int g, int card, size_t n, const char 
 	int r;
 
 	snprintf(path, sizeof(path), "virtfn%zu/nvidia/current_vgpu_type", n);
-	len = file_read(card, path, text, sizeof(text));
+	len = bounded_read(inv->pgpus[g].address, card, path, text, sizeof(text));
 	/* Bound to another driver: an ordinary VF, that somebody has given to a guest whole. */
 	if (len == -ENOENT)
 		return 0;
-	if (len < 0)
+	if (len == -ETIMEDOUT)
+		inv_silent(&inv->pgpus[g]);
+	else if (len < 0)
 		inv_not_ready(&inv->pgpus[g], "%s: current_vgpu_type cannot be read: %s", vf,
 			      strerrordesc_np((int)-len));
 	else if (!text_number(text, 0, INT_MAX, &number))
@@ -204,8 +207,10 @@ static void read_list(struct inv_reader *reader, struct inv_pgpu *pgpu, struct t
 	if (!vf)
 		return;
 	snprintf(path, sizeof(path), "sys/bus/pci/devices/%s/nvidia/creatable_vgpu_types", vf->name);
-	n = file_read(reader->host->root, path, text, TYPELIST_TEXT_MAX);
-	if (n < 0)
+	n = bounded_read(pgpu->address, reader->host->root, path, text, TYPELIST_TEXT_MAX);
+	if (n == -ETIMEDOUT)
+		inv_silent(pgpu);
+	else if (n < 0)
 		inv_not_ready(pgpu, "%s: creatable_vgpu_types cannot be read: %s", vf->name, strerrordesc_np((int)-n));
 	else
 		typelist_parse(list, text);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "auto.h"
+#include "bounded.h"
 #include "file.h"
 #include "kernel_parts.h"
 
@@ -35,6 +36,14 @@ static const struct kernel_ops *ops_of(const struct vgpu *vgpu)
 	static const struct kernel_ops *const table[] = { [FW_MDEV] = &kernel_mdev, [FW_VARIANT] = &kernel_variant };
 
 	return vgpu->framework == FW_VF ? NULL : table[vgpu->framework];
+}
+
+ssize_t kernel_read(const struct host *host, const struct vgpu *vgpu, const char *path, char *buf, size_t size)
+{
+	const char *parent = vgpu->framework == FW_VARIANT ? vgpu->id : vgpu->parent;
+	char card[PCI_SIZE];
+
+	return bounded_read(inventory_physfn(host, parent, card) ? card : parent, host->root, path, buf, size);
 }
 
 /* The text of a failed write: what was tried, what the kernel said, what that means. */

@@ -44,7 +44,7 @@ static int mdev_available(const struct host *host, const struct vgpu *vgpu, stru
 
 	if (r < 0)
 		return r;
-	r = (int)file_read(host->root, path, text, sizeof(text));
+	r = (int)kernel_read(host, vgpu, path, text, sizeof(text));
 	if (r == -ENOENT)
 		return err_set(err, ENOENT, "pGPU %s does not offer type %s", vgpu->parent, vgpu->type);
 	if (r < 0)

@@ -46,7 +46,7 @@ static long current_type(const struct host *host, const struct vgpu *vgpu)
 
 	if (vf_path(path, vgpu, "/nvidia/current_vgpu_type", &err) < 0)
 		return -err.code;
-	n = file_read(host->root, path, text, sizeof(text));
+	n = kernel_read(host, vgpu, path, text, sizeof(text));
 	if (n < 0)
 		return n;
 	return text_number(text, 0, INT_MAX, &type) ? type : -EINVAL;
@@ -67,7 +67,7 @@ static int variant_available(const struct host *host, const struct vgpu *vgpu, s
 		r = vf_path(path, vgpu, "/nvidia/creatable_vgpu_types", err);
 	if (r < 0)
 		return r;
-	n = file_read(host->root, path, text, TYPELIST_TEXT_MAX);
+	n = kernel_read(host, vgpu, path, text, TYPELIST_TEXT_MAX);
 	if (n == -ENOENT)
 		return err_set(err, ENOENT, "VF %s makes no vGPUs: NVIDIA's host driver is not bound to it, or gone",
 			       vgpu->id);
@@ -100,6 +100,10 @@ static int variant_whole(const struct host *host, const struct vgpu *vgpu, const
 	if (r < 0)
 		return r;
 	type = current_type(host, vgpu);
+	if (type == -ETIMEDOUT) {
+		*missing = "its driver does not answer a read of current_vgpu_type";
+		return 0;
+	}
 	if (type < 0 && type != -ENOENT)
 		return err_sys(err, (int)-type, "%s/%s/nvidia/current_vgpu_type", host->name, path);
 	*missing = type == 0 ? "its current_vgpu_type reads 0" : "it has no current_vgpu_type";

@@ -120,6 +120,14 @@ void failure_forget(const struct store *store, const char *pgpu);
 size_t failure_list(const struct store *store, struct failure **out);
 
 /*
+ * Cards whose drivers do not answer reads (bounded): those that other processes found are taken over, and those that
+ * are known here written down, under the lock. Who waits for a driver is a process; as long as that hangs nobody else
+ * has to wait.
+ */
+void silent_recall(const struct store *store);
+void silent_note(const struct store *store);
+
+/*
  * Writes down what a card of NVIDIA's variant driver listed and was not remembered of its model yet (typelist). Under
  * the lock.
  */

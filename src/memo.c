@@ -2,6 +2,7 @@
 /* What is remembered beside the leases: where a UUID was last, and since when a foreign device has been seen free. */
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include "auto.h"
+#include "bounded.h"
 #include "file.h"
 #include "lease.h"
 #include "text.h"
@@ -151,6 +153,50 @@ size_t failure_list(const struct store *store, struct failure **out)
 		(*out)[n++] = failure;
 	}
 	return n;
+}
+
+/* One record, of a process that hangs still. */
+static bool silent_read(struct bounded_silent *silent, int folder, const char *name)
+{
+	char text[96], *rest = text;
+	long pid, start, since;
+
+	if (!parent_parse(silent->who, name) || file_read(folder, name, text, sizeof(text)) <= 0 ||
+	    !text_number(strsep(&rest, " "), 1, INT_MAX, &pid) || !rest ||
+	    !text_number(strsep(&rest, " "), 1, INT64_MAX, &start) || !rest || !text_number(rest, 0, INT64_MAX, &since))
+		return false;
+	silent->pid = (pid_t)pid;
+	silent->start = (uint64_t)start;
+	silent->since_ms = since;
+	return host_process_lives(silent->pid, silent->start);
+}
+
+void silent_recall(const struct store *store)
+{
+	int folder = store->run < 0 ? -1 : file_dir(store->run, "silent");
+	autoclosedir DIR *dir = folder < 0 ? NULL : fdopendir(folder);
+	const struct dirent *e;
+	struct bounded_silent silent;
+
+	while (dir && (e = readdir(dir)))
+		if (silent_read(&silent, folder, e->d_name))
+			bounded_add_silent(&silent);
+}
+
+void silent_note(const struct store *store)
+{
+	struct bounded_silent all[16], known;
+	size_t n = bounded_silents(all, ARRAY_SIZE(all));
+	autoclose int folder = n == 0 || store->run < 0 ? -1 : file_own_dir(store->run, "silent");
+
+	for (size_t i = 0; i < n && folder >= 0; i++) {
+		char text[96];
+		int len = snprintf(text, sizeof(text), "%d %" PRIu64 " %" PRId64 "\n", (int)all[i].pid, all[i].start,
+				   all[i].since_ms);
+
+		if (!silent_read(&known, folder, all[i].who))
+			(void)file_publish(folder, all[i].who, text, (size_t)len, true);
+	}
 }
 
 static void remember_model(int folder, const struct inventory *inv, const struct inv_pgpu *card)

@@ -166,7 +166,7 @@ static void place_card(const struct pool *pool, const struct inv_pgpu *card, int
 	if (out->contested)
 		return;
 	offered = out->section && inventory_offer(pool->inv, index, out->section->type);
-	if (out->claim == CLAIM_DEFAULT && !offered && card->types_hid) {
+	if (out->claim == CLAIM_DEFAULT && !offered && card->types_hid && !card->silent) {
 		snprintf(out->reason, sizeof(out->reason),
 			 "it is not known whether it makes %s while it carries other vGPUs: if it does, name it in "
 			 "[mdev_%s]",
@@ -174,7 +174,7 @@ static void place_card(const struct pool *pool, const struct inv_pgpu *card, int
 		out->section = NULL;
 		return;
 	}
-	if (!out->section || (out->claim == CLAIM_DEFAULT && !offered)) {
+	if (!out->section || (out->claim == CLAIM_DEFAULT && !offered && !card->silent)) {
 		out->section = NULL;
 		snprintf(out->reason, sizeof(out->reason), "no section of the configuration names it");
 		return;
@@ -216,7 +216,7 @@ const struct section *pool_serves(const struct pool *pool, int pgpu, const char 
 		return s && strcmp(s->type, type) == 0 ? s : NULL;
 	s = config_section(pool->config, type);
 	if (!s || card->claim == CLAIM_NONE || rank(claim_of(pool, s, &pool->inv->pgpus[pgpu])) != card->claim ||
-	    (card->claim == CLAIM_DEFAULT && !inventory_offer(pool->inv, pgpu, type)))
+	    (card->claim == CLAIM_DEFAULT && !pool->inv->pgpus[pgpu].silent && !inventory_offer(pool->inv, pgpu, type)))
 		return NULL;
 	return s;
 }

@@ -139,6 +139,34 @@ static int inject_show(const struct sim_node *node, FILE *out)
 	return 0;
 }
 
+static int hang_run(struct sim_kernel *kernel, const struct command *command, struct sim_words *words)
+{
+	struct sim_hang hang = { 0 };
+
+	(void)command;
+	if (words->n == 1 && strcmp(words->at[0], "clear") == 0) {
+		sim_hang_clear(kernel);
+		return 0;
+	}
+	if (words->n != 2 || !text_copy(hang.attribute, sizeof(hang.attribute), words->at[0]) ||
+	    !parent_parse(hang.where, words->at[1]))
+		return -EINVAL;
+	if (strcmp(hang.where, "any") != 0 && !sim_kernel_gpu(kernel, hang.where) &&
+	    !sim_kernel_parent(kernel, hang.where))
+		return -ENODEV;
+	sim_hang_add(kernel, &hang);
+	return 0;
+}
+
+static int hang_show(const struct sim_node *node, FILE *out)
+{
+	const struct sim_kernel *kernel = node->owner;
+
+	for (const struct sim_hang *h = kernel->hangs; h; h = h->next)
+		fprintf(out, "%s %s\n", h->attribute, h->where);
+	return 0;
+}
+
 static int log_run(struct sim_kernel *kernel, const struct command *command, struct sim_words *words)
 {
 	(void)command;
@@ -217,6 +245,8 @@ static const struct command commands[] = {
 	  .says = "NVIDIA's driver removes an mdev so long after its close" },
 	{ FILE_OF("inject", inject_show), .run = inject_run, .takes = "create|remove|params WHERE ERRNO [N] | clear",
 	  .says = "the next N fail so; WHERE is a parent, a card or \"any\"" },
+	{ FILE_OF("hang", hang_show), .run = hang_run, .takes = "ATTRIBUTE WHERE | clear",
+	  .says = "reads of a file of this name do not return; WHERE as above" },
 	{ FILE_OF("register", sim_command_register_show), .run_card = sim_command_register,
 	  .takes = "PARENT|CARD on|off", .says = "the driver registers parents, or takes them back" },
 	{ FILE_OF("vfs", sim_command_vfs_show), .run_card = sim_command_vfs, .takes = "CARD on|off",

@@ -9,6 +9,8 @@
  *                     [CARD] off            with zombie, the instance of one that was removed before that is lost
  *   inject            create|remove|params WHERE ERRNO [COUNT]   the next COUNT (1) of these on a parent, on a CARD
  *                     clear                 or on "any" fail with this errno
+ *   hang              ATTRIBUTE WHERE       reads of this attribute on a parent, a CARD or "any" do not return, not even
+ *                     clear                 where their process is killed, until this
  *   register          PARENT|CARD on|off    the driver registers parents with mdev, or takes them back
  *   params_delay_ms   [CARD] MS             how long the driver takes for a write to vgpu_params
  *   plugin_delay_ms   [CARD] MS             NVIDIA's vgpu-mgr holds on to a device so long after it was closed

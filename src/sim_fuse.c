@@ -176,6 +176,7 @@ static void loop(struct server *server, void (*ready)(void *), void *arg)
 			fuse_session_process_buf(devices->session, &closed);
 		if (asked.size > 0)
 			fuse_session_process_buf(files->session, &asked);
+		sim_fuse_answer_reads(server);
 		if (ready && files->is_up && devices->is_up) {
 			ready(arg);
 			ready = NULL;

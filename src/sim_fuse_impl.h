@@ -15,7 +15,8 @@
 
 #include "sim_kernel.h"
 
-struct job; /* something that the real kernel has to forget, or an answer that has to wait until it has */
+struct hanging; /* a read that has no answer yet */
+struct job;     /* something that the real kernel has to forget, or an answer that has to wait until it has */
 
 /* One of the two file systems: the simulated files, or the device nodes. */
 struct mounted {
@@ -38,6 +39,7 @@ struct server {
 	pthread_mutex_t lock;
 	pthread_cond_t more;
 	struct job *jobs, **last_job;
+	struct hanging *hanging;
 	unsigned unfinished; /* jobs that are queued or being done */
 	bool ends;
 };
@@ -51,6 +53,9 @@ static inline fuse_ino_t ino_of(const struct mounted *mounted, const struct sim_
 
 /* Answers a write, with bytes or a negative errno: once the real kernel has forgotten all that was to be forgotten. */
 void sim_fuse_reply_write(struct server *server, fuse_req_t req, ssize_t result);
+
+/* Answers the reads that need not hang any more. */
+void sim_fuse_answer_reads(struct server *server);
 
 #define SIM_FUSE_ALIASES ((fuse_ino_t)15) /* the bits that are free in a node's number */
 #define SIM_FUSE_DEV_LINK "../" SIM_FUSE_DEVICES

@@ -177,23 +177,65 @@ static int access_check(const struct sim_node *node, bool allowed)
 	return allowed ? 0 : EACCES;
 }
 
-static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t at, struct fuse_file_info *fi)
+/* A read that hangs; the real kernel has its node looked up until it is answered. */
+struct hanging {
+	struct hanging *next;
+	fuse_req_t req;
+	struct sim_node *node;
+	size_t size;
+	off_t at;
+};
+
+static void answer_read(const struct hanging *ask)
 {
-	struct sim_node *node = node_of(req, ino);
+	struct sim_node *node = ask->node;
 	int error = access_check(node, node->kind == SIM_FILE && node->attr->show);
 	autofree char *text = NULL;
 	size_t len = 0;
 
-	(void)fi;
 	if (!error)
 		text = sim_fuse_render(node, &len, &error);
 	if (error) {
-		fuse_reply_err(req, error < 0 ? -error : error);
+		fuse_reply_err(ask->req, error < 0 ? -error : error);
 		return;
 	}
 	node->looked_at = true;
-	len = (size_t)at < len ? len - (size_t)at : 0;
-	fuse_reply_buf(req, text + (len ? at : 0), len < size ? len : size);
+	len = (size_t)ask->at < len ? len - (size_t)ask->at : 0;
+	fuse_reply_buf(ask->req, text + (len ? ask->at : 0), len < ask->size ? len : ask->size);
+}
+
+static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t at, struct fuse_file_info *fi)
+{
+	const struct hanging ask = { .req = req, .node = node_of(req, ino), .size = size, .at = at };
+	struct server *server = mounted_of(req)->server;
+	struct hanging *copy;
+
+	(void)fi;
+	if (ask.node->kind != SIM_FILE || !sim_hangs(server->kernel, ask.node)) {
+		answer_read(&ask);
+		return;
+	}
+	copy = sim_alloc(sizeof(*copy));
+	*copy = ask;
+	copy->next = server->hanging;
+	server->hanging = copy;
+}
+
+void sim_fuse_answer_reads(struct server *server)
+{
+	struct hanging **at = &server->hanging;
+
+	while (*at) {
+		struct hanging *hanging = *at;
+
+		if (sim_hangs(server->kernel, hanging->node)) {
+			at = &hanging->next;
+			continue;
+		}
+		*at = hanging->next;
+		answer_read(hanging);
+		free(hanging);
+	}
 }
 
 static void write_done(struct sim_write *write, ssize_t result)

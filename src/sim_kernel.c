@@ -72,6 +72,7 @@ void sim_kernel_free(struct sim_kernel *kernel)
 		free(process);
 	}
 	sim_order_clear(kernel);
+	sim_hang_clear(kernel);
 	sim_tree_free(&kernel->tree);
 	for (int i = 0; i < kernel->ngpus; i++) {
 		for (int j = 0; j < kernel->gpus[i].nparents; j++)
@@ -182,6 +183,57 @@ int sim_order_take(struct sim_kernel *kernel, const char *what, const struct sim
 		return error;
 	}
 	return 0;
+}
+
+void sim_hang_clear(struct sim_kernel *kernel)
+{
+	while (kernel->hangs) {
+		struct sim_hang *hang = kernel->hangs;
+
+		kernel->hangs = hang->next;
+		free(hang);
+	}
+}
+
+/* Does the file stand in the folder of this card or parent, or in that of a VF of this card? */
+static bool is_of(const struct sim_kernel *kernel, const struct sim_node *file, const char *where)
+{
+	for (const struct sim_node *dir = file->parent; dir; dir = dir->parent) {
+		const struct sim_parent *parent = sim_kernel_parent(kernel, dir->name);
+
+		if (strcmp(dir->name, where) == 0 || (parent && strcmp(parent->gpu->name, where) == 0))
+			return true;
+	}
+	return false;
+}
+
+bool sim_hangs(const struct sim_kernel *kernel, const struct sim_node *file)
+{
+	for (const struct sim_hang *hang = kernel->hangs; hang; hang = hang->next)
+		if (strcmp(hang->attribute, file->name) == 0 &&
+		    (strcmp(hang->where, "any") == 0 || is_of(kernel, file, hang->where)))
+			return true;
+	return false;
+}
+
+/* What somebody keeps of a file would be read without us. */
+static void forget_hanging(struct sim_kernel *kernel, struct sim_node *dir)
+{
+	for (struct sim_node *node = dir->first; node; node = node->next)
+		if (node->kind == SIM_DIR)
+			forget_hanging(kernel, node);
+		else if (node->kind == SIM_FILE && sim_hangs(kernel, node))
+			sim_tree_stale(&kernel->tree, node);
+}
+
+void sim_hang_add(struct sim_kernel *kernel, const struct sim_hang *hang)
+{
+	struct sim_hang *copy = sim_alloc(sizeof(*copy));
+
+	*copy = *hang;
+	copy->next = kernel->hangs;
+	kernel->hangs = copy;
+	forget_hanging(kernel, kernel->sys);
 }
 
 static void log_drop_older_half(struct sim_kernel *kernel)

@@ -161,6 +161,13 @@ struct sim_order {
 	int error, left;
 };
 
+/* Reads of this attribute do not return: on this card, or on "any". */
+struct sim_hang {
+	struct sim_hang *next;
+	char attribute[48];
+	char where[PARENT_SIZE];
+};
+
 struct sim_kernel {
 	struct sim_tree tree;
 	struct sim_node *sys, *proc, *dev, *control;
@@ -174,6 +181,7 @@ struct sim_kernel {
 	struct sim_handle *handles;
 	struct sim_process *processes;
 	struct sim_order *orders;
+	struct sim_hang *hangs;
 	struct sim_timer *timers; /* the earliest first */
 	int64_t now, start;       /* milliseconds */
 	unsigned last_drm;        /* the number of the last drm/cardN */
@@ -208,6 +216,11 @@ struct sim_parent *sim_kernel_parent(const struct sim_kernel *kernel, const char
 int sim_order_take(struct sim_kernel *kernel, const char *what, const struct sim_parent *parent);
 void sim_order_add(struct sim_kernel *kernel, const struct sim_order *order);
 void sim_order_clear(struct sim_kernel *kernel);
+
+/* Does a read of this file hang? */
+bool sim_hangs(const struct sim_kernel *kernel, const struct sim_node *file);
+void sim_hang_add(struct sim_kernel *kernel, const struct sim_hang *hang);
+void sim_hang_clear(struct sim_kernel *kernel);
 
 /*
  * One line of the log: MILLISECONDS WHAT PARENT TYPE UUID RESULT; `result` is 0 or a negative errno. A dash stands for

@@ -5,6 +5,7 @@
  *   run/vgpu-lease/leases/ID        who holds what (lease)
  *   run/vgpu-lease/seen/ID          since when a foreign device has been seen free (memo)
  *   run/vgpu-lease/failed/PGPU      that a pGPU could not make a type a while ago (memo)
+ *   run/vgpu-lease/silent/PGPU      which process waits for an answer of its driver (memo)
  *   run/vgpu-lease/garbage/         what could not be understood, set aside
  *   run/vgpu-lease/lock             the store's lock: short, never held over a write to sysfs
  *   run/vgpu-lease/pgpu/ADDRESS.lock   one per pGPU, held over the writes to it

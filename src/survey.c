@@ -20,6 +20,7 @@ int survey_start(struct survey *s, const struct host *host, struct store *store,
 {
 	*s = (struct survey){ .host = host, .store = store, .config = config, .asked = request, .mode = mode };
 	s->request = request;
+	silent_recall(store);
 	if (mode == PLAN_MIGRATE && config) {
 		if (crossing_make(&s->crossing, request, config, host, err) < 0)
 			return -err->code;
@@ -286,8 +287,10 @@ int survey_leases(struct survey *s, struct err *err)
 	survey_say_open(s);
 	explain_absent(s);
 	/* Under the lock: of two writers at once neither is whole. */
-	if (!s->dry && s->store->lock >= 0)
+	if (!s->dry && s->store->lock >= 0) {
 		types_remember(s->store, &s->inv);
+		silent_note(s->store);
+	}
 	if (s->explains)
 		find_lacks(s);
 	return 0;
