@@ -26,6 +26,7 @@
 #include "log.h"
 #include "mine.h"
 #include "preview.h"
+#include "store.h"
 #include "text.h"
 
 enum { SHOWN_NAME = 120, EXIT_REFUSED = 1, EXIT_USAGE = 2 };
@@ -378,6 +379,9 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: qemu [--root DIR] [--config FILE] [--dry-run] -- GUEST OP SUBOP EXTRA\n");
 		return EXIT_USAGE;
 	}
+	/* Also for what does not concern us: that it is called at all is what libvirt does not tell otherwise. */
+	if (!hook.call.dry_run)
+		store_note_call(hook.call.root);
 	operation = find_operation(&hook.call);
 	if (!operation && !hook.call.dry_run)
 		return EXIT_SUCCESS;

@@ -144,6 +144,7 @@ void audit_run(struct audit *audit)
 	if (r == 0)
 		check_host(audit, &config, true);
 	audit_hook(audit);
+	audit_libvirt(audit);
 	audit_domains(audit);
 	audit_state(audit, r == 0 ? &config : NULL);
 	config_free(&config);

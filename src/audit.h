@@ -9,10 +9,11 @@
  *     audit_pool.c    the pGPUs that it names or matches
  *     audit_start.c   a start of each enabled type
  *     audit_host.c    the hook's place, mdevctl's definitions
+ *     audit_libvirt.c whether libvirt has looked for the hook since it came
  *     audit_domain.c  the metadata of defined domains
  *     audit_state.c   the state: may it be written, what is in it
  *
- * Depends on: attach, collect, config, host, inventory, lease, mine, ondisk, pool, remark, room, store. Knows nothing of who
+ * Depends on: attach, collect, config, host, inventory, lease, ondisk, pool, reload, remark, store. Knows nothing of who
  * asks.
  */
 #pragma once
@@ -78,8 +79,9 @@ void audit_cards(struct audit *audit, const struct pool *pool);
 /* A start of each enabled type. */
 void audit_starts(struct audit *audit, const struct pool *pool);
 
-/* libvirt's hooks; mdevctl's definitions beside the pool. */
+/* libvirt's hooks; whether libvirt knows of them; mdevctl's definitions beside the pool. */
 void audit_hook(struct audit *audit);
+void audit_libvirt(struct audit *audit);
 void audit_definitions(struct audit *audit, const struct pool *pool);
 
 /* The domains that libvirt has defined: metadata that have no effect. */

@@ -60,6 +60,19 @@ int store_open(struct store *store, const struct host *host, bool make, struct e
 	return 0;
 }
 
+void store_note_call(const char *root)
+{
+	char path[PATH_MAX];
+	int n = snprintf(path, sizeof(path), "%s/" STORE_CALLED, root ? root : "");
+
+	if (n < 0 || n >= (int)sizeof(path))
+		return;
+	if (utimensat(AT_FDCWD, path, NULL, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT) {
+		autoclose int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+		(void)fd;
+	}
+}
+
 void store_close(struct store *store)
 {
 	int *const fds[] = { &store->seen, &store->leases, &store->affinity, &store->run };

@@ -9,6 +9,7 @@
  *   run/vgpu-lease/garbage/         what could not be understood, set aside
  *   run/vgpu-lease/lock             the store's lock: short, never held over a write to sysfs
  *   run/vgpu-lease/pgpu/ADDRESS.lock   one per pGPU, held over the writes to it
+ *   run/vgpu-lease/called           touched by each call of the hook
  *   run/vgpu-lease/handler.lock     held by the device handler while it runs
  *   var/lib/vgpu-lease/affinity/ID  what a UUID was last (memo)
  *   var/lib/vgpu-lease/types/MODEL  what a card of this model calls its types (memo, typelist)
@@ -30,6 +31,8 @@
 #include "host.h"
 #include "ident.h"
 
+#define STORE_CALLED "run/vgpu-lease/called"
+
 struct store {
 	const struct host *host;
 	int run;        /* run/vgpu-lease; -1 where there is none and none may be made */
@@ -47,6 +50,12 @@ struct store {
  */
 int store_open(struct store *store, const struct host *host, bool make, struct err *err);
 void store_close(struct store *store);
+
+/*
+ * Notes that the hook is called, below `root` (NULL: the real host), at the cost of one system call. What cannot be
+ * noted is not: where there is no store yet, or no right to it.
+ */
+void store_note_call(const char *root);
 
 /*
  * Takes the store's lock, waiting at most `wait_ms`; -ETIMEDOUT names the process that took it, and says where that is

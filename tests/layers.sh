@@ -13,7 +13,7 @@ facts:     config xml virt domxml typelist inventory handles ondisk store lease 
 decision:  pool mine plan+room remark wish crossing define
 effect:    kernel giveback adopt apply
 flow:      spare survey stamp_live attach rewrite hotplug
-command:   preview compare qemu table diff collect audit cmd main
+command:   preview compare qemu table diff collect reload audit cmd main
 handler:   reconcile finisher handler guests leased
 '
 

@@ -212,7 +212,8 @@ LD_DEBUG=libs "$builddir/hooks/qemu" --root "$root" -- vm prepare begin - <"$wor
 fails "nor loads the XML library" grep -q libxml2 "$work/libs"
 if strace -o /dev/null true 2>/dev/null; then
 	strace -f -e trace=file -o "$work/trace" "$builddir/hooks/qemu" --root "$root" -- vm prepare begin - <"$work/x.xml"
-	fails "nor looks at anything of the host" grep -F "\"$root" <(grep -v execve "$work/trace")
+	nothing "nor looks at anything of the host, but notes that it was called" \
+		"$(grep -v execve "$work/trace" | grep -F "\"$root" | grep -vF "\"$root/run/vgpu-lease/called\"")"
 fi
 all() { find "$root/run" "$root/etc" "$root/var" "$root/sys/bus/mdev" -printf '%p %y %m %s %T@ %l\n' | sort; }
 before=$(all)
