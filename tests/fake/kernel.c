@@ -19,6 +19,7 @@ struct fake *fake;
 const char *(*fake_may_remove)(const struct fake_device *device);
 int (*fake_cap)(int card, int type);
 static struct tree *host_tree;
+int fake_root;
 
 void fake_broken(const char *fmt, ...)
 {
@@ -154,6 +155,7 @@ static void start_parent(int card, int n)
 void fake_start(struct tree *tree)
 {
 	host_tree = tree;
+	fake_root = tree->host.root;
 	fake = mmap(NULL, sizeof(*fake), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (fake == MAP_FAILED)
 		tree_fail("mmap");

@@ -20,7 +20,7 @@
 #include "ident.h"
 #include "tree.h"
 
-enum { FAKE_CARDS = 4, FAKE_TYPES = 2, FAKE_DEVICES = 64, FAKE_LATE = 8, FAKE_GRABBER = 2999 };
+enum { FAKE_CARDS = 4, FAKE_TYPES = 2, FAKE_DEVICES = 64, FAKE_LATE = 8, FAKE_LASTING = 8, FAKE_GRABBER = 2999 };
 
 struct fake_type {
 	const char *id;
@@ -60,13 +60,16 @@ struct fake {
 	struct fake_late late[FAKE_LATE];
 	int nlate;
 	int64_t now_ms;
-	int pid; /* "this process" */
+	int pid;                   /* "this process" */
+	int pids;                  /* how many there have been */
+	int lasting[FAKE_LASTING]; /* those that live on beside it; 0 none */
 	int ngroups;
 	/* What goes wrong in this operation; 0 nothing. */
 	int create_errno, remove_errno;
-	bool hang, half, grab;  /* grab: somebody opens a device the moment it appears */
-	bool met;               /* what was to go wrong did */
-	int settle_at;          /* what is late happens before the process's Nth call into the kernel */
+	bool hang, half, grab; /* grab: somebody opens a device the moment it appears */
+	bool met;              /* what was to go wrong did */
+	int meanwhile_at; /* fake_meanwhile() is called before the process's Nth call, while the store is not locked */
+	int settle_at;    /* what is late happens before the process's Nth call into the kernel */
 	bool inside, deferring; /* the kernel is at work; on a write that comes late */
 	int kill_at;            /* the process dies before its Nth call into the kernel */
 	long calls;             /* into the kernel by this process */
@@ -88,6 +91,13 @@ void fake_start(struct tree *tree);
 /* From now on "this process" is another one. One that never ends is broken, and goes on at fake_escape. */
 void fake_process(void);
 extern jmp_buf fake_escape;
+
+/* This process lives on when another one is "this process", until it ends. False: there are too many such. */
+bool fake_lasts(void);
+void fake_end(int pid);
+
+/* What others do in the middle of this process: as processes of their own. */
+extern void (*fake_meanwhile)(void);
 
 /* Lets what is late happen. */
 void fake_settle(void);

@@ -16,6 +16,38 @@
 enum { CALLS_MAX = 300000, SLOW = 150 };
 
 jmp_buf fake_escape;
+void (*fake_meanwhile)(void);
+
+int __real_flock(int fd, int how);
+
+/* Would a process that takes the store's lock now have to wait for this one? */
+static bool store_is_locked(void)
+{
+	int fd = openat(fake_root, "run/vgpu-lease/lock", O_RDWR | O_CLOEXEC);
+	bool locked = fd >= 0 && __real_flock(fd, LOCK_EX | LOCK_NB) < 0;
+
+	if (fd >= 0)
+		close(fd);
+	return locked;
+}
+
+static void meanwhile(void)
+{
+	struct fake was = *fake;
+
+	fake->meanwhile_at = 0;
+	fake_process();
+	fake_meanwhile();
+	fake->pid = was.pid;
+	fake->calls = was.calls;
+	fake->create_errno = was.create_errno;
+	fake->remove_errno = was.remove_errno;
+	fake->hang = was.hang;
+	fake->half = was.half;
+	fake->grab = was.grab;
+	fake->settle_at = was.settle_at;
+	fake->kill_at = was.kill_at;
+}
 
 /* The process dies here if its time has come; never in the middle of what the kernel does. */
 static void kill_point(void)
@@ -28,6 +60,15 @@ static void kill_point(void)
 		int code = errno;
 
 		fake_settle();
+		errno = code;
+	}
+	if (!fake->inside && fake->meanwhile_at && --fake->meanwhile_at == 0) {
+		int code = errno;
+
+		if (store_is_locked())
+			fake->meanwhile_at = 1;
+		else
+			meanwhile();
 		errno = code;
 	}
 	if (!fake->inside && fake->kill_at && --fake->kill_at == 0)
@@ -56,10 +97,35 @@ WRAP(int, flock, (int fd, int how), (fd, how))
 
 void fake_process(void)
 {
-	fake->pid++;
+	fake->pid = ++fake->pids;
 	fake->calls = 0;
-	fake->create_errno = fake->remove_errno = fake->kill_at = fake->settle_at = 0;
+	fake->create_errno = fake->remove_errno = fake->kill_at = fake->settle_at = fake->meanwhile_at = 0;
 	fake->hang = fake->half = fake->grab = fake->met = false;
+}
+
+bool fake_lasts(void)
+{
+	for (int i = 0; i < FAKE_LASTING; i++)
+		if (!fake->lasting[i]) {
+			fake->lasting[i] = fake->pid;
+			return true;
+		}
+	return false;
+}
+
+void fake_end(int pid)
+{
+	for (int i = 0; i < FAKE_LASTING; i++)
+		if (fake->lasting[i] == pid)
+			fake->lasting[i] = 0;
+}
+
+static bool lives(pid_t pid)
+{
+	for (int i = 0; i < FAKE_LASTING; i++)
+		if (pid && fake->lasting[i] == pid)
+			return true;
+	return pid == fake->pid;
 }
 
 /* Random, but the same in each run. */
@@ -78,13 +144,13 @@ pid_t __wrap_getpid(void)
 uint64_t __wrap_host_process_start(pid_t pid);
 uint64_t __wrap_host_process_start(pid_t pid)
 {
-	return pid == fake->pid ? 1 : 0;
+	return lives(pid) ? 1 : 0;
 }
 
 bool __wrap_host_process_lives(pid_t pid, uint64_t start);
 bool __wrap_host_process_lives(pid_t pid, uint64_t start)
 {
-	return start == 1 && pid == fake->pid;
+	return start == 1 && lives(pid);
 }
 
 int64_t __wrap_host_now_ms(void);

@@ -6,6 +6,8 @@
 
 #define FAKE_VFIO "511" /* the major number of the groups' devices */
 
+extern int fake_root; /* the descriptor of the host's root */
+
 /* Makes a device; `half`: the driver stops in the middle of it. */
 int fake_make(const char *parent, const char *type, const char *uuid, bool half, struct fake_device **out);
 /* Is there such a device, or is one being made? The kernel takes the UUID before it asks the driver. */

@@ -58,6 +58,7 @@ int main(int argc, char **argv)
 		   *fake->broken ? fake->broken : "no lease, no vGPU of ours");
 	}
 	operations_print();
+	handler_end();
 	world_end();
 	free(history);
 	return tap_done();

@@ -7,15 +7,12 @@
 #include "collect.h"
 #include "random/world.h"
 
-enum { XML_MAX = 4096, HOURS_MS = 4 * 3600 * 1000 };
+enum { HOURS_MS = 4 * 3600 * 1000 };
 
 static char *said;
 static size_t said_room;
 
-/* What this operation is and how it went, for the history. */
-static void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-
-static void say(const char *fmt, ...)
+void say(const char *fmt, ...)
 {
 	size_t n = strlen(said);
 	va_list ap;
@@ -23,26 +20,6 @@ static void say(const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(said + n, said_room - n, fmt, ap);
 	va_end(ap);
-}
-
-static size_t xml_of(const struct domain *d, char out[XML_MAX])
-{
-	size_t n = (size_t)snprintf(out, XML_MAX,
-				    "<domain type='kvm'><name>%s</name><uuid>%s</uuid><metadata>"
-				    "<vgpu:lease xmlns:vgpu='" DOMXML_NS "'>",
-				    d->name, d->uuid);
-
-	for (int w = 0; w < d->nwants; w++)
-		n += (size_t)snprintf(out + n, XML_MAX - n, "<vgpu:device uuid='%s' type='%s'/>", d->want[w],
-				      d->type[w]);
-	n += (size_t)snprintf(out + n, XML_MAX - n, "</vgpu:lease></metadata><devices>");
-	for (int w = 0; w < d->nwants; w++)
-		n += (size_t)snprintf(
-			out + n, XML_MAX - n,
-			"<hostdev mode='subsystem' type='mdev' model='vfio-pci'><source><address uuid='%s'/>"
-			"</source></hostdev>",
-			d->want[w]);
-	return n + (size_t)snprintf(out + n, XML_MAX - n, "</devices></domain>\n");
 }
 
 /* A flow, as the hook calls it. */
@@ -54,7 +31,7 @@ struct run {
 
 static void run_start(struct run *run, const struct domain *d)
 {
-	size_t len = xml_of(d, run->xml);
+	size_t len = world_xml(d, run->xml);
 	struct err err;
 
 	run->doc = NULL;
@@ -70,7 +47,7 @@ static void run_start(struct run *run, const struct domain *d)
 				       .request = domxml_request(run->doc) };
 }
 
-static void set_status(const struct domain *d, bool runs)
+void set_status(const struct domain *d, bool runs)
 {
 	char path[64], text[XML_MAX + 100], xml[XML_MAX];
 
@@ -79,7 +56,7 @@ static void set_status(const struct domain *d, bool runs)
 		unlinkat(world.tree.host.root, path, 0);
 		return;
 	}
-	xml_of(d, xml);
+	world_xml(d, xml);
 	snprintf(text, sizeof(text), "%s = <domstatus state='running'>%s", path, xml);
 	tree_add(&world.tree, text);
 }
@@ -126,16 +103,20 @@ static void close_all(const struct domain *d)
 			fake_close(&fake->devices[i]);
 }
 
-static void stop(struct domain *d)
+void stop(struct domain *d)
 {
 	for (int w = 0; d->runs && w < d->nwants; w++)
 		if (fake_device(d->want[w]))
 			fake_device(d->want[w])->since_ms = fake->now_ms;
-	d->runs = false;
+	d->runs = d->starting = false;
+	memset(d->unplugged, 0, sizeof(d->unplugged));
+	if (d->command)
+		fake_end(d->command);
+	d->command = 0;
 	set_status(d, false);
 }
 
-static int call_release(const struct domain *d)
+int call_release(const struct domain *d)
 {
 	struct err err = { 0 };
 	int r = attach_release(&world.tree.host, &world.config.policy, d->uuid, d->name, &err);
@@ -145,7 +126,7 @@ static int call_release(const struct domain *d)
 	return r;
 }
 
-static void op_release(struct domain *d)
+void op_release(struct domain *d)
 {
 	bool dying = pick(5) == 0;
 
@@ -160,7 +141,7 @@ static void op_release(struct domain *d)
 	memcpy(d->want, d->first, sizeof(d->want));
 }
 
-static int call_prepare(const struct domain *d, struct err *err)
+int call_prepare(const struct domain *d, struct err *err)
 {
 	struct run run;
 	int r;
@@ -172,7 +153,7 @@ static int call_prepare(const struct domain *d, struct err *err)
 }
 
 /* The same in a process that is killed on the way: true if it was. */
-static bool killed_in(int (*flow)(const struct domain *d, struct err *err), const struct domain *d, int *r)
+bool killed_in(int (*flow)(const struct domain *d, struct err *err), const struct domain *d, int *r)
 {
 	struct err err = { 0 };
 	int status, at = 1 + pick(80);
@@ -188,20 +169,21 @@ static bool killed_in(int (*flow)(const struct domain *d, struct err *err), cons
 	return WEXITSTATUS(status) == 137;
 }
 
-static void run_domain(struct domain *d)
+void run_domain(struct domain *d)
 {
 	d->runs = true;
+	d->starting = false;
 	set_status(d, true);
 	for (int w = 0; w < d->nwants && pick(8); w++)
 		fake_open(fake_device(d->want[w]), d->pid);
 }
 
-static void op_prepare(struct domain *d)
+void op_prepare(struct domain *d)
 {
 	struct err err = { 0 };
 	int r;
 
-	if (d->runs)
+	if (d->runs || d->command)
 		return;
 	say("prepare %s (%s%s%s, %s)", d->name, d->want[0], d->nwants > 1 ? ", " : "", d->nwants > 1 ? d->want[1] : "",
 	    d->type[0]);
@@ -216,7 +198,7 @@ static void op_prepare(struct domain *d)
 		rules_prepare(d, r, &err);
 		say(": %s", r < 0 ? err.text : "done");
 		if (r == 0 && !*fake->broken)
-			run_domain(d);
+			(pick(6) ? run_domain : start_slowly)(d);
 	}
 	/* libvirt releases what could not be started, unless it was killed itself. */
 	if (!d->runs && pick(8)) {
@@ -236,7 +218,7 @@ static void op_arrive(struct domain *d)
 	size_t len = 0;
 	int r;
 
-	if (d->runs)
+	if (d->runs || d->command)
 		return;
 	say("%s %s", restore ? "restore" : "migrate", d->name);
 	memcpy(d->want, d->first, sizeof(d->want));
@@ -260,6 +242,9 @@ static void lose_leases(const struct domain *d)
 	char path[128];
 
 	for (int w = 0; w < d->nwants; w++) {
+		/* Of a vGPU that was unplugged nobody would know any more whose it was. */
+		if (d->unplugged[w])
+			continue;
 		snprintf(path, sizeof(path), "run/vgpu-lease/leases/%s", d->want[w]);
 		unlinkat(world.tree.host.root, path, 0);
 	}
@@ -377,9 +362,10 @@ static struct operation {
 	const char *name;
 	long times;
 } operations[] = {
-	{ 30, op_prepare, "prepare", 0 },    { 25, op_release, "release", 0 }, { 8, op_arrive, "arrive", 0 },
-	{ 4, op_reconnect, "reconnect", 0 }, { 3, op_lose, "lose", 0 },        { 15, op_foreign, "others", 0 },
-	{ 4, op_collect, "gc", 0 },          { 11, op_time, "time", 0 },
+	{ 26, op_prepare, "prepare", 0 },    { 20, op_release, "release", 0 }, { 7, op_arrive, "arrive", 0 },
+	{ 4, op_reconnect, "reconnect", 0 }, { 3, op_lose, "lose", 0 },        { 13, op_foreign, "others", 0 },
+	{ 3, op_collect, "gc", 0 },          { 9, op_handler, "handler", 0 },  { 4, op_plug, "plug", 0 },
+	{ 4, op_resume, "resume", 0 },       { 7, op_time, "time", 0 },
 };
 
 enum { OPERATIONS = sizeof(operations) / sizeof(*operations) };
@@ -396,6 +382,9 @@ void operate(char *text, size_t size)
 		while (i < OPERATIONS - 1 && (n -= operations[i].weight) >= 0)
 			i++;
 		fake_process();
+		/* Only libvirt, whom the handler asks, knows of a start that takes longer than start_grace. */
+		if (operations[i].run != op_time && operations[i].run != op_handler)
+			finish_starts();
 		operations[i].run(&world.domains[pick(DOMAINS)]);
 		operations[i].times += *said != '\0';
 	}

@@ -6,12 +6,21 @@
 #include "lease.h"
 #include "random/world.h"
 
+/* Does it need its vGPUs: does it run, or is a command about to have libvirt start it? */
+static bool needs(const struct domain *d)
+{
+	return d->runs || d->command;
+}
+
 static const struct domain *runner_of(const char *id, const struct domain *but)
 {
-	for (int i = 0; i < DOMAINS; i++)
-		for (int w = 0; world.domains[i].runs && &world.domains[i] != but && w < world.domains[i].nwants; w++)
-			if (strcmp(world.domains[i].want[w], id) == 0)
-				return &world.domains[i];
+	for (int i = 0; i < DOMAINS; i++) {
+		const struct domain *d = &world.domains[i];
+
+		for (int w = 0; needs(d) && d != but && w < d->nwants; w++)
+			if (!d->unplugged[w] && strcmp(d->want[w], id) == 0)
+				return d;
+	}
 	return NULL;
 }
 
@@ -52,6 +61,8 @@ static void check_runner(const struct domain *d, const struct leases *leases)
 	for (int w = 0; w < d->nwants; w++) {
 		const struct lease *lease = lease_find(leases, d->want[w]);
 
+		if (d->unplugged[w])
+			continue;
 		if (!fake_device(d->want[w]))
 			fake_broken("%s runs, but its vGPU %s is not there", d->name, d->want[w]);
 		else if (!lease)
@@ -86,7 +97,7 @@ void rules_always(void)
 		if (*fake->devices[i].uuid && fake->devices[i].ours)
 			check_ours(&fake->devices[i], &leases);
 	for (int i = 0; i < DOMAINS; i++)
-		if (world.domains[i].runs)
+		if (needs(&world.domains[i]))
 			check_runner(&world.domains[i], &leases);
 	lease_list_free(&leases);
 }

@@ -38,6 +38,26 @@ int pick(int n)
 	return (int)(dice % (uint64_t)n);
 }
 
+size_t world_xml(const struct domain *d, char out[XML_MAX])
+{
+	size_t n = (size_t)snprintf(out, XML_MAX,
+				    "<domain type='kvm'><name>%s</name><uuid>%s</uuid><metadata>"
+				    "<vgpu:lease xmlns:vgpu='" DOMXML_NS "'>",
+				    d->name, d->uuid);
+
+	for (int w = 0; w < d->nwants; w++)
+		n += (size_t)snprintf(out + n, XML_MAX - n, "<vgpu:device uuid='%s' type='%s'/>", d->want[w],
+				      d->type[w]);
+	n += (size_t)snprintf(out + n, XML_MAX - n, "</vgpu:lease></metadata><devices>");
+	for (int w = 0; w < d->nwants; w++)
+		n += d->unplugged[w] ? 0
+				     : (size_t)snprintf(out + n, XML_MAX - n,
+							"<hostdev mode='subsystem' type='mdev' model='vfio-pci'>"
+							"<source><address uuid='%s'/></source></hostdev>",
+							d->want[w]);
+	return n + (size_t)snprintf(out + n, XML_MAX - n, "</devices></domain>\n");
+}
+
 /* Every fourth domain wants what its neighbour wants, too. */
 static void start_domain(int i)
 {

@@ -17,6 +17,9 @@ struct domain {
 	char want[DOMAIN_WANTS][UUID_SIZE];  /* as it arrived */
 	const char *type[DOMAIN_WANTS];      /* of its metadata */
 	bool runs;                           /* prepare said yes, and no release came */
+	bool starting;                       /* so it does, but libvirt has not written its file yet, nor QEMU opened */
+	bool unplugged[DOMAIN_WANTS];        /* from the running guest */
+	int command;                         /* the process that resumes it, before libvirt starts it; 0 none */
 	int pid;                             /* of its QEMU */
 };
 
@@ -31,12 +34,37 @@ extern struct world world;
 void world_start(unsigned int seed);
 void world_end(void);
 
+/* The XML of a domain, without what was unplugged; how long it is. */
+enum { XML_MAX = 4096 };
+size_t world_xml(const struct domain *domain, char out[XML_MAX]);
+
 /* A number from 0 to n - 1. */
 int pick(int n);
 
 /* One operation (operations.c); `text` says which, and how it went. */
 void operate(char *text, size_t size);
 void operations_print(void);
+
+/* What this operation is and how it went, for the history. */
+void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* Parts of operations. */
+int call_prepare(const struct domain *domain, struct err *err);
+int call_release(const struct domain *domain);
+bool killed_in(int (*flow)(const struct domain *domain, struct err *err), const struct domain *domain, int *r);
+void stop(struct domain *domain);
+void run_domain(struct domain *domain); /* QEMU has started, with its status file */
+void set_status(const struct domain *domain, bool runs);
+void op_prepare(struct domain *domain);
+void op_release(struct domain *domain);
+
+/* The device handler, and what only it can see (handler.c). */
+void op_handler(struct domain *domain);
+void op_plug(struct domain *domain);
+void op_resume(struct domain *domain);
+void start_slowly(struct domain *domain);
+void finish_starts(void);
+void handler_end(void);
 
 /* Everybody stops, and what is left is collected. */
 void operate_finish(void);
