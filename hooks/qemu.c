@@ -397,5 +397,6 @@ int main(int argc, char **argv)
 			err_print(stderr, prefix, &err);
 	}
 	hook_free(&hook);
+	log_close();
 	return refused ? EXIT_REFUSED : EXIT_SUCCESS;
 }

@@ -392,5 +392,6 @@ int main(int argc, char **argv)
 		if (!d.options.foreground || d.options.wait)
 			err_print(stderr, "vgpu-leased", &err);
 	}
+	log_close();
 	return r < 0 ? 1 : 0;
 }

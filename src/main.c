@@ -8,6 +8,7 @@
 
 #include "auto.h"
 #include "cmd.h"
+#include "log.h"
 
 static const struct command *const commands[] = {
 	&cmd_list, &cmd_show,    &cmd_types,  &cmd_inventory, &cmd_plan,   &cmd_rewrite, &cmd_check,
@@ -210,5 +211,6 @@ int main(int argc, char **argv)
 		r = err_sys(&err, errno, "standard output");
 	if (r != CMD_DONE && err.code != 0)
 		print_error(&err, r == CMD_USAGE && err.code == EINVAL);
+	log_close();
 	return r < 0 ? CMD_FAILED : r;
 }
