@@ -40,9 +40,9 @@ static void check_folder(struct audit *audit, const char *path)
 	audit_path(where, audit, path);
 	if (!S_ISDIR(st.st_mode))
 		audit_note(audit, AUDIT_FAIL, "state", where, "remove it", "is no directory");
-	else if ((!audit->simulated && st.st_uid != 0) || (st.st_mode & 077) != 0)
-		audit_note(audit, AUDIT_FAIL, "state", where, "chown root, chmod 700, after a look at what is in it",
-			   "is not root's alone, so the hook refuses it");
+	else if ((!audit->simulated && st.st_uid != 0) || (st.st_mode & 022) != 0)
+		audit_note(audit, AUDIT_FAIL, "state", where, "chown root, chmod 755, after a look at what is in it",
+			   "is not root's, or others may write to it: the hook refuses it");
 }
 
 /* Opens the folder, or where it is missing the one above it in which it would be made. */

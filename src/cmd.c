@@ -77,7 +77,7 @@ int cmd_open(struct cmd *cmd, const struct cmd_call *call, enum cmd_config confi
 		return -err->code;
 	err->code = 0;
 	if (store_open(&cmd->store, &cmd->host, write, err) < 0)
-		return err->code == EACCES ? err_set(err, EACCES, "the leases are root's to read: run it with sudo")
+		return err->code == EACCES ? err_set(err, EACCES, "cannot read the leases: permission denied: run as root")
 					   : -err->code;
 	return 0;
 }

@@ -118,6 +118,8 @@ int file_publish(int dir, const char *name, const char *data, size_t len, bool r
 	if (fd < 0)
 		return -errno;
 	r = write_all(fd, data, len);
+	if (r == 0 && fchmod(fd, 0644) < 0)
+		r = -errno;
 	if (r == 0 && renameat2(dir, fresh, dir, name, replace ? 0 : RENAME_NOREPLACE) < 0)
 		r = -errno;
 	if (r < 0)
@@ -149,8 +151,32 @@ int file_dir(int dir, const char *path)
 	return fd < 0 ? -errno : fd;
 }
 
+static bool is_lock(const char *name)
+{
+	size_t n = strlen(name);
+
+	return n >= 4 && strcmp(name + n - 4, "lock") == 0;
+}
+
+/* The files first: whoever dies in between is followed by somebody who finds the directory closed, and begins again. */
+static int let_read(int dir)
+{
+	int fd = file_dir(dir, ".");
+	autoclosedir DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *e;
+	struct stat st;
+
+	while (d && (e = readdir(d)))
+		if (!is_lock(e->d_name) && fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    S_ISREG(st.st_mode) && fchmodat(fd, e->d_name, 0644, 0) < 0 && errno != ENOENT)
+			return -errno;
+	return !d || fchmod(dir, 0755) < 0 ? -errno : 0;
+}
+
 int file_own_dir(int dir, const char *path)
 {
+	int r;
+
 	struct stat st;
 
 	autoclose int fd = openat(dir, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
@@ -163,7 +189,10 @@ int file_own_dir(int dir, const char *path)
 		return -errno;
 	if (fstat(fd, &st) < 0)
 		return -errno;
-	if (st.st_uid != geteuid() || (st.st_mode & 077) != 0)
+	if (st.st_uid != geteuid() || (st.st_mode & 022) != 0)
 		return -EPERM;
+	r = (st.st_mode & 055) != 055 ? let_read(fd) : 0;
+	if (r < 0)
+		return r;
 	return steal_fd(&fd);
 }

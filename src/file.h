@@ -31,7 +31,7 @@ int file_slurp(int fd, size_t max, char **out, size_t *len);
 int file_poke(int dir, const char *path, const char *data, size_t len);
 
 /*
- * Makes the file `name` (mode 0600) appear in `dir` with all of `data` or not at all, whenever the process dies; with
+ * Makes the file `name` (mode 0644, whatever the umask) appear in `dir` with all of `data` or not at all, whenever the process dies; with
  * `replace` it takes the place of one that is there, else -EEXIST. The leftover of a writer that was killed is
  * ".NAME.new" and is overwritten by the next. Callers hold the lock of the folder.
  */
@@ -46,6 +46,8 @@ int file_link_base(int dir, const char *path, char *buf, size_t size);
 int file_dir(int dir, const char *path);
 
 /*
- * Opens a folder of our own, made with mode 0700 where it is missing; -EPERM where it is not ours or open to others.
+ * Opens a directory of our own, made where it is missing; -EPERM where it is not ours or others may write to it. It and
+ * the files in it can be read by all (0755, 0644), and are made so where an older version left them closed; but not
+ * those called lock or NAME.lock, which whoever can open them could hold.
  */
 int file_own_dir(int dir, const char *path);

@@ -22,8 +22,10 @@ static int open_folder(int *out, int at, const char *path, bool make, struct err
 	if (fd == -ENOENT && !make)
 		return 0;
 	if (fd == -EPERM)
-		return err_set(err, EPERM,
-			       "%s: is not a folder of root's alone (mode 0700): state in it cannot be trusted", shown);
+		return err_set(
+			err, EPERM,
+			"%s: is not root's, or others may write to it: state in it cannot be trusted: chown root, chmod 755",
+			shown);
 	if (fd < 0)
 		return err_sys(err, -fd, "%s", shown);
 	*out = fd;

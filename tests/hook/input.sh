@@ -153,9 +153,9 @@ release "$vm"
 release "$work/x.xml"
 is "$(leases)$(devices)" 0 "releases find theirs all the same"
 rm -r "$root/run/vgpu-lease/garbage"
+chmod 775 "$root/run/vgpu-lease"
+refused "a state directory that others may write to is not ours" 'others may write to it' prepare
 chmod 755 "$root/run/vgpu-lease"
-refused "a state folder that others may read is not ours" 'mode 0700' prepare
-chmod 700 "$root/run/vgpu-lease"
 exec 7>"$root/run/vgpu-lease/lock"
 flock 7
 echo "$$ $(cut -d ' ' -f 22 /proc/$$/stat)" >"$root/run/vgpu-lease/lock"
