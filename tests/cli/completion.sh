@@ -59,9 +59,79 @@ sim_line() {
 is "$(sim_line --st)" "--stop" "options of the simulator"
 is "$(sim_line /tmp l4)" "l40s-mdev l40s" "its models"
 is "$(sim_line --set pid=1 /tmp t4:2+mt)" "t4:2+mtty" "several of them"
-is "$(sim_line --set pid = 1 --driver = 550 "$builddir/ho")" "$builddir/hooks" "options whose words bash takes apart"
+is "$(sim_line --set pid = 1 --driver = 550 "$builddir/ho")" "$builddir/hooks/" "options whose words bash takes apart"
 missing=$(for option in $("$sim" --help | grep -oE '^  --[a-z-]+'); do
 	[[ " $(sim_line --) " == *" $option "* ]] || echo "$option"
 done)
 nothing "all its options are known" "$missing"
+
+### Words from outside, in a real interactive bash: none is ever expanded, and what is inserted is one word.
+mkdir -p "$work/bin" "$work/files/d"
+cat >"$work/bin/virsh" <<-'END'
+	#!/bin/sh
+	cat "$(dirname "$0")/domains"
+END
+cat >"$work/bin/vgpu-lease" <<-'END'
+	#!/bin/sh
+	for word; do case $word in list | types | inventory) echo NAME; cat "$(dirname "$0")/$word" ;; esac; done
+END
+cat >"$work/bin/vgpu-lease-sim" <<-'END'
+	#!/bin/sh
+	cat "$(dirname "$0")/models"
+END
+chmod +x "$work/bin/"*
+
+# One bash for all: `typed KEYS` types them, and shows what stands in the line then.
+mkfifo "$work/keys"
+(cd "$work/files" && PATH=$work/bin:$PATH exec script -qfec 'bash --norc --noprofile -i' /dev/null) <"$work/keys" >"$work/screen" 2>&1 &
+bash_pid=$!
+exec 7>"$work/keys"
+printf '%s\n' "HISTFILE=; bind 'set bell-style none'; bind 'set completion-query-items 0'" \
+	". '$srcdir/etc/bash-completion/vgpu-lease'; . '$srcdir/etc/bash-completion/vgpu-lease-sim'" \
+	"bind -x '\"\\C-g\": printf %s \"\$READLINE_LINE\" >$work/line.new; mv $work/line.new $work/line'; : >$work/ready" >&7
+holds "an interactive bash has read both" eventually test -e "$work/ready"
+typed() {
+	rm -f "$work/line"
+	printf '%b\a' "$1" >&7
+	eventually test -e "$work/line" && cat "$work/line"
+	printf '\025' >&7
+}
+# meant TEXT: the words that a shell makes of it.
+meant() { (cd "$work/files" && bash -c "printf '<%s>' $1" 2>&1); }
+offer() { for file in domains list types inventory models; do printf '%s\n' "$@" >"$work/bin/$file"; done; }
+
+# shellcheck disable=SC2016
+hostile=('x$(id>PWNED)' 'x`id>PWNED`' 'x;id>PWNED' 'x$HOME' "x'y" 'x"y' 'x\y' 'x*' 'x~y' 'x>PWNED' 'x&' 'x{a,b}' 'x#' 'x!!' 'x|y' 'x:$(id>PWNED)')
+for name in "${hostile[@]}"; do
+	offer "$name"
+	for line in 'attach ' 'detach ' 'show ' 'suspend ' 'resume ' 'release ' 'detach vm1 ' 'gc --type ' 'attach --type ' 'retype ' 'retype mtty '; do
+		got=$(typed "vgpu-lease ${line}x\t")
+		is "$(meant "${got#"vgpu-lease $line"}")" "<$name>" "$name is inserted as one word behind $line"
+	done
+	got=$(typed "vgpu-lease-sim /tmp x\t")
+	is "$(meant "${got#"vgpu-lease-sim /tmp "}")" "<$name>" "likewise behind vgpu-lease-sim"
+done
+offer 'a domain' 'b'
+got=$(typed 'vgpu-lease attach a\t')
+is "$(meant "${got#"vgpu-lease attach "}")" "<a domain>" "a name with a space is one word"
+got=$(typed "vgpu-lease attach 'a\\t")
+is "$got" "vgpu-lease attach 'a" "within quotes nothing is inserted that they would not hold"
+got=$(typed 'vgpu-lease attach a\\\\ d\t')
+is "$(meant "${got#"vgpu-lease attach "}")" "<a domain>" "what is escaped already goes on"
+offer "${hostile[@]}"
+typed 'vgpu-lease attach x\t\t' >/dev/null
+typed 'vgpu-lease release \t\t' >/dev/null
+touch "$work/files/f\$(id>PWNED)"
+for line in 'plan ' 'rewrite ' '--config '; do
+	got=$(typed "vgpu-lease ${line}f\t")
+	# shellcheck disable=SC2016
+	is "$(meant "${got#"vgpu-lease $line"}")" '<f$(id>PWNED)>' "a file's name is one word behind $line"
+done
+rm "$work/files/f"*
+is "$(typed 'vgpu-lease plan d\t')" "vgpu-lease plan d/" "a folder may go on"
+is "$(typed 'vgpu-lease-sim d\t')" "vgpu-lease-sim d/" "likewise the simulator's"
+is "$(ls "$work/files")" d "nothing of all that was run"
+printf 'exit\n' >&7
+exec 7>&-
+wait $bash_pid
 tap_done
