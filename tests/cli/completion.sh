@@ -116,7 +116,7 @@ got=$(typed 'vgpu-lease attach a\t')
 is "$(meant "${got#"vgpu-lease attach "}")" "<a domain>" "a name with a space is one word"
 got=$(typed "vgpu-lease attach 'a\\t")
 is "$got" "vgpu-lease attach 'a" "within quotes nothing is inserted that they would not hold"
-got=$(typed 'vgpu-lease attach a\\\\ d\t')
+got=$(typed 'vgpu-lease attach a\\ d\t')
 is "$(meant "${got#"vgpu-lease attach "}")" "<a domain>" "what is escaped already goes on"
 offer "${hostile[@]}"
 typed 'vgpu-lease attach x\t\t' >/dev/null
