@@ -3,26 +3,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "absent.h"
 #include "audit.h"
 #include "auto.h"
 #include "inventory.h"
 #include "ondisk.h"
 
 enum { LIBVIRT_VARIANT = 9007000 };
-
-static void check_addresses(struct audit *audit, const struct pool *pool, const struct section *section)
-{
-	char where[AUDIT_WHERE], reason[REASON_SIZE];
-
-	for (size_t i = 0; i < section->naddresses; i++) {
-		if (!pool_lacks(pool, section, section->addresses[i]))
-			continue;
-		inventory_explain_card(audit->host, section->addresses[i], section->vf, reason);
-		audit_note(audit, AUDIT_FAIL, "pgpu", audit_place(where, &section->addresses_at[i]),
-			   "mend that, or take it out of device_addresses", "%s: %s (configured for %s)",
-			   section->addresses[i], reason, section->type);
-	}
-}
 
 /* The place in the section by which it comes to this card. */
 static const struct place *named_at(const struct pool *pool, const struct section *section, size_t pgpu,
@@ -76,78 +63,42 @@ static void check_card(struct audit *audit, const struct pool *pool, size_t pgpu
 		audit_pass(audit, "pgpu", address, "not in the pool: %s", card->reason);
 }
 
-static bool is_listed(const struct inventory *inv, const char *address)
+static void check_absent(struct audit *audit, const struct absent *absent)
 {
-	return inventory_pgpu(inv, address) != UNKNOWN || inventory_parent(inv, address) != UNKNOWN;
+	char where[AUDIT_WHERE];
+
+	/* All cards are meant, so this one may not be. */
+	if (absent->how == ABSENT_IDLE)
+		audit_note(audit, AUDIT_WARN, "pgpu", absent->address, "load the driver that makes vGPUs",
+			   "%s (%s takes all pGPUs, and there is none)", absent->reason, absent->section->type);
+	else
+		audit_note(audit, AUDIT_FAIL, "pgpu", audit_place(where, &absent->at),
+			   absent->how == ABSENT_NAMED ? "mend that, or take it out of device_addresses"
+						       : "mend that, or make the match narrower",
+			   "%s: %s (configured for %s)", absent->address, absent->reason, absent->section->type);
 }
 
-/* A PCI device that a match fits, and that makes no vGPUs: no driver, or another one. */
-static void check_absent(struct audit *audit, const struct pool *pool, const struct section *section,
-			 const struct inv_pci *device)
+static bool is_idle(const struct absent *absents, size_t n, const char *address)
 {
-	char where[AUDIT_WHERE], reason[REASON_SIZE];
-
-	for (size_t i = 0; i < section->nmatches; i++) {
-		const struct match *match = &section->matches[i];
-
-		/* Whatever else is on a NUMA node, or is that vendor's, is not meant. */
-		if (!pool_match(match, &device->card) || !(*match->device || device->display))
-			continue;
-		if (is_listed(pool->inv, device->card.address))
-			continue;
-		inventory_explain_card(audit->host, device->card.address, section->vf, reason);
-		audit_note(audit, AUDIT_FAIL, "pgpu", audit_place(where, &match->at),
-			   "mend that, or make the match narrower", "%s: %s (configured for %s)", device->card.address,
-			   reason, section->type);
-		return;
-	}
-}
-
-static bool has_defaults(const struct pool *pool)
-{
-	for (size_t i = 0; i < pool->config->nsections; i++)
-		if (!pool->config->sections[i].naddresses && !pool->config->sections[i].nmatches)
+	for (size_t i = 0; i < n; i++)
+		if (absents[i].how == ABSENT_IDLE && strcmp(absents[i].address, address) == 0)
 			return true;
 	return false;
-}
-
-/* Where all cards are meant, and none is in the pool, it is told of each GPU why it makes no vGPUs. */
-static void check_idle(struct audit *audit, const struct pool *pool, const struct inv_pci *device)
-{
-	static const char *const vendors[] = { "10de", "8086", "1002" }; /* not a mainboard's VGA */
-	char reason[REASON_SIZE];
-	bool known = false;
-
-	for (size_t i = 0; i < ARRAY_SIZE(vendors); i++)
-		known |= strcmp(device->card.vendor, vendors[i]) == 0;
-	if (!known || audit->npool || !has_defaults(pool) || !device->display ||
-	    is_listed(pool->inv, device->card.address))
-		return;
-	inventory_explain_card(audit->host, device->card.address, false, reason);
-	audit_note(audit, AUDIT_WARN, "pgpu", device->card.address, "load the driver that makes vGPUs", "%s", reason);
 }
 
 void audit_cards(struct audit *audit, const struct pool *pool)
 {
 	int libvirt = ondisk_libvirt(audit->host);
-	autofree struct inv_pci *devices = NULL;
+	autofree struct absent *absents = NULL;
 	size_t n = 0;
 	struct err err;
 
-	for (size_t i = 0; i < pool->config->nsections; i++)
-		if (pool->config->sections[i].enabled)
-			check_addresses(audit, pool, &pool->config->sections[i]);
+	if (absent_list(&absents, &n, audit->host, pool, &err) < 0)
+		audit_note(audit, AUDIT_FAIL, "pgpu", NULL, "see that /sys is mounted", "%s", err.text);
+	for (size_t i = 0; i < n; i++)
+		check_absent(audit, &absents[i]);
 	audit->ncards = pool->inv->npgpus;
 	for (size_t i = 0; i < pool->inv->npgpus; i++)
-		check_card(audit, pool, i, libvirt);
-	if (inventory_pci(audit->host, &devices, &n, &err) < 0) {
-		audit_note(audit, AUDIT_FAIL, "pgpu", NULL, "see that /sys is mounted", "%s", err.text);
-		return;
-	}
-	for (size_t d = 0; d < n; d++) {
-		for (size_t i = 0; i < pool->config->nsections; i++)
-			if (pool->config->sections[i].enabled)
-				check_absent(audit, pool, &pool->config->sections[i], &devices[d]);
-		check_idle(audit, pool, &devices[d]);
-	}
+		if (!is_idle(absents, n, pool->inv->pgpus[i].address))
+			check_card(audit, pool, i, libvirt);
 }

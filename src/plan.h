@@ -56,7 +56,7 @@ struct spare {
 	char id[ID_SIZE];
 };
 
-/* A card that the configuration names for a type, and that this host has not. */
+/* A card that the configuration means for a type, and that makes no vGPUs here. */
 struct lack {
 	char address[PARENT_SIZE];
 	char type[TYPE_SIZE];

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "absent.h"
 #include "auto.h"
 #include "kernel.h"
 #include "log.h"
@@ -243,27 +244,27 @@ static void explain_absent(struct survey *s)
 	}
 }
 
-/* Of another framework than those that were read nothing can be told. */
+/* Only for what a refusal says: where that cannot be told, it says less. */
 static void find_lacks(struct survey *s)
 {
+	autofree struct absent *absents = NULL;
+	struct err ignored;
+	size_t n = 0;
+
+	free(s->lacks);
+	s->lacks = NULL;
 	s->nlacks = 0;
-	for (size_t i = 0; s->config && i < s->config->nsections; i++) {
-		const struct section *section = &s->config->sections[i];
-		unsigned int framework = section->vf ? INV_VF : INV_MDEV;
+	if (!s->config || s->inv.frameworks != INV_ALL || absent_list(&absents, &n, s->host, &s->pool, &ignored) < 0)
+		return;
+	s->lacks = calloc(n + 1, sizeof(*s->lacks));
+	if (!s->lacks)
+		abort();
+	for (; s->nlacks < n; s->nlacks++) {
+		struct lack *lack = &s->lacks[s->nlacks];
 
-		for (size_t a = 0; section->enabled && s->inv.frameworks & framework && a < section->naddresses; a++) {
-			struct lack *lack;
-
-			if (!pool_lacks(&s->pool, section, section->addresses[a]))
-				continue;
-			s->lacks = reallocarray(s->lacks, s->nlacks + 1, sizeof(*s->lacks));
-			if (!s->lacks)
-				abort();
-			lack = &s->lacks[s->nlacks++];
-			snprintf(lack->address, sizeof(lack->address), "%s", section->addresses[a]);
-			snprintf(lack->type, sizeof(lack->type), "%s", section->type);
-			inventory_explain_card(s->host, lack->address, section->vf, lack->reason);
-		}
+		memcpy(lack->address, absents[s->nlacks].address, sizeof(lack->address));
+		memcpy(lack->type, absents[s->nlacks].section->type, sizeof(lack->type));
+		memcpy(lack->reason, absents[s->nlacks].reason, sizeof(lack->reason));
 	}
 }
 

@@ -10,7 +10,7 @@ layers='
 base:      auto text err ident file host numlist json log notify bounded udev
 simulator: sim
 facts:     config xml virt domxml typelist inventory handles ondisk store lease memo stamp
-decision:  pool mine plan+room remark wish crossing define
+decision:  pool absent mine plan+room remark wish crossing define
 effect:    kernel giveback adopt apply
 flow:      spare survey stamp_live attach rewrite hotplug
 command:   preview compare qemu table diff collect reload audit cmd main

@@ -150,7 +150,20 @@ EOF
 control register '0000:84:00.0 off'
 among FAIL pgpu "$conf_path:4: 0000:84:00.0: *no vGPU types registered yet*" "a card that is not ready"
 among FAIL type "*nvidia-222*0000:84:00.0*" "a start would be refused, with its reason"
+conf <<EOF
+[devices]
+enabled_mdev_types = nvidia-222
+EOF
+control register '0000:85:00.0 off'
+among WARN pgpu "0000:84:00.0: *no vGPU types registered yet*" "or that is one of all, none of which is"
+control register '0000:85:00.0 on'
 control register '0000:84:00.0 on'
+conf <<EOF
+[devices]
+enabled_mdev_types = nvidia-222
+[mdev_nvidia-222]
+device_addresses = 0000:84:00.0
+EOF
 
 # mdevctl's definitions.
 mkdir -p "$root/etc/mdevctl.d/0000:84:00.0" "$root/etc/libvirt/qemu"

@@ -181,6 +181,7 @@ for how in "" "device_match = 10de:1eb8" "device_match = numa=0, 10de:*" "device
 	check
 	like "$status|$notes" "1|*pgpu *0000:84:00.0: *no driver is bound to it*" "no driver, ${how:-all cards}: the card is named"
 	like "$notes" "*FAIL type *nvidia-222*" "and a start fails"
+	like "$(call prepare begin 1 2>&1)" "*0000:84:00.0: no driver is bound to it*" "with the card in its refusal"
 done
 echo 0x020000 >"$pci/class"
 conf <<EOF
