@@ -77,8 +77,9 @@ int cmd_open(struct cmd *cmd, const struct cmd_call *call, enum cmd_config confi
 		return -err->code;
 	err->code = 0;
 	if (store_open(&cmd->store, &cmd->host, write, err) < 0)
-		return err->code == EACCES ? err_set(err, EACCES, "cannot read the leases: permission denied: run as root")
-					   : -err->code;
+		return err->code == EACCES
+			       ? err_set(err, EACCES, "cannot read the leases: permission denied: run as root")
+			       : -err->code;
 	return 0;
 }
 
@@ -143,6 +144,28 @@ const char *cmd_why_not(const struct cmd *cmd, const struct survey *survey, size
 	if (!card->ready)
 		return card->reason;
 	return cmd->has_config ? pooled->reason : cmd->why_no_config;
+}
+
+static bool json_begun;
+
+void cmd_json_begin(struct json_out *json, const struct cmd *cmd)
+{
+	json_begun = true;
+	json_out_begin(json, stdout);
+	json_out_number(json, "version", 1);
+	if (cmd && cmd->wrong_config)
+		json_out_string(json, "error", cmd->why_no_config);
+}
+
+void cmd_json_error(const struct err *err)
+{
+	struct json_out json;
+
+	if (json_begun)
+		return;
+	cmd_json_begin(&json, NULL);
+	json_out_string(&json, "error", err->text);
+	json_out_end(&json);
 }
 
 void cmd_json_type(struct json_out *json, const struct inv_type *type, const char *class)

@@ -101,6 +101,15 @@ int cmd_hotplug(struct cmd *cmd, struct hotplug *hp, const struct cmd_call *call
 /* Why a card is not in the pool; NULL where it is. */
 const char *cmd_why_not(const struct cmd *cmd, const struct survey *survey, size_t pgpu);
 
+/*
+ * Begins the command's JSON on standard output. `cmd`: what is wrong with its configuration is a member of it, "error";
+ * NULL: the document tells that itself.
+ */
+void cmd_json_begin(struct json_out *json, const struct cmd *cmd);
+
+/* The whole document of a command that failed before it had any. */
+void cmd_json_error(const struct err *err);
+
 /* What a type is, as members of the object that is open. `class`: NULL where it is not enabled. */
 void cmd_json_type(struct json_out *json, const struct inv_type *type, const char *class);
 

@@ -11,8 +11,7 @@ static void print_json(const struct audit *audit)
 {
 	struct json_out json;
 
-	json_out_begin(&json, stdout);
-	json_out_number(&json, "version", 1);
+	cmd_json_begin(&json, NULL);
 	json_out_bool(&json, "ok", audit->count[AUDIT_FAIL] == 0);
 	json_out_array(&json, "checks");
 	for (size_t i = 0; i < audit->n; i++) {

@@ -2,7 +2,9 @@
 /* vgpu-lease gc: gives back what no domain asks for any more, and removes orphans. */
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "auto.h"
 #include "cmd.h"
 #include "collect.h"
 #include "ident.h"
@@ -49,12 +51,11 @@ static void print_table(const struct collect *pass)
 	table_end(&table, stdout);
 }
 
-static void print_json(const struct collect *pass)
+static void print_json(const struct cmd *cmd, const struct collect *pass)
 {
 	struct json_out json;
 
-	json_out_begin(&json, stdout);
-	json_out_number(&json, "version", 1);
+	cmd_json_begin(&json, cmd);
 	json_out_array(&json, "items");
 	for (size_t i = 0; i < pass->n; i++) {
 		const struct collect_item *item = &pass->items[i];
@@ -83,6 +84,29 @@ static void print_json(const struct collect *pass)
 	json_out_end(&json);
 }
 
+/* Is there, or could there be, a vGPU of this type here? A typo would find nothing to do. */
+static int check_type(const struct cmd *cmd, const char *type, struct err *err)
+{
+	autofree char **known = NULL;
+	struct leases leases;
+	bool found = config_section(&cmd->config, type);
+	int r = inventory_type_ids(&cmd->host, INV_ALL, &known, err);
+
+	for (char **id = known; r == 0 && id && *id && !found; id++)
+		found = strcmp(*id, type) == 0;
+	if (r == 0 && !found)
+		r = lease_list(&cmd->store, &leases, err);
+	else
+		return r;
+	for (size_t i = 0; r == 0 && i < leases.n; i++)
+		found |= strcmp(leases.list[i].type, type) == 0;
+	lease_list_free(&leases);
+	return r < 0 || found
+		       ? r
+		       : err_set(err, ENOENT,
+				 "--type %s: no such type here: 'vgpu-lease types' lists those that there are", type);
+}
+
 static int collect(struct cmd *cmd, struct err *err)
 {
 	struct collect pass = { .store = &cmd->store,
@@ -90,7 +114,10 @@ static int collect(struct cmd *cmd, struct err *err)
 				.policy = &cmd->config.policy,
 				.type = cmd->call->type,
 				.dry = cmd->call->dry_run };
-	int failed = 0, r = collect_run(&pass, err);
+	int failed = 0, r = pass.type ? check_type(cmd, pass.type, err) : 0;
+
+	if (r == 0)
+		r = collect_run(&pass, err);
 
 	if (r < 0)
 		return r;
@@ -100,7 +127,7 @@ static int collect(struct cmd *cmd, struct err *err)
 	for (size_t i = 0; i < pass.n; i++)
 		failed += pass.items[i].outcome == COLLECT_FAILED;
 	if (cmd->call->json)
-		print_json(&pass);
+		print_json(cmd, &pass);
 	else
 		print_table(&pass);
 	collect_free(&pass);

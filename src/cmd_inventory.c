@@ -106,8 +106,7 @@ static void print_json(const struct cmd *cmd, const struct survey *survey, const
 {
 	struct json_out json;
 
-	json_out_begin(&json, stdout);
-	json_out_number(&json, "version", 1);
+	cmd_json_begin(&json, cmd);
 	json_out_object(&json, "driver");
 	if (*survey->inv.nvidia_driver)
 		json_out_string(&json, "nvidia", survey->inv.nvidia_driver);

@@ -8,16 +8,41 @@
 #include "json_out.h"
 #include "table.h"
 
-static void print_json(const struct leases *leases)
+enum { NOTE_SIZE = REASON_SIZE + 64 };
+
+/* What is wrong with a lease, or is about to happen to it; NULL where all is well. */
+static const char *note_of(const struct collect_item *item, char buf[NOTE_SIZE])
+{
+	bool active = item && item->lease.state == LEASE_ACTIVE;
+	/* Of a plain VF there is nothing to see but that it is there. */
+	bool exists = item && (item->exists || item->lease.framework == FW_VF);
+
+	if (!item || (active && exists && item->outcome == COLLECT_STAYS))
+		return NULL;
+	if (item->outcome != COLLECT_GOES)
+		return active ? "its device is gone" : item->why;
+	snprintf(buf, NOTE_SIZE, "%s: 'vgpu-lease gc' collects it", item->why);
+	return buf;
+}
+
+/* The verdicts are of a moment later than the list: a lease may be new or gone. */
+static const struct collect_item *verdict_on(const struct collect *verdicts, const char *id)
+{
+	for (size_t i = 0; i < verdicts->n && verdicts->items[i].leased; i++)
+		if (strcmp(verdicts->items[i].lease.id, id) == 0)
+			return &verdicts->items[i];
+	return NULL;
+}
+
+static void print_json(const struct cmd *cmd, const struct leases *leases, const struct collect *verdicts)
 {
 	struct json_out json;
 
-	json_out_begin(&json, stdout);
-	json_out_number(&json, "version", 1);
+	cmd_json_begin(&json, cmd);
 	json_out_array(&json, "leases");
 	for (size_t i = 0; i < leases->n; i++) {
 		const struct lease *l = &leases->list[i];
-		char since[32];
+		char since[32], note[NOTE_SIZE];
 
 		cmd_wall_time(since, l->since_ms);
 		json_out_object(&json, NULL);
@@ -36,34 +61,11 @@ static void print_json(const struct leases *leases)
 		json_out_string(&json, "name", l->name);
 		json_out_close(&json);
 		json_out_string(&json, "since", since);
+		json_out_string(&json, "note", note_of(verdict_on(verdicts, l->id), note));
 		json_out_close(&json);
 	}
 	json_out_close(&json);
 	json_out_end(&json);
-}
-
-/* What is wrong with a lease, or is about to happen to it; nothing where all is well. */
-static void add_note(struct table *table, const struct collect_item *item)
-{
-	bool active = item && item->lease.state == LEASE_ACTIVE;
-	/* Of a plain VF there is nothing to see but that it is there. */
-	bool exists = item && (item->exists || item->lease.framework == FW_VF);
-
-	if (!item || (active && exists && item->outcome == COLLECT_STAYS))
-		table_add(table, "");
-	else if (item->outcome == COLLECT_GOES)
-		table_addf(table, "%s: 'vgpu-lease gc' collects it", item->why);
-	else
-		table_add(table, active ? "its device is gone" : item->why);
-}
-
-/* The verdicts are of a moment later than the list: a lease may be new or gone. */
-static const struct collect_item *verdict_on(const struct collect *verdicts, const char *id)
-{
-	for (size_t i = 0; i < verdicts->n && verdicts->items[i].leased; i++)
-		if (strcmp(verdicts->items[i].lease.id, id) == 0)
-			return &verdicts->items[i];
-	return NULL;
 }
 
 static void print_table(const struct leases *leases, const struct collect *verdicts)
@@ -75,7 +77,8 @@ static void print_table(const struct leases *leases, const struct collect *verdi
 	table_start(&table, heading);
 	for (size_t i = 0; i < leases->n; i++) {
 		const struct lease *l = &leases->list[i];
-		char since[32];
+		char since[32], buf[NOTE_SIZE];
+		const char *note = note_of(verdict_on(verdicts, l->id), buf);
 
 		cmd_wall_time(since, l->since_ms);
 		table_add(&table, l->id);
@@ -85,7 +88,7 @@ static void print_table(const struct leases *leases, const struct collect *verdi
 		table_add(&table, lease_origin_word(l->origin));
 		table_add(&table, since);
 		table_add(&table, l->name);
-		add_note(&table, verdict_on(verdicts, l->id));
+		table_add(&table, note ? note : "");
 	}
 	table_end(&table, stdout);
 }
@@ -104,14 +107,13 @@ static int list(struct cmd *cmd, struct err *err)
 	if (leases.garbage)
 		cmd_warn("%d file%s in /run/vgpu-lease/leases cannot be understood: 'vgpu-lease gc' sets them aside",
 			 leases.garbage, leases.garbage == 1 ? "" : "s");
-	if (cmd->call->json) {
-		print_json(&leases);
-	} else {
-		if (leases.n && collect_run(&verdicts, &why) < 0)
-			cmd_warn("no notes: %s", why.text);
+	if (leases.n && collect_run(&verdicts, &why) < 0)
+		cmd_warn("no notes: %s", why.text);
+	if (cmd->call->json)
+		print_json(cmd, &leases, &verdicts);
+	else
 		print_table(&leases, &verdicts);
-		collect_free(&verdicts);
-	}
+	collect_free(&verdicts);
 	lease_list_free(&leases);
 	return CMD_DONE;
 }

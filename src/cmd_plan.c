@@ -145,8 +145,7 @@ static void print_json(const struct planning *p, const char *refusal)
 		abort();
 	print_diff(p, memory);
 	fclose(memory);
-	json_out_begin(&json, stdout);
-	json_out_number(&json, "version", 1);
+	cmd_json_begin(&json, NULL);
 	if (request) {
 		json_out_object(&json, "domain");
 		json_out_text(&json, "uuid", request->uuid);

@@ -24,8 +24,7 @@ static int find_card(const struct survey *survey, const struct host *host, const
 	for (size_t i = 0; i < survey->inv.npgpus; i++)
 		if (pool_address_is(name, survey->inv.pgpus[i].address))
 			return (int)i;
-	if (!parent_parse(parent, name))
-		return err_set(err, EINVAL, "%s: that is no pGPU's address", name);
+	parent_parse(parent, name);
 	inventory_explain_card(host, parent, false, reason);
 	return err_set(err, ENOENT, "%s: %s", name, reason);
 }
@@ -193,8 +192,7 @@ static int retype(struct cmd *cmd, struct survey *survey, struct err *err)
 
 	if (r < 0)
 		return r;
-	if (!type_parse(target.type, operands[1]))
-		return err_set(err, EINVAL, "%s: that is no type's id", operands[1]);
+	type_parse(target.type, operands[1]);
 	pgpu = find_card(survey, &cmd->host, operands[0], err);
 	if (pgpu < 0)
 		return pgpu;
@@ -222,10 +220,17 @@ static int retype(struct cmd *cmd, struct survey *survey, struct err *err)
 
 static int run(const struct cmd_call *call, struct err *err)
 {
+	char pgpu[PARENT_SIZE], type[TYPE_SIZE];
 	struct survey survey = { 0 };
 	struct cmd cmd;
-	int r;
+	int r = 0;
 
+	if (!parent_parse(pgpu, call->operands[0]))
+		r = err_set(err, EINVAL, "%s: that is no pGPU's address", call->operands[0]);
+	else if (!type_parse(type, call->operands[1]))
+		r = err_set(err, EINVAL, "%s: that is no type's id", call->operands[1]);
+	if (r < 0)
+		return CMD_USAGE;
 	if (!call->root && !call->dry_run)
 		log_open("vgpu-lease");
 	r = cmd_open(&cmd, call, CMD_CONFIG_MUST, !call->dry_run, err);

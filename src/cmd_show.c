@@ -244,8 +244,7 @@ static void print_json(const struct show *show)
 {
 	struct json_out json;
 
-	json_out_begin(&json, stdout);
-	json_out_number(&json, "version", 1);
+	cmd_json_begin(&json, &show->cmd);
 	json_out_object(&json, "domain");
 	json_out_string(&json, "uuid", show->hp.domain.uuid);
 	json_out_string(&json, "name", show->hp.domain.name);

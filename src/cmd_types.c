@@ -86,12 +86,11 @@ static const char *class_of(const struct survey *survey, const struct inv_type *
 	return section && section->enabled ? section->class : NULL;
 }
 
-static void print_json(const struct survey *survey, const struct kind *kinds, size_t n)
+static void print_json(const struct cmd *cmd, const struct survey *survey, const struct kind *kinds, size_t n)
 {
 	struct json_out json;
 
-	json_out_begin(&json, stdout);
-	json_out_number(&json, "version", 1);
+	cmd_json_begin(&json, cmd);
 	json_out_array(&json, "types");
 	for (size_t i = 0; i < n; i++) {
 		const struct kind *kind = &kinds[i];
@@ -171,7 +170,7 @@ static int types(struct cmd *cmd, struct err *err)
 		struct kind *kinds = find_kinds(&survey, &n);
 
 		if (cmd->call->json)
-			print_json(&survey, kinds, n);
+			print_json(cmd, &survey, kinds, n);
 		else
 			print_table(&survey, kinds, n);
 		for (size_t i = 0; i < n; i++)

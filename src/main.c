@@ -74,7 +74,10 @@ static int take_option(struct line *line, int argc, char **argv, int *i, struct 
 	}
 	if (!equals && *i + 1 == argc)
 		return err_set(err, EINVAL, "%s needs a value: %s", option->name, option->value);
-	*(const char **)(at + option->at) = equals ? equals + 1 : argv[++*i];
+	equals = equals ? equals + 1 : argv[++*i];
+	if (!*equals)
+		return err_set(err, EINVAL, "%s needs a value: %s", option->name, option->value);
+	*(const char **)(at + option->at) = equals;
 	return 0;
 }
 
@@ -124,6 +127,10 @@ static int check_line(const struct line *line, struct err *err)
 	if (line->noperands < takes)
 		return err_set(err, EINVAL, "%s needs its %s", command->name,
 			       line->noperands ? command->second : command->operand);
+	for (int i = 0; i < line->noperands && i < takes; i++)
+		if (!*line->call.operands[i])
+			return err_set(err, EINVAL, "%s: its %s is empty", command->name,
+				       i ? command->second : command->operand);
 	if (line->noperands > takes)
 		return err_set(err, EINVAL, "%s: one word too many: %s", command->name,
 			       line->call.operands[line->noperands - 1]);
@@ -171,11 +178,13 @@ static void print_help(const struct command *command)
 		printf("  %-16s %s\n", left, commands[i]->summary);
 	}
 	print_options(0, true);
-	printf("\nvgpu-lease COMMAND --help says more. Exit status: 0 done, 1 failed, 2 wrong call.\n");
+	printf("\nvgpu-lease COMMAND --help says more. Exit status: 0 done, 1 refused or failed, 2 usage error.\n");
 }
 
 static int run(const struct line *line, struct err *err)
 {
+	int r;
+
 	if (line->version) {
 		printf("vgpu-lease %s\n", PACKAGE_VERSION);
 		return CMD_DONE;
@@ -186,7 +195,10 @@ static int run(const struct line *line, struct err *err)
 	}
 	if (check_line(line, err) < 0 || !line->command)
 		return CMD_USAGE;
-	return cmd_run(line->command, &line->call, err);
+	r = cmd_run(line->command, &line->call, err);
+	if (r != CMD_DONE && line->call.json && err->code != 0)
+		cmd_json_error(err);
+	return r;
 }
 
 static void print_error(struct err *err, bool usage)

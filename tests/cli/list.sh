@@ -36,20 +36,32 @@ is "$(sed -E 's/[0-9-]{10}T[0-9:]{8}Z/TIME/' <<<"$out")" "$(cat <<EOF
         "uuid": "$(domain_uuid 1)",
         "name": "vm1"
       },
-      "since": "TIME"
+      "since": "TIME",
+      "note": null
     }
   ]
 }
 EOF
 )" "a lease as JSON"
-since=$(sed -n 's/.*"since": "\(.*\)"/\1/p' <<<"$out")
+since=$(sed -n 's/.*"since": "\(.*\)",/\1/p' <<<"$out")
 age=$(($(date +%s) - $(date -d "$since" +%s)))
 holds "since is a moment ago on the wall clock" test "$age" -ge 0 -a "$age" -lt 60
 
 # The line of the vGPU number N, its columns parted by one space.
 line() {
 	vl list
+	noted "$1"
+	vl list
 	sed -nE "/^$(uuid "$1")/{s/  +/ /g;s/[0-9-]{10}T[0-9:]{8}Z/TIME/;p}" <<<"$out"
+}
+
+# noted N: JSON has the note of the table.
+noted() {
+	local note
+	note=$(sed -nE "/^$(uuid "$1")/{s/.*  +//;p}" <<<"$out")
+	vl list --json
+	[ "$(grep -A18 "\"id\": \"$(uuid "$1")\"" <<<"$out" | sed -n '/"note"/{s/.*"note": //;s/^"\(.*\)"$/\1/;s/^null$/-/;p;q}')" = "$note" ] ||
+		echo "JSON has another note than: $note"
 }
 
 is "$(line 1)" "$(uuid 1) nvidia-222 0000:84:00.0 active created TIME vm1 -" "a lease for people: nothing to note"

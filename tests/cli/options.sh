@@ -32,6 +32,48 @@ usage "an ID that is none" "../x: that is no ID: neither a UUID nor a PCI addres
 usage "standard input cannot be edited in place" "--in-place needs a file, not standard input" rewrite --in-place -
 usage "a command that this version does not have" "unknown command export" export placement
 
+usage "a card that is none" "../x: that is no pGPU's address" retype ../x mtty-1
+usage "a type that is none, of a card" "a/b: that is no type's id" retype mtty a/b
+usage "an ID to detach that is none" "x: that is no ID: neither a UUID nor a PCI address" detach vm x
+for call in "release ID" "plan FILE" "rewrite FILE" "show DOMAIN" "attach DOMAIN" "suspend DOMAIN" "resume DOMAIN"; do
+	usage "${call% *} without a name" "${call% *}: its ${call#* } is empty" "${call% *}" ''
+done
+usage "a second operand without one" "detach: its ID is empty" detach vm ''
+for option in type:TYPE:gc config:FILE:list op:OP:plan connect:URI:show; do
+	IFS=: read -r name value command <<<"$option"
+	usage "--$name with an empty value" "--$name needs a value: $value" "$command" "--$name" ''
+	usage "--$name= with none" "--$name needs a value: $value" "$command" "--$name="
+done
+for command in plan rewrite "rewrite --in-place"; do
+	# shellcheck disable=SC2086 # The words of a command line.
+	vl $command "$tmp/none.xml"
+	is "$status|$out|$err" "2||vgpu-lease: $tmp/none.xml: No such file or directory" "$command of a file that is not there"
+	# shellcheck disable=SC2086
+	vl $command "$tmp"
+	like "$status|$out|$err" "2||vgpu-lease: $tmp: *" "$command of a directory"
+done
+# One table, of all that an exit status can be.
+holds "the manual has the table of exit statuses" test "$(sed -n '/^.Sh EXIT STATUS/,/^.Sh/p' "$srcdir/man/vgpu-lease.8" | grep -c '^.It [012]$')" = 3
+
+# With --json whatever fails says so as JSON, too.
+json_error() { # SENTENCE STATUS PATTERN ARGUMENT...
+	local sentence=$1 want=$2 pattern=$3
+	shift 3
+	vl "$@"
+	like "$status|$(python3 -c 'import json, sys; print(json.load(sys.stdin)["error"])' <<<"$out" 2>&1)" "$want|$pattern" "$sentence"
+}
+json_error "a file that is not there" 2 "*none.xml: No such file or directory" plan --json "$tmp/none.xml"
+json_error "a type that is none" 2 "--type ../x: *" gc --json --type ../x
+json_error "a type that nobody knows" 1 "--type nvidia-999: *" gc --json --type nvidia-999
+json_error "a domain without a libvirt" 1 "*has no libvirt of its own*" show --json vm
+echo '[nonsense' >"$tmp/wrong.conf"
+for command in list types inventory gc; do
+	json_error "a wrong configuration: $command" 0 "$tmp/wrong.conf:1: *" "$command" --json --config "$tmp/wrong.conf"
+	like "$err" "vgpu-lease: warning: $tmp/wrong.conf:1: *" "and as a warning"
+	vl "$command" --json
+	fails "$command --json has no error where there is none" grep -q '"error": "' <<<"$out"
+done
+
 command=$builddir/vgpu-lease
 like "$("$command" --version)" "vgpu-lease [0-9]*.[0-9]*" "--version prints the version"
 help=$("$command" --help)
