@@ -57,6 +57,27 @@ static void finish(struct release *release, struct store *store, int64_t deadlin
 	release->n = left;
 }
 
+/*
+ * Where the leases cannot be written what can be done without is done, within the hook's own time: nobody could tell a
+ * later start of the domain from this one.
+ */
+static void remove_unmarked(const struct release *release, struct store *store, int64_t deadline_ms)
+{
+	struct leases leases = { 0 };
+	struct err err = { 0 };
+	int r = lease_list(store, &leases, &err);
+
+	for (size_t i = 0; r == 0 && i < leases.n; i++) {
+		const struct lease *lease = &leases.list[i];
+
+		if (strcmp(lease->domain, release->domain) == 0 && lease->since_ms <= release->asked_ms &&
+		    giveback_unmarked(store, release->policy, lease, release->asked_ms, deadline_ms, &err) < 0)
+			log_warn("release: domain %s: %s stays for 'vgpu-lease gc': %s", release->name, lease->id,
+				 err.text);
+	}
+	lease_list_free(&leases);
+}
+
 /* In a child of our own, whom libvirt does not wait for: the rest of the time that a give-back may take. */
 static void finish_detached(struct release *release, const struct store *store)
 {
@@ -103,6 +124,8 @@ int attach_release(const struct host *host, const struct policy *policy, const c
 		r = mark(&release, &store, policy->release_wait_s * 1000, err);
 		if (r == 0)
 			finish(&release, &store, deadline, deadline, false);
+		if (r == -EROFS)
+			remove_unmarked(&release, &store, deadline);
 		/* The handler sees to what is marked; what is not, nobody else knows of. */
 		if (r == -ETIMEDOUT || (release.n > 0 && !store_handler_runs(&store)))
 			finish_detached(&release, &store);

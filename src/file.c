@@ -127,6 +127,27 @@ int file_publish(int dir, const char *name, const char *data, size_t len, bool r
 	return r;
 }
 
+int file_overwrite(int dir, const char *name, const char *data, size_t len)
+{
+	char whole[FILE_OVERWRITE_MAX];
+	autoclose int fd = openat(dir, name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+	struct stat st;
+	ssize_t n;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	if (len > sizeof(whole) || st.st_size > (off_t)sizeof(whole))
+		return -ENOSPC;
+	memset(whole, '\n', sizeof(whole));
+	memcpy(whole, data, len);
+	if ((off_t)len < st.st_size)
+		len = (size_t)st.st_size;
+	n = pwrite(fd, whole, len, 0);
+	if (n < 0)
+		return -errno;
+	return (size_t)n == len ? 0 : -ENOSPC;
+}
+
 int file_link_base(int dir, const char *path, char *buf, size_t size)
 {
 	char target[PATH_MAX];

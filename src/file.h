@@ -37,6 +37,14 @@ int file_poke(int dir, const char *path, const char *data, size_t len);
  */
 int file_publish(int dir, const char *name, const char *data, size_t len, bool replace);
 
+/*
+ * The same for a small text that is there already, where there is no room for another file: in its place, in one write
+ * to one page, which a kill does not break up; what was longer is filled up with empty lines, which file_read() cuts.
+ * Who reads it without the lock meanwhile can see a mixture. -ENOSPC: it is larger than FILE_OVERWRITE_MAX.
+ */
+enum { FILE_OVERWRITE_MAX = 4096 };
+int file_overwrite(int dir, const char *name, const char *data, size_t len);
+
 /* The last component of what the symbolic link points to, in buf[size]. */
 int file_link_base(int dir, const char *path, char *buf, size_t size);
 

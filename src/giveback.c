@@ -218,6 +218,34 @@ int giveback_finish(struct store *store, const struct policy *policy, const char
 	return giveback_turn(store, policy, id, deadline_ms, deadline_ms, err);
 }
 
+int giveback_unmarked(struct store *store, const struct policy *policy, const struct lease *lease, int64_t asked_ms,
+		      int64_t deadline_ms, struct err *err)
+{
+	const struct vgpu vgpu = vgpu_of(lease);
+	struct lease asked = *lease, now;
+	int r;
+
+	if (lease->origin == LEASE_ADOPTED || lease->state == LEASE_RESERVED)
+		return 0;
+	asked.since_ms = asked_ms;
+	while ((r = is_closed(store->host, lease->id, deadline_ms, err)) == -EBUSY && host_now_ms() < deadline_ms)
+		host_sleep_ms(CLOSE_STEP_MS);
+	if (r == 0 && kernel_driver_removes(store->host, &vgpu) && kernel_exists(store->host, &vgpu) == 1)
+		r = let_driver_remove(store->host, policy, &asked, deadline_ms, err) < 0 ? -err->code : 0;
+	if (r < 0)
+		return r;
+	autoclose int lock = store_lock_pgpu(store, lease->pgpu, left(deadline_ms), err);
+	if (lock < 0)
+		return lock;
+	if (store_lock(store, left(deadline_ms), err) < 0)
+		return -err->code;
+	r = lease_get(store, lease->id, &now, err);
+	store_unlock(store);
+	if (r <= 0 || strcmp(now.domain, lease->domain) != 0 || now.since_ms != lease->since_ms)
+		return r < 0 ? r : 0;
+	return giveback_remove(store->host, &vgpu, left(deadline_ms), err);
+}
+
 int giveback_orphan(struct store *store, const struct policy *policy, const struct lease *device, struct err *err)
 {
 	const char *id = device->id;

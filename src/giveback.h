@@ -43,6 +43,13 @@ int giveback_turn(struct store *store, const struct policy *policy, const char *
 		  int64_t look_by_ms, struct err *err);
 
 /*
+ * Where nothing can be written down (a read-only /run): removes what we made for a lease that its domain gave up at
+ * `asked_ms`, if the lease still is as it was, by `deadline_ms`. The lease stays, and is void without its device.
+ */
+int giveback_unmarked(struct store *store, const struct policy *policy, const struct lease *lease, int64_t asked_ms,
+		      int64_t deadline_ms, struct err *err);
+
+/*
  * Removes a foreign device (an orphan; conditions checked by the caller) and its mdevctl definition, under the pGPU's
  * lock, if it is still in no lease and not open. -EBUSY: it is. Of `device`, which no lease stands for, only what says
  * where it is counts: id, framework, type, parent, pgpu.

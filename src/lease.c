@@ -120,6 +120,16 @@ int lease_get(const struct store *store, const char *id, struct lease *out, stru
 	return err_sys(err, -r, "/run/vgpu-lease/leases/%s", id);
 }
 
+/* Where /run is full, what is leased already can be written still: marked for giving back, which makes room. */
+static int publish(const struct store *store, const char *id, const char *text, size_t len)
+{
+	int r = file_publish(store->leases, id, text, len, true);
+
+	if (r != -ENOSPC && r != -EDQUOT)
+		return r;
+	return file_overwrite(store->leases, id, text, len) == 0 ? 0 : r;
+}
+
 int lease_put(const struct store *store, struct lease *lease, struct err *err)
 {
 	char text[LEASE_TEXT_MAX];
@@ -130,7 +140,7 @@ int lease_put(const struct store *store, struct lease *lease, struct err *err)
 	lease->writer_start = store->resident ? 0 : store_own_start(store);
 	r = lease_format(lease, text, sizeof(text));
 	if (r > 0)
-		r = file_publish(store->leases, lease->id, text, (size_t)r, true);
+		r = publish(store, lease->id, text, (size_t)r);
 	return r < 0 ? err_sys(err, -r, "/run/vgpu-lease/leases/%s: the lease cannot be written", lease->id) : 0;
 }
 

@@ -271,6 +271,8 @@ static int64_t due(const struct reconcile *pass, const struct lease *lease)
 	return 0;
 }
 
+enum { RETRY_MS = 10000 };
+
 static void sum_up(struct reconcile *pass)
 {
 	int64_t now = host_now_ms();
@@ -279,6 +281,9 @@ static void sum_up(struct reconcile *pass)
 		const struct collect_item *item = &pass->collect.items[i];
 		int64_t at = item->leased && item->outcome == COLLECT_STAYS ? due(pass, &item->lease) : 0;
 
+		/* What could not be written down (a full /run) is tried again. */
+		if (item->leased && item->outcome == COLLECT_FAILED)
+			at = now + RETRY_MS;
 		pass->leases += item->leased && item->outcome != COLLECT_GONE;
 		/* An active lease that is older stays for a reason that no time changes. */
 		if (at == 0 ||

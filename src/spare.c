@@ -116,6 +116,9 @@ bool spare_is_stale(const struct spare_check *check, const struct lease *lease, 
 	/* A resume leases first, and libvirt takes its time to start what is saved. */
 	if (host_process_lives(lease->writer, lease->writer_start))
 		return say(false, why, "process %d is at work on it", (int)lease->writer);
+	/* Nobody is making it again: what it was leased for is over. */
+	if (!exists && lease->framework != FW_VF && !spare_at_work(check->store, lease))
+		return say(true, why, "its device is gone, and its domain does not run");
 	if (age < (int64_t)grace * 1000)
 		return say(false, why, "active for %" PRId64 " s of the %d s of start_grace", age / 1000, grace);
 	return say(true, why, "its domain no longer runs");

@@ -113,9 +113,17 @@ static int held(int dir, const char *name, const char *shown, int wait_ms, struc
 		       shown, pid, gone, waited);
 }
 
+/* A lock can be taken where nothing can be written, if it is there. */
+static int open_lock(int dir, const char *name)
+{
+	int fd = openat(dir, name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+	return fd < 0 && errno == EROFS ? openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : fd;
+}
+
 static int wait_flock(int dir, const char *name, const char *shown, uint64_t start, int wait_ms, struct err *err)
 {
-	autoclose int fd = openat(dir, name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	autoclose int fd = open_lock(dir, name);
 	int64_t end = host_now_ms() + wait_ms;
 	char holder[64];
 
@@ -129,7 +137,8 @@ static int wait_flock(int dir, const char *name, const char *shown, uint64_t sta
 		host_sleep_ms(LOCK_STEP_MS);
 	}
 	snprintf(holder, sizeof(holder), "%-10d %-20llu\n", (int)getpid(), (unsigned long long)start);
-	if (pwrite(fd, holder, strlen(holder), 0) < 0 && errno != ENOSPC)
+	/* Only for the message to others. */
+	if (pwrite(fd, holder, strlen(holder), 0) < 0 && errno != ENOSPC && errno != EDQUOT && errno != EBADF)
 		return err_sys(err, errno, "/run/vgpu-lease/%s", shown);
 	return steal_fd(&fd);
 }
