@@ -199,15 +199,18 @@ int giveback_turn(struct store *store, const struct policy *policy, const char *
 
 	if (r <= 0)
 		return r;
-	/* An open device keeps its lease whatever else is true. */
-	while ((r = is_closed(store->host, id, look_by_ms, err)) == -EBUSY && host_now_ms() < deadline_ms)
+	/*
+	 * An open device keeps its lease whatever else is true. The last look is one that has time: it tells that it is
+	 * open, not that this cannot be told.
+	 */
+	while ((r = is_closed(store->host, id, look_by_ms, err)) == -EBUSY && left(deadline_ms) > CLOSE_STEP_MS)
 		host_sleep_ms(CLOSE_STEP_MS);
 	if (r < 0)
 		return r;
 	if (lease.origin == LEASE_ADOPTED)
 		return drop_if_releasing(store, id, left(deadline_ms) + 1, err);
 	while ((r = finish_created(store, policy, &lease, deadline_ms, look_by_ms, err)) == -EBUSY &&
-	       host_now_ms() < deadline_ms)
+	       left(deadline_ms) > CLOSE_STEP_MS)
 		host_sleep_ms(CLOSE_STEP_MS);
 	return r;
 }
@@ -228,7 +231,7 @@ int giveback_unmarked(struct store *store, const struct policy *policy, const st
 	if (lease->origin == LEASE_ADOPTED || lease->state == LEASE_RESERVED)
 		return 0;
 	asked.since_ms = asked_ms;
-	while ((r = is_closed(store->host, lease->id, deadline_ms, err)) == -EBUSY && host_now_ms() < deadline_ms)
+	while ((r = is_closed(store->host, lease->id, deadline_ms, err)) == -EBUSY && left(deadline_ms) > CLOSE_STEP_MS)
 		host_sleep_ms(CLOSE_STEP_MS);
 	if (r == 0 && kernel_driver_removes(store->host, &vgpu) && kernel_exists(store->host, &vgpu) == 1)
 		r = let_driver_remove(store->host, policy, &asked, deadline_ms, err) < 0 ? -err->code : 0;
