@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "inventory.h"
+#include "lease.h"
+#include "store.h"
 
 static struct finding *add(struct audit *audit, enum audit_status status, const char *what, const char *where,
 			   const char *fmt, va_list ap)
@@ -101,6 +103,17 @@ static void config_passes(struct audit *audit, const struct config *config)
 				  "delete one of the two, or leave it as it is");
 }
 
+/* A card that other processes know to hang is not asked again. */
+static void recall_silent(const struct host *host)
+{
+	struct store store;
+	struct err ignored;
+
+	if (store_open(&store, host, false, &ignored) == 0)
+		silent_recall(&store);
+	store_close(&store);
+}
+
 static void check_host(struct audit *audit, const struct config *config, bool definitions)
 {
 	const struct inv_query query = {
@@ -110,6 +123,7 @@ static void check_host(struct audit *audit, const struct config *config, bool de
 	struct pool pool;
 	struct err err;
 
+	recall_silent(audit->host);
 	if (inventory_read(&inv, audit->host, &query, &err) < 0) {
 		audit_note(audit, AUDIT_FAIL, "pgpu", NULL, "see that /sys is mounted", "the host cannot be read: %s",
 			   err.text);

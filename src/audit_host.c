@@ -122,7 +122,7 @@ void audit_definitions(struct audit *audit, const struct pool *pool)
 	size_t n, bad = 0;
 
 	if (ondisk_definitions(&list, &n, audit->host, &err) < 0 || ondisk_read(&disk, audit->host, &err) < 0) {
-		audit_note(audit, AUDIT_FAIL, "mdevctl", NULL, "mend or remove the file", "%s", err.text);
+		audit_note(audit, AUDIT_FAIL, "mdevctl", NULL, "correct or remove the file", "%s", err.text);
 		return;
 	}
 	for (size_t i = 0; i < n; i++) {

@@ -4,6 +4,7 @@
  * hook that came later is not called, and nothing says so. What proves that it is known: a libvirt that started after
  * the hook came, a call of the hook since both, a reload since.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -39,22 +40,29 @@ static int64_t process_started_us(pid_t pid)
 	       (int64_t)(ticks * (uint64_t)us_per_s / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 
-/* The daemon that runs QEMU's domains; 0: none does. A file of one that ended can name a process of another kind. */
+/*
+ * The daemon that runs QEMU's domains; 0: none does, negative: that cannot be told. A file of one that ended can name a
+ * process of another kind.
+ */
 static pid_t find_daemon(const struct host *host, char comm[32])
 {
 	static const char *const files[] = { "run/libvirt/qemu/driver.pid", "run/libvirtd.pid", "run/virtqemud.pid" };
 	char text[32], path[64];
+	bool denied = false;
 	long pid;
 
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
-		if (file_read(host->root, files[i], text, sizeof(text)) < 0 || !text_number(text, 1, INT32_MAX, &pid))
+		ssize_t n = file_read(host->root, files[i], text, sizeof(text));
+
+		denied |= n == -EACCES;
+		if (n < 0 || !text_number(text, 1, INT32_MAX, &pid))
 			continue;
 		snprintf(path, sizeof(path), "/proc/%ld/comm", pid);
 		if (file_read(AT_FDCWD, path, comm, 32) > 0 &&
 		    (strcmp(comm, "libvirtd") == 0 || strcmp(comm, "virtqemud") == 0))
 			return (pid_t)pid;
 	}
-	return 0;
+	return denied ? -1 : 0;
 }
 
 /* The service that a process belongs to: "0::/system.slice/libvirtd.service". False: none. */
@@ -85,6 +93,11 @@ static void compare(struct audit *audit, const char *where, int64_t came)
 	struct stat called;
 	struct err err;
 
+	if (pid < 0) {
+		audit_note(audit, AUDIT_WARN, "libvirt", NULL, "run this as root",
+			   "whether it runs, and knows of the hook, cannot be told");
+		return;
+	}
 	if (!pid) {
 		audit_pass(audit, "libvirt", NULL, "is not running here: it looks for hooks when it starts");
 		return;

@@ -73,8 +73,8 @@ static void check_absent(struct audit *audit, const struct absent *absent)
 			   "%s (%s takes all pGPUs, and there is none)", absent->reason, absent->section->type);
 	else
 		audit_note(audit, AUDIT_FAIL, "pgpu", audit_place(where, &absent->at),
-			   absent->how == ABSENT_NAMED ? "mend that, or take it out of device_addresses"
-						       : "mend that, or make the match narrower",
+			   absent->how == ABSENT_NAMED ? "fix the cause, or remove it from device_addresses"
+						       : "fix the cause, or narrow the match",
 			   "%s: %s (configured for %s)", absent->address, absent->reason, absent->section->type);
 }
 

@@ -304,7 +304,7 @@ static void check_start(struct audit *audit, const struct pool *pool, const stru
 		r = plan_start(audit, pool->config, xml, &start, &err);
 	}
 	if (r < 0)
-		audit_note(audit, AUDIT_FAIL, "type", type_place(where, section), "mend that",
+		audit_note(audit, AUDIT_FAIL, "type", type_place(where, section), "fix the cause",
 			   "a start with %s would be refused: %s", section->type, err.text);
 	else
 		report(audit, pool, section, &start);

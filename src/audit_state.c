@@ -24,9 +24,10 @@ enum {
 };
 
 static const char *const folders[] = {
-	"run/vgpu-lease",      "run/vgpu-lease/leases",       "run/vgpu-lease/seen",
-	"run/vgpu-lease/pgpu", "run/vgpu-lease/garbage",      "run/vgpu-lease/failed",
-	"var/lib/vgpu-lease",  "var/lib/vgpu-lease/affinity", "var/lib/vgpu-lease/types"
+	"run/vgpu-lease",          "run/vgpu-lease/leases", "run/vgpu-lease/seen",
+	"run/vgpu-lease/pgpu",     "run/vgpu-lease/silent", "run/vgpu-lease/garbage",
+	"run/vgpu-lease/failed",   "var/lib/vgpu-lease",    "var/lib/vgpu-lease/affinity",
+	"var/lib/vgpu-lease/types"
 };
 
 /* A folder of the state that others may write to is refused by the hook. */
@@ -88,22 +89,75 @@ static void check_writable(struct audit *audit, const char *path, enum audit_sta
 		audit_pass(audit, "state", where, "can be written");
 }
 
-/* Locks are held for an instant, the store's; for as long as a driver takes, a pGPU's. */
-static void check_locks(struct audit *audit, const struct store *store)
+/* Is it still held after a while? */
+static bool stays(bool (*is_held)(const struct store *store, const char *pgpu), const struct store *store,
+		  const char *pgpu)
 {
-	char where[AUDIT_WHERE], holder[64];
 	int looks = 0;
 
-	while (store_locked(store) && ++looks < LOCK_LOOKS)
+	while (is_held(store, pgpu) && ++looks < LOCK_LOOKS)
 		host_sleep_ms(LOCK_STEP_MS);
-	if (looks < LOCK_LOOKS)
-		return;
-	if (file_read(store->run, "lock", holder, sizeof(holder)) < 0)
+	return looks == LOCK_LOOKS;
+}
+
+static bool is_locked(const struct store *store, const char *pgpu)
+{
+	(void)pgpu;
+	return store_locked(store);
+}
+
+/* Whoever has a lock writes its pid into the file first. */
+static void note_holder(struct audit *audit, const struct store *store, const char *name, const char *means)
+{
+	char path[128], where[AUDIT_WHERE], holder[64];
+	size_t n;
+
+	snprintf(path, sizeof(path), "run/vgpu-lease/%s", name);
+	if (file_read(store->run, name, holder, sizeof(holder)) < 0)
 		holder[0] = '\0';
-	audit_note(audit, AUDIT_WARN, "state", audit_path(where, audit, "run/vgpu-lease/lock"),
-		   "see what that process waits for (/proc/PID/stack)",
-		   "held for over %d ms by process %.*s: starts wait for it, up to lock_timeout",
-		   LOCK_LOOKS * LOCK_STEP_MS, (int)strcspn(holder, " "), holder);
+	n = strcspn(holder, " ");
+	audit_note(audit, AUDIT_WARN, "state", audit_path(where, audit, path),
+		   "see what that process waits for (/proc/PID/stack), and dmesg",
+		   "held for over %d ms by process %.*s: %s", LOCK_LOOKS * LOCK_STEP_MS, n ? (int)n : 1,
+		   n ? holder : "?", means);
+}
+
+/* What is no file can be no lock. */
+static bool is_lock(struct audit *audit, const struct store *store, const char *name)
+{
+	char path[128], where[AUDIT_WHERE];
+	struct stat st;
+
+	if (fstatat(store->run, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return false;
+	if (S_ISREG(st.st_mode))
+		return true;
+	snprintf(path, sizeof(path), "run/vgpu-lease/%s", name);
+	audit_note(audit, AUDIT_FAIL, "state", audit_path(where, audit, path), "remove it",
+		   "is no regular file, so it cannot be locked: starts are refused");
+	return false;
+}
+
+/* The store's is held for an instant; a pGPU's for as long as its driver takes. */
+static void check_locks(struct audit *audit, const struct store *store)
+{
+	int fd = store->run < 0 ? -1 : file_dir(store->run, "pgpu");
+	autoclosedir DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *e;
+
+	if (store->run >= 0 && is_lock(audit, store, "lock") && stays(is_locked, store, NULL))
+		note_holder(audit, store, "lock", "starts wait for it, up to lock_timeout");
+	while (dir && (e = readdir(dir))) {
+		char name[sizeof("pgpu/.lock") + PARENT_SIZE], pgpu[PARENT_SIZE];
+		size_t n = strlen(e->d_name);
+
+		if (n < 6 || n - 5 >= sizeof(pgpu) || strcmp(e->d_name + n - 5, ".lock") != 0)
+			continue;
+		snprintf(pgpu, sizeof(pgpu), "%.*s", (int)(n - 5), e->d_name);
+		snprintf(name, sizeof(name), "pgpu/%s.lock", pgpu);
+		if (is_lock(audit, store, name) && stays(store_pgpu_busy, store, pgpu))
+			note_holder(audit, store, name, "a write to its driver is under way");
+	}
 }
 
 static void check_garbage(struct audit *audit, const struct store *store)
@@ -150,8 +204,8 @@ static void check_leases(struct audit *audit, struct store *store, const struct 
 	pass.policy = config ? &config->policy : &defaults.policy;
 	audit_path(where, audit, "run/vgpu-lease/leases");
 	if (collect_run(&pass, &err) < 0) {
-		audit_note(audit, AUDIT_FAIL, "lease", where,
-			   "mend that: no vGPU can be given back as long as it lasts", "%s", err.text);
+		audit_note(audit, AUDIT_FAIL, "lease", where, "fix the cause: no vGPU can be released until then", "%s",
+			   err.text);
 	} else {
 		for (size_t i = 0; i < pass.n; i++) {
 			goes += pass.items[i].outcome == COLLECT_GOES;
@@ -214,7 +268,7 @@ void audit_state(struct audit *audit, const struct config *config)
 	check_writable(audit, "var/lib/vgpu-lease", AUDIT_WARN, "where a vGPU was is not remembered");
 	if (store_open(&store, audit->host, false, &err) < 0) {
 		audit_note(audit, AUDIT_FAIL, "state", audit_path(where, audit, "run/vgpu-lease"),
-			   err.code == EACCES ? "run this as root" : "mend that", "%s", err.text);
+			   err.code == EACCES ? "run this as root" : "fix the cause", "%s", err.text);
 	} else {
 		check_locks(audit, &store);
 		check_leases(audit, &store, config);

@@ -226,4 +226,29 @@ flock 9
 finds WARN state "$root/run/vgpu-lease/lock: *" "a lock that is not given back"
 exec 9>&-
 well "is one as long as it is held"
+exec 9>>"$root/run/vgpu-lease/pgpu/0000:84:00.0.lock"
+flock 9
+finds WARN state "$root/run/vgpu-lease/pgpu/0000:84:00.0.lock: *driver*" "so is a pGPU's, to which somebody writes"
+exec 9>&-
+rm "$root/run/vgpu-lease/lock"
+mkdir "$root/run/vgpu-lease/lock"
+finds FAIL state "$root/run/vgpu-lease/lock: *" "a lock that is no file"
+call prepare begin 3 nvidia-222 2>/dev/null
+is "$?" 1 "and nothing can be leased indeed"
+rmdir "$root/run/vgpu-lease/lock"
+control hang "available_instances 0000:84:00.0"
+among FAIL pgpu "*0000:84:00.0: *" "a driver that hangs in a read"
+control hang clear
+cp "$builddir/vgpu-lease" "$tmp/vgpu-lease"
+chmod 755 "$tmp" "$tmp/vgpu-lease"
+said=$(as_nobody "$tmp/vgpu-lease" --root "$root" check 2>&1)
+is "$?|$(grep -cE '^(WARN|FAIL)' <<<"$said")" "0|0" "who is not root can look, too"
+chmod 600 "$conf_path"
+said=$(as_nobody "$tmp/vgpu-lease" --root "$root" check 2>&1)
+like "$?|$said" "1|FAIL  config   $conf_path: *" "what cannot be read is named"
+chmod 644 "$conf_path"
+mkdir -p "$root/run/libvirt"
+chmod 700 "$root/run/libvirt"
+said=$(as_nobody "$tmp/vgpu-lease" --root "$root" check 2>&1)
+like "$said" "*WARN  libvirt *" "and what cannot be told is not told to be well"
 tap_done
