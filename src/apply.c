@@ -182,8 +182,8 @@ static int give_params(const struct apply *apply, struct creation *creation, int
 
 	if (r == -ETIMEDOUT)
 		err_set(err, ETIMEDOUT,
-			"setting the parameters of vGPU %s hangs in the kernel beyond create_timeout (%d s); see dmesg",
-			creation->vgpu.id, apply->policy->create_timeout_s);
+			"setting the parameters hangs in the kernel beyond create_timeout (%d s); see dmesg",
+			apply->policy->create_timeout_s);
 	return r;
 }
 

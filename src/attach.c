@@ -124,8 +124,8 @@ static void remove_spares(struct rounds *r)
 
 		if (remove_one(r, r->plan.removes[i], &err) == 0)
 			continue;
-		snprintf(reason, sizeof(reason), "orphan cannot be removed: %.200s", err.text);
-		survey_mishap(&r->survey, step->pgpu, step->type, reason);
+		snprintf(reason, sizeof(reason), "an orphan cannot be removed: %.200s", err.text + err.cause);
+		survey_mishap(&r->survey, step->pgpu, step->type, CAUSE_FAILED, reason);
 	}
 }
 
@@ -242,7 +242,8 @@ static int apply_round(struct rounds *r, struct err *err)
 		/* What exists is where it is: no other card will do. */
 		if (step->kind != STEP_CREATE)
 			return err_in(err, "vGPU %s", step->id);
-		survey_mishap(&r->survey, step->pgpu, step->type, err->text);
+		survey_mishap(&r->survey, step->pgpu, step->type, n == -ENOSPC ? CAUSE_IN_USE : CAUSE_FAILED,
+			      err->text + err->cause);
 		return 0;
 	}
 	return 1;

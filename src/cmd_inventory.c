@@ -32,11 +32,27 @@ static void print_offers(const struct survey *survey, size_t pgpu, struct json_o
 	json_out_close(json);
 }
 
+/* Why the pGPU is not in the pool, or can make none of what it serves now; "" where it can. */
+static void reason_of(const struct cmd *cmd, const struct survey *survey, size_t pgpu, char reason[REASON_SIZE])
+{
+	const struct section *serves = survey->pool.cards[pgpu].section;
+	const struct inv_offer *offer = serves ? inventory_offer(&survey->inv, (int)pgpu, serves->type) : NULL;
+	const char *why = cmd_why_not(cmd, survey, pgpu);
+	struct plan_facts facts = survey_facts(survey);
+	struct room_count count = { .reason = "" };
+
+	if (!why && offer)
+		room_count(&count, &facts, (int)pgpu, offer);
+	snprintf(reason, REASON_SIZE, "%s", why ? why : count.reason);
+}
+
 static void print_card(const struct cmd *cmd, const struct survey *survey, size_t pgpu, const struct udev_names *names,
 		       struct json_out *json)
 {
 	const struct inv_pgpu *card = &survey->inv.pgpus[pgpu];
+	char reason[REASON_SIZE];
 
+	reason_of(cmd, survey, pgpu, reason);
 	json_out_object(json, NULL);
 	json_out_string(json, "address", card->address);
 	json_out_string(json, "framework", framework_word(card->framework));
@@ -47,7 +63,7 @@ static void print_card(const struct cmd *cmd, const struct survey *survey, size_
 	json_out_number(json, "vfs", card->nvfs);
 	json_out_bool(json, "in_pool", survey->pool.cards[pgpu].in_pool);
 	json_out_bool(json, "ready", card->ready);
-	json_out_string(json, "reason", cmd_why_not(cmd, survey, pgpu));
+	json_out_text(json, "reason", reason);
 	print_offers(survey, pgpu, json);
 	json_out_close(json);
 }
@@ -125,10 +141,12 @@ static void row_card(const struct cmd *cmd, const struct survey *survey, size_t 
 	const struct inv_pgpu *card = &survey->inv.pgpus[pgpu];
 	const struct section *serves = survey->pool.cards[pgpu].section;
 	const struct inv_offer *offer = serves ? inventory_offer(&survey->inv, (int)pgpu, serves->type) : NULL;
-	const char *model = udev_names_find(names, card->vendor, card->device), *why = cmd_why_not(cmd, survey, pgpu);
+	const char *model = udev_names_find(names, card->vendor, card->device);
 	struct plan_facts facts = survey_facts(survey);
-	struct room_count count = { UNKNOWN, UNKNOWN, UNKNOWN };
+	struct room_count count = { .capacity = UNKNOWN, .used = UNKNOWN, .available = UNKNOWN };
+	char reason[REASON_SIZE];
 
+	reason_of(cmd, survey, pgpu, reason);
 	if (offer)
 		room_count(&count, &facts, (int)pgpu, offer);
 	table_add(table, card->address);
@@ -142,14 +160,13 @@ static void row_card(const struct cmd *cmd, const struct survey *survey, size_t 
 	table_number(table, count.capacity);
 	table_number(table, count.used);
 	table_number(table, count.available);
-	table_add(table, why ? why : "");
+	table_add(table, reason);
 }
 
 static void print_table(const struct cmd *cmd, const struct survey *survey, const struct udev_names *names)
 {
-	static const char *const heading[] = {
-		"PGPU", "MODEL", "NUMA", "VFS", "TYPE", "CAPACITY", "USED", "AVAILABLE", "NOT IN THE POOL", NULL
-	};
+	static const char *const heading[] = { "PGPU",     "MODEL", "NUMA",      "VFS",    "TYPE",
+					       "CAPACITY", "USED",  "AVAILABLE", "REASON", NULL };
 	struct table table;
 
 	table_start(&table, heading);
@@ -182,6 +199,6 @@ const struct command cmd_inventory = {
 	.options = CMD_JSON,
 	.summary = "shows the host's pGPUs, what each serves, and why one does not",
 	.help = "TYPE is what the configuration has the pGPU serve, or the first of several; CAPACITY, USED and AVAILABLE are of\n"
-		"that type (--json has all types). A pGPU that the configuration names and the host lacks is shown, too.\n",
+		"that type (--json has all types). REASON is why it is not in the pool, or can make none now. A pGPU that the configuration names and the host lacks is shown, too.\n",
 	.show = inventory,
 };

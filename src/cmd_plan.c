@@ -110,9 +110,9 @@ static void print_verdicts(const struct planning *p, struct json_out *json)
 	json_out_array(json, "passed_over");
 	for (size_t i = 0; p->attach.request && i < p->attach.request->nwants; i++) {
 		for (size_t g = 0; g < p->survey.inv.npgpus; g++) {
-			const char *why = preview_not_chosen(&p->survey, &p->plan, i, g);
+			char why[2 * REASON_SIZE];
 
-			if (!why)
+			if (!preview_not_chosen(&p->survey, &p->plan, i, g, why, sizeof(why)))
 				continue;
 			json_out_object(json, NULL);
 			json_out_string(json, "id", p->attach.request->wants[i].id);

@@ -11,6 +11,7 @@ static int verr_set(struct err *err, int code, const char *fmt, va_list ap)
 {
 	err->code = code;
 	err->place = 0;
+	err->cause = 0;
 	vsnprintf(err->text, sizeof(err->text), fmt, ap);
 	return -code;
 }
@@ -36,7 +37,7 @@ int err_sys(struct err *err, int code, const char *fmt, ...)
 	va_end(ap);
 	n = strlen(err->text);
 	snprintf(err->text + n, sizeof(err->text) - n, ": %s", what ? what : "unknown error");
-	return -code;
+	return err_cause(err, n + 2);
 }
 
 int err_in(struct err *err, const char *fmt, ...)
@@ -52,12 +53,18 @@ int err_in(struct err *err, const char *fmt, ...)
 	va_end(ap);
 	n = strlen(err->text);
 	snprintf(err->text + n, sizeof(err->text) - n, ": %s", was);
-	return -err->code;
+	return err_cause(err, n + 2 + err->cause);
 }
 
 int err_at(struct err *err, size_t place)
 {
 	err->place = place;
+	return -err->code;
+}
+
+int err_cause(struct err *err, size_t cause)
+{
+	err->cause = cause < strlen(err->text) ? cause : 0;
 	return -err->code;
 }
 

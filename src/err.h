@@ -18,6 +18,7 @@ enum { ERR_TEXT_MAX = 1000 }; /* bytes of the line that libvirt shows, with the 
 struct err {
 	int code;     /* a positive errno; 0: no error */
 	size_t place; /* so many bytes of the text, "FILE:LINE: " or "FILE: ", say where; 0: none do */
+	size_t cause; /* the cause begins behind so many bytes, which name the object; 0: the text is all there is */
 	char text[4096];
 };
 
@@ -32,6 +33,9 @@ int err_in(struct err *err, const char *fmt, ...) __attribute__((format(printf, 
 
 /* The text begins with so many bytes that say where: "FILE:LINE: ". Returns its negative code. */
 int err_at(struct err *err, size_t place);
+
+/* Behind so many bytes, "creating vGPU UUID: ", the text gives the cause alone. Returns its negative code. */
+int err_cause(struct err *err, size_t cause);
 
 /* The same text under another code, where the callers tell failures apart by it; returns -code. */
 int err_recode(struct err *err, int code);

@@ -51,7 +51,8 @@ static int refused(struct err *err, enum kernel_step step, enum kernel_driver dr
 {
 	const char *advice = kernel_advice(step, driver, code), *said = strerrordesc_np(code);
 
-	return err_set(err, code, "%s: %s%s%s", what, said ? said : "unknown error", *advice ? ": " : "", advice);
+	err_set(err, code, "%s: %s%s%s", what, said ? said : "unknown error", *advice ? ": " : "", advice);
+	return err_cause(err, strlen(what) + 2);
 }
 
 /* Sleeps, and doubles the next sleep up to its limit. */
@@ -148,12 +149,15 @@ int kernel_wait_complete(const struct host *host, const struct vgpu *vgpu, int w
 			return 0;
 		if (r < 0 && !missing)
 			return r;
-		if (r < 0 && seen)
-			return err_set(err, ENODEV, "vGPU %s went away again after its creation; see dmesg", vgpu->id);
+		if (r < 0 && seen) {
+			err_set(err, ENODEV, "vGPU %s went away again after its creation; see dmesg", vgpu->id);
+			return err_cause(err, strlen("vGPU  ") + strlen(vgpu->id));
+		}
 		seen |= r == 0;
-		if (host_now_ms() >= deadline)
-			return err_set(err, ETIMEDOUT, "vGPU %s is not complete after %d ms: %s", vgpu->id, wait_ms,
-				       missing);
+		if (host_now_ms() >= deadline) {
+			err_set(err, ETIMEDOUT, "vGPU %s is not complete after %d ms: %s", vgpu->id, wait_ms, missing);
+			return err_cause(err, strlen("vGPU  ") + strlen(vgpu->id));
+		}
 	}
 	return 0;
 }
@@ -219,13 +223,15 @@ int kernel_set_params(const struct host *host, const struct vgpu *vgpu, const ch
 	n = asprintf(&line, "%s\n", params);
 	if (n < 0) {
 		line = NULL;
-		return err_sys(err, ENOMEM, "setting the parameters of vGPU %s", vgpu->id);
+		return err_sys(err, ENOMEM, "vGPU %s: setting the parameters", vgpu->id);
 	}
 	r = file_poke(host->root, path, line, (size_t)n);
 	if (r == 0)
 		return 0;
-	snprintf(what, sizeof(what), "setting the parameters of vGPU %s", vgpu->id);
-	return refused(err, STEP_PARAMS, ops->driver(host, vgpu), -r, what);
+	snprintf(what, sizeof(what), "vGPU %s: setting the parameters", vgpu->id);
+	refused(err, STEP_PARAMS, ops->driver(host, vgpu), -r, what);
+	/* What was tried tells it from a creation. */
+	return err_cause(err, strlen("vGPU : ") + strlen(vgpu->id));
 }
 
 bool kernel_driver_removes(const struct host *host, const struct vgpu *vgpu)

@@ -44,10 +44,29 @@ struct wish {
 	char absent[REASON_SIZE];      /* of a VF that the inventory has not: why; "" */
 };
 
+/*
+ * Why a pGPU can have no vGPU of a type now. Those whose cause and reason are the same are told of together; what to do
+ * goes by the cause: see plan_text.c.
+ */
+enum cause {
+	CAUSE_IN_USE,      /* by as many as it can carry */
+	CAUSE_CAP,         /* max_instances */
+	CAUSE_BLOCKED,     /* by vGPUs of another size */
+	CAUSE_NO_INSTANCE, /* no GPU instance is free for a MIG-backed type */
+	CAUSE_UNSUITED,    /* its free VFs are none for the hostdev */
+	CAUSE_FAILED,      /* when it was tried */
+	CAUSE_NO_OFFER,    /* the driver offers none, and nothing that is known stands in the way */
+	CAUSE_OTHER_KIND,  /* it makes mdevs for a hostdev of type pci, or VFs for one of type mdev */
+	CAUSE_UNREADY,     /* it is not in the pool now */
+	CAUSE_ABSENT,      /* the host lacks it */
+	CAUSE_OTHER_TYPE,  /* the configuration has it serve another type */
+};
+
 /* A candidate that failed in this run: passed over, and named in the refusal. */
 struct mishap {
 	char pgpu[PARENT_SIZE];
 	char type[TYPE_SIZE];
+	enum cause cause;
 	char reason[REASON_SIZE];
 };
 
@@ -116,7 +135,9 @@ struct verdict {
 	size_t want;
 	int pgpu;
 	bool elsewhere; /* it serves another type of the want's, for which there is a verdict of its own */
-	char reason[REASON_SIZE];
+	enum cause cause;
+	char reason[REASON_SIZE]; /* without a name of the card or the vGPU */
+	char fix[REASON_SIZE];    /* a command for this very card; "" none */
 };
 
 enum plan_kind {

@@ -69,7 +69,7 @@ static bool is_elsewhere(const struct plan_facts *facts, const struct wish *wish
 	return false;
 }
 
-static void add_verdict(struct plan *plan, size_t want, int pgpu, bool elsewhere, const char *reason)
+static void add_verdict(struct plan *plan, size_t want, int pgpu, bool elsewhere, const struct room *room)
 {
 	struct verdict *v;
 
@@ -83,7 +83,9 @@ static void add_verdict(struct plan *plan, size_t want, int pgpu, bool elsewhere
 	v->want = want;
 	v->pgpu = pgpu;
 	v->elsewhere = elsewhere;
-	snprintf(v->reason, sizeof(v->reason), "%s", reason);
+	v->cause = room->cause;
+	memcpy(v->reason, room->reason, sizeof(v->reason));
+	memcpy(v->fix, room->fix, sizeof(v->fix));
 }
 
 bool plan_is_spare(const struct plan_facts *facts, const char *id)
@@ -202,13 +204,16 @@ static bool room_for(const struct planner *p, size_t want, struct candidate *c, 
 	if (other_kind) {
 		if (!pool_serves(p->facts->pool, c->pgpu, type))
 			return false;
-		c->room = (struct room){ .parent = UNKNOWN };
+		c->room = (struct room){ .parent = UNKNOWN, .cause = CAUSE_UNSUITED };
+		if ((inv->pgpus[c->pgpu].framework == FW_MDEV) != (wish->want->kind == WANT_MDEV))
+			c->room.cause = CAUSE_OTHER_KIND;
 		snprintf(c->room.reason, sizeof(c->room.reason), "%s", other_kind);
 		return true;
 	}
 	room_on(&c->room, p->facts, &p->promised, c->pgpu, type, wish->want, id, wish->last_parent);
 	if (c->room.has && p->only != UNKNOWN && c->room.parent != p->only) {
 		c->room.has = false;
+		c->room.cause = CAUSE_IN_USE;
 		snprintf(c->room.reason, sizeof(c->room.reason), "this VF is not free");
 	}
 	c->failed = has_failed(p->facts, c->pgpu, type);
@@ -258,7 +263,7 @@ static bool choose_for_type(struct planner *p, size_t want, const char *type, co
 			rule = by < rule ? by : rule;
 			continue;
 		}
-		add_verdict(p->plan, want, c.pgpu, is_elsewhere(p->facts, wish, c.pgpu, type), c.room.reason);
+		add_verdict(p->plan, want, c.pgpu, is_elsewhere(p->facts, wish, c.pgpu, type), &c.room);
 		if (c.room.full && !c.room.unsuited &&
 		    (fullest.pgpu == UNKNOWN || better(p, wish->want, &c, &fullest, &by)) &&
 		    find_removes(p, c.pgpu, type))

@@ -8,7 +8,11 @@
 
 #include "plan_priv.h"
 
-enum { SHOWN_VFS = 6, CAUSES_MAX = 560 }; /* bytes for the causes, so that the whole line stays below ERR_TEXT_MAX */
+/*
+ * LINE_BYTES: bytes of a refusal, so that with the domain's name and the device's id before it, it fits into the line that
+ * libvirt shows (ERR_TEXT_MAX): what does not fit is a cause, never the fix.
+ */
+enum { SHOWN_VFS = 6, SHOWN_CARDS = 8, LINE_BYTES = 800, MORE_BYTES = 20 };
 
 void plan_text_types(const struct plan_facts *facts, enum want_kind kind, char *buf, size_t size)
 {
@@ -79,36 +83,52 @@ static void text_other_types(const struct plan_facts *facts, const struct wish *
 }
 
 /* Why one card has no room. Borrows its texts. */
-struct cause {
-	const char *card, *reason;
-	bool told;
+struct told {
+	const char *card;
+	enum cause cause;
+	const char *reason, *fix;
+	int order;
+	bool done;
 };
 
 /* The causes for a want: pGPUs of this host, then those that it lacks. The caller frees them. */
-static struct cause *list_causes(const struct plan *plan, const struct plan_facts *facts, size_t want, size_t *n)
+static struct told *list_causes(const struct plan *plan, const struct plan_facts *facts, size_t want, size_t *n)
 {
-	struct cause *causes = calloc(plan->nverdicts + facts->nlacks + 1, sizeof(*causes));
+	struct told *list = calloc(plan->nverdicts + facts->nlacks + 1, sizeof(*list));
 
-	if (!causes)
+	if (!list)
 		abort();
 	*n = 0;
 	for (size_t i = 0; i < plan->nverdicts; i++) {
 		const struct verdict *v = &plan->verdicts[i];
 
 		if (v->want == want && !v->elsewhere)
-			causes[(*n)++] = (struct cause){ facts->inv->pgpus[v->pgpu].address, v->reason, false };
+			list[(*n)++] = (struct told){ .card = facts->inv->pgpus[v->pgpu].address,
+						      .cause = v->cause,
+						      .reason = v->reason,
+						      .fix = v->fix };
 	}
 	for (size_t i = 0; i < facts->nlacks; i++)
 		if (plan_type_fits(&facts->wishes[want], facts->lacks[i].type))
-			causes[(*n)++] = (struct cause){ facts->lacks[i].address, facts->lacks[i].reason, false };
-	return causes;
+			list[(*n)++] = (struct told){ .card = facts->lacks[i].address,
+						      .cause = CAUSE_ABSENT,
+						      .reason = facts->lacks[i].reason,
+						      .fix = "" };
+	for (size_t i = 0; i < *n; i++)
+		list[i].order = (int)i;
+	return list;
+}
+
+static bool is_same(const struct told *a, const struct told *b)
+{
+	return a->cause == b->cause && strcmp(a->reason, b->reason) == 0;
 }
 
 /*
  * One cause with all its cards: "0000:84:00.0, 0000:85:00.0: full (16 of 16 in use)"; how many they are. A card that has
  * it for several types is named once.
  */
-static int one_cause(struct cause *causes, size_t n, size_t first, char *buf, size_t size)
+static int one_cause(struct told *list, size_t n, size_t first, char *buf, size_t size)
 {
 	size_t len = 0;
 	int cards = 0;
@@ -116,21 +136,59 @@ static int one_cause(struct cause *causes, size_t n, size_t first, char *buf, si
 	for (size_t i = first; i < n; i++) {
 		bool again = false;
 
-		if (causes[i].told || strcmp(causes[i].reason, causes[first].reason) != 0)
+		if (list[i].done || !is_same(&list[i], &list[first]))
 			continue;
 		for (size_t j = first; j < i && !again; j++)
-			again = strcmp(causes[j].card, causes[i].card) == 0 &&
-				strcmp(causes[j].reason, causes[i].reason) == 0;
-		causes[i].told = true;
+			again = strcmp(list[j].card, list[i].card) == 0 && is_same(&list[j], &list[i]);
+		list[i].done = true;
 		if (again)
 			continue;
-		if (len < size)
-			len += (size_t)snprintf(buf + len, size - len, "%s%s", cards ? ", " : "", causes[i].card);
-		cards++;
+		if (cards++ < SHOWN_CARDS && len < size)
+			len += (size_t)snprintf(buf + len, size - len, "%s%s", cards > 1 ? ", " : "", list[i].card);
 	}
+	if (cards > SHOWN_CARDS && len < size)
+		len += (size_t)snprintf(buf + len, size - len, " and %d more", cards - SHOWN_CARDS);
 	if (len < size)
-		snprintf(buf + len, size - len, ": %s", causes[first].reason);
+		snprintf(buf + len, size - len, ": %s", list[first].reason);
 	return cards;
+}
+
+/* What helps against the first cause, the one that is easiest to remove; nothing where its reason says so, or nothing is known. */
+static void text_fix(const struct told *list, size_t n, const struct wish *wish, char *buf, size_t size)
+{
+	buf[0] = '\0';
+	if (n == 0)
+		return;
+	if (*list->fix) {
+		snprintf(buf, size, "; %s", list->fix);
+		return;
+	}
+	switch (list->cause) {
+	case CAUSE_IN_USE:
+	case CAUSE_BLOCKED:
+		snprintf(buf, size, "; free a vGPU there");
+		break;
+	case CAUSE_CAP:
+		snprintf(buf, size, "; free a vGPU there, raise max_instances");
+		break;
+	case CAUSE_OTHER_KIND:
+		snprintf(buf, size, "; use a <hostdev> of type %s", wish->want->kind == WANT_MDEV ? "pci" : "mdev");
+		break;
+	case CAUSE_OTHER_TYPE:
+		/* Of a VF, those that are free are told. */
+		if (wish->want->kind == WANT_MDEV)
+			snprintf(buf, size, "; name a pGPU for %s in device_addresses", wish->types[0]);
+		break;
+	case CAUSE_UNREADY:
+	case CAUSE_ABSENT:
+		snprintf(buf, size, "; run 'vgpu-lease check'");
+		break;
+	case CAUSE_NO_INSTANCE:
+	case CAUSE_UNSUITED:
+	case CAUSE_FAILED:
+	case CAUSE_NO_OFFER:
+		break;
+	}
 }
 
 /*
@@ -181,28 +239,57 @@ void plan_text_free_vfs(const struct plan_facts *facts, const struct leases *pro
 		snprintf(buf + n, size - n, " and %zu more", found - SHOWN_VFS);
 }
 
+/* What is behind the causes, and has to fit: the VFs that are free, what to do. */
+static void text_end(const struct told *list, size_t n, const struct plan_facts *facts, const struct leases *promised,
+		     size_t want, char *buf, size_t size)
+{
+	const struct wish *wish = &facts->wishes[want];
+	size_t len = 0;
+	char fix[LINE_BYTES / 2];
+
+	buf[0] = '\0';
+	if (wish->want->kind == WANT_PCI)
+		plan_text_free_vfs(facts, promised, want, buf, size);
+	len = strlen(buf);
+	text_fix(list, n, wish, fix, sizeof(fix));
+	len += (size_t)snprintf(buf + len, size - len, "%s%s see 'vgpu-lease plan'", fix, *fix ? ", or" : ";");
+	if (len < size)
+		text_other_types(facts, wish, buf + len, size - len);
+}
+
+static int by_cause(const void *a, const void *b)
+{
+	const struct told *x = a, *y = b;
+
+	return x->cause != y->cause ? (int)x->cause - (int)y->cause : x->order - y->order;
+}
+
 void plan_text_no_room(const struct plan *plan, const struct plan_facts *facts, const struct leases *promised,
 		       size_t want, char *buf, size_t size)
 {
 	const struct wish *wish = &facts->wishes[want];
-	char text[CAUSES_MAX];
+	char text[LINE_BYTES / 2], end[LINE_BYTES];
 	size_t ncauses, n, room;
-	struct cause *causes = list_causes(plan, facts, want, &ncauses);
+	struct told *list = list_causes(plan, facts, want, &ncauses);
 	const char *before = ": ";
 	int left = 0;
 
-	plan_text_wish(wish, text, sizeof(text));
+	/* What is easiest to remove first: it is what the fix is for, and not what is cut off. */
+	qsort(list, ncauses, sizeof(*list), by_cause);
+	plan_text_wish(wish, text, LINE_BYTES / 4);
 	n = (size_t)snprintf(buf, size, "no room for %s", text);
-	room = n + CAUSES_MAX;
+	text_end(list, ncauses, facts, promised, want, end, sizeof(end));
+	room = LINE_BYTES - MORE_BYTES;
+	room = strlen(end) < room ? room - strlen(end) : 0;
 	if (facts->inv->npgpus == 0 && ncauses == 0)
 		n += (size_t)snprintf(buf + n, size - n, ": this host has no pGPU");
 	for (size_t i = 0; i < ncauses; i++) {
 		int cards;
 
-		if (causes[i].told)
+		if (list[i].done)
 			continue;
-		cards = one_cause(causes, ncauses, i, text, sizeof(text));
-		if (n + strlen(text) + 2 > room || strlen(text) + 1 == sizeof(text)) {
+		cards = one_cause(list, ncauses, i, text, sizeof(text));
+		if (n + strlen(text) + 2 > room) {
 			left += cards;
 			continue;
 		}
@@ -211,12 +298,6 @@ void plan_text_no_room(const struct plan *plan, const struct plan_facts *facts, 
 	}
 	if (left)
 		n += (size_t)snprintf(buf + n, size - n, "; and %d more", left);
-	if (wish->want->kind == WANT_PCI && n < size) {
-		plan_text_free_vfs(facts, promised, want, buf + n, size - n);
-		n += strlen(buf + n);
-	}
-	n += (size_t)snprintf(buf + n, size - n, "; free a vGPU there, or see 'vgpu-lease plan'");
-	if (n < size)
-		text_other_types(facts, wish, buf + n, size - n);
-	free(causes);
+	snprintf(buf + n, size - n, "%s", end);
+	free(list);
 }

@@ -131,13 +131,13 @@ static bool not_pooled(struct planner *p, size_t want, int parent)
 static bool retype(struct planner *p, size_t want, const struct inv_device *device, struct step *step)
 {
 	const struct wish *wish = &p->facts->wishes[want];
-	const char *mishap = NULL;
+	const struct mishap *mishap = NULL;
 
 	if (device->parent != UNKNOWN)
 		mishap = room_mishap(p->facts, card_at(p->facts, device->parent)->address, wish->types[0]);
 	/* It was tried: again and again would have no end. */
 	if (mishap)
-		return refuse_vf(p, want, "it is %s: %s", device->type, mishap);
+		return refuse_vf(p, want, "it is %s: %s", device->type, mishap->reason);
 	if (!p->facts->spares_known)
 		p->plan->kind = PLAN_LOOK;
 	if (p->plan->kind == PLAN_LOOK)

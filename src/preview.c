@@ -18,24 +18,31 @@ const char *preview_word(const struct survey *survey, const struct step *step)
 	return step->kind == STEP_KEEP ? "keep" : step->kind == STEP_ADOPT ? "adopt" : "create";
 }
 
-const char *preview_not_chosen(const struct survey *survey, const struct plan *plan, size_t want, size_t pgpu)
+bool preview_not_chosen(const struct survey *survey, const struct plan *plan, size_t want, size_t pgpu, char *why,
+			size_t size)
 {
 	const struct step *step = want < plan->nsteps ? &plan->steps[want] : NULL;
 	const struct plan_facts facts = survey_facts(survey);
-	const char *other_kind;
+	const char *reason;
 
 	if (step && (step->kind != STEP_CREATE || strcmp(step->pgpu, survey->inv.pgpus[pgpu].address) == 0))
-		return NULL;
-	for (size_t i = 0; i < plan->nverdicts; i++)
-		if (plan->verdicts[i].want == want && plan->verdicts[i].pgpu == (int)pgpu)
-			return plan->verdicts[i].reason;
+		return false;
+	for (size_t i = 0; i < plan->nverdicts; i++) {
+		const struct verdict *v = &plan->verdicts[i];
+
+		if (v->want != want || v->pgpu != (int)pgpu)
+			continue;
+		snprintf(why, size, "%s%s%s", v->reason, *v->fix ? ": " : "", v->fix);
+		return true;
+	}
 	/* A start with a VF has no choice of cards. */
 	if (survey->mode == PLAN_PREPARE && survey->request->wants[want].kind == WANT_PCI)
-		return NULL;
-	other_kind = plan_other_kind(&facts, (int)pgpu, &survey->request->wants[want]);
-	if (other_kind)
-		return other_kind;
-	return step ? "it would do, too: the one that was chosen goes first" : NULL;
+		return false;
+	reason = plan_other_kind(&facts, (int)pgpu, &survey->request->wants[want]);
+	if (!reason && step)
+		reason = "it would do, too: the one that was chosen goes first";
+	snprintf(why, size, "%s", reason ? reason : "");
+	return reason != NULL;
 }
 
 /* What goes first, and why it may. */
@@ -78,12 +85,13 @@ void preview_print(FILE *to, const struct survey *survey, const struct plan *pla
 	}
 	for (size_t i = 0; verdicts && i < survey->request->nwants; i++) {
 		for (size_t g = 0; g < survey->inv.npgpus; g++) {
-			const char *why = preview_not_chosen(survey, plan, i, g);
+			char why[2 * REASON_SIZE], shown[2 * REASON_SIZE];
 
-			text_safe(safe, sizeof(safe), why ? why : "");
-			if (why)
-				fprintf(to, "not on %s for %s: %s\n", survey->inv.pgpus[g].address,
-					survey->asked->wants[i].id, safe);
+			if (!preview_not_chosen(survey, plan, i, g, why, sizeof(why)))
+				continue;
+			text_safe(shown, sizeof(shown), why);
+			fprintf(to, "not on %s for %s: %s\n", survey->inv.pgpus[g].address, survey->asked->wants[i].id,
+				shown);
 		}
 	}
 }

@@ -204,9 +204,10 @@ static double share_of(const struct load *load, const struct inv_type *type, int
 }
 
 /* No more than `left` fit; the first bound that leaves nothing gives the reason. */
-static void bound(struct room *room, int left, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static void bound(struct room *room, int left, enum cause cause, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
 
-static void bound(struct room *room, int left, const char *fmt, ...)
+static void bound(struct room *room, int left, enum cause cause, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -215,34 +216,74 @@ static void bound(struct room *room, int left, const char *fmt, ...)
 	if (left > 0 || room->full)
 		return;
 	room->full = true;
+	room->cause = cause;
 	va_start(ap, fmt);
 	vsnprintf(room->reason, sizeof(room->reason), fmt, ap);
 	va_end(ap);
 }
 
-/* The driver offers none: what would change that. */
-static void explain_none(struct room *room, const struct load *load, const struct inv_pgpu *card,
-			 const struct inv_type *type)
+/*
+ * Is the card in MIG mode? 1 or 0 where what is on it or on offer tells: in that mode all of it is backed by GPU
+ * instances, and without it none.
+ */
+static int mig_mode(const struct inventory *inv, const struct inv_pgpu *card)
 {
-	if (type->slices && type->framebuffer_mib > 0)
-		bound(room, 0,
-		      "no GPU instance for it is free: 'nvidia-smi mig -i %s -cgi %dg.%dgb%s -C' makes one (-lgip lists the "
-		      "profiles)",
-		      card->address, type->slices, type->framebuffer_mib / 1024,
-		      strstr(type->name, "CME") ? "+me" : "");
-	else if (card->framework == FW_VARIANT && load->nbeside)
-		bound(room, 0, "blocked by %d vGPU%s of %s: 'vgpu-lease retype %s %s' frees it", load->nbeside,
-		      load->nbeside == 1 ? "" : "s", load->beside, card->address, type->id);
-	else if (card->framework == FW_VARIANT)
-		bound(room, 0, "the driver does not list it now%s", load->devices ? "" : ": is the card in MIG mode?");
-	else if (card->nvidia && load->devices + load->pending == 0)
+	for (size_t i = 0; i < inv->ndevices; i++) {
+		const struct inv_device *d = &inv->devices[i];
+		const struct inv_type *t = inventory_type(inv, d->type);
+
+		if (t && d->parent != UNKNOWN && &inv->pgpus[inv->parents[d->parent].pgpu] == card)
+			return t->slices > 0;
+	}
+	for (size_t i = 0; i < card->noffers; i++)
+		if (card->offers[i].available > 0)
+			return inv->types[card->offers[i].type].slices > 0;
+	return UNKNOWN;
+}
+
+/* No GPU instance is free: how to make one, MIG mode first. */
+static void explain_no_instance(struct room *room, const struct inventory *inv, const struct inv_pgpu *card,
+				const struct inv_type *type)
+{
+	int mig = mig_mode(inv, card);
+
+	if (room->full)
+		return;
+	bound(room, 0, CAUSE_NO_INSTANCE, mig == 0 ? "MIG mode is off" : "no GPU instance for it is free");
+	snprintf(room->fix, sizeof(room->fix), "'nvidia-smi mig -i %s -cgi %dg.%dgb%s -C' makes a GPU instance",
+		 card->address, type->slices, type->framebuffer_mib / 1024, strstr(type->name, "CME") ? "+me" : "");
+	if (mig == 1)
+		return;
+	snprintf(room->fix, sizeof(room->fix),
+		 "'nvidia-smi -i %s -mig 1'%s, then 'nvidia-smi mig -i %s -cgi %dg.%dgb%s -C' makes a GPU instance",
+		 card->address, mig == 0 ? "" : " where MIG mode is off", card->address, type->slices,
+		 type->framebuffer_mib / 1024, strstr(type->name, "CME") ? "+me" : "");
+}
+
+/* The driver offers none: what would change that. */
+static void explain_none(struct room *room, const struct load *load, const struct inventory *inv,
+			 const struct inv_pgpu *card, const struct inv_type *type)
+{
+	if (type->slices && type->framebuffer_mib > 0) {
+		explain_no_instance(room, inv, card, type);
+	} else if (card->framework == FW_VARIANT && load->nbeside) {
+		if (!room->full)
+			snprintf(room->fix, sizeof(room->fix), "'vgpu-lease retype %s %s' frees it", card->address,
+				 type->id);
+		bound(room, 0, CAUSE_BLOCKED, "blocked by %d vGPU%s of %s", load->nbeside,
+		      load->nbeside == 1 ? "" : "s", load->beside);
+	} else if (card->framework == FW_VARIANT) {
+		bound(room, 0, CAUSE_NO_OFFER, "the driver does not list it now%s",
+		      load->devices ? "" : ": is the card in MIG mode?");
+	} else if (card->nvidia && load->devices + load->pending == 0) {
 		/* A zombie: it was removed before the driver was done with it. */
-		bound(room, 0,
+		bound(room, 0, CAUSE_NO_OFFER,
 		      "the driver offers none %s of a removed vGPU not come back? see dmesg; a reboot brings it back",
 		      card->sriov ? "now (available_instances is 0): is the card in MIG mode? or has the room"
 				  : "though nothing is on the card: has the room");
-	else
-		bound(room, 0, "the driver offers none now (available_instances is 0)");
+	} else {
+		bound(room, 0, CAUSE_NO_OFFER, "the driver offers none now (available_instances is 0)");
+	}
 }
 
 /* A card's framebuffer, as far as the types that were read tell: of small ones there may be fewer than would fit. */
@@ -269,16 +310,16 @@ static int fit_between(const struct load *load, double whole, const struct inv_t
 
 static void bound_by_vfs(struct room *room, const struct vfs *vfs)
 {
-	bound(room, vfs->free, "no VF is free (%d of %d in use)", vfs->all - vfs->free, vfs->all);
+	bound(room, vfs->free, CAUSE_IN_USE, "no VF is free (%d of %d in use)", vfs->all - vfs->free, vfs->all);
 	room->unsuited = !room->full && vfs->suited == 0;
-	bound(room, vfs->suited,
+	bound(room, vfs->suited, CAUSE_UNSUITED,
 	      "none of its %d free VFs is bound to vfio-pci: bind one, or set managed='yes' in the <hostdev>",
 	      vfs->free);
 }
 
-/* How many more fit, or why none does. `cap`: max_instances; `whole`: the card's framebuffer. */
-static void judge(struct room *room, const struct load *load, const struct inv_pgpu *card, const struct inv_type *type,
-		  int cap, int capacity, int available, const struct vfs *vfs, double whole)
+/* How many more fit, or why none does. `cap`: max_instances. */
+static void judge(struct room *room, const struct load *load, const struct inventory *inv, const struct inv_pgpu *card,
+		  const struct inv_type *type, int cap, int capacity, int available, const struct vfs *vfs)
 {
 	bool mixed = card->nvidia && *load->other && type->framebuffer_mib > 0;
 	/* GPU instances of all sizes stand side by side: how many of one there are tells nothing of the others. */
@@ -286,24 +327,24 @@ static void judge(struct room *room, const struct load *load, const struct inv_p
 
 	room->left = INT_MAX;
 	if (cap != NO_LIMIT)
-		bound(room, cap - load->of_type, "max_instances = %d is reached", cap);
+		bound(room, cap - load->of_type, CAUSE_CAP, "max_instances = %d is reached", cap);
 	/* Then it is not by what is on it. */
 	if (available < 1 && load->devices + load->pending == 0)
-		explain_none(room, load, card, type);
+		explain_none(room, load, inv, card, type);
 	if (card->nvidia && *load->other && !load->mixed && (available == 0 || load->devices == 0))
-		bound(room, 0, "holds %s (%d MiB), and a pGPU carries one framebuffer size", load->other,
+		bound(room, 0, CAUSE_BLOCKED, "holds %s (%d MiB), and a pGPU carries one framebuffer size", load->other,
 		      load->other_mib);
 	if (mixed && type->max_instance > 0)
-		bound(room, fit_between(load, whole, type, available), "full (%.0f MiB of its framebuffer in use)",
-		      load->used_mib);
+		bound(room, fit_between(load, whole_mib(inv, card), type, available), CAUSE_IN_USE,
+		      "full (%.0f MiB of its framebuffer in use)", load->used_mib);
 	else if (capacity > 0 && (card->sriov || card->nvidia))
-		bound(room, capacity - all, "full (%d of %d in use)", all, capacity);
+		bound(room, capacity - all, CAUSE_IN_USE, "full (%d of %d in use)", all, capacity);
 	if (card->sriov)
 		bound_by_vfs(room, vfs);
 	else
-		bound(room, (int)(available - load->cost), "full (%d in use)", all);
+		bound(room, (int)(available - load->cost), CAUSE_IN_USE, "full (%d in use)", all);
 	if (available < 1)
-		explain_none(room, load, card, type);
+		explain_none(room, load, inv, card, type);
 }
 
 /* What the pGPU can carry of an offered type; its section's cap counts where it serves that type. Returns its load. */
@@ -322,15 +363,15 @@ static struct load measure(struct room *room, const struct plan_facts *facts, co
 		vfs = look_at_vfs(facts, extra, pgpu, want, id, last);
 	*room = (struct room){ .parent = vfs.best };
 	room->share = share_of(&load, t, capacity, offer->available);
-	judge(room, &load, card, t, cap, capacity, offer->available, &vfs, whole_mib(facts->inv, card));
+	judge(room, &load, facts->inv, card, t, cap, capacity, offer->available, &vfs);
 	return load;
 }
 
-const char *room_mishap(const struct plan_facts *facts, const char *pgpu, const char *type)
+const struct mishap *room_mishap(const struct plan_facts *facts, const char *pgpu, const char *type)
 {
 	for (size_t i = 0; i < facts->nmishaps; i++)
 		if (strcmp(facts->mishaps[i].pgpu, pgpu) == 0 && strcmp(facts->mishaps[i].type, type) == 0)
-			return facts->mishaps[i].reason;
+			return &facts->mishaps[i];
 	return NULL;
 }
 
@@ -339,23 +380,26 @@ void room_on(struct room *room, const struct plan_facts *facts, const struct lea
 {
 	const struct inv_pgpu *card = &facts->inv->pgpus[pgpu];
 	const struct pool_card *pooled = &facts->pool->cards[pgpu];
-	const char *mishap;
+	const struct mishap *mishap;
 	struct load load;
 
 	*room = (struct room){ .parent = UNKNOWN };
 	/* First, as only the types that matter were read: a card's own type may not be among them. */
 	if (pooled->section && !pool_serves(facts->pool, pgpu, type)) {
+		room->cause = CAUSE_OTHER_TYPE;
 		snprintf(room->reason, sizeof(room->reason), "serves %s%s", pooled->section->type,
 			 facts->config->policy.several_types ? " and what else it is given to" : "");
 		return;
 	}
 	if (!pooled->in_pool) {
+		room->cause = CAUSE_UNREADY;
 		snprintf(room->reason, sizeof(room->reason), "not in the pool: %.200s", pooled->reason);
 		return;
 	}
 	mishap = room_mishap(facts, card->address, type);
 	if (mishap) {
-		snprintf(room->reason, sizeof(room->reason), "%s", mishap);
+		room->cause = mishap->cause;
+		snprintf(room->reason, sizeof(room->reason), "%s", mishap->reason);
 		return;
 	}
 	load = measure(room, facts, extra, pgpu, inventory_offer(facts->inv, pgpu, type), want, id, last);
@@ -387,5 +431,7 @@ void room_count(struct room_count *count, const struct plan_facts *facts, int pg
 		count->used += strcmp(facts->leases->list[i].pgpu, card->address) == 0 &&
 			       strcmp(facts->leases->list[i].type, type->id) == 0 &&
 			       facts->leases->list[i].state != LEASE_RESERVED;
+	if (count->available == 0)
+		snprintf(count->reason, sizeof(count->reason), "%s", card->ready ? room.reason : card->reason);
 	count->capacity = capacity != UNKNOWN ? capacity : offer->available + count->used;
 }

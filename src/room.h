@@ -18,13 +18,15 @@
 
 struct room {
 	bool has;
-	int left;                 /* how many more fit */
-	int parent;               /* index of the parent to use */
-	double share;             /* of the pGPU in use, 0 to 1 */
-	bool in_flight;           /* no room, but a creation or give-back under way could make some */
-	bool full;                /* no room because of what is there: removing something could help */
-	bool unsuited;            /* no room because the free VFs are none for this hostdev */
-	char reason[REASON_SIZE]; /* no room: why */
+	int left;         /* how many more fit */
+	int parent;       /* index of the parent to use */
+	double share;     /* of the pGPU in use, 0 to 1 */
+	bool in_flight;   /* no room, but a creation or give-back under way could make some */
+	bool full;        /* no room because of what is there: removing something could help */
+	bool unsuited;    /* no room because the free VFs are none for this hostdev */
+	enum cause cause; /* no room: why, and a command that helps, "" none */
+	char reason[REASON_SIZE];
+	char fix[REASON_SIZE];
 };
 
 /*
@@ -37,8 +39,8 @@ void room_on(struct room *room, const struct plan_facts *facts, const struct lea
 /* Is the parent bound to a driver with which the hostdev can have it? A plain VF needs VFIO's, or libvirt to bind it. */
 bool room_parent_suits(const struct plan_facts *facts, int parent, const struct want *want);
 
-/* Why the pGPU failed with the type in this run; NULL: it did not. */
-const char *room_mishap(const struct plan_facts *facts, const char *pgpu, const char *type);
+/* How the pGPU failed with the type in this run; NULL: it did not. */
+const struct mishap *room_mishap(const struct plan_facts *facts, const char *pgpu, const char *type);
 
 /* Is the parent one that nobody has: no device on it, no lease but that of `id`, nobody who has it open? */
 bool room_parent_is_free(const struct plan_facts *facts, const struct leases *extra, int parent, const char *id);
@@ -55,6 +57,7 @@ struct room_count {
 	 * Could be made now: the kernel's offer, less what is promised, within the cap; MIG-backed: at least so many.
 	 */
 	int available;
+	char reason[REASON_SIZE]; /* none is available: why */
 };
 
 void room_count(struct room_count *count, const struct plan_facts *facts, int pgpu, const struct inv_offer *offer);

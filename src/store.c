@@ -102,15 +102,17 @@ static int held(int dir, const char *name, const char *shown, int wait_ms, struc
 
 	if (wait_ms > 0)
 		snprintf(waited, sizeof(waited), " for over %g s", wait_ms / 1000.0);
-	if (file_read(dir, name, text, sizeof(text)) < 0 || sscanf(text, "%d %llu", &pid, &start) != 2)
-		return err_set(
-			err, ETIMEDOUT,
+	if (file_read(dir, name, text, sizeof(text)) < 0 || sscanf(text, "%d %llu", &pid, &start) != 2) {
+		err_set(err, ETIMEDOUT,
 			"/run/vgpu-lease/%s: held by a process that is not known%s; see what has it open, or try again",
 			shown, waited);
-	if (!host_process_lives(pid, start))
-		gone = ", now gone, or rather by its child that is still in the kernel";
-	return err_set(err, ETIMEDOUT, "/run/vgpu-lease/%s: held by process %d%s%s; see what it does, or try again",
-		       shown, pid, gone, waited);
+	} else {
+		if (!host_process_lives(pid, start))
+			gone = ", now gone, or rather by its child that is still in the kernel";
+		err_set(err, ETIMEDOUT, "/run/vgpu-lease/%s: held by process %d%s%s; see what it does, or try again",
+			shown, pid, gone, waited);
+	}
+	return err_cause(err, strlen("/run/vgpu-lease/: ") + strlen(shown));
 }
 
 /* A lock can be taken where nothing can be written, if it is there. */

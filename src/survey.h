@@ -86,7 +86,7 @@ int survey_look(struct survey *survey, struct err *err);
 void survey_forget_spares(struct survey *survey);
 
 /* Remembers that a candidate failed. */
-void survey_mishap(struct survey *survey, const char *pgpu, const char *type, const char *reason);
+void survey_mishap(struct survey *survey, const char *pgpu, const char *type, enum cause cause, const char *reason);
 
 /* The facts for plan, as they stand. */
 struct plan_facts survey_facts(const struct survey *survey);

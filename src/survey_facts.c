@@ -11,7 +11,7 @@ void survey_forget_spares(struct survey *s)
 	s->spares_known = false;
 }
 
-void survey_mishap(struct survey *s, const char *pgpu, const char *type, const char *reason)
+void survey_mishap(struct survey *s, const char *pgpu, const char *type, enum cause cause, const char *reason)
 {
 	struct mishap *m;
 
@@ -21,6 +21,7 @@ void survey_mishap(struct survey *s, const char *pgpu, const char *type, const c
 	m = &s->mishaps[s->nmishaps++];
 	snprintf(m->pgpu, sizeof(m->pgpu), "%s", pgpu);
 	snprintf(m->type, sizeof(m->type), "%s", type);
+	m->cause = cause;
 	snprintf(m->reason, sizeof(m->reason), "%s", reason);
 }
 

@@ -42,13 +42,37 @@ static void source_says(const struct want *want, char *buf, size_t size)
 			 *want->source_name && *want->source_model ? " of " : "", want->source_model);
 }
 
-static int unknown_type(const struct want *want, const struct host *host, struct err *err)
+/* Has the other kind of hostdev a type or class of this name, by the configuration or by a card? */
+static bool is_other_kind(const struct want *want, const struct config *config, const struct host *host)
+{
+	unsigned int others = INV_ALL & ~wish_frameworks(want);
+	autofree char **known = NULL, **named = NULL;
+	struct err ignored;
+
+	for (size_t i = 0; config && i < config->nsections; i++)
+		if (config->sections[i].vf && want->kind == WANT_MDEV &&
+		    (strcmp(config->sections[i].type, want->type) == 0 ||
+		     strcmp(config->sections[i].class, want->type) == 0))
+			return true;
+	if (inventory_types_named(host, others, want->type, &named, &ignored) == 0 && named)
+		return true;
+	return inventory_type_ids(host, others, &known, &ignored) == 0 && is_in(known, want->type);
+}
+
+static int unknown_type(const struct want *want, const struct config *config, const struct host *host, struct err *err)
 {
 	autofree char **known = NULL;
-	char list[640] = "", source[256], more[32] = "";
+	char list[320] = "", source[256], more[64] = "";
 	size_t n = 0;
 	int left = 0;
 
+	source_says(want, source, sizeof(source));
+	if (is_other_kind(want, config, host))
+		return err_set(
+			err, ENOENT,
+			"vGPU %s: '%s' is made as %s here%s, and its <hostdev> is of type %s: use one of type %s",
+			want->id, want->type, want->kind == WANT_MDEV ? "VFs" : "mdevs", source,
+			want->kind == WANT_MDEV ? "mdev" : "pci", want->kind == WANT_MDEV ? "pci" : "mdev");
 	if (inventory_type_ids(host, wish_frameworks(want), &known, err) < 0)
 		return -err->code;
 	for (char **id = known; id && *id; id++) {
@@ -58,8 +82,7 @@ static int unknown_type(const struct want *want, const struct host *host, struct
 			n += (size_t)snprintf(list + n, sizeof(list) - n, "%s%s", n ? ", " : "", *id);
 	}
 	if (left)
-		snprintf(more, sizeof(more), " and %d more", left);
-	source_says(want, source, sizeof(source));
+		snprintf(more, sizeof(more), " and %d more: see 'vgpu-lease types'", left);
 	return err_set(err, ENOENT, "vGPU %s: no type is called '%s' here%s; known: %s%s", want->id, want->type, source,
 		       n ? list : "(none: this host has no pGPU)", more);
 }
@@ -107,7 +130,7 @@ static int asked_type(struct wish *wish, const struct config *config, const stru
 	if (*wish->want->source_name)
 		r = add_named(wish, host, wish->want->source_name, err);
 	if (r == 0 && !wish->ntypes)
-		r = unknown_type(wish->want, host, err);
+		r = unknown_type(wish->want, config, host, err);
 	return r;
 }
 

@@ -48,7 +48,7 @@ EOF
 
 vl inventory
 is "$status|$err" "0|" "with one it has no complaint"
-is "$(head -n 1 <<<"$out" | sed -E 's/  +/|/g')" "PGPU|MODEL|NUMA|VFS|TYPE|CAPACITY|USED|AVAILABLE|NOT IN THE POOL" "a heading"
+is "$(head -n 1 <<<"$out" | sed -E 's/  +/|/g')" "PGPU|MODEL|NUMA|VFS|TYPE|CAPACITY|USED|AVAILABLE|REASON" "a heading"
 like "$(row 0000:84:00.0)" "0000:84:00.0 * 0 0 nvidia-222 16 0 3 -" "a card with a cap on it"
 like "$(row 0000:41:00.0)" "0000:41:00.0 * 0 4 nvidia-558 4 0 4 -" "one with VFs: as many as there are VFs"
 is "$(row mtty)" "mtty - - 0 mtty-2 12 0 12 -" "a virtual parent, in Nova's spelling"
@@ -96,7 +96,7 @@ call prepare begin 5 nvidia-222
 vl plan <(domain 6 "$(uuid 6)" nvidia-222)
 is "$status" 1 "where nothing is available, a plan says no"
 vl inventory
-like "$(row 0000:84:00.0)" "0000:84:00.0 * nvidia-222 16 2 0 -" "and the inventory the same"
+like "$(row 0000:84:00.0)" "0000:84:00.0 * nvidia-222 16 2 0 max_instances = 3 is reached" "and the inventory says why"
 
 echo '0000:41:00.0 off' >"$root/.kernel/control/register"
 vl inventory

@@ -77,7 +77,7 @@ release "$vm"
 make_device 0000:85:00.0 nvidia-232 "${u1%??}ab"
 echo '{"mdev_type": "nvidia-232", "start": "auto"}' >"$root/etc/mdevctl.d/0000:85:00.0/${u1%??}ab"
 said=$(prepare "$work/231.xml" 2>&1)
-is "$said" "vgpu-lease: domain vm: vGPU $u1: no room for nvidia-231: 0000:84:00.0: serves nvidia-222; 0000:85:00.0: holds nvidia-232 (4096 MiB), and a pGPU carries one framebuffer size; free a vGPU there, or see 'vgpu-lease plan'" \
+is "$said" "vgpu-lease: domain vm: vGPU $u1: no room for nvidia-231: 0000:85:00.0: holds nvidia-232 (4096 MiB), and a pGPU carries one framebuffer size; 0000:84:00.0: serves nvidia-222; free a vGPU there, or see 'vgpu-lease plan'" \
 	"a device that mdevctl starts at boot is no orphan, and the refusal says what stands in the way"
 is "$(leases)" 0 "a refusal leaves no lease"
 tap_done

@@ -153,7 +153,7 @@ control params_delay_ms 6000
 sed "s|</name>|&<metadata><v:lease xmlns:v='urn:vgpu-lease:domain:1'><v:device uuid='$u1' params='frame_rate_limiter=0'/></v:lease></metadata>|" "$vm" >"$work/params.xml"
 said=$(prepare "$work/params.xml" 2>&1)
 holds "parameters that the driver does not take end in a refusal" \
-	grep -q "0000:84:00.0, 0000:85:00.0: setting the parameters of vGPU $u1 hangs in the kernel beyond create_timeout (1 s)" <<<"$said"
+	grep -q "0000:84:00.0, 0000:85:00.0: setting the parameters hangs in the kernel beyond create_timeout (1 s)" <<<"$said"
 is "$(devices)$(leases)" 0 "and nothing is left of it"
 control params_delay_ms 0
 exec 7>"$root/run/vgpu-lease/pgpu/0000:84:00.0.lock" 8>"$root/run/vgpu-lease/pgpu/0000:85:00.0.lock"
@@ -162,7 +162,7 @@ flock 8
 before=$(now_ms)
 said=$(prepare 2>&1)
 holds "a start that can have no card's lock is refused" \
-	grep -q "no room for nvidia-222, the only type of the pool: 0000:84:00.0: /run/vgpu-lease/pgpu/0000:84:00.0.lock: held by " <<<"$said"
+	grep -q "no room for nvidia-222, the only type of the pool: 0000:84:00.0.*: held by " <<<"$said"
 holds "after one lock_timeout for all of them" test $(($(now_ms) - before)) -lt 1900
 exec 7>&- 8>&-
 ### A release that cannot even say that it wants something

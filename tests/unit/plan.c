@@ -293,6 +293,7 @@ static void make_policy(struct world *w, const char *word)
 
 		snprintf(m->pgpu, sizeof(m->pgpu), "%s", word + 7);
 		snprintf(m->type, sizeof(m->type), "s");
+		m->cause = CAUSE_FAILED;
 		snprintf(m->reason, sizeof(m->reason), "Input/output error");
 	} else if (strncmp(word, "lacks=", 6) == 0) {
 		each(address, word + 6, ",")
