@@ -3,9 +3,10 @@
 # run.sh [--keep] [NAME...]   installs vgpu-lease in test machines, and lets the libvirtd there call the hook
 #
 # Runs what is named (all: scenarios/*.sh, then migrations/*.sh) and prints one TAP stream. A scenario takes one machine,
-# `a` or `b`; a migration is commanded from `a`, and takes both. What one prints is in vm/NAME.log while it runs. With
-# --keep the machines stay, and those that run already are used: for work on a scenario. Root is needed, and the packages that `image.sh --needs` names. Where they are missing, all is skipped; with
-# MUST_WORK=1 in the environment that is a failure.
+# `a` or `b`; a migration is commanded from `a`, and takes both. What one prints is in vm/NAME.log while it runs. Where a
+# scenario is about the package, packages.sh builds it first. With --keep the machines stay, and those that run already
+# are used: for work on a scenario. Root is needed, and the packages that `image.sh --needs` names. Where they are
+# missing, all is skipped; with MUST_WORK=1 in the environment that is a failure.
 set -euo pipefail
 # shellcheck source=tests/vm/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -76,9 +77,11 @@ keep_cpusets='systemctl set-property --runtime system.slice AllowedCPUs=0-$(($(n
 
 # install_in NAME: copies that, and the scenarios, into the machine.
 install_in() {
-	"$here/vm.sh" push "$1" "$vm"/staged/* / &&
+	(cd "$vm/staged" && find . ! -type d) >"$vm/staged.files" &&
+		"$here/vm.sh" push "$1" "$vm"/staged/* / &&
 		"$here/vm.sh" run "$1" rm -rf /srv/vm &&
-		"$here/vm.sh" push "$1" "$srcdir/tests/tap.sh" "$here"/{inside,pair}.sh "$here"/{scenarios,migrations} /srv/vm &&
+		"$here/vm.sh" push "$1" "$srcdir/tests/tap.sh" "$here"/{inside,pair}.sh "$here"/{scenarios,migrations} \
+			"$vm/staged.files" /srv/vm &&
 		"$here/vm.sh" run "$1" sh -c "$keep_cpusets" &&
 		# libvirtd looks for hooks when it starts.
 		"$here/vm.sh" run "$1" systemctl restart libvirtd
@@ -114,6 +117,16 @@ ready() {
 	done
 }
 
+# The Debian packages, where a scenario is about them; run_on copies them into its machine.
+build_packages() {
+	printf '%s\n' "${scenarios[@]}" | grep -q package || return 0
+	"$here/packages.sh" >"$vm/packages.log" 2>&1 || :
+	echo "# packages: built for each Debian, and tried in a tree of it"
+	tally packages <"$vm/packages.log"
+	grep -q '^1\.\.' "$vm/packages.log" || tally packages <<<"not ok 0 - the packages are tried"
+	echo "# packages: after $SECONDS s"
+}
+
 folder_of() { if [ -f "$here/scenarios/$1.sh" ]; then echo scenarios; else echo migrations; fi; }
 
 # run_on MACHINE NAME: runs it there, and keeps what it prints in vm/NAME.log.
@@ -121,6 +134,7 @@ run_on() {
 	local program=inside.sh
 	[ "$(folder_of "$2")" = scenarios ] || program=pair.sh
 	SECONDS=0
+	[[ $2 != *package* ]] || "$here/vm.sh" push "$1" "$vm"/packages/trixie /srv/vm/packages >>"$vm/install.log" 2>&1 || :
 	"$here/vm.sh" run "$1" timeout 1800 bash "/srv/vm/$program" "$2" </dev/null >"$vm/$2.log" 2>&1 || :
 	echo "# $2: $SECONDS s" >>"$vm/$2.log"
 }
@@ -189,6 +203,7 @@ mkdir "$vm/taken"
 for name; do rm -f "$vm/$name.log"; done
 ready "${needed[@]}"
 echo "# ready after $SECONDS s"
+build_packages
 spare=2
 for name in "${needed[@]}"; do
 	run_scenarios "$name" "${scenarios[@]}" &

@@ -1,0 +1,127 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# packages.sh [SUITE...]   builds the Debian package of each release (bookworm, trixie) in a tree of its own, and tries it
+#
+# Prints TAP. What was built is vm/packages/SUITE/vgpu-lease.deb, and beside it next.deb, the same with a higher version.
+# How a package behaves in a tree without systemd is seen here; scenarios/24-package.sh has the whole of it, in a machine.
+set -euo pipefail
+# shellcheck source=tests/vm/lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/vm/tree.sh
+. "$here/tree.sh"
+# shellcheck source=tests/tap.sh
+. "$srcdir/tests/tap.sh"
+unset MAKEFLAGS MFLAGS MAKELEVEL
+out=$vm/packages
+
+# What the package is built with, as debian/control has it.
+build_depends() {
+	awk '/^Build-Depends:/ { on = 1; next } /^[^ ]/ { on = 0 } on { sub(/[,(<].*/, ""); gsub(/ /, ""); print }' \
+		"$srcdir/debian/control"
+}
+
+# A tree to build in, which is kept.
+make_tree() {
+	local suite=$1 tree=$vm/package-$1 needs
+	mapfile -t needs < <(build_depends)
+	done_with "package-$suite" "${needs[@]}" && return
+	make_base "$suite" "$tree"
+	install_in "$tree" build-essential fakeroot "${needs[@]}"
+	[ ! -c /dev/fuse ] || [ -e "$tree/dev/fuse" ] || mknod -m 666 "$tree/dev/fuse" c 10 229
+	mark_done "package-$suite" "${needs[@]}"
+}
+
+build() {
+	local suite=$1 tree=$vm/package-$1 name
+	make_tree "$suite"
+	rm -rf "$tree/src" "${out:?}/$suite"
+	mkdir -p "$tree/src" "$out/$suite"
+	tar -C "$tree/src" -xf "$out/vgpu-lease.tar.xz"
+	mv "$tree"/src/vgpu-lease-* "$tree/src/package"
+	run_in "$tree" sh -c 'cd /src/package && DEB_BUILD_OPTIONS="nocheck parallel=2" dpkg-buildpackage -b -us -uc'
+	name=$(find "$tree/src" -maxdepth 1 -name 'vgpu-lease_*.deb')
+	cp "$name" "$tree/src/vgpu-lease.deb"
+	cp "$name" "$out/$suite/vgpu-lease.deb"
+	dpkg-deb -R "$name" "$tree/src/next"
+	sed -i 's/^Version: .*/&+next/' "$tree/src/next/DEBIAN/control"
+	dpkg-deb --root-owner-group -Zgzip -b "$tree/src/next" "$tree/src/next.deb"
+	cp "$tree/src/next.deb" "$out/$suite/next.deb"
+}
+
+# in_tree COMMAND...: in the tree of the suite at hand.
+in_tree() { run_in "$tree" "$@"; }
+dpkg_in() { in_tree dpkg --force-unsafe-io "$@"; }
+
+# The tree has no systemd: this stands in for systemctl, and writes down what it is told.
+have_systemctl() {
+	mkdir -p "$tree/run/systemd/system"
+	cat >"$tree/usr/bin/systemctl" <<-'END'
+		#!/bin/sh
+		echo "$*" >>/run/systemctl.log
+		case "$*" in *is-enabled*) echo enabled ;; esac
+	END
+	chmod 755 "$tree/usr/bin/systemctl"
+	: >"$tree/run/systemctl.log"
+}
+# told PATTERN: was systemctl told so since the last time?
+told() { grep -qE -- "$1" "$tree/run/systemctl.log" || { cat "$tree/run/systemctl.log"; return 1; }; }
+forget() { : >"$tree/run/systemctl.log"; }
+wants() { find "$tree/etc/systemd/system" -name 'vgpu-*' -printf '%P\n' 2>/dev/null | sort; }
+state() { (cd "$tree" && ls -d run/vgpu-lease var/lib/vgpu-lease etc/vgpu-lease.conf 2>/dev/null) || :; }
+
+try() {
+	local suite=$1 tree=$vm/package-$1
+	holds "$suite: the package is built" test -f "$out/$suite/next.deb" || return 0
+	holds "$suite: it can be installed where there is no systemd" dpkg_in -i /src/vgpu-lease.deb
+	is "$(wants)" $'multi-user.target.wants/vgpu-lease-wait.service\nmulti-user.target.wants/vgpu-leased.service' \
+		"$suite: its services are enabled, for a boot with it"
+	dpkg_in -P vgpu-lease >/dev/null 2>&1
+	is "$(wants)" "" "$suite: and no more when it is purged"
+	have_systemctl
+	holds "$suite: it can be installed" dpkg_in -i /src/vgpu-lease.deb
+	holds "$suite: the handler is started" told 'start vgpu-leased\.service'
+	holds "$suite: libvirtd is told to look for hooks" told 'reload libvirtd\.service'
+	fails "$suite: nothing waits for pGPUs" told 'start .*vgpu-lease-wait'
+	is "$(readlink "$tree/etc/libvirt/hooks/qemu.d/vgpu-lease")" /usr/sbin/vgpu-lease-hook "$suite: the hook is in its place"
+	forget
+	holds "$suite: it can be upgraded" dpkg_in -i /src/next.deb
+	holds "$suite: the handler is started again" told 'restart vgpu-leased\.service'
+	fails "$suite: nothing waits for pGPUs then" told 'start .*vgpu-lease-wait'
+	mkdir -p "$tree/run/vgpu-lease/leases" "$tree/var/lib/vgpu-lease/affinity"
+	forget
+	holds "$suite: it can be removed" dpkg_in -r vgpu-lease
+	holds "$suite: the handler is stopped" told 'stop vgpu-leased\.service'
+	is "$(state)" $'etc/vgpu-lease.conf\nrun/vgpu-lease\nvar/lib/vgpu-lease' "$suite: configuration and state stay"
+	forget
+	holds "$suite: it can be installed again" dpkg_in -i /src/next.deb
+	holds "$suite: libvirtd is told again" told 'reload libvirtd\.service'
+	: >"$tree/run/vgpu-lease/leases/some"
+	holds "$suite: it can be purged" dpkg_in -P vgpu-lease
+	is "$(state)$(wants)" run/vgpu-lease "$suite: a lease that is still held stays"
+	dpkg_in -i /src/next.deb >/dev/null 2>&1
+	rm "$tree/run/vgpu-lease/leases/some"
+	dpkg_in -P vgpu-lease >/dev/null 2>&1
+	is "$(state)$(wants)" "" "$suite: without one a purge leaves nothing"
+	rm -r "$tree/run/systemd" "$tree/usr/bin/systemctl"
+	if [ -e "$tree/dev/fuse" ]; then
+		holds "$suite: tests that mount and look for processes pass as root in its tree" in_tree \
+			make -C /src/package/build-deb -s check-TESTS TESTS='tests/hook/input.sh tests/leased/life.sh'
+	fi
+}
+
+[ "$(id -u)" = 0 ] || die "must be root"
+[ $# != 0 ] || set -- bookworm trixie
+mkdir -p "$out"
+[ -f "$vm/build/Makefile" ] || die "nothing is configured in $vm/build; run.sh does that"
+rm -f "$out"/vgpu-lease*.tar.xz
+logged dist.log make -C "$vm/build" -s dist
+mv "$vm/build"/vgpu-lease-*.tar.xz "$out/vgpu-lease.tar.xz"
+for suite; do
+	(build "$suite") >"$vm/package-$suite.log" 2>&1 &
+done
+wait
+for suite; do
+	[ -f "$out/$suite/next.deb" ] || tail -n 20 "$vm/package-$suite.log" | sed 's/^/# /'
+	try "$suite" || :
+done
+tap_done

@@ -1,0 +1,115 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# the Debian package: installed, upgraded, removed, installed again and purged while guests run
+packages=/srv/vm/packages/trixie
+hook=/etc/libvirt/hooks/qemu.d/vgpu-lease
+is_unit() { same "$(systemctl "is-$2" "$1")" "$3"; }
+put_in() { run timeout 300 dpkg --force-unsafe-io -i "$packages/$1.deb"; }
+main_pid() { systemctl show -P MainPID vgpu-leased; }
+configure_package() {
+	configure
+	printf '\n[policy]\nstart_grace = 5\n' >>"$CONF"
+	systemctl reload vgpu-leased
+}
+
+# What `make install` installed makes place, for as long.
+installed=/run/vm-installed.tar
+mapfile -t files </srv/vm/staged.files
+tar -C / -cf "$installed" "${files[@]}"
+(cd / && rm -f "${files[@]}" && rm -rf etc/libvirt/hooks/qemu.d run/vgpu-lease var/lib/vgpu-lease)
+systemctl daemon-reload
+systemctl restart libvirtd
+define guest "$U1"
+run virsh start --paused guest
+check "without the package there is no hook" failed
+
+put_in vgpu-lease
+check "the package is installed" succeeded
+check "the handler is enabled" is_unit vgpu-leased enabled enabled
+check "and runs" is_unit vgpu-leased active active
+check "what waits for pGPUs is enabled" is_unit vgpu-lease-wait enabled enabled
+check "for the next boot" is_unit vgpu-lease-wait active inactive
+configure_package
+run virsh start --paused guest
+check "libvirtd, which went on, calls the hook" held_by "$U1" guest
+check "whose device the guest has" uses guest "$U1"
+
+# One pGPU that is configured has no driver.
+sed -i '/^enabled/s/$/, mdpy-vga/' "$CONF"
+printf '\n[mdev_mdpy-vga]\ndevice_addresses = mdpy\n' >>"$CONF"
+rmmod mdpy
+before=$(main_pid)
+put_in next
+check "it is upgraded while the guest runs" succeeded
+check "what waits for a pGPU that is not ready was not started" is_unit vgpu-lease-wait active inactive
+check "at any time" same "$(systemctl show -P ExecMainStartTimestamp vgpu-lease-wait)" ''
+check "the handler is another" no same "$before" "$(main_pid)"
+check "and runs" is_unit vgpu-leased active active
+check "the guest runs on" is_state guest paused
+check "with its lease" held_by "$U1" guest
+modprobe mdpy
+configure_package
+
+rm -rf /run/vgpu-lease/leases
+check "leases that are lost under a running guest are recovered as what they were" within 15 held_by "$U1" guest
+run virsh destroy guest
+check "so that nothing is left when it ends" within 20 nothing_left
+for id in $(devices); do echo 1 >"/sys/bus/mdev/devices/$id/remove"; done
+
+virsh -q start --paused guest
+run timeout 300 dpkg --force-unsafe-io -r vgpu-lease
+check "it is removed while the guest runs" succeeded
+check "which runs on" is_state guest paused
+check "the handler has ended" is_unit vgpu-leased active inactive
+check "the hook is gone" no test -e "$hook" -o -L "$hook"
+systemctl restart libvirtd
+check "libvirtd is started again without a hook" within 60 is_state guest paused
+virsh -q destroy guest
+check "the guest's device stays, as nobody releases it" exists "$U1"
+put_in next
+check "the package is installed again" succeeded
+define second "$U2"
+run virsh start --paused second
+check "libvirtd calls the hook again" held_by "$U2" second
+check "what the first guest left behind goes" within 30 only "$U2"
+
+run timeout 300 dpkg --force-unsafe-io -P vgpu-lease
+check "it is purged while a guest runs" succeeded
+check "which runs on" is_state second paused
+check "its configuration is gone" no test -e "$CONF"
+check "and what is kept across boots" no test -e /var/lib/vgpu-lease
+check "no unit is enabled" same "$(find /etc/systemd/system -name 'vgpu-*')" ''
+put_in vgpu-lease
+configure_package
+check "installed after that, it knows the guest's vGPU" within 15 held_by "$U2" second
+run virsh destroy second
+check "so that nothing is left when it ends" within 20 nothing_left
+
+# The type that a UUID had is not enabled any more.
+virsh -q start --paused second
+virsh -q destroy second
+check "the last type of a UUID is kept" grep -q mtty-2 "/var/lib/vgpu-lease/affinity/$U2"
+sed -i 's/mtty-2/mtty-1/' "$CONF"
+systemctl reload vgpu-leased
+run virsh start --paused second
+check "a UUID whose last type is no longer enabled gets the type that is" lease "$U2" '.type == "mtty-1"'
+run vgpu-lease check
+check "and all is well" succeeded
+sed -i 's/mtty-1/mtty-2/' "$CONF"
+run vgpu-lease check
+check "a running guest whose type is no longer enabled is told of" says mtty-1
+mount --bind /run/vgpu-lease /run/vgpu-lease
+mount -o remount,bind,ro /run/vgpu-lease
+run vgpu-lease check
+check "so is a folder that cannot be written to" says /run/vgpu-lease
+check "with which nothing can start" failed
+umount /run/vgpu-lease
+run virsh destroy second
+check "at last nothing is left" within 20 no_lease
+run timeout 300 dpkg --force-unsafe-io -P vgpu-lease
+check "purged without a guest, it leaves nothing" no ls -d /run/vgpu-lease /var/lib/vgpu-lease /etc/libvirt/hooks/qemu.d
+
+tar -C / -xf "$installed"
+rm "$installed"
+systemctl daemon-reload
+systemctl restart libvirtd
