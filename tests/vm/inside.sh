@@ -91,6 +91,55 @@ only() { same "$(devices)" "$*"; }
 exists() { [ -e "/sys/bus/mdev/devices/$1" ]; }
 type_of() { basename "$(readlink "/sys/bus/mdev/devices/$1/mdev_type")"; }
 
+### A driver that hangs: driver/stuck.c
+
+# shellcheck disable=SC2034 # a scenario's
+STUCK=/sys/class/mdev_bus/stuck/mdev_supported_types/stuck-1
+load_stuck() { modprobe stuck || insmod /lib/modules/*/extra/stuck.ko; }
+# hang_at STEP...: available, description, create, remove; whoever is at another step goes on. `nowhere`: everybody does.
+hang_at() {
+	local step sum=0
+	for step; do
+		case $step in
+		available) sum=$((sum + 1)) ;;
+		description) sum=$((sum + 2)) ;;
+		create) sum=$((sum + 4)) ;;
+		remove) sum=$((sum + 8)) ;;
+		esac
+	done
+	echo "$sum" >/sys/module/stuck/parameters/hang
+}
+# The processes that do.
+stuck_processes() {
+	local stack
+	for stack in /proc/[0-9]*/stack; do
+		stack=${stack%/stack}
+		! grep -qsF '[stuck]' "$stack/stack" || echo "${stack##*/}"
+	done
+}
+hangs() { [ -n "$(stuck_processes)" ]; }
+# on_stuck DEVICE NAME: is there a lease of this domain for a vGPU that was made there?
+on_stuck() {
+	lease "$1" ".state == \"active\" and .domain.name == \"$2\" and .origin == \"created\" and .type == \"stuck-1\""
+}
+# A pool of both, in which nothing is to take longer than five seconds.
+configure_stuck() {
+	cat >"$CONF" <<-END
+		[devices]
+		enabled_mdev_types = mtty-2, stuck-1
+
+		[mdev_mtty-2]
+		device_addresses = mtty
+
+		[mdev_stuck-1]
+		device_addresses = stuck
+
+		[policy]
+		lock_timeout = 5
+		create_timeout = 5
+	END
+}
+
 ### Domains
 
 # domain FILE NAME [DEVICE...]: writes the XML of a domain, which has these mdevs, to WORK/FILE.xml. From the environment:
@@ -249,6 +298,7 @@ configure() {
 fresh() {
 	local name id
 	systemctl stop vgpu-leased
+	[ ! -d /sys/module/stuck ] || hang_at nowhere
 	virsh list --name | while read -r name; do
 		[ -z "$name" ] || virsh -q destroy "$name"
 	done
@@ -260,6 +310,7 @@ fresh() {
 	for id in $(devices); do
 		echo 1 >"/sys/bus/mdev/devices/$id/remove"
 	done
+	[ ! -d /sys/module/stuck ] || rmmod stuck
 	rm -rf /etc/libvirt/hooks/qemu.d /run/vgpu-lease /var/lib/vgpu-lease /etc/vgpu-lease.conf* "$WORK"
 	mkdir -p "$WORK"
 	configure
