@@ -34,7 +34,7 @@ bool adopt_find(struct inv_device *device, const struct inventory *inv, const ch
 }
 
 int adopt_device(const struct store *store, const struct inventory *inv, const struct leases *leases,
-		 const struct request *request, const struct inv_device *device, enum adopt_why why, struct err *err)
+		 const struct request *request, const struct inv_device *device, const char *op, struct err *err)
 {
 	const struct lease *there = lease_find(leases, device->id);
 	const struct inv_pgpu *card = device->parent == UNKNOWN ? NULL : &inv->pgpus[inv->parents[device->parent].pgpu];
@@ -47,10 +47,10 @@ int adopt_device(const struct store *store, const struct inventory *inv, const s
 			       there->name);
 	if (there && there->state == LEASE_ACTIVE)
 		return 0;
-	/* What this boot's hook made is ours to remove, though the record of the lease was lost. */
+	/* What we made in this boot, and have not removed since, is ours to remove, though its lease was lost. */
 	if (there)
 		lease.origin = there->origin;
-	else if (why == ADOPT_LOST && affinity_get(store, device->id, &affinity) && affinity.made_this_boot)
+	else if (affinity_get(store, device->id, &affinity) && affinity.made_this_boot)
 		lease.origin = LEASE_CREATED;
 	memcpy(lease.id, device->id, sizeof(lease.id));
 	memcpy(lease.domain, request->uuid, sizeof(lease.domain));
@@ -63,7 +63,8 @@ int adopt_device(const struct store *store, const struct inventory *inv, const s
 	lease.framebuffer_mib = type ? type->framebuffer_mib : UNKNOWN;
 	if (lease_put(store, &lease, err) < 0)
 		return -err->code;
-	log_info("%s: domain %s: %s %s, %s on %s", why == ADOPT_LOST ? "reconnect" : "reconcile", lease.name,
-		 there || why == ADOPT_LOST ? "restored the lease of" : "recorded", lease.id, lease.type, lease.parent);
+	log_info("%s: domain %s: %s %s, %s on %s", op, lease.name,
+		 there || lease.origin == LEASE_CREATED ? "restored the lease of" : "recorded", lease.id, lease.type,
+		 lease.parent);
 	return 1;
 }

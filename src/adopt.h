@@ -16,11 +16,6 @@
 #include "lease.h"
 #include "store.h"
 
-enum adopt_why {
-	ADOPT_LOST,    /* its hook leased what it has: what this boot's hook made is ours to remove, as before */
-	ADOPT_PLUGGED, /* somebody gave it the device while it ran, and may have made it, too: it stays at the end */
-};
-
 /*
  * The device of this id, if it is a vGPU that a domain can have: one that exists with a type, or a plain VF of the
  * pool.
@@ -29,7 +24,8 @@ bool adopt_find(struct inv_device *device, const struct inventory *inv, const ch
 
 /*
  * Makes the device the domain's: 1 where a lease was written, 0 where there was one already, -EEXIST where another
- * domain has it. `leases` as they are under the store's lock, which the caller holds; the device has a type.
+ * domain has it. `leases` as they are under the store's lock, which the caller holds; the device has a type. Where its lease
+ * was lost, what is remembered of its id says whether we made it; `op` is for the log.
  */
 int adopt_device(const struct store *store, const struct inventory *inv, const struct leases *leases,
-		 const struct request *request, const struct inv_device *device, enum adopt_why why, struct err *err);
+		 const struct request *request, const struct inv_device *device, const char *op, struct err *err);

@@ -166,7 +166,7 @@ int attach_reconnect(const struct attach *attach, struct err *err)
 		struct inv_device device;
 
 		if (adopt_find(&device, &inv, id) &&
-		    adopt_device(&store, &inv, &leases, attach->request, &device, ADOPT_LOST, err) < 0)
+		    adopt_device(&store, &inv, &leases, attach->request, &device, "reconnect", err) < 0)
 			r = -err->code;
 	}
 	lease_list_free(&leases);

@@ -8,7 +8,8 @@
  * the process but the host that is looked at.
  *
  * A lease that becomes `releasing` is noticed at once (inotify). One that cannot be finished yet is tried again after a
- * time that doubles, up to five seconds; when nothing is left it sleeps.
+ * time that doubles, up to five seconds; when nothing is left it sleeps. Where the kernel has no inotify watch for it,
+ * it looks every second.
  *
  * Depends on: config (policy), host, reconcile, store. Knows nothing of libvirt or udev.
  */
@@ -28,6 +29,12 @@ void finisher_policy(struct finisher *finisher, const struct policy *policy);
 
 /* Has it look again now: something has changed that no file tells. */
 void finisher_wake(struct finisher *finisher);
+
+/*
+ * An eventfd that becomes readable where a lease has gone, or the folder of leases with all of them: mostly given back,
+ * but it may be lost to a domain that runs. Whoever waits for it reads it.
+ */
+int finisher_lost_fd(const struct finisher *finisher);
 
 /* How many give-backs it was left with. */
 int finisher_left(struct finisher *finisher);

@@ -85,10 +85,14 @@ static int drop_if_releasing(struct store *store, const char *id, int wait_ms, s
 	if (r < 0)
 		return r == -ETIMEDOUT ? -EAGAIN : r;
 	r = lease_get(store, id, &now, err);
-	if (r == 1)
-		r = now.state == LEASE_RELEASING ? lease_drop(store, id, err) : 0;
+	if (r == 1 && now.state == LEASE_RELEASING) {
+		/* Before the lease, which says so as long as it is there. */
+		if (now.origin == LEASE_CREATED)
+			affinity_removed(store, id);
+		r = lease_drop(store, id, err);
+	}
 	store_unlock(store);
-	return r;
+	return r < 0 ? r : 0;
 }
 
 /* -EAGAIN where it is not known: somebody who sees more, or has more time, will finish it. */
@@ -191,6 +195,29 @@ static int finish_created(struct store *store, const struct policy *policy, cons
 	return remove_locked(store, lease->id, deadline_ms, look_by_ms, err);
 }
 
+/*
+ * Waits until nobody has it open. The last look that could be finished counts: where time ran out in the next one, a
+ * device that was open is said to be open, not that this cannot be told.
+ */
+static int wait_closed(const struct host *host, const char *id, int64_t deadline_ms, int64_t look_by_ms,
+		       struct err *err)
+{
+	struct err open = { 0 };
+
+	for (;;) {
+		int r = is_closed(host, id, look_by_ms, err);
+
+		if (r == -EAGAIN && open.code) {
+			*err = open;
+			return -EBUSY;
+		}
+		if (r != -EBUSY || host_now_ms() >= deadline_ms)
+			return r;
+		open = *err;
+		host_sleep_ms(CLOSE_STEP_MS);
+	}
+}
+
 int giveback_turn(struct store *store, const struct policy *policy, const char *id, int64_t deadline_ms,
 		  int64_t look_by_ms, struct err *err)
 {
@@ -199,12 +226,8 @@ int giveback_turn(struct store *store, const struct policy *policy, const char *
 
 	if (r <= 0)
 		return r;
-	/*
-	 * An open device keeps its lease whatever else is true. The last look is one that has time: it tells that it is
-	 * open, not that this cannot be told.
-	 */
-	while ((r = is_closed(store->host, id, look_by_ms, err)) == -EBUSY && left(deadline_ms) > CLOSE_STEP_MS)
-		host_sleep_ms(CLOSE_STEP_MS);
+	/* An open device keeps its lease whatever else is true. */
+	r = wait_closed(store->host, id, deadline_ms, look_by_ms, err);
 	if (r < 0)
 		return r;
 	if (lease.origin == LEASE_ADOPTED)

@@ -92,12 +92,15 @@ int lease_drop(const struct store *store, const char *id, struct err *err);
 struct affinity {
 	char type[TYPE_SIZE];
 	char parent[PARENT_SIZE];
-	bool made_this_boot; /* by us, since the host was booted */
+	bool made_this_boot; /* by us, since the host was booted, and not removed yet */
 };
 
 /* 1 and the record, or 0: none, or none that can be trusted. Remembering never fails a start. */
 int affinity_get(const struct store *store, const char *id, struct affinity *out);
 void affinity_put(const struct store *store, const struct lease *lease);
+
+/* What we made is removed: whoever makes a device of this id next, it is not ours. */
+void affinity_removed(const struct store *store, const char *id);
 
 /*
  * Since when (CLOCK_BOOTTIME ms) this foreign device has been seen free: noted now where it was not (and `note`).

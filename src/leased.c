@@ -146,6 +146,15 @@ static void on_udev(void *arg)
 		look_soon(d);
 }
 
+/* A lease has gone: the domain may run on. */
+static void on_lost(void *arg)
+{
+	struct leased *d = arg;
+
+	(void)!read(finisher_lost_fd(d->handler.finisher), &(uint64_t){ 0 }, sizeof(uint64_t));
+	look_soon(d);
+}
+
 static void on_timer(void *arg)
 {
 	(void)arg; /* the loop has come round: that was all */
@@ -181,7 +190,8 @@ static int idle_ms(const struct leased *d)
 static void own_turn(struct leased *d)
 {
 	struct pollfd fds[] = { { .fd = d->signals, .events = POLLIN },
-				{ .fd = d->udev ? udev_watch_fd(d->udev) : -1, .events = POLLIN } };
+				{ .fd = d->udev ? udev_watch_fd(d->udev) : -1, .events = POLLIN },
+				{ .fd = finisher_lost_fd(d->handler.finisher), .events = POLLIN } };
 
 	if (poll(fds, ARRAY_SIZE(fds), idle_ms(d)) <= 0)
 		return;
@@ -189,6 +199,8 @@ static void own_turn(struct leased *d)
 		on_signal(d);
 	if (fds[1].revents)
 		on_udev(d);
+	if (fds[2].revents)
+		on_lost(d);
 }
 
 static void turn(struct leased *d)
@@ -238,6 +250,7 @@ static void open_libvirt(struct leased *d)
 	}
 	d->timer = virt_loop_timer(-1, on_timer, d, &err);
 	if (d->timer < 0 || virt_loop_fd(d->signals, on_signal, d, &err) < 0 ||
+	    virt_loop_fd(finisher_lost_fd(d->handler.finisher), on_lost, d, &err) < 0 ||
 	    (d->udev && virt_loop_fd(udev_watch_fd(d->udev), on_udev, d, &err) < 0)) {
 		log_warn("%s", err.text);
 		return;

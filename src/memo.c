@@ -44,23 +44,37 @@ int affinity_get(const struct store *store, const char *id, struct affinity *out
 	return 1;
 }
 
-void affinity_put(const struct store *store, const struct lease *lease)
+/* A full disk costs the memory, not the start. */
+static void affinity_write(const struct store *store, const char *id, const char *type, const char *parent, bool made)
 {
 	char text[256], boot[UUID_SIZE] = "-";
-	struct affinity was;
 	int n;
+
+	if (made)
+		boot_id(boot);
+	n = snprintf(text, sizeof(text), "%s %s %s\n", type, parent, boot);
+	(void)file_publish(store->affinity, id, text, (size_t)n, true);
+}
+
+void affinity_put(const struct store *store, const struct lease *lease)
+{
+	struct affinity was;
 
 	if (store->affinity < 0)
 		return;
-	if (lease->origin == LEASE_CREATED)
-		boot_id(boot);
-	/* Most starts find what the last one wrote. */
+	/* Most starts of what others have made find what the last one wrote. */
 	if (affinity_get(store, lease->id, &was) && strcmp(was.type, lease->type) == 0 &&
 	    strcmp(was.parent, lease->parent) == 0 && was.made_this_boot == (lease->origin == LEASE_CREATED))
 		return;
-	n = snprintf(text, sizeof(text), "%s %s %s\n", lease->type, lease->parent, boot);
-	/* A full disk costs the memory, not the start. */
-	(void)file_publish(store->affinity, lease->id, text, (size_t)n, true);
+	affinity_write(store, lease->id, lease->type, lease->parent, lease->origin == LEASE_CREATED);
+}
+
+void affinity_removed(const struct store *store, const char *id)
+{
+	struct affinity was;
+
+	if (affinity_get(store, id, &was) && was.made_this_boot)
+		affinity_write(store, id, was.type, was.parent, false);
 }
 
 /* What was noted of this very device, whose UUID another may have had before it; -1: nothing that can be trusted. */

@@ -109,7 +109,7 @@ static int adopt(struct look *look, const struct request *request, const struct 
 	/* A plain VF is always there. */
 	if (r == 0 && lease_same(judged, lease_find(&now, device->id)) &&
 	    (device->framework == FW_VF || kernel_exists(pass->store->host, &vgpu) == 1))
-		r = adopt_device(pass->store, &look->inv, &now, request, device, ADOPT_PLUGGED, err);
+		r = adopt_device(pass->store, &look->inv, &now, request, device, "reconcile", err);
 	store_unlock(pass->store);
 	lease_list_free(&now);
 	return r == -EEXIST ? 0 : r;

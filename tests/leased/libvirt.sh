@@ -14,7 +14,7 @@ device_match = 8086:56c0
 driver_cleanup = 0
 reclaim = never
 END
-u2=${u1%??}02 u3=${u1%??}03 u4=${u1%??}04
+u2=${u1%??}02 u3=${u1%??}03 u4=${u1%??}04 u5=${u1%??}05
 vf=0000:4d:00.2
 vf_hostdev="<hostdev mode='subsystem' type='pci' managed='yes'><source><address domain='0x0000' bus='0x4d' slot='0x00' function='0x2'/></source></hostdev>"
 placeholder=00000000-0000-0000-0000-000000000001
@@ -42,6 +42,7 @@ taken="<k:suspended xmlns:k='urn:vgpu-lease:suspended:1' hostdevs='&lt;hostdev m
 	domain clash ${vm_uuid%??}13 1 "$u2"
 	DEVICE=$vf_hostdev domain vf ${vm_uuid%??}14 1
 	TAKEN=$taken domain taken ${vm_uuid%??}15 1
+	domain kept ${vm_uuid%??}16 1 "$u5"
 	echo '</node>'
 } >"$work/node.xml"
 
@@ -54,6 +55,7 @@ second=$!
 sed "s/$u1/$u2/" "$vm" >"$work/vm2.xml"
 prepare "$work/vm2.xml"
 open_device "$u2"
+clash=$holder
 sed "s/$u1/$u3/; s/$vm_uuid/${vm_uuid%??}11/" "$vm" >"$work/vm3.xml"
 prepare "$work/vm3.xml"
 sed -i 's/^since_ms=.*/since_ms=1/' "$root/run/vgpu-lease/leases/$u3"
@@ -62,6 +64,11 @@ prepare "$work/vm4.xml"
 sed -i 's/^since_ms=.*/since_ms=1/' "$root/run/vgpu-lease/leases/$u4"
 mkdir -p "$root/run/libvirt/qemu"
 echo "<domstatus><domain type='kvm'><name>taken</name><uuid>${vm_uuid%??}15</uuid></domain></domstatus>" >"$root/run/libvirt/qemu/taken.xml"
+
+sed "s/$u1/$u5/; s/$vm_uuid/${vm_uuid%??}16/" "$vm" >"$work/vm5.xml"
+prepare "$work/vm5.xml"
+open_device "$u5"
+kept=$holder
 
 start --connect "test://$work/node.xml"
 holds "it connects" eventually said "connected to libvirt"
@@ -79,9 +86,25 @@ holds "what is known of a vGPU goes into the live metadata of its guest" \
 holds "a placeholder in a definition becomes a UUID" eventually said "domain off: placeholder $placeholder of its definition is "
 kill -HUP "$daemon"
 sleep 2.5
-is "$(grep -c 'is in its metadata now' "$log") $(grep -c 'of its definition is' "$log") $(grep -c 'clash' "$log")" "1 1 1" \
+# Two guests have a vGPU with a type.
+is "$(grep -c 'is in its metadata now' "$log") $(grep -c 'of its definition is' "$log") $(grep -c 'clash' "$log")" "2 1 1" \
 	"all of that once, though each change is an event"
-kill "$holder" "$first" "$second"
+
+### Leases that are lost under a running guest
+is_kept() { is_state "$u5" active && grep -qx origin=created "$root/run/vgpu-lease/leases/$u5"; }
+holds "a guest runs with what its hook made" is_kept
+rm "$root/run/vgpu-lease/leases/$u5"
+holds "its lease, removed by somebody, is back at once, and says who made the vGPU" eventually is_kept
+rm -rf "$root/run/vgpu-lease/leases"
+holds "so it is when the folder was removed" eventually is_kept
+rm -rf "$root/run/vgpu-lease"
+holds "or all of the state" eventually is_kept
+holds "with the lock that tells hooks of the handler" eventually runs
+mv "$root/run/vgpu-lease" "$work/moved"
+holds "or moved away" eventually is_kept
+rm "$root/run/vgpu-lease/leases/$u5"
+holds "and it is noticed in the new folder, too" eventually is_kept
+kill "$clash" "$first" "$second" "$kept"
 stop
 
 # In a build with sanitizers the leak checker can die itself at the end of this one, after libvirt's driver has failed to open.

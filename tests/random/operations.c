@@ -237,7 +237,7 @@ static void op_arrive(struct domain *d)
 		rules_reserve(d, r, &err);
 }
 
-static void lose_leases(const struct domain *d)
+void lose_leases(const struct domain *d)
 {
 	char path[128];
 

@@ -55,6 +55,7 @@ bool killed_in(int (*flow)(const struct domain *domain, struct err *err), const 
 void stop(struct domain *domain);
 void run_domain(struct domain *domain); /* QEMU has started, with its status file */
 void set_status(const struct domain *domain, bool runs);
+void lose_leases(const struct domain *domain);
 void op_prepare(struct domain *domain);
 void op_release(struct domain *domain);
 

@@ -226,6 +226,45 @@ static void made_by_us(void)
 	(void)err;
 }
 
+static const char *lost_and_found(const char *id)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "run/vgpu-lease/leases/%s", id);
+	if (unlinkat(live.tree.host.root, path, 0) < 0)
+		tree_fail(path);
+	pass(DOMAIN(1, HOSTDEV(U(9))), true);
+	return state(id);
+}
+
+/* A lease that is lost says nothing of who made the device; what is remembered of its UUID does, for this boot. */
+static void lost(void)
+{
+	struct lease lease;
+	struct err err;
+
+	put(U(9), VM(1), LEASE_ACTIVE, LEASE_CREATED);
+	make(U(9));
+	hold(U(9), 9);
+	if (lease_get(&store, U(9), &lease, &err) != 1)
+		tree_fail(err.text);
+	affinity_put(&store, &lease);
+	is(lost_and_found(U(9)), "created active", "a lease that is lost under a running domain comes back as it was");
+	is(lost_and_found(U(9)), "created active", "as often as it is lost");
+	pass(DOMAIN(1, ""), true);
+	let_go(9);
+	pass(DOMAIN(1, ""), true);
+	ok(finish() == 0 && !exists(U(9)), "so that what we made is removed in the end");
+	make(U(9));
+	hold(U(9), 9);
+	pass(DOMAIN(1, HOSTDEV(U(9))), true);
+	is(state(U(9)), "adopted active", "what somebody else makes under its UUID afterwards is theirs");
+	is(lost_and_found(U(9)), "adopted active", "and stays so");
+	let_go(9);
+	pass(DOMAIN(1, ""), true);
+	ok(finish() == 0 && exists(U(9)), "and is left standing");
+}
+
 /* VFs have no name but their address, and hostdevs of the same shape can be any PCI device. */
 static void vfs(void)
 {
@@ -376,6 +415,7 @@ int main(void)
 		tree_fail(err.text);
 	plugged_in();
 	made_by_us();
+	lost();
 	vfs();
 	open_to_the_last();
 	clash();
