@@ -16,6 +16,8 @@
 
 #define DEFINED "etc/libvirt/qemu"
 
+enum { SHOWN_SIZE = 4 * 256 /* each byte can become \xNN */ };
+
 /* What a remark is about. */
 struct about {
 	struct audit *audit;
@@ -55,7 +57,7 @@ static bool look_at(struct audit *audit, int dir, const char *name)
 	autofree char *xml = NULL;
 	struct domxml *doc = NULL;
 	struct err ignored;
-	char path[sizeof(DEFINED) + 1 + 4 * 256], safe[4 * 256];
+	char path[sizeof(DEFINED) + SHOWN_SIZE], safe[SHOWN_SIZE];
 	size_t len;
 
 	if (read_definition(dir, name, &xml, &len) < 0 ||

@@ -119,7 +119,7 @@ static int in_place(const struct cmd_call *call, struct err *err)
 	autofree char *xml = NULL;
 	struct stat was;
 	char *base;
-	size_t len;
+	size_t len = 0;
 	int r;
 
 	if (!path) {

@@ -31,9 +31,9 @@ int file_slurp(int fd, size_t max, char **out, size_t *len);
 int file_poke(int dir, const char *path, const char *data, size_t len);
 
 /*
- * Makes the file `name` (mode 0644, whatever the umask) appear in `dir` with all of `data` or not at all, whenever the process dies; with
- * `replace` it takes the place of one that is there, else -EEXIST. The leftover of a writer that was killed is
- * ".NAME.new" and is overwritten by the next. Callers hold the lock of the folder.
+ * Makes the file `name` (mode 0644, whatever the umask) appear in `dir` with all of `data` or not at all, whenever the
+ * process dies; with `replace` it takes the place of one that is there, else -EEXIST. The leftover of a writer that was
+ * killed is ".NAME.new" and is overwritten by the next. Callers hold the lock of the folder.
  */
 int file_publish(int dir, const char *name, const char *data, size_t len, bool replace);
 

@@ -274,7 +274,7 @@ static int add_types(struct inv_reader *reader, struct inv_pgpu *pgpu, struct ty
 	return r;
 }
 
-/* What the caller says that a card makes of which that is not known yet: it is believed until the card has been seen empty. */
+/* What the caller says that a card makes is believed until the card has been seen empty. */
 static int suppose_types(struct inv_reader *reader, struct inv_pgpu *pgpu, struct err *err)
 {
 	const struct inv_query *query = reader->query;

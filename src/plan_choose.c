@@ -279,7 +279,7 @@ static bool choose_for_type(struct planner *p, size_t want, const char *type, co
 	return true;
 }
 
-/* Where the domain must have one VF, that; where none is free, the one that the removal leaves free. False: unsuited. */
+/* Where the domain must have one VF, that; where none is free, the one that the removal frees. False: unsuited. */
 static bool leave_vf(const struct planner *p, struct candidate *card, const struct want *want)
 {
 	const struct inv_device *device = inventory_device(p->facts->inv, p->plan->removes[0]);

@@ -39,7 +39,7 @@ bool plan_wait_for_kernel(struct planner *p, size_t want, const char *parent);
 /* A foreign device of the pool, of the want's kind and type, that nobody has, names or wants; NULL none. */
 const struct inv_device *plan_free_device(const struct planner *p, size_t want);
 
-/* May the hostdev be on this parent, as far as its kind and the parent's driver go? UNKNOWN: on one that is not read. */
+/* May the hostdev be on this parent, as far as its kind and the parent's driver go? UNKNOWN: one that is not read. */
 bool plan_can_be(const struct plan_facts *facts, int parent, const struct want *want);
 
 /* May this device be removed to make room? */

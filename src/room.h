@@ -36,7 +36,7 @@ struct room {
 void room_on(struct room *room, const struct plan_facts *facts, const struct leases *extra, int pgpu, const char *type,
 	     const struct want *want, const char *id, const char *last);
 
-/* Is the parent bound to a driver with which the hostdev can have it? A plain VF needs VFIO's, or libvirt to bind it. */
+/* Is the parent's driver one with which the hostdev can have it? A plain VF needs VFIO's, or libvirt to bind it. */
 bool room_parent_suits(const struct plan_facts *facts, int parent, const struct want *want);
 
 /* How the pGPU failed with the type in this run; NULL: it did not. */

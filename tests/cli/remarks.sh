@@ -38,7 +38,7 @@ is "$status|$err" "0|" "a domain whose metadata are right has no warning"
 vl check
 fails "nor has its definition" grep -q vm1.xml <<<"$out"
 tells "an attribute with a typo" "s/ type='nvidia-222'/ tpye='nvidia-222'/" "'tpye'"
-tells "a namespace with a typo" "s/urn:vgpu-lease:domain:1/urn:vgpu-lease:domian:1/" "urn:vgpu-lease:domain:1"
+tells "a namespace with a typo" "s/urn:vgpu-lease:domain:1/urn:vgpu-lease:domains:1/" "urn:vgpu-lease:domain:1"
 tells "a NUMA node that is not there" "s/ type='nvidia-222'/& numa='7'/" "NUMA node 7"
 tells "a <vgpu:device> without its hostdev" "s|<vgpu:device uuid='[^']*'|&/><vgpu:device uuid='$(uuid 2)'|" "$(uuid 2)"
 

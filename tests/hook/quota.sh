@@ -44,6 +44,6 @@ open_device "$(u 0c)"
 release "$work/12.xml"
 is "$(lease list --json | sed -n 's/.*"state": "\(.*\)",/\1/p')" releasing "while its last QEMU is on its way out"
 holds "it is restored with another vGPU" restore "$work/12.xml"
-is "$(lease list --json | grep -c reserved)" 1 "as what it leaves behind is not counted against it"
+is "$(lease list --json | grep -c '"state": "reserved"')" 1 "as what it leaves behind is not counted against it"
 close_device
 tap_done

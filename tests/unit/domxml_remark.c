@@ -64,8 +64,8 @@ int main(void)
 		"", "and what waits for a resume");
 	remarks(LEASE("<v:device uuid='" U1 "' tpye='t'/>"), 1, "'tpye'", "an attribute that nobody knows");
 	remarks(LEASE("<v:device uuid='" U1 "' tpye='t' nmua='1'/>"), 2, "'tpye'", "each of them");
-	remarks("<v:lease xmlns:v='" NS "' proejct='p'/>", 1, "'proejct'", "also of the <lease>");
-	remarks(LEASE("<v:devcie uuid='" U1 "'/>"), 1, "devcie", "an element that nobody knows");
+	remarks("<v:lease xmlns:v='" NS "' projects='p'/>", 1, "'projects'", "also of the <lease>");
+	remarks(LEASE("<v:devices uuid='" U1 "'/>"), 1, "devices", "an element that nobody knows");
 	remarks(LEASE("<device uuid='" U1 "'/>"), 1, "<device>", "one without the prefix");
 	remarks(LEASE("<v:device uuid='" U2 "'/>"), 1, U2, "a <vgpu:device> without a hostdev");
 	remarks(LEASE("<v:device address='0000:41:00.4'/>"), 1, "0000:41:00.4", "likewise of a VF");
