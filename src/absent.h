@@ -26,7 +26,7 @@ struct absent {
 };
 
 /*
- * Lists them in the order of sections and addresses; the caller frees the list. The pool's inventory must have been read
- * with all frameworks.
+ * Lists them in the order of sections and addresses; the caller frees the list. The pool's inventory must have been
+ * read with all frameworks.
  */
 int absent_list(struct absent **out, size_t *n, const struct host *host, const struct pool *pool, struct err *err);

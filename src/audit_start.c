@@ -196,8 +196,8 @@ static struct load load_of(const struct pool *pool, const struct section *sectio
 }
 
 /*
- * It would be refused. Full is a card of the pool that carries what it is meant to: every day's life of a busy host. One
- * that carries something else, or nothing, is broken, or not what the configuration says.
+ * It would be refused. Full is a card of the pool that carries what it is meant to: every day's life of a busy host.
+ * One that carries something else, or nothing, is broken, or not what the configuration says.
  */
 static void refused(struct audit *audit, const struct pool *pool, const struct section *section,
 		    const struct start *start)

@@ -77,7 +77,7 @@ struct quota {
 struct config_note {
 	char *text;
 	size_t place;
-	bool of_pool; /* a warning that a type gets no card: `check` finds that by itself, with all others of its kind */
+	bool of_pool; /* a warning that a type gets no card: `check` finds that by itself, with others of its kind */
 };
 
 struct config_notes {
@@ -121,8 +121,8 @@ int config_load_all(struct config *config, const struct host *host, const char *
 void config_notes_free(struct config_notes *notes);
 
 /*
- * config_load() from one text in memory; `name` stands for the file in messages. nova_conf is looked up below `host`, or
- * refused where that is NULL.
+ * config_load() from one text in memory; `name` stands for the file in messages. nova_conf is looked up below `host`,
+ * or refused where that is NULL.
  */
 int config_parse(struct config *config, const char *name, const char *text, size_t len, const struct host *host,
 		 struct err *err);

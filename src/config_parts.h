@@ -82,8 +82,8 @@ struct draft {
 };
 
 /*
- * A step has ended with `r`: a mistake is noted, and 0 returned to go on, where all of them are asked for. Anything else
- * is returned as it is.
+ * A step has ended with `r`: a mistake is noted, and 0 returned to go on, where all of them are asked for. Anything
+ * else is returned as it is.
  */
 int config_mistake(struct config_notes *mistakes, int r, const struct err *err);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * When systemd last reloaded a service: a reload leaves no trace in any file, so busctl(1) is run to ask for it. For the
- * operator's command alone: the hook runs no other program.
+ * When systemd last reloaded a service: a reload leaves no trace in any file, so busctl(1) is run to ask for it. For
+ * the operator's command alone: the hook runs no other program.
  *
  * Depends on: auto, err, host, text. Knows nothing of libvirt.
  */
