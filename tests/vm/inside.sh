@@ -111,11 +111,8 @@ hang_at() {
 }
 # The processes that do.
 stuck_processes() {
-	local stack
-	for stack in /proc/[0-9]*/stack; do
-		stack=${stack%/stack}
-		! grep -qsF '[stuck]' "$stack/stack" || echo "${stack##*/}"
-	done
+	local pid
+	grep -lsF '[stuck]' /proc/[0-9]*/stack | while IFS=/ read -r _ _ pid _; do echo "$pid"; done
 }
 hangs() { [ -n "$(stuck_processes)" ]; }
 # on_stuck DEVICE NAME: is there a lease of this domain for a vGPU that was made there?

@@ -3,7 +3,7 @@
 # a process of the hook that is killed while the driver makes its vGPU costs the domain nothing
 load_stuck
 configure_stuck
-sed -i 's/^create_timeout.*/create_timeout = 60/' "$CONF"
+sed -i 's/^create_timeout.*/create_timeout = 300/' "$CONF"
 METADATA="<vgpu:device uuid='$U2' type='stuck-1'/>" define asks "$U2"
 hang_at create
 virsh start --paused asks >"$WORK/started" 2>&1 &
