@@ -190,10 +190,10 @@ static int add_offer(struct inventory *inv, struct inv_pgpu *pgpu, const struct 
 			return 0;
 		}
 		if (len < 0)
-			inv_not_ready(pgpu, "%s: available_instances of %s cannot be read: %s", asked->name, id,
+			inv_not_ready(pgpu, "available_instances of %s cannot be read: %s", id,
 				      strerrordesc_np((int)-len));
 		else if (!text_number(text, INT_MIN, INT_MAX, &n))
-			inv_not_ready(pgpu, "%s: available_instances of %s is no number", asked->name, id);
+			inv_not_ready(pgpu, "available_instances of %s is no number", id);
 	} else if (!has_type(asked->dir, id)) {
 		return 0;
 	}

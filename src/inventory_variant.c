@@ -211,7 +211,7 @@ static void read_list(struct inv_reader *reader, struct inv_pgpu *pgpu, struct t
 	if (n == -ETIMEDOUT)
 		inv_silent(pgpu);
 	else if (n < 0)
-		inv_not_ready(pgpu, "%s: creatable_vgpu_types cannot be read: %s", vf->name, strerrordesc_np((int)-n));
+		inv_not_ready(pgpu, "creatable_vgpu_types cannot be read: %s", strerrordesc_np((int)-n));
 	else
 		typelist_parse(list, text);
 }
