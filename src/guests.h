@@ -6,8 +6,8 @@
  * and while there is none, nothing is known of who runs. An event is a reason to look, no more.
  *
  * Written is: what this host knows of each leased vGPU, into the live metadata of its domain, for the target of a
- * migration; and UUIDs in the place of placeholders, into a definition that has such. Only what is not there yet: so
- * our own changes, of which libvirt tells us, too, come to rest.
+ * migration; and UUIDs in the place of placeholders, into a definition that has such and is still what was read. Only
+ * what is not there yet: so our own changes, of which libvirt tells us, too, come to rest.
  *
  * No lock is held while libvirt is asked: a hook that waits for one keeps libvirt waiting.
  *

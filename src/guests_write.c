@@ -72,6 +72,20 @@ static bool may_have_placeholder(const char *xml)
 	return xml && strstr(xml, "00000000-0000-0000-0000-0000000000");
 }
 
+/*
+ * libvirt defines without asking what was there: right before that, is the definition still what was read? One that is
+ * gone is -ENOENT, one that was edited -ESTALE. What happens in the moment between the two is lost all the same.
+ */
+static int still_defined(struct guests *g, const char *uuid, const char *xml, struct err *err)
+{
+	autofree char *now = NULL;
+	int r = virt_xml(g->virt, uuid, VIRT_CONFIG, &now, err);
+
+	if (r == 0 && strcmp(now, xml) != 0)
+		return err_set(err, ESTALE, "edited meanwhile");
+	return r;
+}
+
 /* Reads the definition as it is, secrets included, and gives each placeholder in it a UUID. */
 static int define_anew(struct guests *g, const char *uuid, const struct rewrite_host *host, struct err *err)
 {
@@ -90,6 +104,8 @@ static int define_anew(struct guests *g, const char *uuid, const struct rewrite_
 			rewrite_facts(&rewrite, host);
 		r = rewrite_make(&rewrite, err);
 		if (r == 0)
+			r = still_defined(g, uuid, xml, err);
+		if (r == 0)
 			r = virt_define(g->virt, rewrite.rewritten, err);
 		request = domxml_request(rewrite.doc);
 		for (size_t i = 0; r == 0 && i < rewrite.nchanges; i++)
@@ -103,9 +119,14 @@ static int define_anew(struct guests *g, const char *uuid, const struct rewrite_
 static void define_one(struct guests *g, const char *uuid, const struct rewrite_host *host)
 {
 	struct err err;
+	int r = define_anew(g, uuid, host, &err);
 
-	if (define_anew(g, uuid, host, &err) < 0 && err.code != ENOENT)
+	if (r == -ESTALE) {
+		g->any_defined = true;
+		g->news(g->arg);
+	} else if (r < 0 && r != -ENOENT) {
 		log_warn("domain %s: the placeholders of its definition cannot be replaced: %s", uuid, err.text);
+	}
 }
 
 /* The live XML of a domain that runs says nothing about its definition: that one is always asked for. */
