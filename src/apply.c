@@ -168,7 +168,7 @@ static int unmake(const struct apply *apply, const struct step *step, struct err
 	const struct vgpu vgpu = vgpu_of(step);
 	struct err err;
 
-	if (giveback_remove(apply->store->host, &vgpu, UNDO_MS, &err) == 0)
+	if (giveback_remove(apply->store, &vgpu, apply->lock, UNDO_MS, &err) == 0)
 		return 0;
 	err_in(&err, "%s; nor can it be removed again", why->text);
 	*why = err;
@@ -362,6 +362,7 @@ int apply_step(struct apply *apply, const struct step *steps, size_t n, size_t i
 		err_recode(err, EBUSY);
 	if (lock < 0)
 		return drop_failed(apply, step, n - i, err);
+	apply->lock = lock;
 	r = ensure(apply, step, params, err);
 	if (r == -ETIMEDOUT) {
 		/* Its lease stays `creating`: collected when the write ends. */

@@ -28,6 +28,7 @@ struct apply {
 	const struct request *request;
 	struct applied *done; /* undone by apply_undo() */
 	size_t ndone;
+	int lock;            /* of the pGPU whose step is being carried out */
 	const char *op;      /* for the log: "prepare" */
 	int64_t patience_ms; /* how long pGPUs' locks are waited for yet, those of all candidates together */
 };

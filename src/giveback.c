@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "auto.h"
 #include "bounded.h"
@@ -117,31 +118,49 @@ struct removal {
 	const struct host *host;
 	struct vgpu vgpu;
 	int wait_ms;
+	int pgpu;     /* its lock */
+	pid_t parent; /* 0: the child keeps that, too */
 };
 
 static int remove_device(void *arg, struct err *err)
 {
 	const struct removal *removal = arg;
 
+	/* Whoever has it open unseen holds up the write, and nobody else. */
+	if (removal->parent && getpid() != removal->parent)
+		close(removal->pgpu);
 	return kernel_remove(removal->host, &removal->vgpu, removal->wait_ms, err);
 }
 
-static int remove_closed(const struct host *host, const struct vgpu *vgpu, int wait_ms, int64_t look_by_ms,
+static int remove_closed(const struct store *store, const struct vgpu *vgpu, int pgpu, int wait_ms, int64_t look_by_ms,
 			 struct err *err)
 {
-	struct removal removal = { .host = host, .vgpu = *vgpu, .wait_ms = wait_ms };
-	int r = is_closed(host, vgpu->id, look_by_ms, err);
+	struct removal removal = {
+		.host = store->host, .vgpu = *vgpu, .wait_ms = wait_ms, .pgpu = pgpu, .parent = getpid()
+	};
+	int lock, r = is_closed(store->host, vgpu->id, look_by_ms, err);
 
 	if (r < 0)
 		return r;
+	/* Before its own removal is over it is not gone, though sysfs shows it no more. */
+	lock = store_lock_removal(store, vgpu->id, err);
+	if (lock == -EBUSY)
+		return err_recode(err, EAGAIN);
+	/* Where there is no place for one (/run is full), the pGPU's stands for it. */
+	if (lock < 0)
+		removal.parent = 0;
 	r = bounded_run(remove_device, &removal, wait_ms + REMOVE_SLACK_MS, err);
 	/* Its process was killed, and its write has ended with it: what is gone is gone. */
-	return r == -EINTR && kernel_exists(host, vgpu) == 0 ? 0 : r;
+	if (r == -EINTR && kernel_exists(store->host, vgpu) == 0)
+		r = 0;
+	if (lock >= 0)
+		store_end_removal(store, vgpu->id, lock, r != -ETIMEDOUT);
+	return r;
 }
 
-int giveback_remove(const struct host *host, const struct vgpu *vgpu, int wait_ms, struct err *err)
+int giveback_remove(const struct store *store, const struct vgpu *vgpu, int pgpu, int wait_ms, struct err *err)
 {
-	return remove_closed(host, vgpu, wait_ms, host_now_ms() + wait_ms, err);
+	return remove_closed(store, vgpu, pgpu, wait_ms, host_now_ms() + wait_ms, err);
 }
 
 /* Waits, without any lock, for the driver: 0 gone by itself, 1 it is our turn, -EAGAIN no time left. */
@@ -163,7 +182,8 @@ static int let_driver_remove(const struct host *host, const struct policy *polic
 }
 
 /* Under the pGPU's lock, where nobody else writes: is it still ours to remove, and closed? Then remove it. */
-static int remove_locked(struct store *store, const char *id, int64_t deadline_ms, int64_t look_by_ms, struct err *err)
+static int remove_locked(struct store *store, const char *id, int pgpu, int64_t deadline_ms, int64_t look_by_ms,
+			 struct err *err)
 {
 	struct lease lease;
 	struct vgpu vgpu;
@@ -172,7 +192,7 @@ static int remove_locked(struct store *store, const char *id, int64_t deadline_m
 	if (r <= 0)
 		return r;
 	vgpu = vgpu_of(&lease);
-	r = remove_closed(store->host, &vgpu, left(deadline_ms), look_by_ms, err);
+	r = remove_closed(store, &vgpu, pgpu, left(deadline_ms), look_by_ms, err);
 	if (r < 0)
 		return r == -ETIMEDOUT ? -EAGAIN : r;
 	return drop_if_releasing(store, id, left(deadline_ms) + REMOVE_SLACK_MS, err);
@@ -189,10 +209,13 @@ static int finish_created(struct store *store, const struct policy *policy, cons
 		if (r < 0)
 			return r;
 	}
+	/* Without the pGPU's lock, as others need that meanwhile. */
+	while (store_removes(store, lease->id) && left(deadline_ms) > 0)
+		host_sleep_ms(CLOSE_STEP_MS);
 	autoclose int lock = store_lock_pgpu(store, lease->pgpu, left(deadline_ms), err);
 	if (lock < 0)
 		return lock == -ETIMEDOUT ? -EAGAIN : lock;
-	return remove_locked(store, lease->id, deadline_ms, look_by_ms, err);
+	return remove_locked(store, lease->id, lock, deadline_ms, look_by_ms, err);
 }
 
 /*
@@ -269,7 +292,7 @@ int giveback_unmarked(struct store *store, const struct policy *policy, const st
 	store_unlock(store);
 	if (r <= 0 || strcmp(now.domain, lease->domain) != 0 || now.since_ms != lease->since_ms)
 		return r < 0 ? r : 0;
-	return giveback_remove(store->host, &vgpu, left(deadline_ms), err);
+	return giveback_remove(store, &vgpu, lock, left(deadline_ms), err);
 }
 
 int giveback_orphan(struct store *store, const struct policy *policy, const struct lease *device, struct err *err)
@@ -292,7 +315,7 @@ int giveback_orphan(struct store *store, const struct policy *policy, const stru
 		return r;
 	if (r == 1)
 		return err_set(err, EBUSY, "vGPU %s: domain %s leased it a moment ago", id, lease.name);
-	r = giveback_remove(store->host, &vgpu, policy->release_timeout_s * 1000, err);
+	r = giveback_remove(store, &vgpu, lock, policy->release_timeout_s * 1000, err);
 	if (r < 0)
 		return r;
 	seen_forget(store, id);

@@ -57,10 +57,10 @@ int giveback_unmarked(struct store *store, const struct policy *policy, const st
 int giveback_orphan(struct store *store, const struct policy *policy, const struct lease *device, struct err *err);
 
 /*
- * Removes a device, under the pGPU's lock, which the caller holds, if nobody has it open. -EBUSY: somebody has;
- * -ETIMEDOUT: the kernel is still at it after `wait_ms`.
+ * Removes a device, under the pGPU's lock `pgpu`, which the caller holds, if nobody has it open. -EBUSY: somebody has;
+ * -ETIMEDOUT: the kernel is still at it after `wait_ms`, and -EAGAIN as long as it is; meanwhile store_removes() tells.
  */
-int giveback_remove(const struct host *host, const struct vgpu *vgpu, int wait_ms, struct err *err);
+int giveback_remove(const struct store *store, const struct vgpu *vgpu, int pgpu, int wait_ms, struct err *err);
 
 /*
  * Drops one reservation, or a lease whose device is gone, if it still is as it was (lease_same()): 1, else 0. Takes the

@@ -75,7 +75,8 @@ bool spare_is_orphan(const struct spare_check *check, const struct inv_device *d
 bool spare_at_work(const struct store *store, const struct lease *lease)
 {
 	/* A write that outlived its hook keeps the pGPU's lock until the kernel lets it go. */
-	return host_process_lives(lease->writer, lease->writer_start) || store_pgpu_busy(store, lease->pgpu);
+	return host_process_lives(lease->writer, lease->writer_start) || store_pgpu_busy(store, lease->pgpu) ||
+	       store_removes(store, lease->id);
 }
 
 /* A creation or arrival that was cut off: its device may be there, half made. */

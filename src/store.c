@@ -194,6 +194,39 @@ bool store_locked(const struct store *store)
 	return is_held(store, "lock");
 }
 
+int store_lock_removal(const struct store *store, const char *id, struct err *err)
+{
+	char shown[ID_SIZE + 16];
+	autoclose int dir = file_own_dir(store->run, "removing");
+	int fd;
+
+	if (dir < 0)
+		return err_sys(err, -dir, "/run/vgpu-lease/removing");
+	snprintf(shown, sizeof(shown), "removing/%s", id);
+	fd = wait_flock(dir, id, shown, store_own_start(store), 0, err);
+	return fd == -ETIMEDOUT
+		       ? err_set(err, EBUSY, "the kernel is still removing it: some process has it open; see dmesg")
+		       : fd;
+}
+
+void store_end_removal(const struct store *store, const char *id, int lock, bool over)
+{
+	char name[ID_SIZE + 16];
+
+	snprintf(name, sizeof(name), "removing/%s", id);
+	if (over)
+		unlinkat(store->run, name, 0);
+	close(lock);
+}
+
+bool store_removes(const struct store *store, const char *id)
+{
+	char name[ID_SIZE + 16];
+
+	snprintf(name, sizeof(name), "removing/%s", id);
+	return is_held(store, name);
+}
+
 bool store_pgpu_busy(const struct store *store, const char *pgpu)
 {
 	char name[PARENT_SIZE + 16];

@@ -77,6 +77,17 @@ bool store_locked(const struct store *store);
 bool store_pgpu_busy(const struct store *store, const char *pgpu);
 
 /*
+ * Takes the lock of a device's removal, under its pGPU's; -EBUSY where somebody holds it. The child that writes to
+ * `remove` has this one alone: should the write hang, the pGPU serves others meanwhile. store_end_removal() closes it,
+ * and forgets it where the removal is over.
+ */
+int store_lock_removal(const struct store *store, const char *id, struct err *err);
+void store_end_removal(const struct store *store, const char *id, int lock, bool over);
+
+/* Is the kernel at a removal of this device? Makes and writes nothing. */
+bool store_removes(const struct store *store, const char *id);
+
+/*
  * Takes the device handler's lock; the descriptor that is returned holds it until it, and each copy that a fork made of
  * it, is closed. -ETIMEDOUT names the holder: another handler runs.
  */

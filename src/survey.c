@@ -185,7 +185,7 @@ static bool at_work(const struct survey *s, const struct lease *lease)
 	/* The handler, which wrote it, lives on when it has done what it could: only the lock tells of a write. */
 	if (lease->state == LEASE_RELEASING)
 		return (!is_absent(s, lease) && host_now_ms() - lease->since_ms < time_ms) ||
-		       store_pgpu_busy(s->store, lease->pgpu);
+		       store_pgpu_busy(s->store, lease->pgpu) || store_removes(s->store, lease->id);
 	return lease->state == LEASE_CREATING && spare_at_work(s->store, lease);
 }
 
