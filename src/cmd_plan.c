@@ -213,7 +213,7 @@ static void print(const struct planning *p, const char *refusal)
 		cmd_say("domain %s has no vGPU: nothing to do", request->name);
 	else if (!refusal && p->plan.nsteps == 0)
 		cmd_say("domain %s: %s leaves its vGPUs as they are: %s", request->name, p->op, p->cmd->why_no_config);
-	else if (p->survey.request)
+	else if (request && p->survey.request)
 		print_text(p);
 	/* What has been printed comes before what is wrong with it. */
 	fflush(stdout);

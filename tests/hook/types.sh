@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Which type a vGPU gets where its domain does not say: a definition's, the remembered one, the pool's.
+# shellcheck disable=SC2119 # Functions with arguments that may be left out.
 # shellcheck source=tests/hook/lib.sh
 . "${srcdir:?}/tests/hook/lib.sh"
 host t4:2
