@@ -23,7 +23,8 @@ struct start {
 	enum refusal refusal;
 	char on[PARENT_SIZE]; /* PLAN_STEPS, PLAN_REMOVE: the parent */
 	size_t removes;
-	char text[sizeof(((struct plan *)0)->text)];
+	char text[sizeof(((struct plan *)0)->text)]; /* the causes */
+	char fix[REASON_SIZE];                       /* a command for one of the cards; "" none */
 };
 
 /* What a card carries that keeps a type from it: its own like, or what the configuration does not give to it. */
@@ -90,7 +91,11 @@ static int plan_start(const struct audit *audit, const struct config *config, co
 		start->refusal = plan.refusal;
 		start->removes = plan.nremoves;
 		snprintf(start->on, sizeof(start->on), "%s", plan.nsteps ? plan.steps[0].parent : "");
-		snprintf(start->text, sizeof(start->text), "%s", plan.text);
+		snprintf(start->text, sizeof(start->text), "%.*s",
+			 plan.why ? (int)plan.why : (int)sizeof(start->text) - 1, plan.text);
+		start->fix[0] = '\0';
+		for (size_t i = 0; i < plan.nverdicts && !*start->fix; i++)
+			memcpy(start->fix, plan.verdicts[i].fix, sizeof(start->fix));
 	}
 	plan_free(&plan);
 	survey_end(&survey);
@@ -202,7 +207,7 @@ static struct load load_of(const struct pool *pool, const struct section *sectio
 static void refused(struct audit *audit, const struct pool *pool, const struct section *section,
 		    const struct start *start)
 {
-	char where[AUDIT_WHERE], fix[256] = "'vgpu-lease inventory' shows what each pGPU lacks";
+	char where[AUDIT_WHERE], fix[REASON_SIZE] = "'vgpu-lease inventory' shows what each pGPU lacks";
 	enum audit_status status = AUDIT_FAIL;
 	struct leases leases = { 0 };
 	struct store store;
@@ -222,7 +227,9 @@ static void refused(struct audit *audit, const struct pool *pool, const struct s
 			snprintf(fix, sizeof(fix), "'vgpu-lease retype --dry-run %s %s' shows what has to go",
 				 pool->inv->pgpus[g].address, section->type);
 	}
-	if (status == AUDIT_WARN)
+	if (*start->fix)
+		snprintf(fix, sizeof(fix), "%s", start->fix);
+	else if (status == AUDIT_WARN)
 		snprintf(fix, sizeof(fix), "end a guest that has one; 'vgpu-lease inventory' shows what is in use");
 	audit_note(audit, status, "type", type_place(where, section), fix, "a start with %s would be refused: %s",
 		   section->type, start->text);

@@ -17,6 +17,7 @@ bool plan_refuse(struct planner *p, size_t want, enum refusal why, const char *f
 	p->plan->kind = PLAN_REFUSE;
 	p->plan->refusal = why;
 	p->plan->refused_want = want;
+	p->plan->why = 0;
 	va_start(ap, fmt);
 	vsnprintf(p->plan->text, sizeof(p->plan->text), fmt, ap);
 	va_end(ap);
@@ -180,7 +181,7 @@ bool plan_creation(struct planner *p, size_t want, const char *id, struct step *
 	}
 	p->plan->refusal = REFUSE_NO_ROOM;
 	p->plan->refused_want = want;
-	plan_text_no_room(p->plan, p->facts, &p->promised, want, p->plan->text, sizeof(p->plan->text));
+	p->plan->why = plan_text_no_room(p->plan, p->facts, &p->promised, want, p->plan->text, sizeof(p->plan->text));
 	return false;
 }
 

@@ -162,6 +162,7 @@ struct plan {
 	size_t refused_want;
 	char warning[256]; /* for the log, whatever the plan is; "" none */
 	char text[3072];   /* of a refusal: device, cause and cure; the domain is named by the caller */
+	size_t why;        /* so many bytes of it are the causes, and what is behind them the cure; 0: not told apart */
 };
 
 void plan_make(struct plan *plan, const struct plan_facts *facts);

@@ -264,8 +264,8 @@ static int by_cause(const void *a, const void *b)
 	return x->cause != y->cause ? (int)x->cause - (int)y->cause : x->order - y->order;
 }
 
-void plan_text_no_room(const struct plan *plan, const struct plan_facts *facts, const struct leases *promised,
-		       size_t want, char *buf, size_t size)
+size_t plan_text_no_room(const struct plan *plan, const struct plan_facts *facts, const struct leases *promised,
+			 size_t want, char *buf, size_t size)
 {
 	const struct wish *wish = &facts->wishes[want];
 	char text[LINE_BYTES / 2], end[LINE_BYTES];
@@ -300,4 +300,5 @@ void plan_text_no_room(const struct plan *plan, const struct plan_facts *facts, 
 		n += (size_t)snprintf(buf + n, size - n, "; and %d more", left);
 	snprintf(buf + n, size - n, "%s", end);
 	free(list);
+	return n;
 }

@@ -99,7 +99,8 @@ enabled_mdev_types = $mig
 [policy]
 driver_cleanup = 0
 EOF
-types "a MIG-backed type with MIG off fails" "FAIL type $conf_path:2: *$mig*"
+types "a MIG-backed type with MIG off fails" "FAIL type $conf_path:2: *$mig*: *nvidia-smi -i $card -mig 1*"
+fails "it does not send to itself or elsewhere for what to do" grep -qE "vgpu-lease (check|plan)" <<<"$notes"
 control mig "$card on"
 types "without a GPU instance, too" "FAIL type $conf_path:2: *$mig*"
 control mig "$card 1g.5gb"
