@@ -19,7 +19,8 @@ void apply_start(struct apply *apply, struct store *store, const struct policy *
 		 const char *op)
 {
 	*apply = (struct apply){ .store = store, .policy = policy, .request = request, .op = op };
-	apply->patience_ms = (int64_t)policy->lock_timeout_s * 1000;
+	apply->wait_by_ms = host_now_ms() + (int64_t)policy->lock_timeout_s * 1000;
+	apply->end_ms = apply->wait_by_ms + (int64_t)policy->create_timeout_s * 1000;
 	apply->done = calloc(request->nwants + 1, sizeof(*apply->done));
 	if (!apply->done)
 		abort();
@@ -159,6 +160,28 @@ static int set_params(void *arg, struct err *err)
 	return kernel_set_params(creation->host, &creation->vgpu, creation->params, err);
 }
 
+/* So many seconds, but not beyond that time; in milliseconds. */
+static int within(int seconds, int64_t end_ms)
+{
+	int left = host_left_ms(end_ms);
+
+	return left < seconds * 1000 ? left : seconds * 1000;
+}
+
+/* How long a lock is waited for that is needed to note how it ended, or to undo it. */
+static int last_ms(const struct apply *apply)
+{
+	return host_left_ms(apply->end_ms + UNDO_MS);
+}
+
+/* Undoing one thing takes no longer than this, however much time is left. */
+static int undo_ms(const struct apply *apply)
+{
+	int left = last_ms(apply);
+
+	return left < UNDO_MS ? left : UNDO_MS;
+}
+
 /*
  * Removes what this step made, under the pGPU's lock, which is still held. -ETIMEDOUT, behind what went wrong before,
  * where it cannot: a monitor can have opened it the moment it appeared, and such a removal would never end.
@@ -168,7 +191,7 @@ static int unmake(const struct apply *apply, const struct step *step, struct err
 	const struct vgpu vgpu = vgpu_of(step);
 	struct err err;
 
-	if (giveback_remove(apply->store, &vgpu, apply->lock, UNDO_MS, &err) == 0)
+	if (giveback_remove(apply->store, &vgpu, apply->lock, undo_ms(apply), &err) == 0)
 		return 0;
 	err_in(&err, "%s; nor can it be removed again", why->text);
 	*why = err;
@@ -212,10 +235,13 @@ static int look_again(const struct creation *creation, struct err *err)
 static int create(const struct apply *apply, const struct step *step, const char *params, struct err *err)
 {
 	struct creation creation = { .host = apply->store->host, .vgpu = vgpu_of(step), .params = params };
-	int wait_ms = apply->policy->create_timeout_s * 1000;
+	int wait_ms = within(apply->policy->create_timeout_s, apply->end_ms), r;
 	int64_t end = host_now_ms() + wait_ms;
-	int r = bounded_run(create_device, &creation, wait_ms, err);
 
+	if (wait_ms == 0)
+		return err_set(err, ECANCELED, "no time is left to create %s on %s (lock_timeout, create_timeout)",
+			       step->type, step->parent);
+	r = bounded_run(create_device, &creation, wait_ms, err);
 	if (r == -ETIMEDOUT)
 		return err_set(
 			err, ETIMEDOUT,
@@ -238,7 +264,7 @@ static int create(const struct apply *apply, const struct step *step, const char
 /* A device of our own that its last QEMU still holds: that one is on its way out, or it is not. */
 static int wait_closed(const struct apply *apply, const struct step *step, struct err *err)
 {
-	int64_t end = host_now_ms() + (int64_t)apply->policy->release_timeout_s * 1000;
+	int64_t end = host_now_ms() + within(apply->policy->release_timeout_s, apply->wait_by_ms);
 
 	for (;;) {
 		int64_t least = host_now_ms() + LOOK_MS;
@@ -275,7 +301,8 @@ static int ensure(const struct apply *apply, const struct step *step, const char
 		return -err->code;
 	if (!exists)
 		return create(apply, step, params, err) < 0 ? -err->code : 1;
-	return kernel_wait_complete(apply->store->host, &vgpu, apply->policy->create_timeout_s * 1000, err);
+	return kernel_wait_complete(apply->store->host, &vgpu, within(apply->policy->create_timeout_s, apply->end_ms),
+				    err);
 }
 
 /*
@@ -295,7 +322,7 @@ static int still_ours(const struct apply *apply, const char *id, struct lease *l
 static int settle(struct apply *apply, const struct step *step, bool made, struct err *err)
 {
 	struct lease lease;
-	int r = store_lock(apply->store, apply->policy->lock_timeout_s * 1000, err);
+	int r = store_lock(apply->store, last_ms(apply), err);
 
 	if (r < 0)
 		return r;
@@ -339,7 +366,7 @@ static int drop_failed(struct apply *apply, const struct step *steps, size_t n, 
 {
 	struct err err;
 
-	if (store_lock(apply->store, apply->policy->lock_timeout_s * 1000, &err) == 0) {
+	if (store_lock(apply->store, last_ms(apply), &err) == 0) {
 		for (size_t i = 0; i < n; i++)
 			drop_lease(apply, &steps[i]);
 		store_unlock(apply->store);
@@ -350,13 +377,10 @@ static int drop_failed(struct apply *apply, const struct step *steps, size_t n, 
 int apply_step(struct apply *apply, const struct step *steps, size_t n, size_t i, const char *params, struct err *err)
 {
 	const struct step *step = &steps[i];
-	int64_t waited = host_now_ms();
 	bool made;
 	int r;
 
-	autoclose int lock = store_lock_pgpu(apply->store, step->pgpu, (int)apply->patience_ms, err);
-	waited = host_now_ms() - waited;
-	apply->patience_ms = waited < apply->patience_ms ? apply->patience_ms - waited : 0;
+	autoclose int lock = store_lock_pgpu(apply->store, step->pgpu, host_left_ms(apply->wait_by_ms), err);
 	/* A card that somebody keeps is no reason not to try the next. */
 	if (lock == -ETIMEDOUT)
 		err_recode(err, EBUSY);
@@ -391,7 +415,7 @@ int apply_step(struct apply *apply, const struct step *steps, size_t n, size_t i
 static int undo_lease(const struct apply *apply, const char *id, struct err *err)
 {
 	struct lease lease;
-	int r = store_lock(apply->store, apply->policy->lock_timeout_s * 1000, err);
+	int r = store_lock(apply->store, last_ms(apply), err);
 
 	if (r < 0)
 		return r;
@@ -418,7 +442,7 @@ void apply_undo(struct apply *apply)
 		int r = undo_lease(apply, id, &err);
 
 		if (r == 1)
-			r = giveback_finish(apply->store, &policy, id, host_now_ms() + UNDO_MS, &err);
+			r = giveback_finish(apply->store, &policy, id, host_now_ms() + undo_ms(apply), &err);
 		if (r < 0)
 			log_warn("%s: domain %s: %s: left to the release: %s", apply->op, apply->request->name, id,
 				 err.text);

@@ -28,11 +28,13 @@ struct apply {
 	const struct request *request;
 	struct applied *done; /* undone by apply_undo() */
 	size_t ndone;
-	int lock;            /* of the pGPU whose step is being carried out */
-	const char *op;      /* for the log: "prepare" */
-	int64_t patience_ms; /* how long pGPUs' locks are waited for yet, those of all candidates together */
+	int lock;           /* of the pGPU whose step is being carried out */
+	const char *op;     /* for the log: "prepare" */
+	int64_t wait_by_ms; /* until when others are waited for: locks, devices that are open */
+	int64_t end_ms;     /* when the last creation is to be over; what undoing takes comes behind it */
 };
 
+/* From now on the times of the policy run: lock_timeout for all waits together, create_timeout behind it. */
 void apply_start(struct apply *apply, struct store *store, const struct policy *policy, const struct request *request,
 		 const char *op);
 void apply_end(struct apply *apply);

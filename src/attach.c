@@ -22,7 +22,7 @@ struct rounds {
 	struct survey survey;
 	struct plan plan;
 	struct apply apply;
-	int64_t deadline_ms; /* for waiting until others are done */
+	int64_t deadline_ms; /* for all waits together */
 	bool strict;         /* read the host under the store's lock: nothing is refused on a look from before it */
 	bool surveyed;
 };
@@ -31,8 +31,8 @@ static int rounds_start(struct rounds *r, const struct attach *attach, enum plan
 			struct err *err)
 {
 	*r = (struct rounds){ .attach = attach };
-	r->deadline_ms = host_now_ms() + (int64_t)attach->policy->lock_timeout_s * 1000;
 	apply_start(&r->apply, &r->store, attach->policy, attach->request, op);
+	r->deadline_ms = r->apply.wait_by_ms;
 	if (store_open(&r->store, attach->host, true, err) < 0)
 		return -err->code;
 	return survey_start(&r->survey, attach->host, &r->store, attach->config, attach->request, mode, err);
@@ -49,14 +49,13 @@ static void rounds_end(struct rounds *r)
 /* The facts as they are under the store's lock, which is held afterwards where 0 is returned. */
 static int look_around(struct rounds *r, struct err *err)
 {
-	int wait_ms = r->attach->policy->lock_timeout_s * 1000;
-
+	r->survey.deadline_ms = r->deadline_ms;
 	/* The host and its processes are looked at before the lock, so that what takes time holds up nobody else. */
 	if (!r->strict && survey_host(&r->survey, err) < 0)
 		return -err->code;
 	if (survey_processes(&r->survey, err) < 0)
 		return -err->code;
-	if (store_lock(&r->store, wait_ms, err) < 0)
+	if (store_lock(&r->store, host_left_ms(r->deadline_ms), err) < 0)
 		return -err->code;
 	if ((!r->strict || survey_host(&r->survey, err) == 0) && survey_leases(&r->survey, err) == 0)
 		return 0;
@@ -91,12 +90,15 @@ static int remove_one(struct rounds *r, const char *id, struct err *err)
 	const struct policy *policy = r->attach->policy;
 	const struct inv_device *device = inventory_device(&r->survey.inv, id);
 	const struct lease *lease = lease_find(&r->survey.leases, id);
-	int64_t deadline = host_now_ms() + (int64_t)(policy->release_timeout_s + policy->driver_cleanup_s) * 1000;
+	int64_t own = host_now_ms() + (int64_t)(policy->release_timeout_s + policy->driver_cleanup_s) * 1000;
+	int64_t deadline = own < r->deadline_ms ? own : r->deadline_ms;
 	struct lease orphan = { 0 };
 	int n;
 
+	if (host_now_ms() >= r->deadline_ms)
+		return err_set(err, ETIMEDOUT, "no time is left to remove %s (lock_timeout)", id);
 	if (lease) {
-		n = giveback_claim(&r->store, policy, lease, err);
+		n = giveback_claim(&r->store, lease, r->deadline_ms, err);
 		return n == 1 ? giveback_finish(&r->store, policy, id, deadline, err) : n;
 	}
 	if (!device)
@@ -107,7 +109,7 @@ static int remove_one(struct rounds *r, const char *id, struct err *err)
 	memcpy(orphan.parent, device->parent_name, sizeof(orphan.parent));
 	memcpy(orphan.pgpu, r->survey.inv.pgpus[r->survey.inv.parents[device->parent].pgpu].address,
 	       sizeof(orphan.pgpu));
-	n = giveback_orphan(&r->store, policy, &orphan, err);
+	n = giveback_orphan(&r->store, policy, &orphan, r->deadline_ms, err);
 	if (n == 0)
 		log_info("prepare: domain %s: removed orphan %s (%s on %s) to make room", r->attach->request->name, id,
 			 device->type, device->parent_name);
@@ -207,7 +209,7 @@ static void note_failure(struct rounds *r, const struct step *step, int code)
 	for (size_t i = 0; i < ARRAY_SIZE(no_failure); i++)
 		if (code == no_failure[i])
 			return;
-	if (step->kind != STEP_CREATE || store_lock(&r->store, r->attach->policy->lock_timeout_s * 1000, &ignored) < 0)
+	if (step->kind != STEP_CREATE || store_lock(&r->store, host_left_ms(r->deadline_ms), &ignored) < 0)
 		return;
 	failure_note(&r->store, step->pgpu, step->type);
 	store_unlock(&r->store);

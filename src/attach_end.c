@@ -13,7 +13,7 @@
 #include "text.h"
 #include "wish.h"
 
-enum { TURN_MS = 200, LAST_LOOK_MS = 1000 };
+enum { TURN_MS = 200, LAST_LOOK_MS = 1000, END_MS = 400 };
 
 /* What one release is about. */
 struct release {
@@ -22,6 +22,7 @@ struct release {
 	int64_t asked_ms;     /* when libvirt called: what the domain leases later is not meant */
 	char (*ids)[ID_SIZE]; /* to be given back still; NULL: the leases could not be marked yet */
 	size_t n;
+	bool is_waited_for; /* libvirt waits for us */
 };
 
 static int mark(struct release *release, struct store *store, int wait_ms, struct err *err)
@@ -44,8 +45,11 @@ static void finish(struct release *release, struct store *store, int64_t deadlin
 	for (size_t i = 0; i < release->n; i++) {
 		const char *id = release->ids[i];
 		struct err err = { 0 };
-		int r = giveback_turn(store, release->policy, id, deadline_ms, look_by_ms, &err);
+		int r = -EAGAIN;
 
+		/* While libvirt waits, what cannot be begun in time is not: each would take a little more. */
+		if (!release->is_waited_for || host_now_ms() < deadline_ms)
+			r = giveback_turn(store, release->policy, id, deadline_ms, look_by_ms, &err);
 		if (r == 0) {
 			log_info("release: domain %s: gave back %s", release->name, id);
 			continue;
@@ -70,10 +74,13 @@ static void remove_unmarked(const struct release *release, struct store *store, 
 	for (size_t i = 0; r == 0 && i < leases.n; i++) {
 		const struct lease *lease = &leases.list[i];
 
-		if (strcmp(lease->domain, release->domain) == 0 && lease->since_ms <= release->asked_ms &&
-		    giveback_unmarked(store, release->policy, lease, release->asked_ms, deadline_ms, &err) < 0)
-			log_warn("release: domain %s: %s stays for 'vgpu-lease gc': %s", release->name, lease->id,
-				 err.text);
+		if (strcmp(lease->domain, release->domain) != 0 || lease->since_ms > release->asked_ms)
+			continue;
+		if (host_now_ms() >= deadline_ms)
+			err_set(&err, EAGAIN, "no time was left for it (release_wait)");
+		else if (giveback_unmarked(store, release->policy, lease, release->asked_ms, deadline_ms, &err) == 0)
+			continue;
+		log_warn("release: domain %s: %s stays for 'vgpu-lease gc': %s", release->name, lease->id, err.text);
 	}
 	lease_list_free(&leases);
 }
@@ -88,6 +95,7 @@ static void finish_detached(struct release *release, const struct store *store)
 	int64_t end;
 	int r;
 
+	release->is_waited_for = false;
 	log_close();
 	r = bounded_detach(host.root, &err);
 	if (r < 0)
@@ -112,7 +120,9 @@ static void finish_detached(struct release *release, const struct store *store)
 int attach_release(const struct host *host, const struct policy *policy, const char *domain, const char *name,
 		   struct err *err)
 {
-	struct release release = { .policy = policy, .domain = domain, .name = name, .asked_ms = host_now_ms() };
+	struct release release = {
+		.policy = policy, .domain = domain, .name = name, .asked_ms = host_now_ms(), .is_waited_for = true
+	};
 	int64_t deadline = release.asked_ms + (int64_t)policy->release_wait_s * 1000;
 	struct store store;
 	int r = store_open(&store, host, false, err);
@@ -123,9 +133,9 @@ int attach_release(const struct host *host, const struct policy *policy, const c
 	if (store.leases >= 0) {
 		r = mark(&release, &store, policy->release_wait_s * 1000, err);
 		if (r == 0)
-			finish(&release, &store, deadline, deadline, false);
+			finish(&release, &store, deadline - END_MS, deadline - END_MS, false);
 		if (r == -EROFS)
-			remove_unmarked(&release, &store, deadline);
+			remove_unmarked(&release, &store, deadline - END_MS);
 		/* The handler sees to what is marked; what is not, nobody else knows of. */
 		if (r == -ETIMEDOUT || (release.n > 0 && !store_handler_runs(&store)))
 			finish_detached(&release, &store);
@@ -142,6 +152,7 @@ int attach_reconnect(const struct attach *attach, struct err *err)
 	struct store store;
 	struct inventory inv = { 0 };
 	struct leases leases = { 0 };
+	int64_t deadline = host_now_ms() + (int64_t)attach->policy->lock_timeout_s * 1000;
 	bool listed;
 	int r = store_open(&store, attach->host, true, err);
 
@@ -154,7 +165,7 @@ int attach_reconnect(const struct attach *attach, struct err *err)
 	if (r == 0)
 		r = inventory_read(&inv, attach->host, &query, err);
 	if (r == 0)
-		r = store_lock(&store, attach->policy->lock_timeout_s * 1000, err);
+		r = store_lock(&store, host_left_ms(deadline), err);
 	if (r == 0)
 		r = lease_list(&store, &leases, err);
 	listed = r == 0;

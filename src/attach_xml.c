@@ -7,6 +7,9 @@
 #include "auto.h"
 #include "stamp.h"
 
+/* Comes behind the time of the operation. */
+enum { UNRESERVE_MS = 2000 };
+
 int attach_rewritten(const struct attach *attach, const struct survey *survey, const struct plan *plan, char **xml,
 		     size_t *len, bool *changed, struct err *err)
 {
@@ -37,8 +40,7 @@ void attach_unreserve(const struct attach *attach)
 	struct leases leases = { 0 };
 	struct err err;
 
-	if (store_open(&store, attach->host, false, &err) == 0 &&
-	    store_lock(&store, attach->policy->lock_timeout_s * 1000, &err) == 0 &&
+	if (store_open(&store, attach->host, false, &err) == 0 && store_lock(&store, UNRESERVE_MS, &err) == 0 &&
 	    lease_list(&store, &leases, &err) == 0)
 		for (size_t i = 0; i < leases.n; i++)
 			if (strcmp(leases.list[i].domain, attach->request->uuid) == 0 &&

@@ -19,11 +19,9 @@
 
 enum { CLOSE_STEP_MS = 50, REMOVE_SLACK_MS = 200 };
 
-static int left(int64_t deadline_ms)
+int64_t giveback_lock_by(const struct policy *policy)
 {
-	int64_t ms = deadline_ms - host_now_ms();
-
-	return ms > 0 ? (int)ms : 0;
+	return host_now_ms() + (int64_t)policy->lock_timeout_s * 1000;
 }
 
 int giveback_mark(struct store *store, const char *domain, int64_t asked_ms, int wait_ms, char (**ids)[ID_SIZE],
@@ -175,7 +173,7 @@ static int let_driver_remove(const struct host *host, const struct policy *polic
 			return 0;
 		if (host_now_ms() >= deadline_ms)
 			return err_set(err, EAGAIN, "vGPU %s: the driver still has %d s to remove it by itself",
-				       lease->id, left(turn) / 1000 + 1);
+				       lease->id, host_left_ms(turn) / 1000 + 1);
 		host_sleep_ms(CLOSE_STEP_MS);
 	}
 	return 1;
@@ -187,15 +185,15 @@ static int remove_locked(struct store *store, const char *id, int pgpu, int64_t 
 {
 	struct lease lease;
 	struct vgpu vgpu;
-	int r = still_releasing(store, id, left(deadline_ms), &lease, err);
+	int r = still_releasing(store, id, host_left_ms(deadline_ms), &lease, err);
 
 	if (r <= 0)
 		return r;
 	vgpu = vgpu_of(&lease);
-	r = remove_closed(store, &vgpu, pgpu, left(deadline_ms), look_by_ms, err);
+	r = remove_closed(store, &vgpu, pgpu, host_left_ms(deadline_ms), look_by_ms, err);
 	if (r < 0)
 		return r == -ETIMEDOUT ? -EAGAIN : r;
-	return drop_if_releasing(store, id, left(deadline_ms) + REMOVE_SLACK_MS, err);
+	return drop_if_releasing(store, id, host_left_ms(deadline_ms) + REMOVE_SLACK_MS, err);
 }
 
 static int finish_created(struct store *store, const struct policy *policy, const struct lease *lease,
@@ -210,9 +208,9 @@ static int finish_created(struct store *store, const struct policy *policy, cons
 			return r;
 	}
 	/* Without the pGPU's lock, as others need that meanwhile. */
-	while (store_removes(store, lease->id) && left(deadline_ms) > 0)
+	while (store_removes(store, lease->id) && host_left_ms(deadline_ms) > 0)
 		host_sleep_ms(CLOSE_STEP_MS);
-	autoclose int lock = store_lock_pgpu(store, lease->pgpu, left(deadline_ms), err);
+	autoclose int lock = store_lock_pgpu(store, lease->pgpu, host_left_ms(deadline_ms), err);
 	if (lock < 0)
 		return lock == -ETIMEDOUT ? -EAGAIN : lock;
 	return remove_locked(store, lease->id, lock, deadline_ms, look_by_ms, err);
@@ -245,7 +243,7 @@ int giveback_turn(struct store *store, const struct policy *policy, const char *
 		  int64_t look_by_ms, struct err *err)
 {
 	struct lease lease;
-	int r = still_releasing(store, id, left(deadline_ms) + 1, &lease, err);
+	int r = still_releasing(store, id, host_left_ms(deadline_ms) + 1, &lease, err);
 
 	if (r <= 0)
 		return r;
@@ -254,9 +252,9 @@ int giveback_turn(struct store *store, const struct policy *policy, const char *
 	if (r < 0)
 		return r;
 	if (lease.origin == LEASE_ADOPTED)
-		return drop_if_releasing(store, id, left(deadline_ms) + 1, err);
+		return drop_if_releasing(store, id, host_left_ms(deadline_ms) + 1, err);
 	while ((r = finish_created(store, policy, &lease, deadline_ms, look_by_ms, err)) == -EBUSY &&
-	       left(deadline_ms) > CLOSE_STEP_MS)
+	       host_left_ms(deadline_ms) > CLOSE_STEP_MS)
 		host_sleep_ms(CLOSE_STEP_MS);
 	return r;
 }
@@ -277,36 +275,38 @@ int giveback_unmarked(struct store *store, const struct policy *policy, const st
 	if (lease->origin == LEASE_ADOPTED || lease->state == LEASE_RESERVED)
 		return 0;
 	asked.since_ms = asked_ms;
-	while ((r = is_closed(store->host, lease->id, deadline_ms, err)) == -EBUSY && left(deadline_ms) > CLOSE_STEP_MS)
+	while ((r = is_closed(store->host, lease->id, deadline_ms, err)) == -EBUSY &&
+	       host_left_ms(deadline_ms) > CLOSE_STEP_MS)
 		host_sleep_ms(CLOSE_STEP_MS);
 	if (r == 0 && kernel_driver_removes(store->host, &vgpu) && kernel_exists(store->host, &vgpu) == 1)
 		r = let_driver_remove(store->host, policy, &asked, deadline_ms, err) < 0 ? -err->code : 0;
 	if (r < 0)
 		return r;
-	autoclose int lock = store_lock_pgpu(store, lease->pgpu, left(deadline_ms), err);
+	autoclose int lock = store_lock_pgpu(store, lease->pgpu, host_left_ms(deadline_ms), err);
 	if (lock < 0)
 		return lock;
-	if (store_lock(store, left(deadline_ms), err) < 0)
+	if (store_lock(store, host_left_ms(deadline_ms), err) < 0)
 		return -err->code;
 	r = lease_get(store, lease->id, &now, err);
 	store_unlock(store);
 	if (r <= 0 || strcmp(now.domain, lease->domain) != 0 || now.since_ms != lease->since_ms)
 		return r < 0 ? r : 0;
-	return giveback_remove(store, &vgpu, lock, left(deadline_ms), err);
+	return giveback_remove(store, &vgpu, lock, host_left_ms(deadline_ms), err);
 }
 
-int giveback_orphan(struct store *store, const struct policy *policy, const struct lease *device, struct err *err)
+int giveback_orphan(struct store *store, const struct policy *policy, const struct lease *device, int64_t deadline_ms,
+		    struct err *err)
 {
 	const char *id = device->id;
-	int wait_ms = policy->lock_timeout_s * 1000;
+	int most_ms = policy->release_timeout_s * 1000, wait_ms;
 	const struct vgpu vgpu = vgpu_of(device);
 	struct lease lease;
 	int r;
 
-	autoclose int lock = store_lock_pgpu(store, device->pgpu, wait_ms, err);
+	autoclose int lock = store_lock_pgpu(store, device->pgpu, host_left_ms(deadline_ms), err);
 	if (lock < 0)
 		return lock;
-	r = store_lock(store, wait_ms, err);
+	r = store_lock(store, host_left_ms(deadline_ms), err);
 	if (r < 0)
 		return r;
 	r = lease_get(store, id, &lease, err);
@@ -315,7 +315,8 @@ int giveback_orphan(struct store *store, const struct policy *policy, const stru
 		return r;
 	if (r == 1)
 		return err_set(err, EBUSY, "vGPU %s: domain %s leased it a moment ago", id, lease.name);
-	r = giveback_remove(store, &vgpu, lock, policy->release_timeout_s * 1000, err);
+	wait_ms = host_left_ms(deadline_ms);
+	r = giveback_remove(store, &vgpu, lock, wait_ms < most_ms ? wait_ms : most_ms, err);
 	if (r < 0)
 		return r;
 	seen_forget(store, id);
@@ -324,10 +325,10 @@ int giveback_orphan(struct store *store, const struct policy *policy, const stru
 }
 
 /* Takes the lock and the lease as it is now: 1 where it is the one that the caller saw. The lock is held then. */
-static int lock_unchanged(struct store *store, const struct policy *policy, const struct lease *lease, struct err *err)
+static int lock_unchanged(struct store *store, const struct lease *lease, int64_t deadline_ms, struct err *err)
 {
 	struct lease now;
-	int r = store_lock(store, policy->lock_timeout_s * 1000, err);
+	int r = store_lock(store, host_left_ms(deadline_ms), err);
 
 	if (r < 0)
 		return r;
@@ -340,7 +341,7 @@ static int lock_unchanged(struct store *store, const struct policy *policy, cons
 
 int giveback_drop(struct store *store, const struct policy *policy, const struct lease *lease, struct err *err)
 {
-	int r = lock_unchanged(store, policy, lease, err);
+	int r = lock_unchanged(store, lease, giveback_lock_by(policy), err);
 
 	if (r <= 0)
 		return r;
@@ -350,10 +351,10 @@ int giveback_drop(struct store *store, const struct policy *policy, const struct
 }
 
 /* *mark is the lease as it is then. */
-static int claim(struct store *store, const struct policy *policy, const struct lease *lease, struct lease *mark,
+static int claim(struct store *store, const struct lease *lease, struct lease *mark, int64_t deadline_ms,
 		 struct err *err)
 {
-	int r = lock_unchanged(store, policy, lease, err);
+	int r = lock_unchanged(store, lease, deadline_ms, err);
 
 	if (r <= 0)
 		return r;
@@ -365,11 +366,11 @@ static int claim(struct store *store, const struct policy *policy, const struct 
 	return r < 0 ? r : 1;
 }
 
-int giveback_claim(struct store *store, const struct policy *policy, const struct lease *lease, struct err *err)
+int giveback_claim(struct store *store, const struct lease *lease, int64_t deadline_ms, struct err *err)
 {
 	struct lease mark;
 
-	return claim(store, policy, lease, &mark, err);
+	return claim(store, lease, &mark, deadline_ms, err);
 }
 
 /* Somebody opened it between the look and the write: it is its domain's again, if nobody else has marked it since. */
@@ -378,7 +379,7 @@ static void put_back(struct store *store, const struct policy *policy, const str
 	struct lease back = *mark;
 	struct err err;
 
-	if (was == LEASE_RELEASING || lock_unchanged(store, policy, mark, &err) != 1)
+	if (was == LEASE_RELEASING || lock_unchanged(store, mark, giveback_lock_by(policy), &err) != 1)
 		return;
 	back.state = was;
 	lease_put(store, &back, &err);
@@ -393,7 +394,7 @@ int giveback_now(struct store *store, const struct policy *policy, const struct 
 
 	if (lease->state == LEASE_RESERVED)
 		return giveback_drop(store, policy, lease, err);
-	r = claim(store, policy, lease, &mark, err);
+	r = claim(store, lease, &mark, giveback_lock_by(policy), err);
 	if (r <= 0)
 		return r;
 	r = giveback_finish(store, policy, lease->id, deadline, err);

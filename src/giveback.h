@@ -51,10 +51,14 @@ int giveback_unmarked(struct store *store, const struct policy *policy, const st
 
 /*
  * Removes a foreign device (an orphan; conditions checked by the caller) and its mdevctl definition, under the pGPU's
- * lock, if it is still in no lease and not open. -EBUSY: it is. Of `device`, which no lease stands for, only what says
+ * lock, if it is still in no lease and not open, by `deadline_ms`. -EBUSY: it is. Of `device`, which no lease stands for, only what says
  * where it is counts: id, framework, type, parent, pgpu.
  */
-int giveback_orphan(struct store *store, const struct policy *policy, const struct lease *device, struct err *err);
+int giveback_orphan(struct store *store, const struct policy *policy, const struct lease *device, int64_t deadline_ms,
+		    struct err *err);
+
+/* Until when, from now, a lock is waited for where no operation as a whole has a deadline. */
+int64_t giveback_lock_by(const struct policy *policy);
 
 /*
  * Removes a device, under the pGPU's lock `pgpu`, which the caller holds, if nobody has it open. -EBUSY: somebody has;
@@ -75,5 +79,5 @@ int giveback_drop(struct store *store, const struct policy *policy, const struct
  */
 int giveback_now(struct store *store, const struct policy *policy, const struct lease *lease, struct err *err);
 
-/* Marks one lease `releasing`, if it still is as it was (lease_same()): 1, else 0. Takes the store's lock. */
-int giveback_claim(struct store *store, const struct policy *policy, const struct lease *lease, struct err *err);
+/* Marks one lease `releasing`, if it still is as it was (lease_same()): 1, else 0. Takes the store's lock by then. */
+int giveback_claim(struct store *store, const struct lease *lease, int64_t deadline_ms, struct err *err);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -34,6 +35,13 @@ int64_t host_now_ms(void)
 
 	clock_gettime(CLOCK_BOOTTIME, &t);
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+int host_left_ms(int64_t deadline_ms)
+{
+	int64_t ms = deadline_ms - host_now_ms();
+
+	return ms <= 0 ? 0 : ms < INT_MAX ? (int)ms : INT_MAX;
 }
 
 void host_sleep_ms(int ms)

@@ -29,6 +29,9 @@ void host_close(struct host *host);
 /* Milliseconds of CLOCK_BOOTTIME: goes on during suspend, knows nothing of changes of the wall clock. */
 int64_t host_now_ms(void);
 
+/* Milliseconds until then, by the same clock; never negative. */
+int host_left_ms(int64_t deadline_ms);
+
 /* Sleeps for so many milliseconds. */
 void host_sleep_ms(int ms);
 

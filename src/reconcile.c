@@ -224,7 +224,7 @@ static int judge_lease(struct look *look, const struct lease *lease, bool *plugg
 	view.open = is_open(look, lease->id);
 	if (reconcile_lease(&view, why) != RECONCILE_GIVE_BACK)
 		return 0;
-	r = giveback_claim(pass->store, pass->policy, lease, err);
+	r = giveback_claim(pass->store, lease, giveback_lock_by(pass->policy), err);
 	if (r <= 0)
 		return r;
 	log_info("reconcile: domain %s: %s is given back: %s", lease->name, lease->id, why);

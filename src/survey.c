@@ -14,7 +14,7 @@
 #include "survey_parts.h"
 #include "wish.h"
 
-enum { SPARE_LOOK_MS = 5000 }; /* for a look at all processes, where room has to be made */
+enum { LEAST_LOOK_MS = 250, SPARE_LOOK_MS = 5000 }; /* for a look at all processes, where room has to be made */
 
 int survey_start(struct survey *s, const struct host *host, struct store *store, const struct config *config,
 		 const struct request *request, enum plan_mode mode, struct err *err)
@@ -301,7 +301,10 @@ int survey_look(struct survey *s, struct err *err)
 {
 	struct spare_check check = { .host = s->host, .store = s->store, .config = s->config, .note = !s->dry };
 	char why[REASON_SIZE];
-	int r = survey_look_up(s, SPARE_LOOK_MS, true, err);
+	int left = s->deadline_ms ? host_left_ms(s->deadline_ms) : SPARE_LOOK_MS, r;
+
+	left = left < LEAST_LOOK_MS ? LEAST_LOOK_MS : left;
+	r = survey_look_up(s, left < SPARE_LOOK_MS ? left : SPARE_LOOK_MS, true, err);
 
 	if (r < 0)
 		return r;

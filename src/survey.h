@@ -24,9 +24,10 @@ struct survey {
 	const struct request *request; /* as it is served here: with what crosses to another framework */
 	struct crossing crossing;
 	enum plan_mode mode;
-	bool all_types; /* read every type, not only those that the request and the leases name */
-	bool explains;  /* why a card is not chosen is asked: read the types of the configuration, too */
-	bool dry;       /* write nothing, not even since when a device has been seen free */
+	bool all_types;      /* read every type, not only those that the request and the leases name */
+	bool explains;       /* why a card is not chosen is asked: read the types of the configuration, too */
+	int64_t deadline_ms; /* of the operation (host_now_ms()); 0 none */
+	bool dry;            /* write nothing, not even since when a device has been seen free */
 	struct wish *wishes;
 	struct inventory inv;
 	bool has_inv;

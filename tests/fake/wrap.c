@@ -159,6 +159,12 @@ int64_t __wrap_host_now_ms(void)
 	return fake->now_ms;
 }
 
+int __wrap_host_left_ms(int64_t deadline_ms);
+int __wrap_host_left_ms(int64_t deadline_ms)
+{
+	return deadline_ms > fake->now_ms ? (int)(deadline_ms - fake->now_ms) : 0;
+}
+
 void __wrap_host_sleep_ms(int ms);
 void __wrap_host_sleep_ms(int ms)
 {
