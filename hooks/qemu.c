@@ -224,20 +224,40 @@ static int read_host(struct hook *hook, struct err *err)
 }
 
 /*
- * The gate. 1: the domain can concern us; 0: it does not. One that has nothing but PCI devices does where the pool has
- * VFs, or for its release, where any is leased; a mistake in the configuration is none of its business.
+ * Has the domain a lease, though its XML shows no vGPU? A VF need not be named as one; and a command can have been
+ * killed between the lease and the attach, or somebody can have detached what was leased.
+ */
+static bool is_leased(const struct hook *hook)
+{
+	struct host host = { .root = -1 };
+	char uuid[UUID_SIZE];
+	struct err ignored;
+	bool leased;
+
+	if (host_open(&host, hook->call.root, &ignored) < 0)
+		return false;
+	leased = mine_leased(&host, domxml_peek_uuid(uuid, hook->xml, hook->len) ? uuid : NULL);
+	host_close(&host);
+	return leased;
+}
+
+/*
+ * The gate. 1: the domain can concern us; 0: it does not. For its release that is where anything is leased to it. One
+ * that has nothing but PCI devices does where the pool has VFs; a mistake in the configuration is none of its business.
  */
 static int gate(struct hook *hook, bool by_lease, struct err *err)
 {
 	if (domxml_concerns(hook->xml, hook->len))
 		return 1;
+	if (by_lease)
+		return is_leased(hook);
 	if (!domxml_has_pci(hook->xml, hook->len))
 		return 0;
 	if (read_host(hook, err) < 0)
 		log_warn("%s", err->text);
 	if (hook->host.root < 0)
 		return 0;
-	return by_lease ? mine_leased(&hook->host) : hook->has_config && mine_possible(&hook->config);
+	return hook->has_config && mine_possible(&hook->config);
 }
 
 /* What is given back is told by the leases alone: neither the rest of the XML nor its size keeps anything. */

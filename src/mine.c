@@ -18,7 +18,7 @@ bool mine_possible(const struct config *config)
 	return false;
 }
 
-bool mine_leased(const struct host *host)
+bool mine_leased(const struct host *host, const char *domain)
 {
 	struct leases leases = { 0 };
 	struct store store;
@@ -27,7 +27,7 @@ bool mine_leased(const struct host *host)
 
 	if (store_open(&store, host, false, &ignored) == 0 && lease_list(&store, &leases, &ignored) == 0)
 		for (size_t i = 0; i < leases.n; i++)
-			any |= leases.list[i].framework != FW_MDEV;
+			any |= !domain || strcmp(leases.list[i].domain, domain) == 0;
 	lease_list_free(&leases);
 	store_close(&store);
 	return any;

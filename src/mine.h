@@ -19,8 +19,8 @@
 /* Can the pool have VFs? False is certain. */
 bool mine_possible(const struct config *config);
 
-/* Is any VF leased? For a release, which goes by the leases alone. */
-bool mine_leased(const struct host *host);
+/* Is anything leased to this domain (NULL: to any)? For a release, which goes by the leases alone. */
+bool mine_leased(const struct host *host, const char *domain);
 
 /*
  * Forgets the document's PCI hostdevs that are not ours. `config` NULL: the metadata alone say which are, and `host`

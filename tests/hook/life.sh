@@ -64,6 +64,16 @@ release "$two"
 release "$vm"
 is "$(devices)$(leases)" 0 "so that nothing is left behind"
 
+# What a command leased that was killed before libvirt attached it, or libvirt detached: the XML has no vGPU (left).
+sed '/<hostdev/,/<\/hostdev>/d; /<metadata>/,/<\/metadata>/d' "$vm" >"$work/none.xml"
+fails "a domain without a vGPU" grep -q hostdev "$work/none.xml"
+prepare
+sed "s/${vm_uuid%??}../${vm_uuid%??}7f/" "$work/none.xml" >"$work/other.xml"
+holds "whose release" release "$work/other.xml"
+is "$(leases)" 1 "concerns no other domain"
+holds "of whom a lease is left" release "$work/none.xml"
+is "$(devices)$(leases)" 0 "gives that back at its release"
+
 # Room that orphans hold.
 for i in 11 12; do another $i | grep -o "${u1%??}.." | while read -r u; do make_device 0000:84:00.0 nvidia-230 "$u"; done; done
 make_device 0000:85:00.0 nvidia-232 "${u1%??}aa"
