@@ -29,6 +29,8 @@
 #include "store.h"
 #include "text.h"
 
+#define USAGE "usage: qemu [--root DIR] [--config FILE] [--dry-run] -- GUEST OP SUBOP EXTRA\n"
+
 enum { SHOWN_NAME = 120, EXIT_REFUSED = 1, EXIT_USAGE = 2 };
 
 struct call {
@@ -395,8 +397,10 @@ int main(int argc, char **argv)
 	make_sure_of_descriptors();
 	umask(077);
 	signal(SIGPIPE, SIG_IGN);
+	if (argc == 2 && strcmp(argv[1], "--help") == 0)
+		return fputs(USAGE, stdout) < 0 ? EXIT_REFUSED : EXIT_SUCCESS;
 	if (!parse_call(&hook.call, argc, argv)) {
-		fprintf(stderr, "usage: qemu [--root DIR] [--config FILE] [--dry-run] -- GUEST OP SUBOP EXTRA\n");
+		fputs(USAGE, stderr);
 		return EXIT_USAGE;
 	}
 	/* Also for what does not concern us: that it is called at all is what libvirt does not tell otherwise. */

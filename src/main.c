@@ -21,6 +21,7 @@ struct line {
 	struct cmd_call call;
 	unsigned int options; /* those of CMD_... that were given */
 	bool help, version;
+	bool asked; /* for help by the word, which takes one command */
 	int noperands;
 };
 
@@ -103,6 +104,8 @@ static int parse(struct line *line, int argc, char **argv, struct err *err)
 		} else if (!options_end && word[0] == '-' && word[1]) {
 			if (take_option(line, argc, argv, &i, err) < 0)
 				return -err->code;
+		} else if (!line->command && !line->help && strcmp(word, "help") == 0) {
+			line->help = line->asked = true;
 		} else if (!line->command) {
 			line->command = find_command(word);
 			if (!line->command)
@@ -111,6 +114,8 @@ static int parse(struct line *line, int argc, char **argv, struct err *err)
 			line->call.operands[line->noperands++] = word;
 		}
 	}
+	if (line->asked && line->noperands)
+		return err_set(err, EINVAL, "unexpected argument '%s'", line->call.operands[0]);
 	return 0;
 }
 
@@ -178,7 +183,7 @@ static void print_help(const struct command *command)
 		printf("  %-16s %s\n", left, commands[i]->summary);
 	}
 	print_options(0, true);
-	printf("\nvgpu-lease COMMAND --help says more. Exit status: 0 done, 1 refused or failed, 2 usage error.\n");
+	printf("\nvgpu-lease help COMMAND says more. Exit status: 0 done, 1 refused or failed, 2 usage error.\n");
 }
 
 static int run(const struct line *line, struct err *err)

@@ -54,6 +54,13 @@ static void help(void)
 	sim_control_help(stdout);
 }
 
+static bool is_folder(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
 /* The exit status of what ends the program at once; -1: go on. */
 static int options_parse(struct options *o, int argc, char **argv)
 {
@@ -87,6 +94,11 @@ static int options_parse(struct options *o, int argc, char **argv)
 		return usage(stderr), USAGE;
 	o->dir = argv[optind];
 	o->model = argv[optind + 1];
+	if (!o->stop && is_folder(o->model) && !is_folder(o->dir)) {
+		fprintf(stderr, SIM_FUSE_NAME ": '%s': expected a model, found a directory: DIR comes before MODEL\n",
+			o->model);
+		return USAGE;
+	}
 	return -1;
 }
 

@@ -22,7 +22,8 @@ complete_line() {
 	echo "${COMPREPLY[*]}"
 }
 
-is "$(complete_line '')" "list show types inventory plan rewrite check gc release retype attach detach suspend resume" "the commands"
+is "$(complete_line '')" "list show types inventory plan rewrite check gc release retype attach detach suspend resume help" "the commands"
+is "$(complete_line help s)" "show suspend" "and those that help tells of"
 is "$(complete_line --root "$root" re)" "rewrite release retype resume" "behind an option with its value, too"
 is "$(complete_line list --)" "--root --config --help --json" "the options of a command"
 is "$(complete_line gc --t)" "--type" "those of its own"

@@ -104,4 +104,8 @@ domain 1 "$(uuid 1)" >"$tmp/--help"
 is "$(cd "$tmp" && "$command" rewrite -- --help)" "$(cat "$tmp/--help")" "behind -- a file may be called like an option"
 is "$("$command" --root "$root" list 2>&1 >/dev/full; echo $?)" \
 	$'vgpu-lease: standard output: No space left on device\n1' "what cannot be printed is a failure"
+is "$("$builddir/vgpu-lease" help)" "$("$builddir/vgpu-lease" --help)" "help is --help"
+is "$("$builddir/vgpu-lease" help gc)" "$("$builddir/vgpu-lease" gc --help)" "help COMMAND is COMMAND --help"
+usage "help of an unknown command" "unknown command nothing" help nothing
+usage "help of two commands" "unexpected argument 'list'" help gc list
 tap_done

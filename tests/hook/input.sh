@@ -231,4 +231,8 @@ cp "$builddir/hooks/qemu" "$work/qemu" && chmod 755 "$work" "$work/qemu"
 said=$(as_nobody "$work/qemu" vm prepare begin - <"$vm" 2>&1)
 is "$?$said" "1vgpu-lease: domain vm: vGPU $u1: it does not exist, and it cannot be made: this libvirt does not run as root, and only root can make vGPUs" \
 	"a libvirt that is not root's is told so"
+said=$("$builddir/hooks/qemu" --help 2>"$work/err")
+is "$?$(cat "$work/err")" 0 "--help is no error"
+holds "and prints the usage on standard output" grep -q '^usage: qemu .*GUEST OP SUBOP EXTRA' <<<"$said"
+passes "a domain may be called --help" "$builddir/hooks/qemu" --help start begin - <"$vm"
 tap_done

@@ -93,4 +93,7 @@ exec 9<&-
 is "$(put "0000:41:00.5 off" "$control/register")" ok "once it is closed it goes"
 
 is "$(cat "$bus/0000:c1:00.5/mdev_supported_types/"*/name | wc -l)" 3 "a bench card has as many types as asked for"
+said=$("$sim" t4:2 "$root" 2>&1)
+is "$?" 2 "a model in the place of the folder is a usage error"
+is "$said" "vgpu-lease-sim: '$root': expected a model, found a directory: DIR comes before MODEL" "which says what comes first"
 tap_done
