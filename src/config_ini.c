@@ -262,10 +262,11 @@ static char *next_line(char *line, int size, void *stream)
 	while (!r->failed && !r->rest && !header) {
 		if (r->at == r->end)
 			return NULL;
-		header = false;
 		take_line(r, &header);
-		if (r->failed)
+		if (r->failed) {
 			recover(r);
+			header = false;
+		}
 		if (r->rest && *r->rest)
 			squeeze(r->rest);
 	}

@@ -76,6 +76,10 @@ for line in 1 4 5 7; do
 done
 check --json
 like "$out" "*\"where\": \"$conf_path:5\"*" "a line that cannot be read has a place, too"
+printf '[devices\nx = 1\n[policy]\nplacement = nowhere\n' | conf
+check
+is "$status $(cut -d ' ' -f 1-3 <<<"$notes" | grep config)" "1 FAIL config $conf_path:1:
+FAIL config $conf_path:4:" "also where the first line cannot be read"
 rm "$conf_path"
 finds FAIL config "$conf_path: *" "a missing file"
 conf <<<''
