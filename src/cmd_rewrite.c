@@ -97,17 +97,23 @@ static void say_what_changed(const struct rewrite *r, const char *path)
 		cmd_warn("libvirt does not notice a change of its own files: use 'virsh define %s'", path);
 }
 
-/* `fd` negative: it could not be opened, as errno says. */
+/* `fd` negative: it could not be opened, as errno says. 0, or CMD_USAGE. */
 static int read_regular(int fd, struct stat *st, char **xml, size_t *len, const char *shown, struct err *err)
 {
 	int r;
 
-	if (fd < 0 || fstat(fd, st) < 0)
-		return err_sys(err, errno, "%s", shown);
-	if (!S_ISREG(st->st_mode))
-		return err_set(err, EOPNOTSUPP, "%s: no regular file", shown);
+	if (fd < 0 || fstat(fd, st) < 0) {
+		err_sys(err, errno, "%s", shown);
+		return CMD_USAGE;
+	}
+	if (!S_ISREG(st->st_mode)) {
+		err_set(err, EOPNOTSUPP, "%s: no regular file", shown);
+		return CMD_USAGE;
+	}
 	r = file_slurp(fd, DOMXML_MAX, xml, len);
-	return r < 0 ? err_sys(err, -r, "%s", shown) : 0;
+	if (r < 0)
+		err_sys(err, -r, "%s", shown);
+	return r < 0 ? CMD_USAGE : 0;
 }
 
 /* The file that a link leads to is changed, not the link. */
@@ -130,9 +136,8 @@ static int in_place(const struct cmd_call *call, struct err *err)
 	*base++ = '\0';
 	autoclose int dir = open(*path ? path : "/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	autoclose int fd = dir < 0 ? -1 : openat(dir, base, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
-	if (read_regular(fd, &was, &xml, &len, shown, err) < 0)
-		r = CMD_USAGE;
-	else
+	r = read_regular(fd, &was, &xml, &len, shown, err);
+	if (r == 0)
 		r = make(&rewrite, xml, len, call, shown, err);
 	if (r == 0 && rewrite.nchanges) {
 		r = replace(dir, base, &was, &rewrite);
