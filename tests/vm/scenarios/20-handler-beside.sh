@@ -32,5 +32,22 @@ sleep 3
 check "with a vGPU of its own" held_by "$device" sleeper
 check "that QEMU has open" uses_open sleeper "$device"
 check "the handler is still there" connected
+
+# libvirtd stands still between the lease of a resume and the start of its domain, for longer than start_grace.
+run vgpu-lease suspend sleeper
+check "it is suspended once more" succeeded
+check "nothing of it is left again" within 15 nothing_left
+has_lease() { [ "$(leases | jq '[.leases[] | select(.state == "active")] | length')" = 1 ]; }
+vgpu-lease resume sleeper >/dev/null 2>&1 </dev/null &
+resuming=$!
+check "a resume has leased" within 20 has_lease
+libvirtd=$(pidof libvirtd)
+kill -STOP "$libvirtd"
+sleep 4
+kill -CONT "$libvirtd"
+resumed=0
+wait "$resuming" || resumed=$?
+check "it carries on when libvirtd does" same "$resumed" 0
+check "and the guest has its vGPU" uses_open sleeper "$(device_in sleeper)"
 virsh -q destroy sleeper
 check "at last nothing is left" within 15 nothing_left
