@@ -11,6 +11,7 @@
 #include "bounded.h"
 #include "giveback.h"
 #include "kernel.h"
+#include "leftover.h"
 #include "log.h"
 
 enum { WAIT_STEP_MS = 20 };
@@ -40,10 +41,14 @@ static int rounds_start(struct rounds *r, const struct attach *attach, enum plan
 
 static void rounds_end(struct rounds *r)
 {
+	bool left = leftover_any(&r->store, r->attach->policy, &r->survey.leases);
+
 	plan_free(&r->plan);
 	survey_end(&r->survey);
 	apply_end(&r->apply);
 	store_close(&r->store);
+	if (left)
+		leftover_finish(r->attach->host, r->attach->policy);
 }
 
 /* The facts as they are under the store's lock, which is held afterwards where 0 is returned. */
@@ -116,7 +121,7 @@ static int remove_one(struct rounds *r, const char *id, struct err *err)
 	return n;
 }
 
-/* A spare that cannot be removed is a mishap of its pGPU: the next plan looks elsewhere. */
+/* A spare that cannot be removed is none any more, and a mishap of the pGPU that it is on: the next plan looks elsewhere. */
 static void remove_spares(struct rounds *r)
 {
 	for (size_t i = 0; i < r->plan.nremoves; i++) {
@@ -125,6 +130,9 @@ static void remove_spares(struct rounds *r)
 		struct err err = { 0 };
 
 		if (remove_one(r, r->plan.removes[i], &err) == 0)
+			continue;
+		survey_stuck(&r->survey, r->plan.removes[i]);
+		if (i >= r->plan.nremoves - r->plan.nquota)
 			continue;
 		snprintf(reason, sizeof(reason), "an orphan cannot be removed: %.200s", err.text + err.cause);
 		survey_mishap(&r->survey, step->pgpu, step->type, CAUSE_FAILED, reason);

@@ -9,6 +9,7 @@
 #include "attach.h"
 #include "bounded.h"
 #include "giveback.h"
+#include "leftover.h"
 #include "log.h"
 #include "text.h"
 #include "wish.h"
@@ -85,6 +86,17 @@ static void remove_unmarked(const struct release *release, struct store *store, 
 	lease_list_free(&leases);
 }
 
+/* Did other releases leave anything to be finished? Read without the lock: it costs no other hook anything. */
+static bool others_left(const struct store *store, const struct policy *policy)
+{
+	struct leases leases = { 0 };
+	struct err ignored;
+	bool left = lease_list(store, &leases, &ignored) == 0 && leftover_any(store, policy, &leases);
+
+	lease_list_free(&leases);
+	return left;
+}
+
 /* In a child of our own, whom libvirt does not wait for: the rest of the time that a give-back may take. */
 static void finish_detached(struct release *release, const struct store *store)
 {
@@ -126,6 +138,7 @@ int attach_release(const struct host *host, const struct policy *policy, const c
 	int64_t deadline = release.asked_ms + (int64_t)policy->release_wait_s * 1000;
 	struct store store;
 	int r = store_open(&store, host, false, err);
+	bool left;
 
 	if (r < 0)
 		return r;
@@ -140,8 +153,11 @@ int attach_release(const struct host *host, const struct policy *policy, const c
 		if (r == -ETIMEDOUT || (release.n > 0 && !store_handler_runs(&store)))
 			finish_detached(&release, &store);
 	}
+	left = store.leases >= 0 && others_left(&store, policy);
 	free(release.ids);
 	store_close(&store);
+	if (left)
+		leftover_finish(host, policy);
 	return r;
 }
 

@@ -89,6 +89,10 @@ static int drop_if_releasing(struct store *store, const char *id, int wait_ms, s
 		if (now.origin == LEASE_CREATED)
 			affinity_removed(store, id);
 		r = lease_drop(store, id, err);
+		/* A pass whose view was older than the lease may have noted it as free while it was in use. */
+		seen_forget(store, id);
+	} else if (r == 1) {
+		r = 0;
 	}
 	store_unlock(store);
 	return r < 0 ? r : 0;

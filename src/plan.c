@@ -70,44 +70,6 @@ void plan_adopt(const struct planner *p, const struct inv_device *device, struct
 	}
 }
 
-/*
- * Leases of a project, in every state, beyond those of this want itself. What a domain that arrives holds here is of an
- * earlier run or arrival: this one takes its place.
- */
-static int project_holds(const struct planner *p, const struct leases *leases, const char *id, bool own)
-{
-	const struct request *request = p->facts->request;
-	int n = 0;
-
-	for (size_t i = 0; i < leases->n; i++) {
-		const struct lease *l = &leases->list[i];
-
-		n += strcmp(l->project, request->project) == 0 && strcmp(l->id, id) != 0 &&
-		     (own || strcmp(l->domain, request->uuid) != 0);
-	}
-	return n;
-}
-
-static bool within_quota(struct planner *p, size_t want, const char *id)
-{
-	const char *project = p->facts->request->project;
-	int limit, holds;
-
-	if (!p->facts->config)
-		return true;
-	limit = config_quota(p->facts->config, project);
-	holds = project_holds(p, p->facts->leases, id, p->facts->mode == PLAN_PREPARE) +
-		project_holds(p, &p->promised, id, true);
-	if (limit == NO_LIMIT || holds < limit)
-		return true;
-	if (!*project)
-		return plan_refuse(p, want, REFUSE_OTHER,
-				   "the quota of domains without a project is used up: %d of %d ([quota] none)", holds,
-				   limit);
-	return plan_refuse(p, want, REFUSE_OTHER, "the quota of project %s is used up: %d of %d ([quota])", project,
-			   holds, limit);
-}
-
 /* The later wants of this plan see what this one takes, in the place of what the domain had reserved for it. */
 static void promise(struct planner *p, const struct step *step)
 {
@@ -161,7 +123,7 @@ bool plan_creation(struct planner *p, size_t want, const char *id, struct step *
 	if (wish->ntypes == 0)
 		return refuse_untyped(p, want);
 	/* Before room is waited for, or looked for. */
-	if (!within_quota(p, want, id))
+	if (!plan_quota(p, want, id))
 		return false;
 	switch (plan_choose(p, want, id, step)) {
 	case CHOSEN:
@@ -285,8 +247,9 @@ void plan_make(struct plan *plan, const struct plan_facts *facts)
 
 		going = facts->mode == PLAN_PREPARE ? prepare_want(&p, i, step) : plan_arrival(&p, i, step);
 		/* What the domain keeps was counted when it came. */
-		if (!going || (step->kind != STEP_KEEP && !within_quota(&p, i, step->id)))
+		if (!going || (step->kind != STEP_KEEP && !plan_quota(&p, i, step->id)))
 			break;
+		plan_quota_removes(&p, step);
 		promise(&p, step);
 		plan->nsteps++;
 		/* What has to be removed for one want is removed before the next one is looked at. */

@@ -156,6 +156,7 @@ struct plan {
 	size_t nsteps;
 	char removes[PLAN_REMOVES_MAX][ID_SIZE];
 	size_t nremoves;
+	size_t nquota; /* the last of them are leases that go for the quota's sake, on whatever pGPU */
 	struct verdict *verdicts;
 	size_t nverdicts, verdict_room;
 	enum refusal refusal;

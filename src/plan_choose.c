@@ -96,8 +96,7 @@ bool plan_is_spare(const struct plan_facts *facts, const char *id)
 	return false;
 }
 
-/* A spare, and none that the domain starts with: another of its vGPUs is to be adopted or kept there. */
-static bool may_go(const struct plan_facts *facts, const char *id)
+bool plan_may_go(const struct plan_facts *facts, const char *id)
 {
 	return !(facts->mode == PLAN_PREPARE && request_find(facts->request, id)) && plan_is_spare(facts, id);
 }
@@ -144,12 +143,12 @@ static bool find_removes(struct planner *p, int pgpu, const char *type)
 		if (d->parent == UNKNOWN || inv->parents[d->parent].pgpu != pgpu)
 			continue;
 		if (stands_in_the_way(facts, pgpu, d->type, type)) {
-			if (!may_go(facts, d->id) || p->plan->nremoves == PLAN_REMOVES_MAX) {
+			if (!plan_may_go(facts, d->id) || p->plan->nremoves == PLAN_REMOVES_MAX) {
 				p->plan->nremoves = 0;
 				return false;
 			}
 			memcpy(p->plan->removes[p->plan->nremoves++], d->id, ID_SIZE);
-		} else if (!*one && gives_room(facts, d->type, type) && may_go(facts, d->id)) {
+		} else if (!*one && gives_room(facts, d->type, type) && plan_may_go(facts, d->id)) {
 			memcpy(one, d->id, ID_SIZE);
 		}
 	}
@@ -157,7 +156,7 @@ static bool find_removes(struct planner *p, int pgpu, const char *type)
 		const struct lease *l = &facts->leases->list[i];
 
 		if (strcmp(l->pgpu, inv->pgpus[pgpu].address) == 0 && !inventory_device(inv, l->id) &&
-		    may_go(facts, l->id))
+		    plan_may_go(facts, l->id))
 			memcpy(one, l->id, ID_SIZE);
 	}
 	if (p->plan->nremoves == 0 && *one)

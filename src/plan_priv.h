@@ -14,6 +14,7 @@ struct planner {
 	struct plan *plan;
 	struct leases promised; /* what earlier wants of this plan take */
 	struct leases held;     /* the facts' leases but those of what is promised: each takes its room once */
+	int over_quota;         /* so many leases that may go must, before the want at hand is within its quota */
 	int only;               /* the one VF that may be chosen: its parent's index; UNKNOWN any */
 };
 
@@ -41,6 +42,16 @@ const struct inv_device *plan_free_device(const struct planner *p, size_t want);
 
 /* May the hostdev be on this parent, as far as its kind and the parent's driver go? UNKNOWN: one that is not read. */
 bool plan_can_be(const struct plan_facts *facts, int parent, const struct want *want);
+
+/*
+ * plan_quota.c: is the domain within its project's quota with one vGPU more, `id`, where need be without leases that may
+ * go? Ends the plan where not. And those leases, which have to be removed before the step that was found is done.
+ */
+bool plan_quota(struct planner *p, size_t want, const char *id);
+void plan_quota_removes(struct planner *p, const struct step *step);
+
+/* May it be removed, and is it none that the domain starts with: another of its vGPUs is to be adopted or kept there? */
+bool plan_may_go(const struct plan_facts *facts, const char *id);
 
 /* May this device be removed to make room? */
 bool plan_is_spare(const struct plan_facts *facts, const char *id);

@@ -54,11 +54,13 @@ void survey_end(struct survey *s)
 	crossing_free(&s->crossing);
 	free(s->wishes);
 	free(s->spares);
+	free(s->stuck);
 	free(s->lacks);
 	free(s->mishaps);
 	free(s->failures);
 	s->wishes = NULL;
 	s->spares = NULL;
+	s->stuck = NULL;
 	s->lacks = NULL;
 	s->mishaps = NULL;
 	s->failures = NULL;
@@ -186,7 +188,11 @@ static bool at_work(const struct survey *s, const struct lease *lease)
 	if (lease->state == LEASE_RELEASING)
 		return (!is_absent(s, lease) && host_now_ms() - lease->since_ms < time_ms) ||
 		       store_pgpu_busy(s->store, lease->pgpu) || store_removes(s->store, lease->id);
-	return lease->state == LEASE_CREATING && spare_at_work(s->store, lease);
+	/* What a hook left that was killed may go after create_timeout. */
+	return lease->state == LEASE_CREATING &&
+	       (spare_at_work(s->store, lease) ||
+		(policy && !is_absent(s, lease) &&
+		 host_now_ms() - lease->since_ms < (int64_t)policy->create_timeout_s * 1000));
 }
 
 static int leave_out_void(struct survey *s, struct err *err)
@@ -297,6 +303,14 @@ int survey_leases(struct survey *s, struct err *err)
 	return 0;
 }
 
+static bool is_stuck(const struct survey *s, const char *id)
+{
+	for (size_t i = 0; i < s->nstuck; i++)
+		if (strcmp(s->stuck[i].id, id) == 0)
+			return true;
+	return false;
+}
+
 int survey_look(struct survey *s, struct err *err)
 {
 	struct spare_check check = { .host = s->host, .store = s->store, .config = s->config, .note = !s->dry };
@@ -323,13 +337,19 @@ int survey_look(struct survey *s, struct err *err)
 		const struct inv_device *device = &s->inv.devices[i];
 		const struct lease *lease = lease_find(&s->leases, device->id);
 
+		if (is_stuck(s, device->id))
+			continue;
 		if (lease ? spare_is_stale(&check, lease, true, why) : spare_is_orphan(&check, device, why))
 			memcpy(s->spares[s->nspares++].id, device->id, ID_SIZE);
 	}
-	/* A lease whose device is gone takes room all the same, until it is dropped. */
-	for (size_t i = 0; i < s->leases.n; i++)
-		if (is_absent(s, &s->leases.list[i]) && spare_is_stale(&check, &s->leases.list[i], false, why))
-			memcpy(s->spares[s->nspares++].id, s->leases.list[i].id, ID_SIZE);
+	/* A lease without a device takes room all the same, until it is dropped; one of another framework counts, too. */
+	for (size_t i = 0; i < s->leases.n; i++) {
+		const struct lease *lease = &s->leases.list[i];
+
+		if (!inventory_device(&s->inv, lease->id) && !is_stuck(s, lease->id) &&
+		    spare_is_stale(&check, lease, !is_absent(s, lease), why))
+			memcpy(s->spares[s->nspares++].id, lease->id, ID_SIZE);
+	}
 	s->spares_known = true;
 	s->explains = true;
 	return 0;

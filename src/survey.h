@@ -45,6 +45,8 @@ struct survey {
 	struct spare *spares;
 	size_t nspares;
 	bool spares_known;
+	struct spare *stuck; /* could not be removed in this run */
+	size_t nstuck;
 	struct lack *lacks;
 	size_t nlacks;
 	struct mishap *mishaps;
@@ -85,6 +87,9 @@ int survey_look(struct survey *survey, struct err *err);
 
 /* What could make room is to be looked for anew. */
 void survey_forget_spares(struct survey *survey);
+
+/* Remembers that what may go could not be removed: it makes no room in this run. */
+void survey_stuck(struct survey *survey, const char *id);
 
 /* Remembers that a candidate failed. */
 void survey_mishap(struct survey *survey, const char *pgpu, const char *type, enum cause cause, const char *reason);

@@ -11,6 +11,14 @@ void survey_forget_spares(struct survey *s)
 	s->spares_known = false;
 }
 
+void survey_stuck(struct survey *s, const char *id)
+{
+	s->stuck = reallocarray(s->stuck, s->nstuck + 1, sizeof(*s->stuck));
+	if (!s->stuck)
+		abort();
+	snprintf(s->stuck[s->nstuck++].id, ID_SIZE, "%s", id);
+}
+
 void survey_mishap(struct survey *s, const char *pgpu, const char *type, enum cause cause, const char *reason)
 {
 	struct mishap *m;

@@ -12,7 +12,7 @@ simulator: sim
 facts:     config xml virt domxml typelist inventory handles ondisk store lease memo stamp
 decision:  pool absent mine plan+room remark wish crossing define
 effect:    kernel giveback adopt apply
-flow:      spare survey stamp_live attach rewrite hotplug
+flow:      leftover spare survey stamp_live attach rewrite hotplug
 command:   preview compare qemu table diff collect reload audit cmd main
 handler:   reconcile finisher handler guests leased
 '
