@@ -61,7 +61,7 @@ struct bounded_silent {
 	char who[PARENT_SIZE];
 	pid_t pid;        /* of the child that waits for the answer */
 	uint64_t start;   /* of that process, see host_process_start() */
-	int64_t since_ms; /* CLOCK_BOOTTIME */
+	int64_t since_ms; /* CLOCK_MONOTONIC */
 };
 
 /* Those that have not answered yet; one that another process waits for can be added. */

@@ -125,5 +125,5 @@ const char *cmd_shown(const char *path);
 /* Reads a domain's XML from a file, "-" is standard input; the caller frees *xml. */
 int cmd_read_xml(const char *path, char **xml, size_t *len, struct err *err);
 
-/* A time of CLOCK_BOOTTIME on the wall clock, as ISO 8601 in UTC. */
+/* A time of CLOCK_MONOTONIC on the wall clock, as ISO 8601 in UTC. */
 void cmd_wall_time(char out[32], int64_t boot_ms);

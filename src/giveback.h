@@ -20,7 +20,7 @@
 #include "store.h"
 
 /*
- * Marks all leases of a domain `releasing` that it had at `asked_ms` (CLOCK_BOOTTIME), its reservations are dropped at
+ * Marks all leases of a domain `releasing` that it had at `asked_ms` (CLOCK_MONOTONIC), its reservations are dropped at
  * once; what is younger is of a start that came after. Takes the store's lock, waiting at most `wait_ms`. The ids that
  * are to be given back are in *ids (the caller frees it), *n of them.
  */
@@ -28,7 +28,7 @@ int giveback_mark(struct store *store, const char *domain, int64_t asked_ms, int
 		  size_t *n, struct err *err);
 
 /*
- * Finishes giving back one lease that is `releasing`, by `deadline_ms` (CLOCK_BOOTTIME). 0: done, or taken over by
+ * Finishes giving back one lease that is `releasing`, by `deadline_ms` (CLOCK_MONOTONIC). 0: done, or taken over by
  * its domain meanwhile; -EBUSY: it is still open; -EAGAIN: not within the time (lock, driver), or it is not known whether
  * it is open; others: the kernel's error. The lease stays where it is not 0.
  */

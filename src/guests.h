@@ -32,7 +32,7 @@ struct guests;
 struct guests *guests_new(const char *uri, void (*news)(void *arg), void *arg);
 void guests_free(struct guests *guests);
 
-/* Connects where there is no connection and its time has come. When to call it again, CLOCK_BOOTTIME; 0: no need. */
+/* Connects where there is no connection and its time has come. When to call it again, CLOCK_MONOTONIC; 0: no need. */
 int64_t guests_connect(struct guests *guests);
 
 /* "connected to libvirt", or why not. */

@@ -44,12 +44,12 @@ void handler_reload(struct handler *handler);
 struct running {
 	const struct live_domain *domains;
 	size_t n;
-	int64_t looked_ms;   /* CLOCK_BOOTTIME before libvirt was asked for them */
+	int64_t looked_ms;   /* CLOCK_MONOTONIC before libvirt was asked for them */
 	const char *libvirt; /* how things are with libvirt, for the status line */
 };
 
 /*
- * One pass. When the next is due, CLOCK_BOOTTIME: a lease has a deadline then, or all is looked at again. What goes
+ * One pass. When the next is due, CLOCK_MONOTONIC: a lease has a deadline then, or all is looked at again. What goes
  * wrong is logged, and tried again soon.
  */
 int64_t handler_pass(struct handler *handler, const struct running *running);

@@ -33,7 +33,7 @@ int64_t host_now_ms(void)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_BOOTTIME, &t);
+	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 

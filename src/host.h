@@ -26,7 +26,10 @@ struct host {
 int host_open(struct host *host, const char *root, struct err *err);
 void host_close(struct host *host);
 
-/* Milliseconds of CLOCK_BOOTTIME: goes on during suspend, knows nothing of changes of the wall clock. */
+/*
+ * Milliseconds of CLOCK_MONOTONIC, the time that the host has run: all that has a time here is somebody who needs it to
+ * act, and who is suspended with the host. Changes of the wall clock are nothing to it.
+ */
 int64_t host_now_ms(void);
 
 /* Milliseconds until then, by the same clock; never negative. */

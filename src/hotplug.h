@@ -32,7 +32,7 @@ struct hotplug {
 	const char *uri;             /* of libvirt, NULL its default */
 	struct virt *virt;
 	struct virt_domain domain; /* as it was found */
-	int64_t found_ms;          /* CLOCK_BOOTTIME before that: a lease that is younger has nothing to do with it */
+	int64_t found_ms;          /* CLOCK_MONOTONIC before that: a lease that is younger has nothing to do with it */
 };
 
 /* Connects, and finds the domain by its name or UUID. hotplug_close() also after a failure. */

@@ -15,7 +15,7 @@ int hotplug_choose(struct hotplug *hp, const struct request *domain, const char 
 		   size_t size, struct err *err);
 
 /*
- * Gives back the domain's lease of this vGPU, if it had it at `asked_ms` (CLOCK_BOOTTIME): a younger one is another
+ * Gives back the domain's lease of this vGPU, if it had it at `asked_ms` (CLOCK_MONOTONIC): a younger one is another
  * command's. One that somebody else has given back meanwhile is no error.
  */
 int hotplug_unlease(struct hotplug *hp, const struct policy *policy, const char *id, int64_t asked_ms, struct err *err);

@@ -45,8 +45,8 @@ struct lease {
 	enum lease_origin origin;
 	int numa;            /* node; UNKNOWN */
 	int framebuffer_mib; /* UNKNOWN */
-	int64_t since_ms;    /* when it entered its state, CLOCK_BOOTTIME */
-	int64_t deadline_ms; /* of a reservation, CLOCK_BOOTTIME; 0 none */
+	int64_t since_ms;    /* when it entered its state, CLOCK_MONOTONIC */
+	int64_t deadline_ms; /* of a reservation, CLOCK_MONOTONIC; 0 none */
 	pid_t writer;        /* who wrote it, and may still be at work on it; 0: the handler, which lives on */
 	uint64_t writer_start;
 	bool at_work; /* not in the file: its writer, or whoever holds the pGPU's lock, is at it now (survey) */
@@ -103,7 +103,7 @@ void affinity_put(const struct store *store, const struct lease *lease);
 void affinity_removed(const struct store *store, const char *id);
 
 /*
- * Since when (CLOCK_BOOTTIME ms) this foreign device has been seen free: noted now where it was not (and `note`).
+ * Since when (CLOCK_MONOTONIC ms) this foreign device has been seen free: noted now where it was not (and `note`).
  * `node` tells it from an earlier device with its UUID.
  */
 int64_t seen_since(const struct store *store, const char *id, uint64_t node, bool note);

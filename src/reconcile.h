@@ -104,14 +104,14 @@ struct reconcile {
 	const struct policy *policy; /* the configuration's, or the defaults */
 	const struct live_domain *domains;
 	size_t ndomains;
-	int64_t looked_ms; /* CLOCK_BOOTTIME before libvirt was asked for them: a lease that is younger they say nothing of */
+	int64_t looked_ms; /* CLOCK_MONOTONIC before libvirt was asked for them: a lease that is younger they say nothing of */
 	struct plugged *plugged; /* of the last pass; afterwards of this one */
 	/* the result */
 	struct reconcile_item *items; /* all but what is left as it is */
 	size_t n;
 	struct collect collect; /* what the pass over leases and foreign devices found (collect.h) */
 	size_t leases;
-	int64_t again_ms; /* CLOCK_BOOTTIME: a lease has a deadline then, or may be judged otherwise; 0: none */
+	int64_t again_ms; /* CLOCK_MONOTONIC: a lease has a deadline then, or may be judged otherwise; 0: none */
 };
 
 /*

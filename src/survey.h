@@ -31,7 +31,7 @@ struct survey {
 	struct wish *wishes;
 	struct inventory inv;
 	bool has_inv;
-	int64_t looked_ms; /* CLOCK_BOOTTIME before the host was read */
+	int64_t looked_ms; /* CLOCK_MONOTONIC before the host was read */
 	struct pool pool;
 	struct leases leases; /* without those that are void */
 	struct device_facts *devices;
