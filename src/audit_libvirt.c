@@ -33,10 +33,12 @@ static int64_t time_us(struct timespec t)
 static int64_t process_started_us(pid_t pid)
 {
 	uint64_t ticks = host_process_start(pid);
-	struct timespec now;
+	struct timespec now, up;
 
+	/* The kernel counts a process's start on the clock that goes on during a suspend. */
 	clock_gettime(CLOCK_REALTIME, &now);
-	return time_us(now) - host_now_ms() * 1000 +
+	clock_gettime(CLOCK_BOOTTIME, &up);
+	return time_us(now) - time_us(up) +
 	       (int64_t)(ticks * (uint64_t)us_per_s / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 
