@@ -93,7 +93,7 @@ int bounded_run(int (*work)(void *arg, struct err *err), void *arg, int wait_ms,
 	} while (poll(&ready, 1, left > 0 ? left : 0) < 0 && errno == EINTR);
 	if (!ready.revents) {
 		abandon(pid);
-		return err_set(err, ETIMEDOUT, "the kernel did not answer within %g s", wait_ms / 1000.0);
+		return err_set(err, ETIMEDOUT, "the kernel did not answer within %g s", (wait_ms + 50) / 100 / 10.0);
 	}
 	n = read(in, &result, sizeof(result));
 	waitpid(pid, NULL, 0);
