@@ -20,14 +20,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "attach.h"
-#include "auto.h"
-#include "file.h"
-#include "log.h"
-#include "mine.h"
-#include "preview.h"
-#include "store.h"
-#include "text.h"
+#include "ops/attach.h"
+#include "base/auto.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "survey/mine.h"
+#include "ops/preview.h"
+#include "state/store.h"
+#include "base/text.h"
 
 #define USAGE "usage: qemu [--root DIR] [--config FILE] [--dry-run] -- GUEST OP SUBOP EXTRA\n"
 

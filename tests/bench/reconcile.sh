@@ -3,8 +3,8 @@
 # vGPUs each, on a simulated host with 1000 mdevs on 32 cards, 16 of them with 48 VFs. The host is a file system in user space: a
 # kernel's answers come sooner.
 set -euo pipefail
-# shellcheck source=tests/leased/lib.sh
-. "${srcdir:?}/tests/leased/lib.sh"
+# shellcheck source=tests/lib/leased.sh
+. "${srcdir:?}/tests/lib/leased.sh"
 host bench/48x30:16+t4:16
 printf '[devices]\nenabled_mdev_types = nvidia-9001, nvidia-222\n[policy]\nreclaim = never\n' | configure
 write_node "$work/node.xml" 200 50 4
@@ -33,7 +33,7 @@ for ((n = 1; n <= 200; n++)); do
 	exec {fd}<>"$root/dev/vfio/$(basename "$(readlink "$root/sys/bus/mdev/devices/$(vgpu $n)/iommu_group")")"
 done
 echo "vgpu-leased: 200 domains, 50 of them running with 200 vGPUs, 1000 mdevs on 32 cards; medians of ${BENCH_ROUNDS:-30} passes"
-"$builddir/tests/leased/passes" "$root" "test://$work/node.xml" "${BENCH_ROUNDS:-30}" | sed -E \
+"$builddir/tests/system/leased/passes" "$root" "test://$work/node.xml" "${BENCH_ROUNDS:-30}" | sed -E \
 	-e 's/^look (.*) pass (.*) write (.*)/  who runs, from libvirt: \1 ms; brought together: \2 ms; facts for libvirt: \3 ms/' \
 	-e 's/^rss .* (.*)/  memory: \1 KiB/' -e 's/^peak (.*)/  at most: \1 KiB/'
 [ "$(leases)" = 200 ] || echo "but only $(leases) of 200 vGPUs are leased"

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config_parts.h"
+#include "config/internal.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "auto.h"
-#include "domxml.h"
+#include "base/auto.h"
+#include "domain/domxml.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

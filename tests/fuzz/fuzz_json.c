@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "auto.h"
-#include "json.h"
+#include "base/auto.h"
+#include "base/json.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "typelist.h"
+#include "host/typelist.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

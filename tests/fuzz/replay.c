@@ -14,9 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "auto.h"
-#include "file.h"
-#include "tap.h"
+#include "base/auto.h"
+#include "base/file.h"
+#include "lib/tap.h"
 
 enum { INPUT_MAX = 16 << 20 };
 

@@ -360,7 +360,7 @@ make_idle_guest() {
 	truncate -s 1M "$IMAGES/empty.img"
 }
 
-# shellcheck source=tests/tap.sh
+# shellcheck source=tests/lib/tap.sh
 . "$here/tap.sh"
 [ -f "$IMAGES/idle.rom" ] || make_idle_guest
 # A guest that does nothing: it costs nothing, and lets go of nothing.

@@ -9,8 +9,8 @@ set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/vm/tree.sh
 . "$here/tree.sh"
-# shellcheck source=tests/tap.sh
-. "$srcdir/tests/tap.sh"
+# shellcheck source=tests/lib/tap.sh
+. "$srcdir/tests/lib/tap.sh"
 unset MAKEFLAGS MFLAGS MAKELEVEL
 out=$vm/packages
 
@@ -105,7 +105,7 @@ try() {
 	rm -r "$tree/run/systemd" "$tree/usr/bin/systemctl"
 	if [ -e "$tree/dev/fuse" ]; then
 		holds "$suite: tests that mount and look for processes pass as root in its tree" in_tree \
-			make -C /src/package/build-deb -s check-TESTS TESTS='tests/hook/input.sh tests/leased/life.sh'
+			make -C /src/package/build-deb -s check-TESTS TESTS='tests/system/hook/input.sh tests/system/leased/life.sh'
 	fi
 }
 

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* One error: built where it happens, printed once by main(). */
+#include "base/err.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/text.h"
+
+static int verr_set(struct err *err, int code, const char *fmt, va_list ap)
+{
+	err->code = code;
+	err->place = 0;
+	err->cause = 0;
+	vsnprintf(err->text, sizeof(err->text), fmt, ap);
+	return -code;
+}
+
+int err_set(struct err *err, int code, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	verr_set(err, code, fmt, ap);
+	va_end(ap);
+	return -code;
+}
+
+int err_sys(struct err *err, int code, const char *fmt, ...)
+{
+	const char *what = strerrordesc_np(code);
+	va_list ap;
+	size_t n;
+
+	va_start(ap, fmt);
+	verr_set(err, code, fmt, ap);
+	va_end(ap);
+	n = strlen(err->text);
+	snprintf(err->text + n, sizeof(err->text) - n, ": %s", what ? what : "unknown error");
+	return err_cause(err, n + 2);
+}
+
+int err_in(struct err *err, const char *fmt, ...)
+{
+	char was[sizeof(err->text)];
+	va_list ap;
+	size_t n;
+
+	memcpy(was, err->text, sizeof(was));
+	err->place = 0;
+	va_start(ap, fmt);
+	vsnprintf(err->text, sizeof(err->text), fmt, ap);
+	va_end(ap);
+	n = strlen(err->text);
+	snprintf(err->text + n, sizeof(err->text) - n, ": %s", was);
+	return err_cause(err, n + 2 + err->cause);
+}
+
+int err_at(struct err *err, size_t place)
+{
+	err->place = place;
+	return -err->code;
+}
+
+int err_cause(struct err *err, size_t cause)
+{
+	err->cause = cause < strlen(err->text) ? cause : 0;
+	return -err->code;
+}
+
+int err_recode(struct err *err, int code)
+{
+	err->code = code;
+	return -code;
+}
+
+void err_print(FILE *to, const char *prefix, const struct err *err)
+{
+	char line[ERR_TEXT_MAX];
+	size_t n = text_safe(line, sizeof(line) - 1, prefix);
+
+	n += text_safe(line + n, sizeof(line) - 1 - n, ": ");
+	n += text_safe(line + n, sizeof(line) - 1 - n, err->text);
+	line[n++] = '\n';
+	fwrite(line, 1, n, to);
+	fflush(to);
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Files by directory descriptor: reads with a cap, single writes, files that appear whole. */
+#include "base/file.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+
+ssize_t file_read(int dir, const char *path, char *buf, size_t size)
+{
+	/* O_NONBLOCK: a pipe that somebody put there would be waited for without end. */
+	autoclose int fd = openat(dir, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW);
+	size_t len;
+	ssize_t r;
+
+	if (fd < 0)
+		return -errno;
+	/*
+	 * A file gives less than it is asked for at its end only: a second read to hear so costs as much as the first.
+	 */
+	do
+		r = read(fd, buf, size);
+	while (r < 0 && errno == EINTR);
+	if (r < 0)
+		return -errno;
+	len = (size_t)r;
+	if (len == size)
+		return -EFBIG;
+	if (memchr(buf, '\0', len))
+		return -EINVAL;
+	while (len > 0 && isspace((unsigned char)buf[len - 1]))
+		len--;
+	buf[len] = '\0';
+	return (ssize_t)len;
+}
+
+int file_slurp(int fd, size_t max, char **out, size_t *len)
+{
+	size_t room = 16384, used = 0;
+	autofree char *data = malloc(room + 1);
+	ssize_t r;
+
+	if (!data)
+		return -ENOMEM;
+	while ((r = read(fd, data + used, room - used)) != 0) {
+		if (r < 0 && errno == EINTR)
+			continue;
+		if (r < 0)
+			return -errno;
+		used += (size_t)r;
+		if (used > max)
+			return -EFBIG;
+		if (used == room) {
+			char *more = realloc(data, room * 2 + 1);
+
+			if (!more)
+				return -ENOMEM;
+			data = more;
+			room *= 2;
+		}
+	}
+	data[used] = '\0';
+	*len = used;
+	*out = steal_ptr(&data);
+	return 0;
+}
+
+int file_poke(int dir, const char *path, const char *data, size_t len)
+{
+	autoclose int fd = openat(dir, path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+	ssize_t r;
+
+	if (fd < 0)
+		return -errno;
+	r = write(fd, data, len);
+	if (r < 0)
+		return -errno;
+	return (size_t)r == len ? 0 : -EIO;
+}
+
+static int write_all(int fd, const char *data, size_t len)
+{
+	while (len > 0) {
+		ssize_t r = write(fd, data, len);
+
+		if (r < 0 && errno == EINTR)
+			continue;
+		if (r < 0)
+			return -errno;
+		data += r;
+		len -= (size_t)r;
+	}
+	return 0;
+}
+
+int file_publish(int dir, const char *name, const char *data, size_t len, bool replace)
+{
+	char fresh[NAME_MAX + 1];
+	autoclose int fd = -1;
+	int r;
+
+	if (snprintf(fresh, sizeof(fresh), ".%s.new", name) >= (int)sizeof(fresh))
+		return -ENAMETOOLONG;
+	/*
+	 * Written under another name and then renamed: a kill leaves nothing half written. No nameless file (O_TMPFILE)
+	 * that gets its name by a link: AppArmor, in whose profile for libvirtd the hook runs, refuses to link those.
+	 */
+	if (unlinkat(dir, fresh, 0) < 0 && errno != ENOENT)
+		return -errno;
+	fd = openat(dir, fresh, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return -errno;
+	r = write_all(fd, data, len);
+	if (r == 0 && fchmod(fd, 0644) < 0)
+		r = -errno;
+	if (r == 0 && renameat2(dir, fresh, dir, name, replace ? 0 : RENAME_NOREPLACE) < 0)
+		r = -errno;
+	if (r < 0)
+		unlinkat(dir, fresh, 0);
+	return r;
+}
+
+int file_overwrite(int dir, const char *name, const char *data, size_t len)
+{
+	char whole[FILE_OVERWRITE_MAX];
+	autoclose int fd = openat(dir, name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+	struct stat st;
+	ssize_t n;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	if (len > sizeof(whole) || st.st_size > (off_t)sizeof(whole))
+		return -ENOSPC;
+	memset(whole, '\n', sizeof(whole));
+	memcpy(whole, data, len);
+	if ((off_t)len < st.st_size)
+		len = (size_t)st.st_size;
+	n = pwrite(fd, whole, len, 0);
+	if (n < 0)
+		return -errno;
+	return (size_t)n == len ? 0 : -ENOSPC;
+}
+
+int file_link_base(int dir, const char *path, char *buf, size_t size)
+{
+	char target[PATH_MAX];
+	const char *base;
+	ssize_t n = readlinkat(dir, path, target, sizeof(target) - 1);
+
+	if (n < 0)
+		return -errno;
+	target[n] = '\0';
+	base = strrchr(target, '/');
+	base = base ? base + 1 : target;
+	if (strlen(base) >= size)
+		return -ENAMETOOLONG;
+	memcpy(buf, base, strlen(base) + 1);
+	return 0;
+}
+
+int file_dir(int dir, const char *path)
+{
+	int fd = openat(dir, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+static bool is_lock(const char *name)
+{
+	size_t n = strlen(name);
+
+	return n >= 4 && strcmp(name + n - 4, "lock") == 0;
+}
+
+/* The files first: whoever dies in between is followed by somebody who finds the directory closed, and begins again. */
+static int let_read(int dir)
+{
+	int fd = file_dir(dir, ".");
+	autoclosedir DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *e;
+	struct stat st;
+
+	while (d && (e = readdir(d)))
+		if (!is_lock(e->d_name) && fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    S_ISREG(st.st_mode) && fchmodat(fd, e->d_name, 0644, 0) < 0 && errno != ENOENT)
+			return -errno;
+	return !d || fchmod(dir, 0755) < 0 ? -errno : 0;
+}
+
+int file_own_dir(int dir, const char *path)
+{
+	int r;
+
+	struct stat st;
+
+	autoclose int fd = openat(dir, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0 && errno == ENOENT) {
+		if (mkdirat(dir, path, 0700) < 0 && errno != EEXIST)
+			return -errno;
+		fd = openat(dir, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	}
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (st.st_uid != geteuid() || (st.st_mode & 022) != 0)
+		return -EPERM;
+	r = (st.st_mode & 055) != 055 ? let_read(fd) : 0;
+	if (r < 0)
+		return r;
+	return steal_fd(&fd);
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The host that is looked at: the real one, or the folder given by --root. */
+#include "base/host.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/auto.h"
+#include "base/file.h"
+
+int host_open(struct host *host, const char *root, struct err *err)
+{
+	host->name = root ? root : "";
+	host->root = open(root ? root : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (host->root < 0)
+		return err_sys(err, errno, "--root %s", host->name);
+	return 0;
+}
+
+void host_close(struct host *host)
+{
+	if (host->root >= 0)
+		close(host->root);
+	host->root = -1;
+}
+
+int64_t host_now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+int host_left_ms(int64_t deadline_ms)
+{
+	int64_t ms = deadline_ms - host_now_ms();
+
+	return ms <= 0 ? 0 : ms < INT_MAX ? (int)ms : INT_MAX;
+}
+
+void host_sleep_ms(int ms)
+{
+	struct timespec t = { .tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000 };
+
+	while (nanosleep(&t, &t) < 0 && errno == EINTR)
+		;
+}
+
+/* The process's state, as a letter, and when it started; 0 where there is none. */
+static char process_stat(pid_t pid, uint64_t *start)
+{
+	char path[32], stat[1024], state;
+	const char *s;
+
+	*start = 0;
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	if (pid <= 0 || file_read(AT_FDCWD, path, stat, sizeof(stat)) < 0)
+		return 0;
+	/* The second field is the command's name in brackets and can hold anything: count from its end. */
+	s = strrchr(stat, ')');
+	if (!s || s[1] != ' ')
+		return 0;
+	state = s[2];
+	for (int field = 2; s && field < 22; field++)
+		s = strchr(s + 1, ' ');
+	return s && sscanf(s, "%" SCNu64, start) == 1 ? state : 0;
+}
+
+uint64_t host_process_start(pid_t pid)
+{
+	uint64_t start;
+
+	process_stat(pid, &start);
+	return start;
+}
+
+bool host_process_lives(pid_t pid, uint64_t start)
+{
+	uint64_t now;
+	char state = process_stat(pid, &now);
+
+	/* Dead, and not collected yet: in a container it may never be. */
+	return start != 0 && now == start && state != 'Z' && state != 'X';
+}

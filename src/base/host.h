@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The host that is looked at: the real one, or the folder given by --root that stands before /sys, /proc, /dev, /run,
+ * /etc and /var/lib. Every path of the program starts at host.root, and is written without a leading slash.
+ *
+ * It also holds the clocks and the lookup of processes: those are the real ones under --root, too.
+ *
+ * Depends on: err, file. Knows nothing of GPUs, leases or libvirt.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+struct host {
+	int root;         /* descriptor of the root folder */
+	const char *name; /* "" for the real host, else the argument of --root, for messages */
+};
+
+/*
+ * Opens the host; `root` NULL is the real one. host_close() is safe on a host that was never opened with root = -1.
+ */
+int host_open(struct host *host, const char *root, struct err *err);
+void host_close(struct host *host);
+
+/*
+ * Milliseconds of CLOCK_MONOTONIC, the time that the host has run: all that has a time here is somebody who needs it to
+ * act, and who is suspended with the host. Changes of the wall clock are nothing to it.
+ */
+int64_t host_now_ms(void);
+
+/* Milliseconds until then, by the same clock; never negative. */
+int host_left_ms(int64_t deadline_ms);
+
+/* Sleeps for so many milliseconds. */
+void host_sleep_ms(int ms);
+
+/*
+ * When the process started, in clock ticks since boot (field 22 of /proc/PID/stat); 0 where there is no such process.
+ */
+uint64_t host_process_start(pid_t pid);
+
+/*
+ * Is the process that had this pid and start time still there? A process in the middle of a kernel write, killed or
+ * not, is.
+ */
+bool host_process_lives(pid_t pid, uint64_t start);

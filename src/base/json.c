@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A small, strict reader of JSON: the members of one object, the strings of one array. */
+#include "base/json.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct reader {
+	const char *at, *end;
+	const char *wrong; /* the first thing that is wrong; NULL: nothing yet */
+};
+
+static bool fail(struct reader *r, const char *wrong)
+{
+	if (!r->wrong)
+		r->wrong = wrong;
+	return false;
+}
+
+static void skip_space(struct reader *r)
+{
+	while (r->at < r->end && (*r->at == ' ' || *r->at == '\t' || *r->at == '\n' || *r->at == '\r'))
+		r->at++;
+}
+
+/* Takes the next byte if it is `c`, behind white space. */
+static bool take(struct reader *r, char c)
+{
+	skip_space(r);
+	if (r->at == r->end || *r->at != c)
+		return false;
+	r->at++;
+	return true;
+}
+
+/* A string's character, or one outside ASCII; -1: the string is no valid one. */
+enum { FOREIGN = 0x80 };
+
+static int read_escape(struct reader *r)
+{
+	static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
+	const char *known;
+	char hex[5] = "";
+	long c;
+
+	if (r->at == r->end)
+		return -1;
+	known = *r->at ? strchr(from, *r->at) : NULL;
+	if (known) {
+		r->at++;
+		return to[known - from];
+	}
+	if (*r->at != 'u' || r->end - r->at < 5)
+		return -1;
+	r->at++;
+	for (int i = 0; i < 4; i++) {
+		if (!isxdigit((unsigned char)*r->at))
+			return -1;
+		hex[i] = *r->at++;
+	}
+	/* A NUL would end the text early: it is as foreign as the rest. */
+	c = strtol(hex, NULL, 16);
+	return c > 0 && c < FOREIGN ? (int)c : FOREIGN;
+}
+
+/*
+ * Reads a string into buf[size]; *fits is false, and buf is "", where it is too long or holds characters outside
+ * ASCII.
+ */
+static bool read_string(struct reader *r, char *buf, size_t size, bool *fits)
+{
+	size_t n = 0;
+
+	*fits = true;
+	if (!take(r, '"'))
+		return fail(r, "a string is missing");
+	while (r->at < r->end && *r->at != '"') {
+		int c = (unsigned char)*r->at++;
+
+		if (c < 0x20)
+			return fail(r, "a control character is in a string");
+		if (c == '\\')
+			c = read_escape(r);
+		if (c < 0)
+			return fail(r, "an escape in a string is not valid");
+		if (c >= FOREIGN || n + 1 >= size)
+			*fits = false;
+		else
+			buf[n++] = (char)c;
+	}
+	if (r->at == r->end)
+		return fail(r, "a string does not end");
+	r->at++;
+	buf[*fits ? n : 0] = '\0';
+	return true;
+}
+
+static bool skip_digits(struct reader *r)
+{
+	const char *from = r->at;
+
+	while (r->at < r->end && isdigit((unsigned char)*r->at))
+		r->at++;
+	return r->at > from;
+}
+
+static bool skip_number(struct reader *r)
+{
+	bool good = true;
+
+	if (*r->at == '-')
+		r->at++;
+	if (r->at < r->end && *r->at == '0')
+		r->at++;
+	else
+		good = skip_digits(r);
+	if (good && r->at < r->end && *r->at == '.') {
+		r->at++;
+		good = skip_digits(r);
+	}
+	if (good && r->at < r->end && (*r->at == 'e' || *r->at == 'E')) {
+		r->at++;
+		if (r->at < r->end && (*r->at == '+' || *r->at == '-'))
+			r->at++;
+		good = skip_digits(r);
+	}
+	return good || fail(r, "a number is not valid");
+}
+
+static bool skip_word(struct reader *r)
+{
+	static const char *const words[] = { "true", "false", "null" };
+
+	for (size_t i = 0; i < 3; i++) {
+		size_t n = strlen(words[i]);
+
+		if ((size_t)(r->end - r->at) >= n && memcmp(r->at, words[i], n) == 0) {
+			r->at += n;
+			return true;
+		}
+	}
+	return fail(r, "a value is not valid");
+}
+
+static bool skip_value(struct reader *r, int depth);
+
+/* The rest of an object or array, behind its opening bracket. */
+static bool skip_members(struct reader *r, char close, int depth)
+{
+	char none[1];
+	bool fits;
+
+	if (take(r, close))
+		return true;
+	do {
+		if (close == '}') {
+			if (!read_string(r, none, sizeof(none), &fits))
+				return false;
+			if (!take(r, ':'))
+				return fail(r, "a colon is missing");
+		}
+		if (!skip_value(r, depth))
+			return false;
+	} while (take(r, ','));
+	return take(r, close) || fail(r, "a comma or closing bracket is missing");
+}
+
+static bool skip_value(struct reader *r, int depth)
+{
+	char none[1];
+	bool fits;
+
+	if (depth >= JSON_DEPTH)
+		return fail(r, "it is nested too deep");
+	skip_space(r);
+	if (r->at == r->end)
+		return fail(r, "a value is missing");
+	if (*r->at == '"')
+		return read_string(r, none, sizeof(none), &fits);
+	if (take(r, '{'))
+		return skip_members(r, '}', depth + 1);
+	if (take(r, '['))
+		return skip_members(r, ']', depth + 1);
+	if (*r->at == '-' || isdigit((unsigned char)*r->at))
+		return skip_number(r);
+	return skip_word(r);
+}
+
+static bool read_raw(struct reader *r, const struct json_want *want)
+{
+	const char *from = r->at;
+	size_t n;
+
+	if (!skip_value(r, 1))
+		return false;
+	n = (size_t)(r->at - from);
+	if (n >= want->size || memchr(from, '\0', n))
+		return fail(r, "a member is too long");
+	memcpy(want->value, from, n);
+	want->value[n] = '\0';
+	return true;
+}
+
+static bool read_member(struct reader *r, struct json_want *wants, size_t nwants)
+{
+	struct json_want *want = NULL;
+	char key[64];
+	bool fits;
+
+	if (!read_string(r, key, sizeof(key), &fits))
+		return false;
+	if (!take(r, ':'))
+		return fail(r, "a colon is missing");
+	for (size_t i = 0; fits && i < nwants; i++)
+		if (strcmp(wants[i].key, key) == 0)
+			want = &wants[i];
+	if (!want)
+		return skip_value(r, 1);
+	if (want->found)
+		return fail(r, "a member comes twice");
+	want->found = true;
+	skip_space(r);
+	if (want->raw)
+		return read_raw(r, want);
+	if (r->at == r->end || *r->at != '"')
+		return fail(r, "a member that must be a string is none");
+	if (!read_string(r, want->value, want->size, &fits))
+		return false;
+	return fits || fail(r, "a member is too long or not plain ASCII");
+}
+
+const char *json_read(const char *text, size_t len, struct json_want *wants, size_t nwants)
+{
+	struct reader r = { .at = text, .end = text + len };
+
+	for (size_t i = 0; i < nwants; i++) {
+		wants[i].found = false;
+		wants[i].value[0] = '\0';
+	}
+	if (!take(&r, '{'))
+		return "it is no JSON object";
+	if (!take(&r, '}')) {
+		do {
+			if (!read_member(&r, wants, nwants))
+				return r.wrong;
+		} while (take(&r, ','));
+		if (!take(&r, '}'))
+			return "a comma or closing bracket is missing";
+	}
+	skip_space(&r);
+	return r.at == r.end ? NULL : "something follows the object";
+}
+
+bool json_item(const char *text, size_t index, char *buf, size_t size)
+{
+	struct reader r = { .at = text, .end = text + strlen(text) };
+	bool fits;
+
+	if (!take(&r, '['))
+		return false;
+	for (size_t i = 0; i <= index; i++)
+		if ((i > 0 && !take(&r, ',')) || !read_string(&r, buf, size, &fits))
+			return false;
+	return true;
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Sets of small numbers in the notation "0-3,8,^2". */
+#include "base/numlist.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/auto.h"
+
+static const char *skip_space(const char *s)
+{
+	while (isspace((unsigned char)*s))
+		s++;
+	return s;
+}
+
+static bool read_number(const char **s, unsigned long *out)
+{
+	char *end;
+
+	if (!isdigit((unsigned char)**s))
+		return false;
+	errno = 0;
+	*out = strtoul(*s, &end, 10);
+	*s = end;
+	return errno == 0;
+}
+
+static bool has_bit(const uint64_t *bits, size_t n)
+{
+	return bits[n / 64] >> (n % 64) & 1;
+}
+
+/* Reads one item, "5", "0-3" or "^2", and puts it into the set. */
+static bool read_item(const char **s, uint64_t *bits, size_t nbits)
+{
+	bool without = **s == '^';
+	unsigned long first, last;
+
+	if (without)
+		++*s;
+	if (!read_number(s, &first))
+		return false;
+	last = first;
+	*s = skip_space(*s);
+	if (**s == '-' && !without) {
+		*s = skip_space(*s + 1);
+		if (!read_number(s, &last) || last < first)
+			return false;
+		*s = skip_space(*s);
+	}
+	for (unsigned long n = first; n <= last && n < nbits; n++) {
+		if (without)
+			bits[n / 64] &= ~(UINT64_C(1) << (n % 64));
+		else
+			bits[n / 64] |= UINT64_C(1) << (n % 64);
+	}
+	return true;
+}
+
+bool numlist_parse(const char *list, uint64_t *bits, size_t nbits)
+{
+	/* A set of its own: "^5" takes away what this list gave, not what was there before. */
+	autofree uint64_t *own = calloc(nbits / 64, sizeof(*own));
+	const char *s = skip_space(list);
+
+	if (!own)
+		return false;
+	while (*s) {
+		if (!read_item(&s, own, nbits))
+			return false;
+		if (*s == ',')
+			s = skip_space(s + 1);
+		else if (*s)
+			return false;
+	}
+	for (size_t i = 0; i < nbits / 64; i++)
+		bits[i] |= own[i];
+	return true;
+}
+
+char *numlist_format(const uint64_t *bits, size_t nbits)
+{
+	const char *comma = "";
+	char *out = NULL;
+	size_t len, n = 0;
+	FILE *f = open_memstream(&out, &len);
+
+	if (!f)
+		return NULL;
+	while (n < nbits) {
+		size_t first = n;
+
+		while (n < nbits && has_bit(bits, n))
+			n++;
+		if (n > first + 1)
+			fprintf(f, "%s%zu-%zu", comma, first, n - 1);
+		else if (n > first)
+			fprintf(f, "%s%zu", comma, first);
+		if (n > first)
+			comma = ",";
+		else
+			n++;
+	}
+	if (fclose(f) != 0) {
+		free(out);
+		return NULL;
+	}
+	return out;
+}

@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The only file with libxml2: opens it at run time, parses, and gives the tree to read. */
+#include "base/xml.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <libxml/parser.h>
+#include <libxml/tree.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/auto.h"
+
+struct xml_doc {
+	xmlDocPtr tree;
+	size_t count;
+};
+
+/* What is called of libxml2; its own headers give the types. All of it is in every version from 2.9 on. */
+static struct {
+	void *handle;
+	__typeof__(xmlNewParserCtxt) *xmlNewParserCtxt;
+	__typeof__(xmlFreeParserCtxt) *xmlFreeParserCtxt;
+	__typeof__(xmlCtxtReadMemory) *xmlCtxtReadMemory;
+	__typeof__(xmlStopParser) *xmlStopParser;
+	__typeof__(xmlDocGetRootElement) *xmlDocGetRootElement;
+	__typeof__(xmlFreeDoc) *xmlFreeDoc;
+	__typeof__(xmlSetStructuredErrorFunc) *xmlSetStructuredErrorFunc;
+} lib;
+
+static int load(struct err *err)
+{
+	void *handle;
+
+	if (lib.handle)
+		return 0;
+	/* Lazily: libxml2 brings ICU and C++'s library, and of their thousands of symbols a parse needs a few. */
+	handle = dlopen(XML_SONAME, RTLD_LAZY | RTLD_LOCAL);
+	if (!handle)
+		return err_set(err, ELIBACC, "libxml2 cannot be loaded (%s): install it", dlerror());
+#define SYMBOL(name) (*(void **)&lib.name = dlsym(handle, #name))
+	if (!SYMBOL(xmlNewParserCtxt) || !SYMBOL(xmlFreeParserCtxt) || !SYMBOL(xmlCtxtReadMemory) ||
+	    !SYMBOL(xmlStopParser) || !SYMBOL(xmlDocGetRootElement) || !SYMBOL(xmlFreeDoc) ||
+	    !SYMBOL(xmlSetStructuredErrorFunc)) {
+		dlclose(handle);
+		return err_set(err, ELIBACC, "%s is not a libxml2 that can be used: install version 2.9.14 or later",
+			       XML_SONAME);
+	}
+#undef SYMBOL
+	lib.handle = handle;
+	return 0;
+}
+
+/* What the parser met, in its context's _private, which is the application's. */
+struct met {
+	bool doctype;
+	int line, code; /* of the first error that ends parsing; 0 none */
+};
+
+static void free_ctxt(xmlParserCtxtPtr *ctxt)
+{
+	if (*ctxt)
+		lib.xmlFreeParserCtxt(*ctxt);
+}
+
+/* libxml2 calls this when it has read the name of a document type, before anything that the type declares. */
+static void refuse_doctype(void *ctxt, const xmlChar *name, const xmlChar *external, const xmlChar *system)
+{
+	struct met *met = ((xmlParserCtxtPtr)ctxt)->_private;
+
+	(void)name;
+	(void)external;
+	(void)system;
+	met->doctype = true;
+	lib.xmlStopParser(ctxt);
+}
+
+#if LIBXML_VERSION >= 21200
+#define HANDED_ERROR const xmlError
+#else
+#define HANDED_ERROR xmlError
+#endif
+
+/*
+ * libxml2 calls this instead of printing, with bytes of the document. The first error is the one to show: those that
+ * follow come of it.
+ */
+static void note_error(void *ctxt, HANDED_ERROR *error)
+{
+	struct met *met = ((xmlParserCtxtPtr)ctxt)->_private;
+
+	if (error->level != XML_ERR_FATAL || met->code)
+		return;
+	met->line = error->line;
+	met->code = error->code;
+}
+
+/* Our words for libxml2's error: its own quote the document. */
+static const char *cause(int code)
+{
+	switch (code) {
+	case XML_ERR_DOCUMENT_EMPTY:
+	case XML_ERR_DOCUMENT_START:
+		return "there is no element in it";
+	case XML_ERR_DOCUMENT_END:
+		return "text or a second root element stands behind the end";
+	case XML_ERR_TAG_NAME_MISMATCH:
+		return "an end tag does not fit its start tag";
+	case XML_ERR_TAG_NOT_FINISHED:
+	case XML_ERR_GT_REQUIRED:
+	case XML_ERR_LTSLASH_REQUIRED:
+		return "a tag is not closed";
+	case XML_ERR_UNDECLARED_ENTITY:
+	case XML_ERR_ENTITYREF_NO_NAME:
+	case XML_ERR_ENTITYREF_SEMICOL_MISSING:
+		return "an '&' that is no entity of XML (write &amp;)";
+	case XML_ERR_LT_IN_ATTRIBUTE:
+		return "a '<' within an attribute (write &lt;)";
+	case XML_ERR_ATTRIBUTE_NOT_STARTED:
+	case XML_ERR_ATTRIBUTE_NOT_FINISHED:
+	case XML_ERR_ATTRIBUTE_WITHOUT_VALUE:
+		return "an attribute has no value in quotes";
+	case XML_ERR_SPACE_REQUIRED:
+		return "no blank between two attributes, or in the XML declaration";
+	case XML_ERR_HYPHEN_IN_COMMENT:
+	case XML_ERR_COMMENT_NOT_FINISHED:
+		return "a comment is not closed, or has -- in it";
+	case XML_ERR_ATTRIBUTE_REDEFINED:
+		return "an attribute stands twice in one tag";
+	case XML_ERR_INVALID_CHAR:
+	case XML_ERR_INVALID_CHARREF:
+	case XML_ERR_INVALID_ENCODING:
+		return "a character that XML does not allow";
+	case XML_ERR_UNKNOWN_ENCODING:
+	case XML_ERR_UNSUPPORTED_ENCODING:
+		return "an encoding that libxml2 does not know";
+	default:
+		return "not well-formed";
+	}
+}
+
+static int parse_error(const struct met *met, struct err *err)
+{
+	if (met->code == XML_ERR_NO_MEMORY)
+		return err_set(err, ENOMEM, "the XML cannot be parsed: out of memory");
+	if (met->code == XML_I18N_CONV_FAILED)
+		return err_set(err, EINVAL, "the XML is not in the encoding that it declares: convert it to UTF-8");
+	return err_set(err, EINVAL, "the XML is wrong in line %d: %s (libxml2's error %d)", met->line, cause(met->code),
+		       met->code);
+}
+
+/* Encodings in which every byte below 0x80 is the ASCII character, wherever it stands. */
+static bool encoding_is_plain(const xmlChar *encoding)
+{
+	static const char *const plain[] = { "UTF-8", "UTF8", "ASCII", "US-ASCII" };
+	const char *name = (const char *)encoding;
+
+	if (!name)
+		return true;
+	for (size_t i = 0; i < ARRAY_SIZE(plain); i++)
+		if (strcasecmp(name, plain[i]) == 0)
+			return true;
+	return strncasecmp(name, "ISO-8859-", 9) == 0 || strncasecmp(name, "windows-125", 11) == 0;
+}
+
+/* The node that follows in document order, within `top`. */
+static xmlNodePtr following(xmlNodePtr node, const xmlNode *top)
+{
+	if (node->type == XML_ELEMENT_NODE && node->children)
+		return node->children;
+	while (node && node != top && !node->next)
+		node = node->parent;
+	return node && node != top ? node->next : NULL;
+}
+
+/*
+ * Numbers the elements, and makes sure of what the readers below rely on: without a document type there are no entity
+ * nodes, and the value of an attribute is one text. False where that is not so.
+ */
+static bool number(struct xml_doc *doc, xmlNodePtr root)
+{
+	for (xmlNodePtr node = root; node; node = following(node, root)) {
+		if (node->type == XML_ENTITY_REF_NODE)
+			return false;
+		if (node->type != XML_ELEMENT_NODE)
+			continue;
+		/* _private is the application's. */
+		node->_private = (void *)(uintptr_t)doc->count++;
+		for (const xmlAttr *a = node->properties; a; a = a->next)
+			if (a->children && (a->children->type != XML_TEXT_NODE || a->children->next))
+				return false;
+	}
+	return true;
+}
+
+int xml_parse(struct xml_doc **out, const char *bytes, size_t len, struct err *err)
+{
+	/* NOCDATA: a CDATA section is text. Neither NOENT nor HUGE nor anything that loads or validates. */
+	const int options = XML_PARSE_NONET | XML_PARSE_NOCDATA;
+	__attribute__((cleanup(free_ctxt))) xmlParserCtxtPtr ctxt = NULL;
+	struct met met = { 0 };
+	struct xml_doc *doc;
+	xmlNodePtr root;
+	int r = load(err);
+
+	if (r < 0)
+		return r;
+	if (len == 0)
+		return err_set(err, EINVAL, "the XML is empty");
+	if (len > INT32_MAX)
+		return err_set(err, E2BIG, "the XML is too large");
+	if (memchr(bytes, '\0', len))
+		return err_set(err, EINVAL, "the XML has a NUL byte in it (UTF-16 is not read: convert it to UTF-8)");
+
+	doc = calloc(1, sizeof(*doc));
+	ctxt = lib.xmlNewParserCtxt();
+	if (!doc || !ctxt) {
+		free(doc);
+		return err_set(err, ENOMEM, "the XML cannot be parsed: out of memory");
+	}
+	ctxt->_private = &met;
+	ctxt->sax->serror = note_error;
+	ctxt->sax->internalSubset = refuse_doctype;
+	/* What fails while bytes are converted knows no parser. Not for longer: libvirt's library parses, too. */
+	lib.xmlSetStructuredErrorFunc(ctxt, note_error);
+	doc->tree = lib.xmlCtxtReadMemory(ctxt, bytes, (int)len, NULL, NULL, options);
+	lib.xmlSetStructuredErrorFunc(NULL, NULL);
+	root = doc->tree ? lib.xmlDocGetRootElement(doc->tree) : NULL;
+
+	/* A parser that was stopped returns a document all the same, without a root. */
+	if (met.doctype)
+		r = err_set(err, EINVAL, "the XML has a document type declaration, which no domain needs: remove it");
+	else if (!root)
+		r = parse_error(&met, err);
+	else if (!encoding_is_plain(doc->tree->encoding))
+		r = err_set(err, EINVAL, "the XML is in an encoding that is not read: convert it to UTF-8");
+	else if (!number(doc, root))
+		r = err_set(err, EINVAL, "the XML has entities in it that cannot be resolved");
+	if (r < 0) {
+		xml_free(doc);
+		return r;
+	}
+	*out = doc;
+	return 0;
+}
+
+void xml_free(struct xml_doc *doc)
+{
+	if (!doc)
+		return;
+	if (doc->tree)
+		lib.xmlFreeDoc(doc->tree);
+	free(doc);
+}
+
+static const xmlNode *node_of(const struct xml_elem *elem)
+{
+	return (const xmlNode *)(const void *)elem;
+}
+
+static const struct xml_elem *elem_of(const xmlNode *node)
+{
+	return (const struct xml_elem *)(const void *)node;
+}
+
+const struct xml_elem *xml_root(const struct xml_doc *doc)
+{
+	return elem_of(lib.xmlDocGetRootElement(doc->tree));
+}
+
+size_t xml_count(const struct xml_doc *doc)
+{
+	return doc->count;
+}
+
+size_t xml_index(const struct xml_elem *elem)
+{
+	return (size_t)(uintptr_t)node_of(elem)->_private;
+}
+
+const char *xml_name(const struct xml_elem *elem)
+{
+	return (const char *)node_of(elem)->name;
+}
+
+const char *xml_ns(const struct xml_elem *elem)
+{
+	const xmlNs *ns = node_of(elem)->ns;
+
+	return ns && ns->href ? (const char *)ns->href : "";
+}
+
+/* The first of the siblings from `node` on that is such an element. */
+static const struct xml_elem *match(const xmlNode *node, const char *ns, const char *name)
+{
+	for (; node; node = node->next) {
+		if (node->type != XML_ELEMENT_NODE || (name && strcmp((const char *)node->name, name) != 0))
+			continue;
+		if (!ns || strcmp(xml_ns(elem_of(node)), ns) == 0)
+			return elem_of(node);
+	}
+	return NULL;
+}
+
+const struct xml_elem *xml_child(const struct xml_elem *elem, const char *ns, const char *name)
+{
+	return match(node_of(elem)->children, ns, name);
+}
+
+const struct xml_elem *xml_next(const struct xml_elem *elem, const char *ns, const char *name)
+{
+	return match(node_of(elem)->next, ns, name);
+}
+
+static const char *content(const xmlNode *text)
+{
+	return text && text->content ? (const char *)text->content : "";
+}
+
+static const xmlAttr *find_attr(const struct xml_elem *elem, const char *name)
+{
+	const xmlAttr *attr = node_of(elem)->properties;
+
+	while (attr && strcmp((const char *)attr->name, name) != 0)
+		attr = attr->next;
+	return attr;
+}
+
+const char *xml_attr(const struct xml_elem *elem, const char *name)
+{
+	const xmlAttr *attr = find_attr(elem, name);
+
+	return attr ? content(attr->children) : NULL;
+}
+
+const char *xml_attr_prefix(const struct xml_elem *elem, const char *name)
+{
+	const xmlAttr *attr = find_attr(elem, name);
+
+	return attr && attr->ns && attr->ns->prefix ? (const char *)attr->ns->prefix : "";
+}
+
+const char *xml_attr_name(const struct xml_elem *elem, size_t i)
+{
+	const xmlAttr *attr = node_of(elem)->properties;
+
+	while (attr && i-- > 0)
+		attr = attr->next;
+	return attr ? (const char *)attr->name : NULL;
+}
+
+bool xml_text(const struct xml_elem *elem, char *buf, size_t size)
+{
+	const xmlNode *top = node_of(elem);
+	size_t n = 0;
+
+	buf[0] = '\0';
+	for (xmlNodePtr node = top->children; node; node = following(node, top)) {
+		size_t len;
+
+		if (node->type != XML_TEXT_NODE)
+			continue;
+		len = strlen(content(node));
+		if (len >= size - n) {
+			buf[0] = '\0';
+			return false;
+		}
+		memcpy(buf + n, content(node), len + 1);
+		n += len;
+	}
+	return true;
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* vgpu-lease release ID: takes a vGPU from its domain by hand. */
+#include <errno.h>
+#include <string.h>
+
+#include "cli/cmd.h"
+#include "device/giveback.h"
+#include "host/handles.h"
+#include "base/ident.h"
+#include "device/kernel.h"
+#include "state/lease.h"
+#include "base/log.h"
+#include "host/ondisk.h"
+#include "survey/spare.h"
+
+static int find(struct cmd *cmd, const char *id, struct lease *lease, struct err *err)
+{
+	const struct vgpu vgpu = kernel_vgpu(id);
+	int r = store_lock(&cmd->store, cmd->config.policy.lock_timeout_s * 1000, err);
+
+	if (r < 0)
+		return r;
+	r = lease_get(&cmd->store, id, lease, err);
+	store_unlock(&cmd->store);
+	if (r != 0)
+		return r;
+	if (kernel_exists(&cmd->host, &vgpu) == 1)
+		return err_set(
+			err, ENOENT,
+			"%s: no domain has leased it; the device is there: 'vgpu-lease gc' removes it if it is an orphan",
+			id);
+	return err_set(err, ENOENT, "%s: no lease of this ID: 'vgpu-lease list' shows those that there are", id);
+}
+
+/* Only an open device says no; that its domain seems to run is worth a word. */
+static int check_unused(const struct cmd *cmd, const struct lease *lease, struct err *err)
+{
+	struct ondisk *disk = NULL;
+	struct err why;
+	pid_t pid = 0;
+	int64_t deadline = host_now_ms() + (int64_t)cmd->config.policy.release_timeout_s * 1000;
+	struct handles *handles = handles_read(&cmd->host, deadline);
+	int r = handles_open(handles, &cmd->host, lease->id, &pid, err);
+
+	handles_free(handles);
+	if (r == 1)
+		return err_set(err, EBUSY, "%s: process %d has it open, for domain %s: shut that down first", lease->id,
+			       (int)pid, lease->name);
+	if (r < 0)
+		return r;
+	if (lease->state == LEASE_CREATING && spare_at_work(&cmd->store, lease))
+		return err_set(err, EBUSY, "%s: it is being created now, for domain %s: try again", lease->id,
+			       lease->name);
+	if (ondisk_read(&disk, &cmd->host, &why) == 0 && ondisk_runs(disk, lease->domain))
+		cmd_warn("%s: domain %s runs, though nobody has the device open", lease->id, lease->name);
+	ondisk_free(disk);
+	return 0;
+}
+
+static int give_back(struct cmd *cmd, const struct lease *lease, struct err *err)
+{
+	const struct policy *policy = &cmd->config.policy;
+	const struct vgpu vgpu = { lease->framework, lease->id, lease->parent, lease->type };
+	bool removes = lease->origin == LEASE_CREATED && lease->state != LEASE_RESERVED &&
+		       kernel_exists(&cmd->host, &vgpu) == 1;
+	int r = giveback_now(&cmd->store, policy, lease, err);
+
+	if (r == 0)
+		return err_set(err, EAGAIN, "%s: it changed hands meanwhile: see 'vgpu-lease list'", lease->id);
+	if (r < 0)
+		return r;
+	cmd_say("%s %s, %s on %s, of domain %s", removes ? "removed" : "dropped the lease of", lease->id, lease->type,
+		lease->parent, lease->name);
+	log_info("release: domain %s: gave back %s by hand", lease->name, lease->id);
+	return CMD_DONE;
+}
+
+static int run(const struct cmd_call *call, struct err *err)
+{
+	struct lease lease = { 0 };
+	char id[ID_SIZE];
+	struct cmd cmd;
+	int r;
+
+	if (!id_parse(id, call->operands[0])) {
+		err_set(err, EINVAL, "%s: that is no ID: neither a UUID nor a PCI address", call->operands[0]);
+		return CMD_USAGE;
+	}
+	if (!call->root)
+		log_open("vgpu-lease");
+	r = cmd_open(&cmd, call, CMD_CONFIG_MAY, true, err);
+	if (r == 0)
+		r = find(&cmd, id, &lease, err);
+	if (r == 1)
+		r = check_unused(&cmd, &lease, err);
+	if (r == 0)
+		r = give_back(&cmd, &lease, err);
+	cmd_close(&cmd);
+	return r;
+}
+
+const struct command cmd_release = {
+	.name = "release",
+	.operand = "ID",
+	.summary = "takes a vGPU from its domain and gives it back",
+	.help = "ID as in 'vgpu-lease list'. A device that the hook created is removed, then its lease dropped; of one that was\n"
+		"there before only the lease is dropped. A device that is open is refused, and nothing changes.\n",
+	.run = run,
+};

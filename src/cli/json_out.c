@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A small writer of JSON: objects and arrays, one member a line. */
+#include "cli/json_out.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+static void write_string(FILE *to, const char *s)
+{
+	putc('"', to);
+	while (*s) {
+		size_t len = text_char_len(s);
+
+		if (len == 0) {
+			fputs("\xef\xbf\xbd", to);
+			s++;
+			continue;
+		}
+		if (*s == '"' || *s == '\\')
+			fprintf(to, "\\%c", *s);
+		else if (*s == '\n')
+			fputs("\\n", to);
+		else if (*s == '\t')
+			fputs("\\t", to);
+		else if ((unsigned char)*s < 0x20 || *s == 0x7f)
+			fprintf(to, "\\u%04x", (unsigned char)*s);
+		else
+			fwrite(s, 1, len, to);
+		s += len;
+	}
+	putc('"', to);
+}
+
+/* The place of the next value: behind a comma, on a line of its own, behind its name. */
+static void next(struct json_out *json, const char *key)
+{
+	if (!json->empty)
+		putc(',', json->to);
+	json->empty = false;
+	fprintf(json->to, "\n%*s", 2 * json->depth, "");
+	if (key) {
+		write_string(json->to, key);
+		fputs(": ", json->to);
+	}
+}
+
+static void open_level(struct json_out *json, char open, char close)
+{
+	if (json->depth == JSON_OUT_DEPTH)
+		abort();
+	putc(open, json->to);
+	json->close[json->depth++] = close;
+	json->empty = true;
+}
+
+void json_out_begin(struct json_out *json, FILE *to)
+{
+	*json = (struct json_out){ .to = to };
+	open_level(json, '{', '}');
+}
+
+void json_out_end(struct json_out *json)
+{
+	json_out_close(json);
+	putc('\n', json->to);
+}
+
+void json_out_object(struct json_out *json, const char *key)
+{
+	next(json, key);
+	open_level(json, '{', '}');
+}
+
+void json_out_array(struct json_out *json, const char *key)
+{
+	next(json, key);
+	open_level(json, '[', ']');
+}
+
+void json_out_close(struct json_out *json)
+{
+	json->depth--;
+	if (!json->empty)
+		fprintf(json->to, "\n%*s", 2 * json->depth, "");
+	putc(json->close[json->depth], json->to);
+	json->empty = false;
+}
+
+void json_out_string(struct json_out *json, const char *key, const char *value)
+{
+	next(json, key);
+	if (value)
+		write_string(json->to, value);
+	else
+		fputs("null", json->to);
+}
+
+void json_out_text(struct json_out *json, const char *key, const char *value)
+{
+	json_out_string(json, key, *value ? value : NULL);
+}
+
+void json_out_bool(struct json_out *json, const char *key, bool value)
+{
+	next(json, key);
+	fputs(value ? "true" : "false", json->to);
+}
+
+void json_out_number(struct json_out *json, const char *key, long value)
+{
+	next(json, key);
+	fprintf(json->to, "%ld", value);
+}
+
+void json_out_known(struct json_out *json, const char *key, long value)
+{
+	if (value < 0)
+		json_out_string(json, key, NULL);
+	else
+		json_out_number(json, key, value);
+}

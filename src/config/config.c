@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The configuration: which files make it up, in which order. */
+#include "config/config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "internal.h"
+
+void config_default(struct config *config)
+{
+	*config = (struct config){
+		.policy = {
+			.placement = PLACE_PACK,
+			.migrate_uuid = MIGRATE_AUTO,
+			.reuse_free = true,
+			.reclaim_orphans = true,
+			.reclaim_grace_s = 600,
+			.reserve_ttl_s = 60,
+			.create_timeout_s = 10,
+			.start_grace_s = 120,
+			.release_wait_s = 1,
+			.release_timeout_s = 10,
+			.driver_cleanup_s = 10,
+			.lock_timeout_s = 30,
+		},
+		.quota_default = NO_LIMIT,
+		.quota_none = NO_LIMIT,
+	};
+}
+
+/* Keeps the name of a file as long as config: sections and messages point to it. */
+static const char *keep_name(struct config *config, const char *name, struct err *err)
+{
+	char **slot = list_add(&config->files, &config->nfiles, sizeof(*slot));
+
+	if (!slot || !(*slot = strdup(name))) {
+		err_sys(err, ENOMEM, "%s", name);
+		return NULL;
+	}
+	return *slot;
+}
+
+static int take_text(struct draft *draft, const char *name, const char *text, size_t len, enum dialect dialect,
+		     struct err *err)
+{
+	const char *file = keep_name(draft->config, name, err);
+	struct ini ini;
+	size_t seen;
+	int r;
+
+	if (!file)
+		return -err->code;
+	seen = draft->mistakes ? draft->mistakes->n : 0;
+	r = config_ini_read(&ini, file, text, len, dialect, draft->mistakes, err);
+	if (r < 0)
+		return r;
+	draft->unsure |= draft->mistakes && draft->mistakes->n > seen;
+	r = config_draft_take(draft, file, &ini, dialect, err);
+	config_ini_free(&ini);
+	return r;
+}
+
+static int take_file(struct draft *draft, int dir, const char *path, const char *name, enum dialect dialect,
+		     struct err *err)
+{
+	autofree char *text = NULL;
+	size_t len;
+	int r = config_file_read(dir, path, name, dialect, &text, &len, err);
+
+	return r < 0 ? r : take_text(draft, name, text, len, dialect, err);
+}
+
+/* A file that cannot be taken: what it may enable is not known then. */
+static int file_mistake(struct draft *draft, int r, const struct err *err)
+{
+	draft->unsure |= r < 0;
+	return config_mistake(draft->mistakes, r, err);
+}
+
+static int take_drop_in(struct draft *draft, int dir, const char *path, const char *name, struct err *err)
+{
+	struct spot whole = { .file = name };
+	int r = take_file(draft, dir, path, name, DIALECT_OURS, err);
+
+	/* A drop-in that goes away while it is read is a failure, but not the lack of a configuration. */
+	if (r == -ENOENT)
+		r = spot_err(&whole, err, "is gone, or is a link to nothing");
+	return file_mistake(draft, r, err);
+}
+
+/*
+ * The file at `path` seen from `dir`, and its drop-ins. Messages name a file below the host's root with that root
+ * before it.
+ */
+static int take_own_files(struct draft *draft, int dir, const char *root, const char *path, struct err *err)
+{
+	autofree char *name = NULL, *folder = NULL, *folder_name = NULL;
+	char **names = NULL;
+	size_t n = 0;
+	int r;
+
+	if (asprintf(&name, "%s%s%s", root, dir == AT_FDCWD ? "" : "/", path) < 0 ||
+	    asprintf(&folder, "%s.d", path) < 0 || asprintf(&folder_name, "%s.d", name) < 0)
+		return err_sys(err, ENOMEM, "%s", path);
+	r = file_mistake(draft, take_file(draft, dir, path, name, DIALECT_OURS, err), err);
+	if (r == 0)
+		r = file_mistake(draft, config_file_drop_ins(dir, folder, folder_name, &names, &n, err), err);
+	for (size_t i = 0; i < n; i++) {
+		autofree char *file = NULL, *file_name = NULL;
+
+		if (r == 0 && (asprintf(&file, "%s/%s", folder, names[i]) < 0 ||
+			       asprintf(&file_name, "%s/%s", folder_name, names[i]) < 0))
+			r = err_sys(err, ENOMEM, "%s", folder_name);
+		if (r == 0)
+			r = take_drop_in(draft, dir, file, file_name, err);
+		free(names[i]);
+	}
+	free(names);
+	return r;
+}
+
+static int take_nova(struct draft *draft, const struct host *host, struct err *err)
+{
+	struct draft nova = { .config = draft->config, .mistakes = draft->mistakes };
+	autofree char *name = NULL;
+	int r;
+
+	if (!draft->nova_conf)
+		return 0;
+	if (!host)
+		return spot_err(&draft->nova_at, err, "a nova.conf cannot be read here");
+	if (asprintf(&name, "%s%s", host->name, draft->nova_conf) < 0)
+		return err_sys(err, ENOMEM, "%s", draft->nova_conf);
+	r = take_file(&nova, host->root, draft->nova_conf + strspn(draft->nova_conf, "/"), name, DIALECT_NOVA, err);
+	/*
+	 * What fails before its text is read has no line of its own. A missing nova.conf is no missing configuration.
+	 */
+	if (r < 0 && r != -EINVAL)
+		r = spot_err(&draft->nova_at, err, "%s: %s", name, strerrordesc_np(-r));
+	r = file_mistake(draft, r, err);
+	draft->unsure |= nova.unsure;
+	if (r == 0)
+		r = config_draft_add_nova(draft, &nova, err);
+	config_draft_free(&nova);
+	return r;
+}
+
+/* The end of both ways in: nova.conf, the checks; after a failure config holds the defaults and nothing to free. */
+static int finish(struct draft *draft, int r, const struct host *host, struct err *err)
+{
+	if (r == 0)
+		r = take_nova(draft, host, err);
+	if (r == 0)
+		r = config_draft_finish(draft, err);
+	if (r == 0 && draft->mistakes && draft->mistakes->n) {
+		err_set(err, EINVAL, "%s", draft->mistakes->list[0].text);
+		r = err_at(err, draft->mistakes->list[0].place);
+	}
+	config_draft_free(draft);
+	if (r < 0) {
+		config_free(draft->config);
+		config_default(draft->config);
+	}
+	return r;
+}
+
+int config_load(struct config *config, const struct host *host, const char *path, struct err *err)
+{
+	return config_load_all(config, host, path, NULL, err);
+}
+
+int config_load_all(struct config *config, const struct host *host, const char *path, struct config_notes *mistakes,
+		    struct err *err)
+{
+	struct draft draft = { .config = config, .mistakes = mistakes };
+	int r;
+
+	config_default(config);
+	if (path)
+		r = take_own_files(&draft, AT_FDCWD, "", path, err);
+	else
+		r = take_own_files(&draft, host->root, host->name, "etc/vgpu-lease.conf", err);
+	return finish(&draft, r, host, err);
+}
+
+int config_parse(struct config *config, const char *name, const char *text, size_t len, const struct host *host,
+		 struct err *err)
+{
+	struct draft draft = { .config = config };
+
+	config_default(config);
+	return finish(&draft, take_text(&draft, name, text, len, DIALECT_OURS, err), host, err);
+}
+
+void config_free(struct config *config)
+{
+	for (size_t i = 0; i < config->nsections; i++) {
+		free(config->sections[i].addresses);
+		free(config->sections[i].addresses_at);
+		free(config->sections[i].matches);
+	}
+	for (size_t i = 0; i < config->nfiles; i++)
+		free(config->files[i]);
+	free(config->sections);
+	free(config->quotas);
+	config_notes_free(&config->warnings);
+	free(config->files);
+	*config = (struct config){ 0 };
+}
+
+const struct section *config_section(const struct config *config, const char *type)
+{
+	for (size_t i = 0; i < config->nsections; i++)
+		if (strcmp(config->sections[i].type, type) == 0)
+			return &config->sections[i];
+	return NULL;
+}
+
+int config_quota(const struct config *config, const char *project)
+{
+	if (!*project)
+		return config->quota_none;
+	for (size_t i = 0; i < config->nquotas; i++)
+		if (strcmp(config->quotas[i].project, project) == 0)
+			return config->quotas[i].limit;
+	return config->quota_default;
+}

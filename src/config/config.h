@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The configuration: what the administrator gives to the pool, and how it is to be shared out.
+ *
+ * /etc/vgpu-lease.conf, its drop-ins, and the [devices] and [mdev_*] sections of a nova.conf that it names. A file is
+ * either right as a whole or refused with file and line: a mistake never leads to a pool other than the one that was
+ * meant. What the host really has is not looked at here.
+ *
+ * Depends on: err, host, ident, file, inih. Knows nothing of sysfs, leases or libvirt.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+#include "base/host.h"
+#include "base/ident.h"
+
+enum { CLASS_SIZE = 64, PARAMS_SIZE = 1024, PROJECT_SIZE = 80, NO_LIMIT = -1, CONFIG_MISTAKES_MAX = 50 };
+
+enum placement { PLACE_PACK, PLACE_SPREAD };
+enum migrate_uuid { MIGRATE_AUTO, MIGRATE_KEEP, MIGRATE_FRESH };
+
+/* A line of a file: for messages. The name belongs to the configuration. */
+struct place {
+	const char *file;
+	int line; /* 0: the file as a whole */
+};
+
+/* One alternative of device_match: all terms that are set must hold. */
+struct match {
+	char vendor[5], device[5]; /* four hex digits in lower case; "" any */
+	int numa;                  /* node; -1 any */
+	struct place at;
+};
+
+/*
+ * [mdev_TYPE], [vgpu_TYPE] or [vf_NAME]; a type that is enabled without a section of its own has one with the
+ * defaults.
+ */
+struct section {
+	char type[TYPE_SIZE];
+	bool vf;      /* plain VFs: a [vf_NAME] section, `type` is its NAME */
+	bool enabled; /* in enabled_mdev_types (always true for vf) */
+	char (*addresses)[PARENT_SIZE];
+	struct place *addresses_at; /* of each: where it stands */
+	size_t naddresses;
+	struct match *matches;
+	size_t nmatches;
+	int max_instances; /* per pGPU; NO_LIMIT where there is none */
+	char class[CLASS_SIZE];
+	char params[PARAMS_SIZE]; /* vgpu_params; "" none */
+	const char *file;         /* where it stands, for messages; owned by config */
+	int line;                 /* 0: the type is only enabled there, it has no section */
+	struct place enabled_at;  /* of a type: where it is enabled */
+};
+
+struct policy {
+	enum placement placement;
+	enum migrate_uuid migrate_uuid;
+	bool reuse_free;
+	bool reclaim_orphans;
+	bool mismatch_warns; /* driver_mismatch = warn */
+	bool cross_framework;
+	bool several_types; /* pgpu_types = several: a pGPU serves all types that it is given to */
+	int reclaim_grace_s, reserve_ttl_s, create_timeout_s, start_grace_s, release_wait_s, release_timeout_s,
+		driver_cleanup_s, lock_timeout_s;
+};
+
+struct quota {
+	char project[PROJECT_SIZE];
+	int limit; /* vGPUs on this host; NO_LIMIT */
+};
+
+/* A sentence about the files, whose first bytes say where: "FILE:LINE: "; place 0: it is about no file. */
+struct config_note {
+	char *text;
+	size_t place;
+	bool of_pool; /* a warning that a type gets no card: `check` finds that by itself, with others of its kind */
+};
+
+struct config_notes {
+	struct config_note *list;
+	size_t n;
+};
+
+struct config {
+	struct section
+		*sections; /* in the order of enabled_mdev_types, then the vf sections in their order in the file */
+	size_t nsections;
+	struct policy policy;
+	int quota_default; /* for each project that has no line of its own */
+	int quota_none;    /* for domains without a project */
+	struct quota *quotas;
+	size_t nquotas;
+	struct config_notes warnings; /* for `check` and the log */
+	char **files;                 /* names of the files that were read; section.file points to them */
+	size_t nfiles;
+};
+
+/* The defaults that hold without any file; release and reconnect work with them under a broken configuration. */
+void config_default(struct config *config);
+
+/*
+ * Reads the configuration: etc/vgpu-lease.conf and etc/vgpu-lease.conf.d/ *.conf below the host's root in the order
+ * of their names, or `path` and `path`.d/ *.conf, taken as it is, not below the root, where it is not NULL; then the
+ * nova.conf that they name. A key of a later file of ours replaces that of an earlier one; what nova.conf says counts
+ * only where ours say nothing.
+ * -ENOENT: there is no such file. Any other failure: what is wrong, with file and line, or why a file cannot be read
+ * or trusted. After a failure `config` holds the defaults, and nothing that must be freed.
+ */
+int config_load(struct config *config, const struct host *host, const char *path, struct err *err);
+
+/*
+ * The same, but it goes on after a mistake: they are all in `mistakes`, at most CONFIG_MISTAKES_MAX, and `err` has the
+ * first. What cannot be told before another one is mended is left out. `mistakes` starts empty; config_notes_free().
+ */
+int config_load_all(struct config *config, const struct host *host, const char *path, struct config_notes *mistakes,
+		    struct err *err);
+void config_notes_free(struct config_notes *notes);
+
+/*
+ * config_load() from one text in memory; `name` stands for the file in messages. nova_conf is looked up below `host`,
+ * or refused where that is NULL.
+ */
+int config_parse(struct config *config, const char *name, const char *text, size_t len, const struct host *host,
+		 struct err *err);
+
+void config_free(struct config *config);
+
+/* The section of a type, NULL where it is not enabled. */
+const struct section *config_section(const struct config *config, const char *type);
+
+/* What a project may hold on this host; "" is a domain without a project. */
+int config_quota(const struct config *config, const char *project);

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The values of [devices] and of the types' sections. */
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+#include "base/text.h"
+
+enum { ADDRESSES_MAX = 1024, MATCHES_MAX = 256, TYPES_MAX = 256, INSTANCES_MAX = 65535, NUMA_MAX = 1023 };
+
+static int add_enabled(const struct setting *t, const char *item)
+{
+	struct draft *draft = t->draft;
+	struct spot at = setting_item(t, item);
+	struct enabled *slot;
+	char type[TYPE_SIZE];
+
+	if (!type_parse(type, item))
+		return spot_err(&at, t->err,
+				"'%.80s' is no id of a type, such as nvidia-35; commas stand between types", item);
+	for (size_t i = 0; i < draft->nenabled; i++)
+		if (strcmp(draft->enabled[i].type, type) == 0)
+			return spot_err(&at, t->err, "%s is named twice", type);
+	if (draft->nenabled == TYPES_MAX)
+		return spot_err(&at, t->err, "more than %d types", TYPES_MAX);
+	slot = list_add(&draft->enabled, &draft->nenabled, sizeof(*slot));
+	if (!slot)
+		return err_sys(t->err, ENOMEM, "%s", at.file);
+	slot->at = (struct place){ at.file, at.line };
+	text_copy(slot->type, TYPE_SIZE, type);
+	return 0;
+}
+
+static int set_enabled(const struct setting *t, char *value)
+{
+	char *item;
+
+	free(t->draft->enabled);
+	t->draft->enabled = NULL;
+	t->draft->nenabled = 0;
+	t->draft->enabled_at = setting_spot(t, "devices");
+	while ((item = text_next(&value, ","))) {
+		int r = config_mistake(t->draft->mistakes, add_enabled(t, item), t->err);
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int set_nova_conf(const struct setting *t, char *value)
+{
+	if (value[0] != '/' || strlen(value) >= PATH_MAX)
+		return spot_err(t->at, t->err, "'%.80s' is no absolute path of a file", value);
+	free(t->draft->nova_conf);
+	t->draft->nova_conf = strdup(value);
+	t->draft->nova_at = setting_spot(t, "devices");
+	return t->draft->nova_conf ? 0 : err_sys(t->err, ENOMEM, "%s", t->at->file);
+}
+
+/*
+ * A pGPU, a VF, or a virtual parent. Nova calls a virtual parent as libvirt's node devices are called,
+ * subsystem_device: mtty_mtty, mdpy_mdpy; sysfs calls it mtty. So a word that stands twice around a _ is that word.
+ */
+static int parse_address(char out[PARENT_SIZE], const char *s, const struct spot *at, struct err *err)
+{
+	char pci[PCI_SIZE], *half;
+
+	if (pci_parse(pci, s)) {
+		text_copy(out, PARENT_SIZE, pci);
+		return 0;
+	}
+	if (strncmp(s, "pci_", 4) == 0)
+		return spot_err(at, err,
+				"'%.80s' is libvirt's name of a device: write its PCI address, such as 0000:84:00.0",
+				s);
+	if (!isalpha((unsigned char)s[0]) || !parent_parse(out, s))
+		return spot_err(
+			at, err,
+			"'%.80s' is neither a PCI address with its domain, such as 0000:84:00.0, nor a virtual parent, "
+			"such as mtty; commas stand between addresses",
+			s);
+	half = strchr(out, '_');
+	while (half && (strlen(half + 1) != (size_t)(half - out) || strncmp(out, half + 1, (size_t)(half - out)) != 0))
+		half = strchr(half + 1, '_');
+	if (half)
+		*half = '\0';
+	return 0;
+}
+
+static int add_address(const struct setting *t, const char *item)
+{
+	struct section *s = &t->part->section;
+	struct spot at = setting_item(t, item);
+	char address[PARENT_SIZE], (*slot)[PARENT_SIZE];
+	size_t n = s->naddresses;
+	struct place *place;
+	int r = parse_address(address, item, &at, t->err);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < s->naddresses; i++)
+		if (strcmp(s->addresses[i], address) == 0)
+			return spot_err(&at, t->err, "%s is named twice", address);
+	if (s->naddresses == ADDRESSES_MAX)
+		return spot_err(&at, t->err, "more than %d addresses", ADDRESSES_MAX);
+	place = list_add(&s->addresses_at, &n, sizeof(*place));
+	slot = list_add(&s->addresses, &s->naddresses, PARENT_SIZE);
+	if (!place || !slot)
+		return err_sys(t->err, ENOMEM, "%s", at.file);
+	*place = (struct place){ at.file, at.line };
+	text_copy(*slot, PARENT_SIZE, address);
+	return 0;
+}
+
+static int set_addresses(const struct setting *t, char *value)
+{
+	struct section *s = &t->part->section;
+	char *item;
+
+	free(s->addresses);
+	free(s->addresses_at);
+	s->addresses = NULL;
+	s->addresses_at = NULL;
+	s->naddresses = 0;
+	t->part->addresses_at = setting_spot(t, NULL);
+	while ((item = text_next(&value, ","))) {
+		int r = config_mistake(t->draft->mistakes, add_address(t, item), t->err);
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* Four hex digits in lower case; "*" is any. */
+static bool parse_id(char out[5], const char *s, size_t len)
+{
+	if (len == 1 && *s == '*')
+		return true;
+	if (len != 4)
+		return false;
+	for (size_t i = 0; i < 4; i++) {
+		if (!isxdigit((unsigned char)s[i]))
+			return false;
+		out[i] = (char)tolower((unsigned char)s[i]);
+	}
+	return true;
+}
+
+static int parse_match(struct match *m, char *terms, const struct spot *at, struct err *err)
+{
+	bool ids = false;
+	char *term;
+
+	m->numa = -1;
+	while ((term = text_next(&terms, " "))) {
+		char *colon = strchr(term, ':');
+		long node;
+
+		if (strncmp(term, "numa=", 5) == 0 && m->numa == -1 && text_number(term + 5, 0, NUMA_MAX, &node)) {
+			m->numa = (int)node;
+			continue;
+		}
+		if (colon && !ids && parse_id(m->vendor, term, (size_t)(colon - term)) &&
+		    parse_id(m->device, colon + 1, strlen(colon + 1)) && (m->vendor[0] || m->device[0])) {
+			ids = true;
+			continue;
+		}
+		return spot_err(
+			at, err,
+			"'%.80s' is not understood: an alternative is VENDOR:DEVICE in four hex digits each (* for any "
+			"device), numa=NODE, or both, each once; commas stand between alternatives",
+			term);
+	}
+	return 0;
+}
+
+static int add_match(const struct setting *t, char *item)
+{
+	struct section *s = &t->part->section;
+	struct spot at = setting_item(t, item);
+	struct match m = { .at = { at.file, at.line } }, *slot;
+	int r = parse_match(&m, item, &at, t->err);
+
+	if (r < 0)
+		return r;
+	if (s->nmatches == MATCHES_MAX)
+		return spot_err(&at, t->err, "more than %d alternatives", MATCHES_MAX);
+	slot = list_add(&s->matches, &s->nmatches, sizeof(*slot));
+	if (!slot)
+		return err_sys(t->err, ENOMEM, "%s", at.file);
+	*slot = m;
+	return 0;
+}
+
+static int set_match(const struct setting *t, char *value)
+{
+	struct section *s = &t->part->section;
+	char *item;
+
+	free(s->matches);
+	s->matches = NULL;
+	s->nmatches = 0;
+	while ((item = text_next(&value, ","))) {
+		int r = config_mistake(t->draft->mistakes, add_match(t, item), t->err);
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int set_max_instances(const struct setting *t, char *value)
+{
+	return setting_number(t, value, 1, INSTANCES_MAX, &t->part->section.max_instances);
+}
+
+static int set_class(const struct setting *t, char *value)
+{
+	if (!class_is_valid(value) || !text_copy(t->part->section.class, CLASS_SIZE, value))
+		return spot_err(t->at, t->err,
+				"'%.80s' is neither VGPU nor CUSTOM_ with capital letters, digits and _ behind it, %d "
+				"characters at most",
+				value, CLASS_SIZE - 1);
+	return 0;
+}
+
+static int set_params(const struct setting *t, char *value)
+{
+	for (const char *s = value; *s; s++)
+		if (!isprint((unsigned char)*s))
+			return spot_err(t->at, t->err, "only printable ASCII characters can be given to the driver");
+	if (!text_copy(t->part->section.params, PARAMS_SIZE, value))
+		return spot_err(t->at, t->err, "is longer than %d characters", PARAMS_SIZE - 1);
+	return 0;
+}
+
+const struct key config_devices_keys[] = {
+	{ .name = "enabled_mdev_types", .set = set_enabled, .list = true, .nova = true },
+	{ .name = "enabled_vgpu_types",
+	  .set = set_enabled,
+	  .list = true,
+	  .nova = true,
+	  .same_as = "enabled_mdev_types" },
+	{ .name = "nova_conf", .set = set_nova_conf },
+	{ 0 },
+};
+
+const struct key config_mdev_keys[] = {
+	{ .name = "device_addresses", .set = set_addresses, .list = true, .nova = true },
+	{ .name = "device_match", .set = set_match, .list = true },
+	{ .name = "max_instances", .set = set_max_instances, .nova = true },
+	{ .name = "mdev_class", .set = set_class, .nova = true },
+	{ .name = "vgpu_params", .set = set_params },
+	{ 0 },
+};
+
+/* Nothing is written to a plain VF, so there are no parameters. */
+const struct key config_vf_keys[] = {
+	{ .name = "device_addresses", .set = set_addresses, .list = true },
+	{ .name = "device_match", .set = set_match, .list = true },
+	{ .name = "max_instances", .set = set_max_instances },
+	{ .name = "mdev_class", .set = set_class },
+	{ 0 },
+};

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Finishes give-backs as soon as they are marked. */
+#include "daemon/finisher.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/bounded.h"
+#include "base/log.h"
+#include "daemon/reconcile.h"
+#include "state/store.h"
+
+enum { FIRST_MS = 100, LAST_MS = 5000, UNWATCHED_MS = 1000 };
+
+struct finisher {
+	pthread_t thread;
+	const struct host *host;
+	int wake, lost; /* eventfds: to it, and from it */
+	atomic_bool stop;
+	atomic_int left;
+	pthread_mutex_t lock; /* of the policy */
+	struct policy policy;
+	/* the thread's own */
+	int notify;       /* inotify; -1: none to be had */
+	int run, leases;  /* the watches of the two folders; -1 none */
+	struct stat seen; /* the folder of leases, where it is not watched */
+	struct unfinished said;
+	char trouble[256]; /* the last that was said */
+	bool said_unwatched;
+};
+
+/* The same trouble is said once. */
+static void say_trouble(struct finisher *f, const char *text)
+{
+	if (strncmp(f->trouble, text, sizeof(f->trouble) - 1) == 0)
+		return;
+	snprintf(f->trouble, sizeof(f->trouble), "%.255s", text);
+	if (*text)
+		log_warn("give-backs cannot be finished: %s", text);
+}
+
+static int add_watch(struct finisher *f, int *watch, int folder, uint32_t events)
+{
+	char path[64];
+	int is;
+
+	if (f->notify < 0)
+		f->notify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	if (f->notify < 0)
+		return -errno;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", folder);
+	is = inotify_add_watch(f->notify, path, events | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR);
+	if (is < 0)
+		return -errno;
+	/* Another folder has its place: what happens in the old one is nobody's business. */
+	if (*watch >= 0 && *watch != is)
+		inotify_rm_watch(f->notify, *watch);
+	*watch = is;
+	return 0;
+}
+
+/*
+ * Asks for each lease that appears in the folder, or goes. Asked anew each time: somebody may have removed the folder,
+ * and the same folder asked for twice is asked for once. Where the kernel has no watch left for us (its limits are per
+ * user) the folder is looked at every second, and asked for again then.
+ */
+static bool watch(struct finisher *f, const struct store *store)
+{
+	int r = add_watch(f, &f->leases, store->leases, IN_MOVED_TO | IN_DELETE | IN_MOVED_FROM);
+
+	if (r == 0)
+		r = add_watch(f, &f->run, store->run, 0);
+	if (r < 0 && !f->said_unwatched)
+		log_warn("/run/vgpu-lease/leases: cannot be watched, checked every second: %s: raise "
+			 "fs.inotify.max_user_%s",
+			 strerror(-r), r == -ENOSPC ? "watches" : "instances");
+	if (r == 0 && f->said_unwatched)
+		log_info("/run/vgpu-lease/leases: watched again");
+	f->said_unwatched = r < 0;
+	return r == 0;
+}
+
+static void tell_lost(struct finisher *f)
+{
+	(void)!write(f->lost, &(uint64_t){ 1 }, sizeof(uint64_t));
+}
+
+/* Without a watch any change counts as a loss: a pass too many does no harm. */
+static void compare(struct finisher *f, const struct store *store)
+{
+	struct stat now;
+
+	if (fstat(store->leases, &now) < 0)
+		return;
+	if (f->seen.st_ino &&
+	    (now.st_ino != f->seen.st_ino || now.st_dev != f->seen.st_dev ||
+	     now.st_mtim.tv_sec != f->seen.st_mtim.tv_sec || now.st_mtim.tv_nsec != f->seen.st_mtim.tv_nsec))
+		tell_lost(f);
+	f->seen = now;
+}
+
+/* One look; the folder is watched before, so that nothing appears between the two. How many are left. */
+static int look(struct finisher *f, bool *watched)
+{
+	struct policy policy;
+	struct store store;
+	struct err err = { 0 };
+	int r;
+
+	pthread_mutex_lock(&f->lock);
+	policy = f->policy;
+	pthread_mutex_unlock(&f->lock);
+	r = store_open(&store, f->host, true, &err);
+	*watched = r == 0 && watch(f, &store);
+	if (r == 0 && !*watched)
+		compare(f, &store);
+	if (r == 0)
+		r = reconcile_finish(&store, &policy, &f->said, &err);
+	store_close(&store);
+	bounded_reap();
+	say_trouble(f, r < 0 ? err.text : "");
+	atomic_store(&f->left, r < 0 ? 0 : r);
+	return r;
+}
+
+static void drain(int eventfd)
+{
+	(void)!read(eventfd, &(uint64_t){ 0 }, sizeof(uint64_t));
+}
+
+/* Has a lease gone, or a folder? Not so where a new file takes its name. */
+static bool is_loss(const struct finisher *f, const struct inotify_event *event)
+{
+	if (event->mask & IN_Q_OVERFLOW)
+		return true;
+	if (event->wd != f->run && event->wd != f->leases)
+		return false;
+	if (event->mask & (IN_DELETE_SELF | IN_MOVE_SELF | IN_UNMOUNT | IN_IGNORED))
+		return true;
+	return event->mask & (IN_DELETE | IN_MOVED_FROM) && event->len && event->name[0] != '.';
+}
+
+static void read_events(struct finisher *f)
+{
+	char events[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
+	bool loss = false;
+	ssize_t n;
+
+	while ((n = read(f->notify, events, sizeof(events))) > 0)
+		for (ssize_t at = 0; at < n;) {
+			const struct inotify_event *event = (const struct inotify_event *)(events + at);
+
+			loss |= is_loss(f, event);
+			at += (ssize_t)(sizeof(*event) + event->len);
+		}
+	if (loss)
+		tell_lost(f);
+}
+
+/* How long until there is something to do, whatever happens meanwhile; -1: for ever. */
+static int patience(int left, bool watched, int wait_ms)
+{
+	if (left == 0)
+		return watched ? -1 : UNWATCHED_MS;
+	return watched || wait_ms < UNWATCHED_MS ? wait_ms : UNWATCHED_MS;
+}
+
+static void *run(void *arg)
+{
+	struct finisher *f = arg;
+	int wait_ms = FIRST_MS;
+	bool watched;
+
+	while (!atomic_load(&f->stop)) {
+		int left = look(f, &watched);
+		struct pollfd fds[] = { { .fd = f->wake, .events = POLLIN }, { .fd = f->notify, .events = POLLIN } };
+
+		if (poll(fds, 2, patience(left, watched, wait_ms)) > 0) {
+			drain(f->wake);
+			read_events(f);
+			wait_ms = FIRST_MS;
+		} else {
+			wait_ms = wait_ms * 2 < LAST_MS ? wait_ms * 2 : LAST_MS;
+		}
+	}
+	unfinished_free(&f->said);
+	return NULL;
+}
+
+static void finisher_free(struct finisher *f)
+{
+	if (f->wake >= 0)
+		close(f->wake);
+	if (f->lost >= 0)
+		close(f->lost);
+	if (f->notify >= 0)
+		close(f->notify);
+	pthread_mutex_destroy(&f->lock);
+	free(f);
+}
+
+int finisher_start(struct finisher **out, const struct host *host, const struct policy *policy, struct err *err)
+{
+	struct finisher *f = calloc(1, sizeof(*f));
+	sigset_t all, before;
+	int r = 0;
+
+	*out = NULL;
+	if (!f)
+		abort();
+	f->host = host;
+	f->policy = *policy;
+	pthread_mutex_init(&f->lock, NULL);
+	f->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	f->lost = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	f->notify = f->run = f->leases = -1;
+	if (f->wake < 0 || f->lost < 0)
+		r = errno;
+	if (r == 0) {
+		sigfillset(&all);
+		pthread_sigmask(SIG_SETMASK, &all, &before);
+		r = pthread_create(&f->thread, NULL, run, f);
+		pthread_sigmask(SIG_SETMASK, &before, NULL);
+	}
+	if (r) {
+		finisher_free(f);
+		return err_sys(err, r, "give-backs cannot be watched for");
+	}
+	*out = f;
+	return 0;
+}
+
+void finisher_policy(struct finisher *f, const struct policy *policy)
+{
+	pthread_mutex_lock(&f->lock);
+	f->policy = *policy;
+	pthread_mutex_unlock(&f->lock);
+	finisher_wake(f);
+}
+
+void finisher_wake(struct finisher *f)
+{
+	(void)!write(f->wake, &(uint64_t){ 1 }, sizeof(uint64_t));
+}
+
+int finisher_lost_fd(const struct finisher *f)
+{
+	return f->lost;
+}
+
+int finisher_left(struct finisher *f)
+{
+	return atomic_load(&f->left);
+}
+
+void finisher_stop(struct finisher *f)
+{
+	if (!f)
+		return;
+	atomic_store(&f->stop, true);
+	finisher_wake(f);
+	pthread_join(f->thread, NULL);
+	finisher_free(f);
+}

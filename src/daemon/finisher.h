@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Finishes give-backs as soon as they are marked, by whomever: the hook leaves those that take time to the device
+ * handler.
+ *
+ * A thread of its own, which waits for nothing but the folder of leases: libvirt may keep its other callers waiting for
+ * as long as a hook runs, and a device whose guest is gone must not wait with them. It shares nothing with the rest of
+ * the process but the host that is looked at.
+ *
+ * A lease that becomes `releasing` is noticed at once (inotify). One that cannot be finished yet is tried again after a
+ * time that doubles, up to five seconds; when nothing is left it sleeps. Where the kernel has no inotify watch for it,
+ * it looks every second.
+ *
+ * Depends on: config (policy), host, reconcile, store. Knows nothing of libvirt or udev.
+ */
+#pragma once
+
+#include "config/config.h"
+#include "base/err.h"
+#include "base/host.h"
+
+struct finisher;
+
+/* Starts it; `host` must outlive it. All signals are blocked in the thread. */
+int finisher_start(struct finisher **out, const struct host *host, const struct policy *policy, struct err *err);
+
+/* Takes a new policy over. */
+void finisher_policy(struct finisher *finisher, const struct policy *policy);
+
+/* Has it look again now: something has changed that no file tells. */
+void finisher_wake(struct finisher *finisher);
+
+/*
+ * An eventfd that becomes readable where a lease has gone, or the folder of leases with all of them: mostly given back,
+ * but it may be lost to a domain that runs. Whoever waits for it reads it.
+ */
+int finisher_lost_fd(const struct finisher *finisher);
+
+/* How many give-backs it was left with. */
+int finisher_left(struct finisher *finisher);
+
+/* Ends it, after the turn that it is at. */
+void finisher_stop(struct finisher *finisher);

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* libvirt's guests: the connection, and who runs. */
+#include "daemon/guests.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+#include "base/log.h"
+
+enum { RETRY_FIRST_MS = 500, RETRY_LAST_MS = 60000 };
+
+struct guests *guests_new(const char *uri, void (*news)(void *arg), void *arg)
+{
+	struct guests *g = calloc(1, sizeof(*g));
+
+	if (!g)
+		abort();
+	*g = (struct guests){ .uri = uri, .news = news, .arg = arg, .retry_ms = RETRY_FIRST_MS };
+	snprintf(g->state, sizeof(g->state), "not connected to libvirt yet");
+	return g;
+}
+
+static void forget_guests(struct guests *g)
+{
+	for (size_t i = 0; i < g->n; i++) {
+		domxml_free(g->guests[i].doc);
+		domxml_free(g->guests[i].taken);
+	}
+	free(g->guests);
+	free(g->live);
+	virt_list_free(g->domains, g->n);
+	g->guests = NULL;
+	g->live = NULL;
+	g->domains = NULL;
+	g->n = 0;
+}
+
+void guests_free(struct guests *g)
+{
+	if (!g)
+		return;
+	forget_guests(g);
+	virt_close(g->virt);
+	free(g);
+}
+
+/* Of many at once all are looked at. */
+static void note_defined(struct guests *g, const char *uuid)
+{
+	for (size_t i = 0; i < g->ndefined; i++)
+		if (strcmp(g->defined[i], uuid) == 0)
+			return;
+	if (g->ndefined == DEFINED_MAX || !uuid_parse(g->defined[g->ndefined], uuid))
+		g->any_defined = true;
+	else
+		g->ndefined++;
+}
+
+static void on_event(void *arg, const struct virt_event *event)
+{
+	struct guests *g = arg;
+
+	switch (event->kind) {
+	case VIRT_EVENT_METADATA: /* mostly our own; what somebody took out is written again in the next pass */
+	case VIRT_EVENT_UNDEFINED:
+	case VIRT_EVENT_REMOVAL_FAILED: /* nothing has changed */
+		return;
+	case VIRT_EVENT_DEFINED:
+		note_defined(g, event->uuid);
+		break;
+	case VIRT_EVENT_STARTED:
+	case VIRT_EVENT_RESUMED:
+	case VIRT_EVENT_STOPPED:
+	case VIRT_EVENT_DEVICE_ADDED:
+	case VIRT_EVENT_DEVICE_REMOVED:
+	case VIRT_EVENT_NODE_DEVICE:
+	case VIRT_EVENT_DISCONNECTED:
+		break;
+	}
+	g->news(g->arg);
+}
+
+/* The same trouble is said once. */
+static void say_state(struct guests *g, const char *text)
+{
+	if (strncmp(g->state, text, sizeof(g->state) - 1) == 0)
+		return;
+	snprintf(g->state, sizeof(g->state), "%.255s", text);
+	log_info("%s", text);
+}
+
+static void hang_up(struct guests *g)
+{
+	forget_guests(g);
+	virt_close(g->virt);
+	g->virt = NULL;
+	g->retry_at = host_now_ms() + RETRY_FIRST_MS;
+	g->retry_ms = RETRY_FIRST_MS;
+}
+
+static int dial(struct guests *g, struct err *err)
+{
+	int r = virt_open(&g->virt, g->uri, err);
+
+	if (r == 0)
+		r = virt_watch(g->virt, on_event, g, err);
+	if (r < 0) {
+		virt_close(g->virt);
+		g->virt = NULL;
+	}
+	return r;
+}
+
+int64_t guests_connect(struct guests *g)
+{
+	char text[300];
+	struct err err;
+
+	if (g->virt && !virt_alive(g->virt)) {
+		hang_up(g);
+		say_state(g, "the connection to libvirt was lost");
+	}
+	if (g->virt)
+		return 0;
+	if (host_now_ms() < g->retry_at)
+		return g->retry_at;
+	if (dial(g, &err) == 0) {
+		g->retry_ms = RETRY_FIRST_MS;
+		g->any_defined = true;
+		say_state(g, "connected to libvirt");
+		g->news(g->arg);
+		return 0;
+	}
+	snprintf(text, sizeof(text), "not connected to libvirt: %.200s", err.text);
+	say_state(g, text);
+	g->retry_at = host_now_ms() + g->retry_ms;
+	g->retry_ms = g->retry_ms * 2 < RETRY_LAST_MS ? g->retry_ms * 2 : RETRY_LAST_MS;
+	return g->retry_at;
+}
+
+const char *guests_state(const struct guests *g)
+{
+	return g->state;
+}
+
+/* What a running domain asks for, where that can be told. */
+static void read_guest(struct guests *g, size_t i)
+{
+	const struct virt_domain *domain = &g->domains[i];
+	struct guest *guest = &g->guests[i];
+	size_t len = domain->xml ? strlen(domain->xml) : 0;
+	struct err err;
+
+	memcpy(g->live[i].uuid, domain->uuid, UUID_SIZE);
+	g->live[i].settled = domain->settled;
+	/* Without a vGPU there is nothing to parse; who runs is known all the same. A VF need not be named as one. */
+	if (domain->xml && !domxml_concerns(domain->xml, len) && !domxml_has_pci(domain->xml, len))
+		g->live[i].request = &guest->nothing;
+	else if (domain->xml && domxml_parse(&guest->doc, domain->xml, len, DOMXML_ALL_PCI, &err) == 0)
+		g->live[i].request = domxml_request(guest->doc);
+	if (domain->xml && strstr(domain->xml, DOMXML_SUSPENDED_NS) &&
+	    domxml_parse(&guest->taken, domain->xml, len, DOMXML_SUSPENDED, &err) == 0)
+		g->live[i].taken = domxml_request(guest->taken);
+	memcpy(guest->nothing.uuid, domain->uuid, UUID_SIZE);
+}
+
+int guests_look(struct guests *g, const struct live_domain **domains, size_t *n)
+{
+	struct err err;
+	int r;
+
+	*domains = NULL;
+	*n = 0;
+	forget_guests(g);
+	if (!g->virt || !virt_alive(g->virt))
+		return -ENOTCONN;
+	r = virt_list(g->virt, true, &g->domains, &g->n, &err);
+	if (r < 0) {
+		log_warn("who runs cannot be told: %s", err.text);
+		return r;
+	}
+	g->guests = calloc(g->n + 1, sizeof(*g->guests));
+	g->live = calloc(g->n + 1, sizeof(*g->live));
+	if (!g->guests || !g->live)
+		abort();
+	for (size_t i = 0; i < g->n; i++)
+		read_guest(g, i);
+	*domains = g->live;
+	*n = g->n;
+	return 0;
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What is written to libvirt: facts of this host into live metadata, UUIDs into definitions with placeholders. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "internal.h"
+#include "host/inventory.h"
+#include "state/lease.h"
+#include "base/log.h"
+#include "ops/rewrite.h"
+#include "survey/stamp.h"
+#include "state/store.h"
+
+/* --- facts --- */
+
+struct facts {
+	struct inventory inv;
+	struct leases leases;
+};
+
+static int read_facts(struct facts *facts, struct store *store, struct err *err)
+{
+	static const char *const no_types[] = { NULL }; /* those of what exists are read in any case */
+	const struct inv_query query = { .frameworks = INV_MDEV | INV_VARIANT, .types = no_types };
+	int r = inventory_read(&facts->inv, store->host, &query, err);
+
+	return r == 0 ? lease_list(store, &facts->leases, err) : r;
+}
+
+static void stamp_guest(struct guests *g, size_t i, const struct facts *facts)
+{
+	autofree char *element = NULL;
+	struct err err;
+	int r = stamp_element(g->guests[i].doc, &facts->inv, &facts->leases, &element, &err);
+
+	if (r == 0 && element)
+		r = virt_set_metadata(g->virt, g->domains[i].uuid, DOMXML_NS_KEY, DOMXML_NS, element, VIRT_LIVE, &err);
+	if (r == 0 && element)
+		log_info("domain %s: what is known of its vGPUs is in its metadata now", g->domains[i].name);
+	/* One that is busy, or gone meanwhile, is met again in a later pass. */
+	if (r < 0 && r != -ENOENT && r != -EBUSY && r != -EPERM)
+		log_warn("what is known of its vGPUs cannot be put into its metadata: %s", err.text);
+}
+
+static void stamp_guests(struct guests *g, struct store *store)
+{
+	struct facts facts = { 0 };
+	struct err err;
+	bool any = false;
+
+	for (size_t i = 0; i < g->n; i++)
+		any |= g->live[i].settled && g->guests[i].doc;
+	if (!any)
+		return;
+	if (read_facts(&facts, store, &err) < 0)
+		log_warn("what is known of vGPUs cannot be told: %s", err.text);
+	else
+		for (size_t i = 0; i < g->n && virt_alive(g->virt); i++)
+			if (g->live[i].settled && g->guests[i].doc)
+				stamp_guest(g, i, &facts);
+	lease_list_free(&facts.leases);
+	inventory_free(&facts.inv);
+}
+
+/* --- definitions --- */
+
+/* Does the definition have a placeholder? A look at the text, before anything is parsed. */
+static bool may_have_placeholder(const char *xml)
+{
+	return xml && strstr(xml, "00000000-0000-0000-0000-0000000000");
+}
+
+/*
+ * libvirt defines without asking what was there: right before that, is the definition still what was read? One that is
+ * gone is -ENOENT, one that was edited -ESTALE. What happens in the moment between the two is lost all the same.
+ */
+static int still_defined(struct guests *g, const char *uuid, const char *xml, struct err *err)
+{
+	autofree char *now = NULL;
+	int r = virt_xml(g->virt, uuid, VIRT_CONFIG, &now, err);
+
+	if (r == 0 && strcmp(now, xml) != 0)
+		return err_set(err, ESTALE, "edited meanwhile");
+	return r;
+}
+
+/* Reads the definition as it is, secrets included, and gives each placeholder in it a UUID. */
+static int define_anew(struct guests *g, const char *uuid, const struct rewrite_host *host, struct err *err)
+{
+	autofree char *xml = NULL;
+	struct rewrite rewrite = { 0 };
+	const struct request *request;
+	int r = virt_xml(g->virt, uuid, VIRT_CONFIG, &xml, err);
+
+	if (r < 0 || !may_have_placeholder(xml))
+		return r;
+	rewrite.xml = xml;
+	rewrite.len = strlen(xml);
+	r = rewrite_begin(&rewrite, err);
+	if (r == 0 && rewrite.nchanges) {
+		if (rewrite_asks(&rewrite))
+			rewrite_facts(&rewrite, host);
+		r = rewrite_make(&rewrite, err);
+		if (r == 0)
+			r = still_defined(g, uuid, xml, err);
+		if (r == 0)
+			r = virt_define(g->virt, rewrite.rewritten, err);
+		request = domxml_request(rewrite.doc);
+		for (size_t i = 0; r == 0 && i < rewrite.nchanges; i++)
+			log_info("domain %s: placeholder %s of its definition is %s now", request->name,
+				 request->wants[rewrite.changes[i].want].id, rewrite.changes[i].id);
+	}
+	rewrite_end(&rewrite);
+	return r;
+}
+
+static void define_one(struct guests *g, const char *uuid, const struct rewrite_host *host)
+{
+	struct err err;
+	int r = define_anew(g, uuid, host, &err);
+
+	if (r == -ESTALE) {
+		g->any_defined = true;
+		g->news(g->arg);
+	} else if (r < 0 && r != -ENOENT) {
+		log_warn("domain %s: the placeholders of its definition cannot be replaced: %s", uuid, err.text);
+	}
+}
+
+/* The live XML of a domain that runs says nothing about its definition: that one is always asked for. */
+static void define_any(struct guests *g, const struct rewrite_host *host)
+{
+	struct virt_domain *all;
+	struct err err;
+	size_t n;
+
+	if (virt_list(g->virt, false, &all, &n, &err) < 0) {
+		log_warn("definitions cannot be looked at: %s", err.text);
+		return;
+	}
+	g->any_defined = false;
+	for (size_t i = 0; i < n && virt_alive(g->virt); i++)
+		if (all[i].persistent && (all[i].running || may_have_placeholder(all[i].xml)))
+			define_one(g, all[i].uuid, host);
+	virt_list_free(all, n);
+}
+
+static void define_placeholders(struct guests *g, const struct rewrite_host *host)
+{
+	if (g->any_defined)
+		define_any(g, host);
+	else
+		for (size_t i = 0; i < g->ndefined && virt_alive(g->virt); i++)
+			define_one(g, g->defined[i], host);
+	g->ndefined = 0;
+}
+
+void guests_write(struct guests *g, const struct host *host, const struct config *config)
+{
+	struct rewrite_host from = { .host = host, .config = config };
+	struct store store;
+	struct err err;
+
+	if (!g->virt || !virt_alive(g->virt))
+		return;
+	if (store_open(&store, host, false, &err) < 0) {
+		log_warn("%s", err.text);
+		return;
+	}
+	from.store = &store;
+	stamp_guests(g, &store);
+	define_placeholders(g, &from);
+	store_close(&store);
+}

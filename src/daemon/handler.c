@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The device handler without its loop. */
+#include "daemon/handler.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/notify.h"
+
+enum {
+	PASS_MS = 300000,    /* all is looked at again after so long, whatever was heard */
+	RETRY_MS = 10000,    /* after a pass that failed */
+	LOCK_WAIT_MS = 5000, /* for a handler that is just ending */
+};
+
+/* The lock's descriptor, for the children: one that outlives us must not make it look as if we still ran. */
+static int lock_of_parent = -1;
+
+static void drop_lock(void)
+{
+	if (lock_of_parent >= 0)
+		close(lock_of_parent);
+}
+
+static int take_lock(struct handler *h, struct store *store, struct err *err)
+{
+	int fd = store_lock_handler(store, LOCK_WAIT_MS, err);
+
+	if (fd < 0)
+		return fd == -ETIMEDOUT ? err_in(err, "another vgpu-leased runs on this host") : fd;
+	if (h->lock >= 0)
+		close(h->lock);
+	h->lock = fd;
+	lock_of_parent = fd;
+	return 0;
+}
+
+static int load_config(struct handler *h, struct config *config, struct err *err)
+{
+	int r = config_load(config, &h->host, h->config_path, err);
+
+	for (size_t i = 0; r == 0 && i < config->warnings.n; i++)
+		log_warn("%s", config->warnings.list[i].text);
+	return r;
+}
+
+static void first_config(struct handler *h)
+{
+	struct err err;
+	int r = load_config(h, &h->config, &err);
+
+	h->has_config = r == 0;
+	if (r == -ENOENT)
+		log_warn("there is no configuration: %s: nothing is leased, and what is left over is finished",
+			 err.text);
+	else if (r < 0)
+		log_warn("%s: until this is mended and read anew (reload), only what is left over is finished",
+			 err.text);
+}
+
+int handler_open(struct handler *h, const char *root, const char *config_path, struct err *err)
+{
+	struct store store;
+	int r;
+
+	*h = (struct handler){ .host.root = -1, .lock = -1, .config_path = config_path };
+	config_default(&h->config);
+	if (host_open(&h->host, root, err) < 0)
+		return -err->code;
+	pthread_atfork(NULL, NULL, drop_lock);
+	r = store_open(&store, &h->host, true, err);
+	if (r == 0)
+		r = take_lock(h, &store, err);
+	store_close(&store);
+	if (r < 0)
+		return r;
+	first_config(h);
+	return finisher_start(&h->finisher, &h->host, &h->config.policy, err);
+}
+
+static void forget_said(struct handler *h)
+{
+	for (size_t i = 0; i < h->nsaid; i++)
+		free(h->said[i]);
+	free(h->said);
+	h->said = NULL;
+	h->nsaid = 0;
+}
+
+void handler_close(struct handler *h)
+{
+	finisher_stop(h->finisher);
+	h->finisher = NULL;
+	forget_said(h);
+	plugged_free(&h->plugged);
+	config_free(&h->config);
+	if (h->lock >= 0)
+		close(h->lock);
+	h->lock = lock_of_parent = -1;
+	host_close(&h->host);
+}
+
+void handler_reload(struct handler *h)
+{
+	struct config config;
+	struct err err;
+	int r = load_config(h, &config, &err);
+
+	if (r < 0) {
+		log_warn("%s: %s", err.text,
+			 h->has_config ? "the configuration that was read before still holds" : "there still is none");
+		return;
+	}
+	config_free(&h->config);
+	h->config = config;
+	h->has_config = true;
+	finisher_policy(h->finisher, &h->config.policy);
+	log_info("the configuration was read anew");
+}
+
+/* What is reported, in this pass and in the last: a line is logged when it is new. */
+struct report {
+	struct handler *handler;
+	char **lines;
+	size_t n;
+};
+
+static void say(struct report *report, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+static void say(struct report *report, const char *fmt, ...)
+{
+	const struct handler *h = report->handler;
+	bool is_new = true;
+	va_list ap;
+	char *line;
+	int n;
+
+	va_start(ap, fmt);
+	n = vasprintf(&line, fmt, ap);
+	va_end(ap);
+	if (n < 0)
+		abort();
+	report->lines = reallocarray(report->lines, report->n + 1, sizeof(*report->lines));
+	if (!report->lines)
+		abort();
+	report->lines[report->n++] = line;
+	for (size_t i = 0; is_new && i < h->nsaid; i++)
+		is_new = strcmp(h->said[i], line) != 0;
+	if (is_new)
+		log_info("%s", line);
+}
+
+/* How many foreign devices there are. */
+static size_t report_pass(struct handler *h, const struct reconcile *pass)
+{
+	struct report report = { .handler = h };
+	size_t foreign = 0;
+
+	for (size_t i = 0; i < pass->n; i++)
+		if (pass->items[i].verdict == RECONCILE_REPORT)
+			say(&report, "domain %s: vGPU %s: %s", pass->items[i].domain, pass->items[i].id,
+			    pass->items[i].why);
+	for (size_t i = 0; i < pass->collect.n; i++) {
+		const struct collect_item *item = &pass->collect.items[i];
+
+		if (item->leased)
+			continue;
+		foreign++;
+		say(&report, "foreign: %s, %s on %s, is in no lease", item->lease.id, item->lease.type,
+		    item->lease.parent);
+	}
+	if (pass->collect.garbage)
+		say(&report, "%d leases that could not be understood were set aside: see /run/vgpu-lease/garbage",
+		    pass->collect.garbage);
+	forget_said(h);
+	h->said = report.lines;
+	h->nsaid = report.n;
+	return foreign;
+}
+
+static int64_t next_pass(const struct reconcile *pass)
+{
+	int64_t next = host_now_ms() + PASS_MS;
+
+	return pass->again_ms && pass->again_ms < next ? pass->again_ms : next;
+}
+
+int64_t handler_pass(struct handler *h, const struct running *running)
+{
+	struct store store;
+	struct reconcile pass = { .store = &store,
+				  .config = h->has_config ? &h->config : NULL,
+				  .policy = &h->config.policy,
+				  .domains = running->domains,
+				  .ndomains = running->n,
+				  .looked_ms = running->looked_ms,
+				  .plugged = &h->plugged };
+	struct err err = { 0 };
+	int64_t next;
+	int r = store_open(&store, &h->host, true, &err);
+
+	store.resident = true;
+	/* Somebody removed the folder: the hook must see us again. */
+	if (r == 0 && !store_is_handler(&store, h->lock))
+		r = take_lock(h, &store, &err);
+	if (r == 0)
+		r = reconcile_run(&pass, &err);
+	if (r < 0) {
+		log_warn("nothing could be brought together: %s", err.text);
+		notify_status("%s; the last pass failed: %.300s", running->libvirt, err.text);
+		next = host_now_ms() + RETRY_MS;
+	} else {
+		size_t foreign = report_pass(h, &pass);
+
+		notify_status("%s; %zu vGPU%s leased, %zu foreign", running->libvirt, pass.leases,
+			      pass.leases == 1 ? "" : "s", foreign);
+		next = next_pass(&pass);
+	}
+	reconcile_end(&pass);
+	store_close(&store);
+	/* A guest that ended may be what a give-back waits for. */
+	finisher_wake(h->finisher);
+	return next;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Inside of guests: only guests.c and guests_write.c include this. */
+#pragma once
+
+#include "domain/domxml.h"
+#include "daemon/guests.h"
+#include "virt/virt.h"
+
+enum { DEFINED_MAX = 32 };
+
+struct guest {
+	struct domxml *doc;     /* of its live XML; NULL: none, or not understood */
+	struct domxml *taken;   /* of the record of a suspend in it; likewise */
+	struct request nothing; /* of one without a vGPU */
+};
+
+struct guests {
+	const char *uri;
+	void (*news)(void *arg);
+	void *arg;
+	struct virt *virt; /* NULL: no connection */
+	char state[256];
+	int64_t retry_at;
+	int retry_ms;
+	/* domains that were defined since definitions were looked at: those in the list, or any */
+	char defined[DEFINED_MAX][UUID_SIZE];
+	size_t ndefined;
+	bool any_defined;
+	/* the last look */
+	struct virt_domain *domains; /* the running ones */
+	struct guest *guests;        /* of each */
+	struct live_domain *live;    /* likewise */
+	size_t n;
+};

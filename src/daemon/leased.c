@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * vgpu-leased: the device handler. Looks after what a hook cannot see: give-backs that take time, devices that are
+ * plugged in and out of running guests, hooks that were killed.
+ *
+ * One loop: signals, udev's events and libvirt's are only reasons to look, and a pass (handler) brings together what it
+ * finds. Events that come together make one pass. It may be killed at any instant and started again.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "ops/audit.h"
+#include "base/auto.h"
+#include "daemon/guests.h"
+#include "daemon/handler.h"
+#include "base/log.h"
+#include "base/notify.h"
+#include "base/text.h"
+#include "base/udev.h"
+#include "virt/virt.h"
+
+enum {
+	EXIT_USAGE = 2,
+	SETTLE_MS = 200,     /* events that come within this time make one pass */
+	APART_MS = 1000,     /* and passes are so far apart, however many come */
+	WAIT_STEP_MS = 1000, /* --wait-ready looks so often, whether udev says something or not */
+	WAIT_MAX_S = 86400,
+};
+
+struct options {
+	const char *root, *config_path, *uri, *wait;
+	bool foreground, help, version;
+	long wait_s;
+};
+
+struct leased {
+	struct options options;
+	struct handler handler;
+	struct udev_watch *udev; /* NULL: none, or another host's */
+	struct guests *guests;   /* NULL: libvirt is not asked */
+	bool in_loop;            /* of libvirt; else our own */
+	int timer;               /* its */
+	int signals;
+	bool stop;
+	int64_t pass_at, passed_at, alive_at, connect_at;
+};
+
+static const char *const usage =
+	"usage: vgpu-leased [OPTION]...\n"
+	"\n"
+	"Looks after the vGPUs of libvirt guests where its hook cannot. Ends at SIGTERM; reads the\n"
+	"configuration anew at SIGHUP.\n"
+	"\n"
+	"Options:\n"
+	"  --root DIR            DIR stands before /sys, /proc, /dev, /run, /etc and /var/lib\n"
+	"  --config FILE         the configuration, with drop-ins in FILE.d\n"
+	"  --connect URI         which libvirt to speak to, in place of qemu:///system\n"
+	"  --foreground          logs to standard error, not to syslog\n"
+	"  --wait-ready SECONDS  waits until the pGPUs that the configuration names are ready, no\n"
+	"                        longer than so, and ends: for units that start at boot\n"
+	"  --help                prints this\n"
+	"  --version             prints the version\n"
+	"\n"
+	"Exit status: 0 ended as it was told to, 1 failed, 2 wrong call.\n";
+
+static bool take_value(const char **out, const char *name, int argc, char **argv, int *i)
+{
+	size_t n = strlen(name);
+
+	if (strncmp(argv[*i], name, n) != 0 || (argv[*i][n] && argv[*i][n] != '='))
+		return false;
+	if (argv[*i][n] == '=')
+		*out = argv[*i] + n + 1;
+	else if (*i + 1 < argc)
+		*out = argv[++*i];
+	else
+		return false;
+	return true;
+}
+
+static int parse(struct options *options, int argc, char **argv, struct err *err)
+{
+	for (int i = 1; i < argc; i++) {
+		if (take_value(&options->root, "--root", argc, argv, &i) ||
+		    take_value(&options->config_path, "--config", argc, argv, &i) ||
+		    take_value(&options->uri, "--connect", argc, argv, &i) ||
+		    take_value(&options->wait, "--wait-ready", argc, argv, &i))
+			continue;
+		if (strcmp(argv[i], "--foreground") == 0)
+			options->foreground = true;
+		else if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+			options->help = true;
+		else if (strcmp(argv[i], "--version") == 0)
+			options->version = true;
+		else
+			return err_set(err, EINVAL, "%s: unknown, or without its value; see 'vgpu-leased --help'",
+				       argv[i]);
+	}
+	if (options->wait && !text_number(options->wait, 0, WAIT_MAX_S, &options->wait_s))
+		return err_set(err, EINVAL, "--wait-ready %s: not a number of seconds up to %d", options->wait,
+			       WAIT_MAX_S);
+	return 0;
+}
+
+/* A pass is due in a moment, unless it is due sooner. */
+static void look_soon(void *arg)
+{
+	struct leased *d = arg;
+	int64_t at = host_now_ms() + SETTLE_MS;
+
+	if (at < d->passed_at + APART_MS)
+		at = d->passed_at + APART_MS;
+	if (at < d->pass_at)
+		d->pass_at = at;
+}
+
+static void on_signal(void *arg)
+{
+	struct leased *d = arg;
+	struct signalfd_siginfo info;
+
+	while (read(d->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+		if (info.ssi_signo != SIGHUP) {
+			d->stop = true;
+			continue;
+		}
+		notify_reloading();
+		handler_reload(&d->handler);
+		notify_ready();
+		look_soon(d);
+	}
+}
+
+static void on_udev(void *arg)
+{
+	struct leased *d = arg;
+
+	if (udev_watch_read(d->udev))
+		look_soon(d);
+}
+
+/* A lease has gone: the domain may run on. */
+static void on_lost(void *arg)
+{
+	struct leased *d = arg;
+
+	(void)!read(finisher_lost_fd(d->handler.finisher), &(uint64_t){ 0 }, sizeof(uint64_t));
+	look_soon(d);
+}
+
+static void on_timer(void *arg)
+{
+	(void)arg; /* the loop has come round: that was all */
+}
+
+static void pass(struct leased *d)
+{
+	struct running running = { .libvirt = "libvirt is not asked", .looked_ms = host_now_ms() };
+
+	if (d->guests) {
+		guests_look(d->guests, &running.domains, &running.n);
+		running.libvirt = guests_state(d->guests);
+	}
+	d->pass_at = handler_pass(&d->handler, &running);
+	if (d->guests)
+		guests_write(d->guests, &d->handler.host, &d->handler.config);
+	d->passed_at = host_now_ms();
+}
+
+/* How long until something is due. */
+static int idle_ms(const struct leased *d)
+{
+	int64_t now = host_now_ms(), at = d->pass_at;
+
+	if (notify_interval_ms() && d->alive_at < at)
+		at = d->alive_at;
+	if (d->connect_at && d->connect_at < at)
+		at = d->connect_at;
+	return at <= now ? 0 : (int)(at - now);
+}
+
+/* Without libvirt's library. */
+static void own_turn(struct leased *d)
+{
+	struct pollfd fds[] = { { .fd = d->signals, .events = POLLIN },
+				{ .fd = d->udev ? udev_watch_fd(d->udev) : -1, .events = POLLIN },
+				{ .fd = finisher_lost_fd(d->handler.finisher), .events = POLLIN } };
+
+	if (poll(fds, ARRAY_SIZE(fds), idle_ms(d)) <= 0)
+		return;
+	if (fds[0].revents)
+		on_signal(d);
+	if (fds[1].revents)
+		on_udev(d);
+	if (fds[2].revents)
+		on_lost(d);
+}
+
+static void turn(struct leased *d)
+{
+	struct err err;
+
+	if (!d->in_loop) {
+		own_turn(d);
+		return;
+	}
+	virt_loop_set_timer(d->timer, idle_ms(d));
+	if (virt_loop_turn(&err) == 0)
+		return;
+	log_warn("%s", err.text);
+	d->stop = true;
+}
+
+static void loop(struct leased *d)
+{
+	/* libvirt may take long to answer while it starts its guests, whose hooks look for us: so not before this. */
+	pass(d);
+	notify_ready();
+	while (!d->stop) {
+		if (notify_interval_ms() && host_now_ms() >= d->alive_at) {
+			notify_alive();
+			d->alive_at = host_now_ms() + notify_interval_ms();
+		}
+		if (d->guests)
+			d->connect_at = guests_connect(d->guests);
+		turn(d);
+		if (!d->stop && host_now_ms() >= d->pass_at)
+			pass(d);
+	}
+	notify_stopping();
+}
+
+/* Where there is no libvirt, there still are leases to look after. */
+static void open_libvirt(struct leased *d)
+{
+	struct err err;
+
+	if (d->options.root && !d->options.uri)
+		return;
+	if (virt_loop_init(&err) < 0) {
+		log_warn("%s: who runs is told from libvirt's files alone", err.text);
+		return;
+	}
+	d->timer = virt_loop_timer(-1, on_timer, d, &err);
+	if (d->timer < 0 || virt_loop_fd(d->signals, on_signal, d, &err) < 0 ||
+	    virt_loop_fd(finisher_lost_fd(d->handler.finisher), on_lost, d, &err) < 0 ||
+	    (d->udev && virt_loop_fd(udev_watch_fd(d->udev), on_udev, d, &err) < 0)) {
+		log_warn("%s", err.text);
+		return;
+	}
+	d->in_loop = true;
+	d->guests = guests_new(d->options.uri, look_soon, d);
+}
+
+/* The events of this machine say nothing about another host. */
+static void open_udev(struct leased *d)
+{
+	struct err err;
+
+	if (d->options.root || udev_watch_open(&d->udev, &err) == 0)
+		return;
+	log_warn("%s: what changes is seen every few minutes only", err.text);
+}
+
+static int open_signals(struct leased *d, struct err *err)
+{
+	sigset_t set;
+
+	signal(SIGPIPE, SIG_IGN);
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	d->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return d->signals < 0 ? err_sys(err, errno, "signals cannot be received") : 0;
+}
+
+static int serve(struct leased *d, struct err *err)
+{
+	int r = open_signals(d, err);
+
+	if (r == 0)
+		r = handler_open(&d->handler, d->options.root, d->options.config_path, err);
+	if (r == 0) {
+		/* Before the first look, so that nothing comes between the two. */
+		open_udev(d);
+		open_libvirt(d);
+		log_info("vgpu-lease %s looks after this host's vGPUs", PACKAGE_VERSION);
+		loop(d);
+		log_info("ends");
+	}
+	guests_free(d->guests);
+	udev_watch_close(d->udev);
+	handler_close(&d->handler);
+	if (d->signals >= 0)
+		close(d->signals);
+	return r;
+}
+
+/* How much fails of what a start needs of the pool; the first of it is in err. */
+static size_t not_ready(const struct host *host, const struct config *config, struct err *err)
+{
+	struct audit audit = { .host = host };
+	size_t n;
+
+	audit_pool(&audit, config);
+	n = audit.count[AUDIT_FAIL];
+	for (size_t i = 0; i < audit.n; i++) {
+		const struct finding *finding = &audit.findings[i];
+
+		if (finding->status != AUDIT_FAIL)
+			continue;
+		err_set(err, ETIMEDOUT, "%s: %s", finding->where ? finding->where : "this host", finding->text);
+		break;
+	}
+	audit_free(&audit);
+	return n;
+}
+
+static int wait_for_cards(struct leased *d, const struct host *host, const struct config *config, struct err *err)
+{
+	int64_t end = host_now_ms() + d->options.wait_s * 1000;
+	size_t n;
+
+	open_udev(d);
+	while ((n = not_ready(host, config, err)) > 0 && host_now_ms() < end) {
+		struct pollfd fd = { .fd = d->udev ? udev_watch_fd(d->udev) : -1, .events = POLLIN };
+
+		if (poll(&fd, 1, WAIT_STEP_MS) > 0)
+			udev_watch_read(d->udev);
+	}
+	udev_watch_close(d->udev);
+	if (n > 1)
+		err_in(err, "%zu things are not as the configuration says, the first", n);
+	return n ? -err->code : 0;
+}
+
+/* Without a configuration, or with one that gives nothing to the pool, there is nothing to wait for. */
+static int wait_ready(struct leased *d, struct err *err)
+{
+	struct host host = { .root = -1 };
+	struct config config;
+	int r = host_open(&host, d->options.root, err);
+
+	if (r == 0)
+		r = config_load(&config, &host, d->options.config_path, err);
+	if (r == 0) {
+		r = config.nsections ? wait_for_cards(d, &host, &config, err) : 0;
+		config_free(&config);
+	} else if (r == -ENOENT && !d->options.config_path) {
+		r = 0;
+	}
+	host_close(&host);
+	return r;
+}
+
+static int run(struct leased *d, struct err *err)
+{
+	if (d->options.version) {
+		printf("vgpu-leased %s\n", PACKAGE_VERSION);
+		return 0;
+	}
+	if (d->options.help) {
+		printf("%s", usage);
+		return 0;
+	}
+	if (d->options.wait)
+		return wait_ready(d, err);
+	if (!d->options.root && geteuid() != 0)
+		return err_set(err, EPERM, "only root can look after vGPUs");
+	if (d->options.foreground)
+		log_open_stderr("vgpu-leased");
+	else if (!d->options.root)
+		log_open("vgpu-leased");
+	return serve(d, err);
+}
+
+int main(int argc, char **argv)
+{
+	struct leased d = { .signals = -1 };
+	struct err err = { 0 };
+	int r;
+
+	umask(077);
+	notify_open();
+	r = parse(&d.options, argc, argv, &err);
+	if (r < 0) {
+		err_print(stderr, "vgpu-leased", &err);
+		return EXIT_USAGE;
+	}
+	r = run(&d, &err);
+	notify_close();
+	if (r == 0 && fflush(stdout) != 0)
+		r = err_sys(&err, errno, "standard output");
+	if (r < 0) {
+		log_warn("%s", err.text);
+		if (!d.options.foreground || d.options.wait)
+			err_print(stderr, "vgpu-leased", &err);
+	}
+	log_close();
+	return r < 0 ? 1 : 0;
+}

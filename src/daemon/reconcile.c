@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Leases, the kernel's devices, running domains and open handles, brought together. */
+#include "daemon/reconcile.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/adopt.h"
+#include "device/giveback.h"
+#include "host/handles.h"
+#include "host/inventory.h"
+#include "device/kernel.h"
+#include "base/log.h"
+#include "plan/pool.h"
+#include "survey/spare.h"
+#include "base/text.h"
+
+enum { LOOK_MS = 60000 }; /* for a look at all processes: nobody waits for a pass */
+
+/* What the judgement rests on. The devices and the handles cost most, and most passes need neither. */
+struct look {
+	struct reconcile *pass;
+	struct leases leases;
+	struct inventory inv;
+	struct handles *handles;
+	bool deep;
+	bool adopted; /* there are leases that are not in `leases` yet */
+};
+
+static const char *const no_types[] = { NULL };
+
+static int64_t grace_ms(const struct reconcile *pass)
+{
+	return (int64_t)pass->policy->start_grace_s * 1000;
+}
+
+static int read_leases(const struct reconcile *pass, struct leases *leases, struct err *err)
+{
+	int r = store_lock(pass->store, pass->policy->lock_timeout_s * 1000, err);
+
+	if (r == 0)
+		r = lease_list(pass->store, leases, err);
+	store_unlock(pass->store);
+	return r;
+}
+
+static int look_deeper(struct look *look, struct err *err)
+{
+	const struct config *config = look->pass->config;
+	const struct inv_query query = { .frameworks = INV_MDEV | INV_VARIANT | INV_VF,
+					 .types = no_types,
+					 .vf_name = config ? pool_vf_name : NULL,
+					 .arg = config };
+	int r;
+
+	if (look->deep)
+		return 0;
+	r = inventory_read(&look->inv, look->pass->store->host, &query, err);
+	if (r == 0)
+		look->handles = handles_read(look->pass->store->host, host_now_ms() + LOOK_MS);
+	look->deep = r == 0;
+	return r;
+}
+
+static void look_end(struct look *look)
+{
+	lease_list_free(&look->leases);
+	inventory_free(&look->inv);
+	handles_free(look->handles);
+}
+
+static int is_open(const struct look *look, const char *id)
+{
+	struct err err;
+
+	return handles_open(look->handles, look->pass->store->host, id, NULL, &err);
+}
+
+static void note(struct reconcile *pass, enum reconcile_verdict verdict, const char *id, const char *domain,
+		 const char *why)
+{
+	struct reconcile_item *item;
+
+	pass->items = reallocarray(pass->items, pass->n + 1, sizeof(*pass->items));
+	if (!pass->items)
+		abort();
+	item = &pass->items[pass->n++];
+	*item = (struct reconcile_item){ .verdict = verdict };
+	text_copy(item->id, sizeof(item->id), id);
+	text_safe(item->domain, sizeof(item->domain), domain);
+	text_copy(item->why, sizeof(item->why), why);
+}
+
+/*
+ * Under the store's lock, where the lease, or that there is none, is still what was judged: who changed it knows better.
+ */
+static int adopt(struct look *look, const struct request *request, const struct inv_device *device,
+		 const struct lease *judged, struct err *err)
+{
+	const struct reconcile *pass = look->pass;
+	const struct vgpu vgpu = kernel_vgpu(device->id);
+	struct leases now = { 0 };
+	int r = store_lock(pass->store, pass->policy->lock_timeout_s * 1000, err);
+
+	if (r == 0)
+		r = lease_list(pass->store, &now, err);
+	/* A plain VF is always there. */
+	if (r == 0 && lease_same(judged, lease_find(&now, device->id)) &&
+	    (device->framework == FW_VF || kernel_exists(pass->store->host, &vgpu) == 1))
+		r = adopt_device(pass->store, &look->inv, &now, request, device, "reconcile", err);
+	store_unlock(pass->store);
+	lease_list_free(&now);
+	return r == -EEXIST ? 0 : r;
+}
+
+static int judge_device(struct look *look, const struct live_domain *domain, const struct want *want, struct err *err)
+{
+	struct reconcile *pass = look->pass;
+	const struct lease *lease = lease_find(&look->leases, want->id);
+	struct inv_device device;
+	struct device_view view = { .settled = domain->settled,
+				    .domain = domain->uuid,
+				    .lease = lease,
+				    .now_ms = host_now_ms(),
+				    .grace_ms = grace_ms(pass),
+				    .looked_ms = pass->looked_ms };
+	enum reconcile_verdict verdict;
+	char why[REASON_SIZE];
+	int r = 0;
+
+	if (lease && lease->state == LEASE_ACTIVE && strcmp(lease->domain, domain->uuid) == 0)
+		return 0;
+	r = look_deeper(look, err);
+	if (r < 0)
+		return r;
+	view.exists = adopt_find(&device, &look->inv, want->id);
+	/* Any other PCI device is none of ours. */
+	if (want->kind == WANT_PCI && !view.exists && !lease)
+		return 0;
+	view.at_work = lease && spare_at_work(pass->store, lease);
+	view.open = is_open(look, want->id);
+	verdict = reconcile_device(&view, why);
+	/* Without a configuration nothing is leased. */
+	if (verdict == RECONCILE_LEAVE || (verdict == RECONCILE_ADOPT && !pass->config))
+		return 0;
+	if (verdict == RECONCILE_ADOPT) {
+		r = adopt(look, domain->request, &device, lease, err);
+		look->adopted = true;
+	}
+	note(pass, verdict, want->id, domain->request->name, why);
+	return r < 0 ? r : 0;
+}
+
+static int judge_devices(struct look *look, struct err *err)
+{
+	const struct reconcile *pass = look->pass;
+
+	for (size_t i = 0; i < pass->ndomains; i++) {
+		const struct live_domain *domain = &pass->domains[i];
+
+		for (size_t j = 0; domain->request && j < domain->request->nwants; j++)
+			if (judge_device(look, domain, &domain->request->wants[j], err) < 0)
+				return -err->code;
+	}
+	return 0;
+}
+
+static const struct live_domain *find_domain(const struct reconcile *pass, const char *uuid)
+{
+	for (size_t i = 0; i < pass->ndomains; i++)
+		if (strcmp(pass->domains[i].uuid, uuid) == 0)
+			return &pass->domains[i];
+	return NULL;
+}
+
+static bool is_running(const void *arg, const char *domain)
+{
+	return find_domain(arg, domain) != NULL;
+}
+
+static bool names(const struct request *request, const char *id)
+{
+	for (size_t i = 0; request && i < request->nwants; i++)
+		if (strcmp(request->wants[i].id, id) == 0)
+			return true;
+	return false;
+}
+
+static bool was_plugged(const struct plugged *plugged, const struct lease *lease)
+{
+	for (size_t i = 0; i < plugged->n; i++)
+		if (plugged->list[i].since_ms == lease->since_ms && strcmp(plugged->list[i].id, lease->id) == 0)
+			return true;
+	return false;
+}
+
+static int judge_lease(struct look *look, const struct lease *lease, bool *plugged, struct err *err)
+{
+	struct reconcile *pass = look->pass;
+	const struct live_domain *domain = find_domain(pass, lease->domain);
+	struct lease_view view = {
+		.lease = lease, .now_ms = host_now_ms(), .grace_ms = grace_ms(pass), .looked_ms = pass->looked_ms
+	};
+	char why[REASON_SIZE];
+	int r;
+
+	/* Of domains that do not run collect knows all there is to know. */
+	if (!domain || lease->state != LEASE_ACTIVE)
+		return 0;
+	view.known = domain->request != NULL;
+	view.settled = domain->settled;
+	view.at_work = host_process_lives(lease->writer, lease->writer_start);
+	view.named = names(domain->request, lease->id);
+	view.taken = names(domain->taken, lease->id);
+	view.seen = was_plugged(pass->plugged, lease);
+	*plugged = view.named || view.seen;
+	if (!view.known || view.named || view.taken)
+		return 0;
+	r = look_deeper(look, err);
+	if (r < 0)
+		return r;
+	view.open = is_open(look, lease->id);
+	if (reconcile_lease(&view, why) != RECONCILE_GIVE_BACK)
+		return 0;
+	r = giveback_claim(pass->store, lease, giveback_lock_by(pass->policy), err);
+	if (r <= 0)
+		return r;
+	log_info("reconcile: domain %s: %s is given back: %s", lease->name, lease->id, why);
+	note(pass, RECONCILE_GIVE_BACK, lease->id, lease->name, why);
+	return 0;
+}
+
+static int judge_leases(struct look *look, struct err *err)
+{
+	struct reconcile *pass = look->pass;
+	struct plugged seen = { .list = calloc(look->leases.n + 1, sizeof(*seen.list)) };
+	int r = 0;
+
+	if (!seen.list)
+		abort();
+	for (size_t i = 0; r == 0 && i < look->leases.n; i++) {
+		const struct lease *lease = &look->leases.list[i];
+		bool plugged = false;
+
+		r = judge_lease(look, lease, &plugged, err);
+		if (plugged) {
+			seen.list[seen.n].since_ms = lease->since_ms;
+			memcpy(seen.list[seen.n++].id, lease->id, ID_SIZE);
+		}
+	}
+	plugged_free(pass->plugged);
+	*pass->plugged = seen;
+	return r;
+}
+
+/* When a lease that stays for now is to be looked at again. */
+static int64_t due(const struct reconcile *pass, const struct lease *lease)
+{
+	switch (lease->state) {
+	case LEASE_RESERVED:
+		return lease->deadline_ms + 1;
+	case LEASE_CREATING:
+		return lease->since_ms + (int64_t)pass->policy->create_timeout_s * 1000 + 1;
+	case LEASE_ACTIVE:
+		return lease->since_ms + grace_ms(pass) + 1;
+	case LEASE_RELEASING:
+		break; /* reconcile_finish() is at it */
+	}
+	return 0;
+}
+
+enum { RETRY_MS = 10000 };
+
+static void sum_up(struct reconcile *pass)
+{
+	int64_t now = host_now_ms();
+
+	for (size_t i = 0; i < pass->collect.n; i++) {
+		const struct collect_item *item = &pass->collect.items[i];
+		int64_t at = item->leased && item->outcome == COLLECT_STAYS ? due(pass, &item->lease) : 0;
+
+		/* What could not be written down (a full /run) is tried again. */
+		if (item->leased && item->outcome == COLLECT_FAILED)
+			at = now + RETRY_MS;
+		pass->leases += item->leased && item->outcome != COLLECT_GONE;
+		/* An active lease that is older stays for a reason that no time changes. */
+		if (at == 0 ||
+		    (at <= now && item->lease.state == LEASE_ACTIVE && item->lease.since_ms < pass->looked_ms))
+			continue;
+		if (at < now + 1000)
+			at = now + 1000;
+		if (pass->again_ms == 0 || at < pass->again_ms)
+			pass->again_ms = at;
+	}
+}
+
+int reconcile_run(struct reconcile *pass, struct err *err)
+{
+	struct look look = { .pass = pass };
+	int r = read_leases(pass, &look.leases, err);
+
+	if (r == 0)
+		r = judge_devices(&look, err);
+	/* So that what has just been recorded counts as seen, should it be unplugged before the next pass. */
+	if (r == 0 && look.adopted) {
+		lease_list_free(&look.leases);
+		r = read_leases(pass, &look.leases, err);
+	}
+	if (r == 0)
+		r = judge_leases(&look, err);
+	look_end(&look);
+	if (r < 0)
+		return r;
+	pass->collect = (struct collect){ .store = pass->store,
+					  .config = pass->config,
+					  .policy = pass->policy,
+					  .looked_ms = pass->looked_ms,
+					  .runs = is_running,
+					  .arg = pass,
+					  .mark = true };
+	r = collect_run(&pass->collect, err);
+	if (r == 0)
+		sum_up(pass);
+	return r;
+}
+
+void reconcile_end(struct reconcile *pass)
+{
+	collect_free(&pass->collect);
+	free(pass->items);
+	pass->items = NULL;
+	pass->n = 0;
+}
+
+void plugged_free(struct plugged *plugged)
+{
+	free(plugged->list);
+	*plugged = (struct plugged){ 0 };
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Leases, the kernel's devices, running domains and open handles, brought together: what the hooks could not see is
+ * recorded, what they left is finished.
+ *
+ *   - a running domain's device that is in no lease was hot-plugged by somebody else: it is leased to the domain, as
+ *     adopted;
+ *   - an active lease of a running domain whose live XML no longer has the device, and which nobody has open, was
+ *     unplugged: it is given back, unless a suspend did it, which can fail and puts it back then, as a resume does;
+ *   - leases whose domain is gone, that have expired or are void are given back (collect);
+ *   - what is leased to one domain and runs in another, and what is foreign, is reported and left alone.
+ *
+ * Nothing is done on doubt: where a domain is being started, moved or stopped, where its XML or who has a device open
+ * cannot be told, all stays until the next pass. A running guest is never touched, as no device that is open is. It
+ * keeps no state but what the leases say: a pass can be cut off at any instant, and the next one finds what is left.
+ *
+ * The judgement (reconcile_device, reconcile_lease) is pure: it does no I/O and reads no clock.
+ *
+ * Depends on: adopt, collect, config, pool, domxml (request), giveback, handles, inventory, lease, store. Knows
+ * nothing of libvirt: who runs is handed over.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ops/collect.h"
+#include "config/config.h"
+#include "domain/domxml.h"
+#include "base/err.h"
+#include "state/lease.h"
+#include "state/store.h"
+
+/* A domain that libvirt runs. */
+struct live_domain {
+	char uuid[UUID_SIZE];
+	const struct request
+		*request; /* of its live XML, with all PCI hostdevs; NULL: not to be had, or not understood */
+	const struct request *taken; /* of the record of a suspend in it; NULL: there is none */
+	bool settled;                /* not in the middle of a start, a migration or an end */
+};
+
+enum reconcile_verdict {
+	RECONCILE_LEAVE,
+	RECONCILE_ADOPT,     /* lease it to the domain that runs with it */
+	RECONCILE_GIVE_BACK, /* it was unplugged */
+	RECONCILE_REPORT,    /* something is wrong that is not ours to put right */
+};
+
+/* A device in the live XML of a running domain, for the judgement. */
+struct device_view {
+	bool settled;              /* its domain is */
+	const char *domain;        /* its UUID */
+	const struct lease *lease; /* of the device; NULL none */
+	bool at_work;              /* somebody is at that lease now */
+	bool exists;               /* in the kernel, with a type */
+	int open;                  /* 1 somebody has it open, 0 nobody, negative: that cannot be told */
+	int64_t now_ms, grace_ms;  /* grace: how young a lease may be that is still in somebody's hands */
+	int64_t looked_ms;         /* what is known of its domain is not older than this */
+};
+
+enum reconcile_verdict reconcile_device(const struct device_view *view, char why[REASON_SIZE]);
+
+/* A lease of a domain that runs. */
+struct lease_view {
+	const struct lease *lease;
+	bool known;   /* the domain's live XML is */
+	bool settled; /* the domain is */
+	bool at_work; /* who wrote the lease lives, and may be plugging it in or out */
+	bool named;   /* its live XML has the device */
+	bool taken;   /* a suspend took the device, and the domain has not been saved, or not got it back, yet */
+	bool seen;    /* and had it in an earlier pass, under this very lease */
+	int open;     /* as above; of a device that is gone: 0 */
+	int64_t now_ms, grace_ms, looked_ms; /* as above */
+};
+
+enum reconcile_verdict reconcile_lease(const struct lease_view *view, char why[REASON_SIZE]);
+
+/*
+ * What an earlier pass saw plugged in: an absence after that is an unplugging, which need not wait for start_grace. A
+ * hint: losing it costs time only.
+ */
+struct plugged {
+	struct plug {
+		char id[ID_SIZE];
+		int64_t since_ms; /* of its lease */
+	} *list;
+	size_t n;
+};
+
+void plugged_free(struct plugged *plugged);
+
+struct reconcile_item {
+	enum reconcile_verdict verdict;
+	char id[ID_SIZE];
+	char domain[DOMAIN_NAME_SIZE];
+	char why[REASON_SIZE];
+};
+
+struct reconcile {
+	struct store *store;         /* opened to be written */
+	const struct config *config; /* NULL: none that is valid; then nothing is adopted */
+	const struct policy *policy; /* the configuration's, or the defaults */
+	const struct live_domain *domains;
+	size_t ndomains;
+	int64_t looked_ms; /* CLOCK_MONOTONIC before libvirt was asked for them: a lease that is younger they say nothing of */
+	struct plugged *plugged; /* of the last pass; afterwards of this one */
+	/* the result */
+	struct reconcile_item *items; /* all but what is left as it is */
+	size_t n;
+	struct collect collect; /* what the pass over leases and foreign devices found (collect.h) */
+	size_t leases;
+	int64_t again_ms; /* CLOCK_MONOTONIC: a lease has a deadline then, or may be judged otherwise; 0: none */
+};
+
+/*
+ * Makes the pass. What is to be given back is marked `releasing` and left to reconcile_finish(), so that the pass
+ * waits for nobody. An error means that nothing could be judged.
+ */
+int reconcile_run(struct reconcile *pass, struct err *err);
+void reconcile_end(struct reconcile *pass);
+
+/* What could not be given back for long, and was said to the log: each once. */
+struct unfinished {
+	char (*ids)[ID_SIZE];
+	size_t n;
+};
+
+void unfinished_free(struct unfinished *unfinished);
+
+/*
+ * Gives back what is `releasing`, as far as it can be done now: a device that is still open, or whose driver has time
+ * left to remove it by itself, is left for a later call. How many are left; negative: nothing could be told.
+ */
+int reconcile_finish(struct store *store, const struct policy *policy, struct unfinished *said, struct err *err);

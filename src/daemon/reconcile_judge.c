@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What is to be done about a running domain's device, or about a lease of a running domain. Pure. */
+#include "daemon/reconcile.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static enum reconcile_verdict say(enum reconcile_verdict verdict, char why[REASON_SIZE], const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static enum reconcile_verdict say(enum reconcile_verdict verdict, char why[REASON_SIZE], const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(why, REASON_SIZE, fmt, ap);
+	va_end(ap);
+	return verdict;
+}
+
+/* The domain has a lease that is not `active`, though it runs. */
+static enum reconcile_verdict judge_unfinished(const struct device_view *v, char why[REASON_SIZE])
+{
+	const struct lease *lease = v->lease;
+
+	/* Nothing was made for a reservation: it ends at its deadline, and then the device is in no lease. */
+	if (lease->state == LEASE_RESERVED)
+		return say(RECONCILE_LEAVE, why, "reserved for its domain");
+	if (v->at_work)
+		return say(RECONCILE_LEAVE, why, "somebody is at work on it");
+	/* A QEMU that is on its way out has its devices open to the last, and its release has come already. */
+	if (v->now_ms - lease->since_ms < v->grace_ms)
+		return say(RECONCILE_LEAVE, why, "its lease changed a moment ago");
+	return say(RECONCILE_ADOPT, why, "its domain runs with it, though the lease says '%s'",
+		   lease_state_word(lease->state));
+}
+
+enum reconcile_verdict reconcile_device(const struct device_view *v, char why[REASON_SIZE])
+{
+	if (!v->settled)
+		return say(RECONCILE_LEAVE, why, "its domain is being started, moved or stopped");
+	if (v->lease && v->lease->since_ms >= v->looked_ms)
+		return say(RECONCILE_LEAVE, why, "its lease changed after libvirt said that its domain has it");
+	if (v->lease && strcmp(v->lease->domain, v->domain) != 0)
+		return say(RECONCILE_REPORT, why, "it runs in this domain, but is leased to domain %.100s",
+			   v->lease->name);
+	if (v->lease && v->lease->state == LEASE_ACTIVE)
+		return say(RECONCILE_LEAVE, why, "leased to its domain");
+	if (v->open < 0)
+		return say(RECONCILE_LEAVE, why, "it cannot be told whether it is open");
+	/* A running QEMU has its devices open; else one of the two is no longer so. */
+	if (!v->exists || v->open == 0)
+		return say(RECONCILE_LEAVE, why, "its domain names it, but does not have it open");
+	if (v->lease)
+		return judge_unfinished(v, why);
+	return say(RECONCILE_ADOPT, why, "its domain runs with it, and it is in no lease");
+}
+
+enum reconcile_verdict reconcile_lease(const struct lease_view *v, char why[REASON_SIZE])
+{
+	int64_t age = v->now_ms - v->lease->since_ms;
+
+	if (v->lease->state != LEASE_ACTIVE)
+		return say(RECONCILE_LEAVE, why, "not active");
+	if (!v->known)
+		return say(RECONCILE_LEAVE, why, "its domain's XML is not to be had now");
+	if (v->lease->since_ms >= v->looked_ms)
+		return say(RECONCILE_LEAVE, why, "its lease changed after libvirt said what its domain has");
+	if (!v->settled)
+		return say(RECONCILE_LEAVE, why, "its domain is being started, moved or stopped");
+	if (v->named)
+		return say(RECONCILE_LEAVE, why, "its domain has it");
+	if (v->taken)
+		return say(RECONCILE_LEAVE, why, "a suspend took it from its domain, which has not ended yet");
+	if (v->at_work)
+		return say(RECONCILE_LEAVE, why, "somebody is at work on it");
+	if (v->open < 0)
+		return say(RECONCILE_LEAVE, why, "it cannot be told whether it is open");
+	if (v->open > 0)
+		return say(RECONCILE_LEAVE, why, "unplugged, but still open");
+	/* Leased first, plugged in afterwards: it may be on its way in. */
+	if (!v->seen && age < v->grace_ms)
+		return say(RECONCILE_LEAVE, why, "not plugged in yet");
+	return say(RECONCILE_GIVE_BACK, why, "it was unplugged from its domain");
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The lease of a device that a running domain has already: restored where it was lost, recorded where somebody else
+ * gave the domain the device.
+ *
+ * Depends on: domxml (request), inventory, lease, store. Knows nothing of plan, or of how it is known that the domain
+ * runs.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "domain/domxml.h"
+#include "base/err.h"
+#include "host/inventory.h"
+#include "state/lease.h"
+#include "state/store.h"
+
+/*
+ * The device of this id, if it is a vGPU that a domain can have: one that exists with a type, or a plain VF of the
+ * pool.
+ */
+bool adopt_find(struct inv_device *device, const struct inventory *inv, const char *id);
+
+/*
+ * Makes the device the domain's: 1 where a lease was written, 0 where there was one already, -EEXIST where another
+ * domain has it. `leases` as they are under the store's lock, which the caller holds; the device has a type. Where its lease
+ * was lost, what is remembered of its id says whether we made it; `op` is for the log.
+ */
+int adopt_device(const struct store *store, const struct inventory *inv, const struct leases *leases,
+		 const struct request *request, const struct inv_device *device, const char *op, struct err *err);

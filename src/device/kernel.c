@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The only writes to sysfs: create a vGPU, remove it, set its parameters; and the waits until the kernel has done so.
+ */
+#include "device/kernel.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/bounded.h"
+#include "base/file.h"
+#include "internal.h"
+
+enum {
+	STEP_FIRST_US = 200, /* the kernel is done by then, mostly */
+	STEP_LAST_US = 20000,
+};
+
+struct vgpu kernel_vgpu(const char *id)
+{
+	char uuid[UUID_SIZE];
+
+	return (struct vgpu){ uuid_parse(uuid, id) ? FW_MDEV : FW_VARIANT, id, "", "" };
+}
+
+/* NULL: a plain VF, of which nothing is made. */
+static const struct kernel_ops *ops_of(const struct vgpu *vgpu)
+{
+	static const struct kernel_ops *const table[] = { [FW_MDEV] = &kernel_mdev, [FW_VARIANT] = &kernel_variant };
+
+	return vgpu->framework == FW_VF ? NULL : table[vgpu->framework];
+}
+
+ssize_t kernel_read(const struct host *host, const struct vgpu *vgpu, const char *path, char *buf, size_t size)
+{
+	const char *parent = vgpu->framework == FW_VARIANT ? vgpu->id : vgpu->parent;
+	char card[PCI_SIZE];
+
+	return bounded_read(inventory_physfn(host, parent, card) ? card : parent, host->root, path, buf, size);
+}
+
+/* The text of a failed write: what was tried, what the kernel said, what that means. */
+static int refused(struct err *err, enum kernel_step step, enum kernel_driver driver, int code, const char *what)
+{
+	const char *advice = kernel_advice(step, driver, code), *said = strerrordesc_np(code);
+
+	err_set(err, code, "%s: %s%s%s", what, said ? said : "unknown error", *advice ? ": " : "", advice);
+	return err_cause(err, strlen(what) + 2);
+}
+
+/* Sleeps, and doubles the next sleep up to its limit. */
+static void sleep_step(int *us)
+{
+	struct timespec t = { .tv_nsec = *us * 1000L };
+
+	nanosleep(&t, NULL);
+	*us = *us * 2 < STEP_LAST_US ? *us * 2 : STEP_LAST_US;
+}
+
+static bool has_node(const struct host *host, const char *folder, const char *name)
+{
+	char path[NAME_MAX + 32];
+
+	return snprintf(path, sizeof(path), "%s/%s", folder, name) < (int)sizeof(path) &&
+	       faccessat(host->root, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* Is there /dev/vfio/devices/vfioN of the device? Kernels without VFIO groups have no other node. */
+static bool has_cdev(const struct host *host, int device)
+{
+	const struct dirent *e;
+	int fd = file_dir(device, "vfio-dev");
+	autoclosedir DIR *d = fd < 0 ? NULL : fdopendir(fd);
+
+	while (d && (e = readdir(d)))
+		if (e->d_name[0] != '.' && has_node(host, "dev/vfio/devices", e->d_name))
+			return true;
+	return false;
+}
+
+const char *kernel_node_missing(const struct host *host, int device)
+{
+	char group[32];
+
+	if (file_link_base(device, "iommu_group", group, sizeof(group)) < 0)
+		return has_cdev(host, device)
+			       ? NULL
+			       : "its iommu_group has not appeared: is the VFIO driver of mdevs loaded (modprobe "
+				 "vfio_mdev, before Linux 5.15)?";
+	if (has_node(host, "dev/vfio", group) || has_cdev(host, device))
+		return NULL;
+	return "its node in /dev/vfio has not appeared";
+}
+
+/* A plain VF that is there can be given out. */
+static int plain_vf(const struct host *host, const struct vgpu *vgpu, struct err *err)
+{
+	char path[KPATH_SIZE], pci[PCI_SIZE];
+
+	if (!pci_parse(pci, vgpu->id))
+		return err_set(err, EINVAL, "'%s' is no PCI address", vgpu->id);
+	snprintf(path, sizeof(path), "sys/bus/pci/devices/%s/physfn", pci);
+	if (faccessat(host->root, path, F_OK, 0) == 0)
+		return 1;
+	return err_sys(err, errno, "VF %s", pci);
+}
+
+int kernel_available(const struct host *host, const struct vgpu *vgpu, struct err *err)
+{
+	const struct kernel_ops *ops = ops_of(vgpu);
+
+	return ops ? ops->available(host, vgpu, err) : plain_vf(host, vgpu, err);
+}
+
+int kernel_create(const struct host *host, const struct vgpu *vgpu, struct err *err)
+{
+	const struct kernel_ops *ops = ops_of(vgpu);
+	char path[KPATH_SIZE], what[KPATH_SIZE + 64], line[TYPE_SIZE];
+	int r = ops ? ops->create(path, line, vgpu, err) : 0;
+
+	if (r < 0 || !ops)
+		return r;
+	r = file_poke(host->root, path, line, strlen(line));
+	if (r == 0)
+		return 0;
+	snprintf(what, sizeof(what), "creating vGPU %s of type %s on %s", vgpu->id, vgpu->type, vgpu->parent);
+	return refused(err, STEP_CREATE, ops->driver(host, vgpu), -r, what);
+}
+
+int kernel_wait_complete(const struct host *host, const struct vgpu *vgpu, int wait_ms, struct err *err)
+{
+	const struct kernel_ops *ops = ops_of(vgpu);
+	int64_t deadline = host_now_ms() + wait_ms;
+	int us = STEP_FIRST_US;
+	bool seen = false;
+
+	for (; ops; sleep_step(&us)) {
+		const char *missing = NULL;
+		int r = ops->whole(host, vgpu, &missing, err);
+
+		if (r == 1)
+			return 0;
+		if (r < 0 && !missing)
+			return r;
+		if (r < 0 && seen) {
+			err_set(err, ENODEV, "vGPU %s went away again after its creation; see dmesg", vgpu->id);
+			return err_cause(err, strlen("vGPU  ") + strlen(vgpu->id));
+		}
+		seen |= r == 0;
+		if (host_now_ms() >= deadline) {
+			err_set(err, ETIMEDOUT, "vGPU %s is not complete after %d ms: %s", vgpu->id, wait_ms, missing);
+			return err_cause(err, strlen("vGPU  ") + strlen(vgpu->id));
+		}
+	}
+	return 0;
+}
+
+int kernel_exists(const struct host *host, const struct vgpu *vgpu)
+{
+	const struct kernel_ops *ops = ops_of(vgpu);
+
+	return ops ? ops->exists(host, vgpu) : 0;
+}
+
+static bool may_pass(int code)
+{
+	return code == EAGAIN || code == EBUSY || code == EPERM || code == ENODEV || code == ENOENT;
+}
+
+int kernel_remove(const struct host *host, const struct vgpu *vgpu, int wait_ms, struct err *err)
+{
+	const struct kernel_ops *ops = ops_of(vgpu);
+	int64_t deadline = host_now_ms() + wait_ms;
+	int us = STEP_FIRST_US;
+	char path[KPATH_SIZE], what[KPATH_SIZE];
+	enum kernel_driver driver;
+	const char *line;
+	bool written = false;
+	int there, r = ops ? ops->remove(path, &line, vgpu, err) : 0;
+
+	if (r < 0 || !ops)
+		return r;
+	driver = ops->driver(host, vgpu);
+	snprintf(what, sizeof(what), "removing vGPU %s", vgpu->id);
+	/* Looked for before the first write, too: a VF may have another type by now, which is somebody else's. */
+	for (there = ops->exists(host, vgpu); there > 0; sleep_step(&us)) {
+		/*
+		 * Of two writers at once the kernel lets one remove and tells the other that all is well: only its
+		 * absence counts.
+		 */
+		if (!written)
+			r = file_poke(host->root, path, line, strlen(line));
+		written = r == 0;
+		there = ops->exists(host, vgpu);
+		if (there <= 0)
+			break;
+		if (r < 0 && (!may_pass(-r) || host_now_ms() >= deadline))
+			return refused(err, STEP_REMOVE, driver, -r, what);
+		if (host_now_ms() >= deadline)
+			return err_set(err, EBUSY,
+				       "%s: it is still there after %d ms although the kernel took it; see dmesg", what,
+				       wait_ms);
+	}
+	return there < 0 ? err_sys(err, -there, "%s/%s", host->name, path) : 0;
+}
+
+int kernel_set_params(const struct host *host, const struct vgpu *vgpu, const char *params, struct err *err)
+{
+	const struct kernel_ops *ops = ops_of(vgpu);
+	char path[KPATH_SIZE], what[KPATH_SIZE];
+	autofree char *line = NULL;
+	int n, r = ops ? ops->params(path, vgpu, err) : 0;
+
+	if (r < 0 || !ops)
+		return r;
+	n = asprintf(&line, "%s\n", params);
+	if (n < 0) {
+		line = NULL;
+		return err_sys(err, ENOMEM, "vGPU %s: setting the parameters", vgpu->id);
+	}
+	r = file_poke(host->root, path, line, (size_t)n);
+	if (r == 0)
+		return 0;
+	snprintf(what, sizeof(what), "vGPU %s: setting the parameters", vgpu->id);
+	refused(err, STEP_PARAMS, ops->driver(host, vgpu), -r, what);
+	/* What was tried tells it from a creation. */
+	return err_cause(err, strlen("vGPU : ") + strlen(vgpu->id));
+}
+
+bool kernel_driver_removes(const struct host *host, const struct vgpu *vgpu)
+{
+	char path[KPATH_SIZE], vendor[16];
+
+	snprintf(path, sizeof(path), "sys/bus/pci/devices/%s/vendor", vgpu->parent);
+	return vgpu->framework == FW_MDEV && file_read(host->root, path, vendor, sizeof(vendor)) >= 0 &&
+	       strcmp(vendor, "0x10de") == 0;
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Mediated devices: made by a write to their parent's `create`, gone after one to their own `remove`. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "base/file.h"
+#include "internal.h"
+#include "base/text.h"
+
+/* sys/class/mdev_bus/PARENT/mdev_supported_types/TYPE/FILE, of names that are fit for a path. */
+static int type_path(char path[KPATH_SIZE], const struct vgpu *vgpu, const char *file, struct err *err)
+{
+	char parent[PARENT_SIZE], type[TYPE_SIZE];
+
+	if (!parent_parse(parent, vgpu->parent))
+		return err_set(err, EINVAL, "'%s' is no parent's name", vgpu->parent);
+	if (!type_parse(type, vgpu->type))
+		return err_set(err, EINVAL, "'%s' is no type's id", vgpu->type);
+	snprintf(path, KPATH_SIZE, "sys/class/mdev_bus/%s/mdev_supported_types/%s/%s", parent, type, file);
+	return 0;
+}
+
+/* sys/bus/mdev/devices/UUID, with what follows (with its slash) behind it. */
+static int device_path(char path[KPATH_SIZE], const struct vgpu *vgpu, const char *behind, struct err *err)
+{
+	char safe[UUID_SIZE];
+
+	if (!uuid_parse(safe, vgpu->id))
+		return err_set(err, EINVAL, "'%s' is no UUID", vgpu->id);
+	snprintf(path, KPATH_SIZE, "sys/bus/mdev/devices/%s%s", safe, behind);
+	return 0;
+}
+
+static int mdev_available(const struct host *host, const struct vgpu *vgpu, struct err *err)
+{
+	char path[KPATH_SIZE], text[32];
+	long n;
+	int r = type_path(path, vgpu, "available_instances", err);
+
+	if (r < 0)
+		return r;
+	r = (int)kernel_read(host, vgpu, path, text, sizeof(text));
+	if (r == -ENOENT)
+		return err_set(err, ENOENT, "pGPU %s does not offer type %s", vgpu->parent, vgpu->type);
+	if (r < 0)
+		return err_sys(err, -r, "%s/%s", host->name, path);
+	if (!text_number(text, INT_MIN, INT_MAX, &n))
+		return err_set(err, EINVAL, "%s/%s: '%s' is no number", host->name, path, text);
+	return n > 0 ? (int)n : 0;
+}
+
+static int mdev_create(char path[KPATH_SIZE], char line[TYPE_SIZE], const struct vgpu *vgpu, struct err *err)
+{
+	int r = type_path(path, vgpu, "create", err);
+
+	if (r < 0)
+		return r;
+	if (!uuid_parse(line, vgpu->id))
+		return err_set(err, EINVAL, "'%s' is no UUID", vgpu->id);
+	line[UUID_SIZE - 1] = '\n';
+	line[UUID_SIZE] = '\0';
+	return 0;
+}
+
+static int mdev_whole(const struct host *host, const struct vgpu *vgpu, const char **missing, struct err *err)
+{
+	char path[KPATH_SIZE], type[TYPE_SIZE];
+	int r = device_path(path, vgpu, "", err);
+
+	if (r < 0)
+		return r;
+	autoclose int device = openat(host->root, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (device < 0 && errno != ENOENT)
+		return err_sys(err, errno, "%s/%s", host->name, path);
+	*missing = "it has not appeared in /sys/bus/mdev/devices";
+	if (device < 0)
+		return -ENOENT;
+	*missing = "its mdev_type has not appeared";
+	if (file_link_base(device, "mdev_type", type, sizeof(type)) < 0)
+		return 0;
+	*missing = NULL;
+	if (strcmp(type, vgpu->type) != 0)
+		return err_set(err, EEXIST, "vGPU %s is of type %s, not %s", vgpu->id, type, vgpu->type);
+	*missing = kernel_node_missing(host, device);
+	return *missing ? 0 : 1;
+}
+
+static int mdev_exists(const struct host *host, const struct vgpu *vgpu)
+{
+	struct err err;
+	struct stat st;
+	char path[KPATH_SIZE];
+	int r = device_path(path, vgpu, "", &err);
+
+	if (r < 0)
+		return r;
+	if (fstatat(host->root, path, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		return 1;
+	return errno == ENOENT ? 0 : -errno;
+}
+
+static int mdev_remove(char path[KPATH_SIZE], const char **line, const struct vgpu *vgpu, struct err *err)
+{
+	*line = "1\n";
+	return device_path(path, vgpu, "/remove", err);
+}
+
+static int mdev_params(char path[KPATH_SIZE], const struct vgpu *vgpu, struct err *err)
+{
+	return device_path(path, vgpu, "/nvidia/vgpu_params", err);
+}
+
+/* Told by the type, or where the caller does not know that, by the device's. */
+static enum kernel_driver mdev_driver(const struct host *host, const struct vgpu *vgpu)
+{
+	char path[KPATH_SIZE], type[TYPE_SIZE];
+	struct err err;
+
+	if (!text_copy(type, sizeof(type), vgpu->type) ||
+	    (!*type && (device_path(path, vgpu, "/mdev_type", &err) < 0 ||
+			file_link_base(host->root, path, type, sizeof(type)) < 0)))
+		return DRIVER_OTHER;
+	return kernel_type_is_nvidia(type) ? DRIVER_NVIDIA_MDEV : DRIVER_OTHER;
+}
+
+const struct kernel_ops kernel_mdev = {
+	.available = mdev_available,
+	.create = mdev_create,
+	.whole = mdev_whole,
+	.exists = mdev_exists,
+	.remove = mdev_remove,
+	.params = mdev_params,
+	.driver = mdev_driver,
+};

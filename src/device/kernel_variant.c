@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * VFs of NVIDIA's variant driver: a type's number is written to current_vgpu_type, and 0 takes it back.
+ *
+ * Facts: a write of 0 where the VF has no type gives EPERM, as does one while the VF is open; EBUSY comes after 5 s in
+ * which nvidia-vgpu-mgr did not let go. So what it reads counts, and not what the write says.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/file.h"
+#include "internal.h"
+#include "base/text.h"
+#include "host/typelist.h"
+
+/* sys/bus/pci/devices/VF, with what follows (with its slash) behind it. */
+static int vf_path(char path[KPATH_SIZE], const struct vgpu *vgpu, const char *behind, struct err *err)
+{
+	char pci[PCI_SIZE];
+
+	if (!pci_parse(pci, vgpu->id))
+		return err_set(err, EINVAL, "'%s' is no PCI address", vgpu->id);
+	snprintf(path, KPATH_SIZE, "sys/bus/pci/devices/%s%s", pci, behind);
+	return 0;
+}
+
+/* The number of a type "nvidia-1145"; what is none is refused. */
+static int number_of(const struct vgpu *vgpu, int *number, struct err *err)
+{
+	if (typelist_number(vgpu->type, number))
+		return 0;
+	return err_set(err, EINVAL, "'%s' is no type of NVIDIA's driver, such as nvidia-1145", vgpu->type);
+}
+
+/* The type that the VF has, 0 none; negative errno. */
+static long current_type(const struct host *host, const struct vgpu *vgpu)
+{
+	char path[KPATH_SIZE], text[32];
+	struct err err;
+	ssize_t n;
+	long type;
+
+	if (vf_path(path, vgpu, "/nvidia/current_vgpu_type", &err) < 0)
+		return -err.code;
+	n = kernel_read(host, vgpu, path, text, sizeof(text));
+	if (n < 0)
+		return n;
+	return text_number(text, 0, INT_MAX, &type) ? type : -EINVAL;
+}
+
+/* The list of this very VF, read anew: what its siblings got a moment ago changes it. */
+static int variant_available(const struct host *host, const struct vgpu *vgpu, struct err *err)
+{
+	autofree char *text = malloc(TYPELIST_TEXT_MAX);
+	struct typelist list = { 0 };
+	char path[KPATH_SIZE];
+	ssize_t n;
+	int number, r = number_of(vgpu, &number, err);
+
+	if (!text)
+		abort();
+	if (r == 0)
+		r = vf_path(path, vgpu, "/nvidia/creatable_vgpu_types", err);
+	if (r < 0)
+		return r;
+	n = kernel_read(host, vgpu, path, text, TYPELIST_TEXT_MAX);
+	if (n == -ENOENT)
+		return err_set(err, ENOENT, "VF %s makes no vGPUs: NVIDIA's host driver is not bound to it, or gone",
+			       vgpu->id);
+	if (n < 0)
+		return err_sys(err, (int)-n, "%s/%s", host->name, path);
+	typelist_parse(&list, text);
+	r = typelist_find(&list, number) != NULL;
+	typelist_free(&list);
+	return r;
+}
+
+static int variant_create(char path[KPATH_SIZE], char line[TYPE_SIZE], const struct vgpu *vgpu, struct err *err)
+{
+	int number, r = number_of(vgpu, &number, err);
+
+	if (r < 0)
+		return r;
+	snprintf(line, TYPE_SIZE, "%d\n", number);
+	return vf_path(path, vgpu, "/nvidia/current_vgpu_type", err);
+}
+
+static int variant_whole(const struct host *host, const struct vgpu *vgpu, const char **missing, struct err *err)
+{
+	char path[KPATH_SIZE];
+	int number, r = number_of(vgpu, &number, err);
+	long type;
+
+	if (r == 0)
+		r = vf_path(path, vgpu, "", err);
+	if (r < 0)
+		return r;
+	type = current_type(host, vgpu);
+	if (type == -ETIMEDOUT) {
+		*missing = "its driver does not answer a read of current_vgpu_type";
+		return 0;
+	}
+	if (type < 0 && type != -ENOENT)
+		return err_sys(err, (int)-type, "%s/%s/nvidia/current_vgpu_type", host->name, path);
+	*missing = type == 0 ? "its current_vgpu_type reads 0" : "it has no current_vgpu_type";
+	if (type <= 0)
+		return -ENOENT;
+	*missing = NULL;
+	if (type != number)
+		return err_set(err, EEXIST, "VF %s is of type nvidia-%ld, not %s", vgpu->id, type, vgpu->type);
+	autoclose int device = openat(host->root, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (device < 0)
+		return err_sys(err, errno, "%s/%s", host->name, path);
+	*missing = kernel_node_missing(host, device);
+	return *missing ? 0 : 1;
+}
+
+static int variant_exists(const struct host *host, const struct vgpu *vgpu)
+{
+	long type = current_type(host, vgpu);
+	int number = 0;
+
+	if (type < 0)
+		return type == -ENOENT ? 0 : (int)type;
+	if (*vgpu->type && !typelist_number(vgpu->type, &number))
+		return -EINVAL;
+	return type != 0 && (number == 0 || type == number);
+}
+
+static int variant_remove(char path[KPATH_SIZE], const char **line, const struct vgpu *vgpu, struct err *err)
+{
+	*line = "0\n";
+	return vf_path(path, vgpu, "/nvidia/current_vgpu_type", err);
+}
+
+static int variant_params(char path[KPATH_SIZE], const struct vgpu *vgpu, struct err *err)
+{
+	return vf_path(path, vgpu, "/nvidia/vgpu_params", err);
+}
+
+static enum kernel_driver variant_driver(const struct host *host, const struct vgpu *vgpu)
+{
+	(void)host, (void)vgpu;
+	return DRIVER_NVIDIA_VF;
+}
+
+const struct kernel_ops kernel_variant = {
+	.available = variant_available,
+	.create = variant_create,
+	.whole = variant_whole,
+	.exists = variant_exists,
+	.remove = variant_remove,
+	.params = variant_params,
+	.driver = variant_driver,
+};

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What the releases of other domains left behind: leases that are `releasing` though their time is over, as the hook's
+ * child was killed, or gave up on a device that was closed later. Where no device handler runs, the next hook finishes
+ * them, in a child that libvirt does not wait for.
+ *
+ * Depends on: bounded, config (policy), giveback, lease, log, store. Knows nothing of plan or XML.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "config/config.h"
+#include "base/host.h"
+#include "state/lease.h"
+#include "state/store.h"
+
+/* Is there any, and nobody at it? The leases need not be locked: whoever finishes one looks again. */
+bool leftover_any(const struct store *store, const struct policy *policy, const struct leases *leases);
+
+/* Finishes what can be finished at once. Returns at once; no lock may be held. */
+void leftover_finish(const struct host *host, const struct policy *policy);

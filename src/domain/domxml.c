@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A domain's XML: the gate, the steps of parsing, and who the domain is. */
+#include "domain/domxml.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "internal.h"
+#include "base/text.h"
+
+static bool has(const char *xml, size_t len, const char *what)
+{
+	return memmem(xml, len, what, strlen(what)) != NULL;
+}
+
+bool domxml_concerns(const char *xml, size_t len)
+{
+	return has(xml, len, "mdev") || has(xml, len, "urn:vgpu-lease");
+}
+
+bool domxml_has_pci(const char *xml, size_t len)
+{
+	struct scan scan = { .xml = xml, .len = len };
+	struct attr type;
+	struct span tag;
+	int r = 0;
+
+	/* Once, not for each tag: what a domain's metadata can hold are millions. */
+	if (!has(xml, len, "<hostdev"))
+		return false;
+	while ((r = scan_tag(&scan, &tag)) == 1)
+		if (scan_tag_is(xml, tag, "hostdev") && scan_attr(xml, tag, "", "type", &type) && type.value.len == 3 &&
+		    memcmp(xml + type.value.at, "pci", 3) == 0)
+			return true;
+	/* What this scan does not understand is not told by it. */
+	return r < 0;
+}
+
+static bool is_space(char c)
+{
+	return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+/* As libvirt's virUUIDParse() does it. */
+bool domxml_uuid(char out[UUID_SIZE], const char *text)
+{
+	char plain[UUID_SIZE];
+	size_t n = 0;
+
+	while (is_space(*text))
+		text++;
+	while (n < UUID_SIZE - 1) {
+		if (n == 8 || n == 13 || n == 18 || n == 23)
+			plain[n++] = '-';
+		while (*text == '-' || *text == ' ')
+			text++;
+		if (!isxdigit((unsigned char)text[0]) || !isxdigit((unsigned char)text[1]))
+			return false;
+		plain[n++] = *text++;
+		plain[n++] = *text++;
+	}
+	plain[n] = '\0';
+	while (is_space(*text))
+		text++;
+	return *text == '\0' && uuid_parse(out, plain);
+}
+
+/* The UUID and the name. A file that is yet to be defined may leave the UUID to libvirt. */
+static int read_identity(struct request *request, const struct xml_elem *domain, bool is_file, struct err *err)
+{
+	const struct xml_elem *uuid = xml_child(domain, "", "uuid"), *name = xml_child(domain, "", "name");
+	char text[128];
+
+	if (!name || !xml_text(name, request->name, sizeof(request->name)))
+		return err_set(err, EINVAL, "the domain has no <name>, or one of more than %d bytes",
+			       DOMAIN_NAME_SIZE - 1);
+	if (!request->name[0])
+		return err_set(err, EINVAL, "the domain's <name> is empty");
+	if (uuid && !xml_text(uuid, text, sizeof(text)))
+		return err_set(err, EINVAL, "the domain's <uuid> is none");
+	/* An empty one is none to libvirt, too. */
+	if (is_file && (!uuid || !text[0]))
+		return 0;
+	if (!uuid || !domxml_uuid(request->uuid, text))
+		return err_set(err, EINVAL, "the domain has no <uuid> that is one");
+	return 0;
+}
+
+/* The document that the marks lie in is the record: of the domain's own none is edited. */
+static int read_suspended(struct domxml *doc, const struct xml_elem *domain, const struct meta *meta, struct err *err)
+{
+	const struct xml_elem *metadata = xml_child(domain, "", "metadata");
+	const struct xml_elem *record = metadata ? xml_child(metadata, DOMXML_SUSPENDED_NS, "suspended") : NULL;
+	const char *hostdevs = record ? xml_attr(record, "hostdevs") : NULL;
+	struct xml_doc *tree = NULL;
+	int r, n = asprintf(&doc->record, "<record><devices>%s</devices></record>", hostdevs ? hostdevs : "");
+
+	if (n < 0) {
+		doc->record = NULL;
+		return err_sys(err, ENOMEM, "the domain's XML");
+	}
+	doc->xml = doc->record;
+	doc->len = (size_t)n;
+	r = xml_parse(&tree, doc->xml, doc->len, err);
+	if (r < 0)
+		return err_in(err, "the record of the domain's suspend");
+	r = request_read(doc, domain, xml_root(tree), meta, true, err);
+	for (size_t i = 0; i < doc->request.nwants; i++)
+		doc->marks[i].device = NULL;
+	if (r == 0)
+		r = domxml_locate(doc, xml_count(tree), err);
+	xml_free(tree);
+	return r;
+}
+
+static int read_all(struct domxml *doc, const struct xml_doc *tree, unsigned int flags, struct err *err)
+{
+	const struct xml_elem *domain = xml_root(tree);
+	autofree struct meta *meta = NULL;
+	int r;
+
+	if (strcmp(xml_name(domain), "domain") != 0 || xml_ns(domain)[0])
+		return err_set(err, EINVAL, "this is no domain's XML: the root element is not <domain>");
+	r = read_identity(&doc->request, domain, flags & DOMXML_FILE, err);
+	if (r < 0 || flags & DOMXML_IDENTITY)
+		return r;
+	meta = calloc(1, sizeof(*meta));
+	if (!meta)
+		return err_sys(err, ENOMEM, "the domain's XML");
+	r = meta_read(meta, domain, err);
+	if (r < 0)
+		return r;
+	text_copy(doc->request.project, PROJECT_SIZE, meta->project);
+	text_copy(doc->lease_project, PROJECT_SIZE, meta->lease_project);
+	if (flags & DOMXML_SUSPENDED)
+		return read_suspended(doc, domain, meta, err);
+	r = request_read(doc, domain, domain, meta, flags & DOMXML_ALL_PCI, err);
+	if (r < 0)
+		return r;
+	if (flags & DOMXML_REMARKS)
+		domxml_look(doc, domain);
+	return domxml_locate(doc, xml_count(tree), err);
+}
+
+int domxml_parse(struct domxml **out, const char *xml, size_t len, unsigned int flags, struct err *err)
+{
+	struct xml_doc *tree = NULL;
+	struct domxml *doc;
+	int r;
+
+	if (len > DOMXML_MAX)
+		return err_set(err, E2BIG, "the domain's XML is over %d MiB", DOMXML_MAX >> 20);
+	doc = calloc(1, sizeof(*doc));
+	if (!doc)
+		return err_sys(err, ENOMEM, "the domain's XML");
+	doc->xml = xml;
+	doc->len = len;
+	r = xml_parse(&tree, xml, len, err);
+	if (r == 0)
+		r = read_all(doc, tree, flags, err);
+	xml_free(tree);
+	if (r < 0) {
+		domxml_free(doc);
+		return r;
+	}
+	*out = doc;
+	return 0;
+}
+
+/* Goes behind white space and <name>TEXT</name>; the text, between *text and *text_end, has no markup in it. */
+static bool peek_element(const char **at, const char *end, const char *name, const char **text, const char **text_end)
+{
+	char start[16], stop[16];
+	const char *p = *at;
+
+	snprintf(start, sizeof(start), "<%s>", name);
+	snprintf(stop, sizeof(stop), "</%s>", name);
+	while (p < end && is_space(*p))
+		p++;
+	if ((size_t)(end - p) < strlen(start) || memcmp(p, start, strlen(start)) != 0)
+		return false;
+	*text = p + strlen(start);
+	*text_end = memchr(*text, '<', (size_t)(end - *text));
+	if (!*text_end || (size_t)(end - *text_end) < strlen(stop) || memcmp(*text_end, stop, strlen(stop)) != 0)
+		return false;
+	*at = *text_end + strlen(stop);
+	return true;
+}
+
+bool domxml_peek_uuid(char out[UUID_SIZE], const char *xml, size_t len)
+{
+	struct scan scan = { .xml = xml, .len = len };
+	const char *at, *text, *text_end, *end = xml + len;
+	char uuid[64] = "";
+	struct span tag;
+
+	if (scan_tag(&scan, &tag) != 1 || !scan_tag_is(xml, tag, "domain"))
+		return false;
+	at = xml + scan.at;
+	if (!peek_element(&at, end, "name", &text, &text_end) || !peek_element(&at, end, "uuid", &text, &text_end) ||
+	    (size_t)(text_end - text) >= sizeof(uuid) || memchr(text, '\0', (size_t)(text_end - text)))
+		return false;
+	memcpy(uuid, text, (size_t)(text_end - text));
+	return domxml_uuid(out, uuid);
+}
+
+/* All elements of this name, one behind the other, between what comes before and behind them; NULL: too much of it. */
+static char *cut_out(const char *xml, size_t len, const char *head, const char *start, const char *stop,
+		     const char *tail, size_t *out_len)
+{
+	size_t room = strlen(head) + strlen(tail) + 1, n = strlen(head), at = 0;
+	char *out = malloc(room);
+	const char *from;
+
+	if (!out)
+		abort();
+	memcpy(out, head, n);
+	while ((from = memmem(xml + at, len - at, start, strlen(start)))) {
+		const char *to = memmem(from, len - (size_t)(from - xml), stop, strlen(stop));
+		size_t whole = to ? (size_t)(to - from) + strlen(stop) : DOMXML_MAX;
+
+		if (whole >= DOMXML_MAX - room) {
+			free(out);
+			return NULL;
+		}
+		room += whole;
+		out = realloc(out, room);
+		if (!out)
+			abort();
+		memcpy(out + n, from, whole);
+		n += whole;
+		at = (size_t)(from - xml) + whole;
+	}
+	memcpy(out + n, tail, strlen(tail) + 1);
+	*out_len = n + strlen(tail);
+	return out;
+}
+
+int domxml_hostdevs(struct domxml **out, const char *xml, size_t len, struct err *err)
+{
+	static const char head[] = "<domain><name>-</name><uuid>00000000-0000-0000-0000-000000000000</uuid><devices>";
+	size_t cut_len;
+	char *cut = cut_out(xml, len, head, "<hostdev ", "</hostdev>", "</devices></domain>", &cut_len);
+	int r;
+
+	if (!cut)
+		return err_set(err, E2BIG, "the domain's XML is over %d MiB", DOMXML_MAX >> 20);
+	r = domxml_parse(out, cut, cut_len, DOMXML_ALL_PCI, err);
+	if (r < 0) {
+		free(cut);
+		return r;
+	}
+	(*out)->record = cut;
+	for (size_t i = 0; i < (*out)->request.nwants; i++)
+		(*out)->request.wants[i].has_metadata = has(xml, len, DOMXML_NS);
+	return 0;
+}
+
+void domxml_free(struct domxml *doc)
+{
+	if (!doc)
+		return;
+	free(doc->request.cpus);
+	free(doc->request.wants);
+	free(doc->request.taken);
+	free(doc->marks);
+	free(doc->strays);
+	free(doc->remarks);
+	free(doc->record);
+	free(doc);
+}
+
+const struct want *request_find(const struct request *request, const char *id)
+{
+	for (size_t i = 0; i < request->nwants; i++)
+		if (strcmp(request->wants[i].id, id) == 0)
+			return &request->wants[i];
+	return NULL;
+}
+
+bool request_has_taken(const struct request *request, const char *id)
+{
+	for (size_t i = 0; i < request->ntaken; i++)
+		if (strcmp(request->taken[i], id) == 0)
+			return true;
+	return false;
+}
+
+void domxml_take(struct request *request, const char *id)
+{
+	request->taken = reallocarray(request->taken, request->ntaken + 1, sizeof(*request->taken));
+	if (!request->taken)
+		abort();
+	text_copy(request->taken[request->ntaken++], ID_SIZE, id);
+}
+
+void domxml_keep(struct domxml *doc, const bool *keep)
+{
+	struct request *request = &doc->request;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < request->nwants; i++) {
+		if (!keep[i]) {
+			domxml_take(request, request->wants[i].id);
+			continue;
+		}
+		if (kept != i) {
+			request->wants[kept] = request->wants[i];
+			doc->marks[kept] = doc->marks[i];
+		}
+		kept++;
+	}
+	request->nwants = kept;
+}
+
+size_t domxml_remarks(const struct domxml *doc, const struct remark **out)
+{
+	*out = doc->remarks;
+	return doc->nremarks;
+}
+
+const struct request *domxml_request(const struct domxml *doc)
+{
+	return &doc->request;
+}

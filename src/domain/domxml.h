@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A domain's XML: what it asks for, and the same XML with other addresses in it.
+ *
+ * libxml2 decides what the document means; the edit is made on the bytes as they came, so that all else stays as it
+ * was: comments, CDATA, namespaces, entities, quotes, order, white space. The XML is hostile until parsed: of more than
+ * DOMXML_MAX bytes none is, a document type declaration is refused and never expanded, nothing is fetched from anywhere.
+ *
+ * libxml2 is opened when a document is parsed for the first time (see xml.h). domxml_concerns() is the gate before it.
+ *
+ * Depends on: err, ident, text, numlist, xml. Knows nothing of sysfs, leases or the configuration.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "config/config.h"
+#include "base/err.h"
+#include "base/ident.h"
+
+enum {
+	DOMXML_MAX = 8 << 20,
+	DOMAIN_NAME_SIZE = 1024, /* libvirt sets no limit; a longer name is refused */
+	WANT_MAX = 256,          /* vGPUs of one domain, and PCI devices that may be some: a bus each */
+	LABEL_SIZE = 128,        /* a type's name or a model, as the metadata gives it */
+	ALIAS_SIZE = 128,        /* libvirt's name of a device of a running domain */
+};
+
+#define DOMXML_NS "urn:vgpu-lease:domain:1"
+#define DOMXML_NOVA_NS_PREFIX "http://openstack.org/xmlns/libvirt/nova/" /* the version behind it changes */
+
+enum want_kind { WANT_MDEV, WANT_PCI };
+
+enum numa_wish { NUMA_AUTO, NUMA_NONE, NUMA_NODE };
+
+/*
+ * What a target has to know of a vGPU before it can take it: facts of the host where the vGPU is, which travel in its
+ * <vgpu:device>. Printable ASCII; "" where a fact is not known.
+ */
+struct stamp {
+	char type[LABEL_SIZE], name[LABEL_SIZE]; /* id and name of its type */
+	char framework[16];
+	char model[16];  /* of its pGPU: vendor:device */
+	char driver[64]; /* version */
+};
+
+/* One vGPU of the domain: a hostdev, with the <vgpu:device> that names it, if there is one. */
+struct want {
+	enum want_kind kind;
+	char id[ID_SIZE];       /* the UUID (lower case) or the VF's address, as the XML has it */
+	char alias[ALIAS_SIZE]; /* of a running domain's device, by which libvirt's events name it; "" none */
+	bool placeholder;       /* 00000000-...-NN: "lease one for me" */
+	bool managed;           /* of a PCI device: libvirt binds it to VFIO, and back */
+	bool has_metadata;      /* a <vgpu:device> names it */
+	char type[LABEL_SIZE];  /* as the metadata gives it: an id, a name or a class; "" none */
+	bool has_placement;
+	enum placement placement;
+	enum numa_wish numa;
+	int numa_node; /* for NUMA_NODE */
+	bool has_params;
+	char params[PARAMS_SIZE];
+	/* facts of the source of a migration, "" where not given */
+	char source_name[LABEL_SIZE], source_framework[16], source_model[16], source_driver[64];
+};
+
+/*
+ * What a domain asks for, in the XML's order. PCI hostdevs are in it only where a <vgpu:device address=...> names them
+ * or `all_pci` was asked for; mdevs only of model vfio-pci (vfio-ccw and vfio-ap are not ours).
+ */
+struct request {
+	char uuid[UUID_SIZE];
+	char name[DOMAIN_NAME_SIZE];
+	char project[PROJECT_SIZE]; /* Nova's, else the metadata's; "" none */
+	uint64_t memory_nodes;      /* <numatune><memory nodeset=...>, bit N = node N; 0 none */
+	char *cpus;                 /* union of the pinned vCPUs' cpusets as a list "0-3,8"; NULL none; owned */
+	struct want *wants;
+	size_t nwants;
+	/*
+	 * IDs that the XML names beside its wants: those of hostdevs that are none of ours, and of each <vgpu:device>
+	 * without a hostdev. No want can become one of these.
+	 */
+	char (*taken)[ID_SIZE];
+	size_t ntaken;
+};
+
+/* The want of this ID; NULL: it is none's. */
+const struct want *request_find(const struct request *request, const char *id);
+
+bool request_has_taken(const struct request *request, const char *id);
+
+struct domxml; /* a parsed document; keeps a pointer to the caller's bytes */
+
+/*
+ * May this domain concern us at all? A look at the bytes alone, before any library is loaded: false is certain (no mdev
+ * hostdev, no metadata of ours), true is a maybe.
+ */
+bool domxml_concerns(const char *xml, size_t len);
+
+/* The same of PCI hostdevs, which are ours only where the pool has such VFs: false is certain. */
+bool domxml_has_pci(const char *xml, size_t len);
+
+/*
+ * The UUID of a document as libvirt prints it, whose <name> and <uuid> come first, from its bytes alone: for who needs
+ * no more, however large the rest is. False: it is not of that kind, which says nothing of the UUID.
+ */
+bool domxml_peek_uuid(char out[UUID_SIZE], const char *xml, size_t len);
+
+enum {
+	DOMXML_ALL_PCI = 1, /* every PCI hostdev is a want, also without a <vgpu:device>: see domxml_keep() */
+	DOMXML_FILE =
+		2, /* a file that is yet to be defined: <uuid> may be missing (libvirt makes one), and is "" then */
+	DOMXML_IDENTITY =
+		4, /* UUID and name only: for release, reconnect, which a mistake in the metadata must not stop */
+	DOMXML_REMARKS = 16,  /* find what domxml_remarks() tells */
+	DOMXML_SUSPENDED = 8, /* the vGPUs that a suspend took away, of that record in the metadata; no rewriting */
+};
+
+/*
+ * Parses; `flags` of those above. -E2BIG: over DOMXML_MAX; -EINVAL: no well-formed XML (line and cause), a document
+ * type, a NUL byte, another root than <domain>, no valid <uuid> or <name>, an mdev's address that is no UUID, two
+ * hostdevs (or two <vgpu:device>) with one UUID or address, a word in the metadata of a vGPU that is not known, or
+ * longer than here; -ENOMEM; -ELIBACC: libxml2 cannot be loaded. A <vgpu:device> that names no hostdev is not looked
+ * into. `xml` must outlive the result.
+ */
+int domxml_parse(struct domxml **out, const char *xml, size_t len, unsigned int flags, struct err *err);
+void domxml_free(struct domxml *doc);
+
+/*
+ * Of a document as libvirt prints it that is too large to be parsed, the hostdevs alone, to tell whether any is a vGPU:
+ * as with DOMXML_ALL_PCI, and where the document has metadata of ours, each counts as named there.
+ */
+int domxml_hostdevs(struct domxml **out, const char *xml, size_t len, struct err *err);
+
+/* Something in the metadata that has no effect, and what to write; it stops no start. Printable. */
+struct remark {
+	char text[320], fix[96];
+};
+
+/* With DOMXML_REMARKS, the first of them; how many. Owned by `doc`. */
+size_t domxml_remarks(const struct domxml *doc, const struct remark **out);
+
+/* What the document asks for; owned by `doc`. */
+const struct request *domxml_request(const struct domxml *doc);
+
+/* Forgets the wants for which `keep` (one for each) says no: PCI hostdevs that are not ours. Their IDs are taken. */
+void domxml_keep(struct domxml *doc, const bool *keep);
+
+/* What one want gets instead, by its index in the request. */
+struct domxml_change {
+	size_t want;
+	char id[ID_SIZE]; /* the new UUID or address; "": it keeps its own */
+	bool crosses;     /* an mdev becomes a PCI device (a VF), or one of those an mdev: `id` is of the other kind */
+	/*
+	 * The facts of its <vgpu:device>, where it has one, become these: replaced, added, and where they are not known
+	 * taken out. Without `stamped` they stay.
+	 */
+	bool stamped;
+	struct stamp stamp;
+};
+
+/*
+ * The document with each changed want's address replaced, in the hostdev and in the <vgpu:device> that names it; every
+ * other byte as it was. For a PCI address the attributes domain, bus, slot and function are replaced in libvirt's
+ * notation, 0x... A hostdev that crosses over gets the other type, managed='no', and the model that an mdev needs; as a
+ * PCI device it loses that. What the guest sees stays: display, ramfb (QEMU migrates its state).
+ * -EINVAL: a number of the address is missing, an id that is none or of the wrong kind, the same want twice, or an id
+ * that another hostdev or <vgpu:device> has already. The caller frees *out. No changes: a copy.
+ */
+int domxml_rewrite(const struct domxml *doc, const struct domxml_change *changes, size_t nchanges, char **out,
+		   size_t *outlen, struct err *err);
+
+/* The bytes of a want's <hostdev>, as libvirt takes them to attach or detach the device; the caller frees *out. */
+int domxml_hostdev(const struct domxml *doc, size_t want, char **out, struct err *err);
+
+/*
+ * What a suspend takes from a domain stands in its metadata, in an element of this namespace: the hostdevs as they
+ * were, as the text of an attribute (libvirt gives elements within the metadata its own prefix). domxml_suspended()
+ * makes that element of all the wants; the caller frees *out.
+ */
+#define DOMXML_SUSPENDED_NS "urn:vgpu-lease:suspended:1"
+#define DOMXML_SUSPENDED_KEY "vgpu-suspended"
+int domxml_suspended(const struct domxml *doc, char **out, struct err *err);
+
+#define DOMXML_NS_KEY "vgpu" /* the prefix under which libvirt keeps our namespace in what it makes of domxml_lease() */
+
+/*
+ * The domain's lease element with these facts in it, stamps[i] for wants[i], for virDomainSetMetadata() with DOMXML_NS
+ * and DOMXML_NS_KEY; as libvirt wants it, without a namespace. A vGPU that has no <vgpu:device> gets one. A stamp
+ * without a type leaves the facts that are there; what people wrote (placement, numa, params, project, devices that
+ * have no hostdev) stays, other attributes do not. The caller frees *out; NULL where all of it is there already.
+ */
+int domxml_lease(const struct domxml *doc, const struct stamp *stamps, char **out, size_t *outlen, struct err *err);

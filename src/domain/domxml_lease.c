@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A domain's lease element, written anew with facts of this host in it; and the record of what a suspend takes. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+static struct stamp source_of(const struct want *want)
+{
+	struct stamp stamp = { 0 };
+
+	memcpy(stamp.type, want->type, sizeof(stamp.type));
+	memcpy(stamp.name, want->source_name, sizeof(stamp.name));
+	memcpy(stamp.framework, want->source_framework, sizeof(stamp.framework));
+	memcpy(stamp.model, want->source_model, sizeof(stamp.model));
+	memcpy(stamp.driver, want->source_driver, sizeof(stamp.driver));
+	return stamp;
+}
+
+/* Is all of the stamp there already? */
+static bool has_stamp(const struct want *want, const struct stamp *stamp)
+{
+	const struct stamp source = source_of(want);
+	const char *is[FACTS], *shall[FACTS];
+
+	stamp_facts(&source, is);
+	stamp_facts(stamp, shall);
+	for (size_t i = 0; i < FACTS; i++)
+		if (strcmp(is[i], shall[i]) != 0)
+			return false;
+	return want->has_metadata;
+}
+
+static void put_wishes(FILE *f, const struct want *want)
+{
+	if (want->has_placement)
+		domxml_put(f, "placement", want->placement == PLACE_PACK ? "pack" : "spread");
+	if (want->numa == NUMA_NONE)
+		domxml_put(f, "numa", "none");
+	else if (want->numa == NUMA_NODE)
+		fprintf(f, " numa='%d'", want->numa_node);
+	if (want->has_params)
+		domxml_put(f, "params", want->params);
+}
+
+static void put_device(FILE *f, const struct want *want, const struct stamp *stamp)
+{
+	const char *facts[FACTS];
+
+	stamp_facts(stamp, facts);
+	fputs("\n  <device", f);
+	domxml_put(f, want->kind == WANT_MDEV ? "uuid" : "address", want->id);
+	for (size_t i = 0; i < FACTS; i++)
+		if (facts[i][0])
+			domxml_put(f, domxml_facts[i], facts[i]);
+	put_wishes(f, want);
+	fputs("/>", f);
+}
+
+static void put_lease(FILE *f, const struct domxml *doc, const struct stamp *stamps)
+{
+	const struct request *request = &doc->request;
+
+	fputs("<lease", f);
+	if (doc->lease_project[0])
+		domxml_put(f, "project", doc->lease_project);
+	fputc('>', f);
+	for (size_t i = 0; i < request->nwants; i++) {
+		const struct want *want = &request->wants[i];
+		const struct stamp as_is = source_of(want);
+
+		if (stamps[i].type[0] || want->has_metadata)
+			put_device(f, want, stamps[i].type[0] ? &stamps[i] : &as_is);
+	}
+	for (size_t i = 0; i < doc->nstrays; i++) {
+		const struct stamp as_is = source_of(&doc->strays[i]);
+
+		put_device(f, &doc->strays[i], &as_is);
+	}
+	fputs("\n</lease>", f);
+}
+
+int domxml_lease(const struct domxml *doc, const struct stamp *stamps, char **out, size_t *outlen, struct err *err)
+{
+	bool news = false;
+	FILE *f;
+
+	*out = NULL;
+	for (size_t i = 0; i < doc->request.nwants; i++)
+		news |= stamps[i].type[0] && !has_stamp(&doc->request.wants[i], &stamps[i]);
+	if (!news)
+		return 0;
+	f = open_memstream(out, outlen);
+	if (!f)
+		return err_sys(err, ENOMEM, "the domain's XML");
+	put_lease(f, doc, stamps);
+	if (fclose(f) != 0) {
+		free(*out);
+		*out = NULL;
+		return err_sys(err, ENOMEM, "the domain's XML");
+	}
+	return 0;
+}
+
+int domxml_hostdev(const struct domxml *doc, size_t want, char **out, struct err *err)
+{
+	struct span whole = doc->marks[want].whole;
+
+	*out = NULL;
+	if (!whole.len)
+		return err_set(err, EINVAL, "%s: its <hostdev> has a prefix, or no end tag of its own",
+			       doc->request.wants[want].id);
+	*out = strndup(doc->xml + whole.at, whole.len);
+	return *out ? 0 : err_sys(err, ENOMEM, "the domain's XML");
+}
+
+/* All hostdevs, one after the other. */
+static int join_hostdevs(const struct domxml *doc, char **out, struct err *err)
+{
+	size_t len;
+	FILE *f = open_memstream(out, &len);
+	int r = 0;
+
+	if (!f)
+		return err_sys(err, ENOMEM, "the domain's XML");
+	for (size_t i = 0; i < doc->request.nwants && r == 0; i++) {
+		char *hostdev = NULL;
+
+		r = domxml_hostdev(doc, i, &hostdev, err);
+		fputs(hostdev ? hostdev : "", f);
+		free(hostdev);
+	}
+	return fclose(f) == 0 ? r : err_sys(err, ENOMEM, "the domain's XML");
+}
+
+int domxml_suspended(const struct domxml *doc, char **out, struct err *err)
+{
+	char *hostdevs = NULL;
+	size_t len;
+	int r = join_hostdevs(doc, &hostdevs, err);
+	FILE *f = r == 0 ? open_memstream(out, &len) : NULL;
+
+	if (f) {
+		fputs("<suspended", f);
+		domxml_put(f, "hostdevs", hostdevs);
+		fputs("/>", f);
+	}
+	if (r == 0 && (!f || fclose(f) != 0))
+		r = err_sys(err, ENOMEM, "the domain's XML");
+	free(hostdevs);
+	if (r < 0)
+		*out = NULL;
+	return r;
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What a domain's <metadata> says: our <vgpu:lease>, and Nova's project. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "internal.h"
+#include "base/text.h"
+
+/*
+ * Copies an attribute that must fit and be printable ASCII: it is written to sysfs, to records and to messages. An
+ * attribute that is missing is "".
+ */
+static int take(char *dst, size_t size, const struct xml_elem *elem, const char *attr, const char *whose,
+		struct err *err)
+{
+	const char *value = xml_attr(elem, attr);
+
+	dst[0] = '\0';
+	if (!value)
+		return 0;
+	for (const char *p = value; *p; p++)
+		if (*p < ' ' || *p > '~')
+			return err_set(err, EINVAL,
+				       "%s: %s='...' in the metadata has characters that are not printable ASCII",
+				       whose, attr);
+	if (!text_copy(dst, size, value))
+		return err_set(err, EINVAL, "%s: %s='...' in the metadata has more than %zu characters", whose, attr,
+			       size - 1);
+	return 0;
+}
+
+static bool is_nova(const struct xml_elem *elem)
+{
+	return strncmp(xml_ns(elem), DOMXML_NOVA_NS_PREFIX, strlen(DOMXML_NOVA_NS_PREFIX)) == 0;
+}
+
+/* The first child of this name in Nova's namespace, whatever its version. */
+static const struct xml_elem *nova_child(const struct xml_elem *elem, const char *name)
+{
+	const struct xml_elem *child = elem ? xml_child(elem, NULL, name) : NULL;
+
+	while (child && !is_nova(child))
+		child = xml_next(child, NULL, name);
+	return child;
+}
+
+/* Where Nova says whose the domain is, what the lease says does not count, and so is no mistake. */
+static int read_project(struct meta *meta, const struct xml_elem *metadata, const struct xml_elem *lease,
+			struct err *err)
+{
+	const struct xml_elem *nova = nova_child(nova_child(nova_child(metadata, "instance"), "owner"), "project");
+	int r = 0, own = 0;
+
+	if (lease)
+		own = take(meta->lease_project, PROJECT_SIZE, lease, "project", "<vgpu:lease>", err);
+	if (own < 0)
+		meta->lease_project[0] = '\0';
+	if (nova)
+		r = take(meta->project, PROJECT_SIZE, nova, "uuid", "Nova's project", err);
+	if (r < 0 || meta->project[0])
+		return r;
+	text_copy(meta->project, PROJECT_SIZE, meta->lease_project);
+	return own;
+}
+
+static int read_id(struct meta_device *device, struct err *err)
+{
+	const char *uuid = xml_attr(device->elem, "uuid"), *address = xml_attr(device->elem, "address");
+
+	if (!uuid == !address)
+		return err_set(err, EINVAL, "a <vgpu:device> in the metadata needs either uuid='...' or address='...'");
+	device->kind = uuid ? WANT_MDEV : WANT_PCI;
+	if (uuid ? !domxml_uuid(device->id, uuid) : !pci_parse(device->id, address))
+		return err_set(err, EINVAL, "<vgpu:device %s='%.64s'> in the metadata: that is no %s",
+			       uuid ? "uuid" : "address", uuid ? uuid : address,
+			       uuid ? "UUID" : "PCI address such as 0000:41:00.4");
+	return 0;
+}
+
+static int read_devices(struct meta *meta, const struct xml_elem *lease, struct err *err)
+{
+	const struct xml_elem *elem = xml_child(lease, DOMXML_NS, "device");
+
+	for (; elem; elem = xml_next(elem, DOMXML_NS, "device")) {
+		struct meta_device device = { .elem = elem };
+		int r = read_id(&device, err);
+
+		if (r < 0)
+			return r;
+		if (meta_find(meta, device.id))
+			return err_set(err, EINVAL, "two <vgpu:device> in the metadata name %s: remove one", device.id);
+		if (meta->n == META_MAX)
+			return err_set(err, EINVAL, "the metadata has more than %d <vgpu:device>", META_MAX);
+		meta->devices[meta->n++] = device;
+	}
+	return 0;
+}
+
+int meta_read(struct meta *meta, const struct xml_elem *domain, struct err *err)
+{
+	const struct xml_elem *metadata = xml_child(domain, "", "metadata");
+	const struct xml_elem *lease = metadata ? xml_child(metadata, DOMXML_NS, "lease") : NULL;
+	int r = 0;
+
+	if (!metadata)
+		return 0;
+	/* One: libvirt keeps the first element of each namespace and drops the others. */
+	if (lease)
+		r = read_devices(meta, lease, err);
+	return r < 0 ? r : read_project(meta, metadata, lease, err);
+}
+
+const struct meta_device *meta_find(const struct meta *meta, const char *id)
+{
+	for (size_t i = 0; i < meta->n; i++)
+		if (strcmp(meta->devices[i].id, id) == 0)
+			return &meta->devices[i];
+	return NULL;
+}
+
+static int read_placement(struct want *want, const char *value, struct err *err)
+{
+	if (!value)
+		return 0;
+	want->has_placement = true;
+	if (strcmp(value, "pack") == 0)
+		want->placement = PLACE_PACK;
+	else if (strcmp(value, "spread") == 0)
+		want->placement = PLACE_SPREAD;
+	else
+		return err_set(err, EINVAL, "%s: placement='%.64s' in the metadata is neither pack nor spread",
+			       want->id, value);
+	return 0;
+}
+
+static int read_numa(struct want *want, const char *value, struct err *err)
+{
+	long node;
+
+	want->numa = NUMA_AUTO;
+	if (!value || strcmp(value, "auto") == 0)
+		return 0;
+	if (strcmp(value, "none") == 0) {
+		want->numa = NUMA_NONE;
+		return 0;
+	}
+	if (!text_number(value, 0, 1023, &node))
+		return err_set(err, EINVAL,
+			       "%s: numa='%.64s' in the metadata is neither auto nor none nor a node's number",
+			       want->id, value);
+	want->numa = NUMA_NODE;
+	want->numa_node = (int)node;
+	return 0;
+}
+
+int meta_apply(const struct meta_device *device, struct want *want, struct err *err)
+{
+	const struct {
+		const char *attr;
+		char *dst;
+		size_t size;
+	} words[] = {
+		{ "type", want->type, sizeof(want->type) },
+		{ "params", want->params, sizeof(want->params) },
+		{ "name", want->source_name, sizeof(want->source_name) },
+		{ "framework", want->source_framework, sizeof(want->source_framework) },
+		{ "model", want->source_model, sizeof(want->source_model) },
+		{ "driver", want->source_driver, sizeof(want->source_driver) },
+	};
+	int r;
+
+	want->has_metadata = true;
+	want->has_params = xml_attr(device->elem, "params") != NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+		r = take(words[i].dst, words[i].size, device->elem, words[i].attr, want->id, err);
+		if (r < 0)
+			return r;
+	}
+	r = read_placement(want, xml_attr(device->elem, "placement"), err);
+	if (r < 0)
+		return r;
+	return read_numa(want, xml_attr(device->elem, "numa"), err);
+}

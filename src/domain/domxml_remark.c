@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What a domain's metadata say to nobody: a word that is not known, a namespace that is not ours, a <vgpu:device> for
+ * no hostdev. None of it is a mistake that stops a start: newer versions may know more words.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "internal.h"
+#include "base/text.h"
+
+enum { REMARKS_MAX = 32, WORD_SIZE = 64 };
+
+#define DEVICE_WORDS "type, placement, numa, params"
+
+static const char *const device_words[] = { "uuid",   "address", "type",      "placement", "numa",
+					    "params", "name",    "framework", "model",     "driver" };
+
+static void note(struct domxml *doc, const char *fix, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+/* Beyond those that anybody reads none is kept: a hostile document has millions. */
+static void note(struct domxml *doc, const char *fix, const char *fmt, ...)
+{
+	struct remark *remark;
+	va_list ap;
+
+	if (doc->nremarks == REMARKS_MAX)
+		return;
+	if (!doc->remarks)
+		doc->remarks = calloc(REMARKS_MAX, sizeof(*doc->remarks));
+	if (!doc->remarks)
+		abort();
+	remark = &doc->remarks[doc->nremarks++];
+	text_copy(remark->fix, sizeof(remark->fix), fix);
+	va_start(ap, fmt);
+	vsnprintf(remark->text, sizeof(remark->text), fmt, ap);
+	va_end(ap);
+}
+
+/* A name from the document, so that it can be shown; without a prefix that is not declared. */
+static const char *shown(char buf[WORD_SIZE], const char *name)
+{
+	const char *colon = strrchr(name, ':');
+
+	text_safe(buf, WORD_SIZE, colon ? colon + 1 : name);
+	return buf;
+}
+
+static bool is_known(const char *word, const char *const *words, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(word, words[i]) == 0)
+			return true;
+	return false;
+}
+
+static void look_at_device(struct domxml *doc, const struct xml_elem *device)
+{
+	const char *uuid = xml_attr(device, "uuid"), *address = xml_attr(device, "address");
+	char word[WORD_SIZE], id[WORD_SIZE];
+	const char *name;
+
+	text_safe(id, sizeof(id), uuid ? uuid : address ? address : "");
+	for (size_t i = 0; (name = xml_attr_name(device, i)) && doc->nremarks < REMARKS_MAX; i++)
+		if (!is_known(name, device_words, ARRAY_SIZE(device_words)))
+			note(doc, "use " DEVICE_WORDS, "<vgpu:device> of %s: unknown attribute '%s'", id,
+			     shown(word, name));
+}
+
+static void look_at_lease(struct domxml *doc, const struct xml_elem *lease)
+{
+	const struct xml_elem *child = xml_child(lease, NULL, NULL);
+	char word[WORD_SIZE];
+	const char *name;
+
+	for (size_t i = 0; (name = xml_attr_name(lease, i)) && doc->nremarks < REMARKS_MAX; i++)
+		if (strcmp(name, "project") != 0)
+			note(doc, "use project", "<vgpu:lease>: unknown attribute '%s'", shown(word, name));
+	for (; child && doc->nremarks < REMARKS_MAX; child = xml_next(child, NULL, NULL)) {
+		if (strcmp(xml_ns(child), DOMXML_NS) != 0)
+			note(doc, "write <vgpu:device>, with the prefix of its <lease>",
+			     "<%s> in <vgpu:lease> is ignored: its namespace is another", shown(word, xml_name(child)));
+		else if (strcmp(xml_name(child), "device") != 0)
+			note(doc, "write <vgpu:device>", "<vgpu:lease>: unknown element <vgpu:%s>",
+			     shown(word, xml_name(child)));
+		else
+			look_at_device(doc, child);
+	}
+}
+
+/* Is it one that was meant to be ours: by its namespace, or by what is in it? */
+static bool is_meant(const struct xml_elem *elem)
+{
+	char word[WORD_SIZE];
+
+	if (strcasestr(xml_ns(elem), "vgpu-lease"))
+		return true;
+	return strcmp(shown(word, xml_name(elem)), "lease") == 0 &&
+	       (xml_child(elem, NULL, "device") || xml_child(elem, NULL, "vgpu:device"));
+}
+
+static void look_at_metadata(struct domxml *doc, const struct xml_elem *metadata)
+{
+	const struct xml_elem *child = xml_child(metadata, NULL, NULL);
+	bool seen = false;
+	char word[WORD_SIZE], ns[2 * WORD_SIZE];
+
+	for (; child && doc->nremarks < REMARKS_MAX; child = xml_next(child, NULL, NULL)) {
+		bool ours = strcmp(xml_ns(child), DOMXML_NS) == 0;
+
+		if (strcmp(xml_ns(child), DOMXML_SUSPENDED_NS) == 0)
+			continue;
+		text_safe(ns, sizeof(ns), xml_ns(child));
+		if (ours && strcmp(xml_name(child), "lease") != 0) {
+			note(doc, "write <vgpu:lease>", "<metadata>: unknown element <vgpu:%s>",
+			     shown(word, xml_name(child)));
+		} else if (ours && seen) {
+			note(doc, "keep one", "a second <vgpu:lease> is ignored");
+		} else if (ours) {
+			seen = true;
+			look_at_lease(doc, child);
+		} else if (is_meant(child)) {
+			note(doc, "write xmlns:vgpu='" DOMXML_NS "'",
+			     "<%s> in <metadata> is ignored: its namespace is '%s'", shown(word, xml_name(child)), ns);
+		}
+	}
+}
+
+void domxml_look(struct domxml *doc, const struct xml_elem *domain)
+{
+	const struct xml_elem *metadata = xml_child(domain, "", "metadata");
+	bool suspended = metadata && xml_child(metadata, DOMXML_SUSPENDED_NS, "suspended");
+
+	if (metadata)
+		look_at_metadata(doc, metadata);
+	if (xml_child(domain, DOMXML_NS, "lease"))
+		note(doc, "put it into <metadata>", "a <vgpu:lease> outside <metadata> is ignored");
+	/* What a suspend took away comes back. */
+	for (size_t i = 0; !suspended && i < doc->nstrays; i++)
+		note(doc, "give the <hostdev> this one, or remove the <vgpu:device>",
+		     "<vgpu:device> of %s: no <hostdev> of the domain has this %s", doc->strays[i].id,
+		     doc->strays[i].kind == WANT_MDEV ? "UUID" : "address");
+}

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What a domain asks for: its hostdevs that are vGPUs, and where its CPUs and memory are. */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "internal.h"
+#include "base/numlist.h"
+#include "base/text.h"
+
+enum { CPU_MAX = 16384, NODE_MAX = 64 };
+
+static bool attr_is(const struct xml_elem *elem, const char *attr, const char *value)
+{
+	const char *got = xml_attr(elem, attr);
+
+	return got && strcmp(got, value) == 0;
+}
+
+/* The mdev's <source><address>: libvirt takes the first one, in whichever <source>. */
+static const struct xml_elem *mdev_source(const struct xml_elem *hostdev)
+{
+	const struct xml_elem *source = xml_child(hostdev, "", "source"), *address = NULL;
+
+	for (; source && !address; source = xml_next(source, "", "source"))
+		address = xml_child(source, "", "address");
+	return address;
+}
+
+/* The PCI device's: for these libvirt looks into the first <source> only. */
+static const struct xml_elem *pci_source(const struct xml_elem *hostdev)
+{
+	const struct xml_elem *source = xml_child(hostdev, "", "source");
+
+	return source ? xml_child(source, "", "address") : NULL;
+}
+
+/* As libvirt reads it, strtoul() with base 0: 0x41 is hexadecimal, 65 decimal, 0101 octal; what is missing is 0. */
+static bool pci_number(const struct xml_elem *address, const char *attr, unsigned long max, unsigned long *out)
+{
+	const char *value = xml_attr(address, attr);
+	char *end;
+
+	*out = 0;
+	if (!value)
+		return true;
+	errno = 0;
+	*out = strtoul(value, &end, 0);
+	return errno == 0 && end != value && *end == '\0' && !strchr(value, '-') && *out <= max;
+}
+
+static bool pci_address(char out[ID_SIZE], const struct xml_elem *address)
+{
+	unsigned long domain, bus, slot, function;
+
+	if (!pci_number(address, "domain", UINT32_MAX, &domain) || !pci_number(address, "bus", 0xff, &bus) ||
+	    !pci_number(address, "slot", 0x1f, &slot) || !pci_number(address, "function", 7, &function))
+		return false;
+	snprintf(out, ID_SIZE, "%04lx:%02lx:%02lx.%lx", domain, bus, slot, function);
+	return true;
+}
+
+/* Is the hostdev one of ours, and which? 1: `want` and `address` are set; 0: it is not ours. */
+static int read_hostdev(const struct xml_elem *hostdev, const struct meta *meta, bool all_pci, struct want *want,
+			const struct xml_elem **address, struct err *err)
+{
+	const char *mode = xml_attr(hostdev, "mode");
+
+	/* libvirt takes a missing mode for this one. */
+	if (mode && strcmp(mode, "subsystem") != 0)
+		return 0;
+	if (attr_is(hostdev, "type", "pci")) {
+		want->kind = WANT_PCI;
+		want->managed = attr_is(hostdev, "managed", "yes");
+		*address = pci_source(hostdev);
+		/* What libvirt cannot read either is its own to refuse. */
+		return *address && pci_address(want->id, *address) && (all_pci || meta_find(meta, want->id));
+	}
+	if (!attr_is(hostdev, "type", "mdev") || !attr_is(hostdev, "model", "vfio-pci"))
+		return 0;
+	want->kind = WANT_MDEV;
+	*address = mdev_source(hostdev);
+	if (!*address || !xml_attr(*address, "uuid"))
+		return err_set(err, EINVAL,
+			       "an mdev <hostdev> of the domain has no <source><address uuid='...'/></source>");
+	if (!domxml_uuid(want->id, xml_attr(*address, "uuid")))
+		return err_set(err, EINVAL, "an mdev <hostdev> of the domain has the address '%.64s', which is no UUID",
+			       xml_attr(*address, "uuid"));
+	want->placeholder = uuid_is_placeholder(want->id);
+	return 1;
+}
+
+/* Of a domain that does not run it is only the user's, who may have written one that is too long to matter. */
+static void read_alias(struct want *want, const struct xml_elem *hostdev)
+{
+	const struct xml_elem *alias = xml_child(hostdev, "", "alias");
+	const char *name = alias ? xml_attr(alias, "name") : NULL;
+
+	text_copy(want->alias, sizeof(want->alias), name ? name : "");
+}
+
+/* Most domains have one or two, and the device handler keeps all domains'. */
+static int make_room(struct domxml *doc)
+{
+	struct request *request = &doc->request;
+	size_t room = doc->room ? 2 * doc->room : 4;
+	struct want *wants;
+	struct mark *marks;
+
+	if (request->nwants < doc->room)
+		return 0;
+	wants = reallocarray(request->wants, room, sizeof(*wants));
+	if (!wants)
+		return -ENOMEM;
+	request->wants = wants;
+	marks = reallocarray(doc->marks, room, sizeof(*marks));
+	if (!marks)
+		return -ENOMEM;
+	doc->marks = marks;
+	doc->room = room;
+	return 0;
+}
+
+static int add_want(struct domxml *doc, const struct want *want, const struct mark *mark, struct err *err)
+{
+	struct request *request = &doc->request;
+
+	if (request_find(request, want->id))
+		return err_set(err, EINVAL, "two <hostdev> of the domain have the same %s %s: give each its own",
+			       want->kind == WANT_MDEV ? "UUID" : "address", want->id);
+	if (request->nwants == WANT_MAX)
+		return err_set(err, EINVAL, "the domain has more than %d vGPUs and PCI devices", WANT_MAX);
+	if (make_room(doc) < 0)
+		return err_sys(err, ENOMEM, "the domain's XML");
+	doc->marks[request->nwants] = *mark;
+	request->wants[request->nwants++] = *want;
+	return 0;
+}
+
+static int read_hostdevs(struct domxml *doc, const struct xml_elem *devices, const struct meta *meta, bool all_pci,
+			 struct err *err)
+{
+	const struct xml_elem *hostdev = xml_child(devices, "", "hostdev");
+
+	for (; hostdev; hostdev = xml_next(hostdev, "", "hostdev")) {
+		const struct meta_device *device;
+		struct mark mark = { .hostdev = hostdev };
+		struct want want = { .numa = NUMA_AUTO };
+		int r = read_hostdev(hostdev, meta, all_pci, &want, &mark.address, err);
+
+		if (r == 0)
+			continue;
+		read_alias(&want, hostdev);
+		device = r > 0 ? meta_find(meta, want.id) : NULL;
+		mark.device = device ? device->elem : NULL;
+		if (device)
+			r = meta_apply(device, &want, err);
+		if (r >= 0)
+			r = add_want(doc, &want, &mark, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/*
+ * The CPUs that the domain's vCPUs are pinned to. <vcpu cpuset> is for those without a pin of their own: where each has
+ * one it says nothing. A list that is none is libvirt's to refuse: where a vGPU is best placed is no reason to.
+ */
+static int read_cpus(struct request *request, const struct xml_elem *domain, struct err *err)
+{
+	const struct xml_elem *vcpu = xml_child(domain, "", "vcpu"), *tune = xml_child(domain, "", "cputune");
+	const struct xml_elem *pin = tune ? xml_child(tune, "", "vcpupin") : NULL;
+	const char *cpuset = vcpu ? xml_attr(vcpu, "cpuset") : NULL;
+	uint64_t cpus[CPU_MAX / 64] = { 0 };
+	long vcpus = LONG_MAX, pins = 0;
+	bool pinned = false;
+	char text[32];
+
+	for (; pin; pin = xml_next(pin, "", "vcpupin"), pins++)
+		if (xml_attr(pin, "cpuset"))
+			pinned |= numlist_parse(xml_attr(pin, "cpuset"), cpus, CPU_MAX);
+	if (vcpu && xml_text(vcpu, text, sizeof(text)) && !text_number(text_strip(text), 1, LONG_MAX - 1, &vcpus))
+		vcpus = LONG_MAX;
+	if (cpuset && pins < vcpus)
+		pinned |= numlist_parse(cpuset, cpus, CPU_MAX);
+	if (!pinned)
+		return 0;
+	request->cpus = numlist_format(cpus, CPU_MAX);
+	return request->cpus ? 0 : err_sys(err, ENOMEM, "the domain's XML");
+}
+
+static void read_nodes(struct request *request, const struct xml_elem *domain)
+{
+	const struct xml_elem *tune = xml_child(domain, "", "numatune");
+	const struct xml_elem *memory = tune ? xml_child(tune, "", "memory") : NULL;
+
+	if (memory && xml_attr(memory, "nodeset"))
+		numlist_parse(xml_attr(memory, "nodeset"), &request->memory_nodes, NODE_MAX);
+}
+
+/* What is wrong in one is no mistake: it is for a vGPU that is not there now. */
+static int note_strays(struct domxml *doc, const struct meta *meta, struct err *err)
+{
+	struct err ignored;
+
+	for (size_t d = 0; d < meta->n; d++) {
+		struct want *stray;
+
+		if (request_find(&doc->request, meta->devices[d].id))
+			continue;
+		domxml_take(&doc->request, meta->devices[d].id);
+		if (!doc->strays)
+			doc->strays = calloc(meta->n, sizeof(*doc->strays));
+		if (!doc->strays)
+			return err_sys(err, ENOMEM, "the domain's XML");
+		stray = &doc->strays[doc->nstrays++];
+		stray->kind = meta->devices[d].kind;
+		text_copy(stray->id, ID_SIZE, meta->devices[d].id);
+		meta_apply(&meta->devices[d], stray, &ignored);
+	}
+	return 0;
+}
+
+int request_read(struct domxml *doc, const struct xml_elem *domain, const struct xml_elem *holder,
+		 const struct meta *meta, bool all_pci, struct err *err)
+{
+	const struct xml_elem *devices = xml_child(holder, "", "devices");
+	int r = 0;
+
+	/* libvirt reads every <devices> there is (./devices/hostdev). */
+	for (; devices && r == 0; devices = xml_next(devices, "", "devices"))
+		r = read_hostdevs(doc, devices, meta, all_pci, err);
+	if (r == 0)
+		r = note_strays(doc, meta, err);
+	if (r < 0)
+		return r;
+	read_nodes(&doc->request, domain);
+	return read_cpus(&doc->request, domain, err);
+}

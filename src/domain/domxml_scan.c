@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Finds start tags and attribute values in the bytes of a well-formed document. */
+#include "domain/domxml_scan.h"
+
+#include <errno.h>
+#include <string.h>
+
+static bool is_space(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+static bool starts(const struct scan *scan, const char *what)
+{
+	size_t n = strlen(what);
+
+	return scan->len - scan->at >= n && memcmp(scan->xml + scan->at, what, n) == 0;
+}
+
+/* Goes behind the next `what`; false where there is none. */
+static bool skip_past(struct scan *scan, const char *what)
+{
+	const char *p = memmem(scan->xml + scan->at, scan->len - scan->at, what, strlen(what));
+
+	if (!p)
+		return false;
+	scan->at = (size_t)(p - scan->xml) + strlen(what);
+	return true;
+}
+
+/* Goes behind the '>' that ends the tag: one within quotes does not. */
+static bool skip_tag(struct scan *scan)
+{
+	for (; scan->at < scan->len; scan->at++) {
+		char c = scan->xml[scan->at];
+
+		if (c == '>') {
+			scan->at++;
+			return true;
+		}
+		if (c == '"' || c == '\'') {
+			const char *end = memchr(scan->xml + scan->at + 1, c, scan->len - scan->at - 1);
+
+			if (!end)
+				return false;
+			scan->at = (size_t)(end - scan->xml);
+		}
+	}
+	return false;
+}
+
+int scan_tag(struct scan *scan, struct span *tag)
+{
+	for (;;) {
+		const char *lt = memchr(scan->xml + scan->at, '<', scan->len - scan->at);
+		bool whole;
+
+		if (!lt)
+			return 0;
+		scan->at = (size_t)(lt - scan->xml);
+		tag->at = scan->at;
+		if (starts(scan, "<!--")) {
+			/* Past the opening dashes first: "<!-->" is not yet closed. */
+			scan->at += 4;
+			whole = skip_past(scan, "-->");
+		} else if (starts(scan, "<![CDATA[")) {
+			whole = skip_past(scan, "]]>");
+		} else if (starts(scan, "<?")) {
+			scan->at += 2;
+			whole = skip_past(scan, "?>");
+		} else if (starts(scan, "</")) {
+			whole = skip_past(scan, ">");
+		} else if (starts(scan, "<!") || !skip_tag(scan)) {
+			whole = false;
+		} else {
+			tag->len = scan->at - tag->at;
+			return 1;
+		}
+		if (!whole)
+			return -EINVAL;
+	}
+}
+
+/* The name that begins at `at`: up to white space, '=', '/' or '>'. */
+static struct span name_at(const char *xml, size_t at, size_t end)
+{
+	struct span name = { at, 0 };
+
+	while (at + name.len < end && !is_space(xml[at + name.len]) && !strchr("=/>", xml[at + name.len]))
+		name.len++;
+	return name;
+}
+
+bool scan_tag_is(const char *xml, struct span tag, const char *name)
+{
+	struct span whole = name_at(xml, tag.at + 1, tag.at + tag.len);
+	const char *colon = memchr(xml + whole.at, ':', whole.len);
+	size_t skip = colon ? (size_t)(colon - (xml + whole.at)) + 1 : 0;
+
+	return whole.len - skip == strlen(name) && memcmp(xml + whole.at + skip, name, whole.len - skip) == 0;
+}
+
+static bool is_written(const char *xml, struct span word, const char *prefix, const char *name)
+{
+	size_t skip = prefix[0] ? strlen(prefix) + 1 : 0;
+
+	if (word.len != skip + strlen(name) || memcmp(xml + word.at + skip, name, word.len - skip) != 0)
+		return false;
+	return skip == 0 || (memcmp(xml + word.at, prefix, skip - 1) == 0 && xml[word.at + skip - 1] == ':');
+}
+
+bool scan_attr(const char *xml, struct span tag, const char *prefix, const char *name, struct attr *attr)
+{
+	size_t end = tag.at + tag.len, at, before;
+	struct span word = name_at(xml, tag.at + 1, end);
+
+	at = word.at + word.len;
+	*attr = (struct attr){ 0 };
+	while (at < end) {
+		const char *close;
+
+		for (before = at; at < end && is_space(xml[at]);)
+			at++;
+		word = name_at(xml, at, end);
+		at += word.len;
+		while (at < end && (is_space(xml[at]) || xml[at] == '='))
+			at++;
+		/* The tag's own end, '>' or "/>", has no name before it and no quote here. */
+		if (word.len == 0 || at >= end || (xml[at] != '"' && xml[at] != '\''))
+			return false;
+		close = memchr(xml + at + 1, xml[at], end - at - 1);
+		if (!close)
+			return false;
+		if (is_written(xml, word, prefix, name)) {
+			attr->value = (struct span){ at + 1, (size_t)(close - xml) - at - 1 };
+			attr->whole = (struct span){ before, (size_t)(close - xml) + 1 - before };
+			return true;
+		}
+		at = (size_t)(close - xml) + 1;
+	}
+	return false;
+}

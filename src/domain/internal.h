@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What the files of domxml share; nobody else includes this.
+ *
+ * domxml.c goes through the steps: xml.c parses, domxml_meta.c reads the metadata, domxml_request.c the hostdevs,
+ * domxml_locate.c finds in the bytes, with domxml_scan.c, what an edit would have to replace. After that libxml2's tree
+ * is gone. Where it is asked for, domxml_remark.c tells before that what nobody reads. domxml_edit.c edits the document,
+ * domxml_lease.c writes its metadata anew.
+ */
+#pragma once
+
+#include <stdio.h>
+
+#include "domain/domxml.h"
+#include "domain/domxml_scan.h"
+#include "base/xml.h"
+
+enum {
+	NUMBERS = 4, /* of a PCI address: domain, bus, slot, function */
+	FACTS = 5,   /* of a <vgpu:device>: type, name, framework, model, driver */
+	TRAITS = 3,  /* of a hostdev: type, managed, model */
+};
+
+/* Where the document has what an edit of a want replaces. */
+struct mark {
+	/* While the tree is there; `device` is NULL without metadata. */
+	const struct xml_elem *hostdev, *address, *device;
+	struct span whole; /* of the hostdev, to the end of its end tag */
+	struct attr traits[TRAITS];
+	struct attr uuid, numbers[NUMBERS]; /* of the address in the hostdev */
+	struct attr id;                     /* in the metadata */
+	struct attr facts[FACTS];
+};
+
+extern const char *const domxml_numbers[NUMBERS], *const domxml_facts[FACTS], *const domxml_traits[TRAITS];
+
+enum { META_MAX = WANT_MAX }; /* <vgpu:device> elements */
+
+struct domxml {
+	const char *xml; /* the caller's; with DOMXML_SUSPENDED `record` */
+	size_t len;
+	char *record;
+	struct request request;
+	struct mark *marks;  /* of request.wants, in their order */
+	size_t room;         /* how many there is room for in both */
+	struct want *strays; /* <vgpu:device> elements without a hostdev, as far as they can be read */
+	size_t nstrays;
+	char lease_project[PROJECT_SIZE]; /* what <vgpu:lease> itself says, whatever Nova does; "" none */
+	struct remark *remarks;
+	size_t nremarks;
+};
+
+/* One <vgpu:device>; `elem` lives as long as the tree. */
+struct meta_device {
+	enum want_kind kind;
+	char id[ID_SIZE];
+	const struct xml_elem *elem;
+};
+
+struct meta {
+	struct meta_device devices[META_MAX];
+	size_t n;
+	char project[PROJECT_SIZE];       /* Nova's, else the lease's */
+	char lease_project[PROJECT_SIZE]; /* the lease's; "" none that is one */
+};
+
+/* domxml.c: an ID that no want can become. */
+void domxml_take(struct request *request, const char *id);
+
+/* domxml.c: a UUID in any spelling that libvirt reads: dashes and blanks between bytes or none, white space around. */
+bool domxml_uuid(char out[UUID_SIZE], const char *text);
+
+/* domxml_meta.c: the devices and the project that <metadata> names, and what it says of one device. */
+int meta_read(struct meta *meta, const struct xml_elem *domain, struct err *err);
+const struct meta_device *meta_find(const struct meta *meta, const char *id);
+int meta_apply(const struct meta_device *device, struct want *want, struct err *err);
+
+/*
+ * domxml_request.c: the wants with their marks' elements, the pinned CPUs and memory nodes. `holder` has the <devices>:
+ * the domain itself, or the record of a suspend.
+ */
+int request_read(struct domxml *doc, const struct xml_elem *domain, const struct xml_elem *holder,
+		 const struct meta *meta, bool all_pci, struct err *err);
+
+/* domxml_remark.c: after request_read(), what the metadata say to nobody. */
+void domxml_look(struct domxml *doc, const struct xml_elem *domain);
+
+/*
+ * domxml_locate.c: fills in where the marks are; -EINVAL where the bytes and libxml2 do not have the same `count`
+ * elements.
+ */
+int domxml_locate(struct domxml *doc, size_t count, struct err *err);
+
+/* domxml_edit.c: writes " name='text'", whatever is in the text; without a name the text alone. */
+void domxml_put(FILE *out, const char *name, const char *text);
+
+/* The facts in the order of domxml_facts. */
+static inline void stamp_facts(const struct stamp *stamp, const char *facts[FACTS])
+{
+	facts[0] = stamp->type;
+	facts[1] = stamp->name;
+	facts[2] = stamp->framework;
+	facts[3] = stamp->model;
+	facts[4] = stamp->driver;
+}

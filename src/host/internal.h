@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The pieces that inventory_read() is made of. Only the inventory's own files and their tests include this.
+ *
+ * Order of the calls: inv_open, inv_read_parents, inv_read_variant, inv_read_vfs, inv_read_devices, inv_group,
+ * inv_order, inv_ask_variant, inv_ask_rest, inv_close.
+ * Until inv_order the parents are sorted by name alone, and the pGPUs not at all. What is read of a card is read in one
+ * visit, relative to its folder: each walk through sys/class/mdev_bus costs more than the attribute behind it.
+ *
+ * Depends on: inventory.
+ */
+#pragma once
+
+#include <dirent.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "host/inventory.h"
+
+struct inv_reader {
+	struct inventory *inv;
+	const struct host *host;
+	DIR *list; /* sys/class/mdev_bus; NULL where there is none: no mdev framework */
+	int bus;   /* its descriptor */
+	const struct inv_query *query;
+	const char *const *types; /* of it: the ids that matter, NULL: all */
+};
+
+/* The parent that a pGPU is asked by. `is_free` false: no parent of it is free, so that no vGPU can be made. */
+struct inv_asked {
+	const char *name;
+	int dir;
+	bool is_free;
+};
+
+/* The ids of the types that a parent has, sorted so that numbers in them count as numbers. */
+struct inv_ids {
+	char (*id)[TYPE_SIZE];
+	size_t n;
+};
+
+/* Makes room for item number `n` behind *array; 0 or -ENOMEM. */
+int inv_room(void *array, size_t n, size_t size, struct err *err);
+
+/* Not ready, for this reason (printf); the first reason stays. */
+void inv_not_ready(struct inv_pgpu *pgpu, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Not ready: a read that its driver answers (bounded_read) gave -ETIMEDOUT. */
+void inv_silent(struct inv_pgpu *pgpu);
+
+/*
+ * Runs the work, which opens and closes the reader by itself, as bounded_look() does, and once more without each card
+ * that does not answer. Where it fails the inventory is empty.
+ */
+int inv_bounded(int (*work)(void *arg, struct err *err), struct inv_reader *reader, struct err *err);
+
+int inv_open(struct inv_reader *reader, struct err *err);
+void inv_close(struct inv_reader *reader);
+
+/* inventory_parents.c */
+int inv_by_name(const void *a, const void *b); /* orders parents; a bare name is a fitting key, too */
+int inv_read_parents(struct inv_reader *reader, struct err *err);
+int inv_read_devices(struct inv_reader *reader, struct err *err);
+int inv_order(struct inv_reader *reader, struct err *err);
+
+/* Sorts the parents by name, and gives each device that has none yet its parent. */
+void inv_sort_parents(struct inventory *inv);
+
+/* inventory_group.c: makes the pGPUs, and asks each for its offers where its first VF is free, or it has none. */
+int inv_group(struct inv_reader *reader, struct err *err);
+
+/*
+ * The facts of a card that its own folder has: vendor, device, NUMA node. `dir` -1: it has none that could be opened.
+ */
+void inv_read_card(struct inv_pgpu *pgpu, int dir);
+
+/* The address of a card's VF number `n`, from the card's folder. */
+bool inv_read_virtfn(char out[PCI_SIZE], int card, size_t n);
+
+/* The folder of the PCI device that the query names so; negative: it has none, or that is no address. */
+int inv_open_card(const struct inv_reader *reader, const char *address);
+
+/* Is there a pGPU or parent of this address? While the parents are sorted by name. */
+bool inv_is_known(const struct inventory *inv, const char *address);
+
+/*
+ * inventory_variant.c: the cards whose VFs take a type, with their VFs, and the vGPUs that these are; and once all is
+ * in order what each card offers.
+ */
+int inv_read_variant(struct inv_reader *reader, struct err *err);
+int inv_ask_variant(struct inv_reader *reader, struct err *err);
+
+/* inventory_vf.c: the cards that the query has a name for, with their VFs. */
+int inv_read_vfs(struct inv_reader *reader, struct err *err);
+
+/* inventory_types.c */
+int inv_by_number(const void *a, const void *b); /* orders ids */
+void inv_parse_description(struct inv_type *type, char *text);
+int inv_list_types(struct inv_ids *ids, int dir, struct err *err);
+ssize_t inv_read_type(const char *card, int dir, const char *type, const char *attribute, char *buf, size_t size);
+
+/* The index of what an id is on cards of this model, or UNKNOWN. */
+int inv_find_type(const struct inventory *inv, const struct inv_pgpu *pgpu, const char *id);
+
+/* Adds one offer. */
+int inv_offer_type(struct inv_pgpu *pgpu, int type, int available, struct err *err);
+
+/* Adds the offers of a pGPU that is ready. */
+int inv_ask(struct inv_reader *reader, struct inv_pgpu *pgpu, const struct inv_asked *asked, struct err *err);
+
+/* Asks each pGPU that has no offers yet, and looks for the reason where there are none. */
+int inv_ask_rest(struct inv_reader *reader, struct err *err);
+
+/*
+ * inventory_cards.c: cards of NVIDIA's driver that are not in the inventory, as pGPUs that are not ready. Before
+ * inv_order.
+ */
+int inv_read_absent(struct inv_reader *reader, struct err *err);

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What the kernel has: the reading as a whole, and the look-ups in its result. */
+#include "host/inventory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/bounded.h"
+#include "base/file.h"
+#include "internal.h"
+#include "base/text.h"
+
+enum { LOOK_MS = 2 * BOUNDED_ANSWER_MS, LEAST_MS = 20 };
+
+int inv_room(void *array, size_t n, size_t size, struct err *err)
+{
+	void **p = array, *more;
+
+	/* Full at 0, 16, 32, 64, ... */
+	if (n != 0 && (n < 16 || (n & (n - 1)) != 0))
+		return 0;
+	more = reallocarray(*p, n ? n * 2 : 16, size);
+	if (!more)
+		return err_sys(err, ENOMEM, "reading the inventory");
+	*p = more;
+	return 0;
+}
+
+void inv_not_ready(struct inv_pgpu *pgpu, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (!pgpu->ready)
+		return;
+	pgpu->ready = false;
+	va_start(ap, fmt);
+	vsnprintf(pgpu->reason, sizeof(pgpu->reason), fmt, ap);
+	va_end(ap);
+}
+
+void inv_silent(struct inv_pgpu *pgpu)
+{
+	pgpu->silent = true;
+	inv_not_ready(pgpu, "its driver does not answer reads of sysfs: see dmesg");
+}
+
+int inv_open(struct inv_reader *reader, struct err *err)
+{
+	int fd = reader->query->frameworks & INV_MDEV ? file_dir(reader->host->root, "sys/class/mdev_bus") : -ENOENT;
+
+	reader->bus = -1;
+	reader->list = fd < 0 ? NULL : fdopendir(fd);
+	if (fd == -ENOENT)
+		return 0;
+	if (!reader->list)
+		return err_sys(err, fd < 0 ? -fd : errno, "%s/sys/class/mdev_bus", reader->host->name);
+	reader->bus = fd;
+	return 0;
+}
+
+void inv_close(struct inv_reader *reader)
+{
+	if (reader->list)
+		closedir(reader->list);
+}
+
+static void read_driver(struct inventory *inv, const struct host *host)
+{
+	char version[sizeof(inv->nvidia_driver)];
+
+	for (size_t i = 0; i < inv->npgpus; i++) {
+		if (!inv->pgpus[i].nvidia)
+			continue;
+		if (file_read(host->root, "sys/module/nvidia/version", version, sizeof(version)) > 0)
+			text_safe(inv->nvidia_driver, sizeof(inv->nvidia_driver), version);
+		return;
+	}
+}
+
+/* In a child, which has no other descriptors than the host's root and its own. */
+static int read_all(void *arg, struct err *err)
+{
+	struct inv_reader *reader = arg;
+	int r = inv_open(reader, err);
+
+	if (r == 0)
+		r = inv_read_parents(reader, err);
+
+	if (r == 0 && reader->query->frameworks & INV_VARIANT)
+		r = inv_read_variant(reader, err);
+	if (r == 0 && reader->query->frameworks & INV_VF && reader->query->vf_name)
+		r = inv_read_vfs(reader, err);
+	if (r == 0)
+		r = inv_read_devices(reader, err);
+	if (r == 0)
+		r = inv_group(reader, err);
+	if (r == 0 && !reader->types)
+		r = inv_read_absent(reader, err);
+	if (r == 0)
+		r = inv_order(reader, err);
+	if (r == 0 && reader->query->frameworks & INV_VARIANT)
+		r = inv_ask_variant(reader, err);
+	if (r == 0)
+		r = inv_ask_rest(reader, err);
+	if (r == 0)
+		read_driver(reader->inv, reader->host);
+	inv_close(reader);
+	return r;
+}
+
+int inv_bounded(int (*work)(void *arg, struct err *err), struct inv_reader *reader, struct err *err)
+{
+	int left = LOOK_MS, r;
+
+	/* Each driver that does not answer costs half of what is left; with the next try it is not asked. */
+	do {
+		left /= 2;
+		memset(reader->inv, 0, sizeof(*reader->inv));
+		reader->inv->frameworks = reader->query->frameworks;
+		r = bounded_look(work, reader, reader->host->root, left > LEAST_MS ? left : LEAST_MS, err);
+		if (r < 0)
+			inventory_free(reader->inv);
+	} while (r == -ETIMEDOUT);
+	return r;
+}
+
+int inventory_read(struct inventory *inv, const struct host *host, const struct inv_query *query, struct err *err)
+{
+	struct inv_reader reader = { .inv = inv, .host = host, .query = query, .types = query->types };
+
+	return inv_bounded(read_all, &reader, err);
+}
+
+void inventory_free(struct inventory *inv)
+{
+	for (size_t i = 0; i < inv->npgpus; i++)
+		free(inv->pgpus[i].offers);
+	free(inv->pgpus);
+	free(inv->parents);
+	free(inv->devices);
+	free(inv->types);
+	memset(inv, 0, sizeof(*inv));
+}
+
+static int by_device_id(const void *key, const void *device)
+{
+	return strcmp(key, ((const struct inv_device *)device)->id);
+}
+
+const struct inv_device *inventory_device(const struct inventory *inv, const char *id)
+{
+	return inv->ndevices ? bsearch(id, inv->devices, inv->ndevices, sizeof(*inv->devices), by_device_id) : NULL;
+}
+
+const struct inv_type *inventory_type(const struct inventory *inv, const char *id)
+{
+	for (size_t i = 0; i < inv->ntypes; i++)
+		if (strcmp(inv->types[i].id, id) == 0)
+			return &inv->types[i];
+	return NULL;
+}
+
+static int by_address(const void *key, const void *pgpu)
+{
+	return strcmp(key, ((const struct inv_pgpu *)pgpu)->address);
+}
+
+int inventory_pgpu(const struct inventory *inv, const char *address)
+{
+	const struct inv_pgpu *g = NULL;
+
+	if (inv->npgpus)
+		g = bsearch(address, inv->pgpus, inv->npgpus, sizeof(*inv->pgpus), by_address);
+	return g ? (int)(g - inv->pgpus) : UNKNOWN;
+}
+
+static int by_parent_name(const void *key, const void *parent)
+{
+	return strcmp(key, ((const struct inv_parent *)parent)->name);
+}
+
+int inventory_parent(const struct inventory *inv, const char *name)
+{
+	for (size_t i = 0; i < inv->npgpus; i++) {
+		const struct inv_pgpu *g = &inv->pgpus[i];
+		const struct inv_parent *p = NULL;
+
+		if (g->nparents)
+			p = bsearch(name, inv->parents + g->first, (size_t)g->nparents, sizeof(*p), by_parent_name);
+		if (p)
+			return (int)(p - inv->parents);
+	}
+	return UNKNOWN;
+}
+
+const struct inv_offer *inventory_offer(const struct inventory *inv, int pgpu, const char *type)
+{
+	const struct inv_pgpu *g = pgpu < 0 ? NULL : &inv->pgpus[pgpu];
+
+	for (size_t i = 0; g && i < g->noffers; i++)
+		if (strcmp(inv->types[g->offers[i].type].id, type) == 0)
+			return &g->offers[i];
+	return NULL;
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What the kernel has: pGPUs, their parents (the pGPU itself or its VFs), the types they offer, the vGPUs that exist.
+ * Read only.
+ *
+ * A snapshot: it is out of date the moment it is made; the kernel's answer to `create` decides. Reading costs what is
+ * read, so the caller names the frameworks and types that matter, and per pGPU only one free VF is asked for what it
+ * offers now.
+ *
+ * The framework is told for each card: a host can have one whose vGPUs are mdevs beside one whose VFs take a type.
+ *
+ *   mdev     a parent is a link in /sys/class/mdev_bus; a VF has `physfn`; a vGPU is a link in /sys/bus/mdev/devices;
+ *            the last component but one of its real path is its parent; `mdev_type` appears after the device does
+ *   variant  a card of NVIDIA's driver (/sys/bus/pci/drivers/nvidia) whose VFs have nvidia/current_vgpu_type; a vGPU is
+ *            such a VF where that is not 0; what numbers mean is remembered (typelist)
+ *   vf       a card with VFs that the caller has a name for; there are no types, the name stands for one; a VF that a
+ *            guest has is no device here, as the kernel does not tell
+ *
+ * Facts: kernel 6.12 mdev_sysfs.c; vendor drivers.
+ *
+ * Depends on: err, host, file, ident, text, typelist. Knows nothing of the configuration, leases or libvirt.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/host.h"
+#include "base/ident.h"
+
+enum { UNKNOWN = -1, TYPE_NAME_SIZE = 128, REASON_SIZE = 256 };
+
+enum framework { FW_MDEV, FW_VARIANT, FW_VF };
+
+enum { INV_MDEV = 1 << FW_MDEV, INV_VARIANT = 1 << FW_VARIANT, INV_VF = 1 << FW_VF, INV_ALL = 7 };
+
+/* What a type is. All pGPUs of one model share it; read once for each (vendor, device, type). */
+struct inv_type {
+	char vendor[5], device[5]; /* of the pGPUs that it was read for */
+	char id[TYPE_SIZE];
+	char name[TYPE_NAME_SIZE]; /* printable; the id where the driver gives none */
+	char api[16];              /* device_api: vfio-pci, vfio-ccw, vfio-ap */
+	int framebuffer_mib;       /* UNKNOWN where the driver does not say */
+	int heads;                 /* likewise */
+	int max_instance;          /* per pGPU, at most; UNKNOWN where nothing says */
+	int slices;                /* of a MIG-backed type, told by its name; 0 */
+	char resolution[24];       /* "5120x2880"; "" */
+};
+
+/* A type as one pGPU offers it. */
+struct inv_offer {
+	int type; /* index in inventory.types */
+	/* The kernel's number now, never negative: of the pGPU itself, or of one free VF (0 or 1; none is free: 0). */
+	int available;
+};
+
+struct inv_pgpu {
+	char address[PARENT_SIZE]; /* 0000:84:00.0, or mtty */
+	enum framework framework;
+	char vendor[5], device[5]; /* four hex digits; "" for a virtual parent */
+	bool nvidia;
+	int numa;            /* node; UNKNOWN where the kernel says -1 or nothing */
+	bool sriov;          /* its parents are VFs */
+	int nvfs;            /* its VFs that are registered; where none is, those that exist */
+	int first, nparents; /* its registered parents in inventory.parents, sorted by address */
+	bool ready;
+	bool silent;              /* not ready, as its driver does not answer: what it offers is not known */
+	char reason[REASON_SIZE]; /* not ready: why, and what to do */
+	struct inv_offer *offers;
+	size_t noffers;
+	bool types_whole; /* variant: no type of its model is missing */
+	bool types_new;   /* variant: it listed what was not remembered */
+	bool types_hid;   /* variant: it carries vGPUs, and what it makes without them is not known */
+};
+
+struct inv_parent {
+	char name[PARENT_SIZE];
+	int pgpu;
+	int ndevices;    /* vGPUs on it now */
+	char driver[24]; /* of a plain VF: the driver that is bound to it; "" none */
+};
+
+struct inv_device {
+	char id[ID_SIZE];
+	enum framework framework;
+	int parent; /* index; UNKNOWN where its parent is no registered one */
+	char parent_name[PARENT_SIZE];
+	uint64_t node;        /* the kernel's number of its entry: another one for a device that is made anew */
+	char type[TYPE_SIZE]; /* "" while the kernel has not linked mdev_type yet, or on its way out */
+};
+
+struct inventory {
+	struct inv_pgpu *pgpus; /* sorted by address */
+	size_t npgpus;
+	struct inv_parent *parents; /* sorted by pGPU, then address */
+	size_t nparents;
+	struct inv_device *devices; /* sorted by id */
+	size_t ndevices;
+	struct inv_type *types;
+	size_t ntypes;
+	char nvidia_driver[64];  /* version; "" */
+	unsigned int frameworks; /* that were read: INV_... */
+};
+
+/* What of the host matters. */
+struct inv_query {
+	unsigned int frameworks; /* INV_...: nothing of the others is read */
+
+	/*
+	 * The ids of mdev types (NULL-terminated): others are left out of the offers, but for those of vGPUs that a
+	 * pGPU carries. NULL reads all, and also looks for cards of NVIDIA's driver that have not come up yet (VFs not
+	 * enabled, no types registered): those have no parents.
+	 */
+	const char *const *types;
+
+	/* Cards whose VFs matter (NULL-terminated), others are not looked at; NULL: all. Of mdevs all are. */
+	const char *const *cards;
+
+	/* INV_VF: the name under which the VFs of this card are given out; NULL: they are not. */
+	const char *(*vf_name)(const void *arg, const struct inv_pgpu *card, const struct inv_parent *vfs, size_t nvfs);
+	/* INV_VARIANT: the types that this card is to serve, one after the other from 0; NULL: no more. May be NULL. */
+	const char *(*names_type)(const void *arg, const struct inv_pgpu *card, const struct inv_parent *vfs,
+				  size_t nvfs, size_t i);
+	const void *arg; /* of both */
+};
+
+/*
+ * Reads the host. A card that gives errors is there with ready = false and the reason; only a host that cannot be read
+ * at all fails.
+ */
+int inventory_read(struct inventory *inv, const struct host *host, const struct inv_query *query, struct err *err);
+void inventory_free(struct inventory *inv);
+
+/* The card that the VF of this address belongs to; false: it is no VF. */
+bool inventory_physfn(const struct host *host, const char *address, char physfn[PCI_SIZE]);
+
+/* A PCI device of the host, whatever it is, but for VFs. Of the card: address, vendor, model, NUMA node. */
+struct inv_pci {
+	struct inv_pgpu card;
+	bool display; /* a display controller: a GPU */
+};
+
+/* All of them, sorted by address; the caller frees the list. A host without PCI has none. */
+int inventory_pci(const struct host *host, struct inv_pci **out, size_t *n, struct err *err);
+
+/* What the folder of a PCI device says of it: vendor, model, NUMA node. False: there is none. */
+bool inventory_card(const struct host *host, const char *address, struct inv_pgpu *card);
+
+/*
+ * Why a card or parent that somebody names is not in the inventory, and what to do; one sentence without a full stop.
+ * `plain`: it was named for its plain VFs.
+ */
+void inventory_explain_card(const struct host *host, const char *address, bool plain, char reason[REASON_SIZE]);
+
+const struct inv_device *inventory_device(const struct inventory *inv, const char *id);
+const struct inv_type *inventory_type(const struct inventory *inv, const char *id);
+int inventory_pgpu(const struct inventory *inv, const char *address); /* index, or UNKNOWN */
+int inventory_parent(const struct inventory *inv, const char *name);  /* index, or UNKNOWN */
+const struct inv_offer *inventory_offer(const struct inventory *inv, int pgpu, const char *type);
+
+/*
+ * The ids of all types that any parent of these frameworks (mdev, variant) offers whose name is `name`, as a
+ * NULL-terminated list in one allocation; *out NULL where there is none.
+ */
+int inventory_types_named(const struct host *host, unsigned int frameworks, const char *name, char ***out,
+			  struct err *err);
+
+/*
+ * The type's ids that exist on this host, for "known types: ..." (each once, sorted), NULL-terminated, one allocation.
+ */
+int inventory_type_ids(const struct host *host, unsigned int frameworks, char ***out, struct err *err);
+
+/* Does the host have this NUMA node? One that knows of none has node 0. */
+bool inventory_has_node(const struct host *host, int node);
+
+/* The NUMA nodes that the CPUs of a list such as "0-3,8" are on, bit N = node N; 0 where that cannot be told. */
+uint64_t inventory_cpu_nodes(const struct host *host, const char *cpus);

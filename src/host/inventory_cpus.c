@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* NUMA nodes: which there are, and on which a list of CPUs is. */
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/file.h"
+#include "host/inventory.h"
+#include "base/numlist.h"
+#include "base/text.h"
+
+enum { CPUS_MAX = 16384 /* libvirt's own limit of a cpuset */, WORDS = CPUS_MAX / 64 };
+
+static bool overlap(const uint64_t *a, const uint64_t *b)
+{
+	for (size_t i = 0; i < WORDS; i++)
+		if (a[i] & b[i])
+			return true;
+	return false;
+}
+
+uint64_t inventory_cpu_nodes(const struct host *host, const char *cpus)
+{
+	uint64_t wanted[WORDS] = { 0 }, nodes = 0;
+	const struct dirent *e;
+	int fd;
+
+	if (!numlist_parse(cpus, wanted, CPUS_MAX))
+		return 0;
+	fd = file_dir(host->root, "sys/devices/system/node");
+	autoclosedir DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	while (d && (e = readdir(d))) {
+		uint64_t there[WORDS] = { 0 };
+		char path[64], list[4096];
+		long node;
+
+		if (strncmp(e->d_name, "node", 4) != 0 || !text_number(e->d_name + 4, 0, 63, &node))
+			continue;
+		snprintf(path, sizeof(path), "node%ld/cpulist", node);
+		if (file_read(fd, path, list, sizeof(list)) > 0 && numlist_parse(list, there, CPUS_MAX) &&
+		    overlap(wanted, there))
+			nodes |= UINT64_C(1) << node;
+	}
+	return nodes;
+}
+
+bool inventory_has_node(const struct host *host, int node)
+{
+	int fd = file_dir(host->root, "sys/devices/system/node");
+	autoclose int nodes = fd < 0 ? -1 : fd;
+	char name[24];
+
+	snprintf(name, sizeof(name), "node%d", node);
+	return nodes < 0 ? node == 0 : faccessat(nodes, name, F_OK, 0) == 0;
+}

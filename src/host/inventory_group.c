@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The inventory's parents grouped into pGPUs, and what each pGPU is. */
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/file.h"
+#include "internal.h"
+#include "base/text.h"
+
+/* "0x10de" of an attribute of that name. */
+static void read_hex(char out[5], int dir, const char *path)
+{
+	char text[16];
+
+	if (file_read(dir, path, text, sizeof(text)) == 6 && text[0] == '0' && text[1] == 'x' &&
+	    strspn(text + 2, "0123456789abcdef") == 4)
+		memcpy(out, text + 2, 5);
+}
+
+static bool lower_hex(char out[5], const char *s)
+{
+	for (int i = 0; i < 4; i++) {
+		if (!isxdigit((unsigned char)s[i]))
+			return false;
+		out[i] = (char)tolower((unsigned char)s[i]);
+	}
+	out[4] = '\0';
+	return true;
+}
+
+/* Vendor and model in one attribute: "pci:v000010DEd00001EB8sv...". */
+static bool read_modalias(char vendor[5], char device[5], int dir)
+{
+	char text[256];
+
+	return file_read(dir, "modalias", text, sizeof(text)) >= 22 && strncmp(text, "pci:v0000", 9) == 0 &&
+	       strncmp(text + 13, "d0000", 5) == 0 && lower_hex(vendor, text + 9) && lower_hex(device, text + 18);
+}
+
+void inv_read_card(struct inv_pgpu *pgpu, int dir)
+{
+	char text[16], pci[PCI_SIZE];
+	long n;
+
+	pgpu->numa = UNKNOWN;
+	if (dir < 0 || !pci_parse(pci, pgpu->address))
+		return;
+	if (!read_modalias(pgpu->vendor, pgpu->device, dir)) {
+		read_hex(pgpu->vendor, dir, "vendor");
+		read_hex(pgpu->device, dir, "device");
+	}
+	pgpu->nvidia = strcmp(pgpu->vendor, "10de") == 0;
+	if (file_read(dir, "numa_node", text, sizeof(text)) > 0 && text_number(text, 0, INT_MAX, &n))
+		pgpu->numa = (int)n;
+}
+
+/* The index of the pGPU, which is added where it is new. */
+static int pgpu_at(struct inventory *inv, const char *address, struct err *err)
+{
+	struct inv_pgpu fresh = { .framework = FW_MDEV, .numa = UNKNOWN, .ready = true };
+	int r;
+
+	/* From the last on: a card's VFs come one after the other. */
+	for (size_t i = inv->npgpus; i-- > 0;)
+		if (strcmp(inv->pgpus[i].address, address) == 0)
+			return (int)i;
+	text_copy(fresh.address, sizeof(fresh.address), address);
+	r = inv_room(&inv->pgpus, inv->npgpus, sizeof(fresh), err);
+	if (r < 0)
+		return r;
+	inv->pgpus[inv->npgpus] = fresh;
+	return (int)inv->npgpus++;
+}
+
+bool inv_read_virtfn(char out[PCI_SIZE], int card, size_t n)
+{
+	char path[32], base[PCI_SIZE];
+
+	snprintf(path, sizeof(path), "virtfn%zu", n);
+	return file_link_base(card, path, base, sizeof(base)) == 0 && pci_parse(out, base) && strcmp(out, base) == 0;
+}
+
+static unsigned digit(char c)
+{
+	return (unsigned)(isdigit((unsigned char)c) ? c - '0' : c - 'a' + 10);
+}
+
+/* Bus, slot and function of an address as one number: "bb:ss.f" at its end. */
+static unsigned routing_id(const char *address, size_t len)
+{
+	const char *s = address + len - 7;
+
+	return digit(s[0]) << 12 | digit(s[1]) << 8 | digit(s[3]) << 7 | digit(s[4]) << 3 | digit(s[6]);
+}
+
+/* Is `b` the address behind `a`, which is one? Only addresses have a colon, and begin with the same domain. */
+static bool follows(const char *a, const char *b)
+{
+	size_t len = strlen(a);
+
+	return strlen(b) == len && strncmp(a, b, len - 7) == 0 && routing_id(b, len) == routing_id(a, len) + 1;
+}
+
+/*
+ * Gives the card parent `i` and those whose addresses follow without a gap, where they are its first VFs: then two of
+ * its virtfn links say what the physfn of each would. The kernel numbers VFs at equal steps (SR-IOV: First VF Offset,
+ * VF Stride), so that n VFs from the first to the last of n consecutive addresses leave no room for another device.
+ * In any other case the answer is no.
+ */
+static bool take_run(struct inventory *inv, size_t i, int g, int card)
+{
+	char vf[PCI_SIZE];
+	size_t n = 1;
+
+	while (i + n < inv->nparents && inv->parents[i + n].pgpu == UNKNOWN &&
+	       follows(inv->parents[i + n - 1].name, inv->parents[i + n].name))
+		n++;
+	if (!inv_read_virtfn(vf, card, 0) || strcmp(vf, inv->parents[i].name) != 0 ||
+	    !inv_read_virtfn(vf, card, n - 1) || strcmp(vf, inv->parents[i + n - 1].name) != 0)
+		return false;
+	while (n-- > 0)
+		inv->parents[i + n].pgpu = g;
+	return true;
+}
+
+/* Gives the card its VFs one by one. */
+static void take_links(struct inventory *inv, int g, int card)
+{
+	char vf[PCI_SIZE];
+
+	for (size_t n = 0; n < UINT16_MAX && inv_read_virtfn(vf, card, n); n++) {
+		struct inv_parent *p = bsearch(vf, inv->parents, inv->nparents, sizeof(*p), inv_by_name);
+
+		if (p)
+			p->pgpu = g;
+	}
+}
+
+/* A pGPU of which parent `i`, with the folder `dir`, is the first VF that was met. */
+static void read_sriov(struct inventory *inv, size_t i, int g, int dir)
+{
+	autoclose int card = openat(dir, "physfn", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	inv->pgpus[g].sriov = true;
+	/* What it offers is what its VFs offer, should the card itself be a parent, too. */
+	inv->pgpus[g].noffers = 0;
+	if (card < 0) {
+		inv_not_ready(&inv->pgpus[g], "it cannot be opened: %s", strerrordesc_np(errno));
+		return;
+	}
+	inv_read_card(&inv->pgpus[g], card);
+	if (!take_run(inv, i, g, card))
+		take_links(inv, g, card);
+}
+
+/* Is the parent a VF? 1 and its card in `physfn`, 0, or negative where that cannot be told. */
+static int find_physfn(char physfn[PCI_SIZE], int dir, const char *name)
+{
+	char base[PCI_SIZE], pci[PCI_SIZE];
+	int r;
+
+	if (!pci_parse(pci, name))
+		return 0;
+	r = file_link_base(dir, "physfn", base, sizeof(base));
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	return pci_parse(physfn, base) && strcmp(physfn, base) == 0 ? 1 : -EINVAL;
+}
+
+/* Finds the pGPU of parent `i`; a new one is read, and asked at once where the parent is free. */
+static int group(struct inv_reader *reader, size_t i, struct err *err)
+{
+	struct inventory *inv = reader->inv;
+	struct inv_parent *parent = &inv->parents[i];
+	autoclose int dir = openat(reader->bus, parent->name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct inv_asked asked = { .name = parent->name, .dir = dir, .is_free = true };
+	char physfn[PCI_SIZE];
+	int vf = dir < 0 ? -errno : find_physfn(physfn, dir, parent->name);
+	size_t had = inv->npgpus;
+	int g = pgpu_at(inv, vf == 1 ? physfn : parent->name, err);
+
+	if (g < 0)
+		return g;
+	parent->pgpu = g;
+	if (dir < 0)
+		inv_not_ready(&inv->pgpus[g], "it cannot be opened: %s", strerrordesc_np(-vf));
+	else if (vf < 0)
+		inv_not_ready(&inv->pgpus[g], "its physfn cannot be read: %s", strerrordesc_np(-vf));
+	else if (vf == 1 && !inv->pgpus[g].sriov)
+		read_sriov(inv, i, g, dir);
+	else if (inv->npgpus > had)
+		inv_read_card(&inv->pgpus[g], dir);
+	/* A VF that holds a vGPU cannot say what another one could make. */
+	if (inv->pgpus[g].noffers > 0 || (vf == 1 && parent->ndevices > 0))
+		return 0;
+	return inv_ask(reader, &inv->pgpus[g], &asked, err);
+}
+
+int inv_group(struct inv_reader *reader, struct err *err)
+{
+	struct inventory *inv = reader->inv;
+
+	for (size_t i = 0; i < inv->nparents; i++) {
+		int r = inv->parents[i].pgpu == UNKNOWN ? group(reader, i, err) : 0;
+
+		if (r < 0)
+			return r;
+	}
+	for (size_t i = 0; i < inv->nparents; i++) {
+		struct inv_pgpu *g = &inv->pgpus[inv->parents[i].pgpu];
+
+		g->nparents++;
+		g->nvfs += g->sriov && strcmp(inv->parents[i].name, g->address) != 0;
+	}
+	return 0;
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The inventory's parents, the vGPUs that are on them, and the order of it all. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/file.h"
+#include "internal.h"
+#include "base/text.h"
+
+int inv_by_name(const void *a, const void *b)
+{
+	/* The name is the first member: see the promise in the header. */
+	return strcmp(a, b);
+}
+
+int inv_read_parents(struct inv_reader *reader, struct err *err)
+{
+	struct inventory *inv = reader->inv;
+	const struct dirent *e;
+	int r;
+
+	while ((errno = 0, e = reader->list ? readdir(reader->list) : NULL)) {
+		struct inv_parent p = { .pgpu = UNKNOWN };
+
+		/* The name becomes a path again: only one that is written as the kernel writes it is taken. */
+		if (!parent_parse(p.name, e->d_name) || strcmp(p.name, e->d_name) != 0)
+			continue;
+		r = inv_room(&inv->parents, inv->nparents, sizeof(p), err);
+		if (r < 0)
+			return r;
+		inv->parents[inv->nparents++] = p;
+	}
+	if (errno)
+		return err_sys(err, errno, "%s/sys/class/mdev_bus", reader->host->name);
+	inv_sort_parents(inv);
+	return 0;
+}
+
+/* The last-but-one component of where the device's link points is its parent. */
+static bool device_parent(char out[PARENT_SIZE], int dir, const char *name)
+{
+	char target[PATH_MAX], *slash;
+	ssize_t n = readlinkat(dir, name, target, sizeof(target) - 1);
+
+	if (n < 0)
+		return false;
+	target[n] = '\0';
+	slash = strrchr(target, '/');
+	if (!slash)
+		return false;
+	*slash = '\0';
+	slash = strrchr(target, '/');
+	return parent_parse(out, slash ? slash + 1 : target);
+}
+
+static void place_device(struct inventory *inv, struct inv_device *device)
+{
+	struct inv_parent *p = NULL;
+
+	device->parent = UNKNOWN;
+	if (inv->nparents)
+		p = bsearch(device->parent_name, inv->parents, inv->nparents, sizeof(*p), inv_by_name);
+	if (!p)
+		return;
+	device->parent = (int)(p - inv->parents);
+	p->ndevices++;
+}
+
+void inv_sort_parents(struct inventory *inv)
+{
+	if (inv->nparents)
+		qsort(inv->parents, inv->nparents, sizeof(*inv->parents), inv_by_name);
+	for (size_t i = 0; i < inv->nparents; i++)
+		inv->parents[i].ndevices = 0;
+	for (size_t i = 0; i < inv->ndevices; i++)
+		place_device(inv, &inv->devices[i]);
+}
+
+static int by_id(const void *a, const void *b)
+{
+	return strcmp(((const struct inv_device *)a)->id, ((const struct inv_device *)b)->id);
+}
+
+static int read_mdevs(struct inv_reader *reader, struct err *err)
+{
+	struct inventory *inv = reader->inv;
+	const struct dirent *e;
+	int r, fd = file_dir(reader->host->root, "sys/bus/mdev/devices");
+
+	if (fd == -ENOENT)
+		return 0;
+	autoclosedir DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	if (!d)
+		return err_sys(err, fd < 0 ? -fd : errno, "%s/sys/bus/mdev/devices", reader->host->name);
+	while ((errno = 0, e = readdir(d))) {
+		struct inv_device device = { .parent = UNKNOWN, .node = e->d_ino };
+		char path[ID_SIZE + 16], type[TYPE_SIZE];
+
+		if (!uuid_parse(device.id, e->d_name) || strcmp(device.id, e->d_name) != 0)
+			continue;
+		/* Gone since it was listed: it is not there. */
+		if (!device_parent(device.parent_name, fd, device.id))
+			continue;
+		snprintf(path, sizeof(path), "%s/mdev_type", device.id);
+		if (file_link_base(fd, path, type, sizeof(type)) < 0 || !type_parse(device.type, type))
+			device.type[0] = '\0';
+		r = inv_room(&inv->devices, inv->ndevices, sizeof(device), err);
+		if (r < 0)
+			return r;
+		place_device(inv, &device);
+		inv->devices[inv->ndevices++] = device;
+	}
+	if (errno)
+		return err_sys(err, errno, "%s/sys/bus/mdev/devices", reader->host->name);
+	return 0;
+}
+
+int inv_read_devices(struct inv_reader *reader, struct err *err)
+{
+	struct inventory *inv = reader->inv;
+	int r = reader->query->frameworks & INV_MDEV ? read_mdevs(reader, err) : 0;
+
+	if (r == 0 && inv->ndevices)
+		qsort(inv->devices, inv->ndevices, sizeof(*inv->devices), by_id);
+	return r;
+}
+
+struct place {
+	const struct inv_pgpu *item;
+	int was;
+};
+
+static int by_pgpu_address(const void *a, const void *b)
+{
+	const struct inv_pgpu *x = ((const struct place *)a)->item, *y = ((const struct place *)b)->item;
+
+	return strcmp(x->address, y->address);
+}
+
+/* Sorts the pGPUs by address; now[i] is where number i went. */
+static int order_pgpus(struct inventory *inv, int *now, struct err *err)
+{
+	autofree struct place *places = calloc(inv->npgpus + 1, sizeof(*places));
+	autofree struct inv_pgpu *sorted = calloc(inv->npgpus + 1, sizeof(*sorted));
+	int first = 0;
+
+	if (!places || !sorted)
+		return err_sys(err, ENOMEM, "reading the inventory");
+	for (size_t i = 0; i < inv->npgpus; i++)
+		places[i] = (struct place){ .item = &inv->pgpus[i], .was = (int)i };
+	qsort(places, inv->npgpus, sizeof(*places), by_pgpu_address);
+	for (size_t i = 0; i < inv->npgpus; i++) {
+		sorted[i] = inv->pgpus[places[i].was];
+		now[places[i].was] = (int)i;
+		sorted[i].first = first;
+		first += sorted[i].nparents;
+	}
+	free(inv->pgpus);
+	inv->pgpus = steal_ptr(&sorted);
+	return 0;
+}
+
+int inv_order(struct inv_reader *reader, struct err *err)
+{
+	struct inventory *inv = reader->inv;
+	autofree struct inv_parent *sorted = calloc(inv->nparents + 1, sizeof(*sorted));
+	/* Where each pGPU and each parent went, and how many parents each pGPU has so far. */
+	autofree int *pgpu = calloc(2 * inv->npgpus + inv->nparents + 1, sizeof(*pgpu));
+	int *used, *parent, r;
+
+	if (!pgpu || !sorted)
+		return err_sys(err, ENOMEM, "reading the inventory");
+	used = pgpu + inv->npgpus;
+	parent = used + inv->npgpus;
+	r = order_pgpus(inv, pgpu, err);
+	if (r < 0)
+		return r;
+	/* The parents are sorted by name: each takes the next place of its pGPU. */
+	for (size_t i = 0; i < inv->nparents; i++) {
+		int g = pgpu[inv->parents[i].pgpu];
+
+		parent[i] = inv->pgpus[g].first + used[g]++;
+		sorted[parent[i]] = inv->parents[i];
+		sorted[parent[i]].pgpu = g;
+	}
+	free(inv->parents);
+	inv->parents = steal_ptr(&sorted);
+	for (size_t i = 0; i < inv->ndevices; i++)
+		if (inv->devices[i].parent != UNKNOWN)
+			inv->devices[i].parent = parent[inv->devices[i].parent];
+	return 0;
+}

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The inventory's types: what each is, and what each pGPU offers of it now. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/bounded.h"
+#include "base/file.h"
+#include "internal.h"
+#include "base/text.h"
+#include "host/typelist.h"
+
+/* "1920x1200", and nothing else. */
+static bool is_resolution(const char *s)
+{
+	size_t w = strspn(s, "0123456789"), h;
+
+	if (w == 0 || s[w] != 'x')
+		return false;
+	h = strspn(s + w + 1, "0123456789");
+	return h > 0 && s[w + 1 + h] == '\0';
+}
+
+/* "1024M": NVIDIA gives the framebuffer always so. */
+static int parse_mib(char *s)
+{
+	size_t n = strspn(s, "0123456789");
+	long mib;
+
+	if (strcmp(s + n, "M") != 0)
+		return UNKNOWN;
+	s[n] = '\0';
+	return text_number(s, 1, INT_MAX, &mib) ? (int)mib : UNKNOWN;
+}
+
+static int parse_count(const char *s)
+{
+	long n;
+
+	return text_number(s, 0, INT_MAX, &n) ? (int)n : UNKNOWN;
+}
+
+/*
+ * NVIDIA: num_heads=4, frl_config=60, framebuffer=1024M, max_resolution=5120x2880, max_instance=16. GVT-g: lines such
+ * as "resolution: 1920x1200"; its low_gm_size and high_gm_size are apertures, no framebuffer. Others write prose, or
+ * nothing.
+ */
+void inv_parse_description(struct inv_type *type, char *text)
+{
+	char *item;
+
+	type->framebuffer_mib = type->heads = type->max_instance = UNKNOWN;
+	type->resolution[0] = '\0';
+	while ((item = text_next(&text, ",\n"))) {
+		char *value = item + strcspn(item, "=:");
+
+		if (!*value)
+			continue;
+		*value++ = '\0';
+		item = text_strip(item);
+		value = text_strip(value);
+		if (strcmp(item, "framebuffer") == 0)
+			type->framebuffer_mib = parse_mib(value);
+		else if (strcmp(item, "num_heads") == 0)
+			type->heads = parse_count(value);
+		else if (strcmp(item, "max_instance") == 0)
+			type->max_instance = parse_count(value);
+		else if ((strcmp(item, "max_resolution") == 0 || strcmp(item, "resolution") == 0) &&
+			 is_resolution(value))
+			text_copy(type->resolution, sizeof(type->resolution), value);
+	}
+}
+
+ssize_t inv_read_type(const char *card, int dir, const char *type, const char *attribute, char *buf, size_t size)
+{
+	char path[TYPE_SIZE + 64];
+
+	snprintf(path, sizeof(path), "mdev_supported_types/%s/%s", type, attribute);
+	return bounded_read(card, dir, path, buf, size);
+}
+
+static bool has_type(int dir, const char *type)
+{
+	char path[TYPE_SIZE + 32];
+
+	snprintf(path, sizeof(path), "mdev_supported_types/%s", type);
+	return faccessat(dir, path, F_OK, 0) == 0;
+}
+
+int inv_by_number(const void *a, const void *b)
+{
+	return strverscmp(a, b);
+}
+
+int inv_list_types(struct inv_ids *ids, int dir, struct err *err)
+{
+	char id[TYPE_SIZE];
+	const struct dirent *e;
+	int fd = file_dir(dir, "mdev_supported_types");
+	autoclosedir DIR *d = fd < 0 ? NULL : fdopendir(fd);
+
+	*ids = (struct inv_ids){ 0 };
+	if (!d)
+		return err_sys(err, fd < 0 ? -fd : errno, "mdev_supported_types");
+	while ((e = readdir(d))) {
+		int r;
+
+		if (!type_parse(id, e->d_name))
+			continue;
+		r = inv_room(&ids->id, ids->n, sizeof(*ids->id), err);
+		if (r < 0) {
+			free(ids->id);
+			*ids = (struct inv_ids){ 0 };
+			return r;
+		}
+		memcpy(ids->id[ids->n++], id, sizeof(id));
+	}
+	if (ids->n)
+		qsort(ids->id, ids->n, sizeof(*ids->id), inv_by_number);
+	return 0;
+}
+
+int inv_find_type(const struct inventory *inv, const struct inv_pgpu *pgpu, const char *id)
+{
+	for (size_t i = 0; i < inv->ntypes; i++)
+		if (strcmp(inv->types[i].id, id) == 0 && strcmp(inv->types[i].device, pgpu->device) == 0 &&
+		    strcmp(inv->types[i].vendor, pgpu->vendor) == 0)
+			return (int)i;
+	return UNKNOWN;
+}
+
+int inv_offer_type(struct inv_pgpu *pgpu, int type, int available, struct err *err)
+{
+	int r = inv_room(&pgpu->offers, pgpu->noffers, sizeof(*pgpu->offers), err);
+
+	if (r == 0)
+		pgpu->offers[pgpu->noffers++] = (struct inv_offer){ .type = type, .available = available };
+	return r;
+}
+
+/* The index of what `id` is on cards of this model; read where it is new, from the parent whose folder `dir` is. */
+static int type_at(struct inventory *inv, const struct inv_pgpu *pgpu, int dir, const char *id, struct err *err)
+{
+	struct inv_type type = { 0 };
+	char text[1024];
+	int r = inv_find_type(inv, pgpu, id);
+
+	if (r >= 0)
+		return r;
+	memcpy(type.vendor, pgpu->vendor, sizeof(type.vendor));
+	memcpy(type.device, pgpu->device, sizeof(type.device));
+	text_copy(type.id, sizeof(type.id), id);
+	if (inv_read_type(pgpu->address, dir, id, "name", text, sizeof(text)) > 0)
+		text_safe(type.name, sizeof(type.name), text);
+	else
+		text_copy(type.name, sizeof(type.name), id);
+	if (inv_read_type(pgpu->address, dir, id, "device_api", text, sizeof(text)) > 0)
+		text_safe(type.api, sizeof(type.api), text);
+	if (inv_read_type(pgpu->address, dir, id, "description", text, sizeof(text)) < 0)
+		text[0] = '\0';
+	inv_parse_description(&type, text);
+	typelist_framebuffer(type.name, &type.slices);
+	r = inv_room(&inv->types, inv->ntypes, sizeof(type), err);
+	if (r < 0)
+		return r;
+	inv->types[inv->ntypes] = type;
+	return (int)inv->ntypes++;
+}
+
+/* Adds what the pGPU offers of one type, if it does. */
+static int add_offer(struct inventory *inv, struct inv_pgpu *pgpu, const struct inv_asked *asked, const char *id,
+		     struct err *err)
+{
+	struct inv_offer offer = { 0 };
+	char text[32];
+	long n = 0;
+
+	if (asked->is_free) {
+		ssize_t len = inv_read_type(pgpu->address, asked->dir, id, "available_instances", text, sizeof(text));
+
+		if (len == -ENOENT)
+			return 0;
+		if (len == -ETIMEDOUT) {
+			inv_silent(pgpu);
+			return 0;
+		}
+		if (len < 0)
+			inv_not_ready(pgpu, "available_instances of %s cannot be read: %s", id,
+				      strerrordesc_np((int)-len));
+		else if (!text_number(text, INT_MIN, INT_MAX, &n))
+			inv_not_ready(pgpu, "available_instances of %s is no number", id);
+	} else if (!has_type(asked->dir, id)) {
+		return 0;
+	}
+	/* Drivers without a check of their own let it go below zero (mtty before 6.1). */
+	offer.available = n > 0 ? (int)n : 0;
+	offer.type = type_at(inv, pgpu, asked->dir, id, err);
+	if (offer.type < 0)
+		return offer.type;
+	return inv_offer_type(pgpu, offer.type, offer.available, err);
+}
+
+int inv_ask(struct inv_reader *reader, struct inv_pgpu *pgpu, const struct inv_asked *asked, struct err *err)
+{
+	struct inv_ids ids = { 0 };
+	int r = 0;
+
+	if (!pgpu->ready)
+		return 0;
+	for (size_t i = 0; reader->types && r == 0 && reader->types[i]; i++) {
+		char id[TYPE_SIZE];
+
+		if (type_parse(id, reader->types[i]))
+			r = add_offer(reader->inv, pgpu, asked, id, err);
+	}
+	/* What cannot be listed is not offered; inv_ask_rest() looks for the reason. */
+	if (!reader->types && inv_list_types(&ids, asked->dir, err) == 0)
+		for (size_t i = 0; r == 0 && i < ids.n; i++)
+			r = add_offer(reader->inv, pgpu, asked, ids.id[i], err);
+	free(ids.id);
+	return r;
+}
+
+/* The parent that is asked: a free VF, else any; the pGPU itself where it has no VFs. */
+static struct inv_asked choose(const struct inventory *inv, const struct inv_pgpu *pgpu)
+{
+	const struct inv_parent *first = &inv->parents[pgpu->first];
+
+	for (int i = 0; i < pgpu->nparents && pgpu->sriov; i++)
+		if (first[i].ndevices == 0 && strcmp(first[i].name, pgpu->address) != 0)
+			return (struct inv_asked){ .name = first[i].name, .is_free = true };
+	return (struct inv_asked){ .name = first->name, .is_free = !pgpu->sriov };
+}
+
+/* A registered parent without types: its driver is still at it, or has gone wrong. */
+static void explain_no_types(struct inv_pgpu *pgpu, int dir)
+{
+	struct err err;
+	struct inv_ids ids;
+	bool none = inv_list_types(&ids, dir, &err) < 0 || ids.n == 0;
+
+	free(ids.id);
+	if (none && pgpu->nvidia)
+		inv_not_ready(
+			pgpu,
+			"no vGPU types registered yet: nvidia-vgpud has not finished, or failed; see its journal");
+	else if (none)
+		inv_not_ready(
+			pgpu,
+			"no mdev types registered: its driver is still starting, or failed; see the kernel's log");
+}
+
+/*
+ * Adds the types of the vGPUs that the pGPU carries, whether they were asked for or not: their size decides what else
+ * fits. Without `asked`, says whether there are any: 1 or 0.
+ */
+static int add_carried(struct inventory *inv, int g, const struct inv_asked *asked, struct err *err)
+{
+	for (size_t i = 0; i < inv->ndevices; i++) {
+		const struct inv_device *d = &inv->devices[i];
+		int r;
+
+		if (d->parent == UNKNOWN || inv->parents[d->parent].pgpu != g || !*d->type ||
+		    inventory_offer(inv, g, d->type))
+			continue;
+		if (!asked)
+			return 1;
+		r = add_offer(inv, &inv->pgpus[g], asked, d->type, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int inv_ask_rest(struct inv_reader *reader, struct err *err)
+{
+	struct inventory *inv = reader->inv;
+	bool none_wanted = reader->types && !reader->types[0];
+
+	for (int g = 0; g < (int)inv->npgpus; g++) {
+		struct inv_pgpu *pgpu = &inv->pgpus[g];
+		bool is_asked = pgpu->noffers > 0 || none_wanted;
+		struct inv_asked asked;
+		int r = 0;
+
+		if (pgpu->framework != FW_MDEV || pgpu->nparents == 0 || !pgpu->ready ||
+		    (is_asked && !add_carried(inv, g, NULL, err)))
+			continue;
+		asked = choose(inv, pgpu);
+		autoclose int dir = asked.dir = openat(reader->bus, asked.name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		if (dir < 0) {
+			inv_not_ready(pgpu, "%s cannot be opened: %s", asked.name, strerrordesc_np(errno));
+			continue;
+		}
+		if (!is_asked)
+			r = inv_ask(reader, pgpu, &asked, err);
+		if (r == 0)
+			r = add_carried(inv, g, &asked, err);
+		if (r < 0)
+			return r;
+		if (pgpu->noffers == 0 && !none_wanted)
+			explain_no_types(pgpu, dir);
+	}
+	return 0;
+}

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Cards of NVIDIA's variant driver: their VFs, the types that these have now, and what each card offers.
+ *
+ * Of a VF that has a type the list of types is not to be trusted (it is not settled whether it is empty): a free one is
+ * asked. What the list no longer shows, because the card is in use, is known from memory.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/bounded.h"
+#include "base/file.h"
+#include "internal.h"
+#include "base/text.h"
+#include "host/typelist.h"
+
+enum { TIME_SLICED_MAX = 32 };
+
+/* One VF: a parent, and a device where it has a type. 0 also where it is none of this framework. */
+static int read_vf(struct inventory *inv, int g, int card, size_t n, const char *vf, struct err *err)
+{
+	struct inv_parent parent = { .pgpu = g };
+	struct inv_device device = { .framework = FW_VARIANT, .parent = UNKNOWN };
+	char path[64], text[32];
+	ssize_t len;
+	long number = 0;
+	int r;
+
+	snprintf(path, sizeof(path), "virtfn%zu/nvidia/current_vgpu_type", n);
+	len = bounded_read(inv->pgpus[g].address, card, path, text, sizeof(text));
+	/* Bound to another driver: an ordinary VF, that somebody has given to a guest whole. */
+	if (len == -ENOENT)
+		return 0;
+	if (len == -ETIMEDOUT)
+		inv_silent(&inv->pgpus[g]);
+	else if (len < 0)
+		inv_not_ready(&inv->pgpus[g], "%s: current_vgpu_type cannot be read: %s", vf,
+			      strerrordesc_np((int)-len));
+	else if (!text_number(text, 0, INT_MAX, &number))
+		inv_not_ready(&inv->pgpus[g], "%s: current_vgpu_type is no number", vf);
+	text_copy(parent.name, sizeof(parent.name), vf);
+	r = inv_room(&inv->parents, inv->nparents, sizeof(parent), err);
+	if (r < 0)
+		return r;
+	inv->parents[inv->nparents++] = parent;
+	if (!inv->pgpus[g].ready || number == 0)
+		return 0;
+	text_copy(device.id, sizeof(device.id), vf);
+	text_copy(device.parent_name, sizeof(device.parent_name), vf);
+	snprintf(device.type, sizeof(device.type), "nvidia-%ld", number);
+	/* No entry of its own appears and goes: the type is what tells one vGPU from the next. */
+	device.node = (uint64_t)number;
+	r = inv_room(&inv->devices, inv->ndevices, sizeof(device), err);
+	if (r == 0)
+		inv->devices[inv->ndevices++] = device;
+	return r;
+}
+
+/* The devices of the driver, sorted. A VF is looked at with its card, and then not once more by its own name. */
+struct names {
+	struct name {
+		char pci[PCI_SIZE];
+		bool seen;
+	} *list;
+	size_t n;
+};
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(a, b);
+}
+
+static int read_names(struct names *names, DIR *dir, struct err *err)
+{
+	const struct dirent *e;
+
+	while ((e = readdir(dir))) {
+		struct name name = { .seen = false };
+
+		if (!pci_parse(name.pci, e->d_name) || strcmp(name.pci, e->d_name) != 0)
+			continue;
+		if (inv_room(&names->list, names->n, sizeof(*names->list), err) < 0)
+			return -err->code;
+		names->list[names->n++] = name;
+	}
+	if (names->n)
+		qsort(names->list, names->n, sizeof(*names->list), by_name);
+	return 0;
+}
+
+static void pass_over(struct names *names, const char *vf)
+{
+	struct name *name = NULL;
+
+	if (names->n)
+		name = bsearch(vf, names->list, names->n, sizeof(*names->list), by_name);
+	if (name)
+		name->seen = true;
+}
+
+/* A card with VFs, where those are of this framework; its VFs are passed over in the list in any case. */
+static int read_card(struct inv_reader *reader, struct names *names, const char *address, int card, struct err *err)
+{
+	struct inventory *inv = reader->inv;
+	struct inv_pgpu fresh = { .framework = FW_VARIANT, .numa = UNKNOWN, .ready = true, .sriov = true };
+	size_t had = inv->nparents;
+	char vf[PCI_SIZE];
+	int r = inv_room(&inv->pgpus, inv->npgpus, sizeof(fresh), err);
+
+	if (r < 0)
+		return r;
+	text_copy(fresh.address, sizeof(fresh.address), address);
+	inv->pgpus[inv->npgpus] = fresh;
+	for (size_t n = 0; r == 0 && n < UINT16_MAX && inv_read_virtfn(vf, card, n); n++) {
+		pass_over(names, vf);
+		r = read_vf(inv, (int)inv->npgpus, card, n, vf, err);
+	}
+	if (r < 0 || inv->nparents == had)
+		return r;
+	inv_read_card(&inv->pgpus[inv->npgpus++], card);
+	return 0;
+}
+
+/* All cards that the driver has. */
+static int read_driver(struct inv_reader *reader, struct err *err)
+{
+	struct names names = { 0 };
+	int r, fd = file_dir(reader->host->root, "sys/bus/pci/drivers/nvidia");
+
+	if (fd == -ENOENT)
+		return 0;
+	autoclosedir DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	if (!d)
+		return err_sys(err, fd < 0 ? -fd : errno, "%s/sys/bus/pci/drivers/nvidia", reader->host->name);
+	r = read_names(&names, d, err);
+	for (size_t i = 0; r == 0 && i < names.n; i++) {
+		const struct name *name = &names.list[i];
+		autoclose int card = name->seen ? -1 : openat(fd, name->pci, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+		if (card >= 0)
+			r = read_card(reader, &names, name->pci, card, err);
+	}
+	free(names.list);
+	return r;
+}
+
+int inv_read_variant(struct inv_reader *reader, struct err *err)
+{
+	const char *const *cards = reader->query->cards;
+	struct names none = { 0 };
+	int r = cards ? 0 : read_driver(reader, err);
+
+	for (; r == 0 && cards && *cards; cards++) {
+		autoclose int card = inv_open_card(reader, *cards);
+
+		if (card >= 0)
+			r = read_card(reader, &none, *cards, card, err);
+	}
+	inv_sort_parents(reader->inv);
+	return r;
+}
+
+/* Adds what a number is on cards of this model; a name that is known better now takes the place of the old. */
+static int add_type(struct inventory *inv, const struct inv_pgpu *pgpu, int number, const char *name, struct err *err)
+{
+	struct inv_type type = { .api = "vfio-pci", .heads = UNKNOWN, .max_instance = UNKNOWN };
+	int t;
+
+	snprintf(type.id, sizeof(type.id), "nvidia-%d", number);
+	t = inv_find_type(inv, pgpu, type.id);
+	if (t >= 0 && !name)
+		return 0;
+	memcpy(type.vendor, pgpu->vendor, sizeof(type.vendor));
+	memcpy(type.device, pgpu->device, sizeof(type.device));
+	text_copy(type.name, sizeof(type.name), name ? name : type.id);
+	type.framebuffer_mib = typelist_framebuffer(type.name, &type.slices);
+	if (t < 0 && inv_room(&inv->types, inv->ntypes, sizeof(type), err) < 0)
+		return -err->code;
+	inv->types[t < 0 ? (int)inv->ntypes++ : t] = type;
+	return 0;
+}
+
+static bool same_model(const struct inv_pgpu *a, const char *vendor, const char *device)
+{
+	return strcmp(a->vendor, vendor) == 0 && strcmp(a->device, device) == 0;
+}
+
+/* What a card's free VF lists now; nothing where none is free. */
+static void read_list(struct inv_reader *reader, struct inv_pgpu *pgpu, struct typelist *list)
+{
+	const struct inv_parent *vf = NULL;
+	autofree char *text = malloc(TYPELIST_TEXT_MAX);
+	char path[128];
+	ssize_t n;
+
+	if (!text)
+		abort();
+	for (int i = pgpu->first; i < pgpu->first + pgpu->nparents && !vf; i++)
+		if (reader->inv->parents[i].ndevices == 0)
+			vf = &reader->inv->parents[i];
+	if (!vf)
+		return;
+	snprintf(path, sizeof(path), "sys/bus/pci/devices/%s/nvidia/creatable_vgpu_types", vf->name);
+	n = bounded_read(pgpu->address, reader->host->root, path, text, TYPELIST_TEXT_MAX);
+	if (n == -ETIMEDOUT)
+		inv_silent(pgpu);
+	else if (n < 0)
+		inv_not_ready(pgpu, "creatable_vgpu_types cannot be read: %s", strerrordesc_np((int)-n));
+	else
+		typelist_parse(list, text);
+}
+
+static bool carries(const struct inventory *inv, const struct inv_pgpu *pgpu)
+{
+	for (int i = pgpu->first; i < pgpu->first + pgpu->nparents; i++)
+		if (inv->parents[i].ndevices > 0)
+			return true;
+	return false;
+}
+
+/* In MIG mode an empty card lists what its GPU instances can carry, and no other type. */
+static bool is_time_sliced(const struct typelist *list)
+{
+	int slices;
+
+	for (size_t i = 0; i < list->n; i++)
+		if (typelist_framebuffer(list->items[i].name, &slices) > 0 && slices == 0)
+			return true;
+	return false;
+}
+
+/* All that is known of the types of a model: what is remembered, what its cards list, what they carry. */
+static int add_types(struct inv_reader *reader, struct inv_pgpu *pgpu, struct typelist *lists, struct err *err)
+{
+	struct inventory *inv = reader->inv;
+	struct typelist memory = { 0 };
+	int r = 0;
+
+	typelist_recall(&memory, reader->host, pgpu->vendor, pgpu->device);
+	for (size_t i = 0; r == 0 && i < memory.n; i++)
+		r = add_type(inv, pgpu, memory.items[i].number, memory.items[i].name, err);
+	pgpu->types_whole = memory.whole;
+	for (size_t g = 0; g < inv->npgpus; g++) {
+		struct inv_pgpu *other = &inv->pgpus[g];
+
+		if (other->framework != FW_VARIANT || !same_model(other, pgpu->vendor, pgpu->device))
+			continue;
+		if (!carries(inv, other) && is_time_sliced(&lists[g]))
+			pgpu->types_whole = true;
+		for (size_t i = 0; r == 0 && i < lists[g].n; i++) {
+			const struct typelist_item *known = typelist_find(&memory, lists[g].items[i].number);
+
+			pgpu->types_new |= !known || strcmp(known->name, lists[g].items[i].name) != 0;
+			r = add_type(inv, pgpu, lists[g].items[i].number, lists[g].items[i].name, err);
+		}
+	}
+	pgpu->types_new |= pgpu->types_whole && !memory.whole;
+	typelist_free(&memory);
+	pgpu->types_hid = !pgpu->types_whole && carries(inv, pgpu);
+	for (size_t i = 0; r == 0 && i < inv->ndevices; i++) {
+		const struct inv_device *d = &inv->devices[i];
+		int number;
+
+		if (d->framework == FW_VARIANT && d->parent != UNKNOWN &&
+		    &inv->pgpus[inv->parents[d->parent].pgpu] == pgpu && typelist_number(d->type, &number))
+			r = add_type(inv, pgpu, number, NULL, err);
+	}
+	return r;
+}
+
+/* What the caller says that a card makes is believed until the card has been seen empty. */
+static int suppose_types(struct inv_reader *reader, struct inv_pgpu *pgpu, struct err *err)
+{
+	const struct inv_query *query = reader->query;
+	const struct inv_parent *vfs = reader->inv->parents + pgpu->first;
+	const char *type;
+	int number, r = 0;
+
+	for (size_t i = 0; r == 0 && query->names_type && pgpu->types_hid; i++) {
+		type = query->names_type(query->arg, pgpu, vfs, (size_t)pgpu->nparents, i);
+		if (!type)
+			break;
+		if (typelist_number(type, &number))
+			r = add_type(reader->inv, pgpu, number, NULL, err);
+	}
+	return r;
+}
+
+/*
+ * The largest type takes a whole card; so a type fits as often as its framebuffer is in that, but no card takes more
+ * than 32 that share it in time (seen: an L40S of 48 GiB and 48 VFs for types of 1 GiB, a RTX PRO 6000 of 96 GiB for
+ * those of 2 GiB). Drivers may allow fewer: what the card lists decides.
+ */
+static int fitting(int n, int slices)
+{
+	return !slices && n > TIME_SLICED_MAX ? TIME_SLICED_MAX : n;
+}
+
+static void bound_types(struct inventory *inv, const struct inv_pgpu *pgpu)
+{
+	int whole = 0;
+
+	for (size_t i = 0; i < inv->ntypes; i++)
+		if (same_model(pgpu, inv->types[i].vendor, inv->types[i].device) && !inv->types[i].slices &&
+		    inv->types[i].framebuffer_mib > whole)
+			whole = inv->types[i].framebuffer_mib;
+	for (size_t i = 0; i < inv->ntypes && pgpu->types_whole; i++)
+		if (same_model(pgpu, inv->types[i].vendor, inv->types[i].device) && inv->types[i].framebuffer_mib > 0)
+			inv->types[i].max_instance = fitting(whole / inv->types[i].framebuffer_mib,
+							     inv->types[i].slices);
+}
+
+static int offer_types(struct inventory *inv, struct inv_pgpu *pgpu, const struct typelist *list, struct err *err)
+{
+	for (size_t i = 0; i < inv->ntypes; i++) {
+		const struct inv_type *type = &inv->types[i];
+		int number = 0, r;
+
+		if (!same_model(pgpu, type->vendor, type->device) || !typelist_number(type->id, &number))
+			continue;
+		r = inv_offer_type(pgpu, (int)i, typelist_find(list, number) ? 1 : 0, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int inv_ask_variant(struct inv_reader *reader, struct err *err)
+{
+	struct inventory *inv = reader->inv;
+	autofree struct typelist *lists = calloc(inv->npgpus + 1, sizeof(*lists));
+	int r = 0;
+
+	if (!lists)
+		return err_sys(err, ENOMEM, "reading the inventory");
+	for (size_t g = 0; g < inv->npgpus; g++)
+		if (inv->pgpus[g].framework == FW_VARIANT)
+			read_list(reader, &inv->pgpus[g], &lists[g]);
+	for (size_t g = 0; r == 0 && g < inv->npgpus; g++)
+		if (inv->pgpus[g].framework == FW_VARIANT)
+			r = add_types(reader, &inv->pgpus[g], lists, err);
+	for (size_t g = 0; r == 0 && g < inv->npgpus; g++)
+		if (inv->pgpus[g].framework == FW_VARIANT)
+			r = suppose_types(reader, &inv->pgpus[g], err);
+	for (size_t g = 0; r == 0 && g < inv->npgpus; g++) {
+		if (inv->pgpus[g].framework != FW_VARIANT)
+			continue;
+		bound_types(inv, &inv->pgpus[g]);
+		r = offer_types(inv, &inv->pgpus[g], &lists[g], err);
+	}
+	for (size_t g = 0; g < inv->npgpus; g++)
+		typelist_free(&lists[g]);
+	return r;
+}

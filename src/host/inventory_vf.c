@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Plain SR-IOV VFs: the cards that somebody has a name for. Nothing is made of these VFs, so there are no types. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/file.h"
+#include "internal.h"
+#include "base/text.h"
+
+/* The VFs of a card, behind all parents that there are. */
+static int read_vfs(struct inventory *inv, int card, struct err *err)
+{
+	char vf[PCI_SIZE], path[32];
+
+	for (size_t n = 0; n < UINT16_MAX && inv_read_virtfn(vf, card, n); n++) {
+		struct inv_parent parent = { .pgpu = (int)inv->npgpus };
+		int r = inv_room(&inv->parents, inv->nparents, sizeof(parent), err);
+
+		if (r < 0)
+			return r;
+		text_copy(parent.name, sizeof(parent.name), vf);
+		snprintf(path, sizeof(path), "virtfn%zu/driver", n);
+		if (file_link_base(card, path, parent.driver, sizeof(parent.driver)) < 0)
+			parent.driver[0] = '\0';
+		inv->parents[inv->nparents++] = parent;
+	}
+	return 0;
+}
+
+/* Gives the card the one thing that it offers: its VFs, under their name. */
+static int offer_name(struct inventory *inv, struct inv_pgpu *card, const char *name, struct err *err)
+{
+	struct inv_type type = {
+		.api = "vfio-pci", .framebuffer_mib = UNKNOWN, .heads = UNKNOWN, .max_instance = UNKNOWN
+	};
+	int t = inv_find_type(inv, card, name);
+
+	if (t < 0) {
+		if (inv_room(&inv->types, inv->ntypes, sizeof(type), err) < 0)
+			return -err->code;
+		memcpy(type.vendor, card->vendor, sizeof(type.vendor));
+		memcpy(type.device, card->device, sizeof(type.device));
+		text_copy(type.id, sizeof(type.id), name);
+		text_copy(type.name, sizeof(type.name), name);
+		t = (int)inv->ntypes;
+		inv->types[inv->ntypes++] = type;
+	}
+	return inv_offer_type(card, t, 1, err);
+}
+
+/* `before`: how many parents there are that are sorted by name. */
+static int read_card(struct inv_reader *reader, const char *address, int dir, size_t before, struct err *err)
+{
+	struct inventory *inv = reader->inv;
+	struct inv_pgpu card = { .framework = FW_VF, .numa = UNKNOWN, .ready = true, .sriov = true };
+	size_t had = inv->nparents;
+	const char *name = NULL;
+	int r = inv_room(&inv->pgpus, inv->npgpus, sizeof(card), err);
+
+	if (r == 0)
+		r = read_vfs(inv, dir, err);
+	if (r < 0)
+		return r;
+	text_copy(card.address, sizeof(card.address), address);
+	inv_read_card(&card, dir);
+	/* VFs that are mdev parents are given out as such. */
+	if (inv->nparents > had &&
+	    !(before && bsearch(inv->parents[had].name, inv->parents, before, sizeof(*inv->parents), inv_by_name)))
+		name = reader->query->vf_name(reader->query->arg, &card, inv->parents + had, inv->nparents - had);
+	if (!name) {
+		inv->nparents = had;
+		return 0;
+	}
+	r = offer_name(inv, &card, name, err);
+	inv->pgpus[inv->npgpus++] = card;
+	return r;
+}
+
+static bool is_known(const struct inventory *inv, const char *address)
+{
+	for (size_t g = 0; g < inv->npgpus; g++)
+		if (strcmp(inv->pgpus[g].address, address) == 0)
+			return true;
+	return false;
+}
+
+/* All cards that have VFs. */
+static int read_all(struct inv_reader *reader, size_t before, struct err *err)
+{
+	const struct dirent *e;
+	int r = 0, fd = file_dir(reader->host->root, "sys/bus/pci/devices");
+
+	if (fd == -ENOENT)
+		return 0;
+	autoclosedir DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	if (!d)
+		return err_sys(err, fd < 0 ? -fd : errno, "%s/sys/bus/pci/devices", reader->host->name);
+	while (r == 0 && (e = readdir(d))) {
+		char pci[PCI_SIZE], path[PCI_SIZE + 16], vf[PCI_SIZE];
+
+		if (!pci_parse(pci, e->d_name) || strcmp(pci, e->d_name) != 0)
+			continue;
+		/* Most devices have no VFs, and end here. */
+		snprintf(path, sizeof(path), "%s/virtfn0", pci);
+		if (file_link_base(fd, path, vf, sizeof(vf)) < 0 || is_known(reader->inv, pci))
+			continue;
+		autoclose int dir = openat(fd, pci, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		if (dir >= 0)
+			r = read_card(reader, pci, dir, before, err);
+	}
+	return r;
+}
+
+int inv_read_vfs(struct inv_reader *reader, struct err *err)
+{
+	const char *const *cards = reader->query->cards;
+	size_t before = reader->inv->nparents;
+	int r = cards ? 0 : read_all(reader, before, err);
+
+	for (; r == 0 && cards && *cards; cards++) {
+		autoclose int dir = is_known(reader->inv, *cards) ? -1 : inv_open_card(reader, *cards);
+
+		if (dir >= 0)
+			r = read_card(reader, *cards, dir, before, err);
+	}
+	inv_sort_parents(reader->inv);
+	return r;
+}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What libvirt and mdevctl keep in files. */
+#include "host/ondisk.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/file.h"
+#include "base/text.h"
+
+enum {
+	IN_MEMORY_MAX = 1 << 20, /* of one file; a larger one is searched where it lies */
+	PIECE_SIZE = 64 << 10,
+	NEEDLE_SIZE = 96,
+	UNREAD_SIZE = 256,
+};
+
+#define PERSISTENT "etc/libvirt/qemu"
+#define RUNNING "run/libvirt/qemu"
+
+struct document {
+	char *name; /* the file's, without .xml, printable */
+	char *text; /* NUL-terminated; a file with a NUL byte in it is searched to its end, too; NULL: a large file */
+	size_t len;
+	int fd;    /* of a large file; else -1 */
+	bool runs; /* a status file of a running domain */
+};
+
+struct ondisk {
+	struct document *documents;
+	size_t n;
+	/* The first file that could not be read, and why: of all, and of the status files; "" none. */
+	char unread[2][UNREAD_SIZE];
+};
+
+/* "vm1" of "vm1.xml"; NULL where it is no such file. The caller frees it. */
+static char *domain_name(const char *file)
+{
+	size_t n = strlen(file);
+	char *name, raw[NAME_MAX + 1];
+
+	if (n <= 4 || n > NAME_MAX || file[0] == '.' || strcmp(file + n - 4, ".xml") != 0)
+		return NULL;
+	memcpy(raw, file, n - 4);
+	raw[n - 4] = '\0';
+	name = malloc(4 * n); /* each byte can become \xNN */
+	if (name)
+		text_safe(name, 4 * n, raw);
+	return name;
+}
+
+/*
+ * Opens a regular file; -ENOENT also where it is something else, which libvirt does not read either. A link is
+ * followed, as libvirt does: definitions can lie on a storage that hosts share.
+ */
+static int open_regular(int dir, const char *name)
+{
+	autoclose int fd = openat(dir, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	return S_ISREG(st.st_mode) ? steal_fd(&fd) : -ENOENT;
+}
+
+/* Reads one file of a folder; those that are no domain's are passed over. */
+static int read_document(struct ondisk *disk, int dir, const char *file, bool runs)
+{
+	autofree char *name = domain_name(file);
+	struct document *more, doc = { .fd = -1, .runs = runs };
+	int r;
+
+	if (!name)
+		return 0;
+	autoclose int fd = open_regular(dir, file);
+	if (fd < 0)
+		return fd == -ENOENT ? 0 : fd;
+	more = reallocarray(disk->documents, disk->n + 1, sizeof(*more));
+	if (!more)
+		abort();
+	disk->documents = more;
+	r = file_slurp(fd, IN_MEMORY_MAX, &doc.text, &doc.len);
+	if (r == -EFBIG)
+		doc.fd = steal_fd(&fd);
+	else if (r < 0)
+		return r;
+	doc.name = steal_ptr(&name);
+	disk->documents[disk->n++] = doc;
+	return 0;
+}
+
+/* One file that cannot be read costs no other its answer. */
+static void note_unread(struct ondisk *disk, const struct host *host, const char *path, const char *file, bool runs,
+			int code)
+{
+	char raw[UNREAD_SIZE];
+
+	snprintf(raw, sizeof(raw), "%s/%s/%s: %s", host->name, path, file, strerror(code));
+	for (int i = 0; i <= runs; i++)
+		if (!*disk->unread[i])
+			text_safe(disk->unread[i], sizeof(disk->unread[i]), raw);
+}
+
+static int read_folder(struct ondisk *disk, const struct host *host, const char *path, bool runs, struct err *err)
+{
+	const struct dirent *e;
+	int r, fd = file_dir(host->root, path);
+
+	if (fd == -ENOENT)
+		return 0;
+	autoclosedir DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	if (!d)
+		return err_sys(err, fd < 0 ? -fd : errno, "%s/%s", host->name, path);
+	while ((errno = 0, e = readdir(d))) {
+		r = read_document(disk, fd, e->d_name, runs);
+		if (r < 0)
+			note_unread(disk, host, path, e->d_name, runs, -r);
+	}
+	if (errno)
+		return err_sys(err, errno, "%s/%s", host->name, path);
+	return 0;
+}
+
+int ondisk_read(struct ondisk **out, const struct host *host, struct err *err)
+{
+	struct ondisk *disk = calloc(1, sizeof(*disk));
+	int r;
+
+	*out = NULL;
+	if (!disk)
+		return err_sys(err, ENOMEM, "reading libvirt's files");
+	r = read_folder(disk, host, PERSISTENT, false, err);
+	if (r == 0)
+		r = read_folder(disk, host, RUNNING, true, err);
+	if (r < 0) {
+		ondisk_free(disk);
+		return r;
+	}
+	*out = disk;
+	return 0;
+}
+
+void ondisk_free(struct ondisk *disk)
+{
+	if (!disk)
+		return;
+	for (size_t i = 0; i < disk->n; i++) {
+		free(disk->documents[i].name);
+		free(disk->documents[i].text);
+		if (disk->documents[i].fd >= 0)
+			close(disk->documents[i].fd);
+	}
+	free(disk->documents);
+	free(disk);
+}
+
+/* Do these bytes, which a NUL follows, hold the text, in whatever case? One NUL byte does not hide what is behind it. */
+static bool bytes_hold(const char *s, size_t len, const char *needle)
+{
+	const char *end = s + len;
+
+	for (; s < end; s += strlen(s) + 1)
+		if (strcasestr(s, needle))
+			return true;
+	return false;
+}
+
+/* The same of a large file, piece by piece; one that cannot be read any more may hold it. */
+static bool file_holds(int fd, const char *needle)
+{
+	size_t keep = 0, overlap = strlen(needle) - 1;
+	char piece[PIECE_SIZE + NEEDLE_SIZE + 1];
+	off_t at = 0;
+
+	for (;;) {
+		ssize_t n = pread(fd, piece + keep, PIECE_SIZE, at);
+		size_t len = keep + (n > 0 ? (size_t)n : 0);
+
+		if (n <= 0)
+			return n < 0;
+		at += n;
+		piece[len] = '\0';
+		if (bytes_hold(piece, len, needle))
+			return true;
+		keep = len < overlap ? len : overlap;
+		memmove(piece, piece + len - keep, keep);
+	}
+}
+
+static bool holds(const struct document *doc, const char *needle)
+{
+	return doc->text ? bytes_hold(doc->text, doc->len, needle) : file_holds(doc->fd, needle);
+}
+
+const char *ondisk_names(const struct ondisk *disk, const char *id, const char *but)
+{
+	char uuid[UUID_SIZE], pci[PCI_SIZE], needle[NEEDLE_SIZE];
+	unsigned domain, bus, slot, function;
+
+	if (uuid_parse(uuid, id))
+		text_copy(needle, sizeof(needle), uuid);
+	else if (pci_parse(pci, id) && sscanf(pci, "%x:%x:%x.%x", &domain, &bus, &slot, &function) == 4)
+		/* The host's address of a hostdev; the guest's has type='pci' before the domain. */
+		snprintf(needle, sizeof(needle), "<address domain='0x%04x' bus='0x%02x' slot='0x%02x' function='0x%x'",
+			 domain, bus, slot, function);
+	else
+		return NULL;
+	for (size_t i = 0; i < disk->n; i++)
+		if (!(but && strcmp(disk->documents[i].name, but) == 0) && holds(&disk->documents[i], needle))
+			return disk->documents[i].name;
+	return NULL;
+}
+
+/* libvirt.so.0 is a link to libvirt.so.0.9007.0 where libvirt is 9.7.0: its libtool version is its own. */
+int ondisk_libvirt(const struct host *host)
+{
+	static const char *const folders[] = { "usr/lib/x86_64-linux-gnu", "usr/lib64", "usr/lib/aarch64-linux-gnu",
+					       "usr/lib" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
+		char path[64], base[64], *micro;
+		long major, minor;
+
+		snprintf(path, sizeof(path), "%s/libvirt.so.0", folders[i]);
+		if (file_link_base(host->root, path, base, sizeof(base)) < 0 || strncmp(base, "libvirt.so.0.", 13) != 0)
+			continue;
+		micro = strchr(base + 13, '.');
+		if (!micro)
+			continue;
+		*micro++ = '\0';
+		if (text_number(base + 13, 1, 1000000, &major) && text_number(micro, 0, 999, &minor))
+			return (int)(major * 1000 + minor);
+	}
+	return 0;
+}
+
+bool ondisk_runs(const struct ondisk *disk, const char *domain_uuid)
+{
+	char uuid[UUID_SIZE], needle[NEEDLE_SIZE];
+
+	if (!uuid_parse(uuid, domain_uuid))
+		return false;
+	snprintf(needle, sizeof(needle), "<uuid>%s</uuid>", uuid);
+	for (size_t i = 0; i < disk->n; i++)
+		if (disk->documents[i].runs && holds(&disk->documents[i], needle))
+			return true;
+	return false;
+}
+
+const char *ondisk_unread(const struct ondisk *disk, bool running)
+{
+	return *disk->unread[running] ? disk->unread[running] : NULL;
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* mdevctl's definitions: etc/mdevctl.d/PARENT/UUID. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "host/ondisk.h"
+#include "base/text.h"
+
+#define FOLDER "etc/mdevctl.d"
+
+enum { DEFINITION_MAX = 64 << 10, PATH_SIZE = PARENT_SIZE + UUID_SIZE + 16 };
+
+/* Reads one definition. 1, 0 where there is none, negative. */
+static int read_one(struct definition *out, const struct host *host, int dir, const char *parent, const char *uuid,
+		    struct err *err)
+{
+	char path[PATH_SIZE], type[TYPE_SIZE], start[16];
+	struct json_want wants[] = { { .key = "mdev_type", .value = type, .size = sizeof(type) },
+				     { .key = "start", .value = start, .size = sizeof(start) } };
+	autofree char *text = NULL;
+	const char *wrong;
+	size_t len = 0;
+	int r;
+
+	snprintf(path, sizeof(path), "%s/%s", parent, uuid);
+	autoclose int fd = openat(dir, path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
+		return 0;
+	r = fd < 0 ? -errno : file_slurp(fd, DEFINITION_MAX, &text, &len);
+	if (r < 0)
+		return err_sys(err, -r, "mdevctl's definition %s/" FOLDER "/%s", host->name, path);
+	wrong = json_read(text, len, wants, ARRAY_SIZE(wants));
+	if (!wrong && !type_parse(out->type, type))
+		wrong = wants[0].found ? "mdev_type is no type's id" : "mdev_type is missing";
+	if (wrong)
+		return err_set(err, EINVAL, "mdevctl's definition %s/" FOLDER "/%s is not valid: %s", host->name, path,
+			       wrong);
+	text_copy(out->uuid, sizeof(out->uuid), uuid);
+	text_copy(out->parent, sizeof(out->parent), parent);
+	out->starts = strcmp(start, "auto") == 0;
+	return 1;
+}
+
+/* One that starts by itself goes first, then the lower address, so that the answer is the same each time. */
+static bool goes_before(const struct definition *a, const struct definition *b)
+{
+	return a->starts != b->starts ? a->starts : strcmp(a->parent, b->parent) < 0;
+}
+
+int ondisk_definition(struct definition *out, const struct host *host, const char *uuid, struct err *err)
+{
+	char safe[UUID_SIZE], parent[PARENT_SIZE];
+	const struct dirent *e;
+	int found = 0, fd;
+
+	if (!uuid_parse(safe, uuid))
+		return 0;
+	fd = file_dir(host->root, FOLDER);
+	if (fd == -ENOENT)
+		return 0;
+	autoclosedir DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	if (!d)
+		return err_sys(err, fd < 0 ? -fd : errno, "%s/" FOLDER, host->name);
+	while ((errno = 0, e = readdir(d))) {
+		struct definition one;
+		int r;
+
+		if (!parent_parse(parent, e->d_name) || strcmp(parent, e->d_name) != 0)
+			continue;
+		r = read_one(&one, host, fd, parent, safe, err);
+		if (r < 0)
+			return r;
+		if (r == 1 && (!found || goes_before(&one, out))) {
+			*out = one;
+			found = 1;
+		}
+	}
+	if (errno)
+		return err_sys(err, errno, "%s/" FOLDER, host->name);
+	return found;
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct definition *x = a, *y = b;
+	int r = strcmp(x->parent, y->parent);
+
+	return r ? r : strcmp(x->uuid, y->uuid);
+}
+
+/* Adds the definitions of one parent's folder. */
+static int read_parent(struct definition **list, size_t *n, const struct host *host, int dir, const char *parent,
+		       struct err *err)
+{
+	int fd = file_dir(dir, parent);
+	const struct dirent *e;
+
+	if (fd == -ENOTDIR || fd == -ENOENT)
+		return 0;
+	autoclosedir DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	if (!d)
+		return err_sys(err, fd < 0 ? -fd : errno, "%s/" FOLDER "/%s", host->name, parent);
+	while ((errno = 0, e = readdir(d))) {
+		char uuid[UUID_SIZE];
+		struct definition one;
+		int r;
+
+		if (!uuid_parse(uuid, e->d_name) || strcmp(uuid, e->d_name) != 0)
+			continue;
+		r = read_one(&one, host, dir, parent, uuid, err);
+		if (r < 0)
+			return r;
+		if (r == 0)
+			continue;
+		*list = reallocarray(*list, *n + 1, sizeof(**list));
+		if (!*list)
+			abort();
+		(*list)[(*n)++] = one;
+	}
+	return errno ? err_sys(err, errno, "%s/" FOLDER "/%s", host->name, parent) : 0;
+}
+
+int ondisk_definitions(struct definition **out, size_t *n, const struct host *host, struct err *err)
+{
+	autofree struct definition *list = NULL;
+	char parent[PARENT_SIZE];
+	const struct dirent *e;
+	int fd = file_dir(host->root, FOLDER), r = 0;
+
+	*out = NULL;
+	*n = 0;
+	if (fd == -ENOENT)
+		return 0;
+	autoclosedir DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	if (!d)
+		return err_sys(err, fd < 0 ? -fd : errno, "%s/" FOLDER, host->name);
+	while (r == 0 && (errno = 0, e = readdir(d)))
+		if (parent_parse(parent, e->d_name) && strcmp(parent, e->d_name) == 0)
+			r = read_parent(&list, n, host, fd, parent, err);
+	if (r == 0 && errno)
+		r = err_sys(err, errno, "%s/" FOLDER, host->name);
+	if (r < 0)
+		return r;
+	if (list)
+		qsort(list, *n, sizeof(*list), by_place);
+	*out = steal_ptr(&list);
+	return 0;
+}
+
+int ondisk_undefine(const struct host *host, const char *uuid, const char *parent, struct err *err)
+{
+	char path[PATH_SIZE + sizeof(FOLDER)], safe_uuid[UUID_SIZE], safe_parent[PARENT_SIZE];
+
+	if (!uuid_parse(safe_uuid, uuid) || !parent_parse(safe_parent, parent))
+		return err_set(err, EINVAL, "'%s' on '%s' names no definition of mdevctl", uuid, parent);
+	snprintf(path, sizeof(path), FOLDER "/%s/%s", safe_parent, safe_uuid);
+	if (unlinkat(host->root, path, 0) < 0 && errno != ENOENT && errno != ENOTDIR)
+		return err_sys(err, errno, "removing mdevctl's definition %s/%s", host->name, path);
+	return 0;
+}

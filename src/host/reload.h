@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * When systemd last reloaded a service: a reload leaves no trace in any file, so busctl(1) is run to ask for it. For
+ * the operator's command alone: the hook runs no other program.
+ *
+ * Depends on: auto, err, host, text. Knows nothing of libvirt.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/err.h"
+
+#define RELOAD_BUSCTL "/usr/bin/busctl"
+
+/*
+ * Asks for the last reload of a unit such as libvirtd.service; `busctl` is the program to run. *wall_us: microseconds
+ * of CLOCK_REALTIME, 0 where systemd knows of none. Waits three seconds at most. Fails where systemd cannot be asked.
+ */
+int reload_ask(const char *busctl, const char *unit, int64_t *wall_us, struct err *err);

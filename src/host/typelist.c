@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The types of NVIDIA's variant driver: lists, names, and what is remembered of a model. */
+#include "host/typelist.h"
+
+#include <ctype.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/file.h"
+#include "base/text.h"
+
+#define MEMORY_HEAD "vgpu-lease types 1 "
+
+bool typelist_number(const char *type, int *number)
+{
+	long n;
+
+	if (strncmp(type, "nvidia-", 7) != 0 || !text_number(type + 7, 1, INT_MAX, &n))
+		return false;
+	*number = (int)n;
+	return true;
+}
+
+const struct typelist_item *typelist_find(const struct typelist *list, int number)
+{
+	for (size_t i = 0; i < list->n; i++)
+		if (list->items[i].number == number)
+			return &list->items[i];
+	return NULL;
+}
+
+void typelist_add(struct typelist *list, int number, const char *name)
+{
+	size_t i = 0;
+
+	while (i < list->n && list->items[i].number != number)
+		i++;
+	if (i == TYPELIST_MAX)
+		return;
+	if (i == list->n) {
+		list->items = reallocarray(list->items, list->n + 1, sizeof(*list->items));
+		if (!list->items)
+			abort();
+		list->n++;
+	}
+	list->items[i].number = number;
+	text_safe(list->items[i].name, sizeof(list->items[i].name), name);
+	/* One that is cut may end with a blank, which would be gone when it is read again. */
+	text_strip(list->items[i].name);
+}
+
+void typelist_parse(struct typelist *list, char *text)
+{
+	char *line;
+
+	while ((line = text_next(&text, "\n"))) {
+		char *name = strchr(line, ':');
+		long number;
+
+		if (!name)
+			continue;
+		*name++ = '\0';
+		name = text_strip(name);
+		if (*name && text_number(text_strip(line), 1, INT_MAX, &number))
+			typelist_add(list, (int)number, name);
+	}
+}
+
+void typelist_free(struct typelist *list)
+{
+	free(list->items);
+	*list = (struct typelist){ 0 };
+}
+
+/* The number that ends before s[n], alone between that and a '-'; -1 where there is none. */
+static long number_before(const char *s, size_t n)
+{
+	size_t first = n;
+	long number;
+	char digits[8];
+
+	while (first > 0 && isdigit((unsigned char)s[first - 1]))
+		first--;
+	if (first == n || n - first >= sizeof(digits) || first == 0 || s[first - 1] != '-')
+		return -1;
+	memcpy(digits, s + first, n - first);
+	digits[n - first] = '\0';
+	return text_number(digits, 0, 100000, &number) ? number : -1;
+}
+
+int typelist_framebuffer(const char *name, int *slices)
+{
+	const char *dash = strrchr(name, '-');
+	size_t end = dash ? (size_t)(dash - name) + 1 + strspn(dash + 1, "0123456789") : 0;
+	long gb = dash ? number_before(name, end) : -1;
+
+	*slices = 0;
+	/* Behind the size stands the series, of letters; "2B4" has one more digit. */
+	if (gb < 0 || !isupper((unsigned char)name[end]))
+		return -1;
+	if (number_before(name, (size_t)(dash - name)) > 0)
+		*slices = (int)number_before(name, (size_t)(dash - name));
+	return gb ? (int)gb * 1024 : 512;
+}
+
+/* "10de:26b9", of what can be nothing else. */
+static bool is_model(const char *vendor, const char *device)
+{
+	return strlen(vendor) == 4 && strlen(device) == 4 && strspn(vendor, "0123456789abcdef") == 4 &&
+	       strspn(device, "0123456789abcdef") == 4;
+}
+
+void typelist_recall(struct typelist *list, const struct host *host, const char *vendor, const char *device)
+{
+	autofree char *text = malloc(TYPELIST_TEXT_MAX);
+	char path[64];
+
+	if (!text)
+		abort();
+	snprintf(path, sizeof(path), "var/lib/vgpu-lease/types/%s:%s", vendor, device);
+	if (!is_model(vendor, device) || file_read(host->root, path, text, TYPELIST_TEXT_MAX) <= 0 ||
+	    strncmp(text, MEMORY_HEAD, strlen(MEMORY_HEAD)) != 0)
+		return;
+	list->whole |= strncmp(text + strlen(MEMORY_HEAD), "all\n", 4) == 0;
+	typelist_parse(list, text);
+}
+
+char *typelist_format(const struct typelist *list)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *to = open_memstream(&text, &size);
+
+	if (!to)
+		abort();
+	fprintf(to, MEMORY_HEAD "%s\n", list->whole ? "all" : "some");
+	for (size_t i = 0; i < list->n; i++)
+		fprintf(to, "%d : %s\n", list->items[i].number, list->items[i].name);
+	if (fclose(to) != 0)
+		abort();
+	return text;
+}

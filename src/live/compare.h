@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What libvirt, the lease, the kernel and QEMU say of one vGPU of a domain, and where they differ.
+ *
+ * Pure: each difference is a sentence about the vGPU that says what it may come from, or what to do.
+ *
+ * Depends on: ident, inventory (REASON_SIZE), lease. Knows nothing of how the witnesses were asked.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "host/inventory.h"
+#include "state/lease.h"
+
+enum { COMPARE_MAX = 8 };
+
+struct compare {
+	const char *id;
+	const char *domain;        /* its UUID */
+	bool runs;                 /* the domain does */
+	bool live, config;         /* the running domain's XML has it; its definition has it */
+	bool taken;                /* a suspend took it from the running domain */
+	const struct lease *lease; /* whoever's; NULL none */
+	bool exists;               /* in the kernel */
+	const char *type, *parent; /* as the kernel has it; "" where it does not say */
+	int open;                  /* 1 somebody has it open, 0 nobody, negative: that cannot be told */
+	pid_t by;                  /* who */
+	pid_t qemu;                /* the domain's process; 0 not known */
+	const char *shown; /* what QEMU calls the device it has under libvirt's name for this; NULL: not asked */
+	/* the result */
+	char differences[COMPARE_MAX][REASON_SIZE];
+	size_t n;
+};
+
+void compare(struct compare *view);

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* One vGPU more for a domain that runs, and one less. */
+#include "live/hotplug.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ops/attach.h"
+#include "base/auto.h"
+#include "device/giveback.h"
+#include "internal.h"
+#include "base/log.h"
+#include "survey/mine.h"
+#include "live/stamp_live.h"
+#include "base/text.h"
+
+int hotplug_open(struct hotplug *hp, const char *domain, struct err *err)
+{
+	int r = virt_open(&hp->virt, hp->uri, err);
+
+	hp->found_ms = host_now_ms();
+	return r == 0 ? virt_find(hp->virt, domain, &hp->domain, err) : r;
+}
+
+void hotplug_close(struct hotplug *hp)
+{
+	virt_domain_free(&hp->domain);
+	virt_close(hp->virt);
+	hp->virt = NULL;
+}
+
+int hotplug_lease(struct hotplug *hp, const struct request *request, const char *op, struct err *err)
+{
+	const struct attach attach = { .host = hp->host,
+				       .config = hp->config,
+				       .policy = hp->policy,
+				       .why_no_config = "there is no configuration",
+				       .request = request,
+				       .op = op };
+	int r = attach_prepare(&attach, err);
+
+	if (r < 0)
+		return err_in(err, "domain %s", hp->domain.name);
+	/* It can have taken longer than libvirt waits for a sign of life. */
+	virt_close(hp->virt);
+	r = virt_open(&hp->virt, hp->uri, err);
+	for (size_t i = 0; r < 0 && i < request->nwants; i++) {
+		struct err ignored = { 0 };
+
+		hotplug_unlease(hp, hp->policy, request->wants[i].id, host_now_ms(), &ignored);
+	}
+	return r;
+}
+
+/* The domain's lease of this vGPU: 1, or 0. */
+static int find_lease(struct hotplug *hp, const char *id, struct lease *lease, struct err *err)
+{
+	int r = store_lock(hp->store, hp->policy->lock_timeout_s * 1000, err);
+
+	if (r < 0)
+		return r;
+	r = lease_get(hp->store, id, lease, err);
+	store_unlock(hp->store);
+	return r == 1 ? strcmp(lease->domain, hp->domain.uuid) == 0 : r;
+}
+
+int hotplug_unlease(struct hotplug *hp, const struct policy *policy, const char *id, int64_t asked_ms, struct err *err)
+{
+	struct lease lease;
+	int r = find_lease(hp, id, &lease, err);
+
+	if (r != 1)
+		return r;
+	/* What is being given back already is only helped along. */
+	if (lease.since_ms > asked_ms && lease.state != LEASE_RELEASING)
+		return 0;
+	r = giveback_now(hp->store, policy, &lease, err);
+	/* The handler, or the domain's release, is at it already. */
+	if (r == 0)
+		r = giveback_finish(hp->store, policy, id, host_now_ms() + (int64_t)policy->release_timeout_s * 1000,
+				    err);
+	if (r == 1)
+		log_info("hotplug: domain %s: gave back %s", hp->domain.name, id);
+	return r < 0 ? r : 0;
+}
+
+int hotplug_plug(struct hotplug *hp, const char *id, const char *xml, unsigned int sides, struct err *err)
+{
+	struct policy policy = *hp->policy;
+	struct err ignored = { 0 };
+	int64_t asked_ms = host_now_ms();
+	int r = virt_attach_device(hp->virt, hp->domain.uuid, xml, sides, err);
+
+	if (r == 0)
+		return 0;
+	if (r == -ENOTCONN) {
+		const struct err lost = *err;
+
+		return err_set(
+			err, ENOTCONN,
+			"%.1500s: whether the domain got vGPU %s is not known, and its lease stays: see 'vgpu-lease show'",
+			lost.text, id);
+	}
+	/* No guest has used it: the driver has nothing to clean up. */
+	policy.driver_cleanup_s = 0;
+	hotplug_unlease(hp, &policy, id, asked_ms, &ignored);
+	return r;
+}
+
+int hotplug_attach(struct hotplug *hp, const char *type, bool persistent, struct lease *lease, struct err *err)
+{
+	unsigned int sides = VIRT_LIVE | (persistent ? VIRT_CONFIG : 0);
+	struct domxml *doc = NULL;
+	struct err later = { 0 };
+	char id[ID_SIZE], xml[512];
+	int r;
+
+	if (!hp->domain.running)
+		return err_set(err, EPERM, "domain %s does not run: add the vGPU to its definition, and start it",
+			       hp->domain.name);
+	if (persistent && !hp->domain.persistent)
+		return err_set(err, EPERM, "domain %s is transient: it has no definition to be persistent in",
+			       hp->domain.name);
+	r = domxml_parse(&doc, hp->domain.xml, strlen(hp->domain.xml), 0, err);
+	if (r == 0)
+		r = hotplug_choose(hp, domxml_request(doc), type, id, xml, sizeof(xml), err);
+	domxml_free(doc);
+	if (r < 0)
+		return r;
+	/* What is told of it is read before: once the guest has it, nothing can fail. */
+	if (find_lease(hp, id, lease, err) < 0) {
+		hotplug_unlease(hp, hp->policy, id, host_now_ms(), &later);
+		return -err->code;
+	}
+	r = hotplug_plug(hp, id, xml, sides, err);
+	if (r < 0)
+		return r;
+	log_info("attach: domain %s: attached %s", hp->domain.name, id);
+	/* Facts for a migration: the guest has its vGPU without them. */
+	for (unsigned int side = VIRT_LIVE; side <= sides; side <<= 1)
+		if (stamp_live(hp->virt, hp->store, hp->domain.uuid, side, &later) < 0)
+			log_warn("attach: domain %s: %s", hp->domain.name, later.text);
+	return 0;
+}
+
+int hotplug_parse(struct hotplug *hp, const char *xml, struct domxml **doc, struct err *err)
+{
+	struct leases leases = { 0 };
+	int r = domxml_parse(doc, xml, strlen(xml), DOMXML_ALL_PCI, err);
+
+	if (r == 0)
+		r = lease_list(hp->store, &leases, err);
+	/* Any other PCI device is passed through without us, and is not ours to take away. */
+	if (r == 0)
+		r = mine_keep(*doc, hp->host, hp->config, &leases, err);
+	lease_list_free(&leases);
+	return r;
+}
+
+int hotplug_unplug(struct hotplug *hp, const struct domxml *doc, size_t want, struct err *err)
+{
+	const struct want *w = &domxml_request(doc)->wants[want];
+	autofree char *xml = NULL;
+	int r = domxml_hostdev(doc, want, &xml, err);
+
+	if (r == 0)
+		r = virt_detach_wait(hp->virt, hp->domain.uuid, xml, w->alias, hp->policy->release_timeout_s * 1000,
+				     err);
+	if (r != -ETIMEDOUT && r != -EAGAIN)
+		return r;
+	return err_set(err, -r, "domain %s: the guest %s: it still has vGPU %s, and the lease stays", hp->domain.name,
+		       r == -EAGAIN ? "refuses to let go" : "did not let go in time (release_timeout)", w->id);
+}
+
+static size_t find_want(const struct request *request, const char *id)
+{
+	size_t i = 0;
+
+	while (i < request->nwants && strcmp(request->wants[i].id, id) != 0)
+		i++;
+	return i;
+}
+
+/* Out of the definition: 1; 0 where that has not got it. */
+static int undefine(struct hotplug *hp, const char *id, struct err *err)
+{
+	autofree char *xml = NULL, *hostdev = NULL;
+	struct domxml *doc = NULL;
+	int r = virt_xml(hp->virt, hp->domain.uuid, VIRT_CONFIG, &xml, err);
+	size_t want;
+
+	if (r == 0)
+		r = hotplug_parse(hp, xml, &doc, err);
+	if (r == 0) {
+		want = find_want(domxml_request(doc), id);
+		if (want < domxml_request(doc)->nwants)
+			r = domxml_hostdev(doc, want, &hostdev, err);
+	}
+	if (hostdev)
+		r = virt_detach_device(hp->virt, hp->domain.uuid, hostdev, VIRT_CONFIG, err) < 0 ? -err->code : 1;
+	domxml_free(doc);
+	return r;
+}
+
+/* The domain does not have it: then what there is to do is to give back a lease that an earlier call left. */
+static int not_plugged(struct hotplug *hp, const char *id, struct err *err)
+{
+	struct lease lease;
+	int r = find_lease(hp, id, &lease, err);
+
+	if (r == 0)
+		return err_set(err, ENOENT, "domain %s has no vGPU %s: 'vgpu-lease show %s' tells which it has",
+			       hp->domain.name, id, hp->domain.name);
+	if (r == 1 && lease.writer != getpid() && host_process_lives(lease.writer, lease.writer_start))
+		return err_set(err, EBUSY,
+			       "vGPU %s: in use by process %d, which attaches it: try again when that is done", id,
+			       (int)lease.writer);
+	return r;
+}
+
+int hotplug_detach(struct hotplug *hp, const char *id, bool persistent, struct err *err)
+{
+	struct domxml *doc = NULL;
+	bool plugged = false;
+	size_t want;
+	int r;
+
+	if (!hp->domain.running)
+		return err_set(err, EPERM, "domain %s does not run: it has no vGPU now", hp->domain.name);
+	r = hotplug_parse(hp, hp->domain.xml, &doc, err);
+	if (r == 0) {
+		want = find_want(domxml_request(doc), id);
+		plugged = want < domxml_request(doc)->nwants;
+		if (plugged)
+			r = hotplug_unplug(hp, doc, want, err);
+	}
+	domxml_free(doc);
+	if (r == 0 && persistent && hp->domain.persistent)
+		r = undefine(hp, id, err);
+	/* Of a guest that let go late there is nothing left but its definition. */
+	if (r == 0 && !plugged)
+		r = not_plugged(hp, id, err);
+	if (r < 0)
+		return r;
+	if (hotplug_unlease(hp, hp->policy, id, hp->found_ms, err) == 0)
+		return 0;
+	return err_in(err, "domain %s no longer has vGPU %s, which is not given back yet (a second detach tries again)",
+		      hp->domain.name, id);
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The vGPUs of a domain that runs: one more, one less, all of them out of the way while it is suspended.
+ *
+ * What the hook does for a start and an end, done where libvirt calls no hook: leased and made with the hook's own flow
+ * before libvirt is asked to attach, given back when QEMU has let go. Whoever dies in between leaves a lease that the
+ * domain's release, the handler or `vgpu-lease detach` gives back. A release of the domain can come at any time: it
+ * takes the leases, and what happens here notices.
+ *
+ * What a suspend takes is written into the running domain's metadata first (domxml.h), so that it is saved with it: a
+ * suspend that breaks off is undone by a resume, and a resume can be repeated.
+ *
+ * Depends on: attach, config, domxml, giveback, lease, mine, stamp_live, store, virt. Knows nothing of command lines.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "config/config.h"
+#include "domain/domxml.h"
+#include "base/err.h"
+#include "base/host.h"
+#include "state/lease.h"
+#include "state/store.h"
+#include "virt/virt.h"
+
+struct hotplug {
+	const struct host *host;
+	struct store *store;         /* opened to be written */
+	const struct config *config; /* NULL: none; then only what exists can be attached */
+	const struct policy *policy; /* the configuration's, or the defaults */
+	const char *uri;             /* of libvirt, NULL its default */
+	struct virt *virt;
+	struct virt_domain domain; /* as it was found */
+	int64_t found_ms;          /* CLOCK_MONOTONIC before that: a lease that is younger has nothing to do with it */
+};
+
+/* Connects, and finds the domain by its name or UUID. hotplug_close() also after a failure. */
+int hotplug_open(struct hotplug *hp, const char *domain, struct err *err);
+void hotplug_close(struct hotplug *hp);
+
+/*
+ * Leases a vGPU of a type (its id, name or class; NULL the pool's only one), makes it and attaches it to the running
+ * domain, with `persistent` to its definition, too. After a failure nothing is left of it, but where libvirt went away
+ * before it answered: then the lease stays, and the text says so. *lease is what it has.
+ */
+int hotplug_attach(struct hotplug *hp, const char *type, bool persistent, struct lease *lease, struct err *err);
+
+/*
+ * Takes a vGPU from the running domain, with `persistent` from its definition, too, and gives it back. -EAGAIN,
+ * -ETIMEDOUT: the guest did not let go, all is as it was.
+ */
+int hotplug_detach(struct hotplug *hp, const char *id, bool persistent, struct err *err);
+
+/*
+ * Takes all vGPUs from the running domain, gives them back and saves it; *n is how many they were. After a failure it
+ * has them again.
+ */
+int hotplug_suspend(struct hotplug *hp, size_t *n, struct err *err);
+
+/*
+ * Leases again what hotplug_suspend() took, starts the saved domain and attaches it. Where there is no room the domain
+ * stays saved. Of a domain that runs, as one that was started by hand does: attaches what is missing.
+ */
+int hotplug_resume(struct hotplug *hp, size_t *n, struct err *err);

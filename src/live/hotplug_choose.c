@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What a domain that runs is to get: an mdev with a UUID of its own, or a VF that is free. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ops/attach.h"
+#include "live/hotplug.h"
+#include "internal.h"
+#include "host/inventory.h"
+#include "survey/mine.h"
+#include "plan/pool.h"
+#include "base/text.h"
+
+enum { VF_TRIES = 16 }; /* attaches at once that each can have taken a VF before us */
+
+/* Is the section's type meant by this id, name or class? NULL means any. */
+static bool is_meant(const struct inventory *inv, const struct section *section, const char *type)
+{
+	const struct inv_type *t = inventory_type(inv, section->type);
+
+	return !type || strcmp(section->type, type) == 0 || strcmp(section->class, type) == 0 ||
+	       (t && strcmp(t->name, type) == 0);
+}
+
+/* Do only cards whose vGPUs are VFs serve the type? */
+static int is_vf(const struct hotplug *hp, const char *type, struct err *err)
+{
+	const struct inv_query query = {
+		.frameworks = INV_ALL, .vf_name = pool_vf_name, .names_type = pool_names_type, .arg = hp->config
+	};
+	struct inventory inv;
+	struct pool pool;
+	bool mdevs = false, vfs = false;
+	int r;
+
+	if (!hp->config || !mine_possible(hp->config))
+		return 0;
+	r = inventory_read(&inv, hp->host, &query, err);
+	if (r < 0)
+		return r;
+	pool_make(&pool, hp->config, &inv);
+	for (size_t g = 0; g < inv.npgpus; g++) {
+		for (size_t i = 0; i < hp->config->nsections; i++) {
+			const struct section *section = &hp->config->sections[i];
+
+			if (pool_serves(&pool, (int)g, section->type) != section || !is_meant(&inv, section, type))
+				continue;
+			mdevs |= inv.pgpus[g].framework == FW_MDEV;
+			vfs |= inv.pgpus[g].framework != FW_MDEV;
+		}
+	}
+	pool_free(&pool);
+	inventory_free(&inv);
+	return vfs && !mdevs;
+}
+
+static void mdev_xml(const char *id, char *xml, size_t size)
+{
+	snprintf(
+		xml, size,
+		"<hostdev mode='subsystem' type='mdev' model='vfio-pci'><source><address uuid='%s'/></source></hostdev>",
+		id);
+}
+
+static void vf_xml(const char *id, bool managed, char *xml, size_t size)
+{
+	unsigned int domain = 0, bus = 0, slot = 0, function = 0;
+
+	sscanf(id, "%x:%x:%x.%x", &domain, &bus, &slot, &function);
+	snprintf(xml, size,
+		 "<hostdev mode='subsystem' type='pci' managed='%s'><source><address domain='0x%04x' bus='0x%02x' "
+		 "slot='0x%02x' function='0x%x'/></source></hostdev>",
+		 managed ? "yes" : "no", domain, bus, slot, function);
+}
+
+/* The VF that a domain would get that names one which cannot be had here. */
+static int choose_vf(const struct hotplug *hp, const struct request *request, struct want *want, char *xml, size_t size,
+		     struct err *err)
+{
+	const struct attach attach = {
+		.host = hp->host, .config = hp->config, .policy = hp->policy, .request = request
+	};
+	struct survey survey;
+	struct store store;
+	struct plan plan;
+	int r;
+
+	text_copy(want->id, sizeof(want->id), "0000:00:00.0"); /* a host bridge, no VF */
+	r = attach_preview(&attach, PLAN_RESTORE, &store, &survey, &plan, err);
+	if (r == 0 && plan.kind != PLAN_STEPS)
+		r = err_set(err, ENOSPC, "domain %s: %s", hp->domain.name, plan.text);
+	if (r == 0) {
+		text_copy(want->id, sizeof(want->id), plan.steps[0].id);
+		/* A plain one is bound to a driver of VFIO by libvirt. */
+		vf_xml(want->id, plan.steps[0].framework == FW_VF, xml, size);
+	}
+	plan_free(&plan);
+	survey_end(&survey);
+	store_close(&store);
+	return r;
+}
+
+/*
+ * Chooses and leases a VF. Nothing holds a choice: who leases that VF first has it. Then there is another to choose, or
+ * there is none, and the refusal stands.
+ */
+static int lease_vf(struct hotplug *hp, struct request *request, struct want *want, char *xml, size_t size,
+		    struct err *err)
+{
+	int r = choose_vf(hp, request, want, xml, size, err);
+
+	for (int tries = 1; r == 0; tries++) {
+		char refused[ID_SIZE];
+		struct err ignored;
+
+		r = hotplug_lease(hp, request, "attach", err);
+		/* Another domain's; full meanwhile; or plugged into this very domain. */
+		if ((r != -EPERM && r != -ENOSPC && r != -EBUSY) || tries == VF_TRIES)
+			break;
+		memcpy(refused, want->id, ID_SIZE);
+		if (choose_vf(hp, request, want, xml, size, &ignored) == 0 && strcmp(want->id, refused) != 0)
+			r = 0;
+	}
+	return r;
+}
+
+int hotplug_choose(struct hotplug *hp, const struct request *domain, const char *type, char id[ID_SIZE], char *xml,
+		   size_t size, struct err *err)
+{
+	struct want want = { .kind = WANT_MDEV, .numa = NUMA_AUTO, .has_metadata = type != NULL };
+	struct request request = *domain; /* the domain's own, with one more vGPU and nothing else to be had */
+	int vf = is_vf(hp, type, err), r;
+
+	if (vf < 0)
+		return vf;
+	if (type && !text_copy(want.type, sizeof(want.type), type))
+		return err_set(err, EINVAL, "--type: that is no type");
+	request.wants = &want;
+	request.nwants = 1;
+	if (vf) {
+		want.kind = WANT_PCI;
+		want.has_metadata = true;
+		r = lease_vf(hp, &request, &want, xml, size, err);
+	} else {
+		uuid_random(want.id);
+		mdev_xml(want.id, xml, size);
+		r = hotplug_lease(hp, &request, "attach", err);
+	}
+	memcpy(id, want.id, ID_SIZE);
+	return r;
+}

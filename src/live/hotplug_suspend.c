@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* All vGPUs of a domain out of the way while it is suspended, and back again. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "live/hotplug.h"
+#include "internal.h"
+#include "base/log.h"
+#include "live/stamp_live.h"
+
+static int parse(struct domxml **doc, const char *xml, unsigned int flags, struct err *err)
+{
+	return domxml_parse(doc, xml, strlen(xml), flags, err);
+}
+
+static int set_record(struct hotplug *hp, const char *record, struct err *err)
+{
+	return virt_set_metadata(hp->virt, hp->domain.uuid, DOMXML_SUSPENDED_KEY, DOMXML_SUSPENDED_NS, record,
+				 VIRT_LIVE, err);
+}
+
+/* Attaches the wants of a record that are leased and made; all of them are tried. */
+static int plug_all(struct hotplug *hp, const struct domxml *record, const bool *skip, struct err *err)
+{
+	const struct request *request = domxml_request(record);
+	int failed = 0;
+
+	for (size_t i = 0; i < request->nwants; i++) {
+		autofree char *xml = NULL;
+		struct err own = { 0 };
+
+		if (skip[i] || (domxml_hostdev(record, i, &xml, &own) == 0 &&
+				hotplug_plug(hp, request->wants[i].id, xml, VIRT_LIVE, &own) == 0))
+			continue;
+		failed = -own.code;
+		*err = own;
+	}
+	if (failed)
+		return err_in(err, "domain %s runs without all of its vGPUs ('vgpu-lease resume' tries again)",
+			      hp->domain.name);
+	return set_record(hp, NULL, err);
+}
+
+/* Does the running domain have each of the record's vGPUs already? How many it lacks. */
+static size_t mark_present(const struct request *record, const struct request *live, bool *present)
+{
+	size_t lacking = 0;
+
+	for (size_t i = 0; i < record->nwants; i++) {
+		for (size_t k = 0; k < live->nwants; k++)
+			present[i] |= strcmp(record->wants[i].id, live->wants[k].id) == 0;
+		lacking += !present[i];
+	}
+	return lacking;
+}
+
+static int lease_lacking(struct hotplug *hp, const struct request *record, const bool *present, const char *op,
+			 struct err *err)
+{
+	autofree struct want *wants = calloc(record->nwants + 1, sizeof(*wants));
+	struct request request = *record;
+
+	if (!wants)
+		abort();
+	request.wants = wants;
+	request.nwants = 0;
+	for (size_t i = 0; i < record->nwants; i++)
+		if (!present[i])
+			wants[request.nwants++] = record->wants[i];
+	return request.nwants ? hotplug_lease(hp, &request, op, err) : 0;
+}
+
+/* Gives the running domain what its record has and it has not. */
+static int put_back(struct hotplug *hp, const char *op, size_t *n, struct err *err)
+{
+	autofree char *xml = NULL;
+	bool present[WANT_MAX] = { 0 };
+	struct domxml *record = NULL, *live = NULL;
+	int r = virt_xml(hp->virt, hp->domain.uuid, VIRT_LIVE, &xml, err);
+
+	if (r == 0)
+		r = parse(&record, xml, DOMXML_SUSPENDED, err);
+	if (r == 0)
+		r = parse(&live, xml, DOMXML_ALL_PCI, err);
+	if (r == 0)
+		*n = mark_present(domxml_request(record), domxml_request(live), present);
+	if (r == 0)
+		r = lease_lacking(hp, domxml_request(record), present, op, err);
+	if (r == 0)
+		r = plug_all(hp, record, present, err);
+	domxml_free(record);
+	domxml_free(live);
+	return r;
+}
+
+/* Does the domain run now? 1, or 0. */
+static int runs(struct hotplug *hp, struct err *err)
+{
+	struct virt_domain now;
+	int r = virt_find(hp->virt, hp->domain.uuid, &now, err);
+
+	if (r == 0) {
+		r = now.running;
+		virt_domain_free(&now);
+	}
+	return r;
+}
+
+/* A suspend that failed: the text of its error stays, and tells where the guest is worse off than before. */
+static int undo_suspend(struct hotplug *hp, struct err *err)
+{
+	const struct err first = *err;
+	struct err why = { 0 };
+	size_t n;
+	int r = 0;
+
+	/* A libvirtd that is started anew goes on with the guest, and not with the save. */
+	if (first.code == ENOTCONN) {
+		virt_close(hp->virt);
+		r = virt_open(&hp->virt, hp->uri, &why);
+	}
+	if (r == 0)
+		r = runs(hp, &why);
+	/* One that has stopped has given back all that it had. */
+	if (r == 0)
+		return -err->code;
+	if (r == 1)
+		r = put_back(hp, "suspend", &n, &why);
+	if (r == 0)
+		return -err->code;
+	log_warn("suspend: %s", why.text);
+	return err_set(err, first.code, "%.1500s; and then: %.1500s; 'vgpu-lease resume %s' gives it what it lacks",
+		       first.text, why.text, hp->domain.name);
+}
+
+static int may_suspend(struct hotplug *hp, struct err *err)
+{
+	const char *name = hp->domain.name;
+
+	if (!hp->domain.running)
+		return err_set(err, EPERM, "domain %s does not run", name);
+	if (!hp->domain.persistent)
+		return err_set(err, EPERM, "domain %s is transient: libvirt keeps no saved image for it", name);
+	if (strstr(hp->domain.xml, DOMXML_NOVA_NS_PREFIX))
+		return err_set(
+			err, EPERM,
+			"domain %s is OpenStack's, which detaches and attaches vGPUs by itself: use 'openstack server suspend'",
+			name);
+	return 0;
+}
+
+/* *asked_ms is when libvirt was asked to save it: whoever resumes it then leases later. */
+static int unplug_and_save(struct hotplug *hp, const struct domxml *doc, int64_t *asked_ms, struct err *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < domxml_request(doc)->nwants && r == 0; i++)
+		r = hotplug_unplug(hp, doc, i, err);
+	*asked_ms = host_now_ms();
+	return r == 0 ? virt_managed_save(hp->virt, hp->domain.uuid, err) : r;
+}
+
+/* The domain's vGPUs as it runs, all of them with their types in the metadata; the XML belongs to the caller. */
+static int read_running(struct hotplug *hp, struct domxml **doc, char **xml, struct err *err)
+{
+	int r = stamp_live(hp->virt, hp->store, hp->domain.uuid, VIRT_LIVE, err);
+
+	if (r == 0)
+		r = virt_xml(hp->virt, hp->domain.uuid, VIRT_LIVE, xml, err);
+	if (r == 0 && strstr(*xml, DOMXML_SUSPENDED_NS))
+		return err_set(err, EPERM, "domain %s lacks vGPUs since another suspend: 'vgpu-lease resume %s' first",
+			       hp->domain.name, hp->domain.name);
+	return r == 0 ? hotplug_parse(hp, *xml, doc, err) : r;
+}
+
+int hotplug_suspend(struct hotplug *hp, size_t *n, struct err *err)
+{
+	autofree char *xml = NULL, *record = NULL;
+	struct domxml *doc = NULL;
+	int64_t asked_ms = 0;
+	int r = may_suspend(hp, err);
+
+	*n = 0;
+	if (r == 0)
+		r = read_running(hp, &doc, &xml, err);
+	if (r == 0)
+		*n = domxml_request(doc)->nwants;
+	if (r == 0 && *n == 0)
+		r = err_set(err, ENOENT, "domain %s has no vGPU: 'virsh managedsave' saves it", hp->domain.name);
+	if (r == 0)
+		r = domxml_suspended(doc, &record, err);
+	if (r == 0)
+		r = set_record(hp, record, err);
+	if (r == 0) {
+		r = unplug_and_save(hp, doc, &asked_ms, err);
+		if (r < 0)
+			r = undo_suspend(hp, err);
+	}
+	/* The release that came with the save has given back most of it. */
+	for (size_t i = 0; i < *n && r == 0; i++)
+		if (hotplug_unlease(hp, hp->policy, domxml_request(doc)->wants[i].id, asked_ms, err) < 0)
+			r = err_in(err,
+				   "domain %s is saved, but vGPU %s is not given back yet ('vgpu-lease gc' does that)",
+				   hp->domain.name, domxml_request(doc)->wants[i].id);
+	domxml_free(doc);
+	return r;
+}
+
+/* The domain is saved: lease first, so that without room it stays saved. */
+static int restore(struct hotplug *hp, const struct domxml *record, struct err *err)
+{
+	static const bool none[WANT_MAX];
+	struct err ignored = { 0 };
+	const struct request *request = domxml_request(record);
+	int64_t asked_ms;
+	int r = hotplug_lease(hp, request, "resume", err);
+
+	if (r < 0)
+		return r;
+	asked_ms = host_now_ms();
+	r = virt_start(hp->virt, hp->domain.uuid, err);
+	/* Another resume did: what is leased is what that one attaches. */
+	if (r < 0 && runs(hp, &ignored) == 1)
+		return err_set(err, EPERM,
+			       "domain %s was started by somebody else: 'vgpu-lease resume %s' gives it what it lacks",
+			       hp->domain.name, hp->domain.name);
+	for (size_t i = 0; i < request->nwants && r < 0; i++)
+		hotplug_unlease(hp, hp->policy, request->wants[i].id, asked_ms, &ignored);
+	return r == 0 ? plug_all(hp, record, none, err) : r;
+}
+
+int hotplug_resume(struct hotplug *hp, size_t *n, struct err *err)
+{
+	const char *name = hp->domain.name;
+	autofree char *xml = NULL;
+	struct domxml *record = NULL;
+	int r;
+
+	*n = 0;
+	if (hp->domain.running) {
+		if (strstr(hp->domain.xml, DOMXML_SUSPENDED_NS))
+			return put_back(hp, "resume", n, err);
+		return err_set(err, EPERM, "domain %s runs, and lacks no vGPU", name);
+	}
+	r = virt_has_managed_save(hp->virt, hp->domain.uuid, err);
+	if (r == 0)
+		return err_set(err, ENOENT, "domain %s is not saved: 'virsh start %s' starts it", name, name);
+	if (r == 1)
+		r = virt_saved_xml(hp->virt, hp->domain.uuid, &xml, err);
+	if (r == 0)
+		r = parse(&record, xml, DOMXML_SUSPENDED, err);
+	if (r < 0)
+		return r;
+	*n = domxml_request(record)->nwants;
+	if (*n == 0)
+		r = err_set(err, ENOENT, "domain %s was saved with no vGPU taken from it: 'virsh start %s' restores it",
+			    name, name);
+	else
+		r = restore(hp, record, err);
+	domxml_free(record);
+	return r;
+}

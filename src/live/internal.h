@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What the files of hotplug share; nobody else includes this. */
+#pragma once
+
+#include "live/hotplug.h"
+
+/* Leases and makes what the request asks for, all or nothing; `op` is for the log. The connection is a new one then. */
+int hotplug_lease(struct hotplug *hp, const struct request *request, const char *op, struct err *err);
+
+/*
+ * Leases and makes one more vGPU of a type (NULL: the only one) for a domain: an mdev, or where only VFs serve the
+ * type, one that is free. Its id, and the XML with which libvirt attaches it.
+ */
+int hotplug_choose(struct hotplug *hp, const struct request *domain, const char *type, char id[ID_SIZE], char *xml,
+		   size_t size, struct err *err);
+
+/*
+ * Gives back the domain's lease of this vGPU, if it had it at `asked_ms` (CLOCK_MONOTONIC): a younger one is another
+ * command's. One that somebody else has given back meanwhile is no error.
+ */
+int hotplug_unlease(struct hotplug *hp, const struct policy *policy, const char *id, int64_t asked_ms, struct err *err);
+
+/* The domain's vGPUs, as this XML of it has them. */
+int hotplug_parse(struct hotplug *hp, const char *xml, struct domxml **doc, struct err *err);
+
+/* Attaches what was leased; what libvirt refuses is given back. */
+int hotplug_plug(struct hotplug *hp, const char *id, const char *xml, unsigned int sides, struct err *err);
+
+/* Takes a want of the running domain's XML from it, and waits until QEMU has let go. */
+int hotplug_unplug(struct hotplug *hp, const struct domxml *doc, size_t want, struct err *err);

@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The flows that lease: prepare, migrate, restore; and the preview of each. */
+#include "ops/attach.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/apply.h"
+#include "base/auto.h"
+#include "base/bounded.h"
+#include "device/giveback.h"
+#include "device/kernel.h"
+#include "device/leftover.h"
+#include "base/log.h"
+
+enum { WAIT_STEP_MS = 20 };
+
+/* The rounds of one run: survey, plan, act, and again where the world turned out to be otherwise. */
+struct rounds {
+	const struct attach *attach;
+	struct store store;
+	struct survey survey;
+	struct plan plan;
+	struct apply apply;
+	int64_t deadline_ms; /* for all waits together */
+	bool strict;         /* read the host under the store's lock: nothing is refused on a look from before it */
+	bool surveyed;
+};
+
+static int rounds_start(struct rounds *r, const struct attach *attach, enum plan_mode mode, const char *op,
+			struct err *err)
+{
+	*r = (struct rounds){ .attach = attach };
+	apply_start(&r->apply, &r->store, attach->policy, attach->request, op);
+	r->deadline_ms = r->apply.wait_by_ms;
+	if (store_open(&r->store, attach->host, true, err) < 0)
+		return -err->code;
+	return survey_start(&r->survey, attach->host, &r->store, attach->config, attach->request, mode, err);
+}
+
+static void rounds_end(struct rounds *r)
+{
+	bool left = leftover_any(&r->store, r->attach->policy, &r->survey.leases);
+
+	plan_free(&r->plan);
+	survey_end(&r->survey);
+	apply_end(&r->apply);
+	store_close(&r->store);
+	if (left)
+		leftover_finish(r->attach->host, r->attach->policy);
+}
+
+/* The facts as they are under the store's lock, which is held afterwards where 0 is returned. */
+static int look_around(struct rounds *r, struct err *err)
+{
+	r->survey.deadline_ms = r->deadline_ms;
+	/* The host and its processes are looked at before the lock, so that what takes time holds up nobody else. */
+	if (!r->strict && survey_host(&r->survey, err) < 0)
+		return -err->code;
+	if (survey_processes(&r->survey, err) < 0)
+		return -err->code;
+	if (store_lock(&r->store, host_left_ms(r->deadline_ms), err) < 0)
+		return -err->code;
+	if ((!r->strict || survey_host(&r->survey, err) == 0) && survey_leases(&r->survey, err) == 0)
+		return 0;
+	store_unlock(&r->store);
+	return -err->code;
+}
+
+/* Makes the next plan; the store's lock is held afterwards where 0 is returned. */
+static int plan_round(struct rounds *r, struct err *err)
+{
+	struct plan_facts facts;
+	int n;
+
+	while ((n = look_around(r, err)) == 0 && r->survey.unseen && host_now_ms() < r->deadline_ms)
+		store_unlock(&r->store);
+	if (n < 0)
+		return n;
+	facts = survey_facts(&r->survey);
+	plan_free(&r->plan);
+	plan_make(&r->plan, &facts);
+	return 0;
+}
+
+int attach_refusal(const struct attach *attach, const struct plan *plan, struct err *err)
+{
+	return err_set(err, plan->refusal == REFUSE_NO_ROOM ? ENOSPC : EPERM, "vGPU %s: %s",
+		       attach->request->wants[plan->refused_want].id, plan->text);
+}
+
+static int remove_one(struct rounds *r, const char *id, struct err *err)
+{
+	const struct policy *policy = r->attach->policy;
+	const struct inv_device *device = inventory_device(&r->survey.inv, id);
+	const struct lease *lease = lease_find(&r->survey.leases, id);
+	int64_t own = host_now_ms() + (int64_t)(policy->release_timeout_s + policy->driver_cleanup_s) * 1000;
+	int64_t deadline = own < r->deadline_ms ? own : r->deadline_ms;
+	struct lease orphan = { 0 };
+	int n;
+
+	if (host_now_ms() >= r->deadline_ms)
+		return err_set(err, ETIMEDOUT, "no time is left to remove %s (lock_timeout)", id);
+	if (lease) {
+		n = giveback_claim(&r->store, lease, r->deadline_ms, err);
+		return n == 1 ? giveback_finish(&r->store, policy, id, deadline, err) : n;
+	}
+	if (!device)
+		return 0;
+	orphan.framework = device->framework;
+	memcpy(orphan.id, device->id, sizeof(orphan.id));
+	memcpy(orphan.type, device->type, sizeof(orphan.type));
+	memcpy(orphan.parent, device->parent_name, sizeof(orphan.parent));
+	memcpy(orphan.pgpu, r->survey.inv.pgpus[r->survey.inv.parents[device->parent].pgpu].address,
+	       sizeof(orphan.pgpu));
+	n = giveback_orphan(&r->store, policy, &orphan, r->deadline_ms, err);
+	if (n == 0)
+		log_info("prepare: domain %s: removed orphan %s (%s on %s) to make room", r->attach->request->name, id,
+			 device->type, device->parent_name);
+	return n;
+}
+
+/* A spare that cannot be removed is none any more, and a mishap of the pGPU that it is on: the next plan looks elsewhere. */
+static void remove_spares(struct rounds *r)
+{
+	for (size_t i = 0; i < r->plan.nremoves; i++) {
+		const struct step *step = &r->plan.steps[r->plan.nsteps - 1];
+		char reason[REASON_SIZE];
+		struct err err = { 0 };
+
+		if (remove_one(r, r->plan.removes[i], &err) == 0)
+			continue;
+		survey_stuck(&r->survey, r->plan.removes[i]);
+		if (i >= r->plan.nremoves - r->plan.nquota)
+			continue;
+		snprintf(reason, sizeof(reason), "an orphan cannot be removed: %.200s", err.text + err.cause);
+		survey_mishap(&r->survey, step->pgpu, step->type, CAUSE_FAILED, reason);
+	}
+}
+
+/*
+ * Has a card of the pool not answered that may do so yet? Some drivers answer nothing while they are at work. One that
+ * has had its time is waited for no more.
+ */
+static bool may_answer(const struct rounds *r)
+{
+	struct bounded_silent silent[16];
+	size_t n = host_now_ms() < r->deadline_ms ? bounded_silents(silent, ARRAY_SIZE(silent)) : 0;
+	int64_t time_ms = (int64_t)r->attach->policy->lock_timeout_s * 1000;
+
+	for (size_t i = 0; i < n; i++) {
+		int g = inventory_pgpu(&r->survey.inv, silent[i].who);
+
+		if (g != UNKNOWN && r->survey.pool.cards[g].section && host_now_ms() - silent[i].since_ms < time_ms)
+			return true;
+	}
+	return false;
+}
+
+/* What is to be done where the plan is none that can be carried out now. 0: plan again. The lock is not held. */
+static int between_rounds(struct rounds *r, struct err *err)
+{
+	bool was_strict = r->strict;
+
+	r->strict = true;
+	/* The refusal of a VF names those that are free, on whichever card. */
+	if (r->plan.kind == PLAN_REFUSE)
+		r->survey.explains |= r->attach->request->wants[r->plan.refused_want].kind == WANT_PCI;
+	switch (r->plan.kind) {
+	case PLAN_WAIT:
+		if (host_now_ms() >= r->deadline_ms)
+			return r->survey.spares_known ? attach_refusal(r->attach, &r->plan, err)
+						      : survey_look(&r->survey, err);
+		host_sleep_ms(WAIT_STEP_MS);
+		return 0;
+	case PLAN_LOOK:
+		return was_strict ? survey_look(&r->survey, err) : 0;
+	case PLAN_REMOVE:
+		remove_spares(r);
+		/*
+		 * A dropped lease can leave a device of somebody else's, which is no spare only because its lease
+		 * was.
+		 */
+		survey_forget_spares(&r->survey);
+		return 0;
+	case PLAN_REFUSE:
+		if (!was_strict || !may_answer(r))
+			break;
+		r->strict = false;
+		host_sleep_ms(WAIT_STEP_MS);
+		return 0;
+	case PLAN_STEPS:
+		break;
+	}
+	return was_strict ? attach_refusal(r->attach, &r->plan, err) : 0;
+}
+
+static const char *params_of(const struct rounds *r, size_t want, const struct step *step)
+{
+	const struct want *w = &r->attach->request->wants[want];
+
+	if (w->has_params)
+		return w->params;
+	return step->section ? step->section->params : "";
+}
+
+/*
+ * Notes that a card failed, for the runs after this one; that it is full, or was changed meanwhile, is no failure, nor
+ * that the write to it was killed.
+ */
+static void note_failure(struct rounds *r, const struct step *step, int code)
+{
+	static const int no_failure[] = { EAGAIN, ECANCELED, EEXIST, EINTR, ENOSPC, EUSERS };
+	struct err ignored;
+
+	for (size_t i = 0; i < ARRAY_SIZE(no_failure); i++)
+		if (code == no_failure[i])
+			return;
+	if (step->kind != STEP_CREATE || store_lock(&r->store, host_left_ms(r->deadline_ms), &ignored) < 0)
+		return;
+	failure_note(&r->store, step->pgpu, step->type);
+	store_unlock(&r->store);
+}
+
+static void note_success(struct rounds *r, const struct step *step)
+{
+	for (size_t i = 0; i < r->survey.nfailures; i++)
+		if (strcmp(r->survey.failures[i].pgpu, step->pgpu) == 0)
+			failure_forget(&r->store, step->pgpu);
+}
+
+/* Carries out the steps, all or none. 1: all done; 0: plan again. */
+static int apply_round(struct rounds *r, struct err *err)
+{
+	for (size_t i = 0; i < r->plan.nsteps; i++) {
+		const struct step *step = &r->plan.steps[i];
+		int n = apply_step(&r->apply, r->plan.steps, r->plan.nsteps, i, params_of(r, i, step), err);
+
+		if (n == 0) {
+			note_success(r, step);
+			continue;
+		}
+		note_failure(r, step, -n);
+		r->strict = true;
+		if (n == -ETIMEDOUT || n == -ECANCELED || step->kind == STEP_KEEP)
+			return err_in(err, "vGPU %s", step->id);
+		if (n == -EAGAIN && host_now_ms() < r->deadline_ms) {
+			host_sleep_ms(WAIT_STEP_MS);
+			return 0;
+		}
+		/* What exists is where it is: no other card will do. */
+		if (step->kind != STEP_CREATE)
+			return err_in(err, "vGPU %s", step->id);
+		survey_mishap(&r->survey, step->pgpu, step->type, n == -ENOSPC ? CAUSE_IN_USE : CAUSE_FAILED,
+			      err->text + err->cause);
+		return 0;
+	}
+	return 1;
+}
+
+static int prepare_rounds(struct rounds *r, struct err *err)
+{
+	for (;;) {
+		int n = plan_round(r, err);
+
+		if (n < 0)
+			return n;
+		if (r->plan.kind != PLAN_STEPS) {
+			store_unlock(&r->store);
+			n = between_rounds(r, err);
+			if (n < 0)
+				return n;
+			continue;
+		}
+		n = apply_lease(&r->apply, r->plan.steps, r->plan.nsteps, err);
+		store_unlock(&r->store);
+		if (n == 0)
+			n = apply_round(r, err);
+		if (n != 0)
+			return n < 0 ? n : 0;
+	}
+}
+
+/* Without a configuration, or without the right to act: devices that exist pass, and nothing is written. */
+static int prepare_unmanaged(const struct attach *attach, struct err *err)
+{
+	for (size_t i = 0; i < attach->request->nwants; i++) {
+		const struct want *want = &attach->request->wants[i];
+		const struct vgpu vgpu = kernel_vgpu(want->id);
+		int r = kernel_exists(attach->host, &vgpu);
+
+		if (!want->placeholder && (want->kind == WANT_PCI || r == 1))
+			continue;
+		if (r < 0)
+			return err_sys(err, -r, "vGPU %s", want->id);
+		return err_set(err, ENOENT, "vGPU %s: it does not exist, and it cannot be made: %s", want->id,
+			       attach->why_no_config);
+	}
+	return 0;
+}
+
+/* Does the domain run here, or is it just starting? Then nothing of it may be touched by an arrival. */
+static int runs_here(const struct attach *attach, struct err *err)
+{
+	struct store store;
+	struct leases leases = { 0 };
+	struct ondisk *disk = NULL;
+	int r = store_open(&store, attach->host, false, err);
+
+	if (r == 0)
+		r = lease_list(&store, &leases, err);
+	for (size_t i = 0; r == 0 && i < leases.n; i++)
+		if (strcmp(leases.list[i].domain, attach->request->uuid) == 0 && leases.list[i].state == LEASE_ACTIVE &&
+		    host_now_ms() - leases.list[i].since_ms < (int64_t)attach->policy->start_grace_s * 1000)
+			r = 1;
+	if (r == 0)
+		r = ondisk_read(&disk, attach->host, err);
+	if (r == 0)
+		r = ondisk_runs(disk, attach->request->uuid);
+	ondisk_free(disk);
+	lease_list_free(&leases);
+	store_close(&store);
+	return r;
+}
+
+static int refuse_running(const struct attach *attach, struct err *err)
+{
+	int r = runs_here(attach, err);
+
+	return r == 1 ? err_set(err, EEXIST, "it runs on this host already: its vGPUs are left as they are") : r;
+}
+
+/* What is known before any plan is made. 1: a plan decides; 0: all stays as it is; negative: the operation is refused. */
+static int before_plan(const struct attach *attach, enum plan_mode mode, struct err *err)
+{
+	/* Then there is nothing to choose from: an arrival leaves it to the prepare that follows. */
+	if (!attach->config)
+		return mode == PLAN_PREPARE ? prepare_unmanaged(attach, err) : 0;
+	if (mode == PLAN_MIGRATE && refuse_running(attach, err) < 0)
+		return -err->code;
+	return 1;
+}
+
+int attach_prepare(const struct attach *attach, struct err *err)
+{
+	struct rounds r;
+	int n = before_plan(attach, PLAN_PREPARE, err);
+
+	if (n <= 0)
+		return n;
+	n = rounds_start(&r, attach, PLAN_PREPARE, attach->op ? attach->op : "prepare", err);
+	if (n == 0)
+		n = prepare_rounds(&r, err);
+	if (n < 0)
+		apply_undo(&r.apply);
+	rounds_end(&r);
+	return n;
+}
+
+/* Reserves for a domain that arrives. */
+static int arrive(const struct attach *attach, enum plan_mode mode, const char *op, char **xml, size_t *len,
+		  struct err *err)
+{
+	struct rounds r;
+	bool changed = false;
+	int n = rounds_start(&r, attach, mode, op, err);
+
+	*xml = NULL;
+	while (n == 0) {
+		n = plan_round(&r, err);
+		if (n < 0)
+			break;
+		if (r.plan.kind == PLAN_STEPS) {
+			n = apply_reserve(&r.apply, r.plan.steps, r.plan.nsteps, err);
+			store_unlock(&r.store);
+			break;
+		}
+		store_unlock(&r.store);
+		n = between_rounds(&r, err);
+	}
+	if (n == 0)
+		n = attach_rewritten(attach, &r.survey, &r.plan, xml, len, &changed, err);
+	if (*r.plan.warning)
+		log_warn("%s: domain %s: %s", op, attach->request->name, r.plan.warning);
+	if (n < 0) {
+		apply_undo(&r.apply);
+	} else {
+		log_info("%s: domain %s: reserved %zu vGPU%s%s", op, attach->request->name, r.plan.nsteps,
+			 r.plan.nsteps == 1 ? "" : "s", changed ? ", with other UUIDs" : "");
+		if (!changed) {
+			free(*xml);
+			*xml = NULL;
+		}
+	}
+	rounds_end(&r);
+	return n;
+}
+
+int attach_migrate(const struct attach *attach, char **xml, size_t *len, struct err *err)
+{
+	int r;
+
+	*xml = NULL;
+	r = before_plan(attach, PLAN_MIGRATE, err);
+	return r <= 0 ? r : arrive(attach, PLAN_MIGRATE, "migrate", xml, len, err);
+}
+
+int attach_restore(const struct attach *attach, char **xml, size_t *len, struct err *err)
+{
+	int r;
+
+	*xml = NULL;
+	if (!attach->config)
+		return 0;
+	r = runs_here(attach, err);
+	if (r < 0)
+		return r;
+	return r == 1 ? 0 : arrive(attach, PLAN_RESTORE, "restore", xml, len, err);
+}
+
+int attach_preview(const struct attach *attach, enum plan_mode mode, struct store *store, struct survey *survey,
+		   struct plan *plan, struct err *err)
+{
+	int r = store_open(store, attach->host, false, err);
+
+	*survey = (struct survey){ .asked = attach->request, .request = attach->request, .mode = mode };
+	*plan = (struct plan){ .kind = PLAN_STEPS };
+	if (r == 0)
+		r = before_plan(attach, mode, err);
+	if (r <= 0)
+		return r;
+	r = survey_start(survey, attach->host, store, attach->config, attach->request, mode, err);
+	survey->dry = true;
+	survey->explains = true;
+	if (r == 0)
+		r = survey_host(survey, err);
+	if (r == 0)
+		r = survey_leases(survey, err);
+	for (int round = 0; r == 0 && round < 2; round++) {
+		struct plan_facts facts = survey_facts(survey);
+
+		plan_free(plan);
+		plan_make(plan, &facts);
+		if (plan->kind != PLAN_LOOK)
+			break;
+		r = survey_look(survey, err);
+	}
+	return r;
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The flows that give back or restore what is known: release and reconnect. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "device/adopt.h"
+#include "ops/attach.h"
+#include "base/bounded.h"
+#include "device/giveback.h"
+#include "device/leftover.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "survey/wish.h"
+
+enum { TURN_MS = 200, LAST_LOOK_MS = 1000, END_MS = 400 };
+
+/* What one release is about. */
+struct release {
+	const struct policy *policy;
+	const char *domain, *name;
+	int64_t asked_ms;     /* when libvirt called: what the domain leases later is not meant */
+	char (*ids)[ID_SIZE]; /* to be given back still; NULL: the leases could not be marked yet */
+	size_t n;
+	bool is_waited_for; /* libvirt waits for us */
+};
+
+static int mark(struct release *release, struct store *store, int wait_ms, struct err *err)
+{
+	int r = giveback_mark(store, release->domain, release->asked_ms, wait_ms, &release->ids, &release->n, err);
+
+	if (r < 0) {
+		free(release->ids);
+		release->ids = NULL;
+		release->n = 0;
+	}
+	return r;
+}
+
+/* Gives back what can be given back by the deadline; look_by_ms as for giveback_turn(). */
+static void finish(struct release *release, struct store *store, int64_t deadline_ms, int64_t look_by_ms, bool last)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < release->n; i++) {
+		const char *id = release->ids[i];
+		struct err err = { 0 };
+		int r = -EAGAIN;
+
+		/* While libvirt waits, what cannot be begun in time is not: each would take a little more. */
+		if (!release->is_waited_for || host_now_ms() < deadline_ms)
+			r = giveback_turn(store, release->policy, id, deadline_ms, look_by_ms, &err);
+		if (r == 0) {
+			log_info("release: domain %s: gave back %s", release->name, id);
+			continue;
+		}
+		if (last)
+			log_warn("release: domain %s: %s stays for 'vgpu-lease gc': %s", release->name, id, err.text);
+		memmove(release->ids[left++], id, ID_SIZE);
+	}
+	release->n = left;
+}
+
+/*
+ * Where the leases cannot be written what can be done without is done, within the hook's own time: nobody could tell a
+ * later start of the domain from this one.
+ */
+static void remove_unmarked(const struct release *release, struct store *store, int64_t deadline_ms)
+{
+	struct leases leases = { 0 };
+	struct err err = { 0 };
+	int r = lease_list(store, &leases, &err);
+
+	for (size_t i = 0; r == 0 && i < leases.n; i++) {
+		const struct lease *lease = &leases.list[i];
+
+		if (strcmp(lease->domain, release->domain) != 0 || lease->since_ms > release->asked_ms)
+			continue;
+		if (host_now_ms() >= deadline_ms)
+			err_set(&err, EAGAIN, "no time was left for it (release_wait)");
+		else if (giveback_unmarked(store, release->policy, lease, release->asked_ms, deadline_ms, &err) == 0)
+			continue;
+		log_warn("release: domain %s: %s stays for 'vgpu-lease gc': %s", release->name, lease->id, err.text);
+	}
+	lease_list_free(&leases);
+}
+
+/* Did other releases leave anything to be finished? Read without the lock: it costs no other hook anything. */
+static bool others_left(const struct store *store, const struct policy *policy)
+{
+	struct leases leases = { 0 };
+	struct err ignored;
+	bool left = lease_list(store, &leases, &ignored) == 0 && leftover_any(store, policy, &leases);
+
+	lease_list_free(&leases);
+	return left;
+}
+
+/* In a child of our own, whom libvirt does not wait for: the rest of the time that a give-back may take. */
+static void finish_detached(struct release *release, const struct store *store)
+{
+	struct host host = { .root = store->host->root, .name = store->host->name };
+	const struct policy *policy = release->policy;
+	struct store own;
+	struct err err = { 0 };
+	int64_t end;
+	int r;
+
+	release->is_waited_for = false;
+	log_close();
+	r = bounded_detach(host.root, &err);
+	if (r < 0)
+		log_warn("release: domain %s: its vGPUs are left for 'vgpu-lease gc': %s", release->name, err.text);
+	if (r <= 0)
+		return;
+	if (store_open(&own, &host, true, &err) < 0)
+		_exit(1);
+	if (!release->ids && mark(release, &own, policy->lock_timeout_s * 1000, &err) < 0)
+		log_warn("release: domain %s: its vGPUs stay for 'vgpu-lease gc': %s", release->name, err.text);
+	end = host_now_ms() + (int64_t)(policy->release_timeout_s + policy->driver_cleanup_s) * 1000;
+	/* In short turns, so that one that stays open does not hold up the others. */
+	while (release->n > 0 && host_now_ms() < end) {
+		finish(release, &own, host_now_ms() + TURN_MS, end, false);
+		if (release->n > 0)
+			host_sleep_ms(TURN_MS / 2);
+	}
+	finish(release, &own, host_now_ms(), host_now_ms() + LAST_LOOK_MS, true);
+	_exit(0);
+}
+
+int attach_release(const struct host *host, const struct policy *policy, const char *domain, const char *name,
+		   struct err *err)
+{
+	struct release release = {
+		.policy = policy, .domain = domain, .name = name, .asked_ms = host_now_ms(), .is_waited_for = true
+	};
+	int64_t deadline = release.asked_ms + (int64_t)policy->release_wait_s * 1000;
+	struct store store;
+	int r = store_open(&store, host, false, err);
+	bool left;
+
+	if (r < 0)
+		return r;
+	/* No store: nothing was ever leased. */
+	if (store.leases >= 0) {
+		r = mark(&release, &store, policy->release_wait_s * 1000, err);
+		if (r == 0)
+			finish(&release, &store, deadline - END_MS, deadline - END_MS, false);
+		if (r == -EROFS)
+			remove_unmarked(&release, &store, deadline - END_MS);
+		/* The handler sees to what is marked; what is not, nobody else knows of. */
+		if (r == -ETIMEDOUT || (release.n > 0 && !store_handler_runs(&store)))
+			finish_detached(&release, &store);
+	}
+	left = store.leases >= 0 && others_left(&store, policy);
+	free(release.ids);
+	store_close(&store);
+	if (left)
+		leftover_finish(host, policy);
+	return r;
+}
+
+int attach_reconnect(const struct attach *attach, struct err *err)
+{
+	static const char *const no_types[] = { NULL };
+	struct inv_query query = { .types = no_types };
+	struct store store;
+	struct inventory inv = { 0 };
+	struct leases leases = { 0 };
+	int64_t deadline = host_now_ms() + (int64_t)attach->policy->lock_timeout_s * 1000;
+	bool listed;
+	int r = store_open(&store, attach->host, true, err);
+
+	for (size_t i = 0; i < attach->request->nwants; i++)
+		query.frameworks |= wish_frameworks(&attach->request->wants[i]);
+	query.vf_name = attach->config ? pool_vf_name : NULL;
+	query.arg = attach->config;
+	if (r == 0)
+		silent_recall(&store);
+	if (r == 0)
+		r = inventory_read(&inv, attach->host, &query, err);
+	if (r == 0)
+		r = store_lock(&store, host_left_ms(deadline), err);
+	if (r == 0)
+		r = lease_list(&store, &leases, err);
+	listed = r == 0;
+	if (listed)
+		silent_note(&store);
+	/* Trouble with one costs no other its lease. */
+	for (size_t i = 0; listed && i < attach->request->nwants; i++) {
+		const char *id = attach->request->wants[i].id;
+		struct inv_device device;
+
+		if (adopt_find(&device, &inv, id) &&
+		    adopt_device(&store, &inv, &leases, attach->request, &device, "reconnect", err) < 0)
+			r = -err->code;
+	}
+	lease_list_free(&leases);
+	inventory_free(&inv);
+	store_close(&store);
+	return r;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The XML that a domain is given instead of its own, and what is undone where it cannot be handed over. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "ops/attach.h"
+#include "base/auto.h"
+#include "survey/stamp.h"
+
+/* Comes behind the time of the operation. */
+enum { UNRESERVE_MS = 2000 };
+
+int attach_rewritten(const struct attach *attach, const struct survey *survey, const struct plan *plan, char **xml,
+		     size_t *len, bool *changed, struct err *err)
+{
+	autofree struct domxml_change *changes = calloc(plan->nsteps + 1, sizeof(*changes));
+
+	if (!changes)
+		abort();
+	*changed = false;
+	for (size_t i = 0; i < plan->nsteps; i++) {
+		const struct step *step = &plan->steps[i];
+		struct domxml_change *change = &changes[i];
+
+		change->want = i;
+		change->stamped = survey->mode != PLAN_PREPARE && *step->type;
+		change->crosses = (step->framework == FW_MDEV) != (attach->request->wants[i].kind == WANT_MDEV);
+		stamp_type(&change->stamp, &survey->inv, inventory_pgpu(&survey->inv, step->pgpu), step->type);
+		if (strcmp(step->id, attach->request->wants[i].id) == 0)
+			continue;
+		memcpy(change->id, step->id, ID_SIZE);
+		*changed = true;
+	}
+	return domxml_rewrite(attach->doc, changes, *changed ? plan->nsteps : 0, xml, len, err);
+}
+
+void attach_unreserve(const struct attach *attach)
+{
+	struct store store;
+	struct leases leases = { 0 };
+	struct err err;
+
+	if (store_open(&store, attach->host, false, &err) == 0 && store_lock(&store, UNRESERVE_MS, &err) == 0 &&
+	    lease_list(&store, &leases, &err) == 0)
+		for (size_t i = 0; i < leases.n; i++)
+			if (strcmp(leases.list[i].domain, attach->request->uuid) == 0 &&
+			    leases.list[i].state == LEASE_RESERVED)
+				lease_drop(&store, leases.list[i].id, &err);
+	lease_list_free(&leases);
+	store_close(&store);
+}

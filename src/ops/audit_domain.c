@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The domains that libvirt has defined: what their metadata say to nobody. */
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "ops/audit.h"
+#include "base/auto.h"
+#include "domain/domxml.h"
+#include "base/file.h"
+#include "survey/remark.h"
+#include "base/text.h"
+
+#define DEFINED "etc/libvirt/qemu"
+
+enum { SHOWN_SIZE = 4 * 256 /* each byte can become \xNN */ };
+
+/* What a remark is about. */
+struct about {
+	struct audit *audit;
+	char where[AUDIT_WHERE];
+};
+
+static void note(void *arg, const char *text, const char *fix)
+{
+	struct about *about = arg;
+
+	audit_note(about->audit, AUDIT_WARN, "domain", about->where, fix, "%s", text);
+}
+
+static bool is_definition(const char *name)
+{
+	size_t n = strlen(name);
+
+	return n > 4 && name[0] != '.' && strcmp(name + n - 4, ".xml") == 0;
+}
+
+/* What may concern us of a file that can be read; one that cannot, or is no domain's, is libvirt's to tell of. */
+static int read_definition(int dir, const char *name, char **xml, size_t *len)
+{
+	autoclose int fd = openat(dir, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || file_slurp(fd, DOMXML_MAX, xml, len) < 0)
+		return -1;
+	/* A namespace that is spelt otherwise is one of the things that are looked for. */
+	return domxml_concerns(*xml, *len) || memmem(*xml, *len, "vgpu", 4) ? 0 : -1;
+}
+
+/* Is it a domain with something of ours in it? */
+static bool look_at(struct audit *audit, int dir, const char *name)
+{
+	struct about about = { .audit = audit };
+	autofree char *xml = NULL;
+	struct domxml *doc = NULL;
+	struct err ignored;
+	char path[sizeof(DEFINED) + SHOWN_SIZE], safe[SHOWN_SIZE];
+	size_t len;
+
+	if (read_definition(dir, name, &xml, &len) < 0 ||
+	    domxml_parse(&doc, xml, len, DOMXML_FILE | DOMXML_REMARKS, &ignored) < 0)
+		return false;
+	text_safe(safe, sizeof(safe), name);
+	snprintf(path, sizeof(path), "%s/%s", DEFINED, safe);
+	audit_path(about.where, audit, path);
+	remark_domain(doc, audit->host, note, &about);
+	domxml_free(doc);
+	return true;
+}
+
+void audit_domains(struct audit *audit)
+{
+	size_t found = 0, noted = audit->n;
+	char where[AUDIT_WHERE];
+	int fd = file_dir(audit->host->root, DEFINED);
+	autoclosedir DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *e;
+
+	while (dir && (e = readdir(dir)))
+		if (is_definition(e->d_name))
+			found += look_at(audit, fd, e->d_name);
+	if (found && audit->n == noted)
+		audit_pass(audit, "domain", audit_path(where, audit, DEFINED),
+			   "the metadata of %zu definition%s: all known", found, found == 1 ? "" : "s");
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Does libvirt know of the hook? It looks which there are when it starts and when it is reloaded, and never again: a
+ * hook that came later is not called, and nothing says so. What proves that it is known: a libvirt that started after
+ * the hook came, a call of the hook since both, a reload since.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "ops/audit.h"
+#include "base/auto.h"
+#include "base/file.h"
+#include "base/host.h"
+#include "host/reload.h"
+#include "state/store.h"
+#include "base/text.h"
+
+enum { UNIT_SIZE = 256, CGROUP_SIZE = 4096 };
+
+static const int64_t us_per_s = 1000000;
+
+static int64_t time_us(struct timespec t)
+{
+	return (int64_t)t.tv_sec * us_per_s + t.tv_nsec / 1000;
+}
+
+/* On the wall clock, to compare it with files; as that runs now. */
+static int64_t process_started_us(pid_t pid)
+{
+	uint64_t ticks = host_process_start(pid);
+	struct timespec now, up;
+
+	/* The kernel counts a process's start on the clock that goes on during a suspend. */
+	clock_gettime(CLOCK_REALTIME, &now);
+	clock_gettime(CLOCK_BOOTTIME, &up);
+	return time_us(now) - time_us(up) + (int64_t)(ticks * (uint64_t)us_per_s / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
+/*
+ * The daemon that runs QEMU's domains; 0: none does, negative: that cannot be told. A file of one that ended can name a
+ * process of another kind.
+ */
+static pid_t find_daemon(const struct host *host, char comm[32])
+{
+	static const char *const files[] = { "run/libvirt/qemu/driver.pid", "run/libvirtd.pid", "run/virtqemud.pid" };
+	char text[32], path[64];
+	bool denied = false;
+	long pid;
+
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		ssize_t n = file_read(host->root, files[i], text, sizeof(text));
+
+		denied |= n == -EACCES;
+		if (n < 0 || !text_number(text, 1, INT32_MAX, &pid))
+			continue;
+		snprintf(path, sizeof(path), "/proc/%ld/comm", pid);
+		if (file_read(AT_FDCWD, path, comm, 32) > 0 &&
+		    (strcmp(comm, "libvirtd") == 0 || strcmp(comm, "virtqemud") == 0))
+			return (pid_t)pid;
+	}
+	return denied ? -1 : 0;
+}
+
+/* The service that a process belongs to: "0::/system.slice/libvirtd.service". False: none. */
+static bool find_unit(pid_t pid, char unit[UNIT_SIZE])
+{
+	char path[32], text[CGROUP_SIZE], *rest = text, *line;
+
+	snprintf(path, sizeof(path), "/proc/%d/cgroup", (int)pid);
+	if (file_read(AT_FDCWD, path, text, sizeof(text)) < 0)
+		return false;
+	while ((line = text_next(&rest, "\n"))) {
+		char *end = strstr(line, ".service"), *start = end;
+
+		while (start && start > line && start[-1] != '/')
+			start--;
+		if (end && snprintf(unit, UNIT_SIZE, "%.*s.service", (int)(end - start), start) < UNIT_SIZE)
+			return true;
+	}
+	return false;
+}
+
+/* `came`: since when there has been any executable hook for QEMU without a break, as far as files tell. */
+static void compare(struct audit *audit, const char *where, int64_t came)
+{
+	char comm[32], unit[UNIT_SIZE], fix[UNIT_SIZE + 64];
+	pid_t pid = find_daemon(audit->host, comm);
+	int64_t started, reloaded;
+	struct stat called;
+	struct err err;
+
+	if (pid < 0) {
+		audit_note(audit, AUDIT_WARN, "libvirt", NULL, "run this as root",
+			   "whether it runs, and knows of the hook, cannot be told");
+		return;
+	}
+	if (!pid) {
+		audit_pass(audit, "libvirt", NULL, "is not running here: it looks for hooks when it starts");
+		return;
+	}
+	started = process_started_us(pid);
+	if (started > came) {
+		audit_pass(audit, "libvirt", where, "%s (%d) has started since the hook came", comm, (int)pid);
+		return;
+	}
+	if (fstatat(audit->host->root, STORE_CALLED, &called, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    time_us(called.st_mtim) > came) {
+		audit_pass(audit, "libvirt", where, "%s (%d) has called the hook since it came", comm, (int)pid);
+		return;
+	}
+	snprintf(fix, sizeof(fix), "systemctl reload %s", comm);
+	/* Another host's daemon is none of this systemd's. */
+	if (!audit->simulated && find_unit(pid, unit) && reload_ask(RELOAD_BUSCTL, unit, &reloaded, &err) == 0) {
+		if (reloaded > came)
+			audit_pass(audit, "libvirt", where, "%s has been reloaded since the hook came", unit);
+		else
+			audit_note(audit, AUDIT_FAIL, "libvirt", where, fix,
+				   "the hook came after %s (%d) had started, and systemd knows of no reload since: it "
+				   "is not called",
+				   comm, (int)pid);
+		return;
+	}
+	audit_note(audit, AUDIT_WARN, "libvirt", where, fix,
+		   "the hook came after %s (%d) had started, and whether that has been reloaded since cannot be told: "
+		   "if not, the hook is not called",
+		   comm, (int)pid);
+}
+
+/* The time since which this is an executable file; 0: it is none. */
+static int64_t hook_since(int dir, const char *path)
+{
+	struct stat st, link;
+
+	if (fstatat(dir, path, &st, 0) < 0 || !S_ISREG(st.st_mode) || !(st.st_mode & 0111) ||
+	    fstatat(dir, path, &link, AT_SYMLINK_NOFOLLOW) < 0)
+		return 0;
+	return time_us(link.st_ctim) > time_us(st.st_ctim) ? time_us(link.st_ctim) : time_us(st.st_ctim);
+}
+
+void audit_libvirt(struct audit *audit)
+{
+	int64_t came = hook_since(audit->host->root, "etc/libvirt/hooks/qemu"), since;
+	int fd = file_dir(audit->host->root, "etc/libvirt/hooks/qemu.d");
+	autoclosedir DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *e;
+	char where[AUDIT_WHERE];
+
+	/* libvirt only notes that there is one: whichever was there lets it look for ours, too. */
+	while (dir && (e = readdir(dir))) {
+		since = hook_since(fd, e->d_name);
+		if (since && (!came || since < came))
+			came = since;
+	}
+	if (came)
+		compare(audit, audit_path(where, audit, "etc/libvirt/hooks"), came);
+}

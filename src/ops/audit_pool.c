@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The cards: those that the configuration names, those that it matches, and why one is not in the pool. */
+#include <stdio.h>
+#include <string.h>
+
+#include "survey/absent.h"
+#include "ops/audit.h"
+#include "base/auto.h"
+#include "host/inventory.h"
+#include "host/ondisk.h"
+
+enum { LIBVIRT_VARIANT = 9007000 };
+
+/* The place in the section by which it comes to this card. */
+static const struct place *named_at(const struct pool *pool, const struct section *section, size_t pgpu,
+				    struct place *whole)
+{
+	const struct inv_pgpu *card = &pool->inv->pgpus[pgpu];
+
+	for (size_t i = 0; i < section->naddresses; i++) {
+		if (pool_address_is(section->addresses[i], card->address))
+			return &section->addresses_at[i];
+		for (int p = card->first; p < card->first + card->nparents; p++)
+			if (strcmp(section->addresses[i], pool->inv->parents[p].name) == 0)
+				return &section->addresses_at[i];
+	}
+	for (size_t i = 0; i < section->nmatches; i++)
+		if (pool_match(&section->matches[i], card))
+			return &section->matches[i].at;
+	*whole = section->line ? (struct place){ section->file, section->line } : section->enabled_at;
+	return whole;
+}
+
+/* libvirt takes an unmanaged VF that is bound to a driver which it does not know since 9.7. */
+static bool check_libvirt(struct audit *audit, const struct inv_pgpu *card, int libvirt)
+{
+	if (card->framework != FW_VARIANT || !libvirt || libvirt >= LIBVIRT_VARIANT)
+		return true;
+	audit_note(audit, AUDIT_FAIL, "pgpu", card->address, "upgrade libvirt",
+		   "libvirt is %d.%d.%d here, and takes no VF of NVIDIA's variant driver: 9.7 or later is needed",
+		   libvirt / 1000000, libvirt / 1000 % 1000, libvirt % 1000);
+	return false;
+}
+
+static void check_card(struct audit *audit, const struct pool *pool, size_t pgpu, int libvirt)
+{
+	const struct pool_card *card = &pool->cards[pgpu];
+	const char *address = pool->inv->pgpus[pgpu].address;
+	char where[AUDIT_WHERE];
+	struct place whole;
+
+	audit->npool += card->in_pool;
+	if (card->in_pool && check_libvirt(audit, &pool->inv->pgpus[pgpu], libvirt))
+		audit_pass(audit, "pgpu", address, "serves %s", card->section->type);
+	else if (!card->in_pool && card->contested)
+		audit_note(audit, AUDIT_FAIL, "pgpu", address, "name it in device_addresses of one of them", "%s",
+			   card->reason);
+	else if (!card->in_pool && card->section)
+		audit_note(audit, AUDIT_FAIL, "pgpu", audit_place(where, named_at(pool, card->section, pgpu, &whole)),
+			   "'vgpu-lease types' shows what each pGPU can make", "%s: %s (configured for %s)", address,
+			   card->reason, card->section->type);
+	else if (!card->in_pool)
+		audit_pass(audit, "pgpu", address, "not in the pool: %s", card->reason);
+}
+
+static void check_absent(struct audit *audit, const struct absent *absent)
+{
+	char where[AUDIT_WHERE];
+
+	/* All cards are meant, so this one may not be. */
+	if (absent->how == ABSENT_IDLE)
+		audit_note(audit, AUDIT_WARN, "pgpu", absent->address, "load the driver that makes vGPUs",
+			   "%s (%s takes all pGPUs, and there is none)", absent->reason, absent->section->type);
+	else
+		audit_note(audit, AUDIT_FAIL, "pgpu", audit_place(where, &absent->at),
+			   absent->how == ABSENT_NAMED ? "fix the cause, or remove it from device_addresses"
+						       : "fix the cause, or narrow the match",
+			   "%s: %s (configured for %s)", absent->address, absent->reason, absent->section->type);
+}
+
+static bool is_idle(const struct absent *absents, size_t n, const char *address)
+{
+	for (size_t i = 0; i < n; i++)
+		if (absents[i].how == ABSENT_IDLE && strcmp(absents[i].address, address) == 0)
+			return true;
+	return false;
+}
+
+void audit_cards(struct audit *audit, const struct pool *pool)
+{
+	int libvirt = ondisk_libvirt(audit->host);
+	autofree struct absent *absents = NULL;
+	size_t n = 0;
+	struct err err;
+
+	if (absent_list(&absents, &n, audit->host, pool, &err) < 0)
+		audit_note(audit, AUDIT_FAIL, "pgpu", NULL, "see that /sys is mounted", "%s", err.text);
+	for (size_t i = 0; i < n; i++)
+		check_absent(audit, &absents[i]);
+	audit->ncards = pool->inv->npgpus;
+	for (size_t i = 0; i < pool->inv->npgpus; i++)
+		if (!is_idle(absents, n, pool->inv->pgpus[i].address))
+			check_card(audit, pool, i, libvirt);
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* One pass over all that may be given back without its domain asking. */
+#include "ops/collect.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/giveback.h"
+#include "host/handles.h"
+#include "device/kernel.h"
+#include "base/log.h"
+#include "host/ondisk.h"
+#include "survey/spare.h"
+#include "base/text.h"
+
+enum { MEMORY_DAYS = 90 }; /* what is remembered of a UUID that nothing names: guests come back from far away */
+
+/* What the verdicts rest on, read once for the pass. */
+struct look {
+	struct inventory inv;
+	struct leases leases;
+	struct handles *handles;
+	struct ondisk *disk;
+};
+
+static int read_leases(const struct collect *c, struct leases *leases, struct err *err)
+{
+	int r;
+
+	if (c->dry)
+		return lease_list(c->store, leases, err);
+	r = store_lock(c->store, c->policy->lock_timeout_s * 1000, err);
+	if (r == 0)
+		r = lease_list(c->store, leases, err);
+	store_unlock(c->store);
+	return r;
+}
+
+/* The devices first: one that is made after this has a lease by the time the leases are read. */
+static int look_around(struct look *look, const struct collect *c, struct err *err)
+{
+	static const char *const no_types[] = { NULL };
+	const struct inv_query query = { .frameworks = INV_MDEV | INV_VARIANT, .types = no_types };
+	int r = inventory_read(&look->inv, c->store->host, &query, err);
+
+	if (r == 0)
+		r = read_leases(c, &look->leases, err);
+	if (r == 0)
+		look->handles = handles_read(c->store->host,
+					     host_now_ms() + (int64_t)c->policy->release_timeout_s * 1000);
+	if (r == 0)
+		r = ondisk_read(&look->disk, c->store->host, err);
+	return r;
+}
+
+static void look_end(struct look *look)
+{
+	inventory_free(&look->inv);
+	lease_list_free(&look->leases);
+	handles_free(look->handles);
+	ondisk_free(look->disk);
+}
+
+static void judge_lease(struct collect *c, const struct spare_check *check, const struct look *look,
+			const struct lease *lease)
+{
+	struct collect_item *item = &c->items[c->n++];
+
+	item->leased = true;
+	item->lease = *lease;
+	item->exists = inventory_device(&look->inv, lease->id) != NULL;
+	/* Nothing was made for a reservation: a device under it is somebody else's. */
+	item->removes = item->exists && lease->origin == LEASE_CREATED && lease->state != LEASE_RESERVED;
+	item->outcome = spare_is_stale(check, lease, item->exists, item->why) ? COLLECT_GOES : COLLECT_STAYS;
+}
+
+static const char *pgpu_of(const struct look *look, const struct inv_device *device)
+{
+	return device->parent == UNKNOWN ? device->parent_name
+					 : look->inv.pgpus[look->inv.parents[device->parent].pgpu].address;
+}
+
+static void judge_foreign(struct collect *c, const struct spare_check *check, const struct look *look,
+			  const struct inv_device *device)
+{
+	struct collect_item *item = &c->items[c->n++];
+
+	text_copy(item->lease.id, sizeof(item->lease.id), device->id);
+	text_copy(item->lease.type, sizeof(item->lease.type), device->type);
+	text_copy(item->lease.parent, sizeof(item->lease.parent), device->parent_name);
+	text_copy(item->lease.pgpu, sizeof(item->lease.pgpu), pgpu_of(look, device));
+	item->lease.framework = device->framework;
+	item->exists = true;
+	item->removes = true;
+	if (!c->config)
+		text_copy(item->why, sizeof(item->why), "foreign, and there is no valid configuration that lets it go");
+	else if (spare_is_orphan(check, device, item->why))
+		item->outcome = COLLECT_GOES;
+}
+
+static bool still_there(const struct host *host, const struct inv_device *device)
+{
+	const struct vgpu vgpu = { device->framework, device->id, device->parent_name, device->type };
+
+	return kernel_exists(host, &vgpu) == 1;
+}
+
+/* Is the pass about this device? */
+static bool is_meant(const struct collect *c, const struct look *look, const struct inv_device *device)
+{
+	return (!c->type || strcmp(c->type, device->type) == 0) &&
+	       (!c->spare_type || strcmp(c->spare_type, device->type) != 0) &&
+	       (!c->pgpu || strcmp(c->pgpu, pgpu_of(look, device)) == 0);
+}
+
+static void judge(struct collect *c, const struct look *look)
+{
+	const struct spare_check check = { .host = c->store->host,
+					   .store = c->store,
+					   .config = c->config,
+					   .handles = look->handles,
+					   .disk = look->disk,
+					   .note = !c->dry,
+					   .looked_ms = c->looked_ms,
+					   .runs = c->runs,
+					   .arg = c->arg };
+
+	c->items = calloc(look->leases.n + look->inv.ndevices + 1, sizeof(*c->items));
+	if (!c->items)
+		abort();
+	for (size_t i = 0; i < look->leases.n; i++)
+		if (!c->pgpu || strcmp(c->pgpu, look->leases.list[i].pgpu) == 0)
+			judge_lease(c, &check, look, &look->leases.list[i]);
+	for (size_t i = 0; i < look->inv.ndevices; i++) {
+		const struct inv_device *device = &look->inv.devices[i];
+
+		/* One that was given back between the two looks has no lease any more, and is not foreign. */
+		if (!lease_find(&look->leases, device->id) && is_meant(c, look, device) &&
+		    still_there(c->store->host, device))
+			judge_foreign(c, &check, look, device);
+	}
+}
+
+/* Marks what is ours, so that the driver's time begins for all of it at once; what changed meanwhile stays. */
+static void claim(struct collect *c, struct collect_item *item)
+{
+	struct err err = { 0 };
+	int r;
+
+	if (item->lease.state == LEASE_RESERVED)
+		r = giveback_drop(c->store, c->policy, &item->lease, &err);
+	else
+		r = giveback_claim(c->store, &item->lease, giveback_lock_by(c->policy), &err);
+	if (r < 0) {
+		item->outcome = COLLECT_FAILED;
+		text_safe(item->trouble, sizeof(item->trouble), err.text);
+	} else if (r == 0) {
+		item->outcome = COLLECT_STAYS;
+		text_copy(item->why, sizeof(item->why), "it changed hands meanwhile");
+	} else if (item->lease.state == LEASE_RESERVED) {
+		item->outcome = COLLECT_GONE;
+	}
+}
+
+static void carry_out(struct collect *c, struct collect_item *item, int64_t deadline_ms)
+{
+	const struct lease *lease = &item->lease;
+	struct err err = { 0 };
+	int64_t orphan_by = giveback_lock_by(c->policy) + (int64_t)c->policy->release_timeout_s * 1000;
+	int r;
+
+	if (item->leased)
+		r = giveback_finish(c->store, c->policy, lease->id, deadline_ms, &err);
+	else
+		r = giveback_orphan(c->store, c->policy, lease, orphan_by, &err);
+	item->outcome = r == 0 ? COLLECT_GONE : COLLECT_FAILED;
+	if (r < 0) {
+		text_safe(item->trouble, sizeof(item->trouble), err.text);
+		log_warn("gc: %s cannot be given back: %s", lease->id, err.text);
+	} else {
+		log_info("gc: %s %s, %s on %s: %s", item->removes ? "removed" : "dropped the lease of", lease->id,
+			 lease->type, lease->parent, item->why);
+	}
+}
+
+static bool device_exists(const void *arg, const char *id)
+{
+	const struct look *look = arg;
+
+	return inventory_device(&look->inv, id) != NULL;
+}
+
+static bool is_named(const void *arg, const char *id)
+{
+	const struct look *look = arg;
+
+	return device_exists(arg, id) || lease_find(&look->leases, id) || ondisk_names(look->disk, id, NULL) ||
+	       ondisk_unread(look->disk, false);
+}
+
+int collect_run(struct collect *c, struct err *err)
+{
+	struct look look = { 0 };
+	int64_t deadline_ms;
+	int r;
+
+	if (!c->looked_ms)
+		c->looked_ms = host_now_ms();
+	r = look_around(&look, c, err);
+	c->items = NULL;
+	c->n = 0;
+	c->garbage = look.leases.garbage;
+	if (r == 0)
+		judge(c, &look);
+	if (r == 0 && !c->dry && store_lock(c->store, c->policy->lock_timeout_s * 1000, err) == 0) {
+		types_remember(c->store, &look.inv);
+		store_unlock(c->store);
+	}
+	if (r == 0 && !c->dry)
+		memo_tidy(c->store, device_exists, is_named, &look, MEMORY_DAYS);
+	look_end(&look);
+	if (r < 0 || c->dry)
+		return r;
+	for (size_t i = 0; i < c->n; i++)
+		if (c->items[i].leased && c->items[i].outcome == COLLECT_GOES)
+			claim(c, &c->items[i]);
+	if (c->mark)
+		return 0;
+	deadline_ms = host_now_ms() + (int64_t)(c->policy->release_timeout_s + c->policy->driver_cleanup_s) * 1000;
+	for (size_t i = 0; i < c->n; i++)
+		if (c->items[i].outcome == COLLECT_GOES)
+			carry_out(c, &c->items[i], deadline_ms);
+	return 0;
+}
+
+void collect_free(struct collect *c)
+{
+	free(c->items);
+	c->items = NULL;
+	c->n = 0;
+}

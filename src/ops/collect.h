@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * One pass over all that may be given back without its domain asking: leases that have expired, are void or only wait
+ * for it, leases whose domain no longer runs, and orphans.
+ *
+ * Each lease and each foreign device is judged (spare says how); what may go, goes (giveback says how), all of it
+ * within one stretch of time: an NVIDIA driver's time to clean up runs for all of them at once.
+ *
+ * Depends on: config, giveback, handles, inventory, lease, ondisk, spare, store. Knows nothing of domains' XML, of
+ * plan, or who asks.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "config/config.h"
+#include "base/err.h"
+#include "host/inventory.h"
+#include "state/lease.h"
+#include "state/store.h"
+
+enum collect_outcome {
+	COLLECT_STAYS,
+	COLLECT_GOES, /* it may go; in a dry run nothing is done about it, with `mark` the rest is the caller's */
+	COLLECT_GONE,
+	COLLECT_FAILED, /* it should have gone and could not */
+};
+
+struct collect_item {
+	bool leased;        /* else a foreign device that nobody has leased */
+	struct lease lease; /* as it was found; of a foreign device only id, type, parent, pgpu and framework */
+	bool exists;        /* there is such a device */
+	bool removes;       /* going means that the device is removed; else only its lease is dropped */
+	enum collect_outcome outcome;
+	char why[REASON_SIZE]; /* it goes or stays */
+	char trouble[1024];    /* COLLECT_FAILED: what was in the way */
+};
+
+struct collect {
+	struct store *store;         /* opened; for a pass that does something, opened to be written */
+	const struct config *config; /* NULL: none, or one with an error; then no foreign device goes */
+	const struct policy *policy; /* the configuration's, or the defaults */
+	const char *type;            /* foreign devices of this type only; NULL all */
+	const char *pgpu;            /* what is on this pGPU only; NULL all */
+	const char *spare_type;      /* foreign devices of this type are left out; NULL none */
+	bool dry;                    /* judge only: writes nothing, not even since when a device has been seen free */
+	int64_t looked_ms;           /* no lease is judged that is not older; 0: than this pass */
+	bool (*runs)(const void *arg, const char *domain); /* who runs, as far as libvirt said; NULL: not asked */
+	const void *arg;
+	bool mark; /* what goes of the leases is marked `releasing`, and left so; no foreign device goes */
+	/* the result */
+	struct collect_item *items; /* the leases by their id, then the foreign devices */
+	size_t n;
+	int garbage; /* records that could not be understood: set aside, in a dry run passed over */
+};
+
+/*
+ * Makes the pass. An error means that nothing could be judged (who has what open, what libvirt's files name); what goes
+ * wrong with one item is that item's trouble. Takes `release_timeout` and `driver_cleanup` at most, and the driver's
+ * time for what it writes.
+ */
+int collect_run(struct collect *collect, struct err *err);
+void collect_free(struct collect *collect);

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The decision: which vGPU a domain gets, on which parent; or why it gets none. */
+#include "plan/plan.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+#include "plan/plan_text.h"
+
+bool plan_refuse(struct planner *p, size_t want, enum refusal why, const char *fmt, ...)
+{
+	va_list ap;
+
+	p->plan->kind = PLAN_REFUSE;
+	p->plan->refusal = why;
+	p->plan->refused_want = want;
+	p->plan->why = 0;
+	va_start(ap, fmt);
+	vsnprintf(p->plan->text, sizeof(p->plan->text), fmt, ap);
+	va_end(ap);
+	return false;
+}
+
+bool plan_type_fits(const struct wish *wish, const char *type)
+{
+	for (int i = 0; i < wish->ntypes; i++)
+		if (strcmp(wish->types[i], type) == 0)
+			return true;
+	return wish->ntypes == 0;
+}
+
+void plan_only_type(const struct plan_facts *facts, struct wish *wish, int pgpu)
+{
+	const struct section *only;
+
+	/* A type that is remembered, and is the only one, is that. */
+	if (!facts->pool || (wish->ntypes && wish->source != TYPE_REMEMBERED) ||
+	    pool_types(facts->pool, wish->want->kind == WANT_MDEV, pgpu, &only) != 1 ||
+	    !plan_type_fits(wish, only->type))
+		return;
+	snprintf(wish->types[0], TYPE_SIZE, "%s", only->type);
+	wish->ntypes = 1;
+	wish->source = pgpu == UNKNOWN ? TYPE_POOLED : TYPE_SERVED;
+}
+
+void plan_adopt(const struct planner *p, const struct inv_device *device, struct step *step)
+{
+	const struct inventory *inv = p->facts->inv;
+	const struct inv_type *t = inventory_type(inv, device->type);
+
+	*step = (struct step){ .kind = STEP_ADOPT,
+			       .framework = device->framework,
+			       .numa = UNKNOWN,
+			       .framebuffer_mib = t ? t->framebuffer_mib : UNKNOWN };
+	memcpy(step->id, device->id, sizeof(step->id));
+	memcpy(step->type, device->type, sizeof(step->type));
+	memcpy(step->parent, device->parent_name, sizeof(step->parent));
+	memcpy(step->pgpu, device->parent_name, sizeof(step->pgpu));
+	snprintf(step->why, sizeof(step->why), "it exists");
+	if (device->parent != UNKNOWN) {
+		const struct inv_pgpu *card = &inv->pgpus[inv->parents[device->parent].pgpu];
+
+		memcpy(step->pgpu, card->address, sizeof(step->pgpu));
+		step->numa = card->numa;
+		if (p->facts->pool)
+			step->section = pool_serves(p->facts->pool, inv->parents[device->parent].pgpu, device->type);
+	}
+}
+
+/* The later wants of this plan see what this one takes, in the place of what the domain had reserved for it. */
+static void promise(struct planner *p, const struct step *step)
+{
+	struct lease *l = &p->promised.list[p->promised.n++], *had = lease_find(&p->held, step->id);
+
+	if (had) {
+		p->held.n--;
+		memmove(had, had + 1, (size_t)(p->held.list + p->held.n - had) * sizeof(*had));
+	}
+	*l = (struct lease){ .state = LEASE_RESERVED, .framebuffer_mib = step->framebuffer_mib, .numa = step->numa };
+	memcpy(l->id, step->id, sizeof(l->id));
+	memcpy(l->type, step->type, sizeof(l->type));
+	memcpy(l->parent, step->parent, sizeof(l->parent));
+	memcpy(l->pgpu, step->pgpu, sizeof(l->pgpu));
+	memcpy(l->domain, p->facts->request->uuid, sizeof(l->domain));
+	snprintf(l->project, sizeof(l->project), "%s", p->facts->request->project);
+}
+
+/* It does not exist, and nothing says which type it is to be of. */
+static bool refuse_untyped(struct planner *p, size_t want)
+{
+	const struct plan_facts *facts = p->facts;
+	const struct want *w = facts->wishes[want].want;
+	bool served = false;
+	char list[1024];
+
+	plan_text_types(facts, w->kind, list, sizeof(list));
+	if (!*list)
+		return plan_refuse(p, want, REFUSE_OTHER,
+				   "it does not exist, and no type is enabled for its kind of <hostdev>: set "
+				   "enabled_mdev_types in [devices]");
+	for (size_t i = 0; i < facts->config->nsections && !served; i++)
+		served = pool_stock(facts->pool, &facts->config->sections[i], w->kind == WANT_MDEV, UNKNOWN) !=
+			 STOCK_NONE;
+	if (!served)
+		return plan_refuse(p, want, REFUSE_OTHER,
+				   "it does not exist, and no pGPU here serves any enabled type (%s): see 'vgpu-lease "
+				   "check'",
+				   list);
+	return plan_refuse(p, want, REFUSE_OTHER,
+			   "it does not exist and nothing says which type it is: name one of %s in the metadata", list);
+}
+
+bool plan_creation(struct planner *p, size_t want, const char *id, struct step *step)
+{
+	const struct wish *wish = &p->facts->wishes[want];
+
+	if (!p->facts->config)
+		return plan_refuse(p, want, REFUSE_OTHER,
+				   "it does not exist, and there is no configuration to make it from");
+	if (wish->ntypes == 0)
+		return refuse_untyped(p, want);
+	/* Before room is waited for, or looked for. */
+	if (!plan_quota(p, want, id))
+		return false;
+	switch (plan_choose(p, want, id, step)) {
+	case CHOSEN:
+		return true;
+	case CHOSEN_AFTER_REMOVAL:
+		/* An arrival counts on the room; the prepare that follows makes it. */
+		if (p->facts->mode != PLAN_PREPARE)
+			return true;
+		p->plan->kind = PLAN_REMOVE;
+		return true;
+	case NO_ROOM_YET:
+		p->plan->kind = PLAN_WAIT;
+		break;
+	case NO_ROOM:
+		p->plan->kind = p->facts->spares_known ? PLAN_REFUSE : PLAN_LOOK;
+		break;
+	}
+	p->plan->refusal = REFUSE_NO_ROOM;
+	p->plan->refused_want = want;
+	p->plan->why = plan_text_no_room(p->plan, p->facts, &p->promised, want, p->plan->text, sizeof(p->plan->text));
+	return false;
+}
+
+bool plan_existing(struct planner *p, size_t want, const struct inv_device *device, const struct lease *own,
+		   struct step *step)
+{
+	const struct wish *wish = &p->facts->wishes[want];
+	enum opened opened = p->facts->devices[device - p->facts->inv->devices].opened;
+
+	if (wish->source == TYPE_ASKED && !plan_type_fits(wish, device->type))
+		return plan_refuse(p, want, REFUSE_OTHER,
+				   "it exists as %s on %s, the domain's metadata asks for %s: change one of them",
+				   device->type, device->parent_name, wish->want->type);
+	plan_adopt(p, device, step);
+	if (own) {
+		step->kind = STEP_KEEP;
+		snprintf(step->why, sizeof(step->why), "the domain's already");
+		return true;
+	}
+	if (opened == OPEN_YES)
+		return plan_refuse(p, want, REFUSE_OPEN, "it exists on %s and a process has it open",
+				   device->parent_name);
+	return true;
+}
+
+/* Its creation or removal goes on. */
+bool plan_wait_for_kernel(struct planner *p, size_t want, const char *parent)
+{
+	plan_refuse(p, want, REFUSE_OTHER,
+		    "it is still being made or removed on %s: see dmesg, and try again when that has ended", parent);
+	p->plan->kind = PLAN_WAIT;
+	return false;
+}
+
+static bool prepare_want(struct planner *p, size_t want, struct step *step)
+{
+	const struct want *w = p->facts->wishes[want].want;
+	const char *id = w->placeholder ? p->facts->wishes[want].fresh : w->id;
+	const struct lease *lease = lease_find(p->facts->leases, id);
+	const struct inv_device *device = inventory_device(p->facts->inv, id);
+
+	if (w->kind == WANT_PCI)
+		return plan_vf_prepare(p, want, step);
+	if (lease && strcmp(lease->domain, p->facts->request->uuid) != 0)
+		return plan_refuse(p, want, REFUSE_OTHER, "it belongs to domain %s (%s): give this domain another UUID",
+				   lease->name, lease->domain);
+	/* For a start whose hook was killed, or for somebody else: the kernel has one of a UUID only. */
+	if (device && !*device->type)
+		return plan_wait_for_kernel(p, want, device->parent_name);
+	if (device)
+		return plan_existing(p, want, device, lease, step);
+	if (lease && (lease->state == LEASE_CREATING || (lease->state == LEASE_RELEASING && lease->at_work)))
+		return plan_wait_for_kernel(p, want, lease->parent);
+	return plan_creation(p, want, id, step);
+}
+
+/*
+ * libvirt has read the XML, and takes no other UUID, when a start is asked about: one without a UUID of its own is
+ * refused, whatever else holds. The steps are what it would get with one.
+ */
+static void refuse_placeholder(struct planner *p)
+{
+	for (size_t i = 0; p->facts->mode == PLAN_PREPARE && i < p->facts->request->nwants; i++) {
+		if (!p->facts->request->wants[i].placeholder)
+			continue;
+		plan_refuse(
+			p, i, REFUSE_OTHER,
+			"it is a placeholder, and libvirt takes no new UUID at a start: give it one with 'vgpu-lease "
+			"rewrite' and define the domain anew");
+		return;
+	}
+}
+
+void plan_make(struct plan *plan, const struct plan_facts *facts)
+{
+	struct plan_facts narrowed = *facts;
+	struct planner p = { .facts = &narrowed, .plan = plan, .only = UNKNOWN };
+	size_t nwants = facts->request->nwants;
+	struct wish *wishes = calloc(nwants + 1, sizeof(*wishes));
+	bool going = true;
+
+	*plan = (struct plan){ .kind = PLAN_STEPS };
+	plan->steps = calloc(nwants + 1, sizeof(*plan->steps));
+	p.promised.list = calloc(nwants + 1, sizeof(*p.promised.list));
+	p.held.list = calloc(facts->leases->n + 1, sizeof(*p.held.list));
+	if (!wishes || !plan->steps || !p.promised.list || !p.held.list)
+		abort();
+	narrowed.wishes = wishes;
+	narrowed.leases = &p.held;
+	for (; p.held.n < facts->leases->n; p.held.n++)
+		p.held.list[p.held.n] = facts->leases->list[p.held.n];
+	for (size_t i = 0; i < nwants; i++) {
+		wishes[i] = facts->wishes[i];
+		if (wishes[i].want->kind == WANT_MDEV)
+			plan_only_type(facts, &wishes[i], UNKNOWN);
+		plan_source_narrow(facts, &wishes[i]);
+		plan_vf_wish(facts, &wishes[i]);
+	}
+	for (size_t i = 0; i < nwants && going; i++) {
+		struct step *step = &plan->steps[i];
+
+		going = facts->mode == PLAN_PREPARE ? prepare_want(&p, i, step) : plan_arrival(&p, i, step);
+		/* What the domain keeps was counted when it came. */
+		if (!going || (step->kind != STEP_KEEP && !plan_quota(&p, i, step->id)))
+			break;
+		plan_quota_removes(&p, step);
+		promise(&p, step);
+		plan->nsteps++;
+		/* What has to be removed for one want is removed before the next one is looked at. */
+		going = plan->kind == PLAN_STEPS;
+	}
+	refuse_placeholder(&p);
+	free(p.promised.list);
+	free(p.held.list);
+	free(wishes);
+}
+
+void plan_free(struct plan *plan)
+{
+	free(plan->steps);
+	free(plan->verdicts);
+	*plan = (struct plan){ 0 };
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The decision: which vGPU a domain gets, on which parent; or why it gets none.
+ *
+ * Pure: from the facts that it is handed it makes steps or one refusal. It does no I/O, reads no clock, knows no
+ * errno; so every rule is a row in tests/unit/plan/plan.c. A plan is tentative: the kernel's answer decides, and what
+ * failed comes back as a fact (struct mishap) into the next plan.
+ *
+ * Depends on: config, inventory, lease and request types, pool. Knows nothing of files, locks or libvirt.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "config/config.h"
+#include "domain/domxml.h"
+#include "host/inventory.h"
+#include "state/lease.h"
+#include "plan/pool.h"
+
+enum { WISH_TYPES_MAX = 16, PLAN_REMOVES_MAX = 64, DOMAIN_SHOWN_SIZE = 64 };
+
+/* Who says which type a vGPU is to have. */
+enum type_source {
+	TYPE_UNSAID,
+	TYPE_ASKED,      /* the domain's metadata: an existing device must be of it */
+	TYPE_DEFINED,    /* its mdevctl definition */
+	TYPE_REMEMBERED, /* its last lease here */
+	TYPE_POOLED,     /* nobody: the pool has only this one */
+	TYPE_SERVED,     /* nobody: the VF's card serves only this one */
+};
+
+/* What is known of one want beyond the XML: its type candidates, where it was, what NUMA nodes suit it. */
+struct wish {
+	const struct want *want;
+	char types[WISH_TYPES_MAX][TYPE_SIZE]; /* any of these, the first that has room; none: nothing says which */
+	int ntypes;
+	enum type_source source;
+	char fresh[UUID_SIZE];         /* the UUID to use where a new one is needed */
+	char last_parent[PARENT_SIZE]; /* where it was when it was last leased, or mdevctl's definition has it; "" */
+	uint64_t nodes;                /* NUMA nodes that suit; 0 any */
+	char absent[REASON_SIZE];      /* of a VF that the inventory has not: why; "" */
+};
+
+/*
+ * Why a pGPU can have no vGPU of a type now. Those whose cause and reason are the same are told of together; what to do
+ * goes by the cause: see plan_text.c.
+ */
+enum cause {
+	CAUSE_IN_USE,      /* by as many as it can carry */
+	CAUSE_CAP,         /* max_instances */
+	CAUSE_BLOCKED,     /* by vGPUs of another size */
+	CAUSE_NO_INSTANCE, /* no GPU instance is free for a MIG-backed type */
+	CAUSE_UNSUITED,    /* its free VFs are none for the hostdev */
+	CAUSE_FAILED,      /* when it was tried */
+	CAUSE_NO_OFFER,    /* the driver offers none, and nothing that is known stands in the way */
+	CAUSE_OTHER_KIND,  /* it makes mdevs for a hostdev of type pci, or VFs for one of type mdev */
+	CAUSE_UNREADY,     /* it is not in the pool now */
+	CAUSE_ABSENT,      /* the host lacks it */
+	CAUSE_OTHER_TYPE,  /* the configuration has it serve another type */
+};
+
+/* A candidate that failed in this run: passed over, and named in the refusal. */
+struct mishap {
+	char pgpu[PARENT_SIZE];
+	char type[TYPE_SIZE];
+	enum cause cause;
+	char reason[REASON_SIZE];
+};
+
+/* A device that may be removed to make room: an orphan, or one of ours whose domain is gone. */
+struct spare {
+	char id[ID_SIZE];
+};
+
+/* A card that the configuration means for a type, and that makes no vGPUs here. */
+struct lack {
+	char address[PARENT_SIZE];
+	char type[TYPE_SIZE];
+	char reason[REASON_SIZE];
+};
+
+enum opened { OPEN_UNKNOWN, OPEN_NO, OPEN_YES };
+
+/* What is known of a device of the inventory, same index. Looked up only where a rule asks. */
+struct device_facts {
+	enum opened opened;
+	char named_by[DOMAIN_SHOWN_SIZE]; /* the domain on disk that names it; "" none */
+};
+
+enum plan_mode { PLAN_PREPARE, PLAN_MIGRATE, PLAN_RESTORE };
+
+struct plan_facts {
+	enum plan_mode mode;
+	const struct config *config; /* NULL: there is none; devices that exist are still adopted */
+	const struct inventory *inv;
+	const struct pool *pool;            /* NULL without configuration */
+	const struct leases *leases;        /* without those that are void */
+	const struct device_facts *devices; /* one for each inv->devices */
+	const struct device_facts *vfs;     /* one for each inv->parents, looked up for VFs; NULL none was */
+	int libvirt;                        /* its version, 9007000 is 9.7.0; 0 where it cannot be told */
+	const struct request *request;
+	const struct wish *wishes; /* one for each request->wants */
+	const struct mishap *mishaps;
+	size_t nmishaps;
+	const struct failure *failures; /* of other runs, a while ago: those candidates come last */
+	size_t nfailures;
+	const struct spare *spares;
+	size_t nspares;
+	bool spares_known;        /* the search for what could make room has been made */
+	const struct lack *lacks; /* looked for together with spares: for the refusal alone */
+	size_t nlacks;
+};
+
+enum step_kind { STEP_KEEP, STEP_ADOPT, STEP_CREATE };
+
+/* What to do for one want; for migrate and restore, what is reserved for it. */
+struct step {
+	enum step_kind kind;
+	enum framework framework;
+	char id[ID_SIZE]; /* the device's; differs from the want's where the XML is to be rewritten */
+	char type[TYPE_SIZE];
+	char parent[PARENT_SIZE];
+	char pgpu[PARENT_SIZE];
+	int numa;
+	int framebuffer_mib;
+	const struct section *section; /* of the pool; NULL for a device outside it */
+	char why[REASON_SIZE];         /* one clause for people: why this parent */
+};
+
+/* Why a pGPU was not chosen for a want. */
+struct verdict {
+	size_t want;
+	int pgpu;
+	bool elsewhere; /* it serves another type of the want's, for which there is a verdict of its own */
+	enum cause cause;
+	char reason[REASON_SIZE]; /* without a name of the card or the vGPU */
+	char fix[REASON_SIZE];    /* a command for this very card; "" none */
+};
+
+enum plan_kind {
+	PLAN_STEPS,  /* do them */
+	PLAN_WAIT,   /* no room now, but creations or give-backs are in flight: ask again */
+	PLAN_LOOK,   /* no room: look for spares, ask again */
+	PLAN_REMOVE, /* remove these spares, ask again */
+	PLAN_REFUSE,
+};
+
+enum refusal { REFUSE_OTHER, REFUSE_NO_ROOM, REFUSE_UNKNOWN_TYPE, REFUSE_OPEN };
+
+struct plan {
+	enum plan_kind kind;
+	struct step *steps; /* one for each want; of a placeholder that is refused, too */
+	size_t nsteps;
+	char removes[PLAN_REMOVES_MAX][ID_SIZE];
+	size_t nremoves;
+	size_t nquota; /* the last of them are leases that go for the quota's sake, on whatever pGPU */
+	struct verdict *verdicts;
+	size_t nverdicts, verdict_room;
+	enum refusal refusal;
+	size_t refused_want;
+	char warning[256]; /* for the log, whatever the plan is; "" none */
+	char text[3072];   /* of a refusal: device, cause and cure; the domain is named by the caller */
+	size_t why;        /* so many bytes of it are the causes, and what is behind them the cure; 0: not told apart */
+};
+
+void plan_make(struct plan *plan, const struct plan_facts *facts);
+void plan_free(struct plan *plan);
+
+/* Why this card can have no vGPU for the hostdev, whatever it serves: the hostdev is of another kind. NULL: it can. */
+const char *plan_other_kind(const struct plan_facts *facts, int pgpu, const struct want *want);

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A domain that arrives, by migration or restore: which UUID it gets here.
+ *
+ * Here its UUID U may be: there, free and fitting (Nova makes its target's device beforehand): taken as it is. There
+ * but held, open or of another type: a new one, or with migrate_uuid = keep a refusal. Not there: another free device
+ * of the type, if reuse allows; else U, or a new one.
+ */
+#include <string.h>
+
+#include "internal.h"
+#include "plan/plan_text.h"
+
+static bool leased(const struct planner *p, const char *id)
+{
+	return lease_find(p->facts->leases, id) != NULL;
+}
+
+static bool promised(const struct planner *p, const char *id)
+{
+	for (size_t i = 0; i < p->promised.n; i++)
+		if (strcmp(p->promised.list[i].id, id) == 0)
+			return true;
+	return false;
+}
+
+/* A foreign device of the pool that nobody has, names or wants. */
+const struct inv_device *plan_free_device(const struct planner *p, size_t want)
+{
+	const struct inventory *inv = p->facts->inv;
+	const struct wish *wish = &p->facts->wishes[want];
+
+	for (size_t i = 0; i < inv->ndevices; i++) {
+		const struct inv_device *d = &inv->devices[i];
+		const struct device_facts *f = &p->facts->devices[i];
+
+		if (d->parent != UNKNOWN && plan_can_be(p->facts, d->parent, wish->want) && wish->ntypes > 0 &&
+		    plan_type_fits(wish, d->type) && p->facts->pool && pool_has_parent(p->facts->pool, d->parent) &&
+		    f->opened == OPEN_NO && !*f->named_by && !leased(p, d->id) && !promised(p, d->id) &&
+		    !request_find(p->facts->request, d->id) && !request_has_taken(p->facts->request, d->id))
+			return d;
+	}
+	return NULL;
+}
+
+/* U is there and cannot be had: why not. */
+static bool refuse_taken(struct planner *p, size_t want, const struct inv_device *device, const struct lease *lease)
+{
+	const struct wish *wish = &p->facts->wishes[want];
+	char wished[1024];
+
+	if (lease)
+		return plan_refuse(p, want, REFUSE_OTHER,
+				   "it belongs to domain %s here, and migrate_uuid = keep allows no other",
+				   lease->name);
+	if (!*device->type)
+		return plan_refuse(
+			p, want, REFUSE_OTHER,
+			"it is just being made or removed on %s here, and migrate_uuid = keep allows no other",
+			device->parent_name);
+	plan_text_wish(wish, wished, sizeof(wished));
+	if (!plan_type_fits(wish, device->type))
+		return plan_refuse(p, want, REFUSE_OTHER,
+				   "it exists here as %s on %s, not as %s, and migrate_uuid = keep allows no other",
+				   device->type, device->parent_name, wished);
+	return plan_refuse(p, want, REFUSE_OTHER, "%s here, and migrate_uuid = keep allows no other",
+			   p->facts->devices[device - p->facts->inv->devices].opened == OPEN_YES
+				   ? "a process has it open"
+				   : "it cannot be told whether a process has it open");
+}
+
+bool plan_arrival(struct planner *p, size_t want, struct step *step)
+{
+	const struct plan_facts *facts = p->facts;
+	const struct wish *wish = &facts->wishes[want];
+	const struct lease *lease = lease_find(facts->leases, wish->want->id);
+	const struct inv_device *device = inventory_device(facts->inv, wish->want->id);
+	enum migrate_uuid policy = facts->config ? facts->config->policy.migrate_uuid : MIGRATE_AUTO;
+	bool others = lease && strcmp(lease->domain, facts->request->uuid) != 0;
+	const struct inv_device *other;
+
+	if (!plan_source_fits(p, want))
+		return false;
+	if (wish->want->kind == WANT_PCI)
+		return plan_vf_arrival(p, want, step);
+	if (wish->want->placeholder)
+		return plan_creation(p, want, wish->fresh, step);
+	if (device && !others && facts->devices[device - facts->inv->devices].opened == OPEN_NO && *device->type &&
+	    plan_type_fits(wish, device->type)) {
+		plan_adopt(p, device, step);
+		return true;
+	}
+	if (device || others) {
+		if (policy == MIGRATE_KEEP)
+			return refuse_taken(p, want, device, others ? lease : NULL);
+		return plan_creation(p, want, wish->fresh, step);
+	}
+	if (policy == MIGRATE_AUTO && facts->config && facts->config->policy.reuse_free &&
+	    (other = plan_free_device(p, want))) {
+		plan_adopt(p, other, step);
+		return true;
+	}
+	return plan_creation(p, want, policy == MIGRATE_FRESH ? wish->fresh : wish->want->id, step);
+}

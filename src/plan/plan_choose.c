@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Choosing a parent: the candidates in their order, and what to remove where none has room. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+struct candidate {
+	int pgpu;
+	bool near;   /* on a NUMA node that suits */
+	bool failed; /* a while ago */
+	struct room room;
+};
+
+static enum placement placement_of(const struct planner *p, const struct want *want)
+{
+	return want->has_placement ? want->placement : p->facts->config->policy.placement;
+}
+
+/* Did it fail a while ago, in another run? */
+static bool has_failed(const struct plan_facts *facts, int pgpu, const char *type)
+{
+	for (size_t i = 0; i < facts->nfailures; i++)
+		if (strcmp(facts->failures[i].pgpu, facts->inv->pgpus[pgpu].address) == 0 &&
+		    strcmp(facts->failures[i].type, type) == 0)
+			return true;
+	return false;
+}
+
+/*
+ * By what of two candidates one goes before the other, what weighs most first: one that has not failed lately, then the
+ * nearer, then the fuller (pack) or emptier (spread), then the lower address.
+ */
+enum rule { BY_FAILURE, BY_NODE, BY_SHARE, BY_ADDRESS, NO_CHOICE };
+
+/* Is `a` the better one? `rule`: by what. */
+static bool better(const struct planner *p, const struct want *want, const struct candidate *a,
+		   const struct candidate *b, enum rule *rule)
+{
+	double d = a->room.share - b->room.share;
+
+	*rule = BY_FAILURE;
+	if (a->failed != b->failed)
+		return b->failed;
+	*rule = BY_NODE;
+	if (a->near != b->near)
+		return a->near;
+	*rule = BY_SHARE;
+	if (d > 1e-9 || d < -1e-9)
+		return placement_of(p, want) == PLACE_PACK ? d > 0 : d < 0;
+	*rule = BY_ADDRESS;
+	return a->pgpu < b->pgpu;
+}
+
+static bool is_near(const struct wish *wish, const struct inv_pgpu *card)
+{
+	return wish->nodes && card->numa >= 0 && card->numa < 64 && (wish->nodes >> card->numa & 1);
+}
+
+/* Does the card serve no such type, but another that would do as well? */
+static bool is_elsewhere(const struct plan_facts *facts, const struct wish *wish, int pgpu, const char *type)
+{
+	if (pool_serves(facts->pool, pgpu, type))
+		return false;
+	for (int t = 0; t < wish->ntypes; t++)
+		if (pool_serves(facts->pool, pgpu, wish->types[t]))
+			return true;
+	return false;
+}
+
+static void add_verdict(struct plan *plan, size_t want, int pgpu, bool elsewhere, const struct room *room)
+{
+	struct verdict *v;
+
+	if (plan->nverdicts == plan->verdict_room) {
+		plan->verdict_room = plan->verdict_room ? plan->verdict_room * 2 : 32;
+		plan->verdicts = reallocarray(plan->verdicts, plan->verdict_room, sizeof(*plan->verdicts));
+		if (!plan->verdicts)
+			abort();
+	}
+	v = &plan->verdicts[plan->nverdicts++];
+	v->want = want;
+	v->pgpu = pgpu;
+	v->elsewhere = elsewhere;
+	v->cause = room->cause;
+	memcpy(v->reason, room->reason, sizeof(v->reason));
+	memcpy(v->fix, room->fix, sizeof(v->fix));
+}
+
+bool plan_is_spare(const struct plan_facts *facts, const char *id)
+{
+	for (size_t i = 0; i < facts->nspares; i++)
+		if (strcmp(facts->spares[i].id, id) == 0)
+			return true;
+	return false;
+}
+
+bool plan_may_go(const struct plan_facts *facts, const char *id)
+{
+	return !(facts->mode == PLAN_PREPARE && request_find(facts->request, id)) && plan_is_spare(facts, id);
+}
+
+/* Would removing a device of `type` help one of `wanted` on this card? */
+static bool stands_in_the_way(const struct plan_facts *facts, int pgpu, const char *type, const char *wanted)
+{
+	const struct inv_type *a = inventory_type(facts->inv, type), *b = inventory_type(facts->inv, wanted);
+
+	/* Of GPU instances each has its own size. */
+	if (!facts->inv->pgpus[pgpu].nvidia || !a || !b || a->slices || b->slices)
+		return false;
+	/* Of a card that was never seen empty the sizes are not known: then every other type may. */
+	if (a->framebuffer_mib == UNKNOWN || b->framebuffer_mib == UNKNOWN)
+		return strcmp(type, wanted) != 0;
+	return a->framebuffer_mib != b->framebuffer_mib;
+}
+
+/*
+ * Would removing one of `type` make room for one of `wanted`? What a GPU instance carried leaves room for its like
+ * only.
+ */
+static bool gives_room(const struct plan_facts *facts, const char *type, const char *wanted)
+{
+	const struct inv_type *t = inventory_type(facts->inv, wanted);
+
+	return !t || !t->slices || strcmp(type, wanted) == 0;
+}
+
+/*
+ * Which spares of the card to remove: one, or, where an NVIDIA card holds another size, all that are of another size;
+ * then each of those must be a spare. The next plan sees what it brought.
+ */
+static bool find_removes(struct planner *p, int pgpu, const char *type)
+{
+	const struct plan_facts *facts = p->facts;
+	const struct inventory *inv = facts->inv;
+	char one[ID_SIZE] = "";
+
+	p->plan->nremoves = 0;
+	for (size_t i = 0; i < inv->ndevices; i++) {
+		const struct inv_device *d = &inv->devices[i];
+
+		if (d->parent == UNKNOWN || inv->parents[d->parent].pgpu != pgpu)
+			continue;
+		if (stands_in_the_way(facts, pgpu, d->type, type)) {
+			if (!plan_may_go(facts, d->id) || p->plan->nremoves == PLAN_REMOVES_MAX) {
+				p->plan->nremoves = 0;
+				return false;
+			}
+			memcpy(p->plan->removes[p->plan->nremoves++], d->id, ID_SIZE);
+		} else if (!*one && gives_room(facts, d->type, type) && plan_may_go(facts, d->id)) {
+			memcpy(one, d->id, ID_SIZE);
+		}
+	}
+	for (size_t i = 0; i < facts->leases->n && !*one; i++) {
+		const struct lease *l = &facts->leases->list[i];
+
+		if (strcmp(l->pgpu, inv->pgpus[pgpu].address) == 0 && !inventory_device(inv, l->id) &&
+		    plan_may_go(facts, l->id))
+			memcpy(one, l->id, ID_SIZE);
+	}
+	if (p->plan->nremoves == 0 && *one)
+		memcpy(p->plan->removes[p->plan->nremoves++], one, ID_SIZE);
+	return p->plan->nremoves > 0;
+}
+
+static void fill_step(const struct planner *p, struct step *step, const struct candidate *c, const char *type,
+		      const char *id, const char *why)
+{
+	const struct inventory *inv = p->facts->inv;
+	const struct inv_type *t = inventory_type(inv, type);
+	int parent = c->room.parent != UNKNOWN ? c->room.parent : inv->pgpus[c->pgpu].first;
+
+	*step = (struct step){ .kind = STEP_CREATE,
+			       .framework = inv->pgpus[c->pgpu].framework,
+			       .numa = inv->pgpus[c->pgpu].numa,
+			       .framebuffer_mib = t ? t->framebuffer_mib : UNKNOWN,
+			       .section = pool_serves(p->facts->pool, c->pgpu, type) };
+	/* A VF is called by its address, wherever the domain was before. */
+	snprintf(step->id, sizeof(step->id), "%.39s", step->framework == FW_MDEV ? id : inv->parents[parent].name);
+	snprintf(step->type, sizeof(step->type), "%s", type);
+	snprintf(step->parent, sizeof(step->parent), "%s", inv->parents[parent].name);
+	snprintf(step->pgpu, sizeof(step->pgpu), "%s", inv->pgpus[c->pgpu].address);
+	snprintf(step->why, sizeof(step->why), "%s", why);
+}
+
+/* What is left to do where no pGPU has room for any of the types. */
+struct resort {
+	bool in_flight;        /* wait */
+	struct candidate card; /* remove spares there, for the first type that this helps; pgpu UNKNOWN: nowhere */
+	const char *type;
+};
+
+/* Room on this card for the want; where it is to be one VF, on that. Not a candidate at all: false. */
+static bool room_for(const struct planner *p, size_t want, struct candidate *c, const char *type, const char *id)
+{
+	const struct wish *wish = &p->facts->wishes[want];
+	const struct inventory *inv = p->facts->inv;
+	const char *other_kind = plan_other_kind(p->facts, c->pgpu, wish->want);
+
+	if (p->only != UNKNOWN && inv->parents[p->only].pgpu != c->pgpu)
+		return false;
+	if (other_kind) {
+		if (!pool_serves(p->facts->pool, c->pgpu, type))
+			return false;
+		c->room = (struct room){ .parent = UNKNOWN, .cause = CAUSE_UNSUITED };
+		if ((inv->pgpus[c->pgpu].framework == FW_MDEV) != (wish->want->kind == WANT_MDEV))
+			c->room.cause = CAUSE_OTHER_KIND;
+		snprintf(c->room.reason, sizeof(c->room.reason), "%s", other_kind);
+		return true;
+	}
+	room_on(&c->room, p->facts, &p->promised, c->pgpu, type, wish->want, id, wish->last_parent);
+	if (c->room.has && p->only != UNKNOWN && c->room.parent != p->only) {
+		c->room.has = false;
+		c->room.cause = CAUSE_IN_USE;
+		snprintf(c->room.reason, sizeof(c->room.reason), "this VF is not free");
+	}
+	c->failed = has_failed(p->facts, c->pgpu, type);
+	return true;
+}
+
+static const char *why_chosen(const struct planner *p, const struct want *want, bool was_there, enum rule rule)
+{
+	if (was_there)
+		return want->kind == WANT_PCI ? "the VF that the domain names" : "where it was before";
+	switch (rule) {
+	case BY_FAILURE:
+		return "the others failed a while ago";
+	case BY_NODE:
+		return "near the domain's CPUs or memory";
+	case BY_SHARE:
+		return placement_of(p, want) == PLACE_PACK ? "the fullest with room" : "the emptiest";
+	case BY_ADDRESS:
+		return "the first with room";
+	case NO_CHOICE:
+		break;
+	}
+	return "the only one with room";
+}
+
+/* Looks at every pGPU for one type; true and the best one, or false. */
+static bool choose_for_type(struct planner *p, size_t want, const char *type, const char *id, struct step *step,
+			    struct resort *resort)
+{
+	const struct wish *wish = &p->facts->wishes[want];
+	const struct inventory *inv = p->facts->inv;
+	struct candidate best = { .pgpu = UNKNOWN }, fullest = { .pgpu = UNKNOWN };
+	enum rule rule = NO_CHOICE; /* of all by which the best one went before another, the weightiest */
+	bool was_there = false;
+
+	for (size_t g = 0; g < inv->npgpus && !was_there; g++) {
+		enum rule by = NO_CHOICE;
+		struct candidate c = { .pgpu = (int)g, .near = is_near(wish, &inv->pgpus[g]) };
+
+		if (!room_for(p, want, &c, type, id))
+			continue;
+		resort->in_flight |= c.room.in_flight;
+		if (c.room.has) {
+			was_there = strcmp(inv->parents[c.room.parent].name, wish->last_parent) == 0 && !c.failed;
+			if (best.pgpu == UNKNOWN || better(p, wish->want, &c, &best, &by) || was_there)
+				best = c;
+			rule = by < rule ? by : rule;
+			continue;
+		}
+		add_verdict(p->plan, want, c.pgpu, is_elsewhere(p->facts, wish, c.pgpu, type), &c.room);
+		if (c.room.full && !c.room.unsuited &&
+		    (fullest.pgpu == UNKNOWN || better(p, wish->want, &c, &fullest, &by)) &&
+		    find_removes(p, c.pgpu, type))
+			fullest = c;
+	}
+	if (fullest.pgpu != UNKNOWN && resort->card.pgpu == UNKNOWN) {
+		resort->card = fullest;
+		resort->type = type;
+	}
+	if (best.pgpu == UNKNOWN)
+		return false;
+	fill_step(p, step, &best, type, id, why_chosen(p, wish->want, was_there, rule));
+	return true;
+}
+
+/* Where the domain must have one VF, that; where none is free, the one that the removal frees. False: unsuited. */
+static bool leave_vf(const struct planner *p, struct candidate *card, const struct want *want)
+{
+	const struct inv_device *device = inventory_device(p->facts->inv, p->plan->removes[0]);
+
+	if (want->kind != WANT_PCI)
+		return true;
+	if (p->only != UNKNOWN)
+		card->room.parent = p->only;
+	else if (card->room.parent == UNKNOWN)
+		card->room.parent = device ? device->parent : inventory_parent(p->facts->inv, p->plan->removes[0]);
+	return card->room.parent != UNKNOWN && plan_can_be(p->facts, card->room.parent, want);
+}
+
+void plan_tell_removal(const struct planner *p, struct step *step)
+{
+	const char *id = p->plan->removes[0];
+	const struct lease *lease = lease_find(p->facts->leases, id);
+	char more[32] = "";
+
+	if (p->plan->nremoves > 1)
+		snprintf(more, sizeof(more), " and %zu more", p->plan->nremoves - 1);
+	if (!lease)
+		snprintf(step->why, sizeof(step->why), "after orphan %s%s is removed", id, more);
+	else
+		snprintf(step->why, sizeof(step->why), "after vGPU %s of domain %.64s%s is removed", id, lease->name,
+			 more);
+}
+
+enum choice plan_choose(struct planner *p, size_t want, const char *id, struct step *step)
+{
+	const struct wish *wish = &p->facts->wishes[want];
+	struct resort resort = { .card.pgpu = UNKNOWN };
+	const struct lease *own = lease_find(p->facts->leases, id);
+	bool chosen = false;
+
+	/* The type that was reserved is the one whose state arrives. */
+	if (own && own->state == LEASE_RESERVED && wish->ntypes > 1 && plan_type_fits(wish, own->type))
+		chosen = choose_for_type(p, want, own->type, id, step, &resort);
+	for (int t = 0; t < wish->ntypes && !chosen; t++)
+		chosen = choose_for_type(p, want, wish->types[t], id, step, &resort);
+	p->plan->nremoves = 0;
+	if (chosen)
+		return CHOSEN;
+	/* A give-back that is under way is cheaper than a removal. */
+	if (resort.in_flight)
+		return NO_ROOM_YET;
+	if (resort.card.pgpu == UNKNOWN || !find_removes(p, resort.card.pgpu, resort.type))
+		return NO_ROOM;
+	if (!leave_vf(p, &resort.card, wish->want))
+		return NO_ROOM;
+	fill_step(p, step, &resort.card, resort.type, id, "");
+	plan_tell_removal(p, step);
+	return CHOSEN_AFTER_REMOVAL;
+}

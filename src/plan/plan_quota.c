@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A project's quota: what it holds, and what of that nobody has any more.
+ *
+ * Leases in every state count. One that is on its way out is waited for, and one that may be removed to make room
+ * makes room here, too.
+ */
+#include <string.h>
+
+#include "internal.h"
+
+/*
+ * Does this lease count against the quota of the domain, beside what it gets for `id`? What a domain that arrives holds
+ * here is of an earlier run or arrival: this one takes its place.
+ */
+static bool counts(const struct planner *p, const struct lease *lease, const char *id)
+{
+	const struct request *request = p->facts->request;
+
+	return strcmp(lease->project, request->project) == 0 && strcmp(lease->id, id) != 0 &&
+	       (p->facts->mode == PLAN_PREPARE || strcmp(lease->domain, request->uuid) != 0);
+}
+
+static int promised(const struct planner *p, const char *id)
+{
+	int n = 0;
+
+	for (size_t i = 0; i < p->promised.n; i++)
+		n += strcmp(p->promised.list[i].id, id) != 0;
+	return n;
+}
+
+bool plan_quota(struct planner *p, size_t want, const char *id)
+{
+	const struct plan_facts *facts = p->facts;
+	const char *project = facts->request->project;
+	int limit, holds = promised(p, id), spare = 0;
+	bool in_flight = false;
+
+	p->over_quota = 0;
+	limit = facts->config ? config_quota(facts->config, project) : NO_LIMIT;
+	if (limit == NO_LIMIT)
+		return true;
+	for (size_t i = 0; i < facts->leases->n; i++) {
+		const struct lease *lease = &facts->leases->list[i];
+
+		if (!counts(p, lease, id))
+			continue;
+		holds++;
+		spare += plan_may_go(facts, lease->id);
+		in_flight |= lease->at_work;
+	}
+	if (holds < limit)
+		return true;
+	if (limit > 0 && holds - limit < spare) {
+		p->over_quota = holds - limit + 1;
+		return true;
+	}
+	if (*project)
+		plan_refuse(p, want, REFUSE_OTHER, "the quota of project %s is used up: %d of %d ([quota])", project,
+			    holds, limit);
+	else
+		plan_refuse(p, want, REFUSE_OTHER,
+			    "the quota of domains without a project is used up: %d of %d ([quota] none)", holds, limit);
+	if (in_flight)
+		p->plan->kind = PLAN_WAIT;
+	else if (!facts->spares_known && holds > promised(p, id))
+		p->plan->kind = PLAN_LOOK;
+	return false;
+}
+
+static bool is_removed(const struct plan *plan, const char *id)
+{
+	for (size_t i = 0; i < plan->nremoves; i++)
+		if (strcmp(plan->removes[i], id) == 0)
+			return true;
+	return false;
+}
+
+void plan_quota_removes(struct planner *p, const struct step *step)
+{
+	const struct plan_facts *facts = p->facts;
+	struct plan *plan = p->plan;
+
+	/* An arrival counts on it; the prepare that follows does it. */
+	if (facts->mode != PLAN_PREPARE || step->kind == STEP_KEEP)
+		return;
+	if (p->over_quota > 0 && plan->kind != PLAN_REMOVE) {
+		plan->kind = PLAN_REMOVE;
+		plan->nremoves = 0;
+	}
+	for (size_t i = 0; i < facts->leases->n && p->over_quota > 0 && plan->nremoves < PLAN_REMOVES_MAX; i++) {
+		const struct lease *lease = &facts->leases->list[i];
+
+		if (!counts(p, lease, step->id) || !plan_may_go(facts, lease->id))
+			continue;
+		p->over_quota--;
+		if (is_removed(plan, lease->id))
+			continue;
+		memcpy(plan->removes[plan->nremoves++], lease->id, ID_SIZE);
+		plan->nquota++;
+	}
+}

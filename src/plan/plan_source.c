@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Where a domain comes from by live migration: does what it brings fit what is here?
+ *
+ * A vGPU's state moves between vGPUs of one type and drivers of one version only. QEMU finds out late, and says so in
+ * no clear words (Red Hat: "vGPU live migration fails if the vGPU driver version differs"). What the source does not
+ * say is no reason to refuse. A restore has its image from this host, and is not asked.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "internal.h"
+
+static bool driver_differs(const struct plan_facts *facts, const struct want *want)
+{
+	return facts->mode == PLAN_MIGRATE && facts->config && *want->source_driver && *facts->inv->nvidia_driver &&
+	       strcmp(want->source_driver, facts->inv->nvidia_driver) != 0;
+}
+
+/*
+ * Is this type called otherwise here than on the source? Ids are the drivers' own; the name says what a type is. Other
+ * versions of a driver may have other names for the same.
+ */
+static bool name_differs(const struct plan_facts *facts, const struct want *want, const char *type)
+{
+	const struct inv_type *t = inventory_type(facts->inv, type);
+
+	return facts->mode == PLAN_MIGRATE && *want->source_name && t && !driver_differs(facts, want) &&
+	       strcmp(want->source_name, t->name) != 0;
+}
+
+void plan_source_narrow(const struct plan_facts *facts, struct wish *wish)
+{
+	int kept = 0;
+
+	for (int i = 0; i < wish->ntypes; i++) {
+		if (name_differs(facts, wish->want, wish->types[i]))
+			continue;
+		if (kept != i)
+			memcpy(wish->types[kept], wish->types[i], TYPE_SIZE);
+		kept++;
+	}
+	/* None would be any. */
+	if (kept)
+		wish->ntypes = kept;
+}
+
+bool plan_source_fits(struct planner *p, size_t want)
+{
+	const struct plan_facts *facts = p->facts;
+	const struct wish *wish = &facts->wishes[want];
+	const struct want *w = wish->want;
+
+	if (driver_differs(facts, w) && !facts->config->policy.mismatch_warns)
+		return plan_refuse(
+			p, want, REFUSE_OTHER,
+			"its driver is version %s on the source and %s here: bring both to one version, or set "
+			"driver_mismatch = warn",
+			w->source_driver, facts->inv->nvidia_driver);
+	if (driver_differs(facts, w))
+		snprintf(p->plan->warning, sizeof(p->plan->warning),
+			 "vGPU %s: its driver is version %s on the source and %s here", w->id, w->source_driver,
+			 facts->inv->nvidia_driver);
+	if (wish->ntypes && name_differs(facts, w, wish->types[0]))
+		return plan_refuse(
+			p, want, REFUSE_OTHER,
+			"it is %s%s%s on the source, and %s is %s here: only a vGPU of the same type can go on "
+			"with its state",
+			w->source_name, *w->source_model ? " of " : "", w->source_model, wish->types[0],
+			inventory_type(facts->inv, wish->types[0])->name);
+	return true;
+}

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What a plan says to people: the reasons of a refusal in one line. */
+#include "plan/plan_text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+/*
+ * LINE_BYTES: bytes of a refusal, so that with the domain's name and the device's id before it, it fits into the line that
+ * libvirt shows (ERR_TEXT_MAX): what does not fit is a cause, never the fix.
+ */
+enum { SHOWN_VFS = 6, SHOWN_CARDS = 8, LINE_BYTES = 800, MORE_BYTES = 20 };
+
+void plan_text_types(const struct plan_facts *facts, enum want_kind kind, char *buf, size_t size)
+{
+	const struct config *config = facts->config;
+	size_t n = 0;
+
+	buf[0] = '\0';
+	for (size_t i = 0; i < config->nsections && n < size; i++)
+		if (pool_has_type(facts->pool, &config->sections[i], kind == WANT_MDEV, UNKNOWN))
+			n += (size_t)snprintf(buf + n, size - n, "%s%s", n ? ", " : "", config->sections[i].type);
+}
+
+/* Who says that it is to be of this type; nothing where the metadata do. */
+static void text_source(const struct wish *wish, char *buf, size_t size)
+{
+	switch (wish->source) {
+	case TYPE_UNSAID:
+	case TYPE_ASKED:
+		buf[0] = '\0';
+		break;
+	case TYPE_DEFINED:
+		snprintf(buf, size, ", from its mdevctl definition (/etc/mdevctl.d/%s/%s)", wish->last_parent,
+			 wish->want->id);
+		break;
+	case TYPE_REMEMBERED:
+		snprintf(buf, size, ", remembered from its last lease (/var/lib/vgpu-lease/affinity/%s)",
+			 wish->want->id);
+		break;
+	case TYPE_POOLED:
+		snprintf(buf, size, ", the only type of the pool");
+		break;
+	case TYPE_SERVED:
+		snprintf(buf, size, ", the only type of its card");
+		break;
+	}
+}
+
+void plan_text_wish(const struct wish *wish, char *buf, size_t size)
+{
+	size_t n = 0;
+
+	if (wish->ntypes > 1)
+		n = (size_t)snprintf(buf, size, "%s (", wish->want->type);
+	for (int t = 0; t < wish->ntypes && n < size; t++)
+		n += (size_t)snprintf(buf + n, size - n, "%s%s", t ? ", " : "", wish->types[t]);
+	if (wish->ntypes > 1 && n < size)
+		n += (size_t)snprintf(buf + n, size - n, ")");
+	if (n < size)
+		text_source(wish, buf + n, size - n);
+}
+
+/* "; or write type='nvidia-222' in its <vgpu:device>": where another type could be had and the metadata say none. */
+static void text_other_types(const struct plan_facts *facts, const struct wish *wish, char *buf, size_t size)
+{
+	const struct config *config = facts->config;
+	size_t n = 0;
+
+	buf[0] = '\0';
+	if (wish->source != TYPE_DEFINED && wish->source != TYPE_REMEMBERED)
+		return;
+	for (size_t i = 0; i < config->nsections && n < size; i++)
+		if (!plan_type_fits(wish, config->sections[i].type) &&
+		    pool_has_type(facts->pool, &config->sections[i], wish->want->kind == WANT_MDEV, UNKNOWN))
+			n += (size_t)snprintf(buf + n, size - n, "%stype='%s'", n ? " or " : "; or write ",
+					      config->sections[i].type);
+	if (n && n < size)
+		snprintf(buf + n, size - n, " in its <vgpu:device>");
+}
+
+/* Why one card has no room. Borrows its texts. */
+struct told {
+	const char *card;
+	enum cause cause;
+	const char *reason, *fix;
+	int order;
+	bool done;
+};
+
+/* The causes for a want: pGPUs of this host, then those that it lacks. The caller frees them. */
+static struct told *list_causes(const struct plan *plan, const struct plan_facts *facts, size_t want, size_t *n)
+{
+	struct told *list = calloc(plan->nverdicts + facts->nlacks + 1, sizeof(*list));
+
+	if (!list)
+		abort();
+	*n = 0;
+	for (size_t i = 0; i < plan->nverdicts; i++) {
+		const struct verdict *v = &plan->verdicts[i];
+
+		if (v->want == want && !v->elsewhere)
+			list[(*n)++] = (struct told){ .card = facts->inv->pgpus[v->pgpu].address,
+						      .cause = v->cause,
+						      .reason = v->reason,
+						      .fix = v->fix };
+	}
+	for (size_t i = 0; i < facts->nlacks; i++)
+		if (plan_type_fits(&facts->wishes[want], facts->lacks[i].type))
+			list[(*n)++] = (struct told){ .card = facts->lacks[i].address,
+						      .cause = CAUSE_ABSENT,
+						      .reason = facts->lacks[i].reason,
+						      .fix = "" };
+	for (size_t i = 0; i < *n; i++)
+		list[i].order = (int)i;
+	return list;
+}
+
+static bool is_same(const struct told *a, const struct told *b)
+{
+	return a->cause == b->cause && strcmp(a->reason, b->reason) == 0;
+}
+
+/*
+ * One cause with all its cards: "0000:84:00.0, 0000:85:00.0: full (16 of 16 in use)"; how many they are. A card that has
+ * it for several types is named once.
+ */
+static int one_cause(struct told *list, size_t n, size_t first, char *buf, size_t size)
+{
+	size_t len = 0;
+	int cards = 0;
+
+	for (size_t i = first; i < n; i++) {
+		bool again = false;
+
+		if (list[i].done || !is_same(&list[i], &list[first]))
+			continue;
+		for (size_t j = first; j < i && !again; j++)
+			again = strcmp(list[j].card, list[i].card) == 0 && is_same(&list[j], &list[i]);
+		list[i].done = true;
+		if (again)
+			continue;
+		if (cards++ < SHOWN_CARDS && len < size)
+			len += (size_t)snprintf(buf + len, size - len, "%s%s", cards > 1 ? ", " : "", list[i].card);
+	}
+	if (cards > SHOWN_CARDS && len < size)
+		len += (size_t)snprintf(buf + len, size - len, " and %d more", cards - SHOWN_CARDS);
+	if (len < size)
+		snprintf(buf + len, size - len, ": %s", list[first].reason);
+	return cards;
+}
+
+/* What helps against the first cause, the one that is easiest to remove; nothing where its reason says so, or nothing is known. */
+static void text_fix(const struct told *list, size_t n, const struct wish *wish, char *buf, size_t size)
+{
+	buf[0] = '\0';
+	if (n == 0)
+		return;
+	if (*list->fix) {
+		snprintf(buf, size, "; %s", list->fix);
+		return;
+	}
+	switch (list->cause) {
+	case CAUSE_IN_USE:
+	case CAUSE_BLOCKED:
+		snprintf(buf, size, "; free a vGPU there");
+		break;
+	case CAUSE_CAP:
+		snprintf(buf, size, "; free a vGPU there, raise max_instances");
+		break;
+	case CAUSE_OTHER_KIND:
+		snprintf(buf, size, "; use a <hostdev> of type %s", wish->want->kind == WANT_MDEV ? "pci" : "mdev");
+		break;
+	case CAUSE_OTHER_TYPE:
+		/* Of a VF, those that are free are told. */
+		if (wish->want->kind == WANT_MDEV)
+			snprintf(buf, size, "; name a pGPU for %s in device_addresses", wish->types[0]);
+		break;
+	case CAUSE_UNREADY:
+	case CAUSE_ABSENT:
+		snprintf(buf, size, "; run 'vgpu-lease check'");
+		break;
+	case CAUSE_NO_INSTANCE:
+	case CAUSE_UNSUITED:
+	case CAUSE_FAILED:
+	case CAUSE_NO_OFFER:
+		break;
+	}
+}
+
+/*
+ * Has the card room for one of the types that the wish names, or for what it serves? *unsuited is set where it has VFs
+ * that are free, and none for this hostdev.
+ */
+static bool has_room(const struct plan_facts *facts, const struct leases *promised, const struct wish *wish, int pgpu,
+		     bool *unsuited)
+{
+	const struct pool_card *card = &facts->pool->cards[pgpu];
+	struct room room = { 0 };
+
+	if (!card->in_pool || plan_other_kind(facts, pgpu, wish->want))
+		return false;
+	for (int t = 0; t < wish->ntypes && !room.has; t++)
+		room_on(&room, facts, promised, pgpu, wish->types[t], wish->want, wish->want->id, "");
+	if (wish->ntypes == 0)
+		room_on(&room, facts, promised, pgpu, card->section->type, wish->want, wish->want->id, "");
+	*unsuited |= room.unsuited;
+	return room.has;
+}
+
+void plan_text_free_vfs(const struct plan_facts *facts, const struct leases *promised, size_t want, char *buf,
+			size_t size)
+{
+	const struct wish *wish = &facts->wishes[want];
+	const struct inventory *inv = facts->inv;
+	size_t n = 0, found = 0;
+	bool unsuited = false;
+
+	for (int g = 0; facts->pool && g < (int)inv->npgpus; g++) {
+		if (!has_room(facts, promised, wish, g, &unsuited))
+			continue;
+		for (int i = inv->pgpus[g].first; i < inv->pgpus[g].first + inv->pgpus[g].nparents; i++) {
+			/* One of another hostdev of the domain is no advice. */
+			if (request_find(facts->request, inv->parents[i].name) ||
+			    !room_parent_is_free(facts, promised, i, wish->want->id) ||
+			    !room_parent_suits(facts, i, wish->want))
+				continue;
+			if (found++ < SHOWN_VFS && n < size)
+				n += (size_t)snprintf(buf + n, size - n, "%s%s",
+						      n ? ", " : "; free here: ", inv->parents[i].name);
+		}
+	}
+	if (found == 0 && !unsuited)
+		snprintf(buf, size, "; no VF of the pool is free");
+	else if (found > SHOWN_VFS && n < size)
+		snprintf(buf + n, size - n, " and %zu more", found - SHOWN_VFS);
+}
+
+/* What is behind the causes, and has to fit: the VFs that are free, what to do. */
+static void text_end(const struct told *list, size_t n, const struct plan_facts *facts, const struct leases *promised,
+		     size_t want, char *buf, size_t size)
+{
+	const struct wish *wish = &facts->wishes[want];
+	size_t len = 0;
+	char fix[LINE_BYTES / 2];
+
+	buf[0] = '\0';
+	if (wish->want->kind == WANT_PCI)
+		plan_text_free_vfs(facts, promised, want, buf, size);
+	len = strlen(buf);
+	text_fix(list, n, wish, fix, sizeof(fix));
+	len += (size_t)snprintf(buf + len, size - len, "%s%s see 'vgpu-lease plan'", fix, *fix ? ", or" : ";");
+	if (len < size)
+		text_other_types(facts, wish, buf + len, size - len);
+}
+
+static int by_cause(const void *a, const void *b)
+{
+	const struct told *x = a, *y = b;
+
+	return x->cause != y->cause ? (int)x->cause - (int)y->cause : x->order - y->order;
+}
+
+size_t plan_text_no_room(const struct plan *plan, const struct plan_facts *facts, const struct leases *promised,
+			 size_t want, char *buf, size_t size)
+{
+	const struct wish *wish = &facts->wishes[want];
+	char text[LINE_BYTES / 2], end[LINE_BYTES];
+	size_t ncauses, n, room;
+	struct told *list = list_causes(plan, facts, want, &ncauses);
+	const char *before = ": ";
+	int left = 0;
+
+	/* What is easiest to remove first: it is what the fix is for, and not what is cut off. */
+	qsort(list, ncauses, sizeof(*list), by_cause);
+	plan_text_wish(wish, text, LINE_BYTES / 4);
+	n = (size_t)snprintf(buf, size, "no room for %s", text);
+	text_end(list, ncauses, facts, promised, want, end, sizeof(end));
+	room = LINE_BYTES - MORE_BYTES;
+	room = strlen(end) < room ? room - strlen(end) : 0;
+	if (facts->inv->npgpus == 0 && ncauses == 0)
+		n += (size_t)snprintf(buf + n, size - n, ": this host has no pGPU");
+	for (size_t i = 0; i < ncauses; i++) {
+		int cards;
+
+		if (list[i].done)
+			continue;
+		cards = one_cause(list, ncauses, i, text, sizeof(text));
+		if (n + strlen(text) + 2 > room) {
+			left += cards;
+			continue;
+		}
+		n += (size_t)snprintf(buf + n, size - n, "%s%s", before, text);
+		before = "; ";
+	}
+	if (left)
+		n += (size_t)snprintf(buf + n, size - n, "; and %d more", left);
+	snprintf(buf + n, size - n, "%s", end);
+	free(list);
+	return n;
+}

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * VFs as vGPUs: the address is the device's name. A start gets the VF that its XML names, or none, as libvirt takes no
+ * other then; whoever arrives can be given another. There is no placeholder: each address is some VF's.
+ *
+ * A VF of NVIDIA's variant driver stays bound to that driver, so its hostdev must be unmanaged, which libvirt takes
+ * since 9.7. A plain VF is bound to a driver of VFIO, or libvirt does that (managed).
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "internal.h"
+#include "plan/plan_text.h"
+
+enum { LIBVIRT_VARIANT = 9007000 };
+
+static const struct inv_pgpu *card_at(const struct plan_facts *facts, int parent)
+{
+	return &facts->inv->pgpus[facts->inv->parents[parent].pgpu];
+}
+
+static bool is_too_old(int libvirt)
+{
+	return libvirt && libvirt < LIBVIRT_VARIANT;
+}
+
+const char *plan_other_kind(const struct plan_facts *facts, int pgpu, const struct want *want)
+{
+	enum framework framework = facts->inv->pgpus[pgpu].framework;
+
+	if (framework == FW_MDEV && want->kind == WANT_PCI)
+		return "makes mdevs, and the domain's <hostdev> is of type pci";
+	if (framework != FW_MDEV && want->kind == WANT_MDEV)
+		return "makes VFs, and the domain's <hostdev> is of type mdev";
+	if (framework == FW_VARIANT && want->managed)
+		return "its VFs stay with NVIDIA's driver, and the <hostdev> has managed='yes': set managed='no' "
+		       "(libvirt 9.7 or later)";
+	if (framework == FW_VARIANT && is_too_old(facts->libvirt))
+		return "libvirt here takes no VF of NVIDIA's variant driver: 9.7 or later is needed";
+	return NULL;
+}
+
+void plan_vf_wish(const struct plan_facts *facts, struct wish *wish)
+{
+	const struct want *want = wish->want;
+	int parent = inventory_parent(facts->inv, want->id), pgpu = UNKNOWN;
+
+	if (want->kind != WANT_PCI || !facts->pool)
+		return;
+	if (facts->mode == PLAN_PREPARE || facts->config->policy.migrate_uuid != MIGRATE_FRESH)
+		snprintf(wish->last_parent, sizeof(wish->last_parent), "%s", want->id);
+	/* Which card it is on is known, and so what that serves; on another host its address says nothing. */
+	if (parent != UNKNOWN && facts->mode != PLAN_MIGRATE && pool_has_parent(facts->pool, parent))
+		pgpu = facts->inv->parents[parent].pgpu;
+	plan_only_type(facts, wish, pgpu);
+}
+
+static bool refuse_vf(struct planner *p, size_t want, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+/* The refusal of this VF, with those that would do. */
+static bool refuse_vf(struct planner *p, size_t want, const char *fmt, ...)
+{
+	char text[1024];
+	va_list ap;
+	size_t n;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	plan_refuse(p, want, REFUSE_OTHER, "%s", text);
+	n = strlen(p->plan->text);
+	plan_text_free_vfs(p->facts, &p->promised, want, p->plan->text + n, sizeof(p->plan->text) - n);
+	return false;
+}
+
+bool plan_can_be(const struct plan_facts *facts, int parent, const struct want *want)
+{
+	return parent == UNKNOWN || (!plan_other_kind(facts, facts->inv->parents[parent].pgpu, want) &&
+				     room_parent_suits(facts, parent, want));
+}
+
+/* May the domain's hostdev be on this VF at all? Where not, the plan ends with the reason. */
+static bool suits(struct planner *p, size_t want, int parent)
+{
+	const struct plan_facts *facts = p->facts;
+	const struct want *w = facts->wishes[want].want;
+	const char *driver = facts->inv->parents[parent].driver;
+	int libvirt = facts->libvirt;
+
+	if (card_at(facts, parent)->framework == FW_VARIANT) {
+		if (w->managed)
+			return plan_refuse(p, want, REFUSE_OTHER,
+					   "its <hostdev> has managed='yes', with which libvirt would take the VF from "
+					   "NVIDIA's driver: set managed='no' (libvirt 9.7 or later)");
+		if (is_too_old(libvirt))
+			return plan_refuse(
+				p, want, REFUSE_OTHER,
+				"this host's libvirt is %d.%d.%d, and takes no VF of NVIDIA's variant driver: "
+				"9.7 or later is needed",
+				libvirt / 1000000, libvirt / 1000 % 1000, libvirt % 1000);
+		return true;
+	}
+	if (room_parent_suits(facts, parent, w))
+		return true;
+	return plan_refuse(
+		p, want, REFUSE_OTHER,
+		*driver ? "VF %s is bound to the host's driver %s: set managed='yes' in its <hostdev>, or bind "
+			  "vfio-pci"
+			: "VF %s is bound to no driver%s: set managed='yes' in its <hostdev>, or bind vfio-pci",
+		facts->inv->parents[parent].name, driver);
+}
+
+static bool not_pooled(struct planner *p, size_t want, int parent)
+{
+	const struct plan_facts *facts = p->facts;
+
+	if (!facts->pool)
+		return plan_refuse(p, want, REFUSE_OTHER,
+				   "it has no type, and there is no configuration to give it one from");
+	if (parent == UNKNOWN)
+		return refuse_vf(p, want, "there is no such VF in the pool here%s%s",
+				 *facts->wishes[want].absent ? ": " : "", facts->wishes[want].absent);
+	if (facts->pool->cards[facts->inv->parents[parent].pgpu].in_pool)
+		return refuse_vf(p, want, "the configuration names other VFs of its pGPU, and not this one");
+	return refuse_vf(p, want, "it is not in the pool: %s",
+			 facts->pool->cards[facts->inv->parents[parent].pgpu].reason);
+}
+
+/* It has a type that is not asked for, by somebody else's hand: that must go first, or the VF cannot be had. */
+static bool retype(struct planner *p, size_t want, const struct inv_device *device, struct step *step)
+{
+	const struct wish *wish = &p->facts->wishes[want];
+	const struct mishap *mishap = NULL;
+
+	if (device->parent != UNKNOWN)
+		mishap = room_mishap(p->facts, card_at(p->facts, device->parent)->address, wish->types[0]);
+	/* It was tried: again and again would have no end. */
+	if (mishap)
+		return refuse_vf(p, want, "it is %s: %s", device->type, mishap->reason);
+	if (!p->facts->spares_known)
+		p->plan->kind = PLAN_LOOK;
+	if (p->plan->kind == PLAN_LOOK)
+		return false;
+	if (!plan_is_spare(p->facts, device->id) || device->parent == UNKNOWN)
+		return refuse_vf(p, want, "it is %s and the domain asks for %s", device->type, wish->want->type);
+	plan_adopt(p, device, step);
+	step->kind = STEP_CREATE;
+	snprintf(step->type, sizeof(step->type), "%s", wish->types[0]);
+	memcpy(p->plan->removes[0], device->id, ID_SIZE);
+	p->plan->nremoves = 1;
+	plan_tell_removal(p, step);
+	p->plan->kind = PLAN_REMOVE;
+	return true;
+}
+
+static bool prepare_typed(struct planner *p, size_t want, const struct inv_device *device, const struct lease *own,
+			  struct step *step)
+{
+	const struct wish *wish = &p->facts->wishes[want];
+
+	if (device->parent != UNKNOWN && !suits(p, want, device->parent))
+		return false;
+	if (wish->source == TYPE_ASKED && !plan_type_fits(wish, device->type))
+		return own ? refuse_vf(p, want, "it is %s, the domain's metadata asks for %s: change one of them",
+				       device->type, wish->want->type)
+			   : retype(p, want, device, step);
+	return plan_existing(p, want, device, own, step);
+}
+
+/* The domain's own plain VF is kept as it is. */
+static void keep(const struct planner *p, const struct lease *own, int parent, struct step *step)
+{
+	const struct plan_facts *facts = p->facts;
+
+	*step = (struct step){ .kind = STEP_KEEP,
+			       .framework = FW_VF,
+			       .numa = own->numa,
+			       .framebuffer_mib = own->framebuffer_mib,
+			       .section = pool_serves(facts->pool, facts->inv->parents[parent].pgpu, own->type),
+			       .why = "the domain's already" };
+	memcpy(step->id, own->id, sizeof(step->id));
+	memcpy(step->type, own->type, sizeof(step->type));
+	memcpy(step->parent, own->parent, sizeof(step->parent));
+	memcpy(step->pgpu, own->pgpu, sizeof(step->pgpu));
+}
+
+bool plan_vf_prepare(struct planner *p, size_t want, struct step *step)
+{
+	const struct plan_facts *facts = p->facts;
+	const struct wish *wish = &facts->wishes[want];
+	const char *id = wish->want->id;
+	const struct lease *lease = lease_find(facts->leases, id);
+	const struct inv_device *device = inventory_device(facts->inv, id);
+	int parent = inventory_parent(facts->inv, id);
+	bool made;
+
+	if (lease && strcmp(lease->domain, facts->request->uuid) != 0)
+		return refuse_vf(p, want, "it belongs to domain %s (%s)", lease->name, lease->domain);
+	if (device)
+		return prepare_typed(p, want, device, lease, step);
+	if (parent == UNKNOWN || !facts->pool || !pool_has_parent(facts->pool, parent))
+		return not_pooled(p, want, parent);
+	if (!suits(p, want, parent))
+		return false;
+	if (lease && lease->framework == FW_VARIANT && lease->state == LEASE_CREATING)
+		return plan_wait_for_kernel(p, want, id);
+	if (lease && lease->framework == FW_VF && lease->state != LEASE_RESERVED && plan_type_fits(wish, lease->type)) {
+		keep(p, lease, parent, step);
+		return true;
+	}
+	if (facts->vfs && facts->vfs[parent].opened == OPEN_YES)
+		return refuse_vf(p, want, "a process has it open");
+	p->only = parent;
+	made = plan_creation(p, want, id, step);
+	p->only = UNKNOWN;
+	return made;
+}
+
+/* The VF is there, and cannot be had: why not. */
+static bool refuse_taken(struct planner *p, size_t want, const struct inv_device *device, const struct lease *lease)
+{
+	if (lease)
+		return refuse_vf(p, want, "it belongs to domain %s here, and migrate_uuid = keep allows no other",
+				 lease->name);
+	if (device)
+		return refuse_vf(p, want,
+				 "it is %s here, of another type or in use, and migrate_uuid = keep allows no other",
+				 device->type);
+	return refuse_vf(p, want, "it is not in the pool here, and migrate_uuid = keep allows no other");
+}
+
+bool plan_vf_arrival(struct planner *p, size_t want, struct step *step)
+{
+	const struct plan_facts *facts = p->facts;
+	const struct wish *wish = &facts->wishes[want];
+	const char *id = wish->want->id;
+	const struct lease *lease = lease_find(facts->leases, id);
+	const struct inv_device *device = inventory_device(facts->inv, id), *other;
+	int parent = inventory_parent(facts->inv, id);
+	bool pooled = parent != UNKNOWN && facts->pool && pool_has_parent(facts->pool, parent);
+	bool others = lease && strcmp(lease->domain, facts->request->uuid) != 0;
+	enum migrate_uuid policy = facts->config ? facts->config->policy.migrate_uuid : MIGRATE_AUTO;
+	bool made;
+
+	if (policy == MIGRATE_KEEP && pooled && !suits(p, want, parent))
+		return false;
+	if (device && !others && facts->devices[device - facts->inv->devices].opened == OPEN_NO &&
+	    plan_type_fits(wish, device->type) && plan_can_be(facts, parent, wish->want)) {
+		plan_adopt(p, device, step);
+		return true;
+	}
+	if (policy == MIGRATE_KEEP && (device || others || !pooled))
+		return refuse_taken(p, want, device, others ? lease : NULL);
+	if (!device && !others && policy == MIGRATE_AUTO && facts->config && facts->config->policy.reuse_free &&
+	    (other = plan_free_device(p, want))) {
+		plan_adopt(p, other, step);
+		return true;
+	}
+	p->only = policy == MIGRATE_KEEP ? parent : UNKNOWN;
+	/* What another domain has leased under this address counts. */
+	made = plan_creation(p, want, device || others ? wish->fresh : id, step);
+	p->only = UNKNOWN;
+	return made;
+}

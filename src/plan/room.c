@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Room: can this pGPU carry one more vGPU of a type now, and on which parent? */
+#include "plan/room.h"
+
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* What a pGPU carries and has promised. */
+struct load {
+	int devices;           /* that the kernel has, of any type */
+	int pending;           /* leases whose device the kernel does not have yet */
+	int of_type;           /* of both, those of the type asked for */
+	double cost;           /* of the pending ones, in instances of the type asked for */
+	double used_mib;       /* of both, where framebuffers are known */
+	bool in_flight;        /* a creation or give-back is under way */
+	char other[TYPE_SIZE]; /* one of another framebuffer size; "" none */
+	int other_mib;
+	char beside[TYPE_SIZE]; /* one of another type; "" none */
+	int nbeside;            /* of any other type */
+	int first_mib;          /* of what the kernel has; 0 none */
+	bool mixed;             /* the kernel has several sizes: mixed-size mode is on */
+};
+
+static int framebuffer_of(const struct plan_facts *facts, const char *type, const char *id)
+{
+	const struct inv_type *t = inventory_type(facts->inv, type);
+	const struct lease *lease = lease_find(facts->leases, id);
+
+	if (t)
+		return t->framebuffer_mib;
+	return lease ? lease->framebuffer_mib : UNKNOWN;
+}
+
+static void load_one(struct load *load, const struct inv_type *want, const char *type, int mib)
+{
+	if (strcmp(type, want->id) != 0) {
+		snprintf(load->beside, sizeof(load->beside), "%s", type);
+		load->nbeside++;
+	}
+	if (strcmp(type, want->id) == 0)
+		load->of_type++;
+	else if (!want->slices && mib != UNKNOWN && want->framebuffer_mib != UNKNOWN && mib != want->framebuffer_mib) {
+		snprintf(load->other, sizeof(load->other), "%s", type);
+		load->other_mib = mib;
+	}
+	if (mib != UNKNOWN)
+		load->used_mib += mib;
+	else if (want->framebuffer_mib != UNKNOWN)
+		load->used_mib += want->framebuffer_mib;
+}
+
+/*
+ * What one instance of another type takes, in instances of the wanted one: mtty-2 has two of the ports of which
+ * mtty-1 has one. The kernel's two counts of the same pool tell; where they do not, one for one.
+ */
+static double cost_of(const struct plan_facts *facts, int pgpu, const char *type, int available)
+{
+	const struct inv_offer *offer = inventory_offer(facts->inv, pgpu, type);
+
+	if (!offer || offer->available <= 0 || available <= 0)
+		return 1;
+	return (double)available / offer->available;
+}
+
+/* `id` NULL: all count. */
+static void load_leases(struct load *load, const struct plan_facts *facts, const struct leases *leases, int pgpu,
+			const struct inv_type *want, int available, const char *id)
+{
+	for (size_t i = 0; i < leases->n; i++) {
+		const struct lease *l = &leases->list[i];
+		bool there = inventory_device(facts->inv, l->id) != NULL;
+
+		if (strcmp(l->pgpu, facts->inv->pgpus[pgpu].address) != 0 || (id && strcmp(l->id, id) == 0))
+			continue;
+		load->in_flight |= l->at_work;
+		/*
+		 * A device that is gone takes no room, though its lease is not dropped yet. Where somebody is still at
+		 * it, it may not have come yet: a creation that hung, and was given up.
+		 */
+		if (there || (l->state == LEASE_RELEASING && !l->at_work))
+			continue;
+		load->pending++;
+		load->cost += strcmp(l->type, want->id) == 0 ? 1 : cost_of(facts, pgpu, l->type, available);
+		load_one(load, want, l->type, l->framebuffer_mib);
+	}
+}
+
+static struct load load_of(const struct plan_facts *facts, const struct leases *extra, int pgpu,
+			   const struct inv_type *want, int available, const char *id)
+{
+	const struct inventory *inv = facts->inv;
+	struct load load = { 0 };
+
+	for (size_t i = 0; i < inv->ndevices; i++) {
+		const struct inv_device *d = &inv->devices[i];
+		int mib;
+
+		if (d->parent == UNKNOWN || inv->parents[d->parent].pgpu != pgpu)
+			continue;
+		mib = framebuffer_of(facts, d->type, d->id);
+		load.devices++;
+		load.mixed |= load.first_mib && mib != UNKNOWN && mib != load.first_mib;
+		load.first_mib = mib != UNKNOWN ? mib : load.first_mib;
+		load_one(&load, want, d->type, mib);
+	}
+	load_leases(&load, facts, facts->leases, pgpu, want, available, id);
+	/* Another of the domain's wants has what was promised, also where that is the address that this one had. */
+	load_leases(&load, facts, extra, pgpu, want, available, NULL);
+	return load;
+}
+
+/* `id` NULL: whoever has it. */
+static bool leased_parent(const struct leases *leases, const char *parent, const char *id)
+{
+	for (size_t i = 0; i < leases->n; i++)
+		if (strcmp(leases->list[i].parent, parent) == 0 && !(id && strcmp(leases->list[i].id, id) == 0))
+			return true;
+	return false;
+}
+
+/* Of a card outside the pool none is left out. */
+static bool is_pooled(const struct plan_facts *facts, int parent)
+{
+	return !facts->pool->cards[facts->inv->parents[parent].pgpu].in_pool || pool_has_parent(facts->pool, parent);
+}
+
+bool room_parent_is_free(const struct plan_facts *facts, const struct leases *extra, int parent, const char *id)
+{
+	const struct inv_parent *p = &facts->inv->parents[parent];
+
+	return p->ndevices == 0 && is_pooled(facts, parent) && !leased_parent(facts->leases, p->name, id) &&
+	       !leased_parent(extra, p->name, NULL) && !request_has_taken(facts->request, p->name) &&
+	       !(facts->vfs && facts->vfs[parent].opened == OPEN_YES);
+}
+
+/* Which VF is the best to take: the lowest of these. */
+enum { VF_LAST, VF_OF_NOBODY, VF_OF_ANOTHER_DOMAIN, VF_OF_ANOTHER_WANT };
+
+/* A VF that somebody's XML names is best left to him; the domain's own, which need not move then, above all. */
+static int liking(const struct plan_facts *facts, int parent, const char *last)
+{
+	const char *name = facts->inv->parents[parent].name;
+
+	if (strcmp(name, last) == 0)
+		return VF_LAST;
+	if (request_find(facts->request, name))
+		return VF_OF_ANOTHER_WANT;
+	return facts->vfs && *facts->vfs[parent].named_by ? VF_OF_ANOTHER_DOMAIN : VF_OF_NOBODY;
+}
+
+/* The VFs of a card; of the pool's where the card is in it. */
+struct vfs {
+	int all, free;
+	int suited; /* of those that are free */
+	int best;   /* the first of the suited ones that are liked best; UNKNOWN: there is none */
+};
+
+bool room_parent_suits(const struct plan_facts *facts, int parent, const struct want *want)
+{
+	const struct inv_parent *p = &facts->inv->parents[parent];
+
+	return facts->inv->pgpus[p->pgpu].framework != FW_VF || want->managed || strstr(p->driver, "vfio");
+}
+
+/* `want` NULL: all suit. */
+static struct vfs look_at_vfs(const struct plan_facts *facts, const struct leases *extra, int pgpu,
+			      const struct want *want, const char *id, const char *last)
+{
+	const struct inv_pgpu *card = &facts->inv->pgpus[pgpu];
+	struct vfs vfs = { .best = UNKNOWN };
+
+	for (int p = card->first; p < card->first + card->nparents; p++) {
+		vfs.all += is_pooled(facts, p);
+		if (!room_parent_is_free(facts, extra, p, id))
+			continue;
+		vfs.free++;
+		if (want && !room_parent_suits(facts, p, want))
+			continue;
+		vfs.suited++;
+		if (vfs.best == UNKNOWN || liking(facts, p, last) < liking(facts, vfs.best, last))
+			vfs.best = p;
+	}
+	return vfs;
+}
+
+static int capacity_of(const struct inv_pgpu *card, const struct inv_type *type)
+{
+	if (!card->sriov)
+		return type->max_instance;
+	return type->max_instance != UNKNOWN && type->max_instance < card->nvfs ? type->max_instance : card->nvfs;
+}
+
+static double share_of(const struct load *load, const struct inv_type *type, int capacity, int available)
+{
+	int all = load->devices + load->pending;
+
+	if (capacity > 0 && type->framebuffer_mib > 0)
+		return load->used_mib / ((double)type->framebuffer_mib * capacity);
+	if (capacity > 0)
+		return (double)all / capacity;
+	return all + available > 0 ? (double)all / (all + available) : 0;
+}
+
+/* No more than `left` fit; the first bound that leaves nothing gives the reason. */
+static void bound(struct room *room, int left, enum cause cause, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+
+static void bound(struct room *room, int left, enum cause cause, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (left < room->left)
+		room->left = left > 0 ? left : 0;
+	if (left > 0 || room->full)
+		return;
+	room->full = true;
+	room->cause = cause;
+	va_start(ap, fmt);
+	vsnprintf(room->reason, sizeof(room->reason), fmt, ap);
+	va_end(ap);
+}
+
+/*
+ * Is the card in MIG mode? 1 or 0 where what is on it or on offer tells: in that mode all of it is backed by GPU
+ * instances, and without it none.
+ */
+static int mig_mode(const struct inventory *inv, const struct inv_pgpu *card)
+{
+	for (size_t i = 0; i < inv->ndevices; i++) {
+		const struct inv_device *d = &inv->devices[i];
+		const struct inv_type *t = inventory_type(inv, d->type);
+
+		if (t && d->parent != UNKNOWN && &inv->pgpus[inv->parents[d->parent].pgpu] == card)
+			return t->slices > 0;
+	}
+	for (size_t i = 0; i < card->noffers; i++)
+		if (card->offers[i].available > 0)
+			return inv->types[card->offers[i].type].slices > 0;
+	return UNKNOWN;
+}
+
+/* No GPU instance is free: how to make one, MIG mode first. */
+static void explain_no_instance(struct room *room, const struct inventory *inv, const struct inv_pgpu *card,
+				const struct inv_type *type)
+{
+	int mig = mig_mode(inv, card);
+
+	if (room->full)
+		return;
+	bound(room, 0, CAUSE_NO_INSTANCE, mig == 0 ? "MIG mode is off" : "no GPU instance for it is free");
+	snprintf(room->fix, sizeof(room->fix), "'nvidia-smi mig -i %s -cgi %dg.%dgb%s -C' makes a GPU instance",
+		 card->address, type->slices, type->framebuffer_mib / 1024, strstr(type->name, "CME") ? "+me" : "");
+	if (mig == 1)
+		return;
+	snprintf(room->fix, sizeof(room->fix),
+		 "'nvidia-smi -i %s -mig 1'%s, then 'nvidia-smi mig -i %s -cgi %dg.%dgb%s -C' makes a GPU instance",
+		 card->address, mig == 0 ? "" : " where MIG mode is off", card->address, type->slices,
+		 type->framebuffer_mib / 1024, strstr(type->name, "CME") ? "+me" : "");
+}
+
+/* The driver offers none: what would change that. */
+static void explain_none(struct room *room, const struct load *load, const struct inventory *inv,
+			 const struct inv_pgpu *card, const struct inv_type *type)
+{
+	if (type->slices && type->framebuffer_mib > 0) {
+		explain_no_instance(room, inv, card, type);
+	} else if (card->framework == FW_VARIANT && load->nbeside) {
+		if (!room->full)
+			snprintf(room->fix, sizeof(room->fix), "'vgpu-lease retype %s %s' frees it", card->address,
+				 type->id);
+		bound(room, 0, CAUSE_BLOCKED, "blocked by %d vGPU%s of %s", load->nbeside,
+		      load->nbeside == 1 ? "" : "s", load->beside);
+	} else if (card->framework == FW_VARIANT) {
+		bound(room, 0, CAUSE_NO_OFFER, "the driver does not list it now%s",
+		      load->devices ? "" : ": is the card in MIG mode?");
+	} else if (card->nvidia && load->devices + load->pending == 0) {
+		/* A zombie: it was removed before the driver was done with it. */
+		bound(room, 0, CAUSE_NO_OFFER,
+		      "the driver offers none %s of a removed vGPU not come back? see dmesg; a reboot brings it back",
+		      card->sriov ? "now (available_instances is 0): is the card in MIG mode? or has the room"
+				  : "though nothing is on the card: has the room");
+	} else {
+		bound(room, 0, CAUSE_NO_OFFER, "the driver offers none now (available_instances is 0)");
+	}
+}
+
+/* A card's framebuffer, as far as the types that were read tell: of small ones there may be fewer than would fit. */
+static double whole_mib(const struct inventory *inv, const struct inv_pgpu *card)
+{
+	double whole = 0;
+
+	for (size_t i = 0; i < card->noffers; i++) {
+		const struct inv_type *t = &inv->types[card->offers[i].type];
+
+		if (t->framebuffer_mib > 0 && !t->slices && (double)t->max_instance * t->framebuffer_mib > whole)
+			whole = (double)t->max_instance * t->framebuffer_mib;
+	}
+	return whole;
+}
+
+/* How many fit into what is left of the framebuffer beside those of other sizes; what the driver offers now fits. */
+static int fit_between(const struct load *load, double whole, const struct inv_type *type, int available)
+{
+	int left = (int)((whole - load->used_mib) / type->framebuffer_mib);
+
+	return left < 1 && available > 0 && load->pending == 0 ? 1 : left;
+}
+
+static void bound_by_vfs(struct room *room, const struct vfs *vfs)
+{
+	bound(room, vfs->free, CAUSE_IN_USE, "no VF is free (%d of %d in use)", vfs->all - vfs->free, vfs->all);
+	room->unsuited = !room->full && vfs->suited == 0;
+	bound(room, vfs->suited, CAUSE_UNSUITED,
+	      "none of its %d free VFs is bound to vfio-pci: bind one, or set managed='yes' in the <hostdev>",
+	      vfs->free);
+}
+
+/* How many more fit, or why none does. `cap`: max_instances. */
+static void judge(struct room *room, const struct load *load, const struct inventory *inv, const struct inv_pgpu *card,
+		  const struct inv_type *type, int cap, int capacity, int available, const struct vfs *vfs)
+{
+	bool mixed = card->nvidia && *load->other && type->framebuffer_mib > 0;
+	/* GPU instances of all sizes stand side by side: how many of one there are tells nothing of the others. */
+	int all = type->slices ? load->of_type : load->devices + load->pending;
+
+	room->left = INT_MAX;
+	if (cap != NO_LIMIT)
+		bound(room, cap - load->of_type, CAUSE_CAP, "max_instances = %d is reached", cap);
+	/* Then it is not by what is on it. */
+	if (available < 1 && load->devices + load->pending == 0)
+		explain_none(room, load, inv, card, type);
+	if (card->nvidia && *load->other && !load->mixed && (available == 0 || load->devices == 0))
+		bound(room, 0, CAUSE_BLOCKED, "holds %s (%d MiB), and a pGPU carries one framebuffer size", load->other,
+		      load->other_mib);
+	if (mixed && type->max_instance > 0)
+		bound(room, fit_between(load, whole_mib(inv, card), type, available), CAUSE_IN_USE,
+		      "full (%.0f MiB of its framebuffer in use)", load->used_mib);
+	else if (capacity > 0 && (card->sriov || card->nvidia))
+		bound(room, capacity - all, CAUSE_IN_USE, "full (%d of %d in use)", all, capacity);
+	if (card->sriov)
+		bound_by_vfs(room, vfs);
+	else
+		bound(room, (int)(available - load->cost), CAUSE_IN_USE, "full (%d in use)", all);
+	if (available < 1)
+		explain_none(room, load, inv, card, type);
+}
+
+/* What the pGPU can carry of an offered type; its section's cap counts where it serves that type. Returns its load. */
+static struct load measure(struct room *room, const struct plan_facts *facts, const struct leases *extra, int pgpu,
+			   const struct inv_offer *offer, const struct want *want, const char *id, const char *last)
+{
+	const struct inv_pgpu *card = &facts->inv->pgpus[pgpu];
+	const struct inv_type *t = &facts->inv->types[offer->type];
+	const struct section *section = pool_serves(facts->pool, pgpu, t->id);
+	struct load load = load_of(facts, extra, pgpu, t, offer->available, id);
+	int capacity = capacity_of(card, t);
+	int cap = section ? section->max_instances : NO_LIMIT;
+	struct vfs vfs = { .best = card->first };
+
+	if (card->sriov)
+		vfs = look_at_vfs(facts, extra, pgpu, want, id, last);
+	*room = (struct room){ .parent = vfs.best };
+	room->share = share_of(&load, t, capacity, offer->available);
+	judge(room, &load, facts->inv, card, t, cap, capacity, offer->available, &vfs);
+	return load;
+}
+
+const struct mishap *room_mishap(const struct plan_facts *facts, const char *pgpu, const char *type)
+{
+	for (size_t i = 0; i < facts->nmishaps; i++)
+		if (strcmp(facts->mishaps[i].pgpu, pgpu) == 0 && strcmp(facts->mishaps[i].type, type) == 0)
+			return &facts->mishaps[i];
+	return NULL;
+}
+
+void room_on(struct room *room, const struct plan_facts *facts, const struct leases *extra, int pgpu, const char *type,
+	     const struct want *want, const char *id, const char *last)
+{
+	const struct inv_pgpu *card = &facts->inv->pgpus[pgpu];
+	const struct pool_card *pooled = &facts->pool->cards[pgpu];
+	const struct mishap *mishap;
+	struct load load;
+
+	*room = (struct room){ .parent = UNKNOWN };
+	/* First, as only the types that matter were read: a card's own type may not be among them. */
+	if (pooled->section && !pool_serves(facts->pool, pgpu, type)) {
+		room->cause = CAUSE_OTHER_TYPE;
+		snprintf(room->reason, sizeof(room->reason), "serves %s%s", pooled->section->type,
+			 facts->config->policy.several_types ? " and what else it is given to" : "");
+		return;
+	}
+	if (!pooled->in_pool) {
+		room->cause = CAUSE_UNREADY;
+		snprintf(room->reason, sizeof(room->reason), "not in the pool: %.200s", pooled->reason);
+		return;
+	}
+	mishap = room_mishap(facts, card->address, type);
+	if (mishap) {
+		room->cause = mishap->cause;
+		snprintf(room->reason, sizeof(room->reason), "%s", mishap->reason);
+		return;
+	}
+	load = measure(room, facts, extra, pgpu, inventory_offer(facts->inv, pgpu, type), want, id, last);
+	room->has = !room->full;
+	room->in_flight = room->full && load.in_flight;
+}
+
+void room_count(struct room_count *count, const struct plan_facts *facts, int pgpu, const struct inv_offer *offer)
+{
+	static const struct leases none;
+	const struct inv_type *type = &facts->inv->types[offer->type];
+	const struct inv_pgpu *card = &facts->inv->pgpus[pgpu];
+	int capacity = capacity_of(card, type);
+	struct room room;
+
+	measure(&room, facts, &none, pgpu, offer, NULL, "", "");
+	*count = (struct room_count){ .available = card->ready ? room.left : 0 };
+	/* Each free VF offers one while any GPU instance is free: how many are, the driver does not tell. */
+	if (type->slices && card->sriov && count->available > offer->available)
+		count->available = offer->available;
+	for (size_t i = 0; i < facts->inv->ndevices; i++) {
+		const struct inv_device *d = &facts->inv->devices[i];
+
+		count->used += d->parent != UNKNOWN && facts->inv->parents[d->parent].pgpu == pgpu &&
+			       strcmp(d->type, type->id) == 0;
+	}
+	/* Of a plain VF only a lease tells that it is in use. */
+	for (size_t i = 0; card->framework == FW_VF && i < facts->leases->n; i++)
+		count->used += strcmp(facts->leases->list[i].pgpu, card->address) == 0 &&
+			       strcmp(facts->leases->list[i].type, type->id) == 0 &&
+			       facts->leases->list[i].state != LEASE_RESERVED;
+	if (count->available == 0)
+		snprintf(count->reason, sizeof(count->reason), "%s", card->ready ? room.reason : card->reason);
+	count->capacity = capacity != UNKNOWN ? capacity : offer->available + count->used;
+}

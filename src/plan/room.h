@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Room: can this pGPU carry one more vGPU of a type now, and on which parent? Part of plan, and as pure.
+ *
+ * What counts is the union of the devices that the kernel has and the leases whose devices it does not have yet. The
+ * kernel's count knows the first; what is promised beyond it is taken off. VFs are counted per pGPU, never per VF.
+ *
+ * Facts (NVIDIA): all vGPUs of a pGPU have one framebuffer size unless mixed-size mode is on; then types of another
+ * size show room although the card is in use. On SR-IOV cards available_instances is 0 or 1 per VF, and the sum over
+ * VFs is no capacity: that is min(max_instance, VFs). On a card that carries several sizes the framebuffer that is left
+ * is what bounds. A MIG-backed type is offered while a GPU instance of its size is free.
+ *
+ * Depends on: plan's types. Knows nothing of the domain's other wishes.
+ */
+#pragma once
+
+#include "plan/plan.h"
+
+struct room {
+	bool has;
+	int left;         /* how many more fit */
+	int parent;       /* index of the parent to use */
+	double share;     /* of the pGPU in use, 0 to 1 */
+	bool in_flight;   /* no room, but a creation or give-back under way could make some */
+	bool full;        /* no room because of what is there: removing something could help */
+	bool unsuited;    /* no room because the free VFs are none for this hostdev */
+	enum cause cause; /* no room: why, and a command that helps, "" none */
+	char reason[REASON_SIZE];
+	char fix[REASON_SIZE];
+};
+
+/*
+ * `extra`: leases that this plan has promised already, beyond facts->leases. What is leased for `id` itself does not
+ * count. `want`: whose hostdev it is for. `last`: a VF to prefer, or "".
+ */
+void room_on(struct room *room, const struct plan_facts *facts, const struct leases *extra, int pgpu, const char *type,
+	     const struct want *want, const char *id, const char *last);
+
+/* Is the parent's driver one with which the hostdev can have it? A plain VF needs VFIO's, or libvirt to bind it. */
+bool room_parent_suits(const struct plan_facts *facts, int parent, const struct want *want);
+
+/* How the pGPU failed with the type in this run; NULL: it did not. */
+const struct mishap *room_mishap(const struct plan_facts *facts, const char *pgpu, const char *type);
+
+/* Is the parent one that nobody has: no device on it, no lease but that of `id`, nobody who has it open? */
+bool room_parent_is_free(const struct plan_facts *facts, const struct leases *extra, int parent, const char *id);
+
+/* What people are shown of one type on one pGPU, also of one that is not in the pool. */
+struct room_count {
+	/*
+	 * The most that fit on an empty card: min(max_instance, VFs); what is used and offered now where that is not
+	 * known.
+	 */
+	int capacity;
+	int used; /* vGPUs of this type that exist on it */
+	/*
+	 * Could be made now: the kernel's offer, less what is promised, within the cap; MIG-backed: at least so many.
+	 */
+	int available;
+	char reason[REASON_SIZE]; /* none is available: why */
+};
+
+void room_count(struct room_count *count, const struct plan_facts *facts, int pgpu, const struct inv_offer *offer);

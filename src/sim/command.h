@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What the operator does to cards, as with sriov-manage and nvidia-smi: a line of words each, and what the file shows.
+ * What sim_control.h says of errors holds.
+ *
+ * Depends on: sim_kernel, sim_topology, sim_vf. Of use to sim_control only.
+ */
+#pragma once
+
+#include <stdio.h>
+
+#include "sim/kernel.h"
+
+enum { SIM_WORDS_MAX = 4 };
+
+struct sim_words {
+	int n;
+	char *at[SIM_WORDS_MAX];
+};
+
+int sim_command_register(struct sim_kernel *kernel, struct sim_words *words);
+int sim_command_register_show(const struct sim_node *node, FILE *out);
+int sim_command_vfs(struct sim_kernel *kernel, struct sim_words *words);
+int sim_command_vfs_show(const struct sim_node *node, FILE *out);
+int sim_command_mixed(struct sim_kernel *kernel, struct sim_words *words);
+int sim_command_mixed_show(const struct sim_node *node, FILE *out);
+int sim_command_mig(struct sim_kernel *kernel, struct sim_words *words);
+int sim_command_mig_show(const struct sim_node *node, FILE *out);
+int sim_command_bind(struct sim_kernel *kernel, struct sim_words *words);
+int sim_command_bind_show(const struct sim_node *node, FILE *out);

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What the simulated nodes are like, for the real kernel: numbers, modes, sizes, and what it may keep. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/fuse.h"
+#include "internal.h"
+
+static const double FOR_GOOD = 365 * 86400.0; /* seconds */
+
+enum { PAGE = 4096, NSEC = 1000000000 };
+
+/*
+ * The real kernel locks a file's pages while a write is under way, and sysfs does not: a file that is read as well is
+ * another one, by its number, for whoever looks it up meanwhile.
+ */
+static fuse_ino_t ino_now(const struct mounted *mounted, struct sim_node *node)
+{
+	while (node->writing & 1U << node->alias && node->writing != (1U << (SIM_FUSE_ALIASES + 1)) - 1)
+		node->alias = (node->alias + 1) & SIM_FUSE_ALIASES;
+	return ino_of(mounted, node) | node->alias;
+}
+
+static bool is_read_and_written(const struct sim_node *node)
+{
+	return node->kind == SIM_FILE && node->attr->show && node->attr->store;
+}
+
+/* The folder dev is a link here: to the other file system, which shows what is in it. */
+static bool is_elsewhere(const struct mounted *mounted, const struct sim_node *node)
+{
+	return node == mounted->server->kernel->dev && mounted->root != node;
+}
+
+char *sim_fuse_render(const struct sim_node *node, size_t *len, int *error)
+{
+	char *text = NULL;
+	FILE *out = open_memstream(&text, len);
+
+	if (!out)
+		abort();
+	*error = node->attr->show(node, out);
+	fclose(out);
+	return text;
+}
+
+bool sim_fuse_is_kept(const struct sim_node *node)
+{
+	return !node->passing && (!node->attr->show || (node->attr->kept && !node->attr->store));
+}
+
+/*
+ * The size has to be told as it is: the real kernel reads no further. A text that may not be kept gets another time
+ * whenever somebody asks, so that it is read again.
+ */
+static void file_fill(struct server *server, struct sim_node *node, struct stat *st)
+{
+	size_t len = PAGE;
+	int error;
+
+	if (node->attr->show && !node->gone) {
+		free(sim_fuse_render(node, &len, &error));
+		if (error)
+			len = PAGE; /* so that somebody reads, and gets it */
+	}
+	st->st_mode = S_IFREG | node->attr->mode;
+	st->st_size = (off_t)len;
+	if (sim_fuse_is_kept(node))
+		node->looked_at = true;
+	else
+		st->st_mtim.tv_nsec = (long)(server->asked++ % NSEC);
+}
+
+static void stat_fill(const struct mounted *mounted, struct sim_node *node, struct stat *st)
+{
+	struct server *server = mounted->server;
+	enum sim_kind kind = is_elsewhere(mounted, node) ? SIM_LINK : node->kind;
+
+	*st = (struct stat){ .st_ino = node->id, .st_nlink = 1, .st_blksize = PAGE };
+	st->st_atim.tv_sec = st->st_mtim.tv_sec = st->st_ctim.tv_sec = server->born;
+	switch (kind) {
+	case SIM_DIR:
+		st->st_mode = S_IFDIR | 0755;
+		/* Every change shows: the real kernel keeps a listing until this differs. */
+		st->st_mtim.tv_sec += (time_t)(node->changed / NSEC);
+		st->st_mtim.tv_nsec = (long)(node->changed % NSEC);
+		break;
+	case SIM_FILE:
+		file_fill(server, node, st);
+		break;
+	case SIM_LINK:
+		st->st_mode = S_IFLNK | 0777;
+		st->st_size = (off_t)strlen(node->target ? node->target : SIM_FUSE_DEV_LINK);
+		break;
+	case SIM_DEVICE:
+		/* A true device node would be opened past us. The container is everybody's, a group root's. */
+		st->st_mode = S_IFREG | (node->owner ? 0600 : 0666);
+		break;
+	case SIM_CHAR:
+		st->st_mode = S_IFCHR | 0600;
+		st->st_rdev = node->rdev;
+		break;
+	}
+}
+
+void sim_fuse_entry_fill(const struct mounted *mounted, struct sim_node *node, struct fuse_entry_param *e)
+{
+	bool asks = node->passing || node->varies || (node->kind == SIM_FILE && !sim_fuse_is_kept(node));
+
+	*e = (struct fuse_entry_param){ .ino = is_read_and_written(node) ? ino_now(mounted, node)
+									 : ino_of(mounted, node) };
+	e->entry_timeout = node->passing || is_read_and_written(node) ? 0 : FOR_GOOD;
+	e->attr_timeout = asks ? 0 : FOR_GOOD;
+	stat_fill(mounted, node, &e->attr);
+}

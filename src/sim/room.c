@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What fits on a card: each driver's own rule, and the errno it refuses with. */
+#include "sim/room.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum {
+	/* What GVT-g has to give beside the aperture, in MiB, less the host's own share. */
+	GVT_HIGH = 3072 - 384,
+	GVT_FENCES = 32 - 4,
+};
+
+static int smaller(long a, long b)
+{
+	return (int)(a < b ? a : b);
+}
+
+/* The free GPU instance with the lowest number that one of a MIG-backed type can have. */
+static struct sim_instance *instance_for(struct sim_gpu *gpu, const struct sim_type *type)
+{
+	for (int i = 0; i < gpu->ninstances; i++)
+		if (!gpu->instances[i].taken && strcmp(gpu->instances[i].profile, type->instance) == 0)
+			return &gpu->instances[i];
+	return NULL;
+}
+
+static int instances_left(const struct sim_gpu *gpu, const struct sim_type *type)
+{
+	int left = 0;
+
+	for (int i = 0; i < gpu->ninstances; i++)
+		left += !gpu->instances[i].taken && strcmp(gpu->instances[i].profile, type->instance) == 0;
+	return left;
+}
+
+/* `used` counts vGPUs, `size` is the framebuffer of all of them. */
+static long nvidia_left(const struct sim_gpu *gpu, const struct sim_type *type)
+{
+	const struct sim_model *model = gpu->item->model;
+	long left = type->capacity - gpu->used;
+
+	if (gpu->is_mig != !!type->instance)
+		return 0;
+	if (gpu->is_mig)
+		return instances_left(gpu, type);
+	if (gpu->is_mixed)
+		return smaller(model->instances_max - gpu->used,
+			       (model->framebuffer_gib * 1024L - gpu->size) / type->size);
+	return gpu->used == 0 || gpu->size == gpu->used * type->size ? left : 0;
+}
+
+static int nvidia_available(const struct sim_parent *parent, const struct sim_type *type)
+{
+	long left = nvidia_left(parent->gpu, type);
+
+	if (left < 0)
+		left = 0;
+	if (parent->gpu->item->vfs > 0)
+		return parent->held > 0 ? 0 : smaller(left, 1);
+	return (int)left;
+}
+
+int sim_room_available(const struct sim_parent *parent, const struct sim_type *type)
+{
+	const struct sim_gpu *gpu = parent->gpu;
+	const struct sim_model *model = gpu->item->model;
+
+	switch (model->family) {
+	case SIM_NVIDIA:
+		return nvidia_available(parent, type);
+	case SIM_MTTY:
+	case SIM_MBOCHS:
+	case SIM_COUNTED:
+		return (int)((model->shared - gpu->size) / type->size);
+	case SIM_GVT:
+		return smaller(smaller((model->shared - gpu->low) / type->low, (GVT_HIGH - gpu->high) / type->high),
+			       (GVT_FENCES - gpu->fence) / type->fence);
+	case SIM_PLAIN:
+		break;
+	}
+	return 0;
+}
+
+static int refusal(enum sim_family family)
+{
+	switch (family) {
+	case SIM_NVIDIA:
+		return -EIO;
+	case SIM_COUNTED:
+		return -EUSERS;
+	case SIM_MTTY:
+	case SIM_MBOCHS:
+	case SIM_GVT:
+	case SIM_PLAIN:
+		break;
+	}
+	return -ENOSPC;
+}
+
+static void account(struct sim_parent *parent, const struct sim_type *type, int sign)
+{
+	struct sim_gpu *gpu = parent->gpu;
+
+	parent->held += sign;
+	gpu->used += sign;
+	gpu->low += (long)sign * type->low;
+	gpu->high += (long)sign * type->high;
+	gpu->fence += (long)sign * type->fence;
+	gpu->size += (long)sign * type->size;
+}
+
+int sim_room_take(struct sim_parent *parent, const struct sim_type *type)
+{
+	struct sim_instance *instance = type->instance ? instance_for(parent->gpu, type) : NULL;
+
+	if (sim_room_available(parent, type) <= 0)
+		return refusal(parent->gpu->item->model->family);
+	account(parent, type, 1);
+	if (instance) {
+		instance->taken = true;
+		parent->instance = instance->id;
+	}
+	return 0;
+}
+
+void sim_room_give(struct sim_parent *parent, const struct sim_type *type)
+{
+	struct sim_gpu *gpu = parent->gpu;
+
+	account(parent, type, -1);
+	for (int i = 0; type->instance && i < gpu->ninstances; i++)
+		if (gpu->instances[i].id == parent->instance)
+			gpu->instances[i].taken = false;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The tree of a host at its start: cards, VFs, types, NUMA nodes, and the empty folders that mdevs will stand in.
+ *
+ * Depends on: sim_kernel, sim_room, sim_mdev, sim_pci, sim_vf, sim_variant. Knows nothing of single mdevs.
+ */
+#pragma once
+
+#include "sim/kernel.h"
+
+/* Builds the host that kernel->spec describes. The tree is not settled yet. */
+void sim_topology_build(struct sim_kernel *kernel);
+
+/*
+ * The driver registers a parent with the mdev core, as NVIDIA's does once its vgpud has run: types and the link in
+ * class/mdev_bus appear; on a variant VF it is the files of its folder nvidia. Nothing happens where it is registered.
+ * Unregistering removes the mdevs first; -EBUSY where one is open or on its way.
+ */
+void sim_topology_register(struct sim_parent *parent);
+int sim_topology_unregister(struct sim_parent *parent);
+
+/*
+ * Enables all VFs of a card, or takes them away, as NVIDIA's sriov-manage does; with either go its GPU instances and
+ * the mode for mixed sizes. -EBUSY where a vGPU is on one.
+ */
+int sim_topology_vfs(struct sim_gpu *gpu, bool on);

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Leases: which vGPU belongs to which domain. One small file each, named by the vGPU's id; it appears whole or not at
+ * all.
+ *
+ * The owner is the domain's UUID: a domain's name can change, and the XML of the loser of a clash names the winner's
+ * device. Lease first, then create; remove, then drop the lease: whoever dies in between leaves a record that says what
+ * to finish.
+ *
+ *   reserved   promised to a domain that migrates or is restored; void at its deadline; nothing exists for it yet, or
+ *              a foreign device
+ *   creating   `writer` is making the device; void when the writer is dead and the device absent
+ *   active     the domain's
+ *   releasing  to be given back as soon as nobody has the device open
+ *
+ * Depends on: err, file, ident, inventory (framework), store, text. Knows nothing of XML, sysfs or the configuration.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "config/config.h"
+#include "domain/domxml.h"
+#include "base/err.h"
+#include "base/ident.h"
+#include "host/inventory.h"
+#include "state/store.h"
+
+enum lease_state { LEASE_RESERVED, LEASE_CREATING, LEASE_ACTIVE, LEASE_RELEASING };
+enum lease_origin { LEASE_CREATED, LEASE_ADOPTED };
+
+struct lease {
+	char id[ID_SIZE];
+	char domain[UUID_SIZE];
+	char name[DOMAIN_NAME_SIZE]; /* the domain's; for people */
+	char project[PROJECT_SIZE];  /* "" none */
+	char type[TYPE_SIZE];
+	char parent[PARENT_SIZE];
+	char pgpu[PARENT_SIZE];
+	enum framework framework;
+	enum lease_state state;
+	enum lease_origin origin;
+	int numa;            /* node; UNKNOWN */
+	int framebuffer_mib; /* UNKNOWN */
+	int64_t since_ms;    /* when it entered its state, CLOCK_MONOTONIC */
+	int64_t deadline_ms; /* of a reservation, CLOCK_MONOTONIC; 0 none */
+	pid_t writer;        /* who wrote it, and may still be at work on it; 0: the handler, which lives on */
+	uint64_t writer_start;
+	bool at_work; /* not in the file: its writer, or whoever holds the pGPU's lock, is at it now (survey) */
+};
+
+struct leases {
+	struct lease *list; /* sorted by id */
+	size_t n;
+	int garbage; /* files that could not be understood and were passed over (or set aside) */
+};
+
+/* The words of the file format and of the JSON. */
+const char *lease_state_word(enum lease_state state);
+const char *lease_origin_word(enum lease_origin origin);
+const char *framework_word(enum framework framework);
+
+/* A lease as text and back. -EINVAL: not a lease; nothing of it is to be trusted. */
+int lease_format(const struct lease *lease, char *buf, size_t size);
+int lease_parse(struct lease *lease, const char *text);
+
+/*
+ * All leases. Garbage is passed over and counted; under the store's lock it is set aside as well, and what a writer
+ * left that was killed is removed.
+ */
+int lease_list(const struct store *store, struct leases *out, struct err *err);
+void lease_list_free(struct leases *leases);
+
+/* Are these one record, written by the same at the same time, or is there none in both? */
+bool lease_same(const struct lease *a, const struct lease *b);
+
+struct lease *lease_find(const struct leases *leases, const char *id);
+
+/* Reads one lease; 1 found, 0 none. Under the lock. */
+int lease_get(const struct store *store, const char *id, struct lease *out, struct err *err);
+
+/* Records `lease` as of now by this process (since, writer), in the place of what was there. Under the lock. */
+int lease_put(const struct store *store, struct lease *lease, struct err *err);
+
+/* Forgets the lease; one that is not there is no error: giving back can be repeated. Under the lock. */
+int lease_drop(const struct store *store, const char *id, struct err *err);
+
+/* What is remembered of a UUID across reboots: what it was, and who made the device of this boot. */
+struct affinity {
+	char type[TYPE_SIZE];
+	char parent[PARENT_SIZE];
+	bool made_this_boot; /* by us, since the host was booted, and not removed yet */
+};
+
+/* 1 and the record, or 0: none, or none that can be trusted. Remembering never fails a start. */
+int affinity_get(const struct store *store, const char *id, struct affinity *out);
+void affinity_put(const struct store *store, const struct lease *lease);
+
+/* What we made is removed: whoever makes a device of this id next, it is not ours. */
+void affinity_removed(const struct store *store, const char *id);
+
+/*
+ * Since when (CLOCK_MONOTONIC ms) this foreign device has been seen free: noted now where it was not (and `note`).
+ * `node` tells it from an earlier device with its UUID.
+ */
+int64_t seen_since(const struct store *store, const char *id, uint64_t node, bool note);
+void seen_forget(const struct store *store, const char *id);
+
+/* That a pGPU could not make a type: for a while it is tried after all others, in every run. */
+struct failure {
+	char pgpu[PARENT_SIZE];
+	char type[TYPE_SIZE];
+};
+
+/* Notes it as of now; remembering never fails a start. */
+void failure_note(const struct store *store, const char *pgpu, const char *type);
+void failure_forget(const struct store *store, const char *pgpu);
+
+/* Those of the last minutes; the caller frees *out, which is NULL where there is none. Returns how many. */
+size_t failure_list(const struct store *store, struct failure **out);
+
+/*
+ * Cards whose drivers do not answer reads (bounded): those that other processes found are taken over, and those that
+ * are known here written down, under the lock. Who waits for a driver is a process; as long as that hangs nobody else
+ * has to wait.
+ */
+void silent_recall(const struct store *store);
+void silent_note(const struct store *store);
+
+/*
+ * Writes down what a card of NVIDIA's variant driver listed and was not remembered of its model yet (typelist). Under
+ * the lock.
+ */
+void types_remember(const struct store *store, const struct inventory *inv);
+
+/*
+ * Forgets what is of no use any more: since when a device has been seen that is gone, and of UUIDs that nothing on this
+ * host names (`named`) what was remembered more than `days` ago.
+ */
+void memo_tidy(const struct store *store, bool (*exists)(const void *arg, const char *id),
+	       bool (*named)(const void *arg, const char *id), const void *arg, int days);

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A lease as text and back: "key=value" lines in a fixed order, after a line that names the format. Values are
+ * percent-encoded, so that a domain's name can hold anything and still be one line.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "state/lease.h"
+#include "base/text.h"
+
+#define LEASE_MAGIC "vgpu-lease 1"
+
+static const char *const states[] = { "reserved", "creating", "active", "releasing" };
+static const char *const origins[] = { "created", "adopted" };
+static const char *const frameworks[] = { "mdev", "variant", "vf" };
+
+const char *lease_state_word(enum lease_state state)
+{
+	return states[state];
+}
+
+const char *lease_origin_word(enum lease_origin origin)
+{
+	return origins[origin];
+}
+
+const char *framework_word(enum framework framework)
+{
+	return frameworks[framework];
+}
+
+static void encode(char *dst, size_t size, const char *src)
+{
+	size_t n = 0;
+
+	for (; *src && n + 4 < size; src++) {
+		unsigned char c = (unsigned char)*src;
+
+		if (c < 0x20 || c == '%' || c == 0x7f)
+			n += (size_t)snprintf(dst + n, size - n, "%%%02x", c);
+		else
+			dst[n++] = (char)c;
+	}
+	dst[n] = '\0';
+}
+
+static bool decode(char *dst, size_t size, const char *src)
+{
+	size_t n = 0;
+
+	for (; *src; src++) {
+		unsigned int c = (unsigned char)*src;
+
+		if (c < 0x20 || n + 1 >= size)
+			return false;
+		if (c == '%') {
+			if (!isxdigit((unsigned char)src[1]) || !isxdigit((unsigned char)src[2]) ||
+			    sscanf(src + 1, "%2x", &c) != 1 || c == 0)
+				return false;
+			src += 2;
+		}
+		dst[n++] = (char)c;
+	}
+	dst[n] = '\0';
+	return true;
+}
+
+int lease_format(const struct lease *l, char *buf, size_t size)
+{
+	char name[3 * DOMAIN_NAME_SIZE + 1], project[3 * PROJECT_SIZE + 1];
+	int n;
+
+	encode(name, sizeof(name), l->name);
+	encode(project, sizeof(project), l->project);
+	n = snprintf(buf, size,
+		     LEASE_MAGIC "\nid=%s\ndomain=%s\nname=%s\nproject=%s\ntype=%s\nparent=%s\npgpu=%s\nframework=%s\n"
+				 "state=%s\norigin=%s\nnuma=%d\nframebuffer_mib=%d\nsince_ms=%" PRId64
+				 "\ndeadline_ms=%" PRId64 "\nwriter=%d\nwriter_start=%" PRIu64 "\nend\n",
+		     l->id, l->domain, name, project, l->type, l->parent, l->pgpu, frameworks[l->framework],
+		     states[l->state], origins[l->origin], l->numa, l->framebuffer_mib, l->since_ms, l->deadline_ms,
+		     (int)l->writer, l->writer_start);
+	return n < 0 || (size_t)n >= size ? -ENOSPC : n;
+}
+
+/* Takes the next line "key=value" off *text; its value is copied to `value`. */
+static bool field(const char **text, const char *key, char *value, size_t size)
+{
+	size_t klen = strlen(key), len = strcspn(*text, "\n");
+
+	if (len <= klen || strncmp(*text, key, klen) != 0 || (*text)[klen] != '=' || len - klen - 1 >= size ||
+	    (*text)[len] != '\n')
+		return false;
+	memcpy(value, *text + klen + 1, len - klen - 1);
+	value[len - klen - 1] = '\0';
+	*text += len + 1;
+	return true;
+}
+
+static bool word(const char **text, const char *key, const char *const *words, int nwords, int *out)
+{
+	char value[32];
+
+	if (!field(text, key, value, sizeof(value)))
+		return false;
+	for (*out = 0; *out < nwords; (*out)++)
+		if (strcmp(value, words[*out]) == 0)
+			return true;
+	return false;
+}
+
+static bool number(const char **text, const char *key, int64_t min, int64_t *out)
+{
+	char value[32];
+	long n;
+
+	if (!field(text, key, value, sizeof(value)) || !text_number(value, min, INT64_MAX, &n))
+		return false;
+	*out = n;
+	return true;
+}
+
+static bool encoded(const char **text, const char *key, char *out, size_t size)
+{
+	char value[3 * DOMAIN_NAME_SIZE + 1];
+
+	return field(text, key, value, sizeof(value)) && decode(out, size, value);
+}
+
+int lease_parse(struct lease *l, const char *text)
+{
+	char id[ID_SIZE], domain[UUID_SIZE], type[TYPE_SIZE], parent[PARENT_SIZE], pgpu[PARENT_SIZE];
+	int64_t numa, framebuffer, writer, start;
+	int framework, state, origin;
+
+	*l = (struct lease){ 0 };
+	if (strncmp(text, LEASE_MAGIC "\n", sizeof(LEASE_MAGIC)) != 0)
+		return -EINVAL;
+	text += sizeof(LEASE_MAGIC);
+	if (!field(&text, "id", id, sizeof(id)) || !id_parse(l->id, id) ||
+	    !field(&text, "domain", domain, sizeof(domain)) || !uuid_parse(l->domain, domain) ||
+	    !encoded(&text, "name", l->name, sizeof(l->name)) ||
+	    !encoded(&text, "project", l->project, sizeof(l->project)) || !field(&text, "type", type, sizeof(type)) ||
+	    !type_parse(l->type, type) || !field(&text, "parent", parent, sizeof(parent)) ||
+	    !parent_parse(l->parent, parent) || !field(&text, "pgpu", pgpu, sizeof(pgpu)) ||
+	    !parent_parse(l->pgpu, pgpu) || !word(&text, "framework", frameworks, 3, &framework) ||
+	    !word(&text, "state", states, 4, &state) || !word(&text, "origin", origins, 2, &origin) ||
+	    !number(&text, "numa", UNKNOWN, &numa) || !number(&text, "framebuffer_mib", UNKNOWN, &framebuffer) ||
+	    !number(&text, "since_ms", 0, &l->since_ms) || !number(&text, "deadline_ms", 0, &l->deadline_ms) ||
+	    !number(&text, "writer", 0, &writer) || !number(&text, "writer_start", 0, &start) ||
+	    strcmp(text, "end") != 0)
+		return -EINVAL;
+	if (numa > 1023 || framebuffer > INT32_MAX || writer > INT32_MAX)
+		return -EINVAL;
+	l->framework = (enum framework)framework;
+	l->state = (enum lease_state)state;
+	l->origin = (enum lease_origin)origin;
+	l->numa = (int)numa;
+	l->framebuffer_mib = (int)framebuffer;
+	l->writer = (pid_t)writer;
+	l->writer_start = (uint64_t)start;
+	return 0;
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Where the state is kept, and the locks that order all users of it on this host. */
+#include "state/store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "base/file.h"
+
+enum { LOCK_STEP_MS = 2 };
+
+static int open_folder(int *out, int at, const char *path, bool make, struct err *err, const char *shown)
+{
+	int fd = make ? file_own_dir(at, path) : file_dir(at, path);
+
+	if (fd == -ENOENT && !make)
+		return 0;
+	if (fd == -EPERM)
+		return err_set(
+			err, EPERM,
+			"%s: is not root's, or others may write to it: state in it cannot be trusted: chown root, chmod 755",
+			shown);
+	if (fd < 0)
+		return err_sys(err, -fd, "%s", shown);
+	*out = fd;
+	return 0;
+}
+
+/* A missing or unwritable /var/lib only costs the memory of where a UUID was: never a start. */
+static int open_affinity(const struct host *host, bool make)
+{
+	autoclose int lib = -1;
+	int fd;
+
+	if (!make) {
+		fd = file_dir(host->root, "var/lib/vgpu-lease/affinity");
+		return fd < 0 ? -1 : fd;
+	}
+	lib = file_own_dir(host->root, "var/lib/vgpu-lease");
+	fd = lib < 0 ? -1 : file_own_dir(lib, "affinity");
+	return fd < 0 ? -1 : fd;
+}
+
+int store_open(struct store *store, const struct host *host, bool make, struct err *err)
+{
+	*store = (struct store){ .host = host, .run = -1, .leases = -1, .seen = -1, .affinity = -1, .lock = -1 };
+	if (open_folder(&store->run, host->root, "run/vgpu-lease", make, err, "/run/vgpu-lease") < 0)
+		return -err->code;
+	if (store->run >= 0 &&
+	    (open_folder(&store->leases, store->run, "leases", make, err, "/run/vgpu-lease/leases") < 0 ||
+	     open_folder(&store->seen, store->run, "seen", make, err, "/run/vgpu-lease/seen") < 0)) {
+		store_close(store);
+		return -err->code;
+	}
+	store->affinity = open_affinity(host, make);
+	return 0;
+}
+
+void store_note_call(const char *root)
+{
+	char path[PATH_MAX];
+	int n = snprintf(path, sizeof(path), "%s/" STORE_CALLED, root ? root : "");
+
+	if (n < 0 || n >= (int)sizeof(path))
+		return;
+	if (utimensat(AT_FDCWD, path, NULL, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT) {
+		autoclose int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+		(void)fd;
+	}
+}
+
+void store_close(struct store *store)
+{
+	int *const fds[] = { &store->seen, &store->leases, &store->affinity, &store->run };
+
+	store_unlock(store);
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
+		if (*fds[i] >= 0)
+			close(*fds[i]);
+		*fds[i] = -1;
+	}
+}
+
+uint64_t store_own_start(const struct store *store)
+{
+	return store->start ? store->start : host_process_start(getpid());
+}
+
+/* Whoever takes a lock writes its pid and start time into the file: only for the message to those who wait too long. */
+static int held(int dir, const char *name, const char *shown, int wait_ms, struct err *err)
+{
+	char text[64], waited[32] = "";
+	unsigned long long start;
+	int pid;
+	const char *gone = "";
+
+	if (wait_ms > 0)
+		snprintf(waited, sizeof(waited), " for over %g s", (wait_ms + 50) / 100 / 10.0);
+	if (file_read(dir, name, text, sizeof(text)) < 0 || sscanf(text, "%d %llu", &pid, &start) != 2) {
+		err_set(err, ETIMEDOUT,
+			"/run/vgpu-lease/%s: held by a process that is not known%s; see what has it open, or try again",
+			shown, waited);
+	} else {
+		if (!host_process_lives(pid, start))
+			gone = ", now gone, or rather by its child that is still in the kernel";
+		err_set(err, ETIMEDOUT, "/run/vgpu-lease/%s: held by process %d%s%s; see what it does, or try again",
+			shown, pid, gone, waited);
+	}
+	return err_cause(err, strlen("/run/vgpu-lease/: ") + strlen(shown));
+}
+
+/* A lock can be taken where nothing can be written, if it is there. */
+static int open_lock(int dir, const char *name)
+{
+	int fd = openat(dir, name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+	return fd < 0 && errno == EROFS ? openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : fd;
+}
+
+static int wait_flock(int dir, const char *name, const char *shown, uint64_t start, int wait_ms, struct err *err)
+{
+	autoclose int fd = open_lock(dir, name);
+	int64_t end = host_now_ms() + wait_ms;
+	char holder[64];
+
+	if (fd < 0)
+		return err_sys(err, errno, "/run/vgpu-lease/%s", shown);
+	while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return err_sys(err, errno, "/run/vgpu-lease/%s: lock", shown);
+		if (host_now_ms() >= end)
+			return held(dir, name, shown, wait_ms, err);
+		host_sleep_ms(LOCK_STEP_MS);
+	}
+	snprintf(holder, sizeof(holder), "%-10d %-20llu\n", (int)getpid(), (unsigned long long)start);
+	/* Only for the message to others. */
+	if (pwrite(fd, holder, strlen(holder), 0) < 0 && errno != ENOSPC && errno != EDQUOT && errno != EBADF)
+		return err_sys(err, errno, "/run/vgpu-lease/%s", shown);
+	return steal_fd(&fd);
+}
+
+int store_lock(struct store *store, int wait_ms, struct err *err)
+{
+	int fd;
+
+	store->start = store_own_start(store);
+	fd = wait_flock(store->run, "lock", "lock", store->start, wait_ms, err);
+	if (fd < 0)
+		return fd;
+	store->lock = fd;
+	return 0;
+}
+
+void store_unlock(struct store *store)
+{
+	/*
+	 * Not only closed: a copy of the descriptor can be in a child that another thread forked meanwhile, and that
+	 * hangs in the kernel.
+	 */
+	if (store->lock >= 0) {
+		flock(store->lock, LOCK_UN);
+		close(store->lock);
+	}
+	store->lock = -1;
+}
+
+int store_lock_pgpu(const struct store *store, const char *pgpu, int wait_ms, struct err *err)
+{
+	char name[PARENT_SIZE + 8], shown[PARENT_SIZE + 16];
+	autoclose int dir = file_own_dir(store->run, "pgpu");
+
+	if (dir < 0)
+		return err_sys(err, -dir, "/run/vgpu-lease/pgpu");
+	snprintf(name, sizeof(name), "%s.lock", pgpu);
+	snprintf(shown, sizeof(shown), "pgpu/%s", name);
+	return wait_flock(dir, name, shown, store_own_start(store), wait_ms, err);
+}
+
+static bool is_held(const struct store *store, const char *name)
+{
+	autoclose int fd = store->run < 0 ? -1 : openat(store->run, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+
+	return fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+}
+
+bool store_locked(const struct store *store)
+{
+	return is_held(store, "lock");
+}
+
+int store_lock_removal(const struct store *store, const char *id, struct err *err)
+{
+	char shown[ID_SIZE + 16];
+	autoclose int dir = file_own_dir(store->run, "removing");
+	int fd;
+
+	if (dir < 0)
+		return err_sys(err, -dir, "/run/vgpu-lease/removing");
+	snprintf(shown, sizeof(shown), "removing/%s", id);
+	fd = wait_flock(dir, id, shown, store_own_start(store), 0, err);
+	return fd == -ETIMEDOUT
+		       ? err_set(err, EBUSY, "the kernel is still removing it: some process has it open; see dmesg")
+		       : fd;
+}
+
+void store_end_removal(const struct store *store, const char *id, int lock, bool over)
+{
+	char name[ID_SIZE + 16];
+
+	snprintf(name, sizeof(name), "removing/%s", id);
+	if (over)
+		unlinkat(store->run, name, 0);
+	close(lock);
+}
+
+bool store_removes(const struct store *store, const char *id)
+{
+	char name[ID_SIZE + 16];
+
+	snprintf(name, sizeof(name), "removing/%s", id);
+	return is_held(store, name);
+}
+
+bool store_pgpu_busy(const struct store *store, const char *pgpu)
+{
+	char name[PARENT_SIZE + 16];
+
+	snprintf(name, sizeof(name), "pgpu/%s.lock", pgpu);
+	return is_held(store, name);
+}
+
+int store_lock_handler(const struct store *store, int wait_ms, struct err *err)
+{
+	return wait_flock(store->run, "handler.lock", "handler.lock", store_own_start(store), wait_ms, err);
+}
+
+bool store_is_handler(const struct store *store, int lock)
+{
+	struct stat ours, there;
+
+	return lock >= 0 && fstat(lock, &ours) == 0 &&
+	       fstatat(store->run, "handler.lock", &there, AT_SYMLINK_NOFOLLOW) == 0 && ours.st_ino == there.st_ino &&
+	       ours.st_dev == there.st_dev;
+}
+
+bool store_handler_runs(const struct store *store)
+{
+	return is_held(store, "handler.lock");
+}
+
+int store_set_aside(const struct store *store, const char *folder, const char *name, struct err *err)
+{
+	char from[NAME_MAX + 32];
+	autoclose int garbage = file_own_dir(store->run, "garbage");
+
+	if (garbage < 0)
+		return err_sys(err, -garbage, "/run/vgpu-lease/garbage");
+	snprintf(from, sizeof(from), "%s/%s", folder, name);
+	if (renameat(store->run, from, garbage, name) < 0 && errno != ENOENT)
+		return err_sys(err, errno, "/run/vgpu-lease/%s: set aside", from);
+	return 0;
+}

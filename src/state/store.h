@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Where the state is kept, and the locks that order all users of it on this host.
+ *
+ *   run/vgpu-lease/leases/ID        who holds what (lease)
+ *   run/vgpu-lease/seen/ID          since when a foreign device has been seen free (memo)
+ *   run/vgpu-lease/failed/PGPU      that a pGPU could not make a type a while ago (memo)
+ *   run/vgpu-lease/silent/PGPU      which process waits for an answer of its driver (memo)
+ *   run/vgpu-lease/garbage/         what could not be understood, set aside
+ *   run/vgpu-lease/lock             the store's lock: short, never held over a write to sysfs
+ *   run/vgpu-lease/pgpu/ADDRESS.lock   one per pGPU, held over the writes to it
+ *   run/vgpu-lease/called           touched by each call of the hook
+ *   run/vgpu-lease/handler.lock     held by the device handler while it runs
+ *   var/lib/vgpu-lease/affinity/ID  what a UUID was last (memo)
+ *   var/lib/vgpu-lease/types/MODEL  what a card of this model calls its types (memo, typelist)
+ *
+ * The store under /run lives as long as the devices that it describes: until the host is booted again. The locks are
+ * flock(2): the kernel drops them when their holder dies, however it dies. The folders are root's, mode 0700; others
+ * are refused.
+ *
+ * Order of locks: a pGPU's lock first, then the store's; never two pGPUs' at once.
+ *
+ * Depends on: err, file, host, ident. Knows nothing of what the records say.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/host.h"
+#include "base/ident.h"
+
+#define STORE_CALLED "run/vgpu-lease/called"
+
+struct store {
+	const struct host *host;
+	int run;        /* run/vgpu-lease; -1 where there is none and none may be made */
+	int leases;     /* likewise */
+	int seen;       /* likewise */
+	int affinity;   /* var/lib/vgpu-lease/affinity; -1 where it cannot be had: remembering is a convenience */
+	int lock;       /* -1: not held */
+	uint64_t start; /* of this process, known once it has taken a lock; else 0 */
+	bool resident;  /* set by a process that lives on when its work is done: no lease names it as its writer */
+};
+
+/*
+ * Opens the store. With `make`, its folders are made where they are missing; without, a store that is not there is an
+ * empty one, and nothing is written. The text names the folder and what is wrong with it.
+ */
+int store_open(struct store *store, const struct host *host, bool make, struct err *err);
+void store_close(struct store *store);
+
+/*
+ * Notes that the hook is called, below `root` (NULL: the real host), at the cost of one system call. What cannot be
+ * noted is not: where there is no store yet, or no right to it.
+ */
+void store_note_call(const char *root);
+
+/*
+ * Takes the store's lock, waiting at most `wait_ms`; -ETIMEDOUT names the process that took it, and says where that is
+ * gone: then a child that it left in the kernel holds it.
+ */
+int store_lock(struct store *store, int wait_ms, struct err *err);
+void store_unlock(struct store *store);
+
+/* Takes a pGPU's lock; the descriptor that is returned holds it until it is closed. -ETIMEDOUT names the holder. */
+int store_lock_pgpu(const struct store *store, const char *pgpu, int wait_ms, struct err *err);
+
+/* When this process started, as host_process_start() tells it: asked once. */
+uint64_t store_own_start(const struct store *store);
+
+/* Is the store's lock held by somebody? Makes and writes nothing. */
+bool store_locked(const struct store *store);
+
+/* Is a pGPU's lock held by somebody? Makes and writes nothing. */
+bool store_pgpu_busy(const struct store *store, const char *pgpu);
+
+/*
+ * Takes the lock of a device's removal, under its pGPU's; -EBUSY where somebody holds it. The child that writes to
+ * `remove` has this one alone: should the write hang, the pGPU serves others meanwhile. store_end_removal() closes it,
+ * and forgets it where the removal is over.
+ */
+int store_lock_removal(const struct store *store, const char *id, struct err *err);
+void store_end_removal(const struct store *store, const char *id, int lock, bool over);
+
+/* Is the kernel at a removal of this device? Makes and writes nothing. */
+bool store_removes(const struct store *store, const char *id);
+
+/*
+ * Takes the device handler's lock; the descriptor that is returned holds it until it, and each copy that a fork made of
+ * it, is closed. -ETIMEDOUT names the holder: another handler runs.
+ */
+int store_lock_handler(const struct store *store, int wait_ms, struct err *err);
+
+/* Is this lock, once taken, still the one that others look at? Not where somebody removed the file. */
+bool store_is_handler(const struct store *store, int lock);
+
+/* Does the device handler run? */
+bool store_handler_runs(const struct store *store);
+
+/* Moves a record that cannot be understood to garbage/, so that it is neither trusted nor met again. */
+int store_set_aside(const struct store *store, const char *folder, const char *name, struct err *err);

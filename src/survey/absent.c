@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The cards that the configuration means and that make no vGPUs here. */
+#include "survey/absent.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "host/inventory.h"
+
+struct found {
+	struct absent *list;
+	size_t n;
+	const struct host *host;
+	const struct pool *pool;
+	struct inv_pci *devices; /* of the host */
+	size_t ndevices;
+};
+
+static void add(struct found *found, enum absent_how how, const struct section *section, const struct place *at,
+		const char *address)
+{
+	struct absent *absent;
+
+	found->list = reallocarray(found->list, found->n + 1, sizeof(*found->list));
+	if (!found->list)
+		abort();
+	absent = &found->list[found->n++];
+	*absent = (struct absent){ .how = how, .section = section };
+	if (at)
+		absent->at = *at;
+	snprintf(absent->address, sizeof(absent->address), "%s", address);
+	inventory_explain_card(found->host, address, section->vf, absent->reason);
+}
+
+/* Does the host make vGPUs of it, whichever? */
+static bool is_listed(const struct found *found, const char *address)
+{
+	const struct inventory *inv = found->pool->inv;
+
+	return inventory_pgpu(inv, address) != UNKNOWN || inventory_parent(inv, address) != UNKNOWN;
+}
+
+static void add_named(struct found *found, const struct section *section)
+{
+	for (size_t i = 0; i < section->naddresses; i++)
+		if (pool_lacks(found->pool, section, section->addresses[i]))
+			add(found, ABSENT_NAMED, section, &section->addresses_at[i], section->addresses[i]);
+}
+
+static bool is_named(const struct section *section, const char *address)
+{
+	for (size_t i = 0; i < section->naddresses; i++)
+		if (pool_address_is(section->addresses[i], address))
+			return true;
+	return false;
+}
+
+static void add_matched(struct found *found, const struct section *section)
+{
+	for (size_t d = 0; d < found->ndevices; d++) {
+		const struct inv_pci *device = &found->devices[d];
+
+		for (size_t i = 0; i < section->nmatches; i++) {
+			const struct match *match = &section->matches[i];
+
+			/* What else is on a NUMA node, or is that vendor's, is not meant. */
+			if (!pool_match(match, &device->card) || !(*match->device || device->display) ||
+			    is_listed(found, device->card.address) || is_named(section, device->card.address))
+				continue;
+			add(found, ABSENT_MATCHED, section, &match->at, device->card.address);
+			break;
+		}
+	}
+}
+
+/* Not at all, or not ready. */
+static bool makes_nothing(const struct found *found, const char *address)
+{
+	int pgpu = inventory_pgpu(found->pool->inv, address);
+
+	return pgpu == UNKNOWN ? !is_listed(found, address) : !found->pool->inv->pgpus[pgpu].ready;
+}
+
+/* A GPU that could make the type, by its vendor: not the mainboard's VGA. */
+static bool is_gpu_for(const struct inv_pci *device, const char *type)
+{
+	static const struct {
+		const char *type, *vendor;
+	} known[] = { { "nvidia-", "10de" }, { "i915-", "8086" }, { "", "10de" }, { "", "8086" }, { "", "1002" } };
+
+	for (size_t i = 0; device->display && i < ARRAY_SIZE(known); i++) {
+		if (strncmp(type, known[i].type, strlen(known[i].type)) != 0)
+			continue;
+		if (strcmp(device->card.vendor, known[i].vendor) == 0)
+			return true;
+		/* Where the type says whose it is, no other's will do. */
+		if (*known[i].type)
+			return false;
+	}
+	return false;
+}
+
+static void add_idle(struct found *found, const struct section *section)
+{
+	if (section->vf || section->naddresses || section->nmatches)
+		return;
+	for (int g = 0; g < (int)found->pool->inv->npgpus; g++)
+		if (pool_serves(found->pool, g, section->type))
+			return;
+	for (size_t d = 0; d < found->ndevices; d++)
+		if (is_gpu_for(&found->devices[d], section->type) &&
+		    makes_nothing(found, found->devices[d].card.address) &&
+		    !pool_names(found->pool->config, &found->devices[d].card, ""))
+			add(found, ABSENT_IDLE, section, NULL, found->devices[d].card.address);
+}
+
+int absent_list(struct absent **out, size_t *n, const struct host *host, const struct pool *pool, struct err *err)
+{
+	struct found found = { .host = host, .pool = pool };
+	int r = inventory_pci(host, &found.devices, &found.ndevices, err);
+
+	for (size_t i = 0; r == 0 && i < pool->config->nsections; i++) {
+		if (!pool->config->sections[i].enabled)
+			continue;
+		add_named(&found, &pool->config->sections[i]);
+		add_matched(&found, &pool->config->sections[i]);
+		add_idle(&found, &pool->config->sections[i]);
+	}
+	free(found.devices);
+	*out = found.list;
+	*n = found.n;
+	return r;
+}

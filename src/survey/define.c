@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What can be told of a vGPU when its domain is defined. */
+#include "survey/define.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "survey/stamp.h"
+#include "base/text.h"
+
+/* The first of the types that it may have which the card serves; NULL: none. */
+static const char *served(const struct pool *pool, size_t pgpu, const struct wish *wish)
+{
+	for (int t = 0; pool->cards[pgpu].in_pool && t < wish->ntypes; t++)
+		if (pool_serves(pool, (int)pgpu, wish->types[t]))
+			return wish->types[t];
+	return NULL;
+}
+
+bool define_stamp(struct stamp *stamp, const struct define *define, const struct request *request,
+		  const struct want *want)
+{
+	struct want only = *want;
+	struct request one = *request;
+	autofree struct wish *wish = NULL;
+	const struct section *pooled;
+	struct err ignored;
+	bool known = false;
+
+	*stamp = (struct stamp){ 0 };
+	one.wants = &only;
+	one.nwants = 1;
+	if (wish_make(&wish, &one, define->config, define->host, define->store, &ignored) < 0)
+		return false;
+	if (wish->ntypes == 0 && pool_types(define->pool, want->kind == WANT_MDEV, UNKNOWN, &pooled) == 1)
+		wish->ntypes = text_copy(wish->types[0], TYPE_SIZE, pooled->type);
+	for (size_t g = 0; g < define->inv->npgpus; g++) {
+		const char *type = served(define->pool, g, wish);
+		struct stamp here;
+
+		if (!type)
+			continue;
+		stamp_type(&here, define->inv, (int)g, type);
+		if (known)
+			stamp_common(stamp, &here);
+		else
+			*stamp = here;
+		known = true;
+	}
+	if (*want->type)
+		memcpy(stamp->type, want->type, sizeof(stamp->type));
+	return known;
+}

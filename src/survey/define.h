@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A domain that is being defined: what can be told of its vGPUs before they exist.
+ *
+ * Which card a vGPU will be made on is not known then. What all cards that may be chosen have in common is, and that
+ * much of it travels in the definition.
+ *
+ * Depends on: config, domxml, inventory, pool, stamp, wish. Knows nothing of leases in use or libvirt.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "plan/pool.h"
+#include "survey/wish.h"
+
+struct define {
+	const struct host *host;
+	const struct store *store;
+	const struct config *config;
+	const struct inventory *inv; /* with all types */
+	const struct pool *pool;
+};
+
+/*
+ * The facts for a want's <vgpu:device>. The type stays as the metadata word it; where they are silent and only one
+ * comes into question, it is that one's id. False where no card of the pool can serve it: nothing is known then.
+ */
+bool define_stamp(struct stamp *stamp, const struct define *define, const struct request *request,
+		  const struct want *want);

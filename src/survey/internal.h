@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Between the parts of survey: survey_open.c tells whether devices are open. */
+#pragma once
+
+#include "survey/survey.h"
+
+/* Looks at all processes, for `ms` milliseconds, and at libvirt's files if `disk`: never under the store's lock. */
+int survey_look_up(struct survey *survey, int ms, bool disk, struct err *err);
+void survey_drop_lookups(struct survey *survey);
+
+/* Says of each device that a rule asks about whether it was open at the last look. */
+void survey_say_open(struct survey *survey);

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Which PCI hostdevs of a domain are vGPUs of ours. */
+#include "survey/mine.h"
+
+#include <string.h>
+
+#include "base/auto.h"
+#include "host/inventory.h"
+#include "plan/pool.h"
+#include "state/store.h"
+
+bool mine_possible(const struct config *config)
+{
+	for (size_t i = 0; i < config->nsections; i++)
+		if (config->sections[i].enabled &&
+		    (config->sections[i].vf || strncmp(config->sections[i].type, "nvidia-", 7) == 0))
+			return true;
+	return false;
+}
+
+bool mine_leased(const struct host *host, const char *domain)
+{
+	struct leases leases = { 0 };
+	struct store store;
+	struct err ignored;
+	bool any = false;
+
+	if (store_open(&store, host, false, &ignored) == 0 && lease_list(&store, &leases, &ignored) == 0)
+		for (size_t i = 0; i < leases.n; i++)
+			any |= !domain || strcmp(leases.list[i].domain, domain) == 0;
+	lease_list_free(&leases);
+	store_close(&store);
+	return any;
+}
+
+/* Of a card that serves something, or that two sections claim; only those of its VFs that are named, where some are. */
+static bool is_pooled(const struct pool *pool, const char *vf)
+{
+	int parent = inventory_parent(pool->inv, vf);
+	const struct pool_card *card = parent == UNKNOWN ? NULL : &pool->cards[pool->inv->parents[parent].pgpu];
+
+	if (!card || !(card->section || card->contested))
+		return false;
+	return !card->limited || !card->in_pool || pool_has_parent(pool, parent);
+}
+
+/* Of the wants whose cards are given ("" none), those that are in the pool: keep[i]. */
+static int look(bool *keep, char (*cards)[PCI_SIZE], const struct request *request, const struct host *host,
+		const struct config *config, struct err *err)
+{
+	static const char *const no_types[] = { NULL };
+	const char *names[WANT_MAX + 1] = { NULL };
+	const struct inv_query query = { .frameworks = INV_VARIANT | INV_VF,
+					 .types = no_types,
+					 .cards = names,
+					 .vf_name = pool_vf_name,
+					 .arg = config };
+	struct inventory inv;
+	struct pool pool;
+	size_t n = 0;
+	int r;
+
+	for (size_t i = 0; i < request->nwants; i++) {
+		size_t seen = 0;
+
+		while (seen < n && strcmp(names[seen], cards[i]) != 0)
+			seen++;
+		if (*cards[i] && seen == n)
+			names[n++] = cards[i];
+	}
+	r = inventory_read(&inv, host, &query, err);
+	if (r < 0)
+		return r;
+	pool_make(&pool, config, &inv);
+	for (size_t i = 0; i < request->nwants; i++)
+		keep[i] |= *cards[i] && is_pooled(&pool, request->wants[i].id);
+	pool_free(&pool);
+	inventory_free(&inv);
+	return 0;
+}
+
+static bool is_leased(const struct leases *leases, const struct request *request, const char *id)
+{
+	const struct lease *lease = leases ? lease_find(leases, id) : NULL;
+
+	return lease && strcmp(lease->domain, request->uuid) == 0;
+}
+
+int mine_keep(struct domxml *doc, const struct host *host, const struct config *config, const struct leases *leases,
+	      struct err *err)
+{
+	const struct request *request = domxml_request(doc);
+	bool keep[WANT_MAX] = { false }, any = false;
+	char cards[WANT_MAX][PCI_SIZE] = { "" };
+	int r = 0;
+
+	for (size_t i = 0; i < request->nwants; i++) {
+		const struct want *want = &request->wants[i];
+		struct inv_pgpu card;
+
+		keep[i] = want->kind == WANT_MDEV || want->has_metadata || is_leased(leases, request, want->id);
+		if (keep[i] || !config || !mine_possible(config) || !inventory_physfn(host, want->id, cards[i]))
+			continue;
+		/* One of a card that is named is ours also while that is not ready, and so not in the inventory. */
+		keep[i] = inventory_card(host, cards[i], &card) && pool_names(config, &card, want->id);
+		any |= !keep[i];
+	}
+	if (any)
+		r = look(keep, cards, request, host, config, err);
+	if (r == 0)
+		domxml_keep(doc, keep);
+	return r;
+}

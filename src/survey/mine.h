@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Which PCI hostdevs of a domain are vGPUs of ours: those that its metadata names, and VFs that the configuration gives
+ * to the pool, whether these are ready or not. All others are passed through without us, and cost next to nothing: who
+ * is no VF ends at one look, and a host without a pool of VFs at none.
+ *
+ * Depends on: config, domxml, inventory, lease, pool, store. Knows nothing of libvirt's operations.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "config/config.h"
+#include "domain/domxml.h"
+#include "base/err.h"
+#include "base/host.h"
+#include "state/lease.h"
+
+/* Can the pool have VFs? False is certain. */
+bool mine_possible(const struct config *config);
+
+/* Is anything leased to this domain (NULL: to any)? For a release, which goes by the leases alone. */
+bool mine_leased(const struct host *host, const char *domain);
+
+/*
+ * Forgets the document's PCI hostdevs that are not ours. `config` NULL: the metadata alone say which are, and `host`
+ * may be NULL. With `leases`
+ * (NULL: not asked) what is leased to the domain is ours, too, whatever the configuration says by now.
+ */
+int mine_keep(struct domxml *doc, const struct host *host, const struct config *config, const struct leases *leases,
+	      struct err *err);

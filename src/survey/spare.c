@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* May this device be removed to make room, or to clean up? */
+#include "survey/spare.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static bool say(bool verdict, char why[REASON_SIZE], const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+static bool say(bool verdict, char why[REASON_SIZE], const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(why, REASON_SIZE, fmt, ap);
+	va_end(ap);
+	return verdict;
+}
+
+/* Open, or not to be told: then it stays. */
+static bool is_open(const struct spare_check *check, const char *id, char why[REASON_SIZE])
+{
+	struct err err;
+	pid_t pid = 0;
+	int r = handles_open(check->handles, check->host, id, &pid, &err);
+
+	if (r == 1)
+		return say(true, why, "process %d has it open", (int)pid);
+	if (r < 0)
+		return say(true, why, "%.240s", err.text);
+	return false;
+}
+
+bool spare_is_orphan(const struct spare_check *check, const struct inv_device *device, char why[REASON_SIZE])
+{
+	int64_t grace, idle;
+	struct definition definition;
+	const char *domain;
+	struct err err;
+	int r;
+
+	if (!check->config || !check->config->policy.reclaim_orphans)
+		return say(false, why, "reclaim = never: foreign devices stay");
+	if (!*device->type)
+		return say(false, why, "the kernel does not say its type");
+	domain = ondisk_names(check->disk, device->id, device->framework == FW_VARIANT ? check->asking : NULL);
+	if (domain)
+		return say(false, why, "domain %.100s names it", domain);
+	if (ondisk_unread(check->disk, false))
+		return say(false, why, "cannot tell whether a domain names it: %.180s",
+			   ondisk_unread(check->disk, false));
+	if (is_open(check, device->id, why)) {
+		if (check->note)
+			seen_forget(check->store, device->id);
+		return false;
+	}
+	r = ondisk_definition(&definition, check->host, device->id, &err);
+	if (r < 0)
+		return say(false, why, "%.200s", err.text);
+	if (r == 1 && definition.starts)
+		return say(false, why, "mdevctl starts it at boot (/etc/mdevctl.d/%s)", definition.parent);
+	grace = (int64_t)check->config->policy.reclaim_grace_s * 1000;
+	idle = host_now_ms() - seen_since(check->store, device->id, device->node, check->note);
+	if (idle < grace)
+		return say(false, why, "idle for %" PRId64 " s of the %" PRId64 " s of reclaim_grace", idle / 1000,
+			   grace / 1000);
+	return say(true, why,
+		   "an orphan: no lease, not open, in no domain's XML, not started by mdevctl, idle for %" PRId64
+		   " s%s",
+		   idle / 1000, r == 1 ? "; its mdevctl definition goes with it" : "");
+}
+
+bool spare_at_work(const struct store *store, const struct lease *lease)
+{
+	/* A write that outlived its hook keeps the pGPU's lock until the kernel lets it go. */
+	return host_process_lives(lease->writer, lease->writer_start) || store_pgpu_busy(store, lease->pgpu) ||
+	       store_removes(store, lease->id);
+}
+
+/* A creation or arrival that was cut off: its device may be there, half made. */
+static bool cut_off(const struct spare_check *check, const struct lease *lease, bool exists, char why[REASON_SIZE])
+{
+	int timeout = check->config ? check->config->policy.create_timeout_s : 10;
+
+	if (spare_at_work(check->store, lease))
+		return say(false, why, "being created now");
+	if (!exists)
+		return say(true, why, "its creation was cut off, and there is no device");
+	if (host_now_ms() - lease->since_ms < (int64_t)timeout * 1000)
+		return say(false, why, "its creation was cut off less than create_timeout ago");
+	return say(true, why, "its creation was cut off");
+}
+
+bool spare_is_stale(const struct spare_check *check, const struct lease *lease, bool exists, char why[REASON_SIZE])
+{
+	int grace = check->config ? check->config->policy.start_grace_s : 120;
+	int64_t age = host_now_ms() - lease->since_ms;
+
+	if (lease->state == LEASE_RESERVED)
+		return lease->deadline_ms < host_now_ms() ? say(true, why, "its reservation has expired")
+							  : say(false, why, "reserved for a domain that is on its way");
+	/* A plain VF is there always, whether a guest has it or not. */
+	if ((exists || lease->framework == FW_VF) && is_open(check, lease->id, why))
+		return false;
+	if (lease->state == LEASE_RELEASING)
+		return say(true, why, "to be given back");
+	if (lease->since_ms >= check->looked_ms)
+		return say(false, why, "its lease changed a moment ago");
+	if ((check->runs && check->runs(check->arg, lease->domain)) || ondisk_runs(check->disk, lease->domain))
+		return say(false, why, "its domain runs");
+	if (ondisk_unread(check->disk, true))
+		return say(false, why, "cannot tell whether its domain runs: %.180s", ondisk_unread(check->disk, true));
+	if (lease->state == LEASE_CREATING)
+		return cut_off(check, lease, exists, why);
+	/* A resume leases first, and libvirt takes its time to start what is saved. */
+	if (host_process_lives(lease->writer, lease->writer_start))
+		return say(false, why, "process %d is at work on it", (int)lease->writer);
+	/* Nobody is making it again: what it was leased for is over. */
+	if (!exists && lease->framework != FW_VF && !spare_at_work(check->store, lease))
+		return say(true, why, "its device is gone, and its domain does not run");
+	if (age < (int64_t)grace * 1000)
+		return say(false, why, "active for %" PRId64 " s of the %d s of start_grace", age / 1000, grace);
+	return say(true, why, "its domain no longer runs");
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * May this device be removed to make room, or to clean up? The conditions, each with the sentence that people read.
+ *
+ * An orphan is a device with a type that is not open, in no lease, in no domain's XML on disk, not started by
+ * mdevctl, and seen idle for reclaim_grace. One of ours may go when its domain no longer runs, nobody has it open, and
+ * nobody is at work on it. What was found out before a lease was written says nothing about it.
+ *
+ * Depends on: config, handles, lease, ondisk, store. Knows nothing of plan.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "config/config.h"
+#include "host/handles.h"
+#include "host/inventory.h"
+#include "state/lease.h"
+#include "host/ondisk.h"
+
+struct spare_check {
+	const struct host *host;
+	const struct store *store;
+	const struct config *config; /* NULL: nothing foreign may go */
+	const struct handles *handles;
+	const struct ondisk *disk;
+	const char *asking; /* the domain that a VF is wanted for: that it names the VF protects nobody; NULL none */
+	bool note;          /* write down since when a device has been seen free */
+	int64_t looked_ms;  /* a lease that is not older is not judged by what is known here */
+	bool (*runs)(const void *arg, const char *domain); /* who runs, as far as libvirt said; NULL: not asked */
+	const void *arg;
+};
+
+/* May this foreign device go? `why` says why it goes or stays. */
+bool spare_is_orphan(const struct spare_check *check, const struct inv_device *device, char why[REASON_SIZE]);
+
+/*
+ * May this lease be given back without its domain asking? True also for a reservation that has expired. `exists`: its
+ * device is there. `why` says why it goes or stays.
+ */
+bool spare_is_stale(const struct spare_check *check, const struct lease *lease, bool exists, char why[REASON_SIZE]);
+
+/* Is somebody at work on it: its writer lives, or the pGPU's lock is held? */
+bool spare_at_work(const struct store *store, const struct lease *lease);

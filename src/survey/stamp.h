@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What travels with a domain of each of its vGPUs: the type's id and name, the framework, the pGPU's model, the
+ * driver's version. The target of a migration reads it before QEMU runs.
+ *
+ * Pure: told from an inventory. What is no printable ASCII, as metadata must be, counts as not known.
+ *
+ * Depends on: domxml (struct stamp), inventory, lease, text. Knows nothing of XML or libvirt.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "domain/domxml.h"
+#include "host/inventory.h"
+#include "state/lease.h"
+
+/* A vGPU that exists; false, and all of it "", where it does not, or has no type yet. */
+bool stamp_device(struct stamp *stamp, const struct inventory *inv, const char *id);
+
+/* A vGPU of this type on this pGPU, by its index; UNKNOWN is a parent that is not registered any more. */
+void stamp_type(struct stamp *stamp, const struct inventory *inv, int pgpu, const char *type);
+
+/*
+ * The domain's lease element with the facts of what is leased to it; see domxml_lease(). NULL where all of it is there
+ * already. The caller frees *out.
+ */
+int stamp_element(const struct domxml *doc, const struct inventory *inv, const struct leases *leases, char **out,
+		  struct err *err);
+
+/* Leaves what the two have in common: of a vGPU that may come to be on either pGPU. */
+void stamp_common(struct stamp *stamp, const struct stamp *other);

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* All that plan needs to know, brought together. */
+#include "survey/survey.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "survey/absent.h"
+#include "base/auto.h"
+#include "device/kernel.h"
+#include "base/log.h"
+#include "survey/spare.h"
+#include "internal.h"
+#include "survey/wish.h"
+
+enum { LEAST_LOOK_MS = 250, SPARE_LOOK_MS = 5000 }; /* for a look at all processes, where room has to be made */
+
+int survey_start(struct survey *s, const struct host *host, struct store *store, const struct config *config,
+		 const struct request *request, enum plan_mode mode, struct err *err)
+{
+	*s = (struct survey){ .host = host, .store = store, .config = config, .asked = request, .mode = mode };
+	s->request = request;
+	silent_recall(store);
+	if (mode == PLAN_MIGRATE && config) {
+		if (crossing_make(&s->crossing, request, config, host, err) < 0)
+			return -err->code;
+		s->request = &s->crossing.request;
+	}
+	for (size_t i = 0; i < request->nwants && !s->libvirt; i++)
+		if (s->request->wants[i].kind == WANT_PCI)
+			s->libvirt = ondisk_libvirt(host);
+	return wish_make(&s->wishes, s->request, config, host, store, err);
+}
+
+static void drop_host(struct survey *s)
+{
+	if (!s->has_inv)
+		return;
+	pool_free(&s->pool);
+	inventory_free(&s->inv);
+	free(s->devices);
+	free(s->vfs);
+	s->devices = NULL;
+	s->vfs = NULL;
+	s->has_inv = false;
+}
+
+void survey_end(struct survey *s)
+{
+	drop_host(s);
+	survey_drop_lookups(s);
+	lease_list_free(&s->leases);
+	crossing_free(&s->crossing);
+	free(s->wishes);
+	free(s->spares);
+	free(s->stuck);
+	free(s->lacks);
+	free(s->mishaps);
+	free(s->failures);
+	s->wishes = NULL;
+	s->spares = NULL;
+	s->stuck = NULL;
+	s->lacks = NULL;
+	s->mishaps = NULL;
+	s->failures = NULL;
+}
+
+/* What the request can concern; nothing else is read. */
+static unsigned int frameworks_of(const struct survey *s)
+{
+	unsigned int frameworks = 0;
+
+	/* A refusal names the cards that make the type for another kind of hostdev, too. */
+	if (s->all_types || s->explains)
+		return INV_ALL;
+	for (size_t i = 0; i < s->request->nwants; i++)
+		frameworks |= wish_frameworks(&s->request->wants[i]);
+	return frameworks;
+}
+
+/*
+ * The cards of the VFs that a start names: libvirt takes no other VF then, so that no other card matters, but for a
+ * refusal. NULL: all matter. The caller frees the list, in one allocation.
+ */
+static const char **cards_of(const struct survey *s)
+{
+	size_t n = 0, nwants = s->request->nwants;
+	const char **cards;
+	char *text;
+
+	if (s->mode != PLAN_PREPARE || s->explains || s->all_types || !nwants)
+		return NULL;
+	cards = calloc(nwants + 1, sizeof(*cards) + PCI_SIZE);
+	if (!cards)
+		abort();
+	text = (char *)(cards + nwants + 1);
+	for (size_t i = 0; i < nwants; i++) {
+		const struct want *want = &s->request->wants[i];
+		char *card = text + n * PCI_SIZE;
+		size_t seen = 0;
+
+		if (want->kind != WANT_PCI || !inventory_physfn(s->host, want->id, card))
+			continue;
+		while (seen < n && strcmp(cards[seen], card) != 0)
+			seen++;
+		if (seen == n)
+			cards[n++] = card;
+	}
+	return cards;
+}
+
+/* Is it for the pool to say which type one of the vGPUs is to have? Of one that exists nobody asks. */
+static bool asks_pool(const struct survey *s)
+{
+	for (size_t i = 0; i < s->request->nwants; i++) {
+		const struct want *want = &s->request->wants[i];
+		const struct vgpu vgpu = kernel_vgpu(want->id);
+
+		if (want->kind == WANT_MDEV && s->wishes[i].ntypes == 0 &&
+		    (s->mode != PLAN_PREPARE || want->placeholder || kernel_exists(s->host, &vgpu) != 1))
+			return true;
+	}
+	return false;
+}
+
+int survey_host(struct survey *s, struct err *err)
+{
+	autofree const char **cards = cards_of(s);
+	struct inv_query query = { .frameworks = frameworks_of(s),
+				   .cards = cards,
+				   .vf_name = s->config ? pool_vf_name : NULL,
+				   .names_type = s->config ? pool_names_type : NULL,
+				   .arg = s->config };
+	const char **types = wish_types(s->wishes, s->request->nwants, &s->leases,
+					s->explains || asks_pool(s) ? s->config : NULL);
+	int r;
+
+	drop_host(s);
+	s->looked_ms = host_now_ms();
+	query.types = s->all_types ? NULL : types;
+	r = inventory_read(&s->inv, s->host, &query, err);
+	free(types);
+	if (r < 0)
+		return r;
+	s->has_inv = true;
+	if (s->config)
+		pool_make(&s->pool, s->config, &s->inv);
+	s->devices = calloc(s->inv.ndevices + 1, sizeof(*s->devices));
+	s->vfs = query.frameworks & INV_VARIANT ? calloc(s->inv.nparents + 1, sizeof(*s->vfs)) : NULL;
+	if (!s->devices || (query.frameworks & INV_VARIANT && !s->vfs))
+		abort();
+	return 0;
+}
+
+/* Is there no such device? What was not read cannot be told. */
+static bool is_absent(const struct survey *s, const struct lease *lease)
+{
+	const struct vgpu vgpu = { lease->framework, lease->id, lease->parent, lease->type };
+
+	/* The inventory may be older than the lock, and the device made since: it is looked for once more. */
+	return s->inv.frameworks & 1U << lease->framework && !inventory_device(&s->inv, lease->id) &&
+	       kernel_exists(s->host, &vgpu) == 0;
+}
+
+/* Void: nothing stands behind it any more. */
+static bool is_void(const struct survey *s, const struct lease *lease)
+{
+	if (lease->state == LEASE_RESERVED)
+		return lease->deadline_ms < host_now_ms();
+	return lease->state == LEASE_CREATING && !lease->at_work && is_absent(s, lease);
+}
+
+/* The domain's own reservations are replaced when it arrives once more. */
+static bool is_replaced(const struct survey *s, const struct lease *lease)
+{
+	return s->mode != PLAN_PREPARE && lease->state == LEASE_RESERVED &&
+	       strcmp(lease->domain, s->request->uuid) == 0;
+}
+
+/* Is it about to change by itself: a creation that goes on, a give-back that has not had its time yet? */
+static bool at_work(const struct survey *s, const struct lease *lease)
+{
+	const struct policy *policy = s->config ? &s->config->policy : NULL;
+	int64_t time_ms = policy ? (int64_t)(policy->release_timeout_s + policy->driver_cleanup_s) * 1000 : 0;
+
+	/* The handler, which wrote it, lives on when it has done what it could: only the lock tells of a write. */
+	if (lease->state == LEASE_RELEASING)
+		return (!is_absent(s, lease) && host_now_ms() - lease->since_ms < time_ms) ||
+		       store_pgpu_busy(s->store, lease->pgpu) || store_removes(s->store, lease->id);
+	/* What a hook left that was killed may go after create_timeout. */
+	return lease->state == LEASE_CREATING &&
+	       (spare_at_work(s->store, lease) ||
+		(policy && !is_absent(s, lease) &&
+		 host_now_ms() - lease->since_ms < (int64_t)policy->create_timeout_s * 1000));
+}
+
+static int leave_out_void(struct survey *s, struct err *err)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < s->leases.n; i++) {
+		struct lease *lease = &s->leases.list[i];
+
+		lease->at_work = at_work(s, lease);
+		if (is_void(s, lease) || is_replaced(s, lease)) {
+			if (s->store->lock >= 0 && lease_drop(s->store, lease->id, err) < 0)
+				return -err->code;
+			continue;
+		}
+		s->leases.list[kept++] = *lease;
+	}
+	s->leases.n = kept;
+	return 0;
+}
+
+/*
+ * A lease whose device is still to come takes room, and how much only its type's numbers say; one whose device has come
+ * since the host was read takes room, too. Such leases are rare: most hosts need not be read again.
+ */
+static bool knows_all(const struct survey *s)
+{
+	for (size_t i = 0; i < s->leases.n; i++) {
+		const struct lease *lease = &s->leases.list[i];
+
+		if (s->inv.frameworks & 1U << lease->framework && !inventory_device(&s->inv, lease->id) &&
+		    (!inventory_type(&s->inv, lease->type) || !is_absent(s, lease)))
+			return false;
+	}
+	return true;
+}
+
+/* Why a VF that a domain names is not there. */
+static void explain_absent(struct survey *s)
+{
+	for (size_t i = 0; i < s->request->nwants; i++) {
+		const struct want *want = &s->request->wants[i];
+
+		struct inv_pgpu card;
+		char address[PCI_SIZE];
+
+		if (want->kind != WANT_PCI || inventory_parent(&s->inv, want->id) != UNKNOWN)
+			continue;
+		if (s->config && inventory_physfn(s->host, want->id, address) &&
+		    inventory_card(s->host, address, &card) && !pool_names(s->config, &card, want->id))
+			snprintf(s->wishes[i].absent, sizeof(s->wishes[i].absent),
+				 "no section of the configuration names its card, %s", address);
+		else
+			inventory_explain_card(s->host, want->id, false, s->wishes[i].absent);
+	}
+}
+
+/* Only for what a refusal says: where that cannot be told, it says less. */
+static void find_lacks(struct survey *s)
+{
+	autofree struct absent *absents = NULL;
+	struct err ignored;
+	size_t n = 0;
+
+	free(s->lacks);
+	s->lacks = NULL;
+	s->nlacks = 0;
+	if (!s->config || s->inv.frameworks != INV_ALL || absent_list(&absents, &n, s->host, &s->pool, &ignored) < 0)
+		return;
+	s->lacks = calloc(n + 1, sizeof(*s->lacks));
+	if (!s->lacks)
+		abort();
+	for (; s->nlacks < n; s->nlacks++) {
+		struct lack *lack = &s->lacks[s->nlacks];
+
+		memcpy(lack->address, absents[s->nlacks].address, sizeof(lack->address));
+		memcpy(lack->type, absents[s->nlacks].section->type, sizeof(lack->type));
+		memcpy(lack->reason, absents[s->nlacks].reason, sizeof(lack->reason));
+	}
+}
+
+int survey_leases(struct survey *s, struct err *err)
+{
+	int r;
+
+	free(s->failures);
+	s->nfailures = failure_list(s->store, &s->failures);
+	lease_list_free(&s->leases);
+	r = lease_list(s->store, &s->leases, err);
+	if (r == 0)
+		r = leave_out_void(s, err);
+	if (r == 0 && !knows_all(s))
+		r = survey_host(s, err);
+	/* Who holds no lock has not looked beforehand. */
+	if (r == 0 && s->store->lock < 0 && !s->handles)
+		r = survey_processes(s, err);
+	if (r < 0)
+		return r;
+	survey_say_open(s);
+	explain_absent(s);
+	/* Under the lock: of two writers at once neither is whole. */
+	if (!s->dry && s->store->lock >= 0) {
+		types_remember(s->store, &s->inv);
+		silent_note(s->store);
+	}
+	if (s->explains)
+		find_lacks(s);
+	return 0;
+}
+
+static bool is_stuck(const struct survey *s, const char *id)
+{
+	for (size_t i = 0; i < s->nstuck; i++)
+		if (strcmp(s->stuck[i].id, id) == 0)
+			return true;
+	return false;
+}
+
+int survey_look(struct survey *s, struct err *err)
+{
+	struct spare_check check = { .host = s->host, .store = s->store, .config = s->config, .note = !s->dry };
+	char why[REASON_SIZE];
+	int left = s->deadline_ms ? host_left_ms(s->deadline_ms) : SPARE_LOOK_MS, r;
+
+	left = left < LEAST_LOOK_MS ? LEAST_LOOK_MS : left;
+	r = survey_look_up(s, left < SPARE_LOOK_MS ? left : SPARE_LOOK_MS, true, err);
+
+	if (r < 0)
+		return r;
+	if (ondisk_unread(s->disk, false))
+		log_warn("what may be named in it stays: %s", ondisk_unread(s->disk, false));
+	check.handles = s->handles;
+	check.disk = s->disk;
+	check.asking = s->request->name;
+	check.looked_ms = s->looked_ms;
+	free(s->spares);
+	s->nspares = 0;
+	s->spares = calloc(s->inv.ndevices + s->leases.n + 1, sizeof(*s->spares));
+	if (!s->spares)
+		abort();
+	for (size_t i = 0; i < s->inv.ndevices; i++) {
+		const struct inv_device *device = &s->inv.devices[i];
+		const struct lease *lease = lease_find(&s->leases, device->id);
+
+		if (is_stuck(s, device->id))
+			continue;
+		if (lease ? spare_is_stale(&check, lease, true, why) : spare_is_orphan(&check, device, why))
+			memcpy(s->spares[s->nspares++].id, device->id, ID_SIZE);
+	}
+	/* A lease without a device takes room all the same, until it is dropped; one of another framework counts, too. */
+	for (size_t i = 0; i < s->leases.n; i++) {
+		const struct lease *lease = &s->leases.list[i];
+
+		if (!inventory_device(&s->inv, lease->id) && !is_stuck(s, lease->id) &&
+		    spare_is_stale(&check, lease, !is_absent(s, lease), why))
+			memcpy(s->spares[s->nspares++].id, lease->id, ID_SIZE);
+	}
+	s->spares_known = true;
+	s->explains = true;
+	return 0;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What a run learns between two surveys, and all of it as plan takes it. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "survey/survey.h"
+
+void survey_forget_spares(struct survey *s)
+{
+	s->nspares = 0;
+	s->spares_known = false;
+}
+
+void survey_stuck(struct survey *s, const char *id)
+{
+	s->stuck = reallocarray(s->stuck, s->nstuck + 1, sizeof(*s->stuck));
+	if (!s->stuck)
+		abort();
+	snprintf(s->stuck[s->nstuck++].id, ID_SIZE, "%s", id);
+}
+
+void survey_mishap(struct survey *s, const char *pgpu, const char *type, enum cause cause, const char *reason)
+{
+	struct mishap *m;
+
+	s->mishaps = reallocarray(s->mishaps, s->nmishaps + 1, sizeof(*s->mishaps));
+	if (!s->mishaps)
+		abort();
+	m = &s->mishaps[s->nmishaps++];
+	snprintf(m->pgpu, sizeof(m->pgpu), "%s", pgpu);
+	snprintf(m->type, sizeof(m->type), "%s", type);
+	m->cause = cause;
+	snprintf(m->reason, sizeof(m->reason), "%s", reason);
+}
+
+struct plan_facts survey_facts(const struct survey *s)
+{
+	return (struct plan_facts){ .mode = s->mode,
+				    .config = s->config,
+				    .inv = &s->inv,
+				    .pool = s->config ? &s->pool : NULL,
+				    .leases = &s->leases,
+				    .devices = s->devices,
+				    .vfs = s->vfs,
+				    .libvirt = s->libvirt,
+				    .failures = s->failures,
+				    .nfailures = s->nfailures,
+				    .request = s->request,
+				    .wishes = s->wishes,
+				    .mishaps = s->mishaps,
+				    .nmishaps = s->nmishaps,
+				    .spares = s->spares,
+				    .nspares = s->nspares,
+				    .spares_known = s->spares_known,
+				    .lacks = s->lacks,
+				    .nlacks = s->nlacks };
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What a survey says of devices that are there already: whether one is open, and which domain names it. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+/* Milliseconds for a look at all processes. */
+enum { START_LOOK_MS = 250, ARRIVE_LOOK_MS = 1000 };
+
+void survey_drop_lookups(struct survey *s)
+{
+	handles_free(s->handles);
+	ondisk_free(s->disk);
+	free(s->looked_at);
+	s->handles = NULL;
+	s->disk = NULL;
+	s->looked_at = NULL;
+	s->nlooked_at = 0;
+}
+
+int survey_look_up(struct survey *s, int ms, bool disk, struct err *err)
+{
+	survey_drop_lookups(s);
+	s->looked_at = calloc(s->inv.ndevices + 1, sizeof(*s->looked_at));
+	if (!s->looked_at)
+		abort();
+	for (; s->nlooked_at < s->inv.ndevices; s->nlooked_at++)
+		memcpy(s->looked_at[s->nlooked_at], s->inv.devices[s->nlooked_at].id, ID_SIZE);
+	s->handles = handles_read(s->host, host_now_ms() + ms);
+	return disk ? ondisk_read(&s->disk, s->host, err) : 0;
+}
+
+static bool was_looked_at(const struct survey *s, const char *id)
+{
+	for (size_t i = 0; i < s->nlooked_at; i++)
+		if (strcmp(s->looked_at[i], id) == 0)
+			return true;
+	return false;
+}
+
+/* Is it open? Not known where nobody looked, or could. */
+static enum opened is_open(const struct survey *s, const char *id)
+{
+	struct err ignored;
+	int r = s->handles ? handles_open(s->handles, s->host, id, NULL, &ignored) : -EAGAIN;
+
+	return r < 0 ? OPEN_UNKNOWN : r == 1 ? OPEN_YES : OPEN_NO;
+}
+
+/*
+ * Does a rule ask who has this device open? A prepare asks for a device that it is to adopt; an arrival for any that
+ * it may take.
+ */
+static bool is_asked_about(const struct survey *s, const struct inv_device *device)
+{
+	const struct lease *lease = lease_find(&s->leases, device->id);
+
+	if (lease)
+		return s->mode != PLAN_PREPARE && strcmp(lease->domain, s->request->uuid) == 0;
+	return s->mode != PLAN_PREPARE || request_find(s->request, device->id);
+}
+
+/* A VF without a type: of a plain one only an open node tells that a guest has it. */
+static bool is_vf_asked_about(const struct survey *s, const struct inv_parent *vf)
+{
+	enum framework framework = s->inv.pgpus[vf->pgpu].framework;
+
+	return s->vfs && s->request->nwants && framework != FW_MDEV && vf->ndevices == 0 &&
+	       (framework == FW_VF || s->mode != PLAN_PREPARE);
+}
+
+/*
+ * The domain on disk, but the one that is given (NULL none), that names this device, or a file that cannot be read,
+ * and may; "" none.
+ */
+static void find_name(const struct survey *s, char out[DOMAIN_SHOWN_SIZE], const char *id, const char *but)
+{
+	const char *domain = s->disk ? ondisk_names(s->disk, id, but) : NULL;
+
+	if (s->disk && !domain)
+		domain = ondisk_unread(s->disk, false);
+	snprintf(out, DOMAIN_SHOWN_SIZE, "%s", domain ? domain : "");
+}
+
+static void look_at_vfs(struct survey *s)
+{
+	for (size_t i = 0; i < s->inv.nparents; i++) {
+		const struct inv_parent *vf = &s->inv.parents[i];
+
+		if (!is_vf_asked_about(s, vf))
+			continue;
+		s->vfs[i].opened = s->inv.pgpus[vf->pgpu].framework == FW_VF ? is_open(s, vf->name) : OPEN_NO;
+		find_name(s, s->vfs[i].named_by, vf->name, s->request->name);
+	}
+}
+
+static void look_at_devices(struct survey *s)
+{
+	s->unseen = false;
+	for (size_t i = 0; i < s->inv.ndevices; i++) {
+		struct device_facts *facts = &s->devices[i];
+
+		if (facts->opened != OPEN_UNKNOWN || !is_asked_about(s, &s->inv.devices[i]))
+			continue;
+		if (!was_looked_at(s, s->inv.devices[i].id)) {
+			s->unseen = true;
+			continue;
+		}
+		facts->opened = is_open(s, s->inv.devices[i].id);
+		find_name(s, facts->named_by, s->inv.devices[i].id, NULL);
+	}
+}
+
+void survey_say_open(struct survey *s)
+{
+	look_at_devices(s);
+	look_at_vfs(s);
+}
+
+/* Is anything asked that only a look at all processes tells? */
+static bool asks(const struct survey *s)
+{
+	for (size_t i = 0; i < s->inv.ndevices; i++)
+		if (is_asked_about(s, &s->inv.devices[i]))
+			return true;
+	for (size_t i = 0; i < s->inv.nparents; i++)
+		if (is_vf_asked_about(s, &s->inv.parents[i]))
+			return true;
+	return false;
+}
+
+int survey_processes(struct survey *s, struct err *err)
+{
+	bool starts = s->mode == PLAN_PREPARE;
+
+	/*
+	 * A start need not know: VFIO lets nobody in as the second. Who arrives is given what is known to be free, and
+	 * only that takes what it does not name itself.
+	 */
+	return asks(s) ? survey_look_up(s, starts ? START_LOOK_MS : ARRIVE_LOOK_MS, !starts, err) : 0;
+}

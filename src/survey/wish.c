@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What a domain wishes, told from all that is known. */
+#include "survey/wish.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "host/ondisk.h"
+#include "base/text.h"
+
+static void add_type(struct wish *wish, const char *type)
+{
+	for (int i = 0; i < wish->ntypes; i++)
+		if (strcmp(wish->types[i], type) == 0)
+			return;
+	if (wish->ntypes < WISH_TYPES_MAX)
+		text_copy(wish->types[wish->ntypes++], TYPE_SIZE, type);
+}
+
+unsigned int wish_frameworks(const struct want *want)
+{
+	return want->kind == WANT_MDEV ? INV_MDEV : INV_VARIANT | INV_VF;
+}
+
+static bool is_in(char **list, const char *s)
+{
+	for (; list && *list; list++)
+		if (strcmp(*list, s) == 0)
+			return true;
+	return false;
+}
+
+/* What the host that the domain comes from says of the vGPU; "" nothing. */
+static void source_says(const struct want *want, char *buf, size_t size)
+{
+	buf[0] = '\0';
+	if (*want->source_name || *want->source_model)
+		snprintf(buf, size, " (on the source it is %s%s%s)", want->source_name,
+			 *want->source_name && *want->source_model ? " of " : "", want->source_model);
+}
+
+/* Has the other kind of hostdev a type or class of this name, by the configuration or by a card? */
+static bool is_other_kind(const struct want *want, const struct config *config, const struct host *host)
+{
+	unsigned int others = INV_ALL & ~wish_frameworks(want);
+	autofree char **known = NULL, **named = NULL;
+	struct err ignored;
+
+	for (size_t i = 0; config && i < config->nsections; i++)
+		if (config->sections[i].vf && want->kind == WANT_MDEV &&
+		    (strcmp(config->sections[i].type, want->type) == 0 ||
+		     strcmp(config->sections[i].class, want->type) == 0))
+			return true;
+	if (inventory_types_named(host, others, want->type, &named, &ignored) == 0 && named)
+		return true;
+	return inventory_type_ids(host, others, &known, &ignored) == 0 && is_in(known, want->type);
+}
+
+static int unknown_type(const struct want *want, const struct config *config, const struct host *host, struct err *err)
+{
+	autofree char **known = NULL;
+	char list[320] = "", source[256], more[64] = "";
+	size_t n = 0;
+	int left = 0;
+
+	source_says(want, source, sizeof(source));
+	if (is_other_kind(want, config, host))
+		return err_set(
+			err, ENOENT,
+			"vGPU %s: '%s' is made as %s here%s, and its <hostdev> is of type %s: use one of type %s",
+			want->id, want->type, want->kind == WANT_MDEV ? "VFs" : "mdevs", source,
+			want->kind == WANT_MDEV ? "mdev" : "pci", want->kind == WANT_MDEV ? "pci" : "mdev");
+	if (inventory_type_ids(host, wish_frameworks(want), &known, err) < 0)
+		return -err->code;
+	for (char **id = known; id && *id; id++) {
+		if (n + strlen(*id) + 3 >= sizeof(list))
+			left++;
+		else
+			n += (size_t)snprintf(list + n, sizeof(list) - n, "%s%s", n ? ", " : "", *id);
+	}
+	if (left)
+		snprintf(more, sizeof(more), " and %d more: see 'vgpu-lease types'", left);
+	return err_set(err, ENOENT, "vGPU %s: no type is called '%s' here%s; known: %s%s", want->id, want->type, source,
+		       n ? list : "(none: this host has no pGPU)", more);
+}
+
+static int add_named(struct wish *wish, const struct host *host, const char *name, struct err *err)
+{
+	autofree char **named = NULL;
+	int r = inventory_types_named(host, wish_frameworks(wish->want), name, &named, err);
+
+	for (char **t = named; r == 0 && t && *t; t++)
+		add_type(wish, *t);
+	return r;
+}
+
+/* What the metadata calls it: an id, a name such as "GRID T4-16C", or a class. */
+static int asked_type(struct wish *wish, const struct config *config, const struct host *host, struct err *err)
+{
+	const char *asked = wish->want->type;
+	autofree char **known = NULL;
+	char id[TYPE_SIZE];
+	int r;
+
+	wish->source = TYPE_ASKED;
+	for (size_t i = 0; config && i < config->nsections; i++) {
+		const struct section *s = &config->sections[i];
+
+		if (!s->enabled || (s->vf && wish->want->kind == WANT_MDEV))
+			continue;
+		if (strcmp(s->type, asked) == 0 || strcmp(s->class, asked) == 0)
+			add_type(wish, s->type);
+	}
+	if (wish->ntypes)
+		return 0;
+	r = add_named(wish, host, asked, err);
+	if (r < 0 || wish->ntypes)
+		return r;
+	r = inventory_type_ids(host, wish_frameworks(wish->want), &known, err);
+	if (r < 0)
+		return r;
+	if (type_parse(id, asked) && is_in(known, id)) {
+		add_type(wish, id);
+		return 0;
+	}
+	/* An id that only the source knows: its name says what it is here. */
+	if (*wish->want->source_name)
+		r = add_named(wish, host, wish->want->source_name, err);
+	if (r == 0 && !wish->ntypes)
+		r = unknown_type(wish->want, config, host, err);
+	return r;
+}
+
+/* A type that was remembered, and is none of the pool's any more, is of no use; without a pool nobody asks. */
+static bool is_enabled(const struct config *config, const char *type)
+{
+	const struct section *section = config ? config_section(config, type) : NULL;
+
+	return section && section->enabled && !section->vf;
+}
+
+static int find_type(struct wish *wish, const struct config *config, const struct host *host, const struct store *store,
+		     struct err *err)
+{
+	struct definition definition;
+	struct affinity affinity;
+	int defined = 0;
+
+	if (!wish->want->placeholder && wish->want->kind == WANT_MDEV) {
+		defined = ondisk_definition(&definition, host, wish->want->id, err);
+		if (defined < 0)
+			return defined;
+		if (defined)
+			text_copy(wish->last_parent, PARENT_SIZE, definition.parent);
+		else if (affinity_get(store, wish->want->id, &affinity))
+			text_copy(wish->last_parent, PARENT_SIZE, affinity.parent);
+	}
+	if (*wish->want->type)
+		return asked_type(wish, config, host, err);
+	/* What the pool or a VF's card serves is the plan's to tell. */
+	if (defined) {
+		add_type(wish, definition.type);
+		wish->source = TYPE_DEFINED;
+	} else if (*wish->last_parent && is_enabled(config, affinity.type)) {
+		add_type(wish, affinity.type);
+		wish->source = TYPE_REMEMBERED;
+	}
+	return 0;
+}
+
+static uint64_t wished_nodes(const struct want *want, const struct request *request, const struct host *host)
+{
+	if (want->numa == NUMA_NONE)
+		return 0;
+	if (want->numa == NUMA_NODE)
+		return want->numa_node < 64 ? UINT64_C(1) << want->numa_node : 0;
+	if (request->memory_nodes)
+		return request->memory_nodes;
+	return request->cpus ? inventory_cpu_nodes(host, request->cpus) : 0;
+}
+
+int wish_make(struct wish **out, const struct request *request, const struct config *config, const struct host *host,
+	      const struct store *store, struct err *err)
+{
+	autofree struct wish *wishes = calloc(request->nwants + 1, sizeof(*wishes));
+	int r;
+
+	if (!wishes)
+		abort();
+	for (size_t i = 0; i < request->nwants; i++) {
+		struct wish *wish = &wishes[i];
+
+		wish->want = &request->wants[i];
+		uuid_random(wish->fresh);
+		wish->nodes = wished_nodes(wish->want, request, host);
+		r = find_type(wish, config, host, store, err);
+		if (r < 0)
+			return r;
+	}
+	*out = steal_ptr(&wishes);
+	return 0;
+}
+
+const char **wish_types(const struct wish *wishes, size_t n, const struct leases *leases, const struct config *config)
+{
+	size_t nsections = config ? config->nsections : 0;
+	const char **types = calloc(n * WISH_TYPES_MAX + leases->n + nsections + 1, sizeof(*types));
+	size_t k = 0;
+
+	if (!types)
+		abort();
+	for (size_t i = 0; i < n; i++)
+		for (int t = 0; t < wishes[i].ntypes; t++)
+			types[k++] = wishes[i].types[t];
+	for (size_t i = 0; i < leases->n; i++)
+		types[k++] = leases->list[i].type;
+	for (size_t i = 0; i < nsections; i++)
+		if (config->sections[i].enabled)
+			types[k++] = config->sections[i].type;
+	/* Each once: a type costs a read per pGPU. */
+	for (size_t i = 0; i < k; i++)
+		for (size_t j = i + 1; j < k; j++)
+			while (j < k && strcmp(types[i], types[j]) == 0)
+				types[j] = types[--k];
+	types[k] = NULL;
+	return types;
+}

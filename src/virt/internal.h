@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Inside of virt: libvirt's functions, opened at run time, and the connection.
+ *
+ * Only virt.c, virt_domain.c and virt_event.c include this.
+ */
+#pragma once
+
+#include <libvirt/libvirt.h>
+#include <libvirt/virterror.h>
+
+#include "virt/virt.h"
+
+/* What is called of libvirt; its own headers give the types. All of it is in every version from 3.7 on. */
+#define VIRT_SYMBOLS(S)                                                                                                \
+	S(virInitialize)                                                                                               \
+	S(virGetLastError)                                                                                             \
+	S(virSetErrorFunc)                                                                                             \
+	S(virEventRegisterDefaultImpl)                                                                                 \
+	S(virEventRunDefaultImpl)                                                                                      \
+	S(virEventAddHandle)                                                                                           \
+	S(virEventRemoveHandle)                                                                                        \
+	S(virEventAddTimeout)                                                                                          \
+	S(virEventUpdateTimeout)                                                                                       \
+	S(virEventRemoveTimeout)                                                                                       \
+	S(virConnectOpen)                                                                                              \
+	S(virConnectClose)                                                                                             \
+	S(virConnectGetType)                                                                                           \
+	S(virConnectSetKeepAlive)                                                                                      \
+	S(virConnectRegisterCloseCallback)                                                                             \
+	S(virConnectUnregisterCloseCallback)                                                                           \
+	S(virConnectDomainEventRegisterAny)                                                                            \
+	S(virConnectDomainEventDeregisterAny)                                                                          \
+	S(virConnectNodeDeviceEventRegisterAny)                                                                        \
+	S(virConnectNodeDeviceEventDeregisterAny)                                                                      \
+	S(virConnectListAllDomains)                                                                                    \
+	S(virDomainLookupByName)                                                                                       \
+	S(virDomainLookupByUUIDString)                                                                                 \
+	S(virDomainFree)                                                                                               \
+	S(virDomainGetName)                                                                                            \
+	S(virDomainGetUUIDString)                                                                                      \
+	S(virDomainIsActive)                                                                                           \
+	S(virDomainIsPersistent)                                                                                       \
+	S(virDomainGetState)                                                                                           \
+	S(virDomainGetXMLDesc)                                                                                         \
+	S(virDomainDefineXMLFlags)                                                                                     \
+	S(virDomainAttachDeviceFlags)                                                                                  \
+	S(virDomainDetachDeviceFlags)                                                                                  \
+	S(virDomainManagedSave)                                                                                        \
+	S(virDomainHasManagedSaveImage)                                                                                \
+	S(virDomainManagedSaveGetXMLDesc)                                                                              \
+	S(virDomainCreate)                                                                                             \
+	S(virDomainSetMetadata)                                                                                        \
+	S(virNodeDeviceGetName)
+
+struct virt_lib {
+	void *handle;
+#define VIRT_MEMBER(name) __typeof__(name) *(name);
+	VIRT_SYMBOLS(VIRT_MEMBER)
+#undef VIRT_MEMBER
+};
+extern struct virt_lib virt_lib;
+
+enum { VIRT_DOMAIN_EVENTS = 5 };
+
+struct virt {
+	virConnectPtr conn;
+	bool lost;      /* libvirtd went away */
+	bool has_close; /* the close callback is registered */
+	virt_on_event *on;
+	void *arg;
+	int domain_events[VIRT_DOMAIN_EVENTS]; /* callback ids; -1 none */
+	int node_event;
+};
+
+/* The last error of libvirt as ours: "doing: what libvirt said"; returns its negative code. */
+int virt_error(struct virt *virt, struct err *err, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+/* Ends all callbacks that virt_watch() registered. */
+void virt_unwatch(struct virt *virt);
+
+/* Hands over an event, where somebody listens. */
+void virt_tell(struct virt *virt, const struct virt_event *event);

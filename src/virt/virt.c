@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* libvirt opened at run time, its errors, and the connection. */
+#include "virt/virt.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "internal.h"
+
+enum { KEEPALIVE_S = 5, KEEPALIVE_COUNT = 5 };
+
+struct virt_lib virt_lib;
+
+static int load(struct err *err)
+{
+	struct virt_lib lib = { .handle = dlopen(VIRT_SONAME, RTLD_NOW | RTLD_LOCAL) };
+
+	if (!lib.handle)
+		return err_set(err, ELIBACC, "libvirt's library cannot be loaded (%s): install libvirt", dlerror());
+#define SYMBOL(name)                                                                                                   \
+	*(void **)&lib.name = dlsym(lib.handle, #name);                                                                \
+	if (!lib.name) {                                                                                               \
+		dlclose(lib.handle);                                                                                   \
+		return err_set(err, ELIBACC, "%s has no %s: install libvirt 9.0 or later", VIRT_SONAME, #name);        \
+	}
+	VIRT_SYMBOLS(SYMBOL)
+#undef SYMBOL
+	virt_lib = lib;
+	return 0;
+}
+
+/* libvirt would print each error on standard error otherwise. */
+static void keep_quiet(void *arg, virErrorPtr error)
+{
+	(void)arg;
+	(void)error;
+}
+
+int virt_loop_init(struct err *err)
+{
+	if (virt_lib.handle)
+		return 0;
+	if (load(err) < 0)
+		return -err->code;
+	virt_lib.virSetErrorFunc(NULL, keep_quiet);
+	if (virt_lib.virInitialize() == 0 && virt_lib.virEventRegisterDefaultImpl() == 0)
+		return 0;
+	virt_lib.handle = NULL;
+	return virt_error(NULL, err, "libvirt's library cannot be used");
+}
+
+/* Which of our codes an error of libvirt's is; see virt.h. */
+static int code_of(const virError *error)
+{
+	switch (error->code) {
+	case VIR_ERR_NO_DOMAIN:
+		return ENOENT;
+	case VIR_ERR_DEVICE_MISSING:
+		return ENODEV;
+	case VIR_ERR_OPERATION_TIMEOUT:
+	case VIR_ERR_RESOURCE_BUSY:
+		return EBUSY;
+	case VIR_ERR_OPERATION_INVALID:
+		return EPERM;
+	case VIR_ERR_NO_SUPPORT:
+	case VIR_ERR_OPERATION_UNSUPPORTED:
+	case VIR_ERR_CONFIG_UNSUPPORTED:
+	case VIR_ERR_ARGUMENT_UNSUPPORTED:
+		return EOPNOTSUPP;
+	case VIR_ERR_AUTH_FAILED:
+	case VIR_ERR_AUTH_CANCELLED:
+	case VIR_ERR_AUTH_UNAVAILABLE:
+	case VIR_ERR_ACCESS_DENIED:
+		return EACCES;
+	case VIR_ERR_NO_CONNECT:
+	case VIR_ERR_INVALID_CONN:
+		return ENOTCONN;
+	case VIR_ERR_NO_MEMORY:
+		return ENOMEM;
+	case VIR_ERR_SYSTEM_ERROR:
+	case VIR_ERR_INTERNAL_ERROR:
+		/* A socket that broke, or that was closed by the server. */
+		if (error->domain == VIR_FROM_RPC || error->domain == VIR_FROM_REMOTE)
+			return ENOTCONN;
+		return EIO;
+	default:
+		return error->domain == VIR_FROM_RPC ? ENOTCONN : EIO;
+	}
+}
+
+int virt_error(struct virt *virt, struct err *err, const char *fmt, ...)
+{
+	const virError *error = virt_lib.virGetLastError();
+	int code = error ? code_of(error) : EIO;
+	char doing[1200];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(doing, sizeof(doing), fmt, ap);
+	va_end(ap);
+	if (virt && code == ENOTCONN)
+		virt->lost = true;
+	return err_set(err, code, "%s: libvirt says: %s", doing,
+		       error && error->message ? error->message : "an error, without a word");
+}
+
+static void on_close(virConnectPtr conn, int reason, void *arg)
+{
+	const struct virt_event event = { .kind = VIRT_EVENT_DISCONNECTED };
+	struct virt *virt = arg;
+
+	(void)conn;
+	(void)reason;
+	virt->lost = true;
+	virt_tell(virt, &event);
+}
+
+int virt_open(struct virt **out, const char *uri, struct err *err)
+{
+	struct virt *virt;
+
+	*out = NULL;
+	if (virt_loop_init(err) < 0)
+		return -err->code;
+	uri = uri ? uri : VIRT_DEFAULT_URI;
+	virt = calloc(1, sizeof(*virt));
+	if (!virt)
+		abort();
+	virt->node_event = -1;
+	for (size_t i = 0; i < ARRAY_SIZE(virt->domain_events); i++)
+		virt->domain_events[i] = -1;
+	virt->conn = virt_lib.virConnectOpen(uri);
+	if (!virt->conn) {
+		free(virt);
+		return virt_error(NULL, err, "%s: no connection (does libvirtd or virtqemud run?)", uri);
+	}
+	/* Drivers without a server have neither; that is no error. */
+	virt_lib.virConnectSetKeepAlive(virt->conn, KEEPALIVE_S, KEEPALIVE_COUNT);
+	virt->has_close = virt_lib.virConnectRegisterCloseCallback(virt->conn, on_close, virt, NULL) == 0;
+	*out = virt;
+	return 0;
+}
+
+void virt_close(struct virt *virt)
+{
+	if (!virt)
+		return;
+	virt_unwatch(virt);
+	if (virt->has_close)
+		virt_lib.virConnectUnregisterCloseCallback(virt->conn, on_close);
+	virt_lib.virConnectClose(virt->conn);
+	free(virt);
+}
+
+bool virt_alive(const struct virt *virt)
+{
+	return !virt->lost;
+}
+
+bool virt_is_qemu(const struct virt *virt)
+{
+	const char *type = virt_lib.virConnectGetType(virt->conn);
+
+	return type && strcmp(type, "QEMU") == 0;
+}

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Domains: what libvirt says of them, and what is done with them. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <libvirt/libvirt-qemu.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "virt/virt.h"
+#include "internal.h"
+
+static void free_domain(virDomainPtr *domain)
+{
+	if (*domain)
+		virt_lib.virDomainFree(*domain);
+}
+
+#define autodomain __attribute__((cleanup(free_domain)))
+
+static virDomainPtr lookup(struct virt *virt, const char *uuid, struct err *err)
+{
+	virDomainPtr domain = virt_lib.virDomainLookupByUUIDString(virt->conn, uuid);
+
+	if (!domain)
+		virt_error(virt, err, "domain %s", uuid);
+	return domain;
+}
+
+/* What failed with this domain. */
+static int failed(struct virt *virt, virDomainPtr domain, const char *what, struct err *err)
+{
+	const char *name;
+
+	/* In this order: to ask for the name forgets the error. */
+	virt_error(virt, err, "%s", what);
+	name = virt_lib.virDomainGetName(domain);
+	return err_in(err, "domain %s", name ? name : "?");
+}
+
+void virt_domain_free(struct virt_domain *domain)
+{
+	free(domain->name);
+	free(domain->xml);
+	*domain = (struct virt_domain){ 0 };
+}
+
+void virt_list_free(struct virt_domain *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		virt_domain_free(&list[i]);
+	free(list);
+}
+
+/* Is it as somebody wants it to be, so that what is not there is really not there? */
+static bool is_settled(virDomainPtr domain)
+{
+	int state, reason;
+
+	if (virt_lib.virDomainGetState(domain, &state, &reason, 0) < 0)
+		return false;
+	switch (state) {
+	case VIR_DOMAIN_RUNNING:
+	case VIR_DOMAIN_BLOCKED:
+	case VIR_DOMAIN_PMSUSPENDED:
+		return true;
+	case VIR_DOMAIN_PAUSED:
+		return reason == VIR_DOMAIN_PAUSED_USER || reason == VIR_DOMAIN_PAUSED_IOERROR ||
+		       reason == VIR_DOMAIN_PAUSED_WATCHDOG || reason == VIR_DOMAIN_PAUSED_CRASHED ||
+		       reason == VIR_DOMAIN_PAUSED_FROM_SNAPSHOT;
+	default:
+		return false;
+	}
+}
+
+static int describe(struct virt *virt, virDomainPtr domain, struct virt_domain *out, struct err *err)
+{
+	char uuid[VIR_UUID_STRING_BUFLEN];
+	const char *name = virt_lib.virDomainGetName(domain);
+	int active = virt_lib.virDomainIsActive(domain), persistent = virt_lib.virDomainIsPersistent(domain);
+
+	*out = (struct virt_domain){ .running = active == 1, .persistent = persistent == 1 };
+	out->settled = out->running && is_settled(domain);
+	if (!name || active < 0 || persistent < 0 || virt_lib.virDomainGetUUIDString(domain, uuid) < 0)
+		return failed(virt, domain, "its state cannot be read", err);
+	if (!uuid_parse(out->uuid, uuid))
+		return err_set(err, EIO, "domain %s: libvirt gives it the UUID %s, which is none", name, uuid);
+	out->name = strdup(name);
+	if (!out->name)
+		abort();
+	out->xml = virt_lib.virDomainGetXMLDesc(domain, 0);
+	return out->xml ? 0 : failed(virt, domain, "its XML cannot be read", err);
+}
+
+int virt_list(struct virt *virt, bool running_only, struct virt_domain **out, size_t *n, struct err *err)
+{
+	virDomainPtr *domains = NULL;
+	int r = 0, found = virt_lib.virConnectListAllDomains(virt->conn, &domains,
+							     running_only ? VIR_CONNECT_LIST_DOMAINS_ACTIVE : 0);
+
+	*out = NULL;
+	*n = 0;
+	if (found < 0)
+		return virt_error(virt, err, "the domains cannot be listed");
+	*out = calloc((size_t)found + 1, sizeof(**out));
+	if (!*out)
+		abort();
+	for (int i = 0; i < found; i++) {
+		if (r == 0)
+			r = describe(virt, domains[i], &(*out)[*n], err);
+		/* One domain that is busy is no reason to know nothing of the others. */
+		if (r < 0 && r != -ENOENT && r != -ENOTCONN && (*out)[*n].name)
+			r = 0;
+		virt_lib.virDomainFree(domains[i]);
+		if (r == 0 && (!running_only || (*out)[*n].running)) {
+			++*n;
+			continue;
+		}
+		virt_domain_free(&(*out)[*n]);
+		if (r == -ENOENT)
+			r = 0;
+	}
+	free(domains);
+	if (r == 0)
+		return 0;
+	virt_list_free(*out, *n);
+	*out = NULL;
+	*n = 0;
+	return r;
+}
+
+int virt_find(struct virt *virt, const char *name_or_uuid, struct virt_domain *out, struct err *err)
+{
+	autodomain virDomainPtr domain = virt_lib.virDomainLookupByName(virt->conn, name_or_uuid);
+	char uuid[UUID_SIZE];
+	int r;
+
+	*out = (struct virt_domain){ 0 };
+	if (!domain && uuid_parse(uuid, name_or_uuid))
+		domain = virt_lib.virDomainLookupByUUIDString(virt->conn, uuid);
+	if (!domain)
+		return virt_error(virt, err, "domain %s", name_or_uuid);
+	r = describe(virt, domain, out, err);
+	if (r < 0)
+		virt_domain_free(out);
+	return r;
+}
+
+int virt_xml(struct virt *virt, const char *uuid, unsigned int side, char **xml, struct err *err)
+{
+	autodomain virDomainPtr domain = lookup(virt, uuid, err);
+
+	*xml = NULL;
+	if (!domain)
+		return -err->code;
+	*xml = virt_lib.virDomainGetXMLDesc(domain,
+					    side == VIRT_CONFIG ? VIR_DOMAIN_XML_INACTIVE | VIR_DOMAIN_XML_SECURE : 0);
+	return *xml ? 0 : failed(virt, domain, "its XML cannot be read", err);
+}
+
+int virt_define(struct virt *virt, const char *xml, struct err *err)
+{
+	autodomain virDomainPtr domain = virt_lib.virDomainDefineXMLFlags(virt->conn, xml, 0);
+
+	return domain ? 0 : virt_error(virt, err, "the domain cannot be defined");
+}
+
+static unsigned int affects(unsigned int sides)
+{
+	return (sides & VIRT_LIVE ? VIR_DOMAIN_AFFECT_LIVE : 0) | (sides & VIRT_CONFIG ? VIR_DOMAIN_AFFECT_CONFIG : 0);
+}
+
+int virt_attach_device(struct virt *virt, const char *uuid, const char *xml, unsigned int sides, struct err *err)
+{
+	autodomain virDomainPtr domain = lookup(virt, uuid, err);
+
+	if (!domain)
+		return -err->code;
+	if (virt_lib.virDomainAttachDeviceFlags(domain, xml, affects(sides)) < 0)
+		return failed(virt, domain, "the device cannot be attached", err);
+	return 0;
+}
+
+int virt_detach_device(struct virt *virt, const char *uuid, const char *xml, unsigned int sides, struct err *err)
+{
+	autodomain virDomainPtr domain = lookup(virt, uuid, err);
+
+	if (!domain)
+		return -err->code;
+	if (virt_lib.virDomainDetachDeviceFlags(domain, xml, affects(sides)) < 0)
+		return failed(virt, domain, "the device cannot be detached", err);
+	return 0;
+}
+
+int virt_managed_save(struct virt *virt, const char *uuid, struct err *err)
+{
+	autodomain virDomainPtr domain = lookup(virt, uuid, err);
+
+	if (!domain)
+		return -err->code;
+	return virt_lib.virDomainManagedSave(domain, 0) < 0 ? failed(virt, domain, "it cannot be saved", err) : 0;
+}
+
+int virt_has_managed_save(struct virt *virt, const char *uuid, struct err *err)
+{
+	autodomain virDomainPtr domain = lookup(virt, uuid, err);
+	int r;
+
+	if (!domain)
+		return -err->code;
+	r = virt_lib.virDomainHasManagedSaveImage(domain, 0);
+	return r < 0 ? failed(virt, domain, "cannot tell whether it is saved", err) : r;
+}
+
+int virt_saved_xml(struct virt *virt, const char *uuid, char **xml, struct err *err)
+{
+	autodomain virDomainPtr domain = lookup(virt, uuid, err);
+
+	*xml = NULL;
+	if (!domain)
+		return -err->code;
+	*xml = virt_lib.virDomainManagedSaveGetXMLDesc(domain, 0);
+	return *xml ? 0 : failed(virt, domain, "its saved XML cannot be read", err);
+}
+
+int virt_start(struct virt *virt, const char *uuid, struct err *err)
+{
+	autodomain virDomainPtr domain = lookup(virt, uuid, err);
+
+	if (!domain)
+		return -err->code;
+	return virt_lib.virDomainCreate(domain) < 0 ? failed(virt, domain, "it cannot be started", err) : 0;
+}
+
+int virt_set_metadata(struct virt *virt, const char *uuid, const char *key, const char *ns, const char *xml,
+		      unsigned int sides, struct err *err)
+{
+	autodomain virDomainPtr domain = lookup(virt, uuid, err);
+
+	if (!domain)
+		return -err->code;
+	if (virt_lib.virDomainSetMetadata(domain, VIR_DOMAIN_METADATA_ELEMENT, xml, key, ns, affects(sides)) < 0)
+		return failed(virt, domain, "its metadata cannot be changed", err);
+	return 0;
+}
+
+int virt_monitor(struct virt *virt, const char *uuid, const char *command, char **answer, struct err *err)
+{
+	static __typeof__(virDomainQemuMonitorCommand) *send;
+	autodomain virDomainPtr domain = lookup(virt, uuid, err);
+
+	*answer = NULL;
+	if (!domain)
+		return -err->code;
+	/* A library of its own, which nothing else needs. */
+	if (!send) {
+		void *handle = dlopen(VIRT_QEMU_SONAME, RTLD_NOW | RTLD_LOCAL);
+
+		*(void **)&send = handle ? dlsym(handle, "virDomainQemuMonitorCommand") : NULL;
+		if (!send)
+			return err_set(err, ELIBACC, "QEMU's monitor cannot be reached: %s", dlerror());
+	}
+	if (send(domain, command, answer, 0) < 0)
+		return failed(virt, domain, "QEMU's monitor does not answer", err);
+	return 0;
+}
+
+/* --- detaching, and what becomes of it --- */
+
+enum fate { PENDING, REMOVED, REFUSED, STOPPED, LOST, LATE };
+
+struct detaching {
+	const char *uuid, *alias;
+	enum fate fate;
+};
+
+static void on_event(void *arg, const struct virt_event *event)
+{
+	struct detaching *detaching = arg;
+
+	if (detaching->fate != PENDING)
+		return;
+	if (event->kind == VIRT_EVENT_DISCONNECTED)
+		detaching->fate = LOST;
+	if (!event->uuid || strcmp(event->uuid, detaching->uuid) != 0)
+		return;
+	if (event->kind == VIRT_EVENT_STOPPED)
+		detaching->fate = STOPPED;
+	else if (!event->detail || strcmp(event->detail, detaching->alias) != 0)
+		return;
+	else if (event->kind == VIRT_EVENT_DEVICE_REMOVED)
+		detaching->fate = REMOVED;
+	else if (event->kind == VIRT_EVENT_REMOVAL_FAILED)
+		detaching->fate = REFUSED;
+}
+
+static void on_late(void *arg)
+{
+	struct detaching *detaching = arg;
+
+	if (detaching->fate == PENDING)
+		detaching->fate = LATE;
+}
+
+static int fate_of(const struct detaching *detaching, struct err *err)
+{
+	switch (detaching->fate) {
+	case REMOVED:
+		return 0;
+	case REFUSED:
+		return err_set(err, EAGAIN, "the guest refuses to let it go");
+	case STOPPED:
+		return err_set(err, ESHUTDOWN, "the domain stopped meanwhile");
+	case LOST:
+		return err_set(err, ENOTCONN, "the connection to libvirt was lost meanwhile");
+	case PENDING:
+	case LATE:
+		break;
+	}
+	return err_set(err, ETIMEDOUT, "the guest did not let it go in time");
+}
+
+int virt_detach_wait(struct virt *virt, const char *uuid, const char *xml, const char *alias, int wait_ms,
+		     struct err *err)
+{
+	struct detaching detaching = { .uuid = uuid, .alias = alias };
+	int timer, r = virt_watch(virt, on_event, &detaching, err);
+
+	if (r < 0)
+		return r;
+	timer = virt_loop_timer(-1, on_late, &detaching, err);
+	if (timer < 0) {
+		virt_unwatch(virt);
+		return timer;
+	}
+	r = virt_detach_device(virt, uuid, xml, VIRT_LIVE, err);
+	/* libvirt waits for a while of its own; what came in that time is told before any time of ours can run out. */
+	virt_loop_set_timer(timer, wait_ms);
+	while (r == 0 && detaching.fate == PENDING)
+		r = virt_loop_turn(err);
+	virt_loop_forget_timer(timer);
+	virt_unwatch(virt);
+	return r == 0 ? fate_of(&detaching, err) : r;
+}

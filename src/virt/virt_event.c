@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* libvirt's event loop, and its events in our words. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "virt/virt.h"
+#include "internal.h"
+
+/* --- the loop --- */
+
+/* A caller's function and argument: libvirt's callbacks have parameters that nobody here asks for. */
+struct call {
+	void (*fn)(void *arg);
+	void *arg;
+};
+
+static struct call *make_call(void (*fn)(void *arg), void *arg)
+{
+	struct call *call = malloc(sizeof(*call));
+
+	if (!call)
+		abort();
+	*call = (struct call){ .fn = fn, .arg = arg };
+	return call;
+}
+
+static void on_fd(int watch, int fd, int events, void *opaque)
+{
+	const struct call *call = opaque;
+
+	(void)watch;
+	(void)fd;
+	(void)events;
+	call->fn(call->arg);
+}
+
+static void on_timer(int timer, void *opaque)
+{
+	const struct call *call = opaque;
+
+	(void)timer;
+	call->fn(call->arg);
+}
+
+int virt_loop_turn(struct err *err)
+{
+	return virt_lib.virEventRunDefaultImpl() < 0 ? virt_error(NULL, err, "libvirt's event loop") : 0;
+}
+
+int virt_loop_fd(int fd, void (*ready)(void *arg), void *arg, struct err *err)
+{
+	struct call *call = make_call(ready, arg);
+	int id = virt_lib.virEventAddHandle(fd, VIR_EVENT_HANDLE_READABLE, on_fd, call, free);
+
+	if (id >= 0)
+		return id;
+	free(call);
+	return virt_error(NULL, err, "a descriptor cannot be watched");
+}
+
+void virt_loop_forget_fd(int id)
+{
+	virt_lib.virEventRemoveHandle(id);
+}
+
+int virt_loop_timer(int ms, void (*fire)(void *arg), void *arg, struct err *err)
+{
+	struct call *call = make_call(fire, arg);
+	int id = virt_lib.virEventAddTimeout(ms, on_timer, call, free);
+
+	if (id >= 0)
+		return id;
+	free(call);
+	return virt_error(NULL, err, "no timer can be had");
+}
+
+void virt_loop_set_timer(int id, int ms)
+{
+	virt_lib.virEventUpdateTimeout(id, ms);
+}
+
+void virt_loop_forget_timer(int id)
+{
+	virt_lib.virEventRemoveTimeout(id);
+}
+
+/* --- events --- */
+
+void virt_tell(struct virt *virt, const struct virt_event *event)
+{
+	if (virt->on)
+		virt->on(virt->arg, event);
+}
+
+static void tell_domain(struct virt *virt, virDomainPtr domain, struct virt_event event)
+{
+	char uuid[VIR_UUID_STRING_BUFLEN];
+
+	if (virt_lib.virDomainGetUUIDString(domain, uuid) < 0)
+		return;
+	event.uuid = uuid;
+	event.name = virt_lib.virDomainGetName(domain);
+	virt_tell(virt, &event);
+}
+
+static int on_lifecycle(virConnectPtr conn, virDomainPtr domain, int what, int detail, void *arg)
+{
+	struct virt_event event = { 0 };
+
+	(void)conn;
+	switch (what) {
+	case VIR_DOMAIN_EVENT_STARTED:
+		event.kind = VIRT_EVENT_STARTED;
+		event.arrival = detail == VIR_DOMAIN_EVENT_STARTED_MIGRATED;
+		break;
+	case VIR_DOMAIN_EVENT_RESUMED:
+		event.kind = VIRT_EVENT_RESUMED;
+		event.arrival = detail == VIR_DOMAIN_EVENT_RESUMED_MIGRATED;
+		break;
+	case VIR_DOMAIN_EVENT_STOPPED:
+		event.kind = VIRT_EVENT_STOPPED;
+		break;
+	case VIR_DOMAIN_EVENT_DEFINED:
+		event.kind = VIRT_EVENT_DEFINED;
+		break;
+	case VIR_DOMAIN_EVENT_UNDEFINED:
+		event.kind = VIRT_EVENT_UNDEFINED;
+		break;
+	default: /* paused, crashed and still there, and what later versions tell */
+		return 0;
+	}
+	tell_domain(arg, domain, event);
+	return 0;
+}
+
+static void on_device_added(virConnectPtr conn, virDomainPtr domain, const char *alias, void *arg)
+{
+	(void)conn;
+	tell_domain(arg, domain, (struct virt_event){ .kind = VIRT_EVENT_DEVICE_ADDED, .detail = alias });
+}
+
+static void on_device_removed(virConnectPtr conn, virDomainPtr domain, const char *alias, void *arg)
+{
+	(void)conn;
+	tell_domain(arg, domain, (struct virt_event){ .kind = VIRT_EVENT_DEVICE_REMOVED, .detail = alias });
+}
+
+static void on_removal_failed(virConnectPtr conn, virDomainPtr domain, const char *alias, void *arg)
+{
+	(void)conn;
+	tell_domain(arg, domain, (struct virt_event){ .kind = VIRT_EVENT_REMOVAL_FAILED, .detail = alias });
+}
+
+static void on_metadata(virConnectPtr conn, virDomainPtr domain, int type, const char *ns, void *arg)
+{
+	(void)conn;
+	(void)type;
+	tell_domain(arg, domain, (struct virt_event){ .kind = VIRT_EVENT_METADATA, .detail = ns });
+}
+
+static void on_node_device(virConnectPtr conn, virNodeDevicePtr device, int what, int detail, void *arg)
+{
+	const struct virt_event event = { .kind = VIRT_EVENT_NODE_DEVICE,
+					  .detail = virt_lib.virNodeDeviceGetName(device) };
+
+	(void)conn;
+	(void)what;
+	(void)detail;
+	virt_tell(arg, &event);
+}
+
+int virt_watch(struct virt *virt, virt_on_event *on, void *arg, struct err *err)
+{
+	static const struct {
+		int event;
+		virConnectDomainEventGenericCallback on;
+	} events[VIRT_DOMAIN_EVENTS] = {
+		{ VIR_DOMAIN_EVENT_ID_LIFECYCLE, VIR_DOMAIN_EVENT_CALLBACK(on_lifecycle) },
+		{ VIR_DOMAIN_EVENT_ID_DEVICE_ADDED, VIR_DOMAIN_EVENT_CALLBACK(on_device_added) },
+		{ VIR_DOMAIN_EVENT_ID_DEVICE_REMOVED, VIR_DOMAIN_EVENT_CALLBACK(on_device_removed) },
+		{ VIR_DOMAIN_EVENT_ID_DEVICE_REMOVAL_FAILED, VIR_DOMAIN_EVENT_CALLBACK(on_removal_failed) },
+		{ VIR_DOMAIN_EVENT_ID_METADATA_CHANGE, VIR_DOMAIN_EVENT_CALLBACK(on_metadata) },
+	};
+
+	virt->on = on;
+	virt->arg = arg;
+	for (size_t i = 0; i < ARRAY_SIZE(events); i++) {
+		virt->domain_events[i] = virt_lib.virConnectDomainEventRegisterAny(virt->conn, NULL, events[i].event,
+										   events[i].on, virt, NULL);
+		if (virt->domain_events[i] < 0) {
+			virt_error(virt, err, "libvirt's events cannot be had");
+			virt_unwatch(virt);
+			return -err->code;
+		}
+	}
+	virt->node_event = virt_lib.virConnectNodeDeviceEventRegisterAny(
+		virt->conn, NULL, VIR_NODE_DEVICE_EVENT_ID_LIFECYCLE, VIR_NODE_DEVICE_EVENT_CALLBACK(on_node_device),
+		virt, NULL);
+	return 0;
+}
+
+void virt_unwatch(struct virt *virt)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(virt->domain_events); i++) {
+		if (virt->domain_events[i] >= 0)
+			virt_lib.virConnectDomainEventDeregisterAny(virt->conn, virt->domain_events[i]);
+		virt->domain_events[i] = -1;
+	}
+	if (virt->node_event >= 0)
+		virt_lib.virConnectNodeDeviceEventDeregisterAny(virt->conn, virt->node_event);
+	virt->node_event = -1;
+	virt->on = NULL;
+}

@@ -1,4 +1,0 @@
-#!/bin/bash
-# The hook killed before each of its system calls, in the other frameworks.
-set -u
-exec "${builddir:?}/tests/crash/crash" vfs variant vf

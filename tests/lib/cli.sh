@@ -1,0 +1,110 @@
+# shellcheck shell=bash
+# A simulated host for the tests of the command. Sourced; needs root and /dev/fuse.
+set -u
+export LC_ALL=C
+# shellcheck source=tests/lib/host.sh
+. "${srcdir:?}/tests/lib/host.sh"
+hook=$builddir/hooks/qemu
+tmp=$work
+
+# host MODEL: starts the host with an empty configuration.
+host() {
+	mkdir -p "$root/etc"
+	: >"$root/etc/vgpu-lease.conf"
+	start_host "$1"
+}
+
+# conf: the configuration is what comes on standard input.
+conf() {
+	cat >"$root/etc/vgpu-lease.conf"
+}
+
+# uuid N: that of the vGPU number N; domain_uuid N: that of the domain vmN.
+uuid() {
+	printf '%08x-0000-4000-8000-000000000001' "$1"
+}
+domain_uuid() {
+	printf '%08x-0000-4000-8000-00000000000d' "$1"
+}
+
+# domain N UUID [TYPE]: the XML of the domain vmN with one vGPU.
+domain() {
+	local type=${3:+" type='$3'"}
+
+	cat <<-EOF
+		<domain type='qemu'>
+		  <name>vm$1</name>
+		  <uuid>$(domain_uuid "$1")</uuid>
+		  <metadata>
+		    <vgpu:lease xmlns:vgpu='urn:vgpu-lease:domain:1'>
+		      <vgpu:device uuid='$2'$type/>
+		    </vgpu:lease>
+		  </metadata>
+		  <devices>
+		    <hostdev mode='subsystem' type='mdev' model='vfio-pci'>
+		      <source>
+		        <address uuid='$2'/>
+		      </source>
+		    </hostdev>
+		  </devices>
+		</domain>
+	EOF
+}
+
+# call OP SUBOP N [TYPE]: what libvirt does for the domain vmN, whose vGPU has the number N, too.
+call() {
+	domain "$3" "$(uuid "$3")" "${4:-}" | "$hook" --root "$root" -- "vm$3" "$1" "$2" -
+}
+
+# vl ARGUMENT...: runs the command on this host; what it printed is in $out and $err, how it ended in $status.
+vl() {
+	status=0
+	# shellcheck disable=SC2034 # Read by the tests.
+	out=$("$builddir/vgpu-lease" --root "$root" "$@" 2>"$tmp/err") || status=$?
+	# shellcheck disable=SC2034
+	err=$(cat "$tmp/err")
+}
+
+# create PARENT TYPE N: somebody else makes the vGPU number N.
+create() {
+	uuid "$3" >"$root/sys/class/mdev_bus/$1/mdev_supported_types/$2/create"
+}
+
+exists() {
+	[ -e "$root/sys/bus/mdev/devices/$(uuid "$1")" ]
+}
+
+# hold N: a process opens the vGPU number N; leave: it closes it.
+hold() {
+	local node
+	node=$root/dev/vfio/$(basename "$(readlink "$root/sys/bus/mdev/devices/$(uuid "$1")/iommu_group")")
+	exec 7<>"$node"
+}
+leave() {
+	exec 7>&-
+}
+
+# runs N: libvirt has a status file of the domain vmN.
+runs() {
+	mkdir -p "$root/run/libvirt/qemu"
+	printf "<domstatus state='running'>\n<domain type='kvm'><name>vm%s</name><uuid>%s</uuid></domain>\n</domstatus>\n" \
+		"$1" "$(domain_uuid "$1")" >"$root/run/libvirt/qemu/vm$1.xml"
+}
+
+# age N: the lease of the vGPU number N entered its state when the host was booted, and so is any deadline of it.
+age() {
+	sed -i -E 's/^since_ms=.*/since_ms=1/;s/^deadline_ms=[1-9].*/deadline_ms=1/' "$root/run/vgpu-lease/leases/$(uuid "$1")"
+}
+
+# cut_off N: the lease of the vGPU number N is that of a creation whose writer is dead.
+cut_off() {
+	sed -i -E 's/^state=.*/state=creating/;s/^writer=.*/writer=4194305/' "$root/run/vgpu-lease/leases/$(uuid "$1")"
+}
+
+# like TEXT PATTERN SENTENCE: the text matches the pattern of bash.
+like() {
+	local status=0
+	# shellcheck disable=SC2053 # A pattern it is.
+	[[ $1 == $2 ]] || status=1
+	tap_verdict $status "$3" "got:  $1"$'\n'"like: $2"
+}

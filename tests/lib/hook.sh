@@ -1,0 +1,40 @@
+# shellcheck shell=bash
+# For the tests of the hook on a simulated host: sourced. host MODEL starts one; it ends with the script.
+# shellcheck source=tests/lib/host.sh
+. "${srcdir:?}/tests/lib/host.sh"
+
+templates=$srcdir/xml-templates
+vm=$templates/domain-one-vgpu.xml
+vm_uuid=8f2d5b1e-7c3a-4e0b-9a54-0d1c5f3e6a01
+u1=4b20d080-1b54-4048-85b3-a6a62d165c01
+host() { start_host "$1"; }
+
+# Writes the configuration from standard input. Nothing in these tests waits for a driver that cleans up by itself.
+configure() {
+	mkdir -p "$root/etc"
+	cat >"$root/etc/vgpu-lease.conf"
+}
+
+hook() { "$builddir/hooks/qemu" --root "$root" -- "$@"; }
+prepare() { hook vm prepare begin - <"${1:-$vm}"; }
+release() { hook vm release end "${2:-destroyed}" <"${1:-$vm}"; }
+lease() { "$builddir/vgpu-lease" --root "$root" "$@"; }
+
+# another N [FROM]: the domain once more, as number N, with a UUID and a vGPU of its own.
+another() {
+	local n
+	printf -v n %02x "$1"
+	sed "s/${vm_uuid%??}../${vm_uuid%??}$n/; s/${u1%??}../${u1%??}$n/; s/one-vgpu/vm$1/" "${2:-$vm}"
+}
+
+devices() { (cd "$root/sys/bus/mdev/devices" && printf '%s ' *) | sed 's/[*] $//'; }
+leases() { find "$root/run/vgpu-lease/leases" -type f 2>/dev/null | wc -l; }
+type_of() { basename "$(readlink "$root/sys/bus/mdev/devices/$1/mdev_type")"; }
+parent_of() { basename "$(dirname "$(readlink "$root/sys/bus/mdev/devices/$1")")"; }
+make_device() { echo "$3" >"$root/sys/class/mdev_bus/$1/mdev_supported_types/$2/create"; }
+open_device() { # UUID: a process that has it open; its pid is in $holder
+	sleep 600 >/dev/null 2>&1 9<>"$root/dev/vfio/$(basename "$(readlink "$root/sys/bus/mdev/devices/$1/iommu_group")")" &
+	holder=$!
+	eventually test -d "$root/proc/$holder"
+}
+close_device() { kill "$holder" && wait "$holder" 2>/dev/null; }

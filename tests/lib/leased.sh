@@ -1,0 +1,58 @@
+# shellcheck shell=bash
+# For the tests of vgpu-leased on a simulated host: sourced. start runs it; it ends with the script.
+# shellcheck source=tests/lib/hook.sh
+. "${srcdir:?}/tests/lib/hook.sh"
+
+leased=${builddir:?}/vgpu-leased
+daemon=
+log=$work/log
+lock=$root/run/vgpu-lease/handler.lock
+
+stop_all() {
+	[ -z "$daemon" ] || kill -KILL "$daemon" 2>/dev/null
+	clean_up
+}
+trap stop_all EXIT
+
+# start [OPTION...]: runs the daemon, and waits until the hook would see it. What it says is in $log.
+start() {
+	: >"$log"
+	"$leased" --root "$root" --foreground "$@" >/dev/null 2>"$log" &
+	daemon=$!
+	eventually runs
+}
+runs() { [ -e "$lock" ] && ! flock -n "$lock" true; }
+# stop [SIGNAL]: ends it; its exit status is in $status.
+stop() {
+	local pid=$daemon
+	daemon=
+	kill "-${1:-TERM}" "$pid"
+	status=0
+	wait "$pid" 2>/dev/null || status=$?
+}
+said() { grep -qF -- "$1" "$log"; }
+
+state() { sed -n 's/^state=//p' "$root/run/vgpu-lease/leases/$1" 2>/dev/null; }
+is_state() { [ "$(state "$1")" = "$2" ]; }
+gone() { [ "$(devices)" = '' ] && [ "$(leases)" = 0 ]; }
+
+# vgpu N: the UUID of vGPU number N.
+vgpu() { printf '%08x-0000-4000-8000-000000000001' "$1"; }
+# write_node FILE DOMAINS RUNNING EACH: a host for libvirt's test driver; each that runs has so many vGPUs, by their number.
+write_node() {
+	local n m state
+	{
+		echo '<node>'
+		for ((n = 0; n < $2; n++)); do
+			state=$((n < $3 ? 1 : 5))
+			printf "<domain type='test' xmlns:test='http://libvirt.org/schemas/domain/test/1.0'><name>vm%d</name>" $n
+			printf "<uuid>%08x-0000-4000-8000-00000000000d</uuid><memory>8192</memory><os><type>hvm</type></os><devices>" $n
+			for ((m = 1; m <= $4; m++)); do
+				printf "<hostdev mode='subsystem' type='mdev' model='vfio-pci'><source><address uuid='%s'/></source></hostdev>" \
+					"$(vgpu $((n * $4 + m)))"
+			done
+			echo "</devices><test:domainstate><test:runstate>$state</test:runstate></test:domainstate></domain>"
+		done
+		echo '</node>'
+	} >"$1"
+}

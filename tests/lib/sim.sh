@@ -1,0 +1,60 @@
+# shellcheck shell=bash
+# For tests of the simulated host, which they start themselves in $root: "$sim" "$root" MODEL. Sourced first.
+# shellcheck source=tests/lib/host.sh
+. "${srcdir:?}/tests/lib/host.sh"
+# shellcheck disable=SC2034 # Read by the tests.
+tmp=$work
+control=$root/.kernel/control
+bus=$root/sys/class/mdev_bus
+mdevs=$root/sys/bus/mdev/devices
+
+# put TEXT FILE: one write; prints "ok" or what the system says of it.
+put() {
+	local said
+	if said=$( (printf '%s' "$1" >"$2") 2>&1); then echo ok; else echo "${said##*: }"; fi
+}
+
+type_dir() {
+	echo "$bus/$1/mdev_supported_types/$2"
+}
+
+# create PARENT TYPE UUID
+create() {
+	put "$3" "$(type_dir "$1" "$2")/create"
+}
+
+# remove UUID
+remove() {
+	put 1 "$mdevs/$1/remove"
+}
+
+# room PARENT TYPE
+room() {
+	cat "$(type_dir "$1" "$2")/available_instances"
+}
+
+# has_room PARENT TYPE NUMBER
+has_room() {
+	[ "$(room "$1" "$2")" = "$3" ]
+}
+
+# uuid NUMBER
+uuid() {
+	printf '%08x-0000-4000-8000-00000000abcd' "$1"
+}
+
+# node UUID: its file in /dev/vfio
+node() {
+	local group
+	group=$(readlink "$mdevs/$1/iommu_group") && echo "$root/dev/vfio/${group##*/}"
+}
+
+# knob FILE LINE
+knob() {
+	put "$2" "$control/$1" >/dev/null
+}
+
+# milliseconds since the epoch
+now() {
+	date +%s%3N
+}

@@ -1,0 +1,57 @@
+# shellcheck shell=bash
+# TAP for tests in bash, as tests/lib/tap.h for those in C. Sourced. A test reads as a sentence:
+#
+#     holds "the edited configuration stays" grep -q edited "$conf"
+#
+# Each script ends with tap_done.
+
+tap_run=0 tap_failed=0
+
+# The verdict on one sentence: status 0 or not, and what is shown where it is not.
+tap_verdict() {
+	tap_run=$((tap_run + 1))
+	if [ "$1" = 0 ]; then
+		printf 'ok %d - %s\n' "$tap_run" "$2"
+		return 0
+	fi
+	tap_failed=$((tap_failed + 1))
+	printf 'not ok %d - %s\n' "$tap_run" "$2"
+	[ -z "$3" ] || printf '%s\n' "$3" | head -n 60 | sed 's/^/# /'
+	return 1
+}
+
+# holds SENTENCE COMMAND...: the command succeeds. What it prints is shown where it does not.
+holds() {
+	local sentence=$1 said status=0
+	shift
+
+	said=$("$@" 2>&1) || status=$?
+	tap_verdict $status "$sentence" "$said"
+}
+
+# fails SENTENCE COMMAND...: the command does not succeed.
+fails() {
+	local sentence=$1 said status=1
+	shift
+
+	said=$("$@" 2>&1) || status=0
+	tap_verdict $status "$sentence" "$said"
+}
+
+# nothing SENTENCE TEXT: the text, which lists what is wrong, is empty.
+nothing() {
+	tap_verdict "${#2}" "$1" "$2"
+}
+
+# is GOT WANT SENTENCE
+is() {
+	local status=0
+
+	[ "$1" = "$2" ] || status=1
+	tap_verdict $status "$3" "got:  $1"$'\n'"want: $2"
+}
+
+tap_done() {
+	echo "1..$tap_run"
+	[ $tap_failed = 0 ]
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A small host for a test: a folder below /tmp, made from a text that shows it, and gone at tree_end().
+ *
+ *     path = value      a file with this value and a newline; \n in the value is one, too
+ *     path -> target    a symbolic link
+ *     path/             an empty folder
+ *
+ * Folders on the way are made. Lines that are empty or begin with # are passed over.
+ */
+#pragma once
+
+#include <fcntl.h>
+#include <ftw.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/host.h"
+
+/* The tree's folder; the host is opened on it. */
+struct tree {
+	char path[64];
+	struct host host;
+};
+
+static inline void tree_fail(const char *what)
+{
+	perror(what);
+	exit(1);
+}
+
+static inline void tree_folders(int root, char *path)
+{
+	for (char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		mkdirat(root, path, 0755);
+		*slash = '/';
+	}
+}
+
+static inline void tree_file(int root, const char *path, const char *value)
+{
+	int fd = openat(root, path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
+
+	if (!f)
+		tree_fail(path);
+	for (; *value; value++) {
+		bool newline = value[0] == '\\' && value[1] == 'n';
+
+		putc(newline ? '\n' : *value, f);
+		value += newline;
+	}
+	putc('\n', f);
+	if (fclose(f) != 0)
+		tree_fail(path);
+}
+
+/* Adds to the tree what the text shows; files that are there are written anew. */
+static inline void tree_add(struct tree *tree, const char *text)
+{
+	int root = open(tree->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (root < 0)
+		tree_fail(tree->path);
+	while (*text) {
+		size_t n = strcspn(text, "\n");
+		char line[4096], *middle;
+
+		snprintf(line, sizeof(line), "%.*s", (int)n, text);
+		text += n + (text[n] == '\n');
+		if (!*line || *line == '#')
+			continue;
+		middle = strstr(line, " -> ");
+		if (middle) {
+			*middle = '\0';
+			tree_folders(root, line);
+			if (symlinkat(middle + 4, root, line) < 0)
+				tree_fail(line);
+			continue;
+		}
+		middle = strstr(line, " = ");
+		if (middle)
+			*middle = '\0';
+		tree_folders(root, line);
+		if (middle)
+			tree_file(root, line, middle + 3);
+	}
+	close(root);
+}
+
+static inline int tree_unlink(const char *path, const struct stat *st, int flag, struct FTW *ftw)
+{
+	(void)st, (void)flag, (void)ftw;
+	return remove(path);
+}
+
+/* Removes a file, link or folder of the tree with all that is in it. */
+static inline void tree_remove(const struct tree *tree, const char *path)
+{
+	char full[PATH_MAX];
+
+	snprintf(full, sizeof(full), "%s/%s", tree->path, path);
+	nftw(full, tree_unlink, 32, FTW_DEPTH | FTW_PHYS);
+}
+
+static inline void tree_begin(struct tree *tree, const char *text)
+{
+	struct err err;
+
+	strcpy(tree->path, "/tmp/vgpu-lease-test-XXXXXX");
+	if (!mkdtemp(tree->path))
+		tree_fail(tree->path);
+	if (host_open(&tree->host, tree->path, &err) < 0)
+		tree_fail(err.text);
+	tree_add(tree, text);
+}
+
+static inline void tree_end(struct tree *tree)
+{
+	host_close(&tree->host);
+	tree_remove(tree, "");
+}

@@ -1,0 +1,111 @@
+#!/bin/bash
+# The tree is the architecture: each folder of src is a layer, and a file includes only what is in its own folder or in
+# one that comes before it. Prints TAP. Needs srcdir, and builddir for what is told by the objects.
+#
+# `layers.sh --tree DIR` only looks at the includes below DIR, and prints what is wrong: so that tests/lint/broken.sh
+# can show that each rule catches what it is for.
+set -u
+export LC_ALL=C
+
+# From the ground up; folders joined by + are siblings, which never include each other.
+order='base config domain host state plan device survey ops virt live cli+daemon+sim+hooks'
+
+# Library header (as grep -E reads it): the files that may include it.
+libraries='
+<libxml/	src/base/xml\.c
+<ini\.h>	src/config/config(_[a-z]+)?\.c
+<libudev\.h>	src/base/udev(_[a-z]+)?\.c
+<libvirt/	src/virt/[a-z_]+\.[ch]
+<fuse	src/sim/(fuse(_[a-z]+)?|internal)\.[ch]
+'
+
+# Paths of sysfs stand as text in these only: they know the kernel's layout.
+sysfs='src/(host/[a-z_]+|device/(kernel(_[a-z]+)?|internal)|sim/[a-z_]+|base/host)\.[ch]'
+
+# What plan may call outside of itself: lookups in what was read, memory, text.
+plan_calls='config_(section|quota)|inventory_(device|offer|parent|type)|lease_find|request_(find|has_taken)|abort|calloc|malloc|reallocarray|realloc|free'
+plan_calls+='|mem[a-z]+|str[a-z]+|v?snprintf|bsearch|qsort|__stack_chk_fail|__[a-z]+_chk'
+
+# What a folder may include: itself, and all that comes before it.
+declare -A before
+folders_before() {
+	local group folder seen=
+	for group in $order; do
+		for folder in ${group//+/ }; do before[$folder]=" $seen$folder "; done
+		seen+="${group//+/ } "
+	done
+}
+
+# rank FILE: the folder that it is in.
+folder_of() {
+	case $1 in
+	hooks/*) echo hooks ;;
+	src/*/*) f=${1#src/} && echo "${f%%/*}" ;;
+	esac
+}
+
+includes() {
+	local f folder inc
+
+	for f in src/*; do
+		[ -d "$f" ] || echo "$f: is in no folder of src"
+		[ -n "${before[${f#src/}]+known}" ] || echo "$f: is in no order of folders"
+	done
+	for f in src/*/*.[ch] hooks/*.c; do
+		folder=$(folder_of "$f")
+		[ -n "${before[$folder]+known}" ] || continue
+		while read -r inc; do
+			case $inc in
+			'"internal.h"') [ -f "${f%/*}/internal.h" ] || echo "$f: there is no internal.h beside it" ;;
+			*/internal.h?) echo "$f: includes $inc, which is private to its folder" ;;
+			'"'*/*'"')
+				inc=${inc//\"/}
+				[ -f "src/$inc" ] || echo "$f: includes \"$inc\", which does not exist"
+				[[ ${before[$folder]} == *" ${inc%%/*} "* ]] || echo "$f: includes \"$inc\", which is above it or beside it"
+				;;
+			'"'*) echo "$f: includes $inc without its folder" ;;
+			'<'*)
+				inc=${inc#<} inc=${inc%>}
+				[ -z "$(find src -path "src/$inc" -o -path "src/*/$inc")" ] ||
+					echo "$f: includes <$inc>, which is a file of src: write \"FOLDER/${inc##*/}\""
+				;;
+			esac
+		done < <(sed -nE 's/^[[:space:]]*#[[:space:]]*include[[:space:]]*([<"][^>"]+[>"]).*/\1/p' "$f")
+	done
+	grep -nE '#[[:space:]]*include <(fcntl|unistd|time|dirent|errno|poll|signal|sys/.*)\.h>' src/plan/*.[ch] src/daemon/reconcile_judge.c |
+		sed 's/$/: a decision does no I\/O and reads no clock/'
+}
+
+folders_before
+if [ "${1:-}" = --tree ]; then
+	cd "$2" && includes
+	exit
+fi
+
+cd "${srcdir:?}" || exit 1
+. tests/lib/tap.sh
+
+nothing "a file includes only its own folder and those before it, private headers from their own only" "$(includes)"
+
+while IFS=$'\t' read -r header where; do
+	[ -n "$header" ] || continue
+	nothing "${header//\\/} is included in its own module only" \
+		"$(grep -nE "#include $header" src/*/*.[ch] hooks/*.c | grep -vE "^$where:")"
+done <<<"$libraries"
+
+nothing "paths of sysfs stand in the modules that know its layout" \
+	"$(grep -nE '"/?sys(/|")' src/*/*.[ch] hooks/*.c | grep -vE "^$sysfs:")"
+
+# By the objects, whatever is included.
+nothing "plan calls nothing that could do I/O or read a clock" \
+	"$(cd "${builddir:?}" && nm -u src/plan/*.o | awk '$1 == "U" { print $2 }' | sort -u |
+		grep -vxE "$plan_calls|$(nm --defined-only src/plan/*.o | awk '$2 == "T" { print $3 }' | paste -sd'|')")"
+
+nothing "the hook is linked with no library that is slow to load" \
+	"$(readelf -d "$builddir/hooks/qemu" | grep -E 'NEEDED.*lib(virt|udev|xml2|fuse)')"
+
+# A name that could be opened, as a whole; the installed version is told by where its link leads.
+nothing "the hook cannot call libvirt, which waits for it" \
+	"$(grep -azxE 'libvirt(-qemu)?\.so(\.[0-9]+)*' "$builddir/hooks/qemu" | tr '\0' '\n')"
+
+tap_done

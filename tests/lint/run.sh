@@ -1,0 +1,114 @@
+#!/bin/bash
+# What a reader of the code relies on, one rule a test: layout, size, layers, static analysis, scripts, documents.
+# Run by `make lint`, which says where the tree is (srcdir), where it was built (builddir) and how it is compiled (LINT_FLAGS).
+set -u
+cd "${srcdir:?run it with: make lint}" || exit 1
+export LC_ALL=C
+
+. tests/lib/tap.sh
+
+# The files that we wrote: no build folder, nothing that autotools made.
+tree() {
+	find . \( -path './.git' -o -path './build*' -o -path './autom4te.cache' -o -path './m4' -o -path './debian/*/*' \) -prune \
+		-o -type f \( "$@" \) -print | sed 's,^\./,,' | sort
+}
+
+made='aclocal.m4|configure~?|Makefile\.in|COPYING'
+mapfile -t c_files < <(tree -name '*.[ch]')
+mapfile -t c_sources < <(tree -name '*.c')
+# What is compiled with the kernel's headers is the kernel's build to judge, and under the kernel's licence.
+mapfile -t our_sources < <(printf '%s\n' "${c_sources[@]}" | grep -v '^tests/vm/driver/')
+mapfile -t scripts < <(tree ! -path "./tests/fuzz/corpus/*" | grep -vxE "$made" |
+	xargs grep -lE "^#!/(bin/(ba)?sh|usr/bin/env bash)|^# shellcheck shell=")
+mapfile -t manuals < <(tree -path './man/*.[1-8]')
+mapfile -t texts < <(tree ! -path './tests/fuzz/corpus/*' ! -path './tests/trees/*' ! -path './tests/data/*' | grep -vxE "$made" |
+	xargs grep -lI .)
+# This file has to name what no other may.
+mapfile -t shipped < <(printf '%s\n' "${texts[@]}" | grep -vxF tests/lint/run.sh)
+
+# A function of the kernel's layout: from a brace in column 0 to the one that ends it.
+functions_are_short() {
+	awk 'FNR == 1 { name = "" }
+		/^[a-z].*\(/ { name = $0; sub(/\(.*/, "", name); sub(/.*[ *]/, "", name) }
+		/^\{/ { start = FNR }
+		/^\}/ && start { if (FNR - start - 1 > 80) { print FILENAME ": " name ": " FNR - start - 1 " lines"; bad = 1 } start = 0 }
+		END { exit bad }' "${c_sources[@]}"
+}
+
+files_are_short() {
+	wc -l "${c_sources[@]}" | awk '$2 != "total" && $1 > 450 { print $2 ": " $1 " lines"; bad = 1 } END { exit bad }'
+}
+
+# A tab of the indent is eight columns; a character of more than one byte is one (mawk counts bytes: those behind the first go).
+lines_are_short() {
+	awk '{ line = $0; gsub(/\t/, "        ", line); gsub(/[\200-\277]/, "", line) }
+		length(line) > 120 && !/"/ { print FILENAME ":" FNR; bad = 1 } END { exit bad }' "${c_files[@]}"
+}
+
+files_say_what_they_are() {
+	local f bad=0 licence
+
+	for f in "${c_files[@]}"; do
+		licence=LGPL-2.1-or-later
+		[[ $f != tests/vm/driver/* ]] || licence=GPL-2.0-only
+		if [ "$(head -n 1 "$f")" != "/* SPDX-License-Identifier: $licence */" ] || [[ $(sed -n 2p "$f") != /\** ]]; then
+			echo "$f: begins without its licence, or without what it is for"
+			bad=1
+		fi
+	done
+	return $bad
+}
+
+# The analyzer's search ends after 40,000 states of a function (its own default takes five times as long to find the same).
+tidy() {
+	local search='--extra-arg=-Xclang --extra-arg=-analyzer-config --extra-arg=-Xclang --extra-arg=max-nodes=40000'
+
+	# shellcheck disable=SC2016 # $f and $bad are the inner shell's.
+	printf '%s\n' "${our_sources[@]}" | xargs -P 2 -n 4 bash -c '
+		for f; do
+			said=$(clang-tidy-19 --quiet '"$search"' "$f" -- '"$LINT_FLAGS"' 2>/dev/null) || { printf "%s\n" "$said"; bad=1; }
+		done
+		exit ${bad:-0}' tidy
+}
+
+# Not its style group: the scope of variables and the like are the reviewer's.
+cppchecked() {
+	cppcheck -q -j 2 --std=c11 --error-exitcode=1 --inline-suppr --enable=warning,performance,portability \
+		--suppressions-list=tests/lint/cppcheck.supp -D_GNU_SOURCE -D__linux__ -DXML_SONAME='"libxml2.so"' \
+		-DPACKAGE_NAME='"vgpu-lease"' -DPACKAGE_VERSION='"0"' -Isrc -Itests \
+		"${our_sources[@]}"
+}
+
+# Prints what matches and fails if anything does.
+nowhere() {
+	! grep -nE "$@"
+}
+
+unfinished='\<(TO''DO|FIX''ME|X''XX)\>'
+own_paths='(^|[^[:alnum:]_.$}])/(work|root)/|\.\./shared|design\.md'
+
+holds "clang-format finds nothing to change" clang-format-19 --dry-run -Werror "${c_files[@]}"
+holds "no line is longer than 120 columns, but for a string in it" lines_are_short
+holds "no function is longer than 80 lines" functions_are_short
+holds "no C file is longer than 450 lines" files_are_short
+holds "each file begins with its licence and with what it is for" files_say_what_they_are
+holds "clang-tidy finds nothing" tidy
+holds "cppcheck finds nothing" cppchecked
+holds "shellcheck finds nothing in ${#scripts[@]} scripts" shellcheck -x "${scripts[@]}"
+holds "codespell knows all words" codespell --ignore-words-list="$(sed 's/#.*//' tests/lint/words | tr -d '[:blank:]' | grep . | paste -sd,)" "${texts[@]}"
+[ ${#manuals[@]} = 0 ] ||
+	holds "mandoc finds nothing in the manual pages" mandoc -T lint -W warning "${manuals[@]}"
+holds "nothing is unfinished" nowhere "$unfinished" "${shipped[@]}"
+holds "nothing names a folder of a developer's machine" nowhere "$own_paths" "${shipped[@]}"
+holds "no line ends in a blank" nowhere '[[:blank:]]$' "${shipped[@]}"
+
+# The layers say what they found themselves.
+while IFS= read -r line; do
+	case $line in
+	"ok "*) holds "${line#ok * - }" true ;;
+	"not ok "*) holds "${line#not ok * - }" false ;;
+	"#"*) echo "$line" ;;
+	esac
+done < <(tests/lint/layers.sh; tests/lint/broken.sh)
+
+tap_done

@@ -1,0 +1,4 @@
+#!/bin/bash
+# The hook killed before each of its system calls, in the other frameworks.
+set -u
+exec "${builddir:?}/tests/model/crash/crash" vfs variant vf

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A host for the simulated day. */
+#include "model/day/host.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include "plan/room.h"
+#include "sim/room.h"
+#include "sim/topology.h"
+#include "lib/tree.h"
+
+const int day_sizes[SIZES] = { 1, 2, 4, 8, 16, 24, 48 };
+
+static void broken(struct host_day *host, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+static void broken(struct host_day *host, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (*host->broken)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(host->broken, sizeof(host->broken), fmt, ap);
+	va_end(ap);
+}
+
+static void *more(void *list, size_t n, size_t size)
+{
+	void *p = reallocarray(list, n + 1, size);
+
+	if (!p)
+		abort();
+	memset((char *)p + n * size, 0, size);
+	return p;
+}
+
+/* Is it a type of the Q series, in one of the sizes? Then its class says so. */
+static bool is_served(const struct sim_type *type, int *gib)
+{
+	size_t len = strlen(type->name);
+
+	*gib = type->size / 1024;
+	for (int i = 0; i < SIZES && type->name[len - 1] == 'Q'; i++)
+		if (day_sizes[i] == *gib && type->size % 1024 == 0)
+			return true;
+	return false;
+}
+
+/* All types that are asked for, each of a class by its size: every card serves all of its own. */
+static void make_config(struct host_day *host, enum strategy strategy)
+{
+	char text[8192], *at = text, *end = text + sizeof(text);
+	struct err err = { 0 };
+	int gib;
+
+	at += snprintf(at, (size_t)(end - at),
+		       "[policy]\npgpu_types = several\nplacement = %s\n[devices]\nenabled_mdev_types = ",
+		       strategy == SPREAD ? "spread" : "pack");
+	for (int i = 0; i < host->kernel.spec.nitems; i++)
+		for (int t = 0; t < host->kernel.spec.items[i].ntypes; t++)
+			if (is_served(&host->kernel.spec.items[i].types[t], &gib))
+				at += snprintf(at, (size_t)(end - at), "%s, ", host->kernel.spec.items[i].types[t].id);
+	for (int i = 0; i < host->kernel.spec.nitems; i++)
+		for (int t = 0; t < host->kernel.spec.items[i].ntypes; t++)
+			if (is_served(&host->kernel.spec.items[i].types[t], &gib))
+				at += snprintf(at, (size_t)(end - at), "\n[mdev_%s]\nmdev_class = CUSTOM_%dG",
+					       host->kernel.spec.items[i].types[t].id, gib);
+	if (config_parse(&host->config, "day.conf", text, strlen(text), NULL, &err) < 0)
+		tree_fail(err.text);
+}
+
+/* Those types of the card's model that are served. */
+static void add_types(struct inventory *inv, struct inv_pgpu *card, const struct sim_item *item)
+{
+	int gib;
+
+	for (int t = 0; t < item->ntypes; t++) {
+		struct inv_type *type = NULL;
+		size_t n = 0;
+
+		if (!is_served(&item->types[t], &gib))
+			continue;
+		while (n < inv->ntypes && strcmp(inv->types[n].id, item->types[t].id) != 0)
+			n++;
+		if (n == inv->ntypes) {
+			inv->types = more(inv->types, inv->ntypes++, sizeof(*inv->types));
+			type = &inv->types[n];
+			snprintf(type->id, sizeof(type->id), "%s", item->types[t].id);
+			snprintf(type->name, sizeof(type->name), "%s", item->types[t].name);
+			type->framebuffer_mib = item->types[t].size;
+			type->max_instance = item->types[t].capacity;
+		}
+		card->offers = more(card->offers, card->noffers, sizeof(*card->offers));
+		card->offers[card->noffers++].type = (int)n;
+	}
+}
+
+static int by_address(const void *a, const void *b)
+{
+	return strcmp((*(struct sim_gpu *const *)a)->name, (*(struct sim_gpu *const *)b)->name);
+}
+
+static void add_card(struct inventory *inv, const struct sim_gpu *gpu)
+{
+	const struct sim_model *model = gpu->item->model;
+	struct inv_pgpu *card;
+
+	inv->pgpus = more(inv->pgpus, inv->npgpus, sizeof(*inv->pgpus));
+	card = &inv->pgpus[inv->npgpus];
+	snprintf(card->address, sizeof(card->address), "%s", gpu->name);
+	snprintf(card->vendor, sizeof(card->vendor), "%04x", model->vendor & 0xffff);
+	snprintf(card->device, sizeof(card->device), "%04x", model->device & 0xffff);
+	card->nvidia = card->ready = true;
+	card->numa = gpu->numa_node;
+	card->sriov = gpu->item->vfs > 0;
+	card->nvfs = gpu->item->vfs;
+	card->first = (int)inv->nparents;
+	card->nparents = gpu->nparents;
+	for (int i = 0; i < gpu->nparents; i++) {
+		inv->parents = more(inv->parents, inv->nparents, sizeof(*inv->parents));
+		inv->parents[inv->nparents].pgpu = (int)inv->npgpus;
+		snprintf(inv->parents[inv->nparents++].name, PARENT_SIZE, "%s", gpu->parents[i].name);
+	}
+	add_types(inv, card, gpu->item);
+	inv->npgpus++;
+}
+
+/* NULL: the card has no such type. */
+static const struct sim_type *type_find(const struct sim_gpu *gpu, const char *id)
+{
+	for (int i = 0; i < gpu->item->ntypes; i++)
+		if (strcmp(gpu->item->types[i].id, id) == 0)
+			return &gpu->item->types[i];
+	return NULL;
+}
+
+static const struct sim_type *type_of(const struct sim_gpu *gpu, const char *id)
+{
+	const struct sim_type *type = type_find(gpu, id);
+
+	if (!type)
+		abort();
+	return type;
+}
+
+/* What the kernel offers: of the card itself, or of one free VF. */
+static int available(const struct sim_gpu *gpu, const char *type)
+{
+	int parent = 0;
+
+	while (gpu->item->vfs > 0 && parent < gpu->nparents - 1 && gpu->parents[parent].held > 0)
+		parent++;
+	return sim_room_available(&gpu->parents[parent], type_of(gpu, type));
+}
+
+static void look(struct host_day *host, const char *address)
+{
+	struct inv_pgpu *card = &host->inv.pgpus[inventory_pgpu(&host->inv, address)];
+	const struct sim_gpu *gpu = sim_kernel_gpu(&host->kernel, address);
+
+	for (size_t i = 0; i < card->noffers; i++)
+		card->offers[i].available = available(gpu, host->inv.types[card->offers[i].type].id);
+}
+
+void host_day_start(struct host_day *host, const char *model, enum strategy strategy)
+{
+	struct sim_gpu *gpus[SIM_CARDS_MAX * SIM_MODELS_MAX];
+	struct err err = { 0 };
+
+	*host = (struct host_day){ .strategy = strategy };
+	sim_kernel_init(&host->kernel, 0);
+	if (sim_model_parse(&host->kernel.spec, model, &err) < 0)
+		tree_fail(err.text);
+	sim_topology_build(&host->kernel);
+	make_config(host, strategy);
+	for (int i = 0; i < host->kernel.ngpus; i++) {
+		gpus[i] = &host->kernel.gpus[i];
+		host->all_mib += gpus[i]->item->model->framebuffer_gib * 1024L;
+	}
+	qsort(gpus, (size_t)host->kernel.ngpus, sizeof(gpus[0]), by_address);
+	for (int i = 0; i < host->kernel.ngpus; i++)
+		add_card(&host->inv, gpus[i]);
+	for (int i = 0; i < host->kernel.ngpus; i++)
+		look(host, gpus[i]->name);
+	pool_make(&host->pool, &host->config, &host->inv);
+}
+
+void host_day_end(struct host_day *host)
+{
+	for (int i = 0; i < host->kernel.ngpus; i++)
+		if (host->kernel.gpus[i].used != 0)
+			broken(host, "%s carries vGPUs when all have gone", host->kernel.gpus[i].name);
+	if (host->leases.n || host->inv.ndevices || host->used_mib)
+		broken(host, "leases are left when all domains have gone");
+	pool_free(&host->pool);
+	config_free(&host->config);
+	inventory_free(&host->inv);
+	free(host->leases.list);
+	sim_kernel_free(&host->kernel);
+}
+
+/* The types of the class that a domain asks for, in the order of the configuration. */
+static void fill_wish(const struct host_day *host, struct wish *wish, int size)
+{
+	char class[CLASS_SIZE];
+
+	snprintf(class, sizeof(class), "CUSTOM_%dG", size);
+	for (size_t i = 0; i < host->config.nsections && wish->ntypes < WISH_TYPES_MAX; i++)
+		if (strcmp(host->config.sections[i].class, class) == 0)
+			snprintf(wish->types[wish->ntypes++], TYPE_SIZE, "%s", host->config.sections[i].type);
+}
+
+/* First fit: for the first type that any card has room for, the card with the lowest address. */
+static bool first_fit(const struct plan_facts *facts, const struct wish *wish, struct step *step)
+{
+	static const struct leases none;
+
+	for (int t = 0; t < wish->ntypes; t++) {
+		for (size_t g = 0; g < facts->inv->npgpus; g++) {
+			struct room room;
+
+			room_on(&room, facts, &none, (int)g, wish->types[t], wish->want, wish->want->id, "");
+			if (!room.has)
+				continue;
+			snprintf(step->type, sizeof(step->type), "%s", wish->types[t]);
+			snprintf(step->parent, sizeof(step->parent), "%s", facts->inv->parents[room.parent].name);
+			snprintf(step->pgpu, sizeof(step->pgpu), "%s", facts->inv->pgpus[g].address);
+			return true;
+		}
+	}
+	return false;
+}
+
+static void check_refusal(struct host_day *host, const struct wish *wish, const struct plan *plan)
+{
+	if (plan && strncmp(plan->text, "no room for ", strlen("no room for ")) != 0)
+		broken(host, "a refusal says: %.200s", plan->text);
+	for (int t = 0; t < wish->ntypes; t++)
+		for (int g = 0; g < host->kernel.ngpus; g++)
+			if (type_find(&host->kernel.gpus[g], wish->types[t]) &&
+			    available(&host->kernel.gpus[g], wish->types[t]) > 0)
+				broken(host, "%s is refused, and %s has room", wish->types[t],
+				       host->kernel.gpus[g].name);
+}
+
+/* The kernel carries it out, and the lease is written. */
+static void make(struct host_day *host, const struct step *step, const char *id, const char *domain)
+{
+	struct sim_parent *parent = sim_kernel_parent(&host->kernel, step->parent);
+	const struct sim_type *type = type_of(parent->gpu, step->type);
+	struct inventory *inv = &host->inv;
+	size_t at = 0;
+	struct inv_device *device;
+	struct lease *lease;
+
+	if (sim_room_take(parent, type) < 0)
+		broken(host, "the kernel refuses %s on %s, which is planned", step->type, step->parent);
+	for (size_t i = 0; i < host->leases.n && inv->pgpus[inventory_pgpu(inv, step->pgpu)].sriov; i++)
+		if (strcmp(host->leases.list[i].parent, step->parent) == 0)
+			broken(host, "%s gets a second lease", step->parent);
+	if (inv->ndevices == sizeof(host->facts) / sizeof(host->facts[0]))
+		abort();
+	inv->devices = more(inv->devices, inv->ndevices, sizeof(*inv->devices));
+	host->leases.list = more(host->leases.list, host->leases.n, sizeof(*host->leases.list));
+	while (at < inv->ndevices && strcmp(inv->devices[at].id, id) < 0)
+		at++;
+	memmove(&inv->devices[at + 1], &inv->devices[at], (inv->ndevices++ - at) * sizeof(*inv->devices));
+	memmove(&host->leases.list[at + 1], &host->leases.list[at], (host->leases.n++ - at) * sizeof(*lease));
+	device = &inv->devices[at];
+	lease = &host->leases.list[at];
+	*device = (struct inv_device){ .parent = inventory_parent(inv, step->parent) };
+	*lease = (struct lease){ .state = LEASE_ACTIVE, .framebuffer_mib = type->size, .numa = UNKNOWN };
+	snprintf(device->id, sizeof(device->id), "%s", id);
+	snprintf(device->type, sizeof(device->type), "%s", step->type);
+	snprintf(device->parent_name, sizeof(device->parent_name), "%s", step->parent);
+	snprintf(lease->id, sizeof(lease->id), "%s", id);
+	snprintf(lease->domain, sizeof(lease->domain), "%s", domain);
+	snprintf(lease->type, sizeof(lease->type), "%s", step->type);
+	snprintf(lease->parent, sizeof(lease->parent), "%s", step->parent);
+	snprintf(lease->pgpu, sizeof(lease->pgpu), "%s", step->pgpu);
+	inv->parents[device->parent].ndevices++;
+	host->used_mib += type->size;
+	look(host, step->pgpu);
+}
+
+bool host_day_arrive(struct host_day *host, int domain, int size)
+{
+	struct want want = { .kind = WANT_MDEV };
+	struct wish wish = { .want = &want };
+	struct request request = { .wants = &want, .nwants = 1 };
+	struct plan_facts facts = { .mode = PLAN_PREPARE,
+				    .config = &host->config,
+				    .inv = &host->inv,
+				    .pool = &host->pool,
+				    .leases = &host->leases,
+				    .devices = host->facts,
+				    .request = &request,
+				    .wishes = &wish,
+				    .spares_known = true };
+	struct plan plan = { 0 };
+	struct step step = { 0 };
+	bool chosen;
+
+	snprintf(want.id, sizeof(want.id), "a0000000-0000-4000-8000-%012d", domain);
+	snprintf(request.uuid, sizeof(request.uuid), "d0000000-0000-4000-8000-%012d", domain);
+	fill_wish(host, &wish, size);
+	if (host->strategy == FIRST_FIT) {
+		chosen = first_fit(&facts, &wish, &step);
+	} else {
+		plan_make(&plan, &facts);
+		chosen = plan.kind == PLAN_STEPS;
+		if (chosen)
+			step = plan.steps[0];
+	}
+	if (chosen)
+		make(host, &step, want.id, request.uuid);
+	else
+		check_refusal(host, &wish, host->strategy == FIRST_FIT ? NULL : &plan);
+	plan_free(&plan);
+	return chosen;
+}
+
+void host_day_leave(struct host_day *host, int domain)
+{
+	struct inventory *inv = &host->inv;
+	const struct sim_type *type;
+	struct sim_parent *parent;
+	char id[ID_SIZE];
+	size_t at = 0;
+
+	snprintf(id, sizeof(id), "a0000000-0000-4000-8000-%012d", domain);
+	while (strcmp(inv->devices[at].id, id) != 0)
+		at++;
+	parent = sim_kernel_parent(&host->kernel, inv->devices[at].parent_name);
+	type = type_of(parent->gpu, inv->devices[at].type);
+	sim_room_give(parent, type);
+	host->used_mib -= type->size;
+	inv->parents[inv->devices[at].parent].ndevices--;
+	memmove(&inv->devices[at], &inv->devices[at + 1], (--inv->ndevices - at) * sizeof(*inv->devices));
+	memmove(&host->leases.list[at], &host->leases.list[at + 1],
+		(--host->leases.n - at) * sizeof(*host->leases.list));
+	look(host, parent->gpu->name);
+}

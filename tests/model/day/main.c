@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A day in the life of three hosts: domains with vGPUs of mixed sizes come and go, and the same day is lived with each
+ * way of choosing a card.
+ *
+ *     day [DAYS [ARRIVALS [SEED]]]     10 days of 2000 arrivals each, seed 1
+ *
+ * Prints how much each served, as a table, and as TAP whether what must hold did. The same numbers give the same days
+ * on every machine.
+ */
+#include <stdlib.h>
+
+#include "model/day/host.h"
+#include "lib/tap.h"
+
+enum { HOSTS = 3, DAY = 86400, LOAD = 95 /* per cent of all framebuffer, were nothing refused */ };
+
+/* All with mdevs: there a placement is free to choose the card. */
+static const char *const models[HOSTS] = { "t4:4+a40:2", "t4:2+a2:4+a40:2", "t4:8+l40s-mdev:1" };
+
+/* Of a hundred domains so many ask for each of the sizes. */
+static const int shares[SIZES] = { 10, 25, 30, 20, 10, 3, 2 };
+
+static const char *const names[STRATEGIES] = { "pack", "spread", "first fit" };
+
+/* A domain: when it comes and goes, how much it wants, which hosts it tries in turn. */
+struct guest {
+	int comes, goes, size;
+	int order[HOSTS];
+	int host; /* where it is; -1 nowhere */
+};
+
+struct count {
+	long served, served_gib, gib_seconds, by_size[SIZES];
+};
+
+static struct host_day hosts[HOSTS];
+static uint64_t dice;
+
+static int pick(int n)
+{
+	dice ^= dice << 13;
+	dice ^= dice >> 7;
+	dice ^= dice << 17;
+	return (int)(dice % (uint64_t)n);
+}
+
+static int pick_size(void)
+{
+	int at = 0;
+
+	for (int n = pick(100); n >= shares[at]; at++)
+		n -= shares[at];
+	return at;
+}
+
+/* Gaps and lives are even between nothing and twice their mean; the mean life follows from the load. */
+static void make_day(struct guest *guests, int n)
+{
+	int gap = DAY / n, at = 0, mean = 0, life;
+	long all = 0;
+
+	for (int i = 0; i < SIZES; i++)
+		mean += shares[i] * day_sizes[i];
+	for (int i = 0; i < HOSTS; i++) {
+		struct host_day host;
+
+		host_day_start(&host, models[i], PACK);
+		all += host.all_mib / 1024;
+		host_day_end(&host);
+	}
+	life = (int)(all * LOAD * gap / mean);
+	for (int i = 0; i < n; i++) {
+		struct guest *g = &guests[i];
+		int first = pick(HOSTS), step = 1 + pick(HOSTS - 1);
+
+		at += 1 + pick(2 * gap);
+		g->comes = at;
+		g->goes = at + 1 + pick(2 * life);
+		g->size = pick_size();
+		for (int h = 0; h < HOSTS; h++)
+			g->order[h] = (first + h * step) % HOSTS;
+	}
+}
+
+static void leave_until(struct guest *guests, int n, int now)
+{
+	for (int i = 0; i < n; i++) {
+		if (guests[i].host < 0 || guests[i].goes > now)
+			continue;
+		host_day_leave(&hosts[guests[i].host], i);
+		guests[i].host = -1;
+	}
+}
+
+static const char *live(struct guest *guests, int n, enum strategy strategy, struct count *count)
+{
+	static char broken[sizeof(hosts[0].broken)];
+
+	broken[0] = '\0';
+	for (int h = 0; h < HOSTS; h++)
+		host_day_start(&hosts[h], models[h], strategy);
+	for (int i = 0; i < n; i++) {
+		struct guest *g = &guests[i];
+		long gib = day_sizes[g->size];
+
+		g->host = -1;
+		leave_until(guests, i, g->comes);
+		for (int h = 0; h < HOSTS && g->host < 0; h++)
+			if (host_day_arrive(&hosts[g->order[h]], i, (int)gib))
+				g->host = g->order[h];
+		if (g->host < 0)
+			continue;
+		count->served++;
+		count->served_gib += gib;
+		count->gib_seconds += gib * (g->goes - g->comes);
+		count->by_size[g->size]++;
+	}
+	leave_until(guests, n, 1 << 30);
+	for (int h = 0; h < HOSTS; h++) {
+		host_day_end(&hosts[h]);
+		if (*hosts[h].broken && !*broken)
+			snprintf(broken, sizeof(broken), "%s: %s", models[h], hosts[h].broken);
+	}
+	return *broken ? broken : NULL;
+}
+
+static double per_cent(long part, long all)
+{
+	return all ? 100.0 * (double)part / (double)all : 0;
+}
+
+static void print_table(const struct count *counts, const struct count *asked)
+{
+	printf("# %-10s %9s %9s", "", "domains", "GiB hours");
+	for (int i = 0; i < SIZES; i++)
+		printf("  %2d GiB", day_sizes[i]);
+	printf("\n# %-10s %9ld %9ld", "asked for", asked->served, asked->gib_seconds / 3600);
+	for (int i = 0; i < SIZES; i++)
+		printf(" %7ld", asked->by_size[i]);
+	printf("\n");
+	for (int s = 0; s < STRATEGIES; s++) {
+		const struct count *c = &counts[s];
+
+		printf("# %-10s %8.1f%% %8.1f%%", names[s], per_cent(c->served, asked->served),
+		       per_cent(c->gib_seconds, asked->gib_seconds));
+		for (int i = 0; i < SIZES; i++)
+			printf(" %6.1f%%", per_cent(c->by_size[i], asked->by_size[i]));
+		printf("\n");
+	}
+}
+
+int main(int argc, char **argv)
+{
+	int days = argc > 1 ? atoi(argv[1]) : 10, n = argc > 2 ? atoi(argv[2]) : 2000;
+	struct guest *guests = calloc((size_t)n, sizeof(*guests));
+	struct count counts[STRATEGIES] = { 0 }, asked = { 0 };
+	const char *broken[STRATEGIES] = { NULL };
+
+	if (!guests)
+		abort();
+	for (int d = 0; d < days; d++) {
+		dice = 0x9e3779b97f4a7c15ULL * (uint64_t)((argc > 3 ? atoi(argv[3]) : 1) + d);
+		make_day(guests, n);
+		for (int i = 0; i < n; i++) {
+			asked.served++;
+			asked.gib_seconds += (long)day_sizes[guests[i].size] * (guests[i].goes - guests[i].comes);
+			asked.by_size[guests[i].size]++;
+		}
+		for (int s = 0; s < STRATEGIES; s++)
+			if (!broken[s])
+				broken[s] = live(guests, n, (enum strategy)s, &counts[s]);
+	}
+	printf("# %d days, %d arrivals each\n", days, n);
+	print_table(counts, &asked);
+	for (int s = 0; s < STRATEGIES; s++)
+		ok(!broken[s], "%s: plans are carried out, refusals are right, nothing is left%s%s", names[s],
+		   broken[s] ? ": " : "", broken[s] ? broken[s] : "");
+	/* Not on each single day: in the long run. */
+	if (argc == 1)
+		ok(counts[PACK].gib_seconds > counts[SPREAD].gib_seconds &&
+			   counts[PACK].by_size[SIZES - 1] > counts[SPREAD].by_size[SIZES - 1],
+		   "pack serves more than spread, above all of the large ones");
+	free(guests);
+	return tap_done();
+}

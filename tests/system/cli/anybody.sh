@@ -1,0 +1,73 @@
+#!/bin/bash
+# What only reads works for any user: the state has no secret, and others than root may read all of it and write none.
+. "${srcdir:?}/tests/lib/cli.sh"
+
+host t4:2+l40s/4
+conf <<EOF
+[devices]
+enabled_mdev_types = nvidia-222, nvidia-1147
+EOF
+mkdir -p "$root/etc/libvirt/hooks" "$tmp/bin"
+cp "$hook" "$root/etc/libvirt/hooks/qemu"
+cp "$builddir/vgpu-lease" "$tmp/bin/"
+chmod 755 "$tmp" "$root" "$root/run" "$root/var" "$root/var/lib" 2>/dev/null
+
+# both SENTENCE ARGUMENT...: any user sees what root sees.
+both() {
+	local sentence=$1 mine his
+	shift
+	mine=$("$builddir/vgpu-lease" --root "$root" "$@" 2>&1)
+	mine="$?|$mine"
+	his=$(as_nobody "$tmp/bin/vgpu-lease" --root "$root" "$@" 2>&1)
+	is "$?|$his" "$mine" "$sentence"
+}
+all() { # WHEN
+	both "list $1" list
+	both "list --json $1" list --json
+	both "types $1" types
+	both "inventory $1" inventory
+	both "plan $1" plan "$tmp/vm2.xml"
+	both "plan of an arrival $1" plan --op migrate "$tmp/vm2.xml"
+	both "gc --dry-run $1" gc --dry-run
+	both "check $1" check
+}
+others_may() { # FIND_EXPRESSION...: what of the state they may, but for the locks
+	(cd "$root" && find run/vgpu-lease var/lib/vgpu-lease \( "$@" \) ! -name '*lock')
+}
+
+domain 1 "$(uuid 1)" nvidia-222 >"$tmp/vm1.xml"
+domain 2 "$(uuid 2)" nvidia-222 >"$tmp/vm2.xml"
+all "before there is a state"
+(umask 077 && "$hook" --root "$root" -- vm1 prepare begin - <"$tmp/vm1.xml")
+runs 1
+all "with a lease that a hook made under umask 077"
+is "$(others_may -perm /022)" "" "others may write none of it"
+is "$(others_may ! -perm -004)" "" "and read all of it"
+is "$(cd "$root" && find run/vgpu-lease var/lib/vgpu-lease -name '*lock' -perm /077)" "" \
+	"but the locks: whoever opens one can keep it"
+is "$(cd "$root" && stat -c %a run/vgpu-lease var/lib/vgpu-lease run/vgpu-lease/leases "run/vgpu-lease/leases/$(uuid 1)" | paste -sd' ')" \
+	"755 755 755 644" "directories are 0755, records 0644"
+
+# As an older version left it.
+find "$root/run/vgpu-lease" "$root/var/lib/vgpu-lease" -type d -exec chmod 700 {} +
+find "$root/run/vgpu-lease" "$root/var/lib/vgpu-lease" -type f -exec chmod 600 {} +
+said=$(as_nobody "$tmp/bin/vgpu-lease" --root "$root" list 2>&1)
+like "$?|$said" "1|vgpu-lease: *as root*" "the state of an older version is root's to read"
+call prepare begin 2 nvidia-222
+runs 2
+domain 3 "$(uuid 3)" nvidia-222 >"$tmp/vm2.xml"
+all "after the next hook"
+is "$(others_may ! -perm -004)|$(others_may -perm /022)" "|" "all of it may be read, and none written"
+is "$(cd "$root" && find run/vgpu-lease -name '*lock' -perm /077)" "" "the locks are not opened to anybody"
+chmod 775 "$root/run/vgpu-lease"
+call prepare begin 4 nvidia-222 2>"$tmp/said"
+like "$(cat "$tmp/said")" "*/run/vgpu-lease: *" "a directory that others may write to is refused"
+chmod 755 "$root/run/vgpu-lease"
+
+# What changes something is root's.
+for args in "release $(uuid 1)" gc; do
+	# shellcheck disable=SC2086 # The words of a command line.
+	fails "${args%% *} by another user fails" as_nobody "$tmp/bin/vgpu-lease" --root "$root" $args
+done
+holds "and nothing has changed" test -e "$root/run/vgpu-lease/leases/$(uuid 1)"
+tap_done

@@ -1,0 +1,169 @@
+#!/bin/bash
+# vgpu-lease attach, detach, suspend, resume where they end early: what libvirt says no to leaves nothing behind. The
+# libvirt is its own made-up one, which has domains but no devices; tests/vm has the rest.
+. "${srcdir:?}/tests/lib/cli.sh"
+
+host t4
+conf <<END
+[devices]
+enabled_mdev_types = nvidia-222
+[policy]
+release_timeout = 1
+END
+cat >"$tmp/node.xml" <<END
+<node>
+  <domain type='test'>
+    <name>vm1</name><uuid>$(domain_uuid 1)</uuid><memory>8192</memory><os><type>hvm</type></os>
+  </domain>
+</node>
+END
+libvirt=test://$tmp/node.xml
+leased() { ls "$root/run/vgpu-lease/leases"; }
+made() { ls "$root/sys/bus/mdev/devices"; }
+
+vl attach vm1
+is "$status|$err" "1|vgpu-lease: $root has no libvirt of its own: name one with --connect" \
+	"a simulated host has no libvirt"
+vl attach --connect "$libvirt" vm2
+is "$status|$err" "1|vgpu-lease: domain vm2: libvirt says: Domain not found" "a domain that is not there"
+vl attach --connect "test:///nowhere" vm2
+holds "a libvirt that is not there" grep -q 'test:///nowhere: no connection' <<<"$err"
+
+vl attach --connect "$libvirt" vm1
+holds "what libvirt refuses is an error" grep -q 'domain vm1: the device cannot be attached: libvirt says:' <<<"$err"
+is "$status|$(leased)|$(made)" "1||" "and leaves no lease and no device"
+vl attach --connect "$libvirt" --type nvidia-999 vm1
+holds "a type that nobody knows" grep -q "domain vm1: vGPU .*: no type is called 'nvidia-999' here" <<<"$err"
+
+vl detach --connect "$libvirt" vm1 "$(uuid 1)"
+is "$status|$err" "1|vgpu-lease: domain vm1 has no vGPU $(uuid 1): 'vgpu-lease show vm1' tells which it has" \
+	"a vGPU that the domain does not have"
+vl detach vm1
+is "$status|$err" "2|vgpu-lease: detach needs its ID; see 'vgpu-lease --help'" "no ID"
+vl detach vm1 nonsense
+is "$status|$err" "2|vgpu-lease: nonsense: that is no ID: neither a UUID nor a PCI address; see 'vgpu-lease --help'" "an ID that is none"
+vl detach vm1 "$(uuid 1)" more
+is "$status" 2 "one word too many"
+vl suspend --persistent vm1
+is "$status" 2 "an option of another command"
+
+# What an attach left that was cut off.
+call prepare begin 1
+vl detach --connect "$libvirt" vm1 "$(uuid 1)"
+is "$status|$out" "0|detached $(uuid 1) from domain vm1" "a lease of a vGPU that the domain does not have is given back"
+is "$(leased)|$(made)" "|" "with its device"
+
+vl suspend --connect "$libvirt" vm1
+is "$status|$err" "1|vgpu-lease: domain vm1 has no vGPU: 'virsh managedsave' saves it" \
+	"a domain without vGPUs needs no help to be saved"
+vl resume --connect "$libvirt" vm1
+is "$status|$err" "1|vgpu-lease: domain vm1 runs, and lacks no vGPU" "one that runs with all that it has is not resumed"
+
+# A host whose vGPUs are VFs.
+"$sim" --stop "$root"
+host l40s+flex
+conf <<END
+[devices]
+enabled_mdev_types = nvidia-1146
+[mdev_nvidia-1146]
+device_match = 10de:26b9
+[vf_flex]
+device_match = 8086:56c0
+mdev_class = CUSTOM_FLEX
+END
+types() { cat "$root"/sys/bus/pci/devices/*/nvidia/current_vgpu_type | sort -u | xargs; }
+for type in nvidia-1146 "NVIDIA L40S-2B" CUSTOM_FLEX; do
+	vl attach --connect "$libvirt" --type "$type" vm1
+	like "$err" "*domain vm1: the device cannot be attached: libvirt says:*" "a VF of $type is leased before libvirt refuses it"
+	is "$(leased)|$(types)" "|0" "and given back then"
+done
+vl attach --connect "$libvirt" vm1
+like "$err" "*which type? Give --type with one of nvidia-1146, flex" "with several types one must be named"
+
+# A domain that has a VF of the pool, and a card that is passed through without us.
+pci() {
+	echo "<hostdev mode='subsystem' type='pci' managed='yes'><source><address domain='0x0000' bus='0x$1' slot='0x00' function='0x2'/></source></hostdev>"
+}
+sed "s|<name>vm1</name>|<name>vm2</name>|; s|$(domain_uuid 1)|$(domain_uuid 2)|
+	s|</domain>|<devices>$(pci 4d)$(pci 01)</devices></domain>|" "$tmp/node.xml" >"$tmp/passed.xml"
+passed=test://$tmp/passed.xml
+sed "s/'test'/'qemu'/; s|</*node>||g" "$tmp/passed.xml" >"$tmp/passed-2.xml"
+"$hook" --root "$root" -- vm2 prepare begin - <"$tmp/passed-2.xml"
+for named in a broken no; do
+	vl detach --connect "$passed" vm2 0000:01:00.2
+	like "$status|$err" "1|*vgpu-lease: domain vm2 has no vGPU 0000:01:00.2: *" "what is none of ours is not detached: $named configuration"
+	vl detach --connect "$passed" vm2 0000:4d:00.2
+	like "$status|$err" "1|*domain vm2: the device cannot be detached: libvirt says:*" "and what is leased is tried"
+	if [ $named = a ]; then echo nonsense >"$root/etc/vgpu-lease.conf"; else rm -f "$root/etc/vgpu-lease.conf"; fi
+done
+conf <<END
+[devices]
+enabled_mdev_types = nvidia-1146
+END
+vl suspend --connect "$passed" vm2
+like "$status|$err" "1|*domain vm2: the device cannot be detached: libvirt says:*" \
+	"a VF that the configuration has in the pool no longer is in the way of a suspend, too"
+vl release 0000:4d:00.2
+
+# Two attaches at once: another has leased the VF that was chosen, before it came to our own lease.
+conf <<END
+[vf_flex]
+device_addresses = 0000:4d:00.1, 0000:4d:00.2
+[policy]
+release_timeout = 1
+END
+lock=$root/run/vgpu-lease/lock
+at_the_lock() { find "/proc/$attach/fd" -lname "$(realpath "$lock")" 2>/dev/null | grep -q .; }
+group=$root/dev/vfio/$(basename "$(readlink "$root/sys/bus/pci/devices/0000:4d:00.1/iommu_group")")
+meanwhile() { # N VF...: after the choice the domain vmN leases these, and the first of them is open
+	exec 8<>"$lock"
+	flock 8
+	"$builddir/vgpu-lease" --root "$root" attach --connect "$libvirt" vm1 8>&- >"$tmp/out" 2>"$tmp/err" &
+	attach=$!
+	eventually at_the_lock
+	for vf in "${@:2}"; do
+		sed "s/0000:4d:00.2/$vf/; s/$(domain_uuid 2)/$(domain_uuid "$1")/" "$tmp/lease" >"$root/run/vgpu-lease/leases/$vf"
+	done
+	exec 7<>"$group" 8>&-
+	status=0
+	wait $attach || status=$?
+	exec 7>&-
+	err=$(cat "$tmp/err")
+	rm -f "$root"/run/vgpu-lease/leases/*
+}
+"$hook" --root "$root" -- vm2 prepare begin - <"$tmp/passed-2.xml"
+cp "$root/run/vgpu-lease/leases/0000:4d:00.2" "$tmp/lease"
+vl release 0000:4d:00.2
+meanwhile 2 0000:4d:00.1
+like "$status|$err" "1|*domain vm1: the device cannot be attached: libvirt says:*" \
+	"a VF that somebody else leased since it was chosen: the next is tried"
+meanwhile 1 0000:4d:00.1
+like "$status|$err" "1|*domain vm1: the device cannot be attached: libvirt says:*" "also one that the same domain got"
+meanwhile 2 0000:4d:00.1 0000:4d:00.2
+like "$status|$err" "1|vgpu-lease: domain vm1: *" "where there is no next, that is the refusal"
+like "$err" "*domain vm2*" "which says who has it"
+
+conf <<END
+[devices]
+enabled_mdev_types = nvidia-1146
+[mdev_nvidia-1146]
+max_instances = 1
+END
+set -- "$root"/sys/bus/pci/devices/*/nvidia/current_vgpu_type
+echo 1146 >"$1"
+vl attach --connect "$libvirt" vm1
+like "$status|$err" "1|vgpu-lease: domain vm1: *" "without room there is none"
+
+"$sim" --stop "$root"
+host t4
+conf <<END
+[devices]
+enabled_mdev_types = nvidia-222, nvidia-223
+END
+vl attach --connect "$libvirt" vm1
+is "$status|$err" "1|vgpu-lease: which type? Give --type with one of nvidia-222, nvidia-223" \
+	"with several types one must be named"
+rm "$root/etc/vgpu-lease.conf"
+vl attach --connect "$libvirt" vm1
+holds "without a configuration nothing is attached" grep -q 'nothing can be leased without one' <<<"$err"
+tap_done

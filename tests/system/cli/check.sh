@@ -1,0 +1,258 @@
+#!/bin/bash
+# vgpu-lease check: one line for all that was looked at; what is broken fails, what is full is worth a look. It writes nothing.
+. "${srcdir:?}/tests/lib/cli.sh"
+
+host t4:2+mtty
+mkdir -p "$root/etc/libvirt/hooks/qemu.d"
+cp "$hook" "$root/etc/libvirt/hooks/qemu"
+conf_path=$root/etc/vgpu-lease.conf
+
+# check: runs it; $notes is what is not well, one line each: STATUS WHAT WHERE: MESSAGE.
+check() {
+	vl check "$@"
+	notes=$(grep -E '^(WARN|FAIL) ' <<<"$out" | tr -s ' ')
+}
+# well SENTENCE: nothing fails, nothing is worth a look.
+well() {
+	check
+	is "$status|$err|$notes" "0||" "$1"
+}
+# finds STATUS WHAT PATTERN SENTENCE: there is just this one note.
+finds() {
+	check
+	like "$notes" "$1 $2 $3" "$4"
+	is "$(wc -l <<<"$notes")|$status|$err" "1|$([ "$1" = FAIL ] && echo 1 || echo 0)|" "$4: nothing else, and its exit status"
+}
+# among STATUS WHAT PATTERN SENTENCE: this one is among the notes.
+among() {
+	local line found=
+	check
+	while read -r line; do
+		# shellcheck disable=SC2053 # A pattern it is.
+		[[ $line == "$1 $2 "$3 ]] && found=1
+	done <<<"$notes"
+	holds "$4" [ "$found" ]
+	is "$status" "$([[ $notes == *FAIL* ]] && echo 1 || echo 0)" "$4: its exit status"
+}
+
+conf <<EOF
+[devices]
+enabled_mdev_types = nvidia-222, mtty-1
+[mdev_mtty-1]
+device_addresses = mtty
+EOF
+before=$(cd "$root" && find run var etc | sort)
+well "all is well"
+like "$(tr -s ' ' <<<"$out")" "PASS config $conf_path: *PASS pgpu 0000:84:00.0: *PASS pgpu mtty: *PASS type $conf_path:2: *nvidia-222*PASS type $conf_path:3: *mtty-1*PASS hook *PASS state *PASS lease *" \
+	"all that was looked at is listed"
+check --json
+like "$out" '{
+  "version": 1,
+  "ok": true,
+  "checks": [
+    {
+      "status": "PASS",
+      "what": "config",
+      "where": "'"$conf_path"'",
+      "message": "'*'",
+      "fix": null
+    },*' "as JSON"
+is "$(cd "$root" && find run var etc | sort)" "$before" "and nothing was written"
+
+# The file is wrong.
+conf <<'EOF'
+[nonsense]
+x = 1
+[policy]
+placement = nowhere
+what
+[quota]
+default = few
+EOF
+check
+is "$status $(grep -c '^FAIL config ' <<<"$notes")" "1 4" "each mistake of a file is told"
+for line in 1 4 5 7; do
+	like "$notes" "*FAIL config $conf_path:$line: *" "in its line: $line"
+done
+check --json
+like "$out" "*\"where\": \"$conf_path:5\"*" "a line that cannot be read has a place, too"
+printf '[devices\nx = 1\n[policy]\nplacement = nowhere\n' | conf
+check
+is "$status $(cut -d ' ' -f 1-3 <<<"$notes" | grep config)" "1 FAIL config $conf_path:1:
+FAIL config $conf_path:4:" "also where the first line cannot be read"
+rm "$conf_path"
+finds FAIL config "$conf_path: *" "a missing file"
+conf <<<''
+finds FAIL type "$conf_path: *" "an empty one: nothing can start"
+conf <<<'[devices]'
+finds FAIL type "$conf_path: *enabled_mdev_types*" "no type"
+vl --config "$conf_path.none" check
+like "$status|$out" "1|FAIL  config   $conf_path.none: *" "--config is honoured"
+conf <<EOF
+[devices]
+enabled_mdev_types = nvidia-222
+nova_conf = /etc/nova.conf
+EOF
+printf '[mdev_nvidia-223]\n' >"$root/etc/nova.conf"
+finds WARN config "$root/etc/nova.conf:1: *" "a warning has its place"
+
+# The host is otherwise than the file.
+conf <<EOF
+[devices]
+enabled_mdev_types = nvidia-222
+[mdev_nvidia-222]
+device_addresses = 0000:84:00.0,
+  # moved
+  0000:99:00.0
+EOF
+finds FAIL pgpu "$conf_path:6: 0000:99:00.0: *" "a card that is not there, in the line of its address"
+conf <<EOF
+[devices]
+enabled_mdev_types = mtty-1
+[mdev_mtty-1]
+device_addresses = mtty, 0000:84:00.0
+EOF
+finds FAIL pgpu "$conf_path:4: 0000:84:00.0: has no type mtty-1*" "a card without the type"
+conf <<EOF
+[devices]
+enabled_mdev_types = nvidia-222, nvidia-223
+[mdev_nvidia-222]
+device_match = 10de:1eb8
+[mdev_nvidia-223]
+device_match = numa=1
+EOF
+among FAIL pgpu "0000:85:00.0: *both nvidia-222 and nvidia-223*" "a card that two sections match"
+conf <<EOF
+[devices]
+enabled_mdev_types = nvidia-999
+EOF
+finds FAIL type "$conf_path:2: *nvidia-999*" "a type that no card has"
+conf <<EOF
+[devices]
+enabled_mdev_types = nvidia-558
+[mdev_nvidia-558]
+device_match = 10de:2235
+EOF
+finds FAIL type "$conf_path:4: *nvidia-558*" "a match that fits no card, where nothing else can be leased"
+conf <<EOF
+[devices]
+enabled_mdev_types = nvidia-222,
+  nvidia-558, nvidia-223, nvidia-224
+[mdev_nvidia-558]
+device_match = 10de:2235
+EOF
+check
+is "$status|$(cut -d ' ' -f 1-3 <<<"$notes")" "0|WARN type $conf_path:5:
+WARN type $conf_path:3:
+WARN type $conf_path:3:" "one file serves a fleet; and a type to which no card is left is told once, and fails nothing"
+conf <<EOF
+[devices]
+enabled_mdev_types = nvidia-222
+[mdev_nvidia-222]
+device_addresses = 0000:84:00.0
+EOF
+control register '0000:84:00.0 off'
+among FAIL pgpu "$conf_path:4: 0000:84:00.0: *no vGPU types registered yet*" "a card that is not ready"
+among FAIL type "*nvidia-222*0000:84:00.0*" "a start would be refused, with its reason"
+conf <<EOF
+[devices]
+enabled_mdev_types = nvidia-222
+EOF
+control register '0000:85:00.0 off'
+among WARN pgpu "0000:84:00.0: *no vGPU types registered yet*" "or that is one of all, none of which is"
+control register '0000:85:00.0 on'
+control register '0000:84:00.0 on'
+conf <<EOF
+[devices]
+enabled_mdev_types = nvidia-222
+[mdev_nvidia-222]
+device_addresses = 0000:84:00.0
+EOF
+
+# mdevctl's definitions.
+mkdir -p "$root/etc/mdevctl.d/0000:84:00.0" "$root/etc/libvirt/qemu"
+definition=$root/etc/mdevctl.d/0000:84:00.0/$(uuid 1)
+echo '{"mdev_type": "nvidia-223", "start": "auto"}' >"$definition"
+finds WARN mdevctl "$definition: *nvidia-223*nvidia-222*mdevctl undefine -u $(uuid 1)*" "a definition of another type"
+echo '{"mdev_type": "nvidia-222", "start": "auto"}' >"$definition"
+well "one of the same type is none"
+echo '{"mdev_type": "nvidia-223", "start": "manual"}' >"$definition"
+well "nor one that does not start by itself"
+domain 1 "$(uuid 1)" >"$root/etc/libvirt/qemu/vm1.xml"
+finds WARN mdevctl "$definition: *vm1*nvidia-223*" "but where a domain names it: its type comes from there"
+call prepare begin 1 2>/dev/null
+is "$?" 1 "and its start is refused indeed"
+rm "$root/etc/libvirt/qemu/vm1.xml"
+echo '{"mdev_type"' >"$definition"
+finds FAIL mdevctl "*$definition*" "one that is no JSON"
+rm "$definition"
+
+# The hook's place.
+chmod 644 "$root/etc/libvirt/hooks/qemu"
+finds FAIL hook "$root/etc/libvirt/hooks/qemu: *chmod 755" "a hook that cannot be run"
+chmod 755 "$root/etc/libvirt/hooks/qemu"
+cp "$hook" "$root/etc/libvirt/hooks/qemu.d/vgpu-lease"
+finds WARN hook "$root/etc/libvirt/hooks/qemu: *qemu.d/vgpu-lease*" "a hook that is there twice"
+printf '#!/bin/sh\n# vgpu-lease\n' >"$root/etc/libvirt/hooks/qemu"
+well "beside another hook ours is in qemu.d"
+rm "$root/etc/libvirt/hooks/qemu.d/vgpu-lease"
+finds FAIL hook "$root/etc/libvirt/hooks/qemu: *reload*" "no hook of ours, also below --root"
+ln -sf "$tmp/elsewhere" "$root/etc/libvirt/hooks/qemu"
+cp "$hook" "$tmp/elsewhere"
+finds WARN hook "$root/etc/libvirt/hooks/qemu: *$tmp/elsewhere*AppArmor*" "a link to where AppArmor does not let it"
+rm "$root/etc/libvirt/hooks/qemu"
+cp "$hook" "$root/etc/libvirt/hooks/qemu"
+
+# The state.
+call prepare begin 2 nvidia-222
+well "a lease is no finding"
+age 2
+finds WARN lease "$root/run/vgpu-lease/leases: 1 *gc*" "one whose domain is gone"
+runs 2
+well "nor is that of a domain that runs"
+sed -i 's/nvidia-222/nvidia-223/' "$conf_path"
+among WARN guest "$(uuid 2): domain vm2 *nvidia-222*" "a guest that runs with a type that is not enabled any more"
+among FAIL type "*retype --dry-run 0000:84:00.0 nvidia-223*" "a card that carries nothing but another type"
+sed -i 's/nvidia-223/nvidia-222/' "$conf_path"
+rm "$root/run/libvirt/qemu/vm2.xml"
+echo rubbish >"$root/run/vgpu-lease/leases/$(uuid 2)"
+finds WARN lease "$root/run/vgpu-lease/leases: 1 *" "a broken lease"
+vl gc
+finds WARN state "$root/run/vgpu-lease/garbage: 1 *" "what was set aside"
+rm -r "$root/run/vgpu-lease/garbage"
+vl gc
+echo 1 >"$root/sys/bus/mdev/devices/$(uuid 2)/remove"
+chmod 777 "$root/run/vgpu-lease/leases"
+among FAIL state "$root/run/vgpu-lease/leases: *" "a folder that others may write to"
+chmod 700 "$root/run/vgpu-lease/leases"
+exec 9>>"$root/run/vgpu-lease/lock"
+flock 9
+finds WARN state "$root/run/vgpu-lease/lock: *" "a lock that is not given back"
+exec 9>&-
+well "is one as long as it is held"
+exec 9>>"$root/run/vgpu-lease/pgpu/0000:84:00.0.lock"
+flock 9
+finds WARN state "$root/run/vgpu-lease/pgpu/0000:84:00.0.lock: *driver*" "so is a pGPU's, to which somebody writes"
+exec 9>&-
+rm "$root/run/vgpu-lease/lock"
+mkdir "$root/run/vgpu-lease/lock"
+finds FAIL state "$root/run/vgpu-lease/lock: *" "a lock that is no file"
+call prepare begin 3 nvidia-222 2>/dev/null
+is "$?" 1 "and nothing can be leased indeed"
+rmdir "$root/run/vgpu-lease/lock"
+control hang "available_instances 0000:84:00.0"
+among FAIL pgpu "*0000:84:00.0: *" "a driver that hangs in a read"
+control hang clear
+cp "$builddir/vgpu-lease" "$tmp/vgpu-lease"
+chmod 755 "$tmp" "$tmp/vgpu-lease"
+said=$(as_nobody "$tmp/vgpu-lease" --root "$root" check 2>&1)
+is "$?|$(grep -cE '^(WARN|FAIL)' <<<"$said")" "0|0" "who is not root can look, too"
+chmod 600 "$conf_path"
+said=$(as_nobody "$tmp/vgpu-lease" --root "$root" check 2>&1)
+like "$?|$said" "1|FAIL  config   $conf_path: *" "what cannot be read is named"
+chmod 644 "$conf_path"
+mkdir -p "$root/run/libvirt"
+chmod 700 "$root/run/libvirt"
+said=$(as_nobody "$tmp/vgpu-lease" --root "$root" check 2>&1)
+like "$said" "*WARN  libvirt *" "and what cannot be told is not told to be well"
+tap_done

@@ -1,0 +1,75 @@
+#!/bin/bash
+# vgpu-lease check: does libvirt know of the hook? It looks for hooks when it starts and when it is reloaded only.
+. "${srcdir:?}/tests/lib/cli.sh"
+
+host mtty
+mkdir -p "$root/etc/libvirt/hooks/qemu.d" "$root/run/libvirt/qemu"
+printf '[devices]\nenabled_mdev_types = mtty-1\n' | conf
+ours=$root/etc/libvirt/hooks/qemu
+
+# install FILE [PROGRAM]: as packages do, under another name first. What comes now and what was there before differ.
+install_hook() {
+	sleep 0.05
+	cp "${2:-$hook}" "$1.new"
+	mv "$1.new" "$1"
+	sleep 0.05
+}
+# A process that is called as libvirt's daemon is; it is in $daemon.
+cp "$(type -P sleep)" "$tmp/virtqemud"
+start_daemon() {
+	sleep 0.05
+	"$tmp/virtqemud" 600 &
+	daemon=$!
+	echo "$daemon" >"$root/run/libvirt/qemu/driver.pid"
+	eventually grep -qx virtqemud "/proc/$daemon/comm"
+	sleep 0.05
+}
+stop_daemon() { kill "$daemon" && wait "$daemon" 2>/dev/null; }
+
+# says STATUS SENTENCE: what check has to say of libvirt.
+says() {
+	vl check
+	is "$status|$(grep -oE '^[A-Z]+ +libvirt ' <<<"$out" | tr -s ' ')" "0|$1 libvirt " "$2"
+}
+
+install_hook "$ours"
+says PASS "where no libvirt runs, it will find the hook when it starts"
+echo $$ >"$root/run/libvirt/qemu/driver.pid"
+says PASS "nor does one whose process is another by now"
+start_daemon
+says PASS "one that started later has found it"
+install_hook "$ours"
+says WARN "one that started earlier may not know of it"
+like "$out" "*WARN  libvirt *$root/etc/libvirt/hooks: *($daemon)*systemctl reload virtqemud*" "and it is said what to do"
+
+# The proof: it was called.
+called() { "$hook" --root "$root" "$@" - <<<"<domain><name>other</name></domain>"; }
+called -- other started begin
+says WARN "without a state there is nothing to note a call in"
+call prepare begin 1
+call release end 1
+called --dry-run -- other prepare begin >/dev/null
+called -- other started begin
+holds "a call is noted, also where it is about a domain without a vGPU" [ -e "$root/run/vgpu-lease/called" ]
+says PASS "what is called is known"
+install_hook "$ours"
+says WARN "a call of the one before proves nothing"
+called --dry-run -- other prepare begin >/dev/null
+says WARN "nor does a dry run"
+called -- other whatever begin
+says PASS "an operation that it does not know is a call, too"
+stop_daemon
+start_daemon
+says PASS "so is the start of another libvirt a proof"
+
+# libvirt notes only that there is a hook: another that was there lets it look for ours each time.
+rm "$ours"
+install_hook "$ours" "$(type -P true)"
+stop_daemon
+start_daemon
+install_hook "$root/etc/libvirt/hooks/qemu.d/vgpu-lease"
+says PASS "beside a hook that is known, ours is found"
+chmod 644 "$ours"
+says WARN "but not beside one that cannot be run"
+stop_daemon
+tap_done

@@ -1,0 +1,197 @@
+#!/bin/bash
+# vgpu-lease check: a start of each enabled type is planned as the hook would; what would refuse it now is found.
+. "${srcdir:?}/tests/lib/cli.sh"
+
+conf_path=$root/etc/vgpu-lease.conf
+
+# check: runs it; $notes is what is not well, one line each: STATUS WHAT WHERE: MESSAGE.
+check() {
+	vl check
+	notes=$(grep -E '^(WARN|FAIL) ' <<<"$out" | tr -s ' ')
+}
+# types SENTENCE [LINE...]: what is said of the starts that are not well; each line is a pattern.
+types() {
+	local sentence=$1 lines
+	shift
+	check
+	mapfile -t lines < <(grep -E '^[A-Z]+ type ' <<<"$notes")
+	is "${#lines[@]}" "$#" "$sentence: how many"
+	for line in "${lines[@]}"; do
+		like "$line" "${1:-}" "$sentence"
+		shift
+	done
+	is "$status" "$([[ $notes == *FAIL* ]] && echo 1 || echo 0)" "$sentence: its exit status"
+}
+# anew MODEL: another host, with the hook.
+anew() {
+	end_host
+	rm -rf "$root"
+	host "$1"
+	mkdir -p "$root/etc/libvirt/hooks"
+	cp "$hook" "$root/etc/libvirt/hooks/qemu"
+}
+one() {
+	conf <<-EOF
+		[devices]
+		enabled_mdev_types = $1
+		[policy]
+		driver_cleanup = 0
+	EOF
+}
+
+# Full: every day's life. In the way: not what the configuration says.
+anew t4
+large=$(cd "$root/sys/class/mdev_bus/0000:84:00.0/mdev_supported_types" && grep -l 'max_instance=2$' ./*/description | cut -d/ -f2 | head -n1)
+one "$large"
+types "an empty card has room"
+call prepare begin 1 "$large"
+types "so has one that carries one of two"
+call prepare begin 2 "$large"
+types "a full one is worth a look" "WARN type $conf_path:2: *full (2 of 2 in use)*"
+runs 1
+call release end 2
+types "one given back makes room"
+one nvidia-222
+types "a card that carries only another size fails" "FAIL type $conf_path:2: *$large*retype --dry-run 0000:84:00.0 nvidia-222*"
+is "$(grep -c '^WARN guest ' <<<"$notes")" 1 "and the guest that has it is told of"
+call release end 1
+create 0000:84:00.0 "$large" 7
+conf <<EOF
+[devices]
+enabled_mdev_types = nvidia-222
+[policy]
+reclaim_grace = 0
+driver_cleanup = 0
+EOF
+types "an orphan that would be removed is in nobody's way"
+like "$out" "*PASS  type *once 1 that nobody uses is removed*" "and is told of"
+echo 1 >"$root/sys/bus/mdev/devices/$(uuid 7)/remove"
+
+# What a start cannot have goes beyond the first card.
+anew t4:2
+one nvidia-222
+control inject "create 0000:84:00.0 EIO 9"
+call prepare begin 1 nvidia-222
+types "one card that fails is passed over"
+conf <<EOF
+[devices]
+enabled_mdev_types = nvidia-222
+[mdev_nvidia-222]
+max_instances = 1
+[quota]
+none = 2
+EOF
+control inject clear
+call prepare begin 2 nvidia-222
+call prepare begin 3 nvidia-222 2>/dev/null
+types "a cap on each card" "WARN type $conf_path:3: *max_instances = 1*"
+is "$(grep -c '^WARN quota ' <<<"$notes")" 1 "a quota that is used up is a note of its own"
+
+# MIG: the mode is off, there is no instance, or each is taken.
+anew a100
+vf=$(basename "$(find "$root/sys/class/mdev_bus/" -mindepth 1 | sort | head -n1)")
+card=$(basename "$(readlink "$root/sys/bus/pci/devices/$vf/physfn")")
+mig=$(cd "$root/sys/class/mdev_bus/$vf/mdev_supported_types" && grep -lE 'A100.*-1-5C$' ./*/name | cut -d/ -f2)
+plain=$(cd "$root/sys/class/mdev_bus/$vf/mdev_supported_types" && grep -lE 'A100.*-5C$' ./*/name | cut -d/ -f2 | grep -vx "$mig" | head -n1)
+conf <<EOF
+[devices]
+enabled_mdev_types = $mig
+[policy]
+driver_cleanup = 0
+EOF
+types "a MIG-backed type with MIG off fails" "FAIL type $conf_path:2: *$mig*: *nvidia-smi -i $card -mig 1*"
+fails "it does not send to itself or elsewhere for what to do" grep -qE "vgpu-lease (check|plan)" <<<"$notes"
+control mig "$card on"
+types "without a GPU instance, too" "FAIL type $conf_path:2: *$mig*"
+control mig "$card 1g.5gb"
+types "with one it starts"
+call prepare begin 1 "$mig"
+types "and is full with one guest" "WARN type $conf_path:2: *$mig*"
+call release end 1
+conf <<EOF
+[devices]
+enabled_mdev_types = $plain
+[policy]
+driver_cleanup = 0
+EOF
+types "what is not MIG-backed fails while MIG is on" "FAIL type $conf_path:2: *$plain*"
+
+# VFs with types, and plain ones.
+anew l40s+flex@0000:51:00.0
+conf <<EOF
+[devices]
+enabled_mdev_types = nvidia-1145
+[vf_flex]
+device_match = 8086:56c0
+EOF
+types "a VF that takes a type, and a plain one"
+is "$(grep -c '^PASS  type ' <<<"$out")" 2 "each is planned as what it is"
+sed -i 's/56c0/56c1/' "$conf_path"
+types "a section of plain VFs that fits no card" "WARN type $conf_path:4: *flex*"
+conf <<EOF
+[vf_flex]
+device_addresses = 0000:51:00.1
+EOF
+types "one VF alone"
+mkdir -p "$root/run/vgpu-lease/leases"
+chmod -R 700 "$root/run/vgpu-lease"
+cat >"$tmp/flex.xml" <<EOF
+<domain type='kvm'><name>vf</name><uuid>$(domain_uuid 9)</uuid><devices>
+<hostdev mode='subsystem' type='pci' managed='yes'><source><address domain='0x0000' bus='0x51' slot='0x00' function='0x1'/></source></hostdev>
+</devices></domain>
+EOF
+"$hook" --root "$root" -- vf prepare begin - <"$tmp/flex.xml"
+types "that a guest has" "WARN type *VF*"
+
+# The state cannot be written: each start would be refused.
+anew t4
+one nvidia-222
+mount -t tmpfs -o size=64k,mode=755 none "$root/run"
+dd if=/dev/zero of="$root/run/ballast" bs=4k 2>/dev/null
+among() { # PATTERN SENTENCE
+	check
+	like "$status|$(grep ' state ' <<<"$notes")" "$1" "$2"
+}
+among "1|FAIL state $root/run: *full*" "/run is full"
+rm "$root/run/ballast"
+among "0|WARN state $root/run: *" "/run is almost full"
+mkdir -m 700 "$root/run/vgpu-lease"
+mount -t tmpfs -o size=8m,mode=700 none "$root/run/vgpu-lease"
+among "0|" "the folder's own room counts"
+mount -o remount,ro "$root/run/vgpu-lease"
+among "1|FAIL state $root/run/vgpu-lease: *read-only*" "/run/vgpu-lease is read-only"
+umount "$root/run/vgpu-lease" "$root/run"
+
+# Drivers that are not loaded: the card is there, and makes nothing.
+end_host
+root=$tmp/bare
+conf_path=$root/etc/vgpu-lease.conf
+pci=$root/sys/bus/pci/devices/0000:84:00.0
+mkdir -p "$root"/{etc/libvirt/hooks,run,var/lib,proc,dev} "$pci"
+cp "$hook" "$root/etc/libvirt/hooks/qemu"
+echo 0x10de >"$pci/vendor"
+echo 0x1eb8 >"$pci/device"
+echo 0x030200 >"$pci/class"
+for how in "" "device_match = 10de:1eb8" "device_match = numa=0, 10de:*" "device_addresses = 0000:84:00.0"; do
+	conf <<-EOF
+		[devices]
+		enabled_mdev_types = nvidia-222
+		[mdev_nvidia-222]
+		$how
+	EOF
+	check
+	like "$status|$notes" "1|*pgpu *0000:84:00.0: *no driver is bound to it*" "no driver, ${how:-all cards}: the card is named"
+	like "$notes" "*FAIL type *nvidia-222*" "and a start fails"
+	like "$(call prepare begin 1 2>&1)" "*0000:84:00.0: no driver is bound to it*" "with the card in its refusal"
+done
+echo 0x020000 >"$pci/class"
+conf <<EOF
+[devices]
+enabled_mdev_types = nvidia-222
+[mdev_nvidia-222]
+device_match = 10de:*
+EOF
+check
+like "$notes" "FAIL type *" "what is no GPU is not meant by a match of a vendor"
+
+tap_done

@@ -1,0 +1,138 @@
+#!/bin/bash
+# bash's completion: commands, options, and the IDs and types of the host that the line speaks of.
+. "${srcdir:?}/tests/lib/cli.sh"
+. "$srcdir/etc/bash-completion/vgpu-lease"
+. "$srcdir/etc/bash-completion/vgpu-lease-sim"
+
+PATH=$builddir:$PATH
+host mtty+t4:2
+conf <<EOF
+[devices]
+enabled_mdev_types = mtty-1
+EOF
+call prepare begin 1
+
+types=$("$builddir/vgpu-lease" --root "$root" types | awk 'NR > 1 { printf "%s%s", sep, $1; sep = " " }')
+
+# complete_line WORD...: what the last word may become.
+complete_line() {
+	COMP_WORDS=(vgpu-lease "$@")
+	COMP_CWORD=$#
+	_vgpu_lease
+	echo "${COMPREPLY[*]}"
+}
+
+is "$(complete_line '')" "list show types inventory plan rewrite check gc release retype attach detach suspend resume help" "the commands"
+is "$(complete_line help s)" "show suspend" "and those that help tells of"
+is "$(complete_line --root "$root" re)" "rewrite release retype resume" "behind an option with its value, too"
+is "$(complete_line list --)" "--root --config --help --json" "the options of a command"
+is "$(complete_line gc --t)" "--type" "those of its own"
+is "$(complete_line plan --op m)" "migrate" "their values"
+is "$(complete_line --root "$root" release '')" "$(uuid 1)" "the IDs that can be released"
+is "$(complete_line --root "$root" gc --type '')" "$types" "the types of the host"
+is "$(complete_line rewrite "$srcdir/COPY")" "$srcdir/COPYING" "files"
+is "$(complete_line detach vm1 --root "$root" '')" "$(uuid 1)" "the vGPUs that can be detached"
+is "$(complete_line --root "$root" retype '')|$(complete_line --root "$root" retype mtty '')" \
+	"0000:84:00.0 0000:85:00.0 mtty|$types" "the cards and their types"
+# bash takes words apart at each : and =, and has the last piece replaced.
+is "$(complete_line --root "$root" retype 0000 : 8)|$(complete_line --root "$root" retype 0000 :)" \
+	"84:00.0 85:00.0|84:00.0 85:00.0" "an address of which a part is there"
+is "$(complete_line --root "$root" retype 0000 : 84 : 0)|$(complete_line --root "$root" retype 0000 : 84 : 00.0 mtty-)" \
+	"00.0|mtty-1 mtty-2" "or all of it"
+is "$(complete_line --root = "$root" retype mt)|$(complete_line gc --root = "$root" --type = mtty)" "mtty|mtty-1 mtty-2" \
+	"an option and its value in one word"
+is "$(complete_line plan --op =)" "prepare migrate restore" "also without the value's beginning"
+is "$(complete_line --connect qemu : ///system sh)" "show" "a libvirt's URI"
+is "$(complete_line list x)" "" "and nothing where nothing is to come"
+for name in list show types inventory plan rewrite check gc release retype attach detach suspend resume; do
+	missing=$(for option in $("$builddir/vgpu-lease" "$name" --help | grep -oE '^  --[a-z-]+'); do
+		[[ " $(complete_line "$name" --) " == *" $option "* ]] || echo "$option"
+	done)
+	nothing "all options of $name are known" "$missing"
+done
+
+sim_line() {
+	COMP_WORDS=(vgpu-lease-sim "$@")
+	COMP_CWORD=$#
+	_vgpu_lease_sim
+	echo "${COMPREPLY[*]}"
+}
+is "$(sim_line --st)" "--stop" "options of the simulator"
+is "$(sim_line /tmp l4)" "l40s-mdev l40s" "its models"
+is "$(sim_line --set pid=1 /tmp t4:2+mt)" "t4:2+mtty" "several of them"
+is "$(sim_line --set pid = 1 --driver = 550 "$builddir/ho")" "$builddir/hooks/" "options whose words bash takes apart"
+missing=$(for option in $("$sim" --help | grep -oE '^  --[a-z-]+'); do
+	[[ " $(sim_line --) " == *" $option "* ]] || echo "$option"
+done)
+nothing "all its options are known" "$missing"
+
+### Words from outside, in a real interactive bash: none is ever expanded, and what is inserted is one word.
+mkdir -p "$work/bin" "$work/files/d"
+cat >"$work/bin/virsh" <<-'END'
+	#!/bin/sh
+	cat "$(dirname "$0")/domains"
+END
+cat >"$work/bin/vgpu-lease" <<-'END'
+	#!/bin/sh
+	for word; do case $word in list | types | inventory) echo NAME; cat "$(dirname "$0")/$word" ;; esac; done
+END
+cat >"$work/bin/vgpu-lease-sim" <<-'END'
+	#!/bin/sh
+	cat "$(dirname "$0")/models"
+END
+chmod +x "$work/bin/"*
+
+# One bash for all: `typed KEYS` types them, and shows what stands in the line then.
+mkfifo "$work/keys"
+(cd "$work/files" && PATH=$work/bin:$PATH exec script -qfec 'bash --norc --noprofile -i' /dev/null) <"$work/keys" >"$work/screen" 2>&1 &
+bash_pid=$!
+exec 7>"$work/keys"
+printf '%s\n' "HISTFILE=; bind 'set bell-style none'; bind 'set completion-query-items 0'" \
+	". '$srcdir/etc/bash-completion/vgpu-lease'; . '$srcdir/etc/bash-completion/vgpu-lease-sim'" \
+	"bind -x '\"\\C-g\": printf %s \"\$READLINE_LINE\" >$work/line.new; mv $work/line.new $work/line'; : >$work/ready" >&7
+holds "an interactive bash has read both" eventually test -e "$work/ready"
+typed() {
+	rm -f "$work/line"
+	printf '%b\a' "$1" >&7
+	eventually test -e "$work/line" && cat "$work/line"
+	printf '\025' >&7
+}
+# meant TEXT: the words that a shell makes of it.
+meant() { (cd "$work/files" && bash -c "printf '<%s>' $1" 2>&1); }
+offer() { for file in domains list types inventory models; do printf '%s\n' "$@" >"$work/bin/$file"; done; }
+
+# shellcheck disable=SC2016
+hostile=('x$(id>PWNED)' 'x`id>PWNED`' 'x;id>PWNED' 'x$HOME' "x'y" 'x"y' 'x\y' 'x*' 'x~y' 'x>PWNED' 'x&' 'x{a,b}' 'x#' 'x!!' 'x|y' 'x:$(id>PWNED)')
+for name in "${hostile[@]}"; do
+	offer "$name"
+	for line in 'attach ' 'detach ' 'show ' 'suspend ' 'resume ' 'release ' 'detach vm1 ' 'gc --type ' 'attach --type ' 'retype ' 'retype mtty '; do
+		got=$(typed "vgpu-lease ${line}x\t")
+		is "$(meant "${got#"vgpu-lease $line"}")" "<$name>" "$name is inserted as one word behind $line"
+	done
+	got=$(typed "vgpu-lease-sim /tmp x\t")
+	is "$(meant "${got#"vgpu-lease-sim /tmp "}")" "<$name>" "likewise behind vgpu-lease-sim"
+done
+offer 'a domain' 'b'
+got=$(typed 'vgpu-lease attach a\t')
+is "$(meant "${got#"vgpu-lease attach "}")" "<a domain>" "a name with a space is one word"
+got=$(typed "vgpu-lease attach 'a\\t")
+is "$got" "vgpu-lease attach 'a" "within quotes nothing is inserted that they would not hold"
+got=$(typed 'vgpu-lease attach a\\ d\t')
+is "$(meant "${got#"vgpu-lease attach "}")" "<a domain>" "what is escaped already goes on"
+offer "${hostile[@]}"
+typed 'vgpu-lease attach x\t\t' >/dev/null
+typed 'vgpu-lease release \t\t' >/dev/null
+touch "$work/files/f\$(id>PWNED)"
+for line in 'plan ' 'rewrite ' '--config '; do
+	got=$(typed "vgpu-lease ${line}f\t")
+	# shellcheck disable=SC2016
+	is "$(meant "${got#"vgpu-lease $line"}")" '<f$(id>PWNED)>' "a file's name is one word behind $line"
+done
+rm "$work/files/f"*
+is "$(typed 'vgpu-lease plan d\t')" "vgpu-lease plan d/" "a folder may go on"
+is "$(typed 'vgpu-lease-sim d\t')" "vgpu-lease-sim d/" "likewise the simulator's"
+is "$(ls "$work/files")" d "nothing of all that was run"
+printf 'exit\n' >&7
+exec 7>&-
+wait $bash_pid
+tap_done

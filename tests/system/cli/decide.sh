@@ -1,0 +1,198 @@
+#!/bin/bash
+# `vgpu-lease plan` and the hook decide alike: one exit status, one reason, for every file of xml-templates and in every
+# situation here. Nothing is compared with a text of the test's own: what the hook says is what the plan has to say.
+. "${srcdir:?}/tests/lib/cli.sh"
+
+host t4:2+a100:1+l40s/4:1
+vgpu=4b20d080-1b54-4048-85b3-a6a62d165c01
+vf=0000:26:00.4
+
+# decide SENTENCE REFUSED|PASSES FILE [OP]: plan, plan --json, the hook's dry run and the hook itself; what a start or an arrival
+# that passes has taken is given back.
+decide() {
+	local file=$3 op=${4:-prepare} plan json dry hook said want=0 left
+	vl plan "$file" --op "$op" && plan=$status
+	# A warning is the plan's own: the hook has nobody to tell it to.
+	said=$(grep -v '^vgpu-lease: warning: ' <<<"$err")
+	said=${said#vgpu-lease: *: "$op" would be refused: }
+	vl plan --json "$file" --op "$op" && json=$status
+	local refusal
+	refusal=$(sed -n 's/^  "refusal": "\(.*\)",$/\1/p' <<<"$out" | sed 's/\\"/"/g')
+	holds "$1: plan --json prints JSON" python3 -c 'import json, sys; json.load(sys.stdin)' <<<"$out"
+	"$hook_bin" --root "$root" --dry-run -- vm "$op" begin - <"$file" >/dev/null 2>"$tmp/dry"
+	dry=$?
+	left=$(grep '^vgpu-lease: ' "$tmp/dry")
+	"$hook_bin" --root "$root" -- vm "$op" begin - <"$file" >/dev/null 2>"$tmp/hook"
+	hook=$?
+	"$hook_bin" --root "$root" -- vm release end - <"$file" >/dev/null 2>&1
+	[ "$2" = PASSES ] || want=1
+	is "$hook" $want "$1: the hook's exit status"
+	is "$plan|$json|$dry" "$hook|$hook|$hook" "$1: that of plan, plan --json and the dry run"
+	is "$said" "$(sed 's/^vgpu-lease: domain vm: //' "$tmp/hook")" "$1: plan gives the hook's reason"
+	is "$refusal" "$(sed 's/^vgpu-lease: domain vm: //' "$tmp/hook")" "$1: so does its JSON"
+	is "$left" "$(cat "$tmp/hook")" "$1: and the dry run"
+}
+hook_bin=$hook
+
+# mdev [ATTRIBUTES] [UUID] [MORE]: a domain with this vGPU, its <vgpu:device> with these attributes.
+mdev() {
+	local id=${2:-$vgpu}
+	cat <<-EOF
+		<domain type='kvm'><name>vm</name><uuid>8f2d5b1e-7c3a-4e0b-9a54-0d1c5f3e6a01</uuid>
+		<metadata><vgpu:lease xmlns:vgpu='urn:vgpu-lease:domain:1' project='p'><vgpu:device uuid='$id' ${1-}/></vgpu:lease></metadata>
+		<devices><hostdev mode='subsystem' type='mdev' model='vfio-pci'><source><address uuid='$id'/></source></hostdev>${3-}</devices></domain>
+	EOF
+}
+pci() { # ADDRESS [ATTRIBUTES] [managed]
+	local d b s f metadata=
+	IFS=:. read -r d b s f <<<"$1"
+	[ -z "${2-}" ] || metadata="<metadata><vgpu:lease xmlns:vgpu='urn:vgpu-lease:domain:1'><vgpu:device address='$1' $2/></vgpu:lease></metadata>"
+	cat <<-EOF
+		<domain type='kvm'><name>vm</name><uuid>8f2d5b1e-7c3a-4e0b-9a54-0d1c5f3e6a01</uuid>$metadata
+		<devices><hostdev mode='subsystem' type='pci' managed='${3:-no}'><source>
+		<address domain='0x$d' bus='0x$b' slot='0x$s' function='0x$f'/></source></hostdev></devices></domain>
+	EOF
+}
+file() { cat >"$tmp/x.xml"; echo "$tmp/x.xml"; }
+remove() { echo 1 >"$root/sys/bus/mdev/devices/$1/remove"; }
+pool() { # LINE...: more of the policy
+	conf <<-EOF
+		[devices]
+		enabled_mdev_types = nvidia-222, nvidia-223, nvidia-474, nvidia-1147
+		[mdev_nvidia-222]
+		device_addresses = 0000:84:00.0
+		[mdev_nvidia-223]
+		device_addresses = 0000:85:00.0
+		max_instances = 1
+		mdev_class = CUSTOM_BIG
+		[mdev_nvidia-474]
+		device_addresses = 0000:61:00.0
+		[mdev_nvidia-1147]
+		device_match = 10de:26b9
+		[policy]
+		driver_cleanup = 0
+		release_wait = 5
+		lock_timeout = 1
+		$(printf '%s\n' "$@")
+	EOF
+}
+
+### The templates
+conf <<-EOF
+	[devices]
+	enabled_mdev_types = nvidia-222
+	[policy]
+	driver_cleanup = 0
+	release_wait = 5
+EOF
+for template in "$srcdir"/xml-templates/*.xml; do
+	name=$(basename "$template" .xml)
+	case $name in
+	domain-*)
+		# A definition has the <uuid> that libvirt gave it.
+		sed '/<uuid>/d; s|<name>.*|<name>vm</name><uuid>8f2d5b1e-7c3a-4e0b-9a54-0d1c5f3e6a01</uuid>|' "$template" >"$tmp/x.xml"
+		;;
+	metadata) mdev '' | sed -e "/<metadata>/r $template" -e '/<metadata>/d' >"$tmp/x.xml" ;;
+	hostdev-*) mdev '' | sed -e "/<devices>/{s/<devices>.*/<devices>/;r $template
+a</devices></domain>
+}" -e '/<metadata>/d' >"$tmp/x.xml" ;;
+	esac
+	for op in prepare migrate; do
+		expect=PASSES
+		case $name/$op in
+		domain-placeholder/prepare) expect=REFUSED ;;
+		esac
+		decide "$name, $op" $expect "$tmp/x.xml" $op
+	done
+done
+
+### Which type
+pool
+decide "a type" PASSES "$(mdev "type='nvidia-222'" | file)"
+decide "a placeholder" REFUSED "$(mdev "type='nvidia-222'" 00000000-0000-0000-0000-000000000001 | file)"
+decide "a placeholder that arrives" PASSES "$(mdev "type='nvidia-222'" 00000000-0000-0000-0000-000000000001 | file)" migrate
+decide "a placeholder beside a type that nobody knows" REFUSED "$(mdev "type='nvidia-9'" 00000000-0000-0000-0000-000000000001 | file)"
+decide "a type that nobody knows" REFUSED "$(mdev "type='nvidia-999'" | file)"
+decide "one that arrives" REFUSED "$(mdev "type='nvidia-999' name='GRID X'" | file)" migrate
+decide "a class" PASSES "$(mdev "type='CUSTOM_BIG'" | file)"
+decide "a class that nobody has" REFUSED "$(mdev "type='CUSTOM_NONE'" | file)"
+decide "no type, and several" REFUSED "$(mdev "" "${vgpu%??}07" | file)"
+decide "a word in the metadata that is none" REFUSED "$(mdev "type='nvidia-222' placement='up'" | file)"
+
+### Which device
+create 0000:85:00.0 nvidia-223 6
+decide "no room" REFUSED "$(mdev "type='nvidia-223'" | file)"
+pool 'reuse = never'
+decide "no room for one that arrives" REFUSED "$(mdev "type='CUSTOM_BIG'" | sed "s/$vgpu/${vgpu%??}08/" | file)" migrate
+pool 'reclaim_grace = 0'
+decide "an orphan makes room" PASSES "$(mdev "type='nvidia-223'" | file)"
+remove "$(uuid 6)" 2>/dev/null
+pool
+call prepare begin 5 nvidia-222
+other=$(domain 5 "$(uuid 5)" nvidia-222 | sed 's|<name>.*|<name>vm</name>|; s|<uuid>.*</uuid>|<uuid>8f2d5b1e-7c3a-4e0b-9a54-0d1c5f3e6a01</uuid>|')
+decide "a vGPU of another domain" REFUSED "$(file <<<"$other")"
+decide "a vGPU of another domain, arriving" PASSES "$(file <<<"$other")" migrate
+conf <<<"$(cat "$root/etc/vgpu-lease.conf")"$'\nmigrate_uuid = keep'
+decide "arriving, and none but that will do" REFUSED "$(file <<<"$other")" migrate
+pool '[quota]' 'none = 1' 'project:p = 0'
+decide "a quota that is used up" REFUSED "$(mdev "type='nvidia-222'" | file)"
+decide "for one that arrives" REFUSED "$(mdev "type='nvidia-222'" | file)" migrate
+pool
+call release end 5
+create 0000:84:00.0 nvidia-222 9
+hold 9
+decide "a vGPU that is open" REFUSED "$(mdev "" "$(uuid 9)" | file)"
+leave
+decide "a vGPU that exists" PASSES "$(mdev "" "$(uuid 9)" | file)"
+decide "one of another type" REFUSED "$(mdev "type='nvidia-223'" "$(uuid 9)" | file)"
+decide "two hostdevs with one UUID" REFUSED "$(mdev "type='nvidia-222'" "$vgpu" \
+	"<hostdev mode='subsystem' type='mdev' model='vfio-pci'><source><address uuid='$vgpu'/></source></hostdev>" | file)"
+mkdir -p "$root/run/libvirt/qemu"
+printf "<domstatus state='running'>\n<domain type='kvm'><name>vm</name><uuid>8f2d5b1e-7c3a-4e0b-9a54-0d1c5f3e6a01</uuid></domain>\n</domstatus>\n" \
+	>"$root/run/libvirt/qemu/vm.xml"
+decide "a domain that runs here" REFUSED "$(mdev "type='nvidia-222'" | file)" migrate
+rm "$root/run/libvirt/qemu/vm.xml"
+decide "a source with another driver" REFUSED "$(mdev "type='nvidia-222' driver='1.2.3'" | file)" migrate
+decide "a source on which it is another type" REFUSED "$(mdev "type='nvidia-222' name='GRID T4-2B'" | file)" migrate
+echo "0000:85:00.0 off" >"$root/.kernel/control/register"
+decide "a pGPU that is not ready" REFUSED "$(mdev "type='nvidia-223'" | file)"
+echo "0000:85:00.0 on" >"$root/.kernel/control/register"
+decide "MIG is off" REFUSED "$(mdev "type='nvidia-474'" | file)"
+
+### VFs
+decide "a VF" PASSES "$(pci $vf | file)"
+decide "a VF of another type" REFUSED "$(pci $vf "type='nvidia-1150'" | file)"
+decide "a VF that is not there" REFUSED "$(pci 0000:99:00.4 "type='nvidia-1147'" | file)"
+decide "which can be had, arriving" PASSES "$(pci 0000:99:00.4 "type='nvidia-1147'" | file)" migrate
+decide "a managed one" REFUSED "$(pci $vf "" yes | file)"
+decide "a PCI device of somebody else's" PASSES "$(pci 0000:00:1f.6 | file)"
+decide "a type that VFs have, for an mdev" REFUSED "$(mdev "type='nvidia-1147'" | file)"
+decide "a type that mdevs have, for a VF" REFUSED "$(pci $vf "type='nvidia-222'" | file)"
+decide "one that crosses" REFUSED "$(mdev "type='nvidia-1147' name='NVIDIA L40S-1Q'" | file)" migrate
+
+### The file
+decide "two wants, the second of which has no room" REFUSED "$(mdev "type='nvidia-223'" "$vgpu" \
+	"<hostdev mode='subsystem' type='mdev' model='vfio-pci'><source><address uuid='${vgpu%??}02'/></source></hostdev>" \
+	| sed "s|</vgpu:lease>|<vgpu:device uuid='${vgpu%??}02' type='nvidia-223'/></vgpu:lease>|" | file)"
+none="<domain type='kvm'><name>vm</name><uuid>8f2d5b1e-7c3a-4e0b-9a54-0d1c5f3e6a01</uuid></domain>"
+decide "a domain without a vGPU" PASSES "$(file <<<"$none")"
+
+### The configuration
+conf <<<'[nonsense]'
+decide "a wrong configuration" REFUSED "$(mdev "type='nvidia-222'" | file)"
+decide "a wrong configuration, arriving" REFUSED "$(mdev "type='nvidia-222'" | file)" migrate
+decide "and a domain without a vGPU" PASSES "$(file <<<"$none")"
+decide "and one with a PCI device" PASSES "$(pci 0000:00:1f.6 | file)"
+rm "$root/etc/vgpu-lease.conf"
+decide "no configuration" REFUSED "$(mdev "type='nvidia-222'" | file)"
+decide "no configuration, and a placeholder" REFUSED "$(mdev "" 00000000-0000-0000-0000-000000000001 | file)"
+decide "no configuration, and the vGPU exists" PASSES "$(mdev "" "$(uuid 9)" | file)"
+decide "no configuration, arriving" PASSES "$(mdev "type='nvidia-222'" | file)" migrate
+decide "no configuration, and a VF" PASSES "$(pci $vf "type='nvidia-1147'" | file)"
+
+### What is no domain's XML
+vl plan "$tmp/missing.xml"
+is "$status|$err" "2|vgpu-lease: $tmp/missing.xml: No such file or directory" "a file that cannot be read is a usage error"
+vl plan --json "$(file <<<'<domain')"
+like "$status|$out" '1|*"domain": null*"possible": false,*"refusal": "*' "one that can, and is no XML, would be refused"
+tap_done

@@ -1,0 +1,158 @@
+#!/bin/bash
+# vgpu-lease gc: what may go, goes; what stays says why; a dry run writes nothing.
+. "${srcdir:?}/tests/lib/cli.sh"
+
+host t4:2+mtty
+conf <<EOF
+[devices]
+enabled_mdev_types = nvidia-222, mtty-1
+[mdev_mtty-1]
+device_addresses = mtty
+[policy]
+reclaim_grace = 0
+driver_cleanup = 0
+reuse = never
+EOF
+
+# verdict N: what gc says of the vGPU number N: the word, and why.
+verdict() {
+	sed -nE "/ $(uuid "$1") /{s/^([a-z]+) .*(  |- )([^ ].*)$/\1: \3/;s/idle for [0-9]+ s/idle for N s/;p}" <<<"$out"
+}
+
+vl gc
+is "$status|$err" "0|" "without anything to collect it is done"
+is "$(find "$root/run/vgpu-lease" -mindepth 2 | wc -l)" 0 "and has written nothing down"
+
+# An orphan of each kind, a lease of each state.
+create 0000:84:00.0 nvidia-222 1
+create mtty mtty-1 2
+for n in 3 4 5 6; do call prepare begin $n nvidia-222; done
+call migrate begin 7 nvidia-222 >/dev/null
+runs 3
+hold 4
+# As the device handler does while it runs: otherwise a child of the hook would be at it, too.
+exec 8>"$root/run/vgpu-lease/handler.lock"
+flock 8
+call release end 4
+exec 8>&-
+age 5 && age 6 && age 7
+create 0000:84:00.0 nvidia-222 8
+mkdir -p "$root/etc/libvirt/qemu" "$root/etc/mdevctl.d/0000:84:00.0" "$root/etc/mdevctl.d/mtty"
+domain 8 "$(uuid 8)" >"$root/etc/libvirt/qemu/vm8.xml"
+create 0000:84:00.0 nvidia-222 9
+echo '{"mdev_type": "nvidia-222", "start": "auto"}' >"$root/etc/mdevctl.d/0000:84:00.0/$(uuid 9)"
+echo '{"mdev_type": "mtty-1", "start": "manual"}' >"$root/etc/mdevctl.d/mtty/$(uuid 2)"
+before=$(cd "$root" && find run var etc sys/bus/mdev/devices | sort; cat "$root"/run/vgpu-lease/leases/*)
+
+check_verdicts() {
+	is "$(verdict 1)" "$1: an orphan: no lease, not open, in no domain's XML, not started by mdevctl, idle for N s" "an orphan goes"
+	is "$(verdict 3)" "stays: its domain runs" "a lease whose domain runs stays"
+	is "$(verdict 4)" "stays: process $$ has it open" "what is open stays"
+	is "$(verdict 5)" "$1: its domain no longer runs" "a lease whose domain no longer runs goes"
+	is "$(verdict 7)" "$2: its reservation has expired" "an expired reservation goes"
+	is "$(verdict 8)" "stays: domain vm8 names it" "a device that a domain's XML names stays"
+	is "$(verdict 9)" "stays: mdevctl starts it at boot (/etc/mdevctl.d/0000:84:00.0)" "one that mdevctl starts stays"
+}
+
+vl gc --dry-run --type nvidia-222
+is "$status|$err" "0|" "a dry run"
+check_verdicts remove drop
+is "$(verdict 2)" "" "orphans of other types are left out with --type"
+is "$(cd "$root" && find run var etc sys/bus/mdev/devices | sort; cat "$root"/run/vgpu-lease/leases/*)" "$before" \
+	"a dry run changes nothing at all"
+vl gc --dry-run --json
+like "$out" '{*"version": 1,*"items": [[]*"outcome": "remove"*"outcome": "stays"*' "a dry run as JSON"
+is "$(grep -c '"id"' <<<"$out")" 9 "names each lease and each foreign device once"
+is "$(sed -n "/$(uuid 7)/,/}/p" <<<"$out" | sed 's/^ *//' | tr -d '\n')" \
+	"\"id\": \"$(uuid 7)\",\"type\": \"nvidia-222\",\"framework\": \"mdev\",\"parent\": \"0000:84:00.0\",\"pgpu\": \"0000:84:00.0\",\"state\": \"reserved\",\"domain\": {\"uuid\": \"$(domain_uuid 7)\",\"name\": \"vm7\"}," \
+	"with its lease"
+
+vl gc --type nvidia-222
+is "$status|$err" "0|" "it does what it said"
+check_verdicts removed dropped
+fails "the orphan is gone" exists 1
+holds "that of another type is not" exists 2
+fails "the device of the lease is gone" exists 5
+is "$(find "$root/run/vgpu-lease/leases" -type f -printf '%f\n' | sort)" "$(uuid 3; echo; uuid 4)" "and so are the leases"
+vl gc
+is "$(verdict 2)" "removed: an orphan: no lease, not open, in no domain's XML, not started by mdevctl, idle for N s; its mdevctl definition goes with it" \
+	"without --type the other orphan goes"
+fails "with its manual definition" test -e "$root/etc/mdevctl.d/mtty/$(uuid 2)"
+leave
+vl gc
+is "$(verdict 4)" "removed: to be given back" "what was open goes when it is closed"
+
+# What cannot go.
+create mtty mtty-1 2
+echo 'remove mtty EBUSY 999' >"$root/.kernel/control/inject"
+conf <<EOF
+[devices]
+enabled_mdev_types = nvidia-222
+[policy]
+reclaim_grace = 0
+release_timeout = 1
+driver_cleanup = 0
+EOF
+vl gc
+like "$(verdict 2)" "failed: an orphan: *; but: removing vGPU $(uuid 2): Device or resource busy*" "what cannot be removed says so"
+is "$status|$err" "1|vgpu-lease: 1 of these could not be given back: see why, then run gc again" "and is a failure"
+vl gc --json
+like "$status|$out" '1|*"outcome": "failed",*"error": "*' "also as JSON"
+# A child that has not been waited for is at it until it lets the lock go.
+flock "$root/run/vgpu-lease/pgpu/mtty.lock" true
+echo clear >"$root/.kernel/control/inject"
+
+# Idle time is that of the device, not of its UUID.
+conf <<EOF
+[devices]
+enabled_mdev_types = nvidia-222
+[policy]
+reuse = never
+EOF
+vl gc
+like "$(verdict 2)" "stays: idle for N s of the 600 s of reclaim_grace" "a device that has not been idle for long stays"
+sed -i 's/^[0-9]*/1/' "$root/run/vgpu-lease/seen/$(uuid 2)"
+echo 1 >"$root/sys/bus/mdev/devices/$(uuid 2)/remove"
+create mtty mtty-1 2
+vl gc
+is "$(verdict 2)" "stays: idle for N s of the 600 s of reclaim_grace" "one that was made anew with the UUID of another begins anew"
+
+# An adopted device stays when its lease goes.
+call prepare begin 2
+age 2
+vl gc
+is "$(verdict 2)" "dropped: its domain no longer runs" "of an adopted device only the lease is dropped"
+holds "the device stays" exists 2
+
+# A creation that was cut off.
+for n in 20 21 22; do call prepare begin $n nvidia-222 && cut_off $n; done
+echo 1 >"$root/sys/bus/mdev/devices/$(uuid 20)/remove"
+age 22
+vl gc
+is "$(verdict 20)" "dropped: its creation was cut off, and there is no device" "without a device it is void at once"
+is "$(verdict 21)" "stays: its creation was cut off less than create_timeout ago" "with one it has its time"
+is "$(verdict 22)" "removed: its creation was cut off" "and goes then"
+fails "with the device" exists 22
+
+echo rubbish >"$root/run/vgpu-lease/leases/$(uuid 66)"
+vl gc
+like "$status|$err" "0|vgpu-lease: warning: 1 file in */leases could not be understood: now in /run/vgpu-lease/garbage" \
+	"a broken record is told"
+holds "and set aside" test -e "$root/run/vgpu-lease/garbage/$(uuid 66)"
+
+conf <<<'[nonsense]'
+create mtty mtty-1 1
+call prepare begin 10 2>/dev/null
+vl gc
+like "$status|$err" "0|vgpu-lease: warning: */vgpu-lease.conf:1: *" "it works under a broken configuration"
+is "$(verdict 1)" "stays: foreign, and there is no valid configuration that lets it go" "but removes nothing foreign"
+conf <<EOF
+[devices]
+enabled_mdev_types = nvidia-222
+[policy]
+reclaim = never
+EOF
+vl gc
+is "$(verdict 1)" "stays: reclaim = never: foreign devices stay" "nor where reclaim says never"
+
+tap_done

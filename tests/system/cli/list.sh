@@ -1,0 +1,114 @@
+#!/bin/bash
+# vgpu-lease list: which domain has which vGPU, and what is wrong with it.
+. "${srcdir:?}/tests/lib/cli.sh"
+
+host t4:2
+conf <<EOF
+[devices]
+enabled_mdev_types = nvidia-222
+EOF
+heading='ID  TYPE  PARENT  STATE  ORIGIN  SINCE  DOMAIN  NOTE'
+
+vl list
+is "$status|$out|$err" "0|$heading|" "without leases there is a heading"
+vl list --json
+is "$out" $'{\n  "version": 1,\n  "leases": []\n}' "or an empty list"
+
+call prepare begin 1
+runs 1
+vl list --json
+is "$(sed -E 's/[0-9-]{10}T[0-9:]{8}Z/TIME/' <<<"$out")" "$(cat <<EOF
+{
+  "version": 1,
+  "leases": [
+    {
+      "id": "$(uuid 1)",
+      "uuid": "$(uuid 1)",
+      "type": "nvidia-222",
+      "framework": "mdev",
+      "parent": "0000:84:00.0",
+      "pgpu": "0000:84:00.0",
+      "numa_node": 0,
+      "state": "active",
+      "origin": "created",
+      "project": null,
+      "domain": {
+        "uuid": "$(domain_uuid 1)",
+        "name": "vm1"
+      },
+      "since": "TIME",
+      "note": null
+    }
+  ]
+}
+EOF
+)" "a lease as JSON"
+since=$(sed -n 's/.*"since": "\(.*\)",/\1/p' <<<"$out")
+age=$(($(date +%s) - $(date -d "$since" +%s)))
+holds "since is a moment ago on the wall clock" test "$age" -ge 0 -a "$age" -lt 60
+
+# The line of the vGPU number N, its columns parted by one space.
+line() {
+	vl list
+	noted "$1"
+	vl list
+	sed -nE "/^$(uuid "$1")/{s/  +/ /g;s/[0-9-]{10}T[0-9:]{8}Z/TIME/;p}" <<<"$out"
+}
+
+# noted N: JSON has the note of the table.
+noted() {
+	local note
+	note=$(sed -nE "/^$(uuid "$1")/{s/.*  +//;p}" <<<"$out")
+	vl list --json
+	[ "$(grep -A18 "\"id\": \"$(uuid "$1")\"" <<<"$out" | sed -n '/"note"/{s/.*"note": //;s/^"\(.*\)"$/\1/;s/^null$/-/;p;q}')" = "$note" ] ||
+		echo "JSON has another note than: $note"
+}
+
+is "$(line 1)" "$(uuid 1) nvidia-222 0000:84:00.0 active created TIME vm1 -" "a lease for people: nothing to note"
+
+call prepare begin 2
+age 2
+is "$(line 2)" "$(uuid 2) nvidia-222 0000:84:00.0 active created TIME vm2 its domain no longer runs: 'vgpu-lease gc' collects it" \
+	"a domain that does not run is noted"
+runs 2
+hold 2
+call release end 2
+is "$(line 2)" "$(uuid 2) nvidia-222 0000:84:00.0 releasing created TIME vm2 process $$ has it open" \
+	"one that waits to be given back says for whom"
+leave
+
+create 0000:85:00.0 nvidia-222 3
+call prepare begin 3
+runs 3
+is "$(line 3)" "$(uuid 3) nvidia-222 0000:85:00.0 active adopted TIME vm3 -" "an adopted device"
+echo 1 >"$root/sys/bus/mdev/devices/$(uuid 3)/remove"
+is "$(line 3)" "$(uuid 3) nvidia-222 0000:85:00.0 active adopted TIME vm3 its device is gone" \
+	"one whose device somebody removed is noted"
+
+call prepare begin 5
+cut_off 5
+age 5
+is "$(line 5)" "$(uuid 5) nvidia-222 0000:84:00.0 creating created TIME vm5 its creation was cut off: 'vgpu-lease gc' collects it" \
+	"a creation whose writer died is noted"
+
+call migrate begin 4 >/dev/null
+is "$(line 4)" "$(uuid 4) nvidia-222 0000:84:00.0 reserved created TIME vm4 reserved for a domain that is on its way" \
+	"a reservation"
+
+echo 'this is no lease' >"$root/run/vgpu-lease/leases/$(uuid 9)"
+vl list
+like "$status|$err" "0|vgpu-lease: warning: 1 file in /run/vgpu-lease/leases cannot be understood*" "a broken record is told"
+rm "$root/run/vgpu-lease/leases/$(uuid 9)"
+
+conf <<<'[nonsense]'
+vl list --json
+like "$status|$err" "0|vgpu-lease: warning: $root/etc/vgpu-lease.conf:1: *" "a broken configuration is a warning"
+like "$out" "*$(uuid 1)*" "and the leases are shown all the same"
+
+# A name that would drive the terminal.
+sed -i 's/^name=.*/name=a%1b[2Jb/' "$root/run/vgpu-lease/leases/$(uuid 1)"
+vl list
+like "$out" '*a\\x1b[[]2Jb*' "a domain's name cannot drive the terminal"
+vl list --json
+like "$out" '*"name": "a\\u001b[[]2Jb"*' "nor break the JSON"
+tap_done

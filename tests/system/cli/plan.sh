@@ -1,0 +1,151 @@
+#!/bin/bash
+# vgpu-lease plan: what would happen to a domain, why, and what of its XML would change. Nothing is written.
+. "${srcdir:?}/tests/lib/cli.sh"
+
+host t4:3+mtty
+conf <<EOF
+[devices]
+enabled_mdev_types = nvidia-222, nvidia-223, mtty-1
+[mdev_nvidia-222]
+device_addresses = 0000:84:00.0, 0000:85:00.0
+max_instances = 1
+[mdev_nvidia-223]
+device_addresses = 0000:86:00.0
+[mdev_mtty-1]
+device_addresses = mtty
+EOF
+
+# plan N [TYPE] [OPTION...]: the plan of the domain vmN.
+plan() {
+	local n=$1 type=${2:-}
+	shift $(($# < 2 ? $# : 2))
+
+	domain "$n" "$(uuid "$n")" "$type" >"$tmp/vm$n.xml"
+	vl plan "$tmp/vm$n.xml" "$@"
+}
+state() {
+	(cd "$root" && find run var etc sys/bus/mdev/devices | sort)
+}
+
+before=$(state)
+plan 1 nvidia-222
+is "$status|$err" "0|" "a domain that can start"
+is "$out" "create $(uuid 1), nvidia-222 on 0000:84:00.0 (the first with room)
+not on 0000:85:00.0 for $(uuid 1): it would do, too: the one that was chosen goes first
+not on 0000:86:00.0 for $(uuid 1): serves nvidia-223
+not on mtty for $(uuid 1): serves mtty-1" "each pGPU has its reason"
+vl plan - <"$tmp/vm1.xml"
+is "$status|$(head -n 1 <<<"$out")" "0|create $(uuid 1), nvidia-222 on 0000:84:00.0 (the first with room)" "- is standard input"
+vl plan - </dev/null
+is "$status|$out|$err" "1||vgpu-lease: standard input: prepare would be refused: the XML is empty" "and is called so where nothing comes from it"
+plan 1
+is "$status|$out" "1|" "a domain of which nothing says the type"
+is "$err" "vgpu-lease: domain vm1: prepare would be refused: vGPU $(uuid 1): it does not exist and nothing says which type it is: name one of nvidia-222, nvidia-223, mtty-1 in the metadata" \
+	"would be refused"
+plan 1 nvidia-999
+like "$status|$out|$err" "1||vgpu-lease: domain vm1: prepare would be refused: vGPU $(uuid 1): no type is called 'nvidia-999' here; known: *" \
+	"so would one of a type that nobody knows"
+is "$(state)" "$before" "nothing has been written"
+
+domain 1 00000000-0000-0000-0000-000000000000 nvidia-222 >"$tmp/placeholder.xml"
+vl plan "$tmp/placeholder.xml"
+like "$status|$err" "1|vgpu-lease: domain vm1: prepare would be refused: vGPU 00000000-0000-0000-0000-000000000000: it is a placeholder, *" \
+	"a placeholder would be refused"
+like "$out" "create *, nvidia-222 on 0000:84:00.0 (the first with room), instead of 00000000-0000-0000-0000-000000000000*" \
+	"and what it would get with a UUID of its own is told"
+sed -n '/^---/,$p' <<<"$out" >"$tmp/patch"
+cp "$tmp/placeholder.xml" "$tmp/patched.xml"
+holds "the diff is one that patch(1) takes" patch -s "$tmp/patched.xml" "$tmp/patch"
+fails "and nothing of the placeholder is left" grep -q 00000000-0000 "$tmp/patched.xml"
+is "$(diff "$tmp/placeholder.xml" "$tmp/patched.xml" | grep -c '^>')" 2 "in the hostdev and in the metadata"
+
+call prepare begin 1 nvidia-222
+plan 1 nvidia-222
+is "$(head -n 1 <<<"$out")" "keep $(uuid 1), nvidia-222 on 0000:84:00.0 (the domain's already)" "what it has it keeps"
+call prepare begin 2 nvidia-222
+plan 3 nvidia-222
+is "$status" 1 "without room it would be refused"
+is "$out" "not on 0000:84:00.0 for $(uuid 3): max_instances = 1 is reached
+not on 0000:85:00.0 for $(uuid 3): max_instances = 1 is reached
+not on 0000:86:00.0 for $(uuid 3): serves nvidia-223
+not on mtty for $(uuid 3): serves mtty-1" "with the reason of each pGPU, none left out"
+like "$err" "vgpu-lease: domain vm3: prepare would be refused: vGPU $(uuid 3): *" "and the line that libvirt would show"
+plan 3 nvidia-222 --json
+like "$status|$out" '1|*"possible": false,*"refusal": "*"remove_first": [[][]],*"steps": [[][]],*"passed_over": [[]*"pgpu": "0000:84:00.0",*"reason": "max_instances = 1 is reached"*"diff": null*' \
+	"as JSON"
+
+plan 1 nvidia-222 --op migrate
+is "$status|$out|$err" "1||vgpu-lease: domain vm1: migrate would be refused: it runs on this host already: its vGPUs are left as they are" \
+	"a domain that runs here cannot arrive"
+vl release "$(uuid 2)"
+plan 4 nvidia-222 --op migrate
+is "$status|$(head -n 1 <<<"$out")" "0|reserve $(uuid 4), nvidia-222 on 0000:85:00.0 (the only one with room)" "another can"
+plan 4 nvidia-222 --op=restore
+is "$status" 0 "or be restored"
+domain 7 00000000-0000-0000-0000-000000000000 nvidia-222 >"$tmp/placeholder.xml"
+vl plan --json --op migrate "$tmp/placeholder.xml"
+like "$out" '*"action": "reserve"*"instead_of": "00000000-0000-0000-0000-000000000000"*"diff": "---*\\n+++ as migrate would have it\\n@@ *' \
+	"the diff is in the JSON"
+domain 7 00000000-0000-0000-0000-000000000000 mtty-1 | sed "s|type='mtty-1'/>|type='mtty-1'\nmodel='1:2'/>|" >"$tmp/lines.xml"
+vl plan --op migrate "$tmp/lines.xml"
+sed -n '/^---/,$p' <<<"$out" >"$tmp/patch"
+holds "a change that takes a line away is a diff, too" patch -s "$tmp/lines.xml" "$tmp/patch"
+is "$(grep -c "model='1:2'\|00000000-0000" "$tmp/lines.xml")|$(grep -c "type='mtty-1'/>" "$tmp/lines.xml")" "0|1" "with all of it"
+
+create 0000:85:00.0 nvidia-223 5
+conf <<EOF
+[devices]
+enabled_mdev_types = nvidia-222
+[mdev_nvidia-222]
+device_addresses = 0000:85:00.0
+[policy]
+reclaim_grace = 0
+EOF
+plan 4 nvidia-222
+is "$status|$(head -n 2 <<<"$out")" "0|remove $(uuid 5), nvidia-223 on 0000:85:00.0 (orphan)
+create $(uuid 4), nvidia-222 on 0000:85:00.0 (after orphan $(uuid 5) is removed)" "an orphan would make room, and is named"
+holds "and is still there" exists 5
+
+conf <<EOF
+[devices]
+enabled_mdev_types = nvidia-222
+[mdev_nvidia-222]
+device_addresses = 0000:84:00.0
+max_instances = 1
+EOF
+vl release "$(uuid 1)"
+call prepare begin 8
+age 8
+plan 4 nvidia-222
+is "$status|$(head -n 2 <<<"$out")" "0|remove $(uuid 8), nvidia-222 on 0000:84:00.0 (domain vm8 no longer runs)
+create $(uuid 4), nvidia-222 on 0000:84:00.0 (after vGPU $(uuid 8) of domain vm8 is removed)" \
+	"what a domain left that no longer runs is no orphan, and named"
+conf <<EOF
+[devices]
+enabled_mdev_types = nvidia-222
+[policy]
+placement = spread
+EOF
+plan 4 nvidia-222
+is "$(head -n 1 <<<"$out")" "create $(uuid 4), nvidia-222 on 0000:86:00.0 (the emptiest)" "what decided is told: spread"
+conf <<EOF
+[devices]
+enabled_mdev_types = nvidia-222
+EOF
+plan 4 nvidia-222
+is "$(head -n 1 <<<"$out")" "create $(uuid 4), nvidia-222 on 0000:84:00.0 (the fullest with room)" "or pack"
+
+sed '/<hostdev/,/<.hostdev/d' "$tmp/vm1.xml" >"$tmp/none.xml"
+vl plan "$tmp/none.xml"
+is "$status|$out" "0|domain vm1 has no vGPU: nothing to do" "a domain without a vGPU"
+vl plan --json "$tmp/none.xml"
+like "$status|$out" '0|*"possible": true,*"steps": [[][]]*' "as JSON"
+echo '<domain>' >"$tmp/broken.xml"
+vl plan "$tmp/broken.xml"
+like "$status|$out|$err" "1||vgpu-lease: $tmp/broken.xml: *" "a broken file is told"
+vl plan "$tmp/missing.xml"
+is "$status|$err" "2|vgpu-lease: $tmp/missing.xml: No such file or directory" "so is a missing one"
+conf <<<'[nonsense]'
+plan 1 nvidia-222
+like "$status|$out|$err" "1||vgpu-lease: */vgpu-lease.conf:1: *" "and a broken configuration"
+tap_done

@@ -1,0 +1,101 @@
+#!/bin/bash
+# vgpu-lease rewrite: placeholders get UUIDs of their own; nothing else changes.
+. "${srcdir:?}/tests/lib/cli.sh"
+
+mkdir "$root"
+templates=$srcdir/xml-templates
+placeholder=00000000-0000-0000-0000-000000000000
+any='[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}'
+
+vl rewrite "$templates/domain-placeholder.xml"
+is "$status|$err" "0|" "a file is rewritten to standard output"
+new=$(grep -oE "address uuid='$any'" <<<"$out" | grep -oE "$any")
+is "${out//$new/$placeholder}" "$(cat "$templates/domain-placeholder.xml")" \
+	"the hostdev and the metadata have one new random UUID, and all else is as it was"
+vl rewrite - <"$templates/domain-placeholder.xml"
+fails "each call makes another one" grep -q "$new" <<<"$out"
+is "$status|$(wc -l <<<"$out")" "0|$(wc -l <"$templates/domain-placeholder.xml")" "- is standard input"
+vl rewrite - </dev/null
+is "$status|$out|$err" "1||vgpu-lease: standard input: the XML is empty" "and is called so where nothing comes from it"
+
+vl rewrite "$templates/domain-two-vgpus.xml"
+is "$status|$out" "0|$(cat "$templates/domain-two-vgpus.xml")" "UUIDs that are none of ours stay"
+vl rewrite --all "$templates/domain-two-vgpus.xml"
+is "$(grep -cE "address uuid='$any'" <<<"$out")|$(grep -c 4b20d080 <<<"$out")" "2|0" "with --all each vGPU gets another"
+is "$(grep -oE "$any" <<<"$out" | sort | uniq -c | awk '$1 > 2')" "" "of its own"
+
+file=$tmp/vm.xml
+cp "$templates/domain-placeholder.xml" "$file"
+chmod 640 "$file"
+chown 1234:4321 "$file"
+ln -s vm.xml "$tmp/link.xml"
+vl rewrite --in-place "$tmp/link.xml"
+like "$status|$out" "0|$placeholder -> ????????-????-4*" "in place, it says what it put where"
+fails "the file has changed" grep -q "$placeholder" "$file"
+is "$(stat -c '%a %u %g' "$file")" "640 1234 4321" "its mode and owner have not"
+holds "a link to it is still one" test -L "$tmp/link.xml"
+is "$(find "$tmp" -maxdepth 1 -name '.*' -type f)" "" "and nothing is left beside it"
+inode=$(stat -c %i "$file")
+vl rewrite --in-place "$file"
+is "$status|$out|$(stat -c %i "$file")" "0||$inode" "what has no placeholder is not touched"
+
+printf '<domain><name>x</name><devices>' >"$tmp/broken.xml"
+vl rewrite --in-place "$tmp/broken.xml"
+like "$status|$out|$err" "1||vgpu-lease: $tmp/broken.xml: *" "a broken file is told"
+is "$(cat "$tmp/broken.xml")" '<domain><name>x</name><devices>' "and stays as it was"
+vl rewrite "$tmp/none.xml"
+is "$status|$err" "2|vgpu-lease: $tmp/none.xml: No such file or directory" "a missing one, too"
+vl rewrite --in-place "$tmp/none.xml"
+is "$status|$err" "2|vgpu-lease: $tmp/none.xml: No such file or directory" "also in place"
+vl rewrite --in-place "$tmp"
+like "$status|$err" "2|vgpu-lease: $tmp: *" "a folder is no file"
+mkfifo "$tmp/pipe"
+vl rewrite --in-place "$tmp/pipe"
+is "$status|$err" "2|vgpu-lease: $tmp/pipe: no regular file" "nor is a pipe, which is not waited for"
+head -c 9000000 /dev/zero | tr '\0' ' ' >"$tmp/big.xml"
+vl rewrite "$tmp/big.xml"
+is "$status|$err" "2|vgpu-lease: $tmp/big.xml: over 8 MiB, so no domain's XML" "what is too big is not read"
+
+# What the host knows of the vGPUs: for the target of a migration.
+host t4:2
+conf <<'EOF'
+[devices]
+enabled_mdev_types = nvidia-222
+EOF
+device() { sed -n 's/.*<vgpu:device uuid=.[^ ]* \(.*\)>$/\1/p' <<<"$out"; }
+driver=$(cat "$root/sys/module/nvidia/version")
+vl rewrite "$templates/domain-placeholder.xml"
+is "$status|$err|$(device)" \
+	"0||name='GRID T4-1B' framework='mdev' model='10de:1eb8' driver='$driver' type='nvidia-222' placement='pack'/" \
+	"the metadata of a vGPU that gets a UUID say all that is known of it here"
+given=$(grep -oEm1 "$any" <<<"$out")
+is "$(sed "s/ name='GRID.*driver='$driver'//; s/$given/$placeholder/" <<<"$out")" \
+	"$(cat "$templates/domain-placeholder.xml")" "and nothing else has changed"
+sed "s/type='nvidia-222' /driver='1' name='old' /" "$templates/domain-placeholder.xml" >"$tmp/old.xml"
+vl rewrite "$tmp/old.xml"
+is "$(device)" "type='nvidia-222' framework='mdev' model='10de:1eb8' driver='$driver' name='GRID T4-1B' placement='pack'/" \
+	"stale facts are replaced; the only type of the pool is written down"
+sed "s/nvidia-222/VGPU/" "$templates/domain-placeholder.xml" >"$tmp/class.xml"
+vl rewrite "$tmp/class.xml"
+like "$(device)" "*framework='mdev'*type='VGPU' *" "a type stays as people worded it"
+for unknown in s/nvidia-222/nvidia-999/ s/vgpu:device.*/vgpu:other\\/\>/; do
+	sed "$unknown" "$templates/domain-placeholder.xml" >"$tmp/unknown.xml"
+	vl rewrite "$tmp/unknown.xml"
+	is "$status|$err|${out//$(grep -oEm1 "$any" <<<"$out")/$placeholder}" "0||$(cat "$tmp/unknown.xml")" \
+		"of what is not known here, or has no metadata, nothing is written"
+done
+conf <<'EOF'
+[devices]
+enabled_mdev_types = nvidia-222, nvidia-231
+[mdev_nvidia-222]
+device_addresses = 0000:84:00.0
+[mdev_nvidia-231]
+device_addresses = 0000:85:00.0
+EOF
+vl rewrite "$tmp/class.xml"
+is "$(device)" "framework='mdev' model='10de:1eb8' driver='$driver' type='VGPU' placement='pack'/" \
+	"where several types come into question, what they share is"
+conf <<<'nonsense'
+vl rewrite "$templates/domain-placeholder.xml"
+like "$status|$err" "0|vgpu-lease: warning: *vgpu-lease.conf:1:*" "a configuration with an error is a warning"
+tap_done

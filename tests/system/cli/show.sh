@@ -1,0 +1,96 @@
+#!/bin/bash
+# vgpu-lease show: what libvirt, the leases, the kernel and open handles say of a domain's vGPUs. The libvirt is its own
+# made-up one; QEMU's view is shown in tests/vm.
+. "${srcdir:?}/tests/lib/cli.sh"
+
+host mtty
+conf <<END
+[devices]
+enabled_mdev_types = mtty-1
+[policy]
+reuse = never
+END
+hostdev() {
+	echo "<hostdev mode='subsystem' type='mdev' model='vfio-pci'><source><address uuid='$(uuid "$1")'/></source></hostdev>"
+}
+# The domain vm1 runs with the vGPUs of these numbers.
+libvirt() {
+	cat >"$tmp/node.xml" <<-END
+		<node><domain type='test'><name>vm1</name><uuid>$(domain_uuid 1)</uuid><memory>8192</memory>
+		<os><type>hvm</type></os><metadata>${record:-}</metadata><devices>$(for n; do hostdev "$n"; done)</devices></domain></node>
+	END
+}
+show() { vl show --connect "test://$tmp/node.xml" "$@"; }
+
+libvirt
+show vm2
+is "$status|$out|$err" "1||vgpu-lease: domain vm2: libvirt says: Domain not found" "a domain that is not there"
+show vm1
+is "$status|$out|$err" "0|ID  TYPE  PARENT  LIBVIRT  LEASE  KERNEL  OPEN|" "one without vGPUs"
+
+call prepare begin 1
+libvirt 1
+hold 1
+show vm1
+is "$status|$err" "0|" "where all are of one mind it is done"
+like "$out" "*"$'\n'"$(uuid 1)  mtty-1  mtty    live,config  active  yes     $$" "with a line for the vGPU"
+is "$(wc -l <<<"$out")" 2 "and no more"
+show vm1 --json
+is "$(tr -s ' \n' ' ' <<<"$out")" "{ \"version\": 1, \"domain\": { \"uuid\": \"$(domain_uuid 1)\", \"name\": \"vm1\" }, \"running\": true, \"pid\": null, \"devices\": [ { \"id\": \"$(uuid 1)\", \"type\": \"mtty-1\", \"parent\": \"mtty\", \"live\": true, \"config\": true, \"lease\": \"active\", \"leased_to\": \"$(domain_uuid 1)\", \"exists\": true, \"open_by\": $$, \"qemu\": null, \"differences\": [] } ], \"suspended\": 0, \"migration_blockers\": null } " \
+	"the same as JSON"
+leave
+
+show vm1
+is "$status" 1 "a difference fails"
+like "$out" "*$(uuid 1): no process has it open, but the domain runs with it: *--qemu*detach*" "and is named: not open"
+create mtty mtty-1 2
+libvirt 1 2
+show vm1
+like "$out" "*$(uuid 2): the domain has it, and it is in no lease: *" "plugged in by somebody else"
+call prepare begin 3
+libvirt 1 3
+show vm1
+like "$out" "*$(uuid 3): the domain has it, and it is leased to domain vm3*" "another domain's"
+libvirt
+show vm1
+like "$out" "*$(uuid 1): it is leased, and the domain has not got it: 'vgpu-lease detach' gives it back" "not plugged in"
+record="<k:suspended xmlns:k='urn:vgpu-lease:suspended:1' hostdevs='$(hostdev 1 | sed "s/</\&lt;/g; s/'/\&quot;/g")'/>" libvirt
+show vm1
+like "$out" "*$(uuid 1): a suspend took it from the domain: 'vgpu-lease resume' attaches it again"$'\n'* "taken by a suspend that did not end"
+echo 1 >"$root/sys/bus/mdev/devices/$(uuid 1)/remove"
+libvirt 1
+show vm1
+like "$out" "*$(uuid 1): it is leased, but the kernel has no such device: *" "gone"
+show vm1 --json
+like "$out" '*"type": null,*"exists": false,*"differences": ['*'"it is leased, but the kernel has no such device: '* "as JSON, too"
+show vm1 --qemu
+is "$status|$err" "1|vgpu-lease: domain vm1 is none of QEMU's" "only QEMU can be asked"
+echo nonsense >"$root/etc/vgpu-lease.conf"
+show vm1
+like "$err" "*warning: *" "a broken configuration is a warning"
+like "$out" "*$(uuid 1)*" "and no obstacle"
+
+# A VF of the pool that the metadata does not name, and a card that is passed through without us.
+"$sim" --stop "$root"
+rm -f "$root"/run/vgpu-lease/leases/*
+host flex
+vf_conf() { printf '[vf_%s]\ndevice_match = %s\n' "$@" | conf; }
+vf=0000:4d:00.2
+pci() {
+	echo "<hostdev mode='subsystem' type='pci' managed='yes'><source><address domain='0x0000' bus='0x$1' slot='0x00' function='0x$2'/></source></hostdev>"
+}
+sed -i "s|<devices>.*</devices>|<devices>$(pci 4d 2)$(pci 01 0)</devices>|" "$tmp/node.xml"
+vf_conf flex 8086:56c0
+sed "s/'test'/'qemu'/; s|</*node>||g" "$tmp/node.xml" | "$hook" --root "$root" -- vm1 prepare begin -
+exec 7<>"$root/dev/vfio/$(basename "$(readlink "$root/sys/bus/pci/devices/$vf/iommu_group")")"
+seen="0|*$vf  flex  $vf  live,config  active  yes     $$"
+show vm1
+like "$status|$out" "$seen" "a VF is shown as others are, and what is none of ours is not"
+vf_conf other 8086:9999
+show vm1
+like "$status|$out" "$seen" "also when the configuration has it in the pool no longer"
+echo nonsense >"$root/etc/vgpu-lease.conf"
+show vm1
+like "$status|$out" "$seen" "or is broken"
+leave
+tap_done

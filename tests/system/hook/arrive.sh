@@ -1,0 +1,132 @@
+#!/usr/bin/env bash
+# A domain that arrives by migration or restore: what is reserved, and what the XML says then.
+# shellcheck source=tests/lib/hook.sh
+. "${srcdir:?}/tests/lib/hook.sh"
+host t4:1
+settings() { # LINE...: the policy
+	{
+		printf '[devices]\nenabled_mdev_types = nvidia-222\n[policy]\ndriver_cleanup = 0\nreclaim = never\n'
+		printf '%s\n' "$@"
+	} | configure
+}
+migrate() { hook vm migrate begin - <"${1:-$vm}"; }
+restore() { hook vm restore begin - <"$vm"; }
+state() { lease list --json | sed -n 's/.*"state": "\(.*\)",/\1/p'; }
+uuid_in() { sed -n "s/.*<address uuid='\(.*\)'.*/\1/p"; }
+
+settings
+is "$(migrate)" "" "a UUID that is free here stays: nothing is printed"
+is "$(state) $(devices)" "reserved " "it is reserved, and nothing is made yet"
+is "$(migrate)$(state)" "reserved" "a second migrate of the domain replaces its reservation"
+holds "the prepare that follows makes it" prepare
+is "$(state) $(devices)" "active $u1 " "and the lease is firm"
+fails "a domain that runs here is not migrated here" migrate
+is "$(state) $(devices)" "active $u1 " "and nothing of it is touched"
+release "$vm"
+
+another 2 | sed "s/${u1%??}02/$u1/" >"$work/other.xml"
+prepare "$work/other.xml"
+migrate >"$work/migrated.xml"
+fresh=$(uuid_in <"$work/migrated.xml")
+holds "a UUID that another domain has here is replaced" test -n "$fresh" -a "$fresh" != "$u1"
+is "$(sed "s/$fresh/$u1/" "$work/migrated.xml")" "$(cat "$vm")" "and all else of the XML is as it came, to the byte"
+settings 'migrate_uuid = keep'
+said=$(migrate 2>&1)
+is "$said" "vgpu-lease: domain vm: vGPU $u1: it belongs to domain vm2 here, and migrate_uuid = keep allows no other" \
+	"with migrate_uuid = keep that is a refusal, in one line"
+release "$work/other.xml"
+
+# The facts of the source go, those of this host come, where the XML is printed anyway.
+driver=$(cat "$root/sys/module/nvidia/version")
+with_metadata() { # ATTRIBUTES...: the domain, with these in its <vgpu:device>
+	local ns='urn:vgpu-lease:domain:1'
+	sed "s|</name>|&<metadata><v:lease xmlns:v='$ns'><v:device uuid='$u1' $*/></v:lease></metadata>|" "$vm"
+}
+metadata() { sed -n "s/.*<v:device uuid='[^']*'\(.*\)\/><\/v:lease>.*/\1/p"; }
+settings 'migrate_uuid = fresh'
+with_metadata "numa='none' type='GRID T4-1B' name='GRID T4-1B' model='10de:1' driver='$driver' framework='vf'" >"$work/facts.xml"
+is "$(migrate "$work/facts.xml" | metadata)" \
+	" numa='none' type='nvidia-222' name='GRID T4-1B' model='10de:1eb8' driver='$driver' framework='mdev'" \
+	"an XML with another UUID has the facts of this host in place of the source's"
+with_metadata "type='nvidia-222'" >"$work/facts.xml"
+is "$(migrate "$work/facts.xml" | metadata)" \
+	" name='GRID T4-1B' framework='mdev' model='10de:1eb8' driver='$driver' type='nvidia-222'" "also those that the source did not give"
+settings
+with_metadata "type='nvidia-9999' name='GRID T4-1B'" >"$work/facts.xml"
+is "$(migrate "$work/facts.xml")$(state)" reserved "a type that has another id here is found by its name"
+holds "also by the prepare that follows" prepare "$work/facts.xml"
+is "$(type_of $u1)" nvidia-222 "and is this host's"
+release "$work/facts.xml"
+with_metadata "type='nvidia-9999' name='GRID X-1B' model='10de:1'" >"$work/facts.xml"
+said=$(migrate "$work/facts.xml" 2>&1)
+is "${said%, nvidia-223*}" \
+	"vgpu-lease: domain vm: vGPU $u1: no type is called 'nvidia-9999' here (on the source it is GRID X-1B of 10de:1); known: nvidia-222" \
+	"a type that is not here at all is a refusal that says what it is there, and what is here"
+with_metadata "type='nvidia-222' name='GRID X-1B' model='10de:1'" >"$work/facts.xml"
+said=$(migrate "$work/facts.xml" 2>&1)
+is "$said" "vgpu-lease: domain vm: vGPU $u1: it is GRID X-1B of 10de:1 on the source, and nvidia-222 is GRID T4-1B here: only a vGPU of the same type can go on with its state" \
+	"so is a type that is another one there"
+with_metadata "type='nvidia-222' driver='1.2.3'" >"$work/facts.xml"
+said=$(migrate "$work/facts.xml" 2>&1)
+is "$said" "vgpu-lease: domain vm: vGPU $u1: its driver is version 1.2.3 on the source and $driver here: bring both to one version, or set driver_mismatch = warn" \
+	"and another version of the driver"
+is "$(leases)" 0 "what is refused reserves nothing"
+settings 'driver_mismatch = warn'
+holds "which driver_mismatch = warn lets in" migrate "$work/facts.xml"
+release "$work/facts.xml"
+settings
+with_metadata "type='nvidia-222' model='10de:1'" >"$work/facts.xml"
+is "$(migrate "$work/facts.xml")" "" "for facts alone nothing is printed"
+release "$work/facts.xml"
+
+settings 'migrate_uuid = fresh'
+migrate >"$work/migrated.xml"
+fresh=$(uuid_in <"$work/migrated.xml")
+holds "with migrate_uuid = fresh it is always replaced" test -n "$fresh" -a "$fresh" != "$u1"
+holds "prepare takes the reservation over" prepare "$work/migrated.xml"
+is "$(devices)$(leases)" "$fresh 1" "and makes what the XML says"
+release "$work/migrated.xml"
+make_device 0000:84:00.0 nvidia-222 $u1
+is "$(migrate)" "" "a device that was made beforehand (by Nova) is taken as it is, whatever the policy"
+prepare
+release "$vm"
+is "$(devices)" "$u1 " "and left standing afterwards"
+
+settings
+another 3 >"$work/three.xml"
+is "$(migrate "$work/three.xml" | uuid_in)" "$u1" "a free foreign device of the type is used where the own UUID is absent"
+release "$work/three.xml" failed
+is "$(devices)$(leases)" "$u1 0" "a migration that ends before prepare leaves it standing, and its release no reservation"
+settings 'reserve_ttl = 1'
+migrate "$work/three.xml" >/dev/null
+sleep 1.3
+holds "a reservation that is past its time holds nothing" prepare
+is "$(leases)" 1 "and is dropped"
+release "$vm"
+echo 1 >"$root/sys/bus/mdev/devices/$u1/remove"
+
+# Sixteen guests fill the card.
+settings
+for i in $(seq 16 31); do another "$i" >"$work/$i.xml" && prepare "$work/$i.xml"; done
+is "$(devices | wc -w)" 16 "the card is full"
+said=$(migrate 2>&1)
+is "$said" "vgpu-lease: domain vm: vGPU $u1: no room for nvidia-222, the only type of the pool: 0000:84:00.0: full (16 of 16 in use); free a vGPU there, or see 'vgpu-lease plan'" \
+	"a migration without room is refused at migrate begin"
+restore >"$work/out" 2>&1
+is "$?$(cat "$work/out")" "0" "a restore without room says nothing and ends with 0: its failure would delete the image"
+fails "the prepare that follows refuses" prepare
+release "$work/16.xml"
+release "$work/17.xml"
+migrate "$templates/domain-two-vgpus.xml"
+holds "a domain with two vGPUs that reserved the last two places gets them" prepare "$templates/domain-two-vgpus.xml"
+is "$(devices | wc -w)" 16 "and the card is full again"
+release "$templates/domain-two-vgpus.xml"
+prepare "$work/17.xml"
+is "$(restore)$(state | grep -c reserved)" "1" "with room a restore reserves, and keeps the UUID"
+sed -i 's/enabled_mdev_types.*/enabled_mdev_types =/' "$root/etc/vgpu-lease.conf"
+printf '[nonsense]\n' >>"$root/etc/vgpu-lease.conf"
+restore >"$work/out" 2>&1
+is "$?$(cat "$work/out")" "0" "a restore under a broken configuration ends with 0, too"
+said=$(migrate 2>&1)
+holds "a migration is refused with the configuration's error, file and line" grep -q 'vgpu-lease.conf:[0-9]*:' <<<"$said"
+tap_done

@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# A guest whose vGPU is an mdev on one host and a VF on the other goes there and back, where the policy lets it.
+# shellcheck source=tests/lib/hook.sh
+. "${srcdir:?}/tests/lib/hook.sh"
+mdevs=$work/mdevs vfs=$work/vfs
+end_hosts() {
+	for root in "$mdevs" "$vfs"; do end_host; done
+}
+trap 'end_hosts; rm -rf "$work"' EXIT
+settings() { # LINE...: the policy of the host in root
+	{
+		printf '[devices]\nenabled_mdev_types = nvidia-1147\n[policy]\ndriver_cleanup = 0\nrelease_wait = 2\n'
+		printf '%s\n' "$@"
+	} | configure
+}
+root=$mdevs && host l40s-mdev:1 && settings
+root=$vfs && host l40s:1 && settings
+on() { root=$1; }
+type_id=nvidia-1147 name='NVIDIA L40S-1Q'
+arrive() { hook one-vgpu migrate begin - <"$1"; }
+start() { hook one-vgpu prepare begin - <"$1"; }
+end() { hook one-vgpu release end migrated <"$1"; }
+states() { lease list --json | sed -n 's/.*"state": "\(.*\)",/\1/p'; }
+typed_vfs() { grep -lvx 0 "$root"/sys/bus/pci/devices/*/nvidia/current_vgpu_type 2>/dev/null | wc -l; }
+
+sed "s|</name>|&<metadata><v:lease xmlns:v='urn:vgpu-lease:domain:1'><v:device uuid='$u1' type='$type_id' name='$name' framework='mdev' model='10de:26b9'/></v:lease></metadata>|" \
+	"$vm" >"$work/source.xml"
+on "$mdevs"
+holds "on the first host the guest has an mdev" start "$work/source.xml"
+is "$(devices)" "$u1 " "with the UUID that its XML names"
+
+on "$vfs"
+said=$(arrive "$work/source.xml" 2>&1)
+is "$said" "vgpu-lease: domain one-vgpu: vGPU $u1: $name is an mdev on the source and a VF here ($type_id): set cross_framework = yes to let it become one, where both hosts have libvirt 11.0 or later" \
+	"on the second one, which has VFs, it is refused, and why"
+is "$(leases)" 0 "nothing is reserved there"
+settings 'cross_framework = yes'
+lease plan --op migrate "$work/source.xml" >"$work/plan" 2>&1
+holds "where the policy allows it the plan says so" grep -q "^reserve 0000:26:00.4, $type_id on 0000:26:00.4 .*, instead of $u1\$" "$work/plan"
+arrive "$work/source.xml" >"$work/there.xml"
+is "$(sed -n "s/.*<v:device \(.*\)\/><\/v:lease.*/\1/p" "$work/there.xml")" \
+	"address='0000:26:00.4' driver='550.90.05' type='$type_id' name='$name' framework='variant' model='10de:26b9'" \
+	"the metadata name a VF, with the facts of this host"
+is "$(diff "$vm" "$work/there.xml" | sed -n 's/^> *<\(hostdev\|address\)/<\1/p')" \
+	"<hostdev mode='subsystem' type='pci' managed='no' display='off'>"$'\n'"<address domain='0x0000' bus='0x26' slot='0x00' function='0x4'/>" \
+	"the hostdev is a PCI device, without what only an mdev has: its display it keeps"
+is "$(diff "$vm" "$work/there.xml" | grep -c '^>')" 3 "and nothing else has changed"
+is "$(states)" reserved "the VF is reserved"
+holds "prepare takes it" start "$work/there.xml"
+is "$(typed_vfs) $(states)" "1 active" "and gives it its type"
+on "$mdevs"
+end "$work/source.xml"
+is "$(devices)$(leases)" 0 "the first host has its own back"
+
+said=$(arrive "$work/there.xml" 2>&1)
+holds "the way back is refused, too" grep -q "vGPU 0000:26:00.4: $name is a VF on the source and an mdev here ($type_id)" <<<"$said"
+settings 'cross_framework = yes'
+arrive "$work/there.xml" >"$work/back.xml"
+uuid=$(sed -n "s/.*<address uuid='\(.*\)'.*/\1/p" "$work/back.xml")
+holds "with leave it gets a UUID" test -n "$uuid"
+is "$(sed -n "s/.*<v:device \(.*\)\/><\/v:lease.*/\1/p" "$work/back.xml")" \
+	"uuid='$uuid' driver='550.90.05' type='$type_id' name='$name' framework='mdev' model='10de:26b9'" "in the metadata, too"
+is "$(grep -o '<hostdev.*' "$work/back.xml")" "<hostdev mode='subsystem' type='mdev' model='vfio-pci' managed='no' display='off'>" \
+	"the hostdev is what it was at first"
+holds "prepare makes it" start "$work/back.xml"
+is "$(devices)" "$uuid " "under that UUID"
+on "$vfs"
+end "$work/there.xml"
+is "$(typed_vfs) $(leases)" "0 0" "the second host has its VF back"
+
+mkdir -p "$root/usr/lib"
+ln -s libvirt.so.0.10010.0 "$root/usr/lib/libvirt.so.0"
+said=$(arrive "$work/source.xml" 2>&1)
+holds "a libvirt that cannot change a hostdev is told" \
+	grep -q "and this host's libvirt 10.10.0 cannot change that: 11.0 or later is needed" <<<"$said"
+sed "s/ name='$name'//" "$work/source.xml" >"$work/nameless.xml"
+fails "a type that has no name is not taken for another" arrive "$work/nameless.xml"
+is "$(leases)" 0 "and nothing is reserved"
+tap_done

@@ -1,0 +1,108 @@
+#!/usr/bin/env bash
+# How the driver lets a vGPU go: by itself, or not for a long time. Whoever gives it back, hook or gc, it ends clean.
+# shellcheck source=tests/lib/hook.sh
+. "${srcdir:?}/tests/lib/hook.sh"
+no_lease() { [ "$(leases)" = 0 ]; }
+use() { # UUID: a process opens the device, and closes it
+	true 9<>"$root/dev/vfio/$(basename "$(readlink "$root/sys/bus/mdev/devices/$1/iommu_group")")"
+}
+room() { cat "$root/sys/class/mdev_bus/$1/mdev_supported_types/nvidia-222/available_instances"; }
+# The removals of a card that were tried, by the kernel's log, each with how it ended.
+removals() { awk -v card="$1" '$2 ~ /remove$/ && $3 == card { print $2, $6 }' "$root/.kernel/control/log" | uniq | paste -sd,; }
+# As where the device handler runs: the hook leaves slow give-backs to it, here to gc.
+with_handler() { flock "$root/run/vgpu-lease/handler.lock" "$@"; }
+
+a=0000:84:00.0 b=0000:85:00.0
+u2=${u1%??}02
+host t4:2
+configure <<-'EOF'
+	[devices]
+	enabled_mdev_types = nvidia-222
+	[policy]
+	placement = spread
+EOF
+another 2 >"$work/2.xml"
+
+### It removes the device by itself
+control driver_removes '400 zombie'
+prepare && prepare "$work/2.xml"
+is "$(parent_of "$u1") $(parent_of "$u2")" "$a $b" "two domains have a vGPU each, on two cards"
+use "$u1"; use "$u2"
+holds "the release of a device that the driver is about to remove succeeds" release
+eventually test ! -e "$root/run/vgpu-lease/leases/$u1"
+is "$(removals $a)" "driver-remove ok" "and it was left to the driver"
+is "$(room $a)" 16 "so that no instance is lost"
+with_handler "$builddir/hooks/qemu" --root "$root" -- vm2 release end destroyed <"$work/2.xml"
+holds "gc ends with what the driver removed, too" lease gc
+is "$(removals $b) $(room $b) $(devices)$(leases)" "driver-remove ok 16 0" "and nothing is left of either"
+control driver_removes off
+
+### Somebody removes it before the driver is done with it
+printf '[devices]\nenabled_mdev_types = nvidia-234\n[mdev_nvidia-234]\ndevice_addresses = %s\n' $a | configure
+control driver_removes '60000 zombie'
+another 3 >"$work/big.xml"
+u3=${u1%??}03
+prepare "$work/big.xml"
+use "$u3"
+echo 1 >"$root/sys/bus/mdev/devices/$u3/remove"
+release "$work/big.xml"
+control driver_removes off
+is "$(prepare "$work/big.xml" 2>&1)" \
+	"vgpu-lease: domain vm: vGPU $u3: no room for nvidia-234, the only type of the pool: $a: the driver offers none though nothing is on the card: has the room of a removed vGPU not come back? see dmesg; a reboot brings it back; $b: not in the pool: no section of the configuration names it; see 'vgpu-lease plan'" \
+	"a card that is short of what was on it is told as such"
+end_host
+rm -rf "$root/var/lib/vgpu-lease"
+host t4:2
+
+### It does not let go for eight seconds
+settings='[devices]\nenabled_mdev_types = nvidia-222\n[policy]\nplacement = spread\ndriver_cleanup = 0\n'
+printf '%b' "$settings" | configure
+control log clear
+control plugin_delay_ms 8000
+prepare && prepare "$work/2.xml"
+use "$u1"; use "$u2"
+holds "a release that the driver refuses for eight seconds ends all the same" release
+is "$(leases)" 2 "its lease stays meanwhile"
+with_handler "$builddir/hooks/qemu" --root "$root" -- vm2 release end destroyed <"$work/2.xml"
+lease gc >"$work/gc.out" 2>&1 &
+holds "the hook's child tries until the driver has let go" eventually no_lease
+wait $!
+is "$(removals $a)" "remove EBUSY,remove ok" "it was refused before"
+is "$(removals $b)" "remove EBUSY,remove ok" "so was gc, which tries as well"
+is "$(devices)$(room $a) $(room $b)" "16 16" "and nothing is left of either"
+control plugin_delay_ms 0
+
+control log clear
+control inject "remove any EBUSY 1000000"
+prepare
+release "$vm"
+sleep 8 && control inject clear
+holds "a driver that refuses at once, again and again, gets its eight seconds, too" eventually no_lease
+is "$(devices)$(room $a) $(removals $a)" "16 remove EBUSY,remove ok" "and nothing is left"
+
+### The same of a VF that has a type
+end_host
+host l40s/2
+configure <<-'EOF'
+	[devices]
+	enabled_mdev_types = nvidia-1155
+EOF
+vf=0000:26:00.4
+vf_type() { cat "$root/sys/bus/pci/devices/$vf/nvidia/current_vgpu_type"; }
+sed "s/type='mdev'.*>/type='pci' managed='no'>/
+	s/<address uuid=.*>/<address domain='0x0000' bus='0x26' slot='0x00' function='0x4'\/>/" "$vm" >"$work/vf.xml"
+control plugin_delay_ms 8000
+holds "a VF gets its type" prepare "$work/vf.xml"
+true 9<>"$root/dev/vfio/$(basename "$(readlink "$root/sys/bus/pci/devices/$vf/iommu_group")")"
+holds "its release ends, though the driver refuses to clear it" release "$work/vf.xml"
+is "$(vf_type) $(leases)" "1155 1" "it has its type still, and its lease"
+holds "the hook's child tries until the driver has let go" eventually no_lease
+# Whoever tries once more, when the write that hung has done it, is told EPERM: there is nothing to clear.
+is "$(vf_type) $(removals 0000:26:00.4 | sed 's/,remove EPERM$//')" "0 remove EBUSY,remove ok" "then it has none"
+control plugin_delay_ms 0
+prepare "$work/vf.xml"
+control inject "remove any EIO 3"
+release "$work/vf.xml"
+holds "nor does another error leave anything, once it has passed" eventually bash -c "'$builddir/vgpu-lease' --root '$root' gc >/dev/null; ! ls '$root/run/vgpu-lease/leases' | grep -q ."
+is "$(vf_type)" 0 "the type is cleared"
+tap_done

@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# A card of NVIDIA's variant driver that carries vGPUs when it is seen for the first time: what it can make is not known,
+# and what the configuration names is in the pool all the same.
+# shellcheck source=tests/lib/hook.sh
+. "${srcdir:?}/tests/lib/hook.sh"
+host l40s:2
+settings() { # RECLAIM SECTION_LINE...
+	{
+		printf '[devices]\nenabled_mdev_types = nvidia-1147\n[policy]\nreclaim = %s\nreclaim_grace = 0\ndriver_cleanup = 0\nrelease_wait = 2\n' "$1"
+		printf '[mdev_nvidia-1147]\n%s\n' "${@:2}"
+	} | configure
+}
+card=0000:26:00.0 a=0000:26:00.4 b=0000:26:00.5 c=0000:26:00.6
+set_type() { echo "$2" >"$root/sys/bus/pci/devices/$1/nvidia/current_vgpu_type"; }
+type_at() { cat "$root/sys/bus/pci/devices/$1/nvidia/current_vgpu_type"; }
+forget() { rm -rf "$root/var/lib/vgpu-lease/types"; }
+domain() { # ADDRESS
+	local function=${1##*.}
+	echo "<domain type='kvm'><name>vm</name><uuid>$vm_uuid</uuid><devices><hostdev mode='subsystem' type='pci' managed='no'><source><address domain='0x0000' bus='0x26' slot='0x00' function='0x$function'/></source></hostdev></devices></domain>"
+}
+start() { domain "$1" | hook vm prepare begin -; }
+end() { domain "$1" | hook vm release end -; }
+card_is() { lease inventory --json | awk -F'"' -v key="$1" '$2 == "address" { is = $4 == "'$card'" } is && $2 == key { sub(/^[^:]*: /, ""); sub(/,$/, ""); print; exit }'; }
+
+# Both cards are in use, so that none tells what it could make.
+set_type $b 1150
+set_type 0000:27:00.4 1150
+settings never "device_addresses = $card"
+is "$(card_is in_pool) $(card_is ready)" "true true" "a card that the configuration names by its address is in the pool"
+settings never "device_match = 10de:26b9"
+is "$(card_is in_pool)" true "also one that it names by what it is"
+settings never "device_addresses = $a, $c"
+is "$(card_is in_pool)" true "or by its VFs"
+said=$(start $a 2>&1)
+holds "a start is told what is in the way, and what frees the card of it" \
+	grep -q "no room for nvidia-1147.*: $card: blocked by 1 vGPU of nvidia-1150;.*'vgpu-lease retype $card nvidia-1147' frees it" <<<"$said"
+is "$(type_at $a) $(type_at $b) $(leases)" "0 1150 0" "and nothing has changed"
+settings never ""
+is "$(card_is in_pool)" false "a card that no section names is not in the pool on a guess"
+holds "and its reason says how it would be" grep -q "it is not known whether it makes nvidia-1147 while it carries other vGPUs" <(card_is reason)
+
+# Retype.
+said=$(lease retype $card nvidia-1147 2>&1)
+holds "retype of a card that no section names says what to write" grep -q "put it under \[mdev_nvidia-1147\]" <<<"$said"
+settings never "device_addresses = $card"
+said=$(lease retype $card nvidia-1147 2>&1)
+holds "retype tells what stays, and why" grep -q "stays $b, nvidia-1150: reclaim = never" <<<"$said"
+settings orphans "device_addresses = $card"
+said=$(lease retype --dry-run $card nvidia-1147 2>&1)
+is "$said" "would go $b, nvidia-1150: an orphan: no lease, not open, in no domain's XML, not started by mdevctl, idle for 0 s"$'\n'"$card would be free for nvidia-1147" "with --dry-run what would go"
+holds "retype frees the card" lease retype $card nvidia-1147
+is "$(type_at $b)" 0 "of what was in the way"
+is "$(card_is in_pool)" true "and then it is known what the card makes"
+forget
+
+# Reclaim.
+set_type $b 1150
+set_type $c 1150
+exec 9<>"$root/dev/vfio/$(basename "$(readlink "$root/sys/bus/pci/devices/$c/iommu_group")")"
+said=$(start $a 2>&1)
+holds "where one of two is open a start is refused" grep -q "blocked by 2 vGPUs of nvidia-1150" <<<"$said"
+is "$(type_at $b) $(type_at $c)" "1150 1150" "and the other is not removed in vain"
+exec 9>&-
+holds "where nobody has either, both make room" start $a
+is "$(type_at $a) $(type_at $b) $(type_at $c)" "1147 0 0" "for the type that the configuration names"
+end $a
+forget
+set_type $b 1150
+set_type $c 1150
+holds "an arrival counts on such room" test -z "$(domain $a | hook vm migrate begin - 2>&1)"
+is "$(leases) $(type_at $b)" "1 1150" "and leaves it to the start"
+holds "which makes it" start $a
+is "$(type_at $a) $(type_at $b)" "1147 0" "for it"
+end $a
+
+# A type that the card does not make at all.
+forget
+set_type $b 1150
+sed -i 's/nvidia-1147/nvidia-99/' "$root/etc/vgpu-lease.conf"
+said=$(start $a 2>&1)
+holds "a type that turns out to be none of the card's is refused as such" grep -q "has no type nvidia-99" <<<"$said"
+is "$(leases) $(type_at $a)" "0 0" "and nothing is leased"
+tap_done

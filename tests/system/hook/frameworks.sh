@@ -1,0 +1,235 @@
+#!/usr/bin/env bash
+# The same life in each framework: mdevs on the card, mdevs on VFs, VFs that take a type, plain VFs. A lease, a failure, a full
+# pool, the end; forty at once; a move to another host.
+# shellcheck source=tests/lib/hook.sh
+. "${srcdir:?}/tests/lib/hook.sh"
+frameworks="card vfs variant vf"
+pci=
+other=$work/other
+trap '"$sim" --stop "$other" 2>/dev/null; clean_up' EXIT
+
+# What differs: a host with 4 places on two cards, or 32 with "many", as MODEL, and the type with the card that it is served by.
+# The target of a migration has its cards elsewhere. A plain VF has no type but a name.
+kind() { # FRAMEWORK [many]
+	local n=${2:+many}
+	case $1 in
+	card) model=t4:2 where=0000:a4:00.0 match=10de:1eb8 type=nvidia-233; [ -z "$n" ] || type=nvidia-222 ;;
+	vfs) model=a40/3:2 where=0000:b4:00.0 match=10de:2235 type=nvidia-565; [ -z "$n" ] || { model=a40/20:2 type=nvidia-559; } ;;
+	variant) model=l40s/3:2 where=0000:c4:00.0 match=10de:26b9 type=nvidia-1155; [ -z "$n" ] || { model=l40s/20:2 type=nvidia-1149; } ;;
+	vf) model=flex/2:2 where=0000:d4:00.0 match=8086:56c0 type=flex; [ -z "$n" ] || model=flex/16:2 ;;
+	esac
+}
+start() { # FRAMEWORK MODEL
+	local section="[devices]"$'\n'"enabled_mdev_types = $type"$'\n'"[mdev_$type]"
+	end_host
+	rm -rf "$root"
+	host "$2"
+	pci=$root/sys/bus/pci/devices
+	[ "$1" != vf ] || section='[vf_flex]'
+	configure <<-EOF
+		$section
+		device_match = $match
+		[policy]
+		driver_cleanup = 0
+		reuse = never
+	EOF
+	mapfile -t vfs < <(cd "$pci" && for d in */physfn; do echo "${d%/physfn}"; done)
+}
+is_pci() { [ "$1" = variant ] || [ "$1" = vf ]; }
+
+# id FRAMEWORK N: what the domain number N names: a UUID of its own, or the VF number N.
+id() {
+	if is_pci "$1"; then echo "${vfs[$2]}"; else printf '%08x-0000-4000-8000-00000000000a' "$2"; fi
+}
+domain_uuid() { printf '%08x-0000-4000-8000-00000000000d' "$1"; }
+
+# domain FRAMEWORK N ID: its XML.
+domain() {
+	local attribute=uuid hostdev="type='mdev' model='vfio-pci'" address="uuid='$3'" a=$3 managed=no
+	[ "$1" != vf ] || managed=yes
+	if is_pci "$1"; then
+		attribute=address hostdev="type='pci' managed='$managed'"
+		address="domain='0x${a%%:*}' bus='0x${a:5:2}' slot='0x${a:8:2}' function='0x${a:11}'"
+	fi
+	cat <<-EOF
+		<domain type='kvm'>
+		  <name>vm$2</name>
+		  <uuid>$(domain_uuid "$2")</uuid>
+		  <metadata>
+		    <vgpu:lease xmlns:vgpu='urn:vgpu-lease:domain:1'>
+		      <vgpu:device $attribute='$3' type='$type'/>
+		    </vgpu:lease>
+		  </metadata>
+		  <devices>
+		    <hostdev mode='subsystem' $hostdev>
+		      <source>
+		        <address $address/>
+		      </source>
+		    </hostdev>
+		  </devices>
+		</domain>
+	EOF
+}
+call() { # OP SUBOP N: with the XML of the domain
+	hook "vm$3" "$1" "$2" - <"$work/$3.xml" 2>"$work/said"
+}
+named() { # the id in the XML on standard input
+	sed -n "s/.*<vgpu:device.* \(uuid\|address\)='\([^']*\)'.*/\2/p"
+}
+state() { lease list --json 2>/dev/null | sed -n 's/.*"state": "\(.*\)",/\1/p' | sort | uniq -c | tr -s ' \n' ' '; }
+frameworks_leased() { lease list --json | sed -n 's/.*"framework": "\(.*\)",/\1/p' | sort -u; }
+framework_word() { case $1 in card | vfs) echo mdev ;; *) echo "$1" ;; esac; }
+# The vGPUs that the kernel has.
+made() {
+	if [ "$1" = variant ]; then
+		grep -Lx 0 "$pci"/*/nvidia/current_vgpu_type | wc -l
+	else
+		find "$root/sys/bus/mdev/devices" -mindepth 1 | wc -l
+	fi
+}
+card_of() { lease list --json | grep -A8 "\"id\": \"$1\"" | sed -n 's/.*"pgpu": "\(.*\)",/\1/p'; }
+node_of() {
+	local dir=$root/sys/bus/mdev/devices/$1
+	[ -e "$dir" ] || dir=$pci/$1
+	echo "$root/dev/vfio/$(basename "$(readlink "$dir/iommu_group")")"
+}
+no_lease() { [ "$(leases)" = 0 ]; }
+
+life() { # FRAMEWORK
+	local f=$1 first second want i
+
+	kind "$f"
+	start "$f" "$model"
+	want=$([ "$f" = vf ] || echo 1)
+	for i in 0 1 2 3 4 5; do domain "$f" $i "$(id "$f" $i)" >"$work/$i.xml"; done
+	holds "$f: a domain gets its vGPU" call prepare begin 0
+	first=$(id "$f" 0)
+	is "$(state)$(frameworks_leased) $(made "$f")" " 1 active $(framework_word "$f") ${want:-0}" "$f: it is leased, in its framework"
+	holds "$f: once more changes nothing" call prepare begin 0
+	is "$(state)$(made "$f")" " 1 active ${want:-0}" "$f: there is one"
+	is "$(lease list | awk 'NR == 2 { print $1, $2, $NF }')" "$first $type -" "$f: the list has it, and nothing against it"
+	domain "$f" 9 "$first" >"$work/9.xml"
+	fails "$f: another domain with the same one is refused" call prepare begin 9
+	holds "$f: and told whose it is" grep -q "it belongs to domain vm0 ($(domain_uuid 0))" "$work/said"
+	call release end 9
+	is "$(state)" " 1 active " "$f: its release takes nothing away"
+
+	### A card that fails, a VF that somebody else has
+	case $f in
+	card | vfs)
+		control inject "create $(card_of "$first") EIO"
+		holds "$f: where one card fails, another serves" call prepare begin 1
+		fails "$f: that is not the one that failed" test "$(card_of "$(id "$f" 1)")" = "$(card_of "$first")"
+		;;
+	variant)
+		control inject "create $(id "$f" 1) EIO"
+		fails "$f: where the driver refuses, so does the hook" call prepare begin 1
+		holds "$f: and says what free VFs there are" grep -q "free here: .*0000:2" "$work/said"
+		hook vm1 migrate begin - <"$work/1.xml" >"$work/1.new" 2>/dev/null
+		mv "$work/1.new" "$work/1.xml"
+		second=$(named <"$work/1.xml")
+		fails "$f: a migration is given one on another card" test "${second%.*}" = "$(dirname "$(id "$f" 1)")"
+		holds "$f: and takes it" call prepare begin 1
+		;;
+	vf)
+		exec 9<>"$(node_of "$(id "$f" 1)")"
+		fails "$f: a VF that some process has open is refused" call prepare begin 1
+		holds "$f: and what free ones there are is said" grep -q "free here: " "$work/said"
+		exec 9<&-
+		holds "$f: once it is closed it is leased" call prepare begin 1
+		;;
+	esac
+	is "$(state)" " 2 active " "$f: there are two"
+
+	### Full, and empty
+	for i in 2 3 4 5; do
+		[ "$f" != vf ] || [ $i -lt 4 ] || continue
+		call prepare begin $i || :
+	done
+	is "$(state)" " 4 active " "$f: four fit on two cards"
+	domain "$f" 7 "$(id "$f" 0)" >"$work/7.xml"
+	is_pci "$f" || domain "$f" 7 "$(id "$f" 7)" >"$work/7.xml"
+	fails "$f: no more" hook vm7 migrate begin - <"$work/7.xml"
+	hook vm7 migrate begin - <"$work/7.xml" 2>"$work/said" || :
+	is "$(wc -l <"$work/said")" 1 "$f: that is said in one line"
+	holds "$f: which names the domain and the lack of room" grep -q "^vgpu-lease: domain vm7: .*no room for $type" "$work/said"
+	for i in 0 1 2 3 4 5; do [ ! -e "$work/$i.xml" ] || call release end $i; done
+	holds "$f: all are given back" eventually no_lease
+	is "$(made "$f")" 0 "$f: and the kernel has none left"
+}
+
+# With an argument N.status and N.xml each in $work/many.
+many() { # FRAMEWORK
+	local f=$1 n ok=0
+
+	kind "$f" many
+	start "$f" "$model"
+	mkdir -p "$work/many"
+	rm -f "$work/many"/*
+	for n in {0..39}; do
+		# They come from a host whose VF has an address that is none here, all the same one.
+		if is_pci "$f"; then domain "$f" "$n" 0000:99:00.7; else domain "$f" "$n" "$(id "$f" "$n")"; fi >"$work/many/$n.xml"
+		(
+			if hook "vm$n" migrate begin - <"$work/many/$n.xml" >"$work/many/$n.new" 2>"$work/many/$n.err"; then
+				[ ! -s "$work/many/$n.new" ] || mv "$work/many/$n.new" "$work/many/$n.xml"
+				hook "vm$n" prepare begin - <"$work/many/$n.xml" 2>"$work/many/$n.err"
+			fi
+			echo $? >"$work/many/$n.status"
+		) &
+	done
+	wait
+	ok=$(cat "$work/many"/*.err | grep -c .)
+	is "$(lease list --json | grep -c '"state": "active"') $ok" "32 8" \
+		"$f: of forty domains that arrive at once on 32 places 32 run, and 8 are refused"
+	is "$(for n in {0..39}; do [ -s "$work/many/$n.err" ] || named <"$work/many/$n.xml"; done | sort | uniq -d)" "" \
+		"$f: no two have the same vGPU"
+	is "$(made "$f")" "$([ "$f" = vf ] && echo 0 || echo 32)" "$f: the kernel has 32"
+	for n in {0..39}; do hook "vm$n" release end - <"$work/many/$n.xml" & done
+	wait
+	holds "$f: forty releases at once leave no lease" eventually no_lease
+	is "$(made "$f")" 0 "$f: and no vGPU"
+}
+
+# Between two hosts whose cards stand elsewhere.
+move() { # FRAMEWORK
+	local f=$1 from=$root id there
+
+	kind "$f"
+	start "$f" "$model"
+	domain "$f" 0 "$(id "$f" 0)" >"$work/0.xml"
+	id=$(id "$f" 0)
+	call prepare begin 0
+	"$sim" "$other" "$model@$where"
+	cp "$from/etc/vgpu-lease.conf" "$other/etc/"
+	root=$other pci=$other/sys/bus/pci/devices
+	hook vm0 migrate begin - <"$work/0.xml" >"$work/0.new" 2>"$work/said"
+	[ -s "$work/0.new" ] || cp "$work/0.xml" "$work/0.new"
+	is "$(state)" " 1 reserved " "$f: the target of a migration reserves a vGPU"
+	there=$(named <"$work/0.new")
+	if is_pci "$f"; then
+		fails "$f: at an address of its own" test "$there" = "$id"
+		is "$(grep -c "address domain=.*bus='0x${there:5:2}'" "$work/0.new")" 1 "$f: which the hostdev has as well"
+	else
+		is "$there" "$id" "$f: under the UUID that it had"
+	fi
+	holds "$f: it is made there" hook vm0 prepare begin - <"$work/0.new"
+	is "$(state)$(made "$f")" " 1 active $([ "$f" = vf ] && echo 0 || echo 1)" "$f: and leased"
+	root=$from pci=$from/sys/bus/pci/devices
+	call release end 0
+	holds "$f: the source gives its own back" eventually no_lease
+	is "$(made "$f")" 0 "$f: and has none"
+	root=$other pci=$other/sys/bus/pci/devices
+	is "$(state)" " 1 active " "$f: the target keeps the one it made"
+	hook vm0 release end - <"$work/0.new"
+	holds "$f: until the domain ends there" eventually no_lease
+	"$sim" --stop "$other"
+	rm -rf "$other"
+	root=$from
+}
+
+for f in $frameworks; do
+	life "$f"
+	many "$f"
+	move "$f"
+done
+tap_done

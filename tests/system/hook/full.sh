@@ -1,0 +1,94 @@
+#!/usr/bin/env bash
+# The folder of the leases is full, or cannot be written: what a domain had is given back all the same.
+# shellcheck source=tests/lib/hook.sh
+. "${srcdir:?}/tests/lib/hook.sh"
+host t4:1
+settings() { # LINE...: of the policy
+	{
+		printf '[devices]\nenabled_mdev_types = nvidia-232\n[policy]\nreclaim = never\nlock_timeout = 1\n'
+		printf '%s\n' "$@"
+	} | configure
+}
+for i in 2 3 4 5; do another $i >"$work/$i.xml"; done
+trap 'umount -l "$root/run" 2>/dev/null; clean_up' EXIT
+is_full() { ! head -c 1 /dev/zero 2>/dev/null >"$root/run/more"; }
+fill() {
+	dd if=/dev/zero of="$root/run/fill" bs=4096 2>/dev/null
+	is_full
+}
+empty() { rm -f "$root/run/fill" "$root/run/more"; }
+state() { sed -n 's/^state=//p' "$root/run/vgpu-lease/leases/"*; }
+no_lease() { [ "$(leases)" = 0 ]; }
+
+### A full /run
+mount -t tmpfs -o size=256k,mode=755 tmpfs "$root/run"
+settings 'driver_cleanup = 0'
+prepare
+holds "a /run that is full" fill
+release "$vm"
+is "$(devices)$(leases)" 0 "keeps no release from giving back"
+empty
+settings 'driver_cleanup = 0' 'release_wait = 0'
+prepare && fill
+open_device $u1
+flock "$root/run/vgpu-lease/handler.lock" "$builddir/hooks/qemu" --root "$root" -- vm release end - <"$vm"
+is "$(state)" releasing "what is open still is marked where there is no room for it"
+close_device
+lease gc >"$work/gc"
+is "$(devices)$(leases)" 0 "and finished by whoever comes next"
+empty
+prepare
+sed -i 's/^since_ms=.*/since_ms=1/' "$root/run/vgpu-lease/leases/$u1"
+fill
+is "$(state)$(is_full && echo full)" activefull "a domain that no longer runs"
+lease gc >"$work/gc"
+is "$(devices)$(leases)" 0 "is collected"
+cat /dev/zero >>"$root/run/more" 2>/dev/null
+prepare 2>"$work/said"
+is "$?$(leases)$(devices)" 10 "a start is refused, and leaves nothing"
+umount -l "$root/run"
+
+### A read-only one
+settings 'driver_cleanup = 0'
+mount --bind "$root/run" "$root/run"
+freeze() { mount -o remount,ro,bind "$root/run"; }
+thaw() { mount -o remount,rw,bind "$root/run"; }
+frozen_release() { # XML
+	freeze
+	hook vm release end - <"$1"
+	local status=$?
+	thaw
+	return $status
+}
+prepare
+holds "a release with a read-only /run ends with 0" frozen_release "$vm"
+is "$(devices)$(leases)" 1 "and removes the device, which needs nothing written; the lease stays"
+lease gc >"$work/gc"
+is "$(leases)" 0 "when it can be written again, gc drops it at once, as nothing stands behind it"
+for i in 2 3 4 5; do prepare "$work/$i.xml"; done
+fails "where all room is taken" prepare
+frozen_release "$work/3.xml"
+holds "the start of another domain takes over what such a release left" prepare
+is "$(leases)" 4 "with its lease"
+frozen_release "$work/4.xml"
+holds "and a start of the same domain is one as any other" prepare "$work/4.xml"
+is "$(devices | wc -w) $(state | uniq)" "4 active" "with its device"
+u2=${u1%??}02
+open_device "$u2"
+frozen_release "$work/2.xml"
+close_device
+holds "what was open then stays" test -e "$root/sys/bus/mdev/devices/$u2"
+settings 'driver_cleanup = 0' 'start_grace = 1'
+sleep 1.2
+lease gc >"$work/gc"
+is "$(devices)$(leases)" 0 "and is collected as that of any domain that no longer runs"
+settings 'driver_cleanup = 600'
+prepare
+true 9<>"$root/dev/vfio/$(basename "$(readlink "$root/sys/bus/mdev/devices/$u1/iommu_group")")"
+frozen_release "$vm"
+is "$(devices)" "$u1 " "a driver that removes by itself is not forestalled there, either"
+make_device 0000:84:00.0 nvidia-232 "$u2"
+holds "a device that was there before" prepare "$work/2.xml"
+frozen_release "$work/2.xml"
+holds "is left standing there as elsewhere" test -e "$root/sys/bus/mdev/devices/$u2"
+tap_done

@@ -1,0 +1,118 @@
+#!/usr/bin/env bash
+# A driver that hangs in a read: the card is passed over, the others serve, and nobody waits without a bound.
+# shellcheck source=tests/lib/hook.sh
+. "${srcdir:?}/tests/lib/hook.sh"
+
+a=0000:84:00.0 b=0000:85:00.0
+settings='[devices]\nenabled_mdev_types = nvidia-222\n[policy]\nlock_timeout = 3\ncreate_timeout = 3\n'
+u2=${u1%??}02 u3=${u1%??}03
+another 2 >"$work/2.xml"
+another 3 >"$work/3.xml"
+
+# bounded SECONDS COMMAND...: its status, or 99 where it takes longer. It is left alone then: it may not be to be killed.
+bounded() {
+	local limit=$1 pid end
+	shift
+	"$@" <&0 >/dev/null &
+	pid=$!
+	end=$((${EPOCHREALTIME/./} + limit * 1000000))
+	while [ -d /proc/$pid ] && ! grep -q '^State:.Z' /proc/$pid/status 2>/dev/null; do
+		[ "${EPOCHREALTIME/./}" -lt $end ] || return 99
+		sleep 0.02
+	done
+	wait $pid
+}
+quietly() { "$@" 2>"$work/err"; }
+no_lease() { [ "$(leases)" = 0 ]; }
+nobody_hangs() { [ "$(hanging)" = 0 ]; }
+lets_go() { control hang clear; }
+# The processes that hang in a read of the simulated host: children of hooks that have ended.
+hanging() { grep -ls "^$builddir/hooks/qemu" /proc/[0-9]*/cmdline | wc -l; }
+
+host t4:2
+printf '%b' "$settings" | configure
+for attribute in available_instances name description device_api; do
+	control hang "$attribute $a"
+	end_host && host t4:2 && control hang "$attribute $a"
+	is "$(bounded 4 quietly prepare; echo $?)" 0 "a card hangs in a read of $attribute: the start is served, in time"
+	is "$(parent_of "$u1")" "$b" "by the other card"
+	is "$(bounded 2 quietly release; echo $?)" 0 "its release ends in time"
+	lets_go
+	eventually no_lease
+done
+
+### Nobody waits twice for the same card
+control hang "available_instances $a"
+bounded 4 quietly prepare
+before=$(hanging)
+start=${EPOCHREALTIME/./}
+bounded 4 quietly prepare "$work/2.xml"
+is "$(parent_of "$u2") $(((${EPOCHREALTIME/./} - start) / 500000))" "$b 0" "the next start does not wait for the card that hangs"
+is "$(hanging)" "$before" "nor does it leave another process to it"
+holds "reconnect ends in time" bounded 4 hook vm reconnect begin - <"$vm"
+is "$(timeout 9 "$builddir/vgpu-lease" --root "$root" inventory --json | grep -c 'does not answer')" 1 "inventory says of that card that it does not answer"
+lets_go
+eventually nobody_hangs
+rm "$root/run/vgpu-lease/leases/$u1"
+control hang "available_instances any"
+is "$(bounded 5 hook vm reconnect begin - <"$vm"; echo $?) $(leases)" "0 2" "a lease that was lost is restored while all cards hang"
+lets_go
+eventually nobody_hangs
+
+### All cards hang
+control hang "available_instances any"
+is "$(bounded 8 quietly prepare "$work/3.xml"; echo $?)" 1 "all cards hang: the start is refused, in time"
+is "$(grep -c 'does not answer reads' "$work/err")" 1 "for this reason"
+is "$(flock -n "$root/run/vgpu-lease/lock" echo free)" free "and nobody keeps the store's lock"
+lets_go
+eventually nobody_hangs
+holds "once they answer, it is served" prepare "$work/3.xml"
+release "$work/3.xml"
+
+### A card that answers late
+control hang "available_instances any"
+(sleep 1.5; lets_go) &
+holds "cards that answer within lock_timeout are waited for" prepare "$work/3.xml"
+wait $!
+release "$work/3.xml"
+release "$work/2.xml"
+release
+eventually no_lease
+
+### A hook that is killed while it waits leaves no lock behind
+control hang "available_instances any"
+prepare 2>/dev/null &
+killed=$!
+sleep 0.3
+kill -9 $killed
+wait $killed 2>/dev/null
+is "$(flock -n "$root/run/vgpu-lease/lock" echo free)" free "a hook that is killed while it waits leaves no lock behind"
+lets_go
+eventually nobody_hangs
+end_host
+
+### The same of VFs that take a type
+host l40s/4:2
+configure <<-'EOF'
+	[devices]
+	enabled_mdev_types = nvidia-1155
+	[policy]
+	lock_timeout = 3
+	create_timeout = 3
+EOF
+sed "s/type='mdev'.*>/type='pci' managed='no'>/
+	s/<address uuid=.*>/<address domain='0x0000' bus='0x26' slot='0x00' function='0x4'\/>/" "$vm" >"$work/vf.xml"
+for attribute in current_vgpu_type creatable_vgpu_types; do
+	control hang "$attribute any"
+	is "$(bounded 9 quietly prepare "$work/vf.xml"; echo $?)" 1 "VFs hang in a read of $attribute: the start is refused, in time"
+	is "$(grep -c 'does not answer' "$work/err")" 1 "for this reason"
+	lets_go
+	eventually nobody_hangs
+done
+prepare "$work/vf.xml"
+control hang "current_vgpu_type any"
+is "$(bounded 4 hook vm reconnect begin - <"$work/vf.xml"; echo $?)" 0 "reconnect ends in time"
+is "$(bounded 3 release "$work/vf.xml"; echo $?)" 0 "so does release"
+lets_go
+eventually no_lease
+tap_done

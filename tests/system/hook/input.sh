@@ -1,0 +1,238 @@
+#!/usr/bin/env bash
+# shellcheck disable=SC2016 # Scripts for another shell are in single quotes.
+# Input that is wrong: a clear line, and nothing lost.
+# shellcheck source=tests/lib/hook.sh
+. "${srcdir:?}/tests/lib/hook.sh"
+# shellcheck disable=SC2016 # Scripts for another shell are in single quotes.
+host t4:1
+good() {
+	configure <<-'EOF'
+		[devices]
+		enabled_mdev_types = nvidia-222
+		[policy]
+		driver_cleanup = 0
+		lock_timeout = 1
+	EOF
+}
+good
+
+# refused SENTENCE PATTERN COMMAND...: ends with 1, nothing on stdout, exactly one line of at most 1,000 bytes on stderr, which has the
+# pattern in it; and neither device nor lease came of it.
+refused() {
+	local sentence=$1 pattern=$2 status=0 trouble=''
+	shift 2
+	"$@" >"$work/out" 2>"$work/err" || status=$?
+	[ $status = 1 ] || trouble+="status $status; "
+	[ ! -s "$work/out" ] || trouble+='something on stdout; '
+	[ "$(wc -l <"$work/err")" = 1 ] || trouble+='not one line; '
+	[ "$(wc -c <"$work/err")" -le 1000 ] || trouble+='over 1,000 bytes; '
+	grep -qE "^vgpu-lease: domain .*$pattern" "$work/err" || trouble+="no '$pattern'; "
+	[ "$(leases)$(devices)" = 0 ] || trouble+='something is left; '
+	nothing "$sentence" "${trouble:+$trouble$(cat "$work/err")}"
+}
+# passes SENTENCE COMMAND...: ends with 0 and says nothing.
+passes() {
+	local sentence=$1 status=0
+	shift
+	"$@" >"$work/out" 2>"$work/err" || status=$?
+	is "$status$(cat "$work/out" "$work/err")" 0 "$sentence"
+}
+xml() { sed "$1" "$vm" >"$work/x.xml"; }
+prepare_x() { prepare "$work/x.xml"; }
+
+### XML
+xml 's/<vcpu>/<vcpu/'
+refused "XML that does not parse" 'line [0-9]+' prepare_x
+passes "in a release of which nothing is said" release "$work/x.xml"
+{ echo '<?xml version="1.0" encoding="ISO-8859-7"?>'; sed 's/<vcpu>/<!-- \xffsecret --><vcpu>/' "$vm"; } >"$work/x.xml"
+refused "XML that is not in the encoding which it declares" 'encoding' prepare_x
+passes "in a release of which nothing is said, either" release "$work/x.xml"
+{ cat "$vm"; head -c 9000000 /dev/zero | tr '\0' ' '; } >"$work/x.xml"
+refused "XML of over 8 MiB" 'over 8 MiB' prepare_x
+{ echo '<!DOCTYPE domain [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]>'; tail -n +2 "$vm"; } >"$work/x.xml"
+refused "a document type is refused and not expanded" 'DOCTYPE|document type' prepare_x
+sed "s|</devices>|$(sed -n '/<hostdev/,/<\/hostdev>/p' "$vm" | tr -d '\n')</devices>|" "$vm" >"$work/x.xml"
+refused "two devices with one UUID" "$u1" prepare_x
+xml "s/$u1/not-a-uuid/"
+refused "an address that is no UUID" 'not-a-uuid' prepare_x
+xml "s/$u1/00000000-0000-0000-0000-000000000001/"
+refused "a placeholder at a start, with its cure" "vgpu-lease rewrite" prepare_x
+xml "s/$u1/${u1^^}/"
+holds "an upper-case UUID is the same one" prepare_x
+is "$(devices)" "$u1 " "as the kernel lowers it"
+is "$(hook vm release end - <"$work/x.xml" 2>&1)$(leases)" 0 "and is given back"
+typed() { xml "s|</uuid>|</uuid><metadata><vgpu:lease xmlns:vgpu='urn:vgpu-lease:domain:1'><vgpu:device uuid='$u1' type='$1'/></vgpu:lease></metadata>|"; }
+typed nvidia-999
+refused "an unknown type, with the known ones" "nvidia-999.*known: nvidia-222" prepare_x
+typed '..\/..\/x'
+refused "a type that is a path" "no type is called '../../x'" prepare_x
+printf '%s' '' >"$work/x.xml"
+passes "no XML at all is no domain with a vGPU" prepare_x
+
+{ echo '<domain><metadata>'; head -c 8000000 /dev/zero | sed 's|\x0\x0\x0\x0|<a/>|g'; echo "</metadata><devices><hostdev type='usb'/></devices></domain>"; } >"$work/x.xml"
+long_x() { timeout 100 "$builddir/hooks/qemu" --root "$root" -- vm prepare begin - <"$work/x.xml"; }
+passes "8 MB of tags before a device that is no vGPU hold nobody up" long_x
+
+{
+	echo '<domain><name>vm</name><uuid>4dea22b3-1d52-d8f3-2516-782e98ab3fa0</uuid><devices>'
+	printf "<hostdev mode='subsystem' type='pci'><source><address bus='%s'/></source></hostdev>\n" {1..200}
+	echo '</devices></domain>'
+} >"$work/x.xml"
+passes "a domain with 200 PCI devices, none of them a vGPU, starts" prepare_x
+
+### Names
+name=$'evil\n\e[31mname'
+refused "a name with a newline and an escape code is shown as one safe line" 'evil\\x0a\\x1b\[31mname: ' \
+	"$builddir/hooks/qemu" --root "$root" -- "$name" prepare begin - < <(typed nvidia-999; cat "$work/x.xml")
+long=$(head -c 4000 /dev/zero | tr '\0' n)
+refused "a very long name leaves room for the cause" 'no type is called' \
+	"$builddir/hooks/qemu" --root "$root" -- "$long" prepare begin - < <(typed nvidia-999; cat "$work/x.xml")
+another 3 | sed "s|<name>.*</name>|<name>a\&#10;b \&lt;%s</name>|; s/${u1%??}03/$u1/" >"$work/named.xml"
+prepare "$work/named.xml"
+said=$(prepare 2>&1)
+is "$said" "vgpu-lease: domain vm: vGPU $u1: it belongs to domain a\x0ab <%s (${vm_uuid%??}03): give this domain another UUID" \
+	"a name that breaks lines in the XML is one line where another domain is told of it"
+release "$work/named.xml"
+passes "a domain may be called --dry-run: four arguments are always libvirt's call" "$builddir/hooks/qemu" --dry-run start begin - <"$vm"
+passes "an operation that is unknown is none of ours" hook vm frobnicate begin - <"$vm"
+passes "nor one that has no part in this" hook vm attach begin - <"$vm"
+"$builddir/hooks/qemu" vm prepare begin 2>"$work/err" <"$vm"
+is "$?" 2 "a call with three arguments is a wrong one"
+"$builddir/hooks/qemu" --bogus -- vm prepare begin - 2>"$work/err" <"$vm"
+is "$?" 2 "so is an option that there is not"
+for args in '' vm 'vm prepare begin - -' --root "--root $root vm prepare begin -" "--root $root -- vm prepare begin"; do
+	# shellcheck disable=SC2086 # Words.
+	"$builddir/hooks/qemu" $args >"$work/out" 2>&1 </dev/null
+	is "$?$(wc -l <"$work/out")" 21 "so is '${args//$root/DIR}'"
+done
+
+### Streams
+closed() { "$builddir/hooks/qemu" --root "$root" -- vm "$@"; }
+refused "a closed standard input" 'standard input' closed prepare begin - <&-
+holds "a closed standard output hurts no start" bash -c '"$0" --root "$1" -- vm prepare begin - <"$2" >&-' "$builddir/hooks/qemu" "$root" "$vm"
+is "$(leases)" 1 "which has its lease"
+release "$vm"
+holds "with none of the three at all a start ends as it should" \
+	bash -c '"$0" --root "$1" -- vm prepare begin - <"$2" >&- 2>&-' "$builddir/hooks/qemu" "$root" "$vm"
+fails "and what would have been said stands in none of its files" grep -rq 'vgpu-lease: ' "$root/run/vgpu-lease"
+passes "a release without its XML ends with 0" bash -c '"$0" --root "$1" -- vm release end - <&-' "$builddir/hooks/qemu" "$root"
+is "$(leases)" 1 "though it cannot know whose it is"
+release "$vm"
+echo 'migrate_uuid = fresh' >>"$root/etc/vgpu-lease.conf"
+refused "a migration whose XML cannot be handed over is refused, and its reservation taken back" 'standard output' \
+	bash -c '"$0" --root "$1" -- vm migrate begin - <"$2" >/dev/full' "$builddir/hooks/qemu" "$root" "$vm"
+bash -c '"$0" --root "$1" -- vm restore begin - <"$2" >/dev/full 2>"$3"' "$builddir/hooks/qemu" "$root" "$vm" "$work/err"
+is "$?$(leases)" 00 "a restore likewise, but it ends with 0"
+good
+
+### State
+mkdir -p "$root/run/vgpu-lease/leases"
+echo rubbish >"$root/run/vgpu-lease/leases/$u1"
+holds "a lease file that is garbage is not trusted" prepare
+is "$(cat "$root/run/vgpu-lease/garbage/$u1")" rubbish "it is set aside"
+holds "the domain has its device and its lease" grep -q state=active "$root/run/vgpu-lease/leases/$u1"
+release "$vm"
+prepare
+leases=$root/run/vgpu-lease/leases
+other() { echo "$leases/${u1%??}$1"; } # the file of another vGPU
+cp "$leases/$u1" "$(other 31)"
+head -c 60 "$leases/$u1" >"$(other 32)"
+sed "s|^parent=.*|parent=../../../etc|; s/^id=.*/id=${u1%??}33/" "$leases/$u1" >"$(other 33)"
+head -c 100000 /dev/zero >"$(other 34)"
+ln -s /etc/passwd "$(other 35)"
+mkdir "$(other 36)"
+mkfifo "$(other 37)"
+: >"$(other 38)"
+timeout 20 "$builddir/vgpu-lease" --root "$root" list >"$work/out" 2>"$work/err"
+is "$(grep -c "${u1%??}" "$work/out")" 1 "of a copy, a half, a path, a big one, a link, a folder, a pipe and an empty file none is a lease"
+holds "the command says how many there are" grep -q '8 ' "$work/err"
+another 2 >"$work/x.xml"
+holds "a start goes on beside them" timeout 20 "$builddir/hooks/qemu" --root "$root" -- vm2 prepare begin - <"$work/x.xml"
+is "$(leases) $(find "$root/run/vgpu-lease/garbage" -mindepth 1 | wc -l)" "2 9" "and sets them aside"
+release "$vm"
+release "$work/x.xml"
+is "$(leases)$(devices)" 0 "releases find theirs all the same"
+rm -r "$root/run/vgpu-lease/garbage"
+chmod 775 "$root/run/vgpu-lease"
+refused "a state directory that others may write to is not ours" 'others may write to it' prepare
+chmod 755 "$root/run/vgpu-lease"
+exec 7>"$root/run/vgpu-lease/lock"
+flock 7
+echo "$$ $(cut -d ' ' -f 22 /proc/$$/stat)" >"$root/run/vgpu-lease/lock"
+refused "a lock that is held for too long, with its holder" "held by process $$ for over 1 s" prepare
+echo "$$ 1" >"$root/run/vgpu-lease/lock"
+refused "that one is gone, and its lock was inherited" "held by process $$, now gone, or rather by its child" prepare
+exec 7>&-
+# Without a mount namespace: in a chroot whose / is not a mount point nothing can be made private.
+in_mounts() {
+	local status=0
+	bash -c "$1" "$builddir/hooks/qemu" "$root" "$vm" || status=$?
+	umount -l "$root/run"
+	return $status
+}
+refused "a read-only /run" 'Read-only file system' \
+	in_mounts 'mount --bind "$1/run" "$1/run" && mount -o remount,ro,bind "$1/run" && "$0" --root "$1" -- vm prepare begin - <"$2"'
+refused "a full /run" 'No space left' \
+	in_mounts 'mount -t tmpfs -o size=64k tmpfs "$1/run" && { head -c 100000 /dev/zero >"$1/run/fill" 2>/dev/null; "$0" --root "$1" -- vm prepare begin - <"$2"; }'
+refused "a /run without inodes" 'No space left' \
+	in_mounts 'mount -t tmpfs -o size=64k,nr_inodes=6 tmpfs "$1/run" && "$0" --root "$1" -- vm prepare begin - <"$2"'
+
+### Configuration
+holds "a lease to test with" prepare
+echo '[nonsense]' >>"$root/etc/vgpu-lease.conf"
+passes "a broken configuration hurts no reconnect" hook vm reconnect begin - <"$vm"
+passes "nor a release" release
+# Without a valid configuration the driver has its ten seconds to remove the device by itself.
+for _ in $(seq 150); do
+	[ "$(leases)" = 0 ] && break
+	sleep 0.1
+done
+is "$(leases)$(devices)" 0 "which gives back, when the driver has had its time"
+refused "a start is refused with file and line" 'vgpu-lease.conf:[0-9]+: .*nonsense' prepare
+rm "$root/etc/vgpu-lease.conf"
+refused "without a configuration nothing is made, and the file that is missing is named" 'vgpu-lease.conf' prepare
+make_device 0000:84:00.0 nvidia-222 $u1
+passes "but what exists passes" prepare
+is "$(leases)" 0 "without a lease"
+echo 1 >"$root/sys/bus/mdev/devices/$u1/remove"
+good
+
+### Nothing is written where nothing should be
+rm -rf "$root/run/vgpu-lease" "$root/var/lib/vgpu-lease"
+xml '1d; /<hostdev/,/<\/hostdev/d'
+passes "a domain without a vGPU passes" prepare_x
+passes "in every operation" hook vm release end - <"$work/x.xml"
+fails "and opens no state" test -e "$root/run/vgpu-lease"
+LD_DEBUG=libs "$builddir/hooks/qemu" --root "$root" -- vm prepare begin - <"$work/x.xml" >"$work/out" 2>"$work/libs"
+fails "nor loads the XML library" grep -q libxml2 "$work/libs"
+if strace -o /dev/null true 2>/dev/null; then
+	strace -f -e trace=file -o "$work/trace" "$builddir/hooks/qemu" --root "$root" -- vm prepare begin - <"$work/x.xml"
+	nothing "nor looks at anything of the host, but notes that it was called" \
+		"$(grep -v execve "$work/trace" | grep -F "\"$root" | grep -vF "\"$root/run/vgpu-lease/called\"")"
+fi
+all() { find "$root/run" "$root/etc" "$root/var" "$root/sys/bus/mdev" -printf '%p %y %m %s %T@ %l\n' | sort; }
+before=$(all)
+hook_dry() { "$builddir/hooks/qemu" --root "$root" --dry-run -- vm "$@"; }
+for op in 'prepare begin' 'migrate begin' 'restore begin' 'release end' 'reconnect begin' 'started begin'; do
+	# shellcheck disable=SC2086 # Two words.
+	is "$(hook_dry $op - <"$vm" 2>"$work/err")" "$(cat "$vm")" "a dry run of $op prints the XML"
+done
+xml "s/$u1/00000000-0000-0000-0000-000000000001/"
+fails "of a placeholder with a UUID in its place" grep -q 00000000-0000 <(hook_dry prepare begin - <"$work/x.xml" 2>"$work/err")
+holds "and says each step" grep -q '^create .*, nvidia-222 on 0000:84:00.0' "$work/err"
+is "$(all)" "$before" "a dry run writes nothing"
+prepare
+before=$(all)
+hook_dry release end - <"$vm" >"$work/out" 2>&1
+hook_dry prepare begin - <"$vm" >"$work/out" 2>&1
+is "$(all)" "$before" "nor where there is a lease"
+release "$vm"
+cp "$builddir/hooks/qemu" "$work/qemu" && chmod 755 "$work" "$work/qemu"
+said=$(as_nobody "$work/qemu" vm prepare begin - <"$vm" 2>&1)
+is "$?$said" "1vgpu-lease: domain vm: vGPU $u1: it does not exist, and it cannot be made: this libvirt does not run as root, and only root can make vGPUs" \
+	"a libvirt that is not root's is told so"
+said=$("$builddir/hooks/qemu" --help 2>"$work/err")
+is "$?$(cat "$work/err")" 0 "--help is no error"
+holds "and prints the usage on standard output" grep -q '^usage: qemu .*GUEST OP SUBOP EXTRA' <<<"$said"
+passes "a domain may be called --help" "$builddir/hooks/qemu" --help start begin - <"$vm"
+tap_done

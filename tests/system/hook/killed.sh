@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# The process that writes to the kernel is killed: by the OOM killer, or by whoever reads that it holds a lock.
+# shellcheck source=tests/lib/hook.sh
+. "${srcdir:?}/tests/lib/hook.sh"
+host t4:2+l40s/1
+t4=0000:84:00.0 l40s=0000:26:00.0 vf=0000:26:00.4
+configure <<-'EOF'
+	[devices]
+	enabled_mdev_types = nvidia-222, nvidia-1147
+	[mdev_nvidia-222]
+	device_match = 10de:1eb8
+	[mdev_nvidia-1147]
+	device_match = 10de:26b9
+	[policy]
+	driver_cleanup = 0
+	reclaim_grace = 0
+	create_timeout = 20
+EOF
+of_vf() { sed "s/type='mdev'.*>/type='pci' managed='no'>/
+	s/<address uuid=.*>/<address domain='0x0000' bus='0x26' slot='0x00' function='0x4'\/>/" "$vm"; }
+of_vf >"$work/vf.xml"
+sed "s|</uuid>|</uuid><metadata><vgpu:lease xmlns:vgpu='urn:vgpu-lease:domain:1'><vgpu:device uuid='$u1' type='nvidia-222'/></vgpu:lease></metadata>|" \
+	"$vm" >"$work/vm.xml"
+vm=$work/vm.xml
+origins() { lease list --json | sed -n 's/.*"origin": "\(.*\)",/\1/p' | sort | uniq -c | xargs; }
+type_at() { cat "$root/sys/bus/pci/devices/$1/nvidia/current_vgpu_type"; }
+no_lease() { [ "$(leases)" = 0 ]; }
+clean() { # SENTENCE
+	eventually no_lease
+	is "$(devices)$(type_at $vf)$(leases)" 00 "$1"
+}
+writes() { grep -q '^1 ' "/proc/$1/syscall"; }
+
+# kill_writer XML OPERATION...: the operation, whose first write to the kernel is killed midway: the driver goes on.
+kill_writer() {
+	local xml=$1 hook writer
+	shift
+	"$builddir/hooks/qemu" --root "$root" -- vm "$@" <"$xml" 2>"$work/said" &
+	hook=$!
+	eventually pgrep -P $hook >"$work/writer"
+	writer=$(cat "$work/writer")
+	eventually writes "$writer"
+	sleep 0.3
+	kill -KILL "$writer"
+	wait $hook
+}
+
+control create_delay_ms "$t4 1500"
+control create_delay_ms "$l40s 1500"
+holds "a start whose writer is killed has its vGPU all the same" kill_writer "$vm" prepare begin -
+is "$(devices)$(origins)" "$u1 1 created" "which is known to be ours"
+release
+clean "so that nothing is left behind at the end"
+
+two=$templates/domain-two-vgpus.xml
+holds "of two creations the writer of the first is killed" kill_writer "$two" prepare begin -
+is "$(devices | wc -w) $(origins)" "2 2 created" "both are there, and ours"
+release "$two"
+clean "and gone at the end"
+
+holds "the writer of a VF's type is killed" kill_writer "$work/vf.xml" prepare begin -
+is "$(type_at $vf) $(origins)" "1147 1 created" "the VF has the type, and it is ours"
+release "$work/vf.xml"
+clean "and none at the end"
+
+# Before the driver has done anything, which is no card's failure.
+control create_delay_ms "$t4 0"
+control inject "create $t4 EINTR"
+holds "where the write was broken off, another card serves" prepare
+is "$(parent_of $u1) $(origins)" "0000:85:00.0 1 created" "the next one"
+fails "and the first is not put last for it" test -e "$root/run/vgpu-lease/failed/$t4"
+release
+clean "and nothing is left"
+
+# An orphan that goes: its definition goes with it, though its writer was killed.
+control remove_delay_ms "$t4 1500"
+sed -i 's/10de:1eb8/0000:84:00.0/; s/device_match = 0000/device_addresses = 0000/' "$root/etc/vgpu-lease.conf"
+aa=${u1%??}aa
+make_device $t4 nvidia-234 "$aa"
+mkdir -p "$root/etc/mdevctl.d/$t4"
+echo '{"mdev_type": "nvidia-234", "start": "manual", "attrs": []}' >"$root/etc/mdevctl.d/$t4/$aa"
+holds "the writer that removes an orphan is killed" kill_writer "$vm" prepare begin -
+is "$(devices)$(origins)" "$u1 1 created" "the orphan is gone, and the start has its vGPU"
+fails "and so is the orphan's definition" test -e "$root/etc/mdevctl.d/$t4/$aa"
+
+holds "the writer that removes a domain's vGPU is killed" kill_writer "$vm" release end -
+clean "and nothing is left"
+tap_done

@@ -1,0 +1,138 @@
+#!/usr/bin/env bash
+# Every kind of card that is not a T4: GPU instances, sizes side by side, a shared aperture, one pool for three sizes, network
+# cards; and the kinds of devices that are none of ours.
+# shellcheck source=tests/lib/hook.sh
+. "${srcdir:?}/tests/lib/hook.sh"
+host a100:1+rtxpro6000:1+gvt-g:1+mbochs+mlx5:1
+configure <<'END'
+[devices]
+enabled_mdev_types = nvidia-474, nvidia-475, nvidia-1519, nvidia-1534, i915-GVTg_V5_4, i915-GVTg_V5_1, mbochs-large, mbochs-small,
+	mlx5_core-local
+[mdev_nvidia-474]
+device_addresses = 0000:61:00.0
+[mdev_nvidia-475]
+device_addresses = 0000:61:00.0
+[mdev_nvidia-1519]
+device_addresses = 0001:c8:00.0
+[mdev_nvidia-1534]
+device_addresses = 0001:c8:00.0
+[mdev_i915-GVTg_V5_4]
+device_addresses = 0000:00:02.0
+[mdev_i915-GVTg_V5_1]
+device_addresses = 0000:00:02.0
+[mdev_mbochs-large]
+device_addresses = mbochs
+[mdev_mbochs-small]
+device_addresses = mbochs
+[mdev_mlx5_core-local]
+device_match = 15b3:*
+[policy]
+pgpu_types = several
+driver_cleanup = 0
+reclaim = never
+release_wait = 2
+END
+
+# typed N TYPE: domain number N with an mdev of this type.
+typed() {
+	local u
+	printf -v u '%s%02x' "${u1%??}" "$1"
+	another "$1" | sed "s|</uuid>|</uuid><metadata><vgpu:lease xmlns:vgpu='urn:vgpu-lease:domain:1'><vgpu:device uuid='$u' type='$2'/></vgpu:lease></metadata>|"
+}
+begin() { typed "$1" "$2" | hook "vm$1" prepare begin -; }
+end() { typed "$1" x | hook "vm$1" release end -; }
+until_refused() { # FIRST TYPE: how many domains, from this number on, get one; the refusal is in $said
+	local n=$1
+	while said=$(begin "$n" "$2" 2>&1); do n=$((n + 1)); done
+	got=$((n - $1))
+}
+end_all() { # FIRST
+	local n
+	for n in $(seq "$1" $(($1 + got - 1))); do end "$n"; done
+}
+
+### GPU instances: a MIG-backed type is there where one is free
+said=$(begin 16 nvidia-474 2>&1)
+holds "without a GPU instance a MIG-backed type is refused, and it is told how to make one" \
+	grep -q "0000:61:00.0: .*'nvidia-smi mig -i 0000:61:00.0 -cgi 1g.5gb -C' makes a GPU instance" <<<"$said"
+control mig '0000:61:00.0 on'
+control mig '0000:61:00.0 1g.5gb'
+control mig '0000:61:00.0 1g.5gb'
+control mig '0000:61:00.0 2g.10gb'
+until_refused 16 nvidia-474
+is "$got" 2 "with two of the profile two domains get one"
+holds "and the third is told again" grep -q "no GPU instance for it is free" <<<"$said"
+holds "a profile of another size beside them is had as well" begin 24 nvidia-475
+is "$(parent_of "${u1%??}18")" 0000:61:00.6 "on a VF of its own"
+end 24
+end_all 16
+is "$(devices)$(leases)" 0 "all are given back"
+
+### Sizes side by side: the driver's mode says so
+vf() { # N TYPE ADDRESS
+	local n domain bus slot function
+	printf -v n %02x "$1"
+	IFS=:. read -r domain bus slot function <<<"$3"
+	echo "<domain type='kvm'><name>vm$1</name><uuid>${vm_uuid%??}$n</uuid><metadata><vgpu:lease xmlns:vgpu='urn:vgpu-lease:domain:1'><vgpu:device address='$3' type='$2'/></vgpu:lease></metadata><devices>
+	  <hostdev mode='subsystem' type='pci'><source><address domain='0x$domain' bus='0x$bus' slot='0x$slot' function='0x$function'/></source></hostdev></devices></domain>"
+}
+start_vf() { vf "$@" | hook "vm$1" prepare begin -; }
+end_vf() { vf "$@" | hook "vm$1" release end -; }
+holds "a small one on an empty card" start_vf 16 nvidia-1519 0001:c8:00.2
+said=$(start_vf 17 nvidia-1534 0001:c8:00.3 2>&1)
+holds "a large one beside it is refused: one framebuffer size for a card" \
+	grep -q "0001:c8:00.0: holds nvidia-1519 (3072 MiB), and a pGPU carries one framebuffer size" <<<"$said"
+end_vf 16 nvidia-1519 0001:c8:00.2
+control mixed '0001:c8:00.0 on'
+holds "in mixed-size mode" start_vf 16 nvidia-1519 0001:c8:00.2
+holds "it is not" start_vf 17 nvidia-1534 0001:c8:00.3
+for i in 4 5; do start_vf 1$((i + 4)) nvidia-1534 0001:c8:00.$i; done
+said=$(start_vf 20 nvidia-1534 0001:c8:00.6 2>&1)
+holds "until the framebuffer is used up" grep -q "0001:c8:00.0: full (76800 MiB of its framebuffer in use)" <<<"$said"
+holds "where a small one still fits" start_vf 20 nvidia-1519 0001:c8:00.6
+is "$(grep '^0001:c8' "$root/.kernel/control/mixed")" "0001:c8:00.0 on" "the mode is left as it is"
+for i in 2 3 4 5; do end_vf 1$((i + 4)) nvidia-1519 0001:c8:00.$i; done
+end_vf 20 nvidia-1519 0001:c8:00.6
+is "$(leases)" 0 "all are given back"
+
+### GVT-g: types without names share an aperture
+until_refused 16 i915-GVTg_V5_4
+is "$got" 5 "five of a type of Intel's fit into its aperture"
+holds "the sixth is refused: full" grep -q "0000:00:02.0: full (5 in use)" <<<"$said"
+said=$(begin 32 i915-GVTg_V5_1 2>&1)
+holds "and so is the largest type" grep -q "0000:00:02.0: full (5 in use)" <<<"$said"
+end_all 16
+holds "which has room when they are gone" begin 32 i915-GVTg_V5_1
+end 32
+
+### mbochs: one pool for three sizes
+until_refused 16 mbochs-large
+is "$got" 4 "four large displays use the pool up"
+fails "a small one has no room then" begin 32 mbochs-small
+end 16
+holds "but where a large one was" begin 32 mbochs-small
+holds "another one beside it" begin 33 mbochs-small
+end 32
+end 33
+got=3
+end_all 17
+
+said=$(typed 16 mbochs-small | sed "s/type='mbochs-small'/& params='a=1'/" | hook vm16 prepare begin - 2>&1)
+holds "parameters for a driver that takes none are a refusal" \
+	grep -q "mbochs: setting the parameters: No such file or directory: only vGPUs of NVIDIA's driver take parameters" <<<"$said"
+is "$(devices)$(leases)" 0 "and what was made is removed again"
+
+### mlx5_core
+until_refused 16 mlx5_core-local
+is "$got" 16 "sixteen mdevs of a network card"
+holds "and a refusal" grep -q "0000:06:00.0: full (16 in use)" <<<"$said"
+end_all 16
+is "$(devices)$(leases)" 0 "all are given back"
+
+### None of ours
+for model in vfio-ccw vfio-ap; do
+	sed "s/model='vfio-pci' display='off'/model='$model'/" "$vm" >"$work/$model.xml"
+	holds "a device of model $model is left alone" prepare "$work/$model.xml"
+done
+is "$(devices)$(leases)" 0 "nothing is made or leased for it"
+tap_done

@@ -1,0 +1,111 @@
+#!/usr/bin/env bash
+# Domains, and files of libvirt's, that are larger than what is parsed: who has no vGPU of ours is not held up by that.
+# shellcheck source=tests/lib/hook.sh
+. "${srcdir:?}/tests/lib/hook.sh"
+host t4:1+l40s/2
+configure <<-'EOF'
+	[devices]
+	enabled_mdev_types = nvidia-222, nvidia-1147
+	[mdev_nvidia-222]
+	device_match = 10de:1eb8
+	[mdev_nvidia-1147]
+	device_match = 10de:26b9
+	[policy]
+	driver_cleanup = 0
+	reclaim_grace = 0
+EOF
+sed "s|</uuid>|</uuid><metadata><vgpu:lease xmlns:vgpu='urn:vgpu-lease:domain:1'><vgpu:device uuid='$u1' type='nvidia-222'/></vgpu:lease></metadata>|" \
+	"$vm" >"$work/vm.xml"
+vm=$work/vm.xml
+vf=0000:26:00.4
+fill() { head -c "$1" /dev/zero | tr '\0' x; }
+# large FROM TO: a domain with 9 MB of description in the place where libvirt has that, before the devices.
+large() {
+	sed '/<\/uuid>/q' "$1" | sed 's|</uuid>.*|</uuid>|'
+	echo "<description>$(fill 9000000)</description>"
+	sed '1,/<\/uuid>/d' "$1"
+}
+hostdev() { # ADDRESS
+	local domain bus slot function
+	IFS=:. read -r domain bus slot function <<<"$1"
+	echo "<hostdev mode='subsystem' type='pci' managed='no'><driver name='vfio'/><source>
+	  <address domain='0x$domain' bus='0x$bus' slot='0x$slot' function='0x$function'/></source></hostdev>"
+}
+without() { sed '/<hostdev/,/<\/hostdev>/d; s/<metadata>.*<\/metadata>//' "$vm"; }
+with() { without | awk -v h="$(hostdev "$1" | tr -d '\n')" '/<\/devices>/ { print h } { print }'; }
+passes() { # SENTENCE XML OPERATION...
+	local sentence=$1 xml=$2 status=0
+	shift 2
+	hook vm "$@" <"$xml" >"$work/out" 2>"$work/err" || status=$?
+	is "$status$(cat "$work/out" "$work/err")" 0 "$sentence"
+}
+refused() { # SENTENCE XML OPERATION...
+	local sentence=$1 xml=$2 status=0
+	shift 2
+	hook vm "$@" <"$xml" >"$work/out" 2>"$work/err" || status=$?
+	is "$status$(cat "$work/out")$(wc -l <"$work/err")$(grep -o "over 8 MiB" "$work/err")" "11over 8 MiB" "$sentence"
+}
+
+without >"$work/small.xml" && large "$work/small.xml" >"$work/none.xml"
+for op in 'prepare begin' 'migrate begin' 'restore begin' 'reconnect begin' 'release end'; do
+	# shellcheck disable=SC2086 # Two words.
+	passes "a domain of 9 MB without a vGPU passes $op" "$work/none.xml" $op -
+done
+with 0000:99:00.1 >"$work/small.xml" && large "$work/small.xml" >"$work/nic.xml"
+passes "so does one with a network card, where the pool has VFs" "$work/nic.xml" prepare begin -
+passes "in its release, too" "$work/nic.xml" release end -
+with $vf >"$work/vf.xml" && large "$work/vf.xml" >"$work/large-vf.xml"
+refused "one with a VF of the pool does not" "$work/large-vf.xml" prepare begin -
+large "$vm" >"$work/large.xml"
+refused "nor one with an mdev" "$work/large.xml" prepare begin -
+refused "nor to migrate" "$work/large.xml" migrate begin -
+passes "its restore does, as its failure would delete the image" "$work/large.xml" restore begin -
+passes "and its reconnect, as that would kill the guest" "$work/large.xml" reconnect begin -
+is "$(devices)$(leases)" 0 "nothing came of all that"
+"$builddir/hooks/qemu" --root "$root" --dry-run -- vm prepare begin - <"$work/none.xml" >"$work/out"
+holds "a dry run of one without a vGPU prints it whole" cmp "$work/none.xml" "$work/out"
+
+prepare
+sed 's/<\/uuid>.*/<\/uuid>/' "$vm" >"$work/x.xml" && large "$work/x.xml" >"$work/large.xml"
+passes "what a domain has leased is given back though it is 9 MB by now" "$work/large.xml" release end -
+is "$(devices)$(leases)" 0 "all of it"
+prepare "$work/vf.xml"
+is "$(leases)" 1 "a VF, too"
+passes "is given back by such a release" "$work/large-vf.xml" release end -
+is "$(leases)" 0 "with its lease"
+prepare
+passes "a release whose XML is cut behind the UUID gives back" <(sed '/<\/uuid>/q' "$vm"; echo "mdev") release end -
+is "$(devices)$(leases)" 0 "all of it, too"
+
+LD_DEBUG=libs hook vm release end - <"$vm" >"$work/out" 2>"$work/libs"
+fails "a release does not load the XML library" grep -q libxml2 "$work/libs"
+
+### One file of libvirt's
+mkdir -p "$root/etc/libvirt/qemu" "$root/run/libvirt/qemu"
+aa=${u1%??}aa bb=${u1%??}bb
+{ fill 17000000; echo "<address uuid='$aa'/>"; fill 1000000; } >"$root/etc/libvirt/qemu/huge.xml"
+make_device 0000:84:00.0 nvidia-222 $u1
+holds "beside a definition of 18 MB a start takes the device that exists" prepare
+release "$vm"
+make_device 0000:84:00.0 nvidia-222 "$aa"
+make_device 0000:84:00.0 nvidia-222 "$bb"
+holds "and gc goes on" lease gc
+is "$(devices)" "$aa " "with what no file names, however far down"
+
+ln -s loop.xml "$root/etc/libvirt/qemu/loop.xml"
+make_device 0000:84:00.0 nvidia-222 $u1
+holds "beside a definition that cannot be read a start takes the device that exists, too" prepare
+release "$vm"
+holds "gc goes on" lease gc
+is "$(devices)" "$u1 $aa " "but removes nothing foreign, as the file may name it"
+lease gc --dry-run >"$work/out"
+holds "and says so" grep -q 'cannot tell whether a domain names it: .*/loop.xml: Too many levels' "$work/out"
+mv "$root/etc/libvirt/qemu/loop.xml" "$root/run/libvirt/qemu/"
+hook vm prepare begin - <"$vm"
+sed -i 's/^since_ms=.*/since_ms=1/' "$root/run/vgpu-lease/leases/$u1"
+lease gc >"$work/out" 2>&1
+is "$(leases)" 1 "beside a status file that cannot be read no domain is taken for dead"
+rm "$root/run/libvirt/qemu/loop.xml"
+lease gc >"$work/out" 2>&1
+is "$(leases)" 0 "which it is without"
+tap_done

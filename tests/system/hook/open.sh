@@ -1,0 +1,111 @@
+#!/usr/bin/env bash
+# A vGPU that somebody has open, or may have: what is removed, what waits, and for how long.
+# shellcheck source=tests/lib/hook.sh
+. "${srcdir:?}/tests/lib/hook.sh"
+host t4
+configure <<-'END'
+	[devices]
+	enabled_mdev_types = nvidia-222
+	[policy]
+	driver_cleanup = 0
+	release_wait = 1
+	release_timeout = 2
+	lock_timeout = 3
+END
+u2=${u1%??}02
+another 2 >"$work/2.xml"
+state() { lease list --json | grep -o '"state": "[a-z]*"' | paste -sd' '; }
+# Milliseconds that a command takes.
+took() { local began=${EPOCHREALTIME/./}; "$@" >/dev/null 2>&1; echo $(((${EPOCHREALTIME/./} - began) / 1000)); }
+below() { [ "$1" -lt "$2" ]; }
+# From now on the processes of the host are those that the test makes up; TEXT... are files with a line each.
+rm "$root/proc" && mkdir -p "$root/proc" "$root/run/libvirt/qemu"
+handler() { # a handler is there, which does nothing
+	exec 8>>"$root/run/vgpu-lease/handler.lock" && flock 8
+}
+
+### A process that cannot be looked into
+mkdir "$root/proc/77"
+echo 'no folder' >"$root/proc/77/fd"
+echo qemu-system-x86 >"$root/proc/77/comm"
+holds "a start beside a process that cannot be looked into" prepare
+holds "and its release" release
+is "$(devices)$(leases)" "0" "are as without it"
+make_device 0000:84:00.0 nvidia-222 $u1
+holds "a vGPU that exists is adopted beside it" prepare
+echo 77 >"$root/run/libvirt/qemu/other.pid"
+release
+holds "also if it is a QEMU of libvirt's: VFIO lets nobody in as the second" prepare
+rm "$root/run/libvirt/qemu/other.pid"
+release
+echo 1 >"$root/sys/bus/mdev/devices/$u1/remove"
+prepare
+echo 77 >"$root/run/libvirt/qemu/other.pid"
+handler
+holds "beside a QEMU of libvirt's that cannot be looked into a release ends well" release
+is "$(devices) $(state)" "$u1  \"state\": \"releasing\"" "and leaves the vGPU to whoever sees more"
+said=$(lease release $u1 2>&1)
+holds "who says so: $said" grep -q 'process 77, a QEMU' <<<"$said"
+rm "$root/run/libvirt/qemu/other.pid"
+exec 8>&-
+lease gc >/dev/null
+is "$(devices)$(leases)" "0" "it goes when all can be seen"
+
+### A path is no device
+rm -r "$root/proc/77"
+prepare
+mkdir -p "$root/proc/78/fd"
+ln -s ../../../file "$root/proc/78/fd/3" && : >"$root/file"
+ln -s "/dev/vfio/$(basename "$(readlink "$root/sys/bus/mdev/devices/$u1/iommu_group")")" "$root/proc/78/fd/4"
+release
+is "$(devices)$(leases)" "0" "a file that is called as the node keeps nothing"
+
+### A look that takes too long
+(exec 2>/dev/null; for ((i = 0; i < 900; i++)); do exec {fd}</dev/null; done; exec sleep 600) &
+many=$!
+eventually test -e /proc/$many/fd/900
+rm -r "$root/proc" && mkdir "$root/few" "$root/proc"
+for ((i = 1000; i < 3000; i++)); do ln -s /proc/$many "$root/few/$i"; done
+show() { rm -r "$root/proc" && if [ "$1" = few ]; then ln -s few "$root/proc"; else mkdir "$root/proc"; fi; }
+make_device 0000:84:00.0 nvidia-222 $u1
+show few
+ms=$(took prepare)
+holds "a start does not wait for a look at 1,800,000 descriptors ($ms ms)" below "$ms" 2000
+show none
+release
+echo 1 >"$root/sys/bus/mdev/devices/$u1/remove"
+prepare
+show few
+handler
+ms=$(took release)
+holds "a release does not beyond release_wait ($ms ms)" below "$ms" 2500
+is "$(devices) $(state)" "$u1  \"state\": \"releasing\"" "and removes nothing that it does not know"
+show none
+kill $many
+exec 8>&-
+lease gc >/dev/null
+is "$(devices)$(leases)" "0" "it goes later"
+
+### A holder that nobody can see: the removal hangs, and the pGPU does not with it
+prepare
+sleep 600 >/dev/null 2>&1 9<>"$root/dev/vfio/$(basename "$(readlink "$root/sys/bus/mdev/devices/$u1/iommu_group")")" &
+holder=$!
+eventually grep -q . "$root/.kernel/proc/$holder/comm"
+handler
+release
+holds "the removal hangs in the kernel" eventually grep -q '^remove' "$root/.kernel/control/pending"
+is "$(state)" '"state": "releasing"' "its lease stays"
+exec 8>&-
+ms=$(took prepare "$work/2.xml")
+holds "another start on the same pGPU is served meanwhile ($ms ms)" below "$ms" 2000
+is "$(devices)" "$u2 " "with its vGPU"
+lease gc >/dev/null 2>&1
+is "$(leases)" 2 "no other removal takes the lease for done"
+fails "the domain itself is not given what is being removed" prepare
+release "$work/2.xml"
+kill $holder
+holds "when the holder ends, so does the removal" eventually eval '! grep -q ^remove "$root/.kernel/control/pending"'
+lease gc >/dev/null
+is "$(devices)$(leases)" "0" "and then nothing is left"
+is "$(ls "$root/run/vgpu-lease/removing" 2>/dev/null)" "" "no record of it either"
+tap_done

@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# A project's quota: it holds on each way a vGPU comes to a domain.
+# shellcheck source=tests/lib/hook.sh
+. "${srcdir:?}/tests/lib/hook.sh"
+host t4:1
+configure <<-'EOF'
+	[devices]
+	enabled_mdev_types = nvidia-222
+	[policy]
+	driver_cleanup = 0
+	reclaim = never
+	[quota]
+	default = 1
+	none = unlimited
+EOF
+u() { echo "${u1%??}$1"; }
+project() { # N: domain number N, of project blue, in a file of its own
+	another "$1" | sed "s|</uuid>|</uuid><metadata><vgpu:lease xmlns:vgpu='urn:vgpu-lease:domain:1' project='blue'/></metadata>|" \
+		>"$work/$1.xml"
+}
+for i in 11 12 13 14; do project $i; done
+migrate() { hook vm migrate begin - <"$1"; }
+restore() { hook vm restore begin - <"$1"; }
+full="the quota of project blue is used up: 1 of 1"
+
+holds "the first of a project's domains starts" prepare "$work/11.xml"
+make_device 0000:84:00.0 nvidia-222 "$(u 0c)"
+said=$(migrate "$work/12.xml" 2>&1)
+holds "one that arrives where its device was made beforehand is refused" grep -q "$full" <<<"$said"
+make_device 0000:84:00.0 nvidia-222 "$(u aa)"
+said=$(migrate "$work/13.xml" 2>&1)
+holds "so is one that would take a free foreign device" grep -q "$full" <<<"$said"
+is "$(leases)" 1 "nothing is reserved for either"
+is "$(restore "$work/12.xml" 2>&1)$?" 0 "a restore says nothing and ends with 0, as its failure would delete the image"
+is "$(leases)" 1 "but it reserves nothing"
+said=$(prepare "$work/12.xml" 2>&1)
+holds "and the prepare that follows refuses" grep -q "$full" <<<"$said"
+release "$work/12.xml" failed
+release "$work/11.xml"
+is "$(leases)" 0 "with the first gone"
+holds "the second can arrive" migrate "$work/12.xml"
+holds "and arrive once more, since that takes the place of what it had reserved" migrate "$work/12.xml"
+holds "and start" prepare "$work/12.xml"
+open_device "$(u 0c)"
+release "$work/12.xml"
+is "$(lease list --json | sed -n 's/.*"state": "\(.*\)",/\1/p')" releasing "while its last QEMU is on its way out"
+holds "it is restored with another vGPU" restore "$work/12.xml"
+is "$(lease list --json | grep -c '"state": "reserved"')" 1 "as what it leaves behind is not counted against it"
+close_device
+release "$work/12.xml"
+lease gc >"$work/gc"
+is "$(leases)$(devices | wc -w)" 02 "all of it is given back"
+
+### What nobody has any more
+sed -i 's/driver_cleanup = 0/&\nrelease_timeout = 1\nstart_grace = 1\ncreate_timeout = 1\nreuse = never/' "$root/etc/vgpu-lease.conf"
+rm -rf "$root/run/vgpu-lease/leases/"*
+# An end without the hook's child: it was killed, or gave up.
+marked() { sed -i "s/^state=.*/state=$2/; s/^since_ms=.*/since_ms=1/; s/^writer=.*/writer=1/; s/^writer_start=.*/writer_start=1/" "$root/run/vgpu-lease/leases/$(u "$1")"; }
+for i in 15 16; do project $i; done
+prepare "$work/11.xml"
+marked 0b releasing
+holds "what a released domain left behind makes room in the quota" prepare "$work/14.xml"
+is "$(leases) $(devices | grep -c "$(u 0b)")" "1 0" "and is gone"
+sleep 1.2
+holds "so does what is left of a domain that died without a release" prepare "$work/15.xml"
+is "$(leases) $(devices | grep -c "$(u 0e)")" "1 0" "and is gone, too"
+marked 0f creating
+holds "and what a hook left that was killed while it was creating" prepare "$work/16.xml"
+is "$(leases) $(devices | grep -c "$(u 0f)")" "1 0" "likewise"
+marked 10 active
+holds "a migration counts on such room" migrate "$work/11.xml"
+is "$(leases)" 2 "and leaves it to the start that follows"
+holds "which makes it" prepare "$work/11.xml"
+is "$(leases) $(devices | grep -c "$(u 10)")" "1 0" "and has it"
+
+### Who needs no room finishes what he meets
+another 30 >"$work/30.xml"
+marked 0b releasing
+holds "the next start, of whomever" prepare "$work/30.xml"
+gone() { ! test -e "$root/run/vgpu-lease/leases/$(u "$1")" && ! test -e "$root/sys/bus/mdev/devices/$(u "$1")"; }
+holds "finishes what another domain left" eventually gone 0b
+prepare "$work/14.xml"
+marked 0e releasing
+holds "and so does the next release" release "$work/30.xml"
+holds "of its own and of the other" eventually gone 0e
+is "$(leases)" 0 "nothing is left"
+tap_done

@@ -1,0 +1,203 @@
+#!/usr/bin/env bash
+# Hooks at the same time: of different domains, of the same one, beside slow drivers and held locks.
+# shellcheck source=tests/lib/hook.sh
+. "${srcdir:?}/tests/lib/hook.sh"
+settings() { # LINE...: the policy
+	{
+		printf '[devices]\nenabled_mdev_types = nvidia-222\n[policy]\nreclaim = never\n'
+		printf '%s\n' "$@"
+	} | configure
+}
+now_ms() { echo $(($(date +%s%N) / 1000000)); }
+
+# at_once OP SUBOP N...: the hook for the domains number N, side by side. $work/N.status and N.err say how each went.
+at_once() {
+	local op=$1 sub=$2 n
+	shift 2
+
+	for n; do
+		[ -e "$work/$n.xml" ] || another "$n" >"$work/$n.xml"
+		(hook "vm$n" "$op" "$sub" - <"$work/$n.xml" >"$work/$n.out" 2>"$work/$n.err"; echo $? >"$work/$n.status") &
+	done
+	for n; do wait_for "$work/$n.status"; done
+	wait
+}
+wait_for() { until [ -s "$1" ]; do sleep 0.02; done; }
+with_status() { # STATUS N...: those of the domains that ended so
+	local want=$1 n
+	shift
+	for n; do [ "$(cat "$work/$n.status")" != "$want" ] || echo "$n"; done
+}
+forget() { rm -f "$work"/*.status "$work"/*.err; }
+nothing_pending() { ! grep -q . "$root/.kernel/control/pending"; }
+no_lease() { [ "$(leases)" = 0 ]; }
+state() { lease list --json | sed -n 's/.*"state": "\(.*\)",/\1/p' | sort | uniq -c | tr -s ' \n' ' '; }
+
+### Forty guests on thirty-two places
+host t4:2
+settings 'driver_cleanup = 0'
+mapfile -t forty < <(seq 16 55)
+at_once prepare begin "${forty[@]}"
+mapfile -t refused < <(with_status 1 "${forty[@]}")
+is "$(with_status 0 "${forty[@]}" | wc -l) ${#refused[@]}" "32 8" "of 40 domains that start at once on 32 places 32 do, and 8 are refused"
+is "$(devices | wc -w) $(leases)" "32 32" "there are 32 vGPUs and 32 leases"
+lines=$(for n in "${refused[@]}"; do wc -l <"$work/$n.err"; done | sort -u)
+is "$lines" 1 "each refusal is one line"
+for n in "${refused[@]}"; do
+	sed "s/vm$n:/vmN:/; s/vGPU [0-9a-f-]*:/vGPU U:/" "$work/$n.err"
+done | sort -u >"$work/said"
+is "$(cat "$work/said")" "vgpu-lease: domain vmN: vGPU U: no room for nvidia-222, the only type of the pool: 0000:84:00.0, 0000:85:00.0: full (16 of 16 in use); free a vGPU there, or see 'vgpu-lease plan'" \
+	"and names the domain, the vGPU, the cause and the cure"
+forget
+at_once release end "${forty[@]}"
+is "$(with_status 0 "${forty[@]}" | wc -l)" 40 "40 releases at once end with 0"
+holds "and leave no lease" eventually no_lease
+is "$(devices)" "" "and no vGPU"
+forget
+
+### One vGPU, ten domains
+for n in $(seq 60 69); do another "$n" | sed "s/${u1%??}[0-9a-f][0-9a-f]'/$u1'/" >"$work/$n.xml"; done
+at_once prepare begin $(seq 60 69)
+winner=$(with_status 0 $(seq 60 69))
+is "$(wc -w <<<"$winner") $(devices)$(leases)" "1 $u1 1" "of ten domains with one vGPU's UUID one wins"
+is "$(grep -lF "it belongs to domain vm$winner (" "$work"/6?.err | wc -l)" 9 "the nine others are told who"
+forget
+mapfile -t losers < <(seq 60 69 | grep -v "^$winner$")
+at_once release end "${losers[@]}"
+is "$(devices)$(leases)" "$u1 1" "their releases leave it to the winner"
+release "$work/$winner.xml"
+is "$(devices)$(leases)" 0 "whose own gives it back"
+forget
+
+### One domain's start and end, side by side
+for round in $(seq 12); do
+	at_once prepare begin 16 &
+	sleep 0.0$((round % 4))
+	release "$work/16.xml"
+	wait
+done
+release "$work/16.xml"
+holds "a prepare and a release of one domain at the same time leave no lease behind" eventually no_lease
+is "$(devices)" "" "and no vGPU"
+forget
+
+### A QEMU that dies slowly
+settings 'driver_cleanup = 0'
+prepare
+open_device $u1
+before=$(now_ms)
+holds "the release of a vGPU that is open succeeds" release
+holds "within about release_wait" test $(($(now_ms) - before)) -lt 4000
+is "$(devices)$(state)" "$u1  1 releasing " "the vGPU stays, and waits to be given back"
+said=$(another 2 | sed "s/${u1%??}02/$u1/" | prepare /dev/stdin 2>&1)
+holds "it is nobody else's meanwhile" grep -q "it belongs to domain one-vgpu" <<<"$said"
+close_device
+holds "when it is closed it is given back, though no other hook runs" eventually no_lease
+is "$(devices)" "" "and gone"
+prepare
+open_device $u1
+release
+(sleep 0.5; close_device) &
+holds "a start in the meantime waits until it is closed, and takes it over" prepare
+wait
+is "$(devices)$(state)" "$u1  1 active " "with the device still in it"
+sleep 1
+is "$(devices)$(state)" "$u1  1 active " "and nobody takes it away any more"
+release
+
+### A driver that removes by itself
+settings 'driver_cleanup = 10'
+control driver_removes '0000:84:00.0 300'
+control log clear
+prepare
+open_device $u1
+close_device
+release
+holds "a driver that removes its vGPUs by itself is given the time for it" eventually no_lease
+is "$(devices)$(grep -c '^[0-9]* remove ' "$root/.kernel/control/log")" 0 "and no removal is tried"
+control driver_removes '0000:84:00.0 off'
+settings 'driver_cleanup = 0'
+
+### A removal that takes its time
+control remove_delay_ms 3000
+prepare
+before=$(now_ms)
+holds "a release does not wait for a removal that takes long" release
+holds "beyond about release_wait" test $(($(now_ms) - before)) -lt 2800
+is "$(leases)" 1 "the lease stays until it is done"
+holds "then it is dropped" eventually no_lease
+control remove_delay_ms 0
+
+### A creation that takes too long
+settings 'driver_cleanup = 0' 'create_timeout = 1' 'lock_timeout = 1'
+control create_delay_ms '0000:84:00.0 4000'
+before=$(now_ms)
+said=$(prepare 2>&1)
+holds "a creation that hangs ends in a refusal" grep -q "0000:84:00.0: creating nvidia-222 hangs in the kernel for over 1 s (create_timeout)" <<<"$said"
+holds "after about create_timeout" test $(($(now_ms) - before)) -lt 2800
+is "$(state)" " 1 creating " "its lease stays for whoever collects it"
+said=$(prepare 2>&1)
+is "$said" "vgpu-lease: domain vm: vGPU $u1: it is still being made or removed on 0000:84:00.0: see dmesg, and try again when that has ended" \
+	"another start of the domain waits for it, and is refused after lock_timeout"
+is "$(state)" " 1 creating " "the lease stays all the same"
+holds "another domain's start takes the next card after lock_timeout" prepare "$work/16.xml"
+is "$(parent_of "$(sed -n "s/.*<address uuid='\(.*\)'.*/\1/p" "$work/16.xml")")" 0000:85:00.0 "that has room"
+eventually nothing_pending
+control create_delay_ms '0000:84:00.0 0'
+release "$work/16.xml"
+holds "the next start of the domain takes it over when it is there" prepare
+is "$(devices)$(state)" "$u1  1 active " "and makes no other"
+release
+is "$(devices)$(leases)" 0 "it is ours, and goes at release"
+control params_delay_ms 6000
+sed "s|</name>|&<metadata><v:lease xmlns:v='urn:vgpu-lease:domain:1'><v:device uuid='$u1' params='frame_rate_limiter=0'/></v:lease></metadata>|" "$vm" >"$work/params.xml"
+said=$(prepare "$work/params.xml" 2>&1)
+holds "parameters that the driver does not take end in a refusal" \
+	grep -q "0000:84:00.0, 0000:85:00.0: setting the parameters hangs in the kernel beyond create_timeout (1 s)" <<<"$said"
+is "$(devices)$(leases)" 0 "and nothing is left of it"
+control params_delay_ms 0
+exec 7>"$root/run/vgpu-lease/pgpu/0000:84:00.0.lock" 8>"$root/run/vgpu-lease/pgpu/0000:85:00.0.lock"
+flock 7
+flock 8
+before=$(now_ms)
+said=$(prepare 2>&1)
+holds "a start that can have no card's lock is refused" \
+	grep -q "no room for nvidia-222, the only type of the pool: 0000:84:00.0.*: held by " <<<"$said"
+holds "after one lock_timeout for all of them" test $(($(now_ms) - before)) -lt 1900
+exec 7>&- 8>&-
+### A release that cannot even say that it wants something
+prepare
+exec 9>"$root/run/vgpu-lease/lock"
+flock 9
+before=$(now_ms)
+holds "a release that does not get the leases' lock ends well" release
+holds "and does not wait for it beyond about release_wait" test $(($(now_ms) - before)) -lt 2800
+is "$(state)" " 1 active " "its lease is as it was until then"
+exec 9>&-
+holds "what it wanted is done when the lock is free" eventually no_lease
+is "$(devices)" "" "the device is removed, too"
+control create_delay_ms 2000
+prepare 2>/dev/null
+release
+eventually nothing_pending
+holds "after a release it is collected as soon as it is there" eventually no_lease
+is "$(devices)" "" "and removed"
+
+### Eight cards
+end_host
+# Where each was before would go before the placement.
+rm -r "$root/var/lib/vgpu-lease"
+host t4:8
+settings 'placement = spread'
+control create_delay_ms 1000
+# One after the other they would take eight seconds. A machine that is busy otherwise has three tries.
+for try in 1 2 3; do
+	[ $try = 1 ] || at_once release end $(seq 16 23)
+	before=$(now_ms)
+	at_once prepare begin $(seq 16 23)
+	took=$(($(now_ms) - before))
+	[ $took -ge 3000 ] || break
+done
+is "$(with_status 0 $(seq 16 23) | wc -l)" 8 "eight cards whose driver takes a second each"
+holds "make eight vGPUs in under three seconds ($took ms)" test "$took" -lt 3000
+tap_done

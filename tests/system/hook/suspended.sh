@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# The host is suspended, or its wall clock set: neither is time that a domain had.
+# shellcheck source=tests/lib/hook.sh
+. "${srcdir:?}/tests/lib/hook.sh"
+host t4:1
+configure <<-'EOF'
+	[devices]
+	enabled_mdev_types = nvidia-222
+	[policy]
+	driver_cleanup = 0
+EOF
+# What a process sees after a suspend: the clock that goes on meanwhile is ahead, that of running time is not.
+later() { unshare --time --boottime 1000 --fork "$@"; }
+prepare "$vm"
+holds "time passes" later true
+later "$builddir/vgpu-lease" --root "$root" gc >"$work/gc"
+is "$(leases)$(devices)" "1$u1 " "a suspend between a start and its QEMU takes nothing of start_grace"
+holds "the domain's end" later "$builddir/hooks/qemu" --root "$root" -- vm release end - <"$vm"
+is "$(leases)$(devices)" 0 "gives back"
+holds "an arrival" hook vm migrate begin - <"$vm"
+later "$builddir/vgpu-lease" --root "$root" gc >"$work/gc"
+is "$(leases)" 1 "is reserved for as long as the host runs"
+tap_done

@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# Which type a vGPU gets where its domain does not say: a definition's, the remembered one, the pool's.
+# shellcheck disable=SC2119 # Functions with arguments that may be left out.
+# shellcheck source=tests/lib/hook.sh
+. "${srcdir:?}/tests/lib/hook.sh"
+host t4:2
+pool() { # TYPES [SECTIONS]
+	configure <<-EOF
+		[devices]
+		enabled_mdev_types = $1
+		${2-}
+		[policy]
+		reclaim = never
+		driver_cleanup = 0
+		release_wait = 5
+	EOF
+}
+two=$'[mdev_nvidia-222]\ndevice_addresses = 0000:84:00.0\n[mdev_nvidia-223]\ndevice_addresses = 0000:85:00.0\nmax_instances = 1'
+affinity=/var/lib/vgpu-lease/affinity/$u1
+check() { lease check 2>&1; }
+
+### The pool's
+pool "nvidia-222, nvidia-223, nvidia-224"
+holds "of several enabled types without sections the first alone has cards" prepare
+is "$(type_of $u1)" nvidia-222 "and a domain without metadata gets that"
+release
+is "$(check | grep -c 'nvidia-223\>')|$(check | grep -c '^WARN.*nvidia-223\>')" "1|1" "the check calls the second a warning, once"
+is "$(check | grep -c 'nvidia-224\>')|$(check | grep -c '^WARN.*nvidia-224\>')" "1|1" "and the third"
+rm -f "$root$affinity"
+pool "nvidia-222, nvidia-999" $'[mdev_nvidia-999]\ndevice_addresses = 0000:99:00.0'
+holds "a type whose cards this host lacks does not count" prepare
+release
+rm -f "$root$affinity"
+pool "nvidia-222, nvidia-223, nvidia-999" "$two"$'\n[mdev_nvidia-999]\ndevice_addresses = 0000:99:00.0'
+said=$(prepare 2>&1)
+holds "of those that have cards one has to be named, and no other is advised" \
+	grep -q "nothing says which type it is: name one of nvidia-222, nvidia-223 in the metadata" <<<"$said"
+pool nvidia-999
+said=$(prepare 2>&1)
+holds "where the only type has no card, the refusal says why there is none" \
+	grep -q "no room for nvidia-999, the only type of the pool: 0000:84:00.0, 0000:85:00.0: " <<<"$said"
+pool "nvidia-998, nvidia-999"
+said=$(prepare 2>&1)
+holds "where none of several has a card, none is advised" \
+	grep -q "no pGPU here serves any enabled type (nvidia-998, nvidia-999)" <<<"$said"
+configure <<<'[devices]'
+said=$(prepare 2>&1)
+holds "where no type is enabled, that is said" grep -q "no type is enabled .*: set enabled_mdev_types in \[devices\]" <<<"$said"
+make_device 0000:84:00.0 nvidia-224 $u1
+pool "nvidia-222, nvidia-223" "$two"
+holds "a device that exists is taken as what it is" prepare
+release
+echo 1 >"$root/sys/bus/mdev/devices/$u1/remove"
+
+### The remembered one
+rm -f "$root$affinity"
+pool nvidia-222
+prepare && release
+is "$(cut -d' ' -f1 "$root$affinity")" nvidia-222 "what a UUID was is remembered"
+pool nvidia-223
+holds "a remembered type that is not enabled any more gives way" prepare
+is "$(type_of $u1)" nvidia-223 "to the pool's"
+release
+pool "nvidia-222, nvidia-223" "$two"
+holds "one that is enabled stays, though the pool has several" prepare
+is "$(type_of $u1)" nvidia-223 "and it is the same again"
+release
+make_device 0000:85:00.0 nvidia-223 "${u1%??}aa"
+said=$(prepare 2>&1)
+holds "a refusal of it names the type and the file that remembers" \
+	grep -q "no room for nvidia-223, remembered from its last lease ($affinity): " <<<"$said"
+holds "and what to write instead" grep -q "; or write type='nvidia-222' in its <vgpu:device>" <<<"$said"
+sed "s|</uuid>|</uuid><metadata><vgpu:lease xmlns:vgpu='urn:vgpu-lease:domain:1'><vgpu:device uuid='$u1' type='nvidia-222'/></vgpu:lease></metadata>|" "$vm" >"$work/typed.xml"
+holds "with which the domain starts" prepare "$work/typed.xml"
+release
+
+### A definition's
+mkdir -p "$root/etc/mdevctl.d/0000:85:00.0"
+definition=/etc/mdevctl.d/0000:85:00.0/$u1
+echo '{"mdev_type": "nvidia-223", "start": "manual"}' >"$root$definition"
+said=$(prepare 2>&1)
+holds "a type from a definition is named with its file" \
+	grep -q "no room for nvidia-223, from its mdevctl definition ($definition): " <<<"$said"
+holds "and what to write instead" grep -q "; or write type='nvidia-222' in its <vgpu:device>" <<<"$said"
+holds "the metadata go before it" prepare "$work/typed.xml"
+is "$(type_of $u1)" nvidia-222 "so that is what helps"
+tap_done

@@ -1,0 +1,247 @@
+#!/usr/bin/env bash
+# VFs as vGPUs, from start to end: those of NVIDIA's variant driver, which take a type, and plain ones; beside mdevs.
+# shellcheck source=tests/lib/hook.sh
+. "${srcdir:?}/tests/lib/hook.sh"
+host l40s:2+t4:1+flex/4:1
+pool() { # LINE...: the policy
+	{
+		printf '[devices]\nenabled_mdev_types = nvidia-222, nvidia-1147\n'
+		printf '[mdev_nvidia-222]\ndevice_match = 10de:1eb8\n[mdev_nvidia-1147]\ndevice_match = 10de:26b9\n'
+		printf 'vgpu_params = frame_rate_limiter=0\n[vf_flex]\ndevice_match = 8086:56c0\n[policy]\ndriver_cleanup = 0\nrelease_wait = 2\n'
+		printf '%s\n' "$@"
+	} | configure
+}
+pool 'reclaim = never'
+
+# vf_domain N ADDRESS [MANAGED [METADATA]]: domain number N with this VF.
+vf_domain() {
+	local n domain bus slot function
+	printf -v n %02x "$1"
+	IFS=:. read -r domain bus slot function <<<"$2"
+	echo "<domain type='kvm'><name>vm$1</name><uuid>${vm_uuid%??}$n</uuid>${4-}<devices>
+	  <hostdev mode='subsystem' type='pci' managed='${3:-no}'>
+	    <source><address domain='0x$domain' bus='0x$bus' slot='0x$slot' function='0x$function'/></source>
+	    <address type='pci' domain='0x0000' bus='0x07' slot='0x00' function='0x0'/>
+	  </hostdev></devices></domain>"
+}
+with_type() { # ADDRESS TYPE: metadata
+	echo "<metadata><vgpu:lease xmlns:vgpu='urn:vgpu-lease:domain:1'><vgpu:device address='$1' type='$2'/></vgpu:lease></metadata>"
+}
+start() { vf_domain "$@" | hook "vm$1" prepare begin -; }
+end() { vf_domain "$@" | hook "vm$1" release end destroyed; }
+type_at() { cat "$root/sys/bus/pci/devices/$1/nvidia/current_vgpu_type"; }
+set_type() { echo "$2" >"$root/sys/bus/pci/devices/$1/nvidia/current_vgpu_type"; }
+a=0000:26:00.4 b=0000:26:00.5 flex=0000:4d:00.1
+
+### A VF that takes a type
+holds "a domain with a VF of the pool starts, without any metadata" start 1 $a
+is "$(type_at $a)" 1147 "the VF has the type that its card serves"
+is "$(cat "$root/sys/bus/pci/devices/$a/nvidia/vgpu_params")" frame_rate_limiter=0 "and the parameters"
+is "$(lease list --json | sed -n 's/.*"\(id\|uuid\|type\|framework\|parent\|pgpu\|state\|origin\)": "\?\([^",]*\).*/\2/p' | tr '\n' ' ')" \
+	"$a null nvidia-1147 variant $a 0000:26:00.0 active created ${vm_uuid%??}01 " "its lease is under its address"
+holds "a second prepare of the same domain changes nothing" start 1 $a
+is "$(vf_domain 2 $b | lease plan -)" "create $b, nvidia-1147 on $b (the VF that the domain names)" \
+	"a plan for a start speaks of no other card: there is no choice"
+said=$(start 2 $a 2>&1)
+is "$said" "vgpu-lease: domain vm2: vGPU $a: it belongs to domain vm1 (${vm_uuid%??}01); free here: 0000:26:00.5, 0000:26:00.6, 0000:26:00.7, 0000:26:01.0, 0000:26:01.1, 0000:26:01.2 and 89 more" \
+	"another domain with the same VF is refused, the owner and the free ones named"
+holds "its release succeeds" end 2 $a
+is "$(type_at $a)" 1147 "and takes nothing from the owner"
+holds "the owner's release succeeds" end 1 $a
+is "$(type_at $a) $(leases)" "0 0" "the type is taken back, and the lease dropped"
+holds "a second release is no error" end 1 $a
+
+control inject 'params any EPERM 1'
+said=$(start 1 $a 2>&1)
+holds "where the driver refuses the parameters, so is the start" \
+	grep -q "0000:26:00.0.*: setting the parameters: Operation not permitted" <<<"$said"
+is "$(type_at $a) $(leases)" "0 0" "and the type that was set before them is taken back"
+
+holds "a VF by the name of a type" start 1 $a no "$(with_type $a 'NVIDIA L40S-1Q')"
+is "$(type_at $a)" 1147 "gets that"
+end 1 $a
+
+### Refusals
+said=$(start 1 $a yes 2>&1)
+holds "a managed one is refused" grep -q "$a: its <hostdev> has managed='yes', with which libvirt would take the VF from NVIDIA's driver: set managed='no' (libvirt 9.7 or later)" <<<"$said"
+said=$(start 1 0000:99:00.4 no "$(with_type 0000:99:00.4 nvidia-1147)" 2>&1)
+holds "one that is not here, and that the metadata names, is refused with the free ones" \
+	grep -q "vGPU 0000:99:00.4: there is no such VF in the pool here: there is no PCI device of this address; free here: 0000:26:00.4" <<<"$said"
+mkdir -p "$root/usr/lib64"
+ln -s libvirt.so.0.9000.0 "$root/usr/lib64/libvirt.so.0"
+said=$(start 1 $a 2>&1)
+holds "a libvirt that takes none is told of" grep -q "this host's libvirt is 9.0.0, and takes no VF of NVIDIA's variant driver: 9.7 or later is needed" <<<"$said"
+holds "check says so before" grep -q "libvirt is 9.0.0 here, and takes no VF of NVIDIA's variant driver" <(lease check)
+rm "$root/usr/lib64/libvirt.so.0"
+is "$(type_at $a) $(leases)" "0 0" "nothing is left of a refusal"
+
+mdev_domain() { sed "s|</uuid>|</uuid><metadata><vgpu:lease xmlns:vgpu='urn:vgpu-lease:domain:1'><vgpu:device uuid='$u1' type='$1'/></vgpu:lease></metadata>|" "$vm"; }
+said=$(mdev_domain nvidia-1147 | hook vm prepare begin - 2>&1)
+holds "a hostdev of type mdev is told that the type's cards make VFs" \
+	grep -q "no room for nvidia-1147: 0000:26:00.0, 0000:27:00.0: makes VFs, and the domain's <hostdev> is of type mdev" <<<"$said"
+mdev_domain VGPU | hook vm prepare begin -
+is "$(type_of $u1)" nvidia-222 "a class gets an mdev those of its types that are mdevs"
+mdev_domain VGPU | hook vm release end -
+
+### Others' hands
+set_type $a 1147
+holds "a VF to which somebody gave the type is adopted" start 1 $a
+end 1 $a
+is "$(type_at $a)" 1147 "and left as it was"
+said=$(start 2 $b no "$(with_type $b nvidia-1150)" 2>&1)
+holds "a type that the pool does not serve there is refused" grep -q "no room for nvidia-1150: .*: serves nvidia-1147" <<<"$said"
+set_type $a 0
+set_type $a 1150
+said=$(start 1 $b 2>&1)
+holds "a card with another size has no room, and says why" \
+	grep -q "0000:26:00.0: holds nvidia-1150 (4096 MiB), and a pGPU carries one framebuffer size; free here: 0000:27:00.4" <<<"$said"
+said=$(start 1 $a no "$(with_type $a nvidia-1147)" 2>&1)
+holds "a VF of another type is refused" grep -q "it is nvidia-1150 and the domain asks for nvidia-1147; free here: 0000:27:00.4" <<<"$said"
+pool 'reclaim = orphans' 'reclaim_grace = 0'
+mkdir -p "$root/etc/libvirt/qemu"
+vf_domain 2 $a >"$root/etc/libvirt/qemu/vm2.xml"
+fails "also where another domain's definition names the VF" start 1 $a no "$(with_type $a nvidia-1147)"
+vf_domain 1 $a >"$root/etc/libvirt/qemu/vm1.xml"
+rm "$root/etc/libvirt/qemu/vm2.xml"
+control inject "remove 0000:26:00.0 EIO 1000000"
+said=$(vf_domain 1 $a no "$(with_type $a nvidia-1147)" | timeout 30 "$builddir/hooks/qemu" --root "$root" -- vm1 prepare begin - 2>&1)
+is "$? ${said%%;*}" "1 vgpu-lease: domain vm1: vGPU $a: it is nvidia-1150: an orphan cannot be removed: Input/output error: the driver gave an error" \
+	"one that the driver does not reset is refused, and not tried without end"
+control inject clear
+holds "where nobody else needs that it is reset" start 1 $a no "$(with_type $a nvidia-1147)"
+is "$(type_at $a)" 1147 "and gets the type"
+holds "gc leaves a leased VF alone" lease gc
+end 1 $a
+rm -r "$root/etc/libvirt"
+set_type $a 1150
+is "$(lease gc | tr -s ' ' | sed -n 's/^removed \([^ ]* [^ ]*\).*/\1/p')" "$a nvidia-1150" "gc resets an orphan"
+is "$(type_at $a)" 0 "so that its VF is free"
+holds "the types of the card are remembered" grep -q '^1147 : NVIDIA L40S-1Q$' "$root/var/lib/vgpu-lease/types/10de:26b9"
+
+start 1 $a
+set_type $a 0
+set_type $a 1150
+holds "the release of a VF to which somebody gave another type meanwhile succeeds" end 1 $a
+is "$(type_at $a) $(leases)" "1150 0" "and takes nothing from him"
+set_type $a 0
+
+### Trouble
+control inject "create 0000:26:00.0 EIO"
+said=$(start 1 $a 2>&1)
+holds "a driver that refuses is told of, with what that means" \
+	grep -q "no room for nvidia-1147, the only type of its card: 0000:26:00.0: Input/output error: the driver refused: usually the card is full" <<<"$said"
+is "$(type_at $a) $(leases)" "0 0" "and nothing is left of it"
+holds "the next start tries the card all the same" start 1 $a
+control plugin_delay_ms 1500
+holder=
+open_vf() { sleep 600 9<>"$root/dev/vfio/$(basename "$(readlink "$root/sys/bus/pci/devices/$1/iommu_group")")" & holder=$!; until [ -d "$root/proc/$holder" ]; do sleep 0.02; done; }
+open_vf $a
+said=$(lease release $a 2>&1)
+holds "a VF that is open is not released by hand" grep -q "process [0-9]* has it open, for domain vm1" <<<"$said"
+holds "a release waits for it, but not for long" end 1 $a
+is "$(type_at $a) $(lease list --json | sed -n 's/.*"state": "\(.*\)",/\1/p')" "1147 releasing" "and leaves it as it is"
+kill "$holder"; wait "$holder" 2>/dev/null
+until_free() { local end=$((SECONDS + 15)); until [ "$(type_at "$1") $(leases)" = "0 0" ]; do [ $SECONDS -lt $end ] && sleep 0.1 || return 1; done; }
+holds "when it is closed, and the driver's manager has let go, it is given back behind the hook" until_free $a
+control plugin_delay_ms 0
+control register '0000:26:00.0 off'
+said=$(start 1 $a 2>&1)
+holds "a card whose types are not registered yet is refused as such, and not passed" \
+	grep -q "vGPU $a: there is no such VF in the pool here: no vGPU types registered yet: nvidia-vgpud has not finished" <<<"$said"
+control register '0000:26:00.0 on'
+
+### Arrivals
+arrive() { vf_domain "$@" | hook "vm$1" migrate begin -; }
+said=$(arrive 3 $b 2>&1)
+holds "of several pools of VFs an arrival must say which" grep -q "name one of nvidia-1147, flex in the metadata" <<<"$said"
+holds "a VF that is free here keeps its address" test -z "$(arrive 3 $b no "$(with_type $b nvidia-1147)")"
+is "$(lease list --json | sed -n 's/.*"\(id\|state\)": "\?\([^",]*\).*/\2/p' | tr '\n' ' ')" "$b reserved " "and is reserved"
+holds "the start that follows makes it" start 3 $b
+holds "one that is leased here becomes another, in the hostdev" grep -q "function='0x4'" <(arrive 4 $b no "$(with_type $b nvidia-1147)")
+holds "and the start that follows gets that" start 4 $a
+is "$(type_at $a) $(type_at $b)" "1147 1147" "so that there are two"
+holds "one that is not here, too, in the metadata as well" \
+	grep -q "address='0000:26:00.6' .*type='nvidia-1147'" <(arrive 5 0000:99:00.4 no "$(with_type 0000:99:00.4 nvidia-1147)")
+arrive 5 0000:26:00.6 no "$(with_type 0000:26:00.6 nvidia-1147)" >"$work/again"
+is "$(cat "$work/again")" "" "a second arrival of the same domain replaces the first"
+end 3 $b; end 4 $a; end 5 0000:26:00.6
+is "$(leases)" 0 "and all end with the release"
+
+### Definitions
+start 3 $a
+vf_domain 4 $a no "$(with_type $a nvidia-1147)" >"$work/4.xml"
+vf_domain 4 0000:26:00.5 no "$(with_type 0000:26:00.5 nvidia-1147)" >"$work/want"
+holds "a definition whose VF is taken gets one that is free" diff "$work/want" <(lease rewrite "$work/4.xml")
+is "$(lease rewrite "$work/want")" "$(cat "$work/want")" "one whose VF is free stays as it is"
+mkdir -p "$root/etc/libvirt/qemu"
+cp "$work/want" "$root/etc/libvirt/qemu/vm4.xml"
+vf_domain 5 0000:99:00.4 no "$(with_type 0000:99:00.4 nvidia-1147)" >"$work/5.xml"
+lease rewrite --in-place "$work/5.xml" >/dev/null
+holds "what another definition names is best left to that" grep -q "address='0000:26:00.6'" "$work/5.xml"
+holds "a plan says what an arrival would get" \
+	grep -q '^reserve 0000:26:00.5, nvidia-1147 on 0000:26:00.5 (.*), instead of 0000:26:00.4$' <(lease plan --op migrate "$work/4.xml")
+vf_domain 6 0000:99:00.4 no "$(with_type 0000:99:00.4 nvidia-1150)" >"$work/6.xml"
+holds "where there is none that is told" grep -q "6.xml: vGPU 0000:99:00.4: no room for nvidia-1150: .* no VF of the pool is free" \
+	<(lease rewrite "$work/6.xml" 2>&1)
+rm -r "$root/etc/libvirt"
+end 3 $a
+
+### Plain VFs
+configure <<'END'
+[devices]
+enabled_mdev_types = nvidia-1147
+[vf_flex]
+device_match = 8086:56c0
+[policy]
+reclaim = never
+release_wait = 2
+END
+holds "a domain with a plain VF starts" start 6 $flex
+is "$(lease list --json | sed -n 's/.*"\(id\|type\|framework\|pgpu\)": "\?\([^",]*\).*/\2/p' | tr '\n' ' ')" \
+	"$flex flex vf 0000:4d:00.0 " "it is leased"
+said=$(start 7 $flex 2>&1)
+is "$said" "vgpu-lease: domain vm7: vGPU $flex: it belongs to domain vm6 (${vm_uuid%??}06); free here: 0000:4d:00.2, 0000:4d:00.3, 0000:4d:00.4" \
+	"and goes to nobody else"
+for i in 2 3 4; do start 1$i 0000:4d:00.$i || echo "start 1$i failed"; done
+said=$(vf_domain 7 0000:99:00.1 no "$(with_type 0000:99:00.1 flex)" | hook vm7 migrate begin - 2>&1)
+holds "a full pool refuses an arrival" grep -q "0000:4d:00.0: full (4 of 4 in use).*; no VF of the pool is free" <<<"$said"
+is "$(lease types | tr -s ' ' | sed -n 's/^\(flex .*\)/\1/p')" "flex flex VGPU - - - 4 4 0 0 0000:4d:00.0*" "types counts them"
+holds "a VF of the other kind beside it gets the one type of that" start 20 $a
+is "$(type_at $a)" 1147 "by the card that it is of"
+echo 'start_grace = 1' >>"$root/etc/vgpu-lease.conf"
+sleep 1.2
+is "$(lease gc | awk 'NR > 1 { print $1 }' | sort | uniq -c | tr -s ' \n' ' ')" " 4 dropped 1 removed " \
+	"gc gives back what no domain runs with: a plain VF's lease, and a type with its lease"
+is "$(leases) $(type_at $a)" "0 0" "and nothing is left"
+sed -i /start_grace/d "$root/etc/vgpu-lease.conf"
+start 6 $flex
+for i in 2 3 4; do start 1$i 0000:4d:00.$i; done
+end 6 $flex
+holds "one that was given back can be had again" start 7 $flex
+end 7 $flex; for i in 2 3 4; do end 1$i 0000:4d:00.$i; done
+is "$(leases)" 0 "all are given back"
+
+### What is not ours
+holds "a domain with another PCI device passes" start 8 0000:84:00.0
+holds "also where that is none" start 8 0000:aa:00.0
+printf '[devices]\nenabled_mdev_types = nvidia-222\n[mdev_nvidia-222]\ndevice_match = 10de:1eb8\n' | configure
+holds "a VF that no section names passes" start 8 $flex
+said=$(start 8 $flex no "$(with_type $flex nvidia-222)" 2>&1)
+holds "unless the metadata claims it: then it is refused" \
+	grep -q "vGPU $flex: there is no such VF in the pool here: no section of the configuration names its card, 0000:4d:00.0; no VF" <<<"$said"
+rm "$root/etc/vgpu-lease.conf"
+holds "without a configuration a VF passes" start 8 $a
+is "$(leases) $(type_at $a)" "0 0" "and nothing is leased"
+echo '[nonsense' | configure
+holds "a mistake in the configuration is no business of a domain without a vGPU" start 8 0000:84:00.0
+pool 'reclaim = never'
+
+### Lost leases
+start 9 $a
+rm "$root"/run/vgpu-lease/leases/*
+vf_domain 9 $a | hook vm9 reconnect begin -
+is "$(lease list --json | sed -n 's/.*"\(id\|state\|origin\)": "\?\([^",]*\).*/\2/p' | tr '\n' ' ')" "$a active created " \
+	"a reconnect restores the lease of a VF that this boot's hook made"
+end 9 $a
+is "$(type_at $a) $(leases)" "0 0" "which then ends like any other"
+tap_done

@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# What the device handler takes while nothing happens, and whether it grows.
+# shellcheck disable=SC2119 # Functions with arguments that may be left out.
+# shellcheck source=tests/lib/leased.sh
+. "${srcdir:?}/tests/lib/leased.sh"
+host t4:2+mtty
+configure <<'END'
+[devices]
+enabled_mdev_types = nvidia-222
+[policy]
+driver_cleanup = 0
+reclaim = never
+END
+write_node "$work/node.xml" 8 4 1
+for n in 1 2 3 4; do make_device 0000:84:00.0 nvidia-222 "$(vgpu $n)"; done
+
+### CPU
+ticks() { awk '{ sub(/.*\) /, ""); print $12 + $13 }' "/proc/$daemon/stat"; }
+wakes() { awk '/ctxt_switches/ { n += $2 } END { print n }' /proc/"$daemon"/task/*/status; }
+start --connect "test://$work/node.xml"
+eventually said "connected to libvirt"
+sleep 3
+before="$(ticks) $(wakes)"
+sleep 4
+is "$(ticks) $(wakes)" "$before" "while nothing happens it does not even wake up"
+stop
+
+### Memory
+read -r _ early late < <("$builddir/tests/system/leased/passes" "$root" "test://$work/node.xml" 1000 | grep ^rss)
+holds "after 1000 passes it is not larger than after 100 (by more than 256 KiB): $early, $late KiB" test $((late - early)) -le 256
+tap_done

@@ -1,0 +1,117 @@
+#!/usr/bin/env bash
+# What the device handler makes of libvirt's guests. libvirt is its own made-up host here (the test driver, in the
+# daemon's process): with QEMU and devices of a kernel it is in tests/vm.
+# shellcheck disable=SC2119 # Functions with arguments that may be left out.
+# shellcheck source=tests/lib/leased.sh
+. "${srcdir:?}/tests/lib/leased.sh"
+host t4+flex
+configure <<'END'
+[devices]
+enabled_mdev_types = nvidia-222
+[vf_flex]
+device_match = 8086:56c0
+[policy]
+driver_cleanup = 0
+reclaim = never
+END
+u2=${u1%??}02 u3=${u1%??}03 u4=${u1%??}04 u5=${u1%??}05
+vf=0000:4d:00.2
+vf_hostdev="<hostdev mode='subsystem' type='pci' managed='yes'><source><address domain='0x0000' bus='0x4d' slot='0x00' function='0x2'/></source></hostdev>"
+placeholder=00000000-0000-0000-0000-000000000001
+
+domain() { # NAME UUID STATE [MDEV [MARKED]]: as the test driver's file has it; state 1 runs, 5 does not
+	local device=${DEVICE:-} metadata=${TAKEN:-}
+	[ -z "${4:-}" ] || device="<hostdev mode='subsystem' type='mdev' model='vfio-pci'><source><address uuid='$4'/></source></hostdev>"
+	[ -z "${5:-}" ] || metadata="<vgpu:lease xmlns:vgpu='urn:vgpu-lease:domain:1'><vgpu:device uuid='$4'/></vgpu:lease>"
+	cat <<-END
+		<domain type='test' xmlns:test='http://libvirt.org/schemas/domain/test/1.0'>
+		  <name>$1</name><uuid>$2</uuid><memory>8192</memory><os><type>hvm</type></os>
+		  <metadata>$metadata</metadata>
+		  <devices>$device</devices>
+		  <test:domainstate><test:runstate>$3</test:runstate></test:domainstate>
+		</domain>
+	END
+}
+# As a suspend writes it down.
+taken="<k:suspended xmlns:k='urn:vgpu-lease:suspended:1' hostdevs='&lt;hostdev mode=&quot;subsystem&quot; type=&quot;mdev&quot; model=&quot;vfio-pci&quot;&gt;&lt;source&gt;&lt;address uuid=&quot;$u4&quot;/&gt;&lt;/source&gt;&lt;/hostdev&gt;'/>"
+{
+	echo '<node>'
+	domain plain ${vm_uuid%??}10 1
+	domain plugged ${vm_uuid%??}11 1 "$u1"
+	domain off ${vm_uuid%??}12 5 "$placeholder" marked
+	domain clash ${vm_uuid%??}13 1 "$u2"
+	DEVICE=$vf_hostdev domain vf ${vm_uuid%??}14 1
+	TAKEN=$taken domain taken ${vm_uuid%??}15 1
+	domain kept ${vm_uuid%??}16 1 "$u5"
+	echo '</node>'
+} >"$work/node.xml"
+
+make_device 0000:84:00.0 nvidia-222 "$u1"
+open_device "$u1"
+first=$holder
+sleep 600 >/dev/null 2>&1 9<>"$root/dev/vfio/$(basename "$(readlink "$root/sys/bus/pci/devices/$vf/iommu_group")")" &
+second=$!
+# A lease of a domain that libvirt does not know, for a device that another has.
+sed "s/$u1/$u2/" "$vm" >"$work/vm2.xml"
+prepare "$work/vm2.xml"
+open_device "$u2"
+clash=$holder
+sed "s/$u1/$u3/; s/$vm_uuid/${vm_uuid%??}11/" "$vm" >"$work/vm3.xml"
+prepare "$work/vm3.xml"
+sed -i 's/^since_ms=.*/since_ms=1/' "$root/run/vgpu-lease/leases/$u3"
+sed "s/$u1/$u4/; s/$vm_uuid/${vm_uuid%??}15/" "$vm" >"$work/vm4.xml"
+prepare "$work/vm4.xml"
+sed -i 's/^since_ms=.*/since_ms=1/' "$root/run/vgpu-lease/leases/$u4"
+mkdir -p "$root/run/libvirt/qemu"
+echo "<domstatus><domain type='kvm'><name>taken</name><uuid>${vm_uuid%??}15</uuid></domain></domstatus>" >"$root/run/libvirt/qemu/taken.xml"
+
+sed "s/$u1/$u5/; s/$vm_uuid/${vm_uuid%??}16/" "$vm" >"$work/vm5.xml"
+prepare "$work/vm5.xml"
+open_device "$u5"
+kept=$holder
+
+start --connect "test://$work/node.xml"
+holds "it connects" eventually said "connected to libvirt"
+holds "a device that a guest has, and no lease names, is leased to it" eventually is_state "$u1" active
+is "$(sed -n 's/^origin=//p' "$root/run/vgpu-lease/leases/$u1")" adopted "as one that was there before"
+holds "so is a VF of the pool, by a guest that has nothing else of ours" eventually is_state "$vf" active
+holds "one that a guest's lease names, and the guest no longer has, is given back" \
+	eventually said "release: domain one-vgpu: gave back $u3"
+fails "what we made of it is removed" test -e "$root/sys/bus/mdev/devices/$u3"
+is "$(state "$u4")" active "not one that a suspend is about to take: should that fail, the guest gets it back"
+holds "a device that runs in another guest than its lease says is told of" eventually said "domain clash: vGPU $u2: it runs in this domain, but is leased to domain one-vgpu"
+is "$(state "$u2")" active "and left alone"
+holds "what is known of a vGPU goes into the live metadata of its guest" \
+	eventually said "domain plugged: what is known of its vGPUs is in its metadata now"
+holds "a placeholder in a definition becomes a UUID" eventually said "domain off: placeholder $placeholder of its definition is "
+kill -HUP "$daemon"
+sleep 2.5
+# Two guests have a vGPU with a type.
+is "$(grep -c 'is in its metadata now' "$log") $(grep -c 'of its definition is' "$log") $(grep -c 'clash' "$log")" "2 1 1" \
+	"all of that once, though each change is an event"
+
+### Leases that are lost under a running guest
+is_kept() { is_state "$u5" active && grep -qx origin=created "$root/run/vgpu-lease/leases/$u5"; }
+holds "a guest runs with what its hook made" is_kept
+rm "$root/run/vgpu-lease/leases/$u5"
+holds "its lease, removed by somebody, is back at once, and says who made the vGPU" eventually is_kept
+rm -rf "$root/run/vgpu-lease/leases"
+holds "so it is when the folder was removed" eventually is_kept
+rm -rf "$root/run/vgpu-lease"
+holds "or all of the state" eventually is_kept
+holds "with the lock that tells hooks of the handler" eventually runs
+mv "$root/run/vgpu-lease" "$work/moved"
+holds "or moved away" eventually is_kept
+rm "$root/run/vgpu-lease/leases/$u5"
+holds "and it is noticed in the new folder, too" eventually is_kept
+kill "$clash" "$first" "$second" "$kept"
+stop
+
+# In a build with sanitizers the leak checker can die itself at the end of this one, after libvirt's driver has failed to open.
+export ASAN_OPTIONS=detect_leaks=0
+start --connect "test://$work/not-there.xml"
+holds "a libvirt that is not there is said" eventually said "not connected to libvirt: "
+holds "and is no reason to end" runs
+stop
+is $status 0 "it ends when it is told to"
+tap_done

@@ -1,0 +1,98 @@
+#!/usr/bin/env bash
+# The device handler's life: it finishes what hooks leave, whenever it is stopped, killed or started again.
+# shellcheck disable=SC2119 # Functions with arguments that may be left out.
+# shellcheck source=tests/lib/leased.sh
+. "${srcdir:?}/tests/lib/leased.sh"
+host t4
+configure <<'END'
+[devices]
+enabled_mdev_types = nvidia-222
+[policy]
+driver_cleanup = 0
+release_timeout = 1
+release_wait = 0
+END
+hold_and_release() { # starts the domain, opens its device, and lets libvirt call release
+	prepare && open_device "$u1" && release
+}
+
+### Give-backs that a hook leaves
+start
+holds "it starts" runs
+hold_and_release
+is "$(state $u1)" releasing "a device that is open when its domain is released stays"
+sleep 0.3
+holds "as long as it is open" test "$(devices)" = "$u1 "
+is "$(pgrep -c -f "^$builddir/hooks/qemu --root $root" || :)" 0 "and no child of the hook is at it"
+close_device
+holds "when it is closed it is given back" eventually gone
+holds "which is said" said "release: domain one-vgpu: gave back $u1"
+stop
+is $status 0 "it ends when it is told to"
+fails "its lock is free then" runs
+is "$(tail -n 1 "$log")" "vgpu-leased: ends" "it says so"
+
+### Killed, and started again
+start
+hold_and_release
+stop KILL
+is "$(state $u1)" releasing "it is killed while a give-back waits"
+close_device
+start
+holds "the next one finishes it" eventually gone
+
+control remove_delay_ms 3000
+prepare && release
+holds "a removal that the kernel takes long for" eventually grep -q remove "$root/.kernel/control/pending"
+stop KILL
+fails "does not make a handler that was killed meanwhile look alive" runs
+start
+holds "a new one starts beside it" runs
+holds "and finishes" eventually gone
+control remove_delay_ms 0
+
+### One at a time
+fails "a second one does not start" "$leased" --root "$root"
+like() { grep -qE "$2" <<<"$1"; }
+holds "and says who has its place" like "$("$leased" --root "$root" 2>&1)" \
+	"^vgpu-leased: another vgpu-leased runs on this host: .*held by process $daemon "
+
+### The folder of the state is removed under it
+rm -rf "$root/run/vgpu-lease"
+fails "without its folder nobody sees it" runs
+kill -HUP "$daemon"
+holds "at its next pass it is there again" eventually runs
+hold_and_release
+close_device
+holds "and finishes what is left to it" eventually gone
+
+### The configuration
+echo 'nonsense' >>"$root/etc/vgpu-lease.conf"
+kill -HUP "$daemon"
+holds "a configuration with an error, read anew, is told of" eventually said "the configuration that was read before still holds"
+holds "and the daemon goes on" runs
+sed -i '$d' "$root/etc/vgpu-lease.conf"
+kill -HUP "$daemon"
+holds "once it is mended it is taken" eventually said "the configuration was read anew"
+stop
+echo 'nonsense' >>"$root/etc/vgpu-lease.conf"
+start
+holds "with such a one it starts all the same" runs
+holds "and says what it does not do" said "until this is mended"
+sed -i '$d' "$root/etc/vgpu-lease.conf"
+stop
+
+### What no hook gave back
+prepare
+sed -i 's/^start_grace.*//; $a start_grace = 1' "$root/etc/vgpu-lease.conf"
+start
+holds "a lease whose domain is gone is given back" eventually gone
+make_device 0000:84:00.0 nvidia-222 $u1
+kill -HUP "$daemon"
+holds "a foreign device is told of" eventually said "foreign: $u1, nvidia-222 on 0000:84:00.0, is in no lease"
+kill -HUP "$daemon"
+sleep 1.5
+is "$(grep -c foreign: "$log")" 1 "once"
+is "$(devices)" "$u1 " "and left alone"
+stop
+tap_done

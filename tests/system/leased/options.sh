@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# How vgpu-leased is called, and how it waits at boot.
+# shellcheck source=tests/lib/leased.sh
+. "${srcdir:?}/tests/lib/leased.sh"
+status() { "$@" >"$work/out" 2>"$work/err" && echo 0 || echo $?; }
+
+is "$(status "$leased" --help)" 0 "--help is no failure"
+for option in root config connect foreground wait-ready help version; do
+	holds "and tells of --$option" grep -q -- "^  --$option" "$work/out"
+done
+is "$(status "$leased" --version) $(cat "$work/out")" "0 $("$builddir/vgpu-lease" --version | sed 's/vgpu-lease/vgpu-leased/')" \
+	"--version tells the version"
+is "$(status "$leased" --bogus)" 2 "an unknown option is a wrong call"
+is "$(status "$leased" --root)" 2 "so is one without its value"
+is "$(status "$leased" --wait-ready=soon)" 2 "and a number that is none"
+is "$(wc -l <"$work/err")" 1 "told in one line"
+
+host t4:2
+ready() { status "$leased" --root "$root" --wait-ready "$1"; }
+is "$(ready 0)" 0 "without a configuration there is nothing to wait for"
+configure <<'END'
+[devices]
+enabled_mdev_types = nvidia-222
+[mdev_nvidia-222]
+device_addresses = 0000:84:00.0, 0000:85:00.0
+END
+is "$(ready 0)" 0 "what is ready is not waited for"
+control register "0000:85:00.0 off"
+is "$(ready 1)" 1 "a card that does not come is waited for, and no longer than was said"
+holds "it is named" grep -qF 0000:85:00.0 "$work/err"
+{
+	sleep 0.3
+	control register "0000:85:00.0 on"
+} &
+is "$(ready 60)" 0 "one that comes late is what was waited for"
+configure <<'END'
+[devices]
+enabled_mdev_types = nvidia-222
+[mdev_nvidia-222]
+device_match = 10de:2235
+END
+is "$(ready 1)" 1 "a match that fits no card is not what is ready"
+configure </dev/null
+is "$(ready 60)" 0 "a configuration that enables no type has nothing to wait for"
+echo nonsense >>"$root/etc/vgpu-lease.conf"
+is "$(ready 60)" 1 "a configuration with an error is not waited with"
+tap_done

@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# The device handler where all inotify instances, or watches, of its user are taken.
+# shellcheck disable=SC2119 # Functions with arguments that may be left out.
+# shellcheck source=tests/lib/leased.sh
+. "${srcdir:?}/tests/lib/leased.sh"
+host t4
+configure <<'END'
+[devices]
+enabled_mdev_types = nvidia-222
+[policy]
+driver_cleanup = 0
+release_wait = 0
+END
+real=$leased
+wrapped=$work/leased
+
+for what in instances watches; do
+	printf '#!/bin/sh\nexec "%s" %s "%s" "$@"\n' "$builddir/tests/system/leased/no_inotify" $what "$real" >"$wrapped"
+	chmod +x "$wrapped"
+	leased=$wrapped
+	start
+	holds "without inotify $what it starts" runs
+	holds "and says once what is missing" eventually said "fs.inotify.max_user_$what"
+	prepare && open_device "$u1" && release
+	is "$(state $u1)" releasing "a give-back is left to it"
+	close_device
+	holds "and finished all the same" eventually gone
+	prepare && open_device "$u1" && release && close_device
+	holds "so is the next" eventually gone
+	is "$(grep -c fs.inotify "$log")" 1 "that was said once"
+	stop
+	is $status 0 "it ends when it is told to"
+done
+tap_done

@@ -1,0 +1,99 @@
+#!/bin/bash
+# The operator's knobs: what can be made slow or wrong on the simulated host, and the program's options.
+set -u
+. "${srcdir:?}/tests/lib/sim.sh"
+
+t4=0000:84:00.0
+models="t4 m60 p4 p100 rtxa6000 a2 a40 a100 a100d l40s-mdev l40s a10 rtx6000ada rtxpro6000"
+models="$models bench gvt-g gvt-g-256 flex mi210 cx6 mlx5 mtty mdpy mbochs"
+is "$("$sim" "$root" t5 2>&1)" "vgpu-lease-sim: unknown model \"t5\": there are ${models// /, }" \
+	"an unknown model is refused, with those that are known"
+is "$("$sim" "$root" p4+a2@0000:01:00.0 2>&1)" \
+	"vgpu-lease-sim: model a2 stands where p4 does: write a2:COUNT for several, or a2@ADDRESS" \
+	"two cards at one address are refused"
+fails "too many cards are refused" "$sim" "$root" t4:99
+fails "nothing is left of it" test -e "$root"
+is "$("$sim" "$root" 2>/dev/null; echo $?)" 2 "a wrong call is 2"
+is "$("$sim" --list-models | awk '{ print $1 }' | paste -sd' ')" "$models" "the models are listed"
+holds "the host starts with a setting" "$sim" --driver=535.1.2 --set "inject=create any ENODEV" "$root" t4:2+a40/4+bench/2x3
+is "$(cat "$root/sys/module/nvidia/version")" 535.1.2 "the driver's version is the one that was asked for"
+
+### inject
+is "$(create $t4 nvidia-222 "$(uuid 1)")" "No such device" "an ordered error comes"
+is "$(create $t4 nvidia-222 "$(uuid 1)")" ok "once"
+knob inject "create 0000:41:00.0 EIO 2"
+is "$(create 0000:41:00.4 nvidia-557 "$(uuid 2)")" "Input/output error" "an error on a card is one on its VFs"
+is "$(create $t4 nvidia-222 "$(uuid 3)")" ok "another card has none"
+is "$(cat "$control/inject")" "create 0000:41:00.0 EIO 1" "the file shows what is left"
+knob inject clear
+is "$(create 0000:41:00.4 nvidia-557 "$(uuid 2)")" ok "all of it can be cleared"
+knob inject "remove $t4 EBUSY"
+is "$(remove "$(uuid 3)")" "Device or resource busy" "a removal can fail"
+holds "the device stays" test -e "$mdevs/$(uuid 3)/mdev_type"
+is "$(remove "$(uuid 3)")" ok "and is removed the next time"
+is "$(put "create nowhere EIO" "$control/inject")" "No such device" "a card that is not there is refused"
+is "$(put "create $t4 EFOO" "$control/inject")" "Invalid argument" "so is an errno that is none"
+knob create_delay_ms "$t4 1500"
+knob inject "create $t4 EAGAIN"
+create $t4 nvidia-222 "$(uuid 4)" >"$tmp/out" &
+holds "a driver that fails was asked first: the device is seen" within 5 test -e "$mdevs/$(uuid 4)"
+wait
+is "$(cat "$tmp/out")" "Resource temporarily unavailable" "then the write fails"
+fails "and the device is gone" test -e "$mdevs/$(uuid 4)"
+is "$(room $t4 nvidia-222)" 15 "it took no room"
+knob create_delay_ms "$t4 0"
+
+### attr_delay_ms
+knob attr_delay_ms 400
+is "$(create $t4 nvidia-222 "$(uuid 5)")" ok "a device is created"
+fails "its links come later" test -e "$mdevs/$(uuid 5)/mdev_type"
+holds "mdev_type comes" within 5 test -e "$mdevs/$(uuid 5)/mdev_type"
+holds "and iommu_group" test -e "$mdevs/$(uuid 5)/iommu_group"
+knob attr_delay_ms 0
+
+### remove_delay_ms
+knob remove_delay_ms 300
+began=$(now)
+remove "$(uuid 5)" >/dev/null
+holds "a removal takes its time" test $(($(now) - began)) -ge 300
+knob remove_delay_ms 0
+
+### driver_removes
+knob driver_removes "0000:85:00.0 300"
+for i in 6 7; do create 0000:85:00.0 nvidia-222 "$(uuid $i)" >/dev/null; done
+true 9<>"$(node "$(uuid 6)")"
+holds "the driver does not remove at once" test -e "$mdevs/$(uuid 6)"
+holds "but by itself" within 5 test ! -e "$mdevs/$(uuid 6)"
+holds "what was never open stays" test -e "$mdevs/$(uuid 7)"
+holds "the room of what it removed is back" within 2 has_room 0000:85:00.0 nvidia-222 15
+knob driver_removes "0000:85:00.0 60000 zombie"
+true 9<>"$(node "$(uuid 7)")"
+is "$(remove "$(uuid 7)")" ok "who is faster than the driver can remove"
+is "$(room 0000:85:00.0 nvidia-222)" 15 "but the instance is lost"
+is "$(cat "$control/driver_removes")" $'default off\n0000:85:00.0 60000 zombie' "the file shows what is set"
+is "$(awk '$2 ~ /remove$/ { print $2 }' "$control/log" | tail -n 2 | paste -sd' ')" "driver-remove remove" "the log tells who it was"
+
+### register
+types=$bus/0000:41:00.5/mdev_supported_types
+holds "a VF has types" test -d "$types/nvidia-557"
+ls -R "$types" >/dev/null
+is "$(put "0000:41:00.0 off" "$control/register")" ok "a card's types can be taken away"
+fails "they are gone at once" test -e "$types"
+fails "also from class/mdev_bus" test -e "$bus/0000:41:00.5"
+fails "also the device that was there" test -e "$mdevs/$(uuid 2)"
+fails "also by the card's own path" test -e "$root/sys/bus/pci/devices/0000:41:00.5/mdev_supported_types"
+is "$(put "0000:41:00.5 on" "$control/register")" ok "one VF can be registered alone"
+is "$(room 0000:41:00.5 nvidia-557)" 1 "then it has room"
+fails "and the others have no types yet" test -e "$bus/0000:41:00.4"
+is "$(create 0000:41:00.5 nvidia-557 "$(uuid 8)")" ok "an mdev is created there"
+is "$(readlink "$mdevs/$(uuid 8)/mdev_type")" ../mdev_supported_types/nvidia-557 "with its type"
+exec 9<>"$(node "$(uuid 8)")"
+is "$(put "0000:41:00.5 off" "$control/register")" "Device or resource busy" "a parent with an open device stays"
+exec 9<&-
+is "$(put "0000:41:00.5 off" "$control/register")" ok "once it is closed it goes"
+
+is "$(cat "$bus/0000:c1:00.5/mdev_supported_types/"*/name | wc -l)" 3 "a bench card has as many types as asked for"
+said=$("$sim" t4:2 "$root" 2>&1)
+is "$?" 2 "a model in the place of the folder is a usage error"
+is "$said" "vgpu-lease-sim: '$root': expected a model, found a directory: DIR comes before MODEL" "which says what comes first"
+tap_done

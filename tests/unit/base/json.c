@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The small reader of JSON. */
+#include "base/json.h"
+
+#include "lib/tap.h"
+
+static char type[16], start[16];
+
+static const char *read_text(const char *text)
+{
+	struct json_want wants[] = { { .key = "mdev_type", .value = type, .size = sizeof(type) },
+				     { .key = "start", .value = start, .size = sizeof(start) } };
+
+	return json_read(text, strlen(text), wants, 2);
+}
+
+static void valid(void)
+{
+	is(read_text(" {\"mdev_type\" : \"nvidia-35\",\r\n\t\"start\":\"auto\"} \n"), NULL, "an object is read");
+	is(type, "nvidia-35", "one member");
+	is(start, "auto", "and the other");
+	is(read_text("{}"), NULL, "the empty object has neither");
+	is(type, "", "which shows");
+	is(read_text(
+		   "{\"attrs\":[{\"mdev_type\":\"x\"},{}],\"n\":[-0.5e+3,0,12E1,true,false,null,[],\"\\u00e9\\\\\"],\"start\":\"a\\u0062\\/\\n\"}"),
+	   NULL, "what is not asked for is skipped");
+	is(type, "", "also where it has the name deeper down");
+	is(start, "ab/\n", "escapes are decoded");
+	is(read_text(
+		   "{\"\xc3\xa9\":\"\xc3\xa9\",\"a name that is longer than the longest one anybody would ever give to a member\":1}"),
+	   NULL, "members with any name and value are skipped");
+}
+
+/* Values of any kind, and the strings of an array, one by one. */
+static void nested(void)
+{
+	static const char text[] =
+		"{\"return\": {\"why\": [\"one\", \"t\\\"wo\", \"\xc3\xa4\"], \"n\": 1}, \"id\": \"x\"}";
+	char inner[64] = "", list[64] = "", item[8] = "";
+	struct json_want outer = { .key = "return", .value = inner, .size = sizeof(inner), .raw = true };
+	struct json_want why = { .key = "why", .value = list, .size = sizeof(list), .raw = true };
+	struct json_want small = { .key = "return", .value = item, .size = sizeof(item), .raw = true };
+
+	is(json_read(text, strlen(text), &outer, 1), NULL, "a member that is an object is read");
+	is(inner, "{\"why\": [\"one\", \"t\\\"wo\", \"\xc3\xa4\"], \"n\": 1}", "as it stands");
+	is(json_read(inner, strlen(inner), &why, 1), NULL, "and one of that, an array");
+	ok(json_item(list, 0, item, sizeof(item)) && strcmp(item, "one") == 0, "has its first string");
+	ok(json_item(list, 1, item, sizeof(item)) && strcmp(item, "t\"wo") == 0, "its second");
+	ok(json_item(list, 2, item, sizeof(item)) && !*item, "one that is not plain ASCII is empty");
+	ok(!json_item(list, 3, item, sizeof(item)), "and no more");
+	ok(!json_item("[]", 0, item, sizeof(item)) && !json_item("[1]", 0, item, sizeof(item)) &&
+		   !json_item("{}", 0, item, sizeof(item)) && !json_item("[\"x", 0, item, sizeof(item)),
+	   "what is no array of strings has none");
+	is(json_read(text, strlen(text), &small, 1), "a member is too long", "a value that does not fit is refused");
+}
+
+static void invalid(void)
+{
+	static const char *const bad[] = {
+		"",
+		" ",
+		"[]",
+		"\"x\"",
+		"null",
+		"{",
+		"{\"a\"",
+		"{\"a\":",
+		"{\"a\":1",
+		"{\"a\":1,}",
+		"{\"a\":1 \"b\":2}",
+		"{a:1}",
+		"{\"a\":01}",
+		"{\"a\":-}",
+		"{\"a\":1.}",
+		"{\"a\":1e}",
+		"{\"a\":.5}",
+		"{\"a\":+1}",
+		"{\"a\":tru}",
+		"{\"a\":'x'}",
+		"{\"a\":\"x}",
+		"{\"a\":\"\\x\"}",
+		"{\"a\":\"\\u12\"}",
+		"{\"a\":\"\\u12g4\"}",
+		"{\"a\":\"\n\"}",
+		"{\"a\":[1,]}",
+		"{\"a\":[1}",
+		"{\"a\":{\"b\"}}",
+		"{} x",
+		"{\"start\":1}",
+		"{\"start\":null}",
+		"{\"start\":\"a\",\"start\":\"b\"}",
+		"{\"start\":\"0123456789abcdef\"}",
+		"{\"start\":\"\xc3\xa9\"}",
+		"{\"start\":\"\\u0000\"}",
+		"{\"a\":\"\\",
+	};
+	char deep[256] = "{\"a\":";
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		const char *wrong = read_text(bad[i]);
+
+		ok(wrong != NULL, "case %zu is refused: %s", i + 1, wrong ? wrong : "");
+	}
+	memset(deep + 5, '[', 200);
+	ok(read_text(deep) && strstr(read_text(deep), "deep"), "and so is what is nested too deep");
+}
+
+int main(void)
+{
+	valid();
+	nested();
+	invalid();
+	return tap_done();
+}

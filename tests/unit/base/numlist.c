@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Sets of numbers in the kernel's and libvirt's notation. */
+#include "base/numlist.h"
+
+#include <stdlib.h>
+
+#include "base/auto.h"
+#include "lib/tap.h"
+
+enum { BITS = 128 };
+
+/* The list, read and written again. */
+static char *again(const char *list)
+{
+	uint64_t bits[BITS / 64] = { 0 };
+
+	return numlist_parse(list, bits, BITS) ? numlist_format(bits, BITS) : NULL;
+}
+
+static void reads(const char *list, const char *want, const char *sentence)
+{
+	autofree char *got = again(list);
+
+	is(got, want, sentence);
+}
+
+int main(void)
+{
+	static const char *const bad[] = { "a",   "1-", "-1", "3-1", "1;2", "1 2", "^", "^1-2", "99999999999999999999",
+					   "1,,2" };
+	uint64_t bits[BITS / 64] = { 0 };
+
+	reads("0-3,8", "0-3,8", "a range and a number are read");
+	reads("", "", "the empty list is one");
+	reads(" 8 , 3,1,2,0 - 1\n", "0-3,8", "order and white space do not matter");
+	reads("0-7,^5", "0-4,6-7", "a number can be taken out again");
+	reads("63-64,127", "63-64,127", "numbers beyond one word are kept");
+	reads("126-200,128,5000000", "126-127", "numbers that the set has no room for are left out");
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		ok(!numlist_parse(bad[i], bits, BITS), "'%s' is no list", bad[i]);
+	ok(bits[0] == 0 && bits[1] == 0, "what is no list leaves the set as it was");
+	ok(numlist_parse("1,5", bits, BITS) && numlist_parse("0-7,^5", bits, BITS) && bits[0] == 0xff,
+	   "a list is added to what the set has: its ^ does not take that away");
+	return tap_done();
+}

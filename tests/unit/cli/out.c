@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What the command prints with: JSON, tables, diffs. */
+#include <stdlib.h>
+
+#include "cli/diff.h"
+#include "cli/json_out.h"
+#include "cli/table.h"
+#include "lib/tap.h"
+
+/* What a stream in memory has got; the next memory_begin() frees it. */
+static char *printed;
+static size_t printed_len;
+static FILE *memory;
+
+static void memory_begin(void)
+{
+	free(printed);
+	printed = NULL;
+	memory = open_memstream(&printed, &printed_len);
+}
+
+static const char *memory_end(void)
+{
+	fclose(memory);
+	return printed;
+}
+
+static void json(void)
+{
+	struct json_out json;
+
+	memory_begin();
+	json_out_begin(&json, memory);
+	json_out_end(&json);
+	is(memory_end(), "{}\n", "an empty document is an object");
+
+	memory_begin();
+	json_out_begin(&json, memory);
+	json_out_number(&json, "version", 1);
+	json_out_known(&json, "numa_node", -1);
+	json_out_known(&json, "vfs", 0);
+	json_out_array(&json, "none");
+	json_out_close(&json);
+	json_out_array(&json, "list");
+	json_out_object(&json, NULL);
+	json_out_bool(&json, "ready", true);
+	json_out_text(&json, "reason", "");
+	json_out_close(&json);
+	json_out_string(&json, NULL, "x");
+	json_out_string(&json, NULL, NULL);
+	json_out_close(&json);
+	json_out_bool(&json, "last", false);
+	json_out_end(&json);
+	is(memory_end(),
+	   "{\n  \"version\": 1,\n  \"numa_node\": null,\n  \"vfs\": 0,\n  \"none\": [],\n  \"list\": [\n    {\n"
+	   "      \"ready\": true,\n      \"reason\": null\n    },\n    \"x\",\n    null\n  ],\n  \"last\": false\n}\n",
+	   "members stand one a line, and what is not known is null");
+
+	memory_begin();
+	json_out_begin(&json, memory);
+	json_out_string(&json, "k\"ey", "q\" b\\ n\n t\t e\033 \177 \xc3\xa4 \xff \xed\xa0\x80 \xc3");
+	json_out_end(&json);
+	is(memory_end(),
+	   "{\n  \"k\\\"ey\": \"q\\\" b\\\\ n\\n t\\t e\\u001b \\u007f \xc3\xa4 \xef\xbf\xbd "
+	   "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd \xef\xbf\xbd\"\n}\n",
+	   "every string is valid JSON and UTF-8, whatever came");
+}
+
+static void table(void)
+{
+	static const char *const heading[] = { "ID", "NAME", "NOTE", NULL };
+	struct table table;
+
+	memory_begin();
+	table_start(&table, heading);
+	table_end(&table, memory);
+	is(memory_end(), "ID  NAME  NOTE\n", "a table without rows is its heading");
+
+	memory_begin();
+	table_start(&table, heading);
+	table_number(&table, 12345);
+	table_add(&table, "\xc3\xa4");
+	table_addf(&table, "%s note", "a");
+	table_number(&table, -1);
+	table_add(&table, "e\033[1m\n");
+	table_add(&table, "");
+	table_end(&table, memory);
+	is(memory_end(),
+	   "ID     NAME          NOTE\n"
+	   "12345  \xc3\xa4             a note\n"
+	   "-      e\\x1b[1m\\x0a  -\n",
+	   "columns are aligned by characters, and nothing drives the terminal");
+}
+
+static void diff(const char *was, const char *now)
+{
+	memory_begin();
+	diff_print(memory, "a", was, strlen(was), "b", now, strlen(now));
+	memory_end();
+}
+
+static void long_diff(void)
+{
+	char was[4 * 1000 + 1] = "", now[4 * 1000 + 1] = "";
+	size_t n = 0;
+
+	for (int i = 0; i < 1000; i++) {
+		strcpy(was + (size_t)i * 2, "a\n");
+		strcpy(now + (size_t)i * 2, "b\n");
+	}
+	diff(was, now);
+	for (const char *s = printed; (s = strchr(s, '\n')); s++)
+		n++;
+	ok(strncmp(printed, "--- a\n+++ b\n@@ -1,1000 +1,1000 @@\n-a\n", 36) == 0 && n == 2003,
+	   "texts that agree nowhere are one change");
+}
+
+static void diffs(void)
+{
+	diff("", "");
+	is(printed, "", "two empty texts do not differ");
+	diff("1\n2\n", "1\n2\n");
+	is(printed, "", "the same text prints nothing");
+
+	diff("1\n2\n3\n4\n5\n6\n7\n8\n9\n", "1\n2\n3\n4\nfive\n6\n7\n8\n9\n");
+	is(printed, "--- a\n+++ b\n@@ -2,7 +2,7 @@\n 2\n 3\n 4\n-5\n+five\n 6\n 7\n 8\n",
+	   "a change has three lines around it");
+
+	diff("1\n2\n", "one\ntwo\n");
+	is(printed, "--- a\n+++ b\n@@ -1,2 +1,2 @@\n-1\n-2\n+one\n+two\n", "changes side by side stand together");
+
+	diff("1\n2\n3\n4\n5\n6\n7\n8\n", "x\n2\n3\n4\n5\n6\n7\ny\n");
+	is(printed, "--- a\n+++ b\n@@ -1,4 +1,4 @@\n-1\n+x\n 2\n 3\n 4\n@@ -5,4 +5,4 @@\n 5\n 6\n 7\n-8\n+y\n",
+	   "changes whose surroundings do not overlap are two hunks");
+
+	diff("1\n2\n3\n4\n5\n6\n7\n", "x\n2\n3\n4\n5\n6\ny\n");
+	is(printed, "--- a\n+++ b\n@@ -1,7 +1,7 @@\n-1\n+x\n 2\n 3\n 4\n 5\n 6\n-7\n+y\n", "nearer ones are one");
+
+	diff("1\n2", "1\nzwei");
+	is(printed,
+	   "--- a\n+++ b\n@@ -1,2 +1,2 @@\n 1\n-2\n\\ No newline at end of file\n+zwei\n\\ No newline at end of file\n",
+	   "a last line without a newline is marked, as patch(1) wants it");
+
+	diff("1\n2\n3\n4\n5\n6\n7\n8\n9\n", "1\n2\n3\nfour\n6\n7\n8\n9\n");
+	is(printed, "--- a\n+++ b\n@@ -1,8 +1,7 @@\n 1\n 2\n 3\n-4\n-5\n+four\n 6\n 7\n 8\n", "lines can become fewer");
+	diff("1\n2\n3\n4\n5\n6\n7\n8\n9\n", "2\n3\n4\n5\n6\n7\n8\n9\nx\ny\n");
+	is(printed, "--- a\n+++ b\n@@ -1,4 +1,3 @@\n-1\n 2\n 3\n 4\n@@ -7,3 +6,5 @@\n 7\n 8\n 9\n+x\n+y\n",
+	   "or more; the numbers of the next hunk follow");
+	diff("1\n2\n", "");
+	is(printed, "--- a\n+++ b\n@@ -1,2 +0,0 @@\n-1\n-2\n", "also none at all");
+	long_diff();
+}
+
+int main(void)
+{
+	json();
+	table();
+	diffs();
+	free(printed);
+	return tap_done();
+}

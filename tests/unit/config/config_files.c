@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The configuration's files: the main one, its drop-ins, a nova.conf, and which of them are trusted. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "config/config.h"
+#include "lib/tap.h"
+#include "lib/tree.h"
+
+static struct tree tree;
+
+/* Writes a file of the tree, with just these bytes. */
+static void put(const char *path, const char *text)
+{
+	char full[PATH_MAX];
+	FILE *f;
+
+	tree_add(&tree, "etc/vgpu-lease.conf.d/\netc/nova/\n");
+	snprintf(full, sizeof(full), "%s/%s", tree.path, path);
+	f = fopen(full, "w");
+	if (!f || fputs(text, f) < 0 || fclose(f) != 0)
+		tree_fail(full);
+}
+
+static void change(const char *path, mode_t mode, uid_t owner)
+{
+	char full[PATH_MAX];
+
+	snprintf(full, sizeof(full), "%s/%s", tree.path, path);
+	if (chmod(full, mode) < 0 || chown(full, owner, (gid_t)-1) < 0)
+		tree_fail(full);
+}
+
+/* A message with the tree's path as ROOT. */
+static const char *rooted(const char *message)
+{
+	static char text[2048];
+	const char *at;
+	size_t n = 0;
+
+	for (; (at = strstr(message, tree.path)); message = at + strlen(tree.path))
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "%.*sROOT", (int)(at - message), message);
+	snprintf(text + n, sizeof(text) - n, "%s", message);
+	return text;
+}
+
+/* The message of a load, "" where it is good. */
+static const char *load(struct config *c, const char *path)
+{
+	static struct err err;
+
+	return config_load(c, &tree.host, path, &err) == 0 ? "" : rooted(err.text);
+}
+
+/* A warning; "" where there are fewer. */
+static const char *warning(const struct config *c, size_t i)
+{
+	return i < c->warnings.n ? rooted(c->warnings.list[i].text) : "";
+}
+
+static void no_file(void)
+{
+	struct config c;
+	struct err err = { 0 };
+
+	tree_begin(&tree, "etc/\n");
+	ok(config_load(&c, &tree.host, NULL, &err) == -ENOENT, "no configuration is a case of its own: %s", err.text);
+	ok(c.policy.release_timeout_s == 10, "and the defaults hold then");
+	put("etc/vgpu-lease.conf.d/a.conf", "[policy]\nreuse = never\n");
+	ok(config_load(&c, &tree.host, NULL, &err) == -ENOENT, "drop-ins alone are none");
+	tree_end(&tree);
+}
+
+static void drop_ins(void)
+{
+	struct config c;
+	const struct section *s;
+	char path[PATH_MAX];
+
+	tree_begin(&tree, "etc/\n");
+	put("etc/vgpu-lease.conf",
+	    "[devices]\nenabled_vgpu_types = a\n[mdev_a]\nmax_instances = 1\nmdev_class = CUSTOM_A\n"
+	    "device_addresses = 0000:84:00.0, 0000:85:00.0\n[quota]\nproject:p = 1\ndefault = 2\n");
+	put("etc/vgpu-lease.conf.d/10-x.conf",
+	    "[vgpu_a]\ndevice_addresses = 0000:86:00.0\nmax_instances = 2\n[mdev_b]\n");
+	put("etc/vgpu-lease.conf.d/9-y.conf", "[mdev_a]\nmax_instances = 3\n[quota]\nproject:p = 5\n");
+	put("etc/vgpu-lease.conf.d/B.conf", "[devices]\nenabled_mdev_types = b, a\n");
+	put("etc/vgpu-lease.conf.d/z.conf.off", "nonsense\n");
+	put("etc/vgpu-lease.conf.d/.z.conf", "nonsense\n");
+	put("etc/vgpu-lease.conf.d/.conf", "nonsense\n");
+	is(load(&c, NULL), "", "drop-ins are read, others in their folder not");
+	ok(c.nfiles == 4 && strstr(c.files[1], "/10-x.conf") && strstr(c.files[2], "/9-y.conf") &&
+		   strstr(c.files[3], "/B.conf"),
+	   "in the order of their bytes");
+	s = config_section(&c, "a");
+	ok(c.nsections == 2 && strcmp(c.sections[0].type, "b") == 0,
+	   "a later file's key replaces an earlier one's, in any spelling");
+	ok(s && s->max_instances == 3 && strcmp(s->class, "CUSTOM_A") == 0, "key by key in a section");
+	ok(s && s->naddresses == 1 && strcmp(s->addresses[0], "0000:86:00.0") == 0, "a list as a whole");
+	ok(config_quota(&c, "p") == 5 && config_quota(&c, "q") == 2, "and project by project");
+	config_free(&c);
+
+	put("etc/vgpu-lease.conf.d/9-y.conf", "[policy]\nreuse = never\n[mdev_c]\n");
+	is(load(&c, NULL),
+	   "ROOT/etc/vgpu-lease.conf.d/9-y.conf:3: [mdev_c]: the type is not enabled: name c in "
+	   "enabled_mdev_types of [devices]",
+	   "a mistake in a drop-in is named with its own file");
+	put("etc/vgpu-lease.conf.d/9-y.conf", "[mdev_b]\ndevice_addresses = 0000:86:00.0\n");
+	is(load(&c, NULL),
+	   "ROOT/etc/vgpu-lease.conf.d/9-y.conf:2: [mdev_b] device_addresses: 0000:86:00.0 is also given to "
+	   "[vgpu_a] in ROOT/etc/vgpu-lease.conf.d/10-x.conf:2: one type for a card, unless pgpu_types = several in [policy]",
+	   "one card under two types is seen over files");
+
+	put("etc/other", "[devices]\nenabled_mdev_types = a\n");
+	snprintf(path, sizeof(path), "%s/etc/other", tree.path);
+	is(load(&c, path), "", "another file is taken as it is");
+	ok(c.nfiles == 1 && strcmp(c.files[0], path) == 0, "without the usual one's drop-ins");
+	config_free(&c);
+	tree_add(&tree, "etc/other.d/x.conf = [mdev_b]\n");
+	is(load(&c, path),
+	   "ROOT/etc/other.d/x.conf:1: [mdev_b]: the type is not enabled: name b in enabled_mdev_types of "
+	   "[devices]",
+	   "but with its own");
+	tree_add(&tree, "etc/other.d/y.conf -> nowhere\n");
+	tree_remove(&tree, "etc/other.d/x.conf");
+	is(load(&c, path), "ROOT/etc/other.d/y.conf: is gone, or is a link to nothing",
+	   "a drop-in that is none is refused");
+	tree_end(&tree);
+}
+
+static void trust(void)
+{
+	struct config c;
+	char path[PATH_MAX];
+
+	tree_begin(&tree, "etc/real/main = [policy]\\nreuse = never\netc/vgpu-lease.conf -> real/main\n");
+	is(load(&c, NULL), "", "a link is followed");
+	ok(!c.policy.reuse_free, "to what it means");
+	config_free(&c);
+	change("etc/real/main", 0666, (uid_t)-1);
+	is(load(&c, NULL),
+	   "ROOT/etc/vgpu-lease.conf: others than its owner may write to it: chmod go-w ROOT/etc/vgpu-lease.conf",
+	   "a file that everybody may write is refused");
+	change("etc/real/main", 0664, (uid_t)-1);
+	is(load(&c, NULL),
+	   "ROOT/etc/vgpu-lease.conf: others than its owner may write to it: chmod go-w ROOT/etc/vgpu-lease.conf",
+	   "so is one that its group may write");
+	change("etc/real/main", 0644, (uid_t)-1);
+	put("etc/vgpu-lease.conf.d/x.conf", "");
+	is(load(&c, NULL), "", "an empty drop-in does no harm");
+	config_free(&c);
+	change("etc/vgpu-lease.conf.d", 0777, (uid_t)-1);
+	is(load(&c, NULL),
+	   "ROOT/etc/vgpu-lease.conf.d: others than its owner may write to it: chmod go-w "
+	   "ROOT/etc/vgpu-lease.conf.d",
+	   "a folder of drop-ins that everybody may write is refused");
+	change("etc/vgpu-lease.conf.d", 0755, (uid_t)-1);
+	if (geteuid() == 0) {
+		change("etc/vgpu-lease.conf.d/x.conf", 0644, 4242);
+		is(load(&c, NULL),
+		   "ROOT/etc/vgpu-lease.conf.d/x.conf: belongs to user 4242, not to root: chown root "
+		   "ROOT/etc/vgpu-lease.conf.d/x.conf",
+		   "another user's file is refused");
+	} else {
+		ok(true, "another user's file is refused # SKIP needs root");
+	}
+	tree_remove(&tree, "etc/vgpu-lease.conf.d/x.conf");
+	snprintf(path, sizeof(path), "%s/etc/vgpu-lease.conf", tree.path);
+	unlink(path);
+	if (mkfifo(path, 0600) < 0)
+		tree_fail(path);
+	is(load(&c, NULL), "ROOT/etc/vgpu-lease.conf: is no regular file", "a pipe is refused and not waited for");
+	unlink(path);
+	if (mkdir(path, 0700) < 0)
+		tree_fail(path);
+	is(load(&c, NULL), "ROOT/etc/vgpu-lease.conf: is no regular file", "so is a folder");
+	rmdir(path);
+	put("etc/vgpu-lease.conf", "#");
+	if (truncate(path, 1024 * 1024 + 1) < 0)
+		tree_fail(path);
+	is(load(&c, NULL), "ROOT/etc/vgpu-lease.conf: is larger than 1 MiB", "so is a file without end");
+	tree_end(&tree);
+}
+
+static const char nova_conf[] = "stray = 1\n"
+				"[DEFAULT]\n"
+				"enabled_apis = osapi_compute ; a\n"
+				"log = a\n  [devices]\n  enabled_mdev_types = never\n"
+				"debug\n"
+				"[DEFAULT]\n"
+				"[pci\n"
+				"[devices_old]\nenabled_mdev_types = never\n"
+				"[devices]\n"
+				"; a comment\n"
+				"enabled_mdev_types = nvidia-35,nvidia-36,\n"
+				"some = thing\n  over\n  lines\n"
+				"some = thing else\n"
+				"[libvirt]\n\x01\xff\n"
+				"[mdev_nvidia-35]\n"
+				"device_addresses = 0000:84:00.0,\n\t0000:85:00.0\n"
+				"max_instances: 4\n"
+				"mdev_class = CUSTOM_SMALL\n"
+				"[vgpu_nvidia-36]\n"
+				"device_addresses =\n"
+				"vgpu_params = never\n"
+				"[mdev_nvidia-40]\n"
+				"device_addresses = 0000:84:00.0\n"
+				"[placement]\n";
+
+static void nova_is_read(void)
+{
+	struct config c;
+	const struct section *s;
+
+	tree_begin(&tree, "etc/\n");
+	put("etc/nova/nova.conf", nova_conf);
+	put("etc/vgpu-lease.conf", "[devices]\nnova_conf = /etc/nova/nova.conf\n");
+	change("etc/nova/nova.conf", 0660, geteuid() == 0 ? 4242 : (uid_t)-1);
+	is(load(&c, NULL), "", "a nova.conf is read below the host's root, Nova's user may own it");
+	s = config_section(&c, "nvidia-35");
+	ok(c.nsections == 2 && s && s->naddresses == 2 && s->max_instances == 4 &&
+		   strcmp(s->class, "CUSTOM_SMALL") == 0,
+	   "with its types, addresses, caps and classes");
+	ok(s && s->file == c.files[1] && s->line == 21, "a section says that it stands there");
+	s = config_section(&c, "nvidia-36");
+	ok(s && s->naddresses == 0 && !s->params[0],
+	   "an empty list is one to Nova; keys that are ours alone are not looked at");
+	is(warning(&c, 0), "ROOT/etc/nova/nova.conf:29: [mdev_nvidia-40]: not used, as its type is not enabled",
+	   "a type that Nova has not enabled is a warning");
+	ok(c.warnings.n == 1, "the only one");
+	ok(!c.policy.reuse_free, "what is free there is left to Nova");
+	config_free(&c);
+
+	put("etc/vgpu-lease.conf", "[devices]\nnova_conf = /etc/nova/nova.conf\nenabled_mdev_types = nvidia-35\n"
+				   "[vgpu_nvidia-35]\nmax_instances = 9\n[policy]\nreuse = free\n");
+	is(load(&c, NULL), "", "our own file beside it");
+	s = config_section(&c, "nvidia-35");
+	ok(c.nsections == 1 && s && s->max_instances == 9 && s->naddresses == 0, "wins, with its whole section");
+	ok(c.policy.reuse_free, "and may ask for what is free");
+	is(warning(&c, 0),
+	   "ROOT/etc/nova/nova.conf:14: [devices] enabled_mdev_types: not used, as enabled_mdev_types in "
+	   "ROOT/etc/vgpu-lease.conf:3 stands for it",
+	   "its list of types is said to win");
+	is(warning(&c, 1),
+	   "ROOT/etc/nova/nova.conf:21: [mdev_nvidia-35]: not used, as [vgpu_nvidia-35] in "
+	   "ROOT/etc/vgpu-lease.conf:4 stands for it",
+	   "and its section");
+	config_free(&c);
+	put("etc/vgpu-lease.conf", "[devices]\nnova_conf = /etc/nova/nova.conf\n[mdev_nvidia-37]\n");
+	is(load(&c, NULL),
+	   "ROOT/etc/vgpu-lease.conf:3: [mdev_nvidia-37]: the type is not enabled: name nvidia-37 in "
+	   "enabled_mdev_types of [devices]",
+	   "a section of ours that Nova has not enabled is a mistake");
+	tree_end(&tree);
+}
+
+static const struct {
+	const char *sentence, *text, *message;
+} nova_refused[] = {
+	{ "a bad address", "[mdev_nvidia-35]\ndevice_addresses = 84:00.0\n",
+	  "ROOT/etc/nova/nova.conf:2: [mdev_nvidia-35] device_addresses: '84:00.0' is neither a PCI address with its domain, such "
+	  "as 0000:84:00.0, nor a virtual parent, such as mtty; commas stand between addresses" },
+	{ "a comment behind a value, which Nova takes for a part of it",
+	  "[devices]\nenabled_mdev_types = nvidia-35 # small\n",
+	  "ROOT/etc/nova/nova.conf:2: [devices] enabled_mdev_types: 'nvidia-35 # small' is no id of a type, such as nvidia-35; "
+	  "commas stand between types" },
+	{ "the same with the sign that inih would strip", "[devices]\nenabled_mdev_types = nvidia-35 ; small\n",
+	  "ROOT/etc/nova/nova.conf:2: nova.conf has no comments behind values: put it on a line of its own" },
+	{ "a key that comes twice", "[mdev_a]\nmax_instances = 1\nmax_instances = 2\n",
+	  "ROOT/etc/nova/nova.conf:3: [mdev_a] max_instances: says again what max_instances in line 2 says" },
+	{ "a section that comes twice", "[devices]\n[DEFAULT]\n[devices]\n",
+	  "ROOT/etc/nova/nova.conf:3: [devices] comes a second time, first in line 1: make one section of them" },
+	{ "a section's bracket that does not close", "[mdev_nvidia-35\n",
+	  "ROOT/etc/nova/nova.conf:1: '[mdev_nvidia-35': the ']' is missing" },
+	{ "a section in capitals", "[DEVICES]\n",
+	  "ROOT/etc/nova/nova.conf:1: [DEVICES]: no such section; there are [devices], [mdev_TYPE], [vf_NAME], [policy] and [quota]" },
+	{ "a line that continues what a comment ended", "[mdev_a]\ndevice_addresses = mtty,\n# b\n  mdpy\n",
+	  "ROOT/etc/nova/nova.conf:4: the line begins with white space, but there is no key above that it could continue" },
+	{ "a cap over two lines", "[mdev_a]\nmax_instances = 1\n  2\n",
+	  "ROOT/etc/nova/nova.conf:2: [mdev_a] max_instances: takes one line, but a line that begins with white space follows, "
+	  "which continues it" },
+	{ "one address under two types",
+	  "[devices]\nenabled_mdev_types = a, b\n[mdev_a]\ndevice_addresses = mtty\n[vgpu_b]\n"
+	  "device_addresses = mtty_mtty\n",
+	  "ROOT/etc/nova/nova.conf:6: [vgpu_b] device_addresses: mtty is also given to [mdev_a] in ROOT/etc/nova/nova.conf:4: one "
+	  "type for a card, unless pgpu_types = several in [policy]" },
+};
+
+static void nova_is_checked(void)
+{
+	struct config c;
+	const char *message;
+
+	tree_begin(&tree, "etc/\n");
+	put("etc/vgpu-lease.conf", "[devices]\nnova_conf = /etc/nova/nova.conf\n");
+	is(load(&c, NULL),
+	   "ROOT/etc/vgpu-lease.conf:2: [devices] nova_conf: ROOT/etc/nova/nova.conf: No such file or directory",
+	   "a nova.conf that is not there is a mistake of our file");
+	for (size_t i = 0; i < ARRAY_SIZE(nova_refused); i++) {
+		put("etc/nova/nova.conf", nova_refused[i].text);
+		message = load(&c, NULL);
+		is(*message ? message : "understood", nova_refused[i].message, nova_refused[i].sentence);
+	}
+	put("etc/nova/nova.conf", "[devices]\nenabled_mdev_types = 'nvidia-35, nvidia-36'\n");
+	is(load(&c, NULL), "", "quotes around a value are not part of it, as oslo.config has it");
+	ok(c.nsections == 2, "two types");
+	config_free(&c);
+	change("etc/nova/nova.conf", 0666, (uid_t)-1);
+	is(load(&c, NULL), "ROOT/etc/nova/nova.conf: everybody may write to it: chmod o-w ROOT/etc/nova/nova.conf",
+	   "one that everybody may write is refused");
+	tree_end(&tree);
+}
+
+/* The file that is shipped: as it is, and with its examples and defaults uncommented. */
+static void shipped(void)
+{
+	const char *srcdir = getenv("srcdir");
+	autofree char *whole = NULL;
+	char path[PATH_MAX], line[512];
+	struct err err = { 0 };
+	struct config c, d;
+	size_t len;
+	FILE *in, *out;
+
+	snprintf(path, sizeof(path), "%s/etc/vgpu-lease.conf", srcdir ? srcdir : ".");
+	in = fopen(path, "r");
+	out = open_memstream(&whole, &len);
+	if (!in || !out)
+		tree_fail(path);
+	while (fgets(line, sizeof(line), in)) {
+		bool keep = line[0] != '#' || line[1] == ' ' || line[1] == '\n' || strncmp(line, "#nova_conf", 10) == 0;
+
+		fputs(keep ? line : line + 1, out);
+	}
+	fclose(in);
+	fclose(out);
+	config_default(&d);
+	ok(config_parse(&c, "f", whole, len, NULL, &err) == 0, "the shipped file with all its settings is right: %s",
+	   err.text);
+	ok(memcmp(&c.policy, &d.policy, sizeof(d.policy)) == 0 && c.quota_default == d.quota_default &&
+		   c.quota_none == d.quota_none,
+	   "what it shows for a default is one");
+	ok(c.nsections == 3 && c.sections[2].vf && c.nquotas == 1, "and it shows the rest");
+	config_free(&c);
+
+	tree_begin(&tree, "etc/\n");
+	in = fopen(path, "r");
+	free(whole);
+	whole = NULL;
+	len = 0;
+	if (!in || getdelim(&whole, &len, '\0', in) < 0)
+		tree_fail(path);
+	fclose(in);
+	put("etc/vgpu-lease.conf", whole);
+	is(load(&c, NULL), "", "the shipped file as it is is right, too");
+	is(warning(&c, 0),
+	   "ROOT/etc/vgpu-lease.conf: no type is enabled, so there is no pool: set enabled_mdev_types in [devices]",
+	   "and says what is still to do");
+	config_free(&c);
+	tree_end(&tree);
+}
+
+/* One line for each mistake: "FILE:LINE", or "FILE". */
+static const char *places(struct config_notes *mistakes)
+{
+	static char text[2048];
+	size_t n = 0;
+
+	text[0] = '\0';
+	for (size_t i = 0; i < mistakes->n; i++) {
+		const struct config_note *m = &mistakes->list[i];
+
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%.*s", i ? " " : "",
+				      m->place > 2 ? (int)m->place - 2 : 0, m->text);
+	}
+	config_notes_free(mistakes);
+	return rooted(text);
+}
+
+static void all_mistakes(void)
+{
+	struct config_notes mistakes = { 0 };
+	struct config c;
+	struct err err = { 0 };
+
+	tree_begin(&tree, "etc/\n");
+	put("etc/vgpu-lease.conf", "[devices]\nenabled_mdev_types = a, b\n[mdev_a]\ndevice_addresses = 0000:84:00.0,\n"
+				   "  pci_1, # the old one\n  0000:85:00.0,\n  pci_2\nmax_instances = none\nwhat\n"
+				   "[policy\nplacement = nowhere\n[quota]\ndefault = few\n");
+	put("etc/vgpu-lease.conf.d/x.conf", "[policy]\nplacement = nowhere\n");
+	put("etc/vgpu-lease.conf.d/y.conf", "[mdev_c]\n");
+	ok(config_load_all(&c, &tree.host, NULL, &mistakes, &err) == -EINVAL,
+	   "a configuration with mistakes is refused");
+	ok(mistakes.n && strcmp(err.text, mistakes.list[0].text) == 0, "with the first of them: %s", err.text);
+	is(places(&mistakes),
+	   "ROOT/etc/vgpu-lease.conf:9 ROOT/etc/vgpu-lease.conf:10 ROOT/etc/vgpu-lease.conf:5 ROOT/etc/vgpu-lease.conf:7 "
+	   "ROOT/etc/vgpu-lease.conf:8 ROOT/etc/vgpu-lease.conf:13 ROOT/etc/vgpu-lease.conf.d/x.conf:2",
+	   "each in its own line; what belongs to one that cannot be read is none");
+
+	put("etc/vgpu-lease.conf",
+	    "[devices]\nenabled_mdev_types = a, b\n[mdev_a]\ndevice_addresses = 0000:84:00.0\n[mdev_b]\n"
+	    "device_addresses = 0000:86:00.0,\n  0000:84:00.0\n[vf_d]\n");
+	put("etc/vgpu-lease.conf.d/x.conf", "");
+	ok(config_load_all(&c, &tree.host, NULL, &mistakes, &err) == -EINVAL, "so is one that does not fit together");
+	is(places(&mistakes),
+	   "ROOT/etc/vgpu-lease.conf.d/y.conf:1 ROOT/etc/vgpu-lease.conf:8 ROOT/etc/vgpu-lease.conf:7",
+	   "a type that is not enabled, VFs that are not named, and a card that is given twice, in the line of that");
+
+	put("etc/vgpu-lease.conf", "[devices]\nenabled_mdev_types = a b\n[mdev_a]\n[mdev_b]\n");
+	ok(config_load_all(&c, &tree.host, NULL, &mistakes, &err) == -EINVAL, "nor does a list that cannot be read");
+	is(places(&mistakes), "ROOT/etc/vgpu-lease.conf:2", "make each section one too many");
+
+	put("etc/vgpu-lease.conf", "[devices]\nenabled_mdev_types = a, b, c\n[mdev_a]\n"
+				   "device_addresses = 0000:84:00.0,\n  # a comment\n  0000:85:00.0\n"
+				   "device_match = 10de:1eb8,\n 10de:1eb9\n");
+	ok(config_load_all(&c, &tree.host, NULL, &mistakes, &err) == 0 && mistakes.n == 0, "a good one has none");
+	ok(c.sections[0].addresses_at[0].line == 4 && c.sections[0].addresses_at[1].line == 6,
+	   "each address knows its line");
+	ok(c.sections[0].matches[0].at.line == 7 && c.sections[0].matches[1].at.line == 8, "each match, too");
+	ok(c.sections[1].enabled_at.line == 2 && c.sections[1].enabled_at.file == c.files[0], "and each type");
+	config_free(&c);
+	change("etc/vgpu-lease.conf", 0666, 0);
+	ok(config_load_all(&c, &tree.host, NULL, &mistakes, &err) == -EINVAL, "a file that is not trusted is one");
+	is(places(&mistakes), "ROOT/etc/vgpu-lease.conf", "of the file as a whole");
+	put("etc/vgpu-lease.conf.d/z.conf", "[devices]\n");
+	tree_remove(&tree, "etc/vgpu-lease.conf");
+	ok(config_load_all(&c, &tree.host, NULL, &mistakes, &err) == -ENOENT && mistakes.n == 0,
+	   "no file is the lack of one");
+	tree_end(&tree);
+}
+
+int main(void)
+{
+	umask(022);
+	no_file();
+	drop_ins();
+	trust();
+	nova_is_read();
+	nova_is_checked();
+	all_mistakes();
+	shipped();
+	return tap_done();
+}

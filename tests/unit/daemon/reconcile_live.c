@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Reconcile on a simulated host: what it records, gives back and leaves alone, and that a second pass finds nothing
+ * to do.
+ */
+#include "lib/live.h"
+
+#include <errno.h>
+
+#include "device/giveback.h"
+#include "lib/vgpu.h"
+#include "daemon/reconcile.h"
+
+#define T4 "0000:84:00.0"
+#define U(n) "c6f1a2b3-0000-4000-8000-00000000000" #n
+#define VM(n) "dddddddd-0000-4000-8000-00000000000" #n
+
+#define DOMAIN(n, hostdevs)                                                                                            \
+	"<domain type='kvm'><name>vm" #n "</name><uuid>" VM(n) "</uuid><devices>" hostdevs "</devices></domain>"
+#define HOSTDEV(id)                                                                                                    \
+	"<hostdev mode='subsystem' type='mdev' model='vfio-pci'><source><address uuid='" id "'/></source></hostdev>"
+#define PCI(bus, function)                                                                                             \
+	"<hostdev mode='subsystem' type='pci' managed='no'><source><address domain='0x0000' bus='0x" bus               \
+	"' slot='0x00' function='0x" function "'/></source></hostdev>"
+#define MARKED(id)                                                                                                     \
+	"<domain type='kvm'><name>vm1</name><uuid>" VM(1) "</uuid><metadata>"                                          \
+							  "<vgpu:lease xmlns:vgpu='" DOMXML_NS                         \
+							  "'><vgpu:device uuid='" id                                   \
+							  "'/></vgpu:lease></metadata></domain>"
+
+static struct live live;
+static struct store store;
+static struct config config;
+static struct plugged plugged;
+static int fds[10];
+
+/* QEMU opens the vGPU, and closes it. */
+static void hold(const char *id, int slot)
+{
+	char link[PATH_MAX] = "", path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "sys/bus/%s/devices/%s/iommu_group", strlen(id) == 36 ? "mdev" : "pci", id);
+	if (readlinkat(live.tree.host.root, path, link, sizeof(link) - 1) <= 0)
+		tree_fail(path);
+	snprintf(path, sizeof(path), "dev/vfio/%.32s", strrchr(link, '/') + 1);
+	fds[slot] = openat(live.tree.host.root, path, O_RDWR | O_CLOEXEC);
+	if (fds[slot] < 0)
+		tree_fail(path);
+}
+
+static void let_go(int slot)
+{
+	close(fds[slot]);
+}
+
+static void make(const char *id)
+{
+	struct err err;
+
+	if (kernel_create(&live.tree.host, MDEV(T4, "nvidia-222", id), &err) < 0)
+		tree_fail(err.text);
+}
+
+static bool exists(const char *id)
+{
+	return kernel_exists(&live.tree.host, MDEV("", "", id)) == 1;
+}
+
+/*
+ * One pass, with the domain of this XML running, as libvirt said after `looked_ms`; NULL: none. How many things were
+ * noted.
+ */
+static size_t pass_after(const char *xml, bool settled, int64_t looked_ms)
+{
+	struct live_domain domain = { .settled = settled };
+	struct reconcile run = { .store = &store,
+				 .config = &config,
+				 .policy = &config.policy,
+				 .looked_ms = looked_ms,
+				 .plugged = &plugged };
+	struct domxml *doc = NULL;
+	struct err err = { 0 };
+	size_t n;
+
+	if (xml && domxml_parse(&doc, xml, strlen(xml), DOMXML_ALL_PCI, &err) < 0)
+		tree_fail(err.text);
+	if (doc) {
+		domain.request = domxml_request(doc);
+		memcpy(domain.uuid, domain.request->uuid, UUID_SIZE);
+		run.domains = &domain;
+		run.ndomains = 1;
+	}
+	store.resident = true;
+	if (reconcile_run(&run, &err) < 0)
+		tree_fail(err.text);
+	store.resident = false;
+	n = run.n;
+	reconcile_end(&run);
+	domxml_free(doc);
+	return n;
+}
+
+/* With what libvirt says now. */
+static size_t pass(const char *xml, bool settled)
+{
+	host_sleep_ms(2);
+	return pass_after(xml, settled, host_now_ms());
+}
+
+static int finish_once(void)
+{
+	static struct unfinished said;
+	struct err err;
+	int r = reconcile_finish(&store, &config.policy, &said, &err);
+
+	unfinished_free(&said);
+	return r;
+}
+
+/* A turn is short, and the machine may be busy. */
+static int finish(void)
+{
+	int r = finish_once();
+
+	for (int i = 0; r > 0 && i < 200; i++) {
+		host_sleep_ms(50);
+		r = finish_once();
+	}
+	return r;
+}
+
+/* The state of a device's lease in a word; "none". */
+static const char *state(const char *id)
+{
+	static char word[64];
+	struct lease lease;
+	struct err err;
+
+	if (lease_get(&store, id, &lease, &err) != 1)
+		return "none";
+	snprintf(word, sizeof(word), "%s %s", lease_origin_word(lease.origin), lease_state_word(lease.state));
+	return word;
+}
+
+/* A lease whose writer is at work for as long as this test. */
+static void put_at_work(const char *id, const char *domain, enum lease_state lease_state, enum lease_origin origin)
+{
+	struct lease lease = { .name = "vm",
+			       .type = "nvidia-222",
+			       .parent = T4,
+			       .pgpu = T4,
+			       .state = lease_state,
+			       .origin = origin,
+			       .numa = UNKNOWN,
+			       .framebuffer_mib = 1024 };
+	struct err err;
+
+	memcpy(lease.id, id, UUID_SIZE);
+	memcpy(lease.domain, domain, UUID_SIZE);
+	if (lease_put(&store, &lease, &err) < 0)
+		tree_fail(err.text);
+}
+
+/* One of a hook that has ended. */
+static void put(const char *id, const char *domain, enum lease_state lease_state, enum lease_origin origin)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		store.start = 0;
+		put_at_work(id, domain, lease_state, origin);
+		_exit(0);
+	}
+	if (pid < 0 || waitpid(pid, NULL, 0) < 0)
+		tree_fail("fork");
+}
+
+static void plugged_in(void)
+{
+	make(U(1));
+	hold(U(1), 1);
+	pass(DOMAIN(1, HOSTDEV(U(1))), false);
+	is(state(U(1)), "none", "nothing is recorded of a domain that is just being started");
+	pass(DOMAIN(1, HOSTDEV(U(1))), true);
+	is(state(U(1)), "adopted active", "a device that somebody plugged in is leased to its domain, as adopted");
+	ok(pass(DOMAIN(1, HOSTDEV(U(1))), true) == 0, "a second pass finds nothing to do");
+	let_go(1);
+	pass(DOMAIN(1, ""), true);
+	is(state(U(1)), "adopted releasing", "unplugged and closed, it is given back");
+	finish();
+	hold(U(1), 1);
+	pass(DOMAIN(1, HOSTDEV(U(1))), true);
+	let_go(1);
+	pass(DOMAIN(1, ""), true);
+	is(state(U(1)), "adopted releasing", "also where no pass came between the two");
+	finish();
+	hold(U(1), 1);
+	pass(DOMAIN(1, HOSTDEV(U(1))), true);
+	pass(DOMAIN(1, ""), true);
+	is(state(U(1)), "adopted active", "unplugged, but still open: it stays");
+	let_go(1);
+	pass(DOMAIN(1, ""), false);
+	is(state(U(1)), "adopted active", "so it does while its domain is on the move");
+	pass(MARKED(U(1)), true);
+	is(state(U(1)), "adopted releasing",
+	   "unplugged and closed, it is given back, though the metadata names it yet");
+	ok(finish() == 0, "which is finished at once");
+	is(state(U(1)), "none", "the lease is gone");
+	ok(exists(U(1)), "the device, which was there before, stays");
+}
+
+static void made_by_us(void)
+{
+	struct err err;
+
+	put(U(2), VM(1), LEASE_ACTIVE, LEASE_CREATED);
+	make(U(2));
+	pass(DOMAIN(1, ""), true);
+	is(state(U(2)), "created active", "a lease of a moment ago may be on its way into its domain");
+	pass(DOMAIN(1, HOSTDEV(U(2))), true);
+	pass(DOMAIN(1, ""), true);
+	is(state(U(2)), "created releasing", "one that was seen there, and is no more, was unplugged");
+	ok(finish() == 0 && !exists(U(2)), "what we made is removed");
+	is(state(U(2)), "none", "and its lease is gone");
+	ok(kernel_exists(&live.tree.host, MDEV("", "", U(1))) == 1, "all else stays");
+	(void)err;
+}
+
+static const char *lost_and_found(const char *id)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "run/vgpu-lease/leases/%s", id);
+	if (unlinkat(live.tree.host.root, path, 0) < 0)
+		tree_fail(path);
+	pass(DOMAIN(1, HOSTDEV(U(9))), true);
+	return state(id);
+}
+
+/* A lease that is lost says nothing of who made the device; what is remembered of its UUID does, for this boot. */
+static void lost(void)
+{
+	struct lease lease;
+	struct err err;
+
+	put(U(9), VM(1), LEASE_ACTIVE, LEASE_CREATED);
+	make(U(9));
+	hold(U(9), 9);
+	if (lease_get(&store, U(9), &lease, &err) != 1)
+		tree_fail(err.text);
+	affinity_put(&store, &lease);
+	is(lost_and_found(U(9)), "created active", "a lease that is lost under a running domain comes back as it was");
+	is(lost_and_found(U(9)), "created active", "as often as it is lost");
+	pass(DOMAIN(1, ""), true);
+	let_go(9);
+	pass(DOMAIN(1, ""), true);
+	ok(finish() == 0 && !exists(U(9)), "so that what we made is removed in the end");
+	make(U(9));
+	hold(U(9), 9);
+	pass(DOMAIN(1, HOSTDEV(U(9))), true);
+	is(state(U(9)), "adopted active", "what somebody else makes under its UUID afterwards is theirs");
+	is(lost_and_found(U(9)), "adopted active", "and stays so");
+	let_go(9);
+	pass(DOMAIN(1, ""), true);
+	ok(finish() == 0 && exists(U(9)), "and is left standing");
+}
+
+/* VFs have no name but their address, and hostdevs of the same shape can be any PCI device. */
+static void vfs(void)
+{
+	static const char vf[] = "0000:26:00.4", plain[] = "0000:4d:00.1", other[] = "0000:26:00.5";
+	static const char both[] = DOMAIN(1, PCI("26", "4") PCI("26", "5") PCI("4d", "1") PCI("02", "0"));
+	struct err err;
+
+	if (kernel_create(&live.tree.host, VARIANT(vf, "nvidia-1145"), &err) < 0)
+		tree_fail(err.text);
+	hold(vf, 6);
+	hold(plain, 7);
+	pass(both, true);
+	is(state(vf), "adopted active", "a VF with a type that somebody plugged in is leased to its domain");
+	is(state(plain), "adopted active", "so is a plain VF of the pool");
+	is(state(other), "none", "a VF without a type is no vGPU");
+	is(state("0000:02:00.0"), "none", "nor is any other PCI device");
+	ok(pass(both, true) == 0, "a second pass finds nothing to do");
+	let_go(6);
+	let_go(7);
+	pass(DOMAIN(1, ""), true);
+	ok(finish() == 0, "unplugged, both are given back");
+	is(state(vf), "none", "the one");
+	is(state(plain), "none", "and the other");
+	ok(kernel_exists(&live.tree.host, VARIANT(vf, "nvidia-1145")) == 1, "the type, which it had before, stays");
+}
+
+static void open_to_the_last(void)
+{
+	put(U(3), VM(3), LEASE_RELEASING, LEASE_CREATED);
+	make(U(3));
+	hold(U(3), 3);
+	ok(finish_once() == 1 && exists(U(3)), "what is open is not given back");
+	pass(DOMAIN(3, HOSTDEV(U(3))), true);
+	is(state(U(3)), "created releasing", "nor taken back, where its QEMU may be on its way out");
+	let_go(3);
+	ok(finish() == 0 && !exists(U(3)), "when it is closed it is");
+}
+
+static void clash(void)
+{
+	put(U(4), VM(2), LEASE_ACTIVE, LEASE_CREATED);
+	make(U(4));
+	hold(U(4), 4);
+	ok(pass(DOMAIN(1, HOSTDEV(U(4))), true) == 1,
+	   "a device that runs in another domain than the lease says is told of");
+	is(state(U(4)), "created active", "and left as it is");
+	let_go(4);
+	put(U(4), VM(2), LEASE_RELEASING, LEASE_CREATED);
+	finish();
+}
+
+static void gone(void)
+{
+	struct lease lease;
+	struct err err;
+
+	config.policy.start_grace_s = 0;
+	put(U(5), VM(5), LEASE_ACTIVE, LEASE_CREATED);
+	make(U(5));
+	pass(NULL, true);
+	is(state(U(5)), "created releasing", "a lease whose domain is gone is given back");
+	ok(finish() == 0 && !exists(U(5)), "its device is removed");
+	put(U(6), VM(5), LEASE_RESERVED, LEASE_CREATED);
+	pass(NULL, true);
+	is(state(U(6)), "none", "a reservation whose time is over ends");
+	make(U(6));
+	pass(NULL, true);
+	ok(exists(U(6)), "a foreign device is left alone, orphan or not");
+	ok(lease_get(&store, U(1), &lease, &err) == 0 && exists(U(1)), "also one that once was leased");
+}
+
+/* start_grace is over for each of these, as on a host that is slow. */
+static void on_its_way(void)
+{
+	int64_t before = host_now_ms();
+
+	host_sleep_ms(2);
+	put_at_work(U(7), VM(7), LEASE_ACTIVE, LEASE_CREATED);
+	make(U(7));
+	pass(NULL, true);
+	is(state(U(7)), "created active",
+	   "what a command leases whose domain libvirt does not run yet stays while it lives");
+	put(U(7), VM(7), LEASE_ACTIVE, LEASE_CREATED);
+	pass_after(NULL, true, before);
+	is(state(U(7)), "created active",
+	   "that libvirt ran no such domain before the lease was written proves nothing");
+	pass_after(DOMAIN(7, ""), true, before);
+	is(state(U(7)), "created active", "nor that it ran without the device");
+	pass(DOMAIN(7, HOSTDEV(U(7))), false);
+	is(state(U(7)), "created active",
+	   "a domain that libvirt is just starting runs, though there is no file of it yet");
+	pass(DOMAIN(7, HOSTDEV(U(7))), true);
+	pass_after(NULL, true, before);
+	is(state(U(7)), "created active", "seen in it since, too");
+	pass(NULL, true);
+	is(state(U(7)), "created releasing", "that there is no such domain now is the end of it");
+	hold(U(7), 7);
+	pass_after(DOMAIN(7, HOSTDEV(U(7))), true, before);
+	is(state(U(7)), "created releasing", "what was there before the mark does not take that back");
+	pass(DOMAIN(7, HOSTDEV(U(7))), true);
+	is(state(U(7)), "created active", "a domain that runs with it now does, whoever marked it");
+	let_go(7);
+	pass(NULL, true);
+	ok(finish() == 0 && !exists(U(7)), "and gives it back when it ends");
+}
+
+/* A command finds the device open, and would leave all as it was; but its domain was released meanwhile. */
+static void released_meanwhile(void)
+{
+	struct lease lease;
+	struct err err;
+	pid_t pid;
+
+	put(U(8), VM(8), LEASE_ACTIVE, LEASE_CREATED);
+	make(U(8));
+	hold(U(8), 8);
+	if (lease_get(&store, U(8), &lease, &err) != 1)
+		tree_fail(err.text);
+	pid = fork();
+	if (pid == 0) {
+		char(*ids)[ID_SIZE];
+		size_t n;
+
+		for (int i = 0; i < 500 && strcmp(state(U(8)), "created releasing") != 0; i++)
+			host_sleep_ms(1);
+		store.start = 0;
+		_exit(giveback_mark(&store, VM(8), host_now_ms(), 1000, &ids, &n, &err) == 0 && n == 1 ? 0 : 1);
+	}
+	ok(giveback_now(&store, &config.policy, &lease, &err) == -EBUSY, "what is open is not given back by command");
+	waitpid(pid, NULL, 0);
+	is(state(U(8)), "created releasing", "nor does that take back the release that its domain had meanwhile");
+	let_go(8);
+	ok(finish() == 0 && !exists(U(8)), "which is finished once it is closed");
+}
+
+int main(void)
+{
+	static const char text[] = "[devices]\nenabled_mdev_types = nvidia-222\n[vf_flex]\ndevice_match = 8086:56c0\n";
+	struct err err;
+
+	live_begin(&live, "t4+mtty+l40s/4+flex/2");
+	if (config_parse(&config, "test", text, strlen(text), NULL, &err) < 0)
+		tree_fail(err.text);
+	config.policy.driver_cleanup_s = 0;
+	config.policy.release_timeout_s = 1;
+	config.policy.reclaim_grace_s = 0;
+	if (store_open(&store, &live.tree.host, true, &err) < 0)
+		tree_fail(err.text);
+	plugged_in();
+	made_by_us();
+	lost();
+	vfs();
+	open_to_the_last();
+	clash();
+	gone();
+	on_its_way();
+	released_meanwhile();
+	plugged_free(&plugged);
+	store_close(&store);
+	config_free(&config);
+	live_end(&live);
+	return tap_done();
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The writes to sysfs, on plain files: what is written, what is waited for, and what a refusal says. */
+#include "device/kernel.h"
+
+#include <errno.h>
+
+#include "base/file.h"
+#include "device/kernel_advice.h"
+#include "lib/tap.h"
+#include "lib/tree.h"
+#include "lib/vgpu.h"
+
+#define U "c6f1a2b3-0000-4000-8000-00000000000a"
+#define TYPE "sys/class/mdev_bus/0000:84:00.0/mdev_supported_types/nvidia-222"
+#define DEVICE "sys/bus/mdev/devices/" U
+
+static void is_file(const struct tree *tree, const char *path, const char *want, const char *what)
+{
+	char got[128] = "";
+
+	file_read(tree->host.root, path, got, sizeof(got));
+	is(got, want, what);
+}
+
+static void counts(void)
+{
+	struct tree tree;
+	struct err err;
+
+	tree_begin(&tree, TYPE "/available_instances = 3\n");
+	ok(kernel_available(&tree.host, MDEV("0000:84:00.0", "nvidia-222", ""), &err) == 3,
+	   "the kernel's count is read");
+	tree_add(&tree, TYPE "/available_instances = -2\n");
+	ok(kernel_available(&tree.host, MDEV("0000:84:00.0", "nvidia-222", ""), &err) == 0, "a negative one is none");
+	tree_add(&tree, TYPE "/available_instances = x\n");
+	ok(kernel_available(&tree.host, MDEV("0000:84:00.0", "nvidia-222", ""), &err) == -EINVAL,
+	   "what is no number is an error: %s", err.text);
+	ok(kernel_available(&tree.host, MDEV("0000:84:00.0", "nvidia-9", ""), &err) == -ENOENT,
+	   "a type that is not offered: %s", err.text);
+	ok(kernel_available(&tree.host, MDEV("..", "nvidia-9", ""), &err) == -EINVAL, "a path is no parent: %s",
+	   err.text);
+	ok(kernel_available(&tree.host, MDEV("mtty", "../x", ""), &err) == -EINVAL, "a path is no type: %s", err.text);
+	tree_end(&tree);
+}
+
+static void create(void)
+{
+	struct tree tree;
+	struct err err;
+
+	tree_begin(&tree, TYPE "/create = \n");
+	ok(kernel_create(&tree.host, MDEV("0000:84:00.0", "nvidia-222", "C6F1A2B3-0000-4000-8000-00000000000A"),
+			 &err) == 0,
+	   "a UUID is written");
+	is_file(&tree, TYPE "/create", U, "in lower case");
+	ok(kernel_create(&tree.host, MDEV("0000:84:00.0", "nvidia-222", "x"), &err) == -EINVAL,
+	   "what is no UUID is not: %s", err.text);
+	ok(kernel_create(&tree.host, MDEV("0000:84:00.0", "nvidia-9", U), &err) == -ENOENT,
+	   "a type that is not there: %s", err.text);
+	ok(strstr(err.text, U) && strstr(err.text, "nvidia-9") && strstr(err.text, "0000:84:00.0"),
+	   "the text names the vGPU, the type and the parent");
+	tree_end(&tree);
+}
+
+static void completeness(void)
+{
+	struct tree tree;
+	struct err err;
+
+	tree_begin(&tree, "dev/vfio/vfio = \n");
+	ok(kernel_wait_complete(&tree.host, MDEV("", "nvidia-222", U), 5, &err) == -ETIMEDOUT,
+	   "a vGPU that does not come: %s", err.text);
+	ok(kernel_exists(&tree.host, MDEV("", "", U)) == 0, "is not there");
+	tree_add(&tree, DEVICE "/\n");
+	ok(kernel_exists(&tree.host, MDEV("", "", U)) == 1, "one with a folder is there");
+	ok(kernel_wait_complete(&tree.host, MDEV("", "nvidia-222", U), 5, &err) == -ETIMEDOUT &&
+		   strstr(err.text, "mdev_type"),
+	   "but not whole: %s", err.text);
+	tree_add(&tree, DEVICE "/mdev_type -> ../mdev_supported_types/nvidia-222\n");
+	ok(kernel_wait_complete(&tree.host, MDEV("", "nvidia-222", U), 5, &err) == -ETIMEDOUT &&
+		   strstr(err.text, "iommu_group"),
+	   "not without a group: %s", err.text);
+	tree_add(&tree, DEVICE "/iommu_group -> ../../../kernel/iommu_groups/12\n");
+	ok(kernel_wait_complete(&tree.host, MDEV("", "nvidia-222", U), 5, &err) == -ETIMEDOUT &&
+		   strstr(err.text, "/dev/vfio"),
+	   "nor without a node: %s", err.text);
+	tree_add(&tree, DEVICE "/vfio-dev/vfio3/\ndev/vfio/devices/vfio3 = \n");
+	ok(kernel_wait_complete(&tree.host, MDEV("", "nvidia-222", U), 5, &err) == 0, "with a node of its own it is");
+	tree_remove(&tree, DEVICE "/vfio-dev");
+	tree_add(&tree, "dev/vfio/12 = \n");
+	ok(kernel_wait_complete(&tree.host, MDEV("", "nvidia-222", U), 0, &err) == 0,
+	   "as it is with that of its group, without waiting");
+	ok(kernel_wait_complete(&tree.host, MDEV("", "nvidia-9", U), 5, &err) == -EEXIST,
+	   "of another type it is another's: %s", err.text);
+	tree_end(&tree);
+}
+
+static void removal(void)
+{
+	struct tree tree;
+	struct err err;
+
+	tree_begin(&tree, "sys/bus/mdev/devices/\n");
+	ok(kernel_remove(&tree.host, MDEV("", "", U), 0, &err) == 0, "one that is gone already is no error");
+	tree_add(&tree, DEVICE "/remove = \n");
+	ok(kernel_remove(&tree.host, MDEV("", "", U), 5, &err) == -EBUSY,
+	   "one that stays after the write is not gone: %s", err.text);
+	is_file(&tree, DEVICE "/remove", "1", "1 is written, as 0 would do nothing");
+	tree_remove(&tree, DEVICE "/remove");
+	ok(kernel_remove(&tree.host, MDEV("", "", U), 5, &err) == -ENOENT, "one that cannot be removed: %s", err.text);
+	ok(kernel_remove(&tree.host, MDEV("", "", "x"), 5, &err) == -EINVAL, "what is no UUID: %s", err.text);
+	tree_end(&tree);
+}
+
+static void params(void)
+{
+	struct tree tree;
+	struct err err;
+	char raw[64] = "";
+	int fd;
+
+	tree_begin(&tree, DEVICE "/nvidia/vgpu_params = \n");
+	ok(kernel_set_params(&tree.host, MDEV("", "", U), "disable_vnc=1", &err) == 0, "parameters are written");
+	fd = openat(tree.host.root, DEVICE "/nvidia/vgpu_params", O_RDONLY | O_CLOEXEC);
+	ok(read(fd, raw, sizeof(raw)) == 14 && strcmp(raw, "disable_vnc=1\n") == 0,
+	   "with a newline, as the driver drops the last byte");
+	close(fd);
+	tree_remove(&tree, DEVICE "/nvidia");
+	ok(kernel_set_params(&tree.host, MDEV("", "", U), "x=1", &err) == -ENOENT, "only NVIDIA's take them: %s",
+	   err.text);
+	tree_end(&tree);
+}
+
+#define VF "sys/bus/pci/devices/0000:41:00.4"
+
+static void a_vf_with_a_type(void)
+{
+	const struct vgpu *v = VARIANT("0000:41:00.4", "nvidia-1145");
+	struct tree tree;
+	struct err err;
+
+	tree_begin(&tree, VF "/nvidia/creatable_vgpu_types = ID    : vGPU Name\\n1145  : NVIDIA L40S-1B\n" VF
+			     "/nvidia/current_vgpu_type = 0\n" VF "/nvidia/vgpu_params = \n");
+	ok(kernel_available(&tree.host, v, &err) == 1, "a VF: a type that it lists can be made");
+	ok(kernel_available(&tree.host, VARIANT("0000:41:00.4", "nvidia-1150"), &err) == 0, "a VF: another cannot");
+	ok(kernel_available(&tree.host, VARIANT("0000:41:00.5", "nvidia-1145"), &err) == -ENOENT,
+	   "a VF without the driver: %s", err.text);
+	ok(kernel_available(&tree.host, VARIANT("0000:41:00.4", "mtty-1"), &err) == -EINVAL, "not NVIDIA's: %s",
+	   err.text);
+	ok(kernel_exists(&tree.host, v) == 0 && kernel_exists(&tree.host, VARIANT("0000:41:00.9", "")) != 1,
+	   "a VF that reads 0 has none");
+	ok(kernel_wait_complete(&tree.host, v, 5, &err) == -ETIMEDOUT && strstr(err.text, "reads 0"),
+	   "and is not whole: %s", err.text);
+	ok(kernel_create(&tree.host, v, &err) == 0, "a type is written");
+	is_file(&tree, VF "/nvidia/current_vgpu_type", "1145", "as its number");
+	ok(kernel_wait_complete(&tree.host, v, 5, &err) == -ETIMEDOUT, "without a node it is not whole: %s", err.text);
+	tree_add(&tree, VF "/iommu_group -> ../../../../kernel/iommu_groups/40\ndev/vfio/40 = \n");
+	ok(kernel_wait_complete(&tree.host, v, 0, &err) == 0, "with one it is");
+	ok(kernel_wait_complete(&tree.host, VARIANT("0000:41:00.4", "nvidia-1150"), 5, &err) == -EEXIST,
+	   "of another type it is another's: %s", err.text);
+	ok(kernel_exists(&tree.host, v) == 1 && kernel_exists(&tree.host, VARIANT("0000:41:00.4", "")) == 1 &&
+		   kernel_exists(&tree.host, VARIANT("0000:41:00.4", "nvidia-1150")) == 0,
+	   "it exists as what it is");
+	ok(kernel_set_params(&tree.host, v, "frame_rate_limiter=0", &err) == 0, "parameters are written");
+	is_file(&tree, VF "/nvidia/vgpu_params", "frame_rate_limiter=0", "to the VF");
+	tree_add(&tree, VF "/nvidia/current_vgpu_type = 0\n");
+	ok(kernel_remove(&tree.host, v, 5, &err) == 0, "one that reads 0 is gone already");
+	ok(kernel_create(&tree.host, VARIANT("../x", "nvidia-1145"), &err) == -EINVAL, "a path is no VF: %s", err.text);
+	ok(!kernel_driver_removes(&tree.host, v), "the driver does not take a type back by itself");
+	tree_end(&tree);
+}
+
+static void a_plain_vf(void)
+{
+	const struct vgpu *v = PLAIN_VF("0000:03:00.1");
+	struct tree tree;
+	struct err err;
+
+	tree_begin(&tree, "sys/bus/pci/devices/0000:03:00.1/physfn -> ../0000:03:00.0\n"
+			  "sys/bus/pci/devices/0000:03:00.0/\n");
+	ok(kernel_available(&tree.host, v, &err) == 1, "a plain VF that is there can be given out");
+	ok(kernel_available(&tree.host, PLAIN_VF("0000:03:00.2"), &err) == -ENOENT, "one that is not cannot: %s",
+	   err.text);
+	ok(kernel_create(&tree.host, v, &err) == 0 && kernel_wait_complete(&tree.host, v, 0, &err) == 0 &&
+		   kernel_exists(&tree.host, v) == 0 && kernel_remove(&tree.host, v, 0, &err) == 0,
+	   "nothing is made or removed of it");
+	tree_end(&tree);
+}
+
+static void advice(void)
+{
+	ok(strstr(kernel_advice(STEP_CREATE, DRIVER_NVIDIA_VF, EPERM), "somebody else took it"),
+	   "a VF that is taken is told of");
+	ok(strstr(kernel_advice(STEP_CREATE, DRIVER_NVIDIA_VF, ENODEV), "nvidia-vgpud"), "so is one that comes up");
+	ok(strstr(kernel_advice(STEP_CREATE, DRIVER_NVIDIA_MDEV, EIO), "full"), "NVIDIA says full with EIO");
+	is(kernel_advice(STEP_CREATE, DRIVER_OTHER, EIO), "", "others do not");
+	ok(strstr(kernel_advice(STEP_CREATE, DRIVER_OTHER, EUSERS), "full"), "the kernel itself says so with EUSERS");
+	ok(strstr(kernel_advice(STEP_CREATE, DRIVER_OTHER, ENOSPC), "full"), "drivers do with ENOSPC");
+	ok(strstr(kernel_advice(STEP_CREATE, DRIVER_NVIDIA_MDEV, ENODEV), "sriov-manage"),
+	   "a parent on its way out is explained");
+	ok(!strstr(kernel_advice(STEP_CREATE, DRIVER_OTHER, ENODEV), "nvidia"),
+	   "without NVIDIA's programs where it is none of NVIDIA's");
+	is(kernel_advice(STEP_REMOVE, DRIVER_OTHER, EXDEV), "", "an errno that nobody gives has no advice");
+	ok(kernel_type_is_nvidia("nvidia-222") && !kernel_type_is_nvidia("mtty-1"),
+	   "a type's id begins with its driver");
+}
+
+int main(void)
+{
+	counts();
+	create();
+	completeness();
+	removal();
+	params();
+	a_vf_with_a_type();
+	a_plain_vf();
+	advice();
+	return tap_done();
+}

@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A domain's XML: what it asks for, and what is refused. */
+#include "domain/domxml.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+
+#include "base/auto.h"
+#include "base/file.h"
+#include "lib/tap.h"
+
+#define U1 "c6f1a2b3-0000-4000-8000-00000000000a"
+#define U2 "c6f1a2b3-0000-4000-8000-00000000000b"
+#define NIL "00000000-0000-0000-0000-000000000000"
+#define OWN "67a42c8b-1111-4000-8000-000000000001"
+
+#define DOMAIN(rest) "<domain><name>vm1</name><uuid>" OWN "</uuid>" rest "</domain>"
+#define DEVICES(rest) "<devices>" rest "</devices>"
+#define MDEV(uuid)                                                                                                     \
+	"<hostdev mode='subsystem' type='mdev' model='vfio-pci'><source><address uuid='" uuid "'/></source></hostdev>"
+#define PCI(address)                                                                                                   \
+	"<hostdev mode='subsystem' type='pci' managed='no'><source><address " address "/></source></hostdev>"
+#define LEASE(rest) "<metadata><v:lease xmlns:v='urn:vgpu-lease:domain:1' project='p1'>" rest "</v:lease></metadata>"
+#define NOVA(rest)                                                                                                     \
+	"<metadata><nova:instance xmlns:nova='http://openstack.org/xmlns/libvirt/nova/1.9'>" rest "</nova:instance>"
+
+static struct err err;
+static struct domxml *doc;
+
+/* Parses into `doc`, in memory of exactly its size: a sanitizer or valgrind sees a read behind its end. */
+static int parse_bytes(const char *xml, size_t len, unsigned int flags)
+{
+	static char *copy;
+	int r;
+
+	domxml_free(doc);
+	free(copy);
+	doc = NULL;
+	copy = len ? malloc(len) : NULL;
+	if (len)
+		memcpy(copy, xml, len);
+	err = (struct err){ 0 };
+	r = domxml_parse(&doc, copy, len, flags, &err);
+	if (r < 0)
+		doc = NULL;
+	return r;
+}
+
+static const struct request *request_of(const char *xml, unsigned int flags)
+{
+	static const struct request none;
+
+	if (parse_bytes(xml, strlen(xml), flags) == 0)
+		return domxml_request(doc);
+	printf("# %s\n", err.text);
+	return &none;
+}
+
+static const struct want *want_of(const char *xml)
+{
+	static const struct want none;
+	const struct request *request = request_of(xml, 0);
+
+	return request->nwants ? &request->wants[0] : &none;
+}
+
+/* The n-th vGPU's address, "" where there are not so many. */
+static const char *id_of(const struct request *request, size_t n)
+{
+	return n < request->nwants ? request->wants[n].id : "";
+}
+
+static void refused(const char *xml, const char *because, const char *sentence)
+{
+	int r = parse_bytes(xml, strlen(xml), 0);
+
+	if (!ok(r == -EINVAL && strstr(err.text, because) && !strchr(err.text, '\n'), "%s", sentence))
+		printf("# %d: %s\n", r, err.text);
+}
+
+/* Runs first: nothing has loaded libxml2 yet. */
+static void loading(void)
+{
+	static const char none[] = DOMAIN(DEVICES(PCI("bus='1'")));
+	struct rlimit was, few;
+
+	ok(domxml_concerns(DOMAIN(DEVICES(MDEV(U1))), strlen(DOMAIN(DEVICES(MDEV(U1))))), "an mdev may concern us");
+	ok(domxml_concerns(DOMAIN(LEASE()), strlen(DOMAIN(LEASE()))), "so may our metadata");
+	ok(!domxml_concerns(none, strlen(none)) && !domxml_concerns("", 0), "a domain with neither does not");
+	ok(!domxml_concerns("mdev", 3), "nor does what stands behind its end");
+	ok(!dlopen(XML_SONAME, RTLD_LAZY | RTLD_NOLOAD), "that takes no libxml2");
+
+	getrlimit(RLIMIT_NOFILE, &was);
+	few = was;
+	few.rlim_cur = 0;
+	setrlimit(RLIMIT_NOFILE, &few);
+	ok(parse_bytes(none, strlen(none), 0) == -ELIBACC && strstr(err.text, "libxml2 cannot be loaded"),
+	   "where libxml2 is missing the error says so: %s", err.text);
+	setrlimit(RLIMIT_NOFILE, &was);
+	ok(parse_bytes(none, strlen(none), 0) == 0, "and it is looked for again");
+}
+
+static void peeked(const char *xml, const char *uuid, const char *says)
+{
+	char got[UUID_SIZE], *copy = malloc(strlen(xml));
+
+	memcpy(copy, xml, strlen(xml));
+	if (!domxml_peek_uuid(got, copy, strlen(xml)))
+		*got = '\0';
+	is(got, uuid, says);
+	free(copy);
+}
+
+static void identity(void)
+{
+	const struct request *request = request_of("<domain><name>a&#10;&lt;<![CDATA[&]]><!-- x -->\xc3\xa4</name>"
+						   "<uuid>\n 67A42C8B 11114000-8000000000000001\t</uuid></domain>",
+						   0);
+
+	is(request->name, "a\n<&\xc3\xa4", "a name is any text, and all of it");
+	is(request->uuid, OWN, "a UUID is read in every spelling that libvirt reads");
+	is(request_of("<domain><name> a </name><name>b</name><uuid>" OWN "</uuid></domain>", 0)->name, " a ",
+	   "blanks belong to a name, and the first one counts");
+	is(request_of("<?xml version='1.0' encoding='ISO-8859-1'?><domain><name>\xe4</name><uuid>" OWN
+		      "</uuid></domain>",
+		      0)
+		   ->name,
+	   "\xc3\xa4", "a name in another encoding is turned into UTF-8");
+	ok(request_of("<domain><name>a</name></domain>", DOMXML_FILE)->uuid[0] == '\0' && doc,
+	   "a file to be defined may leave the UUID to libvirt");
+	ok(request_of("<domain><name>a</name><uuid/></domain>", DOMXML_FILE)->uuid[0] == '\0' && doc,
+	   "or leave it empty");
+	is(request_of(DOMAIN(LEASE("<v:device/>") DEVICES(MDEV("x"))), DOMXML_IDENTITY)->uuid, OWN,
+	   "who only asks for the identity gets it whatever else is wrong");
+	peeked("<domain type='kvm' id='1'>\n  <name>a&gt;b</name>\n  <uuid>" OWN "</uuid>\n  <metadata>", OWN,
+	       "the UUID is told from what libvirt prints first, whatever follows");
+	peeked("<domain a='>'><name></name><uuid>67A42C8B111140008000000000000001</uuid>", OWN, "as libvirt reads it");
+	peeked("<domain><name><uuid>" U1 "</uuid></name><uuid>" OWN "</uuid>", "", "what is in the name is none");
+	peeked("<domain><uuid>" OWN "</uuid><name>a</name>", "", "nor is it where libvirt has it nowhere");
+	peeked("<domain><name>a</name><title/><uuid>" OWN "</uuid>", "", "nor behind anything else");
+	peeked("<domain><name>a</name><uuid>" OWN "<!-- --></uuid>", "", "nor with anything in it");
+	peeked("<domain><name>a</name><uuid>" OWN "</uuid", "", "nor cut short");
+	peeked("<domain><name>a</name><uuid>" OWN, "", "anywhere");
+	peeked("<!DOCTYPE domain><domain><name>a</name><uuid>" OWN "</uuid>", "", "nor behind a document type");
+	peeked("<network><name>a</name><uuid>" OWN "</uuid>", "", "nor of what is no domain");
+	refused("<domain><name>a</name></domain>", "no <uuid>", "libvirt itself always gives a UUID");
+	refused("<domain><name>a</name><uuid>" OWN "0</uuid></domain>", "no <uuid>", "33 digits are no UUID");
+	refused("<domain><name>a</name><uuid>67a42c8b-1</uuid></domain>", "no <uuid>", "nor are nine");
+	refused("<domain><uuid>" OWN "</uuid></domain>", "no <name>", "a domain has a name");
+	refused("<domain><name/><uuid>" OWN "</uuid></domain>", "is empty", "that is not empty");
+	refused("<network><name>a</name></network>", "not <domain>", "a network is no domain");
+	refused("<domain xmlns='urn:x'><name>a</name></domain>", "not <domain>", "nor is one of another namespace");
+}
+
+static void mdevs(void)
+{
+	const struct request *request = request_of(
+		DOMAIN(DEVICES(MDEV(
+			"C6F1A2B3-0000-4000-8000-00000000000A") "<hostdev type='mdev' mode='capabilities' model='vfio-pci'/>"
+								"<hostdev mode='subsystem' type='mdev' model='vfio-ccw'><source><address uuid='" U2
+								"'/></source></hostdev>"
+								"<hostdev mode='subsystem' type='mdev' model='vfio-ap'><source><address uuid='" U2
+								"'/></source></hostdev>"
+								"<hostdev mode='subsystem' type='usb'><source><address uuid='" U2
+								"'/></source></hostdev>"
+								"<hostdev xmlns='urn:x' mode='subsystem' type='mdev' model='vfio-pci'><source><address uuid='" U2
+								"'/></source></hostdev>" PCI("bus='0x41'") "<disk>" MDEV(
+									U2) "</disk>" MDEV(NIL)) MDEV(U2)),
+		0);
+
+	ok(request->nwants == 2, "mdevs of model vfio-pci, in <devices> and in no namespace, are wants");
+	is(id_of(request, 0), U1, "their UUIDs are lowered");
+	ok(request->nwants == 2 && !request->wants[0].placeholder && request->wants[1].placeholder,
+	   "the nil UUID is a placeholder");
+	ok(request_of(DOMAIN(DEVICES(MDEV(U1)) DEVICES(MDEV(U2))), 0)->nwants == 2, "a second <devices> counts, too");
+	is(want_of(DOMAIN("<devices><hostdev type='mdev' model='vfio-pci'><source/><source><address uuid='" U1
+			  "'/><address uuid='" U2 "'/></source></hostdev></devices>"))
+		   ->id,
+	   U1, "of several addresses the first counts; the mode may be missing");
+	is(want_of(DOMAIN("<devices><hostdev xmlns:q='q' q:type='mdev' type='usb' model='vfio-pci'><source><address xmlns:uuid='q' q:uuid='" U1
+			  "' uuid='" U2 "'/></source></hostdev></devices>"))
+		   ->id,
+	   U1, "of several attributes the first of the name counts, whatever its prefix");
+	refused(DOMAIN(DEVICES(MDEV(U1) MDEV(U2) MDEV("{C6F1A2B3-0000-4000-8000-00000000000A}"))), "no UUID",
+		"an mdev's address is a UUID");
+	refused(DOMAIN(DEVICES(MDEV(U1) MDEV("C6F1A2B3-0000-4000-8000-00000000000A"))), "same UUID " U1,
+		"two mdevs have two UUIDs, however they are spelled");
+	refused(DOMAIN("<devices><hostdev type='mdev' model='vfio-pci'/></devices>"), "no <source>",
+		"an mdev has an address");
+}
+
+static void many(void)
+{
+	autofree char *xml = NULL;
+	size_t len;
+
+	for (int n = WANT_MAX; n <= WANT_MAX + 1; n++) {
+		FILE *f = open_memstream(&xml, &len);
+
+		fputs("<domain><name>a</name><uuid>" OWN "</uuid><devices>", f);
+		for (int i = 0; i < n; i++)
+			fprintf(f,
+				"<hostdev type='mdev' model='vfio-pci'><source><address uuid='00000000-0000-0000-0000-000000000%03x'/></source></hostdev>",
+				i);
+		fputs("</devices></domain>", f);
+		fclose(f);
+		if (n == WANT_MAX)
+			ok(request_of(xml, 0)->nwants == WANT_MAX, "%d vGPUs are not too many", n);
+		else
+			refused(xml, "more than 256", "one more is");
+		free(steal_ptr(&xml));
+	}
+}
+
+static void pci_devices(void)
+{
+	static const struct {
+		const char *attrs, *id;
+	} forms[] = {
+		{ "domain='0x0000' bus='0x41' slot='0x00' function='0x4'", "0000:41:00.4" },
+		{ "type='pci' bus='65' slot='0' function='4'", "0000:41:00.4" },
+		{ "domain='0' bus='41' slot='31' function='7'", "0000:29:1f.7" },
+		{ "domain='0' bus='041' slot='+1' function=' 7'", "0000:21:01.7" },
+		{ "domain='0x10000' bus='0xFF' slot='0x1F' function='0x7'", "10000:ff:1f.7" },
+	};
+	static const char *const bad[] = {
+		"bus='0x100'", "slot='32'", "function='8'", "bus='-1'", "bus='4g'", "bus=''"
+	};
+	static const char two[] = DOMAIN(LEASE("<v:device address='0000:41:00.4' type='nvidia-1145'/>") DEVICES(
+		PCI("bus='0x41' function='4'") PCI("bus='0x41' function='5'") MDEV(U1)));
+	char xml[1024];
+
+	ok(request_of(two, 0)->nwants == 2, "a PCI device is a want where the metadata names it");
+	is(want_of(two)->type, "nvidia-1145", "that says its type");
+	ok(request_of(two, DOMXML_ALL_PCI)->nwants == 3, "or where all are asked for");
+	for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
+		const struct request *request;
+
+		snprintf(xml, sizeof(xml), DOMAIN(DEVICES(PCI("%s"))), forms[i].attrs);
+		request = request_of(xml, DOMXML_ALL_PCI);
+		ok(request->nwants == 1 && strcmp(id_of(request, 0), forms[i].id) == 0, "%s is %s, as to libvirt",
+		   forms[i].attrs, forms[i].id);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		snprintf(xml, sizeof(xml), DOMAIN(DEVICES(PCI("%s"))), bad[i]);
+		ok(request_of(xml, DOMXML_ALL_PCI)->nwants == 0 && doc, "%s is left for libvirt to refuse", bad[i]);
+	}
+	ok(parse_bytes(DOMAIN(DEVICES(PCI("bus='9'") PCI("bus='0x9'"))),
+		       strlen(DOMAIN(DEVICES(PCI("bus='9'") PCI("bus='0x9'")))), DOMXML_ALL_PCI) == -EINVAL &&
+		   strstr(err.text, "same address 0000:09:00.0"),
+	   "two hostdevs are two addresses");
+}
+
+static void metadata(void)
+{
+	const struct want *want;
+
+	want = want_of(DOMAIN(
+		"<metadata><lease xmlns='' project='no'><device uuid='" U1 "' type='no'/></lease>"
+		"<lease xmlns='urn:vgpu-lease:domain:1' project='p1'><device uuid='" U2 "' type='b'/>"
+		"<device uuid='C6F1A2B3-00004000-80000000-0000000A' type='GRID T4-1B' placement='spread' numa='1'"
+		" params='a=1,b=&quot;2&quot;' name='GRID T4-1C' framework='mdev' model='10de:1eb8' driver='550.90.05'/>"
+		"</lease></metadata>" DEVICES(MDEV(U1))));
+	is(want->type, "GRID T4-1B", "the device that has the hostdev's UUID gives the type, whatever prefix it has");
+	ok(want->has_metadata && want->has_placement && want->placement == PLACE_SPREAD, "and the placement");
+	ok(want->numa == NUMA_NODE && want->numa_node == 1, "and the NUMA node");
+	ok(want->has_params, "and parameters");
+	is(want->params, "a=1,b=\"2\"", "as XML means them");
+	ok(strcmp(want->source_name, "GRID T4-1C") == 0 && strcmp(want->source_framework, "mdev") == 0 &&
+		   strcmp(want->source_model, "10de:1eb8") == 0 && strcmp(want->source_driver, "550.90.05") == 0,
+	   "and the facts of the host that it comes from");
+	is(domxml_request(doc)->project, "p1", "the lease gives the project");
+	want = want_of(DOMAIN("<metadata xmlns='urn:vgpu-lease:domain:1'><lease><device uuid='" U1
+			      "'/></lease></metadata>" DEVICES(MDEV(U1))));
+	ok(want->id[0] && !want->has_metadata, "a <metadata> that is not libvirt's is none");
+	want = want_of(DOMAIN(DEVICES(MDEV(U1))));
+	ok(!want->has_metadata && !want->has_placement && !want->has_params && want->numa == NUMA_AUTO,
+	   "without metadata nothing is asked for");
+	ok(want_of(DOMAIN(LEASE("<v:device uuid='" U1 "' placement='pack' numa='none' params=''/>") DEVICES(MDEV(U1))))
+			   ->numa == NUMA_NONE,
+	   "NUMA can be none");
+	ok(want_of(DOMAIN(LEASE("<v:device uuid='" U1 "' numa='auto' params=''/>") DEVICES(MDEV(U1))))->has_params,
+	   "empty parameters are some");
+	ok(want_of(DOMAIN(LEASE("<v:device uuid='" U2 "' placement='?' type='&#10;'/>") DEVICES(MDEV(U1))))->id[0],
+	   "what is said of a device without a hostdev does not matter");
+	is(request_of(
+		   DOMAIN(NOVA(
+			   "<nova:owner><nova:user uuid='u'/><nova:project uuid='n1'>x</nova:project></nova:owner>") "<v:lease xmlns:v='urn:vgpu-lease:domain:1' project='p1'/></metadata>"),
+		   0)
+		   ->project,
+	   "n1", "Nova's project goes before");
+	is(request_of(DOMAIN("<metadata><instance><owner><project uuid='n1'/></owner></instance></metadata>"), 0)
+		   ->project,
+	   "", "what is not in Nova's namespace is not Nova's");
+	is(request_of(
+		   DOMAIN("<metadata><v:lease xmlns:v='urn:vgpu-lease:domain:1' project='1'/><v:lease xmlns:v='urn:vgpu-lease:domain:1' project='2'/></metadata>"),
+		   0)
+		   ->project,
+	   "1", "of two leases the first counts, as libvirt keeps that");
+}
+
+static void bad_metadata(void)
+{
+	static const struct {
+		const char *device, *because, *sentence;
+	} bad[] = {
+		{ "uuid='" U1 "' placement='dense'", "neither pack nor spread", "a placement that is none is refused" },
+		{ "uuid='" U1 "' numa='-1'", "neither auto nor none nor", "so is a node that is none" },
+		{ "uuid='" U1 "' type='a&#10;b'", "not printable", "so is a type with a line end" },
+		{ "uuid='" U1 "' params='\xc3\xa4'", "not printable", "so are parameters that are not ASCII" },
+		{ "uuid='" U1 "' framework='0123456789012345'", "more than 15", "so is a word that is too long" },
+		{ "type='x'", "either uuid", "a device needs a name" },
+		{ "uuid='" U1 "' address='0000:41:00.0'", "either uuid", "one name" },
+		{ "uuid='nvidia'", "no UUID", "a UUID is one" },
+		{ "address='41:00.0'", "no PCI address", "an address has its domain" },
+		{ "uuid='" U1 "'/><v:device uuid='C6F1A2B3-0000-4000-8000-00000000000A'", "two <vgpu:device>",
+		  "two of one name are refused" },
+		{ "uuid='" U2 "'/><v:device uuid='" U2 "'", "two <vgpu:device>", "also without a hostdev" },
+	};
+	char xml[1024];
+
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		snprintf(xml, sizeof(xml), DOMAIN(LEASE("<v:device %s/>") DEVICES(MDEV(U1))), bad[i].device);
+		refused(xml, bad[i].because, bad[i].sentence);
+	}
+}
+
+static void nearness(void)
+{
+	const struct request *request = request_of(
+		DOMAIN("<vcpu cpuset='64-95'> 2 </vcpu><cputune><vcpupin vcpu='0' cpuset='0-3,^2'/><vcpupin vcpu='1' cpuset='8'/></cputune>"
+		       "<numatune><memory mode='strict' nodeset='0-2,^1,99'/></numatune>"),
+		0);
+
+	is(request->cpus, "0-1,3,8", "the CPUs of all pins are put together");
+	ok(request->memory_nodes == 5, "and the memory's nodes; those beyond 63 are left out");
+	is(request_of(DOMAIN("<vcpu cpuset='64-95'>2</vcpu><cputune><vcpupin vcpu='1' cpuset='8'/></cputune>"), 0)
+		   ->cpus,
+	   "8,64-95", "a vCPU without a pin has the CPUs of <vcpu>");
+	request = request_of(
+		DOMAIN("<vcpu cpuset='x'>2</vcpu><numatune><memory mode='strict' nodeset='0-'/></numatune>"), 0);
+	ok(doc && !request->cpus && !request->memory_nodes, "a list that is none is no wish");
+	request = request_of(DOMAIN("<vcpu>2</vcpu><numatune><memory mode='strict' placement='auto'/></numatune>"), 0);
+	ok(doc && !request->cpus && !request->memory_nodes, "nor is no list");
+}
+
+static void hostile(void)
+{
+	static const char utf16[] = "\xff\xfe<\0d\0o\0m\0a\0i\0n\0/\0>\0";
+	size_t big = DOMXML_MAX + 1;
+	autofree char *xml = malloc(big);
+	char deep[300 * 3 + 1];
+
+	refused("<!DOCTYPE domain [<!ENTITY a 'aaaaaaaaaa'><!ENTITY b '&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;'>"
+		"<!ENTITY c '&b;&b;&b;&b;&b;&b;&b;&b;&b;&b;'><!ENTITY d '&c;&c;&c;&c;&c;&c;&c;&c;&c;&c;'>]>"
+		"<domain><name>&d;</name></domain>",
+		"document type", "a billion laughs are not laughed");
+	refused("<!DOCTYPE domain SYSTEM 'file:///etc/passwd'><domain/>", "document type", "no file is fetched");
+	refused("<!DOCTYPE domain>" DOMAIN(), "document type", "nor is an empty document type looked at");
+	refused("<domain>\n<name>&a;</name></domain>", "line 2: an '&'", "an entity that nobody declared is refused");
+	refused("<domain><name>a</name><graphics passwd='sec&ret;'/></domain>", "line 1", "an error has its line");
+	ok(!strstr(err.text, "ret;") && !strstr(err.text, "'ret"), "and says nothing of what stands there: %s",
+	   err.text);
+	refused("<?xml version='1.0' encoding='UTF-7'?>" DOMAIN(), "convert it to UTF-8", "UTF-7 hides its tags");
+	refused("<?xml version='1.0' encoding='Shift_JIS'?>" DOMAIN(), "convert it to UTF-8", "so may other encodings");
+	refused("<domain><name>\xff</name></domain>", "line 1", "bytes that are no UTF-8 are refused");
+	refused("<?xml version='1.0' encoding='ISO-8859-7'?><domain><name>\xff</name></domain>", "not in the encoding",
+		"so are bytes that the declared encoding does not have");
+	ok(parse_bytes(utf16, sizeof(utf16) - 1, 0) == -EINVAL && strstr(err.text, "NUL"), "so is UTF-16");
+	ok(parse_bytes("<domain\0/>", 10, 0) == -EINVAL && strstr(err.text, "NUL"), "so is a NUL byte");
+	ok(parse_bytes("", 0, 0) == -EINVAL, "nothing is no domain: %s", err.text);
+	for (size_t i = 0; i < 300; i++)
+		memcpy(deep + i * 3, "<a>", 4);
+	refused(deep, "line 1", "300 levels are refused");
+
+	memset(xml, ' ', big);
+	memcpy(xml, DOMAIN(), strlen(DOMAIN()));
+	ok(parse_bytes(xml, big - 1, 0) == 0, "8 MiB are read");
+	ok(parse_bytes(xml, big, 0) == -E2BIG, "one byte more is not: %s", err.text);
+	memset(xml, '<', big);
+	ok(parse_bytes(xml, big - 1, 0) == -EINVAL, "8 MiB of nonsense are refused");
+}
+
+static char *read_template(const char *name)
+{
+	char *xml = NULL, path[PATH_MAX];
+	size_t len;
+
+	snprintf(path, sizeof(path), "%s/xml-templates/%s", getenv("srcdir"), name);
+	autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd >= 0 && file_slurp(fd, DOMXML_MAX, &xml, &len) == 0 ? xml : NULL;
+}
+
+static void templates(void)
+{
+	static const struct {
+		const char *file, *type;
+		size_t wants;
+		bool placeholder;
+	} files[] = {
+		{ "domain-one-vgpu.xml", "", 1, false },
+		{ "domain-two-vgpus.xml", "nvidia-222", 2, false },
+		{ "domain-placeholder.xml", "nvidia-222", 1, true },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		autofree char *xml = read_template(files[i].file);
+
+		if (ok(xml != NULL, "%s is there", files[i].file)) {
+			const struct request *request = request_of(xml, DOMXML_FILE);
+
+			ok(request->nwants == files[i].wants && strcmp(request->wants[0].type, files[i].type) == 0 &&
+				   request->wants[0].placeholder == files[i].placeholder,
+			   "%s says what its comment says", files[i].file);
+		}
+	}
+}
+
+int main(void)
+{
+	loading();
+	identity();
+	mdevs();
+	many();
+	pci_devices();
+	metadata();
+	bad_metadata();
+	nearness();
+	hostile();
+	templates();
+	parse_bytes("", 0, 0);
+	return tap_done();
+}

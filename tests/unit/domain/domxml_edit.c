@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The edit of a domain's XML: what it replaces, and that every other byte stays as it was. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/auto.h"
+#include "domain/domxml.h"
+#include "lib/tap.h"
+
+#define A "c6f1a2b3-0000-4000-8000-00000000000a"
+#define B "c6f1a2b3-0000-4000-8000-00000000000b"
+#define NEW_A "11111111-2222-4333-8444-55555555555a"
+#define NEW_B "11111111-2222-4333-8444-55555555555b"
+#define OWN "67a42c8b-1111-4000-8000-000000000001"
+#define FAKE "<hostdev mode='subsystem' type='mdev' model='vfio-pci'><source><address uuid='" A "'/></source></hostdev>"
+
+/*
+ * A document with all that can mislead who edits bytes. A digit between two '\1' stands for a place that an edit
+ * replaces; nothing else is to change.
+ */
+static const char awkward[] =
+	"\xef\xbb\xbf<?xml version='1.0' encoding='UTF-8'?>\r\n"
+	"<!-- " FAKE "-> - >\" ' -->\r\n"
+	"<?php <domain> " FAKE " \" ?>\r\n"
+	"<domain type=\"qemu\" xmlns:q='urn:vgpu-lease:domain:1' xmlns:uuid=\"urn:x\" id='3' title='a>b \"/> &lt;!-- -->'>\r\n"
+	"  <name>G\xc3\xa4st &amp; &#x1F600; <![CDATA[" FAKE " ]] ]>]]></name>\r\n"
+	"  <uuid>" OWN "</uuid>\r"
+	"\t<description>'\" <address uuid=\"" B "\"/> > ]] > &lt;hostdev/></description>\n"
+	"  <metadata>\r\n"
+	"    <other xmlns='http://example.org/x?a=1&amp;b=\"2\"'>" FAKE "<device uuid='" A "'/></other>\r\n"
+	"    <q:lease\r\n>\r\n"
+	"      <q:device placement='pack' \r\n uuid\t=\n\"\1"
+	"1\1\"\tname='old &amp;&quot; uuid=\"" A "\"'\ttype=\"\1"
+	"7\1\"><!--/--></q:device\n>\r\n"
+	"      <device xmlns='urn:vgpu-lease:domain:1' x='/>' address='\1"
+	"6\1'/>\n"
+	"      <q:device uuid='99999999-0000-4000-8000-000000000000' type='a'/>\n"
+	"    </q:lease>\r\n"
+	"  </metadata>\r\n"
+	"  <devices><!---->"
+	"<!-- - -->\n"
+	"    <hostdev mode=\"subsystem\" type='&#109;dev' managed='no' model='vfio&#x2d;pci' a='>'>\r\n"
+	"      <source ><?x?><address xmlns='' xmlns:y='u' y:uid='" A "' z:uuid='" A "' uuidx='" A "' uuid = '\1"
+	"1\1' ></address ></source>\r\n"
+	"      <address type='pci' domain='0x0000' bus='0x41' slot='0x00' function='0x5' uuid='" A "'/>\r\n"
+	"    </hostdev>\r\n"
+	"    <hostdev mode='subsystem' type='mdev' model='vfio-pci'><source><address uuid:uuid='\1"
+	"2\1' uuid='" A "'/></source></hostdev>\n"
+	"    <hostdev mode='subsystem' type='pci' managed='no'>\r\n"
+	"      <driver name='vfio'/><source><address function='\1"
+	"3\1' slot = \"\1"
+	"4\1\"\n bus='\1"
+	"5\1' domain='\1"
+	"8\1'/></source>\r\n"
+	"      <address type='pci' domain='0x0000' bus='0x41' slot='0x00' function='0x5'/>\r\n"
+	"    </hostdev>\r\n"
+	"  </devices>\r\n"
+	"  <q:commandline xmlns:q='http://libvirt.org/schemas/domain/qemu/1.0'><q:arg value='-device,vfio-pci,uuid=" A
+	"'/></q:commandline>\r\n"
+	"</domain>";
+
+/* What stands at the places 1 to 8. */
+struct places {
+	const char *at[9];
+};
+
+static const struct places before = {
+	{ NULL, "C6F1A2B300004000 8000-0000000&#48;000A\n", B, "5", "0", "&#48;x41", "0000:41:00.5", "a &lt; b",
+	  "0x0" },
+};
+
+static char *fill(const struct places *places)
+{
+	char *out = NULL;
+	size_t len;
+	FILE *f = open_memstream(&out, &len);
+
+	for (const char *p = awkward; *p; p++) {
+		if (*p != '\1') {
+			putc(*p, f);
+			continue;
+		}
+		fputs(places->at[p[1] - '0'], f);
+		p += 2;
+	}
+	fclose(f);
+	return out;
+}
+
+static struct err err;
+
+static int rewrite(const char *xml, const struct domxml_change *changes, size_t n, char **out)
+{
+	struct domxml *doc = NULL;
+	size_t len;
+	int r;
+
+	*out = NULL;
+	err = (struct err){ 0 };
+	r = domxml_parse(&doc, xml, strlen(xml), DOMXML_ALL_PCI, &err);
+	if (r == 0)
+		r = domxml_rewrite(doc, changes, n, out, &len, &err);
+	if (r == 0)
+		ok(len == strlen(*out), "the length is that of the text");
+	if (r < 0)
+		printf("# %s\n", err.text);
+	domxml_free(doc);
+	return r;
+}
+
+static void rewritten(const struct domxml_change *changes, size_t n, const struct places *after, const char *sentence)
+{
+	autofree char *xml = fill(&before);
+	autofree char *want = fill(after);
+	autofree char *got = NULL;
+
+	rewrite(xml, changes, n, &got);
+	is(got, want, sentence);
+}
+
+static void bytes(void)
+{
+	static const struct domxml_change mdevs[] = { { .want = 1, .id = NEW_B }, { .want = 0, .id = NEW_A } };
+	static const struct domxml_change pci[] = { { .want = 2, .id = "10000:3b:1f.7" } };
+	static const struct domxml_change swap[] = { { .want = 1, .id = A }, { .want = 0, .id = B } };
+	struct places after = before;
+	autofree char *xml = fill(&before);
+	struct domxml *doc = NULL;
+
+	if (ok(domxml_parse(&doc, xml, strlen(xml), 0, &err) == 0, "the document is one: %s", err.text)) {
+		const struct request *request = domxml_request(doc);
+
+		ok(request->nwants == 3, "it has three vGPUs");
+		is(request->wants[0].id, A, "the first of them by its UUID");
+		is(request->wants[0].type, "a < b", "with its type");
+		is(request->wants[2].id, "0000:41:00.5", "the third by its address");
+	}
+	domxml_free(doc);
+
+	rewritten(NULL, 0, &before, "without changes it is a copy");
+	after.at[1] = NEW_A;
+	after.at[2] = NEW_B;
+	rewritten(mdevs, 2, &after, "UUIDs are replaced in the hostdev and in its metadata, and nothing else is");
+	after = before;
+	after.at[8] = "0x10000";
+	after.at[5] = "0x3b";
+	after.at[4] = "0x1f";
+	after.at[3] = "0x7";
+	after.at[6] = "10000:3b:1f.7";
+	rewritten(pci, 1, &after, "an address is replaced number by number");
+	after = before;
+	after.at[1] = B;
+	after.at[2] = A;
+	rewritten(swap, 2, &after, "two vGPUs can change places");
+}
+
+/* The text with its one `from` replaced. */
+static char *with(const char *text, const char *from, const char *to)
+{
+	const char *at = strstr(text, from);
+	char *out = NULL;
+	size_t len;
+	FILE *f = open_memstream(&out, &len);
+
+	if (!at) {
+		fprintf(f, "(there is no %s)", from);
+	} else {
+		fwrite(text, 1, (size_t)(at - text), f);
+		fprintf(f, "%s%s", to, at + strlen(from));
+	}
+	fclose(f);
+	return out;
+}
+
+static void facts(void)
+{
+	static const struct domxml_change stamped[] = {
+		{ .want = 0,
+		  .stamped = true,
+		  .stamp = { .type = "<'\"&>", .framework = "vf", .model = "10de:1eb8", .driver = "1" } },
+	};
+	static const struct domxml_change none[] = { { .want = 1, .stamped = true, .stamp.type = "x" } };
+	static const struct domxml_change bare[] = { { .want = 2, .id = "0000:41:00.5", .stamped = true } };
+	struct places after = before;
+	autofree char *xml = fill(&before);
+	autofree char *got = NULL;
+
+	after.at[7] = "&lt;&apos;&quot;&amp;>";
+	{
+		autofree char *filled = fill(&after);
+		autofree char *want = with(filled, "\tname='old &amp;&quot; uuid=\"" A "\"'",
+					   " framework='vf' model='10de:1eb8' driver='1'");
+
+		rewrite(xml, stamped, 1, &got);
+		is(got, want, "a fact that is there is replaced, one that is not is added, an unknown one taken out");
+	}
+	rewritten(none, 1, &before, "a vGPU without metadata gets none");
+	free(steal_ptr(&got));
+	after = before;
+	after.at[3] = "0x5";
+	after.at[4] = "0x00";
+	after.at[5] = "0x41";
+	after.at[8] = "0x0000";
+	rewritten(bare, 1, &after, "a stamp that knows nothing adds nothing");
+}
+
+#define DOMAIN(metadata, hostdev)                                                                                      \
+	"<domain><name>a</name><uuid>" OWN "</uuid><metadata><v:lease xmlns:v='" DOMXML_NS "'>" metadata               \
+	"</v:lease></metadata><devices>" hostdev "</devices></domain>"
+
+static void crossings(void)
+{
+	static const struct {
+		struct domxml_change change;
+		const char *before, *after, *sentence;
+	} rows[] = {
+		{ { .want = 0, .id = "0000:3b:00.4", .crosses = true },
+		  DOMAIN("<v:device numa='1' uuid='" A "' type='t'/>",
+			 "<hostdev mode='subsystem' type='mdev' managed='yes' model=\"vfio-pci\" display='off' ramfb='on'>"
+			 "<source><address uuid='" A "'/></source><address type='pci' bus='1'/></hostdev>"),
+		  DOMAIN("<v:device numa='1' address='0000:3b:00.4' type='t'/>",
+			 "<hostdev mode='subsystem' type='pci' managed='no' display='off' ramfb='on'>"
+			 "<source><address domain='0x0000' bus='0x3b' slot='0x00' function='0x4'/></source>"
+			 "<address type='pci' bus='1'/></hostdev>"),
+		  "an mdev becomes a VF, and loses what only an mdev has, but not its display" },
+		{ { .want = 0, .id = A, .crosses = true, .stamped = true, .stamp = { .type = "t", .driver = "1" } },
+		  DOMAIN("<v:device address='0000:3b:00.4' model='x'/>",
+			 "<hostdev type='pci' ramfb='on' display=\"on\"><driver name='vfio'/><source>"
+			 "<address domain='0' slot='0' bus='0x3b' function='4'/></source></hostdev>"),
+		  DOMAIN("<v:device uuid='" A "' type='t' driver='1'/>",
+			 "<hostdev type='mdev' managed='no' model='vfio-pci' ramfb='on' display=\"on\"><driver name='vfio'/><source>"
+			 "<address uuid='" A "'/></source></hostdev>"),
+		  "a VF becomes an mdev, likewise" },
+		{ { .want = 0, .id = "0000:3b:00.4", .crosses = true },
+		  DOMAIN("", "<hostdev mode='subsystem' model='vfio-pci'\n\ttype='mdev' >"
+			     "<source><address domain='9' x='y'\tuuid='" A "'  bus='2' /></source></hostdev>"),
+		  DOMAIN("",
+			 "<hostdev mode='subsystem'\n\ttype='pci' managed='no' >"
+			 "<source><address x='y' domain='0x0000' bus='0x3b' slot='0x00' function='0x4' /></source></hostdev>"),
+		  "what would stand twice in the address goes" },
+		{ { .want = 0, .id = A, .crosses = true },
+		  DOMAIN("", "<hostdev type='pci'><source><address uuid='7' slot='1'/></source></hostdev>"),
+		  DOMAIN("", "<hostdev type='mdev' managed='no' model='vfio-pci'><source><address uuid='" A
+			     "'/></source></hostdev>"),
+		  "so does a UUID where none belongs" },
+	};
+	static const struct domxml_change hostile = { .want = 0, .id = "0000:3b:00.4", .crosses = true };
+	static const struct domxml_change bare = { .want = 0, .id = A, .crosses = true };
+	autofree char *got = NULL;
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		autofree char *one = NULL;
+
+		rewrite(rows[i].before, &rows[i].change, 1, &one);
+		is(one, rows[i].after, rows[i].sentence);
+	}
+	ok(rewrite(DOMAIN("",
+			  "<hostdev type='mdev' model='vfio-pci'><source><address xmlns:x='u' x:bus='1' bus='2' uuid='" A
+			  "'/></source></hostdev>"),
+		   &hostile, 1, &got) == -EINVAL &&
+		   strstr(err.text, "of the other kind"),
+	   "a document that would break is refused");
+	ok(rewrite(DOMAIN("", "<hostdev type='pci'><source><address/></source></hostdev>"), &bare, 1, &got) ==
+			   -EINVAL &&
+		   strstr(err.text, "has no attributes"),
+	   "so is an address of nothing");
+}
+
+#define HOSTDEV(address) "<hostdev type='pci'><source><address " address "/></source></hostdev>"
+
+static void impossible(void)
+{
+	static const struct {
+		struct domxml_change changes[2];
+		size_t n;
+		const char *because, *sentence;
+	} bad[] = {
+		{ { { .want = 0, .id = B } }, 1, "two of the domain's vGPUs", "two vGPUs never get one id" },
+		{ { { .want = 0, .id = NEW_A }, { .want = 1, .id = NEW_A } },
+		  2,
+		  "two of the domain's vGPUs",
+		  "nor by two changes" },
+		{ { { .want = 0, .id = NEW_A }, { .want = 0, .id = NEW_B } },
+		  2,
+		  "twice the same",
+		  "a vGPU is changed once" },
+		{ { { .want = 3, .id = NEW_A } }, 1, "has not", "one that is not there is not changed" },
+		{ { { .want = 0, .id = "0000:41:00.0" } }, 1, "no UUID", "an mdev does not get an address" },
+		{ { { .want = 2, .id = NEW_A } }, 1, "no PCI address", "a PCI device does not get a UUID" },
+		{ { { .want = 0, .id = NEW_A, .crosses = true } }, 1, "no PCI address", "unless it stays what it is" },
+		{ { { .want = 0, .id = "x' y='" } }, 1, "no UUID", "nor does anything get what is no id" },
+		{ { { .want = 0, .id = "99999999-0000-4000-8000-000000000000" } },
+		  1,
+		  "names",
+		  "nothing gets an id that stale metadata is waiting for" },
+	};
+	static const char *const lacking[] = { "slot='0' function='0'", "domain='0' bus='1' slot='0'",
+					       "domain='0' bus='1' function='0'" };
+	static const struct domxml_change pci = { .want = 0, .id = "0000:41:00.0" };
+	autofree char *xml = fill(&before);
+
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		autofree char *got = NULL;
+
+		ok(rewrite(xml, bad[i].changes, bad[i].n, &got) == -EINVAL && strstr(err.text, bad[i].because), "%s",
+		   bad[i].sentence);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(lacking); i++) {
+		autofree char *got = NULL;
+		char text[512];
+
+		snprintf(text, sizeof(text),
+			 "<domain><name>a</name><uuid>" OWN "</uuid><devices>" HOSTDEV("%s") "</devices></domain>",
+			 lacking[i]);
+		ok(rewrite(text, &pci, 1, &got) == -EINVAL && strstr(err.text, "all four numbers"),
+		   "an address of %s is not rewritten", lacking[i]);
+	}
+}
+
+/* Whatever is cut off, and wherever a byte is another one: an error, or the same vGPUs, never others. */
+static void damaged(void)
+{
+	autofree char *xml = fill(&before);
+	size_t len = strlen(xml), passed = 0, strange = 0;
+
+	for (size_t cut = 0; cut < len; cut++) {
+		autofree char *part = malloc(cut + 1);
+		struct domxml *doc = NULL;
+
+		memcpy(part, xml, cut);
+		passed += domxml_parse(&doc, part, cut, 0, &err) == 0;
+		domxml_free(doc);
+	}
+	ok(passed == 0, "cut short at any of %zu bytes it is refused", len);
+	for (size_t at = 0; at < len; at++) {
+		static const char other[] = "<>'\"&!/-]? =";
+		char was = xml[at];
+		struct domxml *doc = NULL;
+
+		xml[at] = other[at % (sizeof(other) - 1)];
+		if (domxml_parse(&doc, xml, len, 0, &err) == 0) {
+			const struct request *request = domxml_request(doc);
+
+			for (size_t i = 0; i < request->nwants; i++)
+				strange += strcmp(request->wants[i].id, A) != 0 &&
+					   strcmp(request->wants[i].id, B) != 0 &&
+					   strcmp(request->wants[i].id, "0000:41:00.5") != 0;
+		} else {
+			strange += strchr(err.text, '\n') != NULL;
+		}
+		domxml_free(doc);
+		xml[at] = was;
+	}
+	ok(strange == 0, "with any byte damaged it is refused, or means what it meant");
+}
+
+int main(void)
+{
+	bytes();
+	facts();
+	crossings();
+	impossible();
+	damaged();
+	return tap_done();
+}

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Which process has a vGPU open. Device nodes that every machine has stand for VFIO's: a group whose number is that of
+ * /dev/full is open where somebody has that, whatever the path reads.
+ */
+#include "host/handles.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "lib/tap.h"
+#include "lib/tree.h"
+
+enum { NOBODY = 65534, LONG_MS = 60000 };
+
+#define ID(n) "c6f1a2b3-0000-4000-8000-00000000000" #n
+#define FULL "1:7"
+#define MDEV_AT(id, group) "sys/bus/mdev/devices/" id "/iommu_group -> ../../../../kernel/iommu_groups/" group "\n"
+
+/* The groups 12, 50 and 60 are /dev/full, /dev/random and /dev/urandom; vfio7 is /dev/zero. */
+static const char host[] = MDEV_AT(ID(a), "12") MDEV_AT(ID(b), "1") MDEV_AT(ID(c), "123")
+	MDEV_AT(ID(e), "60") "sys/bus/mdev/devices/" ID(
+		b) "/vfio-dev/vfio7/dev = 1:5\n"
+		   "sys/bus/mdev/devices/" ID(
+			   d) "/\n"
+			      "sys/bus/mdev/devices/" ID(
+				      f) "/vfio-dev/vfio8/\n"
+					 "sys/bus/pci/devices/0000:41:00.4/iommu_group -> ../../../../kernel/iommu_groups/50\n"
+					 "sys/class/vfio/12/dev = " FULL "\n"
+					 "sys/class/vfio/1/dev = 511:1\n"
+					 "sys/class/vfio/123/dev = 511:123\n"
+					 "sys/class/vfio/50/dev = 1:8\n"
+					 "sys/class/vfio/60/dev = 1:9\n"
+					 "proc/1/fd/0 -> /dev/null\n"
+					 "proc/2/fd/\n"
+					 "proc/77/fd/3 -> /dev/null\n"
+					 "proc/77/fd/4 -> /dev/full\n"
+					 "proc/77/fd/5 -> /dev/full\n"
+					 "proc/77/fd/6 -> socket:[123]\n"
+					 "proc/78/fd/9 -> /dev/zero\n"
+					 "proc/79/fd/9 -> ../../../jail/node\n"
+					 "jail/node -> /dev/random\n"
+					 /* A file of the name that a group has, and one of the number that a node has. */
+					 "proc/80/fd/9 -> ../../../dev/vfio/123\n"
+					 "dev/vfio/123 = a file\n"
+					 "proc/80/fd/10 -> /dev/vfio/123\n"
+					 "proc/81/\n"
+					 /* Its first thread has ended. */
+					 "proc/82/fd/\n"
+					 "proc/82/task/82/fd/\n"
+					 "proc/82/task/83/fd/3 -> /dev/null\n"
+					 "proc/82/task/84/fd/3 -> /dev/urandom\n"
+					 "proc/self/fd/4 -> /dev/zero\n"
+					 "proc/net = 1\n";
+
+static struct handles *look(const struct tree *tree)
+{
+	return handles_read(&tree->host, host_now_ms() + LONG_MS);
+}
+
+static void devices(void)
+{
+	struct handles *h;
+	struct tree tree;
+	struct err err;
+	pid_t pid = 0;
+
+	tree_begin(&tree, host);
+	h = look(&tree);
+	ok(handles_open(h, &tree.host, ID(a), &pid, &err) == 1 && pid == 77, "the holder of its group has a vGPU open");
+	ok(handles_open(h, &tree.host, ID(b), &pid, &err) == 1 && pid == 78, "so has the holder of its own node");
+	ok(handles_open(h, &tree.host, "0000:41:00.4", &pid, &err) == 1 && pid == 79,
+	   "and a VF's, by whatever path it came to the node");
+	ok(handles_open(h, &tree.host, ID(c), NULL, &err) == 0, "a path that reads like the group's is not the group");
+	ok(handles_open(h, &tree.host, ID(e), &pid, &err) == 1 && pid == 82,
+	   "what only a thread has counts, and is its process's");
+	ok(handles_open(h, &tree.host, ID(d), NULL, &err) == 0, "a vGPU that VFIO has no node for is not open");
+	ok(handles_open(h, &tree.host, ID(f), NULL, &err) == 0, "nor is one whose kernel makes no nodes of devices");
+	ok(handles_open(h, &tree.host, "c6f1a2b3-0000-4000-8000-0000000000ff", NULL, &err) == 0,
+	   "one that is gone is not open");
+	ok(handles_open(h, &tree.host, "../../x", NULL, &err) == -EINVAL, "a path names no vGPU: %s", err.text);
+	tree_add(&tree, "sys/class/vfio/123/dev = 511\n");
+	ok(handles_open(h, &tree.host, ID(c), NULL, &err) == -EINVAL,
+	   "where the node's number cannot be read it is an error: %s", err.text);
+	tree_remove(&tree, "sys/bus/mdev/devices/" ID(c) "/iommu_group");
+	tree_add(&tree, "sys/bus/mdev/devices/" ID(c) "/iommu_group = no link\n");
+	ok(handles_open(h, &tree.host, ID(c), NULL, &err) == -EINVAL, "likewise the group: %s", err.text);
+	handles_free(h);
+	tree_end(&tree);
+}
+
+/* What is known of a vGPU beside a process that cannot be looked into; `more` is added to the host. */
+static int beside(const char *more, struct err *err)
+{
+	struct handles *h;
+	struct tree tree;
+	int r;
+
+	tree_begin(&tree,
+		   MDEV_AT(ID(a), "12")
+			   MDEV_AT(ID(b), "1") "sys/class/vfio/12/dev = " FULL "\nsys/class/vfio/1/dev = 511:1\n"
+					       "proc/5/fd = no folder\nproc/6/fd -> fd\nproc/7/fd/3 -> /dev/full\n");
+	tree_add(&tree, more);
+	h = look(&tree);
+	ok(handles_open(h, &tree.host, ID(a), NULL, err) == 1, "what others have open is known");
+	r = handles_open(h, &tree.host, ID(b), NULL, err);
+	handles_free(h);
+	tree_end(&tree);
+	return r;
+}
+
+/* What the control group of process 5 reads, and whether that makes it a QEMU of libvirt's. */
+static const struct {
+	const char *cgroup;
+	bool qemu;
+} cgroups[] = {
+	{ "0::/machine.slice/machine-qemu\\x2d1\\x2dvm1.scope/libvirt/emulator", true },
+	{ "0::/production.slice/production-gpu.slice/machine-qemu\\x2d7\\x2dx.scope", true },
+	{ "12:cpu,cpuacct:/user\\n4:devices:/machine/qemu-1-vm1.libvirt-qemu/emulator", true },
+	{ "0::/gpu.partition/qemu-1-vm1.libvirt-qemu", true },
+	{ "0::/", false },
+	{ "0::/system.slice/docker-1.scope", false },
+	{ "0::/user.slice/user-1000.slice/machine-qemu\\x2d1\\x2dvm1.scope", false },
+	{ "0::/user.slice/machine.slice/machine-qemu\\x2d1\\x2dvm1.scope", false },
+	{ "0::/system.slice/docker-1.scope/machine.slice/machine-qemu\\x2d1\\x2dvm1.scope", false },
+	{ "0::/machine.slice/machine-lxc\\x2d1\\x2dc.scope/machine-qemu\\x2d1\\x2dvm1.scope", false },
+	{ "no line of this file", false },
+};
+
+static void unreadable(void)
+{
+	struct err err = { 0 };
+
+	ok(beside("", &err) == 0, "a process that cannot be looked into proves nothing");
+	ok(beside("proc/5/comm = qemu-system-x86\nproc/5/cmdline = guest=vm1\n", &err) == 0,
+	   "whatever it calls itself");
+	ok(beside("run/libvirt/qemu/vm1.pid = 15\nrun/libvirt/qemu/vm2.pid = x\n", &err) == 0,
+	   "beside the QEMUs that can be");
+	ok(beside("run/libvirt/qemu/vm1.pid = 5\n", &err) == -ENOTDIR && strstr(err.text, "process 5"),
+	   "but if libvirt says that it is a QEMU, it is not known: %s", err.text);
+	ok(beside("run/libvirt/qemu/vm1.pid = 6\n", &err) == -ELOOP, "for whatever reason: %s", err.text);
+	for (size_t i = 0; i < sizeof(cgroups) / sizeof(cgroups[0]); i++) {
+		char text[256];
+
+		snprintf(text, sizeof(text), "proc/5/cgroup = %s\n", cgroups[i].cgroup);
+		ok((beside(text, &err) == -ENOTDIR) == cgroups[i].qemu, "%s is %sthat of a QEMU of libvirt's",
+		   cgroups[i].cgroup, cgroups[i].qemu ? "" : "not ");
+	}
+}
+
+static void no_time(void)
+{
+	struct handles *h;
+	struct tree tree;
+	struct err err;
+
+	tree_begin(&tree, host);
+	h = handles_read(&tree.host, host_now_ms() - 1);
+	ok(handles_open(h, &tree.host, ID(c), NULL, &err) == -ETIMEDOUT,
+	   "without the time for a look it is not known: %s", err.text);
+	ok(handles_open(h, &tree.host, ID(d), NULL, &err) == 0, "but of what has no node");
+	handles_free(h);
+	tree_end(&tree);
+	tree_begin(&tree, MDEV_AT(ID(b), "1") "sys/class/vfio/1/dev = 511:1\n");
+	h = look(&tree);
+	ok(handles_open(h, &tree.host, ID(b), NULL, &err) == 0, "a tree without proc has no processes");
+	handles_free(h);
+	tree_add(&tree, "proc = no folder\n");
+	h = look(&tree);
+	ok(handles_open(h, &tree.host, ID(b), NULL, &err) == -ENOTDIR, "a proc that cannot be read tells nothing: %s",
+	   err.text);
+	handles_free(h);
+	handles_free(NULL);
+	tree_end(&tree);
+}
+
+/* A process of this machine, which the tree shows as its only one. */
+static pid_t start(struct tree *tree, void (*run)(int ready))
+{
+	char line[64], byte;
+	int ends[2];
+	pid_t pid;
+
+	if (pipe(ends) < 0)
+		tree_fail("pipe");
+	fflush(stdout);
+	pid = fork();
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		close(ends[0]);
+		run(ends[1]);
+		_exit(1);
+	}
+	close(ends[1]);
+	if (pid < 0 || read(ends[0], &byte, 1) != 1)
+		tree_fail("child");
+	close(ends[0]);
+	tree_begin(tree, MDEV_AT(ID(a), "12") "sys/class/vfio/12/dev = " FULL "\n");
+	/* The folder of the process is the running kernel's; that proc is not keeps others out of the test. */
+	snprintf(line, sizeof(line), "proc/%d -> /proc/%d\n", (int)pid, (int)pid);
+	tree_add(tree, line);
+	return pid;
+}
+
+static void end(struct tree *tree, pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	tree_end(tree);
+}
+
+static int is_open(const struct tree *tree, pid_t *pid)
+{
+	struct handles *h = look(tree);
+	struct err err = { 0 };
+	int r = handles_open(h, &tree->host, ID(a), pid, &err);
+
+	handles_free(h);
+	return r;
+}
+
+static void say_ready(int ready)
+{
+	(void)!write(ready, "x", 1);
+	for (;;)
+		pause();
+}
+
+static void hold(int ready)
+{
+	(void)!open("/dev/full", O_RDWR | O_CLOEXEC);
+	say_ready(ready);
+}
+
+static int ready_fd;
+
+static void *hold_in_thread(void *arg)
+{
+	(void)arg;
+	hold(ready_fd);
+	return NULL;
+}
+
+/* The table is the threads' own, and the process's first thread ends. */
+static void hold_behind(int ready)
+{
+	pthread_t thread;
+
+	ready_fd = ready;
+	pthread_create(&thread, NULL, hold_in_thread, NULL);
+	pthread_exit(NULL);
+}
+
+static void *idle(void *arg)
+{
+	pause();
+	return arg;
+}
+
+static void *hold_apart_in_thread(void *arg)
+{
+	(void)arg;
+	if (syscall(SYS_unshare, CLONE_FILES) < 0)
+		_exit(1);
+	hold(ready_fd);
+	return NULL;
+}
+
+/* One of several threads has a table of its own; the others share the first one's. */
+static void hold_apart(int ready)
+{
+	pthread_t thread;
+
+	ready_fd = ready;
+	for (int i = 0; i < 3; i++)
+		pthread_create(&thread, NULL, idle, NULL);
+	pthread_create(&thread, NULL, hold_apart_in_thread, NULL);
+	for (;;)
+		pause();
+}
+
+static void real_ones(void)
+{
+	static const struct {
+		void (*run)(int ready);
+		const char *what;
+	} rows[] = { { hold, "a process" },
+		     { hold_behind, "a process whose first thread has ended" },
+		     { hold_apart, "a thread that has a table of its own" } };
+	struct tree tree;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		/* The kernel lets none but root look behind a first thread that has ended. */
+		if (rows[i].run == hold_behind && geteuid() != 0)
+			continue;
+
+		pid_t by = 0, pid = start(&tree, rows[i].run);
+
+		/* The first thread's end takes a moment to be seen. */
+		for (int n = 0; n < 500 && (is_open(&tree, &by) != 1); n++)
+			host_sleep_ms(10);
+		ok(is_open(&tree, &by) == 1 && by == pid, "%s that has it open is found", rows[i].what);
+		end(&tree, pid);
+	}
+}
+
+static void hold_hidden(int ready)
+{
+	prctl(PR_SET_DUMPABLE, 0);
+	hold(ready);
+}
+
+/* What somebody without root's rights sees: the exit status of a child. */
+static int asked_without_rights(const struct tree *tree)
+{
+	int status = -1;
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	if (pid == 0) {
+		if (geteuid() == 0 && (setgid(NOBODY) < 0 || setuid(NOBODY) < 0))
+			_exit(100);
+		_exit(-is_open(tree, NULL));
+	}
+	waitpid(pid, &status, 0);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* As a hook that is confined, beside a process that it may not look into. */
+static void without_rights(void)
+{
+	char line[64];
+	struct tree tree;
+	pid_t pid = start(&tree, hold_hidden);
+
+	chmod(tree.path, 0755);
+	ok(asked_without_rights(&tree) == 0, "one that may not be looked into proves nothing");
+	snprintf(line, sizeof(line), "run/libvirt/qemu/vm1.pid = %d\n", (int)pid);
+	tree_add(&tree, line);
+	ok(asked_without_rights(&tree) == EACCES, "but as a QEMU of libvirt's");
+	end(&tree, pid);
+}
+
+int main(void)
+{
+	devices();
+	unreadable();
+	no_time();
+	real_ones();
+	without_rights();
+	return tap_done();
+}

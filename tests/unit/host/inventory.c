@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What the kernel has, read from small trees in the form that drivers give them. */
+#include "host/inventory.h"
+
+#include <errno.h>
+
+#include "host/internal.h"
+#include "lib/tap.h"
+#include "lib/tree.h"
+#include "lib/vgpu.h"
+
+#define T4 "sys/devices/pci0000:80/0000:84:00.0"
+#define T4_TYPE(id, name, framebuffer, max, available)                                                                 \
+	T4 "/mdev_supported_types/" id "/name = " name "\n" T4 "/mdev_supported_types/" id                             \
+	   "/description = num_heads=4, frl_config=60, framebuffer=" framebuffer                                       \
+	   "M, max_resolution=5120x2880, max_instance=" max "\n" T4 "/mdev_supported_types/" id                        \
+	   "/device_api = vfio-pci\n" T4 "/mdev_supported_types/" id "/available_instances = " available "\n"
+
+/* One card whose vGPUs are on itself, with one of them. */
+static const char one_t4[] = "sys/class/mdev_bus/0000:84:00.0 -> ../../devices/pci0000:80/0000:84:00.0\n" T4
+			     "/vendor = 0x10de\n" T4 "/device = 0x1eb8\n" T4
+			     "/numa_node = 1\n" T4_TYPE("nvidia-222", "GRID T4-1B", "1024", "16", "15")
+				     T4_TYPE("nvidia-231", "GRID T4-2Q", "2048", "8", "0")
+					     T4_TYPE("nvidia-9", "GRID T4-1Q", "1024", "16", "-3") T4
+	"/c6f1a2b3-0000-4000-8000-00000000000a/mdev_type -> ../mdev_supported_types/nvidia-222\n"
+	"sys/bus/mdev/devices/c6f1a2b3-0000-4000-8000-00000000000a -> "
+	"../../../devices/pci0000:80/0000:84:00.0/c6f1a2b3-0000-4000-8000-00000000000a\n"
+	"sys/module/nvidia/version = 550.90.05\n";
+
+static void a_card_with_vgpus_on_itself(void)
+{
+	const char *one[] = { "nvidia-222", "nvidia-999", NULL };
+	const struct inv_device *device;
+	const struct inv_offer *offer;
+	const struct inv_type *type;
+	struct inventory inv;
+	struct tree tree;
+	struct err err;
+
+	tree_begin(&tree, one_t4);
+	ok(inventory_read(&inv, &tree.host, EVERYTHING, &err) == 0, "a host with one card is read");
+	ok(inv.npgpus == 1 && inv.nparents == 1 && inv.ndevices == 1 && inv.ntypes == 3,
+	   "one of each, and three types");
+	is(inv.pgpus[0].address, "0000:84:00.0", "the card has its address");
+	ok(inv.pgpus[0].ready && inv.pgpus[0].nvidia && !inv.pgpus[0].sriov && inv.pgpus[0].nvfs == 0,
+	   "it is NVIDIA's, ready and without VFs");
+	is(inv.pgpus[0].vendor, "10de", "its vendor is four digits");
+	is(inv.pgpus[0].device, "1eb8", "and so is its model");
+	ok(inv.pgpus[0].numa == 1, "it is on its NUMA node");
+	is(inv.nvidia_driver, "550.90.05", "the driver's version is known");
+	type = inventory_type(&inv, "nvidia-222");
+	ok(type && type->framebuffer_mib == 1024 && type->heads == 4 && type->max_instance == 16,
+	   "the description gives the numbers");
+	is(type ? type->resolution : NULL, "5120x2880", "and the resolution");
+	is(type ? type->name : NULL, "GRID T4-1B", "the type has its name");
+	is(type ? type->api : NULL, "vfio-pci", "and its API");
+	offer = inventory_offer(&inv, 0, "nvidia-222");
+	ok(offer && offer->available == 15, "what the card offers is the kernel's number");
+	offer = inventory_offer(&inv, 0, "nvidia-9");
+	ok(offer && offer->available == 0, "a negative number is none");
+	is(inv.types[inv.pgpus[0].offers[0].type].id, "nvidia-9", "types are sorted by their numbers");
+	device = inventory_device(&inv, "c6f1a2b3-0000-4000-8000-00000000000a");
+	ok(device && device->parent == 0 && inv.parents[0].ndevices == 1, "the vGPU is on the card");
+	is(device ? device->type : NULL, "nvidia-222", "and has its type");
+	ok(inventory_pgpu(&inv, "0000:84:00.0") == 0 && inventory_pgpu(&inv, "0000:85:00.0") == UNKNOWN,
+	   "a pGPU is found by its address");
+	ok(inventory_parent(&inv, "0000:84:00.0") == 0 && inventory_parent(&inv, "mtty") == UNKNOWN,
+	   "a parent is found by its name");
+	ok(inventory_offer(&inv, UNKNOWN, "nvidia-222") == NULL, "no pGPU offers nothing");
+	inventory_free(&inv);
+
+	ok(inventory_read(&inv, &tree.host, MDEVS(one), &err) == 0 && inv.ntypes == 1 && inv.pgpus[0].noffers == 1,
+	   "only the types that matter are read, and one that no card has is no error");
+	inventory_free(&inv);
+	ok(inventory_read(&inv, &tree.host, MDEVS(one + 1), &err) == 0 && inv.ntypes == 1 &&
+		   inventory_offer(&inv, 0, "nvidia-222"),
+	   "the type of a vGPU that is there matters, too");
+	inventory_free(&inv);
+	ok(inventory_read(&inv, &tree.host, MDEVS(one + 2), &err) == 0 && inv.ntypes == 1 && inv.pgpus[0].ready,
+	   "also where nothing was asked for");
+	inventory_free(&inv);
+	tree_end(&tree);
+}
+
+#define CARDS "sys/devices/pci0000:40/"
+
+/* VF number `number` of the card 0000:41:00.0, with the type nvidia-742. */
+static void add_vf(struct tree *tree, const char *vf, int number, const char *available)
+{
+	char text[2048];
+
+	snprintf(text, sizeof(text),
+		 "sys/class/mdev_bus/%s -> ../../devices/pci0000:40/%s\n" CARDS "%s/physfn -> ../0000:41:00.0\n" CARDS
+		 "0000:41:00.0/virtfn%d -> ../%s\n" CARDS
+		 "%s/mdev_supported_types/nvidia-742/name = NVIDIA A2-1B\n" CARDS
+		 "%s/mdev_supported_types/nvidia-742/available_instances = %s\n",
+		 vf, vf, vf, number, vf, vf, vf, available);
+	tree_add(tree, text);
+}
+
+static void add_device(struct tree *tree, const char *vf, const char *uuid)
+{
+	char text[1024];
+
+	snprintf(text, sizeof(text),
+		 CARDS "%s/%s/mdev_type -> ../mdev_supported_types/nvidia-742\n"
+		       "sys/bus/mdev/devices/%s -> ../../../devices/pci0000:40/%s/%s\n",
+		 vf, uuid, uuid, vf, uuid);
+	tree_add(tree, text);
+}
+
+static const char sriov_card[] = "sys/devices/pci0000:40/0000:41:00.0/vendor = 0x10de\n"
+				 "sys/devices/pci0000:40/0000:41:00.0/device = 0x25b6\n"
+				 "sys/devices/pci0000:40/0000:41:00.0/class = 0x030200\n"
+				 "sys/devices/pci0000:40/0000:41:00.0/numa_node = -1\n";
+
+static void a_card_with_vfs(const char *numvfs, const char *what, const char *const vfs[4])
+{
+	const char *one[] = { "nvidia-742", NULL };
+	const struct inv_offer *offer;
+	struct inventory inv;
+	struct tree tree;
+	struct err err;
+
+	tree_begin(&tree, sriov_card);
+	if (numvfs)
+		tree_add(&tree, numvfs);
+	for (int i = 0; i < 4; i++)
+		add_vf(&tree, vfs[i], i, i == 1 ? "1" : "0");
+	add_device(&tree, vfs[0], "c6f1a2b3-0000-4000-8000-00000000000a");
+	/* A card of its own amid the VFs' addresses, where there is room for one. */
+	if (strcmp(vfs[1], "0000:41:00.6") == 0)
+		tree_add(
+			&tree,
+			"sys/class/mdev_bus/0000:41:00.5 -> ../../devices/pci0000:40/0000:41:00.5\n"
+			"sys/devices/pci0000:40/0000:41:00.5/vendor = 0x10de\n"
+			"sys/devices/pci0000:40/0000:41:00.5/mdev_supported_types/nvidia-742/available_instances = 7\n");
+	ok(inventory_read(&inv, &tree.host, MDEVS(one), &err) == 0, "VFs, %s: read", what);
+	ok(inventory_pgpu(&inv, "0000:41:00.0") == 0, "VFs, %s: they have one pGPU, which is no parent itself", what);
+	ok(inv.pgpus[0].sriov && inv.pgpus[0].nvfs == 4 && inv.pgpus[0].nparents == 4, "VFs, %s: all four are there",
+	   what);
+	for (int i = 0; i < 4; i++)
+		ok(inventory_parent(&inv, vfs[i]) == i && inv.parents[i].pgpu == 0, "VFs, %s: %s is one of them", what,
+		   vfs[i]);
+	offer = inventory_offer(&inv, 0, "nvidia-742");
+	ok(offer && offer->available == 1, "VFs, %s: a free one says what can be made", what);
+	ok(inv.pgpus[0].numa == UNKNOWN, "VFs, %s: NUMA node -1 is none", what);
+	ok(inv.npgpus == 1 || inventory_parent(&inv, "0000:41:00.5") == 4, "VFs, %s: another card is not taken for one",
+	   what);
+	inventory_free(&inv);
+	for (int i = 1; i < 4; i++) {
+		char uuid[UUID_SIZE];
+
+		snprintf(uuid, sizeof(uuid), "c6f1a2b3-0000-4000-8000-0000000000%02d", i);
+		add_device(&tree, vfs[i], uuid);
+	}
+	ok(inventory_read(&inv, &tree.host, MDEVS(one), &err) == 0 && inv.ndevices == 4, "VFs, %s: with a vGPU on each",
+	   what);
+	offer = inventory_offer(&inv, 0, "nvidia-742");
+	ok(offer && offer->available == 0, "VFs, %s: the type is offered, and none can be made", what);
+	ok(inv.parents[3].ndevices == 1, "VFs, %s: the vGPUs are on the VFs", what);
+	inventory_free(&inv);
+	tree_end(&tree);
+}
+
+static void vfs_are_grouped(void)
+{
+	static const char *const dense[] = { "0000:41:00.4", "0000:41:00.5", "0000:41:00.6", "0000:41:00.7" };
+	static const char *const across[] = { "0000:41:00.6", "0000:41:00.7", "0000:41:01.0", "0000:41:01.1" };
+	static const char *const apart[] = { "0000:41:00.4", "0000:41:00.6", "0000:41:01.0", "0000:41:01.2" };
+	static const char number[] = "sys/devices/pci0000:40/0000:41:00.0/sriov_numvfs = 4\n";
+
+	a_card_with_vfs(number, "side by side", dense);
+	a_card_with_vfs(number, "into the next device", across);
+	a_card_with_vfs(number, "two apart", apart);
+	a_card_with_vfs(NULL, "of an unknown number", dense);
+}
+
+static void a_virtual_parent(void)
+{
+	struct inventory inv;
+	struct tree tree;
+	struct err err;
+
+	tree_begin(&tree,
+		   "sys/class/mdev_bus/mtty -> ../../devices/virtual/mtty/mtty\n"
+		   "sys/devices/virtual/mtty/mtty/mdev_supported_types/mtty-2/name = Dual port serial\n"
+		   "sys/devices/virtual/mtty/mtty/mdev_supported_types/mtty-2/available_instances = 12\n"
+		   "sys/devices/virtual/mtty/mtty/mdev_supported_types/mtty-3/available_instances = 1\n"
+		   "sys/class/mdev_bus/.hidden/\n"
+		   "sys/class/mdev_bus/a b/\n"
+		   "sys/bus/mdev/devices/no-uuid/\n"
+		   "sys/bus/mdev/devices/C6F1A2B3-0000-4000-8000-00000000000A -> ../../../devices/virtual/mtty/mtty/x\n"
+		   "sys/bus/mdev/devices/c6f1a2b3-0000-4000-8000-00000000000b -> "
+		   "../../../devices/virtual/gone/c6f1a2b3-0000-4000-8000-00000000000b\n");
+	ok(inventory_read(&inv, &tree.host, EVERYTHING, &err) == 0 && inv.npgpus == 1, "a virtual parent is a pGPU");
+	is(inv.pgpus[0].address, "mtty", "its address is its name");
+	is(inv.pgpus[0].vendor, "", "it has no vendor");
+	ok(inv.pgpus[0].ready && !inv.pgpus[0].nvidia && inv.pgpus[0].numa == UNKNOWN,
+	   "it is ready, and on no NUMA node");
+	ok(inv.types[0].framebuffer_mib == UNKNOWN && inv.types[0].max_instance == UNKNOWN,
+	   "without a description the numbers are unknown");
+	is(inv.types[1].name, "mtty-3", "a type without a name is called by its id");
+	ok(inv.nparents == 1 && inv.ndevices == 1, "names that are no parent's or no UUID are passed over");
+	ok(inv.devices[0].parent == UNKNOWN, "a vGPU on a parent that is not registered has none");
+	is(inv.devices[0].parent_name, "gone", "but the parent's name is known");
+	is(inv.devices[0].type, "", "and before its mdev_type appears it has no type");
+	inventory_free(&inv);
+	tree_end(&tree);
+}
+
+static void descriptions(void)
+{
+	struct inv_type t = { 0 };
+	char nvidia[] = "num_heads=4, frl_config=45, framebuffer=2048M, max_resolution=7680x4320, max_instance=8";
+	char gvtg[] = "low_gm_size: 128MB\nhigh_gm_size: 512MB\nfence: 4\nresolution: 1920x1200\nweight: 4";
+	char bad[] = "num_heads=four, framebuffer=99999999999999M, max_resolution=wide, max_instance=-1, =, x=, ,";
+	char prose[] = "virtual display, 640x480 framebuffer";
+
+	inv_parse_description(&t, nvidia);
+	ok(t.framebuffer_mib == 2048 && t.heads == 4 && t.max_instance == 8, "NVIDIA's description is read");
+	is(t.resolution, "7680x4320", "with its resolution");
+	inv_parse_description(&t, gvtg);
+	ok(t.framebuffer_mib == UNKNOWN && t.heads == UNKNOWN, "GVT-g's apertures are no framebuffer");
+	is(t.resolution, "1920x1200", "its lines have a resolution");
+	inv_parse_description(&t, bad);
+	ok(t.framebuffer_mib == UNKNOWN && t.heads == UNKNOWN && t.max_instance == UNKNOWN && !*t.resolution,
+	   "what is no number is unknown");
+	inv_parse_description(&t, prose);
+	ok(t.framebuffer_mib == UNKNOWN && !*t.resolution, "prose says nothing");
+}
+
+static void names_from_outside(void)
+{
+	const struct inv_type *type;
+	struct inventory inv;
+	struct tree tree;
+	struct err err;
+
+	tree_begin(&tree, one_t4);
+	tree_add(&tree, T4 "/mdev_supported_types/nvidia-222/name = GRID\033[2J T4\n" T4
+			   "/mdev_supported_types/nvidia-231/available_instances = many\n");
+	ok(inventory_read(&inv, &tree.host, EVERYTHING, &err) == 0, "a card with a number that is none is read");
+	type = inventory_type(&inv, "nvidia-222");
+	is(type ? type->name : NULL, "GRID\\x1b[2J T4", "a name can drive no terminal");
+	ok(!inv.pgpus[0].ready && strstr(inv.pgpus[0].reason, "nvidia-231"), "the card is not ready: %s",
+	   inv.pgpus[0].reason);
+	inventory_free(&inv);
+	tree_end(&tree);
+}
+
+static void cards_that_are_not_up(void)
+{
+	const char *one[] = { "nvidia-742", NULL };
+	char reason[REASON_SIZE];
+	struct inventory inv;
+	struct tree tree;
+	struct err err;
+
+	tree_begin(&tree, sriov_card);
+	tree_add(&tree, "sys/bus/pci/devices/0000:41:00.0 -> ../../../devices/pci0000:40/0000:41:00.0\n"
+			"sys/devices/pci0000:40/0000:41:00.0/driver -> ../../../bus/pci/drivers/nvidia\n"
+			"sys/devices/pci0000:40/0000:41:00.0/sriov_totalvfs = 16\n"
+			"sys/devices/pci0000:40/0000:41:00.0/sriov_numvfs = 0\n"
+			"sys/bus/pci/drivers/nvidia/\n");
+	ok(inventory_read(&inv, &tree.host, EVERYTHING, &err) == 0 && inv.npgpus == 1,
+	   "a card without its VFs is looked for");
+	ok(!inv.pgpus[0].ready && inv.pgpus[0].nparents == 0 &&
+		   strstr(inv.pgpus[0].reason, "sriov-manage -e 0000:41:00.0"),
+	   "it is not ready: %s", inv.pgpus[0].reason);
+	inventory_free(&inv);
+	ok(inventory_read(&inv, &tree.host, MDEVS(one), &err) == 0 && inv.npgpus == 0,
+	   "but not where only some types matter");
+	inventory_free(&inv);
+	inventory_explain_card(&tree.host, "0000:41:00.0", false, reason);
+	ok(strstr(reason, "VFs are not enabled"), "somebody who names it is told: %s", reason);
+	tree_add(&tree, "sys/devices/pci0000:40/0000:41:00.0/sriov_numvfs = 2\n");
+	inventory_explain_card(&tree.host, "0000:41:00.0", false, reason);
+	ok(strstr(reason, "nvidia-vgpud"), "with VFs, but without types: %s", reason);
+	tree_remove(&tree, "sys/devices/pci0000:40/0000:41:00.0/driver");
+	inventory_explain_card(&tree.host, "0000:41:00.0", false, reason);
+	ok(strstr(reason, "no driver"), "without a driver: %s", reason);
+	tree_add(&tree, "sys/devices/pci0000:40/0000:41:00.0/driver -> ../../../bus/pci/drivers/vfio-pci\n");
+	inventory_explain_card(&tree.host, "0000:41:00.0", false, reason);
+	ok(strstr(reason, "vfio-pci"), "with another driver: %s", reason);
+	inventory_explain_card(&tree.host, "0000:42:00.0", false, reason);
+	ok(strstr(reason, "no PCI device"), "one that is not there: %s", reason);
+	inventory_explain_card(&tree.host, "mtty", false, reason);
+	ok(strstr(reason, "driver loaded"), "a virtual one that is not there: %s", reason);
+	tree_add(&tree, "sys/class/mdev_bus/0000:41:00.0 -> ../../devices/pci0000:40/0000:41:00.0\n"
+			"sys/devices/pci0000:40/0000:41:00.0/mdev_supported_types/\n");
+	ok(inventory_read(&inv, &tree.host, MDEVS(one), &err) == 0 && inv.npgpus == 1,
+	   "a parent without any type is read");
+	ok(!inv.pgpus[0].ready, "and not ready: %s", inv.pgpus[0].reason);
+	inventory_free(&inv);
+	tree_end(&tree);
+}
+
+static void other_reasons(void)
+{
+	char reason[REASON_SIZE];
+	struct tree tree;
+
+	tree_begin(&tree, "sys/bus/pci/devices/0000:00:02.0/vendor = 0x8086\n"
+			  "sys/bus/pci/devices/0000:00:02.0/driver -> ../../drivers/i915\n"
+			  "sys/bus/pci/devices/0000:03:00.0/driver -> ../../drivers/xe\n"
+			  "sys/bus/pci/devices/0000:41:00.4/physfn -> ../0000:41:00.0\n"
+			  "sys/bus/pci/devices/0000:41:00.4/driver -> ../../drivers/nvidia\n"
+			  "sys/bus/pci/devices/0000:41:00.5/physfn -> ../0000:41:00.0\n"
+			  "sys/bus/pci/devices/0000:41:00.5/driver -> ../../drivers/nvidia\n"
+			  "sys/bus/pci/devices/0000:41:00.5/nvidia/current_vgpu_type = 0\n"
+			  "sys/bus/pci/devices/0000:84:00.0/vendor = 0x10de\n"
+			  "sys/bus/pci/devices/0000:84:00.0/device = 0x1eb8\n"
+			  "sys/bus/pci/devices/0000:84:00.0/driver -> ../../drivers/nvidia\n"
+			  "sys/bus/pci/devices/0000:84:00.0/sriov_totalvfs = 16\n"
+			  "sys/bus/pci/devices/0000:84:00.0/sriov_numvfs = 0\n");
+	inventory_explain_card(&tree.host, "0000:00:02.0", false, reason);
+	ok(strstr(reason, "kvmgt"), "Intel's graphics need kvmgt: %s", reason);
+	inventory_explain_card(&tree.host, "0000:03:00.0", false, reason);
+	ok(strstr(reason, "xe"), "another driver without types is named: %s", reason);
+	inventory_explain_card(&tree.host, "0000:41:00.4", false, reason);
+	ok(strstr(reason, "nvidia-vgpud"), "a VF of NVIDIA's can still come up: %s", reason);
+	inventory_explain_card(&tree.host, "00000000:41:00.5", false, reason);
+	ok(strstr(reason, "framework"), "a VF of the other framework is told apart: %s", reason);
+	inventory_explain_card(&tree.host, "0000:84:00.0", false, reason);
+	ok(strstr(reason, "nvidia-vgpud"), "a T4 can have VFs, but does not need them: %s", reason);
+	tree_end(&tree);
+}
+
+static void two_of_a_kind(void)
+{
+	struct inventory inv;
+	struct tree tree;
+	struct err err;
+
+	tree_begin(&tree, one_t4);
+	tree_add(&tree, "sys/class/mdev_bus/0000:05:00.0 -> ../../devices/pci0000:00/0000:05:00.0\n"
+			"sys/devices/pci0000:00/0000:05:00.0/vendor = 0x10de\n"
+			"sys/devices/pci0000:00/0000:05:00.0/device = 0x1eb8\n"
+			"sys/devices/pci0000:00/0000:05:00.0/mdev_supported_types/nvidia-222/available_instances = 16\n"
+			"sys/devices/pci0000:00/0000:05:00.0/mdev_supported_types/nvidia-222/name = another name\n"
+			"sys/class/mdev_bus/0000:06:00.0 -> ../../devices/pci0000:00/0000:06:00.0\n"
+			"sys/class/mdev_bus/0000:07:00.0 -> ../../devices/pci0000:00/0000:07:00.0\n"
+			"sys/devices/pci0000:00/0000:07:00.0/mdev_supported_types/nvidia-222/available_instances/\n");
+	ok(inventory_read(&inv, &tree.host, EVERYTHING, &err) == 0 && inv.npgpus == 4, "four cards are read");
+	ok(inventory_pgpu(&inv, "0000:05:00.0") == 0 && inventory_pgpu(&inv, "0000:84:00.0") == 3,
+	   "in the order of their addresses");
+	ok(inventory_offer(&inv, 0, "nvidia-222")->type == inventory_offer(&inv, 3, "nvidia-222")->type,
+	   "what a type is is read once for two cards of one model");
+	ok(inventory_offer(&inv, 0, "nvidia-222")->available == 16 &&
+		   inventory_offer(&inv, 3, "nvidia-222")->available == 15,
+	   "what they offer of it is each card's own");
+	ok(inventory_device(&inv, "c6f1a2b3-0000-4000-8000-00000000000a")->parent == 3, "the vGPU is where it was");
+	ok(!inv.pgpus[1].ready, "a card that went away meanwhile is not ready: %s", inv.pgpus[1].reason);
+	ok(!inv.pgpus[2].ready, "nor is one whose driver gives an error: %s", inv.pgpus[2].reason);
+	inventory_free(&inv);
+	tree_end(&tree);
+}
+
+static void lists_of_types(void)
+{
+	char **named = NULL, **none = NULL, **all = NULL;
+	struct tree tree;
+	struct err err;
+
+	tree_begin(&tree, one_t4);
+	ok(inventory_types_named(&tree.host, INV_ALL, "GRID T4-2Q", &named, &err) == 0 && named &&
+		   strcmp(named[0], "nvidia-231") == 0 && !named[1],
+	   "a type is found by its name");
+	ok(inventory_types_named(&tree.host, INV_ALL, "GRID T4-3Q", &none, &err) == 0 && !none,
+	   "a name that no type has gives none");
+	ok(inventory_type_ids(&tree.host, INV_ALL, &all, &err) == 0 && all && all[0] && all[1] && all[2] && !all[3],
+	   "all types are listed");
+	is(all && all[2] ? all[2] : NULL, "nvidia-231", "in order");
+	free(named);
+	free(all);
+	tree_end(&tree);
+}
+
+static void doubt_about_a_vf(void)
+{
+	struct inventory inv;
+	struct tree tree;
+	struct err err;
+
+	tree_begin(&tree, one_t4);
+	tree_add(&tree, T4 "/physfn = no link\n");
+	ok(inventory_read(&inv, &tree.host, EVERYTHING, &err) == 0 && inv.npgpus == 1,
+	   "a parent with an odd physfn is read");
+	ok(!inv.pgpus[0].ready, "a parent of which nobody can tell whether it is a VF is not ready: %s",
+	   inv.pgpus[0].reason);
+	inventory_free(&inv);
+	tree_remove(&tree, T4 "/physfn");
+	tree_add(&tree, T4 "/physfn -> ../not an address\n");
+	ok(inventory_read(&inv, &tree.host, EVERYTHING, &err) == 0 && inv.npgpus == 1, "and with another");
+	ok(!inv.pgpus[0].ready, "nor is one of a card without an address: %s", inv.pgpus[0].reason);
+	inventory_free(&inv);
+	tree_end(&tree);
+}
+
+static void nothing_there(void)
+{
+	struct inventory inv;
+	struct tree tree;
+	struct err err;
+	char **ids;
+
+	tree_begin(&tree, "");
+	ok(inventory_read(&inv, &tree.host, EVERYTHING, &err) == 0 && inv.npgpus == 0 && inv.ndevices == 0,
+	   "a host without the mdev framework is an empty inventory");
+	ok(inventory_device(&inv, "c6f1a2b3-0000-4000-8000-00000000000a") == NULL &&
+		   inventory_pgpu(&inv, "mtty") == UNKNOWN,
+	   "in which nothing is found");
+	inventory_free(&inv);
+	ok(inventory_type_ids(&tree.host, INV_ALL, &ids, &err) == 0 && !ids, "and which has no types");
+	tree_add(&tree, "sys/class/mdev_bus = no folder\n");
+	ok(inventory_read(&inv, &tree.host, EVERYTHING, &err) == -ENOTDIR, "one that cannot be read is an error: %s",
+	   err.text);
+	tree_end(&tree);
+}
+
+int main(void)
+{
+	a_card_with_vgpus_on_itself();
+	vfs_are_grouped();
+	a_virtual_parent();
+	descriptions();
+	names_from_outside();
+	cards_that_are_not_up();
+	other_reasons();
+	two_of_a_kind();
+	lists_of_types();
+	doubt_about_a_vf();
+	nothing_there();
+	return tap_done();
+}

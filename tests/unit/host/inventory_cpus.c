@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The NUMA nodes of CPUs, as /sys has them. */
+#include "host/inventory.h"
+#include "lib/tap.h"
+#include "lib/tree.h"
+
+static void nodes_of_cpus(void)
+{
+	struct tree tree;
+
+	tree_begin(&tree, "sys/devices/system/node/node0/cpulist = 0-3,8-11\n"
+			  "sys/devices/system/node/node1/cpulist = 4-7,12-15\n"
+			  "sys/devices/system/node/node2/cpulist = \n"
+			  "sys/devices/system/node/possible = 0-2\n");
+	ok(inventory_cpu_nodes(&tree.host, "1,9") == 1, "CPUs of node 0 are on it");
+	ok(inventory_cpu_nodes(&tree.host, "3-4") == 3, "CPUs of two nodes are on both");
+	ok(inventory_cpu_nodes(&tree.host, "99") == 0, "CPUs that are not there are on none");
+	ok(inventory_cpu_nodes(&tree.host, "one") == 0, "what is no list of CPUs is on none");
+	tree_end(&tree);
+}
+
+int main(void)
+{
+	nodes_of_cpus();
+	return tap_done();
+}

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Cards whose vGPUs are VFs: NVIDIA's variant driver beside an mdev card, and plain VFs. */
+#include "host/inventory.h"
+
+#include <errno.h>
+
+#include "config/config.h"
+#include "base/file.h"
+#include "state/lease.h"
+#include "plan/pool.h"
+#include "lib/tap.h"
+#include "lib/tree.h"
+#include "lib/vgpu.h"
+
+#define PCI "sys/bus/pci/devices/"
+#define LIST "ID    : vGPU Name\\n"
+#define ONE_GIB LIST "1145  : NVIDIA L40S-1B\\n1147  : NVIDIA L40S-1Q"
+#define ALL ONE_GIB "\\n1156  : NVIDIA L40S-48Q\\n2164  : NVIDIA L40S-3B"
+
+/* VF number `n` of the card; `type` as current_vgpu_type reads, NULL: another driver has it. */
+static void add_vf(struct tree *tree, const char *card, int n, const char *vf, const char *type, const char *list)
+{
+	char text[2048];
+
+	snprintf(text, sizeof(text),
+		 PCI "%s/virtfn%d -> ../%s\n" PCI "%s/physfn -> ../%s\n" PCI "%s/driver -> ../../drivers/%s\n", card, n,
+		 vf, vf, card, vf, type ? "nvidia" : "vfio-pci");
+	tree_add(tree, text);
+	if (!type)
+		return;
+	snprintf(text, sizeof(text),
+		 "sys/bus/pci/drivers/nvidia/%s -> ../../devices/%s\n" PCI "%s/nvidia/current_vgpu_type = %s\n" PCI
+		 "%s/nvidia/creatable_vgpu_types = %s\n",
+		 vf, vf, vf, type, vf, list);
+	tree_add(tree, text);
+}
+
+static void add_l40s(struct tree *tree, const char *card)
+{
+	char text[1024];
+
+	snprintf(text, sizeof(text),
+		 "sys/bus/pci/drivers/nvidia/%s -> ../../devices/%s\n" PCI
+		 "%s/modalias = pci:v000010DEd000026B9sv000010DEsd00001851bc03sc02i00\n" PCI "%s/numa_node = 1\n",
+		 card, card, card, card);
+	tree_add(tree, text);
+}
+
+/* A T4, whose vGPUs are mdevs, beside two L40S: one empty, one with a vGPU of 1 GiB. */
+static void begin(struct tree *tree)
+{
+	tree_begin(tree, "sys/class/mdev_bus/0000:84:00.0 -> ../../bus/pci/devices/0000:84:00.0\n"
+			 "sys/bus/pci/drivers/nvidia/bind = \nsys/module/nvidia/version = 550.90.05\n"
+			 "sys/bus/pci/drivers/nvidia/0000:84:00.0 -> ../../devices/0000:84:00.0\n" PCI
+			 "0000:84:00.0/vendor = 0x10de\n" PCI "0000:84:00.0/device = 0x1eb8\n" PCI
+			 "0000:84:00.0/mdev_supported_types/nvidia-222/name = GRID T4-1B\n" PCI
+			 "0000:84:00.0/mdev_supported_types/nvidia-222/available_instances = 16\n");
+	add_l40s(tree, "0000:41:00.0");
+	add_vf(tree, "0000:41:00.0", 0, "0000:41:00.4", "0", ALL);
+	add_vf(tree, "0000:41:00.0", 1, "0000:41:00.5", "0", ALL);
+	add_l40s(tree, "0001:c8:00.0");
+	add_vf(tree, "0001:c8:00.0", 0, "0001:c8:00.4", "1145", "");
+	add_vf(tree, "0001:c8:00.0", 1, "0001:c8:00.5", "0", ONE_GIB);
+	add_vf(tree, "0001:c8:00.0", 2, "0001:c8:00.6", NULL, NULL);
+}
+
+static void two_frameworks(void)
+{
+	static const char *const cards[] = { "0001:c8:00.0", "0000:99:00.0", "../x", NULL };
+	static const struct inv_query one_card = { .frameworks = INV_VARIANT, .cards = cards };
+	const struct inv_offer *offer;
+	const struct inv_device *d;
+	const struct inv_type *t;
+	struct inventory inv;
+	struct tree tree;
+	struct err err;
+	int big, used;
+
+	begin(&tree);
+	ok(inventory_read(&inv, &tree.host, MDEVS(NULL), &err) == 0 && inv.npgpus == 1,
+	   "VFs are not read where only mdevs matter");
+	inventory_free(&inv);
+	ok(inventory_read(&inv, &tree.host, &one_card, &err) == 0 && inv.npgpus == 1 && inv.nparents == 2 &&
+		   strcmp(inv.pgpus[0].address, "0001:c8:00.0") == 0 && inv.ndevices == 1,
+	   "of cards with VFs only those that are named are, where some are");
+	inventory_free(&inv);
+	ok(inventory_read(&inv, &tree.host, EVERYTHING, &err) == 0 && inv.npgpus == 3, "three cards of two frameworks");
+	big = inventory_pgpu(&inv, "0000:41:00.0");
+	used = inventory_pgpu(&inv, "0001:c8:00.0");
+	ok(big == 0 && used == 2 && inv.pgpus[1].framework == FW_MDEV && inv.pgpus[big].framework == FW_VARIANT &&
+		   inv.pgpus[used].framework == FW_VARIANT,
+	   "each card has its own");
+	ok(inv.pgpus[big].nvfs == 2 && inv.pgpus[big].nparents == 2 && inv.pgpus[big].sriov && inv.pgpus[big].numa == 1,
+	   "the card's VFs are its parents");
+	is(inv.pgpus[big].device, "26b9", "the card has its model");
+	ok(inv.pgpus[used].nvfs == 2 && inventory_parent(&inv, "0001:c8:00.6") == UNKNOWN,
+	   "a VF that another driver has is none");
+	d = inventory_device(&inv, "0001:c8:00.4");
+	ok(inv.ndevices == 1 && d && d->framework == FW_VARIANT &&
+		   d->parent == inventory_parent(&inv, "0001:c8:00.4") && inv.parents[d->parent].ndevices == 1,
+	   "a VF with a type is a vGPU, by its address");
+	is(d ? d->type : NULL, "nvidia-1145", "of its type");
+	t = inventory_type(&inv, "nvidia-1147");
+	ok(t && t->framebuffer_mib == 1024 && t->max_instance == 32,
+	   "a type's size is told by its name, as is the most");
+	is(t ? t->name : NULL, "NVIDIA L40S-1Q", "with its name");
+	offer = inventory_offer(&inv, used, "nvidia-1147");
+	ok(offer && offer->available == 1, "another type of that size fits beside it");
+	offer = inventory_offer(&inv, used, "nvidia-1156");
+	ok(offer && offer->available == 0, "one of another size is known from the card beside, and does not fit");
+	offer = inventory_offer(&inv, big, "nvidia-1156");
+	ok(offer && offer->available == 1, "on the empty card it does");
+	ok(inventory_offer(&inv, 1, "nvidia-1147") == NULL, "the T4 has types of its own");
+	inventory_free(&inv);
+	tree_end(&tree);
+}
+
+static void memory(void)
+{
+	const struct inv_query query = { .frameworks = INV_VARIANT };
+	const struct inv_offer *offer;
+	struct inventory inv;
+	struct store store;
+	struct tree tree;
+	struct err err;
+	char text[512];
+
+	begin(&tree);
+	tree_add(&tree, "run/\nvar/lib/\n");
+	ok(inventory_read(&inv, &tree.host, &query, &err) == 0 && store_open(&store, &tree.host, true, &err) == 0,
+	   "cards whose types are not remembered");
+	types_remember(&store, &inv);
+	ok(file_read(tree.host.root, "var/lib/vgpu-lease/types/10de:26b9", text, sizeof(text)) > 0,
+	   "what they list is written down");
+	is(text,
+	   "vgpu-lease types 1 all\n1145 : NVIDIA L40S-1B\n1147 : NVIDIA L40S-1Q\n1156 : NVIDIA L40S-48Q\n"
+	   "2164 : NVIDIA L40S-3B",
+	   "each type once");
+	inventory_free(&inv);
+	tree_remove(&tree, PCI "0000:41:00.0");
+	tree_remove(&tree, "sys/bus/pci/drivers/nvidia/0000:41:00.0");
+	tree_add(&tree, PCI "0001:c8:00.5/nvidia/creatable_vgpu_types = " LIST "\n");
+	ok(inventory_read(&inv, &tree.host, &query, &err) == 0 && inv.npgpus == 1, "a card that is full");
+	ok(inv.pgpus[0].types_whole && !inv.pgpus[0].types_new, "has nothing new to say");
+	offer = inventory_offer(&inv, 0, "nvidia-1156");
+	ok(offer && offer->available == 0 && inv.types[offer->type].framebuffer_mib == 49152,
+	   "its types are remembered, with their sizes");
+	inventory_free(&inv);
+	tree_remove(&tree, "var/lib/vgpu-lease/types");
+	ok(inventory_read(&inv, &tree.host, &query, &err) == 0 && inv.ntypes == 1 && !inv.pgpus[0].types_whole &&
+		   inv.types[0].framebuffer_mib == UNKNOWN && inv.types[0].max_instance == UNKNOWN,
+	   "without memory a full card says what it carries, and no more");
+	is(inv.types[0].name, "nvidia-1145", "by its number");
+	types_remember(&store, &inv);
+	ok(file_read(tree.host.root, "var/lib/vgpu-lease/types/10de:26b9", text, sizeof(text)) == -ENOENT,
+	   "which is nothing to write down");
+	inventory_free(&inv);
+	store_close(&store);
+	tree_end(&tree);
+}
+
+static void trouble(void)
+{
+	const struct inv_query query = { .frameworks = INV_VARIANT };
+	char reason[REASON_SIZE];
+	struct inventory inv;
+	struct tree tree;
+	struct err err;
+
+	begin(&tree);
+	tree_add(&tree, PCI "0000:41:00.5/nvidia/current_vgpu_type = many\n");
+	tree_remove(&tree, PCI "0001:c8:00.5/nvidia/creatable_vgpu_types");
+	ok(inventory_read(&inv, &tree.host, &query, &err) == 0, "cards with trouble are read");
+	ok(!inv.pgpus[0].ready, "a VF with nonsense is not ready: %s", inv.pgpus[0].reason);
+	ok(!inv.pgpus[1].ready, "one without a list: %s", inv.pgpus[1].reason);
+	inventory_free(&inv);
+	tree_add(&tree, PCI "0000:42:00.0/vendor = 0x10de\n" PCI "0000:42:00.0/class = 0x030200\n" PCI
+			    "0000:42:00.0/driver -> ../../drivers/nvidia\n" PCI "0000:42:00.0/sriov_numvfs = 1\n" PCI
+			    "0000:42:00.0/virtfn0 -> ../0000:42:00.4\n" PCI "0000:42:00.4/nvidia/\n"
+			    "sys/bus/pci/drivers/nvidia/0000:42:00.0 -> ../../devices/0000:42:00.0\n");
+	ok(inventory_read(&inv, &tree.host, EVERYTHING, &err) == 0 && inventory_pgpu(&inv, "0000:42:00.0") == 1,
+	   "a card whose VFs are not registered yet is read");
+	ok(!inv.pgpus[1].ready && strstr(inv.pgpus[1].reason, "nvidia-vgpud"), "and not ready: %s",
+	   inv.pgpus[1].reason);
+	inventory_free(&inv);
+	inventory_explain_card(&tree.host, "0000:42:00.0", true, reason);
+	ok(strstr(reason, "[mdev_TYPE]"), "NVIDIA's VFs are no plain ones: %s", reason);
+	tree_add(&tree, PCI "0000:03:00.0/sriov_totalvfs = 31\n");
+	inventory_explain_card(&tree.host, "0000:03:00.0", true, reason);
+	ok(strstr(reason, "not enabled"), "plain VFs that are off: %s", reason);
+	inventory_explain_card(&tree.host, "0000:84:00.0", true, reason);
+	ok(strstr(reason, "SR-IOV"), "a card without: %s", reason);
+	tree_end(&tree);
+}
+
+static void plain_vfs(void)
+{
+	static const char text[] = "[vf_flex]\ndevice_match = 8086:56c0\n[vf_one]\ndevice_addresses = 0000:05:00.2\n";
+	struct inv_query query = { .frameworks = INV_VF, .vf_name = pool_vf_name };
+	struct config config;
+	struct inventory inv;
+	struct pool pool;
+	struct tree tree;
+	struct err err;
+	int flex, one;
+
+	ok(config_parse(&config, "f", text, sizeof(text) - 1, NULL, &err) == 0 && config.nsections == 2 &&
+		   config.sections[0].vf && config.sections[0].enabled,
+	   "sections of plain VFs enable themselves");
+	query.arg = &config;
+	tree_begin(&tree, PCI "0000:03:00.0/vendor = 0x8086\n" PCI "0000:03:00.0/device = 0x56c0\n" PCI
+			      "0000:03:00.0/numa_node = 0\n");
+	add_vf(&tree, "0000:03:00.0", 0, "0000:03:00.1", NULL, NULL);
+	add_vf(&tree, "0000:03:00.0", 1, "0000:03:00.2", NULL, NULL);
+	add_vf(&tree, "0000:04:00.0", 0, "0000:04:00.1", NULL, NULL);
+	add_vf(&tree, "0000:05:00.0", 0, "0000:05:00.1", NULL, NULL);
+	add_vf(&tree, "0000:05:00.0", 1, "0000:05:00.2", NULL, NULL);
+	ok(inventory_read(&inv, &tree.host, &query, &err) == 0 && inv.npgpus == 2,
+	   "only the cards that the configuration names are read");
+	flex = inventory_pgpu(&inv, "0000:03:00.0");
+	one = inventory_pgpu(&inv, "0000:05:00.0");
+	ok(flex == 0 && one == 1 && inv.pgpus[flex].framework == FW_VF && inv.pgpus[flex].nvfs == 2, "with their VFs");
+	is(inv.parents[0].driver, "vfio-pci", "whose driver is known");
+	ok(inventory_offer(&inv, flex, "flex") && inventory_offer(&inv, one, "one"),
+	   "their section's name is their type");
+	ok(inv.ndevices == 0, "no VF is a device by itself");
+	pool_make(&pool, &config, &inv);
+	ok(pool.cards[flex].in_pool && !pool.cards[flex].limited && pool_has_parent(&pool, 0), "they are in the pool");
+	ok(pool.cards[one].in_pool && !pool_has_parent(&pool, inventory_parent(&inv, "0000:05:00.1")) &&
+		   pool_has_parent(&pool, inventory_parent(&inv, "0000:05:00.2")),
+	   "of a card whose VFs are named only those");
+	ok(!pool_lacks(&pool, &config.sections[1], "0000:05:00.2"), "what is there is not lacking");
+	pool_free(&pool);
+	inventory_free(&inv);
+	config_free(&config);
+	tree_end(&tree);
+}
+
+int main(void)
+{
+	two_frameworks();
+	memory();
+	trouble();
+	plain_vfs();
+	return tap_done();
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Where libvirt, the lease, the kernel and QEMU differ about a vGPU. */
+#include "live/compare.h"
+
+#include "base/auto.h"
+#include "lib/tap.h"
+
+#define ID "c6f1a2b3-0000-4000-8000-00000000000a"
+#define OWN "67a42c8b-1111-4000-8000-000000000001"
+#define OTHER "67a42c8b-1111-4000-8000-000000000002"
+
+static const struct lease active = {
+	.id = ID, .domain = OWN, .name = "vm1", .type = "mtty-2", .parent = "mtty", .state = LEASE_ACTIVE
+};
+static const struct lease releasing = {
+	.id = ID, .domain = OWN, .name = "vm1", .type = "mtty-2", .parent = "mtty", .state = LEASE_RELEASING
+};
+static const struct lease others = {
+	.id = ID, .domain = OTHER, .name = "vm2", .type = "mtty-2", .parent = "mtty", .state = LEASE_ACTIVE
+};
+
+/* The kernel's: a device as it was leased, another one, none. */
+#define LEASED true, "mtty-2", "mtty"
+#define CHANGED true, "mtty-1", "other"
+#define GONE false, "", ""
+
+static const struct {
+	const char *sentence, *want; /* a part of each difference, separated by | */
+	bool runs, live;
+	const struct lease *lease;
+	bool exists;
+	const char *type, *parent;
+	int open;
+	pid_t by;
+	const char *shown;
+} rows[] = {
+	{ "all are of one mind", "", true, true, &active, LEASED, 1, 77, NULL },
+	{ "QEMU, too", "", true, true, &active, LEASED, 1, 77, "/sys/bus/mdev/devices/" ID },
+	{ "a domain that does not run", "", false, false, NULL, GONE, 0, 0, NULL },
+	{ "one that was plugged in by somebody else", "in no lease", true, true, NULL, LEASED, 1, 77, NULL },
+	{ "another domain's lease", "leased to domain vm2", true, true, &others, LEASED, 1, 77, NULL },
+	{ "a lease that was to end", "says 'releasing'", true, true, &releasing, LEASED, 1, 77, NULL },
+	{ "a device that went away", "but the kernel has no such device", true, true, &active, GONE, 0, 0, NULL },
+	{ "one that was never there", "in no lease|the domain has it, but the kernel has no such device", true, true,
+	  NULL, GONE, 0, 0, NULL },
+	{ "a device that was made anew", "leased as mtty-2, and the kernel has a mtty-1|and the kernel has it on other",
+	  true, true, &active, CHANGED, 1, 77, NULL },
+	{ "one that QEMU has lost", "no process has it open", true, true, &active, LEASED, 0, 0, NULL },
+	{ "a stranger that has it open", "process 78 has it open", true, true, &active, LEASED, 1, 78, NULL },
+	{ "handles that cannot be told", "cannot be told", true, true, &active, LEASED, -13, 0, NULL },
+	{ "a device that QEMU does not have", "QEMU has no such device", true, true, &active, LEASED, 1, 77, "" },
+	{ "another device in its place", "QEMU has /sys/x in its place", true, true, &active, LEASED, 1, 77, "/sys/x" },
+	{ "a lease of what is not plugged in", "'vgpu-lease detach' gives it back", true, false, &active, LEASED, 0, 0,
+	  NULL },
+	{ "a device that is unplugged and open", "process 77 has it open", true, false, &active, LEASED, 1, 77, NULL },
+	{ "one that waits", "waits to be given back", true, false, &releasing, LEASED, 0, 0, NULL },
+	{ "a lease of a domain that ended", "'vgpu-lease gc' gives it back", false, false, &active, LEASED, 0, 0,
+	  NULL },
+	{ "a definition with another's device", "leased to domain vm2", false, false, &others, LEASED, 0, 0, NULL },
+};
+
+int main(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct compare view = { .id = ID,
+					.domain = OWN,
+					.runs = rows[i].runs,
+					.live = rows[i].live,
+					.config = true,
+					.lease = rows[i].lease,
+					.exists = rows[i].exists,
+					.type = rows[i].type,
+					.parent = rows[i].parent,
+					.open = rows[i].open,
+					.by = rows[i].by,
+					.qemu = 77,
+					.shown = rows[i].shown };
+		char want[512], said[4096] = "";
+		char *rest = want, *part;
+		size_t n = 0;
+		bool good = true;
+
+		compare(&view);
+		snprintf(want, sizeof(want), "%s", rows[i].want);
+		for (size_t k = 0; k < view.n; k++)
+			snprintf(said + strlen(said), sizeof(said) - strlen(said), "; %s", view.differences[k]);
+		while (*want && (part = strsep(&rest, "|")))
+			good &= n < view.n && strstr(view.differences[n++], part);
+		ok(good && n == view.n, "%s%s", rows[i].sentence, said);
+		for (size_t k = 0; k < view.n; k++)
+			ok(strstr(view.differences[k], ": ") && strlen(view.differences[k]) < REASON_SIZE - 1,
+			   "with what to do: %s", view.differences[k]);
+	}
+	return tap_done();
+}

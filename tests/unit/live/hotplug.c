@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * attach, detach, suspend and resume where libvirt fails in the middle. It is made up here, in the place of virt's
+ * modules: one domain, whose XML is what was done to it. With a real one they are in tests/vm.
+ */
+#include "live/internal.h"
+
+#include <errno.h>
+#include <signal.h>
+
+#include "base/auto.h"
+#include "lib/live.h"
+#include "lib/vgpu.h"
+
+#define VM "dddddddd-0000-4000-8000-000000000001"
+#define OTHER "dddddddd-0000-4000-8000-000000000002"
+#define A "c6f1a2b3-0000-4000-8000-00000000000a"
+#define B "c6f1a2b3-0000-4000-8000-00000000000b"
+
+static struct live live;
+static struct store store;
+static struct config config;
+
+/* The domain, and what is to fail. */
+static struct fake {
+	bool running, saved, lost;
+	bool has_a, has_b;
+	bool defined_a; /* its definition has A */
+	char *record;   /* of a suspend */
+	int detach_b, save, start, attach;
+	void (*meanwhile)(void); /* done by others, before the first of these fails or ends */
+	void (*after_save)(void);
+} fake;
+
+static int fail(int code, struct err *err)
+{
+	if (fake.meanwhile)
+		fake.meanwhile();
+	fake.meanwhile = NULL;
+	fake.lost |= code == ENOTCONN;
+	return code ? err_set(err, code, "made up") : 0;
+}
+
+static char *domain_xml(unsigned int side)
+{
+	static const char hostdev[] = "<hostdev mode='subsystem' type='mdev' model='vfio-pci'><source>"
+				      "<address uuid='%s'/></source><alias name='%s'/></hostdev>";
+	char a[512] = "", b[512] = "", *xml;
+
+	if (side == VIRT_CONFIG ? fake.defined_a : fake.has_a)
+		snprintf(a, sizeof(a), hostdev, A, "a");
+	if (side == VIRT_LIVE && fake.has_b)
+		snprintf(b, sizeof(b), hostdev, B, "b");
+	if (asprintf(&xml,
+		     "<domain type='kvm'><name>vm1</name><uuid>" VM "</uuid><metadata>%s%s</metadata>"
+		     "<devices>%s%s</devices></domain>",
+		     fake.record ? "<k:suspended xmlns:k='" DOMXML_SUSPENDED_NS "'" : "",
+		     fake.record ? fake.record + strlen("<suspended") : "", a, b) < 0)
+		abort();
+	return xml;
+}
+
+int virt_open(struct virt **out, const char *uri, struct err *err)
+{
+	(void)uri;
+	(void)err;
+	*out = (struct virt *)&fake;
+	fake.lost = false;
+	return 0;
+}
+
+void virt_close(struct virt *virt)
+{
+	(void)virt;
+}
+
+/* Of a connection that is lost nothing can be had. */
+static int reach(struct err *err)
+{
+	return fake.lost ? err_set(err, ENOTCONN, "the connection is lost") : 0;
+}
+
+int virt_find(struct virt *virt, const char *name, struct virt_domain *out, struct err *err)
+{
+	(void)virt;
+	(void)name;
+	if (reach(err) < 0)
+		return -err->code;
+	*out = (struct virt_domain){ .uuid = VM, .running = fake.running, .settled = true, .persistent = true };
+	out->name = strdup("vm1");
+	out->xml = domain_xml(VIRT_LIVE);
+	return 0;
+}
+
+void virt_domain_free(struct virt_domain *domain)
+{
+	free(domain->name);
+	free(domain->xml);
+	*domain = (struct virt_domain){ 0 };
+}
+
+int virt_xml(struct virt *virt, const char *uuid, unsigned int side, char **xml, struct err *err)
+{
+	(void)virt;
+	(void)uuid;
+	*xml = reach(err) < 0 ? NULL : domain_xml(side);
+	return *xml ? 0 : -err->code;
+}
+
+int virt_saved_xml(struct virt *virt, const char *uuid, char **xml, struct err *err)
+{
+	return virt_xml(virt, uuid, VIRT_CONFIG, xml, err);
+}
+
+int virt_has_managed_save(struct virt *virt, const char *uuid, struct err *err)
+{
+	(void)virt;
+	(void)uuid;
+	(void)err;
+	return fake.saved;
+}
+
+int virt_attach_device(struct virt *virt, const char *uuid, const char *xml, unsigned int sides, struct err *err)
+{
+	(void)virt;
+	(void)uuid;
+	(void)sides;
+	if (reach(err) < 0 || fail(fake.attach, err) < 0)
+		return -err->code;
+	fake.has_a |= strstr(xml, A) != NULL;
+	fake.has_b |= strstr(xml, B) != NULL;
+	return 0;
+}
+
+int virt_detach_wait(struct virt *virt, const char *uuid, const char *xml, const char *alias, int wait_ms,
+		     struct err *err)
+{
+	(void)virt;
+	(void)uuid;
+	(void)xml;
+	(void)wait_ms;
+	if (*alias == 'b' && fake.detach_b)
+		return fail(fake.detach_b, err);
+	if (*alias == 'b')
+		fake.has_b = false;
+	else
+		fake.has_a = false;
+	return fail(0, err);
+}
+
+int virt_detach_device(struct virt *virt, const char *uuid, const char *xml, unsigned int sides, struct err *err)
+{
+	(void)virt;
+	(void)uuid;
+	fake.defined_a &= sides != VIRT_CONFIG || !strstr(xml, A);
+	return reach(err);
+}
+
+int virt_managed_save(struct virt *virt, const char *uuid, struct err *err)
+{
+	(void)virt;
+	(void)uuid;
+	if (fail(fake.save, err) < 0)
+		return -err->code;
+	if (fake.after_save)
+		fake.after_save();
+	return 0;
+}
+
+int virt_start(struct virt *virt, const char *uuid, struct err *err)
+{
+	(void)virt;
+	(void)uuid;
+	if (fail(fake.start, err) < 0)
+		return -err->code;
+	fake.running = true;
+	return 0;
+}
+
+int virt_set_metadata(struct virt *virt, const char *uuid, const char *key, const char *ns, const char *xml,
+		      unsigned int sides, struct err *err)
+{
+	(void)virt;
+	(void)uuid;
+	(void)key;
+	(void)sides;
+	if (reach(err) < 0)
+		return -err->code;
+	if (!fake.running)
+		return err_set(err, EPERM, "the domain does not run");
+	if (strcmp(ns, DOMXML_SUSPENDED_NS) != 0)
+		return 0;
+	free(fake.record);
+	fake.record = xml ? strdup(xml) : NULL;
+	return 0;
+}
+
+/* --- */
+
+static void put(const char *id, const char *domain)
+{
+	struct lease lease = { .name = "vm",
+			       .type = "mtty-1",
+			       .parent = "mtty",
+			       .pgpu = "mtty",
+			       .state = LEASE_ACTIVE,
+			       .origin = LEASE_CREATED,
+			       .numa = UNKNOWN,
+			       .framebuffer_mib = UNKNOWN };
+	struct err err;
+
+	memcpy(lease.id, id, UUID_SIZE);
+	memcpy(lease.domain, domain, UUID_SIZE);
+	if (lease_put(&store, &lease, &err) < 0)
+		tree_fail(err.text);
+}
+
+/* Whose lease it is; "none". */
+static const char *holder(const char *id)
+{
+	static struct lease lease;
+	struct err err;
+
+	return lease_get(&store, id, &lease, &err) == 1 ? lease.domain : "none";
+}
+
+/* The domain runs with both of its vGPUs, or with none. */
+static void begin(bool has)
+{
+	static const char *const ids[] = { A, B };
+	struct err err;
+
+	free(fake.record);
+	fake = (struct fake){ .running = true, .has_a = has, .has_b = has };
+	for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
+		if (kernel_remove(&live.tree.host, MDEV("mtty", "mtty-1", ids[i]), 1000, &err) < 0 ||
+		    lease_drop(&store, ids[i], &err) < 0 ||
+		    (has && kernel_create(&live.tree.host, MDEV("mtty", "mtty-1", ids[i]), &err) < 0))
+			tree_fail(err.text);
+		if (has)
+			put(ids[i], VM);
+	}
+}
+
+static int call(int (*act)(struct hotplug *hp, size_t *n, struct err *err), struct err *err)
+{
+	struct hotplug hp = { .host = &live.tree.host, .store = &store, .config = &config, .policy = &config.policy };
+	size_t n;
+	int r = hotplug_open(&hp, "vm1", err);
+
+	if (r == 0)
+		r = act(&hp, &n, err);
+	hotplug_close(&hp);
+	return r;
+}
+
+static void somebody_takes_a(void)
+{
+	put(A, OTHER);
+}
+
+static int locked = -1;
+
+static void somebody_locks(void)
+{
+	struct store theirs;
+	struct err err;
+
+	if (store_open(&theirs, &live.tree.host, true, &err) < 0 || store_lock(&theirs, 1000, &err) < 0)
+		tree_fail(err.text);
+	locked = theirs.lock;
+	theirs.lock = -1;
+	store_close(&theirs);
+}
+
+/* With that its live XML ends, and what was written into it. */
+static void it_stops(void)
+{
+	free(fake.record);
+	fake.record = NULL;
+	fake.running = false;
+}
+
+static void suspend_that_fails(void)
+{
+	struct err err = { 0 };
+
+	begin(true);
+	fake.detach_b = EAGAIN;
+	ok(call(hotplug_suspend, &err) == -EAGAIN && strstr(err.text, B), "a guest that keeps a vGPU is not suspended");
+	ok(fake.has_a && !fake.record, "and gets the other one back");
+	begin(true);
+	fake.detach_b = EAGAIN;
+	fake.meanwhile = somebody_takes_a;
+	ok(call(hotplug_suspend, &err) < 0 && strstr(err.text, B) && strstr(err.text, A) &&
+		   strstr(err.text, "'vgpu-lease resume vm1'"),
+	   "where it does not get it back, the error says how it will: %s", err.text);
+	ok(fake.record != NULL, "and the record says what it lacks");
+	begin(true);
+	fake.save = ENOTCONN;
+	ok(call(hotplug_suspend, &err) < 0 && strstr(err.text, "made up"),
+	   "a libvirtd that went away has not saved it");
+	ok(fake.has_a && fake.has_b && !fake.record, "when it is back, the guest has its vGPUs again");
+	begin(true);
+	fake.meanwhile = somebody_locks;
+	ok(call(hotplug_suspend, &err) < 0 && strstr(err.text, "domain vm1 is saved, but "),
+	   "one that is saved is said to be, also where its vGPUs are not given back yet: %s", err.text);
+	close(locked);
+	begin(true);
+	fake.detach_b = ESHUTDOWN;
+	fake.meanwhile = it_stops;
+	ok(call(hotplug_suspend, &err) == -ESHUTDOWN && strcmp(err.text, "made up") == 0,
+	   "of a domain that stopped nothing else is to be said: %s", err.text);
+}
+
+/* The same vGPU for the same domain, leased by another command: after what this one saw. */
+static void somebody_leases_a(void)
+{
+	host_sleep_ms(2);
+	put(A, VM);
+}
+
+static void overtaken(void)
+{
+	struct hotplug hp = { .host = &live.tree.host, .store = &store, .config = &config, .policy = &config.policy };
+	struct err err = { 0 };
+	pid_t attaching;
+
+	begin(true);
+	fake.has_b = false;
+	fake.after_save = somebody_leases_a;
+	ok(call(hotplug_suspend, &err) == 0, "a domain that is resumed as soon as it is saved: %s", err.text);
+	is(holder(A), VM, "keeps what the resume leased");
+	begin(true);
+	fake.meanwhile = somebody_leases_a;
+	ok(hotplug_open(&hp, "vm1", &err) == 0 && hotplug_detach(&hp, A, false, &err) == 0,
+	   "a vGPU that is detached, and leased again at once");
+	is(holder(A), VM, "stays so");
+	hotplug_close(&hp);
+	begin(true);
+	fake.attach = EIO;
+	fake.meanwhile = somebody_leases_a;
+	ok(hotplug_open(&hp, "vm1", &err) == 0 && hotplug_plug(&hp, A, "", VIRT_LIVE, &err) == -EIO,
+	   "an attach that fails after another command has leased the same");
+	is(holder(A), VM, "leaves it to that one");
+	hotplug_close(&hp);
+
+	begin(true);
+	fake.has_a = false;
+	attaching = fork();
+	if (attaching == 0) {
+		store.start = 0;
+		put(A, VM);
+		kill(getpid(), SIGSTOP);
+		_exit(0);
+	}
+	waitpid(attaching, NULL, WUNTRACED);
+	ok(hotplug_open(&hp, "vm1", &err) == 0 && hotplug_detach(&hp, A, false, &err) == -EBUSY,
+	   "what another command is just attaching cannot be detached: %s", err.text);
+	is(holder(A), VM, "and stays leased");
+	kill(attaching, SIGKILL);
+	waitpid(attaching, NULL, 0);
+	ok(hotplug_detach(&hp, A, false, &err) == 0, "once that is gone it is given back");
+	is(holder(A), "none", "with its lease");
+	hotplug_close(&hp);
+}
+
+static void suspended_twice(void)
+{
+	struct hotplug hp = { .host = &live.tree.host, .store = &store, .config = &config, .policy = &config.policy };
+	struct err err = { 0 };
+	size_t n;
+
+	begin(true);
+	ok(hotplug_open(&hp, "vm1", &err) == 0, "a suspend that begins while another does");
+	fake.has_a = false;
+	fake.record = strdup("<suspended hostdevs=''/>");
+	ok(hotplug_suspend(&hp, &n, &err) == -EPERM && strstr(err.text, "another suspend"), "is refused: %s", err.text);
+	is(fake.record, "<suspended hostdevs=''/>", "and the other's record is not written over");
+	ok(fake.has_b, "nor anything taken");
+	hotplug_close(&hp);
+}
+
+static void somebody_starts_it(void)
+{
+	fake.running = true;
+}
+
+static void resume_that_fails(void)
+{
+	struct err err = { 0 };
+
+	begin(true);
+	ok(call(hotplug_suspend, &err) == 0 && fake.record, "a domain is suspended");
+	is(holder(A), "none", "and holds nothing");
+	fake.running = false;
+	fake.saved = true;
+	fake.start = EIO;
+	ok(call(hotplug_resume, &err) == -EIO, "a resume that libvirt does not carry out");
+	is(holder(A), "none", "gives back what it has leased");
+	fake.start = EPERM;
+	fake.meanwhile = somebody_starts_it;
+	ok(call(hotplug_resume, &err) == -EPERM && strstr(err.text, "'vgpu-lease resume vm1'"),
+	   "one whose domain another resume starts meanwhile: %s", err.text);
+	is(holder(A), VM, "leaves the leases to that one");
+	fake.start = 0;
+	ok(call(hotplug_resume, &err) == 0 && fake.has_a && fake.has_b && !fake.record, "as does the next");
+}
+
+static void detach_for_good(void)
+{
+	struct hotplug hp = { .host = &live.tree.host, .store = &store, .config = &config, .policy = &config.policy };
+	struct err err = { 0 };
+
+	begin(true);
+	fake.defined_a = true;
+	ok(hotplug_open(&hp, "vm1", &err) == 0 && hotplug_detach(&hp, A, false, &err) == 0, "a vGPU is detached");
+	hotplug_close(&hp);
+	ok(!fake.has_a && fake.defined_a, "from the guest, not from its definition");
+	ok(hotplug_open(&hp, "vm1", &err) == 0, "another is detached");
+	somebody_locks();
+	ok(hotplug_detach(&hp, B, false, &err) < 0 && strstr(err.text, "domain vm1 no longer has vGPU " B),
+	   "and said to be, where it is not given back yet: %s", err.text);
+	close(locked);
+	hotplug_close(&hp);
+	ok(hotplug_open(&hp, "vm1", &err) == 0 && hotplug_detach(&hp, A, false, &err) == -ENOENT,
+	   "a second time is an error");
+	ok(hotplug_detach(&hp, A, true, &err) == 0 && !fake.defined_a, "that takes it from the definition is none: %s",
+	   err.text);
+	ok(hotplug_detach(&hp, A, true, &err) == -ENOENT, "but a third time is");
+	hotplug_close(&hp);
+}
+
+static void attach_that_does_not(void)
+{
+	struct hotplug hp = { .host = &live.tree.host, .store = &store, .config = &config, .policy = &config.policy };
+	struct lease lease = { 0 };
+	struct err err = { 0 };
+
+	begin(false);
+	fake.meanwhile = somebody_locks;
+	ok(hotplug_open(&hp, "vm1", &err) == 0 && hotplug_attach(&hp, NULL, false, &lease, &err) == 0,
+	   "what is attached is, also where the leases are locked for long then: %s", err.text);
+	is(lease.parent, "mtty", "and it is known where");
+	hotplug_close(&hp);
+	close(locked);
+}
+
+int main(void)
+{
+	static const char text[] = "[devices]\nenabled_mdev_types = mtty-1\n";
+	struct err err;
+
+	live_begin(&live, "mtty");
+	if (config_parse(&config, "test", text, strlen(text), NULL, &err) < 0)
+		tree_fail(err.text);
+	config.policy.release_timeout_s = 1;
+	config.policy.lock_timeout_s = 1;
+	if (store_open(&store, &live.tree.host, true, &err) < 0)
+		tree_fail(err.text);
+	suspend_that_fails();
+	overtaken();
+	suspended_twice();
+	resume_that_fails();
+	detach_for_good();
+	attach_that_does_not();
+	free(fake.record);
+	store_close(&store);
+	config_free(&config);
+	live_end(&live);
+	return tap_done();
+}

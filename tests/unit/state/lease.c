@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Leases on disk: whole or not at all, found again, never trusted when they are garbage. */
+#include "state/lease.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "lib/tap.h"
+
+#define ID "c6f1a2b3-0000-4000-8000-00000000000a"
+#define VM "11111111-2222-4333-8444-555555555555"
+
+static struct host host;
+static char root[] = "/tmp/vgpu-lease-test.XXXXXX";
+
+static struct lease sample(void)
+{
+	return (struct lease){ .id = ID,
+			       .domain = VM,
+			       .name = "vm\n1 100% \xc3\xa4",
+			       .project = "p",
+			       .type = "nvidia-222",
+			       .parent = "0000:41:00.4",
+			       .pgpu = "0000:41:00.0",
+			       .state = LEASE_CREATING,
+			       .origin = LEASE_ADOPTED,
+			       .numa = UNKNOWN,
+			       .framebuffer_mib = 1024,
+			       .deadline_ms = 77 };
+}
+
+static void text_form(void)
+{
+	static const char *const cuts[] = { "id=", "domain=", "name=", "type=", "state=", "since_ms=", "end" };
+	struct lease l = sample(), back;
+	char text[8192], broken[8192];
+	int n = lease_format(&l, text, sizeof(text));
+
+	ok(n > 0 && text[n - 1] == '\n', "a lease is lines of text");
+	text[n - 1] = '\0'; /* as file_read() gives it */
+	ok(lease_parse(&back, text) == 0, "that can be read back");
+	is(back.name, l.name, "a name with a newline and a percent sign survives");
+	ok(strcmp(back.id, l.id) == 0 && strcmp(back.parent, l.parent) == 0 && back.state == l.state &&
+		   back.origin == l.origin && back.numa == l.numa && back.framebuffer_mib == 1024 &&
+		   back.deadline_ms == 77,
+	   "and so does all else");
+	ok(strchr(strstr(text, "name="), '\n') == strstr(text, "\nproject="), "the name is one line in the file");
+	for (size_t i = 0; i < sizeof(cuts) / sizeof(cuts[0]); i++) {
+		strcpy(broken, text);
+		*strstr(broken, cuts[i]) = 'X';
+		ok(lease_parse(&back, broken) == -EINVAL, "without '%s' it is garbage", cuts[i]);
+	}
+	for (size_t i = 0; i < strlen(text); i++) {
+		memcpy(broken, text, i);
+		broken[i] = '\0';
+		if (lease_parse(&back, broken) == 0)
+			break;
+		if (i == strlen(text) - 1)
+			ok(true, "cut off at any byte it is garbage");
+	}
+	strcpy(broken, text);
+	memcpy(strstr(broken, "type=nvidia-222") + 5, "../../x222", 10);
+	ok(lease_parse(&back, broken) == -EINVAL, "a type that is a path is garbage");
+}
+
+static void folder(struct store *store)
+{
+	struct lease l = sample(), back;
+	struct leases all;
+	struct err err;
+
+	ok(lease_list(store, &all, &err) == 0 && all.n == 0, "a new store holds nothing");
+	ok(lease_put(store, &l, &err) == 0, "a lease is put");
+	ok(lease_get(store, ID, &back, &err) == 1 && back.writer == getpid() && back.since_ms > 0,
+	   "and found, with its writer and since when");
+	l.state = LEASE_ACTIVE;
+	ok(lease_put(store, &l, &err) == 0 && lease_get(store, ID, &back, &err) == 1 && back.state == LEASE_ACTIVE,
+	   "another state takes its place");
+	ok(lease_list(store, &all, &err) == 0 && all.n == 1 && lease_find(&all, ID) && !lease_find(&all, VM),
+	   "it is listed, and found by its id");
+	lease_list_free(&all);
+	ok(lease_drop(store, ID, &err) == 0 && lease_get(store, ID, &back, &err) == 0, "dropped, it is gone");
+	ok(lease_drop(store, ID, &err) == 0, "dropping it again is no error");
+}
+
+static bool never(const void *arg, const char *id)
+{
+	(void)arg;
+	(void)id;
+	return false;
+}
+
+static bool always(const void *arg, const char *id)
+{
+	return !never(arg, id);
+}
+
+static void tidying(struct store *store)
+{
+	const struct timespec long_ago[2] = { { .tv_sec = 1 }, { .tv_sec = 1 } };
+	struct lease l = sample();
+	struct affinity a;
+	struct leases all;
+	struct err err;
+
+	file_publish(store->leases, "x", "cut", 3, true);
+	renameat(store->leases, "x", store->leases, "." ID ".new");
+	ok(lease_list(store, &all, &err) == 0 && faccessat(store->leases, "." ID ".new", F_OK, 0) == 0,
+	   "what a killed writer left is no lease");
+	lease_list_free(&all);
+	ok(store_lock(store, 0, &err) == 0 && lease_list(store, &all, &err) == 0 && all.garbage == 0 &&
+		   faccessat(store->leases, "." ID ".new", F_OK, 0) < 0,
+	   "and is removed under the lock");
+	lease_list_free(&all);
+	store_unlock(store);
+	affinity_put(store, &l);
+	seen_since(store, ID, 7, true);
+	memo_tidy(store, always, never, NULL, 90);
+	ok(affinity_get(store, ID, &a) == 1 && faccessat(store->seen, ID, F_OK, 0) == 0,
+	   "what is recent, or of a device that exists, is remembered");
+	utimensat(store->affinity, ID, long_ago, 0);
+	memo_tidy(store, never, always, NULL, 90);
+	ok(affinity_get(store, ID, &a) == 1 && faccessat(store->seen, ID, F_OK, 0) < 0,
+	   "what something names is remembered however old; a device that is gone has not been seen");
+	memo_tidy(store, never, never, NULL, 90);
+	ok(affinity_get(store, ID, &a) == 0, "what is old and nothing names is forgotten");
+}
+
+static void garbage(struct store *store)
+{
+	struct leases all;
+	struct err err;
+
+	file_publish(store->leases, ID, "what?", 5, true);
+	file_publish(store->leases, "no-id", "x", 1, true);
+	mkdirat(store->leases, VM, 0700);
+	ok(lease_list(store, &all, &err) == 0 && all.n == 0 && all.garbage == 3, "garbage is counted and not trusted");
+	lease_list_free(&all);
+	ok(faccessat(store->leases, ID, F_OK, 0) == 0, "without the lock it is left where it is");
+	ok(store_lock(store, 0, &err) == 0 && lease_list(store, &all, &err) == 0 && all.garbage == 3, "under the lock");
+	lease_list_free(&all);
+	store_unlock(store);
+	ok(faccessat(store->leases, ID, F_OK, 0) < 0 && faccessat(store->run, "garbage/" ID, F_OK, 0) == 0,
+	   "it is set aside");
+	ok(lease_list(store, &all, &err) == 0 && all.garbage == 0, "and not met again");
+	lease_list_free(&all);
+}
+
+static void locks(struct store *store)
+{
+	struct store other;
+	struct err err;
+	char mine[32];
+	pid_t child;
+	int fd;
+
+	ok(store_open(&other, &host, true, &err) == 0 && store_lock(store, 100, &err) == 0,
+	   "the store's lock is taken");
+	ok(store_lock(&other, 30, &err) == -ETIMEDOUT, "a second one waits, and gives up: %s", err.text);
+	snprintf(mine, sizeof(mine), "process %d ", (int)getpid());
+	ok(strstr(err.text, mine) != NULL, "and names the holder");
+	store_unlock(store);
+	ok(store_lock(&other, 0, &err) == 0, "free again it is had at once");
+	/* The handler forks in one thread while another has the lock; the child can be in the kernel for ever. */
+	child = fork();
+	if (child == 0) {
+		alarm(60);
+		pause();
+		_exit(1);
+	}
+	store_unlock(&other);
+	ok(child > 0 && store_lock(store, 0, &err) == 0, "also where a child that was forked meanwhile lives on");
+	store_unlock(store);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	fd = store_lock_pgpu(store, "0000:41:00.0", 0, &err);
+	ok(fd >= 0 && store_lock_pgpu(&other, "0000:41:00.0", 0, &err) == -ETIMEDOUT, "a pGPU's lock is had once");
+	ok(close(store_lock_pgpu(&other, "0000:42:00.0", 0, &err)) == 0, "another pGPU's is another lock");
+	close(fd);
+	ok(!store_handler_runs(store), "no handler runs");
+	store_close(&other);
+}
+
+static void memory(struct store *store)
+{
+	struct lease l = sample();
+	struct affinity a;
+	int64_t first;
+
+	ok(affinity_get(store, ID, &a) == 0, "of an unknown UUID nothing is remembered");
+	affinity_put(store, &l);
+	ok(affinity_get(store, ID, &a) == 1 && strcmp(a.parent, l.parent) == 0 && !a.made_this_boot,
+	   "where an adopted one was is remembered, not that we made it");
+	l.origin = LEASE_CREATED;
+	affinity_put(store, &l);
+	ok(affinity_get(store, ID, &a) == 1 && a.made_this_boot, "one that we made is ours, in this boot");
+	file_publish(store->affinity, ID, "../x y z\n", 9, true);
+	ok(affinity_get(store, ID, &a) == 0, "a record that is no type and parent is not trusted");
+	first = seen_since(store, ID, 7, false);
+	ok(faccessat(store->seen, ID, F_OK, 0) < 0 && first > 0, "a look alone notes nothing");
+	first = seen_since(store, ID, 7, true);
+	host_sleep_ms(5);
+	ok(seen_since(store, ID, 7, true) == first, "what was noted stays");
+	ok(seen_since(store, ID, 8, false) > first, "it was not noted of another device with the same UUID");
+	seen_forget(store, ID);
+	ok(seen_since(store, ID, 7, false) > first, "until it is forgotten");
+}
+
+static void strangers(void)
+{
+	struct store store;
+	struct err err;
+
+	fchmodat(host.root, "run/vgpu-lease", 0777, 0);
+	ok(store_open(&store, &host, true, &err) == -EPERM, "a store that others may write to is refused: %s",
+	   err.text);
+	store_close(&store);
+	fchmodat(host.root, "run/vgpu-lease", 0700, 0);
+}
+
+int main(void)
+{
+	struct store store;
+	struct err err = { 0 };
+	char command[64];
+
+	if (!mkdtemp(root) || host_open(&host, root, &err) < 0)
+		return 99;
+	mkdirat(host.root, "run", 0755);
+	mkdirat(host.root, "var", 0755);
+	mkdirat(host.root, "var/lib", 0755);
+	ok(store_open(&store, &host, false, &err) == 0 && store.leases < 0,
+	   "a store that is not there is an empty one");
+	store_close(&store);
+	ok(store_open(&store, &host, true, &err) == 0, "it is made when it is needed %s", err.text);
+	text_form();
+	folder(&store);
+	garbage(&store);
+	tidying(&store);
+	locks(&store);
+	memory(&store);
+	store_close(&store);
+	strangers();
+	host_close(&host);
+	snprintf(command, sizeof(command), "rm -rf %s", root);
+	return tap_done() | (system(command) != 0);
+}

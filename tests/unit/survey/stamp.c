@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What travels with a domain of its vGPUs: told from an inventory, and written into the domain's metadata. */
+#include "survey/stamp.h"
+
+#include <stdlib.h>
+
+#include "base/auto.h"
+#include "lib/tap.h"
+
+#define A "c6f1a2b3-0000-4000-8000-00000000000a"
+#define B "c6f1a2b3-0000-4000-8000-00000000000b"
+
+static struct inv_type types[] = {
+	{ .vendor = "10de", .device = "1eb8", .id = "nvidia-222", .name = "GRID T4-1B" },
+	{ .vendor = "10de", .device = "1db6", .id = "nvidia-222", .name = "GRID V100-1B" },
+	{ .id = "mtty-2", .name = "Zweifach-Anschlu\xc3\x9f" },
+};
+static struct inv_pgpu cards[] = {
+	{ .address = "0000:84:00.0", .vendor = "10de", .device = "1eb8", .nvidia = true, .framework = FW_MDEV },
+	{ .address = "0000:85:00.0", .vendor = "10de", .device = "1db6", .nvidia = true, .framework = FW_VARIANT },
+	{ .address = "mtty", .framework = FW_MDEV },
+};
+static struct inv_parent parents[] = { { .name = "0000:84:00.0", .ndevices = 1 },
+				       { .name = "mtty", .pgpu = 2, .ndevices = 1 } };
+static struct inv_device devices[] = {
+	{ .id = A, .parent = 0, .parent_name = "0000:84:00.0", .type = "nvidia-222" },
+	{ .id = B, .parent = UNKNOWN, .parent_name = "gone", .type = "nvidia-222" },
+	{ .id = "c6f1a2b3-0000-4000-8000-00000000000c", .parent = 0, .parent_name = "0000:84:00.0" },
+};
+static struct inventory inv = {
+	.pgpus = cards,
+	.npgpus = ARRAY_SIZE(cards),
+	.parents = parents,
+	.nparents = ARRAY_SIZE(parents),
+	.devices = devices,
+	.ndevices = ARRAY_SIZE(devices),
+	.types = types,
+	.ntypes = ARRAY_SIZE(types),
+	.nvidia_driver = "550.90.05",
+};
+
+static const char *told(const struct stamp *s)
+{
+	static char text[512];
+
+	snprintf(text, sizeof(text), "%s|%s|%s|%s|%s", s->type, s->name, s->framework, s->model, s->driver);
+	return text;
+}
+
+static void from_inventory(void)
+{
+	struct stamp stamp, other;
+
+	ok(stamp_device(&stamp, &inv, A), "a vGPU that exists is stamped");
+	is(told(&stamp), "nvidia-222|GRID T4-1B|mdev|10de:1eb8|550.90.05", "with all that is known of it");
+	ok(!stamp_device(&stamp, &inv, "c6f1a2b3-0000-4000-8000-00000000000d"), "one that does not exist is not");
+	is(told(&stamp), "||||", "and nothing is said of it");
+	ok(!stamp_device(&stamp, &inv, devices[2].id), "nor is one that has no type yet");
+	ok(stamp_device(&stamp, &inv, B), "one whose parent is no longer registered is");
+	is(told(&stamp), "nvidia-222||||", "with its type");
+	stamp_type(&stamp, &inv, 1, "nvidia-222");
+	is(told(&stamp), "nvidia-222|GRID V100-1B|variant|10de:1db6|550.90.05", "a type has its name on that card");
+	stamp_type(&other, &inv, 0, "nvidia-222");
+	stamp_common(&stamp, &other);
+	is(told(&stamp), "nvidia-222||||550.90.05", "of two cards only what they share is kept");
+	stamp_type(&stamp, &inv, 2, "mtty-2");
+	is(told(&stamp), "mtty-2||mdev||", "no model, no NVIDIA driver, no name that is not ASCII");
+}
+
+#define NS "xmlns:v='" DOMXML_NS "'"
+#define DOMAIN(metadata)                                                                                               \
+	"<domain><name>a</name><uuid>67a42c8b-1111-4000-8000-000000000001</uuid><metadata>" metadata                   \
+	"</metadata><devices><hostdev type='mdev' model='vfio-pci'><source><address uuid='" A "'/></source></hostdev>" \
+	"<hostdev type='mdev' model='vfio-pci'><source><address uuid='" B "'/></source></hostdev>"                     \
+	"</devices></domain>"
+
+static const struct stamp known = {
+	.type = "nvidia-222", .name = "<'&\">", .framework = "mdev", .model = "10de:1eb8", .driver = "550.90.05"
+};
+#define FACTS_OF_IT                                                                                                    \
+	" type='nvidia-222' name='&lt;&apos;&amp;&quot;>' framework='mdev' model='10de:1eb8' driver='550.90.05'"
+
+static void into_metadata(void)
+{
+	static const struct {
+		const char *xml;
+		struct stamp stamps[2];
+		const char *want, *sentence;
+	} rows[] = {
+		{ DOMAIN(""),
+		  { known },
+		  "<lease>\n  <device uuid='" A "'" FACTS_OF_IT "/>\n</lease>",
+		  "a vGPU without metadata gets some; the other, of which nothing is known, gets none" },
+		{ DOMAIN("<v:lease " NS " project='p&amp;q'><v:device uuid='" A
+			 "' type='VGPU' driver='1' placement='spread' numa='3' params='a=1'/><v:device uuid='" B
+			 "' type='t' driver='2' numa='none'/></v:lease>"),
+		  { known },
+		  "<lease project='p&amp;q'>\n  <device uuid='" A "'" FACTS_OF_IT
+		  " placement='spread' numa='3' params='a=1'/>\n  <device uuid='" B
+		  "' type='t' driver='2' numa='none'/>\n</lease>",
+		  "facts are replaced; what people wrote, and what nothing new is known of, stays" },
+		{ DOMAIN("<v:lease " NS "><v:device uuid='" A "' name='x' framework='vf'/></v:lease>"),
+		  { { .type = "t" } },
+		  "<lease>\n  <device uuid='" A "' type='t'/>\n</lease>",
+		  "facts that are not known here are not carried on" },
+		{ DOMAIN("<v:lease " NS "><v:device address='0000:41:00.4' type='s' placement='pack'/>"
+			 "<v:device uuid='c6f1a2b3-0000-4000-8000-00000000000c' numa='nonsense' type='u'/></v:lease>"),
+		  { known },
+		  "<lease>\n  <device uuid='" A "'" FACTS_OF_IT
+		  "/>\n  <device address='0000:41:00.4' type='s' placement='pack'/>\n"
+		  "  <device uuid='c6f1a2b3-0000-4000-8000-00000000000c' type='u'/>\n</lease>",
+		  "metadata of a vGPU that is not plugged in stays, as far as it makes sense" },
+		{ DOMAIN("<n:instance xmlns:n='" DOMXML_NOVA_NS_PREFIX
+			 "1.1'><n:owner><n:project uuid='nova'/></n:owner>"
+			 "</n:instance><v:lease " NS " project='own'/>"),
+		  { known },
+		  "<lease project='own'>\n  <device uuid='" A "'" FACTS_OF_IT "/>\n</lease>",
+		  "the lease's project stays the lease's, though Nova's counts" },
+		{ DOMAIN("<v:lease " NS "><v:device uuid='" A "'" FACTS_OF_IT " numa='1'/></v:lease>"),
+		  { known },
+		  NULL,
+		  "where all is there already, nothing is to be set" },
+		{ DOMAIN("<v:lease " NS "><v:device uuid='" A "' driver='1'/></v:lease>"),
+		  { { .driver = "2" } },
+		  NULL,
+		  "nor where no type is known" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct domxml *doc = NULL;
+		autofree char *got = NULL;
+		struct err err = { 0 };
+		size_t len = 0;
+
+		if (ok(domxml_parse(&doc, rows[i].xml, strlen(rows[i].xml), 0, &err) == 0 &&
+			       domxml_lease(doc, rows[i].stamps, &got, &len, &err) == 0,
+		       "it is written: %s", err.text)) {
+			is(got, rows[i].want, rows[i].sentence);
+			ok(!got || strlen(got) == len, "with its length");
+		}
+		domxml_free(doc);
+	}
+}
+
+int main(void)
+{
+	from_inventory();
+	into_metadata();
+	return tap_done();
+}
