@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Scope-bound release of what a function holds: memory, descriptors, directories, streams.
- *
- * Depends on: libc. Knows nothing of the rest.
  */
 #pragma once
 

@@ -10,8 +10,6 @@
  * Reads: an attribute that a vendor's driver answers can hang in the driver, too. A child that shares our memory reads
  * them; where one is not answered in time the child is left to itself, and holds nothing of ours. As long as it hangs
  * nobody of this process asks the same device again.
- *
- * Depends on: err, file, host, ident, text. Knows nothing of what the work is.
  */
 #pragma once
 

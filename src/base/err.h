@@ -6,8 +6,6 @@
  * one sentence that names the object, the cause and, where there is one, the cure; it is made
  * when the failure is seen, and callers add to it (err_in) only what they alone know. It lives on main()'s
  * stack and never allocates, so that reporting cannot fail.
- *
- * Depends on: text. Knows nothing of the rest.
  */
 #pragma once
 

@@ -3,8 +3,6 @@
  * Files by directory descriptor: reads with a cap, single writes, files that appear whole.
  *
  * Nothing here follows a symbolic link in the last component unless it says so. All descriptors are close-on-exec.
- *
- * Depends on: libc. Knows nothing of the rest.
  */
 #pragma once
 

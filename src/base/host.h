@@ -4,8 +4,6 @@
  * /etc and /var/lib. Every path of the program starts at host.root, and is written without a leading slash.
  *
  * It also holds the clocks and the lookup of processes: those are the real ones under --root, too.
- *
- * Depends on: err, file. Knows nothing of GPUs, leases or libvirt.
  */
 #pragma once
 

@@ -2,8 +2,6 @@
 /*
  * Names that may become part of a path: UUIDs, PCI addresses, parents, types. Whatever comes from outside is turned
  * into one of these at the edge; nothing else is ever put into a path.
- *
- * Depends on: libc. Knows nothing of the rest.
  */
 #pragma once
 

@@ -4,8 +4,6 @@
  *
  * What it is not asked for it checks and skips. It holds nothing, allocates nothing, and goes JSON_DEPTH levels deep
  * at most.
- *
- * Depends on: libc. Knows nothing of the rest.
  */
 #pragma once
 

@@ -4,8 +4,6 @@
  *
  * Off until log_open(): nothing is sent in a dry run, and nothing about a simulated host reaches the real host's log.
  * It never waits: what a log that is full does not take is lost, and the next line that goes through says how many.
- *
- * Depends on: text. Knows nothing of the rest.
  */
 #pragma once
 

@@ -6,8 +6,6 @@
  * socket is, and how often systemd wants to hear of us, is told in the environment (NOTIFY_SOCKET, WATCHDOG_USEC,
  * WATCHDOG_PID): systemd's contract, and the one exception to the rule that nothing is read from there. Both are taken
  * out of it, so that no child speaks for us. Without them all of this does nothing.
- *
- * Depends on: text. Knows nothing of the rest.
  */
 #pragma once
 

@@ -2,8 +2,6 @@
 /*
  * Sets of small numbers (CPUs, NUMA nodes) in the notation that the kernel and libvirt share: "0-3,8". libvirt also
  * takes "0-7,^5": 0 to 7 without 5.
- *
- * Depends on: libc. Knows nothing of XML or sysfs.
  */
 #pragma once
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Text that came from outside, made fit to be shown, and text taken apart.
- *
- * Depends on: libc. Knows nothing of the rest.
  */
 #pragma once
 

@@ -4,8 +4,6 @@
  * about vGPUs has changed on this machine.
  *
  * The only module that knows libudev. The hook is not linked with it: libudev costs time to load.
- *
- * Depends on: err, libudev. Knows nothing of the rest.
  */
 #pragma once
 

@@ -9,7 +9,7 @@
  * libxml2, and ICU behind it, takes longer to load than the hook to run: it is opened with the first document that is
  * parsed, once for the process, and never closed. The first call is not safe beside another in a second thread.
  *
- * The only module that includes libxml2. Depends on: err. Knows nothing of domains.
+ * The only module that includes libxml2.
  */
 #pragma once
 

@@ -4,8 +4,6 @@
  *
  * A sub-command is a table entry and one file, cmd_NAME.c; main() finds it, takes the options apart and prints its
  * error. This is the only layer that prints, besides main().
- *
- * Depends on: all of the above.
  */
 #pragma once
 

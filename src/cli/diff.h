@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * A unified diff of two texts that differ in a few places, as a rewritten domain does. It is not always the shortest.
- *
- * Depends on: libc. Knows nothing of XML.
  */
 #pragma once
 

@@ -4,8 +4,6 @@
  *
  * What is written is always valid: strings are made so (bytes that are no UTF-8 become U+FFFD), and whoever opens
  * closes. Within an object each call names its member; within an array `key` is NULL.
- *
- * Depends on: libc. Knows nothing of the rest.
  */
 #pragma once
 

@@ -3,8 +3,6 @@
  * A table for people: a heading, aligned columns, two spaces between them; nothing is cut, and all is printable.
  *
  * An empty cell is shown as "-", so that a column can be taken out with awk. The last column may hold spaces.
- *
- * Depends on: text. Knows nothing of the rest.
  */
 #pragma once
 

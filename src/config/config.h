@@ -5,8 +5,6 @@
  * /etc/vgpu-lease.conf, its drop-ins, and the [devices] and [mdev_*] sections of a nova.conf that it names. A file is
  * either right as a whole or refused with file and line: a mistake never leads to a pool other than the one that was
  * meant. What the host really has is not looked at here.
- *
- * Depends on: err, host, ident, file, inih. Knows nothing of sysfs, leases or libvirt.
  */
 #pragma once
 

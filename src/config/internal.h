@@ -9,8 +9,6 @@
  *     config_keys.c   the keys of a section, by these tables; messages
  *     config_draft.c  sections -> struct draft; what only the whole can tell -> struct config
  *     config.c        which files, in which order; the public functions
- *
- * Depends on: config. Knows nothing of the rest.
  */
 #pragma once
 

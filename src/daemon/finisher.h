@@ -10,8 +10,6 @@
  * A lease that becomes `releasing` is noticed at once (inotify). One that cannot be finished yet is tried again after a
  * time that doubles, up to five seconds; when nothing is left it sleeps. Where the kernel has no inotify watch for it,
  * it looks every second.
- *
- * Depends on: config (policy), host, reconcile, store. Knows nothing of libvirt or udev.
  */
 #pragma once
 

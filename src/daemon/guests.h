@@ -10,8 +10,6 @@
  * what is not there yet: so our own changes, of which libvirt tells us, too, come to rest.
  *
  * No lock is held while libvirt is asked: a hook that waits for one keeps libvirt waiting.
- *
- * Depends on: config, domxml, host, inventory, lease, log, reconcile (live_domain), rewrite, stamp, store, virt.
  */
 #pragma once
 

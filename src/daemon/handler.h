@@ -4,8 +4,6 @@
  *
  * It owns no state that matters: all of it is in the leases, and what it remembers (what was seen plugged in, what was
  * said to the log) spares time and lines. While its lock is held the hook leaves slow give-backs to it (finisher).
- *
- * Depends on: config, finisher, host, log, notify, reconcile, store. Knows nothing of libvirt, udev or the loop.
  */
 #pragma once
 

@@ -15,9 +15,6 @@
  * keeps no state but what the leases say: a pass can be cut off at any instant, and the next one finds what is left.
  *
  * The judgement (reconcile_device, reconcile_lease) is pure: it does no I/O and reads no clock.
- *
- * Depends on: adopt, collect, config, pool, domxml (request), giveback, handles, inventory, lease, store. Knows
- * nothing of libvirt: who runs is handed over.
  */
 #pragma once
 

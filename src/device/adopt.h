@@ -2,9 +2,6 @@
 /*
  * The lease of a device that a running domain has already: restored where it was lost, recorded where somebody else
  * gave the domain the device.
- *
- * Depends on: domxml (request), inventory, lease, store. Knows nothing of plan, or of how it is known that the domain
- * runs.
  */
 #pragma once
 

@@ -4,9 +4,6 @@
  *
  * Each step is done under its pGPU's lock, where the kernel's count is read again and decides; the store's lock is
  * held only while leases are written. A step that fails is a mishap: the next plan passes that candidate over.
- *
- * Depends on: bounded, config, giveback, handles, kernel, lease, plan's types, store. Knows nothing of XML or of how
- * the plan came about.
  */
 #pragma once
 

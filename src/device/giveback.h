@@ -6,9 +6,6 @@
  * its time to remove it by itself; under the pGPU's lock it is still `releasing` and still closed; it is removed and
  * seen gone; the lease is dropped. Whoever dies in between leaves a lease that says what to finish. A domain that
  * starts again takes its `releasing` lease over, and the give-back notices.
- *
- * Depends on: bounded, config (policy), handles, host, inventory, kernel, lease, ondisk, store. Knows nothing of XML
- * or plan.
  */
 #pragma once
 

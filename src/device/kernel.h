@@ -9,8 +9,6 @@
  * create blocks as long as the driver takes. remove of a device that is open blocks in the kernel beyond any signal
  * (vfio_unregister_group_dev, since 5.2), and takes libvirt with it: callers make sure that nobody has it open
  * (handles), and that nobody else writes to the same pGPU meanwhile (its lock).
- *
- * Depends on: err, host, file, ident, inventory (framework). Knows nothing of leases, the configuration or libvirt.
  */
 #pragma once
 

@@ -4,8 +4,6 @@
  *
  * Facts: kernel 5.10 and 6.12 (drivers/vfio/mdev), the vendor drivers' sources. Drivers say "full" with different
  * errnos.
- *
- * Depends on: libc. Knows nothing of the rest.
  */
 #pragma once
 

@@ -3,8 +3,6 @@
  * What the releases of other domains left behind: leases that are `releasing` though their time is over, as the hook's
  * child was killed, or gave up on a device that was closed later. Where no device handler runs, the next hook finishes
  * them, in a child that libvirt does not wait for.
- *
- * Depends on: bounded, config (policy), giveback, lease, log, store. Knows nothing of plan or XML.
  */
 #pragma once
 

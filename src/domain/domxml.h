@@ -7,8 +7,6 @@
  * DOMXML_MAX bytes none is, a document type declaration is refused and never expanded, nothing is fetched from anywhere.
  *
  * libxml2 is opened when a document is parsed for the first time (see xml.h). domxml_concerns() is the gate before it.
- *
- * Depends on: err, ident, text, numlist, xml. Knows nothing of sysfs, leases or the configuration.
  */
 #pragma once
 

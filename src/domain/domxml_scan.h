@@ -3,8 +3,6 @@
  * Where the start tags and their attributes stand in the bytes of a document that libxml2 has found well-formed and
  * free of a document type. There every element is one start tag, in the same order, and '<' begins nothing but tags,
  * comments, CDATA sections and processing instructions. What the tags mean is not looked at here.
- *
- * Depends on: libc. Knows nothing of libxml2 or domains.
  */
 #pragma once
 

@@ -14,8 +14,6 @@
  * written down, or that is in the control group of a machine. Both are root's to write.
  *
  * Opening the group to see whether it is busy would tell everything, but can make QEMU's own open fail.
- *
- * Depends on: err, host, file, text. Knows nothing of leases or libvirt's XML.
  */
 #pragma once
 

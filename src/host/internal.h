@@ -6,8 +6,6 @@
  * inv_order, inv_ask_variant, inv_ask_rest, inv_close.
  * Until inv_order the parents are sorted by name alone, and the pGPUs not at all. What is read of a card is read in one
  * visit, relative to its folder: each walk through sys/class/mdev_bus costs more than the attribute behind it.
- *
- * Depends on: inventory.
  */
 #pragma once
 

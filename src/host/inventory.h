@@ -17,8 +17,6 @@
  *            guest has is no device here, as the kernel does not tell
  *
  * Facts: kernel 6.12 mdev_sysfs.c; vendor drivers.
- *
- * Depends on: err, host, file, ident, text, typelist. Knows nothing of the configuration, leases or libvirt.
  */
 #pragma once
 

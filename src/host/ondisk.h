@@ -5,8 +5,6 @@
  *
  * libvirt's files are taken as text: a UUID that stands anywhere in one of them counts as named by it, which errs on
  * the safe side.
- *
- * Depends on: err, host, file, ident. Knows nothing of sysfs, leases or libxml2.
  */
 #pragma once
 

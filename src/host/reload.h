@@ -2,8 +2,6 @@
 /*
  * When systemd last reloaded a service: a reload leaves no trace in any file, so busctl(1) is run to ask for it. For
  * the operator's command alone: the hook runs no other program.
- *
- * Depends on: auto, err, host, text. Knows nothing of libvirt.
  */
 #pragma once
 

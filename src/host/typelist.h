@@ -10,8 +10,6 @@
  * Facts (captures of L40S, H200, RTX PRO 6000): "1145  : NVIDIA L40S-1B" a line, under a header that can be missing;
  * numbers can have six digits; names have blanks and dashes, and end in [-SLICES]-SIZE SERIES: "A100-1-5CME" is one
  * slice of a card with 5 GB, "M60-0B" has 512 MiB.
- *
- * Depends on: host, file, text. Knows nothing of pGPUs, leases or the configuration.
  */
 #pragma once
 

@@ -3,8 +3,6 @@
  * What libvirt, the lease, the kernel and QEMU say of one vGPU of a domain, and where they differ.
  *
  * Pure: each difference is a sentence about the vGPU that says what it may come from, or what to do.
- *
- * Depends on: ident, inventory (REASON_SIZE), lease. Knows nothing of how the witnesses were asked.
  */
 #pragma once
 

@@ -9,8 +9,6 @@
  *
  * What a suspend takes is written into the running domain's metadata first (domxml.h), so that it is saved with it: a
  * suspend that breaks off is undone by a resume, and a resume can be repeated.
- *
- * Depends on: attach, config, domxml, giveback, lease, mine, stamp_live, store, virt. Knows nothing of command lines.
  */
 #pragma once
 

@@ -2,8 +2,6 @@
 /*
  * What QEMU itself says of a domain, through libvirt's monitor. That marks the domain as tainted: only where a person
  * asks for it.
- *
- * Depends on: err, json, virt. Knows nothing of leases or the kernel.
  */
 #pragma once
 

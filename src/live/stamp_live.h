@@ -2,8 +2,6 @@
 /*
  * The facts of a domain's vGPUs, put into the metadata that libvirt holds of it: the target of a migration reads them
  * before QEMU runs.
- *
- * Depends on: domxml, inventory, lease, stamp, store, virt. Knows nothing of what happened to the domain.
  */
 #pragma once
 

@@ -5,8 +5,6 @@
  *
  * Only prepare and migrate may refuse: a failure of any other would kill a running guest or lose a saved one, and is
  * only logged.
- *
- * Depends on: all of the above. Knows nothing of libvirt's argv, of standard streams or exit codes.
  */
 #pragma once
 

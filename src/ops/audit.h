@@ -12,9 +12,6 @@
  *     audit_libvirt.c whether libvirt has looked for the hook since it came
  *     audit_domain.c  the metadata of defined domains
  *     audit_state.c   the state: may it be written, what is in it
- *
- * Depends on: absent, attach, collect, config, host, inventory, lease, ondisk, pool, reload, remark, store. Knows nothing
- * of who asks.
  */
 #pragma once
 

@@ -5,9 +5,6 @@
  *
  * Each lease and each foreign device is judged (spare says how); what may go, goes (giveback says how), all of it
  * within one stretch of time: an NVIDIA driver's time to clean up runs for all of them at once.
- *
- * Depends on: config, giveback, handles, inventory, lease, ondisk, spare, store. Knows nothing of domains' XML, of
- * plan, or who asks.
  */
 #pragma once
 

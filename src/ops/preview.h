@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * A plan in words, for --dry-run and `vgpu-lease plan`: one step a line.
- *
- * Depends on: plan's types, survey, text. Knows nothing of how plans are made.
  */
 #pragma once
 

@@ -3,8 +3,6 @@
  * A definition in which placeholders have become UUIDs of their own, and VFs that are not to be had here others, in the
  * hostdev and in the metadata alike, with what this host knows of such a vGPU in its <vgpu:device>, for the target of a
  * migration.
- *
- * Depends on: config, define, domxml, host, mine, plan, store, survey. Knows nothing of files or libvirt.
  */
 #pragma once
 

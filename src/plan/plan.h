@@ -5,8 +5,6 @@
  * Pure: from the facts that it is handed it makes steps or one refusal. It does no I/O, reads no clock, knows no
  * errno; so every rule is a row in tests/unit/plan/plan.c. A plan is tentative: the kernel's answer decides, and what
  * failed comes back as a fact (struct mishap) into the next plan.
- *
- * Depends on: config, inventory, lease and request types, pool. Knows nothing of files, locks or libvirt.
  */
 #pragma once
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * What a plan says to people: the reasons of a refusal in one line.
- *
- * Depends on: plan's types. Knows nothing of how the decision was made.
  */
 #pragma once
 

@@ -6,8 +6,6 @@
  * before matches, matches before the type that has neither.
  * A card that is otherwise than the file says is not in the pool now, with the reason; it never changes what the
  * other cards serve. Plain VFs are given out by [vf_NAME] sections alone, everything else by all others.
- *
- * Depends on: config, ident, inventory. Knows nothing of leases, requests or libvirt.
  */
 #pragma once
 

@@ -9,8 +9,6 @@
  * size show room although the card is in use. On SR-IOV cards available_instances is 0 or 1 per VF, and the sum over
  * VFs is no capacity: that is min(max_instance, VFs). On a card that carries several sizes the framebuffer that is left
  * is what bounds. A MIG-backed type is offered while a GPU instance of its size is free.
- *
- * Depends on: plan's types. Knows nothing of the domain's other wishes.
  */
 #pragma once
 

@@ -2,8 +2,6 @@
 /*
  * What the operator does to cards, as with sriov-manage and nvidia-smi: a line of words each, and what the file shows.
  * What sim_control.h says of errors holds.
- *
- * Depends on: sim_kernel, sim_topology, sim_vf. Of use to sim_control only.
  */
 #pragma once
 

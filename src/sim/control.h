@@ -23,8 +23,6 @@
  *   pid                                     reading it: the process that serves this host
  *
  * A line that cannot be understood is EINVAL, a card or parent that is not there ENODEV; the lines before it were done.
- *
- * Depends on: sim_kernel, sim_command. Knows nothing of FUSE.
  */
 #pragma once
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * What the tree shows of one mdev: its folder with the driver's attributes, and the links to and from it.
- *
- * Depends on: sim_kernel. Knows nothing of when these come and go: sim_mdev decides that.
  */
 #pragma once
 

@@ -9,8 +9,6 @@
  * What is kept (see sim_tree) is handed out to be cached for good, texts, listings and links included, and files are
  * opened without asking: reading again costs what it costs in the real sysfs. What is passing or varies is asked for
  * each time. As device nodes have to be opened by asking, they are a file system of their own.
- *
- * Depends on: err, host, file, sim_kernel, sim_vfio.
  */
 #pragma once
 

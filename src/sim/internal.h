@@ -2,8 +2,6 @@
 /*
  * What the parts of sim_fuse share: sim_fuse.c mounts and serves, sim_fuse_ops.c answers single requests,
  * sim_fuse_attr.c tells what a node is like.
- *
- * Depends on: libfuse, sim_kernel. Of no use to anybody else.
  */
 #pragma once
 

@@ -7,8 +7,6 @@
  * The parts of the kernel are modules of their own that work on this: sim_room (what fits), sim_vfio (groups, who has
  * them open), sim_mdev (create and remove), sim_variant (types set on VFs), sim_pci (PCI devices and VFs), sim_topology
  * (the tree at the start), sim_control (the operator's knobs).
- *
- * Depends on: err, ident, sim_model, sim_tree. Knows nothing of FUSE.
  */
 #pragma once
 

@@ -10,8 +10,6 @@
  * in it, the room stays taken and the UUID stays used; when it is closed the rest goes and the write returns. While
  * NVIDIA's vgpu-mgr holds on to a device that was closed, the write waits for up to five seconds and fails with EBUSY,
  * as it did up to Linux 5.1.
- *
- * Depends on: sim_kernel, sim_room, sim_vfio. Knows nothing of who writes.
  */
 #pragma once
 

@@ -7,8 +7,6 @@
  * ADDRESS is that of the first card; the next ones are on the buses behind it. Types of NVIDIA's cards are those of
  * vgpuConfig.xml (driver 510) and of the listings of real hosts, GVT-g's are i915's; what was made up says so in
  * man/vgpu-lease-sim.1.
- *
- * Depends on: err, ident, text. Knows nothing of the tree or of what the cards do.
  */
 #pragma once
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * PCI devices, PFs and VFs: what sysfs shows of them, and which driver has them.
- *
- * Depends on: sim_kernel. Knows nothing of vGPUs.
  */
 #pragma once
 

@@ -6,8 +6,6 @@
  *     DIR/.dev              the other mount: vfio
  *     DIR/sys, proc, dev    links into it
  *     DIR/run, etc, var/lib plain folders
- *
- * Depends on: err, file, host, sim_fuse (the mounts' names). Knows nothing of what is mounted.
  */
 #pragma once
 

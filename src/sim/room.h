@@ -9,8 +9,6 @@
  *   mbochs  256 MB that the types share. ENOSPC.
  *   mdpy    4 devices, whatever their type; mlx5_core likewise 16. EUSERS, by the mdev core itself.
  *   GVT-g   aperture and fences that the types share. ENOSPC.
- *
- * Depends on: sim_kernel. Knows nothing of the tree.
  */
 #pragma once
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * The tree of a host at its start: cards, VFs, types, NUMA nodes, and the empty folders that mdevs will stand in.
- *
- * Depends on: sim_kernel, sim_room, sim_mdev, sim_pci, sim_vf, sim_variant. Knows nothing of single mdevs.
  */
 #pragma once
 

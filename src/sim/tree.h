@@ -6,8 +6,6 @@
  * folder marked with sim_tree_varies() the listing may not. What is made later is passing: it may go at any time and
  * must be asked for anew. Names in a folder are unique. A node that is gone lives on, detached, as long as somebody
  * refers to it.
- *
- * Depends on: libc. Knows nothing of GPUs or FUSE.
  */
 #pragma once
 

@@ -7,8 +7,6 @@
  * framebuffer size, no free GPU instance, an unknown number. While the driver is at it, the file reads 0, and the room
  * is taken. 0: EPERM without a type or while the VF is open; where vgpu-mgr holds on to it, EBUSY after five seconds.
  * EINVAL for what is no number.
- *
- * Depends on: sim_kernel, sim_device, sim_room, sim_vf, sim_vfio. Knows nothing of who writes.
  */
 #pragma once
 

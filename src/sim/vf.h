@@ -2,8 +2,6 @@
 /*
  * A VF that is a vGPU itself: its IOMMU group, and the driver that has it. With a vfio driver it has its nodes in
  * /dev/vfio, with a graphics driver a folder drm.
- *
- * Depends on: sim_kernel, sim_pci, sim_vfio. Knows nothing of types.
  */
 #pragma once
 

@@ -2,8 +2,6 @@
 /*
  * IOMMU groups and /dev/vfio: a group is made for each vGPU, one process at a time has it open, and the simulated /proc
  * shows which.
- *
- * Depends on: sim_kernel. Knows nothing of what a group's device is; who owns it is told when it is closed.
  */
 #pragma once
 

@@ -12,8 +12,6 @@
  *   creating   `writer` is making the device; void when the writer is dead and the device absent
  *   active     the domain's
  *   releasing  to be given back as soon as nobody has the device open
- *
- * Depends on: err, file, ident, inventory (framework), store, text. Knows nothing of XML, sysfs or the configuration.
  */
 #pragma once
 

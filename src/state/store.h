@@ -19,8 +19,6 @@
  * are refused.
  *
  * Order of locks: a pGPU's lock first, then the store's; never two pGPUs' at once.
- *
- * Depends on: err, file, host, ident. Knows nothing of what the records say.
  */
 #pragma once
 

@@ -3,8 +3,6 @@
  * The cards that the configuration means and that make no vGPUs here: no such device, no driver, another one, VFs that
  * are not enabled. Those that a section names, the PCI devices that one matches, and, for a type that takes all cards
  * and has none, the GPUs of this host.
- *
- * Depends on: config, host, inventory, pool. Knows nothing of leases, domains or who asks.
  */
 #pragma once
 

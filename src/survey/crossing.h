@@ -6,8 +6,6 @@
  * libvirt lets the hostdev change its type since 11.0, and leaves it to QEMU whether the state fits. Here it is asked
  * for only where nothing of the vGPU's own kind has its type's name, a device of the other kind has, and the policy
  * allows it (cross_framework).
- *
- * Depends on: config, domxml, inventory, ondisk, wish. Knows nothing of leases or XML.
  */
 #pragma once
 

@@ -4,8 +4,6 @@
  *
  * Which card a vGPU will be made on is not known then. What all cards that may be chosen have in common is, and that
  * much of it travels in the definition.
- *
- * Depends on: config, domxml, inventory, pool, stamp, wish. Knows nothing of leases in use or libvirt.
  */
 #pragma once
 

@@ -3,8 +3,6 @@
  * Which PCI hostdevs of a domain are vGPUs of ours: those that its metadata names, and VFs that the configuration gives
  * to the pool, whether these are ready or not. All others are passed through without us, and cost next to nothing: who
  * is no VF ends at one look, and a host without a pool of VFs at none.
- *
- * Depends on: config, domxml, inventory, lease, pool, store. Knows nothing of libvirt's operations.
  */
 #pragma once
 

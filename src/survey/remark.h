@@ -2,8 +2,6 @@
 /*
  * What a domain's metadata say that has no effect on this host: words that nobody reads, a NUMA node that is not there.
  * Warnings, for who looks at a definition; a start goes on without a word.
- *
- * Depends on: domxml, file, inventory. Knows nothing of the configuration or leases.
  */
 #pragma once
 

@@ -5,8 +5,6 @@
  * An orphan is a device with a type that is not open, in no lease, in no domain's XML on disk, not started by
  * mdevctl, and seen idle for reclaim_grace. One of ours may go when its domain no longer runs, nobody has it open, and
  * nobody is at work on it. What was found out before a lease was written says nothing about it.
- *
- * Depends on: config, handles, lease, ondisk, store. Knows nothing of plan.
  */
 #pragma once
 

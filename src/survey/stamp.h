@@ -4,8 +4,6 @@
  * driver's version. The target of a migration reads it before QEMU runs.
  *
  * Pure: told from an inventory. What is no printable ASCII, as metadata must be, counts as not known.
- *
- * Depends on: domxml (struct stamp), inventory, lease, text. Knows nothing of XML or libvirt.
  */
 #pragma once
 

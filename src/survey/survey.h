@@ -5,9 +5,6 @@
  *
  * What is cheap is read always; what costs a pass over all processes (who has a device open) or over libvirt's files,
  * only where a rule asks for it.
- *
- * Depends on: config, crossing, handles, inventory, kernel, lease, ondisk, plan's types, pool, spare, store, wish.
- * Knows nothing of libvirt's operations.
  */
 #pragma once
 

@@ -6,8 +6,6 @@
  * The type of a device that does not exist is, in this order: the metadata's; that of its mdevctl definition; the one
  * that it had when it was last leased here, if it is still enabled. Else it is left to the plan, which knows what the
  * pool has cards for.
- *
- * Depends on: config, domxml, inventory, lease (affinity), ondisk, plan's types. Knows nothing of locks or libvirt.
  */
 #pragma once
 

@@ -11,8 +11,7 @@
  * Never used by the hook, which libvirt waits for. One thread only. While a connection is open, its loop should be run
  * again within some 20 seconds: a libvirtd that gets no answer to its keepalive hangs up after 30.
  *
- * The only module that includes libvirt. Depends on: err, ident, text. Knows nothing of leases, sysfs or what the XML
- * means.
+ * The only module that includes libvirt.
  */
 #pragma once
 

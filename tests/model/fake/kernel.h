@@ -8,8 +8,6 @@
  * own, which can be killed at each of its system calls (in a forked child; what the fake knows is in shared memory).
  *
  * It watches what must never be done to a device, see fake_broken().
- *
- * Depends on: ident, tests/lib/tree.h. Knows nothing of leases.
  */
 #pragma once
 
