@@ -8,7 +8,7 @@
 
 #include "base/auto.h"
 #include "internal.h"
-#include "base/numlist.h"
+#include "base/cpuset.h"
 #include "base/text.h"
 
 enum { CPU_MAX = 16384, NODE_MAX = 64 };
@@ -182,14 +182,14 @@ static int read_cpus(struct request *request, const struct xml_elem *domain, str
 
 	for (; pin; pin = xml_next(pin, "", "vcpupin"), pins++)
 		if (xml_attr(pin, "cpuset"))
-			pinned |= numlist_parse(xml_attr(pin, "cpuset"), cpus, CPU_MAX);
+			pinned |= cpuset_parse(xml_attr(pin, "cpuset"), cpus, CPU_MAX);
 	if (vcpu && xml_text(vcpu, text, sizeof(text)) && !text_number(text_strip(text), 1, LONG_MAX - 1, &vcpus))
 		vcpus = LONG_MAX;
 	if (cpuset && pins < vcpus)
-		pinned |= numlist_parse(cpuset, cpus, CPU_MAX);
+		pinned |= cpuset_parse(cpuset, cpus, CPU_MAX);
 	if (!pinned)
 		return 0;
-	request->cpus = numlist_format(cpus, CPU_MAX);
+	request->cpus = cpuset_format(cpus, CPU_MAX);
 	return request->cpus ? 0 : err_sys(err, ENOMEM, "the domain's XML");
 }
 
@@ -199,7 +199,7 @@ static void read_nodes(struct request *request, const struct xml_elem *domain)
 	const struct xml_elem *memory = tune ? xml_child(tune, "", "memory") : NULL;
 
 	if (memory && xml_attr(memory, "nodeset"))
-		numlist_parse(xml_attr(memory, "nodeset"), &request->memory_nodes, NODE_MAX);
+		cpuset_parse(xml_attr(memory, "nodeset"), &request->memory_nodes, NODE_MAX);
 }
 
 /* What is wrong in one is no mistake: it is for a vGPU that is not there now. */

@@ -9,7 +9,7 @@
 #include "base/auto.h"
 #include "base/file.h"
 #include "host/inventory.h"
-#include "base/numlist.h"
+#include "base/cpuset.h"
 #include "base/text.h"
 
 enum { CPUS_MAX = 16384 /* libvirt's own limit of a cpuset */, WORDS = CPUS_MAX / 64 };
@@ -28,7 +28,7 @@ uint64_t inventory_cpu_nodes(const struct host *host, const char *cpus)
 	const struct dirent *e;
 	int fd;
 
-	if (!numlist_parse(cpus, wanted, CPUS_MAX))
+	if (!cpuset_parse(cpus, wanted, CPUS_MAX))
 		return 0;
 	fd = file_dir(host->root, "sys/devices/system/node");
 	autoclosedir DIR *d = fd < 0 ? NULL : fdopendir(fd);
@@ -40,7 +40,7 @@ uint64_t inventory_cpu_nodes(const struct host *host, const char *cpus)
 		if (strncmp(e->d_name, "node", 4) != 0 || !text_number(e->d_name + 4, 0, 63, &node))
 			continue;
 		snprintf(path, sizeof(path), "node%ld/cpulist", node);
-		if (file_read(fd, path, list, sizeof(list)) > 0 && numlist_parse(list, there, CPUS_MAX) &&
+		if (file_read(fd, path, list, sizeof(list)) > 0 && cpuset_parse(list, there, CPUS_MAX) &&
 		    overlap(wanted, there))
 			nodes |= UINT64_C(1) << node;
 	}

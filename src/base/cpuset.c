@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Sets of small numbers in the notation "0-3,8,^2". */
-#include "base/numlist.h"
+#include "base/cpuset.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -60,7 +60,7 @@ static bool read_item(const char **s, uint64_t *bits, size_t nbits)
 	return true;
 }
 
-bool numlist_parse(const char *list, uint64_t *bits, size_t nbits)
+bool cpuset_parse(const char *list, uint64_t *bits, size_t nbits)
 {
 	/* A set of its own: "^5" takes away what this list gave, not what was there before. */
 	autofree uint64_t *own = calloc(nbits / 64, sizeof(*own));
@@ -81,7 +81,7 @@ bool numlist_parse(const char *list, uint64_t *bits, size_t nbits)
 	return true;
 }
 
-char *numlist_format(const uint64_t *bits, size_t nbits)
+char *cpuset_format(const uint64_t *bits, size_t nbits)
 {
 	const char *comma = "";
 	char *out = NULL;

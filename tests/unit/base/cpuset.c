@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Sets of numbers in the kernel's and libvirt's notation. */
-#include "base/numlist.h"
+#include "base/cpuset.h"
 
 #include <stdlib.h>
 
@@ -14,7 +14,7 @@ static char *again(const char *list)
 {
 	uint64_t bits[BITS / 64] = { 0 };
 
-	return numlist_parse(list, bits, BITS) ? numlist_format(bits, BITS) : NULL;
+	return cpuset_parse(list, bits, BITS) ? cpuset_format(bits, BITS) : NULL;
 }
 
 static void reads(const char *list, const char *want, const char *sentence)
@@ -37,9 +37,9 @@ int main(void)
 	reads("63-64,127", "63-64,127", "numbers beyond one word are kept");
 	reads("126-200,128,5000000", "126-127", "numbers that the set has no room for are left out");
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
-		ok(!numlist_parse(bad[i], bits, BITS), "'%s' is no list", bad[i]);
+		ok(!cpuset_parse(bad[i], bits, BITS), "'%s' is no list", bad[i]);
 	ok(bits[0] == 0 && bits[1] == 0, "what is no list leaves the set as it was");
-	ok(numlist_parse("1,5", bits, BITS) && numlist_parse("0-7,^5", bits, BITS) && bits[0] == 0xff,
+	ok(cpuset_parse("1,5", bits, BITS) && cpuset_parse("0-7,^5", bits, BITS) && bits[0] == 0xff,
 	   "a list is added to what the set has: its ^ does not take that away");
 	return tap_done();
 }
