@@ -4,8 +4,8 @@
 
 #include <stdbool.h>
 
-/* Is this a child of bounded_run()? It is waited for as a whole. */
-bool bounded_is_child(void);
+/* Is this a child of timed_child_run()? It is waited for as a whole. */
+bool timed_child_is_child(void);
 
 /* libvirt reads our stdout and stderr to their end: whoever keeps them open keeps libvirt waiting. */
-void bounded_drop_standard(void);
+void timed_child_drop_standard(void);

@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "base/bounded.h"
+#include "base/timed_child.h"
 #include "base/bounded_impl.h"
 #include "base/file.h"
 #include "base/host.h"
@@ -51,15 +51,15 @@ struct look {
 static _Thread_local struct look *current;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct bounded_silent silent[SILENT_MAX];
+static struct timed_child_silent silent[SILENT_MAX];
 
 /* With the lock held. */
-static bool is_silent(const struct bounded_silent *s)
+static bool is_silent(const struct timed_child_silent *s)
 {
 	return *s->who && host_process_lives(s->pid, s->start);
 }
 
-size_t bounded_silents(struct bounded_silent *out, size_t max)
+size_t timed_child_silents(struct timed_child_silent *out, size_t max)
 {
 	size_t n = 0;
 
@@ -71,9 +71,9 @@ size_t bounded_silents(struct bounded_silent *out, size_t max)
 	return n;
 }
 
-void bounded_add_silent(const struct bounded_silent *s)
+void timed_child_add_silent(const struct timed_child_silent *s)
 {
-	struct bounded_silent *place = NULL;
+	struct timed_child_silent *place = NULL;
 
 	pthread_mutex_lock(&lock);
 	for (size_t i = 0; i < SILENT_MAX; i++) {
@@ -100,7 +100,7 @@ static void put(struct look *look)
 /* Nothing of ours but `keep`: a child that hangs must hold no lock, and nothing that libvirt reads to its end. */
 static void close_others(int keep)
 {
-	bounded_drop_standard();
+	timed_child_drop_standard();
 	if (keep > 3)
 		close_range(3, (unsigned)keep - 1, 0);
 	close_range((unsigned)(keep > 2 ? keep + 1 : 3), UINT_MAX, 0);
@@ -178,7 +178,7 @@ static bool leave(struct look *look, int wait_ms, int64_t *again_ms)
 {
 	int step = atomic_load(&look->step);
 	int64_t over = host_now_ms() - atomic_load(&look->asked_ms);
-	struct bounded_silent s;
+	struct timed_child_silent s;
 
 	*again_ms = STEP_MS;
 	if (step % 2 == 0)
@@ -187,23 +187,23 @@ static bool leave(struct look *look, int wait_ms, int64_t *again_ms)
 		*again_ms = wait_ms - over;
 		return false;
 	}
-	s = (struct bounded_silent){ .pid = atomic_load(&look->pid), .since_ms = atomic_load(&look->asked_ms) };
+	s = (struct timed_child_silent){ .pid = atomic_load(&look->pid), .since_ms = atomic_load(&look->asked_ms) };
 	s.start = host_process_start(s.pid);
 	memcpy(s.who, look->who, sizeof(s.who));
 	if (!atomic_compare_exchange_strong(&look->step, &step, LEFT))
 		return false;
-	bounded_add_silent(&s);
+	timed_child_add_silent(&s);
 	return true;
 }
 
-int bounded_look(int (*work)(void *arg, struct err *err), void *arg, int keep, int wait_ms, struct err *err)
+int timed_child_look(int (*work)(void *arg, struct err *err), void *arg, int keep, int wait_ms, struct err *err)
 {
 	struct look *look;
-	struct bounded_silent known[SILENT_MAX];
+	struct timed_child_silent known[SILENT_MAX];
 	int64_t next_ms = wait_ms;
 	int r;
 
-	if (current || bounded_is_child())
+	if (current || timed_child_is_child())
 		return work(arg, err);
 	look = calloc(1, sizeof(*look));
 	if (!look)
@@ -212,7 +212,7 @@ int bounded_look(int (*work)(void *arg, struct err *err), void *arg, int keep, i
 	look->arg = arg;
 	look->keep = keep;
 	look->result = 1;
-	look->nsilent = bounded_silents(known, SILENT_MAX);
+	look->nsilent = timed_child_silents(known, SILENT_MAX);
 	for (size_t i = 0; i < look->nsilent; i++)
 		memcpy(look->silent[i], known[i].who, PARENT_SIZE);
 	atomic_store(&look->users, 2);
@@ -267,17 +267,17 @@ static int read_single(void *arg, struct err *err)
 	struct single *single = arg;
 
 	(void)err;
-	single->r = bounded_read(single->who, single->dir, single->path, single->text, single->size);
+	single->r = timed_child_read(single->who, single->dir, single->path, single->text, single->size);
 	return 0;
 }
 
-ssize_t bounded_read(const char *who, int dir, const char *path, char *buf, size_t size)
+ssize_t timed_child_read(const char *who, int dir, const char *path, char *buf, size_t size)
 {
 	struct single *single;
 	struct err err;
 	ssize_t r;
 
-	if (bounded_is_child())
+	if (timed_child_is_child())
 		return file_read(dir, path, buf, size);
 	if (current)
 		return ask(current, who, dir, path, buf, size);
@@ -290,7 +290,7 @@ ssize_t bounded_read(const char *who, int dir, const char *path, char *buf, size
 		free(single);
 		return -ENAMETOOLONG;
 	}
-	r = bounded_look(read_single, single, dir, BOUNDED_ANSWER_MS, &err);
+	r = timed_child_look(read_single, single, dir, BOUNDED_ANSWER_MS, &err);
 	/* The read that hangs will write here. */
 	if (r == -ETIMEDOUT)
 		return r;

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "base/bounded.h"
+#include "base/timed_child.h"
 #include "base/log.h"
 #include "daemon/reconcile.h"
 #include "state/store.h"
@@ -129,7 +129,7 @@ static int look(struct finisher *f, bool *watched)
 	if (r == 0)
 		r = reconcile_finish(&store, &policy, &f->said, &err);
 	store_close(&store);
-	bounded_reap();
+	timed_child_reap();
 	say_trouble(f, r < 0 ? err.text : "");
 	atomic_store(&f->left, r < 0 ? 0 : r);
 	return r;

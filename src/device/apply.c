@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "base/bounded.h"
+#include "base/timed_child.h"
 #include "device/giveback.h"
 #include "host/handles.h"
 #include "device/kernel.h"
@@ -201,7 +201,7 @@ static int unmake(const struct apply *apply, const struct step *step, struct err
 /* This write may never come back, too. */
 static int give_params(const struct apply *apply, struct creation *creation, int wait_ms, struct err *err)
 {
-	int r = bounded_run(set_params, creation, wait_ms, err);
+	int r = timed_child_run(set_params, creation, wait_ms, err);
 
 	if (r == -ETIMEDOUT)
 		err_set(err, ETIMEDOUT,
@@ -241,7 +241,7 @@ static int create(const struct apply *apply, const struct step *step, const char
 	if (wait_ms == 0)
 		return err_set(err, ECANCELED, "no time is left to create %s on %s (lock_timeout, create_timeout)",
 			       step->type, step->parent);
-	r = bounded_run(create_device, &creation, wait_ms, err);
+	r = timed_child_run(create_device, &creation, wait_ms, err);
 	if (r == -ETIMEDOUT)
 		return err_set(
 			err, ETIMEDOUT,

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "base/bounded.h"
+#include "base/timed_child.h"
 #include "base/file.h"
 #include "host/handles.h"
 #include "device/kernel.h"
@@ -151,7 +151,7 @@ static int remove_closed(const struct store *store, const struct vgpu *vgpu, int
 	/* Where there is no place for one (/run is full), the pGPU's stands for it. */
 	if (lock < 0)
 		removal.parent = 0;
-	r = bounded_run(remove_device, &removal, wait_ms + REMOVE_SLACK_MS, err);
+	r = timed_child_run(remove_device, &removal, wait_ms + REMOVE_SLACK_MS, err);
 	/* Its process was killed, and its write has ended with it: what is gone is gone. */
 	if (r == -EINTR && kernel_exists(store->host, vgpu) == 0)
 		r = 0;

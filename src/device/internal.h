@@ -34,7 +34,7 @@ struct kernel_ops {
 
 extern const struct kernel_ops kernel_mdev, kernel_variant;
 
-/* Reads what the driver of a vGPU's parent answers, as bounded_read() does. */
+/* Reads what the driver of a vGPU's parent answers, as timed_child_read() does. */
 ssize_t kernel_read(const struct host *host, const struct vgpu *vgpu, const char *path, char *buf, size_t size);
 
 /* NULL: VFIO has a node for the device whose folder this is; else what has not appeared. */

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "base/bounded.h"
+#include "base/timed_child.h"
 #include "base/file.h"
 #include "internal.h"
 
@@ -43,7 +43,7 @@ ssize_t kernel_read(const struct host *host, const struct vgpu *vgpu, const char
 	const char *parent = vgpu->framework == FW_VARIANT ? vgpu->id : vgpu->parent;
 	char card[PCI_SIZE];
 
-	return bounded_read(inventory_physfn(host, parent, card) ? card : parent, host->root, path, buf, size);
+	return timed_child_read(inventory_physfn(host, parent, card) ? card : parent, host->root, path, buf, size);
 }
 
 /* The text of a failed write: what was tried, what the kernel said, what that means. */

@@ -4,7 +4,7 @@
 
 #include <unistd.h>
 
-#include "base/bounded.h"
+#include "base/timed_child.h"
 #include "device/giveback.h"
 #include "base/log.h"
 
@@ -33,7 +33,7 @@ void leftover_finish(const struct host *host, const struct policy *policy)
 	struct err err = { 0 };
 
 	log_close();
-	if (bounded_detach(host->root, &err) <= 0)
+	if (timed_child_detach(host->root, &err) <= 0)
 		return;
 	if (store_open(&store, host, true, &err) < 0 || lease_list(&store, &leases, &err) < 0)
 		_exit(1);

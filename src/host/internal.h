@@ -44,11 +44,11 @@ int inv_room(void *array, size_t n, size_t size, struct err *err);
 /* Not ready, for this reason (printf); the first reason stays. */
 void inv_not_ready(struct inv_pgpu *pgpu, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Not ready: a read that its driver answers (bounded_read) gave -ETIMEDOUT. */
+/* Not ready: a read that its driver answers (timed_child_read) gave -ETIMEDOUT. */
 void inv_silent(struct inv_pgpu *pgpu);
 
 /*
- * Runs the work, which opens and closes the reader by itself, as bounded_look() does, and once more without each card
+ * Runs the work, which opens and closes the reader by itself, as timed_child_look() does, and once more without each card
  * that does not answer. Where it fails the inventory is empty.
  */
 int inv_bounded(int (*work)(void *arg, struct err *err), struct inv_reader *reader, struct err *err);

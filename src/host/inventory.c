@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "base/bounded.h"
+#include "base/timed_child.h"
 #include "base/file.h"
 #include "internal.h"
 #include "base/text.h"
@@ -121,7 +121,7 @@ int inv_bounded(int (*work)(void *arg, struct err *err), struct inv_reader *read
 		left /= 2;
 		memset(reader->inv, 0, sizeof(*reader->inv));
 		reader->inv->frameworks = reader->query->frameworks;
-		r = bounded_look(work, reader, reader->host->root, left > LEAST_MS ? left : LEAST_MS, err);
+		r = timed_child_look(work, reader, reader->host->root, left > LEAST_MS ? left : LEAST_MS, err);
 		if (r < 0)
 			inventory_free(reader->inv);
 	} while (r == -ETIMEDOUT);

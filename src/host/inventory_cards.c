@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "base/bounded.h"
+#include "base/timed_child.h"
 #include "base/file.h"
 #include "internal.h"
 #include "base/text.h"
@@ -22,8 +22,9 @@ static long read_count(const char *address, int card, const char *attribute)
 	char text[16];
 	long n;
 
-	return bounded_read(address, card, attribute, text, sizeof(text)) > 0 && text_number(text, 0, 65535, &n) ? n
-														 : 0;
+	return timed_child_read(address, card, attribute, text, sizeof(text)) > 0 && text_number(text, 0, 65535, &n)
+		       ? n
+		       : 0;
 }
 
 /*

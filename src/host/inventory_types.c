@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "base/bounded.h"
+#include "base/timed_child.h"
 #include "base/file.h"
 #include "internal.h"
 #include "base/text.h"
@@ -81,7 +81,7 @@ ssize_t inv_read_type(const char *card, int dir, const char *type, const char *a
 	char path[TYPE_SIZE + 64];
 
 	snprintf(path, sizeof(path), "mdev_supported_types/%s/%s", type, attribute);
-	return bounded_read(card, dir, path, buf, size);
+	return timed_child_read(card, dir, path, buf, size);
 }
 
 static bool has_type(int dir, const char *type)

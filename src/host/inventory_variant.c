@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "base/bounded.h"
+#include "base/timed_child.h"
 #include "base/file.h"
 #include "internal.h"
 #include "base/text.h"
@@ -33,7 +33,7 @@ static int read_vf(struct inventory *inv, int g, int card, size_t n, const char 
 	int r;
 
 	snprintf(path, sizeof(path), "virtfn%zu/nvidia/current_vgpu_type", n);
-	len = bounded_read(inv->pgpus[g].address, card, path, text, sizeof(text));
+	len = timed_child_read(inv->pgpus[g].address, card, path, text, sizeof(text));
 	/* Bound to another driver: an ordinary VF, that somebody has given to a guest whole. */
 	if (len == -ENOENT)
 		return 0;
@@ -207,7 +207,7 @@ static void read_list(struct inv_reader *reader, struct inv_pgpu *pgpu, struct t
 	if (!vf)
 		return;
 	snprintf(path, sizeof(path), "sys/bus/pci/devices/%s/nvidia/creatable_vgpu_types", vf->name);
-	n = bounded_read(pgpu->address, reader->host->root, path, text, TYPELIST_TEXT_MAX);
+	n = timed_child_read(pgpu->address, reader->host->root, path, text, TYPELIST_TEXT_MAX);
 	if (n == -ETIMEDOUT)
 		inv_silent(pgpu);
 	else if (n < 0)

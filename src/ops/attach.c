@@ -8,7 +8,7 @@
 
 #include "device/apply.h"
 #include "base/auto.h"
-#include "base/bounded.h"
+#include "base/timed_child.h"
 #include "device/giveback.h"
 #include "device/kernel.h"
 #include "device/leftover.h"
@@ -145,8 +145,8 @@ static void remove_spares(struct rounds *r)
  */
 static bool may_answer(const struct rounds *r)
 {
-	struct bounded_silent silent[16];
-	size_t n = host_now_ms() < r->deadline_ms ? bounded_silents(silent, ARRAY_SIZE(silent)) : 0;
+	struct timed_child_silent silent[16];
+	size_t n = host_now_ms() < r->deadline_ms ? timed_child_silents(silent, ARRAY_SIZE(silent)) : 0;
 	int64_t time_ms = (int64_t)r->attach->policy->lock_timeout_s * 1000;
 
 	for (size_t i = 0; i < n; i++) {

@@ -7,7 +7,7 @@
 
 #include "device/adopt.h"
 #include "ops/attach.h"
-#include "base/bounded.h"
+#include "base/timed_child.h"
 #include "device/giveback.h"
 #include "device/leftover.h"
 #include "base/log.h"
@@ -109,7 +109,7 @@ static void finish_detached(struct release *release, const struct store *store)
 
 	release->is_waited_for = false;
 	log_close();
-	r = bounded_detach(host.root, &err);
+	r = timed_child_detach(host.root, &err);
 	if (r < 0)
 		log_warn("release: domain %s: its vGPUs are left for 'vgpu-lease gc': %s", release->name, err.text);
 	if (r <= 0)

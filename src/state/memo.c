@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "base/bounded.h"
+#include "base/timed_child.h"
 #include "base/file.h"
 #include "state/lease.h"
 #include "base/text.h"
@@ -170,7 +170,7 @@ size_t failure_list(const struct store *store, struct failure **out)
 }
 
 /* One record, of a process that hangs still. */
-static bool silent_read(struct bounded_silent *silent, int folder, const char *name)
+static bool silent_read(struct timed_child_silent *silent, int folder, const char *name)
 {
 	char text[96], *rest = text;
 	long pid, start, since;
@@ -190,17 +190,17 @@ void silent_recall(const struct store *store)
 	int folder = store->run < 0 ? -1 : file_dir(store->run, "silent");
 	autoclosedir DIR *dir = folder < 0 ? NULL : fdopendir(folder);
 	const struct dirent *e;
-	struct bounded_silent silent;
+	struct timed_child_silent silent;
 
 	while (dir && (e = readdir(dir)))
 		if (silent_read(&silent, folder, e->d_name))
-			bounded_add_silent(&silent);
+			timed_child_add_silent(&silent);
 }
 
 void silent_note(const struct store *store)
 {
-	struct bounded_silent all[16], known;
-	size_t n = bounded_silents(all, ARRAY_SIZE(all));
+	struct timed_child_silent all[16], known;
+	size_t n = timed_child_silents(all, ARRAY_SIZE(all));
 	autoclose int folder = n == 0 || store->run < 0 ? -1 : file_own_dir(store->run, "silent");
 
 	for (size_t i = 0; i < n && folder >= 0; i++) {

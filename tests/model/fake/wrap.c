@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "base/bounded.h"
+#include "base/timed_child.h"
 #include "base/file.h"
 #include "base/host.h"
 
@@ -303,8 +303,8 @@ int __wrap_file_poke(int dir, const char *path, const char *data, size_t len)
 	return r;
 }
 
-int __wrap_bounded_run(int (*work)(void *arg, struct err *err), void *arg, int wait_ms, struct err *err);
-int __wrap_bounded_run(int (*work)(void *arg, struct err *err), void *arg, int wait_ms, struct err *err)
+int __wrap_timed_child_run(int (*work)(void *arg, struct err *err), void *arg, int wait_ms, struct err *err);
+int __wrap_timed_child_run(int (*work)(void *arg, struct err *err), void *arg, int wait_ms, struct err *err)
 {
 	int r, late = fake->nlate;
 
@@ -319,23 +319,23 @@ int __wrap_bounded_run(int (*work)(void *arg, struct err *err), void *arg, int w
 }
 
 /* The made-up kernel answers every read. */
-int __wrap_bounded_look(int (*work)(void *arg, struct err *err), void *arg, int keep, int wait_ms, struct err *err);
-int __wrap_bounded_look(int (*work)(void *arg, struct err *err), void *arg, int keep, int wait_ms, struct err *err)
+int __wrap_timed_child_look(int (*work)(void *arg, struct err *err), void *arg, int keep, int wait_ms, struct err *err);
+int __wrap_timed_child_look(int (*work)(void *arg, struct err *err), void *arg, int keep, int wait_ms, struct err *err)
 {
 	(void)keep, (void)wait_ms;
 	return work(arg, err);
 }
 
-ssize_t __wrap_bounded_read(const char *who, int dir, const char *path, char *buf, size_t size);
-ssize_t __wrap_bounded_read(const char *who, int dir, const char *path, char *buf, size_t size)
+ssize_t __wrap_timed_child_read(const char *who, int dir, const char *path, char *buf, size_t size);
+ssize_t __wrap_timed_child_read(const char *who, int dir, const char *path, char *buf, size_t size)
 {
 	(void)who;
 	return file_read(dir, path, buf, size);
 }
 
 /* What is left is left to others. */
-int __wrap_bounded_detach(int keep, struct err *err);
-int __wrap_bounded_detach(int keep, struct err *err)
+int __wrap_timed_child_detach(int keep, struct err *err);
+int __wrap_timed_child_detach(int keep, struct err *err)
 {
 	(void)keep, (void)err;
 	return 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Writes to the kernel that may never come back, with a bound on the wait for each. */
-#include "base/bounded.h"
+#include "base/timed_child.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -33,19 +33,19 @@ static void abandon(pid_t pid)
 	}
 }
 
-void bounded_reap(void)
+void timed_child_reap(void)
 {
 	for (size_t i = 0; i < ABANDONED_MAX; i++)
 		if (abandoned[i] != 0 && waitpid(abandoned[i], NULL, WNOHANG) != 0)
 			abandoned[i] = 0;
 }
 
-bool bounded_is_child(void)
+bool timed_child_is_child(void)
 {
 	return is_child;
 }
 
-void bounded_drop_standard(void)
+void timed_child_drop_standard(void)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
@@ -60,7 +60,7 @@ static void child(int (*work)(void *arg, struct err *err), void *arg, int out)
 	int r;
 
 	is_child = true;
-	bounded_drop_standard();
+	timed_child_drop_standard();
 	signal(SIGPIPE, SIG_IGN);
 	r = work(arg, &err);
 	err.code = r < 0 ? -r : 0;
@@ -68,7 +68,7 @@ static void child(int (*work)(void *arg, struct err *err), void *arg, int out)
 	_exit(write(out, &err, sizeof(err)) == (ssize_t)sizeof(err) ? 0 : 1);
 }
 
-int bounded_run(int (*work)(void *arg, struct err *err), void *arg, int wait_ms, struct err *err)
+int timed_child_run(int (*work)(void *arg, struct err *err), void *arg, int wait_ms, struct err *err)
 {
 	int64_t end = host_now_ms() + wait_ms;
 	struct pollfd ready;
@@ -104,7 +104,7 @@ int bounded_run(int (*work)(void *arg, struct err *err), void *arg, int wait_ms,
 	return -result.code;
 }
 
-int bounded_detach(int keep, struct err *err)
+int timed_child_detach(int keep, struct err *err)
 {
 	pid_t pid = fork();
 
@@ -118,7 +118,7 @@ int bounded_detach(int keep, struct err *err)
 	/* A second child is nobody's to wait for. */
 	if (fork() != 0)
 		_exit(0);
-	bounded_drop_standard();
+	timed_child_drop_standard();
 	for (int fd = 3; fd < 64; fd++)
 		if (fd != keep)
 			close(fd);
