@@ -5,7 +5,7 @@
 
 #include "cli/cmd.h"
 #include "device/giveback.h"
-#include "host/handles.h"
+#include "host/vfio_users.h"
 #include "base/ident.h"
 #include "device/kernel.h"
 #include "state/lease.h"
@@ -39,10 +39,10 @@ static int check_unused(const struct cmd *cmd, const struct lease *lease, struct
 	struct err why;
 	pid_t pid = 0;
 	int64_t deadline = host_now_ms() + (int64_t)cmd->config.policy.release_timeout_s * 1000;
-	struct handles *handles = handles_read(&cmd->host, deadline);
-	int r = handles_open(handles, &cmd->host, lease->id, &pid, err);
+	struct vfio_users *users = vfio_users_read(&cmd->host, deadline);
+	int r = vfio_users_open(users, &cmd->host, lease->id, &pid, err);
 
-	handles_free(handles);
+	vfio_users_free(users);
 	if (r == 1)
 		return err_set(err, EBUSY, "%s: process %d has it open, for domain %s: shut that down first", lease->id,
 			       (int)pid, lease->name);

@@ -10,7 +10,7 @@
 #include "live/compare.h"
 #include "domain/domxml.h"
 #include "base/file.h"
-#include "host/handles.h"
+#include "host/vfio_users.h"
 #include "host/inventory.h"
 #include "survey/mine.h"
 #include "live/qemu.h"
@@ -27,7 +27,7 @@ struct show {
 	struct domxml *live, *config, *taken; /* NULL: it does not run; it is transient */
 	struct inventory inv;
 	struct leases leases;
-	struct handles *handles;
+	struct vfio_users *users;
 	pid_t qemu;
 	struct compare *views;
 	char (*shown)[QEMU_TEXT];
@@ -90,7 +90,7 @@ static int look(struct show *show, struct err *err)
 	if (r == 0)
 		r = inventory_read(&show->inv, host, &query, err);
 	if (r == 0)
-		show->handles = handles_read(host, host_now_ms() + LOOK_MS);
+		show->users = vfio_users_read(host, host_now_ms() + LOOK_MS);
 	if (r == 0 && domain->running)
 		show->qemu = qemu_pid(host, domain->name);
 	return r;
@@ -119,7 +119,7 @@ static void add_view(struct show *show, const char *id)
 				  .type = device ? device->type : "",
 				  .parent = device ? device->parent_name : "",
 				  .qemu = show->qemu };
-	view->open = handles_open(show->handles, &show->cmd.host, id, &view->by, &ignored);
+	view->open = vfio_users_open(show->users, &show->cmd.host, id, &view->by, &ignored);
 	show->n++;
 }
 
@@ -277,7 +277,7 @@ static void show_end(struct show *show)
 	free(show->config_xml);
 	inventory_free(&show->inv);
 	lease_list_free(&show->leases);
-	handles_free(show->handles);
+	vfio_users_free(show->users);
 	hotplug_close(&show->hp);
 	cmd_close(&show->cmd);
 }

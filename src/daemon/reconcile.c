@@ -9,7 +9,7 @@
 
 #include "device/adopt.h"
 #include "device/giveback.h"
-#include "host/handles.h"
+#include "host/vfio_users.h"
 #include "host/inventory.h"
 #include "device/kernel.h"
 #include "base/log.h"
@@ -24,7 +24,7 @@ struct look {
 	struct reconcile *pass;
 	struct leases leases;
 	struct inventory inv;
-	struct handles *handles;
+	struct vfio_users *users;
 	bool deep;
 	bool adopted; /* there are leases that are not in `leases` yet */
 };
@@ -59,7 +59,7 @@ static int look_deeper(struct look *look, struct err *err)
 		return 0;
 	r = inventory_read(&look->inv, look->pass->store->host, &query, err);
 	if (r == 0)
-		look->handles = handles_read(look->pass->store->host, host_now_ms() + LOOK_MS);
+		look->users = vfio_users_read(look->pass->store->host, host_now_ms() + LOOK_MS);
 	look->deep = r == 0;
 	return r;
 }
@@ -68,14 +68,14 @@ static void look_end(struct look *look)
 {
 	lease_list_free(&look->leases);
 	inventory_free(&look->inv);
-	handles_free(look->handles);
+	vfio_users_free(look->users);
 }
 
 static int is_open(const struct look *look, const char *id)
 {
 	struct err err;
 
-	return handles_open(look->handles, look->pass->store->host, id, NULL, &err);
+	return vfio_users_open(look->users, look->pass->store->host, id, NULL, &err);
 }
 
 static void note(struct reconcile *pass, enum reconcile_verdict verdict, const char *id, const char *domain,

@@ -9,7 +9,7 @@
 #include "base/auto.h"
 #include "base/timed_child.h"
 #include "device/giveback.h"
-#include "host/handles.h"
+#include "host/vfio_users.h"
 #include "device/kernel.h"
 #include "base/log.h"
 
@@ -268,11 +268,11 @@ static int wait_closed(const struct apply *apply, const struct step *step, struc
 
 	for (;;) {
 		int64_t least = host_now_ms() + LOOK_MS;
-		struct handles *handles = handles_read(apply->store->host, least < end ? end : least);
+		struct vfio_users *users = vfio_users_read(apply->store->host, least < end ? end : least);
 		pid_t pid = 0;
-		int r = handles_open(handles, apply->store->host, step->id, &pid, err);
+		int r = vfio_users_open(users, apply->store->host, step->id, &pid, err);
 
-		handles_free(handles);
+		vfio_users_free(users);
 		/* Where it is not known, VFIO says so to whoever comes second. */
 		if (r <= 0)
 			return 0;

@@ -13,7 +13,7 @@
 #include "base/auto.h"
 #include "base/timed_child.h"
 #include "base/file.h"
-#include "host/handles.h"
+#include "host/vfio_users.h"
 #include "device/kernel.h"
 #include "host/ondisk.h"
 
@@ -101,11 +101,11 @@ static int drop_if_releasing(struct store *store, const char *id, int wait_ms, s
 /* -EAGAIN where it is not known: somebody who sees more, or has more time, will finish it. */
 static int is_closed(const struct host *host, const char *id, int64_t look_by_ms, struct err *err)
 {
-	struct handles *handles = handles_read(host, look_by_ms);
+	struct vfio_users *users = vfio_users_read(host, look_by_ms);
 	pid_t pid = 0;
-	int r = handles_open(handles, host, id, &pid, err);
+	int r = vfio_users_open(users, host, id, &pid, err);
 
-	handles_free(handles);
+	vfio_users_free(users);
 	if (r == 1)
 		return err_set(err, EBUSY, "vGPU %s: process %d has it open", id, (int)pid);
 	return r < 0 ? err_recode(err, EAGAIN) : 0;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "device/giveback.h"
-#include "host/handles.h"
+#include "host/vfio_users.h"
 #include "device/kernel.h"
 #include "base/log.h"
 #include "host/ondisk.h"
@@ -19,7 +19,7 @@ enum { MEMORY_DAYS = 90 }; /* what is remembered of a UUID that nothing names: g
 struct look {
 	struct inventory inv;
 	struct leases leases;
-	struct handles *handles;
+	struct vfio_users *users;
 	struct ondisk *disk;
 };
 
@@ -46,8 +46,8 @@ static int look_around(struct look *look, const struct collect *c, struct err *e
 	if (r == 0)
 		r = read_leases(c, &look->leases, err);
 	if (r == 0)
-		look->handles = handles_read(c->store->host,
-					     host_now_ms() + (int64_t)c->policy->release_timeout_s * 1000);
+		look->users = vfio_users_read(c->store->host,
+					      host_now_ms() + (int64_t)c->policy->release_timeout_s * 1000);
 	if (r == 0)
 		r = ondisk_read(&look->disk, c->store->host, err);
 	return r;
@@ -57,7 +57,7 @@ static void look_end(struct look *look)
 {
 	inventory_free(&look->inv);
 	lease_list_free(&look->leases);
-	handles_free(look->handles);
+	vfio_users_free(look->users);
 	ondisk_free(look->disk);
 }
 
@@ -118,7 +118,7 @@ static void judge(struct collect *c, const struct look *look)
 	const struct spare_check check = { .host = c->store->host,
 					   .store = c->store,
 					   .config = c->config,
-					   .handles = look->handles,
+					   .users = look->users,
 					   .disk = look->disk,
 					   .note = !c->dry,
 					   .looked_ms = c->looked_ms,

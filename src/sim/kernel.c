@@ -59,10 +59,10 @@ void sim_kernel_free(struct sim_kernel *kernel)
 		kernel->groups = group->next;
 		free(group);
 	}
-	while (kernel->handles) {
-		struct sim_handle *handle = kernel->handles;
+	while (kernel->users) {
+		struct sim_handle *handle = kernel->users;
 
-		kernel->handles = handle->next;
+		kernel->users = handle->next;
 		free(handle);
 	}
 	while (kernel->processes) {

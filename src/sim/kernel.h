@@ -176,7 +176,7 @@ struct sim_kernel {
 	struct sim_gpu *gpus;
 	struct sim_mdev *mdevs;
 	struct sim_group *groups;
-	struct sim_handle *handles;
+	struct sim_handle *users;
 	struct sim_process *processes;
 	struct sim_order *orders;
 	struct sim_hang *hangs;

@@ -226,8 +226,8 @@ int sim_vfio_open(struct sim_kernel *kernel, struct sim_node *node, pid_t pid, c
 	handle->kernel = kernel;
 	handle->group = group;
 	handle->process = process_get(kernel, pid, comm, start);
-	handle->next = kernel->handles;
-	kernel->handles = handle;
+	handle->next = kernel->users;
+	kernel->users = handle;
 	if (group)
 		group->holder = handle;
 	for (int fd = FIRST_FD;; fd++) {
@@ -249,7 +249,7 @@ int sim_vfio_open(struct sim_kernel *kernel, struct sim_node *node, pid_t pid, c
 void sim_vfio_close(struct sim_handle *handle)
 {
 	struct sim_kernel *kernel = handle->kernel;
-	struct sim_handle **at = &kernel->handles;
+	struct sim_handle **at = &kernel->users;
 	struct sim_group *group = handle->group;
 
 	while (*at != handle)

@@ -24,7 +24,7 @@ static bool is_open(const struct spare_check *check, const char *id, char why[RE
 {
 	struct err err;
 	pid_t pid = 0;
-	int r = handles_open(check->handles, check->host, id, &pid, &err);
+	int r = vfio_users_open(check->users, check->host, id, &pid, &err);
 
 	if (r == 1)
 		return say(true, why, "process %d has it open", (int)pid);

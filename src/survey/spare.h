@@ -11,7 +11,7 @@
 #include <stdbool.h>
 
 #include "config/config.h"
-#include "host/handles.h"
+#include "host/vfio_users.h"
 #include "host/inventory.h"
 #include "state/lease.h"
 #include "host/ondisk.h"
@@ -20,7 +20,7 @@ struct spare_check {
 	const struct host *host;
 	const struct store *store;
 	const struct config *config; /* NULL: nothing foreign may go */
-	const struct handles *handles;
+	const struct vfio_users *users;
 	const struct ondisk *disk;
 	const char *asking; /* the domain that a VF is wanted for: that it names the VF protects nobody; NULL none */
 	bool note;          /* write down since when a device has been seen free */

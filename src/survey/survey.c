@@ -287,7 +287,7 @@ int survey_leases(struct survey *s, struct err *err)
 	if (r == 0 && !knows_all(s))
 		r = survey_host(s, err);
 	/* Who holds no lock has not looked beforehand. */
-	if (r == 0 && s->store->lock < 0 && !s->handles)
+	if (r == 0 && s->store->lock < 0 && !s->users)
 		r = survey_processes(s, err);
 	if (r < 0)
 		return r;
@@ -324,7 +324,7 @@ int survey_look(struct survey *s, struct err *err)
 		return r;
 	if (ondisk_unread(s->disk, false))
 		log_warn("what may be named in it stays: %s", ondisk_unread(s->disk, false));
-	check.handles = s->handles;
+	check.users = s->users;
 	check.disk = s->disk;
 	check.asking = s->request->name;
 	check.looked_ms = s->looked_ms;

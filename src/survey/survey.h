@@ -9,7 +9,7 @@
 #pragma once
 
 #include "survey/crossing.h"
-#include "host/handles.h"
+#include "host/vfio_users.h"
 #include "host/ondisk.h"
 #include "plan/plan.h"
 
@@ -34,7 +34,7 @@ struct survey {
 	struct device_facts *devices;
 	struct device_facts *vfs;   /* one for each parent; NULL where no VF is asked for */
 	int libvirt;                /* its version; 0 not known */
-	struct handles *handles;    /* NULL until somebody asked */
+	struct vfio_users *users;   /* NULL until somebody asked */
 	struct ondisk *disk;        /* likewise */
 	char (*looked_at)[ID_SIZE]; /* the devices that there were then, each of which can have been found open */
 	size_t nlooked_at;

@@ -12,10 +12,10 @@ enum { START_LOOK_MS = 250, ARRIVE_LOOK_MS = 1000 };
 
 void survey_drop_lookups(struct survey *s)
 {
-	handles_free(s->handles);
+	vfio_users_free(s->users);
 	ondisk_free(s->disk);
 	free(s->looked_at);
-	s->handles = NULL;
+	s->users = NULL;
 	s->disk = NULL;
 	s->looked_at = NULL;
 	s->nlooked_at = 0;
@@ -29,7 +29,7 @@ int survey_look_up(struct survey *s, int ms, bool disk, struct err *err)
 		abort();
 	for (; s->nlooked_at < s->inv.ndevices; s->nlooked_at++)
 		memcpy(s->looked_at[s->nlooked_at], s->inv.devices[s->nlooked_at].id, ID_SIZE);
-	s->handles = handles_read(s->host, host_now_ms() + ms);
+	s->users = vfio_users_read(s->host, host_now_ms() + ms);
 	return disk ? ondisk_read(&s->disk, s->host, err) : 0;
 }
 
@@ -45,7 +45,7 @@ static bool was_looked_at(const struct survey *s, const char *id)
 static enum opened is_open(const struct survey *s, const char *id)
 {
 	struct err ignored;
-	int r = s->handles ? handles_open(s->handles, s->host, id, NULL, &ignored) : -EAGAIN;
+	int r = s->users ? vfio_users_open(s->users, s->host, id, NULL, &ignored) : -EAGAIN;
 
 	return r < 0 ? OPEN_UNKNOWN : r == 1 ? OPEN_YES : OPEN_NO;
 }

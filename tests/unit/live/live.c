@@ -5,7 +5,7 @@
 #include <errno.h>
 
 #include "device/apply.h"
-#include "host/handles.h"
+#include "host/vfio_users.h"
 #include "host/inventory.h"
 #include "state/lease.h"
 #include "lib/vgpu.h"
@@ -141,11 +141,11 @@ static void one_winner(const struct host *host)
 
 static int is_open(const struct host *host, const char *id, pid_t *pid)
 {
-	struct handles *handles = handles_read(host, host_now_ms() + 10000);
+	struct vfio_users *users = vfio_users_read(host, host_now_ms() + 10000);
 	struct err err = { 0 };
-	int r = handles_open(handles, host, id, pid, &err);
+	int r = vfio_users_open(users, host, id, pid, &err);
 
-	handles_free(handles);
+	vfio_users_free(users);
 	return r;
 }
 

@@ -3,7 +3,7 @@
  * Which process has a vGPU open. Device nodes that every machine has stand for VFIO's: a group whose number is that of
  * /dev/full is open where somebody has that, whatever the path reads.
  */
-#include "host/handles.h"
+#include "host/vfio_users.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -58,46 +58,48 @@ static const char host[] = MDEV_AT(ID(a), "12") MDEV_AT(ID(b), "1") MDEV_AT(ID(c
 					 "proc/self/fd/4 -> /dev/zero\n"
 					 "proc/net = 1\n";
 
-static struct handles *look(const struct tree *tree)
+static struct vfio_users *look(const struct tree *tree)
 {
-	return handles_read(&tree->host, host_now_ms() + LONG_MS);
+	return vfio_users_read(&tree->host, host_now_ms() + LONG_MS);
 }
 
 static void devices(void)
 {
-	struct handles *h;
+	struct vfio_users *h;
 	struct tree tree;
 	struct err err;
 	pid_t pid = 0;
 
 	tree_begin(&tree, host);
 	h = look(&tree);
-	ok(handles_open(h, &tree.host, ID(a), &pid, &err) == 1 && pid == 77, "the holder of its group has a vGPU open");
-	ok(handles_open(h, &tree.host, ID(b), &pid, &err) == 1 && pid == 78, "so has the holder of its own node");
-	ok(handles_open(h, &tree.host, "0000:41:00.4", &pid, &err) == 1 && pid == 79,
+	ok(vfio_users_open(h, &tree.host, ID(a), &pid, &err) == 1 && pid == 77,
+	   "the holder of its group has a vGPU open");
+	ok(vfio_users_open(h, &tree.host, ID(b), &pid, &err) == 1 && pid == 78, "so has the holder of its own node");
+	ok(vfio_users_open(h, &tree.host, "0000:41:00.4", &pid, &err) == 1 && pid == 79,
 	   "and a VF's, by whatever path it came to the node");
-	ok(handles_open(h, &tree.host, ID(c), NULL, &err) == 0, "a path that reads like the group's is not the group");
-	ok(handles_open(h, &tree.host, ID(e), &pid, &err) == 1 && pid == 82,
+	ok(vfio_users_open(h, &tree.host, ID(c), NULL, &err) == 0,
+	   "a path that reads like the group's is not the group");
+	ok(vfio_users_open(h, &tree.host, ID(e), &pid, &err) == 1 && pid == 82,
 	   "what only a thread has counts, and is its process's");
-	ok(handles_open(h, &tree.host, ID(d), NULL, &err) == 0, "a vGPU that VFIO has no node for is not open");
-	ok(handles_open(h, &tree.host, ID(f), NULL, &err) == 0, "nor is one whose kernel makes no nodes of devices");
-	ok(handles_open(h, &tree.host, "c6f1a2b3-0000-4000-8000-0000000000ff", NULL, &err) == 0,
+	ok(vfio_users_open(h, &tree.host, ID(d), NULL, &err) == 0, "a vGPU that VFIO has no node for is not open");
+	ok(vfio_users_open(h, &tree.host, ID(f), NULL, &err) == 0, "nor is one whose kernel makes no nodes of devices");
+	ok(vfio_users_open(h, &tree.host, "c6f1a2b3-0000-4000-8000-0000000000ff", NULL, &err) == 0,
 	   "one that is gone is not open");
-	ok(handles_open(h, &tree.host, "../../x", NULL, &err) == -EINVAL, "a path names no vGPU: %s", err.text);
+	ok(vfio_users_open(h, &tree.host, "../../x", NULL, &err) == -EINVAL, "a path names no vGPU: %s", err.text);
 	tree_add(&tree, "sys/class/vfio/123/dev = 511\n");
-	ok(handles_open(h, &tree.host, ID(c), NULL, &err) == -EINVAL,
+	ok(vfio_users_open(h, &tree.host, ID(c), NULL, &err) == -EINVAL,
 	   "where the node's number cannot be read it is an error: %s", err.text);
 	tree_remove(&tree, "sys/bus/mdev/devices/" ID(c) "/iommu_group");
 	tree_add(&tree, "sys/bus/mdev/devices/" ID(c) "/iommu_group = no link\n");
-	ok(handles_open(h, &tree.host, ID(c), NULL, &err) == -EINVAL, "likewise the group: %s", err.text);
-	handles_free(h);
+	ok(vfio_users_open(h, &tree.host, ID(c), NULL, &err) == -EINVAL, "likewise the group: %s", err.text);
+	vfio_users_free(h);
 	tree_end(&tree);
 }
 
 /* What is known of a vGPU beside a process that cannot be looked into; `more` is added to the host. */
 static int beside(const char *more, struct err *err)
 {
-	struct handles *h;
+	struct vfio_users *h;
 	struct tree tree;
 	int r;
 
@@ -107,9 +109,9 @@ static int beside(const char *more, struct err *err)
 					       "proc/5/fd = no folder\nproc/6/fd -> fd\nproc/7/fd/3 -> /dev/full\n");
 	tree_add(&tree, more);
 	h = look(&tree);
-	ok(handles_open(h, &tree.host, ID(a), NULL, err) == 1, "what others have open is known");
-	r = handles_open(h, &tree.host, ID(b), NULL, err);
-	handles_free(h);
+	ok(vfio_users_open(h, &tree.host, ID(a), NULL, err) == 1, "what others have open is known");
+	r = vfio_users_open(h, &tree.host, ID(b), NULL, err);
+	vfio_users_free(h);
 	tree_end(&tree);
 	return r;
 }
@@ -155,27 +157,27 @@ static void unreadable(void)
 
 static void no_time(void)
 {
-	struct handles *h;
+	struct vfio_users *h;
 	struct tree tree;
 	struct err err;
 
 	tree_begin(&tree, host);
-	h = handles_read(&tree.host, host_now_ms() - 1);
-	ok(handles_open(h, &tree.host, ID(c), NULL, &err) == -ETIMEDOUT,
+	h = vfio_users_read(&tree.host, host_now_ms() - 1);
+	ok(vfio_users_open(h, &tree.host, ID(c), NULL, &err) == -ETIMEDOUT,
 	   "without the time for a look it is not known: %s", err.text);
-	ok(handles_open(h, &tree.host, ID(d), NULL, &err) == 0, "but of what has no node");
-	handles_free(h);
+	ok(vfio_users_open(h, &tree.host, ID(d), NULL, &err) == 0, "but of what has no node");
+	vfio_users_free(h);
 	tree_end(&tree);
 	tree_begin(&tree, MDEV_AT(ID(b), "1") "sys/class/vfio/1/dev = 511:1\n");
 	h = look(&tree);
-	ok(handles_open(h, &tree.host, ID(b), NULL, &err) == 0, "a tree without proc has no processes");
-	handles_free(h);
+	ok(vfio_users_open(h, &tree.host, ID(b), NULL, &err) == 0, "a tree without proc has no processes");
+	vfio_users_free(h);
 	tree_add(&tree, "proc = no folder\n");
 	h = look(&tree);
-	ok(handles_open(h, &tree.host, ID(b), NULL, &err) == -ENOTDIR, "a proc that cannot be read tells nothing: %s",
-	   err.text);
-	handles_free(h);
-	handles_free(NULL);
+	ok(vfio_users_open(h, &tree.host, ID(b), NULL, &err) == -ENOTDIR,
+	   "a proc that cannot be read tells nothing: %s", err.text);
+	vfio_users_free(h);
+	vfio_users_free(NULL);
 	tree_end(&tree);
 }
 
@@ -216,11 +218,11 @@ static void end(struct tree *tree, pid_t pid)
 
 static int is_open(const struct tree *tree, pid_t *pid)
 {
-	struct handles *h = look(tree);
+	struct vfio_users *h = look(tree);
 	struct err err = { 0 };
-	int r = handles_open(h, &tree->host, ID(a), pid, &err);
+	int r = vfio_users_open(h, &tree->host, ID(a), pid, &err);
 
-	handles_free(h);
+	vfio_users_free(h);
 	return r;
 }
 

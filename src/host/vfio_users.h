@@ -24,18 +24,19 @@
 #include "base/host.h"
 #include "base/ident.h"
 
-struct handles; /* one pass over all processes: the character devices that are open, and by whom */
+struct vfio_users; /* one pass over all processes: the character devices that are open, and by whom */
 
 /*
- * Looks at all processes, until `deadline_ms` (host_now_ms()). Never NULL: what could not be seen, handles_open() says.
- * handles_free() takes NULL, too.
+ * Looks at all processes, until `deadline_ms` (host_now_ms()). Never NULL: what could not be seen, vfio_users_open() says.
+ * vfio_users_free() takes NULL, too.
  */
-struct handles *handles_read(const struct host *host, int64_t deadline_ms);
-void handles_free(struct handles *handles);
+struct vfio_users *vfio_users_read(const struct host *host, int64_t deadline_ms);
+void vfio_users_free(struct vfio_users *users);
 
 /*
  * Has a process the vGPU `id` (a UUID or a VF's address) open? 1 and the process in *pid (may be NULL); 0: none has, or
  * the device is gone. Negative where it is not known, which each caller decides upon: -ETIMEDOUT the pass did not come
  * to its end, the errno of a QEMU that could not be looked into, or of the device's own attributes.
  */
-int handles_open(const struct handles *handles, const struct host *host, const char *id, pid_t *pid, struct err *err);
+int vfio_users_open(const struct vfio_users *users, const struct host *host, const char *id, pid_t *pid,
+		    struct err *err);

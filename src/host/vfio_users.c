@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Which process has a vGPU open: the character devices among the descriptors of all tasks. */
-#include "host/handles.h"
+#include "host/vfio_users.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -29,14 +29,14 @@ struct node {
 	pid_t pid;
 };
 
-struct handles {
+struct vfio_users {
 	struct node *nodes; /* sorted by rdev */
 	size_t n;
 	struct err blind; /* code 0: all that counts was seen */
 };
 
 struct scan {
-	struct handles *handles;
+	struct vfio_users *users;
 	const struct host *host;
 	int proc;      /* HOST/proc */
 	bool asked;    /* whose processes they are */
@@ -46,14 +46,14 @@ struct scan {
 };
 
 /* The place of `rdev`, or where it belongs. */
-static size_t place_of(const struct handles *handles, dev_t rdev)
+static size_t place_of(const struct vfio_users *users, dev_t rdev)
 {
-	size_t low = 0, high = handles->n;
+	size_t low = 0, high = users->n;
 
 	while (low < high) {
 		size_t middle = (low + high) / 2;
 
-		if (handles->nodes[middle].rdev < rdev)
+		if (users->nodes[middle].rdev < rdev)
 			low = middle + 1;
 		else
 			high = middle;
@@ -61,20 +61,20 @@ static size_t place_of(const struct handles *handles, dev_t rdev)
 	return low;
 }
 
-static void add(struct handles *handles, dev_t rdev, pid_t pid)
+static void add(struct vfio_users *users, dev_t rdev, pid_t pid)
 {
-	size_t at = place_of(handles, rdev);
+	size_t at = place_of(users, rdev);
 
-	if (at < handles->n && handles->nodes[at].rdev == rdev)
+	if (at < users->n && users->nodes[at].rdev == rdev)
 		return;
-	if (handles->n % 64 == 0) {
-		handles->nodes = reallocarray(handles->nodes, handles->n + 64, sizeof(*handles->nodes));
-		if (!handles->nodes)
+	if (users->n % 64 == 0) {
+		users->nodes = reallocarray(users->nodes, users->n + 64, sizeof(*users->nodes));
+		if (!users->nodes)
 			abort();
 	}
-	memmove(handles->nodes + at + 1, handles->nodes + at, (handles->n - at) * sizeof(*handles->nodes));
-	handles->nodes[at] = (struct node){ .rdev = rdev, .pid = pid };
-	handles->n++;
+	memmove(users->nodes + at + 1, users->nodes + at, (users->n - at) * sizeof(*users->nodes));
+	users->nodes[at] = (struct node){ .rdev = rdev, .pid = pid };
+	users->n++;
 }
 
 static bool is_gone(int code)
@@ -116,7 +116,7 @@ static int read_table(struct scan *scan, const char *path, pid_t pid)
 			return -ETIMEDOUT;
 		if (statx(fd, e->d_name, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_TYPE, &st) == 0) {
 			if (S_ISCHR(st.stx_mode))
-				add(scan->handles, makedev(st.stx_rdev_major, st.stx_rdev_minor), pid);
+				add(scan->users, makedev(st.stx_rdev_major, st.stx_rdev_minor), pid);
 			continue;
 		}
 		/*
@@ -250,7 +250,7 @@ static bool is_recorded(const struct scan *scan, long pid)
 
 static void read_process(struct scan *scan, const char *name)
 {
-	struct err *blind = &scan->handles->blind;
+	struct err *blind = &scan->users->blind;
 	pid_t pid = (pid_t)strtol(name, NULL, 10);
 	char path[NAME_MAX + 4];
 	int r;
@@ -271,7 +271,7 @@ static void read_process(struct scan *scan, const char *name)
 
 static void read_all(struct scan *scan)
 {
-	struct err *blind = &scan->handles->blind;
+	struct err *blind = &scan->users->blind;
 	int fd = file_dir(scan->host->root, "proc");
 	const struct dirent *e;
 
@@ -291,28 +291,28 @@ static void read_all(struct scan *scan)
 		err_sys(blind, errno, "%s/proc", scan->host->name);
 }
 
-struct handles *handles_read(const struct host *host, int64_t deadline_ms)
+struct vfio_users *vfio_users_read(const struct host *host, int64_t deadline_ms)
 {
 	struct scan scan = { .host = host, .deadline_ms = deadline_ms };
 
-	scan.handles = calloc(1, sizeof(*scan.handles));
-	if (!scan.handles)
+	scan.users = calloc(1, sizeof(*scan.users));
+	if (!scan.users)
 		abort();
 	read_all(&scan);
-	return scan.handles;
+	return scan.users;
 }
 
-void handles_free(struct handles *handles)
+void vfio_users_free(struct vfio_users *users)
 {
-	if (!handles)
+	if (!users)
 		return;
-	free(handles->nodes);
-	free(handles);
+	free(users->nodes);
+	free(users);
 }
 
 /* What is asked of one device. */
 struct question {
-	const struct handles *handles;
+	const struct vfio_users *users;
 	pid_t pid;  /* the holder */
 	bool nodes; /* it has one, so that somebody can have it open */
 };
@@ -320,7 +320,7 @@ struct question {
 /* Is the device whose number stands in this attribute open? 1 and by whom; 0 also where there is no such attribute. */
 static int find(struct question *q, int dir, const char *path)
 {
-	const struct handles *handles = q->handles;
+	const struct vfio_users *users = q->users;
 	unsigned int major, minor;
 	char text[32], end;
 	ssize_t n = file_read(dir, path, text, sizeof(text));
@@ -333,10 +333,10 @@ static int find(struct question *q, int dir, const char *path)
 		return -EINVAL;
 	q->nodes = true;
 	rdev = makedev(major, minor);
-	at = place_of(handles, rdev);
-	if (at == handles->n || handles->nodes[at].rdev != rdev)
+	at = place_of(users, rdev);
+	if (at == users->n || users->nodes[at].rdev != rdev)
 		return 0;
-	q->pid = handles->nodes[at].pid;
+	q->pid = users->nodes[at].pid;
 	return 1;
 }
 
@@ -377,9 +377,10 @@ static int find_cdev(struct question *q, int device)
 	return -errno;
 }
 
-int handles_open(const struct handles *handles, const struct host *host, const char *id, pid_t *pid, struct err *err)
+int vfio_users_open(const struct vfio_users *users, const struct host *host, const char *id, pid_t *pid,
+		    struct err *err)
 {
-	struct question q = { .handles = handles };
+	struct question q = { .users = users };
 	char path[64], safe[ID_SIZE], uuid[UUID_SIZE];
 	int r;
 
@@ -401,8 +402,8 @@ int handles_open(const struct handles *handles, const struct host *host, const c
 		return err_sys(err, -r, "cannot tell whether vGPU %s is open: %s/%s", safe, host->name, path);
 	if (r == 1 && pid)
 		*pid = q.pid;
-	if (r == 0 && q.nodes && handles->blind.code)
-		return err_set(err, handles->blind.code, "cannot tell whether vGPU %s is open: %s", safe,
-			       handles->blind.text);
+	if (r == 0 && q.nodes && users->blind.code)
+		return err_set(err, users->blind.code, "cannot tell whether vGPU %s is open: %s", safe,
+			       users->blind.text);
 	return r;
 }
