@@ -10,7 +10,7 @@
 #include "device/kernel.h"
 #include "state/lease.h"
 #include "base/log.h"
-#include "host/ondisk.h"
+#include "host/libvirt_files.h"
 #include "survey/spare.h"
 
 static int find(struct cmd *cmd, const char *id, struct lease *lease, struct err *err)
@@ -35,7 +35,7 @@ static int find(struct cmd *cmd, const char *id, struct lease *lease, struct err
 /* Only an open device says no; that its domain seems to run is worth a word. */
 static int check_unused(const struct cmd *cmd, const struct lease *lease, struct err *err)
 {
-	struct ondisk *disk = NULL;
+	struct libvirt_files *disk = NULL;
 	struct err why;
 	pid_t pid = 0;
 	int64_t deadline = host_now_ms() + (int64_t)cmd->config.policy.release_timeout_s * 1000;
@@ -51,9 +51,9 @@ static int check_unused(const struct cmd *cmd, const struct lease *lease, struct
 	if (lease->state == LEASE_CREATING && spare_at_work(&cmd->store, lease))
 		return err_set(err, EBUSY, "%s: it is being created now, for domain %s: try again", lease->id,
 			       lease->name);
-	if (ondisk_read(&disk, &cmd->host, &why) == 0 && ondisk_runs(disk, lease->domain))
+	if (libvirt_files_read(&disk, &cmd->host, &why) == 0 && libvirt_files_runs(disk, lease->domain))
 		cmd_warn("%s: domain %s runs, though nobody has the device open", lease->id, lease->name);
-	ondisk_free(disk);
+	libvirt_files_free(disk);
 	return 0;
 }
 

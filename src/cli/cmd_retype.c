@@ -8,7 +8,7 @@
 #include "cli/cmd.h"
 #include "ops/collect.h"
 #include "base/log.h"
-#include "host/ondisk.h"
+#include "host/libvirt_files.h"
 #include "plan/room.h"
 
 /* What the call names. */
@@ -154,7 +154,7 @@ static int name_definitions(const struct cmd *cmd, const struct survey *survey, 
 {
 	autofree struct definition *list = NULL;
 	size_t n;
-	int r = ondisk_definitions(&list, &n, &cmd->host, err);
+	int r = mdevctl_definitions(&list, &n, &cmd->host, err);
 
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		int parent = inventory_parent(&survey->inv, list[i].parent);

@@ -15,7 +15,7 @@
 #include "base/file.h"
 #include "host/vfio_users.h"
 #include "device/kernel.h"
-#include "host/ondisk.h"
+#include "host/libvirt_files.h"
 
 enum { CLOSE_STEP_MS = 50, REMOVE_SLACK_MS = 200 };
 
@@ -325,7 +325,7 @@ int giveback_orphan(struct store *store, const struct policy *policy, const stru
 		return r;
 	seen_forget(store, id);
 	/* Its definition goes with it: Nova takes a device that is defined but absent for a free one, and fails. */
-	return device->framework == FW_MDEV ? ondisk_undefine(store->host, id, device->parent, err) : 0;
+	return device->framework == FW_MDEV ? mdevctl_undefine(store->host, id, device->parent, err) : 0;
 }
 
 /* Takes the lock and the lease as it is now: 1 where it is the one that the caller saw. The lock is held then. */

@@ -305,7 +305,7 @@ static int runs_here(const struct attach *attach, struct err *err)
 {
 	struct store store;
 	struct leases leases = { 0 };
-	struct ondisk *disk = NULL;
+	struct libvirt_files *disk = NULL;
 	int r = store_open(&store, attach->host, false, err);
 
 	if (r == 0)
@@ -315,10 +315,10 @@ static int runs_here(const struct attach *attach, struct err *err)
 		    host_now_ms() - leases.list[i].since_ms < (int64_t)attach->policy->start_grace_s * 1000)
 			r = 1;
 	if (r == 0)
-		r = ondisk_read(&disk, attach->host, err);
+		r = libvirt_files_read(&disk, attach->host, err);
 	if (r == 0)
-		r = ondisk_runs(disk, attach->request->uuid);
-	ondisk_free(disk);
+		r = libvirt_files_runs(disk, attach->request->uuid);
+	libvirt_files_free(disk);
 	lease_list_free(&leases);
 	store_close(&store);
 	return r;

@@ -9,7 +9,7 @@
 #include "ops/audit.h"
 #include "base/auto.h"
 #include "base/file.h"
-#include "host/ondisk.h"
+#include "host/libvirt_files.h"
 
 enum { PROGRAM_MAX = 64 << 20 };
 
@@ -99,9 +99,9 @@ static bool goes_against(struct audit *audit, const struct pool *pool, const str
 
 /* The type of a device that is not there is that of its definition: a domain that names it needs that to be enabled. */
 static bool cannot_start(struct audit *audit, const struct pool *pool, const struct definition *d,
-			 const struct ondisk *disk, const char *where)
+			 const struct libvirt_files *disk, const char *where)
 {
-	const char *domain = ondisk_names(disk, d->uuid, NULL);
+	const char *domain = libvirt_files_names(disk, d->uuid, NULL);
 	char fix[256];
 
 	if (!domain || config_section(pool->config, d->type) || inventory_device(pool->inv, d->uuid))
@@ -117,11 +117,11 @@ static bool cannot_start(struct audit *audit, const struct pool *pool, const str
 void audit_definitions(struct audit *audit, const struct pool *pool)
 {
 	autofree struct definition *list = NULL;
-	struct ondisk *disk = NULL;
+	struct libvirt_files *disk = NULL;
 	struct err err;
 	size_t n, bad = 0;
 
-	if (ondisk_definitions(&list, &n, audit->host, &err) < 0 || ondisk_read(&disk, audit->host, &err) < 0) {
+	if (mdevctl_definitions(&list, &n, audit->host, &err) < 0 || libvirt_files_read(&disk, audit->host, &err) < 0) {
 		audit_note(audit, AUDIT_FAIL, "mdevctl", NULL, "correct or remove the file", "%s", err.text);
 		return;
 	}
@@ -135,5 +135,5 @@ void audit_definitions(struct audit *audit, const struct pool *pool)
 	if (n > bad)
 		audit_pass(audit, "mdevctl", NULL, "%zu definition%s agree%s with the pool", n - bad,
 			   n - bad == 1 ? "" : "s", n - bad == 1 ? "s" : "");
-	ondisk_free(disk);
+	libvirt_files_free(disk);
 }

@@ -7,7 +7,7 @@
 #include "ops/audit.h"
 #include "base/auto.h"
 #include "host/inventory.h"
-#include "host/ondisk.h"
+#include "host/libvirt_files.h"
 
 enum { LIBVIRT_VARIANT = 9007000 };
 
@@ -88,7 +88,7 @@ static bool is_idle(const struct absent *absents, size_t n, const char *address)
 
 void audit_cards(struct audit *audit, const struct pool *pool)
 {
-	int libvirt = ondisk_libvirt(audit->host);
+	int libvirt = libvirt_files_libvirt(audit->host);
 	autofree struct absent *absents = NULL;
 	size_t n = 0;
 	struct err err;

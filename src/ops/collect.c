@@ -9,7 +9,7 @@
 #include "host/vfio_users.h"
 #include "device/kernel.h"
 #include "base/log.h"
-#include "host/ondisk.h"
+#include "host/libvirt_files.h"
 #include "survey/spare.h"
 #include "base/text.h"
 
@@ -20,7 +20,7 @@ struct look {
 	struct inventory inv;
 	struct leases leases;
 	struct vfio_users *users;
-	struct ondisk *disk;
+	struct libvirt_files *disk;
 };
 
 static int read_leases(const struct collect *c, struct leases *leases, struct err *err)
@@ -49,7 +49,7 @@ static int look_around(struct look *look, const struct collect *c, struct err *e
 		look->users = vfio_users_read(c->store->host,
 					      host_now_ms() + (int64_t)c->policy->release_timeout_s * 1000);
 	if (r == 0)
-		r = ondisk_read(&look->disk, c->store->host, err);
+		r = libvirt_files_read(&look->disk, c->store->host, err);
 	return r;
 }
 
@@ -58,7 +58,7 @@ static void look_end(struct look *look)
 	inventory_free(&look->inv);
 	lease_list_free(&look->leases);
 	vfio_users_free(look->users);
-	ondisk_free(look->disk);
+	libvirt_files_free(look->disk);
 }
 
 static void judge_lease(struct collect *c, const struct spare_check *check, const struct look *look,
@@ -194,8 +194,8 @@ static bool is_named(const void *arg, const char *id)
 {
 	const struct look *look = arg;
 
-	return device_exists(arg, id) || lease_find(&look->leases, id) || ondisk_names(look->disk, id, NULL) ||
-	       ondisk_unread(look->disk, false);
+	return device_exists(arg, id) || lease_find(&look->leases, id) || libvirt_files_names(look->disk, id, NULL) ||
+	       libvirt_files_unread(look->disk, false);
 }
 
 int collect_run(struct collect *c, struct err *err)

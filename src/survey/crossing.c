@@ -9,7 +9,7 @@
 
 #include "base/auto.h"
 #include "host/inventory.h"
-#include "host/ondisk.h"
+#include "host/libvirt_files.h"
 #include "base/text.h"
 #include "survey/wish.h"
 
@@ -42,7 +42,7 @@ static int may_cross(const struct want *want, const char *type, const struct con
 {
 	const char *was = want->kind == WANT_MDEV ? "an mdev" : "a VF",
 		   *is = want->kind == WANT_MDEV ? "a VF" : "an mdev";
-	int libvirt = ondisk_libvirt(host);
+	int libvirt = libvirt_files_libvirt(host);
 
 	if (!config->policy.cross_framework)
 		return err_set(err, EPERM,

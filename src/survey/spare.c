@@ -45,18 +45,18 @@ bool spare_is_orphan(const struct spare_check *check, const struct inv_device *d
 		return say(false, why, "reclaim = never: foreign devices stay");
 	if (!*device->type)
 		return say(false, why, "the kernel does not say its type");
-	domain = ondisk_names(check->disk, device->id, device->framework == FW_VARIANT ? check->asking : NULL);
+	domain = libvirt_files_names(check->disk, device->id, device->framework == FW_VARIANT ? check->asking : NULL);
 	if (domain)
 		return say(false, why, "domain %.100s names it", domain);
-	if (ondisk_unread(check->disk, false))
+	if (libvirt_files_unread(check->disk, false))
 		return say(false, why, "cannot tell whether a domain names it: %.180s",
-			   ondisk_unread(check->disk, false));
+			   libvirt_files_unread(check->disk, false));
 	if (is_open(check, device->id, why)) {
 		if (check->note)
 			seen_forget(check->store, device->id);
 		return false;
 	}
-	r = ondisk_definition(&definition, check->host, device->id, &err);
+	r = mdevctl_definition(&definition, check->host, device->id, &err);
 	if (r < 0)
 		return say(false, why, "%.200s", err.text);
 	if (r == 1 && definition.starts)
@@ -108,10 +108,11 @@ bool spare_is_stale(const struct spare_check *check, const struct lease *lease, 
 		return say(true, why, "to be given back");
 	if (lease->since_ms >= check->looked_ms)
 		return say(false, why, "its lease changed a moment ago");
-	if ((check->runs && check->runs(check->arg, lease->domain)) || ondisk_runs(check->disk, lease->domain))
+	if ((check->runs && check->runs(check->arg, lease->domain)) || libvirt_files_runs(check->disk, lease->domain))
 		return say(false, why, "its domain runs");
-	if (ondisk_unread(check->disk, true))
-		return say(false, why, "cannot tell whether its domain runs: %.180s", ondisk_unread(check->disk, true));
+	if (libvirt_files_unread(check->disk, true))
+		return say(false, why, "cannot tell whether its domain runs: %.180s",
+			   libvirt_files_unread(check->disk, true));
 	if (lease->state == LEASE_CREATING)
 		return cut_off(check, lease, exists, why);
 	/* A resume leases first, and libvirt takes its time to start what is saved. */

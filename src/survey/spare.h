@@ -14,14 +14,14 @@
 #include "host/vfio_users.h"
 #include "host/inventory.h"
 #include "state/lease.h"
-#include "host/ondisk.h"
+#include "host/libvirt_files.h"
 
 struct spare_check {
 	const struct host *host;
 	const struct store *store;
 	const struct config *config; /* NULL: nothing foreign may go */
 	const struct vfio_users *users;
-	const struct ondisk *disk;
+	const struct libvirt_files *disk;
 	const char *asking; /* the domain that a VF is wanted for: that it names the VF protects nobody; NULL none */
 	bool note;          /* write down since when a device has been seen free */
 	int64_t looked_ms;  /* a lease that is not older is not judged by what is known here */

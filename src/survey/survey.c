@@ -29,7 +29,7 @@ int survey_start(struct survey *s, const struct host *host, struct store *store,
 	}
 	for (size_t i = 0; i < request->nwants && !s->libvirt; i++)
 		if (s->request->wants[i].kind == WANT_PCI)
-			s->libvirt = ondisk_libvirt(host);
+			s->libvirt = libvirt_files_libvirt(host);
 	return wish_make(&s->wishes, s->request, config, host, store, err);
 }
 
@@ -322,8 +322,8 @@ int survey_look(struct survey *s, struct err *err)
 
 	if (r < 0)
 		return r;
-	if (ondisk_unread(s->disk, false))
-		log_warn("what may be named in it stays: %s", ondisk_unread(s->disk, false));
+	if (libvirt_files_unread(s->disk, false))
+		log_warn("what may be named in it stays: %s", libvirt_files_unread(s->disk, false));
 	check.users = s->users;
 	check.disk = s->disk;
 	check.asking = s->request->name;

@@ -10,7 +10,7 @@
 
 #include "survey/crossing.h"
 #include "host/vfio_users.h"
-#include "host/ondisk.h"
+#include "host/libvirt_files.h"
 #include "plan/plan.h"
 
 struct survey {
@@ -35,7 +35,7 @@ struct survey {
 	struct device_facts *vfs;   /* one for each parent; NULL where no VF is asked for */
 	int libvirt;                /* its version; 0 not known */
 	struct vfio_users *users;   /* NULL until somebody asked */
-	struct ondisk *disk;        /* likewise */
+	struct libvirt_files *disk; /* likewise */
 	char (*looked_at)[ID_SIZE]; /* the devices that there were then, each of which can have been found open */
 	size_t nlooked_at;
 	bool unseen; /* a rule asks of a device that was not there then whether it is open */

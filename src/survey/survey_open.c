@@ -13,7 +13,7 @@ enum { START_LOOK_MS = 250, ARRIVE_LOOK_MS = 1000 };
 void survey_drop_lookups(struct survey *s)
 {
 	vfio_users_free(s->users);
-	ondisk_free(s->disk);
+	libvirt_files_free(s->disk);
 	free(s->looked_at);
 	s->users = NULL;
 	s->disk = NULL;
@@ -30,7 +30,7 @@ int survey_look_up(struct survey *s, int ms, bool disk, struct err *err)
 	for (; s->nlooked_at < s->inv.ndevices; s->nlooked_at++)
 		memcpy(s->looked_at[s->nlooked_at], s->inv.devices[s->nlooked_at].id, ID_SIZE);
 	s->users = vfio_users_read(s->host, host_now_ms() + ms);
-	return disk ? ondisk_read(&s->disk, s->host, err) : 0;
+	return disk ? libvirt_files_read(&s->disk, s->host, err) : 0;
 }
 
 static bool was_looked_at(const struct survey *s, const char *id)
@@ -78,10 +78,10 @@ static bool is_vf_asked_about(const struct survey *s, const struct inv_parent *v
  */
 static void find_name(const struct survey *s, char out[DOMAIN_SHOWN_SIZE], const char *id, const char *but)
 {
-	const char *domain = s->disk ? ondisk_names(s->disk, id, but) : NULL;
+	const char *domain = s->disk ? libvirt_files_names(s->disk, id, but) : NULL;
 
 	if (s->disk && !domain)
-		domain = ondisk_unread(s->disk, false);
+		domain = libvirt_files_unread(s->disk, false);
 	snprintf(out, DOMAIN_SHOWN_SIZE, "%s", domain ? domain : "");
 }
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "host/ondisk.h"
+#include "host/libvirt_files.h"
 #include "base/text.h"
 
 static void add_type(struct wish *wish, const char *type)
@@ -150,7 +150,7 @@ static int find_type(struct wish *wish, const struct config *config, const struc
 	int defined = 0;
 
 	if (!wish->want->placeholder && wish->want->kind == WANT_MDEV) {
-		defined = ondisk_definition(&definition, host, wish->want->id, err);
+		defined = mdevctl_definition(&definition, host, wish->want->id, err);
 		if (defined < 0)
 			return defined;
 		if (defined)

@@ -15,34 +15,34 @@
 #include "base/ident.h"
 
 /* All of etc/libvirt/qemu/ *.xml and run/libvirt/qemu/ *.xml, read once. */
-struct ondisk;
+struct libvirt_files;
 
 /*
  * A folder that is not there is an empty one; one that cannot be read is an error. A file that cannot be read fails
- * nobody: ondisk_unread() tells of it. A file may be as large as it likes: what is over 1 MiB is searched where it lies,
+ * nobody: libvirt_files_unread() tells of it. A file may be as large as it likes: what is over 1 MiB is searched where it lies,
  * each time anew.
  */
-int ondisk_read(struct ondisk **out, const struct host *host, struct err *err);
-void ondisk_free(struct ondisk *disk);
+int libvirt_files_read(struct libvirt_files **out, const struct host *host, struct err *err);
+void libvirt_files_free(struct libvirt_files *disk);
 
 /*
  * The file (its name without folder and .xml: the domain's name) that names this id, NULL where none does; the one of
  * the domain `but` does not count (NULL: all do). Case does not matter. PCI addresses are looked for as libvirt writes
  * them.
  */
-const char *ondisk_names(const struct ondisk *disk, const char *id, const char *but);
+const char *libvirt_files_names(const struct libvirt_files *disk, const char *id, const char *but);
 
 /* The version of the libvirt that is installed, 9007000 is 9.7.0; 0 where that cannot be told. */
-int ondisk_libvirt(const struct host *host);
+int libvirt_files_libvirt(const struct host *host);
 
 /* Does libvirt run this domain: is there a status file run/libvirt/qemu/NAME.xml whose domain has this UUID? */
-bool ondisk_runs(const struct ondisk *disk, const char *domain_uuid);
+bool libvirt_files_runs(const struct libvirt_files *disk, const char *domain_uuid);
 
 /*
  * The first file that could not be read, and why; NULL where all were. It may name any device: whoever would remove one
  * asks. `running`: of the status files alone; it may be that of any domain.
  */
-const char *ondisk_unread(const struct ondisk *disk, bool running);
+const char *libvirt_files_unread(const struct libvirt_files *disk, bool running);
 
 /* A definition of mdevctl: etc/mdevctl.d/PARENT/UUID. */
 struct definition {
@@ -56,13 +56,13 @@ struct definition {
  * The definition of a UUID. 1 found, 0 none, negative: it cannot be read or is no valid JSON (says which file). Where
  * two parents define it, one that starts by itself goes first.
  */
-int ondisk_definition(struct definition *out, const struct host *host, const char *uuid, struct err *err);
+int mdevctl_definition(struct definition *out, const struct host *host, const char *uuid, struct err *err);
 
 /*
  * All definitions there are, sorted by parent and UUID; the caller frees the list. One that cannot be read or is no
  * valid JSON is an error, as it is where its UUID is asked for.
  */
-int ondisk_definitions(struct definition **out, size_t *n, const struct host *host, struct err *err);
+int mdevctl_definitions(struct definition **out, size_t *n, const struct host *host, struct err *err);
 
 /* Removes the definition of a UUID on a parent, as `mdevctl undefine` would; one that is not there is no error. */
-int ondisk_undefine(const struct host *host, const char *uuid, const char *parent, struct err *err);
+int mdevctl_undefine(const struct host *host, const char *uuid, const char *parent, struct err *err);

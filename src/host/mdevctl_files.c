@@ -11,7 +11,7 @@
 #include "base/auto.h"
 #include "base/file.h"
 #include "base/json.h"
-#include "host/ondisk.h"
+#include "host/libvirt_files.h"
 #include "base/text.h"
 
 #define FOLDER "etc/mdevctl.d"
@@ -55,7 +55,7 @@ static bool goes_before(const struct definition *a, const struct definition *b)
 	return a->starts != b->starts ? a->starts : strcmp(a->parent, b->parent) < 0;
 }
 
-int ondisk_definition(struct definition *out, const struct host *host, const char *uuid, struct err *err)
+int mdevctl_definition(struct definition *out, const struct host *host, const char *uuid, struct err *err)
 {
 	char safe[UUID_SIZE], parent[PARENT_SIZE];
 	const struct dirent *e;
@@ -128,7 +128,7 @@ static int read_parent(struct definition **list, size_t *n, const struct host *h
 	return errno ? err_sys(err, errno, "%s/" FOLDER "/%s", host->name, parent) : 0;
 }
 
-int ondisk_definitions(struct definition **out, size_t *n, const struct host *host, struct err *err)
+int mdevctl_definitions(struct definition **out, size_t *n, const struct host *host, struct err *err)
 {
 	autofree struct definition *list = NULL;
 	char parent[PARENT_SIZE];
@@ -155,7 +155,7 @@ int ondisk_definitions(struct definition **out, size_t *n, const struct host *ho
 	return 0;
 }
 
-int ondisk_undefine(const struct host *host, const char *uuid, const char *parent, struct err *err)
+int mdevctl_undefine(const struct host *host, const char *uuid, const char *parent, struct err *err)
 {
 	char path[PATH_SIZE + sizeof(FOLDER)], safe_uuid[UUID_SIZE], safe_parent[PARENT_SIZE];
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What libvirt and mdevctl keep in files. */
-#include "host/ondisk.h"
+#include "host/libvirt_files.h"
 
 #include <errno.h>
 
@@ -12,7 +12,7 @@
 
 static void domains(void)
 {
-	struct ondisk *disk;
+	struct libvirt_files *disk;
 	struct tree tree;
 	struct err err;
 
@@ -32,51 +32,53 @@ static void domains(void)
 		"run/libvirt/qemu/two words.xml = <domstatus state='running'>\\n<domain><uuid>11111111-0000-4000-8000-00000000000F"
 		"</uuid></domain>\\n</domstatus>\n"
 		"run/libvirt/qemu/vm1.pid = 12\n");
-	ok(ondisk_read(&disk, &tree.host, &err) == 0, "libvirt's folders are read");
-	is(ondisk_names(disk, U, NULL), "vm1", "the domain that names a vGPU is found, in whatever case");
-	is(ondisk_names(disk, "0000:41:01.2", NULL), "vm2", "also by a VF's address");
-	is(ondisk_names(disk, "22222222-0000-4000-8000-000000000001", NULL), "linked",
+	ok(libvirt_files_read(&disk, &tree.host, &err) == 0, "libvirt's folders are read");
+	is(libvirt_files_names(disk, U, NULL), "vm1", "the domain that names a vGPU is found, in whatever case");
+	is(libvirt_files_names(disk, "0000:41:01.2", NULL), "vm2", "also by a VF's address");
+	is(libvirt_files_names(disk, "22222222-0000-4000-8000-000000000001", NULL), "linked",
 	   "and by a definition that lies elsewhere, as libvirt reads it");
-	ok(ondisk_names(disk, "0000:07:00.0", NULL) == NULL, "an address inside the guest is none of the host's");
-	ok(ondisk_names(disk, "11111111-0000-4000-8000-000000000001", NULL) == NULL,
+	ok(libvirt_files_names(disk, "0000:07:00.0", NULL) == NULL,
+	   "an address inside the guest is none of the host's");
+	ok(libvirt_files_names(disk, "11111111-0000-4000-8000-000000000001", NULL) == NULL,
 	   "files that are no domain's do not count");
-	ok(ondisk_names(disk, "x", NULL) == NULL, "what is no id is named by none");
-	ok(ondisk_runs(disk, "11111111-0000-4000-8000-00000000000f"), "a domain with a status file runs");
-	ok(!ondisk_runs(disk, V), "one that is only defined does not");
-	ok(!ondisk_runs(disk, "<uuid>"), "nor does what has no UUID");
-	ondisk_free(disk);
+	ok(libvirt_files_names(disk, "x", NULL) == NULL, "what is no id is named by none");
+	ok(libvirt_files_runs(disk, "11111111-0000-4000-8000-00000000000f"), "a domain with a status file runs");
+	ok(!libvirt_files_runs(disk, V), "one that is only defined does not");
+	ok(!libvirt_files_runs(disk, "<uuid>"), "nor does what has no UUID");
+	libvirt_files_free(disk);
 
 	tree_end(&tree);
 
 	tree_begin(&tree, "");
-	ok(ondisk_read(&disk, &tree.host, &err) == 0 && !ondisk_names(disk, U, NULL),
+	ok(libvirt_files_read(&disk, &tree.host, &err) == 0 && !libvirt_files_names(disk, U, NULL),
 	   "without libvirt's folders nothing is named");
-	ondisk_free(disk);
-	ondisk_free(NULL);
+	libvirt_files_free(disk);
+	libvirt_files_free(NULL);
 	tree_end(&tree);
 }
 
 /* One file costs no other its answer: what cannot be read is told of, and may name or be anything. */
 static void unreadable(void)
 {
-	struct ondisk *disk;
+	struct libvirt_files *disk;
 	struct tree tree;
 	struct err err;
 
 	tree_begin(&tree, "etc/libvirt/qemu/vm1.xml = <address uuid='" U "'/>\n"
 			  "etc/libvirt/qemu/loop.xml -> loop.xml\n");
-	ok(ondisk_read(&disk, &tree.host, &err) == 0, "a definition that cannot be read fails nobody");
-	is(ondisk_names(disk, U, NULL), "vm1", "the others are read");
-	ok(!ondisk_names(disk, V, NULL), "it is not said to name what it may not");
-	ok(ondisk_unread(disk, false) && strstr(ondisk_unread(disk, false), "/etc/libvirt/qemu/loop.xml: "),
-	   "but told of: %s", ondisk_unread(disk, false));
-	ok(!ondisk_unread(disk, true), "it tells of nobody who runs");
-	ondisk_free(disk);
+	ok(libvirt_files_read(&disk, &tree.host, &err) == 0, "a definition that cannot be read fails nobody");
+	is(libvirt_files_names(disk, U, NULL), "vm1", "the others are read");
+	ok(!libvirt_files_names(disk, V, NULL), "it is not said to name what it may not");
+	ok(libvirt_files_unread(disk, false) &&
+		   strstr(libvirt_files_unread(disk, false), "/etc/libvirt/qemu/loop.xml: "),
+	   "but told of: %s", libvirt_files_unread(disk, false));
+	ok(!libvirt_files_unread(disk, true), "it tells of nobody who runs");
+	libvirt_files_free(disk);
 	tree_add(&tree, "run/libvirt/qemu/odd.xml -> odd.xml\n");
-	ok(ondisk_read(&disk, &tree.host, &err) == 0 && ondisk_unread(disk, true) &&
-		   strstr(ondisk_unread(disk, true), "/run/libvirt/qemu/odd.xml: "),
+	ok(libvirt_files_read(&disk, &tree.host, &err) == 0 && libvirt_files_unread(disk, true) &&
+		   strstr(libvirt_files_unread(disk, true), "/run/libvirt/qemu/odd.xml: "),
 	   "unlike a status file");
-	ondisk_free(disk);
+	libvirt_files_free(disk);
 	tree_end(&tree);
 }
 
@@ -103,7 +105,7 @@ static void make_large(const struct tree *tree, const char *path, int mib, size_
 
 static void large(void)
 {
-	struct ondisk *disk;
+	struct libvirt_files *disk;
 	struct tree tree;
 	struct err err;
 
@@ -111,19 +113,19 @@ static void large(void)
 	make_large(&tree, "etc/libvirt/qemu/big.xml", 20, 20,
 		   "<address uuid='C6F1A2B3-0000-4000-8000-00000000000A'/></domain>");
 	make_large(&tree, "run/libvirt/qemu/big.xml", 18, 1, "<uuid>" V "</uuid>");
-	ok(ondisk_read(&disk, &tree.host, &err) == 0, "a definition of 20 MiB is no error");
-	is(ondisk_names(disk, U, NULL), "big", "what it names is found, wherever that stands");
-	is(ondisk_names(disk, V, NULL), "big", "in the other file, too");
-	ok(!ondisk_names(disk, "11111111-0000-4000-8000-000000000001", NULL), "what it does not name is not");
-	ok(ondisk_runs(disk, V) && !ondisk_runs(disk, U), "and a status file of 18 MiB tells who runs");
-	ok(!ondisk_unread(disk, false), "all of it was read");
-	ondisk_free(disk);
+	ok(libvirt_files_read(&disk, &tree.host, &err) == 0, "a definition of 20 MiB is no error");
+	is(libvirt_files_names(disk, U, NULL), "big", "what it names is found, wherever that stands");
+	is(libvirt_files_names(disk, V, NULL), "big", "in the other file, too");
+	ok(!libvirt_files_names(disk, "11111111-0000-4000-8000-000000000001", NULL), "what it does not name is not");
+	ok(libvirt_files_runs(disk, V) && !libvirt_files_runs(disk, U), "and a status file of 18 MiB tells who runs");
+	ok(!libvirt_files_unread(disk, false), "all of it was read");
+	libvirt_files_free(disk);
 	tree_end(&tree);
 }
 
 static void bytes_behind_a_nul(void)
 {
-	struct ondisk *disk;
+	struct libvirt_files *disk;
 	struct tree tree;
 	struct err err;
 	FILE *f;
@@ -133,9 +135,9 @@ static void bytes_behind_a_nul(void)
 	snprintf(path, sizeof(path), "%s/etc/libvirt/qemu/odd\033.xml", tree.path);
 	f = fopen(path, "w");
 	ok(f && fwrite("<domain>\0\0" U, 1, 10 + 36, f) == 46 && fclose(f) == 0, "a file with NUL bytes");
-	ok(ondisk_read(&disk, &tree.host, &err) == 0, "is read");
-	is(ondisk_names(disk, U, NULL), "odd\\x1b", "to its end, and its name is made fit to be shown");
-	ondisk_free(disk);
+	ok(libvirt_files_read(&disk, &tree.host, &err) == 0, "is read");
+	is(libvirt_files_names(disk, U, NULL), "odd\\x1b", "to its end, and its name is made fit to be shown");
+	libvirt_files_free(disk);
 	tree_end(&tree);
 }
 
@@ -150,31 +152,31 @@ static void definitions(void)
 		   " \"attrs\": [ { \"a\": \"1\" } ]\\n}\n"
 		   "etc/mdevctl.d/scripts.d/callouts/x = y\n"
 		   "etc/mdevctl.d/a b/" U " = broken\n");
-	ok(ondisk_definition(&d, &tree.host, V, &err) == 0, "a UUID without a definition has none");
-	ok(ondisk_definition(&d, &tree.host, "../x", &err) == 0, "nor has what is no UUID");
-	ok(ondisk_definition(&d, &tree.host, "C6F1A2B3-0000-4000-8000-00000000000A", &err) == 1,
+	ok(mdevctl_definition(&d, &tree.host, V, &err) == 0, "a UUID without a definition has none");
+	ok(mdevctl_definition(&d, &tree.host, "../x", &err) == 0, "nor has what is no UUID");
+	ok(mdevctl_definition(&d, &tree.host, "C6F1A2B3-0000-4000-8000-00000000000A", &err) == 1,
 	   "a definition is found");
 	is(d.parent, "0000:84:00.0", "with its parent");
 	is(d.type, "nvidia-222", "and its type");
 	ok(!d.starts, "one that is started by hand does not start by itself");
 	tree_add(&tree, "etc/mdevctl.d/0000:85:00.0/" U " = {\"start\":\"auto\",\"mdev_type\":\"nvidia-223\"}\n");
-	ok(ondisk_definition(&d, &tree.host, U, &err) == 1 && d.starts && strcmp(d.parent, "0000:85:00.0") == 0,
+	ok(mdevctl_definition(&d, &tree.host, U, &err) == 1 && d.starts && strcmp(d.parent, "0000:85:00.0") == 0,
 	   "of two the one that starts by itself goes first");
-	ok(ondisk_undefine(&tree.host, U, "0000:85:00.0", &err) == 0, "a definition is removed");
-	ok(ondisk_definition(&d, &tree.host, U, &err) == 1 && strcmp(d.parent, "0000:84:00.0") == 0,
+	ok(mdevctl_undefine(&tree.host, U, "0000:85:00.0", &err) == 0, "a definition is removed");
+	ok(mdevctl_definition(&d, &tree.host, U, &err) == 1 && strcmp(d.parent, "0000:84:00.0") == 0,
 	   "and that of the other parent is left");
-	ok(ondisk_undefine(&tree.host, U, "0000:85:00.0", &err) == 0, "one that is not there is no error");
-	ok(ondisk_undefine(&tree.host, U, "0000:99:00.0", &err) == 0, "nor is a parent that is not there");
-	ok(ondisk_undefine(&tree.host, U, "..", &err) == -EINVAL, "a path is no parent: %s", err.text);
+	ok(mdevctl_undefine(&tree.host, U, "0000:85:00.0", &err) == 0, "one that is not there is no error");
+	ok(mdevctl_undefine(&tree.host, U, "0000:99:00.0", &err) == 0, "nor is a parent that is not there");
+	ok(mdevctl_undefine(&tree.host, U, "..", &err) == -EINVAL, "a path is no parent: %s", err.text);
 	tree_add(&tree, "etc/mdevctl.d/mtty/" U " = {\"start\":\"auto\"}\n");
-	ok(ondisk_definition(&d, &tree.host, U, &err) == -EINVAL, "one without a type is an error: %s", err.text);
+	ok(mdevctl_definition(&d, &tree.host, U, &err) == -EINVAL, "one without a type is an error: %s", err.text);
 	tree_add(&tree, "etc/mdevctl.d/mtty/" U " = {\"mdev_type\":\"../x\"}\n");
-	ok(ondisk_definition(&d, &tree.host, U, &err) == -EINVAL, "so is one whose type is none: %s", err.text);
+	ok(mdevctl_definition(&d, &tree.host, U, &err) == -EINVAL, "so is one whose type is none: %s", err.text);
 	tree_add(&tree, "etc/mdevctl.d/mtty/" U " = {\"mdev_type\":\n");
-	ok(ondisk_definition(&d, &tree.host, U, &err) == -EINVAL, "and one that is cut short: %s", err.text);
+	ok(mdevctl_definition(&d, &tree.host, U, &err) == -EINVAL, "and one that is cut short: %s", err.text);
 	tree_end(&tree);
 	tree_begin(&tree, "");
-	ok(ondisk_definition(&d, &tree.host, U, &err) == 0, "without mdevctl nothing is defined");
+	ok(mdevctl_definition(&d, &tree.host, U, &err) == 0, "without mdevctl nothing is defined");
 	tree_end(&tree);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What libvirt and mdevctl keep in files. */
-#include "host/ondisk.h"
+#include "host/libvirt_files.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -33,7 +33,7 @@ struct document {
 	bool runs; /* a status file of a running domain */
 };
 
-struct ondisk {
+struct libvirt_files {
 	struct document *documents;
 	size_t n;
 	/* The first file that could not be read, and why: of all, and of the status files; "" none. */
@@ -73,7 +73,7 @@ static int open_regular(int dir, const char *name)
 }
 
 /* Reads one file of a folder; those that are no domain's are passed over. */
-static int read_document(struct ondisk *disk, int dir, const char *file, bool runs)
+static int read_document(struct libvirt_files *disk, int dir, const char *file, bool runs)
 {
 	autofree char *name = domain_name(file);
 	struct document *more, doc = { .fd = -1, .runs = runs };
@@ -99,8 +99,8 @@ static int read_document(struct ondisk *disk, int dir, const char *file, bool ru
 }
 
 /* One file that cannot be read costs no other its answer. */
-static void note_unread(struct ondisk *disk, const struct host *host, const char *path, const char *file, bool runs,
-			int code)
+static void note_unread(struct libvirt_files *disk, const struct host *host, const char *path, const char *file,
+			bool runs, int code)
 {
 	char raw[UNREAD_SIZE];
 
@@ -110,7 +110,8 @@ static void note_unread(struct ondisk *disk, const struct host *host, const char
 			text_safe(disk->unread[i], sizeof(disk->unread[i]), raw);
 }
 
-static int read_folder(struct ondisk *disk, const struct host *host, const char *path, bool runs, struct err *err)
+static int read_folder(struct libvirt_files *disk, const struct host *host, const char *path, bool runs,
+		       struct err *err)
 {
 	const struct dirent *e;
 	int r, fd = file_dir(host->root, path);
@@ -130,9 +131,9 @@ static int read_folder(struct ondisk *disk, const struct host *host, const char 
 	return 0;
 }
 
-int ondisk_read(struct ondisk **out, const struct host *host, struct err *err)
+int libvirt_files_read(struct libvirt_files **out, const struct host *host, struct err *err)
 {
-	struct ondisk *disk = calloc(1, sizeof(*disk));
+	struct libvirt_files *disk = calloc(1, sizeof(*disk));
 	int r;
 
 	*out = NULL;
@@ -142,14 +143,14 @@ int ondisk_read(struct ondisk **out, const struct host *host, struct err *err)
 	if (r == 0)
 		r = read_folder(disk, host, RUNNING, true, err);
 	if (r < 0) {
-		ondisk_free(disk);
+		libvirt_files_free(disk);
 		return r;
 	}
 	*out = disk;
 	return 0;
 }
 
-void ondisk_free(struct ondisk *disk)
+void libvirt_files_free(struct libvirt_files *disk)
 {
 	if (!disk)
 		return;
@@ -201,7 +202,7 @@ static bool holds(const struct document *doc, const char *needle)
 	return doc->text ? bytes_hold(doc->text, doc->len, needle) : file_holds(doc->fd, needle);
 }
 
-const char *ondisk_names(const struct ondisk *disk, const char *id, const char *but)
+const char *libvirt_files_names(const struct libvirt_files *disk, const char *id, const char *but)
 {
 	char uuid[UUID_SIZE], pci[PCI_SIZE], needle[NEEDLE_SIZE];
 	unsigned domain, bus, slot, function;
@@ -221,7 +222,7 @@ const char *ondisk_names(const struct ondisk *disk, const char *id, const char *
 }
 
 /* libvirt.so.0 is a link to libvirt.so.0.9007.0 where libvirt is 9.7.0: its libtool version is its own. */
-int ondisk_libvirt(const struct host *host)
+int libvirt_files_libvirt(const struct host *host)
 {
 	static const char *const folders[] = { "usr/lib/x86_64-linux-gnu", "usr/lib64", "usr/lib/aarch64-linux-gnu",
 					       "usr/lib" };
@@ -243,7 +244,7 @@ int ondisk_libvirt(const struct host *host)
 	return 0;
 }
 
-bool ondisk_runs(const struct ondisk *disk, const char *domain_uuid)
+bool libvirt_files_runs(const struct libvirt_files *disk, const char *domain_uuid)
 {
 	char uuid[UUID_SIZE], needle[NEEDLE_SIZE];
 
@@ -256,7 +257,7 @@ bool ondisk_runs(const struct ondisk *disk, const char *domain_uuid)
 	return false;
 }
 
-const char *ondisk_unread(const struct ondisk *disk, bool running)
+const char *libvirt_files_unread(const struct libvirt_files *disk, bool running)
 {
 	return *disk->unread[running] ? disk->unread[running] : NULL;
 }
