@@ -217,7 +217,7 @@ int collect_run(struct collect *c, struct err *err)
 		store_unlock(c->store);
 	}
 	if (r == 0 && !c->dry)
-		memo_tidy(c->store, device_exists, is_named, &look, MEMORY_DAYS);
+		history_tidy(c->store, device_exists, is_named, &look, MEMORY_DAYS);
 	look_end(&look);
 	if (r < 0 || c->dry)
 		return r;

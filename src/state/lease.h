@@ -138,5 +138,5 @@ void types_remember(const struct store *store, const struct inventory *inv);
  * Forgets what is of no use any more: since when a device has been seen that is gone, and of UUIDs that nothing on this
  * host names (`named`) what was remembered more than `days` ago.
  */
-void memo_tidy(const struct store *store, bool (*exists)(const void *arg, const char *id),
-	       bool (*named)(const void *arg, const char *id), const void *arg, int days);
+void history_tidy(const struct store *store, bool (*exists)(const void *arg, const char *id),
+		  bool (*named)(const void *arg, const char *id), const void *arg, int days);

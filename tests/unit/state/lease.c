@@ -121,14 +121,14 @@ static void tidying(struct store *store)
 	store_unlock(store);
 	affinity_put(store, &l);
 	seen_since(store, ID, 7, true);
-	memo_tidy(store, always, never, NULL, 90);
+	history_tidy(store, always, never, NULL, 90);
 	ok(affinity_get(store, ID, &a) == 1 && faccessat(store->seen, ID, F_OK, 0) == 0,
 	   "what is recent, or of a device that exists, is remembered");
 	utimensat(store->affinity, ID, long_ago, 0);
-	memo_tidy(store, never, always, NULL, 90);
+	history_tidy(store, never, always, NULL, 90);
 	ok(affinity_get(store, ID, &a) == 1 && faccessat(store->seen, ID, F_OK, 0) < 0,
 	   "what something names is remembered however old; a device that is gone has not been seen");
-	memo_tidy(store, never, never, NULL, 90);
+	history_tidy(store, never, never, NULL, 90);
 	ok(affinity_get(store, ID, &a) == 0, "what is old and nothing names is forgotten");
 }
 

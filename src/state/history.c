@@ -284,8 +284,8 @@ static void tidy(int folder, bool (*keep)(const void *arg, const char *id), cons
 	}
 }
 
-void memo_tidy(const struct store *store, bool (*exists)(const void *arg, const char *id),
-	       bool (*named)(const void *arg, const char *id), const void *arg, int days)
+void history_tidy(const struct store *store, bool (*exists)(const void *arg, const char *id),
+		  bool (*named)(const void *arg, const char *id), const void *arg, int days)
 {
 	tidy(store->seen, exists, arg, -1);
 	tidy(store->affinity, named, arg, days);
