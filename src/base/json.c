@@ -187,7 +187,7 @@ static bool skip_value(struct reader *r, int depth)
 	return skip_word(r);
 }
 
-static bool read_raw(struct reader *r, const struct json_want *want)
+static bool read_raw(struct reader *r, const struct json_field *field)
 {
 	const char *from = r->at;
 	size_t n;
@@ -195,16 +195,16 @@ static bool read_raw(struct reader *r, const struct json_want *want)
 	if (!skip_value(r, 1))
 		return false;
 	n = (size_t)(r->at - from);
-	if (n >= want->size || memchr(from, '\0', n))
+	if (n >= field->size || memchr(from, '\0', n))
 		return fail(r, "a member is too long");
-	memcpy(want->value, from, n);
-	want->value[n] = '\0';
+	memcpy(field->value, from, n);
+	field->value[n] = '\0';
 	return true;
 }
 
-static bool read_member(struct reader *r, struct json_want *wants, size_t nwants)
+static bool read_member(struct reader *r, struct json_field *fields, size_t nfields)
 {
-	struct json_want *want = NULL;
+	struct json_field *field = NULL;
 	char key[64];
 	bool fits;
 
@@ -212,37 +212,37 @@ static bool read_member(struct reader *r, struct json_want *wants, size_t nwants
 		return false;
 	if (!take(r, ':'))
 		return fail(r, "a colon is missing");
-	for (size_t i = 0; fits && i < nwants; i++)
-		if (strcmp(wants[i].key, key) == 0)
-			want = &wants[i];
-	if (!want)
+	for (size_t i = 0; fits && i < nfields; i++)
+		if (strcmp(fields[i].key, key) == 0)
+			field = &fields[i];
+	if (!field)
 		return skip_value(r, 1);
-	if (want->found)
+	if (field->found)
 		return fail(r, "a member comes twice");
-	want->found = true;
+	field->found = true;
 	skip_space(r);
-	if (want->raw)
-		return read_raw(r, want);
+	if (field->raw)
+		return read_raw(r, field);
 	if (r->at == r->end || *r->at != '"')
 		return fail(r, "a member that must be a string is none");
-	if (!read_string(r, want->value, want->size, &fits))
+	if (!read_string(r, field->value, field->size, &fits))
 		return false;
 	return fits || fail(r, "a member is too long or not plain ASCII");
 }
 
-const char *json_read(const char *text, size_t len, struct json_want *wants, size_t nwants)
+const char *json_read(const char *text, size_t len, struct json_field *fields, size_t nfields)
 {
 	struct reader r = { .at = text, .end = text + len };
 
-	for (size_t i = 0; i < nwants; i++) {
-		wants[i].found = false;
-		wants[i].value[0] = '\0';
+	for (size_t i = 0; i < nfields; i++) {
+		fields[i].found = false;
+		fields[i].value[0] = '\0';
 	}
 	if (!take(&r, '{'))
 		return "it is no JSON object";
 	if (!take(&r, '}')) {
 		do {
-			if (!read_member(&r, wants, nwants))
+			if (!read_member(&r, fields, nfields))
 				return r.wrong;
 		} while (take(&r, ','));
 		if (!take(&r, '}'))

@@ -12,7 +12,7 @@
 
 enum { JSON_DEPTH = 32 };
 
-struct json_want {
+struct json_field {
 	const char *key;
 	char *value; /* the decoded text; "" where the member is missing */
 	size_t size;
@@ -25,7 +25,7 @@ struct json_want {
  * no valid JSON (RFC 8259), another value than an object, a wanted member that is no string (and not `raw`), comes
  * twice, does not fit, or holds characters outside ASCII.
  */
-const char *json_read(const char *text, size_t len, struct json_want *wants, size_t nwants);
+const char *json_read(const char *text, size_t len, struct json_field *fields, size_t nfields);
 
 /*
  * The string number `index` of the array that `text` is, into buf; false where there is none: no such item, or no array

@@ -23,8 +23,8 @@ static int read_one(struct definition *out, const struct host *host, int dir, co
 		    struct err *err)
 {
 	char path[PATH_SIZE], type[TYPE_SIZE], start[16];
-	struct json_want wants[] = { { .key = "mdev_type", .value = type, .size = sizeof(type) },
-				     { .key = "start", .value = start, .size = sizeof(start) } };
+	struct json_field fields[] = { { .key = "mdev_type", .value = type, .size = sizeof(type) },
+				       { .key = "start", .value = start, .size = sizeof(start) } };
 	autofree char *text = NULL;
 	const char *wrong;
 	size_t len = 0;
@@ -37,9 +37,9 @@ static int read_one(struct definition *out, const struct host *host, int dir, co
 	r = fd < 0 ? -errno : file_slurp(fd, DEFINITION_MAX, &text, &len);
 	if (r < 0)
 		return err_sys(err, -r, "mdevctl's definition %s/" FOLDER "/%s", host->name, path);
-	wrong = json_read(text, len, wants, ARRAY_SIZE(wants));
+	wrong = json_read(text, len, fields, ARRAY_SIZE(fields));
 	if (!wrong && !type_parse(out->type, type))
-		wrong = wants[0].found ? "mdev_type is no type's id" : "mdev_type is missing";
+		wrong = fields[0].found ? "mdev_type is no type's id" : "mdev_type is missing";
 	if (wrong)
 		return err_set(err, EINVAL, "mdevctl's definition %s/" FOLDER "/%s is not valid: %s", host->name, path,
 			       wrong);

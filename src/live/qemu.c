@@ -15,13 +15,13 @@
 static int ask(struct virt *virt, const char *domain, const char *command, char *value, size_t size, struct err *err)
 {
 	autofree char *answer = NULL;
-	struct json_want want = { .key = "return", .value = value, .size = size, .raw = true };
+	struct json_field field = { .key = "return", .value = value, .size = size, .raw = true };
 	const char *wrong;
 	int r = virt_monitor(virt, domain, command, &answer, err);
 
 	if (r < 0)
 		return r;
-	wrong = json_read(answer, strlen(answer), &want, 1);
+	wrong = json_read(answer, strlen(answer), &field, 1);
 	return wrong ? err_set(err, EPROTO, "QEMU's answer cannot be read: %s", wrong) : 0;
 }
 
@@ -29,17 +29,17 @@ int qemu_blockers(struct virt *virt, const char *domain, char reasons[QEMU_REASO
 		  struct err *err)
 {
 	char answer[8192], list[8192];
-	struct json_want want = { .key = "blocked-reasons", .value = list, .size = sizeof(list), .raw = true };
+	struct json_field field = { .key = "blocked-reasons", .value = list, .size = sizeof(list), .raw = true };
 	const char *wrong;
 	int r = ask(virt, domain, "{\"execute\": \"query-migrate\"}", answer, sizeof(answer), err);
 
 	*n = 0;
 	if (r < 0)
 		return r;
-	wrong = json_read(answer, strlen(answer), &want, 1);
+	wrong = json_read(answer, strlen(answer), &field, 1);
 	if (wrong)
 		return err_set(err, EPROTO, "QEMU's answer cannot be read: %s", wrong);
-	while (want.found && *n < QEMU_REASONS && json_item(list, *n, reasons[*n], QEMU_TEXT))
+	while (field.found && *n < QEMU_REASONS && json_item(list, *n, reasons[*n], QEMU_TEXT))
 		++*n;
 	return 0;
 }

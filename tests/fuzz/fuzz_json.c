@@ -13,11 +13,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char type[16] = "", start[8] = "";
-	struct json_want wants[] = { { .key = "mdev_type", .value = type, .size = sizeof(type) },
-				     { .key = "start", .value = start, .size = sizeof(start) } };
-	const char *wrong = json_read((const char *)data, size, wants, ARRAY_SIZE(wants));
+	struct json_field fields[] = { { .key = "mdev_type", .value = type, .size = sizeof(type) },
+				       { .key = "start", .value = start, .size = sizeof(start) } };
+	const char *wrong = json_read((const char *)data, size, fields, ARRAY_SIZE(fields));
 	char raw[256], item[8];
-	struct json_want any = { .key = "start", .value = raw, .size = sizeof(raw), .raw = true };
+	struct json_field any = { .key = "start", .value = raw, .size = sizeof(raw), .raw = true };
 
 	/* What a member is, as it stands, is one value: read as the only member of another object it is the same. */
 	if (!json_read((const char *)data, size, &any, 1) && any.found) {
@@ -33,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (strlen(type) >= sizeof(type) || strlen(start) >= sizeof(start))
 		abort();
-	if (!wrong && !wants[0].found && *type)
+	if (!wrong && !fields[0].found && *type)
 		abort();
 	return 0;
 }

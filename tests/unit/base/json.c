@@ -8,10 +8,10 @@ static char type[16], start[16];
 
 static const char *read_text(const char *text)
 {
-	struct json_want wants[] = { { .key = "mdev_type", .value = type, .size = sizeof(type) },
-				     { .key = "start", .value = start, .size = sizeof(start) } };
+	struct json_field fields[] = { { .key = "mdev_type", .value = type, .size = sizeof(type) },
+				       { .key = "start", .value = start, .size = sizeof(start) } };
 
-	return json_read(text, strlen(text), wants, 2);
+	return json_read(text, strlen(text), fields, 2);
 }
 
 static void valid(void)
@@ -37,9 +37,9 @@ static void nested(void)
 	static const char text[] =
 		"{\"return\": {\"why\": [\"one\", \"t\\\"wo\", \"\xc3\xa4\"], \"n\": 1}, \"id\": \"x\"}";
 	char inner[64] = "", list[64] = "", item[8] = "";
-	struct json_want outer = { .key = "return", .value = inner, .size = sizeof(inner), .raw = true };
-	struct json_want why = { .key = "why", .value = list, .size = sizeof(list), .raw = true };
-	struct json_want small = { .key = "return", .value = item, .size = sizeof(item), .raw = true };
+	struct json_field outer = { .key = "return", .value = inner, .size = sizeof(inner), .raw = true };
+	struct json_field why = { .key = "why", .value = list, .size = sizeof(list), .raw = true };
+	struct json_field small = { .key = "return", .value = item, .size = sizeof(item), .raw = true };
 
 	is(json_read(text, strlen(text), &outer, 1), NULL, "a member that is an object is read");
 	is(inner, "{\"why\": [\"one\", \"t\\\"wo\", \"\xc3\xa4\"], \"n\": 1}", "as it stands");
