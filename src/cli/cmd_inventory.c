@@ -6,7 +6,7 @@
 #include "base/auto.h"
 #include "cli/cmd.h"
 #include "base/udev.h"
-#include "plan/room.h"
+#include "plan/capacity.h"
 #include "cli/table.h"
 
 static void print_offers(const struct survey *survey, size_t pgpu, struct json_out *json)
@@ -18,9 +18,9 @@ static void print_offers(const struct survey *survey, size_t pgpu, struct json_o
 	for (size_t i = 0; i < card->noffers; i++) {
 		const struct inv_type *type = &survey->inv.types[card->offers[i].type];
 		const struct section *section = config_section(survey->config, type->id);
-		struct room_count count;
+		struct capacity_count count;
 
-		room_count(&count, &facts, (int)pgpu, &card->offers[i]);
+		capacity_count(&count, &facts, (int)pgpu, &card->offers[i]);
 		json_out_object(json, NULL);
 		cmd_json_type(json, type, section && section->enabled ? section->class : NULL);
 		json_out_number(json, "capacity", count.capacity);
@@ -39,10 +39,10 @@ static void reason_of(const struct cmd *cmd, const struct survey *survey, size_t
 	const struct inv_offer *offer = serves ? inventory_offer(&survey->inv, (int)pgpu, serves->type) : NULL;
 	const char *why = cmd_why_not(cmd, survey, pgpu);
 	struct plan_facts facts = survey_facts(survey);
-	struct room_count count = { .reason = "" };
+	struct capacity_count count = { .reason = "" };
 
 	if (!why && offer)
-		room_count(&count, &facts, (int)pgpu, offer);
+		capacity_count(&count, &facts, (int)pgpu, offer);
 	snprintf(reason, REASON_SIZE, "%s", why ? why : count.reason);
 }
 
@@ -143,12 +143,12 @@ static void row_card(const struct cmd *cmd, const struct survey *survey, size_t 
 	const struct inv_offer *offer = serves ? inventory_offer(&survey->inv, (int)pgpu, serves->type) : NULL;
 	const char *model = udev_names_find(names, card->vendor, card->device);
 	struct plan_facts facts = survey_facts(survey);
-	struct room_count count = { .capacity = UNKNOWN, .used = UNKNOWN, .available = UNKNOWN };
+	struct capacity_count count = { .capacity = UNKNOWN, .used = UNKNOWN, .available = UNKNOWN };
 	char reason[REASON_SIZE];
 
 	reason_of(cmd, survey, pgpu, reason);
 	if (offer)
-		room_count(&count, &facts, (int)pgpu, offer);
+		capacity_count(&count, &facts, (int)pgpu, offer);
 	table_add(table, card->address);
 	if (model)
 		table_add(table, model);

@@ -9,7 +9,7 @@
 #include "ops/collect.h"
 #include "base/log.h"
 #include "host/libvirt_files.h"
-#include "plan/room.h"
+#include "plan/capacity.h"
 
 /* What the call names. */
 struct target {
@@ -173,10 +173,10 @@ static void say_free(const struct survey *survey, int pgpu, const struct target 
 {
 	const struct inv_offer *offer = inventory_offer(&survey->inv, pgpu, target->type);
 	const struct plan_facts facts = survey_facts(survey);
-	struct room_count count = { 0 };
+	struct capacity_count count = { 0 };
 
 	if (offer)
-		room_count(&count, &facts, pgpu, offer);
+		capacity_count(&count, &facts, pgpu, offer);
 	if (dry)
 		cmd_say("%s would be free for %s", target->pgpu, target->type);
 	else

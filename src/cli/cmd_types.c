@@ -6,14 +6,14 @@
 
 #include "base/auto.h"
 #include "cli/cmd.h"
-#include "plan/room.h"
+#include "plan/capacity.h"
 #include "cli/table.h"
 
 /* What one card makes of a type. */
 struct maker {
 	size_t pgpu;
 	bool pooled; /* the card serves the type */
-	struct room_count count;
+	struct capacity_count count;
 };
 
 /* A type on all the cards that offer it; what it is, is told by the first of them. */
@@ -21,17 +21,17 @@ struct kind {
 	const struct inv_type *type;
 	struct maker *makers;
 	size_t nmakers;
-	struct room_count pool, host; /* of those cards that serve it, and of all */
+	struct capacity_count pool, host; /* of those cards that serve it, and of all */
 };
 
-static void add(struct room_count *sum, const struct room_count *count)
+static void add(struct capacity_count *sum, const struct capacity_count *count)
 {
 	sum->capacity += count->capacity;
 	sum->used += count->used;
 	sum->available += count->available;
 }
 
-static void add_maker(struct kind *kind, size_t pgpu, bool pooled, const struct room_count *count)
+static void add_maker(struct kind *kind, size_t pgpu, bool pooled, const struct capacity_count *count)
 {
 	kind->makers = reallocarray(kind->makers, kind->nmakers + 1, sizeof(*kind->makers));
 	if (!kind->makers)
@@ -56,14 +56,14 @@ static struct kind *find_kinds(const struct survey *survey, size_t *n)
 		for (size_t o = 0; o < inv->pgpus[i].noffers; o++) {
 			const struct inv_offer *offer = &inv->pgpus[i].offers[o];
 			const struct inv_type *type = &inv->types[offer->type];
-			struct room_count count;
+			struct capacity_count count;
 			size_t k = 0;
 
 			while (k < *n && strcmp(kinds[k].type->id, type->id) != 0)
 				k++;
 			if (k == *n)
 				kinds[(*n)++].type = type;
-			room_count(&count, &facts, (int)i, offer);
+			capacity_count(&count, &facts, (int)i, offer);
 			add_maker(&kinds[k], i,
 				  survey->pool.cards[i].in_pool && pool_serves(&survey->pool, (int)i, type->id),
 				  &count);
@@ -72,7 +72,7 @@ static struct kind *find_kinds(const struct survey *survey, size_t *n)
 	return kinds;
 }
 
-static void print_count(struct json_out *json, const struct room_count *count)
+static void print_count(struct json_out *json, const struct capacity_count *count)
 {
 	json_out_number(json, "capacity", count->capacity);
 	json_out_number(json, "used", count->used);

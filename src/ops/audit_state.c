@@ -64,7 +64,7 @@ static void check_writable(struct audit *audit, const char *path, enum audit_sta
 {
 	char where[AUDIT_WHERE];
 	autoclose int fd = open_nearest(audit, path, where);
-	unsigned long long room;
+	unsigned long long space;
 	struct statvfs fs;
 
 	if (fd < 0 || fstatvfs(fd, &fs) < 0) {
@@ -72,19 +72,19 @@ static void check_writable(struct audit *audit, const char *path, enum audit_sta
 			   strerrordesc_np(fd < 0 ? -fd : errno), without);
 		return;
 	}
-	room = (unsigned long long)fs.f_bfree * fs.f_frsize;
+	space = (unsigned long long)fs.f_bfree * fs.f_frsize;
 	if (fs.f_flag & ST_RDONLY)
 		audit_note(audit, status, "state", where, "remount it read-write", "is mounted read-only: %s", without);
 	else if (geteuid() == 0 && faccessat(fd, ".", W_OK, AT_EACCESS) < 0)
 		audit_note(audit, status, "state", where, "see mount(8), lsattr(1)", "cannot be written (%s): %s",
 			   strerrordesc_np(errno), without);
-	else if (room < ROOM_NEEDED || (fs.f_files && fs.f_ffree < FILES_NEEDED))
+	else if (space < ROOM_NEEDED || (fs.f_files && fs.f_ffree < FILES_NEEDED))
 		audit_note(audit, status, "state", where, "free some space: 'du -xa' shows who uses it",
-			   "the file system is full (%llu KiB, %llu files left): %s", room >> 10,
+			   "the file system is full (%llu KiB, %llu files left): %s", space >> 10,
 			   (unsigned long long)fs.f_ffree, without);
-	else if (room < ROOM_WANTED)
+	else if (space < ROOM_WANTED)
 		audit_note(audit, AUDIT_WARN, "state", where, "free some space: 'du -xa' shows who uses it",
-			   "the file system is almost full (%llu KiB left): %s soon", room >> 10, without);
+			   "the file system is almost full (%llu KiB left): %s soon", space >> 10, without);
 	else
 		audit_pass(audit, "state", where, "can be written");
 }

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "plan/plan.h"
-#include "plan/room.h"
+#include "plan/capacity.h"
 
 struct planner {
 	const struct plan_facts *facts;

@@ -10,7 +10,7 @@ struct candidate {
 	int pgpu;
 	bool near;   /* on a NUMA node that suits */
 	bool failed; /* a while ago */
-	struct room room;
+	struct capacity space;
 };
 
 static enum placement placement_of(const struct planner *p, const struct want *want)
@@ -38,7 +38,7 @@ enum rule { BY_FAILURE, BY_NODE, BY_SHARE, BY_ADDRESS, NO_CHOICE };
 static bool better(const struct planner *p, const struct want *want, const struct candidate *a,
 		   const struct candidate *b, enum rule *rule)
 {
-	double d = a->room.share - b->room.share;
+	double d = a->space.share - b->space.share;
 
 	*rule = BY_FAILURE;
 	if (a->failed != b->failed)
@@ -69,7 +69,7 @@ static bool is_elsewhere(const struct plan_facts *facts, const struct wish *wish
 	return false;
 }
 
-static void add_verdict(struct plan *plan, size_t want, int pgpu, bool elsewhere, const struct room *room)
+static void add_verdict(struct plan *plan, size_t want, int pgpu, bool elsewhere, const struct capacity *space)
 {
 	struct verdict *v;
 
@@ -83,9 +83,9 @@ static void add_verdict(struct plan *plan, size_t want, int pgpu, bool elsewhere
 	v->want = want;
 	v->pgpu = pgpu;
 	v->elsewhere = elsewhere;
-	v->cause = room->cause;
-	memcpy(v->reason, room->reason, sizeof(v->reason));
-	memcpy(v->fix, room->fix, sizeof(v->fix));
+	v->cause = space->cause;
+	memcpy(v->reason, space->reason, sizeof(v->reason));
+	memcpy(v->fix, space->fix, sizeof(v->fix));
 }
 
 bool plan_is_spare(const struct plan_facts *facts, const char *id)
@@ -169,7 +169,7 @@ static void fill_step(const struct planner *p, struct step *step, const struct c
 {
 	const struct inventory *inv = p->facts->inv;
 	const struct inv_type *t = inventory_type(inv, type);
-	int parent = c->room.parent != UNKNOWN ? c->room.parent : inv->pgpus[c->pgpu].first;
+	int parent = c->space.parent != UNKNOWN ? c->space.parent : inv->pgpus[c->pgpu].first;
 
 	*step = (struct step){ .kind = STEP_CREATE,
 			       .framework = inv->pgpus[c->pgpu].framework,
@@ -192,7 +192,7 @@ struct resort {
 };
 
 /* Room on this card for the want; where it is to be one VF, on that. Not a candidate at all: false. */
-static bool room_for(const struct planner *p, size_t want, struct candidate *c, const char *type, const char *id)
+static bool capacity_for(const struct planner *p, size_t want, struct candidate *c, const char *type, const char *id)
 {
 	const struct wish *wish = &p->facts->wishes[want];
 	const struct inventory *inv = p->facts->inv;
@@ -203,17 +203,17 @@ static bool room_for(const struct planner *p, size_t want, struct candidate *c, 
 	if (other_kind) {
 		if (!pool_serves(p->facts->pool, c->pgpu, type))
 			return false;
-		c->room = (struct room){ .parent = UNKNOWN, .cause = CAUSE_UNSUITED };
+		c->space = (struct capacity){ .parent = UNKNOWN, .cause = CAUSE_UNSUITED };
 		if ((inv->pgpus[c->pgpu].framework == FW_MDEV) != (wish->want->kind == WANT_MDEV))
-			c->room.cause = CAUSE_OTHER_KIND;
-		snprintf(c->room.reason, sizeof(c->room.reason), "%s", other_kind);
+			c->space.cause = CAUSE_OTHER_KIND;
+		snprintf(c->space.reason, sizeof(c->space.reason), "%s", other_kind);
 		return true;
 	}
-	room_on(&c->room, p->facts, &p->promised, c->pgpu, type, wish->want, id, wish->last_parent);
-	if (c->room.has && p->only != UNKNOWN && c->room.parent != p->only) {
-		c->room.has = false;
-		c->room.cause = CAUSE_IN_USE;
-		snprintf(c->room.reason, sizeof(c->room.reason), "this VF is not free");
+	capacity_on(&c->space, p->facts, &p->promised, c->pgpu, type, wish->want, id, wish->last_parent);
+	if (c->space.has && p->only != UNKNOWN && c->space.parent != p->only) {
+		c->space.has = false;
+		c->space.cause = CAUSE_IN_USE;
+		snprintf(c->space.reason, sizeof(c->space.reason), "this VF is not free");
 	}
 	c->failed = has_failed(p->facts, c->pgpu, type);
 	return true;
@@ -252,18 +252,18 @@ static bool choose_for_type(struct planner *p, size_t want, const char *type, co
 		enum rule by = NO_CHOICE;
 		struct candidate c = { .pgpu = (int)g, .near = is_near(wish, &inv->pgpus[g]) };
 
-		if (!room_for(p, want, &c, type, id))
+		if (!capacity_for(p, want, &c, type, id))
 			continue;
-		resort->in_flight |= c.room.in_flight;
-		if (c.room.has) {
-			was_there = strcmp(inv->parents[c.room.parent].name, wish->last_parent) == 0 && !c.failed;
+		resort->in_flight |= c.space.in_flight;
+		if (c.space.has) {
+			was_there = strcmp(inv->parents[c.space.parent].name, wish->last_parent) == 0 && !c.failed;
 			if (best.pgpu == UNKNOWN || better(p, wish->want, &c, &best, &by) || was_there)
 				best = c;
 			rule = by < rule ? by : rule;
 			continue;
 		}
-		add_verdict(p->plan, want, c.pgpu, is_elsewhere(p->facts, wish, c.pgpu, type), &c.room);
-		if (c.room.full && !c.room.unsuited &&
+		add_verdict(p->plan, want, c.pgpu, is_elsewhere(p->facts, wish, c.pgpu, type), &c.space);
+		if (c.space.full && !c.space.unsuited &&
 		    (fullest.pgpu == UNKNOWN || better(p, wish->want, &c, &fullest, &by)) &&
 		    find_removes(p, c.pgpu, type))
 			fullest = c;
@@ -286,10 +286,10 @@ static bool leave_vf(const struct planner *p, struct candidate *card, const stru
 	if (want->kind != WANT_PCI)
 		return true;
 	if (p->only != UNKNOWN)
-		card->room.parent = p->only;
-	else if (card->room.parent == UNKNOWN)
-		card->room.parent = device ? device->parent : inventory_parent(p->facts->inv, p->plan->removes[0]);
-	return card->room.parent != UNKNOWN && plan_can_be(p->facts, card->room.parent, want);
+		card->space.parent = p->only;
+	else if (card->space.parent == UNKNOWN)
+		card->space.parent = device ? device->parent : inventory_parent(p->facts->inv, p->plan->removes[0]);
+	return card->space.parent != UNKNOWN && plan_can_be(p->facts, card->space.parent, want);
 }
 
 void plan_tell_removal(const struct planner *p, struct step *step)

@@ -199,16 +199,16 @@ static bool has_room(const struct plan_facts *facts, const struct leases *promis
 		     bool *unsuited)
 {
 	const struct pool_card *card = &facts->pool->cards[pgpu];
-	struct room room = { 0 };
+	struct capacity space = { 0 };
 
 	if (!card->in_pool || plan_other_kind(facts, pgpu, wish->want))
 		return false;
-	for (int t = 0; t < wish->ntypes && !room.has; t++)
-		room_on(&room, facts, promised, pgpu, wish->types[t], wish->want, wish->want->id, "");
+	for (int t = 0; t < wish->ntypes && !space.has; t++)
+		capacity_on(&space, facts, promised, pgpu, wish->types[t], wish->want, wish->want->id, "");
 	if (wish->ntypes == 0)
-		room_on(&room, facts, promised, pgpu, card->section->type, wish->want, wish->want->id, "");
-	*unsuited |= room.unsuited;
-	return room.has;
+		capacity_on(&space, facts, promised, pgpu, card->section->type, wish->want, wish->want->id, "");
+	*unsuited |= space.unsuited;
+	return space.has;
 }
 
 void plan_text_free_vfs(const struct plan_facts *facts, const struct leases *promised, size_t want, char *buf,
@@ -225,8 +225,8 @@ void plan_text_free_vfs(const struct plan_facts *facts, const struct leases *pro
 		for (int i = inv->pgpus[g].first; i < inv->pgpus[g].first + inv->pgpus[g].nparents; i++) {
 			/* One of another hostdev of the domain is no advice. */
 			if (request_find(facts->request, inv->parents[i].name) ||
-			    !room_parent_is_free(facts, promised, i, wish->want->id) ||
-			    !room_parent_suits(facts, i, wish->want))
+			    !capacity_parent_is_free(facts, promised, i, wish->want->id) ||
+			    !capacity_parent_suits(facts, i, wish->want))
 				continue;
 			if (found++ < SHOWN_VFS && n < size)
 				n += (size_t)snprintf(buf + n, size - n, "%s%s",
@@ -269,7 +269,7 @@ size_t plan_text_no_room(const struct plan *plan, const struct plan_facts *facts
 {
 	const struct wish *wish = &facts->wishes[want];
 	char text[LINE_BYTES / 2], end[LINE_BYTES];
-	size_t ncauses, n, room;
+	size_t ncauses, n, space;
 	struct told *list = list_causes(plan, facts, want, &ncauses);
 	const char *before = ": ";
 	int left = 0;
@@ -279,8 +279,8 @@ size_t plan_text_no_room(const struct plan *plan, const struct plan_facts *facts
 	plan_text_wish(wish, text, LINE_BYTES / 4);
 	n = (size_t)snprintf(buf, size, "no room for %s", text);
 	text_end(list, ncauses, facts, promised, want, end, sizeof(end));
-	room = LINE_BYTES - MORE_BYTES;
-	room = strlen(end) < room ? room - strlen(end) : 0;
+	space = LINE_BYTES - MORE_BYTES;
+	space = strlen(end) < space ? space - strlen(end) : 0;
 	if (facts->inv->npgpus == 0 && ncauses == 0)
 		n += (size_t)snprintf(buf + n, size - n, ": this host has no pGPU");
 	for (size_t i = 0; i < ncauses; i++) {
@@ -289,7 +289,7 @@ size_t plan_text_no_room(const struct plan *plan, const struct plan_facts *facts
 		if (list[i].done)
 			continue;
 		cards = one_cause(list, ncauses, i, text, sizeof(text));
-		if (n + strlen(text) + 2 > room) {
+		if (n + strlen(text) + 2 > space) {
 			left += cards;
 			continue;
 		}

@@ -77,7 +77,7 @@ static bool refuse_vf(struct planner *p, size_t want, const char *fmt, ...)
 bool plan_can_be(const struct plan_facts *facts, int parent, const struct want *want)
 {
 	return parent == UNKNOWN || (!plan_other_kind(facts, facts->inv->parents[parent].pgpu, want) &&
-				     room_parent_suits(facts, parent, want));
+				     capacity_parent_suits(facts, parent, want));
 }
 
 /* May the domain's hostdev be on this VF at all? Where not, the plan ends with the reason. */
@@ -101,7 +101,7 @@ static bool suits(struct planner *p, size_t want, int parent)
 				libvirt / 1000000, libvirt / 1000 % 1000, libvirt % 1000);
 		return true;
 	}
-	if (room_parent_suits(facts, parent, w))
+	if (capacity_parent_suits(facts, parent, w))
 		return true;
 	return plan_refuse(
 		p, want, REFUSE_OTHER,
@@ -134,7 +134,7 @@ static bool retype(struct planner *p, size_t want, const struct inv_device *devi
 	const struct mishap *mishap = NULL;
 
 	if (device->parent != UNKNOWN)
-		mishap = room_mishap(p->facts, card_at(p->facts, device->parent)->address, wish->types[0]);
+		mishap = capacity_mishap(p->facts, card_at(p->facts, device->parent)->address, wish->types[0]);
 	/* It was tried: again and again would have no end. */
 	if (mishap)
 		return refuse_vf(p, want, "it is %s: %s", device->type, mishap->reason);

@@ -5,7 +5,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
-#include "plan/room.h"
+#include "plan/capacity.h"
 #include "sim/room.h"
 #include "sim/topology.h"
 #include "lib/tree.h"
@@ -218,13 +218,13 @@ static bool first_fit(const struct plan_facts *facts, const struct wish *wish, s
 
 	for (int t = 0; t < wish->ntypes; t++) {
 		for (size_t g = 0; g < facts->inv->npgpus; g++) {
-			struct room room;
+			struct capacity space;
 
-			room_on(&room, facts, &none, (int)g, wish->types[t], wish->want, wish->want->id, "");
-			if (!room.has)
+			capacity_on(&space, facts, &none, (int)g, wish->types[t], wish->want, wish->want->id, "");
+			if (!space.has)
 				continue;
 			snprintf(step->type, sizeof(step->type), "%s", wish->types[t]);
-			snprintf(step->parent, sizeof(step->parent), "%s", facts->inv->parents[room.parent].name);
+			snprintf(step->parent, sizeof(step->parent), "%s", facts->inv->parents[space.parent].name);
 			snprintf(step->pgpu, sizeof(step->pgpu), "%s", facts->inv->pgpus[g].address);
 			return true;
 		}

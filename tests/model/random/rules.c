@@ -107,22 +107,22 @@ static bool has_room(const char *type, const struct leases *leases)
 {
 	for (int c = 0; c < FAKE_CARDS; c++) {
 		const struct fake_card *card = &fake_cards[c];
-		int room, count;
+		int space, count;
 
 		/* The first type of each card is the one that it serves. */
 		if (strcmp(card->types[0].id, type) != 0)
 			continue;
-		room = fake_free(c, 0);
+		space = fake_free(c, 0);
 		count = fake_count(c, 0);
 		for (size_t i = 0; i < leases->n; i++) {
 			const struct lease *l = &leases->list[i];
 
 			if (strcmp(l->pgpu, card->address) == 0 && !fake_device(l->id)) {
-				room--;
+				space--;
 				count++;
 			}
 		}
-		if (room > 0 && count < rules_cap(c, 0))
+		if (space > 0 && count < rules_cap(c, 0))
 			return true;
 	}
 	return false;

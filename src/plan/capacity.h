@@ -14,7 +14,7 @@
 
 #include "plan/plan.h"
 
-struct room {
+struct capacity {
 	bool has;
 	int left;         /* how many more fit */
 	int parent;       /* index of the parent to use */
@@ -31,20 +31,20 @@ struct room {
  * `extra`: leases that this plan has promised already, beyond facts->leases. What is leased for `id` itself does not
  * count. `want`: whose hostdev it is for. `last`: a VF to prefer, or "".
  */
-void room_on(struct room *room, const struct plan_facts *facts, const struct leases *extra, int pgpu, const char *type,
-	     const struct want *want, const char *id, const char *last);
+void capacity_on(struct capacity *space, const struct plan_facts *facts, const struct leases *extra, int pgpu,
+		 const char *type, const struct want *want, const char *id, const char *last);
 
 /* Is the parent's driver one with which the hostdev can have it? A plain VF needs VFIO's, or libvirt to bind it. */
-bool room_parent_suits(const struct plan_facts *facts, int parent, const struct want *want);
+bool capacity_parent_suits(const struct plan_facts *facts, int parent, const struct want *want);
 
 /* How the pGPU failed with the type in this run; NULL: it did not. */
-const struct mishap *room_mishap(const struct plan_facts *facts, const char *pgpu, const char *type);
+const struct mishap *capacity_mishap(const struct plan_facts *facts, const char *pgpu, const char *type);
 
 /* Is the parent one that nobody has: no device on it, no lease but that of `id`, nobody who has it open? */
-bool room_parent_is_free(const struct plan_facts *facts, const struct leases *extra, int parent, const char *id);
+bool capacity_parent_is_free(const struct plan_facts *facts, const struct leases *extra, int parent, const char *id);
 
 /* What people are shown of one type on one pGPU, also of one that is not in the pool. */
-struct room_count {
+struct capacity_count {
 	/*
 	 * The most that fit on an empty card: min(max_instance, VFs); what is used and offered now where that is not
 	 * known.
@@ -58,4 +58,5 @@ struct room_count {
 	char reason[REASON_SIZE]; /* none is available: why */
 };
 
-void room_count(struct room_count *count, const struct plan_facts *facts, int pgpu, const struct inv_offer *offer);
+void capacity_count(struct capacity_count *count, const struct plan_facts *facts, int pgpu,
+		    const struct inv_offer *offer);

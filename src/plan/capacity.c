@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Room: can this pGPU carry one more vGPU of a type now, and on which parent? */
-#include "plan/room.h"
+#include "plan/capacity.h"
 
 #include <limits.h>
 #include <stdarg.h>
@@ -126,7 +126,7 @@ static bool is_pooled(const struct plan_facts *facts, int parent)
 	return !facts->pool->cards[facts->inv->parents[parent].pgpu].in_pool || pool_has_parent(facts->pool, parent);
 }
 
-bool room_parent_is_free(const struct plan_facts *facts, const struct leases *extra, int parent, const char *id)
+bool capacity_parent_is_free(const struct plan_facts *facts, const struct leases *extra, int parent, const char *id)
 {
 	const struct inv_parent *p = &facts->inv->parents[parent];
 
@@ -157,7 +157,7 @@ struct vfs {
 	int best;   /* the first of the suited ones that are liked best; UNKNOWN: there is none */
 };
 
-bool room_parent_suits(const struct plan_facts *facts, int parent, const struct want *want)
+bool capacity_parent_suits(const struct plan_facts *facts, int parent, const struct want *want)
 {
 	const struct inv_parent *p = &facts->inv->parents[parent];
 
@@ -173,10 +173,10 @@ static struct vfs look_at_vfs(const struct plan_facts *facts, const struct lease
 
 	for (int p = card->first; p < card->first + card->nparents; p++) {
 		vfs.all += is_pooled(facts, p);
-		if (!room_parent_is_free(facts, extra, p, id))
+		if (!capacity_parent_is_free(facts, extra, p, id))
 			continue;
 		vfs.free++;
-		if (want && !room_parent_suits(facts, p, want))
+		if (want && !capacity_parent_suits(facts, p, want))
 			continue;
 		vfs.suited++;
 		if (vfs.best == UNKNOWN || liking(facts, p, last) < liking(facts, vfs.best, last))
@@ -204,21 +204,21 @@ static double share_of(const struct load *load, const struct inv_type *type, int
 }
 
 /* No more than `left` fit; the first bound that leaves nothing gives the reason. */
-static void bound(struct room *room, int left, enum cause cause, const char *fmt, ...)
+static void bound(struct capacity *space, int left, enum cause cause, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
-static void bound(struct room *room, int left, enum cause cause, const char *fmt, ...)
+static void bound(struct capacity *space, int left, enum cause cause, const char *fmt, ...)
 {
 	va_list ap;
 
-	if (left < room->left)
-		room->left = left > 0 ? left : 0;
-	if (left > 0 || room->full)
+	if (left < space->left)
+		space->left = left > 0 ? left : 0;
+	if (left > 0 || space->full)
 		return;
-	room->full = true;
-	room->cause = cause;
+	space->full = true;
+	space->cause = cause;
 	va_start(ap, fmt);
-	vsnprintf(room->reason, sizeof(room->reason), fmt, ap);
+	vsnprintf(space->reason, sizeof(space->reason), fmt, ap);
 	va_end(ap);
 }
 
@@ -242,47 +242,47 @@ static int mig_mode(const struct inventory *inv, const struct inv_pgpu *card)
 }
 
 /* No GPU instance is free: how to make one, MIG mode first. */
-static void explain_no_instance(struct room *room, const struct inventory *inv, const struct inv_pgpu *card,
+static void explain_no_instance(struct capacity *space, const struct inventory *inv, const struct inv_pgpu *card,
 				const struct inv_type *type)
 {
 	int mig = mig_mode(inv, card);
 
-	if (room->full)
+	if (space->full)
 		return;
-	bound(room, 0, CAUSE_NO_INSTANCE, mig == 0 ? "MIG mode is off" : "no GPU instance for it is free");
-	snprintf(room->fix, sizeof(room->fix), "'nvidia-smi mig -i %s -cgi %dg.%dgb%s -C' makes a GPU instance",
+	bound(space, 0, CAUSE_NO_INSTANCE, mig == 0 ? "MIG mode is off" : "no GPU instance for it is free");
+	snprintf(space->fix, sizeof(space->fix), "'nvidia-smi mig -i %s -cgi %dg.%dgb%s -C' makes a GPU instance",
 		 card->address, type->slices, type->framebuffer_mib / 1024, strstr(type->name, "CME") ? "+me" : "");
 	if (mig == 1)
 		return;
-	snprintf(room->fix, sizeof(room->fix),
+	snprintf(space->fix, sizeof(space->fix),
 		 "'nvidia-smi -i %s -mig 1'%s, then 'nvidia-smi mig -i %s -cgi %dg.%dgb%s -C' makes a GPU instance",
 		 card->address, mig == 0 ? "" : " where MIG mode is off", card->address, type->slices,
 		 type->framebuffer_mib / 1024, strstr(type->name, "CME") ? "+me" : "");
 }
 
 /* The driver offers none: what would change that. */
-static void explain_none(struct room *room, const struct load *load, const struct inventory *inv,
+static void explain_none(struct capacity *space, const struct load *load, const struct inventory *inv,
 			 const struct inv_pgpu *card, const struct inv_type *type)
 {
 	if (type->slices && type->framebuffer_mib > 0) {
-		explain_no_instance(room, inv, card, type);
+		explain_no_instance(space, inv, card, type);
 	} else if (card->framework == FW_VARIANT && load->nbeside) {
-		if (!room->full)
-			snprintf(room->fix, sizeof(room->fix), "'vgpu-lease retype %s %s' frees it", card->address,
+		if (!space->full)
+			snprintf(space->fix, sizeof(space->fix), "'vgpu-lease retype %s %s' frees it", card->address,
 				 type->id);
-		bound(room, 0, CAUSE_BLOCKED, "blocked by %d vGPU%s of %s", load->nbeside,
+		bound(space, 0, CAUSE_BLOCKED, "blocked by %d vGPU%s of %s", load->nbeside,
 		      load->nbeside == 1 ? "" : "s", load->beside);
 	} else if (card->framework == FW_VARIANT) {
-		bound(room, 0, CAUSE_NO_OFFER, "the driver does not list it now%s",
+		bound(space, 0, CAUSE_NO_OFFER, "the driver does not list it now%s",
 		      load->devices ? "" : ": is the card in MIG mode?");
 	} else if (card->nvidia && load->devices + load->pending == 0) {
 		/* A zombie: it was removed before the driver was done with it. */
-		bound(room, 0, CAUSE_NO_OFFER,
+		bound(space, 0, CAUSE_NO_OFFER,
 		      "the driver offers none %s of a removed vGPU not come back? see dmesg; a reboot brings it back",
 		      card->sriov ? "now (available_instances is 0): is the card in MIG mode? or has the room"
 				  : "though nothing is on the card: has the room");
 	} else {
-		bound(room, 0, CAUSE_NO_OFFER, "the driver offers none now (available_instances is 0)");
+		bound(space, 0, CAUSE_NO_OFFER, "the driver offers none now (available_instances is 0)");
 	}
 }
 
@@ -308,47 +308,48 @@ static int fit_between(const struct load *load, double whole, const struct inv_t
 	return left < 1 && available > 0 && load->pending == 0 ? 1 : left;
 }
 
-static void bound_by_vfs(struct room *room, const struct vfs *vfs)
+static void bound_by_vfs(struct capacity *space, const struct vfs *vfs)
 {
-	bound(room, vfs->free, CAUSE_IN_USE, "no VF is free (%d of %d in use)", vfs->all - vfs->free, vfs->all);
-	room->unsuited = !room->full && vfs->suited == 0;
-	bound(room, vfs->suited, CAUSE_UNSUITED,
+	bound(space, vfs->free, CAUSE_IN_USE, "no VF is free (%d of %d in use)", vfs->all - vfs->free, vfs->all);
+	space->unsuited = !space->full && vfs->suited == 0;
+	bound(space, vfs->suited, CAUSE_UNSUITED,
 	      "none of its %d free VFs is bound to vfio-pci: bind one, or set managed='yes' in the <hostdev>",
 	      vfs->free);
 }
 
 /* How many more fit, or why none does. `cap`: max_instances. */
-static void judge(struct room *room, const struct load *load, const struct inventory *inv, const struct inv_pgpu *card,
-		  const struct inv_type *type, int cap, int capacity, int available, const struct vfs *vfs)
+static void judge(struct capacity *space, const struct load *load, const struct inventory *inv,
+		  const struct inv_pgpu *card, const struct inv_type *type, int cap, int capacity, int available,
+		  const struct vfs *vfs)
 {
 	bool mixed = card->nvidia && *load->other && type->framebuffer_mib > 0;
 	/* GPU instances of all sizes stand side by side: how many of one there are tells nothing of the others. */
 	int all = type->slices ? load->of_type : load->devices + load->pending;
 
-	room->left = INT_MAX;
+	space->left = INT_MAX;
 	if (cap != NO_LIMIT)
-		bound(room, cap - load->of_type, CAUSE_CAP, "max_instances = %d is reached", cap);
+		bound(space, cap - load->of_type, CAUSE_CAP, "max_instances = %d is reached", cap);
 	/* Then it is not by what is on it. */
 	if (available < 1 && load->devices + load->pending == 0)
-		explain_none(room, load, inv, card, type);
+		explain_none(space, load, inv, card, type);
 	if (card->nvidia && *load->other && !load->mixed && (available == 0 || load->devices == 0))
-		bound(room, 0, CAUSE_BLOCKED, "holds %s (%d MiB), and a pGPU carries one framebuffer size", load->other,
-		      load->other_mib);
+		bound(space, 0, CAUSE_BLOCKED, "holds %s (%d MiB), and a pGPU carries one framebuffer size",
+		      load->other, load->other_mib);
 	if (mixed && type->max_instance > 0)
-		bound(room, fit_between(load, whole_mib(inv, card), type, available), CAUSE_IN_USE,
+		bound(space, fit_between(load, whole_mib(inv, card), type, available), CAUSE_IN_USE,
 		      "full (%.0f MiB of its framebuffer in use)", load->used_mib);
 	else if (capacity > 0 && (card->sriov || card->nvidia))
-		bound(room, capacity - all, CAUSE_IN_USE, "full (%d of %d in use)", all, capacity);
+		bound(space, capacity - all, CAUSE_IN_USE, "full (%d of %d in use)", all, capacity);
 	if (card->sriov)
-		bound_by_vfs(room, vfs);
+		bound_by_vfs(space, vfs);
 	else
-		bound(room, (int)(available - load->cost), CAUSE_IN_USE, "full (%d in use)", all);
+		bound(space, (int)(available - load->cost), CAUSE_IN_USE, "full (%d in use)", all);
 	if (available < 1)
-		explain_none(room, load, inv, card, type);
+		explain_none(space, load, inv, card, type);
 }
 
 /* What the pGPU can carry of an offered type; its section's cap counts where it serves that type. Returns its load. */
-static struct load measure(struct room *room, const struct plan_facts *facts, const struct leases *extra, int pgpu,
+static struct load measure(struct capacity *space, const struct plan_facts *facts, const struct leases *extra, int pgpu,
 			   const struct inv_offer *offer, const struct want *want, const char *id, const char *last)
 {
 	const struct inv_pgpu *card = &facts->inv->pgpus[pgpu];
@@ -361,13 +362,13 @@ static struct load measure(struct room *room, const struct plan_facts *facts, co
 
 	if (card->sriov)
 		vfs = look_at_vfs(facts, extra, pgpu, want, id, last);
-	*room = (struct room){ .parent = vfs.best };
-	room->share = share_of(&load, t, capacity, offer->available);
-	judge(room, &load, facts->inv, card, t, cap, capacity, offer->available, &vfs);
+	*space = (struct capacity){ .parent = vfs.best };
+	space->share = share_of(&load, t, capacity, offer->available);
+	judge(space, &load, facts->inv, card, t, cap, capacity, offer->available, &vfs);
 	return load;
 }
 
-const struct mishap *room_mishap(const struct plan_facts *facts, const char *pgpu, const char *type)
+const struct mishap *capacity_mishap(const struct plan_facts *facts, const char *pgpu, const char *type)
 {
 	for (size_t i = 0; i < facts->nmishaps; i++)
 		if (strcmp(facts->mishaps[i].pgpu, pgpu) == 0 && strcmp(facts->mishaps[i].type, type) == 0)
@@ -375,48 +376,49 @@ const struct mishap *room_mishap(const struct plan_facts *facts, const char *pgp
 	return NULL;
 }
 
-void room_on(struct room *room, const struct plan_facts *facts, const struct leases *extra, int pgpu, const char *type,
-	     const struct want *want, const char *id, const char *last)
+void capacity_on(struct capacity *space, const struct plan_facts *facts, const struct leases *extra, int pgpu,
+		 const char *type, const struct want *want, const char *id, const char *last)
 {
 	const struct inv_pgpu *card = &facts->inv->pgpus[pgpu];
 	const struct pool_card *pooled = &facts->pool->cards[pgpu];
 	const struct mishap *mishap;
 	struct load load;
 
-	*room = (struct room){ .parent = UNKNOWN };
+	*space = (struct capacity){ .parent = UNKNOWN };
 	/* First, as only the types that matter were read: a card's own type may not be among them. */
 	if (pooled->section && !pool_serves(facts->pool, pgpu, type)) {
-		room->cause = CAUSE_OTHER_TYPE;
-		snprintf(room->reason, sizeof(room->reason), "serves %s%s", pooled->section->type,
+		space->cause = CAUSE_OTHER_TYPE;
+		snprintf(space->reason, sizeof(space->reason), "serves %s%s", pooled->section->type,
 			 facts->config->policy.several_types ? " and what else it is given to" : "");
 		return;
 	}
 	if (!pooled->in_pool) {
-		room->cause = CAUSE_UNREADY;
-		snprintf(room->reason, sizeof(room->reason), "not in the pool: %.200s", pooled->reason);
+		space->cause = CAUSE_UNREADY;
+		snprintf(space->reason, sizeof(space->reason), "not in the pool: %.200s", pooled->reason);
 		return;
 	}
-	mishap = room_mishap(facts, card->address, type);
+	mishap = capacity_mishap(facts, card->address, type);
 	if (mishap) {
-		room->cause = mishap->cause;
-		snprintf(room->reason, sizeof(room->reason), "%s", mishap->reason);
+		space->cause = mishap->cause;
+		snprintf(space->reason, sizeof(space->reason), "%s", mishap->reason);
 		return;
 	}
-	load = measure(room, facts, extra, pgpu, inventory_offer(facts->inv, pgpu, type), want, id, last);
-	room->has = !room->full;
-	room->in_flight = room->full && load.in_flight;
+	load = measure(space, facts, extra, pgpu, inventory_offer(facts->inv, pgpu, type), want, id, last);
+	space->has = !space->full;
+	space->in_flight = space->full && load.in_flight;
 }
 
-void room_count(struct room_count *count, const struct plan_facts *facts, int pgpu, const struct inv_offer *offer)
+void capacity_count(struct capacity_count *count, const struct plan_facts *facts, int pgpu,
+		    const struct inv_offer *offer)
 {
 	static const struct leases none;
 	const struct inv_type *type = &facts->inv->types[offer->type];
 	const struct inv_pgpu *card = &facts->inv->pgpus[pgpu];
 	int capacity = capacity_of(card, type);
-	struct room room;
+	struct capacity space;
 
-	measure(&room, facts, &none, pgpu, offer, NULL, "", "");
-	*count = (struct room_count){ .available = card->ready ? room.left : 0 };
+	measure(&space, facts, &none, pgpu, offer, NULL, "", "");
+	*count = (struct capacity_count){ .available = card->ready ? space.left : 0 };
 	/* Each free VF offers one while any GPU instance is free: how many are, the driver does not tell. */
 	if (type->slices && card->sriov && count->available > offer->available)
 		count->available = offer->available;
@@ -432,6 +434,6 @@ void room_count(struct room_count *count, const struct plan_facts *facts, int pg
 			       strcmp(facts->leases->list[i].type, type->id) == 0 &&
 			       facts->leases->list[i].state != LEASE_RESERVED;
 	if (count->available == 0)
-		snprintf(count->reason, sizeof(count->reason), "%s", card->ready ? room.reason : card->reason);
+		snprintf(count->reason, sizeof(count->reason), "%s", card->ready ? space.reason : card->reason);
 	count->capacity = capacity != UNKNOWN ? capacity : offer->available + count->used;
 }
