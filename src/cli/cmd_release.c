@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cli/cmd.h"
-#include "device/giveback.h"
+#include "device/release.h"
 #include "host/vfio_users.h"
 #include "base/ident.h"
 #include "device/kernel.h"
@@ -63,7 +63,7 @@ static int give_back(struct cmd *cmd, const struct lease *lease, struct err *err
 	const struct vgpu vgpu = { lease->framework, lease->id, lease->parent, lease->type };
 	bool removes = lease->origin == LEASE_CREATED && lease->state != LEASE_RESERVED &&
 		       kernel_exists(&cmd->host, &vgpu) == 1;
-	int r = giveback_now(&cmd->store, policy, lease, err);
+	int r = release_now(&cmd->store, policy, lease, err);
 
 	if (r == 0)
 		return err_set(err, EAGAIN, "%s: it changed hands meanwhile: see 'vgpu-lease list'", lease->id);

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "device/adopt.h"
-#include "device/giveback.h"
+#include "device/release.h"
 #include "host/vfio_users.h"
 #include "host/inventory.h"
 #include "device/kernel.h"
@@ -224,7 +224,7 @@ static int judge_lease(struct look *look, const struct lease *lease, bool *plugg
 	view.open = is_open(look, lease->id);
 	if (reconcile_lease(&view, why) != RECONCILE_GIVE_BACK)
 		return 0;
-	r = giveback_claim(pass->store, lease, giveback_lock_by(pass->policy), err);
+	r = release_claim(pass->store, lease, release_lock_by(pass->policy), err);
 	if (r <= 0)
 		return r;
 	log_info("reconcile: domain %s: %s is given back: %s", lease->name, lease->id, why);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device/giveback.h"
+#include "device/release.h"
 #include "base/log.h"
 #include "daemon/reconcile.h"
 
@@ -44,7 +44,7 @@ static bool finish_one(struct store *store, const struct policy *policy, const s
 
 	if (has_time(policy, lease) && is_at_it(lease))
 		return false;
-	r = giveback_turn(store, policy, lease->id, host_now_ms() + TURN_MS, host_now_ms() + LOOK_MS, &err);
+	r = release_turn(store, policy, lease->id, host_now_ms() + TURN_MS, host_now_ms() + LOOK_MS, &err);
 	if (r == 0) {
 		log_info("release: domain %s: gave back %s", lease->name, lease->id);
 		return true;

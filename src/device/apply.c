@@ -8,7 +8,7 @@
 
 #include "base/auto.h"
 #include "base/timed_child.h"
-#include "device/giveback.h"
+#include "device/release.h"
 #include "host/vfio_users.h"
 #include "device/kernel.h"
 #include "base/log.h"
@@ -191,7 +191,7 @@ static int unmake(const struct apply *apply, const struct step *step, struct err
 	const struct vgpu vgpu = vgpu_of(step);
 	struct err err;
 
-	if (giveback_remove(apply->store, &vgpu, apply->lock, undo_ms(apply), &err) == 0)
+	if (release_remove(apply->store, &vgpu, apply->lock, undo_ms(apply), &err) == 0)
 		return 0;
 	err_in(&err, "%s; nor can it be removed again", why->text);
 	*why = err;
@@ -442,7 +442,7 @@ void apply_undo(struct apply *apply)
 		int r = undo_lease(apply, id, &err);
 
 		if (r == 1)
-			r = giveback_finish(apply->store, &policy, id, host_now_ms() + undo_ms(apply), &err);
+			r = release_finish(apply->store, &policy, id, host_now_ms() + undo_ms(apply), &err);
 		if (r < 0)
 			log_warn("%s: domain %s: %s: left to the release: %s", apply->op, apply->request->name, id,
 				 err.text);

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/timed_child.h"
-#include "device/giveback.h"
+#include "device/release.h"
 #include "base/log.h"
 
 enum { TURN_MS = 500 };
@@ -41,7 +41,7 @@ void leftover_finish(const struct host *host, const struct policy *policy)
 		const struct lease *lease = &leases.list[i];
 
 		if (is_left(&store, policy, lease) &&
-		    giveback_finish(&store, policy, lease->id, host_now_ms() + TURN_MS, &err) == 0)
+		    release_finish(&store, policy, lease->id, host_now_ms() + TURN_MS, &err) == 0)
 			log_info("release: domain %s: gave back %s, which was left", lease->name, lease->id);
 	}
 	_exit(0);

@@ -10,7 +10,7 @@
 
 #include "ops/attach.h"
 #include "base/auto.h"
-#include "device/giveback.h"
+#include "device/release.h"
 #include "internal.h"
 #include "base/log.h"
 #include "survey/mine.h"
@@ -77,11 +77,11 @@ int hotplug_unlease(struct hotplug *hp, const struct policy *policy, const char 
 	/* What is being given back already is only helped along. */
 	if (lease.since_ms > asked_ms && lease.state != LEASE_RELEASING)
 		return 0;
-	r = giveback_now(hp->store, policy, &lease, err);
+	r = release_now(hp->store, policy, &lease, err);
 	/* The handler, or the domain's release, is at it already. */
 	if (r == 0)
-		r = giveback_finish(hp->store, policy, id, host_now_ms() + (int64_t)policy->release_timeout_s * 1000,
-				    err);
+		r = release_finish(hp->store, policy, id, host_now_ms() + (int64_t)policy->release_timeout_s * 1000,
+				   err);
 	if (r == 1)
 		log_info("hotplug: domain %s: gave back %s", hp->domain.name, id);
 	return r < 0 ? r : 0;

@@ -9,7 +9,7 @@
 #include "device/apply.h"
 #include "base/auto.h"
 #include "base/timed_child.h"
-#include "device/giveback.h"
+#include "device/release.h"
 #include "device/kernel.h"
 #include "device/leftover.h"
 #include "base/log.h"
@@ -103,8 +103,8 @@ static int remove_one(struct rounds *r, const char *id, struct err *err)
 	if (host_now_ms() >= r->deadline_ms)
 		return err_set(err, ETIMEDOUT, "no time is left to remove %s (lock_timeout)", id);
 	if (lease) {
-		n = giveback_claim(&r->store, lease, r->deadline_ms, err);
-		return n == 1 ? giveback_finish(&r->store, policy, id, deadline, err) : n;
+		n = release_claim(&r->store, lease, r->deadline_ms, err);
+		return n == 1 ? release_finish(&r->store, policy, id, deadline, err) : n;
 	}
 	if (!device)
 		return 0;
@@ -114,7 +114,7 @@ static int remove_one(struct rounds *r, const char *id, struct err *err)
 	memcpy(orphan.parent, device->parent_name, sizeof(orphan.parent));
 	memcpy(orphan.pgpu, r->survey.inv.pgpus[r->survey.inv.parents[device->parent].pgpu].address,
 	       sizeof(orphan.pgpu));
-	n = giveback_orphan(&r->store, policy, &orphan, r->deadline_ms, err);
+	n = release_orphan(&r->store, policy, &orphan, r->deadline_ms, err);
 	if (n == 0)
 		log_info("prepare: domain %s: removed orphan %s (%s on %s) to make room", r->attach->request->name, id,
 			 device->type, device->parent_name);

@@ -8,7 +8,7 @@
 #include "device/adopt.h"
 #include "ops/attach.h"
 #include "base/timed_child.h"
-#include "device/giveback.h"
+#include "device/release.h"
 #include "device/leftover.h"
 #include "base/log.h"
 #include "base/text.h"
@@ -28,7 +28,7 @@ struct release {
 
 static int mark(struct release *release, struct store *store, int wait_ms, struct err *err)
 {
-	int r = giveback_mark(store, release->domain, release->asked_ms, wait_ms, &release->ids, &release->n, err);
+	int r = release_mark(store, release->domain, release->asked_ms, wait_ms, &release->ids, &release->n, err);
 
 	if (r < 0) {
 		free(release->ids);
@@ -38,7 +38,7 @@ static int mark(struct release *release, struct store *store, int wait_ms, struc
 	return r;
 }
 
-/* Gives back what can be given back by the deadline; look_by_ms as for giveback_turn(). */
+/* Gives back what can be given back by the deadline; look_by_ms as for release_turn(). */
 static void finish(struct release *release, struct store *store, int64_t deadline_ms, int64_t look_by_ms, bool last)
 {
 	size_t left = 0;
@@ -50,7 +50,7 @@ static void finish(struct release *release, struct store *store, int64_t deadlin
 
 		/* While libvirt waits, what cannot be begun in time is not: each would take a little more. */
 		if (!release->is_waited_for || host_now_ms() < deadline_ms)
-			r = giveback_turn(store, release->policy, id, deadline_ms, look_by_ms, &err);
+			r = release_turn(store, release->policy, id, deadline_ms, look_by_ms, &err);
 		if (r == 0) {
 			log_info("release: domain %s: gave back %s", release->name, id);
 			continue;
@@ -79,7 +79,7 @@ static void remove_unmarked(const struct release *release, struct store *store, 
 			continue;
 		if (host_now_ms() >= deadline_ms)
 			err_set(&err, EAGAIN, "no time was left for it (release_wait)");
-		else if (giveback_unmarked(store, release->policy, lease, release->asked_ms, deadline_ms, &err) == 0)
+		else if (release_unmarked(store, release->policy, lease, release->asked_ms, deadline_ms, &err) == 0)
 			continue;
 		log_warn("release: domain %s: %s stays for 'vgpu-lease gc': %s", release->name, lease->id, err.text);
 	}

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device/giveback.h"
+#include "device/release.h"
 #include "host/vfio_users.h"
 #include "device/kernel.h"
 #include "base/log.h"
@@ -148,9 +148,9 @@ static void claim(struct collect *c, struct collect_item *item)
 	int r;
 
 	if (item->lease.state == LEASE_RESERVED)
-		r = giveback_drop(c->store, c->policy, &item->lease, &err);
+		r = release_drop(c->store, c->policy, &item->lease, &err);
 	else
-		r = giveback_claim(c->store, &item->lease, giveback_lock_by(c->policy), &err);
+		r = release_claim(c->store, &item->lease, release_lock_by(c->policy), &err);
 	if (r < 0) {
 		item->outcome = COLLECT_FAILED;
 		text_safe(item->trouble, sizeof(item->trouble), err.text);
@@ -166,13 +166,13 @@ static void carry_out(struct collect *c, struct collect_item *item, int64_t dead
 {
 	const struct lease *lease = &item->lease;
 	struct err err = { 0 };
-	int64_t orphan_by = giveback_lock_by(c->policy) + (int64_t)c->policy->release_timeout_s * 1000;
+	int64_t orphan_by = release_lock_by(c->policy) + (int64_t)c->policy->release_timeout_s * 1000;
 	int r;
 
 	if (item->leased)
-		r = giveback_finish(c->store, c->policy, lease->id, deadline_ms, &err);
+		r = release_finish(c->store, c->policy, lease->id, deadline_ms, &err);
 	else
-		r = giveback_orphan(c->store, c->policy, lease, orphan_by, &err);
+		r = release_orphan(c->store, c->policy, lease, orphan_by, &err);
 	item->outcome = r == 0 ? COLLECT_GONE : COLLECT_FAILED;
 	if (r < 0) {
 		text_safe(item->trouble, sizeof(item->trouble), err.text);

@@ -7,7 +7,7 @@
 
 #include <errno.h>
 
-#include "device/giveback.h"
+#include "device/release.h"
 #include "lib/vgpu.h"
 #include "daemon/reconcile.h"
 
@@ -391,9 +391,9 @@ static void released_meanwhile(void)
 		for (int i = 0; i < 500 && strcmp(state(U(8)), "created releasing") != 0; i++)
 			host_sleep_ms(1);
 		store.start = 0;
-		_exit(giveback_mark(&store, VM(8), host_now_ms(), 1000, &ids, &n, &err) == 0 && n == 1 ? 0 : 1);
+		_exit(release_mark(&store, VM(8), host_now_ms(), 1000, &ids, &n, &err) == 0 && n == 1 ? 0 : 1);
 	}
-	ok(giveback_now(&store, &config.policy, &lease, &err) == -EBUSY, "what is open is not given back by command");
+	ok(release_now(&store, &config.policy, &lease, &err) == -EBUSY, "what is open is not given back by command");
 	waitpid(pid, NULL, 0);
 	is(state(U(8)), "created releasing", "nor does that take back the release that its domain had meanwhile");
 	let_go(8);

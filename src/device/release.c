@@ -2,7 +2,7 @@
 /*
  * Giving vGPUs back: what we made is removed, what was there before is left standing, and the lease is dropped last.
  */
-#include "device/giveback.h"
+#include "device/release.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -19,13 +19,13 @@
 
 enum { CLOSE_STEP_MS = 50, REMOVE_SLACK_MS = 200 };
 
-int64_t giveback_lock_by(const struct policy *policy)
+int64_t release_lock_by(const struct policy *policy)
 {
 	return host_now_ms() + (int64_t)policy->lock_timeout_s * 1000;
 }
 
-int giveback_mark(struct store *store, const char *domain, int64_t asked_ms, int wait_ms, char (**ids)[ID_SIZE],
-		  size_t *n, struct err *err)
+int release_mark(struct store *store, const char *domain, int64_t asked_ms, int wait_ms, char (**ids)[ID_SIZE],
+		 size_t *n, struct err *err)
 {
 	struct leases leases = { 0 };
 	int r = store_lock(store, wait_ms, err);
@@ -160,7 +160,7 @@ static int remove_closed(const struct store *store, const struct vgpu *vgpu, int
 	return r;
 }
 
-int giveback_remove(const struct store *store, const struct vgpu *vgpu, int pgpu, int wait_ms, struct err *err)
+int release_remove(const struct store *store, const struct vgpu *vgpu, int pgpu, int wait_ms, struct err *err)
 {
 	return remove_closed(store, vgpu, pgpu, wait_ms, host_now_ms() + wait_ms, err);
 }
@@ -243,8 +243,8 @@ static int wait_closed(const struct host *host, const char *id, int64_t deadline
 	}
 }
 
-int giveback_turn(struct store *store, const struct policy *policy, const char *id, int64_t deadline_ms,
-		  int64_t look_by_ms, struct err *err)
+int release_turn(struct store *store, const struct policy *policy, const char *id, int64_t deadline_ms,
+		 int64_t look_by_ms, struct err *err)
 {
 	struct lease lease;
 	int r = still_releasing(store, id, host_left_ms(deadline_ms) + 1, &lease, err);
@@ -263,14 +263,14 @@ int giveback_turn(struct store *store, const struct policy *policy, const char *
 	return r;
 }
 
-int giveback_finish(struct store *store, const struct policy *policy, const char *id, int64_t deadline_ms,
-		    struct err *err)
+int release_finish(struct store *store, const struct policy *policy, const char *id, int64_t deadline_ms,
+		   struct err *err)
 {
-	return giveback_turn(store, policy, id, deadline_ms, deadline_ms, err);
+	return release_turn(store, policy, id, deadline_ms, deadline_ms, err);
 }
 
-int giveback_unmarked(struct store *store, const struct policy *policy, const struct lease *lease, int64_t asked_ms,
-		      int64_t deadline_ms, struct err *err)
+int release_unmarked(struct store *store, const struct policy *policy, const struct lease *lease, int64_t asked_ms,
+		     int64_t deadline_ms, struct err *err)
 {
 	const struct vgpu vgpu = vgpu_of(lease);
 	struct lease asked = *lease, now;
@@ -295,11 +295,11 @@ int giveback_unmarked(struct store *store, const struct policy *policy, const st
 	store_unlock(store);
 	if (r <= 0 || strcmp(now.domain, lease->domain) != 0 || now.since_ms != lease->since_ms)
 		return r < 0 ? r : 0;
-	return giveback_remove(store, &vgpu, lock, host_left_ms(deadline_ms), err);
+	return release_remove(store, &vgpu, lock, host_left_ms(deadline_ms), err);
 }
 
-int giveback_orphan(struct store *store, const struct policy *policy, const struct lease *device, int64_t deadline_ms,
-		    struct err *err)
+int release_orphan(struct store *store, const struct policy *policy, const struct lease *device, int64_t deadline_ms,
+		   struct err *err)
 {
 	const char *id = device->id;
 	int most_ms = policy->release_timeout_s * 1000, wait_ms;
@@ -320,7 +320,7 @@ int giveback_orphan(struct store *store, const struct policy *policy, const stru
 	if (r == 1)
 		return err_set(err, EBUSY, "vGPU %s: domain %s leased it a moment ago", id, lease.name);
 	wait_ms = host_left_ms(deadline_ms);
-	r = giveback_remove(store, &vgpu, lock, wait_ms < most_ms ? wait_ms : most_ms, err);
+	r = release_remove(store, &vgpu, lock, wait_ms < most_ms ? wait_ms : most_ms, err);
 	if (r < 0)
 		return r;
 	seen_forget(store, id);
@@ -343,9 +343,9 @@ static int lock_unchanged(struct store *store, const struct lease *lease, int64_
 	return r < 0 ? r : 0;
 }
 
-int giveback_drop(struct store *store, const struct policy *policy, const struct lease *lease, struct err *err)
+int release_drop(struct store *store, const struct policy *policy, const struct lease *lease, struct err *err)
 {
-	int r = lock_unchanged(store, lease, giveback_lock_by(policy), err);
+	int r = lock_unchanged(store, lease, release_lock_by(policy), err);
 
 	if (r <= 0)
 		return r;
@@ -370,7 +370,7 @@ static int claim(struct store *store, const struct lease *lease, struct lease *m
 	return r < 0 ? r : 1;
 }
 
-int giveback_claim(struct store *store, const struct lease *lease, int64_t deadline_ms, struct err *err)
+int release_claim(struct store *store, const struct lease *lease, int64_t deadline_ms, struct err *err)
 {
 	struct lease mark;
 
@@ -383,25 +383,25 @@ static void put_back(struct store *store, const struct policy *policy, const str
 	struct lease back = *mark;
 	struct err err;
 
-	if (was == LEASE_RELEASING || lock_unchanged(store, mark, giveback_lock_by(policy), &err) != 1)
+	if (was == LEASE_RELEASING || lock_unchanged(store, mark, release_lock_by(policy), &err) != 1)
 		return;
 	back.state = was;
 	lease_put(store, &back, &err);
 	store_unlock(store);
 }
 
-int giveback_now(struct store *store, const struct policy *policy, const struct lease *lease, struct err *err)
+int release_now(struct store *store, const struct policy *policy, const struct lease *lease, struct err *err)
 {
 	int64_t deadline = host_now_ms() + (int64_t)(policy->release_timeout_s + policy->driver_cleanup_s) * 1000;
 	struct lease mark;
 	int r;
 
 	if (lease->state == LEASE_RESERVED)
-		return giveback_drop(store, policy, lease, err);
-	r = claim(store, lease, &mark, giveback_lock_by(policy), err);
+		return release_drop(store, policy, lease, err);
+	r = claim(store, lease, &mark, release_lock_by(policy), err);
 	if (r <= 0)
 		return r;
-	r = giveback_finish(store, policy, lease->id, deadline, err);
+	r = release_finish(store, policy, lease->id, deadline, err);
 	if (r == -EBUSY)
 		put_back(store, policy, &mark, lease->state);
 	return r < 0 ? r : 1;

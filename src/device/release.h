@@ -21,60 +21,60 @@
  * once; what is younger is of a start that came after. Takes the store's lock, waiting at most `wait_ms`. The ids that
  * are to be given back are in *ids (the caller frees it), *n of them.
  */
-int giveback_mark(struct store *store, const char *domain, int64_t asked_ms, int wait_ms, char (**ids)[ID_SIZE],
-		  size_t *n, struct err *err);
+int release_mark(struct store *store, const char *domain, int64_t asked_ms, int wait_ms, char (**ids)[ID_SIZE],
+		 size_t *n, struct err *err);
 
 /*
  * Finishes giving back one lease that is `releasing`, by `deadline_ms` (CLOCK_MONOTONIC). 0: done, or taken over by
  * its domain meanwhile; -EBUSY: it is still open; -EAGAIN: not within the time (lock, driver), or it is not known whether
  * it is open; others: the kernel's error. The lease stays where it is not 0.
  */
-int giveback_finish(struct store *store, const struct policy *policy, const char *id, int64_t deadline_ms,
-		    struct err *err);
+int release_finish(struct store *store, const struct policy *policy, const char *id, int64_t deadline_ms,
+		   struct err *err);
 
 /*
  * The same for who comes again and again: waits for nothing beyond `deadline_ms`, but for a look at all processes until
  * `look_by_ms`, as one that is cut short each time never ends.
  */
-int giveback_turn(struct store *store, const struct policy *policy, const char *id, int64_t deadline_ms,
-		  int64_t look_by_ms, struct err *err);
+int release_turn(struct store *store, const struct policy *policy, const char *id, int64_t deadline_ms,
+		 int64_t look_by_ms, struct err *err);
 
 /*
  * Where nothing can be written down (a read-only /run): removes what we made for a lease that its domain gave up at
  * `asked_ms`, if the lease still is as it was, by `deadline_ms`. The lease stays, and is void without its device.
  */
-int giveback_unmarked(struct store *store, const struct policy *policy, const struct lease *lease, int64_t asked_ms,
-		      int64_t deadline_ms, struct err *err);
+int release_unmarked(struct store *store, const struct policy *policy, const struct lease *lease, int64_t asked_ms,
+		     int64_t deadline_ms, struct err *err);
 
 /*
  * Removes a foreign device (an orphan; conditions checked by the caller) and its mdevctl definition, under the pGPU's
  * lock, if it is still in no lease and not open, by `deadline_ms`. -EBUSY: it is. Of `device`, which no lease stands for, only what says
  * where it is counts: id, framework, type, parent, pgpu.
  */
-int giveback_orphan(struct store *store, const struct policy *policy, const struct lease *device, int64_t deadline_ms,
-		    struct err *err);
+int release_orphan(struct store *store, const struct policy *policy, const struct lease *device, int64_t deadline_ms,
+		   struct err *err);
 
 /* Until when, from now, a lock is waited for where no operation as a whole has a deadline. */
-int64_t giveback_lock_by(const struct policy *policy);
+int64_t release_lock_by(const struct policy *policy);
 
 /*
  * Removes a device, under the pGPU's lock `pgpu`, which the caller holds, if nobody has it open. -EBUSY: somebody has;
  * -ETIMEDOUT: the kernel is still at it after `wait_ms`, and -EAGAIN as long as it is; meanwhile store_removes() tells.
  */
-int giveback_remove(const struct store *store, const struct vgpu *vgpu, int pgpu, int wait_ms, struct err *err);
+int release_remove(const struct store *store, const struct vgpu *vgpu, int pgpu, int wait_ms, struct err *err);
 
 /*
  * Drops one reservation, or a lease whose device is gone, if it still is as it was (lease_same()): 1, else 0. Takes the
  * store's lock.
  */
-int giveback_drop(struct store *store, const struct policy *policy, const struct lease *lease, struct err *err);
+int release_drop(struct store *store, const struct policy *policy, const struct lease *lease, struct err *err);
 
 /*
  * Takes one lease from its domain and gives it back: within `release_timeout` and the driver's time. 1: done; 0: it
  * changed hands meanwhile. -EBUSY: somebody has the device open, and the lease is as it was, unless its domain was
  * released meanwhile; others: the lease is `releasing`, and can be given back later.
  */
-int giveback_now(struct store *store, const struct policy *policy, const struct lease *lease, struct err *err);
+int release_now(struct store *store, const struct policy *policy, const struct lease *lease, struct err *err);
 
 /* Marks one lease `releasing`, if it still is as it was (lease_same()): 1, else 0. Takes the store's lock by then. */
-int giveback_claim(struct store *store, const struct lease *lease, int64_t deadline_ms, struct err *err);
+int release_claim(struct store *store, const struct lease *lease, int64_t deadline_ms, struct err *err);
