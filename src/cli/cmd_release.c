@@ -11,7 +11,7 @@
 #include "state/lease.h"
 #include "base/log.h"
 #include "host/libvirt_files.h"
-#include "survey/spare.h"
+#include "survey/reclaim.h"
 
 static int find(struct cmd *cmd, const char *id, struct lease *lease, struct err *err)
 {
@@ -48,7 +48,7 @@ static int check_unused(const struct cmd *cmd, const struct lease *lease, struct
 			       (int)pid, lease->name);
 	if (r < 0)
 		return r;
-	if (lease->state == LEASE_CREATING && spare_at_work(&cmd->store, lease))
+	if (lease->state == LEASE_CREATING && reclaim_at_work(&cmd->store, lease))
 		return err_set(err, EBUSY, "%s: it is being created now, for domain %s: try again", lease->id,
 			       lease->name);
 	if (libvirt_files_read(&disk, &cmd->host, &why) == 0 && libvirt_files_runs(disk, lease->domain))

@@ -127,7 +127,7 @@ static int drain(struct cmd *cmd, const struct target *target, struct err *err)
 				.config = &cmd->config,
 				.policy = &cmd->config.policy,
 				.pgpu = target->pgpu,
-				.spare_type = target->type,
+				.kept_type = target->type,
 				.dry = true };
 	bool leased;
 	int blocks, r = collect_run(&pass, err);

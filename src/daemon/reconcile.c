@@ -14,7 +14,7 @@
 #include "device/kernel.h"
 #include "base/log.h"
 #include "plan/pool.h"
-#include "survey/spare.h"
+#include "survey/reclaim.h"
 #include "base/text.h"
 
 enum { LOOK_MS = 60000 }; /* for a look at all processes: nobody waits for a pass */
@@ -139,7 +139,7 @@ static int judge_device(struct look *look, const struct live_domain *domain, con
 	/* Any other PCI device is none of ours. */
 	if (want->kind == WANT_PCI && !view.exists && !lease)
 		return 0;
-	view.at_work = lease && spare_at_work(pass->store, lease);
+	view.at_work = lease && reclaim_at_work(pass->store, lease);
 	view.open = is_open(look, want->id);
 	verdict = reconcile_device(&view, why);
 	/* Without a configuration nothing is leased. */

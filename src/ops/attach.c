@@ -122,7 +122,7 @@ static int remove_one(struct rounds *r, const char *id, struct err *err)
 }
 
 /* A spare that cannot be removed is none any more, and a mishap of the pGPU that it is on: the next plan looks elsewhere. */
-static void remove_spares(struct rounds *r)
+static void remove_reclaimable(struct rounds *r)
 {
 	for (size_t i = 0; i < r->plan.nremoves; i++) {
 		const struct step *step = &r->plan.steps[r->plan.nsteps - 1];
@@ -170,19 +170,19 @@ static int between_rounds(struct rounds *r, struct err *err)
 	switch (r->plan.kind) {
 	case PLAN_WAIT:
 		if (host_now_ms() >= r->deadline_ms)
-			return r->survey.spares_known ? attach_refusal(r->attach, &r->plan, err)
-						      : survey_look(&r->survey, err);
+			return r->survey.reclaimable_known ? attach_refusal(r->attach, &r->plan, err)
+							   : survey_look(&r->survey, err);
 		host_sleep_ms(WAIT_STEP_MS);
 		return 0;
 	case PLAN_LOOK:
 		return was_strict ? survey_look(&r->survey, err) : 0;
 	case PLAN_REMOVE:
-		remove_spares(r);
+		remove_reclaimable(r);
 		/*
 		 * A dropped lease can leave a device of somebody else's, which is no spare only because its lease
 		 * was.
 		 */
-		survey_forget_spares(&r->survey);
+		survey_forget_reclaimable(&r->survey);
 		return 0;
 	case PLAN_REFUSE:
 		if (!was_strict || !may_answer(r))

@@ -10,7 +10,7 @@
 #include "device/kernel.h"
 #include "base/log.h"
 #include "host/libvirt_files.h"
-#include "survey/spare.h"
+#include "survey/reclaim.h"
 #include "base/text.h"
 
 enum { MEMORY_DAYS = 90 }; /* what is remembered of a UUID that nothing names: guests come back from far away */
@@ -61,7 +61,7 @@ static void look_end(struct look *look)
 	libvirt_files_free(look->disk);
 }
 
-static void judge_lease(struct collect *c, const struct spare_check *check, const struct look *look,
+static void judge_lease(struct collect *c, const struct reclaim_check *check, const struct look *look,
 			const struct lease *lease)
 {
 	struct collect_item *item = &c->items[c->n++];
@@ -71,7 +71,7 @@ static void judge_lease(struct collect *c, const struct spare_check *check, cons
 	item->exists = inventory_device(&look->inv, lease->id) != NULL;
 	/* Nothing was made for a reservation: a device under it is somebody else's. */
 	item->removes = item->exists && lease->origin == LEASE_CREATED && lease->state != LEASE_RESERVED;
-	item->outcome = spare_is_stale(check, lease, item->exists, item->why) ? COLLECT_GOES : COLLECT_STAYS;
+	item->outcome = reclaim_is_stale(check, lease, item->exists, item->why) ? COLLECT_GOES : COLLECT_STAYS;
 }
 
 static const char *pgpu_of(const struct look *look, const struct inv_device *device)
@@ -80,7 +80,7 @@ static const char *pgpu_of(const struct look *look, const struct inv_device *dev
 					 : look->inv.pgpus[look->inv.parents[device->parent].pgpu].address;
 }
 
-static void judge_foreign(struct collect *c, const struct spare_check *check, const struct look *look,
+static void judge_foreign(struct collect *c, const struct reclaim_check *check, const struct look *look,
 			  const struct inv_device *device)
 {
 	struct collect_item *item = &c->items[c->n++];
@@ -94,7 +94,7 @@ static void judge_foreign(struct collect *c, const struct spare_check *check, co
 	item->removes = true;
 	if (!c->config)
 		text_copy(item->why, sizeof(item->why), "foreign, and there is no valid configuration that lets it go");
-	else if (spare_is_orphan(check, device, item->why))
+	else if (reclaim_is_orphan(check, device, item->why))
 		item->outcome = COLLECT_GOES;
 }
 
@@ -109,21 +109,21 @@ static bool still_there(const struct host *host, const struct inv_device *device
 static bool is_meant(const struct collect *c, const struct look *look, const struct inv_device *device)
 {
 	return (!c->type || strcmp(c->type, device->type) == 0) &&
-	       (!c->spare_type || strcmp(c->spare_type, device->type) != 0) &&
+	       (!c->kept_type || strcmp(c->kept_type, device->type) != 0) &&
 	       (!c->pgpu || strcmp(c->pgpu, pgpu_of(look, device)) == 0);
 }
 
 static void judge(struct collect *c, const struct look *look)
 {
-	const struct spare_check check = { .host = c->store->host,
-					   .store = c->store,
-					   .config = c->config,
-					   .users = look->users,
-					   .disk = look->disk,
-					   .note = !c->dry,
-					   .looked_ms = c->looked_ms,
-					   .runs = c->runs,
-					   .arg = c->arg };
+	const struct reclaim_check check = { .host = c->store->host,
+					     .store = c->store,
+					     .config = c->config,
+					     .users = look->users,
+					     .disk = look->disk,
+					     .note = !c->dry,
+					     .looked_ms = c->looked_ms,
+					     .runs = c->runs,
+					     .arg = c->arg };
 
 	c->items = calloc(look->leases.n + look->inv.ndevices + 1, sizeof(*c->items));
 	if (!c->items)

@@ -54,7 +54,7 @@ void plan_quota_removes(struct planner *p, const struct step *step);
 bool plan_may_go(const struct plan_facts *facts, const char *id);
 
 /* May this device be removed to make room? */
-bool plan_is_spare(const struct plan_facts *facts, const char *id);
+bool plan_is_reclaimable(const struct plan_facts *facts, const char *id);
 
 /* plan_vf.c: a hostdev of type pci, for a start and for an arrival; and what its wish is known to be beyond the XML. */
 bool plan_vf_prepare(struct planner *p, size_t want, struct step *step);

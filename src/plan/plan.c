@@ -138,7 +138,7 @@ bool plan_creation(struct planner *p, size_t want, const char *id, struct step *
 		p->plan->kind = PLAN_WAIT;
 		break;
 	case NO_ROOM:
-		p->plan->kind = p->facts->spares_known ? PLAN_REFUSE : PLAN_LOOK;
+		p->plan->kind = p->facts->reclaimable_known ? PLAN_REFUSE : PLAN_LOOK;
 		break;
 	}
 	p->plan->refusal = REFUSE_NO_ROOM;

@@ -69,7 +69,7 @@ struct mishap {
 };
 
 /* A device that may be removed to make room: an orphan, or one of ours whose domain is gone. */
-struct spare {
+struct reclaimable {
 	char id[ID_SIZE];
 };
 
@@ -105,9 +105,9 @@ struct plan_facts {
 	size_t nmishaps;
 	const struct failure *failures; /* of other runs, a while ago: those candidates come last */
 	size_t nfailures;
-	const struct spare *spares;
-	size_t nspares;
-	bool spares_known;        /* the search for what could make room has been made */
+	const struct reclaimable *reclaimable;
+	size_t nreclaimable;
+	bool reclaimable_known;   /* the search for what could make room has been made */
 	const struct lack *lacks; /* looked for together with spares: for the refusal alone */
 	size_t nlacks;
 };

@@ -88,17 +88,17 @@ static void add_verdict(struct plan *plan, size_t want, int pgpu, bool elsewhere
 	memcpy(v->fix, space->fix, sizeof(v->fix));
 }
 
-bool plan_is_spare(const struct plan_facts *facts, const char *id)
+bool plan_is_reclaimable(const struct plan_facts *facts, const char *id)
 {
-	for (size_t i = 0; i < facts->nspares; i++)
-		if (strcmp(facts->spares[i].id, id) == 0)
+	for (size_t i = 0; i < facts->nreclaimable; i++)
+		if (strcmp(facts->reclaimable[i].id, id) == 0)
 			return true;
 	return false;
 }
 
 bool plan_may_go(const struct plan_facts *facts, const char *id)
 {
-	return !(facts->mode == PLAN_PREPARE && request_find(facts->request, id)) && plan_is_spare(facts, id);
+	return !(facts->mode == PLAN_PREPARE && request_find(facts->request, id)) && plan_is_reclaimable(facts, id);
 }
 
 /* Would removing a device of `type` help one of `wanted` on this card? */

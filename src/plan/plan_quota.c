@@ -34,7 +34,7 @@ bool plan_quota(struct planner *p, size_t want, const char *id)
 {
 	const struct plan_facts *facts = p->facts;
 	const char *project = facts->request->project;
-	int limit, holds = promised(p, id), spare = 0;
+	int limit, holds = promised(p, id), reclaimable = 0;
 	bool in_flight = false;
 
 	p->over_quota = 0;
@@ -47,12 +47,12 @@ bool plan_quota(struct planner *p, size_t want, const char *id)
 		if (!counts(p, lease, id))
 			continue;
 		holds++;
-		spare += plan_may_go(facts, lease->id);
+		reclaimable += plan_may_go(facts, lease->id);
 		in_flight |= lease->at_work;
 	}
 	if (holds < limit)
 		return true;
-	if (limit > 0 && holds - limit < spare) {
+	if (limit > 0 && holds - limit < reclaimable) {
 		p->over_quota = holds - limit + 1;
 		return true;
 	}
@@ -64,7 +64,7 @@ bool plan_quota(struct planner *p, size_t want, const char *id)
 			    "the quota of domains without a project is used up: %d of %d ([quota] none)", holds, limit);
 	if (in_flight)
 		p->plan->kind = PLAN_WAIT;
-	else if (!facts->spares_known && holds > promised(p, id))
+	else if (!facts->reclaimable_known && holds > promised(p, id))
 		p->plan->kind = PLAN_LOOK;
 	return false;
 }

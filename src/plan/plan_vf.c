@@ -138,11 +138,11 @@ static bool retype(struct planner *p, size_t want, const struct inv_device *devi
 	/* It was tried: again and again would have no end. */
 	if (mishap)
 		return refuse_vf(p, want, "it is %s: %s", device->type, mishap->reason);
-	if (!p->facts->spares_known)
+	if (!p->facts->reclaimable_known)
 		p->plan->kind = PLAN_LOOK;
 	if (p->plan->kind == PLAN_LOOK)
 		return false;
-	if (!plan_is_spare(p->facts, device->id) || device->parent == UNKNOWN)
+	if (!plan_is_reclaimable(p->facts, device->id) || device->parent == UNKNOWN)
 		return refuse_vf(p, want, "it is %s and the domain asks for %s", device->type, wish->want->type);
 	plan_adopt(p, device, step);
 	step->kind = STEP_CREATE;

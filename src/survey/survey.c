@@ -10,7 +10,7 @@
 #include "base/auto.h"
 #include "device/kernel.h"
 #include "base/log.h"
-#include "survey/spare.h"
+#include "survey/reclaim.h"
 #include "internal.h"
 #include "survey/wish.h"
 
@@ -53,13 +53,13 @@ void survey_end(struct survey *s)
 	lease_list_free(&s->leases);
 	crossing_free(&s->crossing);
 	free(s->wishes);
-	free(s->spares);
+	free(s->reclaimable);
 	free(s->stuck);
 	free(s->lacks);
 	free(s->mishaps);
 	free(s->failures);
 	s->wishes = NULL;
-	s->spares = NULL;
+	s->reclaimable = NULL;
 	s->stuck = NULL;
 	s->lacks = NULL;
 	s->mishaps = NULL;
@@ -190,7 +190,7 @@ static bool at_work(const struct survey *s, const struct lease *lease)
 		       store_pgpu_busy(s->store, lease->pgpu) || store_removes(s->store, lease->id);
 	/* What a hook left that was killed may go after create_timeout. */
 	return lease->state == LEASE_CREATING &&
-	       (spare_at_work(s->store, lease) ||
+	       (reclaim_at_work(s->store, lease) ||
 		(policy && !is_absent(s, lease) &&
 		 host_now_ms() - lease->since_ms < (int64_t)policy->create_timeout_s * 1000));
 }
@@ -313,7 +313,7 @@ static bool is_stuck(const struct survey *s, const char *id)
 
 int survey_look(struct survey *s, struct err *err)
 {
-	struct spare_check check = { .host = s->host, .store = s->store, .config = s->config, .note = !s->dry };
+	struct reclaim_check check = { .host = s->host, .store = s->store, .config = s->config, .note = !s->dry };
 	char why[REASON_SIZE];
 	int left = s->deadline_ms ? host_left_ms(s->deadline_ms) : SPARE_LOOK_MS, r;
 
@@ -328,10 +328,10 @@ int survey_look(struct survey *s, struct err *err)
 	check.disk = s->disk;
 	check.asking = s->request->name;
 	check.looked_ms = s->looked_ms;
-	free(s->spares);
-	s->nspares = 0;
-	s->spares = calloc(s->inv.ndevices + s->leases.n + 1, sizeof(*s->spares));
-	if (!s->spares)
+	free(s->reclaimable);
+	s->nreclaimable = 0;
+	s->reclaimable = calloc(s->inv.ndevices + s->leases.n + 1, sizeof(*s->reclaimable));
+	if (!s->reclaimable)
 		abort();
 	for (size_t i = 0; i < s->inv.ndevices; i++) {
 		const struct inv_device *device = &s->inv.devices[i];
@@ -339,18 +339,18 @@ int survey_look(struct survey *s, struct err *err)
 
 		if (is_stuck(s, device->id))
 			continue;
-		if (lease ? spare_is_stale(&check, lease, true, why) : spare_is_orphan(&check, device, why))
-			memcpy(s->spares[s->nspares++].id, device->id, ID_SIZE);
+		if (lease ? reclaim_is_stale(&check, lease, true, why) : reclaim_is_orphan(&check, device, why))
+			memcpy(s->reclaimable[s->nreclaimable++].id, device->id, ID_SIZE);
 	}
 	/* A lease without a device takes room all the same, until it is dropped; one of another framework counts, too. */
 	for (size_t i = 0; i < s->leases.n; i++) {
 		const struct lease *lease = &s->leases.list[i];
 
 		if (!inventory_device(&s->inv, lease->id) && !is_stuck(s, lease->id) &&
-		    spare_is_stale(&check, lease, !is_absent(s, lease), why))
-			memcpy(s->spares[s->nspares++].id, lease->id, ID_SIZE);
+		    reclaim_is_stale(&check, lease, !is_absent(s, lease), why))
+			memcpy(s->reclaimable[s->nreclaimable++].id, lease->id, ID_SIZE);
 	}
-	s->spares_known = true;
+	s->reclaimable_known = true;
 	s->explains = true;
 	return 0;
 }

@@ -39,10 +39,10 @@ struct survey {
 	char (*looked_at)[ID_SIZE]; /* the devices that there were then, each of which can have been found open */
 	size_t nlooked_at;
 	bool unseen; /* a rule asks of a device that was not there then whether it is open */
-	struct spare *spares;
-	size_t nspares;
-	bool spares_known;
-	struct spare *stuck; /* could not be removed in this run */
+	struct reclaimable *reclaimable;
+	size_t nreclaimable;
+	bool reclaimable_known;
+	struct reclaimable *stuck; /* could not be removed in this run */
 	size_t nstuck;
 	struct lack *lacks;
 	size_t nlacks;
@@ -83,7 +83,7 @@ int survey_leases(struct survey *survey, struct err *err);
 int survey_look(struct survey *survey, struct err *err);
 
 /* What could make room is to be looked for anew. */
-void survey_forget_spares(struct survey *survey);
+void survey_forget_reclaimable(struct survey *survey);
 
 /* Remembers that what may go could not be removed: it makes no room in this run. */
 void survey_stuck(struct survey *survey, const char *id);

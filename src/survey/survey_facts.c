@@ -5,10 +5,10 @@
 
 #include "survey/survey.h"
 
-void survey_forget_spares(struct survey *s)
+void survey_forget_reclaimable(struct survey *s)
 {
-	s->nspares = 0;
-	s->spares_known = false;
+	s->nreclaimable = 0;
+	s->reclaimable_known = false;
 }
 
 void survey_stuck(struct survey *s, const char *id)
@@ -49,9 +49,9 @@ struct plan_facts survey_facts(const struct survey *s)
 				    .wishes = s->wishes,
 				    .mishaps = s->mishaps,
 				    .nmishaps = s->nmishaps,
-				    .spares = s->spares,
-				    .nspares = s->nspares,
-				    .spares_known = s->spares_known,
+				    .reclaimable = s->reclaimable,
+				    .nreclaimable = s->nreclaimable,
+				    .reclaimable_known = s->reclaimable_known,
 				    .lacks = s->lacks,
 				    .nlacks = s->nlacks };
 }

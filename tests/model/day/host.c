@@ -297,7 +297,7 @@ bool host_day_arrive(struct host_day *host, int domain, int size)
 				    .devices = host->facts,
 				    .request = &request,
 				    .wishes = &wish,
-				    .spares_known = true };
+				    .reclaimable_known = true };
 	struct plan plan = { 0 };
 	struct step step = { 0 };
 	bool chosen;

@@ -41,7 +41,7 @@ struct world {
 	struct failure failures[4];
 	struct wish wishes[8];
 	struct want wants[8];
-	struct spare spares[16];
+	struct reclaimable reclaimable[16];
 	struct mishap mishaps[4];
 	struct lack lacks[4];
 	struct plan_facts facts;
@@ -256,7 +256,7 @@ static void make_policy(struct world *w, const char *word)
 	else if (strcmp(word, "restore") == 0)
 		w->facts.mode = PLAN_RESTORE;
 	else if (strcmp(word, "looked") == 0)
-		w->facts.spares_known = true;
+		w->facts.reclaimable_known = true;
 	else if (strcmp(word, "noconfig") == 0)
 		w->facts.config = NULL;
 	else if (strcmp(word, "warn") == 0)
@@ -305,8 +305,8 @@ static void make_policy(struct world *w, const char *word)
 			snprintf(l->reason, sizeof(l->reason), "there is no such card");
 		}
 	} else if (strncmp(word, "spares=", 7) == 0) {
-		each(id, word + 7, ",") snprintf(w->spares[w->facts.nspares++].id, ID_SIZE, "%s", id);
-		w->facts.spares_known = true;
+		each(id, word + 7, ",") snprintf(w->reclaimable[w->facts.nreclaimable++].id, ID_SIZE, "%s", id);
+		w->facts.reclaimable_known = true;
 	}
 }
 
@@ -338,7 +338,7 @@ static void make_world(struct world *w, const struct row *row)
 					.request = &w->request,
 					.wishes = w->wishes,
 					.mishaps = w->mishaps,
-					.spares = w->spares,
+					.reclaimable = w->reclaimable,
 					.lacks = w->lacks };
 	each(word, row->policy, " ") make_policy(w, word);
 	pool_make(&w->pool, &w->config, &w->inv);

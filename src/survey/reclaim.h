@@ -16,7 +16,7 @@
 #include "state/lease.h"
 #include "host/libvirt_files.h"
 
-struct spare_check {
+struct reclaim_check {
 	const struct host *host;
 	const struct store *store;
 	const struct config *config; /* NULL: nothing foreign may go */
@@ -30,13 +30,13 @@ struct spare_check {
 };
 
 /* May this foreign device go? `why` says why it goes or stays. */
-bool spare_is_orphan(const struct spare_check *check, const struct inv_device *device, char why[REASON_SIZE]);
+bool reclaim_is_orphan(const struct reclaim_check *check, const struct inv_device *device, char why[REASON_SIZE]);
 
 /*
  * May this lease be given back without its domain asking? True also for a reservation that has expired. `exists`: its
  * device is there. `why` says why it goes or stays.
  */
-bool spare_is_stale(const struct spare_check *check, const struct lease *lease, bool exists, char why[REASON_SIZE]);
+bool reclaim_is_stale(const struct reclaim_check *check, const struct lease *lease, bool exists, char why[REASON_SIZE]);
 
 /* Is somebody at work on it: its writer lives, or the pGPU's lock is held? */
-bool spare_at_work(const struct store *store, const struct lease *lease);
+bool reclaim_at_work(const struct store *store, const struct lease *lease);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* May this device be removed to make room, or to clean up? */
-#include "survey/spare.h"
+#include "survey/reclaim.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -20,7 +20,7 @@ static bool say(bool verdict, char why[REASON_SIZE], const char *fmt, ...)
 }
 
 /* Open, or not to be told: then it stays. */
-static bool is_open(const struct spare_check *check, const char *id, char why[REASON_SIZE])
+static bool is_open(const struct reclaim_check *check, const char *id, char why[REASON_SIZE])
 {
 	struct err err;
 	pid_t pid = 0;
@@ -33,7 +33,7 @@ static bool is_open(const struct spare_check *check, const char *id, char why[RE
 	return false;
 }
 
-bool spare_is_orphan(const struct spare_check *check, const struct inv_device *device, char why[REASON_SIZE])
+bool reclaim_is_orphan(const struct reclaim_check *check, const struct inv_device *device, char why[REASON_SIZE])
 {
 	int64_t grace, idle;
 	struct definition definition;
@@ -72,7 +72,7 @@ bool spare_is_orphan(const struct spare_check *check, const struct inv_device *d
 		   idle / 1000, r == 1 ? "; its mdevctl definition goes with it" : "");
 }
 
-bool spare_at_work(const struct store *store, const struct lease *lease)
+bool reclaim_at_work(const struct store *store, const struct lease *lease)
 {
 	/* A write that outlived its hook keeps the pGPU's lock until the kernel lets it go. */
 	return host_process_lives(lease->writer, lease->writer_start) || store_pgpu_busy(store, lease->pgpu) ||
@@ -80,11 +80,11 @@ bool spare_at_work(const struct store *store, const struct lease *lease)
 }
 
 /* A creation or arrival that was cut off: its device may be there, half made. */
-static bool cut_off(const struct spare_check *check, const struct lease *lease, bool exists, char why[REASON_SIZE])
+static bool cut_off(const struct reclaim_check *check, const struct lease *lease, bool exists, char why[REASON_SIZE])
 {
 	int timeout = check->config ? check->config->policy.create_timeout_s : 10;
 
-	if (spare_at_work(check->store, lease))
+	if (reclaim_at_work(check->store, lease))
 		return say(false, why, "being created now");
 	if (!exists)
 		return say(true, why, "its creation was cut off, and there is no device");
@@ -93,7 +93,7 @@ static bool cut_off(const struct spare_check *check, const struct lease *lease, 
 	return say(true, why, "its creation was cut off");
 }
 
-bool spare_is_stale(const struct spare_check *check, const struct lease *lease, bool exists, char why[REASON_SIZE])
+bool reclaim_is_stale(const struct reclaim_check *check, const struct lease *lease, bool exists, char why[REASON_SIZE])
 {
 	int grace = check->config ? check->config->policy.start_grace_s : 120;
 	int64_t age = host_now_ms() - lease->since_ms;
@@ -119,7 +119,7 @@ bool spare_is_stale(const struct spare_check *check, const struct lease *lease, 
 	if (host_process_lives(lease->writer, lease->writer_start))
 		return say(false, why, "process %d is at work on it", (int)lease->writer);
 	/* Nobody is making it again: what it was leased for is over. */
-	if (!exists && lease->framework != FW_VF && !spare_at_work(check->store, lease))
+	if (!exists && lease->framework != FW_VF && !reclaim_at_work(check->store, lease))
 		return say(true, why, "its device is gone, and its domain does not run");
 	if (age < (int64_t)grace * 1000)
 		return say(false, why, "active for %" PRId64 " s of the %d s of start_grace", age / 1000, grace);
