@@ -6,36 +6,36 @@
 
 #include "base/auto.h"
 #include "cli/cmd.h"
-#include "ops/collect.h"
+#include "ops/gc.h"
 #include "base/ident.h"
 #include "cli/json_out.h"
 #include "base/log.h"
 #include "cli/table.h"
 
 /* What happens to an item, or did: "remove", "removed", "drop", ... */
-static const char *outcome_word(const struct collect_item *item)
+static const char *outcome_word(const struct gc_item *item)
 {
 	switch (item->outcome) {
-	case COLLECT_GOES:
+	case GC_GOES:
 		return item->removes ? "remove" : "drop";
-	case COLLECT_GONE:
+	case GC_GONE:
 		return item->removes ? "removed" : "dropped";
-	case COLLECT_FAILED:
+	case GC_FAILED:
 		return "failed";
-	case COLLECT_STAYS:
+	case GC_STAYS:
 		break;
 	}
 	return "stays";
 }
 
-static void print_table(const struct collect *pass)
+static void print_table(const struct gc *pass)
 {
 	static const char *const heading[] = { "WHAT", "ID", "TYPE", "PARENT", "LEASE", "DOMAIN", "WHY", NULL };
 	struct table table;
 
 	table_start(&table, heading);
 	for (size_t i = 0; i < pass->n; i++) {
-		const struct collect_item *item = &pass->items[i];
+		const struct gc_item *item = &pass->items[i];
 
 		table_add(&table, outcome_word(item));
 		table_add(&table, item->lease.id);
@@ -43,7 +43,7 @@ static void print_table(const struct collect *pass)
 		table_add(&table, item->lease.parent);
 		table_add(&table, item->leased ? lease_state_word(item->lease.state) : "");
 		table_add(&table, item->lease.name);
-		if (item->outcome == COLLECT_FAILED)
+		if (item->outcome == GC_FAILED)
 			table_addf(&table, "%s; but: %s", item->why, item->trouble);
 		else
 			table_add(&table, item->why);
@@ -51,14 +51,14 @@ static void print_table(const struct collect *pass)
 	table_end(&table, stdout);
 }
 
-static void print_json(const struct cmd *cmd, const struct collect *pass)
+static void print_json(const struct cmd *cmd, const struct gc *pass)
 {
 	struct json_out json;
 
 	cmd_json_begin(&json, cmd);
 	json_out_array(&json, "items");
 	for (size_t i = 0; i < pass->n; i++) {
-		const struct collect_item *item = &pass->items[i];
+		const struct gc_item *item = &pass->items[i];
 
 		json_out_object(&json, NULL);
 		json_out_string(&json, "id", item->lease.id);
@@ -107,17 +107,17 @@ static int check_type(const struct cmd *cmd, const char *type, struct err *err)
 				 "--type %s: no such type here: 'vgpu-lease types' lists those that there are", type);
 }
 
-static int collect(struct cmd *cmd, struct err *err)
+static int gc(struct cmd *cmd, struct err *err)
 {
-	struct collect pass = { .store = &cmd->store,
-				.config = cmd->has_config ? &cmd->config : NULL,
-				.policy = &cmd->config.policy,
-				.type = cmd->call->type,
-				.dry = cmd->call->dry_run };
+	struct gc pass = { .store = &cmd->store,
+			   .config = cmd->has_config ? &cmd->config : NULL,
+			   .policy = &cmd->config.policy,
+			   .type = cmd->call->type,
+			   .dry = cmd->call->dry_run };
 	int failed = 0, r = pass.type ? check_type(cmd, pass.type, err) : 0;
 
 	if (r == 0)
-		r = collect_run(&pass, err);
+		r = gc_run(&pass, err);
 
 	if (r < 0)
 		return r;
@@ -125,12 +125,12 @@ static int collect(struct cmd *cmd, struct err *err)
 		cmd_warn("%d file%s in /run/vgpu-lease/leases could not be understood%s", pass.garbage,
 			 pass.garbage == 1 ? "" : "s", pass.dry ? "" : ": now in /run/vgpu-lease/garbage");
 	for (size_t i = 0; i < pass.n; i++)
-		failed += pass.items[i].outcome == COLLECT_FAILED;
+		failed += pass.items[i].outcome == GC_FAILED;
 	if (cmd->call->json)
 		print_json(cmd, &pass);
 	else
 		print_table(&pass);
-	collect_free(&pass);
+	gc_free(&pass);
 	if (failed)
 		return err_set(err, EBUSY, "%d of these could not be given back: see why, then run gc again", failed);
 	return CMD_DONE;
@@ -150,7 +150,7 @@ static int run(const struct cmd_call *call, struct err *err)
 		log_open("vgpu-lease");
 	r = cmd_open(&cmd, call, CMD_CONFIG_MAY, !call->dry_run, err);
 	if (r == 0)
-		r = collect(&cmd, err);
+		r = gc(&cmd, err);
 	cmd_close(&cmd);
 	return r;
 }

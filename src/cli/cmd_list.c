@@ -4,29 +4,29 @@
 #include <string.h>
 
 #include "cli/cmd.h"
-#include "ops/collect.h"
+#include "ops/gc.h"
 #include "cli/json_out.h"
 #include "cli/table.h"
 
 enum { NOTE_SIZE = REASON_SIZE + 64 };
 
 /* What is wrong with a lease, or is about to happen to it; NULL where all is well. */
-static const char *note_of(const struct collect_item *item, char buf[NOTE_SIZE])
+static const char *note_of(const struct gc_item *item, char buf[NOTE_SIZE])
 {
 	bool active = item && item->lease.state == LEASE_ACTIVE;
 	/* Of a plain VF there is nothing to see but that it is there. */
 	bool exists = item && (item->exists || item->lease.framework == FW_VF);
 
-	if (!item || (active && exists && item->outcome == COLLECT_STAYS))
+	if (!item || (active && exists && item->outcome == GC_STAYS))
 		return NULL;
-	if (item->outcome != COLLECT_GOES)
+	if (item->outcome != GC_GOES)
 		return active ? "its device is gone" : item->why;
 	snprintf(buf, NOTE_SIZE, "%s: 'vgpu-lease gc' collects it", item->why);
 	return buf;
 }
 
 /* The verdicts are of a moment later than the list: a lease may be new or gone. */
-static const struct collect_item *verdict_on(const struct collect *verdicts, const char *id)
+static const struct gc_item *verdict_on(const struct gc *verdicts, const char *id)
 {
 	for (size_t i = 0; i < verdicts->n && verdicts->items[i].leased; i++)
 		if (strcmp(verdicts->items[i].lease.id, id) == 0)
@@ -34,7 +34,7 @@ static const struct collect_item *verdict_on(const struct collect *verdicts, con
 	return NULL;
 }
 
-static void print_json(const struct cmd *cmd, const struct leases *leases, const struct collect *verdicts)
+static void print_json(const struct cmd *cmd, const struct leases *leases, const struct gc *verdicts)
 {
 	struct json_out json;
 
@@ -68,7 +68,7 @@ static void print_json(const struct cmd *cmd, const struct leases *leases, const
 	json_out_end(&json);
 }
 
-static void print_table(const struct leases *leases, const struct collect *verdicts)
+static void print_table(const struct leases *leases, const struct gc *verdicts)
 {
 	static const char *const heading[] = { "ID",    "TYPE",   "PARENT", "STATE", "ORIGIN",
 					       "SINCE", "DOMAIN", "NOTE",   NULL };
@@ -95,10 +95,10 @@ static void print_table(const struct leases *leases, const struct collect *verdi
 
 static int list(struct cmd *cmd, struct err *err)
 {
-	struct collect verdicts = { .store = &cmd->store,
-				    .config = cmd->has_config ? &cmd->config : NULL,
-				    .policy = &cmd->config.policy,
-				    .dry = true };
+	struct gc verdicts = { .store = &cmd->store,
+			       .config = cmd->has_config ? &cmd->config : NULL,
+			       .policy = &cmd->config.policy,
+			       .dry = true };
 	struct leases leases;
 	struct err why = { 0 };
 
@@ -107,13 +107,13 @@ static int list(struct cmd *cmd, struct err *err)
 	if (leases.garbage)
 		cmd_warn("%d file%s in /run/vgpu-lease/leases cannot be understood: 'vgpu-lease gc' sets them aside",
 			 leases.garbage, leases.garbage == 1 ? "" : "s");
-	if (leases.n && collect_run(&verdicts, &why) < 0)
+	if (leases.n && gc_run(&verdicts, &why) < 0)
 		cmd_warn("no notes: %s", why.text);
 	if (cmd->call->json)
 		print_json(cmd, &leases, &verdicts);
 	else
 		print_table(&leases, &verdicts);
-	collect_free(&verdicts);
+	gc_free(&verdicts);
 	lease_list_free(&leases);
 	return CMD_DONE;
 }

@@ -6,7 +6,7 @@
 
 #include "base/auto.h"
 #include "cli/cmd.h"
-#include "ops/collect.h"
+#include "ops/gc.h"
 #include "base/log.h"
 #include "host/libvirt_files.h"
 #include "plan/capacity.h"
@@ -82,19 +82,18 @@ static int check_config(const struct cmd *cmd, const struct survey *survey, int 
 		where, address, type, survey->pool.cards[pgpu].reason, type);
 }
 
-static bool in_the_way(const struct collect_item *item, const struct target *target)
+static bool in_the_way(const struct gc_item *item, const struct target *target)
 {
-	return strcmp(item->lease.type, target->type) != 0 &&
-	       (item->outcome == COLLECT_STAYS || item->outcome == COLLECT_FAILED);
+	return strcmp(item->lease.type, target->type) != 0 && (item->outcome == GC_STAYS || item->outcome == GC_FAILED);
 }
 
 /* Prints what is done about each vGPU of another type; how many stand in the way. */
-static int report(const struct collect *pass, const struct target *target, bool leased_only)
+static int report(const struct gc *pass, const struct target *target, bool leased_only)
 {
 	int blocks = 0;
 
 	for (size_t i = 0; i < pass->n; i++) {
-		const struct collect_item *item = &pass->items[i];
+		const struct gc_item *item = &pass->items[i];
 		bool stays = in_the_way(item, target);
 
 		if (strcmp(item->lease.type, target->type) == 0 || (leased_only && !(item->leased && stays)))
@@ -112,7 +111,7 @@ static int report(const struct collect *pass, const struct target *target, bool 
 	return blocks;
 }
 
-static bool is_leased(const struct collect *pass, const struct target *target)
+static bool is_leased(const struct gc *pass, const struct target *target)
 {
 	for (size_t i = 0; i < pass->n; i++)
 		if (pass->items[i].leased && in_the_way(&pass->items[i], target))
@@ -123,25 +122,25 @@ static bool is_leased(const struct collect *pass, const struct target *target)
 /* Who holds a vGPU of another type keeps the card as it is; else what may go, goes. */
 static int drain(struct cmd *cmd, const struct target *target, struct err *err)
 {
-	struct collect pass = { .store = &cmd->store,
-				.config = &cmd->config,
-				.policy = &cmd->config.policy,
-				.pgpu = target->pgpu,
-				.kept_type = target->type,
-				.dry = true };
+	struct gc pass = { .store = &cmd->store,
+			   .config = &cmd->config,
+			   .policy = &cmd->config.policy,
+			   .pgpu = target->pgpu,
+			   .kept_type = target->type,
+			   .dry = true };
 	bool leased;
-	int blocks, r = collect_run(&pass, err);
+	int blocks, r = gc_run(&pass, err);
 
 	if (r < 0)
 		return r;
 	leased = is_leased(&pass, target);
 	if (!leased && !cmd->call->dry_run) {
-		collect_free(&pass);
+		gc_free(&pass);
 		pass.dry = false;
-		r = collect_run(&pass, err);
+		r = gc_run(&pass, err);
 	}
 	blocks = r == 0 ? report(&pass, target, leased && !cmd->call->dry_run) : 0;
-	collect_free(&pass);
+	gc_free(&pass);
 	if (r < 0 || !blocks)
 		return r;
 	return err_set(err, EBUSY, "%s is not free for %s: %d vGPU%s of another type %s in the way", target->pgpu,

@@ -166,8 +166,8 @@ static size_t report_pass(struct handler *h, const struct reconcile *pass)
 		if (pass->items[i].verdict == RECONCILE_REPORT)
 			say(&report, "domain %s: vGPU %s: %s", pass->items[i].domain, pass->items[i].id,
 			    pass->items[i].why);
-	for (size_t i = 0; i < pass->collect.n; i++) {
-		const struct collect_item *item = &pass->collect.items[i];
+	for (size_t i = 0; i < pass->gc.n; i++) {
+		const struct gc_item *item = &pass->gc.items[i];
 
 		if (item->leased)
 			continue;
@@ -175,9 +175,9 @@ static size_t report_pass(struct handler *h, const struct reconcile *pass)
 		say(&report, "foreign: %s, %s on %s, is in no lease", item->lease.id, item->lease.type,
 		    item->lease.parent);
 	}
-	if (pass->collect.garbage)
+	if (pass->gc.garbage)
 		say(&report, "%d leases that could not be understood were set aside: see /run/vgpu-lease/garbage",
-		    pass->collect.garbage);
+		    pass->gc.garbage);
 	forget_said(h);
 	h->said = report.lines;
 	h->nsaid = report.n;

@@ -277,14 +277,14 @@ static void sum_up(struct reconcile *pass)
 {
 	int64_t now = host_now_ms();
 
-	for (size_t i = 0; i < pass->collect.n; i++) {
-		const struct collect_item *item = &pass->collect.items[i];
-		int64_t at = item->leased && item->outcome == COLLECT_STAYS ? due(pass, &item->lease) : 0;
+	for (size_t i = 0; i < pass->gc.n; i++) {
+		const struct gc_item *item = &pass->gc.items[i];
+		int64_t at = item->leased && item->outcome == GC_STAYS ? due(pass, &item->lease) : 0;
 
 		/* What could not be written down (a full /run) is tried again. */
-		if (item->leased && item->outcome == COLLECT_FAILED)
+		if (item->leased && item->outcome == GC_FAILED)
 			at = now + RETRY_MS;
-		pass->leases += item->leased && item->outcome != COLLECT_GONE;
+		pass->leases += item->leased && item->outcome != GC_GONE;
 		/* An active lease that is older stays for a reason that no time changes. */
 		if (at == 0 ||
 		    (at <= now && item->lease.state == LEASE_ACTIVE && item->lease.since_ms < pass->looked_ms))
@@ -313,14 +313,14 @@ int reconcile_run(struct reconcile *pass, struct err *err)
 	look_end(&look);
 	if (r < 0)
 		return r;
-	pass->collect = (struct collect){ .store = pass->store,
-					  .config = pass->config,
-					  .policy = pass->policy,
-					  .looked_ms = pass->looked_ms,
-					  .runs = is_running,
-					  .arg = pass,
-					  .mark = true };
-	r = collect_run(&pass->collect, err);
+	pass->gc = (struct gc){ .store = pass->store,
+				.config = pass->config,
+				.policy = pass->policy,
+				.looked_ms = pass->looked_ms,
+				.runs = is_running,
+				.arg = pass,
+				.mark = true };
+	r = gc_run(&pass->gc, err);
 	if (r == 0)
 		sum_up(pass);
 	return r;
@@ -328,7 +328,7 @@ int reconcile_run(struct reconcile *pass, struct err *err)
 
 void reconcile_end(struct reconcile *pass)
 {
-	collect_free(&pass->collect);
+	gc_free(&pass->gc);
 	free(pass->items);
 	pass->items = NULL;
 	pass->n = 0;

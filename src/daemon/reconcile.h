@@ -22,7 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ops/collect.h"
+#include "ops/gc.h"
 #include "config/config.h"
 #include "domain/domxml.h"
 #include "base/err.h"
@@ -106,7 +106,7 @@ struct reconcile {
 	/* the result */
 	struct reconcile_item *items; /* all but what is left as it is */
 	size_t n;
-	struct collect collect; /* what the pass over leases and foreign devices found (collect.h) */
+	struct gc gc; /* what the pass over leases and foreign devices found (collect.h) */
 	size_t leases;
 	int64_t again_ms; /* CLOCK_MONOTONIC: a lease has a deadline then, or may be judged otherwise; 0: none */
 };

@@ -10,7 +10,7 @@
 
 #include "ops/audit.h"
 #include "base/auto.h"
-#include "ops/collect.h"
+#include "ops/gc.h"
 #include "base/file.h"
 #include "state/lease.h"
 #include "state/store.h"
@@ -195,7 +195,7 @@ static bool check_guest(struct audit *audit, const struct config *config, const 
 static void check_leases(struct audit *audit, struct store *store, const struct config *config)
 {
 	struct config defaults;
-	struct collect pass = { .store = store, .config = config, .dry = true };
+	struct gc pass = { .store = store, .config = config, .dry = true };
 	size_t goes = 0, leased = 0, odd = 0;
 	char where[AUDIT_WHERE];
 	struct err err;
@@ -203,14 +203,14 @@ static void check_leases(struct audit *audit, struct store *store, const struct 
 	config_default(&defaults);
 	pass.policy = config ? &config->policy : &defaults.policy;
 	audit_path(where, audit, "run/vgpu-lease/leases");
-	if (collect_run(&pass, &err) < 0) {
+	if (gc_run(&pass, &err) < 0) {
 		audit_note(audit, AUDIT_FAIL, "lease", where, "fix the cause: no vGPU can be released until then", "%s",
 			   err.text);
 	} else {
 		for (size_t i = 0; i < pass.n; i++) {
-			goes += pass.items[i].outcome == COLLECT_GOES;
+			goes += pass.items[i].outcome == GC_GOES;
 			leased += pass.items[i].leased;
-			odd += pass.items[i].leased && pass.items[i].outcome == COLLECT_STAYS &&
+			odd += pass.items[i].leased && pass.items[i].outcome == GC_STAYS &&
 			       check_guest(audit, config, &pass.items[i].lease);
 		}
 		if (goes)
@@ -223,7 +223,7 @@ static void check_leases(struct audit *audit, struct store *store, const struct 
 		if (!goes && !pass.garbage && !odd)
 			audit_pass(audit, "lease", where, "%zu in use, none to be given back", leased);
 	}
-	collect_free(&pass);
+	gc_free(&pass);
 	config_free(&defaults);
 }
 

@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <sys/wait.h>
 
-#include "ops/collect.h"
+#include "ops/gc.h"
 #include "model/random/world.h"
 
 enum { HOURS_MS = 4 * 3600 * 1000 };
@@ -334,14 +334,14 @@ static void op_foreign(struct domain *d)
 static void op_collect(struct domain *d)
 {
 	struct store store;
-	struct collect pass = { .store = &store, .config = &world.config, .policy = &world.config.policy };
+	struct gc pass = { .store = &store, .config = &world.config, .policy = &world.config.policy };
 	struct err err;
 
 	(void)d;
 	say("gc");
-	if (store_open(&store, &world.tree.host, true, &err) < 0 || collect_run(&pass, &err) < 0)
+	if (store_open(&store, &world.tree.host, true, &err) < 0 || gc_run(&pass, &err) < 0)
 		fake_broken("gc fails: %s", err.text);
-	collect_free(&pass);
+	gc_free(&pass);
 	store_close(&store);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* One pass over all that may be given back without its domain asking. */
-#include "ops/collect.h"
+#include "ops/gc.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,7 @@ struct look {
 	struct libvirt_files *disk;
 };
 
-static int read_leases(const struct collect *c, struct leases *leases, struct err *err)
+static int read_leases(const struct gc *c, struct leases *leases, struct err *err)
 {
 	int r;
 
@@ -37,7 +37,7 @@ static int read_leases(const struct collect *c, struct leases *leases, struct er
 }
 
 /* The devices first: one that is made after this has a lease by the time the leases are read. */
-static int look_around(struct look *look, const struct collect *c, struct err *err)
+static int look_around(struct look *look, const struct gc *c, struct err *err)
 {
 	static const char *const no_types[] = { NULL };
 	const struct inv_query query = { .frameworks = INV_MDEV | INV_VARIANT, .types = no_types };
@@ -61,17 +61,17 @@ static void look_end(struct look *look)
 	libvirt_files_free(look->disk);
 }
 
-static void judge_lease(struct collect *c, const struct reclaim_check *check, const struct look *look,
+static void judge_lease(struct gc *c, const struct reclaim_check *check, const struct look *look,
 			const struct lease *lease)
 {
-	struct collect_item *item = &c->items[c->n++];
+	struct gc_item *item = &c->items[c->n++];
 
 	item->leased = true;
 	item->lease = *lease;
 	item->exists = inventory_device(&look->inv, lease->id) != NULL;
 	/* Nothing was made for a reservation: a device under it is somebody else's. */
 	item->removes = item->exists && lease->origin == LEASE_CREATED && lease->state != LEASE_RESERVED;
-	item->outcome = reclaim_is_stale(check, lease, item->exists, item->why) ? COLLECT_GOES : COLLECT_STAYS;
+	item->outcome = reclaim_is_stale(check, lease, item->exists, item->why) ? GC_GOES : GC_STAYS;
 }
 
 static const char *pgpu_of(const struct look *look, const struct inv_device *device)
@@ -80,10 +80,10 @@ static const char *pgpu_of(const struct look *look, const struct inv_device *dev
 					 : look->inv.pgpus[look->inv.parents[device->parent].pgpu].address;
 }
 
-static void judge_foreign(struct collect *c, const struct reclaim_check *check, const struct look *look,
+static void judge_foreign(struct gc *c, const struct reclaim_check *check, const struct look *look,
 			  const struct inv_device *device)
 {
-	struct collect_item *item = &c->items[c->n++];
+	struct gc_item *item = &c->items[c->n++];
 
 	text_copy(item->lease.id, sizeof(item->lease.id), device->id);
 	text_copy(item->lease.type, sizeof(item->lease.type), device->type);
@@ -95,7 +95,7 @@ static void judge_foreign(struct collect *c, const struct reclaim_check *check, 
 	if (!c->config)
 		text_copy(item->why, sizeof(item->why), "foreign, and there is no valid configuration that lets it go");
 	else if (reclaim_is_orphan(check, device, item->why))
-		item->outcome = COLLECT_GOES;
+		item->outcome = GC_GOES;
 }
 
 static bool still_there(const struct host *host, const struct inv_device *device)
@@ -106,14 +106,14 @@ static bool still_there(const struct host *host, const struct inv_device *device
 }
 
 /* Is the pass about this device? */
-static bool is_meant(const struct collect *c, const struct look *look, const struct inv_device *device)
+static bool is_meant(const struct gc *c, const struct look *look, const struct inv_device *device)
 {
 	return (!c->type || strcmp(c->type, device->type) == 0) &&
 	       (!c->kept_type || strcmp(c->kept_type, device->type) != 0) &&
 	       (!c->pgpu || strcmp(c->pgpu, pgpu_of(look, device)) == 0);
 }
 
-static void judge(struct collect *c, const struct look *look)
+static void judge(struct gc *c, const struct look *look)
 {
 	const struct reclaim_check check = { .host = c->store->host,
 					     .store = c->store,
@@ -142,7 +142,7 @@ static void judge(struct collect *c, const struct look *look)
 }
 
 /* Marks what is ours, so that the driver's time begins for all of it at once; what changed meanwhile stays. */
-static void claim(struct collect *c, struct collect_item *item)
+static void claim(struct gc *c, struct gc_item *item)
 {
 	struct err err = { 0 };
 	int r;
@@ -152,17 +152,17 @@ static void claim(struct collect *c, struct collect_item *item)
 	else
 		r = release_claim(c->store, &item->lease, release_lock_by(c->policy), &err);
 	if (r < 0) {
-		item->outcome = COLLECT_FAILED;
+		item->outcome = GC_FAILED;
 		text_safe(item->trouble, sizeof(item->trouble), err.text);
 	} else if (r == 0) {
-		item->outcome = COLLECT_STAYS;
+		item->outcome = GC_STAYS;
 		text_copy(item->why, sizeof(item->why), "it changed hands meanwhile");
 	} else if (item->lease.state == LEASE_RESERVED) {
-		item->outcome = COLLECT_GONE;
+		item->outcome = GC_GONE;
 	}
 }
 
-static void carry_out(struct collect *c, struct collect_item *item, int64_t deadline_ms)
+static void carry_out(struct gc *c, struct gc_item *item, int64_t deadline_ms)
 {
 	const struct lease *lease = &item->lease;
 	struct err err = { 0 };
@@ -173,7 +173,7 @@ static void carry_out(struct collect *c, struct collect_item *item, int64_t dead
 		r = release_finish(c->store, c->policy, lease->id, deadline_ms, &err);
 	else
 		r = release_orphan(c->store, c->policy, lease, orphan_by, &err);
-	item->outcome = r == 0 ? COLLECT_GONE : COLLECT_FAILED;
+	item->outcome = r == 0 ? GC_GONE : GC_FAILED;
 	if (r < 0) {
 		text_safe(item->trouble, sizeof(item->trouble), err.text);
 		log_warn("gc: %s cannot be given back: %s", lease->id, err.text);
@@ -198,7 +198,7 @@ static bool is_named(const void *arg, const char *id)
 	       libvirt_files_unread(look->disk, false);
 }
 
-int collect_run(struct collect *c, struct err *err)
+int gc_run(struct gc *c, struct err *err)
 {
 	struct look look = { 0 };
 	int64_t deadline_ms;
@@ -222,18 +222,18 @@ int collect_run(struct collect *c, struct err *err)
 	if (r < 0 || c->dry)
 		return r;
 	for (size_t i = 0; i < c->n; i++)
-		if (c->items[i].leased && c->items[i].outcome == COLLECT_GOES)
+		if (c->items[i].leased && c->items[i].outcome == GC_GOES)
 			claim(c, &c->items[i]);
 	if (c->mark)
 		return 0;
 	deadline_ms = host_now_ms() + (int64_t)(c->policy->release_timeout_s + c->policy->driver_cleanup_s) * 1000;
 	for (size_t i = 0; i < c->n; i++)
-		if (c->items[i].outcome == COLLECT_GOES)
+		if (c->items[i].outcome == GC_GOES)
 			carry_out(c, &c->items[i], deadline_ms);
 	return 0;
 }
 
-void collect_free(struct collect *c)
+void gc_free(struct gc *c)
 {
 	free(c->items);
 	c->items = NULL;

@@ -17,24 +17,24 @@
 #include "state/lease.h"
 #include "state/store.h"
 
-enum collect_outcome {
-	COLLECT_STAYS,
-	COLLECT_GOES, /* it may go; in a dry run nothing is done about it, with `mark` the rest is the caller's */
-	COLLECT_GONE,
-	COLLECT_FAILED, /* it should have gone and could not */
+enum gc_outcome {
+	GC_STAYS,
+	GC_GOES, /* it may go; in a dry run nothing is done about it, with `mark` the rest is the caller's */
+	GC_GONE,
+	GC_FAILED, /* it should have gone and could not */
 };
 
-struct collect_item {
+struct gc_item {
 	bool leased;        /* else a foreign device that nobody has leased */
 	struct lease lease; /* as it was found; of a foreign device only id, type, parent, pgpu and framework */
 	bool exists;        /* there is such a device */
 	bool removes;       /* going means that the device is removed; else only its lease is dropped */
-	enum collect_outcome outcome;
+	enum gc_outcome outcome;
 	char why[REASON_SIZE]; /* it goes or stays */
-	char trouble[1024];    /* COLLECT_FAILED: what was in the way */
+	char trouble[1024];    /* GC_FAILED: what was in the way */
 };
 
-struct collect {
+struct gc {
 	struct store *store;         /* opened; for a pass that does something, opened to be written */
 	const struct config *config; /* NULL: none, or one with an error; then no foreign device goes */
 	const struct policy *policy; /* the configuration's, or the defaults */
@@ -47,7 +47,7 @@ struct collect {
 	const void *arg;
 	bool mark; /* what goes of the leases is marked `releasing`, and left so; no foreign device goes */
 	/* the result */
-	struct collect_item *items; /* the leases by their id, then the foreign devices */
+	struct gc_item *items; /* the leases by their id, then the foreign devices */
 	size_t n;
 	int garbage; /* records that could not be understood: set aside, in a dry run passed over */
 };
@@ -57,5 +57,5 @@ struct collect {
  * wrong with one item is that item's trouble. Takes `release_timeout` and `driver_cleanup` at most, and the driver's
  * time for what it writes.
  */
-int collect_run(struct collect *collect, struct err *err);
-void collect_free(struct collect *collect);
+int gc_run(struct gc *gc, struct err *err);
+void gc_free(struct gc *gc);
