@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "base/bounded_impl.h"
+#include "internal.h"
 #include "base/host.h"
 
 enum { ABANDONED_MAX = 256 };

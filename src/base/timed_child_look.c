@@ -24,7 +24,7 @@
 
 #include "base/auto.h"
 #include "base/timed_child.h"
-#include "base/bounded_impl.h"
+#include "internal.h"
 #include "base/file.h"
 #include "base/host.h"
 #include "base/text.h"
