@@ -114,7 +114,7 @@ static void recall_silent(const struct host *host)
 	store_close(&store);
 }
 
-static void check_host(struct audit *audit, const struct config *config, bool definitions)
+static void look_at_host(struct audit *audit, const struct config *config, bool definitions)
 {
 	const struct inv_query query = {
 		.frameworks = INV_ALL, .vf_name = pool_vf_name, .names_type = pool_names_type, .arg = config
@@ -140,7 +140,7 @@ static void check_host(struct audit *audit, const struct config *config, bool de
 
 void audit_pool(struct audit *audit, const struct config *config)
 {
-	check_host(audit, config, false);
+	look_at_host(audit, config, false);
 }
 
 void audit_run(struct audit *audit)
@@ -156,7 +156,7 @@ void audit_run(struct audit *audit)
 		config_passes(audit, &config);
 	config_notes_free(&mistakes);
 	if (r == 0)
-		check_host(audit, &config, true);
+		look_at_host(audit, &config, true);
 	audit_hook(audit);
 	audit_libvirt(audit);
 	audit_domains(audit);

@@ -36,7 +36,7 @@ static enum hook look_at_hook(struct audit *audit, const char *path)
 }
 
 /* libvirtd's AppArmor profile lets it run hooks from these places only, and a link is judged by where it leads. */
-static void check_hook_link(struct audit *audit, const char *path)
+static void look_at_hook_link(struct audit *audit, const char *path)
 {
 	static const char *const allowed[] = { "/usr/bin/", "/usr/sbin/", "/etc/libvirt/hooks/" };
 	char to[1024], where[AUDIT_WHERE];
@@ -63,7 +63,7 @@ void audit_hook(struct audit *audit)
 			continue;
 		ours++;
 		audit_pass(audit, "hook", audit_path(where, audit, paths[i]), "installed");
-		check_hook_link(audit, paths[i]);
+		look_at_hook_link(audit, paths[i]);
 	}
 	audit_path(where, audit, paths[0]);
 	if (ours == 0)

@@ -32,7 +32,7 @@ static const struct place *named_at(const struct pool *pool, const struct sectio
 }
 
 /* libvirt takes an unmanaged VF that is bound to a driver which it does not know since 9.7. */
-static bool check_libvirt(struct audit *audit, const struct inv_pgpu *card, int libvirt)
+static bool look_at_libvirt(struct audit *audit, const struct inv_pgpu *card, int libvirt)
 {
 	if (card->framework != FW_VARIANT || !libvirt || libvirt >= LIBVIRT_VARIANT)
 		return true;
@@ -42,7 +42,7 @@ static bool check_libvirt(struct audit *audit, const struct inv_pgpu *card, int 
 	return false;
 }
 
-static void check_card(struct audit *audit, const struct pool *pool, size_t pgpu, int libvirt)
+static void look_at_card(struct audit *audit, const struct pool *pool, size_t pgpu, int libvirt)
 {
 	const struct pool_card *card = &pool->cards[pgpu];
 	const char *address = pool->inv->pgpus[pgpu].address;
@@ -50,7 +50,7 @@ static void check_card(struct audit *audit, const struct pool *pool, size_t pgpu
 	struct place whole;
 
 	audit->npool += card->in_pool;
-	if (card->in_pool && check_libvirt(audit, &pool->inv->pgpus[pgpu], libvirt))
+	if (card->in_pool && look_at_libvirt(audit, &pool->inv->pgpus[pgpu], libvirt))
 		audit_pass(audit, "pgpu", address, "serves %s", card->section->type);
 	else if (!card->in_pool && card->contested)
 		audit_note(audit, AUDIT_FAIL, "pgpu", address, "name it in device_addresses of one of them", "%s",
@@ -63,7 +63,7 @@ static void check_card(struct audit *audit, const struct pool *pool, size_t pgpu
 		audit_pass(audit, "pgpu", address, "not in the pool: %s", card->reason);
 }
 
-static void check_absent(struct audit *audit, const struct absent *absent)
+static void look_at_absent(struct audit *audit, const struct absent *absent)
 {
 	char where[AUDIT_WHERE];
 
@@ -96,9 +96,9 @@ void audit_cards(struct audit *audit, const struct pool *pool)
 	if (absent_list(&absents, &n, audit->host, pool, &err) < 0)
 		audit_note(audit, AUDIT_FAIL, "pgpu", NULL, "see that /sys is mounted", "%s", err.text);
 	for (size_t i = 0; i < n; i++)
-		check_absent(audit, &absents[i]);
+		look_at_absent(audit, &absents[i]);
 	audit->ncards = pool->inv->npgpus;
 	for (size_t i = 0; i < pool->inv->npgpus; i++)
 		if (!is_idle(absents, n, pool->inv->pgpus[i].address))
-			check_card(audit, pool, i, libvirt);
+			look_at_card(audit, pool, i, libvirt);
 }

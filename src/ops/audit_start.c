@@ -297,7 +297,7 @@ static bool has_no_card(struct audit *audit, const struct pool *pool, const stru
 	return true;
 }
 
-static void check_start(struct audit *audit, const struct pool *pool, const struct section *section, bool vf)
+static void look_at_start(struct audit *audit, const struct pool *pool, const struct section *section, bool vf)
 {
 	struct start start = { 0 };
 	char where[AUDIT_WHERE], xml[XML_SIZE];
@@ -338,9 +338,9 @@ void audit_starts(struct audit *audit, const struct pool *pool)
 		/* One type can be made as mdevs by one card, and as VFs by another: a domain asks for either. */
 		kinds = kinds_of(pool, section);
 		if (kinds & AS_MDEV || (!kinds && !section->vf))
-			check_start(audit, pool, section, false);
+			look_at_start(audit, pool, section, false);
 		if (kinds & AS_VF || (!kinds && section->vf))
-			check_start(audit, pool, section, true);
+			look_at_start(audit, pool, section, true);
 	}
 	if (!enabled)
 		audit_note(audit, AUDIT_FAIL, "type", config->nfiles ? config->files[0] : NULL,

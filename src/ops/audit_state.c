@@ -31,7 +31,7 @@ static const char *const folders[] = {
 };
 
 /* A folder of the state that others may write to is refused by the hook. */
-static void check_folder(struct audit *audit, const char *path)
+static void look_at_folder(struct audit *audit, const char *path)
 {
 	char where[AUDIT_WHERE];
 	struct stat st;
@@ -60,7 +60,7 @@ static int open_nearest(const struct audit *audit, const char *path, char shown[
 }
 
 /* A start writes a lease, a lock's holder, a note or two. Nothing is written to find out. */
-static void check_writable(struct audit *audit, const char *path, enum audit_status status, const char *without)
+static void look_at_writable(struct audit *audit, const char *path, enum audit_status status, const char *without)
 {
 	char where[AUDIT_WHERE];
 	autoclose int fd = open_nearest(audit, path, where);
@@ -139,7 +139,7 @@ static bool is_lock(struct audit *audit, const struct store *store, const char *
 }
 
 /* The store's is held for an instant; a pGPU's for as long as its driver takes. */
-static void check_locks(struct audit *audit, const struct store *store)
+static void look_at_locks(struct audit *audit, const struct store *store)
 {
 	int fd = store->run < 0 ? -1 : file_dir(store->run, "pgpu");
 	autoclosedir DIR *dir = fd < 0 ? NULL : fdopendir(fd);
@@ -160,7 +160,7 @@ static void check_locks(struct audit *audit, const struct store *store)
 	}
 }
 
-static void check_garbage(struct audit *audit, const struct store *store)
+static void look_at_garbage(struct audit *audit, const struct store *store)
 {
 	char where[AUDIT_WHERE];
 	int fd = store->run < 0 ? -1 : file_dir(store->run, "garbage"), n = 0;
@@ -176,7 +176,7 @@ static void check_garbage(struct audit *audit, const struct store *store)
 }
 
 /* A guest goes on with what it has; its next start asks for a type that is not enabled any more. */
-static bool check_guest(struct audit *audit, const struct config *config, const struct lease *lease)
+static bool look_at_guest(struct audit *audit, const struct config *config, const struct lease *lease)
 {
 	char where[AUDIT_WHERE], fix[192];
 
@@ -192,7 +192,7 @@ static bool check_guest(struct audit *audit, const struct config *config, const 
 	return true;
 }
 
-static void check_leases(struct audit *audit, struct store *store, const struct config *config)
+static void look_at_leases(struct audit *audit, struct store *store, const struct config *config)
 {
 	struct config defaults;
 	struct gc pass = { .store = store, .config = config, .dry = true };
@@ -211,7 +211,7 @@ static void check_leases(struct audit *audit, struct store *store, const struct 
 			goes += pass.items[i].outcome == GC_GOES;
 			leased += pass.items[i].leased;
 			odd += pass.items[i].leased && pass.items[i].outcome == GC_STAYS &&
-			       check_guest(audit, config, &pass.items[i].lease);
+			       look_at_guest(audit, config, &pass.items[i].lease);
 		}
 		if (goes)
 			audit_note(audit, AUDIT_WARN, "lease", where, "'vgpu-lease gc' does so",
@@ -228,7 +228,7 @@ static void check_leases(struct audit *audit, struct store *store, const struct 
 }
 
 /* A quota that is used up refuses the next start of that project, and nobody else's. */
-static void check_quotas(struct audit *audit, const struct config *config, const struct store *store)
+static void look_at_quotas(struct audit *audit, const struct config *config, const struct store *store)
 {
 	struct leases leases = { 0 };
 	struct err ignored;
@@ -263,17 +263,17 @@ void audit_state(struct audit *audit, const struct config *config)
 	struct err err;
 
 	for (size_t i = 0; i < ARRAY_SIZE(folders); i++)
-		check_folder(audit, folders[i]);
-	check_writable(audit, "run/vgpu-lease", AUDIT_FAIL, "every start with a vGPU is refused");
-	check_writable(audit, "var/lib/vgpu-lease", AUDIT_WARN, "where a vGPU was is not remembered");
+		look_at_folder(audit, folders[i]);
+	look_at_writable(audit, "run/vgpu-lease", AUDIT_FAIL, "every start with a vGPU is refused");
+	look_at_writable(audit, "var/lib/vgpu-lease", AUDIT_WARN, "where a vGPU was is not remembered");
 	if (store_open(&store, audit->host, false, &err) < 0) {
 		audit_note(audit, AUDIT_FAIL, "state", audit_path(where, audit, "run/vgpu-lease"),
 			   err.code == EACCES ? "run this as root" : "fix the cause", "%s", err.text);
 	} else {
-		check_locks(audit, &store);
-		check_leases(audit, &store, config);
-		check_quotas(audit, config, &store);
-		check_garbage(audit, &store);
+		look_at_locks(audit, &store);
+		look_at_leases(audit, &store, config);
+		look_at_quotas(audit, config, &store);
+		look_at_garbage(audit, &store);
 	}
 	store_close(&store);
 }
