@@ -2,20 +2,20 @@
 /* vgpu-lease check: would a start be refused now, and what is not as it was meant? */
 #include <stdio.h>
 
-#include "ops/audit.h"
+#include "ops/check.h"
 #include "cli/cmd.h"
 
-static const char *const words[] = { [AUDIT_PASS] = "PASS", [AUDIT_WARN] = "WARN", [AUDIT_FAIL] = "FAIL" };
+static const char *const words[] = { [CHECK_PASS] = "PASS", [CHECK_WARN] = "WARN", [CHECK_FAIL] = "FAIL" };
 
-static void print_json(const struct audit *audit)
+static void print_json(const struct check *check)
 {
 	struct json_out json;
 
 	cmd_json_begin(&json, NULL);
-	json_out_bool(&json, "ok", audit->count[AUDIT_FAIL] == 0);
+	json_out_bool(&json, "ok", check->count[CHECK_FAIL] == 0);
 	json_out_array(&json, "checks");
-	for (size_t i = 0; i < audit->n; i++) {
-		const struct finding *finding = &audit->findings[i];
+	for (size_t i = 0; i < check->n; i++) {
+		const struct finding *finding = &check->findings[i];
 
 		json_out_object(&json, NULL);
 		json_out_string(&json, "status", words[finding->status]);
@@ -29,34 +29,34 @@ static void print_json(const struct audit *audit)
 	json_out_end(&json);
 }
 
-static void print_text(const struct audit *audit)
+static void print_text(const struct check *check)
 {
-	for (size_t i = 0; i < audit->n; i++) {
-		const struct finding *finding = &audit->findings[i];
+	for (size_t i = 0; i < check->n; i++) {
+		const struct finding *finding = &check->findings[i];
 
 		cmd_say("%s  %-7s  %s%s%s%s%s", words[finding->status], finding->what,
 			finding->where ? finding->where : "", finding->where ? ": " : "", finding->text,
 			finding->fix ? ": " : "", finding->fix ? finding->fix : "");
 	}
-	cmd_say("%zu passed, %zu to look at, %zu failed; %zu of %zu pGPU%s in the pool", audit->count[AUDIT_PASS],
-		audit->count[AUDIT_WARN], audit->count[AUDIT_FAIL], audit->npool, audit->ncards,
-		audit->ncards == 1 ? "" : "s");
+	cmd_say("%zu passed, %zu to look at, %zu failed; %zu of %zu pGPU%s in the pool", check->count[CHECK_PASS],
+		check->count[CHECK_WARN], check->count[CHECK_FAIL], check->npool, check->ncards,
+		check->ncards == 1 ? "" : "s");
 }
 
 static int run(const struct cmd_call *call, struct err *err)
 {
 	struct host host = { .root = -1 };
-	struct audit audit = { .host = &host, .config_path = call->config_path, .simulated = call->root != NULL };
+	struct check check = { .host = &host, .config_path = call->config_path, .simulated = call->root != NULL };
 	int r = host_open(&host, call->root, err);
 
 	if (r == 0) {
-		audit_run(&audit);
+		check_run(&check);
 		if (call->json)
-			print_json(&audit);
+			print_json(&check);
 		else
-			print_text(&audit);
-		r = audit.count[AUDIT_FAIL] ? CMD_FAILED : CMD_DONE;
-		audit_free(&audit);
+			print_text(&check);
+		r = check.count[CHECK_FAIL] ? CMD_FAILED : CMD_DONE;
+		check_free(&check);
 	}
 	host_close(&host);
 	return r;

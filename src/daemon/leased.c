@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "ops/audit.h"
+#include "ops/check.h"
 #include "base/auto.h"
 #include "daemon/guests.h"
 #include "daemon/handler.h"
@@ -308,20 +308,20 @@ static int serve(struct leased *d, struct err *err)
 /* How much fails of what a start needs of the pool; the first of it is in err. */
 static size_t not_ready(const struct host *host, const struct config *config, struct err *err)
 {
-	struct audit audit = { .host = host };
+	struct check check = { .host = host };
 	size_t n;
 
-	audit_pool(&audit, config);
-	n = audit.count[AUDIT_FAIL];
-	for (size_t i = 0; i < audit.n; i++) {
-		const struct finding *finding = &audit.findings[i];
+	check_pool(&check, config);
+	n = check.count[CHECK_FAIL];
+	for (size_t i = 0; i < check.n; i++) {
+		const struct finding *finding = &check.findings[i];
 
-		if (finding->status != AUDIT_FAIL)
+		if (finding->status != CHECK_FAIL)
 			continue;
 		err_set(err, ETIMEDOUT, "%s: %s", finding->where ? finding->where : "this host", finding->text);
 		break;
 	}
-	audit_free(&audit);
+	check_free(&check);
 	return n;
 }
 

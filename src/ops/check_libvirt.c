@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "ops/audit.h"
+#include "ops/check.h"
 #include "base/auto.h"
 #include "base/file.h"
 #include "base/host.h"
@@ -86,46 +86,46 @@ static bool find_unit(pid_t pid, char unit[UNIT_SIZE])
 }
 
 /* `came`: since when there has been any executable hook for QEMU without a break, as far as files tell. */
-static void compare(struct audit *audit, const char *where, int64_t came)
+static void compare(struct check *check, const char *where, int64_t came)
 {
 	char comm[32], unit[UNIT_SIZE], fix[UNIT_SIZE + 64];
-	pid_t pid = find_daemon(audit->host, comm);
+	pid_t pid = find_daemon(check->host, comm);
 	int64_t started, reloaded;
 	struct stat called;
 	struct err err;
 
 	if (pid < 0) {
-		audit_note(audit, AUDIT_WARN, "libvirt", NULL, "run this as root",
+		check_note(check, CHECK_WARN, "libvirt", NULL, "run this as root",
 			   "whether it runs, and knows of the hook, cannot be told");
 		return;
 	}
 	if (!pid) {
-		audit_pass(audit, "libvirt", NULL, "is not running here: it looks for hooks when it starts");
+		check_pass(check, "libvirt", NULL, "is not running here: it looks for hooks when it starts");
 		return;
 	}
 	started = process_started_us(pid);
 	if (started > came) {
-		audit_pass(audit, "libvirt", where, "%s (%d) has started since the hook came", comm, (int)pid);
+		check_pass(check, "libvirt", where, "%s (%d) has started since the hook came", comm, (int)pid);
 		return;
 	}
-	if (fstatat(audit->host->root, STORE_CALLED, &called, AT_SYMLINK_NOFOLLOW) == 0 &&
+	if (fstatat(check->host->root, STORE_CALLED, &called, AT_SYMLINK_NOFOLLOW) == 0 &&
 	    time_us(called.st_mtim) > came) {
-		audit_pass(audit, "libvirt", where, "%s (%d) has called the hook since it came", comm, (int)pid);
+		check_pass(check, "libvirt", where, "%s (%d) has called the hook since it came", comm, (int)pid);
 		return;
 	}
 	snprintf(fix, sizeof(fix), "systemctl reload %s", comm);
 	/* Another host's daemon is none of this systemd's. */
-	if (!audit->simulated && find_unit(pid, unit) && reload_ask(RELOAD_BUSCTL, unit, &reloaded, &err) == 0) {
+	if (!check->simulated && find_unit(pid, unit) && reload_ask(RELOAD_BUSCTL, unit, &reloaded, &err) == 0) {
 		if (reloaded > came)
-			audit_pass(audit, "libvirt", where, "%s has been reloaded since the hook came", unit);
+			check_pass(check, "libvirt", where, "%s has been reloaded since the hook came", unit);
 		else
-			audit_note(audit, AUDIT_FAIL, "libvirt", where, fix,
+			check_note(check, CHECK_FAIL, "libvirt", where, fix,
 				   "the hook came after %s (%d) had started, and systemd knows of no reload since: it "
 				   "is not called",
 				   comm, (int)pid);
 		return;
 	}
-	audit_note(audit, AUDIT_WARN, "libvirt", where, fix,
+	check_note(check, CHECK_WARN, "libvirt", where, fix,
 		   "the hook came after %s (%d) had started, and whether that has been reloaded since cannot be told: "
 		   "if not, the hook is not called",
 		   comm, (int)pid);
@@ -142,13 +142,13 @@ static int64_t hook_since(int dir, const char *path)
 	return time_us(link.st_ctim) > time_us(st.st_ctim) ? time_us(link.st_ctim) : time_us(st.st_ctim);
 }
 
-void audit_libvirt(struct audit *audit)
+void check_libvirt(struct check *check)
 {
-	int64_t came = hook_since(audit->host->root, "etc/libvirt/hooks/qemu"), since;
-	int fd = file_dir(audit->host->root, "etc/libvirt/hooks/qemu.d");
+	int64_t came = hook_since(check->host->root, "etc/libvirt/hooks/qemu"), since;
+	int fd = file_dir(check->host->root, "etc/libvirt/hooks/qemu.d");
 	autoclosedir DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	const struct dirent *e;
-	char where[AUDIT_WHERE];
+	char where[CHECK_WHERE];
 
 	/* libvirt only notes that there is one: whichever was there lets it look for ours, too. */
 	while (dir && (e = readdir(dir))) {
@@ -157,5 +157,5 @@ void audit_libvirt(struct audit *audit)
 			came = since;
 	}
 	if (came)
-		compare(audit, audit_path(where, audit, "etc/libvirt/hooks"), came);
+		compare(check, check_path(where, check, "etc/libvirt/hooks"), came);
 }

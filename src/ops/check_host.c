@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "ops/audit.h"
+#include "ops/check.h"
 #include "base/auto.h"
 #include "base/file.h"
 #include "host/libvirt_files.h"
@@ -17,11 +17,11 @@ enum { PROGRAM_MAX = 64 << 20 };
 enum hook { NO_HOOK, OTHER_HOOK, OUR_HOOK };
 
 /* An ELF file with our name in it is ours, as the installation sees it, too. */
-static enum hook look_at_hook(struct audit *audit, const char *path)
+static enum hook look_at_hook(struct check *check, const char *path)
 {
-	autoclose int fd = openat(audit->host->root, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	autoclose int fd = openat(check->host->root, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	autofree char *program = NULL;
-	char where[AUDIT_WHERE];
+	char where[CHECK_WHERE];
 	struct stat st;
 	size_t len;
 
@@ -30,17 +30,17 @@ static enum hook look_at_hook(struct audit *audit, const char *path)
 	if (len < 4 || memcmp(program, "\177ELF", 4) != 0 || !memmem(program, len, "vgpu-lease", 10))
 		return OTHER_HOOK;
 	if ((st.st_mode & 0111) != 0111)
-		audit_note(audit, AUDIT_FAIL, "hook", audit_path(where, audit, path), "chmod 755",
+		check_note(check, CHECK_FAIL, "hook", check_path(where, check, path), "chmod 755",
 			   "not executable: libvirt does not run it");
 	return OUR_HOOK;
 }
 
 /* libvirtd's AppArmor profile lets it run hooks from these places only, and a link is judged by where it leads. */
-static void look_at_hook_link(struct audit *audit, const char *path)
+static void look_at_hook_link(struct check *check, const char *path)
 {
 	static const char *const allowed[] = { "/usr/bin/", "/usr/sbin/", "/etc/libvirt/hooks/" };
-	char to[1024], where[AUDIT_WHERE];
-	ssize_t n = readlinkat(audit->host->root, path, to, sizeof(to) - 1);
+	char to[1024], where[CHECK_WHERE];
+	ssize_t n = readlinkat(check->host->root, path, to, sizeof(to) - 1);
 
 	if (n < 0)
 		return;
@@ -48,29 +48,29 @@ static void look_at_hook_link(struct audit *audit, const char *path)
 	for (size_t i = 0; i < ARRAY_SIZE(allowed); i++)
 		if (strncmp(to, allowed[i], strlen(allowed[i])) == 0)
 			return;
-	audit_note(audit, AUDIT_WARN, "hook", audit_path(where, audit, path), "copy it here",
+	check_note(check, CHECK_WARN, "hook", check_path(where, check, path), "copy it here",
 		   "leads to %s: where libvirtd has an AppArmor profile, only /usr/bin and /usr/sbin may be run", to);
 }
 
-void audit_hook(struct audit *audit)
+void check_hook(struct check *check)
 {
 	static const char *const paths[] = { "etc/libvirt/hooks/qemu", "etc/libvirt/hooks/qemu.d/vgpu-lease" };
-	char where[AUDIT_WHERE];
+	char where[CHECK_WHERE];
 	int ours = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
-		if (look_at_hook(audit, paths[i]) != OUR_HOOK)
+		if (look_at_hook(check, paths[i]) != OUR_HOOK)
 			continue;
 		ours++;
-		audit_pass(audit, "hook", audit_path(where, audit, paths[i]), "installed");
-		look_at_hook_link(audit, paths[i]);
+		check_pass(check, "hook", check_path(where, check, paths[i]), "installed");
+		look_at_hook_link(check, paths[i]);
 	}
-	audit_path(where, audit, paths[0]);
+	check_path(where, check, paths[0]);
 	if (ours == 0)
-		audit_note(audit, AUDIT_FAIL, "hook", where, "install it, then reload libvirtd (or virtqemud)",
+		check_note(check, CHECK_FAIL, "hook", where, "install it, then reload libvirtd (or virtqemud)",
 			   "the hook is neither here nor at /%s: libvirt starts every domain without it", paths[1]);
 	if (ours == 2)
-		audit_note(audit, AUDIT_WARN, "hook", where, "remove one of them",
+		check_note(check, CHECK_WARN, "hook", where, "remove one of them",
 			   "the hook is also at /%s, and libvirt runs both", paths[1]);
 }
 
@@ -83,7 +83,7 @@ static const struct section *at_odds(const struct pool *pool, const char *parent
 }
 
 /* A definition that mdevctl starts at boot as a type that its card is not to serve. */
-static bool goes_against(struct audit *audit, const struct pool *pool, const struct definition *d, const char *where)
+static bool goes_against(struct check *check, const struct pool *pool, const struct definition *d, const char *where)
 {
 	const struct section *section = at_odds(pool, d->parent, d->type);
 	char fix[128];
@@ -91,14 +91,14 @@ static bool goes_against(struct audit *audit, const struct pool *pool, const str
 	if (!d->starts || !section)
 		return false;
 	snprintf(fix, sizeof(fix), "'mdevctl undefine -u %s' if nobody needs it", d->uuid);
-	audit_note(audit, AUDIT_WARN, "mdevctl", where, fix,
+	check_note(check, CHECK_WARN, "mdevctl", where, fix,
 		   "mdevctl starts it at boot as %s, and the configuration has its pGPU serve %s", d->type,
 		   section->type);
 	return true;
 }
 
 /* The type of a device that is not there is that of its definition: a domain that names it needs that to be enabled. */
-static bool cannot_start(struct audit *audit, const struct pool *pool, const struct definition *d,
+static bool cannot_start(struct check *check, const struct pool *pool, const struct definition *d,
 			 const struct libvirt_files *disk, const char *where)
 {
 	const char *domain = libvirt_files_names(disk, d->uuid, NULL);
@@ -108,32 +108,32 @@ static bool cannot_start(struct audit *audit, const struct pool *pool, const str
 		return false;
 	snprintf(fix, sizeof(fix), "enable %s, name another type in the domain's metadata, or 'mdevctl undefine -u %s'",
 		 d->type, d->uuid);
-	audit_note(audit, AUDIT_WARN, "mdevctl", where, fix,
+	check_note(check, CHECK_WARN, "mdevctl", where, fix,
 		   "a start of domain %.100s would be refused: this defines its vGPU as %s, which is not enabled",
 		   domain, d->type);
 	return true;
 }
 
-void audit_definitions(struct audit *audit, const struct pool *pool)
+void check_definitions(struct check *check, const struct pool *pool)
 {
 	autofree struct definition *list = NULL;
 	struct libvirt_files *disk = NULL;
 	struct err err;
 	size_t n, bad = 0;
 
-	if (mdevctl_definitions(&list, &n, audit->host, &err) < 0 || libvirt_files_read(&disk, audit->host, &err) < 0) {
-		audit_note(audit, AUDIT_FAIL, "mdevctl", NULL, "correct or remove the file", "%s", err.text);
+	if (mdevctl_definitions(&list, &n, check->host, &err) < 0 || libvirt_files_read(&disk, check->host, &err) < 0) {
+		check_note(check, CHECK_FAIL, "mdevctl", NULL, "correct or remove the file", "%s", err.text);
 		return;
 	}
 	for (size_t i = 0; i < n; i++) {
-		char path[sizeof("etc/mdevctl.d//") + PARENT_SIZE + UUID_SIZE], where[AUDIT_WHERE];
+		char path[sizeof("etc/mdevctl.d//") + PARENT_SIZE + UUID_SIZE], where[CHECK_WHERE];
 
 		snprintf(path, sizeof(path), "etc/mdevctl.d/%s/%s", list[i].parent, list[i].uuid);
-		audit_path(where, audit, path);
-		bad += goes_against(audit, pool, &list[i], where) || cannot_start(audit, pool, &list[i], disk, where);
+		check_path(where, check, path);
+		bad += goes_against(check, pool, &list[i], where) || cannot_start(check, pool, &list[i], disk, where);
 	}
 	if (n > bad)
-		audit_pass(audit, "mdevctl", NULL, "%zu definition%s agree%s with the pool", n - bad,
+		check_pass(check, "mdevctl", NULL, "%zu definition%s agree%s with the pool", n - bad,
 			   n - bad == 1 ? "" : "s", n - bad == 1 ? "s" : "");
 	libvirt_files_free(disk);
 }

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "ops/audit.h"
+#include "ops/check.h"
 #include "base/auto.h"
 #include "domain/domxml.h"
 #include "base/file.h"
@@ -20,15 +20,15 @@ enum { SHOWN_SIZE = 4 * 256 /* each byte can become \xNN */ };
 
 /* What a remark is about. */
 struct about {
-	struct audit *audit;
-	char where[AUDIT_WHERE];
+	struct check *check;
+	char where[CHECK_WHERE];
 };
 
 static void note(void *arg, const char *text, const char *fix)
 {
 	struct about *about = arg;
 
-	audit_note(about->audit, AUDIT_WARN, "domain", about->where, fix, "%s", text);
+	check_note(about->check, CHECK_WARN, "domain", about->where, fix, "%s", text);
 }
 
 static bool is_definition(const char *name)
@@ -51,9 +51,9 @@ static int read_definition(int dir, const char *name, char **xml, size_t *len)
 }
 
 /* Is it a domain with something of ours in it? */
-static bool look_at(struct audit *audit, int dir, const char *name)
+static bool look_at(struct check *check, int dir, const char *name)
 {
-	struct about about = { .audit = audit };
+	struct about about = { .check = check };
 	autofree char *xml = NULL;
 	struct domxml *doc = NULL;
 	struct err ignored;
@@ -65,24 +65,24 @@ static bool look_at(struct audit *audit, int dir, const char *name)
 		return false;
 	text_safe(safe, sizeof(safe), name);
 	snprintf(path, sizeof(path), "%s/%s", DEFINED, safe);
-	audit_path(about.where, audit, path);
-	remark_domain(doc, audit->host, note, &about);
+	check_path(about.where, check, path);
+	remark_domain(doc, check->host, note, &about);
 	domxml_free(doc);
 	return true;
 }
 
-void audit_domains(struct audit *audit)
+void check_domains(struct check *check)
 {
-	size_t found = 0, noted = audit->n;
-	char where[AUDIT_WHERE];
-	int fd = file_dir(audit->host->root, DEFINED);
+	size_t found = 0, noted = check->n;
+	char where[CHECK_WHERE];
+	int fd = file_dir(check->host->root, DEFINED);
 	autoclosedir DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	const struct dirent *e;
 
 	while (dir && (e = readdir(dir)))
 		if (is_definition(e->d_name))
-			found += look_at(audit, fd, e->d_name);
-	if (found && audit->n == noted)
-		audit_pass(audit, "domain", audit_path(where, audit, DEFINED),
+			found += look_at(check, fd, e->d_name);
+	if (found && check->n == noted)
+		check_pass(check, "domain", check_path(where, check, DEFINED),
 			   "the metadata of %zu definition%s: all known", found, found == 1 ? "" : "s");
 }

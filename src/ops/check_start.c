@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "ops/attach.h"
-#include "ops/audit.h"
+#include "ops/check.h"
 #include "base/auto.h"
 #include "host/inventory.h"
 #include "state/lease.h"
@@ -70,11 +70,11 @@ static struct config without_quotas(const struct config *config)
 }
 
 /* Plans it. Negative: it cannot be planned, which is a refusal, too. */
-static int plan_start(const struct audit *audit, const struct config *config, const char *xml, struct start *start,
+static int plan_start(const struct check *check, const struct config *config, const char *xml, struct start *start,
 		      struct err *err)
 {
 	struct config open = without_quotas(config);
-	struct attach attach = { .host = audit->host, .config = &open, .policy = &open.policy };
+	struct attach attach = { .host = check->host, .config = &open, .policy = &open.policy };
 	struct store store = { .run = -1, .leases = -1, .seen = -1, .affinity = -1, .lock = -1 };
 	struct survey survey = { 0 };
 	struct plan plan = { 0 };
@@ -110,7 +110,7 @@ static bool is_possible(const struct start *start)
 }
 
 /* Of the card's VFs, those that nobody has, until one would do. *tried: how many there were. */
-static int start_on_vfs(const struct audit *audit, const struct pool *pool, const struct leases *leases, size_t pgpu,
+static int start_on_vfs(const struct check *check, const struct pool *pool, const struct leases *leases, size_t pgpu,
 			const char *type, struct start *start, int *tried, struct err *err)
 {
 	const struct inv_pgpu *card = &pool->inv->pgpus[pgpu];
@@ -126,7 +126,7 @@ static int start_on_vfs(const struct audit *audit, const struct pool *pool, cons
 		if (++*tried > VF_TRIES)
 			break;
 		make_xml(xml, type, vf, card->framework == FW_VF);
-		r = plan_start(audit, pool->config, xml, start, err);
+		r = plan_start(check, pool->config, xml, start, err);
 		if (r == 0 && is_possible(start))
 			break;
 	}
@@ -136,12 +136,12 @@ static int start_on_vfs(const struct audit *audit, const struct pool *pool, cons
 /*
  * Each card that serves the type as VFs, until one does. 1: none of them has a free VF, and so the text says.
  */
-static int start_vf(const struct audit *audit, const struct pool *pool, const char *type, struct start *start,
+static int start_vf(const struct check *check, const struct pool *pool, const char *type, struct start *start,
 		    struct err *err)
 {
 	struct store store;
 	struct leases leases = { 0 };
-	int r = store_open(&store, audit->host, false, err), tried, any = 0;
+	int r = store_open(&store, check->host, false, err), tried, any = 0;
 
 	if (r == 0)
 		r = lease_list(&store, &leases, err);
@@ -149,7 +149,7 @@ static int start_vf(const struct audit *audit, const struct pool *pool, const ch
 		if (pool->inv->pgpus[g].framework == FW_MDEV || !pool->cards[g].in_pool ||
 		    !pool_serves(pool, (int)g, type))
 			continue;
-		r = start_on_vfs(audit, pool, &leases, g, type, start, &tried, err);
+		r = start_on_vfs(check, pool, &leases, g, type, start, &tried, err);
 		any += tried;
 	}
 	lease_list_free(&leases);
@@ -163,11 +163,11 @@ static int start_vf(const struct audit *audit, const struct pool *pool, const ch
 }
 
 /* Where a type stands in the files. */
-static const char *type_place(char where[AUDIT_WHERE], const struct section *section)
+static const char *type_place(char where[CHECK_WHERE], const struct section *section)
 {
 	const struct place own = { section->file, section->line };
 
-	return audit_place(where, section->line ? &own : &section->enabled_at);
+	return check_place(where, section->line ? &own : &section->enabled_at);
 }
 
 /*
@@ -204,16 +204,16 @@ static struct load load_of(const struct pool *pool, const struct section *sectio
  * It would be refused. Full is a card of the pool that carries what it is meant to: every day's life of a busy host.
  * One that carries something else, or nothing, is broken, or not what the configuration says.
  */
-static void refused(struct audit *audit, const struct pool *pool, const struct section *section,
+static void refused(struct check *check, const struct pool *pool, const struct section *section,
 		    const struct start *start)
 {
-	char where[AUDIT_WHERE], fix[REASON_SIZE] = "'vgpu-lease inventory' shows what each pGPU lacks";
-	enum audit_status status = AUDIT_FAIL;
+	char where[CHECK_WHERE], fix[REASON_SIZE] = "'vgpu-lease inventory' shows what each pGPU lacks";
+	enum check_status status = CHECK_FAIL;
 	struct leases leases = { 0 };
 	struct store store;
 	struct err ignored;
 
-	if (store_open(&store, audit->host, false, &ignored) == 0)
+	if (store_open(&store, check->host, false, &ignored) == 0)
 		(void)!lease_list(&store, &leases, &ignored);
 	for (int g = 0; start->refusal == REFUSE_NO_ROOM && g < (int)pool->inv->npgpus; g++) {
 		struct load load;
@@ -222,39 +222,39 @@ static void refused(struct audit *audit, const struct pool *pool, const struct s
 			continue;
 		load = load_of(pool, section, g, &leases);
 		if (load.own)
-			status = AUDIT_WARN;
+			status = CHECK_WARN;
 		else if (load.foreign)
 			snprintf(fix, sizeof(fix), "'vgpu-lease retype --dry-run %s %s' shows what has to go",
 				 pool->inv->pgpus[g].address, section->type);
 	}
 	if (*start->fix)
 		snprintf(fix, sizeof(fix), "%s", start->fix);
-	else if (status == AUDIT_WARN)
+	else if (status == CHECK_WARN)
 		snprintf(fix, sizeof(fix), "end a guest that has one; 'vgpu-lease inventory' shows what is in use");
-	audit_note(audit, status, "type", type_place(where, section), fix, "a start with %s would be refused: %s",
+	check_note(check, status, "type", type_place(where, section), fix, "a start with %s would be refused: %s",
 		   section->type, start->text);
 	lease_list_free(&leases);
 	store_close(&store);
 }
 
-static void report(struct audit *audit, const struct pool *pool, const struct section *section,
+static void report(struct check *check, const struct pool *pool, const struct section *section,
 		   const struct start *start)
 {
-	char where[AUDIT_WHERE];
+	char where[CHECK_WHERE];
 
 	if (start->kind == PLAN_STEPS)
-		audit_pass(audit, "type", type_place(where, section), "a start with %s would get one on %s",
+		check_pass(check, "type", type_place(where, section), "a start with %s would get one on %s",
 			   section->type, start->on);
 	else if (start->kind == PLAN_REMOVE)
-		audit_pass(audit, "type", type_place(where, section),
+		check_pass(check, "type", type_place(where, section),
 			   "a start with %s would get one on %s, once %zu that nobody uses %s removed", section->type,
 			   start->on, start->removes, start->removes == 1 ? "is" : "are");
 	else if (start->kind == PLAN_WAIT)
-		audit_note(audit, AUDIT_WARN, "type", type_place(where, section), "try again in a moment",
+		check_note(check, CHECK_WARN, "type", type_place(where, section), "try again in a moment",
 			   "a start with %s would wait for a creation or removal that is under way: %s", section->type,
 			   start->text);
 	else
-		refused(audit, pool, section, start);
+		refused(check, pool, section, start);
 }
 
 /* How cards serve the type, whether they are ready or not. */
@@ -272,52 +272,52 @@ static int kinds_of(const struct pool *pool, const struct section *section)
  * No card is given to it. One file can serve a fleet: a match that fits the cards of other hosts is no mistake, as long
  * as something can be leased here. Another before it gets all cards that no section names: Nova's rule.
  */
-static bool has_no_card(struct audit *audit, const struct pool *pool, const struct section *section,
+static bool has_no_card(struct check *check, const struct pool *pool, const struct section *section,
 			const struct section *first)
 {
-	enum audit_status status = audit->npool ? AUDIT_WARN : AUDIT_FAIL;
-	char where[AUDIT_WHERE];
+	enum check_status status = check->npool ? CHECK_WARN : CHECK_FAIL;
+	char where[CHECK_WHERE];
 
 	if (kinds_of(pool, section) || section->naddresses)
 		return false;
 	if (section->nmatches)
-		audit_note(audit, status, "type", audit_place(where, &section->matches[0].at),
+		check_note(check, status, "type", check_place(where, &section->matches[0].at),
 			   "correct device_match; 'vgpu-lease inventory' lists the pGPUs",
 			   "no pGPU of this host fits the device_match of %s: a start with it would be refused",
 			   section->type);
 	else if (first && first != section)
-		audit_note(audit, AUDIT_WARN, "type", type_place(where, section),
+		check_note(check, CHECK_WARN, "type", type_place(where, section),
 			   "name its pGPUs in device_addresses or device_match",
 			   "no pGPU is given to %s: %s, which is enabled before it, gets all that no section names",
 			   section->type, first->type);
 	else
-		audit_note(audit, AUDIT_FAIL, "type", type_place(where, section),
+		check_note(check, CHECK_FAIL, "type", type_place(where, section),
 			   "'vgpu-lease types' shows what this host can make",
 			   "no pGPU of this host serves %s: a start with it would be refused", section->type);
 	return true;
 }
 
-static void look_at_start(struct audit *audit, const struct pool *pool, const struct section *section, bool vf)
+static void look_at_start(struct check *check, const struct pool *pool, const struct section *section, bool vf)
 {
 	struct start start = { 0 };
-	char where[AUDIT_WHERE], xml[XML_SIZE];
+	char where[CHECK_WHERE], xml[XML_SIZE];
 	struct err err;
 	int r;
 
 	if (vf) {
-		r = start_vf(audit, pool, section->type, &start, &err);
+		r = start_vf(check, pool, section->type, &start, &err);
 	} else {
 		make_xml(xml, section->type, NULL, false);
-		r = plan_start(audit, pool->config, xml, &start, &err);
+		r = plan_start(check, pool->config, xml, &start, &err);
 	}
 	if (r < 0)
-		audit_note(audit, AUDIT_FAIL, "type", type_place(where, section), "fix the cause",
+		check_note(check, CHECK_FAIL, "type", type_place(where, section), "fix the cause",
 			   "a start with %s would be refused: %s", section->type, err.text);
 	else
-		report(audit, pool, section, &start);
+		report(check, pool, section, &start);
 }
 
-void audit_starts(struct audit *audit, const struct pool *pool)
+void check_starts(struct check *check, const struct pool *pool)
 {
 	const struct config *config = pool->config;
 	const struct section *first = NULL;
@@ -333,17 +333,17 @@ void audit_starts(struct audit *audit, const struct pool *pool)
 		if (!first && !section->vf && !section->naddresses && !section->nmatches &&
 		    !config->policy.several_types)
 			first = section;
-		if (has_no_card(audit, pool, section, first))
+		if (has_no_card(check, pool, section, first))
 			continue;
 		/* One type can be made as mdevs by one card, and as VFs by another: a domain asks for either. */
 		kinds = kinds_of(pool, section);
 		if (kinds & AS_MDEV || (!kinds && !section->vf))
-			look_at_start(audit, pool, section, false);
+			look_at_start(check, pool, section, false);
 		if (kinds & AS_VF || (!kinds && section->vf))
-			look_at_start(audit, pool, section, true);
+			look_at_start(check, pool, section, true);
 	}
 	if (!enabled)
-		audit_note(audit, AUDIT_FAIL, "type", config->nfiles ? config->files[0] : NULL,
+		check_note(check, CHECK_FAIL, "type", config->nfiles ? config->files[0] : NULL,
 			   "set enabled_mdev_types in [devices]; 'vgpu-lease types' shows what this host can make",
 			   "no type is enabled: no vGPU can be leased");
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "survey/absent.h"
-#include "ops/audit.h"
+#include "ops/check.h"
 #include "base/auto.h"
 #include "host/inventory.h"
 #include "host/libvirt_files.h"
@@ -32,47 +32,47 @@ static const struct place *named_at(const struct pool *pool, const struct sectio
 }
 
 /* libvirt takes an unmanaged VF that is bound to a driver which it does not know since 9.7. */
-static bool look_at_libvirt(struct audit *audit, const struct inv_pgpu *card, int libvirt)
+static bool look_at_libvirt(struct check *check, const struct inv_pgpu *card, int libvirt)
 {
 	if (card->framework != FW_VARIANT || !libvirt || libvirt >= LIBVIRT_VARIANT)
 		return true;
-	audit_note(audit, AUDIT_FAIL, "pgpu", card->address, "upgrade libvirt",
+	check_note(check, CHECK_FAIL, "pgpu", card->address, "upgrade libvirt",
 		   "libvirt is %d.%d.%d here, and takes no VF of NVIDIA's variant driver: 9.7 or later is needed",
 		   libvirt / 1000000, libvirt / 1000 % 1000, libvirt % 1000);
 	return false;
 }
 
-static void look_at_card(struct audit *audit, const struct pool *pool, size_t pgpu, int libvirt)
+static void look_at_card(struct check *check, const struct pool *pool, size_t pgpu, int libvirt)
 {
 	const struct pool_card *card = &pool->cards[pgpu];
 	const char *address = pool->inv->pgpus[pgpu].address;
-	char where[AUDIT_WHERE];
+	char where[CHECK_WHERE];
 	struct place whole;
 
-	audit->npool += card->in_pool;
-	if (card->in_pool && look_at_libvirt(audit, &pool->inv->pgpus[pgpu], libvirt))
-		audit_pass(audit, "pgpu", address, "serves %s", card->section->type);
+	check->npool += card->in_pool;
+	if (card->in_pool && look_at_libvirt(check, &pool->inv->pgpus[pgpu], libvirt))
+		check_pass(check, "pgpu", address, "serves %s", card->section->type);
 	else if (!card->in_pool && card->contested)
-		audit_note(audit, AUDIT_FAIL, "pgpu", address, "name it in device_addresses of one of them", "%s",
+		check_note(check, CHECK_FAIL, "pgpu", address, "name it in device_addresses of one of them", "%s",
 			   card->reason);
 	else if (!card->in_pool && card->section)
-		audit_note(audit, AUDIT_FAIL, "pgpu", audit_place(where, named_at(pool, card->section, pgpu, &whole)),
+		check_note(check, CHECK_FAIL, "pgpu", check_place(where, named_at(pool, card->section, pgpu, &whole)),
 			   "'vgpu-lease types' shows what each pGPU can make", "%s: %s (configured for %s)", address,
 			   card->reason, card->section->type);
 	else if (!card->in_pool)
-		audit_pass(audit, "pgpu", address, "not in the pool: %s", card->reason);
+		check_pass(check, "pgpu", address, "not in the pool: %s", card->reason);
 }
 
-static void look_at_absent(struct audit *audit, const struct absent *absent)
+static void look_at_absent(struct check *check, const struct absent *absent)
 {
-	char where[AUDIT_WHERE];
+	char where[CHECK_WHERE];
 
 	/* All cards are meant, so this one may not be. */
 	if (absent->how == ABSENT_IDLE)
-		audit_note(audit, AUDIT_WARN, "pgpu", absent->address, "load the driver that makes vGPUs",
+		check_note(check, CHECK_WARN, "pgpu", absent->address, "load the driver that makes vGPUs",
 			   "%s (%s takes all pGPUs, and there is none)", absent->reason, absent->section->type);
 	else
-		audit_note(audit, AUDIT_FAIL, "pgpu", audit_place(where, &absent->at),
+		check_note(check, CHECK_FAIL, "pgpu", check_place(where, &absent->at),
 			   absent->how == ABSENT_NAMED ? "fix the cause, or remove it from device_addresses"
 						       : "fix the cause, or narrow the match",
 			   "%s: %s (configured for %s)", absent->address, absent->reason, absent->section->type);
@@ -86,19 +86,19 @@ static bool is_idle(const struct absent *absents, size_t n, const char *address)
 	return false;
 }
 
-void audit_cards(struct audit *audit, const struct pool *pool)
+void check_cards(struct check *check, const struct pool *pool)
 {
-	int libvirt = libvirt_files_libvirt(audit->host);
+	int libvirt = libvirt_files_libvirt(check->host);
 	autofree struct absent *absents = NULL;
 	size_t n = 0;
 	struct err err;
 
-	if (absent_list(&absents, &n, audit->host, pool, &err) < 0)
-		audit_note(audit, AUDIT_FAIL, "pgpu", NULL, "see that /sys is mounted", "%s", err.text);
+	if (absent_list(&absents, &n, check->host, pool, &err) < 0)
+		check_note(check, CHECK_FAIL, "pgpu", NULL, "see that /sys is mounted", "%s", err.text);
 	for (size_t i = 0; i < n; i++)
-		look_at_absent(audit, &absents[i]);
-	audit->ncards = pool->inv->npgpus;
+		look_at_absent(check, &absents[i]);
+	check->ncards = pool->inv->npgpus;
 	for (size_t i = 0; i < pool->inv->npgpus; i++)
 		if (!is_idle(absents, n, pool->inv->pgpus[i].address))
-			look_at_card(audit, pool, i, libvirt);
+			look_at_card(check, pool, i, libvirt);
 }
