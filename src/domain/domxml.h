@@ -31,7 +31,7 @@ enum {
 
 enum want_kind { WANT_MDEV, WANT_PCI };
 
-enum numa_wish { NUMA_AUTO, NUMA_NONE, NUMA_NODE };
+enum numa_preference { NUMA_AUTO, NUMA_NONE, NUMA_NODE };
 
 /*
  * What a target has to know of a vGPU before it can take it: facts of the host where the vGPU is, which travel in its
@@ -55,7 +55,7 @@ struct want {
 	char type[LABEL_SIZE];  /* as the metadata gives it: an id, a name or a class; "" none */
 	bool has_placement;
 	enum placement placement;
-	enum numa_wish numa;
+	enum numa_preference numa;
 	int numa_node; /* for NUMA_NODE */
 	bool has_params;
 	char params[PARAMS_SIZE];

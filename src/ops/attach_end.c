@@ -12,7 +12,7 @@
 #include "device/leftover.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "survey/wish.h"
+#include "survey/resolve.h"
 
 enum { TURN_MS = 200, LAST_LOOK_MS = 1000, END_MS = 400 };
 
@@ -173,7 +173,7 @@ int attach_reconnect(const struct attach *attach, struct err *err)
 	int r = store_open(&store, attach->host, true, err);
 
 	for (size_t i = 0; i < attach->request->nwants; i++)
-		query.frameworks |= wish_frameworks(&attach->request->wants[i]);
+		query.frameworks |= resolve_frameworks(&attach->request->wants[i]);
 	query.vf_name = attach->config ? pool_vf_name : NULL;
 	query.arg = attach->config;
 	if (r == 0)

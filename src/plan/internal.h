@@ -59,16 +59,16 @@ bool plan_is_reclaimable(const struct plan_facts *facts, const char *id);
 /* plan_vf.c: a hostdev of type pci, for a start and for an arrival; and what its wish is known to be beyond the XML. */
 bool plan_vf_prepare(struct planner *p, size_t want, struct step *step);
 bool plan_vf_arrival(struct planner *p, size_t want, struct step *step);
-void plan_vf_wish(const struct plan_facts *facts, struct wish *wish);
+void plan_vf_request(const struct plan_facts *facts, struct resolved_request *resolved);
 
 /* Nobody says which type: the only one that this card (UNKNOWN: the pool) has for the want's kind, if it is one. */
-void plan_only_type(const struct plan_facts *facts, struct wish *wish, int pgpu);
+void plan_only_type(const struct plan_facts *facts, struct resolved_request *resolved, int pgpu);
 
 /* Does what a domain brings from the source of a migration fit here? Ends the plan with the refusal where not. */
 bool plan_source_fits(struct planner *p, size_t want);
 
 /* Of several types that a wish may have, leaves those that are called as on the source, if there are any. */
-void plan_source_narrow(const struct plan_facts *facts, struct wish *wish);
+void plan_source_narrow(const struct plan_facts *facts, struct resolved_request *resolved);
 
 /* Makes a vGPU that does not exist: chooses, or ends the plan with the reason. */
 bool plan_creation(struct planner *p, size_t want, const char *id, struct step *step);
@@ -81,4 +81,4 @@ bool plan_refuse(struct planner *p, size_t want, enum refusal why, const char *f
 	__attribute__((format(printf, 4, 5)));
 
 /* Is the type one of those that the wish names (or does it name none)? */
-bool plan_type_fits(const struct wish *wish, const char *type);
+bool plan_type_fits(const struct resolved_request *resolved, const char *type);

@@ -24,26 +24,26 @@ bool plan_refuse(struct planner *p, size_t want, enum refusal why, const char *f
 	return false;
 }
 
-bool plan_type_fits(const struct wish *wish, const char *type)
+bool plan_type_fits(const struct resolved_request *resolved, const char *type)
 {
-	for (int i = 0; i < wish->ntypes; i++)
-		if (strcmp(wish->types[i], type) == 0)
+	for (int i = 0; i < resolved->ntypes; i++)
+		if (strcmp(resolved->types[i], type) == 0)
 			return true;
-	return wish->ntypes == 0;
+	return resolved->ntypes == 0;
 }
 
-void plan_only_type(const struct plan_facts *facts, struct wish *wish, int pgpu)
+void plan_only_type(const struct plan_facts *facts, struct resolved_request *resolved, int pgpu)
 {
 	const struct section *only;
 
 	/* A type that is remembered, and is the only one, is that. */
-	if (!facts->pool || (wish->ntypes && wish->source != TYPE_REMEMBERED) ||
-	    pool_types(facts->pool, wish->want->kind == WANT_MDEV, pgpu, &only) != 1 ||
-	    !plan_type_fits(wish, only->type))
+	if (!facts->pool || (resolved->ntypes && resolved->source != TYPE_REMEMBERED) ||
+	    pool_types(facts->pool, resolved->want->kind == WANT_MDEV, pgpu, &only) != 1 ||
+	    !plan_type_fits(resolved, only->type))
 		return;
-	snprintf(wish->types[0], TYPE_SIZE, "%s", only->type);
-	wish->ntypes = 1;
-	wish->source = pgpu == UNKNOWN ? TYPE_POOLED : TYPE_SERVED;
+	snprintf(resolved->types[0], TYPE_SIZE, "%s", only->type);
+	resolved->ntypes = 1;
+	resolved->source = pgpu == UNKNOWN ? TYPE_POOLED : TYPE_SERVED;
 }
 
 void plan_adopt(const struct planner *p, const struct inv_device *device, struct step *step)
@@ -92,7 +92,7 @@ static void promise(struct planner *p, const struct step *step)
 static bool refuse_untyped(struct planner *p, size_t want)
 {
 	const struct plan_facts *facts = p->facts;
-	const struct want *w = facts->wishes[want].want;
+	const struct want *w = facts->resolved_requests[want].want;
 	bool served = false;
 	char list[1024];
 
@@ -115,12 +115,12 @@ static bool refuse_untyped(struct planner *p, size_t want)
 
 bool plan_creation(struct planner *p, size_t want, const char *id, struct step *step)
 {
-	const struct wish *wish = &p->facts->wishes[want];
+	const struct resolved_request *resolved = &p->facts->resolved_requests[want];
 
 	if (!p->facts->config)
 		return plan_refuse(p, want, REFUSE_OTHER,
 				   "it does not exist, and there is no configuration to make it from");
-	if (wish->ntypes == 0)
+	if (resolved->ntypes == 0)
 		return refuse_untyped(p, want);
 	/* Before room is waited for, or looked for. */
 	if (!plan_quota(p, want, id))
@@ -150,13 +150,13 @@ bool plan_creation(struct planner *p, size_t want, const char *id, struct step *
 bool plan_existing(struct planner *p, size_t want, const struct inv_device *device, const struct lease *own,
 		   struct step *step)
 {
-	const struct wish *wish = &p->facts->wishes[want];
+	const struct resolved_request *resolved = &p->facts->resolved_requests[want];
 	enum opened opened = p->facts->devices[device - p->facts->inv->devices].opened;
 
-	if (wish->source == TYPE_ASKED && !plan_type_fits(wish, device->type))
+	if (resolved->source == TYPE_ASKED && !plan_type_fits(resolved, device->type))
 		return plan_refuse(p, want, REFUSE_OTHER,
 				   "it exists as %s on %s, the domain's metadata asks for %s: change one of them",
-				   device->type, device->parent_name, wish->want->type);
+				   device->type, device->parent_name, resolved->want->type);
 	plan_adopt(p, device, step);
 	if (own) {
 		step->kind = STEP_KEEP;
@@ -180,8 +180,8 @@ bool plan_wait_for_kernel(struct planner *p, size_t want, const char *parent)
 
 static bool prepare_want(struct planner *p, size_t want, struct step *step)
 {
-	const struct want *w = p->facts->wishes[want].want;
-	const char *id = w->placeholder ? p->facts->wishes[want].fresh : w->id;
+	const struct want *w = p->facts->resolved_requests[want].want;
+	const char *id = w->placeholder ? p->facts->resolved_requests[want].fresh : w->id;
 	const struct lease *lease = lease_find(p->facts->leases, id);
 	const struct inv_device *device = inventory_device(p->facts->inv, id);
 
@@ -222,25 +222,25 @@ void plan_make(struct plan *plan, const struct plan_facts *facts)
 	struct plan_facts narrowed = *facts;
 	struct planner p = { .facts = &narrowed, .plan = plan, .only = UNKNOWN };
 	size_t nwants = facts->request->nwants;
-	struct wish *wishes = calloc(nwants + 1, sizeof(*wishes));
+	struct resolved_request *resolved_requests = calloc(nwants + 1, sizeof(*resolved_requests));
 	bool going = true;
 
 	*plan = (struct plan){ .kind = PLAN_STEPS };
 	plan->steps = calloc(nwants + 1, sizeof(*plan->steps));
 	p.promised.list = calloc(nwants + 1, sizeof(*p.promised.list));
 	p.held.list = calloc(facts->leases->n + 1, sizeof(*p.held.list));
-	if (!wishes || !plan->steps || !p.promised.list || !p.held.list)
+	if (!resolved_requests || !plan->steps || !p.promised.list || !p.held.list)
 		abort();
-	narrowed.wishes = wishes;
+	narrowed.resolved_requests = resolved_requests;
 	narrowed.leases = &p.held;
 	for (; p.held.n < facts->leases->n; p.held.n++)
 		p.held.list[p.held.n] = facts->leases->list[p.held.n];
 	for (size_t i = 0; i < nwants; i++) {
-		wishes[i] = facts->wishes[i];
-		if (wishes[i].want->kind == WANT_MDEV)
-			plan_only_type(facts, &wishes[i], UNKNOWN);
-		plan_source_narrow(facts, &wishes[i]);
-		plan_vf_wish(facts, &wishes[i]);
+		resolved_requests[i] = facts->resolved_requests[i];
+		if (resolved_requests[i].want->kind == WANT_MDEV)
+			plan_only_type(facts, &resolved_requests[i], UNKNOWN);
+		plan_source_narrow(facts, &resolved_requests[i]);
+		plan_vf_request(facts, &resolved_requests[i]);
 	}
 	for (size_t i = 0; i < nwants && going; i++) {
 		struct step *step = &plan->steps[i];
@@ -258,7 +258,7 @@ void plan_make(struct plan *plan, const struct plan_facts *facts)
 	refuse_placeholder(&p);
 	free(p.promised.list);
 	free(p.held.list);
-	free(wishes);
+	free(resolved_requests);
 }
 
 void plan_free(struct plan *plan)

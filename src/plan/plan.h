@@ -18,7 +18,7 @@
 #include "state/lease.h"
 #include "plan/pool.h"
 
-enum { WISH_TYPES_MAX = 16, PLAN_REMOVES_MAX = 64, DOMAIN_SHOWN_SIZE = 64 };
+enum { RESOLVED_TYPES_MAX = 16, PLAN_REMOVES_MAX = 64, DOMAIN_SHOWN_SIZE = 64 };
 
 /* Who says which type a vGPU is to have. */
 enum type_source {
@@ -31,9 +31,9 @@ enum type_source {
 };
 
 /* What is known of one want beyond the XML: its type candidates, where it was, what NUMA nodes suit it. */
-struct wish {
+struct resolved_request {
 	const struct want *want;
-	char types[WISH_TYPES_MAX][TYPE_SIZE]; /* any of these, the first that has room; none: nothing says which */
+	char types[RESOLVED_TYPES_MAX][TYPE_SIZE]; /* any of these, the first that has room; none: nothing says which */
 	int ntypes;
 	enum type_source source;
 	char fresh[UUID_SIZE];         /* the UUID to use where a new one is needed */
@@ -100,7 +100,7 @@ struct plan_facts {
 	const struct device_facts *vfs;     /* one for each inv->parents, looked up for VFs; NULL none was */
 	int libvirt;                        /* its version, 9007000 is 9.7.0; 0 where it cannot be told */
 	const struct request *request;
-	const struct wish *wishes; /* one for each request->wants */
+	const struct resolved_request *resolved_requests; /* one for each request->wants */
 	const struct mishap *mishaps;
 	size_t nmishaps;
 	const struct failure *failures; /* of other runs, a while ago: those candidates come last */

@@ -28,14 +28,14 @@ static bool promised(const struct planner *p, const char *id)
 const struct inv_device *plan_free_device(const struct planner *p, size_t want)
 {
 	const struct inventory *inv = p->facts->inv;
-	const struct wish *wish = &p->facts->wishes[want];
+	const struct resolved_request *resolved = &p->facts->resolved_requests[want];
 
 	for (size_t i = 0; i < inv->ndevices; i++) {
 		const struct inv_device *d = &inv->devices[i];
 		const struct device_facts *f = &p->facts->devices[i];
 
-		if (d->parent != UNKNOWN && plan_can_be(p->facts, d->parent, wish->want) && wish->ntypes > 0 &&
-		    plan_type_fits(wish, d->type) && p->facts->pool && pool_has_parent(p->facts->pool, d->parent) &&
+		if (d->parent != UNKNOWN && plan_can_be(p->facts, d->parent, resolved->want) && resolved->ntypes > 0 &&
+		    plan_type_fits(resolved, d->type) && p->facts->pool && pool_has_parent(p->facts->pool, d->parent) &&
 		    f->opened == OPEN_NO && !*f->named_by && !leased(p, d->id) && !promised(p, d->id) &&
 		    !request_find(p->facts->request, d->id) && !request_has_taken(p->facts->request, d->id))
 			return d;
@@ -46,7 +46,7 @@ const struct inv_device *plan_free_device(const struct planner *p, size_t want)
 /* U is there and cannot be had: why not. */
 static bool refuse_taken(struct planner *p, size_t want, const struct inv_device *device, const struct lease *lease)
 {
-	const struct wish *wish = &p->facts->wishes[want];
+	const struct resolved_request *resolved = &p->facts->resolved_requests[want];
 	char wished[1024];
 
 	if (lease)
@@ -58,8 +58,8 @@ static bool refuse_taken(struct planner *p, size_t want, const struct inv_device
 			p, want, REFUSE_OTHER,
 			"it is just being made or removed on %s here, and migrate_uuid = keep allows no other",
 			device->parent_name);
-	plan_text_wish(wish, wished, sizeof(wished));
-	if (!plan_type_fits(wish, device->type))
+	plan_text_request(resolved, wished, sizeof(wished));
+	if (!plan_type_fits(resolved, device->type))
 		return plan_refuse(p, want, REFUSE_OTHER,
 				   "it exists here as %s on %s, not as %s, and migrate_uuid = keep allows no other",
 				   device->type, device->parent_name, wished);
@@ -72,33 +72,33 @@ static bool refuse_taken(struct planner *p, size_t want, const struct inv_device
 bool plan_arrival(struct planner *p, size_t want, struct step *step)
 {
 	const struct plan_facts *facts = p->facts;
-	const struct wish *wish = &facts->wishes[want];
-	const struct lease *lease = lease_find(facts->leases, wish->want->id);
-	const struct inv_device *device = inventory_device(facts->inv, wish->want->id);
+	const struct resolved_request *resolved = &facts->resolved_requests[want];
+	const struct lease *lease = lease_find(facts->leases, resolved->want->id);
+	const struct inv_device *device = inventory_device(facts->inv, resolved->want->id);
 	enum migrate_uuid policy = facts->config ? facts->config->policy.migrate_uuid : MIGRATE_AUTO;
 	bool others = lease && strcmp(lease->domain, facts->request->uuid) != 0;
 	const struct inv_device *other;
 
 	if (!plan_source_fits(p, want))
 		return false;
-	if (wish->want->kind == WANT_PCI)
+	if (resolved->want->kind == WANT_PCI)
 		return plan_vf_arrival(p, want, step);
-	if (wish->want->placeholder)
-		return plan_creation(p, want, wish->fresh, step);
+	if (resolved->want->placeholder)
+		return plan_creation(p, want, resolved->fresh, step);
 	if (device && !others && facts->devices[device - facts->inv->devices].opened == OPEN_NO && *device->type &&
-	    plan_type_fits(wish, device->type)) {
+	    plan_type_fits(resolved, device->type)) {
 		plan_adopt(p, device, step);
 		return true;
 	}
 	if (device || others) {
 		if (policy == MIGRATE_KEEP)
 			return refuse_taken(p, want, device, others ? lease : NULL);
-		return plan_creation(p, want, wish->fresh, step);
+		return plan_creation(p, want, resolved->fresh, step);
 	}
 	if (policy == MIGRATE_AUTO && facts->config && facts->config->policy.reuse_free &&
 	    (other = plan_free_device(p, want))) {
 		plan_adopt(p, other, step);
 		return true;
 	}
-	return plan_creation(p, want, policy == MIGRATE_FRESH ? wish->fresh : wish->want->id, step);
+	return plan_creation(p, want, policy == MIGRATE_FRESH ? resolved->fresh : resolved->want->id, step);
 }

@@ -53,18 +53,19 @@ static bool better(const struct planner *p, const struct want *want, const struc
 	return a->pgpu < b->pgpu;
 }
 
-static bool is_near(const struct wish *wish, const struct inv_pgpu *card)
+static bool is_near(const struct resolved_request *resolved, const struct inv_pgpu *card)
 {
-	return wish->nodes && card->numa >= 0 && card->numa < 64 && (wish->nodes >> card->numa & 1);
+	return resolved->nodes && card->numa >= 0 && card->numa < 64 && (resolved->nodes >> card->numa & 1);
 }
 
 /* Does the card serve no such type, but another that would do as well? */
-static bool is_elsewhere(const struct plan_facts *facts, const struct wish *wish, int pgpu, const char *type)
+static bool is_elsewhere(const struct plan_facts *facts, const struct resolved_request *resolved, int pgpu,
+			 const char *type)
 {
 	if (pool_serves(facts->pool, pgpu, type))
 		return false;
-	for (int t = 0; t < wish->ntypes; t++)
-		if (pool_serves(facts->pool, pgpu, wish->types[t]))
+	for (int t = 0; t < resolved->ntypes; t++)
+		if (pool_serves(facts->pool, pgpu, resolved->types[t]))
 			return true;
 	return false;
 }
@@ -194,9 +195,9 @@ struct resort {
 /* Room on this card for the want; where it is to be one VF, on that. Not a candidate at all: false. */
 static bool capacity_for(const struct planner *p, size_t want, struct candidate *c, const char *type, const char *id)
 {
-	const struct wish *wish = &p->facts->wishes[want];
+	const struct resolved_request *resolved = &p->facts->resolved_requests[want];
 	const struct inventory *inv = p->facts->inv;
-	const char *other_kind = plan_other_kind(p->facts, c->pgpu, wish->want);
+	const char *other_kind = plan_other_kind(p->facts, c->pgpu, resolved->want);
 
 	if (p->only != UNKNOWN && inv->parents[p->only].pgpu != c->pgpu)
 		return false;
@@ -204,12 +205,12 @@ static bool capacity_for(const struct planner *p, size_t want, struct candidate 
 		if (!pool_serves(p->facts->pool, c->pgpu, type))
 			return false;
 		c->space = (struct capacity){ .parent = UNKNOWN, .cause = CAUSE_UNSUITED };
-		if ((inv->pgpus[c->pgpu].framework == FW_MDEV) != (wish->want->kind == WANT_MDEV))
+		if ((inv->pgpus[c->pgpu].framework == FW_MDEV) != (resolved->want->kind == WANT_MDEV))
 			c->space.cause = CAUSE_OTHER_KIND;
 		snprintf(c->space.reason, sizeof(c->space.reason), "%s", other_kind);
 		return true;
 	}
-	capacity_on(&c->space, p->facts, &p->promised, c->pgpu, type, wish->want, id, wish->last_parent);
+	capacity_on(&c->space, p->facts, &p->promised, c->pgpu, type, resolved->want, id, resolved->last_parent);
 	if (c->space.has && p->only != UNKNOWN && c->space.parent != p->only) {
 		c->space.has = false;
 		c->space.cause = CAUSE_IN_USE;
@@ -242,7 +243,7 @@ static const char *why_chosen(const struct planner *p, const struct want *want, 
 static bool choose_for_type(struct planner *p, size_t want, const char *type, const char *id, struct step *step,
 			    struct resort *resort)
 {
-	const struct wish *wish = &p->facts->wishes[want];
+	const struct resolved_request *resolved = &p->facts->resolved_requests[want];
 	const struct inventory *inv = p->facts->inv;
 	struct candidate best = { .pgpu = UNKNOWN }, fullest = { .pgpu = UNKNOWN };
 	enum rule rule = NO_CHOICE; /* of all by which the best one went before another, the weightiest */
@@ -250,21 +251,21 @@ static bool choose_for_type(struct planner *p, size_t want, const char *type, co
 
 	for (size_t g = 0; g < inv->npgpus && !was_there; g++) {
 		enum rule by = NO_CHOICE;
-		struct candidate c = { .pgpu = (int)g, .near = is_near(wish, &inv->pgpus[g]) };
+		struct candidate c = { .pgpu = (int)g, .near = is_near(resolved, &inv->pgpus[g]) };
 
 		if (!capacity_for(p, want, &c, type, id))
 			continue;
 		resort->in_flight |= c.space.in_flight;
 		if (c.space.has) {
-			was_there = strcmp(inv->parents[c.space.parent].name, wish->last_parent) == 0 && !c.failed;
-			if (best.pgpu == UNKNOWN || better(p, wish->want, &c, &best, &by) || was_there)
+			was_there = strcmp(inv->parents[c.space.parent].name, resolved->last_parent) == 0 && !c.failed;
+			if (best.pgpu == UNKNOWN || better(p, resolved->want, &c, &best, &by) || was_there)
 				best = c;
 			rule = by < rule ? by : rule;
 			continue;
 		}
-		add_verdict(p->plan, want, c.pgpu, is_elsewhere(p->facts, wish, c.pgpu, type), &c.space);
+		add_verdict(p->plan, want, c.pgpu, is_elsewhere(p->facts, resolved, c.pgpu, type), &c.space);
 		if (c.space.full && !c.space.unsuited &&
-		    (fullest.pgpu == UNKNOWN || better(p, wish->want, &c, &fullest, &by)) &&
+		    (fullest.pgpu == UNKNOWN || better(p, resolved->want, &c, &fullest, &by)) &&
 		    find_removes(p, c.pgpu, type))
 			fullest = c;
 	}
@@ -274,7 +275,7 @@ static bool choose_for_type(struct planner *p, size_t want, const char *type, co
 	}
 	if (best.pgpu == UNKNOWN)
 		return false;
-	fill_step(p, step, &best, type, id, why_chosen(p, wish->want, was_there, rule));
+	fill_step(p, step, &best, type, id, why_chosen(p, resolved->want, was_there, rule));
 	return true;
 }
 
@@ -309,16 +310,16 @@ void plan_tell_removal(const struct planner *p, struct step *step)
 
 enum choice plan_choose(struct planner *p, size_t want, const char *id, struct step *step)
 {
-	const struct wish *wish = &p->facts->wishes[want];
+	const struct resolved_request *resolved = &p->facts->resolved_requests[want];
 	struct resort resort = { .card.pgpu = UNKNOWN };
 	const struct lease *own = lease_find(p->facts->leases, id);
 	bool chosen = false;
 
 	/* The type that was reserved is the one whose state arrives. */
-	if (own && own->state == LEASE_RESERVED && wish->ntypes > 1 && plan_type_fits(wish, own->type))
+	if (own && own->state == LEASE_RESERVED && resolved->ntypes > 1 && plan_type_fits(resolved, own->type))
 		chosen = choose_for_type(p, want, own->type, id, step, &resort);
-	for (int t = 0; t < wish->ntypes && !chosen; t++)
-		chosen = choose_for_type(p, want, wish->types[t], id, step, &resort);
+	for (int t = 0; t < resolved->ntypes && !chosen; t++)
+		chosen = choose_for_type(p, want, resolved->types[t], id, step, &resort);
 	p->plan->nremoves = 0;
 	if (chosen)
 		return CHOSEN;
@@ -327,7 +328,7 @@ enum choice plan_choose(struct planner *p, size_t want, const char *id, struct s
 		return NO_ROOM_YET;
 	if (resort.card.pgpu == UNKNOWN || !find_removes(p, resort.card.pgpu, resort.type))
 		return NO_ROOM;
-	if (!leave_vf(p, &resort.card, wish->want))
+	if (!leave_vf(p, &resort.card, resolved->want))
 		return NO_ROOM;
 	fill_step(p, step, &resort.card, resort.type, id, "");
 	plan_tell_removal(p, step);

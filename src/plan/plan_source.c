@@ -29,27 +29,27 @@ static bool name_differs(const struct plan_facts *facts, const struct want *want
 	       strcmp(want->source_name, t->name) != 0;
 }
 
-void plan_source_narrow(const struct plan_facts *facts, struct wish *wish)
+void plan_source_narrow(const struct plan_facts *facts, struct resolved_request *resolved)
 {
 	int kept = 0;
 
-	for (int i = 0; i < wish->ntypes; i++) {
-		if (name_differs(facts, wish->want, wish->types[i]))
+	for (int i = 0; i < resolved->ntypes; i++) {
+		if (name_differs(facts, resolved->want, resolved->types[i]))
 			continue;
 		if (kept != i)
-			memcpy(wish->types[kept], wish->types[i], TYPE_SIZE);
+			memcpy(resolved->types[kept], resolved->types[i], TYPE_SIZE);
 		kept++;
 	}
 	/* None would be any. */
 	if (kept)
-		wish->ntypes = kept;
+		resolved->ntypes = kept;
 }
 
 bool plan_source_fits(struct planner *p, size_t want)
 {
 	const struct plan_facts *facts = p->facts;
-	const struct wish *wish = &facts->wishes[want];
-	const struct want *w = wish->want;
+	const struct resolved_request *resolved = &facts->resolved_requests[want];
+	const struct want *w = resolved->want;
 
 	if (driver_differs(facts, w) && !facts->config->policy.mismatch_warns)
 		return plan_refuse(
@@ -61,12 +61,12 @@ bool plan_source_fits(struct planner *p, size_t want)
 		snprintf(p->plan->warning, sizeof(p->plan->warning),
 			 "vGPU %s: its driver is version %s on the source and %s here", w->id, w->source_driver,
 			 facts->inv->nvidia_driver);
-	if (wish->ntypes && name_differs(facts, w, wish->types[0]))
+	if (resolved->ntypes && name_differs(facts, w, resolved->types[0]))
 		return plan_refuse(
 			p, want, REFUSE_OTHER,
 			"it is %s%s%s on the source, and %s is %s here: only a vGPU of the same type can go on "
 			"with its state",
-			w->source_name, *w->source_model ? " of " : "", w->source_model, wish->types[0],
-			inventory_type(facts->inv, wish->types[0])->name);
+			w->source_name, *w->source_model ? " of " : "", w->source_model, resolved->types[0],
+			inventory_type(facts->inv, resolved->types[0])->name);
 	return true;
 }

@@ -26,20 +26,20 @@ void plan_text_types(const struct plan_facts *facts, enum want_kind kind, char *
 }
 
 /* Who says that it is to be of this type; nothing where the metadata do. */
-static void text_source(const struct wish *wish, char *buf, size_t size)
+static void text_source(const struct resolved_request *resolved, char *buf, size_t size)
 {
-	switch (wish->source) {
+	switch (resolved->source) {
 	case TYPE_UNSAID:
 	case TYPE_ASKED:
 		buf[0] = '\0';
 		break;
 	case TYPE_DEFINED:
-		snprintf(buf, size, ", from its mdevctl definition (/etc/mdevctl.d/%s/%s)", wish->last_parent,
-			 wish->want->id);
+		snprintf(buf, size, ", from its mdevctl definition (/etc/mdevctl.d/%s/%s)", resolved->last_parent,
+			 resolved->want->id);
 		break;
 	case TYPE_REMEMBERED:
 		snprintf(buf, size, ", remembered from its last lease (/var/lib/vgpu-lease/affinity/%s)",
-			 wish->want->id);
+			 resolved->want->id);
 		break;
 	case TYPE_POOLED:
 		snprintf(buf, size, ", the only type of the pool");
@@ -50,32 +50,33 @@ static void text_source(const struct wish *wish, char *buf, size_t size)
 	}
 }
 
-void plan_text_wish(const struct wish *wish, char *buf, size_t size)
+void plan_text_request(const struct resolved_request *resolved, char *buf, size_t size)
 {
 	size_t n = 0;
 
-	if (wish->ntypes > 1)
-		n = (size_t)snprintf(buf, size, "%s (", wish->want->type);
-	for (int t = 0; t < wish->ntypes && n < size; t++)
-		n += (size_t)snprintf(buf + n, size - n, "%s%s", t ? ", " : "", wish->types[t]);
-	if (wish->ntypes > 1 && n < size)
+	if (resolved->ntypes > 1)
+		n = (size_t)snprintf(buf, size, "%s (", resolved->want->type);
+	for (int t = 0; t < resolved->ntypes && n < size; t++)
+		n += (size_t)snprintf(buf + n, size - n, "%s%s", t ? ", " : "", resolved->types[t]);
+	if (resolved->ntypes > 1 && n < size)
 		n += (size_t)snprintf(buf + n, size - n, ")");
 	if (n < size)
-		text_source(wish, buf + n, size - n);
+		text_source(resolved, buf + n, size - n);
 }
 
 /* "; or write type='nvidia-222' in its <vgpu:device>": where another type could be had and the metadata say none. */
-static void text_other_types(const struct plan_facts *facts, const struct wish *wish, char *buf, size_t size)
+static void text_other_types(const struct plan_facts *facts, const struct resolved_request *resolved, char *buf,
+			     size_t size)
 {
 	const struct config *config = facts->config;
 	size_t n = 0;
 
 	buf[0] = '\0';
-	if (wish->source != TYPE_DEFINED && wish->source != TYPE_REMEMBERED)
+	if (resolved->source != TYPE_DEFINED && resolved->source != TYPE_REMEMBERED)
 		return;
 	for (size_t i = 0; i < config->nsections && n < size; i++)
-		if (!plan_type_fits(wish, config->sections[i].type) &&
-		    pool_has_type(facts->pool, &config->sections[i], wish->want->kind == WANT_MDEV, UNKNOWN))
+		if (!plan_type_fits(resolved, config->sections[i].type) &&
+		    pool_has_type(facts->pool, &config->sections[i], resolved->want->kind == WANT_MDEV, UNKNOWN))
 			n += (size_t)snprintf(buf + n, size - n, "%stype='%s'", n ? " or " : "; or write ",
 					      config->sections[i].type);
 	if (n && n < size)
@@ -109,7 +110,7 @@ static struct told *list_causes(const struct plan *plan, const struct plan_facts
 						      .fix = v->fix };
 	}
 	for (size_t i = 0; i < facts->nlacks; i++)
-		if (plan_type_fits(&facts->wishes[want], facts->lacks[i].type))
+		if (plan_type_fits(&facts->resolved_requests[want], facts->lacks[i].type))
 			list[(*n)++] = (struct told){ .card = facts->lacks[i].address,
 						      .cause = CAUSE_ABSENT,
 						      .reason = facts->lacks[i].reason,
@@ -154,7 +155,7 @@ static int one_cause(struct told *list, size_t n, size_t first, char *buf, size_
 }
 
 /* What helps against the first cause, the one that is easiest to remove; nothing where its reason says so, or nothing is known. */
-static void text_fix(const struct told *list, size_t n, const struct wish *wish, char *buf, size_t size)
+static void text_fix(const struct told *list, size_t n, const struct resolved_request *resolved, char *buf, size_t size)
 {
 	buf[0] = '\0';
 	if (n == 0)
@@ -172,12 +173,12 @@ static void text_fix(const struct told *list, size_t n, const struct wish *wish,
 		snprintf(buf, size, "; free a vGPU there, raise max_instances");
 		break;
 	case CAUSE_OTHER_KIND:
-		snprintf(buf, size, "; use a <hostdev> of type %s", wish->want->kind == WANT_MDEV ? "pci" : "mdev");
+		snprintf(buf, size, "; use a <hostdev> of type %s", resolved->want->kind == WANT_MDEV ? "pci" : "mdev");
 		break;
 	case CAUSE_OTHER_TYPE:
 		/* Of a VF, those that are free are told. */
-		if (wish->want->kind == WANT_MDEV)
-			snprintf(buf, size, "; name a pGPU for %s in device_addresses", wish->types[0]);
+		if (resolved->want->kind == WANT_MDEV)
+			snprintf(buf, size, "; name a pGPU for %s in device_addresses", resolved->types[0]);
 		break;
 	case CAUSE_UNREADY:
 	case CAUSE_ABSENT:
@@ -195,18 +196,18 @@ static void text_fix(const struct told *list, size_t n, const struct wish *wish,
  * Has the card room for one of the types that the wish names, or for what it serves? *unsuited is set where it has VFs
  * that are free, and none for this hostdev.
  */
-static bool has_room(const struct plan_facts *facts, const struct leases *promised, const struct wish *wish, int pgpu,
-		     bool *unsuited)
+static bool has_room(const struct plan_facts *facts, const struct leases *promised,
+		     const struct resolved_request *resolved, int pgpu, bool *unsuited)
 {
 	const struct pool_card *card = &facts->pool->cards[pgpu];
 	struct capacity space = { 0 };
 
-	if (!card->in_pool || plan_other_kind(facts, pgpu, wish->want))
+	if (!card->in_pool || plan_other_kind(facts, pgpu, resolved->want))
 		return false;
-	for (int t = 0; t < wish->ntypes && !space.has; t++)
-		capacity_on(&space, facts, promised, pgpu, wish->types[t], wish->want, wish->want->id, "");
-	if (wish->ntypes == 0)
-		capacity_on(&space, facts, promised, pgpu, card->section->type, wish->want, wish->want->id, "");
+	for (int t = 0; t < resolved->ntypes && !space.has; t++)
+		capacity_on(&space, facts, promised, pgpu, resolved->types[t], resolved->want, resolved->want->id, "");
+	if (resolved->ntypes == 0)
+		capacity_on(&space, facts, promised, pgpu, card->section->type, resolved->want, resolved->want->id, "");
 	*unsuited |= space.unsuited;
 	return space.has;
 }
@@ -214,19 +215,19 @@ static bool has_room(const struct plan_facts *facts, const struct leases *promis
 void plan_text_free_vfs(const struct plan_facts *facts, const struct leases *promised, size_t want, char *buf,
 			size_t size)
 {
-	const struct wish *wish = &facts->wishes[want];
+	const struct resolved_request *resolved = &facts->resolved_requests[want];
 	const struct inventory *inv = facts->inv;
 	size_t n = 0, found = 0;
 	bool unsuited = false;
 
 	for (int g = 0; facts->pool && g < (int)inv->npgpus; g++) {
-		if (!has_room(facts, promised, wish, g, &unsuited))
+		if (!has_room(facts, promised, resolved, g, &unsuited))
 			continue;
 		for (int i = inv->pgpus[g].first; i < inv->pgpus[g].first + inv->pgpus[g].nparents; i++) {
 			/* One of another hostdev of the domain is no advice. */
 			if (request_find(facts->request, inv->parents[i].name) ||
-			    !capacity_parent_is_free(facts, promised, i, wish->want->id) ||
-			    !capacity_parent_suits(facts, i, wish->want))
+			    !capacity_parent_is_free(facts, promised, i, resolved->want->id) ||
+			    !capacity_parent_suits(facts, i, resolved->want))
 				continue;
 			if (found++ < SHOWN_VFS && n < size)
 				n += (size_t)snprintf(buf + n, size - n, "%s%s",
@@ -243,18 +244,18 @@ void plan_text_free_vfs(const struct plan_facts *facts, const struct leases *pro
 static void text_end(const struct told *list, size_t n, const struct plan_facts *facts, const struct leases *promised,
 		     size_t want, char *buf, size_t size)
 {
-	const struct wish *wish = &facts->wishes[want];
+	const struct resolved_request *resolved = &facts->resolved_requests[want];
 	size_t len = 0;
 	char fix[LINE_BYTES / 2];
 
 	buf[0] = '\0';
-	if (wish->want->kind == WANT_PCI)
+	if (resolved->want->kind == WANT_PCI)
 		plan_text_free_vfs(facts, promised, want, buf, size);
 	len = strlen(buf);
-	text_fix(list, n, wish, fix, sizeof(fix));
+	text_fix(list, n, resolved, fix, sizeof(fix));
 	len += (size_t)snprintf(buf + len, size - len, "%s%s see 'vgpu-lease plan'", fix, *fix ? ", or" : ";");
 	if (len < size)
-		text_other_types(facts, wish, buf + len, size - len);
+		text_other_types(facts, resolved, buf + len, size - len);
 }
 
 static int by_cause(const void *a, const void *b)
@@ -267,7 +268,7 @@ static int by_cause(const void *a, const void *b)
 size_t plan_text_no_room(const struct plan *plan, const struct plan_facts *facts, const struct leases *promised,
 			 size_t want, char *buf, size_t size)
 {
-	const struct wish *wish = &facts->wishes[want];
+	const struct resolved_request *resolved = &facts->resolved_requests[want];
 	char text[LINE_BYTES / 2], end[LINE_BYTES];
 	size_t ncauses, n, space;
 	struct told *list = list_causes(plan, facts, want, &ncauses);
@@ -276,7 +277,7 @@ size_t plan_text_no_room(const struct plan *plan, const struct plan_facts *facts
 
 	/* What is easiest to remove first: it is what the fix is for, and not what is cut off. */
 	qsort(list, ncauses, sizeof(*list), by_cause);
-	plan_text_wish(wish, text, LINE_BYTES / 4);
+	plan_text_request(resolved, text, LINE_BYTES / 4);
 	n = (size_t)snprintf(buf, size, "no room for %s", text);
 	text_end(list, ncauses, facts, promised, want, end, sizeof(end));
 	space = LINE_BYTES - MORE_BYTES;

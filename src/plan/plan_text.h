@@ -13,7 +13,7 @@ void plan_text_types(const struct plan_facts *facts, enum want_kind kind, char *
  * "nvidia-222", or "VGPU (nvidia-222, nvidia-231)" where several types would do; and where it is not the metadata that
  * say so, who does.
  */
-void plan_text_wish(const struct wish *wish, char *buf, size_t size);
+void plan_text_request(const struct resolved_request *resolved, char *buf, size_t size);
 
 /*
  * Why no pGPU has room for a want: pGPUs with the same cause together; what does not fit ends in "and N more". It

@@ -41,19 +41,19 @@ const char *plan_other_kind(const struct plan_facts *facts, int pgpu, const stru
 	return NULL;
 }
 
-void plan_vf_wish(const struct plan_facts *facts, struct wish *wish)
+void plan_vf_request(const struct plan_facts *facts, struct resolved_request *resolved)
 {
-	const struct want *want = wish->want;
+	const struct want *want = resolved->want;
 	int parent = inventory_parent(facts->inv, want->id), pgpu = UNKNOWN;
 
 	if (want->kind != WANT_PCI || !facts->pool)
 		return;
 	if (facts->mode == PLAN_PREPARE || facts->config->policy.migrate_uuid != MIGRATE_FRESH)
-		snprintf(wish->last_parent, sizeof(wish->last_parent), "%s", want->id);
+		snprintf(resolved->last_parent, sizeof(resolved->last_parent), "%s", want->id);
 	/* Which card it is on is known, and so what that serves; on another host its address says nothing. */
 	if (parent != UNKNOWN && facts->mode != PLAN_MIGRATE && pool_has_parent(facts->pool, parent))
 		pgpu = facts->inv->parents[parent].pgpu;
-	plan_only_type(facts, wish, pgpu);
+	plan_only_type(facts, resolved, pgpu);
 }
 
 static bool refuse_vf(struct planner *p, size_t want, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
@@ -84,7 +84,7 @@ bool plan_can_be(const struct plan_facts *facts, int parent, const struct want *
 static bool suits(struct planner *p, size_t want, int parent)
 {
 	const struct plan_facts *facts = p->facts;
-	const struct want *w = facts->wishes[want].want;
+	const struct want *w = facts->resolved_requests[want].want;
 	const char *driver = facts->inv->parents[parent].driver;
 	int libvirt = facts->libvirt;
 
@@ -120,7 +120,8 @@ static bool not_pooled(struct planner *p, size_t want, int parent)
 				   "it has no type, and there is no configuration to give it one from");
 	if (parent == UNKNOWN)
 		return refuse_vf(p, want, "there is no such VF in the pool here%s%s",
-				 *facts->wishes[want].absent ? ": " : "", facts->wishes[want].absent);
+				 *facts->resolved_requests[want].absent ? ": " : "",
+				 facts->resolved_requests[want].absent);
 	if (facts->pool->cards[facts->inv->parents[parent].pgpu].in_pool)
 		return refuse_vf(p, want, "the configuration names other VFs of its pGPU, and not this one");
 	return refuse_vf(p, want, "it is not in the pool: %s",
@@ -130,11 +131,11 @@ static bool not_pooled(struct planner *p, size_t want, int parent)
 /* It has a type that is not asked for, by somebody else's hand: that must go first, or the VF cannot be had. */
 static bool retype(struct planner *p, size_t want, const struct inv_device *device, struct step *step)
 {
-	const struct wish *wish = &p->facts->wishes[want];
+	const struct resolved_request *resolved = &p->facts->resolved_requests[want];
 	const struct mishap *mishap = NULL;
 
 	if (device->parent != UNKNOWN)
-		mishap = capacity_mishap(p->facts, card_at(p->facts, device->parent)->address, wish->types[0]);
+		mishap = capacity_mishap(p->facts, card_at(p->facts, device->parent)->address, resolved->types[0]);
 	/* It was tried: again and again would have no end. */
 	if (mishap)
 		return refuse_vf(p, want, "it is %s: %s", device->type, mishap->reason);
@@ -143,10 +144,10 @@ static bool retype(struct planner *p, size_t want, const struct inv_device *devi
 	if (p->plan->kind == PLAN_LOOK)
 		return false;
 	if (!plan_is_reclaimable(p->facts, device->id) || device->parent == UNKNOWN)
-		return refuse_vf(p, want, "it is %s and the domain asks for %s", device->type, wish->want->type);
+		return refuse_vf(p, want, "it is %s and the domain asks for %s", device->type, resolved->want->type);
 	plan_adopt(p, device, step);
 	step->kind = STEP_CREATE;
-	snprintf(step->type, sizeof(step->type), "%s", wish->types[0]);
+	snprintf(step->type, sizeof(step->type), "%s", resolved->types[0]);
 	memcpy(p->plan->removes[0], device->id, ID_SIZE);
 	p->plan->nremoves = 1;
 	plan_tell_removal(p, step);
@@ -157,13 +158,13 @@ static bool retype(struct planner *p, size_t want, const struct inv_device *devi
 static bool prepare_typed(struct planner *p, size_t want, const struct inv_device *device, const struct lease *own,
 			  struct step *step)
 {
-	const struct wish *wish = &p->facts->wishes[want];
+	const struct resolved_request *resolved = &p->facts->resolved_requests[want];
 
 	if (device->parent != UNKNOWN && !suits(p, want, device->parent))
 		return false;
-	if (wish->source == TYPE_ASKED && !plan_type_fits(wish, device->type))
+	if (resolved->source == TYPE_ASKED && !plan_type_fits(resolved, device->type))
 		return own ? refuse_vf(p, want, "it is %s, the domain's metadata asks for %s: change one of them",
-				       device->type, wish->want->type)
+				       device->type, resolved->want->type)
 			   : retype(p, want, device, step);
 	return plan_existing(p, want, device, own, step);
 }
@@ -188,8 +189,8 @@ static void keep(const struct planner *p, const struct lease *own, int parent, s
 bool plan_vf_prepare(struct planner *p, size_t want, struct step *step)
 {
 	const struct plan_facts *facts = p->facts;
-	const struct wish *wish = &facts->wishes[want];
-	const char *id = wish->want->id;
+	const struct resolved_request *resolved = &facts->resolved_requests[want];
+	const char *id = resolved->want->id;
 	const struct lease *lease = lease_find(facts->leases, id);
 	const struct inv_device *device = inventory_device(facts->inv, id);
 	int parent = inventory_parent(facts->inv, id);
@@ -205,7 +206,8 @@ bool plan_vf_prepare(struct planner *p, size_t want, struct step *step)
 		return false;
 	if (lease && lease->framework == FW_VARIANT && lease->state == LEASE_CREATING)
 		return plan_wait_for_kernel(p, want, id);
-	if (lease && lease->framework == FW_VF && lease->state != LEASE_RESERVED && plan_type_fits(wish, lease->type)) {
+	if (lease && lease->framework == FW_VF && lease->state != LEASE_RESERVED &&
+	    plan_type_fits(resolved, lease->type)) {
 		keep(p, lease, parent, step);
 		return true;
 	}
@@ -233,8 +235,8 @@ static bool refuse_taken(struct planner *p, size_t want, const struct inv_device
 bool plan_vf_arrival(struct planner *p, size_t want, struct step *step)
 {
 	const struct plan_facts *facts = p->facts;
-	const struct wish *wish = &facts->wishes[want];
-	const char *id = wish->want->id;
+	const struct resolved_request *resolved = &facts->resolved_requests[want];
+	const char *id = resolved->want->id;
 	const struct lease *lease = lease_find(facts->leases, id);
 	const struct inv_device *device = inventory_device(facts->inv, id), *other;
 	int parent = inventory_parent(facts->inv, id);
@@ -246,7 +248,7 @@ bool plan_vf_arrival(struct planner *p, size_t want, struct step *step)
 	if (policy == MIGRATE_KEEP && pooled && !suits(p, want, parent))
 		return false;
 	if (device && !others && facts->devices[device - facts->inv->devices].opened == OPEN_NO &&
-	    plan_type_fits(wish, device->type) && plan_can_be(facts, parent, wish->want)) {
+	    plan_type_fits(resolved, device->type) && plan_can_be(facts, parent, resolved->want)) {
 		plan_adopt(p, device, step);
 		return true;
 	}
@@ -259,7 +261,7 @@ bool plan_vf_arrival(struct planner *p, size_t want, struct step *step)
 	}
 	p->only = policy == MIGRATE_KEEP ? parent : UNKNOWN;
 	/* What another domain has leased under this address counts. */
-	made = plan_creation(p, want, device || others ? wish->fresh : id, step);
+	made = plan_creation(p, want, device || others ? resolved->fresh : id, step);
 	p->only = UNKNOWN;
 	return made;
 }

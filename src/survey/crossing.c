@@ -11,7 +11,7 @@
 #include "host/inventory.h"
 #include "host/libvirt_files.h"
 #include "base/text.h"
-#include "survey/wish.h"
+#include "survey/resolve.h"
 
 enum { LIBVIRT_CROSSES = 11000000 };
 
@@ -76,7 +76,7 @@ static void cross(struct want *want, size_t i)
 
 static int look_at(struct want *want, size_t i, const struct config *config, const struct host *host, struct err *err)
 {
-	unsigned int own = wish_frameworks(want);
+	unsigned int own = resolve_frameworks(want);
 	char type[TYPE_SIZE];
 	int r;
 

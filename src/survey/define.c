@@ -10,11 +10,11 @@
 #include "base/text.h"
 
 /* The first of the types that it may have which the card serves; NULL: none. */
-static const char *served(const struct pool *pool, size_t pgpu, const struct wish *wish)
+static const char *served(const struct pool *pool, size_t pgpu, const struct resolved_request *resolved)
 {
-	for (int t = 0; pool->cards[pgpu].in_pool && t < wish->ntypes; t++)
-		if (pool_serves(pool, (int)pgpu, wish->types[t]))
-			return wish->types[t];
+	for (int t = 0; pool->cards[pgpu].in_pool && t < resolved->ntypes; t++)
+		if (pool_serves(pool, (int)pgpu, resolved->types[t]))
+			return resolved->types[t];
 	return NULL;
 }
 
@@ -23,7 +23,7 @@ bool define_stamp(struct stamp *stamp, const struct define *define, const struct
 {
 	struct want only = *want;
 	struct request one = *request;
-	autofree struct wish *wish = NULL;
+	autofree struct resolved_request *resolved = NULL;
 	const struct section *pooled;
 	struct err ignored;
 	bool known = false;
@@ -31,12 +31,12 @@ bool define_stamp(struct stamp *stamp, const struct define *define, const struct
 	*stamp = (struct stamp){ 0 };
 	one.wants = &only;
 	one.nwants = 1;
-	if (wish_make(&wish, &one, define->config, define->host, define->store, &ignored) < 0)
+	if (resolve_make(&resolved, &one, define->config, define->host, define->store, &ignored) < 0)
 		return false;
-	if (wish->ntypes == 0 && pool_types(define->pool, want->kind == WANT_MDEV, UNKNOWN, &pooled) == 1)
-		wish->ntypes = text_copy(wish->types[0], TYPE_SIZE, pooled->type);
+	if (resolved->ntypes == 0 && pool_types(define->pool, want->kind == WANT_MDEV, UNKNOWN, &pooled) == 1)
+		resolved->ntypes = text_copy(resolved->types[0], TYPE_SIZE, pooled->type);
 	for (size_t g = 0; g < define->inv->npgpus; g++) {
-		const char *type = served(define->pool, g, wish);
+		const char *type = served(define->pool, g, resolved);
 		struct stamp here;
 
 		if (!type)

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 #include "plan/pool.h"
-#include "survey/wish.h"
+#include "survey/resolve.h"
 
 struct define {
 	const struct host *host;

@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "survey/reclaim.h"
 #include "internal.h"
-#include "survey/wish.h"
+#include "survey/resolve.h"
 
 enum { LEAST_LOOK_MS = 250, SPARE_LOOK_MS = 5000 }; /* for a look at all processes, where room has to be made */
 
@@ -30,7 +30,7 @@ int survey_start(struct survey *s, const struct host *host, struct store *store,
 	for (size_t i = 0; i < request->nwants && !s->libvirt; i++)
 		if (s->request->wants[i].kind == WANT_PCI)
 			s->libvirt = libvirt_files_libvirt(host);
-	return wish_make(&s->wishes, s->request, config, host, store, err);
+	return resolve_make(&s->resolved_requests, s->request, config, host, store, err);
 }
 
 static void drop_host(struct survey *s)
@@ -52,13 +52,13 @@ void survey_end(struct survey *s)
 	survey_drop_lookups(s);
 	lease_list_free(&s->leases);
 	crossing_free(&s->crossing);
-	free(s->wishes);
+	free(s->resolved_requests);
 	free(s->reclaimable);
 	free(s->stuck);
 	free(s->lacks);
 	free(s->mishaps);
 	free(s->failures);
-	s->wishes = NULL;
+	s->resolved_requests = NULL;
 	s->reclaimable = NULL;
 	s->stuck = NULL;
 	s->lacks = NULL;
@@ -75,7 +75,7 @@ static unsigned int frameworks_of(const struct survey *s)
 	if (s->all_types || s->explains)
 		return INV_ALL;
 	for (size_t i = 0; i < s->request->nwants; i++)
-		frameworks |= wish_frameworks(&s->request->wants[i]);
+		frameworks |= resolve_frameworks(&s->request->wants[i]);
 	return frameworks;
 }
 
@@ -117,7 +117,7 @@ static bool asks_pool(const struct survey *s)
 		const struct want *want = &s->request->wants[i];
 		const struct vgpu vgpu = kernel_vgpu(want->id);
 
-		if (want->kind == WANT_MDEV && s->wishes[i].ntypes == 0 &&
+		if (want->kind == WANT_MDEV && s->resolved_requests[i].ntypes == 0 &&
 		    (s->mode != PLAN_PREPARE || want->placeholder || kernel_exists(s->host, &vgpu) != 1))
 			return true;
 	}
@@ -132,8 +132,8 @@ int survey_host(struct survey *s, struct err *err)
 				   .vf_name = s->config ? pool_vf_name : NULL,
 				   .names_type = s->config ? pool_names_type : NULL,
 				   .arg = s->config };
-	const char **types = wish_types(s->wishes, s->request->nwants, &s->leases,
-					s->explains || asks_pool(s) ? s->config : NULL);
+	const char **types = resolve_types(s->resolved_requests, s->request->nwants, &s->leases,
+					   s->explains || asks_pool(s) ? s->config : NULL);
 	int r;
 
 	drop_host(s);
@@ -243,10 +243,10 @@ static void explain_absent(struct survey *s)
 			continue;
 		if (s->config && inventory_physfn(s->host, want->id, address) &&
 		    inventory_card(s->host, address, &card) && !pool_names(s->config, &card, want->id))
-			snprintf(s->wishes[i].absent, sizeof(s->wishes[i].absent),
+			snprintf(s->resolved_requests[i].absent, sizeof(s->resolved_requests[i].absent),
 				 "no section of the configuration names its card, %s", address);
 		else
-			inventory_explain_card(s->host, want->id, false, s->wishes[i].absent);
+			inventory_explain_card(s->host, want->id, false, s->resolved_requests[i].absent);
 	}
 }
 

@@ -25,7 +25,7 @@ struct survey {
 	bool explains;       /* why a card is not chosen is asked: read the types of the configuration, too */
 	int64_t deadline_ms; /* of the operation (host_now_ms()); 0 none */
 	bool dry;            /* write nothing, not even since when a device has been seen free */
-	struct wish *wishes;
+	struct resolved_request *resolved_requests;
 	struct inventory inv;
 	bool has_inv;
 	int64_t looked_ms; /* CLOCK_MONOTONIC before the host was read */

@@ -46,7 +46,7 @@ struct plan_facts survey_facts(const struct survey *s)
 				    .failures = s->failures,
 				    .nfailures = s->nfailures,
 				    .request = s->request,
-				    .wishes = s->wishes,
+				    .resolved_requests = s->resolved_requests,
 				    .mishaps = s->mishaps,
 				    .nmishaps = s->nmishaps,
 				    .reclaimable = s->reclaimable,

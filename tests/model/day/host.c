@@ -201,29 +201,30 @@ void host_day_end(struct host_day *host)
 }
 
 /* The types of the class that a domain asks for, in the order of the configuration. */
-static void fill_wish(const struct host_day *host, struct wish *wish, int size)
+static void fill_wish(const struct host_day *host, struct resolved_request *resolved, int size)
 {
 	char class[CLASS_SIZE];
 
 	snprintf(class, sizeof(class), "CUSTOM_%dG", size);
-	for (size_t i = 0; i < host->config.nsections && wish->ntypes < WISH_TYPES_MAX; i++)
+	for (size_t i = 0; i < host->config.nsections && resolved->ntypes < RESOLVED_TYPES_MAX; i++)
 		if (strcmp(host->config.sections[i].class, class) == 0)
-			snprintf(wish->types[wish->ntypes++], TYPE_SIZE, "%s", host->config.sections[i].type);
+			snprintf(resolved->types[resolved->ntypes++], TYPE_SIZE, "%s", host->config.sections[i].type);
 }
 
 /* First fit: for the first type that any card has room for, the card with the lowest address. */
-static bool first_fit(const struct plan_facts *facts, const struct wish *wish, struct step *step)
+static bool first_fit(const struct plan_facts *facts, const struct resolved_request *resolved, struct step *step)
 {
 	static const struct leases none;
 
-	for (int t = 0; t < wish->ntypes; t++) {
+	for (int t = 0; t < resolved->ntypes; t++) {
 		for (size_t g = 0; g < facts->inv->npgpus; g++) {
 			struct capacity space;
 
-			capacity_on(&space, facts, &none, (int)g, wish->types[t], wish->want, wish->want->id, "");
+			capacity_on(&space, facts, &none, (int)g, resolved->types[t], resolved->want,
+				    resolved->want->id, "");
 			if (!space.has)
 				continue;
-			snprintf(step->type, sizeof(step->type), "%s", wish->types[t]);
+			snprintf(step->type, sizeof(step->type), "%s", resolved->types[t]);
 			snprintf(step->parent, sizeof(step->parent), "%s", facts->inv->parents[space.parent].name);
 			snprintf(step->pgpu, sizeof(step->pgpu), "%s", facts->inv->pgpus[g].address);
 			return true;
@@ -232,15 +233,15 @@ static bool first_fit(const struct plan_facts *facts, const struct wish *wish, s
 	return false;
 }
 
-static void check_refusal(struct host_day *host, const struct wish *wish, const struct plan *plan)
+static void check_refusal(struct host_day *host, const struct resolved_request *resolved, const struct plan *plan)
 {
 	if (plan && strncmp(plan->text, "no room for ", strlen("no room for ")) != 0)
 		broken(host, "a refusal says: %.200s", plan->text);
-	for (int t = 0; t < wish->ntypes; t++)
+	for (int t = 0; t < resolved->ntypes; t++)
 		for (int g = 0; g < host->kernel.ngpus; g++)
-			if (type_find(&host->kernel.gpus[g], wish->types[t]) &&
-			    available(&host->kernel.gpus[g], wish->types[t]) > 0)
-				broken(host, "%s is refused, and %s has room", wish->types[t],
+			if (type_find(&host->kernel.gpus[g], resolved->types[t]) &&
+			    available(&host->kernel.gpus[g], resolved->types[t]) > 0)
+				broken(host, "%s is refused, and %s has room", resolved->types[t],
 				       host->kernel.gpus[g].name);
 }
 
@@ -287,7 +288,7 @@ static void make(struct host_day *host, const struct step *step, const char *id,
 bool host_day_arrive(struct host_day *host, int domain, int size)
 {
 	struct want want = { .kind = WANT_MDEV };
-	struct wish wish = { .want = &want };
+	struct resolved_request resolved = { .want = &want };
 	struct request request = { .wants = &want, .nwants = 1 };
 	struct plan_facts facts = { .mode = PLAN_PREPARE,
 				    .config = &host->config,
@@ -296,7 +297,7 @@ bool host_day_arrive(struct host_day *host, int domain, int size)
 				    .leases = &host->leases,
 				    .devices = host->facts,
 				    .request = &request,
-				    .wishes = &wish,
+				    .resolved_requests = &resolved,
 				    .reclaimable_known = true };
 	struct plan plan = { 0 };
 	struct step step = { 0 };
@@ -304,9 +305,9 @@ bool host_day_arrive(struct host_day *host, int domain, int size)
 
 	snprintf(want.id, sizeof(want.id), "a0000000-0000-4000-8000-%012d", domain);
 	snprintf(request.uuid, sizeof(request.uuid), "d0000000-0000-4000-8000-%012d", domain);
-	fill_wish(host, &wish, size);
+	fill_wish(host, &resolved, size);
 	if (host->strategy == FIRST_FIT) {
-		chosen = first_fit(&facts, &wish, &step);
+		chosen = first_fit(&facts, &resolved, &step);
 	} else {
 		plan_make(&plan, &facts);
 		chosen = plan.kind == PLAN_STEPS;
@@ -316,7 +317,7 @@ bool host_day_arrive(struct host_day *host, int domain, int size)
 	if (chosen)
 		make(host, &step, want.id, request.uuid);
 	else
-		check_refusal(host, &wish, host->strategy == FIRST_FIT ? NULL : &plan);
+		check_refusal(host, &resolved, host->strategy == FIRST_FIT ? NULL : &plan);
 	plan_free(&plan);
 	return chosen;
 }

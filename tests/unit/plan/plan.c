@@ -39,7 +39,7 @@ struct world {
 	struct request request;
 	struct device_facts devices[32], vfs[64];
 	struct failure failures[4];
-	struct wish wishes[8];
+	struct resolved_request resolved_requests[8];
 	struct want wants[8];
 	struct reclaimable reclaimable[16];
 	struct mishap mishaps[4];
@@ -202,23 +202,24 @@ static void make_section(struct world *w, char *spec)
 static void make_want(struct world *w, char *spec)
 {
 	struct want *want = &w->wants[w->request.nwants];
-	struct wish *wish = &w->wishes[w->request.nwants];
+	struct resolved_request *resolved = &w->resolved_requests[w->request.nwants];
 	char *type = strpbrk(spec, "~^%"), *last = strchr(spec, '@');
 
-	wish->want = want;
-	snprintf(wish->fresh, sizeof(wish->fresh), "n%zu", ++w->request.nwants);
+	resolved->want = want;
+	snprintf(resolved->fresh, sizeof(resolved->fresh), "n%zu", ++w->request.nwants);
 	if (last) {
 		*last = '\0';
-		snprintf(wish->last_parent, sizeof(wish->last_parent), "%s", last + 1);
+		snprintf(resolved->last_parent, sizeof(resolved->last_parent), "%s", last + 1);
 	}
 	if (type) {
 		char *types = strchr(type, '=');
 
-		wish->source = *type == '~' ? TYPE_ASKED : *type == '^' ? TYPE_REMEMBERED : TYPE_DEFINED;
+		resolved->source = *type == '~' ? TYPE_ASKED : *type == '^' ? TYPE_REMEMBERED : TYPE_DEFINED;
 		*type = '\0';
-		if (wish->source == TYPE_ASKED)
+		if (resolved->source == TYPE_ASKED)
 			snprintf(want->type, sizeof(want->type), "%.*s", (int)strcspn(type + 1, "="), type + 1);
-		each(one, (types ? types : type) + 1, "|") snprintf(wish->types[wish->ntypes++], TYPE_SIZE, "%s", one);
+		each(one, (types ? types : type) + 1, "|")
+			snprintf(resolved->types[resolved->ntypes++], TYPE_SIZE, "%s", one);
 	}
 	want->placeholder = *spec == 'p';
 	want->managed = strchr(spec, '+') != NULL;
@@ -270,7 +271,7 @@ static void make_policy(struct world *w, const char *word)
 	else if (strncmp(word, "model=", 6) == 0)
 		text_copy(w->wants[0].source_model, sizeof(w->wants[0].source_model), word + 6);
 	else if (strncmp(word, "near=", 5) == 0)
-		w->wishes[0].nodes = UINT64_C(1) << atoi(word + 5);
+		w->resolved_requests[0].nodes = UINT64_C(1) << atoi(word + 5);
 	else if (strncmp(word, "quota=", 6) == 0)
 		w->config.quota_default = w->config.quota_none = atoi(word + 6);
 	else if (strncmp(word, "notready=", 9) == 0) {
@@ -336,7 +337,7 @@ static void make_world(struct world *w, const struct row *row)
 					.vfs = w->vfs,
 					.failures = w->failures,
 					.request = &w->request,
-					.wishes = w->wishes,
+					.resolved_requests = w->resolved_requests,
 					.mishaps = w->mishaps,
 					.reclaimable = w->reclaimable,
 					.lacks = w->lacks };

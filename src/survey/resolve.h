@@ -15,14 +15,15 @@
  * One for each want of the request; the caller frees it. -ENOENT: a type that is asked for is known neither here nor
  * to the pool: the known ones are listed.
  */
-int wish_make(struct wish **out, const struct request *request, const struct config *config, const struct host *host,
-	      const struct store *store, struct err *err);
+int resolve_make(struct resolved_request **out, const struct request *request, const struct config *config,
+		 const struct host *host, const struct store *store, struct err *err);
 
 /* The frameworks (INV_...) whose devices a hostdev of this kind can be. */
-unsigned int wish_frameworks(const struct want *want);
+unsigned int resolve_frameworks(const struct want *want);
 
 /*
  * The ids that the wishes name, those that the leases hold, and with a configuration (NULL: without) those that it
  * enables, for inventory_read(); NULL-terminated, the caller frees it.
  */
-const char **wish_types(const struct wish *wishes, size_t n, const struct leases *leases, const struct config *config);
+const char **resolve_types(const struct resolved_request *resolved_requests, size_t n, const struct leases *leases,
+			   const struct config *config);

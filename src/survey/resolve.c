@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What a domain wishes, told from all that is known. */
-#include "survey/wish.h"
+#include "survey/resolve.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -11,16 +11,16 @@
 #include "host/libvirt_files.h"
 #include "base/text.h"
 
-static void add_type(struct wish *wish, const char *type)
+static void add_type(struct resolved_request *resolved, const char *type)
 {
-	for (int i = 0; i < wish->ntypes; i++)
-		if (strcmp(wish->types[i], type) == 0)
+	for (int i = 0; i < resolved->ntypes; i++)
+		if (strcmp(resolved->types[i], type) == 0)
 			return;
-	if (wish->ntypes < WISH_TYPES_MAX)
-		text_copy(wish->types[wish->ntypes++], TYPE_SIZE, type);
+	if (resolved->ntypes < RESOLVED_TYPES_MAX)
+		text_copy(resolved->types[resolved->ntypes++], TYPE_SIZE, type);
 }
 
-unsigned int wish_frameworks(const struct want *want)
+unsigned int resolve_frameworks(const struct want *want)
 {
 	return want->kind == WANT_MDEV ? INV_MDEV : INV_VARIANT | INV_VF;
 }
@@ -45,7 +45,7 @@ static void source_says(const struct want *want, char *buf, size_t size)
 /* Has the other kind of hostdev a type or class of this name, by the configuration or by a card? */
 static bool is_other_kind(const struct want *want, const struct config *config, const struct host *host)
 {
-	unsigned int others = INV_ALL & ~wish_frameworks(want);
+	unsigned int others = INV_ALL & ~resolve_frameworks(want);
 	autofree char **known = NULL, **named = NULL;
 	struct err ignored;
 
@@ -73,7 +73,7 @@ static int unknown_type(const struct want *want, const struct config *config, co
 			"vGPU %s: '%s' is made as %s here%s, and its <hostdev> is of type %s: use one of type %s",
 			want->id, want->type, want->kind == WANT_MDEV ? "VFs" : "mdevs", source,
 			want->kind == WANT_MDEV ? "mdev" : "pci", want->kind == WANT_MDEV ? "pci" : "mdev");
-	if (inventory_type_ids(host, wish_frameworks(want), &known, err) < 0)
+	if (inventory_type_ids(host, resolve_frameworks(want), &known, err) < 0)
 		return -err->code;
 	for (char **id = known; id && *id; id++) {
 		if (n + strlen(*id) + 3 >= sizeof(list))
@@ -87,50 +87,51 @@ static int unknown_type(const struct want *want, const struct config *config, co
 		       n ? list : "(none: this host has no pGPU)", more);
 }
 
-static int add_named(struct wish *wish, const struct host *host, const char *name, struct err *err)
+static int add_named(struct resolved_request *resolved, const struct host *host, const char *name, struct err *err)
 {
 	autofree char **named = NULL;
-	int r = inventory_types_named(host, wish_frameworks(wish->want), name, &named, err);
+	int r = inventory_types_named(host, resolve_frameworks(resolved->want), name, &named, err);
 
 	for (char **t = named; r == 0 && t && *t; t++)
-		add_type(wish, *t);
+		add_type(resolved, *t);
 	return r;
 }
 
 /* What the metadata calls it: an id, a name such as "GRID T4-16C", or a class. */
-static int asked_type(struct wish *wish, const struct config *config, const struct host *host, struct err *err)
+static int asked_type(struct resolved_request *resolved, const struct config *config, const struct host *host,
+		      struct err *err)
 {
-	const char *asked = wish->want->type;
+	const char *asked = resolved->want->type;
 	autofree char **known = NULL;
 	char id[TYPE_SIZE];
 	int r;
 
-	wish->source = TYPE_ASKED;
+	resolved->source = TYPE_ASKED;
 	for (size_t i = 0; config && i < config->nsections; i++) {
 		const struct section *s = &config->sections[i];
 
-		if (!s->enabled || (s->vf && wish->want->kind == WANT_MDEV))
+		if (!s->enabled || (s->vf && resolved->want->kind == WANT_MDEV))
 			continue;
 		if (strcmp(s->type, asked) == 0 || strcmp(s->class, asked) == 0)
-			add_type(wish, s->type);
+			add_type(resolved, s->type);
 	}
-	if (wish->ntypes)
+	if (resolved->ntypes)
 		return 0;
-	r = add_named(wish, host, asked, err);
-	if (r < 0 || wish->ntypes)
+	r = add_named(resolved, host, asked, err);
+	if (r < 0 || resolved->ntypes)
 		return r;
-	r = inventory_type_ids(host, wish_frameworks(wish->want), &known, err);
+	r = inventory_type_ids(host, resolve_frameworks(resolved->want), &known, err);
 	if (r < 0)
 		return r;
 	if (type_parse(id, asked) && is_in(known, id)) {
-		add_type(wish, id);
+		add_type(resolved, id);
 		return 0;
 	}
 	/* An id that only the source knows: its name says what it is here. */
-	if (*wish->want->source_name)
-		r = add_named(wish, host, wish->want->source_name, err);
-	if (r == 0 && !wish->ntypes)
-		r = unknown_type(wish->want, config, host, err);
+	if (*resolved->want->source_name)
+		r = add_named(resolved, host, resolved->want->source_name, err);
+	if (r == 0 && !resolved->ntypes)
+		r = unknown_type(resolved->want, config, host, err);
 	return r;
 }
 
@@ -142,31 +143,31 @@ static bool is_enabled(const struct config *config, const char *type)
 	return section && section->enabled && !section->vf;
 }
 
-static int find_type(struct wish *wish, const struct config *config, const struct host *host, const struct store *store,
-		     struct err *err)
+static int find_type(struct resolved_request *resolved, const struct config *config, const struct host *host,
+		     const struct store *store, struct err *err)
 {
 	struct definition definition;
 	struct affinity affinity;
 	int defined = 0;
 
-	if (!wish->want->placeholder && wish->want->kind == WANT_MDEV) {
-		defined = mdevctl_definition(&definition, host, wish->want->id, err);
+	if (!resolved->want->placeholder && resolved->want->kind == WANT_MDEV) {
+		defined = mdevctl_definition(&definition, host, resolved->want->id, err);
 		if (defined < 0)
 			return defined;
 		if (defined)
-			text_copy(wish->last_parent, PARENT_SIZE, definition.parent);
-		else if (affinity_get(store, wish->want->id, &affinity))
-			text_copy(wish->last_parent, PARENT_SIZE, affinity.parent);
+			text_copy(resolved->last_parent, PARENT_SIZE, definition.parent);
+		else if (affinity_get(store, resolved->want->id, &affinity))
+			text_copy(resolved->last_parent, PARENT_SIZE, affinity.parent);
 	}
-	if (*wish->want->type)
-		return asked_type(wish, config, host, err);
+	if (*resolved->want->type)
+		return asked_type(resolved, config, host, err);
 	/* What the pool or a VF's card serves is the plan's to tell. */
 	if (defined) {
-		add_type(wish, definition.type);
-		wish->source = TYPE_DEFINED;
-	} else if (*wish->last_parent && is_enabled(config, affinity.type)) {
-		add_type(wish, affinity.type);
-		wish->source = TYPE_REMEMBERED;
+		add_type(resolved, definition.type);
+		resolved->source = TYPE_DEFINED;
+	} else if (*resolved->last_parent && is_enabled(config, affinity.type)) {
+		add_type(resolved, affinity.type);
+		resolved->source = TYPE_REMEMBERED;
 	}
 	return 0;
 }
@@ -182,39 +183,40 @@ static uint64_t wished_nodes(const struct want *want, const struct request *requ
 	return request->cpus ? inventory_cpu_nodes(host, request->cpus) : 0;
 }
 
-int wish_make(struct wish **out, const struct request *request, const struct config *config, const struct host *host,
-	      const struct store *store, struct err *err)
+int resolve_make(struct resolved_request **out, const struct request *request, const struct config *config,
+		 const struct host *host, const struct store *store, struct err *err)
 {
-	autofree struct wish *wishes = calloc(request->nwants + 1, sizeof(*wishes));
+	autofree struct resolved_request *resolved_requests = calloc(request->nwants + 1, sizeof(*resolved_requests));
 	int r;
 
-	if (!wishes)
+	if (!resolved_requests)
 		abort();
 	for (size_t i = 0; i < request->nwants; i++) {
-		struct wish *wish = &wishes[i];
+		struct resolved_request *resolved = &resolved_requests[i];
 
-		wish->want = &request->wants[i];
-		uuid_random(wish->fresh);
-		wish->nodes = wished_nodes(wish->want, request, host);
-		r = find_type(wish, config, host, store, err);
+		resolved->want = &request->wants[i];
+		uuid_random(resolved->fresh);
+		resolved->nodes = wished_nodes(resolved->want, request, host);
+		r = find_type(resolved, config, host, store, err);
 		if (r < 0)
 			return r;
 	}
-	*out = steal_ptr(&wishes);
+	*out = steal_ptr(&resolved_requests);
 	return 0;
 }
 
-const char **wish_types(const struct wish *wishes, size_t n, const struct leases *leases, const struct config *config)
+const char **resolve_types(const struct resolved_request *resolved_requests, size_t n, const struct leases *leases,
+			   const struct config *config)
 {
 	size_t nsections = config ? config->nsections : 0;
-	const char **types = calloc(n * WISH_TYPES_MAX + leases->n + nsections + 1, sizeof(*types));
+	const char **types = calloc(n * RESOLVED_TYPES_MAX + leases->n + nsections + 1, sizeof(*types));
 	size_t k = 0;
 
 	if (!types)
 		abort();
 	for (size_t i = 0; i < n; i++)
-		for (int t = 0; t < wishes[i].ntypes; t++)
-			types[k++] = wishes[i].types[t];
+		for (int t = 0; t < resolved_requests[i].ntypes; t++)
+			types[k++] = resolved_requests[i].types[t];
 	for (size_t i = 0; i < leases->n; i++)
 		types[k++] = leases->list[i].type;
 	for (size_t i = 0; i < nsections; i++)
