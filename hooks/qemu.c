@@ -283,7 +283,7 @@ static int read_wants(struct hook *hook, const struct operation *operation, stru
 	int r = large ? domxml_hostdevs(&hook->doc, hook->xml, hook->len, err)
 		      : domxml_parse(&hook->doc, hook->xml, hook->len, DOMXML_ALL_PCI, err);
 
-	if (r < 0 || domxml_request(hook->doc)->nwants == 0)
+	if (r < 0 || domxml_request(hook->doc)->nvgpus == 0)
 		return r;
 	r = read_host(hook, err);
 	if (r < 0 && operation->needs_config)
@@ -291,9 +291,9 @@ static int read_wants(struct hook *hook, const struct operation *operation, stru
 	if (r < 0)
 		log_warn("%s: %s", operation->op, err->text);
 	r = mine_keep(hook->doc, &hook->host, hook->has_config ? &hook->config : NULL, NULL, err);
-	if (r == 0 && large && domxml_request(hook->doc)->nwants > 0)
+	if (r == 0 && large && domxml_request(hook->doc)->nvgpus > 0)
 		return err_set(err, E2BIG, "vGPU %s: the domain's XML is over %d MiB",
-			       domxml_request(hook->doc)->wants[0].id, DOMXML_MAX >> 20);
+			       domxml_request(hook->doc)->vgpus[0].id, DOMXML_MAX >> 20);
 	return r;
 }
 
@@ -309,7 +309,7 @@ static int read_all(struct hook *hook, const struct operation *operation, struct
 		r = by_lease ? read_owner(hook, err) : read_wants(hook, operation, err);
 	if (r < 0)
 		return r;
-	if (!by_lease && domxml_request(hook->doc)->nwants == 0)
+	if (!by_lease && domxml_request(hook->doc)->nvgpus == 0)
 		return 0;
 	/* What is wrong with the configuration has been said, where it matters. */
 	if (by_lease && read_host(hook, err) < 0)
@@ -334,7 +334,7 @@ static int dry_plan(struct hook *hook, const struct operation *operation, struct
 	bool changed;
 	int r = attach_preview(&hook->attach, operation->mode, &store, &survey, &plan, err);
 
-	if (r == 0 && (plan.nsteps == hook->attach.request->nwants || plan.kind == PLAN_REMOVE)) {
+	if (r == 0 && (plan.nsteps == hook->attach.request->nvgpus || plan.kind == PLAN_REMOVE)) {
 		preview_print(stderr, &survey, &plan, false);
 		r = attach_rewritten(&hook->attach, &survey, &plan, &xml, &len, &changed, err);
 		if (r == 0)

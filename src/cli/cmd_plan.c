@@ -56,7 +56,7 @@ static int make(struct planning *p, struct err *err)
 {
 	int r = attach_preview(&p->attach, p->mode, &p->store, &p->survey, &p->plan, err);
 
-	if (r == 0 && (p->plan.nsteps == p->attach.request->nwants || p->plan.kind == PLAN_REMOVE))
+	if (r == 0 && (p->plan.nsteps == p->attach.request->nvgpus || p->plan.kind == PLAN_REMOVE))
 		r = attach_rewritten(&p->attach, &p->survey, &p->plan, &p->rewritten, &p->rewritten_len, &p->changed,
 				     err);
 	if (r == 0 && !preview_is_possible(&p->plan))
@@ -79,8 +79,8 @@ static void print_text(const struct planning *p)
 	const struct request *request = p->attach.request;
 
 	preview_print(stdout, &p->survey, &p->plan, true);
-	if (p->plan.kind == PLAN_REMOVE && p->plan.nsteps < request->nwants)
-		cmd_say("%zu more: planned when that is removed", request->nwants - p->plan.nsteps);
+	if (p->plan.kind == PLAN_REMOVE && p->plan.nsteps < request->nvgpus)
+		cmd_say("%zu more: planned when that is removed", request->nvgpus - p->plan.nsteps);
 	print_diff(p, stdout);
 }
 
@@ -89,7 +89,7 @@ static void print_steps(const struct planning *p, struct json_out *json)
 	json_out_array(json, "steps");
 	for (size_t i = 0; i < p->plan.nsteps; i++) {
 		const struct step *step = &p->plan.steps[i];
-		const char *asked = p->attach.request->wants[i].id;
+		const char *asked = p->attach.request->vgpus[i].id;
 
 		json_out_object(json, NULL);
 		json_out_string(json, "action", preview_word(&p->survey, step));
@@ -108,14 +108,14 @@ static void print_steps(const struct planning *p, struct json_out *json)
 static void print_verdicts(const struct planning *p, struct json_out *json)
 {
 	json_out_array(json, "passed_over");
-	for (size_t i = 0; p->attach.request && i < p->attach.request->nwants; i++) {
+	for (size_t i = 0; p->attach.request && i < p->attach.request->nvgpus; i++) {
 		for (size_t g = 0; g < p->survey.inv.npgpus; g++) {
 			char why[2 * REASON_SIZE];
 
 			if (!preview_not_chosen(&p->survey, &p->plan, i, g, why, sizeof(why)))
 				continue;
 			json_out_object(json, NULL);
-			json_out_string(json, "id", p->attach.request->wants[i].id);
+			json_out_string(json, "id", p->attach.request->vgpus[i].id);
 			json_out_string(json, "pgpu", p->survey.inv.pgpus[g].address);
 			json_out_string(json, "reason", why);
 			json_out_close(json);
@@ -188,11 +188,11 @@ static int decide(struct planning *p, struct domxml **doc, struct err *err)
 				     .why_no_config = cmd->why_no_config,
 				     .doc = *doc,
 				     .request = domxml_request(*doc) };
-	if (p->attach.request->nwants && cmd->wrong_config && domxml_concerns(p->xml, p->len))
+	if (p->attach.request->nvgpus && cmd->wrong_config && domxml_concerns(p->xml, p->len))
 		return err_set(err, EINVAL, "%s", cmd->why_no_config);
 	if (mine_keep(*doc, &cmd->host, p->attach.config, NULL, err) < 0)
 		return -err->code;
-	return p->attach.request->nwants ? make(p, err) : 0;
+	return p->attach.request->nvgpus ? make(p, err) : 0;
 }
 
 static void warn(void *arg, const char *text, const char *fix)
@@ -209,7 +209,7 @@ static void print(const struct planning *p, const char *refusal)
 		remark_domain(p->attach.doc, &p->cmd->host, warn, (char *)cmd_shown(p->cmd->call->operands[0]));
 	if (p->cmd->call->json)
 		print_json(p, refusal);
-	else if (request && request->nwants == 0)
+	else if (request && request->nvgpus == 0)
 		cmd_say("domain %s has no vGPU: nothing to do", request->name);
 	else if (!refusal && p->plan.nsteps == 0)
 		cmd_say("domain %s: %s leaves its vGPUs as they are: %s", request->name, p->op, p->cmd->why_no_config);

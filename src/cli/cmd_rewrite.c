@@ -92,7 +92,7 @@ static void say_what_changed(const struct rewrite *r, const char *path)
 	const struct request *request = domxml_request(r->doc);
 
 	for (size_t i = 0; i < r->nchanges; i++)
-		cmd_say("%s -> %s", request->wants[r->changes[i].want].id, r->changes[i].id);
+		cmd_say("%s -> %s", request->vgpus[r->changes[i].req].id, r->changes[i].id);
 	if (r->nchanges && (strncmp(path, "/etc/libvirt/", 13) == 0 || strncmp(path, "/run/libvirt/", 13) == 0))
 		cmd_warn("libvirt does not notice a change of its own files: use 'virsh define %s'", path);
 }

@@ -17,7 +17,7 @@
 #include "cli/table.h"
 #include "base/text.h"
 
-enum { SHOW_MAX = 3 * WANT_MAX, LOOK_MS = 10000 };
+enum { SHOW_MAX = 3 * REQUEST_MAX, LOOK_MS = 10000 };
 
 /* All that is asked, and what came of it. */
 struct show {
@@ -36,13 +36,13 @@ struct show {
 	size_t nreasons;
 };
 
-static const struct want *find_want(const struct domxml *doc, const char *id)
+static const struct vgpu_request *find_req(const struct domxml *doc, const char *id)
 {
 	const struct request *request = doc ? domxml_request(doc) : NULL;
 
-	for (size_t i = 0; request && i < request->nwants; i++)
-		if (strcmp(request->wants[i].id, id) == 0)
-			return &request->wants[i];
+	for (size_t i = 0; request && i < request->nvgpus; i++)
+		if (strcmp(request->vgpus[i].id, id) == 0)
+			return &request->vgpus[i];
 	return NULL;
 }
 
@@ -111,9 +111,9 @@ static void add_view(struct show *show, const char *id)
 	*view = (struct compare){ .id = id,
 				  .domain = show->hp.domain.uuid,
 				  .runs = show->hp.domain.running,
-				  .live = find_want(show->live, id),
-				  .config = find_want(show->config, id),
-				  .taken = find_want(show->taken, id),
+				  .live = find_req(show->live, id),
+				  .config = find_req(show->config, id),
+				  .taken = find_req(show->taken, id),
 				  .lease = lease,
 				  .exists = device || (lease && lease->framework == FW_VF),
 				  .type = device ? device->type : "",
@@ -125,8 +125,8 @@ static void add_view(struct show *show, const char *id)
 
 static void add_wants(struct show *show, const struct domxml *doc)
 {
-	for (size_t i = 0; doc && i < domxml_request(doc)->nwants; i++)
-		add_view(show, domxml_request(doc)->wants[i].id);
+	for (size_t i = 0; doc && i < domxml_request(doc)->nvgpus; i++)
+		add_view(show, domxml_request(doc)->vgpus[i].id);
 }
 
 static int ask_qemu(struct show *show, struct err *err)
@@ -140,11 +140,11 @@ static int ask_qemu(struct show *show, struct err *err)
 	if (!virt_is_qemu(virt))
 		return err_set(err, EOPNOTSUPP, "domain %s is none of QEMU's", show->hp.domain.name);
 	for (size_t i = 0; i < show->n; i++) {
-		const struct want *want = find_want(show->live, show->views[i].id);
+		const struct vgpu_request *req = find_req(show->live, show->views[i].id);
 
-		if (!want)
+		if (!req)
 			continue;
-		r = qemu_device(virt, uuid, want->alias, show->shown[i], err);
+		r = qemu_device(virt, uuid, req->alias, show->shown[i], err);
 		if (r < 0)
 			return r;
 		show->views[i].shown = show->shown[i];
@@ -209,7 +209,7 @@ static void print_text(const struct show *show)
 	for (size_t i = 0; i < show->n; i++)
 		for (size_t k = 0; k < show->views[i].n; k++)
 			cmd_say("%s: %s", show->views[i].id, show->views[i].differences[k]);
-	if (show->taken && domxml_request(show->taken)->nwants)
+	if (show->taken && domxml_request(show->taken)->nvgpus)
 		cmd_say("domain %s lacks what a suspend took from it: 'vgpu-lease resume %s'", domain->name,
 			domain->name);
 	if (!show->cmd.call->qemu)
@@ -255,7 +255,7 @@ static void print_json(const struct show *show)
 	for (size_t i = 0; i < show->n; i++)
 		json_view(&json, &show->views[i]);
 	json_out_close(&json);
-	json_out_number(&json, "suspended", show->taken ? (long)domxml_request(show->taken)->nwants : 0);
+	json_out_number(&json, "suspended", show->taken ? (long)domxml_request(show->taken)->nvgpus : 0);
 	if (show->cmd.call->qemu) {
 		json_out_array(&json, "migration_blockers");
 		for (size_t i = 0; i < show->nreasons; i++)

@@ -110,7 +110,7 @@ static int define_anew(struct guests *g, const char *uuid, const struct rewrite_
 		request = domxml_request(rewrite.doc);
 		for (size_t i = 0; r == 0 && i < rewrite.nchanges; i++)
 			log_info("domain %s: placeholder %s of its definition is %s now", request->name,
-				 request->wants[rewrite.changes[i].want].id, rewrite.changes[i].id);
+				 request->vgpus[rewrite.changes[i].req].id, rewrite.changes[i].id);
 	}
 	rewrite_end(&rewrite);
 	return r;

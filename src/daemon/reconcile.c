@@ -115,10 +115,11 @@ static int adopt(struct look *look, const struct request *request, const struct 
 	return r == -EEXIST ? 0 : r;
 }
 
-static int judge_device(struct look *look, const struct live_domain *domain, const struct want *want, struct err *err)
+static int judge_device(struct look *look, const struct live_domain *domain, const struct vgpu_request *req,
+			struct err *err)
 {
 	struct reconcile *pass = look->pass;
-	const struct lease *lease = lease_find(&look->leases, want->id);
+	const struct lease *lease = lease_find(&look->leases, req->id);
 	struct inv_device device;
 	struct device_view view = { .settled = domain->settled,
 				    .domain = domain->uuid,
@@ -135,12 +136,12 @@ static int judge_device(struct look *look, const struct live_domain *domain, con
 	r = look_deeper(look, err);
 	if (r < 0)
 		return r;
-	view.exists = adopt_find(&device, &look->inv, want->id);
+	view.exists = adopt_find(&device, &look->inv, req->id);
 	/* Any other PCI device is none of ours. */
-	if (want->kind == WANT_PCI && !view.exists && !lease)
+	if (req->kind == REQUEST_PCI && !view.exists && !lease)
 		return 0;
 	view.at_work = lease && reclaim_at_work(pass->store, lease);
-	view.open = is_open(look, want->id);
+	view.open = is_open(look, req->id);
 	verdict = reconcile_device(&view, why);
 	/* Without a configuration nothing is leased. */
 	if (verdict == RECONCILE_LEAVE || (verdict == RECONCILE_ADOPT && !pass->config))
@@ -149,7 +150,7 @@ static int judge_device(struct look *look, const struct live_domain *domain, con
 		r = adopt(look, domain->request, &device, lease, err);
 		look->adopted = true;
 	}
-	note(pass, verdict, want->id, domain->request->name, why);
+	note(pass, verdict, req->id, domain->request->name, why);
 	return r < 0 ? r : 0;
 }
 
@@ -160,8 +161,8 @@ static int judge_devices(struct look *look, struct err *err)
 	for (size_t i = 0; i < pass->ndomains; i++) {
 		const struct live_domain *domain = &pass->domains[i];
 
-		for (size_t j = 0; domain->request && j < domain->request->nwants; j++)
-			if (judge_device(look, domain, &domain->request->wants[j], err) < 0)
+		for (size_t j = 0; domain->request && j < domain->request->nvgpus; j++)
+			if (judge_device(look, domain, &domain->request->vgpus[j], err) < 0)
 				return -err->code;
 	}
 	return 0;
@@ -182,8 +183,8 @@ static bool is_running(const void *arg, const char *domain)
 
 static bool names(const struct request *request, const char *id)
 {
-	for (size_t i = 0; request && i < request->nwants; i++)
-		if (strcmp(request->wants[i].id, id) == 0)
+	for (size_t i = 0; request && i < request->nvgpus; i++)
+		if (strcmp(request->vgpus[i].id, id) == 0)
 			return true;
 	return false;
 }

@@ -109,7 +109,7 @@ static int read_suspended(struct domxml *doc, const struct xml_elem *domain, con
 	if (r < 0)
 		return err_in(err, "the record of the domain's suspend");
 	r = request_read(doc, domain, xml_root(tree), meta, true, err);
-	for (size_t i = 0; i < doc->request.nwants; i++)
+	for (size_t i = 0; i < doc->request.nvgpus; i++)
 		doc->marks[i].device = NULL;
 	if (r == 0)
 		r = domxml_locate(doc, xml_count(tree), err);
@@ -255,8 +255,8 @@ int domxml_hostdevs(struct domxml **out, const char *xml, size_t len, struct err
 		return r;
 	}
 	(*out)->record = cut;
-	for (size_t i = 0; i < (*out)->request.nwants; i++)
-		(*out)->request.wants[i].has_metadata = has(xml, len, DOMXML_NS);
+	for (size_t i = 0; i < (*out)->request.nvgpus; i++)
+		(*out)->request.vgpus[i].has_metadata = has(xml, len, DOMXML_NS);
 	return 0;
 }
 
@@ -265,7 +265,7 @@ void domxml_free(struct domxml *doc)
 	if (!doc)
 		return;
 	free(doc->request.cpus);
-	free(doc->request.wants);
+	free(doc->request.vgpus);
 	free(doc->request.taken);
 	free(doc->marks);
 	free(doc->strays);
@@ -274,11 +274,11 @@ void domxml_free(struct domxml *doc)
 	free(doc);
 }
 
-const struct want *request_find(const struct request *request, const char *id)
+const struct vgpu_request *request_find(const struct request *request, const char *id)
 {
-	for (size_t i = 0; i < request->nwants; i++)
-		if (strcmp(request->wants[i].id, id) == 0)
-			return &request->wants[i];
+	for (size_t i = 0; i < request->nvgpus; i++)
+		if (strcmp(request->vgpus[i].id, id) == 0)
+			return &request->vgpus[i];
 	return NULL;
 }
 
@@ -303,18 +303,18 @@ void domxml_keep(struct domxml *doc, const bool *keep)
 	struct request *request = &doc->request;
 	size_t kept = 0;
 
-	for (size_t i = 0; i < request->nwants; i++) {
+	for (size_t i = 0; i < request->nvgpus; i++) {
 		if (!keep[i]) {
-			domxml_take(request, request->wants[i].id);
+			domxml_take(request, request->vgpus[i].id);
 			continue;
 		}
 		if (kept != i) {
-			request->wants[kept] = request->wants[i];
+			request->vgpus[kept] = request->vgpus[i];
 			doc->marks[kept] = doc->marks[i];
 		}
 		kept++;
 	}
-	request->nwants = kept;
+	request->nvgpus = kept;
 }
 
 size_t domxml_remarks(const struct domxml *doc, const struct remark **out)

@@ -21,7 +21,7 @@
 enum {
 	DOMXML_MAX = 8 << 20,
 	DOMAIN_NAME_SIZE = 1024, /* libvirt sets no limit; a longer name is refused */
-	WANT_MAX = 256,          /* vGPUs of one domain, and PCI devices that may be some: a bus each */
+	REQUEST_MAX = 256,       /* vGPUs of one domain, and PCI devices that may be some: a bus each */
 	LABEL_SIZE = 128,        /* a type's name or a model, as the metadata gives it */
 	ALIAS_SIZE = 128,        /* libvirt's name of a device of a running domain */
 };
@@ -29,7 +29,7 @@ enum {
 #define DOMXML_NS "urn:vgpu-lease:domain:1"
 #define DOMXML_NOVA_NS_PREFIX "http://openstack.org/xmlns/libvirt/nova/" /* the version behind it changes */
 
-enum want_kind { WANT_MDEV, WANT_PCI };
+enum vgpu_request_kind { REQUEST_MDEV, REQUEST_PCI };
 
 enum numa_preference { NUMA_AUTO, NUMA_NONE, NUMA_NODE };
 
@@ -45,8 +45,8 @@ struct stamp {
 };
 
 /* One vGPU of the domain: a hostdev, with the <vgpu:device> that names it, if there is one. */
-struct want {
-	enum want_kind kind;
+struct vgpu_request {
+	enum vgpu_request_kind kind;
 	char id[ID_SIZE];       /* the UUID (lower case) or the VF's address, as the XML has it */
 	char alias[ALIAS_SIZE]; /* of a running domain's device, by which libvirt's events name it; "" none */
 	bool placeholder;       /* 00000000-...-NN: "lease one for me" */
@@ -73,8 +73,8 @@ struct request {
 	char project[PROJECT_SIZE]; /* Nova's, else the metadata's; "" none */
 	uint64_t memory_nodes;      /* <numatune><memory nodeset=...>, bit N = node N; 0 none */
 	char *cpus;                 /* union of the pinned vCPUs' cpusets as a list "0-3,8"; NULL none; owned */
-	struct want *wants;
-	size_t nwants;
+	struct vgpu_request *vgpus;
+	size_t nvgpus;
 	/*
 	 * IDs that the XML names beside its wants: those of hostdevs that are none of ours, and of each <vgpu:device>
 	 * without a hostdev. No want can become one of these.
@@ -84,7 +84,7 @@ struct request {
 };
 
 /* The want of this ID; NULL: it is none's. */
-const struct want *request_find(const struct request *request, const char *id);
+const struct vgpu_request *request_find(const struct request *request, const char *id);
 
 bool request_has_taken(const struct request *request, const char *id);
 
@@ -147,7 +147,7 @@ void domxml_keep(struct domxml *doc, const bool *keep);
 
 /* What one want gets instead, by its index in the request. */
 struct domxml_change {
-	size_t want;
+	size_t req;
 	char id[ID_SIZE]; /* the new UUID or address; "": it keeps its own */
 	bool crosses;     /* an mdev becomes a PCI device (a VF), or one of those an mdev: `id` is of the other kind */
 	/*
@@ -170,7 +170,7 @@ int domxml_rewrite(const struct domxml *doc, const struct domxml_change *changes
 		   size_t *outlen, struct err *err);
 
 /* The bytes of a want's <hostdev>, as libvirt takes them to attach or detach the device; the caller frees *out. */
-int domxml_hostdev(const struct domxml *doc, size_t want, char **out, struct err *err);
+int domxml_hostdev(const struct domxml *doc, size_t req, char **out, struct err *err);
 
 /*
  * What a suspend takes from a domain stands in its metadata, in an element of this namespace: the hostdevs as they

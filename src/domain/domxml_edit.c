@@ -93,20 +93,20 @@ static int plan_pci(struct edits *edits, const struct mark *mark, const char *wa
 	return 0;
 }
 
-static int plan_address(struct edits *edits, const struct mark *mark, const struct want *want, const char *id,
+static int plan_address(struct edits *edits, const struct mark *mark, const struct vgpu_request *req, const char *id,
 			struct err *err)
 {
 	if (mark->id.value.at)
 		add_own(edits, mark->id.value, NULL, id);
-	if (want->kind == WANT_PCI)
-		return plan_pci(edits, mark, want->id, id, err);
+	if (req->kind == REQUEST_PCI)
+		return plan_pci(edits, mark, req->id, id, err);
 	add_own(edits, mark->uuid.value, NULL, id);
 	return 0;
 }
 
 /* An address of the other kind, in place of the first attribute of the one that there was; the others go. */
-static int plan_crossed_address(struct edits *edits, const struct mark *mark, const struct want *want, const char *id,
-				struct err *err)
+static int plan_crossed_address(struct edits *edits, const struct mark *mark, const struct vgpu_request *req,
+				const char *id, struct err *err)
 {
 	const struct attr *first = mark->uuid.value.at ? &mark->uuid : NULL;
 	char numbers[NUMBERS][ID_SIZE];
@@ -120,8 +120,8 @@ static int plan_crossed_address(struct edits *edits, const struct mark *mark, co
 			add(edits, mark->numbers[i].whole, NULL, "");
 	}
 	if (!first)
-		return err_set(err, EINVAL, "%s: the <address> in the hostdev's <source> has no attributes", want->id);
-	if (want->kind == WANT_PCI) {
+		return err_set(err, EINVAL, "%s: the <address> in the hostdev's <source> has no attributes", req->id);
+	if (req->kind == REQUEST_PCI) {
 		add_own(edits, first->whole, "uuid", id);
 		return 0;
 	}
@@ -141,29 +141,29 @@ static void plan_traits(struct edits *edits, const struct mark *mark, bool to_pc
 		set(edits, &mark->traits[i], mark->traits[0].whole, domxml_traits[i], to_pci ? pci[i] : mdev[i]);
 }
 
-static int plan_crossing(struct edits *edits, const struct mark *mark, const struct want *want, const char *id,
+static int plan_crossing(struct edits *edits, const struct mark *mark, const struct vgpu_request *req, const char *id,
 			 struct err *err)
 {
-	bool to_pci = want->kind == WANT_MDEV;
+	bool to_pci = req->kind == REQUEST_MDEV;
 
 	plan_traits(edits, mark, to_pci);
 	if (mark->id.value.at)
 		add_own(edits, mark->id.whole, to_pci ? "address" : "uuid", id);
-	return plan_crossed_address(edits, mark, want, id, err);
+	return plan_crossed_address(edits, mark, req, id, err);
 }
 
 static int plan_change(const struct domxml *doc, struct edits *edits, const struct domxml_change *change,
 		       const char *id, struct err *err)
 {
-	const struct want *want = &doc->request.wants[change->want];
-	const struct mark *mark = &doc->marks[change->want];
+	const struct vgpu_request *req = &doc->request.vgpus[change->req];
+	const struct mark *mark = &doc->marks[change->req];
 	const char *facts[FACTS];
 	int r = 0;
 
 	if (change->crosses)
-		r = plan_crossing(edits, mark, want, id, err);
+		r = plan_crossing(edits, mark, req, id, err);
 	else if (change->id[0])
-		r = plan_address(edits, mark, want, id, err);
+		r = plan_address(edits, mark, req, id, err);
 	if (!mark->id.value.at)
 		return r;
 	stamp_facts(&change->stamp, facts);
@@ -230,27 +230,27 @@ static int ids_after(const struct domxml *doc, const struct domxml_change *chang
 		     char (*ids)[ID_SIZE], struct err *err)
 {
 	const struct request *request = &doc->request;
-	bool changed[WANT_MAX] = { false };
+	bool changed[REQUEST_MAX] = { false };
 
 	for (size_t i = 0; i < nchanges; i++) {
 		const struct domxml_change *change = &changes[i];
-		const struct want *want = change->want < request->nwants ? &request->wants[change->want] : NULL;
+		const struct vgpu_request *req = change->req < request->nvgpus ? &request->vgpus[change->req] : NULL;
 		bool mdev;
 
-		if (!want || changed[change->want])
+		if (!req || changed[change->req])
 			return err_set(err, EINVAL,
 				       "a vGPU that the domain has not, or twice the same, is to be changed");
-		changed[change->want] = true;
+		changed[change->req] = true;
 		if (!change->id[0] && !change->crosses)
 			continue;
-		mdev = (want->kind == WANT_MDEV) != change->crosses;
-		if (mdev ? !uuid_parse(ids[change->want], change->id) : !pci_parse(ids[change->want], change->id))
-			return err_set(err, EINVAL, "%s: '%s' cannot take its place: that is no %s", want->id,
+		mdev = (req->kind == REQUEST_MDEV) != change->crosses;
+		if (mdev ? !uuid_parse(ids[change->req], change->id) : !pci_parse(ids[change->req], change->id))
+			return err_set(err, EINVAL, "%s: '%s' cannot take its place: that is no %s", req->id,
 				       change->id, mdev ? "UUID" : "PCI address");
 	}
-	for (size_t i = 0; i < request->nwants; i++) {
+	for (size_t i = 0; i < request->nvgpus; i++) {
 		if (!ids[i][0])
-			text_copy(ids[i], sizeof(ids[i]), request->wants[i].id);
+			text_copy(ids[i], sizeof(ids[i]), request->vgpus[i].id);
 		for (size_t other = 0; other < i; other++)
 			if (strcmp(ids[i], ids[other]) == 0)
 				return err_set(err, EINVAL, "two of the domain's vGPUs would become %s", ids[i]);
@@ -288,9 +288,9 @@ static bool any_crosses(const struct domxml_change *changes, size_t n)
 int domxml_rewrite(const struct domxml *doc, const struct domxml_change *changes, size_t nchanges, char **out,
 		   size_t *outlen, struct err *err)
 {
-	autofree struct edit *list = calloc((size_t)WANT_MAX * EDITS_PER_WANT, sizeof(*list));
+	autofree struct edit *list = calloc((size_t)REQUEST_MAX * EDITS_PER_WANT, sizeof(*list));
 	struct edits edits = { list, 0 };
-	char ids[WANT_MAX][ID_SIZE] = { "" };
+	char ids[REQUEST_MAX][ID_SIZE] = { "" };
 	char *result = NULL;
 	int r;
 
@@ -298,7 +298,7 @@ int domxml_rewrite(const struct domxml *doc, const struct domxml_change *changes
 		return err_sys(err, ENOMEM, "the domain's XML");
 	r = ids_after(doc, changes, nchanges, ids, err);
 	for (size_t i = 0; i < nchanges && r == 0; i++)
-		r = plan_change(doc, &edits, &changes[i], ids[changes[i].want], err);
+		r = plan_change(doc, &edits, &changes[i], ids[changes[i].req], err);
 	if (r < 0)
 		return r;
 	qsort(edits.list, edits.n, sizeof(*edits.list), by_place);

@@ -7,22 +7,22 @@
 
 #include "internal.h"
 
-static struct stamp source_of(const struct want *want)
+static struct stamp source_of(const struct vgpu_request *req)
 {
 	struct stamp stamp = { 0 };
 
-	memcpy(stamp.type, want->type, sizeof(stamp.type));
-	memcpy(stamp.name, want->source_name, sizeof(stamp.name));
-	memcpy(stamp.framework, want->source_framework, sizeof(stamp.framework));
-	memcpy(stamp.model, want->source_model, sizeof(stamp.model));
-	memcpy(stamp.driver, want->source_driver, sizeof(stamp.driver));
+	memcpy(stamp.type, req->type, sizeof(stamp.type));
+	memcpy(stamp.name, req->source_name, sizeof(stamp.name));
+	memcpy(stamp.framework, req->source_framework, sizeof(stamp.framework));
+	memcpy(stamp.model, req->source_model, sizeof(stamp.model));
+	memcpy(stamp.driver, req->source_driver, sizeof(stamp.driver));
 	return stamp;
 }
 
 /* Is all of the stamp there already? */
-static bool has_stamp(const struct want *want, const struct stamp *stamp)
+static bool has_stamp(const struct vgpu_request *req, const struct stamp *stamp)
 {
-	const struct stamp source = source_of(want);
+	const struct stamp source = source_of(req);
 	const char *is[FACTS], *shall[FACTS];
 
 	stamp_facts(&source, is);
@@ -30,32 +30,32 @@ static bool has_stamp(const struct want *want, const struct stamp *stamp)
 	for (size_t i = 0; i < FACTS; i++)
 		if (strcmp(is[i], shall[i]) != 0)
 			return false;
-	return want->has_metadata;
+	return req->has_metadata;
 }
 
-static void put_wishes(FILE *f, const struct want *want)
+static void put_wishes(FILE *f, const struct vgpu_request *req)
 {
-	if (want->has_placement)
-		domxml_put(f, "placement", want->placement == PLACE_PACK ? "pack" : "spread");
-	if (want->numa == NUMA_NONE)
+	if (req->has_placement)
+		domxml_put(f, "placement", req->placement == PLACE_PACK ? "pack" : "spread");
+	if (req->numa == NUMA_NONE)
 		domxml_put(f, "numa", "none");
-	else if (want->numa == NUMA_NODE)
-		fprintf(f, " numa='%d'", want->numa_node);
-	if (want->has_params)
-		domxml_put(f, "params", want->params);
+	else if (req->numa == NUMA_NODE)
+		fprintf(f, " numa='%d'", req->numa_node);
+	if (req->has_params)
+		domxml_put(f, "params", req->params);
 }
 
-static void put_device(FILE *f, const struct want *want, const struct stamp *stamp)
+static void put_device(FILE *f, const struct vgpu_request *req, const struct stamp *stamp)
 {
 	const char *facts[FACTS];
 
 	stamp_facts(stamp, facts);
 	fputs("\n  <device", f);
-	domxml_put(f, want->kind == WANT_MDEV ? "uuid" : "address", want->id);
+	domxml_put(f, req->kind == REQUEST_MDEV ? "uuid" : "address", req->id);
 	for (size_t i = 0; i < FACTS; i++)
 		if (facts[i][0])
 			domxml_put(f, domxml_facts[i], facts[i]);
-	put_wishes(f, want);
+	put_wishes(f, req);
 	fputs("/>", f);
 }
 
@@ -67,12 +67,12 @@ static void put_lease(FILE *f, const struct domxml *doc, const struct stamp *sta
 	if (doc->lease_project[0])
 		domxml_put(f, "project", doc->lease_project);
 	fputc('>', f);
-	for (size_t i = 0; i < request->nwants; i++) {
-		const struct want *want = &request->wants[i];
-		const struct stamp as_is = source_of(want);
+	for (size_t i = 0; i < request->nvgpus; i++) {
+		const struct vgpu_request *req = &request->vgpus[i];
+		const struct stamp as_is = source_of(req);
 
-		if (stamps[i].type[0] || want->has_metadata)
-			put_device(f, want, stamps[i].type[0] ? &stamps[i] : &as_is);
+		if (stamps[i].type[0] || req->has_metadata)
+			put_device(f, req, stamps[i].type[0] ? &stamps[i] : &as_is);
 	}
 	for (size_t i = 0; i < doc->nstrays; i++) {
 		const struct stamp as_is = source_of(&doc->strays[i]);
@@ -88,8 +88,8 @@ int domxml_lease(const struct domxml *doc, const struct stamp *stamps, char **ou
 	FILE *f;
 
 	*out = NULL;
-	for (size_t i = 0; i < doc->request.nwants; i++)
-		news |= stamps[i].type[0] && !has_stamp(&doc->request.wants[i], &stamps[i]);
+	for (size_t i = 0; i < doc->request.nvgpus; i++)
+		news |= stamps[i].type[0] && !has_stamp(&doc->request.vgpus[i], &stamps[i]);
 	if (!news)
 		return 0;
 	f = open_memstream(out, outlen);
@@ -104,14 +104,14 @@ int domxml_lease(const struct domxml *doc, const struct stamp *stamps, char **ou
 	return 0;
 }
 
-int domxml_hostdev(const struct domxml *doc, size_t want, char **out, struct err *err)
+int domxml_hostdev(const struct domxml *doc, size_t req, char **out, struct err *err)
 {
-	struct span whole = doc->marks[want].whole;
+	struct span whole = doc->marks[req].whole;
 
 	*out = NULL;
 	if (!whole.len)
 		return err_set(err, EINVAL, "%s: its <hostdev> has a prefix, or no end tag of its own",
-			       doc->request.wants[want].id);
+			       doc->request.vgpus[req].id);
 	*out = strndup(doc->xml + whole.at, whole.len);
 	return *out ? 0 : err_sys(err, ENOMEM, "the domain's XML");
 }
@@ -125,7 +125,7 @@ static int join_hostdevs(const struct domxml *doc, char **out, struct err *err)
 
 	if (!f)
 		return err_sys(err, ENOMEM, "the domain's XML");
-	for (size_t i = 0; i < doc->request.nwants && r == 0; i++) {
+	for (size_t i = 0; i < doc->request.nvgpus && r == 0; i++) {
 		char *hostdev = NULL;
 
 		r = domxml_hostdev(doc, i, &hostdev, err);

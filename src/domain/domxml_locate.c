@@ -18,7 +18,7 @@ static const char *const part_names[PARTS] = { "hostdev", "address", "device" };
 /* An element to be found. */
 struct sought {
 	const struct xml_elem *elem;
-	size_t want;
+	size_t req;
 	enum part part;
 };
 
@@ -58,8 +58,8 @@ static void locate_end(const struct domxml *doc, struct span tag, struct span *w
 
 static bool locate_attrs(struct domxml *doc, const struct sought *sought, struct span tag)
 {
-	struct mark *mark = &doc->marks[sought->want];
-	bool mdev = doc->request.wants[sought->want].kind == WANT_MDEV;
+	struct mark *mark = &doc->marks[sought->req];
+	bool mdev = doc->request.vgpus[sought->req].kind == REQUEST_MDEV;
 	const char *xml = doc->xml;
 
 	if (!scan_tag_is(xml, tag, part_names[sought->part]))
@@ -82,13 +82,13 @@ static bool locate_attrs(struct domxml *doc, const struct sought *sought, struct
 
 int domxml_locate(struct domxml *doc, size_t count, struct err *err)
 {
-	struct sought sought[PARTS * WANT_MAX] = { { NULL, 0, PART_HOSTDEV } };
+	struct sought sought[PARTS * REQUEST_MAX] = { { NULL, 0, PART_HOSTDEV } };
 	struct scan scan = { doc->xml, doc->len, 0 };
 	size_t n = 0, next = 0, seen;
 	struct span tag;
 	int r;
 
-	for (size_t i = 0; i < doc->request.nwants; i++) {
+	for (size_t i = 0; i < doc->request.nvgpus; i++) {
 		sought[n++] = (struct sought){ doc->marks[i].hostdev, i, PART_HOSTDEV };
 		sought[n++] = (struct sought){ doc->marks[i].address, i, PART_ADDRESS };
 		if (doc->marks[i].device)

@@ -70,7 +70,7 @@ static int read_id(struct meta_device *device, struct err *err)
 
 	if (!uuid == !address)
 		return err_set(err, EINVAL, "a <vgpu:device> in the metadata needs either uuid='...' or address='...'");
-	device->kind = uuid ? WANT_MDEV : WANT_PCI;
+	device->kind = uuid ? REQUEST_MDEV : REQUEST_PCI;
 	if (uuid ? !domxml_uuid(device->id, uuid) : !pci_parse(device->id, address))
 		return err_set(err, EINVAL, "<vgpu:device %s='%.64s'> in the metadata: that is no %s",
 			       uuid ? "uuid" : "address", uuid ? uuid : address,
@@ -119,66 +119,66 @@ const struct meta_device *meta_find(const struct meta *meta, const char *id)
 	return NULL;
 }
 
-static int read_placement(struct want *want, const char *value, struct err *err)
+static int read_placement(struct vgpu_request *req, const char *value, struct err *err)
 {
 	if (!value)
 		return 0;
-	want->has_placement = true;
+	req->has_placement = true;
 	if (strcmp(value, "pack") == 0)
-		want->placement = PLACE_PACK;
+		req->placement = PLACE_PACK;
 	else if (strcmp(value, "spread") == 0)
-		want->placement = PLACE_SPREAD;
+		req->placement = PLACE_SPREAD;
 	else
-		return err_set(err, EINVAL, "%s: placement='%.64s' in the metadata is neither pack nor spread",
-			       want->id, value);
+		return err_set(err, EINVAL, "%s: placement='%.64s' in the metadata is neither pack nor spread", req->id,
+			       value);
 	return 0;
 }
 
-static int read_numa(struct want *want, const char *value, struct err *err)
+static int read_numa(struct vgpu_request *req, const char *value, struct err *err)
 {
 	long node;
 
-	want->numa = NUMA_AUTO;
+	req->numa = NUMA_AUTO;
 	if (!value || strcmp(value, "auto") == 0)
 		return 0;
 	if (strcmp(value, "none") == 0) {
-		want->numa = NUMA_NONE;
+		req->numa = NUMA_NONE;
 		return 0;
 	}
 	if (!text_number(value, 0, 1023, &node))
 		return err_set(err, EINVAL,
-			       "%s: numa='%.64s' in the metadata is neither auto nor none nor a node's number",
-			       want->id, value);
-	want->numa = NUMA_NODE;
-	want->numa_node = (int)node;
+			       "%s: numa='%.64s' in the metadata is neither auto nor none nor a node's number", req->id,
+			       value);
+	req->numa = NUMA_NODE;
+	req->numa_node = (int)node;
 	return 0;
 }
 
-int meta_apply(const struct meta_device *device, struct want *want, struct err *err)
+int meta_apply(const struct meta_device *device, struct vgpu_request *req, struct err *err)
 {
 	const struct {
 		const char *attr;
 		char *dst;
 		size_t size;
 	} words[] = {
-		{ "type", want->type, sizeof(want->type) },
-		{ "params", want->params, sizeof(want->params) },
-		{ "name", want->source_name, sizeof(want->source_name) },
-		{ "framework", want->source_framework, sizeof(want->source_framework) },
-		{ "model", want->source_model, sizeof(want->source_model) },
-		{ "driver", want->source_driver, sizeof(want->source_driver) },
+		{ "type", req->type, sizeof(req->type) },
+		{ "params", req->params, sizeof(req->params) },
+		{ "name", req->source_name, sizeof(req->source_name) },
+		{ "framework", req->source_framework, sizeof(req->source_framework) },
+		{ "model", req->source_model, sizeof(req->source_model) },
+		{ "driver", req->source_driver, sizeof(req->source_driver) },
 	};
 	int r;
 
-	want->has_metadata = true;
-	want->has_params = xml_attr(device->elem, "params") != NULL;
+	req->has_metadata = true;
+	req->has_params = xml_attr(device->elem, "params") != NULL;
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
-		r = take(words[i].dst, words[i].size, device->elem, words[i].attr, want->id, err);
+		r = take(words[i].dst, words[i].size, device->elem, words[i].attr, req->id, err);
 		if (r < 0)
 			return r;
 	}
-	r = read_placement(want, xml_attr(device->elem, "placement"), err);
+	r = read_placement(req, xml_attr(device->elem, "placement"), err);
 	if (r < 0)
 		return r;
-	return read_numa(want, xml_attr(device->elem, "numa"), err);
+	return read_numa(req, xml_attr(device->elem, "numa"), err);
 }

@@ -142,5 +142,5 @@ void domxml_look(struct domxml *doc, const struct xml_elem *domain)
 	for (size_t i = 0; !suspended && i < doc->nstrays; i++)
 		note(doc, "give the <hostdev> this one, or remove the <vgpu:device>",
 		     "<vgpu:device> of %s: no <hostdev> of the domain has this %s", doc->strays[i].id,
-		     doc->strays[i].kind == WANT_MDEV ? "UUID" : "address");
+		     doc->strays[i].kind == REQUEST_MDEV ? "UUID" : "address");
 }

@@ -64,7 +64,7 @@ static bool pci_address(char out[ID_SIZE], const struct xml_elem *address)
 }
 
 /* Is the hostdev one of ours, and which? 1: `want` and `address` are set; 0: it is not ours. */
-static int read_hostdev(const struct xml_elem *hostdev, const struct meta *meta, bool all_pci, struct want *want,
+static int read_hostdev(const struct xml_elem *hostdev, const struct meta *meta, bool all_pci, struct vgpu_request *req,
 			const struct xml_elem **address, struct err *err)
 {
 	const char *mode = xml_attr(hostdev, "mode");
@@ -73,33 +73,33 @@ static int read_hostdev(const struct xml_elem *hostdev, const struct meta *meta,
 	if (mode && strcmp(mode, "subsystem") != 0)
 		return 0;
 	if (attr_is(hostdev, "type", "pci")) {
-		want->kind = WANT_PCI;
-		want->managed = attr_is(hostdev, "managed", "yes");
+		req->kind = REQUEST_PCI;
+		req->managed = attr_is(hostdev, "managed", "yes");
 		*address = pci_source(hostdev);
 		/* What libvirt cannot read either is its own to refuse. */
-		return *address && pci_address(want->id, *address) && (all_pci || meta_find(meta, want->id));
+		return *address && pci_address(req->id, *address) && (all_pci || meta_find(meta, req->id));
 	}
 	if (!attr_is(hostdev, "type", "mdev") || !attr_is(hostdev, "model", "vfio-pci"))
 		return 0;
-	want->kind = WANT_MDEV;
+	req->kind = REQUEST_MDEV;
 	*address = mdev_source(hostdev);
 	if (!*address || !xml_attr(*address, "uuid"))
 		return err_set(err, EINVAL,
 			       "an mdev <hostdev> of the domain has no <source><address uuid='...'/></source>");
-	if (!domxml_uuid(want->id, xml_attr(*address, "uuid")))
+	if (!domxml_uuid(req->id, xml_attr(*address, "uuid")))
 		return err_set(err, EINVAL, "an mdev <hostdev> of the domain has the address '%.64s', which is no UUID",
 			       xml_attr(*address, "uuid"));
-	want->placeholder = uuid_is_placeholder(want->id);
+	req->placeholder = uuid_is_placeholder(req->id);
 	return 1;
 }
 
 /* Of a domain that does not run it is only the user's, who may have written one that is too long to matter. */
-static void read_alias(struct want *want, const struct xml_elem *hostdev)
+static void read_alias(struct vgpu_request *req, const struct xml_elem *hostdev)
 {
 	const struct xml_elem *alias = xml_child(hostdev, "", "alias");
 	const char *name = alias ? xml_attr(alias, "name") : NULL;
 
-	text_copy(want->alias, sizeof(want->alias), name ? name : "");
+	text_copy(req->alias, sizeof(req->alias), name ? name : "");
 }
 
 /* Most domains have one or two, and the device handler keeps all domains'. */
@@ -107,15 +107,15 @@ static int make_room(struct domxml *doc)
 {
 	struct request *request = &doc->request;
 	size_t room = doc->room ? 2 * doc->room : 4;
-	struct want *wants;
+	struct vgpu_request *vgpus;
 	struct mark *marks;
 
-	if (request->nwants < doc->room)
+	if (request->nvgpus < doc->room)
 		return 0;
-	wants = reallocarray(request->wants, room, sizeof(*wants));
-	if (!wants)
+	vgpus = reallocarray(request->vgpus, room, sizeof(*vgpus));
+	if (!vgpus)
 		return -ENOMEM;
-	request->wants = wants;
+	request->vgpus = vgpus;
 	marks = reallocarray(doc->marks, room, sizeof(*marks));
 	if (!marks)
 		return -ENOMEM;
@@ -124,19 +124,19 @@ static int make_room(struct domxml *doc)
 	return 0;
 }
 
-static int add_want(struct domxml *doc, const struct want *want, const struct mark *mark, struct err *err)
+static int add_want(struct domxml *doc, const struct vgpu_request *req, const struct mark *mark, struct err *err)
 {
 	struct request *request = &doc->request;
 
-	if (request_find(request, want->id))
+	if (request_find(request, req->id))
 		return err_set(err, EINVAL, "two <hostdev> of the domain have the same %s %s: give each its own",
-			       want->kind == WANT_MDEV ? "UUID" : "address", want->id);
-	if (request->nwants == WANT_MAX)
-		return err_set(err, EINVAL, "the domain has more than %d vGPUs and PCI devices", WANT_MAX);
+			       req->kind == REQUEST_MDEV ? "UUID" : "address", req->id);
+	if (request->nvgpus == REQUEST_MAX)
+		return err_set(err, EINVAL, "the domain has more than %d vGPUs and PCI devices", REQUEST_MAX);
 	if (make_room(doc) < 0)
 		return err_sys(err, ENOMEM, "the domain's XML");
-	doc->marks[request->nwants] = *mark;
-	request->wants[request->nwants++] = *want;
+	doc->marks[request->nvgpus] = *mark;
+	request->vgpus[request->nvgpus++] = *req;
 	return 0;
 }
 
@@ -148,18 +148,18 @@ static int read_hostdevs(struct domxml *doc, const struct xml_elem *devices, con
 	for (; hostdev; hostdev = xml_next(hostdev, "", "hostdev")) {
 		const struct meta_device *device;
 		struct mark mark = { .hostdev = hostdev };
-		struct want want = { .numa = NUMA_AUTO };
-		int r = read_hostdev(hostdev, meta, all_pci, &want, &mark.address, err);
+		struct vgpu_request req = { .numa = NUMA_AUTO };
+		int r = read_hostdev(hostdev, meta, all_pci, &req, &mark.address, err);
 
 		if (r == 0)
 			continue;
-		read_alias(&want, hostdev);
-		device = r > 0 ? meta_find(meta, want.id) : NULL;
+		read_alias(&req, hostdev);
+		device = r > 0 ? meta_find(meta, req.id) : NULL;
 		mark.device = device ? device->elem : NULL;
 		if (device)
-			r = meta_apply(device, &want, err);
+			r = meta_apply(device, &req, err);
 		if (r >= 0)
-			r = add_want(doc, &want, &mark, err);
+			r = add_want(doc, &req, &mark, err);
 		if (r < 0)
 			return r;
 	}
@@ -208,7 +208,7 @@ static int note_strays(struct domxml *doc, const struct meta *meta, struct err *
 	struct err ignored;
 
 	for (size_t d = 0; d < meta->n; d++) {
-		struct want *stray;
+		struct vgpu_request *stray;
 
 		if (request_find(&doc->request, meta->devices[d].id))
 			continue;

@@ -34,16 +34,16 @@ struct mark {
 
 extern const char *const domxml_numbers[NUMBERS], *const domxml_facts[FACTS], *const domxml_traits[TRAITS];
 
-enum { META_MAX = WANT_MAX }; /* <vgpu:device> elements */
+enum { META_MAX = REQUEST_MAX }; /* <vgpu:device> elements */
 
 struct domxml {
 	const char *xml; /* the caller's; with DOMXML_SUSPENDED `record` */
 	size_t len;
 	char *record;
 	struct request request;
-	struct mark *marks;  /* of request.wants, in their order */
-	size_t room;         /* how many there is room for in both */
-	struct want *strays; /* <vgpu:device> elements without a hostdev, as far as they can be read */
+	struct mark *marks;          /* of request.wants, in their order */
+	size_t room;                 /* how many there is room for in both */
+	struct vgpu_request *strays; /* <vgpu:device> elements without a hostdev, as far as they can be read */
 	size_t nstrays;
 	char lease_project[PROJECT_SIZE]; /* what <vgpu:lease> itself says, whatever Nova does; "" none */
 	struct remark *remarks;
@@ -52,7 +52,7 @@ struct domxml {
 
 /* One <vgpu:device>; `elem` lives as long as the tree. */
 struct meta_device {
-	enum want_kind kind;
+	enum vgpu_request_kind kind;
 	char id[ID_SIZE];
 	const struct xml_elem *elem;
 };
@@ -73,7 +73,7 @@ bool domxml_uuid(char out[UUID_SIZE], const char *text);
 /* domxml_meta.c: the devices and the project that <metadata> names, and what it says of one device. */
 int meta_read(struct meta *meta, const struct xml_elem *domain, struct err *err);
 const struct meta_device *meta_find(const struct meta *meta, const char *id);
-int meta_apply(const struct meta_device *device, struct want *want, struct err *err);
+int meta_apply(const struct meta_device *device, struct vgpu_request *req, struct err *err);
 
 /*
  * domxml_request.c: the wants with their marks' elements, the pinned CPUs and memory nodes. `holder` has the <devices>:

@@ -47,10 +47,10 @@ int hotplug_lease(struct hotplug *hp, const struct request *request, const char 
 	/* It can have taken longer than libvirt waits for a sign of life. */
 	virt_close(hp->virt);
 	r = virt_open(&hp->virt, hp->uri, err);
-	for (size_t i = 0; r < 0 && i < request->nwants; i++) {
+	for (size_t i = 0; r < 0 && i < request->nvgpus; i++) {
 		struct err ignored = { 0 };
 
-		hotplug_unlease(hp, hp->policy, request->wants[i].id, host_now_ms(), &ignored);
+		hotplug_unlease(hp, hp->policy, request->vgpus[i].id, host_now_ms(), &ignored);
 	}
 	return r;
 }
@@ -160,11 +160,11 @@ int hotplug_parse(struct hotplug *hp, const char *xml, struct domxml **doc, stru
 	return r;
 }
 
-int hotplug_unplug(struct hotplug *hp, const struct domxml *doc, size_t want, struct err *err)
+int hotplug_unplug(struct hotplug *hp, const struct domxml *doc, size_t req, struct err *err)
 {
-	const struct want *w = &domxml_request(doc)->wants[want];
+	const struct vgpu_request *w = &domxml_request(doc)->vgpus[req];
 	autofree char *xml = NULL;
-	int r = domxml_hostdev(doc, want, &xml, err);
+	int r = domxml_hostdev(doc, req, &xml, err);
 
 	if (r == 0)
 		r = virt_detach_wait(hp->virt, hp->domain.uuid, xml, w->alias, hp->policy->release_timeout_s * 1000,
@@ -175,11 +175,11 @@ int hotplug_unplug(struct hotplug *hp, const struct domxml *doc, size_t want, st
 		       r == -EAGAIN ? "refuses to let go" : "did not let go in time (release_timeout)", w->id);
 }
 
-static size_t find_want(const struct request *request, const char *id)
+static size_t find_req(const struct request *request, const char *id)
 {
 	size_t i = 0;
 
-	while (i < request->nwants && strcmp(request->wants[i].id, id) != 0)
+	while (i < request->nvgpus && strcmp(request->vgpus[i].id, id) != 0)
 		i++;
 	return i;
 }
@@ -190,14 +190,14 @@ static int undefine(struct hotplug *hp, const char *id, struct err *err)
 	autofree char *xml = NULL, *hostdev = NULL;
 	struct domxml *doc = NULL;
 	int r = virt_xml(hp->virt, hp->domain.uuid, VIRT_CONFIG, &xml, err);
-	size_t want;
+	size_t req;
 
 	if (r == 0)
 		r = hotplug_parse(hp, xml, &doc, err);
 	if (r == 0) {
-		want = find_want(domxml_request(doc), id);
-		if (want < domxml_request(doc)->nwants)
-			r = domxml_hostdev(doc, want, &hostdev, err);
+		req = find_req(domxml_request(doc), id);
+		if (req < domxml_request(doc)->nvgpus)
+			r = domxml_hostdev(doc, req, &hostdev, err);
 	}
 	if (hostdev)
 		r = virt_detach_device(hp->virt, hp->domain.uuid, hostdev, VIRT_CONFIG, err) < 0 ? -err->code : 1;
@@ -225,17 +225,17 @@ int hotplug_detach(struct hotplug *hp, const char *id, bool persistent, struct e
 {
 	struct domxml *doc = NULL;
 	bool plugged = false;
-	size_t want;
+	size_t req;
 	int r;
 
 	if (!hp->domain.running)
 		return err_set(err, EPERM, "domain %s does not run: it has no vGPU now", hp->domain.name);
 	r = hotplug_parse(hp, hp->domain.xml, &doc, err);
 	if (r == 0) {
-		want = find_want(domxml_request(doc), id);
-		plugged = want < domxml_request(doc)->nwants;
+		req = find_req(domxml_request(doc), id);
+		plugged = req < domxml_request(doc)->nvgpus;
 		if (plugged)
-			r = hotplug_unplug(hp, doc, want, err);
+			r = hotplug_unplug(hp, doc, req, err);
 	}
 	domxml_free(doc);
 	if (r == 0 && persistent && hp->domain.persistent)

@@ -75,8 +75,8 @@ static void vf_xml(const char *id, bool managed, char *xml, size_t size)
 }
 
 /* The VF that a domain would get that names one which cannot be had here. */
-static int choose_vf(const struct hotplug *hp, const struct request *request, struct want *want, char *xml, size_t size,
-		     struct err *err)
+static int choose_vf(const struct hotplug *hp, const struct request *request, struct vgpu_request *req, char *xml,
+		     size_t size, struct err *err)
 {
 	const struct attach attach = {
 		.host = hp->host, .config = hp->config, .policy = hp->policy, .request = request
@@ -86,14 +86,14 @@ static int choose_vf(const struct hotplug *hp, const struct request *request, st
 	struct plan plan;
 	int r;
 
-	text_copy(want->id, sizeof(want->id), "0000:00:00.0"); /* a host bridge, no VF */
+	text_copy(req->id, sizeof(req->id), "0000:00:00.0"); /* a host bridge, no VF */
 	r = attach_preview(&attach, PLAN_RESTORE, &store, &survey, &plan, err);
 	if (r == 0 && plan.kind != PLAN_STEPS)
 		r = err_set(err, ENOSPC, "domain %s: %s", hp->domain.name, plan.text);
 	if (r == 0) {
-		text_copy(want->id, sizeof(want->id), plan.steps[0].id);
+		text_copy(req->id, sizeof(req->id), plan.steps[0].id);
 		/* A plain one is bound to a driver of VFIO by libvirt. */
-		vf_xml(want->id, plan.steps[0].framework == FW_VF, xml, size);
+		vf_xml(req->id, plan.steps[0].framework == FW_VF, xml, size);
 	}
 	plan_free(&plan);
 	survey_end(&survey);
@@ -105,10 +105,10 @@ static int choose_vf(const struct hotplug *hp, const struct request *request, st
  * Chooses and leases a VF. Nothing holds a choice: who leases that VF first has it. Then there is another to choose, or
  * there is none, and the refusal stands.
  */
-static int lease_vf(struct hotplug *hp, struct request *request, struct want *want, char *xml, size_t size,
+static int lease_vf(struct hotplug *hp, struct request *request, struct vgpu_request *req, char *xml, size_t size,
 		    struct err *err)
 {
-	int r = choose_vf(hp, request, want, xml, size, err);
+	int r = choose_vf(hp, request, req, xml, size, err);
 
 	for (int tries = 1; r == 0; tries++) {
 		char refused[ID_SIZE];
@@ -118,8 +118,8 @@ static int lease_vf(struct hotplug *hp, struct request *request, struct want *wa
 		/* Another domain's; full meanwhile; or plugged into this very domain. */
 		if ((r != -EPERM && r != -ENOSPC && r != -EBUSY) || tries == VF_TRIES)
 			break;
-		memcpy(refused, want->id, ID_SIZE);
-		if (choose_vf(hp, request, want, xml, size, &ignored) == 0 && strcmp(want->id, refused) != 0)
+		memcpy(refused, req->id, ID_SIZE);
+		if (choose_vf(hp, request, req, xml, size, &ignored) == 0 && strcmp(req->id, refused) != 0)
 			r = 0;
 	}
 	return r;
@@ -128,25 +128,25 @@ static int lease_vf(struct hotplug *hp, struct request *request, struct want *wa
 int hotplug_choose(struct hotplug *hp, const struct request *domain, const char *type, char id[ID_SIZE], char *xml,
 		   size_t size, struct err *err)
 {
-	struct want want = { .kind = WANT_MDEV, .numa = NUMA_AUTO, .has_metadata = type != NULL };
+	struct vgpu_request req = { .kind = REQUEST_MDEV, .numa = NUMA_AUTO, .has_metadata = type != NULL };
 	struct request request = *domain; /* the domain's own, with one more vGPU and nothing else to be had */
 	int vf = is_vf(hp, type, err), r;
 
 	if (vf < 0)
 		return vf;
-	if (type && !text_copy(want.type, sizeof(want.type), type))
+	if (type && !text_copy(req.type, sizeof(req.type), type))
 		return err_set(err, EINVAL, "--type: that is no type");
-	request.wants = &want;
-	request.nwants = 1;
+	request.vgpus = &req;
+	request.nvgpus = 1;
 	if (vf) {
-		want.kind = WANT_PCI;
-		want.has_metadata = true;
-		r = lease_vf(hp, &request, &want, xml, size, err);
+		req.kind = REQUEST_PCI;
+		req.has_metadata = true;
+		r = lease_vf(hp, &request, &req, xml, size, err);
 	} else {
-		uuid_random(want.id);
-		mdev_xml(want.id, xml, size);
+		uuid_random(req.id);
+		mdev_xml(req.id, xml, size);
 		r = hotplug_lease(hp, &request, "attach", err);
 	}
-	memcpy(id, want.id, ID_SIZE);
+	memcpy(id, req.id, ID_SIZE);
 	return r;
 }

@@ -28,12 +28,12 @@ static int plug_all(struct hotplug *hp, const struct domxml *record, const bool 
 	const struct request *request = domxml_request(record);
 	int failed = 0;
 
-	for (size_t i = 0; i < request->nwants; i++) {
+	for (size_t i = 0; i < request->nvgpus; i++) {
 		autofree char *xml = NULL;
 		struct err own = { 0 };
 
 		if (skip[i] || (domxml_hostdev(record, i, &xml, &own) == 0 &&
-				hotplug_plug(hp, request->wants[i].id, xml, VIRT_LIVE, &own) == 0))
+				hotplug_plug(hp, request->vgpus[i].id, xml, VIRT_LIVE, &own) == 0))
 			continue;
 		failed = -own.code;
 		*err = own;
@@ -49,9 +49,9 @@ static size_t mark_present(const struct request *record, const struct request *l
 {
 	size_t lacking = 0;
 
-	for (size_t i = 0; i < record->nwants; i++) {
-		for (size_t k = 0; k < live->nwants; k++)
-			present[i] |= strcmp(record->wants[i].id, live->wants[k].id) == 0;
+	for (size_t i = 0; i < record->nvgpus; i++) {
+		for (size_t k = 0; k < live->nvgpus; k++)
+			present[i] |= strcmp(record->vgpus[i].id, live->vgpus[k].id) == 0;
 		lacking += !present[i];
 	}
 	return lacking;
@@ -60,24 +60,24 @@ static size_t mark_present(const struct request *record, const struct request *l
 static int lease_lacking(struct hotplug *hp, const struct request *record, const bool *present, const char *op,
 			 struct err *err)
 {
-	autofree struct want *wants = calloc(record->nwants + 1, sizeof(*wants));
+	autofree struct vgpu_request *vgpus = calloc(record->nvgpus + 1, sizeof(*vgpus));
 	struct request request = *record;
 
-	if (!wants)
+	if (!vgpus)
 		abort();
-	request.wants = wants;
-	request.nwants = 0;
-	for (size_t i = 0; i < record->nwants; i++)
+	request.vgpus = vgpus;
+	request.nvgpus = 0;
+	for (size_t i = 0; i < record->nvgpus; i++)
 		if (!present[i])
-			wants[request.nwants++] = record->wants[i];
-	return request.nwants ? hotplug_lease(hp, &request, op, err) : 0;
+			vgpus[request.nvgpus++] = record->vgpus[i];
+	return request.nvgpus ? hotplug_lease(hp, &request, op, err) : 0;
 }
 
 /* Gives the running domain what its record has and it has not. */
 static int put_back(struct hotplug *hp, const char *op, size_t *n, struct err *err)
 {
 	autofree char *xml = NULL;
-	bool present[WANT_MAX] = { 0 };
+	bool present[REQUEST_MAX] = { 0 };
 	struct domxml *record = NULL, *live = NULL;
 	int r = virt_xml(hp->virt, hp->domain.uuid, VIRT_LIVE, &xml, err);
 
@@ -157,7 +157,7 @@ static int unplug_and_save(struct hotplug *hp, const struct domxml *doc, int64_t
 {
 	int r = 0;
 
-	for (size_t i = 0; i < domxml_request(doc)->nwants && r == 0; i++)
+	for (size_t i = 0; i < domxml_request(doc)->nvgpus && r == 0; i++)
 		r = hotplug_unplug(hp, doc, i, err);
 	*asked_ms = host_now_ms();
 	return r == 0 ? virt_managed_save(hp->virt, hp->domain.uuid, err) : r;
@@ -187,7 +187,7 @@ int hotplug_suspend(struct hotplug *hp, size_t *n, struct err *err)
 	if (r == 0)
 		r = read_running(hp, &doc, &xml, err);
 	if (r == 0)
-		*n = domxml_request(doc)->nwants;
+		*n = domxml_request(doc)->nvgpus;
 	if (r == 0 && *n == 0)
 		r = err_set(err, ENOENT, "domain %s has no vGPU: 'virsh managedsave' saves it", hp->domain.name);
 	if (r == 0)
@@ -201,10 +201,10 @@ int hotplug_suspend(struct hotplug *hp, size_t *n, struct err *err)
 	}
 	/* The release that came with the save has given back most of it. */
 	for (size_t i = 0; i < *n && r == 0; i++)
-		if (hotplug_unlease(hp, hp->policy, domxml_request(doc)->wants[i].id, asked_ms, err) < 0)
+		if (hotplug_unlease(hp, hp->policy, domxml_request(doc)->vgpus[i].id, asked_ms, err) < 0)
 			r = err_in(err,
 				   "domain %s is saved, but vGPU %s is not given back yet ('vgpu-lease gc' does that)",
-				   hp->domain.name, domxml_request(doc)->wants[i].id);
+				   hp->domain.name, domxml_request(doc)->vgpus[i].id);
 	domxml_free(doc);
 	return r;
 }
@@ -212,7 +212,7 @@ int hotplug_suspend(struct hotplug *hp, size_t *n, struct err *err)
 /* The domain is saved: lease first, so that without room it stays saved. */
 static int restore(struct hotplug *hp, const struct domxml *record, struct err *err)
 {
-	static const bool none[WANT_MAX];
+	static const bool none[REQUEST_MAX];
 	struct err ignored = { 0 };
 	const struct request *request = domxml_request(record);
 	int64_t asked_ms;
@@ -227,8 +227,8 @@ static int restore(struct hotplug *hp, const struct domxml *record, struct err *
 		return err_set(err, EPERM,
 			       "domain %s was started by somebody else: 'vgpu-lease resume %s' gives it what it lacks",
 			       hp->domain.name, hp->domain.name);
-	for (size_t i = 0; i < request->nwants && r < 0; i++)
-		hotplug_unlease(hp, hp->policy, request->wants[i].id, asked_ms, &ignored);
+	for (size_t i = 0; i < request->nvgpus && r < 0; i++)
+		hotplug_unlease(hp, hp->policy, request->vgpus[i].id, asked_ms, &ignored);
 	return r == 0 ? plug_all(hp, record, none, err) : r;
 }
 
@@ -254,7 +254,7 @@ int hotplug_resume(struct hotplug *hp, size_t *n, struct err *err)
 		r = parse(&record, xml, DOMXML_SUSPENDED, err);
 	if (r < 0)
 		return r;
-	*n = domxml_request(record)->nwants;
+	*n = domxml_request(record)->nvgpus;
 	if (*n == 0)
 		r = err_set(err, ENOENT, "domain %s was saved with no vGPU taken from it: 'virsh start %s' restores it",
 			    name, name);

@@ -27,4 +27,4 @@ int hotplug_parse(struct hotplug *hp, const char *xml, struct domxml **doc, stru
 int hotplug_plug(struct hotplug *hp, const char *id, const char *xml, unsigned int sides, struct err *err);
 
 /* Takes a want of the running domain's XML from it, and waits until QEMU has let go. */
-int hotplug_unplug(struct hotplug *hp, const struct domxml *doc, size_t want, struct err *err);
+int hotplug_unplug(struct hotplug *hp, const struct domxml *doc, size_t req, struct err *err);

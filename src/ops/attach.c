@@ -87,7 +87,7 @@ static int plan_round(struct rounds *r, struct err *err)
 int attach_refusal(const struct attach *attach, const struct plan *plan, struct err *err)
 {
 	return err_set(err, plan->refusal == REFUSE_NO_ROOM ? ENOSPC : EPERM, "vGPU %s: %s",
-		       attach->request->wants[plan->refused_want].id, plan->text);
+		       attach->request->vgpus[plan->refused_vgpu].id, plan->text);
 }
 
 static int remove_one(struct rounds *r, const char *id, struct err *err)
@@ -166,7 +166,7 @@ static int between_rounds(struct rounds *r, struct err *err)
 	r->strict = true;
 	/* The refusal of a VF names those that are free, on whichever card. */
 	if (r->plan.kind == PLAN_REFUSE)
-		r->survey.explains |= r->attach->request->wants[r->plan.refused_want].kind == WANT_PCI;
+		r->survey.explains |= r->attach->request->vgpus[r->plan.refused_vgpu].kind == REQUEST_PCI;
 	switch (r->plan.kind) {
 	case PLAN_WAIT:
 		if (host_now_ms() >= r->deadline_ms)
@@ -196,9 +196,9 @@ static int between_rounds(struct rounds *r, struct err *err)
 	return was_strict ? attach_refusal(r->attach, &r->plan, err) : 0;
 }
 
-static const char *params_of(const struct rounds *r, size_t want, const struct step *step)
+static const char *params_of(const struct rounds *r, size_t req, const struct step *step)
 {
-	const struct want *w = &r->attach->request->wants[want];
+	const struct vgpu_request *w = &r->attach->request->vgpus[req];
 
 	if (w->has_params)
 		return w->params;
@@ -285,16 +285,16 @@ static int prepare_rounds(struct rounds *r, struct err *err)
 /* Without a configuration, or without the right to act: devices that exist pass, and nothing is written. */
 static int prepare_unmanaged(const struct attach *attach, struct err *err)
 {
-	for (size_t i = 0; i < attach->request->nwants; i++) {
-		const struct want *want = &attach->request->wants[i];
-		const struct vgpu vgpu = kernel_vgpu(want->id);
+	for (size_t i = 0; i < attach->request->nvgpus; i++) {
+		const struct vgpu_request *req = &attach->request->vgpus[i];
+		const struct vgpu vgpu = kernel_vgpu(req->id);
 		int r = kernel_exists(attach->host, &vgpu);
 
-		if (!want->placeholder && (want->kind == WANT_PCI || r == 1))
+		if (!req->placeholder && (req->kind == REQUEST_PCI || r == 1))
 			continue;
 		if (r < 0)
-			return err_sys(err, -r, "vGPU %s", want->id);
-		return err_set(err, ENOENT, "vGPU %s: it does not exist, and it cannot be made: %s", want->id,
+			return err_sys(err, -r, "vGPU %s", req->id);
+		return err_set(err, ENOENT, "vGPU %s: it does not exist, and it cannot be made: %s", req->id,
 			       attach->why_no_config);
 	}
 	return 0;

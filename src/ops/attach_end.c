@@ -172,8 +172,8 @@ int attach_reconnect(const struct attach *attach, struct err *err)
 	bool listed;
 	int r = store_open(&store, attach->host, true, err);
 
-	for (size_t i = 0; i < attach->request->nwants; i++)
-		query.frameworks |= resolve_frameworks(&attach->request->wants[i]);
+	for (size_t i = 0; i < attach->request->nvgpus; i++)
+		query.frameworks |= resolve_frameworks(&attach->request->vgpus[i]);
 	query.vf_name = attach->config ? pool_vf_name : NULL;
 	query.arg = attach->config;
 	if (r == 0)
@@ -188,8 +188,8 @@ int attach_reconnect(const struct attach *attach, struct err *err)
 	if (listed)
 		silent_note(&store);
 	/* Trouble with one costs no other its lease. */
-	for (size_t i = 0; listed && i < attach->request->nwants; i++) {
-		const char *id = attach->request->wants[i].id;
+	for (size_t i = 0; listed && i < attach->request->nvgpus; i++) {
+		const char *id = attach->request->vgpus[i].id;
 		struct inv_device device;
 
 		if (adopt_find(&device, &inv, id) &&

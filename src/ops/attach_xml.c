@@ -22,11 +22,11 @@ int attach_rewritten(const struct attach *attach, const struct survey *survey, c
 		const struct step *step = &plan->steps[i];
 		struct domxml_change *change = &changes[i];
 
-		change->want = i;
+		change->req = i;
 		change->stamped = survey->mode != PLAN_PREPARE && *step->type;
-		change->crosses = (step->framework == FW_MDEV) != (attach->request->wants[i].kind == WANT_MDEV);
+		change->crosses = (step->framework == FW_MDEV) != (attach->request->vgpus[i].kind == REQUEST_MDEV);
 		stamp_type(&change->stamp, &survey->inv, inventory_pgpu(&survey->inv, step->pgpu), step->type);
-		if (strcmp(step->id, attach->request->wants[i].id) == 0)
+		if (strcmp(step->id, attach->request->vgpus[i].id) == 0)
 			continue;
 		memcpy(change->id, step->id, ID_SIZE);
 		*changed = true;

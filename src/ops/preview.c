@@ -18,10 +18,10 @@ const char *preview_word(const struct survey *survey, const struct step *step)
 	return step->kind == STEP_KEEP ? "keep" : step->kind == STEP_ADOPT ? "adopt" : "create";
 }
 
-bool preview_not_chosen(const struct survey *survey, const struct plan *plan, size_t want, size_t pgpu, char *why,
+bool preview_not_chosen(const struct survey *survey, const struct plan *plan, size_t req, size_t pgpu, char *why,
 			size_t size)
 {
-	const struct step *step = want < plan->nsteps ? &plan->steps[want] : NULL;
+	const struct step *step = req < plan->nsteps ? &plan->steps[req] : NULL;
 	const struct plan_facts facts = survey_facts(survey);
 	const char *reason;
 
@@ -30,15 +30,15 @@ bool preview_not_chosen(const struct survey *survey, const struct plan *plan, si
 	for (size_t i = 0; i < plan->nverdicts; i++) {
 		const struct verdict *v = &plan->verdicts[i];
 
-		if (v->want != want || v->pgpu != (int)pgpu)
+		if (v->req != req || v->pgpu != (int)pgpu)
 			continue;
 		snprintf(why, size, "%s%s%s", v->reason, *v->fix ? ": " : "", v->fix);
 		return true;
 	}
 	/* A start with a VF has no choice of cards. */
-	if (survey->mode == PLAN_PREPARE && survey->request->wants[want].kind == WANT_PCI)
+	if (survey->mode == PLAN_PREPARE && survey->request->vgpus[req].kind == REQUEST_PCI)
 		return false;
-	reason = plan_other_kind(&facts, (int)pgpu, &survey->request->wants[want]);
+	reason = plan_other_kind(&facts, (int)pgpu, &survey->request->vgpus[req]);
 	if (!reason && step)
 		reason = "it would do, too: the one that was chosen goes first";
 	snprintf(why, size, "%s", reason ? reason : "");
@@ -74,7 +74,7 @@ void preview_print(FILE *to, const struct survey *survey, const struct plan *pla
 		print_removal(to, survey, plan->removes[i]);
 	for (size_t i = 0; i < plan->nsteps; i++) {
 		const struct step *step = &plan->steps[i];
-		const char *id = survey->asked->wants[i].id;
+		const char *id = survey->asked->vgpus[i].id;
 
 		text_safe(safe, sizeof(safe), step->why);
 		fprintf(to, "%s %s, %s on %s (%s)", preview_word(survey, step), step->id, step->type, step->parent,
@@ -83,14 +83,14 @@ void preview_print(FILE *to, const struct survey *survey, const struct plan *pla
 			fprintf(to, ", instead of %s", id);
 		fputc('\n', to);
 	}
-	for (size_t i = 0; verdicts && i < survey->request->nwants; i++) {
+	for (size_t i = 0; verdicts && i < survey->request->nvgpus; i++) {
 		for (size_t g = 0; g < survey->inv.npgpus; g++) {
 			char why[2 * REASON_SIZE], shown[2 * REASON_SIZE];
 
 			if (!preview_not_chosen(survey, plan, i, g, why, sizeof(why)))
 				continue;
 			text_safe(shown, sizeof(shown), why);
-			fprintf(to, "not on %s for %s: %s\n", survey->inv.pgpus[g].address, survey->asked->wants[i].id,
+			fprintf(to, "not on %s for %s: %s\n", survey->inv.pgpus[g].address, survey->asked->vgpus[i].id,
 				shown);
 		}
 	}

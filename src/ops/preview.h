@@ -24,5 +24,5 @@ const char *preview_word(const struct survey *survey, const struct step *step);
  * Why this pGPU was not chosen for this want; false where it was, where nothing had to be chosen (the device exists), or
  * where the plan did not get that far.
  */
-bool preview_not_chosen(const struct survey *survey, const struct plan *plan, size_t want, size_t pgpu, char *why,
+bool preview_not_chosen(const struct survey *survey, const struct plan *plan, size_t req, size_t pgpu, char *why,
 			size_t size);

@@ -18,16 +18,16 @@ int rewrite_begin(struct rewrite *r, struct err *err)
 	    mine_keep(r->doc, NULL, NULL, NULL, err) < 0)
 		return -err->code;
 	request = domxml_request(r->doc);
-	r->changes = calloc(request->nwants + 1, sizeof(*r->changes));
+	r->changes = calloc(request->nvgpus + 1, sizeof(*r->changes));
 	if (!r->changes)
 		abort();
-	for (size_t i = 0; i < request->nwants; i++) {
-		const struct want *want = &request->wants[i];
+	for (size_t i = 0; i < request->nvgpus; i++) {
+		const struct vgpu_request *req = &request->vgpus[i];
 
 		/* A VF has no other name than its address. */
-		if (want->kind != WANT_MDEV || (!r->all && !want->placeholder))
+		if (req->kind != REQUEST_MDEV || (!r->all && !req->placeholder))
 			continue;
-		r->changes[r->nchanges].want = i;
+		r->changes[r->nchanges].req = i;
 		uuid_random(r->changes[r->nchanges++].id);
 	}
 	return 0;
@@ -36,7 +36,7 @@ int rewrite_begin(struct rewrite *r, struct err *err)
 bool rewrite_asks(const struct rewrite *r)
 {
 	for (size_t i = 0; i < r->nchanges; i++)
-		if (domxml_request(r->doc)->wants[r->changes[i].want].has_metadata)
+		if (domxml_request(r->doc)->vgpus[r->changes[i].req].has_metadata)
 			return true;
 	return false;
 }
@@ -61,7 +61,7 @@ void rewrite_facts(struct rewrite *r, const struct rewrite_host *host)
 		for (size_t i = 0; i < r->nchanges; i++) {
 			struct domxml_change *change = &r->changes[i];
 
-			change->stamped = define_stamp(&change->stamp, &define, request, &request->wants[change->want]);
+			change->stamped = define_stamp(&change->stamp, &define, request, &request->vgpus[change->req]);
 		}
 	}
 	survey_end(&survey);

@@ -9,17 +9,17 @@
 #include "ops/rewrite.h"
 #include "survey/survey.h"
 
-static bool is_vf(const struct want *want)
+static bool is_vf(const struct vgpu_request *req)
 {
-	return want->kind == WANT_PCI && want->has_metadata;
+	return req->kind == REQUEST_PCI && req->has_metadata;
 }
 
 bool rewrite_names_vfs(const struct rewrite *r)
 {
 	const struct request *request = domxml_request(r->doc);
 
-	for (size_t i = 0; i < request->nwants; i++)
-		if (is_vf(&request->wants[i]))
+	for (size_t i = 0; i < request->nvgpus; i++)
+		if (is_vf(&request->vgpus[i]))
 			return true;
 	return false;
 }
@@ -47,13 +47,13 @@ static int plan_vfs(struct rewrite *r, const struct rewrite_host *host, const st
 		n = survey_look(&survey, err);
 	}
 	if (n == 0 && plan.kind != PLAN_STEPS)
-		n = err_set(err, ENOSPC, "vGPU %s: %s", vfs->wants[plan.refused_want].id, plan.text);
+		n = err_set(err, ENOSPC, "vGPU %s: %s", vfs->vgpus[plan.refused_vgpu].id, plan.text);
 	for (size_t i = 0; n == 0 && i < plan.nsteps; i++) {
 		struct domxml_change *change = &r->changes[r->nchanges];
 
-		if (strcmp(plan.steps[i].id, vfs->wants[i].id) == 0)
+		if (strcmp(plan.steps[i].id, vfs->vgpus[i].id) == 0)
 			continue;
-		change->want = which[i];
+		change->req = which[i];
 		memcpy(change->id, plan.steps[i].id, sizeof(change->id));
 		r->nchanges++;
 	}
@@ -65,19 +65,19 @@ static int plan_vfs(struct rewrite *r, const struct rewrite_host *host, const st
 int rewrite_vfs(struct rewrite *r, const struct rewrite_host *host, struct err *err)
 {
 	const struct request *request = domxml_request(r->doc);
-	autofree struct want *wants = calloc(request->nwants + 1, sizeof(*wants));
-	autofree size_t *which = calloc(request->nwants + 1, sizeof(*which));
+	autofree struct vgpu_request *vgpus = calloc(request->nvgpus + 1, sizeof(*vgpus));
+	autofree size_t *which = calloc(request->nvgpus + 1, sizeof(*which));
 	struct request vfs = *request;
 
-	if (!wants || !which)
+	if (!vgpus || !which)
 		abort();
-	vfs.wants = wants;
-	vfs.nwants = 0;
-	for (size_t i = 0; i < request->nwants; i++) {
-		if (!is_vf(&request->wants[i]))
+	vfs.vgpus = vgpus;
+	vfs.nvgpus = 0;
+	for (size_t i = 0; i < request->nvgpus; i++) {
+		if (!is_vf(&request->vgpus[i]))
 			continue;
-		wants[vfs.nwants] = request->wants[i];
-		which[vfs.nwants++] = i;
+		vgpus[vfs.nvgpus] = request->vgpus[i];
+		which[vfs.nvgpus++] = i;
 	}
-	return vfs.nwants ? plan_vfs(r, host, &vfs, which, err) : 0;
+	return vfs.nvgpus ? plan_vfs(r, host, &vfs, which, err) : 0;
 }

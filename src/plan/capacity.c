@@ -33,22 +33,22 @@ static int framebuffer_of(const struct plan_facts *facts, const char *type, cons
 	return lease ? lease->framebuffer_mib : UNKNOWN;
 }
 
-static void load_one(struct load *load, const struct inv_type *want, const char *type, int mib)
+static void load_one(struct load *load, const struct inv_type *req, const char *type, int mib)
 {
-	if (strcmp(type, want->id) != 0) {
+	if (strcmp(type, req->id) != 0) {
 		snprintf(load->beside, sizeof(load->beside), "%s", type);
 		load->nbeside++;
 	}
-	if (strcmp(type, want->id) == 0)
+	if (strcmp(type, req->id) == 0)
 		load->of_type++;
-	else if (!want->slices && mib != UNKNOWN && want->framebuffer_mib != UNKNOWN && mib != want->framebuffer_mib) {
+	else if (!req->slices && mib != UNKNOWN && req->framebuffer_mib != UNKNOWN && mib != req->framebuffer_mib) {
 		snprintf(load->other, sizeof(load->other), "%s", type);
 		load->other_mib = mib;
 	}
 	if (mib != UNKNOWN)
 		load->used_mib += mib;
-	else if (want->framebuffer_mib != UNKNOWN)
-		load->used_mib += want->framebuffer_mib;
+	else if (req->framebuffer_mib != UNKNOWN)
+		load->used_mib += req->framebuffer_mib;
 }
 
 /*
@@ -66,7 +66,7 @@ static double cost_of(const struct plan_facts *facts, int pgpu, const char *type
 
 /* `id` NULL: all count. */
 static void load_leases(struct load *load, const struct plan_facts *facts, const struct leases *leases, int pgpu,
-			const struct inv_type *want, int available, const char *id)
+			const struct inv_type *req, int available, const char *id)
 {
 	for (size_t i = 0; i < leases->n; i++) {
 		const struct lease *l = &leases->list[i];
@@ -82,13 +82,13 @@ static void load_leases(struct load *load, const struct plan_facts *facts, const
 		if (there || (l->state == LEASE_RELEASING && !l->at_work))
 			continue;
 		load->pending++;
-		load->cost += strcmp(l->type, want->id) == 0 ? 1 : cost_of(facts, pgpu, l->type, available);
-		load_one(load, want, l->type, l->framebuffer_mib);
+		load->cost += strcmp(l->type, req->id) == 0 ? 1 : cost_of(facts, pgpu, l->type, available);
+		load_one(load, req, l->type, l->framebuffer_mib);
 	}
 }
 
 static struct load load_of(const struct plan_facts *facts, const struct leases *extra, int pgpu,
-			   const struct inv_type *want, int available, const char *id)
+			   const struct inv_type *req, int available, const char *id)
 {
 	const struct inventory *inv = facts->inv;
 	struct load load = { 0 };
@@ -103,11 +103,11 @@ static struct load load_of(const struct plan_facts *facts, const struct leases *
 		load.devices++;
 		load.mixed |= load.first_mib && mib != UNKNOWN && mib != load.first_mib;
 		load.first_mib = mib != UNKNOWN ? mib : load.first_mib;
-		load_one(&load, want, d->type, mib);
+		load_one(&load, req, d->type, mib);
 	}
-	load_leases(&load, facts, facts->leases, pgpu, want, available, id);
+	load_leases(&load, facts, facts->leases, pgpu, req, available, id);
 	/* Another of the domain's wants has what was promised, also where that is the address that this one had. */
-	load_leases(&load, facts, extra, pgpu, want, available, NULL);
+	load_leases(&load, facts, extra, pgpu, req, available, NULL);
 	return load;
 }
 
@@ -157,16 +157,16 @@ struct vfs {
 	int best;   /* the first of the suited ones that are liked best; UNKNOWN: there is none */
 };
 
-bool capacity_parent_suits(const struct plan_facts *facts, int parent, const struct want *want)
+bool capacity_parent_suits(const struct plan_facts *facts, int parent, const struct vgpu_request *req)
 {
 	const struct inv_parent *p = &facts->inv->parents[parent];
 
-	return facts->inv->pgpus[p->pgpu].framework != FW_VF || want->managed || strstr(p->driver, "vfio");
+	return facts->inv->pgpus[p->pgpu].framework != FW_VF || req->managed || strstr(p->driver, "vfio");
 }
 
 /* `want` NULL: all suit. */
 static struct vfs look_at_vfs(const struct plan_facts *facts, const struct leases *extra, int pgpu,
-			      const struct want *want, const char *id, const char *last)
+			      const struct vgpu_request *req, const char *id, const char *last)
 {
 	const struct inv_pgpu *card = &facts->inv->pgpus[pgpu];
 	struct vfs vfs = { .best = UNKNOWN };
@@ -176,7 +176,7 @@ static struct vfs look_at_vfs(const struct plan_facts *facts, const struct lease
 		if (!capacity_parent_is_free(facts, extra, p, id))
 			continue;
 		vfs.free++;
-		if (want && !capacity_parent_suits(facts, p, want))
+		if (req && !capacity_parent_suits(facts, p, req))
 			continue;
 		vfs.suited++;
 		if (vfs.best == UNKNOWN || liking(facts, p, last) < liking(facts, vfs.best, last))
@@ -350,7 +350,8 @@ static void judge(struct capacity *space, const struct load *load, const struct 
 
 /* What the pGPU can carry of an offered type; its section's cap counts where it serves that type. Returns its load. */
 static struct load measure(struct capacity *space, const struct plan_facts *facts, const struct leases *extra, int pgpu,
-			   const struct inv_offer *offer, const struct want *want, const char *id, const char *last)
+			   const struct inv_offer *offer, const struct vgpu_request *req, const char *id,
+			   const char *last)
 {
 	const struct inv_pgpu *card = &facts->inv->pgpus[pgpu];
 	const struct inv_type *t = &facts->inv->types[offer->type];
@@ -361,7 +362,7 @@ static struct load measure(struct capacity *space, const struct plan_facts *fact
 	struct vfs vfs = { .best = card->first };
 
 	if (card->sriov)
-		vfs = look_at_vfs(facts, extra, pgpu, want, id, last);
+		vfs = look_at_vfs(facts, extra, pgpu, req, id, last);
 	*space = (struct capacity){ .parent = vfs.best };
 	space->share = share_of(&load, t, capacity, offer->available);
 	judge(space, &load, facts->inv, card, t, cap, capacity, offer->available, &vfs);
@@ -377,7 +378,7 @@ const struct mishap *capacity_mishap(const struct plan_facts *facts, const char 
 }
 
 void capacity_on(struct capacity *space, const struct plan_facts *facts, const struct leases *extra, int pgpu,
-		 const char *type, const struct want *want, const char *id, const char *last)
+		 const char *type, const struct vgpu_request *req, const char *id, const char *last)
 {
 	const struct inv_pgpu *card = &facts->inv->pgpus[pgpu];
 	const struct pool_card *pooled = &facts->pool->cards[pgpu];
@@ -403,7 +404,7 @@ void capacity_on(struct capacity *space, const struct plan_facts *facts, const s
 		snprintf(space->reason, sizeof(space->reason), "%s", mishap->reason);
 		return;
 	}
-	load = measure(space, facts, extra, pgpu, inventory_offer(facts->inv, pgpu, type), want, id, last);
+	load = measure(space, facts, extra, pgpu, inventory_offer(facts->inv, pgpu, type), req, id, last);
 	space->has = !space->full;
 	space->in_flight = space->full && load.in_flight;
 }

@@ -32,10 +32,10 @@ struct capacity {
  * count. `want`: whose hostdev it is for. `last`: a VF to prefer, or "".
  */
 void capacity_on(struct capacity *space, const struct plan_facts *facts, const struct leases *extra, int pgpu,
-		 const char *type, const struct want *want, const char *id, const char *last);
+		 const char *type, const struct vgpu_request *req, const char *id, const char *last);
 
 /* Is the parent's driver one with which the hostdev can have it? A plain VF needs VFIO's, or libvirt to bind it. */
-bool capacity_parent_suits(const struct plan_facts *facts, int parent, const struct want *want);
+bool capacity_parent_suits(const struct plan_facts *facts, int parent, const struct vgpu_request *req);
 
 /* How the pGPU failed with the type in this run; NULL: it did not. */
 const struct mishap *capacity_mishap(const struct plan_facts *facts, const char *pgpu, const char *type);

@@ -22,32 +22,32 @@ struct planner {
 enum choice { CHOSEN, CHOSEN_AFTER_REMOVAL, NO_ROOM, NO_ROOM_YET };
 
 /* Fills `step` for a device `id` that is to be made; on NO_ROOM… the verdicts say why not, pGPU by pGPU. */
-enum choice plan_choose(struct planner *p, size_t want, const char *id, struct step *step);
+enum choice plan_choose(struct planner *p, size_t req, const char *id, struct step *step);
 
 /* Why the step can be: what is removed for it, by name; a domain's own, or one that nobody has. */
 void plan_tell_removal(const struct planner *p, struct step *step);
 
 /* What is reserved for one want of a domain that arrives (migrate, restore). */
-bool plan_arrival(struct planner *p, size_t want, struct step *step);
+bool plan_arrival(struct planner *p, size_t req, struct step *step);
 
 /* A device that exists, for a start: kept, adopted, or refused. */
-bool plan_existing(struct planner *p, size_t want, const struct inv_device *device, const struct lease *own,
+bool plan_existing(struct planner *p, size_t req, const struct inv_device *device, const struct lease *own,
 		   struct step *step);
 
 /* Its creation or removal goes on: ends the plan with a wait; false. */
-bool plan_wait_for_kernel(struct planner *p, size_t want, const char *parent);
+bool plan_wait_for_kernel(struct planner *p, size_t req, const char *parent);
 
 /* A foreign device of the pool, of the want's kind and type, that nobody has, names or wants; NULL none. */
-const struct inv_device *plan_free_device(const struct planner *p, size_t want);
+const struct inv_device *plan_free_device(const struct planner *p, size_t req);
 
 /* May the hostdev be on this parent, as far as its kind and the parent's driver go? UNKNOWN: one that is not read. */
-bool plan_can_be(const struct plan_facts *facts, int parent, const struct want *want);
+bool plan_can_be(const struct plan_facts *facts, int parent, const struct vgpu_request *req);
 
 /*
  * plan_quota.c: is the domain within its project's quota with one vGPU more, `id`, where need be without leases that may
  * go? Ends the plan where not. And those leases, which have to be removed before the step that was found is done.
  */
-bool plan_quota(struct planner *p, size_t want, const char *id);
+bool plan_quota(struct planner *p, size_t req, const char *id);
 void plan_quota_removes(struct planner *p, const struct step *step);
 
 /* May it be removed, and is it none that the domain starts with: another of its vGPUs is to be adopted or kept there? */
@@ -57,27 +57,27 @@ bool plan_may_go(const struct plan_facts *facts, const char *id);
 bool plan_is_reclaimable(const struct plan_facts *facts, const char *id);
 
 /* plan_vf.c: a hostdev of type pci, for a start and for an arrival; and what its wish is known to be beyond the XML. */
-bool plan_vf_prepare(struct planner *p, size_t want, struct step *step);
-bool plan_vf_arrival(struct planner *p, size_t want, struct step *step);
+bool plan_vf_prepare(struct planner *p, size_t req, struct step *step);
+bool plan_vf_arrival(struct planner *p, size_t req, struct step *step);
 void plan_vf_request(const struct plan_facts *facts, struct resolved_request *resolved);
 
 /* Nobody says which type: the only one that this card (UNKNOWN: the pool) has for the want's kind, if it is one. */
 void plan_only_type(const struct plan_facts *facts, struct resolved_request *resolved, int pgpu);
 
 /* Does what a domain brings from the source of a migration fit here? Ends the plan with the refusal where not. */
-bool plan_source_fits(struct planner *p, size_t want);
+bool plan_source_fits(struct planner *p, size_t req);
 
 /* Of several types that a wish may have, leaves those that are called as on the source, if there are any. */
 void plan_source_narrow(const struct plan_facts *facts, struct resolved_request *resolved);
 
 /* Makes a vGPU that does not exist: chooses, or ends the plan with the reason. */
-bool plan_creation(struct planner *p, size_t want, const char *id, struct step *step);
+bool plan_creation(struct planner *p, size_t req, const char *id, struct step *step);
 
 /* Takes a device that exists; its fields from the inventory. */
 void plan_adopt(const struct planner *p, const struct inv_device *device, struct step *step);
 
 /* Ends the plan with a refusal; false, so that it can be returned. */
-bool plan_refuse(struct planner *p, size_t want, enum refusal why, const char *fmt, ...)
+bool plan_refuse(struct planner *p, size_t req, enum refusal why, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
 /* Is the type one of those that the wish names (or does it name none)? */

@@ -10,13 +10,13 @@
 #include "internal.h"
 #include "plan/plan_text.h"
 
-bool plan_refuse(struct planner *p, size_t want, enum refusal why, const char *fmt, ...)
+bool plan_refuse(struct planner *p, size_t req, enum refusal why, const char *fmt, ...)
 {
 	va_list ap;
 
 	p->plan->kind = PLAN_REFUSE;
 	p->plan->refusal = why;
-	p->plan->refused_want = want;
+	p->plan->refused_vgpu = req;
 	p->plan->why = 0;
 	va_start(ap, fmt);
 	vsnprintf(p->plan->text, sizeof(p->plan->text), fmt, ap);
@@ -38,7 +38,7 @@ void plan_only_type(const struct plan_facts *facts, struct resolved_request *res
 
 	/* A type that is remembered, and is the only one, is that. */
 	if (!facts->pool || (resolved->ntypes && resolved->source != TYPE_REMEMBERED) ||
-	    pool_types(facts->pool, resolved->want->kind == WANT_MDEV, pgpu, &only) != 1 ||
+	    pool_types(facts->pool, resolved->req->kind == REQUEST_MDEV, pgpu, &only) != 1 ||
 	    !plan_type_fits(resolved, only->type))
 		return;
 	snprintf(resolved->types[0], TYPE_SIZE, "%s", only->type);
@@ -89,43 +89,43 @@ static void promise(struct planner *p, const struct step *step)
 }
 
 /* It does not exist, and nothing says which type it is to be of. */
-static bool refuse_untyped(struct planner *p, size_t want)
+static bool refuse_untyped(struct planner *p, size_t req)
 {
 	const struct plan_facts *facts = p->facts;
-	const struct want *w = facts->resolved_requests[want].want;
+	const struct vgpu_request *w = facts->resolved_requests[req].req;
 	bool served = false;
 	char list[1024];
 
 	plan_text_types(facts, w->kind, list, sizeof(list));
 	if (!*list)
-		return plan_refuse(p, want, REFUSE_OTHER,
+		return plan_refuse(p, req, REFUSE_OTHER,
 				   "it does not exist, and no type is enabled for its kind of <hostdev>: set "
 				   "enabled_mdev_types in [devices]");
 	for (size_t i = 0; i < facts->config->nsections && !served; i++)
-		served = pool_stock(facts->pool, &facts->config->sections[i], w->kind == WANT_MDEV, UNKNOWN) !=
+		served = pool_stock(facts->pool, &facts->config->sections[i], w->kind == REQUEST_MDEV, UNKNOWN) !=
 			 STOCK_NONE;
 	if (!served)
-		return plan_refuse(p, want, REFUSE_OTHER,
+		return plan_refuse(p, req, REFUSE_OTHER,
 				   "it does not exist, and no pGPU here serves any enabled type (%s): see 'vgpu-lease "
 				   "check'",
 				   list);
-	return plan_refuse(p, want, REFUSE_OTHER,
+	return plan_refuse(p, req, REFUSE_OTHER,
 			   "it does not exist and nothing says which type it is: name one of %s in the metadata", list);
 }
 
-bool plan_creation(struct planner *p, size_t want, const char *id, struct step *step)
+bool plan_creation(struct planner *p, size_t req, const char *id, struct step *step)
 {
-	const struct resolved_request *resolved = &p->facts->resolved_requests[want];
+	const struct resolved_request *resolved = &p->facts->resolved_requests[req];
 
 	if (!p->facts->config)
-		return plan_refuse(p, want, REFUSE_OTHER,
+		return plan_refuse(p, req, REFUSE_OTHER,
 				   "it does not exist, and there is no configuration to make it from");
 	if (resolved->ntypes == 0)
-		return refuse_untyped(p, want);
+		return refuse_untyped(p, req);
 	/* Before room is waited for, or looked for. */
-	if (!plan_quota(p, want, id))
+	if (!plan_quota(p, req, id))
 		return false;
-	switch (plan_choose(p, want, id, step)) {
+	switch (plan_choose(p, req, id, step)) {
 	case CHOSEN:
 		return true;
 	case CHOSEN_AFTER_REMOVAL:
@@ -142,21 +142,21 @@ bool plan_creation(struct planner *p, size_t want, const char *id, struct step *
 		break;
 	}
 	p->plan->refusal = REFUSE_NO_ROOM;
-	p->plan->refused_want = want;
-	p->plan->why = plan_text_no_room(p->plan, p->facts, &p->promised, want, p->plan->text, sizeof(p->plan->text));
+	p->plan->refused_vgpu = req;
+	p->plan->why = plan_text_no_room(p->plan, p->facts, &p->promised, req, p->plan->text, sizeof(p->plan->text));
 	return false;
 }
 
-bool plan_existing(struct planner *p, size_t want, const struct inv_device *device, const struct lease *own,
+bool plan_existing(struct planner *p, size_t req, const struct inv_device *device, const struct lease *own,
 		   struct step *step)
 {
-	const struct resolved_request *resolved = &p->facts->resolved_requests[want];
+	const struct resolved_request *resolved = &p->facts->resolved_requests[req];
 	enum opened opened = p->facts->devices[device - p->facts->inv->devices].opened;
 
 	if (resolved->source == TYPE_ASKED && !plan_type_fits(resolved, device->type))
-		return plan_refuse(p, want, REFUSE_OTHER,
+		return plan_refuse(p, req, REFUSE_OTHER,
 				   "it exists as %s on %s, the domain's metadata asks for %s: change one of them",
-				   device->type, device->parent_name, resolved->want->type);
+				   device->type, device->parent_name, resolved->req->type);
 	plan_adopt(p, device, step);
 	if (own) {
 		step->kind = STEP_KEEP;
@@ -164,40 +164,40 @@ bool plan_existing(struct planner *p, size_t want, const struct inv_device *devi
 		return true;
 	}
 	if (opened == OPEN_YES)
-		return plan_refuse(p, want, REFUSE_OPEN, "it exists on %s and a process has it open",
+		return plan_refuse(p, req, REFUSE_OPEN, "it exists on %s and a process has it open",
 				   device->parent_name);
 	return true;
 }
 
 /* Its creation or removal goes on. */
-bool plan_wait_for_kernel(struct planner *p, size_t want, const char *parent)
+bool plan_wait_for_kernel(struct planner *p, size_t req, const char *parent)
 {
-	plan_refuse(p, want, REFUSE_OTHER,
+	plan_refuse(p, req, REFUSE_OTHER,
 		    "it is still being made or removed on %s: see dmesg, and try again when that has ended", parent);
 	p->plan->kind = PLAN_WAIT;
 	return false;
 }
 
-static bool prepare_want(struct planner *p, size_t want, struct step *step)
+static bool prepare_want(struct planner *p, size_t req, struct step *step)
 {
-	const struct want *w = p->facts->resolved_requests[want].want;
-	const char *id = w->placeholder ? p->facts->resolved_requests[want].fresh : w->id;
+	const struct vgpu_request *w = p->facts->resolved_requests[req].req;
+	const char *id = w->placeholder ? p->facts->resolved_requests[req].fresh : w->id;
 	const struct lease *lease = lease_find(p->facts->leases, id);
 	const struct inv_device *device = inventory_device(p->facts->inv, id);
 
-	if (w->kind == WANT_PCI)
-		return plan_vf_prepare(p, want, step);
+	if (w->kind == REQUEST_PCI)
+		return plan_vf_prepare(p, req, step);
 	if (lease && strcmp(lease->domain, p->facts->request->uuid) != 0)
-		return plan_refuse(p, want, REFUSE_OTHER, "it belongs to domain %s (%s): give this domain another UUID",
+		return plan_refuse(p, req, REFUSE_OTHER, "it belongs to domain %s (%s): give this domain another UUID",
 				   lease->name, lease->domain);
 	/* For a start whose hook was killed, or for somebody else: the kernel has one of a UUID only. */
 	if (device && !*device->type)
-		return plan_wait_for_kernel(p, want, device->parent_name);
+		return plan_wait_for_kernel(p, req, device->parent_name);
 	if (device)
-		return plan_existing(p, want, device, lease, step);
+		return plan_existing(p, req, device, lease, step);
 	if (lease && (lease->state == LEASE_CREATING || (lease->state == LEASE_RELEASING && lease->at_work)))
-		return plan_wait_for_kernel(p, want, lease->parent);
-	return plan_creation(p, want, id, step);
+		return plan_wait_for_kernel(p, req, lease->parent);
+	return plan_creation(p, req, id, step);
 }
 
 /*
@@ -206,8 +206,8 @@ static bool prepare_want(struct planner *p, size_t want, struct step *step)
  */
 static void refuse_placeholder(struct planner *p)
 {
-	for (size_t i = 0; p->facts->mode == PLAN_PREPARE && i < p->facts->request->nwants; i++) {
-		if (!p->facts->request->wants[i].placeholder)
+	for (size_t i = 0; p->facts->mode == PLAN_PREPARE && i < p->facts->request->nvgpus; i++) {
+		if (!p->facts->request->vgpus[i].placeholder)
 			continue;
 		plan_refuse(
 			p, i, REFUSE_OTHER,
@@ -221,13 +221,13 @@ void plan_make(struct plan *plan, const struct plan_facts *facts)
 {
 	struct plan_facts narrowed = *facts;
 	struct planner p = { .facts = &narrowed, .plan = plan, .only = UNKNOWN };
-	size_t nwants = facts->request->nwants;
-	struct resolved_request *resolved_requests = calloc(nwants + 1, sizeof(*resolved_requests));
+	size_t nvgpus = facts->request->nvgpus;
+	struct resolved_request *resolved_requests = calloc(nvgpus + 1, sizeof(*resolved_requests));
 	bool going = true;
 
 	*plan = (struct plan){ .kind = PLAN_STEPS };
-	plan->steps = calloc(nwants + 1, sizeof(*plan->steps));
-	p.promised.list = calloc(nwants + 1, sizeof(*p.promised.list));
+	plan->steps = calloc(nvgpus + 1, sizeof(*plan->steps));
+	p.promised.list = calloc(nvgpus + 1, sizeof(*p.promised.list));
 	p.held.list = calloc(facts->leases->n + 1, sizeof(*p.held.list));
 	if (!resolved_requests || !plan->steps || !p.promised.list || !p.held.list)
 		abort();
@@ -235,14 +235,14 @@ void plan_make(struct plan *plan, const struct plan_facts *facts)
 	narrowed.leases = &p.held;
 	for (; p.held.n < facts->leases->n; p.held.n++)
 		p.held.list[p.held.n] = facts->leases->list[p.held.n];
-	for (size_t i = 0; i < nwants; i++) {
+	for (size_t i = 0; i < nvgpus; i++) {
 		resolved_requests[i] = facts->resolved_requests[i];
-		if (resolved_requests[i].want->kind == WANT_MDEV)
+		if (resolved_requests[i].req->kind == REQUEST_MDEV)
 			plan_only_type(facts, &resolved_requests[i], UNKNOWN);
 		plan_source_narrow(facts, &resolved_requests[i]);
 		plan_vf_request(facts, &resolved_requests[i]);
 	}
-	for (size_t i = 0; i < nwants && going; i++) {
+	for (size_t i = 0; i < nvgpus && going; i++) {
 		struct step *step = &plan->steps[i];
 
 		going = facts->mode == PLAN_PREPARE ? prepare_want(&p, i, step) : plan_arrival(&p, i, step);

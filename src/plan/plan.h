@@ -32,7 +32,7 @@ enum type_source {
 
 /* What is known of one want beyond the XML: its type candidates, where it was, what NUMA nodes suit it. */
 struct resolved_request {
-	const struct want *want;
+	const struct vgpu_request *req;
 	char types[RESOLVED_TYPES_MAX][TYPE_SIZE]; /* any of these, the first that has room; none: nothing says which */
 	int ntypes;
 	enum type_source source;
@@ -130,7 +130,7 @@ struct step {
 
 /* Why a pGPU was not chosen for a want. */
 struct verdict {
-	size_t want;
+	size_t req;
 	int pgpu;
 	bool elsewhere; /* it serves another type of the want's, for which there is a verdict of its own */
 	enum cause cause;
@@ -158,7 +158,7 @@ struct plan {
 	struct verdict *verdicts;
 	size_t nverdicts, verdict_room;
 	enum refusal refusal;
-	size_t refused_want;
+	size_t refused_vgpu;
 	char warning[256]; /* for the log, whatever the plan is; "" none */
 	char text[3072];   /* of a refusal: device, cause and cure; the domain is named by the caller */
 	size_t why;        /* so many bytes of it are the causes, and what is behind them the cure; 0: not told apart */
@@ -168,4 +168,4 @@ void plan_make(struct plan *plan, const struct plan_facts *facts);
 void plan_free(struct plan *plan);
 
 /* Why this card can have no vGPU for the hostdev, whatever it serves: the hostdev is of another kind. NULL: it can. */
-const char *plan_other_kind(const struct plan_facts *facts, int pgpu, const struct want *want);
+const char *plan_other_kind(const struct plan_facts *facts, int pgpu, const struct vgpu_request *req);

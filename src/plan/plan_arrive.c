@@ -25,16 +25,16 @@ static bool promised(const struct planner *p, const char *id)
 }
 
 /* A foreign device of the pool that nobody has, names or wants. */
-const struct inv_device *plan_free_device(const struct planner *p, size_t want)
+const struct inv_device *plan_free_device(const struct planner *p, size_t req)
 {
 	const struct inventory *inv = p->facts->inv;
-	const struct resolved_request *resolved = &p->facts->resolved_requests[want];
+	const struct resolved_request *resolved = &p->facts->resolved_requests[req];
 
 	for (size_t i = 0; i < inv->ndevices; i++) {
 		const struct inv_device *d = &inv->devices[i];
 		const struct device_facts *f = &p->facts->devices[i];
 
-		if (d->parent != UNKNOWN && plan_can_be(p->facts, d->parent, resolved->want) && resolved->ntypes > 0 &&
+		if (d->parent != UNKNOWN && plan_can_be(p->facts, d->parent, resolved->req) && resolved->ntypes > 0 &&
 		    plan_type_fits(resolved, d->type) && p->facts->pool && pool_has_parent(p->facts->pool, d->parent) &&
 		    f->opened == OPEN_NO && !*f->named_by && !leased(p, d->id) && !promised(p, d->id) &&
 		    !request_find(p->facts->request, d->id) && !request_has_taken(p->facts->request, d->id))
@@ -44,47 +44,47 @@ const struct inv_device *plan_free_device(const struct planner *p, size_t want)
 }
 
 /* U is there and cannot be had: why not. */
-static bool refuse_taken(struct planner *p, size_t want, const struct inv_device *device, const struct lease *lease)
+static bool refuse_taken(struct planner *p, size_t req, const struct inv_device *device, const struct lease *lease)
 {
-	const struct resolved_request *resolved = &p->facts->resolved_requests[want];
+	const struct resolved_request *resolved = &p->facts->resolved_requests[req];
 	char wished[1024];
 
 	if (lease)
-		return plan_refuse(p, want, REFUSE_OTHER,
+		return plan_refuse(p, req, REFUSE_OTHER,
 				   "it belongs to domain %s here, and migrate_uuid = keep allows no other",
 				   lease->name);
 	if (!*device->type)
 		return plan_refuse(
-			p, want, REFUSE_OTHER,
+			p, req, REFUSE_OTHER,
 			"it is just being made or removed on %s here, and migrate_uuid = keep allows no other",
 			device->parent_name);
 	plan_text_request(resolved, wished, sizeof(wished));
 	if (!plan_type_fits(resolved, device->type))
-		return plan_refuse(p, want, REFUSE_OTHER,
+		return plan_refuse(p, req, REFUSE_OTHER,
 				   "it exists here as %s on %s, not as %s, and migrate_uuid = keep allows no other",
 				   device->type, device->parent_name, wished);
-	return plan_refuse(p, want, REFUSE_OTHER, "%s here, and migrate_uuid = keep allows no other",
+	return plan_refuse(p, req, REFUSE_OTHER, "%s here, and migrate_uuid = keep allows no other",
 			   p->facts->devices[device - p->facts->inv->devices].opened == OPEN_YES
 				   ? "a process has it open"
 				   : "it cannot be told whether a process has it open");
 }
 
-bool plan_arrival(struct planner *p, size_t want, struct step *step)
+bool plan_arrival(struct planner *p, size_t req, struct step *step)
 {
 	const struct plan_facts *facts = p->facts;
-	const struct resolved_request *resolved = &facts->resolved_requests[want];
-	const struct lease *lease = lease_find(facts->leases, resolved->want->id);
-	const struct inv_device *device = inventory_device(facts->inv, resolved->want->id);
+	const struct resolved_request *resolved = &facts->resolved_requests[req];
+	const struct lease *lease = lease_find(facts->leases, resolved->req->id);
+	const struct inv_device *device = inventory_device(facts->inv, resolved->req->id);
 	enum migrate_uuid policy = facts->config ? facts->config->policy.migrate_uuid : MIGRATE_AUTO;
 	bool others = lease && strcmp(lease->domain, facts->request->uuid) != 0;
 	const struct inv_device *other;
 
-	if (!plan_source_fits(p, want))
+	if (!plan_source_fits(p, req))
 		return false;
-	if (resolved->want->kind == WANT_PCI)
-		return plan_vf_arrival(p, want, step);
-	if (resolved->want->placeholder)
-		return plan_creation(p, want, resolved->fresh, step);
+	if (resolved->req->kind == REQUEST_PCI)
+		return plan_vf_arrival(p, req, step);
+	if (resolved->req->placeholder)
+		return plan_creation(p, req, resolved->fresh, step);
 	if (device && !others && facts->devices[device - facts->inv->devices].opened == OPEN_NO && *device->type &&
 	    plan_type_fits(resolved, device->type)) {
 		plan_adopt(p, device, step);
@@ -92,13 +92,13 @@ bool plan_arrival(struct planner *p, size_t want, struct step *step)
 	}
 	if (device || others) {
 		if (policy == MIGRATE_KEEP)
-			return refuse_taken(p, want, device, others ? lease : NULL);
-		return plan_creation(p, want, resolved->fresh, step);
+			return refuse_taken(p, req, device, others ? lease : NULL);
+		return plan_creation(p, req, resolved->fresh, step);
 	}
 	if (policy == MIGRATE_AUTO && facts->config && facts->config->policy.reuse_free &&
-	    (other = plan_free_device(p, want))) {
+	    (other = plan_free_device(p, req))) {
 		plan_adopt(p, other, step);
 		return true;
 	}
-	return plan_creation(p, want, policy == MIGRATE_FRESH ? resolved->fresh : resolved->want->id, step);
+	return plan_creation(p, req, policy == MIGRATE_FRESH ? resolved->fresh : resolved->req->id, step);
 }

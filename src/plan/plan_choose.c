@@ -13,9 +13,9 @@ struct candidate {
 	struct capacity space;
 };
 
-static enum placement placement_of(const struct planner *p, const struct want *want)
+static enum placement placement_of(const struct planner *p, const struct vgpu_request *req)
 {
-	return want->has_placement ? want->placement : p->facts->config->policy.placement;
+	return req->has_placement ? req->placement : p->facts->config->policy.placement;
 }
 
 /* Did it fail a while ago, in another run? */
@@ -35,7 +35,7 @@ static bool has_failed(const struct plan_facts *facts, int pgpu, const char *typ
 enum rule { BY_FAILURE, BY_NODE, BY_SHARE, BY_ADDRESS, NO_CHOICE };
 
 /* Is `a` the better one? `rule`: by what. */
-static bool better(const struct planner *p, const struct want *want, const struct candidate *a,
+static bool better(const struct planner *p, const struct vgpu_request *req, const struct candidate *a,
 		   const struct candidate *b, enum rule *rule)
 {
 	double d = a->space.share - b->space.share;
@@ -48,7 +48,7 @@ static bool better(const struct planner *p, const struct want *want, const struc
 		return a->near;
 	*rule = BY_SHARE;
 	if (d > 1e-9 || d < -1e-9)
-		return placement_of(p, want) == PLACE_PACK ? d > 0 : d < 0;
+		return placement_of(p, req) == PLACE_PACK ? d > 0 : d < 0;
 	*rule = BY_ADDRESS;
 	return a->pgpu < b->pgpu;
 }
@@ -70,7 +70,7 @@ static bool is_elsewhere(const struct plan_facts *facts, const struct resolved_r
 	return false;
 }
 
-static void add_verdict(struct plan *plan, size_t want, int pgpu, bool elsewhere, const struct capacity *space)
+static void add_verdict(struct plan *plan, size_t req, int pgpu, bool elsewhere, const struct capacity *space)
 {
 	struct verdict *v;
 
@@ -81,7 +81,7 @@ static void add_verdict(struct plan *plan, size_t want, int pgpu, bool elsewhere
 			abort();
 	}
 	v = &plan->verdicts[plan->nverdicts++];
-	v->want = want;
+	v->req = req;
 	v->pgpu = pgpu;
 	v->elsewhere = elsewhere;
 	v->cause = space->cause;
@@ -193,11 +193,11 @@ struct resort {
 };
 
 /* Room on this card for the want; where it is to be one VF, on that. Not a candidate at all: false. */
-static bool capacity_for(const struct planner *p, size_t want, struct candidate *c, const char *type, const char *id)
+static bool capacity_for(const struct planner *p, size_t req, struct candidate *c, const char *type, const char *id)
 {
-	const struct resolved_request *resolved = &p->facts->resolved_requests[want];
+	const struct resolved_request *resolved = &p->facts->resolved_requests[req];
 	const struct inventory *inv = p->facts->inv;
-	const char *other_kind = plan_other_kind(p->facts, c->pgpu, resolved->want);
+	const char *other_kind = plan_other_kind(p->facts, c->pgpu, resolved->req);
 
 	if (p->only != UNKNOWN && inv->parents[p->only].pgpu != c->pgpu)
 		return false;
@@ -205,12 +205,12 @@ static bool capacity_for(const struct planner *p, size_t want, struct candidate 
 		if (!pool_serves(p->facts->pool, c->pgpu, type))
 			return false;
 		c->space = (struct capacity){ .parent = UNKNOWN, .cause = CAUSE_UNSUITED };
-		if ((inv->pgpus[c->pgpu].framework == FW_MDEV) != (resolved->want->kind == WANT_MDEV))
+		if ((inv->pgpus[c->pgpu].framework == FW_MDEV) != (resolved->req->kind == REQUEST_MDEV))
 			c->space.cause = CAUSE_OTHER_KIND;
 		snprintf(c->space.reason, sizeof(c->space.reason), "%s", other_kind);
 		return true;
 	}
-	capacity_on(&c->space, p->facts, &p->promised, c->pgpu, type, resolved->want, id, resolved->last_parent);
+	capacity_on(&c->space, p->facts, &p->promised, c->pgpu, type, resolved->req, id, resolved->last_parent);
 	if (c->space.has && p->only != UNKNOWN && c->space.parent != p->only) {
 		c->space.has = false;
 		c->space.cause = CAUSE_IN_USE;
@@ -220,17 +220,17 @@ static bool capacity_for(const struct planner *p, size_t want, struct candidate 
 	return true;
 }
 
-static const char *why_chosen(const struct planner *p, const struct want *want, bool was_there, enum rule rule)
+static const char *why_chosen(const struct planner *p, const struct vgpu_request *req, bool was_there, enum rule rule)
 {
 	if (was_there)
-		return want->kind == WANT_PCI ? "the VF that the domain names" : "where it was before";
+		return req->kind == REQUEST_PCI ? "the VF that the domain names" : "where it was before";
 	switch (rule) {
 	case BY_FAILURE:
 		return "the others failed a while ago";
 	case BY_NODE:
 		return "near the domain's CPUs or memory";
 	case BY_SHARE:
-		return placement_of(p, want) == PLACE_PACK ? "the fullest with room" : "the emptiest";
+		return placement_of(p, req) == PLACE_PACK ? "the fullest with room" : "the emptiest";
 	case BY_ADDRESS:
 		return "the first with room";
 	case NO_CHOICE:
@@ -240,10 +240,10 @@ static const char *why_chosen(const struct planner *p, const struct want *want, 
 }
 
 /* Looks at every pGPU for one type; true and the best one, or false. */
-static bool choose_for_type(struct planner *p, size_t want, const char *type, const char *id, struct step *step,
+static bool choose_for_type(struct planner *p, size_t req, const char *type, const char *id, struct step *step,
 			    struct resort *resort)
 {
-	const struct resolved_request *resolved = &p->facts->resolved_requests[want];
+	const struct resolved_request *resolved = &p->facts->resolved_requests[req];
 	const struct inventory *inv = p->facts->inv;
 	struct candidate best = { .pgpu = UNKNOWN }, fullest = { .pgpu = UNKNOWN };
 	enum rule rule = NO_CHOICE; /* of all by which the best one went before another, the weightiest */
@@ -253,19 +253,19 @@ static bool choose_for_type(struct planner *p, size_t want, const char *type, co
 		enum rule by = NO_CHOICE;
 		struct candidate c = { .pgpu = (int)g, .near = is_near(resolved, &inv->pgpus[g]) };
 
-		if (!capacity_for(p, want, &c, type, id))
+		if (!capacity_for(p, req, &c, type, id))
 			continue;
 		resort->in_flight |= c.space.in_flight;
 		if (c.space.has) {
 			was_there = strcmp(inv->parents[c.space.parent].name, resolved->last_parent) == 0 && !c.failed;
-			if (best.pgpu == UNKNOWN || better(p, resolved->want, &c, &best, &by) || was_there)
+			if (best.pgpu == UNKNOWN || better(p, resolved->req, &c, &best, &by) || was_there)
 				best = c;
 			rule = by < rule ? by : rule;
 			continue;
 		}
-		add_verdict(p->plan, want, c.pgpu, is_elsewhere(p->facts, resolved, c.pgpu, type), &c.space);
+		add_verdict(p->plan, req, c.pgpu, is_elsewhere(p->facts, resolved, c.pgpu, type), &c.space);
 		if (c.space.full && !c.space.unsuited &&
-		    (fullest.pgpu == UNKNOWN || better(p, resolved->want, &c, &fullest, &by)) &&
+		    (fullest.pgpu == UNKNOWN || better(p, resolved->req, &c, &fullest, &by)) &&
 		    find_removes(p, c.pgpu, type))
 			fullest = c;
 	}
@@ -275,22 +275,22 @@ static bool choose_for_type(struct planner *p, size_t want, const char *type, co
 	}
 	if (best.pgpu == UNKNOWN)
 		return false;
-	fill_step(p, step, &best, type, id, why_chosen(p, resolved->want, was_there, rule));
+	fill_step(p, step, &best, type, id, why_chosen(p, resolved->req, was_there, rule));
 	return true;
 }
 
 /* Where the domain must have one VF, that; where none is free, the one that the removal frees. False: unsuited. */
-static bool leave_vf(const struct planner *p, struct candidate *card, const struct want *want)
+static bool leave_vf(const struct planner *p, struct candidate *card, const struct vgpu_request *req)
 {
 	const struct inv_device *device = inventory_device(p->facts->inv, p->plan->removes[0]);
 
-	if (want->kind != WANT_PCI)
+	if (req->kind != REQUEST_PCI)
 		return true;
 	if (p->only != UNKNOWN)
 		card->space.parent = p->only;
 	else if (card->space.parent == UNKNOWN)
 		card->space.parent = device ? device->parent : inventory_parent(p->facts->inv, p->plan->removes[0]);
-	return card->space.parent != UNKNOWN && plan_can_be(p->facts, card->space.parent, want);
+	return card->space.parent != UNKNOWN && plan_can_be(p->facts, card->space.parent, req);
 }
 
 void plan_tell_removal(const struct planner *p, struct step *step)
@@ -308,18 +308,18 @@ void plan_tell_removal(const struct planner *p, struct step *step)
 			 more);
 }
 
-enum choice plan_choose(struct planner *p, size_t want, const char *id, struct step *step)
+enum choice plan_choose(struct planner *p, size_t req, const char *id, struct step *step)
 {
-	const struct resolved_request *resolved = &p->facts->resolved_requests[want];
+	const struct resolved_request *resolved = &p->facts->resolved_requests[req];
 	struct resort resort = { .card.pgpu = UNKNOWN };
 	const struct lease *own = lease_find(p->facts->leases, id);
 	bool chosen = false;
 
 	/* The type that was reserved is the one whose state arrives. */
 	if (own && own->state == LEASE_RESERVED && resolved->ntypes > 1 && plan_type_fits(resolved, own->type))
-		chosen = choose_for_type(p, want, own->type, id, step, &resort);
+		chosen = choose_for_type(p, req, own->type, id, step, &resort);
 	for (int t = 0; t < resolved->ntypes && !chosen; t++)
-		chosen = choose_for_type(p, want, resolved->types[t], id, step, &resort);
+		chosen = choose_for_type(p, req, resolved->types[t], id, step, &resort);
 	p->plan->nremoves = 0;
 	if (chosen)
 		return CHOSEN;
@@ -328,7 +328,7 @@ enum choice plan_choose(struct planner *p, size_t want, const char *id, struct s
 		return NO_ROOM_YET;
 	if (resort.card.pgpu == UNKNOWN || !find_removes(p, resort.card.pgpu, resort.type))
 		return NO_ROOM;
-	if (!leave_vf(p, &resort.card, resolved->want))
+	if (!leave_vf(p, &resort.card, resolved->req))
 		return NO_ROOM;
 	fill_step(p, step, &resort.card, resort.type, id, "");
 	plan_tell_removal(p, step);

@@ -30,7 +30,7 @@ static int promised(const struct planner *p, const char *id)
 	return n;
 }
 
-bool plan_quota(struct planner *p, size_t want, const char *id)
+bool plan_quota(struct planner *p, size_t req, const char *id)
 {
 	const struct plan_facts *facts = p->facts;
 	const char *project = facts->request->project;
@@ -57,10 +57,10 @@ bool plan_quota(struct planner *p, size_t want, const char *id)
 		return true;
 	}
 	if (*project)
-		plan_refuse(p, want, REFUSE_OTHER, "the quota of project %s is used up: %d of %d ([quota])", project,
+		plan_refuse(p, req, REFUSE_OTHER, "the quota of project %s is used up: %d of %d ([quota])", project,
 			    holds, limit);
 	else
-		plan_refuse(p, want, REFUSE_OTHER,
+		plan_refuse(p, req, REFUSE_OTHER,
 			    "the quota of domains without a project is used up: %d of %d ([quota] none)", holds, limit);
 	if (in_flight)
 		p->plan->kind = PLAN_WAIT;

@@ -11,22 +11,22 @@
 
 #include "internal.h"
 
-static bool driver_differs(const struct plan_facts *facts, const struct want *want)
+static bool driver_differs(const struct plan_facts *facts, const struct vgpu_request *req)
 {
-	return facts->mode == PLAN_MIGRATE && facts->config && *want->source_driver && *facts->inv->nvidia_driver &&
-	       strcmp(want->source_driver, facts->inv->nvidia_driver) != 0;
+	return facts->mode == PLAN_MIGRATE && facts->config && *req->source_driver && *facts->inv->nvidia_driver &&
+	       strcmp(req->source_driver, facts->inv->nvidia_driver) != 0;
 }
 
 /*
  * Is this type called otherwise here than on the source? Ids are the drivers' own; the name says what a type is. Other
  * versions of a driver may have other names for the same.
  */
-static bool name_differs(const struct plan_facts *facts, const struct want *want, const char *type)
+static bool name_differs(const struct plan_facts *facts, const struct vgpu_request *req, const char *type)
 {
 	const struct inv_type *t = inventory_type(facts->inv, type);
 
-	return facts->mode == PLAN_MIGRATE && *want->source_name && t && !driver_differs(facts, want) &&
-	       strcmp(want->source_name, t->name) != 0;
+	return facts->mode == PLAN_MIGRATE && *req->source_name && t && !driver_differs(facts, req) &&
+	       strcmp(req->source_name, t->name) != 0;
 }
 
 void plan_source_narrow(const struct plan_facts *facts, struct resolved_request *resolved)
@@ -34,7 +34,7 @@ void plan_source_narrow(const struct plan_facts *facts, struct resolved_request 
 	int kept = 0;
 
 	for (int i = 0; i < resolved->ntypes; i++) {
-		if (name_differs(facts, resolved->want, resolved->types[i]))
+		if (name_differs(facts, resolved->req, resolved->types[i]))
 			continue;
 		if (kept != i)
 			memcpy(resolved->types[kept], resolved->types[i], TYPE_SIZE);
@@ -45,15 +45,15 @@ void plan_source_narrow(const struct plan_facts *facts, struct resolved_request 
 		resolved->ntypes = kept;
 }
 
-bool plan_source_fits(struct planner *p, size_t want)
+bool plan_source_fits(struct planner *p, size_t req)
 {
 	const struct plan_facts *facts = p->facts;
-	const struct resolved_request *resolved = &facts->resolved_requests[want];
-	const struct want *w = resolved->want;
+	const struct resolved_request *resolved = &facts->resolved_requests[req];
+	const struct vgpu_request *w = resolved->req;
 
 	if (driver_differs(facts, w) && !facts->config->policy.mismatch_warns)
 		return plan_refuse(
-			p, want, REFUSE_OTHER,
+			p, req, REFUSE_OTHER,
 			"its driver is version %s on the source and %s here: bring both to one version, or set "
 			"driver_mismatch = warn",
 			w->source_driver, facts->inv->nvidia_driver);
@@ -63,7 +63,7 @@ bool plan_source_fits(struct planner *p, size_t want)
 			 facts->inv->nvidia_driver);
 	if (resolved->ntypes && name_differs(facts, w, resolved->types[0]))
 		return plan_refuse(
-			p, want, REFUSE_OTHER,
+			p, req, REFUSE_OTHER,
 			"it is %s%s%s on the source, and %s is %s here: only a vGPU of the same type can go on "
 			"with its state",
 			w->source_name, *w->source_model ? " of " : "", w->source_model, resolved->types[0],

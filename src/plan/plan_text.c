@@ -14,14 +14,14 @@
  */
 enum { SHOWN_VFS = 6, SHOWN_CARDS = 8, LINE_BYTES = 800, MORE_BYTES = 20 };
 
-void plan_text_types(const struct plan_facts *facts, enum want_kind kind, char *buf, size_t size)
+void plan_text_types(const struct plan_facts *facts, enum vgpu_request_kind kind, char *buf, size_t size)
 {
 	const struct config *config = facts->config;
 	size_t n = 0;
 
 	buf[0] = '\0';
 	for (size_t i = 0; i < config->nsections && n < size; i++)
-		if (pool_has_type(facts->pool, &config->sections[i], kind == WANT_MDEV, UNKNOWN))
+		if (pool_has_type(facts->pool, &config->sections[i], kind == REQUEST_MDEV, UNKNOWN))
 			n += (size_t)snprintf(buf + n, size - n, "%s%s", n ? ", " : "", config->sections[i].type);
 }
 
@@ -35,11 +35,11 @@ static void text_source(const struct resolved_request *resolved, char *buf, size
 		break;
 	case TYPE_DEFINED:
 		snprintf(buf, size, ", from its mdevctl definition (/etc/mdevctl.d/%s/%s)", resolved->last_parent,
-			 resolved->want->id);
+			 resolved->req->id);
 		break;
 	case TYPE_REMEMBERED:
 		snprintf(buf, size, ", remembered from its last lease (/var/lib/vgpu-lease/affinity/%s)",
-			 resolved->want->id);
+			 resolved->req->id);
 		break;
 	case TYPE_POOLED:
 		snprintf(buf, size, ", the only type of the pool");
@@ -55,7 +55,7 @@ void plan_text_request(const struct resolved_request *resolved, char *buf, size_
 	size_t n = 0;
 
 	if (resolved->ntypes > 1)
-		n = (size_t)snprintf(buf, size, "%s (", resolved->want->type);
+		n = (size_t)snprintf(buf, size, "%s (", resolved->req->type);
 	for (int t = 0; t < resolved->ntypes && n < size; t++)
 		n += (size_t)snprintf(buf + n, size - n, "%s%s", t ? ", " : "", resolved->types[t]);
 	if (resolved->ntypes > 1 && n < size)
@@ -76,7 +76,7 @@ static void text_other_types(const struct plan_facts *facts, const struct resolv
 		return;
 	for (size_t i = 0; i < config->nsections && n < size; i++)
 		if (!plan_type_fits(resolved, config->sections[i].type) &&
-		    pool_has_type(facts->pool, &config->sections[i], resolved->want->kind == WANT_MDEV, UNKNOWN))
+		    pool_has_type(facts->pool, &config->sections[i], resolved->req->kind == REQUEST_MDEV, UNKNOWN))
 			n += (size_t)snprintf(buf + n, size - n, "%stype='%s'", n ? " or " : "; or write ",
 					      config->sections[i].type);
 	if (n && n < size)
@@ -93,7 +93,7 @@ struct told {
 };
 
 /* The causes for a want: pGPUs of this host, then those that it lacks. The caller frees them. */
-static struct told *list_causes(const struct plan *plan, const struct plan_facts *facts, size_t want, size_t *n)
+static struct told *list_causes(const struct plan *plan, const struct plan_facts *facts, size_t req, size_t *n)
 {
 	struct told *list = calloc(plan->nverdicts + facts->nlacks + 1, sizeof(*list));
 
@@ -103,14 +103,14 @@ static struct told *list_causes(const struct plan *plan, const struct plan_facts
 	for (size_t i = 0; i < plan->nverdicts; i++) {
 		const struct verdict *v = &plan->verdicts[i];
 
-		if (v->want == want && !v->elsewhere)
+		if (v->req == req && !v->elsewhere)
 			list[(*n)++] = (struct told){ .card = facts->inv->pgpus[v->pgpu].address,
 						      .cause = v->cause,
 						      .reason = v->reason,
 						      .fix = v->fix };
 	}
 	for (size_t i = 0; i < facts->nlacks; i++)
-		if (plan_type_fits(&facts->resolved_requests[want], facts->lacks[i].type))
+		if (plan_type_fits(&facts->resolved_requests[req], facts->lacks[i].type))
 			list[(*n)++] = (struct told){ .card = facts->lacks[i].address,
 						      .cause = CAUSE_ABSENT,
 						      .reason = facts->lacks[i].reason,
@@ -173,11 +173,12 @@ static void text_fix(const struct told *list, size_t n, const struct resolved_re
 		snprintf(buf, size, "; free a vGPU there, raise max_instances");
 		break;
 	case CAUSE_OTHER_KIND:
-		snprintf(buf, size, "; use a <hostdev> of type %s", resolved->want->kind == WANT_MDEV ? "pci" : "mdev");
+		snprintf(buf, size, "; use a <hostdev> of type %s",
+			 resolved->req->kind == REQUEST_MDEV ? "pci" : "mdev");
 		break;
 	case CAUSE_OTHER_TYPE:
 		/* Of a VF, those that are free are told. */
-		if (resolved->want->kind == WANT_MDEV)
+		if (resolved->req->kind == REQUEST_MDEV)
 			snprintf(buf, size, "; name a pGPU for %s in device_addresses", resolved->types[0]);
 		break;
 	case CAUSE_UNREADY:
@@ -202,20 +203,20 @@ static bool has_room(const struct plan_facts *facts, const struct leases *promis
 	const struct pool_card *card = &facts->pool->cards[pgpu];
 	struct capacity space = { 0 };
 
-	if (!card->in_pool || plan_other_kind(facts, pgpu, resolved->want))
+	if (!card->in_pool || plan_other_kind(facts, pgpu, resolved->req))
 		return false;
 	for (int t = 0; t < resolved->ntypes && !space.has; t++)
-		capacity_on(&space, facts, promised, pgpu, resolved->types[t], resolved->want, resolved->want->id, "");
+		capacity_on(&space, facts, promised, pgpu, resolved->types[t], resolved->req, resolved->req->id, "");
 	if (resolved->ntypes == 0)
-		capacity_on(&space, facts, promised, pgpu, card->section->type, resolved->want, resolved->want->id, "");
+		capacity_on(&space, facts, promised, pgpu, card->section->type, resolved->req, resolved->req->id, "");
 	*unsuited |= space.unsuited;
 	return space.has;
 }
 
-void plan_text_free_vfs(const struct plan_facts *facts, const struct leases *promised, size_t want, char *buf,
+void plan_text_free_vfs(const struct plan_facts *facts, const struct leases *promised, size_t req, char *buf,
 			size_t size)
 {
-	const struct resolved_request *resolved = &facts->resolved_requests[want];
+	const struct resolved_request *resolved = &facts->resolved_requests[req];
 	const struct inventory *inv = facts->inv;
 	size_t n = 0, found = 0;
 	bool unsuited = false;
@@ -226,8 +227,8 @@ void plan_text_free_vfs(const struct plan_facts *facts, const struct leases *pro
 		for (int i = inv->pgpus[g].first; i < inv->pgpus[g].first + inv->pgpus[g].nparents; i++) {
 			/* One of another hostdev of the domain is no advice. */
 			if (request_find(facts->request, inv->parents[i].name) ||
-			    !capacity_parent_is_free(facts, promised, i, resolved->want->id) ||
-			    !capacity_parent_suits(facts, i, resolved->want))
+			    !capacity_parent_is_free(facts, promised, i, resolved->req->id) ||
+			    !capacity_parent_suits(facts, i, resolved->req))
 				continue;
 			if (found++ < SHOWN_VFS && n < size)
 				n += (size_t)snprintf(buf + n, size - n, "%s%s",
@@ -242,15 +243,15 @@ void plan_text_free_vfs(const struct plan_facts *facts, const struct leases *pro
 
 /* What is behind the causes, and has to fit: the VFs that are free, what to do. */
 static void text_end(const struct told *list, size_t n, const struct plan_facts *facts, const struct leases *promised,
-		     size_t want, char *buf, size_t size)
+		     size_t req, char *buf, size_t size)
 {
-	const struct resolved_request *resolved = &facts->resolved_requests[want];
+	const struct resolved_request *resolved = &facts->resolved_requests[req];
 	size_t len = 0;
 	char fix[LINE_BYTES / 2];
 
 	buf[0] = '\0';
-	if (resolved->want->kind == WANT_PCI)
-		plan_text_free_vfs(facts, promised, want, buf, size);
+	if (resolved->req->kind == REQUEST_PCI)
+		plan_text_free_vfs(facts, promised, req, buf, size);
 	len = strlen(buf);
 	text_fix(list, n, resolved, fix, sizeof(fix));
 	len += (size_t)snprintf(buf + len, size - len, "%s%s see 'vgpu-lease plan'", fix, *fix ? ", or" : ";");
@@ -266,12 +267,12 @@ static int by_cause(const void *a, const void *b)
 }
 
 size_t plan_text_no_room(const struct plan *plan, const struct plan_facts *facts, const struct leases *promised,
-			 size_t want, char *buf, size_t size)
+			 size_t req, char *buf, size_t size)
 {
-	const struct resolved_request *resolved = &facts->resolved_requests[want];
+	const struct resolved_request *resolved = &facts->resolved_requests[req];
 	char text[LINE_BYTES / 2], end[LINE_BYTES];
 	size_t ncauses, n, space;
-	struct told *list = list_causes(plan, facts, want, &ncauses);
+	struct told *list = list_causes(plan, facts, req, &ncauses);
 	const char *before = ": ";
 	int left = 0;
 
@@ -279,7 +280,7 @@ size_t plan_text_no_room(const struct plan *plan, const struct plan_facts *facts
 	qsort(list, ncauses, sizeof(*list), by_cause);
 	plan_text_request(resolved, text, LINE_BYTES / 4);
 	n = (size_t)snprintf(buf, size, "no room for %s", text);
-	text_end(list, ncauses, facts, promised, want, end, sizeof(end));
+	text_end(list, ncauses, facts, promised, req, end, sizeof(end));
 	space = LINE_BYTES - MORE_BYTES;
 	space = strlen(end) < space ? space - strlen(end) : 0;
 	if (facts->inv->npgpus == 0 && ncauses == 0)

@@ -7,7 +7,7 @@
 #include "plan/plan.h"
 
 /* "nvidia-222, nvidia-231": the enabled types that a hostdev of this kind can have here; "" none. */
-void plan_text_types(const struct plan_facts *facts, enum want_kind kind, char *buf, size_t size);
+void plan_text_types(const struct plan_facts *facts, enum vgpu_request_kind kind, char *buf, size_t size);
 
 /*
  * "nvidia-222", or "VGPU (nvidia-222, nvidia-231)" where several types would do; and where it is not the metadata that
@@ -21,8 +21,8 @@ void plan_text_request(const struct resolved_request *resolved, char *buf, size_
  * are the causes; what to do is behind them.
  */
 size_t plan_text_no_room(const struct plan *plan, const struct plan_facts *facts, const struct leases *promised,
-			 size_t want, char *buf, size_t size);
+			 size_t req, char *buf, size_t size);
 
 /* "; free here: 0000:41:00.5, 0000:41:00.6 and 12 more": the VFs that would do for a want. */
-void plan_text_free_vfs(const struct plan_facts *facts, const struct leases *promised, size_t want, char *buf,
+void plan_text_free_vfs(const struct plan_facts *facts, const struct leases *promised, size_t req, char *buf,
 			size_t size);

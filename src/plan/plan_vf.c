@@ -25,15 +25,15 @@ static bool is_too_old(int libvirt)
 	return libvirt && libvirt < LIBVIRT_VARIANT;
 }
 
-const char *plan_other_kind(const struct plan_facts *facts, int pgpu, const struct want *want)
+const char *plan_other_kind(const struct plan_facts *facts, int pgpu, const struct vgpu_request *req)
 {
 	enum framework framework = facts->inv->pgpus[pgpu].framework;
 
-	if (framework == FW_MDEV && want->kind == WANT_PCI)
+	if (framework == FW_MDEV && req->kind == REQUEST_PCI)
 		return "makes mdevs, and the domain's <hostdev> is of type pci";
-	if (framework != FW_MDEV && want->kind == WANT_MDEV)
+	if (framework != FW_MDEV && req->kind == REQUEST_MDEV)
 		return "makes VFs, and the domain's <hostdev> is of type mdev";
-	if (framework == FW_VARIANT && want->managed)
+	if (framework == FW_VARIANT && req->managed)
 		return "its VFs stay with NVIDIA's driver, and the <hostdev> has managed='yes': set managed='no' "
 		       "(libvirt 9.7 or later)";
 	if (framework == FW_VARIANT && is_too_old(facts->libvirt))
@@ -43,23 +43,23 @@ const char *plan_other_kind(const struct plan_facts *facts, int pgpu, const stru
 
 void plan_vf_request(const struct plan_facts *facts, struct resolved_request *resolved)
 {
-	const struct want *want = resolved->want;
-	int parent = inventory_parent(facts->inv, want->id), pgpu = UNKNOWN;
+	const struct vgpu_request *req = resolved->req;
+	int parent = inventory_parent(facts->inv, req->id), pgpu = UNKNOWN;
 
-	if (want->kind != WANT_PCI || !facts->pool)
+	if (req->kind != REQUEST_PCI || !facts->pool)
 		return;
 	if (facts->mode == PLAN_PREPARE || facts->config->policy.migrate_uuid != MIGRATE_FRESH)
-		snprintf(resolved->last_parent, sizeof(resolved->last_parent), "%s", want->id);
+		snprintf(resolved->last_parent, sizeof(resolved->last_parent), "%s", req->id);
 	/* Which card it is on is known, and so what that serves; on another host its address says nothing. */
 	if (parent != UNKNOWN && facts->mode != PLAN_MIGRATE && pool_has_parent(facts->pool, parent))
 		pgpu = facts->inv->parents[parent].pgpu;
 	plan_only_type(facts, resolved, pgpu);
 }
 
-static bool refuse_vf(struct planner *p, size_t want, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static bool refuse_vf(struct planner *p, size_t req, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 /* The refusal of this VF, with those that would do. */
-static bool refuse_vf(struct planner *p, size_t want, const char *fmt, ...)
+static bool refuse_vf(struct planner *p, size_t req, const char *fmt, ...)
 {
 	char text[1024];
 	va_list ap;
@@ -68,34 +68,34 @@ static bool refuse_vf(struct planner *p, size_t want, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	plan_refuse(p, want, REFUSE_OTHER, "%s", text);
+	plan_refuse(p, req, REFUSE_OTHER, "%s", text);
 	n = strlen(p->plan->text);
-	plan_text_free_vfs(p->facts, &p->promised, want, p->plan->text + n, sizeof(p->plan->text) - n);
+	plan_text_free_vfs(p->facts, &p->promised, req, p->plan->text + n, sizeof(p->plan->text) - n);
 	return false;
 }
 
-bool plan_can_be(const struct plan_facts *facts, int parent, const struct want *want)
+bool plan_can_be(const struct plan_facts *facts, int parent, const struct vgpu_request *req)
 {
-	return parent == UNKNOWN || (!plan_other_kind(facts, facts->inv->parents[parent].pgpu, want) &&
-				     capacity_parent_suits(facts, parent, want));
+	return parent == UNKNOWN || (!plan_other_kind(facts, facts->inv->parents[parent].pgpu, req) &&
+				     capacity_parent_suits(facts, parent, req));
 }
 
 /* May the domain's hostdev be on this VF at all? Where not, the plan ends with the reason. */
-static bool suits(struct planner *p, size_t want, int parent)
+static bool suits(struct planner *p, size_t req, int parent)
 {
 	const struct plan_facts *facts = p->facts;
-	const struct want *w = facts->resolved_requests[want].want;
+	const struct vgpu_request *w = facts->resolved_requests[req].req;
 	const char *driver = facts->inv->parents[parent].driver;
 	int libvirt = facts->libvirt;
 
 	if (card_at(facts, parent)->framework == FW_VARIANT) {
 		if (w->managed)
-			return plan_refuse(p, want, REFUSE_OTHER,
+			return plan_refuse(p, req, REFUSE_OTHER,
 					   "its <hostdev> has managed='yes', with which libvirt would take the VF from "
 					   "NVIDIA's driver: set managed='no' (libvirt 9.7 or later)");
 		if (is_too_old(libvirt))
 			return plan_refuse(
-				p, want, REFUSE_OTHER,
+				p, req, REFUSE_OTHER,
 				"this host's libvirt is %d.%d.%d, and takes no VF of NVIDIA's variant driver: "
 				"9.7 or later is needed",
 				libvirt / 1000000, libvirt / 1000 % 1000, libvirt % 1000);
@@ -104,47 +104,47 @@ static bool suits(struct planner *p, size_t want, int parent)
 	if (capacity_parent_suits(facts, parent, w))
 		return true;
 	return plan_refuse(
-		p, want, REFUSE_OTHER,
+		p, req, REFUSE_OTHER,
 		*driver ? "VF %s is bound to the host's driver %s: set managed='yes' in its <hostdev>, or bind "
 			  "vfio-pci"
 			: "VF %s is bound to no driver%s: set managed='yes' in its <hostdev>, or bind vfio-pci",
 		facts->inv->parents[parent].name, driver);
 }
 
-static bool not_pooled(struct planner *p, size_t want, int parent)
+static bool not_pooled(struct planner *p, size_t req, int parent)
 {
 	const struct plan_facts *facts = p->facts;
 
 	if (!facts->pool)
-		return plan_refuse(p, want, REFUSE_OTHER,
+		return plan_refuse(p, req, REFUSE_OTHER,
 				   "it has no type, and there is no configuration to give it one from");
 	if (parent == UNKNOWN)
-		return refuse_vf(p, want, "there is no such VF in the pool here%s%s",
-				 *facts->resolved_requests[want].absent ? ": " : "",
-				 facts->resolved_requests[want].absent);
+		return refuse_vf(p, req, "there is no such VF in the pool here%s%s",
+				 *facts->resolved_requests[req].absent ? ": " : "",
+				 facts->resolved_requests[req].absent);
 	if (facts->pool->cards[facts->inv->parents[parent].pgpu].in_pool)
-		return refuse_vf(p, want, "the configuration names other VFs of its pGPU, and not this one");
-	return refuse_vf(p, want, "it is not in the pool: %s",
+		return refuse_vf(p, req, "the configuration names other VFs of its pGPU, and not this one");
+	return refuse_vf(p, req, "it is not in the pool: %s",
 			 facts->pool->cards[facts->inv->parents[parent].pgpu].reason);
 }
 
 /* It has a type that is not asked for, by somebody else's hand: that must go first, or the VF cannot be had. */
-static bool retype(struct planner *p, size_t want, const struct inv_device *device, struct step *step)
+static bool retype(struct planner *p, size_t req, const struct inv_device *device, struct step *step)
 {
-	const struct resolved_request *resolved = &p->facts->resolved_requests[want];
+	const struct resolved_request *resolved = &p->facts->resolved_requests[req];
 	const struct mishap *mishap = NULL;
 
 	if (device->parent != UNKNOWN)
 		mishap = capacity_mishap(p->facts, card_at(p->facts, device->parent)->address, resolved->types[0]);
 	/* It was tried: again and again would have no end. */
 	if (mishap)
-		return refuse_vf(p, want, "it is %s: %s", device->type, mishap->reason);
+		return refuse_vf(p, req, "it is %s: %s", device->type, mishap->reason);
 	if (!p->facts->reclaimable_known)
 		p->plan->kind = PLAN_LOOK;
 	if (p->plan->kind == PLAN_LOOK)
 		return false;
 	if (!plan_is_reclaimable(p->facts, device->id) || device->parent == UNKNOWN)
-		return refuse_vf(p, want, "it is %s and the domain asks for %s", device->type, resolved->want->type);
+		return refuse_vf(p, req, "it is %s and the domain asks for %s", device->type, resolved->req->type);
 	plan_adopt(p, device, step);
 	step->kind = STEP_CREATE;
 	snprintf(step->type, sizeof(step->type), "%s", resolved->types[0]);
@@ -155,18 +155,18 @@ static bool retype(struct planner *p, size_t want, const struct inv_device *devi
 	return true;
 }
 
-static bool prepare_typed(struct planner *p, size_t want, const struct inv_device *device, const struct lease *own,
+static bool prepare_typed(struct planner *p, size_t req, const struct inv_device *device, const struct lease *own,
 			  struct step *step)
 {
-	const struct resolved_request *resolved = &p->facts->resolved_requests[want];
+	const struct resolved_request *resolved = &p->facts->resolved_requests[req];
 
-	if (device->parent != UNKNOWN && !suits(p, want, device->parent))
+	if (device->parent != UNKNOWN && !suits(p, req, device->parent))
 		return false;
 	if (resolved->source == TYPE_ASKED && !plan_type_fits(resolved, device->type))
-		return own ? refuse_vf(p, want, "it is %s, the domain's metadata asks for %s: change one of them",
-				       device->type, resolved->want->type)
-			   : retype(p, want, device, step);
-	return plan_existing(p, want, device, own, step);
+		return own ? refuse_vf(p, req, "it is %s, the domain's metadata asks for %s: change one of them",
+				       device->type, resolved->req->type)
+			   : retype(p, req, device, step);
+	return plan_existing(p, req, device, own, step);
 }
 
 /* The domain's own plain VF is kept as it is. */
@@ -186,57 +186,57 @@ static void keep(const struct planner *p, const struct lease *own, int parent, s
 	memcpy(step->pgpu, own->pgpu, sizeof(step->pgpu));
 }
 
-bool plan_vf_prepare(struct planner *p, size_t want, struct step *step)
+bool plan_vf_prepare(struct planner *p, size_t req, struct step *step)
 {
 	const struct plan_facts *facts = p->facts;
-	const struct resolved_request *resolved = &facts->resolved_requests[want];
-	const char *id = resolved->want->id;
+	const struct resolved_request *resolved = &facts->resolved_requests[req];
+	const char *id = resolved->req->id;
 	const struct lease *lease = lease_find(facts->leases, id);
 	const struct inv_device *device = inventory_device(facts->inv, id);
 	int parent = inventory_parent(facts->inv, id);
 	bool made;
 
 	if (lease && strcmp(lease->domain, facts->request->uuid) != 0)
-		return refuse_vf(p, want, "it belongs to domain %s (%s)", lease->name, lease->domain);
+		return refuse_vf(p, req, "it belongs to domain %s (%s)", lease->name, lease->domain);
 	if (device)
-		return prepare_typed(p, want, device, lease, step);
+		return prepare_typed(p, req, device, lease, step);
 	if (parent == UNKNOWN || !facts->pool || !pool_has_parent(facts->pool, parent))
-		return not_pooled(p, want, parent);
-	if (!suits(p, want, parent))
+		return not_pooled(p, req, parent);
+	if (!suits(p, req, parent))
 		return false;
 	if (lease && lease->framework == FW_VARIANT && lease->state == LEASE_CREATING)
-		return plan_wait_for_kernel(p, want, id);
+		return plan_wait_for_kernel(p, req, id);
 	if (lease && lease->framework == FW_VF && lease->state != LEASE_RESERVED &&
 	    plan_type_fits(resolved, lease->type)) {
 		keep(p, lease, parent, step);
 		return true;
 	}
 	if (facts->vfs && facts->vfs[parent].opened == OPEN_YES)
-		return refuse_vf(p, want, "a process has it open");
+		return refuse_vf(p, req, "a process has it open");
 	p->only = parent;
-	made = plan_creation(p, want, id, step);
+	made = plan_creation(p, req, id, step);
 	p->only = UNKNOWN;
 	return made;
 }
 
 /* The VF is there, and cannot be had: why not. */
-static bool refuse_taken(struct planner *p, size_t want, const struct inv_device *device, const struct lease *lease)
+static bool refuse_taken(struct planner *p, size_t req, const struct inv_device *device, const struct lease *lease)
 {
 	if (lease)
-		return refuse_vf(p, want, "it belongs to domain %s here, and migrate_uuid = keep allows no other",
+		return refuse_vf(p, req, "it belongs to domain %s here, and migrate_uuid = keep allows no other",
 				 lease->name);
 	if (device)
-		return refuse_vf(p, want,
+		return refuse_vf(p, req,
 				 "it is %s here, of another type or in use, and migrate_uuid = keep allows no other",
 				 device->type);
-	return refuse_vf(p, want, "it is not in the pool here, and migrate_uuid = keep allows no other");
+	return refuse_vf(p, req, "it is not in the pool here, and migrate_uuid = keep allows no other");
 }
 
-bool plan_vf_arrival(struct planner *p, size_t want, struct step *step)
+bool plan_vf_arrival(struct planner *p, size_t req, struct step *step)
 {
 	const struct plan_facts *facts = p->facts;
-	const struct resolved_request *resolved = &facts->resolved_requests[want];
-	const char *id = resolved->want->id;
+	const struct resolved_request *resolved = &facts->resolved_requests[req];
+	const char *id = resolved->req->id;
 	const struct lease *lease = lease_find(facts->leases, id);
 	const struct inv_device *device = inventory_device(facts->inv, id), *other;
 	int parent = inventory_parent(facts->inv, id);
@@ -245,23 +245,23 @@ bool plan_vf_arrival(struct planner *p, size_t want, struct step *step)
 	enum migrate_uuid policy = facts->config ? facts->config->policy.migrate_uuid : MIGRATE_AUTO;
 	bool made;
 
-	if (policy == MIGRATE_KEEP && pooled && !suits(p, want, parent))
+	if (policy == MIGRATE_KEEP && pooled && !suits(p, req, parent))
 		return false;
 	if (device && !others && facts->devices[device - facts->inv->devices].opened == OPEN_NO &&
-	    plan_type_fits(resolved, device->type) && plan_can_be(facts, parent, resolved->want)) {
+	    plan_type_fits(resolved, device->type) && plan_can_be(facts, parent, resolved->req)) {
 		plan_adopt(p, device, step);
 		return true;
 	}
 	if (policy == MIGRATE_KEEP && (device || others || !pooled))
-		return refuse_taken(p, want, device, others ? lease : NULL);
+		return refuse_taken(p, req, device, others ? lease : NULL);
 	if (!device && !others && policy == MIGRATE_AUTO && facts->config && facts->config->policy.reuse_free &&
-	    (other = plan_free_device(p, want))) {
+	    (other = plan_free_device(p, req))) {
 		plan_adopt(p, other, step);
 		return true;
 	}
 	p->only = policy == MIGRATE_KEEP ? parent : UNKNOWN;
 	/* What another domain has leased under this address counts. */
-	made = plan_creation(p, want, device || others ? resolved->fresh : id, step);
+	made = plan_creation(p, req, device || others ? resolved->fresh : id, step);
 	p->only = UNKNOWN;
 	return made;
 }

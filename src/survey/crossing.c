@@ -19,9 +19,9 @@ enum { LIBVIRT_CROSSES = 11000000 };
 #define NO_VF "ffff:ff:1f.7"
 
 /* What the type is called, on the source or by who wrote the metadata; "" where nobody says. */
-static const char *name_of(const struct want *want)
+static const char *name_of(const struct vgpu_request *req)
 {
-	return *want->source_name ? want->source_name : want->type;
+	return *req->source_name ? req->source_name : req->type;
 }
 
 /* The first type of these frameworks with this name; "" none. */
@@ -37,60 +37,60 @@ static int find_type(char type[TYPE_SIZE], const struct host *host, unsigned int
 	return r;
 }
 
-static int may_cross(const struct want *want, const char *type, const struct config *config, const struct host *host,
-		     struct err *err)
+static int may_cross(const struct vgpu_request *req, const char *type, const struct config *config,
+		     const struct host *host, struct err *err)
 {
-	const char *was = want->kind == WANT_MDEV ? "an mdev" : "a VF",
-		   *is = want->kind == WANT_MDEV ? "a VF" : "an mdev";
+	const char *was = req->kind == REQUEST_MDEV ? "an mdev" : "a VF",
+		   *is = req->kind == REQUEST_MDEV ? "a VF" : "an mdev";
 	int libvirt = libvirt_files_libvirt(host);
 
 	if (!config->policy.cross_framework)
 		return err_set(err, EPERM,
 			       "vGPU %s: %s is %s on the source and %s here (%s): set cross_framework = yes to let it "
 			       "become one, where both hosts have libvirt 11.0 or later",
-			       want->id, name_of(want), was, is, type);
+			       req->id, name_of(req), was, is, type);
 	if (libvirt && libvirt < LIBVIRT_CROSSES)
 		return err_set(
 			err, EPERM,
 			"vGPU %s: %s is %s on the source and %s here (%s), and this host's libvirt %d.%d.%d cannot "
 			"change that: 11.0 or later is needed",
-			want->id, name_of(want), was, is, type, libvirt / 1000000, libvirt / 1000 % 1000,
-			libvirt % 1000);
+			req->id, name_of(req), was, is, type, libvirt / 1000000, libvirt / 1000 % 1000, libvirt % 1000);
 	return 0;
 }
 
-static void cross(struct want *want, size_t i)
+static void cross(struct vgpu_request *req, size_t i)
 {
-	text_copy(want->type, sizeof(want->type), name_of(want));
-	want->managed = false;
-	if (want->kind == WANT_MDEV) {
-		want->kind = WANT_PCI;
-		want->placeholder = false;
-		text_copy(want->id, sizeof(want->id), NO_VF);
+	text_copy(req->type, sizeof(req->type), name_of(req));
+	req->managed = false;
+	if (req->kind == REQUEST_MDEV) {
+		req->kind = REQUEST_PCI;
+		req->placeholder = false;
+		text_copy(req->id, sizeof(req->id), NO_VF);
 	} else {
-		want->kind = WANT_MDEV;
-		want->placeholder = true;
-		snprintf(want->id, sizeof(want->id), "00000000-0000-0000-0000-0000000000%02x", (unsigned char)i);
+		req->kind = REQUEST_MDEV;
+		req->placeholder = true;
+		snprintf(req->id, sizeof(req->id), "00000000-0000-0000-0000-0000000000%02x", (unsigned char)i);
 	}
 }
 
-static int look_at(struct want *want, size_t i, const struct config *config, const struct host *host, struct err *err)
+static int look_at(struct vgpu_request *req, size_t i, const struct config *config, const struct host *host,
+		   struct err *err)
 {
-	unsigned int own = resolve_frameworks(want);
+	unsigned int own = resolve_frameworks(req);
 	char type[TYPE_SIZE];
 	int r;
 
-	if (!*name_of(want))
+	if (!*name_of(req))
 		return 0;
-	r = find_type(type, host, own, name_of(want), err);
+	r = find_type(type, host, own, name_of(req), err);
 	if (r < 0 || *type)
 		return r;
-	r = find_type(type, host, INV_ALL & ~own, name_of(want), err);
+	r = find_type(type, host, INV_ALL & ~own, name_of(req), err);
 	if (r < 0 || !*type)
 		return r;
-	r = may_cross(want, type, config, host, err);
+	r = may_cross(req, type, config, host, err);
 	if (r == 0)
-		cross(want, i);
+		cross(req, i);
 	return r;
 }
 
@@ -100,19 +100,19 @@ int crossing_make(struct crossing *crossing, const struct request *request, cons
 	int r = 0;
 
 	*crossing = (struct crossing){ .request = *request };
-	crossing->wants = calloc(request->nwants + 1, sizeof(*crossing->wants));
-	if (!crossing->wants)
+	crossing->vgpus = calloc(request->nvgpus + 1, sizeof(*crossing->vgpus));
+	if (!crossing->vgpus)
 		abort();
-	for (size_t i = 0; i < request->nwants; i++)
-		crossing->wants[i] = request->wants[i];
-	crossing->request.wants = crossing->wants;
-	for (size_t i = 0; i < request->nwants && r == 0; i++)
-		r = look_at(&crossing->wants[i], i, config, host, err);
+	for (size_t i = 0; i < request->nvgpus; i++)
+		crossing->vgpus[i] = request->vgpus[i];
+	crossing->request.vgpus = crossing->vgpus;
+	for (size_t i = 0; i < request->nvgpus && r == 0; i++)
+		r = look_at(&crossing->vgpus[i], i, config, host, err);
 	return r;
 }
 
 void crossing_free(struct crossing *crossing)
 {
-	free(crossing->wants);
+	free(crossing->vgpus);
 	*crossing = (struct crossing){ 0 };
 }

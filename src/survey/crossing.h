@@ -17,7 +17,7 @@
 /* What a domain asks for here: its request, with vGPUs of the other kind in the place of those that cross. */
 struct crossing {
 	struct request request;
-	struct want *wants; /* owned */
+	struct vgpu_request *vgpus; /* owned */
 };
 
 /*

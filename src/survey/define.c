@@ -19,9 +19,9 @@ static const char *served(const struct pool *pool, size_t pgpu, const struct res
 }
 
 bool define_stamp(struct stamp *stamp, const struct define *define, const struct request *request,
-		  const struct want *want)
+		  const struct vgpu_request *req)
 {
-	struct want only = *want;
+	struct vgpu_request only = *req;
 	struct request one = *request;
 	autofree struct resolved_request *resolved = NULL;
 	const struct section *pooled;
@@ -29,11 +29,11 @@ bool define_stamp(struct stamp *stamp, const struct define *define, const struct
 	bool known = false;
 
 	*stamp = (struct stamp){ 0 };
-	one.wants = &only;
-	one.nwants = 1;
+	one.vgpus = &only;
+	one.nvgpus = 1;
 	if (resolve_make(&resolved, &one, define->config, define->host, define->store, &ignored) < 0)
 		return false;
-	if (resolved->ntypes == 0 && pool_types(define->pool, want->kind == WANT_MDEV, UNKNOWN, &pooled) == 1)
+	if (resolved->ntypes == 0 && pool_types(define->pool, req->kind == REQUEST_MDEV, UNKNOWN, &pooled) == 1)
 		resolved->ntypes = text_copy(resolved->types[0], TYPE_SIZE, pooled->type);
 	for (size_t g = 0; g < define->inv->npgpus; g++) {
 		const char *type = served(define->pool, g, resolved);
@@ -48,7 +48,7 @@ bool define_stamp(struct stamp *stamp, const struct define *define, const struct
 			*stamp = here;
 		known = true;
 	}
-	if (*want->type)
-		memcpy(stamp->type, want->type, sizeof(stamp->type));
+	if (*req->type)
+		memcpy(stamp->type, req->type, sizeof(stamp->type));
 	return known;
 }

@@ -25,4 +25,4 @@ struct define {
  * comes into question, it is that one's id. False where no card of the pool can serve it: nothing is known then.
  */
 bool define_stamp(struct stamp *stamp, const struct define *define, const struct request *request,
-		  const struct want *want);
+		  const struct vgpu_request *req);

@@ -49,7 +49,7 @@ static int look(bool *keep, char (*cards)[PCI_SIZE], const struct request *reque
 		const struct config *config, struct err *err)
 {
 	static const char *const no_types[] = { NULL };
-	const char *names[WANT_MAX + 1] = { NULL };
+	const char *names[REQUEST_MAX + 1] = { NULL };
 	const struct inv_query query = { .frameworks = INV_VARIANT | INV_VF,
 					 .types = no_types,
 					 .cards = names,
@@ -60,7 +60,7 @@ static int look(bool *keep, char (*cards)[PCI_SIZE], const struct request *reque
 	size_t n = 0;
 	int r;
 
-	for (size_t i = 0; i < request->nwants; i++) {
+	for (size_t i = 0; i < request->nvgpus; i++) {
 		size_t seen = 0;
 
 		while (seen < n && strcmp(names[seen], cards[i]) != 0)
@@ -72,8 +72,8 @@ static int look(bool *keep, char (*cards)[PCI_SIZE], const struct request *reque
 	if (r < 0)
 		return r;
 	pool_make(&pool, config, &inv);
-	for (size_t i = 0; i < request->nwants; i++)
-		keep[i] |= *cards[i] && is_pooled(&pool, request->wants[i].id);
+	for (size_t i = 0; i < request->nvgpus; i++)
+		keep[i] |= *cards[i] && is_pooled(&pool, request->vgpus[i].id);
 	pool_free(&pool);
 	inventory_free(&inv);
 	return 0;
@@ -90,19 +90,19 @@ int mine_keep(struct domxml *doc, const struct host *host, const struct config *
 	      struct err *err)
 {
 	const struct request *request = domxml_request(doc);
-	bool keep[WANT_MAX] = { false }, any = false;
-	char cards[WANT_MAX][PCI_SIZE] = { "" };
+	bool keep[REQUEST_MAX] = { false }, any = false;
+	char cards[REQUEST_MAX][PCI_SIZE] = { "" };
 	int r = 0;
 
-	for (size_t i = 0; i < request->nwants; i++) {
-		const struct want *want = &request->wants[i];
+	for (size_t i = 0; i < request->nvgpus; i++) {
+		const struct vgpu_request *req = &request->vgpus[i];
 		struct inv_pgpu card;
 
-		keep[i] = want->kind == WANT_MDEV || want->has_metadata || is_leased(leases, request, want->id);
-		if (keep[i] || !config || !mine_possible(config) || !inventory_physfn(host, want->id, cards[i]))
+		keep[i] = req->kind == REQUEST_MDEV || req->has_metadata || is_leased(leases, request, req->id);
+		if (keep[i] || !config || !mine_possible(config) || !inventory_physfn(host, req->id, cards[i]))
 			continue;
 		/* One of a card that is named is ours also while that is not ready, and so not in the inventory. */
-		keep[i] = inventory_card(host, cards[i], &card) && pool_names(config, &card, want->id);
+		keep[i] = inventory_card(host, cards[i], &card) && pool_names(config, &card, req->id);
 		any |= !keep[i];
 	}
 	if (any)

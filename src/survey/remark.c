@@ -14,14 +14,14 @@ void remark_domain(const struct domxml *doc, const struct host *host, remark_say
 
 	for (size_t i = 0; i < n; i++)
 		say(arg, remarks[i].text, remarks[i].fix);
-	for (size_t i = 0; i < request->nwants; i++) {
-		const struct want *want = &request->wants[i];
+	for (size_t i = 0; i < request->nvgpus; i++) {
+		const struct vgpu_request *req = &request->vgpus[i];
 		char text[128];
 
-		if (want->numa != NUMA_NODE || inventory_has_node(host, want->numa_node))
+		if (req->numa != NUMA_NODE || inventory_has_node(host, req->numa_node))
 			continue;
-		snprintf(text, sizeof(text), "<vgpu:device> of %s: numa='%d': this host has no NUMA node %d", want->id,
-			 want->numa_node, want->numa_node);
+		snprintf(text, sizeof(text), "<vgpu:device> of %s: numa='%d': this host has no NUMA node %d", req->id,
+			 req->numa_node, req->numa_node);
 		say(arg, text, "write auto, none or a node of this host");
 	}
 }

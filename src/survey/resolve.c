@@ -20,9 +20,9 @@ static void add_type(struct resolved_request *resolved, const char *type)
 		text_copy(resolved->types[resolved->ntypes++], TYPE_SIZE, type);
 }
 
-unsigned int resolve_frameworks(const struct want *want)
+unsigned int resolve_frameworks(const struct vgpu_request *req)
 {
-	return want->kind == WANT_MDEV ? INV_MDEV : INV_VARIANT | INV_VF;
+	return req->kind == REQUEST_MDEV ? INV_MDEV : INV_VARIANT | INV_VF;
 }
 
 static bool is_in(char **list, const char *s)
@@ -34,46 +34,47 @@ static bool is_in(char **list, const char *s)
 }
 
 /* What the host that the domain comes from says of the vGPU; "" nothing. */
-static void source_says(const struct want *want, char *buf, size_t size)
+static void source_says(const struct vgpu_request *req, char *buf, size_t size)
 {
 	buf[0] = '\0';
-	if (*want->source_name || *want->source_model)
-		snprintf(buf, size, " (on the source it is %s%s%s)", want->source_name,
-			 *want->source_name && *want->source_model ? " of " : "", want->source_model);
+	if (*req->source_name || *req->source_model)
+		snprintf(buf, size, " (on the source it is %s%s%s)", req->source_name,
+			 *req->source_name && *req->source_model ? " of " : "", req->source_model);
 }
 
 /* Has the other kind of hostdev a type or class of this name, by the configuration or by a card? */
-static bool is_other_kind(const struct want *want, const struct config *config, const struct host *host)
+static bool is_other_kind(const struct vgpu_request *req, const struct config *config, const struct host *host)
 {
-	unsigned int others = INV_ALL & ~resolve_frameworks(want);
+	unsigned int others = INV_ALL & ~resolve_frameworks(req);
 	autofree char **known = NULL, **named = NULL;
 	struct err ignored;
 
 	for (size_t i = 0; config && i < config->nsections; i++)
-		if (config->sections[i].vf && want->kind == WANT_MDEV &&
-		    (strcmp(config->sections[i].type, want->type) == 0 ||
-		     strcmp(config->sections[i].class, want->type) == 0))
+		if (config->sections[i].vf && req->kind == REQUEST_MDEV &&
+		    (strcmp(config->sections[i].type, req->type) == 0 ||
+		     strcmp(config->sections[i].class, req->type) == 0))
 			return true;
-	if (inventory_types_named(host, others, want->type, &named, &ignored) == 0 && named)
+	if (inventory_types_named(host, others, req->type, &named, &ignored) == 0 && named)
 		return true;
-	return inventory_type_ids(host, others, &known, &ignored) == 0 && is_in(known, want->type);
+	return inventory_type_ids(host, others, &known, &ignored) == 0 && is_in(known, req->type);
 }
 
-static int unknown_type(const struct want *want, const struct config *config, const struct host *host, struct err *err)
+static int unknown_type(const struct vgpu_request *req, const struct config *config, const struct host *host,
+			struct err *err)
 {
 	autofree char **known = NULL;
 	char list[320] = "", source[256], more[64] = "";
 	size_t n = 0;
 	int left = 0;
 
-	source_says(want, source, sizeof(source));
-	if (is_other_kind(want, config, host))
+	source_says(req, source, sizeof(source));
+	if (is_other_kind(req, config, host))
 		return err_set(
 			err, ENOENT,
 			"vGPU %s: '%s' is made as %s here%s, and its <hostdev> is of type %s: use one of type %s",
-			want->id, want->type, want->kind == WANT_MDEV ? "VFs" : "mdevs", source,
-			want->kind == WANT_MDEV ? "mdev" : "pci", want->kind == WANT_MDEV ? "pci" : "mdev");
-	if (inventory_type_ids(host, resolve_frameworks(want), &known, err) < 0)
+			req->id, req->type, req->kind == REQUEST_MDEV ? "VFs" : "mdevs", source,
+			req->kind == REQUEST_MDEV ? "mdev" : "pci", req->kind == REQUEST_MDEV ? "pci" : "mdev");
+	if (inventory_type_ids(host, resolve_frameworks(req), &known, err) < 0)
 		return -err->code;
 	for (char **id = known; id && *id; id++) {
 		if (n + strlen(*id) + 3 >= sizeof(list))
@@ -83,14 +84,14 @@ static int unknown_type(const struct want *want, const struct config *config, co
 	}
 	if (left)
 		snprintf(more, sizeof(more), " and %d more: see 'vgpu-lease types'", left);
-	return err_set(err, ENOENT, "vGPU %s: no type is called '%s' here%s; known: %s%s", want->id, want->type, source,
+	return err_set(err, ENOENT, "vGPU %s: no type is called '%s' here%s; known: %s%s", req->id, req->type, source,
 		       n ? list : "(none: this host has no pGPU)", more);
 }
 
 static int add_named(struct resolved_request *resolved, const struct host *host, const char *name, struct err *err)
 {
 	autofree char **named = NULL;
-	int r = inventory_types_named(host, resolve_frameworks(resolved->want), name, &named, err);
+	int r = inventory_types_named(host, resolve_frameworks(resolved->req), name, &named, err);
 
 	for (char **t = named; r == 0 && t && *t; t++)
 		add_type(resolved, *t);
@@ -101,7 +102,7 @@ static int add_named(struct resolved_request *resolved, const struct host *host,
 static int asked_type(struct resolved_request *resolved, const struct config *config, const struct host *host,
 		      struct err *err)
 {
-	const char *asked = resolved->want->type;
+	const char *asked = resolved->req->type;
 	autofree char **known = NULL;
 	char id[TYPE_SIZE];
 	int r;
@@ -110,7 +111,7 @@ static int asked_type(struct resolved_request *resolved, const struct config *co
 	for (size_t i = 0; config && i < config->nsections; i++) {
 		const struct section *s = &config->sections[i];
 
-		if (!s->enabled || (s->vf && resolved->want->kind == WANT_MDEV))
+		if (!s->enabled || (s->vf && resolved->req->kind == REQUEST_MDEV))
 			continue;
 		if (strcmp(s->type, asked) == 0 || strcmp(s->class, asked) == 0)
 			add_type(resolved, s->type);
@@ -120,7 +121,7 @@ static int asked_type(struct resolved_request *resolved, const struct config *co
 	r = add_named(resolved, host, asked, err);
 	if (r < 0 || resolved->ntypes)
 		return r;
-	r = inventory_type_ids(host, resolve_frameworks(resolved->want), &known, err);
+	r = inventory_type_ids(host, resolve_frameworks(resolved->req), &known, err);
 	if (r < 0)
 		return r;
 	if (type_parse(id, asked) && is_in(known, id)) {
@@ -128,10 +129,10 @@ static int asked_type(struct resolved_request *resolved, const struct config *co
 		return 0;
 	}
 	/* An id that only the source knows: its name says what it is here. */
-	if (*resolved->want->source_name)
-		r = add_named(resolved, host, resolved->want->source_name, err);
+	if (*resolved->req->source_name)
+		r = add_named(resolved, host, resolved->req->source_name, err);
 	if (r == 0 && !resolved->ntypes)
-		r = unknown_type(resolved->want, config, host, err);
+		r = unknown_type(resolved->req, config, host, err);
 	return r;
 }
 
@@ -150,16 +151,16 @@ static int find_type(struct resolved_request *resolved, const struct config *con
 	struct affinity affinity;
 	int defined = 0;
 
-	if (!resolved->want->placeholder && resolved->want->kind == WANT_MDEV) {
-		defined = mdevctl_definition(&definition, host, resolved->want->id, err);
+	if (!resolved->req->placeholder && resolved->req->kind == REQUEST_MDEV) {
+		defined = mdevctl_definition(&definition, host, resolved->req->id, err);
 		if (defined < 0)
 			return defined;
 		if (defined)
 			text_copy(resolved->last_parent, PARENT_SIZE, definition.parent);
-		else if (affinity_get(store, resolved->want->id, &affinity))
+		else if (affinity_get(store, resolved->req->id, &affinity))
 			text_copy(resolved->last_parent, PARENT_SIZE, affinity.parent);
 	}
-	if (*resolved->want->type)
+	if (*resolved->req->type)
 		return asked_type(resolved, config, host, err);
 	/* What the pool or a VF's card serves is the plan's to tell. */
 	if (defined) {
@@ -172,12 +173,12 @@ static int find_type(struct resolved_request *resolved, const struct config *con
 	return 0;
 }
 
-static uint64_t wished_nodes(const struct want *want, const struct request *request, const struct host *host)
+static uint64_t wished_nodes(const struct vgpu_request *req, const struct request *request, const struct host *host)
 {
-	if (want->numa == NUMA_NONE)
+	if (req->numa == NUMA_NONE)
 		return 0;
-	if (want->numa == NUMA_NODE)
-		return want->numa_node < 64 ? UINT64_C(1) << want->numa_node : 0;
+	if (req->numa == NUMA_NODE)
+		return req->numa_node < 64 ? UINT64_C(1) << req->numa_node : 0;
 	if (request->memory_nodes)
 		return request->memory_nodes;
 	return request->cpus ? inventory_cpu_nodes(host, request->cpus) : 0;
@@ -186,17 +187,17 @@ static uint64_t wished_nodes(const struct want *want, const struct request *requ
 int resolve_make(struct resolved_request **out, const struct request *request, const struct config *config,
 		 const struct host *host, const struct store *store, struct err *err)
 {
-	autofree struct resolved_request *resolved_requests = calloc(request->nwants + 1, sizeof(*resolved_requests));
+	autofree struct resolved_request *resolved_requests = calloc(request->nvgpus + 1, sizeof(*resolved_requests));
 	int r;
 
 	if (!resolved_requests)
 		abort();
-	for (size_t i = 0; i < request->nwants; i++) {
+	for (size_t i = 0; i < request->nvgpus; i++) {
 		struct resolved_request *resolved = &resolved_requests[i];
 
-		resolved->want = &request->wants[i];
+		resolved->req = &request->vgpus[i];
 		uuid_random(resolved->fresh);
-		resolved->nodes = wished_nodes(resolved->want, request, host);
+		resolved->nodes = wished_nodes(resolved->req, request, host);
 		r = find_type(resolved, config, host, store, err);
 		if (r < 0)
 			return r;

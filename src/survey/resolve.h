@@ -19,7 +19,7 @@ int resolve_make(struct resolved_request **out, const struct request *request, c
 		 const struct host *host, const struct store *store, struct err *err);
 
 /* The frameworks (INV_...) whose devices a hostdev of this kind can be. */
-unsigned int resolve_frameworks(const struct want *want);
+unsigned int resolve_frameworks(const struct vgpu_request *req);
 
 /*
  * The ids that the wishes name, those that the leases hold, and with a configuration (NULL: without) those that it

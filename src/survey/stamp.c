@@ -77,13 +77,13 @@ int stamp_element(const struct domxml *doc, const struct inventory *inv, const s
 		  struct err *err)
 {
 	const struct request *request = domxml_request(doc);
-	autofree struct stamp *stamps = calloc(request->nwants + 1, sizeof(*stamps));
+	autofree struct stamp *stamps = calloc(request->nvgpus + 1, sizeof(*stamps));
 	size_t len;
 
 	if (!stamps)
 		abort();
-	for (size_t i = 0; i < request->nwants; i++) {
-		const struct lease *lease = lease_find(leases, request->wants[i].id);
+	for (size_t i = 0; i < request->nvgpus; i++) {
+		const struct lease *lease = lease_find(leases, request->vgpus[i].id);
 
 		if (lease && lease->state == LEASE_ACTIVE && strcmp(lease->domain, request->uuid) == 0)
 			stamp_device(&stamps[i], inv, lease->id);

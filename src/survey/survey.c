@@ -27,8 +27,8 @@ int survey_start(struct survey *s, const struct host *host, struct store *store,
 			return -err->code;
 		s->request = &s->crossing.request;
 	}
-	for (size_t i = 0; i < request->nwants && !s->libvirt; i++)
-		if (s->request->wants[i].kind == WANT_PCI)
+	for (size_t i = 0; i < request->nvgpus && !s->libvirt; i++)
+		if (s->request->vgpus[i].kind == REQUEST_PCI)
 			s->libvirt = libvirt_files_libvirt(host);
 	return resolve_make(&s->resolved_requests, s->request, config, host, store, err);
 }
@@ -74,8 +74,8 @@ static unsigned int frameworks_of(const struct survey *s)
 	/* A refusal names the cards that make the type for another kind of hostdev, too. */
 	if (s->all_types || s->explains)
 		return INV_ALL;
-	for (size_t i = 0; i < s->request->nwants; i++)
-		frameworks |= resolve_frameworks(&s->request->wants[i]);
+	for (size_t i = 0; i < s->request->nvgpus; i++)
+		frameworks |= resolve_frameworks(&s->request->vgpus[i]);
 	return frameworks;
 }
 
@@ -85,22 +85,22 @@ static unsigned int frameworks_of(const struct survey *s)
  */
 static const char **cards_of(const struct survey *s)
 {
-	size_t n = 0, nwants = s->request->nwants;
+	size_t n = 0, nvgpus = s->request->nvgpus;
 	const char **cards;
 	char *text;
 
-	if (s->mode != PLAN_PREPARE || s->explains || s->all_types || !nwants)
+	if (s->mode != PLAN_PREPARE || s->explains || s->all_types || !nvgpus)
 		return NULL;
-	cards = calloc(nwants + 1, sizeof(*cards) + PCI_SIZE);
+	cards = calloc(nvgpus + 1, sizeof(*cards) + PCI_SIZE);
 	if (!cards)
 		abort();
-	text = (char *)(cards + nwants + 1);
-	for (size_t i = 0; i < nwants; i++) {
-		const struct want *want = &s->request->wants[i];
+	text = (char *)(cards + nvgpus + 1);
+	for (size_t i = 0; i < nvgpus; i++) {
+		const struct vgpu_request *req = &s->request->vgpus[i];
 		char *card = text + n * PCI_SIZE;
 		size_t seen = 0;
 
-		if (want->kind != WANT_PCI || !inventory_physfn(s->host, want->id, card))
+		if (req->kind != REQUEST_PCI || !inventory_physfn(s->host, req->id, card))
 			continue;
 		while (seen < n && strcmp(cards[seen], card) != 0)
 			seen++;
@@ -113,12 +113,12 @@ static const char **cards_of(const struct survey *s)
 /* Is it for the pool to say which type one of the vGPUs is to have? Of one that exists nobody asks. */
 static bool asks_pool(const struct survey *s)
 {
-	for (size_t i = 0; i < s->request->nwants; i++) {
-		const struct want *want = &s->request->wants[i];
-		const struct vgpu vgpu = kernel_vgpu(want->id);
+	for (size_t i = 0; i < s->request->nvgpus; i++) {
+		const struct vgpu_request *req = &s->request->vgpus[i];
+		const struct vgpu vgpu = kernel_vgpu(req->id);
 
-		if (want->kind == WANT_MDEV && s->resolved_requests[i].ntypes == 0 &&
-		    (s->mode != PLAN_PREPARE || want->placeholder || kernel_exists(s->host, &vgpu) != 1))
+		if (req->kind == REQUEST_MDEV && s->resolved_requests[i].ntypes == 0 &&
+		    (s->mode != PLAN_PREPARE || req->placeholder || kernel_exists(s->host, &vgpu) != 1))
 			return true;
 	}
 	return false;
@@ -132,7 +132,7 @@ int survey_host(struct survey *s, struct err *err)
 				   .vf_name = s->config ? pool_vf_name : NULL,
 				   .names_type = s->config ? pool_names_type : NULL,
 				   .arg = s->config };
-	const char **types = resolve_types(s->resolved_requests, s->request->nwants, &s->leases,
+	const char **types = resolve_types(s->resolved_requests, s->request->nvgpus, &s->leases,
 					   s->explains || asks_pool(s) ? s->config : NULL);
 	int r;
 
@@ -233,20 +233,20 @@ static bool knows_all(const struct survey *s)
 /* Why a VF that a domain names is not there. */
 static void explain_absent(struct survey *s)
 {
-	for (size_t i = 0; i < s->request->nwants; i++) {
-		const struct want *want = &s->request->wants[i];
+	for (size_t i = 0; i < s->request->nvgpus; i++) {
+		const struct vgpu_request *req = &s->request->vgpus[i];
 
 		struct inv_pgpu card;
 		char address[PCI_SIZE];
 
-		if (want->kind != WANT_PCI || inventory_parent(&s->inv, want->id) != UNKNOWN)
+		if (req->kind != REQUEST_PCI || inventory_parent(&s->inv, req->id) != UNKNOWN)
 			continue;
-		if (s->config && inventory_physfn(s->host, want->id, address) &&
-		    inventory_card(s->host, address, &card) && !pool_names(s->config, &card, want->id))
+		if (s->config && inventory_physfn(s->host, req->id, address) &&
+		    inventory_card(s->host, address, &card) && !pool_names(s->config, &card, req->id))
 			snprintf(s->resolved_requests[i].absent, sizeof(s->resolved_requests[i].absent),
 				 "no section of the configuration names its card, %s", address);
 		else
-			inventory_explain_card(s->host, want->id, false, s->resolved_requests[i].absent);
+			inventory_explain_card(s->host, req->id, false, s->resolved_requests[i].absent);
 	}
 }
 

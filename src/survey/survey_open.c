@@ -68,7 +68,7 @@ static bool is_vf_asked_about(const struct survey *s, const struct inv_parent *v
 {
 	enum framework framework = s->inv.pgpus[vf->pgpu].framework;
 
-	return s->vfs && s->request->nwants && framework != FW_MDEV && vf->ndevices == 0 &&
+	return s->vfs && s->request->nvgpus && framework != FW_MDEV && vf->ndevices == 0 &&
 	       (framework == FW_VF || s->mode != PLAN_PREPARE);
 }
 

@@ -27,12 +27,12 @@ static void must_equal(const struct request *a, const struct request *b, const s
 {
 	MUST(strcmp(a->uuid, b->uuid) == 0 && strcmp(a->name, b->name) == 0 && strcmp(a->project, b->project) == 0);
 	MUST(a->memory_nodes == b->memory_nodes && !a->cpus == !b->cpus && (!a->cpus || strcmp(a->cpus, b->cpus) == 0));
-	MUST(a->nwants == b->nwants);
-	for (size_t i = 0; i < a->nwants; i++) {
-		const struct want x = a->wants[i], y = b->wants[i];
+	MUST(a->nvgpus == b->nvgpus);
+	for (size_t i = 0; i < a->nvgpus; i++) {
+		const struct vgpu_request x = a->vgpus[i], y = b->vgpus[i];
 
 		MUST(strcmp(y.id, changes[i].id) == 0);
-		MUST(y.placeholder == (y.kind == WANT_MDEV && uuid_is_placeholder(y.id)));
+		MUST(y.placeholder == (y.kind == REQUEST_MDEV && uuid_is_placeholder(y.id)));
 		MUST(x.kind == y.kind && x.has_metadata == y.has_metadata && x.has_params == y.has_params);
 		MUST(x.has_placement == y.has_placement && x.placement == y.placement && x.numa == y.numa &&
 		     x.numa_node == y.numa_node);
@@ -45,13 +45,13 @@ static void must_equal(const struct request *a, const struct request *b, const s
 /* An address for each want; `fresh` ones are nobody else's, unless the input was made to have just those. */
 static void choose(const struct request *request, bool fresh, struct domxml_change *changes)
 {
-	for (size_t i = 0; i < request->nwants; i++) {
-		const struct want *want = &request->wants[i];
+	for (size_t i = 0; i < request->nvgpus; i++) {
+		const struct vgpu_request *req = &request->vgpus[i];
 
-		changes[i] = (struct domxml_change){ .want = i };
+		changes[i] = (struct domxml_change){ .req = i };
 		if (!fresh)
-			snprintf(changes[i].id, ID_SIZE, "%s", want->id);
-		else if (want->kind == WANT_MDEV)
+			snprintf(changes[i].id, ID_SIZE, "%s", req->id);
+		else if (req->kind == REQUEST_MDEV)
 			snprintf(changes[i].id, ID_SIZE, "5ce1f0e2-9b7d-4c3a-8f60-a1b2c3d4e5%02x", (unsigned char)i);
 		else
 			snprintf(changes[i].id, ID_SIZE, "fade:%02x:1d.3", (unsigned char)i);
@@ -61,7 +61,7 @@ static void choose(const struct request *request, bool fresh, struct domxml_chan
 static void edit(const struct domxml *doc, const char *data, size_t size, unsigned int flags)
 {
 	const struct request *request = domxml_request(doc);
-	struct domxml_change there[WANT_MAX], back[WANT_MAX];
+	struct domxml_change there[REQUEST_MAX], back[REQUEST_MAX];
 	char *same = NULL, *edited = NULL, *again = NULL;
 	size_t same_len, edited_len, again_len;
 	struct domxml *second = NULL;
@@ -74,11 +74,11 @@ static void edit(const struct domxml *doc, const char *data, size_t size, unsign
 	free(steal_ptr(&same));
 
 	/* An address that lacks a number is not rewritten; else both ways work, or neither. */
-	if (domxml_rewrite(doc, back, request->nwants, &same, &same_len, &err) == 0 &&
-	    domxml_rewrite(doc, there, request->nwants, &edited, &edited_len, &err) == 0) {
+	if (domxml_rewrite(doc, back, request->nvgpus, &same, &same_len, &err) == 0 &&
+	    domxml_rewrite(doc, there, request->nvgpus, &edited, &edited_len, &err) == 0) {
 		MUST(domxml_parse(&second, edited, edited_len, flags, &err) == 0);
 		must_equal(request, domxml_request(second), there);
-		MUST(domxml_rewrite(second, back, request->nwants, &again, &again_len, &err) == 0);
+		MUST(domxml_rewrite(second, back, request->nvgpus, &again, &again_len, &err) == 0);
 		MUST(again_len == same_len && memcmp(again, same, same_len) == 0);
 	}
 	domxml_free(second);
@@ -93,30 +93,30 @@ static const struct stamp fact = { .type = "t'<&>\"", .name = "a \"b\"", .framew
 static void stamp(const struct domxml *doc, unsigned int flags, bool cross)
 {
 	const struct request *request = domxml_request(doc);
-	struct domxml_change changes[WANT_MAX];
+	struct domxml_change changes[REQUEST_MAX];
 	struct domxml *second = NULL;
 	char *edited = NULL;
 	struct err err;
 	size_t len;
 
-	for (size_t i = 0; i < request->nwants; i++) {
-		const struct want *want = &request->wants[i];
+	for (size_t i = 0; i < request->nvgpus; i++) {
+		const struct vgpu_request *req = &request->vgpus[i];
 
-		changes[i] = (struct domxml_change){ .want = i, .crosses = cross, .stamped = true, .stamp = fact };
-		if ((want->kind == WANT_MDEV) != cross)
+		changes[i] = (struct domxml_change){ .req = i, .crosses = cross, .stamped = true, .stamp = fact };
+		if ((req->kind == REQUEST_MDEV) != cross)
 			snprintf(changes[i].id, ID_SIZE, "5ce1f0e2-9b7d-4c3a-8f60-a1b2c3d4e5%02x", (unsigned char)i);
 		else
 			snprintf(changes[i].id, ID_SIZE, "fade:%02x:1d.3", (unsigned char)i);
 	}
-	if (domxml_rewrite(doc, changes, request->nwants, &edited, &len, &err) < 0)
+	if (domxml_rewrite(doc, changes, request->nvgpus, &edited, &len, &err) < 0)
 		return;
 	/* An attribute that is added can be there already under a prefix: then this is no document, and is refused. */
 	if (domxml_parse(&second, edited, len, flags, &err) == 0) {
 		const struct request *after = domxml_request(second);
 
-		MUST(after->nwants == request->nwants);
-		for (size_t i = 0; i < after->nwants; i++) {
-			const struct want x = request->wants[i], y = after->wants[i];
+		MUST(after->nvgpus == request->nvgpus);
+		for (size_t i = 0; i < after->nvgpus; i++) {
+			const struct vgpu_request x = request->vgpus[i], y = after->vgpus[i];
 
 			MUST(strcmp(y.id, changes[i].id) == 0 && (x.kind == y.kind) != cross);
 			MUST(x.has_metadata == y.has_metadata && x.numa == y.numa);
@@ -138,15 +138,15 @@ static char *with_lease(const struct request *request, const char *lease, size_t
 
 	MUST(f && strncmp(lease, "<lease", 6) == 0);
 	fprintf(f, "<domain><name>a</name><metadata><lease xmlns='" DOMXML_NS "'%s</metadata><devices>", lease + 6);
-	for (size_t i = 0; i < request->nwants; i++) {
-		const struct want *want = &request->wants[i];
+	for (size_t i = 0; i < request->nvgpus; i++) {
+		const struct vgpu_request *req = &request->vgpus[i];
 		char id[ID_SIZE];
 		char *rest = id;
 
-		if (want->kind == WANT_MDEV) {
-			fprintf(f, "<hostdev type='mdev' model='vfio-pci'><source><address uuid='%s'/>", want->id);
+		if (req->kind == REQUEST_MDEV) {
+			fprintf(f, "<hostdev type='mdev' model='vfio-pci'><source><address uuid='%s'/>", req->id);
 		} else {
-			memcpy(id, want->id, sizeof(id));
+			memcpy(id, req->id, sizeof(id));
 			fprintf(f, "<hostdev type='pci'><source><address domain='0x%s'", strsep(&rest, ":"));
 			fprintf(f, " bus='0x%s'", strsep(&rest, ":"));
 			fprintf(f, " slot='0x%s'", strsep(&rest, "."));
@@ -162,13 +162,13 @@ static char *with_lease(const struct request *request, const char *lease, size_t
 static void lease(const struct domxml *doc)
 {
 	const struct request *request = domxml_request(doc);
-	struct stamp stamps[WANT_MAX];
+	struct stamp stamps[REQUEST_MAX];
 	char *made = NULL, *xml;
 	struct domxml *second = NULL;
 	struct err err;
 	size_t len;
 
-	for (size_t i = 0; i < request->nwants; i++) {
+	for (size_t i = 0; i < request->nvgpus; i++) {
 		stamps[i] = fact;
 		if (i % 2)
 			stamps[i].type[0] = '\0';
@@ -179,9 +179,9 @@ static void lease(const struct domxml *doc)
 	MUST(strlen(made) == len);
 	xml = with_lease(request, made, &len);
 	MUST(domxml_parse(&second, xml, len, DOMXML_FILE | DOMXML_ALL_PCI, &err) == 0);
-	MUST(domxml_request(second)->nwants == request->nwants);
-	for (size_t i = 0; i < request->nwants; i++) {
-		const struct want x = request->wants[i], y = domxml_request(second)->wants[i];
+	MUST(domxml_request(second)->nvgpus == request->nvgpus);
+	for (size_t i = 0; i < request->nvgpus; i++) {
+		const struct vgpu_request x = request->vgpus[i], y = domxml_request(second)->vgpus[i];
 
 		MUST(strcmp(x.id, y.id) == 0 && y.has_metadata == (x.has_metadata || i % 2 == 0));
 		MUST(x.has_placement == y.has_placement && x.placement == y.placement);
@@ -207,7 +207,7 @@ static void suspended(const struct domxml *doc)
 		MUST(!made && err.text[0]);
 		return;
 	}
-	for (size_t i = 0; i < domxml_request(doc)->nwants; i++) {
+	for (size_t i = 0; i < domxml_request(doc)->nvgpus; i++) {
 		char *hostdev;
 
 		MUST(domxml_hostdev(doc, i, &hostdev, &err) == 0 && hostdev[0] == '<');

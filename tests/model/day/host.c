@@ -220,8 +220,8 @@ static bool first_fit(const struct plan_facts *facts, const struct resolved_requ
 		for (size_t g = 0; g < facts->inv->npgpus; g++) {
 			struct capacity space;
 
-			capacity_on(&space, facts, &none, (int)g, resolved->types[t], resolved->want,
-				    resolved->want->id, "");
+			capacity_on(&space, facts, &none, (int)g, resolved->types[t], resolved->req, resolved->req->id,
+				    "");
 			if (!space.has)
 				continue;
 			snprintf(step->type, sizeof(step->type), "%s", resolved->types[t]);
@@ -287,9 +287,9 @@ static void make(struct host_day *host, const struct step *step, const char *id,
 
 bool host_day_arrive(struct host_day *host, int domain, int size)
 {
-	struct want want = { .kind = WANT_MDEV };
-	struct resolved_request resolved = { .want = &want };
-	struct request request = { .wants = &want, .nwants = 1 };
+	struct vgpu_request req = { .kind = REQUEST_MDEV };
+	struct resolved_request resolved = { .req = &req };
+	struct request request = { .vgpus = &req, .nvgpus = 1 };
 	struct plan_facts facts = { .mode = PLAN_PREPARE,
 				    .config = &host->config,
 				    .inv = &host->inv,
@@ -303,7 +303,7 @@ bool host_day_arrive(struct host_day *host, int domain, int size)
 	struct step step = { 0 };
 	bool chosen;
 
-	snprintf(want.id, sizeof(want.id), "a0000000-0000-4000-8000-%012d", domain);
+	snprintf(req.id, sizeof(req.id), "a0000000-0000-4000-8000-%012d", domain);
 	snprintf(request.uuid, sizeof(request.uuid), "d0000000-0000-4000-8000-%012d", domain);
 	fill_wish(host, &resolved, size);
 	if (host->strategy == FIRST_FIT) {
@@ -315,7 +315,7 @@ bool host_day_arrive(struct host_day *host, int domain, int size)
 			step = plan.steps[0];
 	}
 	if (chosen)
-		make(host, &step, want.id, request.uuid);
+		make(host, &step, req.id, request.uuid);
 	else
 		check_refusal(host, &resolved, host->strategy == FIRST_FIT ? NULL : &plan);
 	plan_free(&plan);

@@ -107,8 +107,8 @@ static bool has_all_open(const struct domain *d)
 {
 	if (!d->runs || d->starting)
 		return false;
-	for (int w = 0; w < d->nwants; w++)
-		if (!d->unplugged[w] && fake_device(d->want[w])->opener != d->pid)
+	for (int w = 0; w < d->nvgpus; w++)
+		if (!d->unplugged[w] && fake_device(d->req[w])->opener != d->pid)
 			return false;
 	return true;
 }
@@ -142,26 +142,26 @@ void op_handler(struct domain *d)
 
 void op_plug(struct domain *d)
 {
-	int w = pick(d->nwants), r;
+	int w = pick(d->nvgpus), r;
 	struct domain one = *d; /* what a command asks for: this one alone */
-	struct fake_device *device = fake_device(d->want[w]);
+	struct fake_device *device = fake_device(d->req[w]);
 	struct err err = { 0 };
 
 	if (!d->runs || d->starting)
 		return;
 	if (!d->unplugged[w]) {
-		say("unplug %s from %s", d->want[w], d->name);
+		say("unplug %s from %s", d->req[w], d->name);
 		fake_close(device);
 		device->since_ms = fake->now_ms;
 		d->unplugged[w] = true;
 		set_status(d, true);
 		return;
 	}
-	one.nwants = 1;
+	one.nvgpus = 1;
 	one.unplugged[0] = false;
-	memcpy(one.want[0], d->want[w], UUID_SIZE);
+	memcpy(one.req[0], d->req[w], UUID_SIZE);
 	one.type[0] = d->type[w];
-	say("plug %s into %s", d->want[w], d->name);
+	say("plug %s into %s", d->req[w], d->name);
 	if (pick(6) == 0 && killed_in(call_prepare, &one, &r)) {
 		say(": killed");
 		return;
@@ -173,7 +173,7 @@ void op_plug(struct domain *d)
 	d->unplugged[w] = false;
 	set_status(d, true);
 	if (pick(8))
-		fake_open(fake_device(d->want[w]), d->pid);
+		fake_open(fake_device(d->req[w]), d->pid);
 }
 
 void op_resume(struct domain *d)

@@ -105,9 +105,9 @@ static void close_all(const struct domain *d)
 
 void stop(struct domain *d)
 {
-	for (int w = 0; d->runs && w < d->nwants; w++)
-		if (fake_device(d->want[w]))
-			fake_device(d->want[w])->since_ms = fake->now_ms;
+	for (int w = 0; d->runs && w < d->nvgpus; w++)
+		if (fake_device(d->req[w]))
+			fake_device(d->req[w])->since_ms = fake->now_ms;
 	d->runs = d->starting = false;
 	memset(d->unplugged, 0, sizeof(d->unplugged));
 	if (d->command)
@@ -138,7 +138,7 @@ void op_release(struct domain *d)
 	stop(d);
 	pick_fault();
 	call_release(d);
-	memcpy(d->want, d->first, sizeof(d->want));
+	memcpy(d->req, d->first, sizeof(d->req));
 }
 
 int call_prepare(const struct domain *d, struct err *err)
@@ -174,8 +174,8 @@ void run_domain(struct domain *d)
 	d->runs = true;
 	d->starting = false;
 	set_status(d, true);
-	for (int w = 0; w < d->nwants && pick(8); w++)
-		fake_open(fake_device(d->want[w]), d->pid);
+	for (int w = 0; w < d->nvgpus && pick(8); w++)
+		fake_open(fake_device(d->req[w]), d->pid);
 }
 
 void op_prepare(struct domain *d)
@@ -185,7 +185,7 @@ void op_prepare(struct domain *d)
 
 	if (d->runs || d->command)
 		return;
-	say("prepare %s (%s%s%s, %s)", d->name, d->want[0], d->nwants > 1 ? ", " : "", d->nwants > 1 ? d->want[1] : "",
+	say("prepare %s (%s%s%s, %s)", d->name, d->req[0], d->nvgpus > 1 ? ", " : "", d->nvgpus > 1 ? d->req[1] : "",
 	    d->type[0]);
 	if (pick(12) == 0) {
 		if (killed_in(call_prepare, d, &r))
@@ -204,7 +204,7 @@ void op_prepare(struct domain *d)
 	if (!d->runs && pick(8)) {
 		fake_process();
 		call_release(d);
-		memcpy(d->want, d->first, sizeof(d->want));
+		memcpy(d->req, d->first, sizeof(d->req));
 	}
 }
 
@@ -221,14 +221,14 @@ static void op_arrive(struct domain *d)
 	if (d->runs || d->command)
 		return;
 	say("%s %s", restore ? "restore" : "migrate", d->name);
-	memcpy(d->want, d->first, sizeof(d->want));
+	memcpy(d->req, d->first, sizeof(d->req));
 	run_start(&run, d);
 	r = (restore ? attach_restore : attach_migrate)(&run.attach, &xml, &len, &err);
 	domxml_free(run.doc);
 	say(": %s%s", r < 0 ? err.text : "done", xml ? ", rewritten" : "");
 	if (xml && domxml_parse(&doc, xml, len, 0, &err) == 0) {
-		for (int w = 0; w < d->nwants; w++)
-			memcpy(d->want[w], domxml_request(doc)->wants[w].id, UUID_SIZE);
+		for (int w = 0; w < d->nvgpus; w++)
+			memcpy(d->req[w], domxml_request(doc)->vgpus[w].id, UUID_SIZE);
 		domxml_free(doc);
 	}
 	free(xml);
@@ -241,11 +241,11 @@ void lose_leases(const struct domain *d)
 {
 	char path[128];
 
-	for (int w = 0; w < d->nwants; w++) {
+	for (int w = 0; w < d->nvgpus; w++) {
 		/* Of a vGPU that was unplugged nobody would know any more whose it was. */
 		if (d->unplugged[w])
 			continue;
-		snprintf(path, sizeof(path), "run/vgpu-lease/leases/%s", d->want[w]);
+		snprintf(path, sizeof(path), "run/vgpu-lease/leases/%s", d->req[w]);
 		unlinkat(world.tree.host.root, path, 0);
 	}
 }
@@ -275,7 +275,7 @@ static void op_lose(struct domain *d)
 	say("%s is gone without a release", d->name);
 	close_all(d);
 	stop(d);
-	memcpy(d->want, d->first, sizeof(d->want));
+	memcpy(d->req, d->first, sizeof(d->req));
 }
 
 /*
@@ -312,7 +312,7 @@ static void op_foreign(struct domain *d)
 	if (pick(3) == 0) {
 		snprintf(uuid, sizeof(uuid), "f0000000-0000-4000-8000-%012d", pick(50));
 		if (pick(2))
-			memcpy(uuid, d->want[0], UUID_SIZE);
+			memcpy(uuid, d->req[0], UUID_SIZE);
 		snprintf(parent, sizeof(parent), "%s", fake_cards[card].address);
 		if (fake_cards[card].nvfs)
 			parent[strlen(parent) - 1] = (char)('4' + pick(fake_cards[card].nvfs));

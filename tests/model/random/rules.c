@@ -17,8 +17,8 @@ static const struct domain *runner_of(const char *id, const struct domain *but)
 	for (int i = 0; i < DOMAINS; i++) {
 		const struct domain *d = &world.domains[i];
 
-		for (int w = 0; needs(d) && d != but && w < d->nwants; w++)
-			if (!d->unplugged[w] && strcmp(d->want[w], id) == 0)
+		for (int w = 0; needs(d) && d != but && w < d->nvgpus; w++)
+			if (!d->unplugged[w] && strcmp(d->req[w], id) == 0)
 				return d;
 	}
 	return NULL;
@@ -58,19 +58,19 @@ static void read_leases(struct leases *leases)
 
 static void check_runner(const struct domain *d, const struct leases *leases)
 {
-	for (int w = 0; w < d->nwants; w++) {
-		const struct lease *lease = lease_find(leases, d->want[w]);
+	for (int w = 0; w < d->nvgpus; w++) {
+		const struct lease *lease = lease_find(leases, d->req[w]);
 
 		if (d->unplugged[w])
 			continue;
-		if (!fake_device(d->want[w]))
-			fake_broken("%s runs, but its vGPU %s is not there", d->name, d->want[w]);
+		if (!fake_device(d->req[w]))
+			fake_broken("%s runs, but its vGPU %s is not there", d->name, d->req[w]);
 		else if (!lease)
-			fake_broken("%s runs, but its vGPU %s is not leased", d->name, d->want[w]);
+			fake_broken("%s runs, but its vGPU %s is not leased", d->name, d->req[w]);
 		else if (strcmp(lease->domain, d->uuid) != 0)
-			fake_broken("%s runs, but its vGPU %s is leased to %s", d->name, d->want[w], lease->name);
+			fake_broken("%s runs, but its vGPU %s is leased to %s", d->name, d->req[w], lease->name);
 		else if (lease->state != LEASE_ACTIVE)
-			fake_broken("%s runs, but the lease of %s is %s", d->name, d->want[w],
+			fake_broken("%s runs, but the lease of %s is %s", d->name, d->req[w],
 				    lease_state_word(lease->state));
 	}
 }
@@ -133,12 +133,12 @@ static void check_refusal(const struct domain *d, const struct err *err)
 	struct leases leases = { 0 };
 	bool named = false;
 
-	for (int w = 0; w < d->nwants; w++)
-		named |= strstr(err->text, d->want[w]) != NULL;
+	for (int w = 0; w < d->nvgpus; w++)
+		named |= strstr(err->text, d->req[w]) != NULL;
 	if (!named || strlen(err->text) < 40)
 		fake_broken("the refusal does not name the device and the cause: %s", err->text);
 	read_leases(&leases);
-	if (err->code == ENOSPC && d->nwants == 1 && !fake->met && fake->nlate == 0 && has_room(d->type[0], &leases))
+	if (err->code == ENOSPC && d->nvgpus == 1 && !fake->met && fake->nlate == 0 && has_room(d->type[0], &leases))
 		fake_broken("refused although there is room: %s", err->text);
 	lease_list_free(&leases);
 }
@@ -151,15 +151,15 @@ void rules_prepare(const struct domain *d, int r, const struct err *err)
 		check_refusal(d, err);
 		return;
 	}
-	for (int w = 0; w < d->nwants; w++) {
-		const struct domain *other = runner_of(d->want[w], d);
-		const struct fake_device *device = fake_device(d->want[w]);
+	for (int w = 0; w < d->nvgpus; w++) {
+		const struct domain *other = runner_of(d->req[w], d);
+		const struct fake_device *device = fake_device(d->req[w]);
 
 		if (other)
-			fake_broken("%s was given to %s while %s runs with it", d->want[w], d->name, other->name);
+			fake_broken("%s was given to %s while %s runs with it", d->req[w], d->name, other->name);
 		/* That one opened it after all was done. */
 		if (device && device->opener && device->opener != FAKE_GRABBER)
-			fake_broken("%s was given to %s while process %d has it open", d->want[w], d->name,
+			fake_broken("%s was given to %s while process %d has it open", d->req[w], d->name,
 				    device->opener);
 	}
 	read_leases(&leases);
@@ -176,11 +176,11 @@ void rules_reserve(const struct domain *d, int r, const struct err *err)
 		return;
 	}
 	read_leases(&leases);
-	for (int w = 0; w < d->nwants; w++) {
-		const struct lease *lease = lease_find(&leases, d->want[w]);
+	for (int w = 0; w < d->nvgpus; w++) {
+		const struct lease *lease = lease_find(&leases, d->req[w]);
 
 		if (!lease || strcmp(lease->domain, d->uuid) != 0)
-			fake_broken("%s arrives, but %s is %s", d->name, d->want[w],
+			fake_broken("%s arrives, but %s is %s", d->name, d->req[w],
 				    lease ? "another's" : "not reserved");
 	}
 	lease_list_free(&leases);

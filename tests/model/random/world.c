@@ -45,16 +45,16 @@ size_t world_xml(const struct domain *d, char out[XML_MAX])
 				    "<vgpu:lease xmlns:vgpu='" DOMXML_NS "'>",
 				    d->name, d->uuid);
 
-	for (int w = 0; w < d->nwants; w++)
-		n += (size_t)snprintf(out + n, XML_MAX - n, "<vgpu:device uuid='%s' type='%s'/>", d->want[w],
+	for (int w = 0; w < d->nvgpus; w++)
+		n += (size_t)snprintf(out + n, XML_MAX - n, "<vgpu:device uuid='%s' type='%s'/>", d->req[w],
 				      d->type[w]);
 	n += (size_t)snprintf(out + n, XML_MAX - n, "</vgpu:lease></metadata><devices>");
-	for (int w = 0; w < d->nwants; w++)
+	for (int w = 0; w < d->nvgpus; w++)
 		n += d->unplugged[w] ? 0
 				     : (size_t)snprintf(out + n, XML_MAX - n,
 							"<hostdev mode='subsystem' type='mdev' model='vfio-pci'>"
 							"<source><address uuid='%s'/></source></hostdev>",
-							d->want[w]);
+							d->req[w]);
 	return n + (size_t)snprintf(out + n, XML_MAX - n, "</devices></domain>\n");
 }
 
@@ -64,15 +64,15 @@ static void start_domain(int i)
 	struct domain *d = &world.domains[i];
 
 	d->pid = 1000 + i;
-	d->nwants = i % 5 == 4 ? 2 : 1;
+	d->nvgpus = i % 5 == 4 ? 2 : 1;
 	snprintf(d->name, sizeof(d->name), "vm%d", i);
 	snprintf(d->uuid, sizeof(d->uuid), "d0000000-0000-4000-8000-%012d", i);
-	for (int w = 0; w < d->nwants; w++) {
+	for (int w = 0; w < d->nvgpus; w++) {
 		d->type[w] = types[pick(sizeof(types) / sizeof(*types))];
 		snprintf(d->first[w], UUID_SIZE, "a0000000-0000-4000-8000-%012d",
 			 10 * (i - (i % 4 == 3 && w == 0)) + w);
 	}
-	memcpy(d->want, d->first, sizeof(d->want));
+	memcpy(d->req, d->first, sizeof(d->req));
 }
 
 void world_start(unsigned int seed)

@@ -12,9 +12,9 @@ enum { DOMAINS = 20, DOMAIN_WANTS = 2, COUNTERS = 32 };
 
 struct domain {
 	char name[16], uuid[UUID_SIZE];
-	int nwants;
+	int nvgpus;
 	char first[DOMAIN_WANTS][UUID_SIZE]; /* as defined */
-	char want[DOMAIN_WANTS][UUID_SIZE];  /* as it arrived */
+	char req[DOMAIN_WANTS][UUID_SIZE];   /* as it arrived */
 	const char *type[DOMAIN_WANTS];      /* of its metadata */
 	bool runs;                           /* prepare said yes, and no release came */
 	bool starting;                       /* so it does, but libvirt has not written its file yet, nor QEMU opened */

@@ -17,11 +17,11 @@ static char *again(const char *list)
 	return cpuset_parse(list, bits, BITS) ? cpuset_format(bits, BITS) : NULL;
 }
 
-static void reads(const char *list, const char *want, const char *sentence)
+static void reads(const char *list, const char *req, const char *sentence)
 {
 	autofree char *got = again(list);
 
-	is(got, want, sentence);
+	is(got, req, sentence);
 }
 
 int main(void)

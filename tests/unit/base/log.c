@@ -41,25 +41,25 @@ static const char *next(int fd)
 
 static void test_form(int fd)
 {
-	char want[64];
+	char req[64];
 	const char *line;
 	int priority = 0, day, h, m, s;
 	char month[4];
 
 	log_info("prepare: domain %s: made it\n", "vm");
 	line = next(fd);
-	snprintf(want, sizeof(want), "me[%d]: prepare: domain vm: made it", (int)getpid());
+	snprintf(req, sizeof(req), "me[%d]: prepare: domain vm: made it", (int)getpid());
 	ok(sscanf(line, "<%d>%3s %d %d:%d:%d ", &priority, month, &day, &h, &m, &s) == 6,
 	   "a line has priority and time: %s", line);
 	ok(priority == (LOG_DAEMON | LOG_INFO), "its priority is what syslog(3) would give it");
-	ok(strstr(line, want) != NULL, "name, process and text follow");
+	ok(strstr(line, req) != NULL, "name, process and text follow");
 	log_warn("x");
 	ok(sscanf(next(fd), "<%d>", &priority) == 1 && priority == (LOG_DAEMON | LOG_WARNING), "a warning is one");
 }
 
 static void test_full(int fd)
 {
-	char want[96];
+	char req[96];
 	int came = 0;
 
 	/* Where it waits, the alarm ends it. */
@@ -72,8 +72,8 @@ static void test_full(int fd)
 		came++;
 	ok(came > 0 && came < MANY, "it has %d lines of %d", came, MANY);
 	log_info("after");
-	snprintf(want, sizeof(want), "log: %d messages lost", MANY - came);
-	ok(strstr(next(fd), want) != NULL, "once there is room, it is told how many were lost");
+	snprintf(req, sizeof(req), "log: %d messages lost", MANY - came);
+	ok(strstr(next(fd), req) != NULL, "once there is room, it is told how many were lost");
 	ok(strstr(next(fd), "after") != NULL, "then comes the line itself");
 	for (int i = 0; i < MANY; i++)
 		log_info("line %d", i);

@@ -351,7 +351,7 @@ static void quotas(void)
 static void long_lines(void)
 {
 	enum { N = 600 };
-	char text[N * 32], want[PARENT_SIZE], *at = text;
+	char text[N * 32], req[PARENT_SIZE], *at = text;
 	struct config c;
 	struct err err;
 	const struct section *s;
@@ -367,8 +367,8 @@ static void long_lines(void)
 	c = parsed(text);
 	s = config_section(&c, "nvidia-35");
 	for (int i = 0; i < N; i++) {
-		snprintf(want, sizeof(want), "%04x:84:00.0", i + 1);
-		same += s && s->naddresses == N && strcmp(s->addresses[i], want) == 0;
+		snprintf(req, sizeof(req), "%04x:84:00.0", i + 1);
+		same += s && s->naddresses == N && strcmp(s->addresses[i], req) == 0;
 	}
 	ok(same == N, "a line of %zu bytes is read whole", strlen(text));
 	ok(s && strlen(s->params) == 501, "so is one with a blank after each letter");

@@ -37,7 +37,7 @@ struct device_row {
 	const char *holder; /* NULL: in no lease */
 	enum lease_state state;
 	unsigned int is;
-	enum reconcile_verdict want;
+	enum reconcile_verdict req;
 };
 
 static const struct device_row device_rows[] = {
@@ -69,7 +69,7 @@ struct lease_row {
 	const char *says;
 	enum lease_state state;
 	unsigned int is;
-	enum reconcile_verdict want;
+	enum reconcile_verdict req;
 };
 
 static const struct lease_row lease_rows[] = {
@@ -134,7 +134,7 @@ int main(void)
 					    .looked_ms = looked(&lease, row->is) };
 
 		*why = '\0';
-		ok(reconcile_device(&view, why) == row->want && *why, "%s: %s", row->says, why);
+		ok(reconcile_device(&view, why) == row->req && *why, "%s: %s", row->says, why);
 	}
 	for (size_t i = 0; i < sizeof(lease_rows) / sizeof(lease_rows[0]); i++) {
 		const struct lease_row *row = &lease_rows[i];
@@ -152,7 +152,7 @@ int main(void)
 					   .looked_ms = looked(&lease, row->is) };
 
 		*why = '\0';
-		ok(reconcile_lease(&view, why) == row->want && *why, "%s: %s", row->says, why);
+		ok(reconcile_lease(&view, why) == row->req && *why, "%s: %s", row->says, why);
 	}
 	return tap_done();
 }

@@ -14,12 +14,12 @@
 #define TYPE "sys/class/mdev_bus/0000:84:00.0/mdev_supported_types/nvidia-222"
 #define DEVICE "sys/bus/mdev/devices/" U
 
-static void is_file(const struct tree *tree, const char *path, const char *want, const char *what)
+static void is_file(const struct tree *tree, const char *path, const char *req, const char *what)
 {
 	char got[128] = "";
 
 	file_read(tree->host.root, path, got, sizeof(got));
-	is(got, want, what);
+	is(got, req, what);
 }
 
 static void counts(void)

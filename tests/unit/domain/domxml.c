@@ -60,18 +60,18 @@ static const struct request *request_of(const char *xml, unsigned int flags)
 	return &none;
 }
 
-static const struct want *want_of(const char *xml)
+static const struct vgpu_request *req_of(const char *xml)
 {
-	static const struct want none;
+	static const struct vgpu_request none;
 	const struct request *request = request_of(xml, 0);
 
-	return request->nwants ? &request->wants[0] : &none;
+	return request->nvgpus ? &request->vgpus[0] : &none;
 }
 
 /* The n-th vGPU's address, "" where there are not so many. */
 static const char *id_of(const struct request *request, size_t n)
 {
-	return n < request->nwants ? request->wants[n].id : "";
+	return n < request->nvgpus ? request->vgpus[n].id : "";
 }
 
 static void refused(const char *xml, const char *because, const char *sentence)
@@ -172,17 +172,17 @@ static void mdevs(void)
 									U2) "</disk>" MDEV(NIL)) MDEV(U2)),
 		0);
 
-	ok(request->nwants == 2, "mdevs of model vfio-pci, in <devices> and in no namespace, are wants");
+	ok(request->nvgpus == 2, "mdevs of model vfio-pci, in <devices> and in no namespace, are wants");
 	is(id_of(request, 0), U1, "their UUIDs are lowered");
-	ok(request->nwants == 2 && !request->wants[0].placeholder && request->wants[1].placeholder,
+	ok(request->nvgpus == 2 && !request->vgpus[0].placeholder && request->vgpus[1].placeholder,
 	   "the nil UUID is a placeholder");
-	ok(request_of(DOMAIN(DEVICES(MDEV(U1)) DEVICES(MDEV(U2))), 0)->nwants == 2, "a second <devices> counts, too");
-	is(want_of(DOMAIN("<devices><hostdev type='mdev' model='vfio-pci'><source/><source><address uuid='" U1
-			  "'/><address uuid='" U2 "'/></source></hostdev></devices>"))
+	ok(request_of(DOMAIN(DEVICES(MDEV(U1)) DEVICES(MDEV(U2))), 0)->nvgpus == 2, "a second <devices> counts, too");
+	is(req_of(DOMAIN("<devices><hostdev type='mdev' model='vfio-pci'><source/><source><address uuid='" U1
+			 "'/><address uuid='" U2 "'/></source></hostdev></devices>"))
 		   ->id,
 	   U1, "of several addresses the first counts; the mode may be missing");
-	is(want_of(DOMAIN("<devices><hostdev xmlns:q='q' q:type='mdev' type='usb' model='vfio-pci'><source><address xmlns:uuid='q' q:uuid='" U1
-			  "' uuid='" U2 "'/></source></hostdev></devices>"))
+	is(req_of(DOMAIN("<devices><hostdev xmlns:q='q' q:type='mdev' type='usb' model='vfio-pci'><source><address xmlns:uuid='q' q:uuid='" U1
+			 "' uuid='" U2 "'/></source></hostdev></devices>"))
 		   ->id,
 	   U1, "of several attributes the first of the name counts, whatever its prefix");
 	refused(DOMAIN(DEVICES(MDEV(U1) MDEV(U2) MDEV("{C6F1A2B3-0000-4000-8000-00000000000A}"))), "no UUID",
@@ -198,7 +198,7 @@ static void many(void)
 	autofree char *xml = NULL;
 	size_t len;
 
-	for (int n = WANT_MAX; n <= WANT_MAX + 1; n++) {
+	for (int n = REQUEST_MAX; n <= REQUEST_MAX + 1; n++) {
 		FILE *f = open_memstream(&xml, &len);
 
 		fputs("<domain><name>a</name><uuid>" OWN "</uuid><devices>", f);
@@ -208,8 +208,8 @@ static void many(void)
 				i);
 		fputs("</devices></domain>", f);
 		fclose(f);
-		if (n == WANT_MAX)
-			ok(request_of(xml, 0)->nwants == WANT_MAX, "%d vGPUs are not too many", n);
+		if (n == REQUEST_MAX)
+			ok(request_of(xml, 0)->nvgpus == REQUEST_MAX, "%d vGPUs are not too many", n);
 		else
 			refused(xml, "more than 256", "one more is");
 		free(steal_ptr(&xml));
@@ -234,20 +234,20 @@ static void pci_devices(void)
 		PCI("bus='0x41' function='4'") PCI("bus='0x41' function='5'") MDEV(U1)));
 	char xml[1024];
 
-	ok(request_of(two, 0)->nwants == 2, "a PCI device is a want where the metadata names it");
-	is(want_of(two)->type, "nvidia-1145", "that says its type");
-	ok(request_of(two, DOMXML_ALL_PCI)->nwants == 3, "or where all are asked for");
+	ok(request_of(two, 0)->nvgpus == 2, "a PCI device is a want where the metadata names it");
+	is(req_of(two)->type, "nvidia-1145", "that says its type");
+	ok(request_of(two, DOMXML_ALL_PCI)->nvgpus == 3, "or where all are asked for");
 	for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
 		const struct request *request;
 
 		snprintf(xml, sizeof(xml), DOMAIN(DEVICES(PCI("%s"))), forms[i].attrs);
 		request = request_of(xml, DOMXML_ALL_PCI);
-		ok(request->nwants == 1 && strcmp(id_of(request, 0), forms[i].id) == 0, "%s is %s, as to libvirt",
+		ok(request->nvgpus == 1 && strcmp(id_of(request, 0), forms[i].id) == 0, "%s is %s, as to libvirt",
 		   forms[i].attrs, forms[i].id);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		snprintf(xml, sizeof(xml), DOMAIN(DEVICES(PCI("%s"))), bad[i]);
-		ok(request_of(xml, DOMXML_ALL_PCI)->nwants == 0 && doc, "%s is left for libvirt to refuse", bad[i]);
+		ok(request_of(xml, DOMXML_ALL_PCI)->nvgpus == 0 && doc, "%s is left for libvirt to refuse", bad[i]);
 	}
 	ok(parse_bytes(DOMAIN(DEVICES(PCI("bus='9'") PCI("bus='0x9'"))),
 		       strlen(DOMAIN(DEVICES(PCI("bus='9'") PCI("bus='0x9'")))), DOMXML_ALL_PCI) == -EINVAL &&
@@ -257,35 +257,35 @@ static void pci_devices(void)
 
 static void metadata(void)
 {
-	const struct want *want;
+	const struct vgpu_request *req;
 
-	want = want_of(DOMAIN(
+	req = req_of(DOMAIN(
 		"<metadata><lease xmlns='' project='no'><device uuid='" U1 "' type='no'/></lease>"
 		"<lease xmlns='urn:vgpu-lease:domain:1' project='p1'><device uuid='" U2 "' type='b'/>"
 		"<device uuid='C6F1A2B3-00004000-80000000-0000000A' type='GRID T4-1B' placement='spread' numa='1'"
 		" params='a=1,b=&quot;2&quot;' name='GRID T4-1C' framework='mdev' model='10de:1eb8' driver='550.90.05'/>"
 		"</lease></metadata>" DEVICES(MDEV(U1))));
-	is(want->type, "GRID T4-1B", "the device that has the hostdev's UUID gives the type, whatever prefix it has");
-	ok(want->has_metadata && want->has_placement && want->placement == PLACE_SPREAD, "and the placement");
-	ok(want->numa == NUMA_NODE && want->numa_node == 1, "and the NUMA node");
-	ok(want->has_params, "and parameters");
-	is(want->params, "a=1,b=\"2\"", "as XML means them");
-	ok(strcmp(want->source_name, "GRID T4-1C") == 0 && strcmp(want->source_framework, "mdev") == 0 &&
-		   strcmp(want->source_model, "10de:1eb8") == 0 && strcmp(want->source_driver, "550.90.05") == 0,
+	is(req->type, "GRID T4-1B", "the device that has the hostdev's UUID gives the type, whatever prefix it has");
+	ok(req->has_metadata && req->has_placement && req->placement == PLACE_SPREAD, "and the placement");
+	ok(req->numa == NUMA_NODE && req->numa_node == 1, "and the NUMA node");
+	ok(req->has_params, "and parameters");
+	is(req->params, "a=1,b=\"2\"", "as XML means them");
+	ok(strcmp(req->source_name, "GRID T4-1C") == 0 && strcmp(req->source_framework, "mdev") == 0 &&
+		   strcmp(req->source_model, "10de:1eb8") == 0 && strcmp(req->source_driver, "550.90.05") == 0,
 	   "and the facts of the host that it comes from");
 	is(domxml_request(doc)->project, "p1", "the lease gives the project");
-	want = want_of(DOMAIN("<metadata xmlns='urn:vgpu-lease:domain:1'><lease><device uuid='" U1
-			      "'/></lease></metadata>" DEVICES(MDEV(U1))));
-	ok(want->id[0] && !want->has_metadata, "a <metadata> that is not libvirt's is none");
-	want = want_of(DOMAIN(DEVICES(MDEV(U1))));
-	ok(!want->has_metadata && !want->has_placement && !want->has_params && want->numa == NUMA_AUTO,
+	req = req_of(DOMAIN("<metadata xmlns='urn:vgpu-lease:domain:1'><lease><device uuid='" U1
+			    "'/></lease></metadata>" DEVICES(MDEV(U1))));
+	ok(req->id[0] && !req->has_metadata, "a <metadata> that is not libvirt's is none");
+	req = req_of(DOMAIN(DEVICES(MDEV(U1))));
+	ok(!req->has_metadata && !req->has_placement && !req->has_params && req->numa == NUMA_AUTO,
 	   "without metadata nothing is asked for");
-	ok(want_of(DOMAIN(LEASE("<v:device uuid='" U1 "' placement='pack' numa='none' params=''/>") DEVICES(MDEV(U1))))
+	ok(req_of(DOMAIN(LEASE("<v:device uuid='" U1 "' placement='pack' numa='none' params=''/>") DEVICES(MDEV(U1))))
 			   ->numa == NUMA_NONE,
 	   "NUMA can be none");
-	ok(want_of(DOMAIN(LEASE("<v:device uuid='" U1 "' numa='auto' params=''/>") DEVICES(MDEV(U1))))->has_params,
+	ok(req_of(DOMAIN(LEASE("<v:device uuid='" U1 "' numa='auto' params=''/>") DEVICES(MDEV(U1))))->has_params,
 	   "empty parameters are some");
-	ok(want_of(DOMAIN(LEASE("<v:device uuid='" U2 "' placement='?' type='&#10;'/>") DEVICES(MDEV(U1))))->id[0],
+	ok(req_of(DOMAIN(LEASE("<v:device uuid='" U2 "' placement='?' type='&#10;'/>") DEVICES(MDEV(U1))))->id[0],
 	   "what is said of a device without a hostdev does not matter");
 	is(request_of(
 		   DOMAIN(NOVA(
@@ -399,7 +399,7 @@ static void templates(void)
 {
 	static const struct {
 		const char *file, *type;
-		size_t wants;
+		size_t vgpus;
 		bool placeholder;
 	} files[] = {
 		{ "domain-one-vgpu.xml", "", 1, false },
@@ -413,8 +413,8 @@ static void templates(void)
 		if (ok(xml != NULL, "%s is there", files[i].file)) {
 			const struct request *request = request_of(xml, DOMXML_FILE);
 
-			ok(request->nwants == files[i].wants && strcmp(request->wants[0].type, files[i].type) == 0 &&
-				   request->wants[0].placeholder == files[i].placeholder,
+			ok(request->nvgpus == files[i].vgpus && strcmp(request->vgpus[0].type, files[i].type) == 0 &&
+				   request->vgpus[0].placeholder == files[i].placeholder,
 			   "%s says what its comment says", files[i].file);
 		}
 	}

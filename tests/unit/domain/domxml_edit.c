@@ -111,18 +111,18 @@ static int rewrite(const char *xml, const struct domxml_change *changes, size_t 
 static void rewritten(const struct domxml_change *changes, size_t n, const struct places *after, const char *sentence)
 {
 	autofree char *xml = fill(&before);
-	autofree char *want = fill(after);
+	autofree char *req = fill(after);
 	autofree char *got = NULL;
 
 	rewrite(xml, changes, n, &got);
-	is(got, want, sentence);
+	is(got, req, sentence);
 }
 
 static void bytes(void)
 {
-	static const struct domxml_change mdevs[] = { { .want = 1, .id = NEW_B }, { .want = 0, .id = NEW_A } };
-	static const struct domxml_change pci[] = { { .want = 2, .id = "10000:3b:1f.7" } };
-	static const struct domxml_change swap[] = { { .want = 1, .id = A }, { .want = 0, .id = B } };
+	static const struct domxml_change mdevs[] = { { .req = 1, .id = NEW_B }, { .req = 0, .id = NEW_A } };
+	static const struct domxml_change pci[] = { { .req = 2, .id = "10000:3b:1f.7" } };
+	static const struct domxml_change swap[] = { { .req = 1, .id = A }, { .req = 0, .id = B } };
 	struct places after = before;
 	autofree char *xml = fill(&before);
 	struct domxml *doc = NULL;
@@ -130,10 +130,10 @@ static void bytes(void)
 	if (ok(domxml_parse(&doc, xml, strlen(xml), 0, &err) == 0, "the document is one: %s", err.text)) {
 		const struct request *request = domxml_request(doc);
 
-		ok(request->nwants == 3, "it has three vGPUs");
-		is(request->wants[0].id, A, "the first of them by its UUID");
-		is(request->wants[0].type, "a < b", "with its type");
-		is(request->wants[2].id, "0000:41:00.5", "the third by its address");
+		ok(request->nvgpus == 3, "it has three vGPUs");
+		is(request->vgpus[0].id, A, "the first of them by its UUID");
+		is(request->vgpus[0].type, "a < b", "with its type");
+		is(request->vgpus[2].id, "0000:41:00.5", "the third by its address");
 	}
 	domxml_free(doc);
 
@@ -175,12 +175,12 @@ static char *with(const char *text, const char *from, const char *to)
 static void facts(void)
 {
 	static const struct domxml_change stamped[] = {
-		{ .want = 0,
+		{ .req = 0,
 		  .stamped = true,
 		  .stamp = { .type = "<'\"&>", .framework = "vf", .model = "10de:1eb8", .driver = "1" } },
 	};
-	static const struct domxml_change none[] = { { .want = 1, .stamped = true, .stamp.type = "x" } };
-	static const struct domxml_change bare[] = { { .want = 2, .id = "0000:41:00.5", .stamped = true } };
+	static const struct domxml_change none[] = { { .req = 1, .stamped = true, .stamp.type = "x" } };
+	static const struct domxml_change bare[] = { { .req = 2, .id = "0000:41:00.5", .stamped = true } };
 	struct places after = before;
 	autofree char *xml = fill(&before);
 	autofree char *got = NULL;
@@ -188,11 +188,11 @@ static void facts(void)
 	after.at[7] = "&lt;&apos;&quot;&amp;>";
 	{
 		autofree char *filled = fill(&after);
-		autofree char *want = with(filled, "\tname='old &amp;&quot; uuid=\"" A "\"'",
-					   " framework='vf' model='10de:1eb8' driver='1'");
+		autofree char *req = with(filled, "\tname='old &amp;&quot; uuid=\"" A "\"'",
+					  " framework='vf' model='10de:1eb8' driver='1'");
 
 		rewrite(xml, stamped, 1, &got);
-		is(got, want, "a fact that is there is replaced, one that is not is added, an unknown one taken out");
+		is(got, req, "a fact that is there is replaced, one that is not is added, an unknown one taken out");
 	}
 	rewritten(none, 1, &before, "a vGPU without metadata gets none");
 	free(steal_ptr(&got));
@@ -214,7 +214,7 @@ static void crossings(void)
 		struct domxml_change change;
 		const char *before, *after, *sentence;
 	} rows[] = {
-		{ { .want = 0, .id = "0000:3b:00.4", .crosses = true },
+		{ { .req = 0, .id = "0000:3b:00.4", .crosses = true },
 		  DOMAIN("<v:device numa='1' uuid='" A "' type='t'/>",
 			 "<hostdev mode='subsystem' type='mdev' managed='yes' model=\"vfio-pci\" display='off' ramfb='on'>"
 			 "<source><address uuid='" A "'/></source><address type='pci' bus='1'/></hostdev>"),
@@ -223,7 +223,7 @@ static void crossings(void)
 			 "<source><address domain='0x0000' bus='0x3b' slot='0x00' function='0x4'/></source>"
 			 "<address type='pci' bus='1'/></hostdev>"),
 		  "an mdev becomes a VF, and loses what only an mdev has, but not its display" },
-		{ { .want = 0, .id = A, .crosses = true, .stamped = true, .stamp = { .type = "t", .driver = "1" } },
+		{ { .req = 0, .id = A, .crosses = true, .stamped = true, .stamp = { .type = "t", .driver = "1" } },
 		  DOMAIN("<v:device address='0000:3b:00.4' model='x'/>",
 			 "<hostdev type='pci' ramfb='on' display=\"on\"><driver name='vfio'/><source>"
 			 "<address domain='0' slot='0' bus='0x3b' function='4'/></source></hostdev>"),
@@ -231,21 +231,21 @@ static void crossings(void)
 			 "<hostdev type='mdev' managed='no' model='vfio-pci' ramfb='on' display=\"on\"><driver name='vfio'/><source>"
 			 "<address uuid='" A "'/></source></hostdev>"),
 		  "a VF becomes an mdev, likewise" },
-		{ { .want = 0, .id = "0000:3b:00.4", .crosses = true },
+		{ { .req = 0, .id = "0000:3b:00.4", .crosses = true },
 		  DOMAIN("", "<hostdev mode='subsystem' model='vfio-pci'\n\ttype='mdev' >"
 			     "<source><address domain='9' x='y'\tuuid='" A "'  bus='2' /></source></hostdev>"),
 		  DOMAIN("",
 			 "<hostdev mode='subsystem'\n\ttype='pci' managed='no' >"
 			 "<source><address x='y' domain='0x0000' bus='0x3b' slot='0x00' function='0x4' /></source></hostdev>"),
 		  "what would stand twice in the address goes" },
-		{ { .want = 0, .id = A, .crosses = true },
+		{ { .req = 0, .id = A, .crosses = true },
 		  DOMAIN("", "<hostdev type='pci'><source><address uuid='7' slot='1'/></source></hostdev>"),
 		  DOMAIN("", "<hostdev type='mdev' managed='no' model='vfio-pci'><source><address uuid='" A
 			     "'/></source></hostdev>"),
 		  "so does a UUID where none belongs" },
 	};
-	static const struct domxml_change hostile = { .want = 0, .id = "0000:3b:00.4", .crosses = true };
-	static const struct domxml_change bare = { .want = 0, .id = A, .crosses = true };
+	static const struct domxml_change hostile = { .req = 0, .id = "0000:3b:00.4", .crosses = true };
+	static const struct domxml_change bare = { .req = 0, .id = A, .crosses = true };
 	autofree char *got = NULL;
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -275,28 +275,28 @@ static void impossible(void)
 		size_t n;
 		const char *because, *sentence;
 	} bad[] = {
-		{ { { .want = 0, .id = B } }, 1, "two of the domain's vGPUs", "two vGPUs never get one id" },
-		{ { { .want = 0, .id = NEW_A }, { .want = 1, .id = NEW_A } },
+		{ { { .req = 0, .id = B } }, 1, "two of the domain's vGPUs", "two vGPUs never get one id" },
+		{ { { .req = 0, .id = NEW_A }, { .req = 1, .id = NEW_A } },
 		  2,
 		  "two of the domain's vGPUs",
 		  "nor by two changes" },
-		{ { { .want = 0, .id = NEW_A }, { .want = 0, .id = NEW_B } },
+		{ { { .req = 0, .id = NEW_A }, { .req = 0, .id = NEW_B } },
 		  2,
 		  "twice the same",
 		  "a vGPU is changed once" },
-		{ { { .want = 3, .id = NEW_A } }, 1, "has not", "one that is not there is not changed" },
-		{ { { .want = 0, .id = "0000:41:00.0" } }, 1, "no UUID", "an mdev does not get an address" },
-		{ { { .want = 2, .id = NEW_A } }, 1, "no PCI address", "a PCI device does not get a UUID" },
-		{ { { .want = 0, .id = NEW_A, .crosses = true } }, 1, "no PCI address", "unless it stays what it is" },
-		{ { { .want = 0, .id = "x' y='" } }, 1, "no UUID", "nor does anything get what is no id" },
-		{ { { .want = 0, .id = "99999999-0000-4000-8000-000000000000" } },
+		{ { { .req = 3, .id = NEW_A } }, 1, "has not", "one that is not there is not changed" },
+		{ { { .req = 0, .id = "0000:41:00.0" } }, 1, "no UUID", "an mdev does not get an address" },
+		{ { { .req = 2, .id = NEW_A } }, 1, "no PCI address", "a PCI device does not get a UUID" },
+		{ { { .req = 0, .id = NEW_A, .crosses = true } }, 1, "no PCI address", "unless it stays what it is" },
+		{ { { .req = 0, .id = "x' y='" } }, 1, "no UUID", "nor does anything get what is no id" },
+		{ { { .req = 0, .id = "99999999-0000-4000-8000-000000000000" } },
 		  1,
 		  "names",
 		  "nothing gets an id that stale metadata is waiting for" },
 	};
 	static const char *const lacking[] = { "slot='0' function='0'", "domain='0' bus='1' slot='0'",
 					       "domain='0' bus='1' function='0'" };
-	static const struct domxml_change pci = { .want = 0, .id = "0000:41:00.0" };
+	static const struct domxml_change pci = { .req = 0, .id = "0000:41:00.0" };
 	autofree char *xml = fill(&before);
 
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
@@ -341,10 +341,10 @@ static void damaged(void)
 		if (domxml_parse(&doc, xml, len, 0, &err) == 0) {
 			const struct request *request = domxml_request(doc);
 
-			for (size_t i = 0; i < request->nwants; i++)
-				strange += strcmp(request->wants[i].id, A) != 0 &&
-					   strcmp(request->wants[i].id, B) != 0 &&
-					   strcmp(request->wants[i].id, "0000:41:00.5") != 0;
+			for (size_t i = 0; i < request->nvgpus; i++)
+				strange += strcmp(request->vgpus[i].id, A) != 0 &&
+					   strcmp(request->vgpus[i].id, B) != 0 &&
+					   strcmp(request->vgpus[i].id, "0000:41:00.5") != 0;
 		} else {
 			strange += strchr(err.text, '\n') != NULL;
 		}

@@ -31,14 +31,14 @@ static struct domxml *parse(const char *metadata, unsigned int flags)
 }
 
 /* How many, and do they say these words? */
-static void remarks(const char *metadata, size_t want, const char *word, const char *sentence)
+static void remarks(const char *metadata, size_t req, const char *word, const char *sentence)
 {
 	struct domxml *doc = parse(metadata, DOMXML_REMARKS);
 	const struct remark *list = NULL;
 	size_t n = doc ? domxml_remarks(doc, &list) : 99;
-	bool said = !want || (n && n < 99 && (strstr(list[0].text, word) || strstr(list[0].fix, word)));
+	bool said = !req || (n && n < 99 && (strstr(list[0].text, word) || strstr(list[0].fix, word)));
 
-	if (!ok(n == want && said, "%s", sentence))
+	if (!ok(n == req && said, "%s", sentence))
 		for (size_t i = 0; i < n && n < 99; i++)
 			printf("# %s: %s\n", list[i].text, list[i].fix);
 	domxml_free(doc);

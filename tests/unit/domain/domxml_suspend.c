@@ -37,16 +37,16 @@ static struct domxml *parse(const char *xml, unsigned int flags)
 }
 
 /* `flat`: lines have become blanks, as XML has it in attributes. */
-static void has(const struct domxml *doc, size_t want, const char *xml, bool flat, const char *alias)
+static void has(const struct domxml *doc, size_t req, const char *xml, bool flat, const char *alias)
 {
 	autofree char *got = NULL, *expect = strdup(xml);
 
-	domxml_hostdev(doc, want, &got, &err);
+	domxml_hostdev(doc, req, &got, &err);
 	for (char *p = expect; flat && *p; p++)
 		if (*p == '\n')
 			*p = ' ';
 	is(got, expect, "its XML is as it stands there");
-	is(domxml_request(doc)->wants[want].alias, alias, "and libvirt's name of it is read");
+	is(domxml_request(doc)->vgpus[req].alias, alias, "and libvirt's name of it is read");
 }
 
 static void kept(void)
@@ -55,7 +55,7 @@ static void kept(void)
 	struct domxml *doc = parse(running, DOMXML_ALL_PCI), *later;
 	autofree char *record = NULL, *saved = NULL;
 
-	ok(doc && domxml_request(doc)->nwants == 2, "a domain that runs with an mdev and a VF");
+	ok(doc && domxml_request(doc)->nvgpus == 2, "a domain that runs with an mdev and a VF");
 	has(doc, 0, MDEV, false, "hostdev0");
 	has(doc, 1, VF, false, "ua-second");
 	ok(domxml_suspended(doc, &record, &err) == 0, "a record is made of both");
@@ -66,13 +66,13 @@ static void kept(void)
 		abort();
 	ok(domxml_concerns(saved, strlen(saved)), "a domain with such a record concerns us");
 	doc = parse(saved, DOMXML_ALL_PCI);
-	ok(doc && domxml_request(doc)->nwants == 0, "though it has no vGPU now");
+	ok(doc && domxml_request(doc)->nvgpus == 0, "though it has no vGPU now");
 	later = parse(saved, DOMXML_SUSPENDED);
-	ok(later && domxml_request(later)->nwants == 2, "what was taken is read from the record");
+	ok(later && domxml_request(later)->nvgpus == 2, "what was taken is read from the record");
 	has(later, 0, MDEV, true, "hostdev0");
 	has(later, 1, VF, true, "ua-second");
-	ok(strcmp(domxml_request(later)->wants[0].type, "mtty-2") == 0 &&
-		   domxml_request(later)->wants[0].numa_node == 1,
+	ok(strcmp(domxml_request(later)->vgpus[0].type, "mtty-2") == 0 &&
+		   domxml_request(later)->vgpus[0].numa_node == 1,
 	   "with what the metadata says of it");
 	domxml_free(doc);
 	domxml_free(later);
@@ -90,10 +90,10 @@ static void others(void)
 	struct domxml *doc = parse(none, DOMXML_SUSPENDED);
 	char *out;
 
-	ok(doc && domxml_request(doc)->nwants == 0, "a domain that was not suspended has no record");
+	ok(doc && domxml_request(doc)->nvgpus == 0, "a domain that was not suspended has no record");
 	domxml_free(doc);
 	doc = parse(empty, DOMXML_SUSPENDED);
-	ok(doc && domxml_request(doc)->nwants == 0, "nor has one without metadata");
+	ok(doc && domxml_request(doc)->nvgpus == 0, "nor has one without metadata");
 	domxml_free(doc);
 	ok(!parse(cut, DOMXML_SUSPENDED), "what is no domain is refused: %s", err.text);
 	ok(!parse(broken, DOMXML_SUSPENDED) && strstr(err.text, "record"), "so is a record that is none: %s", err.text);

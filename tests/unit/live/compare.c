@@ -25,7 +25,7 @@ static const struct lease others = {
 #define GONE false, "", ""
 
 static const struct {
-	const char *sentence, *want; /* a part of each difference, separated by | */
+	const char *sentence, *req; /* a part of each difference, separated by | */
 	bool runs, live;
 	const struct lease *lease;
 	bool exists;
@@ -75,16 +75,16 @@ int main(void)
 					.by = rows[i].by,
 					.qemu = 77,
 					.shown = rows[i].shown };
-		char want[512], said[4096] = "";
-		char *rest = want, *part;
+		char req[512], said[4096] = "";
+		char *rest = req, *part;
 		size_t n = 0;
 		bool good = true;
 
 		compare(&view);
-		snprintf(want, sizeof(want), "%s", rows[i].want);
+		snprintf(req, sizeof(req), "%s", rows[i].req);
 		for (size_t k = 0; k < view.n; k++)
 			snprintf(said + strlen(said), sizeof(said) - strlen(said), "; %s", view.differences[k]);
-		while (*want && (part = strsep(&rest, "|")))
+		while (*req && (part = strsep(&rest, "|")))
 			good &= n < view.n && strstr(view.differences[n++], part);
 		ok(good && n == view.n, "%s%s", rows[i].sentence, said);
 		for (size_t k = 0; k < view.n; k++)

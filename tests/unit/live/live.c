@@ -218,7 +218,7 @@ static void what_is_there(const struct live *live)
 /* libvirtd was killed during a start, and the domain is started again while the first hook goes on alone. */
 static void taken_over(const struct host *host)
 {
-	const struct request request = { .uuid = "dddddddd-0000-4000-8000-000000000001", .name = "vm1", .nwants = 1 };
+	const struct request request = { .uuid = "dddddddd-0000-4000-8000-000000000001", .name = "vm1", .nvgpus = 1 };
 	struct step step = { .kind = STEP_CREATE, .type = "nvidia-222", .parent = T4, .pgpu = T4, .numa = UNKNOWN };
 	struct config config;
 	struct store store;

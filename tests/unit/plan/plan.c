@@ -28,7 +28,7 @@
 #include "base/text.h"
 
 struct row {
-	const char *says, *cards, *devices, *leases, *wants, *config, *policy, *want;
+	const char *says, *cards, *devices, *leases, *vgpus, *config, *policy, *req;
 };
 
 struct world {
@@ -40,7 +40,7 @@ struct world {
 	struct device_facts devices[32], vfs[64];
 	struct failure failures[4];
 	struct resolved_request resolved_requests[8];
-	struct want wants[8];
+	struct vgpu_request vgpus[8];
 	struct reclaimable reclaimable[16];
 	struct mishap mishaps[4];
 	struct lack lacks[4];
@@ -201,12 +201,12 @@ static void make_section(struct world *w, char *spec)
 
 static void make_want(struct world *w, char *spec)
 {
-	struct want *want = &w->wants[w->request.nwants];
-	struct resolved_request *resolved = &w->resolved_requests[w->request.nwants];
+	struct vgpu_request *req = &w->vgpus[w->request.nvgpus];
+	struct resolved_request *resolved = &w->resolved_requests[w->request.nvgpus];
 	char *type = strpbrk(spec, "~^%"), *last = strchr(spec, '@');
 
-	resolved->want = want;
-	snprintf(resolved->fresh, sizeof(resolved->fresh), "n%zu", ++w->request.nwants);
+	resolved->req = req;
+	snprintf(resolved->fresh, sizeof(resolved->fresh), "n%zu", ++w->request.nvgpus);
 	if (last) {
 		*last = '\0';
 		snprintf(resolved->last_parent, sizeof(resolved->last_parent), "%s", last + 1);
@@ -217,15 +217,15 @@ static void make_want(struct world *w, char *spec)
 		resolved->source = *type == '~' ? TYPE_ASKED : *type == '^' ? TYPE_REMEMBERED : TYPE_DEFINED;
 		*type = '\0';
 		if (resolved->source == TYPE_ASKED)
-			snprintf(want->type, sizeof(want->type), "%.*s", (int)strcspn(type + 1, "="), type + 1);
+			snprintf(req->type, sizeof(req->type), "%.*s", (int)strcspn(type + 1, "="), type + 1);
 		each(one, (types ? types : type) + 1, "|")
 			snprintf(resolved->types[resolved->ntypes++], TYPE_SIZE, "%s", one);
 	}
-	want->placeholder = *spec == 'p';
-	want->managed = strchr(spec, '+') != NULL;
+	req->placeholder = *spec == 'p';
+	req->managed = strchr(spec, '+') != NULL;
 	spec[strcspn(spec, "+")] = '\0';
-	want->kind = strchr(spec, '.') ? WANT_PCI : WANT_MDEV;
-	snprintf(want->id, sizeof(want->id), "%s", spec);
+	req->kind = strchr(spec, '.') ? REQUEST_PCI : REQUEST_MDEV;
+	snprintf(req->id, sizeof(req->id), "%s", spec);
 }
 
 /* The type whose section names this address. */
@@ -265,11 +265,11 @@ static void make_policy(struct world *w, const char *word)
 	else if (strncmp(word, "driver=", 7) == 0)
 		text_copy(w->inv.nvidia_driver, sizeof(w->inv.nvidia_driver), word + 7);
 	else if (strncmp(word, "source=", 7) == 0)
-		text_copy(w->wants[0].source_driver, sizeof(w->wants[0].source_driver), word + 7);
+		text_copy(w->vgpus[0].source_driver, sizeof(w->vgpus[0].source_driver), word + 7);
 	else if (strncmp(word, "name=", 5) == 0)
-		text_copy(w->wants[0].source_name, sizeof(w->wants[0].source_name), word + 5);
+		text_copy(w->vgpus[0].source_name, sizeof(w->vgpus[0].source_name), word + 5);
 	else if (strncmp(word, "model=", 6) == 0)
-		text_copy(w->wants[0].source_model, sizeof(w->wants[0].source_model), word + 6);
+		text_copy(w->vgpus[0].source_model, sizeof(w->vgpus[0].source_model), word + 6);
 	else if (strncmp(word, "near=", 5) == 0)
 		w->resolved_requests[0].nodes = UINT64_C(1) << atoi(word + 5);
 	else if (strncmp(word, "quota=", 6) == 0)
@@ -322,13 +322,13 @@ static void make_world(struct world *w, const struct row *row)
 	w->config.sections = w->sections;
 	w->config.policy.reuse_free = true;
 	w->config.quota_default = w->config.quota_none = NO_LIMIT;
-	w->request.wants = w->wants;
+	w->request.vgpus = w->vgpus;
 	strcpy(w->request.uuid, "D");
 	each(card, row->cards, ";") make_card(w, card);
 	each(device, row->devices, " ") make_device(w, device);
 	each(section, row->config, " ") make_section(w, section);
 	each(lease, row->leases, " ") make_lease(w, lease);
-	each(want, row->wants, " ") make_want(w, want);
+	each(req, row->vgpus, " ") make_want(w, req);
 	w->facts = (struct plan_facts){ .config = &w->config,
 					.inv = &w->inv,
 					.pool = &w->pool,
@@ -378,19 +378,19 @@ int main(void)
 		const struct row *row = &rows[i];
 		struct plan plan;
 		char got[4096];
-		size_t len = strlen(row->want);
+		size_t len = strlen(row->req);
 		bool same;
 
 		make_world(&w, row);
 		plan_make(&plan, &w.facts);
 		describe(&plan, got, sizeof(got));
 		/* A row may give the beginning of a refusal only. */
-		same = strncmp(row->want, "refuse", 6) == 0 || strncmp(row->want, "wait", 4) == 0 ||
-				       strncmp(row->want, "look", 4) == 0
-			       ? strncmp(got, row->want, len) == 0
-			       : strcmp(got, row->want) == 0;
+		same = strncmp(row->req, "refuse", 6) == 0 || strncmp(row->req, "wait", 4) == 0 ||
+				       strncmp(row->req, "look", 4) == 0
+			       ? strncmp(got, row->req, len) == 0
+			       : strcmp(got, row->req) == 0;
 		if (!ok(same, "%s", row->says))
-			printf("# got:  %s\n# want: %s\n", got, row->want);
+			printf("# got:  %s\n# want: %s\n", got, row->req);
 		plan_free(&plan);
 		pool_free(&w.pool);
 	}

@@ -85,7 +85,7 @@ static void into_metadata(void)
 	static const struct {
 		const char *xml;
 		struct stamp stamps[2];
-		const char *want, *sentence;
+		const char *req, *sentence;
 	} rows[] = {
 		{ DOMAIN(""),
 		  { known },
@@ -135,7 +135,7 @@ static void into_metadata(void)
 		if (ok(domxml_parse(&doc, rows[i].xml, strlen(rows[i].xml), 0, &err) == 0 &&
 			       domxml_lease(doc, rows[i].stamps, &got, &len, &err) == 0,
 		       "it is written: %s", err.text)) {
-			is(got, rows[i].want, rows[i].sentence);
+			is(got, rows[i].req, rows[i].sentence);
 			ok(!got || strlen(got) == len, "with its length");
 		}
 		domxml_free(doc);

@@ -149,7 +149,7 @@ static void unsupported(struct virt *virt)
 
 static void events(struct virt *virt)
 {
-	static const char want[] = "metadata(vm1) stopped(vm1) started(vm1)";
+	static const char req[] = "metadata(vm1) stopped(vm1) started(vm1)";
 	struct heard heard = { 0 };
 	struct err err = { 0 };
 
@@ -159,8 +159,8 @@ static void events(struct virt *virt)
 	virt_set_metadata(virt, VM, "t", NS, "<lease/>", VIRT_LIVE, &err);
 	virt_managed_save(virt, VM, &err);
 	virt_start(virt, VM, &err);
-	listen_for(&heard, want);
-	is(heard.words, want, "each is told, in its order");
+	listen_for(&heard, req);
+	is(heard.words, req, "each is told, in its order");
 	virt_loop_forget_timer(heard.timer);
 }
 
