@@ -148,8 +148,8 @@ void domxml_keep(struct domxml *doc, const bool *keep);
 /* What one want gets instead, by its index in the request. */
 struct domxml_change {
 	size_t req;
-	char id[ID_SIZE]; /* the new UUID or address; "": it keeps its own */
-	bool crosses;     /* an mdev becomes a PCI device (a VF), or one of those an mdev: `id` is of the other kind */
+	char id[ID_SIZE];       /* the new UUID or address; "": it keeps its own */
+	bool changes_framework; /* an mdev becomes a PCI device (a VF), or one of those an mdev: `id` is of the other kind */
 	/*
 	 * The facts of its <vgpu:device>, where it has one, become these: replaced, added, and where they are not known
 	 * taken out. Without `stamped` they stay.

@@ -160,7 +160,7 @@ static int plan_change(const struct domxml *doc, struct edits *edits, const stru
 	const char *facts[FACTS];
 	int r = 0;
 
-	if (change->crosses)
+	if (change->changes_framework)
 		r = plan_crossing(edits, mark, req, id, err);
 	else if (change->id[0])
 		r = plan_address(edits, mark, req, id, err);
@@ -241,9 +241,9 @@ static int ids_after(const struct domxml *doc, const struct domxml_change *chang
 			return err_set(err, EINVAL,
 				       "a vGPU that the domain has not, or twice the same, is to be changed");
 		changed[change->req] = true;
-		if (!change->id[0] && !change->crosses)
+		if (!change->id[0] && !change->changes_framework)
 			continue;
-		mdev = (req->kind == REQUEST_MDEV) != change->crosses;
+		mdev = (req->kind == REQUEST_MDEV) != change->changes_framework;
 		if (mdev ? !uuid_parse(ids[change->req], change->id) : !pci_parse(ids[change->req], change->id))
 			return err_set(err, EINVAL, "%s: '%s' cannot take its place: that is no %s", req->id,
 				       change->id, mdev ? "UUID" : "PCI address");
@@ -280,7 +280,7 @@ static int check_result(const struct domxml *doc, const char *xml, size_t len, s
 static bool any_crosses(const struct domxml_change *changes, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (changes[i].crosses)
+		if (changes[i].changes_framework)
 			return true;
 	return false;
 }

@@ -24,7 +24,8 @@ int attach_rewritten(const struct attach *attach, const struct survey *survey, c
 
 		change->req = i;
 		change->stamped = survey->mode != PLAN_PREPARE && *step->type;
-		change->crosses = (step->framework == FW_MDEV) != (attach->request->vgpus[i].kind == REQUEST_MDEV);
+		change->changes_framework = (step->framework == FW_MDEV) !=
+					    (attach->request->vgpus[i].kind == REQUEST_MDEV);
 		stamp_type(&change->stamp, &survey->inv, inventory_pgpu(&survey->inv, step->pgpu), step->type);
 		if (strcmp(step->id, attach->request->vgpus[i].id) == 0)
 			continue;

@@ -23,9 +23,9 @@ int survey_start(struct survey *s, const struct host *host, struct store *store,
 	s->request = request;
 	silent_recall(store);
 	if (mode == PLAN_MIGRATE && config) {
-		if (crossing_make(&s->crossing, request, config, host, err) < 0)
+		if (framework_change_make(&s->framework_change, request, config, host, err) < 0)
 			return -err->code;
-		s->request = &s->crossing.request;
+		s->request = &s->framework_change.request;
 	}
 	for (size_t i = 0; i < request->nvgpus && !s->libvirt; i++)
 		if (s->request->vgpus[i].kind == REQUEST_PCI)
@@ -51,7 +51,7 @@ void survey_end(struct survey *s)
 	drop_host(s);
 	survey_drop_lookups(s);
 	lease_list_free(&s->leases);
-	crossing_free(&s->crossing);
+	framework_change_free(&s->framework_change);
 	free(s->resolved_requests);
 	free(s->reclaimable);
 	free(s->stuck);

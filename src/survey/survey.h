@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "survey/crossing.h"
+#include "survey/framework_change.h"
 #include "host/vfio_users.h"
 #include "host/libvirt_files.h"
 #include "plan/plan.h"
@@ -19,7 +19,7 @@ struct survey {
 	const struct config *config;   /* NULL: none */
 	const struct request *asked;   /* as the domain has it */
 	const struct request *request; /* as it is served here: with what crosses to another framework */
-	struct crossing crossing;
+	struct framework_change framework_change;
 	enum plan_mode mode;
 	bool all_types;      /* read every type, not only those that the request and the leases name */
 	bool explains;       /* why a card is not chosen is asked: read the types of the configuration, too */

@@ -102,7 +102,9 @@ static void stamp(const struct domxml *doc, unsigned int flags, bool cross)
 	for (size_t i = 0; i < request->nvgpus; i++) {
 		const struct vgpu_request *req = &request->vgpus[i];
 
-		changes[i] = (struct domxml_change){ .req = i, .crosses = cross, .stamped = true, .stamp = fact };
+		changes[i] = (struct domxml_change){
+			.req = i, .changes_framework = cross, .stamped = true, .stamp = fact
+		};
 		if ((req->kind == REQUEST_MDEV) != cross)
 			snprintf(changes[i].id, ID_SIZE, "5ce1f0e2-9b7d-4c3a-8f60-a1b2c3d4e5%02x", (unsigned char)i);
 		else

@@ -214,7 +214,7 @@ static void crossings(void)
 		struct domxml_change change;
 		const char *before, *after, *sentence;
 	} rows[] = {
-		{ { .req = 0, .id = "0000:3b:00.4", .crosses = true },
+		{ { .req = 0, .id = "0000:3b:00.4", .changes_framework = true },
 		  DOMAIN("<v:device numa='1' uuid='" A "' type='t'/>",
 			 "<hostdev mode='subsystem' type='mdev' managed='yes' model=\"vfio-pci\" display='off' ramfb='on'>"
 			 "<source><address uuid='" A "'/></source><address type='pci' bus='1'/></hostdev>"),
@@ -223,7 +223,11 @@ static void crossings(void)
 			 "<source><address domain='0x0000' bus='0x3b' slot='0x00' function='0x4'/></source>"
 			 "<address type='pci' bus='1'/></hostdev>"),
 		  "an mdev becomes a VF, and loses what only an mdev has, but not its display" },
-		{ { .req = 0, .id = A, .crosses = true, .stamped = true, .stamp = { .type = "t", .driver = "1" } },
+		{ { .req = 0,
+		    .id = A,
+		    .changes_framework = true,
+		    .stamped = true,
+		    .stamp = { .type = "t", .driver = "1" } },
 		  DOMAIN("<v:device address='0000:3b:00.4' model='x'/>",
 			 "<hostdev type='pci' ramfb='on' display=\"on\"><driver name='vfio'/><source>"
 			 "<address domain='0' slot='0' bus='0x3b' function='4'/></source></hostdev>"),
@@ -231,21 +235,21 @@ static void crossings(void)
 			 "<hostdev type='mdev' managed='no' model='vfio-pci' ramfb='on' display=\"on\"><driver name='vfio'/><source>"
 			 "<address uuid='" A "'/></source></hostdev>"),
 		  "a VF becomes an mdev, likewise" },
-		{ { .req = 0, .id = "0000:3b:00.4", .crosses = true },
+		{ { .req = 0, .id = "0000:3b:00.4", .changes_framework = true },
 		  DOMAIN("", "<hostdev mode='subsystem' model='vfio-pci'\n\ttype='mdev' >"
 			     "<source><address domain='9' x='y'\tuuid='" A "'  bus='2' /></source></hostdev>"),
 		  DOMAIN("",
 			 "<hostdev mode='subsystem'\n\ttype='pci' managed='no' >"
 			 "<source><address x='y' domain='0x0000' bus='0x3b' slot='0x00' function='0x4' /></source></hostdev>"),
 		  "what would stand twice in the address goes" },
-		{ { .req = 0, .id = A, .crosses = true },
+		{ { .req = 0, .id = A, .changes_framework = true },
 		  DOMAIN("", "<hostdev type='pci'><source><address uuid='7' slot='1'/></source></hostdev>"),
 		  DOMAIN("", "<hostdev type='mdev' managed='no' model='vfio-pci'><source><address uuid='" A
 			     "'/></source></hostdev>"),
 		  "so does a UUID where none belongs" },
 	};
-	static const struct domxml_change hostile = { .req = 0, .id = "0000:3b:00.4", .crosses = true };
-	static const struct domxml_change bare = { .req = 0, .id = A, .crosses = true };
+	static const struct domxml_change hostile = { .req = 0, .id = "0000:3b:00.4", .changes_framework = true };
+	static const struct domxml_change bare = { .req = 0, .id = A, .changes_framework = true };
 	autofree char *got = NULL;
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -287,7 +291,10 @@ static void impossible(void)
 		{ { { .req = 3, .id = NEW_A } }, 1, "has not", "one that is not there is not changed" },
 		{ { { .req = 0, .id = "0000:41:00.0" } }, 1, "no UUID", "an mdev does not get an address" },
 		{ { { .req = 2, .id = NEW_A } }, 1, "no PCI address", "a PCI device does not get a UUID" },
-		{ { { .req = 0, .id = NEW_A, .crosses = true } }, 1, "no PCI address", "unless it stays what it is" },
+		{ { { .req = 0, .id = NEW_A, .changes_framework = true } },
+		  1,
+		  "no PCI address",
+		  "unless it stays what it is" },
 		{ { { .req = 0, .id = "x' y='" } }, 1, "no UUID", "nor does anything get what is no id" },
 		{ { { .req = 0, .id = "99999999-0000-4000-8000-000000000000" } },
 		  1,

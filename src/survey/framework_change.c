@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A migration from one framework to another. */
-#include "survey/crossing.h"
+#include "survey/framework_change.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -94,25 +94,25 @@ static int look_at(struct vgpu_request *req, size_t i, const struct config *conf
 	return r;
 }
 
-int crossing_make(struct crossing *crossing, const struct request *request, const struct config *config,
-		  const struct host *host, struct err *err)
+int framework_change_make(struct framework_change *framework_change, const struct request *request,
+			  const struct config *config, const struct host *host, struct err *err)
 {
 	int r = 0;
 
-	*crossing = (struct crossing){ .request = *request };
-	crossing->vgpus = calloc(request->nvgpus + 1, sizeof(*crossing->vgpus));
-	if (!crossing->vgpus)
+	*framework_change = (struct framework_change){ .request = *request };
+	framework_change->vgpus = calloc(request->nvgpus + 1, sizeof(*framework_change->vgpus));
+	if (!framework_change->vgpus)
 		abort();
 	for (size_t i = 0; i < request->nvgpus; i++)
-		crossing->vgpus[i] = request->vgpus[i];
-	crossing->request.vgpus = crossing->vgpus;
+		framework_change->vgpus[i] = request->vgpus[i];
+	framework_change->request.vgpus = framework_change->vgpus;
 	for (size_t i = 0; i < request->nvgpus && r == 0; i++)
-		r = look_at(&crossing->vgpus[i], i, config, host, err);
+		r = look_at(&framework_change->vgpus[i], i, config, host, err);
 	return r;
 }
 
-void crossing_free(struct crossing *crossing)
+void framework_change_free(struct framework_change *framework_change)
 {
-	free(crossing->vgpus);
-	*crossing = (struct crossing){ 0 };
+	free(framework_change->vgpus);
+	*framework_change = (struct framework_change){ 0 };
 }

@@ -15,7 +15,7 @@
 #include "base/host.h"
 
 /* What a domain asks for here: its request, with vGPUs of the other kind in the place of those that cross. */
-struct crossing {
+struct framework_change {
 	struct request request;
 	struct vgpu_request *vgpus; /* owned */
 };
@@ -24,6 +24,6 @@ struct crossing {
  * `request` must outlive the result, which the caller frees. -EPERM: a vGPU would have to cross over and may not, which
  * the error says.
  */
-int crossing_make(struct crossing *crossing, const struct request *request, const struct config *config,
-		  const struct host *host, struct err *err);
-void crossing_free(struct crossing *crossing);
+int framework_change_make(struct framework_change *framework_change, const struct request *request,
+			  const struct config *config, const struct host *host, struct err *err);
+void framework_change_free(struct framework_change *framework_change);
