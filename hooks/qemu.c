@@ -24,7 +24,7 @@
 #include "base/auto.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "survey/mine.h"
+#include "survey/hostdev_filter.h"
 #include "ops/preview.h"
 #include "state/store.h"
 #include "base/text.h"
@@ -238,7 +238,7 @@ static bool is_leased(const struct hook *hook)
 
 	if (host_open(&host, hook->call.root, &ignored) < 0)
 		return false;
-	leased = mine_leased(&host, domxml_peek_uuid(uuid, hook->xml, hook->len) ? uuid : NULL);
+	leased = hostdev_filter_leased(&host, domxml_peek_uuid(uuid, hook->xml, hook->len) ? uuid : NULL);
 	host_close(&host);
 	return leased;
 }
@@ -259,7 +259,7 @@ static int gate(struct hook *hook, bool by_lease, struct err *err)
 		log_warn("%s", err->text);
 	if (hook->host.root < 0)
 		return 0;
-	return hook->has_config && mine_possible(&hook->config);
+	return hook->has_config && hostdev_filter_possible(&hook->config);
 }
 
 /* What is given back is told by the leases alone: neither the rest of the XML nor its size keeps anything. */
@@ -290,7 +290,7 @@ static int read_wants(struct hook *hook, const struct operation *operation, stru
 		return r;
 	if (r < 0)
 		log_warn("%s: %s", operation->op, err->text);
-	r = mine_keep(hook->doc, &hook->host, hook->has_config ? &hook->config : NULL, NULL, err);
+	r = hostdev_filter_keep(hook->doc, &hook->host, hook->has_config ? &hook->config : NULL, NULL, err);
 	if (r == 0 && large && domxml_request(hook->doc)->nvgpus > 0)
 		return err_set(err, E2BIG, "vGPU %s: the domain's XML is over %d MiB",
 			       domxml_request(hook->doc)->vgpus[0].id, DOMXML_MAX >> 20);

@@ -10,7 +10,7 @@
 #include "cli/cmd.h"
 #include "cli/diff.h"
 #include "cli/json_out.h"
-#include "survey/mine.h"
+#include "survey/hostdev_filter.h"
 #include "ops/preview.h"
 #include "survey/remark.h"
 
@@ -190,7 +190,7 @@ static int decide(struct planning *p, struct domxml **doc, struct err *err)
 				     .request = domxml_request(*doc) };
 	if (p->attach.request->nvgpus && cmd->wrong_config && domxml_concerns(p->xml, p->len))
 		return err_set(err, EINVAL, "%s", cmd->why_no_config);
-	if (mine_keep(*doc, &cmd->host, p->attach.config, NULL, err) < 0)
+	if (hostdev_filter_keep(*doc, &cmd->host, p->attach.config, NULL, err) < 0)
 		return -err->code;
 	return p->attach.request->nvgpus ? make(p, err) : 0;
 }

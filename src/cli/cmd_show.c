@@ -12,7 +12,7 @@
 #include "base/file.h"
 #include "host/vfio_users.h"
 #include "host/inventory.h"
-#include "survey/mine.h"
+#include "survey/hostdev_filter.h"
 #include "live/qemu.h"
 #include "cli/table.h"
 #include "base/text.h"
@@ -64,8 +64,9 @@ static int read_side(struct show *show, const char *xml, unsigned int flags, str
 {
 	int r = domxml_parse(doc, xml, strlen(xml), flags, err);
 
-	return r == 0 && flags & DOMXML_ALL_PCI ? mine_keep(*doc, show->hp.host, show->hp.config, &show->leases, err)
-						: r;
+	return r == 0 && flags & DOMXML_ALL_PCI
+		       ? hostdev_filter_keep(*doc, show->hp.host, show->hp.config, &show->leases, err)
+		       : r;
 }
 
 static int look(struct show *show, struct err *err)

@@ -13,7 +13,7 @@
 #include "device/release.h"
 #include "internal.h"
 #include "base/log.h"
-#include "survey/mine.h"
+#include "survey/hostdev_filter.h"
 #include "live/stamp_live.h"
 #include "base/text.h"
 
@@ -155,7 +155,7 @@ int hotplug_parse(struct hotplug *hp, const char *xml, struct domxml **doc, stru
 		r = lease_list(hp->store, &leases, err);
 	/* Any other PCI device is passed through without us, and is not ours to take away. */
 	if (r == 0)
-		r = mine_keep(*doc, hp->host, hp->config, &leases, err);
+		r = hostdev_filter_keep(*doc, hp->host, hp->config, &leases, err);
 	lease_list_free(&leases);
 	return r;
 }

@@ -8,7 +8,7 @@
 #include "live/hotplug.h"
 #include "internal.h"
 #include "host/inventory.h"
-#include "survey/mine.h"
+#include "survey/hostdev_filter.h"
 #include "plan/pool.h"
 #include "base/text.h"
 
@@ -34,7 +34,7 @@ static int is_vf(const struct hotplug *hp, const char *type, struct err *err)
 	bool mdevs = false, vfs = false;
 	int r;
 
-	if (!hp->config || !mine_possible(hp->config))
+	if (!hp->config || !hostdev_filter_possible(hp->config))
 		return 0;
 	r = inventory_read(&inv, hp->host, &query, err);
 	if (r < 0)

@@ -6,7 +6,7 @@
 
 #include "survey/define.h"
 #include "base/ident.h"
-#include "survey/mine.h"
+#include "survey/hostdev_filter.h"
 #include "survey/survey.h"
 
 int rewrite_begin(struct rewrite *r, struct err *err)
@@ -15,7 +15,7 @@ int rewrite_begin(struct rewrite *r, struct err *err)
 
 	/* All PCI hostdevs, so that no vGPU is given the address of another device. */
 	if (domxml_parse(&r->doc, r->xml, r->len, r->flags | DOMXML_ALL_PCI, err) < 0 ||
-	    mine_keep(r->doc, NULL, NULL, NULL, err) < 0)
+	    hostdev_filter_keep(r->doc, NULL, NULL, NULL, err) < 0)
 		return -err->code;
 	request = domxml_request(r->doc);
 	r->changes = calloc(request->nvgpus + 1, sizeof(*r->changes));

@@ -15,15 +15,15 @@
 #include "state/lease.h"
 
 /* Can the pool have VFs? False is certain. */
-bool mine_possible(const struct config *config);
+bool hostdev_filter_possible(const struct config *config);
 
 /* Is anything leased to this domain (NULL: to any)? For a release, which goes by the leases alone. */
-bool mine_leased(const struct host *host, const char *domain);
+bool hostdev_filter_leased(const struct host *host, const char *domain);
 
 /*
  * Forgets the document's PCI hostdevs that are not ours. `config` NULL: the metadata alone say which are, and `host`
  * may be NULL. With `leases`
  * (NULL: not asked) what is leased to the domain is ours, too, whatever the configuration says by now.
  */
-int mine_keep(struct domxml *doc, const struct host *host, const struct config *config, const struct leases *leases,
-	      struct err *err);
+int hostdev_filter_keep(struct domxml *doc, const struct host *host, const struct config *config,
+			const struct leases *leases, struct err *err);

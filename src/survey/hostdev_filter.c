@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Which PCI hostdevs of a domain are vGPUs of ours. */
-#include "survey/mine.h"
+#include "survey/hostdev_filter.h"
 
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "plan/pool.h"
 #include "state/store.h"
 
-bool mine_possible(const struct config *config)
+bool hostdev_filter_possible(const struct config *config)
 {
 	for (size_t i = 0; i < config->nsections; i++)
 		if (config->sections[i].enabled &&
@@ -18,7 +18,7 @@ bool mine_possible(const struct config *config)
 	return false;
 }
 
-bool mine_leased(const struct host *host, const char *domain)
+bool hostdev_filter_leased(const struct host *host, const char *domain)
 {
 	struct leases leases = { 0 };
 	struct store store;
@@ -86,8 +86,8 @@ static bool is_leased(const struct leases *leases, const struct request *request
 	return lease && strcmp(lease->domain, request->uuid) == 0;
 }
 
-int mine_keep(struct domxml *doc, const struct host *host, const struct config *config, const struct leases *leases,
-	      struct err *err)
+int hostdev_filter_keep(struct domxml *doc, const struct host *host, const struct config *config,
+			const struct leases *leases, struct err *err)
 {
 	const struct request *request = domxml_request(doc);
 	bool keep[REQUEST_MAX] = { false }, any = false;
@@ -99,7 +99,8 @@ int mine_keep(struct domxml *doc, const struct host *host, const struct config *
 		struct inv_pgpu card;
 
 		keep[i] = req->kind == REQUEST_MDEV || req->has_metadata || is_leased(leases, request, req->id);
-		if (keep[i] || !config || !mine_possible(config) || !inventory_physfn(host, req->id, cards[i]))
+		if (keep[i] || !config || !hostdev_filter_possible(config) ||
+		    !inventory_physfn(host, req->id, cards[i]))
 			continue;
 		/* One of a card that is named is ours also while that is not ready, and so not in the inventory. */
 		keep[i] = inventory_card(host, cards[i], &card) && pool_names(config, &card, req->id);
