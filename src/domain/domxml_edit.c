@@ -157,7 +157,7 @@ static int plan_change(const struct domxml *doc, struct edits *edits, const stru
 {
 	const struct vgpu_request *req = &doc->request.vgpus[change->req];
 	const struct mark *mark = &doc->marks[change->req];
-	const char *facts[FACTS];
+	const char *values[FACTS];
 	int r = 0;
 
 	if (change->changes_framework)
@@ -166,9 +166,9 @@ static int plan_change(const struct domxml *doc, struct edits *edits, const stru
 		r = plan_address(edits, mark, req, id, err);
 	if (!mark->id.value.at)
 		return r;
-	stamp_facts(&change->stamp, facts);
+	stamp_facts(&change->stamp, values);
 	for (size_t i = 0; change->stamped && i < FACTS; i++)
-		set(edits, &mark->facts[i], mark->id.whole, domxml_facts[i], facts[i]);
+		set(edits, &mark->values[i], mark->id.whole, domxml_facts[i], values[i]);
 	return r;
 }
 

@@ -47,14 +47,14 @@ static void put_wishes(FILE *f, const struct vgpu_request *req)
 
 static void put_device(FILE *f, const struct vgpu_request *req, const struct stamp *stamp)
 {
-	const char *facts[FACTS];
+	const char *values[FACTS];
 
-	stamp_facts(stamp, facts);
+	stamp_facts(stamp, values);
 	fputs("\n  <device", f);
 	domxml_put(f, req->kind == REQUEST_MDEV ? "uuid" : "address", req->id);
 	for (size_t i = 0; i < FACTS; i++)
-		if (facts[i][0])
-			domxml_put(f, domxml_facts[i], facts[i]);
+		if (values[i][0])
+			domxml_put(f, domxml_facts[i], values[i]);
 	put_wishes(f, req);
 	fputs("/>", f);
 }

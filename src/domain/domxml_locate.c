@@ -73,7 +73,7 @@ static bool locate_attrs(struct domxml *doc, const struct sought *sought, struct
 		       locate_all(xml, tag, sought->elem, domxml_numbers, NUMBERS, mark->numbers);
 	case PART_DEVICE:
 		return locate_attr(xml, tag, sought->elem, mdev ? "uuid" : "address", &mark->id) &&
-		       locate_all(xml, tag, sought->elem, domxml_facts, FACTS, mark->facts);
+		       locate_all(xml, tag, sought->elem, domxml_facts, FACTS, mark->values);
 	case PARTS:
 		break;
 	}

@@ -29,7 +29,7 @@ struct mark {
 	struct attr traits[TRAITS];
 	struct attr uuid, numbers[NUMBERS]; /* of the address in the hostdev */
 	struct attr id;                     /* in the metadata */
-	struct attr facts[FACTS];
+	struct attr values[FACTS];
 };
 
 extern const char *const domxml_numbers[NUMBERS], *const domxml_facts[FACTS], *const domxml_traits[TRAITS];
@@ -95,11 +95,11 @@ int domxml_locate(struct domxml *doc, size_t count, struct err *err);
 void domxml_put(FILE *out, const char *name, const char *text);
 
 /* The facts in the order of domxml_facts. */
-static inline void stamp_facts(const struct stamp *stamp, const char *facts[FACTS])
+static inline void stamp_facts(const struct stamp *stamp, const char *values[FACTS])
 {
-	facts[0] = stamp->type;
-	facts[1] = stamp->name;
-	facts[2] = stamp->framework;
-	facts[3] = stamp->model;
-	facts[4] = stamp->driver;
+	values[0] = stamp->type;
+	values[1] = stamp->name;
+	values[2] = stamp->framework;
+	values[3] = stamp->model;
+	values[4] = stamp->driver;
 }
