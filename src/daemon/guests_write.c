@@ -10,7 +10,7 @@
 #include "state/lease.h"
 #include "base/log.h"
 #include "ops/rewrite.h"
-#include "survey/stamp.h"
+#include "survey/migration_facts.h"
 #include "state/store.h"
 
 /* --- facts --- */
@@ -29,11 +29,11 @@ static int read_facts(struct facts *facts, struct store *store, struct err *err)
 	return r == 0 ? lease_list(store, &facts->leases, err) : r;
 }
 
-static void stamp_guest(struct guests *g, size_t i, const struct facts *facts)
+static void write_facts(struct guests *g, size_t i, const struct facts *facts)
 {
 	autofree char *element = NULL;
 	struct err err;
-	int r = stamp_element(g->guests[i].doc, &facts->inv, &facts->leases, &element, &err);
+	int r = migration_facts_element(g->guests[i].doc, &facts->inv, &facts->leases, &element, &err);
 
 	if (r == 0 && element)
 		r = virt_set_metadata(g->virt, g->domains[i].uuid, DOMXML_NS_KEY, DOMXML_NS, element, VIRT_LIVE, &err);
@@ -44,7 +44,7 @@ static void stamp_guest(struct guests *g, size_t i, const struct facts *facts)
 		log_warn("what is known of its vGPUs cannot be put into its metadata: %s", err.text);
 }
 
-static void stamp_guests(struct guests *g, struct store *store)
+static void write_all_facts(struct guests *g, struct store *store)
 {
 	struct facts facts = { 0 };
 	struct err err;
@@ -59,7 +59,7 @@ static void stamp_guests(struct guests *g, struct store *store)
 	else
 		for (size_t i = 0; i < g->n && virt_alive(g->virt); i++)
 			if (g->live[i].settled && g->guests[i].doc)
-				stamp_guest(g, i, &facts);
+				write_facts(g, i, &facts);
 	lease_list_free(&facts.leases);
 	inventory_free(&facts.inv);
 }
@@ -170,7 +170,7 @@ void guests_write(struct guests *g, const struct host *host, const struct config
 		return;
 	}
 	from.store = &store;
-	stamp_guests(g, &store);
+	write_all_facts(g, &store);
 	define_placeholders(g, &from);
 	store_close(&store);
 }

@@ -37,7 +37,7 @@ enum numa_preference { NUMA_AUTO, NUMA_NONE, NUMA_NODE };
  * What a target has to know of a vGPU before it can take it: facts of the host where the vGPU is, which travel in its
  * <vgpu:device>. Printable ASCII; "" where a fact is not known.
  */
-struct stamp {
+struct migration_facts {
 	char type[LABEL_SIZE], name[LABEL_SIZE]; /* id and name of its type */
 	char framework[16];
 	char model[16];  /* of its pGPU: vendor:device */
@@ -154,8 +154,8 @@ struct domxml_change {
 	 * The facts of its <vgpu:device>, where it has one, become these: replaced, added, and where they are not known
 	 * taken out. Without `stamped` they stay.
 	 */
-	bool stamped;
-	struct stamp stamp;
+	bool has_facts;
+	struct migration_facts facts;
 };
 
 /*
@@ -189,4 +189,5 @@ int domxml_suspended(const struct domxml *doc, char **out, struct err *err);
  * without a type leaves the facts that are there; what people wrote (placement, numa, params, project, devices that
  * have no hostdev) stays, other attributes do not. The caller frees *out; NULL where all of it is there already.
  */
-int domxml_lease(const struct domxml *doc, const struct stamp *stamps, char **out, size_t *outlen, struct err *err);
+int domxml_lease(const struct domxml *doc, const struct migration_facts *facts_list, char **out, size_t *outlen,
+		 struct err *err);

@@ -166,8 +166,8 @@ static int plan_change(const struct domxml *doc, struct edits *edits, const stru
 		r = plan_address(edits, mark, req, id, err);
 	if (!mark->id.value.at)
 		return r;
-	stamp_facts(&change->stamp, values);
-	for (size_t i = 0; change->stamped && i < FACTS; i++)
+	migration_facts_facts(&change->facts, values);
+	for (size_t i = 0; change->has_facts && i < FACTS; i++)
 		set(edits, &mark->values[i], mark->id.whole, domxml_facts[i], values[i]);
 	return r;
 }

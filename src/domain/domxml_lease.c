@@ -7,26 +7,26 @@
 
 #include "internal.h"
 
-static struct stamp source_of(const struct vgpu_request *req)
+static struct migration_facts source_of(const struct vgpu_request *req)
 {
-	struct stamp stamp = { 0 };
+	struct migration_facts facts = { 0 };
 
-	memcpy(stamp.type, req->type, sizeof(stamp.type));
-	memcpy(stamp.name, req->source_name, sizeof(stamp.name));
-	memcpy(stamp.framework, req->source_framework, sizeof(stamp.framework));
-	memcpy(stamp.model, req->source_model, sizeof(stamp.model));
-	memcpy(stamp.driver, req->source_driver, sizeof(stamp.driver));
-	return stamp;
+	memcpy(facts.type, req->type, sizeof(facts.type));
+	memcpy(facts.name, req->source_name, sizeof(facts.name));
+	memcpy(facts.framework, req->source_framework, sizeof(facts.framework));
+	memcpy(facts.model, req->source_model, sizeof(facts.model));
+	memcpy(facts.driver, req->source_driver, sizeof(facts.driver));
+	return facts;
 }
 
 /* Is all of the stamp there already? */
-static bool has_stamp(const struct vgpu_request *req, const struct stamp *stamp)
+static bool has_stamp(const struct vgpu_request *req, const struct migration_facts *facts)
 {
-	const struct stamp source = source_of(req);
+	const struct migration_facts source = source_of(req);
 	const char *is[FACTS], *shall[FACTS];
 
-	stamp_facts(&source, is);
-	stamp_facts(stamp, shall);
+	migration_facts_facts(&source, is);
+	migration_facts_facts(facts, shall);
 	for (size_t i = 0; i < FACTS; i++)
 		if (strcmp(is[i], shall[i]) != 0)
 			return false;
@@ -45,11 +45,11 @@ static void put_wishes(FILE *f, const struct vgpu_request *req)
 		domxml_put(f, "params", req->params);
 }
 
-static void put_device(FILE *f, const struct vgpu_request *req, const struct stamp *stamp)
+static void put_device(FILE *f, const struct vgpu_request *req, const struct migration_facts *facts)
 {
 	const char *values[FACTS];
 
-	stamp_facts(stamp, values);
+	migration_facts_facts(facts, values);
 	fputs("\n  <device", f);
 	domxml_put(f, req->kind == REQUEST_MDEV ? "uuid" : "address", req->id);
 	for (size_t i = 0; i < FACTS; i++)
@@ -59,7 +59,7 @@ static void put_device(FILE *f, const struct vgpu_request *req, const struct sta
 	fputs("/>", f);
 }
 
-static void put_lease(FILE *f, const struct domxml *doc, const struct stamp *stamps)
+static void put_lease(FILE *f, const struct domxml *doc, const struct migration_facts *facts_list)
 {
 	const struct request *request = &doc->request;
 
@@ -69,33 +69,34 @@ static void put_lease(FILE *f, const struct domxml *doc, const struct stamp *sta
 	fputc('>', f);
 	for (size_t i = 0; i < request->nvgpus; i++) {
 		const struct vgpu_request *req = &request->vgpus[i];
-		const struct stamp as_is = source_of(req);
+		const struct migration_facts as_is = source_of(req);
 
-		if (stamps[i].type[0] || req->has_metadata)
-			put_device(f, req, stamps[i].type[0] ? &stamps[i] : &as_is);
+		if (facts_list[i].type[0] || req->has_metadata)
+			put_device(f, req, facts_list[i].type[0] ? &facts_list[i] : &as_is);
 	}
 	for (size_t i = 0; i < doc->nstrays; i++) {
-		const struct stamp as_is = source_of(&doc->strays[i]);
+		const struct migration_facts as_is = source_of(&doc->strays[i]);
 
 		put_device(f, &doc->strays[i], &as_is);
 	}
 	fputs("\n</lease>", f);
 }
 
-int domxml_lease(const struct domxml *doc, const struct stamp *stamps, char **out, size_t *outlen, struct err *err)
+int domxml_lease(const struct domxml *doc, const struct migration_facts *facts_list, char **out, size_t *outlen,
+		 struct err *err)
 {
 	bool news = false;
 	FILE *f;
 
 	*out = NULL;
 	for (size_t i = 0; i < doc->request.nvgpus; i++)
-		news |= stamps[i].type[0] && !has_stamp(&doc->request.vgpus[i], &stamps[i]);
+		news |= facts_list[i].type[0] && !has_stamp(&doc->request.vgpus[i], &facts_list[i]);
 	if (!news)
 		return 0;
 	f = open_memstream(out, outlen);
 	if (!f)
 		return err_sys(err, ENOMEM, "the domain's XML");
-	put_lease(f, doc, stamps);
+	put_lease(f, doc, facts_list);
 	if (fclose(f) != 0) {
 		free(*out);
 		*out = NULL;

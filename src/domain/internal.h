@@ -95,11 +95,11 @@ int domxml_locate(struct domxml *doc, size_t count, struct err *err);
 void domxml_put(FILE *out, const char *name, const char *text);
 
 /* The facts in the order of domxml_facts. */
-static inline void stamp_facts(const struct stamp *stamp, const char *values[FACTS])
+static inline void migration_facts_facts(const struct migration_facts *facts, const char *values[FACTS])
 {
-	values[0] = stamp->type;
-	values[1] = stamp->name;
-	values[2] = stamp->framework;
-	values[3] = stamp->model;
-	values[4] = stamp->driver;
+	values[0] = facts->type;
+	values[1] = facts->name;
+	values[2] = facts->framework;
+	values[3] = facts->model;
+	values[4] = facts->driver;
 }

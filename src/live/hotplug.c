@@ -14,7 +14,7 @@
 #include "internal.h"
 #include "base/log.h"
 #include "survey/hostdev_filter.h"
-#include "live/stamp_live.h"
+#include "live/migration_facts_live.h"
 #include "base/text.h"
 
 int hotplug_open(struct hotplug *hp, const char *domain, struct err *err)
@@ -141,7 +141,7 @@ int hotplug_attach(struct hotplug *hp, const char *type, bool persistent, struct
 	log_info("attach: domain %s: attached %s", hp->domain.name, id);
 	/* Facts for a migration: the guest has its vGPU without them. */
 	for (unsigned int side = VIRT_LIVE; side <= sides; side <<= 1)
-		if (stamp_live(hp->virt, hp->store, hp->domain.uuid, side, &later) < 0)
+		if (migration_facts_live(hp->virt, hp->store, hp->domain.uuid, side, &later) < 0)
 			log_warn("attach: domain %s: %s", hp->domain.name, later.text);
 	return 0;
 }

@@ -9,7 +9,7 @@
 #include "live/hotplug.h"
 #include "internal.h"
 #include "base/log.h"
-#include "live/stamp_live.h"
+#include "live/migration_facts_live.h"
 
 static int parse(struct domxml **doc, const char *xml, unsigned int flags, struct err *err)
 {
@@ -166,7 +166,7 @@ static int unplug_and_save(struct hotplug *hp, const struct domxml *doc, int64_t
 /* The domain's vGPUs as it runs, all of them with their types in the metadata; the XML belongs to the caller. */
 static int read_running(struct hotplug *hp, struct domxml **doc, char **xml, struct err *err)
 {
-	int r = stamp_live(hp->virt, hp->store, hp->domain.uuid, VIRT_LIVE, err);
+	int r = migration_facts_live(hp->virt, hp->store, hp->domain.uuid, VIRT_LIVE, err);
 
 	if (r == 0)
 		r = virt_xml(hp->virt, hp->domain.uuid, VIRT_LIVE, xml, err);

@@ -5,7 +5,7 @@
 
 #include "ops/attach.h"
 #include "base/auto.h"
-#include "survey/stamp.h"
+#include "survey/migration_facts.h"
 
 /* Comes behind the time of the operation. */
 enum { UNRESERVE_MS = 2000 };
@@ -23,10 +23,11 @@ int attach_rewritten(const struct attach *attach, const struct survey *survey, c
 		struct domxml_change *change = &changes[i];
 
 		change->req = i;
-		change->stamped = survey->mode != PLAN_PREPARE && *step->type;
+		change->has_facts = survey->mode != PLAN_PREPARE && *step->type;
 		change->changes_framework = (step->framework == FW_MDEV) !=
 					    (attach->request->vgpus[i].kind == REQUEST_MDEV);
-		stamp_type(&change->stamp, &survey->inv, inventory_pgpu(&survey->inv, step->pgpu), step->type);
+		migration_facts_type(&change->facts, &survey->inv, inventory_pgpu(&survey->inv, step->pgpu),
+				     step->type);
 		if (strcmp(step->id, attach->request->vgpus[i].id) == 0)
 			continue;
 		memcpy(change->id, step->id, ID_SIZE);

@@ -61,7 +61,8 @@ void rewrite_facts(struct rewrite *r, const struct rewrite_host *host)
 		for (size_t i = 0; i < r->nchanges; i++) {
 			struct domxml_change *change = &r->changes[i];
 
-			change->stamped = define_stamp(&change->stamp, &define, request, &request->vgpus[change->req]);
+			change->has_facts = prediction_facts(&change->facts, &define, request,
+							     &request->vgpus[change->req]);
 		}
 	}
 	survey_end(&survey);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "survey/stamp.h"
+#include "survey/migration_facts.h"
 #include "base/text.h"
 
 /* The first of the types that it may have which the card serves; NULL: none. */
@@ -18,8 +18,8 @@ static const char *served(const struct pool *pool, size_t pgpu, const struct res
 	return NULL;
 }
 
-bool define_stamp(struct stamp *stamp, const struct define *define, const struct request *request,
-		  const struct vgpu_request *req)
+bool prediction_facts(struct migration_facts *facts, const struct define *define, const struct request *request,
+		      const struct vgpu_request *req)
 {
 	struct vgpu_request only = *req;
 	struct request one = *request;
@@ -28,7 +28,7 @@ bool define_stamp(struct stamp *stamp, const struct define *define, const struct
 	struct err ignored;
 	bool known = false;
 
-	*stamp = (struct stamp){ 0 };
+	*facts = (struct migration_facts){ 0 };
 	one.vgpus = &only;
 	one.nvgpus = 1;
 	if (resolve_make(&resolved, &one, define->config, define->host, define->store, &ignored) < 0)
@@ -37,18 +37,18 @@ bool define_stamp(struct stamp *stamp, const struct define *define, const struct
 		resolved->ntypes = text_copy(resolved->types[0], TYPE_SIZE, pooled->type);
 	for (size_t g = 0; g < define->inv->npgpus; g++) {
 		const char *type = served(define->pool, g, resolved);
-		struct stamp here;
+		struct migration_facts here;
 
 		if (!type)
 			continue;
-		stamp_type(&here, define->inv, (int)g, type);
+		migration_facts_type(&here, define->inv, (int)g, type);
 		if (known)
-			stamp_common(stamp, &here);
+			migration_facts_common(facts, &here);
 		else
-			*stamp = here;
+			*facts = here;
 		known = true;
 	}
 	if (*req->type)
-		memcpy(stamp->type, req->type, sizeof(stamp->type));
+		memcpy(facts->type, req->type, sizeof(facts->type));
 	return known;
 }

@@ -87,10 +87,10 @@ static void edit(const struct domxml *doc, const char *data, size_t size, unsign
 	free(again);
 }
 
-static const struct stamp fact = { .type = "t'<&>\"", .name = "a \"b\"", .framework = "vf", .driver = "550" };
+static const struct migration_facts fact = { .type = "t'<&>\"", .name = "a \"b\"", .framework = "vf", .driver = "550" };
 
 /* All wants get facts, and with `cross` become devices of the other kind. */
-static void stamp(const struct domxml *doc, unsigned int flags, bool cross)
+static void facts(const struct domxml *doc, unsigned int flags, bool cross)
 {
 	const struct request *request = domxml_request(doc);
 	struct domxml_change changes[REQUEST_MAX];
@@ -103,7 +103,7 @@ static void stamp(const struct domxml *doc, unsigned int flags, bool cross)
 		const struct vgpu_request *req = &request->vgpus[i];
 
 		changes[i] = (struct domxml_change){
-			.req = i, .changes_framework = cross, .stamped = true, .stamp = fact
+			.req = i, .changes_framework = cross, .has_facts = true, .facts = fact
 		};
 		if ((req->kind == REQUEST_MDEV) != cross)
 			snprintf(changes[i].id, ID_SIZE, "5ce1f0e2-9b7d-4c3a-8f60-a1b2c3d4e5%02x", (unsigned char)i);
@@ -164,18 +164,18 @@ static char *with_lease(const struct request *request, const char *lease, size_t
 static void lease(const struct domxml *doc)
 {
 	const struct request *request = domxml_request(doc);
-	struct stamp stamps[REQUEST_MAX];
+	struct migration_facts facts_list[REQUEST_MAX];
 	char *made = NULL, *xml;
 	struct domxml *second = NULL;
 	struct err err;
 	size_t len;
 
 	for (size_t i = 0; i < request->nvgpus; i++) {
-		stamps[i] = fact;
+		facts_list[i] = fact;
 		if (i % 2)
-			stamps[i].type[0] = '\0';
+			facts_list[i].type[0] = '\0';
 	}
-	MUST(domxml_lease(doc, stamps, &made, &len, &err) == 0);
+	MUST(domxml_lease(doc, facts_list, &made, &len, &err) == 0);
 	if (!made)
 		return;
 	MUST(strlen(made) == len);
@@ -194,7 +194,7 @@ static void lease(const struct domxml *doc)
 	}
 	free(made);
 	/* What was made is not made again. */
-	MUST(domxml_lease(second, stamps, &made, &len, &err) == 0 && !made);
+	MUST(domxml_lease(second, facts_list, &made, &len, &err) == 0 && !made);
 	domxml_free(second);
 	free(xml);
 }
@@ -239,10 +239,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	/* What a suspend took is put back, never edited. */
 	if (doc && !(flags & DOMXML_SUSPENDED)) {
 		edit(doc, xml, len, flags);
-		stamp(doc, flags, false);
+		facts(doc, flags, false);
 		/* What becomes a PCI device without metadata is one of the wants only where all of those are. */
 		if (flags & DOMXML_ALL_PCI)
-			stamp(doc, flags, true);
+			facts(doc, flags, true);
 		lease(doc);
 	} else if (!doc) {
 		MUST(err.code > 0 && err.text[0]);

@@ -174,13 +174,13 @@ static char *with(const char *text, const char *from, const char *to)
 
 static void facts(void)
 {
-	static const struct domxml_change stamped[] = {
+	static const struct domxml_change has_facts[] = {
 		{ .req = 0,
-		  .stamped = true,
-		  .stamp = { .type = "<'\"&>", .framework = "vf", .model = "10de:1eb8", .driver = "1" } },
+		  .has_facts = true,
+		  .facts = { .type = "<'\"&>", .framework = "vf", .model = "10de:1eb8", .driver = "1" } },
 	};
-	static const struct domxml_change none[] = { { .req = 1, .stamped = true, .stamp.type = "x" } };
-	static const struct domxml_change bare[] = { { .req = 2, .id = "0000:41:00.5", .stamped = true } };
+	static const struct domxml_change none[] = { { .req = 1, .has_facts = true, .facts.type = "x" } };
+	static const struct domxml_change bare[] = { { .req = 2, .id = "0000:41:00.5", .has_facts = true } };
 	struct places after = before;
 	autofree char *xml = fill(&before);
 	autofree char *got = NULL;
@@ -191,7 +191,7 @@ static void facts(void)
 		autofree char *req = with(filled, "\tname='old &amp;&quot; uuid=\"" A "\"'",
 					  " framework='vf' model='10de:1eb8' driver='1'");
 
-		rewrite(xml, stamped, 1, &got);
+		rewrite(xml, has_facts, 1, &got);
 		is(got, req, "a fact that is there is replaced, one that is not is added, an unknown one taken out");
 	}
 	rewritten(none, 1, &before, "a vGPU without metadata gets none");
@@ -226,8 +226,8 @@ static void crossings(void)
 		{ { .req = 0,
 		    .id = A,
 		    .changes_framework = true,
-		    .stamped = true,
-		    .stamp = { .type = "t", .driver = "1" } },
+		    .has_facts = true,
+		    .facts = { .type = "t", .driver = "1" } },
 		  DOMAIN("<v:device address='0000:3b:00.4' model='x'/>",
 			 "<hostdev type='pci' ramfb='on' display=\"on\"><driver name='vfio'/><source>"
 			 "<address domain='0' slot='0' bus='0x3b' function='4'/></source></hostdev>"),

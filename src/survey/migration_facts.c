@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What travels with a domain of each of its vGPUs. */
-#include "survey/stamp.h"
+#include "survey/migration_facts.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -29,32 +29,33 @@ static const struct inv_type *type_on(const struct inventory *inv, const struct 
 	return NULL;
 }
 
-void stamp_type(struct stamp *stamp, const struct inventory *inv, int pgpu, const char *type)
+void migration_facts_type(struct migration_facts *facts, const struct inventory *inv, int pgpu, const char *type)
 {
 	const struct inv_pgpu *card = pgpu == UNKNOWN ? NULL : &inv->pgpus[pgpu];
 	const struct inv_type *t = card ? type_on(inv, card, type) : NULL;
 
-	*stamp = (struct stamp){ 0 };
-	put(stamp->type, sizeof(stamp->type), type);
+	*facts = (struct migration_facts){ 0 };
+	put(facts->type, sizeof(facts->type), type);
 	if (t)
-		put(stamp->name, sizeof(stamp->name), t->name);
+		put(facts->name, sizeof(facts->name), t->name);
 	if (!card)
 		return;
-	put(stamp->framework, sizeof(stamp->framework), framework_word(card->framework));
+	put(facts->framework, sizeof(facts->framework), framework_word(card->framework));
 	if (*card->vendor && *card->device)
-		snprintf(stamp->model, sizeof(stamp->model), "%s:%s", card->vendor, card->device);
+		snprintf(facts->model, sizeof(facts->model), "%s:%s", card->vendor, card->device);
 	if (card->nvidia)
-		put(stamp->driver, sizeof(stamp->driver), inv->nvidia_driver);
+		put(facts->driver, sizeof(facts->driver), inv->nvidia_driver);
 }
 
-bool stamp_device(struct stamp *stamp, const struct inventory *inv, const char *id)
+bool migration_facts_device(struct migration_facts *facts, const struct inventory *inv, const char *id)
 {
 	const struct inv_device *device = inventory_device(inv, id);
 
-	*stamp = (struct stamp){ 0 };
+	*facts = (struct migration_facts){ 0 };
 	if (!device || !*device->type)
 		return false;
-	stamp_type(stamp, inv, device->parent == UNKNOWN ? UNKNOWN : inv->parents[device->parent].pgpu, device->type);
+	migration_facts_type(facts, inv, device->parent == UNKNOWN ? UNKNOWN : inv->parents[device->parent].pgpu,
+			     device->type);
 	return true;
 }
 
@@ -64,29 +65,29 @@ static void common(char *fact, const char *other)
 		*fact = '\0';
 }
 
-void stamp_common(struct stamp *stamp, const struct stamp *other)
+void migration_facts_common(struct migration_facts *facts, const struct migration_facts *other)
 {
-	common(stamp->type, other->type);
-	common(stamp->name, other->name);
-	common(stamp->framework, other->framework);
-	common(stamp->model, other->model);
-	common(stamp->driver, other->driver);
+	common(facts->type, other->type);
+	common(facts->name, other->name);
+	common(facts->framework, other->framework);
+	common(facts->model, other->model);
+	common(facts->driver, other->driver);
 }
 
-int stamp_element(const struct domxml *doc, const struct inventory *inv, const struct leases *leases, char **out,
-		  struct err *err)
+int migration_facts_element(const struct domxml *doc, const struct inventory *inv, const struct leases *leases,
+			    char **out, struct err *err)
 {
 	const struct request *request = domxml_request(doc);
-	autofree struct stamp *stamps = calloc(request->nvgpus + 1, sizeof(*stamps));
+	autofree struct migration_facts *facts_list = calloc(request->nvgpus + 1, sizeof(*facts_list));
 	size_t len;
 
-	if (!stamps)
+	if (!facts_list)
 		abort();
 	for (size_t i = 0; i < request->nvgpus; i++) {
 		const struct lease *lease = lease_find(leases, request->vgpus[i].id);
 
 		if (lease && lease->state == LEASE_ACTIVE && strcmp(lease->domain, request->uuid) == 0)
-			stamp_device(&stamps[i], inv, lease->id);
+			migration_facts_device(&facts_list[i], inv, lease->id);
 	}
-	return domxml_lease(doc, stamps, out, &len, err);
+	return domxml_lease(doc, facts_list, out, &len, err);
 }

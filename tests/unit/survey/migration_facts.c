@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What travels with a domain of its vGPUs: told from an inventory, and written into the domain's metadata. */
-#include "survey/stamp.h"
+#include "survey/migration_facts.h"
 
 #include <stdlib.h>
 
@@ -39,7 +39,7 @@ static struct inventory inv = {
 	.nvidia_driver = "550.90.05",
 };
 
-static const char *told(const struct stamp *s)
+static const char *told(const struct migration_facts *s)
 {
 	static char text[512];
 
@@ -49,22 +49,23 @@ static const char *told(const struct stamp *s)
 
 static void from_inventory(void)
 {
-	struct stamp stamp, other;
+	struct migration_facts facts, other;
 
-	ok(stamp_device(&stamp, &inv, A), "a vGPU that exists is stamped");
-	is(told(&stamp), "nvidia-222|GRID T4-1B|mdev|10de:1eb8|550.90.05", "with all that is known of it");
-	ok(!stamp_device(&stamp, &inv, "c6f1a2b3-0000-4000-8000-00000000000d"), "one that does not exist is not");
-	is(told(&stamp), "||||", "and nothing is said of it");
-	ok(!stamp_device(&stamp, &inv, devices[2].id), "nor is one that has no type yet");
-	ok(stamp_device(&stamp, &inv, B), "one whose parent is no longer registered is");
-	is(told(&stamp), "nvidia-222||||", "with its type");
-	stamp_type(&stamp, &inv, 1, "nvidia-222");
-	is(told(&stamp), "nvidia-222|GRID V100-1B|variant|10de:1db6|550.90.05", "a type has its name on that card");
-	stamp_type(&other, &inv, 0, "nvidia-222");
-	stamp_common(&stamp, &other);
-	is(told(&stamp), "nvidia-222||||550.90.05", "of two cards only what they share is kept");
-	stamp_type(&stamp, &inv, 2, "mtty-2");
-	is(told(&stamp), "mtty-2||mdev||", "no model, no NVIDIA driver, no name that is not ASCII");
+	ok(migration_facts_device(&facts, &inv, A), "a vGPU that exists is stamped");
+	is(told(&facts), "nvidia-222|GRID T4-1B|mdev|10de:1eb8|550.90.05", "with all that is known of it");
+	ok(!migration_facts_device(&facts, &inv, "c6f1a2b3-0000-4000-8000-00000000000d"),
+	   "one that does not exist is not");
+	is(told(&facts), "||||", "and nothing is said of it");
+	ok(!migration_facts_device(&facts, &inv, devices[2].id), "nor is one that has no type yet");
+	ok(migration_facts_device(&facts, &inv, B), "one whose parent is no longer registered is");
+	is(told(&facts), "nvidia-222||||", "with its type");
+	migration_facts_type(&facts, &inv, 1, "nvidia-222");
+	is(told(&facts), "nvidia-222|GRID V100-1B|variant|10de:1db6|550.90.05", "a type has its name on that card");
+	migration_facts_type(&other, &inv, 0, "nvidia-222");
+	migration_facts_common(&facts, &other);
+	is(told(&facts), "nvidia-222||||550.90.05", "of two cards only what they share is kept");
+	migration_facts_type(&facts, &inv, 2, "mtty-2");
+	is(told(&facts), "mtty-2||mdev||", "no model, no NVIDIA driver, no name that is not ASCII");
 }
 
 #define NS "xmlns:v='" DOMXML_NS "'"
@@ -74,7 +75,7 @@ static void from_inventory(void)
 	"<hostdev type='mdev' model='vfio-pci'><source><address uuid='" B "'/></source></hostdev>"                     \
 	"</devices></domain>"
 
-static const struct stamp known = {
+static const struct migration_facts known = {
 	.type = "nvidia-222", .name = "<'&\">", .framework = "mdev", .model = "10de:1eb8", .driver = "550.90.05"
 };
 #define FACTS_OF_IT                                                                                                    \
@@ -84,7 +85,7 @@ static void into_metadata(void)
 {
 	static const struct {
 		const char *xml;
-		struct stamp stamps[2];
+		struct migration_facts facts_list[2];
 		const char *req, *sentence;
 	} rows[] = {
 		{ DOMAIN(""),
@@ -133,7 +134,7 @@ static void into_metadata(void)
 		size_t len = 0;
 
 		if (ok(domxml_parse(&doc, rows[i].xml, strlen(rows[i].xml), 0, &err) == 0 &&
-			       domxml_lease(doc, rows[i].stamps, &got, &len, &err) == 0,
+			       domxml_lease(doc, rows[i].facts_list, &got, &len, &err) == 0,
 		       "it is written: %s", err.text)) {
 			is(got, rows[i].req, rows[i].sentence);
 			ok(!got || strlen(got) == len, "with its length");

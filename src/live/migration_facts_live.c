@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The facts of a domain's vGPUs, put into the metadata that libvirt holds of it. */
-#include "live/stamp_live.h"
+#include "live/migration_facts_live.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,9 +9,10 @@
 #include "domain/domxml.h"
 #include "host/inventory.h"
 #include "state/lease.h"
-#include "survey/stamp.h"
+#include "survey/migration_facts.h"
 
-int stamp_live(struct virt *virt, const struct store *store, const char *domain, unsigned int side, struct err *err)
+int migration_facts_live(struct virt *virt, const struct store *store, const char *domain, unsigned int side,
+			 struct err *err)
 {
 	/* Types of what exists are read in any case. */
 	static const char *const no_types[] = { NULL };
@@ -29,7 +30,7 @@ int stamp_live(struct virt *virt, const struct store *store, const char *domain,
 	if (r == 0)
 		r = lease_list(store, &leases, err);
 	if (r == 0)
-		r = stamp_element(doc, &inv, &leases, &element, err);
+		r = migration_facts_element(doc, &inv, &leases, &element, err);
 	if (r == 0 && element)
 		r = virt_set_metadata(virt, domain, DOMXML_NS_KEY, DOMXML_NS, element, side, err);
 	lease_list_free(&leases);

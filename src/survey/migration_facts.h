@@ -14,17 +14,17 @@
 #include "state/lease.h"
 
 /* A vGPU that exists; false, and all of it "", where it does not, or has no type yet. */
-bool stamp_device(struct stamp *stamp, const struct inventory *inv, const char *id);
+bool migration_facts_device(struct migration_facts *facts, const struct inventory *inv, const char *id);
 
 /* A vGPU of this type on this pGPU, by its index; UNKNOWN is a parent that is not registered any more. */
-void stamp_type(struct stamp *stamp, const struct inventory *inv, int pgpu, const char *type);
+void migration_facts_type(struct migration_facts *facts, const struct inventory *inv, int pgpu, const char *type);
 
 /*
  * The domain's lease element with the facts of what is leased to it; see domxml_lease(). NULL where all of it is there
  * already. The caller frees *out.
  */
-int stamp_element(const struct domxml *doc, const struct inventory *inv, const struct leases *leases, char **out,
-		  struct err *err);
+int migration_facts_element(const struct domxml *doc, const struct inventory *inv, const struct leases *leases,
+			    char **out, struct err *err);
 
 /* Leaves what the two have in common: of a vGPU that may come to be on either pGPU. */
-void stamp_common(struct stamp *stamp, const struct stamp *other);
+void migration_facts_common(struct migration_facts *facts, const struct migration_facts *other);

@@ -10,4 +10,5 @@
 #include "virt/virt.h"
 
 /* Writes what is known of each vGPU that is leased to the domain to this side of it, where it is not there already. */
-int stamp_live(struct virt *virt, const struct store *store, const char *domain, unsigned int side, struct err *err);
+int migration_facts_live(struct virt *virt, const struct store *store, const char *domain, unsigned int side,
+			 struct err *err);
