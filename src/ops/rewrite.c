@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "survey/define.h"
+#include "survey/prediction.h"
 #include "base/ident.h"
 #include "survey/hostdev_filter.h"
 #include "survey/survey.h"
@@ -52,16 +52,16 @@ void rewrite_facts(struct rewrite *r, const struct rewrite_host *host)
 	survey.all_types = true;
 	survey.dry = true;
 	if (known == 0 && survey_host(&survey, &ignored) == 0) {
-		const struct define define = { .host = host->host,
-					       .store = host->store,
-					       .config = host->config,
-					       .inv = &survey.inv,
-					       .pool = &survey.pool };
+		const struct prediction prediction = { .host = host->host,
+						       .store = host->store,
+						       .config = host->config,
+						       .inv = &survey.inv,
+						       .pool = &survey.pool };
 
 		for (size_t i = 0; i < r->nchanges; i++) {
 			struct domxml_change *change = &r->changes[i];
 
-			change->has_facts = prediction_facts(&change->facts, &define, request,
+			change->has_facts = prediction_facts(&change->facts, &prediction, request,
 							     &request->vgpus[change->req]);
 		}
 	}

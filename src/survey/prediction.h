@@ -12,7 +12,7 @@
 #include "plan/pool.h"
 #include "survey/resolve.h"
 
-struct define {
+struct prediction {
 	const struct host *host;
 	const struct store *store;
 	const struct config *config;
@@ -24,5 +24,5 @@ struct define {
  * The facts for a want's <vgpu:device>. The type stays as the metadata word it; where they are silent and only one
  * comes into question, it is that one's id. False where no card of the pool can serve it: nothing is known then.
  */
-bool prediction_facts(struct migration_facts *facts, const struct define *define, const struct request *request,
+bool prediction_facts(struct migration_facts *facts, const struct prediction *prediction, const struct request *request,
 		      const struct vgpu_request *req);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What can be told of a vGPU when its domain is defined. */
-#include "survey/define.h"
+#include "survey/prediction.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static const char *served(const struct pool *pool, size_t pgpu, const struct res
 	return NULL;
 }
 
-bool prediction_facts(struct migration_facts *facts, const struct define *define, const struct request *request,
+bool prediction_facts(struct migration_facts *facts, const struct prediction *prediction, const struct request *request,
 		      const struct vgpu_request *req)
 {
 	struct vgpu_request only = *req;
@@ -31,17 +31,17 @@ bool prediction_facts(struct migration_facts *facts, const struct define *define
 	*facts = (struct migration_facts){ 0 };
 	one.vgpus = &only;
 	one.nvgpus = 1;
-	if (resolve_make(&resolved, &one, define->config, define->host, define->store, &ignored) < 0)
+	if (resolve_make(&resolved, &one, prediction->config, prediction->host, prediction->store, &ignored) < 0)
 		return false;
-	if (resolved->ntypes == 0 && pool_types(define->pool, req->kind == REQUEST_MDEV, UNKNOWN, &pooled) == 1)
+	if (resolved->ntypes == 0 && pool_types(prediction->pool, req->kind == REQUEST_MDEV, UNKNOWN, &pooled) == 1)
 		resolved->ntypes = text_copy(resolved->types[0], TYPE_SIZE, pooled->type);
-	for (size_t g = 0; g < define->inv->npgpus; g++) {
-		const char *type = served(define->pool, g, resolved);
+	for (size_t g = 0; g < prediction->inv->npgpus; g++) {
+		const char *type = served(prediction->pool, g, resolved);
 		struct migration_facts here;
 
 		if (!type)
 			continue;
-		migration_facts_type(&here, define->inv, (int)g, type);
+		migration_facts_type(&here, prediction->inv, (int)g, type);
 		if (known)
 			migration_facts_common(facts, &here);
 		else
