@@ -107,7 +107,7 @@ static void each_missing(const struct survey *survey, struct json_out *json, str
 		for (size_t a = 0; section->enabled && a < section->naddresses; a++) {
 			char reason[REASON_SIZE];
 
-			if (!pool_lacks(&survey->pool, section, section->addresses[a]))
+			if (!pool_misses(&survey->pool, section, section->addresses[a]))
 				continue;
 			inventory_explain_card(survey->host, section->addresses[a], section->vf, reason);
 			if (json)

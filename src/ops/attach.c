@@ -135,7 +135,7 @@ static void remove_reclaimable(struct rounds *r)
 		if (i >= r->plan.nremoves - r->plan.nquota)
 			continue;
 		snprintf(reason, sizeof(reason), "an orphan cannot be removed: %.200s", err.text + err.cause);
-		survey_mishap(&r->survey, step->pgpu, step->type, CAUSE_FAILED, reason);
+		survey_failed_attempt(&r->survey, step->pgpu, step->type, CAUSE_FAILED, reason);
 	}
 }
 
@@ -252,8 +252,8 @@ static int apply_round(struct rounds *r, struct err *err)
 		/* What exists is where it is: no other card will do. */
 		if (step->kind != STEP_CREATE)
 			return err_in(err, "vGPU %s", step->id);
-		survey_mishap(&r->survey, step->pgpu, step->type, n == -ENOSPC ? CAUSE_IN_USE : CAUSE_FAILED,
-			      err->text + err->cause);
+		survey_failed_attempt(&r->survey, step->pgpu, step->type, n == -ENOSPC ? CAUSE_IN_USE : CAUSE_FAILED,
+				      err->text + err->cause);
 		return 0;
 	}
 	return 1;

@@ -369,11 +369,12 @@ static struct load measure(struct capacity *space, const struct plan_facts *fact
 	return load;
 }
 
-const struct mishap *capacity_mishap(const struct plan_facts *facts, const char *pgpu, const char *type)
+const struct failed_attempt *capacity_failed_attempt(const struct plan_facts *facts, const char *pgpu, const char *type)
 {
-	for (size_t i = 0; i < facts->nmishaps; i++)
-		if (strcmp(facts->mishaps[i].pgpu, pgpu) == 0 && strcmp(facts->mishaps[i].type, type) == 0)
-			return &facts->mishaps[i];
+	for (size_t i = 0; i < facts->nfailed_attempts; i++)
+		if (strcmp(facts->failed_attempts[i].pgpu, pgpu) == 0 &&
+		    strcmp(facts->failed_attempts[i].type, type) == 0)
+			return &facts->failed_attempts[i];
 	return NULL;
 }
 
@@ -382,7 +383,7 @@ void capacity_on(struct capacity *space, const struct plan_facts *facts, const s
 {
 	const struct inv_pgpu *card = &facts->inv->pgpus[pgpu];
 	const struct pool_card *pooled = &facts->pool->cards[pgpu];
-	const struct mishap *mishap;
+	const struct failed_attempt *attempt;
 	struct load load;
 
 	*space = (struct capacity){ .parent = UNKNOWN };
@@ -398,10 +399,10 @@ void capacity_on(struct capacity *space, const struct plan_facts *facts, const s
 		snprintf(space->reason, sizeof(space->reason), "not in the pool: %.200s", pooled->reason);
 		return;
 	}
-	mishap = capacity_mishap(facts, card->address, type);
-	if (mishap) {
-		space->cause = mishap->cause;
-		snprintf(space->reason, sizeof(space->reason), "%s", mishap->reason);
+	attempt = capacity_failed_attempt(facts, card->address, type);
+	if (attempt) {
+		space->cause = attempt->cause;
+		snprintf(space->reason, sizeof(space->reason), "%s", attempt->reason);
 		return;
 	}
 	load = measure(space, facts, extra, pgpu, inventory_offer(facts->inv, pgpu, type), req, id, last);

@@ -38,7 +38,8 @@ void capacity_on(struct capacity *space, const struct plan_facts *facts, const s
 bool capacity_parent_suits(const struct plan_facts *facts, int parent, const struct vgpu_request *req);
 
 /* How the pGPU failed with the type in this run; NULL: it did not. */
-const struct mishap *capacity_mishap(const struct plan_facts *facts, const char *pgpu, const char *type);
+const struct failed_attempt *capacity_failed_attempt(const struct plan_facts *facts, const char *pgpu,
+						     const char *type);
 
 /* Is the parent one that nobody has: no device on it, no lease but that of `id`, nobody who has it open? */
 bool capacity_parent_is_free(const struct plan_facts *facts, const struct leases *extra, int parent, const char *id);

@@ -4,7 +4,7 @@
  *
  * Pure: from the facts that it is handed it makes steps or one refusal. It does no I/O, reads no clock, knows no
  * errno; so every rule is a row in tests/unit/plan/plan.c. A plan is tentative: the kernel's answer decides, and what
- * failed comes back as a fact (struct mishap) into the next plan.
+ * failed comes back as a fact (struct failed_attempt) into the next plan.
  */
 #pragma once
 
@@ -61,7 +61,7 @@ enum cause {
 };
 
 /* A candidate that failed in this run: passed over, and named in the refusal. */
-struct mishap {
+struct failed_attempt {
 	char pgpu[PARENT_SIZE];
 	char type[TYPE_SIZE];
 	enum cause cause;
@@ -74,7 +74,7 @@ struct reclaimable {
 };
 
 /* A card that the configuration means for a type, and that makes no vGPUs here. */
-struct lack {
+struct missing_card {
 	char address[PARENT_SIZE];
 	char type[TYPE_SIZE];
 	char reason[REASON_SIZE];
@@ -101,15 +101,15 @@ struct plan_facts {
 	int libvirt;                        /* its version, 9007000 is 9.7.0; 0 where it cannot be told */
 	const struct request *request;
 	const struct resolved_request *resolved_requests; /* one for each request->wants */
-	const struct mishap *mishaps;
-	size_t nmishaps;
+	const struct failed_attempt *failed_attempts;
+	size_t nfailed_attempts;
 	const struct failure *failures; /* of other runs, a while ago: those candidates come last */
 	size_t nfailures;
 	const struct reclaimable *reclaimable;
 	size_t nreclaimable;
-	bool reclaimable_known;   /* the search for what could make room has been made */
-	const struct lack *lacks; /* looked for together with spares: for the refusal alone */
-	size_t nlacks;
+	bool reclaimable_known;                   /* the search for what could make room has been made */
+	const struct missing_card *missing_cards; /* looked for together with spares: for the refusal alone */
+	size_t nmissing_cards;
 };
 
 enum step_kind { STEP_KEEP, STEP_ADOPT, STEP_CREATE };

@@ -95,7 +95,7 @@ struct told {
 /* The causes for a want: pGPUs of this host, then those that it lacks. The caller frees them. */
 static struct told *list_causes(const struct plan *plan, const struct plan_facts *facts, size_t req, size_t *n)
 {
-	struct told *list = calloc(plan->nverdicts + facts->nlacks + 1, sizeof(*list));
+	struct told *list = calloc(plan->nverdicts + facts->nmissing_cards + 1, sizeof(*list));
 
 	if (!list)
 		abort();
@@ -109,11 +109,11 @@ static struct told *list_causes(const struct plan *plan, const struct plan_facts
 						      .reason = v->reason,
 						      .fix = v->fix };
 	}
-	for (size_t i = 0; i < facts->nlacks; i++)
-		if (plan_type_fits(&facts->resolved_requests[req], facts->lacks[i].type))
-			list[(*n)++] = (struct told){ .card = facts->lacks[i].address,
+	for (size_t i = 0; i < facts->nmissing_cards; i++)
+		if (plan_type_fits(&facts->resolved_requests[req], facts->missing_cards[i].type))
+			list[(*n)++] = (struct told){ .card = facts->missing_cards[i].address,
 						      .cause = CAUSE_ABSENT,
-						      .reason = facts->lacks[i].reason,
+						      .reason = facts->missing_cards[i].reason,
 						      .fix = "" };
 	for (size_t i = 0; i < *n; i++)
 		list[i].order = (int)i;

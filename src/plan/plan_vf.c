@@ -132,13 +132,14 @@ static bool not_pooled(struct planner *p, size_t req, int parent)
 static bool retype(struct planner *p, size_t req, const struct inv_device *device, struct step *step)
 {
 	const struct resolved_request *resolved = &p->facts->resolved_requests[req];
-	const struct mishap *mishap = NULL;
+	const struct failed_attempt *attempt = NULL;
 
 	if (device->parent != UNKNOWN)
-		mishap = capacity_mishap(p->facts, card_at(p->facts, device->parent)->address, resolved->types[0]);
+		attempt = capacity_failed_attempt(p->facts, card_at(p->facts, device->parent)->address,
+						  resolved->types[0]);
 	/* It was tried: again and again would have no end. */
-	if (mishap)
-		return refuse_vf(p, req, "it is %s: %s", device->type, mishap->reason);
+	if (attempt)
+		return refuse_vf(p, req, "it is %s: %s", device->type, attempt->reason);
 	if (!p->facts->reclaimable_known)
 		p->plan->kind = PLAN_LOOK;
 	if (p->plan->kind == PLAN_LOOK)

@@ -296,7 +296,7 @@ bool pool_has_parent(const struct pool *pool, int parent)
 	return false;
 }
 
-bool pool_lacks(const struct pool *pool, const struct section *section, const char *address)
+bool pool_misses(const struct pool *pool, const struct section *section, const char *address)
 {
 	const struct inventory *inv = pool->inv;
 

@@ -67,7 +67,7 @@ bool pool_has_parent(const struct pool *pool, int parent);
 bool pool_address_is(const char *address, const char *name);
 
 /* Does the host lack the parent or pGPU, of the kind that the section gives out, that it names by this address? */
-bool pool_lacks(const struct pool *pool, const struct section *section, const char *address);
+bool pool_misses(const struct pool *pool, const struct section *section, const char *address);
 
 /*
  * Does a section name this card, by its address, by that of its VF, or by what it is? Then it is meant to be in the

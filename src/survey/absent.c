@@ -45,7 +45,7 @@ static bool is_listed(const struct found *found, const char *address)
 static void add_named(struct found *found, const struct section *section)
 {
 	for (size_t i = 0; i < section->naddresses; i++)
-		if (pool_lacks(found->pool, section, section->addresses[i]))
+		if (pool_misses(found->pool, section, section->addresses[i]))
 			add(found, ABSENT_NAMED, section, &section->addresses_at[i], section->addresses[i]);
 }
 

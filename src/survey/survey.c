@@ -55,14 +55,14 @@ void survey_end(struct survey *s)
 	free(s->resolved_requests);
 	free(s->reclaimable);
 	free(s->stuck);
-	free(s->lacks);
-	free(s->mishaps);
+	free(s->missing_cards);
+	free(s->failed_attempts);
 	free(s->failures);
 	s->resolved_requests = NULL;
 	s->reclaimable = NULL;
 	s->stuck = NULL;
-	s->lacks = NULL;
-	s->mishaps = NULL;
+	s->missing_cards = NULL;
+	s->failed_attempts = NULL;
 	s->failures = NULL;
 }
 
@@ -251,26 +251,26 @@ static void explain_absent(struct survey *s)
 }
 
 /* Only for what a refusal says: where that cannot be told, it says less. */
-static void find_lacks(struct survey *s)
+static void find_missing_cards(struct survey *s)
 {
 	autofree struct absent *absents = NULL;
 	struct err ignored;
 	size_t n = 0;
 
-	free(s->lacks);
-	s->lacks = NULL;
-	s->nlacks = 0;
+	free(s->missing_cards);
+	s->missing_cards = NULL;
+	s->nmissing_cards = 0;
 	if (!s->config || s->inv.frameworks != INV_ALL || absent_list(&absents, &n, s->host, &s->pool, &ignored) < 0)
 		return;
-	s->lacks = calloc(n + 1, sizeof(*s->lacks));
-	if (!s->lacks)
+	s->missing_cards = calloc(n + 1, sizeof(*s->missing_cards));
+	if (!s->missing_cards)
 		abort();
-	for (; s->nlacks < n; s->nlacks++) {
-		struct lack *lack = &s->lacks[s->nlacks];
+	for (; s->nmissing_cards < n; s->nmissing_cards++) {
+		struct missing_card *missing = &s->missing_cards[s->nmissing_cards];
 
-		memcpy(lack->address, absents[s->nlacks].address, sizeof(lack->address));
-		memcpy(lack->type, absents[s->nlacks].section->type, sizeof(lack->type));
-		memcpy(lack->reason, absents[s->nlacks].reason, sizeof(lack->reason));
+		memcpy(missing->address, absents[s->nmissing_cards].address, sizeof(missing->address));
+		memcpy(missing->type, absents[s->nmissing_cards].section->type, sizeof(missing->type));
+		memcpy(missing->reason, absents[s->nmissing_cards].reason, sizeof(missing->reason));
 	}
 }
 
@@ -299,7 +299,7 @@ int survey_leases(struct survey *s, struct err *err)
 		silent_note(s->store);
 	}
 	if (s->explains)
-		find_lacks(s);
+		find_missing_cards(s);
 	return 0;
 }
 

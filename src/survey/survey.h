@@ -44,10 +44,10 @@ struct survey {
 	bool reclaimable_known;
 	struct reclaimable *stuck; /* could not be removed in this run */
 	size_t nstuck;
-	struct lack *lacks;
-	size_t nlacks;
-	struct mishap *mishaps;
-	size_t nmishaps;
+	struct missing_card *missing_cards;
+	size_t nmissing_cards;
+	struct failed_attempt *failed_attempts;
+	size_t nfailed_attempts;
 	struct failure *failures; /* of other runs */
 	size_t nfailures;
 };
@@ -89,7 +89,8 @@ void survey_forget_reclaimable(struct survey *survey);
 void survey_stuck(struct survey *survey, const char *id);
 
 /* Remembers that a candidate failed. */
-void survey_mishap(struct survey *survey, const char *pgpu, const char *type, enum cause cause, const char *reason);
+void survey_failed_attempt(struct survey *survey, const char *pgpu, const char *type, enum cause cause,
+			   const char *reason);
 
 /* The facts for plan, as they stand. */
 struct plan_facts survey_facts(const struct survey *survey);

@@ -19,14 +19,14 @@ void survey_stuck(struct survey *s, const char *id)
 	snprintf(s->stuck[s->nstuck++].id, ID_SIZE, "%s", id);
 }
 
-void survey_mishap(struct survey *s, const char *pgpu, const char *type, enum cause cause, const char *reason)
+void survey_failed_attempt(struct survey *s, const char *pgpu, const char *type, enum cause cause, const char *reason)
 {
-	struct mishap *m;
+	struct failed_attempt *m;
 
-	s->mishaps = reallocarray(s->mishaps, s->nmishaps + 1, sizeof(*s->mishaps));
-	if (!s->mishaps)
+	s->failed_attempts = reallocarray(s->failed_attempts, s->nfailed_attempts + 1, sizeof(*s->failed_attempts));
+	if (!s->failed_attempts)
 		abort();
-	m = &s->mishaps[s->nmishaps++];
+	m = &s->failed_attempts[s->nfailed_attempts++];
 	snprintf(m->pgpu, sizeof(m->pgpu), "%s", pgpu);
 	snprintf(m->type, sizeof(m->type), "%s", type);
 	m->cause = cause;
@@ -47,11 +47,11 @@ struct plan_facts survey_facts(const struct survey *s)
 				    .nfailures = s->nfailures,
 				    .request = s->request,
 				    .resolved_requests = s->resolved_requests,
-				    .mishaps = s->mishaps,
-				    .nmishaps = s->nmishaps,
+				    .failed_attempts = s->failed_attempts,
+				    .nfailed_attempts = s->nfailed_attempts,
 				    .reclaimable = s->reclaimable,
 				    .nreclaimable = s->nreclaimable,
 				    .reclaimable_known = s->reclaimable_known,
-				    .lacks = s->lacks,
-				    .nlacks = s->nlacks };
+				    .missing_cards = s->missing_cards,
+				    .nmissing_cards = s->nmissing_cards };
 }

@@ -42,8 +42,8 @@ struct world {
 	struct resolved_request resolved_requests[8];
 	struct vgpu_request vgpus[8];
 	struct reclaimable reclaimable[16];
-	struct mishap mishaps[4];
-	struct lack lacks[4];
+	struct failed_attempt failed_attempts[4];
+	struct missing_card missing_cards[4];
 	struct plan_facts facts;
 	struct inv_pgpu cards[8];
 	struct inv_parent parents[64];
@@ -290,7 +290,7 @@ static void make_policy(struct world *w, const char *word)
 	} else if (strncmp(word, "libvirt=", 8) == 0) {
 		w->facts.libvirt = atoi(word + 8);
 	} else if (strncmp(word, "failed=", 7) == 0) {
-		struct mishap *m = &w->mishaps[w->facts.nmishaps++];
+		struct failed_attempt *m = &w->failed_attempts[w->facts.nfailed_attempts++];
 
 		snprintf(m->pgpu, sizeof(m->pgpu), "%s", word + 7);
 		snprintf(m->type, sizeof(m->type), "s");
@@ -299,7 +299,7 @@ static void make_policy(struct world *w, const char *word)
 	} else if (strncmp(word, "lacks=", 6) == 0) {
 		each(address, word + 6, ",")
 		{
-			struct lack *l = &w->lacks[w->facts.nlacks++];
+			struct missing_card *l = &w->missing_cards[w->facts.nmissing_cards++];
 
 			snprintf(l->address, sizeof(l->address), "%s", address);
 			text_copy(l->type, sizeof(l->type), lacking(w, address));
@@ -338,9 +338,9 @@ static void make_world(struct world *w, const struct row *row)
 					.failures = w->failures,
 					.request = &w->request,
 					.resolved_requests = w->resolved_requests,
-					.mishaps = w->mishaps,
+					.failed_attempts = w->failed_attempts,
 					.reclaimable = w->reclaimable,
-					.lacks = w->lacks };
+					.missing_cards = w->missing_cards };
 	each(word, row->policy, " ") make_policy(w, word);
 	pool_make(&w->pool, &w->config, &w->inv);
 	if (!w->facts.config)
