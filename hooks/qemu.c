@@ -20,7 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "ops/attach.h"
+#include "ops/lifecycle.h"
 #include "base/auto.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -50,7 +50,7 @@ struct hook {
 	size_t len;
 	char uuid[UUID_SIZE], name[SHOWN_NAME]; /* of a release, which needs no more */
 	struct domxml *doc;
-	struct attach attach;
+	struct lifecycle lifecycle;
 };
 
 struct operation {
@@ -78,13 +78,13 @@ static int write_out(const char *data, size_t len, struct err *err)
 
 static int flow_prepare(struct hook *hook, struct err *err)
 {
-	return attach_prepare(&hook->attach, err);
+	return lifecycle_prepare(&hook->lifecycle, err);
 }
 
 static int hand_over(struct hook *hook, int r, char *xml, size_t len, struct err *err)
 {
 	if (r == 0 && xml && write_out(xml, len, err) < 0) {
-		attach_unreserve(&hook->attach);
+		lifecycle_unreserve(&hook->lifecycle);
 		r = -err->code;
 	}
 	free(xml);
@@ -95,7 +95,7 @@ static int flow_migrate(struct hook *hook, struct err *err)
 {
 	char *xml = NULL;
 	size_t len = 0;
-	int r = attach_migrate(&hook->attach, &xml, &len, err);
+	int r = lifecycle_migrate(&hook->lifecycle, &xml, &len, err);
 
 	return hand_over(hook, r, xml, len, err);
 }
@@ -104,19 +104,19 @@ static int flow_restore(struct hook *hook, struct err *err)
 {
 	char *xml = NULL;
 	size_t len = 0;
-	int r = attach_restore(&hook->attach, &xml, &len, err);
+	int r = lifecycle_restore(&hook->lifecycle, &xml, &len, err);
 
 	return hand_over(hook, r, xml, len, err);
 }
 
 static int flow_reconnect(struct hook *hook, struct err *err)
 {
-	return attach_reconnect(&hook->attach, err);
+	return lifecycle_reconnect(&hook->lifecycle, err);
 }
 
 static int flow_release(struct hook *hook, struct err *err)
 {
-	return attach_release(&hook->host, &hook->policy, hook->uuid, hook->name, err);
+	return lifecycle_release(&hook->host, &hook->policy, hook->uuid, hook->name, err);
 }
 
 static const struct operation operations[] = {
@@ -314,12 +314,12 @@ static int read_all(struct hook *hook, const struct operation *operation, struct
 	/* What is wrong with the configuration has been said, where it matters. */
 	if (by_lease && read_host(hook, err) < 0)
 		log_warn("%s: %s", operation->op, err->text);
-	hook->attach = (struct attach){ .host = &hook->host,
-					.config = hook->has_config ? &hook->config : NULL,
-					.policy = &hook->policy,
-					.why_no_config = hook->why_no_config,
-					.doc = hook->doc,
-					.request = hook->doc ? domxml_request(hook->doc) : NULL };
+	hook->lifecycle = (struct lifecycle){ .host = &hook->host,
+					      .config = hook->has_config ? &hook->config : NULL,
+					      .policy = &hook->policy,
+					      .why_no_config = hook->why_no_config,
+					      .doc = hook->doc,
+					      .request = hook->doc ? domxml_request(hook->doc) : NULL };
 	return 1;
 }
 
@@ -332,18 +332,18 @@ static int dry_plan(struct hook *hook, const struct operation *operation, struct
 	autofree char *xml = NULL;
 	size_t len;
 	bool changed;
-	int r = attach_preview(&hook->attach, operation->mode, &store, &survey, &plan, err);
+	int r = lifecycle_preview(&hook->lifecycle, operation->mode, &store, &survey, &plan, err);
 
-	if (r == 0 && (plan.nsteps == hook->attach.request->nvgpus || plan.kind == PLAN_REMOVE)) {
+	if (r == 0 && (plan.nsteps == hook->lifecycle.request->nvgpus || plan.kind == PLAN_REMOVE)) {
 		preview_print(stderr, &survey, &plan, false);
-		r = attach_rewritten(&hook->attach, &survey, &plan, &xml, &len, &changed, err);
+		r = lifecycle_rewritten(&hook->lifecycle, &survey, &plan, &xml, &len, &changed, err);
 		if (r == 0)
 			r = write_out(xml, len, err);
 	} else if (r == 0 && plan.kind == PLAN_STEPS) {
 		r = write_out(hook->xml, hook->len, err);
 	}
 	if (r == 0 && !preview_is_possible(&plan))
-		r = attach_refusal(&hook->attach, &plan, err);
+		r = attach_refusal(&hook->lifecycle, &plan, err);
 	plan_free(&plan);
 	survey_end(&survey);
 	store_close(&store);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ops/attach.h"
+#include "ops/lifecycle.h"
 #include "base/auto.h"
 #include "cli/cmd.h"
 #include "cli/diff.h"
@@ -19,7 +19,7 @@ struct planning {
 	struct cmd *cmd;
 	const char *op;
 	enum plan_mode mode;
-	struct attach attach;
+	struct lifecycle lifecycle;
 	struct store store;
 	struct survey survey;
 	struct plan plan;
@@ -54,13 +54,13 @@ static bool find_operation(struct planning *p, const char *op)
 /* Why it would be refused, or that it would not, is in the result; what can be told of it is there in any case. */
 static int make(struct planning *p, struct err *err)
 {
-	int r = attach_preview(&p->attach, p->mode, &p->store, &p->survey, &p->plan, err);
+	int r = lifecycle_preview(&p->lifecycle, p->mode, &p->store, &p->survey, &p->plan, err);
 
-	if (r == 0 && (p->plan.nsteps == p->attach.request->nvgpus || p->plan.kind == PLAN_REMOVE))
-		r = attach_rewritten(&p->attach, &p->survey, &p->plan, &p->rewritten, &p->rewritten_len, &p->changed,
-				     err);
+	if (r == 0 && (p->plan.nsteps == p->lifecycle.request->nvgpus || p->plan.kind == PLAN_REMOVE))
+		r = lifecycle_rewritten(&p->lifecycle, &p->survey, &p->plan, &p->rewritten, &p->rewritten_len,
+					&p->changed, err);
 	if (r == 0 && !preview_is_possible(&p->plan))
-		r = attach_refusal(&p->attach, &p->plan, err);
+		r = attach_refusal(&p->lifecycle, &p->plan, err);
 	return r;
 }
 
@@ -76,7 +76,7 @@ static void print_diff(const struct planning *p, FILE *to)
 
 static void print_text(const struct planning *p)
 {
-	const struct request *request = p->attach.request;
+	const struct request *request = p->lifecycle.request;
 
 	preview_print(stdout, &p->survey, &p->plan, true);
 	if (p->plan.kind == PLAN_REMOVE && p->plan.nsteps < request->nvgpus)
@@ -89,7 +89,7 @@ static void print_steps(const struct planning *p, struct json_out *json)
 	json_out_array(json, "steps");
 	for (size_t i = 0; i < p->plan.nsteps; i++) {
 		const struct step *step = &p->plan.steps[i];
-		const char *asked = p->attach.request->vgpus[i].id;
+		const char *asked = p->lifecycle.request->vgpus[i].id;
 
 		json_out_object(json, NULL);
 		json_out_string(json, "action", preview_word(&p->survey, step));
@@ -108,14 +108,14 @@ static void print_steps(const struct planning *p, struct json_out *json)
 static void print_verdicts(const struct planning *p, struct json_out *json)
 {
 	json_out_array(json, "passed_over");
-	for (size_t i = 0; p->attach.request && i < p->attach.request->nvgpus; i++) {
+	for (size_t i = 0; p->lifecycle.request && i < p->lifecycle.request->nvgpus; i++) {
 		for (size_t g = 0; g < p->survey.inv.npgpus; g++) {
 			char why[2 * REASON_SIZE];
 
 			if (!preview_not_chosen(&p->survey, &p->plan, i, g, why, sizeof(why)))
 				continue;
 			json_out_object(json, NULL);
-			json_out_string(json, "id", p->attach.request->vgpus[i].id);
+			json_out_string(json, "id", p->lifecycle.request->vgpus[i].id);
 			json_out_string(json, "pgpu", p->survey.inv.pgpus[g].address);
 			json_out_string(json, "reason", why);
 			json_out_close(json);
@@ -135,7 +135,7 @@ static void add_warning(void *arg, const char *text, const char *fix)
 /* `refusal`: NULL where it would do. Without a domain, where the file is none that can be understood. */
 static void print_json(const struct planning *p, const char *refusal)
 {
-	const struct request *request = p->attach.request;
+	const struct request *request = p->lifecycle.request;
 	struct json_out json;
 	char *diff = NULL;
 	size_t len;
@@ -164,8 +164,8 @@ static void print_json(const struct planning *p, const char *refusal)
 	print_steps(p, &json);
 	print_verdicts(p, &json);
 	json_out_array(&json, "warnings");
-	if (p->attach.doc)
-		remark_domain(p->attach.doc, &p->cmd->host, add_warning, &json);
+	if (p->lifecycle.doc)
+		remark_domain(p->lifecycle.doc, &p->cmd->host, add_warning, &json);
 	json_out_close(&json);
 	json_out_text(&json, "diff", diff);
 	json_out_end(&json);
@@ -182,17 +182,17 @@ static int decide(struct planning *p, struct domxml **doc, struct err *err)
 
 	if (domxml_parse(doc, p->xml, p->len, DOMXML_FILE | DOMXML_ALL_PCI | DOMXML_REMARKS, err) < 0)
 		return -err->code;
-	p->attach = (struct attach){ .host = &cmd->host,
-				     .config = cmd->has_config ? &cmd->config : NULL,
-				     .policy = &cmd->config.policy,
-				     .why_no_config = cmd->why_no_config,
-				     .doc = *doc,
-				     .request = domxml_request(*doc) };
-	if (p->attach.request->nvgpus && cmd->wrong_config && domxml_concerns(p->xml, p->len))
+	p->lifecycle = (struct lifecycle){ .host = &cmd->host,
+					   .config = cmd->has_config ? &cmd->config : NULL,
+					   .policy = &cmd->config.policy,
+					   .why_no_config = cmd->why_no_config,
+					   .doc = *doc,
+					   .request = domxml_request(*doc) };
+	if (p->lifecycle.request->nvgpus && cmd->wrong_config && domxml_concerns(p->xml, p->len))
 		return err_set(err, EINVAL, "%s", cmd->why_no_config);
-	if (hostdev_filter_keep(*doc, &cmd->host, p->attach.config, NULL, err) < 0)
+	if (hostdev_filter_keep(*doc, &cmd->host, p->lifecycle.config, NULL, err) < 0)
 		return -err->code;
-	return p->attach.request->nvgpus ? make(p, err) : 0;
+	return p->lifecycle.request->nvgpus ? make(p, err) : 0;
 }
 
 static void warn(void *arg, const char *text, const char *fix)
@@ -203,10 +203,10 @@ static void warn(void *arg, const char *text, const char *fix)
 /* What the decision is, on standard output; why the domain would be refused is main()'s to print. */
 static void print(const struct planning *p, const char *refusal)
 {
-	const struct request *request = p->attach.request;
+	const struct request *request = p->lifecycle.request;
 
-	if (p->attach.doc && !p->cmd->call->json)
-		remark_domain(p->attach.doc, &p->cmd->host, warn, (char *)cmd_shown(p->cmd->call->operands[0]));
+	if (p->lifecycle.doc && !p->cmd->call->json)
+		remark_domain(p->lifecycle.doc, &p->cmd->host, warn, (char *)cmd_shown(p->cmd->call->operands[0]));
 	if (p->cmd->call->json)
 		print_json(p, refusal);
 	else if (request && request->nvgpus == 0)
@@ -225,8 +225,8 @@ static int plan(struct planning *p, struct err *err)
 	int r = decide(p, &doc, err);
 
 	print(p, r < 0 ? err->text : NULL);
-	if (r < 0 && p->attach.request)
-		r = err_in(err, "domain %s: %s would be refused", p->attach.request->name, p->op);
+	if (r < 0 && p->lifecycle.request)
+		r = err_in(err, "domain %s: %s would be refused", p->lifecycle.request->name, p->op);
 	else if (r < 0)
 		r = err_in(err, "%s: %s would be refused", cmd_shown(p->cmd->call->operands[0]), p->op);
 	plan_free(&p->plan);

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ops/attach.h"
+#include "ops/lifecycle.h"
 #include "base/auto.h"
 #include "device/release.h"
 #include "internal.h"
@@ -34,13 +34,13 @@ void hotplug_close(struct hotplug *hp)
 
 int hotplug_lease(struct hotplug *hp, const struct request *request, const char *op, struct err *err)
 {
-	const struct attach attach = { .host = hp->host,
-				       .config = hp->config,
-				       .policy = hp->policy,
-				       .why_no_config = "there is no configuration",
-				       .request = request,
-				       .op = op };
-	int r = attach_prepare(&attach, err);
+	const struct lifecycle lifecycle = { .host = hp->host,
+					     .config = hp->config,
+					     .policy = hp->policy,
+					     .why_no_config = "there is no configuration",
+					     .request = request,
+					     .op = op };
+	int r = lifecycle_prepare(&lifecycle, err);
 
 	if (r < 0)
 		return err_in(err, "domain %s", hp->domain.name);

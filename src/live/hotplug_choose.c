@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ops/attach.h"
+#include "ops/lifecycle.h"
 #include "live/hotplug.h"
 #include "internal.h"
 #include "host/inventory.h"
@@ -78,7 +78,7 @@ static void vf_xml(const char *id, bool managed, char *xml, size_t size)
 static int choose_vf(const struct hotplug *hp, const struct request *request, struct vgpu_request *req, char *xml,
 		     size_t size, struct err *err)
 {
-	const struct attach attach = {
+	const struct lifecycle lifecycle = {
 		.host = hp->host, .config = hp->config, .policy = hp->policy, .request = request
 	};
 	struct survey survey;
@@ -87,7 +87,7 @@ static int choose_vf(const struct hotplug *hp, const struct request *request, st
 	int r;
 
 	text_copy(req->id, sizeof(req->id), "0000:00:00.0"); /* a host bridge, no VF */
-	r = attach_preview(&attach, PLAN_RESTORE, &store, &survey, &plan, err);
+	r = lifecycle_preview(&lifecycle, PLAN_RESTORE, &store, &survey, &plan, err);
 	if (r == 0 && plan.kind != PLAN_STEPS)
 		r = err_set(err, ENOSPC, "domain %s: %s", hp->domain.name, plan.text);
 	if (r == 0) {

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ops/attach.h"
+#include "ops/lifecycle.h"
 #include "ops/check.h"
 #include "base/auto.h"
 #include "host/inventory.h"
@@ -74,7 +74,7 @@ static int plan_start(const struct check *check, const struct config *config, co
 		      struct err *err)
 {
 	struct config open = without_quotas(config);
-	struct attach attach = { .host = check->host, .config = &open, .policy = &open.policy };
+	struct lifecycle lifecycle = { .host = check->host, .config = &open, .policy = &open.policy };
 	struct store store = { .run = -1, .leases = -1, .seen = -1, .affinity = -1, .lock = -1 };
 	struct survey survey = { 0 };
 	struct plan plan = { 0 };
@@ -82,9 +82,9 @@ static int plan_start(const struct check *check, const struct config *config, co
 	int r = domxml_parse(&doc, xml, strlen(xml), 0, err);
 
 	if (r == 0) {
-		attach.doc = doc;
-		attach.request = domxml_request(doc);
-		r = attach_preview(&attach, PLAN_PREPARE, &store, &survey, &plan, err);
+		lifecycle.doc = doc;
+		lifecycle.request = domxml_request(doc);
+		r = lifecycle_preview(&lifecycle, PLAN_PREPARE, &store, &survey, &plan, err);
 	}
 	if (r == 0) {
 		start->kind = plan.kind;

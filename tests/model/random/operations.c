@@ -26,7 +26,7 @@ void say(const char *fmt, ...)
 struct run {
 	char xml[XML_MAX];
 	struct domxml *doc;
-	struct attach attach;
+	struct lifecycle lifecycle;
 };
 
 static void run_start(struct run *run, const struct domain *d)
@@ -39,12 +39,12 @@ static void run_start(struct run *run, const struct domain *d)
 		errno = err.code;
 		tree_fail(err.text);
 	}
-	run->attach = (struct attach){ .host = &world.tree.host,
-				       .config = &world.config,
-				       .policy = &world.config.policy,
-				       .why_no_config = "",
-				       .doc = run->doc,
-				       .request = domxml_request(run->doc) };
+	run->lifecycle = (struct lifecycle){ .host = &world.tree.host,
+					     .config = &world.config,
+					     .policy = &world.config.policy,
+					     .why_no_config = "",
+					     .doc = run->doc,
+					     .request = domxml_request(run->doc) };
 }
 
 void set_status(const struct domain *d, bool runs)
@@ -119,7 +119,7 @@ void stop(struct domain *d)
 int call_release(const struct domain *d)
 {
 	struct err err = { 0 };
-	int r = attach_release(&world.tree.host, &world.config.policy, d->uuid, d->name, &err);
+	int r = lifecycle_release(&world.tree.host, &world.config.policy, d->uuid, d->name, &err);
 
 	if (r < 0)
 		fake_broken("release of %s fails: %s", d->name, err.text);
@@ -147,7 +147,7 @@ int call_prepare(const struct domain *d, struct err *err)
 	int r;
 
 	run_start(&run, d);
-	r = attach_prepare(&run.attach, err);
+	r = lifecycle_prepare(&run.lifecycle, err);
 	domxml_free(run.doc);
 	return r;
 }
@@ -223,7 +223,7 @@ static void op_arrive(struct domain *d)
 	say("%s %s", restore ? "restore" : "migrate", d->name);
 	memcpy(d->req, d->first, sizeof(d->req));
 	run_start(&run, d);
-	r = (restore ? attach_restore : attach_migrate)(&run.attach, &xml, &len, &err);
+	r = (restore ? lifecycle_restore : lifecycle_migrate)(&run.lifecycle, &xml, &len, &err);
 	domxml_free(run.doc);
 	say(": %s%s", r < 0 ? err.text : "done", xml ? ", rewritten" : "");
 	if (xml && domxml_parse(&doc, xml, len, 0, &err) == 0) {
@@ -262,7 +262,7 @@ static void op_reconnect(struct domain *d)
 	if (lost)
 		lose_leases(d);
 	run_start(&run, d);
-	if (attach_reconnect(&run.attach, &err) < 0)
+	if (lifecycle_reconnect(&run.lifecycle, &err) < 0)
 		fake_broken("reconnect of %s fails: %s", d->name, err.text);
 	domxml_free(run.doc);
 }

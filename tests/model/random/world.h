@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "ops/attach.h"
+#include "ops/lifecycle.h"
 #include "model/fake/kernel.h"
 
 enum { DOMAINS = 20, DOMAIN_WANTS = 2, COUNTERS = 32 };

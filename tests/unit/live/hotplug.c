@@ -27,7 +27,7 @@ static struct fake {
 	bool has_a, has_b;
 	bool defined_a; /* its definition has A */
 	char *record;   /* of a suspend */
-	int detach_b, save, start, attach;
+	int detach_b, save, start, lifecycle;
 	void (*meanwhile)(void); /* done by others, before the first of these fails or ends */
 	void (*after_save)(void);
 } fake;
@@ -125,7 +125,7 @@ int virt_attach_device(struct virt *virt, const char *uuid, const char *xml, uns
 	(void)virt;
 	(void)uuid;
 	(void)sides;
-	if (reach(err) < 0 || fail(fake.attach, err) < 0)
+	if (reach(err) < 0 || fail(fake.lifecycle, err) < 0)
 		return -err->code;
 	fake.has_a |= strstr(xml, A) != NULL;
 	fake.has_b |= strstr(xml, B) != NULL;
@@ -338,7 +338,7 @@ static void overtaken(void)
 	is(holder(A), VM, "stays so");
 	hotplug_close(&hp);
 	begin(true);
-	fake.attach = EIO;
+	fake.lifecycle = EIO;
 	fake.meanwhile = somebody_leases_a;
 	ok(hotplug_open(&hp, "vm1", &err) == 0 && hotplug_plug(&hp, A, "", VIRT_LIVE, &err) == -EIO,
 	   "an attach that fails after another command has leased the same");

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "device/adopt.h"
-#include "ops/attach.h"
+#include "ops/lifecycle.h"
 #include "base/timed_child.h"
 #include "device/release.h"
 #include "device/leftover.h"
@@ -129,8 +129,8 @@ static void finish_detached(struct release *release, const struct store *store)
 	_exit(0);
 }
 
-int attach_release(const struct host *host, const struct policy *policy, const char *domain, const char *name,
-		   struct err *err)
+int lifecycle_release(const struct host *host, const struct policy *policy, const char *domain, const char *name,
+		      struct err *err)
 {
 	struct release release = {
 		.policy = policy, .domain = domain, .name = name, .asked_ms = host_now_ms(), .is_waited_for = true
@@ -161,25 +161,25 @@ int attach_release(const struct host *host, const struct policy *policy, const c
 	return r;
 }
 
-int attach_reconnect(const struct attach *attach, struct err *err)
+int lifecycle_reconnect(const struct lifecycle *lifecycle, struct err *err)
 {
 	static const char *const no_types[] = { NULL };
 	struct inv_query query = { .types = no_types };
 	struct store store;
 	struct inventory inv = { 0 };
 	struct leases leases = { 0 };
-	int64_t deadline = host_now_ms() + (int64_t)attach->policy->lock_timeout_s * 1000;
+	int64_t deadline = host_now_ms() + (int64_t)lifecycle->policy->lock_timeout_s * 1000;
 	bool listed;
-	int r = store_open(&store, attach->host, true, err);
+	int r = store_open(&store, lifecycle->host, true, err);
 
-	for (size_t i = 0; i < attach->request->nvgpus; i++)
-		query.frameworks |= resolve_frameworks(&attach->request->vgpus[i]);
-	query.vf_name = attach->config ? pool_vf_name : NULL;
-	query.arg = attach->config;
+	for (size_t i = 0; i < lifecycle->request->nvgpus; i++)
+		query.frameworks |= resolve_frameworks(&lifecycle->request->vgpus[i]);
+	query.vf_name = lifecycle->config ? pool_vf_name : NULL;
+	query.arg = lifecycle->config;
 	if (r == 0)
 		silent_recall(&store);
 	if (r == 0)
-		r = inventory_read(&inv, attach->host, &query, err);
+		r = inventory_read(&inv, lifecycle->host, &query, err);
 	if (r == 0)
 		r = store_lock(&store, host_left_ms(deadline), err);
 	if (r == 0)
@@ -188,12 +188,12 @@ int attach_reconnect(const struct attach *attach, struct err *err)
 	if (listed)
 		silent_note(&store);
 	/* Trouble with one costs no other its lease. */
-	for (size_t i = 0; listed && i < attach->request->nvgpus; i++) {
-		const char *id = attach->request->vgpus[i].id;
+	for (size_t i = 0; listed && i < lifecycle->request->nvgpus; i++) {
+		const char *id = lifecycle->request->vgpus[i].id;
 		struct inv_device device;
 
 		if (adopt_find(&device, &inv, id) &&
-		    adopt_device(&store, &inv, &leases, attach->request, &device, "reconnect", err) < 0)
+		    adopt_device(&store, &inv, &leases, lifecycle->request, &device, "reconnect", err) < 0)
 			r = -err->code;
 	}
 	lease_list_free(&leases);

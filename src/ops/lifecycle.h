@@ -18,7 +18,7 @@
 #include "plan/plan.h"
 #include "survey/survey.h"
 
-struct attach {
+struct lifecycle {
 	const struct host *host;
 	const struct config *config; /* NULL: there is no configuration file, or we may not act (not root) */
 	const struct policy *policy; /* the configuration's, or the defaults */
@@ -32,48 +32,48 @@ struct attach {
  * `prepare begin`: after 0, every vGPU of the domain is there, whole and leased to it. Otherwise nothing is left of
  * the attempt.
  */
-int attach_prepare(const struct attach *attach, struct err *err);
+int lifecycle_prepare(const struct lifecycle *lifecycle, struct err *err);
 
 /*
  * `migrate begin`: reserves, and sets *xml to the XML with this host's UUIDs (the caller frees it), or to NULL where
  * nothing changes.
  */
-int attach_migrate(const struct attach *attach, char **xml, size_t *len, struct err *err);
+int lifecycle_migrate(const struct lifecycle *lifecycle, char **xml, size_t *len, struct err *err);
 
 /*
  * `restore begin`: the same, but an error is only for the log: libvirt 11.3 deletes the saved image where this fails.
  * *xml is NULL then.
  */
-int attach_restore(const struct attach *attach, char **xml, size_t *len, struct err *err);
+int lifecycle_restore(const struct lifecycle *lifecycle, char **xml, size_t *len, struct err *err);
 
-/* Takes back what attach_migrate() or attach_restore() reserved: the XML could not be handed over. */
-void attach_unreserve(const struct attach *attach);
+/* Takes back what lifecycle_migrate() or lifecycle_restore() reserved: the XML could not be handed over. */
+void lifecycle_unreserve(const struct lifecycle *lifecycle);
 
 /* `reconnect begin`: restores leases that were lost from the running domain. */
-int attach_reconnect(const struct attach *attach, struct err *err);
+int lifecycle_reconnect(const struct lifecycle *lifecycle, struct err *err);
 
 /*
  * `release end`: gives back what the domain with this UUID holds. Spends at most `release_wait`; what takes longer is
  * left to the handler or, where none runs, to a detached child.
  */
-int attach_release(const struct host *host, const struct policy *policy, const char *domain, const char *name,
-		   struct err *err);
+int lifecycle_release(const struct host *host, const struct policy *policy, const char *domain, const char *name,
+		      struct err *err);
 
 /*
  * What an operation would do, without writing anything: the survey and the plan; the caller ends both, also after a
  * failure. Negative: it would be refused before any plan, or the host cannot be read. Whether a plan can be carried out
  * says its kind; one without steps leaves all as it is.
  */
-int attach_preview(const struct attach *attach, enum plan_mode mode, struct store *store, struct survey *survey,
-		   struct plan *plan, struct err *err);
+int lifecycle_preview(const struct lifecycle *lifecycle, enum plan_mode mode, struct store *store,
+		      struct survey *survey, struct plan *plan, struct err *err);
 
 /* The refusal of a plan that cannot be carried out, as libvirt shows it behind the domain's name. Negative. */
-int attach_refusal(const struct attach *attach, const struct plan *plan, struct err *err);
+int attach_refusal(const struct lifecycle *lifecycle, const struct plan *plan, struct err *err);
 
 /*
  * The domain's XML with the ids of a plan's steps in it; a copy where nothing changes. Of a domain that arrives the
  * facts of the host that it comes from are replaced by those of this one, where anything is; and a hostdev becomes one
  * of the other kind where its vGPU crosses over.
  */
-int attach_rewritten(const struct attach *attach, const struct survey *survey, const struct plan *plan, char **xml,
-		     size_t *len, bool *changed, struct err *err);
+int lifecycle_rewritten(const struct lifecycle *lifecycle, const struct survey *survey, const struct plan *plan,
+			char **xml, size_t *len, bool *changed, struct err *err);

@@ -3,15 +3,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ops/attach.h"
+#include "ops/lifecycle.h"
 #include "base/auto.h"
 #include "survey/migration_facts.h"
 
 /* Comes behind the time of the operation. */
 enum { UNRESERVE_MS = 2000 };
 
-int attach_rewritten(const struct attach *attach, const struct survey *survey, const struct plan *plan, char **xml,
-		     size_t *len, bool *changed, struct err *err)
+int lifecycle_rewritten(const struct lifecycle *lifecycle, const struct survey *survey, const struct plan *plan,
+			char **xml, size_t *len, bool *changed, struct err *err)
 {
 	autofree struct domxml_change *changes = calloc(plan->nsteps + 1, sizeof(*changes));
 
@@ -25,27 +25,27 @@ int attach_rewritten(const struct attach *attach, const struct survey *survey, c
 		change->req = i;
 		change->has_facts = survey->mode != PLAN_PREPARE && *step->type;
 		change->changes_framework = (step->framework == FW_MDEV) !=
-					    (attach->request->vgpus[i].kind == REQUEST_MDEV);
+					    (lifecycle->request->vgpus[i].kind == REQUEST_MDEV);
 		migration_facts_type(&change->facts, &survey->inv, inventory_pgpu(&survey->inv, step->pgpu),
 				     step->type);
-		if (strcmp(step->id, attach->request->vgpus[i].id) == 0)
+		if (strcmp(step->id, lifecycle->request->vgpus[i].id) == 0)
 			continue;
 		memcpy(change->id, step->id, ID_SIZE);
 		*changed = true;
 	}
-	return domxml_rewrite(attach->doc, changes, *changed ? plan->nsteps : 0, xml, len, err);
+	return domxml_rewrite(lifecycle->doc, changes, *changed ? plan->nsteps : 0, xml, len, err);
 }
 
-void attach_unreserve(const struct attach *attach)
+void lifecycle_unreserve(const struct lifecycle *lifecycle)
 {
 	struct store store;
 	struct leases leases = { 0 };
 	struct err err;
 
-	if (store_open(&store, attach->host, false, &err) == 0 && store_lock(&store, UNRESERVE_MS, &err) == 0 &&
+	if (store_open(&store, lifecycle->host, false, &err) == 0 && store_lock(&store, UNRESERVE_MS, &err) == 0 &&
 	    lease_list(&store, &leases, &err) == 0)
 		for (size_t i = 0; i < leases.n; i++)
-			if (strcmp(leases.list[i].domain, attach->request->uuid) == 0 &&
+			if (strcmp(leases.list[i].domain, lifecycle->request->uuid) == 0 &&
 			    leases.list[i].state == LEASE_RESERVED)
 				lease_drop(&store, leases.list[i].id, &err);
 	lease_list_free(&leases);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The flows that lease: prepare, migrate, restore; and the preview of each. */
-#include "ops/attach.h"
+#include "ops/lifecycle.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ enum { WAIT_STEP_MS = 20 };
 
 /* The rounds of one run: survey, plan, act, and again where the world turned out to be otherwise. */
 struct rounds {
-	const struct attach *attach;
+	const struct lifecycle *lifecycle;
 	struct store store;
 	struct survey survey;
 	struct plan plan;
@@ -28,27 +28,27 @@ struct rounds {
 	bool surveyed;
 };
 
-static int rounds_start(struct rounds *r, const struct attach *attach, enum plan_mode mode, const char *op,
+static int rounds_start(struct rounds *r, const struct lifecycle *lifecycle, enum plan_mode mode, const char *op,
 			struct err *err)
 {
-	*r = (struct rounds){ .attach = attach };
-	apply_start(&r->apply, &r->store, attach->policy, attach->request, op);
+	*r = (struct rounds){ .lifecycle = lifecycle };
+	apply_start(&r->apply, &r->store, lifecycle->policy, lifecycle->request, op);
 	r->deadline_ms = r->apply.wait_by_ms;
-	if (store_open(&r->store, attach->host, true, err) < 0)
+	if (store_open(&r->store, lifecycle->host, true, err) < 0)
 		return -err->code;
-	return survey_start(&r->survey, attach->host, &r->store, attach->config, attach->request, mode, err);
+	return survey_start(&r->survey, lifecycle->host, &r->store, lifecycle->config, lifecycle->request, mode, err);
 }
 
 static void rounds_end(struct rounds *r)
 {
-	bool left = leftover_any(&r->store, r->attach->policy, &r->survey.leases);
+	bool left = leftover_any(&r->store, r->lifecycle->policy, &r->survey.leases);
 
 	plan_free(&r->plan);
 	survey_end(&r->survey);
 	apply_end(&r->apply);
 	store_close(&r->store);
 	if (left)
-		leftover_finish(r->attach->host, r->attach->policy);
+		leftover_finish(r->lifecycle->host, r->lifecycle->policy);
 }
 
 /* The facts as they are under the store's lock, which is held afterwards where 0 is returned. */
@@ -84,15 +84,15 @@ static int plan_round(struct rounds *r, struct err *err)
 	return 0;
 }
 
-int attach_refusal(const struct attach *attach, const struct plan *plan, struct err *err)
+int attach_refusal(const struct lifecycle *lifecycle, const struct plan *plan, struct err *err)
 {
 	return err_set(err, plan->refusal == REFUSE_NO_ROOM ? ENOSPC : EPERM, "vGPU %s: %s",
-		       attach->request->vgpus[plan->refused_vgpu].id, plan->text);
+		       lifecycle->request->vgpus[plan->refused_vgpu].id, plan->text);
 }
 
 static int remove_one(struct rounds *r, const char *id, struct err *err)
 {
-	const struct policy *policy = r->attach->policy;
+	const struct policy *policy = r->lifecycle->policy;
 	const struct inv_device *device = inventory_device(&r->survey.inv, id);
 	const struct lease *lease = lease_find(&r->survey.leases, id);
 	int64_t own = host_now_ms() + (int64_t)(policy->release_timeout_s + policy->driver_cleanup_s) * 1000;
@@ -116,8 +116,8 @@ static int remove_one(struct rounds *r, const char *id, struct err *err)
 	       sizeof(orphan.pgpu));
 	n = release_orphan(&r->store, policy, &orphan, r->deadline_ms, err);
 	if (n == 0)
-		log_info("prepare: domain %s: removed orphan %s (%s on %s) to make room", r->attach->request->name, id,
-			 device->type, device->parent_name);
+		log_info("prepare: domain %s: removed orphan %s (%s on %s) to make room", r->lifecycle->request->name,
+			 id, device->type, device->parent_name);
 	return n;
 }
 
@@ -147,7 +147,7 @@ static bool may_answer(const struct rounds *r)
 {
 	struct timed_child_silent silent[16];
 	size_t n = host_now_ms() < r->deadline_ms ? timed_child_silents(silent, ARRAY_SIZE(silent)) : 0;
-	int64_t time_ms = (int64_t)r->attach->policy->lock_timeout_s * 1000;
+	int64_t time_ms = (int64_t)r->lifecycle->policy->lock_timeout_s * 1000;
 
 	for (size_t i = 0; i < n; i++) {
 		int g = inventory_pgpu(&r->survey.inv, silent[i].who);
@@ -166,11 +166,11 @@ static int between_rounds(struct rounds *r, struct err *err)
 	r->strict = true;
 	/* The refusal of a VF names those that are free, on whichever card. */
 	if (r->plan.kind == PLAN_REFUSE)
-		r->survey.explains |= r->attach->request->vgpus[r->plan.refused_vgpu].kind == REQUEST_PCI;
+		r->survey.explains |= r->lifecycle->request->vgpus[r->plan.refused_vgpu].kind == REQUEST_PCI;
 	switch (r->plan.kind) {
 	case PLAN_WAIT:
 		if (host_now_ms() >= r->deadline_ms)
-			return r->survey.reclaimable_known ? attach_refusal(r->attach, &r->plan, err)
+			return r->survey.reclaimable_known ? attach_refusal(r->lifecycle, &r->plan, err)
 							   : survey_look(&r->survey, err);
 		host_sleep_ms(WAIT_STEP_MS);
 		return 0;
@@ -193,12 +193,12 @@ static int between_rounds(struct rounds *r, struct err *err)
 	case PLAN_STEPS:
 		break;
 	}
-	return was_strict ? attach_refusal(r->attach, &r->plan, err) : 0;
+	return was_strict ? attach_refusal(r->lifecycle, &r->plan, err) : 0;
 }
 
 static const char *params_of(const struct rounds *r, size_t req, const struct step *step)
 {
-	const struct vgpu_request *w = &r->attach->request->vgpus[req];
+	const struct vgpu_request *w = &r->lifecycle->request->vgpus[req];
 
 	if (w->has_params)
 		return w->params;
@@ -283,73 +283,74 @@ static int prepare_rounds(struct rounds *r, struct err *err)
 }
 
 /* Without a configuration, or without the right to act: devices that exist pass, and nothing is written. */
-static int prepare_unmanaged(const struct attach *attach, struct err *err)
+static int prepare_unmanaged(const struct lifecycle *lifecycle, struct err *err)
 {
-	for (size_t i = 0; i < attach->request->nvgpus; i++) {
-		const struct vgpu_request *req = &attach->request->vgpus[i];
+	for (size_t i = 0; i < lifecycle->request->nvgpus; i++) {
+		const struct vgpu_request *req = &lifecycle->request->vgpus[i];
 		const struct vgpu vgpu = kernel_vgpu(req->id);
-		int r = kernel_exists(attach->host, &vgpu);
+		int r = kernel_exists(lifecycle->host, &vgpu);
 
 		if (!req->placeholder && (req->kind == REQUEST_PCI || r == 1))
 			continue;
 		if (r < 0)
 			return err_sys(err, -r, "vGPU %s", req->id);
 		return err_set(err, ENOENT, "vGPU %s: it does not exist, and it cannot be made: %s", req->id,
-			       attach->why_no_config);
+			       lifecycle->why_no_config);
 	}
 	return 0;
 }
 
 /* Does the domain run here, or is it just starting? Then nothing of it may be touched by an arrival. */
-static int runs_here(const struct attach *attach, struct err *err)
+static int runs_here(const struct lifecycle *lifecycle, struct err *err)
 {
 	struct store store;
 	struct leases leases = { 0 };
 	struct libvirt_files *disk = NULL;
-	int r = store_open(&store, attach->host, false, err);
+	int r = store_open(&store, lifecycle->host, false, err);
 
 	if (r == 0)
 		r = lease_list(&store, &leases, err);
 	for (size_t i = 0; r == 0 && i < leases.n; i++)
-		if (strcmp(leases.list[i].domain, attach->request->uuid) == 0 && leases.list[i].state == LEASE_ACTIVE &&
-		    host_now_ms() - leases.list[i].since_ms < (int64_t)attach->policy->start_grace_s * 1000)
+		if (strcmp(leases.list[i].domain, lifecycle->request->uuid) == 0 &&
+		    leases.list[i].state == LEASE_ACTIVE &&
+		    host_now_ms() - leases.list[i].since_ms < (int64_t)lifecycle->policy->start_grace_s * 1000)
 			r = 1;
 	if (r == 0)
-		r = libvirt_files_read(&disk, attach->host, err);
+		r = libvirt_files_read(&disk, lifecycle->host, err);
 	if (r == 0)
-		r = libvirt_files_runs(disk, attach->request->uuid);
+		r = libvirt_files_runs(disk, lifecycle->request->uuid);
 	libvirt_files_free(disk);
 	lease_list_free(&leases);
 	store_close(&store);
 	return r;
 }
 
-static int refuse_running(const struct attach *attach, struct err *err)
+static int refuse_running(const struct lifecycle *lifecycle, struct err *err)
 {
-	int r = runs_here(attach, err);
+	int r = runs_here(lifecycle, err);
 
 	return r == 1 ? err_set(err, EEXIST, "it runs on this host already: its vGPUs are left as they are") : r;
 }
 
 /* What is known before any plan is made. 1: a plan decides; 0: all stays as it is; negative: the operation is refused. */
-static int before_plan(const struct attach *attach, enum plan_mode mode, struct err *err)
+static int before_plan(const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err)
 {
 	/* Then there is nothing to choose from: an arrival leaves it to the prepare that follows. */
-	if (!attach->config)
-		return mode == PLAN_PREPARE ? prepare_unmanaged(attach, err) : 0;
-	if (mode == PLAN_MIGRATE && refuse_running(attach, err) < 0)
+	if (!lifecycle->config)
+		return mode == PLAN_PREPARE ? prepare_unmanaged(lifecycle, err) : 0;
+	if (mode == PLAN_MIGRATE && refuse_running(lifecycle, err) < 0)
 		return -err->code;
 	return 1;
 }
 
-int attach_prepare(const struct attach *attach, struct err *err)
+int lifecycle_prepare(const struct lifecycle *lifecycle, struct err *err)
 {
 	struct rounds r;
-	int n = before_plan(attach, PLAN_PREPARE, err);
+	int n = before_plan(lifecycle, PLAN_PREPARE, err);
 
 	if (n <= 0)
 		return n;
-	n = rounds_start(&r, attach, PLAN_PREPARE, attach->op ? attach->op : "prepare", err);
+	n = rounds_start(&r, lifecycle, PLAN_PREPARE, lifecycle->op ? lifecycle->op : "prepare", err);
 	if (n == 0)
 		n = prepare_rounds(&r, err);
 	if (n < 0)
@@ -359,12 +360,12 @@ int attach_prepare(const struct attach *attach, struct err *err)
 }
 
 /* Reserves for a domain that arrives. */
-static int arrive(const struct attach *attach, enum plan_mode mode, const char *op, char **xml, size_t *len,
+static int arrive(const struct lifecycle *lifecycle, enum plan_mode mode, const char *op, char **xml, size_t *len,
 		  struct err *err)
 {
 	struct rounds r;
 	bool changed = false;
-	int n = rounds_start(&r, attach, mode, op, err);
+	int n = rounds_start(&r, lifecycle, mode, op, err);
 
 	*xml = NULL;
 	while (n == 0) {
@@ -380,13 +381,13 @@ static int arrive(const struct attach *attach, enum plan_mode mode, const char *
 		n = between_rounds(&r, err);
 	}
 	if (n == 0)
-		n = attach_rewritten(attach, &r.survey, &r.plan, xml, len, &changed, err);
+		n = lifecycle_rewritten(lifecycle, &r.survey, &r.plan, xml, len, &changed, err);
 	if (*r.plan.warning)
-		log_warn("%s: domain %s: %s", op, attach->request->name, r.plan.warning);
+		log_warn("%s: domain %s: %s", op, lifecycle->request->name, r.plan.warning);
 	if (n < 0) {
 		apply_undo(&r.apply);
 	} else {
-		log_info("%s: domain %s: reserved %zu vGPU%s%s", op, attach->request->name, r.plan.nsteps,
+		log_info("%s: domain %s: reserved %zu vGPU%s%s", op, lifecycle->request->name, r.plan.nsteps,
 			 r.plan.nsteps == 1 ? "" : "s", changed ? ", with other UUIDs" : "");
 		if (!changed) {
 			free(*xml);
@@ -397,40 +398,40 @@ static int arrive(const struct attach *attach, enum plan_mode mode, const char *
 	return n;
 }
 
-int attach_migrate(const struct attach *attach, char **xml, size_t *len, struct err *err)
+int lifecycle_migrate(const struct lifecycle *lifecycle, char **xml, size_t *len, struct err *err)
 {
 	int r;
 
 	*xml = NULL;
-	r = before_plan(attach, PLAN_MIGRATE, err);
-	return r <= 0 ? r : arrive(attach, PLAN_MIGRATE, "migrate", xml, len, err);
+	r = before_plan(lifecycle, PLAN_MIGRATE, err);
+	return r <= 0 ? r : arrive(lifecycle, PLAN_MIGRATE, "migrate", xml, len, err);
 }
 
-int attach_restore(const struct attach *attach, char **xml, size_t *len, struct err *err)
+int lifecycle_restore(const struct lifecycle *lifecycle, char **xml, size_t *len, struct err *err)
 {
 	int r;
 
 	*xml = NULL;
-	if (!attach->config)
+	if (!lifecycle->config)
 		return 0;
-	r = runs_here(attach, err);
+	r = runs_here(lifecycle, err);
 	if (r < 0)
 		return r;
-	return r == 1 ? 0 : arrive(attach, PLAN_RESTORE, "restore", xml, len, err);
+	return r == 1 ? 0 : arrive(lifecycle, PLAN_RESTORE, "restore", xml, len, err);
 }
 
-int attach_preview(const struct attach *attach, enum plan_mode mode, struct store *store, struct survey *survey,
-		   struct plan *plan, struct err *err)
+int lifecycle_preview(const struct lifecycle *lifecycle, enum plan_mode mode, struct store *store,
+		      struct survey *survey, struct plan *plan, struct err *err)
 {
-	int r = store_open(store, attach->host, false, err);
+	int r = store_open(store, lifecycle->host, false, err);
 
-	*survey = (struct survey){ .asked = attach->request, .request = attach->request, .mode = mode };
+	*survey = (struct survey){ .asked = lifecycle->request, .request = lifecycle->request, .mode = mode };
 	*plan = (struct plan){ .kind = PLAN_STEPS };
 	if (r == 0)
-		r = before_plan(attach, mode, err);
+		r = before_plan(lifecycle, mode, err);
 	if (r <= 0)
 		return r;
-	r = survey_start(survey, attach->host, store, attach->config, attach->request, mode, err);
+	r = survey_start(survey, lifecycle->host, store, lifecycle->config, lifecycle->request, mode, err);
 	survey->dry = true;
 	survey->explains = true;
 	if (r == 0)
