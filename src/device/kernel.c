@@ -131,7 +131,7 @@ int kernel_create(const struct host *host, const struct vgpu *vgpu, struct err *
 	if (r == 0)
 		return 0;
 	snprintf(what, sizeof(what), "creating vGPU %s of type %s on %s", vgpu->id, vgpu->type, vgpu->parent);
-	return refused(err, STEP_CREATE, ops->driver(host, vgpu), -r, what);
+	return refused(err, KERNEL_CREATE, ops->driver(host, vgpu), -r, what);
 }
 
 int kernel_wait_complete(const struct host *host, const struct vgpu *vgpu, int wait_ms, struct err *err)
@@ -202,7 +202,7 @@ int kernel_remove(const struct host *host, const struct vgpu *vgpu, int wait_ms,
 		if (there <= 0)
 			break;
 		if (r < 0 && (!may_pass(-r) || host_now_ms() >= deadline))
-			return refused(err, STEP_REMOVE, driver, -r, what);
+			return refused(err, KERNEL_REMOVE, driver, -r, what);
 		if (host_now_ms() >= deadline)
 			return err_set(err, EBUSY,
 				       "%s: it is still there after %d ms although the kernel took it; see dmesg", what,
@@ -229,7 +229,7 @@ int kernel_set_params(const struct host *host, const struct vgpu *vgpu, const ch
 	if (r == 0)
 		return 0;
 	snprintf(what, sizeof(what), "vGPU %s: setting the parameters", vgpu->id);
-	refused(err, STEP_PARAMS, ops->driver(host, vgpu), -r, what);
+	refused(err, KERNEL_PARAMS, ops->driver(host, vgpu), -r, what);
 	/* What was tried tells it from a creation. */
 	return err_cause(err, strlen("vGPU : ") + strlen(vgpu->id));
 }

@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-enum kernel_step { STEP_CREATE, STEP_REMOVE, STEP_PARAMS };
+enum kernel_step { KERNEL_CREATE, KERNEL_REMOVE, KERNEL_PARAMS };
 
 /* Whose word it is: NVIDIA's driver for mdevs, for VFs (the variant driver), or another's. */
 enum kernel_driver { DRIVER_OTHER, DRIVER_NVIDIA_MDEV, DRIVER_NVIDIA_VF };

@@ -189,18 +189,18 @@ static void a_plain_vf(void)
 
 static void advice(void)
 {
-	ok(strstr(kernel_advice(STEP_CREATE, DRIVER_NVIDIA_VF, EPERM), "somebody else took it"),
+	ok(strstr(kernel_advice(KERNEL_CREATE, DRIVER_NVIDIA_VF, EPERM), "somebody else took it"),
 	   "a VF that is taken is told of");
-	ok(strstr(kernel_advice(STEP_CREATE, DRIVER_NVIDIA_VF, ENODEV), "nvidia-vgpud"), "so is one that comes up");
-	ok(strstr(kernel_advice(STEP_CREATE, DRIVER_NVIDIA_MDEV, EIO), "full"), "NVIDIA says full with EIO");
-	is(kernel_advice(STEP_CREATE, DRIVER_OTHER, EIO), "", "others do not");
-	ok(strstr(kernel_advice(STEP_CREATE, DRIVER_OTHER, EUSERS), "full"), "the kernel itself says so with EUSERS");
-	ok(strstr(kernel_advice(STEP_CREATE, DRIVER_OTHER, ENOSPC), "full"), "drivers do with ENOSPC");
-	ok(strstr(kernel_advice(STEP_CREATE, DRIVER_NVIDIA_MDEV, ENODEV), "sriov-manage"),
+	ok(strstr(kernel_advice(KERNEL_CREATE, DRIVER_NVIDIA_VF, ENODEV), "nvidia-vgpud"), "so is one that comes up");
+	ok(strstr(kernel_advice(KERNEL_CREATE, DRIVER_NVIDIA_MDEV, EIO), "full"), "NVIDIA says full with EIO");
+	is(kernel_advice(KERNEL_CREATE, DRIVER_OTHER, EIO), "", "others do not");
+	ok(strstr(kernel_advice(KERNEL_CREATE, DRIVER_OTHER, EUSERS), "full"), "the kernel itself says so with EUSERS");
+	ok(strstr(kernel_advice(KERNEL_CREATE, DRIVER_OTHER, ENOSPC), "full"), "drivers do with ENOSPC");
+	ok(strstr(kernel_advice(KERNEL_CREATE, DRIVER_NVIDIA_MDEV, ENODEV), "sriov-manage"),
 	   "a parent on its way out is explained");
-	ok(!strstr(kernel_advice(STEP_CREATE, DRIVER_OTHER, ENODEV), "nvidia"),
+	ok(!strstr(kernel_advice(KERNEL_CREATE, DRIVER_OTHER, ENODEV), "nvidia"),
 	   "without NVIDIA's programs where it is none of NVIDIA's");
-	is(kernel_advice(STEP_REMOVE, DRIVER_OTHER, EXDEV), "", "an errno that nobody gives has no advice");
+	is(kernel_advice(KERNEL_REMOVE, DRIVER_OTHER, EXDEV), "", "an errno that nobody gives has no advice");
 	ok(kernel_type_is_nvidia("nvidia-222") && !kernel_type_is_nvidia("mtty-1"),
 	   "a type's id begins with its driver");
 }
