@@ -9,6 +9,7 @@
 #include "ops/gc.h"
 #include "base/log.h"
 #include "host/libvirt_files.h"
+#include "host/mdevctl_files.h"
 #include "plan/capacity.h"
 
 /* What the call names. */

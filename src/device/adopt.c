@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "state/history.h"
 
 /* A plain VF is no device of the inventory; that the domain has it makes it one. */
 static bool plain_vf(struct inv_device *device, const struct inventory *inv, const char *id)

@@ -12,6 +12,7 @@
 #include "host/vfio_users.h"
 #include "device/kernel.h"
 #include "base/log.h"
+#include "state/history.h"
 
 enum { UNDO_MS = 2000, OPEN_STEP_MS = 50, LOOK_MS = 250 };
 

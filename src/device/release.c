@@ -16,6 +16,8 @@
 #include "host/vfio_users.h"
 #include "device/kernel.h"
 #include "host/libvirt_files.h"
+#include "host/mdevctl_files.h"
+#include "state/history.h"
 
 enum { CLOSE_STEP_MS = 50, REMOVE_SLACK_MS = 200 };
 

@@ -11,7 +11,7 @@
 #include "base/auto.h"
 #include "base/file.h"
 #include "base/json.h"
-#include "host/libvirt_files.h"
+#include "host/mdevctl_files.h"
 #include "base/text.h"
 
 #define FOLDER "etc/mdevctl.d"

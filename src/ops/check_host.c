@@ -10,6 +10,7 @@
 #include "base/auto.h"
 #include "base/file.h"
 #include "host/libvirt_files.h"
+#include "host/mdevctl_files.h"
 
 enum { PROGRAM_MAX = 64 << 20 };
 

@@ -12,6 +12,7 @@
 #include "host/libvirt_files.h"
 #include "survey/reclaim.h"
 #include "base/text.h"
+#include "state/history.h"
 
 enum { MEMORY_DAYS = 90 }; /* what is remembered of a UUID that nothing names: guests come back from far away */
 

@@ -13,6 +13,7 @@
 #include "device/kernel.h"
 #include "device/leftover.h"
 #include "base/log.h"
+#include "state/history.h"
 
 enum { WAIT_STEP_MS = 20 };
 

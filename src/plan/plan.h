@@ -17,6 +17,7 @@
 #include "host/inventory.h"
 #include "state/lease.h"
 #include "plan/pool.h"
+#include "state/history.h"
 
 enum { RESOLVED_TYPES_MAX = 16, PLAN_REMOVES_MAX = 64, DOMAIN_SHOWN_SIZE = 64 };
 

@@ -12,7 +12,7 @@
 #include "base/auto.h"
 #include "base/timed_child.h"
 #include "base/file.h"
-#include "state/lease.h"
+#include "state/history.h"
 #include "base/text.h"
 #include "host/typelist.h"
 

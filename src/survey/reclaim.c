@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* May this device be removed to make room, or to clean up? */
+#include "host/mdevctl_files.h"
+#include "state/history.h"
 #include "survey/reclaim.h"
 
 #include <inttypes.h>

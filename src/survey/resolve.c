@@ -10,6 +10,8 @@
 #include "base/auto.h"
 #include "host/libvirt_files.h"
 #include "base/text.h"
+#include "host/mdevctl_files.h"
+#include "state/history.h"
 
 static void add_type(struct resolved_request *resolved, const char *type)
 {

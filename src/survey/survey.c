@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "survey/reclaim.h"
 #include "internal.h"
+#include "state/history.h"
 #include "survey/resolve.h"
 
 enum { LEAST_LOOK_MS = 250, SPARE_LOOK_MS = 5000 }; /* for a look at all processes, where room has to be made */

@@ -12,6 +12,7 @@
 #include "host/vfio_users.h"
 #include "host/libvirt_files.h"
 #include "plan/plan.h"
+#include "state/history.h"
 
 struct survey {
 	const struct host *host;

@@ -10,6 +10,7 @@
 #include "device/release.h"
 #include "lib/vgpu.h"
 #include "daemon/reconcile.h"
+#include "state/history.h"
 
 #define T4 "0000:84:00.0"
 #define U(n) "c6f1a2b3-0000-4000-8000-00000000000" #n

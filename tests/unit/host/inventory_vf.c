@@ -11,6 +11,7 @@
 #include "lib/tap.h"
 #include "lib/tree.h"
 #include "lib/vgpu.h"
+#include "state/history.h"
 
 #define PCI "sys/bus/pci/devices/"
 #define LIST "ID    : vGPU Name\\n"

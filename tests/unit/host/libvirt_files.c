@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What libvirt and mdevctl keep in files. */
 #include "host/libvirt_files.h"
+#include "host/mdevctl_files.h"
 
 #include <errno.h>
 

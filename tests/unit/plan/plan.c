@@ -26,6 +26,7 @@
 
 #include "lib/tap.h"
 #include "base/text.h"
+#include "state/history.h"
 
 struct row {
 	const char *says, *cards, *devices, *leases, *vgpus, *config, *policy, *req;

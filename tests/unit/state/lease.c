@@ -12,6 +12,7 @@
 
 #include "base/file.h"
 #include "lib/tap.h"
+#include "state/history.h"
 
 #define ID "c6f1a2b3-0000-4000-8000-00000000000a"
 #define VM "11111111-2222-4333-8444-555555555555"

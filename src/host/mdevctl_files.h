@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* mdevctl's definitions: etc/mdevctl.d/PARENT/UUID. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+#include "base/host.h"
+#include "base/ident.h"
+
+/* A definition of mdevctl: etc/mdevctl.d/PARENT/UUID. */
+struct definition {
+	char uuid[UUID_SIZE];
+	char parent[PARENT_SIZE];
+	char type[TYPE_SIZE];
+	bool starts; /* "start": "auto" */
+};
+
+/*
+ * The definition of a UUID. 1 found, 0 none, negative: it cannot be read or is no valid JSON (says which file). Where
+ * two parents define it, one that starts by itself goes first.
+ */
+int mdevctl_definition(struct definition *out, const struct host *host, const char *uuid, struct err *err);
+
+/*
+ * All definitions there are, sorted by parent and UUID; the caller frees the list. One that cannot be read or is no
+ * valid JSON is an error, as it is where its UUID is asked for.
+ */
+int mdevctl_definitions(struct definition **out, size_t *n, const struct host *host, struct err *err);
+
+/* Removes the definition of a UUID on a parent, as `mdevctl undefine` would; one that is not there is no error. */
+int mdevctl_undefine(const struct host *host, const char *uuid, const char *parent, struct err *err);
