@@ -8,7 +8,7 @@
 #include "host/vfio_users.h"
 #include "base/ident.h"
 #include "device/kernel.h"
-#include "state/lease.h"
+#include "state/lease_store.h"
 #include "base/log.h"
 #include "host/libvirt_files.h"
 #include "survey/reclaim.h"

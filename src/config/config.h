@@ -14,10 +14,10 @@
 #include "base/err.h"
 #include "base/host.h"
 #include "base/ident.h"
+#include "model/request.h"
 
-enum { CLASS_SIZE = 64, PARAMS_SIZE = 1024, PROJECT_SIZE = 80, NO_LIMIT = -1, CONFIG_MISTAKES_MAX = 50 };
+enum { CLASS_SIZE = 64, NO_LIMIT = -1, CONFIG_MISTAKES_MAX = 50 };
 
-enum placement { PLACE_PACK, PLACE_SPREAD };
 enum migrate_uuid { MIGRATE_AUTO, MIGRATE_KEEP, MIGRATE_FRESH };
 
 /* A line of a file: for messages. The name belongs to the configuration. */

@@ -7,7 +7,7 @@
 #include "base/auto.h"
 #include "internal.h"
 #include "host/inventory.h"
-#include "state/lease.h"
+#include "state/lease_store.h"
 #include "base/log.h"
 #include "ops/rewrite.h"
 #include "survey/migration_facts.h"

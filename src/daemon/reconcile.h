@@ -26,7 +26,7 @@
 #include "config/config.h"
 #include "domain/domxml.h"
 #include "base/err.h"
-#include "state/lease.h"
+#include "state/lease_store.h"
 #include "state/store.h"
 
 /* A domain that libvirt runs. */

@@ -10,7 +10,7 @@
 #include "domain/domxml.h"
 #include "base/err.h"
 #include "host/inventory.h"
-#include "state/lease.h"
+#include "state/lease_store.h"
 #include "state/store.h"
 
 /*

@@ -10,7 +10,7 @@
 
 #include "config/config.h"
 #include "base/host.h"
-#include "state/lease.h"
+#include "state/lease_store.h"
 #include "state/store.h"
 
 /* Is there any, and nobody at it? The leases need not be locked: whoever finishes one looks again. */

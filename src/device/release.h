@@ -13,7 +13,7 @@
 #include "base/err.h"
 #include "base/host.h"
 #include "device/kernel.h"
-#include "state/lease.h"
+#include "state/lease_store.h"
 #include "state/store.h"
 
 /*

@@ -274,22 +274,6 @@ void domxml_free(struct domxml *doc)
 	free(doc);
 }
 
-const struct vgpu_request *request_find(const struct request *request, const char *id)
-{
-	for (size_t i = 0; i < request->nvgpus; i++)
-		if (strcmp(request->vgpus[i].id, id) == 0)
-			return &request->vgpus[i];
-	return NULL;
-}
-
-bool request_has_taken(const struct request *request, const char *id)
-{
-	for (size_t i = 0; i < request->ntaken; i++)
-		if (strcmp(request->taken[i], id) == 0)
-			return true;
-	return false;
-}
-
 void domxml_take(struct request *request, const char *id)
 {
 	request->taken = reallocarray(request->taken, request->ntaken + 1, sizeof(*request->taken));

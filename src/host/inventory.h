@@ -26,11 +26,7 @@
 
 #include "base/err.h"
 #include "base/host.h"
-#include "base/ident.h"
-
-enum { UNKNOWN = -1, TYPE_NAME_SIZE = 128, REASON_SIZE = 256 };
-
-enum framework { FW_MDEV, FW_VARIANT, FW_VF };
+#include "model/vgpu.h"
 
 enum { INV_MDEV = 1 << FW_MDEV, INV_VARIANT = 1 << FW_VARIANT, INV_VF = 1 << FW_VF, INV_ALL = 7 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What libvirt and mdevctl keep in files: domains that name a device, domains that run, definitions of devices. Read
+ * What libvirt keeps in files: domains that name a device, domains that run. Read
  * only.
  *
  * libvirt's files are taken as text: a UUID that stands anywhere in one of them counts as named by it, which errs on

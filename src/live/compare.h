@@ -11,7 +11,7 @@
 #include <sys/types.h>
 
 #include "host/inventory.h"
-#include "state/lease.h"
+#include "state/lease_store.h"
 
 enum { COMPARE_MAX = 8 };
 

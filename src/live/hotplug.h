@@ -18,7 +18,7 @@
 #include "domain/domxml.h"
 #include "base/err.h"
 #include "base/host.h"
-#include "state/lease.h"
+#include "state/lease_store.h"
 #include "state/store.h"
 #include "virt/virt.h"
 

@@ -8,7 +8,7 @@
 #include "base/auto.h"
 #include "domain/domxml.h"
 #include "host/inventory.h"
-#include "state/lease.h"
+#include "state/lease_store.h"
 #include "survey/migration_facts.h"
 
 int migration_facts_live(struct virt *virt, const struct store *store, const char *domain, unsigned int side,

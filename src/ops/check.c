@@ -9,7 +9,8 @@
 #include <string.h>
 
 #include "host/inventory.h"
-#include "state/lease.h"
+#include "state/history.h"
+#include "state/lease_store.h"
 #include "state/store.h"
 
 static struct finding *add(struct check *check, enum check_status status, const char *what, const char *where,

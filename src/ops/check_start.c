@@ -12,7 +12,7 @@
 #include "ops/check.h"
 #include "base/auto.h"
 #include "host/inventory.h"
-#include "state/lease.h"
+#include "state/lease_store.h"
 
 enum { XML_SIZE = 2048, VF_TRIES = 4 };
 enum { AS_MDEV = 1, AS_VF = 2 };

@@ -12,7 +12,7 @@
 #include "base/auto.h"
 #include "ops/gc.h"
 #include "base/file.h"
-#include "state/lease.h"
+#include "state/lease_store.h"
 #include "state/store.h"
 
 enum {

@@ -14,7 +14,7 @@
 #include "config/config.h"
 #include "base/err.h"
 #include "host/inventory.h"
-#include "state/lease.h"
+#include "state/lease_store.h"
 #include "state/store.h"
 
 enum gc_outcome {

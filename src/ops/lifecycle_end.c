@@ -12,6 +12,7 @@
 #include "device/leftover.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "state/history.h"
 #include "survey/resolve.h"
 
 enum { TURN_MS = 200, LAST_LOOK_MS = 1000, END_MS = 400 };

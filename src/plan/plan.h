@@ -15,7 +15,7 @@
 #include "config/config.h"
 #include "domain/domxml.h"
 #include "host/inventory.h"
-#include "state/lease.h"
+#include "state/lease_store.h"
 #include "plan/pool.h"
 #include "state/history.h"
 

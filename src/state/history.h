@@ -13,7 +13,7 @@
 
 #include "base/ident.h"
 #include "host/inventory.h"
-#include "state/lease.h"
+#include "state/lease_store.h"
 #include "state/store.h"
 
 /* What is remembered of a UUID across reboots: what it was, and who made the device of this boot. */

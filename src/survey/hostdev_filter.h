@@ -12,7 +12,7 @@
 #include "domain/domxml.h"
 #include "base/err.h"
 #include "base/host.h"
-#include "state/lease.h"
+#include "state/lease_store.h"
 
 /* Can the pool have VFs? False is certain. */
 bool hostdev_filter_possible(const struct config *config);

@@ -11,7 +11,7 @@
 
 #include "domain/domxml.h"
 #include "host/inventory.h"
-#include "state/lease.h"
+#include "state/lease_store.h"
 
 /* A vGPU that exists; false, and all of it "", where it does not, or has no type yet. */
 bool migration_facts_device(struct migration_facts *facts, const struct inventory *inv, const char *id);

@@ -13,7 +13,7 @@
 #include "config/config.h"
 #include "host/vfio_users.h"
 #include "host/inventory.h"
-#include "state/lease.h"
+#include "state/lease_store.h"
 #include "host/libvirt_files.h"
 
 struct reclaim_check {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "state/lease.h"
+#include "state/lease_store.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

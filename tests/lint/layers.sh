@@ -8,7 +8,7 @@ set -u
 export LC_ALL=C
 
 # From the ground up; folders joined by + are siblings, which never include each other.
-order='base config domain host state plan device survey ops virt live cli+daemon+sim+hooks'
+order='base model config domain host state plan device survey ops virt live cli+daemon+sim+hooks'
 
 # Library header (as grep -E reads it): the files that may include it.
 libraries='

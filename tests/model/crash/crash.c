@@ -18,7 +18,7 @@
 #include "model/crash/trace.h"
 #include "host/inventory.h"
 #include "lib/vgpu.h"
-#include "state/lease.h"
+#include "state/lease_store.h"
 #include "lib/tap.h"
 
 #define U1 "4b20d080-1b54-4048-85b3-a6a62d165c01" /* the templates' */

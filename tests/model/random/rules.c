@@ -3,7 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 
-#include "state/lease.h"
+#include "state/lease_store.h"
 #include "model/random/world.h"
 
 /* Does it need its vGPUs: does it run, or is a command about to have libvirt start it? */

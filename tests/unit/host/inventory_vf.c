@@ -6,7 +6,7 @@
 
 #include "config/config.h"
 #include "base/file.h"
-#include "state/lease.h"
+#include "state/lease_store.h"
 #include "plan/pool.h"
 #include "lib/tap.h"
 #include "lib/tree.h"

@@ -7,7 +7,7 @@
 #include "device/apply.h"
 #include "host/vfio_users.h"
 #include "host/inventory.h"
-#include "state/lease.h"
+#include "state/lease_store.h"
 #include "lib/vgpu.h"
 
 #define T4 "0000:84:00.0"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Leases on disk: whole or not at all, found again, never trusted when they are garbage. */
-#include "state/lease.h"
+#include "state/lease_store.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -20,12 +20,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "config/config.h"
-#include "domain/domxml.h"
-#include "base/err.h"
-#include "base/ident.h"
-#include "host/inventory.h"
-#include "state/store.h"
+#include "model/request.h"
+#include "model/vgpu.h"
 
 enum lease_state { LEASE_RESERVED, LEASE_CREATING, LEASE_ACTIVE, LEASE_RELEASING };
 enum lease_origin { LEASE_CREATED, LEASE_ADOPTED };
@@ -59,29 +55,18 @@ struct leases {
 /* The words of the file format and of the JSON. */
 const char *lease_state_word(enum lease_state state);
 const char *lease_origin_word(enum lease_origin origin);
-const char *framework_word(enum framework framework);
 
 /* A lease as text and back. -EINVAL: not a lease; nothing of it is to be trusted. */
 int lease_format(const struct lease *lease, char *buf, size_t size);
 int lease_parse(struct lease *lease, const char *text);
 
-/*
- * All leases. Garbage is passed over and counted; under the store's lock it is set aside as well, and what a writer
- * left that was killed is removed.
- */
-int lease_list(const struct store *store, struct leases *out, struct err *err);
-void lease_list_free(struct leases *leases);
-
 /* Are these one record, written by the same at the same time, or is there none in both? */
 bool lease_same(const struct lease *a, const struct lease *b);
 
+/* The lease of this ID; NULL: none. */
 struct lease *lease_find(const struct leases *leases, const char *id);
 
-/* Reads one lease; 1 found, 0 none. Under the lock. */
-int lease_get(const struct store *store, const char *id, struct lease *out, struct err *err);
+void lease_list_free(struct leases *leases);
 
-/* Records `lease` as of now by this process (since, writer), in the place of what was there. Under the lock. */
-int lease_put(const struct store *store, struct lease *lease, struct err *err);
-
-/* Forgets the lease; one that is not there is no error: giving back can be repeated. Under the lock. */
-int lease_drop(const struct store *store, const char *id, struct err *err);
+/* By ID, as lease_find() needs them. */
+void leases_sort(struct leases *leases);

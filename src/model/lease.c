@@ -7,16 +7,16 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "state/lease.h"
+#include "model/lease.h"
 #include "base/text.h"
 
 #define LEASE_MAGIC "vgpu-lease 1"
 
 static const char *const states[] = { "reserved", "creating", "active", "releasing" };
 static const char *const origins[] = { "created", "adopted" };
-static const char *const frameworks[] = { "mdev", "variant", "vf" };
 
 const char *lease_state_word(enum lease_state state)
 {
@@ -26,11 +26,6 @@ const char *lease_state_word(enum lease_state state)
 const char *lease_origin_word(enum lease_origin origin)
 {
 	return origins[origin];
-}
-
-const char *framework_word(enum framework framework)
-{
-	return frameworks[framework];
 }
 
 static void encode(char *dst, size_t size, const char *src)
@@ -80,7 +75,7 @@ int lease_format(const struct lease *l, char *buf, size_t size)
 		     LEASE_MAGIC "\nid=%s\ndomain=%s\nname=%s\nproject=%s\ntype=%s\nparent=%s\npgpu=%s\nframework=%s\n"
 				 "state=%s\norigin=%s\nnuma=%d\nframebuffer_mib=%d\nsince_ms=%" PRId64
 				 "\ndeadline_ms=%" PRId64 "\nwriter=%d\nwriter_start=%" PRIu64 "\nend\n",
-		     l->id, l->domain, name, project, l->type, l->parent, l->pgpu, frameworks[l->framework],
+		     l->id, l->domain, name, project, l->type, l->parent, l->pgpu, framework_words[l->framework],
 		     states[l->state], origins[l->origin], l->numa, l->framebuffer_mib, l->since_ms, l->deadline_ms,
 		     (int)l->writer, l->writer_start);
 	return n < 0 || (size_t)n >= size ? -ENOSPC : n;
@@ -146,7 +141,7 @@ int lease_parse(struct lease *l, const char *text)
 	    !encoded(&text, "project", l->project, sizeof(l->project)) || !field(&text, "type", type, sizeof(type)) ||
 	    !type_parse(l->type, type) || !field(&text, "parent", parent, sizeof(parent)) ||
 	    !parent_parse(l->parent, parent) || !field(&text, "pgpu", pgpu, sizeof(pgpu)) ||
-	    !parent_parse(l->pgpu, pgpu) || !word(&text, "framework", frameworks, 3, &framework) ||
+	    !parent_parse(l->pgpu, pgpu) || !word(&text, "framework", framework_words, 3, &framework) ||
 	    !word(&text, "state", states, 4, &state) || !word(&text, "origin", origins, 2, &origin) ||
 	    !number(&text, "numa", UNKNOWN, &numa) || !number(&text, "framebuffer_mib", UNKNOWN, &framebuffer) ||
 	    !number(&text, "since_ms", 0, &l->since_ms) || !number(&text, "deadline_ms", 0, &l->deadline_ms) ||
@@ -163,4 +158,37 @@ int lease_parse(struct lease *l, const char *text)
 	l->writer = (pid_t)writer;
 	l->writer_start = (uint64_t)start;
 	return 0;
+}
+
+static int by_id(const void *a, const void *b)
+{
+	return strcmp(((const struct lease *)a)->id, ((const struct lease *)b)->id);
+}
+
+bool lease_same(const struct lease *a, const struct lease *b)
+{
+	if (!a || !b)
+		return a == b;
+	return strcmp(a->id, b->id) == 0 && strcmp(a->domain, b->domain) == 0 && a->state == b->state &&
+	       a->since_ms == b->since_ms && a->writer == b->writer && a->writer_start == b->writer_start;
+}
+
+void lease_list_free(struct leases *leases)
+{
+	free(leases->list);
+	*leases = (struct leases){ 0 };
+}
+
+struct lease *lease_find(const struct leases *leases, const char *id)
+{
+	struct lease key;
+
+	if (!leases->n || !text_copy(key.id, sizeof(key.id), id))
+		return NULL;
+	return bsearch(&key, leases->list, leases->n, sizeof(*leases->list), by_id);
+}
+
+void leases_sort(struct leases *leases)
+{
+	qsort(leases->list, leases->n, sizeof(*leases->list), by_id);
 }

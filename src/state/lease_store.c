@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Leases: the records and their folder. Their text form is in lease_text.c. */
-#include "state/lease.h"
+/* Leases: the records and their folder. Their text form is in model/lease.c. */
+#include "state/lease_store.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,19 +12,6 @@
 #include "base/text.h"
 
 enum { LEASE_TEXT_MAX = 8192 };
-
-static int by_id(const void *a, const void *b)
-{
-	return strcmp(((const struct lease *)a)->id, ((const struct lease *)b)->id);
-}
-
-bool lease_same(const struct lease *a, const struct lease *b)
-{
-	if (!a || !b)
-		return a == b;
-	return strcmp(a->id, b->id) == 0 && strcmp(a->domain, b->domain) == 0 && a->state == b->state &&
-	       a->since_ms == b->since_ms && a->writer == b->writer && a->writer_start == b->writer_start;
-}
 
 /* Reads and checks one file: its name must be the id that it holds. */
 static int read_lease(const struct store *store, const char *name, struct lease *lease)
@@ -88,23 +75,8 @@ int lease_list(const struct store *store, struct leases *out, struct err *err)
 		return r;
 	}
 	if (out->n)
-		qsort(out->list, out->n, sizeof(*out->list), by_id);
+		leases_sort(out);
 	return 0;
-}
-
-void lease_list_free(struct leases *leases)
-{
-	free(leases->list);
-	*leases = (struct leases){ 0 };
-}
-
-struct lease *lease_find(const struct leases *leases, const char *id)
-{
-	struct lease key;
-
-	if (!leases->n || !text_copy(key.id, sizeof(key.id), id))
-		return NULL;
-	return bsearch(&key, leases->list, leases->n, sizeof(*leases->list), by_id);
 }
 
 int lease_get(const struct store *store, const char *id, struct lease *out, struct err *err)

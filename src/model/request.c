@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Lookups in a request. */
+#include "model/request.h"
+
+#include <string.h>
+
+const struct vgpu_request *request_find(const struct request *request, const char *id)
+{
+	for (size_t i = 0; i < request->nvgpus; i++)
+		if (strcmp(request->vgpus[i].id, id) == 0)
+			return &request->vgpus[i];
+	return NULL;
+}
+
+bool request_has_taken(const struct request *request, const char *id)
+{
+	for (size_t i = 0; i < request->ntaken; i++)
+		if (strcmp(request->taken[i], id) == 0)
+			return true;
+	return false;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What a domain asks for: a request, with one vgpu_request for each vGPU, and what travels with it on a migration.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/ident.h"
+
+enum {
+	PARAMS_SIZE = 1024,
+	PROJECT_SIZE = 80,
+	DOMAIN_NAME_SIZE = 1024, /* libvirt sets no limit; a longer name is refused */
+	REQUEST_MAX = 256,       /* vGPUs of one domain, and PCI devices that may be some: a bus each */
+	LABEL_SIZE = 128,        /* a type's name or a model, as the metadata gives it */
+	ALIAS_SIZE = 128,        /* libvirt's name of a device of a running domain */
+};
+
+enum placement { PLACE_PACK, PLACE_SPREAD };
+
+enum vgpu_request_kind { REQUEST_MDEV, REQUEST_PCI };
+
+enum numa_preference { NUMA_AUTO, NUMA_NONE, NUMA_NODE };
+
+/*
+ * What a target has to know of a vGPU before it can take it: facts of the host where the vGPU is, which travel in its
+ * <vgpu:device>. Printable ASCII; "" where a fact is not known.
+ */
+struct migration_facts {
+	char type[LABEL_SIZE], name[LABEL_SIZE]; /* id and name of its type */
+	char framework[16];
+	char model[16];  /* of its pGPU: vendor:device */
+	char driver[64]; /* version */
+};
+
+/* One vGPU of the domain: a hostdev, with the <vgpu:device> that names it, if there is one. */
+struct vgpu_request {
+	enum vgpu_request_kind kind;
+	char id[ID_SIZE];       /* the UUID (lower case) or the VF's address, as the XML has it */
+	char alias[ALIAS_SIZE]; /* of a running domain's device, by which libvirt's events name it; "" none */
+	bool placeholder;       /* 00000000-...-NN: "lease one for me" */
+	bool managed;           /* of a PCI device: libvirt binds it to VFIO, and back */
+	bool has_metadata;      /* a <vgpu:device> names it */
+	char type[LABEL_SIZE];  /* as the metadata gives it: an id, a name or a class; "" none */
+	bool has_placement;
+	enum placement placement;
+	enum numa_preference numa;
+	int numa_node; /* for NUMA_NODE */
+	bool has_params;
+	char params[PARAMS_SIZE];
+	/* facts of the source of a migration, "" where not given */
+	char source_name[LABEL_SIZE], source_framework[16], source_model[16], source_driver[64];
+};
+
+/*
+ * What a domain asks for, in the XML's order. PCI hostdevs are in it only where a <vgpu:device address=...> names them
+ * or `all_pci` was asked for; mdevs only of model vfio-pci (vfio-ccw and vfio-ap are not ours).
+ */
+struct request {
+	char uuid[UUID_SIZE];
+	char name[DOMAIN_NAME_SIZE];
+	char project[PROJECT_SIZE]; /* Nova's, else the metadata's; "" none */
+	uint64_t memory_nodes;      /* <numatune><memory nodeset=...>, bit N = node N; 0 none */
+	char *cpus;                 /* union of the pinned vCPUs' cpusets as a list "0-3,8"; NULL none; owned */
+	struct vgpu_request *vgpus;
+	size_t nvgpus;
+	/*
+	 * IDs that the XML names beside its wants: those of hostdevs that are none of ours, and of each <vgpu:device>
+	 * without a hostdev. No want can become one of these.
+	 */
+	char (*taken)[ID_SIZE];
+	size_t ntaken;
+};
+
+/* The want of this ID; NULL: it is none's. */
+const struct vgpu_request *request_find(const struct request *request, const char *id);
+
+bool request_has_taken(const struct request *request, const char *id);

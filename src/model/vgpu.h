@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A vGPU as it is named everywhere: what makes it, its ID, its type, where it is.
+ */
+#pragma once
+
+#include "base/ident.h"
+
+enum { UNKNOWN = -1, TYPE_NAME_SIZE = 128, REASON_SIZE = 256 };
+
+enum framework { FW_MDEV, FW_VARIANT, FW_VF };
+
+/* "mdev", "variant", "vf": in files and in JSON. */
+extern const char *const framework_words[FW_VF + 1];
+const char *framework_word(enum framework framework);

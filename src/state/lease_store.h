@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The leases on disk: one small file each in /run/vgpu-lease/leases, named by the vGPU's ID; it appears whole or not at
+ * all.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "model/lease.h"
+#include "state/store.h"
+
+/*
+ * All leases. Garbage is passed over and counted; under the store's lock it is set aside as well, and what a writer
+ * left that was killed is removed.
+ */
+int lease_list(const struct store *store, struct leases *out, struct err *err);
+
+/* Reads one lease; 1 found, 0 none. Under the lock. */
+int lease_get(const struct store *store, const char *id, struct lease *out, struct err *err);
+
+/* Records `lease` as of now by this process (since, writer), in the place of what was there. Under the lock. */
+int lease_put(const struct store *store, struct lease *lease, struct err *err);
+
+/* Forgets the lease; one that is not there is no error: giving back can be repeated. Under the lock. */
+int lease_drop(const struct store *store, const char *id, struct err *err);
