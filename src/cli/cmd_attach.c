@@ -36,7 +36,8 @@ static int attach(const struct cmd_call *call, struct err *err)
 	if (r == 0)
 		r = hotplug_attach(&hp, call->type, call->persistent, &lease, err);
 	if (r == 0)
-		cmd_say("attached %s, %s on %s, to domain %s", lease.id, lease.type, lease.parent, hp.domain.name);
+		cmd_say("attached %s, %s on %s, to domain %s", lease.vgpu.id, lease.vgpu.type, lease.vgpu.parent,
+			hp.domain.name);
 	hotplug_close(&hp);
 	cmd_close(&cmd);
 	return r;

@@ -38,9 +38,9 @@ static void print_table(const struct gc *pass)
 		const struct gc_item *item = &pass->items[i];
 
 		table_add(&table, outcome_word(item));
-		table_add(&table, item->lease.id);
-		table_add(&table, item->lease.type);
-		table_add(&table, item->lease.parent);
+		table_add(&table, item->vgpu.id);
+		table_add(&table, item->vgpu.type);
+		table_add(&table, item->vgpu.parent);
 		table_add(&table, item->leased ? lease_state_word(item->lease.state) : "");
 		table_add(&table, item->lease.name);
 		if (item->outcome == GC_FAILED)
@@ -61,11 +61,11 @@ static void print_json(const struct cmd *cmd, const struct gc *pass)
 		const struct gc_item *item = &pass->items[i];
 
 		json_out_object(&json, NULL);
-		json_out_string(&json, "id", item->lease.id);
-		json_out_text(&json, "type", item->lease.type);
-		json_out_string(&json, "framework", framework_word(item->lease.framework));
-		json_out_string(&json, "parent", item->lease.parent);
-		json_out_string(&json, "pgpu", item->lease.pgpu);
+		json_out_string(&json, "id", item->vgpu.id);
+		json_out_text(&json, "type", item->vgpu.type);
+		json_out_string(&json, "framework", framework_word(item->vgpu.framework));
+		json_out_string(&json, "parent", item->vgpu.parent);
+		json_out_string(&json, "pgpu", item->vgpu.pgpu);
 		json_out_string(&json, "state", item->leased ? lease_state_word(item->lease.state) : NULL);
 		if (item->leased) {
 			json_out_object(&json, "domain");
@@ -99,7 +99,7 @@ static int check_type(const struct cmd *cmd, const char *type, struct err *err)
 	else
 		return r;
 	for (size_t i = 0; r == 0 && i < leases.n; i++)
-		found |= strcmp(leases.list[i].type, type) == 0;
+		found |= strcmp(leases.list[i].vgpu.type, type) == 0;
 	lease_list_free(&leases);
 	return r < 0 || found
 		       ? r

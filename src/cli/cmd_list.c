@@ -15,7 +15,7 @@ static const char *note_of(const struct gc_item *item, char buf[NOTE_SIZE])
 {
 	bool active = item && item->lease.state == LEASE_ACTIVE;
 	/* Of a plain VF there is nothing to see but that it is there. */
-	bool exists = item && (item->exists || item->lease.framework == FW_VF);
+	bool exists = item && (item->exists || item->vgpu.framework == FW_VF);
 
 	if (!item || (active && exists && item->outcome == GC_STAYS))
 		return NULL;
@@ -29,7 +29,7 @@ static const char *note_of(const struct gc_item *item, char buf[NOTE_SIZE])
 static const struct gc_item *verdict_on(const struct gc *verdicts, const char *id)
 {
 	for (size_t i = 0; i < verdicts->n && verdicts->items[i].leased; i++)
-		if (strcmp(verdicts->items[i].lease.id, id) == 0)
+		if (strcmp(verdicts->items[i].vgpu.id, id) == 0)
 			return &verdicts->items[i];
 	return NULL;
 }
@@ -46,12 +46,12 @@ static void print_json(const struct cmd *cmd, const struct leases *leases, const
 
 		cmd_wall_time(since, l->since_ms);
 		json_out_object(&json, NULL);
-		json_out_string(&json, "id", l->id);
-		json_out_string(&json, "uuid", l->framework == FW_MDEV ? l->id : NULL);
-		json_out_string(&json, "type", l->type);
-		json_out_string(&json, "framework", framework_word(l->framework));
-		json_out_string(&json, "parent", l->parent);
-		json_out_string(&json, "pgpu", l->pgpu);
+		json_out_string(&json, "id", l->vgpu.id);
+		json_out_string(&json, "uuid", l->vgpu.framework == FW_MDEV ? l->vgpu.id : NULL);
+		json_out_string(&json, "type", l->vgpu.type);
+		json_out_string(&json, "framework", framework_word(l->vgpu.framework));
+		json_out_string(&json, "parent", l->vgpu.parent);
+		json_out_string(&json, "pgpu", l->vgpu.pgpu);
 		json_out_known(&json, "numa_node", l->numa);
 		json_out_string(&json, "state", lease_state_word(l->state));
 		json_out_string(&json, "origin", lease_origin_word(l->origin));
@@ -61,7 +61,7 @@ static void print_json(const struct cmd *cmd, const struct leases *leases, const
 		json_out_string(&json, "name", l->name);
 		json_out_close(&json);
 		json_out_string(&json, "since", since);
-		json_out_string(&json, "note", note_of(verdict_on(verdicts, l->id), note));
+		json_out_string(&json, "note", note_of(verdict_on(verdicts, l->vgpu.id), note));
 		json_out_close(&json);
 	}
 	json_out_close(&json);
@@ -78,12 +78,12 @@ static void print_table(const struct leases *leases, const struct gc *verdicts)
 	for (size_t i = 0; i < leases->n; i++) {
 		const struct lease *l = &leases->list[i];
 		char since[32], buf[NOTE_SIZE];
-		const char *note = note_of(verdict_on(verdicts, l->id), buf);
+		const char *note = note_of(verdict_on(verdicts, l->vgpu.id), buf);
 
 		cmd_wall_time(since, l->since_ms);
-		table_add(&table, l->id);
-		table_add(&table, l->type);
-		table_add(&table, l->parent);
+		table_add(&table, l->vgpu.id);
+		table_add(&table, l->vgpu.type);
+		table_add(&table, l->vgpu.parent);
 		table_add(&table, lease_state_word(l->state));
 		table_add(&table, lease_origin_word(l->origin));
 		table_add(&table, since);

@@ -93,11 +93,11 @@ static void print_steps(const struct planning *p, struct json_out *json)
 
 		json_out_object(json, NULL);
 		json_out_string(json, "action", preview_word(&p->survey, step));
-		json_out_string(json, "id", step->id);
-		json_out_string(json, "instead_of", strcmp(asked, step->id) == 0 ? NULL : asked);
-		json_out_string(json, "type", step->type);
-		json_out_string(json, "parent", step->parent);
-		json_out_string(json, "pgpu", step->pgpu);
+		json_out_string(json, "id", step->vgpu.id);
+		json_out_string(json, "instead_of", strcmp(asked, step->vgpu.id) == 0 ? NULL : asked);
+		json_out_string(json, "type", step->vgpu.type);
+		json_out_string(json, "parent", step->vgpu.parent);
+		json_out_string(json, "pgpu", step->vgpu.pgpu);
 		json_out_known(json, "numa_node", step->numa);
 		json_out_string(json, "reason", step->why);
 		json_out_close(json);

@@ -15,7 +15,7 @@
 
 static int find(struct cmd *cmd, const char *id, struct lease *lease, struct err *err)
 {
-	const struct vgpu vgpu = kernel_vgpu(id);
+	const struct vgpu_ref vgpu = kernel_vgpu(id);
 	int r = store_lock(&cmd->store, cmd->config.policy.lock_timeout_s * 1000, err);
 
 	if (r < 0)
@@ -40,19 +40,19 @@ static int check_unused(const struct cmd *cmd, const struct lease *lease, struct
 	pid_t pid = 0;
 	int64_t deadline = host_now_ms() + (int64_t)cmd->config.policy.release_timeout_s * 1000;
 	struct vfio_users *users = vfio_users_read(&cmd->host, deadline);
-	int r = vfio_users_open(users, &cmd->host, lease->id, &pid, err);
+	int r = vfio_users_open(users, &cmd->host, lease->vgpu.id, &pid, err);
 
 	vfio_users_free(users);
 	if (r == 1)
-		return err_set(err, EBUSY, "%s: process %d has it open, for domain %s: shut that down first", lease->id,
-			       (int)pid, lease->name);
+		return err_set(err, EBUSY, "%s: process %d has it open, for domain %s: shut that down first",
+			       lease->vgpu.id, (int)pid, lease->name);
 	if (r < 0)
 		return r;
 	if (lease->state == LEASE_CREATING && reclaim_at_work(&cmd->store, lease))
-		return err_set(err, EBUSY, "%s: it is being created now, for domain %s: try again", lease->id,
+		return err_set(err, EBUSY, "%s: it is being created now, for domain %s: try again", lease->vgpu.id,
 			       lease->name);
 	if (libvirt_files_read(&disk, &cmd->host, &why) == 0 && libvirt_files_runs(disk, lease->domain))
-		cmd_warn("%s: domain %s runs, though nobody has the device open", lease->id, lease->name);
+		cmd_warn("%s: domain %s runs, though nobody has the device open", lease->vgpu.id, lease->name);
 	libvirt_files_free(disk);
 	return 0;
 }
@@ -60,18 +60,17 @@ static int check_unused(const struct cmd *cmd, const struct lease *lease, struct
 static int give_back(struct cmd *cmd, const struct lease *lease, struct err *err)
 {
 	const struct policy *policy = &cmd->config.policy;
-	const struct vgpu vgpu = { lease->framework, lease->id, lease->parent, lease->type };
 	bool removes = lease->origin == LEASE_CREATED && lease->state != LEASE_RESERVED &&
-		       kernel_exists(&cmd->host, &vgpu) == 1;
+		       kernel_exists(&cmd->host, &lease->vgpu) == 1;
 	int r = release_now(&cmd->store, policy, lease, err);
 
 	if (r == 0)
-		return err_set(err, EAGAIN, "%s: it changed hands meanwhile: see 'vgpu-lease list'", lease->id);
+		return err_set(err, EAGAIN, "%s: it changed hands meanwhile: see 'vgpu-lease list'", lease->vgpu.id);
 	if (r < 0)
 		return r;
-	cmd_say("%s %s, %s on %s, of domain %s", removes ? "removed" : "dropped the lease of", lease->id, lease->type,
-		lease->parent, lease->name);
-	log_info("release: domain %s: gave back %s by hand", lease->name, lease->id);
+	cmd_say("%s %s, %s on %s, of domain %s", removes ? "removed" : "dropped the lease of", lease->vgpu.id,
+		lease->vgpu.type, lease->vgpu.parent, lease->name);
+	log_info("release: domain %s: gave back %s by hand", lease->name, lease->vgpu.id);
 	return CMD_DONE;
 }
 

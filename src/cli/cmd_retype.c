@@ -85,7 +85,7 @@ static int check_config(const struct cmd *cmd, const struct survey *survey, int 
 
 static bool in_the_way(const struct gc_item *item, const struct target *target)
 {
-	return strcmp(item->lease.type, target->type) != 0 && (item->outcome == GC_STAYS || item->outcome == GC_FAILED);
+	return strcmp(item->vgpu.type, target->type) != 0 && (item->outcome == GC_STAYS || item->outcome == GC_FAILED);
 }
 
 /* Prints what is done about each vGPU of another type; how many stand in the way. */
@@ -97,17 +97,16 @@ static int report(const struct gc *pass, const struct target *target, bool lease
 		const struct gc_item *item = &pass->items[i];
 		bool stays = in_the_way(item, target);
 
-		if (strcmp(item->lease.type, target->type) == 0 || (leased_only && !(item->leased && stays)))
+		if (strcmp(item->vgpu.type, target->type) == 0 || (leased_only && !(item->leased && stays)))
 			continue;
 		blocks += stays;
 		if (item->leased)
 			cmd_say("%s %s, %s, leased to domain %s: %s%s%s",
-				stays ? "stays" : (pass->dry ? "would go" : "gone"), item->lease.id, item->lease.type,
+				stays ? "stays" : (pass->dry ? "would go" : "gone"), item->vgpu.id, item->vgpu.type,
 				item->lease.name, item->why, *item->trouble ? "; but: " : "", item->trouble);
 		else
-			cmd_say("%s %s, %s: %s%s%s", stays ? "stays" : (pass->dry ? "would go" : "gone"),
-				item->lease.id, item->lease.type, item->why, *item->trouble ? "; but: " : "",
-				item->trouble);
+			cmd_say("%s %s, %s: %s%s%s", stays ? "stays" : (pass->dry ? "would go" : "gone"), item->vgpu.id,
+				item->vgpu.type, item->why, *item->trouble ? "; but: " : "", item->trouble);
 	}
 	return blocks;
 }

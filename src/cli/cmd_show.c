@@ -116,9 +116,9 @@ static void add_view(struct show *show, const char *id)
 				  .config = find_req(show->config, id),
 				  .taken = find_req(show->taken, id),
 				  .lease = lease,
-				  .exists = device || (lease && lease->framework == FW_VF),
-				  .type = device ? device->type : "",
-				  .parent = device ? device->parent_name : "",
+				  .exists = device || (lease && lease->vgpu.framework == FW_VF),
+				  .type = device ? device->vgpu.type : "",
+				  .parent = device ? device->vgpu.parent : "",
 				  .qemu = show->qemu };
 	view->open = vfio_users_open(show->users, &show->cmd.host, id, &view->by, &ignored);
 	show->n++;
@@ -167,7 +167,7 @@ static int gather(struct show *show, struct err *err)
 	add_wants(show, show->config);
 	for (size_t i = 0; i < show->leases.n; i++)
 		if (strcmp(show->leases.list[i].domain, show->hp.domain.uuid) == 0)
-			add_view(show, show->leases.list[i].id);
+			add_view(show, show->leases.list[i].vgpu.id);
 	if (show->cmd.call->qemu)
 		r = ask_qemu(show, err);
 	for (size_t i = 0; i < show->n; i++) {
@@ -196,8 +196,8 @@ static void print_text(const struct show *show)
 		bool known = *v->type || v->lease;
 
 		table_add(&table, v->id);
-		table_add(&table, !known ? "" : *v->type ? v->type : v->lease->type);
-		table_add(&table, *v->parent || !v->lease ? v->parent : v->lease->parent);
+		table_add(&table, !known ? "" : *v->type ? v->type : v->lease->vgpu.type);
+		table_add(&table, *v->parent || !v->lease ? v->parent : v->lease->vgpu.parent);
 		table_add(&table, v->live ? (v->config ? "live,config" : "live") : (v->config ? "config" : ""));
 		table_add(&table, lease_word(v));
 		table_add(&table, v->exists ? "yes" : "");

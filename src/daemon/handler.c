@@ -172,8 +172,8 @@ static size_t report_pass(struct handler *h, const struct reconcile *pass)
 		if (item->leased)
 			continue;
 		foreign++;
-		say(&report, "foreign: %s, %s on %s, is in no lease", item->lease.id, item->lease.type,
-		    item->lease.parent);
+		say(&report, "foreign: %s, %s on %s, is in no lease", item->vgpu.id, item->vgpu.type,
+		    item->vgpu.parent);
 	}
 	if (pass->gc.garbage)
 		say(&report, "%d leases that could not be understood were set aside: see /run/vgpu-lease/garbage",

@@ -100,15 +100,15 @@ static int adopt(struct look *look, const struct request *request, const struct 
 		 const struct lease *judged, struct err *err)
 {
 	const struct reconcile *pass = look->pass;
-	const struct vgpu vgpu = kernel_vgpu(device->id);
+	const struct vgpu_ref vgpu = kernel_vgpu(device->vgpu.id);
 	struct leases now = { 0 };
 	int r = store_lock(pass->store, pass->policy->lock_timeout_s * 1000, err);
 
 	if (r == 0)
 		r = lease_list(pass->store, &now, err);
 	/* A plain VF is always there. */
-	if (r == 0 && lease_same(judged, lease_find(&now, device->id)) &&
-	    (device->framework == FW_VF || kernel_exists(pass->store->host, &vgpu) == 1))
+	if (r == 0 && lease_same(judged, lease_find(&now, device->vgpu.id)) &&
+	    (device->vgpu.framework == FW_VF || kernel_exists(pass->store->host, &vgpu) == 1))
 		r = adopt_device(pass->store, &look->inv, &now, request, device, "reconcile", err);
 	store_unlock(pass->store);
 	lease_list_free(&now);
@@ -192,7 +192,7 @@ static bool names(const struct request *request, const char *id)
 static bool was_plugged(const struct plugged *plugged, const struct lease *lease)
 {
 	for (size_t i = 0; i < plugged->n; i++)
-		if (plugged->list[i].since_ms == lease->since_ms && strcmp(plugged->list[i].id, lease->id) == 0)
+		if (plugged->list[i].since_ms == lease->since_ms && strcmp(plugged->list[i].id, lease->vgpu.id) == 0)
 			return true;
 	return false;
 }
@@ -213,8 +213,8 @@ static int judge_lease(struct look *look, const struct lease *lease, bool *plugg
 	view.known = domain->request != NULL;
 	view.settled = domain->settled;
 	view.at_work = host_process_lives(lease->writer, lease->writer_start);
-	view.named = names(domain->request, lease->id);
-	view.taken = names(domain->taken, lease->id);
+	view.named = names(domain->request, lease->vgpu.id);
+	view.taken = names(domain->taken, lease->vgpu.id);
 	view.seen = was_plugged(pass->plugged, lease);
 	*plugged = view.named || view.seen;
 	if (!view.known || view.named || view.taken)
@@ -222,14 +222,14 @@ static int judge_lease(struct look *look, const struct lease *lease, bool *plugg
 	r = look_deeper(look, err);
 	if (r < 0)
 		return r;
-	view.open = is_open(look, lease->id);
+	view.open = is_open(look, lease->vgpu.id);
 	if (reconcile_lease(&view, why) != RECONCILE_GIVE_BACK)
 		return 0;
 	r = release_claim(pass->store, lease, release_lock_by(pass->policy), err);
 	if (r <= 0)
 		return r;
-	log_info("reconcile: domain %s: %s is given back: %s", lease->name, lease->id, why);
-	note(pass, RECONCILE_GIVE_BACK, lease->id, lease->name, why);
+	log_info("reconcile: domain %s: %s is given back: %s", lease->name, lease->vgpu.id, why);
+	note(pass, RECONCILE_GIVE_BACK, lease->vgpu.id, lease->name, why);
 	return 0;
 }
 
@@ -248,7 +248,7 @@ static int judge_leases(struct look *look, struct err *err)
 		r = judge_lease(look, lease, &plugged, err);
 		if (plugged) {
 			seen.list[seen.n].since_ms = lease->since_ms;
-			memcpy(seen.list[seen.n++].id, lease->id, ID_SIZE);
+			memcpy(seen.list[seen.n++].id, lease->vgpu.id, ID_SIZE);
 		}
 	}
 	plugged_free(pass->plugged);

@@ -44,17 +44,17 @@ static bool finish_one(struct store *store, const struct policy *policy, const s
 
 	if (has_time(policy, lease) && is_at_it(lease))
 		return false;
-	r = release_turn(store, policy, lease->id, host_now_ms() + TURN_MS, host_now_ms() + LOOK_MS, &err);
+	r = release_turn(store, policy, lease->vgpu.id, host_now_ms() + TURN_MS, host_now_ms() + LOOK_MS, &err);
 	if (r == 0) {
-		log_info("release: domain %s: gave back %s", lease->name, lease->id);
+		log_info("release: domain %s: gave back %s", lease->name, lease->vgpu.id);
 		return true;
 	}
 	if ((r == -EBUSY || r == -EAGAIN) && has_time(policy, lease))
 		return false;
-	if (!was_said(said, lease->id))
+	if (!was_said(said, lease->vgpu.id))
 		log_warn("release: domain %s: %s cannot be given back yet, and is tried again: %s", lease->name,
-			 lease->id, err.text);
-	memcpy(still->ids[still->n++], lease->id, ID_SIZE);
+			 lease->vgpu.id, err.text);
+	memcpy(still->ids[still->n++], lease->vgpu.id, ID_SIZE);
 	return false;
 }
 

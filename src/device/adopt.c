@@ -17,10 +17,11 @@ static bool plain_vf(struct inv_device *device, const struct inventory *inv, con
 
 	if (!card || card->framework != FW_VF)
 		return false;
-	*device = (struct inv_device){ .framework = FW_VF, .parent = parent };
-	text_copy(device->id, sizeof(device->id), id);
-	text_copy(device->parent_name, sizeof(device->parent_name), id);
-	text_copy(device->type, sizeof(device->type), inv->types[card->offers[0].type].id);
+	*device = (struct inv_device){ .vgpu.framework = FW_VF, .parent = parent };
+	text_copy(device->vgpu.id, sizeof(device->vgpu.id), id);
+	text_copy(device->vgpu.parent, sizeof(device->vgpu.parent), id);
+	text_copy(device->vgpu.pgpu, sizeof(device->vgpu.pgpu), card->address);
+	text_copy(device->vgpu.type, sizeof(device->vgpu.type), inv->types[card->offers[0].type].id);
 	return true;
 }
 
@@ -31,41 +32,37 @@ bool adopt_find(struct inv_device *device, const struct inventory *inv, const ch
 	if (!there)
 		return plain_vf(device, inv, id);
 	*device = *there;
-	return *device->type != '\0';
+	return *device->vgpu.type != '\0';
 }
 
 int adopt_device(const struct store *store, const struct inventory *inv, const struct leases *leases,
 		 const struct request *request, const struct inv_device *device, const char *op, struct err *err)
 {
-	const struct lease *there = lease_find(leases, device->id);
+	const struct lease *there = lease_find(leases, device->vgpu.id);
 	const struct inv_pgpu *card = device->parent == UNKNOWN ? NULL : &inv->pgpus[inv->parents[device->parent].pgpu];
-	const struct inv_type *type = inventory_type(inv, device->type);
-	struct lease lease = { .framework = device->framework, .state = LEASE_ACTIVE, .origin = LEASE_ADOPTED };
+	const struct inv_type *type = inventory_type(inv, device->vgpu.type);
+	struct lease lease = { .vgpu = device->vgpu, .state = LEASE_ACTIVE, .origin = LEASE_ADOPTED };
 	struct affinity affinity;
 
 	if (there && strcmp(there->domain, request->uuid) != 0)
-		return err_set(err, EEXIST, "vGPU %s runs in this domain, but is leased to domain %s", device->id,
+		return err_set(err, EEXIST, "vGPU %s runs in this domain, but is leased to domain %s", device->vgpu.id,
 			       there->name);
 	if (there && there->state == LEASE_ACTIVE)
 		return 0;
 	/* What we made in this boot, and have not removed since, is ours to remove, though its lease was lost. */
 	if (there)
 		lease.origin = there->origin;
-	else if (affinity_get(store, device->id, &affinity) && affinity.made_this_boot)
+	else if (affinity_get(store, device->vgpu.id, &affinity) && affinity.made_this_boot)
 		lease.origin = LEASE_CREATED;
-	memcpy(lease.id, device->id, sizeof(lease.id));
 	memcpy(lease.domain, request->uuid, sizeof(lease.domain));
 	memcpy(lease.name, request->name, sizeof(lease.name));
 	memcpy(lease.project, request->project, sizeof(lease.project));
-	memcpy(lease.type, device->type, sizeof(lease.type));
-	memcpy(lease.parent, device->parent_name, sizeof(lease.parent));
-	memcpy(lease.pgpu, card ? card->address : device->parent_name, sizeof(lease.pgpu));
 	lease.numa = card ? card->numa : UNKNOWN;
 	lease.framebuffer_mib = type ? type->framebuffer_mib : UNKNOWN;
 	if (lease_put(store, &lease, err) < 0)
 		return -err->code;
 	log_info("%s: domain %s: %s %s, %s on %s", op, lease.name,
-		 there || lease.origin == LEASE_CREATED ? "restored the lease of" : "recorded", lease.id, lease.type,
-		 lease.parent);
+		 there || lease.origin == LEASE_CREATED ? "restored the lease of" : "recorded", lease.vgpu.id,
+		 lease.vgpu.type, lease.vgpu.parent);
 	return 1;
 }

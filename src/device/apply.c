@@ -35,19 +35,15 @@ void apply_end(struct apply *apply)
 
 static struct lease lease_of(const struct apply *apply, const struct step *step, enum lease_state state)
 {
-	struct lease lease = { .framework = step->framework,
+	struct lease lease = { .vgpu = step->vgpu,
 			       .state = state,
 			       .numa = step->numa,
 			       .framebuffer_mib = step->framebuffer_mib,
 			       .origin = step->kind == STEP_CREATE ? LEASE_CREATED : LEASE_ADOPTED };
 
-	memcpy(lease.id, step->id, sizeof(lease.id));
 	memcpy(lease.domain, apply->request->uuid, sizeof(lease.domain));
 	memcpy(lease.name, apply->request->name, sizeof(lease.name));
 	memcpy(lease.project, apply->request->project, sizeof(lease.project));
-	memcpy(lease.type, step->type, sizeof(lease.type));
-	memcpy(lease.parent, step->parent, sizeof(lease.parent));
-	memcpy(lease.pgpu, step->pgpu, sizeof(lease.pgpu));
 	return lease;
 }
 
@@ -81,7 +77,7 @@ static int lease_step(struct apply *apply, const struct step *step, struct err *
 {
 	struct lease lease = lease_of(apply, step, step->kind == STEP_CREATE ? LEASE_CREATING : LEASE_ACTIVE);
 	struct lease was;
-	int r = lease_get(apply->store, step->id, &was, err);
+	int r = lease_get(apply->store, step->vgpu.id, &was, err);
 	bool had = r == 1 && was.state != LEASE_RESERVED;
 
 	if (r < 0)
@@ -94,7 +90,7 @@ static int lease_step(struct apply *apply, const struct step *step, struct err *
 		lease.origin = was.origin;
 	r = lease_put(apply->store, &lease, err);
 	if (r == 0 && step->kind != STEP_KEEP)
-		add_done(apply, step->id, had ? &was : NULL);
+		add_done(apply, step->vgpu.id, had ? &was : NULL);
 	return r;
 }
 
@@ -102,7 +98,7 @@ int apply_lease(struct apply *apply, const struct step *steps, size_t n, struct 
 {
 	for (size_t i = 0; i < n; i++) {
 		/* Of an earlier round of this run: leased and made already. */
-		if (find_done(apply, steps[i].id))
+		if (find_done(apply, steps[i].vgpu.id))
 			continue;
 		if (lease_step(apply, &steps[i], err) < 0)
 			return -err->code;
@@ -114,7 +110,7 @@ int apply_reserve(struct apply *apply, const struct step *steps, size_t n, struc
 {
 	for (size_t i = 0; i < n; i++) {
 		struct lease lease = lease_of(apply, &steps[i], LEASE_RESERVED), was;
-		int r = lease_get(apply->store, steps[i].id, &was, err);
+		int r = lease_get(apply->store, steps[i].vgpu.id, &was, err);
 
 		/*
 		 * A device of its own that waits to be given back (a restore right after a save) stays as it is:
@@ -128,19 +124,14 @@ int apply_reserve(struct apply *apply, const struct step *steps, size_t n, struc
 		r = lease_put(apply->store, &lease, err);
 		if (r < 0)
 			return r;
-		add_done(apply, steps[i].id, NULL);
+		add_done(apply, steps[i].vgpu.id, NULL);
 	}
 	return 0;
 }
 
-static struct vgpu vgpu_of(const struct step *step)
-{
-	return (struct vgpu){ step->framework, step->id, step->parent, step->type };
-}
-
 struct creation {
 	const struct host *host;
-	struct vgpu vgpu;
+	struct vgpu_ref vgpu;
 	const char *params;
 };
 
@@ -189,10 +180,9 @@ static int undo_ms(const struct apply *apply)
  */
 static int unmake(const struct apply *apply, const struct step *step, struct err *why)
 {
-	const struct vgpu vgpu = vgpu_of(step);
 	struct err err;
 
-	if (release_remove(apply->store, &vgpu, apply->lock, undo_ms(apply), &err) == 0)
+	if (release_remove(apply->store, &step->vgpu, apply->lock, undo_ms(apply), &err) == 0)
 		return 0;
 	err_in(&err, "%s; nor can it be removed again", why->text);
 	*why = err;
@@ -235,19 +225,19 @@ static int look_again(const struct creation *creation, struct err *err)
 /* Under the pGPU's lock. */
 static int create(const struct apply *apply, const struct step *step, const char *params, struct err *err)
 {
-	struct creation creation = { .host = apply->store->host, .vgpu = vgpu_of(step), .params = params };
+	struct creation creation = { .host = apply->store->host, .vgpu = step->vgpu, .params = params };
 	int wait_ms = within(apply->policy->create_timeout_s, apply->end_ms), r;
 	int64_t end = host_now_ms() + wait_ms;
 
 	if (wait_ms == 0)
 		return err_set(err, ECANCELED, "no time is left to create %s on %s (lock_timeout, create_timeout)",
-			       step->type, step->parent);
+			       step->vgpu.type, step->vgpu.parent);
 	r = timed_child_run(create_device, &creation, wait_ms, err);
 	if (r == -ETIMEDOUT)
 		return err_set(
 			err, ETIMEDOUT,
 			"%s: creating %s hangs in the kernel for over %d s (create_timeout); see dmesg, the vGPU is collected when it ends",
-			step->parent, step->type, apply->policy->create_timeout_s);
+			step->vgpu.parent, step->vgpu.type, apply->policy->create_timeout_s);
 	if (r == -EINTR)
 		r = look_again(&creation, err);
 	/* Its own EAGAIN (a probe that is deferred) is a failure of this candidate, not a reason to plan anew. */
@@ -271,7 +261,7 @@ static int wait_closed(const struct apply *apply, const struct step *step, struc
 		int64_t least = host_now_ms() + LOOK_MS;
 		struct vfio_users *users = vfio_users_read(apply->store->host, least < end ? end : least);
 		pid_t pid = 0;
-		int r = vfio_users_open(users, apply->store->host, step->id, &pid, err);
+		int r = vfio_users_open(users, apply->store->host, step->vgpu.id, &pid, err);
 
 		vfio_users_free(users);
 		/* Where it is not known, VFIO says so to whoever comes second. */
@@ -287,13 +277,12 @@ static int wait_closed(const struct apply *apply, const struct step *step, struc
 /* 1: made; 0: it was there. */
 static int ensure(const struct apply *apply, const struct step *step, const char *params, struct err *err)
 {
-	const struct vgpu vgpu = vgpu_of(step);
-	int exists = kernel_exists(apply->store->host, &vgpu);
+	int exists = kernel_exists(apply->store->host, &step->vgpu);
 
 	if (exists == -ETIMEDOUT)
 		return err_set(err, EBUSY, "its driver does not answer reads of sysfs: see dmesg");
 	if (exists < 0)
-		return err_sys(err, -exists, "vGPU %s cannot be looked for", step->id);
+		return err_sys(err, -exists, "vGPU %s cannot be looked for", step->vgpu.id);
 	if (step->kind == STEP_CREATE && exists)
 		return err_set(err, EAGAIN, "somebody else made it meanwhile");
 	if (step->kind == STEP_ADOPT && !exists)
@@ -302,8 +291,8 @@ static int ensure(const struct apply *apply, const struct step *step, const char
 		return -err->code;
 	if (!exists)
 		return create(apply, step, params, err) < 0 ? -err->code : 1;
-	return kernel_wait_complete(apply->store->host, &vgpu, within(apply->policy->create_timeout_s, apply->end_ms),
-				    err);
+	return kernel_wait_complete(apply->store->host, &step->vgpu,
+				    within(apply->policy->create_timeout_s, apply->end_ms), err);
 }
 
 /*
@@ -327,7 +316,7 @@ static int settle(struct apply *apply, const struct step *step, bool made, struc
 
 	if (r < 0)
 		return r;
-	r = still_ours(apply, step->id, &lease, err);
+	r = still_ours(apply, step->vgpu.id, &lease, err);
 	if (r == 0) {
 		r = err_set(err, ECANCELED, "the domain was released while its vGPU was being made");
 	} else if (r == 1) {
@@ -340,27 +329,27 @@ static int settle(struct apply *apply, const struct step *step, bool made, struc
 	if (r < 0)
 		return r;
 	affinity_put(apply->store, &lease);
-	seen_forget(apply->store, step->id);
+	seen_forget(apply->store, step->vgpu.id);
 	return 0;
 }
 
 /* A lease that the domain held before is one to be given back: what the kernel may still be making is ours. */
 static void drop_lease(struct apply *apply, const struct step *step)
 {
-	struct applied *done = find_done(apply, step->id);
+	struct applied *done = find_done(apply, step->vgpu.id);
 	struct lease lease;
 	struct err err;
 
 	if (step->kind == STEP_KEEP || !done)
 		return;
-	if (still_ours(apply, step->id, &lease, &err) == 1) {
+	if (still_ours(apply, step->vgpu.id, &lease, &err) == 1) {
 		done->before.state = LEASE_RELEASING;
 		if (done->had)
 			lease_put(apply->store, &done->before, &err);
 		else
-			lease_drop(apply->store, step->id, &err);
+			lease_drop(apply->store, step->vgpu.id, &err);
 	}
-	forget_done(apply, step->id);
+	forget_done(apply, step->vgpu.id);
 }
 
 static int drop_failed(struct apply *apply, const struct step *steps, size_t n, struct err *why)
@@ -381,7 +370,7 @@ int apply_step(struct apply *apply, const struct step *steps, size_t n, size_t i
 	bool made;
 	int r;
 
-	autoclose int lock = store_lock_pgpu(apply->store, step->pgpu, host_left_ms(apply->wait_by_ms), err);
+	autoclose int lock = store_lock_pgpu(apply->store, step->vgpu.pgpu, host_left_ms(apply->wait_by_ms), err);
 	/* A card that somebody keeps is no reason not to try the next. */
 	if (lock == -ETIMEDOUT)
 		err_recode(err, EBUSY);
@@ -391,7 +380,7 @@ int apply_step(struct apply *apply, const struct step *steps, size_t n, size_t i
 	r = ensure(apply, step, params, err);
 	if (r == -ETIMEDOUT) {
 		/* Its lease stays `creating`: collected when the write ends. */
-		forget_done(apply, step->id);
+		forget_done(apply, step->vgpu.id);
 		return r;
 	}
 	if (r < 0)
@@ -402,13 +391,13 @@ int apply_step(struct apply *apply, const struct step *steps, size_t n, size_t i
 	 * Still under the pGPU's lock: what has no lease that says it is ours must not stay. Where it must, that does.
 	 */
 	if (r < 0 && made && unmake(apply, step, err) < 0) {
-		forget_done(apply, step->id);
+		forget_done(apply, step->vgpu.id);
 		return -err->code;
 	}
 	if (r < 0)
 		return drop_failed(apply, step, n - i, err);
-	log_info("%s: domain %s: %s %s, %s on %s", apply->op, apply->request->name, made ? "made" : "took", step->id,
-		 step->type, step->parent);
+	log_info("%s: domain %s: %s %s, %s on %s", apply->op, apply->request->name, made ? "made" : "took",
+		 step->vgpu.id, step->vgpu.type, step->vgpu.parent);
 	return 0;
 }
 

@@ -11,31 +11,31 @@
 enum { KPATH_SIZE = PARENT_SIZE + TYPE_SIZE + UUID_SIZE + 80 };
 
 struct kernel_ops {
-	int (*available)(const struct host *host, const struct vgpu *vgpu, struct err *err);
+	int (*available)(const struct host *host, const struct vgpu_ref *vgpu, struct err *err);
 
 	/* What `create` writes, and to which file. */
-	int (*create)(char path[KPATH_SIZE], char line[TYPE_SIZE], const struct vgpu *vgpu, struct err *err);
+	int (*create)(char path[KPATH_SIZE], char line[TYPE_SIZE], const struct vgpu_ref *vgpu, struct err *err);
 
 	/*
 	 * Is it whole? 1; 0: it is there, and *missing says what is not; -ENOENT: it is not there, and *missing says
 	 * so; otherwise an error.
 	 */
-	int (*whole)(const struct host *host, const struct vgpu *vgpu, const char **missing, struct err *err);
+	int (*whole)(const struct host *host, const struct vgpu_ref *vgpu, const char **missing, struct err *err);
 
-	int (*exists)(const struct host *host, const struct vgpu *vgpu);
+	int (*exists)(const struct host *host, const struct vgpu_ref *vgpu);
 
 	/* Which file removes it, by which line. */
-	int (*remove)(char path[KPATH_SIZE], const char **line, const struct vgpu *vgpu, struct err *err);
+	int (*remove)(char path[KPATH_SIZE], const char **line, const struct vgpu_ref *vgpu, struct err *err);
 
-	int (*params)(char path[KPATH_SIZE], const struct vgpu *vgpu, struct err *err);
+	int (*params)(char path[KPATH_SIZE], const struct vgpu_ref *vgpu, struct err *err);
 
-	enum kernel_driver (*driver)(const struct host *host, const struct vgpu *vgpu);
+	enum kernel_driver (*driver)(const struct host *host, const struct vgpu_ref *vgpu);
 };
 
 extern const struct kernel_ops kernel_mdev, kernel_variant;
 
 /* Reads what the driver of a vGPU's parent answers, as timed_child_read() does. */
-ssize_t kernel_read(const struct host *host, const struct vgpu *vgpu, const char *path, char *buf, size_t size);
+ssize_t kernel_read(const struct host *host, const struct vgpu_ref *vgpu, const char *path, char *buf, size_t size);
 
 /* NULL: VFIO has a node for the device whose folder this is; else what has not appeared. */
 const char *kernel_node_missing(const struct host *host, int device);

@@ -16,6 +16,7 @@
 #include "base/auto.h"
 #include "base/timed_child.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "internal.h"
 
 enum {
@@ -23,22 +24,24 @@ enum {
 	STEP_LAST_US = 20000,
 };
 
-struct vgpu kernel_vgpu(const char *id)
+struct vgpu_ref kernel_vgpu(const char *id)
 {
 	char uuid[UUID_SIZE];
+	struct vgpu_ref vgpu = { .framework = uuid_parse(uuid, id) ? FW_MDEV : FW_VARIANT };
 
-	return (struct vgpu){ uuid_parse(uuid, id) ? FW_MDEV : FW_VARIANT, id, "", "" };
+	text_copy(vgpu.id, sizeof(vgpu.id), id);
+	return vgpu;
 }
 
 /* NULL: a plain VF, of which nothing is made. */
-static const struct kernel_ops *ops_of(const struct vgpu *vgpu)
+static const struct kernel_ops *ops_of(const struct vgpu_ref *vgpu)
 {
 	static const struct kernel_ops *const table[] = { [FW_MDEV] = &kernel_mdev, [FW_VARIANT] = &kernel_variant };
 
 	return vgpu->framework == FW_VF ? NULL : table[vgpu->framework];
 }
 
-ssize_t kernel_read(const struct host *host, const struct vgpu *vgpu, const char *path, char *buf, size_t size)
+ssize_t kernel_read(const struct host *host, const struct vgpu_ref *vgpu, const char *path, char *buf, size_t size)
 {
 	const char *parent = vgpu->framework == FW_VARIANT ? vgpu->id : vgpu->parent;
 	char card[PCI_SIZE];
@@ -100,7 +103,7 @@ const char *kernel_node_missing(const struct host *host, int device)
 }
 
 /* A plain VF that is there can be given out. */
-static int plain_vf(const struct host *host, const struct vgpu *vgpu, struct err *err)
+static int plain_vf(const struct host *host, const struct vgpu_ref *vgpu, struct err *err)
 {
 	char path[KPATH_SIZE], pci[PCI_SIZE];
 
@@ -112,14 +115,14 @@ static int plain_vf(const struct host *host, const struct vgpu *vgpu, struct err
 	return err_sys(err, errno, "VF %s", pci);
 }
 
-int kernel_available(const struct host *host, const struct vgpu *vgpu, struct err *err)
+int kernel_available(const struct host *host, const struct vgpu_ref *vgpu, struct err *err)
 {
 	const struct kernel_ops *ops = ops_of(vgpu);
 
 	return ops ? ops->available(host, vgpu, err) : plain_vf(host, vgpu, err);
 }
 
-int kernel_create(const struct host *host, const struct vgpu *vgpu, struct err *err)
+int kernel_create(const struct host *host, const struct vgpu_ref *vgpu, struct err *err)
 {
 	const struct kernel_ops *ops = ops_of(vgpu);
 	char path[KPATH_SIZE], what[KPATH_SIZE + 64], line[TYPE_SIZE];
@@ -134,7 +137,7 @@ int kernel_create(const struct host *host, const struct vgpu *vgpu, struct err *
 	return refused(err, KERNEL_CREATE, ops->driver(host, vgpu), -r, what);
 }
 
-int kernel_wait_complete(const struct host *host, const struct vgpu *vgpu, int wait_ms, struct err *err)
+int kernel_wait_complete(const struct host *host, const struct vgpu_ref *vgpu, int wait_ms, struct err *err)
 {
 	const struct kernel_ops *ops = ops_of(vgpu);
 	int64_t deadline = host_now_ms() + wait_ms;
@@ -162,7 +165,7 @@ int kernel_wait_complete(const struct host *host, const struct vgpu *vgpu, int w
 	return 0;
 }
 
-int kernel_exists(const struct host *host, const struct vgpu *vgpu)
+int kernel_exists(const struct host *host, const struct vgpu_ref *vgpu)
 {
 	const struct kernel_ops *ops = ops_of(vgpu);
 
@@ -174,7 +177,7 @@ static bool may_pass(int code)
 	return code == EAGAIN || code == EBUSY || code == EPERM || code == ENODEV || code == ENOENT;
 }
 
-int kernel_remove(const struct host *host, const struct vgpu *vgpu, int wait_ms, struct err *err)
+int kernel_remove(const struct host *host, const struct vgpu_ref *vgpu, int wait_ms, struct err *err)
 {
 	const struct kernel_ops *ops = ops_of(vgpu);
 	int64_t deadline = host_now_ms() + wait_ms;
@@ -211,7 +214,7 @@ int kernel_remove(const struct host *host, const struct vgpu *vgpu, int wait_ms,
 	return there < 0 ? err_sys(err, -there, "%s/%s", host->name, path) : 0;
 }
 
-int kernel_set_params(const struct host *host, const struct vgpu *vgpu, const char *params, struct err *err)
+int kernel_set_params(const struct host *host, const struct vgpu_ref *vgpu, const char *params, struct err *err)
 {
 	const struct kernel_ops *ops = ops_of(vgpu);
 	char path[KPATH_SIZE], what[KPATH_SIZE];
@@ -234,7 +237,7 @@ int kernel_set_params(const struct host *host, const struct vgpu *vgpu, const ch
 	return err_cause(err, strlen("vGPU : ") + strlen(vgpu->id));
 }
 
-bool kernel_driver_removes(const struct host *host, const struct vgpu *vgpu)
+bool kernel_driver_removes(const struct host *host, const struct vgpu_ref *vgpu)
 {
 	char path[KPATH_SIZE], vendor[16];
 

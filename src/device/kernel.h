@@ -18,56 +18,48 @@
 #include "base/host.h"
 #include "host/inventory.h"
 
-/* A vGPU as the kernel is asked about it. Borrows its texts. */
-struct vgpu {
-	enum framework framework;
-	const char *id;     /* an mdev's UUID, a VF's address */
-	const char *parent; /* the mdev's; of a VF itself */
-	const char *type;
-};
-
 /* A vGPU of which no more is known than its id: an mdev, or a VF with a type. */
-struct vgpu kernel_vgpu(const char *id);
+struct vgpu_ref kernel_vgpu(const char *id);
 
 /*
  * The kernel's count of what the parent can make of the type now; never negative; -ENOENT where parent or type is not
  * there. Of a VF 1 or 0.
  */
-int kernel_available(const struct host *host, const struct vgpu *vgpu, struct err *err);
+int kernel_available(const struct host *host, const struct vgpu_ref *vgpu, struct err *err);
 
 /*
  * Makes the vGPU. The errno is the driver's own (full can be EIO, ENOSPC, EUSERS, EPERM or ENOMEM); the text says what
  * was tried, what the kernel said, and what that means for this driver where it is known. -EEXIST: the UUID is taken on
  * this host.
  */
-int kernel_create(const struct host *host, const struct vgpu *vgpu, struct err *err);
+int kernel_create(const struct host *host, const struct vgpu_ref *vgpu, struct err *err);
 
 /*
  * Waits until the device is whole: it is of its type (mdev_type; current_vgpu_type reads the number back), its
  * iommu_group and its node in /dev/vfio are there. -ETIMEDOUT after `wait_ms`: the text says what is missing; -ENODEV:
  * it went away again; -EEXIST: it is of another type.
  */
-int kernel_wait_complete(const struct host *host, const struct vgpu *vgpu, int wait_ms, struct err *err);
+int kernel_wait_complete(const struct host *host, const struct vgpu_ref *vgpu, int wait_ms, struct err *err);
 
 /*
  * Is there such a device: 1, 0, or negative errno. A VF with another type than this one is somebody else's, and so not
  * this device; with type "" any will do.
  */
-int kernel_exists(const struct host *host, const struct vgpu *vgpu);
+int kernel_exists(const struct host *host, const struct vgpu_ref *vgpu);
 
 /*
  * Does the parent's driver (NVIDIA's) remove its mdev by itself once it is closed? Removing it first can leave a zombie
  * until the host is booted again.
  */
-bool kernel_driver_removes(const struct host *host, const struct vgpu *vgpu);
+bool kernel_driver_removes(const struct host *host, const struct vgpu_ref *vgpu);
 
 /*
  * Removes the device and sees that it is gone, retrying what may pass (EAGAIN, EBUSY, EPERM) within `wait_ms`. One that
  * is gone already is no error.
  */
-int kernel_remove(const struct host *host, const struct vgpu *vgpu, int wait_ms, struct err *err);
+int kernel_remove(const struct host *host, const struct vgpu_ref *vgpu, int wait_ms, struct err *err);
 
 /*
  * Writes nvidia/vgpu_params: only on a device that is not open; the driver drops the last byte, so a newline follows.
  */
-int kernel_set_params(const struct host *host, const struct vgpu *vgpu, const char *params, struct err *err);
+int kernel_set_params(const struct host *host, const struct vgpu_ref *vgpu, const char *params, struct err *err);

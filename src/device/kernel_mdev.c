@@ -13,7 +13,7 @@
 #include "base/text.h"
 
 /* sys/class/mdev_bus/PARENT/mdev_supported_types/TYPE/FILE, of names that are fit for a path. */
-static int type_path(char path[KPATH_SIZE], const struct vgpu *vgpu, const char *file, struct err *err)
+static int type_path(char path[KPATH_SIZE], const struct vgpu_ref *vgpu, const char *file, struct err *err)
 {
 	char parent[PARENT_SIZE], type[TYPE_SIZE];
 
@@ -26,7 +26,7 @@ static int type_path(char path[KPATH_SIZE], const struct vgpu *vgpu, const char 
 }
 
 /* sys/bus/mdev/devices/UUID, with what follows (with its slash) behind it. */
-static int device_path(char path[KPATH_SIZE], const struct vgpu *vgpu, const char *behind, struct err *err)
+static int device_path(char path[KPATH_SIZE], const struct vgpu_ref *vgpu, const char *behind, struct err *err)
 {
 	char safe[UUID_SIZE];
 
@@ -36,7 +36,7 @@ static int device_path(char path[KPATH_SIZE], const struct vgpu *vgpu, const cha
 	return 0;
 }
 
-static int mdev_available(const struct host *host, const struct vgpu *vgpu, struct err *err)
+static int mdev_available(const struct host *host, const struct vgpu_ref *vgpu, struct err *err)
 {
 	char path[KPATH_SIZE], text[32];
 	long n;
@@ -54,7 +54,7 @@ static int mdev_available(const struct host *host, const struct vgpu *vgpu, stru
 	return n > 0 ? (int)n : 0;
 }
 
-static int mdev_create(char path[KPATH_SIZE], char line[TYPE_SIZE], const struct vgpu *vgpu, struct err *err)
+static int mdev_create(char path[KPATH_SIZE], char line[TYPE_SIZE], const struct vgpu_ref *vgpu, struct err *err)
 {
 	int r = type_path(path, vgpu, "create", err);
 
@@ -67,7 +67,7 @@ static int mdev_create(char path[KPATH_SIZE], char line[TYPE_SIZE], const struct
 	return 0;
 }
 
-static int mdev_whole(const struct host *host, const struct vgpu *vgpu, const char **missing, struct err *err)
+static int mdev_whole(const struct host *host, const struct vgpu_ref *vgpu, const char **missing, struct err *err)
 {
 	char path[KPATH_SIZE], type[TYPE_SIZE];
 	int r = device_path(path, vgpu, "", err);
@@ -90,7 +90,7 @@ static int mdev_whole(const struct host *host, const struct vgpu *vgpu, const ch
 	return *missing ? 0 : 1;
 }
 
-static int mdev_exists(const struct host *host, const struct vgpu *vgpu)
+static int mdev_exists(const struct host *host, const struct vgpu_ref *vgpu)
 {
 	struct err err;
 	struct stat st;
@@ -104,19 +104,19 @@ static int mdev_exists(const struct host *host, const struct vgpu *vgpu)
 	return errno == ENOENT ? 0 : -errno;
 }
 
-static int mdev_remove(char path[KPATH_SIZE], const char **line, const struct vgpu *vgpu, struct err *err)
+static int mdev_remove(char path[KPATH_SIZE], const char **line, const struct vgpu_ref *vgpu, struct err *err)
 {
 	*line = "1\n";
 	return device_path(path, vgpu, "/remove", err);
 }
 
-static int mdev_params(char path[KPATH_SIZE], const struct vgpu *vgpu, struct err *err)
+static int mdev_params(char path[KPATH_SIZE], const struct vgpu_ref *vgpu, struct err *err)
 {
 	return device_path(path, vgpu, "/nvidia/vgpu_params", err);
 }
 
 /* Told by the type, or where the caller does not know that, by the device's. */
-static enum kernel_driver mdev_driver(const struct host *host, const struct vgpu *vgpu)
+static enum kernel_driver mdev_driver(const struct host *host, const struct vgpu_ref *vgpu)
 {
 	char path[KPATH_SIZE], type[TYPE_SIZE];
 	struct err err;

@@ -18,7 +18,7 @@
 #include "host/typelist.h"
 
 /* sys/bus/pci/devices/VF, with what follows (with its slash) behind it. */
-static int vf_path(char path[KPATH_SIZE], const struct vgpu *vgpu, const char *behind, struct err *err)
+static int vf_path(char path[KPATH_SIZE], const struct vgpu_ref *vgpu, const char *behind, struct err *err)
 {
 	char pci[PCI_SIZE];
 
@@ -29,7 +29,7 @@ static int vf_path(char path[KPATH_SIZE], const struct vgpu *vgpu, const char *b
 }
 
 /* The number of a type "nvidia-1145"; what is none is refused. */
-static int number_of(const struct vgpu *vgpu, int *number, struct err *err)
+static int number_of(const struct vgpu_ref *vgpu, int *number, struct err *err)
 {
 	if (typelist_number(vgpu->type, number))
 		return 0;
@@ -37,7 +37,7 @@ static int number_of(const struct vgpu *vgpu, int *number, struct err *err)
 }
 
 /* The type that the VF has, 0 none; negative errno. */
-static long current_type(const struct host *host, const struct vgpu *vgpu)
+static long current_type(const struct host *host, const struct vgpu_ref *vgpu)
 {
 	char path[KPATH_SIZE], text[32];
 	struct err err;
@@ -53,7 +53,7 @@ static long current_type(const struct host *host, const struct vgpu *vgpu)
 }
 
 /* The list of this very VF, read anew: what its siblings got a moment ago changes it. */
-static int variant_available(const struct host *host, const struct vgpu *vgpu, struct err *err)
+static int variant_available(const struct host *host, const struct vgpu_ref *vgpu, struct err *err)
 {
 	autofree char *text = malloc(TYPELIST_TEXT_MAX);
 	struct typelist list = { 0 };
@@ -79,7 +79,7 @@ static int variant_available(const struct host *host, const struct vgpu *vgpu, s
 	return r;
 }
 
-static int variant_create(char path[KPATH_SIZE], char line[TYPE_SIZE], const struct vgpu *vgpu, struct err *err)
+static int variant_create(char path[KPATH_SIZE], char line[TYPE_SIZE], const struct vgpu_ref *vgpu, struct err *err)
 {
 	int number, r = number_of(vgpu, &number, err);
 
@@ -89,7 +89,7 @@ static int variant_create(char path[KPATH_SIZE], char line[TYPE_SIZE], const str
 	return vf_path(path, vgpu, "/nvidia/current_vgpu_type", err);
 }
 
-static int variant_whole(const struct host *host, const struct vgpu *vgpu, const char **missing, struct err *err)
+static int variant_whole(const struct host *host, const struct vgpu_ref *vgpu, const char **missing, struct err *err)
 {
 	char path[KPATH_SIZE];
 	int number, r = number_of(vgpu, &number, err);
@@ -119,7 +119,7 @@ static int variant_whole(const struct host *host, const struct vgpu *vgpu, const
 	return *missing ? 0 : 1;
 }
 
-static int variant_exists(const struct host *host, const struct vgpu *vgpu)
+static int variant_exists(const struct host *host, const struct vgpu_ref *vgpu)
 {
 	long type = current_type(host, vgpu);
 	int number = 0;
@@ -131,18 +131,18 @@ static int variant_exists(const struct host *host, const struct vgpu *vgpu)
 	return type != 0 && (number == 0 || type == number);
 }
 
-static int variant_remove(char path[KPATH_SIZE], const char **line, const struct vgpu *vgpu, struct err *err)
+static int variant_remove(char path[KPATH_SIZE], const char **line, const struct vgpu_ref *vgpu, struct err *err)
 {
 	*line = "0\n";
 	return vf_path(path, vgpu, "/nvidia/current_vgpu_type", err);
 }
 
-static int variant_params(char path[KPATH_SIZE], const struct vgpu *vgpu, struct err *err)
+static int variant_params(char path[KPATH_SIZE], const struct vgpu_ref *vgpu, struct err *err)
 {
 	return vf_path(path, vgpu, "/nvidia/vgpu_params", err);
 }
 
-static enum kernel_driver variant_driver(const struct host *host, const struct vgpu *vgpu)
+static enum kernel_driver variant_driver(const struct host *host, const struct vgpu_ref *vgpu)
 {
 	(void)host, (void)vgpu;
 	return DRIVER_NVIDIA_VF;

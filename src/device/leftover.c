@@ -15,7 +15,7 @@ static bool is_left(const struct store *store, const struct policy *policy, cons
 	int64_t time_ms = (int64_t)(policy->release_timeout_s + policy->driver_cleanup_s) * 1000;
 
 	return lease->state == LEASE_RELEASING && host_now_ms() - lease->since_ms > time_ms &&
-	       !store_pgpu_busy(store, lease->pgpu) && !store_removes(store, lease->id);
+	       !store_pgpu_busy(store, lease->vgpu.pgpu) && !store_removes(store, lease->vgpu.id);
 }
 
 bool leftover_any(const struct store *store, const struct policy *policy, const struct leases *leases)
@@ -41,8 +41,8 @@ void leftover_finish(const struct host *host, const struct policy *policy)
 		const struct lease *lease = &leases.list[i];
 
 		if (is_left(&store, policy, lease) &&
-		    release_finish(&store, policy, lease->id, host_now_ms() + TURN_MS, &err) == 0)
-			log_info("release: domain %s: gave back %s, which was left", lease->name, lease->id);
+		    release_finish(&store, policy, lease->vgpu.id, host_now_ms() + TURN_MS, &err) == 0)
+			log_info("release: domain %s: gave back %s, which was left", lease->name, lease->vgpu.id);
 	}
 	_exit(0);
 }

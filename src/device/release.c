@@ -47,7 +47,7 @@ int release_mark(struct store *store, const char *domain, int64_t asked_ms, int 
 			continue;
 		/* Nothing was made for a reservation: a device under it is somebody else's. */
 		if (lease->state == LEASE_RESERVED) {
-			r = lease_drop(store, lease->id, err);
+			r = lease_drop(store, lease->vgpu.id, err);
 			continue;
 		}
 		/*
@@ -59,7 +59,7 @@ int release_mark(struct store *store, const char *domain, int64_t asked_ms, int 
 			r = lease_put(store, lease, err);
 		}
 		if (r == 0)
-			memcpy((*ids)[(*n)++], lease->id, ID_SIZE);
+			memcpy((*ids)[(*n)++], lease->vgpu.id, ID_SIZE);
 	}
 	store_unlock(store);
 	lease_list_free(&leases);
@@ -113,14 +113,9 @@ static int is_closed(const struct host *host, const char *id, int64_t look_by_ms
 	return r < 0 ? err_recode(err, EAGAIN) : 0;
 }
 
-static struct vgpu vgpu_of(const struct lease *lease)
-{
-	return (struct vgpu){ lease->framework, lease->id, lease->parent, lease->type };
-}
-
 struct removal {
 	const struct host *host;
-	struct vgpu vgpu;
+	struct vgpu_ref vgpu;
 	int wait_ms;
 	int pgpu;     /* its lock */
 	pid_t parent; /* 0: the child keeps that, too */
@@ -136,8 +131,8 @@ static int remove_device(void *arg, struct err *err)
 	return kernel_remove(removal->host, &removal->vgpu, removal->wait_ms, err);
 }
 
-static int remove_closed(const struct store *store, const struct vgpu *vgpu, int pgpu, int wait_ms, int64_t look_by_ms,
-			 struct err *err)
+static int remove_closed(const struct store *store, const struct vgpu_ref *vgpu, int pgpu, int wait_ms,
+			 int64_t look_by_ms, struct err *err)
 {
 	struct removal removal = {
 		.host = store->host, .vgpu = *vgpu, .wait_ms = wait_ms, .pgpu = pgpu, .parent = getpid()
@@ -162,7 +157,7 @@ static int remove_closed(const struct store *store, const struct vgpu *vgpu, int
 	return r;
 }
 
-int release_remove(const struct store *store, const struct vgpu *vgpu, int pgpu, int wait_ms, struct err *err)
+int release_remove(const struct store *store, const struct vgpu_ref *vgpu, int pgpu, int wait_ms, struct err *err)
 {
 	return remove_closed(store, vgpu, pgpu, wait_ms, host_now_ms() + wait_ms, err);
 }
@@ -172,14 +167,13 @@ static int let_driver_remove(const struct host *host, const struct policy *polic
 			     int64_t deadline_ms, struct err *err)
 {
 	int64_t turn = lease->since_ms + (int64_t)policy->driver_cleanup_s * 1000;
-	const struct vgpu vgpu = vgpu_of(lease);
 
 	while (host_now_ms() < turn) {
-		if (kernel_exists(host, &vgpu) == 0)
+		if (kernel_exists(host, &lease->vgpu) == 0)
 			return 0;
 		if (host_now_ms() >= deadline_ms)
 			return err_set(err, EAGAIN, "vGPU %s: the driver still has %d s to remove it by itself",
-				       lease->id, host_left_ms(turn) / 1000 + 1);
+				       lease->vgpu.id, host_left_ms(turn) / 1000 + 1);
 		host_sleep_ms(CLOSE_STEP_MS);
 	}
 	return 1;
@@ -190,13 +184,11 @@ static int remove_locked(struct store *store, const char *id, int pgpu, int64_t 
 			 struct err *err)
 {
 	struct lease lease;
-	struct vgpu vgpu;
 	int r = still_releasing(store, id, host_left_ms(deadline_ms), &lease, err);
 
 	if (r <= 0)
 		return r;
-	vgpu = vgpu_of(&lease);
-	r = remove_closed(store, &vgpu, pgpu, host_left_ms(deadline_ms), look_by_ms, err);
+	r = remove_closed(store, &lease.vgpu, pgpu, host_left_ms(deadline_ms), look_by_ms, err);
 	if (r < 0)
 		return r == -ETIMEDOUT ? -EAGAIN : r;
 	return drop_if_releasing(store, id, host_left_ms(deadline_ms) + REMOVE_SLACK_MS, err);
@@ -205,21 +197,20 @@ static int remove_locked(struct store *store, const char *id, int pgpu, int64_t 
 static int finish_created(struct store *store, const struct policy *policy, const struct lease *lease,
 			  int64_t deadline_ms, int64_t look_by_ms, struct err *err)
 {
-	const struct vgpu vgpu = vgpu_of(lease);
 	int r = 1;
 
-	if (kernel_driver_removes(store->host, &vgpu) && kernel_exists(store->host, &vgpu) == 1) {
+	if (kernel_driver_removes(store->host, &lease->vgpu) && kernel_exists(store->host, &lease->vgpu) == 1) {
 		r = let_driver_remove(store->host, policy, lease, deadline_ms, err);
 		if (r < 0)
 			return r;
 	}
 	/* Without the pGPU's lock, as others need that meanwhile. */
-	while (store_removes(store, lease->id) && host_left_ms(deadline_ms) > 0)
+	while (store_removes(store, lease->vgpu.id) && host_left_ms(deadline_ms) > 0)
 		host_sleep_ms(CLOSE_STEP_MS);
-	autoclose int lock = store_lock_pgpu(store, lease->pgpu, host_left_ms(deadline_ms), err);
+	autoclose int lock = store_lock_pgpu(store, lease->vgpu.pgpu, host_left_ms(deadline_ms), err);
 	if (lock < 0)
 		return lock == -ETIMEDOUT ? -EAGAIN : lock;
-	return remove_locked(store, lease->id, lock, deadline_ms, look_by_ms, err);
+	return remove_locked(store, lease->vgpu.id, lock, deadline_ms, look_by_ms, err);
 }
 
 /*
@@ -274,42 +265,40 @@ int release_finish(struct store *store, const struct policy *policy, const char 
 int release_unmarked(struct store *store, const struct policy *policy, const struct lease *lease, int64_t asked_ms,
 		     int64_t deadline_ms, struct err *err)
 {
-	const struct vgpu vgpu = vgpu_of(lease);
 	struct lease asked = *lease, now;
 	int r;
 
 	if (lease->origin == LEASE_ADOPTED || lease->state == LEASE_RESERVED)
 		return 0;
 	asked.since_ms = asked_ms;
-	while ((r = is_closed(store->host, lease->id, deadline_ms, err)) == -EBUSY &&
+	while ((r = is_closed(store->host, lease->vgpu.id, deadline_ms, err)) == -EBUSY &&
 	       host_left_ms(deadline_ms) > CLOSE_STEP_MS)
 		host_sleep_ms(CLOSE_STEP_MS);
-	if (r == 0 && kernel_driver_removes(store->host, &vgpu) && kernel_exists(store->host, &vgpu) == 1)
+	if (r == 0 && kernel_driver_removes(store->host, &lease->vgpu) && kernel_exists(store->host, &lease->vgpu) == 1)
 		r = let_driver_remove(store->host, policy, &asked, deadline_ms, err) < 0 ? -err->code : 0;
 	if (r < 0)
 		return r;
-	autoclose int lock = store_lock_pgpu(store, lease->pgpu, host_left_ms(deadline_ms), err);
+	autoclose int lock = store_lock_pgpu(store, lease->vgpu.pgpu, host_left_ms(deadline_ms), err);
 	if (lock < 0)
 		return lock;
 	if (store_lock(store, host_left_ms(deadline_ms), err) < 0)
 		return -err->code;
-	r = lease_get(store, lease->id, &now, err);
+	r = lease_get(store, lease->vgpu.id, &now, err);
 	store_unlock(store);
 	if (r <= 0 || strcmp(now.domain, lease->domain) != 0 || now.since_ms != lease->since_ms)
 		return r < 0 ? r : 0;
-	return release_remove(store, &vgpu, lock, host_left_ms(deadline_ms), err);
+	return release_remove(store, &lease->vgpu, lock, host_left_ms(deadline_ms), err);
 }
 
-int release_orphan(struct store *store, const struct policy *policy, const struct lease *device, int64_t deadline_ms,
+int release_orphan(struct store *store, const struct policy *policy, const struct vgpu_ref *vgpu, int64_t deadline_ms,
 		   struct err *err)
 {
-	const char *id = device->id;
+	const char *id = vgpu->id;
 	int most_ms = policy->release_timeout_s * 1000, wait_ms;
-	const struct vgpu vgpu = vgpu_of(device);
 	struct lease lease;
 	int r;
 
-	autoclose int lock = store_lock_pgpu(store, device->pgpu, host_left_ms(deadline_ms), err);
+	autoclose int lock = store_lock_pgpu(store, vgpu->pgpu, host_left_ms(deadline_ms), err);
 	if (lock < 0)
 		return lock;
 	r = store_lock(store, host_left_ms(deadline_ms), err);
@@ -322,12 +311,12 @@ int release_orphan(struct store *store, const struct policy *policy, const struc
 	if (r == 1)
 		return err_set(err, EBUSY, "vGPU %s: domain %s leased it a moment ago", id, lease.name);
 	wait_ms = host_left_ms(deadline_ms);
-	r = release_remove(store, &vgpu, lock, wait_ms < most_ms ? wait_ms : most_ms, err);
+	r = release_remove(store, vgpu, lock, wait_ms < most_ms ? wait_ms : most_ms, err);
 	if (r < 0)
 		return r;
 	seen_forget(store, id);
 	/* Its definition goes with it: Nova takes a device that is defined but absent for a free one, and fails. */
-	return device->framework == FW_MDEV ? mdevctl_undefine(store->host, id, device->parent, err) : 0;
+	return vgpu->framework == FW_MDEV ? mdevctl_undefine(store->host, id, vgpu->parent, err) : 0;
 }
 
 /* Takes the lock and the lease as it is now: 1 where it is the one that the caller saw. The lock is held then. */
@@ -338,7 +327,7 @@ static int lock_unchanged(struct store *store, const struct lease *lease, int64_
 
 	if (r < 0)
 		return r;
-	r = lease_get(store, lease->id, &now, err);
+	r = lease_get(store, lease->vgpu.id, &now, err);
 	if (r == 1 && lease_same(&now, lease))
 		return 1;
 	store_unlock(store);
@@ -351,7 +340,7 @@ int release_drop(struct store *store, const struct policy *policy, const struct 
 
 	if (r <= 0)
 		return r;
-	r = lease_drop(store, lease->id, err);
+	r = lease_drop(store, lease->vgpu.id, err);
 	store_unlock(store);
 	return r < 0 ? r : 1;
 }
@@ -403,7 +392,7 @@ int release_now(struct store *store, const struct policy *policy, const struct l
 	r = claim(store, lease, &mark, release_lock_by(policy), err);
 	if (r <= 0)
 		return r;
-	r = release_finish(store, policy, lease->id, deadline, err);
+	r = release_finish(store, policy, lease->vgpu.id, deadline, err);
 	if (r == -EBUSY)
 		put_back(store, policy, &mark, lease->state);
 	return r < 0 ? r : 1;

@@ -48,10 +48,9 @@ int release_unmarked(struct store *store, const struct policy *policy, const str
 
 /*
  * Removes a foreign device (an orphan; conditions checked by the caller) and its mdevctl definition, under the pGPU's
- * lock, if it is still in no lease and not open, by `deadline_ms`. -EBUSY: it is. Of `device`, which no lease stands for, only what says
- * where it is counts: id, framework, type, parent, pgpu.
+ * lock, if it is still in no lease and not open, by `deadline_ms`. -EBUSY: it is.
  */
-int release_orphan(struct store *store, const struct policy *policy, const struct lease *device, int64_t deadline_ms,
+int release_orphan(struct store *store, const struct policy *policy, const struct vgpu_ref *vgpu, int64_t deadline_ms,
 		   struct err *err);
 
 /* Until when, from now, a lock is waited for where no operation as a whole has a deadline. */
@@ -61,7 +60,7 @@ int64_t release_lock_by(const struct policy *policy);
  * Removes a device, under the pGPU's lock `pgpu`, which the caller holds, if nobody has it open. -EBUSY: somebody has;
  * -ETIMEDOUT: the kernel is still at it after `wait_ms`, and -EAGAIN as long as it is; meanwhile store_removes() tells.
  */
-int release_remove(const struct store *store, const struct vgpu *vgpu, int pgpu, int wait_ms, struct err *err);
+int release_remove(const struct store *store, const struct vgpu_ref *vgpu, int pgpu, int wait_ms, struct err *err);
 
 /*
  * Drops one reservation, or a lease whose device is gone, if it still is as it was (lease_same()): 1, else 0. Takes the

@@ -128,11 +128,25 @@ int inv_bounded(int (*work)(void *arg, struct err *err), struct inv_reader *read
 	return r;
 }
 
+/* All are sorted by now, and their parents known. */
+static void name_pgpus(struct inventory *inv)
+{
+	for (size_t i = 0; i < inv->ndevices; i++) {
+		struct inv_device *d = &inv->devices[i];
+
+		text_copy(d->vgpu.pgpu, sizeof(d->vgpu.pgpu),
+			  d->parent == UNKNOWN ? d->vgpu.parent : inv->pgpus[inv->parents[d->parent].pgpu].address);
+	}
+}
+
 int inventory_read(struct inventory *inv, const struct host *host, const struct inv_query *query, struct err *err)
 {
 	struct inv_reader reader = { .inv = inv, .host = host, .query = query, .types = query->types };
+	int r = inv_bounded(read_all, &reader, err);
 
-	return inv_bounded(read_all, &reader, err);
+	if (r == 0)
+		name_pgpus(inv);
+	return r;
 }
 
 void inventory_free(struct inventory *inv)
@@ -148,7 +162,7 @@ void inventory_free(struct inventory *inv)
 
 static int by_device_id(const void *key, const void *device)
 {
-	return strcmp(key, ((const struct inv_device *)device)->id);
+	return strcmp(key, ((const struct inv_device *)device)->vgpu.id);
 }
 
 const struct inv_device *inventory_device(const struct inventory *inv, const char *id)

@@ -77,12 +77,9 @@ struct inv_parent {
 };
 
 struct inv_device {
-	char id[ID_SIZE];
-	enum framework framework;
-	int parent; /* index; UNKNOWN where its parent is no registered one */
-	char parent_name[PARENT_SIZE];
-	uint64_t node;        /* the kernel's number of its entry: another one for a device that is made anew */
-	char type[TYPE_SIZE]; /* "" while the kernel has not linked mdev_type yet, or on its way out */
+	struct vgpu_ref vgpu;
+	int parent;    /* index; UNKNOWN where its parent is no registered one */
+	uint64_t node; /* the kernel's number of its entry: another one for a device that is made anew */
 };
 
 struct inventory {

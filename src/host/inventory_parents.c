@@ -64,7 +64,7 @@ static void place_device(struct inventory *inv, struct inv_device *device)
 
 	device->parent = UNKNOWN;
 	if (inv->nparents)
-		p = bsearch(device->parent_name, inv->parents, inv->nparents, sizeof(*p), inv_by_name);
+		p = bsearch(device->vgpu.parent, inv->parents, inv->nparents, sizeof(*p), inv_by_name);
 	if (!p)
 		return;
 	device->parent = (int)(p - inv->parents);
@@ -83,7 +83,7 @@ void inv_sort_parents(struct inventory *inv)
 
 static int by_id(const void *a, const void *b)
 {
-	return strcmp(((const struct inv_device *)a)->id, ((const struct inv_device *)b)->id);
+	return strcmp(((const struct inv_device *)a)->vgpu.id, ((const struct inv_device *)b)->vgpu.id);
 }
 
 static int read_mdevs(struct inv_reader *reader, struct err *err)
@@ -101,14 +101,14 @@ static int read_mdevs(struct inv_reader *reader, struct err *err)
 		struct inv_device device = { .parent = UNKNOWN, .node = e->d_ino };
 		char path[ID_SIZE + 16], type[TYPE_SIZE];
 
-		if (!uuid_parse(device.id, e->d_name) || strcmp(device.id, e->d_name) != 0)
+		if (!uuid_parse(device.vgpu.id, e->d_name) || strcmp(device.vgpu.id, e->d_name) != 0)
 			continue;
 		/* Gone since it was listed: it is not there. */
-		if (!device_parent(device.parent_name, fd, device.id))
+		if (!device_parent(device.vgpu.parent, fd, device.vgpu.id))
 			continue;
-		snprintf(path, sizeof(path), "%s/mdev_type", device.id);
-		if (file_link_base(fd, path, type, sizeof(type)) < 0 || !type_parse(device.type, type))
-			device.type[0] = '\0';
+		snprintf(path, sizeof(path), "%s/mdev_type", device.vgpu.id);
+		if (file_link_base(fd, path, type, sizeof(type)) < 0 || !type_parse(device.vgpu.type, type))
+			device.vgpu.type[0] = '\0';
 		r = inv_room(&inv->devices, inv->ndevices, sizeof(device), err);
 		if (r < 0)
 			return r;

@@ -265,12 +265,12 @@ static int add_carried(struct inventory *inv, int g, const struct inv_asked *ask
 		const struct inv_device *d = &inv->devices[i];
 		int r;
 
-		if (d->parent == UNKNOWN || inv->parents[d->parent].pgpu != g || !*d->type ||
-		    inventory_offer(inv, g, d->type))
+		if (d->parent == UNKNOWN || inv->parents[d->parent].pgpu != g || !*d->vgpu.type ||
+		    inventory_offer(inv, g, d->vgpu.type))
 			continue;
 		if (!asked)
 			return 1;
-		r = add_offer(inv, &inv->pgpus[g], asked, d->type, err);
+		r = add_offer(inv, &inv->pgpus[g], asked, d->vgpu.type, err);
 		if (r < 0)
 			return r;
 	}

@@ -26,7 +26,7 @@ enum { TIME_SLICED_MAX = 32 };
 static int read_vf(struct inventory *inv, int g, int card, size_t n, const char *vf, struct err *err)
 {
 	struct inv_parent parent = { .pgpu = g };
-	struct inv_device device = { .framework = FW_VARIANT, .parent = UNKNOWN };
+	struct inv_device device = { .vgpu.framework = FW_VARIANT, .parent = UNKNOWN };
 	char path[64], text[32];
 	ssize_t len;
 	long number = 0;
@@ -51,9 +51,9 @@ static int read_vf(struct inventory *inv, int g, int card, size_t n, const char 
 	inv->parents[inv->nparents++] = parent;
 	if (!inv->pgpus[g].ready || number == 0)
 		return 0;
-	text_copy(device.id, sizeof(device.id), vf);
-	text_copy(device.parent_name, sizeof(device.parent_name), vf);
-	snprintf(device.type, sizeof(device.type), "nvidia-%ld", number);
+	text_copy(device.vgpu.id, sizeof(device.vgpu.id), vf);
+	text_copy(device.vgpu.parent, sizeof(device.vgpu.parent), vf);
+	snprintf(device.vgpu.type, sizeof(device.vgpu.type), "nvidia-%ld", number);
 	/* No entry of its own appears and goes: the type is what tells one vGPU from the next. */
 	device.node = (uint64_t)number;
 	r = inv_room(&inv->devices, inv->ndevices, sizeof(device), err);
@@ -267,8 +267,8 @@ static int add_types(struct inv_reader *reader, struct inv_pgpu *pgpu, struct ty
 		const struct inv_device *d = &inv->devices[i];
 		int number;
 
-		if (d->framework == FW_VARIANT && d->parent != UNKNOWN &&
-		    &inv->pgpus[inv->parents[d->parent].pgpu] == pgpu && typelist_number(d->type, &number))
+		if (d->vgpu.framework == FW_VARIANT && d->parent != UNKNOWN &&
+		    &inv->pgpus[inv->parents[d->parent].pgpu] == pgpu && typelist_number(d->vgpu.type, &number))
 			r = add_type(inv, pgpu, number, NULL, err);
 	}
 	return r;

@@ -30,16 +30,16 @@ static void lease_and_kernel(struct compare *v)
 		    v->runs ? "shut the domain down and start it again" : "'vgpu-lease gc' drops the lease");
 		return;
 	}
-	if (*v->type && strcmp(lease->type, v->type) != 0)
+	if (*v->type && strcmp(lease->vgpu.type, v->type) != 0)
 		say(v,
 		    "it is leased as %.60s, and the kernel has a %.60s: somebody has made it anew; 'vgpu-lease release' drops the "
 		    "lease once the domain is shut down",
-		    lease->type, v->type);
-	if (*v->parent && strcmp(lease->parent, v->parent) != 0)
+		    lease->vgpu.type, v->type);
+	if (*v->parent && strcmp(lease->vgpu.parent, v->parent) != 0)
 		say(v,
 		    "it is leased on %.50s, and the kernel has it on %.50s: somebody has made it anew; 'vgpu-lease release' "
 		    "drops the lease once the domain is shut down",
-		    lease->parent, v->parent);
+		    lease->vgpu.parent, v->parent);
 }
 
 static void running_and_lease(struct compare *v)

@@ -91,9 +91,9 @@ static int choose_vf(const struct hotplug *hp, const struct request *request, st
 	if (r == 0 && plan.kind != PLAN_STEPS)
 		r = err_set(err, ENOSPC, "domain %s: %s", hp->domain.name, plan.text);
 	if (r == 0) {
-		text_copy(req->id, sizeof(req->id), plan.steps[0].id);
+		text_copy(req->id, sizeof(req->id), plan.steps[0].vgpu.id);
 		/* A plain one is bound to a driver of VFIO by libvirt. */
-		vf_xml(req->id, plan.steps[0].framework == FW_VF, xml, size);
+		vf_xml(req->id, plan.steps[0].vgpu.framework == FW_VF, xml, size);
 	}
 	plan_free(&plan);
 	survey_end(&survey);

@@ -75,9 +75,9 @@ int lease_format(const struct lease *l, char *buf, size_t size)
 		     LEASE_MAGIC "\nid=%s\ndomain=%s\nname=%s\nproject=%s\ntype=%s\nparent=%s\npgpu=%s\nframework=%s\n"
 				 "state=%s\norigin=%s\nnuma=%d\nframebuffer_mib=%d\nsince_ms=%" PRId64
 				 "\ndeadline_ms=%" PRId64 "\nwriter=%d\nwriter_start=%" PRIu64 "\nend\n",
-		     l->id, l->domain, name, project, l->type, l->parent, l->pgpu, framework_words[l->framework],
-		     states[l->state], origins[l->origin], l->numa, l->framebuffer_mib, l->since_ms, l->deadline_ms,
-		     (int)l->writer, l->writer_start);
+		     l->vgpu.id, l->domain, name, project, l->vgpu.type, l->vgpu.parent, l->vgpu.pgpu,
+		     framework_words[l->vgpu.framework], states[l->state], origins[l->origin], l->numa,
+		     l->framebuffer_mib, l->since_ms, l->deadline_ms, (int)l->writer, l->writer_start);
 	return n < 0 || (size_t)n >= size ? -ENOSPC : n;
 }
 
@@ -135,13 +135,13 @@ int lease_parse(struct lease *l, const char *text)
 	if (strncmp(text, LEASE_MAGIC "\n", sizeof(LEASE_MAGIC)) != 0)
 		return -EINVAL;
 	text += sizeof(LEASE_MAGIC);
-	if (!field(&text, "id", id, sizeof(id)) || !id_parse(l->id, id) ||
+	if (!field(&text, "id", id, sizeof(id)) || !id_parse(l->vgpu.id, id) ||
 	    !field(&text, "domain", domain, sizeof(domain)) || !uuid_parse(l->domain, domain) ||
 	    !encoded(&text, "name", l->name, sizeof(l->name)) ||
 	    !encoded(&text, "project", l->project, sizeof(l->project)) || !field(&text, "type", type, sizeof(type)) ||
-	    !type_parse(l->type, type) || !field(&text, "parent", parent, sizeof(parent)) ||
-	    !parent_parse(l->parent, parent) || !field(&text, "pgpu", pgpu, sizeof(pgpu)) ||
-	    !parent_parse(l->pgpu, pgpu) || !word(&text, "framework", framework_words, 3, &framework) ||
+	    !type_parse(l->vgpu.type, type) || !field(&text, "parent", parent, sizeof(parent)) ||
+	    !parent_parse(l->vgpu.parent, parent) || !field(&text, "pgpu", pgpu, sizeof(pgpu)) ||
+	    !parent_parse(l->vgpu.pgpu, pgpu) || !word(&text, "framework", framework_words, 3, &framework) ||
 	    !word(&text, "state", states, 4, &state) || !word(&text, "origin", origins, 2, &origin) ||
 	    !number(&text, "numa", UNKNOWN, &numa) || !number(&text, "framebuffer_mib", UNKNOWN, &framebuffer) ||
 	    !number(&text, "since_ms", 0, &l->since_ms) || !number(&text, "deadline_ms", 0, &l->deadline_ms) ||
@@ -150,7 +150,7 @@ int lease_parse(struct lease *l, const char *text)
 		return -EINVAL;
 	if (numa > 1023 || framebuffer > INT32_MAX || writer > INT32_MAX)
 		return -EINVAL;
-	l->framework = (enum framework)framework;
+	l->vgpu.framework = (enum framework)framework;
 	l->state = (enum lease_state)state;
 	l->origin = (enum lease_origin)origin;
 	l->numa = (int)numa;
@@ -162,14 +162,14 @@ int lease_parse(struct lease *l, const char *text)
 
 static int by_id(const void *a, const void *b)
 {
-	return strcmp(((const struct lease *)a)->id, ((const struct lease *)b)->id);
+	return strcmp(((const struct lease *)a)->vgpu.id, ((const struct lease *)b)->vgpu.id);
 }
 
 bool lease_same(const struct lease *a, const struct lease *b)
 {
 	if (!a || !b)
 		return a == b;
-	return strcmp(a->id, b->id) == 0 && strcmp(a->domain, b->domain) == 0 && a->state == b->state &&
+	return strcmp(a->vgpu.id, b->vgpu.id) == 0 && strcmp(a->domain, b->domain) == 0 && a->state == b->state &&
 	       a->since_ms == b->since_ms && a->writer == b->writer && a->writer_start == b->writer_start;
 }
 
@@ -183,7 +183,7 @@ struct lease *lease_find(const struct leases *leases, const char *id)
 {
 	struct lease key;
 
-	if (!leases->n || !text_copy(key.id, sizeof(key.id), id))
+	if (!leases->n || !text_copy(key.vgpu.id, sizeof(key.vgpu.id), id))
 		return NULL;
 	return bsearch(&key, leases->list, leases->n, sizeof(*leases->list), by_id);
 }

@@ -27,14 +27,10 @@ enum lease_state { LEASE_RESERVED, LEASE_CREATING, LEASE_ACTIVE, LEASE_RELEASING
 enum lease_origin { LEASE_CREATED, LEASE_ADOPTED };
 
 struct lease {
-	char id[ID_SIZE];
+	struct vgpu_ref vgpu;
 	char domain[UUID_SIZE];
 	char name[DOMAIN_NAME_SIZE]; /* the domain's; for people */
 	char project[PROJECT_SIZE];  /* "" none */
-	char type[TYPE_SIZE];
-	char parent[PARENT_SIZE];
-	char pgpu[PARENT_SIZE];
-	enum framework framework;
 	enum lease_state state;
 	enum lease_origin origin;
 	int numa;            /* node; UNKNOWN */

@@ -13,3 +13,12 @@ enum framework { FW_MDEV, FW_VARIANT, FW_VF };
 /* "mdev", "variant", "vf": in files and in JSON. */
 extern const char *const framework_words[FW_VF + 1];
 const char *framework_word(enum framework framework);
+
+/* One vGPU. What is not known is "". */
+struct vgpu_ref {
+	enum framework framework;
+	char id[ID_SIZE];         /* an mdev's UUID, a VF's address */
+	char type[TYPE_SIZE];     /* of a device: "" while the kernel has not said it yet, or on its way out */
+	char parent[PARENT_SIZE]; /* the mdev's parent; of a VF itself */
+	char pgpu[PARENT_SIZE];   /* the physical GPU; the parent's own name where that is not registered (any more) */
+};

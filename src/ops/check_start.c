@@ -90,7 +90,7 @@ static int plan_start(const struct check *check, const struct config *config, co
 		start->kind = plan.kind;
 		start->refusal = plan.refusal;
 		start->removes = plan.nremoves;
-		snprintf(start->on, sizeof(start->on), "%s", plan.nsteps ? plan.steps[0].parent : "");
+		snprintf(start->on, sizeof(start->on), "%s", plan.nsteps ? plan.steps[0].vgpu.parent : "");
 		snprintf(start->text, sizeof(start->text), "%.*s",
 			 plan.why ? (int)plan.why : (int)sizeof(start->text) - 1, plan.text);
 		start->fix[0] = '\0';
@@ -182,20 +182,20 @@ static struct load load_of(const struct pool *pool, const struct section *sectio
 
 	for (size_t i = 0; i < inv->ndevices; i++) {
 		const struct inv_device *d = &inv->devices[i];
-		const struct inv_type *type = inventory_type(inv, d->type);
+		const struct inv_type *type = inventory_type(inv, d->vgpu.type);
 
 		if (d->parent == UNKNOWN || inv->parents[d->parent].pgpu != pgpu)
 			continue;
-		if (pool_serves(pool, pgpu, d->type) && (!wanted || !type || !wanted->slices == !type->slices))
+		if (pool_serves(pool, pgpu, d->vgpu.type) && (!wanted || !type || !wanted->slices == !type->slices))
 			load.own = true;
 		else
 			load.foreign = true;
 	}
 	for (size_t i = 0; i < leases->n; i++)
-		if (strcmp(leases->list[i].pgpu, inv->pgpus[pgpu].address) == 0 &&
-		    !inventory_device(inv, leases->list[i].id)) {
-			load.own |= pool_serves(pool, pgpu, leases->list[i].type) != NULL;
-			load.foreign |= pool_serves(pool, pgpu, leases->list[i].type) == NULL;
+		if (strcmp(leases->list[i].vgpu.pgpu, inv->pgpus[pgpu].address) == 0 &&
+		    !inventory_device(inv, leases->list[i].vgpu.id)) {
+			load.own |= pool_serves(pool, pgpu, leases->list[i].vgpu.type) != NULL;
+			load.foreign |= pool_serves(pool, pgpu, leases->list[i].vgpu.type) == NULL;
 		}
 	return load;
 }

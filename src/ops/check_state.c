@@ -181,14 +181,15 @@ static bool look_at_guest(struct check *check, const struct config *config, cons
 	char where[CHECK_WHERE], fix[192];
 
 	if (!config || lease->state != LEASE_ACTIVE || lease->origin != LEASE_CREATED ||
-	    config_section(config, lease->type))
+	    config_section(config, lease->vgpu.type))
 		return false;
-	snprintf(where, sizeof(where), "%s", lease->id);
+	snprintf(where, sizeof(where), "%s", lease->vgpu.id);
 	snprintf(fix, sizeof(fix),
-		 "enable %s again, or see 'vgpu-lease plan' for that domain before it is started anew", lease->type);
+		 "enable %s again, or see 'vgpu-lease plan' for that domain before it is started anew",
+		 lease->vgpu.type);
 	check_note(check, CHECK_WARN, "guest", where, fix,
-		   "domain %.100s runs with %s on %s, a type that is not enabled any more", lease->name, lease->type,
-		   lease->pgpu);
+		   "domain %.100s runs with %s on %s, a type that is not enabled any more", lease->name,
+		   lease->vgpu.type, lease->vgpu.pgpu);
 	return true;
 }
 

@@ -68,29 +68,19 @@ static void judge_lease(struct gc *c, const struct reclaim_check *check, const s
 	struct gc_item *item = &c->items[c->n++];
 
 	item->leased = true;
+	item->vgpu = lease->vgpu;
 	item->lease = *lease;
-	item->exists = inventory_device(&look->inv, lease->id) != NULL;
+	item->exists = inventory_device(&look->inv, lease->vgpu.id) != NULL;
 	/* Nothing was made for a reservation: a device under it is somebody else's. */
 	item->removes = item->exists && lease->origin == LEASE_CREATED && lease->state != LEASE_RESERVED;
 	item->outcome = reclaim_is_stale(check, lease, item->exists, item->why) ? GC_GOES : GC_STAYS;
 }
 
-static const char *pgpu_of(const struct look *look, const struct inv_device *device)
-{
-	return device->parent == UNKNOWN ? device->parent_name
-					 : look->inv.pgpus[look->inv.parents[device->parent].pgpu].address;
-}
-
-static void judge_foreign(struct gc *c, const struct reclaim_check *check, const struct look *look,
-			  const struct inv_device *device)
+static void judge_foreign(struct gc *c, const struct reclaim_check *check, const struct inv_device *device)
 {
 	struct gc_item *item = &c->items[c->n++];
 
-	text_copy(item->lease.id, sizeof(item->lease.id), device->id);
-	text_copy(item->lease.type, sizeof(item->lease.type), device->type);
-	text_copy(item->lease.parent, sizeof(item->lease.parent), device->parent_name);
-	text_copy(item->lease.pgpu, sizeof(item->lease.pgpu), pgpu_of(look, device));
-	item->lease.framework = device->framework;
+	item->vgpu = device->vgpu;
 	item->exists = true;
 	item->removes = true;
 	if (!c->config)
@@ -101,17 +91,15 @@ static void judge_foreign(struct gc *c, const struct reclaim_check *check, const
 
 static bool still_there(const struct host *host, const struct inv_device *device)
 {
-	const struct vgpu vgpu = { device->framework, device->id, device->parent_name, device->type };
-
-	return kernel_exists(host, &vgpu) == 1;
+	return kernel_exists(host, &device->vgpu) == 1;
 }
 
 /* Is the pass about this device? */
-static bool is_meant(const struct gc *c, const struct look *look, const struct inv_device *device)
+static bool is_meant(const struct gc *c, const struct inv_device *device)
 {
-	return (!c->type || strcmp(c->type, device->type) == 0) &&
-	       (!c->kept_type || strcmp(c->kept_type, device->type) != 0) &&
-	       (!c->pgpu || strcmp(c->pgpu, pgpu_of(look, device)) == 0);
+	return (!c->type || strcmp(c->type, device->vgpu.type) == 0) &&
+	       (!c->kept_type || strcmp(c->kept_type, device->vgpu.type) != 0) &&
+	       (!c->pgpu || strcmp(c->pgpu, device->vgpu.pgpu) == 0);
 }
 
 static void judge(struct gc *c, const struct look *look)
@@ -130,15 +118,15 @@ static void judge(struct gc *c, const struct look *look)
 	if (!c->items)
 		abort();
 	for (size_t i = 0; i < look->leases.n; i++)
-		if (!c->pgpu || strcmp(c->pgpu, look->leases.list[i].pgpu) == 0)
+		if (!c->pgpu || strcmp(c->pgpu, look->leases.list[i].vgpu.pgpu) == 0)
 			judge_lease(c, &check, look, &look->leases.list[i]);
 	for (size_t i = 0; i < look->inv.ndevices; i++) {
 		const struct inv_device *device = &look->inv.devices[i];
 
 		/* One that was given back between the two looks has no lease any more, and is not foreign. */
-		if (!lease_find(&look->leases, device->id) && is_meant(c, look, device) &&
+		if (!lease_find(&look->leases, device->vgpu.id) && is_meant(c, device) &&
 		    still_there(c->store->host, device))
-			judge_foreign(c, &check, look, device);
+			judge_foreign(c, &check, device);
 	}
 }
 
@@ -165,22 +153,22 @@ static void claim(struct gc *c, struct gc_item *item)
 
 static void carry_out(struct gc *c, struct gc_item *item, int64_t deadline_ms)
 {
-	const struct lease *lease = &item->lease;
+	const struct vgpu_ref *vgpu = &item->vgpu;
 	struct err err = { 0 };
 	int64_t orphan_by = release_lock_by(c->policy) + (int64_t)c->policy->release_timeout_s * 1000;
 	int r;
 
 	if (item->leased)
-		r = release_finish(c->store, c->policy, lease->id, deadline_ms, &err);
+		r = release_finish(c->store, c->policy, vgpu->id, deadline_ms, &err);
 	else
-		r = release_orphan(c->store, c->policy, lease, orphan_by, &err);
+		r = release_orphan(c->store, c->policy, vgpu, orphan_by, &err);
 	item->outcome = r == 0 ? GC_GONE : GC_FAILED;
 	if (r < 0) {
 		text_safe(item->trouble, sizeof(item->trouble), err.text);
-		log_warn("gc: %s cannot be given back: %s", lease->id, err.text);
+		log_warn("gc: %s cannot be given back: %s", vgpu->id, err.text);
 	} else {
-		log_info("gc: %s %s, %s on %s: %s", item->removes ? "removed" : "dropped the lease of", lease->id,
-			 lease->type, lease->parent, item->why);
+		log_info("gc: %s %s, %s on %s: %s", item->removes ? "removed" : "dropped the lease of", vgpu->id,
+			 vgpu->type, vgpu->parent, item->why);
 	}
 }
 

@@ -25,8 +25,9 @@ enum gc_outcome {
 };
 
 struct gc_item {
-	bool leased;        /* else a foreign device that nobody has leased */
-	struct lease lease; /* as it was found; of a foreign device only id, type, parent, pgpu and framework */
+	bool leased; /* else a foreign device that nobody has leased */
+	struct vgpu_ref vgpu;
+	struct lease lease; /* as it was found, if `leased` */
 	bool exists;        /* there is such a device */
 	bool removes;       /* going means that the device is removed; else only its lease is dropped */
 	enum gc_outcome outcome;

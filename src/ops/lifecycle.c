@@ -98,7 +98,6 @@ static int remove_one(struct rounds *r, const char *id, struct err *err)
 	const struct lease *lease = lease_find(&r->survey.leases, id);
 	int64_t own = host_now_ms() + (int64_t)(policy->release_timeout_s + policy->driver_cleanup_s) * 1000;
 	int64_t deadline = own < r->deadline_ms ? own : r->deadline_ms;
-	struct lease orphan = { 0 };
 	int n;
 
 	if (host_now_ms() >= r->deadline_ms)
@@ -109,16 +108,10 @@ static int remove_one(struct rounds *r, const char *id, struct err *err)
 	}
 	if (!device)
 		return 0;
-	orphan.framework = device->framework;
-	memcpy(orphan.id, device->id, sizeof(orphan.id));
-	memcpy(orphan.type, device->type, sizeof(orphan.type));
-	memcpy(orphan.parent, device->parent_name, sizeof(orphan.parent));
-	memcpy(orphan.pgpu, r->survey.inv.pgpus[r->survey.inv.parents[device->parent].pgpu].address,
-	       sizeof(orphan.pgpu));
-	n = release_orphan(&r->store, policy, &orphan, r->deadline_ms, err);
+	n = release_orphan(&r->store, policy, &device->vgpu, r->deadline_ms, err);
 	if (n == 0)
 		log_info("prepare: domain %s: removed orphan %s (%s on %s) to make room", r->lifecycle->request->name,
-			 id, device->type, device->parent_name);
+			 id, device->vgpu.type, device->vgpu.parent);
 	return n;
 }
 
@@ -136,7 +129,7 @@ static void remove_reclaimable(struct rounds *r)
 		if (i >= r->plan.nremoves - r->plan.nquota)
 			continue;
 		snprintf(reason, sizeof(reason), "an orphan cannot be removed: %.200s", err.text + err.cause);
-		survey_failed_attempt(&r->survey, step->pgpu, step->type, CAUSE_FAILED, reason);
+		survey_failed_attempt(&r->survey, step->vgpu.pgpu, step->vgpu.type, CAUSE_FAILED, reason);
 	}
 }
 
@@ -220,15 +213,15 @@ static void note_failure(struct rounds *r, const struct step *step, int code)
 			return;
 	if (step->kind != STEP_CREATE || store_lock(&r->store, host_left_ms(r->deadline_ms), &ignored) < 0)
 		return;
-	failure_note(&r->store, step->pgpu, step->type);
+	failure_note(&r->store, step->vgpu.pgpu, step->vgpu.type);
 	store_unlock(&r->store);
 }
 
 static void note_success(struct rounds *r, const struct step *step)
 {
 	for (size_t i = 0; i < r->survey.nfailures; i++)
-		if (strcmp(r->survey.failures[i].pgpu, step->pgpu) == 0)
-			failure_forget(&r->store, step->pgpu);
+		if (strcmp(r->survey.failures[i].pgpu, step->vgpu.pgpu) == 0)
+			failure_forget(&r->store, step->vgpu.pgpu);
 }
 
 /* Carries out the steps, all or none. 1: all done; 0: plan again. */
@@ -245,16 +238,16 @@ static int apply_round(struct rounds *r, struct err *err)
 		note_failure(r, step, -n);
 		r->strict = true;
 		if (n == -ETIMEDOUT || n == -ECANCELED || step->kind == STEP_KEEP)
-			return err_in(err, "vGPU %s", step->id);
+			return err_in(err, "vGPU %s", step->vgpu.id);
 		if (n == -EAGAIN && host_now_ms() < r->deadline_ms) {
 			host_sleep_ms(WAIT_STEP_MS);
 			return 0;
 		}
 		/* What exists is where it is: no other card will do. */
 		if (step->kind != STEP_CREATE)
-			return err_in(err, "vGPU %s", step->id);
-		survey_failed_attempt(&r->survey, step->pgpu, step->type, n == -ENOSPC ? CAUSE_IN_USE : CAUSE_FAILED,
-				      err->text + err->cause);
+			return err_in(err, "vGPU %s", step->vgpu.id);
+		survey_failed_attempt(&r->survey, step->vgpu.pgpu, step->vgpu.type,
+				      n == -ENOSPC ? CAUSE_IN_USE : CAUSE_FAILED, err->text + err->cause);
 		return 0;
 	}
 	return 1;
@@ -288,7 +281,7 @@ static int prepare_unmanaged(const struct lifecycle *lifecycle, struct err *err)
 {
 	for (size_t i = 0; i < lifecycle->request->nvgpus; i++) {
 		const struct vgpu_request *req = &lifecycle->request->vgpus[i];
-		const struct vgpu vgpu = kernel_vgpu(req->id);
+		const struct vgpu_ref vgpu = kernel_vgpu(req->id);
 		int r = kernel_exists(lifecycle->host, &vgpu);
 
 		if (!req->placeholder && (req->kind == REQUEST_PCI || r == 1))

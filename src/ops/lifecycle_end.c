@@ -82,7 +82,8 @@ static void remove_unmarked(const struct release *release, struct store *store, 
 			err_set(&err, EAGAIN, "no time was left for it (release_wait)");
 		else if (release_unmarked(store, release->policy, lease, release->asked_ms, deadline_ms, &err) == 0)
 			continue;
-		log_warn("release: domain %s: %s stays for 'vgpu-lease gc': %s", release->name, lease->id, err.text);
+		log_warn("release: domain %s: %s stays for 'vgpu-lease gc': %s", release->name, lease->vgpu.id,
+			 err.text);
 	}
 	lease_list_free(&leases);
 }

@@ -23,14 +23,14 @@ int lifecycle_rewritten(const struct lifecycle *lifecycle, const struct survey *
 		struct domxml_change *change = &changes[i];
 
 		change->req = i;
-		change->has_facts = survey->mode != PLAN_PREPARE && *step->type;
-		change->changes_framework = (step->framework == FW_MDEV) !=
+		change->has_facts = survey->mode != PLAN_PREPARE && *step->vgpu.type;
+		change->changes_framework = (step->vgpu.framework == FW_MDEV) !=
 					    (lifecycle->request->vgpus[i].kind == REQUEST_MDEV);
-		migration_facts_type(&change->facts, &survey->inv, inventory_pgpu(&survey->inv, step->pgpu),
-				     step->type);
-		if (strcmp(step->id, lifecycle->request->vgpus[i].id) == 0)
+		migration_facts_type(&change->facts, &survey->inv, inventory_pgpu(&survey->inv, step->vgpu.pgpu),
+				     step->vgpu.type);
+		if (strcmp(step->vgpu.id, lifecycle->request->vgpus[i].id) == 0)
 			continue;
-		memcpy(change->id, step->id, ID_SIZE);
+		memcpy(change->id, step->vgpu.id, ID_SIZE);
 		*changed = true;
 	}
 	return domxml_rewrite(lifecycle->doc, changes, *changed ? plan->nsteps : 0, xml, len, err);
@@ -47,7 +47,7 @@ void lifecycle_unreserve(const struct lifecycle *lifecycle)
 		for (size_t i = 0; i < leases.n; i++)
 			if (strcmp(leases.list[i].domain, lifecycle->request->uuid) == 0 &&
 			    leases.list[i].state == LEASE_RESERVED)
-				lease_drop(&store, leases.list[i].id, &err);
+				lease_drop(&store, leases.list[i].vgpu.id, &err);
 	lease_list_free(&leases);
 	store_close(&store);
 }

@@ -25,7 +25,7 @@ bool preview_not_chosen(const struct survey *survey, const struct plan *plan, si
 	const struct plan_facts facts = survey_facts(survey);
 	const char *reason;
 
-	if (step && (step->kind != STEP_CREATE || strcmp(step->pgpu, survey->inv.pgpus[pgpu].address) == 0))
+	if (step && (step->kind != STEP_CREATE || strcmp(step->vgpu.pgpu, survey->inv.pgpus[pgpu].address) == 0))
 		return false;
 	for (size_t i = 0; i < plan->nverdicts; i++) {
 		const struct verdict *v = &plan->verdicts[i];
@@ -54,9 +54,9 @@ static void print_removal(FILE *to, const struct survey *survey, const char *id)
 
 	fprintf(to, "remove %s", id);
 	if (device)
-		fprintf(to, ", %s on %s", device->type, device->parent_name);
+		fprintf(to, ", %s on %s", device->vgpu.type, device->vgpu.parent);
 	else if (lease)
-		fprintf(to, ", %s on %s", lease->type, lease->parent);
+		fprintf(to, ", %s on %s", lease->vgpu.type, lease->vgpu.parent);
 	text_safe(name, sizeof(name), lease ? lease->name : "");
 	if (!lease)
 		fprintf(to, " (orphan)\n");
@@ -77,9 +77,9 @@ void preview_print(FILE *to, const struct survey *survey, const struct plan *pla
 		const char *id = survey->asked->vgpus[i].id;
 
 		text_safe(safe, sizeof(safe), step->why);
-		fprintf(to, "%s %s, %s on %s (%s)", preview_word(survey, step), step->id, step->type, step->parent,
-			safe);
-		if (strcmp(id, step->id) != 0)
+		fprintf(to, "%s %s, %s on %s (%s)", preview_word(survey, step), step->vgpu.id, step->vgpu.type,
+			step->vgpu.parent, safe);
+		if (strcmp(id, step->vgpu.id) != 0)
 			fprintf(to, ", instead of %s", id);
 		fputc('\n', to);
 	}
@@ -108,7 +108,7 @@ int preview_release(FILE *to, const struct store *store, const char *domain, str
 								: "leave standing";
 
 		if (strcmp(l->domain, domain) == 0)
-			fprintf(to, "%s %s, %s on %s\n", what, l->id, l->type, l->parent);
+			fprintf(to, "%s %s, %s on %s\n", what, l->vgpu.id, l->vgpu.type, l->vgpu.parent);
 	}
 	lease_list_free(&leases);
 	return r;

@@ -51,10 +51,10 @@ static int plan_vfs(struct rewrite *r, const struct rewrite_host *host, const st
 	for (size_t i = 0; n == 0 && i < plan.nsteps; i++) {
 		struct domxml_change *change = &r->changes[r->nchanges];
 
-		if (strcmp(plan.steps[i].id, vfs->vgpus[i].id) == 0)
+		if (strcmp(plan.steps[i].vgpu.id, vfs->vgpus[i].id) == 0)
 			continue;
 		change->req = which[i];
-		memcpy(change->id, plan.steps[i].id, sizeof(change->id));
+		memcpy(change->id, plan.steps[i].vgpu.id, sizeof(change->id));
 		r->nchanges++;
 	}
 	plan_free(&plan);

@@ -70,9 +70,9 @@ static void load_leases(struct load *load, const struct plan_facts *facts, const
 {
 	for (size_t i = 0; i < leases->n; i++) {
 		const struct lease *l = &leases->list[i];
-		bool there = inventory_device(facts->inv, l->id) != NULL;
+		bool there = inventory_device(facts->inv, l->vgpu.id) != NULL;
 
-		if (strcmp(l->pgpu, facts->inv->pgpus[pgpu].address) != 0 || (id && strcmp(l->id, id) == 0))
+		if (strcmp(l->vgpu.pgpu, facts->inv->pgpus[pgpu].address) != 0 || (id && strcmp(l->vgpu.id, id) == 0))
 			continue;
 		load->in_flight |= l->at_work;
 		/*
@@ -82,8 +82,8 @@ static void load_leases(struct load *load, const struct plan_facts *facts, const
 		if (there || (l->state == LEASE_RELEASING && !l->at_work))
 			continue;
 		load->pending++;
-		load->cost += strcmp(l->type, req->id) == 0 ? 1 : cost_of(facts, pgpu, l->type, available);
-		load_one(load, req, l->type, l->framebuffer_mib);
+		load->cost += strcmp(l->vgpu.type, req->id) == 0 ? 1 : cost_of(facts, pgpu, l->vgpu.type, available);
+		load_one(load, req, l->vgpu.type, l->framebuffer_mib);
 	}
 }
 
@@ -99,11 +99,11 @@ static struct load load_of(const struct plan_facts *facts, const struct leases *
 
 		if (d->parent == UNKNOWN || inv->parents[d->parent].pgpu != pgpu)
 			continue;
-		mib = framebuffer_of(facts, d->type, d->id);
+		mib = framebuffer_of(facts, d->vgpu.type, d->vgpu.id);
 		load.devices++;
 		load.mixed |= load.first_mib && mib != UNKNOWN && mib != load.first_mib;
 		load.first_mib = mib != UNKNOWN ? mib : load.first_mib;
-		load_one(&load, req, d->type, mib);
+		load_one(&load, req, d->vgpu.type, mib);
 	}
 	load_leases(&load, facts, facts->leases, pgpu, req, available, id);
 	/* Another of the domain's wants has what was promised, also where that is the address that this one had. */
@@ -115,7 +115,8 @@ static struct load load_of(const struct plan_facts *facts, const struct leases *
 static bool leased_parent(const struct leases *leases, const char *parent, const char *id)
 {
 	for (size_t i = 0; i < leases->n; i++)
-		if (strcmp(leases->list[i].parent, parent) == 0 && !(id && strcmp(leases->list[i].id, id) == 0))
+		if (strcmp(leases->list[i].vgpu.parent, parent) == 0 &&
+		    !(id && strcmp(leases->list[i].vgpu.id, id) == 0))
 			return true;
 	return false;
 }
@@ -230,7 +231,7 @@ static int mig_mode(const struct inventory *inv, const struct inv_pgpu *card)
 {
 	for (size_t i = 0; i < inv->ndevices; i++) {
 		const struct inv_device *d = &inv->devices[i];
-		const struct inv_type *t = inventory_type(inv, d->type);
+		const struct inv_type *t = inventory_type(inv, d->vgpu.type);
 
 		if (t && d->parent != UNKNOWN && &inv->pgpus[inv->parents[d->parent].pgpu] == card)
 			return t->slices > 0;
@@ -428,12 +429,12 @@ void capacity_count(struct capacity_count *count, const struct plan_facts *facts
 		const struct inv_device *d = &facts->inv->devices[i];
 
 		count->used += d->parent != UNKNOWN && facts->inv->parents[d->parent].pgpu == pgpu &&
-			       strcmp(d->type, type->id) == 0;
+			       strcmp(d->vgpu.type, type->id) == 0;
 	}
 	/* Of a plain VF only a lease tells that it is in use. */
 	for (size_t i = 0; card->framework == FW_VF && i < facts->leases->n; i++)
-		count->used += strcmp(facts->leases->list[i].pgpu, card->address) == 0 &&
-			       strcmp(facts->leases->list[i].type, type->id) == 0 &&
+		count->used += strcmp(facts->leases->list[i].vgpu.pgpu, card->address) == 0 &&
+			       strcmp(facts->leases->list[i].vgpu.type, type->id) == 0 &&
 			       facts->leases->list[i].state != LEASE_RESERVED;
 	if (count->available == 0)
 		snprintf(count->reason, sizeof(count->reason), "%s", card->ready ? space.reason : card->reason);

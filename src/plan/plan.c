@@ -49,41 +49,36 @@ void plan_only_type(const struct plan_facts *facts, struct resolved_request *res
 void plan_adopt(const struct planner *p, const struct inv_device *device, struct step *step)
 {
 	const struct inventory *inv = p->facts->inv;
-	const struct inv_type *t = inventory_type(inv, device->type);
+	const struct inv_type *t = inventory_type(inv, device->vgpu.type);
 
 	*step = (struct step){ .kind = STEP_ADOPT,
-			       .framework = device->framework,
+			       .vgpu = device->vgpu,
 			       .numa = UNKNOWN,
 			       .framebuffer_mib = t ? t->framebuffer_mib : UNKNOWN };
-	memcpy(step->id, device->id, sizeof(step->id));
-	memcpy(step->type, device->type, sizeof(step->type));
-	memcpy(step->parent, device->parent_name, sizeof(step->parent));
-	memcpy(step->pgpu, device->parent_name, sizeof(step->pgpu));
 	snprintf(step->why, sizeof(step->why), "it exists");
 	if (device->parent != UNKNOWN) {
 		const struct inv_pgpu *card = &inv->pgpus[inv->parents[device->parent].pgpu];
 
-		memcpy(step->pgpu, card->address, sizeof(step->pgpu));
 		step->numa = card->numa;
 		if (p->facts->pool)
-			step->section = pool_serves(p->facts->pool, inv->parents[device->parent].pgpu, device->type);
+			step->section = pool_serves(p->facts->pool, inv->parents[device->parent].pgpu,
+						    device->vgpu.type);
 	}
 }
 
 /* The later wants of this plan see what this one takes, in the place of what the domain had reserved for it. */
 static void promise(struct planner *p, const struct step *step)
 {
-	struct lease *l = &p->promised.list[p->promised.n++], *had = lease_find(&p->held, step->id);
+	struct lease *l = &p->promised.list[p->promised.n++], *had = lease_find(&p->held, step->vgpu.id);
 
 	if (had) {
 		p->held.n--;
 		memmove(had, had + 1, (size_t)(p->held.list + p->held.n - had) * sizeof(*had));
 	}
-	*l = (struct lease){ .state = LEASE_RESERVED, .framebuffer_mib = step->framebuffer_mib, .numa = step->numa };
-	memcpy(l->id, step->id, sizeof(l->id));
-	memcpy(l->type, step->type, sizeof(l->type));
-	memcpy(l->parent, step->parent, sizeof(l->parent));
-	memcpy(l->pgpu, step->pgpu, sizeof(l->pgpu));
+	*l = (struct lease){ .vgpu = step->vgpu,
+			     .state = LEASE_RESERVED,
+			     .framebuffer_mib = step->framebuffer_mib,
+			     .numa = step->numa };
 	memcpy(l->domain, p->facts->request->uuid, sizeof(l->domain));
 	snprintf(l->project, sizeof(l->project), "%s", p->facts->request->project);
 }
@@ -153,10 +148,10 @@ bool plan_existing(struct planner *p, size_t req, const struct inv_device *devic
 	const struct resolved_request *resolved = &p->facts->resolved_requests[req];
 	enum opened opened = p->facts->devices[device - p->facts->inv->devices].opened;
 
-	if (resolved->source == TYPE_ASKED && !plan_type_fits(resolved, device->type))
+	if (resolved->source == TYPE_ASKED && !plan_type_fits(resolved, device->vgpu.type))
 		return plan_refuse(p, req, REFUSE_OTHER,
 				   "it exists as %s on %s, the domain's metadata asks for %s: change one of them",
-				   device->type, device->parent_name, resolved->req->type);
+				   device->vgpu.type, device->vgpu.parent, resolved->req->type);
 	plan_adopt(p, device, step);
 	if (own) {
 		step->kind = STEP_KEEP;
@@ -165,7 +160,7 @@ bool plan_existing(struct planner *p, size_t req, const struct inv_device *devic
 	}
 	if (opened == OPEN_YES)
 		return plan_refuse(p, req, REFUSE_OPEN, "it exists on %s and a process has it open",
-				   device->parent_name);
+				   device->vgpu.parent);
 	return true;
 }
 
@@ -191,12 +186,12 @@ static bool prepare_want(struct planner *p, size_t req, struct step *step)
 		return plan_refuse(p, req, REFUSE_OTHER, "it belongs to domain %s (%s): give this domain another UUID",
 				   lease->name, lease->domain);
 	/* For a start whose hook was killed, or for somebody else: the kernel has one of a UUID only. */
-	if (device && !*device->type)
-		return plan_wait_for_kernel(p, req, device->parent_name);
+	if (device && !*device->vgpu.type)
+		return plan_wait_for_kernel(p, req, device->vgpu.parent);
 	if (device)
 		return plan_existing(p, req, device, lease, step);
 	if (lease && (lease->state == LEASE_CREATING || (lease->state == LEASE_RELEASING && lease->at_work)))
-		return plan_wait_for_kernel(p, req, lease->parent);
+		return plan_wait_for_kernel(p, req, lease->vgpu.parent);
 	return plan_creation(p, req, id, step);
 }
 
@@ -247,7 +242,7 @@ void plan_make(struct plan *plan, const struct plan_facts *facts)
 
 		going = facts->mode == PLAN_PREPARE ? prepare_want(&p, i, step) : plan_arrival(&p, i, step);
 		/* What the domain keeps was counted when it came. */
-		if (!going || (step->kind != STEP_KEEP && !plan_quota(&p, i, step->id)))
+		if (!going || (step->kind != STEP_KEEP && !plan_quota(&p, i, step->vgpu.id)))
 			break;
 		plan_quota_removes(&p, step);
 		promise(&p, step);

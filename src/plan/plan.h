@@ -118,11 +118,7 @@ enum step_kind { STEP_KEEP, STEP_ADOPT, STEP_CREATE };
 /* What to do for one want; for migrate and restore, what is reserved for it. */
 struct step {
 	enum step_kind kind;
-	enum framework framework;
-	char id[ID_SIZE]; /* the device's; differs from the want's where the XML is to be rewritten */
-	char type[TYPE_SIZE];
-	char parent[PARENT_SIZE];
-	char pgpu[PARENT_SIZE];
+	struct vgpu_ref vgpu;
 	int numa;
 	int framebuffer_mib;
 	const struct section *section; /* of the pool; NULL for a device outside it */

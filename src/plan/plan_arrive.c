@@ -19,7 +19,7 @@ static bool leased(const struct planner *p, const char *id)
 static bool promised(const struct planner *p, const char *id)
 {
 	for (size_t i = 0; i < p->promised.n; i++)
-		if (strcmp(p->promised.list[i].id, id) == 0)
+		if (strcmp(p->promised.list[i].vgpu.id, id) == 0)
 			return true;
 	return false;
 }
@@ -35,9 +35,10 @@ const struct inv_device *plan_free_device(const struct planner *p, size_t req)
 		const struct device_facts *f = &p->facts->devices[i];
 
 		if (d->parent != UNKNOWN && plan_can_be(p->facts, d->parent, resolved->req) && resolved->ntypes > 0 &&
-		    plan_type_fits(resolved, d->type) && p->facts->pool && pool_has_parent(p->facts->pool, d->parent) &&
-		    f->opened == OPEN_NO && !*f->named_by && !leased(p, d->id) && !promised(p, d->id) &&
-		    !request_find(p->facts->request, d->id) && !request_has_taken(p->facts->request, d->id))
+		    plan_type_fits(resolved, d->vgpu.type) && p->facts->pool &&
+		    pool_has_parent(p->facts->pool, d->parent) && f->opened == OPEN_NO && !*f->named_by &&
+		    !leased(p, d->vgpu.id) && !promised(p, d->vgpu.id) &&
+		    !request_find(p->facts->request, d->vgpu.id) && !request_has_taken(p->facts->request, d->vgpu.id))
 			return d;
 	}
 	return NULL;
@@ -53,16 +54,16 @@ static bool refuse_taken(struct planner *p, size_t req, const struct inv_device 
 		return plan_refuse(p, req, REFUSE_OTHER,
 				   "it belongs to domain %s here, and migrate_uuid = keep allows no other",
 				   lease->name);
-	if (!*device->type)
+	if (!*device->vgpu.type)
 		return plan_refuse(
 			p, req, REFUSE_OTHER,
 			"it is just being made or removed on %s here, and migrate_uuid = keep allows no other",
-			device->parent_name);
+			device->vgpu.parent);
 	plan_text_request(resolved, wished, sizeof(wished));
-	if (!plan_type_fits(resolved, device->type))
+	if (!plan_type_fits(resolved, device->vgpu.type))
 		return plan_refuse(p, req, REFUSE_OTHER,
 				   "it exists here as %s on %s, not as %s, and migrate_uuid = keep allows no other",
-				   device->type, device->parent_name, wished);
+				   device->vgpu.type, device->vgpu.parent, wished);
 	return plan_refuse(p, req, REFUSE_OTHER, "%s here, and migrate_uuid = keep allows no other",
 			   p->facts->devices[device - p->facts->inv->devices].opened == OPEN_YES
 				   ? "a process has it open"
@@ -85,8 +86,8 @@ bool plan_arrival(struct planner *p, size_t req, struct step *step)
 		return plan_vf_arrival(p, req, step);
 	if (resolved->req->placeholder)
 		return plan_creation(p, req, resolved->fresh, step);
-	if (device && !others && facts->devices[device - facts->inv->devices].opened == OPEN_NO && *device->type &&
-	    plan_type_fits(resolved, device->type)) {
+	if (device && !others && facts->devices[device - facts->inv->devices].opened == OPEN_NO && *device->vgpu.type &&
+	    plan_type_fits(resolved, device->vgpu.type)) {
 		plan_adopt(p, device, step);
 		return true;
 	}

@@ -143,22 +143,22 @@ static bool find_removes(struct planner *p, int pgpu, const char *type)
 
 		if (d->parent == UNKNOWN || inv->parents[d->parent].pgpu != pgpu)
 			continue;
-		if (stands_in_the_way(facts, pgpu, d->type, type)) {
-			if (!plan_may_go(facts, d->id) || p->plan->nremoves == PLAN_REMOVES_MAX) {
+		if (stands_in_the_way(facts, pgpu, d->vgpu.type, type)) {
+			if (!plan_may_go(facts, d->vgpu.id) || p->plan->nremoves == PLAN_REMOVES_MAX) {
 				p->plan->nremoves = 0;
 				return false;
 			}
-			memcpy(p->plan->removes[p->plan->nremoves++], d->id, ID_SIZE);
-		} else if (!*one && gives_room(facts, d->type, type) && plan_may_go(facts, d->id)) {
-			memcpy(one, d->id, ID_SIZE);
+			memcpy(p->plan->removes[p->plan->nremoves++], d->vgpu.id, ID_SIZE);
+		} else if (!*one && gives_room(facts, d->vgpu.type, type) && plan_may_go(facts, d->vgpu.id)) {
+			memcpy(one, d->vgpu.id, ID_SIZE);
 		}
 	}
 	for (size_t i = 0; i < facts->leases->n && !*one; i++) {
 		const struct lease *l = &facts->leases->list[i];
 
-		if (strcmp(l->pgpu, inv->pgpus[pgpu].address) == 0 && !inventory_device(inv, l->id) &&
-		    plan_may_go(facts, l->id))
-			memcpy(one, l->id, ID_SIZE);
+		if (strcmp(l->vgpu.pgpu, inv->pgpus[pgpu].address) == 0 && !inventory_device(inv, l->vgpu.id) &&
+		    plan_may_go(facts, l->vgpu.id))
+			memcpy(one, l->vgpu.id, ID_SIZE);
 	}
 	if (p->plan->nremoves == 0 && *one)
 		memcpy(p->plan->removes[p->plan->nremoves++], one, ID_SIZE);
@@ -173,15 +173,16 @@ static void fill_step(const struct planner *p, struct step *step, const struct c
 	int parent = c->space.parent != UNKNOWN ? c->space.parent : inv->pgpus[c->pgpu].first;
 
 	*step = (struct step){ .kind = STEP_CREATE,
-			       .framework = inv->pgpus[c->pgpu].framework,
+			       .vgpu.framework = inv->pgpus[c->pgpu].framework,
 			       .numa = inv->pgpus[c->pgpu].numa,
 			       .framebuffer_mib = t ? t->framebuffer_mib : UNKNOWN,
 			       .section = pool_serves(p->facts->pool, c->pgpu, type) };
 	/* A VF is called by its address, wherever the domain was before. */
-	snprintf(step->id, sizeof(step->id), "%.39s", step->framework == FW_MDEV ? id : inv->parents[parent].name);
-	snprintf(step->type, sizeof(step->type), "%s", type);
-	snprintf(step->parent, sizeof(step->parent), "%s", inv->parents[parent].name);
-	snprintf(step->pgpu, sizeof(step->pgpu), "%s", inv->pgpus[c->pgpu].address);
+	snprintf(step->vgpu.id, sizeof(step->vgpu.id), "%.39s",
+		 step->vgpu.framework == FW_MDEV ? id : inv->parents[parent].name);
+	snprintf(step->vgpu.type, sizeof(step->vgpu.type), "%s", type);
+	snprintf(step->vgpu.parent, sizeof(step->vgpu.parent), "%s", inv->parents[parent].name);
+	snprintf(step->vgpu.pgpu, sizeof(step->vgpu.pgpu), "%s", inv->pgpus[c->pgpu].address);
 	snprintf(step->why, sizeof(step->why), "%s", why);
 }
 
@@ -316,8 +317,8 @@ enum choice plan_choose(struct planner *p, size_t req, const char *id, struct st
 	bool chosen = false;
 
 	/* The type that was reserved is the one whose state arrives. */
-	if (own && own->state == LEASE_RESERVED && resolved->ntypes > 1 && plan_type_fits(resolved, own->type))
-		chosen = choose_for_type(p, req, own->type, id, step, &resort);
+	if (own && own->state == LEASE_RESERVED && resolved->ntypes > 1 && plan_type_fits(resolved, own->vgpu.type))
+		chosen = choose_for_type(p, req, own->vgpu.type, id, step, &resort);
 	for (int t = 0; t < resolved->ntypes && !chosen; t++)
 		chosen = choose_for_type(p, req, resolved->types[t], id, step, &resort);
 	p->plan->nremoves = 0;

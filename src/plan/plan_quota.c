@@ -17,7 +17,7 @@ static bool counts(const struct planner *p, const struct lease *lease, const cha
 {
 	const struct request *request = p->facts->request;
 
-	return strcmp(lease->project, request->project) == 0 && strcmp(lease->id, id) != 0 &&
+	return strcmp(lease->project, request->project) == 0 && strcmp(lease->vgpu.id, id) != 0 &&
 	       (p->facts->mode == PLAN_PREPARE || strcmp(lease->domain, request->uuid) != 0);
 }
 
@@ -26,7 +26,7 @@ static int promised(const struct planner *p, const char *id)
 	int n = 0;
 
 	for (size_t i = 0; i < p->promised.n; i++)
-		n += strcmp(p->promised.list[i].id, id) != 0;
+		n += strcmp(p->promised.list[i].vgpu.id, id) != 0;
 	return n;
 }
 
@@ -47,7 +47,7 @@ bool plan_quota(struct planner *p, size_t req, const char *id)
 		if (!counts(p, lease, id))
 			continue;
 		holds++;
-		reclaimable += plan_may_go(facts, lease->id);
+		reclaimable += plan_may_go(facts, lease->vgpu.id);
 		in_flight |= lease->at_work;
 	}
 	if (holds < limit)
@@ -92,12 +92,12 @@ void plan_quota_removes(struct planner *p, const struct step *step)
 	for (size_t i = 0; i < facts->leases->n && p->over_quota > 0 && plan->nremoves < PLAN_REMOVES_MAX; i++) {
 		const struct lease *lease = &facts->leases->list[i];
 
-		if (!counts(p, lease, step->id) || !plan_may_go(facts, lease->id))
+		if (!counts(p, lease, step->vgpu.id) || !plan_may_go(facts, lease->vgpu.id))
 			continue;
 		p->over_quota--;
-		if (is_removed(plan, lease->id))
+		if (is_removed(plan, lease->vgpu.id))
 			continue;
-		memcpy(plan->removes[plan->nremoves++], lease->id, ID_SIZE);
+		memcpy(plan->removes[plan->nremoves++], lease->vgpu.id, ID_SIZE);
 		plan->nquota++;
 	}
 }

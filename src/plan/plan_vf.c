@@ -139,17 +139,17 @@ static bool retype(struct planner *p, size_t req, const struct inv_device *devic
 						  resolved->types[0]);
 	/* It was tried: again and again would have no end. */
 	if (attempt)
-		return refuse_vf(p, req, "it is %s: %s", device->type, attempt->reason);
+		return refuse_vf(p, req, "it is %s: %s", device->vgpu.type, attempt->reason);
 	if (!p->facts->reclaimable_known)
 		p->plan->kind = PLAN_LOOK;
 	if (p->plan->kind == PLAN_LOOK)
 		return false;
-	if (!plan_is_reclaimable(p->facts, device->id) || device->parent == UNKNOWN)
-		return refuse_vf(p, req, "it is %s and the domain asks for %s", device->type, resolved->req->type);
+	if (!plan_is_reclaimable(p->facts, device->vgpu.id) || device->parent == UNKNOWN)
+		return refuse_vf(p, req, "it is %s and the domain asks for %s", device->vgpu.type, resolved->req->type);
 	plan_adopt(p, device, step);
 	step->kind = STEP_CREATE;
-	snprintf(step->type, sizeof(step->type), "%s", resolved->types[0]);
-	memcpy(p->plan->removes[0], device->id, ID_SIZE);
+	snprintf(step->vgpu.type, sizeof(step->vgpu.type), "%s", resolved->types[0]);
+	memcpy(p->plan->removes[0], device->vgpu.id, ID_SIZE);
 	p->plan->nremoves = 1;
 	plan_tell_removal(p, step);
 	p->plan->kind = PLAN_REMOVE;
@@ -163,9 +163,9 @@ static bool prepare_typed(struct planner *p, size_t req, const struct inv_device
 
 	if (device->parent != UNKNOWN && !suits(p, req, device->parent))
 		return false;
-	if (resolved->source == TYPE_ASKED && !plan_type_fits(resolved, device->type))
+	if (resolved->source == TYPE_ASKED && !plan_type_fits(resolved, device->vgpu.type))
 		return own ? refuse_vf(p, req, "it is %s, the domain's metadata asks for %s: change one of them",
-				       device->type, resolved->req->type)
+				       device->vgpu.type, resolved->req->type)
 			   : retype(p, req, device, step);
 	return plan_existing(p, req, device, own, step);
 }
@@ -176,15 +176,11 @@ static void keep(const struct planner *p, const struct lease *own, int parent, s
 	const struct plan_facts *facts = p->facts;
 
 	*step = (struct step){ .kind = STEP_KEEP,
-			       .framework = FW_VF,
+			       .vgpu = own->vgpu,
 			       .numa = own->numa,
 			       .framebuffer_mib = own->framebuffer_mib,
-			       .section = pool_serves(facts->pool, facts->inv->parents[parent].pgpu, own->type),
+			       .section = pool_serves(facts->pool, facts->inv->parents[parent].pgpu, own->vgpu.type),
 			       .why = "the domain's already" };
-	memcpy(step->id, own->id, sizeof(step->id));
-	memcpy(step->type, own->type, sizeof(step->type));
-	memcpy(step->parent, own->parent, sizeof(step->parent));
-	memcpy(step->pgpu, own->pgpu, sizeof(step->pgpu));
 }
 
 bool plan_vf_prepare(struct planner *p, size_t req, struct step *step)
@@ -205,10 +201,10 @@ bool plan_vf_prepare(struct planner *p, size_t req, struct step *step)
 		return not_pooled(p, req, parent);
 	if (!suits(p, req, parent))
 		return false;
-	if (lease && lease->framework == FW_VARIANT && lease->state == LEASE_CREATING)
+	if (lease && lease->vgpu.framework == FW_VARIANT && lease->state == LEASE_CREATING)
 		return plan_wait_for_kernel(p, req, id);
-	if (lease && lease->framework == FW_VF && lease->state != LEASE_RESERVED &&
-	    plan_type_fits(resolved, lease->type)) {
+	if (lease && lease->vgpu.framework == FW_VF && lease->state != LEASE_RESERVED &&
+	    plan_type_fits(resolved, lease->vgpu.type)) {
 		keep(p, lease, parent, step);
 		return true;
 	}
@@ -229,7 +225,7 @@ static bool refuse_taken(struct planner *p, size_t req, const struct inv_device 
 	if (device)
 		return refuse_vf(p, req,
 				 "it is %s here, of another type or in use, and migrate_uuid = keep allows no other",
-				 device->type);
+				 device->vgpu.type);
 	return refuse_vf(p, req, "it is not in the pool here, and migrate_uuid = keep allows no other");
 }
 
@@ -249,7 +245,7 @@ bool plan_vf_arrival(struct planner *p, size_t req, struct step *step)
 	if (policy == MIGRATE_KEEP && pooled && !suits(p, req, parent))
 		return false;
 	if (device && !others && facts->devices[device - facts->inv->devices].opened == OPEN_NO &&
-	    plan_type_fits(resolved, device->type) && plan_can_be(facts, parent, resolved->req)) {
+	    plan_type_fits(resolved, device->vgpu.type) && plan_can_be(facts, parent, resolved->req)) {
 		plan_adopt(p, device, step);
 		return true;
 	}

@@ -63,10 +63,10 @@ void affinity_put(const struct store *store, const struct lease *lease)
 	if (store->affinity < 0)
 		return;
 	/* Most starts of what others have made find what the last one wrote. */
-	if (affinity_get(store, lease->id, &was) && strcmp(was.type, lease->type) == 0 &&
-	    strcmp(was.parent, lease->parent) == 0 && was.made_this_boot == (lease->origin == LEASE_CREATED))
+	if (affinity_get(store, lease->vgpu.id, &was) && strcmp(was.type, lease->vgpu.type) == 0 &&
+	    strcmp(was.parent, lease->vgpu.parent) == 0 && was.made_this_boot == (lease->origin == LEASE_CREATED))
 		return;
-	affinity_write(store, lease->id, lease->type, lease->parent, lease->origin == LEASE_CREATED);
+	affinity_write(store, lease->vgpu.id, lease->vgpu.type, lease->vgpu.parent, lease->origin == LEASE_CREATED);
 }
 
 void affinity_removed(const struct store *store, const char *id)

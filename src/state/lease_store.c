@@ -22,7 +22,7 @@ static int read_lease(const struct store *store, const char *name, struct lease 
 	if (n < 0)
 		return n == -EFBIG ? -EINVAL : (int)n;
 	if (!id_parse(id, name) || strcmp(id, name) != 0 || lease_parse(lease, text) < 0 ||
-	    strcmp(lease->id, name) != 0)
+	    strcmp(lease->vgpu.id, name) != 0)
 		return -EINVAL;
 	return 0;
 }
@@ -112,8 +112,8 @@ int lease_put(const struct store *store, struct lease *lease, struct err *err)
 	lease->writer_start = store->resident ? 0 : store_own_start(store);
 	r = lease_format(lease, text, sizeof(text));
 	if (r > 0)
-		r = publish(store, lease->id, text, (size_t)r);
-	return r < 0 ? err_sys(err, -r, "/run/vgpu-lease/leases/%s: the lease cannot be written", lease->id) : 0;
+		r = publish(store, lease->vgpu.id, text, (size_t)r);
+	return r < 0 ? err_sys(err, -r, "/run/vgpu-lease/leases/%s: the lease cannot be written", lease->vgpu.id) : 0;
 }
 
 int lease_drop(const struct store *store, const char *id, struct err *err)

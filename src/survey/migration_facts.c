@@ -52,10 +52,10 @@ bool migration_facts_device(struct migration_facts *facts, const struct inventor
 	const struct inv_device *device = inventory_device(inv, id);
 
 	*facts = (struct migration_facts){ 0 };
-	if (!device || !*device->type)
+	if (!device || !*device->vgpu.type)
 		return false;
 	migration_facts_type(facts, inv, device->parent == UNKNOWN ? UNKNOWN : inv->parents[device->parent].pgpu,
-			     device->type);
+			     device->vgpu.type);
 	return true;
 }
 
@@ -87,7 +87,7 @@ int migration_facts_element(const struct domxml *doc, const struct inventory *in
 		const struct lease *lease = lease_find(leases, request->vgpus[i].id);
 
 		if (lease && lease->state == LEASE_ACTIVE && strcmp(lease->domain, request->uuid) == 0)
-			migration_facts_device(&facts_list[i], inv, lease->id);
+			migration_facts_device(&facts_list[i], inv, lease->vgpu.id);
 	}
 	return domxml_lease(doc, facts_list, out, &len, err);
 }

@@ -45,26 +45,27 @@ bool reclaim_is_orphan(const struct reclaim_check *check, const struct inv_devic
 
 	if (!check->config || !check->config->policy.reclaim_orphans)
 		return say(false, why, "reclaim = never: foreign devices stay");
-	if (!*device->type)
+	if (!*device->vgpu.type)
 		return say(false, why, "the kernel does not say its type");
-	domain = libvirt_files_names(check->disk, device->id, device->framework == FW_VARIANT ? check->asking : NULL);
+	domain = libvirt_files_names(check->disk, device->vgpu.id,
+				     device->vgpu.framework == FW_VARIANT ? check->asking : NULL);
 	if (domain)
 		return say(false, why, "domain %.100s names it", domain);
 	if (libvirt_files_unread(check->disk, false))
 		return say(false, why, "cannot tell whether a domain names it: %.180s",
 			   libvirt_files_unread(check->disk, false));
-	if (is_open(check, device->id, why)) {
+	if (is_open(check, device->vgpu.id, why)) {
 		if (check->note)
-			seen_forget(check->store, device->id);
+			seen_forget(check->store, device->vgpu.id);
 		return false;
 	}
-	r = mdevctl_definition(&definition, check->host, device->id, &err);
+	r = mdevctl_definition(&definition, check->host, device->vgpu.id, &err);
 	if (r < 0)
 		return say(false, why, "%.200s", err.text);
 	if (r == 1 && definition.starts)
 		return say(false, why, "mdevctl starts it at boot (/etc/mdevctl.d/%s)", definition.parent);
 	grace = (int64_t)check->config->policy.reclaim_grace_s * 1000;
-	idle = host_now_ms() - seen_since(check->store, device->id, device->node, check->note);
+	idle = host_now_ms() - seen_since(check->store, device->vgpu.id, device->node, check->note);
 	if (idle < grace)
 		return say(false, why, "idle for %" PRId64 " s of the %" PRId64 " s of reclaim_grace", idle / 1000,
 			   grace / 1000);
@@ -77,8 +78,8 @@ bool reclaim_is_orphan(const struct reclaim_check *check, const struct inv_devic
 bool reclaim_at_work(const struct store *store, const struct lease *lease)
 {
 	/* A write that outlived its hook keeps the pGPU's lock until the kernel lets it go. */
-	return host_process_lives(lease->writer, lease->writer_start) || store_pgpu_busy(store, lease->pgpu) ||
-	       store_removes(store, lease->id);
+	return host_process_lives(lease->writer, lease->writer_start) || store_pgpu_busy(store, lease->vgpu.pgpu) ||
+	       store_removes(store, lease->vgpu.id);
 }
 
 /* A creation or arrival that was cut off: its device may be there, half made. */
@@ -104,7 +105,7 @@ bool reclaim_is_stale(const struct reclaim_check *check, const struct lease *lea
 		return lease->deadline_ms < host_now_ms() ? say(true, why, "its reservation has expired")
 							  : say(false, why, "reserved for a domain that is on its way");
 	/* A plain VF is there always, whether a guest has it or not. */
-	if ((exists || lease->framework == FW_VF) && is_open(check, lease->id, why))
+	if ((exists || lease->vgpu.framework == FW_VF) && is_open(check, lease->vgpu.id, why))
 		return false;
 	if (lease->state == LEASE_RELEASING)
 		return say(true, why, "to be given back");
@@ -121,7 +122,7 @@ bool reclaim_is_stale(const struct reclaim_check *check, const struct lease *lea
 	if (host_process_lives(lease->writer, lease->writer_start))
 		return say(false, why, "process %d is at work on it", (int)lease->writer);
 	/* Nobody is making it again: what it was leased for is over. */
-	if (!exists && lease->framework != FW_VF && !reclaim_at_work(check->store, lease))
+	if (!exists && lease->vgpu.framework != FW_VF && !reclaim_at_work(check->store, lease))
 		return say(true, why, "its device is gone, and its domain does not run");
 	if (age < (int64_t)grace * 1000)
 		return say(false, why, "active for %" PRId64 " s of the %d s of start_grace", age / 1000, grace);

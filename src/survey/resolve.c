@@ -221,7 +221,7 @@ const char **resolve_types(const struct resolved_request *resolved_requests, siz
 		for (int t = 0; t < resolved_requests[i].ntypes; t++)
 			types[k++] = resolved_requests[i].types[t];
 	for (size_t i = 0; i < leases->n; i++)
-		types[k++] = leases->list[i].type;
+		types[k++] = leases->list[i].vgpu.type;
 	for (size_t i = 0; i < nsections; i++)
 		if (config->sections[i].enabled)
 			types[k++] = config->sections[i].type;

@@ -116,7 +116,7 @@ static bool asks_pool(const struct survey *s)
 {
 	for (size_t i = 0; i < s->request->nvgpus; i++) {
 		const struct vgpu_request *req = &s->request->vgpus[i];
-		const struct vgpu vgpu = kernel_vgpu(req->id);
+		const struct vgpu_ref vgpu = kernel_vgpu(req->id);
 
 		if (req->kind == REQUEST_MDEV && s->resolved_requests[i].ntypes == 0 &&
 		    (s->mode != PLAN_PREPARE || req->placeholder || kernel_exists(s->host, &vgpu) != 1))
@@ -157,11 +157,9 @@ int survey_host(struct survey *s, struct err *err)
 /* Is there no such device? What was not read cannot be told. */
 static bool is_absent(const struct survey *s, const struct lease *lease)
 {
-	const struct vgpu vgpu = { lease->framework, lease->id, lease->parent, lease->type };
-
 	/* The inventory may be older than the lock, and the device made since: it is looked for once more. */
-	return s->inv.frameworks & 1U << lease->framework && !inventory_device(&s->inv, lease->id) &&
-	       kernel_exists(s->host, &vgpu) == 0;
+	return s->inv.frameworks & 1U << lease->vgpu.framework && !inventory_device(&s->inv, lease->vgpu.id) &&
+	       kernel_exists(s->host, &lease->vgpu) == 0;
 }
 
 /* Void: nothing stands behind it any more. */
@@ -188,7 +186,7 @@ static bool at_work(const struct survey *s, const struct lease *lease)
 	/* The handler, which wrote it, lives on when it has done what it could: only the lock tells of a write. */
 	if (lease->state == LEASE_RELEASING)
 		return (!is_absent(s, lease) && host_now_ms() - lease->since_ms < time_ms) ||
-		       store_pgpu_busy(s->store, lease->pgpu) || store_removes(s->store, lease->id);
+		       store_pgpu_busy(s->store, lease->vgpu.pgpu) || store_removes(s->store, lease->vgpu.id);
 	/* What a hook left that was killed may go after create_timeout. */
 	return lease->state == LEASE_CREATING &&
 	       (reclaim_at_work(s->store, lease) ||
@@ -205,7 +203,7 @@ static int leave_out_void(struct survey *s, struct err *err)
 
 		lease->at_work = at_work(s, lease);
 		if (is_void(s, lease) || is_replaced(s, lease)) {
-			if (s->store->lock >= 0 && lease_drop(s->store, lease->id, err) < 0)
+			if (s->store->lock >= 0 && lease_drop(s->store, lease->vgpu.id, err) < 0)
 				return -err->code;
 			continue;
 		}
@@ -224,8 +222,8 @@ static bool knows_all(const struct survey *s)
 	for (size_t i = 0; i < s->leases.n; i++) {
 		const struct lease *lease = &s->leases.list[i];
 
-		if (s->inv.frameworks & 1U << lease->framework && !inventory_device(&s->inv, lease->id) &&
-		    (!inventory_type(&s->inv, lease->type) || !is_absent(s, lease)))
+		if (s->inv.frameworks & 1U << lease->vgpu.framework && !inventory_device(&s->inv, lease->vgpu.id) &&
+		    (!inventory_type(&s->inv, lease->vgpu.type) || !is_absent(s, lease)))
 			return false;
 	}
 	return true;
@@ -336,20 +334,20 @@ int survey_look(struct survey *s, struct err *err)
 		abort();
 	for (size_t i = 0; i < s->inv.ndevices; i++) {
 		const struct inv_device *device = &s->inv.devices[i];
-		const struct lease *lease = lease_find(&s->leases, device->id);
+		const struct lease *lease = lease_find(&s->leases, device->vgpu.id);
 
-		if (is_stuck(s, device->id))
+		if (is_stuck(s, device->vgpu.id))
 			continue;
 		if (lease ? reclaim_is_stale(&check, lease, true, why) : reclaim_is_orphan(&check, device, why))
-			memcpy(s->reclaimable[s->nreclaimable++].id, device->id, ID_SIZE);
+			memcpy(s->reclaimable[s->nreclaimable++].id, device->vgpu.id, ID_SIZE);
 	}
 	/* A lease without a device takes room all the same, until it is dropped; one of another framework counts, too. */
 	for (size_t i = 0; i < s->leases.n; i++) {
 		const struct lease *lease = &s->leases.list[i];
 
-		if (!inventory_device(&s->inv, lease->id) && !is_stuck(s, lease->id) &&
+		if (!inventory_device(&s->inv, lease->vgpu.id) && !is_stuck(s, lease->vgpu.id) &&
 		    reclaim_is_stale(&check, lease, !is_absent(s, lease), why))
-			memcpy(s->reclaimable[s->nreclaimable++].id, lease->id, ID_SIZE);
+			memcpy(s->reclaimable[s->nreclaimable++].id, lease->vgpu.id, ID_SIZE);
 	}
 	s->reclaimable_known = true;
 	s->explains = true;

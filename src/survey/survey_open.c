@@ -28,7 +28,7 @@ int survey_look_up(struct survey *s, int ms, bool disk, struct err *err)
 	if (!s->looked_at)
 		abort();
 	for (; s->nlooked_at < s->inv.ndevices; s->nlooked_at++)
-		memcpy(s->looked_at[s->nlooked_at], s->inv.devices[s->nlooked_at].id, ID_SIZE);
+		memcpy(s->looked_at[s->nlooked_at], s->inv.devices[s->nlooked_at].vgpu.id, ID_SIZE);
 	s->users = vfio_users_read(s->host, host_now_ms() + ms);
 	return disk ? libvirt_files_read(&s->disk, s->host, err) : 0;
 }
@@ -56,11 +56,11 @@ static enum opened is_open(const struct survey *s, const char *id)
  */
 static bool is_asked_about(const struct survey *s, const struct inv_device *device)
 {
-	const struct lease *lease = lease_find(&s->leases, device->id);
+	const struct lease *lease = lease_find(&s->leases, device->vgpu.id);
 
 	if (lease)
 		return s->mode != PLAN_PREPARE && strcmp(lease->domain, s->request->uuid) == 0;
-	return s->mode != PLAN_PREPARE || request_find(s->request, device->id);
+	return s->mode != PLAN_PREPARE || request_find(s->request, device->vgpu.id);
 }
 
 /* A VF without a type: of a plain one only an open node tells that a guest has it. */
@@ -105,12 +105,12 @@ static void look_at_devices(struct survey *s)
 
 		if (facts->opened != OPEN_UNKNOWN || !is_asked_about(s, &s->inv.devices[i]))
 			continue;
-		if (!was_looked_at(s, s->inv.devices[i].id)) {
+		if (!was_looked_at(s, s->inv.devices[i].vgpu.id)) {
 			s->unseen = true;
 			continue;
 		}
-		facts->opened = is_open(s, s->inv.devices[i].id);
-		find_name(s, facts->named_by, s->inv.devices[i].id, NULL);
+		facts->opened = is_open(s, s->inv.devices[i].vgpu.id);
+		find_name(s, facts->named_by, s->inv.devices[i].vgpu.id, NULL);
 	}
 }
 

@@ -90,7 +90,7 @@ static int ours(int *leases)
 	if (kind->frameworks && inventory_read(&inv, &host, &query, &err) < 0)
 		return -1;
 	for (size_t i = 0; i < inv.ndevices; i++)
-		devices += strncmp(inv.devices[i].id, "0000000", 7) != 0;
+		devices += strncmp(inv.devices[i].vgpu.id, "0000000", 7) != 0;
 	inventory_free(&inv);
 	if (store_open(&store, &host, false, &err) == 0 && lease_list(&store, &all, &err) == 0) {
 		*leases = (int)all.n + all.garbage;

@@ -224,9 +224,10 @@ static bool first_fit(const struct plan_facts *facts, const struct resolved_requ
 				    "");
 			if (!space.has)
 				continue;
-			snprintf(step->type, sizeof(step->type), "%s", resolved->types[t]);
-			snprintf(step->parent, sizeof(step->parent), "%s", facts->inv->parents[space.parent].name);
-			snprintf(step->pgpu, sizeof(step->pgpu), "%s", facts->inv->pgpus[g].address);
+			snprintf(step->vgpu.type, sizeof(step->vgpu.type), "%s", resolved->types[t]);
+			snprintf(step->vgpu.parent, sizeof(step->vgpu.parent), "%s",
+				 facts->inv->parents[space.parent].name);
+			snprintf(step->vgpu.pgpu, sizeof(step->vgpu.pgpu), "%s", facts->inv->pgpus[g].address);
 			return true;
 		}
 	}
@@ -248,41 +249,41 @@ static void check_refusal(struct host_day *host, const struct resolved_request *
 /* The kernel carries it out, and the lease is written. */
 static void make(struct host_day *host, const struct step *step, const char *id, const char *domain)
 {
-	struct sim_parent *parent = sim_kernel_parent(&host->kernel, step->parent);
-	const struct sim_type *type = type_of(parent->gpu, step->type);
+	struct sim_parent *parent = sim_kernel_parent(&host->kernel, step->vgpu.parent);
+	const struct sim_type *type = type_of(parent->gpu, step->vgpu.type);
 	struct inventory *inv = &host->inv;
 	size_t at = 0;
 	struct inv_device *device;
 	struct lease *lease;
 
 	if (sim_room_take(parent, type) < 0)
-		broken(host, "the kernel refuses %s on %s, which is planned", step->type, step->parent);
-	for (size_t i = 0; i < host->leases.n && inv->pgpus[inventory_pgpu(inv, step->pgpu)].sriov; i++)
-		if (strcmp(host->leases.list[i].parent, step->parent) == 0)
-			broken(host, "%s gets a second lease", step->parent);
+		broken(host, "the kernel refuses %s on %s, which is planned", step->vgpu.type, step->vgpu.parent);
+	for (size_t i = 0; i < host->leases.n && inv->pgpus[inventory_pgpu(inv, step->vgpu.pgpu)].sriov; i++)
+		if (strcmp(host->leases.list[i].vgpu.parent, step->vgpu.parent) == 0)
+			broken(host, "%s gets a second lease", step->vgpu.parent);
 	if (inv->ndevices == sizeof(host->facts) / sizeof(host->facts[0]))
 		abort();
 	inv->devices = more(inv->devices, inv->ndevices, sizeof(*inv->devices));
 	host->leases.list = more(host->leases.list, host->leases.n, sizeof(*host->leases.list));
-	while (at < inv->ndevices && strcmp(inv->devices[at].id, id) < 0)
+	while (at < inv->ndevices && strcmp(inv->devices[at].vgpu.id, id) < 0)
 		at++;
 	memmove(&inv->devices[at + 1], &inv->devices[at], (inv->ndevices++ - at) * sizeof(*inv->devices));
 	memmove(&host->leases.list[at + 1], &host->leases.list[at], (host->leases.n++ - at) * sizeof(*lease));
 	device = &inv->devices[at];
 	lease = &host->leases.list[at];
-	*device = (struct inv_device){ .parent = inventory_parent(inv, step->parent) };
+	*device = (struct inv_device){ .parent = inventory_parent(inv, step->vgpu.parent) };
 	*lease = (struct lease){ .state = LEASE_ACTIVE, .framebuffer_mib = type->size, .numa = UNKNOWN };
-	snprintf(device->id, sizeof(device->id), "%s", id);
-	snprintf(device->type, sizeof(device->type), "%s", step->type);
-	snprintf(device->parent_name, sizeof(device->parent_name), "%s", step->parent);
-	snprintf(lease->id, sizeof(lease->id), "%s", id);
+	snprintf(device->vgpu.id, sizeof(device->vgpu.id), "%s", id);
+	snprintf(device->vgpu.type, sizeof(device->vgpu.type), "%s", step->vgpu.type);
+	snprintf(device->vgpu.parent, sizeof(device->vgpu.parent), "%s", step->vgpu.parent);
+	snprintf(lease->vgpu.id, sizeof(lease->vgpu.id), "%s", id);
 	snprintf(lease->domain, sizeof(lease->domain), "%s", domain);
-	snprintf(lease->type, sizeof(lease->type), "%s", step->type);
-	snprintf(lease->parent, sizeof(lease->parent), "%s", step->parent);
-	snprintf(lease->pgpu, sizeof(lease->pgpu), "%s", step->pgpu);
+	snprintf(lease->vgpu.type, sizeof(lease->vgpu.type), "%s", step->vgpu.type);
+	snprintf(lease->vgpu.parent, sizeof(lease->vgpu.parent), "%s", step->vgpu.parent);
+	snprintf(lease->vgpu.pgpu, sizeof(lease->vgpu.pgpu), "%s", step->vgpu.pgpu);
 	inv->parents[device->parent].ndevices++;
 	host->used_mib += type->size;
-	look(host, step->pgpu);
+	look(host, step->vgpu.pgpu);
 }
 
 bool host_day_arrive(struct host_day *host, int domain, int size)
@@ -331,10 +332,10 @@ void host_day_leave(struct host_day *host, int domain)
 	size_t at = 0;
 
 	snprintf(id, sizeof(id), "a0000000-0000-4000-8000-%012d", domain);
-	while (strcmp(inv->devices[at].id, id) != 0)
+	while (strcmp(inv->devices[at].vgpu.id, id) != 0)
 		at++;
-	parent = sim_kernel_parent(&host->kernel, inv->devices[at].parent_name);
-	type = type_of(parent->gpu, inv->devices[at].type);
+	parent = sim_kernel_parent(&host->kernel, inv->devices[at].vgpu.parent);
+	type = type_of(parent->gpu, inv->devices[at].vgpu.type);
 	sim_room_give(parent, type);
 	host->used_mib -= type->size;
 	inv->parents[inv->devices[at].parent].ndevices--;

@@ -84,8 +84,8 @@ static void check_ours(const struct fake_device *device, const struct leases *le
 		fake_broken("%s is ours, and not leased", device->uuid);
 	else if (lease->state != LEASE_RESERVED && lease->origin != LEASE_CREATED)
 		fake_broken("%s is ours, and its lease says that somebody else made it", device->uuid);
-	else if (strcmp(lease->parent, device->parent) != 0)
-		fake_broken("%s is on %s, and its lease says %s", device->uuid, device->parent, lease->parent);
+	else if (strcmp(lease->vgpu.parent, device->parent) != 0)
+		fake_broken("%s is on %s, and its lease says %s", device->uuid, device->parent, lease->vgpu.parent);
 }
 
 void rules_always(void)
@@ -117,7 +117,7 @@ static bool has_room(const char *type, const struct leases *leases)
 		for (size_t i = 0; i < leases->n; i++) {
 			const struct lease *l = &leases->list[i];
 
-			if (strcmp(l->pgpu, card->address) == 0 && !fake_device(l->id)) {
+			if (strcmp(l->vgpu.pgpu, card->address) == 0 && !fake_device(l->vgpu.id)) {
 				space--;
 				count++;
 			}

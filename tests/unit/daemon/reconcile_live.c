@@ -147,16 +147,16 @@ static const char *state(const char *id)
 static void put_at_work(const char *id, const char *domain, enum lease_state lease_state, enum lease_origin origin)
 {
 	struct lease lease = { .name = "vm",
-			       .type = "nvidia-222",
-			       .parent = T4,
-			       .pgpu = T4,
+			       .vgpu.type = "nvidia-222",
+			       .vgpu.parent = T4,
+			       .vgpu.pgpu = T4,
 			       .state = lease_state,
 			       .origin = origin,
 			       .numa = UNKNOWN,
 			       .framebuffer_mib = 1024 };
 	struct err err;
 
-	memcpy(lease.id, id, UUID_SIZE);
+	memcpy(lease.vgpu.id, id, UUID_SIZE);
 	memcpy(lease.domain, domain, UUID_SIZE);
 	if (lease_put(&store, &lease, &err) < 0)
 		tree_fail(err.text);

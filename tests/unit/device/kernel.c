@@ -135,7 +135,7 @@ static void params(void)
 
 static void a_vf_with_a_type(void)
 {
-	const struct vgpu *v = VARIANT("0000:41:00.4", "nvidia-1145");
+	const struct vgpu_ref *v = VARIANT("0000:41:00.4", "nvidia-1145");
 	struct tree tree;
 	struct err err;
 
@@ -172,7 +172,7 @@ static void a_vf_with_a_type(void)
 
 static void a_plain_vf(void)
 {
-	const struct vgpu *v = PLAIN_VF("0000:03:00.1");
+	const struct vgpu_ref *v = PLAIN_VF("0000:03:00.1");
 	struct tree tree;
 	struct err err;
 

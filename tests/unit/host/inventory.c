@@ -61,7 +61,7 @@ static void a_card_with_vgpus_on_itself(void)
 	is(inv.types[inv.pgpus[0].offers[0].type].id, "nvidia-9", "types are sorted by their numbers");
 	device = inventory_device(&inv, "c6f1a2b3-0000-4000-8000-00000000000a");
 	ok(device && device->parent == 0 && inv.parents[0].ndevices == 1, "the vGPU is on the card");
-	is(device ? device->type : NULL, "nvidia-222", "and has its type");
+	is(device ? device->vgpu.type : NULL, "nvidia-222", "and has its type");
 	ok(inventory_pgpu(&inv, "0000:84:00.0") == 0 && inventory_pgpu(&inv, "0000:85:00.0") == UNKNOWN,
 	   "a pGPU is found by its address");
 	ok(inventory_parent(&inv, "0000:84:00.0") == 0 && inventory_parent(&inv, "mtty") == UNKNOWN,
@@ -203,8 +203,8 @@ static void a_virtual_parent(void)
 	is(inv.types[1].name, "mtty-3", "a type without a name is called by its id");
 	ok(inv.nparents == 1 && inv.ndevices == 1, "names that are no parent's or no UUID are passed over");
 	ok(inv.devices[0].parent == UNKNOWN, "a vGPU on a parent that is not registered has none");
-	is(inv.devices[0].parent_name, "gone", "but the parent's name is known");
-	is(inv.devices[0].type, "", "and before its mdev_type appears it has no type");
+	is(inv.devices[0].vgpu.parent, "gone", "but the parent's name is known");
+	is(inv.devices[0].vgpu.type, "", "and before its mdev_type appears it has no type");
 	inventory_free(&inv);
 	tree_end(&tree);
 }

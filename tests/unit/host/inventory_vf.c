@@ -97,10 +97,10 @@ static void two_frameworks(void)
 	ok(inv.pgpus[used].nvfs == 2 && inventory_parent(&inv, "0001:c8:00.6") == UNKNOWN,
 	   "a VF that another driver has is none");
 	d = inventory_device(&inv, "0001:c8:00.4");
-	ok(inv.ndevices == 1 && d && d->framework == FW_VARIANT &&
+	ok(inv.ndevices == 1 && d && d->vgpu.framework == FW_VARIANT &&
 		   d->parent == inventory_parent(&inv, "0001:c8:00.4") && inv.parents[d->parent].ndevices == 1,
 	   "a VF with a type is a vGPU, by its address");
-	is(d ? d->type : NULL, "nvidia-1145", "of its type");
+	is(d ? d->vgpu.type : NULL, "nvidia-1145", "of its type");
 	t = inventory_type(&inv, "nvidia-1147");
 	ok(t && t->framebuffer_mib == 1024 && t->max_instance == 32,
 	   "a type's size is told by its name, as is the most");

@@ -10,14 +10,20 @@
 #define OTHER "67a42c8b-1111-4000-8000-000000000002"
 
 static const struct lease active = {
-	.id = ID, .domain = OWN, .name = "vm1", .type = "mtty-2", .parent = "mtty", .state = LEASE_ACTIVE
+	.vgpu.id = ID, .domain = OWN, .name = "vm1", .vgpu.type = "mtty-2", .vgpu.parent = "mtty", .state = LEASE_ACTIVE
 };
-static const struct lease releasing = {
-	.id = ID, .domain = OWN, .name = "vm1", .type = "mtty-2", .parent = "mtty", .state = LEASE_RELEASING
-};
-static const struct lease others = {
-	.id = ID, .domain = OTHER, .name = "vm2", .type = "mtty-2", .parent = "mtty", .state = LEASE_ACTIVE
-};
+static const struct lease releasing = { .vgpu.id = ID,
+					.domain = OWN,
+					.name = "vm1",
+					.vgpu.type = "mtty-2",
+					.vgpu.parent = "mtty",
+					.state = LEASE_RELEASING };
+static const struct lease others = { .vgpu.id = ID,
+				     .domain = OTHER,
+				     .name = "vm2",
+				     .vgpu.type = "mtty-2",
+				     .vgpu.parent = "mtty",
+				     .state = LEASE_ACTIVE };
 
 /* The kernel's: a device as it was leased, another one, none. */
 #define LEASED true, "mtty-2", "mtty"

@@ -200,16 +200,16 @@ int virt_set_metadata(struct virt *virt, const char *uuid, const char *key, cons
 static void put(const char *id, const char *domain)
 {
 	struct lease lease = { .name = "vm",
-			       .type = "mtty-1",
-			       .parent = "mtty",
-			       .pgpu = "mtty",
+			       .vgpu.type = "mtty-1",
+			       .vgpu.parent = "mtty",
+			       .vgpu.pgpu = "mtty",
 			       .state = LEASE_ACTIVE,
 			       .origin = LEASE_CREATED,
 			       .numa = UNKNOWN,
 			       .framebuffer_mib = UNKNOWN };
 	struct err err;
 
-	memcpy(lease.id, id, UUID_SIZE);
+	memcpy(lease.vgpu.id, id, UUID_SIZE);
 	memcpy(lease.domain, domain, UUID_SIZE);
 	if (lease_put(&store, &lease, &err) < 0)
 		tree_fail(err.text);
@@ -441,7 +441,7 @@ static void attach_that_does_not(void)
 	fake.meanwhile = somebody_locks;
 	ok(hotplug_open(&hp, "vm1", &err) == 0 && hotplug_attach(&hp, NULL, false, &lease, &err) == 0,
 	   "what is attached is, also where the leases are locked for long then: %s", err.text);
-	is(lease.parent, "mtty", "and it is known where");
+	is(lease.vgpu.parent, "mtty", "and it is known where");
 	hotplug_close(&hp);
 	close(locked);
 }

@@ -219,7 +219,9 @@ static void what_is_there(const struct live *live)
 static void taken_over(const struct host *host)
 {
 	const struct request request = { .uuid = "dddddddd-0000-4000-8000-000000000001", .name = "vm1", .nvgpus = 1 };
-	struct step step = { .kind = STEP_CREATE, .type = "nvidia-222", .parent = T4, .pgpu = T4, .numa = UNKNOWN };
+	struct step step = {
+		.kind = STEP_CREATE, .vgpu.type = "nvidia-222", .vgpu.parent = T4, .vgpu.pgpu = T4, .numa = UNKNOWN
+	};
 	struct config config;
 	struct store store;
 	struct apply apply;
@@ -227,7 +229,7 @@ static void taken_over(const struct host *host)
 	struct err err = { 0 };
 	pid_t other;
 
-	memcpy(step.id, uuid(1), UUID_SIZE);
+	memcpy(step.vgpu.id, uuid(1), UUID_SIZE);
 	config_default(&config);
 	if (store_open(&store, host, true, &err) < 0)
 		tree_fail(err.text);
@@ -236,16 +238,18 @@ static void taken_over(const struct host *host)
 	   "a start makes a vGPU");
 	other = fork();
 	if (other == 0)
-		_exit(lease_get(&store, step.id, &lease, &err) == 1 && lease_put(&store, &lease, &err) == 0 ? 0 : 1);
+		_exit(lease_get(&store, step.vgpu.id, &lease, &err) == 1 && lease_put(&store, &lease, &err) == 0 ? 0
+														 : 1);
 	waitpid(other, NULL, 0);
 	apply_undo(&apply);
-	ok(kernel_exists(host, MDEV("", "", step.id)) == 1 && lease_get(&store, step.id, &lease, &err) == 1 &&
+	ok(kernel_exists(host, MDEV("", "", step.vgpu.id)) == 1 && lease_get(&store, step.vgpu.id, &lease, &err) == 1 &&
 		   lease.state == LEASE_ACTIVE,
 	   "when it fails later, what another start of the domain has taken over is not undone");
 	ok(lease_put(&store, &lease, &err) == 0, "as its own");
 	apply_lease(&apply, &step, 1, &err);
 	apply_undo(&apply);
-	ok(kernel_exists(host, MDEV("", "", step.id)) == 0 && lease_get(&store, step.id, &lease, &err) == 0, "it is");
+	ok(kernel_exists(host, MDEV("", "", step.vgpu.id)) == 0 && lease_get(&store, step.vgpu.id, &lease, &err) == 0,
+	   "it is");
 	apply_end(&apply);
 	store_close(&store);
 	config_free(&config);

@@ -142,14 +142,14 @@ static void make_device(struct world *w, char *spec)
 		return;
 	w->inv.ndevices++;
 	spec[strcspn(spec, "!=")] = '\0';
-	snprintf(d->id, sizeof(d->id), "%s", strsep(&spec, ":"));
-	snprintf(d->parent_name, sizeof(d->parent_name), "%s", strsep(&spec, ":"));
-	snprintf(d->type, sizeof(d->type), "%s", spec);
-	d->parent = inventory_parent(&w->inv, d->parent_name);
+	snprintf(d->vgpu.id, sizeof(d->vgpu.id), "%s", strsep(&spec, ":"));
+	snprintf(d->vgpu.parent, sizeof(d->vgpu.parent), "%s", strsep(&spec, ":"));
+	snprintf(d->vgpu.type, sizeof(d->vgpu.type), "%s", spec);
+	d->parent = inventory_parent(&w->inv, d->vgpu.parent);
 	if (d->parent == UNKNOWN)
 		return;
 	w->parents[d->parent].ndevices++;
-	d->framework = w->cards[w->parents[d->parent].pgpu].framework;
+	d->vgpu.framework = w->cards[w->parents[d->parent].pgpu].framework;
 }
 
 static void make_lease(struct world *w, char *spec)
@@ -161,11 +161,11 @@ static void make_lease(struct world *w, char *spec)
 
 	l->at_work = strchr(spec, '*') != NULL;
 	spec[strcspn(spec, "*")] = '\0';
-	snprintf(l->id, sizeof(l->id), "%s", strsep(&spec, ":"));
-	snprintf(l->parent, sizeof(l->parent), "%s", strsep(&spec, ":"));
-	text_copy(l->pgpu, sizeof(l->pgpu), l->parent);
-	l->pgpu[strcspn(l->pgpu, ".")] = '\0';
-	snprintf(l->type, sizeof(l->type), "%s", strsep(&spec, ":"));
+	snprintf(l->vgpu.id, sizeof(l->vgpu.id), "%s", strsep(&spec, ":"));
+	snprintf(l->vgpu.parent, sizeof(l->vgpu.parent), "%s", strsep(&spec, ":"));
+	text_copy(l->vgpu.pgpu, sizeof(l->vgpu.pgpu), l->vgpu.parent);
+	l->vgpu.pgpu[strcspn(l->vgpu.pgpu, ".")] = '\0';
+	snprintf(l->vgpu.type, sizeof(l->vgpu.type), "%s", strsep(&spec, ":"));
 	state = strsep(&spec, ":");
 	for (int i = 0; i < 4; i++)
 		if (strcmp(states[i], state) == 0)
@@ -173,8 +173,8 @@ static void make_lease(struct world *w, char *spec)
 	snprintf(l->domain, sizeof(l->domain), "%s", spec);
 	snprintf(l->name, sizeof(l->name), "vm-%s", spec);
 	text_copy(l->project, sizeof(l->project), w->request.project);
-	l->framework = strchr("fg", *l->pgpu) ? FW_VF : *l->pgpu == 'x' ? FW_VARIANT : FW_MDEV;
-	type = type_index(w, l->type, UNKNOWN);
+	l->vgpu.framework = strchr("fg", *l->vgpu.pgpu) ? FW_VF : *l->vgpu.pgpu == 'x' ? FW_VARIANT : FW_MDEV;
+	type = type_index(w, l->vgpu.type, UNKNOWN);
 	l->framebuffer_mib = w->types[type].framebuffer_mib;
 }
 
@@ -366,7 +366,7 @@ static void describe(const struct plan *plan, char *out, size_t size)
 		n += (size_t)snprintf(out + n, size - n, "%sremove %s", n ? ", " : "", plan->removes[i]);
 	for (size_t i = 0; i < plan->nsteps; i++)
 		n += (size_t)snprintf(out + n, size - n, "%s%s %s %s on %s", n ? ", " : "", kinds[plan->steps[i].kind],
-				      plan->steps[i].id, plan->steps[i].type, plan->steps[i].parent);
+				      plan->steps[i].vgpu.id, plan->steps[i].vgpu.type, plan->steps[i].vgpu.parent);
 }
 
 #include "unit/plan/plan_rows.h"

@@ -22,13 +22,13 @@ static char root[] = "/tmp/vgpu-lease-test.XXXXXX";
 
 static struct lease sample(void)
 {
-	return (struct lease){ .id = ID,
+	return (struct lease){ .vgpu.id = ID,
 			       .domain = VM,
 			       .name = "vm\n1 100% \xc3\xa4",
 			       .project = "p",
-			       .type = "nvidia-222",
-			       .parent = "0000:41:00.4",
-			       .pgpu = "0000:41:00.0",
+			       .vgpu.type = "nvidia-222",
+			       .vgpu.parent = "0000:41:00.4",
+			       .vgpu.pgpu = "0000:41:00.0",
 			       .state = LEASE_CREATING,
 			       .origin = LEASE_ADOPTED,
 			       .numa = UNKNOWN,
@@ -47,9 +47,9 @@ static void text_form(void)
 	text[n - 1] = '\0'; /* as file_read() gives it */
 	ok(lease_parse(&back, text) == 0, "that can be read back");
 	is(back.name, l.name, "a name with a newline and a percent sign survives");
-	ok(strcmp(back.id, l.id) == 0 && strcmp(back.parent, l.parent) == 0 && back.state == l.state &&
-		   back.origin == l.origin && back.numa == l.numa && back.framebuffer_mib == 1024 &&
-		   back.deadline_ms == 77,
+	ok(strcmp(back.vgpu.id, l.vgpu.id) == 0 && strcmp(back.vgpu.parent, l.vgpu.parent) == 0 &&
+		   back.state == l.state && back.origin == l.origin && back.numa == l.numa &&
+		   back.framebuffer_mib == 1024 && back.deadline_ms == 77,
 	   "and so does all else");
 	ok(strchr(strstr(text, "name="), '\n') == strstr(text, "\nproject="), "the name is one line in the file");
 	for (size_t i = 0; i < sizeof(cuts) / sizeof(cuts[0]); i++) {
@@ -196,7 +196,7 @@ static void memory(struct store *store)
 
 	ok(affinity_get(store, ID, &a) == 0, "of an unknown UUID nothing is remembered");
 	affinity_put(store, &l);
-	ok(affinity_get(store, ID, &a) == 1 && strcmp(a.parent, l.parent) == 0 && !a.made_this_boot,
+	ok(affinity_get(store, ID, &a) == 1 && strcmp(a.parent, l.vgpu.parent) == 0 && !a.made_this_boot,
 	   "where an adopted one was is remembered, not that we made it");
 	l.origin = LEASE_CREATED;
 	affinity_put(store, &l);

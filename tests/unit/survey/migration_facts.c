@@ -23,9 +23,9 @@ static struct inv_pgpu cards[] = {
 static struct inv_parent parents[] = { { .name = "0000:84:00.0", .ndevices = 1 },
 				       { .name = "mtty", .pgpu = 2, .ndevices = 1 } };
 static struct inv_device devices[] = {
-	{ .id = A, .parent = 0, .parent_name = "0000:84:00.0", .type = "nvidia-222" },
-	{ .id = B, .parent = UNKNOWN, .parent_name = "gone", .type = "nvidia-222" },
-	{ .id = "c6f1a2b3-0000-4000-8000-00000000000c", .parent = 0, .parent_name = "0000:84:00.0" },
+	{ .vgpu.id = A, .parent = 0, .vgpu.parent = "0000:84:00.0", .vgpu.type = "nvidia-222" },
+	{ .vgpu.id = B, .parent = UNKNOWN, .vgpu.parent = "gone", .vgpu.type = "nvidia-222" },
+	{ .vgpu.id = "c6f1a2b3-0000-4000-8000-00000000000c", .parent = 0, .vgpu.parent = "0000:84:00.0" },
 };
 static struct inventory inv = {
 	.pgpus = cards,
@@ -56,7 +56,7 @@ static void from_inventory(void)
 	ok(!migration_facts_device(&facts, &inv, "c6f1a2b3-0000-4000-8000-00000000000d"),
 	   "one that does not exist is not");
 	is(told(&facts), "||||", "and nothing is said of it");
-	ok(!migration_facts_device(&facts, &inv, devices[2].id), "nor is one that has no type yet");
+	ok(!migration_facts_device(&facts, &inv, devices[2].vgpu.id), "nor is one that has no type yet");
 	ok(migration_facts_device(&facts, &inv, B), "one whose parent is no longer registered is");
 	is(told(&facts), "nvidia-222||||", "with its type");
 	migration_facts_type(&facts, &inv, 1, "nvidia-222");
