@@ -102,6 +102,17 @@ holds "nothing is unfinished" nowhere "$unfinished" "${shipped[@]}"
 holds "nothing names a folder of a developer's machine" nowhere "$own_paths" "${shipped[@]}"
 holds "no line ends in a blank" nowhere '[[:blank:]]$' "${shipped[@]}"
 
+# A test that is not in the tarball is one that no packager runs. What belongs to a checkout alone is not missed.
+not_in_tarball() {
+	local dir
+	make -s -C "$builddir" distdir >/dev/null || return
+	dir=$(find "$builddir" -maxdepth 1 -type d -name 'vgpu-lease-[0-9]*')
+	comm -23 <(git ls-files | grep -vxE '\.ci/run|\.editorconfig|\.gitattributes|\.gitignore|debian/\.gitignore|GNUmakefile' | sort) \
+		<(cd "$dir" && find . -type f -o -type l | sed 's,^\./,,' | sort)
+	chmod -R u+w "$dir" && rm -rf "$dir"
+}
+if [ -e .git ]; then nothing "the tarball has every file of the tree" "$(not_in_tarball)"; fi
+
 # The layers say what they found themselves.
 while IFS= read -r line; do
 	case $line in
