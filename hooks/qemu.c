@@ -356,7 +356,7 @@ static int dry_run(struct hook *hook, const struct operation *operation, struct 
 	struct store store;
 	int r;
 
-	if (operation->needs_config)
+	if (operation->needs_config && hook->lifecycle.request)
 		return dry_plan(hook, operation, err);
 	r = store_open(&store, &hook->host, false, err);
 	if (r == 0 && operation->flow == flow_release)

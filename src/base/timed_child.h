@@ -2,8 +2,8 @@
 /*
  * What the kernel may never answer, with a bound on the wait for it.
  *
- * Writes: `create` takes as long as the driver likes; `remove` of a device that somebody opened a moment ago blocks beyond
- * any signal. So both are done by a child. When the time is up it is left to itself: it has none of our standard
+ * Writes: `create` takes as long as the driver likes; `remove` of a device that somebody opened a moment ago blocks
+ * beyond any signal. So both are done by a child. When the time is up it is left to itself: it has none of our standard
  * descriptors, so libvirt does not wait for it, and it keeps the pGPU's lock, which it inherited, until the kernel
  * lets it go.
  *
@@ -42,9 +42,9 @@ void timed_child_reap(void);
 
 /*
  * Runs work(arg, err), which reads by timed_child_read(), in a child that shares our memory: what it finds is there
- * afterwards. -ETIMEDOUT where one read took longer than `wait_ms`: then the work ended in the middle of that read, what
- * it has made so far is ours, and its variables are lost. Of the descriptors it has only `keep`. Within such work it is
- * a plain call.
+ * afterwards. -ETIMEDOUT where one read took longer than `wait_ms`: then the work ended in the middle of that read,
+ * what it has made so far is ours, and its variables are lost. Of the descriptors it has only `keep`. Within such work
+ * it is a plain call.
  */
 int timed_child_look(int (*work)(void *arg, struct err *err), void *arg, int keep, int wait_ms, struct err *err);
 

@@ -6,8 +6,8 @@
  * A thread that hangs in the kernel cannot be left: its process could not end. So a thread only lends its stack and its
  * thread-local storage to the child, as vfork(2) does, and is suspended meanwhile; that the kernel lets it be killed.
  *
- * What makes the sharing safe: the child is left only in the middle of a read, by a compare-and-swap of `step`, and ends
- * without touching anything when that read returns. The buffer of a read is the child's own.
+ * What makes the sharing safe: the child is left only in the middle of a read, by a compare-and-swap of `step`, and
+ * ends without touching anything when that read returns. The buffer of a read is the child's own.
  */
 #include <errno.h>
 #include <fcntl.h>

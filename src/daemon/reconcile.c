@@ -94,7 +94,8 @@ static void note(struct reconcile *pass, enum reconcile_verdict verdict, const c
 }
 
 /*
- * Under the store's lock, where the lease, or that there is none, is still what was judged: who changed it knows better.
+ * Under the store's lock, where the lease, or that there is none, is still what was judged: who changed it knows
+ * better.
  */
 static int adopt(struct look *look, const struct request *request, const struct inv_device *device,
 		 const struct lease *judged, struct err *err)

@@ -101,7 +101,8 @@ struct reconcile {
 	const struct policy *policy; /* the configuration's, or the defaults */
 	const struct live_domain *domains;
 	size_t ndomains;
-	int64_t looked_ms; /* CLOCK_MONOTONIC before libvirt was asked for them: a lease that is younger they say nothing of */
+	int64_t looked_ms;       /* CLOCK_MONOTONIC before libvirt was asked for them: a lease that is younger they say
+				    nothing of */
 	struct plugged *plugged; /* of the last pass; afterwards of this one */
 	/* the result */
 	struct reconcile_item *items; /* all but what is left as it is */

@@ -21,8 +21,8 @@ bool adopt_find(struct inv_device *device, const struct inventory *inv, const ch
 
 /*
  * Makes the device the domain's: 1 where a lease was written, 0 where there was one already, -EEXIST where another
- * domain has it. `leases` as they are under the store's lock, which the caller holds; the device has a type. Where its lease
- * was lost, what is remembered of its id says whether we made it; `op` is for the log.
+ * domain has it. `leases` as they are under the store's lock, which the caller holds; the device has a type. Where its
+ * lease was lost, what is remembered of its id says whether we made it; `op` is for the log.
  */
 int adopt_device(const struct store *store, const struct inventory *inv, const struct leases *leases,
 		 const struct request *request, const struct inv_device *device, const char *op, struct err *err);

@@ -26,8 +26,8 @@ int release_mark(struct store *store, const char *domain, int64_t asked_ms, int 
 
 /*
  * Finishes giving back one lease that is `releasing`, by `deadline_ms` (CLOCK_MONOTONIC). 0: done, or taken over by
- * its domain meanwhile; -EBUSY: it is still open; -EAGAIN: not within the time (lock, driver), or it is not known whether
- * it is open; others: the kernel's error. The lease stays where it is not 0.
+ * its domain meanwhile; -EBUSY: it is still open; -EAGAIN: not within the time (lock, driver), or it is not known
+ * whether it is open; others: the kernel's error. The lease stays where it is not 0.
  */
 int release_finish(struct store *store, const struct policy *policy, const char *id, int64_t deadline_ms,
 		   struct err *err);

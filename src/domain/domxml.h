@@ -4,7 +4,8 @@
  *
  * libxml2 decides what the document means; the edit is made on the bytes as they came, so that all else stays as it
  * was: comments, CDATA, namespaces, entities, quotes, order, white space. The XML is hostile until parsed: of more than
- * DOMXML_MAX bytes none is, a document type declaration is refused and never expanded, nothing is fetched from anywhere.
+ * DOMXML_MAX bytes none is, a document type declaration is refused and never expanded, nothing is fetched from
+ * anywhere.
  *
  * libxml2 is opened when a document is parsed for the first time (see xml.h). domxml_concerns() is the gate before it.
  */
@@ -84,7 +85,8 @@ void domxml_keep(struct domxml *doc, const bool *keep);
 struct domxml_change {
 	size_t req;
 	char id[ID_SIZE];       /* the new UUID or address; "": it keeps its own */
-	bool changes_framework; /* an mdev becomes a PCI device (a VF), or one of those an mdev: `id` is of the other kind */
+	bool changes_framework; /* an mdev becomes a PCI device (a VF), or one of those an mdev: `id` is of the other
+				   kind */
 	/*
 	 * The facts of its <vgpu:device>, where it has one, become these: replaced, added, and where they are not known
 	 * taken out. Without `stamped` they stay.

@@ -4,8 +4,8 @@
  *
  * domxml.c goes through the steps: xml.c parses, domxml_meta.c reads the metadata, domxml_request.c the hostdevs,
  * domxml_locate.c finds in the bytes, with domxml_scan.c, what an edit would have to replace. After that libxml2's tree
- * is gone. Where it is asked for, domxml_remark.c tells before that what nobody reads. domxml_edit.c edits the document,
- * domxml_lease.c writes its metadata anew.
+ * is gone. Where it is asked for, domxml_remark.c tells before that what nobody reads. domxml_edit.c edits the
+ * document, domxml_lease.c writes its metadata anew.
  */
 #pragma once
 

@@ -48,8 +48,8 @@ void inv_not_ready(struct inv_pgpu *pgpu, const char *fmt, ...) __attribute__((f
 void inv_silent(struct inv_pgpu *pgpu);
 
 /*
- * Runs the work, which opens and closes the reader by itself, as timed_child_look() does, and once more without each card
- * that does not answer. Where it fails the inventory is empty.
+ * Runs the work, which opens and closes the reader by itself, as timed_child_look() does, and once more without each
+ * card that does not answer. Where it fails the inventory is empty.
  */
 int inv_bounded(int (*work)(void *arg, struct err *err), struct inv_reader *reader, struct err *err);
 

@@ -164,7 +164,8 @@ void libvirt_files_free(struct libvirt_files *disk)
 	free(disk);
 }
 
-/* Do these bytes, which a NUL follows, hold the text, in whatever case? One NUL byte does not hide what is behind it. */
+/* Do these bytes, which a NUL follows, hold the text, in whatever case? One NUL byte does not hide what is behind it.
+ */
 static bool bytes_hold(const char *s, size_t len, const char *needle)
 {
 	const char *end = s + len;

@@ -19,8 +19,8 @@ struct libvirt_files;
 
 /*
  * A folder that is not there is an empty one; one that cannot be read is an error. A file that cannot be read fails
- * nobody: libvirt_files_unread() tells of it. A file may be as large as it likes: what is over 1 MiB is searched where it lies,
- * each time anew.
+ * nobody: libvirt_files_unread() tells of it. A file may be as large as it likes: what is over 1 MiB is searched where
+ * it lies, each time anew.
  */
 int libvirt_files_read(struct libvirt_files **out, const struct host *host, struct err *err);
 void libvirt_files_free(struct libvirt_files *disk);

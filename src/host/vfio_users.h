@@ -27,8 +27,8 @@
 struct vfio_users; /* one pass over all processes: the character devices that are open, and by whom */
 
 /*
- * Looks at all processes, until `deadline_ms` (host_now_ms()). Never NULL: what could not be seen, vfio_users_open() says.
- * vfio_users_free() takes NULL, too.
+ * Looks at all processes, until `deadline_ms` (host_now_ms()). Never NULL: what could not be seen, vfio_users_open()
+ * says. vfio_users_free() takes NULL, too.
  */
 struct vfio_users *vfio_users_read(const struct host *host, int64_t deadline_ms);
 void vfio_users_free(struct vfio_users *users);

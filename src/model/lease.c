@@ -179,13 +179,14 @@ void lease_list_free(struct leases *leases)
 	*leases = (struct leases){ 0 };
 }
 
+static int by_key(const void *key, const void *lease)
+{
+	return strcmp(key, ((const struct lease *)lease)->vgpu.id);
+}
+
 struct lease *lease_find(const struct leases *leases, const char *id)
 {
-	struct lease key;
-
-	if (!leases->n || !text_copy(key.vgpu.id, sizeof(key.vgpu.id), id))
-		return NULL;
-	return bsearch(&key, leases->list, leases->n, sizeof(*leases->list), by_id);
+	return leases->n ? bsearch(id, leases->list, leases->n, sizeof(*leases->list), by_key) : NULL;
 }
 
 void leases_sort(struct leases *leases)

@@ -115,7 +115,8 @@ static int remove_one(struct rounds *r, const char *id, struct err *err)
 	return n;
 }
 
-/* A spare that cannot be removed is none any more, and a mishap of the pGPU that it is on: the next plan looks elsewhere. */
+/* A spare that cannot be removed is none any more, and a mishap of the pGPU that it is on: the next plan looks
+ * elsewhere. */
 static void remove_reclaimable(struct rounds *r)
 {
 	for (size_t i = 0; i < r->plan.nremoves; i++) {
@@ -326,7 +327,8 @@ static int refuse_running(const struct lifecycle *lifecycle, struct err *err)
 	return r == 1 ? err_set(err, EEXIST, "it runs on this host already: its vGPUs are left as they are") : r;
 }
 
-/* What is known before any plan is made. 1: a plan decides; 0: all stays as it is; negative: the operation is refused. */
+/* What is known before any plan is made. 1: a plan decides; 0: all stays as it is; negative: the operation is refused.
+ */
 static int before_plan(const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err)
 {
 	/* Then there is nothing to choose from: an arrival leaves it to the prepare that follows. */

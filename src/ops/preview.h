@@ -21,8 +21,8 @@ void preview_print(FILE *to, const struct survey *survey, const struct plan *pla
 const char *preview_word(const struct survey *survey, const struct step *step);
 
 /*
- * Why this pGPU was not chosen for this want; false where it was, where nothing had to be chosen (the device exists), or
- * where the plan did not get that far.
+ * Why this pGPU was not chosen for this want; false where it was, where nothing had to be chosen (the device exists),
+ * or where the plan did not get that far.
  */
 bool preview_not_chosen(const struct survey *survey, const struct plan *plan, size_t req, size_t pgpu, char *why,
 			size_t size);

@@ -44,13 +44,14 @@ const struct inv_device *plan_free_device(const struct planner *p, size_t req);
 bool plan_can_be(const struct plan_facts *facts, int parent, const struct vgpu_request *req);
 
 /*
- * plan_quota.c: is the domain within its project's quota with one vGPU more, `id`, where need be without leases that may
- * go? Ends the plan where not. And those leases, which have to be removed before the step that was found is done.
+ * plan_quota.c: is the domain within its project's quota with one vGPU more, `id`, where need be without leases that
+ * may go? Ends the plan where not. And those leases, which have to be removed before the step that was found is done.
  */
 bool plan_quota(struct planner *p, size_t req, const char *id);
 void plan_quota_removes(struct planner *p, const struct step *step);
 
-/* May it be removed, and is it none that the domain starts with: another of its vGPUs is to be adopted or kept there? */
+/* May it be removed, and is it none that the domain starts with: another of its vGPUs is to be adopted or kept there?
+ */
 bool plan_may_go(const struct plan_facts *facts, const char *id);
 
 /* May this device be removed to make room? */

@@ -9,8 +9,8 @@
 #include "internal.h"
 
 /*
- * LINE_BYTES: bytes of a refusal, so that with the domain's name and the device's id before it, it fits into the line that
- * libvirt shows (ERR_TEXT_MAX): what does not fit is a cause, never the fix.
+ * LINE_BYTES: bytes of a refusal, so that with the domain's name and the device's id before it, it fits into the line
+ * that libvirt shows (ERR_TEXT_MAX): what does not fit is a cause, never the fix.
  */
 enum { SHOWN_VFS = 6, SHOWN_CARDS = 8, LINE_BYTES = 800, MORE_BYTES = 20 };
 
@@ -154,7 +154,8 @@ static int one_cause(struct told *list, size_t n, size_t first, char *buf, size_
 	return cards;
 }
 
-/* What helps against the first cause, the one that is easiest to remove; nothing where its reason says so, or nothing is known. */
+/* What helps against the first cause, the one that is easiest to remove; nothing where its reason says so, or nothing
+ * is known. */
 static void text_fix(const struct told *list, size_t n, const struct resolved_request *resolved, char *buf, size_t size)
 {
 	buf[0] = '\0';

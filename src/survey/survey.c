@@ -341,7 +341,8 @@ int survey_look(struct survey *s, struct err *err)
 		if (lease ? reclaim_is_stale(&check, lease, true, why) : reclaim_is_orphan(&check, device, why))
 			memcpy(s->reclaimable[s->nreclaimable++].id, device->vgpu.id, ID_SIZE);
 	}
-	/* A lease without a device takes room all the same, until it is dropped; one of another framework counts, too. */
+	/* A lease without a device takes room all the same, until it is dropped; one of another framework counts, too.
+	 */
 	for (size_t i = 0; i < s->leases.n; i++) {
 		const struct lease *lease = &s->leases.list[i];
 

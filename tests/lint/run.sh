@@ -105,7 +105,7 @@ holds "no line ends in a blank" nowhere '[[:blank:]]$' "${shipped[@]}"
 # A test that is not in the tarball is one that no packager runs. What belongs to a checkout alone is not missed.
 not_in_tarball() {
 	local dir
-	make -s -C "$builddir" distdir >/dev/null || return
+	make -s -C "${builddir:?}" distdir >/dev/null || return
 	dir=$(find "$builddir" -maxdepth 1 -type d -name 'vgpu-lease-[0-9]*')
 	comm -23 <(git ls-files | grep -vxE '\.ci/run|\.editorconfig|\.gitattributes|\.gitignore|debian/\.gitignore|GNUmakefile' | sort) \
 		<(cd "$dir" && find . -type f -o -type l | sed 's,^\./,,' | sort)

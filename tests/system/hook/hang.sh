@@ -5,7 +5,7 @@
 
 a=0000:84:00.0 b=0000:85:00.0
 settings='[devices]\nenabled_mdev_types = nvidia-222\n[policy]\nlock_timeout = 3\ncreate_timeout = 3\n'
-u2=${u1%??}02 u3=${u1%??}03
+u2=${u1%??}02
 another 2 >"$work/2.xml"
 another 3 >"$work/3.xml"
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The longest time that each operation of the hook can take: the table of vgpu-lease-hook(8), held for each with a driver, a lock or
 # a process that keeps it waiting at one step after the other.
+# shellcheck disable=SC2119 # Functions with arguments that may be left out.
 # shellcheck source=tests/lib/hook.sh
 . "${srcdir:?}/tests/lib/hook.sh"
 

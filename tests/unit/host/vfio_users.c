@@ -45,7 +45,8 @@ static const char host[] = MDEV_AT(ID(a), "12") MDEV_AT(ID(b), "1") MDEV_AT(ID(c
 					 "proc/78/fd/9 -> /dev/zero\n"
 					 "proc/79/fd/9 -> ../../../jail/node\n"
 					 "jail/node -> /dev/random\n"
-					 /* A file of the name that a group has, and one of the number that a node has. */
+					 /* A file of the name that a group has, and one of the number that a node has.
+					  */
 					 "proc/80/fd/9 -> ../../../dev/vfio/123\n"
 					 "dev/vfio/123 = a file\n"
 					 "proc/80/fd/10 -> /dev/vfio/123\n"
