@@ -93,7 +93,8 @@ int timed_child_run(int (*work)(void *arg, struct err *err), void *arg, int wait
 	} while (poll(&ready, 1, left > 0 ? left : 0) < 0 && errno == EINTR);
 	if (!ready.revents) {
 		abandon(pid);
-		return err_set(err, ETIMEDOUT, "the kernel did not answer within %g s", (wait_ms + 50) / 100 / 10.0);
+		return err_set(err, ETIMEDOUT, "the kernel did not answer within %g s",
+			       (double)((wait_ms + 50) / 100) / 10);
 	}
 	n = read(in, &result, sizeof(result));
 	waitpid(pid, NULL, 0);

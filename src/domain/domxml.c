@@ -212,32 +212,30 @@ bool domxml_peek_uuid(char out[UUID_SIZE], const char *xml, size_t len)
 static char *cut_out(const char *xml, size_t len, const char *head, const char *start, const char *stop,
 		     const char *tail, size_t *out_len)
 {
-	size_t room = strlen(head) + strlen(tail) + 1, n = strlen(head), at = 0;
-	char *out = malloc(room);
+	size_t at = 0, cut = 0;
+	char *out = NULL;
+	FILE *f = open_memstream(&out, out_len);
 	const char *from;
 
-	if (!out)
+	if (!f)
 		abort();
-	memcpy(out, head, n);
-	while ((from = memmem(xml + at, len - at, start, strlen(start)))) {
+	fputs(head, f);
+	while (cut < DOMXML_MAX && (from = memmem(xml + at, len - at, start, strlen(start)))) {
 		const char *to = memmem(from, len - (size_t)(from - xml), stop, strlen(stop));
 		size_t whole = to ? (size_t)(to - from) + strlen(stop) : DOMXML_MAX;
 
-		if (whole >= DOMXML_MAX - room) {
-			free(out);
-			return NULL;
-		}
-		room += whole;
-		out = realloc(out, room);
-		if (!out)
-			abort();
-		memcpy(out + n, from, whole);
-		n += whole;
+		cut += whole;
 		at = (size_t)(from - xml) + whole;
+		if (cut < DOMXML_MAX)
+			fwrite(from, 1, whole, f);
 	}
-	memcpy(out + n, tail, strlen(tail) + 1);
-	*out_len = n + strlen(tail);
-	return out;
+	fputs(tail, f);
+	if (fclose(f) != 0)
+		abort();
+	if (cut < DOMXML_MAX)
+		return out;
+	free(out);
+	return NULL;
 }
 
 int domxml_hostdevs(struct domxml **out, const char *xml, size_t len, struct err *err)

@@ -105,7 +105,7 @@ static void note_unread(struct libvirt_files *disk, const struct host *host, con
 	char raw[UNREAD_SIZE];
 
 	snprintf(raw, sizeof(raw), "%s/%s/%s: %s", host->name, path, file, strerror(code));
-	for (int i = 0; i <= runs; i++)
+	for (int i = 0; i < (runs ? 2 : 1); i++)
 		if (!*disk->unread[i])
 			text_safe(disk->unread[i], sizeof(disk->unread[i]), raw);
 }

@@ -108,7 +108,8 @@ static void peeked(const char *xml, const char *uuid, const char *says)
 {
 	char got[UUID_SIZE], *copy = malloc(strlen(xml));
 
-	memcpy(copy, xml, strlen(xml));
+	/* No NUL follows. */
+	memccpy(copy, xml, '\0', strlen(xml));
 	if (!domxml_peek_uuid(got, copy, strlen(xml)))
 		*got = '\0';
 	is(got, uuid, says);
