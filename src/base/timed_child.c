@@ -94,7 +94,7 @@ int timed_child_run(int (*work)(void *arg, struct err *err), void *arg, int wait
 	if (!ready.revents) {
 		abandon(pid);
 		return err_set(err, ETIMEDOUT, "the kernel did not answer within %g s",
-			       (double)((wait_ms + 50) / 100) / 10);
+			       (wait_ms + 50 - (wait_ms + 50) % 100) / 1000.0);
 	}
 	n = read(in, &result, sizeof(result));
 	waitpid(pid, NULL, 0);

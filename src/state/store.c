@@ -101,7 +101,7 @@ static int held(int dir, const char *name, const char *shown, int wait_ms, struc
 	const char *gone = "";
 
 	if (wait_ms > 0)
-		snprintf(waited, sizeof(waited), " for over %g s", (double)((wait_ms + 50) / 100) / 10);
+		snprintf(waited, sizeof(waited), " for over %g s", (wait_ms + 50 - (wait_ms + 50) % 100) / 1000.0);
 	if (file_read(dir, name, text, sizeof(text)) < 0 || sscanf(text, "%d %llu", &pid, &start) != 2) {
 		err_set(err, ETIMEDOUT,
 			"/run/vgpu-lease/%s: held by a process that is not known%s; see what has it open, or try again",
