@@ -12,7 +12,7 @@ check "the lease says since when" lease "$U1" '.since | test("^20[0-9-]{8}T[0-9:
 check "the kernel has one less to give" same "$(available)" 11
 check "one line in the journal tells of it" same "$(journal | grep vgpu-lease | grep -c "$U1")" 1
 check "where the device was is remembered across reboots" test -f "/var/lib/vgpu-lease/affinity/$U1"
-check "the state is for root alone" same "$(stat -c '%U %a' /run/vgpu-lease /var/lib/vgpu-lease | sort -u)" 'root 700'
+check "everybody may read the state, root alone write it" same "$(stat -c '%U %a' /run/vgpu-lease /var/lib/vgpu-lease | sort -u)" 'root 755'
 run vgpu-lease inventory --json
 check "the inventory counts it" jq -e '.pgpus[] | select(.address == "mtty") | .in_pool and
 	([.types[] | select(.id == "mtty-2")][0] | .capacity == 12 and .used == 1 and .available == 11)' <<<"$OUT"
