@@ -29,7 +29,7 @@
 #include "base/host.h"
 #include "base/text.h"
 
-/* What shares memory with its parent is a plain fork under valgrind: there the work is a plain call, without a bound. */
+/* Under valgrind a child that shares memory is a plain fork: there the work is a plain call, without a bound. */
 #ifdef HAVE_VALGRIND_VALGRIND_H
 #include <valgrind/valgrind.h>
 #else
