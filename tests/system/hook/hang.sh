@@ -3,8 +3,6 @@
 # shellcheck source=tests/lib/hook.sh
 . "${srcdir:?}/tests/lib/hook.sh"
 
-# A read that is left behind takes with it what it had allocated: by design, and nothing for a sanitizer to tell.
-export ASAN_OPTIONS=detect_leaks=0
 a=0000:84:00.0 b=0000:85:00.0
 settings='[devices]\nenabled_mdev_types = nvidia-222\n[policy]\nlock_timeout = 3\ncreate_timeout = 3\n'
 u2=${u1%??}02
