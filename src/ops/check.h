@@ -5,7 +5,7 @@
  *
  * Looks only, and writes nothing. All that is looked at is a finding, also where it is well.
  *
- *     audit.c         the configuration's files; the findings
+ *     check.c         the configuration's files; the findings
  *     check_pool.c    the pGPUs that it names or matches
  *     check_start.c   a start of each enabled type
  *     check_host.c    the hook's place, mdevctl's definitions
