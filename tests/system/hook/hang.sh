@@ -27,7 +27,7 @@ no_lease() { [ "$(leases)" = 0 ]; }
 nobody_hangs() { [ "$(hanging)" = 0 ]; }
 lets_go() { control hang clear; }
 # The processes that hang in a read of the simulated host: children of hooks that have ended.
-hanging() { grep -ls "^$builddir/hooks/qemu" /proc/[0-9]*/cmdline | wc -l; }
+hanging() { pgrep -c -f "^$builddir/hooks/qemu --root $root" || :; }
 
 host t4:2
 printf '%b' "$settings" | configure
