@@ -30,7 +30,9 @@ stop() {
 	status=0
 	wait "$pid" 2>/dev/null || status=$?
 }
-said() { grep -qF -- "$1" "$log"; }
+# said KEY [ARG...]: the log has this message.
+said() { says "$@" <"$log"; }
+said_times() { says_times "$@" <"$log"; }
 
 state() { sed -n 's/^state=//p' "$root/run/vgpu-lease/leases/$1" 2>/dev/null; }
 is_state() { [ "$(state "$1")" = "$2" ]; }

@@ -3,7 +3,10 @@
 #
 #     holds "the edited configuration stays" grep -q edited "$conf"
 #
-# Each script ends with tap_done.
+# Each script ends with tap_done. What a program says is looked up in a table: see messages.sh.
+
+# shellcheck source=tests/lib/messages.sh
+. "${BASH_SOURCE[0]%/*}/messages.sh"
 
 tap_run=0 tap_failed=0
 

@@ -1,5 +1,6 @@
 #!/bin/bash
-# That the rules of tests/lint/layers.sh catch what they are for: each is broken once, in a copy of the tree. Prints TAP.
+# That the rules of tests/lint/layers.sh and messages.sh catch what they are for: each is broken once, in a copy of the
+# tree. Prints TAP.
 set -u
 cd "${srcdir:?}" || exit 1
 export LC_ALL=C
@@ -31,4 +32,23 @@ caught src/plan/capacity.c '#include <unistd.h>' "I/O in a decision"
 caught src/plan/capacity.h '#include <sys/stat.h>' "or in its header"
 mkdir "$tree/src/attic"
 holds "a folder that has no place in the order" grep -q '^src/attic:' <<<"$(bash tests/lint/layers.sh --tree "$tree")"
+
+# unfit LINE FILE TEXT SENTENCE: with the text in that file, the line is printed.
+unfit() {
+	rm -rf "${tree:?}/tests"
+	cp -r tests "$tree"
+	printf '%s\n' "$3" >>"$tree/$2"
+	holds "$4" grep -qxF "$1" <<<"$(bash tests/lint/messages.sh --tree "$tree")"
+}
+table=tests/lib/messages
+unfit "M_""BOGUS: is used by a test and not in $table" tests/system/hook/life.sh 'says M_''BOGUS' "a message that is not in the table"
+unfit "$table: no test uses M_""BOGUS" $table 'M_'$'BOGUS\tbogus' "a message that no test looks for"
+unfit "$table: twice: M_RELEASED" $table $'M_RELEASED\tbogus' "one key for two messages"
+
+# ends COMMAND: what a test prints that calls this.
+ends() { bash -c '. tests/lib/tap.sh; fails "x" '"$1"' <<<"text"; tap_done' 2>/dev/null; }
+is "$(ends 'says M_''BOGUS')" "Bail out! no message is called 'M_""BOGUS'" "a key that is unknown ends a test, also where a no would pass"
+is "$(ends 'says M_CONNECTED more')" "Bail out! M_CONNECTED: no gap for 'more'" "so do too many arguments"
+# shellcheck disable=SC2016 # The inner shell's.
+is "$(ends 'test "$(message M_FOREIGN_DEVICE)"')" "Bail out! M_FOREIGN_DEVICE: a gap without its argument" "or too few for a whole message"
 tap_done

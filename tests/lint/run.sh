@@ -120,6 +120,6 @@ while IFS= read -r line; do
 	"not ok "*) holds "${line#not ok * - }" false ;;
 	"#"*) echo "$line" ;;
 	esac
-done < <(tests/lint/layers.sh; tests/lint/broken.sh)
+done < <(tests/lint/layers.sh; tests/lint/messages.sh; tests/lint/broken.sh)
 
 tap_done

@@ -159,7 +159,7 @@ chmod 755 "$root/run/vgpu-lease"
 exec 7>"$root/run/vgpu-lease/lock"
 flock 7
 echo "$$ $(cut -d ' ' -f 22 /proc/$$/stat)" >"$root/run/vgpu-lease/lock"
-refused "a lock that is held for too long, with its holder" "held by process $$ for over 1 s" prepare
+refused "a lock that is held for too long, with its holder" "$(message M_LOCK_HELD /run/vgpu-lease/lock $$ 1)" prepare
 echo "$$ 1" >"$root/run/vgpu-lease/lock"
 refused "that one is gone, and its lock was inherited" "held by process $$, now gone, or rather by its child" prepare
 exec 7>&-

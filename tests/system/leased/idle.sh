@@ -18,7 +18,7 @@ for n in 1 2 3 4; do make_device 0000:84:00.0 nvidia-222 "$(vgpu $n)"; done
 ticks() { awk '{ sub(/.*\) /, ""); print $12 + $13 }' "/proc/$daemon/stat"; }
 wakes() { awk '/ctxt_switches/ { n += $2 } END { print n }' /proc/"$daemon"/task/*/status; }
 start --connect "test://$work/node.xml"
-eventually said "connected to libvirt"
+eventually said M_CONNECTED
 sleep 3
 before="$(ticks) $(wakes)"
 sleep 4

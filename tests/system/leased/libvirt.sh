@@ -71,23 +71,23 @@ open_device "$u5"
 kept=$holder
 
 start --connect "test://$work/node.xml"
-holds "it connects" eventually said "connected to libvirt"
+holds "it connects" eventually said M_CONNECTED
 holds "a device that a guest has, and no lease names, is leased to it" eventually is_state "$u1" active
 is "$(sed -n 's/^origin=//p' "$root/run/vgpu-lease/leases/$u1")" adopted "as one that was there before"
 holds "so is a VF of the pool, by a guest that has nothing else of ours" eventually is_state "$vf" active
 holds "one that a guest's lease names, and the guest no longer has, is given back" \
-	eventually said "release: domain one-vgpu: gave back $u3"
+	eventually said M_RELEASED one-vgpu "$u3"
 fails "what we made of it is removed" test -e "$root/sys/bus/mdev/devices/$u3"
 is "$(state "$u4")" active "not one that a suspend is about to take: should that fail, the guest gets it back"
-holds "a device that runs in another guest than its lease says is told of" eventually said "domain clash: vGPU $u2: it runs in this domain, but is leased to domain one-vgpu"
+holds "a device that runs in another guest than its lease says is told of" eventually said M_RUNS_ELSEWHERE clash "$u2" one-vgpu
 is "$(state "$u2")" active "and left alone"
 holds "what is known of a vGPU goes into the live metadata of its guest" \
-	eventually said "domain plugged: what is known of its vGPUs is in its metadata now"
-holds "a placeholder in a definition becomes a UUID" eventually said "domain off: placeholder $placeholder of its definition is "
+	eventually said M_METADATA_WRITTEN plugged
+holds "a placeholder in a definition becomes a UUID" eventually said M_PLACEHOLDER_REPLACED off "$placeholder"
 kill -HUP "$daemon"
 sleep 2.5
 # Two guests have a vGPU with a type.
-is "$(grep -c 'is in its metadata now' "$log") $(grep -c 'of its definition is' "$log") $(grep -c 'clash' "$log")" "2 1 1" \
+is "$(said_times M_METADATA_WRITTEN) $(said_times M_PLACEHOLDER_REPLACED) $(grep -c clash "$log")" "2 1 1" \
 	"all of that once, though each change is an event"
 
 ### Leases that are lost under a running guest
@@ -110,7 +110,7 @@ stop
 # In a build with sanitizers the leak checker can die itself at the end of this one, after libvirt's driver has failed to open.
 export ASAN_OPTIONS=detect_leaks=0
 start --connect "test://$work/not-there.xml"
-holds "a libvirt that is not there is said" eventually said "not connected to libvirt: "
+holds "a libvirt that is not there is said" eventually said M_NOT_CONNECTED
 holds "and is no reason to end" runs
 stop
 is $status 0 "it ends when it is told to"

@@ -26,11 +26,11 @@ holds "as long as it is open" test "$(devices)" = "$u1 "
 is "$(pgrep -c -f "^$builddir/hooks/qemu --root $root" || :)" 0 "and no child of the hook is at it"
 close_device
 holds "when it is closed it is given back" eventually gone
-holds "which is said" said "release: domain one-vgpu: gave back $u1"
+holds "which is said" said M_RELEASED one-vgpu "$u1"
 stop
 is $status 0 "it ends when it is told to"
 fails "its lock is free then" runs
-is "$(tail -n 1 "$log")" "vgpu-leased: ends" "it says so"
+is "$(tail -n 1 "$log")" "$(message M_HANDLER_ENDS)" "it says so"
 
 ### Killed, and started again
 start
@@ -53,9 +53,8 @@ control remove_delay_ms 0
 
 ### One at a time
 fails "a second one does not start" "$leased" --root "$root"
-like() { grep -qE "$2" <<<"$1"; }
-holds "and says who has its place" like "$("$leased" --root "$root" 2>&1)" \
-	"^vgpu-leased: another vgpu-leased runs on this host: .*held by process $daemon "
+holds "and says who has its place" says M_HANDLER_RUNS "$(message M_LOCK_HELD /run/vgpu-lease/handler.lock "$daemon" 5)" \
+	<<<"$("$leased" --root "$root" 2>&1)"
 
 ### The folder of the state is removed under it
 rm -rf "$root/run/vgpu-lease"
@@ -69,16 +68,16 @@ holds "and finishes what is left to it" eventually gone
 ### The configuration
 echo 'nonsense' >>"$root/etc/vgpu-lease.conf"
 kill -HUP "$daemon"
-holds "a configuration with an error, read anew, is told of" eventually said "the configuration that was read before still holds"
+holds "a configuration with an error, read anew, is told of" eventually said M_CONF_KEPT
 holds "and the daemon goes on" runs
 sed -i '$d' "$root/etc/vgpu-lease.conf"
 kill -HUP "$daemon"
-holds "once it is mended it is taken" eventually said "the configuration was read anew"
+holds "once it is mended it is taken" eventually said M_CONF_RELOADED
 stop
 echo 'nonsense' >>"$root/etc/vgpu-lease.conf"
 start
 holds "with such a one it starts all the same" runs
-holds "and says what it does not do" said "until this is mended"
+holds "and says what it does not do" said M_CONF_INVALID
 sed -i '$d' "$root/etc/vgpu-lease.conf"
 stop
 
@@ -89,10 +88,10 @@ start
 holds "a lease whose domain is gone is given back" eventually gone
 make_device 0000:84:00.0 nvidia-222 $u1
 kill -HUP "$daemon"
-holds "a foreign device is told of" eventually said "foreign: $u1, nvidia-222 on 0000:84:00.0, is in no lease"
+holds "a foreign device is told of" eventually said M_FOREIGN_DEVICE "$u1" nvidia-222 0000:84:00.0
 kill -HUP "$daemon"
 sleep 1.5
-is "$(grep -c foreign: "$log")" 1 "once"
+is "$(said_times M_FOREIGN_DEVICE "$u1")" 1 "once"
 is "$(devices)" "$u1 " "and left alone"
 stop
 tap_done

@@ -20,7 +20,7 @@ for what in instances watches; do
 	leased=$wrapped
 	start
 	holds "without inotify $what it starts" runs
-	holds "and says once what is missing" eventually said "fs.inotify.max_user_$what"
+	holds "and says once what is missing" eventually grep -q "fs.inotify.max_user_$what" "$log"
 	prepare && open_device "$u1" && release
 	is "$(state $u1)" releasing "a give-back is left to it"
 	close_device

@@ -1,0 +1,35 @@
+#!/bin/bash
+# The table of messages and the tests that use it fit: no key is missing, no line is left over. Prints TAP.
+#
+# `messages.sh --tree DIR` only looks at the tests below DIR, and prints what is wrong: tests/lint/broken.sh.
+set -u
+export LC_ALL=C
+
+key='M_[A-Z0-9_]+' tab=$'\t'
+table=tests/lib/messages
+
+used() {
+	find tests \( -path tests/lib -o -path tests/lint \) -prune -o -type f \( -name '*.sh' -o -name '*.[ch]' \) -exec grep -owhE "$key" {} + |
+		sort -u
+}
+
+wrong() {
+	local keys
+
+	keys=$(sed -nE "s/^($key)${tab}.*/\1/p" $table | sort)
+	comm -13 <(sort -u <<<"$keys") <(used) | sed "s,\$,: is used by a test and not in $table,"
+	comm -23 <(sort -u <<<"$keys") <(used) | sed "s,^,$table: no test uses ,"
+	uniq -d <<<"$keys" | sed "s,^,$table: twice: ,"
+	grep -nvE "^($key${tab}[^$tab]+|#.*|)\$" $table | sed "s,^,$table: neither key and text nor a comment: ,"
+	cut -f 2 $table | grep -v '^#' | sort | uniq -d | grep . | sed "s,^,$table: one text under two keys: ,"
+}
+
+if [ "${1:-}" = --tree ]; then
+	cd "$2" && wrong
+	exit
+fi
+
+cd "${srcdir:?}" || exit 1
+. tests/lib/tap.sh
+nothing "each message that a test looks for is in the table, and each that is there is looked for" "$(wrong)"
+tap_done
