@@ -326,27 +326,20 @@ static int read_all(struct hook *hook, const struct operation *operation, struct
 /* The plan of an operation that leases, and the XML that it would give the domain. */
 static int dry_plan(struct hook *hook, const struct operation *operation, struct err *err)
 {
-	struct store store;
-	struct survey survey = { 0 };
-	struct plan plan = { 0 };
-	autofree char *xml = NULL;
-	size_t len;
-	bool changed;
-	int r = lifecycle_preview(&hook->lifecycle, operation->mode, &store, &survey, &plan, err);
+	struct preview preview = { 0 };
+	const struct rewritten *rewritten = &preview.rewritten;
+	int r = preview_make(&preview, &hook->lifecycle, operation->mode, err);
 
-	if (r == 0 && (plan.nsteps == hook->lifecycle.request->nvgpus || plan.kind == PLAN_REMOVE)) {
-		preview_print(stderr, &survey, &plan, false);
-		r = lifecycle_rewritten(&hook->lifecycle, &survey, &plan, &xml, &len, &changed, err);
-		if (r == 0)
-			r = write_out(xml, len, err);
-	} else if (r == 0 && plan.kind == PLAN_STEPS) {
+	if (r == 0)
+		r = preview_rewrite(&preview, err);
+	if (rewritten->xml) {
+		preview_print(stderr, &preview, false);
+		if (write_out(rewritten->xml, rewritten->len, err) < 0)
+			r = -err->code;
+	} else if (r == 0) {
 		r = write_out(hook->xml, hook->len, err);
 	}
-	if (r == 0 && !preview_is_possible(&plan))
-		r = attach_refusal(&hook->lifecycle, &plan, err);
-	plan_free(&plan);
-	survey_end(&survey);
-	store_close(&store);
+	preview_end(&preview);
 	return r;
 }
 

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ops/lifecycle.h"
 #include "base/auto.h"
 #include "cli/cmd.h"
 #include "cli/diff.h"
@@ -20,14 +19,9 @@ struct planning {
 	const char *op;
 	enum plan_mode mode;
 	struct lifecycle lifecycle;
-	struct store store;
-	struct survey survey;
-	struct plan plan;
-	char *xml; /* as it came, and as the domain would get it; the latter NULL where it cannot start */
+	struct preview preview;
+	char *xml; /* as it came */
 	size_t len;
-	char *rewritten;
-	size_t rewritten_len;
-	bool changed;
 };
 
 static const struct {
@@ -51,48 +45,36 @@ static bool find_operation(struct planning *p, const char *op)
 	return false;
 }
 
-/* Why it would be refused, or that it would not, is in the result; what can be told of it is there in any case. */
-static int make(struct planning *p, struct err *err)
-{
-	int r = lifecycle_preview(&p->lifecycle, p->mode, &p->store, &p->survey, &p->plan, err);
-
-	if (r == 0 && (p->plan.nsteps == p->lifecycle.request->nvgpus || p->plan.kind == PLAN_REMOVE))
-		r = lifecycle_rewritten(&p->lifecycle, &p->survey, &p->plan, &p->rewritten, &p->rewritten_len,
-					&p->changed, err);
-	if (r == 0 && !preview_is_possible(&p->plan))
-		r = attach_refusal(&p->lifecycle, &p->plan, err);
-	return r;
-}
-
 static void print_diff(const struct planning *p, FILE *to)
 {
+	const struct rewritten *rewritten = &p->preview.rewritten;
 	const char *file = cmd_shown(p->cmd->call->operands[0]);
 	char is_name[64];
 
 	snprintf(is_name, sizeof(is_name), "as %s would have it", p->op);
-	if (p->changed)
-		diff_print(to, file, p->xml, p->len, is_name, p->rewritten, p->rewritten_len);
+	if (rewritten->changed)
+		diff_print(to, file, p->xml, p->len, is_name, rewritten->xml, rewritten->len);
 }
 
 static void print_text(const struct planning *p)
 {
 	const struct request *request = p->lifecycle.request;
 
-	preview_print(stdout, &p->survey, &p->plan, true);
-	if (p->plan.kind == PLAN_REMOVE && p->plan.nsteps < request->nvgpus)
-		cmd_say("%zu more: planned when that is removed", request->nvgpus - p->plan.nsteps);
+	preview_print(stdout, &p->preview, true);
+	if (p->preview.plan.kind == PLAN_REMOVE && p->preview.plan.nsteps < request->nvgpus)
+		cmd_say("%zu more: planned when that is removed", request->nvgpus - p->preview.plan.nsteps);
 	print_diff(p, stdout);
 }
 
 static void print_steps(const struct planning *p, struct json_out *json)
 {
 	json_out_array(json, "steps");
-	for (size_t i = 0; i < p->plan.nsteps; i++) {
-		const struct step *step = &p->plan.steps[i];
+	for (size_t i = 0; i < p->preview.plan.nsteps; i++) {
+		const struct step *step = &p->preview.plan.steps[i];
 		const char *asked = p->lifecycle.request->vgpus[i].id;
 
 		json_out_object(json, NULL);
-		json_out_string(json, "action", preview_word(&p->survey, step));
+		json_out_string(json, "action", preview_word(&p->preview, step));
 		json_out_string(json, "id", step->vgpu.id);
 		json_out_string(json, "instead_of", strcmp(asked, step->vgpu.id) == 0 ? NULL : asked);
 		json_out_string(json, "type", step->vgpu.type);
@@ -109,14 +91,14 @@ static void print_verdicts(const struct planning *p, struct json_out *json)
 {
 	json_out_array(json, "passed_over");
 	for (size_t i = 0; p->lifecycle.request && i < p->lifecycle.request->nvgpus; i++) {
-		for (size_t g = 0; g < p->survey.inv.npgpus; g++) {
-			char why[2 * REASON_SIZE];
+		for (size_t g = 0; g < p->preview.survey.inv.npgpus; g++) {
+			char why[PREVIEW_WHY_SIZE];
 
-			if (!preview_not_chosen(&p->survey, &p->plan, i, g, why, sizeof(why)))
+			if (!preview_not_chosen(&p->preview, i, g, why))
 				continue;
 			json_out_object(json, NULL);
 			json_out_string(json, "id", p->lifecycle.request->vgpus[i].id);
-			json_out_string(json, "pgpu", p->survey.inv.pgpus[g].address);
+			json_out_string(json, "pgpu", p->preview.survey.inv.pgpus[g].address);
 			json_out_string(json, "reason", why);
 			json_out_close(json);
 		}
@@ -158,8 +140,8 @@ static void print_json(const struct planning *p, const char *refusal)
 	json_out_bool(&json, "possible", !refusal);
 	json_out_string(&json, "refusal", refusal);
 	json_out_array(&json, "remove_first");
-	for (size_t i = 0; p->plan.kind == PLAN_REMOVE && i < p->plan.nremoves; i++)
-		json_out_string(&json, NULL, p->plan.removes[i]);
+	for (size_t i = 0; p->preview.plan.kind == PLAN_REMOVE && i < p->preview.plan.nremoves; i++)
+		json_out_string(&json, NULL, p->preview.plan.removes[i]);
 	json_out_close(&json);
 	print_steps(p, &json);
 	print_verdicts(p, &json);
@@ -192,7 +174,12 @@ static int decide(struct planning *p, struct domxml **doc, struct err *err)
 		return err_set(err, EINVAL, "%s", cmd->why_no_config);
 	if (hostdev_filter_keep(*doc, &cmd->host, p->lifecycle.config, NULL, err) < 0)
 		return -err->code;
-	return p->lifecycle.request->nvgpus ? make(p, err) : 0;
+	if (!p->lifecycle.request->nvgpus)
+		return 0;
+	if (preview_make(&p->preview, &p->lifecycle, p->mode, err) < 0)
+		return -err->code;
+	/* Why it would be refused is in the error; what can be told of it is there in any case. */
+	return preview_rewrite(&p->preview, err);
 }
 
 static void warn(void *arg, const char *text, const char *fix)
@@ -211,9 +198,9 @@ static void print(const struct planning *p, const char *refusal)
 		print_json(p, refusal);
 	else if (request && request->nvgpus == 0)
 		cmd_say("domain %s has no vGPU: nothing to do", request->name);
-	else if (!refusal && p->plan.nsteps == 0)
+	else if (!refusal && p->preview.plan.nsteps == 0)
 		cmd_say("domain %s: %s leaves its vGPUs as they are: %s", request->name, p->op, p->cmd->why_no_config);
-	else if (request && p->survey.request)
+	else if (request && p->preview.survey.request)
 		print_text(p);
 	/* What has been printed comes before what is wrong with it. */
 	fflush(stdout);
@@ -229,10 +216,7 @@ static int plan(struct planning *p, struct err *err)
 		r = err_in(err, "domain %s: %s would be refused", p->lifecycle.request->name, p->op);
 	else if (r < 0)
 		r = err_in(err, "%s: %s would be refused", cmd_shown(p->cmd->call->operands[0]), p->op);
-	plan_free(&p->plan);
-	survey_end(&p->survey);
-	store_close(&p->store);
-	free(p->rewritten);
+	preview_end(&p->preview);
 	domxml_free(doc);
 	return r;
 }
@@ -240,7 +224,7 @@ static int plan(struct planning *p, struct err *err)
 static int run(const struct cmd_call *call, struct err *err)
 {
 	struct cmd cmd;
-	struct planning p = { .cmd = &cmd, .store = CMD_NO_STORE };
+	struct planning p = { .cmd = &cmd };
 	int r;
 
 	if (!find_operation(&p, call->op)) {

@@ -18,36 +18,23 @@
 #include "base/ident.h"
 #include "ops/rewrite.h"
 
-/* A host that cannot be looked at, or that has no configuration, knows nothing: that is no error. */
-static int ask_host(struct rewrite *r, const struct cmd_call *call, struct err *err)
-{
-	struct cmd cmd;
-	struct err ignored;
-	int n = 0;
-
-	if (cmd_open(&cmd, call, CMD_CONFIG_MAY, false, &ignored) == 0) {
-		const struct rewrite_host host = { &cmd.host, &cmd.store, &cmd.config };
-
-		rewrite_facts(r, &host);
-		if (cmd.has_config)
-			n = rewrite_vfs(r, &host, err);
-	}
-	cmd_close(&cmd);
-	return n;
-}
-
-/* The XML is the caller's. */
+/* The XML is the caller's. A host that cannot be looked at, or that has no configuration, is not asked: no error. */
 static int make(struct rewrite *r, const char *xml, size_t len, const struct cmd_call *call, const char *shown,
 		struct err *err)
 {
-	*r = (struct rewrite){ .xml = xml, .len = len, .flags = DOMXML_FILE, .all = call->all };
+	struct cmd cmd;
+	struct err ignored;
+	int n;
+
+	*r = (struct rewrite){ .xml = xml, .len = len, .flags = DOMXML_FILE, .all = call->all, .vfs = true };
 	if (rewrite_begin(r, err) < 0)
 		return err_in(err, "%s", shown);
-	if ((rewrite_asks(r) || rewrite_names_vfs(r)) && ask_host(r, call, err) < 0)
-		return err_in(err, "%s", shown);
-	if (rewrite_make(r, err) < 0)
-		return err_in(err, "%s", shown);
-	return 0;
+	if (!rewrite_asks(r))
+		return rewrite_make(r, NULL, NULL, err) < 0 ? err_in(err, "%s", shown) : 0;
+	n = cmd_open(&cmd, call, CMD_CONFIG_MAY, false, &ignored);
+	n = rewrite_make(r, &cmd.host, n == 0 && cmd.has_config ? &cmd.config : NULL, err);
+	cmd_close(&cmd);
+	return n < 0 ? err_in(err, "%s", shown) : 0;
 }
 
 /* Writes the new file beside the old one, as its equal in owner and mode. */

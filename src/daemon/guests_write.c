@@ -87,7 +87,8 @@ static int still_defined(struct guests *g, const char *uuid, const char *xml, st
 }
 
 /* Reads the definition as it is, secrets included, and gives each placeholder in it a UUID. */
-static int define_anew(struct guests *g, const char *uuid, const struct rewrite_host *host, struct err *err)
+static int define_anew(struct guests *g, const char *uuid, const struct host *host, const struct config *config,
+		       struct err *err)
 {
 	autofree char *xml = NULL;
 	struct rewrite rewrite = { 0 };
@@ -100,9 +101,7 @@ static int define_anew(struct guests *g, const char *uuid, const struct rewrite_
 	rewrite.len = strlen(xml);
 	r = rewrite_begin(&rewrite, err);
 	if (r == 0 && rewrite.nchanges) {
-		if (rewrite_asks(&rewrite))
-			rewrite_facts(&rewrite, host);
-		r = rewrite_make(&rewrite, err);
+		r = rewrite_make(&rewrite, host, config, err);
 		if (r == 0)
 			r = still_defined(g, uuid, xml, err);
 		if (r == 0)
@@ -116,10 +115,10 @@ static int define_anew(struct guests *g, const char *uuid, const struct rewrite_
 	return r;
 }
 
-static void define_one(struct guests *g, const char *uuid, const struct rewrite_host *host)
+static void define_one(struct guests *g, const char *uuid, const struct host *host, const struct config *config)
 {
 	struct err err;
-	int r = define_anew(g, uuid, host, &err);
+	int r = define_anew(g, uuid, host, config, &err);
 
 	if (r == -ESTALE) {
 		g->any_defined = true;
@@ -130,7 +129,7 @@ static void define_one(struct guests *g, const char *uuid, const struct rewrite_
 }
 
 /* The live XML of a domain that runs says nothing about its definition: that one is always asked for. */
-static void define_any(struct guests *g, const struct rewrite_host *host)
+static void define_any(struct guests *g, const struct host *host, const struct config *config)
 {
 	struct virt_domain *all;
 	struct err err;
@@ -143,23 +142,22 @@ static void define_any(struct guests *g, const struct rewrite_host *host)
 	g->any_defined = false;
 	for (size_t i = 0; i < n && virt_alive(g->virt); i++)
 		if (all[i].persistent && (all[i].running || may_have_placeholder(all[i].xml)))
-			define_one(g, all[i].uuid, host);
+			define_one(g, all[i].uuid, host, config);
 	virt_list_free(all, n);
 }
 
-static void define_placeholders(struct guests *g, const struct rewrite_host *host)
+static void define_placeholders(struct guests *g, const struct host *host, const struct config *config)
 {
 	if (g->any_defined)
-		define_any(g, host);
+		define_any(g, host, config);
 	else
 		for (size_t i = 0; i < g->ndefined && virt_alive(g->virt); i++)
-			define_one(g, g->defined[i], host);
+			define_one(g, g->defined[i], host, config);
 	g->ndefined = 0;
 }
 
 void guests_write(struct guests *g, const struct host *host, const struct config *config)
 {
-	struct rewrite_host from = { .host = host, .config = config };
 	struct store store;
 	struct err err;
 
@@ -169,8 +167,7 @@ void guests_write(struct guests *g, const struct host *host, const struct config
 		log_warn("%s", err.text);
 		return;
 	}
-	from.store = &store;
 	write_all_facts(g, &store);
-	define_placeholders(g, &from);
+	define_placeholders(g, host, config);
 	store_close(&store);
 }

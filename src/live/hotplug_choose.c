@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ops/lifecycle.h"
+#include "ops/preview.h"
 #include "live/hotplug.h"
 #include "internal.h"
 #include "host/inventory.h"
@@ -81,23 +81,20 @@ static int choose_vf(const struct hotplug *hp, const struct request *request, st
 	const struct lifecycle lifecycle = {
 		.host = hp->host, .config = hp->config, .policy = hp->policy, .request = request
 	};
-	struct survey survey;
-	struct store store;
-	struct plan plan;
+	struct preview preview = { 0 };
+	const struct plan *plan = &preview.plan;
 	int r;
 
 	text_copy(req->id, sizeof(req->id), "0000:00:00.0"); /* a host bridge, no VF */
-	r = lifecycle_preview(&lifecycle, PLAN_RESTORE, &store, &survey, &plan, err);
-	if (r == 0 && plan.kind != PLAN_STEPS)
-		r = err_set(err, ENOSPC, "domain %s: %s", hp->domain.name, plan.text);
+	r = preview_make(&preview, &lifecycle, PLAN_RESTORE, err);
+	if (r == 0 && plan->kind != PLAN_STEPS)
+		r = err_set(err, ENOSPC, "domain %s: %s", hp->domain.name, plan->text);
 	if (r == 0) {
-		text_copy(req->id, sizeof(req->id), plan.steps[0].vgpu.id);
+		text_copy(req->id, sizeof(req->id), plan->steps[0].vgpu.id);
 		/* A plain one is bound to a driver of VFIO by libvirt. */
-		vf_xml(req->id, plan.steps[0].vgpu.framework == FW_VF, xml, size);
+		vf_xml(req->id, plan->steps[0].vgpu.framework == FW_VF, xml, size);
 	}
-	plan_free(&plan);
-	survey_end(&survey);
-	store_close(&store);
+	preview_end(&preview);
 	return r;
 }
 

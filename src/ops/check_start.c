@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ops/lifecycle.h"
+#include "ops/preview.h"
 #include "ops/check.h"
 #include "base/auto.h"
 #include "host/inventory.h"
@@ -75,31 +75,28 @@ static int plan_start(const struct check *check, const struct config *config, co
 {
 	struct config open = without_quotas(config);
 	struct lifecycle lifecycle = { .host = check->host, .config = &open, .policy = &open.policy };
-	struct store store = { .run = -1, .leases = -1, .seen = -1, .affinity = -1, .lock = -1 };
-	struct survey survey = { 0 };
-	struct plan plan = { 0 };
+	struct preview preview = { 0 };
+	const struct plan *plan = &preview.plan;
 	struct domxml *doc = NULL;
 	int r = domxml_parse(&doc, xml, strlen(xml), 0, err);
 
 	if (r == 0) {
 		lifecycle.doc = doc;
 		lifecycle.request = domxml_request(doc);
-		r = lifecycle_preview(&lifecycle, PLAN_PREPARE, &store, &survey, &plan, err);
+		r = preview_make(&preview, &lifecycle, PLAN_PREPARE, err);
 	}
 	if (r == 0) {
-		start->kind = plan.kind;
-		start->refusal = plan.refusal;
-		start->removes = plan.nremoves;
-		snprintf(start->on, sizeof(start->on), "%s", plan.nsteps ? plan.steps[0].vgpu.parent : "");
+		start->kind = plan->kind;
+		start->refusal = plan->refusal;
+		start->removes = plan->nremoves;
+		snprintf(start->on, sizeof(start->on), "%s", plan->nsteps ? plan->steps[0].vgpu.parent : "");
 		snprintf(start->text, sizeof(start->text), "%.*s",
-			 plan.why ? (int)plan.why : (int)sizeof(start->text) - 1, plan.text);
+			 plan->why ? (int)plan->why : (int)sizeof(start->text) - 1, plan->text);
 		start->fix[0] = '\0';
-		for (size_t i = 0; i < plan.nverdicts && !*start->fix; i++)
-			memcpy(start->fix, plan.verdicts[i].fix, sizeof(start->fix));
+		for (size_t i = 0; i < plan->nverdicts && !*start->fix; i++)
+			memcpy(start->fix, plan->verdicts[i].fix, sizeof(start->fix));
 	}
-	plan_free(&plan);
-	survey_end(&survey);
-	store_close(&store);
+	preview_end(&preview);
 	domxml_free(doc);
 	return r;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The flows that lease: prepare, migrate, restore; and the preview of each. */
+/* The flows that lease: prepare, migrate, restore. */
 #include "ops/lifecycle.h"
 
 #include <errno.h>
@@ -13,6 +13,7 @@
 #include "device/kernel.h"
 #include "device/leftover.h"
 #include "base/log.h"
+#include "ops/rewrite.h"
 #include "state/history.h"
 
 enum { WAIT_STEP_MS = 20 };
@@ -327,9 +328,7 @@ static int refuse_running(const struct lifecycle *lifecycle, struct err *err)
 	return r == 1 ? err_set(err, EEXIST, "it runs on this host already: its vGPUs are left as they are") : r;
 }
 
-/* What is known before any plan is made. 1: a plan decides; 0: all stays as it is; negative: the operation is refused.
- */
-static int before_plan(const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err)
+int lifecycle_before_plan(const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err)
 {
 	/* Then there is nothing to choose from: an arrival leaves it to the prepare that follows. */
 	if (!lifecycle->config)
@@ -342,7 +341,7 @@ static int before_plan(const struct lifecycle *lifecycle, enum plan_mode mode, s
 int lifecycle_prepare(const struct lifecycle *lifecycle, struct err *err)
 {
 	struct rounds r;
-	int n = before_plan(lifecycle, PLAN_PREPARE, err);
+	int n = lifecycle_before_plan(lifecycle, PLAN_PREPARE, err);
 
 	if (n <= 0)
 		return n;
@@ -359,8 +358,8 @@ int lifecycle_prepare(const struct lifecycle *lifecycle, struct err *err)
 static int arrive(const struct lifecycle *lifecycle, enum plan_mode mode, const char *op, char **xml, size_t *len,
 		  struct err *err)
 {
+	struct rewritten rewritten = { 0 };
 	struct rounds r;
-	bool changed = false;
 	int n = rounds_start(&r, lifecycle, mode, op, err);
 
 	*xml = NULL;
@@ -377,18 +376,19 @@ static int arrive(const struct lifecycle *lifecycle, enum plan_mode mode, const 
 		n = between_rounds(&r, err);
 	}
 	if (n == 0)
-		n = lifecycle_rewritten(lifecycle, &r.survey, &r.plan, xml, len, &changed, err);
+		n = rewrite_plan(&rewritten, lifecycle->doc, &r.survey, &r.plan, err);
 	if (*r.plan.warning)
 		log_warn("%s: domain %s: %s", op, lifecycle->request->name, r.plan.warning);
-	if (n < 0) {
+	if (n < 0)
 		apply_undo(&r.apply);
-	} else {
+	else
 		log_info("%s: domain %s: reserved %zu vGPU%s%s", op, lifecycle->request->name, r.plan.nsteps,
-			 r.plan.nsteps == 1 ? "" : "s", changed ? ", with other UUIDs" : "");
-		if (!changed) {
-			free(*xml);
-			*xml = NULL;
-		}
+			 r.plan.nsteps == 1 ? "" : "s", rewritten.changed ? ", with other UUIDs" : "");
+	if (rewritten.changed && n == 0) {
+		*xml = rewritten.xml;
+		*len = rewritten.len;
+	} else {
+		free(rewritten.xml);
 	}
 	rounds_end(&r);
 	return n;
@@ -399,7 +399,7 @@ int lifecycle_migrate(const struct lifecycle *lifecycle, char **xml, size_t *len
 	int r;
 
 	*xml = NULL;
-	r = before_plan(lifecycle, PLAN_MIGRATE, err);
+	r = lifecycle_before_plan(lifecycle, PLAN_MIGRATE, err);
 	return r <= 0 ? r : arrive(lifecycle, PLAN_MIGRATE, "migrate", xml, len, err);
 }
 
@@ -414,34 +414,4 @@ int lifecycle_restore(const struct lifecycle *lifecycle, char **xml, size_t *len
 	if (r < 0)
 		return r;
 	return r == 1 ? 0 : arrive(lifecycle, PLAN_RESTORE, "restore", xml, len, err);
-}
-
-int lifecycle_preview(const struct lifecycle *lifecycle, enum plan_mode mode, struct store *store,
-		      struct survey *survey, struct plan *plan, struct err *err)
-{
-	int r = store_open(store, lifecycle->host, false, err);
-
-	*survey = (struct survey){ .asked = lifecycle->request, .request = lifecycle->request, .mode = mode };
-	*plan = (struct plan){ .kind = PLAN_STEPS };
-	if (r == 0)
-		r = before_plan(lifecycle, mode, err);
-	if (r <= 0)
-		return r;
-	r = survey_start(survey, lifecycle->host, store, lifecycle->config, lifecycle->request, mode, err);
-	survey->dry = true;
-	survey->explains = true;
-	if (r == 0)
-		r = survey_host(survey, err);
-	if (r == 0)
-		r = survey_leases(survey, err);
-	for (int round = 0; r == 0 && round < 2; round++) {
-		struct plan_facts facts = survey_facts(survey);
-
-		plan_free(plan);
-		plan_make(plan, &facts);
-		if (plan->kind != PLAN_LOOK)
-			break;
-		r = survey_look(survey, err);
-	}
-	return r;
 }

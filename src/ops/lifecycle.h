@@ -60,20 +60,9 @@ int lifecycle_release(const struct host *host, const struct policy *policy, cons
 		      struct err *err);
 
 /*
- * What an operation would do, without writing anything: the survey and the plan; the caller ends both, also after a
- * failure. Negative: it would be refused before any plan, or the host cannot be read. Whether a plan can be carried out
- * says its kind; one without steps leaves all as it is.
+ * What is known before any plan is made. 1: a plan decides; 0: all stays as it is; negative: the operation is refused.
  */
-int lifecycle_preview(const struct lifecycle *lifecycle, enum plan_mode mode, struct store *store,
-		      struct survey *survey, struct plan *plan, struct err *err);
+int lifecycle_before_plan(const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err);
 
 /* The refusal of a plan that cannot be carried out, as libvirt shows it behind the domain's name. Negative. */
 int attach_refusal(const struct lifecycle *lifecycle, const struct plan *plan, struct err *err);
-
-/*
- * The domain's XML with the ids of a plan's steps in it; a copy where nothing changes. Of a domain that arrives the
- * facts of the host that it comes from are replaced by those of this one, where anything is; and a hostdev becomes one
- * of the other kind where its vGPU crosses over.
- */
-int lifecycle_rewritten(const struct lifecycle *lifecycle, const struct survey *survey, const struct plan *plan,
-			char **xml, size_t *len, bool *changed, struct err *err);

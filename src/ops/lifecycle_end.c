@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The flows that give back or restore what is known: release and reconnect. */
+/* The flows that give back or restore what is known: release, unreserve and reconnect. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +16,7 @@
 #include "survey/resolve.h"
 
 enum { TURN_MS = 200, LAST_LOOK_MS = 1000, END_MS = 400 };
+enum { UNRESERVE_MS = 2000 }; /* behind the time of the operation */
 
 /* What one release is about. */
 struct release {
@@ -202,4 +203,20 @@ int lifecycle_reconnect(const struct lifecycle *lifecycle, struct err *err)
 	inventory_free(&inv);
 	store_close(&store);
 	return r;
+}
+
+void lifecycle_unreserve(const struct lifecycle *lifecycle)
+{
+	struct store store;
+	struct leases leases = { 0 };
+	struct err err;
+
+	if (store_open(&store, lifecycle->host, false, &err) == 0 && store_lock(&store, UNRESERVE_MS, &err) == 0 &&
+	    lease_list(&store, &leases, &err) == 0)
+		for (size_t i = 0; i < leases.n; i++)
+			if (strcmp(leases.list[i].domain, lifecycle->request->uuid) == 0 &&
+			    leases.list[i].state == LEASE_RESERVED)
+				lease_drop(&store, leases.list[i].vgpu.id, &err);
+	lease_list_free(&leases);
+	store_close(&store);
 }

@@ -1,26 +1,80 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A plan in words, for --dry-run and `vgpu-lease plan`. */
+/* A plan that is made and not carried out, and the same in words. */
 #include "ops/preview.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
+
+int preview_make(struct preview *p, const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err)
+{
+	struct survey *survey = &p->survey;
+	int r;
+
+	*p = (struct preview){ .lifecycle = lifecycle,
+			       .survey = { .asked = lifecycle->request, .request = lifecycle->request, .mode = mode },
+			       .plan = { .kind = PLAN_STEPS } };
+	if (store_open(&p->store, lifecycle->host, false, err) < 0)
+		return -err->code;
+	r = lifecycle_before_plan(lifecycle, mode, err);
+	if (r <= 0)
+		return r;
+	r = survey_start(survey, lifecycle->host, &p->store, lifecycle->config, lifecycle->request, mode, err);
+	survey->dry = true;
+	survey->explains = true;
+	if (r < 0 || survey_host(survey, err) < 0 || survey_leases(survey, err) < 0)
+		return -err->code;
+	for (int round = 0; round < 2; round++) {
+		struct plan_facts facts = survey_facts(survey);
+
+		plan_free(&p->plan);
+		plan_make(&p->plan, &facts);
+		if (p->plan.kind != PLAN_LOOK)
+			break;
+		if (survey_look(survey, err) < 0)
+			return -err->code;
+	}
+	return 0;
+}
+
+int preview_rewrite(struct preview *p, struct err *err)
+{
+	const struct lifecycle *lifecycle = p->lifecycle;
+
+	if ((p->plan.nsteps == lifecycle->request->nvgpus || p->plan.kind == PLAN_REMOVE) &&
+	    rewrite_plan(&p->rewritten, lifecycle->doc, &p->survey, &p->plan, err) < 0)
+		return -err->code;
+	return preview_is_possible(&p->plan) ? 0 : attach_refusal(lifecycle, &p->plan, err);
+}
+
+void preview_end(struct preview *p)
+{
+	if (!p->lifecycle)
+		return;
+	free(p->rewritten.xml);
+	plan_free(&p->plan);
+	survey_end(&p->survey);
+	store_close(&p->store);
+	*p = (struct preview){ 0 };
+}
 
 bool preview_is_possible(const struct plan *plan)
 {
 	return plan->kind == PLAN_STEPS || plan->kind == PLAN_REMOVE;
 }
 
-const char *preview_word(const struct survey *survey, const struct step *step)
+const char *preview_word(const struct preview *p, const struct step *step)
 {
-	if (survey->mode != PLAN_PREPARE)
+	if (p->survey.mode != PLAN_PREPARE)
 		return "reserve";
 	return step->kind == STEP_KEEP ? "keep" : step->kind == STEP_ADOPT ? "adopt" : "create";
 }
 
-bool preview_not_chosen(const struct survey *survey, const struct plan *plan, size_t req, size_t pgpu, char *why,
-			size_t size)
+bool preview_not_chosen(const struct preview *p, size_t req, size_t pgpu, char why[PREVIEW_WHY_SIZE])
 {
+	const struct survey *survey = &p->survey;
+	const struct plan *plan = &p->plan;
 	const struct step *step = req < plan->nsteps ? &plan->steps[req] : NULL;
 	const struct plan_facts facts = survey_facts(survey);
 	const char *reason;
@@ -32,7 +86,7 @@ bool preview_not_chosen(const struct survey *survey, const struct plan *plan, si
 
 		if (v->req != req || v->pgpu != (int)pgpu)
 			continue;
-		snprintf(why, size, "%s%s%s", v->reason, *v->fix ? ": " : "", v->fix);
+		snprintf(why, PREVIEW_WHY_SIZE, "%s%s%s", v->reason, *v->fix ? ": " : "", v->fix);
 		return true;
 	}
 	/* A start with a VF has no choice of cards. */
@@ -41,7 +95,7 @@ bool preview_not_chosen(const struct survey *survey, const struct plan *plan, si
 	reason = plan_other_kind(&facts, (int)pgpu, &survey->request->vgpus[req]);
 	if (!reason && step)
 		reason = "it would do, too: the one that was chosen goes first";
-	snprintf(why, size, "%s", reason ? reason : "");
+	snprintf(why, PREVIEW_WHY_SIZE, "%s", reason ? reason : "");
 	return reason != NULL;
 }
 
@@ -66,8 +120,10 @@ static void print_removal(FILE *to, const struct survey *survey, const char *id)
 		fprintf(to, " (domain %s no longer runs)\n", name);
 }
 
-void preview_print(FILE *to, const struct survey *survey, const struct plan *plan, bool verdicts)
+void preview_print(FILE *to, const struct preview *p, bool verdicts)
 {
+	const struct survey *survey = &p->survey;
+	const struct plan *plan = &p->plan;
 	char safe[REASON_SIZE];
 
 	for (size_t i = 0; plan->kind == PLAN_REMOVE && i < plan->nremoves; i++)
@@ -77,7 +133,7 @@ void preview_print(FILE *to, const struct survey *survey, const struct plan *pla
 		const char *id = survey->asked->vgpus[i].id;
 
 		text_safe(safe, sizeof(safe), step->why);
-		fprintf(to, "%s %s, %s on %s (%s)", preview_word(survey, step), step->vgpu.id, step->vgpu.type,
+		fprintf(to, "%s %s, %s on %s (%s)", preview_word(p, step), step->vgpu.id, step->vgpu.type,
 			step->vgpu.parent, safe);
 		if (strcmp(id, step->vgpu.id) != 0)
 			fprintf(to, ", instead of %s", id);
@@ -85,9 +141,9 @@ void preview_print(FILE *to, const struct survey *survey, const struct plan *pla
 	}
 	for (size_t i = 0; verdicts && i < survey->request->nvgpus; i++) {
 		for (size_t g = 0; g < survey->inv.npgpus; g++) {
-			char why[2 * REASON_SIZE], shown[2 * REASON_SIZE];
+			char why[PREVIEW_WHY_SIZE], shown[PREVIEW_WHY_SIZE];
 
-			if (!preview_not_chosen(survey, plan, i, g, why, sizeof(why)))
+			if (!preview_not_chosen(p, i, g, why))
 				continue;
 			text_safe(shown, sizeof(shown), why);
 			fprintf(to, "not on %s for %s: %s\n", survey->inv.pgpus[g].address, survey->asked->vgpus[i].id,
@@ -99,9 +155,10 @@ void preview_print(FILE *to, const struct survey *survey, const struct plan *pla
 int preview_release(FILE *to, const struct store *store, const char *domain, struct err *err)
 {
 	struct leases leases;
-	int r = lease_list(store, &leases, err);
 
-	for (size_t i = 0; r == 0 && i < leases.n; i++) {
+	if (lease_list(store, &leases, err) < 0)
+		return -err->code;
+	for (size_t i = 0; i < leases.n; i++) {
 		const struct lease *l = &leases.list[i];
 		const char *what = l->state == LEASE_RESERVED   ? "drop the reservation of"
 				   : l->origin == LEASE_CREATED ? "remove"
@@ -111,5 +168,5 @@ int preview_release(FILE *to, const struct store *store, const char *domain, str
 			fprintf(to, "%s %s, %s on %s\n", what, l->vgpu.id, l->vgpu.type, l->vgpu.parent);
 	}
 	lease_list_free(&leases);
-	return r;
+	return 0;
 }

@@ -1,12 +1,41 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A plan in words, for --dry-run and `vgpu-lease plan`: one step a line.
+ * What an operation would do: its survey, its plan, and the XML that the domain would get. Writes nothing.
+ *
+ * The one way to a plan that is not carried out: the hook's --dry-run, `vgpu-lease plan`, `rewrite`, `check`, and the
+ * choice of a VF to attach. The print functions put it into words, one step a line.
  */
 #pragma once
 
 #include <stdio.h>
 
-#include "survey/survey.h"
+#include "ops/lifecycle.h"
+#include "ops/rewrite.h"
+
+enum { PREVIEW_WHY_SIZE = 2 * REASON_SIZE + 2 };
+
+/* Zeroed before preview_make(), ended by preview_end() in any case. */
+struct preview {
+	const struct lifecycle *lifecycle; /* NULL: not made */
+	struct store store;
+	struct survey survey;
+	struct plan plan;
+	struct rewritten rewritten;
+};
+
+/*
+ * Negative: the operation would be refused before any plan, or the host cannot be read. The plan's kind says whether it
+ * can be carried out; a plan without steps leaves all as it is. `lifecycle` must outlive the preview.
+ */
+int preview_make(struct preview *preview, const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err);
+
+/*
+ * Makes `rewritten`, where the plan has a step for each vGPU or removes something first. Negative: the domain would be
+ * refused, and why.
+ */
+int preview_rewrite(struct preview *preview, struct err *err);
+
+void preview_end(struct preview *preview);
 
 /* Can the plan be carried out, now or when what it removes first is gone? */
 bool preview_is_possible(const struct plan *plan);
@@ -15,14 +44,13 @@ bool preview_is_possible(const struct plan *plan);
 int preview_release(FILE *to, const struct store *store, const char *domain, struct err *err);
 
 /* Prints the steps, what would be removed first, and with `verdicts` why each other pGPU was not chosen. */
-void preview_print(FILE *to, const struct survey *survey, const struct plan *plan, bool verdicts);
+void preview_print(FILE *to, const struct preview *preview, bool verdicts);
 
 /* What a step does: "keep", "adopt", "create", or for an arrival "reserve". */
-const char *preview_word(const struct survey *survey, const struct step *step);
+const char *preview_word(const struct preview *preview, const struct step *step);
 
 /*
- * Why this pGPU was not chosen for this want; false where it was, where nothing had to be chosen (the device exists),
- * or where the plan did not get that far.
+ * Why this pGPU was not chosen for this request; false where it was, where nothing had to be chosen (the device
+ * exists), or where the plan did not get that far.
  */
-bool preview_not_chosen(const struct survey *survey, const struct plan *plan, size_t req, size_t pgpu, char *why,
-			size_t size);
+bool preview_not_chosen(const struct preview *preview, size_t req, size_t pgpu, char why[PREVIEW_WHY_SIZE]);

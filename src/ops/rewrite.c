@@ -1,13 +1,49 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A definition in which placeholders have become UUIDs of their own. */
+/* What a plan makes of a domain's XML, and a definition whose placeholders and VFs are replaced. */
 #include "ops/rewrite.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "survey/prediction.h"
+#include "base/auto.h"
 #include "base/ident.h"
+#include "ops/preview.h"
 #include "survey/hostdev_filter.h"
-#include "survey/survey.h"
+#include "survey/migration_facts.h"
+#include "survey/prediction.h"
+
+/* What a step makes of a request; false: its id stays. */
+static bool change_of(struct domxml_change *change, const struct survey *survey, const struct vgpu_request *req,
+		      const struct step *step)
+{
+	change->has_facts = survey->mode != PLAN_PREPARE && *step->vgpu.type;
+	change->changes_framework = (step->vgpu.framework == FW_MDEV) != (req->kind == REQUEST_MDEV);
+	migration_facts_type(&change->facts, &survey->inv, inventory_pgpu(&survey->inv, step->vgpu.pgpu),
+			     step->vgpu.type);
+	if (strcmp(step->vgpu.id, req->id) == 0)
+		return false;
+	memcpy(change->id, step->vgpu.id, sizeof(change->id));
+	return true;
+}
+
+int rewrite_plan(struct rewritten *out, const struct domxml *doc, const struct survey *survey, const struct plan *plan,
+		 struct err *err)
+{
+	autofree struct domxml_change *changes = calloc(plan->nsteps + 1, sizeof(*changes));
+
+	*out = (struct rewritten){ 0 };
+	if (!changes)
+		return err_sys(err, ENOMEM, "the domain's XML");
+	for (size_t i = 0; i < plan->nsteps; i++) {
+		changes[i].req = i;
+		out->changed |= change_of(&changes[i], survey, &survey->asked->vgpus[i], &plan->steps[i]);
+	}
+	if (domxml_rewrite(doc, changes, out->changed ? plan->nsteps : 0, &out->xml, &out->len, err) == 0)
+		return 0;
+	*out = (struct rewritten){ 0 };
+	return -err->code;
+}
 
 int rewrite_begin(struct rewrite *r, struct err *err)
 {
@@ -20,7 +56,7 @@ int rewrite_begin(struct rewrite *r, struct err *err)
 	request = domxml_request(r->doc);
 	r->changes = calloc(request->nvgpus + 1, sizeof(*r->changes));
 	if (!r->changes)
-		abort();
+		return err_sys(err, ENOMEM, "the domain's XML");
 	for (size_t i = 0; i < request->nvgpus; i++) {
 		const struct vgpu_request *req = &request->vgpus[i];
 
@@ -33,43 +69,88 @@ int rewrite_begin(struct rewrite *r, struct err *err)
 	return 0;
 }
 
+/* The address in the metadata is another host's, perhaps. */
+static bool is_vf(const struct rewrite *r, const struct vgpu_request *req)
+{
+	return r->vfs && req->kind == REQUEST_PCI && req->has_metadata;
+}
+
 bool rewrite_asks(const struct rewrite *r)
 {
+	const struct request *request = domxml_request(r->doc);
+
 	for (size_t i = 0; i < r->nchanges; i++)
-		if (domxml_request(r->doc)->vgpus[r->changes[i].req].has_metadata)
+		if (request->vgpus[r->changes[i].req].has_metadata)
+			return true;
+	for (size_t i = 0; i < request->nvgpus; i++)
+		if (is_vf(r, &request->vgpus[i]))
 			return true;
 	return false;
 }
 
-void rewrite_facts(struct rewrite *r, const struct rewrite_host *host)
+static void predict(struct rewrite *r, const struct survey *survey)
 {
-	static const struct request nothing;
 	const struct request *request = domxml_request(r->doc);
-	struct survey survey = { 0 };
-	struct err ignored;
-	int known = survey_start(&survey, host->host, host->store, host->config, &nothing, PLAN_PREPARE, &ignored);
 
-	survey.all_types = true;
-	survey.dry = true;
-	if (known == 0 && survey_host(&survey, &ignored) == 0) {
-		const struct prediction prediction = { .host = host->host,
-						       .store = host->store,
-						       .config = host->config,
-						       .inv = &survey.inv,
-						       .pool = &survey.pool };
+	for (size_t i = 0; survey->has_inv && i < r->nchanges; i++) {
+		struct domxml_change *change = &r->changes[i];
 
-		for (size_t i = 0; i < r->nchanges; i++) {
-			struct domxml_change *change = &r->changes[i];
-
-			change->has_facts = prediction_facts(&change->facts, &prediction, request,
-							     &request->vgpus[change->req]);
-		}
+		change->has_facts = prediction_facts(&change->facts, survey, request, &request->vgpus[change->req]);
 	}
-	survey_end(&survey);
 }
 
-int rewrite_make(struct rewrite *r, struct err *err)
+/* which[i] is the index in the document's request of the i-th VF. The facts in the metadata stay as they are. */
+static int change_vfs(struct rewrite *r, const struct preview *preview, const size_t *which, struct err *err)
 {
+	const struct plan *plan = &preview->plan;
+	const struct request *vfs = preview->lifecycle->request;
+
+	if (plan->kind != PLAN_STEPS)
+		return err_set(err, ENOSPC, "vGPU %s: %s", vfs->vgpus[plan->refused_vgpu].id, plan->text);
+	for (size_t i = 0; i < plan->nsteps; i++) {
+		struct domxml_change change = { .req = which[i] };
+
+		if (change_of(&change, &preview->survey, &vfs->vgpus[i], &plan->steps[i])) {
+			change.has_facts = false;
+			r->changes[r->nchanges++] = change;
+		}
+	}
+	return 0;
+}
+
+/* The VFs alone are planned; where there is none, the host is read all the same, for the facts. */
+static int ask_host(struct rewrite *r, const struct host *host, const struct config *config, struct err *err)
+{
+	const struct request *request = domxml_request(r->doc);
+	autofree struct vgpu_request *vgpus = calloc(request->nvgpus + 1, sizeof(*vgpus));
+	autofree size_t *which = calloc(request->nvgpus + 1, sizeof(*which));
+	struct request vfs = *request;
+	const struct lifecycle lifecycle = { .host = host, .config = config, .request = &vfs };
+	struct preview preview = { 0 };
+	int n;
+
+	if (!vgpus || !which)
+		return err_sys(err, ENOMEM, "the domain's XML");
+	vfs.vgpus = vgpus;
+	vfs.nvgpus = 0;
+	for (size_t i = 0; i < request->nvgpus; i++) {
+		if (!is_vf(r, &request->vgpus[i]))
+			continue;
+		vgpus[vfs.nvgpus] = request->vgpus[i];
+		which[vfs.nvgpus++] = i;
+	}
+	n = preview_make(&preview, &lifecycle, PLAN_RESTORE, err);
+	predict(r, &preview.survey);
+	if (n == 0)
+		n = change_vfs(r, &preview, which, err);
+	preview_end(&preview);
+	return vfs.nvgpus ? n : 0;
+}
+
+int rewrite_make(struct rewrite *r, const struct host *host, const struct config *config, struct err *err)
+{
+	if (config && rewrite_asks(r) && ask_host(r, host, config, err) < 0)
+		return -err->code;
 	return domxml_rewrite(r->doc, r->changes, r->nchanges, &r->rewritten, &r->rewritten_len, err);
 }
 

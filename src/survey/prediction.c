@@ -7,6 +7,7 @@
 
 #include "base/auto.h"
 #include "survey/migration_facts.h"
+#include "survey/resolve.h"
 #include "base/text.h"
 
 /* The first of the types that it may have which the card serves; NULL: none. */
@@ -18,7 +19,7 @@ static const char *served(const struct pool *pool, size_t pgpu, const struct res
 	return NULL;
 }
 
-bool prediction_facts(struct migration_facts *facts, const struct prediction *prediction, const struct request *request,
+bool prediction_facts(struct migration_facts *facts, const struct survey *survey, const struct request *request,
 		      const struct vgpu_request *req)
 {
 	struct vgpu_request only = *req;
@@ -31,17 +32,17 @@ bool prediction_facts(struct migration_facts *facts, const struct prediction *pr
 	*facts = (struct migration_facts){ 0 };
 	one.vgpus = &only;
 	one.nvgpus = 1;
-	if (resolve_make(&resolved, &one, prediction->config, prediction->host, prediction->store, &ignored) < 0)
+	if (resolve_make(&resolved, &one, survey->config, survey->host, survey->store, &ignored) < 0)
 		return false;
-	if (resolved->ntypes == 0 && pool_types(prediction->pool, req->kind == REQUEST_MDEV, UNKNOWN, &pooled) == 1)
+	if (resolved->ntypes == 0 && pool_types(&survey->pool, req->kind == REQUEST_MDEV, UNKNOWN, &pooled) == 1)
 		resolved->ntypes = text_copy(resolved->types[0], TYPE_SIZE, pooled->type);
-	for (size_t g = 0; g < prediction->inv->npgpus; g++) {
-		const char *type = served(prediction->pool, g, resolved);
+	for (size_t g = 0; g < survey->inv.npgpus; g++) {
+		const char *type = served(&survey->pool, g, resolved);
 		struct migration_facts here;
 
 		if (!type)
 			continue;
-		migration_facts_type(&here, prediction->inv, (int)g, type);
+		migration_facts_type(&here, &survey->inv, (int)g, type);
 		if (known)
 			migration_facts_common(facts, &here);
 		else

@@ -9,20 +9,12 @@
 
 #include <stdbool.h>
 
-#include "plan/pool.h"
-#include "survey/resolve.h"
-
-struct prediction {
-	const struct host *host;
-	const struct store *store;
-	const struct config *config;
-	const struct inventory *inv; /* with all types */
-	const struct pool *pool;
-};
+#include "survey/survey.h"
 
 /*
- * The facts for a want's <vgpu:device>. The type stays as the metadata word it; where they are silent and only one
- * comes into question, it is that one's id. False where no card of the pool can serve it: nothing is known then.
+ * The facts for a request's <vgpu:device>. The type stays as the metadata word it; where they are silent and only one
+ * comes into question, it is that one's id. False where no card of the pool can serve it: nothing is known then. The
+ * survey has a configuration, and has read its types (`explains`).
  */
-bool prediction_facts(struct migration_facts *facts, const struct prediction *prediction, const struct request *request,
+bool prediction_facts(struct migration_facts *facts, const struct survey *survey, const struct request *request,
 		      const struct vgpu_request *req);
