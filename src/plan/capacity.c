@@ -23,6 +23,16 @@ struct load {
 	bool mixed;             /* the kernel has several sizes: mixed-size mode is on */
 };
 
+/* The kernel does not tell a device's type while it is being created or removed: then its lease does. */
+static const char *type_of(const struct plan_facts *facts, const struct inv_device *d, const char *otherwise)
+{
+	const struct lease *lease = *d->vgpu.type ? NULL : lease_find(facts->leases, d->vgpu.id);
+
+	if (lease)
+		return lease->vgpu.type;
+	return *d->vgpu.type ? d->vgpu.type : otherwise;
+}
+
 static int framebuffer_of(const struct plan_facts *facts, const char *type, const char *id)
 {
 	const struct inv_type *t = inventory_type(facts->inv, type);
@@ -70,16 +80,14 @@ static void load_leases(struct load *load, const struct plan_facts *facts, const
 {
 	for (size_t i = 0; i < leases->n; i++) {
 		const struct lease *l = &leases->list[i];
-		bool there = inventory_device(facts->inv, l->vgpu.id) != NULL;
 
 		if (strcmp(l->vgpu.pgpu, facts->inv->pgpus[pgpu].address) != 0 || (id && strcmp(l->vgpu.id, id) == 0))
 			continue;
 		load->in_flight |= l->at_work;
 		/*
-		 * A device that is gone takes no room, though its lease is not dropped yet. Where somebody is still at
-		 * it, it may not have come yet: a creation that hung, and was given up.
+		 * A device that is gone takes no room, unless a creation that hung and was given up may bring it yet.
 		 */
-		if (there || (l->state == LEASE_RELEASING && !l->at_work))
+		if (inventory_device(facts->inv, l->vgpu.id) || (l->state == LEASE_RELEASING && !l->at_work))
 			continue;
 		load->pending++;
 		load->cost += strcmp(l->vgpu.type, req->id) == 0 ? 1 : cost_of(facts, pgpu, l->vgpu.type, available);
@@ -95,15 +103,16 @@ static struct load load_of(const struct plan_facts *facts, const struct leases *
 
 	for (size_t i = 0; i < inv->ndevices; i++) {
 		const struct inv_device *d = &inv->devices[i];
+		const char *type = type_of(facts, d, req->id);
 		int mib;
 
 		if (d->parent == UNKNOWN || inv->parents[d->parent].pgpu != pgpu)
 			continue;
-		mib = framebuffer_of(facts, d->vgpu.type, d->vgpu.id);
+		mib = framebuffer_of(facts, type, d->vgpu.id);
 		load.devices++;
 		load.mixed |= load.first_mib && mib != UNKNOWN && mib != load.first_mib;
 		load.first_mib = mib != UNKNOWN ? mib : load.first_mib;
-		load_one(&load, req, d->vgpu.type, mib);
+		load_one(&load, req, type, mib);
 	}
 	load_leases(&load, facts, facts->leases, pgpu, req, available, id);
 	/* Another of the domain's wants has what was promised, also where that is the address that this one had. */
@@ -247,18 +256,17 @@ static void explain_no_instance(struct capacity *space, const struct inventory *
 				const struct inv_type *type)
 {
 	int mig = mig_mode(inv, card);
+	char enable[128] = "";
 
 	if (space->full)
 		return;
 	bound(space, 0, CAUSE_NO_INSTANCE, mig == 0 ? "MIG mode is off" : "no GPU instance for it is free");
-	snprintf(space->fix, sizeof(space->fix), "'nvidia-smi mig -i %s -cgi %dg.%dgb%s -C' makes a GPU instance",
-		 card->address, type->slices, type->framebuffer_mib / 1024, strstr(type->name, "CME") ? "+me" : "");
-	if (mig == 1)
-		return;
-	snprintf(space->fix, sizeof(space->fix),
-		 "'nvidia-smi -i %s -mig 1'%s, then 'nvidia-smi mig -i %s -cgi %dg.%dgb%s -C' makes a GPU instance",
-		 card->address, mig == 0 ? "" : " where MIG mode is off", card->address, type->slices,
-		 type->framebuffer_mib / 1024, strstr(type->name, "CME") ? "+me" : "");
+	if (mig != 1)
+		snprintf(enable, sizeof(enable), "'nvidia-smi -i %s -mig 1'%s, then ", card->address,
+			 mig == 0 ? "" : " where MIG mode is off");
+	snprintf(space->fix, sizeof(space->fix), "%s'nvidia-smi mig -i %s -cgi %dg.%dgb%s -C' makes a GPU instance",
+		 enable, card->address, type->slices, type->framebuffer_mib / 1024,
+		 strstr(type->name, "CME") ? "+me" : "");
 }
 
 /* The driver offers none: what would change that. */
@@ -429,7 +437,7 @@ void capacity_count(struct capacity_count *count, const struct plan_facts *facts
 		const struct inv_device *d = &facts->inv->devices[i];
 
 		count->used += d->parent != UNKNOWN && facts->inv->parents[d->parent].pgpu == pgpu &&
-			       strcmp(d->vgpu.type, type->id) == 0;
+			       strcmp(type_of(facts, d, ""), type->id) == 0;
 	}
 	/* Of a plain VF only a lease tells that it is in use. */
 	for (size_t i = 0; card->framework == FW_VF && i < facts->leases->n; i++)

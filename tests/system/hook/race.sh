@@ -55,6 +55,27 @@ holds "and leave no lease" eventually no_lease
 is "$(devices)" "" "and no vGPU"
 forget
 
+### An arrival beside creations
+# A device is there before the kernel says of which type it is.
+{
+	printf '[devices]\nenabled_mdev_types = nvidia-222\n[policy]\nreclaim = never\ndriver_cleanup = 0\n'
+	printf '[mdev_nvidia-222]\ndevice_addresses = 0000:84:00.0\nmax_instances = 2\n'
+} | configure
+two_leases() { [ "$(leases)" = 2 ] && [ -n "$(devices)" ]; }
+control attr_delay_ms 2000
+at_once prepare begin 16 17 &
+creating=$!
+holds "two vGPUs are being made where max_instances = 2" eventually two_leases
+at_once migrate begin 18 19
+wait $creating
+is "$(with_status 0 16 17 18 19 | xargs)" "16 17" "they are served, and no place is promised to two domains that arrive meanwhile"
+is "$(grep -c 'max_instances = 2 is reached' "$work"/1[89].err | cut -d: -f2 | xargs)" "1 1" "which are told why"
+control attr_delay_ms 0
+forget
+at_once release end 16 17 18 19
+holds "and no lease is left of them" eventually no_lease
+forget
+
 ### One vGPU, ten domains
 for n in $(seq 60 69); do another "$n" | sed "s/${u1%??}[0-9a-f][0-9a-f]'/$u1'/" >"$work/$n.xml"; done
 at_once prepare begin $(seq 60 69)
