@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Would a start be refused now? The findings, the configuration's files, and the order of all else. */
+/* Would a start be refused now? The table of checks, what they share, and how they report. */
 #include "ops/check.h"
 
 #include <errno.h>
@@ -8,140 +8,161 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "host/inventory.h"
+#include "internal.h"
 #include "state/history.h"
-#include "state/lease_store.h"
-#include "state/store.h"
 
-static struct finding *add(struct check *check, enum check_status status, const char *what, const char *where,
-			   const char *fmt, va_list ap)
+/* What a check needs: without it there is nothing to look at, which another finding says. */
+enum needs { NEEDS_NOTHING, NEEDS_POOL, NEEDS_STORE };
+
+static const struct {
+	const char *what;
+	void (*run)(struct check *check);
+	enum needs needs;
+	bool of_pool; /* part of check_pool() */
+} checks[] = {
+	{ "pgpu", check_cards, NEEDS_POOL, true },           { "type", check_starts, NEEDS_POOL, true },
+	{ "mdevctl", check_definitions, NEEDS_POOL, false }, { "hook", check_hook, NEEDS_NOTHING, false },
+	{ "libvirt", check_libvirt, NEEDS_NOTHING, false },  { "domain", check_domains, NEEDS_NOTHING, false },
+	{ "state", check_state, NEEDS_NOTHING, false },      { "state", check_locks, NEEDS_STORE, false },
+	{ "state", check_garbage, NEEDS_STORE, false },      { "lease", check_leases, NEEDS_STORE, false },
+	{ "quota", check_quotas, NEEDS_STORE, false },
+};
+
+struct check *check_at(struct check *check, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(check->where, sizeof(check->where), fmt, ap);
+	va_end(ap);
+	return check;
+}
+
+struct check *check_at_place(struct check *check, const struct place *place)
+{
+	return place->line ? check_at(check, "%.512s:%d", place->file, place->line)
+			   : check_at(check, "%.512s", place->file ? place->file : "");
+}
+
+struct check *check_at_path(struct check *check, const char *path)
+{
+	return check_at(check, "%s/%s", check->host->name, path);
+}
+
+struct place check_section_place(const struct section *section)
+{
+	return section->line ? (struct place){ section->file, section->line } : section->enabled_at;
+}
+
+void check_report(struct check *check, enum check_status status, const char *fix, const char *fmt, ...)
 {
 	struct finding *finding;
+	va_list ap;
 
 	check->findings = reallocarray(check->findings, check->n + 1, sizeof(*check->findings));
 	if (!check->findings)
 		abort();
 	finding = &check->findings[check->n++];
-	*finding = (struct finding){ .status = status, .what = what, .where = where ? strdup(where) : NULL };
-	if (vasprintf(&finding->text, fmt, ap) < 0 || (where && !finding->where))
+	*finding = (struct finding){ .status = status,
+				     .what = check->what,
+				     .where = *check->where ? strdup(check->where) : NULL,
+				     .fix = fix ? strdup(fix) : NULL };
+	va_start(ap, fmt);
+	if (vasprintf(&finding->text, fmt, ap) < 0 || (*check->where && !finding->where) || (fix && !finding->fix))
 		abort();
+	va_end(ap);
 	check->count[status]++;
-	return finding;
+	check->where[0] = '\0';
 }
 
-void check_pass(struct check *check, const char *what, const char *where, const char *fmt, ...)
+/* The text about a file begins with its place. */
+static void report_note(struct check *check, enum check_status status, const struct config_note *note, const char *fix)
 {
-	va_list ap;
-
-	va_start(ap, fmt);
-	add(check, CHECK_PASS, what, where, fmt, ap);
-	va_end(ap);
-}
-
-void check_note(struct check *check, enum check_status status, const char *what, const char *where, const char *fix,
-		const char *fmt, ...)
-{
-	struct finding *finding;
-	va_list ap;
-
-	va_start(ap, fmt);
-	finding = add(check, status, what, where, fmt, ap);
-	va_end(ap);
-	finding->fix = strdup(fix);
-	if (!finding->fix)
-		abort();
-}
-
-const char *check_place(char where[CHECK_WHERE], const struct place *place)
-{
-	if (place->line)
-		snprintf(where, CHECK_WHERE, "%.512s:%d", place->file, place->line);
-	else
-		snprintf(where, CHECK_WHERE, "%.512s", place->file ? place->file : "");
-	return where;
-}
-
-const char *check_path(char where[CHECK_WHERE], const struct check *check, const char *path)
-{
-	snprintf(where, CHECK_WHERE, "%s/%s", check->host->name, path);
-	return where;
-}
-
-/* A sentence about a file: its first bytes are the place. */
-static void note_file(struct check *check, enum check_status status, const struct config_note *note, const char *fix)
-{
-	char where[CHECK_WHERE];
-
-	snprintf(where, sizeof(where), "%.*s", note->place > 2 ? (int)note->place - 2 : 0, note->text);
-	check_note(check, status, "config", *where ? where : NULL, fix, "%s", note->text + note->place);
+	check_at(check, "%.*s", note->place > 2 ? (int)note->place - 2 : 0, note->text);
+	check_report(check, status, fix, "%s", note->text + note->place);
 }
 
 /* Not read at all, or with mistakes. */
 static void config_fails(struct check *check, int r, const struct config_notes *mistakes, const struct err *err)
 {
-	char where[CHECK_WHERE];
-	const char *path = check->config_path;
-
-	if (!path)
-		path = check_path(where, check, "etc/vgpu-lease.conf");
 	for (size_t i = 0; i < mistakes->n; i++)
-		note_file(check, CHECK_FAIL, &mistakes->list[i],
-			  "correct it: until then every start with a vGPU that does not exist is refused");
+		report_note(check, CHECK_FAIL, &mistakes->list[i],
+			    "correct it: until then every start with a vGPU that does not exist is refused");
+	if (mistakes->n && r != -ENOENT)
+		return;
+	if (check->config_path)
+		check_at(check, "%s", check->config_path);
+	else
+		check_at_path(check, "etc/vgpu-lease.conf");
 	if (r == -ENOENT)
-		check_note(check, CHECK_FAIL, "config", path, "create it; vgpu-lease.conf(5) has examples",
-			   "no such file: no vGPU can be leased");
-	else if (mistakes->n == 0)
-		check_note(check, CHECK_FAIL, "config", path, "make it readable for root", "%s", err->text);
+		check_report(check, CHECK_FAIL, "create it; vgpu-lease.conf(5) has examples",
+			     "no such file: no vGPU can be leased");
+	else
+		check_report(check, CHECK_FAIL, "make it readable for root", "%s", err->text);
 }
 
 static void config_passes(struct check *check, const struct config *config)
 {
 	for (size_t i = 0; i < config->nfiles; i++)
-		check_pass(check, "config", config->files[i], "no mistakes");
+		check_report(check_at(check, "%s", config->files[i]), CHECK_PASS, NULL, "no mistakes");
 	for (size_t i = 0; i < config->warnings.n; i++)
 		if (!config->warnings.list[i].of_pool)
-			note_file(check, CHECK_WARN, &config->warnings.list[i],
-				  "delete one of the two, or leave it as it is");
+			report_note(check, CHECK_WARN, &config->warnings.list[i],
+				    "delete one of the two, or leave it as it is");
 }
 
-/* A card that other processes know to hang is not asked again. */
-static void recall_silent(const struct host *host)
+static void run_table(struct check *check, bool only_pool)
 {
-	struct store store;
-	struct err ignored;
-
-	if (store_open(&store, host, false, &ignored) == 0)
-		silent_recall(&store);
-	store_close(&store);
+	for (size_t i = 0; i < ARRAY_SIZE(checks); i++) {
+		if ((only_pool && !checks[i].of_pool) || (checks[i].needs == NEEDS_POOL && !check->pool) ||
+		    (checks[i].needs == NEEDS_STORE && check->has_store < 0))
+			continue;
+		check->what = checks[i].what;
+		check->where[0] = '\0';
+		checks[i].run(check);
+	}
 }
 
-static void look_at_host(struct check *check, const struct config *config, bool definitions)
+/* Reads what the checks share, and runs them. */
+static void run(struct check *check, bool only_pool)
 {
+	const struct config *config = check->config;
 	const struct inv_query query = {
 		.frameworks = INV_ALL, .vf_name = pool_vf_name, .names_type = pool_names_type, .arg = config
 	};
-	struct inventory inv;
-	struct pool pool;
+	struct inventory inv = { 0 };
+	struct pool pool = { 0 };
 	struct err err;
 
-	recall_silent(check->host);
-	if (inventory_read(&inv, check->host, &query, &err) < 0) {
-		check_note(check, CHECK_FAIL, "pgpu", NULL, "see that /sys is mounted", "the host cannot be read: %s",
-			   err.text);
-		return;
+	check->has_store = store_open(&check->store, check->host, false, &check->store_err);
+	if (check->has_store == 0) {
+		/* A pGPU that other processes know to hang is not asked again. */
+		silent_recall(&check->store);
+		(void)!lease_list(&check->store, &check->leases, &err);
 	}
-	pool_make(&pool, config, &inv);
-	check_cards(check, &pool);
-	check_starts(check, &pool);
-	if (definitions)
-		check_definitions(check, &pool);
-	pool_free(&pool);
-	inventory_free(&inv);
+	check->what = "pgpu";
+	if (config && inventory_read(&inv, check->host, &query, &err) == 0) {
+		pool_make(&pool, config, &inv);
+		check->pool = &pool;
+	} else if (config) {
+		check_report(check, CHECK_FAIL, "see that /sys is mounted", "the host cannot be read: %s", err.text);
+	}
+	run_table(check, only_pool);
+	if (check->pool) {
+		pool_free(&pool);
+		inventory_free(&inv);
+	}
+	check->pool = NULL;
+	lease_list_free(&check->leases);
+	store_close(&check->store);
 }
 
 void check_pool(struct check *check, const struct config *config)
 {
-	look_at_host(check, config, false);
+	check->config = config;
+	run(check, true);
 }
 
 void check_run(struct check *check)
@@ -151,17 +172,15 @@ void check_run(struct check *check)
 	struct err err = { 0 };
 	int r = config_load_all(&config, check->host, check->config_path, &mistakes, &err);
 
+	check->what = "config";
+	check->config = r == 0 ? &config : NULL;
 	if (r < 0)
 		config_fails(check, r, &mistakes, &err);
 	else
 		config_passes(check, &config);
 	config_notes_free(&mistakes);
-	if (r == 0)
-		look_at_host(check, &config, true);
-	check_hook(check);
-	check_libvirt(check);
-	check_domains(check);
-	check_state(check, r == 0 ? &config : NULL);
+	run(check, false);
+	check->config = NULL;
 	config_free(&config);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The domains that libvirt has defined: what their metadata say to nobody. */
+/* The domains that libvirt has defined: metadata without effect. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "ops/check.h"
+#include "internal.h"
 #include "base/auto.h"
 #include "domain/domxml.h"
 #include "base/file.h"
@@ -21,14 +21,14 @@ enum { SHOWN_SIZE = 4 * 256 /* each byte can become \xNN */ };
 /* What a remark is about. */
 struct about {
 	struct check *check;
-	char where[CHECK_WHERE];
+	const char *path;
 };
 
-static void note(void *arg, const char *text, const char *fix)
+static void report(void *arg, const char *text, const char *fix)
 {
-	struct about *about = arg;
+	const struct about *about = arg;
 
-	check_note(about->check, CHECK_WARN, "domain", about->where, fix, "%s", text);
+	check_report(check_at_path(about->check, about->path), CHECK_WARN, fix, "%s", text);
 }
 
 static bool is_definition(const char *name)
@@ -53,11 +53,11 @@ static int read_definition(int dir, const char *name, char **xml, size_t *len)
 /* Is it a domain with something of ours in it? */
 static bool look_at(struct check *check, int dir, const char *name)
 {
-	struct about about = { .check = check };
+	char path[sizeof(DEFINED) + SHOWN_SIZE], safe[SHOWN_SIZE];
+	struct about about = { .check = check, .path = path };
 	autofree char *xml = NULL;
 	struct domxml *doc = NULL;
 	struct err ignored;
-	char path[sizeof(DEFINED) + SHOWN_SIZE], safe[SHOWN_SIZE];
 	size_t len;
 
 	if (read_definition(dir, name, &xml, &len) < 0 ||
@@ -65,8 +65,7 @@ static bool look_at(struct check *check, int dir, const char *name)
 		return false;
 	text_safe(safe, sizeof(safe), name);
 	snprintf(path, sizeof(path), "%s/%s", DEFINED, safe);
-	check_path(about.where, check, path);
-	remark_domain(doc, check->host, note, &about);
+	remark_domain(doc, check->host, report, &about);
 	domxml_free(doc);
 	return true;
 }
@@ -74,7 +73,6 @@ static bool look_at(struct check *check, int dir, const char *name)
 void check_domains(struct check *check)
 {
 	size_t found = 0, noted = check->n;
-	char where[CHECK_WHERE];
 	int fd = file_dir(check->host->root, DEFINED);
 	autoclosedir DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	const struct dirent *e;
@@ -83,6 +81,6 @@ void check_domains(struct check *check)
 		if (is_definition(e->d_name))
 			found += look_at(check, fd, e->d_name);
 	if (found && check->n == noted)
-		check_pass(check, "domain", check_path(where, check, DEFINED),
-			   "the metadata of %zu definition%s: all known", found, found == 1 ? "" : "s");
+		check_report(check_at_path(check, DEFINED), CHECK_PASS, NULL,
+			     "the metadata of %zu definition%s: all known", found, found == 1 ? "" : "s");
 }

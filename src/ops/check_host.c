@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "ops/check.h"
+#include "internal.h"
 #include "base/auto.h"
 #include "base/file.h"
 #include "host/libvirt_files.h"
@@ -22,7 +22,6 @@ static enum hook look_at_hook(struct check *check, const char *path)
 {
 	autoclose int fd = openat(check->host->root, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	autofree char *program = NULL;
-	char where[CHECK_WHERE];
 	struct stat st;
 	size_t len;
 
@@ -31,8 +30,8 @@ static enum hook look_at_hook(struct check *check, const char *path)
 	if (len < 4 || memcmp(program, "\177ELF", 4) != 0 || !memmem(program, len, "vgpu-lease", 10))
 		return OTHER_HOOK;
 	if ((st.st_mode & 0111) != 0111)
-		check_note(check, CHECK_FAIL, "hook", check_path(where, check, path), "chmod 755",
-			   "not executable: libvirt does not run it");
+		check_report(check_at_path(check, path), CHECK_FAIL, "chmod 755",
+			     "not executable: libvirt does not run it");
 	return OUR_HOOK;
 }
 
@@ -40,7 +39,7 @@ static enum hook look_at_hook(struct check *check, const char *path)
 static void look_at_hook_link(struct check *check, const char *path)
 {
 	static const char *const allowed[] = { "/usr/bin/", "/usr/sbin/", "/etc/libvirt/hooks/" };
-	char to[1024], where[CHECK_WHERE];
+	char to[1024];
 	ssize_t n = readlinkat(check->host->root, path, to, sizeof(to) - 1);
 
 	if (n < 0)
@@ -49,30 +48,29 @@ static void look_at_hook_link(struct check *check, const char *path)
 	for (size_t i = 0; i < ARRAY_SIZE(allowed); i++)
 		if (strncmp(to, allowed[i], strlen(allowed[i])) == 0)
 			return;
-	check_note(check, CHECK_WARN, "hook", check_path(where, check, path), "copy it here",
-		   "leads to %s: where libvirtd has an AppArmor profile, only /usr/bin and /usr/sbin may be run", to);
+	check_report(check_at_path(check, path), CHECK_WARN, "copy it here",
+		     "leads to %s: where libvirtd has an AppArmor profile, only /usr/bin and /usr/sbin may be run", to);
 }
 
 void check_hook(struct check *check)
 {
 	static const char *const paths[] = { "etc/libvirt/hooks/qemu", "etc/libvirt/hooks/qemu.d/vgpu-lease" };
-	char where[CHECK_WHERE];
 	int ours = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
 		if (look_at_hook(check, paths[i]) != OUR_HOOK)
 			continue;
 		ours++;
-		check_pass(check, "hook", check_path(where, check, paths[i]), "installed");
+		check_report(check_at_path(check, paths[i]), CHECK_PASS, NULL, "installed");
 		look_at_hook_link(check, paths[i]);
 	}
-	check_path(where, check, paths[0]);
+	check_at_path(check, paths[0]);
 	if (ours == 0)
-		check_note(check, CHECK_FAIL, "hook", where, "install it, then reload libvirtd (or virtqemud)",
-			   "the hook is neither here nor at /%s: libvirt starts every domain without it", paths[1]);
+		check_report(check, CHECK_FAIL, "install it, then reload libvirtd (or virtqemud)",
+			     "the hook is neither here nor at /%s: libvirt starts every domain without it", paths[1]);
 	if (ours == 2)
-		check_note(check, CHECK_WARN, "hook", where, "remove one of them",
-			   "the hook is also at /%s, and libvirt runs both", paths[1]);
+		check_report(check, CHECK_WARN, "remove one of them", "the hook is also at /%s, and libvirt runs both",
+			     paths[1]);
 }
 
 /* What this parent is to serve instead; NULL: nothing that a definition of this type could be at odds with. */
@@ -84,38 +82,37 @@ static const struct section *at_odds(const struct pool *pool, const char *parent
 }
 
 /* A definition that mdevctl starts at boot as a type that its card is not to serve. */
-static bool goes_against(struct check *check, const struct pool *pool, const struct definition *d, const char *where)
+static bool goes_against(struct check *check, const struct definition *d)
 {
-	const struct section *section = at_odds(pool, d->parent, d->type);
+	const struct section *section = at_odds(check->pool, d->parent, d->type);
 	char fix[128];
 
 	if (!d->starts || !section)
 		return false;
 	snprintf(fix, sizeof(fix), "'mdevctl undefine -u %s' if nobody needs it", d->uuid);
-	check_note(check, CHECK_WARN, "mdevctl", where, fix,
-		   "mdevctl starts it at boot as %s, and the configuration has its pGPU serve %s", d->type,
-		   section->type);
+	check_report(check, CHECK_WARN, fix,
+		     "mdevctl starts it at boot as %s, and the configuration has its pGPU serve %s", d->type,
+		     section->type);
 	return true;
 }
 
 /* The type of a device that is not there is that of its definition: a domain that names it needs that to be enabled. */
-static bool cannot_start(struct check *check, const struct pool *pool, const struct definition *d,
-			 const struct libvirt_files *disk, const char *where)
+static bool cannot_start(struct check *check, const struct definition *d, const struct libvirt_files *disk)
 {
 	const char *domain = libvirt_files_names(disk, d->uuid, NULL);
 	char fix[256];
 
-	if (!domain || config_section(pool->config, d->type) || inventory_device(pool->inv, d->uuid))
+	if (!domain || config_section(check->config, d->type) || inventory_device(check->pool->inv, d->uuid))
 		return false;
 	snprintf(fix, sizeof(fix), "enable %s, name another type in the domain's metadata, or 'mdevctl undefine -u %s'",
 		 d->type, d->uuid);
-	check_note(check, CHECK_WARN, "mdevctl", where, fix,
-		   "a start of domain %.100s would be refused: this defines its vGPU as %s, which is not enabled",
-		   domain, d->type);
+	check_report(check, CHECK_WARN, fix,
+		     "a start of domain %.100s would be refused: this defines its vGPU as %s, which is not enabled",
+		     domain, d->type);
 	return true;
 }
 
-void check_definitions(struct check *check, const struct pool *pool)
+void check_definitions(struct check *check)
 {
 	autofree struct definition *list = NULL;
 	struct libvirt_files *disk = NULL;
@@ -123,18 +120,19 @@ void check_definitions(struct check *check, const struct pool *pool)
 	size_t n, bad = 0;
 
 	if (mdevctl_definitions(&list, &n, check->host, &err) < 0 || libvirt_files_read(&disk, check->host, &err) < 0) {
-		check_note(check, CHECK_FAIL, "mdevctl", NULL, "correct or remove the file", "%s", err.text);
+		check_report(check, CHECK_FAIL, "correct or remove the file", "%s", err.text);
 		return;
 	}
 	for (size_t i = 0; i < n; i++) {
-		char path[sizeof("etc/mdevctl.d//") + PARENT_SIZE + UUID_SIZE], where[CHECK_WHERE];
+		char path[sizeof("etc/mdevctl.d//") + PARENT_SIZE + UUID_SIZE];
 
 		snprintf(path, sizeof(path), "etc/mdevctl.d/%s/%s", list[i].parent, list[i].uuid);
-		check_path(where, check, path);
-		bad += goes_against(check, pool, &list[i], where) || cannot_start(check, pool, &list[i], disk, where);
+		check_at_path(check, path);
+		bad += goes_against(check, &list[i]) || cannot_start(check, &list[i], disk);
 	}
+	check_at(check, "%s", "");
 	if (n > bad)
-		check_pass(check, "mdevctl", NULL, "%zu definition%s agree%s with the pool", n - bad,
-			   n - bad == 1 ? "" : "s", n - bad == 1 ? "s" : "");
+		check_report(check, CHECK_PASS, NULL, "%zu definition%s agree%s with the pool", n - bad,
+			     n - bad == 1 ? "" : "s", n - bad == 1 ? "s" : "");
 	libvirt_files_free(disk);
 }

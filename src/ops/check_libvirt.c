@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "ops/check.h"
+#include "internal.h"
 #include "base/auto.h"
 #include "base/file.h"
 #include "base/host.h"
@@ -86,49 +86,45 @@ static bool find_unit(pid_t pid, char unit[UNIT_SIZE])
 }
 
 /* `came`: since when there has been any executable hook for QEMU without a break, as far as files tell. */
-static void compare(struct check *check, const char *where, int64_t came)
+static void compare(struct check *check, int64_t came)
 {
 	char comm[32], unit[UNIT_SIZE], fix[UNIT_SIZE + 64];
 	pid_t pid = find_daemon(check->host, comm);
-	int64_t started, reloaded;
 	struct stat called;
+	int64_t reloaded;
 	struct err err;
+	bool asked;
 
 	if (pid < 0) {
-		check_note(check, CHECK_WARN, "libvirt", NULL, "run this as root",
-			   "whether it runs, and knows of the hook, cannot be told");
+		check_report(check, CHECK_WARN, "run this as root",
+			     "whether it runs, and knows of the hook, cannot be told");
 		return;
 	}
 	if (!pid) {
-		check_pass(check, "libvirt", NULL, "is not running here: it looks for hooks when it starts");
+		check_report(check, CHECK_PASS, NULL, "is not running here: it looks for hooks when it starts");
 		return;
 	}
-	started = process_started_us(pid);
-	if (started > came) {
-		check_pass(check, "libvirt", where, "%s (%d) has started since the hook came", comm, (int)pid);
+	check_at_path(check, "etc/libvirt/hooks");
+	if (process_started_us(pid) > came) {
+		check_report(check, CHECK_PASS, NULL, "%s (%d) has started since the hook came", comm, (int)pid);
 		return;
 	}
 	if (fstatat(check->host->root, STORE_CALLED, &called, AT_SYMLINK_NOFOLLOW) == 0 &&
 	    time_us(called.st_mtim) > came) {
-		check_pass(check, "libvirt", where, "%s (%d) has called the hook since it came", comm, (int)pid);
+		check_report(check, CHECK_PASS, NULL, "%s (%d) has called the hook since it came", comm, (int)pid);
+		return;
+	}
+	/* Another host's daemon is none of this systemd's. */
+	asked = !check->simulated && find_unit(pid, unit) && reload_ask(RELOAD_BUSCTL, unit, &reloaded, &err) == 0;
+	if (asked && reloaded > came) {
+		check_report(check, CHECK_PASS, NULL, "%s has been reloaded since the hook came", unit);
 		return;
 	}
 	snprintf(fix, sizeof(fix), "systemctl reload %s", comm);
-	/* Another host's daemon is none of this systemd's. */
-	if (!check->simulated && find_unit(pid, unit) && reload_ask(RELOAD_BUSCTL, unit, &reloaded, &err) == 0) {
-		if (reloaded > came)
-			check_pass(check, "libvirt", where, "%s has been reloaded since the hook came", unit);
-		else
-			check_note(check, CHECK_FAIL, "libvirt", where, fix,
-				   "the hook came after %s (%d) had started, and systemd knows of no reload since: it "
-				   "is not called",
-				   comm, (int)pid);
-		return;
-	}
-	check_note(check, CHECK_WARN, "libvirt", where, fix,
-		   "the hook came after %s (%d) had started, and whether that has been reloaded since cannot be told: "
-		   "if not, the hook is not called",
-		   comm, (int)pid);
+	check_report(check, asked ? CHECK_FAIL : CHECK_WARN, fix, "the hook came after %s (%d) had started, and %s",
+		     comm, (int)pid,
+		     asked ? "systemd knows of no reload since: it is not called"
+			   : "whether that has been reloaded since cannot be told: if not, the hook is not called");
 }
 
 /* The time since which this is an executable file; 0: it is none. */
@@ -148,7 +144,6 @@ void check_libvirt(struct check *check)
 	int fd = file_dir(check->host->root, "etc/libvirt/hooks/qemu.d");
 	autoclosedir DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	const struct dirent *e;
-	char where[CHECK_WHERE];
 
 	/* libvirt only notes that there is one: whichever was there lets it look for ours, too. */
 	while (dir && (e = readdir(dir))) {
@@ -157,5 +152,5 @@ void check_libvirt(struct check *check)
 			came = since;
 	}
 	if (came)
-		compare(check, check_path(where, check, "etc/libvirt/hooks"), came);
+		compare(check, came);
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "survey/absent.h"
-#include "ops/check.h"
+#include "internal.h"
 #include "base/auto.h"
 #include "host/inventory.h"
 #include "host/libvirt_files.h"
@@ -12,23 +12,21 @@
 enum { LIBVIRT_VARIANT = 9007000 };
 
 /* The place in the section by which it comes to this card. */
-static const struct place *named_at(const struct pool *pool, const struct section *section, size_t pgpu,
-				    struct place *whole)
+static struct place named_at(const struct pool *pool, const struct section *section, size_t pgpu)
 {
 	const struct inv_pgpu *card = &pool->inv->pgpus[pgpu];
 
 	for (size_t i = 0; i < section->naddresses; i++) {
 		if (pool_address_is(section->addresses[i], card->address))
-			return &section->addresses_at[i];
+			return section->addresses_at[i];
 		for (int p = card->first; p < card->first + card->nparents; p++)
 			if (strcmp(section->addresses[i], pool->inv->parents[p].name) == 0)
-				return &section->addresses_at[i];
+				return section->addresses_at[i];
 	}
 	for (size_t i = 0; i < section->nmatches; i++)
 		if (pool_match(&section->matches[i], card))
-			return &section->matches[i].at;
-	*whole = section->line ? (struct place){ section->file, section->line } : section->enabled_at;
-	return whole;
+			return section->matches[i].at;
+	return check_section_place(section);
 }
 
 /* libvirt takes an unmanaged VF that is bound to a driver which it does not know since 9.7. */
@@ -36,46 +34,44 @@ static bool look_at_libvirt(struct check *check, const struct inv_pgpu *card, in
 {
 	if (card->framework != FW_VARIANT || !libvirt || libvirt >= LIBVIRT_VARIANT)
 		return true;
-	check_note(check, CHECK_FAIL, "pgpu", card->address, "upgrade libvirt",
-		   "libvirt is %d.%d.%d here, and takes no VF of NVIDIA's variant driver: 9.7 or later is needed",
-		   libvirt / 1000000, libvirt / 1000 % 1000, libvirt % 1000);
+	check_report(check_at(check, "%s", card->address), CHECK_FAIL, "upgrade libvirt",
+		     "libvirt is %d.%d.%d here, and takes no VF of NVIDIA's variant driver: 9.7 or later is needed",
+		     libvirt / 1000000, libvirt / 1000 % 1000, libvirt % 1000);
 	return false;
 }
 
-static void look_at_card(struct check *check, const struct pool *pool, size_t pgpu, int libvirt)
+static void look_at_card(struct check *check, size_t pgpu, int libvirt)
 {
-	const struct pool_card *card = &pool->cards[pgpu];
-	const char *address = pool->inv->pgpus[pgpu].address;
-	char where[CHECK_WHERE];
-	struct place whole;
+	const struct pool_card *card = &check->pool->cards[pgpu];
+	const char *address = check->pool->inv->pgpus[pgpu].address;
+	struct place at;
 
 	check->npool += card->in_pool;
-	if (card->in_pool && look_at_libvirt(check, &pool->inv->pgpus[pgpu], libvirt))
-		check_pass(check, "pgpu", address, "serves %s", card->section->type);
-	else if (!card->in_pool && card->contested)
-		check_note(check, CHECK_FAIL, "pgpu", address, "name it in device_addresses of one of them", "%s",
-			   card->reason);
-	else if (!card->in_pool && card->section)
-		check_note(check, CHECK_FAIL, "pgpu", check_place(where, named_at(pool, card->section, pgpu, &whole)),
-			   "'vgpu-lease types' shows what each pGPU can make", "%s: %s (configured for %s)", address,
-			   card->reason, card->section->type);
-	else if (!card->in_pool)
-		check_pass(check, "pgpu", address, "not in the pool: %s", card->reason);
+	check_at(check, "%s", address);
+	if (card->in_pool && look_at_libvirt(check, &check->pool->inv->pgpus[pgpu], libvirt)) {
+		check_report(check, CHECK_PASS, NULL, "serves %s", card->section->type);
+	} else if (!card->in_pool && card->contested) {
+		check_report(check, CHECK_FAIL, "name it in device_addresses of one of them", "%s", card->reason);
+	} else if (!card->in_pool && card->section) {
+		at = named_at(check->pool, card->section, pgpu);
+		check_report(check_at_place(check, &at), CHECK_FAIL, "'vgpu-lease types' shows what each pGPU can make",
+			     "%s: %s (configured for %s)", address, card->reason, card->section->type);
+	} else if (!card->in_pool) {
+		check_report(check, CHECK_PASS, NULL, "not in the pool: %s", card->reason);
+	}
 }
 
 static void look_at_absent(struct check *check, const struct absent *absent)
 {
-	char where[CHECK_WHERE];
-
 	/* All cards are meant, so this one may not be. */
 	if (absent->how == ABSENT_IDLE)
-		check_note(check, CHECK_WARN, "pgpu", absent->address, "load the driver that makes vGPUs",
-			   "%s (%s takes all pGPUs, and there is none)", absent->reason, absent->section->type);
+		check_report(check_at(check, "%s", absent->address), CHECK_WARN, "load the driver that makes vGPUs",
+			     "%s (%s takes all pGPUs, and there is none)", absent->reason, absent->section->type);
 	else
-		check_note(check, CHECK_FAIL, "pgpu", check_place(where, &absent->at),
-			   absent->how == ABSENT_NAMED ? "fix the cause, or remove it from device_addresses"
-						       : "fix the cause, or narrow the match",
-			   "%s: %s (configured for %s)", absent->address, absent->reason, absent->section->type);
+		check_report(check_at_place(check, &absent->at), CHECK_FAIL,
+			     absent->how == ABSENT_NAMED ? "fix the cause, or remove it from device_addresses"
+							 : "fix the cause, or narrow the match",
+			     "%s: %s (configured for %s)", absent->address, absent->reason, absent->section->type);
 }
 
 static bool is_idle(const struct absent *absents, size_t n, const char *address)
@@ -86,19 +82,20 @@ static bool is_idle(const struct absent *absents, size_t n, const char *address)
 	return false;
 }
 
-void check_cards(struct check *check, const struct pool *pool)
+void check_cards(struct check *check)
 {
+	const struct inventory *inv = check->pool->inv;
 	int libvirt = libvirt_files_libvirt(check->host);
 	autofree struct absent *absents = NULL;
 	size_t n = 0;
 	struct err err;
 
-	if (absent_list(&absents, &n, check->host, pool, &err) < 0)
-		check_note(check, CHECK_FAIL, "pgpu", NULL, "see that /sys is mounted", "%s", err.text);
+	if (absent_list(&absents, &n, check->host, check->pool, &err) < 0)
+		check_report(check, CHECK_FAIL, "see that /sys is mounted", "%s", err.text);
 	for (size_t i = 0; i < n; i++)
 		look_at_absent(check, &absents[i]);
-	check->ncards = pool->inv->npgpus;
-	for (size_t i = 0; i < pool->inv->npgpus; i++)
-		if (!is_idle(absents, n, pool->inv->pgpus[i].address))
-			look_at_card(check, pool, i, libvirt);
+	check->ncards = inv->npgpus;
+	for (size_t i = 0; i < inv->npgpus; i++)
+		if (!is_idle(absents, n, inv->pgpus[i].address))
+			look_at_card(check, i, libvirt);
 }

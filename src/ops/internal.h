@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What the files of check share: the one way to report, and the checks of the table in check.c.
+ *
+ *     check_report(check_at_path(check, "etc/..."), CHECK_WARN, "remove it", "is not a directory");
+ */
+#pragma once
+
+#include "ops/check.h"
+
+/* Where the next finding is, for that one alone: any text, FILE:LINE, a path of the host. They return `check`. */
+struct check *check_at(struct check *check, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+struct check *check_at_place(struct check *check, const struct place *place);
+struct check *check_at_path(struct check *check, const char *path);
+
+/* Adds a finding. `fix` is NULL with CHECK_PASS, and only then. */
+void check_report(struct check *check, enum check_status status, const char *fix, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+
+/* Where a type is configured: its section, or the entry that enables it. */
+struct place check_section_place(const struct section *section);
+
+/* These need the pool. */
+void check_cards(struct check *check);
+void check_starts(struct check *check);
+void check_definitions(struct check *check);
+
+void check_hook(struct check *check);
+void check_libvirt(struct check *check);
+void check_domains(struct check *check);
+void check_state(struct check *check);
+
+/* These need the store. */
+void check_locks(struct check *check);
+void check_garbage(struct check *check);
+void check_leases(struct check *check);
+void check_quotas(struct check *check);
