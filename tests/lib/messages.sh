@@ -3,6 +3,7 @@
 # no test. Sourced by tap.sh.
 #
 #     holds "a second start is refused" says M_LEASED_TO "$uuid" vm2 <<<"$err"
+#     holds "and why" says M_NO_ROOM nvidia-222 -- M_FULL 16 16 <<<"$err"     both on one line, in this order
 #     is "$err" "$(message M_LEASED_TO "$uuid" vm2)" "in exactly these words"
 #
 # A key that is not in the table, or more arguments than its text has gaps, ends the test.
@@ -63,25 +64,32 @@ message() {
 	tap_fill text "$@" && printf '%s\n' "$tap_filled"
 }
 
-# says_times KEY [ARG...]: prints how many lines of standard input hold the message. A gap whose argument is missing,
-# or '*', holds anything.
+# says_times KEY [ARG...] [-- KEY [ARG...]]...: prints how many lines of standard input hold the message, or all of them in
+# this order. A gap whose argument is missing, or '*', holds anything.
 says_times() {
-	local line tap_filled times=0
+	local line tap_filled times=0 pattern='*' words
 
-	tap_fill pattern "$@" || return
+	while [ $# -gt 0 ]; do
+		words=()
+		while [ $# -gt 0 ] && [ "$1" != -- ]; do words+=("$1") && shift; done
+		tap_fill pattern "${words[@]}" || return
+		pattern+=$tap_filled'*'
+		shift $(($# > 0))
+	done
 	while IFS= read -r line || [ -n "$line" ]; do
 		# shellcheck disable=SC2053 # A pattern it is.
-		[[ $line != *$tap_filled* ]] || times=$((times + 1))
+		[[ $line != $pattern ]] || times=$((times + 1))
 	done
 	echo $times
 }
 
-# says KEY [ARG...]: a line of standard input holds the message.
+# says KEY [ARG...] [-- KEY [ARG...]]...: a line of standard input holds the message, or all of them in this order.
 says() {
-	local text
+	local text key
 
 	text=$(cat)
 	[ "$(says_times "$@" <<<"$text")" = 0 ] || return 0
-	printf 'got:  %s\nwant: %s\n' "$text" "${tap_messages[$1]-} ($*)"
+	printf 'got:  %s\nwant: %s\n' "$text" "$*"
+	for key; do [ -z "${tap_messages[$key]-}" ] || printf '%s: %s\n' "$key" "${tap_messages[$key]}"; done
 	return 1
 }

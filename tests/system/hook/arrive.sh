@@ -32,7 +32,7 @@ holds "a UUID that another domain has here is replaced" test -n "$fresh" -a "$fr
 is "$(sed "s/$fresh/$u1/" "$work/migrated.xml")" "$(cat "$vm")" "and all else of the XML is as it came, to the byte"
 settings 'migrate_uuid = keep'
 said=$(migrate 2>&1)
-is "$said" "vgpu-lease: domain vm: vGPU $u1: it belongs to domain vm2 here, and migrate_uuid = keep allows no other" \
+is "$said" "$(message M_REFUSED vm "$u1" "$(message M_LEASED_TO_HERE vm2)")" \
 	"with migrate_uuid = keep that is a refusal, in one line"
 release "$work/other.xml"
 
@@ -59,16 +59,16 @@ is "$(type_of $u1)" nvidia-222 "and is this host's"
 release "$work/facts.xml"
 with_metadata "type='nvidia-9999' name='GRID X-1B' model='10de:1'" >"$work/facts.xml"
 said=$(migrate "$work/facts.xml" 2>&1)
-is "${said%, nvidia-223*}" \
-	"vgpu-lease: domain vm: vGPU $u1: no type is called 'nvidia-9999' here (on the source it is GRID X-1B of 10de:1); known: nvidia-222" \
+is "${said%, nvidia-223*}" "$(message M_REFUSED vm "$u1" \
+	"$(message M_UNKNOWN_TYPE nvidia-9999 " $(message M_ON_THE_SOURCE "GRID X-1B" 10de:1)"); $(message M_KNOWN_TYPES nvidia-222)")" \
 	"a type that is not here at all is a refusal that says what it is there, and what is here"
 with_metadata "type='nvidia-222' name='GRID X-1B' model='10de:1'" >"$work/facts.xml"
 said=$(migrate "$work/facts.xml" 2>&1)
-is "$said" "vgpu-lease: domain vm: vGPU $u1: it is GRID X-1B of 10de:1 on the source, and nvidia-222 is GRID T4-1B here: only a vGPU of the same type can go on with its state" \
+is "$said" "$(message M_REFUSED vm "$u1" "$(message M_OTHER_ON_SOURCE "GRID X-1B" 10de:1 nvidia-222 "GRID T4-1B")")" \
 	"so is a type that is another one there"
 with_metadata "type='nvidia-222' driver='1.2.3'" >"$work/facts.xml"
 said=$(migrate "$work/facts.xml" 2>&1)
-is "$said" "vgpu-lease: domain vm: vGPU $u1: its driver is version 1.2.3 on the source and $driver here: bring both to one version, or set driver_mismatch = warn" \
+is "$said" "$(message M_REFUSED vm "$u1" "$(message M_OTHER_DRIVER 1.2.3 "$driver")")" \
 	"and another version of the driver"
 is "$(leases)" 0 "what is refused reserves nothing"
 settings 'driver_mismatch = warn'
@@ -110,7 +110,7 @@ settings
 for i in $(seq 16 31); do another "$i" >"$work/$i.xml" && prepare "$work/$i.xml"; done
 is "$(devices | wc -w)" 16 "the card is full"
 said=$(migrate 2>&1)
-is "$said" "vgpu-lease: domain vm: vGPU $u1: no room for nvidia-222, the only type of the pool: 0000:84:00.0: full (16 of 16 in use); free a vGPU there, or see 'vgpu-lease plan'" \
+is "$said" "$(message M_REFUSED vm "$u1" "$(message M_NO_ROOM_DO "$(message M_ONLY_TYPE nvidia-222)" "$(message M_FULL 0000:84:00.0 16 16)" "$(message M_FIX_FREE)")")" \
 	"a migration without room is refused at migrate begin"
 restore >"$work/out" 2>&1
 is "$?$(cat "$work/out")" "0" "a restore without room says nothing and ends with 0: its failure would delete the image"
@@ -128,5 +128,5 @@ printf '[nonsense]\n' >>"$root/etc/vgpu-lease.conf"
 restore >"$work/out" 2>&1
 is "$?$(cat "$work/out")" "0" "a restore under a broken configuration ends with 0, too"
 said=$(migrate 2>&1)
-holds "a migration is refused with the configuration's error, file and line" grep -q 'vgpu-lease.conf:[0-9]*:' <<<"$said"
+holds "a migration is refused with the configuration's error, file and line" says M_CONF_NO_VALUE "$root/etc/vgpu-lease.conf" 2 devices enabled_mdev_types <<<"$said"
 tap_done

@@ -31,12 +31,12 @@ is "$(devices)" "$u1 " "with the UUID that its XML names"
 
 on "$vfs"
 said=$(arrive "$work/source.xml" 2>&1)
-is "$said" "vgpu-lease: domain one-vgpu: vGPU $u1: $name is an mdev on the source and a VF here ($type_id): set cross_framework = yes to let it become one, where both hosts have libvirt 11.0 or later" \
+is "$said" "$(message M_REFUSED one-vgpu "$u1" "$(message M_MDEV_THERE_VF_HERE "$name" "$type_id")$(message M_CROSS_FRAMEWORK)")" \
 	"on the second one, which has VFs, it is refused, and why"
 is "$(leases)" 0 "nothing is reserved there"
 settings 'cross_framework = yes'
 lease plan --op migrate "$work/source.xml" >"$work/plan" 2>&1
-holds "where the policy allows it the plan says so" grep -q "^reserve 0000:26:00.4, $type_id on 0000:26:00.4 .*, instead of $u1\$" "$work/plan"
+holds "where the policy allows it the plan says so" says M_PLAN_RESERVE 0000:26:00.4 "$type_id" 0000:26:00.4 "*" "$u1" <"$work/plan"
 arrive "$work/source.xml" >"$work/there.xml"
 is "$(sed -n "s/.*<v:device \(.*\)\/><\/v:lease.*/\1/p" "$work/there.xml")" \
 	"address='0000:26:00.4' driver='550.90.05' type='$type_id' name='$name' framework='variant' model='10de:26b9'" \
@@ -53,7 +53,7 @@ end "$work/source.xml"
 is "$(devices)$(leases)" 0 "the first host has its own back"
 
 said=$(arrive "$work/there.xml" 2>&1)
-holds "the way back is refused, too" grep -q "vGPU 0000:26:00.4: $name is a VF on the source and an mdev here ($type_id)" <<<"$said"
+holds "the way back is refused, too" says M_REFUSED "*" 0000:26:00.4 -- M_VF_THERE_MDEV_HERE "$name" "$type_id" <<<"$said"
 settings 'cross_framework = yes'
 arrive "$work/there.xml" >"$work/back.xml"
 uuid=$(sed -n "s/.*<address uuid='\(.*\)'.*/\1/p" "$work/back.xml")
@@ -72,7 +72,7 @@ mkdir -p "$root/usr/lib"
 ln -s libvirt.so.0.10010.0 "$root/usr/lib/libvirt.so.0"
 said=$(arrive "$work/source.xml" 2>&1)
 holds "a libvirt that cannot change a hostdev is told" \
-	grep -q "and this host's libvirt 10.10.0 cannot change that: 11.0 or later is needed" <<<"$said"
+	says M_LIBVIRT_TOO_OLD 10.10.0 <<<"$said"
 sed "s/ name='$name'//" "$work/source.xml" >"$work/nameless.xml"
 fails "a type that has no name is not taken for another" arrive "$work/nameless.xml"
 is "$(leases)" 0 "and nothing is reserved"

@@ -33,21 +33,21 @@ settings never "device_addresses = $a, $c"
 is "$(card_is in_pool)" true "or by its VFs"
 said=$(start $a 2>&1)
 holds "a start is told what is in the way, and what frees the card of it" \
-	grep -q "no room for nvidia-1147.*: $card: blocked by 1 vGPU of nvidia-1150;.*'vgpu-lease retype $card nvidia-1147' frees it" <<<"$said"
+	says M_NO_ROOM -- M_BLOCKED $card 1 nvidia-1150 -- M_RETYPE_FREES $card nvidia-1147 <<<"$said"
 is "$(type_at $a) $(type_at $b) $(leases)" "0 1150 0" "and nothing has changed"
 settings never ""
 is "$(card_is in_pool)" false "a card that no section names is not in the pool on a guess"
-holds "and its reason says how it would be" grep -q "it is not known whether it makes nvidia-1147 while it carries other vGPUs" <(card_is reason)
+holds "and its reason says how it would be" says M_NOT_KNOWN_YET nvidia-1147 < <(card_is reason)
 
 # Retype.
 said=$(lease retype $card nvidia-1147 2>&1)
-holds "retype of a card that no section names says what to write" grep -q "put it under \[mdev_nvidia-1147\]" <<<"$said"
+holds "retype of a card that no section names says what to write" says M_RETYPE_CONFIGURE nvidia-1147 <<<"$said"
 settings never "device_addresses = $card"
 said=$(lease retype $card nvidia-1147 2>&1)
-holds "retype tells what stays, and why" grep -q "stays $b, nvidia-1150: reclaim = never" <<<"$said"
+holds "retype tells what stays, and why" says M_RETYPE_STAYS $b nvidia-1150 -- M_RECLAIM_NEVER <<<"$said"
 settings orphans "device_addresses = $card"
 said=$(lease retype --dry-run $card nvidia-1147 2>&1)
-is "$said" "would go $b, nvidia-1150: an orphan: no lease, not open, in no domain's XML, not started by mdevctl, idle for 0 s"$'\n'"$card would be free for nvidia-1147" "with --dry-run what would go"
+is "$said" "$(message M_RETYPE_WOULD_GO $b nvidia-1150 "$(message M_ORPHAN 0)")"$'\n'"$(message M_RETYPE_WOULD_BE_FREE $card nvidia-1147)" "with --dry-run what would go"
 holds "retype frees the card" lease retype $card nvidia-1147
 is "$(type_at $b)" 0 "of what was in the way"
 is "$(card_is in_pool)" true "and then it is known what the card makes"
@@ -58,7 +58,7 @@ set_type $b 1150
 set_type $c 1150
 exec 9<>"$root/dev/vfio/$(basename "$(readlink "$root/sys/bus/pci/devices/$c/iommu_group")")"
 said=$(start $a 2>&1)
-holds "where one of two is open a start is refused" grep -q "blocked by 2 vGPUs of nvidia-1150" <<<"$said"
+holds "where one of two is open a start is refused" says M_BLOCKED_MANY $card 2 nvidia-1150 <<<"$said"
 is "$(type_at $b) $(type_at $c)" "1150 1150" "and the other is not removed in vain"
 exec 9>&-
 holds "where nobody has either, both make room" start $a
@@ -78,6 +78,6 @@ forget
 set_type $b 1150
 sed -i 's/nvidia-1147/nvidia-99/' "$root/etc/vgpu-lease.conf"
 said=$(start $a 2>&1)
-holds "a type that turns out to be none of the card's is refused as such" grep -q "has no type nvidia-99" <<<"$said"
+holds "a type that turns out to be none of the card's is refused as such" says M_NOT_OFFERED nvidia-99 <<<"$said"
 is "$(leases) $(type_at $a)" "0 0" "and nothing is leased"
 tap_done

@@ -110,7 +110,7 @@ life() { # FRAMEWORK
 	is "$(lease list | awk 'NR == 2 { print $1, $2, $NF }')" "$first $type -" "$f: the list has it, and nothing against it"
 	domain "$f" 9 "$first" >"$work/9.xml"
 	fails "$f: another domain with the same one is refused" call prepare begin 9
-	holds "$f: and told whose it is" grep -q "it belongs to domain vm0 ($(domain_uuid 0))" "$work/said"
+	holds "$f: and told whose it is" says M_LEASED_TO vm0 "$(domain_uuid 0)" <"$work/said"
 	call release end 9
 	is "$(state)" " 1 active " "$f: its release takes nothing away"
 
@@ -124,7 +124,7 @@ life() { # FRAMEWORK
 	variant)
 		control inject "create $(id "$f" 1) EIO"
 		fails "$f: where the driver refuses, so does the hook" call prepare begin 1
-		holds "$f: and says what free VFs there are" grep -q "free here: .*0000:2" "$work/said"
+		holds "$f: and says what free VFs there are" says M_FREE_VFS <"$work/said"
 		hook vm1 migrate begin - <"$work/1.xml" >"$work/1.new" 2>/dev/null
 		mv "$work/1.new" "$work/1.xml"
 		second=$(named <"$work/1.xml")
@@ -134,7 +134,7 @@ life() { # FRAMEWORK
 	vf)
 		exec 9<>"$(node_of "$(id "$f" 1)")"
 		fails "$f: a VF that some process has open is refused" call prepare begin 1
-		holds "$f: and what free ones there are is said" grep -q "free here: " "$work/said"
+		holds "$f: and what free ones there are is said" says M_FREE_VFS <"$work/said"
 		exec 9<&-
 		holds "$f: once it is closed it is leased" call prepare begin 1
 		;;
@@ -152,7 +152,7 @@ life() { # FRAMEWORK
 	fails "$f: no more" hook vm7 migrate begin - <"$work/7.xml"
 	hook vm7 migrate begin - <"$work/7.xml" 2>"$work/said" || :
 	is "$(wc -l <"$work/said")" 1 "$f: that is said in one line"
-	holds "$f: which names the domain and the lack of room" grep -q "^vgpu-lease: domain vm7: .*no room for $type" "$work/said"
+	holds "$f: which names the domain and the lack of room" says M_REFUSED vm7 -- M_NO_ROOM <"$work/said"
 	for i in 0 1 2 3 4 5; do [ ! -e "$work/$i.xml" ] || call release end $i; done
 	holds "$f: all are given back" eventually no_lease
 	is "$(made "$f")" 0 "$f: and the kernel has none left"

@@ -50,7 +50,7 @@ bounded 4 quietly prepare "$work/2.xml"
 is "$(parent_of "$u2") $(((${EPOCHREALTIME/./} - start) / 500000))" "$b 0" "the next start does not wait for the card that hangs"
 is "$(hanging)" "$before" "nor does it leave another process to it"
 holds "reconnect ends in time" bounded 4 hook vm reconnect begin - <"$vm"
-is "$(timeout 9 "$builddir/vgpu-lease" --root "$root" inventory --json | grep -c 'does not answer')" 1 "inventory says of that card that it does not answer"
+is "$(timeout 9 "$builddir/vgpu-lease" --root "$root" inventory --json | says_times M_NO_ANSWER)" 1 "inventory says of that card that it does not answer"
 lets_go
 eventually nobody_hangs
 rm "$root/run/vgpu-lease/leases/$u1"
@@ -62,7 +62,7 @@ eventually nobody_hangs
 ### All cards hang
 control hang "available_instances any"
 is "$(bounded 8 quietly prepare "$work/3.xml"; echo $?)" 1 "all cards hang: the start is refused, in time"
-is "$(grep -c 'does not answer reads' "$work/err")" 1 "for this reason"
+is "$(says_times M_NO_ANSWER_READS <"$work/err")" 1 "for this reason"
 is "$(flock -n "$root/run/vgpu-lease/lock" echo free)" free "and nobody keeps the store's lock"
 lets_go
 eventually nobody_hangs
@@ -105,7 +105,7 @@ sed "s/type='mdev'.*>/type='pci' managed='no'>/
 for attribute in current_vgpu_type creatable_vgpu_types; do
 	control hang "$attribute any"
 	is "$(bounded 9 quietly prepare "$work/vf.xml"; echo $?)" 1 "VFs hang in a read of $attribute: the start is refused, in time"
-	is "$(grep -c 'does not answer' "$work/err")" 1 "for this reason"
+	is "$(says_times M_NO_ANSWER <"$work/err")" 1 "for this reason"
 	lets_go
 	eventually nobody_hangs
 done

@@ -16,17 +16,20 @@ good() {
 }
 good
 
-# refused SENTENCE PATTERN COMMAND...: ends with 1, nothing on stdout, exactly one line of at most 1,000 bytes on stderr, which has the
-# pattern in it; and neither device nor lease came of it.
+# refused SENTENCE KEY [ARG...] -- COMMAND...: ends with 1, nothing on stdout, exactly one line of at most 1,000 bytes on
+# stderr, which holds the message; and neither device nor lease came of it.
 refused() {
-	local sentence=$1 pattern=$2 status=0 trouble=''
-	shift 2
+	local sentence=$1 status=0 trouble='' why=()
+	shift
+	while [ "$1" != -- ]; do why+=("$1") && shift; done
+	shift
 	"$@" >"$work/out" 2>"$work/err" || status=$?
 	[ $status = 1 ] || trouble+="status $status; "
 	[ ! -s "$work/out" ] || trouble+='something on stdout; '
 	[ "$(wc -l <"$work/err")" = 1 ] || trouble+='not one line; '
 	[ "$(wc -c <"$work/err")" -le 1000 ] || trouble+='over 1,000 bytes; '
-	grep -qE "^vgpu-lease: domain .*$pattern" "$work/err" || trouble+="no '$pattern'; "
+	grep -q "^vgpu-lease: domain " "$work/err" || trouble+='no domain; '
+	says "${why[@]}" <"$work/err" >"$work/why" || trouble+="$(cat "$work/why"); "
 	[ "$(leases)$(devices)" = 0 ] || trouble+='something is left; '
 	nothing "$sentence" "${trouble:+$trouble$(cat "$work/err")}"
 }
@@ -42,30 +45,31 @@ prepare_x() { prepare "$work/x.xml"; }
 
 ### XML
 xml 's/<vcpu>/<vcpu/'
-refused "XML that does not parse" 'line [0-9]+' prepare_x
+refused "XML that does not parse" M_XML_LINE -- prepare_x
 passes "in a release of which nothing is said" release "$work/x.xml"
 { echo '<?xml version="1.0" encoding="ISO-8859-7"?>'; sed 's/<vcpu>/<!-- \xffsecret --><vcpu>/' "$vm"; } >"$work/x.xml"
-refused "XML that is not in the encoding which it declares" 'encoding' prepare_x
+refused "XML that is not in the encoding which it declares" M_XML_ENCODING -- prepare_x
 passes "in a release of which nothing is said, either" release "$work/x.xml"
 { cat "$vm"; head -c 9000000 /dev/zero | tr '\0' ' '; } >"$work/x.xml"
-refused "XML of over 8 MiB" 'over 8 MiB' prepare_x
+refused "XML of over 8 MiB" M_XML_TOO_LARGE 8 -- prepare_x
 { echo '<!DOCTYPE domain [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]>'; tail -n +2 "$vm"; } >"$work/x.xml"
-refused "a document type is refused and not expanded" 'DOCTYPE|document type' prepare_x
+refused "a document type is refused and not expanded" M_XML_DOCTYPE -- prepare_x
 sed "s|</devices>|$(sed -n '/<hostdev/,/<\/hostdev>/p' "$vm" | tr -d '\n')</devices>|" "$vm" >"$work/x.xml"
-refused "two devices with one UUID" "$u1" prepare_x
+refused "two devices with one UUID" M_SAME_UUID "$u1" -- prepare_x
 xml "s/$u1/not-a-uuid/"
-refused "an address that is no UUID" 'not-a-uuid' prepare_x
+refused "an address that is no UUID" M_NOT_A_UUID not-a-uuid -- prepare_x
 xml "s/$u1/00000000-0000-0000-0000-000000000001/"
-refused "a placeholder at a start, with its cure" "vgpu-lease rewrite" prepare_x
+refused "a placeholder at a start, with its cure" M_PLACEHOLDER -- prepare_x
 xml "s/$u1/${u1^^}/"
 holds "an upper-case UUID is the same one" prepare_x
 is "$(devices)" "$u1 " "as the kernel lowers it"
 is "$(hook vm release end - <"$work/x.xml" 2>&1)$(leases)" 0 "and is given back"
 typed() { xml "s|</uuid>|</uuid><metadata><vgpu:lease xmlns:vgpu='urn:vgpu-lease:domain:1'><vgpu:device uuid='$u1' type='$1'/></vgpu:lease></metadata>|"; }
 typed nvidia-999
-refused "an unknown type, with the known ones" "nvidia-999.*known: nvidia-222" prepare_x
+refused "an unknown type, with the known ones" M_UNKNOWN_TYPE nvidia-999 "*" -- prepare_x
+refused "and those that are known" M_KNOWN_TYPES "nvidia-222, nvidia-223" -- prepare_x
 typed '..\/..\/x'
-refused "a type that is a path" "no type is called '../../x'" prepare_x
+refused "a type that is a path" M_UNKNOWN_TYPE ../../x -- prepare_x
 printf '%s' '' >"$work/x.xml"
 passes "no XML at all is no domain with a vGPU" prepare_x
 
@@ -82,15 +86,15 @@ passes "a domain with 200 PCI devices, none of them a vGPU, starts" prepare_x
 
 ### Names
 name=$'evil\n\e[31mname'
-refused "a name with a newline and an escape code is shown as one safe line" 'evil\\x0a\\x1b\[31mname: ' \
+refused "a name with a newline and an escape code is shown as one safe line" M_REFUSED 'evil\x0a\x1b[31mname' -- \
 	"$builddir/hooks/qemu" --root "$root" -- "$name" prepare begin - < <(typed nvidia-999; cat "$work/x.xml")
 long=$(head -c 4000 /dev/zero | tr '\0' n)
-refused "a very long name leaves room for the cause" 'no type is called' \
+refused "a very long name leaves room for the cause" M_UNKNOWN_TYPE nvidia-999 -- \
 	"$builddir/hooks/qemu" --root "$root" -- "$long" prepare begin - < <(typed nvidia-999; cat "$work/x.xml")
 another 3 | sed "s|<name>.*</name>|<name>a\&#10;b \&lt;%s</name>|; s/${u1%??}03/$u1/" >"$work/named.xml"
 prepare "$work/named.xml"
 said=$(prepare 2>&1)
-is "$said" "vgpu-lease: domain vm: vGPU $u1: it belongs to domain a\x0ab <%s (${vm_uuid%??}03): give this domain another UUID" \
+is "$said" "$(message M_REFUSED vm "$u1" "$(message M_LEASED_TO_DO 'a\x0ab <%s' "${vm_uuid%??}03")")" \
 	"a name that breaks lines in the XML is one line where another domain is told of it"
 release "$work/named.xml"
 passes "a domain may be called --dry-run: four arguments are always libvirt's call" "$builddir/hooks/qemu" --dry-run start begin - <"$vm"
@@ -108,7 +112,7 @@ done
 
 ### Streams
 closed() { "$builddir/hooks/qemu" --root "$root" -- vm "$@"; }
-refused "a closed standard input" 'standard input' closed prepare begin - <&-
+refused "a closed standard input" M_XML_NOT_READ -- closed prepare begin - <&-
 holds "a closed standard output hurts no start" bash -c '"$0" --root "$1" -- vm prepare begin - <"$2" >&-' "$builddir/hooks/qemu" "$root" "$vm"
 is "$(leases)" 1 "which has its lease"
 release "$vm"
@@ -119,7 +123,7 @@ passes "a release without its XML ends with 0" bash -c '"$0" --root "$1" -- vm r
 is "$(leases)" 1 "though it cannot know whose it is"
 release "$vm"
 echo 'migrate_uuid = fresh' >>"$root/etc/vgpu-lease.conf"
-refused "a migration whose XML cannot be handed over is refused, and its reservation taken back" 'standard output' \
+refused "a migration whose XML cannot be handed over is refused, and its reservation taken back" M_XML_NOT_WRITTEN -- \
 	bash -c '"$0" --root "$1" -- vm migrate begin - <"$2" >/dev/full' "$builddir/hooks/qemu" "$root" "$vm"
 bash -c '"$0" --root "$1" -- vm restore begin - <"$2" >/dev/full 2>"$3"' "$builddir/hooks/qemu" "$root" "$vm" "$work/err"
 is "$?$(leases)" 00 "a restore likewise, but it ends with 0"
@@ -154,14 +158,14 @@ release "$work/x.xml"
 is "$(leases)$(devices)" 0 "releases find theirs all the same"
 rm -r "$root/run/vgpu-lease/garbage"
 chmod 775 "$root/run/vgpu-lease"
-refused "a state directory that others may write to is not ours" 'others may write to it' prepare
+refused "a state directory that others may write to is not ours" M_STATE_NOT_TRUSTED /run/vgpu-lease -- prepare
 chmod 755 "$root/run/vgpu-lease"
 exec 7>"$root/run/vgpu-lease/lock"
 flock 7
 echo "$$ $(cut -d ' ' -f 22 /proc/$$/stat)" >"$root/run/vgpu-lease/lock"
-refused "a lock that is held for too long, with its holder" "$(message M_LOCK_HELD /run/vgpu-lease/lock $$ 1)" prepare
+refused "a lock that is held for too long, with its holder" M_LOCK_HELD /run/vgpu-lease/lock $$ 1 -- prepare
 echo "$$ 1" >"$root/run/vgpu-lease/lock"
-refused "that one is gone, and its lock was inherited" "held by process $$, now gone, or rather by its child" prepare
+refused "that one is gone, and its lock was inherited" M_LOCK_INHERITED $$ -- prepare
 exec 7>&-
 # Without a mount namespace: in a chroot whose / is not a mount point nothing can be made private.
 in_mounts() {
@@ -170,11 +174,11 @@ in_mounts() {
 	umount -l "$root/run"
 	return $status
 }
-refused "a read-only /run" 'Read-only file system' \
+refused "a read-only /run" M_ERRNO 'Read-only file system' -- \
 	in_mounts 'mount --bind "$1/run" "$1/run" && mount -o remount,ro,bind "$1/run" && "$0" --root "$1" -- vm prepare begin - <"$2"'
-refused "a full /run" 'No space left' \
+refused "a full /run" M_ERRNO 'No space left on device' -- \
 	in_mounts 'mount -t tmpfs -o size=64k tmpfs "$1/run" && { head -c 100000 /dev/zero >"$1/run/fill" 2>/dev/null; "$0" --root "$1" -- vm prepare begin - <"$2"; }'
-refused "a /run without inodes" 'No space left' \
+refused "a /run without inodes" M_ERRNO 'No space left on device' -- \
 	in_mounts 'mount -t tmpfs -o size=64k,nr_inodes=6 tmpfs "$1/run" && "$0" --root "$1" -- vm prepare begin - <"$2"'
 
 ### Configuration
@@ -188,9 +192,9 @@ for _ in $(seq 150); do
 	sleep 0.1
 done
 is "$(leases)$(devices)" 0 "which gives back, when the driver has had its time"
-refused "a start is refused with file and line" 'vgpu-lease.conf:[0-9]+: .*nonsense' prepare
+refused "a start is refused with file and line" M_CONF_NO_SECTION "$root/etc/vgpu-lease.conf" 6 nonsense -- prepare
 rm "$root/etc/vgpu-lease.conf"
-refused "without a configuration nothing is made, and the file that is missing is named" 'vgpu-lease.conf' prepare
+refused "without a configuration nothing is made, and the file that is missing is named" M_NO_CONF "$root/etc/vgpu-lease.conf" -- prepare
 make_device 0000:84:00.0 nvidia-222 $u1
 passes "but what exists passes" prepare
 is "$(leases)" 0 "without a lease"
@@ -219,7 +223,7 @@ for op in 'prepare begin' 'migrate begin' 'restore begin' 'release end' 'reconne
 done
 xml "s/$u1/00000000-0000-0000-0000-000000000001/"
 fails "of a placeholder with a UUID in its place" grep -q 00000000-0000 <(hook_dry prepare begin - <"$work/x.xml" 2>"$work/err")
-holds "and says each step" grep -q '^create .*, nvidia-222 on 0000:84:00.0' "$work/err"
+holds "and says each step" says M_PLAN_CREATE "*" nvidia-222 0000:84:00.0 <"$work/err"
 is "$(all)" "$before" "a dry run writes nothing"
 prepare
 before=$(all)
@@ -229,7 +233,7 @@ is "$(all)" "$before" "nor where there is a lease"
 release "$vm"
 cp "$builddir/hooks/qemu" "$work/qemu" && chmod 755 "$work" "$work/qemu"
 said=$(as_nobody "$work/qemu" vm prepare begin - <"$vm" 2>&1)
-is "$?$said" "1vgpu-lease: domain vm: vGPU $u1: it does not exist, and it cannot be made: this libvirt does not run as root, and only root can make vGPUs" \
+is "$?$said" "1$(message M_REFUSED vm "$u1" "$(message M_NOT_ROOT)")" \
 	"a libvirt that is not root's is told so"
 said=$("$builddir/hooks/qemu" --help 2>"$work/err")
 is "$?$(cat "$work/err")" 0 "--help is no error"

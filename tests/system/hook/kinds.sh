@@ -54,14 +54,14 @@ end_all() { # FIRST
 ### GPU instances: a MIG-backed type is there where one is free
 said=$(begin 16 nvidia-474 2>&1)
 holds "without a GPU instance a MIG-backed type is refused, and it is told how to make one" \
-	grep -q "0000:61:00.0: .*'nvidia-smi mig -i 0000:61:00.0 -cgi 1g.5gb -C' makes a GPU instance" <<<"$said"
+	says M_MIG_CREATES 0000:61:00.0 1g.5gb <<<"$said"
 control mig '0000:61:00.0 on'
 control mig '0000:61:00.0 1g.5gb'
 control mig '0000:61:00.0 1g.5gb'
 control mig '0000:61:00.0 2g.10gb'
 until_refused 16 nvidia-474
 is "$got" 2 "with two of the profile two domains get one"
-holds "and the third is told again" grep -q "no GPU instance for it is free" <<<"$said"
+holds "and the third is told again" says M_MIG_NONE_FREE <<<"$said"
 holds "a profile of another size beside them is had as well" begin 24 nvidia-475
 is "$(parent_of "${u1%??}18")" 0000:61:00.6 "on a VF of its own"
 end 24
@@ -81,14 +81,14 @@ end_vf() { vf "$@" | hook "vm$1" release end -; }
 holds "a small one on an empty card" start_vf 16 nvidia-1519 0001:c8:00.2
 said=$(start_vf 17 nvidia-1534 0001:c8:00.3 2>&1)
 holds "a large one beside it is refused: one framebuffer size for a card" \
-	grep -q "0001:c8:00.0: holds nvidia-1519 (3072 MiB), and a pGPU carries one framebuffer size" <<<"$said"
+	says M_OTHER_SIZE 0001:c8:00.0 nvidia-1519 3072 <<<"$said"
 end_vf 16 nvidia-1519 0001:c8:00.2
 control mixed '0001:c8:00.0 on'
 holds "in mixed-size mode" start_vf 16 nvidia-1519 0001:c8:00.2
 holds "it is not" start_vf 17 nvidia-1534 0001:c8:00.3
 for i in 4 5; do start_vf 1$((i + 4)) nvidia-1534 0001:c8:00.$i; done
 said=$(start_vf 20 nvidia-1534 0001:c8:00.6 2>&1)
-holds "until the framebuffer is used up" grep -q "0001:c8:00.0: full (76800 MiB of its framebuffer in use)" <<<"$said"
+holds "until the framebuffer is used up" says M_FULL_FRAMEBUFFER 0001:c8:00.0 76800 <<<"$said"
 holds "where a small one still fits" start_vf 20 nvidia-1519 0001:c8:00.6
 is "$(grep '^0001:c8' "$root/.kernel/control/mixed")" "0001:c8:00.0 on" "the mode is left as it is"
 for i in 2 3 4 5; do end_vf 1$((i + 4)) nvidia-1519 0001:c8:00.$i; done
@@ -98,9 +98,9 @@ is "$(leases)" 0 "all are given back"
 ### GVT-g: types without names share an aperture
 until_refused 16 i915-GVTg_V5_4
 is "$got" 5 "five of a type of Intel's fit into its aperture"
-holds "the sixth is refused: full" grep -q "0000:00:02.0: full (5 in use)" <<<"$said"
+holds "the sixth is refused: full" says M_FULL_NO_MAX 0000:00:02.0 5 <<<"$said"
 said=$(begin 32 i915-GVTg_V5_1 2>&1)
-holds "and so is the largest type" grep -q "0000:00:02.0: full (5 in use)" <<<"$said"
+holds "and so is the largest type" says M_FULL_NO_MAX 0000:00:02.0 5 <<<"$said"
 end_all 16
 holds "which has room when they are gone" begin 32 i915-GVTg_V5_1
 end 32
@@ -119,13 +119,13 @@ end_all 17
 
 said=$(typed 16 mbochs-small | sed "s/type='mbochs-small'/& params='a=1'/" | hook vm16 prepare begin - 2>&1)
 holds "parameters for a driver that takes none are a refusal" \
-	grep -q "mbochs: setting the parameters: No such file or directory: only vGPUs of NVIDIA's driver take parameters" <<<"$said"
+	says M_PARAMS mbochs -- M_PARAMS_NVIDIA_ONLY "No such file or directory" <<<"$said"
 is "$(devices)$(leases)" 0 "and what was made is removed again"
 
 ### mlx5_core
 until_refused 16 mlx5_core-local
 is "$got" 16 "sixteen mdevs of a network card"
-holds "and a refusal" grep -q "0000:06:00.0: full (16 in use)" <<<"$said"
+holds "and a refusal" says M_FULL_NO_MAX 0000:06:00.0 16 <<<"$said"
 end_all 16
 is "$(devices)$(leases)" 0 "all are given back"
 

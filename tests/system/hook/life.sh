@@ -29,7 +29,7 @@ holds "a second prepare of the same domain changes nothing" prepare "$work/231.x
 is "$(devices)$(leases)" "$u1 1" "there is one device and one lease"
 is "$(prepare "$work/231.xml" 2>&1)" "" "success is silent"
 said=$(another 2 "$work/231.xml" | sed "s/${u1%??}02/$u1/" | prepare /dev/stdin 2>&1)
-is "$said" "vgpu-lease: domain vm: vGPU $u1: it belongs to domain one-vgpu ($vm_uuid): give this domain another UUID" \
+is "$said" "$(message M_REFUSED vm "$u1" "$(message M_LEASED_TO_DO one-vgpu "$vm_uuid")")" \
 	"another domain with the same UUID is refused in one line that names the owner"
 another 2 "$work/231.xml" | sed "s/${u1%??}02/$u1/" >"$work/loser.xml"
 holds "the loser's release succeeds" release "$work/loser.xml" failed
@@ -42,14 +42,14 @@ holds "a type by its name" prepare "$work/named.xml"
 is "$(type_of $u1)" nvidia-231 "is found"
 release "$vm"
 said=$(prepare "$work/unknown.xml" 2>&1)
-holds "an unknown type is refused with the known ones" grep -q "no type is called 'nvidia-999' here; known: nvidia-222, nvidia-223" <<<"$said"
+holds "an unknown type is refused with the known ones" says M_UNKNOWN_TYPE nvidia-999 -- M_KNOWN_TYPES "nvidia-222, nvidia-223" <<<"$said"
 
 make_device 0000:84:00.0 nvidia-222 $u1
 holds "a device that was there before is adopted" prepare
 release "$vm"
 is "$(devices)$(leases)" "$u1 0" "and left standing at release"
 said=$(prepare "$work/231.xml" 2>&1)
-is "$said" "vgpu-lease: domain vm: vGPU $u1: it exists as nvidia-222 on 0000:84:00.0, the domain's metadata asks for nvidia-231: change one of them" \
+is "$said" "$(message M_REFUSED vm "$u1" "$(message M_OTHER_TYPE nvidia-222 0000:84:00.0 nvidia-231)")" \
 	"one of another type than the metadata asks for is refused, both named"
 echo 1 >"$root/sys/bus/mdev/devices/$u1/remove"
 
@@ -87,7 +87,8 @@ release "$vm"
 make_device 0000:85:00.0 nvidia-232 "${u1%??}ab"
 echo '{"mdev_type": "nvidia-232", "start": "auto"}' >"$root/etc/mdevctl.d/0000:85:00.0/${u1%??}ab"
 said=$(prepare "$work/231.xml" 2>&1)
-is "$said" "vgpu-lease: domain vm: vGPU $u1: no room for nvidia-231: 0000:85:00.0: holds nvidia-232 (4096 MiB), and a pGPU carries one framebuffer size; 0000:84:00.0: serves nvidia-222; free a vGPU there, or see 'vgpu-lease plan'" \
+is "$said" "$(message M_REFUSED vm "$u1" "$(message M_NO_ROOM_DO nvidia-231 \
+	"$(message M_OTHER_SIZE 0000:85:00.0 nvidia-232 4096); $(message M_SERVES 0000:84:00.0 nvidia-222)" "$(message M_FIX_FREE)")")" \
 	"a device that mdevctl starts at boot is no orphan, and the refusal says what stands in the way"
 is "$(leases)" 0 "a refusal leaves no lease"
 tap_done

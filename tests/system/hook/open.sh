@@ -46,7 +46,7 @@ handler
 holds "beside a QEMU of libvirt's that cannot be looked into a release ends well" release
 is "$(devices) $(state)" "$u1  \"state\": \"releasing\"" "and leaves the vGPU to whoever sees more"
 said=$(lease release $u1 2>&1)
-holds "who says so: $said" grep -q 'process 77, a QEMU' <<<"$said"
+holds "who says so: $said" says M_HELD_OPEN_QEMU 77 <<<"$said"
 rm "$root/run/libvirt/qemu/other.pid"
 exec 8>&-
 lease gc >/dev/null

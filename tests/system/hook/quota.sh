@@ -21,20 +21,20 @@ project() { # N: domain number N, of project blue, in a file of its own
 for i in 11 12 13 14; do project $i; done
 migrate() { hook vm migrate begin - <"$1"; }
 restore() { hook vm restore begin - <"$1"; }
-full="the quota of project blue is used up: 1 of 1"
+full=(says M_QUOTA blue 1 1)
 
 holds "the first of a project's domains starts" prepare "$work/11.xml"
 make_device 0000:84:00.0 nvidia-222 "$(u 0c)"
 said=$(migrate "$work/12.xml" 2>&1)
-holds "one that arrives where its device was made beforehand is refused" grep -q "$full" <<<"$said"
+holds "one that arrives where its device was made beforehand is refused" "${full[@]}" <<<"$said"
 make_device 0000:84:00.0 nvidia-222 "$(u aa)"
 said=$(migrate "$work/13.xml" 2>&1)
-holds "so is one that would take a free foreign device" grep -q "$full" <<<"$said"
+holds "so is one that would take a free foreign device" "${full[@]}" <<<"$said"
 is "$(leases)" 1 "nothing is reserved for either"
 is "$(restore "$work/12.xml" 2>&1)$?" 0 "a restore says nothing and ends with 0, as its failure would delete the image"
 is "$(leases)" 1 "but it reserves nothing"
 said=$(prepare "$work/12.xml" 2>&1)
-holds "and the prepare that follows refuses" grep -q "$full" <<<"$said"
+holds "and the prepare that follows refuses" "${full[@]}" <<<"$said"
 release "$work/12.xml" failed
 release "$work/11.xml"
 is "$(leases)" 0 "with the first gone"

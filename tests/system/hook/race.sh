@@ -46,7 +46,8 @@ is "$lines" 1 "each refusal is one line"
 for n in "${refused[@]}"; do
 	sed "s/vm$n:/vmN:/; s/vGPU [0-9a-f-]*:/vGPU U:/" "$work/$n.err"
 done | sort -u >"$work/said"
-is "$(cat "$work/said")" "vgpu-lease: domain vmN: vGPU U: no room for nvidia-222, the only type of the pool: 0000:84:00.0, 0000:85:00.0: full (16 of 16 in use); free a vGPU there, or see 'vgpu-lease plan'" \
+is "$(cat "$work/said")" "$(message M_REFUSED vmN U "$(message M_NO_ROOM_DO "$(message M_ONLY_TYPE nvidia-222)" \
+	"$(message M_FULL "0000:84:00.0, 0000:85:00.0" 16 16)" "$(message M_FIX_FREE)")")" \
 	"and names the domain, the vGPU, the cause and the cure"
 forget
 at_once release end "${forty[@]}"
@@ -81,7 +82,7 @@ for n in $(seq 60 69); do another "$n" | sed "s/${u1%??}[0-9a-f][0-9a-f]'/$u1'/"
 at_once prepare begin $(seq 60 69)
 winner=$(with_status 0 $(seq 60 69))
 is "$(wc -w <<<"$winner") $(devices)$(leases)" "1 $u1 1" "of ten domains with one vGPU's UUID one wins"
-is "$(grep -lF "it belongs to domain vm$winner (" "$work"/6?.err | wc -l)" 9 "the nine others are told who"
+is "$(cat "$work"/6?.err | says_times M_LEASED_TO "vm$winner")" 9 "the nine others are told who"
 forget
 mapfile -t losers < <(seq 60 69 | grep -v "^$winner$")
 at_once release end "${losers[@]}"
@@ -111,7 +112,7 @@ holds "the release of a vGPU that is open succeeds" release
 holds "within about release_wait" test $(($(now_ms) - before)) -lt 4000
 is "$(devices)$(state)" "$u1  1 releasing " "the vGPU stays, and waits to be given back"
 said=$(another 2 | sed "s/${u1%??}02/$u1/" | prepare /dev/stdin 2>&1)
-holds "it is nobody else's meanwhile" grep -q "it belongs to domain one-vgpu" <<<"$said"
+holds "it is nobody else's meanwhile" says M_LEASED_TO one-vgpu <<<"$said"
 close_device
 holds "when it is closed it is given back, though no other hook runs" eventually no_lease
 is "$(devices)" "" "and gone"
@@ -154,11 +155,11 @@ settings 'driver_cleanup = 0' 'create_timeout = 1' 'lock_timeout = 1'
 control create_delay_ms '0000:84:00.0 4000'
 before=$(now_ms)
 said=$(prepare 2>&1)
-holds "a creation that hangs ends in a refusal" grep -q "0000:84:00.0: creating nvidia-222 hangs in the kernel for over 1 s (create_timeout)" <<<"$said"
+holds "a creation that hangs ends in a refusal" says M_CREATE_HANGS 0000:84:00.0 nvidia-222 1 <<<"$said"
 holds "after about create_timeout" test $(($(now_ms) - before)) -lt 2800
 is "$(state)" " 1 creating " "its lease stays for whoever collects it"
 said=$(prepare 2>&1)
-is "$said" "vgpu-lease: domain vm: vGPU $u1: it is still being made or removed on 0000:84:00.0: see dmesg, and try again when that has ended" \
+is "$said" "$(message M_REFUSED vm "$u1" "$(message M_BUSY_CREATING 0000:84:00.0)")" \
 	"another start of the domain waits for it, and is refused after lock_timeout"
 is "$(state)" " 1 creating " "the lease stays all the same"
 holds "another domain's start takes the next card after lock_timeout" prepare "$work/16.xml"
@@ -174,7 +175,7 @@ control params_delay_ms 6000
 sed "s|</name>|&<metadata><v:lease xmlns:v='urn:vgpu-lease:domain:1'><v:device uuid='$u1' params='frame_rate_limiter=0'/></v:lease></metadata>|" "$vm" >"$work/params.xml"
 said=$(prepare "$work/params.xml" 2>&1)
 holds "parameters that the driver does not take end in a refusal" \
-	grep -q "0000:84:00.0, 0000:85:00.0: setting the parameters hangs in the kernel beyond create_timeout (1 s)" <<<"$said"
+	says M_PARAMS_HANG "0000:84:00.0, 0000:85:00.0" 1 <<<"$said"
 is "$(devices)$(leases)" 0 "and nothing is left of it"
 control params_delay_ms 0
 exec 7>"$root/run/vgpu-lease/pgpu/0000:84:00.0.lock" 8>"$root/run/vgpu-lease/pgpu/0000:85:00.0.lock"
@@ -183,7 +184,7 @@ flock 8
 before=$(now_ms)
 said=$(prepare 2>&1)
 holds "a start that can have no card's lock is refused" \
-	grep -q "no room for nvidia-222, the only type of the pool: 0000:84:00.0.*: held by " <<<"$said"
+	says M_NO_ROOM "$(message M_ONLY_TYPE nvidia-222)" -- M_HELD_BY <<<"$said"
 holds "after one lock_timeout for all of them" test $(($(now_ms) - before)) -lt 1900
 exec 7>&- 8>&-
 ### A release that cannot even say that it wants something

@@ -18,24 +18,24 @@ EOF
 typed() { # TYPE: the domain with metadata that names it
 	sed "s|</uuid>|</uuid><metadata><vgpu:lease xmlns:vgpu='urn:vgpu-lease:domain:1'><vgpu:device uuid='$u1' type='$1'/></vgpu:lease></metadata>|" "$vm" >"$work/typed.xml"
 }
-refused() { # SENTENCE TYPE WHY FIX
+refused() { # SENTENCE TYPE WHAT WHY FIX
 	typed "$2"
 	is "$(prepare "$work/typed.xml" 2>&1)" \
-		"vgpu-lease: domain vm: vGPU $u1: no room for $3; $4, or see 'vgpu-lease plan'" "$1"
+		"$(message M_REFUSED vm "$u1" "$(message M_NO_ROOM_DO "$3" "$4" "$5")")" "$1"
 }
-lacks="0000:86:00.0: there is no PCI device of this address; mtty: no parent of this name is in /sys/class/mdev_bus: is its driver loaded?"
+missing="$(message M_NO_SUCH_PCI 0000:86:00.0); $(message M_NO_SUCH_PARENT mtty)"
 
 make_device 0000:85:00.0 nvidia-231 "${u1%??}aa"
 refused "it names the type that another card serves by default, and the cards that the configuration has and the host has not" \
-	nvidia-231 "nvidia-231: 0000:85:00.0: max_instances = 1 is reached; $lacks; 0000:84:00.0: serves nvidia-222" \
-	"free a vGPU there, raise max_instances"
+	nvidia-231 nvidia-231 "$(message M_MAX_INSTANCES 0000:85:00.0 1); $missing; $(message M_SERVES 0000:84:00.0 nvidia-222)" \
+	"$(message M_FIX_MAX_INSTANCES)"
 for n in $(seq 16 31); do make_device 0000:84:00.0 nvidia-222 "${u1%??}$n"; done
 refused "where a class is asked for, it names all its types, and each card once" \
-	VGPU "VGPU (nvidia-222, nvidia-231): 0000:84:00.0: full (16 of 16 in use); 0000:85:00.0: max_instances = 1 is reached; $lacks" \
-	"free a vGPU there"
-refused "cards that are named for other types are no matter" CUSTOM_BIG \
-	"nvidia-319: 0000:87:00.0: there is no PCI device of this address; 0000:84:00.0: serves nvidia-222; 0000:85:00.0: serves nvidia-231" \
-	"run 'vgpu-lease check'"
+	VGPU "VGPU (nvidia-222, nvidia-231)" "$(message M_FULL 0000:84:00.0 16 16); $(message M_MAX_INSTANCES 0000:85:00.0 1); $missing" \
+	"$(message M_FIX_FREE)"
+refused "cards that are named for other types are no matter" CUSTOM_BIG nvidia-319 \
+	"$(message M_NO_SUCH_PCI 0000:87:00.0); $(message M_SERVES 0000:84:00.0 nvidia-222); $(message M_SERVES 0000:85:00.0 nvidia-231)" \
+	"$(message M_FIX_CHECK)"
 typed nvidia-231
-holds "the plan of the command says the same" grep -qF "$lacks" <(lease plan "$work/typed.xml" 2>&1)
+holds "the plan of the command says the same" grep -qF "$missing" <(lease plan "$work/typed.xml" 2>&1)
 tap_done

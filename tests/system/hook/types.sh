@@ -34,18 +34,18 @@ rm -f "$root$affinity"
 pool "nvidia-222, nvidia-223, nvidia-999" "$two"$'\n[mdev_nvidia-999]\ndevice_addresses = 0000:99:00.0'
 said=$(prepare 2>&1)
 holds "of those that have cards one has to be named, and no other is advised" \
-	grep -q "nothing says which type it is: name one of nvidia-222, nvidia-223 in the metadata" <<<"$said"
+	says M_WHICH_TYPE "nvidia-222, nvidia-223" <<<"$said"
 pool nvidia-999
 said=$(prepare 2>&1)
 holds "where the only type has no card, the refusal says why there is none" \
-	grep -q "no room for nvidia-999, the only type of the pool: 0000:84:00.0, 0000:85:00.0: " <<<"$said"
+	says M_NO_ROOM "$(message M_ONLY_TYPE nvidia-999)" <<<"$said"
 pool "nvidia-998, nvidia-999"
 said=$(prepare 2>&1)
 holds "where none of several has a card, none is advised" \
-	grep -q "no pGPU here serves any enabled type (nvidia-998, nvidia-999)" <<<"$said"
+	says M_NO_TYPE_SERVED "nvidia-998, nvidia-999" <<<"$said"
 configure <<<'[devices]'
 said=$(prepare 2>&1)
-holds "where no type is enabled, that is said" grep -q "no type is enabled .*: set enabled_mdev_types in \[devices\]" <<<"$said"
+holds "where no type is enabled, that is said" says M_NO_TYPE_ENABLED <<<"$said"
 make_device 0000:84:00.0 nvidia-224 $u1
 pool "nvidia-222, nvidia-223" "$two"
 holds "a device that exists is taken as what it is" prepare
@@ -68,8 +68,8 @@ release
 make_device 0000:85:00.0 nvidia-223 "${u1%??}aa"
 said=$(prepare 2>&1)
 holds "a refusal of it names the type and the file that remembers" \
-	grep -q "no room for nvidia-223, remembered from its last lease ($affinity): " <<<"$said"
-holds "and what to write instead" grep -q "; or write type='nvidia-222' in its <vgpu:device>" <<<"$said"
+	says M_NO_ROOM "$(message M_TYPE_REMEMBERED nvidia-223 "$affinity")" <<<"$said"
+holds "and what to write instead" says M_OR_WRITE "type='nvidia-222'" <<<"$said"
 sed "s|</uuid>|</uuid><metadata><vgpu:lease xmlns:vgpu='urn:vgpu-lease:domain:1'><vgpu:device uuid='$u1' type='nvidia-222'/></vgpu:lease></metadata>|" "$vm" >"$work/typed.xml"
 holds "with which the domain starts" prepare "$work/typed.xml"
 release
@@ -80,8 +80,8 @@ definition=/etc/mdevctl.d/0000:85:00.0/$u1
 echo '{"mdev_type": "nvidia-223", "start": "manual"}' >"$root$definition"
 said=$(prepare 2>&1)
 holds "a type from a definition is named with its file" \
-	grep -q "no room for nvidia-223, from its mdevctl definition ($definition): " <<<"$said"
-holds "and what to write instead" grep -q "; or write type='nvidia-222' in its <vgpu:device>" <<<"$said"
+	says M_NO_ROOM "$(message M_TYPE_DEFINED nvidia-223 "$definition")" <<<"$said"
+holds "and what to write instead" says M_OR_WRITE "type='nvidia-222'" <<<"$said"
 holds "the metadata go before it" prepare "$work/typed.xml"
 is "$(type_of $u1)" nvidia-222 "so that is what helps"
 tap_done

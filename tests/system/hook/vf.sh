@@ -40,10 +40,11 @@ is "$(cat "$root/sys/bus/pci/devices/$a/nvidia/vgpu_params")" frame_rate_limiter
 is "$(lease list --json | sed -n 's/.*"\(id\|uuid\|type\|framework\|parent\|pgpu\|state\|origin\)": "\?\([^",]*\).*/\2/p' | tr '\n' ' ')" \
 	"$a null nvidia-1147 variant $a 0000:26:00.0 active created ${vm_uuid%??}01 " "its lease is under its address"
 holds "a second prepare of the same domain changes nothing" start 1 $a
-is "$(vf_domain 2 $b | lease plan -)" "create $b, nvidia-1147 on $b (the VF that the domain names)" \
+is "$(vf_domain 2 $b | lease plan -)" "$(message M_PLAN_CREATE $b nvidia-1147 $b "$(message M_PLAN_NAMED_VF)")" \
 	"a plan for a start speaks of no other card: there is no choice"
 said=$(start 2 $a 2>&1)
-is "$said" "vgpu-lease: domain vm2: vGPU $a: it belongs to domain vm1 (${vm_uuid%??}01); free here: 0000:26:00.5, 0000:26:00.6, 0000:26:00.7, 0000:26:01.0, 0000:26:01.1, 0000:26:01.2 and 89 more" \
+is "$said" "$(message M_REFUSED vm2 $a "$(message M_LEASED_TO vm1 "${vm_uuid%??}01")$(message M_FREE_VFS \
+	"0000:26:00.5, 0000:26:00.6, 0000:26:00.7, 0000:26:01.0, 0000:26:01.1, 0000:26:01.2$(message M_AND_MORE 89)")")" \
 	"another domain with the same VF is refused, the owner and the free ones named"
 holds "its release succeeds" end 2 $a
 is "$(type_at $a)" 1147 "and takes nothing from the owner"
@@ -54,7 +55,7 @@ holds "a second release is no error" end 1 $a
 control inject 'params any EPERM 1'
 said=$(start 1 $a 2>&1)
 holds "where the driver refuses the parameters, so is the start" \
-	grep -q "0000:26:00.0.*: setting the parameters: Operation not permitted" <<<"$said"
+	says M_PARAMS "0000:26:00.0" "Operation not permitted" <<<"$said"
 is "$(type_at $a) $(leases)" "0 0" "and the type that was set before them is taken back"
 
 holds "a VF by the name of a type" start 1 $a no "$(with_type $a 'NVIDIA L40S-1Q')"
@@ -89,14 +90,14 @@ holds "a VF to which somebody gave the type is adopted" start 1 $a
 end 1 $a
 is "$(type_at $a)" 1147 "and left as it was"
 said=$(start 2 $b no "$(with_type $b nvidia-1150)" 2>&1)
-holds "a type that the pool does not serve there is refused" grep -q "no room for nvidia-1150: .*: serves nvidia-1147" <<<"$said"
+holds "a type that the pool does not serve there is refused" says M_NO_ROOM nvidia-1150 -- M_SERVES "*" nvidia-1147 <<<"$said"
 set_type $a 0
 set_type $a 1150
 said=$(start 1 $b 2>&1)
 holds "a card with another size has no room, and says why" \
-	grep -q "0000:26:00.0: holds nvidia-1150 (4096 MiB), and a pGPU carries one framebuffer size; free here: 0000:27:00.4" <<<"$said"
+	says M_OTHER_SIZE 0000:26:00.0 nvidia-1150 4096 -- M_FREE_VFS 0000:27:00.4 <<<"$said"
 said=$(start 1 $a no "$(with_type $a nvidia-1147)" 2>&1)
-holds "a VF of another type is refused" grep -q "it is nvidia-1150 and the domain asks for nvidia-1147; free here: 0000:27:00.4" <<<"$said"
+holds "a VF of another type is refused" says M_VF_OF_OTHER_TYPE nvidia-1150 nvidia-1147 -- M_FREE_VFS 0000:27:00.4 <<<"$said"
 pool 'reclaim = orphans' 'reclaim_grace = 0'
 mkdir -p "$root/etc/libvirt/qemu"
 vf_domain 2 $a >"$root/etc/libvirt/qemu/vm2.xml"
@@ -105,7 +106,7 @@ vf_domain 1 $a >"$root/etc/libvirt/qemu/vm1.xml"
 rm "$root/etc/libvirt/qemu/vm2.xml"
 control inject "remove 0000:26:00.0 EIO 1000000"
 said=$(vf_domain 1 $a no "$(with_type $a nvidia-1147)" | timeout 30 "$builddir/hooks/qemu" --root "$root" -- vm1 prepare begin - 2>&1)
-is "$? ${said%%;*}" "1 vgpu-lease: domain vm1: vGPU $a: it is nvidia-1150: an orphan cannot be removed: Input/output error: the driver gave an error" \
+is "$? ${said%%;*}" "1 $(message M_REFUSED vm1 $a "$(message M_ORPHAN_STAYS nvidia-1150 "Input/output error: $(message M_DRIVER_ERROR)")")" \
 	"one that the driver does not reset is refused, and not tried without end"
 control inject clear
 holds "where nobody else needs that it is reset" start 1 $a no "$(with_type $a nvidia-1147)"
@@ -129,7 +130,7 @@ set_type $a 0
 control inject "create 0000:26:00.0 EIO"
 said=$(start 1 $a 2>&1)
 holds "a driver that refuses is told of, with what that means" \
-	grep -q "no room for nvidia-1147, the only type of its card: 0000:26:00.0: Input/output error: the driver refused: usually the card is full" <<<"$said"
+	says M_NO_ROOM "$(message M_ONLY_TYPE_OF_CARD nvidia-1147)" -- M_DRIVER_REFUSED 0000:26:00.0 "Input/output error" <<<"$said"
 is "$(type_at $a) $(leases)" "0 0" "and nothing is left of it"
 holds "the next start tries the card all the same" start 1 $a
 control plugin_delay_ms 1500
@@ -137,7 +138,7 @@ holder=
 open_vf() { sleep 600 9<>"$root/dev/vfio/$(basename "$(readlink "$root/sys/bus/pci/devices/$1/iommu_group")")" & holder=$!; until [ -d "$root/proc/$holder" ]; do sleep 0.02; done; }
 open_vf $a
 said=$(lease release $a 2>&1)
-holds "a VF that is open is not released by hand" grep -q "process [0-9]* has it open, for domain vm1" <<<"$said"
+holds "a VF that is open is not released by hand" says M_HELD_OPEN "*" vm1 <<<"$said"
 holds "a release waits for it, but not for long" end 1 $a
 is "$(type_at $a) $(lease list --json | sed -n 's/.*"state": "\(.*\)",/\1/p')" "1147 releasing" "and leaves it as it is"
 kill "$holder"; wait "$holder" 2>/dev/null
@@ -147,13 +148,13 @@ control plugin_delay_ms 0
 control register '0000:26:00.0 off'
 said=$(start 1 $a 2>&1)
 holds "a card whose types are not registered yet is refused as such, and not passed" \
-	grep -q "vGPU $a: there is no such VF in the pool here: no vGPU types registered yet: nvidia-vgpud has not finished" <<<"$said"
+	says M_REFUSED "*" $a "$(message M_NO_SUCH_VF "$(message M_NVIDIA_VGPUD)")" <<<"$said"
 control register '0000:26:00.0 on'
 
 ### Arrivals
 arrive() { vf_domain "$@" | hook "vm$1" migrate begin -; }
 said=$(arrive 3 $b 2>&1)
-holds "of several pools of VFs an arrival must say which" grep -q "name one of nvidia-1147, flex in the metadata" <<<"$said"
+holds "of several pools of VFs an arrival must say which" says M_WHICH_TYPE "nvidia-1147, flex" <<<"$said"
 holds "a VF that is free here keeps its address" test -z "$(arrive 3 $b no "$(with_type $b nvidia-1147)")"
 is "$(lease list --json | sed -n 's/.*"\(id\|state\)": "\?\([^",]*\).*/\2/p' | tr '\n' ' ')" "$b reserved " "and is reserved"
 holds "the start that follows makes it" start 3 $b
@@ -179,10 +180,10 @@ vf_domain 5 0000:99:00.4 no "$(with_type 0000:99:00.4 nvidia-1147)" >"$work/5.xm
 lease rewrite --in-place "$work/5.xml" >/dev/null
 holds "what another definition names is best left to that" grep -q "address='0000:26:00.6'" "$work/5.xml"
 holds "a plan says what an arrival would get" \
-	grep -q '^reserve 0000:26:00.5, nvidia-1147 on 0000:26:00.5 (.*), instead of 0000:26:00.4$' <(lease plan --op migrate "$work/4.xml")
+	says M_PLAN_RESERVE 0000:26:00.5 nvidia-1147 0000:26:00.5 "*" 0000:26:00.4 < <(lease plan --op migrate "$work/4.xml")
 vf_domain 6 0000:99:00.4 no "$(with_type 0000:99:00.4 nvidia-1150)" >"$work/6.xml"
-holds "where there is none that is told" grep -q "6.xml: vGPU 0000:99:00.4: no room for nvidia-1150: .* no VF of the pool is free" \
-	<(lease rewrite "$work/6.xml" 2>&1)
+holds "where there is none that is told" says M_NO_ROOM nvidia-1150 -- M_NO_FREE_VF_IN_POOL \
+	< <(lease rewrite "$work/6.xml" 2>&1)
 rm -r "$root/etc/libvirt"
 end 3 $a
 
@@ -200,11 +201,11 @@ holds "a domain with a plain VF starts" start 6 $flex
 is "$(lease list --json | sed -n 's/.*"\(id\|type\|framework\|pgpu\)": "\?\([^",]*\).*/\2/p' | tr '\n' ' ')" \
 	"$flex flex vf 0000:4d:00.0 " "it is leased"
 said=$(start 7 $flex 2>&1)
-is "$said" "vgpu-lease: domain vm7: vGPU $flex: it belongs to domain vm6 (${vm_uuid%??}06); free here: 0000:4d:00.2, 0000:4d:00.3, 0000:4d:00.4" \
+is "$said" "$(message M_REFUSED vm7 $flex "$(message M_LEASED_TO vm6 "${vm_uuid%??}06")$(message M_FREE_VFS "0000:4d:00.2, 0000:4d:00.3, 0000:4d:00.4")")" \
 	"and goes to nobody else"
 for i in 2 3 4; do start 1$i 0000:4d:00.$i || echo "start 1$i failed"; done
 said=$(vf_domain 7 0000:99:00.1 no "$(with_type 0000:99:00.1 flex)" | hook vm7 migrate begin - 2>&1)
-holds "a full pool refuses an arrival" grep -q "0000:4d:00.0: full (4 of 4 in use).*; no VF of the pool is free" <<<"$said"
+holds "a full pool refuses an arrival" says M_FULL 0000:4d:00.0 4 4 -- M_NO_FREE_VF_IN_POOL <<<"$said"
 is "$(lease types | tr -s ' ' | sed -n 's/^\(flex .*\)/\1/p')" "flex flex VGPU - - - 4 4 0 0 0000:4d:00.0*" "types counts them"
 holds "a VF of the other kind beside it gets the one type of that" start 20 $a
 is "$(type_at $a)" 1147 "by the card that it is of"
@@ -228,7 +229,7 @@ printf '[devices]\nenabled_mdev_types = nvidia-222\n[mdev_nvidia-222]\ndevice_ma
 holds "a VF that no section names passes" start 8 $flex
 said=$(start 8 $flex no "$(with_type $flex nvidia-222)" 2>&1)
 holds "unless the metadata claims it: then it is refused" \
-	grep -q "vGPU $flex: there is no such VF in the pool here: no section of the configuration names its card, 0000:4d:00.0; no VF" <<<"$said"
+	says M_REFUSED "*" $flex -- M_NO_SUCH_VF "$(message M_NO_SECTION 0000:4d:00.0)" -- M_NO_FREE_VF_IN_POOL <<<"$said"
 rm "$root/etc/vgpu-lease.conf"
 holds "without a configuration a VF passes" start 8 $a
 is "$(leases) $(type_at $a)" "0 0" "and nothing is leased"
