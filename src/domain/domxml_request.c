@@ -89,7 +89,7 @@ static int read_hostdev(const struct xml_elem *hostdev, const struct meta *meta,
 	if (!domxml_uuid(req->id, xml_attr(*address, "uuid")))
 		return err_set(err, EINVAL, "an mdev <hostdev> of the domain has the address '%.64s', which is no UUID",
 			       xml_attr(*address, "uuid"));
-	req->placeholder = uuid_is_placeholder(req->id);
+	req->any = uuid_is_placeholder(req->id);
 	return 1;
 }
 

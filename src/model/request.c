@@ -12,6 +12,13 @@ const struct vgpu_request *request_find(const struct request *request, const cha
 	return NULL;
 }
 
+bool request_names(const struct request *request, const char *id)
+{
+	const struct vgpu_request *req = request_find(request, id);
+
+	return req && !req->any;
+}
+
 bool request_has_taken(const struct request *request, const char *id)
 {
 	for (size_t i = 0; i < request->ntaken; i++)

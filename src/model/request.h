@@ -40,8 +40,8 @@ struct migration_facts {
 struct vgpu_request {
 	enum vgpu_request_kind kind;
 	char id[ID_SIZE];       /* the UUID (lower case) or the VF's address, as the XML has it */
+	bool any;               /* any vGPU will do: the ID is a placeholder, or one that only the source has */
 	char alias[ALIAS_SIZE]; /* of a running domain's device, by which libvirt's events name it; "" none */
-	bool placeholder;       /* 00000000-...-NN: "lease one for me" */
 	bool managed;           /* of a PCI device: libvirt binds it to VFIO, and back */
 	bool has_metadata;      /* a <vgpu:device> names it */
 	char type[LABEL_SIZE];  /* as the metadata gives it: an id, a name or a class; "" none */
@@ -77,5 +77,8 @@ struct request {
 
 /* The want of this ID; NULL: it is none's. */
 const struct vgpu_request *request_find(const struct request *request, const char *id);
+
+/* Does a request ask for this very device? */
+bool request_names(const struct request *request, const char *id);
 
 bool request_has_taken(const struct request *request, const char *id);

@@ -286,7 +286,7 @@ static int prepare_unmanaged(const struct lifecycle *lifecycle, struct err *err)
 		const struct vgpu_ref vgpu = kernel_vgpu(req->id);
 		int r = kernel_exists(lifecycle->host, &vgpu);
 
-		if (!req->placeholder && (req->kind == REQUEST_PCI || r == 1))
+		if (!req->any && (req->kind == REQUEST_PCI || r == 1))
 			continue;
 		if (r < 0)
 			return err_sys(err, -r, "vGPU %s", req->id);

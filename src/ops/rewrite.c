@@ -61,7 +61,7 @@ int rewrite_begin(struct rewrite *r, struct err *err)
 		const struct vgpu_request *req = &request->vgpus[i];
 
 		/* A VF has no other name than its address. */
-		if (req->kind != REQUEST_MDEV || (!r->all && !req->placeholder))
+		if (req->kind != REQUEST_MDEV || (!r->all && !req->any))
 			continue;
 		r->changes[r->nchanges].req = i;
 		uuid_random(r->changes[r->nchanges++].id);

@@ -155,7 +155,7 @@ static int liking(const struct plan_facts *facts, int parent, const char *last)
 
 	if (strcmp(name, last) == 0)
 		return VF_LAST;
-	if (request_find(facts->request, name))
+	if (request_names(facts->request, name))
 		return VF_OF_ANOTHER_WANT;
 	return facts->vfs && *facts->vfs[parent].named_by ? VF_OF_ANOTHER_DOMAIN : VF_OF_NOBODY;
 }

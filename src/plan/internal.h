@@ -37,9 +37,6 @@ bool plan_existing(struct planner *p, size_t req, const struct inv_device *devic
 /* Its creation or removal goes on: ends the plan with a wait; false. */
 bool plan_wait_for_kernel(struct planner *p, size_t req, const char *parent);
 
-/* A foreign device of the pool, of the want's kind and type, that nobody has, names or wants; NULL none. */
-const struct inv_device *plan_free_device(const struct planner *p, size_t req);
-
 /* May the hostdev be on this parent, as far as its kind and the parent's driver go? UNKNOWN: one that is not read. */
 bool plan_can_be(const struct plan_facts *facts, int parent, const struct vgpu_request *req);
 
@@ -57,10 +54,12 @@ bool plan_may_go(const struct plan_facts *facts, const char *id);
 /* May this device be removed to make room? */
 bool plan_is_reclaimable(const struct plan_facts *facts, const char *id);
 
-/* plan_vf.c: a hostdev of type pci, for a start and for an arrival; and what its wish is known to be beyond the XML. */
+/* plan_vf.c: a hostdev of type pci, for a start; and what its wish is known to be beyond the XML. */
 bool plan_vf_prepare(struct planner *p, size_t req, struct step *step);
-bool plan_vf_arrival(struct planner *p, size_t req, struct step *step);
 void plan_vf_request(const struct plan_facts *facts, struct resolved_request *resolved);
+
+/* May the domain's hostdev be on this VF at all? Where not, the plan ends with the reason. */
+bool plan_vf_suits(struct planner *p, size_t req, int parent);
 
 /* Nobody says which type: the only one that this card (UNKNOWN: the pool) has for the want's kind, if it is one. */
 void plan_only_type(const struct plan_facts *facts, struct resolved_request *resolved, int pgpu);
@@ -80,6 +79,12 @@ void plan_adopt(const struct planner *p, const struct inv_device *device, struct
 /* Ends the plan with a refusal; false, so that it can be returned. */
 bool plan_refuse(struct planner *p, size_t req, enum refusal why, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
+
+/* The same; of a VF with those that would do. */
+bool plan_refuse_device(struct planner *p, size_t req, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+/* The device that is asked for; "": any will do. */
+const char *plan_named(const struct vgpu_request *req);
 
 /* Is the type one of those that the wish names (or does it name none)? */
 bool plan_type_fits(const struct resolved_request *resolved, const char *type);

@@ -10,18 +10,42 @@
 #include "internal.h"
 #include "plan/plan_text.h"
 
-bool plan_refuse(struct planner *p, size_t req, enum refusal why, const char *fmt, ...)
+static void refuse(struct planner *p, size_t req, enum refusal why, const char *fmt, va_list ap)
 {
-	va_list ap;
-
 	p->plan->kind = PLAN_REFUSE;
 	p->plan->refusal = why;
 	p->plan->refused_vgpu = req;
 	p->plan->why = 0;
-	va_start(ap, fmt);
 	vsnprintf(p->plan->text, sizeof(p->plan->text), fmt, ap);
+}
+
+bool plan_refuse(struct planner *p, size_t req, enum refusal why, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	refuse(p, req, why, fmt, ap);
 	va_end(ap);
 	return false;
+}
+
+bool plan_refuse_device(struct planner *p, size_t req, const char *fmt, ...)
+{
+	va_list ap;
+	size_t n;
+
+	va_start(ap, fmt);
+	refuse(p, req, REFUSE_OTHER, fmt, ap);
+	va_end(ap);
+	n = strlen(p->plan->text);
+	if (p->facts->resolved_requests[req].req->kind == REQUEST_PCI)
+		plan_text_free_vfs(p->facts, &p->promised, req, p->plan->text + n, sizeof(p->plan->text) - n);
+	return false;
+}
+
+const char *plan_named(const struct vgpu_request *req)
+{
+	return req->any ? "" : req->id;
 }
 
 bool plan_type_fits(const struct resolved_request *resolved, const char *type)
@@ -176,7 +200,7 @@ bool plan_wait_for_kernel(struct planner *p, size_t req, const char *parent)
 static bool prepare_want(struct planner *p, size_t req, struct step *step)
 {
 	const struct vgpu_request *w = p->facts->resolved_requests[req].req;
-	const char *id = w->placeholder ? p->facts->resolved_requests[req].fresh : w->id;
+	const char *id = w->any ? p->facts->resolved_requests[req].fresh : w->id;
 	const struct lease *lease = lease_find(p->facts->leases, id);
 	const struct inv_device *device = inventory_device(p->facts->inv, id);
 
@@ -202,7 +226,7 @@ static bool prepare_want(struct planner *p, size_t req, struct step *step)
 static void refuse_placeholder(struct planner *p)
 {
 	for (size_t i = 0; p->facts->mode == PLAN_PREPARE && i < p->facts->request->nvgpus; i++) {
-		if (!p->facts->request->vgpus[i].placeholder)
+		if (!p->facts->request->vgpus[i].any)
 			continue;
 		plan_refuse(
 			p, i, REFUSE_OTHER,

@@ -25,7 +25,7 @@ static bool promised(const struct planner *p, const char *id)
 }
 
 /* A foreign device of the pool that nobody has, names or wants. */
-const struct inv_device *plan_free_device(const struct planner *p, size_t req)
+static const struct inv_device *free_device(const struct planner *p, size_t req)
 {
 	const struct inventory *inv = p->facts->inv;
 	const struct resolved_request *resolved = &p->facts->resolved_requests[req];
@@ -38,68 +38,82 @@ const struct inv_device *plan_free_device(const struct planner *p, size_t req)
 		    plan_type_fits(resolved, d->vgpu.type) && p->facts->pool &&
 		    pool_has_parent(p->facts->pool, d->parent) && f->opened == OPEN_NO && !*f->named_by &&
 		    !leased(p, d->vgpu.id) && !promised(p, d->vgpu.id) &&
-		    !request_find(p->facts->request, d->vgpu.id) && !request_has_taken(p->facts->request, d->vgpu.id))
+		    !request_names(p->facts->request, d->vgpu.id) && !request_has_taken(p->facts->request, d->vgpu.id))
 			return d;
 	}
 	return NULL;
 }
 
-/* U is there and cannot be had: why not. */
+/* Under migrate_uuid = keep it cannot be had: why not. */
 static bool refuse_taken(struct planner *p, size_t req, const struct inv_device *device, const struct lease *lease)
 {
 	const struct resolved_request *resolved = &p->facts->resolved_requests[req];
-	char wished[1024];
+	bool vf = resolved->req->kind == REQUEST_PCI;
+	char wanted[1024];
 
 	if (lease)
-		return plan_refuse(p, req, REFUSE_OTHER,
-				   "it belongs to domain %s here, and migrate_uuid = keep allows no other",
-				   lease->name);
+		return plan_refuse_device(
+			p, req, "it belongs to domain %s here, and migrate_uuid = keep allows no other", lease->name);
+	if (resolved->req->any)
+		return plan_refuse_device(
+			p, req, "it is an mdev on the source, and migrate_uuid = keep allows no VF in its place");
+	if (!device)
+		return plan_refuse_device(p, req,
+					  "it is not in the pool here, and migrate_uuid = keep allows no other");
+	if (vf)
+		return plan_refuse_device(
+			p, req, "it is %s here, of another type or in use, and migrate_uuid = keep allows no other",
+			device->vgpu.type);
 	if (!*device->vgpu.type)
-		return plan_refuse(
-			p, req, REFUSE_OTHER,
-			"it is just being made or removed on %s here, and migrate_uuid = keep allows no other",
+		return plan_refuse_device(
+			p, req, "it is just being made or removed on %s here, and migrate_uuid = keep allows no other",
 			device->vgpu.parent);
-	plan_text_request(resolved, wished, sizeof(wished));
+	plan_text_request(resolved, wanted, sizeof(wanted));
 	if (!plan_type_fits(resolved, device->vgpu.type))
-		return plan_refuse(p, req, REFUSE_OTHER,
-				   "it exists here as %s on %s, not as %s, and migrate_uuid = keep allows no other",
-				   device->vgpu.type, device->vgpu.parent, wished);
-	return plan_refuse(p, req, REFUSE_OTHER, "%s here, and migrate_uuid = keep allows no other",
-			   p->facts->devices[device - p->facts->inv->devices].opened == OPEN_YES
-				   ? "a process has it open"
-				   : "it cannot be told whether a process has it open");
+		return plan_refuse_device(
+			p, req, "it exists here as %s on %s, not as %s, and migrate_uuid = keep allows no other",
+			device->vgpu.type, device->vgpu.parent, wanted);
+	return plan_refuse_device(p, req, "%s here, and migrate_uuid = keep allows no other",
+				  p->facts->devices[device - p->facts->inv->devices].opened == OPEN_YES
+					  ? "a process has it open"
+					  : "it cannot be told whether a process has it open");
 }
 
 bool plan_arrival(struct planner *p, size_t req, struct step *step)
 {
 	const struct plan_facts *facts = p->facts;
 	const struct resolved_request *resolved = &facts->resolved_requests[req];
-	const struct lease *lease = lease_find(facts->leases, resolved->req->id);
-	const struct inv_device *device = inventory_device(facts->inv, resolved->req->id);
+	const char *id = plan_named(resolved->req);
+	const struct lease *lease = lease_find(facts->leases, id);
+	const struct inv_device *device = inventory_device(facts->inv, id), *other;
+	int parent = inventory_parent(facts->inv, id);
 	enum migrate_uuid policy = facts->config ? facts->config->policy.migrate_uuid : MIGRATE_AUTO;
+	bool vf = resolved->req->kind == REQUEST_PCI, keep = policy == MIGRATE_KEEP, made;
 	bool others = lease && strcmp(lease->domain, facts->request->uuid) != 0;
-	const struct inv_device *other;
+	bool pooled = parent != UNKNOWN && facts->pool && pool_has_parent(facts->pool, parent);
 
 	if (!plan_source_fits(p, req))
 		return false;
-	if (resolved->req->kind == REQUEST_PCI)
-		return plan_vf_arrival(p, req, step);
-	if (resolved->req->placeholder)
+	if (!vf && resolved->req->any)
 		return plan_creation(p, req, resolved->fresh, step);
+	if (vf && keep && pooled && !plan_vf_suits(p, req, parent))
+		return false;
 	if (device && !others && facts->devices[device - facts->inv->devices].opened == OPEN_NO && *device->vgpu.type &&
-	    plan_type_fits(resolved, device->vgpu.type)) {
+	    plan_type_fits(resolved, device->vgpu.type) && plan_can_be(facts, device->parent, resolved->req)) {
 		plan_adopt(p, device, step);
 		return true;
 	}
-	if (device || others) {
-		if (policy == MIGRATE_KEEP)
-			return refuse_taken(p, req, device, others ? lease : NULL);
-		return plan_creation(p, req, resolved->fresh, step);
-	}
-	if (policy == MIGRATE_AUTO && facts->config && facts->config->policy.reuse_free &&
-	    (other = plan_free_device(p, req))) {
+	if (keep && (device || others || (vf && !pooled)))
+		return refuse_taken(p, req, device, others ? lease : NULL);
+	if (!device && !others && policy == MIGRATE_AUTO && facts->config && facts->config->policy.reuse_free &&
+	    (other = free_device(p, req))) {
 		plan_adopt(p, other, step);
 		return true;
 	}
-	return plan_creation(p, req, policy == MIGRATE_FRESH ? resolved->fresh : resolved->req->id, step);
+	p->only = vf && keep ? parent : UNKNOWN;
+	/* A VF's own lease does not count where it was; what another domain has leased under its address does. */
+	made = plan_creation(p, req,
+			     device || others || !*id || (!vf && policy == MIGRATE_FRESH) ? resolved->fresh : id, step);
+	p->only = UNKNOWN;
+	return made;
 }

@@ -99,7 +99,7 @@ bool plan_is_reclaimable(const struct plan_facts *facts, const char *id)
 
 bool plan_may_go(const struct plan_facts *facts, const char *id)
 {
-	return !(facts->mode == PLAN_PREPARE && request_find(facts->request, id)) && plan_is_reclaimable(facts, id);
+	return !(facts->mode == PLAN_PREPARE && request_names(facts->request, id)) && plan_is_reclaimable(facts, id);
 }
 
 /* Would removing a device of `type` help one of `wanted` on this card? */

@@ -207,9 +207,11 @@ static bool has_room(const struct plan_facts *facts, const struct leases *promis
 	if (!card->in_pool || plan_other_kind(facts, pgpu, resolved->req))
 		return false;
 	for (int t = 0; t < resolved->ntypes && !space.has; t++)
-		capacity_on(&space, facts, promised, pgpu, resolved->types[t], resolved->req, resolved->req->id, "");
+		capacity_on(&space, facts, promised, pgpu, resolved->types[t], resolved->req, plan_named(resolved->req),
+			    "");
 	if (resolved->ntypes == 0)
-		capacity_on(&space, facts, promised, pgpu, card->section->type, resolved->req, resolved->req->id, "");
+		capacity_on(&space, facts, promised, pgpu, card->section->type, resolved->req,
+			    plan_named(resolved->req), "");
 	*unsuited |= space.unsuited;
 	return space.has;
 }
@@ -227,8 +229,8 @@ void plan_text_free_vfs(const struct plan_facts *facts, const struct leases *pro
 			continue;
 		for (int i = inv->pgpus[g].first; i < inv->pgpus[g].first + inv->pgpus[g].nparents; i++) {
 			/* One of another hostdev of the domain is no advice. */
-			if (request_find(facts->request, inv->parents[i].name) ||
-			    !capacity_parent_is_free(facts, promised, i, resolved->req->id) ||
+			if (request_names(facts->request, inv->parents[i].name) ||
+			    !capacity_parent_is_free(facts, promised, i, plan_named(resolved->req)) ||
 			    !capacity_parent_suits(facts, i, resolved->req))
 				continue;
 			if (found++ < SHOWN_VFS && n < size)

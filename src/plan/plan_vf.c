@@ -6,7 +6,6 @@
  * A VF of NVIDIA's variant driver stays bound to that driver, so its hostdev must be unmanaged, which libvirt takes
  * since 9.7. A plain VF is bound to a driver of VFIO, or libvirt does that (managed).
  */
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -49,29 +48,11 @@ void plan_vf_request(const struct plan_facts *facts, struct resolved_request *re
 	if (req->kind != REQUEST_PCI || !facts->pool)
 		return;
 	if (facts->mode == PLAN_PREPARE || facts->config->policy.migrate_uuid != MIGRATE_FRESH)
-		snprintf(resolved->last_parent, sizeof(resolved->last_parent), "%s", req->id);
+		snprintf(resolved->last_parent, sizeof(resolved->last_parent), "%s", plan_named(req));
 	/* Which card it is on is known, and so what that serves; on another host its address says nothing. */
 	if (parent != UNKNOWN && facts->mode != PLAN_MIGRATE && pool_has_parent(facts->pool, parent))
 		pgpu = facts->inv->parents[parent].pgpu;
 	plan_only_type(facts, resolved, pgpu);
-}
-
-static bool refuse_vf(struct planner *p, size_t req, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-
-/* The refusal of this VF, with those that would do. */
-static bool refuse_vf(struct planner *p, size_t req, const char *fmt, ...)
-{
-	char text[1024];
-	va_list ap;
-	size_t n;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	plan_refuse(p, req, REFUSE_OTHER, "%s", text);
-	n = strlen(p->plan->text);
-	plan_text_free_vfs(p->facts, &p->promised, req, p->plan->text + n, sizeof(p->plan->text) - n);
-	return false;
 }
 
 bool plan_can_be(const struct plan_facts *facts, int parent, const struct vgpu_request *req)
@@ -80,8 +61,7 @@ bool plan_can_be(const struct plan_facts *facts, int parent, const struct vgpu_r
 				     capacity_parent_suits(facts, parent, req));
 }
 
-/* May the domain's hostdev be on this VF at all? Where not, the plan ends with the reason. */
-static bool suits(struct planner *p, size_t req, int parent)
+bool plan_vf_suits(struct planner *p, size_t req, int parent)
 {
 	const struct plan_facts *facts = p->facts;
 	const struct vgpu_request *w = facts->resolved_requests[req].req;
@@ -119,13 +99,13 @@ static bool not_pooled(struct planner *p, size_t req, int parent)
 		return plan_refuse(p, req, REFUSE_OTHER,
 				   "it has no type, and there is no configuration to give it one from");
 	if (parent == UNKNOWN)
-		return refuse_vf(p, req, "there is no such VF in the pool here%s%s",
-				 *facts->resolved_requests[req].absent ? ": " : "",
-				 facts->resolved_requests[req].absent);
+		return plan_refuse_device(p, req, "there is no such VF in the pool here%s%s",
+					  *facts->resolved_requests[req].absent ? ": " : "",
+					  facts->resolved_requests[req].absent);
 	if (facts->pool->cards[facts->inv->parents[parent].pgpu].in_pool)
-		return refuse_vf(p, req, "the configuration names other VFs of its pGPU, and not this one");
-	return refuse_vf(p, req, "it is not in the pool: %s",
-			 facts->pool->cards[facts->inv->parents[parent].pgpu].reason);
+		return plan_refuse_device(p, req, "the configuration names other VFs of its pGPU, and not this one");
+	return plan_refuse_device(p, req, "it is not in the pool: %s",
+				  facts->pool->cards[facts->inv->parents[parent].pgpu].reason);
 }
 
 /* It has a type that is not asked for, by somebody else's hand: that must go first, or the VF cannot be had. */
@@ -139,13 +119,14 @@ static bool retype(struct planner *p, size_t req, const struct inv_device *devic
 						  resolved->types[0]);
 	/* It was tried: again and again would have no end. */
 	if (attempt)
-		return refuse_vf(p, req, "it is %s: %s", device->vgpu.type, attempt->reason);
+		return plan_refuse_device(p, req, "it is %s: %s", device->vgpu.type, attempt->reason);
 	if (!p->facts->reclaimable_known)
 		p->plan->kind = PLAN_LOOK;
 	if (p->plan->kind == PLAN_LOOK)
 		return false;
 	if (!plan_is_reclaimable(p->facts, device->vgpu.id) || device->parent == UNKNOWN)
-		return refuse_vf(p, req, "it is %s and the domain asks for %s", device->vgpu.type, resolved->req->type);
+		return plan_refuse_device(p, req, "it is %s and the domain asks for %s", device->vgpu.type,
+					  resolved->req->type);
 	plan_adopt(p, device, step);
 	step->kind = STEP_CREATE;
 	snprintf(step->vgpu.type, sizeof(step->vgpu.type), "%s", resolved->types[0]);
@@ -161,11 +142,12 @@ static bool prepare_typed(struct planner *p, size_t req, const struct inv_device
 {
 	const struct resolved_request *resolved = &p->facts->resolved_requests[req];
 
-	if (device->parent != UNKNOWN && !suits(p, req, device->parent))
+	if (device->parent != UNKNOWN && !plan_vf_suits(p, req, device->parent))
 		return false;
 	if (resolved->source == TYPE_ASKED && !plan_type_fits(resolved, device->vgpu.type))
-		return own ? refuse_vf(p, req, "it is %s, the domain's metadata asks for %s: change one of them",
-				       device->vgpu.type, resolved->req->type)
+		return own ? plan_refuse_device(p, req,
+						"it is %s, the domain's metadata asks for %s: change one of them",
+						device->vgpu.type, resolved->req->type)
 			   : retype(p, req, device, step);
 	return plan_existing(p, req, device, own, step);
 }
@@ -194,12 +176,12 @@ bool plan_vf_prepare(struct planner *p, size_t req, struct step *step)
 	bool made;
 
 	if (lease && strcmp(lease->domain, facts->request->uuid) != 0)
-		return refuse_vf(p, req, "it belongs to domain %s (%s)", lease->name, lease->domain);
+		return plan_refuse_device(p, req, "it belongs to domain %s (%s)", lease->name, lease->domain);
 	if (device)
 		return prepare_typed(p, req, device, lease, step);
 	if (parent == UNKNOWN || !facts->pool || !pool_has_parent(facts->pool, parent))
 		return not_pooled(p, req, parent);
-	if (!suits(p, req, parent))
+	if (!plan_vf_suits(p, req, parent))
 		return false;
 	if (lease && lease->vgpu.framework == FW_VARIANT && lease->state == LEASE_CREATING)
 		return plan_wait_for_kernel(p, req, id);
@@ -209,56 +191,9 @@ bool plan_vf_prepare(struct planner *p, size_t req, struct step *step)
 		return true;
 	}
 	if (facts->vfs && facts->vfs[parent].opened == OPEN_YES)
-		return refuse_vf(p, req, "a process has it open");
+		return plan_refuse_device(p, req, "a process has it open");
 	p->only = parent;
 	made = plan_creation(p, req, id, step);
-	p->only = UNKNOWN;
-	return made;
-}
-
-/* The VF is there, and cannot be had: why not. */
-static bool refuse_taken(struct planner *p, size_t req, const struct inv_device *device, const struct lease *lease)
-{
-	if (lease)
-		return refuse_vf(p, req, "it belongs to domain %s here, and migrate_uuid = keep allows no other",
-				 lease->name);
-	if (device)
-		return refuse_vf(p, req,
-				 "it is %s here, of another type or in use, and migrate_uuid = keep allows no other",
-				 device->vgpu.type);
-	return refuse_vf(p, req, "it is not in the pool here, and migrate_uuid = keep allows no other");
-}
-
-bool plan_vf_arrival(struct planner *p, size_t req, struct step *step)
-{
-	const struct plan_facts *facts = p->facts;
-	const struct resolved_request *resolved = &facts->resolved_requests[req];
-	const char *id = resolved->req->id;
-	const struct lease *lease = lease_find(facts->leases, id);
-	const struct inv_device *device = inventory_device(facts->inv, id), *other;
-	int parent = inventory_parent(facts->inv, id);
-	bool pooled = parent != UNKNOWN && facts->pool && pool_has_parent(facts->pool, parent);
-	bool others = lease && strcmp(lease->domain, facts->request->uuid) != 0;
-	enum migrate_uuid policy = facts->config ? facts->config->policy.migrate_uuid : MIGRATE_AUTO;
-	bool made;
-
-	if (policy == MIGRATE_KEEP && pooled && !suits(p, req, parent))
-		return false;
-	if (device && !others && facts->devices[device - facts->inv->devices].opened == OPEN_NO &&
-	    plan_type_fits(resolved, device->vgpu.type) && plan_can_be(facts, parent, resolved->req)) {
-		plan_adopt(p, device, step);
-		return true;
-	}
-	if (policy == MIGRATE_KEEP && (device || others || !pooled))
-		return refuse_taken(p, req, device, others ? lease : NULL);
-	if (!device && !others && policy == MIGRATE_AUTO && facts->config && facts->config->policy.reuse_free &&
-	    (other = plan_free_device(p, req))) {
-		plan_adopt(p, other, step);
-		return true;
-	}
-	p->only = policy == MIGRATE_KEEP ? parent : UNKNOWN;
-	/* What another domain has leased under this address counts. */
-	made = plan_creation(p, req, device || others ? resolved->fresh : id, step);
 	p->only = UNKNOWN;
 	return made;
 }

@@ -15,9 +15,6 @@
 
 enum { LIBVIRT_CROSSES = 11000000 };
 
-/* No host has this VF: whoever arrives with it is given another. */
-#define NO_VF "ffff:ff:1f.7"
-
 /* What the type is called, on the source or by who wrote the metadata; "" where nobody says. */
 static const char *name_of(const struct vgpu_request *req)
 {
@@ -58,23 +55,16 @@ static int may_cross(const struct vgpu_request *req, const char *type, const str
 	return 0;
 }
 
-static void cross(struct vgpu_request *req, size_t i)
+/* Its ID names a device of the source, of the other kind. */
+static void cross(struct vgpu_request *req)
 {
 	text_copy(req->type, sizeof(req->type), name_of(req));
 	req->managed = false;
-	if (req->kind == REQUEST_MDEV) {
-		req->kind = REQUEST_PCI;
-		req->placeholder = false;
-		text_copy(req->id, sizeof(req->id), NO_VF);
-	} else {
-		req->kind = REQUEST_MDEV;
-		req->placeholder = true;
-		snprintf(req->id, sizeof(req->id), "00000000-0000-0000-0000-0000000000%02x", (unsigned char)i);
-	}
+	req->kind = req->kind == REQUEST_MDEV ? REQUEST_PCI : REQUEST_MDEV;
+	req->any = true;
 }
 
-static int look_at(struct vgpu_request *req, size_t i, const struct config *config, const struct host *host,
-		   struct err *err)
+static int look_at(struct vgpu_request *req, const struct config *config, const struct host *host, struct err *err)
 {
 	unsigned int own = resolve_frameworks(req);
 	char type[TYPE_SIZE];
@@ -90,7 +80,7 @@ static int look_at(struct vgpu_request *req, size_t i, const struct config *conf
 		return r;
 	r = may_cross(req, type, config, host, err);
 	if (r == 0)
-		cross(req, i);
+		cross(req);
 	return r;
 }
 
@@ -107,7 +97,7 @@ int framework_change_make(struct framework_change *framework_change, const struc
 		framework_change->vgpus[i] = request->vgpus[i];
 	framework_change->request.vgpus = framework_change->vgpus;
 	for (size_t i = 0; i < request->nvgpus && r == 0; i++)
-		r = look_at(&framework_change->vgpus[i], i, config, host, err);
+		r = look_at(&framework_change->vgpus[i], config, host, err);
 	return r;
 }
 

@@ -153,7 +153,7 @@ static int find_type(struct resolved_request *resolved, const struct config *con
 	struct affinity affinity;
 	int defined = 0;
 
-	if (!resolved->req->placeholder && resolved->req->kind == REQUEST_MDEV) {
+	if (!resolved->req->any && resolved->req->kind == REQUEST_MDEV) {
 		defined = mdevctl_definition(&definition, host, resolved->req->id, err);
 		if (defined < 0)
 			return defined;

@@ -119,7 +119,7 @@ static bool asks_pool(const struct survey *s)
 		const struct vgpu_ref vgpu = kernel_vgpu(req->id);
 
 		if (req->kind == REQUEST_MDEV && s->resolved_requests[i].ntypes == 0 &&
-		    (s->mode != PLAN_PREPARE || req->placeholder || kernel_exists(s->host, &vgpu) != 1))
+		    (s->mode != PLAN_PREPARE || req->any || kernel_exists(s->host, &vgpu) != 1))
 			return true;
 	}
 	return false;
@@ -238,7 +238,7 @@ static void explain_absent(struct survey *s)
 		struct inv_pgpu card;
 		char address[PCI_SIZE];
 
-		if (req->kind != REQUEST_PCI || inventory_parent(&s->inv, req->id) != UNKNOWN)
+		if (req->kind != REQUEST_PCI || req->any || inventory_parent(&s->inv, req->id) != UNKNOWN)
 			continue;
 		if (s->config && inventory_physfn(s->host, req->id, address) &&
 		    inventory_card(s->host, address, &card) && !pool_names(s->config, &card, req->id))

@@ -60,7 +60,7 @@ static bool is_asked_about(const struct survey *s, const struct inv_device *devi
 
 	if (lease)
 		return s->mode != PLAN_PREPARE && strcmp(lease->domain, s->request->uuid) == 0;
-	return s->mode != PLAN_PREPARE || request_find(s->request, device->vgpu.id);
+	return s->mode != PLAN_PREPARE || request_names(s->request, device->vgpu.id);
 }
 
 /* A VF without a type: of a plain one only an open node tells that a guest has it. */

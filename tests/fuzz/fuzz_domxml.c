@@ -32,7 +32,7 @@ static void must_equal(const struct request *a, const struct request *b, const s
 		const struct vgpu_request x = a->vgpus[i], y = b->vgpus[i];
 
 		MUST(strcmp(y.id, changes[i].id) == 0);
-		MUST(y.placeholder == (y.kind == REQUEST_MDEV && uuid_is_placeholder(y.id)));
+		MUST(y.any == (y.kind == REQUEST_MDEV && uuid_is_placeholder(y.id)));
 		MUST(x.kind == y.kind && x.has_metadata == y.has_metadata && x.has_params == y.has_params);
 		MUST(x.has_placement == y.has_placement && x.placement == y.placement && x.numa == y.numa &&
 		     x.numa_node == y.numa_node);

@@ -175,7 +175,7 @@ static void mdevs(void)
 
 	ok(request->nvgpus == 2, "mdevs of model vfio-pci, in <devices> and in no namespace, are wants");
 	is(id_of(request, 0), U1, "their UUIDs are lowered");
-	ok(request->nvgpus == 2 && !request->vgpus[0].placeholder && request->vgpus[1].placeholder,
+	ok(request->nvgpus == 2 && !request->vgpus[0].any && request->vgpus[1].any,
 	   "the nil UUID is a placeholder");
 	ok(request_of(DOMAIN(DEVICES(MDEV(U1)) DEVICES(MDEV(U2))), 0)->nvgpus == 2, "a second <devices> counts, too");
 	is(req_of(DOMAIN("<devices><hostdev type='mdev' model='vfio-pci'><source/><source><address uuid='" U1
@@ -415,7 +415,7 @@ static void templates(void)
 			const struct request *request = request_of(xml, DOMXML_FILE);
 
 			ok(request->nvgpus == files[i].vgpus && strcmp(request->vgpus[0].type, files[i].type) == 0 &&
-				   request->vgpus[0].placeholder == files[i].placeholder,
+				   request->vgpus[0].any == files[i].placeholder,
 			   "%s says what its comment says", files[i].file);
 		}
 	}

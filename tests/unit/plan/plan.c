@@ -11,8 +11,8 @@
  *   devices  "u1:84:s o1:85:l!"    device:parent:type, "!" open, "=vm" named by that domain's XML on disk; without type
  *            a plain VF, or one without a type, "@" its driver
  *   leases   "u1:84:s:active:D"    device:pGPU:type:state:domain, "*" behind: somebody is at work on it
- *   wants    "u1 u2~s"             "~s": the metadata asks for type s, "~C=s|l": for class C, which is s and l; "p": a
- *            placeholder; "@84": it was on 84 before; "^s", "%s": s is remembered, or from an mdevctl definition; "x40.1": a hostdev of type pci with that address; "+" behind: a
+ *   wants    "u1 u2~s"             "~s": the metadata asks for type s, "~C=s|l": for class C, which is s and l; "?": any
+ *            vGPU will do; "@84": it was on 84 before; "^s", "%s": s is remembered, or from an mdevctl definition; "x40.1": a hostdev of type pci with that address; "+" behind: a
  *            managed one
  *   config   "s@84,85 l"           enabled types with the addresses of their sections; "s<3": max_instances
  *   policy   "spread several keep near=1 quota=2 spares=o1"; "taken=": what the domain's XML names beside its wants; "source=", "name=" and "model=": what the source says of the first
@@ -222,9 +222,9 @@ static void make_want(struct world *w, char *spec)
 		each(one, (types ? types : type) + 1, "|")
 			snprintf(resolved->types[resolved->ntypes++], TYPE_SIZE, "%s", one);
 	}
-	req->placeholder = *spec == 'p';
+	req->any = strchr(spec, '?') != NULL;
 	req->managed = strchr(spec, '+') != NULL;
-	spec[strcspn(spec, "+")] = '\0';
+	spec[strcspn(spec, "+?")] = '\0';
 	req->kind = strchr(spec, '.') ? REQUEST_PCI : REQUEST_MDEV;
 	snprintf(req->id, sizeof(req->id), "%s", spec);
 }
