@@ -107,13 +107,16 @@ int cmd_run(const struct command *command, const struct cmd_call *call, struct e
 int cmd_survey(struct cmd *cmd, struct survey *survey, struct err *err)
 {
 	static const struct request nothing;
-	int r = survey_start(survey, &cmd->host, &cmd->store, &cmd->config, &nothing, PLAN_PREPARE, err);
 
-	survey->all_types = true;
-	survey->dry = true;
-	if (r == 0)
-		r = survey_host(survey, err);
-	return r == 0 ? survey_leases(survey, err) : r;
+	*survey = (struct survey){ .host = &cmd->host,
+				   .store = &cmd->store,
+				   .config = &cmd->config,
+				   .asked = &nothing,
+				   .depth = SURVEY_INVENTORY,
+				   .dry = true };
+	if (survey_start(survey, err) < 0 || survey_read(survey, err) < 0)
+		return -err->code;
+	return survey_leases(survey, err);
 }
 
 int cmd_hotplug(struct cmd *cmd, struct hotplug *hp, const struct cmd_call *call, enum cmd_config config, bool write,

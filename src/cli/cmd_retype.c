@@ -206,7 +206,7 @@ static int retype(struct cmd *cmd, struct survey *survey, struct err *err)
 	if (r < 0)
 		return r;
 	/* The kernel's count as it is now. */
-	r = survey_host(survey, err);
+	r = survey_read(survey, err);
 	if (r == 0)
 		r = survey_leases(survey, err);
 	pgpu = r == 0 ? inventory_pgpu(&survey->inv, target.pgpu) : UNKNOWN;

@@ -16,7 +16,7 @@
 #include "ops/rewrite.h"
 #include "state/history.h"
 
-enum { WAIT_STEP_MS = 20 };
+enum { WAIT_STEP_MS = 20, MOST_TRIES = 3 };
 
 /* The rounds of one run: survey, plan, act, and again where the world turned out to be otherwise. */
 struct rounds {
@@ -26,8 +26,6 @@ struct rounds {
 	struct plan plan;
 	struct apply apply;
 	int64_t deadline_ms; /* for all waits together */
-	bool strict;         /* read the host under the store's lock: nothing is refused on a look from before it */
-	bool surveyed;
 };
 
 static int rounds_start(struct rounds *r, const struct lifecycle *lifecycle, enum plan_mode mode, const char *op,
@@ -38,7 +36,13 @@ static int rounds_start(struct rounds *r, const struct lifecycle *lifecycle, enu
 	r->deadline_ms = r->apply.wait_by_ms;
 	if (store_open(&r->store, lifecycle->host, true, err) < 0)
 		return -err->code;
-	return survey_start(&r->survey, lifecycle->host, &r->store, lifecycle->config, lifecycle->request, mode, err);
+	r->survey = (struct survey){ .host = lifecycle->host,
+				     .store = &r->store,
+				     .config = lifecycle->config,
+				     .asked = lifecycle->request,
+				     .mode = mode,
+				     .deadline_ms = r->deadline_ms };
+	return survey_start(&r->survey, err);
 }
 
 static void rounds_end(struct rounds *r)
@@ -53,33 +57,37 @@ static void rounds_end(struct rounds *r)
 		leftover_finish(r->lifecycle->host, r->lifecycle->policy);
 }
 
-/* The facts as they are under the store's lock, which is held afterwards where 0 is returned. */
+/*
+ * A survey that its leases, read under the lock, have not overtaken; the lock is held where 0 is returned. Where others
+ * are always faster, the devices are read once more, under the lock.
+ */
 static int look_around(struct rounds *r, struct err *err)
 {
-	r->survey.deadline_ms = r->deadline_ms;
-	/* The host and its processes are looked at before the lock, so that what takes time holds up nobody else. */
-	if (!r->strict && survey_host(&r->survey, err) < 0)
-		return -err->code;
-	if (survey_processes(&r->survey, err) < 0)
-		return -err->code;
-	if (store_lock(&r->store, host_left_ms(r->deadline_ms), err) < 0)
-		return -err->code;
-	if ((!r->strict || survey_host(&r->survey, err) == 0) && survey_leases(&r->survey, err) == 0)
-		return 0;
-	store_unlock(&r->store);
-	return -err->code;
+	for (int tries = 1;; tries++) {
+		bool last = tries > MOST_TRIES;
+
+		if (!last && survey_read(&r->survey, err) < 0)
+			return -err->code;
+		if (store_lock(&r->store, host_left_ms(r->deadline_ms), err) < 0)
+			return -err->code;
+		if ((last && survey_host(&r->survey, err) < 0) || survey_leases(&r->survey, err) < 0 ||
+		    survey_record(&r->survey, err) < 0) {
+			store_unlock(&r->store);
+			return -err->code;
+		}
+		if (last || !r->survey.outdated)
+			return 0;
+		store_unlock(&r->store);
+	}
 }
 
 /* Makes the next plan; the store's lock is held afterwards where 0 is returned. */
 static int plan_round(struct rounds *r, struct err *err)
 {
 	struct plan_facts facts;
-	int n;
 
-	while ((n = look_around(r, err)) == 0 && r->survey.unseen && host_now_ms() < r->deadline_ms)
-		store_unlock(&r->store);
-	if (n < 0)
-		return n;
+	if (look_around(r, err) < 0)
+		return -err->code;
 	facts = survey_facts(&r->survey);
 	plan_free(&r->plan);
 	plan_make(&r->plan, &facts);
@@ -154,42 +162,45 @@ static bool may_answer(const struct rounds *r)
 	return false;
 }
 
-/* What is to be done where the plan is none that can be carried out now. 0: plan again. The lock is not held. */
+/*
+ * What is to be done where the plan is none that can be carried out now. 0: plan again. The lock is not held. A refusal
+ * comes of a deep survey only, which has what it names.
+ */
 static int between_rounds(struct rounds *r, struct err *err)
 {
-	bool was_strict = r->strict;
+	bool in_time = host_now_ms() < r->deadline_ms;
+	enum survey_depth depth = r->survey.depth;
 
-	r->strict = true;
-	/* The refusal of a VF names those that are free, on whichever card. */
-	if (r->plan.kind == PLAN_REFUSE)
-		r->survey.explains |= r->lifecycle->request->vgpus[r->plan.refused_vgpu].kind == REQUEST_PCI;
+	r->survey.depth = SURVEY_START;
 	switch (r->plan.kind) {
 	case PLAN_WAIT:
-		if (host_now_ms() >= r->deadline_ms)
-			return r->survey.reclaimable_known ? attach_refusal(r->lifecycle, &r->plan, err)
-							   : survey_look(&r->survey, err);
-		host_sleep_ms(WAIT_STEP_MS);
+		if (in_time)
+			host_sleep_ms(WAIT_STEP_MS);
+		else if (depth == SURVEY_RECLAIM)
+			break;
+		else
+			r->survey.depth = SURVEY_RECLAIM;
 		return 0;
 	case PLAN_LOOK:
-		return was_strict ? survey_look(&r->survey, err) : 0;
+		r->survey.depth = SURVEY_RECLAIM;
+		return 0;
 	case PLAN_REMOVE:
+		/* A dropped lease can leave a device of somebody else's, which the next survey judges anew. */
 		remove_reclaimable(r);
-		/*
-		 * A dropped lease can leave a device of somebody else's, which is no spare only because its lease
-		 * was.
-		 */
-		survey_forget_reclaimable(&r->survey);
 		return 0;
 	case PLAN_REFUSE:
-		if (!was_strict || !may_answer(r))
+		if (depth == SURVEY_START) {
+			r->survey.depth = SURVEY_EXPLAIN;
+			return 0;
+		}
+		if (!may_answer(r))
 			break;
-		r->strict = false;
 		host_sleep_ms(WAIT_STEP_MS);
 		return 0;
 	case PLAN_STEPS:
 		break;
 	}
-	return was_strict ? attach_refusal(r->lifecycle, &r->plan, err) : 0;
+	return attach_refusal(r->lifecycle, &r->plan, err);
 }
 
 static const char *params_of(const struct rounds *r, size_t req, const struct step *step)
@@ -238,7 +249,6 @@ static int apply_round(struct rounds *r, struct err *err)
 			continue;
 		}
 		note_failure(r, step, -n);
-		r->strict = true;
 		if (n == -ETIMEDOUT || n == -ECANCELED || step->kind == STEP_KEEP)
 			return err_in(err, "vGPU %s", step->vgpu.id);
 		if (n == -EAGAIN && host_now_ms() < r->deadline_ms) {

@@ -13,17 +13,21 @@ int preview_make(struct preview *p, const struct lifecycle *lifecycle, enum plan
 	int r;
 
 	*p = (struct preview){ .lifecycle = lifecycle,
-			       .survey = { .asked = lifecycle->request, .request = lifecycle->request, .mode = mode },
+			       .survey = { .host = lifecycle->host,
+					   .store = &p->store,
+					   .config = lifecycle->config,
+					   .asked = lifecycle->request,
+					   .request = lifecycle->request,
+					   .mode = mode,
+					   .depth = SURVEY_EXPLAIN,
+					   .dry = true },
 			       .plan = { .kind = PLAN_STEPS } };
 	if (store_open(&p->store, lifecycle->host, false, err) < 0)
 		return -err->code;
 	r = lifecycle_before_plan(lifecycle, mode, err);
 	if (r <= 0)
 		return r;
-	r = survey_start(survey, lifecycle->host, &p->store, lifecycle->config, lifecycle->request, mode, err);
-	survey->dry = true;
-	survey->explains = true;
-	if (r < 0 || survey_host(survey, err) < 0 || survey_leases(survey, err) < 0)
+	if (survey_start(survey, err) < 0 || survey_read(survey, err) < 0 || survey_leases(survey, err) < 0)
 		return -err->code;
 	for (int round = 0; round < 2; round++) {
 		struct plan_facts facts = survey_facts(survey);

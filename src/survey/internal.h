@@ -8,5 +8,8 @@
 int survey_look_up(struct survey *survey, int ms, bool disk, struct err *err);
 void survey_drop_lookups(struct survey *survey);
 
-/* Says of each device that a rule asks about whether it was open at the last look. */
-void survey_say_open(struct survey *survey);
+/* Looks who has a device open, and which domain names it, where a rule asks. */
+int survey_processes(struct survey *survey, struct err *err);
+
+/* Says of each device that a rule asks about whether it was open at the last look; true: one has come since. */
+bool survey_say_open(struct survey *survey);

@@ -212,8 +212,9 @@ const char **resolve_types(const struct resolved_request *resolved_requests, siz
 			   const struct config *config)
 {
 	size_t nsections = config ? config->nsections : 0;
-	const char **types = calloc(n * RESOLVED_TYPES_MAX + leases->n + nsections + 1, sizeof(*types));
-	size_t k = 0;
+	size_t most = n * RESOLVED_TYPES_MAX + leases->n + nsections + 1, k = 0;
+	const char **types = calloc(most, sizeof(*types) + TYPE_SIZE);
+	char *text = (char *)(types + most);
 
 	if (!types)
 		abort();
@@ -231,5 +232,7 @@ const char **resolve_types(const struct resolved_request *resolved_requests, siz
 			while (j < k && strcmp(types[i], types[j]) == 0)
 				types[j] = types[--k];
 	types[k] = NULL;
+	for (size_t i = 0; i < k; i++)
+		types[i] = strcpy(text + i * TYPE_SIZE, types[i]);
 	return types;
 }

@@ -23,7 +23,7 @@ unsigned int resolve_frameworks(const struct vgpu_request *req);
 
 /*
  * The ids that the wishes name, those that the leases hold, and with a configuration (NULL: without) those that it
- * enables, for inventory_read(); NULL-terminated, the caller frees it.
+ * enables, for inventory_read(); NULL-terminated, in one allocation, the caller frees it.
  */
 const char **resolve_types(const struct resolved_request *resolved_requests, size_t n, const struct leases *leases,
 			   const struct config *config);

@@ -2,6 +2,7 @@
 /* All that plan needs to know, brought together. */
 #include "survey/survey.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,25 +18,25 @@
 
 enum { LEAST_LOOK_MS = 250, SPARE_LOOK_MS = 5000 }; /* for a look at all processes, where room has to be made */
 
-int survey_start(struct survey *s, const struct host *host, struct store *store, const struct config *config,
-		 const struct request *request, enum plan_mode mode, struct err *err)
+int survey_start(struct survey *s, struct err *err)
 {
-	*s = (struct survey){ .host = host, .store = store, .config = config, .asked = request, .mode = mode };
-	s->request = request;
-	silent_recall(store);
-	if (mode == PLAN_MIGRATE && config) {
-		if (framework_change_make(&s->framework_change, request, config, host, err) < 0)
+	s->request = s->asked;
+	silent_recall(s->store);
+	if (s->mode == PLAN_MIGRATE && s->config) {
+		if (framework_change_make(&s->framework_change, s->asked, s->config, s->host, err) < 0)
 			return -err->code;
 		s->request = &s->framework_change.request;
 	}
-	for (size_t i = 0; i < request->nvgpus && !s->libvirt; i++)
+	for (size_t i = 0; i < s->request->nvgpus && !s->libvirt; i++)
 		if (s->request->vgpus[i].kind == REQUEST_PCI)
-			s->libvirt = libvirt_files_libvirt(host);
-	return resolve_make(&s->resolved_requests, s->request, config, host, store, err);
+			s->libvirt = libvirt_files_libvirt(s->host);
+	return resolve_make(&s->resolved_requests, s->request, s->config, s->host, s->store, err);
 }
 
 static void drop_host(struct survey *s)
 {
+	free(s->types);
+	s->types = NULL;
 	if (!s->has_inv)
 		return;
 	pool_free(&s->pool);
@@ -52,6 +53,8 @@ void survey_end(struct survey *s)
 	drop_host(s);
 	survey_drop_lookups(s);
 	lease_list_free(&s->leases);
+	lease_list_free(&s->void_leases);
+	lease_list_free(&s->before);
 	framework_change_free(&s->framework_change);
 	free(s->resolved_requests);
 	free(s->reclaimable);
@@ -59,12 +62,7 @@ void survey_end(struct survey *s)
 	free(s->missing_cards);
 	free(s->failed_attempts);
 	free(s->failures);
-	s->resolved_requests = NULL;
-	s->reclaimable = NULL;
-	s->stuck = NULL;
-	s->missing_cards = NULL;
-	s->failed_attempts = NULL;
-	s->failures = NULL;
+	*s = (struct survey){ 0 };
 }
 
 /* What the request can concern; nothing else is read. */
@@ -73,7 +71,7 @@ static unsigned int frameworks_of(const struct survey *s)
 	unsigned int frameworks = 0;
 
 	/* A refusal names the cards that make the type for another kind of hostdev, too. */
-	if (s->all_types || s->explains)
+	if (s->depth != SURVEY_START)
 		return INV_ALL;
 	for (size_t i = 0; i < s->request->nvgpus; i++)
 		frameworks |= resolve_frameworks(&s->request->vgpus[i]);
@@ -90,7 +88,7 @@ static const char **cards_of(const struct survey *s)
 	const char **cards;
 	char *text;
 
-	if (s->mode != PLAN_PREPARE || s->explains || s->all_types || !nvgpus)
+	if (s->mode != PLAN_PREPARE || s->depth != SURVEY_START || !nvgpus)
 		return NULL;
 	cards = calloc(nvgpus + 1, sizeof(*cards) + PCI_SIZE);
 	if (!cards)
@@ -133,17 +131,14 @@ int survey_host(struct survey *s, struct err *err)
 				   .vf_name = s->config ? pool_vf_name : NULL,
 				   .names_type = s->config ? pool_names_type : NULL,
 				   .arg = s->config };
-	const char **types = resolve_types(s->resolved_requests, s->request->nvgpus, &s->leases,
-					   s->explains || asks_pool(s) ? s->config : NULL);
-	int r;
 
 	drop_host(s);
+	s->types = resolve_types(s->resolved_requests, s->request->nvgpus, &s->leases,
+				 s->depth != SURVEY_START || asks_pool(s) ? s->config : NULL);
 	s->looked_ms = host_now_ms();
-	query.types = s->all_types ? NULL : types;
-	r = inventory_read(&s->inv, s->host, &query, err);
-	free(types);
-	if (r < 0)
-		return r;
+	query.types = s->depth == SURVEY_INVENTORY ? NULL : s->types;
+	if (inventory_read(&s->inv, s->host, &query, err) < 0)
+		return -err->code;
 	s->has_inv = true;
 	if (s->config)
 		pool_make(&s->pool, s->config, &s->inv);
@@ -194,23 +189,33 @@ static bool at_work(const struct survey *s, const struct lease *lease)
 		 host_now_ms() - lease->since_ms < (int64_t)policy->create_timeout_s * 1000));
 }
 
-static int leave_out_void(struct survey *s, struct err *err)
+static int set_void_apart(struct survey *s, struct err *err)
 {
 	size_t kept = 0;
 
+	lease_list_free(&s->void_leases);
+	s->void_leases.list = calloc(s->leases.n + 1, sizeof(*s->void_leases.list));
+	if (!s->void_leases.list)
+		return err_sys(err, ENOMEM, "leases");
 	for (size_t i = 0; i < s->leases.n; i++) {
 		struct lease *lease = &s->leases.list[i];
 
 		lease->at_work = at_work(s, lease);
-		if (is_void(s, lease) || is_replaced(s, lease)) {
-			if (s->store->lock >= 0 && lease_drop(s->store, lease->vgpu.id, err) < 0)
-				return -err->code;
-			continue;
-		}
-		s->leases.list[kept++] = *lease;
+		if (is_void(s, lease) || is_replaced(s, lease))
+			s->void_leases.list[s->void_leases.n++] = *lease;
+		else
+			s->leases.list[kept++] = *lease;
 	}
 	s->leases.n = kept;
 	return 0;
+}
+
+static bool was_read(const struct survey *s, const char *type)
+{
+	for (size_t i = 0; s->types[i]; i++)
+		if (strcmp(s->types[i], type) == 0)
+			return true;
+	return s->depth == SURVEY_INVENTORY || inventory_type(&s->inv, type);
 }
 
 /*
@@ -223,7 +228,7 @@ static bool knows_all(const struct survey *s)
 		const struct lease *lease = &s->leases.list[i];
 
 		if (s->inv.frameworks & 1U << lease->vgpu.framework && !inventory_device(&s->inv, lease->vgpu.id) &&
-		    (!inventory_type(&s->inv, lease->vgpu.type) || !is_absent(s, lease)))
+		    (!was_read(s, lease->vgpu.type) || !is_absent(s, lease)))
 			return false;
 	}
 	return true;
@@ -273,32 +278,67 @@ static void find_missing_cards(struct survey *s)
 	}
 }
 
+/* All leases as they are now, to be told from those that are found under the lock. */
+static int read_before(struct survey *s, struct err *err)
+{
+	lease_list_free(&s->leases);
+	lease_list_free(&s->before);
+	if (lease_list(s->store, &s->leases, err) < 0)
+		return -err->code;
+	s->before.list = calloc(s->leases.n + 1, sizeof(*s->before.list));
+	if (!s->before.list)
+		return err_sys(err, ENOMEM, "leases");
+	for (; s->before.n < s->leases.n; s->before.n++)
+		s->before.list[s->before.n] = s->leases.list[s->before.n];
+	return 0;
+}
+
+static bool is_as_before(const struct survey *s)
+{
+	bool same = s->before.n == s->leases.n;
+
+	for (size_t i = 0; i < s->leases.n && same; i++)
+		same = lease_same(&s->before.list[i], &s->leases.list[i]);
+	return same;
+}
+
+int survey_read(struct survey *s, struct err *err)
+{
+	s->reclaimable_known = false;
+	s->nreclaimable = s->nmissing_cards = 0;
+	/* A start reads them once, under the lock. */
+	if (s->depth != SURVEY_START && read_before(s, err) < 0)
+		return -err->code;
+	if (survey_host(s, err) < 0 || (s->depth != SURVEY_START && set_void_apart(s, err) < 0))
+		return -err->code;
+	if (s->depth >= SURVEY_EXPLAIN) {
+		explain_absent(s);
+		find_missing_cards(s);
+	}
+	return s->depth == SURVEY_RECLAIM ? survey_look(s, err) : survey_processes(s, err);
+}
+
 int survey_leases(struct survey *s, struct err *err)
 {
-	int r;
-
 	free(s->failures);
 	s->nfailures = failure_list(s->store, &s->failures);
 	lease_list_free(&s->leases);
-	r = lease_list(s->store, &s->leases, err);
-	if (r == 0)
-		r = leave_out_void(s, err);
-	if (r == 0 && !knows_all(s))
-		r = survey_host(s, err);
-	/* Who holds no lock has not looked beforehand. */
-	if (r == 0 && s->store->lock < 0 && !s->users)
-		r = survey_processes(s, err);
-	if (r < 0)
-		return r;
-	survey_say_open(s);
-	explain_absent(s);
-	/* Under the lock: of two writers at once neither is whole. */
-	if (!s->dry && s->store->lock >= 0) {
-		types_remember(s->store, &s->inv);
-		silent_note(s->store);
-	}
-	if (s->explains)
-		find_missing_cards(s);
+	if (lease_list(s->store, &s->leases, err) < 0)
+		return -err->code;
+	s->outdated = s->depth != SURVEY_START && !is_as_before(s);
+	if (set_void_apart(s, err) < 0)
+		return -err->code;
+	s->outdated |= survey_say_open(s) || !knows_all(s);
+	return 0;
+}
+
+int survey_record(struct survey *s, struct err *err)
+{
+	for (size_t i = 0; i < s->void_leases.n; i++)
+		if (lease_drop(s->store, s->void_leases.list[i].vgpu.id, err) < 0)
+			return -err->code;
+	types_remember(s->store, &s->inv);
+	silent_note(s->store);
 	return 0;
 }
 
@@ -318,7 +358,6 @@ int survey_look(struct survey *s, struct err *err)
 
 	left = left < LEAST_LOOK_MS ? LEAST_LOOK_MS : left;
 	r = survey_look_up(s, left < SPARE_LOOK_MS ? left : SPARE_LOOK_MS, true, err);
-
 	if (r < 0)
 		return r;
 	if (libvirt_files_unread(s->disk, false))
@@ -351,6 +390,5 @@ int survey_look(struct survey *s, struct err *err)
 			memcpy(s->reclaimable[s->nreclaimable++].id, lease->vgpu.id, ID_SIZE);
 	}
 	s->reclaimable_known = true;
-	s->explains = true;
 	return 0;
 }

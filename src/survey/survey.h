@@ -3,8 +3,10 @@
  * All that plan needs to know, brought together: inventory, pool, leases that count, what is known of each device,
  * what could make room.
  *
- * What is cheap is read always; what costs a pass over all processes (who has a device open) or over libvirt's files,
- * only where a rule asks for it.
+ * A snapshot, made in two steps so that a slow driver delays nobody else. survey_read() gathers what takes time and
+ * takes no lock: the host, who has a device open, libvirt's files. survey_leases() adds the leases under the store's
+ * lock, and says whether what was gathered before still goes with them. Neither changes anything on the host:
+ * survey_record() does.
  */
 #pragma once
 
@@ -14,24 +16,37 @@
 #include "plan/plan.h"
 #include "state/history.h"
 
+/* How much is read: what costs more is read only for what asks for it. */
+enum survey_depth {
+	SURVEY_START,     /* the types, cards and frameworks that the request and the leases can concern */
+	SURVEY_INVENTORY, /* every type of every card */
+	SURVEY_EXPLAIN,   /* also what a refusal names: cards of other frameworks and types, cards that are missing */
+	SURVEY_RECLAIM,   /* also what may be removed to make capacity: a look at all processes and libvirt's files */
+};
+
 struct survey {
+	/* Set by the caller, and must outlive the survey. */
 	const struct host *host;
 	struct store *store;
-	const struct config *config;   /* NULL: none */
-	const struct request *asked;   /* as the domain has it */
+	const struct config *config; /* NULL: none */
+	const struct request *asked; /* as the domain has it */
+	enum plan_mode mode;
+	enum survey_depth depth; /* of the next read */
+	int64_t deadline_ms;     /* of the operation (host_now_ms()); 0 none */
+	bool dry;                /* write nothing, not even since when a device has been seen free */
+
 	const struct request *request; /* as it is served here: with what crosses to another framework */
 	struct framework_change framework_change;
-	enum plan_mode mode;
-	bool all_types;      /* read every type, not only those that the request and the leases name */
-	bool explains;       /* why a card is not chosen is asked: read the types of the configuration, too */
-	int64_t deadline_ms; /* of the operation (host_now_ms()); 0 none */
-	bool dry;            /* write nothing, not even since when a device has been seen free */
 	struct resolved_request *resolved_requests;
 	struct inventory inv;
+	const char **types; /* that were read, in one allocation; those of SURVEY_INVENTORY are not all here */
 	bool has_inv;
 	int64_t looked_ms; /* CLOCK_MONOTONIC before the host was read */
 	struct pool pool;
-	struct leases leases; /* without those that are void */
+	struct leases leases;      /* without those that are void */
+	struct leases void_leases; /* nothing stands behind these any more */
+	struct leases before;      /* from SURVEY_EXPLAIN on: all leases, as they were before the host was read */
+	bool outdated;             /* the leases have changed since, or name what was not read: read again */
 	struct device_facts *devices;
 	struct device_facts *vfs;   /* one for each parent; NULL where no VF is asked for */
 	int libvirt;                /* its version; 0 not known */
@@ -39,7 +54,6 @@ struct survey {
 	struct libvirt_files *disk; /* likewise */
 	char (*looked_at)[ID_SIZE]; /* the devices that there were then, each of which can have been found open */
 	size_t nlooked_at;
-	bool unseen; /* a rule asks of a device that was not there then whether it is open */
 	struct reclaimable *reclaimable;
 	size_t nreclaimable;
 	bool reclaimable_known;
@@ -53,38 +67,35 @@ struct survey {
 	size_t nfailures;
 };
 
-/* Starts a survey for a request: finds its wishes. All that is handed over must outlive the survey. */
-int survey_start(struct survey *survey, const struct host *host, struct store *store, const struct config *config,
-		 const struct request *request, enum plan_mode mode, struct err *err);
+/* Starts a survey with what the caller has set: resolves the request. survey_end() follows, also after a failure. */
+int survey_start(struct survey *survey, struct err *err);
 void survey_end(struct survey *survey);
 
-/* Reads the host's devices anew, with the types that the request names and those of the leases that were read last. */
-int survey_host(struct survey *survey, struct err *err);
-
 /*
- * Looks who has a device open, where a rule asks for that: before the store's lock is taken, as it can take its time
- * (a quarter of a second for a start, which need not know). Where survey_leases() finds under the lock that a rule asks
- * of a device that has come since, it sets `unseen`: look again.
+ * Reads the host, as deep as `depth` says, and looks who has a device open where a rule asks for that (a quarter of a
+ * second for a start, which need not know). Not under the store's lock.
  */
-int survey_processes(struct survey *survey, struct err *err);
+int survey_read(struct survey *survey, struct err *err);
 
 /*
- * Reads the leases anew and leaves out what is void: reservations past their deadline, creations whose writer is dead
- * and whose device is absent; under the store's lock those are dropped. Then says of the devices what a rule
- * asks: whether one is open. Reads the host again where a lease is of a type that was not read.
+ * Reads the leases, sets apart what is void (reservations past their deadline, creations whose writer is dead and whose
+ * device is absent), and says of the devices what a rule asks. Under the lock, `outdated` says whether to read again: a
+ * lease has changed since the host was read (from SURVEY_EXPLAIN on), is of a type that was not read, or a device has
+ * come since that can be open. Nothing is refused on an outdated survey.
  */
 int survey_leases(struct survey *survey, struct err *err);
 
+/* The host's devices alone, anew, where survey_read() is outdated time and again: this one under the lock. */
+int survey_host(struct survey *survey, struct err *err);
+
+/* Under the lock: drops what is void, and remembers what the host said of types and drivers. */
+int survey_record(struct survey *survey, struct err *err);
+
 /*
- * Looks for what may be removed to make room: orphans (as [policy] reclaim allows, noting since when they have been
- * seen free), and devices of ours whose domain is gone or that are only waiting to be given back. And for what a
- * refusal is to say: from now on `explains` is set, and what is read next tells of cards that the host lacks, and of
- * those that make the type for another kind of hostdev.
+ * Adds to a survey of SURVEY_EXPLAIN what SURVEY_RECLAIM reads: orphans (as [policy] reclaim allows, noting since when
+ * they have been seen free), and devices of ours whose domain is gone or that are only waiting to be released.
  */
 int survey_look(struct survey *survey, struct err *err);
-
-/* What could make room is to be looked for anew. */
-void survey_forget_reclaimable(struct survey *survey);
 
 /* Remembers that what may go could not be removed: it makes no room in this run. */
 void survey_stuck(struct survey *survey, const char *id);

@@ -5,12 +5,6 @@
 
 #include "survey/survey.h"
 
-void survey_forget_reclaimable(struct survey *s)
-{
-	s->nreclaimable = 0;
-	s->reclaimable_known = false;
-}
-
 void survey_stuck(struct survey *s, const char *id)
 {
 	s->stuck = reallocarray(s->stuck, s->nstuck + 1, sizeof(*s->stuck));

@@ -97,27 +97,30 @@ static void look_at_vfs(struct survey *s)
 	}
 }
 
-static void look_at_devices(struct survey *s)
+/* True: one was not there at the last look. */
+static bool look_at_devices(struct survey *s)
 {
-	s->unseen = false;
+	bool unseen = false;
+
 	for (size_t i = 0; i < s->inv.ndevices; i++) {
 		struct device_facts *facts = &s->devices[i];
 
 		if (facts->opened != OPEN_UNKNOWN || !is_asked_about(s, &s->inv.devices[i]))
 			continue;
 		if (!was_looked_at(s, s->inv.devices[i].vgpu.id)) {
-			s->unseen = true;
+			unseen = true;
 			continue;
 		}
 		facts->opened = is_open(s, s->inv.devices[i].vgpu.id);
 		find_name(s, facts->named_by, s->inv.devices[i].vgpu.id, NULL);
 	}
+	return unseen;
 }
 
-void survey_say_open(struct survey *s)
+bool survey_say_open(struct survey *s)
 {
-	look_at_devices(s);
 	look_at_vfs(s);
+	return look_at_devices(s);
 }
 
 /* Is anything asked that only a look at all processes tells? */
