@@ -96,51 +96,46 @@ static int read_suspended(struct domxml *doc, const struct xml_elem *domain, con
 	const struct xml_elem *metadata = xml_child(domain, "", "metadata");
 	const struct xml_elem *record = metadata ? xml_child(metadata, DOMXML_SUSPENDED_NS, "suspended") : NULL;
 	const char *hostdevs = record ? xml_attr(record, "hostdevs") : NULL;
-	struct xml_doc *tree = NULL;
-	int r, n = asprintf(&doc->record, "<record><devices>%s</devices></record>", hostdevs ? hostdevs : "");
+	autoxml struct xml_doc *tree = NULL;
+	int n = asprintf(&doc->record, "<record><devices>%s</devices></record>", hostdevs ? hostdevs : "");
 
 	if (n < 0) {
 		doc->record = NULL;
-		return err_sys(err, ENOMEM, "the domain's XML");
+		return domxml_no_memory(err);
 	}
 	doc->xml = doc->record;
 	doc->len = (size_t)n;
-	r = xml_parse(&tree, doc->xml, doc->len, err);
-	if (r < 0)
+	if (xml_parse(&tree, doc->xml, doc->len, err) < 0)
 		return err_in(err, "the record of the domain's suspend");
-	r = request_read(doc, domain, xml_root(tree), meta, true, err);
+	if (request_read(doc, domain, xml_root(tree), meta, true, err) < 0)
+		return -err->code;
 	for (size_t i = 0; i < doc->request.nvgpus; i++)
 		doc->marks[i].device = NULL;
-	if (r == 0)
-		r = domxml_locate(doc, xml_count(tree), err);
-	xml_free(tree);
-	return r;
+	return domxml_locate(doc, xml_count(tree), err);
 }
 
 static int read_all(struct domxml *doc, const struct xml_doc *tree, unsigned int flags, struct err *err)
 {
 	const struct xml_elem *domain = xml_root(tree);
 	autofree struct meta *meta = NULL;
-	int r;
 
 	if (strcmp(xml_name(domain), "domain") != 0 || xml_ns(domain)[0])
 		return err_set(err, EINVAL, "this is no domain's XML: the root element is not <domain>");
-	r = read_identity(&doc->request, domain, flags & DOMXML_FILE, err);
-	if (r < 0 || flags & DOMXML_IDENTITY)
-		return r;
+	if (read_identity(&doc->request, domain, flags & DOMXML_FILE, err) < 0)
+		return -err->code;
+	if (flags & DOMXML_IDENTITY)
+		return 0;
 	meta = calloc(1, sizeof(*meta));
 	if (!meta)
-		return err_sys(err, ENOMEM, "the domain's XML");
-	r = meta_read(meta, domain, err);
-	if (r < 0)
-		return r;
+		return domxml_no_memory(err);
+	if (meta_read(meta, domain, err) < 0)
+		return -err->code;
 	text_copy(doc->request.project, PROJECT_SIZE, meta->project);
 	text_copy(doc->lease_project, PROJECT_SIZE, meta->lease_project);
 	if (flags & DOMXML_SUSPENDED)
 		return read_suspended(doc, domain, meta, err);
-	r = request_read(doc, domain, domain, meta, flags & DOMXML_ALL_PCI, err);
-	if (r < 0)
-		return r;
+	if (request_read(doc, domain, domain, meta, flags & DOMXML_ALL_PCI, err) < 0)
+		return -err->code;
 	if (flags & DOMXML_REMARKS)
 		domxml_look(doc, domain);
 	return domxml_locate(doc, xml_count(tree), err);
@@ -148,26 +143,19 @@ static int read_all(struct domxml *doc, const struct xml_doc *tree, unsigned int
 
 int domxml_parse(struct domxml **out, const char *xml, size_t len, unsigned int flags, struct err *err)
 {
-	struct xml_doc *tree = NULL;
-	struct domxml *doc;
-	int r;
+	autoxml struct xml_doc *tree = NULL;
+	autodomxml struct domxml *doc = NULL;
 
 	if (len > DOMXML_MAX)
 		return err_set(err, E2BIG, "the domain's XML is over %d MiB", DOMXML_MAX >> 20);
 	doc = calloc(1, sizeof(*doc));
 	if (!doc)
-		return err_sys(err, ENOMEM, "the domain's XML");
+		return domxml_no_memory(err);
 	doc->xml = xml;
 	doc->len = len;
-	r = xml_parse(&tree, xml, len, err);
-	if (r == 0)
-		r = read_all(doc, tree, flags, err);
-	xml_free(tree);
-	if (r < 0) {
-		domxml_free(doc);
-		return r;
-	}
-	*out = doc;
+	if (xml_parse(&tree, xml, len, err) < 0 || read_all(doc, tree, flags, err) < 0)
+		return -err->code;
+	*out = steal_ptr(&doc);
 	return 0;
 }
 
@@ -208,51 +196,40 @@ bool domxml_peek_uuid(char out[UUID_SIZE], const char *xml, size_t len)
 	return domxml_uuid(out, uuid);
 }
 
-/* All elements of this name, one behind the other, between what comes before and behind them; NULL: too much of it. */
-static char *cut_out(const char *xml, size_t len, const char *head, const char *start, const char *stop,
-		     const char *tail, size_t *out_len)
+/* A document with this one's hostdevs alone. -E2BIG: they are too much, too. */
+static int cut_out(const char *xml, size_t len, char **out, size_t *out_len, struct err *err)
 {
-	size_t at = 0, cut = 0;
-	char *out = NULL;
-	FILE *f = open_memstream(&out, out_len);
-	const char *from;
+	static const char start[] = "<hostdev ", stop[] = "</hostdev>";
+	FILE *f = open_memstream(out, out_len);
+	const char *from, *end = xml + len;
+	size_t cut = 0;
 
 	if (!f)
-		abort();
-	fputs(head, f);
-	while (cut < DOMXML_MAX && (from = memmem(xml + at, len - at, start, strlen(start)))) {
-		const char *to = memmem(from, len - (size_t)(from - xml), stop, strlen(stop));
+		return domxml_end(f, out, err);
+	fputs("<domain><name>-</name><uuid>00000000-0000-0000-0000-000000000000</uuid><devices>", f);
+	while (cut < DOMXML_MAX && (from = memmem(xml, (size_t)(end - xml), start, strlen(start)))) {
+		const char *to = memmem(from, (size_t)(end - from), stop, strlen(stop));
 		size_t whole = to ? (size_t)(to - from) + strlen(stop) : DOMXML_MAX;
 
 		cut += whole;
-		at = (size_t)(from - xml) + whole;
+		xml = from + whole;
 		if (cut < DOMXML_MAX)
 			fwrite(from, 1, whole, f);
 	}
-	fputs(tail, f);
-	if (fclose(f) != 0)
-		abort();
-	if (cut < DOMXML_MAX)
-		return out;
-	free(out);
-	return NULL;
+	fputs("</devices></domain>", f);
+	if (domxml_end(f, out, err) < 0)
+		return -err->code;
+	return cut < DOMXML_MAX ? 0 : err_set(err, E2BIG, "the domain's XML is over %d MiB", DOMXML_MAX >> 20);
 }
 
 int domxml_hostdevs(struct domxml **out, const char *xml, size_t len, struct err *err)
 {
-	static const char head[] = "<domain><name>-</name><uuid>00000000-0000-0000-0000-000000000000</uuid><devices>";
+	autofree char *cut = NULL;
 	size_t cut_len;
-	char *cut = cut_out(xml, len, head, "<hostdev ", "</hostdev>", "</devices></domain>", &cut_len);
-	int r;
 
-	if (!cut)
-		return err_set(err, E2BIG, "the domain's XML is over %d MiB", DOMXML_MAX >> 20);
-	r = domxml_parse(out, cut, cut_len, DOMXML_ALL_PCI, err);
-	if (r < 0) {
-		free(cut);
-		return r;
-	}
-	(*out)->record = cut;
+	if (cut_out(xml, len, &cut, &cut_len, err) < 0 || domxml_parse(out, cut, cut_len, DOMXML_ALL_PCI, err) < 0)
+		return -err->code;
+	(*out)->record = steal_ptr(&cut);
 	for (size_t i = 0; i < (*out)->request.nvgpus; i++)
 		(*out)->request.vgpus[i].has_metadata = has(xml, len, DOMXML_NS);
 	return 0;
@@ -272,31 +249,32 @@ void domxml_free(struct domxml *doc)
 	free(doc);
 }
 
-void domxml_take(struct request *request, const char *id)
+int domxml_take(struct request *request, const char *id, struct err *err)
 {
-	request->taken = reallocarray(request->taken, request->ntaken + 1, sizeof(*request->taken));
-	if (!request->taken)
-		abort();
-	text_copy(request->taken[request->ntaken++], ID_SIZE, id);
+	char(*taken)[ID_SIZE] = reallocarray(request->taken, request->ntaken + 1, sizeof(*taken));
+
+	if (!taken)
+		return domxml_no_memory(err);
+	request->taken = taken;
+	text_copy(taken[request->ntaken++], ID_SIZE, id);
+	return 0;
 }
 
-void domxml_keep(struct domxml *doc, const bool *keep)
+int domxml_keep(struct domxml *doc, const bool *keep, struct err *err)
 {
 	struct request *request = &doc->request;
 	size_t kept = 0;
 
 	for (size_t i = 0; i < request->nvgpus; i++) {
-		if (!keep[i]) {
-			domxml_take(request, request->vgpus[i].id);
+		if (!keep[i] && domxml_take(request, request->vgpus[i].id, err) < 0)
+			return -err->code;
+		if (!keep[i])
 			continue;
-		}
-		if (kept != i) {
-			request->vgpus[kept] = request->vgpus[i];
-			doc->marks[kept] = doc->marks[i];
-		}
-		kept++;
+		request->vgpus[kept] = request->vgpus[i];
+		doc->marks[kept++] = doc->marks[i];
 	}
 	request->nvgpus = kept;
+	return 0;
 }
 
 size_t domxml_remarks(const struct domxml *doc, const struct remark **out)

@@ -61,6 +61,13 @@ enum {
 int domxml_parse(struct domxml **out, const char *xml, size_t len, unsigned int flags, struct err *err);
 void domxml_free(struct domxml *doc);
 
+static inline void domxml_auto_free(struct domxml **doc)
+{
+	domxml_free(*doc);
+}
+
+#define autodomxml __attribute__((cleanup(domxml_auto_free)))
+
 /*
  * Of a document as libvirt prints it that is too large to be parsed, the hostdevs alone, to tell whether any is a vGPU:
  * as with DOMXML_ALL_PCI, and where the document has metadata of ours, each counts as named there.
@@ -78,8 +85,8 @@ size_t domxml_remarks(const struct domxml *doc, const struct remark **out);
 /* What the document asks for; owned by `doc`. */
 const struct request *domxml_request(const struct domxml *doc);
 
-/* Forgets the wants for which `keep` (one for each) says no: PCI hostdevs that are not ours. Their IDs are taken. */
-void domxml_keep(struct domxml *doc, const bool *keep);
+/* Forgets the vGPUs for which `keep` (one for each) is false: PCI hostdevs that are not ours. No vGPU can get their IDs. */
+int domxml_keep(struct domxml *doc, const bool *keep, struct err *err);
 
 /* What one want gets instead, by its index in the request. */
 struct domxml_change {

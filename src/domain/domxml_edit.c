@@ -12,10 +12,9 @@
 /* Bytes to be replaced; none of them where something is put in, by nothing where something is taken out. */
 struct edit {
 	struct span span;
-	size_t order;      /* among those at one place */
-	const char *name;  /* the attribute that is written anew; NULL: only a value is */
-	const char *text;  /* still to be escaped; NULL: what is in `own` */
-	char own[ID_SIZE]; /* an address, or a number of one */
+	size_t order;     /* among those at one place */
+	const char *name; /* the attribute that is written anew; NULL: only a value is */
+	char text[LABEL_SIZE];
 };
 
 struct edits {
@@ -23,7 +22,7 @@ struct edits {
 	size_t n;
 };
 
-enum { EDITS_PER_WANT = TRAITS + 1 + 2 * NUMBERS + 1 + FACTS };
+enum { EDITS_PER_VGPU = TRAITS + ADDRESS + 1 + FACTS };
 
 static int by_place(const void *a, const void *b)
 {
@@ -37,17 +36,12 @@ static int by_place(const void *a, const void *b)
 	return (x->order > y->order) - (x->order < y->order);
 }
 
-static struct edit *add(struct edits *edits, struct span span, const char *name, const char *text)
+static void add(struct edits *edits, struct span span, const char *name, const char *text)
 {
 	struct edit *edit = &edits->list[edits->n];
 
-	*edit = (struct edit){ .span = span, .order = edits->n++, .name = name, .text = text };
-	return edit;
-}
-
-static void add_own(struct edits *edits, struct span span, const char *name, const char *own)
-{
-	text_copy(add(edits, span, name, NULL)->own, ID_SIZE, own);
+	*edit = (struct edit){ .span = span, .order = edits->n++, .name = name };
+	text_copy(edit->text, sizeof(edit->text), text);
 }
 
 static struct span end_of(struct span span)
@@ -66,68 +60,54 @@ static void set(struct edits *edits, const struct attr *attr, struct span behind
 		add(edits, end_of(behind), name, text);
 }
 
-/* The numbers of a PCI address in libvirt's notation: 0x0000 0x41 0x00 0x4. */
-static void split_address(const char *id, char numbers[NUMBERS][ID_SIZE])
+/* The attributes of the <address>; those of a PCI address in libvirt's notation: 0x0000 0x41 0x00 0x4. */
+static void address_values(char values[ADDRESS][ID_SIZE], const char *id, bool is_pci)
 {
-	char copy[ID_SIZE];
-	char *rest = copy;
+	char copy[ID_SIZE], *rest = copy;
 
+	memset(values, 0, sizeof(char[ADDRESS][ID_SIZE]));
+	if (!is_pci) {
+		text_copy(values[0], ID_SIZE, id);
+		return;
+	}
 	text_copy(copy, sizeof(copy), id);
-	for (size_t i = 0; i < NUMBERS; i++)
-		snprintf(numbers[i], ID_SIZE, "0x%.30s", strsep(&rest, ":."));
+	for (size_t i = 1; i < ADDRESS; i++)
+		snprintf(values[i], ID_SIZE, "0x%.30s", strsep(&rest, ":."));
 }
 
-static int plan_pci(struct edits *edits, const struct mark *mark, const char *was, const char *id, struct err *err)
+/* An address of the other kind comes in behind the first attribute of the one that there was, all of which go. */
+static int replace_address(struct edits *edits, const struct mark *mark, const char *was, const char values[][ID_SIZE],
+			   struct err *err)
 {
-	char numbers[NUMBERS][ID_SIZE];
+	const struct attr *first = NULL;
 
-	split_address(id, numbers);
-	for (size_t i = 0; i < NUMBERS; i++) {
-		if (!mark->numbers[i].value.at)
+	for (size_t i = 0; i < ADDRESS; i++) {
+		if (!mark->place[i].value.at)
+			continue;
+		first = first ? first : &mark->place[i];
+		add(edits, mark->place[i].whole, NULL, "");
+	}
+	if (!first)
+		return err_set(err, EINVAL, "%s: the <address> in the hostdev's <source> has no attributes", was);
+	for (size_t i = 0; i < ADDRESS; i++)
+		if (values[i][0])
+			add(edits, end_of(first->whole), domxml_address[i], values[i]);
+	return 0;
+}
+
+static int plan_address(struct edits *edits, const struct mark *mark, const char *was, const char values[][ID_SIZE],
+			struct err *err)
+{
+	for (size_t i = 0; i < ADDRESS; i++) {
+		if (!values[i][0])
+			continue;
+		if (!mark->place[i].value.at)
 			return err_set(
 				err, EINVAL,
 				"%s: the <address> in the hostdev's <source> has no %s='...': write all four numbers",
-				was, domxml_numbers[i]);
-		add_own(edits, mark->numbers[i].value, NULL, numbers[i]);
+				was, domxml_address[i]);
+		add(edits, mark->place[i].value, NULL, values[i]);
 	}
-	return 0;
-}
-
-static int plan_address(struct edits *edits, const struct mark *mark, const struct vgpu_request *req, const char *id,
-			struct err *err)
-{
-	if (mark->id.value.at)
-		add_own(edits, mark->id.value, NULL, id);
-	if (req->kind == REQUEST_PCI)
-		return plan_pci(edits, mark, req->id, id, err);
-	add_own(edits, mark->uuid.value, NULL, id);
-	return 0;
-}
-
-/* An address of the other kind, in place of the first attribute of the one that there was; the others go. */
-static int plan_crossed_address(struct edits *edits, const struct mark *mark, const struct vgpu_request *req,
-				const char *id, struct err *err)
-{
-	const struct attr *first = mark->uuid.value.at ? &mark->uuid : NULL;
-	char numbers[NUMBERS][ID_SIZE];
-
-	for (size_t i = 0; i < NUMBERS; i++) {
-		if (!mark->numbers[i].value.at)
-			continue;
-		if (!first)
-			first = &mark->numbers[i];
-		else
-			add(edits, mark->numbers[i].whole, NULL, "");
-	}
-	if (!first)
-		return err_set(err, EINVAL, "%s: the <address> in the hostdev's <source> has no attributes", req->id);
-	if (req->kind == REQUEST_PCI) {
-		add_own(edits, first->whole, "uuid", id);
-		return 0;
-	}
-	split_address(id, numbers);
-	for (size_t i = 0; i < NUMBERS; i++)
-		add_own(edits, i ? end_of(first->whole) : first->whole, domxml_numbers[i], numbers[i]);
 	return 0;
 }
 
@@ -141,34 +121,30 @@ static void plan_traits(struct edits *edits, const struct mark *mark, bool to_pc
 		set(edits, &mark->traits[i], mark->traits[0].whole, domxml_traits[i], to_pci ? pci[i] : mdev[i]);
 }
 
-static int plan_crossing(struct edits *edits, const struct mark *mark, const struct vgpu_request *req, const char *id,
-			 struct err *err)
-{
-	bool to_pci = req->kind == REQUEST_MDEV;
-
-	plan_traits(edits, mark, to_pci);
-	if (mark->id.value.at)
-		add_own(edits, mark->id.whole, to_pci ? "address" : "uuid", id);
-	return plan_crossed_address(edits, mark, req, id, err);
-}
-
 static int plan_change(const struct domxml *doc, struct edits *edits, const struct domxml_change *change,
 		       const char *id, struct err *err)
 {
 	const struct vgpu_request *req = &doc->request.vgpus[change->req];
 	const struct mark *mark = &doc->marks[change->req];
-	const char *values[FACTS];
+	bool has_device = mark->id.value.at, to_pci = (req->kind == REQUEST_PCI) != change->changes_framework;
+	char address[ADDRESS][ID_SIZE];
+	const char *facts[FACTS];
 	int r = 0;
 
-	if (change->changes_framework)
-		r = plan_crossing(edits, mark, req, id, err);
-	else if (change->id[0])
-		r = plan_address(edits, mark, req, id, err);
-	if (!mark->id.value.at)
-		return r;
-	migration_facts_facts(&change->facts, values);
-	for (size_t i = 0; change->has_facts && i < FACTS; i++)
-		set(edits, &mark->values[i], mark->id.whole, domxml_facts[i], values[i]);
+	address_values(address, id, to_pci);
+	if (change->changes_framework) {
+		plan_traits(edits, mark, to_pci);
+		r = replace_address(edits, mark, req->id, address, err);
+		if (has_device)
+			add(edits, mark->id.whole, to_pci ? "address" : "uuid", id);
+	} else if (change->id[0]) {
+		r = plan_address(edits, mark, req->id, address, err);
+		if (has_device)
+			add(edits, mark->id.value, NULL, id);
+	}
+	domxml_fact_values(&change->facts, facts);
+	for (size_t i = 0; has_device && change->has_facts && i < FACTS; i++)
+		set(edits, &mark->facts[i], mark->id.whole, domxml_facts[i], facts[i]);
 	return r;
 }
 
@@ -203,29 +179,35 @@ void domxml_put(FILE *out, const char *name, const char *text)
 		putc('\'', out);
 }
 
-static int write_edited(const struct domxml *doc, const struct edits *edits, char **out, size_t *outlen)
+int domxml_end(FILE *f, char **out, struct err *err)
+{
+	if (f && fclose(f) == 0)
+		return 0;
+	if (f)
+		free(*out);
+	*out = NULL;
+	return domxml_no_memory(err);
+}
+
+static int write_edited(const struct domxml *doc, const struct edits *edits, char **out, size_t *outlen,
+			struct err *err)
 {
 	FILE *f = open_memstream(out, outlen);
 	size_t at = 0;
 
-	if (!f)
-		return -ENOMEM;
-	for (size_t i = 0; i < edits->n; i++) {
+	for (size_t i = 0; f && i < edits->n; i++) {
 		const struct edit *edit = &edits->list[i];
 
 		fwrite(doc->xml + at, 1, edit->span.at - at, f);
-		domxml_put(f, edit->name, edit->text ? edit->text : edit->own);
+		domxml_put(f, edit->name, edit->text);
 		at = edit->span.at + edit->span.len;
 	}
-	fwrite(doc->xml + at, 1, doc->len - at, f);
-	if (fclose(f) != 0) {
-		free(*out);
-		return -ENOMEM;
-	}
-	return 0;
+	if (f)
+		fwrite(doc->xml + at, 1, doc->len - at, f);
+	return domxml_end(f, out, err);
 }
 
-/* What each want is called when all changes are made, in canonical form; no two may end with one id. */
+/* The id of each vGPU after all changes, in canonical form; no two may end with one id. */
 static int ids_after(const struct domxml *doc, const struct domxml_change *changes, size_t nchanges,
 		     char (*ids)[ID_SIZE], struct err *err)
 {
@@ -270,11 +252,11 @@ static int ids_after(const struct domxml *doc, const struct domxml_change *chang
  */
 static int check_result(const struct domxml *doc, const char *xml, size_t len, struct err *err)
 {
-	struct domxml *result = NULL;
-	int r = domxml_parse(&result, xml, len, DOMXML_ALL_PCI | DOMXML_FILE, err);
+	autodomxml struct domxml *result = NULL;
 
-	domxml_free(result);
-	return r < 0 ? err_in(err, "%s: it cannot become a device of the other kind", doc->request.name) : 0;
+	if (domxml_parse(&result, xml, len, DOMXML_ALL_PCI | DOMXML_FILE, err) == 0)
+		return 0;
+	return err_in(err, "%s: it cannot become a device of the other kind", doc->request.name);
 }
 
 static bool any_crosses(const struct domxml_change *changes, size_t n)
@@ -288,26 +270,23 @@ static bool any_crosses(const struct domxml_change *changes, size_t n)
 int domxml_rewrite(const struct domxml *doc, const struct domxml_change *changes, size_t nchanges, char **out,
 		   size_t *outlen, struct err *err)
 {
-	autofree struct edit *list = calloc((size_t)REQUEST_MAX * EDITS_PER_WANT, sizeof(*list));
+	autofree struct edit *list = calloc((size_t)REQUEST_MAX * EDITS_PER_VGPU, sizeof(*list));
 	struct edits edits = { list, 0 };
 	char ids[REQUEST_MAX][ID_SIZE] = { "" };
-	char *result = NULL;
-	int r;
+	autofree char *result = NULL;
 
 	if (!list)
-		return err_sys(err, ENOMEM, "the domain's XML");
-	r = ids_after(doc, changes, nchanges, ids, err);
-	for (size_t i = 0; i < nchanges && r == 0; i++)
-		r = plan_change(doc, &edits, &changes[i], ids[changes[i].req], err);
-	if (r < 0)
-		return r;
-	qsort(edits.list, edits.n, sizeof(*edits.list), by_place);
-	if (write_edited(doc, &edits, &result, outlen) < 0)
-		return err_sys(err, ENOMEM, "the domain's XML");
-	if (any_crosses(changes, nchanges) && check_result(doc, result, *outlen, err) < 0) {
-		free(result);
+		return domxml_no_memory(err);
+	if (ids_after(doc, changes, nchanges, ids, err) < 0)
 		return -err->code;
-	}
-	*out = result;
+	for (size_t i = 0; i < nchanges; i++)
+		if (plan_change(doc, &edits, &changes[i], ids[changes[i].req], err) < 0)
+			return -err->code;
+	qsort(edits.list, edits.n, sizeof(*edits.list), by_place);
+	if (write_edited(doc, &edits, &result, outlen, err) < 0)
+		return -err->code;
+	if (any_crosses(changes, nchanges) && check_result(doc, result, *outlen, err) < 0)
+		return -err->code;
+	*out = steal_ptr(&result);
 	return 0;
 }

@@ -5,35 +5,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "internal.h"
 
-static struct migration_facts source_of(const struct vgpu_request *req)
+static bool has_facts(const struct vgpu_request *req, const struct migration_facts *facts)
 {
-	struct migration_facts facts = { 0 };
-
-	memcpy(facts.type, req->type, sizeof(facts.type));
-	memcpy(facts.name, req->source_name, sizeof(facts.name));
-	memcpy(facts.framework, req->source_framework, sizeof(facts.framework));
-	memcpy(facts.model, req->source_model, sizeof(facts.model));
-	memcpy(facts.driver, req->source_driver, sizeof(facts.driver));
-	return facts;
-}
-
-/* Is all of the stamp there already? */
-static bool has_stamp(const struct vgpu_request *req, const struct migration_facts *facts)
-{
-	const struct migration_facts source = source_of(req);
 	const char *is[FACTS], *shall[FACTS];
 
-	migration_facts_facts(&source, is);
-	migration_facts_facts(facts, shall);
+	domxml_fact_values(&req->facts, is);
+	domxml_fact_values(facts, shall);
 	for (size_t i = 0; i < FACTS; i++)
 		if (strcmp(is[i], shall[i]) != 0)
 			return false;
 	return req->has_metadata;
 }
 
-static void put_wishes(FILE *f, const struct vgpu_request *req)
+static void put_preferences(FILE *f, const struct vgpu_request *req)
 {
 	if (req->has_placement)
 		domxml_put(f, "placement", req->placement == PLACE_PACK ? "pack" : "spread");
@@ -49,13 +36,13 @@ static void put_device(FILE *f, const struct vgpu_request *req, const struct mig
 {
 	const char *values[FACTS];
 
-	migration_facts_facts(facts, values);
+	domxml_fact_values(facts, values);
 	fputs("\n  <device", f);
 	domxml_put(f, req->kind == REQUEST_MDEV ? "uuid" : "address", req->id);
 	for (size_t i = 0; i < FACTS; i++)
 		if (values[i][0])
 			domxml_put(f, domxml_facts[i], values[i]);
-	put_wishes(f, req);
+	put_preferences(f, req);
 	fputs("/>", f);
 }
 
@@ -69,16 +56,12 @@ static void put_lease(FILE *f, const struct domxml *doc, const struct migration_
 	fputc('>', f);
 	for (size_t i = 0; i < request->nvgpus; i++) {
 		const struct vgpu_request *req = &request->vgpus[i];
-		const struct migration_facts as_is = source_of(req);
 
 		if (facts_list[i].type[0] || req->has_metadata)
-			put_device(f, req, facts_list[i].type[0] ? &facts_list[i] : &as_is);
+			put_device(f, req, facts_list[i].type[0] ? &facts_list[i] : &req->facts);
 	}
-	for (size_t i = 0; i < doc->nstrays; i++) {
-		const struct migration_facts as_is = source_of(&doc->strays[i]);
-
-		put_device(f, &doc->strays[i], &as_is);
-	}
+	for (size_t i = 0; i < doc->nstrays; i++)
+		put_device(f, &doc->strays[i], &doc->strays[i].facts);
 	fputs("\n</lease>", f);
 }
 
@@ -90,19 +73,13 @@ int domxml_lease(const struct domxml *doc, const struct migration_facts *facts_l
 
 	*out = NULL;
 	for (size_t i = 0; i < doc->request.nvgpus; i++)
-		news |= facts_list[i].type[0] && !has_stamp(&doc->request.vgpus[i], &facts_list[i]);
+		news |= facts_list[i].type[0] && !has_facts(&doc->request.vgpus[i], &facts_list[i]);
 	if (!news)
 		return 0;
 	f = open_memstream(out, outlen);
-	if (!f)
-		return err_sys(err, ENOMEM, "the domain's XML");
-	put_lease(f, doc, facts_list);
-	if (fclose(f) != 0) {
-		free(*out);
-		*out = NULL;
-		return err_sys(err, ENOMEM, "the domain's XML");
-	}
-	return 0;
+	if (f)
+		put_lease(f, doc, facts_list);
+	return domxml_end(f, out, err);
 }
 
 int domxml_hostdev(const struct domxml *doc, size_t req, char **out, struct err *err)
@@ -114,44 +91,30 @@ int domxml_hostdev(const struct domxml *doc, size_t req, char **out, struct err 
 		return err_set(err, EINVAL, "%s: its <hostdev> has a prefix, or no end tag of its own",
 			       doc->request.vgpus[req].id);
 	*out = strndup(doc->xml + whole.at, whole.len);
-	return *out ? 0 : err_sys(err, ENOMEM, "the domain's XML");
+	return *out ? 0 : domxml_no_memory(err);
 }
 
-/* All hostdevs, one after the other. */
-static int join_hostdevs(const struct domxml *doc, char **out, struct err *err)
+int domxml_suspended(const struct domxml *doc, char **out, struct err *err)
 {
 	size_t len;
 	FILE *f = open_memstream(out, &len);
 	int r = 0;
 
 	if (!f)
-		return err_sys(err, ENOMEM, "the domain's XML");
+		return domxml_end(f, out, err);
+	fputs("<suspended hostdevs='", f);
 	for (size_t i = 0; i < doc->request.nvgpus && r == 0; i++) {
-		char *hostdev = NULL;
+		autofree char *hostdev = NULL;
 
 		r = domxml_hostdev(doc, i, &hostdev, err);
-		fputs(hostdev ? hostdev : "", f);
-		free(hostdev);
+		domxml_put(f, NULL, r == 0 ? hostdev : "");
 	}
-	return fclose(f) == 0 ? r : err_sys(err, ENOMEM, "the domain's XML");
-}
-
-int domxml_suspended(const struct domxml *doc, char **out, struct err *err)
-{
-	char *hostdevs = NULL;
-	size_t len;
-	int r = join_hostdevs(doc, &hostdevs, err);
-	FILE *f = r == 0 ? open_memstream(out, &len) : NULL;
-
-	if (f) {
-		fputs("<suspended", f);
-		domxml_put(f, "hostdevs", hostdevs);
-		fputs("/>", f);
-	}
-	if (r == 0 && (!f || fclose(f) != 0))
-		r = err_sys(err, ENOMEM, "the domain's XML");
-	free(hostdevs);
-	if (r < 0)
+	fputs("'/>", f);
+	if (domxml_end(f, out, err) < 0)
+		return -err->code;
+	if (r < 0) {
+		free(*out);
 		*out = NULL;
+	}
 	return r;
 }

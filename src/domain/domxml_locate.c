@@ -6,11 +6,11 @@
 
 #include "internal.h"
 
-const char *const domxml_numbers[NUMBERS] = { "domain", "bus", "slot", "function" };
+const char *const domxml_address[ADDRESS] = { "uuid", "domain", "bus", "slot", "function" };
 const char *const domxml_facts[FACTS] = { "type", "name", "framework", "model", "driver" };
 const char *const domxml_traits[TRAITS] = { "type", "managed", "model" };
 
-/* The elements of a want: its hostdev, the address in that, and its device in the metadata. */
+/* The elements of a vGPU: its hostdev, the address in that, and its device in the metadata. */
 enum part { PART_HOSTDEV, PART_ADDRESS, PART_DEVICE, PARTS };
 
 static const char *const part_names[PARTS] = { "hostdev", "address", "device" };
@@ -69,11 +69,10 @@ static bool locate_attrs(struct domxml *doc, const struct sought *sought, struct
 		locate_end(doc, tag, &mark->whole);
 		return locate_all(xml, tag, sought->elem, domxml_traits, TRAITS, mark->traits);
 	case PART_ADDRESS:
-		return locate_attr(xml, tag, sought->elem, "uuid", &mark->uuid) &&
-		       locate_all(xml, tag, sought->elem, domxml_numbers, NUMBERS, mark->numbers);
+		return locate_all(xml, tag, sought->elem, domxml_address, ADDRESS, mark->place);
 	case PART_DEVICE:
 		return locate_attr(xml, tag, sought->elem, mdev ? "uuid" : "address", &mark->id) &&
-		       locate_all(xml, tag, sought->elem, domxml_facts, FACTS, mark->values);
+		       locate_all(xml, tag, sought->elem, domxml_facts, FACTS, mark->facts);
 	case PARTS:
 		break;
 	}

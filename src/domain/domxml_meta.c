@@ -84,10 +84,9 @@ static int read_devices(struct meta *meta, const struct xml_elem *lease, struct 
 
 	for (; elem; elem = xml_next(elem, DOMXML_NS, "device")) {
 		struct meta_device device = { .elem = elem };
-		int r = read_id(&device, err);
 
-		if (r < 0)
-			return r;
+		if (read_id(&device, err) < 0)
+			return -err->code;
 		if (meta_find(meta, device.id))
 			return err_set(err, EINVAL, "two <vgpu:device> in the metadata name %s: remove one", device.id);
 		if (meta->n == META_MAX)
@@ -101,14 +100,13 @@ int meta_read(struct meta *meta, const struct xml_elem *domain, struct err *err)
 {
 	const struct xml_elem *metadata = xml_child(domain, "", "metadata");
 	const struct xml_elem *lease = metadata ? xml_child(metadata, DOMXML_NS, "lease") : NULL;
-	int r = 0;
 
 	if (!metadata)
 		return 0;
 	/* One: libvirt keeps the first element of each namespace and drops the others. */
-	if (lease)
-		r = read_devices(meta, lease, err);
-	return r < 0 ? r : read_project(meta, metadata, lease, err);
+	if (lease && read_devices(meta, lease, err) < 0)
+		return -err->code;
+	return read_project(meta, metadata, lease, err);
 }
 
 const struct meta_device *meta_find(const struct meta *meta, const char *id)
@@ -161,24 +159,20 @@ int meta_apply(const struct meta_device *device, struct vgpu_request *req, struc
 		char *dst;
 		size_t size;
 	} words[] = {
-		{ "type", req->type, sizeof(req->type) },
+		{ "type", req->facts.type, sizeof(req->facts.type) },
 		{ "params", req->params, sizeof(req->params) },
-		{ "name", req->source_name, sizeof(req->source_name) },
-		{ "framework", req->source_framework, sizeof(req->source_framework) },
-		{ "model", req->source_model, sizeof(req->source_model) },
-		{ "driver", req->source_driver, sizeof(req->source_driver) },
+		{ "name", req->facts.name, sizeof(req->facts.name) },
+		{ "framework", req->facts.framework, sizeof(req->facts.framework) },
+		{ "model", req->facts.model, sizeof(req->facts.model) },
+		{ "driver", req->facts.driver, sizeof(req->facts.driver) },
 	};
-	int r;
 
 	req->has_metadata = true;
 	req->has_params = xml_attr(device->elem, "params") != NULL;
-	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
-		r = take(words[i].dst, words[i].size, device->elem, words[i].attr, req->id, err);
-		if (r < 0)
-			return r;
-	}
-	r = read_placement(req, xml_attr(device->elem, "placement"), err);
-	if (r < 0)
-		return r;
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (take(words[i].dst, words[i].size, device->elem, words[i].attr, req->id, err) < 0)
+			return -err->code;
+	if (read_placement(req, xml_attr(device->elem, "placement"), err) < 0)
+		return -err->code;
 	return read_numa(req, xml_attr(device->elem, "numa"), err);
 }

@@ -63,7 +63,7 @@ static bool pci_address(char out[ID_SIZE], const struct xml_elem *address)
 	return true;
 }
 
-/* Is the hostdev one of ours, and which? 1: `want` and `address` are set; 0: it is not ours. */
+/* Is the hostdev one of ours, and which? 1: `req` and `address` are set; 0: it is not ours. */
 static int read_hostdev(const struct xml_elem *hostdev, const struct meta *meta, bool all_pci, struct vgpu_request *req,
 			const struct xml_elem **address, struct err *err)
 {
@@ -102,41 +102,29 @@ static void read_alias(struct vgpu_request *req, const struct xml_elem *hostdev)
 	text_copy(req->alias, sizeof(req->alias), name ? name : "");
 }
 
-/* Most domains have one or two, and the device handler keeps all domains'. */
-static int make_room(struct domxml *doc)
+static int add_vgpu(struct domxml *doc, const struct vgpu_request *req, const struct mark *mark, struct err *err)
 {
 	struct request *request = &doc->request;
-	size_t room = doc->room ? 2 * doc->room : 4;
+	size_t n = request->nvgpus;
 	struct vgpu_request *vgpus;
 	struct mark *marks;
-
-	if (request->nvgpus < doc->room)
-		return 0;
-	vgpus = reallocarray(request->vgpus, room, sizeof(*vgpus));
-	if (!vgpus)
-		return -ENOMEM;
-	request->vgpus = vgpus;
-	marks = reallocarray(doc->marks, room, sizeof(*marks));
-	if (!marks)
-		return -ENOMEM;
-	doc->marks = marks;
-	doc->room = room;
-	return 0;
-}
-
-static int add_want(struct domxml *doc, const struct vgpu_request *req, const struct mark *mark, struct err *err)
-{
-	struct request *request = &doc->request;
 
 	if (request_find(request, req->id))
 		return err_set(err, EINVAL, "two <hostdev> of the domain have the same %s %s: give each its own",
 			       req->kind == REQUEST_MDEV ? "UUID" : "address", req->id);
-	if (request->nvgpus == REQUEST_MAX)
+	if (n == REQUEST_MAX)
 		return err_set(err, EINVAL, "the domain has more than %d vGPUs and PCI devices", REQUEST_MAX);
-	if (make_room(doc) < 0)
-		return err_sys(err, ENOMEM, "the domain's XML");
-	doc->marks[request->nvgpus] = *mark;
-	request->vgpus[request->nvgpus++] = *req;
+	vgpus = reallocarray(request->vgpus, n + 1, sizeof(*vgpus));
+	if (vgpus)
+		request->vgpus = vgpus;
+	marks = reallocarray(doc->marks, n + 1, sizeof(*marks));
+	if (marks)
+		doc->marks = marks;
+	if (!vgpus || !marks)
+		return domxml_no_memory(err);
+	vgpus[n] = *req;
+	marks[n] = *mark;
+	request->nvgpus++;
 	return 0;
 }
 
@@ -159,7 +147,7 @@ static int read_hostdevs(struct domxml *doc, const struct xml_elem *devices, con
 		if (device)
 			r = meta_apply(device, &req, err);
 		if (r >= 0)
-			r = add_want(doc, &req, &mark, err);
+			r = add_vgpu(doc, &req, &mark, err);
 		if (r < 0)
 			return r;
 	}
@@ -190,7 +178,7 @@ static int read_cpus(struct request *request, const struct xml_elem *domain, str
 	if (!pinned)
 		return 0;
 	request->cpus = cpuset_format(cpus, CPU_MAX);
-	return request->cpus ? 0 : err_sys(err, ENOMEM, "the domain's XML");
+	return request->cpus ? 0 : domxml_no_memory(err);
 }
 
 static void read_nodes(struct request *request, const struct xml_elem *domain)
@@ -212,11 +200,12 @@ static int note_strays(struct domxml *doc, const struct meta *meta, struct err *
 
 		if (request_find(&doc->request, meta->devices[d].id))
 			continue;
-		domxml_take(&doc->request, meta->devices[d].id);
+		if (domxml_take(&doc->request, meta->devices[d].id, err) < 0)
+			return -err->code;
 		if (!doc->strays)
 			doc->strays = calloc(meta->n, sizeof(*doc->strays));
 		if (!doc->strays)
-			return err_sys(err, ENOMEM, "the domain's XML");
+			return domxml_no_memory(err);
 		stray = &doc->strays[doc->nstrays++];
 		stray->kind = meta->devices[d].kind;
 		text_copy(stray->id, ID_SIZE, meta->devices[d].id);
@@ -229,15 +218,13 @@ int request_read(struct domxml *doc, const struct xml_elem *domain, const struct
 		 const struct meta *meta, bool all_pci, struct err *err)
 {
 	const struct xml_elem *devices = xml_child(holder, "", "devices");
-	int r = 0;
 
 	/* libvirt reads every <devices> there is (./devices/hostdev). */
-	for (; devices && r == 0; devices = xml_next(devices, "", "devices"))
-		r = read_hostdevs(doc, devices, meta, all_pci, err);
-	if (r == 0)
-		r = note_strays(doc, meta, err);
-	if (r < 0)
-		return r;
+	for (; devices; devices = xml_next(devices, "", "devices"))
+		if (read_hostdevs(doc, devices, meta, all_pci, err) < 0)
+			return -err->code;
+	if (note_strays(doc, meta, err) < 0)
+		return -err->code;
 	read_nodes(&doc->request, domain);
 	return read_cpus(&doc->request, domain, err);
 }

@@ -4,35 +4,37 @@
  *
  * domxml.c goes through the steps: xml.c parses, domxml_meta.c reads the metadata, domxml_request.c the hostdevs,
  * domxml_locate.c finds in the bytes, with domxml_scan.c, what an edit would have to replace. After that libxml2's tree
- * is gone. Where it is asked for, domxml_remark.c tells before that what nobody reads. domxml_edit.c edits the
+ * is gone. With DOMXML_REMARKS, domxml_remark.c notes before that what has no effect. domxml_edit.c edits the
  * document, domxml_lease.c writes its metadata anew.
  */
 #pragma once
 
+#include <errno.h>
 #include <stdio.h>
 
 #include "domain/domxml.h"
 #include "domain/domxml_scan.h"
 #include "base/xml.h"
 
+/* The attributes that an edit replaces. */
 enum {
-	NUMBERS = 4, /* of a PCI address: domain, bus, slot, function */
+	ADDRESS = 5, /* of an <address>: uuid; domain, bus, slot, function */
 	FACTS = 5,   /* of a <vgpu:device>: type, name, framework, model, driver */
 	TRAITS = 3,  /* of a hostdev: type, managed, model */
 };
 
-/* Where the document has what an edit of a want replaces. */
+/* Where the document has what an edit of a vGPU replaces. */
 struct mark {
 	/* While the tree is there; `device` is NULL without metadata. */
 	const struct xml_elem *hostdev, *address, *device;
 	struct span whole; /* of the hostdev, to the end of its end tag */
 	struct attr traits[TRAITS];
-	struct attr uuid, numbers[NUMBERS]; /* of the address in the hostdev */
-	struct attr id;                     /* in the metadata */
-	struct attr values[FACTS];
+	struct attr place[ADDRESS];
+	struct attr id; /* in the metadata */
+	struct attr facts[FACTS];
 };
 
-extern const char *const domxml_numbers[NUMBERS], *const domxml_facts[FACTS], *const domxml_traits[TRAITS];
+extern const char *const domxml_address[ADDRESS], *const domxml_facts[FACTS], *const domxml_traits[TRAITS];
 
 enum { META_MAX = REQUEST_MAX }; /* <vgpu:device> elements */
 
@@ -41,11 +43,10 @@ struct domxml {
 	size_t len;
 	char *record;
 	struct request request;
-	struct mark *marks;          /* of request.wants, in their order */
-	size_t room;                 /* how many there is room for in both */
+	struct mark *marks;          /* of request.vgpus, in their order */
 	struct vgpu_request *strays; /* <vgpu:device> elements without a hostdev, as far as they can be read */
 	size_t nstrays;
-	char lease_project[PROJECT_SIZE]; /* what <vgpu:lease> itself says, whatever Nova does; "" none */
+	char lease_project[PROJECT_SIZE]; /* of <vgpu:lease> itself, whatever Nova says; "" none */
 	struct remark *remarks;
 	size_t nremarks;
 };
@@ -64,8 +65,21 @@ struct meta {
 	char lease_project[PROJECT_SIZE]; /* the lease's; "" none that is one */
 };
 
-/* domxml.c: an ID that no want can become. */
-void domxml_take(struct request *request, const char *id);
+/* domxml.c: reserves an ID: no vGPU can become it. */
+int domxml_take(struct request *request, const char *id, struct err *err);
+
+static inline void domxml_auto_xml(struct xml_doc **tree)
+{
+	xml_free(*tree);
+}
+
+#define autoxml __attribute__((cleanup(domxml_auto_xml)))
+
+/* The one error of exhausted memory. */
+static inline int domxml_no_memory(struct err *err)
+{
+	return err_sys(err, ENOMEM, "the domain's XML");
+}
 
 /* domxml.c: a UUID in any spelling that libvirt reads: dashes and blanks between bytes or none, white space around. */
 bool domxml_uuid(char out[UUID_SIZE], const char *text);
@@ -76,13 +90,13 @@ const struct meta_device *meta_find(const struct meta *meta, const char *id);
 int meta_apply(const struct meta_device *device, struct vgpu_request *req, struct err *err);
 
 /*
- * domxml_request.c: the wants with their marks' elements, the pinned CPUs and memory nodes. `holder` has the <devices>:
+ * domxml_request.c: the vGPUs with their marks' elements, the pinned CPUs and memory nodes. `holder` has the <devices>:
  * the domain itself, or the record of a suspend.
  */
 int request_read(struct domxml *doc, const struct xml_elem *domain, const struct xml_elem *holder,
 		 const struct meta *meta, bool all_pci, struct err *err);
 
-/* domxml_remark.c: after request_read(), what the metadata say to nobody. */
+/* domxml_remark.c: after request_read(), metadata without effect. */
 void domxml_look(struct domxml *doc, const struct xml_elem *domain);
 
 /*
@@ -94,8 +108,11 @@ int domxml_locate(struct domxml *doc, size_t count, struct err *err);
 /* domxml_edit.c: writes " name='text'", whatever is in the text; without a name the text alone. */
 void domxml_put(FILE *out, const char *name, const char *text);
 
+/* domxml_edit.c: closes the memory stream that makes *out; NULL: it could not be opened. */
+int domxml_end(FILE *f, char **out, struct err *err);
+
 /* The facts in the order of domxml_facts. */
-static inline void migration_facts_facts(const struct migration_facts *facts, const char *values[FACTS])
+static inline void domxml_fact_values(const struct migration_facts *facts, const char *values[FACTS])
 {
 	values[0] = facts->type;
 	values[1] = facts->name;

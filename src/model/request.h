@@ -39,20 +39,18 @@ struct migration_facts {
 /* One vGPU of the domain: a hostdev, with the <vgpu:device> that names it, if there is one. */
 struct vgpu_request {
 	enum vgpu_request_kind kind;
-	char id[ID_SIZE];       /* the UUID (lower case) or the VF's address, as the XML has it */
-	bool any;               /* any vGPU will do: the ID is a placeholder, or one that only the source has */
-	char alias[ALIAS_SIZE]; /* of a running domain's device, by which libvirt's events name it; "" none */
-	bool managed;           /* of a PCI device: libvirt binds it to VFIO, and back */
-	bool has_metadata;      /* a <vgpu:device> names it */
-	char type[LABEL_SIZE];  /* as the metadata gives it: an id, a name or a class; "" none */
+	char id[ID_SIZE];             /* the UUID (lower case) or the VF's address, as the XML has it */
+	bool any;                     /* any vGPU will do: the ID is a placeholder, or one that only the source has */
+	char alias[ALIAS_SIZE];       /* of a running domain's device, by which libvirt's events name it; "" none */
+	bool managed;                 /* of a PCI device: libvirt binds it to VFIO, and back */
+	bool has_metadata;            /* a <vgpu:device> names it */
+	struct migration_facts facts; /* as the metadata gives them; `type` is an id, a name or a class */
 	bool has_placement;
 	enum placement placement;
 	enum numa_preference numa;
 	int numa_node; /* for NUMA_NODE */
 	bool has_params;
 	char params[PARAMS_SIZE];
-	/* facts of the source of a migration, "" where not given */
-	char source_name[LABEL_SIZE], source_framework[16], source_model[16], source_driver[64];
 };
 
 /*

@@ -56,7 +56,7 @@ static bool look_at(struct check *check, int dir, const char *name)
 	char path[sizeof(DEFINED) + SHOWN_SIZE], safe[SHOWN_SIZE];
 	struct about about = { .check = check, .path = path };
 	autofree char *xml = NULL;
-	struct domxml *doc = NULL;
+	autodomxml struct domxml *doc = NULL;
 	struct err ignored;
 	size_t len;
 
@@ -66,7 +66,6 @@ static bool look_at(struct check *check, int dir, const char *name)
 	text_safe(safe, sizeof(safe), name);
 	snprintf(path, sizeof(path), "%s/%s", DEFINED, safe);
 	remark_domain(doc, check->host, report, &about);
-	domxml_free(doc);
 	return true;
 }
 

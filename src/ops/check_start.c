@@ -40,7 +40,7 @@ static void start_begin(struct start *s, const struct check *check, const struct
 	s->config.nquotas = 0;
 	s->config.quota_default = s->config.quota_none = NO_LIMIT;
 	uuid_random(s->request.uuid);
-	text_copy(s->vgpu.type, sizeof(s->vgpu.type), section->type);
+	text_copy(s->vgpu.facts.type, sizeof(s->vgpu.facts.type), section->type);
 }
 
 /* With an mdev of its own, or with this VF. */

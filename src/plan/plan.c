@@ -175,7 +175,7 @@ bool plan_existing(struct planner *p, size_t req, const struct inv_device *devic
 	if (resolved->source == TYPE_ASKED && !plan_type_fits(resolved, device->vgpu.type))
 		return plan_refuse(p, req, REFUSE_OTHER,
 				   "it exists as %s on %s, the domain's metadata asks for %s: change one of them",
-				   device->vgpu.type, device->vgpu.parent, resolved->req->type);
+				   device->vgpu.type, device->vgpu.parent, resolved->req->facts.type);
 	plan_adopt(p, device, step);
 	if (own) {
 		step->kind = STEP_KEEP;

@@ -13,8 +13,8 @@
 
 static bool driver_differs(const struct plan_facts *facts, const struct vgpu_request *req)
 {
-	return facts->mode == PLAN_MIGRATE && facts->config && *req->source_driver && *facts->inv->nvidia_driver &&
-	       strcmp(req->source_driver, facts->inv->nvidia_driver) != 0;
+	return facts->mode == PLAN_MIGRATE && facts->config && *req->facts.driver && *facts->inv->nvidia_driver &&
+	       strcmp(req->facts.driver, facts->inv->nvidia_driver) != 0;
 }
 
 /*
@@ -25,8 +25,8 @@ static bool name_differs(const struct plan_facts *facts, const struct vgpu_reque
 {
 	const struct inv_type *t = inventory_type(facts->inv, type);
 
-	return facts->mode == PLAN_MIGRATE && *req->source_name && t && !driver_differs(facts, req) &&
-	       strcmp(req->source_name, t->name) != 0;
+	return facts->mode == PLAN_MIGRATE && *req->facts.name && t && !driver_differs(facts, req) &&
+	       strcmp(req->facts.name, t->name) != 0;
 }
 
 void plan_source_narrow(const struct plan_facts *facts, struct resolved_request *resolved)
@@ -56,17 +56,17 @@ bool plan_source_fits(struct planner *p, size_t req)
 			p, req, REFUSE_OTHER,
 			"its driver is version %s on the source and %s here: bring both to one version, or set "
 			"driver_mismatch = warn",
-			w->source_driver, facts->inv->nvidia_driver);
+			w->facts.driver, facts->inv->nvidia_driver);
 	if (driver_differs(facts, w))
 		snprintf(p->plan->warning, sizeof(p->plan->warning),
-			 "vGPU %s: its driver is version %s on the source and %s here", w->id, w->source_driver,
+			 "vGPU %s: its driver is version %s on the source and %s here", w->id, w->facts.driver,
 			 facts->inv->nvidia_driver);
 	if (resolved->ntypes && name_differs(facts, w, resolved->types[0]))
 		return plan_refuse(
 			p, req, REFUSE_OTHER,
 			"it is %s%s%s on the source, and %s is %s here: only a vGPU of the same type can go on "
 			"with its state",
-			w->source_name, *w->source_model ? " of " : "", w->source_model, resolved->types[0],
+			w->facts.name, *w->facts.model ? " of " : "", w->facts.model, resolved->types[0],
 			inventory_type(facts->inv, resolved->types[0])->name);
 	return true;
 }

@@ -55,7 +55,7 @@ void plan_text_request(const struct resolved_request *resolved, char *buf, size_
 	size_t n = 0;
 
 	if (resolved->ntypes > 1)
-		n = (size_t)snprintf(buf, size, "%s (", resolved->req->type);
+		n = (size_t)snprintf(buf, size, "%s (", resolved->req->facts.type);
 	for (int t = 0; t < resolved->ntypes && n < size; t++)
 		n += (size_t)snprintf(buf + n, size - n, "%s%s", t ? ", " : "", resolved->types[t]);
 	if (resolved->ntypes > 1 && n < size)

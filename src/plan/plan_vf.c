@@ -126,7 +126,7 @@ static bool retype(struct planner *p, size_t req, const struct inv_device *devic
 		return false;
 	if (!plan_is_reclaimable(p->facts, device->vgpu.id) || device->parent == UNKNOWN)
 		return plan_refuse_device(p, req, "it is %s and the domain asks for %s", device->vgpu.type,
-					  resolved->req->type);
+					  resolved->req->facts.type);
 	plan_adopt(p, device, step);
 	step->kind = STEP_CREATE;
 	snprintf(step->vgpu.type, sizeof(step->vgpu.type), "%s", resolved->types[0]);
@@ -147,7 +147,7 @@ static bool prepare_typed(struct planner *p, size_t req, const struct inv_device
 	if (resolved->source == TYPE_ASKED && !plan_type_fits(resolved, device->vgpu.type))
 		return own ? plan_refuse_device(p, req,
 						"it is %s, the domain's metadata asks for %s: change one of them",
-						device->vgpu.type, resolved->req->type)
+						device->vgpu.type, resolved->req->facts.type)
 			   : retype(p, req, device, step);
 	return plan_existing(p, req, device, own, step);
 }

@@ -18,7 +18,7 @@ enum { LIBVIRT_CROSSES = 11000000 };
 /* What the type is called, on the source or by who wrote the metadata; "" where nobody says. */
 static const char *name_of(const struct vgpu_request *req)
 {
-	return *req->source_name ? req->source_name : req->type;
+	return *req->facts.name ? req->facts.name : req->facts.type;
 }
 
 /* The first type of these frameworks with this name; "" none. */
@@ -58,7 +58,7 @@ static int may_cross(const struct vgpu_request *req, const char *type, const str
 /* Its ID names a device of the source, of the other kind. */
 static void cross(struct vgpu_request *req)
 {
-	text_copy(req->type, sizeof(req->type), name_of(req));
+	text_copy(req->facts.type, sizeof(req->facts.type), name_of(req));
 	req->managed = false;
 	req->kind = req->kind == REQUEST_MDEV ? REQUEST_PCI : REQUEST_MDEV;
 	req->any = true;

@@ -108,7 +108,5 @@ int hostdev_filter_keep(struct domxml *doc, const struct host *host, const struc
 	}
 	if (any)
 		r = look(keep, cards, request, host, config, err);
-	if (r == 0)
-		domxml_keep(doc, keep);
-	return r;
+	return r < 0 ? r : domxml_keep(doc, keep, err);
 }

@@ -49,7 +49,7 @@ bool prediction_facts(struct migration_facts *facts, const struct survey *survey
 			*facts = here;
 		known = true;
 	}
-	if (*req->type)
-		memcpy(facts->type, req->type, sizeof(facts->type));
+	if (*req->facts.type)
+		memcpy(facts->type, req->facts.type, sizeof(facts->type));
 	return known;
 }

@@ -39,9 +39,9 @@ static bool is_in(char **list, const char *s)
 static void source_says(const struct vgpu_request *req, char *buf, size_t size)
 {
 	buf[0] = '\0';
-	if (*req->source_name || *req->source_model)
-		snprintf(buf, size, " (on the source it is %s%s%s)", req->source_name,
-			 *req->source_name && *req->source_model ? " of " : "", req->source_model);
+	if (*req->facts.name || *req->facts.model)
+		snprintf(buf, size, " (on the source it is %s%s%s)", req->facts.name,
+			 *req->facts.name && *req->facts.model ? " of " : "", req->facts.model);
 }
 
 /* Has the other kind of hostdev a type or class of this name, by the configuration or by a card? */
@@ -53,12 +53,12 @@ static bool is_other_kind(const struct vgpu_request *req, const struct config *c
 
 	for (size_t i = 0; config && i < config->nsections; i++)
 		if (config->sections[i].vf && req->kind == REQUEST_MDEV &&
-		    (strcmp(config->sections[i].type, req->type) == 0 ||
-		     strcmp(config->sections[i].class, req->type) == 0))
+		    (strcmp(config->sections[i].type, req->facts.type) == 0 ||
+		     strcmp(config->sections[i].class, req->facts.type) == 0))
 			return true;
-	if (inventory_types_named(host, others, req->type, &named, &ignored) == 0 && named)
+	if (inventory_types_named(host, others, req->facts.type, &named, &ignored) == 0 && named)
 		return true;
-	return inventory_type_ids(host, others, &known, &ignored) == 0 && is_in(known, req->type);
+	return inventory_type_ids(host, others, &known, &ignored) == 0 && is_in(known, req->facts.type);
 }
 
 static int unknown_type(const struct vgpu_request *req, const struct config *config, const struct host *host,
@@ -74,7 +74,7 @@ static int unknown_type(const struct vgpu_request *req, const struct config *con
 		return err_set(
 			err, ENOENT,
 			"vGPU %s: '%s' is made as %s here%s, and its <hostdev> is of type %s: use one of type %s",
-			req->id, req->type, req->kind == REQUEST_MDEV ? "VFs" : "mdevs", source,
+			req->id, req->facts.type, req->kind == REQUEST_MDEV ? "VFs" : "mdevs", source,
 			req->kind == REQUEST_MDEV ? "mdev" : "pci", req->kind == REQUEST_MDEV ? "pci" : "mdev");
 	if (inventory_type_ids(host, resolve_frameworks(req), &known, err) < 0)
 		return -err->code;
@@ -86,7 +86,7 @@ static int unknown_type(const struct vgpu_request *req, const struct config *con
 	}
 	if (left)
 		snprintf(more, sizeof(more), " and %d more: see 'vgpu-lease types'", left);
-	return err_set(err, ENOENT, "vGPU %s: no type is called '%s' here%s; known: %s%s", req->id, req->type, source,
+	return err_set(err, ENOENT, "vGPU %s: no type is called '%s' here%s; known: %s%s", req->id, req->facts.type, source,
 		       n ? list : "(none: this host has no pGPU)", more);
 }
 
@@ -104,7 +104,7 @@ static int add_named(struct resolved_request *resolved, const struct host *host,
 static int asked_type(struct resolved_request *resolved, const struct config *config, const struct host *host,
 		      struct err *err)
 {
-	const char *asked = resolved->req->type;
+	const char *asked = resolved->req->facts.type;
 	autofree char **known = NULL;
 	char id[TYPE_SIZE];
 	int r;
@@ -131,8 +131,8 @@ static int asked_type(struct resolved_request *resolved, const struct config *co
 		return 0;
 	}
 	/* An id that only the source knows: its name says what it is here. */
-	if (*resolved->req->source_name)
-		r = add_named(resolved, host, resolved->req->source_name, err);
+	if (*resolved->req->facts.name)
+		r = add_named(resolved, host, resolved->req->facts.name, err);
 	if (r == 0 && !resolved->ntypes)
 		r = unknown_type(resolved->req, config, host, err);
 	return r;
@@ -162,7 +162,7 @@ static int find_type(struct resolved_request *resolved, const struct config *con
 		else if (affinity_get(store, resolved->req->id, &affinity))
 			text_copy(resolved->last_parent, PARENT_SIZE, affinity.parent);
 	}
-	if (*resolved->req->type)
+	if (*resolved->req->facts.type)
 		return asked_type(resolved, config, host, err);
 	/* What the pool or a VF's card serves is the plan's to tell. */
 	if (defined) {

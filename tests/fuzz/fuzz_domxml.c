@@ -36,9 +36,9 @@ static void must_equal(const struct request *a, const struct request *b, const s
 		MUST(x.kind == y.kind && x.has_metadata == y.has_metadata && x.has_params == y.has_params);
 		MUST(x.has_placement == y.has_placement && x.placement == y.placement && x.numa == y.numa &&
 		     x.numa_node == y.numa_node);
-		MUST(strcmp(x.type, y.type) == 0 && strcmp(x.params, y.params) == 0);
-		MUST(strcmp(x.source_name, y.source_name) == 0 && strcmp(x.source_framework, y.source_framework) == 0);
-		MUST(strcmp(x.source_model, y.source_model) == 0 && strcmp(x.source_driver, y.source_driver) == 0);
+		MUST(strcmp(x.facts.type, y.facts.type) == 0 && strcmp(x.params, y.params) == 0);
+		MUST(strcmp(x.facts.name, y.facts.name) == 0 && strcmp(x.facts.framework, y.facts.framework) == 0);
+		MUST(strcmp(x.facts.model, y.facts.model) == 0 && strcmp(x.facts.driver, y.facts.driver) == 0);
 	}
 }
 
@@ -124,8 +124,8 @@ static void facts(const struct domxml *doc, unsigned int flags, bool cross)
 			MUST(x.has_metadata == y.has_metadata && x.numa == y.numa);
 			if (!x.has_metadata)
 				continue;
-			MUST(strcmp(y.type, fact.type) == 0 && strcmp(y.source_name, fact.name) == 0);
-			MUST(!*y.source_model && strcmp(y.source_driver, fact.driver) == 0);
+			MUST(strcmp(y.facts.type, fact.type) == 0 && strcmp(y.facts.name, fact.name) == 0);
+			MUST(!*y.facts.model && strcmp(y.facts.driver, fact.driver) == 0);
 		}
 	}
 	domxml_free(second);
@@ -189,8 +189,8 @@ static void lease(const struct domxml *doc)
 		MUST(x.has_placement == y.has_placement && x.placement == y.placement);
 		MUST(x.numa == y.numa && x.numa_node == y.numa_node);
 		MUST(x.has_params == y.has_params && strcmp(x.params, y.params) == 0);
-		MUST(strcmp(y.type, i % 2 ? x.type : fact.type) == 0);
-		MUST(strcmp(y.source_driver, i % 2 ? x.source_driver : fact.driver) == 0);
+		MUST(strcmp(y.facts.type, i % 2 ? x.facts.type : fact.type) == 0);
+		MUST(strcmp(y.facts.driver, i % 2 ? x.facts.driver : fact.driver) == 0);
 	}
 	free(made);
 	/* What was made is not made again. */

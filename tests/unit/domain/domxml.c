@@ -236,7 +236,7 @@ static void pci_devices(void)
 	char xml[1024];
 
 	ok(request_of(two, 0)->nvgpus == 2, "a PCI device is a want where the metadata names it");
-	is(req_of(two)->type, "nvidia-1145", "that says its type");
+	is(req_of(two)->facts.type, "nvidia-1145", "that says its type");
 	ok(request_of(two, DOMXML_ALL_PCI)->nvgpus == 3, "or where all are asked for");
 	for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
 		const struct request *request;
@@ -266,13 +266,13 @@ static void metadata(void)
 		"<device uuid='C6F1A2B3-00004000-80000000-0000000A' type='GRID T4-1B' placement='spread' numa='1'"
 		" params='a=1,b=&quot;2&quot;' name='GRID T4-1C' framework='mdev' model='10de:1eb8' driver='550.90.05'/>"
 		"</lease></metadata>" DEVICES(MDEV(U1))));
-	is(req->type, "GRID T4-1B", "the device that has the hostdev's UUID gives the type, whatever prefix it has");
+	is(req->facts.type, "GRID T4-1B", "the device that has the hostdev's UUID gives the type, whatever prefix it has");
 	ok(req->has_metadata && req->has_placement && req->placement == PLACE_SPREAD, "and the placement");
 	ok(req->numa == NUMA_NODE && req->numa_node == 1, "and the NUMA node");
 	ok(req->has_params, "and parameters");
 	is(req->params, "a=1,b=\"2\"", "as XML means them");
-	ok(strcmp(req->source_name, "GRID T4-1C") == 0 && strcmp(req->source_framework, "mdev") == 0 &&
-		   strcmp(req->source_model, "10de:1eb8") == 0 && strcmp(req->source_driver, "550.90.05") == 0,
+	ok(strcmp(req->facts.name, "GRID T4-1C") == 0 && strcmp(req->facts.framework, "mdev") == 0 &&
+		   strcmp(req->facts.model, "10de:1eb8") == 0 && strcmp(req->facts.driver, "550.90.05") == 0,
 	   "and the facts of the host that it comes from");
 	is(domxml_request(doc)->project, "p1", "the lease gives the project");
 	req = req_of(DOMAIN("<metadata xmlns='urn:vgpu-lease:domain:1'><lease><device uuid='" U1
@@ -414,8 +414,13 @@ static void templates(void)
 		if (ok(xml != NULL, "%s is there", files[i].file)) {
 			const struct request *request = request_of(xml, DOMXML_FILE);
 
+<<<<<<< HEAD
 			ok(request->nvgpus == files[i].vgpus && strcmp(request->vgpus[0].type, files[i].type) == 0 &&
 				   request->vgpus[0].any == files[i].placeholder,
+=======
+			ok(request->nvgpus == files[i].vgpus && strcmp(request->vgpus[0].facts.type, files[i].type) == 0 &&
+				   request->vgpus[0].placeholder == files[i].placeholder,
+>>>>>>> 780c76a (domain: a request embeds its migration facts; one edit of an address)
 			   "%s says what its comment says", files[i].file);
 		}
 	}

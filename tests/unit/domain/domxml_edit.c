@@ -132,7 +132,7 @@ static void bytes(void)
 
 		ok(request->nvgpus == 3, "it has three vGPUs");
 		is(request->vgpus[0].id, A, "the first of them by its UUID");
-		is(request->vgpus[0].type, "a < b", "with its type");
+		is(request->vgpus[0].facts.type, "a < b", "with its type");
 		is(request->vgpus[2].id, "0000:41:00.5", "the third by its address");
 	}
 	domxml_free(doc);

@@ -71,7 +71,7 @@ static void kept(void)
 	ok(later && domxml_request(later)->nvgpus == 2, "what was taken is read from the record");
 	has(later, 0, MDEV, true, "hostdev0");
 	has(later, 1, VF, true, "ua-second");
-	ok(strcmp(domxml_request(later)->vgpus[0].type, "mtty-2") == 0 &&
+	ok(strcmp(domxml_request(later)->vgpus[0].facts.type, "mtty-2") == 0 &&
 		   domxml_request(later)->vgpus[0].numa_node == 1,
 	   "with what the metadata says of it");
 	domxml_free(doc);

@@ -218,7 +218,7 @@ static void make_want(struct world *w, char *spec)
 		resolved->source = *type == '~' ? TYPE_ASKED : *type == '^' ? TYPE_REMEMBERED : TYPE_DEFINED;
 		*type = '\0';
 		if (resolved->source == TYPE_ASKED)
-			snprintf(req->type, sizeof(req->type), "%.*s", (int)strcspn(type + 1, "="), type + 1);
+			snprintf(req->facts.type, sizeof(req->facts.type), "%.*s", (int)strcspn(type + 1, "="), type + 1);
 		each(one, (types ? types : type) + 1, "|")
 			snprintf(resolved->types[resolved->ntypes++], TYPE_SIZE, "%s", one);
 	}
@@ -266,11 +266,11 @@ static void make_policy(struct world *w, const char *word)
 	else if (strncmp(word, "driver=", 7) == 0)
 		text_copy(w->inv.nvidia_driver, sizeof(w->inv.nvidia_driver), word + 7);
 	else if (strncmp(word, "source=", 7) == 0)
-		text_copy(w->vgpus[0].source_driver, sizeof(w->vgpus[0].source_driver), word + 7);
+		text_copy(w->vgpus[0].facts.driver, sizeof(w->vgpus[0].facts.driver), word + 7);
 	else if (strncmp(word, "name=", 5) == 0)
-		text_copy(w->vgpus[0].source_name, sizeof(w->vgpus[0].source_name), word + 5);
+		text_copy(w->vgpus[0].facts.name, sizeof(w->vgpus[0].facts.name), word + 5);
 	else if (strncmp(word, "model=", 6) == 0)
-		text_copy(w->vgpus[0].source_model, sizeof(w->vgpus[0].source_model), word + 6);
+		text_copy(w->vgpus[0].facts.model, sizeof(w->vgpus[0].facts.model), word + 6);
 	else if (strncmp(word, "near=", 5) == 0)
 		w->resolved_requests[0].nodes = UINT64_C(1) << atoi(word + 5);
 	else if (strncmp(word, "quota=", 6) == 0)
