@@ -101,6 +101,13 @@ cut_off() {
 	sed -i -E 's/^state=.*/state=creating/;s/^writer=.*/writer=4194305/' "$root/run/vgpu-lease/leases/$(uuid "$1")"
 }
 
+# ended STATUS KEY [ARG...]: the last vl ended so, and said this.
+ended() {
+	[ "$status" = "$1" ] || { echo "status $status"; return 1; }
+	shift
+	says "$@" <<<"$err"
+}
+
 # like TEXT PATTERN SENTENCE: the text matches the pattern of bash.
 like() {
 	local status=0

@@ -25,20 +25,20 @@ tap_verdict() {
 
 # holds SENTENCE COMMAND...: the command succeeds. What it prints is shown where it does not.
 holds() {
-	local sentence=$1 said status=0
+	local sentence=$1 tap_said tap_status=0
 	shift
 
-	said=$("$@" 2>&1) || status=$?
-	tap_verdict $status "$sentence" "$said"
+	tap_said=$("$@" 2>&1) || tap_status=$?
+	tap_verdict $tap_status "$sentence" "$tap_said"
 }
 
 # fails SENTENCE COMMAND...: the command does not succeed.
 fails() {
-	local sentence=$1 said status=1
+	local sentence=$1 tap_said tap_status=1
 	shift
 
-	said=$("$@" 2>&1) || status=0
-	tap_verdict $status "$sentence" "$said"
+	tap_said=$("$@" 2>&1) || tap_status=0
+	tap_verdict $tap_status "$sentence" "$tap_said"
 }
 
 # nothing SENTENCE TEXT: the text, which lists what is wrong, is empty.

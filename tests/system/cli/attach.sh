@@ -22,26 +22,26 @@ leased() { ls "$root/run/vgpu-lease/leases"; }
 made() { ls "$root/sys/bus/mdev/devices"; }
 
 vl attach vm1
-is "$status|$err" "1|vgpu-lease: $root has no libvirt of its own: name one with --connect" \
+is "$status|$err" "1|$(message M_PROGRAM "$(message M_NO_LIBVIRT "$root")")" \
 	"a simulated host has no libvirt"
 vl attach --connect "$libvirt" vm2
-is "$status|$err" "1|vgpu-lease: domain vm2: libvirt says: Domain not found" "a domain that is not there"
+is "$status|$err" "1|$(message M_PROGRAM "$(message M_LIBVIRT_SAYS vm2 "Domain not found")")" "a domain that is not there"
 vl attach --connect "test:///nowhere" vm2
-holds "a libvirt that is not there" grep -q 'test:///nowhere: no connection' <<<"$err"
+holds "a libvirt that is not there" says M_NO_CONNECTION test:///nowhere <<<"$err"
 
 vl attach --connect "$libvirt" vm1
-holds "what libvirt refuses is an error" grep -q 'domain vm1: the device cannot be attached: libvirt says:' <<<"$err"
+holds "what libvirt refuses is an error" says M_NOT_ATTACHED vm1 <<<"$err"
 is "$status|$(leased)|$(made)" "1||" "and leaves no lease and no device"
 vl attach --connect "$libvirt" --type nvidia-999 vm1
-holds "a type that nobody knows" grep -q "domain vm1: vGPU .*: no type is called 'nvidia-999' here" <<<"$err"
+holds "a type that nobody knows" says M_UNKNOWN_TYPE nvidia-999 <<<"$err"
 
 vl detach --connect "$libvirt" vm1 "$(uuid 1)"
-is "$status|$err" "1|vgpu-lease: domain vm1 has no vGPU $(uuid 1): 'vgpu-lease show vm1' tells which it has" \
+is "$status|$err" "1|$(message M_PROGRAM "$(message M_NOT_ITS_VGPU vm1 "$(uuid 1)" vm1)")" \
 	"a vGPU that the domain does not have"
 vl detach vm1
-is "$status|$err" "2|vgpu-lease: detach needs its ID; see 'vgpu-lease --help'" "no ID"
+is "$status|$err" "2|$(message M_USAGE "$(message M_NEEDS_OPERAND detach ID)")" "no ID"
 vl detach vm1 nonsense
-is "$status|$err" "2|vgpu-lease: nonsense: that is no ID: neither a UUID nor a PCI address; see 'vgpu-lease --help'" "an ID that is none"
+is "$status|$err" "2|$(message M_USAGE "$(message M_BAD_ID nonsense)")" "an ID that is none"
 vl detach vm1 "$(uuid 1)" more
 is "$status" 2 "one word too many"
 vl suspend --persistent vm1
@@ -50,14 +50,14 @@ is "$status" 2 "an option of another command"
 # What an attach left that was cut off.
 call prepare begin 1
 vl detach --connect "$libvirt" vm1 "$(uuid 1)"
-is "$status|$out" "0|detached $(uuid 1) from domain vm1" "a lease of a vGPU that the domain does not have is given back"
+is "$status|$out" "0|$(message M_DETACHED "$(uuid 1)" vm1)" "a lease of a vGPU that the domain does not have is given back"
 is "$(leased)|$(made)" "|" "with its device"
 
 vl suspend --connect "$libvirt" vm1
-is "$status|$err" "1|vgpu-lease: domain vm1 has no vGPU: 'virsh managedsave' saves it" \
+is "$status|$err" "1|$(message M_PROGRAM "$(message M_SUSPEND_NEEDLESS vm1)")" \
 	"a domain without vGPUs needs no help to be saved"
 vl resume --connect "$libvirt" vm1
-is "$status|$err" "1|vgpu-lease: domain vm1 runs, and lacks no vGPU" "one that runs with all that it has is not resumed"
+is "$status|$err" "1|$(message M_PROGRAM "$(message M_RESUME_NEEDLESS vm1)")" "one that runs with all that it has is not resumed"
 
 # A host whose vGPUs are VFs.
 "$sim" --stop "$root"
@@ -74,11 +74,11 @@ END
 types() { cat "$root"/sys/bus/pci/devices/*/nvidia/current_vgpu_type | sort -u | xargs; }
 for type in nvidia-1146 "NVIDIA L40S-2B" CUSTOM_FLEX; do
 	vl attach --connect "$libvirt" --type "$type" vm1
-	like "$err" "*domain vm1: the device cannot be attached: libvirt says:*" "a VF of $type is leased before libvirt refuses it"
+	holds "a VF of $type is leased before libvirt refuses it" says M_NOT_ATTACHED vm1 <<<"$err"
 	is "$(leased)|$(types)" "|0" "and given back then"
 done
 vl attach --connect "$libvirt" vm1
-like "$err" "*which type? Give --type with one of nvidia-1146, flex" "with several types one must be named"
+holds "with several types one must be named" says M_GIVE_TYPE "nvidia-1146, flex" <<<"$err"
 
 # A domain that has a VF of the pool, and a card that is passed through without us.
 pci() {
@@ -91,9 +91,9 @@ sed "s/'test'/'qemu'/; s|</*node>||g" "$tmp/passed.xml" >"$tmp/passed-2.xml"
 "$hook" --root "$root" -- vm2 prepare begin - <"$tmp/passed-2.xml"
 for named in a broken no; do
 	vl detach --connect "$passed" vm2 0000:01:00.2
-	like "$status|$err" "1|*vgpu-lease: domain vm2 has no vGPU 0000:01:00.2: *" "what is none of ours is not detached: $named configuration"
+	holds "what is none of ours is not detached: $named configuration" ended 1 M_NOT_ITS_VGPU vm2 0000:01:00.2
 	vl detach --connect "$passed" vm2 0000:4d:00.2
-	like "$status|$err" "1|*domain vm2: the device cannot be detached: libvirt says:*" "and what is leased is tried"
+	holds "and what is leased is tried" ended 1 M_NOT_DETACHED vm2
 	if [ $named = a ]; then echo nonsense >"$root/etc/vgpu-lease.conf"; else rm -f "$root/etc/vgpu-lease.conf"; fi
 done
 conf <<END
@@ -101,8 +101,7 @@ conf <<END
 enabled_mdev_types = nvidia-1146
 END
 vl suspend --connect "$passed" vm2
-like "$status|$err" "1|*domain vm2: the device cannot be detached: libvirt says:*" \
-	"a VF that the configuration has in the pool no longer is in the way of a suspend, too"
+holds "a VF that the configuration has in the pool no longer is in the way of a suspend, too" ended 1 M_NOT_DETACHED vm2
 vl release 0000:4d:00.2
 
 # Two attaches at once: another has leased the VF that was chosen, before it came to our own lease.
@@ -135,10 +134,9 @@ meanwhile() { # N VF...: after the choice the domain vmN leases these, and the f
 cp "$root/run/vgpu-lease/leases/0000:4d:00.2" "$tmp/lease"
 vl release 0000:4d:00.2
 meanwhile 2 0000:4d:00.1
-like "$status|$err" "1|*domain vm1: the device cannot be attached: libvirt says:*" \
-	"a VF that somebody else leased since it was chosen: the next is tried"
+holds "a VF that somebody else leased since it was chosen: the next is tried" ended 1 M_NOT_ATTACHED vm1
 meanwhile 1 0000:4d:00.1
-like "$status|$err" "1|*domain vm1: the device cannot be attached: libvirt says:*" "also one that the same domain got"
+holds "also one that the same domain got" ended 1 M_NOT_ATTACHED vm1
 meanwhile 2 0000:4d:00.1 0000:4d:00.2
 like "$status|$err" "1|vgpu-lease: domain vm1: *" "where there is no next, that is the refusal"
 like "$err" "*domain vm2*" "which says who has it"
@@ -161,9 +159,9 @@ conf <<END
 enabled_mdev_types = nvidia-222, nvidia-223
 END
 vl attach --connect "$libvirt" vm1
-is "$status|$err" "1|vgpu-lease: which type? Give --type with one of nvidia-222, nvidia-223" \
+is "$status|$err" "1|$(message M_PROGRAM "$(message M_GIVE_TYPE "nvidia-222, nvidia-223")")" \
 	"with several types one must be named"
 rm "$root/etc/vgpu-lease.conf"
 vl attach --connect "$libvirt" vm1
-holds "without a configuration nothing is attached" grep -q 'nothing can be leased without one' <<<"$err"
+holds "without a configuration nothing is attached" says M_NO_CONF_NO_LEASE <<<"$err"
 tap_done

@@ -192,7 +192,7 @@ decide "no configuration, and a VF" PASSES "$(pci $vf "type='nvidia-1147'" | fil
 
 ### What is no domain's XML
 vl plan "$tmp/missing.xml"
-is "$status|$err" "2|vgpu-lease: $tmp/missing.xml: No such file or directory" "a file that cannot be read is a usage error"
+is "$status|$err" "2|$(message M_PROGRAM "$(message M_NO_SUCH_FILE "$tmp/missing.xml")")" "a file that cannot be read is a usage error"
 vl plan --json "$(file <<<'<domain')"
 like "$status|$out" '1|*"domain": null*"possible": false,*"refusal": "*' "one that can, and is no XML, would be refused"
 tap_done

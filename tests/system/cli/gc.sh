@@ -45,13 +45,13 @@ echo '{"mdev_type": "mtty-1", "start": "manual"}' >"$root/etc/mdevctl.d/mtty/$(u
 before=$(cd "$root" && find run var etc sys/bus/mdev/devices | sort; cat "$root"/run/vgpu-lease/leases/*)
 
 check_verdicts() {
-	is "$(verdict 1)" "$1: an orphan: no lease, not open, in no domain's XML, not started by mdevctl, idle for N s" "an orphan goes"
-	is "$(verdict 3)" "stays: its domain runs" "a lease whose domain runs stays"
-	is "$(verdict 4)" "stays: process $$ has it open" "what is open stays"
-	is "$(verdict 5)" "$1: its domain no longer runs" "a lease whose domain no longer runs goes"
-	is "$(verdict 7)" "$2: its reservation has expired" "an expired reservation goes"
-	is "$(verdict 8)" "stays: domain vm8 names it" "a device that a domain's XML names stays"
-	is "$(verdict 9)" "stays: mdevctl starts it at boot (/etc/mdevctl.d/0000:84:00.0)" "one that mdevctl starts stays"
+	is "$(verdict 1)" "$1: $(message M_ORPHAN N)" "an orphan goes"
+	is "$(verdict 3)" "stays: $(message M_ITS_DOMAIN_RUNS)" "a lease whose domain runs stays"
+	is "$(verdict 4)" "stays: $(message M_PROCESS_HAS_IT $$)" "what is open stays"
+	is "$(verdict 5)" "$1: $(message M_DOMAIN_ENDED)" "a lease whose domain no longer runs goes"
+	is "$(verdict 7)" "$2: $(message M_RESERVATION_EXPIRED)" "an expired reservation goes"
+	is "$(verdict 8)" "stays: $(message M_NAMED_BY vm8)" "a device that a domain's XML names stays"
+	is "$(verdict 9)" "stays: $(message M_MDEVCTL_STARTS /etc/mdevctl.d/0000:84:00.0)" "one that mdevctl starts stays"
 }
 
 vl gc --dry-run --type nvidia-222
@@ -75,12 +75,12 @@ holds "that of another type is not" exists 2
 fails "the device of the lease is gone" exists 5
 is "$(find "$root/run/vgpu-lease/leases" -type f -printf '%f\n' | sort)" "$(uuid 3; echo; uuid 4)" "and so are the leases"
 vl gc
-is "$(verdict 2)" "removed: an orphan: no lease, not open, in no domain's XML, not started by mdevctl, idle for N s; its mdevctl definition goes with it" \
+is "$(verdict 2)" "removed: $(message M_DEFINITION_GOES "$(message M_ORPHAN N)")" \
 	"without --type the other orphan goes"
 fails "with its manual definition" test -e "$root/etc/mdevctl.d/mtty/$(uuid 2)"
 leave
 vl gc
-is "$(verdict 4)" "removed: to be given back" "what was open goes when it is closed"
+is "$(verdict 4)" "removed: $(message M_PENDING)" "what was open goes when it is closed"
 
 # What cannot go.
 create mtty mtty-1 2
@@ -94,8 +94,8 @@ release_timeout = 1
 driver_cleanup = 0
 EOF
 vl gc
-like "$(verdict 2)" "failed: an orphan: *; but: removing vGPU $(uuid 2): Device or resource busy*" "what cannot be removed says so"
-is "$status|$err" "1|vgpu-lease: 1 of these could not be given back: see why, then run gc again" "and is a failure"
+like "$(verdict 2)" "failed: $(message M_FAILED "$(message M_ORPHAN N)" "$(message M_REMOVING "$(uuid 2)" "Device or resource busy*")")" "what cannot be removed says so"
+is "$status|$err" "1|$(message M_PROGRAM "$(message M_SOME_FAILED 1)")" "and is a failure"
 vl gc --json
 like "$status|$out" '1|*"outcome": "failed",*"error": "*' "also as JSON"
 # A child that has not been waited for is at it until it lets the lock go.
@@ -110,18 +110,18 @@ enabled_mdev_types = nvidia-222
 reuse = never
 EOF
 vl gc
-like "$(verdict 2)" "stays: idle for N s of the 600 s of reclaim_grace" "a device that has not been idle for long stays"
+like "$(verdict 2)" "stays: $(message M_IDLE N 600)" "a device that has not been idle for long stays"
 sed -i 's/^[0-9]*/1/' "$root/run/vgpu-lease/seen/$(uuid 2)"
 echo 1 >"$root/sys/bus/mdev/devices/$(uuid 2)/remove"
 create mtty mtty-1 2
 vl gc
-is "$(verdict 2)" "stays: idle for N s of the 600 s of reclaim_grace" "one that was made anew with the UUID of another begins anew"
+is "$(verdict 2)" "stays: $(message M_IDLE N 600)" "one that was made anew with the UUID of another begins anew"
 
 # An adopted device stays when its lease goes.
 call prepare begin 2
 age 2
 vl gc
-is "$(verdict 2)" "dropped: its domain no longer runs" "of an adopted device only the lease is dropped"
+is "$(verdict 2)" "dropped: $(message M_DOMAIN_ENDED)" "of an adopted device only the lease is dropped"
 holds "the device stays" exists 2
 
 # A creation that was cut off.
@@ -129,14 +129,14 @@ for n in 20 21 22; do call prepare begin $n nvidia-222 && cut_off $n; done
 echo 1 >"$root/sys/bus/mdev/devices/$(uuid 20)/remove"
 age 22
 vl gc
-is "$(verdict 20)" "dropped: its creation was cut off, and there is no device" "without a device it is void at once"
-is "$(verdict 21)" "stays: its creation was cut off less than create_timeout ago" "with one it has its time"
-is "$(verdict 22)" "removed: its creation was cut off" "and goes then"
+is "$(verdict 20)" "dropped: $(message M_CUT_OFF_VOID)" "without a device it is void at once"
+is "$(verdict 21)" "stays: $(message M_CUT_OFF_RECENT)" "with one it has its time"
+is "$(verdict 22)" "removed: $(message M_CUT_OFF)" "and goes then"
 fails "with the device" exists 22
 
 echo rubbish >"$root/run/vgpu-lease/leases/$(uuid 66)"
 vl gc
-like "$status|$err" "0|vgpu-lease: warning: 1 file in */leases could not be understood: now in /run/vgpu-lease/garbage" \
+like "$status|$err" "0|$(message M_WARNING "$(message M_SET_ASIDE "*/leases" /run/vgpu-lease/garbage)")" \
 	"a broken record is told"
 holds "and set aside" test -e "$root/run/vgpu-lease/garbage/$(uuid 66)"
 
@@ -144,8 +144,8 @@ conf <<<'[nonsense]'
 create mtty mtty-1 1
 call prepare begin 10 2>/dev/null
 vl gc
-like "$status|$err" "0|vgpu-lease: warning: */vgpu-lease.conf:1: *" "it works under a broken configuration"
-is "$(verdict 1)" "stays: foreign, and there is no valid configuration that lets it go" "but removes nothing foreign"
+like "$status|$err" "0|$(message M_WARNING "*/vgpu-lease.conf:1: *")" "it works under a broken configuration"
+is "$(verdict 1)" "stays: $(message M_FOREIGN_NO_CONF)" "but removes nothing foreign"
 conf <<EOF
 [devices]
 enabled_mdev_types = nvidia-222
@@ -153,6 +153,6 @@ enabled_mdev_types = nvidia-222
 reclaim = never
 EOF
 vl gc
-is "$(verdict 1)" "stays: reclaim = never: foreign devices stay" "nor where reclaim says never"
+is "$(verdict 1)" "stays: $(message M_FOREIGN_STAYS)" "nor where reclaim says never"
 
 tap_done

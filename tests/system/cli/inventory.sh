@@ -28,7 +28,7 @@ offer() {
 rm "$root/etc/vgpu-lease.conf"
 vl inventory
 is "$status|$err" "0|" "without a configuration it works"
-like "$(row mtty)" "mtty - - 0 - - - - there is no configuration: $root/etc/vgpu-lease.conf: No such file or directory" \
+like "$(row mtty)" "mtty - - 0 - - - - $(message M_NO_CONF "$root/etc/vgpu-lease.conf" "No such file or directory")" \
 	"and nothing is in the pool"
 
 conf <<EOF
@@ -53,9 +53,9 @@ like "$(row 0000:84:00.0)" "0000:84:00.0 * 0 0 nvidia-222 16 0 3 -" "a card with
 like "$(row 0000:41:00.0)" "0000:41:00.0 * 0 4 nvidia-558 4 0 4 -" "one with VFs: as many as there are VFs"
 is "$(row mtty)" "mtty - - 0 mtty-2 12 0 12 -" "a virtual parent, in Nova's spelling"
 like "$(row 0000:00:02.0)" "0000:00:02.0 * - 0 i915-GVTg_V5_4 5 0 5 -" "a card whose driver names no number"
-is "$(row 0000:99:00.0)" "0000:99:00.0 - - - nvidia-222 - - - there is no PCI device of this address" \
+is "$(row 0000:99:00.0)" "0000:99:00.0 - - - nvidia-222 - - - $(message M_NO_PCI_DEVICE)" \
 	"a card that the host lacks"
-is "$(row mdpy)" "mdpy - - - i915-GVTg_V5_4 - - - no parent of this name is in /sys/class/mdev_bus: is its driver loaded?" \
+is "$(row mdpy)" "mdpy - - - i915-GVTg_V5_4 - - - $(message M_NO_PARENT)" \
 	"and a parent"
 
 json inventory
@@ -68,7 +68,7 @@ is "$(offer 0000:84:00.0 nvidia-223)" '"id": "nvidia-223","name": "GRID T4-2B","
 	"and one that it could"
 is "$(offer mtty mtty-1)" '"id": "mtty-1","name": "Single port serial","class": null,"framebuffer_mib": null,"heads": null,"resolution": null,"capacity": 24,"used": 0,"available": 24,"configured": false},' \
 	"what the driver does not say is null"
-is "$(object address 0000:99:00.0)" '"address": "0000:99:00.0","framework": "mdev","vendor": null,"device": null,"model": null,"numa_node": null,"vfs": 0,"in_pool": false,"ready": false,"reason": "there is no PCI device of this address","types": []},' \
+is "$(object address 0000:99:00.0)" '"address": "0000:99:00.0","framework": "mdev","vendor": null,"device": null,"model": null,"numa_node": null,"vfs": 0,"in_pool": false,"ready": false,"reason": "'"$(message M_NO_PCI_DEVICE)"'","types": []},' \
 	"a card that the host lacks"
 like "$(object address 0000:00:02.0)" '*"numa_node": null,*' "a NUMA node that the kernel gives as -1 is null"
 
@@ -96,20 +96,20 @@ call prepare begin 5 nvidia-222
 vl plan <(domain 6 "$(uuid 6)" nvidia-222)
 is "$status" 1 "where nothing is available, a plan says no"
 vl inventory
-like "$(row 0000:84:00.0)" "0000:84:00.0 * nvidia-222 16 2 0 max_instances = 3 is reached" "and the inventory says why"
+like "$(row 0000:84:00.0)" "0000:84:00.0 * nvidia-222 16 2 0 $(message M_CAP_REACHED 3)" "and the inventory says why"
 
 echo '0000:41:00.0 off' >"$root/.kernel/control/register"
 vl inventory
-like "$(row 0000:41:00.0)" "0000:41:00.0 * 4 nvidia-558 - - - no vGPU types registered*" "a card that is not ready says why"
+like "$(row 0000:41:00.0)" "0000:41:00.0 * 4 nvidia-558 - - - $(message M_NOT_REGISTERED)*" "a card that is not ready says why"
 json inventory
-like "$(object address 0000:41:00.0)" '*"in_pool": false,"ready": false,"reason": "no vGPU types registered*' "as JSON"
+like "$(object address 0000:41:00.0)" '*"in_pool": false,"ready": false,"reason": "'"$(message M_NOT_REGISTERED)*" "as JSON"
 
 conf <<<'[nonsense]'
 vl inventory
-like "$status|$err" "0|vgpu-lease: warning: */vgpu-lease.conf:1: *" "a broken configuration is a warning"
+like "$status|$err" "0|$(message M_WARNING "*/vgpu-lease.conf:1: *")" "a broken configuration is a warning"
 like "$(row mtty)" "mtty * $root/etc/vgpu-lease.conf:1: *" "and the reason why nothing is in the pool"
 vl types
-like "$status|$err" "0|vgpu-lease: warning: */vgpu-lease.conf:1: *" "for types, too"
+like "$status|$err" "0|$(message M_WARNING "*/vgpu-lease.conf:1: *")" "for types, too"
 end_host
 rm -rf "$root/run/vgpu-lease" "$root/etc/libvirt"
 

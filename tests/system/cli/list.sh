@@ -68,12 +68,12 @@ is "$(line 1)" "$(uuid 1) nvidia-222 0000:84:00.0 active created TIME vm1 -" "a 
 
 call prepare begin 2
 age 2
-is "$(line 2)" "$(uuid 2) nvidia-222 0000:84:00.0 active created TIME vm2 its domain no longer runs: 'vgpu-lease gc' collects it" \
+is "$(line 2)" "$(uuid 2) nvidia-222 0000:84:00.0 active created TIME vm2 $(message M_GC_COLLECTS "$(message M_DOMAIN_ENDED)")" \
 	"a domain that does not run is noted"
 runs 2
 hold 2
 call release end 2
-is "$(line 2)" "$(uuid 2) nvidia-222 0000:84:00.0 releasing created TIME vm2 process $$ has it open" \
+is "$(line 2)" "$(uuid 2) nvidia-222 0000:84:00.0 releasing created TIME vm2 $(message M_PROCESS_HAS_IT $$)" \
 	"one that waits to be given back says for whom"
 leave
 
@@ -82,27 +82,27 @@ call prepare begin 3
 runs 3
 is "$(line 3)" "$(uuid 3) nvidia-222 0000:85:00.0 active adopted TIME vm3 -" "an adopted device"
 echo 1 >"$root/sys/bus/mdev/devices/$(uuid 3)/remove"
-is "$(line 3)" "$(uuid 3) nvidia-222 0000:85:00.0 active adopted TIME vm3 its device is gone" \
+is "$(line 3)" "$(uuid 3) nvidia-222 0000:85:00.0 active adopted TIME vm3 $(message M_DEVICE_GONE)" \
 	"one whose device somebody removed is noted"
 
 call prepare begin 5
 cut_off 5
 age 5
-is "$(line 5)" "$(uuid 5) nvidia-222 0000:84:00.0 creating created TIME vm5 its creation was cut off: 'vgpu-lease gc' collects it" \
+is "$(line 5)" "$(uuid 5) nvidia-222 0000:84:00.0 creating created TIME vm5 $(message M_GC_COLLECTS "$(message M_CUT_OFF)")" \
 	"a creation whose writer died is noted"
 
 call migrate begin 4 >/dev/null
-is "$(line 4)" "$(uuid 4) nvidia-222 0000:84:00.0 reserved created TIME vm4 reserved for a domain that is on its way" \
+is "$(line 4)" "$(uuid 4) nvidia-222 0000:84:00.0 reserved created TIME vm4 $(message M_RESERVED)" \
 	"a reservation"
 
 echo 'this is no lease' >"$root/run/vgpu-lease/leases/$(uuid 9)"
 vl list
-like "$status|$err" "0|vgpu-lease: warning: 1 file in /run/vgpu-lease/leases cannot be understood*" "a broken record is told"
+like "$status|$err" "0|$(message M_WARNING "$(message M_NOT_UNDERSTOOD /run/vgpu-lease/leases)*")" "a broken record is told"
 rm "$root/run/vgpu-lease/leases/$(uuid 9)"
 
 conf <<<'[nonsense]'
 vl list --json
-like "$status|$err" "0|vgpu-lease: warning: $root/etc/vgpu-lease.conf:1: *" "a broken configuration is a warning"
+like "$status|$err" "0|$(message M_WARNING "$root/etc/vgpu-lease.conf:1: *")" "a broken configuration is a warning"
 like "$out" "*$(uuid 1)*" "and the leases are shown all the same"
 
 # A name that would drive the terminal.

@@ -8,49 +8,51 @@ conf <<EOF
 enabled_mdev_types = mtty-1
 EOF
 
-# usage SENTENCE ERROR ARGUMENT...
+# usage SENTENCE KEY [ARG...] -- ARGUMENT...
 usage() {
-	local sentence=$1 want=$2
-	shift 2
+	local sentence=$1 why=()
 
+	shift
+	while [ "$1" != -- ]; do why+=("$1") && shift; done
+	shift
 	vl "$@"
-	is "$status|$out|$err" "2||vgpu-lease: $want; see 'vgpu-lease --help'" "$sentence"
+	is "$status|$out|$err" "2||$(message M_USAGE "$(message "${why[@]}")")" "$sentence"
 }
 
-usage "no command is a wrong call" "which command?"
-usage "so is an unknown one" "unknown command lists" lists
-usage "an unknown option" "unknown option --jsno" list --jsno
-usage "an option of another command" "list takes no --dry-run" list --dry-run
-usage "an option without its value" "--config needs a value: FILE" list --config
-usage "an option with a value that takes none" "--json takes no value" list --json=yes
-usage "a word too many" "list: one word too many: x" list x
-usage "a file that is missing" "plan needs its FILE" plan
-usage "two files" "rewrite: one word too many: b" rewrite a b
-usage "an operation that libvirt does not have" "--op start: neither prepare, migrate nor restore" plan --op start x
-usage "a type that is none" "--type ../x: that is no type's id" gc --type ../x
-usage "an ID that is none" "../x: that is no ID: neither a UUID nor a PCI address" release ../x
-usage "standard input cannot be edited in place" "--in-place needs a file, not standard input" rewrite --in-place -
-usage "a command that this version does not have" "unknown command export" export placement
+usage "no command is a wrong call" M_NO_COMMAND --
+usage "so is an unknown one" M_UNKNOWN_COMMAND lists -- lists
+usage "an unknown option" M_UNKNOWN_OPTION --jsno -- list --jsno
+usage "an option of another command" M_OPTION_NOT_TAKEN list --dry-run -- list --dry-run
+usage "an option without its value" M_NO_VALUE --config FILE -- list --config
+usage "an option with a value that takes none" M_VALUE_NOT_TAKEN --json -- list --json=yes
+usage "a word too many" M_EXTRA_WORD list x -- list x
+usage "a file that is missing" M_NEEDS_OPERAND plan FILE -- plan
+usage "two files" M_EXTRA_WORD rewrite b -- rewrite a b
+usage "an operation that libvirt does not have" M_BAD_OP start -- plan --op start x
+usage "a type that is none" M_BAD_TYPE "--type ../x" -- gc --type ../x
+usage "an ID that is none" M_BAD_ID ../x -- release ../x
+usage "standard input cannot be edited in place" M_STDIN_IN_PLACE -- rewrite --in-place -
+usage "a command that this version does not have" M_UNKNOWN_COMMAND export -- export placement
 
-usage "a card that is none" "../x: that is no pGPU's address" retype ../x mtty-1
-usage "a type that is none, of a card" "a/b: that is no type's id" retype mtty a/b
-usage "an ID to detach that is none" "x: that is no ID: neither a UUID nor a PCI address" detach vm x
+usage "a card that is none" M_BAD_PGPU ../x -- retype ../x mtty-1
+usage "a type that is none, of a card" M_BAD_TYPE a/b -- retype mtty a/b
+usage "an ID to detach that is none" M_BAD_ID x -- detach vm x
 for call in "release ID" "plan FILE" "rewrite FILE" "show DOMAIN" "attach DOMAIN" "suspend DOMAIN" "resume DOMAIN"; do
-	usage "${call% *} without a name" "${call% *}: its ${call#* } is empty" "${call% *}" ''
+	usage "${call% *} without a name" M_OPERAND_EMPTY "${call% *}" "${call#* }" -- "${call% *}" ''
 done
-usage "a second operand without one" "detach: its ID is empty" detach vm ''
+usage "a second operand without one" M_OPERAND_EMPTY detach ID -- detach vm ''
 for option in type:TYPE:gc config:FILE:list op:OP:plan connect:URI:show; do
 	IFS=: read -r name value command <<<"$option"
-	usage "--$name with an empty value" "--$name needs a value: $value" "$command" "--$name" ''
-	usage "--$name= with none" "--$name needs a value: $value" "$command" "--$name="
+	usage "--$name with an empty value" M_NO_VALUE "--$name" "$value" -- "$command" "--$name" ''
+	usage "--$name= with none" M_NO_VALUE "--$name" "$value" -- "$command" "--$name="
 done
 for command in plan rewrite "rewrite --in-place"; do
 	# shellcheck disable=SC2086 # The words of a command line.
 	vl $command "$tmp/none.xml"
-	is "$status|$out|$err" "2||vgpu-lease: $tmp/none.xml: No such file or directory" "$command of a file that is not there"
+	is "$status|$out|$err" "2||$(message M_PROGRAM "$(message M_NO_SUCH_FILE "$tmp/none.xml")")" "$command of a file that is not there"
 	# shellcheck disable=SC2086
 	vl $command "$tmp"
-	like "$status|$out|$err" "2||vgpu-lease: $tmp: *" "$command of a directory"
+	like "$status|$out|$err" "2||$(message M_PROGRAM "$tmp: *")" "$command of a directory"
 done
 # One table, of all that an exit status can be.
 holds "the manual has the table of exit statuses" test "$(sed -n '/^.Sh EXIT STATUS/,/^.Sh/p' "$srcdir/man/vgpu-lease.8" | grep -c '^.It [012]$')" = 3
@@ -62,14 +64,14 @@ json_error() { # SENTENCE STATUS PATTERN ARGUMENT...
 	vl "$@"
 	like "$status|$(python3 -c 'import json, sys; print(json.load(sys.stdin)["error"])' <<<"$out" 2>&1)" "$want|$pattern" "$sentence"
 }
-json_error "a file that is not there" 2 "*none.xml: No such file or directory" plan --json "$tmp/none.xml"
+json_error "a file that is not there" 2 "$(message M_NO_SUCH_FILE "$tmp/none.xml")" plan --json "$tmp/none.xml"
 json_error "a type that is none" 2 "--type ../x: *" gc --json --type ../x
 json_error "a type that nobody knows" 1 "--type nvidia-999: *" gc --json --type nvidia-999
-json_error "a domain without a libvirt" 1 "*has no libvirt of its own*" show --json vm
+json_error "a domain without a libvirt" 1 "$(message M_NO_LIBVIRT "$root")" show --json vm
 echo '[nonsense' >"$tmp/wrong.conf"
 for command in list types inventory gc; do
 	json_error "a wrong configuration: $command" 0 "$tmp/wrong.conf:1: *" "$command" --json --config "$tmp/wrong.conf"
-	like "$err" "vgpu-lease: warning: $tmp/wrong.conf:1: *" "and as a warning"
+	like "$err" "$(message M_WARNING "$tmp/wrong.conf:1: *")" "and as a warning"
 	vl "$command" --json
 	fails "$command --json has no error where there is none" grep -q '"error": "' <<<"$out"
 done
@@ -95,17 +97,17 @@ like "$out" "*mtty-2*" "--config stands before the command, and is not looked fo
 vl inventory --config "$tmp/other.conf"
 like "$out" "*mtty-2*" "or after it"
 vl inventory --config "$tmp/no.conf"
-like "$status|$err" "0|vgpu-lease: warning: *$tmp/no.conf: No such file or directory" "one that is not there is told"
+like "$status|$err" "0|$(message M_WARNING "*$(message M_NO_SUCH_FILE "$tmp/no.conf")")" "one that is not there is told"
 vl plan --config "$tmp/no.conf" "$srcdir/xml-templates/domain-one-vgpu.xml"
-like "$status|$err" "1|vgpu-lease: *$tmp/no.conf: No such file or directory" "and a plan cannot do without"
-is "$("$command" --root "$tmp/none" list 2>&1)" "vgpu-lease: --root $tmp/none: No such file or directory" \
+like "$status|$err" "1|$(message M_PROGRAM "*$(message M_NO_SUCH_FILE "$tmp/no.conf")")" "and a plan cannot do without"
+is "$("$command" --root "$tmp/none" list 2>&1)" "$(message M_PROGRAM "$(message M_NO_SUCH_FILE "--root $tmp/none")")" \
 	"a root that is not there is told"
 domain 1 "$(uuid 1)" >"$tmp/--help"
 is "$(cd "$tmp" && "$command" rewrite -- --help)" "$(cat "$tmp/--help")" "behind -- a file may be called like an option"
 is "$("$command" --root "$root" list 2>&1 >/dev/full; echo $?)" \
-	$'vgpu-lease: standard output: No space left on device\n1' "what cannot be printed is a failure"
+	"$(message M_PROGRAM "$(message M_STDOUT_FULL)")"$'\n1' "what cannot be printed is a failure"
 is "$("$builddir/vgpu-lease" help)" "$("$builddir/vgpu-lease" --help)" "help is --help"
 is "$("$builddir/vgpu-lease" help gc)" "$("$builddir/vgpu-lease" gc --help)" "help COMMAND is COMMAND --help"
-usage "help of an unknown command" "unknown command nothing" help nothing
-usage "help of two commands" "unexpected argument 'list'" help gc list
+usage "help of an unknown command" M_UNKNOWN_COMMAND nothing -- help nothing
+usage "help of two commands" M_EXTRA_ARGUMENT list -- help gc list
 tap_done

@@ -30,28 +30,29 @@ state() {
 before=$(state)
 plan 1 nvidia-222
 is "$status|$err" "0|" "a domain that can start"
-is "$out" "create $(uuid 1), nvidia-222 on 0000:84:00.0 (the first with room)
-not on 0000:85:00.0 for $(uuid 1): it would do, too: the one that was chosen goes first
-not on 0000:86:00.0 for $(uuid 1): serves nvidia-223
-not on mtty for $(uuid 1): serves mtty-1" "each pGPU has its reason"
+is "$out" "$(message M_PLAN_CREATE "$(uuid 1)" nvidia-222 0000:84:00.0 "$(message M_PLAN_FIRST)")
+$(message M_PLAN_NOT_ON 0000:85:00.0 "$(uuid 1)" "$(message M_PLAN_RANKED_LOWER)")
+$(message M_PLAN_NOT_ON 0000:86:00.0 "$(uuid 1)" "$(message M_SERVES nvidia-223)")
+$(message M_PLAN_NOT_ON mtty "$(uuid 1)" "$(message M_SERVES mtty-1)")" "each pGPU has its reason"
 vl plan - <"$tmp/vm1.xml"
-is "$status|$(head -n 1 <<<"$out")" "0|create $(uuid 1), nvidia-222 on 0000:84:00.0 (the first with room)" "- is standard input"
+is "$status|$(head -n 1 <<<"$out")" "0|$(message M_PLAN_CREATE "$(uuid 1)" nvidia-222 0000:84:00.0 "$(message M_PLAN_FIRST)")" "- is standard input"
 vl plan - </dev/null
-is "$status|$out|$err" "1||vgpu-lease: standard input: prepare would be refused: the XML is empty" "and is called so where nothing comes from it"
+is "$status|$out|$err" "1||$(message M_PLAN_REFUSED "standard input" prepare "$(message M_XML_EMPTY)")" "and is called so where nothing comes from it"
 plan 1
 is "$status|$out" "1|" "a domain of which nothing says the type"
-is "$err" "vgpu-lease: domain vm1: prepare would be refused: vGPU $(uuid 1): it does not exist and nothing says which type it is: name one of nvidia-222, nvidia-223, mtty-1 in the metadata" \
+is "$err" "$(message M_PLAN_REFUSED "domain vm1" prepare \
+	"vGPU $(uuid 1): $(message M_WHICH_TYPE_ABSENT "nvidia-222, nvidia-223, mtty-1")")" \
 	"would be refused"
 plan 1 nvidia-999
-like "$status|$out|$err" "1||vgpu-lease: domain vm1: prepare would be refused: vGPU $(uuid 1): no type is called 'nvidia-999' here; known: *" \
+like "$status|$out|$err" "1||$(message M_PLAN_REFUSED "domain vm1" prepare "vGPU $(uuid 1): $(message M_UNKNOWN_TYPE nvidia-999 "; *")")" \
 	"so would one of a type that nobody knows"
 is "$(state)" "$before" "nothing has been written"
 
 domain 1 00000000-0000-0000-0000-000000000000 nvidia-222 >"$tmp/placeholder.xml"
 vl plan "$tmp/placeholder.xml"
-like "$status|$err" "1|vgpu-lease: domain vm1: prepare would be refused: vGPU 00000000-0000-0000-0000-000000000000: it is a placeholder, *" \
+like "$status|$err" "1|$(message M_PLAN_REFUSED "domain vm1" prepare "vGPU 00000000-0000-0000-0000-000000000000: $(message M_PLACEHOLDER)")" \
 	"a placeholder would be refused"
-like "$out" "create *, nvidia-222 on 0000:84:00.0 (the first with room), instead of 00000000-0000-0000-0000-000000000000*" \
+like "$out" "$(message M_PLAN_NEW_UUID "*" nvidia-222 0000:84:00.0 "$(message M_PLAN_FIRST)" 00000000-0000-0000-0000-000000000000)*" \
 	"and what it would get with a UUID of its own is told"
 sed -n '/^---/,$p' <<<"$out" >"$tmp/patch"
 cp "$tmp/placeholder.xml" "$tmp/patched.xml"
@@ -61,30 +62,30 @@ is "$(diff "$tmp/placeholder.xml" "$tmp/patched.xml" | grep -c '^>')" 2 "in the 
 
 call prepare begin 1 nvidia-222
 plan 1 nvidia-222
-is "$(head -n 1 <<<"$out")" "keep $(uuid 1), nvidia-222 on 0000:84:00.0 (the domain's already)" "what it has it keeps"
+is "$(head -n 1 <<<"$out")" "$(message M_PLAN_KEEP "$(uuid 1)" nvidia-222 0000:84:00.0 "$(message M_PLAN_KEPT)")" "what it has it keeps"
 call prepare begin 2 nvidia-222
 plan 3 nvidia-222
 is "$status" 1 "without room it would be refused"
-is "$out" "not on 0000:84:00.0 for $(uuid 3): max_instances = 1 is reached
-not on 0000:85:00.0 for $(uuid 3): max_instances = 1 is reached
-not on 0000:86:00.0 for $(uuid 3): serves nvidia-223
-not on mtty for $(uuid 3): serves mtty-1" "with the reason of each pGPU, none left out"
-like "$err" "vgpu-lease: domain vm3: prepare would be refused: vGPU $(uuid 3): *" "and the line that libvirt would show"
+is "$out" "$(message M_PLAN_NOT_ON 0000:84:00.0 "$(uuid 3)" "$(message M_CAP_REACHED 1)")
+$(message M_PLAN_NOT_ON 0000:85:00.0 "$(uuid 3)" "$(message M_CAP_REACHED 1)")
+$(message M_PLAN_NOT_ON 0000:86:00.0 "$(uuid 3)" "$(message M_SERVES nvidia-223)")
+$(message M_PLAN_NOT_ON mtty "$(uuid 3)" "$(message M_SERVES mtty-1)")" "with the reason of each pGPU, none left out"
+like "$err" "$(message M_PLAN_REFUSED "domain vm3" prepare "vGPU $(uuid 3): *")" "and the line that libvirt would show"
 plan 3 nvidia-222 --json
-like "$status|$out" '1|*"possible": false,*"refusal": "*"remove_first": [[][]],*"steps": [[][]],*"passed_over": [[]*"pgpu": "0000:84:00.0",*"reason": "max_instances = 1 is reached"*"diff": null*' \
+like "$status|$out" '1|*"possible": false,*"refusal": "*"remove_first": [[][]],*"steps": [[][]],*"passed_over": [[]*"pgpu": "0000:84:00.0",*"reason": "'"$(message M_CAP_REACHED 1)"'"*"diff": null*' \
 	"as JSON"
 
 plan 1 nvidia-222 --op migrate
-is "$status|$out|$err" "1||vgpu-lease: domain vm1: migrate would be refused: it runs on this host already: its vGPUs are left as they are" \
+is "$status|$out|$err" "1||$(message M_PLAN_REFUSED "domain vm1" migrate "$(message M_PLAN_RUNS_HERE)")" \
 	"a domain that runs here cannot arrive"
 vl release "$(uuid 2)"
 plan 4 nvidia-222 --op migrate
-is "$status|$(head -n 1 <<<"$out")" "0|reserve $(uuid 4), nvidia-222 on 0000:85:00.0 (the only one with room)" "another can"
+is "$status|$(head -n 1 <<<"$out")" "0|$(message M_PLAN_RESERVE_IT "$(uuid 4)" nvidia-222 0000:85:00.0 "$(message M_PLAN_ONLY)")" "another can"
 plan 4 nvidia-222 --op=restore
 is "$status" 0 "or be restored"
 domain 7 00000000-0000-0000-0000-000000000000 nvidia-222 >"$tmp/placeholder.xml"
 vl plan --json --op migrate "$tmp/placeholder.xml"
-like "$out" '*"action": "reserve"*"instead_of": "00000000-0000-0000-0000-000000000000"*"diff": "---*\\n+++ as migrate would have it\\n@@ *' \
+like "$out" '*"action": "reserve"*"instead_of": "00000000-0000-0000-0000-000000000000"*"diff": "---*\\n'"$(message M_PLAN_DIFF migrate)"'\\n@@ *' \
 	"the diff is in the JSON"
 domain 7 00000000-0000-0000-0000-000000000000 mtty-1 | sed "s|type='mtty-1'/>|type='mtty-1'\nmodel='1:2'/>|" >"$tmp/lines.xml"
 vl plan --op migrate "$tmp/lines.xml"
@@ -102,8 +103,8 @@ device_addresses = 0000:85:00.0
 reclaim_grace = 0
 EOF
 plan 4 nvidia-222
-is "$status|$(head -n 2 <<<"$out")" "0|remove $(uuid 5), nvidia-223 on 0000:85:00.0 (orphan)
-create $(uuid 4), nvidia-222 on 0000:85:00.0 (after orphan $(uuid 5) is removed)" "an orphan would make room, and is named"
+is "$status|$(head -n 2 <<<"$out")" "0|$(message M_PLAN_REMOVE "$(uuid 5)" nvidia-223 0000:85:00.0 orphan)
+$(message M_PLAN_CREATE "$(uuid 4)" nvidia-222 0000:85:00.0 "$(message M_PLAN_AFTER_ORPHAN "$(uuid 5)")")" "an orphan would make room, and is named"
 holds "and is still there" exists 5
 
 conf <<EOF
@@ -117,8 +118,8 @@ vl release "$(uuid 1)"
 call prepare begin 8
 age 8
 plan 4 nvidia-222
-is "$status|$(head -n 2 <<<"$out")" "0|remove $(uuid 8), nvidia-222 on 0000:84:00.0 (domain vm8 no longer runs)
-create $(uuid 4), nvidia-222 on 0000:84:00.0 (after vGPU $(uuid 8) of domain vm8 is removed)" \
+is "$status|$(head -n 2 <<<"$out")" "0|$(message M_PLAN_REMOVE "$(uuid 8)" nvidia-222 0000:84:00.0 "$(message M_PLAN_DOMAIN_ENDED vm8)")
+$(message M_PLAN_CREATE "$(uuid 4)" nvidia-222 0000:84:00.0 "$(message M_PLAN_AFTER_VGPU "$(uuid 8)" vm8)")" \
 	"what a domain left that no longer runs is no orphan, and named"
 conf <<EOF
 [devices]
@@ -127,25 +128,25 @@ enabled_mdev_types = nvidia-222
 placement = spread
 EOF
 plan 4 nvidia-222
-is "$(head -n 1 <<<"$out")" "create $(uuid 4), nvidia-222 on 0000:86:00.0 (the emptiest)" "what decided is told: spread"
+is "$(head -n 1 <<<"$out")" "$(message M_PLAN_CREATE "$(uuid 4)" nvidia-222 0000:86:00.0 "$(message M_PLAN_EMPTIEST)")" "what decided is told: spread"
 conf <<EOF
 [devices]
 enabled_mdev_types = nvidia-222
 EOF
 plan 4 nvidia-222
-is "$(head -n 1 <<<"$out")" "create $(uuid 4), nvidia-222 on 0000:84:00.0 (the fullest with room)" "or pack"
+is "$(head -n 1 <<<"$out")" "$(message M_PLAN_CREATE "$(uuid 4)" nvidia-222 0000:84:00.0 "$(message M_PLAN_FULLEST)")" "or pack"
 
 sed '/<hostdev/,/<.hostdev/d' "$tmp/vm1.xml" >"$tmp/none.xml"
 vl plan "$tmp/none.xml"
-is "$status|$out" "0|domain vm1 has no vGPU: nothing to do" "a domain without a vGPU"
+is "$status|$out" "0|$(message M_PLAN_NOTHING vm1)" "a domain without a vGPU"
 vl plan --json "$tmp/none.xml"
 like "$status|$out" '0|*"possible": true,*"steps": [[][]]*' "as JSON"
 echo '<domain>' >"$tmp/broken.xml"
 vl plan "$tmp/broken.xml"
-like "$status|$out|$err" "1||vgpu-lease: $tmp/broken.xml: *" "a broken file is told"
+like "$status|$out|$err" "1||$(message M_PROGRAM "$tmp/broken.xml: *")" "a broken file is told"
 vl plan "$tmp/missing.xml"
-is "$status|$err" "2|vgpu-lease: $tmp/missing.xml: No such file or directory" "so is a missing one"
+is "$status|$err" "2|$(message M_PROGRAM "$(message M_NO_SUCH_FILE "$tmp/missing.xml")")" "so is a missing one"
 conf <<<'[nonsense]'
 plan 1 nvidia-222
-like "$status|$out|$err" "1||vgpu-lease: */vgpu-lease.conf:1: *" "and a broken configuration"
+like "$status|$out|$err" "1||$(message M_PROGRAM "*/vgpu-lease.conf:1: *")" "and a broken configuration"
 tap_done

@@ -16,12 +16,12 @@ lease() {
 }
 
 vl release "$(uuid 1)"
-is "$status|$out|$err" "1||vgpu-lease: $(uuid 1): no lease of this ID: 'vgpu-lease list' shows those that there are" \
+is "$status|$out|$err" "1||$(message M_PROGRAM "$(message M_NO_LEASE "$(uuid 1)")")" \
 	"an ID that nobody knows"
 create mtty mtty-1 1
 vl release "$(uuid 1)"
 is "$status|$out|$err" \
-	"1||vgpu-lease: $(uuid 1): no domain has leased it; the device is there: 'vgpu-lease gc' removes it if it is an orphan" \
+	"1||$(message M_PROGRAM "$(message M_NOT_LEASED "$(uuid 1)")")" \
 	"a device that is in no lease"
 holds "stays" exists 1
 
@@ -29,21 +29,21 @@ call prepare begin 1
 hold 1
 before=$(lease 1)
 vl release "$(uuid 1)"
-is "$status|$out|$err" "1||vgpu-lease: $(uuid 1): process $$ has it open, for domain vm1: shut that down first" \
+is "$status|$out|$err" "1||$(message M_PROGRAM "$(uuid 1): $(message M_HELD_OPEN $$ vm1)$(message M_SHUT_DOWN_FIRST)")" \
 	"an open device is refused"
 is "$(lease 1)" "$before" "and its lease is what it was"
 holds "the device, too" exists 1
 leave
 vl release "$(uuid 1)"
-is "$status|$out|$err" "0|dropped the lease of $(uuid 1), mtty-1 on mtty, of domain vm1|" "of an adopted device the lease is dropped"
+is "$status|$out|$err" "0|$(message M_DROPPED "$(uuid 1)" mtty-1 mtty vm1)|" "of an adopted device the lease is dropped"
 is "$(lease 1)" "" "and gone"
 holds "the device is left" exists 1
 
 call prepare begin 2
 runs 2
 vl release "$(tr '[:lower:]' '[:upper:]' <<<"$(uuid 2)")"
-is "$status|$out" "0|removed $(uuid 2), mtty-1 on mtty, of domain vm2" "one that we made is removed"
-is "$err" "vgpu-lease: warning: $(uuid 2): domain vm2 runs, though nobody has the device open" \
+is "$status|$out" "0|$(message M_REMOVED "$(uuid 2)" mtty-1 mtty vm2)" "one that we made is removed"
+is "$err" "$(message M_WARNING "$(message M_RUNS_CLOSED "$(uuid 2)" vm2)")" \
 	"with a word where its domain runs"
 fails "it is gone" exists 2
 is "$(lease 2)" "" "and so is its lease"
@@ -51,22 +51,22 @@ is "$(lease 2)" "" "and so is its lease"
 call prepare begin 3
 echo 1 >"$root/sys/bus/mdev/devices/$(uuid 3)/remove"
 vl release "$(uuid 3)"
-is "$status|$out" "0|dropped the lease of $(uuid 3), mtty-1 on mtty, of domain vm3" "a lease whose device is gone is dropped"
+is "$status|$out" "0|$(message M_DROPPED "$(uuid 3)" mtty-1 mtty vm3)" "a lease whose device is gone is dropped"
 
 call migrate begin 4 >/dev/null
 vl release "$(uuid 4)"
-is "$status|$out|$(lease 4)" "0|dropped the lease of $(uuid 4), mtty-1 on mtty, of domain vm4|" "a reservation is dropped"
+is "$status|$out|$(lease 4)" "0|$(message M_DROPPED "$(uuid 4)" mtty-1 mtty vm4)|" "a reservation is dropped"
 
 call prepare begin 5
 echo 'remove mtty EIO 99' >"$root/.kernel/control/inject"
 vl release "$(uuid 5)"
-like "$status|$out|$err" "1||vgpu-lease: removing vGPU $(uuid 5): Input/output error*" "what the kernel says is passed on"
+like "$status|$out|$err" "1||$(message M_PROGRAM "$(message M_REMOVING "$(uuid 5)" "Input/output error*")")" "what the kernel says is passed on"
 like "$(lease 5)" "*state=releasing*" "the lease stays, for gc"
 echo clear >"$root/.kernel/control/inject"
 
 conf <<<'[nonsense]'
 vl release "$(uuid 5)"
-like "$status|$out|$err" "0|removed $(uuid 5), *|vgpu-lease: warning: */vgpu-lease.conf:1: *" \
+like "$status|$out|$err" "0|$(message M_REMOVED "$(uuid 5)" mtty-1 mtty vm5)|$(message M_WARNING "*/vgpu-lease.conf:1: *")" \
 	"it works under a broken configuration"
 
 mkdir "$tmp/copy"
@@ -75,6 +75,6 @@ chmod 755 "$tmp" "$tmp/copy" "$tmp/copy/vgpu-lease"
 for args in "release $(uuid 1)" gc; do
 	# shellcheck disable=SC2086 # The words of a command line.
 	said=$(as_nobody "$tmp/copy/vgpu-lease" $args 2>&1)
-	is "$?|$said" "1|vgpu-lease: this changes vGPUs, and only root can: run it with sudo" "${args%% *} needs root"
+	is "$?|$said" "1|$(message M_PROGRAM "$(message M_NEEDS_ROOT)")" "${args%% *} needs root"
 done
 tap_done

@@ -19,8 +19,12 @@ serve() {
 	END
 }
 made() { ls "$root/sys/bus/mdev/devices"; }
-# said PATTERN SENTENCE: the output matches.
-said() { like "$(sed -E 's/idle for [0-9]+ s/idle for N s/' <<<"$out")" "$1" "$2"; }
+# told SENTENCE KEY [ARG...]: a line of the output says so.
+told() {
+	local sentence=$1
+	shift
+	holds "$sentence" says "$@" <<<"$out"
+}
 
 serve mtty-2
 vl retype mtty
@@ -28,9 +32,9 @@ is "$status" 2 "a call without a type"
 vl retype nosuch mtty-1
 like "$status|$err" "1|vgpu-lease: nosuch: *" "a card that is not there"
 vl retype mtty nvidia-222
-is "$status|$err" "1|vgpu-lease: mtty makes no nvidia-222; its types: mtty-1, mtty-2" "a type that the card does not make"
+is "$status|$err" "1|$(message M_PROGRAM "$(message M_RETYPE_NOT_MADE mtty nvidia-222 "mtty-1, mtty-2")")" "a type that the card does not make"
 vl retype mtty mtty-1
-is "$status|$err" "1|vgpu-lease: the configuration does not enable mtty-1: add it to enabled_mdev_types, with a section [mdev_mtty-1] that has device_addresses = mtty; then call this again" \
+is "$status|$err" "1|$(message M_PROGRAM "$(message M_RETYPE_NOT_ENABLED mtty-1 mtty-1 mtty)")" \
 	"the configuration is changed first"
 conf <<END
 [devices]
@@ -41,8 +45,7 @@ device_addresses = mtty
 device_addresses = 0000:99:00.0
 END
 vl retype mtty mtty-1
-like "$status|$err" "1|vgpu-lease: */vgpu-lease.conf, line 3: the configuration has mtty serve mtty-2: put it under \[mdev_mtty-1\] instead, then call this again" \
-	"and where is said"
+holds "and where is said" ended 1 M_RETYPE_SERVES_OTHER "$root/etc/vgpu-lease.conf" 3 mtty mtty-2 mtty-1
 
 # Orphans of mtty-2 fill the card.
 for n in {1..12}; do create mtty mtty-2 "$n"; done
@@ -54,13 +57,14 @@ is "$(made | wc -l)" 13 "by removing one orphan"
 vl release "$(uuid 30)"
 before=$(made)
 vl retype mtty mtty-1 --dry-run
-said "*would go $(uuid 12), mtty-2: an orphan: * idle for N s*mtty would be free for mtty-1" "a dry run says what would go"
+told "a dry run says what would go" M_RETYPE_WOULD_GO "$(uuid 12)" mtty-2 -- M_ORPHAN
+told "and what would be free then" M_RETYPE_WOULD_BE_FREE mtty mtty-1
 is "$status|$(made)" "0|$before" "and nothing goes"
 serve mtty-1 "reclaim = never"
 vl retype mtty mtty-1
-like "$status|$err" "1|vgpu-lease: mtty is not free for mtty-1: 11 vGPUs of another type stand in the way" \
+is "$status|$err" "1|$(message M_PROGRAM "$(message M_RETYPE_NOT_FREE mtty mtty-1 "11 vGPUs")")" \
 	"orphans that the configuration keeps stand in the way"
-said "*stays $(uuid 12), mtty-2: reclaim = never: foreign devices stay*" "with that reason"
+told "with that reason" M_RETYPE_STAYS "$(uuid 12)" mtty-2 -- M_FOREIGN_STAYS
 serve mtty-1
 exec 8<>"$root/dev/vfio/$(basename "$(readlink "$root/sys/bus/mdev/devices/$(uuid 12)/iommu_group")")"
 mkdir -p "$root/etc/mdevctl.d/mtty"
@@ -68,21 +72,23 @@ echo '{"mdev_type": "mtty-2", "start": "auto"}' >"$root/etc/mdevctl.d/mtty/$(uui
 echo '{"mdev_type": "mtty-2", "start": "manual"}' >"$root/etc/mdevctl.d/mtty/$(uuid 10)"
 vl retype mtty mtty-1
 is "$status" 1 "what is open or mdevctl's stays"
-like "$err" "*warning: /etc/mdevctl.d/mtty/$(uuid 11) brings a mtty-2 back at the next boot: 'mdevctl undefine -u $(uuid 11)'*2 vGPUs of another type stand in the way" \
-	"a definition that brings one back is named"
-said "*stays $(uuid 11), mtty-2: mdevctl starts it at boot*stays $(uuid 12), mtty-2: process * has it open*" "each with its reason"
-said "*gone $(uuid 10), mtty-2: *; its mdevctl definition goes with it*" "the others are gone, with their manual definitions"
+holds "a definition that brings one back is named" says M_RETYPE_COMES_BACK "/etc/mdevctl.d/mtty/$(uuid 11)" mtty-2 "$(uuid 11)" <<<"$err"
+holds "and how many are in the way" says M_RETYPE_NOT_FREE mtty mtty-1 "2 vGPUs" <<<"$err"
+told "each with its reason" M_RETYPE_STAYS "$(uuid 11)" mtty-2 -- M_MDEVCTL_STARTS
+told "also what is open" M_RETYPE_STAYS "$(uuid 12)" mtty-2 -- M_PROCESS_HAS_IT
+told "the others are gone, with their manual definitions" M_RETYPE_GONE "$(uuid 10)" mtty-2 -- M_DEFINITION_GOES
 is "$(ls "$root/etc/mdevctl.d/mtty")|$(made | wc -l)" "$(uuid 11)|3" "and no more than those"
 rm "$root/etc/mdevctl.d/mtty/$(uuid 11)"
 exec 8>&-
 vl retype mtty mtty-1
 is "$status" 0 "then the card is freed"
-said "*gone $(uuid 11), *gone $(uuid 12), *mtty is free for mtty-1: 24 can be made now, 0 exist" "and says for how many"
+for n in 11 12; do told "of number $n" M_RETYPE_GONE "$(uuid $n)" mtty-2; done
+told "and says for how many" M_RETYPE_FREE mtty mtty-1 24 0
 is "$(made)" "$(uuid 20)" "a vGPU on another card stays"
 call prepare begin 31 mtty-1
 is "$?" 0 "a domain starts with the new type"
 vl retype mtty_mtty mtty-1
-is "$status|$out" "0|mtty is free for mtty-1: 23 can be made now, 1 exist" "vGPUs of that type are no obstacle"
+is "$status|$out" "0|$(message M_RETYPE_FREE mtty mtty-1 23 1)" "vGPUs of that type are no obstacle"
 
 # Back again, while one is leased.
 create mtty mtty-1 40
@@ -90,8 +96,8 @@ runs 31
 serve mtty-2
 before=$(made)
 vl retype mtty mtty-2
-is "$status|$out" "1|stays $(uuid 31), mtty-1, leased to domain vm31: its domain runs" "a card with a lease of another type stays as it is"
-is "$err" "vgpu-lease: mtty is not free for mtty-2: 1 vGPU of another type stands in the way" "and is refused"
+is "$status|$out" "1|$(message M_RETYPE_STAYS_LEASED "$(uuid 31)" mtty-1 vm31 "$(message M_ITS_DOMAIN_RUNS)")" "a card with a lease of another type stays as it is"
+is "$err" "$(message M_PROGRAM "$(message M_RETYPE_NOT_FREE_1 mtty mtty-2)")" "and is refused"
 is "$(made)" "$before" "nothing is removed then"
 rm "$root/run/libvirt/qemu/vm31.xml"
 age 31

@@ -16,7 +16,7 @@ vl rewrite - <"$templates/domain-placeholder.xml"
 fails "each call makes another one" grep -q "$new" <<<"$out"
 is "$status|$(wc -l <<<"$out")" "0|$(wc -l <"$templates/domain-placeholder.xml")" "- is standard input"
 vl rewrite - </dev/null
-is "$status|$out|$err" "1||vgpu-lease: standard input: the XML is empty" "and is called so where nothing comes from it"
+is "$status|$out|$err" "1||$(message M_PROGRAM "$(message M_STDIN_EMPTY)")" "and is called so where nothing comes from it"
 
 vl rewrite "$templates/domain-two-vgpus.xml"
 is "$status|$out" "0|$(cat "$templates/domain-two-vgpus.xml")" "UUIDs that are none of ours stay"
@@ -41,20 +41,20 @@ is "$status|$out|$(stat -c %i "$file")" "0||$inode" "what has no placeholder is 
 
 printf '<domain><name>x</name><devices>' >"$tmp/broken.xml"
 vl rewrite --in-place "$tmp/broken.xml"
-like "$status|$out|$err" "1||vgpu-lease: $tmp/broken.xml: *" "a broken file is told"
+like "$status|$out|$err" "1||$(message M_PROGRAM "$tmp/broken.xml: *")" "a broken file is told"
 is "$(cat "$tmp/broken.xml")" '<domain><name>x</name><devices>' "and stays as it was"
 vl rewrite "$tmp/none.xml"
-is "$status|$err" "2|vgpu-lease: $tmp/none.xml: No such file or directory" "a missing one, too"
+is "$status|$err" "2|$(message M_PROGRAM "$(message M_NO_SUCH_FILE "$tmp/none.xml")")" "a missing one, too"
 vl rewrite --in-place "$tmp/none.xml"
-is "$status|$err" "2|vgpu-lease: $tmp/none.xml: No such file or directory" "also in place"
+is "$status|$err" "2|$(message M_PROGRAM "$(message M_NO_SUCH_FILE "$tmp/none.xml")")" "also in place"
 vl rewrite --in-place "$tmp"
-like "$status|$err" "2|vgpu-lease: $tmp: *" "a folder is no file"
+like "$status|$err" "2|$(message M_PROGRAM "$tmp: *")" "a folder is no file"
 mkfifo "$tmp/pipe"
 vl rewrite --in-place "$tmp/pipe"
-is "$status|$err" "2|vgpu-lease: $tmp/pipe: no regular file" "nor is a pipe, which is not waited for"
+is "$status|$err" "2|$(message M_PROGRAM "$(message M_NOT_A_FILE "$tmp/pipe")")" "nor is a pipe, which is not waited for"
 head -c 9000000 /dev/zero | tr '\0' ' ' >"$tmp/big.xml"
 vl rewrite "$tmp/big.xml"
-is "$status|$err" "2|vgpu-lease: $tmp/big.xml: over 8 MiB, so no domain's XML" "what is too big is not read"
+is "$status|$err" "2|$(message M_PROGRAM "$(message M_FILE_TOO_LARGE "$tmp/big.xml" 8)")" "what is too big is not read"
 
 # What the host knows of the vGPUs: for the target of a migration.
 host t4:2
@@ -97,5 +97,5 @@ is "$(device)" "framework='mdev' model='10de:1eb8' driver='$driver' type='VGPU' 
 	"where several types come into question, what they share is"
 conf <<<'nonsense'
 vl rewrite "$templates/domain-placeholder.xml"
-like "$status|$err" "0|vgpu-lease: warning: *vgpu-lease.conf:1:*" "a configuration with an error is a warning"
+like "$status|$err" "0|$(message M_WARNING "*vgpu-lease.conf:1:*")" "a configuration with an error is a warning"
 tap_done

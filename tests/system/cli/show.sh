@@ -24,7 +24,7 @@ show() { vl show --connect "test://$tmp/node.xml" "$@"; }
 
 libvirt
 show vm2
-is "$status|$out|$err" "1||vgpu-lease: domain vm2: libvirt says: Domain not found" "a domain that is not there"
+is "$status|$out|$err" "1||$(message M_PROGRAM "$(message M_LIBVIRT_SAYS vm2 "Domain not found")")" "a domain that is not there"
 show vm1
 is "$status|$out|$err" "0|ID  TYPE  PARENT  LIBVIRT  LEASE  KERNEL  OPEN|" "one without vGPUs"
 
@@ -42,32 +42,32 @@ leave
 
 show vm1
 is "$status" 1 "a difference fails"
-like "$out" "*$(uuid 1): no process has it open, but the domain runs with it: *--qemu*detach*" "and is named: not open"
+like "$out" "*$(message M_SHOW_NOT_OPEN "$(uuid 1)" "*--qemu*detach*")" "and is named: not open"
 create mtty mtty-1 2
 libvirt 1 2
 show vm1
-like "$out" "*$(uuid 2): the domain has it, and it is in no lease: *" "plugged in by somebody else"
+like "$out" "*$(message M_SHOW_NOT_LEASED "$(uuid 2)"): *" "plugged in by somebody else"
 call prepare begin 3
 libvirt 1 3
 show vm1
-like "$out" "*$(uuid 3): the domain has it, and it is leased to domain vm3*" "another domain's"
+like "$out" "*$(message M_SHOW_LEASED_TO_OTHER "$(uuid 3)" vm3)*" "another domain's"
 libvirt
 show vm1
-like "$out" "*$(uuid 1): it is leased, and the domain has not got it: 'vgpu-lease detach' gives it back" "not plugged in"
+like "$out" "*$(message M_SHOW_NOT_PLUGGED "$(uuid 1)")" "not plugged in"
 record="<k:suspended xmlns:k='urn:vgpu-lease:suspended:1' hostdevs='$(hostdev 1 | sed "s/</\&lt;/g; s/'/\&quot;/g")'/>" libvirt
 show vm1
-like "$out" "*$(uuid 1): a suspend took it from the domain: 'vgpu-lease resume' attaches it again"$'\n'* "taken by a suspend that did not end"
+like "$out" "*$(message M_SHOW_SUSPENDED "$(uuid 1)")"$'\n'* "taken by a suspend that did not end"
 echo 1 >"$root/sys/bus/mdev/devices/$(uuid 1)/remove"
 libvirt 1
 show vm1
-like "$out" "*$(uuid 1): it is leased, but the kernel has no such device: *" "gone"
+like "$out" "*$(uuid 1): $(message M_SHOW_GONE "*")" "gone"
 show vm1 --json
-like "$out" '*"type": null,*"exists": false,*"differences": ['*'"it is leased, but the kernel has no such device: '* "as JSON, too"
+like "$out" '*"type": null,*"exists": false,*"differences": ['*"$(message M_SHOW_GONE "*")" "as JSON, too"
 show vm1 --qemu
-is "$status|$err" "1|vgpu-lease: domain vm1 is none of QEMU's" "only QEMU can be asked"
+is "$status|$err" "1|$(message M_PROGRAM "$(message M_SHOW_NOT_QEMU vm1)")" "only QEMU can be asked"
 echo nonsense >"$root/etc/vgpu-lease.conf"
 show vm1
-like "$err" "*warning: *" "a broken configuration is a warning"
+like "$err" "$(message M_WARNING "*")" "a broken configuration is a warning"
 like "$out" "*$(uuid 1)*" "and no obstacle"
 
 # A VF of the pool that the metadata does not name, and a card that is passed through without us.

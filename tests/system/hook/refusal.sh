@@ -23,18 +23,18 @@ refused() { # SENTENCE TYPE WHAT WHY FIX
 	is "$(prepare "$work/typed.xml" 2>&1)" \
 		"$(message M_REFUSED vm "$u1" "$(message M_NO_ROOM_DO "$3" "$4" "$5")")" "$1"
 }
-missing="$(message M_NO_SUCH_PCI 0000:86:00.0); $(message M_NO_SUCH_PARENT mtty)"
+missing="0000:86:00.0: $(message M_NO_PCI_DEVICE); mtty: $(message M_NO_PARENT)"
 
 make_device 0000:85:00.0 nvidia-231 "${u1%??}aa"
 refused "it names the type that another card serves by default, and the cards that the configuration has and the host has not" \
-	nvidia-231 nvidia-231 "$(message M_MAX_INSTANCES 0000:85:00.0 1); $missing; $(message M_SERVES 0000:84:00.0 nvidia-222)" \
+	nvidia-231 nvidia-231 "0000:85:00.0: $(message M_CAP_REACHED 1); $missing; 0000:84:00.0: $(message M_SERVES nvidia-222)" \
 	"$(message M_FIX_MAX_INSTANCES)"
 for n in $(seq 16 31); do make_device 0000:84:00.0 nvidia-222 "${u1%??}$n"; done
 refused "where a class is asked for, it names all its types, and each card once" \
-	VGPU "VGPU (nvidia-222, nvidia-231)" "$(message M_FULL 0000:84:00.0 16 16); $(message M_MAX_INSTANCES 0000:85:00.0 1); $missing" \
+	VGPU "VGPU (nvidia-222, nvidia-231)" "$(message M_FULL 0000:84:00.0 16 16); 0000:85:00.0: $(message M_CAP_REACHED 1); $missing" \
 	"$(message M_FIX_FREE)"
 refused "cards that are named for other types are no matter" CUSTOM_BIG nvidia-319 \
-	"$(message M_NO_SUCH_PCI 0000:87:00.0); $(message M_SERVES 0000:84:00.0 nvidia-222); $(message M_SERVES 0000:85:00.0 nvidia-231)" \
+	"0000:87:00.0: $(message M_NO_PCI_DEVICE); 0000:84:00.0: $(message M_SERVES nvidia-222); 0000:85:00.0: $(message M_SERVES nvidia-231)" \
 	"$(message M_FIX_CHECK)"
 typed nvidia-231
 holds "the plan of the command says the same" grep -qF "$missing" <(lease plan "$work/typed.xml" 2>&1)

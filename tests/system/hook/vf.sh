@@ -90,7 +90,7 @@ holds "a VF to which somebody gave the type is adopted" start 1 $a
 end 1 $a
 is "$(type_at $a)" 1147 "and left as it was"
 said=$(start 2 $b no "$(with_type $b nvidia-1150)" 2>&1)
-holds "a type that the pool does not serve there is refused" says M_NO_ROOM nvidia-1150 -- M_SERVES "*" nvidia-1147 <<<"$said"
+holds "a type that the pool does not serve there is refused" says M_NO_ROOM nvidia-1150 -- M_SERVES nvidia-1147 <<<"$said"
 set_type $a 0
 set_type $a 1150
 said=$(start 1 $b 2>&1)
