@@ -175,8 +175,7 @@ static void mdevs(void)
 
 	ok(request->nvgpus == 2, "mdevs of model vfio-pci, in <devices> and in no namespace, are wants");
 	is(id_of(request, 0), U1, "their UUIDs are lowered");
-	ok(request->nvgpus == 2 && !request->vgpus[0].any && request->vgpus[1].any,
-	   "the nil UUID is a placeholder");
+	ok(request->nvgpus == 2 && !request->vgpus[0].any && request->vgpus[1].any, "the nil UUID is a placeholder");
 	ok(request_of(DOMAIN(DEVICES(MDEV(U1)) DEVICES(MDEV(U2))), 0)->nvgpus == 2, "a second <devices> counts, too");
 	is(req_of(DOMAIN("<devices><hostdev type='mdev' model='vfio-pci'><source/><source><address uuid='" U1
 			 "'/><address uuid='" U2 "'/></source></hostdev></devices>"))
@@ -266,7 +265,8 @@ static void metadata(void)
 		"<device uuid='C6F1A2B3-00004000-80000000-0000000A' type='GRID T4-1B' placement='spread' numa='1'"
 		" params='a=1,b=&quot;2&quot;' name='GRID T4-1C' framework='mdev' model='10de:1eb8' driver='550.90.05'/>"
 		"</lease></metadata>" DEVICES(MDEV(U1))));
-	is(req->facts.type, "GRID T4-1B", "the device that has the hostdev's UUID gives the type, whatever prefix it has");
+	is(req->facts.type, "GRID T4-1B",
+	   "the device that has the hostdev's UUID gives the type, whatever prefix it has");
 	ok(req->has_metadata && req->has_placement && req->placement == PLACE_SPREAD, "and the placement");
 	ok(req->numa == NUMA_NODE && req->numa_node == 1, "and the NUMA node");
 	ok(req->has_params, "and parameters");
@@ -414,13 +414,9 @@ static void templates(void)
 		if (ok(xml != NULL, "%s is there", files[i].file)) {
 			const struct request *request = request_of(xml, DOMXML_FILE);
 
-<<<<<<< HEAD
-			ok(request->nvgpus == files[i].vgpus && strcmp(request->vgpus[0].type, files[i].type) == 0 &&
+			ok(request->nvgpus == files[i].vgpus &&
+				   strcmp(request->vgpus[0].facts.type, files[i].type) == 0 &&
 				   request->vgpus[0].any == files[i].placeholder,
-=======
-			ok(request->nvgpus == files[i].vgpus && strcmp(request->vgpus[0].facts.type, files[i].type) == 0 &&
-				   request->vgpus[0].placeholder == files[i].placeholder,
->>>>>>> 780c76a (domain: a request embeds its migration facts; one edit of an address)
 			   "%s says what its comment says", files[i].file);
 		}
 	}
