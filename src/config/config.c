@@ -2,8 +2,10 @@
 /* The configuration: which files make it up, in which order. */
 #include "config/config.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,20 +50,8 @@ static int take_text(struct draft *draft, const char *name, const char *text, si
 		     struct err *err)
 {
 	const char *file = keep_name(draft->config, name, err);
-	struct ini ini;
-	size_t seen;
-	int r;
 
-	if (!file)
-		return -err->code;
-	seen = draft->mistakes ? draft->mistakes->n : 0;
-	r = config_ini_read(&ini, file, text, len, dialect, draft->mistakes, err);
-	if (r < 0)
-		return r;
-	draft->unsure |= draft->mistakes && draft->mistakes->n > seen;
-	r = config_draft_take(draft, file, &ini, dialect, err);
-	config_ini_free(&ini);
-	return r;
+	return file ? config_ini_read(draft, file, text, len, dialect, err) : -err->code;
 }
 
 static int take_file(struct draft *draft, int dir, const char *path, const char *name, enum dialect dialect,
@@ -78,18 +68,39 @@ static int take_file(struct draft *draft, int dir, const char *path, const char 
 static int file_mistake(struct draft *draft, int r, const struct err *err)
 {
 	draft->unsure |= r < 0;
-	return config_mistake(draft->mistakes, r, err);
+	return config_mistake(draft, r, err);
 }
 
 static int take_drop_in(struct draft *draft, int dir, const char *path, const char *name, struct err *err)
 {
-	struct spot whole = { .file = name };
 	int r = take_file(draft, dir, path, name, DIALECT_OURS, err);
 
-	/* A drop-in that goes away while it is read is a failure, but not the lack of a configuration. */
+	/* A drop-in that goes away while it is read is a failure, but the configuration is not missing. */
 	if (r == -ENOENT)
-		r = spot_err(&whole, err, "is gone, or is a link to nothing");
+		r = spot_err(&(struct spot){ .file = name }, err, "is gone, or is a link to nothing");
 	return file_mistake(draft, r, err);
+}
+
+/* The drop-ins in PATH.d; NAME.d in messages. */
+static int take_drop_ins(struct draft *draft, int dir, const char *path, const char *name, struct err *err)
+{
+	char file[PATH_MAX + 300], file_name[2 * PATH_MAX + 300];
+	struct dirent **list;
+	int n, r;
+
+	snprintf(file, sizeof(file), "%s.d", path);
+	snprintf(file_name, sizeof(file_name), "%s.d", name);
+	n = config_file_drop_ins(dir, file, file_name, &list, err);
+	r = file_mistake(draft, n < 0 ? n : 0, err);
+	for (int i = 0; i < n; i++) {
+		snprintf(file, sizeof(file), "%s.d/%s", path, list[i]->d_name);
+		snprintf(file_name, sizeof(file_name), "%s.d/%s", name, list[i]->d_name);
+		if (r == 0)
+			r = take_drop_in(draft, dir, file, file_name, err);
+		free(list[i]);
+	}
+	free(list);
+	return r;
 }
 
 /*
@@ -98,55 +109,29 @@ static int take_drop_in(struct draft *draft, int dir, const char *path, const ch
  */
 static int take_own_files(struct draft *draft, int dir, const char *root, const char *path, struct err *err)
 {
-	autofree char *name = NULL, *folder = NULL, *folder_name = NULL;
-	char **names = NULL;
-	size_t n = 0;
+	char name[2 * PATH_MAX];
 	int r;
 
-	if (asprintf(&name, "%s%s%s", root, dir == AT_FDCWD ? "" : "/", path) < 0 ||
-	    asprintf(&folder, "%s.d", path) < 0 || asprintf(&folder_name, "%s.d", name) < 0)
-		return err_sys(err, ENOMEM, "%s", path);
+	snprintf(name, sizeof(name), "%s%s%s", root, dir == AT_FDCWD ? "" : "/", path);
 	r = file_mistake(draft, take_file(draft, dir, path, name, DIALECT_OURS, err), err);
-	if (r == 0)
-		r = file_mistake(draft, config_file_drop_ins(dir, folder, folder_name, &names, &n, err), err);
-	for (size_t i = 0; i < n; i++) {
-		autofree char *file = NULL, *file_name = NULL;
-
-		if (r == 0 && (asprintf(&file, "%s/%s", folder, names[i]) < 0 ||
-			       asprintf(&file_name, "%s/%s", folder_name, names[i]) < 0))
-			r = err_sys(err, ENOMEM, "%s", folder_name);
-		if (r == 0)
-			r = take_drop_in(draft, dir, file, file_name, err);
-		free(names[i]);
-	}
-	free(names);
-	return r;
+	return r < 0 ? r : take_drop_ins(draft, dir, path, name, err);
 }
 
 static int take_nova(struct draft *draft, const struct host *host, struct err *err)
 {
-	struct draft nova = { .config = draft->config, .mistakes = draft->mistakes };
-	autofree char *name = NULL;
+	char name[2 * PATH_MAX];
 	int r;
 
 	if (!draft->nova_conf)
 		return 0;
 	if (!host)
 		return spot_err(&draft->nova_at, err, "a nova.conf cannot be read here");
-	if (asprintf(&name, "%s%s", host->name, draft->nova_conf) < 0)
-		return err_sys(err, ENOMEM, "%s", draft->nova_conf);
-	r = take_file(&nova, host->root, draft->nova_conf + strspn(draft->nova_conf, "/"), name, DIALECT_NOVA, err);
-	/*
-	 * What fails before its text is read has no line of its own. A missing nova.conf is no missing configuration.
-	 */
+	snprintf(name, sizeof(name), "%s%s", host->name, draft->nova_conf);
+	r = take_file(draft, host->root, draft->nova_conf + strspn(draft->nova_conf, "/"), name, DIALECT_NOVA, err);
+	/* What fails before its text is read has no line of its own. A missing nova.conf is no missing configuration. */
 	if (r < 0 && r != -EINVAL)
 		r = spot_err(&draft->nova_at, err, "%s: %s", name, strerrordesc_np(-r));
-	r = file_mistake(draft, r, err);
-	draft->unsure |= nova.unsure;
-	if (r == 0)
-		r = config_draft_add_nova(draft, &nova, err);
-	config_draft_free(&nova);
-	return r;
+	return file_mistake(draft, r, err);
 }
 
 /* The end of both ways in: nova.conf, the checks; after a failure config holds the defaults and nothing to free. */

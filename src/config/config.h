@@ -16,7 +16,12 @@
 #include "base/ident.h"
 #include "model/request.h"
 
-enum { CLASS_SIZE = 64, NO_LIMIT = -1, CONFIG_MISTAKES_MAX = 50 };
+enum {
+	CLASS_SIZE = 64,
+	SECTION_SIZE = 50, /* inih keeps 49 characters of a section's name and cuts the rest silently */
+	NO_LIMIT = -1,
+	CONFIG_MISTAKES_MAX = 50,
+};
 
 enum migrate_uuid { MIGRATE_AUTO, MIGRATE_KEEP, MIGRATE_FRESH };
 
@@ -39,8 +44,10 @@ struct match {
  */
 struct section {
 	char type[TYPE_SIZE];
-	bool vf;      /* plain VFs: a [vf_NAME] section, `type` is its NAME */
-	bool enabled; /* in enabled_mdev_types (always true for vf) */
+	char name[SECTION_SIZE]; /* as it is spelt: mdev_X, vgpu_X, vf_X; "" where it has none */
+	bool vf;                 /* plain VFs: a [vf_NAME] section, `type` is its NAME */
+	bool nova;               /* it stands in a nova.conf */
+	bool enabled;            /* in enabled_mdev_types (always true for vf) */
 	char (*addresses)[PARENT_SIZE];
 	struct place *addresses_at; /* of each: where it stands */
 	size_t naddresses;
@@ -69,6 +76,7 @@ struct policy {
 struct quota {
 	char project[PROJECT_SIZE];
 	int limit; /* vGPUs on this host; NO_LIMIT */
+	struct place at;
 };
 
 /* A sentence about the files, whose first bytes say where: "FILE:LINE: "; place 0: it is about no file. */
@@ -84,8 +92,7 @@ struct config_notes {
 };
 
 struct config {
-	struct section
-		*sections; /* in the order of enabled_mdev_types, then the vf sections in their order in the file */
+	struct section *sections; /* as enabled_mdev_types has them, then the vf sections as the files have them */
 	size_t nsections;
 	struct policy policy;
 	int quota_default; /* for each project that has no line of its own */

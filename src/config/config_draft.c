@@ -4,8 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "internal.h"
+#include "base/auto.h"
 #include "base/text.h"
+#include "internal.h"
 
 enum { ADDRESSES_MAX = 4096 };
 
@@ -16,169 +17,140 @@ static void section_free(struct section *section)
 	free(section->matches);
 }
 
-/* They have gone to another section. */
-static void forget_lists(struct section *section)
+static struct section *find_section(const struct draft *draft, const char *type, bool nova)
 {
-	section->addresses = NULL;
-	section->addresses_at = NULL;
-	section->matches = NULL;
+	for (size_t i = 0; i < draft->nsections; i++)
+		if (draft->sections[i].nova == nova && strcmp(draft->sections[i].type, type) == 0)
+			return &draft->sections[i];
+	return NULL;
 }
 
-static struct part *find_part(const struct draft *draft, const char *type)
+static struct spot spot_of(const struct section *s)
 {
-	for (size_t i = 0; i < draft->nparts; i++)
-		if (strcmp(draft->parts[i].section.type, type) == 0)
-			return &draft->parts[i];
-	return NULL;
+	return (struct spot){ .file = s->file, .line = s->line, .section = s->name };
 }
 
 static void section_default(struct section *section, const char *type)
 {
-	*section = (struct section){ .max_instances = NO_LIMIT, .class = "VGPU" };
+	*section = (struct section){ .enabled = true, .max_instances = NO_LIMIT, .class = "VGPU" };
 	text_copy(section->type, TYPE_SIZE, type);
 }
 
-static int take_type(struct draft *draft, const char *type, const struct ini_section *from, const struct spot *at,
-		     enum dialect dialect, struct err *err)
+static int take_type(struct draft *draft, const char *type, const struct spot *at, enum dialect dialect,
+		     struct section **section, struct err *err)
 {
-	bool vf = strncmp(from->name, "vf_", 3) == 0;
-	struct part *part = find_part(draft, type);
+	bool vf = strncmp(at->section, "vf_", 3) == 0;
+	struct section *s = find_section(draft, type, dialect == DIALECT_NOVA);
 
 	/* One file must not speak of a type twice; a later file (a drop-in) replaces keys of an earlier one. */
-	if (part && (part->section.file == at->file || part->section.vf != vf))
-		return spot_err(at, err, "is the same type as [%s] in %s:%d", part->name, part->section.file,
-				part->section.line);
-	if (!part) {
-		part = list_add(&draft->parts, &draft->nparts, sizeof(*part));
-		if (!part)
+	if (s && (s->file == at->file || s->vf != vf))
+		return spot_err(at, err, "duplicates [%s] (%s:%d)", s->name, s->file, s->line);
+	if (!s && draft->nsections == SECTIONS_MAX)
+		return spot_err(at, err, "more than %d sections", SECTIONS_MAX);
+	if (!s) {
+		s = list_add(&draft->sections, &draft->nsections, sizeof(*s));
+		if (!s)
 			return err_sys(err, ENOMEM, "%s", at->file);
-		section_default(&part->section, type);
-		part->section.vf = vf;
-		part->nova = dialect == DIALECT_NOVA;
+		section_default(s, type);
+		s->vf = vf;
+		s->nova = dialect == DIALECT_NOVA;
 	}
-	text_copy(part->name, sizeof(part->name), from->name);
-	part->section.file = at->file;
-	part->section.line = at->line;
-	return config_keys_take(draft, part, vf ? config_vf_keys : config_mdev_keys, at->file, from, dialect, err);
+	text_copy(s->name, sizeof(s->name), at->section);
+	s->file = at->file;
+	s->line = at->line;
+	*section = s;
+	return 0;
 }
 
-static int take_section(struct draft *draft, const char *file, const struct ini_section *from, enum dialect dialect,
-			struct err *err)
+const struct key *config_draft_section(struct draft *draft, const struct spot *at, enum dialect dialect,
+				       struct section **section, struct err *err)
 {
 	static const struct {
 		const char *name;
 		const struct key *keys;
-	} fixed[] = { { "devices", config_devices_keys },
-		      { "policy", config_policy_keys },
-		      { "quota", config_quota_keys } };
-	static const char *const prefixes[] = { "mdev_", "vgpu_", "vf_" };
-	struct spot at = { .file = file, .line = from->line, .section = from->name };
+	} known[] = {
+		{ "devices", config_devices_keys }, { "policy", config_policy_keys }, { "quota", config_quota_keys },
+		{ "mdev_", config_mdev_keys },      { "vgpu_", config_mdev_keys },    { "vf_", config_vf_keys },
+	};
 	char type[TYPE_SIZE];
 
-	for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
-		if (strcmp(from->name, fixed[i].name) == 0)
-			return config_keys_take(draft, NULL, fixed[i].keys, file, from, dialect, err);
-	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
-		size_t n = strlen(prefixes[i]);
+	*section = NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
+		size_t n = strlen(known[i].name);
+		struct place *first;
 
-		if (strncmp(from->name, prefixes[i], n) != 0)
+		if (strncmp(at->section, known[i].name, n) != 0)
 			continue;
-		if (!type_parse(type, from->name + n))
-			return spot_err(&at, err, "'%s' is no id of a type, such as nvidia-35", from->name + n);
-		return take_type(draft, type, from, &at, dialect, err);
-	}
-	return spot_err(&at, err, "no such section; there are [devices], [mdev_TYPE], [vf_NAME], [policy] and [quota]");
-}
-
-int config_draft_take(struct draft *draft, const char *file, const struct ini *ini, enum dialect dialect,
-		      struct err *err)
-{
-	for (size_t i = 0; i < ini->nsections; i++) {
-		size_t before = draft->mistakes ? draft->mistakes->n : 0;
-		int r = config_mistake(draft->mistakes, take_section(draft, file, &ini->sections[i], dialect, err),
-				       err);
-
-		if (r < 0)
-			return r;
-		if (draft->mistakes && draft->mistakes->n > before && strcmp(ini->sections[i].name, "devices") == 0)
+		if (known[i].name[n - 1] == '_') {
+			if (type_parse(type, at->section + n))
+				return take_type(draft, type, at, dialect, section, err) < 0 ? NULL : known[i].keys;
+			spot_err(at, err, "'%s' is no id of a type, such as nvidia-35", at->section + n);
+			return NULL;
+		}
+		if (at->section[n])
+			continue;
+		first = &draft->fixed[i];
+		if (first->file == at->file) {
 			draft->unsure = true;
+			spot_err(at, err, "duplicates [%s] (%s:%d)", at->section, first->file, first->line);
+			return NULL;
+		}
+		*first = (struct place){ at->file, at->line };
+		return known[i].keys;
 	}
-	return 0;
+	spot_err(at, err, "no such section; there are [devices], [mdev_TYPE], [vf_NAME], [policy] and [quota]");
+	return NULL;
 }
 
-static int add_nova_part(struct draft *ours, struct part *part, struct err *err)
+/* What our files say of a type stands for what nova.conf says of it. */
+static struct section *section_of(const struct draft *draft, const char *type)
 {
-	struct spot at = { .file = part->section.file, .line = part->section.line, .section = part->name };
-	const struct part *own = find_part(ours, part->section.type);
-	struct part *slot;
+	struct section *own = find_section(draft, type, false);
 
-	if (own)
-		return spot_warn(&at, ours->config, err, "not used, as [%s] in %s:%d stands for it", own->name,
-				 own->section.file, own->section.line);
-	slot = list_add(&ours->parts, &ours->nparts, sizeof(*slot));
-	if (!slot)
-		return err_sys(err, ENOMEM, "%s", at.file);
-	*slot = *part;
-	forget_lists(&part->section);
-	return 0;
+	return own ? own : find_section(draft, type, true);
 }
 
-int config_draft_add_nova(struct draft *ours, struct draft *nova, struct err *err)
+/* The types in their order: ours, if one of our files has the list. */
+static const struct enabled_list *enabled_list(const struct draft *draft)
 {
-	int r = 0;
-
-	if (ours->enabled_at.line && nova->enabled_at.line) {
-		r = spot_warn(&nova->enabled_at, ours->config, err, "not used, as %s in %s:%d stands for it",
-			      ours->enabled_at.key, ours->enabled_at.file, ours->enabled_at.line);
-	} else if (nova->enabled_at.line) {
-		ours->enabled = nova->enabled;
-		ours->nenabled = nova->nenabled;
-		ours->enabled_at = nova->enabled_at;
-		nova->enabled = NULL;
-	}
-	for (size_t i = 0; r == 0 && i < nova->nparts; i++)
-		r = add_nova_part(ours, &nova->parts[i], err);
-	return r;
+	return &draft->enabled[draft->enabled[DIALECT_OURS].at.line ? DIALECT_OURS : DIALECT_NOVA];
 }
 
-static bool is_enabled(const struct draft *draft, const char *type)
+static bool is_named(const struct draft *draft, const char *type)
 {
-	for (size_t i = 0; i < draft->nenabled; i++)
-		if (strcmp(draft->enabled[i].type, type) == 0)
+	const struct enabled_list *list = enabled_list(draft);
+
+	for (size_t i = 0; i < list->n; i++)
+		if (strcmp(list->types[i].type, type) == 0)
 			return true;
 	return false;
 }
 
-/* A type's section without its type: a slip of ours, every day's life in a nova.conf. */
-static int check_enabled(struct draft *draft, struct part *part, struct err *err)
+/* A type's section without its type is a slip of ours, every day's life in a nova.conf. */
+static int check_section(struct draft *draft, struct section *s, struct err *err)
 {
-	const struct section *s = &part->section;
-	struct spot at = { .file = s->file, .line = s->line, .section = part->name };
+	const struct section *first = section_of(draft, s->type);
+	bool named = is_named(draft, s->type);
+	struct spot at = spot_of(s);
 
-	part->enabled = is_enabled(draft, s->type);
-	if (s->vf || part->enabled)
-		return 0;
-	if (!part->nova)
-		return spot_err(&at, err, "the type is not enabled: name %s in enabled_mdev_types of [devices]",
-				s->type);
-	return spot_warn(&at, draft->config, err, "not used, as its type is not enabled");
-}
-
-/* A section of plain VFs enables itself, and must say which. */
-static int check_plain_vfs(struct part *part, struct err *err)
-{
-	struct spot at = { .file = part->section.file, .line = part->section.line, .section = part->name };
-
-	if (!part->section.vf)
-		return 0;
-	if (part->enabled)
-		return spot_err(&at, err, "%s is also named in enabled_mdev_types: give the VFs another name",
-				part->section.type);
-	if (!part->section.naddresses && !part->section.nmatches)
+	s->enabled = s == first && (s->vf || named);
+	if (s != first)
+		return spot_warn(&at, draft->config, false, err, "not used, as [%s] in %s:%d stands for it",
+				 first->name, first->file, first->line);
+	if (s->vf && named)
+		return spot_err(&at, err, "%s is also named in enabled_mdev_types: give the VFs another name", s->type);
+	if (s->vf && !s->naddresses && !s->nmatches)
 		return spot_err(&at, err,
 				"needs device_addresses or device_match: no plain VF is in a pool by default");
-	part->enabled = true;
-	return 0;
+	if (!s->enabled && !s->nova)
+		return spot_err(&at, err, "the type is not enabled: name %s in enabled_mdev_types of [devices]",
+				s->type);
+	return s->enabled ? 0 : spot_warn(&at, draft->config, false, err, "not used, as its type is not enabled");
+}
+
+static struct spot spot_of_address(const struct section *s, size_t i)
+{
+	return (struct spot){ s->addresses_at[i].file, s->addresses_at[i].line, s->name, "device_addresses" };
 }
 
 static bool shares_address(const struct section *a, const struct section *b, size_t *ia, size_t *ib)
@@ -190,130 +162,107 @@ static bool shares_address(const struct section *a, const struct section *b, siz
 	return false;
 }
 
-/* Is an address of this part also given to one before it? */
-static int check_addresses(const struct draft *draft, const struct part *a, struct err *err)
+/* Is an address of this section also given to one before it? */
+static int check_addresses(const struct draft *draft, const struct section *a, struct err *err)
 {
-	for (const struct part *b = draft->parts; a->enabled && b < a; b++) {
-		struct spot at = a->addresses_at;
+	for (const struct section *b = draft->sections; a->enabled && b < a; b++) {
+		struct spot at;
 		size_t ia, ib;
 
-		if (!b->enabled || !shares_address(&a->section, &b->section, &ia, &ib) ||
-		    (draft->config->policy.several_types && !a->section.vf && !b->section.vf))
+		if (!b->enabled || !shares_address(a, b, &ia, &ib) ||
+		    (draft->config->policy.several_types && !a->vf && !b->vf))
 			continue;
-		at.section = a->name;
-		at.line = a->section.addresses_at[ia].line;
+		at = spot_of_address(a, ia);
 		return spot_err(&at, err,
 				"%s is also given to [%s] in %s:%d: one type for a card, unless pgpu_types = "
 				"several in [policy]",
-				a->section.addresses[ia], b->name, b->section.addresses_at[ib].file,
-				b->section.addresses_at[ib].line);
+				a->addresses[ia], b->name, b->addresses_at[ib].file, b->addresses_at[ib].line);
 	}
 	return 0;
 }
 
-/* Each pair of parts is compared: so there is a bound, as a nova.conf may come from another user. */
+/* Each pair of sections is compared: so there is a bound, as a nova.conf may come from another user. */
 static int count_addresses(const struct draft *draft, struct err *err)
 {
 	size_t all = 0;
 
-	for (size_t i = 0; i < draft->nparts; i++) {
-		struct spot at = draft->parts[i].addresses_at;
+	for (const struct section *s = draft->sections; s < draft->sections + draft->nsections; s++) {
+		struct spot at;
 
-		at.section = draft->parts[i].name;
-		all += draft->parts[i].enabled ? draft->parts[i].section.naddresses : 0;
-		if (all > ADDRESSES_MAX)
-			return spot_err(&at, err, "more than %d addresses in all", ADDRESSES_MAX);
+		all += s->enabled ? s->naddresses : 0;
+		if (all <= ADDRESSES_MAX)
+			continue;
+		at = spot_of_address(s, 0);
+		return spot_err(&at, err, "more than %d addresses in all", ADDRESSES_MAX);
 	}
 	return 0;
 }
 
 /* What only the whole can tell. */
-static int check_parts(struct draft *draft, struct err *err)
+static int check_sections(struct draft *draft, struct err *err)
 {
+	const struct enabled_list *ours = &draft->enabled[DIALECT_OURS], *nova = &draft->enabled[DIALECT_NOVA];
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < draft->nparts; i++)
-		r = config_mistake(draft->mistakes, check_enabled(draft, &draft->parts[i], err), err);
-	for (size_t i = 0; r == 0 && i < draft->nparts; i++)
-		r = config_mistake(draft->mistakes, check_plain_vfs(&draft->parts[i], err), err);
+	if (ours->at.line && nova->at.line)
+		r = spot_warn(&nova->at, draft->config, false, err, "not used, as %s in %s:%d stands for it",
+			      ours->at.key, ours->at.file, ours->at.line);
+	for (size_t i = 0; r == 0 && i < draft->nsections; i++)
+		r = config_mistake(draft, check_section(draft, &draft->sections[i], err), err);
+	if (r == 0)
+		r = count_addresses(draft, err);
+	for (size_t i = 0; r == 0 && i < draft->nsections; i++)
+		r = config_mistake(draft, check_addresses(draft, &draft->sections[i], err), err);
 	return r;
 }
 
-static int check_all_addresses(struct draft *draft, struct err *err)
+/* Gives the lists of `from`, if it is not NULL, to a new section of config. */
+static struct section *move_section(struct config *config, struct section *from, const char *type)
 {
-	int r = count_addresses(draft, err);
+	struct section *s = list_add(&config->sections, &config->nsections, sizeof(*s));
 
-	for (size_t i = 0; r == 0 && i < draft->nparts; i++)
-		r = config_mistake(draft->mistakes, check_addresses(draft, &draft->parts[i], err), err);
-	return r;
+	if (!s)
+		return NULL;
+	section_default(s, type);
+	if (!from)
+		return s;
+	*s = *from;
+	from->addresses = NULL;
+	from->addresses_at = NULL;
+	from->matches = NULL;
+	return s;
 }
 
-/* Those of plain VFs come behind the types. */
-static int fill_plain_vfs(struct draft *draft, struct err *err)
-{
-	struct config *config = draft->config;
-
-	for (size_t i = 0; i < draft->nparts; i++) {
-		struct part *part = &draft->parts[i];
-		struct section *s;
-
-		if (!part->section.vf)
-			continue;
-		s = list_add(&config->sections, &config->nsections, sizeof(*s));
-		if (!s)
-			return err_sys(err, ENOMEM, "%s", part->section.file);
-		*s = part->section;
-		s->enabled = true;
-		forget_lists(&part->section);
-	}
-	return 0;
-}
-
-/* Moves the enabled types' sections to config, in the order in which they are enabled. */
+/* The enabled types, in the order in which they are enabled; behind them the plain VFs. */
 static int fill_sections(struct draft *draft, struct err *err)
 {
 	struct config *config = draft->config;
+	const struct enabled_list *list = enabled_list(draft);
 	const char *unnamed = NULL;
 
-	for (size_t i = 0; i < draft->nenabled; i++) {
-		struct part *part = find_part(draft, draft->enabled[i].type);
-		struct section *s = list_add(&config->sections, &config->nsections, sizeof(*s));
+	for (size_t i = 0; i < list->n; i++) {
+		const char *type = list->types[i].type;
+		struct section *s = move_section(config, section_of(draft, type), type);
 
 		if (!s)
-			return err_sys(err, ENOMEM, "%s", draft->enabled_at.file);
-		section_default(s, draft->enabled[i].type);
-		s->file = draft->enabled_at.file;
-		if (part) {
-			*s = part->section;
-			forget_lists(&part->section);
-		}
-		s->enabled = true;
-		s->enabled_at = draft->enabled[i].at;
+			return err_sys(err, ENOMEM, "%s", list->at.file);
+		if (!s->file)
+			s->file = list->at.file;
+		s->enabled_at = list->types[i].at;
 		if (s->naddresses || s->nmatches || config->policy.several_types)
 			continue;
-		if (unnamed) {
-			int r = spot_warn(
-				&draft->enabled_at, config, err,
-				"%s gets no card: it has neither device_addresses nor device_match, and %s, which comes "
-				"before it, gets all cards that no section names",
-				s->type, unnamed);
-
-			if (r < 0)
-				return r;
-			config->warnings.list[config->warnings.n - 1].of_pool = true;
-		} else {
-			unnamed = draft->enabled[i].type;
-		}
+		if (unnamed && spot_warn(&list->at, config, true, err,
+					 "%s gets no card: it has neither device_addresses nor device_match, and %s, "
+					 "which comes before it, gets all cards that no section names",
+					 type, unnamed) < 0)
+			return -err->code;
+		if (!unnamed)
+			unnamed = type;
 	}
+	for (struct section *s = draft->sections; s < draft->sections + draft->nsections; s++)
+		if (s->vf && s->enabled && !move_section(config, s, s->type))
+			return err_sys(err, ENOMEM, "%s", s->file);
 	return 0;
-}
-
-static bool has_plain_vfs(const struct draft *draft)
-{
-	for (size_t i = 0; i < draft->nparts; i++)
-		if (draft->parts[i].section.vf)
-			return true;
-	return false;
 }
 
 int config_draft_finish(struct draft *draft, struct err *err)
@@ -324,30 +273,26 @@ int config_draft_finish(struct draft *draft, struct err *err)
 	/* Without the list of types, each section would look like one too many. */
 	if (draft->unsure)
 		return 0;
-	r = check_parts(draft, err);
-	if (r == 0 && draft->nenabled == 0 && !has_plain_vfs(draft)) {
-		r = spot_warn(&whole, draft->config, err,
-			      "no type is enabled, so there is no pool: set enabled_mdev_types in [devices]");
-		if (r == 0)
-			draft->config->warnings.list[draft->config->warnings.n - 1].of_pool = true;
-	}
-	if (r == 0)
-		r = check_all_addresses(draft, err);
+	r = check_sections(draft, err);
 	if (r == 0)
 		r = fill_sections(draft, err);
-	if (r == 0)
-		r = fill_plain_vfs(draft, err);
+	if (r < 0)
+		return r;
 	/* Nova makes the vGPUs of its own guests, and takes one that is free there for its next. */
-	if (r == 0 && draft->nova_conf && !draft->reuse_given)
+	if (draft->nova_conf && !draft->reuse_given)
 		draft->config->policy.reuse_free = false;
-	return r;
+	if (draft->config->nsections)
+		return 0;
+	return spot_warn(&whole, draft->config, true, err,
+			 "no type is enabled, so there is no pool: set enabled_mdev_types in [devices]");
 }
 
 void config_draft_free(struct draft *draft)
 {
-	for (size_t i = 0; i < draft->nparts; i++)
-		section_free(&draft->parts[i].section);
-	free(draft->parts);
-	free(draft->enabled);
+	for (size_t i = 0; i < draft->nsections; i++)
+		section_free(&draft->sections[i]);
+	free(draft->sections);
+	free(draft->enabled[DIALECT_OURS].types);
+	free(draft->enabled[DIALECT_NOVA].types);
 	free(draft->nova_conf);
 }

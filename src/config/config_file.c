@@ -11,7 +11,7 @@
 #include "internal.h"
 #include "base/file.h"
 
-enum { FILE_MAX = 1024 * 1024, DROP_INS_MAX = 256 };
+enum { FILE_MAX = 1024 * 1024 };
 
 /* Ours decide what root does with the GPUs; nova.conf is named by ours, and packages give it to the user `nova`. */
 static int check_trust(const struct stat *st, const char *name, enum dialect dialect, struct err *err)
@@ -51,59 +51,32 @@ int config_file_read(int dir, const char *path, const char *name, enum dialect d
 	return r < 0 ? err_sys(err, -r, "%s", name) : 0;
 }
 
-static int by_bytes(const void *a, const void *b)
+static int by_bytes(const struct dirent **a, const struct dirent **b)
 {
-	return strcmp(*(char *const *)a, *(char *const *)b);
+	return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-static int is_drop_in(const char *name)
+static int is_drop_in(const struct dirent *entry)
 {
-	size_t n = strlen(name);
+	size_t n = strlen(entry->d_name);
 
-	return name[0] != '.' && n > 5 && strcmp(name + n - 5, ".conf") == 0;
+	return entry->d_name[0] != '.' && n > 5 && strcmp(entry->d_name + n - 5, ".conf") == 0;
 }
 
-static int list_names(DIR *dir, const char *name, char ***names, size_t *n, struct err *err)
-{
-	struct dirent *e;
-
-	while (errno = 0, (e = readdir(dir))) {
-		char **slot;
-
-		if (!is_drop_in(e->d_name))
-			continue;
-		if (*n == DROP_INS_MAX)
-			return spot_err(&(struct spot){ .file = name }, err, "holds more than %d files", DROP_INS_MAX);
-		slot = list_add(names, n, sizeof(*slot));
-		if (!slot || !(*slot = strdup(e->d_name)))
-			return err_sys(err, ENOMEM, "%s", name);
-	}
-	return errno ? err_sys(err, errno, "%s", name) : 0;
-}
-
-int config_file_drop_ins(int dir, const char *path, const char *name, char ***names, size_t *n, struct err *err)
+int config_file_drop_ins(int dir, const char *path, const char *name, struct dirent ***list, struct err *err)
 {
 	autoclose int fd = file_dir(dir, path);
-	autoclosedir DIR *stream = NULL;
 	struct stat st;
-	int r;
+	int n;
 
-	*names = NULL;
-	*n = 0;
+	*list = NULL;
 	if (fd == -ENOENT)
 		return 0;
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return err_sys(err, fd < 0 ? -fd : errno, "%s", name);
-	/* Whoever may write to the folder can take a file away. */
-	r = check_trust(&st, name, DIALECT_OURS, err);
-	if (r < 0)
-		return r;
-	stream = fdopendir(fd);
-	if (!stream)
-		return err_sys(err, errno, "%s", name);
-	steal_fd(&fd);
-	r = list_names(stream, name, names, n, err);
-	if (*n > 1)
-		qsort(*names, *n, sizeof(**names), by_bytes);
-	return r;
+	/* Whoever may write to the directory can take a file away. */
+	if (check_trust(&st, name, DIALECT_OURS, err) < 0)
+		return -err->code;
+	n = scandirat(fd, ".", list, is_drop_in, by_bytes);
+	return n < 0 ? err_sys(err, errno, "%s", name) : n;
 }

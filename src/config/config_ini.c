@@ -2,11 +2,9 @@
 /*
  * Text to sections, keys and values, with inih.
  *
- * Left alone, inih cuts long lines and section names silently, goes on after errors, knows no line numbers in its
- * handler, skips empty sections, and takes an indented [section] for a value. So it never sees the file: it gets each
- * line from next_line() here, checked, without its comment, and in pieces that fit; the line that is being read is
- * then known to the handler, too. A value in pieces, and lines that continue a value, are given to it as the same key
- * again, and are put together in take_piece().
+ * inih tells its handler no line numbers everywhere, cuts long lines and long section names silently, skips empty
+ * sections, and takes an indented [section] for a value. So next_line() counts the lines, refuses those that inih would
+ * read otherwise than vgpu-lease.conf(5) says, and gives a long one in pieces, as lines that continue the value.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -17,74 +15,166 @@
 #include <strings.h>
 
 #include "base/auto.h"
-#include "internal.h"
 #include "base/text.h"
+#include "internal.h"
 
-enum { SECTIONS_MAX = 1024, ENTRIES_MAX = 4096, VALUE_MAX = 65536 };
+enum { VALUE_MAX = 65536 };
 
 struct reader {
-	struct ini *ini;
-	struct config_notes *mistakes; /* NULL: the first one ends it */
+	struct draft *draft;
 	struct err *err;
 	const char *file, *at, *end;
-	int line;
 	enum dialect dialect;
-	bool failed;
-	bool open;         /* a line that begins with white space continues the key above */
-	bool skip;         /* in a section of nova.conf that is not ours to read */
-	bool lost;         /* behind a mistake: what follows belongs to what could not be read */
-	bool lost_section; /* up to the next section, not only to the end of the value */
-	int broken;        /* the line that continues a value and is being read; 0: none is */
-	char *text;        /* a copy of the line */
-	char *rest;        /* what of its value inih has not got yet; NULL: nothing */
-	char key[INI_NAME_SIZE];
-	const char *glue; /* stands between the value so far and the next piece; NULL: a new key */
-	size_t piece;     /* the length of the piece that inih has */
-	bool waiting;     /* the handler did not see it yet */
+	int line;
+	int failed;                                        /* the negative errno that ends it */
+	enum { SKIP_NONE, SKIP_VALUE, SKIP_SECTION } skip; /* up to the next key, or the next section */
+
+	char *text;       /* a copy of the line */
+	const char *rest; /* what of it inih has not got yet; NULL: nothing */
+	bool begun, more; /* the piece that inih has begins, ends with a mark that is not part of the value */
+	bool awaited;     /* the handler was not called for it yet */
+
+	char name[SECTION_SIZE];
+	struct section *section;
+	const struct key *keys; /* NULL: before the first section */
+	int seen[KEYS_MAX];     /* the lines of its keys */
+
+	bool open;             /* a line that begins with white space continues the value */
+	const struct key *key; /* NULL: one of Nova's own, or in an unknown section */
+	int key_line, value_line;
+	char *value;
+	size_t len;
 };
 
-static int fail(struct reader *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
-static int fail(struct reader *r, const char *fmt, ...)
+static void mistake(struct reader *r, int e)
 {
+	e = config_mistake(r->draft, e, r->err);
+	if (e < 0)
+		r->failed = e;
+}
+
+/* oslo.config takes quotes off the first line of a value. */
+static void unquote(char *value)
+{
+	size_t n = strcspn(value, "\n");
+
+	if (n >= 2 && (*value == '"' || *value == '\'') && value[n - 1] == *value)
+		value[0] = value[n - 1] = ' ';
+}
+
+/* The value is complete. */
+static void end_key(struct reader *r)
+{
+	struct setting t = {
+		.draft = r->draft,
+		.section = r->section,
+		.dialect = r->dialect,
+		.key = r->key,
+		.at = { .file = r->file, .line = r->key_line, .section = r->name },
+		.err = r->err,
+	};
+
+	if (!r->open)
+		return;
+	r->open = false;
+	if (!r->key)
+		return;
+	r->value[r->len] = '\0';
+	if (r->dialect == DIALECT_NOVA)
+		unquote(r->value);
+	t.at.key = r->key->name;
+	mistake(r, config_key_set(&t, r->value));
+}
+
+/* A mistake in a key: what continues it is left out. */
+static void key_mistake(struct reader *r, int e)
+{
+	r->rest = NULL;
+	r->awaited = r->open = false;
+	r->skip = SKIP_VALUE;
+	r->draft->unsure |= r->keys == config_devices_keys;
+	mistake(r, e);
+}
+
+static void fail(struct reader *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* A line that cannot be read: what belongs to it is left out, too. */
+static void fail(struct reader *r, const char *fmt, ...)
+{
+	struct spot at = { .file = r->file, .line = r->line };
 	char what[512];
 	va_list ap;
 
+	end_key(r);
+	if (r->failed)
+		return;
 	va_start(ap, fmt);
 	vsnprintf(what, sizeof(what), fmt, ap);
 	va_end(ap);
-	r->failed = true;
-	err_set(r->err, EINVAL, "%s:%d: %s", r->file, r->line, what);
-	return err_at(r->err, (size_t)snprintf(NULL, 0, "%s:%d: ", r->file, r->line));
+	r->draft->unsure = true;
+	key_mistake(r, spot_err(&at, r->err, "%s", what));
+	if (r->text[0] == '[' || !r->keys)
+		r->skip = SKIP_SECTION;
 }
 
-static int no_memory(struct reader *r)
+static void begin_key(struct reader *r, const char *name)
 {
-	r->failed = true;
-	return err_sys(r->err, ENOMEM, "%s:%d", r->file, r->line);
-}
+	struct spot at = { .file = r->file, .line = r->line, .section = r->name, .key = name };
+	int *seen;
 
-/* Cuts off a comment: a # or ; at the start or behind white space. */
-static void cut_comment(char *s)
-{
-	for (char *c = s; *c; c++)
-		if ((*c == '#' || *c == ';') && (c == s || isspace((unsigned char)c[-1]))) {
-			*c = '\0';
+	if (!r->keys) {
+		fail(r, "'%.80s' stands before the first [section]", r->text);
+		return;
+	}
+	if (!*name) {
+		fail(r, "the key is missing");
+		return;
+	}
+	r->key = config_key(r->keys, name);
+	if (!r->keys->name || (r->dialect == DIALECT_NOVA && (!r->key || !r->key->nova))) {
+		r->key = NULL;
+	} else if (!r->key) {
+		key_mistake(r, config_key_unknown(r->keys, &at, r->err));
+		return;
+	} else {
+		seen = &r->seen[r->key - r->keys];
+		if (*seen && !r->key->many) {
+			key_mistake(r, spot_err(&at, r->err, "duplicates %s (line %d)", name, *seen));
 			return;
 		}
+		*seen = r->line;
+	}
+	r->open = true;
+	r->key_line = r->value_line = r->line;
+	r->len = 0;
 }
 
-/* Each run of white space becomes one blank, so that a value can be cut for inih between two other characters. */
-static void squeeze(char *s)
+/* Adds a piece to the value; each further line of a value begins with '\n'. */
+static int take_piece(void *user, const char *section, const char *name, const char *value)
 {
-	char *to = s;
+	struct reader *r = user;
+	size_t n, lines;
 
-	for (; *s; s++)
-		if (!isspace((unsigned char)*s))
-			*to++ = *s;
-		else if (to[-1] != ' ') /* values are stripped: never at the start */
-			*to++ = ' ';
-	*to = '\0';
+	(void)section;
+	if (!name || !value) /* a new section, where inih is built to tell of it */
+		return 1;
+	r->awaited = false;
+	if (!r->begun)
+		begin_key(r, name);
+	if (!r->open || !r->key)
+		return 1;
+	n = strlen(value) - r->begun - r->more;
+	lines = (size_t)(r->line - r->value_line);
+	if (r->len + lines + n > VALUE_MAX) {
+		r->open = false;
+		fail(r, "[%s] %s: a value has at most %d bytes", r->name, name, VALUE_MAX);
+		return 1;
+	}
+	memset(r->value + r->len, '\n', lines);
+	memcpy(r->value + r->len + lines, value + r->begun, n);
+	r->len += lines + n;
+	r->value_line = r->line;
+	return 1;
 }
 
 static bool is_shared(const char *header)
@@ -94,289 +184,162 @@ static bool is_shared(const char *header)
 	return strncasecmp(header, "[mdev_", 6) == 0 || strncasecmp(header, "[vgpu_", 6) == 0;
 }
 
-static int take_header(struct reader *r, char *line)
+static void take_header(struct reader *r)
 {
-	char *name = line + 1, *end = strchr(line, ']');
-	struct ini_section *section;
+	static const struct key none[] = { { 0 } };
+	struct spot at = { .file = r->file, .line = r->line, .section = r->name };
+	size_t n = strcspn(r->text, "]");
 
-	if (!end)
-		return fail(r, "'%.80s': the ']' is missing", line);
-	if (end[1])
-		return fail(r, "'%.80s': nothing may stand behind the ']'", line);
-	*end = '\0';
-	if (!*name || strpbrk(name, " \t["))
-		return fail(r, "[%.80s] is no name of a section", name);
-	if (strlen(name) >= INI_NAME_SIZE)
-		return fail(r, "[%.80s]: a section's name has at most %d characters", name, INI_NAME_SIZE - 1);
-	for (size_t i = 0; i < r->ini->nsections; i++)
-		if (strcmp(r->ini->sections[i].name, name) == 0)
-			return fail(r, "[%s] comes a second time, first in line %d: make one section of them", name,
-				    r->ini->sections[i].line);
-	if (r->ini->nsections == SECTIONS_MAX)
-		return fail(r, "more than %d sections", SECTIONS_MAX);
-	section = list_add(&r->ini->sections, &r->ini->nsections, sizeof(*section));
-	if (!section)
-		return no_memory(r);
-	text_copy(section->name, sizeof(section->name), name);
-	section->line = r->line;
-	r->open = false;
-	return 0;
-}
-
-static int take_key(struct reader *r, char *line)
-{
-	char *sep = strpbrk(line, "=:"), *value;
-	size_t n;
-
-	if (!sep)
-		return fail(r, "'%.80s' is neither 'key = value' nor a [section] nor a # comment", line);
-	if (r->ini->nsections == 0)
-		return fail(r, "'%.80s' stands before the first [section]", line);
-	*sep = '\0';
-	value = text_strip(sep + 1);
-	line = text_strip(line);
-	if (!*line)
-		return fail(r, "the key is missing");
-	if (!text_copy(r->key, sizeof(r->key), line))
-		return fail(r, "'%.80s' is longer than any key", line);
-	n = strlen(value);
-	if (r->dialect == DIALECT_NOVA && n >= 2 && (*value == '"' || *value == '\'') && value[n - 1] == *value) {
-		value[n - 1] = '\0';
-		value = text_strip(value + 1);
-	}
-	r->rest = value;
-	r->glue = NULL;
-	r->open = true;
-	return 0;
-}
-
-static int take_continuation(struct reader *r, char *line)
-{
-	if (!r->open)
-		return fail(r, "the line begins with white space, but there is no key above that it could continue");
-	r->rest = text_strip(line);
-	r->glue = " ";
-	r->broken = r->line;
-	return 0;
-}
-
-/* Behind a mistake, what belongs to it is left out. Is this line to be read again? */
-static bool is_lost(struct reader *r)
-{
-	if (!r->lost)
-		return false;
-	r->lost = r->lost_section ? r->text[0] != '[' : isspace((unsigned char)r->text[0]);
-	return r->lost;
-}
-
-/* Goes on behind a line that could not be read, where all mistakes are asked for. */
-static void recover(struct reader *r)
-{
-	if (config_mistake(r->mistakes, -r->err->code, r->err) < 0)
+	if (n < 2 || n > SECTION_SIZE || strcmp(r->text + n, "]") != 0 || strpbrk(r->text + 1, " \t[")) {
+		fail(r, "'%.80s' is not a section header: expected [NAME], at most %d characters, no blanks", r->text,
+		     SECTION_SIZE - 1);
 		return;
-	r->failed = false;
-	r->rest = NULL;
-	r->open = false;
-	r->lost = true;
-	r->lost_section = r->text[0] == '[' || r->ini->nsections == 0;
+	}
+	snprintf(r->name, sizeof(r->name), "%.*s", (int)n - 1, r->text + 1);
+	memset(r->seen, 0, sizeof(r->seen));
+	r->keys = config_draft_section(r->draft, &at, r->dialect, &r->section, r->err);
+	if (r->keys)
+		return;
+	r->keys = none;
+	mistake(r, -r->err->code);
 }
 
-/* Ours: comments may stand anywhere. Returns false where the line has nothing to say. */
-static bool trim_ours(struct reader *r)
+/* Cuts off a comment: a # or ; at the start or behind white space. */
+static void cut_comment(char *s)
 {
-	bool blank = !*text_strip(r->text);
-
-	cut_comment(r->text);
-	if (blank)
-		r->open = false;
-	return r->text[strspn(r->text, " \t\r")] != '\0';
+	for (char *c = s; *c; c++)
+		if ((*c == '#' || *c == ';') && (c == s || isspace((unsigned char)c[-1])))
+			*c = '\0';
 }
 
-/* As oslo.config does: comments are whole lines and not indented, and end the value above, as blank lines do. */
-static bool trim_nova(struct reader *r)
+/* Takes comments and white space off the end. Returns false where nothing is left. */
+static bool trim(struct reader *r)
 {
-	bool empty = r->text[0] == '#' || r->text[0] == ';' || r->text[strspn(r->text, " \t\r")] == '\0';
+	bool blank = r->text[strspn(r->text, " \t\r")] == '\0';
 
-	if (empty)
-		r->open = false;
-	return !empty;
+	/* oslo.config: comments are whole lines and not indented, and end the value above, as blank lines do. */
+	if (r->dialect == DIALECT_NOVA)
+		blank |= r->text[0] == '#' || r->text[0] == ';';
+	else
+		cut_comment(r->text);
+	if (blank) {
+		end_key(r);
+		return false;
+	}
+	for (size_t n = strlen(r->text); n > 0 && isspace((unsigned char)r->text[n - 1]); n--)
+		r->text[n - 1] = '\0';
+	return r->text[0];
 }
 
-static int check_line(struct reader *r)
+static bool check_line(struct reader *r)
 {
 	for (const char *s = r->text; *s; s++) {
-		if (iscntrl((unsigned char)*s) && *s != '\t')
-			return fail(r, "there is a control character (%02x) in the line", (unsigned char)*s);
+		if (iscntrl((unsigned char)*s) && *s != '\t') {
+			fail(r, "there is a control character (%02x) in the line", (unsigned char)*s);
+			return false;
+		}
 		/* oslo.config takes it for part of the value, inih for a comment. */
-		if (*s == ';' && s > r->text && isspace((unsigned char)s[-1]))
-			return fail(r, "nova.conf has no comments behind values: put it on a line of its own");
+		if (*s == ';' && s > r->text && isspace((unsigned char)s[-1])) {
+			fail(r, "nova.conf has no comments behind values: put it on a line of its own");
+			return false;
+		}
 	}
-	return 0;
+	if (isspace((unsigned char)r->text[0]) && !r->open) {
+		fail(r, "the line begins with white space, but there is no key above that it could continue");
+		return false;
+	}
+	return true;
 }
 
-/* Reads on by one line. Afterwards either r->rest, or *header (the line is one), or neither is set. */
-static int take_line(struct reader *r, bool *header)
+/* Not a line that continues a value, and not a comment, which may stand between such lines. */
+static bool begins_anew(const char *line)
 {
-	const char *eol = memchr(r->at, '\n', (size_t)(r->end - r->at));
-	size_t len = (size_t)((eol ? eol : r->end) - r->at);
-	const char *raw = r->at;
-	int e;
+	return !isspace((unsigned char)line[0]) && line[0] != '#' && line[0] != ';';
+}
+
+static int copy_line(struct reader *r)
+{
+	const char *raw = r->at, *eol = memchr(raw, '\n', (size_t)(r->end - raw));
+	size_t len = (size_t)((eol ? eol : r->end) - raw);
 
 	r->line++;
 	r->at += len + (eol != NULL);
 	free(r->text);
 	r->text = strndup(raw, len);
 	if (!r->text)
-		return no_memory(r);
-	if (r->dialect == DIALECT_NOVA && r->text[0] == '[')
-		r->skip = !is_shared(r->text);
-	if (r->skip || is_lost(r))
-		return 0;
-	if (memchr(raw, '\0', len))
-		return fail(r, "there is a NUL byte in the line: this is no text file");
-	if (!(r->dialect == DIALECT_NOVA ? trim_nova(r) : trim_ours(r)))
-		return 0;
-	for (size_t n = strlen(r->text); n > 0 && isspace((unsigned char)r->text[n - 1]); n--)
-		r->text[n - 1] = '\0';
-	e = check_line(r);
-	if (e < 0)
-		return e;
-	if (isspace((unsigned char)r->text[0]))
-		return take_continuation(r, r->text);
-	*header = r->text[0] == '[';
-	return *header ? take_header(r, r->text) : take_key(r, r->text);
-}
-
-/*
- * What inih takes for fgets(): one line that fits into `line` with certainty; NULL at the end or after the first
- * error.
- */
-static char *next_line(char *line, int size, void *stream)
-{
-	struct reader *r = stream;
-	bool header = false;
-	size_t room, n;
-
-	if (r->waiting && !r->failed)
-		fail(r, "libinih reads the line otherwise than its manual says");
-	while (!r->failed && !r->rest && !header) {
-		if (r->at == r->end)
-			return NULL;
-		take_line(r, &header);
-		if (r->failed) {
-			recover(r);
-			header = false;
-		}
-		if (r->rest && *r->rest)
-			squeeze(r->rest);
-	}
-	if (r->failed)
-		return NULL;
-	if (header) {
-		snprintf(line, (size_t)size, "[%s]\n", r->ini->sections[r->ini->nsections - 1].name);
-		return line;
-	}
-	/* "key=piece\n" and NUL. A piece that is not the last must not end in the blank that inih would strip. */
-	room = (size_t)size - strlen(r->key) - 3;
-	n = strlen(r->rest);
-	if (n > room)
-		n = r->rest[room - 1] == ' ' ? room - 1 : room;
-	snprintf(line, (size_t)size, "%s=%.*s\n", r->key, (int)n, r->rest);
-	r->piece = n;
-	r->waiting = true;
-	return line;
-}
-
-/* Puts a piece where it belongs: behind the value so far, or as the first of a new key. */
-static int add_piece(struct reader *r, struct ini_section *section, const char *value)
-{
-	struct ini_entry *entry;
-	char *joined;
-
-	if (!r->glue) {
-		if (section->nentries == ENTRIES_MAX)
-			return fail(r, "[%s] has more than %d keys", section->name, ENTRIES_MAX);
-		entry = list_add(&section->entries, &section->nentries, sizeof(*entry));
-		if (!entry)
-			return no_memory(r);
-		text_copy(entry->key, sizeof(entry->key), r->key);
-		entry->line = r->line;
-	}
-	entry = &section->entries[section->nentries - 1];
-	if (r->broken) {
-		struct ini_break *slot = list_add(&entry->breaks, &entry->nbreaks, sizeof(*slot));
-
-		if (!slot)
-			return no_memory(r);
-		*slot = (struct ini_break){ (entry->value ? strlen(entry->value) : 0) + 1, r->broken };
-		r->broken = 0;
-	}
-	if (asprintf(&joined, "%s%s%s", entry->value ? entry->value : "", r->glue ? r->glue : "", value) < 0)
-		return no_memory(r);
-	free(entry->value);
-	entry->value = joined;
-	if (strlen(joined) > VALUE_MAX)
-		return fail(r, "[%s] %s: a value has at most %d bytes", section->name, entry->key, VALUE_MAX);
+		return err_sys(r->err, ENOMEM, "%s:%d", r->file, r->line);
+	if (r->text[0] == '[')
+		r->skip = r->dialect == DIALECT_NOVA && !is_shared(r->text) ? SKIP_SECTION : SKIP_NONE;
+	else if (r->skip == SKIP_VALUE && begins_anew(r->text))
+		r->skip = SKIP_NONE;
+	if (!r->skip && memchr(raw, '\0', len))
+		fail(r, "there is a NUL byte in the line: this is no text file");
 	return 0;
 }
 
-static int take_piece(void *user, const char *name, const char *key, const char *value)
+/* Reads on by one line; afterwards r->rest is set if inih is to see it. */
+static void take_line(struct reader *r)
 {
-	struct reader *r = user;
-	struct ini_section *section = &r->ini->sections[r->ini->nsections - 1];
+	int e = copy_line(r);
 
-	if (!key || !value) /* a new section, where inih is built to tell of it */
-		return 1;
-	if (strcmp(name, section->name) != 0 || strcmp(key, r->key) != 0 || strlen(value) != r->piece ||
-	    strncmp(value, r->rest, r->piece) != 0)
-		return 0;
-	if (add_piece(r, section, value) < 0)
-		return 0;
-	r->rest += r->piece;
-	r->glue = *r->rest == ' ' ? " " : "";
-	r->rest += *r->rest == ' ';
-	if (!*r->rest)
-		r->rest = NULL;
-	r->waiting = false;
-	return 1;
+	if (e < 0) {
+		r->failed = e;
+		return;
+	}
+	if (begins_anew(r->text))
+		end_key(r);
+	if (r->skip || !trim(r) || !check_line(r))
+		return;
+	if (r->text[0] == '[') {
+		take_header(r);
+		return;
+	}
+	r->rest = r->text + strspn(r->text, " \t");
+	r->begun = isspace((unsigned char)r->text[0]);
+	r->more = false;
 }
 
-int config_ini_read(struct ini *ini, const char *file, const char *text, size_t len, enum dialect dialect,
-		    struct config_notes *mistakes, struct err *err)
+/* What inih takes for fgets(). The marks, |, keep it from trimming a piece, and from taking it for a comment. */
+static char *next_line(char *line, int size, void *stream)
 {
-	struct reader r = { .ini = ini,
-			    .mistakes = mistakes,
+	struct reader *r = stream;
+	int n;
+
+	if (r->awaited)
+		fail(r, "'%.80s' is neither 'key = value' nor a [section] nor a # comment", r->text);
+	r->begun |= r->more;
+	while (!r->rest && !r->failed && r->at < r->end)
+		take_line(r);
+	if (!r->rest || r->failed) {
+		end_key(r);
+		return NULL;
+	}
+	n = size - 5;
+	r->more = strlen(r->rest) > (size_t)n;
+	snprintf(line, (size_t)size, "%s%.*s%s\n", r->begun ? " |" : "", n, r->rest, r->more ? "|" : "");
+	r->rest = r->more ? r->rest + n : NULL;
+	r->awaited = true;
+	return line;
+}
+
+int config_ini_read(struct draft *draft, const char *file, const char *text, size_t len, enum dialect dialect,
+		    struct err *err)
+{
+	autofree char *value = malloc(VALUE_MAX + 1);
+	struct reader r = { .draft = draft,
 			    .err = err,
 			    .file = file,
 			    .at = text,
 			    .end = text + len,
 			    .dialect = dialect,
-			    .skip = dialect == DIALECT_NOVA };
-	int line;
+			    .skip = dialect == DIALECT_NOVA ? SKIP_SECTION : SKIP_NONE,
+			    .value = value };
 
-	*ini = (struct ini){ 0 };
+	if (!value)
+		return err_sys(err, ENOMEM, "%s", file);
 	if (len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) /* a byte order mark, as some editors leave */
 		r.at += 3;
-	line = ini_parse_stream(next_line, &r, take_piece, &r);
-	if (!r.failed && (line != 0 || r.waiting))
-		fail(&r, "libinih reads the line otherwise than its manual says");
+	ini_parse_stream(next_line, &r, take_piece, &r);
 	free(r.text);
-	if (r.failed) {
-		config_ini_free(ini);
-		return -err->code;
-	}
-	return 0;
-}
-
-void config_ini_free(struct ini *ini)
-{
-	for (size_t i = 0; i < ini->nsections; i++) {
-		for (size_t k = 0; k < ini->sections[i].nentries; k++) {
-			free(ini->sections[i].entries[k].value);
-			free(ini->sections[i].entries[k].breaks);
-		}
-		free(ini->sections[i].entries);
-	}
-	free(ini->sections);
-	*ini = (struct ini){ 0 };
+	return r.failed;
 }

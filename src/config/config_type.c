@@ -11,54 +11,49 @@
 
 enum { ADDRESSES_MAX = 1024, MATCHES_MAX = 256, TYPES_MAX = 256, INSTANCES_MAX = 65535, NUMA_MAX = 1023 };
 
-static int add_enabled(const struct setting *t, const char *item)
+static int add_enabled(const struct setting *t, char *item)
 {
-	struct draft *draft = t->draft;
-	struct spot at = setting_item(t, item);
+	struct enabled_list *list = &t->draft->enabled[t->dialect];
 	struct enabled *slot;
 	char type[TYPE_SIZE];
 
 	if (!type_parse(type, item))
-		return spot_err(&at, t->err,
+		return spot_err(&t->at, t->err,
 				"'%.80s' is no id of a type, such as nvidia-35; commas stand between types", item);
-	for (size_t i = 0; i < draft->nenabled; i++)
-		if (strcmp(draft->enabled[i].type, type) == 0)
-			return spot_err(&at, t->err, "%s is named twice", type);
-	if (draft->nenabled == TYPES_MAX)
-		return spot_err(&at, t->err, "more than %d types", TYPES_MAX);
-	slot = list_add(&draft->enabled, &draft->nenabled, sizeof(*slot));
+	for (size_t i = 0; i < list->n; i++)
+		if (strcmp(list->types[i].type, type) == 0)
+			return spot_err(&t->at, t->err, "%s is named twice", type);
+	if (list->n == TYPES_MAX)
+		return spot_err(&t->at, t->err, "more than %d types", TYPES_MAX);
+	slot = list_add(&list->types, &list->n, sizeof(*slot));
 	if (!slot)
-		return err_sys(t->err, ENOMEM, "%s", at.file);
-	slot->at = (struct place){ at.file, at.line };
+		return err_sys(t->err, ENOMEM, "%s", t->at.file);
+	slot->at = (struct place){ t->at.file, t->at.line };
 	text_copy(slot->type, TYPE_SIZE, type);
 	return 0;
 }
 
 static int set_enabled(const struct setting *t, char *value)
 {
-	char *item;
+	struct enabled_list *list = &t->draft->enabled[t->dialect];
 
-	free(t->draft->enabled);
-	t->draft->enabled = NULL;
-	t->draft->nenabled = 0;
-	t->draft->enabled_at = setting_spot(t, "devices");
-	while ((item = text_next(&value, ","))) {
-		int r = config_mistake(t->draft->mistakes, add_enabled(t, item), t->err);
-
-		if (r < 0)
-			return r;
-	}
-	return 0;
+	if (list->at.file == t->at.file)
+		return spot_err(&t->at, t->err, "duplicates %s (line %d)", list->at.key, list->at.line);
+	list->at = t->at;
+	list->at.section = "devices"; /* t->at.section does not live as long */
+	list->n = 0;
+	return config_each_item(t, value, add_enabled);
 }
 
 static int set_nova_conf(const struct setting *t, char *value)
 {
 	if (value[0] != '/' || strlen(value) >= PATH_MAX)
-		return spot_err(t->at, t->err, "'%.80s' is no absolute path of a file", value);
+		return spot_err(&t->at, t->err, "'%.80s' is no absolute path of a file", value);
 	free(t->draft->nova_conf);
 	t->draft->nova_conf = strdup(value);
-	t->draft->nova_at = setting_spot(t, "devices");
-	return t->draft->nova_conf ? 0 : err_sys(t->err, ENOMEM, "%s", t->at->file);
+	t->draft->nova_at = t->at;
+	t->draft->nova_at.section = "devices";
+	return t->draft->nova_conf ? 0 : err_sys(t->err, ENOMEM, "%s", t->at.file);
 }
 
 /*
@@ -91,49 +86,34 @@ static int parse_address(char out[PARENT_SIZE], const char *s, const struct spot
 	return 0;
 }
 
-static int add_address(const struct setting *t, const char *item)
+static int add_address(const struct setting *t, char *item)
 {
-	struct section *s = &t->part->section;
-	struct spot at = setting_item(t, item);
+	struct section *s = t->section;
 	char address[PARENT_SIZE], (*slot)[PARENT_SIZE];
 	size_t n = s->naddresses;
 	struct place *place;
-	int r = parse_address(address, item, &at, t->err);
+	int r = parse_address(address, item, &t->at, t->err);
 
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < s->naddresses; i++)
 		if (strcmp(s->addresses[i], address) == 0)
-			return spot_err(&at, t->err, "%s is named twice", address);
+			return spot_err(&t->at, t->err, "%s is named twice", address);
 	if (s->naddresses == ADDRESSES_MAX)
-		return spot_err(&at, t->err, "more than %d addresses", ADDRESSES_MAX);
+		return spot_err(&t->at, t->err, "more than %d addresses", ADDRESSES_MAX);
 	place = list_add(&s->addresses_at, &n, sizeof(*place));
 	slot = list_add(&s->addresses, &s->naddresses, PARENT_SIZE);
 	if (!place || !slot)
-		return err_sys(t->err, ENOMEM, "%s", at.file);
-	*place = (struct place){ at.file, at.line };
+		return err_sys(t->err, ENOMEM, "%s", t->at.file);
+	*place = (struct place){ t->at.file, t->at.line };
 	text_copy(*slot, PARENT_SIZE, address);
 	return 0;
 }
 
 static int set_addresses(const struct setting *t, char *value)
 {
-	struct section *s = &t->part->section;
-	char *item;
-
-	free(s->addresses);
-	free(s->addresses_at);
-	s->addresses = NULL;
-	s->addresses_at = NULL;
-	s->naddresses = 0;
-	t->part->addresses_at = setting_spot(t, NULL);
-	while ((item = text_next(&value, ","))) {
-		int r = config_mistake(t->draft->mistakes, add_address(t, item), t->err);
-
-		if (r < 0)
-			return r;
-	}
-	return 0;
+	t->section->naddresses = 0;
+	return config_each_item(t, value, add_address);
 }
 
 /* Four hex digits in lower case; "*" is any. */
@@ -181,48 +161,31 @@ static int parse_match(struct match *m, char *terms, const struct spot *at, stru
 
 static int add_match(const struct setting *t, char *item)
 {
-	struct section *s = &t->part->section;
-	struct spot at = setting_item(t, item);
-	struct match m = { .at = { at.file, at.line } }, *slot;
-	int r = parse_match(&m, item, &at, t->err);
+	struct section *s = t->section;
+	struct match m = { .at = { t->at.file, t->at.line } }, *slot;
+	int r = parse_match(&m, item, &t->at, t->err);
 
 	if (r < 0)
 		return r;
 	if (s->nmatches == MATCHES_MAX)
-		return spot_err(&at, t->err, "more than %d alternatives", MATCHES_MAX);
+		return spot_err(&t->at, t->err, "more than %d alternatives", MATCHES_MAX);
 	slot = list_add(&s->matches, &s->nmatches, sizeof(*slot));
 	if (!slot)
-		return err_sys(t->err, ENOMEM, "%s", at.file);
+		return err_sys(t->err, ENOMEM, "%s", t->at.file);
 	*slot = m;
 	return 0;
 }
 
 static int set_match(const struct setting *t, char *value)
 {
-	struct section *s = &t->part->section;
-	char *item;
-
-	free(s->matches);
-	s->matches = NULL;
-	s->nmatches = 0;
-	while ((item = text_next(&value, ","))) {
-		int r = config_mistake(t->draft->mistakes, add_match(t, item), t->err);
-
-		if (r < 0)
-			return r;
-	}
-	return 0;
-}
-
-static int set_max_instances(const struct setting *t, char *value)
-{
-	return setting_number(t, value, 1, INSTANCES_MAX, &t->part->section.max_instances);
+	t->section->nmatches = 0;
+	return config_each_item(t, value, add_match);
 }
 
 static int set_class(const struct setting *t, char *value)
 {
-	if (!class_is_valid(value) || !text_copy(t->part->section.class, CLASS_SIZE, value))
-		return spot_err(t->at, t->err,
+	if (!class_is_valid(value) || !text_copy(t->section->class, CLASS_SIZE, value))
+		return spot_err(&t->at, t->err,
 				"'%.80s' is neither VGPU nor CUSTOM_ with capital letters, digits and _ behind it, %d "
 				"characters at most",
 				value, CLASS_SIZE - 1);
@@ -233,37 +196,30 @@ static int set_params(const struct setting *t, char *value)
 {
 	for (const char *s = value; *s; s++)
 		if (!isprint((unsigned char)*s))
-			return spot_err(t->at, t->err, "only printable ASCII characters can be given to the driver");
-	if (!text_copy(t->part->section.params, PARAMS_SIZE, value))
-		return spot_err(t->at, t->err, "is longer than %d characters", PARAMS_SIZE - 1);
+			return spot_err(&t->at, t->err, "only printable ASCII characters can be given to the driver");
+	if (!text_copy(t->section->params, PARAMS_SIZE, value))
+		return spot_err(&t->at, t->err, "is longer than %d characters", PARAMS_SIZE - 1);
 	return 0;
 }
 
 const struct key config_devices_keys[] = {
 	{ .name = "enabled_mdev_types", .set = set_enabled, .list = true, .nova = true },
-	{ .name = "enabled_vgpu_types",
-	  .set = set_enabled,
-	  .list = true,
-	  .nova = true,
-	  .same_as = "enabled_mdev_types" },
+	{ .name = "enabled_vgpu_types", .set = set_enabled, .list = true, .nova = true },
 	{ .name = "nova_conf", .set = set_nova_conf },
 	{ 0 },
 };
 
+/* The first one is not for plain VFs: config_vf_keys. */
 const struct key config_mdev_keys[] = {
+	{ .name = "vgpu_params", .set = set_params },
 	{ .name = "device_addresses", .set = set_addresses, .list = true, .nova = true },
 	{ .name = "device_match", .set = set_match, .list = true },
-	{ .name = "max_instances", .set = set_max_instances, .nova = true },
+	{ .name = "max_instances",
+	  .set = config_set_number,
+	  .nova = true,
+	  .offset = offsetof(struct section, max_instances),
+	  .min = 1,
+	  .max = INSTANCES_MAX },
 	{ .name = "mdev_class", .set = set_class, .nova = true },
-	{ .name = "vgpu_params", .set = set_params },
-	{ 0 },
-};
-
-/* Nothing is written to a plain VF, so there are no parameters. */
-const struct key config_vf_keys[] = {
-	{ .name = "device_addresses", .set = set_addresses, .list = true },
-	{ .name = "device_match", .set = set_match, .list = true },
-	{ .name = "max_instances", .set = set_max_instances },
-	{ .name = "mdev_class", .set = set_class },
 	{ 0 },
 };

@@ -2,7 +2,7 @@
 /*
  * Any text as a configuration: understood or refused, never half. A first byte of N asks for the reading of a
  * nova.conf, whose other sections may hold anything, one of A for all mistakes of our own; both have no way in without
- * a file, so their rooms are entered here.
+ * a file, so they are entered inside.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -39,14 +39,10 @@ static void all_of(const char *text, size_t len, enum dialect dialect)
 	struct config_notes mistakes = { 0 };
 	struct draft draft = { .config = &config, .mistakes = &mistakes };
 	struct err err = { 0 };
-	struct ini ini;
 
 	config_default(&config);
-	if (config_ini_read(&ini, "fuzz", text, len, dialect, &mistakes, &err) == 0) {
-		config_draft_take(&draft, "fuzz", &ini, dialect, &err);
+	if (config_ini_read(&draft, "fuzz", text, len, dialect, &err) == 0)
 		config_draft_finish(&draft, &err);
-		config_ini_free(&ini);
-	}
 	config_draft_free(&draft);
 	for (size_t i = 0; i < mistakes.n; i++)
 		if (mistakes.list[i].place >= strlen(mistakes.list[i].text))

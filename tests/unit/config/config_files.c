@@ -271,11 +271,11 @@ static const struct {
 	{ "the same with the sign that inih would strip", "[devices]\nenabled_mdev_types = nvidia-35 ; small\n",
 	  "ROOT/etc/nova/nova.conf:2: nova.conf has no comments behind values: put it on a line of its own" },
 	{ "a key that comes twice", "[mdev_a]\nmax_instances = 1\nmax_instances = 2\n",
-	  "ROOT/etc/nova/nova.conf:3: [mdev_a] max_instances: says again what max_instances in line 2 says" },
+	  "ROOT/etc/nova/nova.conf:3: [mdev_a] max_instances: duplicates max_instances (line 2)" },
 	{ "a section that comes twice", "[devices]\n[DEFAULT]\n[devices]\n",
-	  "ROOT/etc/nova/nova.conf:3: [devices] comes a second time, first in line 1: make one section of them" },
+	  "ROOT/etc/nova/nova.conf:3: [devices]: duplicates [devices] (ROOT/etc/nova/nova.conf:1)" },
 	{ "a section's bracket that does not close", "[mdev_nvidia-35\n",
-	  "ROOT/etc/nova/nova.conf:1: '[mdev_nvidia-35': the ']' is missing" },
+	  "ROOT/etc/nova/nova.conf:1: '[mdev_nvidia-35' is not a section header: expected [NAME], at most 49 characters, no blanks" },
 	{ "a section in capitals", "[DEVICES]\n",
 	  "ROOT/etc/nova/nova.conf:1: [DEVICES]: no such section; there are [devices], [mdev_TYPE], [vf_NAME], [policy] and [quota]" },
 	{ "a line that continues what a comment ended", "[mdev_a]\ndevice_addresses = mtty,\n# b\n  mdpy\n",
@@ -397,8 +397,8 @@ static void all_mistakes(void)
 	   "a configuration with mistakes is refused");
 	ok(mistakes.n && strcmp(err.text, mistakes.list[0].text) == 0, "with the first of them: %s", err.text);
 	is(places(&mistakes),
-	   "ROOT/etc/vgpu-lease.conf:9 ROOT/etc/vgpu-lease.conf:10 ROOT/etc/vgpu-lease.conf:5 ROOT/etc/vgpu-lease.conf:7 "
-	   "ROOT/etc/vgpu-lease.conf:8 ROOT/etc/vgpu-lease.conf:13 ROOT/etc/vgpu-lease.conf.d/x.conf:2",
+	   "ROOT/etc/vgpu-lease.conf:5 ROOT/etc/vgpu-lease.conf:7 ROOT/etc/vgpu-lease.conf:8 ROOT/etc/vgpu-lease.conf:9 "
+	   "ROOT/etc/vgpu-lease.conf:10 ROOT/etc/vgpu-lease.conf:13 ROOT/etc/vgpu-lease.conf.d/x.conf:2",
 	   "each in its own line; what belongs to one that cannot be read is none");
 
 	put("etc/vgpu-lease.conf",
@@ -407,7 +407,7 @@ static void all_mistakes(void)
 	put("etc/vgpu-lease.conf.d/x.conf", "");
 	ok(config_load_all(&c, &tree.host, NULL, &mistakes, &err) == -EINVAL, "so is one that does not fit together");
 	is(places(&mistakes),
-	   "ROOT/etc/vgpu-lease.conf.d/y.conf:1 ROOT/etc/vgpu-lease.conf:8 ROOT/etc/vgpu-lease.conf:7",
+	   "ROOT/etc/vgpu-lease.conf:8 ROOT/etc/vgpu-lease.conf.d/y.conf:1 ROOT/etc/vgpu-lease.conf:7",
 	   "a type that is not enabled, VFs that are not named, and a card that is given twice, in the line of that");
 
 	put("etc/vgpu-lease.conf", "[devices]\nenabled_mdev_types = a b\n[mdev_a]\n[mdev_b]\n");
