@@ -41,7 +41,7 @@ int adopt_device(const struct store *store, const struct inventory *inv, const s
 	const struct lease *there = lease_find(leases, device->vgpu.id);
 	const struct inv_pgpu *card = device->parent == UNKNOWN ? NULL : &inv->pgpus[inv->parents[device->parent].pgpu];
 	const struct inv_type *type = inventory_type(inv, device->vgpu.type);
-	struct lease lease = { .vgpu = device->vgpu, .state = LEASE_ACTIVE, .origin = LEASE_ADOPTED };
+	struct lease lease = lease_for(request, &device->vgpu);
 	struct affinity affinity;
 
 	if (there && strcmp(there->domain, request->uuid) != 0)
@@ -50,13 +50,12 @@ int adopt_device(const struct store *store, const struct inventory *inv, const s
 	if (there && there->state == LEASE_ACTIVE)
 		return 0;
 	/* What we made in this boot, and have not removed since, is ours to remove, though its lease was lost. */
+	lease.origin = LEASE_ADOPTED;
 	if (there)
 		lease.origin = there->origin;
 	else if (affinity_get(store, device->vgpu.id, &affinity) && affinity.made_this_boot)
 		lease.origin = LEASE_CREATED;
-	memcpy(lease.domain, request->uuid, sizeof(lease.domain));
-	memcpy(lease.name, request->name, sizeof(lease.name));
-	memcpy(lease.project, request->project, sizeof(lease.project));
+	lease.state = LEASE_ACTIVE;
 	lease.numa = card ? card->numa : UNKNOWN;
 	lease.framebuffer_mib = type ? type->framebuffer_mib : UNKNOWN;
 	if (lease_put(store, &lease, err) < 0)

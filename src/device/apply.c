@@ -7,14 +7,14 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "base/timed_child.h"
 #include "device/release.h"
-#include "host/vfio_users.h"
 #include "device/kernel.h"
+#include "internal.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "state/history.h"
 
-enum { UNDO_MS = 2000, OPEN_STEP_MS = 50, LOOK_MS = 250 };
+enum { WAIT_STEP_MS = 50, LOOK_MS = 250 };
 
 void apply_start(struct apply *apply, struct store *store, const struct policy *policy, const struct request *request,
 		 const char *op)
@@ -35,15 +35,12 @@ void apply_end(struct apply *apply)
 
 static struct lease lease_of(const struct apply *apply, const struct step *step, enum lease_state state)
 {
-	struct lease lease = { .vgpu = step->vgpu,
-			       .state = state,
-			       .numa = step->numa,
-			       .framebuffer_mib = step->framebuffer_mib,
-			       .origin = step->kind == STEP_CREATE ? LEASE_CREATED : LEASE_ADOPTED };
+	struct lease lease = lease_for(apply->request, &step->vgpu);
 
-	memcpy(lease.domain, apply->request->uuid, sizeof(lease.domain));
-	memcpy(lease.name, apply->request->name, sizeof(lease.name));
-	memcpy(lease.project, apply->request->project, sizeof(lease.project));
+	lease.state = state;
+	lease.numa = step->numa;
+	lease.framebuffer_mib = step->framebuffer_mib;
+	lease.origin = step->kind == STEP_CREATE ? LEASE_CREATED : LEASE_ADOPTED;
 	return lease;
 }
 
@@ -129,149 +126,44 @@ int apply_reserve(struct apply *apply, const struct step *steps, size_t n, struc
 	return 0;
 }
 
-struct creation {
-	const struct host *host;
-	struct vgpu_ref vgpu;
-	const char *params;
-};
-
-/* The kernel's count decides, then its answer: the driver can hang in either. */
-static int create_device(void *arg, struct err *err)
-{
-	const struct creation *creation = arg;
-	int r = kernel_available(creation->host, &creation->vgpu, err);
-
-	if (r == 0)
-		return err_set(err, ENOSPC, "full when it came to it");
-	return r < 0 ? r : kernel_create(creation->host, &creation->vgpu, err);
-}
-
-static int set_params(void *arg, struct err *err)
-{
-	const struct creation *creation = arg;
-	return kernel_set_params(creation->host, &creation->vgpu, creation->params, err);
-}
-
-/* So many seconds, but not beyond that time; in milliseconds. */
-static int within(int seconds, int64_t end_ms)
-{
-	int left = host_left_ms(end_ms);
-
-	return left < seconds * 1000 ? left : seconds * 1000;
-}
-
-/* How long a lock is waited for that is needed to note how it ended, or to undo it. */
-static int last_ms(const struct apply *apply)
-{
-	return host_left_ms(apply->end_ms + UNDO_MS);
-}
-
-/* Undoing one thing takes no longer than this, however much time is left. */
-static int undo_ms(const struct apply *apply)
-{
-	int left = last_ms(apply);
-
-	return left < UNDO_MS ? left : UNDO_MS;
-}
-
-/*
- * Removes what this step made, under the pGPU's lock, which is still held. -ETIMEDOUT, behind what went wrong before,
- * where it cannot: a monitor can have opened it the moment it appeared, and such a removal would never end.
- */
-static int unmake(const struct apply *apply, const struct step *step, struct err *why)
-{
-	struct err err;
-
-	if (release_remove(apply->store, &step->vgpu, apply->lock, undo_ms(apply), &err) == 0)
-		return 0;
-	err_in(&err, "%s; nor can it be removed again", why->text);
-	*why = err;
-	return err_recode(why, ETIMEDOUT);
-}
-
-/* This write may never come back, too. */
-static int give_params(const struct apply *apply, struct creation *creation, int wait_ms, struct err *err)
-{
-	int r = timed_child_run(set_params, creation, wait_ms, err);
-
-	if (r == -ETIMEDOUT)
-		err_set(err, ETIMEDOUT,
-			"setting the parameters hangs in the kernel beyond create_timeout (%d s); see dmesg",
-			apply->policy->create_timeout_s);
-	return r;
-}
-
-/* What is left of create_timeout, but time enough for one that answers at once. */
-static int left_ms(int64_t end)
-{
-	int64_t left = end - host_now_ms();
-
-	return left > 100 ? (int)left : 100;
-}
-
-/*
- * The creation was broken off: its process was killed. Its write has ended with it, and the pGPU's lock is ours, so
- * that the kernel tells what came of it: what is there was made by us. -ETIMEDOUT where it does not: it may come yet.
- */
-static int look_again(const struct creation *creation, struct err *err)
-{
-	int exists = kernel_exists(creation->host, &creation->vgpu);
-
-	if (exists < 0)
-		return err_recode(err, ETIMEDOUT);
-	return exists ? 0 : -err->code;
-}
-
-/* Under the pGPU's lock. */
-static int create(const struct apply *apply, const struct step *step, const char *params, struct err *err)
-{
-	struct creation creation = { .host = apply->store->host, .vgpu = step->vgpu, .params = params };
-	int wait_ms = within(apply->policy->create_timeout_s, apply->end_ms), r;
-	int64_t end = host_now_ms() + wait_ms;
-
-	if (wait_ms == 0)
-		return err_set(err, ECANCELED, "no time is left to create %s on %s (lock_timeout, create_timeout)",
-			       step->vgpu.type, step->vgpu.parent);
-	r = timed_child_run(create_device, &creation, wait_ms, err);
-	if (r == -ETIMEDOUT)
-		return err_set(
-			err, ETIMEDOUT,
-			"%s: creating %s hangs in the kernel for over %d s (create_timeout); see dmesg, the vGPU is collected when it ends",
-			step->vgpu.parent, step->vgpu.type, apply->policy->create_timeout_s);
-	if (r == -EINTR)
-		r = look_again(&creation, err);
-	/* Its own EAGAIN (a probe that is deferred) is a failure of this candidate, not a reason to plan anew. */
-	if (r < 0)
-		return r == -EAGAIN ? err_recode(err, EBUSY) : r;
-	r = kernel_wait_complete(creation.host, &creation.vgpu, left_ms(end), err);
-	if (r == 0 && *params)
-		r = give_params(apply, &creation, left_ms(end), err);
-	/* What did not become whole is removed again, and a failure of this candidate, not a kernel that hangs. */
-	if (r < 0)
-		return unmake(apply, step, err) < 0 ? -err->code : err_recode(err, EIO);
-	return 0;
-}
-
 /* A device of our own that its last QEMU still holds: that one is on its way out, or it is not. */
 static int wait_closed(const struct apply *apply, const struct step *step, struct err *err)
 {
-	int64_t end = host_now_ms() + within(apply->policy->release_timeout_s, apply->wait_by_ms);
+	int64_t end = host_now_ms() + create_within(apply->policy->release_timeout_s * 1000, apply->wait_by_ms);
+	char holder[128];
 
-	for (;;) {
-		int64_t least = host_now_ms() + LOOK_MS;
-		struct vfio_users *users = vfio_users_read(apply->store->host, least < end ? end : least);
-		pid_t pid = 0;
-		int r = vfio_users_open(users, apply->store->host, step->vgpu.id, &pid, err);
+	/* Where it is not known, VFIO says so to whoever comes second. */
+	if (release_wait_closed(apply->store->host, step->vgpu.id, end, end + LOOK_MS, err) != -EBUSY)
+		return 0;
+	text_copy(holder, sizeof(holder), err->text + err->cause);
+	return err_set(err, EBUSY, "%s, and did not let go within %d s", holder, apply->policy->release_timeout_s);
+}
 
-		vfio_users_free(users);
-		/* Where it is not known, VFIO says so to whoever comes second. */
-		if (r <= 0)
-			return 0;
-		if (host_now_ms() >= end)
-			return err_set(err, EBUSY, "process %d has it open, and did not let go within %d s", (int)pid,
-				       apply->policy->release_timeout_s);
-		host_sleep_ms(OPEN_STEP_MS);
+/*
+ * Waits for a removal of the device that may have begun before it was leased: such a removal has not seen the lease. It
+ * needs no lock of its own, as one that begins later sees the lease.
+ */
+static int wait_removed(const struct apply *apply, const struct step *step, struct err *err)
+{
+	while (store_removes(apply->store, step->vgpu.id)) {
+		if (host_now_ms() >= apply->wait_by_ms)
+			return err_set(err, EBUSY, "the kernel is still removing it: see dmesg");
+		host_sleep_ms(WAIT_STEP_MS);
 	}
+	return 0;
+}
+
+/* What exists already is waited for alone; all else is done under the pGPU's lock, which is in apply->lock then. */
+static int wait_turn(struct apply *apply, const struct step *step, struct err *err)
+{
+	apply->lock = -1;
+	if (step->kind == STEP_ADOPT)
+		return wait_removed(apply, step, err);
+	apply->lock = store_lock_pgpu(apply->store, step->vgpu.pgpu, host_left_ms(apply->wait_by_ms), err);
+	/* A card that somebody keeps is no reason not to try the next. */
+	if (apply->lock == -ETIMEDOUT)
+		return err_recode(err, EBUSY);
+	return apply->lock < 0 ? apply->lock : 0;
 }
 
 /* 1: made; 0: it was there. */
@@ -280,7 +172,7 @@ static int ensure(const struct apply *apply, const struct step *step, const char
 	int exists = kernel_exists(apply->store->host, &step->vgpu);
 
 	if (exists == -ETIMEDOUT)
-		return err_set(err, EBUSY, "its driver does not answer reads of sysfs: see dmesg");
+		return create_no_answer(err);
 	if (exists < 0)
 		return err_sys(err, -exists, "vGPU %s cannot be looked for", step->vgpu.id);
 	if (step->kind == STEP_CREATE && exists)
@@ -290,9 +182,9 @@ static int ensure(const struct apply *apply, const struct step *step, const char
 	if (step->kind == STEP_KEEP && wait_closed(apply, step, err) < 0)
 		return -err->code;
 	if (!exists)
-		return create(apply, step, params, err) < 0 ? -err->code : 1;
+		return create_vgpu(apply, step, params, err) < 0 ? -err->code : 1;
 	return kernel_wait_complete(apply->store->host, &step->vgpu,
-				    within(apply->policy->create_timeout_s, apply->end_ms), err);
+				    create_within(apply->policy->create_timeout_s * 1000, apply->end_ms), err);
 }
 
 /*
@@ -312,7 +204,7 @@ static int still_ours(const struct apply *apply, const char *id, struct lease *l
 static int settle(struct apply *apply, const struct step *step, bool made, struct err *err)
 {
 	struct lease lease;
-	int r = store_lock(apply->store, last_ms(apply), err);
+	int r = store_lock(apply->store, host_left_ms(create_last_ms(apply)), err);
 
 	if (r < 0)
 		return r;
@@ -352,60 +244,51 @@ static void drop_lease(struct apply *apply, const struct step *step)
 	forget_done(apply, step->vgpu.id);
 }
 
-static int drop_failed(struct apply *apply, const struct step *steps, size_t n, struct err *why)
+static void drop_failed(struct apply *apply, const struct step *steps, size_t n)
 {
 	struct err err;
 
-	if (store_lock(apply->store, last_ms(apply), &err) == 0) {
-		for (size_t i = 0; i < n; i++)
-			drop_lease(apply, &steps[i]);
-		store_unlock(apply->store);
-	}
-	return -why->code;
+	if (store_lock(apply->store, host_left_ms(create_last_ms(apply)), &err) < 0)
+		return;
+	for (size_t i = 0; i < n; i++)
+		drop_lease(apply, &steps[i]);
+	store_unlock(apply->store);
 }
 
 int apply_step(struct apply *apply, const struct step *steps, size_t n, size_t i, const char *params, struct err *err)
 {
 	const struct step *step = &steps[i];
-	bool made;
-	int r;
+	int r = wait_turn(apply, step, err);
+	autoclose int lock = apply->lock;
+	bool made, stays;
 
-	autoclose int lock = store_lock_pgpu(apply->store, step->vgpu.pgpu, host_left_ms(apply->wait_by_ms), err);
-	/* A card that somebody keeps is no reason not to try the next. */
-	if (lock == -ETIMEDOUT)
-		err_recode(err, EBUSY);
-	if (lock < 0)
-		return drop_failed(apply, step, n - i, err);
-	apply->lock = lock;
-	r = ensure(apply, step, params, err);
-	if (r == -ETIMEDOUT) {
-		/* Its lease stays `creating`: collected when the write ends. */
-		forget_done(apply, step->vgpu.id);
-		return r;
-	}
-	if (r < 0)
-		return drop_failed(apply, step, n - i, err);
+	if (r == 0)
+		r = ensure(apply, step, params, err);
 	made = r == 1;
-	r = settle(apply, step, made, err);
-	/*
-	 * Still under the pGPU's lock: what has no lease that says it is ours must not stay. Where it must, that does.
-	 */
-	if (r < 0 && made && unmake(apply, step, err) < 0) {
-		forget_done(apply, step->vgpu.id);
-		return -err->code;
+	/* Its lease stays `creating`: collected when the write ends. */
+	stays = r == -ETIMEDOUT;
+	if (r >= 0)
+		r = settle(apply, step, made, err);
+	/* Still under the pGPU's lock: what has no lease that says it is ours must not stay. Where it must, that does. */
+	if (r < 0 && made && create_undo(apply, step, err) < 0) {
+		stays = true;
+		r = -err->code;
 	}
-	if (r < 0)
-		return drop_failed(apply, step, n - i, err);
-	log_info("%s: domain %s: %s %s, %s on %s", apply->op, apply->request->name, made ? "made" : "took",
-		 step->vgpu.id, step->vgpu.type, step->vgpu.parent);
-	return 0;
+	if (stays)
+		forget_done(apply, step->vgpu.id);
+	else if (r < 0)
+		drop_failed(apply, step, n - i);
+	else
+		log_info("%s: domain %s: %s %s, %s on %s", apply->op, apply->request->name, made ? "made" : "took",
+			 step->vgpu.id, step->vgpu.type, step->vgpu.parent);
+	return r;
 }
 
 /* What was only promised is dropped; what exists is to be given back: 1. */
 static int undo_lease(const struct apply *apply, const char *id, struct err *err)
 {
 	struct lease lease;
-	int r = store_lock(apply->store, last_ms(apply), err);
+	int r = store_lock(apply->store, host_left_ms(create_last_ms(apply)), err);
 
 	if (r < 0)
 		return r;
@@ -432,7 +315,8 @@ void apply_undo(struct apply *apply)
 		int r = undo_lease(apply, id, &err);
 
 		if (r == 1)
-			r = release_finish(apply->store, &policy, id, host_now_ms() + undo_ms(apply), &err);
+			r = release_finish(apply->store, &policy, id,
+					   host_now_ms() + create_within(UNDO_MS, create_last_ms(apply)), &err);
 		if (r < 0)
 			log_warn("%s: domain %s: %s: left to the release: %s", apply->op, apply->request->name, id,
 				 err.text);

@@ -2,8 +2,8 @@
 /*
  * Carrying out a plan's steps: the leases first, then the kernel; undone on failure.
  *
- * Each step is done under its pGPU's lock, where the kernel's count is read again and decides; the store's lock is
- * held only while leases are written. A step that fails is a mishap: the next plan passes that candidate over.
+ * A step that creates is done under its pGPU's lock, where the kernel's count is read again and decides; what exists
+ * is adopted beside that, and waits for its own removal alone. The store's lock is held only while leases are written. A step that fails is a mishap: the next plan passes that candidate over.
  */
 #pragma once
 
@@ -25,7 +25,7 @@ struct apply {
 	const struct request *request;
 	struct applied *done; /* undone by apply_undo() */
 	size_t ndone;
-	int lock;           /* of the pGPU whose step is being carried out */
+	int lock;           /* of the pGPU whose step is being carried out; -1: the step needs none */
 	const char *op;     /* for the log: "prepare" */
 	int64_t wait_by_ms; /* until when others are waited for: locks, devices that are open */
 	int64_t end_ms;     /* when the last creation is to be over; what undoing takes comes behind it */

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * What the rooms of kernel share: the operations of a framework, and the look for VFIO's nodes. Included by kernel*.c
- * only.
- */
+/* What the files of this directory share: the operations of a framework, and the creation of what a plan has. */
 #pragma once
 
+#include "device/apply.h"
 #include "device/kernel.h"
 #include "device/kernel_advice.h"
 
@@ -39,3 +37,26 @@ ssize_t kernel_read(const struct host *host, const struct vgpu_ref *vgpu, const 
 
 /* NULL: VFIO has a node for the device whose folder this is; else what has not appeared. */
 const char *kernel_node_missing(const struct host *host, int device);
+
+enum { UNDO_MS = 2000 };
+
+/* So many milliseconds, but not beyond that time. */
+int create_within(int ms, int64_t end_ms);
+
+/* When all is over, undoing included: until then a lock is waited for that is needed to record how it ended. */
+int64_t create_last_ms(const struct apply *apply);
+
+/*
+ * Creates the vGPU of a step and makes it whole, under the pGPU's lock; results as those of apply_step(). What did not
+ * become whole is removed again.
+ */
+int create_vgpu(const struct apply *apply, const struct step *step, const char *params, struct err *err);
+
+/*
+ * Removes what this step made, under the pGPU's lock. -ETIMEDOUT, behind what went wrong before, if it cannot: a
+ * monitor can have opened it the moment it appeared, and such a removal would never end.
+ */
+int create_undo(const struct apply *apply, const struct step *step, struct err *why);
+
+/* The error of a read that the driver does not answer. */
+int create_no_answer(struct err *err);

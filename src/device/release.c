@@ -26,78 +26,85 @@ int64_t release_lock_by(const struct policy *policy)
 	return host_now_ms() + (int64_t)policy->lock_timeout_s * 1000;
 }
 
-int release_mark(struct store *store, const char *domain, int64_t asked_ms, int wait_ms, char (**ids)[ID_SIZE],
-		 size_t *n, struct err *err)
+static int mark(struct store *store, struct lease *lease, struct release_ids *ids, struct err *err)
+{
+	/* Nothing was made for a reservation: a device under it is somebody else's. */
+	if (lease->state == LEASE_RESERVED)
+		return lease_drop(store, lease->vgpu.id, err);
+	/*
+	 * Marked once: the driver's time runs from the first mark. But who marked it and still lives may take that
+	 * back, and would not know of this.
+	 */
+	if (lease->state != LEASE_RELEASING || host_process_lives(lease->writer, lease->writer_start)) {
+		lease->state = LEASE_RELEASING;
+		if (lease_put(store, lease, err) < 0)
+			return -err->code;
+	}
+	memcpy(ids->list[ids->n++], lease->vgpu.id, ID_SIZE);
+	return 0;
+}
+
+int release_mark(struct store *store, const char *domain, int64_t asked_ms, int wait_ms, struct release_ids *ids,
+		 struct err *err)
 {
 	struct leases leases = { 0 };
 	int r = store_lock(store, wait_ms, err);
 
-	*ids = NULL;
-	*n = 0;
+	*ids = (struct release_ids){ 0 };
 	if (r < 0)
 		return r;
 	r = lease_list(store, &leases, err);
-	*ids = calloc(leases.n + 1, sizeof(**ids));
-	if (!*ids)
-		abort();
-	for (size_t i = 0; r == 0 && i < leases.n; i++) {
-		struct lease *lease = &leases.list[i];
-
-		if (strcmp(lease->domain, domain) != 0 || lease->since_ms > asked_ms)
-			continue;
-		/* Nothing was made for a reservation: a device under it is somebody else's. */
-		if (lease->state == LEASE_RESERVED) {
-			r = lease_drop(store, lease->vgpu.id, err);
-			continue;
-		}
-		/*
-		 * Marked once: the driver's time runs from the first mark. But who marked it and still lives may take
-		 * that back, and would not know of this.
-		 */
-		if (lease->state != LEASE_RELEASING || host_process_lives(lease->writer, lease->writer_start)) {
-			lease->state = LEASE_RELEASING;
-			r = lease_put(store, lease, err);
-		}
-		if (r == 0)
-			memcpy((*ids)[(*n)++], lease->vgpu.id, ID_SIZE);
-	}
+	ids->list = calloc(leases.n + 1, sizeof(*ids->list));
+	if (!ids->list)
+		r = err_sys(err, ENOMEM, "releasing vGPUs");
+	for (size_t i = 0; r == 0 && i < leases.n; i++)
+		if (strcmp(leases.list[i].domain, domain) == 0 && leases.list[i].since_ms <= asked_ms)
+			r = mark(store, &leases.list[i], ids, err);
 	store_unlock(store);
 	lease_list_free(&leases);
 	return r;
 }
 
-/* The lease, if it is still to be given back: 1, else 0. */
-static int still_releasing(struct store *store, const char *id, int wait_ms, struct lease *lease, struct err *err)
+/* Takes the store's lock, and the lease as it is now. The lock is held afterwards where the result is 1. */
+static int lock_lease(struct store *store, const char *id, int wait_ms, struct lease *now, struct err *err)
 {
 	int r = store_lock(store, wait_ms, err);
 
 	if (r < 0)
-		return r == -ETIMEDOUT ? -EAGAIN : r;
-	r = lease_get(store, id, lease, err);
+		return r;
+	r = lease_get(store, id, now, err);
+	if (r != 1)
+		store_unlock(store);
+	return r;
+}
+
+/* The lease as it is now: 1; 0: there is none. */
+static int get_lease(struct store *store, const char *id, int wait_ms, struct lease *now, struct err *err)
+{
+	int r = lock_lease(store, id, wait_ms, now, err);
+
 	store_unlock(store);
-	return r == 1 ? lease->state == LEASE_RELEASING : r;
+	return r == -ETIMEDOUT ? err_recode(err, EAGAIN) : r;
 }
 
 static int drop_if_releasing(struct store *store, const char *id, int wait_ms, struct err *err)
 {
 	struct lease now;
-	int r = store_lock(store, wait_ms, err);
+	int r = lock_lease(store, id, wait_ms, &now, err);
 
-	if (r < 0)
-		return r == -ETIMEDOUT ? -EAGAIN : r;
-	r = lease_get(store, id, &now, err);
-	if (r == 1 && now.state == LEASE_RELEASING) {
+	if (r <= 0)
+		return r == -ETIMEDOUT ? err_recode(err, EAGAIN) : r;
+	r = 0;
+	if (now.state == LEASE_RELEASING) {
 		/* Before the lease, which says so as long as it is there. */
 		if (now.origin == LEASE_CREATED)
 			affinity_removed(store, id);
 		r = lease_drop(store, id, err);
 		/* A pass whose view was older than the lease may have noted it as free while it was in use. */
 		seen_forget(store, id);
-	} else if (r == 1) {
-		r = 0;
 	}
 	store_unlock(store);
-	return r < 0 ? r : 0;
+	return r;
 }
 
 /* -EAGAIN where it is not known: somebody who sees more, or has more time, will finish it. */
@@ -109,116 +116,129 @@ static int is_closed(const struct host *host, const char *id, int64_t look_by_ms
 
 	vfio_users_free(users);
 	if (r == 1)
-		return err_set(err, EBUSY, "vGPU %s: process %d has it open", id, (int)pid);
+		err_set(err, EBUSY, "vGPU %s: process %d has it open", id, (int)pid);
+	if (r == 1)
+		return err_cause(err, strlen("vGPU : ") + strlen(id));
 	return r < 0 ? err_recode(err, EAGAIN) : 0;
 }
 
+/* Between removal_begin() and removal_end(), whoever leases the device waits (store_lock_removal()). */
 struct removal {
-	const struct host *host;
-	struct vgpu_ref vgpu;
+	const struct store *store;
+	const struct vgpu_ref *vgpu;
+	int pgpu; /* its lock, which the caller holds */
+	int lock; /* the device's own; -1: left to a child that is still at it */
 	int wait_ms;
-	int pgpu;     /* its lock */
-	pid_t parent; /* 0: the child keeps that, too */
+	pid_t parent;
 };
+
+static void removal_end(struct removal *removal)
+{
+	if (removal->lock >= 0)
+		store_end_removal(removal->vgpu->id, removal->lock);
+}
+
+#define autoremoval __attribute__((cleanup(removal_end)))
+
+static int removal_begin(struct removal *removal, struct err *err)
+{
+	removal->parent = getpid();
+	removal->lock = store_lock_removal(removal->store, removal->vgpu->id, err);
+	if (removal->lock == -EBUSY)
+		return err_recode(err, EAGAIN);
+	return removal->lock < 0 ? removal->lock : 0;
+}
 
 static int remove_device(void *arg, struct err *err)
 {
 	const struct removal *removal = arg;
 
 	/* Whoever has it open unseen holds up the write, and nobody else. */
-	if (removal->parent && getpid() != removal->parent)
+	if (getpid() != removal->parent)
 		close(removal->pgpu);
-	return kernel_remove(removal->host, &removal->vgpu, removal->wait_ms, err);
+	return kernel_remove(removal->store->host, removal->vgpu, removal->wait_ms, err);
 }
 
-static int remove_closed(const struct store *store, const struct vgpu_ref *vgpu, int pgpu, int wait_ms,
-			 int64_t look_by_ms, struct err *err)
+static int removal_run(struct removal *removal, int wait_ms, int64_t look_by_ms, struct err *err)
 {
-	struct removal removal = {
-		.host = store->host, .vgpu = *vgpu, .wait_ms = wait_ms, .pgpu = pgpu, .parent = getpid()
-	};
-	int lock, r = is_closed(store->host, vgpu->id, look_by_ms, err);
+	const struct host *host = removal->store->host;
+	int r = is_closed(host, removal->vgpu->id, look_by_ms, err);
 
 	if (r < 0)
 		return r;
-	/* Before its own removal is over it is not gone, though sysfs shows it no more. */
-	lock = store_lock_removal(store, vgpu->id, err);
-	if (lock == -EBUSY)
-		return err_recode(err, EAGAIN);
-	/* Where there is no place for one (/run is full), the pGPU's stands for it. */
-	if (lock < 0)
-		removal.parent = 0;
-	r = timed_child_run(remove_device, &removal, wait_ms + REMOVE_SLACK_MS, err);
+	removal->wait_ms = wait_ms;
+	r = timed_child_run(remove_device, removal, wait_ms + REMOVE_SLACK_MS, err);
+	if (r == -ETIMEDOUT)
+		close(steal_fd(&removal->lock));
 	/* Its process was killed, and its write has ended with it: what is gone is gone. */
-	if (r == -EINTR && kernel_exists(store->host, vgpu) == 0)
-		r = 0;
-	if (lock >= 0)
-		store_end_removal(store, vgpu->id, lock, r != -ETIMEDOUT);
-	return r;
+	return r == -EINTR && kernel_exists(host, removal->vgpu) == 0 ? 0 : r;
 }
 
 int release_remove(const struct store *store, const struct vgpu_ref *vgpu, int pgpu, int wait_ms, struct err *err)
 {
-	return remove_closed(store, vgpu, pgpu, wait_ms, host_now_ms() + wait_ms, err);
+	autoremoval struct removal removal = { .store = store, .vgpu = vgpu, .pgpu = pgpu };
+
+	if (removal_begin(&removal, err) < 0)
+		return -err->code;
+	return removal_run(&removal, wait_ms, host_now_ms() + wait_ms, err);
 }
 
-/* Waits, without any lock, for the driver: 0 gone by itself, 1 it is our turn, -EAGAIN no time left. */
-static int let_driver_remove(const struct host *host, const struct policy *policy, const struct lease *lease,
-			     int64_t deadline_ms, struct err *err)
+/* Waits, without any lock, as long as the driver may remove it by itself, counted from `since_ms`. */
+static int let_driver_remove(const struct host *host, const struct policy *policy, const struct vgpu_ref *vgpu,
+			     int64_t since_ms, int64_t deadline_ms, struct err *err)
 {
-	int64_t turn = lease->since_ms + (int64_t)policy->driver_cleanup_s * 1000;
+	int64_t turn = since_ms + (int64_t)policy->driver_cleanup_s * 1000;
 
-	while (host_now_ms() < turn) {
-		if (kernel_exists(host, &lease->vgpu) == 0)
-			return 0;
+	if (!kernel_driver_removes(host, vgpu))
+		return 0;
+	while (host_now_ms() < turn && kernel_exists(host, vgpu) == 1) {
 		if (host_now_ms() >= deadline_ms)
 			return err_set(err, EAGAIN, "vGPU %s: the driver still has %d s to remove it by itself",
-				       lease->vgpu.id, host_left_ms(turn) / 1000 + 1);
+				       vgpu->id, host_left_ms(turn) / 1000 + 1);
 		host_sleep_ms(CLOSE_STEP_MS);
 	}
-	return 1;
-}
-
-/* Under the pGPU's lock, where nobody else writes: is it still ours to remove, and closed? Then remove it. */
-static int remove_locked(struct store *store, const char *id, int pgpu, int64_t deadline_ms, int64_t look_by_ms,
-			 struct err *err)
-{
-	struct lease lease;
-	int r = still_releasing(store, id, host_left_ms(deadline_ms), &lease, err);
-
-	if (r <= 0)
-		return r;
-	r = remove_closed(store, &lease.vgpu, pgpu, host_left_ms(deadline_ms), look_by_ms, err);
-	if (r < 0)
-		return r == -ETIMEDOUT ? -EAGAIN : r;
-	return drop_if_releasing(store, id, host_left_ms(deadline_ms) + REMOVE_SLACK_MS, err);
-}
-
-static int finish_created(struct store *store, const struct policy *policy, const struct lease *lease,
-			  int64_t deadline_ms, int64_t look_by_ms, struct err *err)
-{
-	int r = 1;
-
-	if (kernel_driver_removes(store->host, &lease->vgpu) && kernel_exists(store->host, &lease->vgpu) == 1) {
-		r = let_driver_remove(store->host, policy, lease, deadline_ms, err);
-		if (r < 0)
-			return r;
-	}
-	/* Without the pGPU's lock, as others need that meanwhile. */
-	while (store_removes(store, lease->vgpu.id) && host_left_ms(deadline_ms) > 0)
-		host_sleep_ms(CLOSE_STEP_MS);
-	autoclose int lock = store_lock_pgpu(store, lease->vgpu.pgpu, host_left_ms(deadline_ms), err);
-	if (lock < 0)
-		return lock == -ETIMEDOUT ? -EAGAIN : lock;
-	return remove_locked(store, lease->vgpu.id, lock, deadline_ms, look_by_ms, err);
+	return 0;
 }
 
 /*
- * Waits until nobody has it open. The last look that could be finished counts: where time ran out in the next one, a
- * device that was open is said to be open, not that this cannot be told.
+ * Removes what we made for this lease, if that is still to be removed: it is `releasing`, or the very record that its
+ * domain gave up. 0 also if its domain has taken the lease over.
  */
-static int wait_closed(const struct host *host, const char *id, int64_t deadline_ms, int64_t look_by_ms,
-		       struct err *err)
+static int remove_created(struct store *store, const struct lease *lease, int64_t deadline_ms, int64_t look_by_ms,
+			  struct err *err)
+{
+	const struct vgpu_ref *vgpu = &lease->vgpu;
+	struct lease now;
+	int r;
+
+	/* Without the pGPU's lock, as others need that meanwhile. */
+	while (store_removes(store, vgpu->id) && host_left_ms(deadline_ms) > 0)
+		host_sleep_ms(CLOSE_STEP_MS);
+	autoclose int pgpu = store_lock_pgpu(store, vgpu->pgpu, host_left_ms(deadline_ms), err);
+	if (pgpu < 0)
+		return pgpu == -ETIMEDOUT ? err_recode(err, EAGAIN) : pgpu;
+	autoremoval struct removal removal = { .store = store, .vgpu = vgpu, .pgpu = pgpu };
+	if (removal_begin(&removal, err) < 0)
+		return -err->code;
+	r = get_lease(store, vgpu->id, host_left_ms(deadline_ms), &now, err);
+	if (r <= 0)
+		return r;
+	if (now.state != LEASE_RELEASING && !lease_same(&now, lease))
+		return 0;
+	r = removal_run(&removal, host_left_ms(deadline_ms), look_by_ms, err);
+	if (r < 0)
+		return r == -ETIMEDOUT ? err_recode(err, EAGAIN) : r;
+	return now.state == LEASE_RELEASING
+		       ? drop_if_releasing(store, vgpu->id, host_left_ms(deadline_ms) + REMOVE_SLACK_MS, err)
+		       : 0;
+}
+
+/*
+ * The last look that could be finished counts: where time ran out in the next one, a device that was open is said to be
+ * open, not that this cannot be told.
+ */
+int release_wait_closed(const struct host *host, const char *id, int64_t deadline_ms, int64_t look_by_ms,
+			struct err *err)
 {
 	struct err open = { 0 };
 
@@ -240,17 +260,20 @@ int release_turn(struct store *store, const struct policy *policy, const char *i
 		 int64_t look_by_ms, struct err *err)
 {
 	struct lease lease;
-	int r = still_releasing(store, id, host_left_ms(deadline_ms) + 1, &lease, err);
+	int r = get_lease(store, id, host_left_ms(deadline_ms) + 1, &lease, err);
 
-	if (r <= 0)
-		return r;
+	if (r <= 0 || lease.state != LEASE_RELEASING)
+		return r < 0 ? r : 0;
 	/* An open device keeps its lease whatever else is true. */
-	r = wait_closed(store->host, id, deadline_ms, look_by_ms, err);
+	r = release_wait_closed(store->host, id, deadline_ms, look_by_ms, err);
 	if (r < 0)
 		return r;
 	if (lease.origin == LEASE_ADOPTED)
 		return drop_if_releasing(store, id, host_left_ms(deadline_ms) + 1, err);
-	while ((r = finish_created(store, policy, &lease, deadline_ms, look_by_ms, err)) == -EBUSY &&
+	r = let_driver_remove(store->host, policy, &lease.vgpu, lease.since_ms, deadline_ms, err);
+	if (r < 0)
+		return r;
+	while ((r = remove_created(store, &lease, deadline_ms, look_by_ms, err)) == -EBUSY &&
 	       host_left_ms(deadline_ms) > CLOSE_STEP_MS)
 		host_sleep_ms(CLOSE_STEP_MS);
 	return r;
@@ -265,73 +288,53 @@ int release_finish(struct store *store, const struct policy *policy, const char 
 int release_unmarked(struct store *store, const struct policy *policy, const struct lease *lease, int64_t asked_ms,
 		     int64_t deadline_ms, struct err *err)
 {
-	struct lease asked = *lease, now;
-	int r;
+	const struct host *host = store->host;
 
 	if (lease->origin == LEASE_ADOPTED || lease->state == LEASE_RESERVED)
 		return 0;
-	asked.since_ms = asked_ms;
-	while ((r = is_closed(store->host, lease->vgpu.id, deadline_ms, err)) == -EBUSY &&
-	       host_left_ms(deadline_ms) > CLOSE_STEP_MS)
-		host_sleep_ms(CLOSE_STEP_MS);
-	if (r == 0 && kernel_driver_removes(store->host, &lease->vgpu) && kernel_exists(store->host, &lease->vgpu) == 1)
-		r = let_driver_remove(store->host, policy, &asked, deadline_ms, err) < 0 ? -err->code : 0;
-	if (r < 0)
-		return r;
-	autoclose int lock = store_lock_pgpu(store, lease->vgpu.pgpu, host_left_ms(deadline_ms), err);
-	if (lock < 0)
-		return lock;
-	if (store_lock(store, host_left_ms(deadline_ms), err) < 0)
+	if (release_wait_closed(host, lease->vgpu.id, deadline_ms, deadline_ms, err) < 0 ||
+	    let_driver_remove(host, policy, &lease->vgpu, asked_ms, deadline_ms, err) < 0)
 		return -err->code;
-	r = lease_get(store, lease->vgpu.id, &now, err);
-	store_unlock(store);
-	if (r <= 0 || strcmp(now.domain, lease->domain) != 0 || now.since_ms != lease->since_ms)
-		return r < 0 ? r : 0;
-	return release_remove(store, &lease->vgpu, lock, host_left_ms(deadline_ms), err);
+	return remove_created(store, lease, deadline_ms, deadline_ms, err);
 }
 
 int release_orphan(struct store *store, const struct policy *policy, const struct vgpu_ref *vgpu, int64_t deadline_ms,
 		   struct err *err)
 {
-	const char *id = vgpu->id;
 	int most_ms = policy->release_timeout_s * 1000, wait_ms;
 	struct lease lease;
 	int r;
 
-	autoclose int lock = store_lock_pgpu(store, vgpu->pgpu, host_left_ms(deadline_ms), err);
-	if (lock < 0)
-		return lock;
-	r = store_lock(store, host_left_ms(deadline_ms), err);
-	if (r < 0)
-		return r;
-	r = lease_get(store, id, &lease, err);
-	store_unlock(store);
+	autoclose int pgpu = store_lock_pgpu(store, vgpu->pgpu, host_left_ms(deadline_ms), err);
+	if (pgpu < 0)
+		return pgpu;
+	autoremoval struct removal removal = { .store = store, .vgpu = vgpu, .pgpu = pgpu };
+	if (removal_begin(&removal, err) < 0)
+		return -err->code;
+	r = get_lease(store, vgpu->id, host_left_ms(deadline_ms), &lease, err);
 	if (r < 0)
 		return r;
 	if (r == 1)
-		return err_set(err, EBUSY, "vGPU %s: domain %s leased it a moment ago", id, lease.name);
+		return err_set(err, EBUSY, "vGPU %s: domain %s leased it a moment ago", vgpu->id, lease.name);
 	wait_ms = host_left_ms(deadline_ms);
-	r = release_remove(store, vgpu, lock, wait_ms < most_ms ? wait_ms : most_ms, err);
-	if (r < 0)
-		return r;
-	seen_forget(store, id);
+	wait_ms = wait_ms < most_ms ? wait_ms : most_ms;
+	if (removal_run(&removal, wait_ms, host_now_ms() + wait_ms, err) < 0)
+		return -err->code;
+	seen_forget(store, vgpu->id);
 	/* Its definition goes with it: Nova takes a device that is defined but absent for a free one, and fails. */
-	return vgpu->framework == FW_MDEV ? mdevctl_undefine(store->host, id, vgpu->parent, err) : 0;
+	return vgpu->framework == FW_MDEV ? mdevctl_undefine(store->host, vgpu->id, vgpu->parent, err) : 0;
 }
 
-/* Takes the lock and the lease as it is now: 1 where it is the one that the caller saw. The lock is held then. */
+/* Takes the store's lock: 1 where the lease is still the one that the caller saw. The lock is held then. */
 static int lock_unchanged(struct store *store, const struct lease *lease, int64_t deadline_ms, struct err *err)
 {
 	struct lease now;
-	int r = store_lock(store, host_left_ms(deadline_ms), err);
+	int r = lock_lease(store, lease->vgpu.id, host_left_ms(deadline_ms), &now, err);
 
-	if (r < 0)
+	if (r != 1 || lease_same(&now, lease))
 		return r;
-	r = lease_get(store, lease->vgpu.id, &now, err);
-	if (r == 1 && lease_same(&now, lease))
-		return 1;
 	store_unlock(store);
-	return r < 0 ? r : 0;
+	return 0;
 }
 
 int release_drop(struct store *store, const struct policy *policy, const struct lease *lease, struct err *err)

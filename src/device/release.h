@@ -3,8 +3,8 @@
  * Giving vGPUs back: what we made is removed, what was there before is left standing, and the lease is dropped last.
  *
  * Order, for each device: the lease is marked `releasing`; nobody has the device open any more; an NVIDIA driver had
- * its time to remove it by itself; under the pGPU's lock it is still `releasing` and still closed; it is removed and
- * seen gone; the lease is dropped. Whoever dies in between leaves a lease that says what to finish. A domain that
+ * its time to remove it by itself; under the pGPU's lock and the removal's own it is still `releasing` and still
+ * closed; it is removed and seen gone; the lease is dropped. Whoever dies in between leaves a lease that says what to finish. A domain that
  * starts again takes its `releasing` lease over, and the give-back notices.
  */
 #pragma once
@@ -16,13 +16,18 @@
 #include "state/lease_store.h"
 #include "state/store.h"
 
+struct release_ids {
+	char (*list)[ID_SIZE];
+	size_t n;
+};
+
 /*
  * Marks all leases of a domain `releasing` that it had at `asked_ms` (CLOCK_MONOTONIC), its reservations are dropped at
- * once; what is younger is of a start that came after. Takes the store's lock, waiting at most `wait_ms`. The ids that
- * are to be given back are in *ids (the caller frees it), *n of them.
+ * once; what is younger is of a start that came after. Takes the store's lock, waiting at most `wait_ms`. *ids: those
+ * that are to be given back; the caller frees the list, also after an error.
  */
-int release_mark(struct store *store, const char *domain, int64_t asked_ms, int wait_ms, char (**ids)[ID_SIZE],
-		 size_t *n, struct err *err);
+int release_mark(struct store *store, const char *domain, int64_t asked_ms, int wait_ms, struct release_ids *ids,
+		 struct err *err);
 
 /*
  * Finishes giving back one lease that is `releasing`, by `deadline_ms` (CLOCK_MONOTONIC). 0: done, or taken over by
@@ -61,6 +66,13 @@ int64_t release_lock_by(const struct policy *policy);
  * -ETIMEDOUT: the kernel is still at it after `wait_ms`, and -EAGAIN as long as it is; meanwhile store_removes() tells.
  */
 int release_remove(const struct store *store, const struct vgpu_ref *vgpu, int pgpu, int wait_ms, struct err *err);
+
+/*
+ * Waits until nobody has the device open. -EBUSY: somebody still has at `deadline_ms`, whom the text's cause names;
+ * -EAGAIN: not known by `look_by_ms`.
+ */
+int release_wait_closed(const struct host *host, const char *id, int64_t deadline_ms, int64_t look_by_ms,
+			struct err *err);
 
 /*
  * Drops one reservation, or a lease whose device is gone, if it still is as it was (lease_same()): 1, else 0. Takes the

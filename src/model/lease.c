@@ -160,6 +160,16 @@ int lease_parse(struct lease *l, const char *text)
 	return 0;
 }
 
+struct lease lease_for(const struct request *request, const struct vgpu_ref *vgpu)
+{
+	struct lease lease = { .vgpu = *vgpu };
+
+	memcpy(lease.domain, request->uuid, sizeof(lease.domain));
+	memcpy(lease.name, request->name, sizeof(lease.name));
+	memcpy(lease.project, request->project, sizeof(lease.project));
+	return lease;
+}
+
 static int by_id(const void *a, const void *b)
 {
 	return strcmp(((const struct lease *)a)->vgpu.id, ((const struct lease *)b)->vgpu.id);

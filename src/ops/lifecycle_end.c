@@ -22,20 +22,18 @@ enum { UNRESERVE_MS = 2000 }; /* behind the time of the operation */
 struct release {
 	const struct policy *policy;
 	const char *domain, *name;
-	int64_t asked_ms;     /* when libvirt called: what the domain leases later is not meant */
-	char (*ids)[ID_SIZE]; /* to be given back still; NULL: the leases could not be marked yet */
-	size_t n;
-	bool is_waited_for; /* libvirt waits for us */
+	int64_t asked_ms;       /* when libvirt called: what the domain leases later is not meant */
+	struct release_ids ids; /* to be given back still; without a list: the leases could not be marked yet */
+	bool is_waited_for;     /* libvirt waits for us */
 };
 
 static int mark(struct release *release, struct store *store, int wait_ms, struct err *err)
 {
-	int r = release_mark(store, release->domain, release->asked_ms, wait_ms, &release->ids, &release->n, err);
+	int r = release_mark(store, release->domain, release->asked_ms, wait_ms, &release->ids, err);
 
 	if (r < 0) {
-		free(release->ids);
-		release->ids = NULL;
-		release->n = 0;
+		free(release->ids.list);
+		release->ids = (struct release_ids){ 0 };
 	}
 	return r;
 }
@@ -45,8 +43,8 @@ static void finish(struct release *release, struct store *store, int64_t deadlin
 {
 	size_t left = 0;
 
-	for (size_t i = 0; i < release->n; i++) {
-		const char *id = release->ids[i];
+	for (size_t i = 0; i < release->ids.n; i++) {
+		const char *id = release->ids.list[i];
 		struct err err = { 0 };
 		int r = -EAGAIN;
 
@@ -59,9 +57,9 @@ static void finish(struct release *release, struct store *store, int64_t deadlin
 		}
 		if (last)
 			log_warn("release: domain %s: %s stays for 'vgpu-lease gc': %s", release->name, id, err.text);
-		memmove(release->ids[left++], id, ID_SIZE);
+		memmove(release->ids.list[left++], id, ID_SIZE);
 	}
-	release->n = left;
+	release->ids.n = left;
 }
 
 /*
@@ -119,13 +117,13 @@ static void finish_detached(struct release *release, const struct store *store)
 		return;
 	if (store_open(&own, &host, true, &err) < 0)
 		_exit(1);
-	if (!release->ids && mark(release, &own, policy->lock_timeout_s * 1000, &err) < 0)
+	if (!release->ids.list && mark(release, &own, policy->lock_timeout_s * 1000, &err) < 0)
 		log_warn("release: domain %s: its vGPUs stay for 'vgpu-lease gc': %s", release->name, err.text);
 	end = host_now_ms() + (int64_t)(policy->release_timeout_s + policy->driver_cleanup_s) * 1000;
 	/* In short turns, so that one that stays open does not hold up the others. */
-	while (release->n > 0 && host_now_ms() < end) {
+	while (release->ids.n > 0 && host_now_ms() < end) {
 		finish(release, &own, host_now_ms() + TURN_MS, end, false);
-		if (release->n > 0)
+		if (release->ids.n > 0)
 			host_sleep_ms(TURN_MS / 2);
 	}
 	finish(release, &own, host_now_ms(), host_now_ms() + LAST_LOOK_MS, true);
@@ -153,11 +151,11 @@ int lifecycle_release(const struct host *host, const struct policy *policy, cons
 		if (r == -EROFS)
 			remove_unmarked(&release, &store, deadline - END_MS);
 		/* The handler sees to what is marked; what is not, nobody else knows of. */
-		if (r == -ETIMEDOUT || (release.n > 0 && !store_handler_runs(&store)))
+		if (r == -ETIMEDOUT || (release.ids.n > 0 && !store_handler_runs(&store)))
 			finish_detached(&release, &store);
 	}
 	left = store.leases >= 0 && others_left(&store, policy);
-	free(release.ids);
+	free(release.ids.list);
 	store_close(&store);
 	if (left)
 		leftover_finish(host, policy);

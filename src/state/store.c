@@ -194,37 +194,53 @@ bool store_locked(const struct store *store)
 	return is_held(store, "lock");
 }
 
-int store_lock_removal(const struct store *store, const char *id, struct err *err)
+/* Where a device's removal is locked in the file of the store's lock; two that share a place only wait for each other. */
+static struct flock removal_place(const char *id, short type)
 {
-	char shown[ID_SIZE + 16];
-	autoclose int dir = file_own_dir(store->run, "removing");
-	int fd;
+	uint64_t place = 0xcbf29ce484222325;
 
-	if (dir < 0)
-		return err_sys(err, -dir, "/run/vgpu-lease/removing");
-	snprintf(shown, sizeof(shown), "removing/%s", id);
-	fd = wait_flock(dir, id, shown, store_own_start(store), 0, err);
-	return fd == -ETIMEDOUT
-		       ? err_set(err, EBUSY, "the kernel is still removing it: some process has it open; see dmesg")
-		       : fd;
+	for (; *id; id++)
+		place = (place ^ (unsigned char)*id) * 0x100000001b3;
+	return (struct flock){ .l_type = type, .l_whence = SEEK_SET, .l_start = (off_t)(place >> 1), .l_len = 1 };
 }
 
-void store_end_removal(const struct store *store, const char *id, int lock, bool over)
+/* Whoever asks does not take it: a removal that begins just then would be refused. */
+static bool removal_locked(int fd, const char *id)
 {
-	char name[ID_SIZE + 16];
+	struct flock place = removal_place(id, F_WRLCK);
 
-	snprintf(name, sizeof(name), "removing/%s", id);
-	if (over)
-		unlinkat(store->run, name, 0);
+	return fd >= 0 && fcntl(fd, F_OFD_GETLK, &place) == 0 && place.l_type != F_UNLCK;
+}
+
+int store_lock_removal(const struct store *store, const char *id, struct err *err)
+{
+	/* For reading: this is possible if /run is read-only, too. The lock of the pGPU keeps two from asking at once. */
+	struct flock place = removal_place(id, F_RDLCK);
+	autoclose int fd = open_lock(store->run, "lock");
+
+	if (fd < 0)
+		return err_sys(err, errno, "/run/vgpu-lease/lock");
+	if (removal_locked(fd, id))
+		return err_set(err, EBUSY, "the kernel is still removing it: some process has it open; see dmesg");
+	if (fcntl(fd, F_OFD_SETLK, &place) < 0)
+		return err_sys(err, errno, "/run/vgpu-lease/lock: lock");
+	return steal_fd(&fd);
+}
+
+void store_end_removal(const char *id, int lock)
+{
+	struct flock place = removal_place(id, F_UNLCK);
+
+	/* Not only closed, as in store_unlock(). */
+	fcntl(lock, F_OFD_SETLK, &place);
 	close(lock);
 }
 
 bool store_removes(const struct store *store, const char *id)
 {
-	char name[ID_SIZE + 16];
+	autoclose int fd = store->run < 0 ? -1 : openat(store->run, "lock", O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 
-	snprintf(name, sizeof(name), "removing/%s", id);
-	return is_held(store, name);
+	return removal_locked(fd, id);
 }
 
 bool store_pgpu_busy(const struct store *store, const char *pgpu)

@@ -7,7 +7,8 @@
  *   run/vgpu-lease/failed/PGPU      that a pGPU could not make a type a while ago (memo)
  *   run/vgpu-lease/silent/PGPU      which process waits for an answer of its driver (memo)
  *   run/vgpu-lease/garbage/         what could not be understood, set aside
- *   run/vgpu-lease/lock             the store's lock: short, never held over a write to sysfs
+ *   run/vgpu-lease/lock             the store's lock: short, never held over a write to sysfs; in the same file, the
+ *                                   lock of each device's removal (fcntl(2), a byte of its own)
  *   run/vgpu-lease/pgpu/ADDRESS.lock   one per pGPU, held over the writes to it
  *   run/vgpu-lease/called           touched by each call of the hook
  *   run/vgpu-lease/handler.lock     held by the device handler while it runs
@@ -18,7 +19,7 @@
  * flock(2): the kernel drops them when their holder dies, however it dies. The folders are root's, mode 0700; others
  * are refused.
  *
- * Order of locks: a pGPU's lock first, then the store's; never two pGPUs' at once.
+ * Order of locks: a pGPU's lock first, then a removal's, then the store's; never two pGPUs' at once.
  */
 #pragma once
 
@@ -75,12 +76,13 @@ bool store_locked(const struct store *store);
 bool store_pgpu_busy(const struct store *store, const char *pgpu);
 
 /*
- * Takes the lock of a device's removal, under its pGPU's; -EBUSY where somebody holds it. The child that writes to
- * `remove` has this one alone: should the write hang, the pGPU serves others meanwhile. store_end_removal() closes it,
- * and forgets it where the removal is over.
+ * Takes the lock of a device's removal, under its pGPU's and before the leases are looked at: whoever leases the device
+ * afterwards waits for this lock. It needs no space in /run. -EBUSY: somebody holds it. The child that writes to
+ * `remove` keeps this lock alone: should the write hang, the pGPU serves others meanwhile. The lock ends when the last
+ * copy of the descriptor is closed, or with store_end_removal(), for all copies.
  */
 int store_lock_removal(const struct store *store, const char *id, struct err *err);
-void store_end_removal(const struct store *store, const char *id, int lock, bool over);
+void store_end_removal(const char *id, int lock);
 
 /* Is the kernel at a removal of this device? Makes and writes nothing. */
 bool store_removes(const struct store *store, const char *id);

@@ -386,13 +386,12 @@ static void released_meanwhile(void)
 		tree_fail(err.text);
 	pid = fork();
 	if (pid == 0) {
-		char(*ids)[ID_SIZE];
-		size_t n;
+		struct release_ids ids;
 
 		for (int i = 0; i < 500 && strcmp(state(U(8)), "created releasing") != 0; i++)
 			host_sleep_ms(1);
 		store.start = 0;
-		_exit(release_mark(&store, VM(8), host_now_ms(), 1000, &ids, &n, &err) == 0 && n == 1 ? 0 : 1);
+		_exit(release_mark(&store, VM(8), host_now_ms(), 1000, &ids, &err) == 0 && ids.n == 1 ? 0 : 1);
 	}
 	ok(release_now(&store, &config.policy, &lease, &err) == -EBUSY, "what is open is not given back by command");
 	waitpid(pid, NULL, 0);

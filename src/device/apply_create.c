@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Creating a vGPU of a plan, within the time of its operation, and removing it again. */
+#include <errno.h>
+
+#include "base/timed_child.h"
+#include "device/release.h"
+#include "internal.h"
+
+enum { LEAST_MS = 100 };
+
+int create_no_answer(struct err *err)
+{
+	return err_set(err, EBUSY, "its driver does not answer reads of sysfs: see dmesg");
+}
+
+struct creation {
+	const struct host *host;
+	const struct vgpu_ref *vgpu;
+	const char *params;
+};
+
+static int create_device(void *arg, struct err *err)
+{
+	const struct creation *creation = arg;
+	int r = kernel_create(creation->host, creation->vgpu, err);
+
+	/* The driver's own answer, which is there: nothing hangs. */
+	return r == -ETIMEDOUT ? err_recode(err, EIO) : r;
+}
+
+static int set_params(void *arg, struct err *err)
+{
+	const struct creation *creation = arg;
+	return kernel_set_params(creation->host, creation->vgpu, creation->params, err);
+}
+
+int create_within(int ms, int64_t end_ms)
+{
+	int left = host_left_ms(end_ms);
+
+	return left < ms ? left : ms;
+}
+
+/* What is left until then, but time enough for one that answers at once. */
+static int left_ms(int64_t end)
+{
+	int left = host_left_ms(end);
+
+	return left > LEAST_MS ? left : LEAST_MS;
+}
+
+int64_t create_last_ms(const struct apply *apply)
+{
+	return apply->end_ms + UNDO_MS;
+}
+
+int create_undo(const struct apply *apply, const struct step *step, struct err *why)
+{
+	struct err err;
+
+	if (release_remove(apply->store, &step->vgpu, apply->lock, create_within(UNDO_MS, create_last_ms(apply)),
+			   &err) == 0)
+		return 0;
+	err_in(&err, "%s; nor can it be removed again", why->text);
+	*why = err;
+	return err_recode(why, ETIMEDOUT);
+}
+
+/* The kernel's count decides. */
+static int check_capacity(const struct creation *creation, struct err *err)
+{
+	int r = kernel_available(creation->host, creation->vgpu, err);
+
+	if (r == 0)
+		return err_set(err, ENOSPC, "full when it came to it");
+	/* Nothing was written: another pGPU can serve. */
+	if (r == -ETIMEDOUT)
+		return create_no_answer(err);
+	return r < 0 ? r : 0;
+}
+
+/*
+ * The creation was broken off: its process was killed. Its write has ended with it, and the pGPU's lock is ours, so
+ * that the kernel tells what came of it: what is there was made by us. -ETIMEDOUT where it does not: it may come yet.
+ */
+static int look_again(const struct creation *creation, struct err *err)
+{
+	int exists = kernel_exists(creation->host, creation->vgpu);
+
+	if (exists < 0)
+		return err_recode(err, ETIMEDOUT);
+	return exists ? 0 : -err->code;
+}
+
+static int write_create(const struct apply *apply, struct creation *creation, int64_t end, struct err *err)
+{
+	int r = check_capacity(creation, err);
+
+	if (r == 0)
+		r = timed_child_run(create_device, creation, left_ms(end), err);
+	if (r == -ETIMEDOUT)
+		return err_set(
+			err, ETIMEDOUT,
+			"%s: creating %s hangs in the kernel for over %d s (create_timeout); see dmesg, the vGPU is collected when it ends",
+			creation->vgpu->parent, creation->vgpu->type, apply->policy->create_timeout_s);
+	if (r == -EINTR)
+		r = look_again(creation, err);
+	/* Its own EAGAIN (a probe that is deferred) is a failure of this candidate, not a reason to plan anew. */
+	return r == -EAGAIN ? err_recode(err, EBUSY) : r;
+}
+
+static int complete(const struct apply *apply, struct creation *creation, int64_t end, struct err *err)
+{
+	int r = kernel_wait_complete(creation->host, creation->vgpu, left_ms(end), err);
+
+	if (r < 0 || !*creation->params)
+		return r;
+	/* This write may never come back, too. */
+	r = timed_child_run(set_params, creation, left_ms(end), err);
+	if (r == -ETIMEDOUT)
+		err_set(err, ETIMEDOUT,
+			"setting the parameters hangs in the kernel beyond create_timeout (%d s); see dmesg",
+			apply->policy->create_timeout_s);
+	return r;
+}
+
+int create_vgpu(const struct apply *apply, const struct step *step, const char *params, struct err *err)
+{
+	struct creation creation = { .host = apply->store->host, .vgpu = &step->vgpu, .params = params };
+	int wait_ms = create_within(apply->policy->create_timeout_s * 1000, apply->end_ms);
+	int64_t end = host_now_ms() + wait_ms;
+
+	if (wait_ms == 0)
+		return err_set(err, ECANCELED, "no time is left to create %s on %s (lock_timeout, create_timeout)",
+			       step->vgpu.type, step->vgpu.parent);
+	if (write_create(apply, &creation, end, err) < 0)
+		return -err->code;
+	if (complete(apply, &creation, end, err) == 0)
+		return 0;
+	/* What did not become whole is removed again, and a failure of this candidate, not a kernel that hangs. */
+	return create_undo(apply, step, err) < 0 ? -err->code : err_recode(err, EIO);
+}

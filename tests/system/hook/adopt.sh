@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# The start of a domain whose vGPU exists already: it waits for a removal of that vGPU, and for nothing else on its pGPU.
+# shellcheck source=tests/lib/hook.sh
+. "${srcdir:?}/tests/lib/hook.sh"
+host t4
+configure <<-'END'
+	[devices]
+	enabled_mdev_types = nvidia-222
+	[policy]
+	driver_cleanup = 0
+	reclaim_grace = 0
+	lock_timeout = 10
+END
+card=0000:84:00.0
+another 2 >"$work/2.xml"
+another 3 >"$work/3.xml"
+# shellcheck disable=SC2119 # Its arguments may be left out.
+start() { prepare "$@"; }
+took() { # COMMAND...: the milliseconds that it takes; its status is in $work/status
+	local began=${EPOCHREALTIME/./}
+	"$@" >/dev/null 2>"$work/err"
+	echo $? >"$work/status"
+	echo $(((${EPOCHREALTIME/./} - began) / 1000))
+}
+pending() { grep -q "^$1" "$root/.kernel/control/pending"; }
+origin() { sed -n 's/^origin=//p' "$root/run/vgpu-lease/leases/$u1"; }
+
+### Beside creations on the same pGPU
+make_device $card nvidia-222 $u1
+control create_delay_ms 4000
+start "$work/2.xml" &
+first=$!
+start "$work/3.xml" &
+second=$!
+holds "two creations wait for their driver" eventually pending create
+ms=$(took start)
+is "$(cat "$work/status") $(origin)" "0 adopted" "a vGPU that exists is adopted beside them"
+holds "at once ($ms ms)" test "$ms" -lt 1500
+wait $first $second
+control create_delay_ms 0
+release
+release "$work/2.xml"
+release "$work/3.xml"
+is "$(devices)" "$u1 " "its release leaves it, and the others go"
+
+### Beside a removal of that very vGPU
+control remove_delay_ms 1500
+lease gc >/dev/null &
+gc=$!
+holds "the vGPU is being removed as an orphan" eventually pending remove
+ms=$(took start)
+is "$(cat "$work/status") $(devices)" "0 $u1 " "a start that needs it is served all the same"
+is "$(origin)" created "with a vGPU of its own, made when the removal was over ($ms ms)"
+wait $gc
+control remove_delay_ms 0
+release
+is "$(devices)$(leases)" 0 "which goes at its release"
+
+### A removal that began before the start had its lease, and looks at the leases after it
+make_device $card nvidia-222 $u1
+flock "$root/run/vgpu-lease/pgpu/$card.lock" sleep 3 &
+sleep 0.3
+lease gc >"$work/gc" 2>&1 &
+gc=$!
+sleep 0.3
+ms=$(took start)
+wait $gc
+is "$(cat "$work/status") $(devices)$(origin)" "0 $u1 adopted" "a removal that waits for the pGPU leaves alone what a start adopts meanwhile"
+holds "which does not wait with it ($ms ms)" test "$ms" -lt 1500
+release
+tap_done
