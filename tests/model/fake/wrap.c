@@ -199,19 +199,24 @@ int __wrap_statx(int dir, const char *path, int flags, unsigned int mask, struct
 	return 0;
 }
 
-/* The descriptor that holds a pGPU's lock, once more: a child that goes on holds it. */
-static int hold_lock(void)
+/*
+ * The descriptor that holds the lock of the parent's pGPU, once more: a child that goes on holds it. A process in whose
+ * middle this one runs can have the same file open, without the lock, or that of another pGPU.
+ */
+static int hold_lock(const char *parent)
 {
 	char name[32], target[256];
+	const char *file;
 	ssize_t n;
 
 	for (int fd = 3; fd < 64; fd++) {
 		snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
 		n = readlink(name, target, sizeof(target) - 1);
-		if (n < 0)
-			continue;
-		target[n] = '\0';
-		if (strstr(target, "/run/vgpu-lease/pgpu/"))
+		target[n < 0 ? 0 : n] = '\0';
+		file = strstr(target, "/run/vgpu-lease/pgpu/");
+		/* A VF's address is its pGPU's but for the function. */
+		if (file && strncmp(strrchr(file, '/') + 1, parent, strlen(parent) - 1) == 0 &&
+		    __real_flock(fd, LOCK_EX | LOCK_NB) == 0)
 			return fcntl(fd, F_DUPFD_CLOEXEC, 100);
 	}
 	return -1;
@@ -235,7 +240,7 @@ static int poke_create(const char *parent, const char *type, const char *uuid)
 		snprintf(late->parent, sizeof(late->parent), "%s", parent);
 		snprintf(late->type, sizeof(late->type), "%s", type);
 		snprintf(late->uuid, sizeof(late->uuid), "%s", uuid);
-		late->lock = hold_lock();
+		late->lock = hold_lock(parent);
 		return 0;
 	}
 	r = fake_make(parent, type, uuid, fake->half, &d);

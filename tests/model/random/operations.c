@@ -4,7 +4,6 @@
 #include <stdarg.h>
 #include <sys/wait.h>
 
-#include "ops/gc.h"
 #include "model/random/world.h"
 
 enum { HOURS_MS = 4 * 3600 * 1000 };
@@ -282,7 +281,7 @@ static void op_lose(struct domain *d)
  * In a lease of more than a promise: Nova makes devices for domains that are on their way, but none that somebody is
  * just making.
  */
-static bool is_leased(const char *uuid)
+bool is_leased(const char *uuid)
 {
 	struct store store;
 	struct lease lease;
@@ -331,20 +330,6 @@ static void op_foreign(struct domain *d)
 	}
 }
 
-static void op_collect(struct domain *d)
-{
-	struct store store;
-	struct gc pass = { .store = &store, .config = &world.config, .policy = &world.config.policy };
-	struct err err;
-
-	(void)d;
-	say("gc");
-	if (store_open(&store, &world.tree.host, true, &err) < 0 || gc_run(&pass, &err) < 0)
-		fake_broken("gc fails: %s", err.text);
-	gc_free(&pass);
-	store_close(&store);
-}
-
 static void op_time(struct domain *d)
 {
 	int seconds = pick(10) ? pick(90) : pick(1000);
@@ -362,10 +347,10 @@ static struct operation {
 	const char *name;
 	long times;
 } operations[] = {
-	{ 26, op_prepare, "prepare", 0 },    { 20, op_release, "release", 0 }, { 7, op_arrive, "arrive", 0 },
-	{ 4, op_reconnect, "reconnect", 0 }, { 3, op_lose, "lose", 0 },        { 13, op_foreign, "others", 0 },
-	{ 3, op_collect, "gc", 0 },          { 9, op_handler, "handler", 0 },  { 4, op_plug, "plug", 0 },
-	{ 4, op_resume, "resume", 0 },       { 7, op_time, "time", 0 },
+	{ 25, op_prepare, "prepare", 0 },    { 20, op_release, "release", 0 }, { 7, op_arrive, "arrive", 0 },
+	{ 4, op_reconnect, "reconnect", 0 }, { 3, op_lose, "lose", 0 },        { 12, op_foreign, "others", 0 },
+	{ 6, op_collect, "gc", 0 },          { 9, op_handler, "handler", 0 },  { 4, op_plug, "plug", 0 },
+	{ 4, op_resume, "resume", 0 },       { 6, op_time, "time", 0 },
 };
 
 enum { OPERATIONS = sizeof(operations) / sizeof(*operations) };

@@ -59,6 +59,12 @@ void lose_leases(const struct domain *domain);
 void op_prepare(struct domain *domain);
 void op_release(struct domain *domain);
 
+/* Has the device a lease that is more than a reservation? */
+bool is_leased(const char *uuid);
+
+/* gc (collect.c). */
+void op_collect(struct domain *d);
+
 /* The device handler, and what only it can see (handler.c). */
 void op_handler(struct domain *domain);
 void op_plug(struct domain *domain);
