@@ -112,7 +112,7 @@ enabled_mdev_types = mtty-1
 [mdev_mtty-1]
 device_addresses = mtty, 0000:84:00.0
 EOF
-finds FAIL pgpu "$conf_path:4: 0000:84:00.0: has no type mtty-1*" "a card without the type"
+finds FAIL pgpu "$conf_path:4: 0000:84:00.0: $(message M_NOT_OFFERED mtty-1)*" "a card without the type"
 conf <<EOF
 [devices]
 enabled_mdev_types = nvidia-222, nvidia-223
@@ -121,7 +121,7 @@ device_match = 10de:1eb8
 [mdev_nvidia-223]
 device_match = numa=1
 EOF
-among FAIL pgpu "0000:85:00.0: *both nvidia-222 and nvidia-223*" "a card that two sections match"
+among FAIL pgpu "0000:85:00.0: *$(message M_CHECK_BOTH nvidia-222 nvidia-223)*" "a card that two sections match"
 conf <<EOF
 [devices]
 enabled_mdev_types = nvidia-999
@@ -152,14 +152,14 @@ enabled_mdev_types = nvidia-222
 device_addresses = 0000:84:00.0
 EOF
 control register '0000:84:00.0 off'
-among FAIL pgpu "$conf_path:4: 0000:84:00.0: *no vGPU types registered yet*" "a card that is not ready"
+among FAIL pgpu "$conf_path:4: 0000:84:00.0: *$(message M_NOT_REGISTERED)*" "a card that is not ready"
 among FAIL type "*nvidia-222*0000:84:00.0*" "a start would be refused, with its reason"
 conf <<EOF
 [devices]
 enabled_mdev_types = nvidia-222
 EOF
 control register '0000:85:00.0 off'
-among WARN pgpu "0000:84:00.0: *no vGPU types registered yet*" "or that is one of all, none of which is"
+among WARN pgpu "0000:84:00.0: *$(message M_NOT_REGISTERED)*" "or that is one of all, none of which is"
 control register '0000:85:00.0 on'
 control register '0000:84:00.0 on'
 conf <<EOF
@@ -212,7 +212,7 @@ runs 2
 well "nor is that of a domain that runs"
 sed -i 's/nvidia-222/nvidia-223/' "$conf_path"
 among WARN guest "$(uuid 2): domain vm2 *nvidia-222*" "a guest that runs with a type that is not enabled any more"
-among FAIL type "*retype --dry-run 0000:84:00.0 nvidia-223*" "a card that carries nothing but another type"
+among FAIL type "*$(message M_RETYPE_DRY_RUN 0000:84:00.0 nvidia-223)*" "a card that carries nothing but another type"
 sed -i 's/nvidia-223/nvidia-222/' "$conf_path"
 rm "$root/run/libvirt/qemu/vm2.xml"
 echo rubbish >"$root/run/vgpu-lease/leases/$(uuid 2)"

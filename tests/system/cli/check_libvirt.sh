@@ -26,41 +26,41 @@ start_daemon() {
 }
 stop_daemon() { kill "$daemon" && wait "$daemon" 2>/dev/null; }
 
-# says STATUS SENTENCE: what check has to say of libvirt.
-says() {
+# libvirt_is STATUS SENTENCE: what check has to say of libvirt.
+libvirt_is() {
 	vl check
 	is "$status|$(grep -oE '^[A-Z]+ +libvirt ' <<<"$out" | tr -s ' ')" "0|$1 libvirt " "$2"
 }
 
 install_hook "$ours"
-says PASS "where no libvirt runs, it will find the hook when it starts"
+libvirt_is PASS "where no libvirt runs, it will find the hook when it starts"
 echo $$ >"$root/run/libvirt/qemu/driver.pid"
-says PASS "nor does one whose process is another by now"
+libvirt_is PASS "nor does one whose process is another by now"
 start_daemon
-says PASS "one that started later has found it"
+libvirt_is PASS "one that started later has found it"
 install_hook "$ours"
-says WARN "one that started earlier may not know of it"
+libvirt_is WARN "one that started earlier may not know of it"
 like "$out" "*WARN  libvirt *$root/etc/libvirt/hooks: *($daemon)*systemctl reload virtqemud*" "and it is said what to do"
 
 # The proof: it was called.
 called() { "$hook" --root "$root" "$@" - <<<"<domain><name>other</name></domain>"; }
 called -- other started begin
-says WARN "without a state there is nothing to note a call in"
+libvirt_is WARN "without a state there is nothing to note a call in"
 call prepare begin 1
 call release end 1
 called --dry-run -- other prepare begin >/dev/null
 called -- other started begin
 holds "a call is noted, also where it is about a domain without a vGPU" [ -e "$root/run/vgpu-lease/called" ]
-says PASS "what is called is known"
+libvirt_is PASS "what is called is known"
 install_hook "$ours"
-says WARN "a call of the one before proves nothing"
+libvirt_is WARN "a call of the one before proves nothing"
 called --dry-run -- other prepare begin >/dev/null
-says WARN "nor does a dry run"
+libvirt_is WARN "nor does a dry run"
 called -- other whatever begin
-says PASS "an operation that it does not know is a call, too"
+libvirt_is PASS "an operation that it does not know is a call, too"
 stop_daemon
 start_daemon
-says PASS "so is the start of another libvirt a proof"
+libvirt_is PASS "so is the start of another libvirt a proof"
 
 # libvirt notes only that there is a hook: another that was there lets it look for ours each time.
 rm "$ours"
@@ -68,8 +68,8 @@ install_hook "$ours" "$(type -P true)"
 stop_daemon
 start_daemon
 install_hook "$root/etc/libvirt/hooks/qemu.d/vgpu-lease"
-says PASS "beside a hook that is known, ours is found"
+libvirt_is PASS "beside a hook that is known, ours is found"
 chmod 644 "$ours"
-says WARN "but not beside one that cannot be run"
+libvirt_is WARN "but not beside one that cannot be run"
 stop_daemon
 tap_done

@@ -47,12 +47,12 @@ types "an empty card has room"
 call prepare begin 1 "$large"
 types "so has one that carries one of two"
 call prepare begin 2 "$large"
-types "a full one is worth a look" "WARN type $conf_path:2: *full (2 of 2 in use)*"
+types "a full one is worth a look" "WARN type $conf_path:2: *$(message M_FULL 0000:84:00.0 2 2)*"
 runs 1
 call release end 2
 types "one given back makes room"
 one nvidia-222
-types "a card that carries only another size fails" "FAIL type $conf_path:2: *$large*retype --dry-run 0000:84:00.0 nvidia-222*"
+types "a card that carries only another size fails" "FAIL type $conf_path:2: *$large*$(message M_RETYPE_DRY_RUN 0000:84:00.0 nvidia-222)*"
 is "$(grep -c '^WARN guest ' <<<"$notes")" 1 "and the guest that has it is told of"
 call release end 1
 create 0000:84:00.0 "$large" 7
@@ -64,7 +64,7 @@ reclaim_grace = 0
 driver_cleanup = 0
 EOF
 types "an orphan that would be removed is in nobody's way"
-like "$out" "*PASS  type *once 1 that nobody uses is removed*" "and is told of"
+like "$out" "*PASS  type *$(message M_CHECK_WOULD_REMOVE 1)*" "and is told of"
 echo 1 >"$root/sys/bus/mdev/devices/$(uuid 7)/remove"
 
 # What a start cannot have goes beyond the first card.
@@ -84,7 +84,7 @@ EOF
 control inject clear
 call prepare begin 2 nvidia-222
 call prepare begin 3 nvidia-222 2>/dev/null
-types "a cap on each card" "WARN type $conf_path:3: *max_instances = 1*"
+types "a cap on each card" "WARN type $conf_path:3: *$(message M_CAP_REACHED 1)*"
 is "$(grep -c '^WARN quota ' <<<"$notes")" 1 "a quota that is used up is a note of its own"
 
 # MIG: the mode is off, there is no instance, or each is taken.
@@ -99,7 +99,7 @@ enabled_mdev_types = $mig
 [policy]
 driver_cleanup = 0
 EOF
-types "a MIG-backed type with MIG off fails" "FAIL type $conf_path:2: *$mig*: *nvidia-smi -i $card -mig 1*"
+types "a MIG-backed type with MIG off fails" "FAIL type $conf_path:2: *$mig*: *$(message M_MIG_OFF "$card")*"
 fails "it does not send to itself or elsewhere for what to do" grep -qE "vgpu-lease (check|plan)" <<<"$notes"
 control mig "$card on"
 types "without a GPU instance, too" "FAIL type $conf_path:2: *$mig*"
@@ -180,9 +180,9 @@ for how in "" "device_match = 10de:1eb8" "device_match = numa=0, 10de:*" "device
 		$how
 	EOF
 	check
-	like "$status|$notes" "1|*pgpu *0000:84:00.0: *no driver is bound to it*" "no driver, ${how:-all cards}: the card is named"
+	like "$status|$notes" "1|*pgpu *0000:84:00.0: *$(message M_NO_DRIVER)*" "no driver, ${how:-all cards}: the card is named"
 	like "$notes" "*FAIL type *nvidia-222*" "and a start fails"
-	like "$(call prepare begin 1 2>&1)" "*0000:84:00.0: no driver is bound to it*" "with the card in its refusal"
+	like "$(call prepare begin 1 2>&1)" "*0000:84:00.0: $(message M_NO_DRIVER)*" "with the card in its refusal"
 done
 echo 0x020000 >"$pci/class"
 conf <<EOF

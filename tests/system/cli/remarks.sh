@@ -19,7 +19,7 @@ mkdir -p "$defined/networks" "$root/etc/libvirt/hooks"
 tells() {
 	with "$2"
 	vl plan "$tmp/vm.xml"
-	like "$status|$(warnings)|$err" "0|1|*warning: *vm.xml: *$3*" "$1: plan"
+	like "$status|$(warnings)|$err" "0|1|*$(message M_WARNING "*vm.xml: *$3*")" "$1: plan"
 	vl plan --json "$tmp/vm.xml"
 	is "$status|$err|$(grep -A1 '"warnings": \[' <<<"$out" | grep -c -F -- "$3")" "0||1" "$1: plan --json"
 	cp "$tmp/vm.xml" "$defined/vm1.xml"
@@ -39,13 +39,13 @@ vl check
 fails "nor has its definition" grep -q vm1.xml <<<"$out"
 tells "an attribute with a typo" "s/ type='nvidia-222'/ tpye='nvidia-222'/" "'tpye'"
 tells "a namespace with a typo" "s/urn:vgpu-lease:domain:1/urn:vgpu-lease:domains:1/" "urn:vgpu-lease:domain:1"
-tells "a NUMA node that is not there" "s/ type='nvidia-222'/& numa='7'/" "NUMA node 7"
+tells "a NUMA node that is not there" "s/ type='nvidia-222'/& numa='7'/" "$(message M_NUMA_ABSENT 7)"
 tells "a <vgpu:device> without its hostdev" "s|<vgpu:device uuid='[^']*'|&/><vgpu:device uuid='$(uuid 2)'|" "$(uuid 2)"
 
 # A domain without a vGPU, as far as we can tell.
 with '/<hostdev/,/<\/hostdev>/d'
 vl plan "$tmp/vm.xml"
-like "$status|$(warnings)|$out" "0|1|*no vGPU*" "where there is no vGPU the warning says why"
+like "$status|$(warnings)|$out" "0|1|*$(message M_NO_VGPU)*" "where there is no vGPU the warning says why"
 # check reads what it may, and takes nothing amiss.
 printf '<domain' >"$defined/broken.xml"
 mkfifo "$defined/pipe.xml"

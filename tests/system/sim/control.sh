@@ -6,10 +6,10 @@ set -u
 t4=0000:84:00.0
 models="t4 m60 p4 p100 rtxa6000 a2 a40 a100 a100d l40s-mdev l40s a10 rtx6000ada rtxpro6000"
 models="$models bench gvt-g gvt-g-256 flex mi210 cx6 mlx5 mtty mdpy mbochs"
-is "$("$sim" "$root" t5 2>&1)" "vgpu-lease-sim: unknown model \"t5\": there are ${models// /, }" \
+is "$("$sim" "$root" t5 2>&1)" "$(message M_SIM_UNKNOWN_MODEL t5 "${models// /, }")" \
 	"an unknown model is refused, with those that are known"
 is "$("$sim" "$root" p4+a2@0000:01:00.0 2>&1)" \
-	"vgpu-lease-sim: model a2 stands where p4 does: write a2:COUNT for several, or a2@ADDRESS" \
+	"$(message M_SIM_SAME_ADDRESS a2 p4 a2 a2)" \
 	"two cards at one address are refused"
 fails "too many cards are refused" "$sim" "$root" t4:99
 fails "nothing is left of it" test -e "$root"
@@ -95,5 +95,5 @@ is "$(put "0000:41:00.5 off" "$control/register")" ok "once it is closed it goes
 is "$(cat "$bus/0000:c1:00.5/mdev_supported_types/"*/name | wc -l)" 3 "a bench card has as many types as asked for"
 said=$("$sim" t4:2 "$root" 2>&1)
 is "$?" 2 "a model in the place of the folder is a usage error"
-is "$said" "vgpu-lease-sim: '$root': expected a model, found a directory: DIR comes before MODEL" "which says what comes first"
+is "$said" "$(message M_SIM_DIR_FIRST "$root")" "which says what comes first"
 tap_done
