@@ -87,13 +87,14 @@ static void print_json(const struct cmd *cmd, const struct gc *pass)
 /* Is there, or could there be, a vGPU of this type here? A typo would find nothing to do. */
 static int check_type(const struct cmd *cmd, const char *type, struct err *err)
 {
-	autofree char **known = NULL;
+	autofree struct inv_name *known = NULL;
+	size_t n;
 	struct leases leases;
 	bool found = config_section(&cmd->config, type);
-	int r = inventory_type_ids(&cmd->host, INV_ALL, &known, err);
+	int r = inventory_names(&cmd->host, INV_ALL, &known, &n, err);
 
-	for (char **id = known; r == 0 && id && *id && !found; id++)
-		found = strcmp(*id, type) == 0;
+	for (size_t i = 0; r == 0 && i < n && !found; i++)
+		found = strcmp(known[i].id, type) == 0;
 	if (r == 0 && !found)
 		r = lease_list(&cmd->store, &leases, err);
 	else

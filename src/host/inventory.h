@@ -151,17 +151,17 @@ int inventory_pgpu(const struct inventory *inv, const char *address); /* index, 
 int inventory_parent(const struct inventory *inv, const char *name);  /* index, or UNKNOWN */
 const struct inv_offer *inventory_offer(const struct inventory *inv, int pgpu, const char *type);
 
-/*
- * The ids of all types that any parent of these frameworks (mdev, variant) offers whose name is `name`, as a
- * NULL-terminated list in one allocation; *out NULL where there is none.
- */
-int inventory_types_named(const struct host *host, unsigned int frameworks, const char *name, char ***out,
-			  struct err *err);
+/* A type that some card of a framework (mdev, variant) has. */
+struct inv_name {
+	char id[TYPE_SIZE];
+	char name[TYPE_NAME_SIZE]; /* printable; the id where the driver gives none; "" where it does not answer */
+	enum framework framework;
+};
 
-/*
- * The type's ids that exist on this host, for "known types: ..." (each once, sorted), NULL-terminated, one allocation.
- */
-int inventory_type_ids(const struct host *host, unsigned int frameworks, char ***out, struct err *err);
+/* All of these frameworks (INV_...), in the order of their numbers; an id twice where models name it otherwise. The
+ * caller frees the list. */
+int inventory_names(const struct host *host, unsigned int frameworks, struct inv_name **out, size_t *n,
+		    struct err *err);
 
 /* Does the host have this NUMA node? One that knows of none has node 0. */
 bool inventory_has_node(const struct host *host, int node);

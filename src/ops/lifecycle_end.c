@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "state/history.h"
-#include "survey/resolve.h"
+#include "plan/resolve.h"
 
 enum { TURN_MS = 200, LAST_LOOK_MS = 1000, END_MS = 400 };
 enum { UNRESERVE_MS = 2000 }; /* behind the time of the operation */

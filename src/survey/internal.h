@@ -8,6 +8,12 @@
 int survey_look_up(struct survey *survey, int ms, bool disk, struct err *err);
 void survey_drop_lookups(struct survey *survey);
 
+/*
+ * The ids that the request names, those that the leases hold, and with a configuration (NULL: without) those that it
+ * enables, for inventory_read(); NULL-terminated, in one allocation, the caller frees it. NULL: out of memory.
+ */
+const char **survey_types(const struct survey *survey, const struct config *config);
+
 /* Looks who has a device open, and which domain names it, where a rule asks. */
 int survey_processes(struct survey *survey, struct err *err);
 

@@ -7,7 +7,6 @@
 
 #include "base/auto.h"
 #include "survey/migration_facts.h"
-#include "survey/resolve.h"
 #include "base/text.h"
 
 /* The first of the types that it may have which the card serves; NULL: none. */
@@ -32,7 +31,7 @@ bool prediction_facts(struct migration_facts *facts, const struct survey *survey
 	*facts = (struct migration_facts){ 0 };
 	one.vgpus = &only;
 	one.nvgpus = 1;
-	if (resolve_make(&resolved, &one, survey->config, survey->host, survey->store, &ignored) < 0)
+	if (survey_resolve(&resolved, &one, survey, &ignored) < 0)
 		return false;
 	if (resolved->ntypes == 0 && pool_types(&survey->pool, req->kind == REQUEST_MDEV, UNKNOWN, &pooled) == 1)
 		resolved->ntypes = text_copy(resolved->types[0], TYPE_SIZE, pooled->type);

@@ -13,25 +13,10 @@
 #include "base/log.h"
 #include "survey/reclaim.h"
 #include "internal.h"
+#include "plan/resolve.h"
 #include "state/history.h"
-#include "survey/resolve.h"
 
 enum { LEAST_LOOK_MS = 250, SPARE_LOOK_MS = 5000 }; /* for a look at all processes, where room has to be made */
-
-int survey_start(struct survey *s, struct err *err)
-{
-	s->request = s->asked;
-	silent_recall(s->store);
-	if (s->mode == PLAN_MIGRATE && s->config) {
-		if (framework_change_make(&s->framework_change, s->asked, s->config, s->host, err) < 0)
-			return -err->code;
-		s->request = &s->framework_change.request;
-	}
-	for (size_t i = 0; i < s->request->nvgpus && !s->libvirt; i++)
-		if (s->request->vgpus[i].kind == REQUEST_PCI)
-			s->libvirt = libvirt_files_libvirt(s->host);
-	return resolve_make(&s->resolved_requests, s->request, s->config, s->host, s->store, err);
-}
 
 static void drop_host(struct survey *s)
 {
@@ -55,7 +40,7 @@ void survey_end(struct survey *s)
 	lease_list_free(&s->leases);
 	lease_list_free(&s->void_leases);
 	lease_list_free(&s->before);
-	framework_change_free(&s->framework_change);
+	free(s->changed.vgpus);
 	free(s->resolved_requests);
 	free(s->reclaimable);
 	free(s->stuck);
@@ -133,8 +118,9 @@ int survey_host(struct survey *s, struct err *err)
 				   .arg = s->config };
 
 	drop_host(s);
-	s->types = resolve_types(s->resolved_requests, s->request->nvgpus, &s->leases,
-				 s->depth != SURVEY_START || asks_pool(s) ? s->config : NULL);
+	s->types = survey_types(s, s->depth != SURVEY_START || asks_pool(s) ? s->config : NULL);
+	if (!s->types)
+		return err_sys(err, ENOMEM, "inventory");
 	s->looked_ms = host_now_ms();
 	query.types = s->depth == SURVEY_INVENTORY ? NULL : s->types;
 	if (inventory_read(&s->inv, s->host, &query, err) < 0)

@@ -10,7 +10,6 @@
  */
 #pragma once
 
-#include "survey/framework_change.h"
 #include "host/vfio_users.h"
 #include "host/libvirt_files.h"
 #include "plan/plan.h"
@@ -36,7 +35,7 @@ struct survey {
 	bool dry;                /* write nothing, not even since when a device has been seen free */
 
 	const struct request *request; /* as it is served here: with what crosses to another framework */
-	struct framework_change framework_change;
+	struct request changed;        /* that request, its vGPUs owned; unused where nothing changes its framework */
 	struct resolved_request *resolved_requests;
 	struct inventory inv;
 	const char **types; /* that were read, in one allocation; those of SURVEY_INVENTORY are not all here */
@@ -67,9 +66,16 @@ struct survey {
 	size_t nfailures;
 };
 
-/* Starts a survey with what the caller has set: resolves the request. survey_end() follows, also after a failure. */
+/* Starts a survey with what the caller has set: resolves the request. survey_end() follows in any case. */
 int survey_start(struct survey *survey, struct err *err);
 void survey_end(struct survey *survey);
+
+/*
+ * What is known of each vGPU of a request, one for each; the caller frees *out, also after a failure. -ENOENT: a type
+ * that is asked for is known neither here nor to the pool: the known ones are listed.
+ */
+int survey_resolve(struct resolved_request **out, const struct request *request, const struct survey *survey,
+		   struct err *err);
 
 /*
  * Reads the host, as deep as `depth` says, and looks who has a device open where a rule asks for that (a quarter of a

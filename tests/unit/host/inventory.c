@@ -359,20 +359,15 @@ static void two_of_a_kind(void)
 
 static void lists_of_types(void)
 {
-	char **named = NULL, **none = NULL, **all = NULL;
+	struct inv_name *all = NULL;
 	struct tree tree;
 	struct err err;
+	size_t n;
 
 	tree_begin(&tree, one_t4);
-	ok(inventory_types_named(&tree.host, INV_ALL, "GRID T4-2Q", &named, &err) == 0 && named &&
-		   strcmp(named[0], "nvidia-231") == 0 && !named[1],
-	   "a type is found by its name");
-	ok(inventory_types_named(&tree.host, INV_ALL, "GRID T4-3Q", &none, &err) == 0 && !none,
-	   "a name that no type has gives none");
-	ok(inventory_type_ids(&tree.host, INV_ALL, &all, &err) == 0 && all && all[0] && all[1] && all[2] && !all[3],
-	   "all types are listed");
-	is(all && all[2] ? all[2] : NULL, "nvidia-231", "in order");
-	free(named);
+	ok(inventory_names(&tree.host, INV_ALL, &all, &n, &err) == 0 && n == 3, "all types are listed");
+	is(n == 3 ? all[2].id : NULL, "nvidia-231", "in order");
+	is(n == 3 ? all[2].name : NULL, "GRID T4-2Q", "each with its name");
 	free(all);
 	tree_end(&tree);
 }
@@ -403,7 +398,8 @@ static void nothing_there(void)
 	struct inventory inv;
 	struct tree tree;
 	struct err err;
-	char **ids;
+	struct inv_name *names;
+	size_t n;
 
 	tree_begin(&tree, "");
 	ok(inventory_read(&inv, &tree.host, EVERYTHING, &err) == 0 && inv.npgpus == 0 && inv.ndevices == 0,
@@ -412,7 +408,7 @@ static void nothing_there(void)
 		   inventory_pgpu(&inv, "mtty") == UNKNOWN,
 	   "in which nothing is found");
 	inventory_free(&inv);
-	ok(inventory_type_ids(&tree.host, INV_ALL, &ids, &err) == 0 && !ids, "and which has no types");
+	ok(inventory_names(&tree.host, INV_ALL, &names, &n, &err) == 0 && n == 0, "and which has no types");
 	tree_add(&tree, "sys/class/mdev_bus = no folder\n");
 	ok(inventory_read(&inv, &tree.host, EVERYTHING, &err) == -ENOTDIR, "one that cannot be read is an error: %s",
 	   err.text);

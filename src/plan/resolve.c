@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Which types a request may have here, and in which framework. */
+#include "plan/resolve.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "internal.h"
+
+enum { LIBVIRT_CROSSES = 11000000, NAMED = INV_MDEV | INV_VARIANT };
+
+static void add_type(struct resolved_request *resolved, const char *type)
+{
+	if (resolved->ntypes < RESOLVED_TYPES_MAX && !(resolved->ntypes && plan_type_fits(resolved, type)))
+		text_copy(resolved->types[resolved->ntypes++], TYPE_SIZE, type);
+}
+
+unsigned int resolve_frameworks(const struct vgpu_request *req)
+{
+	return req->kind == REQUEST_MDEV ? INV_MDEV : INV_VARIANT | INV_VF;
+}
+
+/* Of these frameworks, those whose names have not been read. */
+static unsigned int lacking(const struct resolve_facts *facts, unsigned int frameworks)
+{
+	return frameworks & NAMED & ~facts->known;
+}
+
+static bool refuse(char refusal[RESOLVE_REFUSAL], const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+static bool refuse(char refusal[RESOLVE_REFUSAL], const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(refusal, RESOLVE_REFUSAL, fmt, ap);
+	va_end(ap);
+	return false;
+}
+
+/* The first type from *i on that these frameworks have, of this name or (`name` NULL) of this id; NULL none. */
+static const struct inv_name *next(const struct resolve_facts *facts, unsigned int frameworks, const char *name,
+				   const char *id, size_t *i)
+{
+	for (; *i < facts->nnames; (*i)++)
+		if (frameworks & 1U << facts->names[*i].framework &&
+		    strcmp(name ? facts->names[*i].name : facts->names[*i].id, name ? name : id) == 0)
+			return &facts->names[(*i)++];
+	return NULL;
+}
+
+static void add_named(struct resolved_request *resolved, const struct resolve_facts *facts, const char *name)
+{
+	const struct inv_name *type;
+	size_t i = 0;
+
+	while ((type = next(facts, resolve_frameworks(resolved->req), name, NULL, &i)))
+		add_type(resolved, type->id);
+}
+
+/* What the host that the domain comes from says of the vGPU; "" nothing. */
+static void source_says(const struct vgpu_request *req, char *buf, size_t size)
+{
+	buf[0] = '\0';
+	if (*req->facts.name || *req->facts.model)
+		snprintf(buf, size, " (on the source it is %s%s%s)", req->facts.name,
+			 *req->facts.name && *req->facts.model ? " of " : "", req->facts.model);
+}
+
+static bool names_section(const struct section *section, const char *asked)
+{
+	return strcmp(section->type, asked) == 0 || strcmp(section->class, asked) == 0;
+}
+
+/* Has the other kind of hostdev a type or class of this name, by the configuration or by a card? */
+static bool is_other_kind(const struct vgpu_request *req, const struct resolve_facts *facts)
+{
+	unsigned int others = INV_ALL & ~resolve_frameworks(req);
+	const struct config *config = facts->config;
+	size_t by_name = 0, by_id = 0;
+
+	for (size_t i = 0; config && i < config->nsections; i++)
+		if (config->sections[i].vf && req->kind == REQUEST_MDEV &&
+		    names_section(&config->sections[i], req->facts.type))
+			return true;
+	return next(facts, others, req->facts.type, NULL, &by_name) ||
+	       next(facts, others, NULL, req->facts.type, &by_id);
+}
+
+static void refuse_unknown(const struct vgpu_request *req, const struct resolve_facts *facts,
+			   char refusal[RESOLVE_REFUSAL])
+{
+	char list[320] = "", source[256], more[64] = "";
+	const char *last = "";
+	size_t n = 0;
+	int left = 0;
+
+	source_says(req, source, sizeof(source));
+	if (is_other_kind(req, facts)) {
+		refuse(refusal, "'%s' is made as %s here%s, and its <hostdev> is of type %s: use one of type %s",
+		       req->facts.type, req->kind == REQUEST_MDEV ? "VFs" : "mdevs", source,
+		       req->kind == REQUEST_MDEV ? "mdev" : "pci", req->kind == REQUEST_MDEV ? "pci" : "mdev");
+		return;
+	}
+	for (size_t i = 0; i < facts->nnames; i++) {
+		const char *id = facts->names[i].id;
+
+		if (!(resolve_frameworks(req) & 1U << facts->names[i].framework) || strcmp(id, last) == 0)
+			continue;
+		last = id;
+		if (n + strlen(id) + 3 >= sizeof(list))
+			left++;
+		else
+			n += (size_t)snprintf(list + n, sizeof(list) - n, "%s%s", n ? ", " : "", id);
+	}
+	if (left)
+		snprintf(more, sizeof(more), " and %d more: see 'vgpu-lease types'", left);
+	refuse(refusal, "no type is called '%s' here%s; known: %s%s", req->facts.type, source,
+	       n ? list : "(none: this host has no pGPU)", more);
+}
+
+/* What the metadata calls it: an id, a name such as "GRID T4-16C", or a class. */
+static unsigned int asked_type(struct resolved_request *resolved, const struct resolve_facts *facts,
+			       char refusal[RESOLVE_REFUSAL])
+{
+	const struct vgpu_request *req = resolved->req;
+	const struct config *config = facts->config;
+	unsigned int own = resolve_frameworks(req);
+	size_t at = 0;
+
+	resolved->source = TYPE_ASKED;
+	resolved->ntypes = 0;
+	for (size_t i = 0; config && i < config->nsections; i++)
+		if (config->sections[i].enabled && !(config->sections[i].vf && req->kind == REQUEST_MDEV) &&
+		    names_section(&config->sections[i], req->facts.type))
+			add_type(resolved, config->sections[i].type);
+	if (resolved->ntypes || lacking(facts, own))
+		return resolved->ntypes ? 0 : lacking(facts, own);
+	add_named(resolved, facts, req->facts.type);
+	if (!resolved->ntypes && next(facts, own, NULL, req->facts.type, &at))
+		add_type(resolved, req->facts.type);
+	/* An id that only the source knows: its name says what it is here. */
+	if (!resolved->ntypes && *req->facts.name)
+		add_named(resolved, facts, req->facts.name);
+	if (resolved->ntypes || lacking(facts, INV_ALL))
+		return resolved->ntypes ? 0 : lacking(facts, INV_ALL);
+	refuse_unknown(req, facts, refusal);
+	return 0;
+}
+
+/* A type that was remembered, and is none of the pool's any more, is of no use; without a pool nobody asks. */
+static bool is_enabled(const struct config *config, const char *type)
+{
+	const struct section *section = config ? config_section(config, type) : NULL;
+
+	return section && section->enabled && !section->vf;
+}
+
+unsigned int resolve_types(struct resolved_request *resolved, const struct resolve_facts *facts,
+			   char refusal[RESOLVE_REFUSAL])
+{
+	refusal[0] = '\0';
+	if (*resolved->req->facts.type)
+		return asked_type(resolved, facts, refusal);
+	/* What the pool or a VF's card serves is the plan's to tell. */
+	if (resolved->source == TYPE_REMEMBERED && !is_enabled(facts->config, resolved->types[0])) {
+		resolved->source = TYPE_UNSAID;
+		resolved->ntypes = 0;
+	}
+	return 0;
+}
+
+static bool may_cross(const struct vgpu_request *req, const char *name, const char *type,
+		      const struct resolve_facts *facts, char refusal[RESOLVE_REFUSAL])
+{
+	const char *was = req->kind == REQUEST_MDEV ? "an mdev" : "a VF",
+		   *is = req->kind == REQUEST_MDEV ? "a VF" : "an mdev";
+	int libvirt = facts->libvirt;
+
+	if (!facts->config->policy.cross_framework)
+		return refuse(refusal,
+			      "%s is %s on the source and %s here (%s): set cross_framework = yes to let it become "
+			      "one, where both hosts have libvirt 11.0 or later",
+			      name, was, is, type);
+	if (libvirt && libvirt < LIBVIRT_CROSSES)
+		return refuse(refusal,
+			      "%s is %s on the source and %s here (%s), and this host's libvirt %d.%d.%d cannot change "
+			      "that: 11.0 or later is needed",
+			      name, was, is, type, libvirt / 1000000, libvirt / 1000 % 1000, libvirt % 1000);
+	return true;
+}
+
+unsigned int resolve_framework(struct vgpu_request *req, const struct resolve_facts *facts,
+			       char refusal[RESOLVE_REFUSAL])
+{
+	/* What the type is called, on the source or by who wrote the metadata. */
+	const char *name = *req->facts.name ? req->facts.name : req->facts.type;
+	unsigned int own = resolve_frameworks(req), others = INV_ALL & ~own;
+	const struct inv_name *type;
+	size_t at = 0;
+
+	refusal[0] = '\0';
+	if (!*name || !facts->config)
+		return 0;
+	if (lacking(facts, own) || next(facts, own, name, NULL, &at))
+		return lacking(facts, own);
+	if (lacking(facts, others))
+		return lacking(facts, others);
+	at = 0;
+	type = next(facts, others, name, NULL, &at);
+	if (!type || !may_cross(req, name, type->id, facts, refusal))
+		return 0;
+	/* Its ID names a device of the source, of the other kind. */
+	memmove(req->facts.type, name, strlen(name) + 1);
+	req->managed = false;
+	req->kind = req->kind == REQUEST_MDEV ? REQUEST_PCI : REQUEST_MDEV;
+	req->any = true;
+	return 0;
+}

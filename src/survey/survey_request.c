@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What is known of a request beyond the domain's XML: what is remembered of each vGPU, and what its type is called. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/text.h"
+#include "host/libvirt_files.h"
+#include "host/mdevctl_files.h"
+#include "internal.h"
+#include "plan/resolve.h"
+#include "state/history.h"
+
+static uint64_t nodes_of(const struct vgpu_request *req, const struct request *request, const struct host *host)
+{
+	if (req->numa == NUMA_NONE)
+		return 0;
+	if (req->numa == NUMA_NODE)
+		return req->numa_node < 64 ? UINT64_C(1) << req->numa_node : 0;
+	if (request->memory_nodes)
+		return request->memory_nodes;
+	return request->cpus ? inventory_cpu_nodes(host, request->cpus) : 0;
+}
+
+/* Its mdevctl definition, or its last lease here. */
+static int recall(struct resolved_request *resolved, const struct survey *s, struct err *err)
+{
+	const struct vgpu_request *req = resolved->req;
+	struct definition definition;
+	struct affinity affinity;
+	int defined;
+
+	if (req->any || req->kind != REQUEST_MDEV)
+		return 0;
+	defined = mdevctl_definition(&definition, s->host, req->id, err);
+	if (defined < 0)
+		return defined;
+	if (defined) {
+		resolved->source = TYPE_DEFINED;
+		text_copy(resolved->last_parent, PARENT_SIZE, definition.parent);
+		resolved->ntypes = text_copy(resolved->types[0], TYPE_SIZE, definition.type);
+	} else if (affinity_get(s->store, req->id, &affinity)) {
+		resolved->source = TYPE_REMEMBERED;
+		text_copy(resolved->last_parent, PARENT_SIZE, affinity.parent);
+		resolved->ntypes = text_copy(resolved->types[0], TYPE_SIZE, affinity.type);
+	}
+	return 0;
+}
+
+/* Names of further frameworks; rarely more than once. */
+static int read_names(struct resolve_facts *facts, const struct host *host, unsigned int frameworks, struct err *err)
+{
+	free(facts->names);
+	facts->known |= frameworks;
+	return inventory_names(host, facts->known, &facts->names, &facts->nnames, err);
+}
+
+static int resolve_all(struct resolved_request *list, const struct request *request, const struct survey *s,
+		       struct resolve_facts *facts, struct err *err)
+{
+	char refusal[RESOLVE_REFUSAL];
+	unsigned int lacking;
+
+	for (size_t i = 0; i < request->nvgpus; i++) {
+		list[i].req = &request->vgpus[i];
+		uuid_random(list[i].fresh);
+		list[i].nodes = nodes_of(list[i].req, request, s->host);
+		if (recall(&list[i], s, err) < 0)
+			return -err->code;
+		while ((lacking = resolve_types(&list[i], facts, refusal)))
+			if (read_names(facts, s->host, lacking, err) < 0)
+				return -err->code;
+		if (*refusal)
+			return err_set(err, ENOENT, "vGPU %s: %s", list[i].req->id, refusal);
+	}
+	return 0;
+}
+
+int survey_resolve(struct resolved_request **out, const struct request *request, const struct survey *s,
+		   struct err *err)
+{
+	struct resolve_facts facts = { .config = s->config };
+	int r;
+
+	*out = calloc(request->nvgpus + 1, sizeof(**out));
+	r = *out ? resolve_all(*out, request, s, &facts, err) : err_sys(err, ENOMEM, "request");
+	free(facts.names);
+	return r;
+}
+
+/* A copy of the request, with vGPUs of the other kind in the place of those that change their framework. */
+static int change_frameworks(struct survey *s, struct resolve_facts *facts, struct err *err)
+{
+	char refusal[RESOLVE_REFUSAL];
+	unsigned int lacking;
+
+	s->changed = *s->asked;
+	s->changed.vgpus = calloc(s->asked->nvgpus + 1, sizeof(*s->changed.vgpus));
+	if (!s->changed.vgpus)
+		return err_sys(err, ENOMEM, "request");
+	s->request = &s->changed;
+	for (size_t i = 0; i < s->asked->nvgpus; i++) {
+		struct vgpu_request *req = &s->changed.vgpus[i];
+
+		*req = s->asked->vgpus[i];
+		while ((lacking = resolve_framework(req, facts, refusal)))
+			if (read_names(facts, s->host, lacking, err) < 0)
+				return -err->code;
+		if (*refusal)
+			return err_set(err, EPERM, "vGPU %s: %s", req->id, refusal);
+	}
+	return 0;
+}
+
+int survey_start(struct survey *s, struct err *err)
+{
+	struct resolve_facts facts = { .config = s->config };
+	int r = 0;
+
+	s->request = s->asked;
+	silent_recall(s->store);
+	for (size_t i = 0; i < s->asked->nvgpus && !s->libvirt; i++)
+		if (s->mode == PLAN_MIGRATE || s->asked->vgpus[i].kind == REQUEST_PCI)
+			s->libvirt = libvirt_files_libvirt(s->host);
+	facts.libvirt = s->libvirt;
+	if (s->mode == PLAN_MIGRATE && s->config)
+		r = change_frameworks(s, &facts, err);
+	free(facts.names);
+	return r == 0 ? survey_resolve(&s->resolved_requests, s->request, s, err) : r;
+}
+
+const char **survey_types(const struct survey *s, const struct config *config)
+{
+	size_t n = s->request->nvgpus, nsections = config ? config->nsections : 0;
+	size_t most = n * RESOLVED_TYPES_MAX + s->leases.n + nsections + 1, k = 0;
+	const char **types = calloc(most, sizeof(*types) + TYPE_SIZE);
+	char *text = (char *)(types + most);
+
+	if (!types)
+		return NULL;
+	for (size_t i = 0; i < n; i++)
+		for (int t = 0; t < s->resolved_requests[i].ntypes; t++)
+			types[k++] = s->resolved_requests[i].types[t];
+	for (size_t i = 0; i < s->leases.n; i++)
+		types[k++] = s->leases.list[i].vgpu.type;
+	for (size_t i = 0; i < nsections; i++)
+		if (config->sections[i].enabled)
+			types[k++] = config->sections[i].type;
+	/* Each once: a type costs a read per pGPU. */
+	for (size_t i = 0; i < k; i++)
+		for (size_t j = i + 1; j < k; j++)
+			while (j < k && strcmp(types[i], types[j]) == 0)
+				types[j] = types[--k];
+	types[k] = NULL;
+	for (size_t i = 0; i < k; i++)
+		types[i] = strcpy(text + i * TYPE_SIZE, types[i]);
+	return types;
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Which types a request may have, and what it becomes where its type is made in the other framework. A row:
+ *
+ *   asks     the metadata's type; "@name" behind: what the source calls it; "v" before a hostdev of type pci, else mdev
+ *   recalls  "=s" from its mdevctl definition, "~s" from its last lease; "" nothing
+ *   known    the frameworks whose names have been read, "m" and "v"
+ *   result   the types; "?m": names that have to be read first; "no: ..." the refusal
+ *
+ * The host has nvidia-1 "One" and nvidia-2 "Two" as mdevs, nvidia-2 "Zwei" and nvidia-3 "Three" as VFs. The
+ * configuration enables nvidia-1 of class C, nvidia-2 of class C and, for plain VFs, flex; nvidia-3 is not enabled.
+ */
+#include "plan/resolve.h"
+
+#include <stdlib.h>
+
+#include "base/text.h"
+#include "lib/tap.h"
+
+static struct inv_name names[] = {
+	{ "nvidia-1", "One", FW_MDEV },
+	{ "nvidia-2", "Two", FW_MDEV },
+	{ "nvidia-2", "Zwei", FW_VARIANT },
+	{ "nvidia-3", "Three", FW_VARIANT },
+};
+static struct section sections[] = {
+	{ .type = "nvidia-1", .class = "C", .enabled = true },
+	{ .type = "nvidia-2", .class = "C", .enabled = true },
+	{ .type = "flex", .enabled = true, .vf = true },
+	{ .type = "nvidia-3", .class = "D" },
+};
+static struct config config = { .sections = sections, .nsections = 4 };
+
+struct row {
+	const char *says, *asks, *recalls, *known, *result;
+};
+
+static const struct row of_types[] = {
+	{ "an enabled type needs no name", "nvidia-1", "", "", "nvidia-1" },
+	{ "nor does a class, which is all its types", "C", "", "", "nvidia-1 nvidia-2" },
+	{ "a name is looked for among those of its kind", "Two", "", "", "?m" },
+	{ "and found there", "Two", "", "m", "nvidia-2" },
+	{ "of a VF, too", "v Three", "", "v", "nvidia-3" },
+	{ "an id that is not enabled is known to the host", "v nvidia-3", "", "v", "nvidia-3" },
+	{ "nothing is refused before all names are read", "nvidia-9", "", "m", "?v" },
+	{ "an unknown type is refused with the known ones", "nvidia-9", "", "mv",
+	  "no: no type is called 'nvidia-9' here; known: nvidia-1, nvidia-2" },
+	{ "with what the source says of it", "nvidia-9@Nine", "", "mv",
+	  "no: no type is called 'nvidia-9' here (on the source it is Nine); known: nvidia-1, nvidia-2" },
+	{ "an id that only the source knows is found by its name there", "nvidia-9@Two", "", "m", "nvidia-2" },
+	{ "a type of the other kind of hostdev is named as such", "nvidia-3", "", "mv",
+	  "no: 'nvidia-3' is made as VFs here, and its <hostdev> is of type mdev: use one of type pci" },
+	{ "so is a pool of plain VFs", "flex", "", "mv",
+	  "no: 'flex' is made as VFs here, and its <hostdev> is of type mdev: use one of type pci" },
+	{ "which a VF can have", "v flex", "", "", "flex" },
+	{ "what an mdevctl definition says holds, enabled or not", "", "=nvidia-3", "", "nvidia-3" },
+	{ "what was leased last, too", "", "~nvidia-2", "", "nvidia-2" },
+	{ "unless it is not enabled any more", "", "~nvidia-3", "", "" },
+	{ "the metadata go before both", "nvidia-1", "=nvidia-2", "", "nvidia-1" },
+	{ "nothing is left to the plan", "", "", "", "" },
+};
+
+static const struct row of_frameworks[] = {
+	{ "a type of its own kind stays", "@One", "", "m", "mdev One" },
+	{ "whose names are read first", "@One", "", "", "?m" },
+	{ "then those of the other kind", "@Three", "", "m", "?v" },
+	{ "a type that is made as VFs here becomes any VF", "@Three", "", "mv", "any VF Three" },
+	{ "and the other way round", "v@One", "", "mv", "any mdev One" },
+	{ "without a name of the source, by the metadata's", "Three", "", "mv", "any VF Three" },
+	{ "an id is no name", "nvidia-3", "", "mv", "mdev nvidia-3" },
+	{ "where nobody says a name nothing changes", "", "", "", "mdev " },
+	{ "where the policy does not allow it, it is refused", "@Three", "never", "mv",
+	  "no: Three is an mdev on the source and a VF here (nvidia-3): set cross_framework = yes" },
+	{ "likewise under a libvirt that cannot", "@Three", "10010000", "mv",
+	  "no: Three is an mdev on the source and a VF here (nvidia-3), and this host's libvirt 10.10.0 cannot" },
+	{ "one that can does", "@Three", "11000000", "mv", "any VF Three" },
+};
+
+static struct resolve_facts facts_of(const struct row *row)
+{
+	struct resolve_facts facts = { .config = &config, .names = names, .nnames = 4 };
+
+	facts.known |= strchr(row->known, 'm') ? INV_MDEV : 0;
+	facts.known |= strchr(row->known, 'v') ? INV_VARIANT : 0;
+	return facts;
+}
+
+static void make_request(struct vgpu_request *req, const char *asks)
+{
+	const char *at = strchrnul(asks, '@');
+
+	*req = (struct vgpu_request){ .kind = *asks == 'v' ? REQUEST_PCI : REQUEST_MDEV };
+	asks += *asks == 'v';
+	asks += *asks == ' ';
+	snprintf(req->facts.type, sizeof(req->facts.type), "%.*s", (int)(at - asks), asks);
+	snprintf(req->facts.name, sizeof(req->facts.name), "%s", *at ? at + 1 : "");
+}
+
+static void lacks(char *out, size_t size, unsigned int frameworks)
+{
+	snprintf(out, size, "?%s%s", frameworks & INV_MDEV ? "m" : "", frameworks & INV_VARIANT ? "v" : "");
+}
+
+static void test_types(void)
+{
+	for (size_t i = 0; i < sizeof(of_types) / sizeof(of_types[0]); i++) {
+		const struct row *row = &of_types[i];
+		struct resolve_facts facts = facts_of(row);
+		struct vgpu_request req;
+		struct resolved_request resolved = { .req = &req };
+		char refusal[RESOLVE_REFUSAL], got[RESOLVE_REFUSAL + 4] = "";
+		unsigned int lacking;
+
+		make_request(&req, row->asks);
+		if (*row->recalls) {
+			resolved.source = *row->recalls == '=' ? TYPE_DEFINED : TYPE_REMEMBERED;
+			resolved.ntypes = text_copy(resolved.types[0], TYPE_SIZE, row->recalls + 1);
+		}
+		lacking = resolve_types(&resolved, &facts, refusal);
+		if (lacking)
+			lacks(got, sizeof(got), lacking);
+		else if (*refusal)
+			snprintf(got, sizeof(got), "no: %s", refusal);
+		for (int t = 0; t < resolved.ntypes && !lacking; t++)
+			snprintf(got + strlen(got), sizeof(got) - strlen(got), "%s%s", t ? " " : "", resolved.types[t]);
+		is(got, row->result, row->says);
+	}
+}
+
+static void test_frameworks(void)
+{
+	for (size_t i = 0; i < sizeof(of_frameworks) / sizeof(of_frameworks[0]); i++) {
+		const struct row *row = &of_frameworks[i];
+		struct resolve_facts facts = facts_of(row);
+		struct vgpu_request req;
+		char refusal[RESOLVE_REFUSAL], got[RESOLVE_REFUSAL + 4];
+		unsigned int lacking;
+
+		config.policy.cross_framework = strcmp(row->recalls, "never") != 0;
+		facts.libvirt = atoi(row->recalls);
+		make_request(&req, row->asks);
+		strcpy(req.id, "u1");
+		lacking = resolve_framework(&req, &facts, refusal);
+		if (lacking)
+			lacks(got, sizeof(got), lacking);
+		else if (*refusal)
+			snprintf(got, sizeof(got), "no: %s", refusal);
+		else
+			snprintf(got, sizeof(got), "%s%s %s", req.any ? "any " : "",
+				 req.kind == REQUEST_MDEV ? "mdev" : "VF",
+				 req.any || !*req.facts.name ? req.facts.type : req.facts.name);
+		ok(strncmp(got, row->result, *refusal ? strlen(row->result) : sizeof(got)) == 0 &&
+			   strcmp(req.id, "u1") == 0,
+		   "%s", row->says);
+		if (strncmp(got, row->result, strlen(row->result)) != 0)
+			printf("# got:  %s\n", got);
+	}
+}
+
+int main(void)
+{
+	test_types();
+	test_frameworks();
+	return tap_done();
+}
