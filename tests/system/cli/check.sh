@@ -121,7 +121,7 @@ device_match = 10de:1eb8
 [mdev_nvidia-223]
 device_match = numa=1
 EOF
-among FAIL pgpu "0000:85:00.0: *$(message M_CHECK_BOTH nvidia-222 nvidia-223)*" "a card that two sections match"
+among FAIL pgpu "0000:85:00.0: *$(message M_GIVEN_TO_BOTH nvidia-222 nvidia-223)*" "a card that two sections match"
 conf <<EOF
 [devices]
 enabled_mdev_types = nvidia-999

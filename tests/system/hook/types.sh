@@ -42,10 +42,10 @@ holds "where the only type has no card, the refusal says why there is none" \
 pool "nvidia-998, nvidia-999"
 said=$(prepare 2>&1)
 holds "where none of several has a card, none is advised" \
-	says M_NO_TYPE_SERVED "nvidia-998, nvidia-999" <<<"$said"
+	says M_ABSENT_NO_TYPE_SERVED "nvidia-998, nvidia-999" <<<"$said"
 configure <<<'[devices]'
 said=$(prepare 2>&1)
-holds "where no type is enabled, that is said" says M_NO_TYPE_ENABLED <<<"$said"
+holds "where no type is enabled, that is said" says M_ABSENT_NO_TYPE_ENABLED <<<"$said"
 make_device 0000:84:00.0 nvidia-224 $u1
 pool "nvidia-222, nvidia-223" "$two"
 holds "a device that exists is taken as what it is" prepare

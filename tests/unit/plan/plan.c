@@ -19,11 +19,13 @@
  *            want; type s is called Type-s here
  *
  * The domain is D; VF number n of card 40 is called 40.n.
+ * What must come of it has messages in braces: lib/messages.h.
  */
 #include "plan/plan.h"
 
 #include <stdlib.h>
 
+#include "lib/messages.h"
 #include "lib/tap.h"
 #include "base/text.h"
 #include "state/history.h"
@@ -218,7 +220,8 @@ static void make_want(struct world *w, char *spec)
 		resolved->source = *type == '~' ? TYPE_ASKED : *type == '^' ? TYPE_REMEMBERED : TYPE_DEFINED;
 		*type = '\0';
 		if (resolved->source == TYPE_ASKED)
-			snprintf(req->facts.type, sizeof(req->facts.type), "%.*s", (int)strcspn(type + 1, "="), type + 1);
+			snprintf(req->facts.type, sizeof(req->facts.type), "%.*s", (int)strcspn(type + 1, "="),
+				 type + 1);
 		each(one, (types ? types : type) + 1, "|")
 			snprintf(resolved->types[resolved->ntypes++], TYPE_SIZE, "%s", one);
 	}
@@ -379,7 +382,7 @@ int main(void)
 		const struct row *row = &rows[i];
 		struct plan plan;
 		char got[4096];
-		size_t len = strlen(row->req);
+		const char *want = message_in(row->req);
 		bool same;
 
 		make_world(&w, row);
@@ -388,10 +391,10 @@ int main(void)
 		/* A row may give the beginning of a refusal only. */
 		same = strncmp(row->req, "refuse", 6) == 0 || strncmp(row->req, "wait", 4) == 0 ||
 				       strncmp(row->req, "look", 4) == 0
-			       ? strncmp(got, row->req, len) == 0
-			       : strcmp(got, row->req) == 0;
+			       ? strncmp(got, want, strlen(want)) == 0
+			       : strcmp(got, want) == 0;
 		if (!ok(same, "%s", row->says))
-			printf("# got:  %s\n# want: %s\n", got, row->req);
+			printf("# got:  %s\n# want: %s\n", got, want);
 		plan_free(&plan);
 		pool_free(&w.pool);
 	}
