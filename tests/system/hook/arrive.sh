@@ -128,5 +128,5 @@ printf '[nonsense]\n' >>"$root/etc/vgpu-lease.conf"
 restore >"$work/out" 2>&1
 is "$?$(cat "$work/out")" "0" "a restore under a broken configuration ends with 0, too"
 said=$(migrate 2>&1)
-holds "a migration is refused with the configuration's error, file and line" says M_CONF_NO_VALUE "$root/etc/vgpu-lease.conf" 2 devices enabled_mdev_types <<<"$said"
+holds "a migration is refused with the configuration's error, file and line" says M_CONF_AT "$root/etc/vgpu-lease.conf" 2 "[devices] enabled_mdev_types" "$(message M_CONF_EMPTY)" <<<"$said"
 tap_done

@@ -192,7 +192,7 @@ for _ in $(seq 150); do
 	sleep 0.1
 done
 is "$(leases)$(devices)" 0 "which gives back, when the driver has had its time"
-refused "a start is refused with file and line" M_CONF_NO_SECTION "$root/etc/vgpu-lease.conf" 6 nonsense -- prepare
+refused "a start is refused with file and line" M_CONF_AT "$root/etc/vgpu-lease.conf" 6 "[nonsense]" "$(message M_CONF_UNKNOWN_SECTION)" -- prepare
 rm "$root/etc/vgpu-lease.conf"
 refused "without a configuration nothing is made, and the file that is missing is named" M_NO_CONF "$root/etc/vgpu-lease.conf" -- prepare
 make_device 0000:84:00.0 nvidia-222 $u1

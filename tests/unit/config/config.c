@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/auto.h"
+#include "lib/messages.h"
 #include "lib/tap.h"
 
 #define A "[devices]\nenabled_mdev_types = nvidia-35\n"
@@ -15,186 +16,152 @@
 static const struct {
 	const char *sentence, *text, *message;
 } refused[] = {
-	{ "a key before the first section", "reuse = free\n", "f:1: 'reuse = free' stands before the first [section]" },
-	{ "garbage before the first section", "\x1f\x8b\x08 gzip\n[devices]\n",
-	  "f:1: there is a control character (1f) in the line" },
-	{ "a word that is no line of such a file", A "nvidia-36\n",
-	  "f:3: 'nvidia-36' is neither 'key = value' nor a [section] nor a # comment" },
-	{ "a line without a key", A "= 4\n", "f:3: the key is missing" },
-	{ "a bracket that does not close", "[devices\n",
-	  "f:1: '[devices' is not a section header: expected [NAME], at most 49 characters, no blanks" },
+	{ "a key before the first section", "reuse = free\n", "f:1: {M_CONF_BEFORE_SECTION|reuse = free}" },
+	{ "garbage before the first section", "\x1f\x8b\x08 gzip\n[devices]\n", "f:1: {M_CONF_CONTROL|1f}" },
+	{ "a word that is no line of such a file", A "nvidia-36\n", "f:3: {M_CONF_NOT_A_LINE|nvidia-36}" },
+	{ "a line without a key", A "= 4\n", "f:3: {M_CONF_NO_KEY}" },
+	{ "a bracket that does not close", "[devices\n", "f:1: {M_CONF_BAD_HEADER|[devices}" },
 	{ "text behind a section's name", "[devices] reuse = free\n",
-	  "f:1: '[devices] reuse = free' is not a section header: expected [NAME], at most 49 characters, no blanks" },
-	{ "a second bracket", "[devices]]\n",
-	  "f:1: '[devices]]' is not a section header: expected [NAME], at most 49 characters, no blanks" },
-	{ "a section without a name", "[]\n",
-	  "f:1: '[]' is not a section header: expected [NAME], at most 49 characters, no blanks" },
-	{ "blanks in a section's name", "[ devices ]\n",
-	  "f:1: '[ devices ]' is not a section header: expected [NAME], at most 49 characters, no blanks" },
+	  "f:1: {M_CONF_BAD_HEADER|[devices] reuse = free}" },
+	{ "a second bracket", "[devices]]\n", "f:1: {M_CONF_BAD_HEADER|[devices]]}" },
+	{ "a section without a name", "[]\n", "f:1: {M_CONF_BAD_HEADER|[]}" },
+	{ "blanks in a section's name", "[ devices ]\n", "f:1: {M_CONF_BAD_HEADER|[ devices ]}" },
 	{ "a section's name that inih would cut", "[mdev_aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeee]\n",
-	  "f:1: '[mdev_aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeee]' is not a section header: expected [NAME], at most 49 characters, no blanks" },
+	  "f:1: {M_CONF_BAD_HEADER|[mdev_aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeee]}" },
 	{ "a key that inih would cut", A "enabled_mdev_types_and_some_more_text_up_to_fifty_c = x\n",
-	  "f:3: [devices] enabled_mdev_types_and_some_more_text_up_to_fifty_c: no such key; the section has: enabled_mdev_types, "
-	  "enabled_vgpu_types, nova_conf" },
+	  "f:3: [devices] enabled_mdev_types_and_some_more_text_up_to_fifty_c: {M_CONF_UNKNOWN_KEY|enabled_mdev_types, enabled_vgpu_types, nova_conf}" },
 	{ "a section that comes twice", M "[policy]\n[mdev_nvidia-35]\n",
-	  "f:5: [mdev_nvidia-35]: duplicates [mdev_nvidia-35] (f:3)" },
-	{ "a section that nobody knows", A "[placement]\n",
-	  "f:3: [placement]: no such section; there are [devices], [mdev_TYPE], [vf_NAME], [policy] and [quota]" },
+	  "f:5: [mdev_nvidia-35]: {M_CONF_DUPLICATE|[mdev_nvidia-35]|f:3}" },
+	{ "a section that nobody knows", A "[placement]\n", "f:3: [placement]: {M_CONF_UNKNOWN_SECTION}" },
 	{ "a section of Nova's that is none of ours", A "[DEFAULT]\ndebug = true\n",
-	  "f:3: [DEFAULT]: no such section; there are [devices], [mdev_TYPE], [vf_NAME], [policy] and [quota]" },
-	{ "a section in capitals", "[Devices]\n",
-	  "f:1: [Devices]: no such section; there are [devices], [mdev_TYPE], [vf_NAME], [policy] and [quota]" },
+	  "f:3: [DEFAULT]: {M_CONF_UNKNOWN_SECTION}" },
+	{ "a section in capitals", "[Devices]\n", "f:1: [Devices]: {M_CONF_UNKNOWN_SECTION}" },
 	{ "a key that nobody knows", M "mdev_clas = VGPU\n",
-	  "f:4: [mdev_nvidia-35] mdev_clas: no such key; the section has: vgpu_params, device_addresses, device_match, "
-	  "max_instances, mdev_class" },
+	  "f:4: [mdev_nvidia-35] mdev_clas: {M_CONF_UNKNOWN_KEY|vgpu_params, device_addresses, device_match, max_instances, mdev_class}" },
 	{ "a key in a section that is not its own", A "placement = pack\n",
-	  "f:3: [devices] placement: no such key; the section has: enabled_mdev_types, enabled_vgpu_types, nova_conf" },
+	  "f:3: [devices] placement: {M_CONF_UNKNOWN_KEY|enabled_mdev_types, enabled_vgpu_types, nova_conf}" },
 	{ "a key that comes twice", M "max_instances = 1\n# then\nmax_instances = 2\n",
-	  "f:6: [mdev_nvidia-35] max_instances: duplicates max_instances (line 4)" },
+	  "f:6: [mdev_nvidia-35] max_instances: {M_CONF_DUPLICATE|max_instances|line 4}" },
 	{ "both spellings of a key", A "enabled_vgpu_types = nvidia-35\n",
-	  "f:3: [devices] enabled_vgpu_types: duplicates enabled_mdev_types (line 2)" },
+	  "f:3: [devices] enabled_vgpu_types: {M_CONF_DUPLICATE|enabled_mdev_types|line 2}" },
 	{ "both spellings of a section", M "[vgpu_nvidia-35]\n",
-	  "f:4: [vgpu_nvidia-35]: duplicates [mdev_nvidia-35] (f:3)" },
-	{ "a key without a value", A "[policy]\nreuse =\n", "f:4: [policy] reuse: has no value: leave the line out" },
+	  "f:4: [vgpu_nvidia-35]: {M_CONF_DUPLICATE|[mdev_nvidia-35]|f:3}" },
+	{ "a key without a value", A "[policy]\nreuse =\n", "f:4: [policy] reuse: {M_CONF_EMPTY}" },
 	{ "a list without an item", M "device_addresses = ,\n",
-	  "f:4: [mdev_nvidia-35] device_addresses: has no value: leave the line out" },
+	  "f:4: [mdev_nvidia-35] device_addresses: {M_CONF_EMPTY}" },
 	{ "a value that is only a comment", M "device_addresses = # none\n",
-	  "f:4: [mdev_nvidia-35] device_addresses: has no value: leave the line out" },
-	{ "an indented line at the start", " [devices]\n",
-	  "f:1: the line begins with white space, but there is no key above that it could continue" },
-	{ "an indented line behind a section's name", A "[policy]\n  reuse = free\n",
-	  "f:4: the line begins with white space, but there is no key above that it could continue" },
+	  "f:4: [mdev_nvidia-35] device_addresses: {M_CONF_EMPTY}" },
+	{ "an indented line at the start", " [devices]\n", "f:1: {M_CONF_INDENTED}" },
+	{ "an indented line behind a section's name", A "[policy]\n  reuse = free\n", "f:4: {M_CONF_INDENTED}" },
 	{ "an indented line behind an empty one", M "device_addresses = 0000:84:00.0,\n\n  0000:85:00.0\n",
-	  "f:6: the line begins with white space, but there is no key above that it could continue" },
+	  "f:6: {M_CONF_INDENTED}" },
 	{ "an indented key", A "[policy]\nplacement = pack\n  reuse = never\n",
-	  "f:4: [policy] placement: takes one line, but a line that begins with white space follows, which continues it" },
+	  "f:4: [policy] placement: {M_CONF_ONE_LINE}" },
 	{ "an indented section behind a single value", A "[policy]\nplacement = pack\n [quota]\n",
-	  "f:4: [policy] placement: takes one line, but a line that begins with white space follows, which continues it" },
+	  "f:4: [policy] placement: {M_CONF_ONE_LINE}" },
 	{ "an indented section behind a list", A "  [policy]\n",
-	  "f:2: [devices] enabled_mdev_types: 'nvidia-35 [policy]' is no id of a type, such as nvidia-35; commas stand between "
-	  "types (a line that begins with white space continues the one above)" },
+	  "f:2: [devices] enabled_mdev_types: {M_CONF_BAD_TYPE_CONTINUED|nvidia-35 [policy]}" },
 	{ "a comma that is missing at the end of a line", M "device_addresses = 0000:84:00.0\n  0000:85:00.0\n",
-	  "f:4: [mdev_nvidia-35] device_addresses: '0000:84:00.0 0000:85:00.0' is neither a PCI address with its domain, such as "
-	  "0000:84:00.0, nor a virtual parent, such as mtty; commas stand between addresses (a line that begins with white space "
-	  "continues the one above)" },
+	  "f:4: [mdev_nvidia-35] device_addresses: {M_CONF_BAD_ADDRESS_CONTINUED|0000:84:00.0 0000:85:00.0}" },
 	{ "a path as a type", "[devices]\nenabled_mdev_types = ../../x\n",
-	  "f:2: [devices] enabled_mdev_types: '../../x' is no id of a type, such as nvidia-35; commas stand between types" },
-	{ "a path as a section's type", A "[mdev_../../x]\n",
-	  "f:3: [mdev_../../x]: '../../x' is no id of a type, such as nvidia-35" },
-	{ "a section of no type", A "[mdev_]\n", "f:3: [mdev_]: '' is no id of a type, such as nvidia-35" },
+	  "f:2: [devices] enabled_mdev_types: {M_CONF_BAD_TYPE_IN_LIST|../../x}" },
+	{ "a path as a section's type", A "[mdev_../../x]\n", "f:3: [mdev_../../x]: {M_CONF_BAD_TYPE|../../x}" },
+	{ "a section of no type", A "[mdev_]\n", "f:3: [mdev_]: {M_CONF_BAD_TYPE|}" },
 	{ "a type in quotes", "[devices]\nenabled_mdev_types = \"nvidia-35\"\n",
-	  "f:2: [devices] enabled_mdev_types: '\"nvidia-35\"' is no id of a type, such as nvidia-35; commas stand between types" },
+	  "f:2: [devices] enabled_mdev_types: {M_CONF_BAD_TYPE_IN_LIST|\"nvidia-35\"}" },
 	{ "a type that is enabled twice", "[devices]\nenabled_mdev_types = nvidia-35, a, nvidia-35\n",
-	  "f:2: [devices] enabled_mdev_types: nvidia-35 is named twice" },
+	  "f:2: [devices] enabled_mdev_types: {M_CONF_NAMED_TWICE|nvidia-35}" },
 	{ "a section whose type is not enabled", A "[mdev_nvidia-36]\n",
-	  "f:3: [mdev_nvidia-36]: the type is not enabled: name nvidia-36 in enabled_mdev_types of [devices]" },
+	  "f:3: [mdev_nvidia-36]: {M_CONF_NOT_ENABLED|nvidia-36}" },
 	{ "a section without any [devices]", "[mdev_nvidia-35]\n",
-	  "f:1: [mdev_nvidia-35]: the type is not enabled: name nvidia-35 in enabled_mdev_types of [devices]" },
+	  "f:1: [mdev_nvidia-35]: {M_CONF_NOT_ENABLED|nvidia-35}" },
 	{ "an address without its domain", M "device_addresses = 84:00.0\n",
-	  "f:4: [mdev_nvidia-35] device_addresses: '84:00.0' is neither a PCI address with its domain, such as 0000:84:00.0, nor a "
-	  "virtual parent, such as mtty; commas stand between addresses" },
+	  "f:4: [mdev_nvidia-35] device_addresses: {M_CONF_BAD_ADDRESS|84:00.0}" },
 	{ "an address that is none", M "device_addresses = 0000:84:00.8\n",
-	  "f:4: [mdev_nvidia-35] device_addresses: '0000:84:00.8' is neither a PCI address with its domain, such as 0000:84:00.0, "
-	  "nor a virtual parent, such as mtty; commas stand between addresses" },
+	  "f:4: [mdev_nvidia-35] device_addresses: {M_CONF_BAD_ADDRESS|0000:84:00.8}" },
 	{ "an address with the wrong marks", M "device_addresses = 0000.84.00.0\n",
-	  "f:4: [mdev_nvidia-35] device_addresses: '0000.84.00.0' is neither a PCI address with its domain, such as 0000:84:00.0, "
-	  "nor a virtual parent, such as mtty; commas stand between addresses" },
+	  "f:4: [mdev_nvidia-35] device_addresses: {M_CONF_BAD_ADDRESS|0000.84.00.0}" },
 	{ "a path as a parent", M "device_addresses = mtty/../x\n",
-	  "f:4: [mdev_nvidia-35] device_addresses: 'mtty/../x' is neither a PCI address with its domain, such as 0000:84:00.0, nor "
-	  "a virtual parent, such as mtty; commas stand between addresses" },
+	  "f:4: [mdev_nvidia-35] device_addresses: {M_CONF_BAD_ADDRESS|mtty/../x}" },
 	{ "libvirt's name of a device", M "device_addresses = pci_0000_84_00_0\n",
-	  "f:4: [mdev_nvidia-35] device_addresses: 'pci_0000_84_00_0' is libvirt's name of a device: write its PCI address, such as "
-	  "0000:84:00.0" },
+	  "f:4: [mdev_nvidia-35] device_addresses: {M_CONF_LIBVIRT_NAME|pci_0000_84_00_0}" },
 	{ "an address twice in two spellings", M "device_addresses = 0000:8A:00.0, 00000000:8a:00.0\n",
-	  "f:4: [mdev_nvidia-35] device_addresses: 0000:8a:00.0 is named twice" },
+	  "f:4: [mdev_nvidia-35] device_addresses: {M_CONF_NAMED_TWICE|0000:8a:00.0}" },
 	{ "a virtual parent twice in two spellings", M "device_addresses = mtty, mtty_mtty\n",
-	  "f:4: [mdev_nvidia-35] device_addresses: mtty is named twice" },
+	  "f:4: [mdev_nvidia-35] device_addresses: {M_CONF_NAMED_TWICE|mtty}" },
 	{ "an address under two types",
 	  AB
 	  "[mdev_nvidia-35]\ndevice_addresses = 0000:84:00.0\n[mdev_nvidia-36]\n\ndevice_addresses = 0000:85:00.0,0000:84:00.0\n",
-	  "f:7: [mdev_nvidia-36] device_addresses: 0000:84:00.0 is also given to [mdev_nvidia-35] in f:4: one type for a card, unless "
-	  "pgpu_types = several in [policy]" },
+	  "f:7: [mdev_nvidia-36] device_addresses: {M_CONF_GIVEN_TWICE|0000:84:00.0|mdev_nvidia-35|f:4}" },
 	{ "a match that is none", M "device_match = 10de\n",
-	  "f:4: [mdev_nvidia-35] device_match: '10de' is not understood: an alternative is VENDOR:DEVICE in four hex digits each (* "
-	  "for any device), numa=NODE, or both, each once; commas stand between alternatives" },
+	  "f:4: [mdev_nvidia-35] device_match: {M_CONF_BAD_MATCH|10de}" },
 	{ "a match of too few digits", M "device_match = 10de:1eb\n",
-	  "f:4: [mdev_nvidia-35] device_match: '10de:1eb' is not understood: an alternative is VENDOR:DEVICE in four hex digits each "
-	  "(* for any device), numa=NODE, or both, each once; commas stand between alternatives" },
+	  "f:4: [mdev_nvidia-35] device_match: {M_CONF_BAD_MATCH|10de:1eb}" },
 	{ "a match for everything", M "device_match = *:*\n",
-	  "f:4: [mdev_nvidia-35] device_match: '*:*' is not understood: an alternative is VENDOR:DEVICE in four hex digits each (* "
-	  "for any device), numa=NODE, or both, each once; commas stand between alternatives" },
+	  "f:4: [mdev_nvidia-35] device_match: {M_CONF_BAD_MATCH|*:*}" },
 	{ "two nodes at once", M "device_match = numa=0 numa=1\n",
-	  "f:4: [mdev_nvidia-35] device_match: 'numa=1' is not understood: an alternative is VENDOR:DEVICE in four hex digits each "
-	  "(* for any device), numa=NODE, or both, each once; commas stand between alternatives" },
+	  "f:4: [mdev_nvidia-35] device_match: {M_CONF_BAD_MATCH|numa=1}" },
 	{ "two cards at once", M "device_match = 10de:1eb8 10de:1db6\n",
-	  "f:4: [mdev_nvidia-35] device_match: '10de:1db6' is not understood: an alternative is VENDOR:DEVICE in four hex digits "
-	  "each (* for any device), numa=NODE, or both, each once; commas stand between alternatives" },
+	  "f:4: [mdev_nvidia-35] device_match: {M_CONF_BAD_MATCH|10de:1db6}" },
 	{ "a cap of nothing", M "max_instances = 0\n",
-	  "f:4: [mdev_nvidia-35] max_instances: '0' is no whole number from 1 to 65535" },
+	  "f:4: [mdev_nvidia-35] max_instances: {M_CONF_BAD_NUMBER|0|1|65535}" },
 	{ "a cap that is no number", M "max_instances = ten\n",
-	  "f:4: [mdev_nvidia-35] max_instances: 'ten' is no whole number from 1 to 65535" },
+	  "f:4: [mdev_nvidia-35] max_instances: {M_CONF_BAD_NUMBER|ten|1|65535}" },
 	{ "a class that Nova would refuse", M "mdev_class = custom_a\n",
-	  "f:4: [mdev_nvidia-35] mdev_class: 'custom_a' is neither VGPU nor CUSTOM_ with capital letters, digits and _ behind it, 63 "
-	  "characters at most" },
+	  "f:4: [mdev_nvidia-35] mdev_class: {M_CONF_BAD_CLASS|custom_a}" },
 	{ "parameters that are not printable", M "vgpu_params = a=\xc3\xa4\n",
-	  "f:4: [mdev_nvidia-35] vgpu_params: only printable ASCII characters can be given to the driver" },
+	  "f:4: [mdev_nvidia-35] vgpu_params: {M_CONF_NOT_ASCII}" },
 	{ "a placement that nobody knows", "[policy]\nplacement = best\n",
-	  "f:2: [policy] placement: 'best' is none of: pack, spread, depth_first, breadth_first, compact, separate, consolidation, "
-	  "performance" },
+	  "f:2: [policy] placement: {M_CONF_BAD_WORD|best|pack, spread, depth_first, breadth_first, compact, separate, consolidation, performance}" },
 	{ "a migrate_uuid that nobody knows", "[policy]\nmigrate_uuid = Auto\n",
-	  "f:2: [policy] migrate_uuid: 'Auto' is none of: auto, keep, fresh" },
+	  "f:2: [policy] migrate_uuid: {M_CONF_BAD_WORD|Auto|auto, keep, fresh}" },
 	{ "a reuse that nobody knows", "[policy]\nreuse = yes\n",
-	  "f:2: [policy] reuse: 'yes' is none of: never, free" },
+	  "f:2: [policy] reuse: {M_CONF_BAD_WORD|yes|never, free}" },
 	{ "a reclaim that nobody knows", "[policy]\nreclaim = all\n",
-	  "f:2: [policy] reclaim: 'all' is none of: never, orphans" },
+	  "f:2: [policy] reclaim: {M_CONF_BAD_WORD|all|never, orphans}" },
 	{ "a driver_mismatch that nobody knows", "[policy]\ndriver_mismatch = ignore\n",
-	  "f:2: [policy] driver_mismatch: 'ignore' is none of: refuse, warn" },
+	  "f:2: [policy] driver_mismatch: {M_CONF_BAD_WORD|ignore|refuse, warn}" },
 	{ "a cross_framework that nobody knows", "[policy]\ncross_framework = true\n",
-	  "f:2: [policy] cross_framework: 'true' is none of: no, yes" },
+	  "f:2: [policy] cross_framework: {M_CONF_BAD_WORD|true|no, yes}" },
 	{ "seconds with a unit", "[policy]\nreclaim_grace = 10m\n",
-	  "f:2: [policy] reclaim_grace: '10m' is no whole number from 0 to 31536000" },
+	  "f:2: [policy] reclaim_grace: {M_CONF_BAD_NUMBER|10m|0|31536000}" },
 	{ "a reservation that lives no time", "[policy]\nreserve_ttl = 0\n",
-	  "f:2: [policy] reserve_ttl: '0' is no whole number from 1 to 86400" },
+	  "f:2: [policy] reserve_ttl: {M_CONF_BAD_NUMBER|0|1|86400}" },
 	{ "a creation without time", "[policy]\ncreate_timeout = 0\n",
-	  "f:2: [policy] create_timeout: '0' is no whole number from 1 to 600" },
+	  "f:2: [policy] create_timeout: {M_CONF_BAD_NUMBER|0|1|600}" },
 	{ "a grace that never ends", "[policy]\nstart_grace = 86401\n",
-	  "f:2: [policy] start_grace: '86401' is no whole number from 1 to 86400" },
+	  "f:2: [policy] start_grace: {M_CONF_BAD_NUMBER|86401|1|86400}" },
 	{ "a release that blocks libvirt", "[policy]\nrelease_wait = 61\n",
-	  "f:2: [policy] release_wait: '61' is no whole number from 0 to 60" },
+	  "f:2: [policy] release_wait: {M_CONF_BAD_NUMBER|61|0|60}" },
 	{ "a release without time", "[policy]\nrelease_timeout = 0\n",
-	  "f:2: [policy] release_timeout: '0' is no whole number from 1 to 3600" },
+	  "f:2: [policy] release_timeout: {M_CONF_BAD_NUMBER|0|1|3600}" },
 	{ "a driver that gets too much time", "[policy]\ndriver_cleanup = 601\n",
-	  "f:2: [policy] driver_cleanup: '601' is no whole number from 0 to 600" },
+	  "f:2: [policy] driver_cleanup: {M_CONF_BAD_NUMBER|601|0|600}" },
 	{ "a lock without time", "[policy]\nlock_timeout = -1\n",
-	  "f:2: [policy] lock_timeout: '-1' is no whole number from 1 to 600" },
-	{ "a quota that is none", "[quota]\ndefault = many\n",
-	  "f:2: [quota] default: 'many' is neither a whole number from 0 to 65535 nor unlimited" },
-	{ "a project without a quota", "[quota]\nproject:5f1c\n",
-	  "f:2: [quota] project: a project's line is project:ID = NUMBER, or unlimited" },
-	{ "a quota without a project", "[quota]\nproject: = 4\n",
-	  "f:2: [quota] project: '' is no project's id: one word of at most 79 characters" },
+	  "f:2: [policy] lock_timeout: {M_CONF_BAD_NUMBER|-1|1|600}" },
+	{ "a quota that is none", "[quota]\ndefault = many\n", "f:2: [quota] default: {M_CONF_BAD_QUOTA|many}" },
+	{ "a project without a quota", "[quota]\nproject:5f1c\n", "f:2: [quota] project: {M_CONF_PROJECT_LINE}" },
+	{ "a quota without a project", "[quota]\nproject: = 4\n", "f:2: [quota] project: {M_CONF_BAD_PROJECT|}" },
 	{ "a quota of two words' project", "[quota]\nproject:a b = 4\n",
-	  "f:2: [quota] project: 'a b' is no project's id: one word of at most 79 characters" },
+	  "f:2: [quota] project: {M_CONF_BAD_PROJECT|a b}" },
 	{ "a project's quota that is none", "[quota]\nproject:5f1c = 4.5\n",
-	  "f:2: [quota] project: '4.5' is neither a whole number from 0 to 65535 nor unlimited" },
+	  "f:2: [quota] project: {M_CONF_BAD_QUOTA|4.5}" },
 	{ "a project that comes twice", "[quota]\nproject:a = 1\nproject:b = 1\nproject:a=2\n",
-	  "f:4: [quota] project: duplicates project (line 2)" },
+	  "f:4: [quota] project: {M_CONF_DUPLICATE|project|line 2}" },
 	{ "a nova_conf without its path", "[devices]\nnova_conf = nova.conf\n",
-	  "f:2: [devices] nova_conf: 'nova.conf' is no absolute path of a file" },
+	  "f:2: [devices] nova_conf: {M_CONF_NOT_ABSOLUTE|nova.conf}" },
 	{ "a nova_conf where there is no host", "[devices]\nnova_conf = /etc/nova/nova.conf\n",
-	  "f:2: [devices] nova_conf: a nova.conf cannot be read here" },
+	  "f:2: [devices] nova_conf: {M_CONF_NOVA_HERE}" },
 	{ "plain VFs with the name of an enabled type",
 	  "[devices]\nenabled_mdev_types = flex\n[vf_flex]\ndevice_match = 8086:56c0\n",
-	  "f:3: [vf_flex]: flex is also named in enabled_mdev_types: give the VFs another name" },
-	{ "plain VFs that are all VFs of the host", "[vf_flex]\n",
-	  "f:1: [vf_flex]: needs device_addresses or device_match: no plain VF is in a pool by default" },
+	  "f:3: [vf_flex]: {M_CONF_VF_NAME_TAKEN|flex}" },
+	{ "plain VFs that are all VFs of the host", "[vf_flex]\n", "f:1: [vf_flex]: {M_CONF_VF_ALL}" },
 	{ "a mistake in a section of plain VFs", "[vf_flex]\nmdev_class = FLEX\n",
-	  "f:2: [vf_flex] mdev_class: 'FLEX' is neither VGPU nor CUSTOM_ with capital letters, digits and _ behind it, 63 "
-	  "characters at most" },
+	  "f:2: [vf_flex] mdev_class: {M_CONF_BAD_CLASS|FLEX}" },
 	{ "parameters for plain VFs", "[vf_flex]\nvgpu_params = a=1\n",
-	  "f:2: [vf_flex] vgpu_params: no such key; the section has: device_addresses, device_match, max_instances, mdev_class" },
+	  "f:2: [vf_flex] vgpu_params: {M_CONF_UNKNOWN_KEY|device_addresses, device_match, max_instances, mdev_class}" },
 	{ "plain VFs with the name of a type", M "[vf_nvidia-35]\ndevice_match = 10de:*\n",
-	  "f:4: [vf_nvidia-35]: duplicates [mdev_nvidia-35] (f:3)" },
+	  "f:4: [vf_nvidia-35]: {M_CONF_DUPLICATE|[mdev_nvidia-35]|f:3}" },
 };
 
 static void what_is_refused(void)
@@ -208,7 +175,7 @@ static void what_is_refused(void)
 
 		err = (struct err){ 0 };
 		is_refused = config_parse(&c, "f", text, strlen(text), NULL, &err) == -EINVAL;
-		is(is_refused ? err.text : "understood", refused[i].message, refused[i].sentence);
+		is(is_refused ? err.text : "understood", message_in(refused[i].message), refused[i].sentence);
 	}
 }
 
@@ -220,7 +187,7 @@ static void what_no_text_has(void)
 	struct config c;
 
 	ok(config_parse(&c, "f", nul, sizeof(nul) - 1, NULL, &err) < 0, "a NUL byte in a value is refused");
-	is(err.text, "f:2: there is a NUL byte in the line: this is no text file", "and named");
+	is(err.text, message_in("f:2: {M_CONF_NUL}"), "and named");
 	ok(config_parse(&c, "f", comment, sizeof(comment) - 1, NULL, &err) < 0, "so is one in a comment: %s", err.text);
 	ok(config_parse(&c, "f", wide, sizeof(wide) - 1, NULL, &err) < 0, "so is a text of two bytes a letter: %s",
 	   err.text);
@@ -281,8 +248,7 @@ static void types(void)
 	ok(!config_section(&c, "nvidia-37"), "a type that is not enabled has none");
 	ok(c.warnings.n == 1, "one warning");
 	is(c.warnings.n ? c.warnings.list[0].text : NULL,
-	   "f:2: [devices] enabled_vgpu_types: i915-GVTg_V5_4 gets no card: it has neither device_addresses nor device_match, and "
-	   "nvidia-36, which comes before it, gets all cards that no section names",
+	   message_in("f:2: [devices] enabled_vgpu_types: {M_CONF_GETS_NO_CARD|i915-GVTg_V5_4|nvidia-36}"),
 	   "for the second type that takes what no section names");
 	config_free(&c);
 	c = parsed("[policy]\n");
@@ -382,7 +348,7 @@ static void long_lines(void)
 	memset(at, 'x', PARAMS_SIZE);
 	strcpy(at + PARAMS_SIZE, "\n");
 	ok(config_parse(&c, "f", text, strlen(text), NULL, &err) < 0, "a value that does not fit is refused");
-	is(err.text, "f:4: [mdev_nvidia-35] vgpu_params: is longer than 1023 characters", "and never cut");
+	is(err.text, message_in("f:4: [mdev_nvidia-35] vgpu_params: {M_CONF_TOO_LONG|1023}"), "and never cut");
 	strcpy(at + PARAMS_SIZE - 1, "\n");
 	c = parsed(text);
 	ok(strlen(c.sections[0].params) == PARAMS_SIZE - 1, "one that just fits is taken");
@@ -415,10 +381,10 @@ static void bounds(void)
 	ok(addresses_of(819, &c, &err) == 0, "4095 addresses are understood: %s", err.text);
 	config_free(&c);
 	ok(addresses_of(1024, &c, &err) < 0, "more are refused");
-	is(err.text, "f:12: [mdev_t4] device_addresses: more than 4096 addresses in all",
+	is(err.text, message_in("f:12: [mdev_t4] device_addresses: {M_CONF_TOO_MANY_ALL|4096}"),
 	   "with the last line that has some");
 	ok(addresses_of(1025, &c, &err) < 0, "so are more in one section");
-	is(err.text, "f:4: [mdev_t0] device_addresses: more than 1024 addresses", "with its line");
+	is(err.text, message_in("f:4: [mdev_t0] device_addresses: {M_CONF_TOO_MANY|1024}"), "with its line");
 }
 
 int main(void)

@@ -8,6 +8,7 @@
 
 #include "base/auto.h"
 #include "config/config.h"
+#include "lib/messages.h"
 #include "lib/tap.h"
 #include "lib/tree.h"
 
@@ -105,14 +106,12 @@ static void drop_ins(void)
 	config_free(&c);
 
 	put("etc/vgpu-lease.conf.d/9-y.conf", "[policy]\nreuse = never\n[mdev_c]\n");
-	is(load(&c, NULL),
-	   "ROOT/etc/vgpu-lease.conf.d/9-y.conf:3: [mdev_c]: the type is not enabled: name c in "
-	   "enabled_mdev_types of [devices]",
+	is(load(&c, NULL), message_in("ROOT/etc/vgpu-lease.conf.d/9-y.conf:3: [mdev_c]: {M_CONF_NOT_ENABLED|c}"),
 	   "a mistake in a drop-in is named with its own file");
 	put("etc/vgpu-lease.conf.d/9-y.conf", "[mdev_b]\ndevice_addresses = 0000:86:00.0\n");
 	is(load(&c, NULL),
-	   "ROOT/etc/vgpu-lease.conf.d/9-y.conf:2: [mdev_b] device_addresses: 0000:86:00.0 is also given to "
-	   "[vgpu_a] in ROOT/etc/vgpu-lease.conf.d/10-x.conf:2: one type for a card, unless pgpu_types = several in [policy]",
+	   message_in(
+		   "ROOT/etc/vgpu-lease.conf.d/9-y.conf:2: [mdev_b] device_addresses: {M_CONF_GIVEN_TWICE|0000:86:00.0|vgpu_a|ROOT/etc/vgpu-lease.conf.d/10-x.conf:2}"),
 	   "one card under two types is seen over files");
 
 	put("etc/other", "[devices]\nenabled_mdev_types = a\n");
@@ -121,14 +120,11 @@ static void drop_ins(void)
 	ok(c.nfiles == 1 && strcmp(c.files[0], path) == 0, "without the usual one's drop-ins");
 	config_free(&c);
 	tree_add(&tree, "etc/other.d/x.conf = [mdev_b]\n");
-	is(load(&c, path),
-	   "ROOT/etc/other.d/x.conf:1: [mdev_b]: the type is not enabled: name b in enabled_mdev_types of "
-	   "[devices]",
+	is(load(&c, path), message_in("ROOT/etc/other.d/x.conf:1: [mdev_b]: {M_CONF_NOT_ENABLED|b}"),
 	   "but with its own");
 	tree_add(&tree, "etc/other.d/y.conf -> nowhere\n");
 	tree_remove(&tree, "etc/other.d/x.conf");
-	is(load(&c, path), "ROOT/etc/other.d/y.conf: is gone, or is a link to nothing",
-	   "a drop-in that is none is refused");
+	is(load(&c, path), message_in("ROOT/etc/other.d/y.conf: {M_CONF_GONE}"), "a drop-in that is none is refused");
 	tree_end(&tree);
 }
 
@@ -142,28 +138,24 @@ static void trust(void)
 	ok(!c.policy.reuse_free, "to what it means");
 	config_free(&c);
 	change("etc/real/main", 0666, (uid_t)-1);
-	is(load(&c, NULL),
-	   "ROOT/etc/vgpu-lease.conf: others than its owner may write to it: chmod go-w ROOT/etc/vgpu-lease.conf",
+	is(load(&c, NULL), message_in("ROOT/etc/vgpu-lease.conf: {M_CONF_GROUP_WRITABLE|ROOT/etc/vgpu-lease.conf}"),
 	   "a file that everybody may write is refused");
 	change("etc/real/main", 0664, (uid_t)-1);
-	is(load(&c, NULL),
-	   "ROOT/etc/vgpu-lease.conf: others than its owner may write to it: chmod go-w ROOT/etc/vgpu-lease.conf",
+	is(load(&c, NULL), message_in("ROOT/etc/vgpu-lease.conf: {M_CONF_GROUP_WRITABLE|ROOT/etc/vgpu-lease.conf}"),
 	   "so is one that its group may write");
 	change("etc/real/main", 0644, (uid_t)-1);
 	put("etc/vgpu-lease.conf.d/x.conf", "");
 	is(load(&c, NULL), "", "an empty drop-in does no harm");
 	config_free(&c);
 	change("etc/vgpu-lease.conf.d", 0777, (uid_t)-1);
-	is(load(&c, NULL),
-	   "ROOT/etc/vgpu-lease.conf.d: others than its owner may write to it: chmod go-w "
-	   "ROOT/etc/vgpu-lease.conf.d",
+	is(load(&c, NULL), message_in("ROOT/etc/vgpu-lease.conf.d: {M_CONF_GROUP_WRITABLE|ROOT/etc/vgpu-lease.conf.d}"),
 	   "a folder of drop-ins that everybody may write is refused");
 	change("etc/vgpu-lease.conf.d", 0755, (uid_t)-1);
 	if (geteuid() == 0) {
 		change("etc/vgpu-lease.conf.d/x.conf", 0644, 4242);
 		is(load(&c, NULL),
-		   "ROOT/etc/vgpu-lease.conf.d/x.conf: belongs to user 4242, not to root: chown root "
-		   "ROOT/etc/vgpu-lease.conf.d/x.conf",
+		   message_in(
+			   "ROOT/etc/vgpu-lease.conf.d/x.conf: {M_CONF_OTHER_OWNER|4242|ROOT/etc/vgpu-lease.conf.d/x.conf}"),
 		   "another user's file is refused");
 	} else {
 		ok(true, "another user's file is refused # SKIP needs root");
@@ -173,16 +165,17 @@ static void trust(void)
 	unlink(path);
 	if (mkfifo(path, 0600) < 0)
 		tree_fail(path);
-	is(load(&c, NULL), "ROOT/etc/vgpu-lease.conf: is no regular file", "a pipe is refused and not waited for");
+	is(load(&c, NULL), message_in("ROOT/etc/vgpu-lease.conf: {M_CONF_NOT_REGULAR}"),
+	   "a pipe is refused and not waited for");
 	unlink(path);
 	if (mkdir(path, 0700) < 0)
 		tree_fail(path);
-	is(load(&c, NULL), "ROOT/etc/vgpu-lease.conf: is no regular file", "so is a folder");
+	is(load(&c, NULL), message_in("ROOT/etc/vgpu-lease.conf: {M_CONF_NOT_REGULAR}"), "so is a folder");
 	rmdir(path);
 	put("etc/vgpu-lease.conf", "#");
 	if (truncate(path, 1024 * 1024 + 1) < 0)
 		tree_fail(path);
-	is(load(&c, NULL), "ROOT/etc/vgpu-lease.conf: is larger than 1 MiB", "so is a file without end");
+	is(load(&c, NULL), message_in("ROOT/etc/vgpu-lease.conf: {M_CONF_TOO_LARGE|1}"), "so is a file without end");
 	tree_end(&tree);
 }
 
@@ -229,7 +222,7 @@ static void nova_is_read(void)
 	s = config_section(&c, "nvidia-36");
 	ok(s && s->naddresses == 0 && !s->params[0],
 	   "an empty list is one to Nova; keys that are ours alone are not looked at");
-	is(warning(&c, 0), "ROOT/etc/nova/nova.conf:29: [mdev_nvidia-40]: not used, as its type is not enabled",
+	is(warning(&c, 0), message_in("ROOT/etc/nova/nova.conf:29: [mdev_nvidia-40]: {M_CONF_UNUSED_SECTION}"),
 	   "a type that Nova has not enabled is a warning");
 	ok(c.warnings.n == 1, "the only one");
 	ok(!c.policy.reuse_free, "what is free there is left to Nova");
@@ -242,18 +235,16 @@ static void nova_is_read(void)
 	ok(c.nsections == 1 && s && s->max_instances == 9 && s->naddresses == 0, "wins, with its whole section");
 	ok(c.policy.reuse_free, "and may ask for what is free");
 	is(warning(&c, 0),
-	   "ROOT/etc/nova/nova.conf:14: [devices] enabled_mdev_types: not used, as enabled_mdev_types in "
-	   "ROOT/etc/vgpu-lease.conf:3 stands for it",
+	   message_in(
+		   "ROOT/etc/nova/nova.conf:14: [devices] enabled_mdev_types: {M_CONF_REPLACED|enabled_mdev_types|ROOT/etc/vgpu-lease.conf:3}"),
 	   "its list of types is said to win");
 	is(warning(&c, 1),
-	   "ROOT/etc/nova/nova.conf:21: [mdev_nvidia-35]: not used, as [vgpu_nvidia-35] in "
-	   "ROOT/etc/vgpu-lease.conf:4 stands for it",
+	   message_in(
+		   "ROOT/etc/nova/nova.conf:21: [mdev_nvidia-35]: {M_CONF_REPLACED|[vgpu_nvidia-35]|ROOT/etc/vgpu-lease.conf:4}"),
 	   "and its section");
 	config_free(&c);
 	put("etc/vgpu-lease.conf", "[devices]\nnova_conf = /etc/nova/nova.conf\n[mdev_nvidia-37]\n");
-	is(load(&c, NULL),
-	   "ROOT/etc/vgpu-lease.conf:3: [mdev_nvidia-37]: the type is not enabled: name nvidia-37 in "
-	   "enabled_mdev_types of [devices]",
+	is(load(&c, NULL), message_in("ROOT/etc/vgpu-lease.conf:3: [mdev_nvidia-37]: {M_CONF_NOT_ENABLED|nvidia-37}"),
 	   "a section of ours that Nova has not enabled is a mistake");
 	tree_end(&tree);
 }
@@ -262,32 +253,27 @@ static const struct {
 	const char *sentence, *text, *message;
 } nova_refused[] = {
 	{ "a bad address", "[mdev_nvidia-35]\ndevice_addresses = 84:00.0\n",
-	  "ROOT/etc/nova/nova.conf:2: [mdev_nvidia-35] device_addresses: '84:00.0' is neither a PCI address with its domain, such "
-	  "as 0000:84:00.0, nor a virtual parent, such as mtty; commas stand between addresses" },
+	  "ROOT/etc/nova/nova.conf:2: [mdev_nvidia-35] device_addresses: {M_CONF_BAD_ADDRESS|84:00.0}" },
 	{ "a comment behind a value, which Nova takes for a part of it",
 	  "[devices]\nenabled_mdev_types = nvidia-35 # small\n",
-	  "ROOT/etc/nova/nova.conf:2: [devices] enabled_mdev_types: 'nvidia-35 # small' is no id of a type, such as nvidia-35; "
-	  "commas stand between types" },
+	  "ROOT/etc/nova/nova.conf:2: [devices] enabled_mdev_types: {M_CONF_BAD_TYPE_IN_LIST|nvidia-35 # small}" },
 	{ "the same with the sign that inih would strip", "[devices]\nenabled_mdev_types = nvidia-35 ; small\n",
-	  "ROOT/etc/nova/nova.conf:2: nova.conf has no comments behind values: put it on a line of its own" },
+	  "ROOT/etc/nova/nova.conf:2: {M_CONF_NOVA_COMMENT}" },
 	{ "a key that comes twice", "[mdev_a]\nmax_instances = 1\nmax_instances = 2\n",
-	  "ROOT/etc/nova/nova.conf:3: [mdev_a] max_instances: duplicates max_instances (line 2)" },
+	  "ROOT/etc/nova/nova.conf:3: [mdev_a] max_instances: {M_CONF_DUPLICATE|max_instances|line 2}" },
 	{ "a section that comes twice", "[devices]\n[DEFAULT]\n[devices]\n",
-	  "ROOT/etc/nova/nova.conf:3: [devices]: duplicates [devices] (ROOT/etc/nova/nova.conf:1)" },
+	  "ROOT/etc/nova/nova.conf:3: [devices]: {M_CONF_DUPLICATE|[devices]|ROOT/etc/nova/nova.conf:1}" },
 	{ "a section's bracket that does not close", "[mdev_nvidia-35\n",
-	  "ROOT/etc/nova/nova.conf:1: '[mdev_nvidia-35' is not a section header: expected [NAME], at most 49 characters, no blanks" },
-	{ "a section in capitals", "[DEVICES]\n",
-	  "ROOT/etc/nova/nova.conf:1: [DEVICES]: no such section; there are [devices], [mdev_TYPE], [vf_NAME], [policy] and [quota]" },
+	  "ROOT/etc/nova/nova.conf:1: {M_CONF_BAD_HEADER|[mdev_nvidia-35}" },
+	{ "a section in capitals", "[DEVICES]\n", "ROOT/etc/nova/nova.conf:1: [DEVICES]: {M_CONF_UNKNOWN_SECTION}" },
 	{ "a line that continues what a comment ended", "[mdev_a]\ndevice_addresses = mtty,\n# b\n  mdpy\n",
-	  "ROOT/etc/nova/nova.conf:4: the line begins with white space, but there is no key above that it could continue" },
+	  "ROOT/etc/nova/nova.conf:4: {M_CONF_INDENTED}" },
 	{ "a cap over two lines", "[mdev_a]\nmax_instances = 1\n  2\n",
-	  "ROOT/etc/nova/nova.conf:2: [mdev_a] max_instances: takes one line, but a line that begins with white space follows, "
-	  "which continues it" },
+	  "ROOT/etc/nova/nova.conf:2: [mdev_a] max_instances: {M_CONF_ONE_LINE}" },
 	{ "one address under two types",
 	  "[devices]\nenabled_mdev_types = a, b\n[mdev_a]\ndevice_addresses = mtty\n[vgpu_b]\n"
 	  "device_addresses = mtty_mtty\n",
-	  "ROOT/etc/nova/nova.conf:6: [vgpu_b] device_addresses: mtty is also given to [mdev_a] in ROOT/etc/nova/nova.conf:4: one "
-	  "type for a card, unless pgpu_types = several in [policy]" },
+	  "ROOT/etc/nova/nova.conf:6: [vgpu_b] device_addresses: {M_CONF_GIVEN_TWICE|mtty|mdev_a|ROOT/etc/nova/nova.conf:4}" },
 };
 
 static void nova_is_checked(void)
@@ -303,14 +289,14 @@ static void nova_is_checked(void)
 	for (size_t i = 0; i < ARRAY_SIZE(nova_refused); i++) {
 		put("etc/nova/nova.conf", nova_refused[i].text);
 		message = load(&c, NULL);
-		is(*message ? message : "understood", nova_refused[i].message, nova_refused[i].sentence);
+		is(*message ? message : "understood", message_in(nova_refused[i].message), nova_refused[i].sentence);
 	}
 	put("etc/nova/nova.conf", "[devices]\nenabled_mdev_types = 'nvidia-35, nvidia-36'\n");
 	is(load(&c, NULL), "", "quotes around a value are not part of it, as oslo.config has it");
 	ok(c.nsections == 2, "two types");
 	config_free(&c);
 	change("etc/nova/nova.conf", 0666, (uid_t)-1);
-	is(load(&c, NULL), "ROOT/etc/nova/nova.conf: everybody may write to it: chmod o-w ROOT/etc/nova/nova.conf",
+	is(load(&c, NULL), message_in("ROOT/etc/nova/nova.conf: {M_CONF_OTHER_WRITABLE|ROOT/etc/nova/nova.conf}"),
 	   "one that everybody may write is refused");
 	tree_end(&tree);
 }
@@ -357,9 +343,7 @@ static void shipped(void)
 	fclose(in);
 	put("etc/vgpu-lease.conf", whole);
 	is(load(&c, NULL), "", "the shipped file as it is is right, too");
-	is(warning(&c, 0),
-	   "ROOT/etc/vgpu-lease.conf: no type is enabled, so there is no pool: set enabled_mdev_types in [devices]",
-	   "and says what is still to do");
+	is(warning(&c, 0), message_in("ROOT/etc/vgpu-lease.conf: {M_CONF_NO_POOL}"), "and says what is still to do");
 	config_free(&c);
 	tree_end(&tree);
 }
