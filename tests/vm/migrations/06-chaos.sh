@@ -57,11 +57,18 @@ running() { timeout 5 virsh list --name | grep -qx "$1"; }
 
 ### What must hold
 
+# The names of the domains that run; fails where libvirt does not say.
+domains() {
+	local names
+	names=$(timeout 20 virsh list --name) || return
+	xargs <<<"$names"
+}
 # Each active lease is that of a device which its running domain has, and the other way round; there are no others.
 leases_fit() {
-	local name id held
-	held=$(timeout 20 virsh list --name | while read -r name; do
-		[ -z "$name" ] || device_in "$name" | while read -r id; do echo "$id $name"; done
+	local name id names held
+	names=$(domains) || return
+	held=$(for name in $names; do
+		device_in "$name" | while read -r id; do echo "$id $name"; done
 	done | sort)
 	same "$(leases | jq -r '.leases[] | "\(.id) \(.domain.name)"' | sort)" "$held" &&
 		same "$(leases | jq -r '.leases[].state' | sort -u)" "$([ -z "$held" ] || echo active)"
@@ -77,7 +84,10 @@ devices_fit() {
 	done
 }
 in_peace() { answers && leases_fit && devices_fit; }
-nobody_runs() { same "$(timeout 20 virsh list --name | xargs)" ''; }
+nobody_runs() {
+	local names
+	names=$(domains) && same "$names" ''
+}
 # Killed in the middle of a migration, libvirt 11.3 can be left with a QEMU of whose end it never hears, or with a job that
 # never ends. What an operator does then is done here, too, and told.
 restart_libvirtd() {
@@ -94,12 +104,24 @@ see_the_dead() {
 		fi
 	done
 }
+# On a slow machine once is not enough: libvirt may not answer in time, or still finish what it was asked for before. What
+# took a second attempt is told.
 end_all() {
-	local name said
-	for name in $(timeout 20 virsh list --name); do
-		said=$(timeout 60 virsh -q destroy "$name" 2>&1) && continue
-		shot_guest "$name"
-		restart_libvirtd "it does not end $name: $said"
+	local name names said attempt
+	for attempt in 1 2 3 4 5; do
+		if ! names=$(domains 2>&1); then
+			restart_libvirtd "it does not list its domains: $names"
+			continue
+		fi
+		[ -n "$names" ] || return 0
+		for name in $names; do
+			if said=$(timeout 60 virsh -q destroy "$name" 2>&1); then
+				[ "$attempt" = 1 ] || echo "# $(hostname): $name was there again, and destroyed in attempt $attempt"
+				continue
+			fi
+			shot_guest "$name"
+			restart_libvirtd "it does not end $name: $said"
+		done
 	done
 }
 
@@ -109,7 +131,7 @@ on() { # HOST COMMAND...
 	if [ "$host" = 1 ]; then "$@"; else there "$@"; fi
 }
 there eval "$(declare -f device_of extra_of bring_up bring_down act all_done begin finish plug unplug shot shot_guest shot_hook \
-	send one_that_runs running leases_fit devices_fit in_peace nobody_runs restart_libvirtd see_the_dead end_all)"
+	send one_that_runs running leases_fit devices_fit in_peace domains nobody_runs restart_libvirtd see_the_dead end_all)"
 bring_up
 there bring_up
 
