@@ -222,6 +222,14 @@ const char *libvirt_files_names(const struct libvirt_files *disk, const char *id
 	return NULL;
 }
 
+bool libvirt_files_mention(const struct libvirt_files *disk, const char *text)
+{
+	for (size_t i = 0; i < disk->n; i++)
+		if (holds(&disk->documents[i], text))
+			return true;
+	return false;
+}
+
 /* libvirt.so.0 is a link to libvirt.so.0.9007.0 where libvirt is 9.7.0: its libtool version is its own. */
 int libvirt_files_libvirt(const struct host *host)
 {

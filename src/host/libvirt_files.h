@@ -32,6 +32,9 @@ void libvirt_files_free(struct libvirt_files *disk);
  */
 const char *libvirt_files_names(const struct libvirt_files *disk, const char *id, const char *but);
 
+/* Does any file hold this text? */
+bool libvirt_files_mention(const struct libvirt_files *disk, const char *text);
+
 /* The version of the libvirt that is installed, 9007000 is 9.7.0; 0 where that cannot be told. */
 int libvirt_files_libvirt(const struct host *host);
 

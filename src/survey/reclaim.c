@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* May this device be removed to make room, or to clean up? */
+#include "domain/domxml.h"
 #include "host/mdevctl_files.h"
 #include "state/history.h"
 #include "survey/reclaim.h"
@@ -96,10 +97,25 @@ static bool cut_off(const struct reclaim_check *check, const struct lease *lease
 	return say(true, why, "its creation was cut off");
 }
 
+/*
+ * Its domain runs: does it have the device, or can it get it back, as far as libvirt's files say? The record of a
+ * suspend names a UUID as it is, but a VF's address in another form.
+ */
+static bool running_domain_has(const struct reclaim_check *check, const struct lease *lease)
+{
+	const struct vgpu_ref *vgpu = &lease->vgpu;
+
+	if (!libvirt_files_runs(check->disk, lease->domain) || libvirt_files_unread(check->disk, false))
+		return true;
+	return libvirt_files_names(check->disk, vgpu->id, NULL) ||
+	       (vgpu->framework != FW_MDEV && libvirt_files_mention(check->disk, DOMXML_SUSPENDED_NS));
+}
+
 bool reclaim_is_stale(const struct reclaim_check *check, const struct lease *lease, bool exists, char why[REASON_SIZE])
 {
 	int grace = check->config ? check->config->policy.start_grace_s : 120;
 	int64_t age = host_now_ms() - lease->since_ms;
+	bool runs;
 
 	if (lease->state == LEASE_RESERVED)
 		return lease->deadline_ms < host_now_ms() ? say(true, why, "its reservation has expired")
@@ -111,7 +127,10 @@ bool reclaim_is_stale(const struct reclaim_check *check, const struct lease *lea
 		return say(true, why, "to be given back");
 	if (lease->since_ms >= check->looked_ms)
 		return say(false, why, "its lease changed a moment ago");
-	if ((check->runs && check->runs(check->arg, lease->domain)) || libvirt_files_runs(check->disk, lease->domain))
+	runs = (check->runs && check->runs(check->arg, lease->domain)) ||
+	       libvirt_files_runs(check->disk, lease->domain);
+	/* Without the device: it was unplugged, or never got it, as its attach was killed. */
+	if (runs && running_domain_has(check, lease))
 		return say(false, why, "its domain runs");
 	if (libvirt_files_unread(check->disk, true))
 		return say(false, why, "cannot tell whether its domain runs: %.180s",
@@ -123,8 +142,8 @@ bool reclaim_is_stale(const struct reclaim_check *check, const struct lease *lea
 		return say(false, why, "process %d is at work on it", (int)lease->writer);
 	/* Nobody is making it again: what it was leased for is over. */
 	if (!exists && lease->vgpu.framework != FW_VF && !reclaim_at_work(check->store, lease))
-		return say(true, why, "its device is gone, and its domain does not run");
+		return say(true, why, "its device is gone, and its domain does not %s", runs ? "have it" : "run");
 	if (age < (int64_t)grace * 1000)
 		return say(false, why, "active for %" PRId64 " s of the %d s of start_grace", age / 1000, grace);
-	return say(true, why, "its domain no longer runs");
+	return say(true, why, runs ? "its domain runs without it" : "its domain no longer runs");
 }

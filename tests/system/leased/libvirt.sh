@@ -63,7 +63,7 @@ sed "s/$u1/$u4/; s/$vm_uuid/${vm_uuid%??}15/" "$vm" >"$work/vm4.xml"
 prepare "$work/vm4.xml"
 sed -i 's/^since_ms=.*/since_ms=1/' "$root/run/vgpu-lease/leases/$u4"
 mkdir -p "$root/run/libvirt/qemu"
-echo "<domstatus><domain type='kvm'><name>taken</name><uuid>${vm_uuid%??}15</uuid></domain></domstatus>" >"$root/run/libvirt/qemu/taken.xml"
+echo "<domstatus><domain type='kvm'><name>taken</name><uuid>${vm_uuid%??}15</uuid><metadata>$taken</metadata></domain></domstatus>" >"$root/run/libvirt/qemu/taken.xml"
 
 sed "s/$u1/$u5/; s/$vm_uuid/${vm_uuid%??}16/" "$vm" >"$work/vm5.xml"
 prepare "$work/vm5.xml"

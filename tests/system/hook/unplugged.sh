@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# Leases that a running domain does not use: an attach was killed midway, or a device was unplugged and no handler runs.
+# shellcheck source=tests/lib/hook.sh
+. "${srcdir:?}/tests/lib/hook.sh"
+host t4+l40s/1
+configure <<-'END'
+	[devices]
+	enabled_mdev_types = nvidia-222, nvidia-1147
+	[mdev_nvidia-222]
+	device_match = 10de:1eb8
+	[mdev_nvidia-1147]
+	device_match = 10de:26b9
+	[policy]
+	driver_cleanup = 0
+	create_timeout = 1
+	start_grace = 1
+END
+address="<address domain='0x0000' bus='0x26' slot='0x00' function='0x4'\/>"
+sed "s/type='mdev'.*>/type='pci' managed='no'>/; s/<address uuid=.*>/$address/" "$vm" >"$work/vf.xml"
+mkdir -p "$root/run/libvirt/qemu"
+# runs HOSTDEVS: libvirt's status file of the domain, with these in it
+runs() {
+	printf "<domstatus state='running'>\n<domain type='kvm'><name>vm</name><uuid>%s</uuid>\n%s\n</domain>\n</domstatus>\n" \
+		$vm_uuid "$1" >"$root/run/libvirt/qemu/vm.xml"
+}
+edit_lease() { sed -i "$1" "$root/run/vgpu-lease/leases/"*; }
+why() { lease gc --dry-run; }
+
+### The device is in the domain
+prepare
+runs "<hostdev><source><address uuid='$u1'/></source></hostdev>"
+edit_lease 's/^since_ms=.*/since_ms=1/'
+lease gc >/dev/null
+is "$(leases)$(devices)" "1$u1 " "the vGPU of a running domain stays"
+runs "<metadata><record uuid='$u1'/></metadata>"
+lease gc >/dev/null
+is "$(leases)$(devices)" "1$u1 " "also one that only a suspend's record names"
+
+### It is not
+runs ""
+edit_lease "s/^since_ms=.*/since_ms=1/; s/^writer=.*/writer=$$/; s/^writer_start=.*/writer_start=$(cut -d' ' -f22 /proc/$$/stat)/"
+lease gc >/dev/null
+is "$(leases)" 1 "one that a command is just attaching stays"
+edit_lease 's/^writer_start=.*/writer_start=1/'
+open_device $u1
+lease gc >/dev/null
+is "$(leases)" 1 "so does one that is open"
+close_device
+lease gc >"$work/gc"
+is "$(leases)$(devices)" 0 "what nobody attaches any more, and the domain does not have, is released"
+prepare
+runs ""
+edit_lease 's/^since_ms=.*/since_ms=1/; s/^state=.*/state=creating/; s/^writer_start=.*/writer_start=1/'
+lease gc >"$work/gc"
+is "$(leases)$(devices)" 0 "also if the attach was killed while it created it"
+prepare
+runs ""
+edit_lease 's/^state=.*/state=creating/; s/^writer_start=.*/writer_start=1/'
+echo 1 >"$root/sys/bus/mdev/devices/$u1/remove"
+lease gc >"$work/gc"
+is "$(leases)" 0 "or before"
+
+### The same of a VF
+prepare "$work/vf.xml"
+runs "<metadata><k:suspended xmlns:k='urn:vgpu-lease:suspended:1' hostdevs='&lt;hostdev&gt;'/></metadata>"
+edit_lease 's/^since_ms=.*/since_ms=1/'
+lease gc >/dev/null
+is "$(leases)" 1 "a VF that a suspend may have taken stays"
+runs ""
+lease gc >"$work/gc"
+is "$(leases)$(cat "$root/sys/bus/pci/devices/0000:26:00.4/nvidia/current_vgpu_type")" 00 "one that nothing names is released"
+tap_done
