@@ -24,25 +24,29 @@ static inline void message_bail_out(const char *key, const char *why)
 	exit(1);
 }
 
+static char *message_table;
+
+/* Before main(): a test may take away what opening a file needs. */
+__attribute__((constructor)) static inline void message_load(void)
+{
+	const char *srcdir = getenv("srcdir");
+	char path[4096];
+	size_t size = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/tests/lib/messages", srcdir ? srcdir : ".");
+	f = fopen(path, "r");
+	if (!f || getdelim(&message_table, &size, '\0', f) < 0)
+		message_bail_out(path, "cannot be read");
+	fclose(f);
+}
+
 /* The text of a key with its gaps. */
 static inline const char *message_text(const char *key)
 {
-	static char *table;
 	size_t length = strlen(key);
 
-	if (!table) {
-		const char *srcdir = getenv("srcdir");
-		char path[4096];
-		size_t size = 0;
-		FILE *f;
-
-		snprintf(path, sizeof(path), "%s/tests/lib/messages", srcdir ? srcdir : ".");
-		f = fopen(path, "r");
-		if (!f || getdelim(&table, &size, '\0', f) < 0)
-			message_bail_out(path, "cannot be read");
-		fclose(f);
-	}
-	for (const char *line = table; line; line = strchr(line, '\n')) {
+	for (const char *line = message_table; line; line = strchr(line, '\n')) {
 		static char text[MESSAGE_SIZE];
 
 		line += *line == '\n';

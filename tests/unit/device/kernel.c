@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "device/kernel_advice.h"
+#include "lib/messages.h"
 #include "lib/tap.h"
 #include "lib/tree.h"
 #include "lib/vgpu.h"
@@ -149,7 +150,7 @@ static void a_vf_with_a_type(void)
 	   err.text);
 	ok(kernel_exists(&tree.host, v) == 0 && kernel_exists(&tree.host, VARIANT("0000:41:00.9", "")) != 1,
 	   "a VF that reads 0 has none");
-	ok(kernel_wait_complete(&tree.host, v, 5, &err) == -ETIMEDOUT && strstr(err.text, "reads 0"),
+	ok(kernel_wait_complete(&tree.host, v, 5, &err) == -ETIMEDOUT && says(err.text, "M_READS_ZERO"),
 	   "and is not whole: %s", err.text);
 	ok(kernel_create(&tree.host, v, &err) == 0, "a type is written");
 	is_file(&tree, VF "/nvidia/current_vgpu_type", "1145", "as its number");
@@ -189,13 +190,14 @@ static void a_plain_vf(void)
 
 static void advice(void)
 {
-	ok(strstr(kernel_advice(KERNEL_CREATE, DRIVER_NVIDIA_VF, EPERM), "somebody else took it"),
+	ok(says(kernel_advice(KERNEL_CREATE, DRIVER_NVIDIA_VF, EPERM), "M_ADVICE_TAKEN"),
 	   "a VF that is taken is told of");
 	ok(strstr(kernel_advice(KERNEL_CREATE, DRIVER_NVIDIA_VF, ENODEV), "nvidia-vgpud"), "so is one that comes up");
-	ok(strstr(kernel_advice(KERNEL_CREATE, DRIVER_NVIDIA_MDEV, EIO), "full"), "NVIDIA says full with EIO");
+	ok(says(kernel_advice(KERNEL_CREATE, DRIVER_NVIDIA_MDEV, EIO), "M_ADVICE_FULL"), "NVIDIA says full with EIO");
 	is(kernel_advice(KERNEL_CREATE, DRIVER_OTHER, EIO), "", "others do not");
-	ok(strstr(kernel_advice(KERNEL_CREATE, DRIVER_OTHER, EUSERS), "full"), "the kernel itself says so with EUSERS");
-	ok(strstr(kernel_advice(KERNEL_CREATE, DRIVER_OTHER, ENOSPC), "full"), "drivers do with ENOSPC");
+	ok(says(kernel_advice(KERNEL_CREATE, DRIVER_OTHER, EUSERS), "M_ADVICE_FULL"),
+	   "the kernel itself says so with EUSERS");
+	ok(says(kernel_advice(KERNEL_CREATE, DRIVER_OTHER, ENOSPC), "M_ADVICE_FULL"), "drivers do with ENOSPC");
 	ok(strstr(kernel_advice(KERNEL_CREATE, DRIVER_NVIDIA_MDEV, ENODEV), "sriov-manage"),
 	   "a parent on its way out is explained");
 	ok(!strstr(kernel_advice(KERNEL_CREATE, DRIVER_OTHER, ENODEV), "nvidia"),

@@ -11,6 +11,7 @@
 
 #include "base/auto.h"
 #include "base/file.h"
+#include "lib/messages.h"
 #include "lib/tap.h"
 
 #define U1 "c6f1a2b3-0000-4000-8000-00000000000a"
@@ -78,7 +79,7 @@ static void refused(const char *xml, const char *because, const char *sentence)
 {
 	int r = parse_bytes(xml, strlen(xml), 0);
 
-	if (!ok(r == -EINVAL && strstr(err.text, because) && !strchr(err.text, '\n'), "%s", sentence))
+	if (!ok(r == -EINVAL && says(err.text, because) && !strchr(err.text, '\n'), "%s", sentence))
 		printf("# %d: %s\n", r, err.text);
 }
 
@@ -98,7 +99,7 @@ static void loading(void)
 	few = was;
 	few.rlim_cur = 0;
 	setrlimit(RLIMIT_NOFILE, &few);
-	ok(parse_bytes(none, strlen(none), 0) == -ELIBACC && strstr(err.text, "libxml2 cannot be loaded"),
+	ok(parse_bytes(none, strlen(none), 0) == -ELIBACC && says(err.text, "M_NO_LIBXML2"),
 	   "where libxml2 is missing the error says so: %s", err.text);
 	setrlimit(RLIMIT_NOFILE, &was);
 	ok(parse_bytes(none, strlen(none), 0) == 0, "and it is looked for again");
@@ -148,13 +149,13 @@ static void identity(void)
 	peeked("<domain><name>a</name><uuid>" OWN, "", "anywhere");
 	peeked("<!DOCTYPE domain><domain><name>a</name><uuid>" OWN "</uuid>", "", "nor behind a document type");
 	peeked("<network><name>a</name><uuid>" OWN "</uuid>", "", "nor of what is no domain");
-	refused("<domain><name>a</name></domain>", "no <uuid>", "libvirt itself always gives a UUID");
-	refused("<domain><name>a</name><uuid>" OWN "0</uuid></domain>", "no <uuid>", "33 digits are no UUID");
-	refused("<domain><name>a</name><uuid>67a42c8b-1</uuid></domain>", "no <uuid>", "nor are nine");
-	refused("<domain><uuid>" OWN "</uuid></domain>", "no <name>", "a domain has a name");
-	refused("<domain><name/><uuid>" OWN "</uuid></domain>", "is empty", "that is not empty");
-	refused("<network><name>a</name></network>", "not <domain>", "a network is no domain");
-	refused("<domain xmlns='urn:x'><name>a</name></domain>", "not <domain>", "nor is one of another namespace");
+	refused("<domain><name>a</name></domain>", "M_DOMAIN_NO_UUID", "libvirt itself always gives a UUID");
+	refused("<domain><name>a</name><uuid>" OWN "0</uuid></domain>", "M_DOMAIN_NO_UUID", "33 digits are no UUID");
+	refused("<domain><name>a</name><uuid>67a42c8b-1</uuid></domain>", "M_DOMAIN_NO_UUID", "nor are nine");
+	refused("<domain><uuid>" OWN "</uuid></domain>", "M_DOMAIN_NO_NAME", "a domain has a name");
+	refused("<domain><name/><uuid>" OWN "</uuid></domain>", "M_DOMAIN_EMPTY_NAME", "that is not empty");
+	refused("<network><name>a</name></network>", "M_XML_NO_DOMAIN", "a network is no domain");
+	refused("<domain xmlns='urn:x'><name>a</name></domain>", "M_XML_NO_DOMAIN", "nor is one of another namespace");
 }
 
 static void mdevs(void)
@@ -185,11 +186,11 @@ static void mdevs(void)
 			 "' uuid='" U2 "'/></source></hostdev></devices>"))
 		   ->id,
 	   U1, "of several attributes the first of the name counts, whatever its prefix");
-	refused(DOMAIN(DEVICES(MDEV(U1) MDEV(U2) MDEV("{C6F1A2B3-0000-4000-8000-00000000000A}"))), "no UUID",
+	refused(DOMAIN(DEVICES(MDEV(U1) MDEV(U2) MDEV("{C6F1A2B3-0000-4000-8000-00000000000A}"))), "M_NOT_A_UUID",
 		"an mdev's address is a UUID");
-	refused(DOMAIN(DEVICES(MDEV(U1) MDEV("C6F1A2B3-0000-4000-8000-00000000000A"))), "same UUID " U1,
+	refused(DOMAIN(DEVICES(MDEV(U1) MDEV("C6F1A2B3-0000-4000-8000-00000000000A"))), "M_SAME_UUID",
 		"two mdevs have two UUIDs, however they are spelled");
-	refused(DOMAIN("<devices><hostdev type='mdev' model='vfio-pci'/></devices>"), "no <source>",
+	refused(DOMAIN("<devices><hostdev type='mdev' model='vfio-pci'/></devices>"), "M_NO_SOURCE",
 		"an mdev has an address");
 }
 
@@ -211,7 +212,7 @@ static void many(void)
 		if (n == REQUEST_MAX)
 			ok(request_of(xml, 0)->nvgpus == REQUEST_MAX, "%d vGPUs are not too many", n);
 		else
-			refused(xml, "more than 256", "one more is");
+			refused(xml, "M_TOO_MANY_VGPUS", "one more is");
 		free(steal_ptr(&xml));
 	}
 }
@@ -251,7 +252,7 @@ static void pci_devices(void)
 	}
 	ok(parse_bytes(DOMAIN(DEVICES(PCI("bus='9'") PCI("bus='0x9'"))),
 		       strlen(DOMAIN(DEVICES(PCI("bus='9'") PCI("bus='0x9'")))), DOMXML_ALL_PCI) == -EINVAL &&
-		   strstr(err.text, "same address 0000:09:00.0"),
+		   says(err.text, "M_SAME_ADDRESS", "0000:09:00.0"),
 	   "two hostdevs are two addresses");
 }
 
@@ -309,18 +310,18 @@ static void bad_metadata(void)
 	static const struct {
 		const char *device, *because, *sentence;
 	} bad[] = {
-		{ "uuid='" U1 "' placement='dense'", "neither pack nor spread", "a placement that is none is refused" },
-		{ "uuid='" U1 "' numa='-1'", "neither auto nor none nor", "so is a node that is none" },
-		{ "uuid='" U1 "' type='a&#10;b'", "not printable", "so is a type with a line end" },
-		{ "uuid='" U1 "' params='\xc3\xa4'", "not printable", "so are parameters that are not ASCII" },
-		{ "uuid='" U1 "' framework='0123456789012345'", "more than 15", "so is a word that is too long" },
-		{ "type='x'", "either uuid", "a device needs a name" },
-		{ "uuid='" U1 "' address='0000:41:00.0'", "either uuid", "one name" },
-		{ "uuid='nvidia'", "no UUID", "a UUID is one" },
-		{ "address='41:00.0'", "no PCI address", "an address has its domain" },
-		{ "uuid='" U1 "'/><v:device uuid='C6F1A2B3-0000-4000-8000-00000000000A'", "two <vgpu:device>",
+		{ "uuid='" U1 "' placement='dense'", "M_META_PLACEMENT", "a placement that is none is refused" },
+		{ "uuid='" U1 "' numa='-1'", "M_META_NUMA", "so is a node that is none" },
+		{ "uuid='" U1 "' type='a&#10;b'", "M_META_NOT_ASCII", "so is a type with a line end" },
+		{ "uuid='" U1 "' params='\xc3\xa4'", "M_META_NOT_ASCII", "so are parameters that are not ASCII" },
+		{ "uuid='" U1 "' framework='0123456789012345'", "M_META_TOO_LONG", "so is a word that is too long" },
+		{ "type='x'", "M_META_NO_ID", "a device needs a name" },
+		{ "uuid='" U1 "' address='0000:41:00.0'", "M_META_NO_ID", "one name" },
+		{ "uuid='nvidia'", "M_META_NOT_A_UUID", "a UUID is one" },
+		{ "address='41:00.0'", "M_META_NOT_PCI", "an address has its domain" },
+		{ "uuid='" U1 "'/><v:device uuid='C6F1A2B3-0000-4000-8000-00000000000A'", "M_META_TWICE",
 		  "two of one name are refused" },
-		{ "uuid='" U2 "'/><v:device uuid='" U2 "'", "two <vgpu:device>", "also without a hostdev" },
+		{ "uuid='" U2 "'/><v:device uuid='" U2 "'", "M_META_TWICE", "also without a hostdev" },
 	};
 	char xml[1024];
 
@@ -359,24 +360,24 @@ static void hostile(void)
 	refused("<!DOCTYPE domain [<!ENTITY a 'aaaaaaaaaa'><!ENTITY b '&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;'>"
 		"<!ENTITY c '&b;&b;&b;&b;&b;&b;&b;&b;&b;&b;'><!ENTITY d '&c;&c;&c;&c;&c;&c;&c;&c;&c;&c;'>]>"
 		"<domain><name>&d;</name></domain>",
-		"document type", "a billion laughs are not laughed");
-	refused("<!DOCTYPE domain SYSTEM 'file:///etc/passwd'><domain/>", "document type", "no file is fetched");
-	refused("<!DOCTYPE domain>" DOMAIN(), "document type", "nor is an empty document type looked at");
-	refused("<domain>\n<name>&a;</name></domain>", "line 2: an '&'", "an entity that nobody declared is refused");
-	refused("<domain><name>a</name><graphics passwd='sec&ret;'/></domain>", "line 1", "an error has its line");
+		"M_XML_DOCTYPE", "a billion laughs are not laughed");
+	refused("<!DOCTYPE domain SYSTEM 'file:///etc/passwd'><domain/>", "M_XML_DOCTYPE", "no file is fetched");
+	refused("<!DOCTYPE domain>" DOMAIN(), "M_XML_DOCTYPE", "nor is an empty document type looked at");
+	refused("<domain>\n<name>&a;</name></domain>", "M_XML_ENTITY", "an entity that nobody declared is refused");
+	refused("<domain><name>a</name><graphics passwd='sec&ret;'/></domain>", "M_XML_LINE", "an error has its line");
 	ok(!strstr(err.text, "ret;") && !strstr(err.text, "'ret"), "and says nothing of what stands there: %s",
 	   err.text);
-	refused("<?xml version='1.0' encoding='UTF-7'?>" DOMAIN(), "convert it to UTF-8", "UTF-7 hides its tags");
-	refused("<?xml version='1.0' encoding='Shift_JIS'?>" DOMAIN(), "convert it to UTF-8", "so may other encodings");
-	refused("<domain><name>\xff</name></domain>", "line 1", "bytes that are no UTF-8 are refused");
-	refused("<?xml version='1.0' encoding='ISO-8859-7'?><domain><name>\xff</name></domain>", "not in the encoding",
+	refused("<?xml version='1.0' encoding='UTF-7'?>" DOMAIN(), "M_XML_NOT_READABLE", "UTF-7 hides its tags");
+	refused("<?xml version='1.0' encoding='Shift_JIS'?>" DOMAIN(), "M_XML_NOT_READABLE", "so may other encodings");
+	refused("<domain><name>\xff</name></domain>", "M_XML_LINE", "bytes that are no UTF-8 are refused");
+	refused("<?xml version='1.0' encoding='ISO-8859-7'?><domain><name>\xff</name></domain>", "M_XML_ENCODING",
 		"so are bytes that the declared encoding does not have");
-	ok(parse_bytes(utf16, sizeof(utf16) - 1, 0) == -EINVAL && strstr(err.text, "NUL"), "so is UTF-16");
-	ok(parse_bytes("<domain\0/>", 10, 0) == -EINVAL && strstr(err.text, "NUL"), "so is a NUL byte");
+	ok(parse_bytes(utf16, sizeof(utf16) - 1, 0) == -EINVAL && says(err.text, "M_XML_NUL"), "so is UTF-16");
+	ok(parse_bytes("<domain\0/>", 10, 0) == -EINVAL && says(err.text, "M_XML_NUL"), "so is a NUL byte");
 	ok(parse_bytes("", 0, 0) == -EINVAL, "nothing is no domain: %s", err.text);
 	for (size_t i = 0; i < 300; i++)
 		memcpy(deep + i * 3, "<a>", 4);
-	refused(deep, "line 1", "300 levels are refused");
+	refused(deep, "M_XML_LINE", "300 levels are refused");
 
 	memset(xml, ' ', big);
 	memcpy(xml, DOMAIN(), strlen(DOMAIN()));

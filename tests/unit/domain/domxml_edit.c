@@ -5,6 +5,7 @@
 
 #include "base/auto.h"
 #include "domain/domxml.h"
+#include "lib/messages.h"
 #include "lib/tap.h"
 
 #define A "c6f1a2b3-0000-4000-8000-00000000000a"
@@ -262,11 +263,11 @@ static void crossings(void)
 			  "<hostdev type='mdev' model='vfio-pci'><source><address xmlns:x='u' x:bus='1' bus='2' uuid='" A
 			  "'/></source></hostdev>"),
 		   &hostile, 1, &got) == -EINVAL &&
-		   strstr(err.text, "of the other kind"),
+		   says(err.text, "M_NOT_OTHER_KIND"),
 	   "a document that would break is refused");
 	ok(rewrite(DOMAIN("", "<hostdev type='pci'><source><address/></source></hostdev>"), &bare, 1, &got) ==
 			   -EINVAL &&
-		   strstr(err.text, "has no attributes"),
+		   says(err.text, "M_ADDRESS_EMPTY"),
 	   "so is an address of nothing");
 }
 
@@ -279,26 +280,26 @@ static void impossible(void)
 		size_t n;
 		const char *because, *sentence;
 	} bad[] = {
-		{ { { .req = 0, .id = B } }, 1, "two of the domain's vGPUs", "two vGPUs never get one id" },
+		{ { { .req = 0, .id = B } }, 1, "M_EDIT_TWO_SAME", "two vGPUs never get one id" },
 		{ { { .req = 0, .id = NEW_A }, { .req = 1, .id = NEW_A } },
 		  2,
-		  "two of the domain's vGPUs",
+		  "M_EDIT_TWO_SAME",
 		  "nor by two changes" },
 		{ { { .req = 0, .id = NEW_A }, { .req = 0, .id = NEW_B } },
 		  2,
-		  "twice the same",
+		  "M_EDIT_TWICE",
 		  "a vGPU is changed once" },
-		{ { { .req = 3, .id = NEW_A } }, 1, "has not", "one that is not there is not changed" },
-		{ { { .req = 0, .id = "0000:41:00.0" } }, 1, "no UUID", "an mdev does not get an address" },
-		{ { { .req = 2, .id = NEW_A } }, 1, "no PCI address", "a PCI device does not get a UUID" },
+		{ { { .req = 3, .id = NEW_A } }, 1, "M_EDIT_TWICE", "one that is not there is not changed" },
+		{ { { .req = 0, .id = "0000:41:00.0" } }, 1, "M_META_NOT_A_UUID", "an mdev does not get an address" },
+		{ { { .req = 2, .id = NEW_A } }, 1, "M_META_NOT_PCI", "a PCI device does not get a UUID" },
 		{ { { .req = 0, .id = NEW_A, .changes_framework = true } },
 		  1,
-		  "no PCI address",
+		  "M_META_NOT_PCI",
 		  "unless it stays what it is" },
-		{ { { .req = 0, .id = "x' y='" } }, 1, "no UUID", "nor does anything get what is no id" },
+		{ { { .req = 0, .id = "x' y='" } }, 1, "M_META_NOT_A_UUID", "nor does anything get what is no id" },
 		{ { { .req = 0, .id = "99999999-0000-4000-8000-000000000000" } },
 		  1,
-		  "names",
+		  "M_EDIT_NAMED",
 		  "nothing gets an id that stale metadata is waiting for" },
 	};
 	static const char *const lacking[] = { "slot='0' function='0'", "domain='0' bus='1' slot='0'",
@@ -309,7 +310,7 @@ static void impossible(void)
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		autofree char *got = NULL;
 
-		ok(rewrite(xml, bad[i].changes, bad[i].n, &got) == -EINVAL && strstr(err.text, bad[i].because), "%s",
+		ok(rewrite(xml, bad[i].changes, bad[i].n, &got) == -EINVAL && says(err.text, bad[i].because), "%s",
 		   bad[i].sentence);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(lacking); i++) {
@@ -319,7 +320,7 @@ static void impossible(void)
 		snprintf(text, sizeof(text),
 			 "<domain><name>a</name><uuid>" OWN "</uuid><devices>" HOSTDEV("%s") "</devices></domain>",
 			 lacking[i]);
-		ok(rewrite(text, &pci, 1, &got) == -EINVAL && strstr(err.text, "all four numbers"),
+		ok(rewrite(text, &pci, 1, &got) == -EINVAL && says(err.text, "M_ADDRESS_INCOMPLETE"),
 		   "an address of %s is not rewritten", lacking[i]);
 	}
 }

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "host/internal.h"
+#include "lib/messages.h"
 #include "lib/tap.h"
 #include "lib/tree.h"
 #include "lib/vgpu.h"
@@ -273,20 +274,20 @@ static void cards_that_are_not_up(void)
 	   "but not where only some types matter");
 	inventory_free(&inv);
 	inventory_explain_card(&tree.host, "0000:41:00.0", false, reason);
-	ok(strstr(reason, "VFs are not enabled"), "somebody who names it is told: %s", reason);
+	ok(says(reason, "M_VFS_NOT_ENABLED"), "somebody who names it is told: %s", reason);
 	tree_add(&tree, "sys/devices/pci0000:40/0000:41:00.0/sriov_numvfs = 2\n");
 	inventory_explain_card(&tree.host, "0000:41:00.0", false, reason);
 	ok(strstr(reason, "nvidia-vgpud"), "with VFs, but without types: %s", reason);
 	tree_remove(&tree, "sys/devices/pci0000:40/0000:41:00.0/driver");
 	inventory_explain_card(&tree.host, "0000:41:00.0", false, reason);
-	ok(strstr(reason, "no driver"), "without a driver: %s", reason);
+	ok(says(reason, "M_NO_DRIVER"), "without a driver: %s", reason);
 	tree_add(&tree, "sys/devices/pci0000:40/0000:41:00.0/driver -> ../../../bus/pci/drivers/vfio-pci\n");
 	inventory_explain_card(&tree.host, "0000:41:00.0", false, reason);
 	ok(strstr(reason, "vfio-pci"), "with another driver: %s", reason);
 	inventory_explain_card(&tree.host, "0000:42:00.0", false, reason);
-	ok(strstr(reason, "no PCI device"), "one that is not there: %s", reason);
+	ok(says(reason, "M_NO_PCI_DEVICE"), "one that is not there: %s", reason);
 	inventory_explain_card(&tree.host, "mtty", false, reason);
-	ok(strstr(reason, "driver loaded"), "a virtual one that is not there: %s", reason);
+	ok(says(reason, "M_NO_PARENT"), "a virtual one that is not there: %s", reason);
 	tree_add(&tree, "sys/class/mdev_bus/0000:41:00.0 -> ../../devices/pci0000:40/0000:41:00.0\n"
 			"sys/devices/pci0000:40/0000:41:00.0/mdev_supported_types/\n");
 	ok(inventory_read(&inv, &tree.host, MDEVS(one), &err) == 0 && inv.npgpus == 1,

@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "state/lease_store.h"
 #include "plan/pool.h"
+#include "lib/messages.h"
 #include "lib/tap.h"
 #include "lib/tree.h"
 #include "lib/vgpu.h"
@@ -188,7 +189,7 @@ static void trouble(void)
 	ok(strstr(reason, "[mdev_TYPE]"), "NVIDIA's VFs are no plain ones: %s", reason);
 	tree_add(&tree, PCI "0000:03:00.0/sriov_totalvfs = 31\n");
 	inventory_explain_card(&tree.host, "0000:03:00.0", true, reason);
-	ok(strstr(reason, "not enabled"), "plain VFs that are off: %s", reason);
+	ok(says(reason, "M_VFS_NOT_ENABLED"), "plain VFs that are off: %s", reason);
 	inventory_explain_card(&tree.host, "0000:84:00.0", true, reason);
 	ok(strstr(reason, "SR-IOV"), "a card without: %s", reason);
 	tree_end(&tree);

@@ -9,6 +9,7 @@
 #include <signal.h>
 
 #include "base/auto.h"
+#include "lib/messages.h"
 #include "lib/live.h"
 #include "lib/vgpu.h"
 #include "unit/live/fake_virt.h"
@@ -113,7 +114,7 @@ static void suspend_that_fails(void)
 	fake.detach_b = EAGAIN;
 	fake.meanwhile = somebody_takes_a;
 	ok(call(hotplug_suspend, &err) < 0 && strstr(err.text, B) && strstr(err.text, A) &&
-		   strstr(err.text, "'vgpu-lease resume vm1'"),
+		   says(err.text, "M_RESUME_DO", "vm1"),
 	   "where it does not get it back, the error says how it will: %s", err.text);
 	ok(fake.record != NULL, "and the record says what it lacks");
 	begin(true);
@@ -123,7 +124,7 @@ static void suspend_that_fails(void)
 	ok(fake.has_a && fake.has_b && !fake.record, "when it is back, the guest has its vGPUs again");
 	begin(true);
 	fake.meanwhile = somebody_locks;
-	ok(call(hotplug_suspend, &err) < 0 && strstr(err.text, "domain vm1 is saved, but "),
+	ok(call(hotplug_suspend, &err) < 0 && says(err.text, "M_SAVED_BUT", "vm1"),
 	   "one that is saved is said to be, also where its vGPUs are not given back yet: %s", err.text);
 	close(locked);
 	begin(true);
@@ -220,7 +221,7 @@ static void resume_that_fails(void)
 	is(holder(A), "none", "gives back what it has leased");
 	fake.start = EPERM;
 	fake.meanwhile = somebody_starts_it;
-	ok(call(hotplug_resume, &err) == -EPERM && strstr(err.text, "'vgpu-lease resume vm1'"),
+	ok(call(hotplug_resume, &err) == -EPERM && says(err.text, "M_RESUME_DO", "vm1"),
 	   "one whose domain another resume starts meanwhile: %s", err.text);
 	is(holder(A), VM, "leaves the leases to that one");
 	fake.start = 0;
@@ -239,7 +240,7 @@ static void detach_for_good(void)
 	ok(!fake.has_a && fake.defined_a, "from the guest, not from its definition");
 	ok(hotplug_open(&hp, "vm1", &err) == 0, "another is detached");
 	somebody_locks();
-	ok(hotplug_detach(&hp, B, false, &err) < 0 && strstr(err.text, "domain vm1 no longer has vGPU " B),
+	ok(hotplug_detach(&hp, B, false, &err) < 0 && says(err.text, "M_NO_LONGER_HAS", "vm1", B),
 	   "and said to be, where it is not given back yet: %s", err.text);
 	close(locked);
 	hotplug_close(&hp);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The modules that look at the kernel and write to it, on a simulated one that answers as a real one does. */
+#include "lib/messages.h"
 #include "lib/live.h"
 
 #include <errno.h>
@@ -36,7 +37,7 @@ static void life(const struct host *host)
 	ok(kernel_create(host, MDEV("mtty", "mtty-1", uuid(1)), &err) == -EEXIST, "also for other drivers");
 	ok(kernel_create(host, MDEV(T4, "nvidia-231", uuid(2)), &err) == -EIO,
 	   "another framebuffer size is refused: %s", err.text);
-	ok(strstr(err.text, "framebuffer size"), "and the text says so");
+	ok(says(err.text, "M_ADVICE_SIZE"), "and the text says so");
 	ok(kernel_create(host, MDEV(T4, "nvidia-9999", uuid(2)), &err) == -ENOENT, "a type that it has not: %s",
 	   err.text);
 	ok(kernel_set_params(host, MDEV("", "", uuid(1)), "frame_rate_limiter=0", &err) == 0, "parameters are set");
@@ -78,7 +79,7 @@ static void full(const struct host *host)
 	while (made < 20 && kernel_create(host, MDEV("mtty", "mtty-2", uuid(made)), &err) == 0)
 		made++;
 	ok(made == 12 && err.code == ENOSPC, "mtty has room for twelve: %s", err.text);
-	ok(strstr(err.text, "full"), "and the text says that it is full");
+	ok(says(err.text, "M_ADVICE_FULL"), "and the text says that it is full");
 	for (int i = 0; i < made; i++)
 		kernel_remove(host, MDEV("", "", uuid(i)), 1000, &err);
 	ok(kernel_available(host, MDEV("mtty", "mtty-1", ""), &err) == 24, "all of them are removed");

@@ -7,6 +7,7 @@
 #include <limits.h>
 
 #include "base/auto.h"
+#include "lib/messages.h"
 #include "lib/tap.h"
 #include "lib/tree.h"
 
@@ -66,7 +67,7 @@ static void connections(const char *uri)
 	ok(virt_open(&virt, "test:///nowhere/node.xml", &err) < 0 && !virt,
 	   "a connection that cannot be made is an error: %s", err.text);
 	ok(virt_open(&virt, "qemu+unix:///system?socket=/nowhere/sock", &err) == -ENOTCONN &&
-		   strstr(err.text, "virtqemud run?"),
+		   says(err.text, "M_VIRTQEMUD"),
 	   "so is a libvirtd that does not run: %s", err.text);
 	ok(virt_open(&virt, uri, &err) == 0 && virt_alive(virt), "one that can is made");
 	ok(!virt_is_qemu(virt), "libvirt's made-up host has no QEMU");
@@ -141,7 +142,7 @@ static void unsupported(struct virt *virt)
 	char *answer;
 
 	ok(virt_attach_device(virt, VM, "<hostdev/>", VIRT_LIVE, &err) < 0, "an error names the domain: %s", err.text);
-	ok(strstr(err.text, "domain vm1") && strstr(err.text, "libvirt says"), "and what libvirt says");
+	ok(says(err.text, "M_LIBVIRT_SAID", "vm1"), "and what libvirt says");
 	ok(virt_detach_wait(virt, VM, "<hostdev/>", "ua-x", 100, &err) < 0, "nothing is waited for after an error: %s",
 	   err.text);
 	ok(virt_monitor(virt, VM, "{}", &answer, &err) < 0 && !answer, "there is no QEMU: %s", err.text);
