@@ -29,14 +29,13 @@ struct finisher {
 	const struct host *host;
 	int wake, lost; /* eventfds: to it, and from it */
 	atomic_bool stop;
-	atomic_int left;
 	pthread_mutex_t lock; /* of the policy */
 	struct policy policy;
 	/* the thread's own */
 	int notify;       /* inotify; -1: none to be had */
 	int run, leases;  /* the watches of the two folders; -1 none */
 	struct stat seen; /* the folder of leases, where it is not watched */
-	struct unfinished said;
+	struct lease_marks logged;
 	char trouble[256]; /* the last that was said */
 	bool said_unwatched;
 };
@@ -127,11 +126,10 @@ static int look(struct finisher *f, bool *watched)
 	if (r == 0 && !*watched)
 		compare(f, &store);
 	if (r == 0)
-		r = reconcile_finish(&store, &policy, &f->said, &err);
+		r = reconcile_finish(&store, &policy, &f->logged, &err);
 	store_close(&store);
 	timed_child_reap();
 	say_trouble(f, r < 0 ? err.text : "");
-	atomic_store(&f->left, r < 0 ? 0 : r);
 	return r;
 }
 
@@ -195,7 +193,7 @@ static void *run(void *arg)
 			wait_ms = wait_ms * 2 < LAST_MS ? wait_ms * 2 : LAST_MS;
 		}
 	}
-	unfinished_free(&f->said);
+	lease_marks_free(&f->logged);
 	return NULL;
 }
 
@@ -219,7 +217,7 @@ int finisher_start(struct finisher **out, const struct host *host, const struct 
 
 	*out = NULL;
 	if (!f)
-		abort();
+		return err_sys(err, ENOMEM, "give-backs cannot be watched for");
 	f->host = host;
 	f->policy = *policy;
 	pthread_mutex_init(&f->lock, NULL);
@@ -258,11 +256,6 @@ void finisher_wake(struct finisher *f)
 int finisher_lost_fd(const struct finisher *f)
 {
 	return f->lost;
-}
-
-int finisher_left(struct finisher *f)
-{
-	return atomic_load(&f->left);
 }
 
 void finisher_stop(struct finisher *f)

@@ -34,8 +34,5 @@ void finisher_wake(struct finisher *finisher);
  */
 int finisher_lost_fd(const struct finisher *finisher);
 
-/* How many give-backs it was left with. */
-int finisher_left(struct finisher *finisher);
-
 /* Ends it, after the turn that it is at. */
 void finisher_stop(struct finisher *finisher);

@@ -6,62 +6,48 @@
 
 #include "base/auto.h"
 #include "internal.h"
-#include "host/inventory.h"
-#include "state/lease_store.h"
 #include "base/log.h"
+#include "live/migration_facts_live.h"
 #include "ops/rewrite.h"
-#include "survey/migration_facts.h"
 #include "state/store.h"
 
 /* --- facts --- */
 
-struct facts {
-	struct inventory inv;
-	struct leases leases;
-};
-
-static int read_facts(struct facts *facts, struct store *store, struct err *err)
+static void write_facts(struct guests *g, size_t i, const struct host_facts *facts)
 {
-	static const char *const no_types[] = { NULL }; /* those of what exists are read in any case */
-	const struct inv_query query = { .frameworks = INV_MDEV | INV_VARIANT, .types = no_types };
-	int r = inventory_read(&facts->inv, store->host, &query, err);
-
-	return r == 0 ? lease_list(store, &facts->leases, err) : r;
-}
-
-static void write_facts(struct guests *g, size_t i, const struct facts *facts)
-{
-	autofree char *element = NULL;
+	const struct virt_domain *domain = &g->domains[i];
 	struct err err;
-	int r = migration_facts_element(g->guests[i].doc, &facts->inv, &facts->leases, &element, &err);
+	int r = migration_facts_write(g->virt, facts, g->guests[i].doc, domain->uuid, VIRT_LIVE, &err);
 
-	if (r == 0 && element)
-		r = virt_set_metadata(g->virt, g->domains[i].uuid, DOMXML_NS_KEY, DOMXML_NS, element, VIRT_LIVE, &err);
-	if (r == 0 && element)
-		log_info("domain %s: what is known of its vGPUs is in its metadata now", g->domains[i].name);
+	if (r == 1)
+		log_info("domain %s: what is known of its vGPUs is in its metadata now", domain->name);
 	/* One that is busy, or gone meanwhile, is met again in a later pass. */
 	if (r < 0 && r != -ENOENT && r != -EBUSY && r != -EPERM)
 		log_warn("what is known of its vGPUs cannot be put into its metadata: %s", err.text);
 }
 
+static bool has_facts(const struct guests *g, size_t i)
+{
+	return g->live[i].settled && g->guests[i].doc;
+}
+
 static void write_all_facts(struct guests *g, struct store *store)
 {
-	struct facts facts = { 0 };
+	struct host_facts facts;
 	struct err err;
-	bool any = false;
+	size_t first = 0;
 
-	for (size_t i = 0; i < g->n; i++)
-		any |= g->live[i].settled && g->guests[i].doc;
-	if (!any)
+	while (first < g->n && !has_facts(g, first))
+		first++;
+	if (first == g->n)
 		return;
-	if (read_facts(&facts, store, &err) < 0)
+	if (host_facts_read(&facts, store, &err) < 0)
 		log_warn("what is known of vGPUs cannot be told: %s", err.text);
 	else
-		for (size_t i = 0; i < g->n && virt_alive(g->virt); i++)
-			if (g->live[i].settled && g->guests[i].doc)
+		for (size_t i = first; i < g->n && virt_alive(g->virt); i++)
+			if (has_facts(g, i))
 				write_facts(g, i, &facts);
-	lease_list_free(&facts.leases);
-	inventory_free(&facts.inv);
+	host_facts_free(&facts);
 }
 
 /* --- definitions --- */

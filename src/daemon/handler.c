@@ -98,7 +98,7 @@ void handler_close(struct handler *h)
 	finisher_stop(h->finisher);
 	h->finisher = NULL;
 	forget_said(h);
-	plugged_free(&h->plugged);
+	lease_marks_free(&h->plugged);
 	config_free(&h->config);
 	if (h->lock >= 0)
 		close(h->lock);

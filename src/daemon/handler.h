@@ -23,7 +23,7 @@ struct handler {
 	bool has_config; /* one that is valid; else `config` holds the defaults */
 	int lock;        /* handler.lock */
 	struct finisher *finisher;
-	struct plugged plugged;
+	struct lease_marks plugged;
 	char **said; /* what was reported in the last pass */
 	size_t nsaid;
 };

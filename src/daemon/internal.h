@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Inside of guests: only guests.c and guests_write.c include this. */
+/* What the files of guests share, and those of reconcile. */
 #pragma once
 
 #include "domain/domxml.h"
@@ -32,3 +32,6 @@ struct guests {
 	struct live_domain *live;    /* likewise */
 	size_t n;
 };
+
+int reconcile_leases(struct store *store, const struct policy *policy, struct leases *leases, struct err *err);
+int lease_marks_add(struct lease_marks *marks, const struct lease *lease, struct err *err);

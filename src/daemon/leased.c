@@ -7,6 +7,7 @@
  * finds. Events that come together make one pass. It may be killed at any instant and started again.
  */
 #include <errno.h>
+#include <getopt.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -16,7 +17,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "ops/check.h"
 #include "base/auto.h"
 #include "daemon/guests.h"
 #include "daemon/handler.h"
@@ -24,13 +24,13 @@
 #include "base/notify.h"
 #include "base/text.h"
 #include "base/udev.h"
+#include "daemon/wait_ready.h"
 #include "virt/virt.h"
 
 enum {
 	EXIT_USAGE = 2,
-	SETTLE_MS = 200,     /* events that come within this time make one pass */
-	APART_MS = 1000,     /* and passes are so far apart, however many come */
-	WAIT_STEP_MS = 1000, /* --wait-ready looks so often, whether udev says something or not */
+	SETTLE_MS = 200, /* events that come within this time make one pass */
+	APART_MS = 1000, /* and passes are so far apart, however many come */
 	WAIT_MAX_S = 86400,
 };
 
@@ -48,6 +48,10 @@ struct leased {
 	bool in_loop;            /* of libvirt; else our own */
 	int timer;               /* its */
 	int signals;
+	struct watch {
+		int fd; /* -1: none */
+		void (*ready)(void *arg);
+	} watches[3];
 	bool stop;
 	int64_t pass_at, passed_at, alive_at, connect_at;
 };
@@ -70,42 +74,41 @@ static const char *const usage =
 	"\n"
 	"Exit status: 0 ended as it was told to, 1 failed, 2 wrong call.\n";
 
-static bool take_value(const char **out, const char *name, int argc, char **argv, int *i)
-{
-	size_t n = strlen(name);
-
-	if (strncmp(argv[*i], name, n) != 0 || (argv[*i][n] && argv[*i][n] != '='))
-		return false;
-	if (argv[*i][n] == '=')
-		*out = argv[*i] + n + 1;
-	else if (*i + 1 < argc)
-		*out = argv[++*i];
-	else
-		return false;
-	return true;
-}
-
 static int parse(struct options *options, int argc, char **argv, struct err *err)
 {
-	for (int i = 1; i < argc; i++) {
-		if (take_value(&options->root, "--root", argc, argv, &i) ||
-		    take_value(&options->config_path, "--config", argc, argv, &i) ||
-		    take_value(&options->uri, "--connect", argc, argv, &i) ||
-		    take_value(&options->wait, "--wait-ready", argc, argv, &i))
-			continue;
-		if (strcmp(argv[i], "--foreground") == 0)
+	static const struct option known[] = {
+		{ "root", required_argument, NULL, 'r' },       { "config", required_argument, NULL, 'c' },
+		{ "connect", required_argument, NULL, 'u' },    { "foreground", no_argument, NULL, 'f' },
+		{ "wait-ready", required_argument, NULL, 'w' }, { "help", no_argument, NULL, 'h' },
+		{ "version", no_argument, NULL, 'V' },          { 0 },
+	};
+	int c;
+
+	opterr = 0;
+	while ((c = getopt_long(argc, argv, "+h", known, NULL)) != -1) {
+		if (c == 'r')
+			options->root = optarg;
+		else if (c == 'c')
+			options->config_path = optarg;
+		else if (c == 'u')
+			options->uri = optarg;
+		else if (c == 'f')
 			options->foreground = true;
-		else if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+		else if (c == 'w')
+			options->wait = optarg;
+		else if (c == 'h')
 			options->help = true;
-		else if (strcmp(argv[i], "--version") == 0)
+		else if (c == 'V')
 			options->version = true;
 		else
-			return err_set(err, EINVAL, "%s: unknown, or without its value; see 'vgpu-leased --help'",
-				       argv[i]);
+			return err_set(err, EINVAL, "%s: unknown option or missing value; see 'vgpu-leased --help'",
+				       argv[optind - 1]);
 	}
+	if (optind < argc)
+		return err_set(err, EINVAL, "unexpected argument '%s'", argv[optind]);
 	if (options->wait && !text_number(options->wait, 0, WAIT_MAX_S, &options->wait_s))
-		return err_set(err, EINVAL, "--wait-ready %s: not a number of seconds up to %d", options->wait,
-			       WAIT_MAX_S);
+		return err_set(err, EINVAL, "--wait-ready: invalid value '%s': expected seconds, 0 to %d",
+			       options->wait, WAIT_MAX_S);
 	return 0;
 }
 
@@ -189,18 +192,15 @@ static int idle_ms(const struct leased *d)
 /* Without libvirt's library. */
 static void own_turn(struct leased *d)
 {
-	struct pollfd fds[] = { { .fd = d->signals, .events = POLLIN },
-				{ .fd = d->udev ? udev_watch_fd(d->udev) : -1, .events = POLLIN },
-				{ .fd = finisher_lost_fd(d->handler.finisher), .events = POLLIN } };
+	struct pollfd fds[ARRAY_SIZE(d->watches)];
 
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+		fds[i] = (struct pollfd){ .fd = d->watches[i].fd, .events = POLLIN };
 	if (poll(fds, ARRAY_SIZE(fds), idle_ms(d)) <= 0)
 		return;
-	if (fds[0].revents)
-		on_signal(d);
-	if (fds[1].revents)
-		on_udev(d);
-	if (fds[2].revents)
-		on_lost(d);
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+		if (fds[i].revents)
+			d->watches[i].ready(d);
 }
 
 static void turn(struct leased *d)
@@ -249,11 +249,13 @@ static void open_libvirt(struct leased *d)
 		return;
 	}
 	d->timer = virt_loop_timer(-1, on_timer, d, &err);
-	if (d->timer < 0 || virt_loop_fd(d->signals, on_signal, d, &err) < 0 ||
-	    virt_loop_fd(finisher_lost_fd(d->handler.finisher), on_lost, d, &err) < 0 ||
-	    (d->udev && virt_loop_fd(udev_watch_fd(d->udev), on_udev, d, &err) < 0)) {
-		log_warn("%s", err.text);
-		return;
+	for (size_t i = 0; i < ARRAY_SIZE(d->watches); i++) {
+		const struct watch *w = &d->watches[i];
+
+		if (d->timer < 0 || (w->fd >= 0 && virt_loop_fd(w->fd, w->ready, d, &err) < 0)) {
+			log_warn("%s", err.text);
+			return;
+		}
 	}
 	d->in_loop = true;
 	d->guests = guests_new(d->options.uri, look_soon, d);
@@ -283,82 +285,32 @@ static int open_signals(struct leased *d, struct err *err)
 	return d->signals < 0 ? err_sys(err, errno, "signals cannot be received") : 0;
 }
 
+static void look_after(struct leased *d)
+{
+	/* Before the first look, so that nothing comes between the two. */
+	open_udev(d);
+	d->watches[0] = (struct watch){ d->signals, on_signal };
+	d->watches[1] = (struct watch){ d->udev ? udev_watch_fd(d->udev) : -1, on_udev };
+	d->watches[2] = (struct watch){ finisher_lost_fd(d->handler.finisher), on_lost };
+	open_libvirt(d);
+	log_info("vgpu-lease %s looks after this host's vGPUs", PACKAGE_VERSION);
+	loop(d);
+	log_info("ends");
+	guests_free(d->guests);
+	udev_watch_close(d->udev);
+}
+
 static int serve(struct leased *d, struct err *err)
 {
 	int r = open_signals(d, err);
 
+	if (r < 0)
+		return r;
+	r = handler_open(&d->handler, d->options.root, d->options.config_path, err);
 	if (r == 0)
-		r = handler_open(&d->handler, d->options.root, d->options.config_path, err);
-	if (r == 0) {
-		/* Before the first look, so that nothing comes between the two. */
-		open_udev(d);
-		open_libvirt(d);
-		log_info("vgpu-lease %s looks after this host's vGPUs", PACKAGE_VERSION);
-		loop(d);
-		log_info("ends");
-	}
-	guests_free(d->guests);
-	udev_watch_close(d->udev);
+		look_after(d);
 	handler_close(&d->handler);
-	if (d->signals >= 0)
-		close(d->signals);
-	return r;
-}
-
-/* How much fails of what a start needs of the pool; the first of it is in err. */
-static size_t not_ready(const struct host *host, const struct config *config, struct err *err)
-{
-	struct check check = { .host = host };
-	size_t n;
-
-	check_pool(&check, config);
-	n = check.count[CHECK_FAIL];
-	for (size_t i = 0; i < check.n; i++) {
-		const struct finding *finding = &check.findings[i];
-
-		if (finding->status != CHECK_FAIL)
-			continue;
-		err_set(err, ETIMEDOUT, "%s: %s", finding->where ? finding->where : "this host", finding->text);
-		break;
-	}
-	check_free(&check);
-	return n;
-}
-
-static int wait_for_cards(struct leased *d, const struct host *host, const struct config *config, struct err *err)
-{
-	int64_t end = host_now_ms() + d->options.wait_s * 1000;
-	size_t n;
-
-	open_udev(d);
-	while ((n = not_ready(host, config, err)) > 0 && host_now_ms() < end) {
-		struct pollfd fd = { .fd = d->udev ? udev_watch_fd(d->udev) : -1, .events = POLLIN };
-
-		if (poll(&fd, 1, WAIT_STEP_MS) > 0)
-			udev_watch_read(d->udev);
-	}
-	udev_watch_close(d->udev);
-	if (n > 1)
-		err_in(err, "%zu things are not as the configuration says, the first", n);
-	return n ? -err->code : 0;
-}
-
-/* Without a configuration, or with one that gives nothing to the pool, there is nothing to wait for. */
-static int wait_ready(struct leased *d, struct err *err)
-{
-	struct host host = { .root = -1 };
-	struct config config;
-	int r = host_open(&host, d->options.root, err);
-
-	if (r == 0)
-		r = config_load(&config, &host, d->options.config_path, err);
-	if (r == 0) {
-		r = config.nsections ? wait_for_cards(d, &host, &config, err) : 0;
-		config_free(&config);
-	} else if (r == -ENOENT && !d->options.config_path) {
-		r = 0;
-	}
-	host_close(&host);
+	close(d->signals);
 	return r;
 }
 
@@ -373,7 +325,7 @@ static int run(struct leased *d, struct err *err)
 		return 0;
 	}
 	if (d->options.wait)
-		return wait_ready(d, err);
+		return wait_ready(d->options.root, d->options.config_path, (int)d->options.wait_s, err);
 	if (!d->options.root && geteuid() != 0)
 		return err_set(err, EPERM, "only root can look after vGPUs");
 	if (d->options.foreground)
@@ -385,7 +337,7 @@ static int run(struct leased *d, struct err *err)
 
 int main(int argc, char **argv)
 {
-	struct leased d = { .signals = -1 };
+	struct leased d = { 0 };
 	struct err err = { 0 };
 	int r;
 

@@ -13,6 +13,7 @@
 #include "host/inventory.h"
 #include "device/kernel.h"
 #include "base/log.h"
+#include "internal.h"
 #include "plan/pool.h"
 #include "survey/reclaim.h"
 #include "base/text.h"
@@ -34,16 +35,6 @@ static const char *const no_types[] = { NULL };
 static int64_t grace_ms(const struct reconcile *pass)
 {
 	return (int64_t)pass->policy->start_grace_s * 1000;
-}
-
-static int read_leases(const struct reconcile *pass, struct leases *leases, struct err *err)
-{
-	int r = store_lock(pass->store, pass->policy->lock_timeout_s * 1000, err);
-
-	if (r == 0)
-		r = lease_list(pass->store, leases, err);
-	store_unlock(pass->store);
-	return r;
 }
 
 static int look_deeper(struct look *look, struct err *err)
@@ -116,27 +107,31 @@ static int adopt(struct look *look, const struct request *request, const struct 
 	return r == -EEXIST ? 0 : r;
 }
 
+static struct reconcile_view view_of(const struct reconcile *pass, const struct live_domain *domain,
+				     const struct lease *lease)
+{
+	return (struct reconcile_view){ .lease = lease,
+					.domain = domain->uuid,
+					.settled = domain->settled,
+					.now_ms = host_now_ms(),
+					.grace_ms = grace_ms(pass),
+					.looked_ms = pass->looked_ms };
+}
+
 static int judge_device(struct look *look, const struct live_domain *domain, const struct vgpu_request *req,
 			struct err *err)
 {
 	struct reconcile *pass = look->pass;
 	const struct lease *lease = lease_find(&look->leases, req->id);
-	struct inv_device device;
-	struct device_view view = { .settled = domain->settled,
-				    .domain = domain->uuid,
-				    .lease = lease,
-				    .now_ms = host_now_ms(),
-				    .grace_ms = grace_ms(pass),
-				    .looked_ms = pass->looked_ms };
+	struct reconcile_view view = view_of(pass, domain, lease);
 	enum reconcile_verdict verdict;
+	struct inv_device device;
 	char why[REASON_SIZE];
-	int r = 0;
 
 	if (lease && lease->state == LEASE_ACTIVE && strcmp(lease->domain, domain->uuid) == 0)
 		return 0;
-	r = look_deeper(look, err);
-	if (r < 0)
-		return r;
+	if (look_deeper(look, err) < 0)
+		return -err->code;
 	view.exists = adopt_find(&device, &look->inv, req->id);
 	/* Any other PCI device is none of ours. */
 	if (req->kind == REQUEST_PCI && !view.exists && !lease)
@@ -147,12 +142,11 @@ static int judge_device(struct look *look, const struct live_domain *domain, con
 	/* Without a configuration nothing is leased. */
 	if (verdict == RECONCILE_LEAVE || (verdict == RECONCILE_ADOPT && !pass->config))
 		return 0;
-	if (verdict == RECONCILE_ADOPT) {
-		r = adopt(look, domain->request, &device, lease, err);
-		look->adopted = true;
-	}
 	note(pass, verdict, req->id, domain->request->name, why);
-	return r < 0 ? r : 0;
+	if (verdict != RECONCILE_ADOPT)
+		return 0;
+	look->adopted = true;
+	return adopt(look, domain->request, &device, lease, err);
 }
 
 static int judge_devices(struct look *look, struct err *err)
@@ -190,39 +184,29 @@ static bool names(const struct request *request, const char *id)
 	return false;
 }
 
-static bool was_plugged(const struct plugged *plugged, const struct lease *lease)
-{
-	for (size_t i = 0; i < plugged->n; i++)
-		if (plugged->list[i].since_ms == lease->since_ms && strcmp(plugged->list[i].id, lease->vgpu.id) == 0)
-			return true;
-	return false;
-}
-
-static int judge_lease(struct look *look, const struct lease *lease, bool *plugged, struct err *err)
+static int judge_lease(struct look *look, const struct lease *lease, struct lease_marks *plugged, struct err *err)
 {
 	struct reconcile *pass = look->pass;
 	const struct live_domain *domain = find_domain(pass, lease->domain);
-	struct lease_view view = {
-		.lease = lease, .now_ms = host_now_ms(), .grace_ms = grace_ms(pass), .looked_ms = pass->looked_ms
-	};
+	struct reconcile_view view;
 	char why[REASON_SIZE];
 	int r;
 
-	/* Of domains that do not run collect knows all there is to know. */
+	/* Of domains that do not run gc knows all there is to know. */
 	if (!domain || lease->state != LEASE_ACTIVE)
 		return 0;
+	view = view_of(pass, domain, lease);
 	view.known = domain->request != NULL;
-	view.settled = domain->settled;
 	view.at_work = host_process_lives(lease->writer, lease->writer_start);
 	view.named = names(domain->request, lease->vgpu.id);
 	view.taken = names(domain->taken, lease->vgpu.id);
-	view.seen = was_plugged(pass->plugged, lease);
-	*plugged = view.named || view.seen;
+	view.seen = lease_marks_have(pass->plugged, lease);
+	if ((view.named || view.seen) && lease_marks_add(plugged, lease, err) < 0)
+		return -err->code;
 	if (!view.known || view.named || view.taken)
 		return 0;
-	r = look_deeper(look, err);
-	if (r < 0)
-		return r;
+	if (look_deeper(look, err) < 0)
+		return -err->code;
 	view.open = is_open(look, lease->vgpu.id);
 	if (reconcile_lease(&view, why) != RECONCILE_GIVE_BACK)
 		return 0;
@@ -236,24 +220,13 @@ static int judge_lease(struct look *look, const struct lease *lease, bool *plugg
 
 static int judge_leases(struct look *look, struct err *err)
 {
-	struct reconcile *pass = look->pass;
-	struct plugged seen = { .list = calloc(look->leases.n + 1, sizeof(*seen.list)) };
+	struct lease_marks plugged = { 0 };
 	int r = 0;
 
-	if (!seen.list)
-		abort();
-	for (size_t i = 0; r == 0 && i < look->leases.n; i++) {
-		const struct lease *lease = &look->leases.list[i];
-		bool plugged = false;
-
-		r = judge_lease(look, lease, &plugged, err);
-		if (plugged) {
-			seen.list[seen.n].since_ms = lease->since_ms;
-			memcpy(seen.list[seen.n++].id, lease->vgpu.id, ID_SIZE);
-		}
-	}
-	plugged_free(pass->plugged);
-	*pass->plugged = seen;
+	for (size_t i = 0; r == 0 && i < look->leases.n; i++)
+		r = judge_lease(look, &look->leases.list[i], &plugged, err);
+	lease_marks_free(look->pass->plugged);
+	*look->pass->plugged = plugged;
 	return r;
 }
 
@@ -301,14 +274,14 @@ static void sum_up(struct reconcile *pass)
 int reconcile_run(struct reconcile *pass, struct err *err)
 {
 	struct look look = { .pass = pass };
-	int r = read_leases(pass, &look.leases, err);
+	int r = reconcile_leases(pass->store, pass->policy, &look.leases, err);
 
 	if (r == 0)
 		r = judge_devices(&look, err);
 	/* So that what has just been recorded counts as seen, should it be unplugged before the next pass. */
 	if (r == 0 && look.adopted) {
 		lease_list_free(&look.leases);
-		r = read_leases(pass, &look.leases, err);
+		r = reconcile_leases(pass->store, pass->policy, &look.leases, err);
 	}
 	if (r == 0)
 		r = judge_leases(&look, err);
@@ -334,10 +307,4 @@ void reconcile_end(struct reconcile *pass)
 	free(pass->items);
 	pass->items = NULL;
 	pass->n = 0;
-}
-
-void plugged_free(struct plugged *plugged)
-{
-	free(plugged->list);
-	*plugged = (struct plugged){ 0 };
 }

@@ -45,48 +45,38 @@ enum reconcile_verdict {
 	RECONCILE_REPORT,    /* something is wrong that is not ours to put right */
 };
 
-/* A device in the live XML of a running domain, for the judgement. */
-struct device_view {
-	bool settled;              /* its domain is */
+/* A vGPU of a running domain: in its live XML, leased to it, or both. */
+struct reconcile_view {
+	const struct lease *lease; /* NULL: in none */
 	const char *domain;        /* its UUID */
-	const struct lease *lease; /* of the device; NULL none */
-	bool at_work;              /* somebody is at that lease now */
-	bool exists;               /* in the kernel, with a type */
+	bool settled;              /* the domain is */
+	bool at_work;              /* whoever wrote the lease lives, and may be plugging it in or out */
 	int open;                  /* 1 somebody has it open, 0 nobody, negative: that cannot be told */
 	int64_t now_ms, grace_ms;  /* grace: how young a lease may be that is still in somebody's hands */
 	int64_t looked_ms;         /* what is known of its domain is not older than this */
+	/* of a device in the live XML */
+	bool exists; /* in the kernel, with a type */
+	/* of a lease */
+	bool known; /* the domain's live XML is */
+	bool named; /* its live XML has the device */
+	bool taken; /* a suspend took the device, and the domain has not been saved, or not got it back, yet */
+	bool seen;  /* and had it in an earlier pass, under this very lease */
 };
 
-enum reconcile_verdict reconcile_device(const struct device_view *view, char why[REASON_SIZE]);
+enum reconcile_verdict reconcile_device(const struct reconcile_view *view, char why[REASON_SIZE]);
+enum reconcile_verdict reconcile_lease(const struct reconcile_view *view, char why[REASON_SIZE]);
 
-/* A lease of a domain that runs. */
-struct lease_view {
-	const struct lease *lease;
-	bool known;   /* the domain's live XML is */
-	bool settled; /* the domain is */
-	bool at_work; /* who wrote the lease lives, and may be plugging it in or out */
-	bool named;   /* its live XML has the device */
-	bool taken;   /* a suspend took the device, and the domain has not been saved, or not got it back, yet */
-	bool seen;    /* and had it in an earlier pass, under this very lease */
-	int open;     /* as above; of a device that is gone: 0 */
-	int64_t now_ms, grace_ms, looked_ms; /* as above */
-};
-
-enum reconcile_verdict reconcile_lease(const struct lease_view *view, char why[REASON_SIZE]);
-
-/*
- * What an earlier pass saw plugged in: an absence after that is an unplugging, which need not wait for start_grace. A
- * hint: losing it costs time only.
- */
-struct plugged {
-	struct plug {
+/* Leases that an earlier pass met; one that was written anew is another. */
+struct lease_marks {
+	struct lease_mark {
 		char id[ID_SIZE];
-		int64_t since_ms; /* of its lease */
+		int64_t since_ms;
 	} *list;
 	size_t n;
 };
 
-void plugged_free(struct plugged *plugged);
+bool lease_marks_have(const struct lease_marks *marks, const struct lease *lease);
+void lease_marks_free(struct lease_marks *marks);
 
 struct reconcile_item {
 	enum reconcile_verdict verdict;
@@ -101,9 +91,12 @@ struct reconcile {
 	const struct policy *policy; /* the configuration's, or the defaults */
 	const struct live_domain *domains;
 	size_t ndomains;
-	int64_t looked_ms;       /* CLOCK_MONOTONIC before libvirt was asked for them: a lease that is younger they say
-				    nothing of */
-	struct plugged *plugged; /* of the last pass; afterwards of this one */
+	int64_t looked_ms; /* CLOCK_MONOTONIC before libvirt was asked for them: of a younger lease they say nothing */
+	/*
+	 * What the last pass saw plugged in; afterwards this one: an absence after that is an unplugging, which need not
+	 * wait for start_grace. A hint: losing it costs time only.
+	 */
+	struct lease_marks *plugged;
 	/* the result */
 	struct reconcile_item *items; /* all but what is left as it is */
 	size_t n;
@@ -119,16 +112,9 @@ struct reconcile {
 int reconcile_run(struct reconcile *pass, struct err *err);
 void reconcile_end(struct reconcile *pass);
 
-/* What could not be given back for long, and was said to the log: each once. */
-struct unfinished {
-	char (*ids)[ID_SIZE];
-	size_t n;
-};
-
-void unfinished_free(struct unfinished *unfinished);
-
 /*
  * Gives back what is `releasing`, as far as it can be done now: a device that is still open, or whose driver has time
- * left to remove it by itself, is left for a later call. How many are left; negative: nothing could be told.
+ * left to remove it by itself, is left for a later call. How many are left; negative: nothing could be told. `logged`
+ * are those whose failure was logged: each once.
  */
-int reconcile_finish(struct store *store, const struct policy *policy, struct unfinished *said, struct err *err);
+int reconcile_finish(struct store *store, const struct policy *policy, struct lease_marks *logged, struct err *err);

@@ -10,15 +10,44 @@
 #include "device/release.h"
 #include "base/log.h"
 #include "daemon/reconcile.h"
+#include "internal.h"
 
 enum { TURN_MS = 20, LOOK_MS = 60000 };
 
-static bool was_said(const struct unfinished *said, const char *id)
+int reconcile_leases(struct store *store, const struct policy *policy, struct leases *leases, struct err *err)
 {
-	for (size_t i = 0; i < said->n; i++)
-		if (strcmp(said->ids[i], id) == 0)
+	int r = store_lock(store, policy->lock_timeout_s * 1000, err);
+
+	if (r == 0)
+		r = lease_list(store, leases, err);
+	store_unlock(store);
+	return r;
+}
+
+bool lease_marks_have(const struct lease_marks *marks, const struct lease *lease)
+{
+	for (size_t i = 0; i < marks->n; i++)
+		if (marks->list[i].since_ms == lease->since_ms && strcmp(marks->list[i].id, lease->vgpu.id) == 0)
 			return true;
 	return false;
+}
+
+int lease_marks_add(struct lease_marks *marks, const struct lease *lease, struct err *err)
+{
+	struct lease_mark *grown = reallocarray(marks->list, marks->n + 1, sizeof(*grown));
+
+	if (!grown)
+		return err_sys(err, ENOMEM, "leases");
+	marks->list = grown;
+	grown[marks->n].since_ms = lease->since_ms;
+	memcpy(grown[marks->n++].id, lease->vgpu.id, ID_SIZE);
+	return 0;
+}
+
+void lease_marks_free(struct lease_marks *marks)
+{
+	free(marks->list);
+	*marks = (struct lease_marks){ 0 };
 }
 
 /* For a while it is as it should be that a device is open, that its driver is at it, or whoever marked the lease. */
@@ -29,61 +58,45 @@ static bool has_time(const struct policy *policy, const struct lease *lease)
 	return host_now_ms() - lease->since_ms < time_ms;
 }
 
-/* A hook or a command that has marked it finishes it itself, where that can be done at once. */
-static bool is_at_it(const struct lease *lease)
+/* One turn; 1 where it is done. */
+static int finish_one(struct store *store, const struct policy *policy, const struct lease *lease,
+		      const struct lease_marks *logged, struct lease_marks *failed, struct err *err)
 {
-	return host_process_lives(lease->writer, lease->writer_start);
-}
-
-/* One turn; true where it is done. */
-static bool finish_one(struct store *store, const struct policy *policy, const struct lease *lease,
-		       const struct unfinished *said, struct unfinished *still)
-{
-	struct err err = { 0 };
+	struct err own = { 0 };
 	int r;
 
-	if (has_time(policy, lease) && is_at_it(lease))
-		return false;
-	r = release_turn(store, policy, lease->vgpu.id, host_now_ms() + TURN_MS, host_now_ms() + LOOK_MS, &err);
+	/* A hook or a command that has marked it finishes it itself, where that can be done at once. */
+	if (has_time(policy, lease) && host_process_lives(lease->writer, lease->writer_start))
+		return 0;
+	r = release_turn(store, policy, lease->vgpu.id, host_now_ms() + TURN_MS, host_now_ms() + LOOK_MS, &own);
 	if (r == 0) {
 		log_info("release: domain %s: gave back %s", lease->name, lease->vgpu.id);
-		return true;
+		return 1;
 	}
 	if ((r == -EBUSY || r == -EAGAIN) && has_time(policy, lease))
-		return false;
-	if (!was_said(said, lease->vgpu.id))
+		return 0;
+	if (!lease_marks_have(logged, lease))
 		log_warn("release: domain %s: %s cannot be given back yet, and is tried again: %s", lease->name,
-			 lease->vgpu.id, err.text);
-	memcpy(still->ids[still->n++], lease->vgpu.id, ID_SIZE);
-	return false;
+			 lease->vgpu.id, own.text);
+	return lease_marks_add(failed, lease, err);
 }
 
-int reconcile_finish(struct store *store, const struct policy *policy, struct unfinished *said, struct err *err)
+int reconcile_finish(struct store *store, const struct policy *policy, struct lease_marks *logged, struct err *err)
 {
-	struct unfinished still = { 0 };
+	struct lease_marks failed = { 0 };
 	struct leases leases = { 0 };
-	int left = 0, r = store_lock(store, policy->lock_timeout_s * 1000, err);
+	int left = 0, r = reconcile_leases(store, policy, &leases, err);
 
-	if (r == 0)
-		r = lease_list(store, &leases, err);
-	store_unlock(store);
+	for (size_t i = 0; r >= 0 && i < leases.n; i++) {
+		if (leases.list[i].state != LEASE_RELEASING)
+			continue;
+		r = finish_one(store, policy, &leases.list[i], logged, &failed, err);
+		left += r == 0;
+	}
+	lease_list_free(&leases);
+	lease_marks_free(r < 0 ? &failed : logged);
 	if (r < 0)
 		return r;
-	still.ids = calloc(leases.n + 1, sizeof(*still.ids));
-	if (!still.ids)
-		abort();
-	for (size_t i = 0; i < leases.n; i++)
-		if (leases.list[i].state == LEASE_RELEASING &&
-		    !finish_one(store, policy, &leases.list[i], said, &still))
-			left++;
-	lease_list_free(&leases);
-	unfinished_free(said);
-	*said = still;
+	*logged = failed;
 	return left;
-}
-
-void unfinished_free(struct unfinished *unfinished)
-{
-	free(unfinished->ids);
-	*unfinished = (struct unfinished){ 0 };
 }

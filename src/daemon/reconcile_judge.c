@@ -20,7 +20,7 @@ static enum reconcile_verdict say(enum reconcile_verdict verdict, char why[REASO
 }
 
 /* The domain has a lease that is not `active`, though it runs. */
-static enum reconcile_verdict judge_unfinished(const struct device_view *v, char why[REASON_SIZE])
+static enum reconcile_verdict judge_unfinished(const struct reconcile_view *v, char why[REASON_SIZE])
 {
 	const struct lease *lease = v->lease;
 
@@ -36,7 +36,7 @@ static enum reconcile_verdict judge_unfinished(const struct device_view *v, char
 		   lease_state_word(lease->state));
 }
 
-enum reconcile_verdict reconcile_device(const struct device_view *v, char why[REASON_SIZE])
+enum reconcile_verdict reconcile_device(const struct reconcile_view *v, char why[REASON_SIZE])
 {
 	if (!v->settled)
 		return say(RECONCILE_LEAVE, why, "its domain is being started, moved or stopped");
@@ -57,7 +57,7 @@ enum reconcile_verdict reconcile_device(const struct device_view *v, char why[RE
 	return say(RECONCILE_ADOPT, why, "its domain runs with it, and it is in no lease");
 }
 
-enum reconcile_verdict reconcile_lease(const struct lease_view *v, char why[REASON_SIZE])
+enum reconcile_verdict reconcile_lease(const struct reconcile_view *v, char why[REASON_SIZE])
 {
 	int64_t age = v->now_ms - v->lease->since_ms;
 

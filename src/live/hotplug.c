@@ -110,10 +110,33 @@ int hotplug_plug(struct hotplug *hp, const char *id, const char *xml, unsigned i
 	return r;
 }
 
+int hotplug_read(struct hotplug *hp, unsigned int side, char **xml, struct domxml **doc, struct err *err)
+{
+	int r = virt_xml(hp->virt, hp->domain.uuid, side, xml, err);
+
+	return r < 0 ? r : domxml_parse(doc, *xml, strlen(*xml), DOMXML_ALL_PCI, err);
+}
+
+int hotplug_write_facts(struct hotplug *hp, unsigned int side, struct err *err)
+{
+	autofree char *xml = NULL;
+	autodomxml struct domxml *doc = NULL;
+	struct host_facts facts;
+	int r = hotplug_read(hp, side, &xml, &doc, err);
+
+	if (r < 0)
+		return r;
+	r = host_facts_read(&facts, hp->store, err);
+	if (r == 0)
+		r = migration_facts_write(hp->virt, &facts, doc, hp->domain.uuid, side, err);
+	host_facts_free(&facts);
+	return r < 0 ? r : 0;
+}
+
 int hotplug_attach(struct hotplug *hp, const char *type, bool persistent, struct lease *lease, struct err *err)
 {
 	unsigned int sides = VIRT_LIVE | (persistent ? VIRT_CONFIG : 0);
-	struct domxml *doc = NULL;
+	autodomxml struct domxml *doc = NULL;
 	struct err later = { 0 };
 	char id[ID_SIZE], xml[512];
 	int r;
@@ -127,7 +150,6 @@ int hotplug_attach(struct hotplug *hp, const char *type, bool persistent, struct
 	r = domxml_parse(&doc, hp->domain.xml, strlen(hp->domain.xml), 0, err);
 	if (r == 0)
 		r = hotplug_choose(hp, domxml_request(doc), type, id, xml, sizeof(xml), err);
-	domxml_free(doc);
 	if (r < 0)
 		return r;
 	/* What is told of it is read before: once the guest has it, nothing can fail. */
@@ -141,7 +163,7 @@ int hotplug_attach(struct hotplug *hp, const char *type, bool persistent, struct
 	log_info("attach: domain %s: attached %s", hp->domain.name, id);
 	/* Facts for a migration: the guest has its vGPU without them. */
 	for (unsigned int side = VIRT_LIVE; side <= sides; side <<= 1)
-		if (migration_facts_live(hp->virt, hp->store, hp->domain.uuid, side, &later) < 0)
+		if (hotplug_write_facts(hp, side, &later) < 0)
 			log_warn("attach: domain %s: %s", hp->domain.name, later.text);
 	return 0;
 }
@@ -188,21 +210,18 @@ static size_t find_req(const struct request *request, const char *id)
 static int undefine(struct hotplug *hp, const char *id, struct err *err)
 {
 	autofree char *xml = NULL, *hostdev = NULL;
-	struct domxml *doc = NULL;
-	int r = virt_xml(hp->virt, hp->domain.uuid, VIRT_CONFIG, &xml, err);
+	autodomxml struct domxml *doc = NULL;
 	size_t req;
 
-	if (r == 0)
-		r = hotplug_parse(hp, xml, &doc, err);
-	if (r == 0) {
-		req = find_req(domxml_request(doc), id);
-		if (req < domxml_request(doc)->nvgpus)
-			r = domxml_hostdev(doc, req, &hostdev, err);
-	}
-	if (hostdev)
-		r = virt_detach_device(hp->virt, hp->domain.uuid, hostdev, VIRT_CONFIG, err) < 0 ? -err->code : 1;
-	domxml_free(doc);
-	return r;
+	if (virt_xml(hp->virt, hp->domain.uuid, VIRT_CONFIG, &xml, err) < 0 || hotplug_parse(hp, xml, &doc, err) < 0)
+		return -err->code;
+	req = find_req(domxml_request(doc), id);
+	if (req == domxml_request(doc)->nvgpus)
+		return 0;
+	if (domxml_hostdev(doc, req, &hostdev, err) < 0 ||
+	    virt_detach_device(hp->virt, hp->domain.uuid, hostdev, VIRT_CONFIG, err) < 0)
+		return -err->code;
+	return 1;
 }
 
 /* The domain does not have it: then what there is to do is to give back a lease that an earlier call left. */
@@ -223,28 +242,26 @@ static int not_plugged(struct hotplug *hp, const char *id, struct err *err)
 
 int hotplug_detach(struct hotplug *hp, const char *id, bool persistent, struct err *err)
 {
-	struct domxml *doc = NULL;
-	bool plugged = false;
+	autodomxml struct domxml *doc = NULL;
+	bool plugged;
+	int defined = 0;
 	size_t req;
-	int r;
 
 	if (!hp->domain.running)
 		return err_set(err, EPERM, "domain %s does not run: it has no vGPU now", hp->domain.name);
-	r = hotplug_parse(hp, hp->domain.xml, &doc, err);
-	if (r == 0) {
-		req = find_req(domxml_request(doc), id);
-		plugged = req < domxml_request(doc)->nvgpus;
-		if (plugged)
-			r = hotplug_unplug(hp, doc, req, err);
-	}
-	domxml_free(doc);
-	if (r == 0 && persistent && hp->domain.persistent)
-		r = undefine(hp, id, err);
+	if (hotplug_parse(hp, hp->domain.xml, &doc, err) < 0)
+		return -err->code;
+	req = find_req(domxml_request(doc), id);
+	plugged = req < domxml_request(doc)->nvgpus;
+	if (plugged && hotplug_unplug(hp, doc, req, err) < 0)
+		return -err->code;
+	if (persistent && hp->domain.persistent)
+		defined = undefine(hp, id, err);
+	if (defined < 0)
+		return defined;
 	/* Of a guest that let go late there is nothing left but its definition. */
-	if (r == 0 && !plugged)
-		r = not_plugged(hp, id, err);
-	if (r < 0)
-		return r;
+	if (!plugged && !defined && not_plugged(hp, id, err) < 0)
+		return -err->code;
 	if (hotplug_unlease(hp, hp->policy, id, hp->found_ms, err) == 0)
 		return 0;
 	return err_in(err, "domain %s no longer has vGPU %s, which is not given back yet (a second detach tries again)",

@@ -9,11 +9,11 @@
 #include "live/hotplug.h"
 #include "internal.h"
 #include "base/log.h"
-#include "live/migration_facts_live.h"
 
-static int parse(struct domxml **doc, const char *xml, unsigned int flags, struct err *err)
+/* The record of a suspend in this XML. */
+static int parse_record(struct domxml **record, const char *xml, struct err *err)
 {
-	return domxml_parse(doc, xml, strlen(xml), flags, err);
+	return domxml_parse(record, xml, strlen(xml), DOMXML_SUSPENDED, err);
 }
 
 static int set_record(struct hotplug *hp, const char *record, struct err *err)
@@ -44,20 +44,20 @@ static int plug_all(struct hotplug *hp, const struct domxml *record, const bool 
 	return set_record(hp, NULL, err);
 }
 
-/* Does the running domain have each of the record's vGPUs already? How many it lacks. */
+/* Does the running domain have each of the record's vGPUs already? How many are missing. */
 static size_t mark_present(const struct request *record, const struct request *live, bool *present)
 {
-	size_t lacking = 0;
+	size_t missing = 0;
 
 	for (size_t i = 0; i < record->nvgpus; i++) {
 		for (size_t k = 0; k < live->nvgpus; k++)
 			present[i] |= strcmp(record->vgpus[i].id, live->vgpus[k].id) == 0;
-		lacking += !present[i];
+		missing += !present[i];
 	}
-	return lacking;
+	return missing;
 }
 
-static int lease_lacking(struct hotplug *hp, const struct request *record, const bool *present, const char *op,
+static int lease_missing(struct hotplug *hp, const struct request *record, const bool *present, const char *op,
 			 struct err *err)
 {
 	autofree struct vgpu_request *vgpus = calloc(record->nvgpus + 1, sizeof(*vgpus));
@@ -77,23 +77,15 @@ static int lease_lacking(struct hotplug *hp, const struct request *record, const
 static int put_back(struct hotplug *hp, const char *op, size_t *n, struct err *err)
 {
 	autofree char *xml = NULL;
+	autodomxml struct domxml *record = NULL, *live = NULL;
 	bool present[REQUEST_MAX] = { 0 };
-	struct domxml *record = NULL, *live = NULL;
-	int r = virt_xml(hp->virt, hp->domain.uuid, VIRT_LIVE, &xml, err);
 
-	if (r == 0)
-		r = parse(&record, xml, DOMXML_SUSPENDED, err);
-	if (r == 0)
-		r = parse(&live, xml, DOMXML_ALL_PCI, err);
-	if (r == 0)
-		*n = mark_present(domxml_request(record), domxml_request(live), present);
-	if (r == 0)
-		r = lease_lacking(hp, domxml_request(record), present, op, err);
-	if (r == 0)
-		r = plug_all(hp, record, present, err);
-	domxml_free(record);
-	domxml_free(live);
-	return r;
+	if (hotplug_read(hp, VIRT_LIVE, &xml, &live, err) < 0 || parse_record(&record, xml, err) < 0)
+		return -err->code;
+	*n = mark_present(domxml_request(record), domxml_request(live), present);
+	if (lease_missing(hp, domxml_request(record), present, op, err) < 0)
+		return -err->code;
+	return plug_all(hp, record, present, err);
 }
 
 /* Does the domain run now? 1, or 0. */
@@ -102,10 +94,10 @@ static int runs(struct hotplug *hp, struct err *err)
 	struct virt_domain now;
 	int r = virt_find(hp->virt, hp->domain.uuid, &now, err);
 
-	if (r == 0) {
-		r = now.running;
-		virt_domain_free(&now);
-	}
+	if (r < 0)
+		return r;
+	r = now.running;
+	virt_domain_free(&now);
 	return r;
 }
 
@@ -155,58 +147,50 @@ static int may_suspend(struct hotplug *hp, struct err *err)
 /* *asked_ms is when libvirt was asked to save it: whoever resumes it then leases later. */
 static int unplug_and_save(struct hotplug *hp, const struct domxml *doc, int64_t *asked_ms, struct err *err)
 {
-	int r = 0;
-
-	for (size_t i = 0; i < domxml_request(doc)->nvgpus && r == 0; i++)
-		r = hotplug_unplug(hp, doc, i, err);
+	for (size_t i = 0; i < domxml_request(doc)->nvgpus; i++)
+		if (hotplug_unplug(hp, doc, i, err) < 0)
+			return -err->code;
 	*asked_ms = host_now_ms();
-	return r == 0 ? virt_managed_save(hp->virt, hp->domain.uuid, err) : r;
+	return virt_managed_save(hp->virt, hp->domain.uuid, err);
 }
 
 /* The domain's vGPUs as it runs, all of them with their types in the metadata; the XML belongs to the caller. */
 static int read_running(struct hotplug *hp, struct domxml **doc, char **xml, struct err *err)
 {
-	int r = migration_facts_live(hp->virt, hp->store, hp->domain.uuid, VIRT_LIVE, err);
-
-	if (r == 0)
-		r = virt_xml(hp->virt, hp->domain.uuid, VIRT_LIVE, xml, err);
-	if (r == 0 && strstr(*xml, DOMXML_SUSPENDED_NS))
+	if (hotplug_write_facts(hp, VIRT_LIVE, err) < 0 || virt_xml(hp->virt, hp->domain.uuid, VIRT_LIVE, xml, err) < 0)
+		return -err->code;
+	if (strstr(*xml, DOMXML_SUSPENDED_NS))
 		return err_set(err, EPERM, "domain %s lacks vGPUs since another suspend: 'vgpu-lease resume %s' first",
 			       hp->domain.name, hp->domain.name);
-	return r == 0 ? hotplug_parse(hp, *xml, doc, err) : r;
+	return hotplug_parse(hp, *xml, doc, err);
 }
 
 int hotplug_suspend(struct hotplug *hp, size_t *n, struct err *err)
 {
 	autofree char *xml = NULL, *record = NULL;
-	struct domxml *doc = NULL;
+	autodomxml struct domxml *doc = NULL;
+	const struct vgpu_request *vgpus;
 	int64_t asked_ms = 0;
-	int r = may_suspend(hp, err);
 
 	*n = 0;
-	if (r == 0)
-		r = read_running(hp, &doc, &xml, err);
-	if (r == 0)
-		*n = domxml_request(doc)->nvgpus;
-	if (r == 0 && *n == 0)
-		r = err_set(err, ENOENT, "domain %s has no vGPU: 'virsh managedsave' saves it", hp->domain.name);
-	if (r == 0)
-		r = domxml_suspended(doc, &record, err);
-	if (r == 0)
-		r = set_record(hp, record, err);
-	if (r == 0) {
-		r = unplug_and_save(hp, doc, &asked_ms, err);
-		if (r < 0)
-			r = undo_suspend(hp, err);
-	}
+	if (may_suspend(hp, err) < 0 || read_running(hp, &doc, &xml, err) < 0)
+		return -err->code;
+	vgpus = domxml_request(doc)->vgpus;
+	*n = domxml_request(doc)->nvgpus;
+	if (*n == 0)
+		return err_set(err, ENOENT, "domain %s has no vGPU: 'virsh managedsave' saves it", hp->domain.name);
+	if (domxml_suspended(doc, &record, err) < 0 || set_record(hp, record, err) < 0)
+		return -err->code;
+	if (unplug_and_save(hp, doc, &asked_ms, err) < 0)
+		return undo_suspend(hp, err);
 	/* The release that came with the save has given back most of it. */
-	for (size_t i = 0; i < *n && r == 0; i++)
-		if (hotplug_unlease(hp, hp->policy, domxml_request(doc)->vgpus[i].id, asked_ms, err) < 0)
-			r = err_in(err,
-				   "domain %s is saved, but vGPU %s is not given back yet ('vgpu-lease gc' does that)",
-				   hp->domain.name, domxml_request(doc)->vgpus[i].id);
-	domxml_free(doc);
-	return r;
+	for (size_t i = 0; i < *n; i++)
+		if (hotplug_unlease(hp, hp->policy, vgpus[i].id, asked_ms, err) < 0)
+			return err_in(
+				err,
+				"domain %s is saved, but vGPU %s is not given back yet ('vgpu-lease gc' does that)",
+				hp->domain.name, vgpus[i].id);
+	return 0;
 }
 
 /* The domain is saved: lease first, so that without room it stays saved. */
@@ -215,7 +199,7 @@ static int restore(struct hotplug *hp, const struct domxml *record, struct err *
 	static const bool none[REQUEST_MAX];
 	struct err ignored = { 0 };
 	const struct request *request = domxml_request(record);
-	int64_t asked_ms;
+	int64_t asked_ms = 0;
 	int r = hotplug_lease(hp, request, "resume", err);
 
 	if (r < 0)
@@ -236,7 +220,7 @@ int hotplug_resume(struct hotplug *hp, size_t *n, struct err *err)
 {
 	const char *name = hp->domain.name;
 	autofree char *xml = NULL;
-	struct domxml *record = NULL;
+	autodomxml struct domxml *record = NULL;
 	int r;
 
 	*n = 0;
@@ -246,20 +230,16 @@ int hotplug_resume(struct hotplug *hp, size_t *n, struct err *err)
 		return err_set(err, EPERM, "domain %s runs, and lacks no vGPU", name);
 	}
 	r = virt_has_managed_save(hp->virt, hp->domain.uuid, err);
-	if (r == 0)
-		return err_set(err, ENOENT, "domain %s is not saved: 'virsh start %s' starts it", name, name);
-	if (r == 1)
-		r = virt_saved_xml(hp->virt, hp->domain.uuid, &xml, err);
-	if (r == 0)
-		r = parse(&record, xml, DOMXML_SUSPENDED, err);
 	if (r < 0)
 		return r;
+	if (r == 0)
+		return err_set(err, ENOENT, "domain %s is not saved: 'virsh start %s' starts it", name, name);
+	if (virt_saved_xml(hp->virt, hp->domain.uuid, &xml, err) < 0 || parse_record(&record, xml, err) < 0)
+		return -err->code;
 	*n = domxml_request(record)->nvgpus;
 	if (*n == 0)
-		r = err_set(err, ENOENT, "domain %s was saved with no vGPU taken from it: 'virsh start %s' restores it",
-			    name, name);
-	else
-		r = restore(hp, record, err);
-	domxml_free(record);
-	return r;
+		return err_set(err, ENOENT,
+			       "domain %s was saved with no vGPU taken from it: 'virsh start %s' restores it", name,
+			       name);
+	return restore(hp, record, err);
 }

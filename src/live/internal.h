@@ -20,11 +20,17 @@ int hotplug_choose(struct hotplug *hp, const struct request *domain, const char 
  */
 int hotplug_unlease(struct hotplug *hp, const struct policy *policy, const char *id, int64_t asked_ms, struct err *err);
 
+/* One side of the running domain as it is now: its XML, and the document, with all PCI hostdevs. */
+int hotplug_read(struct hotplug *hp, unsigned int side, char **xml, struct domxml **doc, struct err *err);
+
+/* Writes the migration facts of the domain's vGPUs to this side of it. */
+int hotplug_write_facts(struct hotplug *hp, unsigned int side, struct err *err);
+
 /* The domain's vGPUs, as this XML of it has them. */
 int hotplug_parse(struct hotplug *hp, const char *xml, struct domxml **doc, struct err *err);
 
 /* Attaches what was leased; what libvirt refuses is given back. */
 int hotplug_plug(struct hotplug *hp, const char *id, const char *xml, unsigned int sides, struct err *err);
 
-/* Takes a want of the running domain's XML from it, and waits until QEMU has let go. */
+/* Takes a request of the running domain's XML from it, and waits until QEMU has let go. */
 int hotplug_unplug(struct hotplug *hp, const struct domxml *doc, size_t req, struct err *err);

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * Inside of virt: libvirt's functions, opened at run time, and the connection.
- *
- * Only virt.c, virt_domain.c and virt_event.c include this.
- */
+/* libvirt's functions, opened at run time, and the connection. */
 #pragma once
 
 #include <libvirt/libvirt.h>
@@ -19,7 +15,6 @@
 	S(virEventRegisterDefaultImpl)                                                                                 \
 	S(virEventRunDefaultImpl)                                                                                      \
 	S(virEventAddHandle)                                                                                           \
-	S(virEventRemoveHandle)                                                                                        \
 	S(virEventAddTimeout)                                                                                          \
 	S(virEventUpdateTimeout)                                                                                       \
 	S(virEventRemoveTimeout)                                                                                       \

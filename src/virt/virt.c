@@ -129,7 +129,7 @@ int virt_open(struct virt **out, const char *uri, struct err *err)
 	uri = uri ? uri : VIRT_DEFAULT_URI;
 	virt = calloc(1, sizeof(*virt));
 	if (!virt)
-		abort();
+		return err_sys(err, ENOMEM, "%s", uri);
 	virt->node_event = -1;
 	for (size_t i = 0; i < ARRAY_SIZE(virt->domain_events); i++)
 		virt->domain_events[i] = -1;

@@ -152,9 +152,8 @@ int virt_loop_init(struct err *err);
 /* Waits for the next thing to happen, and does what is to be done about it. */
 int virt_loop_turn(struct err *err);
 
-/* Calls `ready` whenever `fd` can be read or has hung up. An id, or a negative errno. */
+/* Calls `ready` whenever `fd` can be read or has hung up, for good. A negative errno. */
 int virt_loop_fd(int fd, void (*ready)(void *arg), void *arg, struct err *err);
-void virt_loop_forget_fd(int id);
 
 /*
  * Calls `fire` every `ms` milliseconds; 0 at once and always, -1 not until it is set anew. An id, or a negative errno.

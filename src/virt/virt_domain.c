@@ -87,38 +87,44 @@ static int describe(struct virt *virt, virDomainPtr domain, struct virt_domain *
 		return err_set(err, EIO, "domain %s: libvirt gives it the UUID %s, which is none", name, uuid);
 	out->name = strdup(name);
 	if (!out->name)
-		abort();
+		return err_sys(err, ENOMEM, "domain %s", name);
 	out->xml = virt_lib.virDomainGetXMLDesc(domain, 0);
 	return out->xml ? 0 : failed(virt, domain, "its XML cannot be read", err);
+}
+
+static int add_domain(struct virt *virt, virDomainPtr domain, bool running_only, struct virt_domain *list, size_t *n,
+		      struct err *err)
+{
+	struct virt_domain *out = &list[*n];
+	int r = describe(virt, domain, out, err);
+
+	/* One domain that is busy is no reason to know nothing of the others. */
+	if (r < 0 && r != -ENOENT && r != -ENOTCONN && out->name)
+		r = 0;
+	if (r == 0 && (!running_only || out->running)) {
+		++*n;
+		return 0;
+	}
+	virt_domain_free(out);
+	return r == -ENOENT ? 0 : r;
 }
 
 int virt_list(struct virt *virt, bool running_only, struct virt_domain **out, size_t *n, struct err *err)
 {
 	virDomainPtr *domains = NULL;
-	int r = 0, found = virt_lib.virConnectListAllDomains(virt->conn, &domains,
-							     running_only ? VIR_CONNECT_LIST_DOMAINS_ACTIVE : 0);
+	int r, found = virt_lib.virConnectListAllDomains(virt->conn, &domains,
+							 running_only ? VIR_CONNECT_LIST_DOMAINS_ACTIVE : 0);
 
 	*out = NULL;
 	*n = 0;
 	if (found < 0)
 		return virt_error(virt, err, "the domains cannot be listed");
 	*out = calloc((size_t)found + 1, sizeof(**out));
-	if (!*out)
-		abort();
+	r = *out ? 0 : err_sys(err, ENOMEM, "the domains cannot be listed");
 	for (int i = 0; i < found; i++) {
 		if (r == 0)
-			r = describe(virt, domains[i], &(*out)[*n], err);
-		/* One domain that is busy is no reason to know nothing of the others. */
-		if (r < 0 && r != -ENOENT && r != -ENOTCONN && (*out)[*n].name)
-			r = 0;
+			r = add_domain(virt, domains[i], running_only, *out, n, err);
 		virt_lib.virDomainFree(domains[i]);
-		if (r == 0 && (!running_only || (*out)[*n].running)) {
-			++*n;
-			continue;
-		}
-		virt_domain_free(&(*out)[*n]);
-		if (r == -ENOENT)
-			r = 0;
 	}
 	free(domains);
 	if (r == 0)
@@ -267,57 +273,40 @@ int virt_monitor(struct virt *virt, const char *uuid, const char *command, char 
 
 /* --- detaching, and what becomes of it --- */
 
-enum fate { PENDING, REMOVED, REFUSED, STOPPED, LOST, LATE };
-
 struct detaching {
 	const char *uuid, *alias;
-	enum fate fate;
+	bool ended;
+	int code; /* a positive errno; 0: it is gone */
+	const char *text;
 };
+
+static void end(struct detaching *detaching, int code, const char *text)
+{
+	if (!detaching->ended)
+		*detaching = (struct detaching){ detaching->uuid, detaching->alias, true, code, text };
+}
 
 static void on_event(void *arg, const struct virt_event *event)
 {
 	struct detaching *detaching = arg;
 
-	if (detaching->fate != PENDING)
-		return;
 	if (event->kind == VIRT_EVENT_DISCONNECTED)
-		detaching->fate = LOST;
+		end(detaching, ENOTCONN, "the connection to libvirt was lost meanwhile");
 	if (!event->uuid || strcmp(event->uuid, detaching->uuid) != 0)
 		return;
 	if (event->kind == VIRT_EVENT_STOPPED)
-		detaching->fate = STOPPED;
-	else if (!event->detail || strcmp(event->detail, detaching->alias) != 0)
+		end(detaching, ESHUTDOWN, "the domain stopped meanwhile");
+	if (!event->detail || strcmp(event->detail, detaching->alias) != 0)
 		return;
-	else if (event->kind == VIRT_EVENT_DEVICE_REMOVED)
-		detaching->fate = REMOVED;
-	else if (event->kind == VIRT_EVENT_REMOVAL_FAILED)
-		detaching->fate = REFUSED;
+	if (event->kind == VIRT_EVENT_DEVICE_REMOVED)
+		end(detaching, 0, "");
+	if (event->kind == VIRT_EVENT_REMOVAL_FAILED)
+		end(detaching, EAGAIN, "the guest refuses to let it go");
 }
 
 static void on_late(void *arg)
 {
-	struct detaching *detaching = arg;
-
-	if (detaching->fate == PENDING)
-		detaching->fate = LATE;
-}
-
-static int fate_of(const struct detaching *detaching, struct err *err)
-{
-	switch (detaching->fate) {
-	case REMOVED:
-		return 0;
-	case REFUSED:
-		return err_set(err, EAGAIN, "the guest refuses to let it go");
-	case STOPPED:
-		return err_set(err, ESHUTDOWN, "the domain stopped meanwhile");
-	case LOST:
-		return err_set(err, ENOTCONN, "the connection to libvirt was lost meanwhile");
-	case PENDING:
-	case LATE:
-		break;
-	}
-	return err_set(err, ETIMEDOUT, "the guest did not let it go in time");
+	end(arg, ETIMEDOUT, "the guest did not let it go in time");
 }
 
 int virt_detach_wait(struct virt *virt, const char *uuid, const char *xml, const char *alias, int wait_ms,
@@ -336,9 +325,9 @@ int virt_detach_wait(struct virt *virt, const char *uuid, const char *xml, const
 	r = virt_detach_device(virt, uuid, xml, VIRT_LIVE, err);
 	/* libvirt waits for a while of its own; what came in that time is told before any time of ours can run out. */
 	virt_loop_set_timer(timer, wait_ms);
-	while (r == 0 && detaching.fate == PENDING)
+	while (r == 0 && !detaching.ended)
 		r = virt_loop_turn(err);
 	virt_loop_forget_timer(timer);
 	virt_unwatch(virt);
-	return r == 0 ? fate_of(&detaching, err) : r;
+	return r == 0 && detaching.code ? err_set(err, detaching.code, "%s", detaching.text) : r;
 }

@@ -16,13 +16,14 @@ struct call {
 	void *arg;
 };
 
-static struct call *make_call(void (*fn)(void *arg), void *arg)
+static struct call *make_call(void (*fn)(void *arg), void *arg, struct err *err)
 {
 	struct call *call = malloc(sizeof(*call));
 
 	if (!call)
-		abort();
-	*call = (struct call){ .fn = fn, .arg = arg };
+		err_sys(err, ENOMEM, "libvirt's event loop");
+	else
+		*call = (struct call){ .fn = fn, .arg = arg };
 	return call;
 }
 
@@ -51,25 +52,26 @@ int virt_loop_turn(struct err *err)
 
 int virt_loop_fd(int fd, void (*ready)(void *arg), void *arg, struct err *err)
 {
-	struct call *call = make_call(ready, arg);
-	int id = virt_lib.virEventAddHandle(fd, VIR_EVENT_HANDLE_READABLE, on_fd, call, free);
+	struct call *call = make_call(ready, arg, err);
+	int id;
 
+	if (!call)
+		return -err->code;
+	id = virt_lib.virEventAddHandle(fd, VIR_EVENT_HANDLE_READABLE, on_fd, call, free);
 	if (id >= 0)
 		return id;
 	free(call);
 	return virt_error(NULL, err, "a descriptor cannot be watched");
 }
 
-void virt_loop_forget_fd(int id)
-{
-	virt_lib.virEventRemoveHandle(id);
-}
-
 int virt_loop_timer(int ms, void (*fire)(void *arg), void *arg, struct err *err)
 {
-	struct call *call = make_call(fire, arg);
-	int id = virt_lib.virEventAddTimeout(ms, on_timer, call, free);
+	struct call *call = make_call(fire, arg, err);
+	int id;
 
+	if (!call)
+		return -err->code;
+	id = virt_lib.virEventAddTimeout(ms, on_timer, call, free);
 	if (id >= 0)
 		return id;
 	free(call);

@@ -19,8 +19,8 @@ static struct view {
 	char xml[DOMAINS][XML_MAX];
 } view;
 
-static struct plugged plugged;
-static struct unfinished unfinished;
+static struct lease_marks plugged;
+static struct lease_marks unfinished;
 
 static void view_drop(void)
 {
@@ -218,6 +218,6 @@ void finish_starts(void)
 void handler_end(void)
 {
 	view_drop();
-	plugged_free(&plugged);
-	unfinished_free(&unfinished);
+	lease_marks_free(&plugged);
+	lease_marks_free(&unfinished);
 }

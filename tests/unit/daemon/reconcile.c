@@ -123,7 +123,7 @@ int main(void)
 	for (size_t i = 0; i < sizeof(device_rows) / sizeof(device_rows[0]); i++) {
 		const struct device_row *row = &device_rows[i];
 		struct lease lease = lease_of(row->holder ? row->holder : D, row->state, row->is);
-		struct device_view view = { .settled = !(row->is & UNSETTLED),
+		struct reconcile_view view = { .settled = !(row->is & UNSETTLED),
 					    .domain = D,
 					    .lease = row->holder ? &lease : NULL,
 					    .at_work = (row->is & AT_WORK) != 0,
@@ -139,7 +139,7 @@ int main(void)
 	for (size_t i = 0; i < sizeof(lease_rows) / sizeof(lease_rows[0]); i++) {
 		const struct lease_row *row = &lease_rows[i];
 		struct lease lease = lease_of(D, row->state, row->is);
-		struct lease_view view = { .lease = &lease,
+		struct reconcile_view view = { .lease = &lease,
 					   .known = !(row->is & UNKNOWN_XML),
 					   .settled = !(row->is & UNSETTLED),
 					   .at_work = (row->is & AT_WORK) != 0,

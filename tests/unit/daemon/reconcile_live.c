@@ -32,7 +32,7 @@
 static struct live live;
 static struct store store;
 static struct config config;
-static struct plugged plugged;
+static struct lease_marks plugged;
 static int fds[10];
 
 /* QEMU opens the vGPU, and closes it. */
@@ -110,11 +110,11 @@ static size_t pass(const char *xml, bool settled)
 
 static int finish_once(void)
 {
-	static struct unfinished said;
+	static struct lease_marks said;
 	struct err err;
 	int r = reconcile_finish(&store, &config.policy, &said, &err);
 
-	unfinished_free(&said);
+	lease_marks_free(&said);
 	return r;
 }
 
@@ -422,7 +422,7 @@ int main(void)
 	gone();
 	on_its_way();
 	released_meanwhile();
-	plugged_free(&plugged);
+	lease_marks_free(&plugged);
 	store_close(&store);
 	config_free(&config);
 	live_end(&live);
