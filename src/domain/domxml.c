@@ -110,7 +110,7 @@ static int read_suspended(struct domxml *doc, const struct xml_elem *domain, con
 	if (request_read(doc, domain, xml_root(tree), meta, true, err) < 0)
 		return -err->code;
 	for (size_t i = 0; i < doc->request.nvgpus; i++)
-		doc->marks[i].device = NULL;
+		doc->marks[i].elems[PART_DEVICE] = NULL;
 	return domxml_locate(doc, xml_count(tree), err);
 }
 

@@ -22,7 +22,7 @@ struct edits {
 	size_t n;
 };
 
-enum { EDITS_PER_VGPU = TRAITS + ADDRESS + 1 + FACTS };
+enum { EDITS_PER_VGPU = ATTRS + META_UUID - ADDRESS /* those of an address can go and come */ };
 
 static int by_place(const void *a, const void *b)
 {
@@ -49,102 +49,94 @@ static struct span end_of(struct span span)
 	return (struct span){ span.at + span.len, 0 };
 }
 
-/* The attribute gets this value, is put in behind the one that ends at `behind`, or, where the text is "", goes. */
-static void set(struct edits *edits, const struct attr *attr, struct span behind, const char *name, const char *text)
+/* The attribute gets this value, is put in behind another, or, where the text is "", goes. */
+static void set(struct edits *edits, const struct mark *mark, size_t attr, size_t behind, const char *text)
 {
-	if (attr->value.at && text[0])
-		add(edits, attr->value, NULL, text);
-	else if (attr->value.at)
-		add(edits, attr->whole, NULL, "");
+	const struct attr *is = &mark->attrs[attr];
+
+	if (is->value.at && text[0])
+		add(edits, is->value, NULL, text);
+	else if (is->value.at)
+		add(edits, is->whole, NULL, "");
 	else if (text[0])
-		add(edits, end_of(behind), name, text);
+		add(edits, end_of(mark->attrs[behind].whole), domxml_attrs[attr].name, text);
 }
 
 /* The attributes of the <address>; those of a PCI address in libvirt's notation: 0x0000 0x41 0x00 0x4. */
-static void address_values(char values[ADDRESS][ID_SIZE], const char *id, bool is_pci)
+static void address_values(char values[ATTRS][ID_SIZE], const char *id, bool is_pci)
 {
 	char copy[ID_SIZE], *rest = copy;
 
-	memset(values, 0, sizeof(char[ADDRESS][ID_SIZE]));
-	if (!is_pci) {
-		text_copy(values[0], ID_SIZE, id);
-		return;
-	}
 	text_copy(copy, sizeof(copy), id);
-	for (size_t i = 1; i < ADDRESS; i++)
+	for (size_t i = ADDRESS; i < FACT; i++)
+		values[i][0] = '\0';
+	if (!is_pci)
+		text_copy(values[ADDRESS], ID_SIZE, id);
+	for (size_t i = ADDRESS + 1; i < FACT && is_pci; i++)
 		snprintf(values[i], ID_SIZE, "0x%.30s", strsep(&rest, ":."));
 }
 
 /* An address of the other kind comes in behind the first attribute of the one that there was, all of which go. */
-static int replace_address(struct edits *edits, const struct mark *mark, const char *was, const char values[][ID_SIZE],
+static int replace_address(struct edits *edits, const struct mark *mark, const char *was, char values[ATTRS][ID_SIZE],
 			   struct err *err)
 {
 	const struct attr *first = NULL;
 
-	for (size_t i = 0; i < ADDRESS; i++) {
-		if (!mark->place[i].value.at)
+	for (size_t i = ADDRESS; i < FACT; i++) {
+		if (!mark->attrs[i].value.at)
 			continue;
-		first = first ? first : &mark->place[i];
-		add(edits, mark->place[i].whole, NULL, "");
+		first = first ? first : &mark->attrs[i];
+		add(edits, mark->attrs[i].whole, NULL, "");
 	}
 	if (!first)
 		return err_set(err, EINVAL, "%s: the <address> in the hostdev's <source> has no attributes", was);
-	for (size_t i = 0; i < ADDRESS; i++)
+	for (size_t i = ADDRESS; i < FACT; i++)
 		if (values[i][0])
-			add(edits, end_of(first->whole), domxml_address[i], values[i]);
+			add(edits, end_of(first->whole), domxml_attrs[i].name, values[i]);
 	return 0;
 }
 
-static int plan_address(struct edits *edits, const struct mark *mark, const char *was, const char values[][ID_SIZE],
+static int plan_address(struct edits *edits, const struct mark *mark, const char *was, char values[ATTRS][ID_SIZE],
 			struct err *err)
 {
-	for (size_t i = 0; i < ADDRESS; i++) {
+	for (size_t i = ADDRESS; i < FACT; i++) {
 		if (!values[i][0])
 			continue;
-		if (!mark->place[i].value.at)
+		if (!mark->attrs[i].value.at)
 			return err_set(
 				err, EINVAL,
 				"%s: the <address> in the hostdev's <source> has no %s='...': write all four numbers",
-				was, domxml_address[i]);
-		add(edits, mark->place[i].value, NULL, values[i]);
+				was, domxml_attrs[i].name);
+		add(edits, mark->attrs[i].value, NULL, values[i]);
 	}
 	return 0;
-}
-
-/* The hostdev's own attributes, in the order of domxml_traits. */
-static void plan_traits(struct edits *edits, const struct mark *mark, bool to_pci)
-{
-	static const char *const pci[TRAITS] = { "pci", "no", "" };
-	static const char *const mdev[TRAITS] = { "mdev", "no", "vfio-pci" };
-
-	for (size_t i = 0; i < TRAITS; i++)
-		set(edits, &mark->traits[i], mark->traits[0].whole, domxml_traits[i], to_pci ? pci[i] : mdev[i]);
 }
 
 static int plan_change(const struct domxml *doc, struct edits *edits, const struct domxml_change *change,
 		       const char *id, struct err *err)
 {
+	static const char *const pci[] = { "pci", "no", "" }, *const mdev[] = { "mdev", "no", "vfio-pci" };
 	const struct vgpu_request *req = &doc->request.vgpus[change->req];
 	const struct mark *mark = &doc->marks[change->req];
-	bool has_device = mark->id.value.at, to_pci = (req->kind == REQUEST_PCI) != change->changes_framework;
-	char address[ADDRESS][ID_SIZE];
-	const char *facts[FACTS];
+	const struct attr *device = &mark->attrs[req->kind == REQUEST_MDEV ? META_UUID : META_ADDRESS];
+	bool to_pci = (req->kind == REQUEST_PCI) != change->changes_framework;
+	char address[ATTRS][ID_SIZE];
 	int r = 0;
 
 	address_values(address, id, to_pci);
 	if (change->changes_framework) {
-		plan_traits(edits, mark, to_pci);
+		for (size_t i = TRAIT; i < ADDRESS; i++)
+			set(edits, mark, i, TRAIT, to_pci ? pci[i] : mdev[i]);
 		r = replace_address(edits, mark, req->id, address, err);
-		if (has_device)
-			add(edits, mark->id.whole, to_pci ? "address" : "uuid", id);
+		if (device->value.at)
+			add(edits, device->whole, domxml_attrs[to_pci ? META_ADDRESS : META_UUID].name, id);
 	} else if (change->id[0]) {
 		r = plan_address(edits, mark, req->id, address, err);
-		if (has_device)
-			add(edits, mark->id.value, NULL, id);
+		if (device->value.at)
+			add(edits, device->value, NULL, id);
 	}
-	domxml_fact_values(&change->facts, facts);
-	for (size_t i = 0; has_device && change->has_facts && i < FACTS; i++)
-		set(edits, &mark->facts[i], mark->id.whole, domxml_facts[i], facts[i]);
+	for (size_t i = FACT; device->value.at && change->has_facts && i < META_UUID; i++)
+		set(edits, mark, i, (size_t)(device - mark->attrs), domxml_fact(&change->facts, i));
 	return r;
 }
 

@@ -10,14 +10,11 @@
 
 static bool has_facts(const struct vgpu_request *req, const struct migration_facts *facts)
 {
-	const char *is[FACTS], *shall[FACTS];
+	bool same = req->has_metadata;
 
-	domxml_fact_values(&req->facts, is);
-	domxml_fact_values(facts, shall);
-	for (size_t i = 0; i < FACTS; i++)
-		if (strcmp(is[i], shall[i]) != 0)
-			return false;
-	return req->has_metadata;
+	for (size_t i = FACT; i < META_UUID; i++)
+		same &= strcmp(domxml_fact(&req->facts, i), domxml_fact(facts, i)) == 0;
+	return same;
 }
 
 static void put_preferences(FILE *f, const struct vgpu_request *req)
@@ -34,14 +31,11 @@ static void put_preferences(FILE *f, const struct vgpu_request *req)
 
 static void put_device(FILE *f, const struct vgpu_request *req, const struct migration_facts *facts)
 {
-	const char *values[FACTS];
-
-	domxml_fact_values(facts, values);
 	fputs("\n  <device", f);
 	domxml_put(f, req->kind == REQUEST_MDEV ? "uuid" : "address", req->id);
-	for (size_t i = 0; i < FACTS; i++)
-		if (values[i][0])
-			domxml_put(f, domxml_facts[i], values[i]);
+	for (size_t i = FACT; i < META_UUID; i++)
+		if (*domxml_fact(facts, i))
+			domxml_put(f, domxml_attrs[i].name, domxml_fact(facts, i));
 	put_preferences(f, req);
 	fputs("/>", f);
 }

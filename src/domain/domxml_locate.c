@@ -1,17 +1,32 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Finds in the bytes of a domain's XML what an edit would replace. */
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "internal.h"
 
-const char *const domxml_address[ADDRESS] = { "uuid", "domain", "bus", "slot", "function" };
-const char *const domxml_facts[FACTS] = { "type", "name", "framework", "model", "driver" };
-const char *const domxml_traits[TRAITS] = { "type", "managed", "model" };
+#define FACT_ATTR(name)                                                                                                \
+	{ PART_DEVICE, #name, offsetof(struct migration_facts, name), sizeof(((struct migration_facts *)0)->name) }
 
-/* The elements of a vGPU: its hostdev, the address in that, and its device in the metadata. */
-enum part { PART_HOSTDEV, PART_ADDRESS, PART_DEVICE, PARTS };
+const struct domxml_attr domxml_attrs[ATTRS] = {
+	[TRAIT] = { PART_HOSTDEV, "type" },
+	{ PART_HOSTDEV, "managed" },
+	{ PART_HOSTDEV, "model" },
+	[ADDRESS] = { PART_ADDRESS, "uuid" },
+	{ PART_ADDRESS, "domain" },
+	{ PART_ADDRESS, "bus" },
+	{ PART_ADDRESS, "slot" },
+	{ PART_ADDRESS, "function" },
+	[FACT] = FACT_ATTR(type),
+	FACT_ATTR(name),
+	FACT_ATTR(framework),
+	FACT_ATTR(model),
+	FACT_ATTR(driver),
+	[META_UUID] = { PART_DEVICE, "uuid" },
+	[META_ADDRESS] = { PART_DEVICE, "address" },
+};
 
 static const char *const part_names[PARTS] = { "hostdev", "address", "device" };
 
@@ -29,23 +44,6 @@ static int by_index(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Where the attribute stands that xml_attr() reads; false where the tag lacks what the element has. */
-static bool locate_attr(const char *xml, struct span tag, const struct xml_elem *elem, const char *name,
-			struct attr *attr)
-{
-	return !xml_attr(elem, name) || scan_attr(xml, tag, xml_attr_prefix(elem, name), name, attr);
-}
-
-static bool locate_all(const char *xml, struct span tag, const struct xml_elem *elem, const char *const *names,
-		       size_t n, struct attr *attrs)
-{
-	bool found = true;
-
-	for (size_t i = 0; i < n; i++)
-		found &= locate_attr(xml, tag, elem, names[i], &attrs[i]);
-	return found;
-}
-
 /* Where a hostdev ends. It holds no other hostdev, and in what libvirt prints no comment. */
 static void locate_end(const struct domxml *doc, struct span tag, struct span *whole)
 {
@@ -56,27 +54,21 @@ static void locate_end(const struct domxml *doc, struct span tag, struct span *w
 	*whole = (struct span){ tag.at, at ? (size_t)(at - doc->xml) + strlen(end) - tag.at : 0 };
 }
 
+/* Where the attributes stand that xml_attr() reads; false where the tag lacks what the element has. */
 static bool locate_attrs(struct domxml *doc, const struct sought *sought, struct span tag)
 {
 	struct mark *mark = &doc->marks[sought->req];
-	bool mdev = doc->request.vgpus[sought->req].kind == REQUEST_MDEV;
-	const char *xml = doc->xml;
+	bool found = scan_tag_is(doc->xml, tag, part_names[sought->part]);
 
-	if (!scan_tag_is(xml, tag, part_names[sought->part]))
-		return false;
-	switch (sought->part) {
-	case PART_HOSTDEV:
+	if (sought->part == PART_HOSTDEV)
 		locate_end(doc, tag, &mark->whole);
-		return locate_all(xml, tag, sought->elem, domxml_traits, TRAITS, mark->traits);
-	case PART_ADDRESS:
-		return locate_all(xml, tag, sought->elem, domxml_address, ADDRESS, mark->place);
-	case PART_DEVICE:
-		return locate_attr(xml, tag, sought->elem, mdev ? "uuid" : "address", &mark->id) &&
-		       locate_all(xml, tag, sought->elem, domxml_facts, FACTS, mark->facts);
-	case PARTS:
-		break;
+	for (size_t i = 0; i < ATTRS && found; i++) {
+		const char *name = domxml_attrs[i].name;
+
+		if (domxml_attrs[i].part == sought->part && xml_attr(sought->elem, name))
+			found = scan_attr(doc->xml, tag, xml_attr_prefix(sought->elem, name), name, &mark->attrs[i]);
 	}
-	return false;
+	return found;
 }
 
 int domxml_locate(struct domxml *doc, size_t count, struct err *err)
@@ -87,12 +79,10 @@ int domxml_locate(struct domxml *doc, size_t count, struct err *err)
 	struct span tag;
 	int r;
 
-	for (size_t i = 0; i < doc->request.nvgpus; i++) {
-		sought[n++] = (struct sought){ doc->marks[i].hostdev, i, PART_HOSTDEV };
-		sought[n++] = (struct sought){ doc->marks[i].address, i, PART_ADDRESS };
-		if (doc->marks[i].device)
-			sought[n++] = (struct sought){ doc->marks[i].device, i, PART_DEVICE };
-	}
+	for (size_t i = 0; i < doc->request.nvgpus; i++)
+		for (enum part part = 0; part < PARTS; part++)
+			if (doc->marks[i].elems[part])
+				sought[n++] = (struct sought){ doc->marks[i].elems[part], i, part };
 	qsort(sought, n, sizeof(*sought), by_index);
 	for (seen = 0; (r = scan_tag(&scan, &tag)) > 0; seen++)
 		if (next < n && xml_index(sought[next].elem) == seen && !locate_attrs(doc, &sought[next++], tag))

@@ -154,25 +154,16 @@ static int read_numa(struct vgpu_request *req, const char *value, struct err *er
 
 int meta_apply(const struct meta_device *device, struct vgpu_request *req, struct err *err)
 {
-	const struct {
-		const char *attr;
-		char *dst;
-		size_t size;
-	} words[] = {
-		{ "type", req->facts.type, sizeof(req->facts.type) },
-		{ "params", req->params, sizeof(req->params) },
-		{ "name", req->facts.name, sizeof(req->facts.name) },
-		{ "framework", req->facts.framework, sizeof(req->facts.framework) },
-		{ "model", req->facts.model, sizeof(req->facts.model) },
-		{ "driver", req->facts.driver, sizeof(req->facts.driver) },
-	};
+	const struct xml_elem *elem = device->elem;
 
 	req->has_metadata = true;
-	req->has_params = xml_attr(device->elem, "params") != NULL;
-	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-		if (take(words[i].dst, words[i].size, device->elem, words[i].attr, req->id, err) < 0)
+	req->has_params = xml_attr(elem, "params") != NULL;
+	for (size_t i = FACT; i < META_UUID; i++)
+		if (take((char *)&req->facts + domxml_attrs[i].fact, domxml_attrs[i].size, elem, domxml_attrs[i].name,
+			 req->id, err) < 0)
 			return -err->code;
-	if (read_placement(req, xml_attr(device->elem, "placement"), err) < 0)
+	if (take(req->params, sizeof(req->params), elem, "params", req->id, err) < 0 ||
+	    read_placement(req, xml_attr(elem, "placement"), err) < 0)
 		return -err->code;
-	return read_numa(req, xml_attr(device->elem, "numa"), err);
+	return read_numa(req, xml_attr(elem, "numa"), err);
 }

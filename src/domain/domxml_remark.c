@@ -14,11 +14,6 @@
 
 enum { REMARKS_MAX = 32, WORD_SIZE = 64 };
 
-#define DEVICE_WORDS "type, placement, numa, params"
-
-static const char *const device_words[] = { "uuid",   "address", "type",      "placement", "numa",
-					    "params", "name",    "framework", "model",     "driver" };
-
 static void note(struct domxml *doc, const char *fix, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 /* Beyond those that anybody reads none is kept: a hostile document has millions. */
@@ -49,36 +44,37 @@ static const char *shown(char buf[WORD_SIZE], const char *name)
 	return buf;
 }
 
-static bool is_known(const char *word, const char *const *words, size_t n)
+/* `words`: those that are known, each between blanks. */
+static void look_at_attributes(struct domxml *doc, const struct xml_elem *elem, const char *words, const char *fix,
+			       const char *whose)
 {
-	for (size_t i = 0; i < n; i++)
-		if (strcmp(word, words[i]) == 0)
-			return true;
-	return false;
+	char word[WORD_SIZE], known[WORD_SIZE + 2];
+	const char *name;
+
+	for (size_t i = 0; (name = xml_attr_name(elem, i)) && doc->nremarks < REMARKS_MAX; i++) {
+		snprintf(known, sizeof(known), " %s ", name);
+		if (!strstr(words, known))
+			note(doc, fix, "%s: unknown attribute '%s'", whose, shown(word, name));
+	}
 }
 
 static void look_at_device(struct domxml *doc, const struct xml_elem *device)
 {
 	const char *uuid = xml_attr(device, "uuid"), *address = xml_attr(device, "address");
-	char word[WORD_SIZE], id[WORD_SIZE];
-	const char *name;
+	char id[WORD_SIZE], whose[2 * WORD_SIZE];
 
 	text_safe(id, sizeof(id), uuid ? uuid : address ? address : "");
-	for (size_t i = 0; (name = xml_attr_name(device, i)) && doc->nremarks < REMARKS_MAX; i++)
-		if (!is_known(name, device_words, ARRAY_SIZE(device_words)))
-			note(doc, "use " DEVICE_WORDS, "<vgpu:device> of %s: unknown attribute '%s'", id,
-			     shown(word, name));
+	snprintf(whose, sizeof(whose), "<vgpu:device> of %s", id);
+	look_at_attributes(doc, device, " uuid address type placement numa params name framework model driver ",
+			   "use type, placement, numa, params", whose);
 }
 
 static void look_at_lease(struct domxml *doc, const struct xml_elem *lease)
 {
 	const struct xml_elem *child = xml_child(lease, NULL, NULL);
 	char word[WORD_SIZE];
-	const char *name;
 
-	for (size_t i = 0; (name = xml_attr_name(lease, i)) && doc->nremarks < REMARKS_MAX; i++)
-		if (strcmp(name, "project") != 0)
-			note(doc, "use project", "<vgpu:lease>: unknown attribute '%s'", shown(word, name));
+	look_at_attributes(doc, lease, " project ", "use project", "<vgpu:lease>");
 	for (; child && doc->nremarks < REMARKS_MAX; child = xml_next(child, NULL, NULL)) {
 		if (strcmp(xml_ns(child), DOMXML_NS) != 0)
 			note(doc, "write <vgpu:device>, with the prefix of its <lease>",

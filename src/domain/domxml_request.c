@@ -135,15 +135,15 @@ static int read_hostdevs(struct domxml *doc, const struct xml_elem *devices, con
 
 	for (; hostdev; hostdev = xml_next(hostdev, "", "hostdev")) {
 		const struct meta_device *device;
-		struct mark mark = { .hostdev = hostdev };
+		struct mark mark = { .elems[PART_HOSTDEV] = hostdev };
 		struct vgpu_request req = { .numa = NUMA_AUTO };
-		int r = read_hostdev(hostdev, meta, all_pci, &req, &mark.address, err);
+		int r = read_hostdev(hostdev, meta, all_pci, &req, &mark.elems[PART_ADDRESS], err);
 
 		if (r == 0)
 			continue;
 		read_alias(&req, hostdev);
 		device = r > 0 ? meta_find(meta, req.id) : NULL;
-		mark.device = device ? device->elem : NULL;
+		mark.elems[PART_DEVICE] = device ? device->elem : NULL;
 		if (device)
 			r = meta_apply(device, &req, err);
 		if (r >= 0)

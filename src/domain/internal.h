@@ -16,25 +16,37 @@
 #include "domain/domxml_scan.h"
 #include "base/xml.h"
 
-/* The attributes that an edit replaces. */
+/* The elements of a vGPU: its hostdev, the address in that, and its device in the metadata. */
+enum part { PART_HOSTDEV, PART_ADDRESS, PART_DEVICE, PARTS };
+
+/* Their attributes that an edit replaces, as indices of domxml_attrs. */
 enum {
-	ADDRESS = 5, /* of an <address>: uuid; domain, bus, slot, function */
-	FACTS = 5,   /* of a <vgpu:device>: type, name, framework, model, driver */
-	TRAITS = 3,  /* of a hostdev: type, managed, model */
+	TRAIT,               /* type, managed, model */
+	ADDRESS = TRAIT + 3, /* uuid; domain, bus, slot, function */
+	FACT = ADDRESS + 5,  /* type, name, framework, model, driver */
+	META_UUID = FACT + 5,
+	META_ADDRESS,
+	ATTRS
 };
+
+extern const struct domxml_attr {
+	enum part part;
+	const char *name;
+	size_t fact; /* where struct migration_facts has it, of LABEL_SIZE bytes at the most */
+	size_t size;
+} domxml_attrs[ATTRS];
+
+static inline const char *domxml_fact(const struct migration_facts *facts, size_t attr)
+{
+	return (const char *)facts + domxml_attrs[attr].fact;
+}
 
 /* Where the document has what an edit of a vGPU replaces. */
 struct mark {
-	/* While the tree is there; `device` is NULL without metadata. */
-	const struct xml_elem *hostdev, *address, *device;
-	struct span whole; /* of the hostdev, to the end of its end tag */
-	struct attr traits[TRAITS];
-	struct attr place[ADDRESS];
-	struct attr id; /* in the metadata */
-	struct attr facts[FACTS];
+	const struct xml_elem *elems[PARTS]; /* while the tree is there; NULL: there is none, in the metadata */
+	struct span whole;                   /* of the hostdev, to the end of its end tag */
+	struct attr attrs[ATTRS];
 };
-
-extern const char *const domxml_address[ADDRESS], *const domxml_facts[FACTS], *const domxml_traits[TRAITS];
 
 enum { META_MAX = REQUEST_MAX }; /* <vgpu:device> elements */
 
@@ -110,13 +122,3 @@ void domxml_put(FILE *out, const char *name, const char *text);
 
 /* domxml_edit.c: closes the memory stream that makes *out; NULL: it could not be opened. */
 int domxml_end(FILE *f, char **out, struct err *err);
-
-/* The facts in the order of domxml_facts. */
-static inline void domxml_fact_values(const struct migration_facts *facts, const char *values[FACTS])
-{
-	values[0] = facts->type;
-	values[1] = facts->name;
-	values[2] = facts->framework;
-	values[3] = facts->model;
-	values[4] = facts->driver;
-}
