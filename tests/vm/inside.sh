@@ -61,8 +61,10 @@ failed() { [ "$STATUS" != 0 ]; }
 same() {
 	[ "$1" = "$2" ] || { printf 'got:  %s\nwant: %s\n' "$1" "$2"; return 1; }
 }
-# says TEXT...: does the output of the last `run` hold each of these?
-says() {
+# tells KEY [ARG...]: does the output of the last `run` hold this message (tests/lib/messages)?
+tells() { says "$@" <<<"$OUT"; }
+# shows TEXT...: does it hold each of these names?
+shows() {
 	local text
 	for text; do
 		[[ $OUT == *"$text"* ]] || { printf 'not said: %s\n' "$text"; return 1; }

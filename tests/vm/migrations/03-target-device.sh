@@ -37,7 +37,7 @@ check "the domain uses it" uses mover "$U3"
 
 there other_hook migrate 'echo "not today" >&2; exit 1'
 migrate_to 2 mover
-check "another hook on host2 refuses" says "not today"
+check "another hook on host2 refuses" shows "not today"
 check "what ours had reserved is still there" same "$(there states)" reserved
 there no_other_hook
 migrate_to 2 mover
@@ -49,7 +49,7 @@ run virsh start mover
 check "the same domain is started on host1, too" held_by "$U1" mover adopted
 there migrate_to 1 mover
 check "then it cannot come" there failed
-check "because it runs there" there says "it runs on this host already"
+check "because it runs there" there tells M_PLAN_RUNS_HERE
 check "the lease on host1 is as it was" held_by "$U1" mover adopted
 check "and is the only one" same "$(states)" active
 check "host2 is as it was" there has mover "$U3"

@@ -22,7 +22,13 @@ after() {
 refused() {
 	migrate_to 2 mover "${@:3}"
 	check "$1: the migration fails" failed
-	check "$1: who asked for it reads why" says "$2"
+	check "$1: who asked for it reads why" shows "$2"
+}
+# refused_with WHAT KEY [ARG...]: likewise, with a message of ours.
+refused_with() {
+	migrate_to 2 mover
+	check "$1: the migration fails" failed
+	check "$1: who asked for it reads why" tells "${@:2}"
 }
 # A migration over a line so slow that it does not end by itself; its process is `migration`.
 set_out() {
@@ -79,7 +85,7 @@ forget_calls
 there make_device "$U2"
 there policy "${lenient[@]}" 'reclaim = never' 'reuse = never'
 there room 1
-refused "no room" "max_instances = 1 is reached"
+refused_with "no room" M_CAP_REACHED 1
 check "no room: it is one line" same "$(grep -c 'vgpu-lease: domain mover: vGPU' <<<"$OUT") $(wc -l <<<"$OUT")" "1 1"
 there eval "echo 1 >/sys/bus/mdev/devices/$U2/remove"
 there policy "${lenient[@]}"
@@ -93,10 +99,10 @@ after "a broken configuration" "migrate"
 # What the device handler of the source would have said.
 facts() { virsh -q metadata mover urn:vgpu-lease:domain:1 --key vgpu --live --set "<lease><device uuid='$U1' $*/></lease>"; }
 facts "type='nvidia-7' name='GRID T4-1B' model='10de:1eb8'"
-refused "no such type" "no type is called 'nvidia-7' here (on the source it is GRID T4-1B of 10de:1eb8)"
+refused_with "no such type" M_UNKNOWN_TYPE nvidia-7 -- M_ON_THE_SOURCE "GRID T4-1B" 10de:1eb8
 after "no such type" "migrate"
 facts "type='mtty-2' name='Single port serial'"
-refused "another type" "it is Single port serial on the source, and mtty-2 is Dual port serial here"
+refused_with "another type" M_OTHER_ON_SOURCE_NO_MODEL "Single port serial" mtty-2 "Dual port serial"
 virsh -q metadata mover urn:vgpu-lease:domain:1 --live --remove
 after "another type" "migrate"
 

@@ -4,7 +4,7 @@
 ARGUMENT=-no-such-option define bad "$U1"
 run virsh start --paused bad
 check "a domain with an option that QEMU does not know does not start" failed
-check "the reason is QEMU's" says no-such-option
+check "the reason is QEMU's" shows no-such-option
 check "nothing is left of a start that QEMU refused" within 15 nothing_left
 
 mkdir -p /etc/libvirt/hooks/qemu.d

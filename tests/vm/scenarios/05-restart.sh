@@ -21,6 +21,6 @@ run systemctl restart libvirtd
 check "the guest runs on under a broken configuration" within 15 running
 check "its lease is still there" lease "$U1" '.state == "active"'
 run vgpu-lease list
-check "leases can be listed under a broken configuration" says "$U1" steady
+check "leases can be listed under a broken configuration" shows "$U1" steady
 run virsh destroy steady
 check "the lease is given back under a broken configuration" within 15 no_lease

@@ -35,7 +35,7 @@ check "the other domain's device is the only one left" within 15 only "$U1"
 echo 'max_instances = 1' >>"$CONF"
 run virsh start sleeper
 check "it does not wake where there is no room" failed
-check "the refusal names it" says "sleeper"
+check "the refusal names it" shows "sleeper"
 check "its saved state is kept" managed sleeper yes
 check "the other domain's lease is the only one" same "$(leases | jq -r '.leases[].domain.name')" other
 run virsh destroy other

@@ -7,7 +7,7 @@ run virsh start --paused first
 check "the first domain has the device" uses first "$U1"
 run virsh start --paused second
 check "the second is refused" failed
-check "and told who has it" says "domain second" first
+check "and told who has it" shows "domain second" first
 check "the first runs on" is_state first paused
 check "with its device" uses first "$U1"
 check "and its lease" held_by "$U1" first

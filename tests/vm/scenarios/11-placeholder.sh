@@ -8,12 +8,12 @@ run virsh define "$WORK/template.xml"
 check "libvirt takes a placeholder" succeeded
 run virsh start --paused wish
 check "but such a domain does not start" failed
-check "and is told what to do" says "domain wish" rewrite
+check "and is told what to do" shows "domain wish" rewrite
 check "nothing is left of the attempt" within 5 nothing_left
 
 run vgpu-lease rewrite "$WORK/template.xml"
 check "rewrite succeeds" succeeded
-check "no placeholder is left" no says "$any"
+check "no placeholder is left" no shows "$any"
 printf '%s\n' "$OUT" >"$WORK/wish.xml"
 run virsh define "$WORK/wish.xml"
 check "libvirt takes the result" succeeded

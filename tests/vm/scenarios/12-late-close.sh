@@ -21,6 +21,6 @@ check "the device is there, as it is open" exists "$U1"
 check "its lease says that it is being given back" lease "$U1" '.state == "releasing"'
 run vgpu-lease release "$U1"
 check "nor is it removed by command" failed
-check "which says that it is open" says "$U1" open
+check "which says that it is open" shows "$U1" open
 touch "$WORK/close"
 check "when it is closed, device and lease go" within 20 nothing_left

@@ -5,13 +5,13 @@ the_lease() { leases | jq -r '.leases[0].id'; }
 define plain
 run vgpu-lease attach plain
 check "a domain that does not run gets nothing attached" failed
-check "and the reason is said" says "plain does not run"
+check "and the reason is said" tells M_NOT_RUNNING plain
 
 virsh -q start plain
 run vgpu-lease attach plain
 check "a domain that runs gets a vGPU" succeeded
 id=$(the_lease)
-check "it says which" says "attached $id, mtty-2 on mtty, to domain plain"
+check "it says which" tells M_ATTACHED "$id" mtty-2 mtty plain
 check "it is leased to the domain" held_by "$id" plain
 check "the domain has it" same "$(device_in plain)" "$id"
 check "QEMU has it open" [ -n "$(find "/proc/$(pid_of plain)/fd" -lname "/dev/vfio/$(basename "$(readlink "/sys/bus/mdev/devices/$id/iommu_group")")")" ]
@@ -30,7 +30,7 @@ check "what was detached is gone" only "$second"
 check "and in no lease" same "$(leases | jq -c '[.leases[].id]')" "[\"$second\"]"
 run vgpu-lease detach plain "$id"
 check "it cannot be detached twice" failed
-check "for the domain does not have it" says "plain has no vGPU $id"
+check "for the domain does not have it" tells M_NOT_ITS_VGPU plain "$id"
 
 run virsh destroy plain
 check "what was attached is given back when the domain ends" within 15 nothing_left
@@ -55,7 +55,7 @@ virsh -q start plain
 run vgpu-lease attach plain
 run vgpu-lease attach plain
 check "without room an attach is refused" failed
-check "with the reason" says mtty full
+check "with the reason" shows mtty full
 check "and the domain keeps what it had" [ "$(device_in plain | wc -l)" = 1 ]
 virsh -q destroy plain
 for n in {1..11}; do echo 1 >"/sys/bus/mdev/devices/$(printf 'bbbbbbbb-0000-4000-8000-%012d' "$n")/remove"; done
@@ -67,7 +67,7 @@ GUEST=halt define stubborn "$U1"
 virsh -q start stubborn
 run vgpu-lease detach stubborn "$U1"
 check "a guest that does not let go is an error" failed
-check "which says that the lease stays" says "stubborn: the guest did not let go" "still has vGPU $U1" "the lease stays"
+check "which says that the lease stays" tells M_NOT_LET_GO stubborn "$U1"
 check "and it does" held_by "$U1" stubborn
 check "the guest runs on with its vGPU" uses stubborn "$U1"
 run virsh destroy stubborn

@@ -11,7 +11,7 @@ run vgpu-lease suspend sleeper
 check "nor one that does not run" failed
 run vgpu-lease resume sleeper
 check "nor resumed one that was not suspended" failed
-check "as it has no saved image" says "sleeper is not saved"
+check "as it has no saved image" tells M_NOT_SAVED sleeper
 
 virsh -q start sleeper
 run virsh managedsave sleeper
@@ -19,13 +19,13 @@ check "with its vGPUs the guest cannot be saved" failed
 slots=$(slot_of "$U1")$(slot_of "$U2")
 run vgpu-lease suspend sleeper
 check "vgpu-lease suspends it" succeeded
-check "and says how many it gave back" says "suspended domain sleeper: 2 vGPUs given back"
+check "and says how many it gave back" tells M_SUSPENDED sleeper 2
 check "it is saved" same "$(virsh list --all --with-managed-save --name | xargs)" sleeper
 check "its vGPUs are others' to use" nothing_left
 
 run vgpu-lease resume sleeper
 check "it is resumed" succeeded
-check "and says what it has" says "resumed domain sleeper: 2 vGPUs attached"
+check "and says what it has" tells M_RESUMED sleeper 2
 check "it runs" is_state sleeper running
 check "with both of them" same "$(device_in sleeper | xargs)" "$U1 $U2"
 check "at their old places" same "$(slot_of "$U1")$(slot_of "$U2")" "$slots"
@@ -42,7 +42,7 @@ for n in {2..23}; do make_device "$(printf 'bbbbbbbb-0000-4000-8000-%012d' "$n")
 sed -i '$a [policy]\nreclaim = never\nrelease_timeout = 3' "$CONF"
 run vgpu-lease resume sleeper
 check "without room it is not resumed" failed
-check "for that reason" says mtty full
+check "for that reason" shows mtty full
 check "it stays saved" same "$(virsh list --all --with-managed-save --name | xargs)" sleeper
 check "and holds nothing" no_lease
 for n in {1..23}; do echo 1 >"/sys/bus/mdev/devices/$(printf 'bbbbbbbb-0000-4000-8000-%012d' "$n")/remove"; done
@@ -53,7 +53,7 @@ check "without its vGPUs" same "$(device_in sleeper)" ''
 check "which are on record" [ "$(record | grep -o 'lt;hostdev' | wc -l)" = 2 ]
 run vgpu-lease suspend sleeper
 check "it is not suspended before it has them again" failed
-check "and says how" says "vgpu-lease resume sleeper"
+check "and says how" shows "vgpu-lease resume sleeper"
 run vgpu-lease resume sleeper
 check "a resume gives it what it lacks" succeeded
 check "both of them" same "$(device_in sleeper | xargs)" "$U1 $U2"

@@ -6,7 +6,7 @@ GUEST=halt define stubborn "$U1"
 virsh -q start stubborn
 run vgpu-lease suspend stubborn
 check "a guest that does not let go is not suspended" failed
-check "and says why" says "did not let go" "$U1"
+check "and says why" tells M_NOT_LET_GO "*" "$U1"
 check "it runs on with its vGPU" uses stubborn "$U1"
 check "which is leased to it" held_by "$U1" stubborn
 check "no record is left" same "$(virsh metadata stubborn --uri urn:vgpu-lease:suspended:1 2>/dev/null | xargs)" ''
@@ -19,7 +19,7 @@ virsh -q start unsaved
 mount -t tmpfs -o size=64k none /var/lib/libvirt/qemu/save
 run vgpu-lease suspend unsaved
 check "a guest that cannot be saved is not suspended" failed
-check "and says why" says "cannot be saved"
+check "and says why" tells M_CANNOT_BE_SAVED
 check "and has its vGPUs again" same "$(device_in unsaved | sort | xargs)" "$U1 $U3"
 check "leased to it" held_by "$U3" unsaved
 umount /var/lib/libvirt/qemu/save
@@ -32,4 +32,4 @@ sed -i "s|<memory|<metadata><nova:instance xmlns:nova='http://openstack.org/xmln
 virsh -q define "$WORK/nova.xml" >/dev/null
 virsh -q start nova
 run vgpu-lease suspend nova
-check "OpenStack's guests are OpenStack's to suspend" says "openstack server suspend"
+check "OpenStack's guests are OpenStack's to suspend" shows "openstack server suspend"

@@ -23,11 +23,11 @@ serve mtty-1 'reclaim = never'
 define blocked "$U1"
 run virsh start blocked
 check "a domain of another type does not start" failed
-check "for lack of room" says mtty full
+check "for lack of room" shows mtty full
 run vgpu-lease gc --dry-run
-check "gc says why they stay" says "reclaim = never: foreign devices stay"
+check "gc says why they stay" tells M_FOREIGN_STAYS
 run vgpu-lease retype mtty mtty-1
-check "retype says what is in the way" says "mtty is not free for mtty-1: 12 vGPUs of another type stand in the way"
+check "retype says what is in the way" tells M_RETYPE_NOT_FREE mtty mtty-1 "12 vGPUs"
 check "and leaves it there" [ "$(devices | wc -w)" = 12 ]
 
 serve mtty-2
@@ -35,7 +35,7 @@ define user "$(orphan 12)"
 virsh -q start user
 serve mtty-1
 run vgpu-lease retype mtty mtty-1
-check "a card with a lease of another type keeps it" says "stays $(orphan 12), mtty-2, leased to domain user"
+check "a card with a lease of another type keeps it" tells M_RETYPE_STAYS_LEASED "$(orphan 12)" mtty-2 user
 check "and all else that is on it" [ "$(devices | wc -w)" = 12 ]
 virsh -q destroy user
 virsh -q undefine user
@@ -46,7 +46,7 @@ check "gc says what would go" [ "$(grep -c '^remove .*an orphan' <<<"$OUT")" = 1
 check "and nothing goes" [ "$(devices | wc -w)" = 12 ]
 run vgpu-lease retype mtty mtty-1
 check "retype frees the card" succeeded
-check "for all that it can make" says "mtty is free for mtty-1: 24 can be made now"
+check "for all that it can make" tells M_RETYPE_FREE mtty mtty-1 24
 check "with the definition" same "$(mdevctl list -d)" ''
 run virsh start blocked
 check "then the domain starts" succeeded

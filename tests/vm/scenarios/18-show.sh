@@ -5,12 +5,12 @@ shown() { jq -e "$1" <<<"$OUT" >/dev/null || { echo "$OUT"; return 1; }; }
 define seen "$U1"
 run vgpu-lease show seen
 check "a domain that does not run has no differences" succeeded
-check "and a vGPU in its definition" says "$U1" config
+check "and a vGPU in its definition" shows "$U1" config
 rm -f /var/log/libvirt/qemu/seen.log
 virsh -q start seen
 run vgpu-lease show seen
 check "nor has one that runs" succeeded
-check "which has it open" says "live,config  active  yes     $(pid_of seen)"
+check "which has it open" shows "live,config  active  yes     $(pid_of seen)"
 check "and is not tainted by that" no grep -q custom-monitor /var/log/libvirt/qemu/seen.log
 
 run vgpu-lease show --qemu --json seen
@@ -27,9 +27,9 @@ virsh -q attach-device seen /dev/stdin --live <<-END
 END
 run vgpu-lease show seen
 check "what somebody else attached is a difference" failed
-check "and is named" says "$U2: the domain has it, and it is in no lease"
+check "and is named" tells M_SHOW_NOT_LEASED "$U2"
 
 rm -f "/run/vgpu-lease/leases/$U1"
 run vgpu-lease show seen
-check "so is a lease that was lost" says "$U1: the domain has it, and it is in no lease"
+check "so is a lease that was lost" tells M_SHOW_NOT_LEASED "$U1"
 virsh -q destroy seen

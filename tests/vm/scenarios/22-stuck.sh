@@ -30,12 +30,12 @@ check "by the hook, with the card's name" says 'asks' stuck
 check "in time" in_time
 run timeout 60 systemctl restart libvirtd
 run timeout 60 virsh list --all
-check "a libvirtd that is started again answers" says other
+check "a libvirtd that is started again answers" shows other
 check "its domain runs on" is_state other paused
 check "with its vGPU" held_by "$U1" other
 run timeout 30 vgpu-lease inventory
 check "the inventory ends" test "$STATUS" != 124
-check "and still lists the other card" says mtty
+check "and still lists the other card" shows mtty
 hang_at nowhere
 echo 1 >"/sys/bus/mdev/devices/$U3/remove"
 run timeout 60 virsh start --paused asks

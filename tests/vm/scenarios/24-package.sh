@@ -97,7 +97,7 @@ run vgpu-lease check
 check "and all is well" succeeded
 sed -i 's/mtty-1/mtty-2/' "$CONF"
 run vgpu-lease check
-check "a running guest whose type is no longer enabled is told of" says mtty-1
+check "a running guest whose type is no longer enabled is told of" shows mtty-1
 mount --bind /run/vgpu-lease /run/vgpu-lease
 mount -o remount,bind,ro /run/vgpu-lease
 run vgpu-lease check
