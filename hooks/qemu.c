@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "ops/lifecycle.h"
+#include "base/args.h"
 #include "base/auto.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -29,22 +30,28 @@
 #include "state/store.h"
 #include "base/text.h"
 
-#define USAGE "usage: qemu [--root DIR] [--config FILE] [--dry-run] -- GUEST OP SUBOP EXTRA\n"
-
-enum { SHOWN_NAME = 120, EXIT_REFUSED = 1, EXIT_USAGE = 2 };
+enum { SHOWN_NAME = 120, EXIT_REFUSED = 1 };
 
 struct call {
-	const char *root, *config_path;
+	struct args args;
 	bool dry_run;
 	const char *guest, *op, *subop;
+};
+
+static const struct arg options[] = {
+	ARG_ROOT,
+	ARG_CONFIG,
+	{ "dry-run", NULL, 0, offsetof(struct call, dry_run), "Print the steps and the XML, and change nothing", 0 },
+	ARG_HELP,
+	ARG_VERSION,
+	{ 0 },
 };
 
 struct hook {
 	struct call call;
 	struct host host;
 	struct config config;
-	bool has_config;
-	struct policy policy;
+	bool has_config; /* else these are the defaults */
 	char why_no_config[sizeof(((struct err *)NULL)->text)];
 	char *xml; /* as it came */
 	size_t len;
@@ -53,9 +60,11 @@ struct hook {
 	struct lifecycle lifecycle;
 };
 
+enum what { PREPARE, MIGRATE, RESTORE, RECONNECT, RELEASE };
+
 struct operation {
 	const char *op, *subop;
-	int (*flow)(struct hook *hook, struct err *err);
+	enum what what;
 	bool may_refuse;
 	bool needs_config;   /* an error in the configuration is its error */
 	enum plan_mode mode; /* of its preview */
@@ -76,55 +85,39 @@ static int write_out(const char *data, size_t len, struct err *err)
 	return 0;
 }
 
-static int flow_prepare(struct hook *hook, struct err *err)
+static int act(struct hook *hook, const struct operation *operation, struct err *err)
 {
-	return lifecycle_prepare(&hook->lifecycle, err);
-}
+	const struct lifecycle *lifecycle = &hook->lifecycle;
+	autofree char *xml = NULL;
+	size_t len = 0;
+	int r = -EINVAL;
 
-static int hand_over(struct hook *hook, int r, char *xml, size_t len, struct err *err)
-{
-	if (r == 0 && xml && write_out(xml, len, err) < 0) {
-		lifecycle_unreserve(&hook->lifecycle);
-		r = -err->code;
+	switch (operation->what) {
+	case PREPARE:
+		return lifecycle_prepare(lifecycle, err);
+	case RECONNECT:
+		return lifecycle_reconnect(lifecycle, err);
+	case RELEASE:
+		return lifecycle_release(&hook->host, &hook->config.policy, hook->uuid, hook->name, err);
+	case MIGRATE:
+		r = lifecycle_migrate(lifecycle, &xml, &len, err);
+		break;
+	case RESTORE:
+		r = lifecycle_restore(lifecycle, &xml, &len, err);
+		break;
 	}
-	free(xml);
-	return r;
-}
-
-static int flow_migrate(struct hook *hook, struct err *err)
-{
-	char *xml = NULL;
-	size_t len = 0;
-	int r = lifecycle_migrate(&hook->lifecycle, &xml, &len, err);
-
-	return hand_over(hook, r, xml, len, err);
-}
-
-static int flow_restore(struct hook *hook, struct err *err)
-{
-	char *xml = NULL;
-	size_t len = 0;
-	int r = lifecycle_restore(&hook->lifecycle, &xml, &len, err);
-
-	return hand_over(hook, r, xml, len, err);
-}
-
-static int flow_reconnect(struct hook *hook, struct err *err)
-{
-	return lifecycle_reconnect(&hook->lifecycle, err);
-}
-
-static int flow_release(struct hook *hook, struct err *err)
-{
-	return lifecycle_release(&hook->host, &hook->policy, hook->uuid, hook->name, err);
+	if (r < 0 || !xml || write_out(xml, len, err) == 0)
+		return r;
+	lifecycle_unreserve(lifecycle);
+	return -err->code;
 }
 
 static const struct operation operations[] = {
-	{ "prepare", "begin", flow_prepare, true, true, PLAN_PREPARE },
-	{ "migrate", "begin", flow_migrate, true, true, PLAN_MIGRATE },
-	{ "restore", "begin", flow_restore, false, true, PLAN_RESTORE },
-	{ "reconnect", "begin", flow_reconnect, false, false, PLAN_PREPARE },
-	{ "release", "end", flow_release, false, false, PLAN_PREPARE },
+	{ "prepare", "begin", PREPARE, true, true, PLAN_PREPARE },
+	{ "migrate", "begin", MIGRATE, true, true, PLAN_MIGRATE },
+	{ "restore", "begin", RESTORE, false, true, PLAN_RESTORE },
+	{ "reconnect", "begin", RECONNECT, false, false, PLAN_PREPARE },
+	{ "release", "end", RELEASE, false, false, PLAN_PREPARE },
 };
 
 /* start, started, stopped, attach and whatever libvirt may add: nothing to do. */
@@ -140,30 +133,36 @@ static const struct operation *find_operation(const struct call *call)
  * Exactly four arguments are libvirt's call, whatever they spell: a domain may be called --dry-run. Otherwise options
  * come first, and "--" before the four.
  */
-static bool parse_call(struct call *call, int argc, char **argv)
+static int parse_call(struct call *call, int argc, char **argv, struct err *err)
 {
-	int i = 1;
+	char **words = argv + 1;
 
-	*call = (struct call){ 0 };
 	if (argc != 5) {
-		for (; i < argc && strcmp(argv[i], "--") != 0; i++) {
-			if (strcmp(argv[i], "--dry-run") == 0)
-				call->dry_run = true;
-			else if (strcmp(argv[i], "--root") == 0 && i + 1 < argc)
-				call->root = argv[++i];
-			else if (strcmp(argv[i], "--config") == 0 && i + 1 < argc)
-				call->config_path = argv[++i];
-			else
-				return false;
-		}
-		i++;
+		if (args_parse(call, options, argc, argv, err) < 0)
+			return -err->code;
+		if (call->args.help || call->args.version)
+			return 0;
+		if (call->args.noperands != 4 || call->args.nfree)
+			return err_set(err, EINVAL, "expected [OPTION]... -- GUEST OP SUBOP EXTRA");
+		words = call->args.operands;
 	}
-	if (argc - i != 4)
-		return false;
-	call->guest = argv[i];
-	call->op = argv[i + 1];
-	call->subop = argv[i + 2];
-	return true;
+	call->guest = words[0];
+	call->op = words[1];
+	call->subop = words[2];
+	return 0;
+}
+
+static int print_help(const struct call *call)
+{
+	if (call->args.version) {
+		printf("vgpu-lease %s\n", PACKAGE_VERSION);
+	} else {
+		printf("usage: qemu [OPTION]... -- GUEST OP SUBOP EXTRA\n\n"
+		       "Lease vGPUs to libvirt guests. libvirt runs this hook with the domain XML on\n"
+		       "standard input, and without options.\n\n");
+		args_help(stdout, options, 0);
+	}
+	return fflush(stdout) < 0 ? EXIT_REFUSED : EXIT_SUCCESS;
 }
 
 /*
@@ -188,41 +187,32 @@ static int read_xml(struct hook *hook, struct err *err)
 /* Why nothing may be leased: kept for the refusal of a device that does not exist. Only a wrong file is an error. */
 static int read_config(struct hook *hook, struct err *err)
 {
-	struct err why = { 0 };
 	int r;
 
-	config_default(&hook->config);
-	hook->policy = hook->config.policy;
-	config_free(&hook->config);
-	if (!hook->call.root && geteuid() != 0) {
+	if (!hook->call.args.root && geteuid() != 0) {
 		snprintf(hook->why_no_config, sizeof(hook->why_no_config),
 			 "this libvirt does not run as root, and only root can make vGPUs");
 		return 0;
 	}
-	r = config_load(&hook->config, &hook->host, hook->call.config_path, &why);
-	if (r == 0) {
-		hook->has_config = true;
-		hook->policy = hook->config.policy;
+	r = config_load(&hook->config, &hook->host, hook->call.args.config, err);
+	hook->has_config = r == 0;
+	if (r == 0)
 		return 0;
-	}
 	if (r == -ENOENT)
-		err_in(&why, "there is no configuration");
-	snprintf(hook->why_no_config, sizeof(hook->why_no_config), "%s", why.text);
-	if (r == -ENOENT)
-		return 0;
-	*err = why;
-	return r;
+		err_in(err, "there is no configuration");
+	snprintf(hook->why_no_config, sizeof(hook->why_no_config), "%s", err->text);
+	return r == -ENOENT ? 0 : r;
 }
 
 static int read_host(struct hook *hook, struct err *err)
 {
-	int r;
-
 	/* The gate has done so already, where it had to. */
 	if (hook->host.root >= 0)
 		return 0;
-	r = host_open(&hook->host, hook->call.root, err);
-	return r < 0 ? r : read_config(hook, err);
+	config_default(&hook->config);
+	if (host_open(&hook->host, hook->call.args.root, err) < 0)
+		return -err->code;
+	return read_config(hook, err);
 }
 
 /*
@@ -236,7 +226,7 @@ static bool is_leased(const struct hook *hook)
 	struct err ignored;
 	bool leased;
 
-	if (host_open(&host, hook->call.root, &ignored) < 0)
+	if (host_open(&host, hook->call.args.root, &ignored) < 0)
 		return false;
 	leased = hostdev_filter_leased(&host, domxml_peek_uuid(uuid, hook->xml, hook->len) ? uuid : NULL);
 	host_close(&host);
@@ -265,62 +255,61 @@ static int gate(struct hook *hook, bool by_lease, struct err *err)
 /* What is given back is told by the leases alone: neither the rest of the XML nor its size keeps anything. */
 static int read_owner(struct hook *hook, struct err *err)
 {
-	int r;
-
 	text_safe(hook->name, sizeof(hook->name), hook->call.guest);
-	if (domxml_peek_uuid(hook->uuid, hook->xml, hook->len))
-		return 0;
-	r = domxml_parse(&hook->doc, hook->xml, hook->len, DOMXML_IDENTITY, err);
-	if (r == 0)
+	if (!domxml_peek_uuid(hook->uuid, hook->xml, hook->len)) {
+		if (domxml_parse(&hook->doc, hook->xml, hook->len, DOMXML_IDENTITY, err) < 0)
+			return -err->code;
 		memcpy(hook->uuid, domxml_request(hook->doc)->uuid, sizeof(hook->uuid));
-	return r;
+	}
+	if (read_host(hook, err) < 0)
+		log_warn("%s: %s", hook->call.op, err->text);
+	return 1;
 }
 
 /* The hostdevs that are ours, of a domain that may have some. */
-static int read_wants(struct hook *hook, const struct operation *operation, struct err *err)
+static int read_hostdevs(struct hook *hook, const struct operation *operation, struct err *err)
 {
 	bool large = hook->len > DOMXML_MAX;
+	const struct request *request;
 	int r = large ? domxml_hostdevs(&hook->doc, hook->xml, hook->len, err)
 		      : domxml_parse(&hook->doc, hook->xml, hook->len, DOMXML_ALL_PCI, err);
 
-	if (r < 0 || domxml_request(hook->doc)->nvgpus == 0)
+	if (r < 0)
 		return r;
+	request = domxml_request(hook->doc);
+	if (request->nvgpus == 0)
+		return 0;
 	r = read_host(hook, err);
 	if (r < 0 && operation->needs_config)
 		return r;
 	if (r < 0)
 		log_warn("%s: %s", operation->op, err->text);
-	r = hostdev_filter_keep(hook->doc, &hook->host, hook->has_config ? &hook->config : NULL, NULL, err);
-	if (r == 0 && large && domxml_request(hook->doc)->nvgpus > 0)
-		return err_set(err, E2BIG, "vGPU %s: the domain's XML is over %d MiB",
-			       domxml_request(hook->doc)->vgpus[0].id, DOMXML_MAX >> 20);
-	return r;
+	if (hostdev_filter_keep(hook->doc, &hook->host, hook->has_config ? &hook->config : NULL, NULL, err) < 0)
+		return -err->code;
+	if (large && request->nvgpus > 0)
+		return err_set(err, E2BIG, "vGPU %s: the domain's XML is over %d MiB", request->vgpus[0].id,
+			       DOMXML_MAX >> 20);
+	return request->nvgpus > 0;
 }
 
 /* 1: the domain concerns us and all is read; 0: it does not. */
 static int read_all(struct hook *hook, const struct operation *operation, struct err *err)
 {
-	bool by_lease = operation->flow == flow_release;
-	int r = read_xml(hook, err);
+	bool by_lease = operation->what == RELEASE;
+	int r;
 
-	if (r == 0 && !gate(hook, by_lease, err))
+	if (read_xml(hook, err) < 0)
+		return -err->code;
+	if (!gate(hook, by_lease, err))
 		return 0;
-	if (r == 0)
-		r = by_lease ? read_owner(hook, err) : read_wants(hook, operation, err);
-	if (r < 0)
-		return r;
-	if (!by_lease && domxml_request(hook->doc)->nvgpus == 0)
-		return 0;
-	/* What is wrong with the configuration has been said, where it matters. */
-	if (by_lease && read_host(hook, err) < 0)
-		log_warn("%s: %s", operation->op, err->text);
+	r = by_lease ? read_owner(hook, err) : read_hostdevs(hook, operation, err);
 	hook->lifecycle = (struct lifecycle){ .host = &hook->host,
 					      .config = hook->has_config ? &hook->config : NULL,
-					      .policy = &hook->policy,
+					      .policy = &hook->config.policy,
 					      .why_no_config = hook->why_no_config,
 					      .doc = hook->doc,
 					      .request = hook->doc ? domxml_request(hook->doc) : NULL };
-	return 1;
+	return r;
 }
 
 /* The plan of an operation that leases, and the XML that it would give the domain. */
@@ -347,14 +336,16 @@ static int dry_plan(struct hook *hook, const struct operation *operation, struct
 static int dry_run(struct hook *hook, const struct operation *operation, struct err *err)
 {
 	struct store store;
-	int r;
+	int r = 0;
 
-	if (operation->needs_config && hook->lifecycle.request)
+	if (operation->needs_config)
 		return dry_plan(hook, operation, err);
-	r = store_open(&store, &hook->host, false, err);
-	if (r == 0 && operation->flow == flow_release)
-		r = preview_release(stderr, &store, hook->uuid, err);
-	store_close(&store);
+	if (operation->what == RELEASE) {
+		r = store_open(&store, &hook->host, false, err);
+		if (r == 0)
+			r = preview_release(stderr, &store, hook->uuid, err);
+		store_close(&store);
+	}
 	return r < 0 ? r : write_out(hook->xml, hook->len, err);
 }
 
@@ -364,16 +355,15 @@ static int run(struct hook *hook, const struct operation *operation, struct err 
 
 	if (r < 0)
 		return r;
-	if (r == 0 || !operation)
+	if (r == 0)
 		return hook->call.dry_run ? write_out(hook->xml, hook->len, err) : 0;
-	return hook->call.dry_run ? dry_run(hook, operation, err) : operation->flow(hook, err);
+	return hook->call.dry_run ? dry_run(hook, operation, err) : act(hook, operation, err);
 }
 
 static void hook_free(struct hook *hook)
 {
 	domxml_free(hook->doc);
-	if (hook->has_config)
-		config_free(&hook->config);
+	config_free(&hook->config);
 	host_close(&hook->host);
 	free(hook->xml);
 }
@@ -390,19 +380,17 @@ int main(int argc, char **argv)
 	make_sure_of_descriptors();
 	umask(077);
 	signal(SIGPIPE, SIG_IGN);
-	if (argc == 2 && strcmp(argv[1], "--help") == 0)
-		return fputs(USAGE, stdout) < 0 ? EXIT_REFUSED : EXIT_SUCCESS;
-	if (!parse_call(&hook.call, argc, argv)) {
-		fputs(USAGE, stderr);
-		return EXIT_USAGE;
-	}
+	if (parse_call(&hook.call, argc, argv, &err) < 0)
+		return args_usage_error("qemu", &err);
+	if (!hook.call.guest)
+		return print_help(&hook.call);
 	/* Also for what does not concern us: that it is called at all is what libvirt does not tell otherwise. */
 	if (!hook.call.dry_run)
-		store_note_call(hook.call.root);
+		store_note_call(hook.call.args.root);
 	operation = find_operation(&hook.call);
 	if (!operation && !hook.call.dry_run)
 		return EXIT_SUCCESS;
-	if (!hook.call.root && !hook.call.dry_run)
+	if (!hook.call.args.root && !hook.call.dry_run)
 		log_open("vgpu-lease");
 	r = run(&hook, operation, &err);
 	if (r < 0) {

@@ -7,7 +7,6 @@
  * finds. Events that come together make one pass. It may be killed at any instant and started again.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -17,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/args.h"
 #include "base/auto.h"
 #include "daemon/guests.h"
 #include "daemon/handler.h"
@@ -28,15 +28,15 @@
 #include "virt/virt.h"
 
 enum {
-	EXIT_USAGE = 2,
 	SETTLE_MS = 200, /* events that come within this time make one pass */
 	APART_MS = 1000, /* and passes are so far apart, however many come */
 	WAIT_MAX_S = 86400,
 };
 
 struct options {
-	const char *root, *config_path, *uri, *wait;
-	bool foreground, help, version;
+	struct args args;
+	const char *uri, *wait;
+	bool foreground;
 	long wait_s;
 };
 
@@ -56,56 +56,33 @@ struct leased {
 	int64_t pass_at, passed_at, alive_at, connect_at;
 };
 
-static const char *const usage =
-	"usage: vgpu-leased [OPTION]...\n"
-	"\n"
-	"Looks after the vGPUs of libvirt guests where its hook cannot. Ends at SIGTERM; reads the\n"
-	"configuration anew at SIGHUP.\n"
-	"\n"
-	"Options:\n"
-	"  --root DIR            DIR stands before /sys, /proc, /dev, /run, /etc and /var/lib\n"
-	"  --config FILE         the configuration, with drop-ins in FILE.d\n"
-	"  --connect URI         which libvirt to speak to, in place of qemu:///system\n"
-	"  --foreground          logs to standard error, not to syslog\n"
-	"  --wait-ready SECONDS  waits until the pGPUs that the configuration names are ready, no\n"
-	"                        longer than so, and ends: for units that start at boot\n"
-	"  --help                prints this\n"
-	"  --version             prints the version\n"
-	"\n"
-	"Exit status: 0 ended as it was told to, 1 failed, 2 wrong call.\n";
+static const struct arg table[] = {
+	ARG_ROOT,
+	ARG_CONFIG,
+	{ "connect", "URI", 0, offsetof(struct options, uri), "Connect to this libvirt [" VIRT_DEFAULT_URI "]", 0 },
+	{ "foreground", NULL, 0, offsetof(struct options, foreground), "Log to standard error, not to syslog", 0 },
+	{ "wait-ready", "SECONDS", 0, offsetof(struct options, wait),
+	  "Wait until the configured pGPUs are ready, then exit", 0 },
+	ARG_HELP,
+	ARG_VERSION,
+	{ 0 },
+};
+
+static void print_help(void)
+{
+	printf("usage: vgpu-leased [OPTION]...\n\n"
+	       "Complete releases and lease hot-plugged vGPUs, where libvirt calls no hook.\n"
+	       "SIGTERM ends the program, SIGHUP reloads the configuration.\n\n");
+	args_help(stdout, table, 0);
+	printf("\nExit status: 0 success, 1 failed, 2 usage error.\n");
+}
 
 static int parse(struct options *options, int argc, char **argv, struct err *err)
 {
-	static const struct option known[] = {
-		{ "root", required_argument, NULL, 'r' },       { "config", required_argument, NULL, 'c' },
-		{ "connect", required_argument, NULL, 'u' },    { "foreground", no_argument, NULL, 'f' },
-		{ "wait-ready", required_argument, NULL, 'w' }, { "help", no_argument, NULL, 'h' },
-		{ "version", no_argument, NULL, 'V' },          { 0 },
-	};
-	int c;
-
-	opterr = 0;
-	while ((c = getopt_long(argc, argv, "+h", known, NULL)) != -1) {
-		if (c == 'r')
-			options->root = optarg;
-		else if (c == 'c')
-			options->config_path = optarg;
-		else if (c == 'u')
-			options->uri = optarg;
-		else if (c == 'f')
-			options->foreground = true;
-		else if (c == 'w')
-			options->wait = optarg;
-		else if (c == 'h')
-			options->help = true;
-		else if (c == 'V')
-			options->version = true;
-		else
-			return err_set(err, EINVAL, "%s: unknown option or missing value; see 'vgpu-leased --help'",
-				       argv[optind - 1]);
-	}
-	if (optind < argc)
-		return err_set(err, EINVAL, "unexpected argument '%s'", argv[optind]);
+	if (args_parse(options, table, argc, argv, err) < 0)
+		return -err->code;
+	if (options->args.noperands)
+		return err_set(err, EINVAL, "unexpected argument '%s'", options->args.operands[0]);
 	if (options->wait && !text_number(options->wait, 0, WAIT_MAX_S, &options->wait_s))
 		return err_set(err, EINVAL, "--wait-ready: invalid value '%s': expected seconds, 0 to %d",
 			       options->wait, WAIT_MAX_S);
@@ -242,7 +219,7 @@ static void open_libvirt(struct leased *d)
 {
 	struct err err;
 
-	if (d->options.root && !d->options.uri)
+	if (d->options.args.root && !d->options.uri)
 		return;
 	if (virt_loop_init(&err) < 0) {
 		log_warn("%s: who runs is told from libvirt's files alone", err.text);
@@ -266,7 +243,7 @@ static void open_udev(struct leased *d)
 {
 	struct err err;
 
-	if (d->options.root || udev_watch_open(&d->udev, &err) == 0)
+	if (d->options.args.root || udev_watch_open(&d->udev, &err) == 0)
 		return;
 	log_warn("%s: what changes is seen every few minutes only", err.text);
 }
@@ -306,7 +283,7 @@ static int serve(struct leased *d, struct err *err)
 
 	if (r < 0)
 		return r;
-	r = handler_open(&d->handler, d->options.root, d->options.config_path, err);
+	r = handler_open(&d->handler, d->options.args.root, d->options.args.config, err);
 	if (r == 0)
 		look_after(d);
 	handler_close(&d->handler);
@@ -316,21 +293,21 @@ static int serve(struct leased *d, struct err *err)
 
 static int run(struct leased *d, struct err *err)
 {
-	if (d->options.version) {
+	if (d->options.args.version) {
 		printf("vgpu-leased %s\n", PACKAGE_VERSION);
 		return 0;
 	}
-	if (d->options.help) {
-		printf("%s", usage);
+	if (d->options.args.help) {
+		print_help();
 		return 0;
 	}
 	if (d->options.wait)
-		return wait_ready(d->options.root, d->options.config_path, (int)d->options.wait_s, err);
-	if (!d->options.root && geteuid() != 0)
+		return wait_ready(d->options.args.root, d->options.args.config, (int)d->options.wait_s, err);
+	if (!d->options.args.root && geteuid() != 0)
 		return err_set(err, EPERM, "only root can look after vGPUs");
 	if (d->options.foreground)
 		log_open_stderr("vgpu-leased");
-	else if (!d->options.root)
+	else if (!d->options.args.root)
 		log_open("vgpu-leased");
 	return serve(d, err);
 }
@@ -343,11 +320,8 @@ int main(int argc, char **argv)
 
 	umask(077);
 	notify_open();
-	r = parse(&d.options, argc, argv, &err);
-	if (r < 0) {
-		err_print(stderr, "vgpu-leased", &err);
-		return EXIT_USAGE;
-	}
+	if (parse(&d.options, argc, argv, &err) < 0)
+		return args_usage_error("vgpu-leased", &err);
 	r = run(&d, &err);
 	notify_close();
 	if (r == 0 && fflush(stdout) != 0)

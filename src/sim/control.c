@@ -236,7 +236,7 @@ static const struct command commands[] = {
 	{ KNOB("remove_delay_ms", SIM_REMOVE_DELAY, delay_run), .takes = "[CARD] MS",
 	  .says = "how long the driver takes to remove one" },
 	{ KNOB("attr_delay_ms", SIM_ATTR_DELAY, delay_run), .takes = "[CARD] MS",
-	  .says = "mdev_type, iommu_group and driver come so long after create" },
+	  .says = "delay of mdev_type, iommu_group and driver after create" },
 	{ KNOB("params_delay_ms", SIM_PARAMS_DELAY, delay_run), .takes = "[CARD] MS",
 	  .says = "how long it takes for a write to vgpu_params" },
 	{ KNOB("plugin_delay_ms", SIM_PLUGIN_DELAY, delay_run), .takes = "[CARD] MS",
@@ -246,7 +246,7 @@ static const struct command commands[] = {
 	{ FILE_OF("inject", inject_show), .run = inject_run, .takes = "create|remove|params WHERE ERRNO [N] | clear",
 	  .says = "the next N fail so; WHERE is a parent, a card or \"any\"" },
 	{ FILE_OF("hang", hang_show), .run = hang_run, .takes = "ATTRIBUTE WHERE | clear",
-	  .says = "reads of a file of this name do not return; WHERE as above" },
+	  .says = "reads of this file do not return; WHERE as above" },
 	{ FILE_OF("register", sim_command_register_show), .run_card = sim_command_register,
 	  .takes = "PARENT|CARD on|off", .says = "the driver registers parents, or takes them back" },
 	{ FILE_OF("vfs", sim_command_vfs_show), .run_card = sim_command_vfs, .takes = "CARD on|off",
@@ -262,7 +262,7 @@ static const struct command commands[] = {
 	  .says = "each attempt: MS WHAT PARENT TYPE UUID RESULT" },
 	{ .attr = { "pending", 0444, false, pending_show, NULL },
 	  .takes = "",
-	  .says = "what is under way: WHAT PARENT TYPE UUID, and the writer's PID" },
+	  .says = "operations in progress: WHAT PARENT TYPE UUID PID" },
 	{ .attr = { "pid", 0444, false, pid_show, NULL }, .takes = "", .says = "the process that serves this host" },
 };
 

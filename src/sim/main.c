@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* vgpu-lease-sim: a simulated host with vGPUs, for those who have none. */
-#include "config/config.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/args.h"
 #include "base/auto.h"
 #include "base/err.h"
 #include "base/host.h"
@@ -22,89 +21,71 @@
 
 #define DRIVER_VERSION "550.90.05"
 
-enum { USAGE = 2, SETTINGS_MAX = 32 };
+enum { SETTINGS_MAX = 32 };
 
 struct options {
-	bool foreground, stop;
+	struct args args;
+	bool foreground, stop, list_models;
 	const char *dir, *model, *driver;
-	int nsettings;
-	char *settings[SETTINGS_MAX]; /* FILE=LINE */
+	const char *settings[SETTINGS_MAX]; /* FILE=LINE */
 };
 
-static void usage(FILE *out)
-{
-	fprintf(out, "Usage: " SIM_FUSE_NAME " [--foreground] [--driver=VERSION] [--set FILE=LINE]... DIR MODEL\n"
-		     "       " SIM_FUSE_NAME " --stop DIR\n"
-		     "       " SIM_FUSE_NAME " --list-models | --help | --version\n");
-}
+static const struct arg table[] = {
+	{ "foreground", NULL, 0, offsetof(struct options, foreground), "Stay in the foreground", 0 },
+	{ "driver", "VERSION", 0, offsetof(struct options, driver), "NVIDIA driver version [" DRIVER_VERSION "]", 0 },
+	{ "set", "FILE=LINE", 0, offsetof(struct options, settings), "Begin with LINE in a control file",
+	  SETTINGS_MAX },
+	{ "stop", NULL, 0, offsetof(struct options, stop), "Stop the host in DIR", 0 },
+	{ "list-models", NULL, 0, offsetof(struct options, list_models), "List the models and their addresses", 0 },
+	ARG_HELP,
+	ARG_VERSION,
+	{ 0 },
+};
 
 static void help(void)
 {
-	usage(stdout);
-	printf("\nSimulates a host with vGPUs below DIR: DIR/sys, DIR/proc and DIR/dev behave as the kernel's do. The other\n"
-	       "programs look at it with --root DIR.\n\n"
-	       "MODEL is NAME[/SHAPE][:COUNT], several joined by +, as in t4:8 or a40/16:2+mtty:\n\n");
+	printf("usage: " SIM_FUSE_NAME " [OPTION]... DIR MODEL\n"
+	       "       " SIM_FUSE_NAME " --stop DIR\n"
+	       "       " SIM_FUSE_NAME " --list-models\n\n"
+	       "Simulate a host with vGPUs below DIR: DIR/sys, DIR/proc and DIR/dev behave as\n"
+	       "those of the kernel. The other programs use such a host with --root DIR.\n\n");
+	args_help(stdout, table, 0);
+	printf("\nMODEL is NAME[/SHAPE][:COUNT], several joined by +, as in t4:8 or a40/16:2+mtty:\n\n");
 	sim_model_list(stdout);
-	printf("\n"
-	       "  --foreground        stay in the foreground\n"
-	       "  --driver=VERSION    the version of NVIDIA's driver [" DRIVER_VERSION "]\n"
-	       "  --set FILE=LINE     begin with this line in a control file\n"
-	       "  --stop              end the host in DIR\n"
-	       "\nA shell can write these files in DIR/.kernel/control while the host runs:\n\n");
+	printf("\nControl files, in DIR/.kernel/control while the host runs:\n\n");
 	sim_control_help(stdout);
 }
 
-static bool is_folder(const char *path)
+static bool is_directory(const char *path)
 {
 	struct stat st;
 
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* The exit status of what ends the program at once; -1: go on. */
-static int options_parse(struct options *o, int argc, char **argv)
+static int options_parse(struct options *o, int argc, char **argv, struct err *err)
 {
-	static const struct option known[] = {
-		{ "foreground", no_argument, NULL, 'f' },  { "driver", required_argument, NULL, 'd' },
-		{ "set", required_argument, NULL, 's' },   { "stop", no_argument, NULL, 'S' },
-		{ "list-models", no_argument, NULL, 'l' }, { "help", no_argument, NULL, 'h' },
-		{ "version", no_argument, NULL, 'V' },     { 0 },
-	};
-	int c;
+	int operands;
 
-	while ((c = getopt_long(argc, argv, "", known, NULL)) != -1) {
-		if (c == 'f')
-			o->foreground = true;
-		else if (c == 'd')
-			o->driver = optarg;
-		else if (c == 's' && o->nsettings < SETTINGS_MAX)
-			o->settings[o->nsettings++] = optarg;
-		else if (c == 'S')
-			o->stop = true;
-		else if (c == 'l')
-			return sim_model_list(stdout), 0;
-		else if (c == 'h')
-			return help(), 0;
-		else if (c == 'V')
-			return printf(SIM_FUSE_NAME " " PACKAGE_VERSION "\n"), 0;
-		else
-			return usage(stderr), USAGE;
-	}
-	if (argc - optind != (o->stop ? 1 : 2))
-		return usage(stderr), USAGE;
-	o->dir = argv[optind];
-	o->model = argv[optind + 1];
-	if (!o->stop && is_folder(o->model) && !is_folder(o->dir)) {
-		fprintf(stderr, SIM_FUSE_NAME ": '%s': expected a model, found a directory: DIR comes before MODEL\n",
-			o->model);
-		return USAGE;
-	}
-	return -1;
+	if (args_parse(o, table, argc, argv, err) < 0)
+		return -err->code;
+	if (o->args.help || o->args.version || o->list_models)
+		return 0;
+	operands = o->stop ? 1 : 2;
+	if (o->args.noperands != operands)
+		return err_set(err, EINVAL, "expected %s, found %d argument%s", o->stop ? "DIR" : "DIR MODEL",
+			       o->args.noperands, o->args.noperands == 1 ? "" : "s");
+	o->dir = o->args.operands[0];
+	o->model = o->stop ? NULL : o->args.operands[1];
+	if (o->model && is_directory(o->model) && !is_directory(o->dir))
+		return err_set(err, EINVAL, "'%s': expected a model, found a directory: DIR comes before MODEL",
+			       o->model);
+	return 0;
 }
 
 static int settings_apply(struct sim_kernel *kernel, const struct options *o, struct err *err)
 {
-	for (int i = 0; i < o->nsettings; i++) {
+	for (int i = 0; i < SETTINGS_MAX && o->settings[i]; i++) {
 		autofree char *copy = sim_strdup(o->settings[i]);
 		char *line = strchr(copy, '=');
 		int r;
@@ -219,14 +200,23 @@ int main(int argc, char **argv)
 {
 	struct options o = { .driver = DRIVER_VERSION };
 	struct err err = { 0 };
-	int r = options_parse(&o, argc, argv);
+	int r;
 
-	if (r >= 0)
-		return r;
+	if (options_parse(&o, argc, argv, &err) < 0)
+		return args_usage_error(SIM_FUSE_NAME, &err);
+	if (o.args.help || o.list_models || o.args.version) {
+		if (o.args.help)
+			help();
+		else if (o.list_models)
+			sim_model_list(stdout);
+		else
+			printf(SIM_FUSE_NAME " " PACKAGE_VERSION "\n");
+		return fflush(stdout) == 0 ? 0 : 1;
+	}
 	umask(022);
 	r = o.stop ? sim_place_stop(o.dir, &err) : start(&o, &err);
 	if (r == 0)
 		return 0;
 	err_print(stderr, SIM_FUSE_NAME, &err);
-	return r == -EINVAL ? USAGE : 1;
+	return r == -EINVAL ? ARGS_EXIT_USAGE : 1;
 }

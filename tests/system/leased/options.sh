@@ -13,6 +13,7 @@ is "$(status "$leased" --version) $(cat "$work/out")" "0 $("$builddir/vgpu-lease
 is "$(status "$leased" --bogus)" 2 "an unknown option is a wrong call"
 is "$(status "$leased" --root)" 2 "so is one without its value"
 is "$(status "$leased" --wait-ready=soon)" 2 "and a number that is none"
+is "$(status "$leased" word)" 2 "and a word too many"
 is "$(wc -l <"$work/err")" 1 "told in one line"
 
 host t4:2

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The command line of every program. */
+#include "base/args.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What getopt_long() returns for the first option of the table; below it are characters. */
+enum { FIRST = 256 };
+
+static int store(void *values, const struct arg *arg, const char *value, struct err *err)
+{
+	void *at = (char *)values + arg->at;
+	const char **list = at;
+	size_t n = 0;
+
+	((struct args *)values)->bits |= arg->bit;
+	if (!arg->value) {
+		*(bool *)at = true;
+		return 0;
+	}
+	if (!*value)
+		return err_set(err, EINVAL, "--%s requires a value: %s", arg->name, arg->value);
+	while (n < arg->list && list[n])
+		n++;
+	if (arg->list && n == arg->list)
+		return err_set(err, EINVAL, "--%s: given more than %zu times", arg->name, arg->list);
+	list[n] = value;
+	return 0;
+}
+
+/* `word`: the one that getopt_long() stopped at. */
+static int refuse(const struct arg *table, int found, const char *word, struct err *err)
+{
+	if (found == ':')
+		return err_set(err, EINVAL, "--%s requires a value: %s", table[optopt - FIRST].name,
+			       table[optopt - FIRST].value);
+	if (optopt >= FIRST)
+		return err_set(err, EINVAL, "--%s takes no value", table[optopt - FIRST].name);
+	if (optopt)
+		return err_set(err, EINVAL, "unknown option '-%c'", optopt);
+	return err_set(err, EINVAL, "unknown option '%s'", word);
+}
+
+int args_parse(void *values, const struct arg *table, int argc, char **argv, struct err *err)
+{
+	struct option known[ARGS_MAX + 1] = { 0 };
+	struct args *args = values;
+	int found;
+
+	for (int i = 0; table[i].name; i++) {
+		if (i == ARGS_MAX)
+			abort();
+		known[i].name = table[i].name;
+		known[i].has_arg = table[i].value ? required_argument : no_argument;
+		known[i].val = FIRST + i;
+	}
+	args->operands = argv;
+	optind = opterr = 0;
+	while ((found = getopt_long(argc, argv, "-:h", known, NULL)) != -1) {
+		if (found == 1)
+			args->operands[args->noperands++] = optarg;
+		else if (found == 'h')
+			args->help = true;
+		else if (found < FIRST)
+			return refuse(table, found, argv[optind - 1], err);
+		else if (store(values, &table[found - FIRST], optarg, err) < 0)
+			return -err->code;
+	}
+	args->nfree = args->noperands;
+	while (optind < argc)
+		args->operands[args->noperands++] = argv[optind++];
+	return 0;
+}
+
+static void left_of(char *buf, size_t size, const struct arg *arg)
+{
+	snprintf(buf, size, "--%s%s%s", arg->name, arg->value ? " " : "", arg->value ? arg->value : "");
+}
+
+void args_help(FILE *to, const struct arg *table, unsigned int bits)
+{
+	char left[40];
+	int width = 0;
+
+	for (const struct arg *arg = table; arg->name; arg++) {
+		left_of(left, sizeof(left), arg);
+		if ((!arg->bit || arg->bit & bits) && (int)strlen(left) > width)
+			width = (int)strlen(left);
+	}
+	fputs("Options:\n", to);
+	for (const struct arg *arg = table; arg->name; arg++) {
+		left_of(left, sizeof(left), arg);
+		if (!arg->bit || arg->bit & bits)
+			fprintf(to, "  %-*s  %s\n", width, left, arg->help);
+	}
+}
+
+int args_usage_error(const char *program, const struct err *err)
+{
+	struct err shown = *err;
+	size_t n = strlen(shown.text);
+
+	snprintf(shown.text + n, sizeof(shown.text) - n, "; see '%s --help'", program);
+	err_print(stderr, program, &shown);
+	return ARGS_EXIT_USAGE;
+}
