@@ -77,8 +77,7 @@ bool plan_creation(struct planner *p, size_t req, const char *id, struct step *s
 void plan_adopt(const struct planner *p, const struct inv_device *device, struct step *step);
 
 /* Ends the plan with a refusal; false, so that it can be returned. */
-bool plan_refuse(struct planner *p, size_t req, enum refusal why, const char *fmt, ...)
-	__attribute__((format(printf, 4, 5)));
+bool plan_refuse(struct planner *p, size_t req, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 /* The same; of a VF with those that would do. */
 bool plan_refuse_device(struct planner *p, size_t req, const char *fmt, ...) __attribute__((format(printf, 3, 4)));

@@ -10,21 +10,21 @@
 #include "internal.h"
 #include "plan/plan_text.h"
 
-static void refuse(struct planner *p, size_t req, enum refusal why, const char *fmt, va_list ap)
+static void refuse(struct planner *p, size_t req, const char *fmt, va_list ap)
 {
 	p->plan->kind = PLAN_REFUSE;
-	p->plan->refusal = why;
+	p->plan->no_room = false;
 	p->plan->refused_vgpu = req;
 	p->plan->why = 0;
 	vsnprintf(p->plan->text, sizeof(p->plan->text), fmt, ap);
 }
 
-bool plan_refuse(struct planner *p, size_t req, enum refusal why, const char *fmt, ...)
+bool plan_refuse(struct planner *p, size_t req, const char *fmt, ...)
 {
 	va_list ap;
 
 	va_start(ap, fmt);
-	refuse(p, req, why, fmt, ap);
+	refuse(p, req, fmt, ap);
 	va_end(ap);
 	return false;
 }
@@ -35,7 +35,7 @@ bool plan_refuse_device(struct planner *p, size_t req, const char *fmt, ...)
 	size_t n;
 
 	va_start(ap, fmt);
-	refuse(p, req, REFUSE_OTHER, fmt, ap);
+	refuse(p, req, fmt, ap);
 	va_end(ap);
 	n = strlen(p->plan->text);
 	if (p->facts->resolved_requests[req].req->kind == REQUEST_PCI)
@@ -117,18 +117,18 @@ static bool refuse_untyped(struct planner *p, size_t req)
 
 	plan_text_types(facts, w->kind, list, sizeof(list));
 	if (!*list)
-		return plan_refuse(p, req, REFUSE_OTHER,
+		return plan_refuse(p, req,
 				   "it does not exist, and no type is enabled for its kind of <hostdev>: set "
 				   "enabled_mdev_types in [devices]");
 	for (size_t i = 0; i < facts->config->nsections && !served; i++)
 		served = pool_stock(facts->pool, &facts->config->sections[i], w->kind == REQUEST_MDEV, UNKNOWN) !=
 			 STOCK_NONE;
 	if (!served)
-		return plan_refuse(p, req, REFUSE_OTHER,
+		return plan_refuse(p, req,
 				   "it does not exist, and no pGPU here serves any enabled type (%s): see 'vgpu-lease "
 				   "check'",
 				   list);
-	return plan_refuse(p, req, REFUSE_OTHER,
+	return plan_refuse(p, req,
 			   "it does not exist and nothing says which type it is: name one of %s in the metadata", list);
 }
 
@@ -137,8 +137,7 @@ bool plan_creation(struct planner *p, size_t req, const char *id, struct step *s
 	const struct resolved_request *resolved = &p->facts->resolved_requests[req];
 
 	if (!p->facts->config)
-		return plan_refuse(p, req, REFUSE_OTHER,
-				   "it does not exist, and there is no configuration to make it from");
+		return plan_refuse(p, req, "it does not exist, and there is no configuration to make it from");
 	if (resolved->ntypes == 0)
 		return refuse_untyped(p, req);
 	/* Before room is waited for, or looked for. */
@@ -160,7 +159,7 @@ bool plan_creation(struct planner *p, size_t req, const char *id, struct step *s
 		p->plan->kind = p->facts->reclaimable_known ? PLAN_REFUSE : PLAN_LOOK;
 		break;
 	}
-	p->plan->refusal = REFUSE_NO_ROOM;
+	p->plan->no_room = true;
 	p->plan->refused_vgpu = req;
 	p->plan->why = plan_text_no_room(p->plan, p->facts, &p->promised, req, p->plan->text, sizeof(p->plan->text));
 	return false;
@@ -173,7 +172,7 @@ bool plan_existing(struct planner *p, size_t req, const struct inv_device *devic
 	enum opened opened = p->facts->devices[device - p->facts->inv->devices].opened;
 
 	if (resolved->source == TYPE_ASKED && !plan_type_fits(resolved, device->vgpu.type))
-		return plan_refuse(p, req, REFUSE_OTHER,
+		return plan_refuse(p, req,
 				   "it exists as %s on %s, the domain's metadata asks for %s: change one of them",
 				   device->vgpu.type, device->vgpu.parent, resolved->req->facts.type);
 	plan_adopt(p, device, step);
@@ -183,16 +182,15 @@ bool plan_existing(struct planner *p, size_t req, const struct inv_device *devic
 		return true;
 	}
 	if (opened == OPEN_YES)
-		return plan_refuse(p, req, REFUSE_OPEN, "it exists on %s and a process has it open",
-				   device->vgpu.parent);
+		return plan_refuse(p, req, "it exists on %s and a process has it open", device->vgpu.parent);
 	return true;
 }
 
 /* Its creation or removal goes on. */
 bool plan_wait_for_kernel(struct planner *p, size_t req, const char *parent)
 {
-	plan_refuse(p, req, REFUSE_OTHER,
-		    "it is still being made or removed on %s: see dmesg, and try again when that has ended", parent);
+	plan_refuse(p, req, "it is still being made or removed on %s: see dmesg, and try again when that has ended",
+		    parent);
 	p->plan->kind = PLAN_WAIT;
 	return false;
 }
@@ -207,8 +205,8 @@ static bool prepare_want(struct planner *p, size_t req, struct step *step)
 	if (w->kind == REQUEST_PCI)
 		return plan_vf_prepare(p, req, step);
 	if (lease && strcmp(lease->domain, p->facts->request->uuid) != 0)
-		return plan_refuse(p, req, REFUSE_OTHER, "it belongs to domain %s (%s): give this domain another UUID",
-				   lease->name, lease->domain);
+		return plan_refuse(p, req, "it belongs to domain %s (%s): give this domain another UUID", lease->name,
+				   lease->domain);
 	/* For a start whose hook was killed, or for somebody else: the kernel has one of a UUID only. */
 	if (device && !*device->vgpu.type)
 		return plan_wait_for_kernel(p, req, device->vgpu.parent);
@@ -229,7 +227,7 @@ static void refuse_placeholder(struct planner *p)
 		if (!p->facts->request->vgpus[i].any)
 			continue;
 		plan_refuse(
-			p, i, REFUSE_OTHER,
+			p, i,
 			"it is a placeholder, and libvirt takes no new UUID at a start: give it one with 'vgpu-lease "
 			"rewrite' and define the domain anew");
 		return;

@@ -143,8 +143,6 @@ enum plan_kind {
 	PLAN_REFUSE,
 };
 
-enum refusal { REFUSE_OTHER, REFUSE_NO_ROOM, REFUSE_UNKNOWN_TYPE, REFUSE_OPEN };
-
 struct plan {
 	enum plan_kind kind;
 	struct step *steps; /* one for each want; of a placeholder that is refused, too */
@@ -154,7 +152,7 @@ struct plan {
 	size_t nquota; /* the last of them are leases that go for the quota's sake, on whatever pGPU */
 	struct verdict *verdicts;
 	size_t nverdicts, verdict_room;
-	enum refusal refusal;
+	bool no_room; /* of a refusal: another time there could be */
 	size_t refused_vgpu;
 	char warning[256]; /* for the log, whatever the plan is; "" none */
 	char text[3072];   /* of a refusal: device, cause and cure; the domain is named by the caller */

@@ -53,7 +53,7 @@ bool plan_source_fits(struct planner *p, size_t req)
 
 	if (driver_differs(facts, w) && !facts->config->policy.mismatch_warns)
 		return plan_refuse(
-			p, req, REFUSE_OTHER,
+			p, req,
 			"its driver is version %s on the source and %s here: bring both to one version, or set "
 			"driver_mismatch = warn",
 			w->facts.driver, facts->inv->nvidia_driver);
@@ -63,7 +63,7 @@ bool plan_source_fits(struct planner *p, size_t req)
 			 facts->inv->nvidia_driver);
 	if (resolved->ntypes && name_differs(facts, w, resolved->types[0]))
 		return plan_refuse(
-			p, req, REFUSE_OTHER,
+			p, req,
 			"it is %s%s%s on the source, and %s is %s here: only a vGPU of the same type can go on "
 			"with its state",
 			w->facts.name, *w->facts.model ? " of " : "", w->facts.model, resolved->types[0],

@@ -70,12 +70,12 @@ bool plan_vf_suits(struct planner *p, size_t req, int parent)
 
 	if (card_at(facts, parent)->framework == FW_VARIANT) {
 		if (w->managed)
-			return plan_refuse(p, req, REFUSE_OTHER,
+			return plan_refuse(p, req,
 					   "its <hostdev> has managed='yes', with which libvirt would take the VF from "
 					   "NVIDIA's driver: set managed='no' (libvirt 9.7 or later)");
 		if (is_too_old(libvirt))
 			return plan_refuse(
-				p, req, REFUSE_OTHER,
+				p, req,
 				"this host's libvirt is %d.%d.%d, and takes no VF of NVIDIA's variant driver: "
 				"9.7 or later is needed",
 				libvirt / 1000000, libvirt / 1000 % 1000, libvirt % 1000);
@@ -84,7 +84,7 @@ bool plan_vf_suits(struct planner *p, size_t req, int parent)
 	if (capacity_parent_suits(facts, parent, w))
 		return true;
 	return plan_refuse(
-		p, req, REFUSE_OTHER,
+		p, req,
 		*driver ? "VF %s is bound to the host's driver %s: set managed='yes' in its <hostdev>, or bind "
 			  "vfio-pci"
 			: "VF %s is bound to no driver%s: set managed='yes' in its <hostdev>, or bind vfio-pci",
@@ -96,8 +96,7 @@ static bool not_pooled(struct planner *p, size_t req, int parent)
 	const struct plan_facts *facts = p->facts;
 
 	if (!facts->pool)
-		return plan_refuse(p, req, REFUSE_OTHER,
-				   "it has no type, and there is no configuration to give it one from");
+		return plan_refuse(p, req, "it has no type, and there is no configuration to give it one from");
 	if (parent == UNKNOWN)
 		return plan_refuse_device(p, req, "there is no such VF in the pool here%s%s",
 					  *facts->resolved_requests[req].absent ? ": " : "",

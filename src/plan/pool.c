@@ -174,9 +174,15 @@ static void place_card(const struct pool *pool, const struct inv_pgpu *card, int
 		out->section = NULL;
 		return;
 	}
-	if (!out->section || (out->claim == CLAIM_DEFAULT && !offered && !card->silent)) {
-		out->section = NULL;
+	if (!out->section) {
 		snprintf(out->reason, sizeof(out->reason), "no section of the configuration names it");
+		return;
+	}
+	if (out->claim == CLAIM_DEFAULT && !offered && !card->silent) {
+		snprintf(out->reason, sizeof(out->reason),
+			 pool->config->policy.several_types ? "makes no enabled type" : "does not make %s",
+			 out->section->type);
+		out->section = NULL;
 		return;
 	}
 	if (!card->ready)
