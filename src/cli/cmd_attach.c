@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* vgpu-lease attach DOMAIN, vgpu-lease detach DOMAIN ID: one vGPU more for a domain that runs, or one less. */
+/* vgpu-lease attach, detach, suspend, resume: the vGPUs of a domain that runs. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,54 +24,59 @@ static int check_type(const struct cmd *cmd, struct err *err)
 	return err_set(err, EINVAL, "which type? Give --type with one of %s", types ? list : "(the pool has none)");
 }
 
-static int attach(const struct cmd_call *call, struct err *err)
+static int attach(struct cmd *cmd, struct err *err)
 {
 	struct lease lease = { 0 };
-	struct hotplug hp;
-	struct cmd cmd;
-	int r = cmd_hotplug(&cmd, &hp, call, CMD_CONFIG_MUST, true, err);
 
-	if (r == 0)
-		r = check_type(&cmd, err);
-	if (r == 0)
-		r = hotplug_attach(&hp, call->type, call->persistent, &lease, err);
-	if (r == 0)
-		cmd_say("attached %s, %s on %s, to domain %s", lease.vgpu.id, lease.vgpu.type, lease.vgpu.parent,
-			hp.domain.name);
-	hotplug_close(&hp);
-	cmd_close(&cmd);
-	return r;
+	if (check_type(cmd, err) < 0 ||
+	    hotplug_attach(&cmd->hp, cmd->call->type, cmd->call->persistent, &lease, err) < 0)
+		return -err->code;
+	out_say("attached %s, %s on %s, to domain %s", lease.vgpu.id, lease.vgpu.type, lease.vgpu.parent,
+		cmd->hp.domain.name);
+	return CMD_DONE;
 }
 
-static int detach(const struct cmd_call *call, struct err *err)
+static int detach(struct cmd *cmd, struct err *err)
 {
 	char id[ID_SIZE];
-	struct hotplug hp;
-	struct cmd cmd;
-	int r;
 
-	if (!id_parse(id, call->operands[1])) {
-		err_set(err, EINVAL, "%s: that is no ID: neither a UUID nor a PCI address", call->operands[1]);
-		return CMD_USAGE;
-	}
-	r = cmd_hotplug(&cmd, &hp, call, CMD_CONFIG_MAY, true, err);
-	if (r == 0)
-		r = hotplug_detach(&hp, id, call->persistent, err);
-	if (r == 0)
-		cmd_say("detached %s from domain %s", id, hp.domain.name);
-	hotplug_close(&hp);
-	cmd_close(&cmd);
-	return r;
+	id_parse(id, cmd->call->args.operands[1]);
+	if (hotplug_detach(&cmd->hp, id, cmd->call->persistent, err) < 0)
+		return -err->code;
+	out_say("detached %s from domain %s", id, cmd->hp.domain.name);
+	return CMD_DONE;
+}
+
+static int suspend(struct cmd *cmd, struct err *err)
+{
+	size_t n;
+
+	if (hotplug_suspend(&cmd->hp, &n, err) < 0)
+		return -err->code;
+	out_say("suspended domain %s: %zu vGPU%s given back", cmd->hp.domain.name, n, n == 1 ? "" : "s");
+	return CMD_DONE;
+}
+
+static int resume(struct cmd *cmd, struct err *err)
+{
+	size_t n;
+
+	if (hotplug_resume(&cmd->hp, &n, err) < 0)
+		return -err->code;
+	out_say("resumed domain %s: %zu vGPU%s attached", cmd->hp.domain.name, n, n == 1 ? "" : "s");
+	return CMD_DONE;
 }
 
 const struct command cmd_attach = {
 	.name = "attach",
 	.operand = "DOMAIN",
 	.options = CMD_TYPE | CMD_PERSISTENT | CMD_CONNECT,
-	.summary = "leases one more vGPU for a domain that runs, and attaches it",
-	.help = "As at a start: the pool, the quota and the placement decide, and without room it is refused. --type takes an id, a\n"
-		"name or a class, and can be left out where the pool has one type. With --persistent the domain keeps it over\n"
-		"its next start. After a failure nothing is left of the attempt.\n",
+	.summary = "Lease one more vGPU for a running domain, and attach it",
+	.help = "The pool, the quota and the placement apply as at a start; if no capacity is\n"
+		"available, the command is refused. --type is an id, a name or a class; it is\n"
+		"optional if the pool has only one type. --persistent also adds the vGPU to the\n"
+		"domain's definition. A failed attach is undone.\n",
+	.needs = CMD_WRITE | CMD_LIBVIRT | CMD_CONFIG_MUST,
 	.run = attach,
 };
 
@@ -80,8 +85,37 @@ const struct command cmd_detach = {
 	.operand = "DOMAIN",
 	.second = "ID",
 	.options = CMD_PERSISTENT | CMD_CONNECT,
-	.summary = "takes a vGPU from a domain that runs, and gives it back",
-	.help = "Waits until QEMU says that the guest has let go, at most release_timeout. A guest that does not let go keeps the\n"
-		"vGPU, and the lease stays; so does one that lets go later, until the handler sees it or detach is called again.\n",
+	.summary = "Detach a vGPU from a running domain, and release it",
+	.help = "Wait up to release_timeout until QEMU reports that the guest has released the\n"
+		"device. If it does not, the lease is kept; the device handler or another detach\n"
+		"releases the vGPU later. --persistent also removes the vGPU from the domain's\n"
+		"definition.\n",
+	.needs = CMD_WRITE | CMD_LIBVIRT,
 	.run = detach,
+};
+
+const struct command cmd_suspend = {
+	.name = "suspend",
+	.operand = "DOMAIN",
+	.options = CMD_CONNECT,
+	.summary = "Detach all vGPUs from a running domain, and save it",
+	.help = "For guests that cannot be saved with a vGPU (managed save). The vGPUs are\n"
+		"released for use by other domains; the list of them is saved with the domain. If\n"
+		"the guest does not release a vGPU, or if saving fails, the vGPUs are attached\n"
+		"again.\n",
+	.needs = CMD_WRITE | CMD_LIBVIRT | CMD_CONFIG_MUST,
+	.run = suspend,
+};
+
+const struct command cmd_resume = {
+	.name = "resume",
+	.operand = "DOMAIN",
+	.options = CMD_CONNECT,
+	.summary = "Restore a suspended domain with its vGPUs",
+	.help = "Lease vGPUs with the same types and UUIDs, restore the domain, and attach the\n"
+		"vGPUs at their previous places in the guest. If there is not enough capacity for\n"
+		"all of them, the domain remains saved. If the domain was started some other way,\n"
+		"attach the missing vGPUs.\n",
+	.needs = CMD_WRITE | CMD_LIBVIRT | CMD_CONFIG_MUST,
+	.run = resume,
 };

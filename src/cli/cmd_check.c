@@ -34,41 +34,42 @@ static void print_text(const struct check *check)
 	for (size_t i = 0; i < check->n; i++) {
 		const struct finding *finding = &check->findings[i];
 
-		cmd_say("%s  %-7s  %s%s%s%s%s", words[finding->status], finding->what,
+		out_say("%s  %-7s  %s%s%s%s%s", words[finding->status], finding->what,
 			finding->where ? finding->where : "", finding->where ? ": " : "", finding->text,
 			finding->fix ? ": " : "", finding->fix ? finding->fix : "");
 	}
-	cmd_say("%zu passed, %zu to look at, %zu failed; %zu of %zu pGPU%s in the pool", check->count[CHECK_PASS],
+	out_say("%zu passed, %zu to look at, %zu failed; %zu of %zu pGPU%s in the pool", check->count[CHECK_PASS],
 		check->count[CHECK_WARN], check->count[CHECK_FAIL], check->npool, check->ncards,
 		check->ncards == 1 ? "" : "s");
 }
 
-static int run(const struct cmd_call *call, struct err *err)
+static int run(struct cmd *cmd, struct err *err)
 {
-	struct host host = { .root = -1 };
-	struct check check = { .host = &host, .config_path = call->config_path, .simulated = call->root != NULL };
-	int r = host_open(&host, call->root, err);
+	const struct args *args = &cmd->call->args;
+	struct check check = { .host = &cmd->host, .config_path = args->config, .simulated = args->root != NULL };
+	int r = host_open(&cmd->host, args->root, err);
 
-	if (r == 0) {
-		check_run(&check);
-		if (call->json)
-			print_json(&check);
-		else
-			print_text(&check);
-		r = check.count[CHECK_FAIL] ? CMD_FAILED : CMD_DONE;
-		check_free(&check);
-	}
-	host_close(&host);
+	if (r < 0)
+		return r;
+	check_run(&check);
+	if (cmd->call->json)
+		print_json(&check);
+	else
+		print_text(&check);
+	r = check.count[CHECK_FAIL] ? CMD_FAILED : CMD_DONE;
+	check_free(&check);
 	return r;
 }
 
 const struct command cmd_check = {
 	.name = "check",
 	.options = CMD_JSON,
-	.summary = "Check whether a start with each enabled type would succeed now",
-	.help = "List all that was looked at, one line each: the configuration, the pGPUs that it names, a start with each enabled\n"
-		"type as the hook would plan it, mdevctl's definitions, the hook, the state. PASS is well; WARN is worth a look,\n"
-		"as a pGPU that is full; FAIL is broken, or not as the configuration says, and makes the exit status 1. Writes\n"
-		"nothing.\n",
+	.summary = "Check the configuration against this host",
+	.help = "Check the configuration, its pGPUs, a start with each enabled type as the hook\n"
+		"would plan it, the mdevctl definitions, the hook and the state, and print one\n"
+		"line for each check. PASS: no problem. WARN: requires attention, such as a pGPU\n"
+		"that is full. FAIL: broken, or different from the configuration; the exit status\n"
+		"is 1. Nothing is changed.\n",
+	.needs = CMD_BARE,
 	.run = run,
 };

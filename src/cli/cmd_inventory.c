@@ -1,195 +1,182 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* vgpu-lease inventory: the host's pGPUs, what each serves, and why one does not. */
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/auto.h"
-#include "cli/cmd.h"
 #include "base/udev.h"
-#include "plan/capacity.h"
+#include "cli/cmd.h"
 #include "cli/table.h"
+#include "survey/absent.h"
 
-static void print_offers(const struct survey *survey, size_t pgpu, struct json_out *json)
+/* A pGPU as it is shown. */
+struct row {
+	struct inv_pgpu card;
+	int pgpu; /* UNKNOWN: one that the configuration means, and that makes no vGPUs here */
+	bool in_pool;
+	const char *type;            /* the type that it is configured for, the first of several; "" */
+	struct capacity_count count; /* of that type */
+	char reason[REASON_SIZE];    /* it is not in the pool, or has none available */
+};
+
+static struct row row_of_card(const struct cmd *cmd, const struct survey *survey, size_t pgpu)
 {
 	const struct inv_pgpu *card = &survey->inv.pgpus[pgpu];
-	struct plan_facts facts = survey_facts(survey);
+	const struct pool_card *pooled = &survey->pool.cards[pgpu];
+	const struct plan_facts facts = survey_facts(survey);
+	struct row row = { .card = *card,
+			   .pgpu = (int)pgpu,
+			   .in_pool = pooled->in_pool,
+			   .type = pooled->section ? pooled->section->type : "",
+			   .count = { .capacity = UNKNOWN, .used = UNKNOWN, .available = UNKNOWN } };
+	const struct inv_offer *offer = inventory_offer(&survey->inv, (int)pgpu, row.type);
+	const char *reason = row.count.reason;
+
+	if (offer)
+		capacity_count(&row.count, &facts, (int)pgpu, offer);
+	if (!pooled->in_pool)
+		reason = !card->ready ? card->reason : cmd->has_config ? pooled->reason : cmd->why_no_config;
+	snprintf(row.reason, sizeof(row.reason), "%.*s", (int)sizeof(row.reason) - 1, reason);
+	return row;
+}
+
+static struct row row_of_absent(const struct survey *survey, const struct absent *absent)
+{
+	struct row row = { .pgpu = UNKNOWN,
+			   .type = absent->section->type,
+			   .count = { .capacity = UNKNOWN, .used = UNKNOWN, .available = UNKNOWN } };
+
+	inventory_card(survey->host, absent->address, &row.card);
+	row.card.framework = absent->section->vf ? FW_VF : FW_MDEV;
+	memcpy(row.card.address, absent->address, sizeof(row.card.address));
+	memcpy(row.reason, absent->reason, sizeof(row.reason));
+	return row;
+}
+
+/*
+ * The cards of the host, then those that are absent: as often as the configuration names one, else once. The caller
+ * frees the list.
+ */
+static int find_rows(const struct cmd *cmd, const struct survey *survey, struct row **rows, size_t *n, struct err *err)
+{
+	autofree struct absent *absent = NULL;
+	size_t nabsent, seen;
+
+	if (absent_list(&absent, &nabsent, survey->host, &survey->pool, err) < 0)
+		return -err->code;
+	*rows = calloc(survey->inv.npgpus + nabsent + 1, sizeof(**rows));
+	if (!*rows)
+		return err_set(err, ENOMEM, "out of memory");
+	for (*n = 0; *n < survey->inv.npgpus; ++*n)
+		(*rows)[*n] = row_of_card(cmd, survey, *n);
+	for (size_t i = 0; i < nabsent; i++) {
+		for (seen = 0; seen < *n; seen++)
+			if (strcmp((*rows)[seen].card.address, absent[i].address) == 0)
+				break;
+		if (seen == *n || absent[i].how == ABSENT_NAMED)
+			(*rows)[(*n)++] = row_of_absent(survey, &absent[i]);
+	}
+	return 0;
+}
+
+static void json_offers(struct json_out *json, const struct survey *survey, const struct row *row)
+{
+	const struct plan_facts facts = survey_facts(survey);
 
 	json_out_array(json, "types");
-	for (size_t i = 0; i < card->noffers; i++) {
-		const struct inv_type *type = &survey->inv.types[card->offers[i].type];
-		const struct section *section = config_section(survey->config, type->id);
+	for (size_t i = 0; row->pgpu != UNKNOWN && i < row->card.noffers; i++) {
+		const struct inv_type *type = &survey->inv.types[row->card.offers[i].type];
 		struct capacity_count count;
 
-		capacity_count(&count, &facts, (int)pgpu, &card->offers[i]);
+		capacity_count(&count, &facts, row->pgpu, &row->card.offers[i]);
 		json_out_object(json, NULL);
-		cmd_json_type(json, type, section && section->enabled ? section->class : NULL);
-		json_out_number(json, "capacity", count.capacity);
-		json_out_number(json, "used", count.used);
-		json_out_number(json, "available", count.available);
-		json_out_bool(json, "configured", pool_serves(&survey->pool, (int)pgpu, type->id));
+		out_json_type(json, type, survey->config);
+		out_json_count(json, &count);
+		json_out_bool(json, "configured", pool_serves(&survey->pool, row->pgpu, type->id));
 		json_out_close(json);
 	}
 	json_out_close(json);
 }
 
-/* Why the pGPU is not in the pool, or can make none of what it serves now; "" where it can. */
-static void reason_of(const struct cmd *cmd, const struct survey *survey, size_t pgpu, char reason[REASON_SIZE])
+static void json_row(struct json_out *json, const struct survey *survey, const struct row *row, const char *model)
 {
-	const struct section *serves = survey->pool.cards[pgpu].section;
-	const struct inv_offer *offer = serves ? inventory_offer(&survey->inv, (int)pgpu, serves->type) : NULL;
-	const char *why = cmd_why_not(cmd, survey, pgpu);
-	struct plan_facts facts = survey_facts(survey);
-	struct capacity_count count = { .reason = "" };
-
-	if (!why && offer)
-		capacity_count(&count, &facts, (int)pgpu, offer);
-	snprintf(reason, REASON_SIZE, "%s", why ? why : count.reason);
-}
-
-static void print_card(const struct cmd *cmd, const struct survey *survey, size_t pgpu, const struct udev_names *names,
-		       struct json_out *json)
-{
-	const struct inv_pgpu *card = &survey->inv.pgpus[pgpu];
-	char reason[REASON_SIZE];
-
-	reason_of(cmd, survey, pgpu, reason);
 	json_out_object(json, NULL);
-	json_out_string(json, "address", card->address);
-	json_out_string(json, "framework", framework_word(card->framework));
-	json_out_text(json, "vendor", card->vendor);
-	json_out_text(json, "device", card->device);
-	json_out_string(json, "model", udev_names_find(names, card->vendor, card->device));
-	json_out_known(json, "numa_node", card->numa);
-	json_out_number(json, "vfs", card->nvfs);
-	json_out_bool(json, "in_pool", survey->pool.cards[pgpu].in_pool);
-	json_out_bool(json, "ready", card->ready);
-	json_out_text(json, "reason", reason);
-	print_offers(survey, pgpu, json);
+	json_out_string(json, "address", row->card.address);
+	json_out_string(json, "framework", framework_word(row->card.framework));
+	json_out_text(json, "vendor", row->card.vendor);
+	json_out_text(json, "device", row->card.device);
+	json_out_string(json, "model", model);
+	json_out_known(json, "numa_node", row->card.numa);
+	json_out_number(json, "vfs", row->card.nvfs);
+	json_out_bool(json, "in_pool", row->in_pool);
+	json_out_bool(json, "ready", row->card.ready);
+	json_out_text(json, "reason", row->reason);
+	json_offers(json, survey, row);
 	json_out_close(json);
 }
 
-/* A card that the configuration names, and that the host does not have as a parent. */
-static void print_missing(const struct section *section, const char *address, const char *reason, struct json_out *json)
+static void table_card(struct table *table, const struct row *row, const char *model)
 {
-	static const char *const unknown[] = { "vendor", "device", "model", "numa_node" };
+	const struct inv_pgpu *card = &row->card;
 
-	json_out_object(json, NULL);
-	json_out_string(json, "address", address);
-	json_out_string(json, "framework", framework_word(section->vf ? FW_VF : FW_MDEV));
-	for (size_t i = 0; i < ARRAY_SIZE(unknown); i++)
-		json_out_string(json, unknown[i], NULL);
-	json_out_number(json, "vfs", 0);
-	json_out_bool(json, "in_pool", false);
-	json_out_bool(json, "ready", false);
-	json_out_string(json, "reason", reason);
-	json_out_array(json, "types");
-	json_out_close(json);
-	json_out_close(json);
-}
-
-static void row_missing(const struct section *section, const char *address, const char *reason, struct table *table)
-{
-	table_add(table, address);
-	for (int i = 0; i < 3; i++)
-		table_add(table, "");
-	table_add(table, section->type);
-	for (int i = 0; i < 3; i++)
-		table_add(table, "");
-	table_add(table, reason);
-}
-
-/* Those of them that there are, to `json` or `table`. */
-static void each_missing(const struct survey *survey, struct json_out *json, struct table *table)
-{
-	for (size_t i = 0; i < survey->config->nsections; i++) {
-		const struct section *section = &survey->config->sections[i];
-
-		for (size_t a = 0; section->enabled && a < section->naddresses; a++) {
-			char reason[REASON_SIZE];
-
-			if (!pool_misses(&survey->pool, section, section->addresses[a]))
-				continue;
-			inventory_explain_card(survey->host, section->addresses[a], section->vf, reason);
-			if (json)
-				print_missing(section, section->addresses[a], reason, json);
-			else
-				row_missing(section, section->addresses[a], reason, table);
-		}
-	}
-}
-
-static void print_json(const struct cmd *cmd, const struct survey *survey, const struct udev_names *names)
-{
-	struct json_out json;
-
-	cmd_json_begin(&json, cmd);
-	json_out_object(&json, "driver");
-	if (*survey->inv.nvidia_driver)
-		json_out_string(&json, "nvidia", survey->inv.nvidia_driver);
-	json_out_close(&json);
-	json_out_array(&json, "pgpus");
-	for (size_t i = 0; i < survey->inv.npgpus; i++)
-		print_card(cmd, survey, i, names, &json);
-	each_missing(survey, &json, NULL);
-	json_out_close(&json);
-	json_out_end(&json);
-}
-
-static void row_card(const struct cmd *cmd, const struct survey *survey, size_t pgpu, const struct udev_names *names,
-		     struct table *table)
-{
-	const struct inv_pgpu *card = &survey->inv.pgpus[pgpu];
-	const struct section *serves = survey->pool.cards[pgpu].section;
-	const struct inv_offer *offer = serves ? inventory_offer(&survey->inv, (int)pgpu, serves->type) : NULL;
-	const char *model = udev_names_find(names, card->vendor, card->device);
-	struct plan_facts facts = survey_facts(survey);
-	struct capacity_count count = { .capacity = UNKNOWN, .used = UNKNOWN, .available = UNKNOWN };
-	char reason[REASON_SIZE];
-
-	reason_of(cmd, survey, pgpu, reason);
-	if (offer)
-		capacity_count(&count, &facts, (int)pgpu, offer);
-	table_add(table, card->address);
+	table_row(table, card->address);
 	if (model)
-		table_add(table, model);
+		table_row(table, model);
 	else
 		table_addf(table, "%s%s%s", card->vendor, *card->vendor ? ":" : "", card->device);
 	table_number(table, card->numa);
-	table_number(table, card->nvfs);
-	table_add(table, serves ? serves->type : "");
-	table_number(table, count.capacity);
-	table_number(table, count.used);
-	table_number(table, count.available);
-	table_add(table, reason);
+	table_number(table, row->pgpu == UNKNOWN ? UNKNOWN : card->nvfs);
+	table_row(table, row->type);
+	out_table_count(table, &row->count);
+	table_row(table, row->reason);
 }
 
-static void print_table(const struct cmd *cmd, const struct survey *survey, const struct udev_names *names)
+static void print(const struct cmd *cmd, const struct survey *survey, const struct row *rows, size_t n)
 {
-	static const char *const heading[] = { "PGPU",     "MODEL", "NUMA",      "VFS",    "TYPE",
-					       "CAPACITY", "USED",  "AVAILABLE", "REASON", NULL };
+	struct udev_names *names = udev_names_open();
+	struct json_out json;
 	struct table table;
 
-	table_start(&table, heading);
-	for (size_t i = 0; i < survey->inv.npgpus; i++)
-		row_card(cmd, survey, i, names, &table);
-	each_missing(survey, NULL, &table);
-	table_end(&table, stdout);
+	if (cmd->call->json) {
+		cmd_json_begin(&json, cmd);
+		json_out_object(&json, "driver");
+		if (*survey->inv.nvidia_driver)
+			json_out_string(&json, "nvidia", survey->inv.nvidia_driver);
+		json_out_close(&json);
+		json_out_array(&json, "pgpus");
+	} else {
+		table_start(&table, "PGPU", "MODEL", "NUMA", "VFS", "TYPE", "CAPACITY", "USED", "AVAILABLE", "REASON");
+	}
+	for (const struct row *row = rows; row < rows + n; row++) {
+		const char *model = udev_names_find(names, row->card.vendor, row->card.device);
+
+		if (cmd->call->json)
+			json_row(&json, survey, row, model);
+		else
+			table_card(&table, row, model);
+	}
+	if (cmd->call->json) {
+		json_out_close(&json);
+		json_out_end(&json);
+	} else {
+		table_end(&table, stdout);
+	}
+	udev_names_close(names);
 }
 
-static int inventory(struct cmd *cmd, struct err *err)
+static int run(struct cmd *cmd, struct err *err)
 {
-	struct udev_names *names;
 	struct survey survey = { 0 };
+	autofree struct row *rows = NULL;
+	size_t n = 0;
 	int r = cmd_survey(cmd, &survey, err);
 
-	if (r == 0) {
-		names = udev_names_open();
-		if (cmd->call->json)
-			print_json(cmd, &survey, names);
-		else
-			print_table(cmd, &survey, names);
-		udev_names_close(names);
-	}
+	if (r == 0)
+		r = find_rows(cmd, &survey, &rows, &n, err);
+	if (r == 0)
+		print(cmd, &survey, rows, n);
 	survey_end(&survey);
 	return r;
 }
@@ -197,8 +184,10 @@ static int inventory(struct cmd *cmd, struct err *err)
 const struct command cmd_inventory = {
 	.name = "inventory",
 	.options = CMD_JSON,
-	.summary = "shows the host's pGPUs, what each serves, and why one does not",
-	.help = "TYPE is what the configuration has the pGPU serve, or the first of several; CAPACITY, USED and AVAILABLE are of\n"
-		"that type (--json has all types). REASON is why it is not in the pool, or can make none now. A pGPU that the configuration names and the host lacks is shown, too.\n",
-	.show = inventory,
+	.summary = "List physical GPUs, their types and any problems",
+	.help = "TYPE is the configured type, or the first of several. CAPACITY, USED and\n"
+		"AVAILABLE are the numbers of this type; --json has all types. REASON is why the\n"
+		"pGPU is not in the pool, or has none available. pGPUs that the configuration\n"
+		"names or matches and that provide no vGPUs are listed as well.\n",
+	.run = run,
 };

@@ -4,9 +4,8 @@
 #include <string.h>
 
 #include "cli/cmd.h"
-#include "ops/gc.h"
-#include "cli/json_out.h"
 #include "cli/table.h"
+#include "ops/gc.h"
 
 enum { NOTE_SIZE = REASON_SIZE + 64 };
 
@@ -44,22 +43,14 @@ static void print_json(const struct cmd *cmd, const struct leases *leases, const
 		const struct lease *l = &leases->list[i];
 		char since[32], note[NOTE_SIZE];
 
-		cmd_wall_time(since, l->since_ms);
+		out_wall_time(since, l->since_ms);
 		json_out_object(&json, NULL);
-		json_out_string(&json, "id", l->vgpu.id);
+		out_json_vgpu(&json, &l->vgpu);
 		json_out_string(&json, "uuid", l->vgpu.framework == FW_MDEV ? l->vgpu.id : NULL);
-		json_out_string(&json, "type", l->vgpu.type);
-		json_out_string(&json, "framework", framework_word(l->vgpu.framework));
-		json_out_string(&json, "parent", l->vgpu.parent);
-		json_out_string(&json, "pgpu", l->vgpu.pgpu);
 		json_out_known(&json, "numa_node", l->numa);
-		json_out_string(&json, "state", lease_state_word(l->state));
+		out_json_lease(&json, l);
 		json_out_string(&json, "origin", lease_origin_word(l->origin));
 		json_out_text(&json, "project", l->project);
-		json_out_object(&json, "domain");
-		json_out_string(&json, "uuid", l->domain);
-		json_out_string(&json, "name", l->name);
-		json_out_close(&json);
 		json_out_string(&json, "since", since);
 		json_out_string(&json, "note", note_of(verdict_on(verdicts, l->vgpu.id), note));
 		json_out_close(&json);
@@ -70,45 +61,34 @@ static void print_json(const struct cmd *cmd, const struct leases *leases, const
 
 static void print_table(const struct leases *leases, const struct gc *verdicts)
 {
-	static const char *const heading[] = { "ID",    "TYPE",   "PARENT", "STATE", "ORIGIN",
-					       "SINCE", "DOMAIN", "NOTE",   NULL };
 	struct table table;
 
-	table_start(&table, heading);
+	table_start(&table, "ID", "TYPE", "PARENT", "STATE", "ORIGIN", "SINCE", "DOMAIN", "NOTE");
 	for (size_t i = 0; i < leases->n; i++) {
 		const struct lease *l = &leases->list[i];
-		char since[32], buf[NOTE_SIZE];
-		const char *note = note_of(verdict_on(verdicts, l->vgpu.id), buf);
+		char since[32], note[NOTE_SIZE];
 
-		cmd_wall_time(since, l->since_ms);
-		table_add(&table, l->vgpu.id);
-		table_add(&table, l->vgpu.type);
-		table_add(&table, l->vgpu.parent);
-		table_add(&table, lease_state_word(l->state));
-		table_add(&table, lease_origin_word(l->origin));
-		table_add(&table, since);
-		table_add(&table, l->name);
-		table_add(&table, note ? note : "");
+		out_wall_time(since, l->since_ms);
+		table_row(&table, l->vgpu.id, l->vgpu.type, l->vgpu.parent, lease_state_word(l->state),
+			  lease_origin_word(l->origin), since, l->name,
+			  note_of(verdict_on(verdicts, l->vgpu.id), note));
 	}
 	table_end(&table, stdout);
 }
 
-static int list(struct cmd *cmd, struct err *err)
+static int run(struct cmd *cmd, struct err *err)
 {
-	struct gc verdicts = { .store = &cmd->store,
-			       .config = cmd->has_config ? &cmd->config : NULL,
-			       .policy = &cmd->config.policy,
-			       .dry = true };
+	struct gc verdicts = cmd_gc_pass(cmd);
 	struct leases leases;
 	struct err why = { 0 };
 
 	if (lease_list(&cmd->store, &leases, err) < 0)
 		return -err->code;
 	if (leases.garbage)
-		cmd_warn("%d file%s in /run/vgpu-lease/leases cannot be understood: 'vgpu-lease gc' sets them aside",
+		out_warn("%d file%s in /run/vgpu-lease/leases cannot be understood: 'vgpu-lease gc' sets them aside",
 			 leases.garbage, leases.garbage == 1 ? "" : "s");
 	if (leases.n && gc_run(&verdicts, &why) < 0)
-		cmd_warn("no notes: %s", why.text);
+		out_warn("no notes: %s", why.text);
 	if (cmd->call->json)
 		print_json(cmd, &leases, &verdicts);
 	else
@@ -121,9 +101,11 @@ static int list(struct cmd *cmd, struct err *err)
 const struct command cmd_list = {
 	.name = "list",
 	.options = CMD_JSON,
-	.summary = "shows the leases: which domain has which vGPU",
-	.help = "STATE is reserved (for a domain that migrates or is restored), creating, active or releasing (to be given\n"
-		"back when nobody has it open). ORIGIN is created (by the hook, which removes it in the end) or adopted (it\n"
-		"was there before, and stays). SINCE is when it entered its state. NOTE says what is not as it should be.\n",
-	.show = list,
+	.summary = "List the leases: which domain has which vGPU",
+	.help = "STATE is reserved (for a domain that is being migrated here or restored),\n"
+		"creating, active or releasing (to be released when no process has the device\n"
+		"open). ORIGIN is created (by the hook, which removes the device on release) or\n"
+		"adopted (the device existed before, and is kept). SINCE is the time at which the\n"
+		"lease entered its state. NOTE shows problems.\n",
+	.run = run,
 };

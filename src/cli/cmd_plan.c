@@ -8,24 +8,22 @@
 #include "base/auto.h"
 #include "cli/cmd.h"
 #include "cli/diff.h"
-#include "cli/json_out.h"
-#include "survey/hostdev_filter.h"
 #include "ops/preview.h"
+#include "survey/hostdev_filter.h"
 #include "survey/remark.h"
 
 /* A plan in the making, and all that it rests on. */
 struct planning {
 	struct cmd *cmd;
-	const char *op;
-	enum plan_mode mode;
+	const char *op, *file; /* as messages name them */
 	struct lifecycle lifecycle;
 	struct preview preview;
 	char *xml; /* as it came */
 	size_t len;
 };
 
-static const struct {
-	const char *op;
+static const struct operation {
+	const char *name;
 	enum plan_mode mode;
 } operations[] = {
 	{ "prepare", PLAN_PREPARE },
@@ -33,40 +31,38 @@ static const struct {
 	{ "restore", PLAN_RESTORE },
 };
 
-static bool find_operation(struct planning *p, const char *op)
+static const struct operation *find_operation(const char *name, struct err *err)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(operations); i++) {
-		if (strcmp(operations[i].op, op ? op : "prepare") != 0)
-			continue;
-		p->op = operations[i].op;
-		p->mode = operations[i].mode;
-		return true;
-	}
-	return false;
+	for (size_t i = 0; i < ARRAY_SIZE(operations); i++)
+		if (strcmp(operations[i].name, name ? name : "prepare") == 0)
+			return &operations[i];
+	err_set(err, EINVAL, "invalid value '%s' of --op: expected prepare, migrate or restore", name);
+	return NULL;
 }
 
 static void print_diff(const struct planning *p, FILE *to)
 {
 	const struct rewritten *rewritten = &p->preview.rewritten;
-	const char *file = cmd_shown(p->cmd->call->operands[0]);
 	char is_name[64];
 
 	snprintf(is_name, sizeof(is_name), "as %s would have it", p->op);
 	if (rewritten->changed)
-		diff_print(to, file, p->xml, p->len, is_name, rewritten->xml, rewritten->len);
+		diff_print(to, &(struct diff_text){ p->file, p->xml, p->len },
+			   &(struct diff_text){ is_name, rewritten->xml, rewritten->len });
 }
 
 static void print_text(const struct planning *p)
 {
-	const struct request *request = p->lifecycle.request;
+	const struct plan *plan = &p->preview.plan;
+	size_t more = p->lifecycle.request->nvgpus - plan->nsteps;
 
 	preview_print(stdout, &p->preview, true);
-	if (p->preview.plan.kind == PLAN_REMOVE && p->preview.plan.nsteps < request->nvgpus)
-		cmd_say("%zu more: planned when that is removed", request->nvgpus - p->preview.plan.nsteps);
+	if (plan->kind == PLAN_REMOVE && more)
+		out_say("%zu more: planned when that is removed", more);
 	print_diff(p, stdout);
 }
 
-static void print_steps(const struct planning *p, struct json_out *json)
+static void json_steps(struct json_out *json, const struct planning *p)
 {
 	json_out_array(json, "steps");
 	for (size_t i = 0; i < p->preview.plan.nsteps; i++) {
@@ -75,11 +71,8 @@ static void print_steps(const struct planning *p, struct json_out *json)
 
 		json_out_object(json, NULL);
 		json_out_string(json, "action", preview_word(&p->preview, step));
-		json_out_string(json, "id", step->vgpu.id);
+		out_json_vgpu(json, &step->vgpu);
 		json_out_string(json, "instead_of", strcmp(asked, step->vgpu.id) == 0 ? NULL : asked);
-		json_out_string(json, "type", step->vgpu.type);
-		json_out_string(json, "parent", step->vgpu.parent);
-		json_out_string(json, "pgpu", step->vgpu.pgpu);
 		json_out_known(json, "numa_node", step->numa);
 		json_out_string(json, "reason", step->why);
 		json_out_close(json);
@@ -87,18 +80,20 @@ static void print_steps(const struct planning *p, struct json_out *json)
 	json_out_close(json);
 }
 
-static void print_verdicts(const struct planning *p, struct json_out *json)
+static void json_verdicts(struct json_out *json, const struct planning *p)
 {
-	json_out_array(json, "passed_over");
-	for (size_t i = 0; p->lifecycle.request && i < p->lifecycle.request->nvgpus; i++) {
-		for (size_t g = 0; g < p->preview.survey.inv.npgpus; g++) {
-			char why[PREVIEW_WHY_SIZE];
+	const struct inventory *inv = &p->preview.survey.inv;
+	const struct request *request = p->lifecycle.request;
+	char why[PREVIEW_WHY_SIZE];
 
+	json_out_array(json, "passed_over");
+	for (size_t i = 0; request && i < request->nvgpus; i++) {
+		for (size_t g = 0; g < inv->npgpus; g++) {
 			if (!preview_not_chosen(&p->preview, i, g, why))
 				continue;
 			json_out_object(json, NULL);
-			json_out_string(json, "id", p->lifecycle.request->vgpus[i].id);
-			json_out_string(json, "pgpu", p->preview.survey.inv.pgpus[g].address);
+			json_out_string(json, "id", request->vgpus[i].id);
+			json_out_string(json, "pgpu", inv->pgpus[g].address);
 			json_out_string(json, "reason", why);
 			json_out_close(json);
 		}
@@ -106,20 +101,21 @@ static void print_verdicts(const struct planning *p, struct json_out *json)
 	json_out_close(json);
 }
 
-static void add_warning(void *arg, const char *text, const char *fix)
+static void json_warning(void *json, const char *text, const char *fix)
 {
 	char line[512];
 
 	snprintf(line, sizeof(line), "%s: %s", text, fix);
-	json_out_string(arg, NULL, line);
+	json_out_string(json, NULL, line);
 }
 
 /* `refusal`: NULL where it would do. Without a domain, where the file is none that can be understood. */
 static void print_json(const struct planning *p, const char *refusal)
 {
+	const struct plan *plan = &p->preview.plan;
 	const struct request *request = p->lifecycle.request;
 	struct json_out json;
-	char *diff = NULL;
+	autofree char *diff = NULL;
 	size_t len;
 	FILE *memory = open_memstream(&diff, &len);
 
@@ -128,37 +124,32 @@ static void print_json(const struct planning *p, const char *refusal)
 	print_diff(p, memory);
 	fclose(memory);
 	cmd_json_begin(&json, NULL);
-	if (request) {
-		json_out_object(&json, "domain");
-		json_out_text(&json, "uuid", request->uuid);
-		json_out_string(&json, "name", request->name);
-		json_out_close(&json);
-	} else {
+	if (request)
+		out_json_domain(&json, request->uuid, request->name);
+	else
 		json_out_string(&json, "domain", NULL);
-	}
 	json_out_string(&json, "operation", p->op);
 	json_out_bool(&json, "possible", !refusal);
 	json_out_string(&json, "refusal", refusal);
 	json_out_array(&json, "remove_first");
-	for (size_t i = 0; p->preview.plan.kind == PLAN_REMOVE && i < p->preview.plan.nremoves; i++)
-		json_out_string(&json, NULL, p->preview.plan.removes[i]);
+	for (size_t i = 0; plan->kind == PLAN_REMOVE && i < plan->nremoves; i++)
+		json_out_string(&json, NULL, plan->removes[i]);
 	json_out_close(&json);
-	print_steps(p, &json);
-	print_verdicts(p, &json);
+	json_steps(&json, p);
+	json_verdicts(&json, p);
 	json_out_array(&json, "warnings");
 	if (p->lifecycle.doc)
-		remark_domain(p->lifecycle.doc, &p->cmd->host, add_warning, &json);
+		remark_domain(p->lifecycle.doc, &p->cmd->host, json_warning, &json);
 	json_out_close(&json);
 	json_out_text(&json, "diff", diff);
 	json_out_end(&json);
-	free(diff);
 }
 
 /*
  * Decides as the hook does, in its order: what is no domain's XML; a domain without a vGPU, which no mistake in the
  * configuration concerns; that mistake; then the plan. `doc` is freed by the caller.
  */
-static int decide(struct planning *p, struct domxml **doc, struct err *err)
+static int decide(struct planning *p, enum plan_mode mode, struct domxml **doc, struct err *err)
 {
 	struct cmd *cmd = p->cmd;
 
@@ -176,7 +167,7 @@ static int decide(struct planning *p, struct domxml **doc, struct err *err)
 		return -err->code;
 	if (!p->lifecycle.request->nvgpus)
 		return 0;
-	if (preview_make(&p->preview, &p->lifecycle, p->mode, err) < 0)
+	if (preview_make(&p->preview, &p->lifecycle, mode, err) < 0)
 		return -err->code;
 	/* Why it would be refused is in the error; what can be told of it is there in any case. */
 	return preview_rewrite(&p->preview, err);
@@ -184,7 +175,7 @@ static int decide(struct planning *p, struct domxml **doc, struct err *err)
 
 static void warn(void *arg, const char *text, const char *fix)
 {
-	cmd_warn("%s: %s: %s", (const char *)arg, text, fix);
+	out_warn("%s: %s: %s", (const char *)arg, text, fix);
 }
 
 /* What the decision is, on standard output; why the domain would be refused is main()'s to print. */
@@ -193,61 +184,57 @@ static void print(const struct planning *p, const char *refusal)
 	const struct request *request = p->lifecycle.request;
 
 	if (p->lifecycle.doc && !p->cmd->call->json)
-		remark_domain(p->lifecycle.doc, &p->cmd->host, warn, (char *)cmd_shown(p->cmd->call->operands[0]));
+		remark_domain(p->lifecycle.doc, &p->cmd->host, warn, (char *)p->file);
 	if (p->cmd->call->json)
 		print_json(p, refusal);
 	else if (request && request->nvgpus == 0)
-		cmd_say("domain %s has no vGPU: nothing to do", request->name);
+		out_say("domain %s has no vGPU: nothing to do", request->name);
 	else if (!refusal && p->preview.plan.nsteps == 0)
-		cmd_say("domain %s: %s leaves its vGPUs as they are: %s", request->name, p->op, p->cmd->why_no_config);
+		out_say("domain %s: %s leaves its vGPUs as they are: %s", request->name, p->op, p->cmd->why_no_config);
 	else if (request && p->preview.survey.request)
 		print_text(p);
 	/* What has been printed comes before what is wrong with it. */
 	fflush(stdout);
 }
 
-static int plan(struct planning *p, struct err *err)
+static int run(struct cmd *cmd, struct err *err)
 {
+	const struct operation *operation = find_operation(cmd->call->op, err);
+	const char *path = cmd->call->args.operands[0];
+	struct planning p = { .cmd = cmd, .file = cmd_shown(path) };
 	struct domxml *doc = NULL;
-	int r = decide(p, &doc, err);
+	int r;
 
-	print(p, r < 0 ? err->text : NULL);
-	if (r < 0 && p->lifecycle.request)
-		r = err_in(err, "domain %s: %s would be refused", p->lifecycle.request->name, p->op);
+	if (!operation || cmd_read_xml(path, &p.xml, &p.len, err) != 0)
+		return CMD_USAGE;
+	p.op = operation->name;
+	r = decide(&p, operation->mode, &doc, err);
+	print(&p, r < 0 ? err->text : NULL);
+	if (r < 0 && p.lifecycle.request)
+		err_in(err, "domain %s: %s would be refused", p.lifecycle.request->name, p.op);
 	else if (r < 0)
-		r = err_in(err, "%s: %s would be refused", cmd_shown(p->cmd->call->operands[0]), p->op);
-	preview_end(&p->preview);
+		err_in(err, "%s: %s would be refused", p.file, p.op);
+	preview_end(&p.preview);
 	domxml_free(doc);
+	free(p.xml);
 	return r;
 }
 
-static int run(const struct cmd_call *call, struct err *err)
+static int check_call(const struct cmd_call *call, struct err *err)
 {
-	struct cmd cmd;
-	struct planning p = { .cmd = &cmd };
-	int r;
-
-	if (!find_operation(&p, call->op)) {
-		err_set(err, EINVAL, "--op %s: neither prepare, migrate nor restore", call->op);
-		return CMD_USAGE;
-	}
-	if (cmd_read_xml(call->operands[0], &p.xml, &p.len, err) < 0)
-		return CMD_USAGE;
-	r = cmd_open(&cmd, call, CMD_CONFIG_OWN, false, err);
-	if (r == 0)
-		r = plan(&p, err);
-	cmd_close(&cmd);
-	free(p.xml);
-	return r;
+	return find_operation(call->op, err) ? 0 : -err->code;
 }
 
 const struct command cmd_plan = {
 	.name = "plan",
 	.operand = "FILE",
 	.options = CMD_JSON | CMD_OP,
-	.summary = "says what would happen to a domain's vGPUs, and why",
-	.help = "FILE is a domain's XML ('virsh dumpxml --inactive' prints it), - is standard input. Prints the steps, why each\n"
-		"other pGPU was not chosen, and what of the XML would change. Fails where the domain would be refused, with all\n"
-		"the reasons. Nothing is written.\n",
+	.summary = "Show what starting a domain would do, and why",
+	.help = "FILE is the domain XML ('virsh dumpxml --inactive'); - is standard input. Print\n"
+		"the steps, the reason why each other pGPU was not chosen, and the changes to the\n"
+		"XML. If the hook would refuse the domain, the exit status is 1, and the error\n"
+		"has all reasons. Nothing is changed.\n",
+	.needs = CMD_CONFIG_OWN,
+	.check = check_call,
 	.run = run,
 };

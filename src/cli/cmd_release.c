@@ -23,7 +23,7 @@ static int find(struct cmd *cmd, const char *id, struct lease *lease, struct err
 	r = lease_get(&cmd->store, id, lease, err);
 	store_unlock(&cmd->store);
 	if (r != 0)
-		return r;
+		return r < 0 ? r : 0;
 	if (kernel_exists(&cmd->host, &vgpu) == 1)
 		return err_set(
 			err, ENOENT,
@@ -52,7 +52,7 @@ static int check_unused(const struct cmd *cmd, const struct lease *lease, struct
 		return err_set(err, EBUSY, "%s: it is being created now, for domain %s: try again", lease->vgpu.id,
 			       lease->name);
 	if (libvirt_files_read(&disk, &cmd->host, &why) == 0 && libvirt_files_runs(disk, lease->domain))
-		cmd_warn("%s: domain %s runs, though nobody has the device open", lease->vgpu.id, lease->name);
+		out_warn("%s: domain %s runs, though nobody has the device open", lease->vgpu.id, lease->name);
 	libvirt_files_free(disk);
 	return 0;
 }
@@ -68,41 +68,30 @@ static int give_back(struct cmd *cmd, const struct lease *lease, struct err *err
 		return err_set(err, EAGAIN, "%s: it changed hands meanwhile: see 'vgpu-lease list'", lease->vgpu.id);
 	if (r < 0)
 		return r;
-	cmd_say("%s %s, %s on %s, of domain %s", removes ? "removed" : "dropped the lease of", lease->vgpu.id,
+	out_say("%s %s, %s on %s, of domain %s", removes ? "removed" : "dropped the lease of", lease->vgpu.id,
 		lease->vgpu.type, lease->vgpu.parent, lease->name);
 	log_info("release: domain %s: gave back %s by hand", lease->name, lease->vgpu.id);
 	return CMD_DONE;
 }
 
-static int run(const struct cmd_call *call, struct err *err)
+static int run(struct cmd *cmd, struct err *err)
 {
 	struct lease lease = { 0 };
 	char id[ID_SIZE];
-	struct cmd cmd;
-	int r;
 
-	if (!id_parse(id, call->operands[0])) {
-		err_set(err, EINVAL, "%s: that is no ID: neither a UUID nor a PCI address", call->operands[0]);
-		return CMD_USAGE;
-	}
-	if (!call->root)
-		log_open("vgpu-lease");
-	r = cmd_open(&cmd, call, CMD_CONFIG_MAY, true, err);
-	if (r == 0)
-		r = find(&cmd, id, &lease, err);
-	if (r == 1)
-		r = check_unused(&cmd, &lease, err);
-	if (r == 0)
-		r = give_back(&cmd, &lease, err);
-	cmd_close(&cmd);
-	return r;
+	id_parse(id, cmd->call->args.operands[0]);
+	if (find(cmd, id, &lease, err) < 0 || check_unused(cmd, &lease, err) < 0)
+		return -err->code;
+	return give_back(cmd, &lease, err);
 }
 
 const struct command cmd_release = {
 	.name = "release",
 	.operand = "ID",
-	.summary = "takes a vGPU from its domain and gives it back",
-	.help = "ID as in 'vgpu-lease list'. A device that the hook created is removed, then its lease dropped; of one that was\n"
-		"there before only the lease is dropped. A device that is open is refused, and nothing changes.\n",
+	.summary = "Release a vGPU by hand",
+	.help = "ID is shown by 'vgpu-lease list'. A created device is removed together with its\n"
+		"lease; for an adopted device, only the lease is removed. If a process has the\n"
+		"device open, the release is refused, and nothing is changed.\n",
+	.needs = CMD_WRITE,
 	.run = run,
 };

@@ -18,23 +18,20 @@
 #include "base/ident.h"
 #include "ops/rewrite.h"
 
-/* The XML is the caller's. A host that cannot be looked at, or that has no configuration, is not asked: no error. */
-static int make(struct rewrite *r, const char *xml, size_t len, const struct cmd_call *call, const char *shown,
-		struct err *err)
+/* A host that cannot be looked at, or that has no configuration, is not asked: no error. */
+static int make(struct rewrite *r, struct cmd *cmd, const char *xml, size_t len, struct err *err)
 {
-	struct cmd cmd;
+	const struct config *config = NULL;
 	struct err ignored;
-	int n;
 
-	*r = (struct rewrite){ .xml = xml, .len = len, .flags = DOMXML_FILE, .all = call->all, .vfs = true };
+	*r = (struct rewrite){ .xml = xml, .len = len, .flags = DOMXML_FILE, .all = cmd->call->all, .vfs = true };
 	if (rewrite_begin(r, err) < 0)
-		return err_in(err, "%s", shown);
-	if (!rewrite_asks(r))
-		return rewrite_make(r, NULL, NULL, err) < 0 ? err_in(err, "%s", shown) : 0;
-	n = cmd_open(&cmd, call, CMD_CONFIG_MAY, false, &ignored);
-	n = rewrite_make(r, &cmd.host, n == 0 && cmd.has_config ? &cmd.config : NULL, err);
-	cmd_close(&cmd);
-	return n < 0 ? err_in(err, "%s", shown) : 0;
+		return err_in(err, "%s", cmd_shown(cmd->call->args.operands[0]));
+	if (rewrite_asks(r) && cmd_open(cmd, cmd->call, 0, &ignored) == 0 && cmd->has_config)
+		config = &cmd->config;
+	if (rewrite_make(r, &cmd->host, config, err) < 0)
+		return err_in(err, "%s", cmd_shown(cmd->call->args.operands[0]));
+	return 0;
 }
 
 /* Writes the new file beside the old one, as its equal in owner and mode. */
@@ -79,101 +76,95 @@ static void say_what_changed(const struct rewrite *r, const char *path)
 	const struct request *request = domxml_request(r->doc);
 
 	for (size_t i = 0; i < r->nchanges; i++)
-		cmd_say("%s -> %s", request->vgpus[r->changes[i].req].id, r->changes[i].id);
+		out_say("%s -> %s", request->vgpus[r->changes[i].req].id, r->changes[i].id);
 	if (r->nchanges && (strncmp(path, "/etc/libvirt/", 13) == 0 || strncmp(path, "/run/libvirt/", 13) == 0))
-		cmd_warn("libvirt does not notice a change of its own files: use 'virsh define %s'", path);
+		out_warn("libvirt does not notice a change of its own files: use 'virsh define %s'", path);
 }
 
-/* `fd` negative: it could not be opened, as errno says. 0, or CMD_USAGE. */
-static int read_regular(int fd, struct stat *st, char **xml, size_t *len, const char *shown, struct err *err)
+static int read_regular(int fd, struct stat *st, char **xml, size_t *len)
 {
-	int r;
-
-	if (fd < 0 || fstat(fd, st) < 0) {
-		err_sys(err, errno, "%s", shown);
-		return CMD_USAGE;
-	}
-	if (!S_ISREG(st->st_mode)) {
-		err_set(err, EOPNOTSUPP, "%s: no regular file", shown);
-		return CMD_USAGE;
-	}
-	r = file_slurp(fd, DOMXML_MAX, xml, len);
-	if (r < 0)
-		err_sys(err, -r, "%s", shown);
-	return r < 0 ? CMD_USAGE : 0;
+	if (fd < 0 || fstat(fd, st) < 0)
+		return -errno;
+	return S_ISREG(st->st_mode) ? file_slurp(fd, DOMXML_MAX, xml, len) : -EOPNOTSUPP;
 }
 
 /* The file that a link leads to is changed, not the link. */
-static int in_place(const struct cmd_call *call, struct err *err)
+static int in_place(struct cmd *cmd, struct rewrite *rewrite, struct err *err)
 {
-	const char *shown = call->operands[0];
-	autofree char *path = realpath(shown, NULL);
-	struct rewrite rewrite = { 0 };
-	autofree char *xml = NULL;
+	const char *shown = cmd->call->args.operands[0];
+	autofree char *path = realpath(shown, NULL), *dirname = path ? strdup(path) : NULL, *xml = NULL;
+	char *base = dirname ? strrchr(dirname, '/') : NULL;
 	struct stat was;
-	char *base;
 	size_t len = 0;
 	int r;
 
-	if (!path) {
+	if (!base) {
 		err_sys(err, errno, "%s", shown);
 		return CMD_USAGE;
 	}
-	base = strrchr(path, '/');
 	*base++ = '\0';
-	autoclose int dir = open(*path ? path : "/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	autoclose int dir = open(*dirname ? dirname : "/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	autoclose int fd = dir < 0 ? -1 : openat(dir, base, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
-	r = read_regular(fd, &was, &xml, &len, shown, err);
-	if (r == 0)
-		r = make(&rewrite, xml, len, call, shown, err);
-	if (r == 0 && rewrite.nchanges) {
-		r = replace(dir, base, &was, &rewrite);
-		if (r < 0)
-			err_sys(err, -r, "%s stays as it was", shown);
-	}
-	base[-1] = '/';
-	if (r == 0)
-		say_what_changed(&rewrite, path);
-	rewrite_end(&rewrite);
-	return r;
+	r = read_regular(fd, &was, &xml, &len);
+	if (r == -EOPNOTSUPP)
+		err_set(err, -r, "%s: not a regular file", shown);
+	else if (r < 0)
+		err_sys(err, -r, "%s", shown);
+	if (r < 0)
+		return CMD_USAGE;
+	if (make(rewrite, cmd, xml, len, err) < 0)
+		return -err->code;
+	r = rewrite->nchanges ? replace(dir, base, &was, rewrite) : 0;
+	if (r < 0)
+		return err_sys(err, -r, "%s stays as it was", shown);
+	say_what_changed(rewrite, path);
+	return 0;
 }
 
-static int to_stdout(const struct cmd_call *call, struct err *err)
+static int to_stdout(struct cmd *cmd, struct rewrite *rewrite, struct err *err)
 {
-	const char *path = call->operands[0];
-	struct rewrite rewrite = { 0 };
 	autofree char *xml = NULL;
 	size_t len;
-	int r = cmd_read_xml(path, &xml, &len, err) < 0 ? CMD_USAGE : 0;
+	int r = cmd_read_xml(cmd->call->args.operands[0], &xml, &len, err);
 
 	if (r == 0)
-		r = make(&rewrite, xml, len, call, cmd_shown(path), err);
+		r = make(rewrite, cmd, xml, len, err);
 	if (r == 0)
-		fwrite(rewrite.rewritten, 1, rewrite.rewritten_len, stdout);
+		fwrite(rewrite->rewritten, 1, rewrite->rewritten_len, stdout);
+	return r;
+}
+
+static int run(struct cmd *cmd, struct err *err)
+{
+	struct rewrite rewrite = { 0 };
+	int r = cmd->call->in_place ? in_place(cmd, &rewrite, err) : to_stdout(cmd, &rewrite, err);
+
 	rewrite_end(&rewrite);
 	return r;
 }
 
-static int run(const struct cmd_call *call, struct err *err)
+static int check_call(const struct cmd_call *call, struct err *err)
 {
-	if (!call->in_place)
-		return to_stdout(call, err);
-	if (strcmp(call->operands[0], "-") != 0)
-		return in_place(call, err);
-	err_set(err, EINVAL, "--in-place needs a file, not standard input");
-	return CMD_USAGE;
+	if (!call->in_place || strcmp(call->args.operands[0], "-") != 0)
+		return 0;
+	return err_set(err, EINVAL, "--in-place needs a file, not standard input");
 }
 
 const struct command cmd_rewrite = {
 	.name = "rewrite",
 	.operand = "FILE",
 	.options = CMD_ALL | CMD_IN_PLACE,
-	.summary = "gives the placeholders in a domain's XML UUIDs of their own",
-	.help = "A placeholder is the UUID 00000000-0000-0000-0000-0000000000NN: \"lease one for me\". A cold start needs a UUID of\n"
-		"the device's own, as libvirt takes no new one then. Prints the XML. FILE - is standard input.\n"
+	.summary = "Give the placeholders in a domain XML their own UUIDs",
+	.help = "Print the domain XML in FILE with each placeholder replaced by a random UUID; -\n"
+		"is standard input. A placeholder is 00000000-0000-0000-0000-0000000000NN and\n"
+		"means \"lease a vGPU for this domain\". A cold start needs the final UUID in the\n"
+		"definition, because libvirt does not accept a changed one.\n"
 		"\n"
-		"A <vgpu:device> that names such a vGPU also gets the facts that are known of it here, for the target of a\n"
-		"migration: type, name, framework, model and driver. The address of a VF that the metadata name, and that cannot\n"
-		"be had here, becomes that of a free VF of the pool. Nothing else changes.\n",
+		"A <vgpu:device> with such a UUID also gets the facts that the target of a\n"
+		"migration compares: type, name, framework, model and driver. The address of a VF\n"
+		"that is not available on this host is replaced with that of a free VF of the\n"
+		"pool. Nothing else is changed.\n",
+	.needs = CMD_BARE,
+	.check = check_call,
 	.run = run,
 };

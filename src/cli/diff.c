@@ -18,10 +18,10 @@ struct lines {
 	size_t n;
 };
 
-static struct lines split(const char *text, size_t len)
+static struct lines split(const struct diff_text *from)
 {
 	struct lines lines = { 0 };
-	const char *end = text + len;
+	const char *text = from->text, *end = text + from->len;
 	size_t n = 1;
 
 	for (const char *s = text; s < end; s++)
@@ -152,15 +152,14 @@ static struct change *find_changes(const struct lines *was, const struct lines *
 	return list;
 }
 
-void diff_print(FILE *to, const char *was_name, const char *was_text, size_t was_len, const char *is_name,
-		const char *is_text, size_t is_len)
+void diff_print(FILE *to, const struct diff_text *was_text, const struct diff_text *is_text)
 {
-	struct lines was = split(was_text, was_len), is = split(is_text, is_len);
+	struct lines was = split(was_text), is = split(is_text);
 	size_t n, end;
 	struct change *changes = find_changes(&was, &is, &n);
 
 	if (n)
-		fprintf(to, "--- %s\n+++ %s\n", was_name, is_name);
+		fprintf(to, "--- %s\n+++ %s\n", was_text->name, is_text->name);
 	for (size_t i = 0; i < n; i = end) {
 		for (end = i + 1; end < n; end++)
 			if (changes[end].was - changes[end - 1].was - changes[end - 1].nwas >= 2 * CONTEXT)

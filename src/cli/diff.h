@@ -7,9 +7,11 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/*
- * Prints the diff with three lines of context, so that patch(1) takes it; nothing where both are the same. `was_name`
- * and `is_name` stand in its head.
- */
-void diff_print(FILE *to, const char *was_name, const char *was, size_t was_len, const char *is_name, const char *is,
-		size_t is_len);
+struct diff_text {
+	const char *name; /* in the head of the diff */
+	const char *text;
+	size_t len;
+};
+
+/* Prints the diff with three lines of context, so that patch(1) takes it; nothing where both are the same. */
+void diff_print(FILE *to, const struct diff_text *was, const struct diff_text *is);

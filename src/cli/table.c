@@ -8,16 +8,7 @@
 
 #include "base/text.h"
 
-void table_start(struct table *table, const char *const *heading)
-{
-	*table = (struct table){ 0 };
-	while (heading[table->ncolumns])
-		table->ncolumns++;
-	for (size_t i = 0; i < table->ncolumns; i++)
-		table_add(table, heading[i]);
-}
-
-void table_add(struct table *table, const char *text)
+static void add(struct table *table, const char *text)
 {
 	size_t size = 4 * strlen(text) + 2; /* each byte can become \xNN */
 	char *cell = malloc(size);
@@ -29,6 +20,12 @@ void table_add(struct table *table, const char *text)
 	table->cells[table->ncells++] = cell;
 }
 
+void table_add(struct table *table, const char *const *cells, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		add(table, cells[i] ? cells[i] : "");
+}
+
 void table_addf(struct table *table, const char *fmt, ...)
 {
 	char *text;
@@ -38,14 +35,14 @@ void table_addf(struct table *table, const char *fmt, ...)
 	if (vasprintf(&text, fmt, ap) < 0)
 		abort();
 	va_end(ap);
-	table_add(table, text);
+	add(table, text);
 	free(text);
 }
 
 void table_number(struct table *table, int number)
 {
 	if (number < 0)
-		table_add(table, "");
+		add(table, "");
 	else
 		table_addf(table, "%d", number);
 }

@@ -17,11 +17,19 @@ struct table {
 	size_t ncells;
 };
 
-/* Begins a table with this heading, which ends with NULL. */
-void table_start(struct table *table, const char *const *heading);
+/* Begins a table with this heading. */
+#define table_start(to, ...)                                                                                           \
+	do {                                                                                                           \
+		*(to) = (struct table){ 0 };                                                                           \
+		table_row(to, __VA_ARGS__);                                                                            \
+		(to)->ncolumns = (to)->ncells;                                                                         \
+	} while (0)
 
-/* Adds the next cell, row by row. */
-void table_add(struct table *table, const char *text);
+/* Adds the next cells, row by row; NULL is an empty one. */
+#define table_row(to, ...)                                                                                             \
+	table_add(to, (const char *const[]){ __VA_ARGS__ },                                                            \
+		  sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(const char *))
+void table_add(struct table *table, const char *const *cells, size_t n);
 void table_addf(struct table *table, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* Adds a number; one that is negative is not known. */

@@ -94,12 +94,26 @@ static bool still_there(const struct host *host, const struct inv_device *device
 	return kernel_exists(host, &device->vgpu) == 1;
 }
 
-/* Is the pass about this device? */
-static bool is_meant(const struct gc *c, const struct inv_device *device)
+/* Is the pass about this vGPU? */
+static bool is_meant(const struct gc *c, const struct vgpu_ref *vgpu)
 {
-	return (!c->type || strcmp(c->type, device->vgpu.type) == 0) &&
-	       (!c->kept_type || strcmp(c->kept_type, device->vgpu.type) != 0) &&
-	       (!c->pgpu || strcmp(c->pgpu, device->vgpu.pgpu) == 0);
+	return (!c->kept_type || strcmp(c->kept_type, vgpu->type) != 0) &&
+	       (!c->pgpu || strcmp(c->pgpu, vgpu->pgpu) == 0);
+}
+
+/* With `unless_leased`: a lease that stays keeps all the rest as it is. */
+static void keep_beside_leases(struct gc *c)
+{
+	bool stays = false;
+
+	for (size_t i = 0; i < c->n; i++)
+		stays |= c->items[i].leased && c->items[i].outcome == GC_STAYS;
+	for (size_t i = 0; stays && i < c->n; i++) {
+		if (c->items[i].outcome != GC_GOES)
+			continue;
+		c->items[i].outcome = GC_STAYS;
+		text_copy(c->items[i].why, sizeof(c->items[i].why), "kept while a vGPU beside it is leased");
+	}
 }
 
 static void judge(struct gc *c, const struct look *look)
@@ -118,16 +132,18 @@ static void judge(struct gc *c, const struct look *look)
 	if (!c->items)
 		abort();
 	for (size_t i = 0; i < look->leases.n; i++)
-		if (!c->pgpu || strcmp(c->pgpu, look->leases.list[i].vgpu.pgpu) == 0)
+		if (is_meant(c, &look->leases.list[i].vgpu))
 			judge_lease(c, &check, look, &look->leases.list[i]);
 	for (size_t i = 0; i < look->inv.ndevices; i++) {
 		const struct inv_device *device = &look->inv.devices[i];
 
 		/* One that was given back between the two looks has no lease any more, and is not foreign. */
-		if (!lease_find(&look->leases, device->vgpu.id) && is_meant(c, device) &&
-		    still_there(c->store->host, device))
+		if (!lease_find(&look->leases, device->vgpu.id) && is_meant(c, &device->vgpu) &&
+		    (!c->type || strcmp(c->type, device->vgpu.type) == 0) && still_there(c->store->host, device))
 			judge_foreign(c, &check, device);
 	}
+	if (c->unless_leased)
+		keep_beside_leases(c);
 }
 
 /* Marks what is ours, so that the driver's time begins for all of it at once; what changed meanwhile stays. */

@@ -41,7 +41,8 @@ struct gc {
 	const struct policy *policy; /* the configuration's, or the defaults */
 	const char *type;            /* foreign devices of this type only; NULL all */
 	const char *pgpu;            /* what is on this pGPU only; NULL all */
-	const char *kept_type;       /* foreign devices of this type are left out; NULL none */
+	const char *kept_type;       /* vGPUs of this type are left out; NULL none */
+	bool unless_leased;          /* nothing goes while one of the leases stays */
 	bool dry;                    /* judge only: writes nothing, not even since when a device has been seen free */
 	int64_t looked_ms;           /* no lease is judged that is not older; 0: than this pass */
 	bool (*runs)(const void *arg, const char *domain); /* who runs, as far as libvirt said; NULL: not asked */

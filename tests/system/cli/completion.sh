@@ -25,7 +25,7 @@ complete_line() {
 is "$(complete_line '')" "list show types inventory plan rewrite check gc release retype attach detach suspend resume help" "the commands"
 is "$(complete_line help s)" "show suspend" "and those that help tells of"
 is "$(complete_line --root "$root" re)" "rewrite release retype resume" "behind an option with its value, too"
-is "$(complete_line list --)" "--root --config --help --json" "the options of a command"
+is "$(complete_line list --)" "--root --config --help --version --json" "the options of a command"
 is "$(complete_line gc --t)" "--type" "those of its own"
 is "$(complete_line plan --op m)" "migrate" "their values"
 is "$(complete_line --root "$root" release '')" "$(uuid 1)" "the IDs that can be released"

@@ -23,19 +23,19 @@ is "$(sed -E 's/[0-9-]{10}T[0-9:]{8}Z/TIME/' <<<"$out")" "$(cat <<EOF
   "leases": [
     {
       "id": "$(uuid 1)",
-      "uuid": "$(uuid 1)",
       "type": "nvidia-222",
       "framework": "mdev",
       "parent": "0000:84:00.0",
       "pgpu": "0000:84:00.0",
+      "uuid": "$(uuid 1)",
       "numa_node": 0,
       "state": "active",
-      "origin": "created",
-      "project": null,
       "domain": {
         "uuid": "$(domain_uuid 1)",
         "name": "vm1"
       },
+      "origin": "created",
+      "project": null,
       "since": "TIME",
       "note": null
     }

@@ -29,7 +29,7 @@ usage "a word too many" M_EXTRA_WORD list x -- list x
 usage "a file that is missing" M_NEEDS_OPERAND plan FILE -- plan
 usage "two files" M_EXTRA_WORD rewrite b -- rewrite a b
 usage "an operation that libvirt does not have" M_BAD_OP start -- plan --op start x
-usage "a type that is none" M_BAD_TYPE "--type ../x" -- gc --type ../x
+usage "a type that is none" M_BAD_TYPE ../x -- gc --type ../x
 usage "an ID that is none" M_BAD_ID ../x -- release ../x
 usage "standard input cannot be edited in place" M_STDIN_IN_PLACE -- rewrite --in-place -
 usage "a command that this version does not have" M_UNKNOWN_COMMAND export -- export placement
@@ -65,7 +65,7 @@ json_error() { # SENTENCE STATUS PATTERN ARGUMENT...
 	like "$status|$(python3 -c 'import json, sys; print(json.load(sys.stdin)["error"])' <<<"$out" 2>&1)" "$want|$pattern" "$sentence"
 }
 json_error "a file that is not there" 2 "$(message M_NO_SUCH_FILE "$tmp/none.xml")" plan --json "$tmp/none.xml"
-json_error "a type that is none" 2 "--type ../x: *" gc --json --type ../x
+json_error "a type that is none" 2 "invalid type *" gc --json --type ../x
 json_error "a type that nobody knows" 1 "--type nvidia-999: *" gc --json --type nvidia-999
 json_error "a domain without a libvirt" 1 "$(message M_NO_LIBVIRT "$root")" show --json vm
 echo '[nonsense' >"$tmp/wrong.conf"
@@ -79,11 +79,35 @@ done
 command=$builddir/vgpu-lease
 like "$("$command" --version)" "vgpu-lease [0-9]*.[0-9]*" "--version prints the version"
 help=$("$command" --help)
-for name in list show types inventory plan rewrite check gc release retype attach detach suspend resume; do
-	holds "$name is in the list of commands" grep -qE "^  $name( |$)" <<<"$help"
-	like "$("$command" "$name" --help)" "usage: vgpu-lease $name*Options:*--root DIR*" "$name --help says how it is called"
-	holds "and so does the manual" grep -qx ".Ss $name" "$srcdir/man/vgpu-lease.8"
-	is "$("$command" --help "$name")" "$("$command" "$name" --help)" "also before it"
+# What is in the table of the program is in --help, in the manual and in the completion, and nothing else is.
+# synopsis COMMAND: how the manual says that it is called, a word a line.
+synopsis() {
+	sed -n '/^.Sh SYNOPSIS/,/^.Sh DESCRIPTION/p' "$srcdir/man/vgpu-lease.8" |
+		awk -v command="$1" '/^.(Nm|Sh)/ { on = 0 } on; $0 == ".Cm " command { on = 1 }' |
+		sed -E 's/^.(Op )?(Fl -|Ar )?//; s/ Ar .*//' | sort
+}
+common=$(printf '%s\n' config help root version)
+while read -r name operands; do
+	text=$("$command" "$name" --help)
+	known=$(grep -oE '^  --[a-z-]+' <<<"$text" | sed 's/^  --//' | sort)
+	like "$text" "usage: vgpu-lease $name*Options:*--root DIR*" "$name --help says how it is called"
+	holds "the manual has $name" grep -qx ".Ss $name" "$srcdir/man/vgpu-lease.8"
+	is "$(synopsis "$name")" \
+		"$({ comm -23 <(echo "$known") <(echo "$common"); xargs -n 1 <<<"${operands,,}"; } | grep . | sort)" \
+		"with its options and operands"
+	holds "the completion has $name" grep -qE "^	local commands=\(.*\b$name\b" "$srcdir/etc/bash-completion/vgpu-lease"
+	is "$(comm -12 <(echo "$known") <(echo "$common"))" "$common" "$name takes what all commands take"
+	is "$("$command" --help "$name")" "$text" "--help may stand before $name"
+	nothing "$name --help fits a terminal" "$(awk 'length > 80' <<<"$text")"
+done < <(grep -E '^  [a-z]' <<<"$help" | sed -E 's/^  //; s/  .*//')
+is "$(grep -cE '^  [a-z]' <<<"$help")" "$(sed -n '/^.Sh SYNOPSIS/,/^.Sh DESCRIPTION/p' "$srcdir/man/vgpu-lease.8" | grep -c '^.Cm')" \
+	"each command of the manual is there"
+pages=("$command:vgpu-lease.8" "$hook:vgpu-lease-hook.8" "$builddir/vgpu-leased:vgpu-leased.8" "$sim:vgpu-lease-sim.1")
+for page in "${pages[@]}"; do
+	for option in $("${page%:*}" --help | grep -oE '^  --[a-z-]+'); do
+		holds "${page#*:} has $option" grep -qE "^.It Fl -${option#--}( |\$)" "$srcdir/man/${page#*:}"
+	done
+	nothing "${page##*/} --help fits a terminal" "$("${page%:*}" --help | awk 'length > 80')"
 done
 fails "what is not in this version is not in it" grep -qE 'export' <<<"$help"
 is "$("$command" -h)" "$help" "-h is --help"

@@ -19,11 +19,11 @@ serve() {
 	END
 }
 made() { ls "$root/sys/bus/mdev/devices"; }
-# told SENTENCE KEY [ARG...]: a line of the output says so.
+# told SENTENCE KEY [ARG...]: a line of the output, its columns parted by one space, says so.
 told() {
 	local sentence=$1
 	shift
-	holds "$sentence" says "$@" <<<"$out"
+	holds "$sentence" says "$@" < <(tr -s ' ' <<<"$out")
 }
 
 serve mtty-2
@@ -57,14 +57,14 @@ is "$(made | wc -l)" 13 "by removing one orphan"
 vl release "$(uuid 30)"
 before=$(made)
 vl retype mtty mtty-1 --dry-run
-told "a dry run says what would go" M_RETYPE_WOULD_GO "$(uuid 12)" mtty-2 -- M_ORPHAN
+told "a dry run says what would go" M_RETYPE_WOULD_GO "$(uuid 12)" mtty-2 mtty -- M_ORPHAN
 told "and what would be free then" M_RETYPE_WOULD_BE_FREE mtty mtty-1
 is "$status|$(made)" "0|$before" "and nothing goes"
 serve mtty-1 "reclaim = never"
 vl retype mtty mtty-1
 is "$status|$err" "1|$(message M_PROGRAM "$(message M_RETYPE_NOT_FREE mtty mtty-1 "11 vGPUs")")" \
 	"orphans that the configuration keeps stand in the way"
-told "with that reason" M_RETYPE_STAYS "$(uuid 12)" mtty-2 -- M_FOREIGN_STAYS
+told "with that reason" M_RETYPE_STAYS "$(uuid 12)" mtty-2 mtty -- M_FOREIGN_STAYS
 serve mtty-1
 exec 8<>"$root/dev/vfio/$(basename "$(readlink "$root/sys/bus/mdev/devices/$(uuid 12)/iommu_group")")"
 mkdir -p "$root/etc/mdevctl.d/mtty"
@@ -74,15 +74,15 @@ vl retype mtty mtty-1
 is "$status" 1 "what is open or mdevctl's stays"
 holds "a definition that brings one back is named" says M_RETYPE_COMES_BACK "/etc/mdevctl.d/mtty/$(uuid 11)" mtty-2 "$(uuid 11)" <<<"$err"
 holds "and how many are in the way" says M_RETYPE_NOT_FREE mtty mtty-1 "2 vGPUs" <<<"$err"
-told "each with its reason" M_RETYPE_STAYS "$(uuid 11)" mtty-2 -- M_MDEVCTL_STARTS
-told "also what is open" M_RETYPE_STAYS "$(uuid 12)" mtty-2 -- M_PROCESS_HAS_IT
-told "the others are gone, with their manual definitions" M_RETYPE_GONE "$(uuid 10)" mtty-2 -- M_DEFINITION_GOES
+told "each with its reason" M_RETYPE_STAYS "$(uuid 11)" mtty-2 mtty -- M_MDEVCTL_STARTS
+told "also what is open" M_RETYPE_STAYS "$(uuid 12)" mtty-2 mtty -- M_PROCESS_HAS_IT
+told "the others are gone, with their manual definitions" M_RETYPE_GONE "$(uuid 10)" mtty-2 mtty -- M_DEFINITION_GOES
 is "$(ls "$root/etc/mdevctl.d/mtty")|$(made | wc -l)" "$(uuid 11)|3" "and no more than those"
 rm "$root/etc/mdevctl.d/mtty/$(uuid 11)"
 exec 8>&-
 vl retype mtty mtty-1
 is "$status" 0 "then the card is freed"
-for n in 11 12; do told "of number $n" M_RETYPE_GONE "$(uuid $n)" mtty-2; done
+for n in 11 12; do told "of number $n" M_RETYPE_GONE "$(uuid $n)" mtty-2 mtty; done
 told "and says for how many" M_RETYPE_FREE mtty mtty-1 24 0
 is "$(made)" "$(uuid 20)" "a vGPU on another card stays"
 call prepare begin 31 mtty-1
@@ -96,8 +96,13 @@ runs 31
 serve mtty-2
 before=$(made)
 vl retype mtty mtty-2
-is "$status|$out" "1|$(message M_RETYPE_STAYS_LEASED "$(uuid 31)" mtty-1 vm31 "$(message M_ITS_DOMAIN_RUNS)")" "a card with a lease of another type stays as it is"
-is "$err" "$(message M_PROGRAM "$(message M_RETYPE_NOT_FREE_1 mtty mtty-2)")" "and is refused"
+is "$status" 1 "a card with a lease of another type stays as it is"
+told "the lease is named, with its domain" M_RETYPE_STAYS_LEASED "$(uuid 31)" mtty-1 mtty vm31 -- M_ITS_DOMAIN_RUNS
+told "and so is what it keeps" M_RETYPE_STAYS "$(uuid 40)" mtty-1 mtty -- M_KEPT_BESIDE_LEASE
+is "$err" "$(message M_PROGRAM "$(message M_RETYPE_NOT_FREE mtty mtty-2 "2 vGPUs")")" "and the call is refused"
+vl retype mtty mtty-2 --dry-run
+is "$status" 1 "a dry run says the same"
+told "and not that anything would go" M_RETYPE_STAYS "$(uuid 40)" mtty-1 mtty -- M_KEPT_BESIDE_LEASE
 is "$(made)" "$before" "nothing is removed then"
 rm "$root/run/libvirt/qemu/vm31.xml"
 age 31

@@ -38,7 +38,7 @@ holds "a domain with a VF of the pool starts, without any metadata" start 1 $a
 is "$(type_at $a)" 1147 "the VF has the type that its card serves"
 is "$(cat "$root/sys/bus/pci/devices/$a/nvidia/vgpu_params")" frame_rate_limiter=0 "and the parameters"
 is "$(lease list --json | sed -n 's/.*"\(id\|uuid\|type\|framework\|parent\|pgpu\|state\|origin\)": "\?\([^",]*\).*/\2/p' | tr '\n' ' ')" \
-	"$a null nvidia-1147 variant $a 0000:26:00.0 active created ${vm_uuid%??}01 " "its lease is under its address"
+	"$a nvidia-1147 variant $a 0000:26:00.0 null active ${vm_uuid%??}01 created " "its lease is under its address"
 holds "a second prepare of the same domain changes nothing" start 1 $a
 is "$(vf_domain 2 $b | lease plan -)" "$(message M_PLAN_CREATE $b nvidia-1147 $b "$(message M_PLAN_NAMED_VF)")" \
 	"a plan for a start speaks of no other card: there is no choice"

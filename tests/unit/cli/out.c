@@ -68,22 +68,20 @@ static void json(void)
 
 static void table(void)
 {
-	static const char *const heading[] = { "ID", "NAME", "NOTE", NULL };
 	struct table table;
 
 	memory_begin();
-	table_start(&table, heading);
+	table_start(&table, "ID", "NAME", "NOTE");
 	table_end(&table, memory);
 	is(memory_end(), "ID  NAME  NOTE\n", "a table without rows is its heading");
 
 	memory_begin();
-	table_start(&table, heading);
+	table_start(&table, "ID", "NAME", "NOTE");
 	table_number(&table, 12345);
-	table_add(&table, "\xc3\xa4");
+	table_row(&table, "\xc3\xa4");
 	table_addf(&table, "%s note", "a");
 	table_number(&table, -1);
-	table_add(&table, "e\033[1m\n");
-	table_add(&table, "");
+	table_row(&table, "e\033[1m\n", NULL);
 	table_end(&table, memory);
 	is(memory_end(),
 	   "ID     NAME          NOTE\n"
@@ -95,7 +93,7 @@ static void table(void)
 static void diff(const char *was, const char *now)
 {
 	memory_begin();
-	diff_print(memory, "a", was, strlen(was), "b", now, strlen(now));
+	diff_print(memory, &(struct diff_text){ "a", was, strlen(was) }, &(struct diff_text){ "b", now, strlen(now) });
 	memory_end();
 }
 

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What the commands print alike: lines for people, and each noun as JSON in the same members. */
+#pragma once
+
+#include "cli/json_out.h"
+#include "cli/table.h"
+#include "config/config.h"
+#include "model/lease.h"
+#include "plan/capacity.h"
+
+/* Prints one line on standard output, made printable. */
+void out_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* Prints "vgpu-lease: warning: ..." as one line on standard error. */
+void out_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* A time of CLOCK_MONOTONIC on the wall clock, as ISO 8601 in UTC. */
+void out_wall_time(char out[32], int64_t boot_ms);
+
+/* Members of the object that is open. */
+void out_json_vgpu(struct json_out *json, const struct vgpu_ref *vgpu);
+void out_json_lease(struct json_out *json, const struct lease *lease); /* NULL: none */
+void out_json_domain(struct json_out *json, const char *uuid, const char *name);
+void out_json_count(struct json_out *json, const struct capacity_count *count);
+
+/* The same as cells. */
+void out_table_count(struct table *table, const struct capacity_count *count);
+
+/* What a type is, with its class where it is enabled. */
+void out_json_type(struct json_out *json, const struct inv_type *type, const struct config *config);
+
+/* The class of a type that is enabled; NULL. */
+const char *out_class(const struct config *config, const char *type);
