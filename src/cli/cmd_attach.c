@@ -16,8 +16,7 @@ static int check_type(const struct cmd *cmd, struct err *err)
 		const struct section *section = &cmd->config.sections[i];
 		size_t n = strlen(list);
 
-		if (section->enabled)
-			snprintf(list + n, sizeof(list) - n, "%s%s", types++ ? ", " : "", section->type);
+		snprintf(list + n, sizeof(list) - n, "%s%s", types++ ? ", " : "", section->type);
 	}
 	if (cmd->call->type || types == 1)
 		return 0;

@@ -93,7 +93,7 @@ const char *out_class(const struct config *config, const char *type)
 {
 	const struct section *section = config_section(config, type);
 
-	return section && section->enabled ? section->class : NULL;
+	return section ? section->class : NULL;
 }
 
 void out_json_type(struct json_out *json, const struct inv_type *type, const struct config *config)

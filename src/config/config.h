@@ -47,7 +47,6 @@ struct section {
 	char name[SECTION_SIZE]; /* as it is spelt: mdev_X, vgpu_X, vf_X; "" where it has none */
 	bool vf;                 /* plain VFs: a [vf_NAME] section, `type` is its NAME */
 	bool nova;               /* it stands in a nova.conf */
-	bool enabled;            /* in enabled_mdev_types (always true for vf) */
 	char (*addresses)[PARENT_SIZE];
 	struct place *addresses_at; /* of each: where it stands */
 	size_t naddresses;

@@ -15,6 +15,10 @@ static void section_free(struct section *section)
 	free(section->addresses);
 	free(section->addresses_at);
 	free(section->matches);
+	section->addresses = NULL;
+	section->addresses_at = NULL;
+	section->matches = NULL;
+	section->naddresses = section->nmatches = 0;
 }
 
 static struct section *find_section(const struct draft *draft, const char *type, bool nova)
@@ -32,7 +36,7 @@ static struct spot spot_of(const struct section *s)
 
 static void section_default(struct section *section, const char *type)
 {
-	*section = (struct section){ .enabled = true, .max_instances = NO_LIMIT, .class = "VGPU" };
+	*section = (struct section){ .max_instances = NO_LIMIT, .class = "VGPU" };
 	text_copy(section->type, TYPE_SIZE, type);
 }
 
@@ -126,26 +130,30 @@ static bool is_named(const struct draft *draft, const char *type)
 	return false;
 }
 
-/* A type's section without its type is a slip of ours, every day's life in a nova.conf. */
+/*
+ * A type's section without its type is a slip of ours, every day's life in a nova.conf. One that is not used loses its
+ * lists: so nothing clashes with it.
+ */
 static int check_section(struct draft *draft, struct section *s, struct err *err)
 {
 	const struct section *first = section_of(draft, s->type);
 	bool named = is_named(draft, s->type);
 	struct spot at = spot_of(s);
 
-	s->enabled = s == first && (s->vf || named);
-	if (s != first)
-		return spot_warn(&at, draft->config, false, err, "not used, as [%s] in %s:%d stands for it",
-				 first->name, first->file, first->line);
 	if (s->vf && named)
 		return spot_err(&at, err, "%s is also named in enabled_mdev_types: give the VFs another name", s->type);
 	if (s->vf && !s->naddresses && !s->nmatches)
 		return spot_err(&at, err,
 				"needs device_addresses or device_match: no plain VF is in a pool by default");
-	if (!s->enabled && !s->nova)
-		return spot_err(&at, err, "the type is not enabled: name %s in enabled_mdev_types of [devices]",
-				s->type);
-	return s->enabled ? 0 : spot_warn(&at, draft->config, false, err, "not used, as its type is not enabled");
+	if (s == first && (s->vf || named))
+		return 0;
+	section_free(s);
+	if (s != first)
+		return spot_warn(&at, draft->config, false, err, "not used, as [%s] in %s:%d stands for it",
+				 first->name, first->file, first->line);
+	if (s->nova)
+		return spot_warn(&at, draft->config, false, err, "not used, as its type is not enabled");
+	return spot_err(&at, err, "the type is not enabled: name %s in enabled_mdev_types of [devices]", s->type);
 }
 
 static struct spot spot_of_address(const struct section *s, size_t i)
@@ -165,12 +173,11 @@ static bool shares_address(const struct section *a, const struct section *b, siz
 /* Is an address of this section also given to one before it? */
 static int check_addresses(const struct draft *draft, const struct section *a, struct err *err)
 {
-	for (const struct section *b = draft->sections; a->enabled && b < a; b++) {
+	for (const struct section *b = draft->sections; b < a; b++) {
 		struct spot at;
 		size_t ia, ib;
 
-		if (!b->enabled || !shares_address(a, b, &ia, &ib) ||
-		    (draft->config->policy.several_types && !a->vf && !b->vf))
+		if (!shares_address(a, b, &ia, &ib) || (draft->config->policy.several_types && !a->vf && !b->vf))
 			continue;
 		at = spot_of_address(a, ia);
 		return spot_err(&at, err,
@@ -189,7 +196,7 @@ static int count_addresses(const struct draft *draft, struct err *err)
 	for (const struct section *s = draft->sections; s < draft->sections + draft->nsections; s++) {
 		struct spot at;
 
-		all += s->enabled ? s->naddresses : 0;
+		all += s->naddresses;
 		if (all <= ADDRESSES_MAX)
 			continue;
 		at = spot_of_address(s, 0);
@@ -260,7 +267,7 @@ static int fill_sections(struct draft *draft, struct err *err)
 			unnamed = type;
 	}
 	for (struct section *s = draft->sections; s < draft->sections + draft->nsections; s++)
-		if (s->vf && s->enabled && !move_section(config, s, s->type))
+		if (s->vf && !move_section(config, s, s->type))
 			return err_sys(err, ENOMEM, "%s", s->file);
 	return 0;
 }

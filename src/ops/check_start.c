@@ -249,15 +249,11 @@ void check_starts(struct check *check)
 {
 	const struct config *config = check->config;
 	const struct section *first = NULL;
-	size_t enabled = 0;
 
 	for (size_t i = 0; i < config->nsections; i++) {
 		const struct section *section = &config->sections[i];
 		int kinds = kinds_of(check->pool, section);
 
-		if (!section->enabled)
-			continue;
-		enabled++;
 		if (!first && !section->vf && !section->naddresses && !section->nmatches &&
 		    !config->policy.several_types)
 			first = section;
@@ -272,7 +268,7 @@ void check_starts(struct check *check)
 			if (kinds & kind)
 				look_at_start(check, section, kind);
 	}
-	if (!enabled)
+	if (!config->nsections)
 		check_report(check_at(check, "%s", config->nfiles ? config->files[0] : ""), CHECK_FAIL,
 			     "set enabled_mdev_types in [devices]; 'vgpu-lease types' shows what this host can make",
 			     "no type is enabled: no vGPU can be leased");

@@ -59,7 +59,7 @@ bool pool_names(const struct config *config, const struct inv_pgpu *card, const 
 	for (size_t i = 0; i < config->nsections; i++) {
 		const struct section *s = &config->sections[i];
 
-		if (s->enabled && (names_card(s, card, &parent, 1) != NOT_NAMED || matches_card(s, card)))
+		if (names_card(s, card, &parent, 1) != NOT_NAMED || matches_card(s, card))
 			return true;
 	}
 	return false;
@@ -84,7 +84,7 @@ const char *pool_names_type(const void *config, const struct inv_pgpu *card, con
 	for (size_t s = 0; s < c->nsections; s++) {
 		const struct section *section = &c->sections[s];
 
-		if (section->enabled && !section->vf &&
+		if (!section->vf &&
 		    (names_card(section, card, vfs, nvfs) != NOT_NAMED || matches_card(section, card)) && i-- == 0)
 			return section->type;
 	}
@@ -95,7 +95,7 @@ static enum claim claim_of(const struct pool *pool, const struct section *s, con
 {
 	enum naming how;
 
-	if (!s->enabled || s->vf != (card->framework == FW_VF))
+	if (s->vf != (card->framework == FW_VF))
 		return CLAIM_NONE;
 	how = names_card(s, card, pool->inv->parents + card->first, (size_t)card->nparents);
 	if (how != NOT_NAMED)
@@ -246,7 +246,7 @@ static enum stock best_stock(const struct pool *pool, bool mdev, int pgpu)
 
 	for (size_t i = 0; i < pool->config->nsections; i++) {
 		const struct section *s = &pool->config->sections[i];
-		enum stock stock = s->enabled ? pool_stock(pool, s, mdev, pgpu) : STOCK_NONE;
+		enum stock stock = pool_stock(pool, s, mdev, pgpu);
 
 		best = stock > best ? stock : best;
 	}
@@ -257,8 +257,6 @@ bool pool_has_type(const struct pool *pool, const struct section *section, bool 
 {
 	enum stock best = best_stock(pool, mdev, pgpu);
 
-	if (!section->enabled)
-		return false;
 	if (best == STOCK_NONE)
 		return mdev && pgpu == UNKNOWN && !section->vf;
 	return pool_stock(pool, section, mdev, pgpu) == best;

@@ -133,7 +133,7 @@ static unsigned int asked_type(struct resolved_request *resolved, const struct r
 	resolved->source = TYPE_ASKED;
 	resolved->ntypes = 0;
 	for (size_t i = 0; config && i < config->nsections; i++)
-		if (config->sections[i].enabled && !(config->sections[i].vf && req->kind == REQUEST_MDEV) &&
+		if (!(config->sections[i].vf && req->kind == REQUEST_MDEV) &&
 		    names_section(&config->sections[i], req->facts.type))
 			add_type(resolved, config->sections[i].type);
 	if (resolved->ntypes || lacking(facts, own))
@@ -155,7 +155,7 @@ static bool is_enabled(const struct config *config, const char *type)
 {
 	const struct section *section = config ? config_section(config, type) : NULL;
 
-	return section && section->enabled && !section->vf;
+	return section && !section->vf;
 }
 
 unsigned int resolve_types(struct resolved_request *resolved, const struct resolve_facts *facts,

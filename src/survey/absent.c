@@ -122,8 +122,6 @@ int absent_list(struct absent **out, size_t *n, const struct host *host, const s
 	int r = inventory_pci(host, &found.devices, &found.ndevices, err);
 
 	for (size_t i = 0; r == 0 && i < pool->config->nsections; i++) {
-		if (!pool->config->sections[i].enabled)
-			continue;
 		add_named(&found, &pool->config->sections[i]);
 		add_matched(&found, &pool->config->sections[i]);
 		add_idle(&found, &pool->config->sections[i]);

@@ -12,8 +12,7 @@
 bool hostdev_filter_possible(const struct config *config)
 {
 	for (size_t i = 0; i < config->nsections; i++)
-		if (config->sections[i].enabled &&
-		    (config->sections[i].vf || strncmp(config->sections[i].type, "nvidia-", 7) == 0))
+		if (config->sections[i].vf || strncmp(config->sections[i].type, "nvidia-", 7) == 0)
 			return true;
 	return false;
 }

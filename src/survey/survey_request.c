@@ -145,8 +145,7 @@ const char **survey_types(const struct survey *s, const struct config *config)
 	for (size_t i = 0; i < s->leases.n; i++)
 		types[k++] = s->leases.list[i].vgpu.type;
 	for (size_t i = 0; i < nsections; i++)
-		if (config->sections[i].enabled)
-			types[k++] = config->sections[i].type;
+		types[k++] = config->sections[i].type;
 	/* Each once: a type costs a read per pGPU. */
 	for (size_t i = 0; i < k; i++)
 		for (size_t j = i + 1; j < k; j++)

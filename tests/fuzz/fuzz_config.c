@@ -19,7 +19,7 @@ static void check(const struct config *config)
 		const struct section *s = &config->sections[i];
 		char type[TYPE_SIZE], parent[PARENT_SIZE];
 
-		if (!s->enabled || (s->vf && !s->naddresses && !s->nmatches) || !type_parse(type, s->type) ||
+		if ((s->vf && !s->naddresses && !s->nmatches) || !type_parse(type, s->type) ||
 		    config_section(config, s->type) != s || !class_is_valid(s->class) ||
 		    (s->max_instances < 1 && s->max_instances != NO_LIMIT))
 			abort();

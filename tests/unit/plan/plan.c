@@ -190,7 +190,6 @@ static void make_section(struct world *w, char *spec)
 		*cap = '\0';
 		s->max_instances = atoi(cap + 1);
 	}
-	s->enabled = true;
 	s->addresses = w->addresses[w->config.nsections++];
 	each(part, spec, "@,")
 	{
