@@ -1,51 +1,129 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Writes to the kernel that may never come back, with a bound on the wait for each. */
+/*
+ * A child that shares our memory costs a tenth of a fork, and what it finds need not be carried over.
+ *
+ * A thread that hangs in the kernel cannot be left: its process could not end. So a thread only lends its thread-local
+ * storage to the child, as vfork(2) does, and is suspended meanwhile; the kernel lets such a thread be killed.
+ *
+ * The sharing is safe because the child is left only in the middle of a call that can hang, by a compare-and-swap of
+ * `step`, and ends without touching anything when that call returns. The buffer of the call is the child's own.
+ */
 #include "base/timed_child.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
+#include <limits.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "internal.h"
+#include "base/file.h"
 #include "base/host.h"
+#include "base/text.h"
 
-enum { ABANDONED_MAX = 256 };
+/* Under valgrind a child that shares memory is a plain fork: there the work is a plain call, without a bound. */
+#ifdef HAVE_VALGRIND_VALGRIND_H
+#include <valgrind/valgrind.h>
+#else
+#define RUNNING_ON_VALGRIND 0
+#endif
 
-static bool is_child;
+enum { CHILD_STACK = 160 * 1024, THREAD_STACK = 64 * 1024, SILENT_MAX = 64, STEP_MS = 10, LEFT = -1 };
 
-/*
- * Children that we gave up waiting for, until they are collected: a kernel that hangs leaves one for each pGPU at
- * most.
- */
-static pid_t abandoned[ABANDONED_MAX];
+struct job {
+	int (*work)(void *arg, struct err *err);
+	void *arg;
+	int keep[2];
+	sigset_t mask;
+	bool looks;  /* the bound is for each read, else for all of it */
+	int wait_ms; /* the bound */
+	int result;  /* 1 until the work is done */
+	struct err err;
+	atomic_int step;       /* odd: in a call that can hang; even: at work; LEFT: nobody waits any more */
+	atomic_llong asked_ms; /* since when the bound counts */
+	char who[PARENT_SIZE]; /* whose answer it waits for */
+	_Atomic pid_t pid;     /* of the child */
+	atomic_int users;      /* the last one frees it */
+	sem_t done;
+	size_t nsilent;
+	char silent[SILENT_MAX][PARENT_SIZE]; /* who is not asked */
+	_Alignas(16) char stack[CHILD_STACK]; /* allocated as a mapping: what is not used costs nothing */
+};
 
-static void abandon(pid_t pid)
+/* The child's, which has the thread's storage. */
+static _Thread_local struct job *current;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct timed_child_silent silent[SILENT_MAX];
+
+#ifdef __SANITIZE_ADDRESS__
+/* LeakSanitizer stops all threads, and waits for ever for one that lends its storage to a call that hangs. */
+static atomic_bool has_left;
+int __lsan_is_turned_off(void);
+int __lsan_is_turned_off(void)
 {
-	for (size_t i = 0; i < ABANDONED_MAX; i++) {
-		if (abandoned[i] != 0)
-			continue;
-		abandoned[i] = pid;
-		return;
+	return has_left;
+}
+#else
+static bool has_left;
+#endif
+
+/* With the lock held. */
+static bool is_silent(const struct timed_child_silent *s)
+{
+	return *s->who && host_process_lives(s->pid, s->start);
+}
+
+size_t timed_child_silents(struct timed_child_silent *out, size_t max)
+{
+	size_t n = 0;
+
+	pthread_mutex_lock(&lock);
+	for (size_t i = 0; i < SILENT_MAX && n < max; i++)
+		if (is_silent(&silent[i]))
+			out[n++] = silent[i];
+	pthread_mutex_unlock(&lock);
+	return n;
+}
+
+void timed_child_add_silent(const struct timed_child_silent *s)
+{
+	struct timed_child_silent *place = NULL;
+
+	pthread_mutex_lock(&lock);
+	for (size_t i = 0; i < SILENT_MAX; i++) {
+		if (strcmp(silent[i].who, s->who) == 0 && is_silent(&silent[i])) {
+			place = NULL;
+			break;
+		}
+		if (!place && !is_silent(&silent[i]))
+			place = &silent[i];
 	}
+	if (place)
+		*place = *s;
+	pthread_mutex_unlock(&lock);
 }
 
-void timed_child_reap(void)
+static void put(struct job *job)
 {
-	for (size_t i = 0; i < ABANDONED_MAX; i++)
-		if (abandoned[i] != 0 && waitpid(abandoned[i], NULL, WNOHANG) != 0)
-			abandoned[i] = 0;
+	if (atomic_fetch_sub(&job->users, 1) != 1)
+		return;
+	sem_destroy(&job->done);
+	free(job);
 }
 
-bool timed_child_is_child(void)
-{
-	return is_child;
-}
-
-void timed_child_drop_standard(void)
+/* libvirt reads our stdout and stderr to their end: whoever keeps them open keeps libvirt waiting. */
+static void drop_standard(void)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
@@ -54,55 +132,271 @@ void timed_child_drop_standard(void)
 			close(fd);
 }
 
-static void child(int (*work)(void *arg, struct err *err), void *arg, int out)
+static void close_but(int a, int b)
 {
-	struct err err = { 0 };
-	int r;
+	int low = a < b ? a : b, high = a < b ? b : a, from = 3;
 
-	is_child = true;
-	timed_child_drop_standard();
-	signal(SIGPIPE, SIG_IGN);
-	r = work(arg, &err);
-	err.code = r < 0 ? -r : 0;
-	/* Smaller than a pipe's buffer: it never blocks, and comes whole. */
-	_exit(write(out, &err, sizeof(err)) == (ssize_t)sizeof(err) ? 0 : 1);
+	for (int i = 0; i < 2; i++) {
+		int kept = i ? high : low;
+
+		if (kept < from)
+			continue;
+		if (kept > from)
+			close_range((unsigned)from, (unsigned)kept - 1, 0);
+		from = kept + 1;
+	}
+	close_range((unsigned)from, UINT_MAX, 0);
 }
 
-int timed_child_run(int (*work)(void *arg, struct err *err), void *arg, int wait_ms, struct err *err)
+static int child(void *arg)
 {
-	int64_t end = host_now_ms() + wait_ms;
-	struct pollfd ready;
-	struct err result;
-	int fds[2], left;
-	ssize_t n;
-	pid_t pid;
+	struct job *job = arg;
 
-	_Static_assert(sizeof(struct err) <= 8192, "an error must fit into a pipe's buffer");
-	if (pipe2(fds, O_CLOEXEC) < 0)
-		return err_sys(err, errno, "pipe");
-	pid = fork();
-	if (pid == 0)
-		child(work, arg, fds[1]);
-	close(fds[1]);
-	autoclose int in = fds[0];
+	atomic_store(&job->pid, getpid());
+	drop_standard();
+	close_but(job->keep[0], job->keep[1]);
+	current = job;
+	sigprocmask(SIG_SETMASK, &job->mask, NULL);
+	job->result = job->work(job->arg, &job->err);
+	sem_post(&job->done);
+	_exit(0);
+}
+
+static void *lend(void *arg)
+{
+	struct job *job = arg;
+	pid_t pid = clone(child, job->stack + sizeof(job->stack), CLONE_VM | CLONE_VFORK | SIGCHLD, job);
+
 	if (pid < 0)
-		return err_sys(err, errno, "fork");
-	ready = (struct pollfd){ .fd = in, .events = POLLIN };
-	do {
-		left = (int)(end - host_now_ms());
-	} while (poll(&ready, 1, left > 0 ? left : 0) < 0 && errno == EINTR);
-	if (!ready.revents) {
-		abandon(pid);
-		return err_set(err, ETIMEDOUT, "the kernel did not answer within %g s",
-			       (wait_ms + 50 - (wait_ms + 50) % 100) / 1000.0);
+		job->result = err_sys(&job->err, errno, "clone");
+	else
+		waitpid(pid, NULL, 0);
+	/* Killed in the middle of its work: nobody knows what state that is in. */
+	if (job->result == 1)
+		job->result = err_set(&job->err, EINTR, "the process that accesses sysfs was killed");
+	if (pid < 0 || job->result < 0)
+		sem_post(&job->done);
+	put(job);
+	return NULL;
+}
+
+static int start(struct job *job, struct err *err)
+{
+	static atomic_flag begun = ATOMIC_FLAG_INIT;
+	pthread_attr_t attr;
+	sigset_t all;
+	pthread_t thread;
+	int r;
+
+	/* A heap of its own for each thread would cost more than the thread. */
+	if (!atomic_flag_test_and_set(&begun))
+		mallopt(M_ARENA_MAX, 1);
+	sigfillset(&all);
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	pthread_attr_setstacksize(&attr, THREAD_STACK);
+	pthread_sigmask(SIG_SETMASK, &all, &job->mask);
+	r = pthread_create(&thread, &attr, lend, job);
+	pthread_sigmask(SIG_SETMASK, &job->mask, NULL);
+	pthread_attr_destroy(&attr);
+	return r ? err_sys(err, r, "thread") : 0;
+}
+
+/* Waits so long for the end of the work. */
+static bool wait_done(struct job *job, int64_t ms)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += (time_t)(ms / 1000);
+	until.tv_nsec += (long)(ms % 1000) * 1000000;
+	if (until.tv_nsec >= 1000000000) {
+		until.tv_sec++;
+		until.tv_nsec -= 1000000000;
 	}
-	n = read(in, &result, sizeof(result));
-	waitpid(pid, NULL, 0);
-	if (n != (ssize_t)sizeof(result))
-		return err_set(err, EINTR, "the process that wrote to the kernel was killed");
-	if (result.code)
-		*err = result;
-	return -result.code;
+	while (sem_clockwait(&job->done, CLOCK_MONOTONIC, &until) < 0)
+		if (errno != EINTR)
+			return false;
+	return true;
+}
+
+/* If its time is up in a call that can hang, it is alone from now on; else *again_ms says when to look again. */
+static bool leave(struct job *job, int64_t *again_ms)
+{
+	int step = atomic_load(&job->step);
+	int64_t asked_ms = atomic_load(&job->asked_ms), left = asked_ms + job->wait_ms - host_now_ms();
+	struct timed_child_silent s;
+
+	*again_ms = left > 0 ? left : STEP_MS;
+	if (left > 0 || step % 2 == 0)
+		return false;
+	s = (struct timed_child_silent){ .pid = atomic_load(&job->pid), .since_ms = asked_ms };
+	s.start = host_process_start(s.pid);
+	memcpy(s.who, job->who, sizeof(s.who));
+	if (!atomic_compare_exchange_strong(&job->step, &step, LEFT))
+		return false;
+	if (job->looks)
+		timed_child_add_silent(&s);
+	has_left = true;
+	return true;
+}
+
+static struct job *job_new(int (*work)(void *arg, struct err *err), void *arg, int root, int wait_ms)
+{
+	struct job *job = malloc(sizeof(*job));
+
+	if (!job)
+		abort();
+	memset(job, 0, offsetof(struct job, stack));
+	job->work = work;
+	job->arg = arg;
+	job->keep[0] = root;
+	job->keep[1] = -1;
+	job->wait_ms = wait_ms;
+	job->result = 1;
+	atomic_store(&job->asked_ms, host_now_ms());
+	atomic_store(&job->users, 2);
+	sem_init(&job->done, 0, 0);
+	return job;
+}
+
+/* Takes the job. */
+static int run(struct job *job, struct err *err)
+{
+	int64_t next_ms = job->wait_ms;
+	int r = start(job, err);
+
+	if (r < 0)
+		put(job);
+	while (r == 0 && !wait_done(job, next_ms)) {
+		if (!leave(job, &next_ms))
+			continue;
+		if (job->looks)
+			r = err_set(err, ETIMEDOUT, "%s: its driver does not answer", job->who);
+		else
+			r = err_set(err, ETIMEDOUT, "the kernel did not answer within %g s",
+				    (job->wait_ms + 50 - (job->wait_ms + 50) % 100) / 1000.0);
+	}
+	if (r == 0 && (r = job->result) < 0)
+		*err = job->err;
+	put(job);
+	return r;
+}
+
+int timed_child_run(int (*work)(void *arg, struct err *err), void *arg, int root, int lock_fd, int wait_ms,
+		    struct err *err)
+{
+	struct job *job;
+
+	if (RUNNING_ON_VALGRIND)
+		return work(arg, err);
+	job = job_new(work, arg, root, wait_ms);
+	job->keep[1] = lock_fd;
+	return run(job, err);
+}
+
+int timed_child_look(int (*work)(void *arg, struct err *err), void *arg, int root, int wait_ms, struct err *err)
+{
+	struct timed_child_silent known[SILENT_MAX];
+	struct job *job;
+
+	if (current || RUNNING_ON_VALGRIND)
+		return work(arg, err);
+	job = job_new(work, arg, root, wait_ms);
+	job->looks = true;
+	job->nsilent = timed_child_silents(known, SILENT_MAX);
+	for (size_t i = 0; i < job->nsilent; i++)
+		memcpy(job->silent[i], known[i].who, PARENT_SIZE);
+	return run(job, err);
+}
+
+/* Around a call that can hang. Nothing is touched any more once nobody waits. */
+static void begin_call(struct job *job)
+{
+	if (job->looks)
+		atomic_store(&job->asked_ms, host_now_ms());
+	atomic_fetch_add(&job->step, 1);
+}
+
+static void end_call(struct job *job)
+{
+	int step = atomic_load(&job->step);
+
+	if (step == LEFT || !atomic_compare_exchange_strong(&job->step, &step, step + 1))
+		_exit(0);
+}
+
+static ssize_t ask(struct job *job, const char *who, int dir, const char *path, char *buf, size_t size)
+{
+	ssize_t r;
+
+	for (size_t i = 0; i < job->nsilent; i++)
+		if (strcmp(job->silent[i], who) == 0)
+			return -ETIMEDOUT;
+	text_copy(job->who, sizeof(job->who), who);
+	begin_call(job);
+	r = file_read(dir, path, buf, size);
+	end_call(job);
+	return r;
+}
+
+int timed_child_poke(int dir, const char *path, const char *data, size_t len)
+{
+	struct job *job = current;
+	int r;
+
+	if (!job)
+		return file_poke(dir, path, data, len);
+	begin_call(job);
+	r = file_poke(dir, path, data, len);
+	end_call(job);
+	return r;
+}
+
+/* One read by itself. It owns all that the read writes to: who asked may have gone. */
+struct single {
+	int dir;
+	size_t size;
+	ssize_t r;
+	char who[PARENT_SIZE], path[PATH_MAX], text[];
+};
+
+static int read_single(void *arg, struct err *err)
+{
+	struct single *single = arg;
+
+	(void)err;
+	single->r = timed_child_read(single->who, single->dir, single->path, single->text, single->size);
+	return 0;
+}
+
+ssize_t timed_child_read(const char *who, int dir, const char *path, char *buf, size_t size)
+{
+	struct single *single;
+	struct err err;
+	ssize_t r;
+
+	if (RUNNING_ON_VALGRIND)
+		return file_read(dir, path, buf, size);
+	if (current)
+		return ask(current, who, dir, path, buf, size);
+	single = malloc(sizeof(*single) + size);
+	if (!single)
+		abort();
+	single->dir = dir;
+	single->size = size;
+	if (!text_copy(single->who, sizeof(single->who), who) || !text_copy(single->path, sizeof(single->path), path)) {
+		free(single);
+		return -ENAMETOOLONG;
+	}
+	r = timed_child_look(read_single, single, dir, BOUNDED_ANSWER_MS, &err);
+	/* The read that hangs will write here. */
+	if (r == -ETIMEDOUT)
+		return r;
+	if (r == 0 && (r = single->r) >= 0)
+		memcpy(buf, single->text, (size_t)r + 1);
+	free(single);
+	return r;
 }
 
 int timed_child_detach(int keep, struct err *err)
@@ -119,9 +413,7 @@ int timed_child_detach(int keep, struct err *err)
 	/* A second child is nobody's to wait for. */
 	if (fork() != 0)
 		_exit(0);
-	timed_child_drop_standard();
-	for (int fd = 3; fd < 64; fd++)
-		if (fd != keep)
-			close(fd);
+	drop_standard();
+	close_but(keep, -1);
 	return 1;
 }

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the kernel may never answer, with a bound on the wait for it.
+ * What a driver may never answer, with a bound on the wait for it.
  *
- * Writes: `create` takes as long as the driver likes; `remove` of a device that somebody opened a moment ago blocks
- * beyond any signal. So both are done by a child. When the time is up it is left to itself: it has none of our standard
- * descriptors, so libvirt does not wait for it, and it keeps the pGPU's lock, which it inherited, until the kernel
- * lets it go.
+ * A child that shares our memory does the work. If the time is up it is left to itself in the middle of the call that
+ * hangs: whatever it has found so far is there, and when the call returns, the child ends without touching anything.
+ * It has none of our standard descriptors, so libvirt does not wait for it, and no others but those it is given: the
+ * child of a write keeps the lock that protects the write until the kernel lets it go.
  *
- * Reads: an attribute that a vendor's driver answers can hang in the driver, too. A child that shares our memory reads
- * them; where one is not answered in time the child is left to itself, and holds nothing of ours. As long as it hangs
- * nobody of this process asks the same device again.
+ * The calls that can hang are timed_child_read() and timed_child_poke(); the child is left nowhere else. As long as a
+ * read hangs, nobody in this process asks the same device again.
  */
 #pragma once
 
@@ -20,39 +19,37 @@
 #include "base/err.h"
 #include "base/ident.h"
 
-enum { BOUNDED_ANSWER_MS = 1000 }; /* by then a driver that is well has answered */
+enum { BOUNDED_ANSWER_MS = 1000 }; /* a driver in working order has answered by then */
 
 /*
- * Runs work(arg, err) in a child and gives back its result. -ETIMEDOUT after `wait_ms`: it goes on without us; -EINTR:
- * the child was killed, and its write has ended, in whichever way: the caller looks what came of it.
+ * Runs work(arg, err), which writes, with `wait_ms` for all of it; it keeps only the descriptors `root` and `lock` (-1:
+ * none). -ETIMEDOUT: the write goes on without us; -EINTR: the child was killed, and its write has ended one way or the
+ * other: the caller checks the outcome. The descriptor behind `lock` may be closed at once: the child has its own copy.
  */
-int timed_child_run(int (*work)(void *arg, struct err *err), void *arg, int wait_ms, struct err *err);
+int timed_child_run(int (*work)(void *arg, struct err *err), void *arg, int root, int lock, int wait_ms,
+		    struct err *err);
 
 /*
- * Starts a child that outlives us: a session of its own, no inherited descriptor but `keep`, standard ones at
+ * Runs work(arg, err), which reads, with `wait_ms` for each read; it keeps only the descriptor `root`. -ETIMEDOUT: a
+ * read hangs, and the work ended in the middle of it: its variables are lost. Within such work it is a plain call.
+ */
+int timed_child_look(int (*work)(void *arg, struct err *err), void *arg, int root, int wait_ms, struct err *err);
+
+/*
+ * file_read() of an attribute that the driver of `who` answers; -ETIMEDOUT if it does not, or has not answered another
+ * read yet. Within timed_child_look() and timed_child_run() `buf` must be the work's own: its stack, or memory that it
+ * allocated.
+ */
+ssize_t timed_child_read(const char *who, int dir, const char *path, char *buf, size_t size);
+
+/* file_poke() within timed_child_run(). `data` must be the work's own. */
+int timed_child_poke(int dir, const char *path, const char *data, size_t len);
+
+/*
+ * Starts a process that outlives us: a session of its own, no inherited descriptor but `keep`, standard ones at
  * /dev/null. 1 in the child, which ends with _exit(); 0 in the parent.
  */
 int timed_child_detach(int keep, struct err *err);
-
-/*
- * Collects those of timed_child_run() that were left to themselves and have ended since: for a program that lives long,
- * which calls both from one thread.
- */
-void timed_child_reap(void);
-
-/*
- * Runs work(arg, err), which reads by timed_child_read(), in a child that shares our memory: what it finds is there
- * afterwards. -ETIMEDOUT where one read took longer than `wait_ms`: then the work ended in the middle of that read,
- * what it has made so far is ours, and its variables are lost. Of the descriptors it has only `keep`. Within such work
- * it is a plain call.
- */
-int timed_child_look(int (*work)(void *arg, struct err *err), void *arg, int keep, int wait_ms, struct err *err);
-
-/*
- * file_read() of an attribute that the driver of `who` answers; -ETIMEDOUT where it does not, or has not answered
- * another read yet. Within timed_child_look() `buf` must be the work's own: its stack, or memory that it got.
- */
-ssize_t timed_child_read(const char *who, int dir, const char *path, char *buf, size_t size);
 
 /* A device whose driver does not answer. */
 struct timed_child_silent {

@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "base/timed_child.h"
 #include "base/log.h"
 #include "daemon/reconcile.h"
 #include "state/store.h"
@@ -128,7 +127,6 @@ static int look(struct finisher *f, bool *watched)
 	if (r == 0)
 		r = reconcile_finish(&store, &policy, &f->logged, &err);
 	store_close(&store);
-	timed_child_reap();
 	say_trouble(f, r < 0 ? err.text : "");
 	return r;
 }

@@ -3,7 +3,6 @@
 #include "daemon/handler.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,15 +18,6 @@ enum {
 	LOCK_WAIT_MS = 5000, /* for a handler that is just ending */
 };
 
-/* The lock's descriptor, for the children: one that outlives us must not make it look as if we still ran. */
-static int lock_of_parent = -1;
-
-static void drop_lock(void)
-{
-	if (lock_of_parent >= 0)
-		close(lock_of_parent);
-}
-
 static int take_lock(struct handler *h, struct store *store, struct err *err)
 {
 	int fd = store_lock_handler(store, LOCK_WAIT_MS, err);
@@ -37,7 +27,6 @@ static int take_lock(struct handler *h, struct store *store, struct err *err)
 	if (h->lock >= 0)
 		close(h->lock);
 	h->lock = fd;
-	lock_of_parent = fd;
 	return 0;
 }
 
@@ -73,7 +62,6 @@ int handler_open(struct handler *h, const char *root, const char *config_path, s
 	config_default(&h->config);
 	if (host_open(&h->host, root, err) < 0)
 		return -err->code;
-	pthread_atfork(NULL, NULL, drop_lock);
 	r = store_open(&store, &h->host, true, err);
 	if (r == 0)
 		r = take_lock(h, &store, err);
@@ -102,7 +90,7 @@ void handler_close(struct handler *h)
 	config_free(&h->config);
 	if (h->lock >= 0)
 		close(h->lock);
-	h->lock = lock_of_parent = -1;
+	h->lock = -1;
 	host_close(&h->host);
 }
 

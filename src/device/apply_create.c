@@ -58,8 +58,7 @@ int create_undo(const struct apply *apply, const struct step *step, struct err *
 {
 	struct err err;
 
-	if (release_remove(apply->store, &step->vgpu, apply->lock, create_within(UNDO_MS, create_last_ms(apply)),
-			   &err) == 0)
+	if (release_remove(apply->store, &step->vgpu, create_within(UNDO_MS, create_last_ms(apply)), &err) == 0)
 		return 0;
 	err_in(&err, "%s; nor can it be removed again", why->text);
 	*why = err;
@@ -97,7 +96,7 @@ static int write_create(const struct apply *apply, struct creation *creation, in
 	int r = check_capacity(creation, err);
 
 	if (r == 0)
-		r = timed_child_run(create_device, creation, left_ms(end), err);
+		r = timed_child_run(create_device, creation, creation->host->root, apply->lock, left_ms(end), err);
 	if (r == -ETIMEDOUT)
 		return err_set(
 			err, ETIMEDOUT,
@@ -116,7 +115,7 @@ static int complete(const struct apply *apply, struct creation *creation, int64_
 	if (r < 0 || !*creation->params)
 		return r;
 	/* This write may never come back, too. */
-	r = timed_child_run(set_params, creation, left_ms(end), err);
+	r = timed_child_run(set_params, creation, creation->host->root, apply->lock, left_ms(end), err);
 	if (r == -ETIMEDOUT)
 		err_set(err, ETIMEDOUT,
 			"setting the parameters hangs in the kernel beyond create_timeout (%d s); see dmesg",

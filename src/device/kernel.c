@@ -130,7 +130,7 @@ int kernel_create(const struct host *host, const struct vgpu_ref *vgpu, struct e
 
 	if (r < 0 || !ops)
 		return r;
-	r = file_poke(host->root, path, line, strlen(line));
+	r = timed_child_poke(host->root, path, line, strlen(line));
 	if (r == 0)
 		return 0;
 	snprintf(what, sizeof(what), "creating vGPU %s of type %s on %s", vgpu->id, vgpu->type, vgpu->parent);
@@ -199,7 +199,7 @@ int kernel_remove(const struct host *host, const struct vgpu_ref *vgpu, int wait
 		 * absence counts.
 		 */
 		if (!written)
-			r = file_poke(host->root, path, line, strlen(line));
+			r = timed_child_poke(host->root, path, line, strlen(line));
 		written = r == 0;
 		there = ops->exists(host, vgpu);
 		if (there <= 0)
@@ -228,7 +228,7 @@ int kernel_set_params(const struct host *host, const struct vgpu_ref *vgpu, cons
 		line = NULL;
 		return err_sys(err, ENOMEM, "vGPU %s: setting the parameters", vgpu->id);
 	}
-	r = file_poke(host->root, path, line, (size_t)n);
+	r = timed_child_poke(host->root, path, line, (size_t)n);
 	if (r == 0)
 		return 0;
 	snprintf(what, sizeof(what), "vGPU %s: setting the parameters", vgpu->id);

@@ -126,10 +126,8 @@ static int is_closed(const struct host *host, const char *id, int64_t look_by_ms
 struct removal {
 	const struct store *store;
 	const struct vgpu_ref *vgpu;
-	int pgpu; /* its lock, which the caller holds */
 	int lock; /* the device's own; -1: left to a child that is still at it */
 	int wait_ms;
-	pid_t parent;
 };
 
 static void removal_end(struct removal *removal)
@@ -142,7 +140,6 @@ static void removal_end(struct removal *removal)
 
 static int removal_begin(struct removal *removal, struct err *err)
 {
-	removal->parent = getpid();
 	removal->lock = store_lock_removal(removal->store, removal->vgpu->id, err);
 	if (removal->lock == -EBUSY)
 		return err_recode(err, EAGAIN);
@@ -153,9 +150,6 @@ static int remove_device(void *arg, struct err *err)
 {
 	const struct removal *removal = arg;
 
-	/* Whoever has it open unseen holds up the write, and nobody else. */
-	if (getpid() != removal->parent)
-		close(removal->pgpu);
 	return kernel_remove(removal->store->host, removal->vgpu, removal->wait_ms, err);
 }
 
@@ -167,16 +161,17 @@ static int removal_run(struct removal *removal, int wait_ms, int64_t look_by_ms,
 	if (r < 0)
 		return r;
 	removal->wait_ms = wait_ms;
-	r = timed_child_run(remove_device, removal, wait_ms + REMOVE_SLACK_MS, err);
+	/* It does not keep the pGPU's lock: whoever has it open unseen holds up the write, and nobody else. */
+	r = timed_child_run(remove_device, removal, host->root, removal->lock, wait_ms + REMOVE_SLACK_MS, err);
 	if (r == -ETIMEDOUT)
 		close(steal_fd(&removal->lock));
 	/* Its process was killed, and its write has ended with it: what is gone is gone. */
 	return r == -EINTR && kernel_exists(host, removal->vgpu) == 0 ? 0 : r;
 }
 
-int release_remove(const struct store *store, const struct vgpu_ref *vgpu, int pgpu, int wait_ms, struct err *err)
+int release_remove(const struct store *store, const struct vgpu_ref *vgpu, int wait_ms, struct err *err)
 {
-	autoremoval struct removal removal = { .store = store, .vgpu = vgpu, .pgpu = pgpu };
+	autoremoval struct removal removal = { .store = store, .vgpu = vgpu };
 
 	if (removal_begin(&removal, err) < 0)
 		return -err->code;
@@ -217,7 +212,7 @@ static int remove_created(struct store *store, const struct lease *lease, int64_
 	autoclose int pgpu = store_lock_pgpu(store, vgpu->pgpu, host_left_ms(deadline_ms), err);
 	if (pgpu < 0)
 		return pgpu == -ETIMEDOUT ? err_recode(err, EAGAIN) : pgpu;
-	autoremoval struct removal removal = { .store = store, .vgpu = vgpu, .pgpu = pgpu };
+	autoremoval struct removal removal = { .store = store, .vgpu = vgpu };
 	if (removal_begin(&removal, err) < 0)
 		return -err->code;
 	r = get_lease(store, vgpu->id, host_left_ms(deadline_ms), &now, err);
@@ -308,7 +303,7 @@ int release_orphan(struct store *store, const struct policy *policy, const struc
 	autoclose int pgpu = store_lock_pgpu(store, vgpu->pgpu, host_left_ms(deadline_ms), err);
 	if (pgpu < 0)
 		return pgpu;
-	autoremoval struct removal removal = { .store = store, .vgpu = vgpu, .pgpu = pgpu };
+	autoremoval struct removal removal = { .store = store, .vgpu = vgpu };
 	if (removal_begin(&removal, err) < 0)
 		return -err->code;
 	r = get_lease(store, vgpu->id, host_left_ms(deadline_ms), &lease, err);

@@ -62,10 +62,10 @@ int release_orphan(struct store *store, const struct policy *policy, const struc
 int64_t release_lock_by(const struct policy *policy);
 
 /*
- * Removes a device, under the pGPU's lock `pgpu`, which the caller holds, if nobody has it open. -EBUSY: somebody has;
+ * Removes a device, under the pGPU's lock, which the caller holds, if nobody has it open. -EBUSY: somebody has;
  * -ETIMEDOUT: the kernel is still at it after `wait_ms`, and -EAGAIN as long as it is; meanwhile store_removes() tells.
  */
-int release_remove(const struct store *store, const struct vgpu_ref *vgpu, int pgpu, int wait_ms, struct err *err);
+int release_remove(const struct store *store, const struct vgpu_ref *vgpu, int wait_ms, struct err *err);
 
 /*
  * Waits until nobody has the device open. -EBUSY: somebody still has at `deadline_ms`, whom the text's cause names;

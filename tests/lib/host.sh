@@ -36,10 +36,7 @@ trap clean_up EXIT
 as_nobody() { setpriv --reuid 65534 --regid 65534 --clear-groups "$@"; }
 
 # control FILE LINE: one of the simulator's knobs.
-# A read that hangs is left behind with what it had allocated and with the thread that lent its stack: no leak for a
-# sanitizer to tell, and nothing that its look for leaks could stop.
 control() {
-	[ "$1" != hang ] || export ASAN_OPTIONS=detect_leaks=0
 	echo "$2" >"$root/.kernel/control/$1"
 }
 

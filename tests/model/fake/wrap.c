@@ -308,11 +308,14 @@ int __wrap_file_poke(int dir, const char *path, const char *data, size_t len)
 	return r;
 }
 
-int __wrap_timed_child_run(int (*work)(void *arg, struct err *err), void *arg, int wait_ms, struct err *err);
-int __wrap_timed_child_run(int (*work)(void *arg, struct err *err), void *arg, int wait_ms, struct err *err)
+int __wrap_timed_child_run(int (*work)(void *arg, struct err *err), void *arg, int root, int lock, int wait_ms,
+			   struct err *err);
+int __wrap_timed_child_run(int (*work)(void *arg, struct err *err), void *arg, int root, int lock, int wait_ms,
+			   struct err *err)
 {
 	int r, late = fake->nlate;
 
+	(void)root, (void)lock;
 	fake->deferring = fake->hang && fake->nlate < FAKE_LATE;
 	r = work(arg, err);
 	fake->deferring = false;

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Work that may hang: a write to a pipe that nobody reads stands for a driver that does not answer. */
+#include "base/timed_child.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/file.h>
+
+#ifdef HAVE_VALGRIND_VALGRIND_H
+#include <valgrind/valgrind.h>
+#else
+#define RUNNING_ON_VALGRIND 0
+#endif
+
+#include "lib/tap.h"
+#include "lib/tree.h"
+
+enum { SHORT_MS = 100, LONG_MS = 5000, TRIES = 500, TRY_MS = 10 };
+
+static struct tree tree;
+
+struct work {
+	int lock;      /* a descriptor to look for */
+	int calls;     /* so many writes to the pipe */
+	int before_ms; /* so long it does something else before them */
+	bool kept, stdin_is_null, after;
+	char text[16];
+};
+
+static int find(void *arg, struct err *err)
+{
+	struct work *w = arg;
+	char text[16];
+	struct stat a, b;
+
+	w->kept = w->lock >= 0 && fcntl(w->lock, F_GETFD) >= 0;
+	w->stdin_is_null = fstat(0, &a) == 0 && stat("/dev/null", &b) == 0 && a.st_rdev == b.st_rdev;
+	if (timed_child_read("card", tree.host.root, "answer", text, sizeof(text)) < 0)
+		return err_set(err, EIO, "no answer");
+	memcpy(w->text, text, sizeof(text));
+	return 0;
+}
+
+static int fail(void *arg, struct err *err)
+{
+	(void)arg;
+	return err_set(err, ENOSPC, "card: full");
+}
+
+static int die(void *arg, struct err *err)
+{
+	(void)arg, (void)err;
+	return kill(getpid(), SIGKILL);
+}
+
+static int nest(void *arg, struct err *err)
+{
+	return timed_child_look(find, arg, tree.host.root, SHORT_MS, err);
+}
+
+/* A read that is answered, and then calls that are not. */
+static int hang(void *arg, struct err *err)
+{
+	struct work *w = arg;
+	int r = find(arg, err);
+
+	host_sleep_ms(w->before_ms);
+	for (int i = 0; r == 0 && i < w->calls; i++)
+		r = timed_child_poke(tree.host.root, "pipe", "1", 1);
+	w->after = true;
+	return r;
+}
+
+static int open_lock(void)
+{
+	int fd = openat(tree.host.root, "lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		tree_fail("lock");
+	return fd;
+}
+
+static bool lock_is_free(void)
+{
+	int fd = open_lock();
+	bool is_free = flock(fd, LOCK_EX | LOCK_NB) == 0;
+
+	close(fd);
+	return is_free;
+}
+
+static bool becomes_free(void)
+{
+	for (int i = 0; i < TRIES; i++, host_sleep_ms(TRY_MS))
+		if (lock_is_free())
+			return true;
+	return false;
+}
+
+static bool falls_silent(size_t n)
+{
+	struct timed_child_silent silent[4];
+
+	for (int i = 0; i < TRIES; i++, host_sleep_ms(TRY_MS))
+		if (timed_child_silents(silent, 4) == n)
+			return true;
+	return false;
+}
+
+static int open_pipe(void)
+{
+	return openat(tree.host.root, "pipe", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+}
+
+static void answered(void)
+{
+	struct work w = { .lock = open_lock() };
+	struct err err = { 0 };
+	int other = open_lock();
+
+	ok(timed_child_run(find, &w, tree.host.root, w.lock, LONG_MS, &err) == 0, "work that writes is done");
+	is(w.text, "42", "and what it found is there");
+	ok(timed_child_run(fail, NULL, tree.host.root, -1, LONG_MS, &err) == -ENOSPC, "its error is ours");
+	is(err.text, "card: full", "with its text");
+	ok(timed_child_look(fail, NULL, tree.host.root, LONG_MS, &err) == -ENOSPC, "also that of a look");
+	ok(timed_child_look(nest, &w, tree.host.root, LONG_MS, &err) == 0, "a look within a look is a plain call");
+	if (RUNNING_ON_VALGRIND)
+		return;
+	ok(w.stdin_is_null, "it has none of our standard descriptors");
+	ok(!w.kept, "a look has no lock");
+	ok(timed_child_run(find, &w, tree.host.root, w.lock, LONG_MS, &err) == 0 && w.kept, "a write has its lock");
+	w.lock = other;
+	timed_child_run(find, &w, tree.host.root, open_lock(), LONG_MS, &err);
+	ok(!w.kept, "and no other");
+	ok(timed_child_run(die, NULL, tree.host.root, -1, LONG_MS, &err) == -EINTR, "one that is killed is told of");
+	ok(timed_child_look(die, NULL, tree.host.root, LONG_MS, &err) == -EINTR, "so is a look");
+}
+
+static void a_write_hangs(void)
+{
+	struct work w = { .lock = open_lock(), .calls = 1 };
+	struct err err = { 0 };
+	int pipe;
+
+	flock(w.lock, LOCK_EX);
+	ok(timed_child_run(hang, &w, tree.host.root, w.lock, SHORT_MS, &err) == -ETIMEDOUT,
+	   "a write that hangs is left: %s", err.text);
+	is(w.text, "42", "what was done before it is there");
+	close(w.lock);
+	ok(!lock_is_free(), "it keeps its lock, though we let go of it");
+	ok(falls_silent(0), "nobody is said not to answer reads");
+	pipe = open_pipe();
+	ok(becomes_free(), "until it returns");
+	ok(!w.after, "and it touches nothing then");
+	close(pipe);
+}
+
+static void a_read_hangs(void)
+{
+	struct work w = { .lock = -1, .calls = 1 };
+	struct timed_child_silent silent[4];
+	struct err err = { 0 };
+	char text[16];
+	int pipe;
+
+	ok(timed_child_look(hang, &w, tree.host.root, SHORT_MS, &err) == -ETIMEDOUT, "a look that hangs is left: %s",
+	   err.text);
+	ok(timed_child_silents(silent, 4) == 1 && strcmp(silent[0].who, "card") == 0 &&
+		   host_process_lives(silent[0].pid, silent[0].start),
+	   "whose answer a live process waits for is known");
+	ok(timed_child_read("card", tree.host.root, "answer", text, sizeof(text)) == -ETIMEDOUT,
+	   "that device is not asked again");
+	ok(timed_child_read("other", tree.host.root, "answer", text, sizeof(text)) == 2, "others are");
+	timed_child_add_silent(&silent[0]);
+	ok(timed_child_silents(silent, 4) == 1, "it is known once");
+	pipe = open_pipe();
+	ok(falls_silent(0), "when it returns, the device counts as answering");
+	ok(timed_child_read("card", tree.host.root, "answer", text, sizeof(text)) == 2, "and is asked again");
+	close(pipe);
+}
+
+/* A second of other work before the call that hangs. */
+static void slow(void)
+{
+	struct work w = { .lock = -1, .calls = 1, .before_ms = 1000 };
+	struct err err = { 0 };
+	int64_t start = host_now_ms(), took;
+	int r = timed_child_run(hang, &w, tree.host.root, -1, 1500, &err);
+
+	took = host_now_ms() - start;
+	ok(r == -ETIMEDOUT && took >= 1500 && took < 2500, "a write has its time for all of its work: %d ms",
+	   (int)took);
+	start = host_now_ms();
+	r = timed_child_look(hang, &w, tree.host.root, 1500, &err);
+	took = host_now_ms() - start;
+	ok(r == -ETIMEDOUT && took >= 2500, "a look has it for each call: %d ms", (int)took);
+	close(open_pipe());
+}
+
+int main(void)
+{
+	tree_begin(&tree, "answer = 42\n");
+	if (mkfifoat(tree.host.root, "pipe", 0600) < 0)
+		tree_fail("pipe");
+	signal(SIGPIPE, SIG_IGN);
+	answered();
+	/* There the work is a plain call, which would hang. */
+	if (!RUNNING_ON_VALGRIND) {
+		a_write_hangs();
+		a_read_hangs();
+		slow();
+	}
+	tree_end(&tree);
+	return tap_done();
+}
