@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The snapshot of a round: when it is outdated, what is void in it, and that reading it changes nothing. */
+#include "survey/survey.h"
+
+#include <errno.h>
+
+#include "base/text.h"
+#include "lib/tap.h"
+#include "lib/tree.h"
+
+#define A "c6f1a2b3-0000-4000-8000-00000000000a"
+#define B "c6f1a2b3-0000-4000-8000-00000000000b"
+#define C "c6f1a2b3-0000-4000-8000-00000000000c"
+#define VM "67a42c8b-1111-4000-8000-000000000001"
+#define OTHER "67a42c8b-1111-4000-8000-000000000002"
+#define CARD "sys/devices/pci0000:80/0000:84:00.0"
+#define TYPE(id, name)                                                                                                 \
+	CARD "/mdev_supported_types/" id "/name = " name "\n" CARD "/mdev_supported_types/" id                         \
+	     "/device_api = vfio-pci\n" CARD "/mdev_supported_types/" id "/available_instances = 8\n" CARD             \
+	     "/mdev_supported_types/" id                                                                               \
+	     "/description = num_heads=4, frl_config=45, framebuffer=1024M, max_resolution=1x1, max_instance=16\n"
+
+static const char one_card[] = "proc/\nrun/\n"
+			       "sys/class/mdev_bus/0000:84:00.0 -> ../../devices/pci0000:80/0000:84:00.0\n" CARD
+			       "/vendor = 0x10de\n" CARD "/device = 0x1eb8\n" TYPE("nvidia-222", "GRID T4-1B")
+				       TYPE("nvidia-231", "GRID T4-2Q") CARD
+	"/" A "/mdev_type -> ../mdev_supported_types/nvidia-222\n"
+	"sys/bus/mdev/devices/" A " -> ../../../devices/pci0000:80/0000:84:00.0/" A "\n";
+
+static struct tree tree;
+static struct store store;
+static struct section sections[] = { { .type = "nvidia-222", .enabled = true, .max_instances = NO_LIMIT } };
+static struct config config = { .sections = sections, .nsections = 1 };
+static struct vgpu_request vgpus[] = { { .id = B, .facts.type = "nvidia-222" } };
+static struct request request = { .uuid = VM, .name = "vm", .vgpus = vgpus, .nvgpus = 1 };
+static struct err err;
+
+static void put(const char *id, const char *type, enum lease_state state, const char *domain)
+{
+	struct lease lease = { .vgpu.parent = "0000:84:00.0",
+			       .vgpu.pgpu = "0000:84:00.0",
+			       .name = "other",
+			       .state = state,
+			       .numa = UNKNOWN,
+			       .framebuffer_mib = UNKNOWN,
+			       .deadline_ms = state == LEASE_RESERVED ? 1 : 0 };
+
+	text_copy(lease.vgpu.id, sizeof(lease.vgpu.id), id);
+	text_copy(lease.vgpu.type, sizeof(lease.vgpu.type), type);
+	text_copy(lease.domain, sizeof(lease.domain), domain);
+	if (lease_put(&store, &lease, &err) < 0)
+		tree_fail(err.text);
+}
+
+static void drop(const char *id)
+{
+	if (lease_drop(&store, id, &err) < 0)
+		tree_fail(err.text);
+}
+
+static size_t leased(void)
+{
+	struct leases leases;
+	size_t n = 0;
+
+	if (lease_list(&store, &leases, &err) == 0)
+		n = leases.n;
+	lease_list_free(&leases);
+	return n;
+}
+
+static void begin(struct survey *s, enum survey_depth depth)
+{
+	*s = (struct survey){ .host = &tree.host, .store = &store, .config = &config, .asked = &request };
+	s->depth = depth;
+	if (survey_start(s, &err) < 0 || survey_read(s, &err) < 0)
+		tree_fail(err.text);
+}
+
+/* What is under the lock: is the snapshot outdated? */
+static bool overtaken(struct survey *s)
+{
+	if (store_lock(&store, 1000, &err) < 0 || survey_leases(s, &err) < 0)
+		tree_fail(err.text);
+	store_unlock(&store);
+	return s->outdated;
+}
+
+static bool read_again(struct survey *s)
+{
+	if (survey_read(s, &err) < 0)
+		tree_fail(err.text);
+	return overtaken(s);
+}
+
+static void outdated(void)
+{
+	struct survey s;
+
+	begin(&s, SURVEY_START);
+	ok(!overtaken(&s), "a survey that nothing has overtaken is good");
+	ok(s.inv.ndevices == 1 && s.inv.npgpus == 1 && inventory_offer(&s.inv, 0, "nvidia-222"),
+	   "it has the device and the type that is asked for");
+	ok(!inventory_type(&s.inv, "nvidia-231"), "and for a start no other type");
+	put(C, "nvidia-222", LEASE_CREATING, OTHER);
+	ok(!overtaken(&s), "a start goes on beside a creation of a type that it has read");
+	put(C, "nvidia-231", LEASE_ACTIVE, OTHER);
+	ok(overtaken(&s), "not beside one of another");
+	ok(!read_again(&s) && inventory_type(&s.inv, "nvidia-231"), "which the next read has");
+	put(C, "nvidia-999", LEASE_ACTIVE, OTHER);
+	ok(overtaken(&s) && !read_again(&s), "a type that no card makes is asked for once");
+	drop(C);
+	survey_end(&s);
+
+	begin(&s, SURVEY_EXPLAIN);
+	ok(!overtaken(&s), "a deep survey is good while no lease changes");
+	put(C, "nvidia-222", LEASE_ACTIVE, OTHER);
+	ok(overtaken(&s), "a lease that has come overtakes it");
+	ok(!read_again(&s), "until it is read again");
+	host_sleep_ms(5);
+	put(C, "nvidia-222", LEASE_ACTIVE, OTHER);
+	ok(overtaken(&s), "so does one that was written anew");
+	ok(!read_again(&s), "likewise");
+	drop(C);
+	ok(overtaken(&s), "and one that has gone");
+	survey_end(&s);
+}
+
+static void voids(void)
+{
+	struct survey s;
+
+	put(C, "nvidia-222", LEASE_RESERVED, OTHER);
+	put(A, "nvidia-222", LEASE_RESERVED, OTHER);
+	begin(&s, SURVEY_RECLAIM);
+	overtaken(&s);
+	ok(s.leases.n == 0 && s.void_leases.n == 2, "reservations past their deadline are set apart");
+	ok(leased() == 2, "and stay where they are: reading changes nothing");
+	ok(s.reclaimable_known && s.nreclaimable == 0, "the foreign device that one was for may not go with it");
+	ok(survey_record(&s, &err) == 0 && leased() == 0, "a step of its own drops them");
+	survey_end(&s);
+
+	s = (struct survey){ .host = &tree.host, .store = &store, .asked = &request, .depth = SURVEY_EXPLAIN };
+	put(C, "nvidia-222", LEASE_RELEASING, OTHER);
+	ok(survey_start(&s, &err) == 0 && survey_read(&s, &err) == 0 && survey_leases(&s, &err) == 0 &&
+		   survey_look(&s, &err) == 0,
+	   "without a configuration there is a survey, too");
+	ok(s.nreclaimable == 1 && strcmp(s.reclaimable[0].id, C) == 0,
+	   "a look adds what waits to be released to a survey that is there");
+	ok(!survey_facts(&s).pool, "it has no pool");
+	survey_end(&s);
+	drop(C);
+}
+
+static void requests(void)
+{
+	struct survey s = { .host = &tree.host, .store = &store, .config = &config, .asked = &request };
+
+	strcpy(vgpus[0].facts.type, "GRID T4-2Q");
+	ok(survey_start(&s, &err) == 0 && strcmp(s.resolved_requests[0].types[0], "nvidia-231") == 0,
+	   "a type's name is looked for on the host");
+	survey_end(&s);
+	s = (struct survey){ .host = &tree.host, .store = &store, .config = &config, .asked = &request };
+	strcpy(vgpus[0].facts.type, "GRID T4-9Q");
+	ok(survey_start(&s, &err) == -ENOENT, "one that no card has is an error: %s", err.text);
+	survey_end(&s);
+	vgpus[0].facts.type[0] = '\0';
+	tree_add(&tree, "etc/mdevctl.d/0000:84:00.0/" B " = {\"mdev_type\": \"nvidia-231\", \"start\": \"manual\"}\n");
+	s = (struct survey){ .host = &tree.host, .store = &store, .config = &config, .asked = &request };
+	ok(survey_start(&s, &err) == 0 && s.resolved_requests[0].source == TYPE_DEFINED &&
+		   strcmp(s.resolved_requests[0].types[0], "nvidia-231") == 0,
+	   "an mdevctl definition says the type");
+	is(s.resolved_requests[0].last_parent, "0000:84:00.0", "and the parent");
+	survey_end(&s);
+	vgpus[0].any = true;
+	s = (struct survey){ .host = &tree.host, .store = &store, .config = &config, .asked = &request };
+	ok(survey_start(&s, &err) == 0 && s.resolved_requests[0].ntypes == 0,
+	   "of a vGPU that may be any, nothing is remembered");
+	survey_end(&s);
+}
+
+int main(void)
+{
+	tree_begin(&tree, one_card);
+	if (store_open(&store, &tree.host, true, &err) < 0)
+		tree_fail(err.text);
+	outdated();
+	voids();
+	requests();
+	store_close(&store);
+	tree_end(&tree);
+	return tap_done();
+}
