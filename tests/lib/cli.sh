@@ -84,11 +84,14 @@ leave() {
 	exec 7>&-
 }
 
-# runs N: libvirt has a status file of the domain vmN.
+# runs N: libvirt has a status file of the domain vmN, with its vGPU.
 runs() {
 	mkdir -p "$root/run/libvirt/qemu"
-	printf "<domstatus state='running'>\n<domain type='kvm'><name>vm%s</name><uuid>%s</uuid></domain>\n</domstatus>\n" \
-		"$1" "$(domain_uuid "$1")" >"$root/run/libvirt/qemu/vm$1.xml"
+	{
+		echo "<domstatus state='running'>"
+		domain "$1" "$(uuid "$1")"
+		echo "</domstatus>"
+	} >"$root/run/libvirt/qemu/vm$1.xml"
 }
 
 # age N: the lease of the vGPU number N entered its state when the host was booted, and so is any deadline of it.
