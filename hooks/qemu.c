@@ -287,7 +287,7 @@ static int read_hostdevs(struct hook *hook, const struct operation *operation, s
 	if (hostdev_filter_keep(hook->doc, &hook->host, hook->has_config ? &hook->config : NULL, NULL, err) < 0)
 		return -err->code;
 	if (large && request->nvgpus > 0)
-		return err_set(err, E2BIG, "vGPU %s: the domain's XML is over %d MiB", request->vgpus[0].id,
+		return err_set(err, E2BIG, "vGPU %s: domain XML: larger than %d MiB", request->vgpus[0].id,
 			       DOMXML_MAX >> 20);
 	return request->nvgpus > 0;
 }

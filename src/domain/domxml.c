@@ -76,17 +76,17 @@ static int read_identity(struct request *request, const struct xml_elem *domain,
 	char text[128];
 
 	if (!name || !xml_text(name, request->name, sizeof(request->name)))
-		return err_set(err, EINVAL, "the domain has no <name>, or one of more than %d bytes",
+		return err_set(err, EINVAL, "domain XML: missing <name>, or longer than %d bytes",
 			       DOMAIN_NAME_SIZE - 1);
 	if (!request->name[0])
-		return err_set(err, EINVAL, "the domain's <name> is empty");
+		return err_set(err, EINVAL, "domain XML: <name> is empty");
 	if (uuid && !xml_text(uuid, text, sizeof(text)))
-		return err_set(err, EINVAL, "the domain's <uuid> is none");
+		return err_set(err, EINVAL, "domain XML: missing or invalid <uuid>");
 	/* An empty one is none to libvirt, too. */
 	if (is_file && (!uuid || !text[0]))
 		return 0;
 	if (!uuid || !domxml_uuid(request->uuid, text))
-		return err_set(err, EINVAL, "the domain has no <uuid> that is one");
+		return err_set(err, EINVAL, "domain XML: missing or invalid <uuid>");
 	return 0;
 }
 
@@ -106,7 +106,7 @@ static int read_suspended(struct domxml *doc, const struct xml_elem *domain, con
 	doc->xml = doc->record;
 	doc->len = (size_t)n;
 	if (xml_parse(&tree, doc->xml, doc->len, err) < 0)
-		return err_in(err, "the record of the domain's suspend");
+		return err_in(err, "suspend record");
 	if (request_read(doc, domain, xml_root(tree), meta, true, err) < 0)
 		return -err->code;
 	for (size_t i = 0; i < doc->request.nvgpus; i++)
@@ -120,7 +120,7 @@ static int read_all(struct domxml *doc, const struct xml_doc *tree, unsigned int
 	autofree struct meta *meta = NULL;
 
 	if (strcmp(xml_name(domain), "domain") != 0 || xml_ns(domain)[0])
-		return err_set(err, EINVAL, "this is no domain's XML: the root element is not <domain>");
+		return err_set(err, EINVAL, "not a domain XML: the root element is not <domain>");
 	if (read_identity(&doc->request, domain, flags & DOMXML_FILE, err) < 0)
 		return -err->code;
 	if (flags & DOMXML_IDENTITY)
@@ -147,7 +147,7 @@ int domxml_parse(struct domxml **out, const char *xml, size_t len, unsigned int 
 	autodomxml struct domxml *doc = NULL;
 
 	if (len > DOMXML_MAX)
-		return err_set(err, E2BIG, "the domain's XML is over %d MiB", DOMXML_MAX >> 20);
+		return err_set(err, E2BIG, "domain XML: larger than %d MiB", DOMXML_MAX >> 20);
 	doc = calloc(1, sizeof(*doc));
 	if (!doc)
 		return domxml_no_memory(err);
@@ -219,7 +219,7 @@ static int cut_out(const char *xml, size_t len, char **out, size_t *out_len, str
 	fputs("</devices></domain>", f);
 	if (domxml_end(f, out, err) < 0)
 		return -err->code;
-	return cut < DOMXML_MAX ? 0 : err_set(err, E2BIG, "the domain's XML is over %d MiB", DOMXML_MAX >> 20);
+	return cut < DOMXML_MAX ? 0 : err_set(err, E2BIG, "domain XML: larger than %d MiB", DOMXML_MAX >> 20);
 }
 
 int domxml_hostdevs(struct domxml **out, const char *xml, size_t len, struct err *err)

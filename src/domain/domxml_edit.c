@@ -89,7 +89,7 @@ static int replace_address(struct edits *edits, const struct mark *mark, const c
 		add(edits, mark->attrs[i].whole, NULL, "");
 	}
 	if (!first)
-		return err_set(err, EINVAL, "%s: the <address> in the hostdev's <source> has no attributes", was);
+		return err_set(err, EINVAL, "%s: the hostdev's <source><address> has no attributes", was);
 	for (size_t i = ADDRESS; i < FACT; i++)
 		if (values[i][0])
 			add(edits, end_of(first->whole), domxml_attrs[i].name, values[i]);
@@ -103,10 +103,9 @@ static int plan_address(struct edits *edits, const struct mark *mark, const char
 		if (!values[i][0])
 			continue;
 		if (!mark->attrs[i].value.at)
-			return err_set(
-				err, EINVAL,
-				"%s: the <address> in the hostdev's <source> has no %s='...': write all four numbers",
-				was, domxml_attrs[i].name);
+			return err_set(err, EINVAL,
+				       "%s: the hostdev's <source><address> has no %s='...': specify all four numbers",
+				       was, domxml_attrs[i].name);
 		add(edits, mark->attrs[i].value, NULL, values[i]);
 	}
 	return 0;
@@ -213,26 +212,25 @@ static int ids_after(const struct domxml *doc, const struct domxml_change *chang
 
 		if (!req || changed[change->req])
 			return err_set(err, EINVAL,
-				       "a vGPU that the domain has not, or twice the same, is to be changed");
+				       "domain XML: change of a vGPU that is not in it, or two changes of one vGPU");
 		changed[change->req] = true;
 		if (!change->id[0] && !change->changes_framework)
 			continue;
 		mdev = (req->kind == REQUEST_MDEV) != change->changes_framework;
 		if (mdev ? !uuid_parse(ids[change->req], change->id) : !pci_parse(ids[change->req], change->id))
-			return err_set(err, EINVAL, "%s: '%s' cannot take its place: that is no %s", req->id,
-				       change->id, mdev ? "UUID" : "PCI address");
+			return err_set(err, EINVAL, "%s: cannot be replaced by '%s': not a %s", req->id, change->id,
+				       mdev ? "UUID" : "PCI address");
 	}
 	for (size_t i = 0; i < request->nvgpus; i++) {
 		if (!ids[i][0])
 			text_copy(ids[i], sizeof(ids[i]), request->vgpus[i].id);
 		for (size_t other = 0; other < i; other++)
 			if (strcmp(ids[i], ids[other]) == 0)
-				return err_set(err, EINVAL, "two of the domain's vGPUs would become %s", ids[i]);
+				return err_set(err, EINVAL, "domain XML: two vGPUs would become %s", ids[i]);
 		if (request_has_taken(request, ids[i]))
 			return err_set(
 				err, EINVAL,
-				"a vGPU would become %s, which another <hostdev>, or a <vgpu:device> without one, "
-				"names: remove that",
+				"domain XML: a vGPU would become %s, which another <hostdev> or <vgpu:device> names: remove that one",
 				ids[i]);
 	}
 	return 0;
@@ -248,7 +246,7 @@ static int check_result(const struct domxml *doc, const char *xml, size_t len, s
 
 	if (domxml_parse(&result, xml, len, DOMXML_ALL_PCI | DOMXML_FILE, err) == 0)
 		return 0;
-	return err_in(err, "%s: it cannot become a device of the other kind", doc->request.name);
+	return err_in(err, "%s: the hostdev cannot be changed to the other type", doc->request.name);
 }
 
 static bool any_crosses(const struct domxml_change *changes, size_t n)

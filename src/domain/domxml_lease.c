@@ -82,7 +82,7 @@ int domxml_hostdev(const struct domxml *doc, size_t req, char **out, struct err 
 
 	*out = NULL;
 	if (!whole.len)
-		return err_set(err, EINVAL, "%s: its <hostdev> has a prefix, or no end tag of its own",
+		return err_set(err, EINVAL, "%s: <hostdev> has a namespace prefix or no end tag",
 			       doc->request.vgpus[req].id);
 	*out = strndup(doc->xml + whole.at, whole.len);
 	return *out ? 0 : domxml_no_memory(err);

@@ -89,6 +89,6 @@ int domxml_locate(struct domxml *doc, size_t count, struct err *err)
 			break;
 	if (r != 0 || seen != count || next != n)
 		return err_set(err, EINVAL,
-			       "the domain's XML cannot be edited: its tags are not where libxml2 has its elements");
+			       "domain XML: cannot be edited: its tags do not match the elements that libxml2 finds");
 	return 0;
 }

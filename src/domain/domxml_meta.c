@@ -21,11 +21,9 @@ static int take(char *dst, size_t size, const struct xml_elem *elem, const char 
 		return 0;
 	for (const char *p = value; *p; p++)
 		if (*p < ' ' || *p > '~')
-			return err_set(err, EINVAL,
-				       "%s: %s='...' in the metadata has characters that are not printable ASCII",
-				       whose, attr);
+			return err_set(err, EINVAL, "%s: %s='...' in the metadata: not printable ASCII", whose, attr);
 	if (!text_copy(dst, size, value))
-		return err_set(err, EINVAL, "%s: %s='...' in the metadata has more than %zu characters", whose, attr,
+		return err_set(err, EINVAL, "%s: %s='...' in the metadata: longer than %zu characters", whose, attr,
 			       size - 1);
 	return 0;
 }
@@ -69,12 +67,11 @@ static int read_id(struct meta_device *device, struct err *err)
 	const char *uuid = xml_attr(device->elem, "uuid"), *address = xml_attr(device->elem, "address");
 
 	if (!uuid == !address)
-		return err_set(err, EINVAL, "a <vgpu:device> in the metadata needs either uuid='...' or address='...'");
+		return err_set(err, EINVAL, "<vgpu:device>: expected either uuid='...' or address='...'");
 	device->kind = uuid ? REQUEST_MDEV : REQUEST_PCI;
 	if (uuid ? !domxml_uuid(device->id, uuid) : !pci_parse(device->id, address))
-		return err_set(err, EINVAL, "<vgpu:device %s='%.64s'> in the metadata: that is no %s",
-			       uuid ? "uuid" : "address", uuid ? uuid : address,
-			       uuid ? "UUID" : "PCI address such as 0000:41:00.4");
+		return err_set(err, EINVAL, "<vgpu:device %s='%.64s'>: not a %s", uuid ? "uuid" : "address",
+			       uuid ? uuid : address, uuid ? "UUID" : "PCI address such as 0000:41:00.4");
 	return 0;
 }
 
@@ -88,9 +85,9 @@ static int read_devices(struct meta *meta, const struct xml_elem *lease, struct 
 		if (read_id(&device, err) < 0)
 			return -err->code;
 		if (meta_find(meta, device.id))
-			return err_set(err, EINVAL, "two <vgpu:device> in the metadata name %s: remove one", device.id);
+			return err_set(err, EINVAL, "metadata: two <vgpu:device> name %s: remove one", device.id);
 		if (meta->n == META_MAX)
-			return err_set(err, EINVAL, "the metadata has more than %d <vgpu:device>", META_MAX);
+			return err_set(err, EINVAL, "metadata: more than %d <vgpu:device>", META_MAX);
 		meta->devices[meta->n++] = device;
 	}
 	return 0;
@@ -127,8 +124,8 @@ static int read_placement(struct vgpu_request *req, const char *value, struct er
 	else if (strcmp(value, "spread") == 0)
 		req->placement = PLACE_SPREAD;
 	else
-		return err_set(err, EINVAL, "%s: placement='%.64s' in the metadata is neither pack nor spread", req->id,
-			       value);
+		return err_set(err, EINVAL, "%s: invalid placement='%.64s' in the metadata: expected pack or spread",
+			       req->id, value);
 	return 0;
 }
 
@@ -145,8 +142,8 @@ static int read_numa(struct vgpu_request *req, const char *value, struct err *er
 	}
 	if (!text_number(value, 0, 1023, &node))
 		return err_set(err, EINVAL,
-			       "%s: numa='%.64s' in the metadata is neither auto nor none nor a node's number", req->id,
-			       value);
+			       "%s: invalid numa='%.64s' in the metadata: expected auto, none or a node number",
+			       req->id, value);
 	req->numa = NUMA_NODE;
 	req->numa_node = (int)node;
 	return 0;

@@ -78,7 +78,8 @@ static void look_at_lease(struct domxml *doc, const struct xml_elem *lease)
 	for (; child && doc->nremarks < REMARKS_MAX; child = xml_next(child, NULL, NULL)) {
 		if (strcmp(xml_ns(child), DOMXML_NS) != 0)
 			note(doc, "write <vgpu:device>, with the prefix of its <lease>",
-			     "<%s> in <vgpu:lease> is ignored: its namespace is another", shown(word, xml_name(child)));
+			     "<%s> in <vgpu:lease> is ignored: it is in another namespace",
+			     shown(word, xml_name(child)));
 		else if (strcmp(xml_name(child), "device") != 0)
 			note(doc, "write <vgpu:device>", "<vgpu:lease>: unknown element <vgpu:%s>",
 			     shown(word, xml_name(child)));
@@ -136,7 +137,7 @@ void domxml_look(struct domxml *doc, const struct xml_elem *domain)
 		note(doc, "put it into <metadata>", "a <vgpu:lease> outside <metadata> is ignored");
 	/* What a suspend took away comes back. */
 	for (size_t i = 0; !suspended && i < doc->nstrays; i++)
-		note(doc, "give the <hostdev> this one, or remove the <vgpu:device>",
+		note(doc, "correct the <hostdev>, or remove the <vgpu:device>",
 		     "<vgpu:device> of %s: no <hostdev> of the domain has this %s", doc->strays[i].id,
 		     doc->strays[i].kind == REQUEST_MDEV ? "UUID" : "address");
 }

@@ -85,9 +85,9 @@ static int read_hostdev(const struct xml_elem *hostdev, const struct meta *meta,
 	*address = mdev_source(hostdev);
 	if (!*address || !xml_attr(*address, "uuid"))
 		return err_set(err, EINVAL,
-			       "an mdev <hostdev> of the domain has no <source><address uuid='...'/></source>");
+			       "domain XML: mdev <hostdev> without <source><address uuid='...'/></source>");
 	if (!domxml_uuid(req->id, xml_attr(*address, "uuid")))
-		return err_set(err, EINVAL, "an mdev <hostdev> of the domain has the address '%.64s', which is no UUID",
+		return err_set(err, EINVAL, "domain XML: mdev <hostdev>: '%.64s' is not a UUID",
 			       xml_attr(*address, "uuid"));
 	req->any = uuid_is_placeholder(req->id);
 	return 1;
@@ -110,10 +110,10 @@ static int add_vgpu(struct domxml *doc, const struct vgpu_request *req, const st
 	struct mark *marks;
 
 	if (request_find(request, req->id))
-		return err_set(err, EINVAL, "two <hostdev> of the domain have the same %s %s: give each its own",
+		return err_set(err, EINVAL, "domain XML: two <hostdev> have the same %s %s: give each its own",
 			       req->kind == REQUEST_MDEV ? "UUID" : "address", req->id);
 	if (n == REQUEST_MAX)
-		return err_set(err, EINVAL, "the domain has more than %d vGPUs and PCI devices", REQUEST_MAX);
+		return err_set(err, EINVAL, "domain XML: more than %d vGPUs and PCI devices", REQUEST_MAX);
 	vgpus = reallocarray(request->vgpus, n + 1, sizeof(*vgpus));
 	if (vgpus)
 		request->vgpus = vgpus;

@@ -90,7 +90,7 @@ static inline void domxml_auto_xml(struct xml_doc **tree)
 /* The one error of exhausted memory. */
 static inline int domxml_no_memory(struct err *err)
 {
-	return err_sys(err, ENOMEM, "the domain's XML");
+	return err_sys(err, ENOMEM, "domain XML");
 }
 
 /* domxml.c: a UUID in any spelling that libvirt reads: dashes and blanks between bytes or none, white space around. */

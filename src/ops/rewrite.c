@@ -34,7 +34,7 @@ int rewrite_plan(struct rewritten *out, const struct domxml *doc, const struct s
 
 	*out = (struct rewritten){ 0 };
 	if (!changes)
-		return err_sys(err, ENOMEM, "the domain's XML");
+		return err_sys(err, ENOMEM, "domain XML");
 	for (size_t i = 0; i < plan->nsteps; i++) {
 		changes[i].req = i;
 		out->changed |= change_of(&changes[i], survey, &survey->asked->vgpus[i], &plan->steps[i]);
@@ -56,7 +56,7 @@ int rewrite_begin(struct rewrite *r, struct err *err)
 	request = domxml_request(r->doc);
 	r->changes = calloc(request->nvgpus + 1, sizeof(*r->changes));
 	if (!r->changes)
-		return err_sys(err, ENOMEM, "the domain's XML");
+		return err_sys(err, ENOMEM, "domain XML");
 	for (size_t i = 0; i < request->nvgpus; i++) {
 		const struct vgpu_request *req = &request->vgpus[i];
 
@@ -130,7 +130,7 @@ static int ask_host(struct rewrite *r, const struct host *host, const struct con
 	int n;
 
 	if (!vgpus || !which)
-		return err_sys(err, ENOMEM, "the domain's XML");
+		return err_sys(err, ENOMEM, "domain XML");
 	vfs.vgpus = vgpus;
 	vfs.nvgpus = 0;
 	for (size_t i = 0; i < request->nvgpus; i++) {

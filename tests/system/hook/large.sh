@@ -43,7 +43,7 @@ refused() { # SENTENCE XML OPERATION...
 	local sentence=$1 xml=$2 status=0
 	shift 2
 	hook vm "$@" <"$xml" >"$work/out" 2>"$work/err" || status=$?
-	is "$status$(cat "$work/out")$(wc -l <"$work/err")$(grep -o "over 8 MiB" "$work/err")" "11over 8 MiB" "$sentence"
+	is "$status$(cat "$work/out")$(wc -l <"$work/err")$(says M_XML_TOO_LARGE 8 <"$work/err" && echo told)" "11told" "$sentence"
 }
 
 without >"$work/small.xml" && large "$work/small.xml" >"$work/none.xml"
