@@ -77,7 +77,8 @@ static int take_drop_in(struct draft *draft, int dir, const char *path, const ch
 
 	/* A drop-in that goes away while it is read is a failure, but the configuration is not missing. */
 	if (r == -ENOENT)
-		r = spot_err(&(struct spot){ .file = name }, err, "is gone, or is a link to nothing");
+		r = spot_err(&(struct spot){ .file = name }, err,
+			     "missing: removed while being read, or a dangling link");
 	return file_mistake(draft, r, err);
 }
 

@@ -88,7 +88,7 @@ const struct key *config_draft_section(struct draft *draft, const struct spot *a
 		if (known[i].name[n - 1] == '_') {
 			if (type_parse(type, at->section + n))
 				return take_type(draft, type, at, dialect, section, err) < 0 ? NULL : known[i].keys;
-			spot_err(at, err, "'%s' is no id of a type, such as nvidia-35", at->section + n);
+			spot_err(at, err, "'%s' is not a type ID such as nvidia-35", at->section + n);
 			return NULL;
 		}
 		if (at->section[n])
@@ -102,7 +102,7 @@ const struct key *config_draft_section(struct draft *draft, const struct spot *a
 		*first = (struct place){ at->file, at->line };
 		return known[i].keys;
 	}
-	spot_err(at, err, "no such section; there are [devices], [mdev_TYPE], [vf_NAME], [policy] and [quota]");
+	spot_err(at, err, "unknown section: valid sections: [devices], [mdev_TYPE], [vf_NAME], [policy], [quota]");
 	return NULL;
 }
 
@@ -141,19 +141,20 @@ static int check_section(struct draft *draft, struct section *s, struct err *err
 	struct spot at = spot_of(s);
 
 	if (s->vf && named)
-		return spot_err(&at, err, "%s is also named in enabled_mdev_types: give the VFs another name", s->type);
+		return spot_err(&at, err, "%s is also listed in enabled_mdev_types: use another name for the VFs",
+				s->type);
 	if (s->vf && !s->naddresses && !s->nmatches)
 		return spot_err(&at, err,
-				"needs device_addresses or device_match: no plain VF is in a pool by default");
+				"missing device_addresses or device_match: no plain VF is in a pool by default");
 	if (s == first && (s->vf || named))
 		return 0;
 	section_free(s);
 	if (s != first)
-		return spot_warn(&at, draft->config, false, err, "not used, as [%s] in %s:%d stands for it",
-				 first->name, first->file, first->line);
+		return spot_warn(&at, draft->config, false, err, "not used: replaced by [%s] (%s:%d)", first->name,
+				 first->file, first->line);
 	if (s->nova)
-		return spot_warn(&at, draft->config, false, err, "not used, as its type is not enabled");
-	return spot_err(&at, err, "the type is not enabled: name %s in enabled_mdev_types of [devices]", s->type);
+		return spot_warn(&at, draft->config, false, err, "not used: its type is not enabled");
+	return spot_err(&at, err, "type not enabled: add %s to enabled_mdev_types in [devices]", s->type);
 }
 
 static struct spot spot_of_address(const struct section *s, size_t i)
@@ -180,10 +181,10 @@ static int check_addresses(const struct draft *draft, const struct section *a, s
 		if (!shares_address(a, b, &ia, &ib) || (draft->config->policy.several_types && !a->vf && !b->vf))
 			continue;
 		at = spot_of_address(a, ia);
-		return spot_err(&at, err,
-				"%s is also given to [%s] in %s:%d: one type for a card, unless pgpu_types = "
-				"several in [policy]",
-				a->addresses[ia], b->name, b->addresses_at[ib].file, b->addresses_at[ib].line);
+		return spot_err(
+			&at, err,
+			"%s is also listed in [%s] (%s:%d): a card provides one type unless pgpu_types = several in [policy]",
+			a->addresses[ia], b->name, b->addresses_at[ib].file, b->addresses_at[ib].line);
 	}
 	return 0;
 }
@@ -212,8 +213,8 @@ static int check_sections(struct draft *draft, struct err *err)
 	int r = 0;
 
 	if (ours->at.line && nova->at.line)
-		r = spot_warn(&nova->at, draft->config, false, err, "not used, as %s in %s:%d stands for it",
-			      ours->at.key, ours->at.file, ours->at.line);
+		r = spot_warn(&nova->at, draft->config, false, err, "not used: replaced by %s (%s:%d)", ours->at.key,
+			      ours->at.file, ours->at.line);
 	for (size_t i = 0; r == 0 && i < draft->nsections; i++)
 		r = config_mistake(draft, check_section(draft, &draft->sections[i], err), err);
 	if (r == 0)
@@ -258,10 +259,12 @@ static int fill_sections(struct draft *draft, struct err *err)
 		s->enabled_at = list->types[i].at;
 		if (s->naddresses || s->nmatches || config->policy.several_types)
 			continue;
-		if (unnamed && spot_warn(&list->at, config, true, err,
-					 "%s gets no card: it has neither device_addresses nor device_match, and %s, "
-					 "which comes before it, gets all cards that no section names",
-					 type, unnamed) < 0)
+		if (unnamed &&
+		    spot_warn(
+			    &list->at, config, true, err,
+			    "%s gets no pGPU: it has neither device_addresses nor device_match, and %s, enabled before it, gets all pGPUs "
+			    "that no section names",
+			    type, unnamed) < 0)
 			return -err->code;
 		if (!unnamed)
 			unnamed = type;
@@ -291,7 +294,7 @@ int config_draft_finish(struct draft *draft, struct err *err)
 	if (draft->config->nsections)
 		return 0;
 	return spot_warn(&whole, draft->config, true, err,
-			 "no type is enabled, so there is no pool: set enabled_mdev_types in [devices]");
+			 "no type is enabled, so the pool is empty: set enabled_mdev_types in [devices]");
 }
 
 void config_draft_free(struct draft *draft)

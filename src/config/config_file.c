@@ -19,13 +19,12 @@ static int check_trust(const struct stat *st, const char *name, enum dialect dia
 	struct spot at = { .file = name };
 
 	if (dialect == DIALECT_NOVA)
-		return (st->st_mode & S_IWOTH) ? spot_err(&at, err, "everybody may write to it: chmod o-w %s", name)
-					       : 0;
+		return (st->st_mode & S_IWOTH) ? spot_err(&at, err, "writable by others: run 'chmod o-w %s'", name) : 0;
 	if (st->st_uid != 0 && st->st_uid != geteuid())
-		return spot_err(&at, err, "belongs to user %u, not to root: chown root %s", (unsigned int)st->st_uid,
+		return spot_err(&at, err, "owned by user %u, not root: run 'chown root %s'", (unsigned int)st->st_uid,
 				name);
 	if (st->st_mode & (S_IWGRP | S_IWOTH))
-		return spot_err(&at, err, "others than its owner may write to it: chmod go-w %s", name);
+		return spot_err(&at, err, "writable by group or others: run 'chmod go-w %s'", name);
 	return 0;
 }
 
@@ -41,13 +40,13 @@ int config_file_read(int dir, const char *path, const char *name, enum dialect d
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return err_sys(err, errno, "%s", name);
 	if (!S_ISREG(st.st_mode))
-		return spot_err(&at, err, "is no regular file");
+		return spot_err(&at, err, "not a regular file");
 	r = check_trust(&st, name, dialect, err);
 	if (r < 0)
 		return r;
 	r = file_slurp(fd, FILE_MAX, text, len);
 	if (r == -EFBIG)
-		return spot_err(&at, err, "is larger than 1 MiB");
+		return spot_err(&at, err, "larger than 1 MiB");
 	return r < 0 ? err_sys(err, -r, "%s", name) : 0;
 }
 

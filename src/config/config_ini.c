@@ -123,11 +123,11 @@ static void begin_key(struct reader *r, const char *name)
 	int *seen;
 
 	if (!r->keys) {
-		fail(r, "'%.80s' stands before the first [section]", r->text);
+		fail(r, "'%.80s' is outside of any [section]", r->text);
 		return;
 	}
 	if (!*name) {
-		fail(r, "the key is missing");
+		fail(r, "missing key before '='");
 		return;
 	}
 	r->key = config_key(r->keys, name);
@@ -167,7 +167,7 @@ static int take_piece(void *user, const char *section, const char *name, const c
 	lines = (size_t)(r->line - r->value_line);
 	if (r->len + lines + n > VALUE_MAX) {
 		r->open = false;
-		fail(r, "[%s] %s: a value has at most %d bytes", r->name, name, VALUE_MAX);
+		fail(r, "[%s] %s: longer than %d bytes", r->name, name, VALUE_MAX);
 		return 1;
 	}
 	memset(r->value + r->len, '\n', lines);
@@ -235,17 +235,17 @@ static bool check_line(struct reader *r)
 {
 	for (const char *s = r->text; *s; s++) {
 		if (iscntrl((unsigned char)*s) && *s != '\t') {
-			fail(r, "there is a control character (%02x) in the line", (unsigned char)*s);
+			fail(r, "unexpected control character (%02x)", (unsigned char)*s);
 			return false;
 		}
 		/* oslo.config takes it for part of the value, inih for a comment. */
 		if (*s == ';' && s > r->text && isspace((unsigned char)s[-1])) {
-			fail(r, "nova.conf has no comments behind values: put it on a line of its own");
+			fail(r, "nova.conf has no comments after values: move the comment to a line of its own");
 			return false;
 		}
 	}
 	if (isspace((unsigned char)r->text[0]) && !r->open) {
-		fail(r, "the line begins with white space, but there is no key above that it could continue");
+		fail(r, "indented line without a key above to continue");
 		return false;
 	}
 	return true;
@@ -273,7 +273,7 @@ static int copy_line(struct reader *r)
 	else if (r->skip == SKIP_VALUE && begins_anew(r->text))
 		r->skip = SKIP_NONE;
 	if (!r->skip && memchr(raw, '\0', len))
-		fail(r, "there is a NUL byte in the line: this is no text file");
+		fail(r, "unexpected NUL byte: not a text file");
 	return 0;
 }
 
@@ -306,7 +306,7 @@ static char *next_line(char *line, int size, void *stream)
 	int n;
 
 	if (r->awaited)
-		fail(r, "'%.80s' is neither 'key = value' nor a [section] nor a # comment", r->text);
+		fail(r, "'%.80s': expected 'key = value', [section] or # comment", r->text);
 	r->begun |= r->more;
 	while (!r->rest && !r->failed && r->at < r->end)
 		take_line(r);

@@ -108,7 +108,7 @@ int config_key_unknown(const struct key *keys, const struct spot *at, struct err
 
 		snprintf(all + n, sizeof(all) - n, "%s%s%s", n ? ", " : "", keys->name, keys->many ? ":ID" : "");
 	}
-	return spot_err(at, err, "no such key; the section has: %s", all);
+	return spot_err(at, err, "unknown key: valid keys: %s", all);
 }
 
 /* Each run of white space becomes one blank; none is kept at the ends. */
@@ -135,17 +135,15 @@ int config_key_set(const struct setting *t, char *value)
 		value[n - 1] = '\0';
 	lines = strchr(value, '\n');
 	if (lines && !t->key->list)
-		return spot_err(&t->at, t->err,
-				"takes one line, but a line that begins with white space follows, which continues it");
+		return spot_err(&t->at, t->err, "takes a single line, but an indented line follows and continues it");
 	if (t->dialect == DIALECT_OURS && value[strspn(value, " ,\t\n")] == '\0')
-		return spot_err(&t->at, t->err, "has no value: leave the line out");
+		return spot_err(&t->at, t->err, "missing value: remove the line to use the default");
 	if (!t->key->list)
 		squeeze(value);
 	r = t->key->set(t, value);
 	if (r == -EINVAL && lines) { /* most likely an indented key that was meant as one */
 		n = strlen(t->err->text);
-		snprintf(t->err->text + n, sizeof(t->err->text) - n,
-			 " (a line that begins with white space continues the one above)");
+		snprintf(t->err->text + n, sizeof(t->err->text) - n, " (an indented line continues the line above)");
 	}
 	return r;
 }
@@ -187,9 +185,8 @@ int config_number(const struct setting *t, const char *value, int *to)
 	long n = NO_LIMIT;
 
 	if (!(key->unlimited && strcmp(value, "unlimited") == 0) && !text_number(value, key->min, key->max, &n))
-		return spot_err(&t->at, t->err, "'%.80s' is %s whole number from %ld to %ld%s", value,
-				key->unlimited ? "neither a" : "no", key->min, key->max,
-				key->unlimited ? " nor unlimited" : "");
+		return spot_err(&t->at, t->err, "invalid value '%.80s': expected a number, %ld to %ld%s", value,
+				key->min, key->max, key->unlimited ? ", or unlimited" : "");
 	*to = (int)n;
 	return 0;
 }
@@ -215,5 +212,5 @@ int config_set_word(const struct setting *t, char *value)
 		}
 		snprintf(all + n, sizeof(all) - n, "%s%s", n ? ", " : "", w->word);
 	}
-	return spot_err(&t->at, t->err, "'%.80s' is none of: %s", value, all);
+	return spot_err(&t->at, t->err, "invalid value '%.80s': expected one of %s", value, all);
 }

@@ -22,11 +22,12 @@ static int set_project(const struct setting *t, char *value)
 	struct quota *q = NULL;
 
 	if (!limit)
-		return spot_err(&t->at, t->err, "a project's line is project:ID = NUMBER, or unlimited");
+		return spot_err(&t->at, t->err, "expected project:ID = NUMBER, or unlimited");
 	*limit++ = '\0';
 	name = text_strip(value);
 	if (!*name || strpbrk(name, " :") || !text_copy(id, sizeof(id), name))
-		return spot_err(&t->at, t->err, "'%.80s' is no project's id: one word of at most %d characters", name,
+		return spot_err(&t->at, t->err,
+				"invalid project ID '%.80s': expected one word of at most %d characters", name,
 				PROJECT_SIZE - 1);
 	for (size_t i = 0; i < config->nquotas && !q; i++)
 		if (strcmp(config->quotas[i].project, id) == 0)

@@ -19,10 +19,10 @@ static int add_enabled(const struct setting *t, char *item)
 
 	if (!type_parse(type, item))
 		return spot_err(&t->at, t->err,
-				"'%.80s' is no id of a type, such as nvidia-35; commas stand between types", item);
+				"'%.80s' is not a type ID such as nvidia-35; separate types with commas", item);
 	for (size_t i = 0; i < list->n; i++)
 		if (strcmp(list->types[i].type, type) == 0)
-			return spot_err(&t->at, t->err, "%s is named twice", type);
+			return spot_err(&t->at, t->err, "%s is listed twice", type);
 	if (list->n == TYPES_MAX)
 		return spot_err(&t->at, t->err, "more than %d types", TYPES_MAX);
 	slot = list_add(&list->types, &list->n, sizeof(*slot));
@@ -48,7 +48,7 @@ static int set_enabled(const struct setting *t, char *value)
 static int set_nova_conf(const struct setting *t, char *value)
 {
 	if (value[0] != '/' || strlen(value) >= PATH_MAX)
-		return spot_err(&t->at, t->err, "'%.80s' is no absolute path of a file", value);
+		return spot_err(&t->at, t->err, "'%.80s' is not an absolute path", value);
 	free(t->draft->nova_conf);
 	t->draft->nova_conf = strdup(value);
 	t->draft->nova_at = t->at;
@@ -69,14 +69,13 @@ static int parse_address(char out[PARENT_SIZE], const char *s, const struct spot
 		return 0;
 	}
 	if (strncmp(s, "pci_", 4) == 0)
-		return spot_err(at, err,
-				"'%.80s' is libvirt's name of a device: write its PCI address, such as 0000:84:00.0",
+		return spot_err(at, err, "'%.80s' is a libvirt device name: use its PCI address, such as 0000:84:00.0",
 				s);
 	if (!isalpha((unsigned char)s[0]) || !parent_parse(out, s))
 		return spot_err(
 			at, err,
-			"'%.80s' is neither a PCI address with its domain, such as 0000:84:00.0, nor a virtual parent, "
-			"such as mtty; commas stand between addresses",
+			"'%.80s' is neither a PCI address with domain, such as 0000:84:00.0, nor a virtual parent, such as "
+			"mtty; separate addresses with commas",
 			s);
 	half = strchr(out, '_');
 	while (half && (strlen(half + 1) != (size_t)(half - out) || strncmp(out, half + 1, (size_t)(half - out)) != 0))
@@ -98,7 +97,7 @@ static int add_address(const struct setting *t, char *item)
 		return r;
 	for (size_t i = 0; i < s->naddresses; i++)
 		if (strcmp(s->addresses[i], address) == 0)
-			return spot_err(&t->at, t->err, "%s is named twice", address);
+			return spot_err(&t->at, t->err, "%s is listed twice", address);
 	if (s->naddresses == ADDRESSES_MAX)
 		return spot_err(&t->at, t->err, "more than %d addresses", ADDRESSES_MAX);
 	place = list_add(&s->addresses_at, &n, sizeof(*place));
@@ -152,8 +151,8 @@ static int parse_match(struct match *m, char *terms, const struct spot *at, stru
 		}
 		return spot_err(
 			at, err,
-			"'%.80s' is not understood: an alternative is VENDOR:DEVICE in four hex digits each (* for any "
-			"device), numa=NODE, or both, each once; commas stand between alternatives",
+			"invalid term '%.80s': expected VENDOR:DEVICE (four hex digits each, * for any device), numa=NODE, or "
+			"both; separate alternatives with commas",
 			term);
 	}
 	return 0;
@@ -185,10 +184,11 @@ static int set_match(const struct setting *t, char *value)
 static int set_class(const struct setting *t, char *value)
 {
 	if (!class_is_valid(value) || !text_copy(t->section->class, CLASS_SIZE, value))
-		return spot_err(&t->at, t->err,
-				"'%.80s' is neither VGPU nor CUSTOM_ with capital letters, digits and _ behind it, %d "
-				"characters at most",
-				value, CLASS_SIZE - 1);
+		return spot_err(
+			&t->at, t->err,
+			"invalid class '%.80s': expected VGPU, or CUSTOM_ followed by capital letters, digits and _, at most %d "
+			"characters",
+			value, CLASS_SIZE - 1);
 	return 0;
 }
 
@@ -196,9 +196,9 @@ static int set_params(const struct setting *t, char *value)
 {
 	for (const char *s = value; *s; s++)
 		if (!isprint((unsigned char)*s))
-			return spot_err(&t->at, t->err, "only printable ASCII characters can be given to the driver");
+			return spot_err(&t->at, t->err, "only printable ASCII characters are allowed");
 	if (!text_copy(t->section->params, PARAMS_SIZE, value))
-		return spot_err(&t->at, t->err, "is longer than %d characters", PARAMS_SIZE - 1);
+		return spot_err(&t->at, t->err, "longer than %d characters", PARAMS_SIZE - 1);
 	return 0;
 }
 

@@ -253,7 +253,7 @@ static void types(void)
 	config_free(&c);
 	c = parsed("[policy]\n");
 	is(c.warnings.n == 1 ? c.warnings.list[0].text : NULL,
-	   "f: no type is enabled, so there is no pool: set enabled_mdev_types in [devices]",
+	   message_in("f: {M_CONF_NO_POOL}"),
 	   "nothing enabled is a warning");
 	config_free(&c);
 	config_free(&c);
