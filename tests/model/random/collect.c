@@ -48,11 +48,11 @@ static void start_meanwhile(void)
 	say("]");
 }
 
-/* A pass; or one beside the start of a domain whose vGPU that pass removes as an orphan. */
+/* A pass; or, of a domain, one beside its start, where that pass removes its vGPU as an orphan. */
 void op_collect(struct domain *d)
 {
 	say("gc");
-	if (pick(2) && make_orphan(d)) {
+	if (d && pick(2) && make_orphan(d)) {
 		say(" of %s", d->req[0]);
 		collect();
 		fake->now_ms += (world.config.policy.reclaim_grace_s + 1) * 1000;
