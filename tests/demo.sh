@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The main job on two simulated hosts with eight Tesla T4 each: what libvirt's calls of the hook do, step by step. Each
-# command is shown as it is run, and can be run again by hand from the same folder while DEMO_KEEP=1 keeps the hosts.
+# command is shown as it is run, and can be run again by hand from the same directory while DEMO_KEEP=1 keeps the hosts.
 set -euo pipefail
 
 : "${srcdir:?}" "${builddir:?}"

@@ -58,7 +58,7 @@ forget() { echo "rm -f $work/plain$1/sys/bus/mdev/devices/$uuid $work/plain$1/ru
 
 sed '/<hostdev/,/<\/hostdev/d; 1d' "$vm" >"$work/plain.xml"
 
-give_back() { echo "$hook --root $work/$1 -- vm release end - <$vm"; }
+release() { echo "$hook --root $work/$1 -- vm release end - <$vm"; }
 lease() { echo "$hook --root $work/$1 -- vm prepare begin - <$vm"; }
 remove() { echo "d=$work/1/sys/bus/mdev/devices/$uuid/remove; [ ! -e \$d ] || echo 1 >\$d"; }
 row() { local IFS=$'\t'; echo "$*"; }
@@ -71,7 +71,7 @@ row() { local IFS=$'\t'; echo "$*"; }
 			"$hook" --root "$work/plain$n" -- vm prepare begin -
 	done
 	for n in 1 4 16; do
-		row "the same on a simulated host, $n x 48 VFs" "$vm" "$(give_back $n)" \
+		row "the same on a simulated host, $n x 48 VFs" "$vm" "$(release $n)" \
 			"$hook" --root "$work/$n" -- vm prepare begin -
 	done
 	row "release with removal, 1 pGPU" "$vm" "$(lease 1)" "$hook" --root "$work/1" -- vm release end -

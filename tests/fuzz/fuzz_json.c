@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Fuzzes the reader of JSON: whatever comes, it stays inside the text, and what it gives back is a string. */
+/* Fuzzes the reader of JSON: whatever comes, it stays inside the text, and what it releases is a string. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 # A simulated host for tests in bash: sourced. Without root and /dev/fuse the test is skipped, or fails with MUST_WORK=1.
 #
 #     start_host MODEL    starts it in $root; it ends with the script, or with end_host
-#     $work               a folder of the test's own, gone with the script
+#     $work               a directory of the test's own, gone with the script
 : "${srcdir:?}" "${builddir:?}"
 # shellcheck source=tests/lib/tap.sh
 . "$srcdir/tests/lib/tap.sh"
@@ -22,7 +22,7 @@ start_host() { # MODEL
 }
 end_host() { "$sim" --stop "$root" 2>/dev/null || :; }
 
-# A child of the hook may be at it still: it finishes give-backs.
+# A child of the hook may be at it still: it finishes releases.
 clean_up() {
 	end_host
 	for _ in {1..100}; do

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A simulated host for a test: vgpu-lease-sim on a folder of its own, gone at live_end(). Where there can be none (no
+ * A simulated host for a test: vgpu-lease-sim on a directory of its own, gone at live_end(). Where there can be none (no
  * FUSE, not root) the test is skipped, or fails with MUST_WORK=1 in the environment.
  */
 #pragma once
@@ -44,7 +44,7 @@ static inline void live_begin(struct live *live, const char *model)
 
 	snprintf(live->sim, sizeof(live->sim), "%s/vgpu-lease-sim", builddir ? builddir : ".");
 	tree_begin(&live->tree, "");
-	/* What is mounted on the folder is seen by a descriptor that is opened afterwards. */
+	/* What is mounted on the directory is seen by a descriptor that is opened afterwards. */
 	host_close(&live->tree.host);
 	if (live_run(live, live->tree.path, model) == 0) {
 		struct err err;

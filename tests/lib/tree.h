@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A small host for a test: a folder below /tmp, made from a text that shows it, and gone at tree_end().
+ * A small host for a test: a directory below /tmp, made from a text that shows it, and gone at tree_end().
  *
  *     path = value      a file with this value and a newline; \n in the value is one, too
  *     path -> target    a symbolic link
- *     path/             an empty folder
+ *     path/             an empty directory
  *
- * Folders on the way are made. Lines that are empty or begin with # are passed over.
+ * Directories on the way are made. Lines that are empty or begin with # are passed over.
  */
 #pragma once
 
@@ -21,7 +21,7 @@
 
 #include "base/host.h"
 
-/* The tree's folder; the host is opened on it. */
+/* The tree's directory; the host is opened on it. */
 struct tree {
 	char path[64];
 	struct host host;
@@ -99,7 +99,7 @@ static inline int tree_unlink(const char *path, const struct stat *st, int flag,
 	return remove(path);
 }
 
-/* Removes a file, link or folder of the tree with all that is in it. */
+/* Removes a file, link or directory of the tree with all that is in it. */
 static inline void tree_remove(const struct tree *tree, const char *path)
 {
 	char full[PATH_MAX];

@@ -1,5 +1,5 @@
 #!/bin/bash
-# The tree is the architecture: each folder of src is a layer, and a file includes only what is in its own folder or in
+# The tree is the architecture: each directory of src is a layer, and a file includes only what is in its own directory or in
 # one that comes before it. Prints TAP. Needs srcdir, and builddir for what is told by the objects.
 #
 # `layers.sh --tree DIR` only looks at the includes below DIR, and prints what is wrong: so that tests/lint/broken.sh
@@ -7,7 +7,7 @@
 set -u
 export LC_ALL=C
 
-# From the ground up; folders joined by + are siblings, which never include each other.
+# From the ground up; directories joined by + are siblings, which never include each other.
 order='base model config domain host state plan device survey ops virt live cli+daemon+sim+hooks'
 
 # Library header (as grep -E reads it): the files that may include it.
@@ -26,18 +26,18 @@ sysfs='src/(host/[a-z_]+|device/(kernel(_[a-z]+)?|internal)|sim/[a-z_]+|base/hos
 plan_calls='config_(section|quota)|inventory_(device|offer|parent|type)|lease_find|request_(names|has_taken)|text_copy|abort|calloc|malloc|reallocarray|realloc|free'
 plan_calls+='|mem[a-z]+|str[a-z]+|v?snprintf|bsearch|qsort|__stack_chk_fail|__[a-z]+_chk'
 
-# What a folder may include: itself, and all that comes before it.
+# What a directory may include: itself, and all that comes before it.
 declare -A before
-folders_before() {
-	local group folder seen=
+directories_before() {
+	local group directory seen=
 	for group in $order; do
-		for folder in ${group//+/ }; do before[$folder]=" $seen$folder "; done
+		for directory in ${group//+/ }; do before[$directory]=" $seen$directory "; done
 		seen+="${group//+/ } "
 	done
 }
 
-# rank FILE: the folder that it is in.
-folder_of() {
+# rank FILE: the directory that it is in.
+directory_of() {
 	case $1 in
 	hooks/*) echo hooks ;;
 	src/*/*) f=${1#src/} && echo "${f%%/*}" ;;
@@ -45,25 +45,25 @@ folder_of() {
 }
 
 includes() {
-	local f folder inc
+	local f directory inc
 
 	for f in src/*; do
-		[ -d "$f" ] || echo "$f: is in no folder of src"
-		[ -n "${before[${f#src/}]+known}" ] || echo "$f: is in no order of folders"
+		[ -d "$f" ] || echo "$f: is in no directory of src"
+		[ -n "${before[${f#src/}]+known}" ] || echo "$f: is in no order of directories"
 	done
 	for f in src/*/*.[ch] hooks/*.c; do
-		folder=$(folder_of "$f")
-		[ -n "${before[$folder]+known}" ] || continue
+		directory=$(directory_of "$f")
+		[ -n "${before[$directory]+known}" ] || continue
 		while read -r inc; do
 			case $inc in
 			'"internal.h"') [ -f "${f%/*}/internal.h" ] || echo "$f: there is no internal.h beside it" ;;
-			*/internal.h?) echo "$f: includes $inc, which is private to its folder" ;;
+			*/internal.h?) echo "$f: includes $inc, which is private to its directory" ;;
 			'"'*/*'"')
 				inc=${inc//\"/}
 				[ -f "src/$inc" ] || echo "$f: includes \"$inc\", which does not exist"
-				[[ ${before[$folder]} == *" ${inc%%/*} "* ]] || echo "$f: includes \"$inc\", which is above it or beside it"
+				[[ ${before[$directory]} == *" ${inc%%/*} "* ]] || echo "$f: includes \"$inc\", which is above it or beside it"
 				;;
-			'"'*) echo "$f: includes $inc without its folder" ;;
+			'"'*) echo "$f: includes $inc without its directory" ;;
 			'<'*)
 				inc=${inc#<} inc=${inc%>}
 				[ -z "$(find src -path "src/$inc" -o -path "src/*/$inc")" ] ||
@@ -76,7 +76,7 @@ includes() {
 		sed 's/$/: a decision does no I\/O and reads no clock/'
 }
 
-folders_before
+directories_before
 if [ "${1:-}" = --tree ]; then
 	cd "$2" && includes
 	exit
@@ -85,7 +85,7 @@ fi
 cd "${srcdir:?}" || exit 1
 . tests/lib/tap.sh
 
-nothing "a file includes only its own folder and those before it, private headers from their own only" "$(includes)"
+nothing "a file includes only its own directory and those before it, private headers from their own only" "$(includes)"
 
 while IFS=$'\t' read -r header where; do
 	[ -n "$header" ] || continue

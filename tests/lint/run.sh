@@ -7,7 +7,7 @@ export LC_ALL=C
 
 . tests/lib/tap.sh
 
-# The files that we wrote: no build folder, nothing that autotools made.
+# The files that we wrote: no build directory, nothing that autotools made.
 tree() {
 	find . \( -path './.git' -o -path './build*' -o -path './autom4te.cache' -o -path './m4' -o -path './debian/*/*' \) -prune \
 		-o -type f \( "$@" \) -print | sed 's,^\./,,' | sort
@@ -99,7 +99,7 @@ holds "codespell knows all words" codespell --ignore-words-list="$(sed 's/#.*//'
 [ ${#manuals[@]} = 0 ] ||
 	holds "mandoc finds nothing in the manual pages" mandoc -T lint -W warning "${manuals[@]}"
 holds "nothing is unfinished" nowhere "$unfinished" "${shipped[@]}"
-holds "nothing names a folder of a developer's machine" nowhere "$own_paths" "${shipped[@]}"
+holds "nothing names a directory of a developer's machine" nowhere "$own_paths" "${shipped[@]}"
 holds "no line ends in a blank" nowhere '[[:blank:]]$' "${shipped[@]}"
 
 # A test that is not in the tarball is one that no packager runs. What belongs to a checkout alone is not missed.

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # image.sh            builds the image that the test machines start from (root, 1.5 minutes, 1.5 GB)
-# image.sh --needs    prints the Debian packages that this folder's scripts need on the host
+# image.sh --needs    prints the Debian packages that this directory's scripts need on the host
 #
 # The image is Debian 13 with libvirt, QEMU and mdevctl, an ssh server, and the kernel's own sample drivers of mediated
 # devices, mtty and mdpy: a host on which vGPUs can be made without a GPU. A driver of our own hangs where it is told to

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# inside.sh SCENARIO   runs scenarios/SCENARIO.sh in a test machine, where that folder and tap.sh lie beside this file
+# inside.sh SCENARIO   runs scenarios/SCENARIO.sh in a test machine, where that directory and tap.sh lie beside this file
 #
 # A scenario is a list of `run` (a command, its output kept) and `check` (a sentence and what proves it); it finds a
 # machine without domains, leases and devices, and the configuration below. A check that fails is followed by all that
@@ -257,8 +257,8 @@ hostdev() {
 
 # connected: it runs, and has said so of libvirt as the last thing about it.
 connected() { systemctl is-active -q vgpu-leased && systemctl show -P StatusText vgpu-leased | grep '^connected to libvirt'; }
-# stamped NAME DEVICE: its live metadata says what this host knows of the device.
-stamped() {
+# marked NAME DEVICE: its live metadata says what this host knows of the device.
+marked() {
 	virsh metadata "$1" urn:vgpu-lease:domain:1 | grep "uuid=[\"']$2[\"']" | grep "type=[\"']mtty-2[\"']" |
 		grep "framework=[\"']mdev[\"']"
 }
@@ -304,7 +304,7 @@ fresh() {
 	virsh list --all --name | while read -r name; do
 		[ -z "$name" ] || virsh -q undefine --managed-save "$name"
 	done
-	# A give-back that a hook left to a child of its own may still be under way.
+	# A release that a hook left to a child of its own may still be under way.
 	within 15 closed
 	for id in $(devices); do
 		echo 1 >"/sys/bus/mdev/devices/$id/remove"

@@ -1,9 +1,9 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# What the scripts of this folder share: where things are kept, and how a machine is reached. Sourced, not run.
+# What the scripts of this directory share: where things are kept, and how a machine is reached. Sourced, not run.
 #
 # Settings, from the environment:
-#   builddir      the build folder (default: build in the source tree); everything of the machines is in its folder vm
+#   builddir      the build directory (default: build in the source tree); everything of the machines is in its directory vm
 #   VM_MEM        memory of a machine (3G)
 #   VM_CPUS       processors of a machine (2)
 #   VM_ACCEL      QEMU's accelerator (tcg: works everywhere)
@@ -14,14 +14,14 @@ srcdir=$(cd "${srcdir:-$here/../..}" && pwd)
 builddir=${builddir:-$srcdir/build}
 vm=$builddir/vm           # all that these scripts write
 image=$vm/image           # root.img, vmlinuz, initrd and the key to log in with
-machines=$vm/machines     # a folder for each running machine
+machines=$vm/machines     # a directory for each running machine
 
 die() {
 	printf '%s: %s\n' "${0##*/}" "$*" >&2
 	exit 1
 }
 
-# The folder of the running machine $1, in `machine`, and the command that reaches it, in `reach`: one connection
+# The directory of the running machine $1, in `machine`, and the command that reaches it, in `reach`: one connection
 # serves all calls.
 # shellcheck disable=SC2034 # both are for the caller
 machine_of() {
@@ -33,7 +33,7 @@ machine_of() {
 		-o "ControlPath=$machine/ssh" root@127.0.0.1)
 }
 
-# Is process $1 the QEMU of the machine folder $2? A process id alone may belong to another process by now.
+# Is process $1 the QEMU of the machine directory $2? A process id alone may belong to another process by now.
 is_machine() {
 	[ -r "/proc/$1/cmdline" ] && tr '\0' '\n' <"/proc/$1/cmdline" | grep -qF "file=$2/disk.qcow2,"
 }

@@ -43,7 +43,7 @@ in_order() {
 }
 # How many domains run, and are not paused.
 running() { virsh list --state-running --name | grep -c .; }
-# What a reservation, or a give-back that was interrupted, leaves is gone as soon as gc may take it.
+# What a reservation, or a release that was interrupted, leaves is gone as soon as gc may take it.
 tidy() {
 	vgpu-lease gc && nothing_left
 }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # vm.sh boot NAME [INDEX]         starts a machine from the image and waits until commands can be run in it (20 s)
 # vm.sh run NAME COMMAND [ARG...] runs a command in it: arguments, streams and exit status are the command's
-# vm.sh push NAME PATH... FOLDER  copies files and folders into FOLDER of it
+# vm.sh push NAME PATH... FOLDER  copies files and directories into FOLDER of it
 # vm.sh pull NAME PATH FOLDER     copies PATH of it into FOLDER of this host
 # vm.sh stop [NAME...]            ends machines (all, if none is named) and throws their disks away
 #
@@ -27,7 +27,7 @@ forwarded_port() {
 	[ -z "$port" ] || echo $((16#$port))
 }
 
-# Starts the machine's QEMU, and leaves its process id in the machine's folder.
+# Starts the machine's QEMU, and leaves its process id in the machine's directory.
 launch() {
 	local name=$1 index=$2 dir=$machines/$1 peer=$machines/net$((3 - $2))
 	rm -rf "$dir"

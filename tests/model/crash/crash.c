@@ -280,7 +280,7 @@ static const struct scenario scenarios[] = {
 	{ "prepare of two devices: all or nothing, and nothing after the release", "prepare", two, nothing, released,
 	  true, false },
 	{ "prepare of two devices: the domain can start again", "prepare", two, nothing, started_again, false, false },
-	{ "prepare that takes a device over which was to be given back", "prepare", one, releasing, released, false,
+	{ "prepare that takes a device over which was to be released", "prepare", one, releasing, released, false,
 	  false },
 	{ "prepare that adopts a device: it is left standing", "prepare", one, adoptable, adopted_stays, false, false },
 	{ "prepare that removes orphans to make room", "prepare", one, orphans, orphans_or_not, false, false },

@@ -123,8 +123,8 @@ static void write_counts(int card)
 
 			if (c->nvfs)
 				n = n > 0 && !parent_is_taken(parent);
-			add("sys/devices/%s/%s/mdev_supported_types/%s/available_instances = %d\n", c->folder, parent,
-			    c->types[t].id, n);
+			add("sys/devices/%s/%s/mdev_supported_types/%s/available_instances = %d\n", c->directory,
+			    parent, c->types[t].id, n);
 		}
 	}
 }
@@ -132,23 +132,24 @@ static void write_counts(int card)
 static void start_parent(int card, int n)
 {
 	const struct fake_card *c = &fake_cards[card];
-	char parent[PARENT_SIZE], folder[PARENT_SIZE * 2];
+	char parent[PARENT_SIZE], directory[PARENT_SIZE * 2];
 
 	parent_name(parent, card, n);
-	snprintf(folder, sizeof(folder), "sys/devices/%s/%s", c->folder, parent);
-	add("sys/class/mdev_bus/%s -> ../../devices/%s/%s\n", parent, c->folder, parent);
+	snprintf(directory, sizeof(directory), "sys/devices/%s/%s", c->directory, parent);
+	add("sys/class/mdev_bus/%s -> ../../devices/%s/%s\n", parent, c->directory, parent);
 	if (c->nvfs)
 		add("%s/physfn -> ../%s\n"
 		    "sys/devices/%s/%s/virtfn%d -> ../%s\n"
 		    "%s/vendor = 0x10de\n"
 		    "sys/bus/pci/devices/%s -> ../../../devices/%s/%s\n",
-		    folder, c->address, c->folder, c->address, n, parent, folder, parent, c->folder, parent);
+		    directory, c->address, c->directory, c->address, n, parent, directory, parent, c->directory,
+		    parent);
 	for (int t = 0; t < FAKE_TYPES && c->types[t].id; t++) {
-		add("%s/mdev_supported_types/%s/device_api = vfio-pci\n", folder, c->types[t].id);
-		add("%s/mdev_supported_types/%s/name = %s\n", folder, c->types[t].id, c->types[t].id);
+		add("%s/mdev_supported_types/%s/device_api = vfio-pci\n", directory, c->types[t].id);
+		add("%s/mdev_supported_types/%s/name = %s\n", directory, c->types[t].id, c->types[t].id);
 		if (c->types[t].mib)
 			add("%s/mdev_supported_types/%s/description = num_heads=4, framebuffer=%dM, max_instance=%d\n",
-			    folder, c->types[t].id, c->types[t].mib, c->units / c->types[t].cost);
+			    directory, c->types[t].id, c->types[t].mib, c->units / c->types[t].cost);
 	}
 }
 
@@ -170,9 +171,9 @@ void fake_start(struct tree *tree)
 			    "sys/devices/%1$s/%2$s/device = 0x1eb8\n"
 			    "sys/devices/%1$s/%2$s/numa_node = %3$d\n"
 			    "sys/bus/pci/devices/%2$s -> ../../../devices/%1$s/%2$s\n",
-			    card->folder, card->address, card->numa);
+			    card->directory, card->address, card->numa);
 		if (card->nvfs)
-			add("sys/devices/%s/%s/sriov_numvfs = %d\n", card->folder, card->address, card->nvfs);
+			add("sys/devices/%s/%s/sriov_numvfs = %d\n", card->directory, card->address, card->nvfs);
 		for (int i = 0; i < nparents(c); i++)
 			start_parent(c, i);
 		write_counts(c);
@@ -218,13 +219,13 @@ int fake_make(const char *parent, const char *type, const char *uuid, bool half,
 	snprintf(d->parent, sizeof(d->parent), "%s", parent);
 	add("sys/devices/%1$s/%2$s/%3$s/remove = \n"
 	    "sys/bus/mdev/devices/%3$s -> ../../../devices/%1$s/%2$s/%3$s\n",
-	    c->folder, parent, uuid);
+	    c->directory, parent, uuid);
 	if (!half)
 		add("sys/devices/%1$s/%2$s/%3$s/mdev_type -> ../mdev_supported_types/%4$s\n"
 		    "sys/devices/%1$s/%2$s/%3$s/iommu_group -> ../../../../kernel/iommu_groups/%5$d\n"
 		    "dev/vfio/%5$d = \n"
 		    "sys/class/vfio/%5$d/dev = " FAKE_VFIO ":%5$d\n",
-		    c->folder, parent, uuid, type, d->group);
+		    c->directory, parent, uuid, type, d->group);
 	write_counts(card);
 	if (out)
 		*out = d;
@@ -234,7 +235,7 @@ int fake_make(const char *parent, const char *type, const char *uuid, bool half,
 void fake_unmake(struct fake_device *d)
 {
 	char path[256];
-	int n = snprintf(path, sizeof(path), "sys/devices/%s/%s/%s", fake_cards[d->card].folder, d->parent, d->uuid);
+	int n = snprintf(path, sizeof(path), "sys/devices/%s/%s/%s", fake_cards[d->card].directory, d->parent, d->uuid);
 
 	for (const char *const *f = (const char *const[]){ "/remove", "/mdev_type", "/iommu_group", NULL }; *f; f++) {
 		snprintf(path + n, sizeof(path) - (size_t)n, "%s", *f);

@@ -3,7 +3,7 @@
  * A kernel for tests in one process: a sysfs of plain files, of which only the writes to it are made up.
  *
  * The program's own code reads the tree as it reads sysfs. What it writes there comes here (the linker's --wrap), and
- * has the effect that a driver's answer has: the device's folder appears, the counts sink, a full card refuses. Time,
+ * has the effect that a driver's answer has: the device's directory appears, the counts sink, a full card refuses. Time,
  * sleep, and who "this process" is are made up as well: a wait costs nothing, and every operation is a process of its
  * own, which can be killed at each of its system calls (in a forked child; what the fake knows is in shared memory).
  *
@@ -27,9 +27,9 @@ struct fake_type {
 };
 
 struct fake_card {
-	const char *address, *folder; /* the folder is the one below sys/devices that holds it */
-	int units;                    /* what the card has to share out */
-	int nvfs;                     /* 0: the card is the parent itself */
+	const char *address, *directory; /* the directory is the one below sys/devices that holds it */
+	int units;                       /* what the card has to share out */
+	int nvfs;                        /* 0: the card is the parent itself */
 	int numa;
 	bool nvidia;                        /* one framebuffer size at a time */
 	struct fake_type types[FAKE_TYPES]; /* id NULL: none */

@@ -97,7 +97,7 @@ static void run_pass(bool alone)
 	for (size_t i = 0; i < pass.n; i++)
 		say("%s %s", i ? "," : ":", pass.items[i].why);
 	if (!*fake->broken && reconcile_finish(&store, &world.config.policy, &unfinished, &err) < 0)
-		fake_broken("give-backs are not finished: %s", err.text);
+		fake_broken("releases are not finished: %s", err.text);
 	reconcile_end(&pass);
 	store_close(&store);
 }

@@ -50,7 +50,7 @@ is "$status" 2 "an option of another command"
 # What an attach left that was cut off.
 call prepare begin 1
 vl detach --connect "$libvirt" vm1 "$(uuid 1)"
-is "$status|$out" "0|$(message M_DETACHED "$(uuid 1)" vm1)" "a lease of a vGPU that the domain does not have is given back"
+is "$status|$out" "0|$(message M_DETACHED "$(uuid 1)" vm1)" "a lease of a vGPU that the domain does not have is released"
 is "$(leased)|$(made)" "|" "with its device"
 
 vl suspend --connect "$libvirt" vm1
@@ -75,7 +75,7 @@ types() { cat "$root"/sys/bus/pci/devices/*/nvidia/current_vgpu_type | sort -u |
 for type in nvidia-1146 "NVIDIA L40S-2B" CUSTOM_FLEX; do
 	vl attach --connect "$libvirt" --type "$type" vm1
 	holds "a VF of $type is leased before libvirt refuses it" says M_NOT_ATTACHED vm1 <<<"$err"
-	is "$(leased)|$(types)" "|0" "and given back then"
+	is "$(leased)|$(types)" "|0" "and released then"
 done
 vl attach --connect "$libvirt" vm1
 holds "with several types one must be named" says M_GIVE_TYPE "nvidia-1146, flex" <<<"$err"

@@ -223,11 +223,11 @@ rm -r "$root/run/vgpu-lease/garbage"
 vl gc
 echo 1 >"$root/sys/bus/mdev/devices/$(uuid 2)/remove"
 chmod 777 "$root/run/vgpu-lease/leases"
-among FAIL state "$root/run/vgpu-lease/leases: *" "a folder that others may write to"
+among FAIL state "$root/run/vgpu-lease/leases: *" "a directory that others may write to"
 chmod 700 "$root/run/vgpu-lease/leases"
 exec 9>>"$root/run/vgpu-lease/lock"
 flock 9
-finds WARN state "$root/run/vgpu-lease/lock: *" "a lock that is not given back"
+finds WARN state "$root/run/vgpu-lease/lock: *" "a lock that is not released"
 exec 9>&-
 well "is one as long as it is held"
 exec 9>>"$root/run/vgpu-lease/pgpu/0000:84:00.0.lock"

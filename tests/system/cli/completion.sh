@@ -129,7 +129,7 @@ for line in 'plan ' 'rewrite ' '--config '; do
 	is "$(meant "${got#"vgpu-lease $line"}")" '<f$(id>PWNED)>' "a file's name is one word behind $line"
 done
 rm "$work/files/f"*
-is "$(typed 'vgpu-lease plan d\t')" "vgpu-lease plan d/" "a folder may go on"
+is "$(typed 'vgpu-lease plan d\t')" "vgpu-lease plan d/" "a directory may go on"
 is "$(typed 'vgpu-lease-sim d\t')" "vgpu-lease-sim d/" "likewise the simulator's"
 is "$(ls "$work/files")" d "nothing of all that was run"
 printf 'exit\n' >&7

@@ -8,7 +8,7 @@ vgpu=4b20d080-1b54-4048-85b3-a6a62d165c01
 vf=0000:26:00.4
 
 # decide SENTENCE REFUSED|PASSES FILE [OP]: plan, plan --json, the hook's dry run and the hook itself; what a start or an arrival
-# that passes has taken is given back.
+# that passes has taken is released.
 decide() {
 	local file=$3 op=${4:-prepare} plan json dry hook said want=0 left
 	vl plan "$file" --op "$op" && plan=$status

@@ -74,7 +74,7 @@ runs 2
 hold 2
 call release end 2
 is "$(line 2)" "$(uuid 2) nvidia-222 0000:84:00.0 releasing created TIME vm2 $(message M_PROCESS_HAS_IT $$)" \
-	"one that waits to be given back says for whom"
+	"one that waits to be released says for whom"
 leave
 
 create 0000:85:00.0 nvidia-222 3

@@ -48,7 +48,7 @@ is "$status|$err" "2|$(message M_PROGRAM "$(message M_NO_SUCH_FILE "$tmp/none.xm
 vl rewrite --in-place "$tmp/none.xml"
 is "$status|$err" "2|$(message M_PROGRAM "$(message M_NO_SUCH_FILE "$tmp/none.xml")")" "also in place"
 vl rewrite --in-place "$tmp"
-like "$status|$err" "2|$(message M_PROGRAM "$tmp: *")" "a folder is no file"
+like "$status|$err" "2|$(message M_PROGRAM "$tmp: *")" "a directory is no file"
 mkfifo "$tmp/pipe"
 vl rewrite --in-place "$tmp/pipe"
 is "$status|$err" "2|$(message M_PROGRAM "$(message M_NOT_A_FILE "$tmp/pipe")")" "nor is a pipe, which is not waited for"

@@ -42,21 +42,21 @@ leave
 
 show vm1
 is "$status" 1 "a difference fails"
-like "$out" "*$(message M_SHOW_NOT_OPEN "$(uuid 1)" "*--qemu*detach*")" "and is named: not open"
+like "$out" "*$(uuid 1): $(message M_SHOW_NOT_OPEN "*--qemu*detach*")" "and is named: not open"
 create mtty mtty-1 2
 libvirt 1 2
 show vm1
-like "$out" "*$(message M_SHOW_NOT_LEASED "$(uuid 2)"): *" "plugged in by somebody else"
+like "$out" "*$(uuid 2): $(message M_SHOW_NOT_LEASED): *" "plugged in by somebody else"
 call prepare begin 3
 libvirt 1 3
 show vm1
-like "$out" "*$(message M_SHOW_LEASED_TO_OTHER "$(uuid 3)" vm3)*" "another domain's"
+like "$out" "*$(uuid 3): $(message M_SHOW_LEASED_TO_OTHER vm3)*" "another domain's"
 libvirt
 show vm1
-like "$out" "*$(message M_SHOW_NOT_PLUGGED "$(uuid 1)")" "not plugged in"
+like "$out" "*$(uuid 1): $(message M_SHOW_NOT_PLUGGED)" "not plugged in"
 record="<k:suspended xmlns:k='urn:vgpu-lease:suspended:1' hostdevs='$(hostdev 1 | sed "s/</\&lt;/g; s/'/\&quot;/g")'/>" libvirt
 show vm1
-like "$out" "*$(message M_SHOW_SUSPENDED "$(uuid 1)")"$'\n'* "taken by a suspend that did not end"
+like "$out" "*$(uuid 1): $(message M_SHOW_SUSPENDED)"$'\n'* "taken by a suspend that did not end"
 echo 1 >"$root/sys/bus/mdev/devices/$(uuid 1)/remove"
 libvirt 1
 show vm1

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# How the driver lets a vGPU go: by itself, or not for a long time. Whoever gives it back, hook or gc, it ends clean.
+# How the driver lets a vGPU go: by itself, or not for a long time. Whoever releases it, hook or gc, it ends clean.
 # shellcheck source=tests/lib/hook.sh
 . "${srcdir:?}/tests/lib/hook.sh"
 no_lease() { [ "$(leases)" = 0 ]; }
@@ -9,7 +9,7 @@ use() { # UUID: a process opens the device, and closes it
 room() { cat "$root/sys/class/mdev_bus/$1/mdev_supported_types/nvidia-222/available_instances"; }
 # The removals of a card that were tried, by the kernel's log, each with how it ended.
 removals() { awk -v card="$1" '$2 ~ /remove$/ && $3 == card { print $2, $6 }' "$root/.kernel/control/log" | uniq | paste -sd,; }
-# As where the device handler runs: the hook leaves slow give-backs to it, here to gc.
+# As where the device handler runs: the hook leaves slow releases to it, here to gc.
 with_handler() { flock "$root/run/vgpu-lease/handler.lock" "$@"; }
 
 a=0000:84:00.0 b=0000:85:00.0

@@ -154,7 +154,7 @@ life() { # FRAMEWORK
 	is "$(wc -l <"$work/said")" 1 "$f: that is said in one line"
 	holds "$f: which names the domain and the lack of room" says M_REFUSED vm7 -- M_NO_ROOM <"$work/said"
 	for i in 0 1 2 3 4 5; do [ ! -e "$work/$i.xml" ] || call release end $i; done
-	holds "$f: all are given back" eventually no_lease
+	holds "$f: all are released" eventually no_lease
 	is "$(made "$f")" 0 "$f: and the kernel has none left"
 }
 
@@ -216,7 +216,7 @@ move() { # FRAMEWORK
 	is "$(state)$(made "$f")" " 1 active $([ "$f" = vf ] && echo 0 || echo 1)" "$f: and leased"
 	root=$from pci=$from/sys/bus/pci/devices
 	call release end 0
-	holds "$f: the source gives its own back" eventually no_lease
+	holds "$f: the source releases its own" eventually no_lease
 	is "$(made "$f")" 0 "$f: and has none"
 	root=$other pci=$other/sys/bus/pci/devices
 	is "$(state)" " 1 active " "$f: the target keeps the one it made"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The folder of the leases is full, or cannot be written: what a domain had is given back all the same.
+# The directory of the leases is full, or cannot be written: what a domain had is released all the same.
 # shellcheck source=tests/lib/hook.sh
 . "${srcdir:?}/tests/lib/hook.sh"
 host t4:1
@@ -26,7 +26,7 @@ settings 'driver_cleanup = 0'
 prepare
 holds "a /run that is full" fill
 release "$vm"
-is "$(devices)$(leases)" 0 "keeps no release from giving back"
+is "$(devices)$(leases)" 0 "keeps no release from releasing"
 empty
 settings 'driver_cleanup = 0' 'release_wait = 0'
 prepare && fill

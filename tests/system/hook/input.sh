@@ -63,7 +63,7 @@ refused "a placeholder at a start, with its cure" M_PLACEHOLDER -- prepare_x
 xml "s/$u1/${u1^^}/"
 holds "an upper-case UUID is the same one" prepare_x
 is "$(devices)" "$u1 " "as the kernel lowers it"
-is "$(hook vm release end - <"$work/x.xml" 2>&1)$(leases)" 0 "and is given back"
+is "$(hook vm release end - <"$work/x.xml" 2>&1)$(leases)" 0 "and is released"
 typed() { xml "s|</uuid>|</uuid><metadata><vgpu:lease xmlns:vgpu='urn:vgpu-lease:domain:1'><vgpu:device uuid='$u1' type='$1'/></vgpu:lease></metadata>|"; }
 typed nvidia-999
 refused "an unknown type, with the known ones" M_UNKNOWN_TYPE nvidia-999 "*" -- prepare_x
@@ -148,7 +148,7 @@ mkdir "$(other 36)"
 mkfifo "$(other 37)"
 : >"$(other 38)"
 timeout 20 "$builddir/vgpu-lease" --root "$root" list >"$work/out" 2>"$work/err"
-is "$(grep -c "${u1%??}" "$work/out")" 1 "of a copy, a half, a path, a big one, a link, a folder, a pipe and an empty file none is a lease"
+is "$(grep -c "${u1%??}" "$work/out")" 1 "of a copy, a half, a path, a big one, a link, a directory, a pipe and an empty file none is a lease"
 holds "the command says how many there are" grep -q '8 ' "$work/err"
 another 2 >"$work/x.xml"
 holds "a start goes on beside them" timeout 20 "$builddir/hooks/qemu" --root "$root" -- vm2 prepare begin - <"$work/x.xml"
@@ -163,7 +163,7 @@ chmod 755 "$root/run/vgpu-lease"
 exec 7>"$root/run/vgpu-lease/lock"
 flock 7
 echo "$$ $(cut -d ' ' -f 22 /proc/$$/stat)" >"$root/run/vgpu-lease/lock"
-refused "a lock that is held for too long, with its holder" M_LOCK_HELD /run/vgpu-lease/lock $$ 1 -- prepare
+refused "a lock that is held for too long, with its holder" M_LOCK_HELD /run/vgpu-lease/lock $$ -- prepare
 echo "$$ 1" >"$root/run/vgpu-lease/lock"
 refused "that one is gone, and its lock was inherited" M_LOCK_INHERITED $$ -- prepare
 exec 7>&-
@@ -191,7 +191,7 @@ for _ in $(seq 150); do
 	[ "$(leases)" = 0 ] && break
 	sleep 0.1
 done
-is "$(leases)$(devices)" 0 "which gives back, when the driver has had its time"
+is "$(leases)$(devices)" 0 "which releases, when the driver has had its time"
 refused "a start is refused with file and line" M_CONF_AT "$root/etc/vgpu-lease.conf" 6 "[nonsense]" "$(message M_CONF_UNKNOWN_SECTION)" -- prepare
 rm "$root/etc/vgpu-lease.conf"
 refused "without a configuration nothing is made, and the file that is missing is named" M_NO_CONF "$root/etc/vgpu-lease.conf" -- prepare

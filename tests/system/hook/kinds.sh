@@ -66,7 +66,7 @@ holds "a profile of another size beside them is had as well" begin 24 nvidia-475
 is "$(parent_of "${u1%??}18")" 0000:61:00.6 "on a VF of its own"
 end 24
 end_all 16
-is "$(devices)$(leases)" 0 "all are given back"
+is "$(devices)$(leases)" 0 "all are released"
 
 ### Sizes side by side: the driver's mode says so
 vf() { # N TYPE ADDRESS
@@ -93,7 +93,7 @@ holds "where a small one still fits" start_vf 20 nvidia-1519 0001:c8:00.6
 is "$(grep '^0001:c8' "$root/.kernel/control/mixed")" "0001:c8:00.0 on" "the mode is left as it is"
 for i in 2 3 4 5; do end_vf 1$((i + 4)) nvidia-1519 0001:c8:00.$i; done
 end_vf 20 nvidia-1519 0001:c8:00.6
-is "$(leases)" 0 "all are given back"
+is "$(leases)" 0 "all are released"
 
 ### GVT-g: types without names share an aperture
 until_refused 16 i915-GVTg_V5_4
@@ -127,7 +127,7 @@ until_refused 16 mlx5_core-local
 is "$got" 16 "sixteen mdevs of a network card"
 holds "and a refusal" says M_FULL_NO_MAX 0000:06:00.0 16 <<<"$said"
 end_all 16
-is "$(devices)$(leases)" 0 "all are given back"
+is "$(devices)$(leases)" 0 "all are released"
 
 ### None of ours
 for model in vfio-ccw vfio-ap; do

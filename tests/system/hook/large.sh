@@ -67,14 +67,14 @@ holds "a dry run of one without a vGPU prints it whole" cmp "$work/none.xml" "$w
 
 prepare
 sed 's/<\/uuid>.*/<\/uuid>/' "$vm" >"$work/x.xml" && large "$work/x.xml" >"$work/large.xml"
-passes "what a domain has leased is given back though it is 9 MB by now" "$work/large.xml" release end -
+passes "what a domain has leased is released though it is 9 MB by now" "$work/large.xml" release end -
 is "$(devices)$(leases)" 0 "all of it"
 prepare "$work/vf.xml"
 is "$(leases)" 1 "a VF, too"
-passes "is given back by such a release" "$work/large-vf.xml" release end -
+passes "is released by such a release" "$work/large-vf.xml" release end -
 is "$(leases)" 0 "with its lease"
 prepare
-passes "a release whose XML is cut behind the UUID gives back" <(sed '/<\/uuid>/q' "$vm"; echo "mdev") release end -
+passes "a release whose XML is cut behind the UUID releases" <(sed '/<\/uuid>/q' "$vm"; echo "mdev") release end -
 is "$(devices)$(leases)" 0 "all of it, too"
 
 LD_DEBUG=libs hook vm release end - <"$vm" >"$work/out" 2>"$work/libs"

@@ -35,7 +35,7 @@ another 2 "$work/231.xml" | sed "s/${u1%??}02/$u1/" >"$work/loser.xml"
 holds "the loser's release succeeds" release "$work/loser.xml" failed
 is "$(devices)$(leases)" "$u1 1" "and takes nothing from the winner"
 sed 's/type=.nvidia-231./type="\&bogus;"/' "$work/231.xml" | sed 's/&bogus;/x y z/' >"$work/edited.xml"
-holds "a release gives back though the metadata is nonsense by now" release "$work/edited.xml"
+holds "a release releases though the metadata is nonsense by now" release "$work/edited.xml"
 is "$(devices)$(leases)" "0" "the device is removed and the lease dropped"
 holds "a second release is no error" release "$work/231.xml"
 holds "a type by its name" prepare "$work/named.xml"
@@ -72,7 +72,7 @@ sed "s/${vm_uuid%??}../${vm_uuid%??}7f/" "$work/none.xml" >"$work/other.xml"
 holds "whose release" release "$work/other.xml"
 is "$(leases)" 1 "concerns no other domain"
 holds "of whom a lease is left" release "$work/none.xml"
-is "$(devices)$(leases)" 0 "gives that back at its release"
+is "$(devices)$(leases)" 0 "releases that at its release"
 
 # Room that orphans hold.
 for i in 11 12; do another $i | grep -o "${u1%??}.." | while read -r u; do make_device 0000:84:00.0 nvidia-230 "$u"; done; done

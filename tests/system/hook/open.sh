@@ -27,7 +27,7 @@ handler() { # a handler is there, which does nothing
 
 ### A process that cannot be looked into
 mkdir "$root/proc/77"
-echo 'no folder' >"$root/proc/77/fd"
+echo 'no directory' >"$root/proc/77/fd"
 echo qemu-system-x86 >"$root/proc/77/comm"
 holds "a start beside a process that cannot be looked into" prepare
 holds "and its release" release

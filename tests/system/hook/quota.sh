@@ -49,7 +49,7 @@ is "$(lease list --json | grep -c '"state": "reserved"')" 1 "as what it leaves b
 close_device
 release "$work/12.xml"
 lease gc >"$work/gc"
-is "$(leases)$(devices | wc -w)" 02 "all of it is given back"
+is "$(leases)$(devices | wc -w)" 02 "all of it is released"
 
 ### What nobody has any more
 sed -i 's/driver_cleanup = 0/&\nrelease_timeout = 1\nstart_grace = 1\ncreate_timeout = 1\nreuse = never/' "$root/etc/vgpu-lease.conf"

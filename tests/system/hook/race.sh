@@ -88,7 +88,7 @@ mapfile -t losers < <(seq 60 69 | grep -v "^$winner$")
 at_once release end "${losers[@]}"
 is "$(devices)$(leases)" "$u1 1" "their releases leave it to the winner"
 release "$work/$winner.xml"
-is "$(devices)$(leases)" 0 "whose own gives it back"
+is "$(devices)$(leases)" 0 "whose own releases it"
 forget
 
 ### One domain's start and end, side by side
@@ -110,11 +110,11 @@ open_device $u1
 before=$(now_ms)
 holds "the release of a vGPU that is open succeeds" release
 holds "within about release_wait" test $(($(now_ms) - before)) -lt 4000
-is "$(devices)$(state)" "$u1  1 releasing " "the vGPU stays, and waits to be given back"
+is "$(devices)$(state)" "$u1  1 releasing " "the vGPU stays, and waits to be released"
 said=$(another 2 | sed "s/${u1%??}02/$u1/" | prepare /dev/stdin 2>&1)
 holds "it is nobody else's meanwhile" says M_LEASED_TO one-vgpu <<<"$said"
 close_device
-holds "when it is closed it is given back, though no other hook runs" eventually no_lease
+holds "when it is closed it is released, though no other hook runs" eventually no_lease
 is "$(devices)" "" "and gone"
 prepare
 open_device $u1

@@ -16,7 +16,7 @@ holds "time passes" later true
 later "$builddir/vgpu-lease" --root "$root" gc >"$work/gc"
 is "$(leases)$(devices)" "1$u1 " "a suspend between a start and its QEMU takes nothing of start_grace"
 holds "the domain's end" later "$builddir/hooks/qemu" --root "$root" -- vm release end - <"$vm"
-is "$(leases)$(devices)" 0 "gives back"
+is "$(leases)$(devices)" 0 "releases"
 holds "an arrival" hook vm migrate begin - <"$vm"
 later "$builddir/vgpu-lease" --root "$root" gc >"$work/gc"
 is "$(leases)" 1 "is reserved for as long as the host runs"

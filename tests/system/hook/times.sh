@@ -103,5 +103,5 @@ is "$(leases)" 4 "a domain has four vGPUs"
 control remove_delay_ms 900
 row release "four vGPUs that are removed slowly" 0 op release end "$work/4.xml"
 control remove_delay_ms 0
-holds "the hook's child gives all of them back" eventually no_lease
+holds "the hook's child releases all of them" eventually no_lease
 tap_done

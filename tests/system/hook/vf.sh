@@ -143,7 +143,7 @@ holds "a release waits for it, but not for long" end 1 $a
 is "$(type_at $a) $(lease list --json | sed -n 's/.*"state": "\(.*\)",/\1/p')" "1147 releasing" "and leaves it as it is"
 kill "$holder"; wait "$holder" 2>/dev/null
 until_free() { local end=$((SECONDS + 15)); until [ "$(type_at "$1") $(leases)" = "0 0" ]; do [ $SECONDS -lt $end ] && sleep 0.1 || return 1; done; }
-holds "when it is closed, and the driver's manager has let go, it is given back behind the hook" until_free $a
+holds "when it is closed, and the driver's manager has let go, it is released behind the hook" until_free $a
 control plugin_delay_ms 0
 control register '0000:26:00.0 off'
 said=$(start 1 $a 2>&1)
@@ -212,15 +212,15 @@ is "$(type_at $a)" 1147 "by the card that it is of"
 echo 'start_grace = 1' >>"$root/etc/vgpu-lease.conf"
 sleep 1.2
 is "$(lease gc | awk 'NR > 1 { print $1 }' | sort | uniq -c | tr -s ' \n' ' ')" " 4 dropped 1 removed " \
-	"gc gives back what no domain runs with: a plain VF's lease, and a type with its lease"
+	"gc releases what no domain runs with: a plain VF's lease, and a type with its lease"
 is "$(leases) $(type_at $a)" "0 0" "and nothing is left"
 sed -i /start_grace/d "$root/etc/vgpu-lease.conf"
 start 6 $flex
 for i in 2 3 4; do start 1$i 0000:4d:00.$i; done
 end 6 $flex
-holds "one that was given back can be had again" start 7 $flex
+holds "one that was released can be had again" start 7 $flex
 end 7 $flex; for i in 2 3 4; do end 1$i 0000:4d:00.$i; done
-is "$(leases)" 0 "all are given back"
+is "$(leases)" 0 "all are released"
 
 ### What is not ours
 holds "a domain with another PCI device passes" start 8 0000:84:00.0

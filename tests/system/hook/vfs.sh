@@ -70,7 +70,7 @@ is "$(plain <"$work/there.xml")" "$(sed "s/address='$a'/address='0000:26:00.6'/;
 	"everything else is as it came"
 holds "the start that follows gets both" hook vm2 prepare begin - <"$work/there.xml"
 is "$(ids)" "$a $b 0000:26:00.6 " "so that three are leased"
-holds "and gives both back" hook vm2 release end - <"$work/there.xml"
+holds "and releases both" hook vm2 release end - <"$work/there.xml"
 is "$(ids)" "$a " "to the last"
 
 domain 2 $b=nvidia-1147 $a=nvidia-1147 >"$work/2.xml"

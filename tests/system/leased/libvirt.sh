@@ -75,7 +75,7 @@ holds "it connects" eventually said M_CONNECTED
 holds "a device that a guest has, and no lease names, is leased to it" eventually is_state "$u1" active
 is "$(sed -n 's/^origin=//p' "$root/run/vgpu-lease/leases/$u1")" adopted "as one that was there before"
 holds "so is a VF of the pool, by a guest that has nothing else of ours" eventually is_state "$vf" active
-holds "one that a guest's lease names, and the guest no longer has, is given back" \
+holds "one that a guest's lease names, and the guest no longer has, is released" \
 	eventually said M_RELEASED one-vgpu "$u3"
 fails "what we made of it is removed" test -e "$root/sys/bus/mdev/devices/$u3"
 is "$(state "$u4")" active "not one that a suspend is about to take: should that fail, the guest gets it back"
@@ -96,14 +96,14 @@ holds "a guest runs with what its hook made" is_kept
 rm "$root/run/vgpu-lease/leases/$u5"
 holds "its lease, removed by somebody, is back at once, and says who made the vGPU" eventually is_kept
 rm -rf "$root/run/vgpu-lease/leases"
-holds "so it is when the folder was removed" eventually is_kept
+holds "so it is when the directory was removed" eventually is_kept
 rm -rf "$root/run/vgpu-lease"
 holds "or all of the state" eventually is_kept
 holds "with the lock that tells hooks of the handler" eventually runs
 mv "$root/run/vgpu-lease" "$work/moved"
 holds "or moved away" eventually is_kept
 rm "$root/run/vgpu-lease/leases/$u5"
-holds "and it is noticed in the new folder, too" eventually is_kept
+holds "and it is noticed in the new directory, too" eventually is_kept
 kill "$clash" "$first" "$second" "$kept"
 stop
 

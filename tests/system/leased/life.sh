@@ -16,7 +16,7 @@ hold_and_release() { # starts the domain, opens its device, and lets libvirt cal
 	prepare && open_device "$u1" && release
 }
 
-### Give-backs that a hook leaves
+### Releases that a hook leaves
 start
 holds "it starts" runs
 hold_and_release
@@ -25,7 +25,7 @@ sleep 0.3
 holds "as long as it is open" test "$(devices)" = "$u1 "
 is "$(pgrep -c -f "^$builddir/hooks/qemu --root $root" || :)" 0 "and no child of the hook is at it"
 close_device
-holds "when it is closed it is given back" eventually gone
+holds "when it is closed it is released" eventually gone
 holds "which is said" said M_RELEASED one-vgpu "$u1"
 stop
 is $status 0 "it ends when it is told to"
@@ -36,7 +36,7 @@ is "$(tail -n 1 "$log")" "$(message M_HANDLER_ENDS)" "it says so"
 start
 hold_and_release
 stop KILL
-is "$(state $u1)" releasing "it is killed while a give-back waits"
+is "$(state $u1)" releasing "it is killed while a release waits"
 close_device
 start
 holds "the next one finishes it" eventually gone
@@ -56,9 +56,9 @@ fails "a second one does not start" "$leased" --root "$root"
 holds "and says who has its place" says M_HANDLER_RUNS "$(message M_LOCK_HELD /run/vgpu-lease/handler.lock "$daemon" 5)" \
 	<<<"$("$leased" --root "$root" 2>&1)"
 
-### The folder of the state is removed under it
+### The directory of the state is removed under it
 rm -rf "$root/run/vgpu-lease"
-fails "without its folder nobody sees it" runs
+fails "without its directory nobody sees it" runs
 kill -HUP "$daemon"
 holds "at its next pass it is there again" eventually runs
 hold_and_release
@@ -81,11 +81,11 @@ holds "and says what it does not do" said M_CONF_INVALID
 sed -i '$d' "$root/etc/vgpu-lease.conf"
 stop
 
-### What no hook gave back
+### What no hook released
 prepare
 sed -i 's/^start_grace.*//; $a start_grace = 1' "$root/etc/vgpu-lease.conf"
 start
-holds "a lease whose domain is gone is given back" eventually gone
+holds "a lease whose domain is gone is released" eventually gone
 make_device 0000:84:00.0 nvidia-222 $u1
 kill -HUP "$daemon"
 holds "a foreign device is told of" eventually said M_FOREIGN_DEVICE "$u1" nvidia-222 0000:84:00.0

@@ -22,7 +22,7 @@ for what in instances watches; do
 	holds "without inotify $what it starts" runs
 	holds "and says once what is missing" eventually grep -q "fs.inotify.max_user_$what" "$log"
 	prepare && open_device "$u1" && release
-	is "$(state $u1)" releasing "a give-back is left to it"
+	is "$(state $u1)" releasing "a release is left to it"
 	close_device
 	holds "and finished all the same" eventually gone
 	prepare && open_device "$u1" && release && close_device

@@ -94,6 +94,6 @@ is "$(put "0000:41:00.5 off" "$control/register")" ok "once it is closed it goes
 
 is "$(cat "$bus/0000:c1:00.5/mdev_supported_types/"*/name | wc -l)" 3 "a bench card has as many types as asked for"
 said=$("$sim" t4:2 "$root" 2>&1)
-is "$?" 2 "a model in the place of the folder is a usage error"
+is "$?" 2 "a model in the place of the directory is a usage error"
 is "$said" "$(message M_SIM_DIR_FIRST "$root")" "which says what comes first"
 tap_done

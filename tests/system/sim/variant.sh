@@ -17,7 +17,7 @@ listed() { tail -n +2 "$pci/$1/nvidia/creatable_vgpu_types" | wc -l; }
 vf_node() { echo "$root/dev/vfio/$(basename "$(readlink "$pci/$1/iommu_group")")"; }
 
 ### What is where
-fails "a PF has no folder nvidia" test -e "$pci/0000:26:00.0/nvidia"
+fails "a PF has no directory nvidia" test -e "$pci/0000:26:00.0/nvidia"
 is "$(cd "$pci/$vf/nvidia" && stat -c '%n %a' -- * | paste -sd,)" \
 	"creatable_vgpu_types 444,current_vgpu_type 644,gpu_instance_id 644,placement_id 644,vgpu_params 644,warm_update 644" \
 	"a VF has one, with the driver's files and modes"

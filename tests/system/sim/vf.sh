@@ -15,7 +15,7 @@ is "$(driver 0000:4d:00.0) $(driver $vf)" "i915 vfio-pci" "the PF belongs to i91
 node=$root/dev/vfio/$(basename "$(readlink "$pci/$vf/iommu_group")")
 holds "its group has a node" test -e "$node"
 holds "that opens" bash -c "exec 9<>'$node'"
-fails "there is no folder nvidia" test -e "$pci/$vf/nvidia"
+fails "there is no directory nvidia" test -e "$pci/$vf/nvidia"
 fails "nor types" test -e "$pci/$vf/mdev_supported_types"
 
 exec 9<>"$node"

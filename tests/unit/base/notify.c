@@ -47,16 +47,16 @@ static void told(void)
 int main(void)
 {
 	struct sockaddr_un at = { .sun_family = AF_UNIX };
-	char folder[] = "/tmp/vgpu-lease-test-XXXXXX", text[128];
+	char directory[] = "/tmp/vgpu-lease-test-XXXXXX", text[128];
 	int n;
 
 	notify_open();
 	notify_ready();
 	ok(notify_interval_ms() == 0, "where nobody listens nothing is said");
 
-	if (!mkdtemp(folder))
+	if (!mkdtemp(directory))
 		return 1;
-	snprintf(at.sun_path, sizeof(at.sun_path), "%s/notify", folder);
+	snprintf(at.sun_path, sizeof(at.sun_path), "%s/notify", directory);
 	listen_at(&at, sizeof(at));
 	setenv("NOTIFY_SOCKET", at.sun_path, 1);
 	setenv("WATCHDOG_USEC", "3000000", 1);
@@ -71,7 +71,7 @@ int main(void)
 	ok(true, "nobody who listens any more is no trouble");
 	notify_close();
 	unlink(at.sun_path);
-	rmdir(folder);
+	rmdir(directory);
 
 	n = snprintf(at.sun_path, sizeof(at.sun_path), "@vgpu-lease-test-%d", (int)getpid());
 	memcpy(text, at.sun_path, (size_t)n + 1);

@@ -93,7 +93,7 @@ static void drop_ins(void)
 	put("etc/vgpu-lease.conf.d/z.conf.off", "nonsense\n");
 	put("etc/vgpu-lease.conf.d/.z.conf", "nonsense\n");
 	put("etc/vgpu-lease.conf.d/.conf", "nonsense\n");
-	is(load(&c, NULL), "", "drop-ins are read, others in their folder not");
+	is(load(&c, NULL), "", "drop-ins are read, others in their directory not");
 	ok(c.nfiles == 4 && strstr(c.files[1], "/10-x.conf") && strstr(c.files[2], "/9-y.conf") &&
 		   strstr(c.files[3], "/B.conf"),
 	   "in the order of their bytes");
@@ -149,7 +149,7 @@ static void trust(void)
 	config_free(&c);
 	change("etc/vgpu-lease.conf.d", 0777, (uid_t)-1);
 	is(load(&c, NULL), message_in("ROOT/etc/vgpu-lease.conf.d: {M_CONF_GROUP_WRITABLE|ROOT/etc/vgpu-lease.conf.d}"),
-	   "a folder of drop-ins that everybody may write is refused");
+	   "a directory of drop-ins that everybody may write is refused");
 	change("etc/vgpu-lease.conf.d", 0755, (uid_t)-1);
 	if (geteuid() == 0) {
 		change("etc/vgpu-lease.conf.d/x.conf", 0644, 4242);
@@ -170,7 +170,7 @@ static void trust(void)
 	unlink(path);
 	if (mkdir(path, 0700) < 0)
 		tree_fail(path);
-	is(load(&c, NULL), message_in("ROOT/etc/vgpu-lease.conf: {M_CONF_NOT_REGULAR}"), "so is a folder");
+	is(load(&c, NULL), message_in("ROOT/etc/vgpu-lease.conf: {M_CONF_NOT_REGULAR}"), "so is a directory");
 	rmdir(path);
 	put("etc/vgpu-lease.conf", "#");
 	if (truncate(path, 1024 * 1024 + 1) < 0)

@@ -54,9 +54,9 @@ static const struct device_row device_rows[] = {
 	{ "a creation that goes on is left alone", D, LEASE_CREATING, AT_WORK, RECONCILE_LEAVE },
 	{ "a creation that was cut off, whose domain runs all the same, is its domain's", D, LEASE_CREATING, 0,
 	  RECONCILE_ADOPT },
-	{ "a give-back whose domain has been running with it for long is taken back", D, LEASE_RELEASING, 0,
+	{ "a release whose domain has been running with it for long is taken back", D, LEASE_RELEASING, 0,
 	  RECONCILE_ADOPT },
-	{ "a give-back of a moment ago is not: its QEMU may be on its way out", D, LEASE_RELEASING, FRESH,
+	{ "a release of a moment ago is not: its QEMU may be on its way out", D, LEASE_RELEASING, FRESH,
 	  RECONCILE_LEAVE },
 	{ "nor one that is closed", D, LEASE_RELEASING, CLOSED, RECONCILE_LEAVE },
 	{ "nor one that was marked after libvirt was asked who runs, however long ago", D, LEASE_RELEASING, LATE,
@@ -73,7 +73,7 @@ struct lease_row {
 };
 
 static const struct lease_row lease_rows[] = {
-	{ "a lease of a running domain that no longer has the device is given back", LEASE_ACTIVE, 0,
+	{ "a lease of a running domain that no longer has the device is released", LEASE_ACTIVE, 0,
 	  RECONCILE_GIVE_BACK },
 	{ "not while the domain has it", LEASE_ACTIVE, NAMED, RECONCILE_LEAVE },
 	{ "not while it is open", LEASE_ACTIVE, IS_OPEN, RECONCILE_LEAVE },
@@ -92,7 +92,7 @@ static const struct lease_row lease_rows[] = {
 	{ "seen in it or not", LEASE_ACTIVE, LATE | SEEN, RECONCILE_LEAVE },
 	{ "a creation is none of this rule's", LEASE_CREATING, 0, RECONCILE_LEAVE },
 	{ "nor is a reservation", LEASE_RESERVED, 0, RECONCILE_LEAVE },
-	{ "nor a give-back", LEASE_RELEASING, 0, RECONCILE_LEAVE },
+	{ "nor a release", LEASE_RELEASING, 0, RECONCILE_LEAVE },
 };
 
 static struct lease lease_of(const char *domain, enum lease_state state, unsigned int traits)
@@ -124,14 +124,14 @@ int main(void)
 		const struct device_row *row = &device_rows[i];
 		struct lease lease = lease_of(row->holder ? row->holder : D, row->state, row->is);
 		struct reconcile_view view = { .settled = !(row->is & UNSETTLED),
-					    .domain = D,
-					    .lease = row->holder ? &lease : NULL,
-					    .at_work = (row->is & AT_WORK) != 0,
-					    .exists = !(row->is & NO_DEVICE),
-					    .open = opened(row->is, true),
-					    .now_ms = NOW,
-					    .grace_ms = GRACE,
-					    .looked_ms = looked(&lease, row->is) };
+					       .domain = D,
+					       .lease = row->holder ? &lease : NULL,
+					       .at_work = (row->is & AT_WORK) != 0,
+					       .exists = !(row->is & NO_DEVICE),
+					       .open = opened(row->is, true),
+					       .now_ms = NOW,
+					       .grace_ms = GRACE,
+					       .looked_ms = looked(&lease, row->is) };
 
 		*why = '\0';
 		ok(reconcile_device(&view, why) == row->req && *why, "%s: %s", row->says, why);
@@ -140,16 +140,16 @@ int main(void)
 		const struct lease_row *row = &lease_rows[i];
 		struct lease lease = lease_of(D, row->state, row->is);
 		struct reconcile_view view = { .lease = &lease,
-					   .known = !(row->is & UNKNOWN_XML),
-					   .settled = !(row->is & UNSETTLED),
-					   .at_work = (row->is & AT_WORK) != 0,
-					   .named = (row->is & NAMED) != 0,
-					   .taken = (row->is & TAKEN) != 0,
-					   .seen = (row->is & SEEN) != 0,
-					   .open = opened(row->is, false),
-					   .now_ms = NOW,
-					   .grace_ms = GRACE,
-					   .looked_ms = looked(&lease, row->is) };
+					       .known = !(row->is & UNKNOWN_XML),
+					       .settled = !(row->is & UNSETTLED),
+					       .at_work = (row->is & AT_WORK) != 0,
+					       .named = (row->is & NAMED) != 0,
+					       .taken = (row->is & TAKEN) != 0,
+					       .seen = (row->is & SEEN) != 0,
+					       .open = opened(row->is, false),
+					       .now_ms = NOW,
+					       .grace_ms = GRACE,
+					       .looked_ms = looked(&lease, row->is) };
 
 		*why = '\0';
 		ok(reconcile_lease(&view, why) == row->req && *why, "%s: %s", row->says, why);

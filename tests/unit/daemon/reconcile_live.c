@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Reconcile on a simulated host: what it records, gives back and leaves alone, and that a second pass finds nothing
+ * Reconcile on a simulated host: what it records, releases and leaves alone, and that a second pass finds nothing
  * to do.
  */
 #include "lib/live.h"
@@ -187,7 +187,7 @@ static void plugged_in(void)
 	ok(pass(DOMAIN(1, HOSTDEV(U(1))), true) == 0, "a second pass finds nothing to do");
 	let_go(1);
 	pass(DOMAIN(1, ""), true);
-	is(state(U(1)), "adopted releasing", "unplugged and closed, it is given back");
+	is(state(U(1)), "adopted releasing", "unplugged and closed, it is released");
 	finish();
 	hold(U(1), 1);
 	pass(DOMAIN(1, HOSTDEV(U(1))), true);
@@ -203,8 +203,7 @@ static void plugged_in(void)
 	pass(DOMAIN(1, ""), false);
 	is(state(U(1)), "adopted active", "so it does while its domain is on the move");
 	pass(MARKED(U(1)), true);
-	is(state(U(1)), "adopted releasing",
-	   "unplugged and closed, it is given back, though the metadata names it yet");
+	is(state(U(1)), "adopted releasing", "unplugged and closed, it is released, though the metadata names it yet");
 	ok(finish() == 0, "which is finished at once");
 	is(state(U(1)), "none", "the lease is gone");
 	ok(exists(U(1)), "the device, which was there before, stays");
@@ -286,7 +285,7 @@ static void vfs(void)
 	let_go(6);
 	let_go(7);
 	pass(DOMAIN(1, ""), true);
-	ok(finish() == 0, "unplugged, both are given back");
+	ok(finish() == 0, "unplugged, both are released");
 	is(state(vf), "none", "the one");
 	is(state(plain), "none", "and the other");
 	ok(kernel_exists(&live.tree.host, VARIANT(vf, "nvidia-1145")) == 1, "the type, which it had before, stays");
@@ -297,7 +296,7 @@ static void open_to_the_last(void)
 	put(U(3), VM(3), LEASE_RELEASING, LEASE_CREATED);
 	make(U(3));
 	hold(U(3), 3);
-	ok(finish_once() == 1 && exists(U(3)), "what is open is not given back");
+	ok(finish_once() == 1 && exists(U(3)), "what is open is not released");
 	pass(DOMAIN(3, HOSTDEV(U(3))), true);
 	is(state(U(3)), "created releasing", "nor taken back, where its QEMU may be on its way out");
 	let_go(3);
@@ -326,7 +325,7 @@ static void gone(void)
 	put(U(5), VM(5), LEASE_ACTIVE, LEASE_CREATED);
 	make(U(5));
 	pass(NULL, true);
-	is(state(U(5)), "created releasing", "a lease whose domain is gone is given back");
+	is(state(U(5)), "created releasing", "a lease whose domain is gone is released");
 	ok(finish() == 0 && !exists(U(5)), "its device is removed");
 	put(U(6), VM(5), LEASE_RESERVED, LEASE_CREATED);
 	pass(NULL, true);
@@ -369,7 +368,7 @@ static void on_its_way(void)
 	is(state(U(7)), "created active", "a domain that runs with it now does, whoever marked it");
 	let_go(7);
 	pass(NULL, true);
-	ok(finish() == 0 && !exists(U(7)), "and gives it back when it ends");
+	ok(finish() == 0 && !exists(U(7)), "and releases it when it ends");
 }
 
 /* A command finds the device open, and would leave all as it was; but its domain was released meanwhile. */
@@ -393,7 +392,7 @@ static void released_meanwhile(void)
 		store.start = 0;
 		_exit(release_mark(&store, VM(8), host_now_ms(), 1000, &ids, &err) == 0 && ids.n == 1 ? 0 : 1);
 	}
-	ok(release_now(&store, &config.policy, &lease, &err) == -EBUSY, "what is open is not given back by command");
+	ok(release_now(&store, &config.policy, &lease, &err) == -EBUSY, "what is open is not released by command");
 	waitpid(pid, NULL, 0);
 	is(state(U(8)), "created releasing", "nor does that take back the release that its domain had meanwhile");
 	let_go(8);

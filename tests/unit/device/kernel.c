@@ -73,7 +73,7 @@ static void completeness(void)
 	   "a vGPU that does not come: %s", err.text);
 	ok(kernel_exists(&tree.host, MDEV("", "", U)) == 0, "is not there");
 	tree_add(&tree, DEVICE "/\n");
-	ok(kernel_exists(&tree.host, MDEV("", "", U)) == 1, "one with a folder is there");
+	ok(kernel_exists(&tree.host, MDEV("", "", U)) == 1, "one with a directory is there");
 	ok(kernel_wait_complete(&tree.host, MDEV("", "nvidia-222", U), 5, &err) == -ETIMEDOUT &&
 		   strstr(err.text, "mdev_type"),
 	   "but not whole: %s", err.text);

@@ -345,7 +345,7 @@ static void nearness(void)
 	   "8,64-95", "a vCPU without a pin has the CPUs of <vcpu>");
 	request = request_of(
 		DOMAIN("<vcpu cpuset='x'>2</vcpu><numatune><memory mode='strict' nodeset='0-'/></numatune>"), 0);
-	ok(doc && !request->cpus && !request->memory_nodes, "a list that is none is no wish");
+	ok(doc && !request->cpus && !request->memory_nodes, "a list that is none is no request");
 	request = request_of(DOMAIN("<vcpu>2</vcpu><numatune><memory mode='strict' placement='auto'/></numatune>"), 0);
 	ok(doc && !request->cpus && !request->memory_nodes, "nor is no list");
 }

@@ -202,7 +202,7 @@ static void facts(void)
 	after.at[4] = "0x00";
 	after.at[5] = "0x41";
 	after.at[8] = "0x0000";
-	rewritten(bare, 1, &after, "a stamp that knows nothing adds nothing");
+	rewritten(bare, 1, &after, "a record that knows nothing adds nothing");
 }
 
 #define DOMAIN(metadata, hostdev)                                                                                      \

@@ -410,7 +410,7 @@ static void nothing_there(void)
 	   "in which nothing is found");
 	inventory_free(&inv);
 	ok(inventory_names(&tree.host, INV_ALL, &names, &n, &err) == 0 && n == 0, "and which has no types");
-	tree_add(&tree, "sys/class/mdev_bus = no folder\n");
+	tree_add(&tree, "sys/class/mdev_bus = no directory\n");
 	ok(inventory_read(&inv, &tree.host, EVERYTHING, &err) == -ENOTDIR, "one that cannot be read is an error: %s",
 	   err.text);
 	tree_end(&tree);

@@ -33,7 +33,7 @@ static void domains(void)
 		"run/libvirt/qemu/two words.xml = <domstatus state='running'>\\n<domain><uuid>11111111-0000-4000-8000-00000000000F"
 		"</uuid></domain>\\n</domstatus>\n"
 		"run/libvirt/qemu/vm1.pid = 12\n");
-	ok(libvirt_files_read(&disk, &tree.host, &err) == 0, "libvirt's folders are read");
+	ok(libvirt_files_read(&disk, &tree.host, &err) == 0, "libvirt's directories are read");
 	is(libvirt_files_names(disk, U, NULL), "vm1", "the domain that names a vGPU is found, in whatever case");
 	is(libvirt_files_names(disk, "0000:41:01.2", NULL), "vm2", "also by a VF's address");
 	is(libvirt_files_names(disk, "22222222-0000-4000-8000-000000000001", NULL), "linked",
@@ -52,7 +52,7 @@ static void domains(void)
 
 	tree_begin(&tree, "");
 	ok(libvirt_files_read(&disk, &tree.host, &err) == 0 && !libvirt_files_names(disk, U, NULL),
-	   "without libvirt's folders nothing is named");
+	   "without libvirt's directories nothing is named");
 	libvirt_files_free(disk);
 	libvirt_files_free(NULL);
 	tree_end(&tree);

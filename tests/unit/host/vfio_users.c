@@ -107,7 +107,7 @@ static int beside(const char *more, struct err *err)
 	tree_begin(&tree,
 		   MDEV_AT(ID(a), "12")
 			   MDEV_AT(ID(b), "1") "sys/class/vfio/12/dev = " FULL "\nsys/class/vfio/1/dev = 511:1\n"
-					       "proc/5/fd = no folder\nproc/6/fd -> fd\nproc/7/fd/3 -> /dev/full\n");
+					       "proc/5/fd = no directory\nproc/6/fd -> fd\nproc/7/fd/3 -> /dev/full\n");
 	tree_add(&tree, more);
 	h = look(&tree);
 	ok(vfio_users_open(h, &tree.host, ID(a), NULL, err) == 1, "what others have open is known");
@@ -173,7 +173,7 @@ static void no_time(void)
 	h = look(&tree);
 	ok(vfio_users_open(h, &tree.host, ID(b), NULL, &err) == 0, "a tree without proc has no processes");
 	vfio_users_free(h);
-	tree_add(&tree, "proc = no folder\n");
+	tree_add(&tree, "proc = no directory\n");
 	h = look(&tree);
 	ok(vfio_users_open(h, &tree.host, ID(b), NULL, &err) == -ENOTDIR,
 	   "a proc that cannot be read tells nothing: %s", err.text);
@@ -204,7 +204,7 @@ static pid_t start(struct tree *tree, void (*run)(int ready))
 		tree_fail("child");
 	close(ends[0]);
 	tree_begin(tree, MDEV_AT(ID(a), "12") "sys/class/vfio/12/dev = " FULL "\n");
-	/* The folder of the process is the running kernel's; that proc is not keeps others out of the test. */
+	/* The directory of the process is the running kernel's; that proc is not keeps others out of the test. */
 	snprintf(line, sizeof(line), "proc/%d -> /proc/%d\n", (int)pid, (int)pid);
 	tree_add(tree, line);
 	return pid;

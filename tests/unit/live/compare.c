@@ -3,6 +3,7 @@
 #include "live/compare.h"
 
 #include "base/auto.h"
+#include "lib/messages.h"
 #include "lib/tap.h"
 
 #define ID "c6f1a2b3-0000-4000-8000-00000000000a"
@@ -44,25 +45,23 @@ static const struct {
 	{ "QEMU, too", "", true, true, &active, LEASED, 1, 77, "/sys/bus/mdev/devices/" ID },
 	{ "a domain that does not run", "", false, false, NULL, GONE, 0, 0, NULL },
 	{ "one that was plugged in by somebody else", "in no lease", true, true, NULL, LEASED, 1, 77, NULL },
-	{ "another domain's lease", "leased to domain vm2", true, true, &others, LEASED, 1, 77, NULL },
-	{ "a lease that was to end", "says 'releasing'", true, true, &releasing, LEASED, 1, 77, NULL },
-	{ "a device that went away", "but the kernel has no such device", true, true, &active, GONE, 0, 0, NULL },
-	{ "one that was never there", "in no lease|the domain has it, but the kernel has no such device", true, true,
-	  NULL, GONE, 0, 0, NULL },
-	{ "a device that was made anew", "leased as mtty-2, and the kernel has a mtty-1|and the kernel has it on other",
-	  true, true, &active, CHANGED, 1, 77, NULL },
-	{ "one that QEMU has lost", "no process has it open", true, true, &active, LEASED, 0, 0, NULL },
-	{ "a stranger that has it open", "process 78 has it open", true, true, &active, LEASED, 1, 78, NULL },
-	{ "handles that cannot be told", "cannot be told", true, true, &active, LEASED, -13, 0, NULL },
-	{ "a device that QEMU does not have", "QEMU has no such device", true, true, &active, LEASED, 1, 77, "" },
-	{ "another device in its place", "QEMU has /sys/x in its place", true, true, &active, LEASED, 1, 77, "/sys/x" },
-	{ "a lease of what is not plugged in", "'vgpu-lease detach' gives it back", true, false, &active, LEASED, 0, 0,
+	{ "another domain's lease", "{M_SHOW_LEASED_TO_OTHER|vm2}", true, true, &others, LEASED, 1, 77, NULL },
+	{ "a lease that was to end", "{M_SHOW_RELEASING|releasing}", true, true, &releasing, LEASED, 1, 77, NULL },
+	{ "a device that went away", "{M_SHOW_GONE|}", true, true, &active, GONE, 0, 0, NULL },
+	{ "one that was never there", "{M_SHOW_NOT_LEASED}|{M_SHOW_ABSENT}", true, true, NULL, GONE, 0, 0, NULL },
+	{ "a device that was made anew", "{M_SHOW_OTHER_TYPE|mtty-2|mtty-1}|{M_SHOW_OTHER_PARENT|mtty|other}", true,
+	  true, &active, CHANGED, 1, 77, NULL },
+	{ "one that QEMU has lost", "{M_SHOW_NOT_OPEN|}", true, true, &active, LEASED, 0, 0, NULL },
+	{ "a stranger that has it open", "{M_SHOW_STRANGER|78|77}", true, true, &active, LEASED, 1, 78, NULL },
+	{ "handles that cannot be told", "{M_SHOW_UNKNOWN}", true, true, &active, LEASED, -13, 0, NULL },
+	{ "a device that QEMU does not have", "{M_SHOW_QEMU_LACKS}", true, true, &active, LEASED, 1, 77, "" },
+	{ "another device in its place", "{M_SHOW_QEMU_OTHER|/sys/x}", true, true, &active, LEASED, 1, 77, "/sys/x" },
+	{ "a lease of what is not plugged in", "{M_SHOW_NOT_PLUGGED}", true, false, &active, LEASED, 0, 0, NULL },
+	{ "a device that is unplugged and open", "{M_SHOW_STILL_OPEN|77}", true, false, &active, LEASED, 1, 77, NULL },
+	{ "one that waits", "{M_SHOW_PENDING}", true, false, &releasing, LEASED, 0, 0, NULL },
+	{ "a lease of a domain that ended", "{M_SHOW_ENDED}", false, false, &active, LEASED, 0, 0, NULL },
+	{ "a definition with another's device", "{M_SHOW_DEFINED_ELSEWHERE|vm2}", false, false, &others, LEASED, 0, 0,
 	  NULL },
-	{ "a device that is unplugged and open", "process 77 has it open", true, false, &active, LEASED, 1, 77, NULL },
-	{ "one that waits", "waits to be given back", true, false, &releasing, LEASED, 0, 0, NULL },
-	{ "a lease of a domain that ended", "'vgpu-lease gc' gives it back", false, false, &active, LEASED, 0, 0,
-	  NULL },
-	{ "a definition with another's device", "leased to domain vm2", false, false, &others, LEASED, 0, 0, NULL },
 };
 
 int main(void)
@@ -81,13 +80,13 @@ int main(void)
 					.by = rows[i].by,
 					.qemu = 77,
 					.shown = rows[i].shown };
-		char req[512], said[4096] = "";
+		char req[MESSAGE_SIZE], said[4096] = "";
 		char *rest = req, *part;
 		size_t n = 0;
 		bool good = true;
 
 		compare(&view);
-		snprintf(req, sizeof(req), "%s", rows[i].req);
+		snprintf(req, sizeof(req), "%s", message_in(rows[i].req));
 		for (size_t k = 0; k < view.n; k++)
 			snprintf(said + strlen(said), sizeof(said) - strlen(said), "; %s", view.differences[k]);
 		while (*req && (part = strsep(&rest, "|")))

@@ -125,7 +125,7 @@ static void suspend_that_fails(void)
 	begin(true);
 	fake.meanwhile = somebody_locks;
 	ok(call(hotplug_suspend, &err) < 0 && says(err.text, "M_SAVED_BUT", "vm1"),
-	   "one that is saved is said to be, also where its vGPUs are not given back yet: %s", err.text);
+	   "one that is saved is said to be, also where its vGPUs are not released yet: %s", err.text);
 	close(locked);
 	begin(true);
 	fake.detach_b = ESHUTDOWN;
@@ -181,7 +181,7 @@ static void overtaken(void)
 	is(holder(A), VM, "and stays leased");
 	kill(attaching, SIGKILL);
 	waitpid(attaching, NULL, 0);
-	ok(hotplug_detach(&hp, A, false, &err) == 0, "once that is gone it is given back");
+	ok(hotplug_detach(&hp, A, false, &err) == 0, "once that is gone it is released");
 	is(holder(A), "none", "with its lease");
 	hotplug_close(&hp);
 }
@@ -218,7 +218,7 @@ static void resume_that_fails(void)
 	fake.saved = true;
 	fake.start = EIO;
 	ok(call(hotplug_resume, &err) == -EIO, "a resume that libvirt does not carry out");
-	is(holder(A), "none", "gives back what it has leased");
+	is(holder(A), "none", "releases what it has leased");
 	fake.start = EPERM;
 	fake.meanwhile = somebody_starts_it;
 	ok(call(hotplug_resume, &err) == -EPERM && says(err.text, "M_RESUME_DO", "vm1"),
@@ -241,7 +241,7 @@ static void detach_for_good(void)
 	ok(hotplug_open(&hp, "vm1", &err) == 0, "another is detached");
 	somebody_locks();
 	ok(hotplug_detach(&hp, B, false, &err) < 0 && says(err.text, "M_NO_LONGER_HAS", "vm1", B),
-	   "and said to be, where it is not given back yet: %s", err.text);
+	   "and said to be, where it is not released yet: %s", err.text);
 	close(locked);
 	hotplug_close(&hp);
 	ok(hotplug_open(&hp, "vm1", &err) == 0 && hotplug_detach(&hp, A, false, &err) == -ENOENT,

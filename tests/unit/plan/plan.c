@@ -15,7 +15,7 @@
  *            vGPU will do; "@84": it was on 84 before; "^s", "%s": s is remembered, or from an mdevctl definition; "x40.1": a hostdev of type pci with that address; "+" behind: a
  *            managed one
  *   config   "s@84,85 l"           enabled types with the addresses of their sections; "s<3": max_instances
- *   policy   "spread several keep near=1 quota=2 spares=o1"; "taken=": what the domain's XML names beside its wants; "source=", "name=" and "model=": what the source says of the first
+ *   policy   "spread several keep near=1 quota=2 reclaimable=o1"; "taken=": what the domain's XML names beside its wants; "source=", "name=" and "model=": what the source says of the first
  *            want; type s is called Type-s here
  *
  * The domain is D; VF number n of card 40 is called 40.n.
@@ -308,8 +308,8 @@ static void make_policy(struct world *w, const char *word)
 			text_copy(l->type, sizeof(l->type), lacking(w, address));
 			snprintf(l->reason, sizeof(l->reason), "there is no such card");
 		}
-	} else if (strncmp(word, "spares=", 7) == 0) {
-		each(id, word + 7, ",") snprintf(w->reclaimable[w->facts.nreclaimable++].id, ID_SIZE, "%s", id);
+	} else if (strncmp(word, "reclaimable=", 12) == 0) {
+		each(id, word + 12, ",") snprintf(w->reclaimable[w->facts.nreclaimable++].id, ID_SIZE, "%s", id);
 		w->facts.reclaimable_known = true;
 	}
 }

@@ -70,7 +70,7 @@ static void text_form(void)
 	ok(lease_parse(&back, broken) == -EINVAL, "a type that is a path is garbage");
 }
 
-static void folder(struct store *store)
+static void directory(struct store *store)
 {
 	struct lease l = sample(), back;
 	struct leases all;
@@ -241,7 +241,7 @@ int main(void)
 	store_close(&store);
 	ok(store_open(&store, &host, true, &err) == 0, "it is made when it is needed %s", err.text);
 	text_form();
-	folder(&store);
+	directory(&store);
 	garbage(&store);
 	tidying(&store);
 	locks(&store);

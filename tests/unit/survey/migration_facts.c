@@ -51,7 +51,7 @@ static void from_inventory(void)
 {
 	struct migration_facts facts, other;
 
-	ok(migration_facts_device(&facts, &inv, A), "a vGPU that exists is stamped");
+	ok(migration_facts_device(&facts, &inv, A), "a vGPU that exists is marked");
 	is(told(&facts), "nvidia-222|GRID T4-1B|mdev|10de:1eb8|550.90.05", "with all that is known of it");
 	ok(!migration_facts_device(&facts, &inv, "c6f1a2b3-0000-4000-8000-00000000000d"),
 	   "one that does not exist is not");

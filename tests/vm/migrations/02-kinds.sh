@@ -9,13 +9,13 @@ for side in '' there; do
 	check "the device handler runs${side:+ there, too}" $side within 30 connected
 done
 run virsh start mover
-check "it writes into the live metadata what host1 knows of the device" within 30 stamped mover "$U1"
+check "it writes into the live metadata what host1 knows of the device" within 30 marked mover "$U1"
 migrate_to 2 mover --p2p --persistent --undefinesource
 check "from daemon to daemon, with its definition, a domain goes to host2" succeeded
 device=$(there device_in mover)
 check "with a new device" test -n "$device" -a "$device" != "$U1"
 check "which is the only one there" there has mover "$device"
-check "host2 has put what it knows in the place of that" there within 30 stamped mover "$device"
+check "host2 has put what it knows in the place of that" there within 30 marked mover "$device"
 check "and the metadata name no other device" same "$(there eval "virsh metadata mover urn:vgpu-lease:domain:1 | grep -c '<device'")" 1
 check "host1 knows nothing of the domain any more" no virsh dominfo mover
 check "nor of its device" within 20 nothing_left
@@ -38,7 +38,7 @@ check "nothing stays where it ends" within 20 nothing_left
 there run virsh start mover
 check "its definition on host2 starts with the device that it names" there has mover "$U1"
 there run virsh destroy mover
-check "which is given back, too" there within 20 nothing_left
+check "which is released, too" there within 20 nothing_left
 
 MIGRATABLE=1 define cold "$U2"
 run virsh migrate --offline --persistent cold qemu+tcp://host2/system

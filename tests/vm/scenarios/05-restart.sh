@@ -23,4 +23,4 @@ check "its lease is still there" lease "$U1" '.state == "active"'
 run vgpu-lease list
 check "leases can be listed under a broken configuration" shows "$U1" steady
 run virsh destroy steady
-check "the lease is given back under a broken configuration" within 15 no_lease
+check "the lease is released under a broken configuration" within 15 no_lease

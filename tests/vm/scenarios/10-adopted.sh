@@ -7,7 +7,7 @@ run virsh start --paused guest
 check "a domain starts with a device that is there" uses guest "$U1"
 check "its lease says that it was adopted" held_by "$U1" guest adopted
 run virsh destroy guest
-check "the lease is given back" within 15 no_lease
+check "the lease is released" within 15 no_lease
 check "the device stays" exists "$U1"
 
 make_device "$U2" mtty-1
@@ -16,5 +16,5 @@ run virsh start --paused own
 check "a device of a type that is not enabled is the operator's own, and is used" uses own "$U2"
 check "its lease has the device's type" lease "$U2" '.type == "mtty-1" and .origin == "adopted"'
 run virsh destroy own
-check "this lease is given back, too" within 15 no_lease
+check "this lease is released, too" within 15 no_lease
 check "and this device stays, too" exists "$U2"

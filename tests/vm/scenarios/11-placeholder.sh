@@ -2,25 +2,25 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # a definition that names no device yet
 any=00000000-0000-0000-0000-000000000000
-METADATA="<vgpu:device uuid='$any' type='mtty-2'/>" domain template wish "$any"
+METADATA="<vgpu:device uuid='$any' type='mtty-2'/>" domain template request "$any"
 
 run virsh define "$WORK/template.xml"
 check "libvirt takes a placeholder" succeeded
-run virsh start --paused wish
+run virsh start --paused request
 check "but such a domain does not start" failed
-check "and is told what to do" shows "domain wish" rewrite
+check "and is told what to do" shows "domain request" rewrite
 check "nothing is left of the attempt" within 5 nothing_left
 
 run vgpu-lease rewrite "$WORK/template.xml"
 check "rewrite succeeds" succeeded
 check "no placeholder is left" no shows "$any"
-printf '%s\n' "$OUT" >"$WORK/wish.xml"
-run virsh define "$WORK/wish.xml"
+printf '%s\n' "$OUT" >"$WORK/request.xml"
+run virsh define "$WORK/request.xml"
 check "libvirt takes the result" succeeded
-device=$(device_in wish)
-check "hostdev and metadata name the same device" same "$(grep -o "uuid='$device'" "$WORK/wish.xml" | wc -l)" 2
-run virsh start --paused wish
-check "now it starts, with that device" uses wish "$device"
-check "which is leased to it" held_by "$device" wish
-run virsh destroy wish
+device=$(device_in request)
+check "hostdev and metadata name the same device" same "$(grep -o "uuid='$device'" "$WORK/request.xml" | wc -l)" 2
+run virsh start --paused request
+check "now it starts, with that device" uses request "$device"
+check "which is leased to it" held_by "$device" request
+run virsh destroy request
 check "nothing is left of it" within 15 nothing_left

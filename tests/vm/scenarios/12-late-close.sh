@@ -18,7 +18,7 @@ chmod 755 /etc/libvirt/hooks/qemu.d/other
 run virsh destroy late
 check "the domain is destroyed, and libvirt not kept waiting" succeeded
 check "the device is there, as it is open" exists "$U1"
-check "its lease says that it is being given back" lease "$U1" '.state == "releasing"'
+check "its lease says that it is being released" lease "$U1" '.state == "releasing"'
 run vgpu-lease release "$U1"
 check "nor is it removed by command" failed
 check "which says that it is open" shows "$U1" open

@@ -8,5 +8,5 @@ CONFINED=1 define confined "$U1"
 run virsh start --paused confined
 check "the hook makes a device in there" uses confined "$U1"
 run virsh destroy confined
-check "and gives it back" within 15 nothing_left
+check "and releases it" within 15 nothing_left
 check "since it was installed the kernel has denied it nothing" no denied

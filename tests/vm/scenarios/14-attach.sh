@@ -33,7 +33,7 @@ check "it cannot be detached twice" failed
 check "for the domain does not have it" tells M_NOT_ITS_VGPU plain "$id"
 
 run virsh destroy plain
-check "what was attached is given back when the domain ends" within 15 nothing_left
+check "what was attached is released when the domain ends" within 15 nothing_left
 
 virsh -q start plain
 run vgpu-lease attach plain --persistent
@@ -46,7 +46,7 @@ run virsh start plain
 check "and the domain has it again at its next start" uses plain "$id"
 run vgpu-lease detach plain "$id" --persistent
 check "it is detached for good" same "$(device_in plain)$(device_in plain --inactive)" ''
-check "and given back" nothing_left
+check "and released" nothing_left
 virsh -q destroy plain
 
 for n in {1..11}; do make_device "$(printf 'bbbbbbbb-0000-4000-8000-%012d' "$n")"; done

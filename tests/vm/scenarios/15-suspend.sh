@@ -19,7 +19,7 @@ check "with its vGPUs the guest cannot be saved" failed
 slots=$(slot_of "$U1")$(slot_of "$U2")
 run vgpu-lease suspend sleeper
 check "vgpu-lease suspends it" succeeded
-check "and says how many it gave back" tells M_SUSPENDED sleeper 2
+check "and says how many it released" tells M_SUSPENDED sleeper 2
 check "it is saved" same "$(virsh list --all --with-managed-save --name | xargs)" sleeper
 check "its vGPUs are others' to use" nothing_left
 
@@ -58,7 +58,7 @@ run vgpu-lease resume sleeper
 check "a resume gives it what it lacks" succeeded
 check "both of them" same "$(device_in sleeper | xargs)" "$U1 $U2"
 run virsh destroy sleeper
-check "its end gives them back" within 15 nothing_left
+check "its end releases them" within 15 nothing_left
 run virsh start sleeper
 check "and its next start has them" same "$STATUS$(device_in sleeper | xargs)" "0$U1 $U2"
 virsh -q destroy sleeper

@@ -27,9 +27,9 @@ virsh -q attach-device seen /dev/stdin --live <<-END
 END
 run vgpu-lease show seen
 check "what somebody else attached is a difference" failed
-check "and is named" tells M_SHOW_NOT_LEASED "$U2"
+check "and is named" tells M_ABOUT "$U2" -- M_SHOW_NOT_LEASED
 
 rm -f "/run/vgpu-lease/leases/$U1"
 run vgpu-lease show seen
-check "so is a lease that was lost" tells M_SHOW_NOT_LEASED "$U1"
+check "so is a lease that was lost" tells M_ABOUT "$U1" -- M_SHOW_NOT_LEASED
 virsh -q destroy seen

@@ -12,9 +12,9 @@ make_device "$U1"
 run virsh attach-device guest "$WORK/hostdev.xml" --live
 check "a device is plugged into a running domain" uses_open guest "$U1"
 check "it is leased to it, as one that was there before" within 10 held_by "$U1" guest adopted
-check "what is known of it is in the live metadata" within 10 stamped guest "$U1"
+check "what is known of it is in the live metadata" within 10 marked guest "$U1"
 run virsh detach-device guest "$WORK/hostdev.xml" --live
-check "unplugged, it is given back" within 20 no_lease
+check "unplugged, it is released" within 20 no_lease
 check "the device stays, as it was there before" exists "$U1"
 check "the guest runs on" is_state guest running
 
@@ -43,16 +43,16 @@ systemctl reload vgpu-leased
 echo 1 >"/sys/bus/mdev/devices/$U1/remove"
 
 any=00000000-0000-0000-0000-000000000000
-METADATA="<vgpu:device uuid='$any' type='mtty-2'/>" define wish "$any"
-replaced() { [ "$(device_in wish --inactive)" != "$any" ]; }
+METADATA="<vgpu:device uuid='$any' type='mtty-2'/>" define request "$any"
+replaced() { [ "$(device_in request --inactive)" != "$any" ]; }
 check "a placeholder of a new definition becomes a UUID" within 10 replaced
-device=$(device_in wish --inactive)
-check "in the metadata, too" same "$(virsh dumpxml --inactive wish | grep -c "uuid=[\"']${device}[\"']")" 2
-run virsh start wish
-check "then it starts" uses wish "$device"
-check "with a device of ours" held_by "$device" wish
-check "and the facts in its live metadata" within 10 stamped wish "$device"
-run virsh destroy wish
+device=$(device_in request --inactive)
+check "in the metadata, too" same "$(virsh dumpxml --inactive request | grep -c "uuid=[\"']${device}[\"']")" 2
+run virsh start request
+check "then it starts" uses request "$device"
+check "with a device of ours" held_by "$device" request
+check "and the facts in its live metadata" within 10 marked request "$device"
+run virsh destroy request
 check "nothing is left of it" within 15 nothing_left
 
 systemctl stop vgpu-leased
@@ -65,7 +65,7 @@ check "and no longer than that" test "$TOOK" -lt 30
 define later "$U2"
 virsh -q start later
 systemctl start vgpu-leased
-check "a domain that started before the handler is stamped, too" within 10 stamped later "$U2"
+check "a domain that started before the handler is marked, too" within 10 marked later "$U2"
 check "its definition is left as it was" no grep -q vgpu:device <<<"$(virsh dumpxml --inactive later)"
 ticks() { awk '{ sub(/.*\) /, ""); print $12 + $13 }' "/proc/$(systemctl show -P MainPID vgpu-leased)/stat"; }
 quiet() {
@@ -79,10 +79,10 @@ rm -rf /run/vgpu-lease/leases
 systemctl reload vgpu-leased
 check "leases that were lost are written down again" within 10 lease "$U2" '.state == "active"'
 run virsh destroy later
-check "and given back" within 15 no_lease
+check "and released" within 15 no_lease
 check "nothing was refused to the handler" same "$(journal | grep -E 'vgpu-leased.*(denied|not permitted|Read-only)')" ''
 
-# What a hook cannot give back, as somebody has it open still.
+# What a hook cannot release, as somebody has it open still.
 fresh
 systemctl start vgpu-leased
 define late "$U3"
@@ -101,6 +101,6 @@ check "no child of the hook waits for it" no pgrep -f /etc/libvirt/hooks/qemu
 sleep 12
 check "which does not give up" lease "$U3" '.state == "releasing"'
 touch "$WORK/close"
-check "and gives it back when it is closed" within 20 nothing_left
+check "and releases it when it is closed" within 20 nothing_left
 run systemctl stop vgpu-leased
 check "it ends when it is told to" same "$(systemctl show -P Result vgpu-leased)" success

@@ -4,7 +4,7 @@
 # killed SECONDS COMMAND...: the command, killed after this time unless it is done.
 killed() { timeout -s KILL "$@" >/dev/null 2>&1 </dev/null; }
 extra() { leases | jq -r --arg id "$U1" '.leases[] | select(.id != $id).id'; }
-# Whatever is left of an attach or a detach is given back.
+# Whatever is left of an attach or a detach is released.
 only_one() {
 	local id
 	for id in $(extra); do vgpu-lease detach busy "$id"; done

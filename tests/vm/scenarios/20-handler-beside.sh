@@ -16,7 +16,7 @@ run vgpu-lease detach guest "$id"
 check "it is detached" succeeded
 check "and gone, once" nothing_left
 gave_back() { echo $(($(journal | says_times M_RELEASED "*" "$id") + $(journal | grep -c "detach.*$id"))); }
-check "one of the two gave it back" same "$(gave_back)" 1
+check "one of the two released it" same "$(gave_back)" 1
 
 MIGRATABLE=1 define sleeper "$U1"
 virsh -q destroy guest

@@ -101,7 +101,7 @@ check "a running guest whose type is no longer enabled is told of" shows mtty-1
 mount --bind /run/vgpu-lease /run/vgpu-lease
 mount -o remount,bind,ro /run/vgpu-lease
 run vgpu-lease check
-check "so is a folder that cannot be written to" says /run/vgpu-lease
+check "so is a directory that cannot be written to" says /run/vgpu-lease
 check "with which nothing can start" failed
 umount /run/vgpu-lease
 run virsh destroy second
