@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "internal.h"
+
 /* What a pGPU carries and has promised. */
 struct load {
 	int devices;           /* that the kernel has, of any type */
@@ -61,27 +63,37 @@ static void load_one(struct load *load, const struct inv_type *req, const char *
 		load->used_mib += req->framebuffer_mib;
 }
 
-/*
- * What one instance of another type takes, in instances of the wanted one: mtty-2 has two of the ports of which
- * mtty-1 has one. The kernel's two counts of the same pool tell; where they do not, one for one.
- */
-static double cost_of(const struct plan_facts *facts, int pgpu, const char *type, int available)
-{
-	const struct inv_offer *offer = inventory_offer(facts->inv, pgpu, type);
+/* One type on one pGPU, for a query. */
+struct asked {
+	const struct capacity_query *query;
+	int pgpu;
+	const struct inv_pgpu *card;
+	const struct inv_type *type;
+	int available; /* the driver's offer */
+};
 
-	if (!offer || offer->available <= 0 || available <= 0)
+/*
+ * What one instance of another type takes, in instances of this one: mtty-2 has two of the ports of which mtty-1 has
+ * one. The kernel's two counts of the same pool tell; where they do not, one for one.
+ */
+static double cost_of(const struct asked *asked, const char *type)
+{
+	const struct inv_offer *offer = inventory_offer(asked->query->facts->inv, asked->pgpu, type);
+
+	if (!offer || offer->available <= 0 || asked->available <= 0)
 		return 1;
-	return (double)available / offer->available;
+	return (double)asked->available / offer->available;
 }
 
 /* `id` NULL: all count. */
-static void load_leases(struct load *load, const struct plan_facts *facts, const struct leases *leases, int pgpu,
-			const struct inv_type *req, int available, const char *id)
+static void load_leases(struct load *load, const struct asked *asked, const struct leases *leases, const char *id)
 {
+	const struct plan_facts *facts = asked->query->facts;
+
 	for (size_t i = 0; i < leases->n; i++) {
 		const struct lease *l = &leases->list[i];
 
-		if (strcmp(l->vgpu.pgpu, facts->inv->pgpus[pgpu].address) != 0 || (id && strcmp(l->vgpu.id, id) == 0))
+		if (strcmp(l->vgpu.pgpu, asked->card->address) != 0 || (id && strcmp(l->vgpu.id, id) == 0))
 			continue;
 		load->in_flight |= l->at_work;
 		/*
@@ -90,109 +102,34 @@ static void load_leases(struct load *load, const struct plan_facts *facts, const
 		if (inventory_device(facts->inv, l->vgpu.id) || (l->state == LEASE_RELEASING && !l->at_work))
 			continue;
 		load->pending++;
-		load->cost += strcmp(l->vgpu.type, req->id) == 0 ? 1 : cost_of(facts, pgpu, l->vgpu.type, available);
-		load_one(load, req, l->vgpu.type, l->framebuffer_mib);
+		load->cost += cost_of(asked, l->vgpu.type);
+		load_one(load, asked->type, l->vgpu.type, l->framebuffer_mib);
 	}
 }
 
-static struct load load_of(const struct plan_facts *facts, const struct leases *extra, int pgpu,
-			   const struct inv_type *req, int available, const char *id)
+static struct load load_of(const struct asked *asked)
 {
+	const struct plan_facts *facts = asked->query->facts;
 	const struct inventory *inv = facts->inv;
 	struct load load = { 0 };
 
 	for (size_t i = 0; i < inv->ndevices; i++) {
 		const struct inv_device *d = &inv->devices[i];
-		const char *type = type_of(facts, d, req->id);
+		const char *type = type_of(facts, d, asked->type->id);
 		int mib;
 
-		if (d->parent == UNKNOWN || inv->parents[d->parent].pgpu != pgpu)
+		if (d->parent == UNKNOWN || inv->parents[d->parent].pgpu != asked->pgpu)
 			continue;
 		mib = framebuffer_of(facts, type, d->vgpu.id);
 		load.devices++;
 		load.mixed |= load.first_mib && mib != UNKNOWN && mib != load.first_mib;
 		load.first_mib = mib != UNKNOWN ? mib : load.first_mib;
-		load_one(&load, req, type, mib);
+		load_one(&load, asked->type, type, mib);
 	}
-	load_leases(&load, facts, facts->leases, pgpu, req, available, id);
+	load_leases(&load, asked, facts->leases, asked->query->id);
 	/* Another of the domain's wants has what was promised, also where that is the address that this one had. */
-	load_leases(&load, facts, extra, pgpu, req, available, NULL);
+	load_leases(&load, asked, asked->query->promised, NULL);
 	return load;
-}
-
-/* `id` NULL: whoever has it. */
-static bool leased_parent(const struct leases *leases, const char *parent, const char *id)
-{
-	for (size_t i = 0; i < leases->n; i++)
-		if (strcmp(leases->list[i].vgpu.parent, parent) == 0 &&
-		    !(id && strcmp(leases->list[i].vgpu.id, id) == 0))
-			return true;
-	return false;
-}
-
-/* Of a card outside the pool none is left out. */
-static bool is_pooled(const struct plan_facts *facts, int parent)
-{
-	return !facts->pool->cards[facts->inv->parents[parent].pgpu].in_pool || pool_has_parent(facts->pool, parent);
-}
-
-bool capacity_parent_is_free(const struct plan_facts *facts, const struct leases *extra, int parent, const char *id)
-{
-	const struct inv_parent *p = &facts->inv->parents[parent];
-
-	return p->ndevices == 0 && is_pooled(facts, parent) && !leased_parent(facts->leases, p->name, id) &&
-	       !leased_parent(extra, p->name, NULL) && !request_has_taken(facts->request, p->name) &&
-	       !(facts->vfs && facts->vfs[parent].opened == OPEN_YES);
-}
-
-/* Which VF is the best to take: the lowest of these. */
-enum { VF_LAST, VF_OF_NOBODY, VF_OF_ANOTHER_DOMAIN, VF_OF_ANOTHER_WANT };
-
-/* A VF that somebody's XML names is best left to him; the domain's own, which need not move then, above all. */
-static int liking(const struct plan_facts *facts, int parent, const char *last)
-{
-	const char *name = facts->inv->parents[parent].name;
-
-	if (strcmp(name, last) == 0)
-		return VF_LAST;
-	if (request_names(facts->request, name))
-		return VF_OF_ANOTHER_WANT;
-	return facts->vfs && *facts->vfs[parent].named_by ? VF_OF_ANOTHER_DOMAIN : VF_OF_NOBODY;
-}
-
-/* The VFs of a card; of the pool's where the card is in it. */
-struct vfs {
-	int all, free;
-	int suited; /* of those that are free */
-	int best;   /* the first of the suited ones that are liked best; UNKNOWN: there is none */
-};
-
-bool capacity_parent_suits(const struct plan_facts *facts, int parent, const struct vgpu_request *req)
-{
-	const struct inv_parent *p = &facts->inv->parents[parent];
-
-	return facts->inv->pgpus[p->pgpu].framework != FW_VF || req->managed || strstr(p->driver, "vfio");
-}
-
-/* `want` NULL: all suit. */
-static struct vfs look_at_vfs(const struct plan_facts *facts, const struct leases *extra, int pgpu,
-			      const struct vgpu_request *req, const char *id, const char *last)
-{
-	const struct inv_pgpu *card = &facts->inv->pgpus[pgpu];
-	struct vfs vfs = { .best = UNKNOWN };
-
-	for (int p = card->first; p < card->first + card->nparents; p++) {
-		vfs.all += is_pooled(facts, p);
-		if (!capacity_parent_is_free(facts, extra, p, id))
-			continue;
-		vfs.free++;
-		if (req && !capacity_parent_suits(facts, p, req))
-			continue;
-		vfs.suited++;
-		if (vfs.best == UNKNOWN || liking(facts, p, last) < liking(facts, vfs.best, last))
-			vfs.best = p;
-	}
-	return vfs;
 }
 
 static int capacity_of(const struct inv_pgpu *card, const struct inv_type *type)
@@ -202,15 +139,15 @@ static int capacity_of(const struct inv_pgpu *card, const struct inv_type *type)
 	return type->max_instance != UNKNOWN && type->max_instance < card->nvfs ? type->max_instance : card->nvfs;
 }
 
-static double share_of(const struct load *load, const struct inv_type *type, int capacity, int available)
+static double share_of(const struct load *load, const struct asked *asked, int capacity)
 {
 	int all = load->devices + load->pending;
 
-	if (capacity > 0 && type->framebuffer_mib > 0)
-		return load->used_mib / ((double)type->framebuffer_mib * capacity);
+	if (capacity > 0 && asked->type->framebuffer_mib > 0)
+		return load->used_mib / ((double)asked->type->framebuffer_mib * capacity);
 	if (capacity > 0)
 		return (double)all / capacity;
-	return all + available > 0 ? (double)all / (all + available) : 0;
+	return all + asked->available > 0 ? (double)all / (all + asked->available) : 0;
 }
 
 /* No more than `left` fit; the first bound that leaves nothing gives the reason. */
@@ -270,11 +207,13 @@ static void explain_no_instance(struct capacity *space, const struct inventory *
 }
 
 /* The driver offers none: what would change that. */
-static void explain_none(struct capacity *space, const struct load *load, const struct inventory *inv,
-			 const struct inv_pgpu *card, const struct inv_type *type)
+static void explain_none(struct capacity *space, const struct load *load, const struct asked *asked)
 {
+	const struct inv_pgpu *card = asked->card;
+	const struct inv_type *type = asked->type;
+
 	if (type->slices && type->framebuffer_mib > 0) {
-		explain_no_instance(space, inv, card, type);
+		explain_no_instance(space, asked->query->facts->inv, card, type);
 	} else if (card->framework == FW_VARIANT && load->nbeside) {
 		if (!space->full)
 			snprintf(space->fix, sizeof(space->fix), "'vgpu-lease retype %s %s' frees it", card->address,
@@ -317,7 +256,7 @@ static int fit_between(const struct load *load, double whole, const struct inv_t
 	return left < 1 && available > 0 && load->pending == 0 ? 1 : left;
 }
 
-static void bound_by_vfs(struct capacity *space, const struct vfs *vfs)
+static void bound_by_vfs(struct capacity *space, const struct capacity_vfs *vfs)
 {
 	bound(space, vfs->free, CAUSE_IN_USE, "no VF is free (%d of %d in use)", vfs->all - vfs->free, vfs->all);
 	space->unsuited = !space->full && vfs->suited == 0;
@@ -326,55 +265,60 @@ static void bound_by_vfs(struct capacity *space, const struct vfs *vfs)
 	      vfs->free);
 }
 
-/* How many more fit, or why none does. `cap`: max_instances. */
-static void judge(struct capacity *space, const struct load *load, const struct inventory *inv,
-		  const struct inv_pgpu *card, const struct inv_type *type, int cap, int capacity, int available,
-		  const struct vfs *vfs)
+/* How many more fit, or why none does. */
+static void judge(struct capacity *space, const struct load *load, const struct asked *asked, int capacity,
+		  const struct capacity_vfs *vfs)
 {
+	const struct plan_facts *facts = asked->query->facts;
+	const struct section *section = pool_serves(facts->pool, asked->pgpu, asked->type->id);
+	const struct inv_pgpu *card = asked->card;
+	const struct inv_type *type = asked->type;
 	bool mixed = card->nvidia && *load->other && type->framebuffer_mib > 0;
+	int on_it = load->devices + load->pending;
 	/* GPU instances of all sizes stand side by side: how many of one there are tells nothing of the others. */
-	int all = type->slices ? load->of_type : load->devices + load->pending;
+	int all = type->slices ? load->of_type : on_it;
 
 	space->left = INT_MAX;
-	if (cap != NO_LIMIT)
-		bound(space, cap - load->of_type, CAUSE_CAP, "max_instances = %d is reached", cap);
+	if (section && section->max_instances != NO_LIMIT)
+		bound(space, section->max_instances - load->of_type, CAUSE_CAP, "max_instances = %d is reached",
+		      section->max_instances);
 	/* Then it is not by what is on it. */
-	if (available < 1 && load->devices + load->pending == 0)
-		explain_none(space, load, inv, card, type);
-	if (card->nvidia && *load->other && !load->mixed && (available == 0 || load->devices == 0))
+	if (asked->available < 1 && on_it == 0)
+		explain_none(space, load, asked);
+	if (card->nvidia && *load->other && !load->mixed && (asked->available == 0 || load->devices == 0))
 		bound(space, 0, CAUSE_BLOCKED, "holds %s (%d MiB), and a pGPU carries one framebuffer size",
 		      load->other, load->other_mib);
 	if (mixed && type->max_instance > 0)
-		bound(space, fit_between(load, whole_mib(inv, card), type, available), CAUSE_IN_USE,
+		bound(space, fit_between(load, whole_mib(facts->inv, card), type, asked->available), CAUSE_IN_USE,
 		      "full (%.0f MiB of its framebuffer in use)", load->used_mib);
 	else if (capacity > 0 && (card->sriov || card->nvidia))
 		bound(space, capacity - all, CAUSE_IN_USE, "full (%d of %d in use)", all, capacity);
 	if (card->sriov)
 		bound_by_vfs(space, vfs);
 	else
-		bound(space, (int)(available - load->cost), CAUSE_IN_USE, "full (%d in use)", all);
-	if (available < 1)
-		explain_none(space, load, inv, card, type);
+		bound(space, (int)(asked->available - load->cost), CAUSE_IN_USE, "full (%d in use)", all);
+	if (asked->available < 1)
+		explain_none(space, load, asked);
 }
 
 /* What the pGPU can carry of an offered type; its section's cap counts where it serves that type. Returns its load. */
-static struct load measure(struct capacity *space, const struct plan_facts *facts, const struct leases *extra, int pgpu,
-			   const struct inv_offer *offer, const struct vgpu_request *req, const char *id,
-			   const char *last)
+static struct load measure(struct capacity *space, const struct capacity_query *query, int pgpu,
+			   const struct inv_offer *offer)
 {
-	const struct inv_pgpu *card = &facts->inv->pgpus[pgpu];
-	const struct inv_type *t = &facts->inv->types[offer->type];
-	const struct section *section = pool_serves(facts->pool, pgpu, t->id);
-	struct load load = load_of(facts, extra, pgpu, t, offer->available, id);
-	int capacity = capacity_of(card, t);
-	int cap = section ? section->max_instances : NO_LIMIT;
-	struct vfs vfs = { .best = card->first };
+	const struct inventory *inv = query->facts->inv;
+	const struct asked asked = { .query = query,
+				     .pgpu = pgpu,
+				     .card = &inv->pgpus[pgpu],
+				     .type = &inv->types[offer->type],
+				     .available = offer->available };
+	struct load load = load_of(&asked);
+	int capacity = capacity_of(asked.card, asked.type);
+	struct capacity_vfs vfs = { .best = asked.card->first };
 
-	if (card->sriov)
-		vfs = look_at_vfs(facts, extra, pgpu, req, id, last);
-	*space = (struct capacity){ .parent = vfs.best };
-	space->share = share_of(&load, t, capacity, offer->available);
-	judge(space, &load, facts->inv, card, t, cap, capacity, offer->available, &vfs);
+	if (asked.card->sriov)
+		vfs = capacity_vfs(query, asked.card);
+	*space = (struct capacity){ .parent = vfs.best, .share = share_of(&load, &asked, capacity) };
+	judge(space, &load, &asked, capacity, &vfs);
 	return load;
 }
 
@@ -387,9 +331,9 @@ const struct failed_attempt *capacity_failed_attempt(const struct plan_facts *fa
 	return NULL;
 }
 
-void capacity_on(struct capacity *space, const struct plan_facts *facts, const struct leases *extra, int pgpu,
-		 const char *type, const struct vgpu_request *req, const char *id, const char *last)
+void capacity_on(struct capacity *space, const struct capacity_query *query, int pgpu, const char *type)
 {
+	const struct plan_facts *facts = query->facts;
 	const struct inv_pgpu *card = &facts->inv->pgpus[pgpu];
 	const struct pool_card *pooled = &facts->pool->cards[pgpu];
 	const struct failed_attempt *attempt;
@@ -414,7 +358,7 @@ void capacity_on(struct capacity *space, const struct plan_facts *facts, const s
 		snprintf(space->reason, sizeof(space->reason), "%s", attempt->reason);
 		return;
 	}
-	load = measure(space, facts, extra, pgpu, inventory_offer(facts->inv, pgpu, type), req, id, last);
+	load = measure(space, query, pgpu, inventory_offer(facts->inv, pgpu, type));
 	space->has = !space->full;
 	space->in_flight = space->full && load.in_flight;
 }
@@ -423,12 +367,13 @@ void capacity_count(struct capacity_count *count, const struct plan_facts *facts
 		    const struct inv_offer *offer)
 {
 	static const struct leases none;
+	const struct capacity_query query = { .facts = facts, .promised = &none, .id = "", .last = "" };
 	const struct inv_type *type = &facts->inv->types[offer->type];
 	const struct inv_pgpu *card = &facts->inv->pgpus[pgpu];
 	int capacity = capacity_of(card, type);
 	struct capacity space;
 
-	measure(&space, facts, &none, pgpu, offer, NULL, "", "");
+	measure(&space, &query, pgpu, offer);
 	*count = (struct capacity_count){ .available = card->ready ? space.left : 0 };
 	/* Each free VF offers one while any GPU instance is free: how many are, the driver does not tell. */
 	if (type->slices && card->sriov && count->available > offer->available)

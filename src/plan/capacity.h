@@ -27,12 +27,16 @@ struct capacity {
 	char fix[REASON_SIZE];
 };
 
-/*
- * `extra`: leases that this plan has promised already, beyond facts->leases. What is leased for `id` itself does not
- * count. `want`: whose hostdev it is for. `last`: a VF to prefer, or "".
- */
-void capacity_on(struct capacity *space, const struct plan_facts *facts, const struct leases *extra, int pgpu,
-		 const char *type, const struct vgpu_request *req, const char *id, const char *last);
+/* What capacity is asked for. */
+struct capacity_query {
+	const struct plan_facts *facts;
+	const struct leases *promised;  /* by this plan already, beyond facts->leases */
+	const struct vgpu_request *req; /* whose hostdev it is for; NULL: all suit */
+	const char *id;                 /* what is leased for this one does not count; "" */
+	const char *last;               /* a VF to prefer; "" */
+};
+
+void capacity_on(struct capacity *space, const struct capacity_query *query, int pgpu, const char *type);
 
 /* Is the parent's driver one with which the hostdev can have it? A plain VF needs VFIO's, or libvirt to bind it. */
 bool capacity_parent_suits(const struct plan_facts *facts, int parent, const struct vgpu_request *req);
@@ -42,7 +46,7 @@ const struct failed_attempt *capacity_failed_attempt(const struct plan_facts *fa
 						     const char *type);
 
 /* Is the parent one that nobody has: no device on it, no lease but that of `id`, nobody who has it open? */
-bool capacity_parent_is_free(const struct plan_facts *facts, const struct leases *extra, int parent, const char *id);
+bool capacity_parent_is_free(const struct capacity_query *query, int parent);
 
 /* What people are shown of one type on one pGPU, also of one that is not in the pool. */
 struct capacity_count {

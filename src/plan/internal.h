@@ -18,6 +18,15 @@ struct planner {
 	int only;               /* the one VF that may be chosen: its parent's index; UNKNOWN any */
 };
 
+/* The VFs of a card; of the pool's where the card is in it. */
+struct capacity_vfs {
+	int all, free;
+	int suited; /* of those that are free */
+	int best;   /* the first of the suited ones that are liked best; UNKNOWN: there is none */
+};
+
+struct capacity_vfs capacity_vfs(const struct capacity_query *query, const struct inv_pgpu *card);
+
 /* How the search for a parent ended. */
 enum choice { CHOSEN, CHOSEN_AFTER_REMOVAL, NO_ROOM, NO_ROOM_YET };
 

@@ -199,6 +199,11 @@ static bool capacity_for(const struct planner *p, size_t req, struct candidate *
 	const struct resolved_request *resolved = &p->facts->resolved_requests[req];
 	const struct inventory *inv = p->facts->inv;
 	const char *other_kind = plan_other_kind(p->facts, c->pgpu, resolved->req);
+	const struct capacity_query query = { .facts = p->facts,
+					      .promised = &p->promised,
+					      .req = resolved->req,
+					      .id = id,
+					      .last = resolved->last_parent };
 
 	if (p->only != UNKNOWN && inv->parents[p->only].pgpu != c->pgpu)
 		return false;
@@ -211,7 +216,7 @@ static bool capacity_for(const struct planner *p, size_t req, struct candidate *
 		snprintf(c->space.reason, sizeof(c->space.reason), "%s", other_kind);
 		return true;
 	}
-	capacity_on(&c->space, p->facts, &p->promised, c->pgpu, type, resolved->req, id, resolved->last_parent);
+	capacity_on(&c->space, &query, c->pgpu, type);
 	if (c->space.has && p->only != UNKNOWN && c->space.parent != p->only) {
 		c->space.has = false;
 		c->space.cause = CAUSE_IN_USE;

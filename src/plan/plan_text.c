@@ -198,20 +198,18 @@ static void text_fix(const struct told *list, size_t n, const struct resolved_re
  * Has the card room for one of the types that the wish names, or for what it serves? *unsuited is set where it has VFs
  * that are free, and none for this hostdev.
  */
-static bool has_room(const struct plan_facts *facts, const struct leases *promised,
-		     const struct resolved_request *resolved, int pgpu, bool *unsuited)
+static bool has_room(const struct capacity_query *query, const struct resolved_request *resolved, int pgpu,
+		     bool *unsuited)
 {
-	const struct pool_card *card = &facts->pool->cards[pgpu];
+	const struct pool_card *card = &query->facts->pool->cards[pgpu];
 	struct capacity space = { 0 };
 
-	if (!card->in_pool || plan_other_kind(facts, pgpu, resolved->req))
+	if (!card->in_pool || plan_other_kind(query->facts, pgpu, resolved->req))
 		return false;
 	for (int t = 0; t < resolved->ntypes && !space.has; t++)
-		capacity_on(&space, facts, promised, pgpu, resolved->types[t], resolved->req, plan_named(resolved->req),
-			    "");
+		capacity_on(&space, query, pgpu, resolved->types[t]);
 	if (resolved->ntypes == 0)
-		capacity_on(&space, facts, promised, pgpu, card->section->type, resolved->req,
-			    plan_named(resolved->req), "");
+		capacity_on(&space, query, pgpu, card->section->type);
 	*unsuited |= space.unsuited;
 	return space.has;
 }
@@ -221,17 +219,19 @@ void plan_text_free_vfs(const struct plan_facts *facts, const struct leases *pro
 {
 	const struct resolved_request *resolved = &facts->resolved_requests[req];
 	const struct inventory *inv = facts->inv;
+	const struct capacity_query query = {
+		.facts = facts, .promised = promised, .req = resolved->req, .id = plan_named(resolved->req), .last = ""
+	};
 	size_t n = 0, found = 0;
 	bool unsuited = false;
 
 	for (int g = 0; facts->pool && g < (int)inv->npgpus; g++) {
-		if (!has_room(facts, promised, resolved, g, &unsuited))
+		if (!has_room(&query, resolved, g, &unsuited))
 			continue;
 		for (int i = inv->pgpus[g].first; i < inv->pgpus[g].first + inv->pgpus[g].nparents; i++) {
 			/* One of another hostdev of the domain is no advice. */
 			if (request_names(facts->request, inv->parents[i].name) ||
-			    !capacity_parent_is_free(facts, promised, i, plan_named(resolved->req)) ||
-			    !capacity_parent_suits(facts, i, resolved->req))
+			    !capacity_parent_is_free(&query, i) || !capacity_parent_suits(facts, i, resolved->req))
 				continue;
 			if (found++ < SHOWN_VFS && n < size)
 				n += (size_t)snprintf(buf + n, size - n, "%s%s",

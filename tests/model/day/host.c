@@ -215,13 +215,15 @@ static void fill_wish(const struct host_day *host, struct resolved_request *reso
 static bool first_fit(const struct plan_facts *facts, const struct resolved_request *resolved, struct step *step)
 {
 	static const struct leases none;
+	const struct capacity_query query = {
+		.facts = facts, .promised = &none, .req = resolved->req, .id = resolved->req->id, .last = ""
+	};
 
 	for (int t = 0; t < resolved->ntypes; t++) {
 		for (size_t g = 0; g < facts->inv->npgpus; g++) {
 			struct capacity space;
 
-			capacity_on(&space, facts, &none, (int)g, resolved->types[t], resolved->req, resolved->req->id,
-				    "");
+			capacity_on(&space, &query, (int)g, resolved->types[t]);
 			if (!space.has)
 				continue;
 			snprintf(step->vgpu.type, sizeof(step->vgpu.type), "%s", resolved->types[t]);
