@@ -29,7 +29,7 @@ static const char one_card[] = "proc/\nrun/\n"
 
 static struct tree tree;
 static struct store store;
-static struct section sections[] = { { .type = "nvidia-222", .enabled = true, .max_instances = NO_LIMIT } };
+static struct section sections[] = { { .type = "nvidia-222", .max_instances = NO_LIMIT } };
 static struct config config = { .sections = sections, .nsections = 1 };
 static struct vgpu_request vgpus[] = { { .id = B, .facts.type = "nvidia-222" } };
 static struct request request = { .uuid = VM, .name = "vm", .vgpus = vgpus, .nvgpus = 1 };
