@@ -38,8 +38,8 @@ struct inv_ids {
 	size_t n;
 };
 
-/* Makes room for item number `n` behind *array; 0 or -ENOMEM. */
-int inv_room(void *array, size_t n, size_t size, struct err *err);
+/* Appends a copy of an item of `size` bytes to the *n of *array; its index, or -ENOMEM. */
+int inv_append(void *array, size_t *n, const void *item, size_t size, struct err *err);
 
 /* Not ready, for this reason (printf); the first reason stays. */
 void inv_not_ready(struct inv_pgpu *pgpu, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -111,7 +111,7 @@ int inv_ask(struct inv_reader *reader, struct inv_pgpu *pgpu, const struct inv_a
 int inv_ask_rest(struct inv_reader *reader, struct err *err);
 
 /*
- * inventory_cards.c: cards of NVIDIA's driver that are not in the inventory, as pGPUs that are not ready. Before
- * inv_order.
+ * inventory_cards.c: if all types are asked for, cards of NVIDIA's driver that are not in the inventory, as pGPUs that
+ * are not ready. Before inv_order.
  */
 int inv_read_absent(struct inv_reader *reader, struct err *err);

@@ -16,18 +16,19 @@
 
 enum { LOOK_MS = 2 * BOUNDED_ANSWER_MS, LEAST_MS = 20 };
 
-int inv_room(void *array, size_t n, size_t size, struct err *err)
+int inv_append(void *array, size_t *n, const void *item, size_t size, struct err *err)
 {
 	void **p = array, *more;
 
 	/* Full at 0, 16, 32, 64, ... */
-	if (n != 0 && (n < 16 || (n & (n - 1)) != 0))
-		return 0;
-	more = reallocarray(*p, n ? n * 2 : 16, size);
-	if (!more)
-		return err_sys(err, ENOMEM, "reading the inventory");
-	*p = more;
-	return 0;
+	if (*n == 0 || (*n >= 16 && (*n & (*n - 1)) == 0)) {
+		more = reallocarray(*p, *n ? *n * 2 : 16, size);
+		if (!more)
+			return err_sys(err, ENOMEM, "reading the inventory");
+		*p = more;
+	}
+	memcpy((char *)*p + *n * size, item, size);
+	return (int)(*n)++;
 }
 
 void inv_not_ready(struct inv_pgpu *pgpu, const char *fmt, ...)
@@ -68,46 +69,35 @@ void inv_close(struct inv_reader *reader)
 		closedir(reader->list);
 }
 
-static void read_driver(struct inventory *inv, const struct host *host)
+static int read_driver(struct inv_reader *reader, struct err *err)
 {
+	struct inventory *inv = reader->inv;
 	char version[sizeof(inv->nvidia_driver)];
+
+	(void)err;
 
 	for (size_t i = 0; i < inv->npgpus; i++) {
 		if (!inv->pgpus[i].nvidia)
 			continue;
-		if (file_read(host->root, "sys/module/nvidia/version", version, sizeof(version)) > 0)
+		if (file_read(reader->host->root, "sys/module/nvidia/version", version, sizeof(version)) > 0)
 			text_safe(inv->nvidia_driver, sizeof(inv->nvidia_driver), version);
-		return;
+		break;
 	}
+	return 0;
 }
 
 /* In a child, which has no other descriptors than the host's root and its own. */
 static int read_all(void *arg, struct err *err)
 {
+	static int (*const steps[])(struct inv_reader *reader, struct err *err) = {
+		inv_open,        inv_read_parents, inv_read_variant, inv_read_vfs, inv_read_devices, inv_group,
+		inv_read_absent, inv_order,        inv_ask_variant,  inv_ask_rest, read_driver
+	};
 	struct inv_reader *reader = arg;
-	int r = inv_open(reader, err);
+	int r = 0;
 
-	if (r == 0)
-		r = inv_read_parents(reader, err);
-
-	if (r == 0 && reader->query->frameworks & INV_VARIANT)
-		r = inv_read_variant(reader, err);
-	if (r == 0 && reader->query->frameworks & INV_VF && reader->query->vf_name)
-		r = inv_read_vfs(reader, err);
-	if (r == 0)
-		r = inv_read_devices(reader, err);
-	if (r == 0)
-		r = inv_group(reader, err);
-	if (r == 0 && !reader->types)
-		r = inv_read_absent(reader, err);
-	if (r == 0)
-		r = inv_order(reader, err);
-	if (r == 0 && reader->query->frameworks & INV_VARIANT)
-		r = inv_ask_variant(reader, err);
-	if (r == 0)
-		r = inv_ask_rest(reader, err);
-	if (r == 0)
-		read_driver(reader->inv, reader->host);
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(steps); i++)
+		r = steps[i](reader, err);
 	inv_close(reader);
 	return r;
 }

@@ -203,11 +203,10 @@ int inventory_pci(const struct host *host, struct inv_pci **out, size_t *n, stru
 		    !inventory_card(host, e->d_name, &device.card))
 			continue;
 		device.display = is_display(dir);
-		if (inv_room(out, *n, sizeof(device), err) < 0) {
+		if (inv_append(out, n, &device, sizeof(device), err) < 0) {
 			free(*out);
 			return -err->code;
 		}
-		(*out)[(*n)++] = device;
 	}
 	if (*n > 1)
 		qsort(*out, *n, sizeof(**out), by_address);
@@ -227,8 +226,11 @@ int inv_read_absent(struct inv_reader *reader, struct err *err)
 {
 	struct inventory *inv = reader->inv;
 	const struct dirent *e;
-	int r, fd = file_dir(reader->host->root, "sys/bus/pci/devices");
+	int r, fd;
 
+	if (reader->types)
+		return 0;
+	fd = file_dir(reader->host->root, "sys/bus/pci/devices");
 	if (fd == -ENOENT)
 		return 0;
 	autoclosedir DIR *d = fd < 0 ? NULL : fdopendir(fd);
@@ -249,10 +251,9 @@ int inv_read_absent(struct inv_reader *reader, struct err *err)
 		if (state != VFS_OFF && state != NO_TYPES)
 			continue;
 		explain(&card, state, driver);
-		r = inv_room(&inv->pgpus, inv->npgpus, sizeof(card), err);
+		r = inv_append(&inv->pgpus, &inv->npgpus, &card, sizeof(card), err);
 		if (r < 0)
 			return r;
-		inv->pgpus[inv->npgpus++] = card;
 	}
 	return 0;
 }

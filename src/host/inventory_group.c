@@ -63,18 +63,13 @@ void inv_read_card(struct inv_pgpu *pgpu, int dir)
 static int pgpu_at(struct inventory *inv, const char *address, struct err *err)
 {
 	struct inv_pgpu fresh = { .framework = FW_MDEV, .numa = UNKNOWN, .ready = true };
-	int r;
 
 	/* From the last on: a card's VFs come one after the other. */
 	for (size_t i = inv->npgpus; i-- > 0;)
 		if (strcmp(inv->pgpus[i].address, address) == 0)
 			return (int)i;
 	text_copy(fresh.address, sizeof(fresh.address), address);
-	r = inv_room(&inv->pgpus, inv->npgpus, sizeof(fresh), err);
-	if (r < 0)
-		return r;
-	inv->pgpus[inv->npgpus] = fresh;
-	return (int)inv->npgpus++;
+	return inv_append(&inv->pgpus, &inv->npgpus, &fresh, sizeof(fresh), err);
 }
 
 bool inv_read_virtfn(char out[PCI_SIZE], int card, size_t n)

@@ -23,15 +23,13 @@ static struct inv_name *find(const struct names *names, enum framework framework
 
 static int add(struct names *names, enum framework framework, const char *id, const char *name, struct err *err)
 {
-	struct inv_name *added;
+	struct inv_name added = { .framework = framework };
+	int r;
 
-	if (inv_room(&names->list, names->n, sizeof(*names->list), err) < 0)
-		return -err->code;
-	added = &names->list[names->n++];
-	*added = (struct inv_name){ .framework = framework };
-	text_copy(added->id, sizeof(added->id), id);
-	text_safe(added->name, sizeof(added->name), name);
-	return 0;
+	text_copy(added.id, sizeof(added.id), id);
+	text_safe(added.name, sizeof(added.name), name);
+	r = inv_append(&names->list, &names->n, &added, sizeof(added), err);
+	return r < 0 ? r : 0;
 }
 
 /* The types of one parent. An id says what a type is: its name is read once, from the first card that answers. */

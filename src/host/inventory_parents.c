@@ -30,10 +30,9 @@ int inv_read_parents(struct inv_reader *reader, struct err *err)
 		/* The name becomes a path again: only one that is written as the kernel writes it is taken. */
 		if (!parent_parse(p.name, e->d_name) || strcmp(p.name, e->d_name) != 0)
 			continue;
-		r = inv_room(&inv->parents, inv->nparents, sizeof(p), err);
+		r = inv_append(&inv->parents, &inv->nparents, &p, sizeof(p), err);
 		if (r < 0)
 			return r;
-		inv->parents[inv->nparents++] = p;
 	}
 	if (errno)
 		return err_sys(err, errno, "%s/sys/class/mdev_bus", reader->host->name);
@@ -109,11 +108,10 @@ static int read_mdevs(struct inv_reader *reader, struct err *err)
 		snprintf(path, sizeof(path), "%s/mdev_type", device.vgpu.id);
 		if (file_link_base(fd, path, type, sizeof(type)) < 0 || !type_parse(device.vgpu.type, type))
 			device.vgpu.type[0] = '\0';
-		r = inv_room(&inv->devices, inv->ndevices, sizeof(device), err);
+		place_device(inv, &device);
+		r = inv_append(&inv->devices, &inv->ndevices, &device, sizeof(device), err);
 		if (r < 0)
 			return r;
-		place_device(inv, &device);
-		inv->devices[inv->ndevices++] = device;
 	}
 	if (errno)
 		return err_sys(err, errno, "%s/sys/bus/mdev/devices", reader->host->name);

@@ -112,13 +112,12 @@ int inv_list_types(struct inv_ids *ids, int dir, struct err *err)
 
 		if (!type_parse(id, e->d_name))
 			continue;
-		r = inv_room(&ids->id, ids->n, sizeof(*ids->id), err);
+		r = inv_append(&ids->id, &ids->n, id, sizeof(id), err);
 		if (r < 0) {
 			free(ids->id);
 			*ids = (struct inv_ids){ 0 };
 			return r;
 		}
-		memcpy(ids->id[ids->n++], id, sizeof(id));
 	}
 	if (ids->n)
 		qsort(ids->id, ids->n, sizeof(*ids->id), inv_by_number);
@@ -136,11 +135,10 @@ int inv_find_type(const struct inventory *inv, const struct inv_pgpu *pgpu, cons
 
 int inv_offer_type(struct inv_pgpu *pgpu, int type, int available, struct err *err)
 {
-	int r = inv_room(&pgpu->offers, pgpu->noffers, sizeof(*pgpu->offers), err);
+	const struct inv_offer offer = { .type = type, .available = available };
+	int r = inv_append(&pgpu->offers, &pgpu->noffers, &offer, sizeof(offer), err);
 
-	if (r == 0)
-		pgpu->offers[pgpu->noffers++] = (struct inv_offer){ .type = type, .available = available };
-	return r;
+	return r < 0 ? r : 0;
 }
 
 /* The index of what `id` is on cards of this model; read where it is new, from the parent whose folder `dir` is. */
@@ -165,11 +163,7 @@ static int type_at(struct inventory *inv, const struct inv_pgpu *pgpu, int dir, 
 		text[0] = '\0';
 	inv_parse_description(&type, text);
 	typelist_framebuffer(type.name, &type.slices);
-	r = inv_room(&inv->types, inv->ntypes, sizeof(type), err);
-	if (r < 0)
-		return r;
-	inv->types[inv->ntypes] = type;
-	return (int)inv->ntypes++;
+	return inv_append(&inv->types, &inv->ntypes, &type, sizeof(type), err);
 }
 
 /* Adds what the pGPU offers of one type, if it does. */

@@ -45,10 +45,9 @@ static int read_vf(struct inventory *inv, int g, int card, size_t n, const char 
 	else if (!text_number(text, 0, INT_MAX, &number))
 		inv_not_ready(&inv->pgpus[g], "%s: current_vgpu_type is no number", vf);
 	text_copy(parent.name, sizeof(parent.name), vf);
-	r = inv_room(&inv->parents, inv->nparents, sizeof(parent), err);
+	r = inv_append(&inv->parents, &inv->nparents, &parent, sizeof(parent), err);
 	if (r < 0)
 		return r;
-	inv->parents[inv->nparents++] = parent;
 	if (!inv->pgpus[g].ready || number == 0)
 		return 0;
 	text_copy(device.vgpu.id, sizeof(device.vgpu.id), vf);
@@ -56,10 +55,8 @@ static int read_vf(struct inventory *inv, int g, int card, size_t n, const char 
 	snprintf(device.vgpu.type, sizeof(device.vgpu.type), "nvidia-%ld", number);
 	/* No entry of its own appears and goes: the type is what tells one vGPU from the next. */
 	device.node = (uint64_t)number;
-	r = inv_room(&inv->devices, inv->ndevices, sizeof(device), err);
-	if (r == 0)
-		inv->devices[inv->ndevices++] = device;
-	return r;
+	r = inv_append(&inv->devices, &inv->ndevices, &device, sizeof(device), err);
+	return r < 0 ? r : 0;
 }
 
 /* The devices of the driver, sorted. A VF is looked at with its card, and then not once more by its own name. */
@@ -85,9 +82,8 @@ static int read_names(struct names *names, DIR *dir, struct err *err)
 
 		if (!pci_parse(name.pci, e->d_name) || strcmp(name.pci, e->d_name) != 0)
 			continue;
-		if (inv_room(&names->list, names->n, sizeof(*names->list), err) < 0)
+		if (inv_append(&names->list, &names->n, &name, sizeof(name), err) < 0)
 			return -err->code;
-		names->list[names->n++] = name;
 	}
 	if (names->n)
 		qsort(names->list, names->n, sizeof(*names->list), by_name);
@@ -111,20 +107,21 @@ static int read_card(struct inv_reader *reader, struct names *names, const char 
 	struct inv_pgpu fresh = { .framework = FW_VARIANT, .numa = UNKNOWN, .ready = true, .sriov = true };
 	size_t had = inv->nparents;
 	char vf[PCI_SIZE];
-	int r = inv_room(&inv->pgpus, inv->npgpus, sizeof(fresh), err);
+	int r = 0, g;
 
-	if (r < 0)
-		return r;
 	text_copy(fresh.address, sizeof(fresh.address), address);
-	inv->pgpus[inv->npgpus] = fresh;
+	g = inv_append(&inv->pgpus, &inv->npgpus, &fresh, sizeof(fresh), err);
+	if (g < 0)
+		return g;
 	for (size_t n = 0; r == 0 && n < UINT16_MAX && inv_read_virtfn(vf, card, n); n++) {
 		pass_over(names, vf);
-		r = read_vf(inv, (int)inv->npgpus, card, n, vf, err);
+		r = read_vf(inv, g, card, n, vf, err);
 	}
-	if (r < 0 || inv->nparents == had)
-		return r;
-	inv_read_card(&inv->pgpus[inv->npgpus++], card);
-	return 0;
+	if (inv->nparents == had)
+		inv->npgpus--;
+	else
+		inv_read_card(&inv->pgpus[g], card);
+	return r;
 }
 
 /* All cards that the driver has. */
@@ -154,8 +151,11 @@ int inv_read_variant(struct inv_reader *reader, struct err *err)
 {
 	const char *const *cards = reader->query->cards;
 	struct names none = { 0 };
-	int r = cards ? 0 : read_driver(reader, err);
+	int r;
 
+	if (!(reader->query->frameworks & INV_VARIANT))
+		return 0;
+	r = cards ? 0 : read_driver(reader, err);
 	for (; r == 0 && cards && *cards; cards++) {
 		autoclose int card = inv_open_card(reader, *cards);
 
@@ -180,9 +180,9 @@ static int add_type(struct inventory *inv, const struct inv_pgpu *pgpu, int numb
 	memcpy(type.device, pgpu->device, sizeof(type.device));
 	text_copy(type.name, sizeof(type.name), name ? name : type.id);
 	type.framebuffer_mib = typelist_framebuffer(type.name, &type.slices);
-	if (t < 0 && inv_room(&inv->types, inv->ntypes, sizeof(type), err) < 0)
-		return -err->code;
-	inv->types[t < 0 ? (int)inv->ntypes++ : t] = type;
+	if (t < 0)
+		return inv_append(&inv->types, &inv->ntypes, &type, sizeof(type), err) < 0 ? -err->code : 0;
+	inv->types[t] = type;
 	return 0;
 }
 
@@ -334,9 +334,12 @@ static int offer_types(struct inventory *inv, struct inv_pgpu *pgpu, const struc
 int inv_ask_variant(struct inv_reader *reader, struct err *err)
 {
 	struct inventory *inv = reader->inv;
-	autofree struct typelist *lists = calloc(inv->npgpus + 1, sizeof(*lists));
+	autofree struct typelist *lists = NULL;
 	int r = 0;
 
+	if (!(reader->query->frameworks & INV_VARIANT))
+		return 0;
+	lists = calloc(inv->npgpus + 1, sizeof(*lists));
 	if (!lists)
 		return err_sys(err, ENOMEM, "reading the inventory");
 	for (size_t g = 0; g < inv->npgpus; g++)

@@ -18,15 +18,13 @@ static int read_vfs(struct inventory *inv, int card, struct err *err)
 
 	for (size_t n = 0; n < UINT16_MAX && inv_read_virtfn(vf, card, n); n++) {
 		struct inv_parent parent = { .pgpu = (int)inv->npgpus };
-		int r = inv_room(&inv->parents, inv->nparents, sizeof(parent), err);
 
-		if (r < 0)
-			return r;
 		text_copy(parent.name, sizeof(parent.name), vf);
 		snprintf(path, sizeof(path), "virtfn%zu/driver", n);
 		if (file_link_base(card, path, parent.driver, sizeof(parent.driver)) < 0)
 			parent.driver[0] = '\0';
-		inv->parents[inv->nparents++] = parent;
+		if (inv_append(&inv->parents, &inv->nparents, &parent, sizeof(parent), err) < 0)
+			return -err->code;
 	}
 	return 0;
 }
@@ -40,16 +38,13 @@ static int offer_name(struct inventory *inv, struct inv_pgpu *card, const char *
 	int t = inv_find_type(inv, card, name);
 
 	if (t < 0) {
-		if (inv_room(&inv->types, inv->ntypes, sizeof(type), err) < 0)
-			return -err->code;
 		memcpy(type.vendor, card->vendor, sizeof(type.vendor));
 		memcpy(type.device, card->device, sizeof(type.device));
 		text_copy(type.id, sizeof(type.id), name);
 		text_copy(type.name, sizeof(type.name), name);
-		t = (int)inv->ntypes;
-		inv->types[inv->ntypes++] = type;
+		t = inv_append(&inv->types, &inv->ntypes, &type, sizeof(type), err);
 	}
-	return inv_offer_type(card, t, 1, err);
+	return t < 0 ? t : inv_offer_type(card, t, 1, err);
 }
 
 /* `before`: how many parents there are that are sorted by name. */
@@ -59,10 +54,8 @@ static int read_card(struct inv_reader *reader, const char *address, int dir, si
 	struct inv_pgpu card = { .framework = FW_VF, .numa = UNKNOWN, .ready = true, .sriov = true };
 	size_t had = inv->nparents;
 	const char *name = NULL;
-	int r = inv_room(&inv->pgpus, inv->npgpus, sizeof(card), err);
+	int r = read_vfs(inv, dir, err);
 
-	if (r == 0)
-		r = read_vfs(inv, dir, err);
 	if (r < 0)
 		return r;
 	text_copy(card.address, sizeof(card.address), address);
@@ -76,8 +69,10 @@ static int read_card(struct inv_reader *reader, const char *address, int dir, si
 		return 0;
 	}
 	r = offer_name(inv, &card, name, err);
-	inv->pgpus[inv->npgpus++] = card;
-	return r;
+	if (r == 0 && inv_append(&inv->pgpus, &inv->npgpus, &card, sizeof(card), err) >= 0)
+		return 0;
+	free(card.offers);
+	return -err->code;
 }
 
 static bool is_known(const struct inventory *inv, const char *address)
@@ -119,8 +114,11 @@ int inv_read_vfs(struct inv_reader *reader, struct err *err)
 {
 	const char *const *cards = reader->query->cards;
 	size_t before = reader->inv->nparents;
-	int r = cards ? 0 : read_all(reader, before, err);
+	int r;
 
+	if (!(reader->query->frameworks & INV_VF) || !reader->query->vf_name)
+		return 0;
+	r = cards ? 0 : read_all(reader, before, err);
 	for (; r == 0 && cards && *cards; cards++) {
 		autoclose int dir = is_known(reader->inv, *cards) ? -1 : inv_open_card(reader, *cards);
 
