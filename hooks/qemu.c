@@ -78,7 +78,7 @@ static int write_out(const char *data, size_t len, struct err *err)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return err_sys(err, errno, "the XML cannot be written to standard output");
+			return err_sys(err, errno, "cannot write the XML to standard output");
 		data += n;
 		len -= (size_t)n;
 	}
@@ -181,7 +181,7 @@ static int read_xml(struct hook *hook, struct err *err)
 {
 	int r = file_slurp(STDIN_FILENO, SIZE_MAX, &hook->xml, &hook->len);
 
-	return r < 0 ? err_sys(err, -r, "the domain's XML cannot be read from standard input") : 0;
+	return r < 0 ? err_sys(err, -r, "cannot read the domain XML from standard input") : 0;
 }
 
 /* Why nothing may be leased: kept for the refusal of a device that does not exist. Only a wrong file is an error. */
@@ -190,8 +190,7 @@ static int read_config(struct hook *hook, struct err *err)
 	int r;
 
 	if (!hook->call.args.root && geteuid() != 0) {
-		snprintf(hook->why_no_config, sizeof(hook->why_no_config),
-			 "this libvirt does not run as root, and only root can make vGPUs");
+		snprintf(hook->why_no_config, sizeof(hook->why_no_config), "libvirt does not run as root");
 		return 0;
 	}
 	r = config_load(&hook->config, &hook->host, hook->call.args.config, err);

@@ -46,17 +46,16 @@ int cmd_open(struct cmd *cmd, const struct cmd_call *call, unsigned int needs, s
 	if (needs & CMD_BARE)
 		return 0;
 	if (needs & CMD_LIBVIRT && call->args.root && !call->connect)
-		return err_set(err, EINVAL, "%s has no libvirt of its own: name one with --connect", call->args.root);
+		return err_set(err, EINVAL, "%s: no libvirt on a simulated host; use --connect URI", call->args.root);
 	if (write && !call->args.root && geteuid() != 0)
-		return err_set(err, EPERM, "this changes vGPUs, and only root can: run it with sudo");
+		return err_set(err, EPERM, "cannot change leases: permission denied; run as root");
 	if (write && !call->args.root)
 		log_open("vgpu-lease");
 	if (host_open(&cmd->host, call->args.root, err) < 0 || read_config(cmd, needs, err) < 0)
 		return -err->code;
 	if (store_open(&cmd->store, &cmd->host, write, err) < 0)
-		return err->code == EACCES
-			       ? err_set(err, EACCES, "cannot read the leases: permission denied: run as root")
-			       : -err->code;
+		return err->code == EACCES ? err_set(err, EACCES, "cannot read leases: permission denied; run as root")
+					   : -err->code;
 	cmd->hp.config = cmd->has_config ? &cmd->config : NULL;
 	return needs & CMD_LIBVIRT ? hotplug_open(&cmd->hp, call->args.operands[0], err) : 0;
 }
@@ -127,7 +126,7 @@ int cmd_read_xml(const char *path, char **xml, size_t *len, struct err *err)
 	if (r == 0)
 		return 0;
 	if (r == -EFBIG)
-		err_set(err, EFBIG, "%s: over %d MiB, so no domain's XML", cmd_shown(path), DOMXML_MAX >> 20);
+		err_set(err, EFBIG, "%s: larger than %d MiB: not a domain XML", cmd_shown(path), DOMXML_MAX >> 20);
 	else
 		err_sys(err, -r, "%s", cmd_shown(path));
 	return CMD_USAGE;

@@ -20,7 +20,7 @@ static int check_type(const struct cmd *cmd, struct err *err)
 	}
 	if (cmd->call->type || types == 1)
 		return 0;
-	return err_set(err, EINVAL, "which type? Give --type with one of %s", types ? list : "(the pool has none)");
+	return err_set(err, EINVAL, "no type given: use --type with one of %s", types ? list : "(the pool has none)");
 }
 
 static int attach(struct cmd *cmd, struct err *err)
@@ -52,7 +52,7 @@ static int suspend(struct cmd *cmd, struct err *err)
 
 	if (hotplug_suspend(&cmd->hp, &n, err) < 0)
 		return -err->code;
-	out_say("suspended domain %s: %zu vGPU%s given back", cmd->hp.domain.name, n, n == 1 ? "" : "s");
+	out_say("suspended domain %s: %zu vGPU%s released", cmd->hp.domain.name, n, n == 1 ? "" : "s");
 	return CMD_DONE;
 }
 

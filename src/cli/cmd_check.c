@@ -38,7 +38,7 @@ static void print_text(const struct check *check)
 			finding->where ? finding->where : "", finding->where ? ": " : "", finding->text,
 			finding->fix ? ": " : "", finding->fix ? finding->fix : "");
 	}
-	out_say("%zu passed, %zu to look at, %zu failed; %zu of %zu pGPU%s in the pool", check->count[CHECK_PASS],
+	out_say("%zu passed, %zu warnings, %zu failed; %zu of %zu pGPU%s in the pool", check->count[CHECK_PASS],
 		check->count[CHECK_WARN], check->count[CHECK_FAIL], check->npool, check->ncards,
 		check->ncards == 1 ? "" : "s");
 }

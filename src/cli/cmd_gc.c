@@ -82,8 +82,8 @@ static int check_type(const struct cmd *cmd, const char *type, struct err *err)
 		found |= strcmp(leases.list[i].vgpu.type, type) == 0;
 	lease_list_free(&leases);
 	return found ? 0
-		     : err_set(err, ENOENT,
-			       "--type %s: no such type here: 'vgpu-lease types' lists those that there are", type);
+		     : err_set(err, ENOENT, "--type %s: no such type on this host; 'vgpu-lease types' lists them",
+			       type);
 }
 
 static int run(struct cmd *cmd, struct err *err)
@@ -96,8 +96,8 @@ static int run(struct cmd *cmd, struct err *err)
 	if ((pass.type && check_type(cmd, pass.type, err) < 0) || gc_run(&pass, err) < 0)
 		return -err->code;
 	if (pass.garbage)
-		out_warn("%d file%s in /run/vgpu-lease/leases could not be understood%s", pass.garbage,
-			 pass.garbage == 1 ? "" : "s", pass.dry ? "" : ": now in /run/vgpu-lease/garbage");
+		out_warn("%d invalid file%s in /run/vgpu-lease/leases%s", pass.garbage, pass.garbage == 1 ? "" : "s",
+			 pass.dry ? "" : ": moved to /run/vgpu-lease/garbage");
 	for (size_t i = 0; i < pass.n; i++)
 		failed += pass.items[i].outcome == GC_FAILED;
 	if (cmd->call->json)
@@ -106,7 +106,8 @@ static int run(struct cmd *cmd, struct err *err)
 		cmd_gc_table(&pass);
 	gc_free(&pass);
 	if (failed)
-		return err_set(err, EBUSY, "%d of these could not be given back: see why, then run gc again", failed);
+		return err_set(err, EBUSY, "%d of these could not be released: fix the cause, then run gc again",
+			       failed);
 	return CMD_DONE;
 }
 

@@ -20,7 +20,7 @@ static const char *note_of(const struct gc_item *item, char buf[NOTE_SIZE])
 		return NULL;
 	if (item->outcome != GC_GOES)
 		return active ? "its device is gone" : item->why;
-	snprintf(buf, NOTE_SIZE, "%s: 'vgpu-lease gc' collects it", item->why);
+	snprintf(buf, NOTE_SIZE, "%s; run 'vgpu-lease gc'", item->why);
 	return buf;
 }
 
@@ -85,10 +85,10 @@ static int run(struct cmd *cmd, struct err *err)
 	if (lease_list(&cmd->store, &leases, err) < 0)
 		return -err->code;
 	if (leases.garbage)
-		out_warn("%d file%s in /run/vgpu-lease/leases cannot be understood: 'vgpu-lease gc' sets them aside",
+		out_warn("%d invalid file%s in /run/vgpu-lease/leases; run 'vgpu-lease gc' to set them aside",
 			 leases.garbage, leases.garbage == 1 ? "" : "s");
 	if (leases.n && gc_run(&verdicts, &why) < 0)
-		out_warn("no notes: %s", why.text);
+		out_warn("no notes in the list: %s", why.text);
 	if (cmd->call->json)
 		print_json(cmd, &leases, &verdicts);
 	else

@@ -58,7 +58,7 @@ static void print_text(const struct planning *p)
 
 	preview_print(stdout, &p->preview, true);
 	if (plan->kind == PLAN_REMOVE && more)
-		out_say("%zu more: planned when that is removed", more);
+		out_say("%zu more: planned after the removal", more);
 	print_diff(p, stdout);
 }
 
@@ -190,7 +190,7 @@ static void print(const struct planning *p, const char *refusal)
 	else if (request && request->nvgpus == 0)
 		out_say("domain %s has no vGPU: nothing to do", request->name);
 	else if (!refusal && p->preview.plan.nsteps == 0)
-		out_say("domain %s: %s leaves its vGPUs as they are: %s", request->name, p->op, p->cmd->why_no_config);
+		out_say("domain %s: vGPUs not changed by %s: %s", request->name, p->op, p->cmd->why_no_config);
 	else if (request && p->preview.survey.request)
 		print_text(p);
 	/* What has been printed comes before what is wrong with it. */

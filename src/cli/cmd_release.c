@@ -25,11 +25,10 @@ static int find(struct cmd *cmd, const char *id, struct lease *lease, struct err
 	if (r != 0)
 		return r < 0 ? r : 0;
 	if (kernel_exists(&cmd->host, &vgpu) == 1)
-		return err_set(
-			err, ENOENT,
-			"%s: no domain has leased it; the device is there: 'vgpu-lease gc' removes it if it is an orphan",
-			id);
-	return err_set(err, ENOENT, "%s: no lease of this ID: 'vgpu-lease list' shows those that there are", id);
+		return err_set(err, ENOENT,
+			       "%s: device exists, but is not leased; 'vgpu-lease gc' removes it if it is an orphan",
+			       id);
+	return err_set(err, ENOENT, "%s: no such lease; 'vgpu-lease list' shows all leases", id);
 }
 
 /* Only an open device says no; that its domain seems to run is worth a word. */
@@ -44,15 +43,14 @@ static int check_unused(const struct cmd *cmd, const struct lease *lease, struct
 
 	vfio_users_free(users);
 	if (r == 1)
-		return err_set(err, EBUSY, "%s: process %d has it open, for domain %s: shut that down first",
+		return err_set(err, EBUSY, "%s: held open by process %d for domain %s; shut down the domain first",
 			       lease->vgpu.id, (int)pid, lease->name);
 	if (r < 0)
 		return r;
 	if (lease->state == LEASE_CREATING && reclaim_at_work(&cmd->store, lease))
-		return err_set(err, EBUSY, "%s: it is being created now, for domain %s: try again", lease->vgpu.id,
-			       lease->name);
+		return err_set(err, EBUSY, "%s: being created for domain %s; try again", lease->vgpu.id, lease->name);
 	if (libvirt_files_read(&disk, &cmd->host, &why) == 0 && libvirt_files_runs(disk, lease->domain))
-		out_warn("%s: domain %s runs, though nobody has the device open", lease->vgpu.id, lease->name);
+		out_warn("%s: domain %s is running, but no process has the device open", lease->vgpu.id, lease->name);
 	libvirt_files_free(disk);
 	return 0;
 }
@@ -65,12 +63,12 @@ static int give_back(struct cmd *cmd, const struct lease *lease, struct err *err
 	int r = release_now(&cmd->store, policy, lease, err);
 
 	if (r == 0)
-		return err_set(err, EAGAIN, "%s: it changed hands meanwhile: see 'vgpu-lease list'", lease->vgpu.id);
+		return err_set(err, EAGAIN, "%s: the lease has changed; see 'vgpu-lease list'", lease->vgpu.id);
 	if (r < 0)
 		return r;
 	out_say("%s %s, %s on %s, of domain %s", removes ? "removed" : "dropped the lease of", lease->vgpu.id,
 		lease->vgpu.type, lease->vgpu.parent, lease->name);
-	log_info("release: domain %s: gave back %s by hand", lease->name, lease->vgpu.id);
+	log_info("release: domain %s: released %s by hand", lease->name, lease->vgpu.id);
 	return CMD_DONE;
 }
 

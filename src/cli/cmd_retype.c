@@ -37,8 +37,8 @@ static int check_offer(const struct survey *survey, int pgpu, const char *type, 
 
 		snprintf(list + n, sizeof(list) - n, "%s%s", n ? ", " : "", survey->inv.types[card->offers[i].type].id);
 	}
-	return err_set(err, ENOENT, "%s makes no %s; its types: %s", card->address, type,
-		       *list ? list : "(none that can be changed)");
+	return err_set(err, ENOENT, "%s does not provide %s; its types: %s", card->address, type,
+		       *list ? list : "(none)");
 }
 
 /* "FILE, line N: " where a section stands. */
@@ -60,21 +60,18 @@ static int check_config(const struct survey *survey, int pgpu, const char *type,
 	if (pool_serves(&survey->pool, pgpu, type))
 		return 0;
 	if (!then)
-		return err_set(
-			err, EPERM,
-			"the configuration does not enable %s: add it to enabled_mdev_types, with a section [mdev_%s] "
-			"that has device_addresses = %s; then call this again",
-			type, type, address);
+		return err_set(err, EPERM,
+			       "%s is not enabled: add it to enabled_mdev_types and to a section [mdev_%s] with "
+			       "device_addresses = %s, then run this command again",
+			       type, type, address);
 	where_is(where, sizeof(where), now ? now : then);
 	if (now)
-		return err_set(
-			err, EPERM,
-			"%sthe configuration has %s serve %s: put it under [mdev_%s] instead, then call this again",
-			where, address, now->type, type);
-	return err_set(
-		err, EPERM,
-		"%sthe configuration does not have %s serve %s (%s): put it under [mdev_%s], then call this again",
-		where, address, type, survey->pool.cards[pgpu].reason, type);
+		return err_set(err, EPERM,
+			       "%s%s is configured for %s: move it to [mdev_%s], then run this command again", where,
+			       address, now->type, type);
+	return err_set(err, EPERM,
+		       "%s%s is not configured for %s (%s): add it to [mdev_%s], then run this command again", where,
+		       address, type, survey->pool.cards[pgpu].reason, type);
 }
 
 /* A leased vGPU of another type keeps the card as it is; else what may go, goes. */
@@ -96,8 +93,8 @@ static int drain(struct cmd *cmd, const char *pgpu, const char *type, struct err
 	gc_free(&pass);
 	if (!blocks)
 		return 0;
-	return err_set(err, EBUSY, "%s is not free for %s: %d vGPU%s of another type %s in the way", pgpu, type, blocks,
-		       blocks == 1 ? "" : "s", blocks == 1 ? "stands" : "stand");
+	return err_set(err, EBUSY, "%s is not free for %s: blocked by %d vGPU%s of another type", pgpu, type, blocks,
+		       blocks == 1 ? "" : "s");
 }
 
 /* Definitions with which mdevctl makes vGPUs of another type on the card at the next boot. */
@@ -115,7 +112,7 @@ static int name_definitions(const struct survey *survey, int pgpu, const char *t
 		    strcmp(list[i].type, type) == 0)
 			continue;
 		out_warn(
-			"/etc/mdevctl.d/%s/%s brings a %s back at the next boot: 'mdevctl undefine -u %s' if nobody needs it",
+			"/etc/mdevctl.d/%s/%s creates a %s at the next boot; if it is not needed, run 'mdevctl undefine -u %s'",
 			list[i].parent, list[i].uuid, list[i].type, list[i].uuid);
 	}
 	return 0;
@@ -140,7 +137,7 @@ static int say_free(struct survey *survey, const char *address, const char *type
 	offer = inventory_offer(&survey->inv, pgpu, type);
 	if (offer)
 		capacity_count(&count, &facts, pgpu, offer);
-	out_say("%s is free for %s: %d can be made now, %d exist", address, type, count.available, count.used);
+	out_say("%s is free for %s: %d available, %d in use", address, type, count.available, count.used);
 	return 0;
 }
 

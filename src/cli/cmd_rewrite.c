@@ -78,7 +78,7 @@ static void say_what_changed(const struct rewrite *r, const char *path)
 	for (size_t i = 0; i < r->nchanges; i++)
 		out_say("%s -> %s", request->vgpus[r->changes[i].req].id, r->changes[i].id);
 	if (r->nchanges && (strncmp(path, "/etc/libvirt/", 13) == 0 || strncmp(path, "/run/libvirt/", 13) == 0))
-		out_warn("libvirt does not notice a change of its own files: use 'virsh define %s'", path);
+		out_warn("libvirt does not notice changes to its own files; run 'virsh define %s'", path);
 }
 
 static int read_regular(int fd, struct stat *st, char **xml, size_t *len)
@@ -116,7 +116,7 @@ static int in_place(struct cmd *cmd, struct rewrite *rewrite, struct err *err)
 		return -err->code;
 	r = rewrite->nchanges ? replace(dir, base, &was, rewrite) : 0;
 	if (r < 0)
-		return err_sys(err, -r, "%s stays as it was", shown);
+		return err_sys(err, -r, "%s: not changed", shown);
 	say_what_changed(rewrite, path);
 	return 0;
 }
@@ -147,7 +147,7 @@ static int check_call(const struct cmd_call *call, struct err *err)
 {
 	if (!call->in_place || strcmp(call->args.operands[0], "-") != 0)
 		return 0;
-	return err_set(err, EINVAL, "--in-place needs a file, not standard input");
+	return err_set(err, EINVAL, "--in-place requires a file, not standard input");
 }
 
 const struct command cmd_rewrite = {

@@ -128,9 +128,10 @@ static int ask_qemu(struct show *show, struct err *err)
 	struct virt *virt = show->cmd->hp.virt;
 
 	if (!show->domain->running)
-		return err_set(err, EPERM, "domain %s does not run: there is no QEMU to ask", show->domain->name);
+		return err_set(err, EPERM, "domain %s is not running: --qemu requires a running domain",
+			       show->domain->name);
 	if (!virt_is_qemu(virt))
-		return err_set(err, EOPNOTSUPP, "domain %s is none of QEMU's", show->domain->name);
+		return err_set(err, EOPNOTSUPP, "domain %s is not a QEMU domain", show->domain->name);
 	for (size_t i = 0; i < show->n; i++) {
 		const struct vgpu_request *req = find_req(show->live, show->views[i].id);
 
@@ -189,7 +190,7 @@ static void print_text(const struct show *show)
 		for (size_t k = 0; k < show->views[i].n; k++)
 			out_say("%s: %s", show->views[i].id, show->views[i].differences[k]);
 	if (show->taken && domxml_request(show->taken)->nvgpus)
-		out_say("domain %s lacks what a suspend took from it: 'vgpu-lease resume %s'", name, name);
+		out_say("domain %s: vGPUs detached by suspend are missing; run 'vgpu-lease resume %s'", name, name);
 	if (show->cmd->call->qemu && !show->nreasons)
 		out_say("QEMU: domain %s can migrate", name);
 	for (size_t i = 0; i < show->nreasons; i++)

@@ -304,7 +304,7 @@ static int run(struct leased *d, struct err *err)
 	if (d->options.wait)
 		return wait_ready(d->options.args.root, d->options.args.config, (int)d->options.wait_s, err);
 	if (!d->options.args.root && geteuid() != 0)
-		return err_set(err, EPERM, "only root can look after vGPUs");
+		return err_set(err, EPERM, "cannot change leases: permission denied; run as root");
 	if (d->options.foreground)
 		log_open_stderr("vgpu-leased");
 	else if (!d->options.args.root)

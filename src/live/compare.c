@@ -61,7 +61,7 @@ static void running_and_open(struct compare *v)
 	if (!v->lease && !v->exists)
 		say(v, "the domain has it, but the kernel has no such device: shut the domain down and start it again");
 	if (v->open < 0)
-		say(v, "which process has it open cannot be told: run this as root");
+		say(v, "which process has it open cannot be told: run as root");
 	else if (v->exists && v->open == 0)
 		say(v,
 		    "no process has it open, but the domain runs with it: 'vgpu-lease show --qemu' tells whether QEMU has it; if "

@@ -96,7 +96,7 @@ static void compare(struct check *check, int64_t came)
 	bool asked;
 
 	if (pid < 0) {
-		check_report(check, CHECK_WARN, "run this as root",
+		check_report(check, CHECK_WARN, "run as root",
 			     "whether it runs, and knows of the hook, cannot be told");
 		return;
 	}

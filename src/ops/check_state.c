@@ -93,7 +93,7 @@ void check_state(struct check *check)
 	look_at_writable(check, "var/lib/vgpu-lease", CHECK_WARN, "where a vGPU was is not remembered");
 	if (check->has_store < 0)
 		check_report(check_at_path(check, "run/vgpu-lease"), CHECK_FAIL,
-			     check->has_store == -EACCES ? "run this as root" : "fix the cause", "%s",
+			     check->has_store == -EACCES ? "run as root" : "fix the cause", "%s",
 			     check->store_err.text);
 }
 
