@@ -4,15 +4,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/file.h"
 #include "lib/tap.h"
-#include "state/history.h"
 
 #define ID "c6f1a2b3-0000-4000-8000-00000000000a"
 #define VM "11111111-2222-4333-8444-555555555555"
@@ -90,23 +87,8 @@ static void directory(struct store *store)
 	ok(lease_drop(store, ID, &err) == 0, "dropping it again is no error");
 }
 
-static bool never(const void *arg, const char *id)
+static void leftovers(struct store *store)
 {
-	(void)arg;
-	(void)id;
-	return false;
-}
-
-static bool always(const void *arg, const char *id)
-{
-	return !never(arg, id);
-}
-
-static void tidying(struct store *store)
-{
-	const struct timespec long_ago[2] = { { .tv_sec = 1 }, { .tv_sec = 1 } };
-	struct lease l = sample();
-	struct affinity a;
 	struct leases all;
 	struct err err;
 
@@ -120,17 +102,6 @@ static void tidying(struct store *store)
 	   "and is removed under the lock");
 	lease_list_free(&all);
 	store_unlock(store);
-	affinity_put(store, &l);
-	seen_since(store, ID, 7, true);
-	history_tidy(store, always, never, NULL, 90);
-	ok(affinity_get(store, ID, &a) == 1 && faccessat(store->seen, ID, F_OK, 0) == 0,
-	   "what is recent, or of a device that exists, is remembered");
-	utimensat(store->affinity, ID, long_ago, 0);
-	history_tidy(store, never, always, NULL, 90);
-	ok(affinity_get(store, ID, &a) == 1 && faccessat(store->seen, ID, F_OK, 0) < 0,
-	   "what something names is remembered however old; a device that is gone has not been seen");
-	history_tidy(store, never, never, NULL, 90);
-	ok(affinity_get(store, ID, &a) == 0, "what is old and nothing names is forgotten");
 }
 
 static void garbage(struct store *store)
@@ -153,78 +124,6 @@ static void garbage(struct store *store)
 	lease_list_free(&all);
 }
 
-static void locks(struct store *store)
-{
-	struct store other;
-	struct err err;
-	char mine[32];
-	pid_t child;
-	int fd;
-
-	ok(store_open(&other, &host, true, &err) == 0 && store_lock(store, 100, &err) == 0,
-	   "the store's lock is taken");
-	ok(store_lock(&other, 30, &err) == -ETIMEDOUT, "a second one waits, and gives up: %s", err.text);
-	snprintf(mine, sizeof(mine), "process %d ", (int)getpid());
-	ok(strstr(err.text, mine) != NULL, "and names the holder");
-	store_unlock(store);
-	ok(store_lock(&other, 0, &err) == 0, "free again it is had at once");
-	/* The handler forks in one thread while another has the lock; the child can be in the kernel for ever. */
-	child = fork();
-	if (child == 0) {
-		alarm(60);
-		pause();
-		_exit(1);
-	}
-	store_unlock(&other);
-	ok(child > 0 && store_lock(store, 0, &err) == 0, "also where a child that was forked meanwhile lives on");
-	store_unlock(store);
-	kill(child, SIGKILL);
-	waitpid(child, NULL, 0);
-	fd = store_lock_pgpu(store, "0000:41:00.0", 0, &err);
-	ok(fd >= 0 && store_lock_pgpu(&other, "0000:41:00.0", 0, &err) == -ETIMEDOUT, "a pGPU's lock is had once");
-	ok(close(store_lock_pgpu(&other, "0000:42:00.0", 0, &err)) == 0, "another pGPU's is another lock");
-	close(fd);
-	ok(!store_handler_runs(store), "no handler runs");
-	store_close(&other);
-}
-
-static void memory(struct store *store)
-{
-	struct lease l = sample();
-	struct affinity a;
-	int64_t first;
-
-	ok(affinity_get(store, ID, &a) == 0, "of an unknown UUID nothing is remembered");
-	affinity_put(store, &l);
-	ok(affinity_get(store, ID, &a) == 1 && strcmp(a.parent, l.vgpu.parent) == 0 && !a.made_this_boot,
-	   "where an adopted one was is remembered, not that we made it");
-	l.origin = LEASE_CREATED;
-	affinity_put(store, &l);
-	ok(affinity_get(store, ID, &a) == 1 && a.made_this_boot, "one that we made is ours, in this boot");
-	file_publish(store->affinity, ID, "../x y z\n", 9, true);
-	ok(affinity_get(store, ID, &a) == 0, "a record that is no type and parent is not trusted");
-	first = seen_since(store, ID, 7, false);
-	ok(faccessat(store->seen, ID, F_OK, 0) < 0 && first > 0, "a look alone notes nothing");
-	first = seen_since(store, ID, 7, true);
-	host_sleep_ms(5);
-	ok(seen_since(store, ID, 7, true) == first, "what was noted stays");
-	ok(seen_since(store, ID, 8, false) > first, "it was not noted of another device with the same UUID");
-	seen_forget(store, ID);
-	ok(seen_since(store, ID, 7, false) > first, "until it is forgotten");
-}
-
-static void strangers(void)
-{
-	struct store store;
-	struct err err;
-
-	fchmodat(host.root, "run/vgpu-lease", 0777, 0);
-	ok(store_open(&store, &host, true, &err) == -EPERM, "a store that others may write to is refused: %s",
-	   err.text);
-	store_close(&store);
-	fchmodat(host.root, "run/vgpu-lease", 0700, 0);
-}
-
 int main(void)
 {
 	struct store store;
@@ -236,18 +135,13 @@ int main(void)
 	mkdirat(host.root, "run", 0755);
 	mkdirat(host.root, "var", 0755);
 	mkdirat(host.root, "var/lib", 0755);
-	ok(store_open(&store, &host, false, &err) == 0 && store.leases < 0,
-	   "a store that is not there is an empty one");
-	store_close(&store);
-	ok(store_open(&store, &host, true, &err) == 0, "it is made when it is needed %s", err.text);
+	if (store_open(&store, &host, true, &err) < 0)
+		return 99;
 	text_form();
 	directory(&store);
 	garbage(&store);
-	tidying(&store);
-	locks(&store);
-	memory(&store);
+	leftovers(&store);
 	store_close(&store);
-	strangers();
 	host_close(&host);
 	snprintf(command, sizeof(command), "rm -rf %s", root);
 	return tap_done() | (system(command) != 0);

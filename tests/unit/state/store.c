@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Where the state is kept, and its locks. */
+#include "state/store.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "base/auto.h"
+#include "base/file.h"
+#include "lib/tap.h"
+#include "lib/tree.h"
+
+#define ID "c6f1a2b3-0000-4000-8000-00000000000a"
+#define OTHER "c6f1a2b3-0000-4000-8000-00000000000b"
+
+static struct tree tree;
+
+static void opening(void)
+{
+	struct store store;
+	struct err err = { 0 };
+
+	ok(store_open(&store, &tree.host, false, &err) == 0 && store.leases < 0,
+	   "a store that is not there is an empty one");
+	ok(!store_locked(&store) && !store_removes(&store, ID) && !store_handler_runs(&store),
+	   "in which nothing is locked");
+	store_close(&store);
+	store_note_call(tree.path);
+	ok(faccessat(tree.host.root, "run/vgpu-lease", F_OK, 0) < 0, "a call makes none");
+	ok(store_open(&store, &tree.host, true, &err) == 0, "it is made when it is needed %s", err.text);
+	ok(store.run >= 0 && store.leases >= 0 && store.seen >= 0 && store.affinity >= 0, "with its directories");
+	store_close(&store);
+	ok(store.run == -1 && store.leases == -1 && store.seen == -1 && store.affinity == -1, "closed, it has none");
+}
+
+static void calls(const struct store *store)
+{
+	const struct timespec long_ago[2] = { { .tv_sec = 1 }, { .tv_sec = 1 } };
+	struct stat st;
+
+	store_note_call(tree.path);
+	ok(fstatat(store->run, "called", &st, 0) == 0, "the first call is noted");
+	utimensat(store->run, "called", long_ago, 0);
+	store_note_call(tree.path);
+	ok(fstatat(store->run, "called", &st, 0) == 0 && st.st_mtim.tv_sec > 1, "so is each later one");
+}
+
+static void locks(struct store *store)
+{
+	struct store other;
+	struct err err;
+	char mine[32];
+	pid_t child;
+	int fd;
+
+	ok(store_open(&other, &tree.host, true, &err) == 0 && store_lock(store, 100, &err) == 0,
+	   "the store's lock is taken");
+	ok(store_lock(&other, 30, &err) == -ETIMEDOUT, "a second one waits, and gives up: %s", err.text);
+	snprintf(mine, sizeof(mine), "process %d ", (int)getpid());
+	ok(strstr(err.text, mine) != NULL, "and names the holder");
+	store_unlock(store);
+	ok(store_lock(&other, 0, &err) == 0, "free again it is had at once");
+	/* The handler forks in one thread while another has the lock; the child can be in the kernel for ever. */
+	child = fork();
+	if (child == 0) {
+		alarm(60);
+		pause();
+		_exit(1);
+	}
+	store_unlock(&other);
+	ok(child > 0 && store_lock(store, 0, &err) == 0, "also where a child that was forked meanwhile lives on");
+	store_unlock(store);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	fd = store_lock_pgpu(store, "0000:41:00.0", 0, &err);
+	ok(fd >= 0 && store_lock_pgpu(&other, "0000:41:00.0", 0, &err) == -ETIMEDOUT, "a pGPU's lock is had once");
+	ok(close(store_lock_pgpu(&other, "0000:42:00.0", 0, &err)) == 0, "another pGPU's is another lock");
+	ok(store_pgpu_busy(&other, "0000:41:00.0") && !store_pgpu_busy(&other, "0000:42:00.0"),
+	   "somebody can ask whether it is held");
+	ok(store_lock(&other, 0, &err) == 0 && store_locked(store), "the store's lock is taken under it");
+	store_unlock(&other);
+	ok(!store_locked(store), "and released before it");
+	close(fd);
+	ok(!store_pgpu_busy(&other, "0000:41:00.0"), "closed, it is free");
+	store_close(&other);
+}
+
+static void removals(struct store *store)
+{
+	struct store other;
+	struct err err = { 0 };
+	int lock, copy;
+
+	if (store_open(&other, &tree.host, true, &err) < 0)
+		tree_fail(err.text);
+	ok(!store_removes(store, ID), "nothing is being removed");
+	lock = store_lock_removal(store, ID, &err);
+	ok(lock >= 0 && store_removes(&other, ID), "the removal of a device is seen by others");
+	ok(store_lock_removal(&other, ID, &err) == -EBUSY, "there is one at a time");
+	ok(!store_removes(&other, OTHER), "other devices are not concerned");
+	ok(store_lock(&other, 0, &err) == 0, "nor is the store's lock");
+	store_unlock(&other);
+	copy = fcntl(lock, F_DUPFD_CLOEXEC, 3);
+	close(lock);
+	ok(store_removes(&other, ID), "a child that is still at it keeps it");
+	store_end_removal(ID, copy);
+	ok(!store_removes(&other, ID), "ended, it is over");
+	lock = store_lock_removal(store, ID, &err);
+	copy = fcntl(lock, F_DUPFD_CLOEXEC, 3);
+	store_end_removal(ID, lock);
+	ok(!store_removes(&other, ID), "also if a child has a copy of the lock");
+	close(copy);
+	store_close(&other);
+}
+
+static void handler(struct store *store)
+{
+	struct err err = { 0 };
+	int lock;
+
+	ok(!store_handler_runs(store), "no handler runs");
+	lock = store_lock_handler(store, 0, &err);
+	ok(lock >= 0 && store_handler_runs(store), "one runs");
+	ok(store_lock_handler(store, 0, &err) == -ETIMEDOUT, "a second one does not");
+	ok(store_is_handler(store, lock), "its lock is the one that others look at");
+	unlinkat(store->run, "handler.lock", 0);
+	ok(!store_is_handler(store, lock), "not if somebody removed the file");
+	close(lock);
+	ok(!store_is_handler(store, -1), "no lock is none");
+}
+
+static void set_aside(struct store *store)
+{
+	struct err err = { 0 };
+
+	file_publish(store->leases, ID, "what?", 5, true);
+	ok(store_set_aside(store, "leases", ID, &err) == 0 && faccessat(store->leases, ID, F_OK, 0) < 0 &&
+		   faccessat(store->run, "garbage/" ID, F_OK, 0) == 0,
+	   "a record that cannot be understood is moved to garbage/");
+	ok(store_set_aside(store, "leases", ID, &err) == 0, "one that is gone is no error");
+}
+
+static void strangers(void)
+{
+	struct store store;
+	struct err err;
+
+	fchmodat(tree.host.root, "run/vgpu-lease", 0777, 0);
+	ok(store_open(&store, &tree.host, true, &err) == -EPERM, "a store that others may write to is refused: %s",
+	   err.text);
+	store_close(&store);
+	fchmodat(tree.host.root, "run/vgpu-lease", 0700, 0);
+}
+
+int main(void)
+{
+	struct store store;
+	struct err err = { 0 };
+
+	tree_begin(&tree, "run/\nvar/lib/\n");
+	opening();
+	if (store_open(&store, &tree.host, true, &err) < 0)
+		tree_fail(err.text);
+	calls(&store);
+	locks(&store);
+	removals(&store);
+	handler(&store);
+	set_aside(&store);
+	store_close(&store);
+	strangers();
+	tree_end(&tree);
+	return tap_done();
+}
