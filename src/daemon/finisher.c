@@ -46,7 +46,7 @@ static void say_trouble(struct finisher *f, const char *text)
 		return;
 	snprintf(f->trouble, sizeof(f->trouble), "%.255s", text);
 	if (*text)
-		log_warn("give-backs cannot be finished: %s", text);
+		log_warn("cannot complete pending releases: %s", text);
 }
 
 static int add_watch(struct finisher *f, int *watch, int folder, uint32_t events)
@@ -215,7 +215,7 @@ int finisher_start(struct finisher **out, const struct host *host, const struct 
 
 	*out = NULL;
 	if (!f)
-		return err_sys(err, ENOMEM, "give-backs cannot be watched for");
+		return err_sys(err, ENOMEM, "cannot watch for pending releases");
 	f->host = host;
 	f->policy = *policy;
 	pthread_mutex_init(&f->lock, NULL);
@@ -232,7 +232,7 @@ int finisher_start(struct finisher **out, const struct host *host, const struct 
 	}
 	if (r) {
 		finisher_free(f);
-		return err_sys(err, r, "give-backs cannot be watched for");
+		return err_sys(err, r, "cannot watch for pending releases");
 	}
 	*out = f;
 	return 0;

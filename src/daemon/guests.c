@@ -121,7 +121,7 @@ int64_t guests_connect(struct guests *g)
 
 	if (g->virt && !virt_alive(g->virt)) {
 		hang_up(g);
-		say_state(g, "the connection to libvirt was lost");
+		say_state(g, "connection to libvirt lost");
 	}
 	if (g->virt)
 		return 0;
@@ -179,7 +179,7 @@ int guests_look(struct guests *g, const struct live_domain **domains, size_t *n)
 		return -ENOTCONN;
 	r = virt_list(g->virt, true, &g->domains, &g->n, &err);
 	if (r < 0) {
-		log_warn("who runs cannot be told: %s", err.text);
+		log_warn("cannot list the running domains: %s", err.text);
 		return r;
 	}
 	g->guests = calloc(g->n + 1, sizeof(*g->guests));

@@ -20,10 +20,10 @@ static void write_facts(struct guests *g, size_t i, const struct host_facts *fac
 	int r = migration_facts_write(g->virt, facts, g->guests[i].doc, domain->uuid, VIRT_LIVE, &err);
 
 	if (r == 1)
-		log_info("domain %s: what is known of its vGPUs is in its metadata now", domain->name);
+		log_info("domain %s: migration facts of its vGPUs written to its metadata", domain->name);
 	/* One that is busy, or gone meanwhile, is met again in a later pass. */
 	if (r < 0 && r != -ENOENT && r != -EBUSY && r != -EPERM)
-		log_warn("what is known of its vGPUs cannot be put into its metadata: %s", err.text);
+		log_warn("cannot write migration facts: %s", err.text);
 }
 
 static bool has_facts(const struct guests *g, size_t i)
@@ -42,7 +42,7 @@ static void write_all_facts(struct guests *g, struct store *store)
 	if (first == g->n)
 		return;
 	if (host_facts_read(&facts, store, &err) < 0)
-		log_warn("what is known of vGPUs cannot be told: %s", err.text);
+		log_warn("cannot read migration facts: %s", err.text);
 	else
 		for (size_t i = first; i < g->n && virt_alive(g->virt); i++)
 			if (has_facts(g, i))
@@ -68,7 +68,7 @@ static int still_defined(struct guests *g, const char *uuid, const char *xml, st
 	int r = virt_xml(g->virt, uuid, VIRT_CONFIG, &now, err);
 
 	if (r == 0 && strcmp(now, xml) != 0)
-		return err_set(err, ESTALE, "edited meanwhile");
+		return err_set(err, ESTALE, "definition changed meanwhile");
 	return r;
 }
 
@@ -94,7 +94,7 @@ static int define_anew(struct guests *g, const char *uuid, const struct host *ho
 			r = virt_define(g->virt, rewrite.rewritten, err);
 		request = domxml_request(rewrite.doc);
 		for (size_t i = 0; r == 0 && i < rewrite.nchanges; i++)
-			log_info("domain %s: placeholder %s of its definition is %s now", request->name,
+			log_info("domain %s: placeholder %s in its definition replaced by %s", request->name,
 				 request->vgpus[rewrite.changes[i].req].id, rewrite.changes[i].id);
 	}
 	rewrite_end(&rewrite);
@@ -110,7 +110,7 @@ static void define_one(struct guests *g, const char *uuid, const struct host *ho
 		g->any_defined = true;
 		g->news(g->arg);
 	} else if (r < 0 && r != -ENOENT) {
-		log_warn("domain %s: the placeholders of its definition cannot be replaced: %s", uuid, err.text);
+		log_warn("domain %s: cannot replace the placeholders in its definition: %s", uuid, err.text);
 	}
 }
 
@@ -122,7 +122,7 @@ static void define_any(struct guests *g, const struct host *host, const struct c
 	size_t n;
 
 	if (virt_list(g->virt, false, &all, &n, &err) < 0) {
-		log_warn("definitions cannot be looked at: %s", err.text);
+		log_warn("cannot read the definitions of the domains: %s", err.text);
 		return;
 	}
 	g->any_defined = false;

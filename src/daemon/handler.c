@@ -23,7 +23,7 @@ static int take_lock(struct handler *h, struct store *store, struct err *err)
 	int fd = store_lock_handler(store, LOCK_WAIT_MS, err);
 
 	if (fd < 0)
-		return fd == -ETIMEDOUT ? err_in(err, "another vgpu-leased runs on this host") : fd;
+		return fd == -ETIMEDOUT ? err_in(err, "another vgpu-leased is running on this host") : fd;
 	if (h->lock >= 0)
 		close(h->lock);
 	h->lock = fd;
@@ -46,10 +46,9 @@ static void first_config(struct handler *h)
 
 	h->has_config = r == 0;
 	if (r == -ENOENT)
-		log_warn("there is no configuration: %s: nothing is leased, and what is left over is finished",
-			 err.text);
+		log_warn("no configuration: %s: nothing is leased, only pending releases are processed", err.text);
 	else if (r < 0)
-		log_warn("%s: until this is mended and read anew (reload), only what is left over is finished",
+		log_warn("%s: until the configuration is fixed and reloaded, only pending releases are processed",
 			 err.text);
 }
 
@@ -102,14 +101,14 @@ void handler_reload(struct handler *h)
 
 	if (r < 0) {
 		log_warn("%s: %s", err.text,
-			 h->has_config ? "the configuration that was read before still holds" : "there still is none");
+			 h->has_config ? "the previous configuration remains in effect" : "still no configuration");
 		return;
 	}
 	config_free(&h->config);
 	h->config = config;
 	h->has_config = true;
 	finisher_policy(h->finisher, &h->config.policy);
-	log_info("the configuration was read anew");
+	log_info("configuration reloaded");
 }
 
 /* What is reported, in this pass and in the last: a line is logged when it is new. */
@@ -160,12 +159,10 @@ static size_t report_pass(struct handler *h, const struct reconcile *pass)
 		if (item->leased)
 			continue;
 		foreign++;
-		say(&report, "foreign: %s, %s on %s, is in no lease", item->vgpu.id, item->vgpu.type,
-		    item->vgpu.parent);
+		say(&report, "foreign: %s, %s on %s: not leased", item->vgpu.id, item->vgpu.type, item->vgpu.parent);
 	}
 	if (pass->gc.garbage)
-		say(&report, "%d leases that could not be understood were set aside: see /run/vgpu-lease/garbage",
-		    pass->gc.garbage);
+		say(&report, "%d unreadable leases were moved to /run/vgpu-lease/garbage", pass->gc.garbage);
 	forget_said(h);
 	h->said = report.lines;
 	h->nsaid = report.n;
@@ -200,7 +197,7 @@ int64_t handler_pass(struct handler *h, const struct running *running)
 	if (r == 0)
 		r = reconcile_run(&pass, &err);
 	if (r < 0) {
-		log_warn("nothing could be brought together: %s", err.text);
+		log_warn("pass failed: %s", err.text);
 		notify_status("%s; the last pass failed: %.300s", running->libvirt, err.text);
 		next = host_now_ms() + RETRY_MS;
 	} else {

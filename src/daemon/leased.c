@@ -222,7 +222,7 @@ static void open_libvirt(struct leased *d)
 	if (d->options.args.root && !d->options.uri)
 		return;
 	if (virt_loop_init(&err) < 0) {
-		log_warn("%s: who runs is told from libvirt's files alone", err.text);
+		log_warn("%s: running domains are determined from libvirt's files only", err.text);
 		return;
 	}
 	d->timer = virt_loop_timer(-1, on_timer, d, &err);
@@ -245,7 +245,7 @@ static void open_udev(struct leased *d)
 
 	if (d->options.args.root || udev_watch_open(&d->udev, &err) == 0)
 		return;
-	log_warn("%s: what changes is seen every few minutes only", err.text);
+	log_warn("%s: changes of devices are noticed only every few minutes", err.text);
 }
 
 static int open_signals(struct leased *d, struct err *err)
@@ -259,7 +259,7 @@ static int open_signals(struct leased *d, struct err *err)
 	sigaddset(&set, SIGHUP);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	d->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	return d->signals < 0 ? err_sys(err, errno, "signals cannot be received") : 0;
+	return d->signals < 0 ? err_sys(err, errno, "cannot receive signals") : 0;
 }
 
 static void look_after(struct leased *d)
@@ -270,7 +270,7 @@ static void look_after(struct leased *d)
 	d->watches[1] = (struct watch){ d->udev ? udev_watch_fd(d->udev) : -1, on_udev };
 	d->watches[2] = (struct watch){ finisher_lost_fd(d->handler.finisher), on_lost };
 	open_libvirt(d);
-	log_info("vgpu-lease %s looks after this host's vGPUs", PACKAGE_VERSION);
+	log_info("version %s started", PACKAGE_VERSION);
 	loop(d);
 	log_info("ends");
 	guests_free(d->guests);

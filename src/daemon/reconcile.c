@@ -213,7 +213,7 @@ static int judge_lease(struct look *look, const struct lease *lease, struct leas
 	r = release_claim(pass->store, lease, release_lock_by(pass->policy), err);
 	if (r <= 0)
 		return r;
-	log_info("reconcile: domain %s: %s is given back: %s", lease->name, lease->vgpu.id, why);
+	log_info("reconcile: domain %s: releasing %s: %s", lease->name, lease->vgpu.id, why);
 	note(pass, RECONCILE_GIVE_BACK, lease->vgpu.id, lease->name, why);
 	return 0;
 }

@@ -70,14 +70,14 @@ static int finish_one(struct store *store, const struct policy *policy, const st
 		return 0;
 	r = release_turn(store, policy, lease->vgpu.id, host_now_ms() + TURN_MS, host_now_ms() + LOOK_MS, &own);
 	if (r == 0) {
-		log_info("release: domain %s: gave back %s", lease->name, lease->vgpu.id);
+		log_info("release: domain %s: released %s", lease->name, lease->vgpu.id);
 		return 1;
 	}
 	if ((r == -EBUSY || r == -EAGAIN) && has_time(policy, lease))
 		return 0;
 	if (!lease_marks_have(logged, lease))
-		log_warn("release: domain %s: %s cannot be given back yet, and is tried again: %s", lease->name,
-			 lease->vgpu.id, own.text);
+		log_warn("release: domain %s: cannot release %s yet, trying again: %s", lease->name, lease->vgpu.id,
+			 own.text);
 	return lease_marks_add(failed, lease, err);
 }
 

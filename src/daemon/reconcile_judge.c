@@ -28,33 +28,33 @@ static enum reconcile_verdict judge_unfinished(const struct reconcile_view *v, c
 	if (lease->state == LEASE_RESERVED)
 		return say(RECONCILE_LEAVE, why, "reserved for its domain");
 	if (v->at_work)
-		return say(RECONCILE_LEAVE, why, "somebody is at work on it");
+		return say(RECONCILE_LEAVE, why, "in use by another process");
 	/* A QEMU that is on its way out has its devices open to the last, and its release has come already. */
 	if (v->now_ms - lease->since_ms < v->grace_ms)
-		return say(RECONCILE_LEAVE, why, "its lease changed a moment ago");
-	return say(RECONCILE_ADOPT, why, "its domain runs with it, though the lease says '%s'",
+		return say(RECONCILE_LEAVE, why, "its lease has just changed");
+	return say(RECONCILE_ADOPT, why, "attached to its domain, but its lease is '%s'",
 		   lease_state_word(lease->state));
 }
 
 enum reconcile_verdict reconcile_device(const struct reconcile_view *v, char why[REASON_SIZE])
 {
 	if (!v->settled)
-		return say(RECONCILE_LEAVE, why, "its domain is being started, moved or stopped");
+		return say(RECONCILE_LEAVE, why, "its domain is being started, migrated or stopped");
 	if (v->lease && v->lease->since_ms >= v->looked_ms)
-		return say(RECONCILE_LEAVE, why, "its lease changed after libvirt said that its domain has it");
+		return say(RECONCILE_LEAVE, why, "its lease changed after libvirt was asked");
 	if (v->lease && strcmp(v->lease->domain, v->domain) != 0)
-		return say(RECONCILE_REPORT, why, "it runs in this domain, but is leased to domain %.100s",
+		return say(RECONCILE_REPORT, why, "attached to this domain, but leased to domain %.100s",
 			   v->lease->name);
 	if (v->lease && v->lease->state == LEASE_ACTIVE)
 		return say(RECONCILE_LEAVE, why, "leased to its domain");
 	if (v->open < 0)
-		return say(RECONCILE_LEAVE, why, "it cannot be told whether it is open");
+		return say(RECONCILE_LEAVE, why, "cannot tell whether it is open");
 	/* A running QEMU has its devices open; else one of the two is no longer so. */
 	if (!v->exists || v->open == 0)
-		return say(RECONCILE_LEAVE, why, "its domain names it, but does not have it open");
+		return say(RECONCILE_LEAVE, why, "named by its domain, but not open");
 	if (v->lease)
 		return judge_unfinished(v, why);
-	return say(RECONCILE_ADOPT, why, "its domain runs with it, and it is in no lease");
+	return say(RECONCILE_ADOPT, why, "attached to its domain, but not leased");
 }
 
 enum reconcile_verdict reconcile_lease(const struct reconcile_view *v, char why[REASON_SIZE])
@@ -64,23 +64,23 @@ enum reconcile_verdict reconcile_lease(const struct reconcile_view *v, char why[
 	if (v->lease->state != LEASE_ACTIVE)
 		return say(RECONCILE_LEAVE, why, "not active");
 	if (!v->known)
-		return say(RECONCILE_LEAVE, why, "its domain's XML is not to be had now");
+		return say(RECONCILE_LEAVE, why, "the XML of its domain is not available");
 	if (v->lease->since_ms >= v->looked_ms)
-		return say(RECONCILE_LEAVE, why, "its lease changed after libvirt said what its domain has");
+		return say(RECONCILE_LEAVE, why, "its lease changed after libvirt was asked");
 	if (!v->settled)
-		return say(RECONCILE_LEAVE, why, "its domain is being started, moved or stopped");
+		return say(RECONCILE_LEAVE, why, "its domain is being started, migrated or stopped");
 	if (v->named)
-		return say(RECONCILE_LEAVE, why, "its domain has it");
+		return say(RECONCILE_LEAVE, why, "attached to its domain");
 	if (v->taken)
-		return say(RECONCILE_LEAVE, why, "a suspend took it from its domain, which has not ended yet");
+		return say(RECONCILE_LEAVE, why, "detached by a suspend that has not completed");
 	if (v->at_work)
-		return say(RECONCILE_LEAVE, why, "somebody is at work on it");
+		return say(RECONCILE_LEAVE, why, "in use by another process");
 	if (v->open < 0)
-		return say(RECONCILE_LEAVE, why, "it cannot be told whether it is open");
+		return say(RECONCILE_LEAVE, why, "cannot tell whether it is open");
 	if (v->open > 0)
-		return say(RECONCILE_LEAVE, why, "unplugged, but still open");
+		return say(RECONCILE_LEAVE, why, "detached, but still open");
 	/* Leased first, plugged in afterwards: it may be on its way in. */
 	if (!v->seen && age < v->grace_ms)
-		return say(RECONCILE_LEAVE, why, "not plugged in yet");
-	return say(RECONCILE_GIVE_BACK, why, "it was unplugged from its domain");
+		return say(RECONCILE_LEAVE, why, "not attached yet");
+	return say(RECONCILE_GIVE_BACK, why, "detached from its domain");
 }

@@ -49,7 +49,7 @@ static int wait_for_cards(const struct host *host, const struct config *config, 
 	}
 	udev_watch_close(udev);
 	if (n > 1)
-		err_in(err, "%zu things are not as the configuration says, the first", n);
+		err_in(err, "%zu differences from the configuration, the first", n);
 	return n ? -err->code : 0;
 }
 

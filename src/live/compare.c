@@ -26,19 +26,19 @@ static void lease_and_kernel(struct compare *v)
 	if (!lease || lease->state == LEASE_RESERVED || lease->state == LEASE_CREATING)
 		return;
 	if (!v->exists) {
-		say(v, "it is leased, but the kernel has no such device: %s",
-		    v->runs ? "shut the domain down and start it again" : "'vgpu-lease gc' drops the lease");
+		say(v, "leased, but the device does not exist: %s",
+		    v->runs ? "shut the domain down and start it again" : "run 'vgpu-lease gc' to drop the lease");
 		return;
 	}
 	if (*v->type && strcmp(lease->vgpu.type, v->type) != 0)
 		say(v,
-		    "it is leased as %.60s, and the kernel has a %.60s: somebody has made it anew; 'vgpu-lease release' drops the "
-		    "lease once the domain is shut down",
+		    "leased as %.60s, but the device is a %.60s, created by other software: run 'vgpu-lease release' once the "
+		    "domain is shut down",
 		    lease->vgpu.type, v->type);
 	if (*v->parent && strcmp(lease->vgpu.parent, v->parent) != 0)
 		say(v,
-		    "it is leased on %.50s, and the kernel has it on %.50s: somebody has made it anew; 'vgpu-lease release' "
-		    "drops the lease once the domain is shut down",
+		    "leased on %.50s, but the device is on %.50s, created by other software: run 'vgpu-lease release' once the "
+		    "domain is shut down",
 		    lease->vgpu.parent, v->parent);
 }
 
@@ -47,51 +47,49 @@ static void running_and_lease(struct compare *v)
 	const struct lease *lease = v->lease;
 
 	if (!lease)
-		say(v, "the domain has it, and it is in no lease: 'vgpu-leased' records what others attach");
+		say(v, "attached but not leased: vgpu-leased leases devices attached by other means");
 	else if (strcmp(lease->domain, v->domain) != 0)
-		say(v, "the domain has it, and it is leased to domain %.100s: detach it from one of the two",
-		    lease->name);
+		say(v, "attached, but leased to domain %.100s: detach it from one of them", lease->name);
 	else if (lease->state != LEASE_ACTIVE)
-		say(v, "the domain runs with it, but its lease says '%s': 'vgpu-leased' or its next start mends that",
+		say(v, "attached, but its lease is '%s': vgpu-leased or the next start corrects this",
 		    lease_state_word(lease->state));
 }
 
 static void running_and_open(struct compare *v)
 {
 	if (!v->lease && !v->exists)
-		say(v, "the domain has it, but the kernel has no such device: shut the domain down and start it again");
+		say(v, "attached, but the device does not exist: shut the domain down and start it again");
 	if (v->open < 0)
-		say(v, "which process has it open cannot be told: run as root");
+		say(v, "cannot tell which process has it open: run as root");
 	else if (v->exists && v->open == 0)
 		say(v,
-		    "no process has it open, but the domain runs with it: 'vgpu-lease show --qemu' tells whether QEMU has it; if "
-		    "not, 'vgpu-lease detach', or shut the domain down and start it again");
+		    "attached, but not open in any process: 'vgpu-lease show --qemu' shows whether QEMU has it; if not, run "
+		    "'vgpu-lease detach', or shut the domain down and start it again");
 	else if (v->open > 0 && v->qemu && v->by != v->qemu)
-		say(v, "process %d has it open, and not the domain's QEMU (%d): end that process", (int)v->by,
+		say(v, "open in process %d instead of the domain's QEMU (%d): end that process", (int)v->by,
 		    (int)v->qemu);
 	if (!v->shown)
 		return;
 	if (!*v->shown)
-		say(v, "QEMU has no such device: 'vgpu-lease detach', or shut the domain down and start it again");
+		say(v, "QEMU has no such device: run 'vgpu-lease detach', or shut the domain down and start it again");
 	else if (!strstr(v->shown, v->id))
-		say(v, "QEMU has %.120s in its place: shut the domain down and start it again", v->shown);
+		say(v, "QEMU has %.120s instead: shut the domain down and start it again", v->shown);
 }
 
 /* The domain has not got it, and the lease is its own. */
 static void leased_and_absent(struct compare *v)
 {
 	if (v->open > 0)
-		say(v,
-		    "libvirt has taken it from the domain, but process %d has it open: it is given back when that ends",
+		say(v, "detached by libvirt, but still open in process %d: it is released when that process ends",
 		    (int)v->by);
 	else if (!v->runs)
-		say(v, "the domain does not run, and holds its lease: 'vgpu-lease gc' gives it back");
+		say(v, "leased, but the domain is not running: run 'vgpu-lease gc' to release it");
 	else if (v->lease->state == LEASE_RELEASING)
-		say(v, "it waits to be given back: 'vgpu-lease gc' does that");
+		say(v, "release pending: run 'vgpu-lease gc'");
 	else if (v->taken)
-		say(v, "a suspend took it from the domain: 'vgpu-lease resume' attaches it again");
+		say(v, "detached by a suspend: run 'vgpu-lease resume' to attach it again");
 	else
-		say(v, "it is leased, and the domain has not got it: 'vgpu-lease detach' gives it back");
+		say(v, "leased but not attached: run 'vgpu-lease detach' to release it");
 }
 
 void compare(struct compare *v)
@@ -106,7 +104,7 @@ void compare(struct compare *v)
 		leased_and_absent(v);
 	} else if (v->lease && v->config) {
 		say(v,
-		    "the domain's definition names it, and it is leased to domain %.100s: give one of them another UUID or VF",
+		    "named in the domain's definition, but leased to domain %.100s: use another UUID or VF for one of them",
 		    v->lease->name);
 	}
 	if (own)

@@ -83,7 +83,7 @@ int hotplug_unlease(struct hotplug *hp, const struct policy *policy, const char 
 		r = release_finish(hp->store, policy, id, host_now_ms() + (int64_t)policy->release_timeout_s * 1000,
 				   err);
 	if (r == 1)
-		log_info("hotplug: domain %s: gave back %s", hp->domain.name, id);
+		log_info("hotplug: domain %s: released %s", hp->domain.name, id);
 	return r < 0 ? r : 0;
 }
 
@@ -101,7 +101,7 @@ int hotplug_plug(struct hotplug *hp, const char *id, const char *xml, unsigned i
 
 		return err_set(
 			err, ENOTCONN,
-			"%.1500s: whether the domain got vGPU %s is not known, and its lease stays: see 'vgpu-lease show'",
+			"%.1500s: whether vGPU %s was attached is unknown, and it stays leased: see 'vgpu-lease show'",
 			lost.text, id);
 	}
 	/* No guest has used it: the driver has nothing to clean up. */
@@ -142,11 +142,10 @@ int hotplug_attach(struct hotplug *hp, const char *type, bool persistent, struct
 	int r;
 
 	if (!hp->domain.running)
-		return err_set(err, EPERM, "domain %s does not run: add the vGPU to its definition, and start it",
+		return err_set(err, EPERM, "domain %s: not running: add the vGPU to its definition and start it",
 			       hp->domain.name);
 	if (persistent && !hp->domain.persistent)
-		return err_set(err, EPERM, "domain %s is transient: it has no definition to be persistent in",
-			       hp->domain.name);
+		return err_set(err, EPERM, "domain %s: transient: it has no definition to change", hp->domain.name);
 	r = domxml_parse(&doc, hp->domain.xml, strlen(hp->domain.xml), 0, err);
 	if (r == 0)
 		r = hotplug_choose(hp, domxml_request(doc), type, id, xml, sizeof(xml), err);
@@ -193,8 +192,8 @@ int hotplug_unplug(struct hotplug *hp, const struct domxml *doc, size_t req, str
 				     err);
 	if (r != -ETIMEDOUT && r != -EAGAIN)
 		return r;
-	return err_set(err, -r, "domain %s: the guest %s: it still has vGPU %s, and the lease stays", hp->domain.name,
-		       r == -EAGAIN ? "refuses to let go" : "did not let go in time (release_timeout)", w->id);
+	return err_set(err, -r, "domain %s: the guest %s: vGPU %s stays attached and leased", hp->domain.name,
+		       r == -EAGAIN ? "refused to release it" : "did not release it in time (release_timeout)", w->id);
 }
 
 static size_t find_req(const struct request *request, const char *id)
@@ -231,11 +230,11 @@ static int not_plugged(struct hotplug *hp, const char *id, struct err *err)
 	int r = find_lease(hp, id, &lease, err);
 
 	if (r == 0)
-		return err_set(err, ENOENT, "domain %s has no vGPU %s: 'vgpu-lease show %s' tells which it has",
+		return err_set(err, ENOENT,
+			       "domain %s: vGPU %s is not attached: 'vgpu-lease show %s' lists those that are",
 			       hp->domain.name, id, hp->domain.name);
 	if (r == 1 && lease.writer != getpid() && host_process_lives(lease.writer, lease.writer_start))
-		return err_set(err, EBUSY,
-			       "vGPU %s: in use by process %d, which attaches it: try again when that is done", id,
+		return err_set(err, EBUSY, "vGPU %s: process %d is attaching it: try again later", id,
 			       (int)lease.writer);
 	return r;
 }
@@ -248,7 +247,7 @@ int hotplug_detach(struct hotplug *hp, const char *id, bool persistent, struct e
 	size_t req;
 
 	if (!hp->domain.running)
-		return err_set(err, EPERM, "domain %s does not run: it has no vGPU now", hp->domain.name);
+		return err_set(err, EPERM, "domain %s: not running: it has no vGPU attached", hp->domain.name);
 	if (hotplug_parse(hp, hp->domain.xml, &doc, err) < 0)
 		return -err->code;
 	req = find_req(domxml_request(doc), id);
@@ -264,6 +263,6 @@ int hotplug_detach(struct hotplug *hp, const char *id, bool persistent, struct e
 		return -err->code;
 	if (hotplug_unlease(hp, hp->policy, id, hp->found_ms, err) == 0)
 		return 0;
-	return err_in(err, "domain %s no longer has vGPU %s, which is not given back yet (a second detach tries again)",
+	return err_in(err, "domain %s: vGPU %s is detached but not released yet: run the command again",
 		      hp->domain.name, id);
 }

@@ -132,7 +132,7 @@ int hotplug_choose(struct hotplug *hp, const struct request *domain, const char 
 	if (vf < 0)
 		return vf;
 	if (type && !text_copy(req.facts.type, sizeof(req.facts.type), type))
-		return err_set(err, EINVAL, "--type: that is no type");
+		return err_set(err, EINVAL, "--type: not a type");
 	request.vgpus = &req;
 	request.nvgpus = 1;
 	if (vf) {

@@ -39,7 +39,7 @@ static int plug_all(struct hotplug *hp, const struct domxml *record, const bool 
 		*err = own;
 	}
 	if (failed)
-		return err_in(err, "domain %s runs without all of its vGPUs ('vgpu-lease resume' tries again)",
+		return err_in(err, "domain %s: running without all of its vGPUs: run 'vgpu-lease resume' to try again",
 			      hp->domain.name);
 	return set_record(hp, NULL, err);
 }
@@ -124,8 +124,9 @@ static int undo_suspend(struct hotplug *hp, struct err *err)
 	if (r == 0)
 		return -err->code;
 	log_warn("suspend: %s", why.text);
-	return err_set(err, first.code, "%.1500s; and then: %.1500s; 'vgpu-lease resume %s' gives it what it lacks",
-		       first.text, why.text, hp->domain.name);
+	return err_set(err, first.code,
+		       "%.1500s; and then: %.1500s; run 'vgpu-lease resume %s' to attach missing vGPUs", first.text,
+		       why.text, hp->domain.name);
 }
 
 static int may_suspend(struct hotplug *hp, struct err *err)
@@ -133,13 +134,13 @@ static int may_suspend(struct hotplug *hp, struct err *err)
 	const char *name = hp->domain.name;
 
 	if (!hp->domain.running)
-		return err_set(err, EPERM, "domain %s does not run", name);
+		return err_set(err, EPERM, "domain %s: not running", name);
 	if (!hp->domain.persistent)
-		return err_set(err, EPERM, "domain %s is transient: libvirt keeps no saved image for it", name);
+		return err_set(err, EPERM, "domain %s: transient: libvirt keeps no saved image for it", name);
 	if (strstr(hp->domain.xml, DOMXML_NOVA_NS_PREFIX))
 		return err_set(
 			err, EPERM,
-			"domain %s is OpenStack's, which detaches and attaches vGPUs by itself: use 'openstack server suspend'",
+			"domain %s: managed by OpenStack, which detaches and attaches vGPUs itself: use 'openstack server suspend'",
 			name);
 	return 0;
 }
@@ -160,8 +161,10 @@ static int read_running(struct hotplug *hp, struct domxml **doc, char **xml, str
 	if (hotplug_write_facts(hp, VIRT_LIVE, err) < 0 || virt_xml(hp->virt, hp->domain.uuid, VIRT_LIVE, xml, err) < 0)
 		return -err->code;
 	if (strstr(*xml, DOMXML_SUSPENDED_NS))
-		return err_set(err, EPERM, "domain %s lacks vGPUs since another suspend: 'vgpu-lease resume %s' first",
-			       hp->domain.name, hp->domain.name);
+		return err_set(
+			err, EPERM,
+			"domain %s: vGPUs are missing since an earlier suspend: run 'vgpu-lease resume %s' first",
+			hp->domain.name, hp->domain.name);
 	return hotplug_parse(hp, *xml, doc, err);
 }
 
@@ -178,7 +181,8 @@ int hotplug_suspend(struct hotplug *hp, size_t *n, struct err *err)
 	vgpus = domxml_request(doc)->vgpus;
 	*n = domxml_request(doc)->nvgpus;
 	if (*n == 0)
-		return err_set(err, ENOENT, "domain %s has no vGPU: 'virsh managedsave' saves it", hp->domain.name);
+		return err_set(err, ENOENT, "domain %s: no vGPU attached: use 'virsh managedsave' to save it",
+			       hp->domain.name);
 	if (domxml_suspended(doc, &record, err) < 0 || set_record(hp, record, err) < 0)
 		return -err->code;
 	if (unplug_and_save(hp, doc, &asked_ms, err) < 0)
@@ -186,10 +190,8 @@ int hotplug_suspend(struct hotplug *hp, size_t *n, struct err *err)
 	/* The release that came with the save has given back most of it. */
 	for (size_t i = 0; i < *n; i++)
 		if (hotplug_unlease(hp, hp->policy, vgpus[i].id, asked_ms, err) < 0)
-			return err_in(
-				err,
-				"domain %s is saved, but vGPU %s is not given back yet ('vgpu-lease gc' does that)",
-				hp->domain.name, vgpus[i].id);
+			return err_in(err, "domain %s: saved, but vGPU %s is not released yet: run 'vgpu-lease gc'",
+				      hp->domain.name, vgpus[i].id);
 	return 0;
 }
 
@@ -208,9 +210,10 @@ static int restore(struct hotplug *hp, const struct domxml *record, struct err *
 	r = virt_start(hp->virt, hp->domain.uuid, err);
 	/* Another resume did: what is leased is what that one attaches. */
 	if (r < 0 && runs(hp, &ignored) == 1)
-		return err_set(err, EPERM,
-			       "domain %s was started by somebody else: 'vgpu-lease resume %s' gives it what it lacks",
-			       hp->domain.name, hp->domain.name);
+		return err_set(
+			err, EPERM,
+			"domain %s: started by another process: run 'vgpu-lease resume %s' to attach missing vGPUs",
+			hp->domain.name, hp->domain.name);
 	for (size_t i = 0; i < request->nvgpus && r < 0; i++)
 		hotplug_unlease(hp, hp->policy, request->vgpus[i].id, asked_ms, &ignored);
 	return r == 0 ? plug_all(hp, record, none, err) : r;
@@ -227,19 +230,19 @@ int hotplug_resume(struct hotplug *hp, size_t *n, struct err *err)
 	if (hp->domain.running) {
 		if (strstr(hp->domain.xml, DOMXML_SUSPENDED_NS))
 			return put_back(hp, "resume", n, err);
-		return err_set(err, EPERM, "domain %s runs, and lacks no vGPU", name);
+		return err_set(err, EPERM, "domain %s: already running, and no vGPU is missing", name);
 	}
 	r = virt_has_managed_save(hp->virt, hp->domain.uuid, err);
 	if (r < 0)
 		return r;
 	if (r == 0)
-		return err_set(err, ENOENT, "domain %s is not saved: 'virsh start %s' starts it", name, name);
+		return err_set(err, ENOENT, "domain %s: no saved image: use 'virsh start %s'", name, name);
 	if (virt_saved_xml(hp->virt, hp->domain.uuid, &xml, err) < 0 || parse_record(&record, xml, err) < 0)
 		return -err->code;
 	*n = domxml_request(record)->nvgpus;
 	if (*n == 0)
 		return err_set(err, ENOENT,
-			       "domain %s was saved with no vGPU taken from it: 'virsh start %s' restores it", name,
+			       "domain %s: saved with its vGPUs attached or without any: use 'virsh start %s'", name,
 			       name);
 	return restore(hp, record, err);
 }

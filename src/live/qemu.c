@@ -22,7 +22,7 @@ static int ask(struct virt *virt, const char *domain, const char *command, char 
 	if (r < 0)
 		return r;
 	wrong = json_read(answer, strlen(answer), &field, 1);
-	return wrong ? err_set(err, EPROTO, "QEMU's answer cannot be read: %s", wrong) : 0;
+	return wrong ? err_set(err, EPROTO, "invalid answer of QEMU: %s", wrong) : 0;
 }
 
 int qemu_blockers(struct virt *virt, const char *domain, char reasons[QEMU_REASONS][QEMU_TEXT], size_t *n,
@@ -38,7 +38,7 @@ int qemu_blockers(struct virt *virt, const char *domain, char reasons[QEMU_REASO
 		return r;
 	wrong = json_read(answer, strlen(answer), &field, 1);
 	if (wrong)
-		return err_set(err, EPROTO, "QEMU's answer cannot be read: %s", wrong);
+		return err_set(err, EPROTO, "invalid answer of QEMU: %s", wrong);
 	while (field.found && *n < QEMU_REASONS && json_item(list, *n, reasons[*n], QEMU_TEXT))
 		++*n;
 	return 0;
@@ -53,8 +53,7 @@ int qemu_device(struct virt *virt, const char *domain, const char *alias, char s
 	shown[0] = '\0';
 	/* libvirt's names are of these characters; nothing else becomes part of a command. */
 	if (!type_parse(name, alias))
-		return err_set(err, EINVAL, "libvirt calls the device '%.40s', which QEMU cannot be asked about",
-			       alias);
+		return err_set(err, EINVAL, "invalid device alias '%.40s'", alias);
 	for (size_t i = 0; i < ARRAY_SIZE(properties) && !*shown; i++) {
 		char command[256], answer[QEMU_TEXT + 16];
 		int r;

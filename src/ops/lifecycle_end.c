@@ -52,7 +52,7 @@ static void finish(struct release *release, struct store *store, int64_t deadlin
 		if (!release->is_waited_for || host_now_ms() < deadline_ms)
 			r = release_turn(store, release->policy, id, deadline_ms, look_by_ms, &err);
 		if (r == 0) {
-			log_info("release: domain %s: gave back %s", release->name, id);
+			log_info("release: domain %s: released %s", release->name, id);
 			continue;
 		}
 		if (last)

@@ -20,7 +20,7 @@ static int load(struct err *err)
 	struct virt_lib lib = { .handle = dlopen(VIRT_SONAME, RTLD_NOW | RTLD_LOCAL) };
 
 	if (!lib.handle)
-		return err_set(err, ELIBACC, "libvirt's library cannot be loaded (%s): install libvirt", dlerror());
+		return err_set(err, ELIBACC, "cannot load libvirt's library (%s): install libvirt", dlerror());
 #define SYMBOL(name)                                                                                                   \
 	*(void **)&lib.name = dlsym(lib.handle, #name);                                                                \
 	if (!lib.name) {                                                                                               \
@@ -50,7 +50,7 @@ int virt_loop_init(struct err *err)
 	if (virt_lib.virInitialize() == 0 && virt_lib.virEventRegisterDefaultImpl() == 0)
 		return 0;
 	virt_lib.handle = NULL;
-	return virt_error(NULL, err, "libvirt's library cannot be used");
+	return virt_error(NULL, err, "cannot initialize libvirt's library");
 }
 
 /* Which of our codes an error of libvirt's is; see virt.h. */
@@ -105,7 +105,7 @@ int virt_error(struct virt *virt, struct err *err, const char *fmt, ...)
 	if (virt && code == ENOTCONN)
 		virt->lost = true;
 	return err_set(err, code, "%s: libvirt says: %s", doing,
-		       error && error->message ? error->message : "an error, without a word");
+		       error && error->message ? error->message : "unknown error");
 }
 
 static void on_close(virConnectPtr conn, int reason, void *arg)
@@ -136,7 +136,7 @@ int virt_open(struct virt **out, const char *uri, struct err *err)
 	virt->conn = virt_lib.virConnectOpen(uri);
 	if (!virt->conn) {
 		free(virt);
-		return virt_error(NULL, err, "%s: no connection (does libvirtd or virtqemud run?)", uri);
+		return virt_error(NULL, err, "%s: cannot connect: is libvirtd or virtqemud running?", uri);
 	}
 	/* Drivers without a server have neither; that is no error. */
 	virt_lib.virConnectSetKeepAlive(virt->conn, KEEPALIVE_S, KEEPALIVE_COUNT);

@@ -82,7 +82,7 @@ int virt_detach_device(struct virt *virt, const char *uuid, const char *xml, uns
 /*
  * Takes the device of this XML, whose alias is `alias`, from the running domain, and runs the loop until QEMU has let
  * it go; on a connection without virt_watch(). -EAGAIN: the guest refused, or -ETIMEDOUT: did nothing about it in that
- * time (it still may); -ESHUTDOWN: the domain stopped meanwhile.
+ * time (it still may); -ESHUTDOWN: the domain stopped.
  */
 int virt_detach_wait(struct virt *virt, const char *uuid, const char *xml, const char *alias, int wait_ms,
 		     struct err *err);

@@ -82,14 +82,14 @@ static int describe(struct virt *virt, virDomainPtr domain, struct virt_domain *
 	*out = (struct virt_domain){ .running = active == 1, .persistent = persistent == 1 };
 	out->settled = out->running && is_settled(domain);
 	if (!name || active < 0 || persistent < 0 || virt_lib.virDomainGetUUIDString(domain, uuid) < 0)
-		return failed(virt, domain, "its state cannot be read", err);
+		return failed(virt, domain, "cannot read its state", err);
 	if (!uuid_parse(out->uuid, uuid))
-		return err_set(err, EIO, "domain %s: libvirt gives it the UUID %s, which is none", name, uuid);
+		return err_set(err, EIO, "domain %s: invalid UUID from libvirt: %s", name, uuid);
 	out->name = strdup(name);
 	if (!out->name)
 		return err_sys(err, ENOMEM, "domain %s", name);
 	out->xml = virt_lib.virDomainGetXMLDesc(domain, 0);
-	return out->xml ? 0 : failed(virt, domain, "its XML cannot be read", err);
+	return out->xml ? 0 : failed(virt, domain, "cannot read its XML", err);
 }
 
 static int add_domain(struct virt *virt, virDomainPtr domain, bool running_only, struct virt_domain *list, size_t *n,
@@ -118,9 +118,9 @@ int virt_list(struct virt *virt, bool running_only, struct virt_domain **out, si
 	*out = NULL;
 	*n = 0;
 	if (found < 0)
-		return virt_error(virt, err, "the domains cannot be listed");
+		return virt_error(virt, err, "cannot list the domains");
 	*out = calloc((size_t)found + 1, sizeof(**out));
-	r = *out ? 0 : err_sys(err, ENOMEM, "the domains cannot be listed");
+	r = *out ? 0 : err_sys(err, ENOMEM, "cannot list the domains");
 	for (int i = 0; i < found; i++) {
 		if (r == 0)
 			r = add_domain(virt, domains[i], running_only, *out, n, err);
@@ -161,14 +161,14 @@ int virt_xml(struct virt *virt, const char *uuid, unsigned int side, char **xml,
 		return -err->code;
 	*xml = virt_lib.virDomainGetXMLDesc(domain,
 					    side == VIRT_CONFIG ? VIR_DOMAIN_XML_INACTIVE | VIR_DOMAIN_XML_SECURE : 0);
-	return *xml ? 0 : failed(virt, domain, "its XML cannot be read", err);
+	return *xml ? 0 : failed(virt, domain, "cannot read its XML", err);
 }
 
 int virt_define(struct virt *virt, const char *xml, struct err *err)
 {
 	autodomain virDomainPtr domain = virt_lib.virDomainDefineXMLFlags(virt->conn, xml, 0);
 
-	return domain ? 0 : virt_error(virt, err, "the domain cannot be defined");
+	return domain ? 0 : virt_error(virt, err, "cannot define the domain");
 }
 
 static unsigned int affects(unsigned int sides)
@@ -183,7 +183,7 @@ int virt_attach_device(struct virt *virt, const char *uuid, const char *xml, uns
 	if (!domain)
 		return -err->code;
 	if (virt_lib.virDomainAttachDeviceFlags(domain, xml, affects(sides)) < 0)
-		return failed(virt, domain, "the device cannot be attached", err);
+		return failed(virt, domain, "cannot attach the device", err);
 	return 0;
 }
 
@@ -194,7 +194,7 @@ int virt_detach_device(struct virt *virt, const char *uuid, const char *xml, uns
 	if (!domain)
 		return -err->code;
 	if (virt_lib.virDomainDetachDeviceFlags(domain, xml, affects(sides)) < 0)
-		return failed(virt, domain, "the device cannot be detached", err);
+		return failed(virt, domain, "cannot detach the device", err);
 	return 0;
 }
 
@@ -204,7 +204,7 @@ int virt_managed_save(struct virt *virt, const char *uuid, struct err *err)
 
 	if (!domain)
 		return -err->code;
-	return virt_lib.virDomainManagedSave(domain, 0) < 0 ? failed(virt, domain, "it cannot be saved", err) : 0;
+	return virt_lib.virDomainManagedSave(domain, 0) < 0 ? failed(virt, domain, "cannot save it", err) : 0;
 }
 
 int virt_has_managed_save(struct virt *virt, const char *uuid, struct err *err)
@@ -215,7 +215,7 @@ int virt_has_managed_save(struct virt *virt, const char *uuid, struct err *err)
 	if (!domain)
 		return -err->code;
 	r = virt_lib.virDomainHasManagedSaveImage(domain, 0);
-	return r < 0 ? failed(virt, domain, "cannot tell whether it is saved", err) : r;
+	return r < 0 ? failed(virt, domain, "cannot tell whether it has a saved image", err) : r;
 }
 
 int virt_saved_xml(struct virt *virt, const char *uuid, char **xml, struct err *err)
@@ -226,7 +226,7 @@ int virt_saved_xml(struct virt *virt, const char *uuid, char **xml, struct err *
 	if (!domain)
 		return -err->code;
 	*xml = virt_lib.virDomainManagedSaveGetXMLDesc(domain, 0);
-	return *xml ? 0 : failed(virt, domain, "its saved XML cannot be read", err);
+	return *xml ? 0 : failed(virt, domain, "cannot read the XML of its saved image", err);
 }
 
 int virt_start(struct virt *virt, const char *uuid, struct err *err)
@@ -235,7 +235,7 @@ int virt_start(struct virt *virt, const char *uuid, struct err *err)
 
 	if (!domain)
 		return -err->code;
-	return virt_lib.virDomainCreate(domain) < 0 ? failed(virt, domain, "it cannot be started", err) : 0;
+	return virt_lib.virDomainCreate(domain) < 0 ? failed(virt, domain, "cannot start it", err) : 0;
 }
 
 int virt_set_metadata(struct virt *virt, const char *uuid, const char *key, const char *ns, const char *xml,
@@ -246,7 +246,7 @@ int virt_set_metadata(struct virt *virt, const char *uuid, const char *key, cons
 	if (!domain)
 		return -err->code;
 	if (virt_lib.virDomainSetMetadata(domain, VIR_DOMAIN_METADATA_ELEMENT, xml, key, ns, affects(sides)) < 0)
-		return failed(virt, domain, "its metadata cannot be changed", err);
+		return failed(virt, domain, "cannot change its metadata", err);
 	return 0;
 }
 
@@ -264,10 +264,10 @@ int virt_monitor(struct virt *virt, const char *uuid, const char *command, char 
 
 		*(void **)&send = handle ? dlsym(handle, "virDomainQemuMonitorCommand") : NULL;
 		if (!send)
-			return err_set(err, ELIBACC, "QEMU's monitor cannot be reached: %s", dlerror());
+			return err_set(err, ELIBACC, "QEMU monitor not available: %s", dlerror());
 	}
 	if (send(domain, command, answer, 0) < 0)
-		return failed(virt, domain, "QEMU's monitor does not answer", err);
+		return failed(virt, domain, "the QEMU monitor command failed", err);
 	return 0;
 }
 
@@ -291,22 +291,22 @@ static void on_event(void *arg, const struct virt_event *event)
 	struct detaching *detaching = arg;
 
 	if (event->kind == VIRT_EVENT_DISCONNECTED)
-		end(detaching, ENOTCONN, "the connection to libvirt was lost meanwhile");
+		end(detaching, ENOTCONN, "connection to libvirt lost");
 	if (!event->uuid || strcmp(event->uuid, detaching->uuid) != 0)
 		return;
 	if (event->kind == VIRT_EVENT_STOPPED)
-		end(detaching, ESHUTDOWN, "the domain stopped meanwhile");
+		end(detaching, ESHUTDOWN, "the domain stopped");
 	if (!event->detail || strcmp(event->detail, detaching->alias) != 0)
 		return;
 	if (event->kind == VIRT_EVENT_DEVICE_REMOVED)
 		end(detaching, 0, "");
 	if (event->kind == VIRT_EVENT_REMOVAL_FAILED)
-		end(detaching, EAGAIN, "the guest refuses to let it go");
+		end(detaching, EAGAIN, "the guest refused to release the device");
 }
 
 static void on_late(void *arg)
 {
-	end(arg, ETIMEDOUT, "the guest did not let it go in time");
+	end(arg, ETIMEDOUT, "the guest did not release the device in time");
 }
 
 int virt_detach_wait(struct virt *virt, const char *uuid, const char *xml, const char *alias, int wait_ms,

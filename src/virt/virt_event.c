@@ -61,7 +61,7 @@ int virt_loop_fd(int fd, void (*ready)(void *arg), void *arg, struct err *err)
 	if (id >= 0)
 		return id;
 	free(call);
-	return virt_error(NULL, err, "a descriptor cannot be watched");
+	return virt_error(NULL, err, "cannot watch a descriptor");
 }
 
 int virt_loop_timer(int ms, void (*fire)(void *arg), void *arg, struct err *err)
@@ -75,7 +75,7 @@ int virt_loop_timer(int ms, void (*fire)(void *arg), void *arg, struct err *err)
 	if (id >= 0)
 		return id;
 	free(call);
-	return virt_error(NULL, err, "no timer can be had");
+	return virt_error(NULL, err, "cannot create a timer");
 }
 
 void virt_loop_set_timer(int id, int ms)
@@ -192,7 +192,7 @@ int virt_watch(struct virt *virt, virt_on_event *on, void *arg, struct err *err)
 		virt->domain_events[i] = virt_lib.virConnectDomainEventRegisterAny(virt->conn, NULL, events[i].event,
 										   events[i].on, virt, NULL);
 		if (virt->domain_events[i] < 0) {
-			virt_error(virt, err, "libvirt's events cannot be had");
+			virt_error(virt, err, "cannot register for libvirt's events");
 			virt_unwatch(virt);
 			return -err->code;
 		}

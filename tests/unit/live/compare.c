@@ -44,7 +44,7 @@ static const struct {
 	{ "all are of one mind", "", true, true, &active, LEASED, 1, 77, NULL },
 	{ "QEMU, too", "", true, true, &active, LEASED, 1, 77, "/sys/bus/mdev/devices/" ID },
 	{ "a domain that does not run", "", false, false, NULL, GONE, 0, 0, NULL },
-	{ "one that was plugged in by somebody else", "in no lease", true, true, NULL, LEASED, 1, 77, NULL },
+	{ "one that was plugged in by somebody else", "{M_SHOW_NOT_LEASED}", true, true, NULL, LEASED, 1, 77, NULL },
 	{ "another domain's lease", "{M_SHOW_LEASED_TO_OTHER|vm2}", true, true, &others, LEASED, 1, 77, NULL },
 	{ "a lease that was to end", "{M_SHOW_RELEASING|releasing}", true, true, &releasing, LEASED, 1, 77, NULL },
 	{ "a device that went away", "{M_SHOW_GONE|}", true, true, &active, GONE, 0, 0, NULL },
