@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A domain's XML: the gate, the steps of parsing, and who the domain is. */
+/* The domain XML: the gate, the steps of parsing, name and UUID of the domain. */
 #include "domain/domxml.h"
 
 #include <ctype.h>
@@ -29,14 +29,14 @@ bool domxml_has_pci(const char *xml, size_t len)
 	struct span tag;
 	int r = 0;
 
-	/* Once, not for each tag: what a domain's metadata can hold are millions. */
+	/* Once, not for each tag: a domain's metadata can hold millions. */
 	if (!has(xml, len, "<hostdev"))
 		return false;
 	while ((r = scan_tag(&scan, &tag)) == 1)
 		if (scan_tag_is(xml, tag, "hostdev") && scan_attr(xml, tag, "", "type", &type) && type.value.len == 3 &&
 		    memcmp(xml + type.value.at, "pci", 3) == 0)
 			return true;
-	/* What this scan does not understand is not told by it. */
+	/* A document that cannot be scanned may have one. */
 	return r < 0;
 }
 
@@ -82,7 +82,7 @@ static int read_identity(struct request *request, const struct xml_elem *domain,
 		return err_set(err, EINVAL, "domain XML: <name> is empty");
 	if (uuid && !xml_text(uuid, text, sizeof(text)))
 		return err_set(err, EINVAL, "domain XML: missing or invalid <uuid>");
-	/* An empty one is none to libvirt, too. */
+	/* libvirt takes an empty <uuid> for a missing one. */
 	if (is_file && (!uuid || !text[0]))
 		return 0;
 	if (!uuid || !domxml_uuid(request->uuid, text))
@@ -90,7 +90,7 @@ static int read_identity(struct request *request, const struct xml_elem *domain,
 	return 0;
 }
 
-/* The document that the marks lie in is the record: of the domain's own none is edited. */
+/* The marks refer to the suspend record; the domain XML is not edited. */
 static int read_suspended(struct domxml *doc, const struct xml_elem *domain, const struct meta *meta, struct err *err)
 {
 	const struct xml_elem *metadata = xml_child(domain, "", "metadata");
@@ -159,7 +159,7 @@ int domxml_parse(struct domxml **out, const char *xml, size_t len, unsigned int 
 	return 0;
 }
 
-/* Goes behind white space and <name>TEXT</name>; the text, between *text and *text_end, has no markup in it. */
+/* Skips white space and <name>TEXT</name>; *text to *text_end is the text, which has no markup in it. */
 static bool peek_element(const char **at, const char *end, const char *name, const char **text, const char **text_end)
 {
 	char start[16], stop[16];
@@ -196,7 +196,7 @@ bool domxml_peek_uuid(char out[UUID_SIZE], const char *xml, size_t len)
 	return domxml_uuid(out, uuid);
 }
 
-/* A document with this one's hostdevs alone. -E2BIG: they are too much, too. */
+/* A document with this one's hostdevs alone. -E2BIG: they are larger than DOMXML_MAX. */
 static int cut_out(const char *xml, size_t len, char **out, size_t *out_len, struct err *err)
 {
 	static const char start[] = "<hostdev ", stop[] = "</hostdev>";
@@ -241,7 +241,7 @@ void domxml_free(struct domxml *doc)
 		return;
 	free(doc->request.cpus);
 	free(doc->request.vgpus);
-	free(doc->request.taken);
+	free(doc->request.excluded);
 	free(doc->marks);
 	free(doc->strays);
 	free(doc->remarks);
@@ -249,14 +249,14 @@ void domxml_free(struct domxml *doc)
 	free(doc);
 }
 
-int domxml_take(struct request *request, const char *id, struct err *err)
+int domxml_exclude(struct request *request, const char *id, struct err *err)
 {
-	char(*taken)[ID_SIZE] = reallocarray(request->taken, request->ntaken + 1, sizeof(*taken));
+	char(*excluded)[ID_SIZE] = reallocarray(request->excluded, request->nexcluded + 1, sizeof(*excluded));
 
-	if (!taken)
+	if (!excluded)
 		return domxml_no_memory(err);
-	request->taken = taken;
-	text_copy(taken[request->ntaken++], ID_SIZE, id);
+	request->excluded = excluded;
+	text_copy(excluded[request->nexcluded++], ID_SIZE, id);
 	return 0;
 }
 
@@ -266,7 +266,7 @@ int domxml_keep(struct domxml *doc, const bool *keep, struct err *err)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < request->nvgpus; i++) {
-		if (!keep[i] && domxml_take(request, request->vgpus[i].id, err) < 0)
+		if (!keep[i] && domxml_exclude(request, request->vgpus[i].id, err) < 0)
 			return -err->code;
 		if (!keep[i])
 			continue;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The edit of a domain's XML: bytes that are replaced, put in or taken out; all others stay. */
+/* The edit of a domain XML: bytes that are replaced, inserted or removed; all others stay. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "internal.h"
 #include "base/text.h"
 
-/* Bytes to be replaced; none of them where something is put in, by nothing where something is taken out. */
+/* Bytes to be replaced: no bytes for an insertion, by an empty text for a removal. */
 struct edit {
 	struct span span;
 	size_t order;     /* among those at one place */
@@ -30,7 +30,7 @@ static int by_place(const void *a, const void *b)
 
 	if (x->span.at != y->span.at)
 		return x->span.at > y->span.at ? 1 : -1;
-	/* What is put in at a place goes before what is replaced from there on. */
+	/* An insertion goes before a replacement at the same place. */
 	if (!x->span.len != !y->span.len)
 		return x->span.len ? 1 : -1;
 	return (x->order > y->order) - (x->order < y->order);
@@ -49,7 +49,7 @@ static struct span end_of(struct span span)
 	return (struct span){ span.at + span.len, 0 };
 }
 
-/* The attribute gets this value, is put in behind another, or, where the text is "", goes. */
+/* The attribute gets this value, is inserted behind another, or, if the text is "", is removed. */
 static void set(struct edits *edits, const struct mark *mark, size_t attr, size_t behind, const char *text)
 {
 	const struct attr *is = &mark->attrs[attr];
@@ -76,7 +76,7 @@ static void address_values(char values[ATTRS][ID_SIZE], const char *id, bool is_
 		snprintf(values[i], ID_SIZE, "0x%.30s", strsep(&rest, ":."));
 }
 
-/* An address of the other kind comes in behind the first attribute of the one that there was, all of which go. */
+/* The other kind of address: its attributes are inserted behind the first of the old ones, which are removed. */
 static int replace_address(struct edits *edits, const struct mark *mark, const char *was, char values[ATTRS][ID_SIZE],
 			   struct err *err)
 {
@@ -227,7 +227,7 @@ static int ids_after(const struct domxml *doc, const struct domxml_change *chang
 		for (size_t other = 0; other < i; other++)
 			if (strcmp(ids[i], ids[other]) == 0)
 				return err_set(err, EINVAL, "domain XML: two vGPUs would become %s", ids[i]);
-		if (request_has_taken(request, ids[i]))
+		if (request_excludes(request, ids[i]))
 			return err_set(
 				err, EINVAL,
 				"domain XML: a vGPU would become %s, which another <hostdev> or <vgpu:device> names: remove that one",
@@ -237,8 +237,8 @@ static int ids_after(const struct domxml *doc, const struct domxml_change *chang
 }
 
 /*
- * A crossing adds attributes. Where a hostile document has others of the same names under prefixes that only it knows,
- * what comes of it may be no document any more: that is found out here, not by libvirt.
+ * A change of framework adds attributes. If a hostile document has others of the same names under prefixes of its own,
+ * the result may not be well-formed: that is found out here, not by libvirt.
  */
 static int check_result(const struct domxml *doc, const char *xml, size_t len, struct err *err)
 {
@@ -249,7 +249,7 @@ static int check_result(const struct domxml *doc, const char *xml, size_t len, s
 	return err_in(err, "%s: the hostdev cannot be changed to the other type", doc->request.name);
 }
 
-static bool any_crosses(const struct domxml_change *changes, size_t n)
+static bool any_changes_framework(const struct domxml_change *changes, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (changes[i].changes_framework)
@@ -275,7 +275,7 @@ int domxml_rewrite(const struct domxml *doc, const struct domxml_change *changes
 	qsort(edits.list, edits.n, sizeof(*edits.list), by_place);
 	if (write_edited(doc, &edits, &result, outlen, err) < 0)
 		return -err->code;
-	if (any_crosses(changes, nchanges) && check_result(doc, result, *outlen, err) < 0)
+	if (any_changes_framework(changes, nchanges) && check_result(doc, result, *outlen, err) < 0)
 		return -err->code;
 	*out = steal_ptr(&result);
 	return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A domain's lease element, written anew with facts of this host in it; and the record of what a suspend takes. */
+/* The domain's lease element with facts of this host, and the suspend record. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Finds in the bytes of a domain's XML what an edit would replace. */
+/* Finds in the bytes of a domain XML what an edit would replace. */
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>

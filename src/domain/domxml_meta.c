@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What a domain's <metadata> says: our <vgpu:lease>, and Nova's project. */
+/* A domain's <metadata>: our <vgpu:lease>, and Nova's project. */
 #include <errno.h>
 #include <string.h>
 
@@ -43,7 +43,7 @@ static const struct xml_elem *nova_child(const struct xml_elem *elem, const char
 	return child;
 }
 
-/* Where Nova says whose the domain is, what the lease says does not count, and so is no mistake. */
+/* If Nova names the project, the lease's is ignored, mistakes included. */
 static int read_project(struct meta *meta, const struct xml_elem *metadata, const struct xml_elem *lease,
 			struct err *err)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What a domain's metadata say to nobody: a word that is not known, a namespace that is not ours, a <vgpu:device> for
- * no hostdev. None of it is a mistake that stops a start: newer versions may know more words.
+ * Metadata without effect: an unknown attribute, another namespace, a <vgpu:device> without a hostdev. None of it stops
+ * a start: newer versions may know more attributes.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@ enum { REMARKS_MAX = 32, WORD_SIZE = 64 };
 
 static void note(struct domxml *doc, const char *fix, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* Beyond those that anybody reads none is kept: a hostile document has millions. */
+/* Only the first are kept: a hostile document has millions. */
 static void note(struct domxml *doc, const char *fix, const char *fmt, ...)
 {
 	struct remark *remark;
@@ -44,7 +44,7 @@ static const char *shown(char buf[WORD_SIZE], const char *name)
 	return buf;
 }
 
-/* `words`: those that are known, each between blanks. */
+/* `words`: the known ones, each between blanks. */
 static void look_at_attributes(struct domxml *doc, const struct xml_elem *elem, const char *words, const char *fix,
 			       const char *whose)
 {
@@ -88,7 +88,7 @@ static void look_at_lease(struct domxml *doc, const struct xml_elem *lease)
 	}
 }
 
-/* Is it one that was meant to be ours: by its namespace, or by what is in it? */
+/* Is it meant to be ours, by its namespace or its content? */
 static bool is_meant(const struct xml_elem *elem)
 {
 	char word[WORD_SIZE];
@@ -135,7 +135,7 @@ void domxml_look(struct domxml *doc, const struct xml_elem *domain)
 		look_at_metadata(doc, metadata);
 	if (xml_child(domain, DOMXML_NS, "lease"))
 		note(doc, "put it into <metadata>", "a <vgpu:lease> outside <metadata> is ignored");
-	/* What a suspend took away comes back. */
+	/* The hostdevs of a suspended domain come back. */
 	for (size_t i = 0; !suspended && i < doc->nstrays; i++)
 		note(doc, "correct the <hostdev>, or remove the <vgpu:device>",
 		     "<vgpu:device> of %s: no <hostdev> of the domain has this %s", doc->strays[i].id,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What a domain asks for: its hostdevs that are vGPUs, and where its CPUs and memory are. */
+/* The request: the hostdevs that are vGPUs, and where the CPUs and memory of the domain are pinned. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -69,14 +69,14 @@ static int read_hostdev(const struct xml_elem *hostdev, const struct meta *meta,
 {
 	const char *mode = xml_attr(hostdev, "mode");
 
-	/* libvirt takes a missing mode for this one. */
+	/* The default of libvirt. */
 	if (mode && strcmp(mode, "subsystem") != 0)
 		return 0;
 	if (attr_is(hostdev, "type", "pci")) {
 		req->kind = REQUEST_PCI;
 		req->managed = attr_is(hostdev, "managed", "yes");
 		*address = pci_source(hostdev);
-		/* What libvirt cannot read either is its own to refuse. */
+		/* An address that libvirt cannot read either, libvirt refuses. */
 		return *address && pci_address(req->id, *address) && (all_pci || meta_find(meta, req->id));
 	}
 	if (!attr_is(hostdev, "type", "mdev") || !attr_is(hostdev, "model", "vfio-pci"))
@@ -93,7 +93,7 @@ static int read_hostdev(const struct xml_elem *hostdev, const struct meta *meta,
 	return 1;
 }
 
-/* Of a domain that does not run it is only the user's, who may have written one that is too long to matter. */
+/* In a definition the alias is the user's: one that is too long is ignored. */
 static void read_alias(struct vgpu_request *req, const struct xml_elem *hostdev)
 {
 	const struct xml_elem *alias = xml_child(hostdev, "", "alias");
@@ -155,8 +155,8 @@ static int read_hostdevs(struct domxml *doc, const struct xml_elem *devices, con
 }
 
 /*
- * The CPUs that the domain's vCPUs are pinned to. <vcpu cpuset> is for those without a pin of their own: where each has
- * one it says nothing. A list that is none is libvirt's to refuse: where a vGPU is best placed is no reason to.
+ * The CPUs that the domain's vCPUs are pinned to. <vcpu cpuset> applies to vCPUs without a pin of their own. An invalid
+ * list is ignored here: libvirt refuses it.
  */
 static int read_cpus(struct request *request, const struct xml_elem *domain, struct err *err)
 {
@@ -190,7 +190,7 @@ static void read_nodes(struct request *request, const struct xml_elem *domain)
 		cpuset_parse(xml_attr(memory, "nodeset"), &request->memory_nodes, NODE_MAX);
 }
 
-/* What is wrong in one is no mistake: it is for a vGPU that is not there now. */
+/* A mistake in one is ignored: it is for a vGPU that the domain does not have now. */
 static int note_strays(struct domxml *doc, const struct meta *meta, struct err *err)
 {
 	struct err ignored;
@@ -200,7 +200,7 @@ static int note_strays(struct domxml *doc, const struct meta *meta, struct err *
 
 		if (request_find(&doc->request, meta->devices[d].id))
 			continue;
-		if (domxml_take(&doc->request, meta->devices[d].id, err) < 0)
+		if (domxml_exclude(&doc->request, meta->devices[d].id, err) < 0)
 			return -err->code;
 		if (!doc->strays)
 			doc->strays = calloc(meta->n, sizeof(*doc->strays));

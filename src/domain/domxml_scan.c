@@ -17,7 +17,7 @@ static bool starts(const struct scan *scan, const char *what)
 	return scan->len - scan->at >= n && memcmp(scan->xml + scan->at, what, n) == 0;
 }
 
-/* Goes behind the next `what`; false where there is none. */
+/* Skips up to and including the next `what`; false: there is none. */
 static bool skip_past(struct scan *scan, const char *what)
 {
 	const char *p = memmem(scan->xml + scan->at, scan->len - scan->at, what, strlen(what));
@@ -28,7 +28,7 @@ static bool skip_past(struct scan *scan, const char *what)
 	return true;
 }
 
-/* Goes behind the '>' that ends the tag: one within quotes does not. */
+/* Skips up to and including the '>' that ends the tag, not one within quotes. */
 static bool skip_tag(struct scan *scan)
 {
 	for (; scan->at < scan->len; scan->at++) {

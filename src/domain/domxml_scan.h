@@ -13,7 +13,7 @@ struct span {
 	size_t at, len; /* bytes of the document */
 };
 
-/* An attribute in a tag; value.at is 0 for none. */
+/* An attribute in a tag; value.at is 0 if there is none. */
 struct attr {
 	struct span whole; /* with the white space before it */
 	struct span value; /* without its quotes */
@@ -26,13 +26,12 @@ struct scan {
 };
 
 /*
- * The next start tag (or empty element), '<' and '>' included. 1; 0 where there is none any more; -EINVAL: this is no
- * such document.
+ * The next start tag (or empty element), '<' and '>' included: 1. 0: no more tags; -EINVAL: not such a document.
  */
 int scan_tag(struct scan *scan, struct span *tag);
 
 /* Is this the element's name in the tag, without its prefix? */
 bool scan_tag_is(const char *xml, struct span tag, const char *name);
 
-/* The attribute that is written prefix:name, or name where the prefix is ""; false where the tag has none. */
+/* The attribute prefix:name, or name if the prefix is ""; false: the tag does not have it. */
 bool scan_attr(const char *xml, struct span tag, const char *prefix, const char *name, struct attr *attr);

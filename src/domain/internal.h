@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the files of domxml share; nobody else includes this.
+ * What the files of domxml share.
  *
  * domxml.c goes through the steps: xml.c parses, domxml_meta.c reads the metadata, domxml_request.c the hostdevs,
  * domxml_locate.c finds in the bytes, with domxml_scan.c, what an edit would have to replace. After that libxml2's tree
@@ -43,7 +43,7 @@ static inline const char *domxml_fact(const struct migration_facts *facts, size_
 
 /* Where the document has what an edit of a vGPU replaces. */
 struct mark {
-	const struct xml_elem *elems[PARTS]; /* while the tree is there; NULL: there is none, in the metadata */
+	const struct xml_elem *elems[PARTS]; /* while the tree exists; NULL: no <vgpu:device> */
 	struct span whole;                   /* of the hostdev, to the end of its end tag */
 	struct attr attrs[ATTRS];
 };
@@ -58,7 +58,7 @@ struct domxml {
 	struct mark *marks;          /* of request.vgpus, in their order */
 	struct vgpu_request *strays; /* <vgpu:device> elements without a hostdev, as far as they can be read */
 	size_t nstrays;
-	char lease_project[PROJECT_SIZE]; /* of <vgpu:lease> itself, whatever Nova says; "" none */
+	char lease_project[PROJECT_SIZE]; /* of <vgpu:lease> itself, not Nova's; "" none */
 	struct remark *remarks;
 	size_t nremarks;
 };
@@ -74,11 +74,11 @@ struct meta {
 	struct meta_device devices[META_MAX];
 	size_t n;
 	char project[PROJECT_SIZE];       /* Nova's, else the lease's */
-	char lease_project[PROJECT_SIZE]; /* the lease's; "" none that is one */
+	char lease_project[PROJECT_SIZE]; /* the lease's; "" missing or invalid */
 };
 
 /* domxml.c: reserves an ID: no vGPU can become it. */
-int domxml_take(struct request *request, const char *id, struct err *err);
+int domxml_exclude(struct request *request, const char *id, struct err *err);
 
 static inline void domxml_auto_xml(struct xml_doc **tree)
 {

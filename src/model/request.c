@@ -19,10 +19,10 @@ bool request_names(const struct request *request, const char *id)
 	return req && !req->any;
 }
 
-bool request_has_taken(const struct request *request, const char *id)
+bool request_excludes(const struct request *request, const char *id)
 {
-	for (size_t i = 0; i < request->ntaken; i++)
-		if (strcmp(request->taken[i], id) == 0)
+	for (size_t i = 0; i < request->nexcluded; i++)
+		if (strcmp(request->excluded[i], id) == 0)
 			return true;
 	return false;
 }

@@ -66,17 +66,17 @@ struct request {
 	struct vgpu_request *vgpus;
 	size_t nvgpus;
 	/*
-	 * IDs that the XML names beside its wants: those of hostdevs that are none of ours, and of each <vgpu:device>
-	 * without a hostdev. No want can become one of these.
+	 * IDs that no vGPU of the domain can get: those of its other hostdevs, and of each <vgpu:device> without a
+	 * hostdev.
 	 */
-	char (*taken)[ID_SIZE];
-	size_t ntaken;
+	char (*excluded)[ID_SIZE];
+	size_t nexcluded;
 };
 
-/* The want of this ID; NULL: it is none's. */
+/* The vGPU of this ID, or NULL. */
 const struct vgpu_request *request_find(const struct request *request, const char *id);
 
 /* Does a request ask for this very device? */
 bool request_names(const struct request *request, const char *id);
 
-bool request_has_taken(const struct request *request, const char *id);
+bool request_excludes(const struct request *request, const char *id);

@@ -84,12 +84,10 @@ static void report_note(struct check *check, enum check_status status, const str
 	check_report(check, status, fix, "%s", note->text + note->place);
 }
 
-/* Not read at all, or with mistakes. */
 static void config_fails(struct check *check, int r, const struct config_notes *mistakes, const struct err *err)
 {
 	for (size_t i = 0; i < mistakes->n; i++)
-		report_note(check, CHECK_FAIL, &mistakes->list[i],
-			    "correct it: until then every start with a vGPU that does not exist is refused");
+		report_note(check, CHECK_FAIL, &mistakes->list[i], "correct it: until then no vGPU can be created");
 	if (mistakes->n && r != -ENOENT)
 		return;
 	if (check->config_path)
@@ -110,7 +108,7 @@ static void config_passes(struct check *check, const struct config *config)
 	for (size_t i = 0; i < config->warnings.n; i++)
 		if (!config->warnings.list[i].of_pool)
 			report_note(check, CHECK_WARN, &config->warnings.list[i],
-				    "delete one of the two, or leave it as it is");
+				    "delete one of the two, or ignore this");
 }
 
 static void run_table(struct check *check, bool only_pool)

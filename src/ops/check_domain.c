@@ -38,7 +38,7 @@ static bool is_definition(const char *name)
 	return n > 4 && name[0] != '.' && strcmp(name + n - 4, ".xml") == 0;
 }
 
-/* What may concern us of a file that can be read; one that cannot, or is no domain's, is libvirt's to tell of. */
+/* A readable file that may concern us; libvirt reports those that it cannot read itself. */
 static int read_definition(int dir, const char *name, char **xml, size_t *len)
 {
 	autoclose int fd = openat(dir, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -46,7 +46,7 @@ static int read_definition(int dir, const char *name, char **xml, size_t *len)
 
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || file_slurp(fd, DOMXML_MAX, xml, len) < 0)
 		return -1;
-	/* A namespace that is spelt otherwise is one of the things that are looked for. */
+	/* A misspelt namespace is one of the remarks. */
 	return domxml_concerns(*xml, *len) || memmem(*xml, *len, "vgpu", 4) ? 0 : -1;
 }
 
@@ -81,5 +81,5 @@ void check_domains(struct check *check)
 			found += look_at(check, fd, e->d_name);
 	if (found && check->n == noted)
 		check_report(check_at_path(check, DEFINED), CHECK_PASS, NULL,
-			     "the metadata of %zu definition%s: all known", found, found == 1 ? "" : "s");
+			     "metadata of %zu definition%s without remarks", found, found == 1 ? "" : "s");
 }

@@ -14,10 +14,9 @@
 
 enum { PROGRAM_MAX = 64 << 20 };
 
-/* What stands at a hook's place. */
 enum hook { NO_HOOK, OTHER_HOOK, OUR_HOOK };
 
-/* An ELF file with our name in it is ours, as the installation sees it, too. */
+/* An ELF file with our name in it is ours: the installation decides likewise. */
 static enum hook look_at_hook(struct check *check, const char *path)
 {
 	autoclose int fd = openat(check->host->root, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -35,7 +34,7 @@ static enum hook look_at_hook(struct check *check, const char *path)
 	return OUR_HOOK;
 }
 
-/* libvirtd's AppArmor profile lets it run hooks from these places only, and a link is judged by where it leads. */
+/* libvirtd's AppArmor profile lets it run hooks from these places only; a link is judged by its target. */
 static void look_at_hook_link(struct check *check, const char *path)
 {
 	static const char *const allowed[] = { "/usr/bin/", "/usr/sbin/", "/etc/libvirt/hooks/" };
@@ -49,7 +48,8 @@ static void look_at_hook_link(struct check *check, const char *path)
 		if (strncmp(to, allowed[i], strlen(allowed[i])) == 0)
 			return;
 	check_report(check_at_path(check, path), CHECK_WARN, "copy it here",
-		     "leads to %s: where libvirtd has an AppArmor profile, only /usr/bin and /usr/sbin may be run", to);
+		     "is a link to %s: with an AppArmor profile, libvirtd runs only what is in /usr/bin and /usr/sbin",
+		     to);
 }
 
 void check_hook(struct check *check)
@@ -66,14 +66,16 @@ void check_hook(struct check *check)
 	}
 	check_at_path(check, paths[0]);
 	if (ours == 0)
-		check_report(check, CHECK_FAIL, "install it, then reload libvirtd (or virtqemud)",
-			     "the hook is neither here nor at /%s: libvirt starts every domain without it", paths[1]);
+		check_report(
+			check, CHECK_FAIL, "install it, then reload libvirtd (or virtqemud)",
+			"libvirt hook not installed (looked here and in /%s): libvirt starts every domain without it",
+			paths[1]);
 	if (ours == 2)
-		check_report(check, CHECK_WARN, "remove one of them", "the hook is also at /%s, and libvirt runs both",
+		check_report(check, CHECK_WARN, "remove one of them", "also installed as /%s: libvirt runs both",
 			     paths[1]);
 }
 
-/* What this parent is to serve instead; NULL: nothing that a definition of this type could be at odds with. */
+/* What this parent is configured for instead of this type; NULL: nothing else. */
 static const struct section *at_odds(const struct pool *pool, const char *parent, const char *type)
 {
 	int p = inventory_parent(pool->inv, parent), pgpu = p == UNKNOWN ? p : pool->inv->parents[p].pgpu;
@@ -81,7 +83,7 @@ static const struct section *at_odds(const struct pool *pool, const char *parent
 	return p == UNKNOWN || pool_serves(pool, pgpu, type) ? NULL : pool->cards[pgpu].section;
 }
 
-/* A definition that mdevctl starts at boot as a type that its card is not to serve. */
+/* A definition that mdevctl starts at boot, of a type that its pGPU is not configured for. */
 static bool goes_against(struct check *check, const struct definition *d)
 {
 	const struct section *section = at_odds(check->pool, d->parent, d->type);
@@ -89,14 +91,13 @@ static bool goes_against(struct check *check, const struct definition *d)
 
 	if (!d->starts || !section)
 		return false;
-	snprintf(fix, sizeof(fix), "'mdevctl undefine -u %s' if nobody needs it", d->uuid);
-	check_report(check, CHECK_WARN, fix,
-		     "mdevctl starts it at boot as %s, and the configuration has its pGPU serve %s", d->type,
-		     section->type);
+	snprintf(fix, sizeof(fix), "run 'mdevctl undefine -u %s' if it is not needed", d->uuid);
+	check_report(check, CHECK_WARN, fix, "mdevctl starts it at boot as %s, but its pGPU is configured for %s",
+		     d->type, section->type);
 	return true;
 }
 
-/* The type of a device that is not there is that of its definition: a domain that names it needs that to be enabled. */
+/* A device that does not exist has the type of its definition: a domain that names it needs that type enabled. */
 static bool cannot_start(struct check *check, const struct definition *d, const struct libvirt_files *disk)
 {
 	const char *domain = libvirt_files_names(disk, d->uuid, NULL);
@@ -107,7 +108,7 @@ static bool cannot_start(struct check *check, const struct definition *d, const 
 	snprintf(fix, sizeof(fix), "enable %s, name another type in the domain's metadata, or 'mdevctl undefine -u %s'",
 		 d->type, d->uuid);
 	check_report(check, CHECK_WARN, fix,
-		     "a start of domain %.100s would be refused: this defines its vGPU as %s, which is not enabled",
+		     "a start of domain %.100s would be refused: its vGPU is defined as %s, which is not enabled",
 		     domain, d->type);
 	return true;
 }
@@ -132,7 +133,7 @@ void check_definitions(struct check *check)
 	}
 	check_at(check, "%s", "");
 	if (n > bad)
-		check_report(check, CHECK_PASS, NULL, "%zu definition%s agree%s with the pool", n - bad,
+		check_report(check, CHECK_PASS, NULL, "%zu definition%s match%s the pool", n - bad,
 			     n - bad == 1 ? "" : "s", n - bad == 1 ? "s" : "");
 	libvirt_files_free(disk);
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Does libvirt know of the hook? It looks which there are when it starts and when it is reloaded, and never again: a
- * hook that came later is not called, and nothing says so. What proves that it is known: a libvirt that started after
- * the hook came, a call of the hook since both, a reload since.
+ * Does libvirt know of the hook? It looks for hooks only when it starts or reloads: a hook that is installed later is
+ * not called. Proof that it is known: libvirt has started, has called the hook, or has been reloaded since then.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -42,8 +41,8 @@ static int64_t process_started_us(pid_t pid)
 }
 
 /*
- * The daemon that runs QEMU's domains; 0: none does, negative: that cannot be told. A file of one that ended can name a
- * process of another kind.
+ * The daemon that runs QEMU's domains; 0: none does, negative: not known. A stale file can name a process of another
+ * kind.
  */
 static pid_t find_daemon(const struct host *host, char comm[32])
 {
@@ -66,7 +65,7 @@ static pid_t find_daemon(const struct host *host, char comm[32])
 	return denied ? -1 : 0;
 }
 
-/* The service that a process belongs to: "0::/system.slice/libvirtd.service". False: none. */
+/* The service of a process: "0::/system.slice/libvirtd.service". False: none. */
 static bool find_unit(pid_t pid, char unit[UNIT_SIZE])
 {
 	char path[32], text[CGROUP_SIZE], *rest = text, *line;
@@ -85,7 +84,7 @@ static bool find_unit(pid_t pid, char unit[UNIT_SIZE])
 	return false;
 }
 
-/* `came`: since when there has been any executable hook for QEMU without a break, as far as files tell. */
+/* `came`: since when there has been an executable hook for QEMU, as far as files show. */
 static void compare(struct check *check, int64_t came)
 {
 	char comm[32], unit[UNIT_SIZE], fix[UNIT_SIZE + 64];
@@ -97,37 +96,40 @@ static void compare(struct check *check, int64_t came)
 
 	if (pid < 0) {
 		check_report(check, CHECK_WARN, "run as root",
-			     "whether it runs, and knows of the hook, cannot be told");
+			     "cannot determine whether it runs and knows of the hook");
 		return;
 	}
 	if (!pid) {
-		check_report(check, CHECK_PASS, NULL, "is not running here: it looks for hooks when it starts");
+		check_report(check, CHECK_PASS, NULL, "not running: it looks for hooks when it starts");
 		return;
 	}
 	check_at_path(check, "etc/libvirt/hooks");
 	if (process_started_us(pid) > came) {
-		check_report(check, CHECK_PASS, NULL, "%s (%d) has started since the hook came", comm, (int)pid);
+		check_report(check, CHECK_PASS, NULL, "%s (%d) has started since the hook was installed", comm,
+			     (int)pid);
 		return;
 	}
 	if (fstatat(check->host->root, STORE_CALLED, &called, AT_SYMLINK_NOFOLLOW) == 0 &&
 	    time_us(called.st_mtim) > came) {
-		check_report(check, CHECK_PASS, NULL, "%s (%d) has called the hook since it came", comm, (int)pid);
+		check_report(check, CHECK_PASS, NULL, "%s (%d) has called the hook since it was installed", comm,
+			     (int)pid);
 		return;
 	}
-	/* Another host's daemon is none of this systemd's. */
+	/* The daemon of a simulated host is not a unit of this systemd. */
 	asked = !check->simulated && find_unit(pid, unit) && reload_ask(RELOAD_BUSCTL, unit, &reloaded, &err) == 0;
 	if (asked && reloaded > came) {
-		check_report(check, CHECK_PASS, NULL, "%s has been reloaded since the hook came", unit);
+		check_report(check, CHECK_PASS, NULL, "%s has been reloaded since the hook was installed", unit);
 		return;
 	}
 	snprintf(fix, sizeof(fix), "systemctl reload %s", comm);
-	check_report(check, asked ? CHECK_FAIL : CHECK_WARN, fix, "the hook came after %s (%d) had started, and %s",
-		     comm, (int)pid,
-		     asked ? "systemd knows of no reload since: it is not called"
-			   : "whether that has been reloaded since cannot be told: if not, the hook is not called");
+	check_report(
+		check, asked ? CHECK_FAIL : CHECK_WARN, fix, "the hook was installed after %s (%d) started, and %s",
+		comm, (int)pid,
+		asked ? "systemd knows of no reload since then: the hook is not called"
+		      : "it is not known whether that has been reloaded since then: if not, the hook is not called");
 }
 
-/* The time since which this is an executable file; 0: it is none. */
+/* Since when this is an executable file; 0: it is not. */
 static int64_t hook_since(int dir, const char *path)
 {
 	struct stat st, link;
@@ -145,7 +147,7 @@ void check_libvirt(struct check *check)
 	autoclosedir DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	const struct dirent *e;
 
-	/* libvirt only notes that there is one: whichever was there lets it look for ours, too. */
+	/* libvirt only notes that there is a hook: any of them makes it look for ours as well. */
 	while (dir && (e = readdir(dir))) {
 		since = hook_since(fd, e->d_name);
 		if (since && (!came || since < came))

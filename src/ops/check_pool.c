@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The cards: those that the configuration names, those that it matches, and why one is not in the pool. */
+/* The pGPUs: those that the configuration names or matches, and why one is not in the pool. */
 #include <stdio.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 
 enum { LIBVIRT_VARIANT = 9007000 };
 
-/* The place in the section by which it comes to this card. */
+/* The entry of the section that selects this card. */
 static struct place named_at(const struct pool *pool, const struct section *section, size_t pgpu)
 {
 	const struct inv_pgpu *card = &pool->inv->pgpus[pgpu];
@@ -29,13 +29,13 @@ static struct place named_at(const struct pool *pool, const struct section *sect
 	return check_section_place(section);
 }
 
-/* libvirt takes an unmanaged VF that is bound to a driver which it does not know since 9.7. */
+/* Since 9.7 libvirt accepts an unmanaged VF whose driver it does not know. */
 static bool look_at_libvirt(struct check *check, const struct inv_pgpu *card, int libvirt)
 {
 	if (card->framework != FW_VARIANT || !libvirt || libvirt >= LIBVIRT_VARIANT)
 		return true;
 	check_report(check_at(check, "%s", card->address), CHECK_FAIL, "upgrade libvirt",
-		     "libvirt is %d.%d.%d here, and takes no VF of NVIDIA's variant driver: 9.7 or later is needed",
+		     "libvirt %d.%d.%d does not accept VFs of NVIDIA's variant driver: 9.7 or later is required",
 		     libvirt / 1000000, libvirt / 1000 % 1000, libvirt % 1000);
 	return false;
 }
@@ -63,10 +63,10 @@ static void look_at_card(struct check *check, size_t pgpu, int libvirt)
 
 static void look_at_absent(struct check *check, const struct absent *absent)
 {
-	/* All cards are meant, so this one may not be. */
+	/* All cards are meant: this one need not be. */
 	if (absent->how == ABSENT_IDLE)
 		check_report(check_at(check, "%s", absent->address), CHECK_WARN, "load the driver that makes vGPUs",
-			     "%s (%s takes all pGPUs, and there is none)", absent->reason, absent->section->type);
+			     "%s (%s takes all pGPUs, and the host has none)", absent->reason, absent->section->type);
 	else
 		check_report(check_at_place(check, &absent->at), CHECK_FAIL,
 			     absent->how == ABSENT_NAMED ? "fix the cause, or remove it from device_addresses"

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A start of each enabled type: that of a made-up domain, planned by the code that would act. Domains differ in what
- * else they say (a NUMA node, a project, the UUID of a device that exists), so what passes here can still be refused
- * to one of them; 'vgpu-lease plan' tells of that one.
+ * A start of each enabled type, with a made-up request, planned by the code that would act. A domain can request more (a
+ * NUMA node, a project, the UUID of a device that exists) and still be refused; 'vgpu-lease plan' shows that.
  */
 #include <stdio.h>
 #include <string.h>
@@ -28,7 +27,7 @@ struct start {
 	struct err err;
 };
 
-/* Whether a project has used up its quota says nothing about the host. Borrows all else of the configuration. */
+/* The used-up quota of a project says nothing about the host. Borrows the rest of the configuration. */
 static void start_begin(struct start *s, const struct check *check, const struct section *section)
 {
 	*s = (struct start){ .section = section,
@@ -147,8 +146,8 @@ static struct load load_of(const struct check *check, const struct section *sect
 }
 
 /*
- * A full pGPU of the pool that carries what it is meant to is every day's life of a busy host. One that carries
- * something else, or nothing, is broken, or not as the configuration says.
+ * A pGPU that is full of the type it is configured for is normal on a busy host. One that carries something else, or
+ * nothing, is broken, or not as configured.
  */
 static void report_refusal(struct check *check, const struct start *s)
 {
@@ -190,8 +189,8 @@ static void report_start(struct check *check, const struct start *s)
 		check_report(check, CHECK_PASS, NULL, "a start with %s would get one on %s", type, on);
 	else if (plan->kind == PLAN_REMOVE)
 		check_report(check, CHECK_PASS, NULL,
-			     "a start with %s would get one on %s, once %zu that nobody uses %s removed", type, on,
-			     plan->nremoves, plan->nremoves == 1 ? "is" : "are");
+			     "a start with %s would get one on %s, after %zu unused vGPU%s removed", type, on,
+			     plan->nremoves, plan->nremoves == 1 ? " is" : "s are");
 	else if (plan->kind == PLAN_WAIT)
 		check_report(check, CHECK_WARN, "try again in a moment",
 			     "a start with %s would wait for a creation or removal that is under way: %.*s", type,
@@ -213,7 +212,7 @@ static void look_at_start(struct check *check, const struct section *section, in
 	preview_end(&start.preview);
 }
 
-/* How pGPUs serve the type, whether they are ready or not. */
+/* How pGPUs serve the type, ready or not. */
 static int kinds_of(const struct pool *pool, const struct section *section)
 {
 	int kinds = 0;
@@ -225,8 +224,8 @@ static int kinds_of(const struct pool *pool, const struct section *section)
 }
 
 /*
- * No pGPU is given to the type. One file can serve a fleet: a match that fits the cards of other hosts is no mistake, as
- * long as something can be leased here. `first` gets all pGPUs that no section names: Nova's rule.
+ * No pGPU is configured for the type. One file can serve many hosts: a match for the cards of others is no mistake, as
+ * long as something can be leased here. `first` gets all pGPUs that no section names, as in Nova.
  */
 static void report_no_card(struct check *check, const struct section *section, const struct section *first)
 {
@@ -234,11 +233,11 @@ static void report_no_card(struct check *check, const struct section *section, c
 	if (section->nmatches)
 		check_report(check_at_place(check, &section->matches[0].at), check->npool ? CHECK_WARN : CHECK_FAIL,
 			     "correct device_match; 'vgpu-lease inventory' lists the pGPUs",
-			     "no pGPU of this host fits the device_match of %s: a start with it would be refused",
+			     "device_match of %s matches no pGPU of this host: a start with it would be refused",
 			     section->type);
 	else if (first && first != section)
 		check_report(check, CHECK_WARN, "name its pGPUs in device_addresses or device_match",
-			     "no pGPU is given to %s: %s, which is enabled before it, gets all that no section names",
+			     "no pGPU is left for %s: %s, enabled before it, gets all that no section names",
 			     section->type, first->type);
 	else
 		check_report(check, CHECK_FAIL, "'vgpu-lease types' shows what this host can make",
@@ -263,7 +262,7 @@ void check_starts(struct check *check)
 		}
 		if (!kinds)
 			kinds = section->vf ? AS_VF : AS_MDEV;
-		/* One type can be made as mdevs by one card, and as VFs by another: a domain asks for either. */
+		/* One card can make the type as mdevs, another as VFs: a domain requests either. */
 		for (int kind = AS_MDEV; kind <= AS_VF; kind <<= 1)
 			if (kinds & kind)
 				look_at_start(check, section, kind);

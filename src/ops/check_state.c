@@ -43,7 +43,7 @@ static void look_at_directory(struct check *check, const char *path)
 			     "is not owned by root, or is writable by others: the hook refuses it");
 }
 
-/* Opens the directory, or where it is missing the one above it in which it would be made. */
+/* Opens the directory, or the nearest above it that exists. */
 static int open_nearest(struct check *check, const char *path)
 {
 	char near[64];
@@ -90,14 +90,14 @@ void check_state(struct check *check)
 	for (size_t i = 0; i < ARRAY_SIZE(directories); i++)
 		look_at_directory(check, directories[i]);
 	look_at_writable(check, "run/vgpu-lease", CHECK_FAIL, "every start with a vGPU is refused");
-	look_at_writable(check, "var/lib/vgpu-lease", CHECK_WARN, "where a vGPU was is not remembered");
+	look_at_writable(check, "var/lib/vgpu-lease", CHECK_WARN, "the history of vGPUs is not kept");
 	if (check->has_store < 0)
 		check_report(check_at_path(check, "run/vgpu-lease"), CHECK_FAIL,
 			     check->has_store == -EACCES ? "run as root" : "fix the cause", "%s",
 			     check->store_err.text);
 }
 
-/* Is it still held after a while? */
+/* Is it held each time, for a while? */
 static bool stays(bool (*is_held)(const struct store *store, const char *pgpu), const struct store *store,
 		  const char *pgpu)
 {
@@ -125,9 +125,9 @@ static void report_holder(struct check *check, const char *name, const char *mea
 		holder[0] = '\0';
 	n = strcspn(holder, " ");
 	check_report(check_at_path(check, path), CHECK_WARN,
-		     "see what that process waits for (/proc/PID/stack), and dmesg",
-		     "held for over %d ms by process %.*s: %s", LOCK_LOOKS * LOCK_STEP_MS, n ? (int)n : 1,
-		     n ? holder : "?", means);
+		     "see what the process waits for (/proc/PID/stack), and dmesg",
+		     "held by process %.*s for over %d ms: %s", n ? (int)n : 1, n ? holder : "?",
+		     LOCK_LOOKS * LOCK_STEP_MS, means);
 }
 
 static bool is_lock(struct check *check, const char *name)
@@ -153,7 +153,7 @@ static DIR *open_entries(const struct store *store, const char *name)
 	return fd < 0 ? NULL : fdopendir(fd);
 }
 
-/* The store's is held for an instant; a pGPU's for as long as its driver takes. */
+/* The store's lock is held for an instant, a pGPU's for as long as its driver takes. */
 void check_locks(struct check *check)
 {
 	const struct store *store = &check->store;
@@ -161,7 +161,7 @@ void check_locks(struct check *check)
 	const struct dirent *e;
 
 	if (store->run >= 0 && is_lock(check, "lock") && stays(is_locked, store, NULL))
-		report_holder(check, "lock", "starts wait for it, up to lock_timeout");
+		report_holder(check, "lock", "starts wait up to lock_timeout");
 	while (dir && (e = readdir(dir))) {
 		char name[sizeof("pgpu/.lock") + PARENT_SIZE], pgpu[PARENT_SIZE];
 		size_t n = strlen(e->d_name);
@@ -185,11 +185,11 @@ void check_garbage(struct check *check)
 		n += e->d_name[0] != '.';
 	if (n)
 		check_report(check_at_path(check, "run/vgpu-lease/garbage"), CHECK_WARN,
-			     "look at what wrote to it, then delete it", "%d record%s could not be understood", n,
+			     "find out what wrote it, then delete it", "%d record%s could not be parsed", n,
 			     n == 1 ? "" : "s");
 }
 
-/* A guest goes on with what it has; its next start asks for a type that is not enabled any more. */
+/* A guest goes on with what it has; its next start asks for a type that is no longer enabled. */
 static bool look_at_guest(struct check *check, const struct lease *lease)
 {
 	char fix[192];
@@ -201,7 +201,7 @@ static bool look_at_guest(struct check *check, const struct lease *lease)
 		 lease->vgpu.type);
 	check->what = "guest";
 	check_report(check_at(check, "%s", lease->vgpu.id), CHECK_WARN, fix,
-		     "domain %.100s runs with %s on %s, a type that is not enabled any more", lease->name,
+		     "domain %.100s runs with %s on %s, a type that is no longer enabled", lease->name,
 		     lease->vgpu.type, lease->vgpu.pgpu);
 	check->what = "lease";
 	return true;
@@ -225,7 +225,7 @@ static void report_leases(struct check *check, const struct gc *pass)
 	check_at_path(check, "run/vgpu-lease/leases");
 	if (pass->garbage)
 		check_report(check, CHECK_WARN, "run 'vgpu-lease gc', which sets it aside",
-			     "%d lease%s cannot be understood", pass->garbage, pass->garbage == 1 ? "" : "s");
+			     "%d lease%s cannot be parsed", pass->garbage, pass->garbage == 1 ? "" : "s");
 	else if (!goes && !odd)
 		check_report(check, CHECK_PASS, NULL, "%zu in use, none to be released", leased);
 }
@@ -247,7 +247,7 @@ void check_leases(struct check *check)
 	config_free(&defaults);
 }
 
-/* A used-up quota refuses the next start of that project, and nobody else's. */
+/* A used-up quota refuses the next start of that project only. */
 void check_quotas(struct check *check)
 {
 	const struct leases *leases = &check->leases;

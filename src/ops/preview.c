@@ -93,17 +93,17 @@ bool preview_not_chosen(const struct preview *p, size_t req, size_t pgpu, char w
 		snprintf(why, PREVIEW_WHY_SIZE, "%s%s%s", v->reason, *v->fix ? ": " : "", v->fix);
 		return true;
 	}
-	/* A start with a VF has no choice of cards. */
+	/* A start with a VF cannot choose a card. */
 	if (survey->mode == PLAN_PREPARE && survey->request->vgpus[req].kind == REQUEST_PCI)
 		return false;
 	reason = plan_other_kind(&facts, (int)pgpu, &survey->request->vgpus[req]);
 	if (!reason && step)
-		reason = "it would do, too: the one that was chosen goes first";
+		reason = "also suitable; ranked lower";
 	snprintf(why, PREVIEW_WHY_SIZE, "%s", reason ? reason : "");
 	return reason != NULL;
 }
 
-/* What goes first, and why it may. */
+/* What is removed first, and why it may be. */
 static void print_removal(FILE *to, const struct survey *survey, const char *id)
 {
 	const struct inv_device *device = inventory_device(&survey->inv, id);
@@ -166,7 +166,7 @@ int preview_release(FILE *to, const struct store *store, const char *domain, str
 		const struct lease *l = &leases.list[i];
 		const char *what = l->state == LEASE_RESERVED   ? "drop the reservation of"
 				   : l->origin == LEASE_CREATED ? "remove"
-								: "leave standing";
+								: "keep";
 
 		if (strcmp(l->domain, domain) == 0)
 			fprintf(to, "%s %s, %s on %s\n", what, l->vgpu.id, l->vgpu.type, l->vgpu.parent);

@@ -60,7 +60,7 @@ int rewrite_begin(struct rewrite *r, struct err *err)
 	for (size_t i = 0; i < request->nvgpus; i++) {
 		const struct vgpu_request *req = &request->vgpus[i];
 
-		/* A VF has no other name than its address. */
+		/* A VF is identified only by its address. */
 		if (req->kind != REQUEST_MDEV || (!r->all && !req->any))
 			continue;
 		r->changes[r->nchanges].req = i;
@@ -69,7 +69,7 @@ int rewrite_begin(struct rewrite *r, struct err *err)
 	return 0;
 }
 
-/* The address in the metadata is another host's, perhaps. */
+/* The address in the metadata may be of another host. */
 static bool is_vf(const struct rewrite *r, const struct vgpu_request *req)
 {
 	return r->vfs && req->kind == REQUEST_PCI && req->has_metadata;
@@ -118,7 +118,7 @@ static int change_vfs(struct rewrite *r, const struct preview *preview, const si
 	return 0;
 }
 
-/* The VFs alone are planned; where there is none, the host is read all the same, for the facts. */
+/* The VFs alone are planned. Without any, the host is read all the same, for the facts. */
 static int ask_host(struct rewrite *r, const struct host *host, const struct config *config, struct err *err)
 {
 	const struct request *request = domxml_request(r->doc);

@@ -26,7 +26,7 @@ bool capacity_parent_is_free(const struct capacity_query *query, int parent)
 	const struct inv_parent *p = &facts->inv->parents[parent];
 
 	return p->ndevices == 0 && is_pooled(facts, parent) && !leased_parent(facts->leases, p->name, query->id) &&
-	       !leased_parent(query->promised, p->name, NULL) && !request_has_taken(facts->request, p->name) &&
+	       !leased_parent(query->promised, p->name, NULL) && !request_excludes(facts->request, p->name) &&
 	       !(facts->vfs && facts->vfs[parent].opened == OPEN_YES);
 }
 

@@ -38,7 +38,7 @@ static const struct inv_device *free_device(const struct planner *p, size_t req)
 		    plan_type_fits(resolved, d->vgpu.type) && p->facts->pool &&
 		    pool_has_parent(p->facts->pool, d->parent) && f->opened == OPEN_NO && !*f->named_by &&
 		    !leased(p, d->vgpu.id) && !promised(p, d->vgpu.id) &&
-		    !request_names(p->facts->request, d->vgpu.id) && !request_has_taken(p->facts->request, d->vgpu.id))
+		    !request_names(p->facts->request, d->vgpu.id) && !request_excludes(p->facts->request, d->vgpu.id))
 			return d;
 	}
 	return NULL;

@@ -151,7 +151,7 @@ static void releases(void)
 	ok(preview_release(f, &store, VM, &err) == 0, "the leases are read");
 	fclose(f);
 	is(text,
-	   "remove " A ", t on p\nleave standing " B
+	   "remove " A ", t on p\nkeep " B
 	   ", t on p\ndrop the reservation of c6f1a2b3-0000-4000-8000-00000000000c, t on p\n",
 	   "of the domain's leases, each by its state and origin");
 	store_close(&store);

@@ -288,8 +288,8 @@ static void make_policy(struct world *w, const char *word)
 		snprintf(f->pgpu, sizeof(f->pgpu), "%s", word + 6);
 		snprintf(f->type, sizeof(f->type), "s");
 	} else if (strncmp(word, "taken=", 6) == 0) {
-		w->request.taken = w->taken;
-		each(id, word + 6, ",") snprintf(w->taken[w->request.ntaken++], ID_SIZE, "%s", id);
+		w->request.excluded = w->taken;
+		each(id, word + 6, ",") snprintf(w->taken[w->request.nexcluded++], ID_SIZE, "%s", id);
 	} else if (strncmp(word, "libvirt=", 8) == 0) {
 		w->facts.libvirt = atoi(word + 8);
 	} else if (strncmp(word, "failed=", 7) == 0) {
