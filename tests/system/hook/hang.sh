@@ -4,7 +4,7 @@
 . "${srcdir:?}/tests/lib/hook.sh"
 
 a=0000:84:00.0 b=0000:85:00.0
-settings='[devices]\nenabled_mdev_types = nvidia-222\n[policy]\nlock_timeout = 3\ncreate_timeout = 3\n'
+settings='[devices]\nenabled_mdev_types = nvidia-222\n[policy]\nlock_timeout = 3\ndriver_cleanup = 0\ncreate_timeout = 3\n'
 u2=${u1%??}02
 another 2 >"$work/2.xml"
 another 3 >"$work/3.xml"
@@ -97,6 +97,7 @@ configure <<-'EOF'
 	[devices]
 	enabled_mdev_types = nvidia-1155
 	[policy]
+	driver_cleanup = 0
 	lock_timeout = 3
 	create_timeout = 3
 EOF

@@ -29,7 +29,13 @@ clean() { # SENTENCE
 	eventually no_lease
 	is "$(devices)$(type_at $vf)$(leases)" 00 "$1"
 }
-writes() { grep -q '^1 ' "/proc/$1/syscall"; }
+# The child of $hook that is in write(2), in $writer: others look at the host, and are no longer there.
+is_writing() {
+	for writer in $(pgrep -P "$hook"); do
+		if grep -q '^1 ' "/proc/$writer/syscall"; then return; fi
+	done 2>/dev/null
+	return 1
+}
 
 # kill_writer XML OPERATION...: the operation, whose first write to the kernel is killed midway: the driver goes on.
 kill_writer() {
@@ -37,9 +43,7 @@ kill_writer() {
 	shift
 	"$builddir/hooks/qemu" --root "$root" -- vm "$@" <"$xml" 2>"$work/said" &
 	hook=$!
-	eventually pgrep -P $hook >"$work/writer"
-	writer=$(cat "$work/writer")
-	eventually writes "$writer"
+	eventually is_writing
 	sleep 0.3
 	kill -KILL "$writer"
 	wait $hook
