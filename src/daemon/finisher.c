@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Finishes give-backs as soon as they are marked. */
+/* Completes releases as soon as they are marked. */
 #include "daemon/finisher.h"
 
 #include <errno.h>
@@ -32,14 +32,14 @@ struct finisher {
 	struct policy policy;
 	/* the thread's own */
 	int notify;       /* inotify; -1: none to be had */
-	int run, leases;  /* the watches of the two folders; -1 none */
-	struct stat seen; /* the folder of leases, where it is not watched */
+	int run, leases;  /* the watches of the two directories; -1 none */
+	struct stat seen; /* the directory of leases, where it is not watched */
 	struct lease_marks logged;
-	char trouble[256]; /* the last that was said */
+	char trouble[256]; /* the last that was logged */
 	bool said_unwatched;
 };
 
-/* The same trouble is said once. */
+/* The same trouble is logged once. */
 static void say_trouble(struct finisher *f, const char *text)
 {
 	if (strncmp(f->trouble, text, sizeof(f->trouble) - 1) == 0)
@@ -49,7 +49,7 @@ static void say_trouble(struct finisher *f, const char *text)
 		log_warn("cannot complete pending releases: %s", text);
 }
 
-static int add_watch(struct finisher *f, int *watch, int folder, uint32_t events)
+static int add_watch(struct finisher *f, int *watch, int dir, uint32_t events)
 {
 	char path[64];
 	int is;
@@ -58,11 +58,11 @@ static int add_watch(struct finisher *f, int *watch, int folder, uint32_t events
 		f->notify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	if (f->notify < 0)
 		return -errno;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", folder);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", dir);
 	is = inotify_add_watch(f->notify, path, events | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR);
 	if (is < 0)
 		return -errno;
-	/* Another folder has its place: what happens in the old one is nobody's business. */
+	/* Another directory has taken its place: the old one does not matter any more. */
 	if (*watch >= 0 && *watch != is)
 		inotify_rm_watch(f->notify, *watch);
 	*watch = is;
@@ -70,9 +70,9 @@ static int add_watch(struct finisher *f, int *watch, int folder, uint32_t events
 }
 
 /*
- * Asks for each lease that appears in the folder, or goes. Asked anew each time: somebody may have removed the folder,
- * and the same folder asked for twice is asked for once. Where the kernel has no watch left for us (its limits are per
- * user) the folder is looked at every second, and asked for again then.
+ * Watches for leases that appear or go. Set anew at each look: the directory may have been removed and created again,
+ * and a second watch of the same directory is the first. If the kernel has no watch left (its limits are per user), the
+ * directory is looked at every second, and the watch tried again then.
  */
 static bool watch(struct finisher *f, const struct store *store)
 {
@@ -109,7 +109,7 @@ static void compare(struct finisher *f, const struct store *store)
 	f->seen = now;
 }
 
-/* One look; the folder is watched before, so that nothing appears between the two. How many are left. */
+/* One look; the directory is watched before, so that nothing appears between the two. How many are left. */
 static int look(struct finisher *f, bool *watched)
 {
 	struct policy policy;
@@ -136,7 +136,7 @@ static void drain(int eventfd)
 	(void)!read(eventfd, &(uint64_t){ 0 }, sizeof(uint64_t));
 }
 
-/* Has a lease gone, or a folder? Not so where a new file takes its name. */
+/* Has a lease gone, or a directory? Not if a new file takes its name. */
 static bool is_loss(const struct finisher *f, const struct inotify_event *event)
 {
 	if (event->mask & IN_Q_OVERFLOW)

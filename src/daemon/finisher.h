@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Finishes give-backs as soon as they are marked, by whomever: the hook leaves those that take time to the device
+ * Completes releases as soon as they are marked, by whomever: the hook leaves those that take time to the device
  * handler.
  *
- * A thread of its own, which waits for nothing but the folder of leases: libvirt may keep its other callers waiting for
- * as long as a hook runs, and a device whose guest is gone must not wait with them. It shares nothing with the rest of
+ * A thread of its own, which waits for nothing but the directory of leases: libvirt may keep its other callers waiting
+ * for as long as a hook runs, and a device whose guest is gone must not wait with them. It shares nothing with the rest of
  * the process but the host that is looked at.
  *
  * A lease that becomes `releasing` is noticed at once (inotify). One that cannot be finished yet is tried again after a
@@ -29,8 +29,8 @@ void finisher_policy(struct finisher *finisher, const struct policy *policy);
 void finisher_wake(struct finisher *finisher);
 
 /*
- * An eventfd that becomes readable where a lease has gone, or the folder of leases with all of them: mostly given back,
- * but it may be lost to a domain that runs. Whoever waits for it reads it.
+ * An eventfd that becomes readable when a lease has gone, or the directory of leases with all of them: mostly
+ * released, but it may be lost to a domain that runs. Whoever waits for it reads it.
  */
 int finisher_lost_fd(const struct finisher *finisher);
 

@@ -83,8 +83,8 @@ static void on_event(void *arg, const struct virt_event *event)
 	g->news(g->arg);
 }
 
-/* The same trouble is said once. */
-static void say_state(struct guests *g, const char *text)
+/* The same state is logged once. */
+static void set_state(struct guests *g, const char *text)
 {
 	if (strncmp(g->state, text, sizeof(g->state) - 1) == 0)
 		return;
@@ -121,7 +121,7 @@ int64_t guests_connect(struct guests *g)
 
 	if (g->virt && !virt_alive(g->virt)) {
 		hang_up(g);
-		say_state(g, "connection to libvirt lost");
+		set_state(g, "connection to libvirt lost");
 	}
 	if (g->virt)
 		return 0;
@@ -130,12 +130,12 @@ int64_t guests_connect(struct guests *g)
 	if (dial(g, &err) == 0) {
 		g->retry_ms = RETRY_FIRST_MS;
 		g->any_defined = true;
-		say_state(g, "connected to libvirt");
+		set_state(g, "connected to libvirt");
 		g->news(g->arg);
 		return 0;
 	}
 	snprintf(text, sizeof(text), "not connected to libvirt: %.200s", err.text);
-	say_state(g, text);
+	set_state(g, text);
 	g->retry_at = host_now_ms() + g->retry_ms;
 	g->retry_ms = g->retry_ms * 2 < RETRY_LAST_MS ? g->retry_ms * 2 : RETRY_LAST_MS;
 	return g->retry_at;

@@ -71,20 +71,20 @@ int handler_open(struct handler *h, const char *root, const char *config_path, s
 	return finisher_start(&h->finisher, &h->host, &h->config.policy, err);
 }
 
-static void forget_said(struct handler *h)
+static void forget_reported(struct handler *h)
 {
-	for (size_t i = 0; i < h->nsaid; i++)
-		free(h->said[i]);
-	free(h->said);
-	h->said = NULL;
-	h->nsaid = 0;
+	for (size_t i = 0; i < h->nreported; i++)
+		free(h->reported[i]);
+	free(h->reported);
+	h->reported = NULL;
+	h->nreported = 0;
 }
 
 void handler_close(struct handler *h)
 {
 	finisher_stop(h->finisher);
 	h->finisher = NULL;
-	forget_said(h);
+	forget_reported(h);
 	lease_marks_free(&h->plugged);
 	config_free(&h->config);
 	if (h->lock >= 0)
@@ -137,8 +137,8 @@ static void say(struct report *report, const char *fmt, ...)
 	if (!report->lines)
 		abort();
 	report->lines[report->n++] = line;
-	for (size_t i = 0; is_new && i < h->nsaid; i++)
-		is_new = strcmp(h->said[i], line) != 0;
+	for (size_t i = 0; is_new && i < h->nreported; i++)
+		is_new = strcmp(h->reported[i], line) != 0;
 	if (is_new)
 		log_info("%s", line);
 }
@@ -163,9 +163,9 @@ static size_t report_pass(struct handler *h, const struct reconcile *pass)
 	}
 	if (pass->gc.garbage)
 		say(&report, "%d unreadable leases were moved to /run/vgpu-lease/garbage", pass->gc.garbage);
-	forget_said(h);
-	h->said = report.lines;
-	h->nsaid = report.n;
+	forget_reported(h);
+	h->reported = report.lines;
+	h->nreported = report.n;
 	return foreign;
 }
 
@@ -191,7 +191,7 @@ int64_t handler_pass(struct handler *h, const struct running *running)
 	int r = store_open(&store, &h->host, true, &err);
 
 	store.resident = true;
-	/* Somebody removed the folder: the hook must see us again. */
+	/* The directory was removed: the hook must see us again. */
 	if (r == 0 && !store_is_handler(&store, h->lock))
 		r = take_lock(h, &store, &err);
 	if (r == 0)
@@ -209,7 +209,7 @@ int64_t handler_pass(struct handler *h, const struct running *running)
 	}
 	reconcile_end(&pass);
 	store_close(&store);
-	/* A guest that ended may be what a give-back waits for. */
+	/* A guest that ended may be what a release waits for. */
 	finisher_wake(h->finisher);
 	return next;
 }

@@ -3,7 +3,7 @@
  * The device handler without its loop: the configuration that holds, its lock, and a pass over all there is.
  *
  * It owns no state that matters: all of it is in the leases, and what it remembers (what was seen plugged in, what was
- * said to the log) spares time and lines. While its lock is held the hook leaves slow give-backs to it (finisher).
+ * logged) saves time and lines. While its lock is held the hook leaves slow releases to it (finisher).
  */
 #pragma once
 
@@ -24,13 +24,13 @@ struct handler {
 	int lock;        /* handler.lock */
 	struct finisher *finisher;
 	struct lease_marks plugged;
-	char **said; /* what was reported in the last pass */
-	size_t nsaid;
+	char **reported; /* lines of the last pass */
+	size_t nreported;
 };
 
 /*
  * Opens the host, reads the configuration (one with an error is logged, and is none), takes the lock and starts to
- * finish give-backs. handler_close() also after a failure.
+ * complete releases. handler_close() also after a failure.
  */
 int handler_open(struct handler *handler, const char *root, const char *config_path, struct err *err);
 void handler_close(struct handler *handler);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * vgpu-leased: the device handler. Looks after what a hook cannot see: give-backs that take time, devices that are
+ * vgpu-leased: the device handler. Looks after what a hook cannot see: releases that take time, devices that are
  * plugged in and out of running guests, hooks that were killed.
  *
  * One loop: signals, udev's events and libvirt's are only reasons to look, and a pass (handler) brings together what it

@@ -208,13 +208,13 @@ static int judge_lease(struct look *look, const struct lease *lease, struct leas
 	if (look_deeper(look, err) < 0)
 		return -err->code;
 	view.open = is_open(look, lease->vgpu.id);
-	if (reconcile_lease(&view, why) != RECONCILE_GIVE_BACK)
+	if (reconcile_lease(&view, why) != RECONCILE_RELEASE)
 		return 0;
 	r = release_claim(pass->store, lease, release_lock_by(pass->policy), err);
 	if (r <= 0)
 		return r;
 	log_info("reconcile: domain %s: releasing %s: %s", lease->name, lease->vgpu.id, why);
-	note(pass, RECONCILE_GIVE_BACK, lease->vgpu.id, lease->name, why);
+	note(pass, RECONCILE_RELEASE, lease->vgpu.id, lease->name, why);
 	return 0;
 }
 

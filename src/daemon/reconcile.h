@@ -6,8 +6,8 @@
  *   - a running domain's device that is in no lease was hot-plugged by somebody else: it is leased to the domain, as
  *     adopted;
  *   - an active lease of a running domain whose live XML no longer has the device, and which nobody has open, was
- *     unplugged: it is given back, unless a suspend did it, which can fail and puts it back then, as a resume does;
- *   - leases whose domain is gone, that have expired or are void are given back (collect);
+ *     unplugged: it is released, unless a suspend did it, which can fail and puts it back then, as a resume does;
+ *   - leases whose domain is gone, that have expired or are void are released (gc);
  *   - what is leased to one domain and runs in another, and what is foreign, is reported and left alone.
  *
  * Nothing is done on doubt: where a domain is being started, moved or stopped, where its XML or who has a device open
@@ -40,9 +40,9 @@ struct live_domain {
 
 enum reconcile_verdict {
 	RECONCILE_LEAVE,
-	RECONCILE_ADOPT,     /* lease it to the domain that runs with it */
-	RECONCILE_GIVE_BACK, /* it was unplugged */
-	RECONCILE_REPORT,    /* something is wrong that is not ours to put right */
+	RECONCILE_ADOPT,   /* lease it to the domain that runs with it */
+	RECONCILE_RELEASE, /* it was unplugged */
+	RECONCILE_REPORT,  /* something is wrong that is not ours to put right */
 };
 
 /* A vGPU of a running domain: in its live XML, leased to it, or both. */
@@ -106,14 +106,14 @@ struct reconcile {
 };
 
 /*
- * Makes the pass. What is to be given back is marked `releasing` and left to reconcile_finish(), so that the pass
+ * Makes the pass. What is to be released is marked `releasing` and left to reconcile_finish(), so that the pass
  * waits for nobody. An error means that nothing could be judged.
  */
 int reconcile_run(struct reconcile *pass, struct err *err);
 void reconcile_end(struct reconcile *pass);
 
 /*
- * Gives back what is `releasing`, as far as it can be done now: a device that is still open, or whose driver has time
+ * Releases what is `releasing`, as far as it can be done now: a device that is still open, or whose driver has time
  * left to remove it by itself, is left for a later call. How many are left; negative: nothing could be told. `logged`
  * are those whose failure was logged: each once.
  */

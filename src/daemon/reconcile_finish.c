@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Give-backs that a hook or a pass has marked: each in a turn that is short, so that one that is stuck holds up no
- * other.
+ * Releases that a hook or a pass has marked: each in a short turn, so that one that is stuck delays no other.
  */
 #include <errno.h>
 #include <stdlib.h>

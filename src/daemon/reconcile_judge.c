@@ -82,5 +82,5 @@ enum reconcile_verdict reconcile_lease(const struct reconcile_view *v, char why[
 	/* Leased first, plugged in afterwards: it may be on its way in. */
 	if (!v->seen && age < v->grace_ms)
 		return say(RECONCILE_LEAVE, why, "not attached yet");
-	return say(RECONCILE_GIVE_BACK, why, "detached from its domain");
+	return say(RECONCILE_RELEASE, why, "detached from its domain");
 }

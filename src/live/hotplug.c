@@ -74,7 +74,7 @@ int hotplug_unlease(struct hotplug *hp, const struct policy *policy, const char 
 
 	if (r != 1)
 		return r;
-	/* What is being given back already is only helped along. */
+	/* A release that is under way is completed, whoever began it. */
 	if (lease.since_ms > asked_ms && lease.state != LEASE_RELEASING)
 		return 0;
 	r = release_now(hp->store, policy, &lease, err);
@@ -223,7 +223,7 @@ static int undefine(struct hotplug *hp, const char *id, struct err *err)
 	return 1;
 }
 
-/* The domain does not have it: then what there is to do is to give back a lease that an earlier call left. */
+/* The device is not attached: what remains is the lease that an earlier call left. */
 static int not_plugged(struct hotplug *hp, const char *id, struct err *err)
 {
 	struct lease lease;

@@ -3,8 +3,8 @@
  * The vGPUs of a domain that runs: one more, one less, all of them out of the way while it is suspended.
  *
  * What the hook does for a start and an end, done where libvirt calls no hook: leased and made with the hook's own flow
- * before libvirt is asked to attach, given back when QEMU has let go. Whoever dies in between leaves a lease that the
- * domain's release, the handler or `vgpu-lease detach` gives back. A release of the domain can come at any time: it
+ * before libvirt is asked to attach, released when QEMU has closed it. Whoever dies in between leaves a lease that the
+ * domain's release, the handler or `vgpu-lease detach` ends. A release of the domain can come at any time: it
  * takes the leases, and what happens here notices.
  *
  * What a suspend takes is written into the running domain's metadata first (domxml.h), so that it is saved with it: a
@@ -45,19 +45,19 @@ void hotplug_close(struct hotplug *hp);
 int hotplug_attach(struct hotplug *hp, const char *type, bool persistent, struct lease *lease, struct err *err);
 
 /*
- * Takes a vGPU from the running domain, with `persistent` from its definition, too, and gives it back. -EAGAIN,
+ * Takes a vGPU from the running domain, with `persistent` from its definition, too, and releases it. -EAGAIN,
  * -ETIMEDOUT: the guest did not let go, all is as it was.
  */
 int hotplug_detach(struct hotplug *hp, const char *id, bool persistent, struct err *err);
 
 /*
- * Takes all vGPUs from the running domain, gives them back and saves it; *n is how many they were. After a failure it
+ * Takes all vGPUs from the running domain, releases them and saves it; *n is how many they were. After a failure it
  * has them again.
  */
 int hotplug_suspend(struct hotplug *hp, size_t *n, struct err *err);
 
 /*
- * Leases again what hotplug_suspend() took, starts the saved domain and attaches it. Where there is no room the domain
- * stays saved. Of a domain that runs, as one that was started by hand does: attaches what is missing.
+ * Leases again what hotplug_suspend() took, starts the saved domain and attaches it. Without capacity the domain stays
+ * saved. If it runs already, having been started by hand: attaches what is missing.
  */
 int hotplug_resume(struct hotplug *hp, size_t *n, struct err *err);

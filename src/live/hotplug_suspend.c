@@ -22,7 +22,7 @@ static int set_record(struct hotplug *hp, const char *record, struct err *err)
 				 VIRT_LIVE, err);
 }
 
-/* Attaches the wants of a record that are leased and made; all of them are tried. */
+/* Attaches the requests of a record, whose vGPUs are leased and created; all of them are tried. */
 static int plug_all(struct hotplug *hp, const struct domxml *record, const bool *skip, struct err *err)
 {
 	const struct request *request = domxml_request(record);
@@ -116,7 +116,7 @@ static int undo_suspend(struct hotplug *hp, struct err *err)
 	}
 	if (r == 0)
 		r = runs(hp, &why);
-	/* One that has stopped has given back all that it had. */
+	/* If the domain has stopped, all its vGPUs are released. */
 	if (r == 0)
 		return -err->code;
 	if (r == 1)
@@ -187,7 +187,7 @@ int hotplug_suspend(struct hotplug *hp, size_t *n, struct err *err)
 		return -err->code;
 	if (unplug_and_save(hp, doc, &asked_ms, err) < 0)
 		return undo_suspend(hp, err);
-	/* The release that came with the save has given back most of it. */
+	/* The release that came with the save has released most of them. */
 	for (size_t i = 0; i < *n; i++)
 		if (hotplug_unlease(hp, hp->policy, vgpus[i].id, asked_ms, err) < 0)
 			return err_in(err, "domain %s: saved, but vGPU %s is not released yet: run 'vgpu-lease gc'",
@@ -195,7 +195,7 @@ int hotplug_suspend(struct hotplug *hp, size_t *n, struct err *err)
 	return 0;
 }
 
-/* The domain is saved: lease first, so that without room it stays saved. */
+/* The domain is saved: lease first, so that it stays saved if there is no capacity. */
 static int restore(struct hotplug *hp, const struct domxml *record, struct err *err)
 {
 	static const bool none[REQUEST_MAX];

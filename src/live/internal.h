@@ -15,8 +15,8 @@ int hotplug_choose(struct hotplug *hp, const struct request *domain, const char 
 		   size_t size, struct err *err);
 
 /*
- * Gives back the domain's lease of this vGPU, if it had it at `asked_ms` (CLOCK_MONOTONIC): a younger one is another
- * command's. One that somebody else has given back meanwhile is no error.
+ * Releases the domain's lease of this vGPU, if it had it at `asked_ms` (CLOCK_MONOTONIC): a younger one is another
+ * command's. A lease that has been released meanwhile is no error.
  */
 int hotplug_unlease(struct hotplug *hp, const struct policy *policy, const char *id, int64_t asked_ms, struct err *err);
 
@@ -29,7 +29,7 @@ int hotplug_write_facts(struct hotplug *hp, unsigned int side, struct err *err);
 /* The domain's vGPUs, as this XML of it has them. */
 int hotplug_parse(struct hotplug *hp, const char *xml, struct domxml **doc, struct err *err);
 
-/* Attaches what was leased; what libvirt refuses is given back. */
+/* Attaches what was leased; what libvirt refuses is released. */
 int hotplug_plug(struct hotplug *hp, const char *id, const char *xml, unsigned int sides, struct err *err);
 
 /* Takes a request of the running domain's XML from it, and waits until QEMU has let go. */

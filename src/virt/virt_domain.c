@@ -52,7 +52,7 @@ void virt_list_free(struct virt_domain *list, size_t n)
 	free(list);
 }
 
-/* Is it as somebody wants it to be, so that what is not there is really not there? */
+/* In no transition, so that a device missing from its XML is really detached. */
 static bool is_settled(virDomainPtr domain)
 {
 	int state, reason;

@@ -252,8 +252,7 @@ static void types(void)
 	   "for the second type that takes what no section names");
 	config_free(&c);
 	c = parsed("[policy]\n");
-	is(c.warnings.n == 1 ? c.warnings.list[0].text : NULL,
-	   message_in("f: {M_CONF_NO_POOL}"),
+	is(c.warnings.n == 1 ? c.warnings.list[0].text : NULL, message_in("f: {M_CONF_NO_POOL}"),
 	   "nothing enabled is a warning");
 	config_free(&c);
 	config_free(&c);
@@ -355,6 +354,32 @@ static void long_lines(void)
 	config_free(&c);
 }
 
+/* inih gets a long line in pieces: wherever one ends, it must neither trim it nor take the next for a comment. */
+static void pieces(void)
+{
+	static const char *const patterns[] = { "a;#", "ab #c", "=a: b", "|", "x |;", "[a] b" };
+	size_t same = 0;
+
+	for (size_t p = 0; p < ARRAY_SIZE(patterns); p++)
+		for (size_t before = 0; before < 8; before++) {
+			char value[PARAMS_SIZE] = "", text[PARAMS_SIZE + 128], *comment;
+			struct config c;
+
+			memset(value, 'v', before + 1);
+			while (strlen(value) < 500)
+				strcat(value, patterns[p]);
+			strcat(value, "!");
+			snprintf(text, sizeof(text), "%svgpu_params = %s\n", M, value);
+			comment = strstr(value, " #");
+			if (comment)
+				*comment = '\0';
+			c = parsed(text);
+			same += strcmp(c.sections[0].params, value) == 0;
+			config_free(&c);
+		}
+	ok(same == 8 * ARRAY_SIZE(patterns), "a long value is the same wherever it is cut: %zu", same);
+}
+
 /* `n` addresses for each of five types. */
 static int addresses_of(int n, struct config *c, struct err *err)
 {
@@ -395,6 +420,7 @@ int main(void)
 	policy();
 	quotas();
 	long_lines();
+	pieces();
 	bounds();
 	return tap_done();
 }

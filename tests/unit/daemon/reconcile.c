@@ -73,8 +73,7 @@ struct lease_row {
 };
 
 static const struct lease_row lease_rows[] = {
-	{ "a lease of a running domain that no longer has the device is released", LEASE_ACTIVE, 0,
-	  RECONCILE_GIVE_BACK },
+	{ "a lease of a running domain that no longer has the device is released", LEASE_ACTIVE, 0, RECONCILE_RELEASE },
 	{ "not while the domain has it", LEASE_ACTIVE, NAMED, RECONCILE_LEAVE },
 	{ "not while it is open", LEASE_ACTIVE, IS_OPEN, RECONCILE_LEAVE },
 	{ "not where it cannot be told who has it open", LEASE_ACTIVE, OPEN_UNTOLD, RECONCILE_LEAVE },
@@ -83,7 +82,7 @@ static const struct lease_row lease_rows[] = {
 	{ "not a young one: it may be on its way in", LEASE_ACTIVE, FRESH, RECONCILE_LEAVE },
 	{ "nor one whose writer is still at it, as a command that attaches is", LEASE_ACTIVE, AT_WORK,
 	  RECONCILE_LEAVE },
-	{ "a young one is, when it had been seen in the domain", LEASE_ACTIVE, FRESH | SEEN, RECONCILE_GIVE_BACK },
+	{ "a young one is, when it had been seen in the domain", LEASE_ACTIVE, FRESH | SEEN, RECONCILE_RELEASE },
 	{ "seen or not, an open one stays", LEASE_ACTIVE, SEEN | IS_OPEN, RECONCILE_LEAVE },
 	{ "nor does a suspend lose what it has taken so far, should it fail", LEASE_ACTIVE, SEEN | TAKEN,
 	  RECONCILE_LEAVE },
