@@ -222,13 +222,13 @@ static void explain_none(struct capacity *space, const struct load *load, const 
 		      load->nbeside == 1 ? "" : "s", load->beside);
 	} else if (card->framework == FW_VARIANT) {
 		bound(space, 0, CAUSE_NO_OFFER, "the driver does not list it now%s",
-		      load->devices ? "" : ": is the card in MIG mode?");
+		      load->devices ? "" : ": the card may be in MIG mode");
 	} else if (card->nvidia && load->devices + load->pending == 0) {
 		/* A zombie: it was removed before the driver was done with it. */
 		bound(space, 0, CAUSE_NO_OFFER,
-		      "the driver offers none %s of a removed vGPU not come back? see dmesg; a reboot brings it back",
-		      card->sriov ? "now (available_instances is 0): is the card in MIG mode? or has the room"
-				  : "though nothing is on the card: has the room");
+		      "the driver offers none %s a removed vGPU may still occupy it; see dmesg; a reboot frees it",
+		      card->sriov ? "now (available_instances is 0): the card may be in MIG mode, or"
+				  : "though nothing is on the card:");
 	} else {
 		bound(space, 0, CAUSE_NO_OFFER, "the driver offers none now (available_instances is 0)");
 	}
@@ -286,7 +286,7 @@ static void judge(struct capacity *space, const struct load *load, const struct 
 	if (asked->available < 1 && on_it == 0)
 		explain_none(space, load, asked);
 	if (card->nvidia && *load->other && !load->mixed && (asked->available == 0 || load->devices == 0))
-		bound(space, 0, CAUSE_BLOCKED, "holds %s (%d MiB), and a pGPU carries one framebuffer size",
+		bound(space, 0, CAUSE_BLOCKED, "holds %s (%d MiB): a pGPU holds one framebuffer size at a time",
 		      load->other, load->other_mib);
 	if (mixed && type->max_instance > 0)
 		bound(space, fit_between(load, whole_mib(facts->inv, card), type, asked->available), CAUSE_IN_USE,
@@ -344,7 +344,7 @@ void capacity_on(struct capacity *space, const struct capacity_query *query, int
 	if (pooled->section && !pool_serves(facts->pool, pgpu, type)) {
 		space->cause = CAUSE_OTHER_TYPE;
 		snprintf(space->reason, sizeof(space->reason), "serves %s%s", pooled->section->type,
-			 facts->config->policy.several_types ? " and what else it is given to" : "");
+			 facts->config->policy.several_types ? " and other configured types" : "");
 		return;
 	}
 	if (!pooled->in_pool) {

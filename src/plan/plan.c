@@ -117,19 +117,18 @@ static bool refuse_untyped(struct planner *p, size_t req)
 
 	plan_text_types(facts, w->kind, list, sizeof(list));
 	if (!*list)
-		return plan_refuse(p, req,
-				   "it does not exist, and no type is enabled for its kind of <hostdev>: set "
-				   "enabled_mdev_types in [devices]");
+		return plan_refuse(
+			p, req,
+			"does not exist, and no type is enabled for this kind of hostdev: set enabled_mdev_types in [devices]");
 	for (size_t i = 0; i < facts->config->nsections && !served; i++)
 		served = pool_stock(facts->pool, &facts->config->sections[i], w->kind == REQUEST_MDEV, UNKNOWN) !=
 			 STOCK_NONE;
 	if (!served)
-		return plan_refuse(p, req,
-				   "it does not exist, and no pGPU here serves any enabled type (%s): see 'vgpu-lease "
-				   "check'",
-				   list);
-	return plan_refuse(p, req,
-			   "it does not exist and nothing says which type it is: name one of %s in the metadata", list);
+		return plan_refuse(
+			p, req,
+			"does not exist, and no pGPU of this host is configured for an enabled type (%s): see 'vgpu-lease check'",
+			list);
+	return plan_refuse(p, req, "does not exist, and its type is not known: name one of %s in the metadata", list);
 }
 
 bool plan_creation(struct planner *p, size_t req, const char *id, struct step *step)
@@ -137,7 +136,7 @@ bool plan_creation(struct planner *p, size_t req, const char *id, struct step *s
 	const struct resolved_request *resolved = &p->facts->resolved_requests[req];
 
 	if (!p->facts->config)
-		return plan_refuse(p, req, "it does not exist, and there is no configuration to make it from");
+		return plan_refuse(p, req, "does not exist and cannot be created: no configuration");
 	if (resolved->ntypes == 0)
 		return refuse_untyped(p, req);
 	/* Before room is waited for, or looked for. */
@@ -173,7 +172,7 @@ bool plan_existing(struct planner *p, size_t req, const struct inv_device *devic
 
 	if (resolved->source == TYPE_ASKED && !plan_type_fits(resolved, device->vgpu.type))
 		return plan_refuse(p, req,
-				   "it exists as %s on %s, the domain's metadata asks for %s: change one of them",
+				   "exists as %s on %s, but the domain's metadata asks for %s: change one of them",
 				   device->vgpu.type, device->vgpu.parent, resolved->req->facts.type);
 	plan_adopt(p, device, step);
 	if (own) {
@@ -182,14 +181,14 @@ bool plan_existing(struct planner *p, size_t req, const struct inv_device *devic
 		return true;
 	}
 	if (opened == OPEN_YES)
-		return plan_refuse(p, req, "it exists on %s and a process has it open", device->vgpu.parent);
+		return plan_refuse(p, req, "exists on %s and is held open by a process", device->vgpu.parent);
 	return true;
 }
 
 /* Its creation or removal goes on. */
 bool plan_wait_for_kernel(struct planner *p, size_t req, const char *parent)
 {
-	plan_refuse(p, req, "it is still being made or removed on %s: see dmesg, and try again when that has ended",
+	plan_refuse(p, req, "still being created or removed on %s: see dmesg, and try again when that has ended",
 		    parent);
 	p->plan->kind = PLAN_WAIT;
 	return false;
@@ -205,7 +204,7 @@ static bool prepare_want(struct planner *p, size_t req, struct step *step)
 	if (w->kind == REQUEST_PCI)
 		return plan_vf_prepare(p, req, step);
 	if (lease && strcmp(lease->domain, p->facts->request->uuid) != 0)
-		return plan_refuse(p, req, "it belongs to domain %s (%s): give this domain another UUID", lease->name,
+		return plan_refuse(p, req, "already leased to domain %s (%s): use a different UUID", lease->name,
 				   lease->domain);
 	/* For a start whose hook was killed, or for somebody else: the kernel has one of a UUID only. */
 	if (device && !*device->vgpu.type)
@@ -228,8 +227,7 @@ static void refuse_placeholder(struct planner *p)
 			continue;
 		plan_refuse(
 			p, i,
-			"it is a placeholder, and libvirt takes no new UUID at a start: give it one with 'vgpu-lease "
-			"rewrite' and define the domain anew");
+			"a placeholder, and libvirt accepts no new UUID at a start: assign one with 'vgpu-lease rewrite' and redefine the domain");
 		return;
 	}
 }

@@ -53,30 +53,30 @@ static bool refuse_taken(struct planner *p, size_t req, const struct inv_device 
 
 	if (lease)
 		return plan_refuse_device(
-			p, req, "it belongs to domain %s here, and migrate_uuid = keep allows no other", lease->name);
+			p, req, "leased to domain %s here; migrate_uuid = keep does not allow another", lease->name);
 	if (resolved->req->any)
 		return plan_refuse_device(
-			p, req, "it is an mdev on the source, and migrate_uuid = keep allows no VF in its place");
+			p, req, "an mdev on the source; migrate_uuid = keep does not allow a VF in its place");
 	if (!device)
-		return plan_refuse_device(p, req,
-					  "it is not in the pool here, and migrate_uuid = keep allows no other");
+		return plan_refuse_device(p, req, "not in the pool here; migrate_uuid = keep does not allow another");
 	if (vf)
 		return plan_refuse_device(
-			p, req, "it is %s here, of another type or in use, and migrate_uuid = keep allows no other",
+			p, req,
+			"its type here is %s, a different one, or it is in use; migrate_uuid = keep does not allow another",
 			device->vgpu.type);
 	if (!*device->vgpu.type)
 		return plan_refuse_device(
-			p, req, "it is just being made or removed on %s here, and migrate_uuid = keep allows no other",
+			p, req, "being created or removed on %s here; migrate_uuid = keep does not allow another",
 			device->vgpu.parent);
 	plan_text_request(resolved, wanted, sizeof(wanted));
 	if (!plan_type_fits(resolved, device->vgpu.type))
 		return plan_refuse_device(
-			p, req, "it exists here as %s on %s, not as %s, and migrate_uuid = keep allows no other",
+			p, req, "exists here as %s on %s, not as %s; migrate_uuid = keep does not allow another",
 			device->vgpu.type, device->vgpu.parent, wanted);
-	return plan_refuse_device(p, req, "%s here, and migrate_uuid = keep allows no other",
+	return plan_refuse_device(p, req, "%s here; migrate_uuid = keep does not allow another",
 				  p->facts->devices[device - p->facts->inv->devices].opened == OPEN_YES
-					  ? "a process has it open"
-					  : "it cannot be told whether a process has it open");
+					  ? "held open by a process"
+					  : "cannot tell whether a process holds it open");
 }
 
 bool plan_arrival(struct planner *p, size_t req, struct step *step)

@@ -236,13 +236,13 @@ static const char *why_chosen(const struct planner *p, const struct vgpu_request
 	case BY_NODE:
 		return "near the domain's CPUs or memory";
 	case BY_SHARE:
-		return placement_of(p, req) == PLACE_PACK ? "the fullest with room" : "the emptiest";
+		return placement_of(p, req) == PLACE_PACK ? "the fullest with capacity" : "the emptiest";
 	case BY_ADDRESS:
-		return "the first with room";
+		return "the first with capacity";
 	case NO_CHOICE:
 		break;
 	}
-	return "the only one with room";
+	return "the only one with capacity";
 }
 
 /* Looks at every pGPU for one type; true and the best one, or false. */
@@ -308,7 +308,7 @@ void plan_tell_removal(const struct planner *p, struct step *step)
 	if (p->plan->nremoves > 1)
 		snprintf(more, sizeof(more), " and %zu more", p->plan->nremoves - 1);
 	if (!lease)
-		snprintf(step->why, sizeof(step->why), "after orphan %s%s is removed", id, more);
+		snprintf(step->why, sizeof(step->why), "once orphan %s%s is removed", id, more);
 	else
 		snprintf(step->why, sizeof(step->why), "after vGPU %s of domain %.64s%s is removed", id, lease->name,
 			 more);

@@ -57,9 +57,9 @@ bool plan_quota(struct planner *p, size_t req, const char *id)
 		return true;
 	}
 	if (*project)
-		plan_refuse(p, req, "the quota of project %s is used up: %d of %d ([quota])", project, holds, limit);
+		plan_refuse(p, req, "quota of project %s exhausted: %d of %d ([quota])", project, holds, limit);
 	else
-		plan_refuse(p, req, "the quota of domains without a project is used up: %d of %d ([quota] none)", holds,
+		plan_refuse(p, req, "quota of domains without a project exhausted: %d of %d ([quota] none)", holds,
 			    limit);
 	if (in_flight)
 		p->plan->kind = PLAN_WAIT;

@@ -54,18 +54,16 @@ bool plan_source_fits(struct planner *p, size_t req)
 	if (driver_differs(facts, w) && !facts->config->policy.mismatch_warns)
 		return plan_refuse(
 			p, req,
-			"its driver is version %s on the source and %s here: bring both to one version, or set "
-			"driver_mismatch = warn",
+			"driver version %s on the source, %s here: use one version on both hosts, or set driver_mismatch = warn",
 			w->facts.driver, facts->inv->nvidia_driver);
 	if (driver_differs(facts, w))
 		snprintf(p->plan->warning, sizeof(p->plan->warning),
-			 "vGPU %s: its driver is version %s on the source and %s here", w->id, w->facts.driver,
+			 "vGPU %s: driver version %s on the source, %s here", w->id, w->facts.driver,
 			 facts->inv->nvidia_driver);
 	if (resolved->ntypes && name_differs(facts, w, resolved->types[0]))
 		return plan_refuse(
 			p, req,
-			"it is %s%s%s on the source, and %s is %s here: only a vGPU of the same type can go on "
-			"with its state",
+			"%s%s%s on the source, but %s is %s here: a migration needs the same type on both hosts",
 			w->facts.name, *w->facts.model ? " of " : "", w->facts.model, resolved->types[0],
 			inventory_type(facts->inv, resolved->types[0])->name);
 	return true;

@@ -168,13 +168,13 @@ static void text_fix(const struct told *list, size_t n, const struct resolved_re
 	switch (list->cause) {
 	case CAUSE_IN_USE:
 	case CAUSE_BLOCKED:
-		snprintf(buf, size, "; free a vGPU there");
+		snprintf(buf, size, "; release a vGPU there");
 		break;
 	case CAUSE_CAP:
-		snprintf(buf, size, "; free a vGPU there, raise max_instances");
+		snprintf(buf, size, "; release a vGPU there, raise max_instances");
 		break;
 	case CAUSE_OTHER_KIND:
-		snprintf(buf, size, "; use a <hostdev> of type %s",
+		snprintf(buf, size, "; use a hostdev of type='%s'",
 			 resolved->req->kind == REQUEST_MDEV ? "pci" : "mdev");
 		break;
 	case CAUSE_OTHER_TYPE:
@@ -235,7 +235,7 @@ void plan_text_free_vfs(const struct plan_facts *facts, const struct leases *pro
 				continue;
 			if (found++ < SHOWN_VFS && n < size)
 				n += (size_t)snprintf(buf + n, size - n, "%s%s",
-						      n ? ", " : "; free here: ", inv->parents[i].name);
+						      n ? ", " : "; free: ", inv->parents[i].name);
 		}
 	}
 	if (found == 0 && !unsuited)
@@ -282,7 +282,7 @@ size_t plan_text_no_room(const struct plan *plan, const struct plan_facts *facts
 	/* What is easiest to remove first: it is what the fix is for, and not what is cut off. */
 	qsort(list, ncauses, sizeof(*list), by_cause);
 	plan_text_request(resolved, text, LINE_BYTES / 4);
-	n = (size_t)snprintf(buf, size, "no room for %s", text);
+	n = (size_t)snprintf(buf, size, "no capacity for %s", text);
 	text_end(list, ncauses, facts, promised, req, end, sizeof(end));
 	space = LINE_BYTES - MORE_BYTES;
 	space = strlen(end) < space ? space - strlen(end) : 0;

@@ -29,14 +29,13 @@ const char *plan_other_kind(const struct plan_facts *facts, int pgpu, const stru
 	enum framework framework = facts->inv->pgpus[pgpu].framework;
 
 	if (framework == FW_MDEV && req->kind == REQUEST_PCI)
-		return "makes mdevs, and the domain's <hostdev> is of type pci";
+		return "provides mdevs, but the hostdev is type='pci'";
 	if (framework != FW_MDEV && req->kind == REQUEST_MDEV)
-		return "makes VFs, and the domain's <hostdev> is of type mdev";
+		return "provides VFs, but the hostdev is type='mdev'";
 	if (framework == FW_VARIANT && req->managed)
-		return "its VFs stay with NVIDIA's driver, and the <hostdev> has managed='yes': set managed='no' "
-		       "(libvirt 9.7 or later)";
+		return "its VFs must stay bound to NVIDIA's driver, but the hostdev has managed='yes': set managed='no' (libvirt 9.7 or later)";
 	if (framework == FW_VARIANT && is_too_old(facts->libvirt))
-		return "libvirt here takes no VF of NVIDIA's variant driver: 9.7 or later is needed";
+		return "this host's libvirt does not support VFs of NVIDIA's variant driver: 9.7 or later is required";
 	return NULL;
 }
 
@@ -70,14 +69,13 @@ bool plan_vf_suits(struct planner *p, size_t req, int parent)
 
 	if (card_at(facts, parent)->framework == FW_VARIANT) {
 		if (w->managed)
-			return plan_refuse(p, req,
-					   "its <hostdev> has managed='yes', with which libvirt would take the VF from "
-					   "NVIDIA's driver: set managed='no' (libvirt 9.7 or later)");
+			return plan_refuse(
+				p, req,
+				"hostdev has managed='yes', which would take the VF from NVIDIA's driver: set managed='no' (libvirt 9.7 or later)");
 		if (is_too_old(libvirt))
 			return plan_refuse(
 				p, req,
-				"this host's libvirt is %d.%d.%d, and takes no VF of NVIDIA's variant driver: "
-				"9.7 or later is needed",
+				"libvirt %d.%d.%d does not support VFs of NVIDIA's variant driver: 9.7 or later is required",
 				libvirt / 1000000, libvirt / 1000 % 1000, libvirt % 1000);
 		return true;
 	}
@@ -85,9 +83,8 @@ bool plan_vf_suits(struct planner *p, size_t req, int parent)
 		return true;
 	return plan_refuse(
 		p, req,
-		*driver ? "VF %s is bound to the host's driver %s: set managed='yes' in its <hostdev>, or bind "
-			  "vfio-pci"
-			: "VF %s is bound to no driver%s: set managed='yes' in its <hostdev>, or bind vfio-pci",
+		*driver ? "VF %s is bound to driver %s: set managed='yes' in the hostdev, or bind vfio-pci"
+			: "VF %s is bound to no driver%s: set managed='yes' in the hostdev, or bind vfio-pci",
 		facts->inv->parents[parent].name, driver);
 }
 
@@ -96,14 +93,14 @@ static bool not_pooled(struct planner *p, size_t req, int parent)
 	const struct plan_facts *facts = p->facts;
 
 	if (!facts->pool)
-		return plan_refuse(p, req, "it has no type, and there is no configuration to give it one from");
+		return plan_refuse(p, req, "has no type and cannot be given one: no configuration");
 	if (parent == UNKNOWN)
-		return plan_refuse_device(p, req, "there is no such VF in the pool here%s%s",
+		return plan_refuse_device(p, req, "no such VF in the pool%s%s",
 					  *facts->resolved_requests[req].absent ? ": " : "",
 					  facts->resolved_requests[req].absent);
 	if (facts->pool->cards[facts->inv->parents[parent].pgpu].in_pool)
-		return plan_refuse_device(p, req, "the configuration names other VFs of its pGPU, and not this one");
-	return plan_refuse_device(p, req, "it is not in the pool: %s",
+		return plan_refuse_device(p, req, "not configured: other VFs of its pGPU are");
+	return plan_refuse_device(p, req, "not in the pool: %s",
 				  facts->pool->cards[facts->inv->parents[parent].pgpu].reason);
 }
 
@@ -124,7 +121,7 @@ static bool retype(struct planner *p, size_t req, const struct inv_device *devic
 	if (p->plan->kind == PLAN_LOOK)
 		return false;
 	if (!plan_is_reclaimable(p->facts, device->vgpu.id) || device->parent == UNKNOWN)
-		return plan_refuse_device(p, req, "it is %s and the domain asks for %s", device->vgpu.type,
+		return plan_refuse_device(p, req, "its type is %s, but the domain asks for %s", device->vgpu.type,
 					  resolved->req->facts.type);
 	plan_adopt(p, device, step);
 	step->kind = STEP_CREATE;
@@ -144,9 +141,10 @@ static bool prepare_typed(struct planner *p, size_t req, const struct inv_device
 	if (device->parent != UNKNOWN && !plan_vf_suits(p, req, device->parent))
 		return false;
 	if (resolved->source == TYPE_ASKED && !plan_type_fits(resolved, device->vgpu.type))
-		return own ? plan_refuse_device(p, req,
-						"it is %s, the domain's metadata asks for %s: change one of them",
-						device->vgpu.type, resolved->req->facts.type)
+		return own ? plan_refuse_device(
+				     p, req,
+				     "its type is %s, but the domain's metadata asks for %s: change one of them",
+				     device->vgpu.type, resolved->req->facts.type)
 			   : retype(p, req, device, step);
 	return plan_existing(p, req, device, own, step);
 }
@@ -175,7 +173,7 @@ bool plan_vf_prepare(struct planner *p, size_t req, struct step *step)
 	bool made;
 
 	if (lease && strcmp(lease->domain, facts->request->uuid) != 0)
-		return plan_refuse_device(p, req, "it belongs to domain %s (%s)", lease->name, lease->domain);
+		return plan_refuse_device(p, req, "already leased to domain %s (%s)", lease->name, lease->domain);
 	if (device)
 		return prepare_typed(p, req, device, lease, step);
 	if (parent == UNKNOWN || !facts->pool || !pool_has_parent(facts->pool, parent))
@@ -190,7 +188,7 @@ bool plan_vf_prepare(struct planner *p, size_t req, struct step *step)
 		return true;
 	}
 	if (facts->vfs && facts->vfs[parent].opened == OPEN_YES)
-		return plan_refuse_device(p, req, "a process has it open");
+		return plan_refuse_device(p, req, "held open by a process");
 	p->only = parent;
 	made = plan_creation(p, req, id, step);
 	p->only = UNKNOWN;

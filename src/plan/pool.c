@@ -149,9 +149,8 @@ static void claim_card(const struct pool *pool, const struct inv_pgpu *card, int
 				out->section = s;
 		} else if (out->claim != CLAIM_DEFAULT) {
 			out->contested = true;
-			snprintf(out->reason, sizeof(out->reason),
-				 "the configuration gives it to both %s and %s: name one of them", out->section->type,
-				 s->type);
+			snprintf(out->reason, sizeof(out->reason), "configured for both %s and %s: choose one",
+				 out->section->type, s->type);
 			out->section = NULL;
 			return;
 		}
@@ -167,20 +166,20 @@ static void place_card(const struct pool *pool, const struct inv_pgpu *card, int
 		return;
 	offered = out->section && inventory_offer(pool->inv, index, out->section->type);
 	if (out->claim == CLAIM_DEFAULT && !offered && card->types_hid && !card->silent) {
-		snprintf(out->reason, sizeof(out->reason),
-			 "it is not known whether it makes %s while it carries other vGPUs: if it does, name it in "
-			 "[mdev_%s]",
-			 out->section->type, out->section->type);
+		snprintf(
+			out->reason, sizeof(out->reason),
+			"cannot tell whether it supports %s while it holds other vGPUs: if it does, name it in [mdev_%s]",
+			out->section->type, out->section->type);
 		out->section = NULL;
 		return;
 	}
 	if (!out->section) {
-		snprintf(out->reason, sizeof(out->reason), "no section of the configuration names it");
+		snprintf(out->reason, sizeof(out->reason), "not named in the configuration");
 		return;
 	}
 	if (out->claim == CLAIM_DEFAULT && !offered && !card->silent) {
 		snprintf(out->reason, sizeof(out->reason),
-			 pool->config->policy.several_types ? "makes no enabled type" : "does not make %s",
+			 pool->config->policy.several_types ? "supports no enabled type" : "does not support %s",
 			 out->section->type);
 		out->section = NULL;
 		return;
@@ -190,8 +189,8 @@ static void place_card(const struct pool *pool, const struct inv_pgpu *card, int
 	else if (!offered)
 		snprintf(out->reason, sizeof(out->reason),
 			 card->framework == FW_VARIANT && !card->types_whole
-				 ? "does not list %s, though it is empty: is it in MIG mode?"
-				 : "has no type %s",
+				 ? "does not list %s although it is empty: the card may be in MIG mode"
+				 : "does not support %s",
 			 out->section->type);
 	else
 		out->in_pool = true;

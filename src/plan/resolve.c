@@ -65,7 +65,7 @@ static void source_says(const struct vgpu_request *req, char *buf, size_t size)
 {
 	buf[0] = '\0';
 	if (*req->facts.name || *req->facts.model)
-		snprintf(buf, size, " (on the source it is %s%s%s)", req->facts.name,
+		snprintf(buf, size, " (on the source: %s%s%s)", req->facts.name,
 			 *req->facts.name && *req->facts.model ? " of " : "", req->facts.model);
 }
 
@@ -99,7 +99,7 @@ static void refuse_unknown(const struct vgpu_request *req, const struct resolve_
 
 	source_says(req, source, sizeof(source));
 	if (is_other_kind(req, facts)) {
-		refuse(refusal, "'%s' is made as %s here%s, and its <hostdev> is of type %s: use one of type %s",
+		refuse(refusal, "'%s' is provided as %s here%s, but the hostdev is type='%s': use type='%s'",
 		       req->facts.type, req->kind == REQUEST_MDEV ? "VFs" : "mdevs", source,
 		       req->kind == REQUEST_MDEV ? "mdev" : "pci", req->kind == REQUEST_MDEV ? "pci" : "mdev");
 		return;
@@ -117,7 +117,7 @@ static void refuse_unknown(const struct vgpu_request *req, const struct resolve_
 	}
 	if (left)
 		snprintf(more, sizeof(more), " and %d more: see 'vgpu-lease types'", left);
-	refuse(refusal, "no type is called '%s' here%s; known: %s%s", req->facts.type, source,
+	refuse(refusal, "unknown type '%s'%s; known: %s%s", req->facts.type, source,
 	       n ? list : "(none: this host has no pGPU)", more);
 }
 
@@ -180,15 +180,15 @@ static bool may_cross(const struct vgpu_request *req, const char *name, const ch
 	int libvirt = facts->libvirt;
 
 	if (!facts->config->policy.cross_framework)
-		return refuse(refusal,
-			      "%s is %s on the source and %s here (%s): set cross_framework = yes to let it become "
-			      "one, where both hosts have libvirt 11.0 or later",
-			      name, was, is, type);
+		return refuse(
+			refusal,
+			"%s is %s on the source and %s here (%s): set cross_framework = yes to allow the change (libvirt 11.0 or later on both hosts)",
+			name, was, is, type);
 	if (libvirt && libvirt < LIBVIRT_CROSSES)
-		return refuse(refusal,
-			      "%s is %s on the source and %s here (%s), and this host's libvirt %d.%d.%d cannot change "
-			      "that: 11.0 or later is needed",
-			      name, was, is, type, libvirt / 1000000, libvirt / 1000 % 1000, libvirt % 1000);
+		return refuse(
+			refusal,
+			"%s is %s on the source and %s here (%s), which libvirt %d.%d.%d of this host cannot change: 11.0 or later is required",
+			name, was, is, type, libvirt / 1000000, libvirt / 1000 % 1000, libvirt % 1000);
 	return true;
 }
 

@@ -234,7 +234,7 @@ static void explain_absent(struct survey *s)
 		if (s->config && inventory_physfn(s->host, req->id, address) &&
 		    inventory_card(s->host, address, &card) && !pool_names(s->config, &card, req->id))
 			snprintf(s->resolved_requests[i].absent, sizeof(s->resolved_requests[i].absent),
-				 "no section of the configuration names its card, %s", address);
+				 "its card, %s, is not named in the configuration", address);
 		else
 			inventory_explain_card(s->host, req->id, false, s->resolved_requests[i].absent);
 	}

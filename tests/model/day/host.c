@@ -238,7 +238,7 @@ static bool first_fit(const struct plan_facts *facts, const struct resolved_requ
 
 static void check_refusal(struct host_day *host, const struct resolved_request *resolved, const struct plan *plan)
 {
-	if (plan && strncmp(plan->text, "no room for ", strlen("no room for ")) != 0)
+	if (plan && strncmp(plan->text, "no capacity for ", strlen("no capacity for ")) != 0)
 		broken(host, "a refusal says: %.200s", plan->text);
 	for (int t = 0; t < resolved->ntypes; t++)
 		for (int g = 0; g < host->kernel.ngpus; g++)

@@ -48,7 +48,7 @@ echo 1 >"$root/sys/bus/mdev/devices/$u3/remove"
 release "$work/big.xml"
 control driver_removes off
 is "$(prepare "$work/big.xml" 2>&1)" \
-	"vgpu-lease: domain vm: vGPU $u3: no room for nvidia-234, the only type of the pool: $a: the driver offers none though nothing is on the card: has the room of a removed vGPU not come back? see dmesg; a reboot brings it back; $b: not in the pool: no section of the configuration names it; see 'vgpu-lease plan'" \
+	"vgpu-lease: domain vm: vGPU $u3: no capacity for nvidia-234, the only type of the pool: $a: the driver offers none though nothing is on the card: a removed vGPU may still occupy it; see dmesg; a reboot frees it; $b: not in the pool: not named in the configuration; see 'vgpu-lease plan'" \
 	"a card that is short of what was on it is told as such"
 end_host
 rm -rf "$root/var/lib/vgpu-lease"

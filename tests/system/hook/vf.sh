@@ -64,14 +64,14 @@ end 1 $a
 
 ### Refusals
 said=$(start 1 $a yes 2>&1)
-holds "a managed one is refused" grep -q "$a: its <hostdev> has managed='yes', with which libvirt would take the VF from NVIDIA's driver: set managed='no' (libvirt 9.7 or later)" <<<"$said"
+holds "a managed one is refused" grep -q "$a: hostdev has managed='yes', which would take the VF from NVIDIA's driver: set managed='no' (libvirt 9.7 or later)" <<<"$said"
 said=$(start 1 0000:99:00.4 no "$(with_type 0000:99:00.4 nvidia-1147)" 2>&1)
 holds "one that is not here, and that the metadata names, is refused with the free ones" \
-	grep -q "vGPU 0000:99:00.4: there is no such VF in the pool here: there is no PCI device of this address; free here: 0000:26:00.4" <<<"$said"
+	grep -q "vGPU 0000:99:00.4: no such VF in the pool: there is no PCI device of this address; free: 0000:26:00.4" <<<"$said"
 mkdir -p "$root/usr/lib64"
 ln -s libvirt.so.0.9000.0 "$root/usr/lib64/libvirt.so.0"
 said=$(start 1 $a 2>&1)
-holds "a libvirt that takes none is told of" grep -q "this host's libvirt is 9.0.0, and takes no VF of NVIDIA's variant driver: 9.7 or later is needed" <<<"$said"
+holds "a libvirt that takes none is told of" grep -q "libvirt 9.0.0 does not support VFs of NVIDIA's variant driver: 9.7 or later is required" <<<"$said"
 holds "check says so before" grep -q "libvirt is 9.0.0 here, and takes no VF of NVIDIA's variant driver" <(lease check)
 rm "$root/usr/lib64/libvirt.so.0"
 is "$(type_at $a) $(leases)" "0 0" "nothing is left of a refusal"
@@ -79,7 +79,7 @@ is "$(type_at $a) $(leases)" "0 0" "nothing is left of a refusal"
 mdev_domain() { sed "s|</uuid>|</uuid><metadata><vgpu:lease xmlns:vgpu='urn:vgpu-lease:domain:1'><vgpu:device uuid='$u1' type='$1'/></vgpu:lease></metadata>|" "$vm"; }
 said=$(mdev_domain nvidia-1147 | hook vm prepare begin - 2>&1)
 holds "a hostdev of type mdev is told that the type's cards make VFs" \
-	grep -q "no room for nvidia-1147: 0000:26:00.0, 0000:27:00.0: makes VFs, and the domain's <hostdev> is of type mdev" <<<"$said"
+	grep -q "no capacity for nvidia-1147: 0000:26:00.0, 0000:27:00.0: provides VFs, but the hostdev is type='mdev'" <<<"$said"
 mdev_domain VGPU | hook vm prepare begin -
 is "$(type_of $u1)" nvidia-222 "a class gets an mdev those of its types that are mdevs"
 mdev_domain VGPU | hook vm release end -

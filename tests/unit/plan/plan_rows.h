@@ -215,7 +215,7 @@ static const struct row rows[] = {
 	{ "before full is said, creations in flight are waited for", "84/0 s=1/1", "", "r1:84:s:creating:E*", "u1", "s",
 	  "", "wait" },
 	{ "and releases", "84/0 s=0/1", "o1:84:s", "o1:84:s:releasing:E*", "u1", "s", "", "wait" },
-	{ "a reservation is not", "84/0 s=1/1", "", "r1:84:s:reserved:E", "u1", "s", "looked", "refuse: no room" },
+	{ "a reservation is not", "84/0 s=1/1", "", "r1:84:s:reserved:E", "u1", "s", "looked", "refuse: no capacity" },
 	{ "then reclaimable devices are looked for", "84/0 s=0/1", "o1:84:s", "", "u1", "s", "", "look" },
 	{ "a reclaimable device of the type makes room", "84/0 s=0/1", "o1:84:s", "", "u1", "s", "reclaimable=o1",
 	  "remove o1, create u1 s on 84" },
