@@ -187,6 +187,16 @@ static int ensure(const struct apply *apply, const struct step *step, const char
 				    create_within(apply->policy->create_timeout_s * 1000, apply->end_ms), err);
 }
 
+int apply_present(struct apply *apply, const struct step *step, struct err *err)
+{
+	struct step there = *step;
+
+	there.kind = STEP_ADOPT;
+	if ((step->kind == STEP_KEEP && wait_closed(apply, step, err) < 0) || wait_removed(apply, step, err) < 0)
+		return -err->code;
+	return ensure(apply, &there, "", err);
+}
+
 /*
  * Is the lease still what this run wrote? Not so where a release of the same domain came in between, or another start
  * of it: libvirtd was killed, and this hook goes on alone.

@@ -54,5 +54,11 @@ int apply_reserve(struct apply *apply, const struct step *steps, size_t n, struc
  */
 int apply_step(struct apply *apply, const struct step *steps, size_t n, size_t i, const char *params, struct err *err);
 
+/*
+ * For a step whose lease cannot be written: waits until the device is closed, in no removal and whole, and changes
+ * nothing. -EAGAIN: it is not there (any more).
+ */
+int apply_present(struct apply *apply, const struct step *step, struct err *err);
+
 /* Gives back, in reverse, what this run leased. */
 void apply_undo(struct apply *apply);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the files of check share: the one way to report, and the checks of the table in check.c.
+ * What the files of this directory share. Of check: the one way to report, and the checks of the table in check.c.
  *
  *     check_report(check_at_path(check, "etc/..."), CHECK_WARN, "remove it", "is not a directory");
  */
 #pragma once
 
+#include "device/apply.h"
 #include "ops/check.h"
+#include "ops/lifecycle.h"
 
 /* Where the next finding is, for that one alone: any text, FILE:LINE, a path of the host. They return `check`. */
 struct check *check_at(struct check *check, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -35,3 +37,17 @@ void check_locks(struct check *check);
 void check_garbage(struct check *check);
 void check_leases(struct check *check);
 void check_quotas(struct check *check);
+
+/*
+ * Starts without a lease (lifecycle_unleased.c): 0 if all devices of the domain exist; else the refusal, which says
+ * `why` nothing can be leased.
+ */
+int unleased_pass(const struct lifecycle *lifecycle, const char *why, struct err *err);
+
+/*
+ * Planning (or writing the leases of the plan) failed with `r`, which is returned unless the state cannot be written.
+ * Then what exists passes, under the conditions that can be looked at, with a warning.
+ */
+int unleased_unplanned(const struct lifecycle *lifecycle, int r, struct err *err);
+int unleased_planned(struct apply *apply, const struct lifecycle *lifecycle, const struct plan *plan,
+		     const struct leases *leases, int r, struct err *err);

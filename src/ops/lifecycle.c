@@ -14,6 +14,7 @@
 #include "device/leftover.h"
 #include "base/log.h"
 #include "ops/rewrite.h"
+#include "internal.h"
 #include "state/history.h"
 
 enum { WAIT_STEP_MS = 20, MOST_TRIES = 3 };
@@ -271,7 +272,7 @@ static int prepare_rounds(struct rounds *r, struct err *err)
 		int n = plan_round(r, err);
 
 		if (n < 0)
-			return n;
+			return unleased_unplanned(r->lifecycle, n, err);
 		if (r->plan.kind != PLAN_STEPS) {
 			store_unlock(&r->store);
 			n = between_rounds(r, err);
@@ -281,29 +282,12 @@ static int prepare_rounds(struct rounds *r, struct err *err)
 		}
 		n = apply_lease(&r->apply, r->plan.steps, r->plan.nsteps, err);
 		store_unlock(&r->store);
-		if (n == 0)
-			n = apply_round(r, err);
+		if (n < 0)
+			return unleased_planned(&r->apply, r->lifecycle, &r->plan, &r->survey.leases, n, err);
+		n = apply_round(r, err);
 		if (n != 0)
 			return n < 0 ? n : 0;
 	}
-}
-
-/* Without a configuration, or without the right to act: devices that exist pass, and nothing is written. */
-static int prepare_unmanaged(const struct lifecycle *lifecycle, struct err *err)
-{
-	for (size_t i = 0; i < lifecycle->request->nvgpus; i++) {
-		const struct vgpu_request *req = &lifecycle->request->vgpus[i];
-		const struct vgpu_ref vgpu = kernel_vgpu(req->id);
-		int r = kernel_exists(lifecycle->host, &vgpu);
-
-		if (!req->any && (req->kind == REQUEST_PCI || r == 1))
-			continue;
-		if (r < 0)
-			return err_sys(err, -r, "vGPU %s", req->id);
-		return err_set(err, ENOENT, "vGPU %s: it does not exist, and it cannot be made: %s", req->id,
-			       lifecycle->why_no_config);
-	}
-	return 0;
 }
 
 /* Does the domain run here, or is it just starting? Then nothing of it may be touched by an arrival. */
@@ -342,7 +326,7 @@ int lifecycle_before_plan(const struct lifecycle *lifecycle, enum plan_mode mode
 {
 	/* Then there is nothing to choose from: an arrival leaves it to the prepare that follows. */
 	if (!lifecycle->config)
-		return mode == PLAN_PREPARE ? prepare_unmanaged(lifecycle, err) : 0;
+		return mode == PLAN_PREPARE ? unleased_pass(lifecycle, lifecycle->why_no_config, err) : 0;
 	if (mode == PLAN_MIGRATE && refuse_running(lifecycle, err) < 0)
 		return -err->code;
 	return 1;
@@ -356,8 +340,7 @@ int lifecycle_prepare(const struct lifecycle *lifecycle, struct err *err)
 	if (n <= 0)
 		return n;
 	n = rounds_start(&r, lifecycle, PLAN_PREPARE, lifecycle->op ? lifecycle->op : "prepare", err);
-	if (n == 0)
-		n = prepare_rounds(&r, err);
+	n = n == 0 ? prepare_rounds(&r, err) : unleased_unplanned(lifecycle, n, err);
 	if (n < 0)
 		apply_undo(&r.apply);
 	rounds_end(&r);

@@ -41,6 +41,17 @@ for attribute in available_instances name description device_api; do
 	eventually no_lease
 done
 
+### A card that hangs when it is to create: another one serves
+exec 7>"$root/run/vgpu-lease/pgpu/$a.lock"
+flock 7
+(sleep 0.7; control hang "available_instances $a"; flock -u 7) &
+is "$(bounded 6 quietly prepare; echo $?) $(parent_of "$u1")" "0 $b" "a card hangs in the count right before the creation: another one serves"
+wait $!
+exec 7>&-
+release
+lets_go
+eventually nobody_hangs
+
 ### Nobody waits twice for the same card
 control hang "available_instances $a"
 bounded 4 quietly prepare

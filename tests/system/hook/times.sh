@@ -43,6 +43,7 @@ row() {
 }
 op() { hook vm "$1" "$2" - <"${3:-$vm}"; }
 no_lease() { [ "$(leases)" = 0 ]; }
+held=()
 hold() { # FILE: its lock, until let_go
 	mkdir -p "$(dirname "$1")"
 	(exec 8>"$1" && flock 8 && exec sleep 600) >/dev/null 2>&1 &
@@ -57,6 +58,27 @@ prepare && release && eventually no_lease
 control create_delay_ms 60000
 row prepare "a creation that hangs" 1 op prepare begin
 control create_delay_ms 0
+anew
+sed "s|</name>|&<metadata><v:lease xmlns:v='urn:vgpu-lease:domain:1'><v:device uuid='$u1' params='frame_rate_limiter=0'/></v:lease></metadata>|" \
+	"$vm" >"$work/params.xml"
+control params_delay_ms 60000
+row prepare "a write of parameters that hangs" 1 op prepare begin "$work/params.xml"
+anew
+control params_delay_ms 60000
+control remove_delay_ms 60000
+row prepare "the undo of it, which hangs too" 1 op prepare begin "$work/params.xml"
+anew
+# The locks of all pGPUs are let go shortly before lock_timeout, and then no driver answers any more.
+for card in "${cards[@]}"; do hold "$root/run/vgpu-lease/pgpu/$card.lock"; held+=("$holder"); done
+(
+	sleep "$((lock - 1)).7"
+	control hang "available_instances any"
+	kill "${held[@]}"
+) &
+row prepare "a read right before the creation" 1 op prepare begin
+wait $!
+held=()
+control hang clear
 anew
 
 ### The locks
@@ -104,4 +126,30 @@ control remove_delay_ms 900
 row release "four vGPUs that are removed slowly" 0 op release end "$work/4.xml"
 control remove_delay_ms 0
 holds "the hook's child releases all of them" eventually no_lease
+
+### VFs that take a type
+end_host
+rm -rf "${root:?}"
+host l40s/4:2
+configure <<-END
+	[devices]
+	enabled_mdev_types = nvidia-1155
+	[policy]
+	lock_timeout = $lock
+	create_timeout = $create
+	release_wait = $wait
+END
+sed "s/type='mdev'.*>/type='pci' managed='no'>/
+	s/<address uuid=.*>/<address domain='0x0000' bus='0x26' slot='0x00' function='0x4'\/>/" "$vm" >"$work/vf.xml"
+prepare "$work/vf.xml"
+hold "$root/run/vgpu-lease/pgpu/0000:26:00.0.lock"
+(
+	sleep "$((lock - 1)).7"
+	control hang "current_vgpu_type any"
+	kill "$holder"
+) &
+row prepare "a read of what the domain has, at the end" 1 op prepare begin "$work/vf.xml"
+wait $!
+row release "a read before the removal" 0 op release end "$work/vf.xml"
+control hang clear
 tap_done

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Starts without a lease: a domain whose vGPUs all exist starts also if nothing can be leased, as there is no
+ * configuration, no right to act, or no state in /run that can be written.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "device/apply.h"
+#include "device/kernel.h"
+#include "internal.h"
+
+int unleased_pass(const struct lifecycle *lifecycle, const char *why, struct err *err)
+{
+	for (size_t i = 0; i < lifecycle->request->nvgpus; i++) {
+		const struct vgpu_request *req = &lifecycle->request->vgpus[i];
+		const struct vgpu_ref vgpu = kernel_vgpu(req->id);
+		int r = kernel_exists(lifecycle->host, &vgpu);
+
+		if (!req->any && (req->kind == REQUEST_PCI || r == 1))
+			continue;
+		if (r < 0)
+			return err_sys(err, -r, "vGPU %s", req->id);
+		return err_set(err, ENOENT, "vGPU %s: it does not exist, and it cannot be made: %s", req->id, why);
+	}
+	return 0;
+}
+
+/* A command on a running guest (`op`) is not told that it leased what it did not. */
+static bool is_unwritable(const struct lifecycle *lifecycle, int r)
+{
+	return !lifecycle->op && (r == -EROFS || r == -ENOSPC || r == -EDQUOT);
+}
+
+static int passed(const struct lifecycle *lifecycle, const struct err *why)
+{
+	log_warn("prepare: domain %s: starts without a lease: %s", lifecycle->request->name, why->text);
+	return 0;
+}
+
+int unleased_unplanned(const struct lifecycle *lifecycle, int r, struct err *err)
+{
+	const struct err why = *err;
+
+	if (!is_unwritable(lifecycle, r))
+		return r;
+	return unleased_pass(lifecycle, why.text, err) < 0 ? -err->code : passed(lifecycle, &why);
+}
+
+/*
+ * What is created would be nobody's at the end, and a release that has begun cannot be stopped. But a device that
+ * exists, and is in no other domain's lease, needs none to be used.
+ */
+static bool needs_lease(const struct step *step, const struct leases *leases)
+{
+	const struct lease *lease = lease_find(leases, step->vgpu.id);
+
+	return step->kind == STEP_CREATE || (step->kind == STEP_KEEP && !(lease && lease->state == LEASE_ACTIVE));
+}
+
+int unleased_planned(struct apply *apply, const struct lifecycle *lifecycle, const struct plan *plan,
+		     const struct leases *leases, int r, struct err *err)
+{
+	const struct err why = *err;
+
+	if (!is_unwritable(lifecycle, r))
+		return r;
+	for (size_t i = 0; i < plan->nsteps; i++)
+		if (needs_lease(&plan->steps[i], leases))
+			return err_in(err, "vGPU %s", plan->steps[i].vgpu.id);
+	apply_undo(apply);
+	for (size_t i = 0; i < plan->nsteps; i++)
+		if (apply_present(apply, &plan->steps[i], err) < 0)
+			return err_in(err, "vGPU %s", plan->steps[i].vgpu.id);
+	return passed(lifecycle, &why);
+}
