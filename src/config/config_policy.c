@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/text.h"
 #include "internal.h"
 
@@ -81,6 +82,8 @@ const struct key config_policy_keys[] = {
 	{ .name = "pgpu_types", FLAG(policy.several_types, "one", "several") },
 	{ 0 },
 };
+
+_Static_assert(ARRAY_SIZE(config_policy_keys) <= KEYS_MAX + 1, "a section has more keys than a reader can tell apart");
 
 const struct key config_quota_keys[] = {
 	{ .name = "default", NUMBER(quota_default, 0, LIMIT_MAX), .unlimited = true },

@@ -3,7 +3,6 @@
 #include "daemon/handler.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,20 +70,12 @@ int handler_open(struct handler *h, const char *root, const char *config_path, s
 	return finisher_start(&h->finisher, &h->host, &h->config.policy, err);
 }
 
-static void forget_reported(struct handler *h)
-{
-	for (size_t i = 0; i < h->nreported; i++)
-		free(h->reported[i]);
-	free(h->reported);
-	h->reported = NULL;
-	h->nreported = 0;
-}
-
 void handler_close(struct handler *h)
 {
 	finisher_stop(h->finisher);
 	h->finisher = NULL;
-	forget_reported(h);
+	free(h->reported);
+	h->reported = NULL;
 	lease_marks_free(&h->plugged);
 	config_free(&h->config);
 	if (h->lock >= 0)
@@ -111,61 +102,43 @@ void handler_reload(struct handler *h)
 	log_info("configuration reloaded");
 }
 
-/* What is reported, in this pass and in the last: a line is logged when it is new. */
-struct report {
-	struct handler *handler;
-	char **lines;
-	size_t n;
-};
-
-static void say(struct report *report, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
-static void say(struct report *report, const char *fmt, ...)
+/* Logs the lines that the last pass did not have. Both texts begin with '\n'. */
+static void log_new_lines(const char *text, const char *last)
 {
-	const struct handler *h = report->handler;
-	bool is_new = true;
-	va_list ap;
-	char *line;
-	int n;
-
-	va_start(ap, fmt);
-	n = vasprintf(&line, fmt, ap);
-	va_end(ap);
-	if (n < 0)
-		abort();
-	report->lines = reallocarray(report->lines, report->n + 1, sizeof(*report->lines));
-	if (!report->lines)
-		abort();
-	report->lines[report->n++] = line;
-	for (size_t i = 0; is_new && i < h->nreported; i++)
-		is_new = strcmp(h->reported[i], line) != 0;
-	if (is_new)
-		log_info("%s", line);
+	for (const char *line = text + 1, *end; (end = strchr(line, '\n')); line = end + 1)
+		if (!last || !memmem(last, strlen(last), line - 1, (size_t)(end - line) + 2))
+			log_info("%.*s", (int)(end - line), line);
 }
 
 /* How many foreign devices there are. */
 static size_t report_pass(struct handler *h, const struct reconcile *pass)
 {
-	struct report report = { .handler = h };
-	size_t foreign = 0;
+	size_t foreign = 0, len;
+	char *text = NULL;
+	FILE *out = open_memstream(&text, &len);
 
+	if (!out)
+		abort();
+	fprintf(out, "\n");
 	for (size_t i = 0; i < pass->n; i++)
 		if (pass->items[i].verdict == RECONCILE_REPORT)
-			say(&report, "domain %s: vGPU %s: %s", pass->items[i].domain, pass->items[i].id,
-			    pass->items[i].why);
+			fprintf(out, "domain %s: vGPU %s: %s\n", pass->items[i].domain, pass->items[i].id,
+				pass->items[i].why);
 	for (size_t i = 0; i < pass->gc.n; i++) {
-		const struct gc_item *item = &pass->gc.items[i];
+		const struct vgpu_ref *vgpu = &pass->gc.items[i].vgpu;
 
-		if (item->leased)
+		if (pass->gc.items[i].leased)
 			continue;
 		foreign++;
-		say(&report, "foreign: %s, %s on %s: not leased", item->vgpu.id, item->vgpu.type, item->vgpu.parent);
+		fprintf(out, "foreign: %s, %s on %s: not leased\n", vgpu->id, vgpu->type, vgpu->parent);
 	}
 	if (pass->gc.garbage)
-		say(&report, "%d unreadable leases were moved to /run/vgpu-lease/garbage", pass->gc.garbage);
-	forget_reported(h);
-	h->reported = report.lines;
-	h->nreported = report.n;
+		fprintf(out, "%d unreadable leases were moved to /run/vgpu-lease/garbage\n", pass->gc.garbage);
+	if (fclose(out) != 0)
+		abort();
+	log_new_lines(text, h->reported);
+	free(h->reported);
+	h->reported = text;
 	return foreign;
 }
 

@@ -24,8 +24,7 @@ struct handler {
 	int lock;        /* handler.lock */
 	struct finisher *finisher;
 	struct lease_marks plugged;
-	char **reported; /* lines of the last pass */
-	size_t nreported;
+	char *reported; /* the lines of the last pass */
 };
 
 /*
