@@ -72,17 +72,9 @@ struct operation {
 
 static int write_out(const char *data, size_t len, struct err *err)
 {
-	while (len > 0) {
-		ssize_t n = write(STDOUT_FILENO, data, len);
+	int r = file_write_all(STDOUT_FILENO, data, len);
 
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return err_sys(err, errno, "cannot write the XML to standard output");
-		data += n;
-		len -= (size_t)n;
-	}
-	return 0;
+	return r < 0 ? err_sys(err, -r, "cannot write the XML to standard output") : 0;
 }
 
 static int act(struct hook *hook, const struct operation *operation, struct err *err)
@@ -251,7 +243,7 @@ static int gate(struct hook *hook, bool by_lease, struct err *err)
 	return hook->has_config && hostdev_filter_possible(&hook->config);
 }
 
-/* What is given back is told by the leases alone: neither the rest of the XML nor its size keeps anything. */
+/* What is released follows from the leases alone: neither the rest of the XML nor its size matters. */
 static int read_owner(struct hook *hook, struct err *err)
 {
 	text_safe(hook->name, sizeof(hook->name), hook->call.guest);

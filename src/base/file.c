@@ -85,7 +85,7 @@ int file_poke(int dir, const char *path, const char *data, size_t len)
 	return (size_t)r == len ? 0 : -EIO;
 }
 
-static int write_all(int fd, const char *data, size_t len)
+int file_write_all(int fd, const char *data, size_t len)
 {
 	while (len > 0) {
 		ssize_t r = write(fd, data, len);
@@ -117,7 +117,7 @@ int file_publish(int dir, const char *name, const char *data, size_t len, bool r
 	fd = openat(dir, fresh, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return -errno;
-	r = write_all(fd, data, len);
+	r = file_write_all(fd, data, len);
 	if (r == 0 && fchmod(fd, 0644) < 0)
 		r = -errno;
 	if (r == 0 && renameat2(dir, fresh, dir, name, replace ? 0 : RENAME_NOREPLACE) < 0)

@@ -28,6 +28,9 @@ int file_slurp(int fd, size_t max, char **out, size_t *len);
  */
 int file_poke(int dir, const char *path, const char *data, size_t len);
 
+/* Writes all of `data` to an open file or pipe, in as many writes as it takes. */
+int file_write_all(int fd, const char *data, size_t len);
+
 /*
  * Makes the file `name` (mode 0644, whatever the umask) appear in `dir` with all of `data` or not at all, whenever the
  * process dies; with `replace` it takes the place of one that is there, else -EEXIST. The leftover of a writer that was

@@ -41,21 +41,14 @@ static int check_offer(const struct survey *survey, int pgpu, const char *type, 
 		       *list ? list : "(none)");
 }
 
-/* "FILE, line N: " where a section stands. */
-static void where_is(char *buf, size_t size, const struct section *section)
-{
-	if (section->line)
-		snprintf(buf, size, "%s, line %d: ", section->file, section->line);
-	else
-		snprintf(buf, size, "%s: ", section->file);
-}
-
 /* The hook would fill a card anew with what the configuration gives to it: that is changed first, and by a person. */
 static int check_config(const struct survey *survey, int pgpu, const char *type, struct err *err)
 {
 	const char *address = survey->inv.pgpus[pgpu].address;
 	const struct section *now = survey->pool.cards[pgpu].section, *then = config_section(survey->config, type);
-	char where[512] = "";
+	const struct section *section = now ? now : then;
+	const char *file;
+	int line;
 
 	if (pool_serves(&survey->pool, pgpu, type))
 		return 0;
@@ -64,18 +57,20 @@ static int check_config(const struct survey *survey, int pgpu, const char *type,
 			       "%s is not enabled: add it to enabled_mdev_types and to a section [mdev_%s] with "
 			       "device_addresses = %s, then run this command again",
 			       type, type, address);
-	where_is(where, sizeof(where), now ? now : then);
+	/* Of a type that has no section: where it is enabled. */
+	file = section->line ? section->file : section->enabled_at.file;
+	line = section->line ? section->line : section->enabled_at.line;
 	if (now)
 		return err_set(err, EPERM,
-			       "%s%s is configured for %s: move it to [mdev_%s], then run this command again", where,
-			       address, now->type, type);
+			       "%s:%d: %s is configured for %s: move it to [mdev_%s], then run this command again",
+			       file, line, address, now->type, type);
 	return err_set(err, EPERM,
-		       "%s%s is not configured for %s (%s): add it to [mdev_%s], then run this command again", where,
-		       address, type, survey->pool.cards[pgpu].reason, type);
+		       "%s:%d: %s is not configured for %s (%s): add it to [mdev_%s], then run this command again",
+		       file, line, address, type, survey->pool.cards[pgpu].reason, type);
 }
 
 /* A leased vGPU of another type keeps the card as it is; else what may go, goes. */
-static int drain(struct cmd *cmd, const char *pgpu, const char *type, struct err *err)
+static int release_others(struct cmd *cmd, const char *pgpu, const char *type, struct err *err)
 {
 	struct gc pass = cmd_gc_pass(cmd);
 	int blocks = 0;
@@ -155,7 +150,7 @@ static int retype(struct cmd *cmd, struct survey *survey, struct err *err)
 	/* The survey is made anew in the end. */
 	memcpy(address, survey->inv.pgpus[pgpu].address, sizeof(address));
 	if (check_offer(survey, pgpu, type, err) < 0 || check_config(survey, pgpu, type, err) < 0 ||
-	    name_definitions(survey, pgpu, type, err) < 0 || drain(cmd, address, type, err) < 0)
+	    name_definitions(survey, pgpu, type, err) < 0 || release_others(cmd, address, type, err) < 0)
 		return -err->code;
 	if (!cmd->call->dry_run)
 		return say_free(survey, address, type, err);

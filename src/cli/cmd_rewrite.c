@@ -38,21 +38,13 @@ static int make(struct rewrite *r, struct cmd *cmd, const char *xml, size_t len,
 static int write_beside(int dir, const char *name, const struct stat *was, const struct rewrite *r)
 {
 	autoclose int fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	int n = fd < 0 ? -errno : file_write_all(fd, r->rewritten, r->rewritten_len);
 
-	if (fd < 0)
-		return -errno;
-	for (size_t done = 0; done < r->rewritten_len;) {
-		ssize_t n = write(fd, r->rewritten + done, r->rewritten_len - done);
-
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		done += n < 0 ? 0 : (size_t)n;
-	}
+	if (n < 0)
+		return n;
 	if ((was->st_uid != geteuid() || was->st_gid != getegid()) && fchown(fd, was->st_uid, was->st_gid) < 0)
 		return -errno;
-	if (fchmod(fd, was->st_mode & 07777) < 0 || fsync(fd) < 0)
-		return -errno;
-	return 0;
+	return fchmod(fd, was->st_mode & 07777) < 0 || fsync(fd) < 0 ? -errno : 0;
 }
 
 static int replace(int dir, const char *base, const struct stat *was, const struct rewrite *r)

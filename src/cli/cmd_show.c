@@ -24,7 +24,7 @@ struct show {
 	struct cmd *cmd;
 	const struct virt_domain *domain;
 	char *config_xml;
-	struct domxml *live, *config, *taken; /* NULL: it does not run; it is transient */
+	struct domxml *live, *config, *suspended; /* NULL: it does not run; it is transient */
 	struct inventory inv;
 	struct leases leases;
 	struct vfio_users *users;
@@ -78,7 +78,7 @@ static int look(struct show *show, struct err *err)
 		return -err->code;
 	if (domain->running &&
 	    (read_side(show, domain->xml, &show->live, err) < 0 ||
-	     domxml_parse(&show->taken, domain->xml, strlen(domain->xml), DOMXML_SUSPENDED, err) < 0))
+	     domxml_parse(&show->suspended, domain->xml, strlen(domain->xml), DOMXML_SUSPENDED, err) < 0))
 		return -err->code;
 	if (domain->persistent && (virt_xml(hp->virt, domain->uuid, VIRT_CONFIG, &show->config_xml, err) < 0 ||
 				   read_side(show, show->config_xml, &show->config, err) < 0))
@@ -107,7 +107,7 @@ static void add_view(struct show *show, const char *id)
 				  .runs = show->domain->running,
 				  .live = find_req(show->live, id),
 				  .config = find_req(show->config, id),
-				  .taken = find_req(show->taken, id),
+				  .taken = find_req(show->suspended, id),
 				  .lease = lease,
 				  .exists = device || (lease && lease->vgpu.framework == FW_VF),
 				  .type = device ? device->vgpu.type : "",
@@ -189,7 +189,7 @@ static void print_text(const struct show *show)
 	for (size_t i = 0; i < show->n; i++)
 		for (size_t k = 0; k < show->views[i].n; k++)
 			out_say("%s: %s", show->views[i].id, show->views[i].differences[k]);
-	if (show->taken && domxml_request(show->taken)->nvgpus)
+	if (show->suspended && domxml_request(show->suspended)->nvgpus)
 		out_say("domain %s: vGPUs detached by suspend are missing; run 'vgpu-lease resume %s'", name, name);
 	if (show->cmd->call->qemu && !show->nreasons)
 		out_say("QEMU: domain %s can migrate", name);
@@ -229,7 +229,7 @@ static void print_json(const struct show *show)
 	for (size_t i = 0; i < show->n; i++)
 		json_view(&json, &show->views[i]);
 	json_out_close(&json);
-	json_out_number(&json, "suspended", show->taken ? (long)domxml_request(show->taken)->nvgpus : 0);
+	json_out_number(&json, "suspended", show->suspended ? (long)domxml_request(show->suspended)->nvgpus : 0);
 	if (show->cmd->call->qemu) {
 		json_out_array(&json, "migration_blockers");
 		for (size_t i = 0; i < show->nreasons; i++)
@@ -245,7 +245,7 @@ static void show_end(struct show *show)
 {
 	domxml_free(show->live);
 	domxml_free(show->config);
-	domxml_free(show->taken);
+	domxml_free(show->suspended);
 	free(show->config_xml);
 	inventory_free(&show->inv);
 	lease_list_free(&show->leases);

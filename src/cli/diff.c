@@ -44,129 +44,112 @@ static bool same(const struct line *a, const struct line *b)
 	return a->len == b->len && memcmp(a->text, b->text, a->len) == 0;
 }
 
-static void print_line(FILE *to, char sign, const struct line *line)
+/* A line of the diff: ' ' in both texts, '-' in the old one, '+' in the new one. */
+struct edit {
+	char sign;
+	const struct line *line;
+};
+
+static void print_edit(FILE *to, const struct edit *edit)
 {
-	putc(sign, to);
+	const struct line *line = edit->line;
+
+	putc(edit->sign, to);
 	fwrite(line->text, 1, line->len, to);
 	if (line->len == 0 || line->text[line->len - 1] != '\n')
 		fputs("\n\\ No newline at end of file\n", to);
 }
 
-/* Lines of the old text in whose place others stand in the new one; either can be none. */
-struct change {
-	size_t was, nwas, is, nis;
-};
-
-static void print_lines(FILE *to, char sign, const struct lines *lines, size_t from, size_t until)
+/* Do the texts agree again at these lines, if only in that both end? */
+static bool agree(const struct lines *was, const struct lines *is, size_t w, size_t i)
 {
-	for (size_t i = from; i < until; i++)
-		print_line(to, sign, &lines->list[i]);
-}
-
-/* "@@ -4,7 +4,5 @@"; patch(1) wants the line before where there are none. */
-static void print_range(FILE *to, char sign, size_t from, size_t until)
-{
-	fprintf(to, "%c%zu,%zu ", sign, until > from ? from + 1 : from, until - from);
-}
-
-/* Changes whose contexts touch, with their context. */
-static void print_hunk(FILE *to, const struct lines *was, const struct lines *is, const struct change *changes,
-		       size_t n)
-{
-	const struct change *first = changes, *last = &changes[n - 1];
-	size_t before = first->was < CONTEXT ? first->was : CONTEXT, end = last->was + last->nwas;
-	size_t after = was->n - end < CONTEXT ? was->n - end : CONTEXT, at = first->was - before;
-
-	fputs("@@ ", to);
-	print_range(to, '-', at, end + after);
-	print_range(to, '+', first->is - before, last->is + last->nis + after);
-	fputs("@@\n", to);
-	for (size_t i = 0; i < n; i++) {
-		const struct change *c = &changes[i];
-
-		print_lines(to, ' ', was, at, c->was);
-		at = c->was + c->nwas;
-		print_lines(to, '-', was, c->was, at);
-		print_lines(to, '+', is, c->is, c->is + c->nis);
-	}
-	print_lines(to, ' ', was, at, end + after);
-}
-
-/* Do the texts agree again behind the change, if only in that both end? */
-static bool agree(const struct lines *was, const struct lines *is, const struct change *c)
-{
-	size_t w = c->was + c->nwas, i = c->is + c->nis;
-
 	if (w >= was->n || i >= is->n)
 		return w == was->n && i == is->n;
 	return same(&was->list[w], &is->list[i]);
 }
 
 /*
- * How many lines the change takes from each: few that make the texts agree again, if possible as many of one as of the
- * other. Where that is far off it takes all that is left.
+ * Where the texts agree again from *w and *i on: after few lines, if possible as many of one as of the other. Where
+ * that is far off both end.
  */
-static void measure(const struct lines *was, const struct lines *is, struct change *c)
+static void resume(const struct lines *was, const struct lines *is, size_t *w, size_t *i)
 {
-	for (size_t most = 1; most <= FAR_OFF; most++) {
+	for (size_t most = 0; most <= FAR_OFF; most++) {
 		for (size_t fewer = 0; fewer <= most; fewer++) {
-			c->nwas = most;
-			c->nis = most - fewer;
-			if (agree(was, is, c))
+			for (int side = 0; side < 2; side++) {
+				size_t nw = side ? most - fewer : most, ni = side ? most : most - fewer;
+
+				if (!agree(was, is, *w + nw, *i + ni))
+					continue;
+				*w += nw;
+				*i += ni;
 				return;
-			c->nwas = most - fewer;
-			c->nis = most;
-			if (agree(was, is, c))
-				return;
+			}
 		}
 	}
-	c->nwas = was->n - c->was;
-	c->nis = is->n - c->is;
+	*w = was->n;
+	*i = is->n;
 }
 
-/* The next change from there on; false where there is none. */
-static bool next_change(const struct lines *was, const struct lines *is, size_t w, size_t i, struct change *c)
+/* Fills `edits`, which has room for the lines of both texts. */
+static size_t find_edits(struct edit *edits, const struct lines *was, const struct lines *is)
 {
-	while (w < was->n && i < is->n && same(&was->list[w], &is->list[i])) {
-		w++;
-		i++;
+	size_t n = 0, w = 0, i = 0;
+
+	while (w < was->n || i < is->n) {
+		size_t w_end = w, i_end = i;
+
+		resume(was, is, &w_end, &i_end);
+		while (w < w_end)
+			edits[n++] = (struct edit){ '-', &was->list[w++] };
+		while (i < i_end)
+			edits[n++] = (struct edit){ '+', &is->list[i++] };
+		for (; w < was->n && i < is->n && agree(was, is, w, i); i++)
+			edits[n++] = (struct edit){ ' ', &was->list[w++] };
 	}
-	*c = (struct change){ .was = w, .is = i };
-	if (w == was->n && i == is->n)
-		return false;
-	measure(was, is, c);
-	return true;
+	return n;
 }
 
-static struct change *find_changes(const struct lines *was, const struct lines *is, size_t *n)
+/* "-4,7 ": the lines that are not of the other text; patch(1) wants the line before where there are none. */
+static void print_range(FILE *to, char sign, char other, const struct edit *edits, size_t begin, size_t end)
 {
-	struct change *list = NULL, c;
+	size_t from = 0, n = 0;
 
-	*n = 0;
-	for (size_t w = 0, i = 0; next_change(was, is, w, i, &c); w = c.was + c.nwas, i = c.is + c.nis) {
-		list = reallocarray(list, *n + 1, sizeof(*list));
-		if (!list)
-			abort();
-		list[(*n)++] = c;
-	}
-	return list;
+	for (size_t i = 0; i < end; i++)
+		*(i < begin ? &from : &n) += edits[i].sign != other;
+	fprintf(to, "%c%zu,%zu ", sign, n ? from + 1 : from, n);
 }
 
 void diff_print(FILE *to, const struct diff_text *was_text, const struct diff_text *is_text)
 {
 	struct lines was = split(was_text), is = split(is_text);
-	size_t n, end;
-	struct change *changes = find_changes(&was, &is, &n);
+	struct edit *edits = calloc(was.n + is.n + 1, sizeof(*edits));
+	size_t n, end = 0;
 
-	if (n)
-		fprintf(to, "--- %s\n+++ %s\n", was_text->name, is_text->name);
-	for (size_t i = 0; i < n; i = end) {
-		for (end = i + 1; end < n; end++)
-			if (changes[end].was - changes[end - 1].was - changes[end - 1].nwas >= 2 * CONTEXT)
-				break;
-		print_hunk(to, &was, &is, &changes[i], end - i);
+	if (!edits)
+		abort();
+	n = find_edits(edits, &was, &is);
+	for (size_t i = 0; i < n; i++) {
+		size_t begin = i - end < CONTEXT ? end : i - CONTEXT, last = i;
+
+		if (edits[i].sign == ' ')
+			continue;
+		if (end == 0)
+			fprintf(to, "--- %s\n+++ %s\n", was_text->name, is_text->name);
+		/* Changes whose contexts touch are one hunk. */
+		for (; i < n && i - last <= 2 * CONTEXT; i++)
+			if (edits[i].sign != ' ')
+				last = i;
+		end = last + 1 + CONTEXT < n ? last + 1 + CONTEXT : n;
+		fputs("@@ ", to);
+		print_range(to, '-', '+', edits, begin, end);
+		print_range(to, '+', '-', edits, begin, end);
+		fputs("@@\n", to);
+		for (size_t k = begin; k < end; k++)
+			print_edit(to, &edits[k]);
+		i = end - 1;
 	}
-	free(changes);
+	free(edits);
 	free(was.list);
 	free(is.list);
 }
