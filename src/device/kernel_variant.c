@@ -62,17 +62,20 @@ static int variant_available(const struct host *host, const struct vgpu_ref *vgp
 	int number, r = number_of(vgpu, &number, err);
 
 	if (!text)
-		abort();
+		return err_sys(err, ENOMEM, "VF %s", vgpu->id);
 	if (r == 0)
 		r = vf_path(path, vgpu, "/nvidia/creatable_vgpu_types", err);
 	if (r < 0)
 		return r;
 	n = kernel_read(host, vgpu, path, text, TYPELIST_TEXT_MAX);
 	if (n == -ENOENT)
-		return err_set(err, ENOENT, "VF %s makes no vGPUs: NVIDIA's host driver is not bound to it, or gone",
-			       vgpu->id);
+		err_set(err, ENOENT, "VF %s: provides no vGPUs: NVIDIA's host driver is not bound to it", vgpu->id);
+	else if (n < 0)
+		err_set(err, (int)-n, "VF %s: creatable_vgpu_types cannot be read: %s", vgpu->id,
+			strerrordesc_np((int)-n));
+	/* A refusal names the pGPU, and groups what has one cause. */
 	if (n < 0)
-		return err_sys(err, (int)-n, "%s/%s", host->name, path);
+		return err_cause(err, strlen("VF : ") + strlen(vgpu->id));
 	typelist_parse(&list, text);
 	r = typelist_find(&list, number) != NULL;
 	typelist_free(&list);
@@ -104,14 +107,19 @@ static int variant_whole(const struct host *host, const struct vgpu_ref *vgpu, c
 		*missing = "its driver does not answer a read of current_vgpu_type";
 		return 0;
 	}
-	if (type < 0 && type != -ENOENT)
-		return err_sys(err, (int)-type, "%s/%s/nvidia/current_vgpu_type", host->name, path);
+	if (type < 0 && type != -ENOENT) {
+		err_set(err, (int)-type, "VF %s: current_vgpu_type cannot be read: %s", vgpu->id,
+			strerrordesc_np((int)-type));
+		return err_cause(err, strlen("VF : ") + strlen(vgpu->id));
+	}
 	*missing = type == 0 ? "its current_vgpu_type reads 0" : "it has no current_vgpu_type";
 	if (type <= 0)
 		return -ENOENT;
 	*missing = NULL;
-	if (type != number)
-		return err_set(err, EEXIST, "VF %s is of type nvidia-%ld, not %s", vgpu->id, type, vgpu->type);
+	if (type != number) {
+		err_set(err, EEXIST, "VF %s: its type is nvidia-%ld, not %s", vgpu->id, type, vgpu->type);
+		return err_cause(err, strlen("VF : ") + strlen(vgpu->id));
+	}
 	autoclose int device = openat(host->root, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (device < 0)
 		return err_sys(err, errno, "%s/%s", host->name, path);

@@ -40,10 +40,10 @@ static int read_vf(struct inventory *inv, int g, int card, size_t n, const char 
 	if (len == -ETIMEDOUT)
 		inv_silent(&inv->pgpus[g]);
 	else if (len < 0)
-		inv_not_ready(&inv->pgpus[g], "%s: current_vgpu_type cannot be read: %s", vf,
+		inv_not_ready(&inv->pgpus[g], "current_vgpu_type of a VF cannot be read: %s",
 			      strerrordesc_np((int)-len));
 	else if (!text_number(text, 0, INT_MAX, &number))
-		inv_not_ready(&inv->pgpus[g], "%s: current_vgpu_type is no number", vf);
+		inv_not_ready(&inv->pgpus[g], "current_vgpu_type of a VF is not a number");
 	text_copy(parent.name, sizeof(parent.name), vf);
 	r = inv_append(&inv->parents, &inv->nparents, &parent, sizeof(parent), err);
 	if (r < 0)

@@ -238,8 +238,29 @@ static void plain_vfs(void)
 	tree_end(&tree);
 }
 
+/* One cause, as a refusal groups it: the reason does not name the VF. */
+static void same_reason(void)
+{
+	struct inventory inv;
+	struct tree tree;
+	struct err err;
+
+	tree_begin(&tree, "sys/bus/pci/drivers/nvidia/bind = \n");
+	add_l40s(&tree, "0000:41:00.0");
+	add_vf(&tree, "0000:41:00.0", 0, "0000:41:00.4", "none", ALL);
+	add_l40s(&tree, "0000:42:00.0");
+	add_vf(&tree, "0000:42:00.0", 0, "0000:42:00.5", "none", ALL);
+	ok(inventory_read(&inv, &tree.host, EVERYTHING, &err) == 0 && inv.npgpus == 2 && !inv.pgpus[0].ready,
+	   "cards whose VFs read no type");
+	ok(*inv.pgpus[0].reason && strcmp(inv.pgpus[0].reason, inv.pgpus[1].reason) == 0, "have one reason: %s",
+	   inv.pgpus[0].reason);
+	inventory_free(&inv);
+	tree_end(&tree);
+}
+
 int main(void)
 {
+	same_reason();
 	two_frameworks();
 	memory();
 	trouble();
