@@ -172,6 +172,18 @@ int file_dir(int dir, const char *path)
 	return fd < 0 ? -errno : fd;
 }
 
+DIR *file_list(int dir, const char *path)
+{
+	autoclose int fd = dir < 0 ? -ENOENT : file_dir(dir, path);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+
+	if (fd < 0)
+		errno = -fd;
+	if (d)
+		steal_fd(&fd);
+	return d;
+}
+
 static bool is_lock(const char *name)
 {
 	size_t n = strlen(name);
@@ -182,14 +194,13 @@ static bool is_lock(const char *name)
 /* The files first: whoever dies in between is followed by somebody who finds the directory closed, and begins again. */
 static int let_read(int dir)
 {
-	int fd = file_dir(dir, ".");
-	autoclosedir DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	autoclosedir DIR *d = file_list(dir, ".");
 	const struct dirent *e;
 	struct stat st;
 
 	while (d && (e = readdir(d)))
-		if (!is_lock(e->d_name) && fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-		    S_ISREG(st.st_mode) && fchmodat(fd, e->d_name, 0644, 0) < 0 && errno != ENOENT)
+		if (!is_lock(e->d_name) && fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    S_ISREG(st.st_mode) && fchmodat(dir, e->d_name, 0644, 0) < 0 && errno != ENOENT)
 			return -errno;
 	return !d || fchmod(dir, 0755) < 0 ? -errno : 0;
 }

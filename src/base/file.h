@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <dirent.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
@@ -53,6 +54,9 @@ int file_link_base(int dir, const char *path, char *buf, size_t size);
  * Opens a folder for reading; negative errno. Links on the way and at the end are followed (sysfs is made of them).
  */
 int file_dir(int dir, const char *path);
+
+/* The same, to be listed; NULL and errno. ENOENT also if `dir` is negative: what is in a missing directory is missing. */
+DIR *file_list(int dir, const char *path);
 
 /*
  * Opens a directory of our own, made where it is missing; -EPERM where it is not ours or others may write to it. It and

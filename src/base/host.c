@@ -29,6 +29,12 @@ void host_close(struct host *host)
 	host->root = -1;
 }
 
+int host_list(DIR **out, const struct host *host, const char *path, struct err *err)
+{
+	*out = file_list(host->root, path);
+	return *out || errno == ENOENT ? 0 : err_sys(err, errno, "%s/%s", host->name, path);
+}
+
 int64_t host_now_ms(void)
 {
 	struct timespec t;

@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include <dirent.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -23,6 +24,9 @@ struct host {
  */
 int host_open(struct host *host, const char *root, struct err *err);
 void host_close(struct host *host);
+
+/* Opens a directory of the host to list it; if it does not exist, *out is NULL, and it is no error. */
+int host_list(DIR **out, const struct host *host, const char *path, struct err *err);
 
 /*
  * Milliseconds of CLOCK_MONOTONIC, the time that the host has run: all that has a time here is somebody who needs it to

@@ -79,8 +79,7 @@ static bool has_node(const struct host *host, const char *folder, const char *na
 static bool has_cdev(const struct host *host, int device)
 {
 	const struct dirent *e;
-	int fd = file_dir(device, "vfio-dev");
-	autoclosedir DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	autoclosedir DIR *d = file_list(device, "vfio-dev");
 
 	while (d && (e = readdir(d)))
 		if (e->d_name[0] != '.' && has_node(host, "dev/vfio/devices", e->d_name))

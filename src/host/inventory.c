@@ -51,16 +51,13 @@ void inv_silent(struct inv_pgpu *pgpu)
 
 int inv_open(struct inv_reader *reader, struct err *err)
 {
-	int fd = reader->query->frameworks & INV_MDEV ? file_dir(reader->host->root, "sys/class/mdev_bus") : -ENOENT;
+	int r = 0;
 
-	reader->bus = -1;
-	reader->list = fd < 0 ? NULL : fdopendir(fd);
-	if (fd == -ENOENT)
-		return 0;
-	if (!reader->list)
-		return err_sys(err, fd < 0 ? -fd : errno, "%s/sys/class/mdev_bus", reader->host->name);
-	reader->bus = fd;
-	return 0;
+	reader->list = NULL;
+	if (reader->query->frameworks & INV_MDEV)
+		r = host_list(&reader->list, reader->host, "sys/class/mdev_bus", err);
+	reader->bus = reader->list ? dirfd(reader->list) : -1;
+	return r;
 }
 
 void inv_close(struct inv_reader *reader)

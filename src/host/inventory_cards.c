@@ -186,19 +186,16 @@ int inventory_pci(const struct host *host, struct inv_pci **out, size_t *n, stru
 {
 	autoclosedir DIR *d = NULL;
 	const struct dirent *e;
-	int fd = file_dir(host->root, "sys/bus/pci/devices");
+	int r = host_list(&d, host, "sys/bus/pci/devices", err);
 
 	*out = NULL;
 	*n = 0;
-	if (fd == -ENOENT)
-		return 0;
-	d = fd < 0 ? NULL : fdopendir(fd);
 	if (!d)
-		return err_sys(err, fd < 0 ? -fd : errno, "%s/sys/bus/pci/devices", host->name);
+		return r;
 	while ((e = readdir(d))) {
 		struct inv_pci device = { 0 };
 
-		autoclose int dir = openat(fd, e->d_name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		autoclose int dir = openat(dirfd(d), e->d_name, O_PATH | O_DIRECTORY | O_CLOEXEC);
 		if (e->d_name[0] == '.' || dir < 0 || faccessat(dir, "physfn", F_OK, 0) == 0 ||
 		    !inventory_card(host, e->d_name, &device.card))
 			continue;
@@ -226,17 +223,10 @@ int inv_read_absent(struct inv_reader *reader, struct err *err)
 {
 	struct inventory *inv = reader->inv;
 	const struct dirent *e;
-	int r, fd;
+	autoclosedir DIR *d = NULL;
+	int r = reader->types ? 0 : host_list(&d, reader->host, "sys/bus/pci/devices", err);
 
-	if (reader->types)
-		return 0;
-	fd = file_dir(reader->host->root, "sys/bus/pci/devices");
-	if (fd == -ENOENT)
-		return 0;
-	autoclosedir DIR *d = fd < 0 ? NULL : fdopendir(fd);
-	if (!d)
-		return err_sys(err, fd < 0 ? -fd : errno, "%s/sys/bus/pci/devices", reader->host->name);
-	while ((e = readdir(d))) {
+	while (r >= 0 && d && (e = readdir(d))) {
 		struct inv_pgpu card = { .framework = FW_MDEV, .numa = UNKNOWN, .ready = true };
 		char pci[PCI_SIZE], driver[64];
 		enum state state;
@@ -244,7 +234,7 @@ int inv_read_absent(struct inv_reader *reader, struct err *err)
 		if (!pci_parse(pci, e->d_name) || strcmp(pci, e->d_name) != 0 || inv_is_known(inv, pci))
 			continue;
 		text_copy(card.address, sizeof(card.address), pci);
-		autoclose int dir = openat(fd, pci, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		autoclose int dir = openat(dirfd(d), pci, O_PATH | O_DIRECTORY | O_CLOEXEC);
 		if (dir < 0 || !is_display(dir))
 			continue;
 		state = card_state(&card, dir, driver);
@@ -252,8 +242,6 @@ int inv_read_absent(struct inv_reader *reader, struct err *err)
 			continue;
 		explain(&card, state, driver);
 		r = inv_append(&inv->pgpus, &inv->npgpus, &card, sizeof(card), err);
-		if (r < 0)
-			return r;
 	}
-	return 0;
+	return r < 0 ? r : 0;
 }

@@ -26,12 +26,10 @@ uint64_t inventory_cpu_nodes(const struct host *host, const char *cpus)
 {
 	uint64_t wanted[WORDS] = { 0 }, nodes = 0;
 	const struct dirent *e;
-	int fd;
 
 	if (!cpuset_parse(cpus, wanted, CPUS_MAX))
 		return 0;
-	fd = file_dir(host->root, "sys/devices/system/node");
-	autoclosedir DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	autoclosedir DIR *d = file_list(host->root, "sys/devices/system/node");
 	while (d && (e = readdir(d))) {
 		uint64_t there[WORDS] = { 0 };
 		char path[64], list[4096];
@@ -40,7 +38,7 @@ uint64_t inventory_cpu_nodes(const struct host *host, const char *cpus)
 		if (strncmp(e->d_name, "node", 4) != 0 || !text_number(e->d_name + 4, 0, 63, &node))
 			continue;
 		snprintf(path, sizeof(path), "node%ld/cpulist", node);
-		if (file_read(fd, path, list, sizeof(list)) > 0 && cpuset_parse(list, there, CPUS_MAX) &&
+		if (file_read(dirfd(d), path, list, sizeof(list)) > 0 && cpuset_parse(list, there, CPUS_MAX) &&
 		    overlap(wanted, there))
 			nodes |= UINT64_C(1) << node;
 	}

@@ -89,13 +89,11 @@ static int read_mdevs(struct inv_reader *reader, struct err *err)
 {
 	struct inventory *inv = reader->inv;
 	const struct dirent *e;
-	int r, fd = file_dir(reader->host->root, "sys/bus/mdev/devices");
+	autoclosedir DIR *d = NULL;
+	int r = host_list(&d, reader->host, "sys/bus/mdev/devices", err);
 
-	if (fd == -ENOENT)
-		return 0;
-	autoclosedir DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	if (!d)
-		return err_sys(err, fd < 0 ? -fd : errno, "%s/sys/bus/mdev/devices", reader->host->name);
+		return r;
 	while ((errno = 0, e = readdir(d))) {
 		struct inv_device device = { .parent = UNKNOWN, .node = e->d_ino };
 		char path[ID_SIZE + 16], type[TYPE_SIZE];
@@ -103,10 +101,10 @@ static int read_mdevs(struct inv_reader *reader, struct err *err)
 		if (!uuid_parse(device.vgpu.id, e->d_name) || strcmp(device.vgpu.id, e->d_name) != 0)
 			continue;
 		/* Gone since it was listed: it is not there. */
-		if (!device_parent(device.vgpu.parent, fd, device.vgpu.id))
+		if (!device_parent(device.vgpu.parent, dirfd(d), device.vgpu.id))
 			continue;
 		snprintf(path, sizeof(path), "%s/mdev_type", device.vgpu.id);
-		if (file_link_base(fd, path, type, sizeof(type)) < 0 || !type_parse(device.vgpu.type, type))
+		if (file_link_base(dirfd(d), path, type, sizeof(type)) < 0 || !type_parse(device.vgpu.type, type))
 			device.vgpu.type[0] = '\0';
 		place_device(inv, &device);
 		r = inv_append(&inv->devices, &inv->ndevices, &device, sizeof(device), err);

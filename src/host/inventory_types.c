@@ -101,12 +101,11 @@ int inv_list_types(struct inv_ids *ids, int dir, struct err *err)
 {
 	char id[TYPE_SIZE];
 	const struct dirent *e;
-	int fd = file_dir(dir, "mdev_supported_types");
-	autoclosedir DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	autoclosedir DIR *d = file_list(dir, "mdev_supported_types");
 
 	*ids = (struct inv_ids){ 0 };
 	if (!d)
-		return err_sys(err, fd < 0 ? -fd : errno, "mdev_supported_types");
+		return err_sys(err, errno, "mdev_supported_types");
 	while ((e = readdir(d))) {
 		int r;
 

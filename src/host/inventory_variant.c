@@ -128,17 +128,14 @@ static int read_card(struct inv_reader *reader, struct names *names, const char 
 static int read_driver(struct inv_reader *reader, struct err *err)
 {
 	struct names names = { 0 };
-	int r, fd = file_dir(reader->host->root, "sys/bus/pci/drivers/nvidia");
+	autoclosedir DIR *d = NULL;
+	int r = host_list(&d, reader->host, "sys/bus/pci/drivers/nvidia", err);
 
-	if (fd == -ENOENT)
-		return 0;
-	autoclosedir DIR *d = fd < 0 ? NULL : fdopendir(fd);
-	if (!d)
-		return err_sys(err, fd < 0 ? -fd : errno, "%s/sys/bus/pci/drivers/nvidia", reader->host->name);
-	r = read_names(&names, d, err);
+	if (d)
+		r = read_names(&names, d, err);
 	for (size_t i = 0; r == 0 && i < names.n; i++) {
 		const struct name *name = &names.list[i];
-		autoclose int card = name->seen ? -1 : openat(fd, name->pci, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		autoclose int card = name->seen ? -1 : openat(dirfd(d), name->pci, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 		if (card >= 0)
 			r = read_card(reader, &names, name->pci, card, err);

@@ -87,23 +87,19 @@ static bool is_known(const struct inventory *inv, const char *address)
 static int read_all(struct inv_reader *reader, size_t before, struct err *err)
 {
 	const struct dirent *e;
-	int r = 0, fd = file_dir(reader->host->root, "sys/bus/pci/devices");
+	autoclosedir DIR *d = NULL;
+	int r = host_list(&d, reader->host, "sys/bus/pci/devices", err);
 
-	if (fd == -ENOENT)
-		return 0;
-	autoclosedir DIR *d = fd < 0 ? NULL : fdopendir(fd);
-	if (!d)
-		return err_sys(err, fd < 0 ? -fd : errno, "%s/sys/bus/pci/devices", reader->host->name);
-	while (r == 0 && (e = readdir(d))) {
+	while (r == 0 && d && (e = readdir(d))) {
 		char pci[PCI_SIZE], path[PCI_SIZE + 16], vf[PCI_SIZE];
 
 		if (!pci_parse(pci, e->d_name) || strcmp(pci, e->d_name) != 0)
 			continue;
 		/* Most devices have no VFs, and end here. */
 		snprintf(path, sizeof(path), "%s/virtfn0", pci);
-		if (file_link_base(fd, path, vf, sizeof(vf)) < 0 || is_known(reader->inv, pci))
+		if (file_link_base(dirfd(d), path, vf, sizeof(vf)) < 0 || is_known(reader->inv, pci))
 			continue;
-		autoclose int dir = openat(fd, pci, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		autoclose int dir = openat(dirfd(d), pci, O_PATH | O_DIRECTORY | O_CLOEXEC);
 		if (dir >= 0)
 			r = read_card(reader, pci, dir, before, err);
 	}

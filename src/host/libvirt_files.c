@@ -114,15 +114,13 @@ static int read_folder(struct libvirt_files *disk, const struct host *host, cons
 		       struct err *err)
 {
 	const struct dirent *e;
-	int r, fd = file_dir(host->root, path);
+	autoclosedir DIR *d = NULL;
+	int r = host_list(&d, host, path, err);
 
-	if (fd == -ENOENT)
-		return 0;
-	autoclosedir DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	if (!d)
-		return err_sys(err, fd < 0 ? -fd : errno, "%s/%s", host->name, path);
+		return r;
 	while ((errno = 0, e = readdir(d))) {
-		r = read_document(disk, fd, e->d_name, runs);
+		r = read_document(disk, dirfd(d), e->d_name, runs);
 		if (r < 0)
 			note_unread(disk, host, path, e->d_name, runs, -r);
 	}

@@ -59,23 +59,21 @@ int mdevctl_definition(struct definition *out, const struct host *host, const ch
 {
 	char safe[UUID_SIZE], parent[PARENT_SIZE];
 	const struct dirent *e;
-	int found = 0, fd;
+	autoclosedir DIR *d = NULL;
+	int found = 0, listed;
 
 	if (!uuid_parse(safe, uuid))
 		return 0;
-	fd = file_dir(host->root, FOLDER);
-	if (fd == -ENOENT)
-		return 0;
-	autoclosedir DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	listed = host_list(&d, host, FOLDER, err);
 	if (!d)
-		return err_sys(err, fd < 0 ? -fd : errno, "%s/" FOLDER, host->name);
+		return listed;
 	while ((errno = 0, e = readdir(d))) {
 		struct definition one;
 		int r;
 
 		if (!parent_parse(parent, e->d_name) || strcmp(parent, e->d_name) != 0)
 			continue;
-		r = read_one(&one, host, fd, parent, safe, err);
+		r = read_one(&one, host, dirfd(d), parent, safe, err);
 		if (r < 0)
 			return r;
 		if (r == 1 && (!found || goes_before(&one, out))) {
@@ -100,14 +98,13 @@ static int by_place(const void *a, const void *b)
 static int read_parent(struct definition **list, size_t *n, const struct host *host, int dir, const char *parent,
 		       struct err *err)
 {
-	int fd = file_dir(dir, parent);
+	autoclosedir DIR *d = file_list(dir, parent);
 	const struct dirent *e;
 
-	if (fd == -ENOTDIR || fd == -ENOENT)
+	if (!d && (errno == ENOTDIR || errno == ENOENT))
 		return 0;
-	autoclosedir DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	if (!d)
-		return err_sys(err, fd < 0 ? -fd : errno, "%s/" FOLDER "/%s", host->name, parent);
+		return err_sys(err, errno, "%s/" FOLDER "/%s", host->name, parent);
 	while ((errno = 0, e = readdir(d))) {
 		char uuid[UUID_SIZE];
 		struct definition one;
@@ -133,18 +130,16 @@ int mdevctl_definitions(struct definition **out, size_t *n, const struct host *h
 	autofree struct definition *list = NULL;
 	char parent[PARENT_SIZE];
 	const struct dirent *e;
-	int fd = file_dir(host->root, FOLDER), r = 0;
+	autoclosedir DIR *d = NULL;
+	int r = host_list(&d, host, FOLDER, err);
 
 	*out = NULL;
 	*n = 0;
-	if (fd == -ENOENT)
-		return 0;
-	autoclosedir DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	if (!d)
-		return err_sys(err, fd < 0 ? -fd : errno, "%s/" FOLDER, host->name);
+		return r;
 	while (r == 0 && (errno = 0, e = readdir(d)))
 		if (parent_parse(parent, e->d_name) && strcmp(parent, e->d_name) == 0)
-			r = read_parent(&list, n, host, fd, parent, err);
+			r = read_parent(&list, n, host, dirfd(d), parent, err);
 	if (r == 0 && errno)
 		r = err_sys(err, errno, "%s/" FOLDER, host->name);
 	if (r < 0)

@@ -72,13 +72,12 @@ static bool look_at(struct check *check, int dir, const char *name)
 void check_domains(struct check *check)
 {
 	size_t found = 0, noted = check->n;
-	int fd = file_dir(check->host->root, DEFINED);
-	autoclosedir DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	autoclosedir DIR *dir = file_list(check->host->root, DEFINED);
 	const struct dirent *e;
 
 	while (dir && (e = readdir(dir)))
 		if (is_definition(e->d_name))
-			found += look_at(check, fd, e->d_name);
+			found += look_at(check, dirfd(dir), e->d_name);
 	if (found && check->n == noted)
 		check_report(check_at_path(check, DEFINED), CHECK_PASS, NULL,
 			     "metadata of %zu definition%s without remarks", found, found == 1 ? "" : "s");

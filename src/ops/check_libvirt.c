@@ -143,13 +143,12 @@ static int64_t hook_since(int dir, const char *path)
 void check_libvirt(struct check *check)
 {
 	int64_t came = hook_since(check->host->root, "etc/libvirt/hooks/qemu"), since;
-	int fd = file_dir(check->host->root, "etc/libvirt/hooks/qemu.d");
-	autoclosedir DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	autoclosedir DIR *dir = file_list(check->host->root, "etc/libvirt/hooks/qemu.d");
 	const struct dirent *e;
 
 	/* libvirt only notes that there is a hook: any of them makes it look for ours as well. */
 	while (dir && (e = readdir(dir))) {
-		since = hook_since(fd, e->d_name);
+		since = hook_since(dirfd(dir), e->d_name);
 		if (since && (!came || since < came))
 			came = since;
 	}

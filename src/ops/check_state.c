@@ -145,19 +145,11 @@ static bool is_lock(struct check *check, const char *name)
 	return false;
 }
 
-/* The entries of a directory of the store; NULL: there is none. */
-static DIR *open_entries(const struct store *store, const char *name)
-{
-	int fd = store->run < 0 ? -1 : file_dir(store->run, name);
-
-	return fd < 0 ? NULL : fdopendir(fd);
-}
-
 /* The store's lock is held for an instant, a pGPU's for as long as its driver takes. */
 void check_locks(struct check *check)
 {
 	const struct store *store = &check->store;
-	autoclosedir DIR *dir = open_entries(store, "pgpu");
+	autoclosedir DIR *dir = file_list(store->run, "pgpu");
 	const struct dirent *e;
 
 	if (store->run >= 0 && is_lock(check, "lock") && stays(is_locked, store, NULL))
@@ -177,7 +169,7 @@ void check_locks(struct check *check)
 
 void check_garbage(struct check *check)
 {
-	autoclosedir DIR *dir = open_entries(&check->store, "garbage");
+	autoclosedir DIR *dir = file_list(check->store.run, "garbage");
 	const struct dirent *e;
 	int n = 0;
 

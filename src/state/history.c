@@ -150,8 +150,7 @@ static bool failure_read(struct failure *failure, int folder, const char *name)
 
 size_t failure_list(const struct store *store, struct failure **out)
 {
-	int folder = store->run < 0 ? -1 : file_dir(store->run, "failed");
-	autoclosedir DIR *dir = folder < 0 ? NULL : fdopendir(folder);
+	autoclosedir DIR *dir = file_list(store->run, "failed");
 	const struct dirent *e;
 	size_t n = 0;
 
@@ -159,7 +158,7 @@ size_t failure_list(const struct store *store, struct failure **out)
 	while (dir && (e = readdir(dir))) {
 		struct failure failure;
 
-		if (!failure_read(&failure, folder, e->d_name))
+		if (!failure_read(&failure, dirfd(dir), e->d_name))
 			continue;
 		*out = reallocarray(*out, n + 1, sizeof(**out));
 		if (!*out)
@@ -187,13 +186,12 @@ static bool silent_read(struct timed_child_silent *silent, int folder, const cha
 
 void silent_recall(const struct store *store)
 {
-	int folder = store->run < 0 ? -1 : file_dir(store->run, "silent");
-	autoclosedir DIR *dir = folder < 0 ? NULL : fdopendir(folder);
+	autoclosedir DIR *dir = file_list(store->run, "silent");
 	const struct dirent *e;
 	struct timed_child_silent silent;
 
 	while (dir && (e = readdir(dir)))
-		if (silent_read(&silent, folder, e->d_name))
+		if (silent_read(&silent, dirfd(dir), e->d_name))
 			timed_child_add_silent(&silent);
 }
 
@@ -268,11 +266,9 @@ static bool is_old(int dir, const char *name, int days)
 /* The records of a folder for which `keep` says no and that are old enough; also what killed writers left. */
 static void tidy(int folder, bool (*keep)(const void *arg, const char *id), const void *arg, int days)
 {
-	autoclosedir DIR *dir = NULL;
+	autoclosedir DIR *dir = file_list(folder, ".");
 	const struct dirent *e;
-	int fd = folder < 0 ? -1 : file_dir(folder, ".");
 
-	dir = fd < 0 ? NULL : fdopendir(fd);
 	while (dir && (e = readdir(dir))) {
 		char id[ID_SIZE];
 		bool ours = id_parse(id, e->d_name);
