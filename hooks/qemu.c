@@ -306,7 +306,7 @@ static int read_all(struct hook *hook, const struct operation *operation, struct
 /* The plan of an operation that leases, and the XML that it would give the domain. */
 static int dry_plan(struct hook *hook, const struct operation *operation, struct err *err)
 {
-	struct preview preview = { 0 };
+	autopreview struct preview preview = { 0 };
 	const struct rewritten *rewritten = &preview.rewritten;
 	int r = preview_make(&preview, &hook->lifecycle, operation->mode, err);
 
@@ -319,7 +319,6 @@ static int dry_plan(struct hook *hook, const struct operation *operation, struct
 	} else if (r == 0) {
 		r = write_out(hook->xml, hook->len, err);
 	}
-	preview_end(&preview);
 	return r;
 }
 

@@ -139,17 +139,15 @@ static int read_hostdevs(struct domxml *doc, const struct xml_elem *devices, con
 		struct vgpu_request req = { .numa = NUMA_AUTO };
 		int r = read_hostdev(hostdev, meta, all_pci, &req, &mark.elems[PART_ADDRESS], err);
 
+		if (r < 0)
+			return r;
 		if (r == 0)
 			continue;
 		read_alias(&req, hostdev);
-		device = r > 0 ? meta_find(meta, req.id) : NULL;
+		device = meta_find(meta, req.id);
 		mark.elems[PART_DEVICE] = device ? device->elem : NULL;
-		if (device)
-			r = meta_apply(device, &req, err);
-		if (r >= 0)
-			r = add_vgpu(doc, &req, &mark, err);
-		if (r < 0)
-			return r;
+		if ((device && meta_apply(device, &req, err) < 0) || add_vgpu(doc, &req, &mark, err) < 0)
+			return -err->code;
 	}
 	return 0;
 }

@@ -81,21 +81,19 @@ static int choose_vf(const struct hotplug *hp, const struct request *request, st
 	const struct lifecycle lifecycle = {
 		.host = hp->host, .config = hp->config, .policy = hp->policy, .request = request
 	};
-	struct preview preview = { 0 };
-	const struct plan *plan = &preview.plan;
-	int r;
+	autopreview struct preview preview = { 0 };
+	const struct step *step;
 
 	text_copy(req->id, sizeof(req->id), "0000:00:00.0"); /* a host bridge, no VF */
-	r = preview_make(&preview, &lifecycle, PLAN_RESTORE, err);
-	if (r == 0 && plan->kind != PLAN_STEPS)
-		r = err_set(err, ENOSPC, "domain %s: %s", hp->domain.name, plan->text);
-	if (r == 0) {
-		text_copy(req->id, sizeof(req->id), plan->steps[0].vgpu.id);
-		/* A plain one is bound to a driver of VFIO by libvirt. */
-		vf_xml(req->id, plan->steps[0].vgpu.framework == FW_VF, xml, size);
-	}
-	preview_end(&preview);
-	return r;
+	if (preview_make(&preview, &lifecycle, PLAN_RESTORE, err) < 0)
+		return -err->code;
+	if (preview.plan.kind != PLAN_STEPS)
+		return err_set(err, ENOSPC, "domain %s: %s", hp->domain.name, preview.plan.text);
+	step = &preview.plan.steps[0];
+	text_copy(req->id, sizeof(req->id), step->vgpu.id);
+	/* A plain one is bound to a driver of VFIO by libvirt. */
+	vf_xml(req->id, step->vgpu.framework == FW_VF, xml, size);
+	return 0;
 }
 
 /*

@@ -14,7 +14,7 @@
 
 enum { PREVIEW_WHY_SIZE = 2 * REASON_SIZE + 2 };
 
-/* Zeroed before preview_make(), ended by preview_end() in any case. */
+/* Zeroed before preview_make(); ended by preview_end(), or `autopreview`, in any case. */
 struct preview {
 	const struct lifecycle *lifecycle; /* NULL: not made */
 	struct store store;
@@ -36,6 +36,8 @@ int preview_make(struct preview *preview, const struct lifecycle *lifecycle, enu
 int preview_rewrite(struct preview *preview, struct err *err);
 
 void preview_end(struct preview *preview);
+
+#define autopreview __attribute__((cleanup(preview_end)))
 
 /* Can the plan be carried out, now or when what it removes first is gone? */
 bool preview_is_possible(const struct plan *plan);

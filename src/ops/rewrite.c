@@ -126,7 +126,7 @@ static int ask_host(struct rewrite *r, const struct host *host, const struct con
 	autofree size_t *which = calloc(request->nvgpus + 1, sizeof(*which));
 	struct request vfs = *request;
 	const struct lifecycle lifecycle = { .host = host, .config = config, .request = &vfs };
-	struct preview preview = { 0 };
+	autopreview struct preview preview = { 0 };
 	int n;
 
 	if (!vgpus || !which)
@@ -141,10 +141,9 @@ static int ask_host(struct rewrite *r, const struct host *host, const struct con
 	}
 	n = preview_make(&preview, &lifecycle, PLAN_RESTORE, err);
 	predict(r, &preview.survey);
-	if (n == 0)
-		n = change_vfs(r, &preview, which, err);
-	preview_end(&preview);
-	return vfs.nvgpus ? n : 0;
+	if (vfs.nvgpus == 0)
+		return 0;
+	return n < 0 ? n : change_vfs(r, &preview, which, err);
 }
 
 int rewrite_make(struct rewrite *r, const struct host *host, const struct config *config, struct err *err)

@@ -23,7 +23,7 @@ libraries='
 sysfs='src/(host/[a-z_]+|device/(kernel(_[a-z]+)?|internal)|sim/[a-z_]+|base/host)\.[ch]'
 
 # What plan may call outside of itself: lookups in what was read, memory, text.
-plan_calls='config_(section|quota)|inventory_(device|offer|parent|type)|lease_find|request_(names|has_taken)|text_copy|abort|calloc|malloc|reallocarray|realloc|free'
+plan_calls='config_(section|quota)|inventory_(device|offer|parent|type)|lease_find|request_(names|excludes)|text_copy|abort|calloc|malloc|reallocarray|realloc|free'
 plan_calls+='|mem[a-z]+|str[a-z]+|v?snprintf|bsearch|qsort|__stack_chk_fail|__[a-z]+_chk'
 
 # What a directory may include: itself, and all that comes before it.
