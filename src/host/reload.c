@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* When systemd last reloaded a service. */
+/* When systemd last started or reloaded a service. */
 #include "host/reload.h"
 
 #include <ctype.h>
@@ -16,9 +16,8 @@
 
 #include "base/auto.h"
 #include "base/host.h"
-#include "base/text.h"
 
-enum { ANSWER_SIZE = 4096, OBJECT_SIZE = 512, WAIT_MS = 3000, NUMBERS = 7 };
+enum { ANSWER_SIZE = 4096, OBJECT_SIZE = 512, WAIT_MS = 3000 };
 
 /* As systemd names the objects of its units: whatever is no letter or digit is _ and two hex digits. */
 static int object_of(char object[OBJECT_SIZE], const char *unit)
@@ -86,25 +85,15 @@ static int run(const char *program, char *const argv[], char answer[ANSWER_SIZE]
 }
 
 /*
- * a(sasbttttuii) 1 "/bin/kill" 3 "/bin/kill" "-HUP" "$MAINPID" false START ... : of the last command the numbers at the
- * end are when it started and ended, on both clocks, its process, how it ended and with what.
+ * A running service changes its state when it is started and when a reload begins and ends. The times of the command
+ * that reloads it would be more exact, but are forgotten when systemd reads its units anew: after each package that
+ * brings one.
  */
-static int parse(char *answer, int64_t *wall_us)
+static int parse(const char *answer, int64_t *wall_us)
 {
-	const char *numbers[NUMBERS] = { NULL };
-	char *rest = answer, *word;
-	size_t n = 0;
 	char end;
 
-	if (strncmp(answer, "a(sasbttttuii) ", 15) != 0)
-		return -EBADMSG;
-	*wall_us = 0;
-	while ((word = text_next(&rest, " \n")))
-		numbers[n++ % NUMBERS] = word;
-	/* No such command. */
-	if (n <= NUMBERS)
-		return 0;
-	return sscanf(numbers[n % NUMBERS], "%" SCNd64 "%c", wall_us, &end) == 1 ? 0 : -EBADMSG;
+	return sscanf(answer, "t %" SCNd64 "%c", wall_us, &end) == 2 && end == '\n' ? 0 : -EBADMSG;
 }
 
 int reload_ask(const char *busctl, const char *unit, int64_t *wall_us, struct err *err)
@@ -115,8 +104,8 @@ int reload_ask(const char *busctl, const char *unit, int64_t *wall_us, struct er
 			       (char *)"get-property",
 			       (char *)"org.freedesktop.systemd1",
 			       object,
-			       (char *)"org.freedesktop.systemd1.Service",
-			       (char *)"ExecReload",
+			       (char *)"org.freedesktop.systemd1.Unit",
+			       (char *)"StateChangeTimestamp",
 			       NULL };
 	int r = object_of(object, unit);
 
