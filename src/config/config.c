@@ -54,14 +54,13 @@ static int take_text(struct draft *draft, const char *name, const char *text, si
 	return file ? config_ini_read(draft, file, text, len, dialect, err) : -err->code;
 }
 
-static int take_file(struct draft *draft, int dir, const char *path, const char *name, enum dialect dialect,
-		     struct err *err)
+static int take_file(struct draft *draft, int dir, const struct source *source, struct err *err)
 {
 	autofree char *text = NULL;
 	size_t len;
-	int r = config_file_read(dir, path, name, dialect, &text, &len, err);
+	int r = config_file_read(dir, source, &text, &len, err);
 
-	return r < 0 ? r : take_text(draft, name, text, len, dialect, err);
+	return r < 0 ? r : take_text(draft, source->name, text, len, source->dialect, err);
 }
 
 /* A file that cannot be taken: what it may enable is not known then. */
@@ -73,7 +72,7 @@ static int file_mistake(struct draft *draft, int r, const struct err *err)
 
 static int take_drop_in(struct draft *draft, int dir, const char *path, const char *name, struct err *err)
 {
-	int r = take_file(draft, dir, path, name, DIALECT_OURS, err);
+	int r = take_file(draft, dir, &(struct source){ path, name, DIALECT_OURS }, err);
 
 	/* A drop-in that goes away while it is read is a failure, but the configuration is not missing. */
 	if (r == -ENOENT)
@@ -114,13 +113,14 @@ static int take_own_files(struct draft *draft, int dir, const char *root, const 
 	int r;
 
 	snprintf(name, sizeof(name), "%s%s%s", root, dir == AT_FDCWD ? "" : "/", path);
-	r = file_mistake(draft, take_file(draft, dir, path, name, DIALECT_OURS, err), err);
+	r = file_mistake(draft, take_file(draft, dir, &(struct source){ path, name, DIALECT_OURS }, err), err);
 	return r < 0 ? r : take_drop_ins(draft, dir, path, name, err);
 }
 
 static int take_nova(struct draft *draft, const struct host *host, struct err *err)
 {
 	char name[2 * PATH_MAX];
+	struct source source = { .name = name, .dialect = DIALECT_NOVA };
 	int r;
 
 	if (!draft->nova_conf)
@@ -128,7 +128,8 @@ static int take_nova(struct draft *draft, const struct host *host, struct err *e
 	if (!host)
 		return spot_err(&draft->nova_at, err, "a nova.conf cannot be read here");
 	snprintf(name, sizeof(name), "%s%s", host->name, draft->nova_conf);
-	r = take_file(draft, host->root, draft->nova_conf + strspn(draft->nova_conf, "/"), name, DIALECT_NOVA, err);
+	source.path = draft->nova_conf + strspn(draft->nova_conf, "/");
+	r = take_file(draft, host->root, &source, err);
 	/* What fails before its text is read has no line of its own. A missing nova.conf is no missing configuration. */
 	if (r < 0 && r != -EINVAL)
 		r = spot_err(&draft->nova_at, err, "%s: %s", name, strerrordesc_np(-r));

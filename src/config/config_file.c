@@ -28,26 +28,25 @@ static int check_trust(const struct stat *st, const char *name, enum dialect dia
 	return 0;
 }
 
-int config_file_read(int dir, const char *path, const char *name, enum dialect dialect, char **text, size_t *len,
-		     struct err *err)
+int config_file_read(int dir, const struct source *source, char **text, size_t *len, struct err *err)
 {
 	/* Without O_NONBLOCK a pipe in the place of the file would be waited for. */
-	autoclose int fd = openat(dir, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	struct spot at = { .file = name };
+	autoclose int fd = openat(dir, source->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct spot at = { .file = source->name };
 	struct stat st;
 	int r;
 
 	if (fd < 0 || fstat(fd, &st) < 0)
-		return err_sys(err, errno, "%s", name);
+		return err_sys(err, errno, "%s", source->name);
 	if (!S_ISREG(st.st_mode))
 		return spot_err(&at, err, "not a regular file");
-	r = check_trust(&st, name, dialect, err);
+	r = check_trust(&st, source->name, source->dialect, err);
 	if (r < 0)
 		return r;
 	r = file_slurp(fd, FILE_MAX, text, len);
 	if (r == -EFBIG)
 		return spot_err(&at, err, "larger than 1 MiB");
-	return r < 0 ? err_sys(err, -r, "%s", name) : 0;
+	return r < 0 ? err_sys(err, -r, "%s", source->name) : 0;
 }
 
 static int by_bytes(const struct dirent **a, const struct dirent **b)

@@ -18,6 +18,13 @@ enum { KEYS_MAX = 16, SECTIONS_MAX = 1024 };
 /* Ours, or nova.conf as oslo.config reads it: only the sections and keys that Nova and we share are read in it. */
 enum dialect { DIALECT_OURS, DIALECT_NOVA };
 
+/* A file to be read. */
+struct source {
+	const char *path; /* seen from a directory */
+	const char *name; /* in messages */
+	enum dialect dialect;
+};
+
 /* Where something stands: line 0, section and key NULL in messages on a whole file or section. Owns nothing. */
 struct spot {
 	const char *file;
@@ -114,11 +121,9 @@ int config_each_item(const struct setting *t, char *list, int (*add)(const struc
 /*
  * Reads a file of ours or nova.conf. Followed if it is a link; must be a regular file of at most 1 MiB. Ours must
  * belong to root or to whoever runs this, and nobody else may write to it; nova.conf, which packages give to Nova's
- * own user, must not be writable for everybody. `name` is how messages call it. Returns the errno of open, or
- * -EINVAL.
+ * own user, must not be writable for everybody. Returns the errno of open, or -EINVAL.
  */
-int config_file_read(int dir, const char *path, const char *name, enum dialect dialect, char **text, size_t *len,
-		     struct err *err);
+int config_file_read(int dir, const struct source *source, char **text, size_t *len, struct err *err);
 
 struct dirent;
 

@@ -138,7 +138,7 @@ int hotplug_attach(struct hotplug *hp, const char *type, bool persistent, struct
 	unsigned int sides = VIRT_LIVE | (persistent ? VIRT_CONFIG : 0);
 	autodomxml struct domxml *doc = NULL;
 	struct err later = { 0 };
-	char id[ID_SIZE], xml[512];
+	struct hotplug_choice choice;
 	int r;
 
 	if (!hp->domain.running)
@@ -148,18 +148,18 @@ int hotplug_attach(struct hotplug *hp, const char *type, bool persistent, struct
 		return err_set(err, EPERM, "domain %s: transient: it has no definition to change", hp->domain.name);
 	r = domxml_parse(&doc, hp->domain.xml, strlen(hp->domain.xml), 0, err);
 	if (r == 0)
-		r = hotplug_choose(hp, domxml_request(doc), type, id, xml, sizeof(xml), err);
+		r = hotplug_choose(hp, domxml_request(doc), type, &choice, err);
 	if (r < 0)
 		return r;
 	/* What is told of it is read before: once the guest has it, nothing can fail. */
-	if (find_lease(hp, id, lease, err) < 0) {
-		hotplug_unlease(hp, hp->policy, id, host_now_ms(), &later);
+	if (find_lease(hp, choice.id, lease, err) < 0) {
+		hotplug_unlease(hp, hp->policy, choice.id, host_now_ms(), &later);
 		return -err->code;
 	}
-	r = hotplug_plug(hp, id, xml, sides, err);
+	r = hotplug_plug(hp, choice.id, choice.xml, sides, err);
 	if (r < 0)
 		return r;
-	log_info("attach: domain %s: attached %s", hp->domain.name, id);
+	log_info("attach: domain %s: attached %s", hp->domain.name, choice.id);
 	/* Facts for a migration: the guest has its vGPU without them. */
 	for (unsigned int side = VIRT_LIVE; side <= sides; side <<= 1)
 		if (hotplug_write_facts(hp, side, &later) < 0)

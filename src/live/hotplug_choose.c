@@ -120,8 +120,8 @@ static int lease_vf(struct hotplug *hp, struct request *request, struct vgpu_req
 	return r;
 }
 
-int hotplug_choose(struct hotplug *hp, const struct request *domain, const char *type, char id[ID_SIZE], char *xml,
-		   size_t size, struct err *err)
+int hotplug_choose(struct hotplug *hp, const struct request *domain, const char *type, struct hotplug_choice *choice,
+		   struct err *err)
 {
 	struct vgpu_request req = { .kind = REQUEST_MDEV, .numa = NUMA_AUTO, .has_metadata = type != NULL };
 	struct request request = *domain; /* the domain's own, with one more vGPU and nothing else to be had */
@@ -136,12 +136,12 @@ int hotplug_choose(struct hotplug *hp, const struct request *domain, const char 
 	if (vf) {
 		req.kind = REQUEST_PCI;
 		req.has_metadata = true;
-		r = lease_vf(hp, &request, &req, xml, size, err);
+		r = lease_vf(hp, &request, &req, choice->xml, sizeof(choice->xml), err);
 	} else {
 		uuid_random(req.id);
-		mdev_xml(req.id, xml, size);
+		mdev_xml(req.id, choice->xml, sizeof(choice->xml));
 		r = hotplug_lease(hp, &request, "attach", err);
 	}
-	memcpy(id, req.id, ID_SIZE);
+	memcpy(choice->id, req.id, ID_SIZE);
 	return r;
 }

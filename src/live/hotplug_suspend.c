@@ -18,8 +18,9 @@ static int parse_record(struct domxml **record, const char *xml, struct err *err
 
 static int set_record(struct hotplug *hp, const char *record, struct err *err)
 {
-	return virt_set_metadata(hp->virt, hp->domain.uuid, DOMXML_SUSPENDED_KEY, DOMXML_SUSPENDED_NS, record,
-				 VIRT_LIVE, err);
+	static const struct virt_element element = { DOMXML_SUSPENDED_NS, DOMXML_SUSPENDED_KEY };
+
+	return virt_set_metadata(hp->virt, hp->domain.uuid, &element, record, VIRT_LIVE, err);
 }
 
 /* Attaches the requests of a record, whose vGPUs are leased and created; all of them are tried. */

@@ -7,12 +7,17 @@
 /* Leases and makes what the request asks for, all or nothing; `op` is for the log. The connection is a new one then. */
 int hotplug_lease(struct hotplug *hp, const struct request *request, const char *op, struct err *err);
 
+/* A vGPU to be attached: its ID, and the XML with which libvirt attaches it. */
+struct hotplug_choice {
+	char id[ID_SIZE], xml[512];
+};
+
 /*
- * Leases and makes one more vGPU of a type (NULL: the only one) for a domain: an mdev, or where only VFs serve the
- * type, one that is free. Its id, and the XML with which libvirt attaches it.
+ * Leases and creates one more vGPU of a type (NULL: the only one) for a domain: an mdev, or where only VFs provide the
+ * type, one that is free.
  */
-int hotplug_choose(struct hotplug *hp, const struct request *domain, const char *type, char id[ID_SIZE], char *xml,
-		   size_t size, struct err *err);
+int hotplug_choose(struct hotplug *hp, const struct request *domain, const char *type, struct hotplug_choice *choice,
+		   struct err *err);
 
 /*
  * Releases the domain's lease of this vGPU, if it had it at `asked_ms` (CLOCK_MONOTONIC): a younger one is another

@@ -25,11 +25,12 @@ void host_facts_free(struct host_facts *facts)
 int migration_facts_write(struct virt *virt, const struct host_facts *facts, const struct domxml *doc,
 			  const char *domain, unsigned int side, struct err *err)
 {
-	autofree char *element = NULL;
-	int r = migration_facts_element(doc, &facts->inv, &facts->leases, &element, err);
+	static const struct virt_element element = { DOMXML_NS, DOMXML_NS_KEY };
+	autofree char *xml = NULL;
+	int r = migration_facts_element(doc, &facts->inv, &facts->leases, &xml, err);
 
-	if (r < 0 || !element)
+	if (r < 0 || !xml)
 		return r;
-	r = virt_set_metadata(virt, domain, DOMXML_NS_KEY, DOMXML_NS, element, side, err);
+	r = virt_set_metadata(virt, domain, &element, xml, side, err);
 	return r < 0 ? r : 1;
 }

@@ -99,11 +99,13 @@ int virt_saved_xml(struct virt *virt, const char *uuid, char **xml, struct err *
 /* Starts a domain that is defined: from its saved image where it has one. */
 int virt_start(struct virt *virt, const char *uuid, struct err *err);
 
-/*
- * Makes this the element of its namespace in the domain's metadata, on these sides; NULL removes it. `key` is the
- * prefix that it gets where the XML gives none.
- */
-int virt_set_metadata(struct virt *virt, const char *uuid, const char *key, const char *ns, const char *xml,
+/* An element of a domain's metadata: its namespace, and the prefix that it gets where its XML has none. */
+struct virt_element {
+	const char *ns, *key;
+};
+
+/* Makes this the element in the domain's metadata, on these sides; NULL removes it. */
+int virt_set_metadata(struct virt *virt, const char *uuid, const struct virt_element *element, const char *xml,
 		      unsigned int sides, struct err *err);
 
 /*

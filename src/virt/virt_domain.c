@@ -112,21 +112,21 @@ static int add_domain(struct virt *virt, virDomainPtr domain, bool running_only,
 int virt_list(struct virt *virt, bool running_only, struct virt_domain **out, size_t *n, struct err *err)
 {
 	virDomainPtr *domains = NULL;
-	int r, found = virt_lib.virConnectListAllDomains(virt->conn, &domains,
-							 running_only ? VIR_CONNECT_LIST_DOMAINS_ACTIVE : 0);
+	int r = 0, found = virt_lib.virConnectListAllDomains(virt->conn, &domains,
+							     running_only ? VIR_CONNECT_LIST_DOMAINS_ACTIVE : 0);
 
 	*out = NULL;
 	*n = 0;
 	if (found < 0)
 		return virt_error(virt, err, "cannot list the domains");
 	*out = calloc((size_t)found + 1, sizeof(**out));
-	r = *out ? 0 : err_sys(err, ENOMEM, "cannot list the domains");
-	for (int i = 0; i < found; i++) {
-		if (r == 0)
-			r = add_domain(virt, domains[i], running_only, *out, n, err);
+	for (int i = 0; *out && i < found && r == 0; i++)
+		r = add_domain(virt, domains[i], running_only, *out, n, err);
+	for (int i = 0; i < found; i++)
 		virt_lib.virDomainFree(domains[i]);
-	}
 	free(domains);
+	if (!*out)
+		return err_sys(err, ENOMEM, "cannot list the domains");
 	if (r == 0)
 		return 0;
 	virt_list_free(*out, *n);
@@ -238,14 +238,15 @@ int virt_start(struct virt *virt, const char *uuid, struct err *err)
 	return virt_lib.virDomainCreate(domain) < 0 ? failed(virt, domain, "cannot start it", err) : 0;
 }
 
-int virt_set_metadata(struct virt *virt, const char *uuid, const char *key, const char *ns, const char *xml,
+int virt_set_metadata(struct virt *virt, const char *uuid, const struct virt_element *element, const char *xml,
 		      unsigned int sides, struct err *err)
 {
 	autodomain virDomainPtr domain = lookup(virt, uuid, err);
 
 	if (!domain)
 		return -err->code;
-	if (virt_lib.virDomainSetMetadata(domain, VIR_DOMAIN_METADATA_ELEMENT, xml, key, ns, affects(sides)) < 0)
+	if (virt_lib.virDomainSetMetadata(domain, VIR_DOMAIN_METADATA_ELEMENT, xml, element->key, element->ns,
+					  affects(sides)) < 0)
 		return failed(virt, domain, "cannot change its metadata", err);
 	return 0;
 }

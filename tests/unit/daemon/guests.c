@@ -63,13 +63,12 @@ void virt_list_free(struct virt_domain *list, size_t n)
 	(void)n;
 }
 
-int virt_set_metadata(struct virt *virt, const char *uuid, const char *key, const char *ns, const char *xml,
+int virt_set_metadata(struct virt *virt, const char *uuid, const struct virt_element *element, const char *xml,
 		      unsigned int sides, struct err *err)
 {
 	(void)virt;
 	(void)uuid;
-	(void)key;
-	(void)ns;
+	(void)element;
 	(void)xml;
 	(void)sides;
 	return err_set(err, ENOENT, "nobody runs");

@@ -196,7 +196,8 @@ static void suspended_twice(void)
 	ok(hotplug_open(&hp, "vm1", &err) == 0, "a suspend that begins while another does");
 	fake.has_a = false;
 	fake.record = strdup("<suspended hostdevs=''/>");
-	ok(hotplug_suspend(&hp, &n, &err) == -EPERM && strstr(err.text, "an earlier suspend"), "is refused: %s", err.text);
+	ok(hotplug_suspend(&hp, &n, &err) == -EPERM && strstr(err.text, "an earlier suspend"), "is refused: %s",
+	   err.text);
 	is(fake.record, "<suspended hostdevs=''/>", "and the other's record is not written over");
 	ok(fake.has_b, "nor anything taken");
 	hotplug_close(&hp);

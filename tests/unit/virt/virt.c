@@ -14,6 +14,8 @@
 #define VM "67a42c8b-0000-4000-8000-000000000001"
 #define NS "urn:test:1"
 
+static const struct virt_element element = { NS, "t" };
+
 static const char node[] = "node.xml = <node><domain type='test'><name>vm1</name><uuid>" VM
 			   "</uuid><memory>8192</memory>"
 			   "<os><type>hvm</type></os></domain></node>";
@@ -116,12 +118,12 @@ static void metadata(struct virt *virt)
 {
 	struct err err = { 0 };
 
-	ok(virt_set_metadata(virt, VM, "t", NS, "<lease a='1'/>", VIRT_LIVE, &err) == 0, "metadata is set, live");
+	ok(virt_set_metadata(virt, VM, &element, "<lease a='1'/>", VIRT_LIVE, &err) == 0, "metadata is set, live");
 	ok(has_element(virt, VIRT_LIVE), "and there");
 	ok(!has_element(virt, VIRT_CONFIG), "the definition has none of it");
-	ok(virt_set_metadata(virt, VM, "t", NS, NULL, VIRT_LIVE, &err) == 0 && !has_element(virt, VIRT_LIVE),
+	ok(virt_set_metadata(virt, VM, &element, NULL, VIRT_LIVE, &err) == 0 && !has_element(virt, VIRT_LIVE),
 	   "it can be removed");
-	ok(virt_set_metadata(virt, VM, "t", NS, "<lease", VIRT_LIVE, &err) < 0, "what is no XML is an error: %s",
+	ok(virt_set_metadata(virt, VM, &element, "<lease", VIRT_LIVE, &err) < 0, "what is no XML is an error: %s",
 	   err.text);
 }
 
@@ -157,7 +159,7 @@ static void events(struct virt *virt)
 	heard.timer = virt_loop_timer(-1, give_up, &heard, &err);
 	ok(heard.timer >= 0, "a timer waits until it is set");
 	ok(virt_watch(virt, hear, &heard, &err) == 0, "events can be had");
-	virt_set_metadata(virt, VM, "t", NS, "<lease/>", VIRT_LIVE, &err);
+	virt_set_metadata(virt, VM, &element, "<lease/>", VIRT_LIVE, &err);
 	virt_managed_save(virt, VM, &err);
 	virt_start(virt, VM, &err);
 	listen_for(&heard, req);
