@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Releases on a simulated host: what is removed, what is left standing, and who takes precedence over a removal. */
+#include "device/release.h"
+
+#include <errno.h>
+
+#include "config/config.h"
+#include "lib/live.h"
+#include "lib/vgpu.h"
+
+#define T4 "0000:84:00.0"
+#define U(n) "c6f1a2b3-0000-4000-8000-00000000000" #n
+#define VM(n) "dddddddd-0000-4000-8000-00000000000" #n
+
+static struct live live;
+static struct store store;
+static struct config config;
+static struct err err;
+
+static void make(const char *id)
+{
+	if (kernel_create(&live.tree.host, MDEV(T4, "nvidia-222", id), &err) < 0)
+		tree_fail(err.text);
+}
+
+static bool exists(const char *id)
+{
+	return kernel_exists(&live.tree.host, MDEV("", "", id)) == 1;
+}
+
+static struct lease put(const char *id, const char *domain, enum lease_state state, enum lease_origin origin)
+{
+	struct lease lease = { .vgpu = *MDEV(T4, "nvidia-222", id), .state = state, .origin = origin };
+
+	snprintf(lease.vgpu.pgpu, sizeof(lease.vgpu.pgpu), "%s", T4);
+	snprintf(lease.domain, sizeof(lease.domain), "%s", domain);
+	snprintf(lease.name, sizeof(lease.name), "vm");
+	if (store_lock(&store, 1000, &err) < 0 || lease_put(&store, &lease, &err) < 0)
+		tree_fail(err.text);
+	store_unlock(&store);
+	return lease;
+}
+
+static bool leased(const char *id)
+{
+	struct lease lease;
+	int r = store_lock(&store, 1000, &err);
+
+	if (r == 0)
+		r = lease_get(&store, id, &lease, &err);
+	store_unlock(&store);
+	return r == 1;
+}
+
+static int finish(const char *id)
+{
+	return release_finish(&store, &config.policy, id, host_now_ms() + 300, &err);
+}
+
+static void origins(void)
+{
+	make(U(1));
+	make(U(2));
+	put(U(1), VM(1), LEASE_RELEASING, LEASE_CREATED);
+	put(U(2), VM(1), LEASE_RELEASING, LEASE_ADOPTED);
+	ok(finish(U(1)) == 0 && !exists(U(1)) && !leased(U(1)), "what was created is removed, with its lease");
+	ok(finish(U(2)) == 0 && exists(U(2)) && !leased(U(2)), "of what was adopted only the lease goes");
+	ok(finish(U(2)) == 0, "a release can be repeated");
+	put(U(2), VM(1), LEASE_ACTIVE, LEASE_CREATED);
+	ok(finish(U(2)) == 0 && exists(U(2)) && leased(U(2)), "an active lease keeps its device");
+}
+
+static void marks(void)
+{
+	struct release_ids ids;
+	struct lease lease = put(U(3), VM(2), LEASE_RESERVED, LEASE_CREATED);
+
+	put(U(4), VM(2), LEASE_ACTIVE, LEASE_CREATED);
+	ok(release_mark(&store, VM(2), lease.since_ms - 1000, 1000, &ids, &err) == 0 && ids.n == 0,
+	   "a lease that is younger than the release is not meant");
+	free(ids.list);
+	ok(release_mark(&store, VM(2), host_now_ms(), 1000, &ids, &err) == 0 && ids.n == 1 && !leased(U(3)),
+	   "a reservation is dropped, and the rest marked");
+	is(ids.n ? ids.list[0] : NULL, U(4), "by its ID");
+	free(ids.list);
+	ok(finish(U(4)) == 0 && !leased(U(4)), "a device that is absent already is no error");
+}
+
+/* Who leases a device and then finds its removal under way waits; who removes it looks at the leases afterwards. */
+static void removals(void)
+{
+	const struct vgpu_ref vgpu = put(U(2), VM(1), LEASE_RELEASING, LEASE_CREATED).vgpu;
+	int lock = store_lock_removal(&store, U(2), &err);
+	struct lease lease;
+
+	ok(lock >= 0 && store_removes(&store, U(2)), "a removal is seen");
+	ok(!store_removes(&store, U(1)), "by its device alone");
+	ok(store_lock_removal(&store, U(2), &err) == -EBUSY, "and is one at a time");
+	ok(finish(U(2)) == -EAGAIN && exists(U(2)) && leased(U(2)), "a second one waits for its end: %s", err.text);
+	ok(store_lock(&store, 0, &err) == 0, "the store's lock, in the same file, is another one");
+	store_unlock(&store);
+	store_end_removal(U(2), lock);
+	ok(!store_removes(&store, U(2)), "it ends");
+	ok(release_orphan(&store, &config.policy, &vgpu, host_now_ms() + 500, &err) == -EBUSY && exists(U(2)),
+	   "a device that was leased meanwhile is no orphan: %s", err.text);
+	lease = put(U(2), VM(1), LEASE_ACTIVE, LEASE_CREATED);
+	lease.since_ms--;
+	ok(release_claim(&store, &lease, host_now_ms() + 500, &err) == 0, "a lease that has changed is not claimed");
+	ok(release_unmarked(&store, &config.policy, &lease, host_now_ms(), host_now_ms() + 500, &err) == 0 &&
+		   exists(U(2)),
+	   "nor removed without a mark");
+	lease.since_ms++;
+	ok(release_unmarked(&store, &config.policy, &lease, host_now_ms(), host_now_ms() + 500, &err) == 0 &&
+		   !exists(U(2)) && leased(U(2)),
+	   "the very lease that its domain gave up is, and stays");
+	ok(release_now(&store, &config.policy, &lease, &err) == 1 && !leased(U(2)), "until it can be dropped");
+}
+
+int main(void)
+{
+	live_begin(&live, "t4");
+	config_default(&config);
+	config.policy.driver_cleanup_s = 0;
+	config.policy.release_timeout_s = 1;
+	if (store_open(&store, &live.tree.host, true, &err) < 0)
+		tree_fail(err.text);
+	origins();
+	marks();
+	removals();
+	store_close(&store);
+	config_free(&config);
+	live_end(&live);
+	return tap_done();
+}
