@@ -95,7 +95,7 @@ static void plan_on_vfs(struct start *s, const struct check *check)
 	if (tried)
 		return;
 	plan->kind = PLAN_REFUSE;
-	plan->no_room = true;
+	plan->no_capacity = true;
 	snprintf(plan->text, sizeof(plan->text), "every VF of the pool is in use or leased");
 }
 
@@ -156,7 +156,7 @@ static void report_refusal(struct check *check, const struct start *s)
 	enum check_status status = CHECK_FAIL;
 	const char *own = "";
 
-	for (int g = 0; plan->no_room && g < (int)check->pool->inv->npgpus; g++) {
+	for (int g = 0; plan->no_capacity && g < (int)check->pool->inv->npgpus; g++) {
 		struct load load;
 
 		if (!check->pool->cards[g].in_pool || !pool_serves(check->pool, g, s->section->type))

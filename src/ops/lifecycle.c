@@ -97,7 +97,7 @@ static int plan_round(struct rounds *r, struct err *err)
 
 int attach_refusal(const struct lifecycle *lifecycle, const struct plan *plan, struct err *err)
 {
-	return err_set(err, plan->no_room ? ENOSPC : EPERM, "vGPU %s: %s",
+	return err_set(err, plan->no_capacity ? ENOSPC : EPERM, "vGPU %s: %s",
 		       lifecycle->request->vgpus[plan->refused_vgpu].id, plan->text);
 }
 

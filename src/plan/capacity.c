@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Room: can this pGPU carry one more vGPU of a type now, and on which parent? */
+/* Capacity: can this pGPU carry one more vGPU of a type now, and on which parent? */
 #include "plan/capacity.h"
 
 #include <limits.h>
@@ -16,7 +16,7 @@ struct load {
 	int of_type;           /* of both, those of the type asked for */
 	double cost;           /* of the pending ones, in instances of the type asked for */
 	double used_mib;       /* of both, where framebuffers are known */
-	bool in_flight;        /* a creation or give-back is under way */
+	bool in_flight;        /* a creation or release is under way */
 	char other[TYPE_SIZE]; /* one of another framebuffer size; "" none */
 	int other_mib;
 	char beside[TYPE_SIZE]; /* one of another type; "" none */
@@ -97,7 +97,7 @@ static void load_leases(struct load *load, const struct asked *asked, const stru
 			continue;
 		load->in_flight |= l->at_work;
 		/*
-		 * A device that is gone takes no room, unless a creation that hung and was given up may bring it yet.
+		 * A device that is gone takes no capacity, unless a creation that hung and was given up may bring it yet.
 		 */
 		if (inventory_device(facts->inv, l->vgpu.id) || (l->state == LEASE_RELEASING && !l->at_work))
 			continue;
@@ -127,7 +127,7 @@ static struct load load_of(const struct asked *asked)
 		load_one(&load, asked->type, type, mib);
 	}
 	load_leases(&load, asked, facts->leases, asked->query->id);
-	/* Another of the domain's wants has what was promised, also where that is the address that this one had. */
+	/* Another of the domain's requests has what was promised, also where that is the address that this one had. */
 	load_leases(&load, asked, asked->query->promised, NULL);
 	return load;
 }

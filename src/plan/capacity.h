@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Room: can this pGPU carry one more vGPU of a type now, and on which parent? Part of plan, and as pure.
+ * Capacity: can this pGPU carry one more vGPU of a type now, and on which parent? Part of plan, and as pure.
  *
  * What counts is the union of the devices that the kernel has and the leases whose devices it does not have yet. The
  * kernel's count knows the first; what is promised beyond it is taken off. VFs are counted per pGPU, never per VF.
  *
  * Facts (NVIDIA): all vGPUs of a pGPU have one framebuffer size unless mixed-size mode is on; then types of another
- * size show room although the card is in use. On SR-IOV cards available_instances is 0 or 1 per VF, and the sum over
+ * size show capacity although the card is in use. On SR-IOV cards available_instances is 0 or 1 per VF, and the sum over
  * VFs is no capacity: that is min(max_instance, VFs). On a card that carries several sizes the framebuffer that is left
  * is what bounds. A MIG-backed type is offered while a GPU instance of its size is free.
  */
@@ -19,10 +19,10 @@ struct capacity {
 	int left;         /* how many more fit */
 	int parent;       /* index of the parent to use */
 	double share;     /* of the pGPU in use, 0 to 1 */
-	bool in_flight;   /* no room, but a creation or give-back under way could make some */
-	bool full;        /* no room because of what is there: removing something could help */
-	bool unsuited;    /* no room because the free VFs are none for this hostdev */
-	enum cause cause; /* no room: why, and a command that helps, "" none */
+	bool in_flight;   /* no capacity, but a creation or release under way could make some */
+	bool full;        /* no capacity because of what is there: removing something could help */
+	bool unsuited;    /* no capacity because the free VFs are none for this hostdev */
+	enum cause cause; /* no capacity: why, and a command that helps, "" none */
 	char reason[REASON_SIZE];
 	char fix[REASON_SIZE];
 };

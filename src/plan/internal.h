@@ -12,9 +12,9 @@
 struct planner {
 	const struct plan_facts *facts;
 	struct plan *plan;
-	struct leases promised; /* what earlier wants of this plan take */
-	struct leases held;     /* the facts' leases but those of what is promised: each takes its room once */
-	int over_quota;         /* so many leases that may go must, before the want at hand is within its quota */
+	struct leases promised; /* what earlier requests of this plan take */
+	struct leases held;     /* the facts' leases but those of what is promised: each counts once */
+	int over_quota;         /* so many leases that may go must, before the request at hand is within its quota */
 	int only;               /* the one VF that may be chosen: its parent's index; UNKNOWN any */
 };
 
@@ -28,15 +28,15 @@ struct capacity_vfs {
 struct capacity_vfs capacity_vfs(const struct capacity_query *query, const struct inv_pgpu *card);
 
 /* How the search for a parent ended. */
-enum choice { CHOSEN, CHOSEN_AFTER_REMOVAL, NO_ROOM, NO_ROOM_YET };
+enum choice { CHOSEN, CHOSEN_AFTER_REMOVAL, NO_CAPACITY, NO_CAPACITY_YET };
 
-/* Fills `step` for a device `id` that is to be made; on NO_ROOM… the verdicts say why not, pGPU by pGPU. */
+/* Fills `step` for a device `id` that is to be made; on NO_CAPACITY… the verdicts say why not, pGPU by pGPU. */
 enum choice plan_choose(struct planner *p, size_t req, const char *id, struct step *step);
 
 /* Why the step can be: what is removed for it, by name; a domain's own, or one that nobody has. */
 void plan_tell_removal(const struct planner *p, struct step *step);
 
-/* What is reserved for one want of a domain that arrives (migrate, restore). */
+/* What is reserved for one request of a domain that arrives (migrate, restore). */
 bool plan_arrival(struct planner *p, size_t req, struct step *step);
 
 /* A device that exists, for a start: kept, adopted, or refused. */
@@ -60,23 +60,23 @@ void plan_quota_removes(struct planner *p, const struct step *step);
  */
 bool plan_may_go(const struct plan_facts *facts, const char *id);
 
-/* May this device be removed to make room? */
+/* May this device be removed to make capacity? */
 bool plan_is_reclaimable(const struct plan_facts *facts, const char *id);
 
-/* plan_vf.c: a hostdev of type pci, for a start; and what its wish is known to be beyond the XML. */
+/* plan_vf.c: a hostdev of type pci, for a start; and what its request is known to be beyond the XML. */
 bool plan_vf_prepare(struct planner *p, size_t req, struct step *step);
 void plan_vf_request(const struct plan_facts *facts, struct resolved_request *resolved);
 
 /* May the domain's hostdev be on this VF at all? Where not, the plan ends with the reason. */
 bool plan_vf_suits(struct planner *p, size_t req, int parent);
 
-/* Nobody says which type: the only one that this card (UNKNOWN: the pool) has for the want's kind, if it is one. */
+/* Nobody says which type: the only one that this card (UNKNOWN: the pool) has for the request's kind, if it is one. */
 void plan_only_type(const struct plan_facts *facts, struct resolved_request *resolved, int pgpu);
 
 /* Does what a domain brings from the source of a migration fit here? Ends the plan with the refusal where not. */
 bool plan_source_fits(struct planner *p, size_t req);
 
-/* Of several types that a wish may have, leaves those that are called as on the source, if there are any. */
+/* Of several types that a request may have, leaves those that are called as on the source, if there are any. */
 void plan_source_narrow(const struct plan_facts *facts, struct resolved_request *resolved);
 
 /* Makes a vGPU that does not exist: chooses, or ends the plan with the reason. */
@@ -94,5 +94,5 @@ bool plan_refuse_device(struct planner *p, size_t req, const char *fmt, ...) __a
 /* The device that is asked for; "": any will do. */
 const char *plan_named(const struct vgpu_request *req);
 
-/* Is the type one of those that the wish names (or does it name none)? */
+/* Is the type one of those that the request names (or does it name none)? */
 bool plan_type_fits(const struct resolved_request *resolved, const char *type);

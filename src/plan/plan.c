@@ -13,7 +13,7 @@
 static void refuse(struct planner *p, size_t req, const char *fmt, va_list ap)
 {
 	p->plan->kind = PLAN_REFUSE;
-	p->plan->no_room = false;
+	p->plan->no_capacity = false;
 	p->plan->refused_vgpu = req;
 	p->plan->why = 0;
 	vsnprintf(p->plan->text, sizeof(p->plan->text), fmt, ap);
@@ -90,7 +90,7 @@ void plan_adopt(const struct planner *p, const struct inv_device *device, struct
 	}
 }
 
-/* The later wants of this plan see what this one takes, in the place of what the domain had reserved for it. */
+/* The later requests of this plan see what this one takes, in the place of what the domain had reserved for it. */
 static void promise(struct planner *p, const struct step *step)
 {
 	struct lease *l = &p->promised.list[p->promised.n++], *had = lease_find(&p->held, step->vgpu.id);
@@ -139,28 +139,29 @@ bool plan_creation(struct planner *p, size_t req, const char *id, struct step *s
 		return plan_refuse(p, req, "does not exist and cannot be created: no configuration");
 	if (resolved->ntypes == 0)
 		return refuse_untyped(p, req);
-	/* Before room is waited for, or looked for. */
+	/* Before capacity is waited for, or looked for. */
 	if (!plan_quota(p, req, id))
 		return false;
 	switch (plan_choose(p, req, id, step)) {
 	case CHOSEN:
 		return true;
 	case CHOSEN_AFTER_REMOVAL:
-		/* An arrival counts on the room; the prepare that follows makes it. */
+		/* An arrival counts on the capacity; the prepare that follows makes it. */
 		if (p->facts->mode != PLAN_PREPARE)
 			return true;
 		p->plan->kind = PLAN_REMOVE;
 		return true;
-	case NO_ROOM_YET:
+	case NO_CAPACITY_YET:
 		p->plan->kind = PLAN_WAIT;
 		break;
-	case NO_ROOM:
+	case NO_CAPACITY:
 		p->plan->kind = p->facts->reclaimable_known ? PLAN_REFUSE : PLAN_LOOK;
 		break;
 	}
-	p->plan->no_room = true;
+	p->plan->no_capacity = true;
 	p->plan->refused_vgpu = req;
-	p->plan->why = plan_text_no_room(p->plan, p->facts, &p->promised, req, p->plan->text, sizeof(p->plan->text));
+	p->plan->why = plan_text_no_capacity(p->plan, p->facts, &p->promised, req, p->plan->text,
+					     sizeof(p->plan->text));
 	return false;
 }
 
@@ -194,7 +195,7 @@ bool plan_wait_for_kernel(struct planner *p, size_t req, const char *parent)
 	return false;
 }
 
-static bool prepare_want(struct planner *p, size_t req, struct step *step)
+static bool prepare_request(struct planner *p, size_t req, struct step *step)
 {
 	const struct vgpu_request *w = p->facts->resolved_requests[req].req;
 	const char *id = w->any ? p->facts->resolved_requests[req].fresh : w->id;
@@ -260,14 +261,14 @@ void plan_make(struct plan *plan, const struct plan_facts *facts)
 	for (size_t i = 0; i < nvgpus && going; i++) {
 		struct step *step = &plan->steps[i];
 
-		going = facts->mode == PLAN_PREPARE ? prepare_want(&p, i, step) : plan_arrival(&p, i, step);
+		going = facts->mode == PLAN_PREPARE ? prepare_request(&p, i, step) : plan_arrival(&p, i, step);
 		/* What the domain keeps was counted when it came. */
 		if (!going || (step->kind != STEP_KEEP && !plan_quota(&p, i, step->vgpu.id)))
 			break;
 		plan_quota_removes(&p, step);
 		promise(&p, step);
 		plan->nsteps++;
-		/* What has to be removed for one want is removed before the next one is looked at. */
+		/* What has to be removed for one request is removed before the next one is looked at. */
 		going = plan->kind == PLAN_STEPS;
 	}
 	refuse_placeholder(&p);

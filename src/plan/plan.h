@@ -31,10 +31,11 @@ enum type_source {
 	TYPE_SERVED,     /* nobody: the VF's card serves only this one */
 };
 
-/* What is known of one want beyond the XML: its type candidates, where it was, what NUMA nodes suit it. */
+/* What is known of one request beyond the XML: its type candidates, where it was, what NUMA nodes suit it. */
 struct resolved_request {
 	const struct vgpu_request *req;
-	char types[RESOLVED_TYPES_MAX][TYPE_SIZE]; /* any of these, the first that has room; none: nothing says which */
+	char types[RESOLVED_TYPES_MAX]
+		  [TYPE_SIZE]; /* any of these, the first that has capacity; none: nothing says which */
 	int ntypes;
 	enum type_source source;
 	char fresh[UUID_SIZE];         /* the UUID to use where a new one is needed */
@@ -69,7 +70,7 @@ struct failed_attempt {
 	char reason[REASON_SIZE];
 };
 
-/* A device that may be removed to make room: an orphan, or one of ours whose domain is gone. */
+/* A device that may be removed to make capacity: an orphan, or one of ours whose domain is gone. */
 struct reclaimable {
 	char id[ID_SIZE];
 };
@@ -101,21 +102,22 @@ struct plan_facts {
 	const struct device_facts *vfs;     /* one for each inv->parents, looked up for VFs; NULL none was */
 	int libvirt;                        /* its version, 9007000 is 9.7.0; 0 where it cannot be told */
 	const struct request *request;
-	const struct resolved_request *resolved_requests; /* one for each request->wants */
+	const struct resolved_request *resolved_requests; /* one for each request->requests */
 	const struct failed_attempt *failed_attempts;
 	size_t nfailed_attempts;
 	const struct failure *failures; /* of other runs, a while ago: those candidates come last */
 	size_t nfailures;
 	const struct reclaimable *reclaimable;
 	size_t nreclaimable;
-	bool reclaimable_known;                   /* the search for what could make room has been made */
-	const struct missing_card *missing_cards; /* looked for together with spares: for the refusal alone */
+	bool reclaimable_known; /* the search for what could make capacity has been made */
+	const struct missing_card
+		*missing_cards; /* looked for together with reclaimable devices: for the refusal alone */
 	size_t nmissing_cards;
 };
 
 enum step_kind { STEP_KEEP, STEP_ADOPT, STEP_CREATE };
 
-/* What to do for one want; for migrate and restore, what is reserved for it. */
+/* What to do for one request; for migrate and restore, what is reserved for it. */
 struct step {
 	enum step_kind kind;
 	struct vgpu_ref vgpu;
@@ -125,11 +127,11 @@ struct step {
 	char why[REASON_SIZE];         /* one clause for people: why this parent */
 };
 
-/* Why a pGPU was not chosen for a want. */
+/* Why a pGPU was not chosen for a request. */
 struct verdict {
 	size_t req;
 	int pgpu;
-	bool elsewhere; /* it serves another type of the want's, for which there is a verdict of its own */
+	bool elsewhere; /* it serves another type of the request's, for which there is a verdict of its own */
 	enum cause cause;
 	char reason[REASON_SIZE]; /* without a name of the card or the vGPU */
 	char fix[REASON_SIZE];    /* a command for this very card; "" none */
@@ -137,22 +139,22 @@ struct verdict {
 
 enum plan_kind {
 	PLAN_STEPS,  /* do them */
-	PLAN_WAIT,   /* no room now, but creations or give-backs are in flight: ask again */
-	PLAN_LOOK,   /* no room: look for spares, ask again */
-	PLAN_REMOVE, /* remove these spares, ask again */
+	PLAN_WAIT,   /* no capacity now, but creations or releases are in flight: ask again */
+	PLAN_LOOK,   /* no capacity: look for reclaimable devices, ask again */
+	PLAN_REMOVE, /* remove these reclaimable devices, ask again */
 	PLAN_REFUSE,
 };
 
 struct plan {
 	enum plan_kind kind;
-	struct step *steps; /* one for each want; of a placeholder that is refused, too */
+	struct step *steps; /* one for each request; of a placeholder that is refused, too */
 	size_t nsteps;
 	char removes[PLAN_REMOVES_MAX][ID_SIZE];
 	size_t nremoves;
 	size_t nquota; /* the last of them are leases that go for the quota's sake, on whatever pGPU */
 	struct verdict *verdicts;
-	size_t nverdicts, verdict_room;
-	bool no_room; /* of a refusal: another time there could be */
+	size_t nverdicts, verdict_size;
+	bool no_capacity; /* of a refusal: another time there could be */
 	size_t refused_vgpu;
 	char warning[256]; /* for the log, whatever the plan is; "" none */
 	char text[3072];   /* of a refusal: device, cause and cure; the domain is named by the caller */

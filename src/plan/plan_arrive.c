@@ -24,7 +24,7 @@ static bool promised(const struct planner *p, const char *id)
 	return false;
 }
 
-/* A foreign device of the pool that nobody has, names or wants. */
+/* A foreign device of the pool that nobody has, names or requests. */
 static const struct inv_device *free_device(const struct planner *p, size_t req)
 {
 	const struct inventory *inv = p->facts->inv;
@@ -49,7 +49,7 @@ static bool refuse_taken(struct planner *p, size_t req, const struct inv_device 
 {
 	const struct resolved_request *resolved = &p->facts->resolved_requests[req];
 	bool vf = resolved->req->kind == REQUEST_PCI;
-	char wanted[1024];
+	char requested[1024];
 
 	if (lease)
 		return plan_refuse_device(
@@ -68,11 +68,11 @@ static bool refuse_taken(struct planner *p, size_t req, const struct inv_device 
 		return plan_refuse_device(
 			p, req, "being created or removed on %s here; migrate_uuid = keep does not allow another",
 			device->vgpu.parent);
-	plan_text_request(resolved, wanted, sizeof(wanted));
+	plan_text_request(resolved, requested, sizeof(requested));
 	if (!plan_type_fits(resolved, device->vgpu.type))
 		return plan_refuse_device(
 			p, req, "exists here as %s on %s, not as %s; migrate_uuid = keep does not allow another",
-			device->vgpu.type, device->vgpu.parent, wanted);
+			device->vgpu.type, device->vgpu.parent, requested);
 	return plan_refuse_device(p, req, "%s here; migrate_uuid = keep does not allow another",
 				  p->facts->devices[device - p->facts->inv->devices].opened == OPEN_YES
 					  ? "held open by a process"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Choosing a parent: the candidates in their order, and what to remove where none has room. */
+/* Choosing a parent: the candidates in their order, and what to remove where none has capacity. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,9 +74,9 @@ static void add_verdict(struct plan *plan, size_t req, int pgpu, bool elsewhere,
 {
 	struct verdict *v;
 
-	if (plan->nverdicts == plan->verdict_room) {
-		plan->verdict_room = plan->verdict_room ? plan->verdict_room * 2 : 32;
-		plan->verdicts = reallocarray(plan->verdicts, plan->verdict_room, sizeof(*plan->verdicts));
+	if (plan->nverdicts == plan->verdict_size) {
+		plan->verdict_size = plan->verdict_size ? plan->verdict_size * 2 : 32;
+		plan->verdicts = reallocarray(plan->verdicts, plan->verdict_size, sizeof(*plan->verdicts));
 		if (!plan->verdicts)
 			abort();
 	}
@@ -102,34 +102,34 @@ bool plan_may_go(const struct plan_facts *facts, const char *id)
 	return !(facts->mode == PLAN_PREPARE && request_names(facts->request, id)) && plan_is_reclaimable(facts, id);
 }
 
-/* Would removing a device of `type` help one of `wanted` on this card? */
-static bool stands_in_the_way(const struct plan_facts *facts, int pgpu, const char *type, const char *wanted)
+/* Would removing a device of `type` help one of `requested` on this card? */
+static bool stands_in_the_way(const struct plan_facts *facts, int pgpu, const char *type, const char *requested)
 {
-	const struct inv_type *a = inventory_type(facts->inv, type), *b = inventory_type(facts->inv, wanted);
+	const struct inv_type *a = inventory_type(facts->inv, type), *b = inventory_type(facts->inv, requested);
 
 	/* Of GPU instances each has its own size. */
 	if (!facts->inv->pgpus[pgpu].nvidia || !a || !b || a->slices || b->slices)
 		return false;
 	/* Of a card that was never seen empty the sizes are not known: then every other type may. */
 	if (a->framebuffer_mib == UNKNOWN || b->framebuffer_mib == UNKNOWN)
-		return strcmp(type, wanted) != 0;
+		return strcmp(type, requested) != 0;
 	return a->framebuffer_mib != b->framebuffer_mib;
 }
 
 /*
- * Would removing one of `type` make room for one of `wanted`? What a GPU instance carried leaves room for its like
+ * Would removing one of `type` make capacity for one of `requested`? What a GPU instance carried leaves capacity for its like
  * only.
  */
-static bool gives_room(const struct plan_facts *facts, const char *type, const char *wanted)
+static bool gives_capacity(const struct plan_facts *facts, const char *type, const char *requested)
 {
-	const struct inv_type *t = inventory_type(facts->inv, wanted);
+	const struct inv_type *t = inventory_type(facts->inv, requested);
 
-	return !t || !t->slices || strcmp(type, wanted) == 0;
+	return !t || !t->slices || strcmp(type, requested) == 0;
 }
 
 /*
- * Which spares of the card to remove: one, or, where an NVIDIA card holds another size, all that are of another size;
- * then each of those must be a spare. The next plan sees what it brought.
+ * Which reclaimable devices of the card to remove: one, or, where an NVIDIA card holds another size, all that are of another size;
+ * then each of those must be reclaimable. The next plan sees what it brought.
  */
 static bool find_removes(struct planner *p, int pgpu, const char *type)
 {
@@ -149,7 +149,7 @@ static bool find_removes(struct planner *p, int pgpu, const char *type)
 				return false;
 			}
 			memcpy(p->plan->removes[p->plan->nremoves++], d->vgpu.id, ID_SIZE);
-		} else if (!*one && gives_room(facts, d->vgpu.type, type) && plan_may_go(facts, d->vgpu.id)) {
+		} else if (!*one && gives_capacity(facts, d->vgpu.type, type) && plan_may_go(facts, d->vgpu.id)) {
 			memcpy(one, d->vgpu.id, ID_SIZE);
 		}
 	}
@@ -186,14 +186,15 @@ static void fill_step(const struct planner *p, struct step *step, const struct c
 	snprintf(step->why, sizeof(step->why), "%s", why);
 }
 
-/* What is left to do where no pGPU has room for any of the types. */
+/* What is left to do where no pGPU has capacity for any of the types. */
 struct resort {
-	bool in_flight;        /* wait */
-	struct candidate card; /* remove spares there, for the first type that this helps; pgpu UNKNOWN: nowhere */
+	bool in_flight; /* wait */
+	struct candidate
+		card; /* remove reclaimable devices there, for the first type that this helps; pgpu UNKNOWN: nowhere */
 	const char *type;
 };
 
-/* Room on this card for the want; where it is to be one VF, on that. Not a candidate at all: false. */
+/* Capacity of this card for the request; where it is to be one VF, on that. Not a candidate at all: false. */
 static bool capacity_for(const struct planner *p, size_t req, struct candidate *c, const char *type, const char *id)
 {
 	const struct resolved_request *resolved = &p->facts->resolved_requests[req];
@@ -329,13 +330,13 @@ enum choice plan_choose(struct planner *p, size_t req, const char *id, struct st
 	p->plan->nremoves = 0;
 	if (chosen)
 		return CHOSEN;
-	/* A give-back that is under way is cheaper than a removal. */
+	/* A release that is under way is cheaper than a removal. */
 	if (resort.in_flight)
-		return NO_ROOM_YET;
+		return NO_CAPACITY_YET;
 	if (resort.card.pgpu == UNKNOWN || !find_removes(p, resort.card.pgpu, resort.type))
-		return NO_ROOM;
+		return NO_CAPACITY;
 	if (!leave_vf(p, &resort.card, resolved->req))
-		return NO_ROOM;
+		return NO_CAPACITY;
 	fill_step(p, step, &resort.card, resort.type, id, "");
 	plan_tell_removal(p, step);
 	return CHOSEN_AFTER_REMOVAL;

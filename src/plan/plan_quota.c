@@ -2,8 +2,8 @@
 /*
  * A project's quota: what it holds, and what of that nobody has any more.
  *
- * Leases in every state count. One that is on its way out is waited for, and one that may be removed to make room
- * makes room here, too.
+ * Leases in every state count. One that is on its way out is waited for, and one that may be removed to make capacity
+ * makes capacity here, too.
  */
 #include <string.h>
 

@@ -83,8 +83,8 @@ static void text_other_types(const struct plan_facts *facts, const struct resolv
 		snprintf(buf + n, size - n, " in its <vgpu:device>");
 }
 
-/* Why one card has no room. Borrows its texts. */
-struct told {
+/* Why one card has no capacity. Borrows its texts. */
+struct card_cause {
 	const char *card;
 	enum cause cause;
 	const char *reason, *fix;
@@ -92,10 +92,10 @@ struct told {
 	bool done;
 };
 
-/* The causes for a want: pGPUs of this host, then those that it lacks. The caller frees them. */
-static struct told *list_causes(const struct plan *plan, const struct plan_facts *facts, size_t req, size_t *n)
+/* The causes for a request: pGPUs of this host, then those that it lacks. The caller frees them. */
+static struct card_cause *list_causes(const struct plan *plan, const struct plan_facts *facts, size_t req, size_t *n)
 {
-	struct told *list = calloc(plan->nverdicts + facts->nmissing_cards + 1, sizeof(*list));
+	struct card_cause *list = calloc(plan->nverdicts + facts->nmissing_cards + 1, sizeof(*list));
 
 	if (!list)
 		abort();
@@ -104,23 +104,23 @@ static struct told *list_causes(const struct plan *plan, const struct plan_facts
 		const struct verdict *v = &plan->verdicts[i];
 
 		if (v->req == req && !v->elsewhere)
-			list[(*n)++] = (struct told){ .card = facts->inv->pgpus[v->pgpu].address,
-						      .cause = v->cause,
-						      .reason = v->reason,
-						      .fix = v->fix };
+			list[(*n)++] = (struct card_cause){ .card = facts->inv->pgpus[v->pgpu].address,
+							    .cause = v->cause,
+							    .reason = v->reason,
+							    .fix = v->fix };
 	}
 	for (size_t i = 0; i < facts->nmissing_cards; i++)
 		if (plan_type_fits(&facts->resolved_requests[req], facts->missing_cards[i].type))
-			list[(*n)++] = (struct told){ .card = facts->missing_cards[i].address,
-						      .cause = CAUSE_ABSENT,
-						      .reason = facts->missing_cards[i].reason,
-						      .fix = "" };
+			list[(*n)++] = (struct card_cause){ .card = facts->missing_cards[i].address,
+							    .cause = CAUSE_ABSENT,
+							    .reason = facts->missing_cards[i].reason,
+							    .fix = "" };
 	for (size_t i = 0; i < *n; i++)
 		list[i].order = (int)i;
 	return list;
 }
 
-static bool is_same(const struct told *a, const struct told *b)
+static bool is_same(const struct card_cause *a, const struct card_cause *b)
 {
 	return a->cause == b->cause && strcmp(a->reason, b->reason) == 0;
 }
@@ -129,7 +129,7 @@ static bool is_same(const struct told *a, const struct told *b)
  * One cause with all its cards: "0000:84:00.0, 0000:85:00.0: full (16 of 16 in use)"; how many they are. A card that has
  * it for several types is named once.
  */
-static int one_cause(struct told *list, size_t n, size_t first, char *buf, size_t size)
+static int one_cause(struct card_cause *list, size_t n, size_t first, char *buf, size_t size)
 {
 	size_t len = 0;
 	int cards = 0;
@@ -156,7 +156,8 @@ static int one_cause(struct told *list, size_t n, size_t first, char *buf, size_
 
 /* What helps against the first cause, the one that is easiest to remove; nothing where its reason says so, or nothing
  * is known. */
-static void text_fix(const struct told *list, size_t n, const struct resolved_request *resolved, char *buf, size_t size)
+static void text_fix(const struct card_cause *list, size_t n, const struct resolved_request *resolved, char *buf,
+		     size_t size)
 {
 	buf[0] = '\0';
 	if (n == 0)
@@ -195,11 +196,11 @@ static void text_fix(const struct told *list, size_t n, const struct resolved_re
 }
 
 /*
- * Has the card room for one of the types that the wish names, or for what it serves? *unsuited is set where it has VFs
+ * Has the card capacity for one of the types that the request names, or for what it serves? *unsuited is set where it has VFs
  * that are free, and none for this hostdev.
  */
-static bool has_room(const struct capacity_query *query, const struct resolved_request *resolved, int pgpu,
-		     bool *unsuited)
+static bool has_capacity(const struct capacity_query *query, const struct resolved_request *resolved, int pgpu,
+			 bool *unsuited)
 {
 	const struct pool_card *card = &query->facts->pool->cards[pgpu];
 	struct capacity space = { 0 };
@@ -226,7 +227,7 @@ void plan_text_free_vfs(const struct plan_facts *facts, const struct leases *pro
 	bool unsuited = false;
 
 	for (int g = 0; facts->pool && g < (int)inv->npgpus; g++) {
-		if (!has_room(&query, resolved, g, &unsuited))
+		if (!has_capacity(&query, resolved, g, &unsuited))
 			continue;
 		for (int i = inv->pgpus[g].first; i < inv->pgpus[g].first + inv->pgpus[g].nparents; i++) {
 			/* One of another hostdev of the domain is no advice. */
@@ -245,18 +246,16 @@ void plan_text_free_vfs(const struct plan_facts *facts, const struct leases *pro
 }
 
 /* What is behind the causes, and has to fit: the VFs that are free, what to do. */
-static void text_end(const struct told *list, size_t n, const struct plan_facts *facts, const struct leases *promised,
-		     size_t req, char *buf, size_t size)
+static void text_end(const char *fix, const struct plan_facts *facts, const struct leases *promised, size_t req,
+		     char *buf, size_t size)
 {
 	const struct resolved_request *resolved = &facts->resolved_requests[req];
 	size_t len = 0;
-	char fix[LINE_BYTES / 2];
 
 	buf[0] = '\0';
 	if (resolved->req->kind == REQUEST_PCI)
 		plan_text_free_vfs(facts, promised, req, buf, size);
 	len = strlen(buf);
-	text_fix(list, n, resolved, fix, sizeof(fix));
 	len += (size_t)snprintf(buf + len, size - len, "%s%s see 'vgpu-lease plan'", fix, *fix ? ", or" : ";");
 	if (len < size)
 		text_other_types(facts, resolved, buf + len, size - len);
@@ -264,18 +263,18 @@ static void text_end(const struct told *list, size_t n, const struct plan_facts 
 
 static int by_cause(const void *a, const void *b)
 {
-	const struct told *x = a, *y = b;
+	const struct card_cause *x = a, *y = b;
 
 	return x->cause != y->cause ? (int)x->cause - (int)y->cause : x->order - y->order;
 }
 
-size_t plan_text_no_room(const struct plan *plan, const struct plan_facts *facts, const struct leases *promised,
-			 size_t req, char *buf, size_t size)
+size_t plan_text_no_capacity(const struct plan *plan, const struct plan_facts *facts, const struct leases *promised,
+			     size_t req, char *buf, size_t size)
 {
 	const struct resolved_request *resolved = &facts->resolved_requests[req];
-	char text[LINE_BYTES / 2], end[LINE_BYTES];
+	char text[LINE_BYTES / 2], fix[LINE_BYTES / 2], end[LINE_BYTES];
 	size_t ncauses, n, space;
-	struct told *list = list_causes(plan, facts, req, &ncauses);
+	struct card_cause *list = list_causes(plan, facts, req, &ncauses);
 	const char *before = ": ";
 	int left = 0;
 
@@ -283,7 +282,8 @@ size_t plan_text_no_room(const struct plan *plan, const struct plan_facts *facts
 	qsort(list, ncauses, sizeof(*list), by_cause);
 	plan_text_request(resolved, text, LINE_BYTES / 4);
 	n = (size_t)snprintf(buf, size, "no capacity for %s", text);
-	text_end(list, ncauses, facts, promised, req, end, sizeof(end));
+	text_fix(list, ncauses, resolved, fix, sizeof(fix));
+	text_end(fix, facts, promised, req, end, sizeof(end));
 	space = LINE_BYTES - MORE_BYTES;
 	space = strlen(end) < space ? space - strlen(end) : 0;
 	if (facts->inv->npgpus == 0 && ncauses == 0)

@@ -16,13 +16,13 @@ void plan_text_types(const struct plan_facts *facts, enum vgpu_request_kind kind
 void plan_text_request(const struct resolved_request *resolved, char *buf, size_t size);
 
 /*
- * Why no pGPU has room for a want: pGPUs with the same cause together; what does not fit ends in "and N more". It
+ * Why no pGPU has capacity for a request: pGPUs with the same cause together; what does not fit ends in "and N more". It
  * fits, with the domain's name and the device's id before it, into the line that libvirt shows. Returns how many bytes
  * are the causes; what to do is behind them.
  */
-size_t plan_text_no_room(const struct plan *plan, const struct plan_facts *facts, const struct leases *promised,
-			 size_t req, char *buf, size_t size);
+size_t plan_text_no_capacity(const struct plan *plan, const struct plan_facts *facts, const struct leases *promised,
+			     size_t req, char *buf, size_t size);
 
-/* "; free here: 0000:41:00.5, 0000:41:00.6 and 12 more": the VFs that would do for a want. */
+/* "; free here: 0000:41:00.5, 0000:41:00.6 and 12 more": the VFs that would do for a request. */
 void plan_text_free_vfs(const struct plan_facts *facts, const struct leases *promised, size_t req, char *buf,
 			size_t size);

@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "internal.h"
 
-enum { LIBVIRT_CROSSES = 11000000, NAMED = INV_MDEV | INV_VARIANT };
+enum { LIBVIRT_CHANGES_FRAMEWORK = 11000000, NAMED = INV_MDEV | INV_VARIANT };
 
 static void add_type(struct resolved_request *resolved, const char *type)
 {
@@ -172,8 +172,8 @@ unsigned int resolve_types(struct resolved_request *resolved, const struct resol
 	return 0;
 }
 
-static bool may_cross(const struct vgpu_request *req, const char *name, const char *type,
-		      const struct resolve_facts *facts, char refusal[RESOLVE_REFUSAL])
+static bool may_change(const struct vgpu_request *req, const char *name, const char *type,
+		       const struct resolve_facts *facts, char refusal[RESOLVE_REFUSAL])
 {
 	const char *was = req->kind == REQUEST_MDEV ? "an mdev" : "a VF",
 		   *is = req->kind == REQUEST_MDEV ? "a VF" : "an mdev";
@@ -184,7 +184,7 @@ static bool may_cross(const struct vgpu_request *req, const char *name, const ch
 			refusal,
 			"%s is %s on the source and %s here (%s): set cross_framework = yes to allow the change (libvirt 11.0 or later on both hosts)",
 			name, was, is, type);
-	if (libvirt && libvirt < LIBVIRT_CROSSES)
+	if (libvirt && libvirt < LIBVIRT_CHANGES_FRAMEWORK)
 		return refuse(
 			refusal,
 			"%s is %s on the source and %s here (%s), which libvirt %d.%d.%d of this host cannot change: 11.0 or later is required",
@@ -210,7 +210,7 @@ unsigned int resolve_framework(struct vgpu_request *req, const struct resolve_fa
 		return lacking(facts, others);
 	at = 0;
 	type = next(facts, others, name, NULL, &at);
-	if (!type || !may_cross(req, name, type->id, facts, refusal))
+	if (!type || !may_change(req, name, type->id, facts, refusal))
 		return 0;
 	/* Its ID names a device of the source, of the other kind. */
 	memmove(req->facts.type, name, strlen(name) + 1);

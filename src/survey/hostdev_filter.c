@@ -43,7 +43,7 @@ static bool is_pooled(const struct pool *pool, const char *vf)
 	return !card->limited || !card->in_pool || pool_has_parent(pool, parent);
 }
 
-/* Of the wants whose cards are given ("" none), those that are in the pool: keep[i]. */
+/* Of the requests whose cards are given ("" none), those that are in the pool: keep[i]. */
 static int look(bool *keep, char (*cards)[PCI_SIZE], const struct request *request, const struct host *host,
 		const struct config *config, struct err *err)
 {

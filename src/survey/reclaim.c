@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* May this device be removed to make room, or to clean up? */
+/* May this device be removed to make capacity, or to clean up? */
 #include "domain/domxml.h"
 #include "host/mdevctl_files.h"
 #include "state/history.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * May this device be removed to make room, or to clean up? The conditions, each with the sentence that people read.
+ * May this device be removed to make capacity, or to clean up? The conditions, each with the sentence that people read.
  *
  * An orphan is a device with a type that is not open, in no lease, in no domain's XML on disk, not started by
  * mdevctl, and seen idle for reclaim_grace. One of ours may go when its domain no longer runs, nobody has it open, and
@@ -22,7 +22,7 @@ struct reclaim_check {
 	const struct config *config; /* NULL: nothing foreign may go */
 	const struct vfio_users *users;
 	const struct libvirt_files *disk;
-	const char *asking; /* the domain that a VF is wanted for: that it names the VF protects nobody; NULL none */
+	const char *asking; /* the domain that a VF is requested for: that it names the VF protects nobody; NULL none */
 	bool note;          /* write down since when a device has been seen free */
 	int64_t looked_ms;  /* a lease that is not older is not judged by what is known here */
 	bool (*runs)(const void *arg, const char *domain); /* who runs, as far as libvirt said; NULL: not asked */
@@ -33,7 +33,7 @@ struct reclaim_check {
 bool reclaim_is_orphan(const struct reclaim_check *check, const struct inv_device *device, char why[REASON_SIZE]);
 
 /*
- * May this lease be given back without its domain asking? True also for a reservation that has expired. `exists`: its
+ * May this lease be released without its domain asking? True also for a reservation that has expired. `exists`: its
  * device is there. `why` says why it goes or stays.
  */
 bool reclaim_is_stale(const struct reclaim_check *check, const struct lease *lease, bool exists, char why[REASON_SIZE]);

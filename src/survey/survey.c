@@ -16,7 +16,7 @@
 #include "plan/resolve.h"
 #include "state/history.h"
 
-enum { LEAST_LOOK_MS = 250, SPARE_LOOK_MS = 5000 }; /* for a look at all processes, where room has to be made */
+enum { LEAST_LOOK_MS = 250, RECLAIM_LOOK_MS = 5000 }; /* for a look at all processes, where capacity has to be made */
 
 static void drop_host(struct survey *s)
 {
@@ -158,7 +158,7 @@ static bool is_replaced(const struct survey *s, const struct lease *lease)
 	       strcmp(lease->domain, s->request->uuid) == 0;
 }
 
-/* Is it about to change by itself: a creation that goes on, a give-back that has not had its time yet? */
+/* Is it about to change by itself: a creation that goes on, a release that has not had its time yet? */
 static bool at_work(const struct survey *s, const struct lease *lease)
 {
 	const struct policy *policy = s->config ? &s->config->policy : NULL;
@@ -205,8 +205,8 @@ static bool was_read(const struct survey *s, const char *type)
 }
 
 /*
- * A lease whose device is still to come takes room, and how much only its type's numbers say; one whose device has come
- * since the host was read takes room, too. Such leases are rare: most hosts need not be read again.
+ * A lease whose device is still to come takes capacity, and how much only its type's numbers say; one whose device has come
+ * since the host was read takes capacity, too. Such leases are rare: most hosts need not be read again.
  */
 static bool knows_all(const struct survey *s)
 {
@@ -340,10 +340,10 @@ int survey_look(struct survey *s, struct err *err)
 {
 	struct reclaim_check check = { .host = s->host, .store = s->store, .config = s->config, .note = !s->dry };
 	char why[REASON_SIZE];
-	int left = s->deadline_ms ? host_left_ms(s->deadline_ms) : SPARE_LOOK_MS, r;
+	int left = s->deadline_ms ? host_left_ms(s->deadline_ms) : RECLAIM_LOOK_MS, r;
 
 	left = left < LEAST_LOOK_MS ? LEAST_LOOK_MS : left;
-	r = survey_look_up(s, left < SPARE_LOOK_MS ? left : SPARE_LOOK_MS, true, err);
+	r = survey_look_up(s, left < RECLAIM_LOOK_MS ? left : RECLAIM_LOOK_MS, true, err);
 	if (r < 0)
 		return r;
 	if (libvirt_files_unread(s->disk, false))
@@ -366,7 +366,7 @@ int survey_look(struct survey *s, struct err *err)
 		if (lease ? reclaim_is_stale(&check, lease, true, why) : reclaim_is_orphan(&check, device, why))
 			memcpy(s->reclaimable[s->nreclaimable++].id, device->vgpu.id, ID_SIZE);
 	}
-	/* A lease without a device takes room all the same, until it is dropped; one of another framework counts, too.
+	/* A lease without a device takes capacity all the same, until it is dropped; one of another framework counts, too.
 	 */
 	for (size_t i = 0; i < s->leases.n; i++) {
 		const struct lease *lease = &s->leases.list[i];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * All that plan needs to know, brought together: inventory, pool, leases that count, what is known of each device,
- * what could make room.
+ * what could make capacity.
  *
  * A snapshot, made in two steps so that a slow driver delays nobody else. survey_read() gathers what takes time and
  * takes no lock: the host, who has a device open, libvirt's files. survey_leases() adds the leases under the store's
@@ -103,7 +103,7 @@ int survey_record(struct survey *survey, struct err *err);
  */
 int survey_look(struct survey *survey, struct err *err);
 
-/* Remembers that what may go could not be removed: it makes no room in this run. */
+/* Remembers that what may go could not be removed: it makes no capacity in this run. */
 void survey_stuck(struct survey *survey, const char *id);
 
 /* Remembers that a candidate failed. */

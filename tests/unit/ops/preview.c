@@ -78,9 +78,9 @@ static void refusals(void)
 	struct preview p = preview_of(PLAN_PREPARE, PLAN_REFUSE, NULL);
 	struct err err;
 
-	p.plan.no_room = true;
+	p.plan.no_capacity = true;
 	ok(preview_rewrite(&p, &err) == -ENOSPC && strstr(err.text, A), "no capacity is ENOSPC, with the vGPU's id");
-	p.plan.no_room = false;
+	p.plan.no_capacity = false;
 	ok(preview_rewrite(&p, &err) == -EPERM && !p.rewritten.xml, "all else is EPERM, and there is no XML");
 	p.plan.kind = PLAN_STEPS;
 	ok(preview_rewrite(&p, &err) == 0 && !p.rewritten.xml, "a plan without steps leaves the XML as it is");

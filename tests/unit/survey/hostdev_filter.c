@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Which PCI hostdevs are vGPUs of ours: the metadata, the configuration and the leases, a row each. */
+#include "survey/hostdev_filter.h"
+
+#include <stdlib.h>
+
+#include "base/text.h"
+#include "lib/tap.h"
+#include "lib/tree.h"
+
+#define VM "67a42c8b-1111-4000-8000-000000000001"
+#define PCI(bus, fn)                                                                                                   \
+	"<hostdev mode='subsystem' type='pci' managed='yes'><source><address domain='0x0000' bus='0x" bus              \
+	"' slot='0x00' function='0x" fn "'/></source></hostdev>"
+/* 41:00.1 and 41:00.2 are VFs of 41:00.0; 41:00.0 itself and 07:00.0 are none. */
+#define DEVICES PCI("41", "1") PCI("41", "2") PCI("41", "0") PCI("07", "0")
+#define DOMAIN(metadata)                                                                                               \
+	"<domain><name>vm</name><uuid>" VM "</uuid><metadata><v:lease xmlns:v='" DOMXML_NS "'>" metadata               \
+	"</v:lease></metadata><devices>" DEVICES "</devices></domain>"
+#define CARD "sys/bus/pci/devices/0000:41:00."
+
+static const char host_text[] = CARD "0/vendor = 0x8086\n" CARD "0/device = 0x56c0\n" CARD
+				     "0/modalias = pci:v00008086d000056C0sv0sd0bc03sc80i00\n" CARD
+				     "0/virtfn0 -> ../0000:41:00.1\n" CARD "0/virtfn1 -> ../0000:41:00.2\n" CARD
+				     "1/physfn -> ../0000:41:00.0\n" CARD "2/physfn -> ../0000:41:00.0\n"
+				     "sys/bus/pci/devices/0000:07:00.0/vendor = 0x8086\n";
+
+static char whole_card[1][PARENT_SIZE] = { "0000:41:00.0" }, one_vf[1][PARENT_SIZE] = { "0000:41:00.2" };
+static struct section section = { .type = "flex", .vf = true, .max_instances = NO_LIMIT };
+static struct config config = { .sections = &section };
+
+static const struct row {
+	const char *says, *metadata;
+	char (*addresses)[PARENT_SIZE]; /* of the pool's section; NULL: no section */
+	const char *leased, *domain;    /* the leased VF and its domain; NULL none */
+	const char *kept;
+} rows[] = {
+	{ "without a pool and metadata none is ours", "", NULL, NULL, NULL, "" },
+	{ "one that the metadata name is", "<v:device address='0000:07:00.0'/>", NULL, NULL, NULL, "0000:07:00.0" },
+	{ "all VFs of a configured card are, not the card itself", "", whole_card, NULL, NULL,
+	  "0000:41:00.1 0000:41:00.2" },
+	{ "of a card whose VFs are named, these", "", one_vf, NULL, NULL, "0000:41:00.2" },
+	{ "what is leased to the domain is, whatever the configuration says by now", "", NULL, "0000:41:00.1", VM,
+	  "0000:41:00.1" },
+	{ "not what is leased to another", "", NULL, "0000:41:00.1", "67a42c8b-1111-4000-8000-000000000002", "" },
+};
+
+static void keep(const struct tree *tree, const struct row *row)
+{
+	static const char head[] = DOMAIN("@");
+	const char *at = strchr(head, '@');
+	char xml[4096], got[256] = "";
+	struct lease lease = { 0 };
+	struct leases leases = { .list = &lease, .n = row->leased ? 1 : 0 };
+	struct domxml *doc = NULL;
+	struct err err = { 0 };
+	const struct request *request;
+
+	snprintf(xml, sizeof(xml), "%.*s%s%s", (int)(at - head), head, row->metadata, at + 1);
+	if (row->leased) {
+		text_copy(lease.vgpu.id, sizeof(lease.vgpu.id), row->leased);
+		text_copy(lease.domain, sizeof(lease.domain), row->domain);
+	}
+	section.addresses = row->addresses;
+	section.naddresses = row->addresses ? 1 : 0;
+	config.nsections = row->addresses ? 1 : 0;
+	if (domxml_parse(&doc, xml, strlen(xml), DOMXML_ALL_PCI, &err) < 0 ||
+	    hostdev_filter_keep(doc, &tree->host, &config, &leases, &err) < 0)
+		tree_fail(err.text);
+	request = domxml_request(doc);
+	for (size_t i = 0; i < request->nvgpus; i++)
+		snprintf(got + strlen(got), sizeof(got) - strlen(got), "%s%s", i ? " " : "", request->vgpus[i].id);
+	is(got, row->kept, row->says);
+	domxml_free(doc);
+}
+
+int main(void)
+{
+	struct tree tree;
+
+	tree_begin(&tree, host_text);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		keep(&tree, &rows[i]);
+	ok(!hostdev_filter_possible(&(struct config){ 0 }), "without a section the pool can have no VFs");
+	config.nsections = 1;
+	ok(hostdev_filter_possible(&config), "with one of plain VFs it can");
+	section.vf = false;
+	ok(!hostdev_filter_possible(&config), "with one of mdevs that are none of NVIDIA's it cannot");
+	ok(!hostdev_filter_leased(&tree.host, VM), "a host without leases has none for the domain");
+	tree_end(&tree);
+	return tap_done();
+}
