@@ -38,8 +38,11 @@ static int make(struct rewrite *r, struct cmd *cmd, const char *xml, size_t len,
 static int write_beside(int dir, const char *name, const struct stat *was, const struct rewrite *r)
 {
 	autoclose int fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	int n = fd < 0 ? -errno : file_write_all(fd, r->rewritten, r->rewritten_len);
+	int n;
 
+	if (fd < 0)
+		return -errno;
+	n = file_write_all(fd, r->rewritten, r->rewritten_len);
 	if (n < 0)
 		return n;
 	if ((was->st_uid != geteuid() || was->st_gid != getegid()) && fchown(fd, was->st_uid, was->st_gid) < 0)
@@ -73,11 +76,10 @@ static void say_what_changed(const struct rewrite *r, const char *path)
 		out_warn("libvirt does not notice changes to its own files; run 'virsh define %s'", path);
 }
 
-static int read_regular(int fd, struct stat *st, char **xml, size_t *len)
+static int unreadable(const char *shown, int code, struct err *err)
 {
-	if (fd < 0 || fstat(fd, st) < 0)
-		return -errno;
-	return S_ISREG(st->st_mode) ? file_slurp(fd, DOMXML_MAX, xml, len) : -EOPNOTSUPP;
+	err_sys(err, code, "%s", shown);
+	return CMD_USAGE;
 }
 
 /* The file that a link leads to is changed, not the link. */
@@ -90,20 +92,22 @@ static int in_place(struct cmd *cmd, struct rewrite *rewrite, struct err *err)
 	size_t len = 0;
 	int r;
 
-	if (!base) {
-		err_sys(err, errno, "%s", shown);
-		return CMD_USAGE;
-	}
+	if (!base)
+		return unreadable(shown, errno, err);
 	*base++ = '\0';
 	autoclose int dir = open(*dirname ? dirname : "/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	autoclose int fd = dir < 0 ? -1 : openat(dir, base, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
-	r = read_regular(fd, &was, &xml, &len);
-	if (r == -EOPNOTSUPP)
-		err_set(err, -r, "%s: not a regular file", shown);
-	else if (r < 0)
-		err_sys(err, -r, "%s", shown);
-	if (r < 0)
+	if (dir < 0)
+		return unreadable(shown, errno, err);
+	autoclose int fd = openat(dir, base, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &was) < 0)
+		return unreadable(shown, errno, err);
+	if (!S_ISREG(was.st_mode)) {
+		err_set(err, EOPNOTSUPP, "%s: not a regular file", shown);
 		return CMD_USAGE;
+	}
+	r = file_slurp(fd, DOMXML_MAX, &xml, &len);
+	if (r < 0)
+		return unreadable(shown, -r, err);
 	if (make(rewrite, cmd, xml, len, err) < 0)
 		return -err->code;
 	r = rewrite->nchanges ? replace(dir, base, &was, rewrite) : 0;

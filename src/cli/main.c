@@ -89,15 +89,15 @@ static int check_operand(const char *command, const char *kind, const char *word
 static int check_call(const struct cmd_call *call, const struct command *command, struct err *err)
 {
 	const char *const kinds[] = { command->operand, command->second };
-	int takes = !!command->operand + !!command->second;
+	int takes = 0;
 
 	for (const struct arg *option = options; option->name; option++)
 		if (option->bit & call->args.bits & ~command->options)
 			return err_set(err, EINVAL, "%s does not take --%s", command->name, option->name);
-	for (int i = 0; i < takes; i++) {
-		if (i == call->args.noperands)
-			return err_set(err, EINVAL, "%s requires %s", command->name, kinds[i]);
-		if (check_operand(command->name, kinds[i], call->args.operands[i], err) < 0)
+	for (; takes < (int)ARRAY_SIZE(kinds) && kinds[takes]; takes++) {
+		if (takes == call->args.noperands)
+			return err_set(err, EINVAL, "%s requires %s", command->name, kinds[takes]);
+		if (check_operand(command->name, kinds[takes], call->args.operands[takes], err) < 0)
 			return -err->code;
 	}
 	if (call->args.noperands > takes)
