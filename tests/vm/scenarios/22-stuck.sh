@@ -26,7 +26,7 @@ check "another card serves beside one in the pool that hangs" held_by "$U1" othe
 check "which took no longer" in_time
 run timeout 60 virsh start --paused asks
 check "a vGPU of the card that hangs is refused" same "$STATUS" 1
-check "by the hook, with the card's name" says 'asks' stuck
+check "by the hook, with the card's name" shows asks stuck
 check "in time" in_time
 run timeout 60 systemctl restart libvirtd
 run timeout 60 virsh list --all

@@ -49,4 +49,4 @@ echo 1 >"/sys/bus/mdev/devices/$U1/remove"
 mv "$WORK/hook" "$hook"
 measure vgpu-lease
 check "the hook made the vGPU each time, and removed it" within 20 nothing_left
-check "as the journal says" same "$(journal | grep -c 'prepare: domain guest: made')" 10
+check "as the journal says" same "$(journal | grep -cF "$(message M_MADE guest)")" 10
