@@ -35,7 +35,7 @@ const char *plan_other_kind(const struct plan_facts *facts, int pgpu, const stru
 	if (framework == FW_VARIANT && req->managed)
 		return "its VFs must stay bound to NVIDIA's driver, but the hostdev has managed='yes': set managed='no' (libvirt 9.7 or later)";
 	if (framework == FW_VARIANT && is_too_old(facts->libvirt))
-		return "this host's libvirt does not support VFs of NVIDIA's variant driver: 9.7 or later is required";
+		return "this host's libvirt does not accept VFs of NVIDIA's variant driver: 9.7 or later is required";
 	return NULL;
 }
 
@@ -75,7 +75,7 @@ bool plan_vf_suits(struct planner *p, size_t req, int parent)
 		if (is_too_old(libvirt))
 			return plan_refuse(
 				p, req,
-				"libvirt %d.%d.%d does not support VFs of NVIDIA's variant driver: 9.7 or later is required",
+				"libvirt %d.%d.%d does not accept VFs of NVIDIA's variant driver: 9.7 or later is required",
 				libvirt / 1000000, libvirt / 1000 % 1000, libvirt % 1000);
 		return true;
 	}
