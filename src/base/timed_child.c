@@ -246,7 +246,7 @@ static struct job *job_new(int (*work)(void *arg, struct err *err), void *arg, i
 	struct job *job = malloc(sizeof(*job));
 
 	if (!job)
-		abort();
+		return NULL;
 	memset(job, 0, offsetof(struct job, stack));
 	job->work = work;
 	job->arg = arg;
@@ -291,6 +291,8 @@ int timed_child_run(int (*work)(void *arg, struct err *err), void *arg, int root
 	if (RUNNING_ON_VALGRIND)
 		return work(arg, err);
 	job = job_new(work, arg, root, wait_ms);
+	if (!job)
+		return err_sys(err, ENOMEM, "process");
 	job->keep[1] = lock_fd;
 	return run(job, err);
 }
@@ -303,6 +305,8 @@ int timed_child_look(int (*work)(void *arg, struct err *err), void *arg, int roo
 	if (current || RUNNING_ON_VALGRIND)
 		return work(arg, err);
 	job = job_new(work, arg, root, wait_ms);
+	if (!job)
+		return err_sys(err, ENOMEM, "process");
 	job->looks = true;
 	job->nsilent = timed_child_silents(known, SILENT_MAX);
 	for (size_t i = 0; i < job->nsilent; i++)
@@ -382,7 +386,7 @@ ssize_t timed_child_read(const char *who, int dir, const char *path, char *buf, 
 		return ask(current, who, dir, path, buf, size);
 	single = malloc(sizeof(*single) + size);
 	if (!single)
-		abort();
+		return -ENOMEM;
 	single->dir = dir;
 	single->size = size;
 	if (!text_copy(single->who, sizeof(single->who), who) || !text_copy(single->path, sizeof(single->path), path)) {

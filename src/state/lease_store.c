@@ -27,8 +27,33 @@ static int read_lease(const struct store *store, const char *name, struct lease 
 	return 0;
 }
 
-static int garbage(const struct store *store, const char *name, struct leases *out, struct err *err)
+/* Where the next lease goes; NULL: no memory. */
+static struct lease *next_lease(struct leases *out)
 {
+	struct lease *more;
+
+	/* Full at 0, 16, 32, 64, ... */
+	if (out->n == 0 || (out->n >= 16 && (out->n & (out->n - 1)) == 0)) {
+		more = reallocarray(out->list, out->n ? out->n * 2 : 16, sizeof(*more));
+		if (!more)
+			return NULL;
+		out->list = more;
+	}
+	return &out->list[out->n];
+}
+
+/* Reads the lease of this name, if it is one. Under the lock, what is none is set aside. */
+static int list_one(const struct store *store, const char *name, struct leases *out, struct err *err)
+{
+	struct lease *lease = next_lease(out);
+	int r = lease ? read_lease(store, name, lease) : -ENOMEM;
+
+	if (r == 0)
+		out->n++;
+	if (r == 0 || r == -ENOENT) /* dropped meanwhile */
+		return 0;
+	if (r != -EINVAL && r != -ELOOP && r != -EISDIR)
+		return err_sys(err, -r, "/run/vgpu-lease/leases/%s", name);
 	out->garbage++;
 	return store->lock >= 0 ? store_set_aside(store, "leases", name, err) : 0;
 }
@@ -37,42 +62,26 @@ int lease_list(const struct store *store, struct leases *out, struct err *err)
 {
 	autoclosedir DIR *dir = NULL;
 	struct dirent *entry;
-	size_t room = 0;
-	int fd, r = 0;
 
 	*out = (struct leases){ 0 };
 	if (store->leases < 0)
 		return 0;
-	fd = file_dir(store->leases, ".");
-	dir = fd < 0 ? NULL : fdopendir(fd);
+	dir = file_list(store->leases, ".");
 	if (!dir)
-		return err_sys(err, fd < 0 ? -fd : errno, "/run/vgpu-lease/leases");
-	while (r == 0 && (entry = readdir(dir))) {
+		return err_sys(err, errno, "/run/vgpu-lease/leases");
+	while ((entry = readdir(dir))) {
+		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+			continue;
 		if (entry->d_name[0] == '.') {
-			/* Under the lock nobody is writing: it is what a writer left that was killed. */
-			if (store->lock >= 0 && strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			/* Under the lock nobody is writing: a killed writer left it. */
+			if (store->lock >= 0)
 				unlinkat(store->leases, entry->d_name, 0);
 			continue;
 		}
-		if (out->n == room) {
-			room = room ? room * 2 : 16;
-			out->list = reallocarray(out->list, room, sizeof(*out->list));
-			if (!out->list)
-				abort();
+		if (list_one(store, entry->d_name, out, err) < 0) {
+			lease_list_free(out);
+			return -err->code;
 		}
-		r = read_lease(store, entry->d_name, &out->list[out->n]);
-		if (r == 0)
-			out->n++;
-		else if (r == -ENOENT)
-			r = 0; /* dropped meanwhile */
-		else if (r == -EINVAL || r == -ELOOP || r == -EISDIR)
-			r = garbage(store, entry->d_name, out, err);
-		else
-			r = err_sys(err, -r, "/run/vgpu-lease/leases/%s", entry->d_name);
-	}
-	if (r < 0) {
-		lease_list_free(out);
-		return r;
 	}
 	if (out->n)
 		leases_sort(out);
@@ -92,7 +101,7 @@ int lease_get(const struct store *store, const char *id, struct lease *out, stru
 	return err_sys(err, -r, "/run/vgpu-lease/leases/%s", id);
 }
 
-/* Where /run is full, what is leased already can be written still: marked for giving back, which makes room. */
+/* If /run is full, an existing lease can still be overwritten: marked as `releasing`, which frees space. */
 static int publish(const struct store *store, const char *id, const char *text, size_t len)
 {
 	int r = file_publish(store->leases, id, text, len, true);

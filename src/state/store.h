@@ -3,17 +3,17 @@
  * Where the state is kept, and the locks that order all users of it on this host.
  *
  *   run/vgpu-lease/leases/ID        who holds what (lease)
- *   run/vgpu-lease/seen/ID          since when a foreign device has been seen free (memo)
- *   run/vgpu-lease/failed/PGPU      that a pGPU could not make a type a while ago (memo)
- *   run/vgpu-lease/silent/PGPU      which process waits for an answer of its driver (memo)
+ *   run/vgpu-lease/seen/ID          since when a foreign device has been seen free (history)
+ *   run/vgpu-lease/failed/PGPU      that a pGPU could not make a type a while ago (history)
+ *   run/vgpu-lease/silent/PGPU      which process waits for an answer of its driver (history)
  *   run/vgpu-lease/garbage/         what could not be understood, set aside
  *   run/vgpu-lease/lock             the store's lock: short, never held over a write to sysfs; in the same file, the
  *                                   lock of each device's removal (fcntl(2), a byte of its own)
  *   run/vgpu-lease/pgpu/ADDRESS.lock   one per pGPU, held over the writes to it
  *   run/vgpu-lease/called           touched by each call of the hook
  *   run/vgpu-lease/handler.lock     held by the device handler while it runs
- *   var/lib/vgpu-lease/affinity/ID  what a UUID was last (memo)
- *   var/lib/vgpu-lease/types/MODEL  what a card of this model calls its types (memo, typelist)
+ *   var/lib/vgpu-lease/affinity/ID  what a UUID was last (history)
+ *   var/lib/vgpu-lease/types/MODEL  what a card of this model calls its types (history, typelist)
  *
  * The store under /run lives as long as the devices that it describes: until the host is booted again. The locks are
  * flock(2): the kernel drops them when their holder dies, however it dies. The folders are root's, mode 0700; others
