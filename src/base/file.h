@@ -35,7 +35,7 @@ int file_write_all(int fd, const char *data, size_t len);
 /*
  * Makes the file `name` (mode 0644, whatever the umask) appear in `dir` with all of `data` or not at all, whenever the
  * process dies; with `replace` it takes the place of one that is there, else -EEXIST. The leftover of a writer that was
- * killed is ".NAME.new" and is overwritten by the next. Callers hold the lock of the folder.
+ * killed is ".NAME.new" and is overwritten by the next. Callers hold the lock of the directory.
  */
 int file_publish(int dir, const char *name, const char *data, size_t len, bool replace);
 
@@ -51,7 +51,7 @@ int file_overwrite(int dir, const char *name, const char *data, size_t len);
 int file_link_base(int dir, const char *path, char *buf, size_t size);
 
 /*
- * Opens a folder for reading; negative errno. Links on the way and at the end are followed (sysfs is made of them).
+ * Opens a directory for reading; negative errno. Symbolic links are followed, also the last one: sysfs is made of them.
  */
 int file_dir(int dir, const char *path);
 

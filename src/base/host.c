@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The host that is looked at: the real one, or the folder given by --root. */
+/* The host that is looked at: the real one, or the directory given by --root. */
 #include "base/host.h"
 
 #include <errno.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The host that is looked at: the real one, or the folder given by --root that stands before /sys, /proc, /dev, /run,
- * /etc and /var/lib. Every path of the program starts at host.root, and is written without a leading slash.
+ * The host: the real one, or the directory given by --root, which prefixes /sys, /proc, /dev, /run, /etc and /var/lib. Every path of the program starts at host.root, and is written without a leading slash.
  *
  * It also holds the clocks and the lookup of processes: those are the real ones under --root, too.
  */
@@ -15,7 +14,7 @@
 #include "base/err.h"
 
 struct host {
-	int root;         /* descriptor of the root folder */
+	int root;         /* descriptor of the root directory */
 	const char *name; /* "" for the real host, else the argument of --root, for messages */
 };
 

@@ -25,8 +25,8 @@ const char *udev_names_find(const struct udev_names *names, const char *vendor, 
 
 /*
  * Events of udev: a vGPU (mdev) that comes or goes, a parent that is registered or unregistered (MDEV_STATE), a PCI
- * device, VFs with it, that comes, goes, or changes its driver. No event says how things are: they are a reason to
- * look, no more. They can be lost, and are late where the kernel is (mdev_type is linked after the "add" of its device).
+ * device, VFs with it, that comes, goes, or changes its driver. An event is a reason to look, no more. Events can be
+ * lost, or early: mdev_type is linked after the "add" of its device.
  */
 struct udev_watch;
 

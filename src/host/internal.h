@@ -5,7 +5,7 @@
  * Order of the calls: inv_open, inv_read_parents, inv_read_variant, inv_read_vfs, inv_read_devices, inv_group,
  * inv_order, inv_ask_variant, inv_ask_rest, inv_close.
  * Until inv_order the parents are sorted by name alone, and the pGPUs not at all. What is read of a card is read in one
- * visit, relative to its folder: each walk through sys/class/mdev_bus costs more than the attribute behind it.
+ * visit, relative to its directory: each walk through sys/class/mdev_bus costs more than the attribute behind it.
  */
 #pragma once
 
@@ -69,14 +69,14 @@ void inv_sort_parents(struct inventory *inv);
 int inv_group(struct inv_reader *reader, struct err *err);
 
 /*
- * The facts of a card that its own folder has: vendor, device, NUMA node. `dir` -1: it has none that could be opened.
+ * The facts in a card's own directory: vendor, device, NUMA node. `dir` -1: it could not be opened.
  */
 void inv_read_card(struct inv_pgpu *pgpu, int dir);
 
-/* The address of a card's VF number `n`, from the card's folder. */
+/* The address of a card's VF number `n`, from the card's directory. */
 bool inv_read_virtfn(char out[PCI_SIZE], int card, size_t n);
 
-/* The folder of the PCI device that the query names so; negative: it has none, or that is no address. */
+/* The directory of the PCI device that the query names so; negative: it has none, or that is no address. */
 int inv_open_card(const struct inv_reader *reader, const char *address);
 
 /* Is there a pGPU or parent of this address? While the parents are sorted by name. */

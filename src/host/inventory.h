@@ -136,7 +136,7 @@ struct inv_pci {
 /* All of them, sorted by address; the caller frees the list. A host without PCI has none. */
 int inventory_pci(const struct host *host, struct inv_pci **out, size_t *n, struct err *err);
 
-/* What the folder of a PCI device says of it: vendor, model, NUMA node. False: there is none. */
+/* What the directory of a PCI device says of it: vendor, model, NUMA node. False: there is none. */
 bool inventory_card(const struct host *host, const char *address, struct inv_pgpu *card);
 
 /*

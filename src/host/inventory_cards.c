@@ -13,7 +13,7 @@
 #include "internal.h"
 #include "base/text.h"
 
-/* What a card's own folder says of why it is no parent. */
+/* What a card's own directory says of why it is no parent. */
 enum state { OTHER_VENDOR, OTHER_DRIVER, IS_VF, IS_VARIANT, VFS_OFF, NO_TYPES };
 
 /* A read of sriov_numvfs waits for whoever is at work on the driver's binding or on its VFs. */

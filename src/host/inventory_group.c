@@ -136,7 +136,7 @@ static void take_links(struct inventory *inv, int g, int card)
 	}
 }
 
-/* A pGPU of which parent `i`, with the folder `dir`, is the first VF that was met. */
+/* A pGPU of which parent `i`, with the directory `dir`, is the first VF that was met. */
 static void read_sriov(struct inventory *inv, size_t i, int g, int dir)
 {
 	autoclose int card = openat(dir, "physfn", O_PATH | O_DIRECTORY | O_CLOEXEC);

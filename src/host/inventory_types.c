@@ -140,7 +140,7 @@ int inv_offer_type(struct inv_pgpu *pgpu, int type, int available, struct err *e
 	return r < 0 ? r : 0;
 }
 
-/* The index of what `id` is on cards of this model; read where it is new, from the parent whose folder `dir` is. */
+/* The index of what `id` is on cards of this model; read where it is new, from the parent whose directory `dir` is. */
 static int type_at(struct inventory *inv, const struct inv_pgpu *pgpu, int dir, const char *id, struct err *err)
 {
 	struct inv_type type = { 0 };

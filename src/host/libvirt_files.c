@@ -72,7 +72,7 @@ static int open_regular(int dir, const char *name)
 	return S_ISREG(st.st_mode) ? steal_fd(&fd) : -ENOENT;
 }
 
-/* Reads one file of a folder; those that are no domain's are passed over. */
+/* Reads one file of a directory; those that are no domain's are passed over. */
 static int read_document(struct libvirt_files *disk, int dir, const char *file, bool runs)
 {
 	autofree char *name = domain_name(file);
@@ -110,8 +110,8 @@ static void note_unread(struct libvirt_files *disk, const struct host *host, con
 			text_safe(disk->unread[i], sizeof(disk->unread[i]), raw);
 }
 
-static int read_folder(struct libvirt_files *disk, const struct host *host, const char *path, bool runs,
-		       struct err *err)
+static int read_directory(struct libvirt_files *disk, const struct host *host, const char *path, bool runs,
+			  struct err *err)
 {
 	const struct dirent *e;
 	autoclosedir DIR *d = NULL;
@@ -137,9 +137,9 @@ int libvirt_files_read(struct libvirt_files **out, const struct host *host, stru
 	*out = NULL;
 	if (!disk)
 		return err_sys(err, ENOMEM, "reading libvirt's files");
-	r = read_folder(disk, host, PERSISTENT, false, err);
+	r = read_directory(disk, host, PERSISTENT, false, err);
 	if (r == 0)
-		r = read_folder(disk, host, RUNNING, true, err);
+		r = read_directory(disk, host, RUNNING, true, err);
 	if (r < 0) {
 		libvirt_files_free(disk);
 		return r;
@@ -231,14 +231,14 @@ bool libvirt_files_mention(const struct libvirt_files *disk, const char *text)
 /* libvirt.so.0 is a link to libvirt.so.0.9007.0 where libvirt is 9.7.0: its libtool version is its own. */
 int libvirt_files_libvirt(const struct host *host)
 {
-	static const char *const folders[] = { "usr/lib/x86_64-linux-gnu", "usr/lib64", "usr/lib/aarch64-linux-gnu",
-					       "usr/lib" };
+	static const char *const directories[] = { "usr/lib/x86_64-linux-gnu", "usr/lib64", "usr/lib/aarch64-linux-gnu",
+						   "usr/lib" };
 
-	for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(directories); i++) {
 		char path[64], base[64], *micro;
 		long major, minor;
 
-		snprintf(path, sizeof(path), "%s/libvirt.so.0", folders[i]);
+		snprintf(path, sizeof(path), "%s/libvirt.so.0", directories[i]);
 		if (file_link_base(host->root, path, base, sizeof(base)) < 0 || strncmp(base, "libvirt.so.0.", 13) != 0)
 			continue;
 		micro = strchr(base + 13, '.');

@@ -18,7 +18,7 @@
 struct libvirt_files;
 
 /*
- * A folder that is not there is an empty one; one that cannot be read is an error. A file that cannot be read fails
+ * A directory that is not there is an empty one; one that cannot be read is an error. A file that cannot be read fails
  * nobody: libvirt_files_unread() tells of it. A file may be as large as it likes: what is over 1 MiB is searched where
  * it lies, each time anew.
  */
@@ -26,9 +26,8 @@ int libvirt_files_read(struct libvirt_files **out, const struct host *host, stru
 void libvirt_files_free(struct libvirt_files *disk);
 
 /*
- * The file (its name without folder and .xml: the domain's name) that names this id, NULL where none does; the one of
- * the domain `but` does not count (NULL: all do). Case does not matter. PCI addresses are looked for as libvirt writes
- * them.
+ * The domain (the file's name without .xml) whose file names this id, NULL if none does; the file of the domain `but`
+ * does not count (NULL: all do). Case does not matter. PCI addresses are looked for as libvirt writes them.
  */
 const char *libvirt_files_names(const struct libvirt_files *disk, const char *id, const char *but);
 

@@ -14,7 +14,7 @@
 #include "host/mdevctl_files.h"
 #include "base/text.h"
 
-#define FOLDER "etc/mdevctl.d"
+#define DEFINITIONS "etc/mdevctl.d"
 
 enum { DEFINITION_MAX = 64 << 10, PATH_SIZE = PARENT_SIZE + UUID_SIZE + 16 };
 
@@ -36,13 +36,13 @@ static int read_one(struct definition *out, const struct host *host, int dir, co
 		return 0;
 	r = fd < 0 ? -errno : file_slurp(fd, DEFINITION_MAX, &text, &len);
 	if (r < 0)
-		return err_sys(err, -r, "mdevctl's definition %s/" FOLDER "/%s", host->name, path);
+		return err_sys(err, -r, "mdevctl's definition %s/" DEFINITIONS "/%s", host->name, path);
 	wrong = json_read(text, len, fields, ARRAY_SIZE(fields));
 	if (!wrong && !type_parse(out->type, type))
 		wrong = fields[0].found ? "mdev_type is no type's id" : "mdev_type is missing";
 	if (wrong)
-		return err_set(err, EINVAL, "mdevctl's definition %s/" FOLDER "/%s is not valid: %s", host->name, path,
-			       wrong);
+		return err_set(err, EINVAL, "mdevctl's definition %s/" DEFINITIONS "/%s is not valid: %s", host->name,
+			       path, wrong);
 	text_copy(out->uuid, sizeof(out->uuid), uuid);
 	text_copy(out->parent, sizeof(out->parent), parent);
 	out->starts = strcmp(start, "auto") == 0;
@@ -64,7 +64,7 @@ int mdevctl_definition(struct definition *out, const struct host *host, const ch
 
 	if (!uuid_parse(safe, uuid))
 		return 0;
-	listed = host_list(&d, host, FOLDER, err);
+	listed = host_list(&d, host, DEFINITIONS, err);
 	if (!d)
 		return listed;
 	while ((errno = 0, e = readdir(d))) {
@@ -82,7 +82,7 @@ int mdevctl_definition(struct definition *out, const struct host *host, const ch
 		}
 	}
 	if (errno)
-		return err_sys(err, errno, "%s/" FOLDER, host->name);
+		return err_sys(err, errno, "%s/" DEFINITIONS, host->name);
 	return found;
 }
 
@@ -94,7 +94,7 @@ static int by_place(const void *a, const void *b)
 	return r ? r : strcmp(x->uuid, y->uuid);
 }
 
-/* Adds the definitions of one parent's folder. */
+/* Adds the definitions of one parent's directory. */
 static int read_parent(struct definition **list, size_t *n, const struct host *host, int dir, const char *parent,
 		       struct err *err)
 {
@@ -104,7 +104,7 @@ static int read_parent(struct definition **list, size_t *n, const struct host *h
 	if (!d && (errno == ENOTDIR || errno == ENOENT))
 		return 0;
 	if (!d)
-		return err_sys(err, errno, "%s/" FOLDER "/%s", host->name, parent);
+		return err_sys(err, errno, "%s/" DEFINITIONS "/%s", host->name, parent);
 	while ((errno = 0, e = readdir(d))) {
 		char uuid[UUID_SIZE];
 		struct definition one;
@@ -122,7 +122,7 @@ static int read_parent(struct definition **list, size_t *n, const struct host *h
 			abort();
 		(*list)[(*n)++] = one;
 	}
-	return errno ? err_sys(err, errno, "%s/" FOLDER "/%s", host->name, parent) : 0;
+	return errno ? err_sys(err, errno, "%s/" DEFINITIONS "/%s", host->name, parent) : 0;
 }
 
 int mdevctl_definitions(struct definition **out, size_t *n, const struct host *host, struct err *err)
@@ -131,7 +131,7 @@ int mdevctl_definitions(struct definition **out, size_t *n, const struct host *h
 	char parent[PARENT_SIZE];
 	const struct dirent *e;
 	autoclosedir DIR *d = NULL;
-	int r = host_list(&d, host, FOLDER, err);
+	int r = host_list(&d, host, DEFINITIONS, err);
 
 	*out = NULL;
 	*n = 0;
@@ -141,7 +141,7 @@ int mdevctl_definitions(struct definition **out, size_t *n, const struct host *h
 		if (parent_parse(parent, e->d_name) && strcmp(parent, e->d_name) == 0)
 			r = read_parent(&list, n, host, dirfd(d), parent, err);
 	if (r == 0 && errno)
-		r = err_sys(err, errno, "%s/" FOLDER, host->name);
+		r = err_sys(err, errno, "%s/" DEFINITIONS, host->name);
 	if (r < 0)
 		return r;
 	if (list)
@@ -152,11 +152,11 @@ int mdevctl_definitions(struct definition **out, size_t *n, const struct host *h
 
 int mdevctl_undefine(const struct host *host, const char *uuid, const char *parent, struct err *err)
 {
-	char path[PATH_SIZE + sizeof(FOLDER)], safe_uuid[UUID_SIZE], safe_parent[PARENT_SIZE];
+	char path[PATH_SIZE + sizeof(DEFINITIONS)], safe_uuid[UUID_SIZE], safe_parent[PARENT_SIZE];
 
 	if (!uuid_parse(safe_uuid, uuid) || !parent_parse(safe_parent, parent))
 		return err_set(err, EINVAL, "'%s' on '%s' names no definition of mdevctl", uuid, parent);
-	snprintf(path, sizeof(path), FOLDER "/%s/%s", safe_parent, safe_uuid);
+	snprintf(path, sizeof(path), DEFINITIONS "/%s/%s", safe_parent, safe_uuid);
 	if (unlinkat(host->root, path, 0) < 0 && errno != ENOENT && errno != ENOTDIR)
 		return err_sys(err, errno, "removing mdevctl's definition %s/%s", host->name, path);
 	return 0;

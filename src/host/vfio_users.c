@@ -149,7 +149,7 @@ static bool share_table(const struct scan *scan, pid_t a, pid_t b)
 
 /*
  * The threads whose table is not the first's: one that has left it (unshare), all of them where the first has ended.
- * The number of links of the folder tells of a process that has no other thread.
+ * The number of links of the directory tells of a process that has no other thread.
  */
 static int read_threads(struct scan *scan, const char *name, pid_t pid)
 {

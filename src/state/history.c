@@ -117,12 +117,12 @@ enum { FAILURE_MS = 5 * 60 * 1000 }; /* drivers recover from most, or somebody l
 
 void failure_note(const struct store *store, const char *pgpu, const char *type)
 {
-	autoclose int folder = store->run < 0 ? -1 : file_own_dir(store->run, "failed");
+	autoclose int directory = store->run < 0 ? -1 : file_own_dir(store->run, "failed");
 	char text[TYPE_SIZE + 32];
 	int n = snprintf(text, sizeof(text), "%" PRId64 " %s\n", host_now_ms(), type);
 
-	if (folder >= 0)
-		(void)file_publish(folder, pgpu, text, (size_t)n, true);
+	if (directory >= 0)
+		(void)file_publish(directory, pgpu, text, (size_t)n, true);
 }
 
 void failure_forget(const struct store *store, const char *pgpu)
@@ -135,13 +135,13 @@ void failure_forget(const struct store *store, const char *pgpu)
 }
 
 /* One record, if it can be trusted and is not too old. */
-static bool failure_read(struct failure *failure, int folder, const char *name)
+static bool failure_read(struct failure *failure, int directory, const char *name)
 {
 	char text[TYPE_SIZE + 32], *rest = text, *when;
 	int64_t now = host_now_ms();
 	long since;
 
-	if (!parent_parse(failure->pgpu, name) || file_read(folder, name, text, sizeof(text)) <= 0)
+	if (!parent_parse(failure->pgpu, name) || file_read(directory, name, text, sizeof(text)) <= 0)
 		return false;
 	when = strsep(&rest, " ");
 	return rest && text_number(when, 0, INT64_MAX, &since) && type_parse(failure->type, rest) && since <= now &&
@@ -169,12 +169,12 @@ size_t failure_list(const struct store *store, struct failure **out)
 }
 
 /* One record, of a process that hangs still. */
-static bool silent_read(struct timed_child_silent *silent, int folder, const char *name)
+static bool silent_read(struct timed_child_silent *silent, int directory, const char *name)
 {
 	char text[96], *rest = text;
 	long pid, start, since;
 
-	if (!parent_parse(silent->who, name) || file_read(folder, name, text, sizeof(text)) <= 0 ||
+	if (!parent_parse(silent->who, name) || file_read(directory, name, text, sizeof(text)) <= 0 ||
 	    !text_number(strsep(&rest, " "), 1, INT_MAX, &pid) || !rest ||
 	    !text_number(strsep(&rest, " "), 1, INT64_MAX, &start) || !rest || !text_number(rest, 0, INT64_MAX, &since))
 		return false;
@@ -199,19 +199,19 @@ void silent_note(const struct store *store)
 {
 	struct timed_child_silent all[16], known;
 	size_t n = timed_child_silents(all, ARRAY_SIZE(all));
-	autoclose int folder = n == 0 || store->run < 0 ? -1 : file_own_dir(store->run, "silent");
+	autoclose int directory = n == 0 || store->run < 0 ? -1 : file_own_dir(store->run, "silent");
 
-	for (size_t i = 0; i < n && folder >= 0; i++) {
+	for (size_t i = 0; i < n && directory >= 0; i++) {
 		char text[96];
 		int len = snprintf(text, sizeof(text), "%d %" PRIu64 " %" PRId64 "\n", (int)all[i].pid, all[i].start,
 				   all[i].since_ms);
 
-		if (!silent_read(&known, folder, all[i].who))
-			(void)file_publish(folder, all[i].who, text, (size_t)len, true);
+		if (!silent_read(&known, directory, all[i].who))
+			(void)file_publish(directory, all[i].who, text, (size_t)len, true);
 	}
 }
 
-static void remember_model(int folder, const struct inventory *inv, const struct inv_pgpu *card)
+static void remember_model(int directory, const struct inventory *inv, const struct inv_pgpu *card)
 {
 	struct typelist list = { .whole = card->types_whole };
 	char name[16], *text;
@@ -228,7 +228,7 @@ static void remember_model(int folder, const struct inventory *inv, const struct
 	text = typelist_format(&list);
 	snprintf(name, sizeof(name), "%s:%s", card->vendor, card->device);
 	if (strlen(text) < TYPELIST_TEXT_MAX)
-		(void)file_publish(folder, name, text, strlen(text), true);
+		(void)file_publish(directory, name, text, strlen(text), true);
 	free(text);
 	typelist_free(&list);
 }
@@ -236,7 +236,7 @@ static void remember_model(int folder, const struct inventory *inv, const struct
 void types_remember(const struct store *store, const struct inventory *inv)
 {
 	autoclose int lib = -1;
-	autoclose int folder = -1;
+	autoclose int directory = -1;
 
 	for (size_t i = 0; i < inv->npgpus; i++) {
 		const struct inv_pgpu *card = &inv->pgpus[i];
@@ -244,12 +244,12 @@ void types_remember(const struct store *store, const struct inventory *inv)
 		if (!card->types_new || !*card->vendor)
 			continue;
 		/* Where there is no memory of UUIDs there is none of types. */
-		if (folder < 0 && store->affinity >= 0) {
+		if (directory < 0 && store->affinity >= 0) {
 			lib = file_own_dir(store->host->root, "var/lib/vgpu-lease");
-			folder = lib < 0 ? -1 : file_own_dir(lib, "types");
+			directory = lib < 0 ? -1 : file_own_dir(lib, "types");
 		}
-		if (folder >= 0)
-			remember_model(folder, inv, card);
+		if (directory >= 0)
+			remember_model(directory, inv, card);
 	}
 }
 
@@ -263,10 +263,10 @@ static bool is_old(int dir, const char *name, int days)
 	return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && time(NULL) - st.st_mtime > (time_t)days * DAY_S;
 }
 
-/* The records of a folder for which `keep` says no and that are old enough; also what killed writers left. */
-static void tidy(int folder, bool (*keep)(const void *arg, const char *id), const void *arg, int days)
+/* The records of a directory for which `keep` says no and that are old enough; also what killed writers left. */
+static void tidy(int directory, bool (*keep)(const void *arg, const char *id), const void *arg, int days)
 {
-	autoclosedir DIR *dir = file_list(folder, ".");
+	autoclosedir DIR *dir = file_list(directory, ".");
 	const struct dirent *e;
 
 	while (dir && (e = readdir(dir))) {
@@ -275,8 +275,8 @@ static void tidy(int folder, bool (*keep)(const void *arg, const char *id), cons
 
 		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 || (ours && keep(arg, id)))
 			continue;
-		if (is_old(folder, e->d_name, ours ? days : 1))
-			unlinkat(folder, e->d_name, 0);
+		if (is_old(directory, e->d_name, ours ? days : 1))
+			unlinkat(directory, e->d_name, 0);
 	}
 }
 

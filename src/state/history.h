@@ -3,7 +3,7 @@
  * What is remembered beside the leases: where a UUID was last, since when a foreign device has been seen free, which
  * pGPU could not create a type, what the type numbers of a variant driver's model mean.
  *
- * All of it is advice: losing it, or failing to write it, never fails an operation. The clock is CLOCK_BOOTTIME.
+ * All of it is advice: losing it, or failing to write it, never fails an operation. The clock is CLOCK_MONOTONIC.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Leases: the records and their folder. Their text form is in model/lease.c. */
+/* Leases: the records and their directory. Their text form is in model/lease.c. */
 #include "state/lease_store.h"
 
 #include <errno.h>

@@ -15,7 +15,7 @@
 
 enum { LOCK_STEP_MS = 2 };
 
-static int open_folder(int *out, int at, const char *path, bool make, struct err *err, const char *shown)
+static int open_directory(int *out, int at, const char *path, bool make, struct err *err, const char *shown)
 {
 	int fd = make ? file_own_dir(at, path) : file_dir(at, path);
 
@@ -50,11 +50,11 @@ static int open_affinity(const struct host *host, bool make)
 int store_open(struct store *store, const struct host *host, bool make, struct err *err)
 {
 	*store = (struct store){ .host = host, .run = -1, .leases = -1, .seen = -1, .affinity = -1, .lock = -1 };
-	if (open_folder(&store->run, host->root, "run/vgpu-lease", make, err, "/run/vgpu-lease") < 0)
+	if (open_directory(&store->run, host->root, "run/vgpu-lease", make, err, "/run/vgpu-lease") < 0)
 		return -err->code;
 	if (store->run >= 0 &&
-	    (open_folder(&store->leases, store->run, "leases", make, err, "/run/vgpu-lease/leases") < 0 ||
-	     open_folder(&store->seen, store->run, "seen", make, err, "/run/vgpu-lease/seen") < 0)) {
+	    (open_directory(&store->leases, store->run, "leases", make, err, "/run/vgpu-lease/leases") < 0 ||
+	     open_directory(&store->seen, store->run, "seen", make, err, "/run/vgpu-lease/seen") < 0)) {
 		store_close(store);
 		return -err->code;
 	}
@@ -194,7 +194,7 @@ bool store_locked(const struct store *store)
 	return is_held(store, "lock");
 }
 
-/* Where a device's removal is locked in the file of the store's lock; two that share a place only wait for each other. */
+/* The byte of the store's lock file that locks a device's removal. Two devices with one byte only wait for each other. */
 static struct flock removal_place(const char *id, short type)
 {
 	uint64_t place = 0xcbf29ce484222325;
@@ -270,14 +270,14 @@ bool store_handler_runs(const struct store *store)
 	return is_held(store, "handler.lock");
 }
 
-int store_set_aside(const struct store *store, const char *folder, const char *name, struct err *err)
+int store_set_aside(const struct store *store, const char *directory, const char *name, struct err *err)
 {
 	char from[NAME_MAX + 32];
 	autoclose int garbage = file_own_dir(store->run, "garbage");
 
 	if (garbage < 0)
 		return err_sys(err, -garbage, "/run/vgpu-lease/garbage");
-	snprintf(from, sizeof(from), "%s/%s", folder, name);
+	snprintf(from, sizeof(from), "%s/%s", directory, name);
 	if (renameat(store->run, from, garbage, name) < 0 && errno != ENOENT)
 		return err_sys(err, errno, "/run/vgpu-lease/%s: set aside", from);
 	return 0;

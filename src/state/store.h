@@ -16,8 +16,8 @@
  *   var/lib/vgpu-lease/types/MODEL  what a card of this model calls its types (history, typelist)
  *
  * The store under /run lives as long as the devices that it describes: until the host is booted again. The locks are
- * flock(2): the kernel drops them when their holder dies, however it dies. The folders are root's, mode 0700; others
- * are refused.
+ * flock(2): the kernel drops them when their holder dies, however it dies. The directories are root's, mode
+ * 0755; any others are rejected.
  *
  * Order of locks: a pGPU's lock first, then a removal's, then the store's; never two pGPUs' at once.
  */
@@ -44,8 +44,8 @@ struct store {
 };
 
 /*
- * Opens the store. With `make`, its folders are made where they are missing; without, a store that is not there is an
- * empty one, and nothing is written. The text names the folder and what is wrong with it.
+ * Opens the store. With `make`, missing directories are created; without, a missing store is an empty one, and nothing
+ * is written. The text names the directory and what is wrong with it.
  */
 int store_open(struct store *store, const struct host *host, bool make, struct err *err);
 void store_close(struct store *store);
@@ -100,4 +100,4 @@ bool store_is_handler(const struct store *store, int lock);
 bool store_handler_runs(const struct store *store);
 
 /* Moves a record that cannot be understood to garbage/, so that it is neither trusted nor met again. */
-int store_set_aside(const struct store *store, const char *folder, const char *name, struct err *err);
+int store_set_aside(const struct store *store, const char *directory, const char *name, struct err *err);
