@@ -130,4 +130,22 @@ like "$(row nvidia-223)" "nvidia-223 * 5120x2880 0 0 0 64 0000:84:00.0, *" "of a
 json types
 like "$(object id nvidia-222)" '*"capacity": 16,"used": 0,"available": 2,"host": {"capacity": 128,"used": 0,"available": 114},*' "JSON has both"
 like "$(object id nvidia-222)" '*{"address": "0000:84:00.0","in_pool": true,*,{"address": "0000:85:00.0","in_pool": false,*' "and which cards are in the pool"
+end_host
+rm -rf "$root/run/vgpu-lease"
+
+# A card that the configuration matches, and that makes no vGPUs of this kind.
+host t4+flex
+conf <<EOF
+[devices]
+enabled_mdev_types = nvidia-222
+[mdev_nvidia-222]
+device_match = 10de:1eb8, 8086:56c0
+EOF
+vl inventory
+like "$(row 0000:84:00.0)" "0000:84:00.0 * nvidia-222 16 0 16 -" "of two cards that a section matches one is in the pool"
+like "$(row 0000:4d:00.0)" "0000:4d:00.0 * - nvidia-222 - - - ?*" "and the other is listed, with the reason"
+is "$(grep -c '^0000:4d:00.0' <<<"$out")" 1 "once"
+json inventory
+like "$(object address 0000:4d:00.0)" '*"vendor": "8086","device": "56c0",*"in_pool": false,"ready": false,"reason": "*","types": []}*' \
+	"as JSON with what is known of it"
 tap_done
