@@ -194,7 +194,7 @@ bool store_locked(const struct store *store)
 	return is_held(store, "lock");
 }
 
-/* The byte of the store's lock file that locks a device's removal. Two devices with one byte only wait for each other. */
+/* The byte of the lock file that locks a removal of this device. Two devices with one byte only wait for each other. */
 static struct flock removal_place(const char *id, short type)
 {
 	uint64_t place = 0xcbf29ce484222325;
