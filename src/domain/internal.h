@@ -21,12 +21,12 @@ enum part { PART_HOSTDEV, PART_ADDRESS, PART_DEVICE, PARTS };
 
 /* Their attributes that an edit replaces, as indices of domxml_attrs. */
 enum {
-	TRAIT,               /* type, managed, model */
-	ADDRESS = TRAIT + 3, /* uuid; domain, bus, slot, function */
-	FACT = ADDRESS + 5,  /* type, name, framework, model, driver */
-	META_UUID = FACT + 5,
-	META_ADDRESS,
-	ATTRS
+	TRAIT = 0,   /* type, managed, model */
+	ADDRESS = 3, /* uuid; domain, bus, slot, function */
+	FACT = 8,    /* type, name, framework, model, driver */
+	META_UUID = 13,
+	META_ADDRESS = 14,
+	ATTRS = 15
 };
 
 extern const struct domxml_attr {
