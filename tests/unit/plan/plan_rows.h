@@ -126,7 +126,7 @@ static const struct row rows[] = {
 	{ "a promise of a bigger type takes more of a shared pool", "v84/0 m1=2 m2=1", "", "r1:v84:m2:reserved:E", "u1",
 	  "m1", "looked", "refuse: {M_NO_ROOM|{M_ONLY_TYPE|m1}|{M_FULL_NO_MAX|v84|1}}" },
 	{ "of a type that no card makes the refusal says so", TWO, "", "", "u1~x", "x", "looked",
-	  "refuse: {M_NO_ROOM|x|84, 85: {M_NOT_IN_POOL|{M_DOES_NOT_MAKE|x}}}" },
+	  "refuse: {M_NO_ROOM|x|84, 85: {M_NOT_IN_POOL|{M_NOT_OFFERED|x}}}" },
 	{ "with several types, that it makes none of them", TWO, "", "", "u1~x", "x y", "several looked",
 	  "refuse: {M_NO_ROOM|x|84, 85: {M_NOT_IN_POOL|{M_MAKES_NONE}}}" },
 	{ "a card that does not offer the type is not in the pool", "84/0 l=4/4", "", "", "u1~s", "s@84", "looked",
