@@ -55,7 +55,7 @@ int file_link_base(int dir, const char *path, char *buf, size_t size);
  */
 int file_dir(int dir, const char *path);
 
- * Opens a directory for reading; negative errno. Symbolic links are followed, the last one too: sysfs is made of them.
+/* The same, to be listed; NULL and errno. ENOENT also if `dir` is negative: what is in a missing directory is missing. */
 DIR *file_list(int dir, const char *path);
 
 /*
