@@ -5,45 +5,78 @@ packages=/srv/vm/packages/trixie
 hook=/etc/libvirt/hooks/qemu.d/vgpu-lease
 is_unit() { same "$(systemctl "is-$2" "$1")" "$3"; }
 put_in() { run timeout 300 dpkg --force-unsafe-io -i "$packages/$1.deb"; }
-main_pid() { systemctl show -P MainPID vgpu-leased; }
+main_pid() { systemctl show -P MainPID "$1"; }
 configure_package() {
 	configure
 	printf '\n[policy]\nstart_grace = 5\n' >>"$CONF"
 	systemctl reload vgpu-leased
 }
 
+# told PATTERN: is there such a line in the output of the last `run`?
+told() { grep -E "$1" <<<"$OUT"; }
+# not_called WHAT: libvirtd looks for hooks when it starts or reloads, and WHAT came after that.
+not_called() {
+	run virsh start --paused guest
+	check "$1: libvirtd, which started earlier, does not call the hook" failed
+	run vgpu-lease check
+	check "$1: the check fails" failed
+	check "$1: for that reason, and with the cure" told '^FAIL +libvirt .*systemctl reload libvirtd'
+}
+# called WHAT: as `vgpu-lease check` sees it before the first call, when only systemd can tell, and as it is.
+called() {
+	run vgpu-lease check
+	check "$1: after that the check is well" succeeded
+	check "$1: it knows of the reload from systemd" told '^PASS +libvirt .*libvirtd\.service'
+	check "$1: libvirtd calls the hook" within 20 virsh -q start --paused guest
+	check "$1: and the guest has a vGPU" held_by "$U1" guest
+}
+# Takes away what `make install` installed.
+uninstall() {
+	(cd / && rm -f "${files[@]}" && rm -rf etc/libvirt/hooks/qemu.d run/vgpu-lease var/lib/vgpu-lease)
+	systemctl daemon-reload
+}
+
 # What `make install` installed makes place, for as long.
 installed=/run/vm-installed.tar
 mapfile -t files </srv/vm/staged.files
 tar -C / -cf "$installed" "${files[@]}"
-(cd / && rm -f "${files[@]}" && rm -rf etc/libvirt/hooks/qemu.d run/vgpu-lease var/lib/vgpu-lease)
-systemctl daemon-reload
+uninstall
 systemctl restart libvirtd
 define guest "$U1"
-run virsh start --paused guest
-check "without the package there is no hook" failed
+tar -C / -xf "$installed"
+not_called "make install"
+systemctl reload libvirtd
+called "make install"
+virsh -q destroy guest
+check "make install: nothing is left of the guest" within 20 nothing_left
 
-put_in vgpu-lease
+uninstall
+systemctl reload libvirtd
+libvirtd=$(main_pid libvirtd)
+run timeout 300 dpkg --force-unsafe-io --unpack "$packages/vgpu-lease.deb"
+check "the package is unpacked" succeeded
+not_called "the package, unpacked"
+run timeout 300 dpkg --configure vgpu-lease
 check "the package is installed" succeeded
 check "the handler is enabled" is_unit vgpu-leased enabled enabled
 check "and runs" is_unit vgpu-leased active active
 check "what waits for pGPUs is enabled" is_unit vgpu-lease-wait enabled enabled
 check "for the next boot" is_unit vgpu-lease-wait active inactive
 configure_package
-run virsh start --paused guest
-check "libvirtd, which went on, calls the hook" held_by "$U1" guest
+called "the package"
+check "the package: libvirtd went on" same "$libvirtd" "$(main_pid libvirtd)"
 check "whose device the guest has" uses guest "$U1"
 
 # One pGPU that is configured has no driver.
 sed -i '/^enabled/s/$/, mdpy-vga/' "$CONF"
 printf '\n[mdev_mdpy-vga]\ndevice_addresses = mdpy\n' >>"$CONF"
 rmmod mdpy
-before=$(main_pid)
+before=$(main_pid vgpu-leased)
 put_in next
 check "it is upgraded while the guest runs" succeeded
 check "what waits for a pGPU that is not ready was not started" is_unit vgpu-lease-wait active inactive
 check "at any time" same "$(systemctl show -P ExecMainStartTimestamp vgpu-lease-wait)" ''
-check "the handler is another" no same "$before" "$(main_pid)"
+check "the handler is another" no same "$before" "$(main_pid vgpu-leased)"
 check "and runs" is_unit vgpu-leased active active
 check "the guest runs on" is_state guest paused
 check "with its lease" held_by "$U1" guest
@@ -101,7 +134,7 @@ check "a running guest whose type is no longer enabled is told of" shows mtty-1
 mount --bind /run/vgpu-lease /run/vgpu-lease
 mount -o remount,bind,ro /run/vgpu-lease
 run vgpu-lease check
-check "so is a directory that cannot be written to" says /run/vgpu-lease
+check "so is a directory that cannot be written to" shows /run/vgpu-lease
 check "with which nothing can start" failed
 umount /run/vgpu-lease
 run virsh destroy second
