@@ -55,7 +55,9 @@ int file_link_base(int dir, const char *path, char *buf, size_t size);
  */
 int file_dir(int dir, const char *path);
 
-/* The same, to be listed; NULL and errno. ENOENT also if `dir` is negative: what is in a missing directory is missing. */
+/*
+ * The same, to be listed; NULL and errno. ENOENT also if `dir` is negative: what is in a missing directory is missing.
+ */
 DIR *file_list(int dir, const char *path);
 
 /*

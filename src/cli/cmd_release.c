@@ -55,7 +55,7 @@ static int check_unused(const struct cmd *cmd, const struct lease *lease, struct
 	return 0;
 }
 
-static int give_back(struct cmd *cmd, const struct lease *lease, struct err *err)
+static int release(struct cmd *cmd, const struct lease *lease, struct err *err)
 {
 	const struct policy *policy = &cmd->config.policy;
 	bool removes = lease->origin == LEASE_CREATED && lease->state != LEASE_RESERVED &&
@@ -80,7 +80,7 @@ static int run(struct cmd *cmd, struct err *err)
 	id_parse(id, cmd->call->args.operands[0]);
 	if (find(cmd, id, &lease, err) < 0 || check_unused(cmd, &lease, err) < 0)
 		return -err->code;
-	return give_back(cmd, &lease, err);
+	return release(cmd, &lease, err);
 }
 
 const struct command cmd_release = {

@@ -110,7 +110,7 @@ int apply_reserve(struct apply *apply, const struct step *steps, size_t n, struc
 		int r = lease_get(apply->store, steps[i].vgpu.id, &was, err);
 
 		/*
-		 * A device of its own that waits to be given back (a restore right after a save) stays as it is:
+		 * A device of its own that waits to be released (a restore right after a save) stays as it is:
 		 * prepare takes it over.
 		 */
 		if (r == 1 && was.state != LEASE_RESERVED)
@@ -235,7 +235,7 @@ static int settle(struct apply *apply, const struct step *step, bool made, struc
 	return 0;
 }
 
-/* A lease that the domain held before is one to be given back: what the kernel may still be making is ours. */
+/* A lease that the domain held before is one to be released: what the kernel may still be making is ours. */
 static void drop_lease(struct apply *apply, const struct step *step)
 {
 	struct applied *done = find_done(apply, step->vgpu.id);
@@ -279,7 +279,9 @@ int apply_step(struct apply *apply, const struct step *steps, size_t n, size_t i
 	stays = r == -ETIMEDOUT;
 	if (r >= 0)
 		r = settle(apply, step, made, err);
-	/* Still under the pGPU's lock: what has no lease that says it is ours must not stay. Where it must, that does. */
+	/*
+	 * Still under the pGPU's lock: what has no lease that says it is ours must not stay. Where it must, that does.
+	 */
 	if (r < 0 && made && create_undo(apply, step, err) < 0) {
 		stays = true;
 		r = -err->code;
@@ -294,7 +296,7 @@ int apply_step(struct apply *apply, const struct step *steps, size_t n, size_t i
 	return r;
 }
 
-/* What was only promised is dropped; what exists is to be given back: 1. */
+/* What was only promised is dropped; what exists is to be released: 1. */
 static int undo_lease(const struct apply *apply, const char *id, struct err *err)
 {
 	struct lease lease;

@@ -3,7 +3,8 @@
  * Carrying out a plan's steps: the leases first, then the kernel; undone on failure.
  *
  * A step that creates is done under its pGPU's lock, where the kernel's count is read again and decides; what exists
- * is adopted beside that, and waits for its own removal alone. The store's lock is held only while leases are written. A step that fails is a mishap: the next plan passes that candidate over.
+ * is adopted beside that, and waits for its own removal alone. The store's lock is held only while leases are written.
+ * A step that fails is a failed attempt: the next plan passes that candidate over.
  */
 #pragma once
 
@@ -60,5 +61,5 @@ int apply_step(struct apply *apply, const struct step *steps, size_t n, size_t i
  */
 int apply_present(struct apply *apply, const struct step *step, struct err *err);
 
-/* Gives back, in reverse, what this run leased. */
+/* Releases, in reverse, what this run leased. */
 void apply_undo(struct apply *apply);

@@ -35,7 +35,7 @@ extern const struct kernel_ops kernel_mdev, kernel_variant;
 /* Reads what the driver of a vGPU's parent answers, as timed_child_read() does. */
 ssize_t kernel_read(const struct host *host, const struct vgpu_ref *vgpu, const char *path, char *buf, size_t size);
 
-/* NULL: VFIO has a node for the device whose folder this is; else what has not appeared. */
+/* NULL: VFIO has a node for the device whose directory this is; else what has not appeared. */
 const char *kernel_node_missing(const struct host *host, int device);
 
 enum { UNDO_MS = 2000 };

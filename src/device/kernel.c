@@ -67,11 +67,11 @@ static void sleep_step(int *us)
 	*us = *us * 2 < STEP_LAST_US ? *us * 2 : STEP_LAST_US;
 }
 
-static bool has_node(const struct host *host, const char *folder, const char *name)
+static bool has_node(const struct host *host, const char *directory, const char *name)
 {
 	char path[NAME_MAX + 32];
 
-	return snprintf(path, sizeof(path), "%s/%s", folder, name) < (int)sizeof(path) &&
+	return snprintf(path, sizeof(path), "%s/%s", directory, name) < (int)sizeof(path) &&
 	       faccessat(host->root, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 

@@ -42,7 +42,7 @@ void leftover_finish(const struct host *host, const struct policy *policy)
 
 		if (is_left(&store, policy, lease) &&
 		    release_finish(&store, policy, lease->vgpu.id, host_now_ms() + TURN_MS, &err) == 0)
-			log_info("release: domain %s: gave back %s, which was left", lease->name, lease->vgpu.id);
+			log_info("release: domain %s: released %s, which was left", lease->name, lease->vgpu.id);
 	}
 	_exit(0);
 }

@@ -4,8 +4,8 @@
  *
  * Order, for each device: the lease is marked `releasing`; nobody has the device open any more; an NVIDIA driver had
  * its time to remove it by itself; under the pGPU's lock and the removal's own it is still `releasing` and still
- * closed; it is removed and seen gone; the lease is dropped. Whoever dies in between leaves a lease that says what to finish. A domain that
- * starts again takes its `releasing` lease over, and the give-back notices.
+ * closed; it is removed and seen gone; the lease is dropped. Whoever dies in between leaves a lease that says what to
+ * finish. A domain that starts again takes its `releasing` lease over, and the release notices.
  */
 #pragma once
 
@@ -24,13 +24,13 @@ struct release_ids {
 /*
  * Marks all leases of a domain `releasing` that it had at `asked_ms` (CLOCK_MONOTONIC), its reservations are dropped at
  * once; what is younger is of a start that came after. Takes the store's lock, waiting at most `wait_ms`. *ids: those
- * that are to be given back; the caller frees the list, also after an error.
+ * that are to be released; the caller frees the list, also after an error.
  */
 int release_mark(struct store *store, const char *domain, int64_t asked_ms, int wait_ms, struct release_ids *ids,
 		 struct err *err);
 
 /*
- * Finishes giving back one lease that is `releasing`, by `deadline_ms` (CLOCK_MONOTONIC). 0: done, or taken over by
+ * Finishes releasing one lease that is `releasing`, by `deadline_ms` (CLOCK_MONOTONIC). 0: done, or taken over by
  * its domain meanwhile; -EBUSY: it is still open; -EAGAIN: not within the time (lock, driver), or it is not known
  * whether it is open; others: the kernel's error. The lease stays where it is not 0.
  */
@@ -81,9 +81,9 @@ int release_wait_closed(const struct host *host, const char *id, int64_t deadlin
 int release_drop(struct store *store, const struct policy *policy, const struct lease *lease, struct err *err);
 
 /*
- * Takes one lease from its domain and gives it back: within `release_timeout` and the driver's time. 1: done; 0: it
+ * Takes one lease from its domain and releases it: within `release_timeout` and the driver's time. 1: done; 0: it
  * changed hands meanwhile. -EBUSY: somebody has the device open, and the lease is as it was, unless its domain was
- * released meanwhile; others: the lease is `releasing`, and can be given back later.
+ * released meanwhile; others: the lease is `releasing`, and can be released later.
  */
 int release_now(struct store *store, const struct policy *policy, const struct lease *lease, struct err *err);
 

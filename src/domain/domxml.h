@@ -3,8 +3,8 @@
  * The domain XML: what it requests, and the same XML with other addresses.
  *
  * libxml2 decides what the document means. The edit is made on the bytes, so that all else stays as it was: comments,
- * CDATA, namespaces, entities, quotes, order, white space. The XML is hostile until parsed: larger than DOMXML_MAX it is
- * refused, a document type declaration is refused and never expanded, nothing is fetched from anywhere.
+ * CDATA, namespaces, entities, quotes, order, white space. The XML is hostile until parsed: larger than DOMXML_MAX it
+ * is refused, a document type declaration is refused and never expanded, nothing is fetched from anywhere.
  *
  * libxml2 is opened when a document is parsed for the first time (see xml.h). domxml_concerns() is the gate before it.
  */
@@ -32,8 +32,8 @@ bool domxml_concerns(const char *xml, size_t len);
 bool domxml_has_pci(const char *xml, size_t len);
 
 /*
- * The UUID of a document as libvirt prints it, <name> and <uuid> first, from its bytes alone, however large the rest is.
- * False: the document is not of that form.
+ * The UUID of a document as libvirt prints it, <name> and <uuid> first, from its bytes alone, however large the rest
+ * is. False: the document is not of that form.
  */
 bool domxml_peek_uuid(char out[UUID_SIZE], const char *xml, size_t len);
 
@@ -79,7 +79,10 @@ size_t domxml_remarks(const struct domxml *doc, const struct remark **out);
 /* Owned by `doc`. */
 const struct request *domxml_request(const struct domxml *doc);
 
-/* Forgets the vGPUs for which `keep` (one for each) is false: PCI hostdevs that are not ours. No vGPU can get their IDs. */
+/*
+ * Forgets the vGPUs for which `keep` (one for each) is false: PCI hostdevs that are not ours. No vGPU can get their
+ * IDs.
+ */
 int domxml_keep(struct domxml *doc, const bool *keep, struct err *err);
 
 /* What one vGPU gets instead. */
@@ -95,8 +98,8 @@ struct domxml_change {
 /*
  * The document with each changed vGPU's address replaced, in the hostdev and in the <vgpu:device> that names it; every
  * other byte as it was. For a PCI address the attributes domain, bus, slot and function are replaced in libvirt's
- * notation, 0x... With `changes_framework` the hostdev gets the other type, managed='no', and a model only as an mdev. What
- * the guest sees stays: display, ramfb (QEMU migrates its state).
+ * notation, 0x... With `changes_framework` the hostdev gets the other type, managed='no', and a model only as an mdev.
+ * What the guest sees stays: display, ramfb (QEMU migrates its state).
  * -EINVAL: a number of the address is missing, an id is invalid or of the wrong kind, one vGPU has two changes, or
  * another hostdev or <vgpu:device> has the id already. The caller frees *out. No changes: a copy.
  */
@@ -118,10 +121,10 @@ int domxml_suspended(const struct domxml *doc, char **out, struct err *err);
 #define DOMXML_NS_KEY "vgpu" /* the prefix under which libvirt keeps our namespace in what it makes of domxml_lease() */
 
 /*
- * The domain's lease element with facts_list[i] for vGPU i of the request, for virDomainSetMetadata() with DOMXML_NS and
- * DOMXML_NS_KEY; without a namespace, as libvirt expects it. A vGPU without a <vgpu:device> gets one. Facts without a type
- * leave those that are there; what people wrote (placement, numa, params, project, devices without a hostdev) stays,
- * other attributes do not. The caller frees *out; NULL if nothing would change.
+ * The domain's lease element with facts_list[i] for vGPU i of the request, for virDomainSetMetadata() with DOMXML_NS
+ * and DOMXML_NS_KEY; without a namespace, as libvirt expects it. A vGPU without a <vgpu:device> gets one. Facts without
+ * a type leave those that are there; what people wrote (placement, numa, params, project, devices without a hostdev)
+ * stays, other attributes do not. The caller frees *out; NULL if nothing would change.
  */
 int domxml_lease(const struct domxml *doc, const struct migration_facts *facts_list, char **out, size_t *outlen,
 		 struct err *err);

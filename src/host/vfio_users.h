@@ -8,7 +8,7 @@
  *
  * What no table of descriptors shows is not seen: a descriptor on its way through a socket or kept by io_uring, a
  * mapping or a VFIO device that outlives the group's descriptor. A removal that meets one of these waits in the kernel
- * until the holder ends; see giveback.
+ * until the holder ends; see device/release.h.
  *
  * A process that cannot be looked into proves nothing, unless it is a QEMU of libvirt's: one whose pid libvirt has
  * written down, or that is in the control group of a machine. Both are root's to write.

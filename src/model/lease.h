@@ -11,7 +11,7 @@
  *              a foreign device
  *   creating   `writer` is making the device; void when the writer is dead and the device absent
  *   active     the domain's
- *   releasing  to be given back as soon as nobody has the device open
+ *   releasing  to be released as soon as nobody has the device open
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A start of each enabled type, with a made-up request, planned by the code that would act. A domain can request more (a
- * NUMA node, a project, the UUID of a device that exists) and still be refused; 'vgpu-lease plan' shows that.
+ * A start of each enabled type, with a made-up request, planned by the code that would act. A domain can request more
+ * (a NUMA node, a project, the UUID of a device that exists) and still be refused; 'vgpu-lease plan' shows that.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* One pass over all that may be given back without its domain asking. */
+/* One pass over all that may be released without its domain asking. */
 #include "ops/gc.h"
 
 #include <stdlib.h>
@@ -137,7 +137,7 @@ static void judge(struct gc *c, const struct look *look)
 	for (size_t i = 0; i < look->inv.ndevices; i++) {
 		const struct inv_device *device = &look->inv.devices[i];
 
-		/* One that was given back between the two looks has no lease any more, and is not foreign. */
+		/* One that was released between the two looks has no lease any more, and is not foreign. */
 		if (!lease_find(&look->leases, device->vgpu.id) && is_meant(c, &device->vgpu) &&
 		    (!c->type || strcmp(c->type, device->vgpu.type) == 0) && still_there(c->store->host, device))
 			judge_foreign(c, &check, device);
@@ -181,7 +181,7 @@ static void carry_out(struct gc *c, struct gc_item *item, int64_t deadline_ms)
 	item->outcome = r == 0 ? GC_GONE : GC_FAILED;
 	if (r < 0) {
 		text_safe(item->trouble, sizeof(item->trouble), err.text);
-		log_warn("gc: %s cannot be given back: %s", vgpu->id, err.text);
+		log_warn("gc: %s cannot be released: %s", vgpu->id, err.text);
 	} else {
 		log_info("gc: %s %s, %s on %s: %s", item->removes ? "removed" : "dropped the lease of", vgpu->id,
 			 vgpu->type, vgpu->parent, item->why);

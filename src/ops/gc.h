@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * One pass over all that may be given back without its domain asking: leases that have expired, are void or only wait
+ * One pass over all that may be released without its domain asking: leases that have expired, are void or only wait
  * for it, leases whose domain no longer runs, and orphans.
  *
- * Each lease and each foreign device is judged (spare says how); what may go, goes (giveback says how), all of it
+ * Each lease and each foreign device is judged (reclaim.h); what may go, goes (release.h), all of it
  * within one stretch of time: an NVIDIA driver's time to clean up runs for all of them at once.
  */
 #pragma once

@@ -125,8 +125,7 @@ static int remove_one(struct rounds *r, const char *id, struct err *err)
 	return n;
 }
 
-/* A spare that cannot be removed is none any more, and a mishap of the pGPU that it is on: the next plan looks
- * elsewhere. */
+/* A reclaimable device that cannot be removed counts as a failed attempt on its pGPU: the next plan looks elsewhere. */
 static void remove_reclaimable(struct rounds *r)
 {
 	for (size_t i = 0; i < r->plan.nremoves; i++) {

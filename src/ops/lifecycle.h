@@ -53,7 +53,7 @@ void lifecycle_unreserve(const struct lifecycle *lifecycle);
 int lifecycle_reconnect(const struct lifecycle *lifecycle, struct err *err);
 
 /*
- * `release end`: gives back what the domain with this UUID holds. Spends at most `release_wait`; what takes longer is
+ * `release end`: releases what the domain with this UUID holds. Spends at most `release_wait`; what takes longer is
  * left to the handler or, where none runs, to a detached child.
  */
 int lifecycle_release(const struct host *host, const struct policy *policy, const char *domain, const char *name,

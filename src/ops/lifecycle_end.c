@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The flows that give back or restore what is known: release, unreserve and reconnect. */
+/* The flows that release or restore what is known: release, unreserve and reconnect. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,7 @@ struct release {
 	const struct policy *policy;
 	const char *domain, *name;
 	int64_t asked_ms;       /* when libvirt called: what the domain leases later is not meant */
-	struct release_ids ids; /* to be given back still; without a list: the leases could not be marked yet */
+	struct release_ids ids; /* to be released still; without a list: the leases could not be marked yet */
 	bool is_waited_for;     /* libvirt waits for us */
 };
 
@@ -38,7 +38,7 @@ static int mark(struct release *release, struct store *store, int wait_ms, struc
 	return r;
 }
 
-/* Gives back what can be given back by the deadline; look_by_ms as for release_turn(). */
+/* Releases what can be released by the deadline; look_by_ms as for release_turn(). */
 static void finish(struct release *release, struct store *store, int64_t deadline_ms, int64_t look_by_ms, bool last)
 {
 	size_t left = 0;
@@ -98,7 +98,7 @@ static bool others_left(const struct store *store, const struct policy *policy)
 	return left;
 }
 
-/* In a child of our own, whom libvirt does not wait for: the rest of the time that a give-back may take. */
+/* In a child of our own, whom libvirt does not wait for: the rest of the time that a release may take. */
 static void finish_detached(struct release *release, const struct store *store)
 {
 	struct host host = { .root = store->host->root, .name = store->host->name };

@@ -4,8 +4,8 @@
  *
  * rewrite_plan() puts in what a plan gives the domain: the hook at migrate and restore, and every preview of that.
  * rewrite_begin() and rewrite_make() are for a definition: placeholders get UUIDs of their own, VFs that cannot be had
- * here others (by the plan of a restore), in the hostdev and in the metadata alike; the <vgpu:device> of a new UUID gets
- * what this host knows of such a vGPU, for the target of a migration.
+ * here others (by the plan of a restore), in the hostdev and in the metadata alike; the <vgpu:device> of a new UUID
+ * gets what this host knows of such a vGPU, for the target of a migration.
  */
 #pragma once
 
@@ -22,8 +22,9 @@ struct rewritten {
 };
 
 /*
- * Puts the ids of a plan's steps into the XML; a copy where nothing changes. For a domain that arrives, the facts of the
- * source host are replaced by those of this one if anything changes, and a hostdev changes its type with its framework.
+ * Puts the ids of a plan's steps into the XML; a copy where nothing changes. For a domain that arrives, the facts of
+ * the source host are replaced by those of this one if anything changes, and a hostdev changes its type with its
+ * framework.
  */
 int rewrite_plan(struct rewritten *out, const struct domxml *doc, const struct survey *survey, const struct plan *plan,
 		 struct err *err);
@@ -49,8 +50,8 @@ int rewrite_begin(struct rewrite *rewrite, struct err *err);
 bool rewrite_asks(const struct rewrite *rewrite);
 
 /*
- * Makes `rewritten`, adding the VFs to the changes. `config` NULL: the host is not asked. A host that cannot be read has
- * no facts, which is no error. -ENOSPC: no VF is free for one that cannot be had here, and why.
+ * Makes `rewritten`, adding the VFs to the changes. `config` NULL: the host is not asked. A host that cannot be read
+ * has no facts, which is no error. -ENOSPC: no VF is free for one that cannot be had here, and why.
  */
 int rewrite_make(struct rewrite *rewrite, const struct host *host, const struct config *config, struct err *err);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The operator's knobs: the files of the folder control. */
+/* The operator's knobs: the files of the directory control. */
 #include "sim/control.h"
 
 #include <errno.h>
@@ -132,10 +132,10 @@ static int inject_run(struct sim_kernel *kernel, const struct command *command, 
 static int inject_show(const struct sim_node *node, FILE *out)
 {
 	const struct sim_kernel *kernel = node->owner;
-	char spare[16];
+	char buf[16];
 
 	for (const struct sim_order *o = kernel->orders; o; o = o->next)
-		fprintf(out, "%s %s %s %d\n", o->what, o->where, sim_errno_name(o->error, spare), o->left);
+		fprintf(out, "%s %s %s %d\n", o->what, o->where, sim_errno_name(o->error, buf), o->left);
 	return 0;
 }
 

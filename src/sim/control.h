@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The operator's knobs: the files of the folder control. Each takes lines of words; reading one tells what is set.
+ * The operator's knobs: the files of the directory control. Each takes lines of words; reading one tells what is set.
  *
  *   create_delay_ms   [CARD] MS             how long the driver takes to create an mdev
  *   remove_delay_ms   [CARD] MS             likewise to remove one

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the tree shows of one mdev: its folder with the driver's attributes, and the links to and from it. */
+/* What the tree shows of one mdev: its directory with the driver's attributes, and the links to and from it. */
 #include "sim/device.h"
 
 #include <errno.h>

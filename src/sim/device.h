@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the tree shows of one mdev: its folder with the driver's attributes, and the links to and from it.
+ * What the tree shows of one mdev: its directory with the driver's attributes, and the links to and from it.
  */
 #pragma once
 
 #include "sim/kernel.h"
 
-/* The folder and the link in bus/mdev/devices: the device is known, its driver was not asked yet. */
+/* The directory and the link in bus/mdev/devices: the device is known, its driver was not asked yet. */
 void sim_device_add(struct sim_mdev *mdev);
 
 /* The links mdev_type, iommu_group and driver, and those back to the device. Its group is there already. */

@@ -15,7 +15,7 @@ struct job {
 	struct job *next;
 	fuse_req_t req; /* answer this with `result`, or: */
 	ssize_t result;
-	fuse_ino_t ino; /* forget the entry `name` of this folder, or the content of this file */
+	fuse_ino_t ino; /* forget the entry `name` of this directory, or the content of this file */
 	char *name;
 };
 
@@ -97,13 +97,13 @@ static void *forget_all(void *arg)
 	return NULL;
 }
 
-static void on_going(void *arg, const struct sim_node *folder, const struct sim_node *node)
+static void on_going(void *arg, const struct sim_node *directory, const struct sim_node *node)
 {
 	struct server *server = arg;
 
 	if (node->refs == 0)
 		return;
-	forget(server, ino_of(&server->files, folder), node->name);
+	forget(server, ino_of(&server->files, directory), node->name);
 }
 
 static void on_stale(void *arg, struct sim_node *file)
@@ -117,12 +117,12 @@ static void on_stale(void *arg, struct sim_node *file)
 }
 
 /* This takes no lock that somebody could hold who waits for us: it can be done at once. */
-static void on_changing(void *arg, const struct sim_node *folder)
+static void on_changing(void *arg, const struct sim_node *directory)
 {
 	struct server *server = arg;
 
-	if (folder->refs > 0)
-		fuse_lowlevel_notify_inval_inode(server->files.session, ino_of(&server->files, folder), -1, 0);
+	if (directory->refs > 0)
+		fuse_lowlevel_notify_inval_inode(server->files.session, ino_of(&server->files, directory), -1, 0);
 }
 
 /* What libfuse would print: its last line becomes part of the message. */

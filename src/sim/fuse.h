@@ -21,7 +21,7 @@
 #define SIM_FUSE_DEVICES ".dev"
 
 /*
- * Mounts in the folder `dir` and serves until it is unmounted or a signal ends it. `ready` is called once, when the
+ * Mounts in the directory `dir` and serves until it is unmounted or a signal ends it. `ready` is called once, when the
  * mounts answer.
  */
 int sim_fuse_serve(struct sim_kernel *kernel, const char *dir, void (*ready)(void *arg), void *arg, struct err *err);

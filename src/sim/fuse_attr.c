@@ -26,7 +26,7 @@ static bool is_read_and_written(const struct sim_node *node)
 	return node->kind == SIM_FILE && node->attr->show && node->attr->store;
 }
 
-/* The folder dev is a link here: to the other file system, which shows what is in it. */
+/* The directory dev is a link here: to the other file system, which shows what is in it. */
 static bool is_elsewhere(const struct mounted *mounted, const struct sim_node *node)
 {
 	return node == mounted->server->kernel->dev && mounted->root != node;

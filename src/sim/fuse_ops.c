@@ -49,7 +49,7 @@ static void op_init(void *arg, struct fuse_conn_info *conn)
 				  FUSE_CAP_SPLICE_MOVE);
 	conn->max_background = MAX_BACKGROUND;
 	mounted->opens_files = !(conn->capable & FUSE_CAP_NO_OPEN_SUPPORT);
-	mounted->opens_folders = !(conn->capable & FUSE_CAP_NO_OPENDIR_SUPPORT);
+	mounted->opens_directories = !(conn->capable & FUSE_CAP_NO_OPENDIR_SUPPORT);
 	mounted->is_up = true;
 }
 
@@ -276,7 +276,7 @@ static void op_write(fuse_req_t req, fuse_ino_t ino, const char *data, size_t si
 static void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	(void)ino;
-	if (!mounted_of(req)->opens_folders) {
+	if (!mounted_of(req)->opens_directories) {
 		fuse_reply_err(req, ENOSYS); /* nobody asks again: all listings may be kept while mtime is the same */
 		return;
 	}

@@ -21,7 +21,7 @@ struct mounted {
 	struct server *server;
 	struct fuse_session *session;
 	struct sim_node *root;
-	bool is_up, opens_files, opens_folders;
+	bool is_up, opens_files, opens_directories;
 };
 
 struct server {
@@ -30,7 +30,7 @@ struct server {
 	time_t born;
 	uint64_t asked; /* how often a file's time was made up, see sim_fuse_ops.c */
 	/*
-	 * Forgetting an entry takes the folder's lock, which a process may hold that waits for an answer of ours: a
+	 * Forgetting an entry takes the directory's lock, which a process may hold that waits for an answer of ours: a
 	 * thread of its own does it, and nothing else.
 	 */
 	pthread_t forgetter;
@@ -58,7 +58,7 @@ void sim_fuse_answer_reads(struct server *server);
 #define SIM_FUSE_ALIASES ((fuse_ino_t)15) /* the bits that are free in a node's number */
 #define SIM_FUSE_DEV_LINK "../" SIM_FUSE_DEVICES
 
-/* A node as an entry of its folder. */
+/* A node as an entry of its directory. */
 void sim_fuse_entry_fill(const struct mounted *mounted, struct sim_node *node, struct fuse_entry_param *e);
 
 /* May its text be kept by the real kernel? */

@@ -21,13 +21,13 @@ static const struct {
 	{ "EINVAL", EINVAL }, { "ENOSPC", ENOSPC }, { "EUSERS", EUSERS }, { "ETIMEDOUT", ETIMEDOUT },
 };
 
-const char *sim_errno_name(int code, char spare[16])
+const char *sim_errno_name(int code, char buf[16])
 {
 	for (size_t i = 0; i < ARRAY_SIZE(errors); i++)
 		if (errors[i].code == code)
 			return errors[i].name;
-	snprintf(spare, 16, "%d", code);
-	return spare;
+	snprintf(buf, 16, "%d", code);
+	return buf;
 }
 
 int sim_errno_parse(const char *name)
@@ -195,7 +195,7 @@ void sim_hang_clear(struct sim_kernel *kernel)
 	}
 }
 
-/* Does the file stand in the folder of this card or parent, or in that of a VF of this card? */
+/* Does the file stand in the directory of this card or parent, or in that of a VF of this card? */
 static bool is_of(const struct sim_kernel *kernel, const struct sim_node *file, const char *where)
 {
 	for (const struct sim_node *dir = file->parent; dir; dir = dir->parent) {
@@ -248,10 +248,10 @@ static void log_drop_older_half(struct sim_kernel *kernel)
 void sim_log(struct sim_kernel *kernel, const char *what, const struct sim_parent *parent, const struct sim_type *type,
 	     const char *uuid, int result)
 {
-	char line[256], spare[16];
+	char line[256], buf[16];
 	int len = snprintf(line, sizeof(line), "%" PRId64 " %s %s %s %s %s\n", kernel->now - kernel->start, what,
 			   parent->name, type ? type->id : "-", uuid ? uuid : "-",
-			   result < 0 ? sim_errno_name(-result, spare) : "ok");
+			   result < 0 ? sim_errno_name(-result, buf) : "ok");
 	char *log;
 
 	if (kernel->log_len + (size_t)len > LOG_MAX)

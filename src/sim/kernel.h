@@ -170,7 +170,7 @@ struct sim_kernel {
 	struct sim_tree tree;
 	struct sim_node *sys, *proc, *dev, *control;
 	struct sim_node *mdev_devices, *mdev_bus, *groups_dir, *vfio_dir, *vfio_devices, *vfio_class,
-		*char_dir; /* folders that entries come and go in */
+		*char_dir; /* directories that entries come and go in */
 	struct sim_spec spec;
 	int ngpus;
 	struct sim_gpu *gpus;
@@ -229,5 +229,5 @@ void sim_log(struct sim_kernel *kernel, const char *what, const struct sim_paren
 void sim_log_clear(struct sim_kernel *kernel);
 
 /* The name of an errno and back: "EIO", or a number where the name is not known here; 0 for what is no name. */
-const char *sim_errno_name(int code, char spare[16]);
+const char *sim_errno_name(int code, char buf[16]);
 int sim_errno_parse(const char *name);

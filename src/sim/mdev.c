@@ -21,7 +21,7 @@ static void log_of(const struct sim_mdev *mdev, const char *what, int result)
 	sim_log(kernel_of(mdev), what, mdev->parent, mdev->type, mdev->uuid, result);
 }
 
-/* The last of it: folder, group, room; then whoever waits is told. */
+/* The last of it: directory, group, room; then whoever waits is told. */
 static void mdev_end(struct sim_mdev *mdev, ssize_t result)
 {
 	struct sim_kernel *kernel = kernel_of(mdev);

@@ -11,7 +11,7 @@ enum { SIM_NODES = 2 }; /* of the host's memory */
 /* The CPUs of each node, as a list. */
 extern const char *const sim_node_cpus[SIM_NODES];
 
-/* Makes the folder of a device of this card, with its attributes, and the link to it; takes it away. */
+/* Makes the directory of a device of this card, with its attributes, and the link to it; takes it away. */
 struct sim_node *sim_pci_device(struct sim_gpu *gpu, const char *address);
 void sim_pci_device_gone(struct sim_gpu *gpu, struct sim_node *dir);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The folder that a simulated host lives in. */
+/* The directory that a simulated host lives in. */
 #include "sim/place.h"
 
 #include <errno.h>
@@ -40,7 +40,7 @@ static void unescape(char *s)
 	*to = '\0';
 }
 
-/* Is something of ours mounted in the folder `full`, as `name`? Its process is `pid`. */
+/* Is something of ours mounted in the directory `full`, as `name`? Its process is `pid`. */
 static bool mount_find(const char *full, const char *name, pid_t *pid)
 {
 	autofclose FILE *lines = fopen("/proc/self/mountinfo", "re");
@@ -65,10 +65,10 @@ static bool mount_find(const char *full, const char *name, pid_t *pid)
 	return found;
 }
 
-static int folder(int at, const char *dir, const char *name, struct err *err)
+static int directory(int at, const char *dir, const char *name, struct err *err)
 {
 	if (mkdirat(at, name, 0755) < 0 && errno != EEXIST)
-		return err_sys(err, errno, "folder %s/%s", dir, name);
+		return err_sys(err, errno, "directory %s/%s", dir, name);
 	return 0;
 }
 
@@ -82,14 +82,14 @@ static int link_in(int at, const char *dir, const char *name, struct err *err)
 	if (errno != EEXIST)
 		return err_sys(err, errno, "link %s/%s", dir, name);
 	if (readlinkat(at, name, there, sizeof(there) - 1) < 0 || strcmp(there, target) != 0)
-		return err_set(err, EEXIST, "%s/%s is there already and is not ours: name a folder without it", dir,
+		return err_set(err, EEXIST, "%s/%s is there already and is not ours: name a directory without it", dir,
 			       name);
 	return 0;
 }
 
 int sim_place_prepare(const char *dir, char full[PATH_MAX], struct err *err)
 {
-	static const char *const folders[] = { "run", "etc", "var", "var/lib" };
+	static const char *const directories[] = { "run", "etc", "var", "var/lib" };
 	autoclose int at = -1;
 	pid_t pid;
 	int r = 0;
@@ -109,12 +109,12 @@ int sim_place_prepare(const char *dir, char full[PATH_MAX], struct err *err)
 		if (mount_find(full, mounts[i], &pid))
 			return err_set(err, EEXIST, "%s is in use: end the host there with %s --stop %s", dir,
 				       SIM_FUSE_NAME, dir);
-		r = folder(at, dir, mounts[i], err);
+		r = directory(at, dir, mounts[i], err);
 	}
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(links); i++)
 		r = link_in(at, dir, links[i], err);
-	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(folders); i++)
-		r = folder(at, dir, folders[i], err);
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(directories); i++)
+		r = directory(at, dir, directories[i], err);
 	return r;
 }
 

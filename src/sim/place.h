@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The folder that a simulated host lives in: what is made there before the mount, and how a host is found and ended.
+ * The directory that a simulated host lives in: what is made there before the mount, and how a host is found and ended.
  *
  *     DIR/.kernel           a mount: sys, proc, control; dev is a link to
  *     DIR/.dev              the other mount: vfio
  *     DIR/sys, proc, dev    links into it
- *     DIR/run, etc, var/lib plain folders
+ *     DIR/run, etc, var/lib plain directories
  */
 #pragma once
 

@@ -12,7 +12,7 @@
 #include "sim/vf.h"
 #include "sim/vfio.h"
 
-/* A file of a type's folder: the file belongs to the parent, the folder to the type. */
+/* A file of a type's directory: the file belongs to the parent, the directory to the type. */
 static const struct sim_type *type_of(const struct sim_node *node)
 {
 	return node->parent->owner;
@@ -215,7 +215,7 @@ static const struct sim_attr node_cpulist = {
 };
 static const struct sim_attr module_version = { .name = "version", .mode = 0444, .kept = true, .show = version_show };
 
-/* The folders that are there whatever the cards are. */
+/* The directories that are there whatever the cards are. */
 static void host_build(struct sim_kernel *kernel)
 {
 	struct sim_tree *tree = &kernel->tree;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The simulated file tree: folders, attributes, links and device nodes. */
+/* The simulated file tree: directories, attributes, links and device nodes. */
 #include "sim/tree.h"
 
 #include <limits.h>
@@ -8,7 +8,7 @@
 
 #include "base/auto.h"
 
-enum { OWN_PLACES = 2 }; /* "." and ".." come before a folder's entries */
+enum { OWN_PLACES = 2 }; /* "." and ".." come before a directory's entries */
 
 void *sim_alloc(size_t size)
 {
@@ -31,7 +31,7 @@ void sim_write_done(struct sim_write *write, ssize_t result)
 	write->done(write, result);
 }
 
-/* FNV-1a over the folder's id and the name. */
+/* FNV-1a over the directory's id and the name. */
 static size_t slot_of(const struct sim_tree *tree, const struct sim_node *dir, const char *name)
 {
 	uint64_t hash = (14695981039346656037ULL ^ dir->id) * 1099511628211ULL;

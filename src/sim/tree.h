@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The simulated file tree: folders, attributes, links and device nodes, as the kernel's kernfs holds them.
+ * The simulated file tree: directories, attributes, links and device nodes, as the kernel's kernfs holds them.
  *
  * What is made before sim_tree_settle() may be cached by whoever shows the tree, until a hook tells otherwise; in a
- * folder marked with sim_tree_varies() the listing may not. What is made later is passing: it may go at any time and
- * must be asked for anew. Names in a folder are unique. A node that is gone lives on, detached, as long as somebody
+ * directory marked with sim_tree_varies() the listing may not. What is made later is passing: it may go at any time and
+ * must be asked for anew. Names in a directory are unique. A node that is gone lives on, detached, as long as somebody
  * refers to it.
  */
 #pragma once
@@ -42,12 +42,12 @@ struct sim_attr {
 struct sim_node {
 	enum sim_kind kind;
 	bool passing;            /* made after the tree was settled */
-	bool varies;             /* a folder whose entries come and go */
+	bool varies;             /* a directory whose entries come and go */
 	bool gone;               /* no longer in the tree */
 	bool looked_at;          /* a file, by somebody who keeps what he saw; set by who has the hooks */
 	const char *name;        /* its own copy, but for a file: that is attr->name */
 	struct sim_node *parent; /* NULL: the root */
-	struct sim_node *first;  /* of a folder: its entries, in the order of `place` */
+	struct sim_node *first;  /* of a directory: its entries, in the order of `place` */
 	struct sim_node *last, *next, *prev;
 	struct sim_node *chain;      /* the next of the same hash */
 	const struct sim_attr *attr; /* of a file */
@@ -55,22 +55,24 @@ struct sim_node {
 	dev_t rdev;                  /* of a char */
 	void *owner;                 /* whom it belongs to: what show and store work on */
 	uint64_t id;                 /* never used again */
-	uint64_t place;              /* where it stands in its folder: grows, never used again */
-	uint64_t places;             /* of a folder: the last place given away */
-	uint64_t changed;            /* of a folder: other than before when an entry has come or gone */
+	uint64_t place;              /* where it stands in its directory: grows, never used again */
+	uint64_t places;             /* of a directory: the last place given away */
+	uint64_t changed;            /* of a directory: other than before when an entry has come or gone */
 	unsigned refs;               /* who looks at it from outside; kept by sim_tree_refer */
 	unsigned alias, writing;     /* of a file: see sim_fuse_ops.c */
 };
 
 struct sim_tree {
 	struct sim_node *root;
-	struct sim_node **table; /* by folder and name */
+	struct sim_node **table; /* by directory and name */
 	size_t slots, count;
 	uint64_t last_id;
 	bool settled, ends;
-	/* What was cached has to be dropped: of a node that goes, of a folder whose listing has changed, of a file. */
-	void (*going)(void *arg, const struct sim_node *folder, const struct sim_node *node);
-	void (*changing)(void *arg, const struct sim_node *folder);
+	/*
+	 * What was cached has to be dropped: of a node that goes, of a directory whose listing has changed, of a file.
+	 */
+	void (*going)(void *arg, const struct sim_node *directory, const struct sim_node *node);
+	void (*changing)(void *arg, const struct sim_node *directory);
 	void (*stale)(void *arg, struct sim_node *file);
 	void *hook_arg;
 };
@@ -79,11 +81,12 @@ void sim_tree_init(struct sim_tree *tree);
 void sim_tree_free(struct sim_tree *tree);
 void sim_tree_settle(struct sim_tree *tree);
 
-/* The entry `name` of a folder, NULL where there is none. */
+/* The entry `name` of a directory, NULL where there is none. */
 struct sim_node *sim_tree_find(const struct sim_tree *tree, const struct sim_node *dir, const char *name);
 
 /*
- * Makes an entry; in sim_tree_dir one that is there already is taken as it is. `path` may have several folders in it.
+ * Makes an entry; in sim_tree_dir one that is there already is taken as it is. `path` may have several directories in
+ * it.
  */
 struct sim_node *sim_tree_dir(struct sim_tree *tree, struct sim_node *dir, const char *path, void *owner);
 struct sim_node *sim_tree_file(struct sim_tree *tree, struct sim_node *dir, const struct sim_attr *attr, void *owner);
@@ -91,8 +94,8 @@ struct sim_node *sim_tree_device(struct sim_tree *tree, struct sim_node *dir, co
 struct sim_node *sim_tree_char(struct sim_tree *tree, struct sim_node *dir, const char *name, dev_t rdev);
 
 /*
- * Makes a link to a node of the tree; the text is relative and leads through the nearest common folder, as the kernel's
- * do.
+ * Makes a link to a node of the tree; the text is relative and leads through the nearest common directory, as the
+ * kernel's do.
  */
 struct sim_node *sim_tree_link(struct sim_tree *tree, struct sim_node *dir, const char *name,
 			       const struct sim_node *to);
@@ -101,7 +104,7 @@ struct sim_node *sim_tree_link(struct sim_tree *tree, struct sim_node *dir, cons
 struct sim_node *sim_tree_link_text(struct sim_tree *tree, struct sim_node *dir, const char *name, const char *text);
 
 /*
- * Says that entries of this folder come and go so often that its listing is better asked for. To be called before
+ * Says that entries of this directory come and go so often that its listing is better asked for. To be called before
  * settling.
  */
 void sim_tree_varies(struct sim_node *dir);

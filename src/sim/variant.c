@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* NVIDIA's own VFIO framework: what the files of a VF's folder nvidia show, and what a write to them does. */
+/* NVIDIA's own VFIO framework: what the files of a VF's directory nvidia show, and what a write to them does. */
 #include "sim/variant.h"
 
 #include <ctype.h>

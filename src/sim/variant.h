@@ -12,6 +12,6 @@
 
 #include "sim/kernel.h"
 
-/* The files of the folder nvidia. They go again; -EBUSY where the VF has a type. */
+/* The files of the directory nvidia. They go again; -EBUSY where the VF has a type. */
 void sim_variant_register(struct sim_parent *parent);
 int sim_variant_unregister(struct sim_parent *parent);

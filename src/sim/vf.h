@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * A VF that is a vGPU itself: its IOMMU group, and the driver that has it. With a vfio driver it has its nodes in
- * /dev/vfio, with a graphics driver a folder drm.
+ * /dev/vfio, with a graphics driver a directory drm.
  */
 #pragma once
 

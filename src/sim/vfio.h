@@ -8,20 +8,20 @@
 #include "sim/kernel.h"
 
 /*
- * Makes a group with the lowest free number, its folder, and what sim_vfio_attach() makes. `closed` is called with it
- * when the last process closes it. Removes all of it.
+ * Makes a group with the lowest free number, its directory, and what sim_vfio_attach() makes. `closed` is called with
+ * it when the last process closes it. Removes all of it.
  */
 struct sim_group *sim_vfio_group(struct sim_kernel *kernel, void *owner, void (*closed)(struct sim_group *));
 void sim_vfio_group_free(struct sim_group *group);
 
-/* The folders of the class, and the container, which belongs to no group. */
+/* The directories of the class, and the container, which belongs to no group. */
 void sim_vfio_build(struct sim_kernel *kernel);
 
 /* The nodes in /dev/vfio, with their numbers in sysfs, that are there while a vfio driver has the device. */
 void sim_vfio_attach(struct sim_group *group);
 void sim_vfio_detach(struct sim_group *group);
 
-/* The vfio-dev/ of a device that is attached, in its folder: the number of its own node. */
+/* The vfio-dev/ of a device that is attached, in its directory: the number of its own node. */
 void sim_vfio_device(struct sim_group *group, struct sim_node *dir);
 
 /*

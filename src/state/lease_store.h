@@ -26,5 +26,5 @@ int lease_get(const struct store *store, const char *id, struct lease *out, stru
 /* Records `lease` as of now by this process (since, writer), in the place of what was there. Under the lock. */
 int lease_put(const struct store *store, struct lease *lease, struct err *err);
 
-/* Forgets the lease; one that is not there is no error: giving back can be repeated. Under the lock. */
+/* Forgets the lease; one that is not there is no error: releasing can be repeated. Under the lock. */
 int lease_drop(const struct store *store, const char *id, struct err *err);

@@ -214,7 +214,9 @@ static bool removal_locked(int fd, const char *id)
 
 int store_lock_removal(const struct store *store, const char *id, struct err *err)
 {
-	/* For reading: this is possible if /run is read-only, too. The lock of the pGPU keeps two from asking at once. */
+	/*
+	 * For reading: this is possible if /run is read-only, too. The lock of the pGPU keeps two from asking at once.
+	 */
 	struct flock place = removal_place(id, F_RDLCK);
 	autoclose int fd = open_lock(store->run, "lock");
 

@@ -124,7 +124,7 @@ bool reclaim_is_stale(const struct reclaim_check *check, const struct lease *lea
 	if ((exists || lease->vgpu.framework == FW_VF) && is_open(check, lease->vgpu.id, why))
 		return false;
 	if (lease->state == LEASE_RELEASING)
-		return say(true, why, "to be given back");
+		return say(true, why, "to be released");
 	if (lease->since_ms >= check->looked_ms)
 		return say(false, why, "its lease changed a moment ago");
 	runs = (check->runs && check->runs(check->arg, lease->domain)) ||

@@ -3,7 +3,7 @@
  * The main() of a fuzz target where libFuzzer is not: feeds it the files of its corpus, one test each. A crash ends the
  * program, which the test driver reports.
  *
- *     fuzz_NAME [FOLDER]     FOLDER: tests/fuzz/corpus/NAME
+ *     fuzz_NAME [DIRECTORY]     DIRECTORY: tests/fuzz/corpus/NAME
  */
 #include <dirent.h>
 #include <errno.h>
@@ -52,7 +52,7 @@ static int feed(int dir, const char *name)
 }
 
 /* tests/fuzz/corpus/NAME of the source tree, for a program called fuzz_NAME. */
-static void corpus_folder(char path[PATH_MAX], const char *program)
+static void corpus_directory(char path[PATH_MAX], const char *program)
 {
 	const char *srcdir = getenv("srcdir");
 	const char *base = strrchr(program, '/');
@@ -71,7 +71,7 @@ int main(int argc, char **argv)
 
 	if (LLVMFuzzerInitialize)
 		LLVMFuzzerInitialize(&argc, &argv);
-	corpus_folder(path, argv[0]);
+	corpus_directory(path, argv[0]);
 	if (argc > 1)
 		snprintf(path, sizeof(path), "%s", argv[1]);
 	dir = file_dir(AT_FDCWD, path);

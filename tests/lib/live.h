@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A simulated host for a test: vgpu-lease-sim on a directory of its own, gone at live_end(). Where there can be none (no
- * FUSE, not root) the test is skipped, or fails with MUST_WORK=1 in the environment.
+ * A simulated host for a test: vgpu-lease-sim on a directory of its own, gone at live_end(). Where there can be none
+ * (no FUSE, not root) the test is skipped, or fails with MUST_WORK=1 in the environment.
  */
 #pragma once
 

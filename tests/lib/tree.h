@@ -33,7 +33,7 @@ static inline void tree_fail(const char *what)
 	exit(1);
 }
 
-static inline void tree_folders(int root, char *path)
+static inline void tree_directories(int root, char *path)
 {
 	for (char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
 		*slash = '\0';
@@ -78,7 +78,7 @@ static inline void tree_add(struct tree *tree, const char *text)
 		middle = strstr(line, " -> ");
 		if (middle) {
 			*middle = '\0';
-			tree_folders(root, line);
+			tree_directories(root, line);
 			if (symlinkat(middle + 4, root, line) < 0)
 				tree_fail(line);
 			continue;
@@ -86,7 +86,7 @@ static inline void tree_add(struct tree *tree, const char *text)
 		middle = strstr(line, " = ");
 		if (middle)
 			*middle = '\0';
-		tree_folders(root, line);
+		tree_directories(root, line);
 		if (middle)
 			tree_file(root, line, middle + 3);
 	}

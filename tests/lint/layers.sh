@@ -67,7 +67,7 @@ includes() {
 			'<'*)
 				inc=${inc#<} inc=${inc%>}
 				[ -z "$(find src -path "src/$inc" -o -path "src/*/$inc")" ] ||
-					echo "$f: includes <$inc>, which is a file of src: write \"FOLDER/${inc##*/}\""
+					echo "$f: includes <$inc>, which is a file of src: write \"DIRECTORY/${inc##*/}\""
 				;;
 			esac
 		done < <(sed -nE 's/^[[:space:]]*#[[:space:]]*include[[:space:]]*([<"][^>"]+[>"]).*/\1/p' "$f")

@@ -58,7 +58,7 @@ begin_run() {
 	flock -n 9 || die "another run is under way in $vm"
 }
 
-# Builds for the machines' folders: what `make install` installs is then in vm/staged.
+# Builds for the machines' directories: what `make install` installs is then in vm/staged.
 stage_files() {
 	local build=$vm/build
 	mkdir -p "$build" && rm -rf "$vm/staged" || return
@@ -127,12 +127,12 @@ build_packages() {
 	echo "# packages: after $SECONDS s"
 }
 
-folder_of() { if [ -f "$here/scenarios/$1.sh" ]; then echo scenarios; else echo migrations; fi; }
+directory_of() { if [ -f "$here/scenarios/$1.sh" ]; then echo scenarios; else echo migrations; fi; }
 
 # run_on MACHINE NAME: runs it there, and keeps what it prints in vm/NAME.log.
 run_on() {
 	local program=inside.sh
-	[ "$(folder_of "$2")" = scenarios ] || program=pair.sh
+	[ "$(directory_of "$2")" = scenarios ] || program=pair.sh
 	SECONDS=0
 	[[ $2 != *package* ]] || "$here/vm.sh" push "$1" "$vm"/packages/trixie /srv/vm/packages >>"$vm/install.log" 2>&1 || :
 	"$here/vm.sh" run "$1" timeout 1800 bash "/srv/vm/$program" "$2" </dev/null >"$vm/$2.log" 2>&1 || :
@@ -153,7 +153,7 @@ run_scenarios() {
 
 # report NAME: tells how it went.
 report() {
-	echo "# $1: $(sed -n '3s/^# //p' "$here/$(folder_of "$1")/$1.sh")"
+	echo "# $1: $(sed -n '3s/^# //p' "$here/$(directory_of "$1")/$1.sh")"
 	tally "$1" <"$vm/$1.log"
 	ended "$1" || tally "$1" <<<"not ok 0 - $1 comes to its end"
 }
@@ -185,8 +185,8 @@ if [ $# = 0 ]; then
 fi
 scenarios=() migrations=()
 for name; do
-	[ -f "$here/$(folder_of "$name")/$name.sh" ] || die "there is no scenario and no migration $name"
-	if [ "$(folder_of "$name")" = scenarios ]; then scenarios+=("$name"); else migrations+=("$name"); fi
+	[ -f "$here/$(directory_of "$name")/$name.sh" ] || die "there is no scenario and no migration $name"
+	if [ "$(directory_of "$name")" = scenarios ]; then scenarios+=("$name"); else migrations+=("$name"); fi
 done
 # Scenarios take one machine each: two run at a time, in two of them.
 needed=(a)

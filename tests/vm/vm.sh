@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # vm.sh boot NAME [INDEX]         starts a machine from the image and waits until commands can be run in it (20 s)
 # vm.sh run NAME COMMAND [ARG...] runs a command in it: arguments, streams and exit status are the command's
-# vm.sh push NAME PATH... FOLDER  copies files and directories into FOLDER of it
-# vm.sh pull NAME PATH FOLDER     copies PATH of it into FOLDER of this host
+# vm.sh push NAME PATH... DIRECTORY  copies files and directories into DIRECTORY of it
+# vm.sh pull NAME PATH DIRECTORY     copies PATH of it into DIRECTORY of this host
 # vm.sh stop [NAME...]            ends machines (all, if none is named) and throws their disks away
 #
 # A machine's disk is a layer over the image: nothing done in it is kept. It has no way out. Machines with INDEX 1 (the

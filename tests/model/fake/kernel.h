@@ -3,8 +3,8 @@
  * A kernel for tests in one process: a sysfs of plain files, of which only the writes to it are made up.
  *
  * The program's own code reads the tree as it reads sysfs. What it writes there comes here (the linker's --wrap), and
- * has the effect that a driver's answer has: the device's directory appears, the counts sink, a full card refuses. Time,
- * sleep, and who "this process" is are made up as well: a wait costs nothing, and every operation is a process of its
+ * has the effect that a driver's answer has: the device's directory appears, the counts sink, a full card refuses.
+ * Time, sleep, and who "this process" is are made up as well: a wait costs nothing, and every operation is a process of its
  * own, which can be killed at each of its system calls (in a forked child; what the fake knows is in shared memory).
  *
  * It watches what must never be done to a device, see fake_broken().
