@@ -152,7 +152,9 @@ const char **survey_types(const struct survey *s, const struct config *config)
 			while (j < k && strcmp(types[i], types[j]) == 0)
 				types[j] = types[--k];
 	types[k] = NULL;
-	for (size_t i = 0; i < k; i++)
-		types[i] = strcpy(text + i * TYPE_SIZE, types[i]);
+	for (size_t i = 0; i < k; i++, text += TYPE_SIZE) {
+		text_copy(text, TYPE_SIZE, types[i]);
+		types[i] = text;
+	}
 	return types;
 }
