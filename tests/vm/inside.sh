@@ -11,6 +11,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 NAME=${1:?usage: inside.sh SCENARIO}
 WORK=/run/vm-test                 # the scenario's own files
 CONF=/etc/vgpu-lease.conf
+FRESH=/run/vm-fresh
 IMAGES=/var/lib/libvirt/images
 MTTY=/sys/class/mdev_bus/mtty/mdev_supported_types
 # Devices that the domains name.
@@ -293,17 +294,15 @@ configure() {
 	END
 }
 
-# Back to a machine as it was installed.
+# Back to a machine as it was installed; then there is FRESH.
+# shellcheck disable=SC2046 # a name is a word
 fresh() {
-	local name id
+	local id
+	rm -f "$FRESH"
 	systemctl stop vgpu-leased
 	[ ! -d /sys/module/stuck ] || hang_at nowhere
-	virsh list --name | while read -r name; do
-		[ -z "$name" ] || virsh -q destroy "$name"
-	done
-	virsh list --all --name | while read -r name; do
-		[ -z "$name" ] || virsh -q undefine --managed-save "$name"
-	done
+	of_each destroy $(virsh list --name)
+	of_each 'undefine --managed-save' $(virsh list --all --name)
 	# A release that a hook left to a child of its own may still be under way.
 	within 15 closed
 	for id in $(devices); do
@@ -313,7 +312,19 @@ fresh() {
 	rm -rf /etc/libvirt/hooks/qemu.d /run/vgpu-lease /var/lib/vgpu-lease /etc/vgpu-lease.conf* "$WORK"
 	mkdir -p "$WORK"
 	configure
+	[ -n "$(devices)" ] || [ -d /sys/module/stuck ] || touch "$FRESH"
 } >/dev/null 2>&1
+# As `fresh` left it after the last scenario, or fresh now.
+begin_fresh() {
+	[ -e "$FRESH" ] || fresh
+	rm -f "$FRESH"
+}
+# of_each COMMAND NAME...: virsh carries it out for each of them, in one call: it takes longer to start than to ask.
+of_each() {
+	local command=$1
+	shift
+	[ $# = 0 ] || virsh -q "$(printf "$command %s; " "$@")"
+}
 closed() { ! find /proc/[0-9]*/fd -lname '/dev/vfio/[0-9]*' 2>/dev/null | grep -q .; }
 
 # make_firmware NAME CODE: a firmware in place of SeaBIOS, which takes two seconds here. It lets the timer interrupt 18 times
@@ -370,7 +381,7 @@ make_idle_guest() {
 CURSOR=$(journalctl -b -q -n 1 --no-pager --show-cursor -o cat | sed -n 's/^-- cursor: //p')
 # Sourced, this file only lends what it defines.
 [ "${BASH_SOURCE[0]}" = "$0" ] || return 0
-fresh
+begin_fresh
 # shellcheck source=/dev/null
 . "$here/scenarios/$NAME.sh"
 fresh

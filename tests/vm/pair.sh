@@ -173,8 +173,8 @@ fi
 # A host2 that has died is noticed.
 coproc HOST2 { ssh -o ServerAliveInterval=15 -o ServerAliveCountMax=8 host2 bash /srv/vm/pair.sh --serve; }
 exec 7<&"${HOST2[0]}" 8>&"${HOST2[1]}"
-fresh
-there fresh
+begin_fresh
+there begin_fresh
 # shellcheck source=/dev/null
 . "$here/migrations/$NAME.sh"
 stop_clock

@@ -4,9 +4,9 @@
 #
 # Runs what is named (all: scenarios/*.sh, then migrations/*.sh) and prints one TAP stream. A scenario takes one machine,
 # `a` or `b`; a migration is commanded from `a`, and takes both. What one prints is in vm/NAME.log while it runs. Where a
-# scenario is about the package, packages.sh builds it first. With --keep the machines stay, and those that run already
-# are used: for work on a scenario. Root is needed, and the packages that `image.sh --needs` names. Where they are
-# missing, all is skipped; with MUST_WORK=1 in the environment that is a failure.
+# scenario is about the package, packages.sh builds it beside the others. With --keep the machines stay, and those that
+# run already are used: for work on a scenario. Root is needed, and the packages that `image.sh --needs` names. Where they
+# are missing, all is skipped; with MUST_WORK=1 in the environment that is a failure.
 set -euo pipefail
 # shellcheck source=tests/vm/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -103,10 +103,6 @@ ready() {
 		"$here/vm.sh" boot "$name" "$(index_of "$name")" | sed 's/^/# /' &
 		booting+=($!)
 	done
-	if [ ! -d "$vm/staged" ] && ! stage_files >"$vm/install.log" 2>&1; then
-		tail -n 20 "$vm/install.log" | sed 's/^/# /'
-		bail_out "it does not build; see $vm/install.log"
-	fi
 	for pid in "${booting[@]}"; do
 		wait "$pid" || bail_out "a machine does not start"
 	done
@@ -117,14 +113,26 @@ ready() {
 	done
 }
 
-# The Debian packages, where a scenario is about them; run_on copies them into its machine.
+is_package() { [[ $1 == *package* ]]; }
+
+# The Debian packages, where a scenario is about them; run_on copies them into its machine. They take what processor time
+# the machines leave.
 build_packages() {
 	printf '%s\n' "${scenarios[@]}" | grep -q package || return 0
-	"$here/packages.sh" >"$vm/packages.log" 2>&1 || :
+	rm -f "$vm/packages.ended"
+	{
+		nice -n 10 "$here/packages.sh" >"$vm/packages.log" 2>&1 || :
+		echo "# packages: after $SECONDS s" >>"$vm/packages.log"
+		: >"$vm/packages.ended"
+	} 9>&- &
+	packages=$!
+}
+report_packages() {
+	[ -n "$packages" ] || return 0
+	wait "$packages"
 	echo "# packages: built for each Debian, and tried in a tree of it"
 	tally packages <"$vm/packages.log"
 	grep -q '^1\.\.' "$vm/packages.log" || tally packages <<<"not ok 0 - the packages are tried"
-	echo "# packages: after $SECONDS s"
 }
 
 directory_of() { if [ -f "$here/scenarios/$1.sh" ]; then echo scenarios; else echo migrations; fi; }
@@ -134,20 +142,29 @@ run_on() {
 	local program=inside.sh
 	[ "$(directory_of "$2")" = scenarios ] || program=pair.sh
 	SECONDS=0
-	[[ $2 != *package* ]] || "$here/vm.sh" push "$1" "$vm"/packages/trixie /srv/vm/packages >>"$vm/install.log" 2>&1 || :
+	! is_package "$2" || "$here/vm.sh" push "$1" "$vm"/packages/trixie /srv/vm/packages >>"$vm/install.log" 2>&1 || :
 	"$here/vm.sh" run "$1" timeout 1800 bash "/srv/vm/$program" "$2" </dev/null >"$vm/$2.log" 2>&1 || :
 	echo "# $2: $SECONDS s" >>"$vm/$2.log"
 }
 ended() { grep -qsxF "end of $1" "$vm/$1.log"; }
 
-# run_scenarios MACHINE NAME...: those of them that the other machine has not taken yet; none in a machine that died.
+# run_scenarios MACHINE NAME...: those of them that the other machine has not taken yet, the first ones first; what needs
+# the packages when they are built. None in a machine that died.
 run_scenarios() {
-	local machine=$1 name
+	local machine=$1 name left=1
 	shift
-	for name; do
-		mkdir "$vm/taken/$name" 2>/dev/null || continue
-		run_on "$machine" "$name"
-		ended "$name" || alive "$machine" || return 0
+	while [ -n "$left" ]; do
+		left=
+		for name; do
+			[ ! -d "$vm/taken/$name" ] || continue
+			left=1
+			! is_package "$name" || [ -e "$vm/packages.ended" ] || continue
+			mkdir "$vm/taken/$name" 2>/dev/null || continue
+			run_on "$machine" "$name"
+			ended "$name" || alive "$machine" || return 0
+			continue 2
+		done
+		[ -z "$left" ] || sleep 1
 	done
 }
 
@@ -193,22 +210,35 @@ needed=(a)
 [ ${#scenarios[@]} -lt 2 ] && [ ${#migrations[@]} = 0 ] || needed=(a b)
 begin_run
 
+stage_files >"$vm/stage.log" 2>&1 9>&- &
+staging=$!
 "$here/image.sh" 9>&- | sed 's/^/# image: /' || bail_out "the image cannot be built"
+wait "$staging" || {
+	tail -n 20 "$vm/stage.log" | sed 's/^/# /'
+	bail_out "it does not build; see $vm/stage.log"
+}
 if [ -z "$keep" ]; then
 	trap '"$here/vm.sh" stop a b' EXIT
 	"$here/vm.sh" stop a b
 fi
-rm -rf "$vm/staged" "$vm/taken"
+rm -rf "$vm/taken"
 mkdir "$vm/taken"
 for name; do rm -f "$vm/$name.log"; done
+packages=
+build_packages
 ready "${needed[@]}"
 echo "# ready after $SECONDS s"
-build_packages
 spare=2
+# A long one that began last would keep one machine waiting for the other.
+mapfile -t longest_first < <([ ${#scenarios[@]} = 0 ] || (cd "$here/scenarios" && wc -l "${scenarios[@]/%/.sh}") |
+	grep -v ' total$' | sort -rn | awk '{ sub(/\.sh$/, "", $2); print $2 }')
+running=()
 for name in "${needed[@]}"; do
-	run_scenarios "$name" "${scenarios[@]}" &
+	run_scenarios "$name" "${longest_first[@]}" &
+	running+=($!)
 done
-wait
+wait "${running[@]}"
+report_packages
 for name in "${scenarios[@]}"; do
 	[ -d "$vm/taken/$name" ] || run_on a "$name"
 	ended "$name" || run_again "$name"

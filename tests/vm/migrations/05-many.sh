@@ -5,13 +5,22 @@ mapfile -t names < <(printf 'm%02d\n' {1..20})
 device_of() { echo "bbbbbbbb-0000-4000-8000-0000000000${1#m}"; }
 places 24
 there places 16
-# all COMMAND...: for each domain, five at a time; the name follows the command.
-all() { printf '%s\n' "${names[@]}" | xargs -P 5 -I NAME timeout 300 "$@"; }
+# all COMMAND: for each domain, five at a time.
+all() {
+	local i pids=()
+	for i in 0 4 8 12 16; do
+		timeout 300 virsh -q "$(printf "$1 %s; " "${names[@]:i:4}")" &
+		pids+=($!)
+	done
+	wait "${pids[@]}"
+}
 begin=$SECONDS
 for name in "${names[@]}"; do
-	GUEST=halt MIGRATABLE=1 define "$name" "$(device_of "$name")"
+	GUEST=halt MIGRATABLE=1 domain "$name" "$name" "$(device_of "$name")"
 done
-all virsh -q start NAME
+files=("${names[@]/#/$WORK/}")
+of_each define "${files[@]/%/.xml}" >/dev/null
+all start
 check "twenty domains have twenty devices and twenty leases on host1" in_order
 check "and there are no more of them" same "$(leases | jq '.leases | length')" 20
 echo "# after $((SECONDS - begin)) s"
@@ -37,7 +46,7 @@ check "on host1 likewise" within 30 in_order
 check "sixteen run on host2" same "$(there running)" 16
 check "and four on host1" same "$(running)" 4
 
-all virsh -q destroy NAME 2>/dev/null
+all destroy 2>/dev/null
 there eval "virsh list --name | grep . | xargs -P 5 -n 1 virsh -q destroy"
 check "at last nothing is left on host1" within 60 nothing_left
 check "nor on host2" there within 60 nothing_left
