@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * The host: the real one, or the directory given by --root, the prefix of /sys, /proc, /dev, /run, /etc and /var/lib.
+ * Every path of the program starts at host.root, and is written without a leading slash.
  *
  * It also holds the clocks and the lookup of processes: those are the real ones under --root, too.
  */
