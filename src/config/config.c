@@ -130,7 +130,9 @@ static int take_nova(struct draft *draft, const struct host *host, struct err *e
 	snprintf(name, sizeof(name), "%s%s", host->name, draft->nova_conf);
 	source.path = draft->nova_conf + strspn(draft->nova_conf, "/");
 	r = take_file(draft, host->root, &source, err);
-	/* What fails before its text is read has no line of its own. A missing nova.conf is no missing configuration. */
+	/*
+	 * What fails before its text is read has no line of its own. A missing nova.conf is no missing configuration.
+	 */
 	if (r < 0 && r != -EINVAL)
 		r = spot_err(&draft->nova_at, err, "%s: %s", name, strerrordesc_np(-r));
 	return file_mistake(draft, r, err);

@@ -4,8 +4,8 @@
  * handler.
  *
  * A thread of its own, which waits for nothing but the directory of leases: libvirt may keep its other callers waiting
- * for as long as a hook runs, and a device whose guest is gone must not wait with them. It shares nothing with the rest of
- * the process but the host that is looked at.
+ * for as long as a hook runs, and a device whose guest is gone must not wait with them. It shares nothing with the rest
+ * of the process but the host that is looked at.
  *
  * A lease that becomes `releasing` is noticed at once (inotify). One that cannot be finished yet is tried again after a
  * time that doubles, up to five seconds; when nothing is left it sleeps. Where the kernel has no inotify watch for it,

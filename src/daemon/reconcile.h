@@ -93,8 +93,8 @@ struct reconcile {
 	size_t ndomains;
 	int64_t looked_ms; /* CLOCK_MONOTONIC before libvirt was asked for them: of a younger lease they say nothing */
 	/*
-	 * What the last pass saw plugged in; afterwards this one: an absence after that is an unplugging, which need not
-	 * wait for start_grace. A hint: losing it costs time only.
+	 * What the last pass saw plugged in; afterwards this one: an absence after that is an unplugging, which need
+	 * not wait for start_grace. A hint: losing it costs time only.
 	 */
 	struct lease_marks *plugged;
 	/* the result */

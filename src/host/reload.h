@@ -13,7 +13,7 @@
 
 /*
  * Asks for the last start or reload of a running unit such as libvirtd.service; `busctl` is the program to run.
- * *wall_us: microseconds of CLOCK_REALTIME, 0 if systemd knows of neither. Waits three seconds at most. Fails if systemd
- * cannot be asked.
+ * *wall_us: microseconds of CLOCK_REALTIME, 0 if systemd knows of neither. Waits three seconds at most. Fails if
+ * systemd cannot be asked.
  */
 int reload_ask(const char *busctl, const char *unit, int64_t *wall_us, struct err *err);

@@ -97,7 +97,8 @@ static void load_leases(struct load *load, const struct asked *asked, const stru
 			continue;
 		load->in_flight |= l->at_work;
 		/*
-		 * A device that is gone takes no capacity, unless a creation that hung and was given up may bring it yet.
+		 * A device that is gone takes no capacity, unless a creation that hung and was given up may bring it
+		 * yet.
 		 */
 		if (inventory_device(facts->inv, l->vgpu.id) || (l->state == LEASE_RELEASING && !l->at_work))
 			continue;

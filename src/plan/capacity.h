@@ -6,9 +6,9 @@
  * kernel's count knows the first; what is promised beyond it is taken off. VFs are counted per pGPU, never per VF.
  *
  * Facts (NVIDIA): all vGPUs of a pGPU have one framebuffer size unless mixed-size mode is on; then types of another
- * size show capacity although the card is in use. On SR-IOV cards available_instances is 0 or 1 per VF, and the sum over
- * VFs is no capacity: that is min(max_instance, VFs). On a card that carries several sizes the framebuffer that is left
- * is what bounds. A MIG-backed type is offered while a GPU instance of its size is free.
+ * size show capacity although the card is in use. On SR-IOV cards available_instances is 0 or 1 per VF, and the sum
+ * over VFs is no capacity: that is min(max_instance, VFs). On a card that carries several sizes the framebuffer that is
+ * left is what bounds. A MIG-backed type is offered while a GPU instance of its size is free.
  */
 #pragma once
 

@@ -117,8 +117,8 @@ static bool stands_in_the_way(const struct plan_facts *facts, int pgpu, const ch
 }
 
 /*
- * Would removing one of `type` make capacity for one of `requested`? What a GPU instance carried leaves capacity for its like
- * only.
+ * Would removing one of `type` make capacity for one of `requested`? What a GPU instance carried leaves capacity for
+ * its like only.
  */
 static bool gives_capacity(const struct plan_facts *facts, const char *type, const char *requested)
 {
@@ -128,8 +128,8 @@ static bool gives_capacity(const struct plan_facts *facts, const char *type, con
 }
 
 /*
- * Which reclaimable devices of the card to remove: one, or, where an NVIDIA card holds another size, all that are of another size;
- * then each of those must be reclaimable. The next plan sees what it brought.
+ * Which reclaimable devices of the card to remove: one, or, where an NVIDIA card holds another size, all that are of
+ * another size; then each of those must be reclaimable. The next plan sees what it brought.
  */
 static bool find_removes(struct planner *p, int pgpu, const char *type)
 {

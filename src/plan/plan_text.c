@@ -196,8 +196,8 @@ static void text_fix(const struct card_cause *list, size_t n, const struct resol
 }
 
 /*
- * Has the card capacity for one of the types that the request names, or for what it serves? *unsuited is set where it has VFs
- * that are free, and none for this hostdev.
+ * Has the card capacity for one of the types that the request names, or for what it serves? *unsuited is set where it
+ * has VFs that are free, and none for this hostdev.
  */
 static bool has_capacity(const struct capacity_query *query, const struct resolved_request *resolved, int pgpu,
 			 bool *unsuited)

@@ -205,8 +205,8 @@ static bool was_read(const struct survey *s, const char *type)
 }
 
 /*
- * A lease whose device is still to come takes capacity, and how much only its type's numbers say; one whose device has come
- * since the host was read takes capacity, too. Such leases are rare: most hosts need not be read again.
+ * A lease whose device is still to come takes capacity, and how much only its type's numbers say; one whose device has
+ * come since the host was read takes capacity, too. Such leases are rare: most hosts need not be read again.
  */
 static bool knows_all(const struct survey *s)
 {
@@ -366,8 +366,7 @@ int survey_look(struct survey *s, struct err *err)
 		if (lease ? reclaim_is_stale(&check, lease, true, why) : reclaim_is_orphan(&check, device, why))
 			memcpy(s->reclaimable[s->nreclaimable++].id, device->vgpu.id, ID_SIZE);
 	}
-	/* A lease without a device takes capacity all the same, until it is dropped; one of another framework counts, too.
-	 */
+	/* A lease without a device takes capacity until it is dropped; one of another framework counts, too. */
 	for (size_t i = 0; i < s->leases.n; i++) {
 		const struct lease *lease = &s->leases.list[i];
 

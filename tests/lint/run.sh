@@ -85,6 +85,8 @@ nowhere() {
 }
 
 unfinished='\<(TO''DO|FIX''ME|X''XX)\>'
+# What the glossary of ARCHITECTURE.md has other words for: directory, failed attempt, release, history, reclaimable, request, facts.
+old_words='\<(folders?|mishaps?|give-?backs?|(give|gives|gave|given|giving) back|giveback|memos?|spares?|wish(es)?|stamps?)\>'
 own_paths='(^|[^[:alnum:]_.$}])/(work|root)/|\.\./shared|design\.md'
 
 holds "clang-format finds nothing to change" clang-format-19 --dry-run -Werror "${c_files[@]}"
@@ -100,6 +102,7 @@ holds "codespell knows all words" codespell --ignore-words-list="$(sed 's/#.*//'
 	holds "mandoc finds nothing in the manual pages" mandoc -T lint -W warning "${manuals[@]}"
 holds "nothing is unfinished" nowhere "$unfinished" "${shipped[@]}"
 holds "nothing names a directory of a developer's machine" nowhere "$own_paths" "${shipped[@]}"
+holds "one word for one thing: none that the glossary has replaced" nowhere -i "$old_words" "${shipped[@]/debian\/.gitignore/\/dev\/null}"
 holds "no line ends in a blank" nowhere '[[:blank:]]$' "${shipped[@]}"
 
 # A test that is not in the tarball is one that no packager runs. What belongs to a checkout alone is not missed.

@@ -179,8 +179,8 @@ report() {
 run_again() {
 	local name
 	all_alive "${needed[@]}" && return
-	[ "$spare" -gt 0 ] || return 0
-	spare=$((spare - 1))
+	[ "$retries" -gt 0 ] || return 0
+	retries=$((retries - 1))
 	for name in "${needed[@]}"; do
 		alive "$name" && continue
 		echo "# the machine $name has died during $1; the end of its console, and then once more in a new one:"
@@ -228,7 +228,7 @@ packages=
 build_packages
 ready "${needed[@]}"
 echo "# ready after $SECONDS s"
-spare=2
+retries=2
 # A long one that began last would keep one machine waiting for the other.
 mapfile -t longest_first < <([ ${#scenarios[@]} = 0 ] || (cd "$here/scenarios" && wc -l "${scenarios[@]/%/.sh}") |
 	grep -v ' total$' | sort -rn | awk '{ sub(/\.sh$/, "", $2); print $2 }')

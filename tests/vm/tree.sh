@@ -10,14 +10,14 @@ step() { printf '[%3d s] %s\n' "$SECONDS" "$*"; }
 
 # done_with STEP INPUT...: was STEP done with exactly this input?
 done_with() {
-	local stamp=$vm/$1.done
+	local mark=$vm/$1.done
 	shift
-	[ -f "$stamp" ] && [ "$(<"$stamp")" = "$(sum "$@")" ]
+	[ -f "$mark" ] && [ "$(<"$mark")" = "$(sum "$@")" ]
 }
 mark_done() {
-	local stamp=$vm/$1.done
+	local mark=$vm/$1.done
 	shift
-	sum "$@" >"$stamp"
+	sum "$@" >"$mark"
 }
 sum() { printf '%s\n' "$@" | sha256sum; }
 

@@ -17,9 +17,9 @@
 #define VF(slot)                                                                                                       \
 	"<hostdev type='pci' managed='no'><source><address domain='0x0000' bus='0x41' slot='0x00' function='" slot     \
 	"'/></source></hostdev>"
-#define DOMAIN(devices, hostdevs)                                                                                       \
-	"<domain><name>a</name><uuid>67a42c8b-1111-4000-8000-000000000001</uuid><metadata><v:lease xmlns:v='" DOMXML_NS \
-	"'>" devices "</v:lease></metadata><devices>" hostdevs "</devices></domain>"
+#define OPENING "<domain><name>a</name><uuid>67a42c8b-1111-4000-8000-000000000001</uuid><metadata><v:lease xmlns:v='"
+#define DOMAIN(devices, hostdevs)                                                                                      \
+	OPENING DOMXML_NS "'>" devices "</v:lease></metadata><devices>" hostdevs "</devices></domain>"
 
 static struct inv_type types[] = { { .vendor = "10de", .device = "1eb8", .id = "nvidia-222", .name = "GRID T4-1B" } };
 static struct inv_pgpu cards[] = {
