@@ -136,7 +136,7 @@ static int wait_closed(const struct apply *apply, const struct step *step, struc
 	if (release_wait_closed(apply->store->host, step->vgpu.id, end, end + LOOK_MS, err) != -EBUSY)
 		return 0;
 	text_copy(holder, sizeof(holder), err->text + err->cause);
-	return err_set(err, EBUSY, "%s, and did not let go within %d s", holder, apply->policy->release_timeout_s);
+	return err_set(err, EBUSY, "%s, still after %d s (release_timeout)", holder, apply->policy->release_timeout_s);
 }
 
 /*
@@ -147,7 +147,7 @@ static int wait_removed(const struct apply *apply, const struct step *step, stru
 {
 	while (store_removes(apply->store, step->vgpu.id)) {
 		if (host_now_ms() >= apply->wait_by_ms)
-			return err_set(err, EBUSY, "the kernel is still removing it: see dmesg");
+			return err_set(err, EBUSY, "the kernel is still removing it; see dmesg");
 		host_sleep_ms(WAIT_STEP_MS);
 	}
 	return 0;
@@ -174,11 +174,11 @@ static int ensure(const struct apply *apply, const struct step *step, const char
 	if (exists == -ETIMEDOUT)
 		return create_no_answer(err);
 	if (exists < 0)
-		return err_sys(err, -exists, "vGPU %s cannot be looked for", step->vgpu.id);
+		return err_sys(err, -exists, "vGPU %s: cannot be found", step->vgpu.id);
 	if (step->kind == STEP_CREATE && exists)
-		return err_set(err, EAGAIN, "somebody else made it meanwhile");
+		return err_set(err, EAGAIN, "created by another process in the meantime");
 	if (step->kind == STEP_ADOPT && !exists)
-		return err_set(err, EAGAIN, "it went away meanwhile");
+		return err_set(err, EAGAIN, "removed by another process in the meantime");
 	if (step->kind == STEP_KEEP && wait_closed(apply, step, err) < 0)
 		return -err->code;
 	if (!exists)
@@ -220,7 +220,7 @@ static int settle(struct apply *apply, const struct step *step, bool made, struc
 		return r;
 	r = still_ours(apply, step->vgpu.id, &lease, err);
 	if (r == 0) {
-		r = err_set(err, ECANCELED, "the domain was released while its vGPU was being made");
+		r = err_set(err, ECANCELED, "the domain was released while its vGPU was being created");
 	} else if (r == 1) {
 		lease.state = LEASE_ACTIVE;
 		if (made)
@@ -291,8 +291,8 @@ int apply_step(struct apply *apply, const struct step *steps, size_t n, size_t i
 	else if (r < 0)
 		drop_failed(apply, step, n - i);
 	else
-		log_info("%s: domain %s: %s %s, %s on %s", apply->op, apply->request->name, made ? "made" : "took",
-			 step->vgpu.id, step->vgpu.type, step->vgpu.parent);
+		log_info("%s: domain %s: %s %s, %s on %s", apply->op, apply->request->name,
+			 made ? "created" : "adopted", step->vgpu.id, step->vgpu.type, step->vgpu.parent);
 	return r;
 }
 

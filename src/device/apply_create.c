@@ -10,7 +10,7 @@ enum { LEAST_MS = 100 };
 
 int create_no_answer(struct err *err)
 {
-	return err_set(err, EBUSY, "its driver does not answer reads of sysfs: see dmesg");
+	return err_set(err, EBUSY, "its driver does not answer reads of sysfs; see dmesg");
 }
 
 struct creation {
@@ -71,7 +71,7 @@ static int check_capacity(const struct creation *creation, struct err *err)
 	int r = kernel_available(creation->host, creation->vgpu, err);
 
 	if (r == 0)
-		return err_set(err, ENOSPC, "full when it came to it");
+		return err_set(err, ENOSPC, "no instance left at creation time");
 	/* Nothing was written: another pGPU can serve. */
 	if (r == -ETIMEDOUT)
 		return create_no_answer(err);

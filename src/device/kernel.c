@@ -107,7 +107,7 @@ static int plain_vf(const struct host *host, const struct vgpu_ref *vgpu, struct
 	char path[KPATH_SIZE], pci[PCI_SIZE];
 
 	if (!pci_parse(pci, vgpu->id))
-		return err_set(err, EINVAL, "'%s' is no PCI address", vgpu->id);
+		return err_set(err, EINVAL, "'%s' is not a PCI address", vgpu->id);
 	snprintf(path, sizeof(path), "sys/bus/pci/devices/%s/physfn", pci);
 	if (faccessat(host->root, path, F_OK, 0) == 0)
 		return 1;

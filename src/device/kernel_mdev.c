@@ -18,9 +18,9 @@ static int type_path(char path[KPATH_SIZE], const struct vgpu_ref *vgpu, const c
 	char parent[PARENT_SIZE], type[TYPE_SIZE];
 
 	if (!parent_parse(parent, vgpu->parent))
-		return err_set(err, EINVAL, "'%s' is no parent's name", vgpu->parent);
+		return err_set(err, EINVAL, "'%s' is not the name of a parent", vgpu->parent);
 	if (!type_parse(type, vgpu->type))
-		return err_set(err, EINVAL, "'%s' is no type's id", vgpu->type);
+		return err_set(err, EINVAL, "'%s' is not a type ID", vgpu->type);
 	snprintf(path, KPATH_SIZE, "sys/class/mdev_bus/%s/mdev_supported_types/%s/%s", parent, type, file);
 	return 0;
 }
@@ -31,7 +31,7 @@ static int device_path(char path[KPATH_SIZE], const struct vgpu_ref *vgpu, const
 	char safe[UUID_SIZE];
 
 	if (!uuid_parse(safe, vgpu->id))
-		return err_set(err, EINVAL, "'%s' is no UUID", vgpu->id);
+		return err_set(err, EINVAL, "'%s' is not a UUID", vgpu->id);
 	snprintf(path, KPATH_SIZE, "sys/bus/mdev/devices/%s%s", safe, behind);
 	return 0;
 }
@@ -50,7 +50,7 @@ static int mdev_available(const struct host *host, const struct vgpu_ref *vgpu, 
 	if (r < 0)
 		return err_sys(err, -r, "%s/%s", host->name, path);
 	if (!text_number(text, INT_MIN, INT_MAX, &n))
-		return err_set(err, EINVAL, "%s/%s: '%s' is no number", host->name, path, text);
+		return err_set(err, EINVAL, "%s/%s: '%s' is not a number", host->name, path, text);
 	return n > 0 ? (int)n : 0;
 }
 
@@ -61,7 +61,7 @@ static int mdev_create(char path[KPATH_SIZE], char line[TYPE_SIZE], const struct
 	if (r < 0)
 		return r;
 	if (!uuid_parse(line, vgpu->id))
-		return err_set(err, EINVAL, "'%s' is no UUID", vgpu->id);
+		return err_set(err, EINVAL, "'%s' is not a UUID", vgpu->id);
 	line[UUID_SIZE - 1] = '\n';
 	line[UUID_SIZE] = '\0';
 	return 0;

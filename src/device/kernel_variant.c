@@ -23,7 +23,7 @@ static int vf_path(char path[KPATH_SIZE], const struct vgpu_ref *vgpu, const cha
 	char pci[PCI_SIZE];
 
 	if (!pci_parse(pci, vgpu->id))
-		return err_set(err, EINVAL, "'%s' is no PCI address", vgpu->id);
+		return err_set(err, EINVAL, "'%s' is not a PCI address", vgpu->id);
 	snprintf(path, KPATH_SIZE, "sys/bus/pci/devices/%s%s", pci, behind);
 	return 0;
 }
@@ -33,7 +33,7 @@ static int number_of(const struct vgpu_ref *vgpu, int *number, struct err *err)
 {
 	if (typelist_number(vgpu->type, number))
 		return 0;
-	return err_set(err, EINVAL, "'%s' is no type of NVIDIA's driver, such as nvidia-1145", vgpu->type);
+	return err_set(err, EINVAL, "'%s' is not a type of NVIDIA's driver, such as nvidia-1145", vgpu->type);
 }
 
 /* The type that the VF has, 0 none; negative errno. */

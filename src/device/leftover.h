@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the releases of other domains left behind: leases that are `releasing` though their time is over, as the hook's
+ * What the releases of other domains left behind: leases that are still `releasing` after their time, as the hook's
  * child was killed, or gave up on a device that was closed later. Where no device handler runs, the next hook finishes
  * them, in a child that libvirt does not wait for.
  */

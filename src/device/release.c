@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Giving vGPUs back: what we made is removed, what was there before is left standing, and the lease is dropped last.
+ * Releasing vGPUs: what we created is removed, what was there before is left standing, and the lease is dropped last.
  */
 #include "device/release.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Giving vGPUs back: what we made is removed, what was there before is left standing, and the lease is dropped last.
+ * Releasing vGPUs: what we created is removed, what was there before is left standing, and the lease is dropped last.
  *
  * Order, for each device: the lease is marked `releasing`; nobody has the device open any more; an NVIDIA driver had
  * its time to remove it by itself; under the pGPU's lock and the removal's own it is still `releasing` and still

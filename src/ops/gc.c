@@ -84,7 +84,8 @@ static void judge_foreign(struct gc *c, const struct reclaim_check *check, const
 	item->exists = true;
 	item->removes = true;
 	if (!c->config)
-		text_copy(item->why, sizeof(item->why), "foreign, and there is no valid configuration that lets it go");
+		text_copy(item->why, sizeof(item->why),
+			  "not created by the hook, and no valid configuration permits its removal");
 	else if (reclaim_is_orphan(check, device, item->why))
 		item->outcome = GC_GOES;
 }
@@ -161,7 +162,7 @@ static void claim(struct gc *c, struct gc_item *item)
 		text_safe(item->trouble, sizeof(item->trouble), err.text);
 	} else if (r == 0) {
 		item->outcome = GC_STAYS;
-		text_copy(item->why, sizeof(item->why), "it changed hands meanwhile");
+		text_copy(item->why, sizeof(item->why), "its lease changed in the meantime");
 	} else if (item->lease.state == LEASE_RESERVED) {
 		item->outcome = GC_GONE;
 	}

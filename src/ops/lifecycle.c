@@ -120,8 +120,8 @@ static int remove_one(struct rounds *r, const char *id, struct err *err)
 		return 0;
 	n = release_orphan(&r->store, policy, &device->vgpu, r->deadline_ms, err);
 	if (n == 0)
-		log_info("prepare: domain %s: removed orphan %s (%s on %s) to make room", r->lifecycle->request->name,
-			 id, device->vgpu.type, device->vgpu.parent);
+		log_info("prepare: domain %s: removed orphan %s (%s on %s) to free capacity",
+			 r->lifecycle->request->name, id, device->vgpu.type, device->vgpu.parent);
 	return n;
 }
 

@@ -56,7 +56,8 @@ static void finish(struct release *release, struct store *store, int64_t deadlin
 			continue;
 		}
 		if (last)
-			log_warn("release: domain %s: %s stays for 'vgpu-lease gc': %s", release->name, id, err.text);
+			log_warn("release: domain %s: %s: not released yet: %s; run 'vgpu-lease gc'", release->name, id,
+				 err.text);
 		memmove(release->ids.list[left++], id, ID_SIZE);
 	}
 	release->ids.n = left;
@@ -81,8 +82,8 @@ static void remove_unmarked(const struct release *release, struct store *store, 
 			err_set(&err, EAGAIN, "no time was left for it (release_wait)");
 		else if (release_unmarked(store, release->policy, lease, release->asked_ms, deadline_ms, &err) == 0)
 			continue;
-		log_warn("release: domain %s: %s stays for 'vgpu-lease gc': %s", release->name, lease->vgpu.id,
-			 err.text);
+		log_warn("release: domain %s: %s: not released yet: %s; run 'vgpu-lease gc'", release->name,
+			 lease->vgpu.id, err.text);
 	}
 	lease_list_free(&leases);
 }
@@ -112,13 +113,15 @@ static void finish_detached(struct release *release, const struct store *store)
 	log_close();
 	r = timed_child_detach(host.root, &err);
 	if (r < 0)
-		log_warn("release: domain %s: its vGPUs are left for 'vgpu-lease gc': %s", release->name, err.text);
+		log_warn("release: domain %s: its vGPUs are not released yet: %s; run 'vgpu-lease gc'", release->name,
+			 err.text);
 	if (r <= 0)
 		return;
 	if (store_open(&own, &host, true, &err) < 0)
 		_exit(1);
 	if (!release->ids.list && mark(release, &own, policy->lock_timeout_s * 1000, &err) < 0)
-		log_warn("release: domain %s: its vGPUs stay for 'vgpu-lease gc': %s", release->name, err.text);
+		log_warn("release: domain %s: its vGPUs are not released yet: %s; run 'vgpu-lease gc'", release->name,
+			 err.text);
 	end = host_now_ms() + (int64_t)(policy->release_timeout_s + policy->driver_cleanup_s) * 1000;
 	/* In short turns, so that one that stays open does not hold up the others. */
 	while (release->ids.n > 0 && host_now_ms() < end) {
