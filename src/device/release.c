@@ -87,7 +87,11 @@ static int get_lease(struct store *store, const char *id, int wait_ms, struct le
 	return r == -ETIMEDOUT ? err_recode(err, EAGAIN) : r;
 }
 
-static int drop_if_releasing(struct store *store, const char *id, int wait_ms, struct err *err)
+/*
+ * Drops the lease if it is still `releasing`. -EAGAIN: not `removed`, and by now it is that of a device that was created:
+ * its domain has started and ended since the lease was read.
+ */
+static int drop_if_releasing(struct store *store, const char *id, int wait_ms, bool removed, struct err *err)
 {
 	struct lease now;
 	int r = lock_lease(store, id, wait_ms, &now, err);
@@ -95,7 +99,9 @@ static int drop_if_releasing(struct store *store, const char *id, int wait_ms, s
 	if (r <= 0)
 		return r == -ETIMEDOUT ? err_recode(err, EAGAIN) : r;
 	r = 0;
-	if (now.state == LEASE_RELEASING) {
+	if (now.state == LEASE_RELEASING && now.origin == LEASE_CREATED && !removed) {
+		r = err_set(err, EAGAIN, "vGPU %s: its lease changed in the meantime", id);
+	} else if (now.state == LEASE_RELEASING) {
 		/* Before the lease, which says so as long as it is there. */
 		if (now.origin == LEASE_CREATED)
 			affinity_removed(store, id);
@@ -224,7 +230,7 @@ static int remove_created(struct store *store, const struct lease *lease, int64_
 	if (r < 0)
 		return r == -ETIMEDOUT ? err_recode(err, EAGAIN) : r;
 	return now.state == LEASE_RELEASING
-		       ? drop_if_releasing(store, vgpu->id, host_left_ms(deadline_ms) + REMOVE_SLACK_MS, err)
+		       ? drop_if_releasing(store, vgpu->id, host_left_ms(deadline_ms) + REMOVE_SLACK_MS, true, err)
 		       : 0;
 }
 
@@ -264,7 +270,7 @@ int release_turn(struct store *store, const struct policy *policy, const char *i
 	if (r < 0)
 		return r;
 	if (lease.origin == LEASE_ADOPTED)
-		return drop_if_releasing(store, id, host_left_ms(deadline_ms) + 1, err);
+		return drop_if_releasing(store, id, host_left_ms(deadline_ms) + 1, false, err);
 	r = let_driver_remove(store->host, policy, &lease.vgpu, lease.since_ms, deadline_ms, err);
 	if (r < 0)
 		return r;
