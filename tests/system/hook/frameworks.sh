@@ -125,6 +125,7 @@ life() { # FRAMEWORK
 		control inject "create $(id "$f" 1) EIO"
 		fails "$f: where the driver refuses, so does the hook" call prepare begin 1
 		holds "$f: and says what free VFs there are" says M_FREE_VFS <"$work/said"
+		holds "$f: by their addresses" grep -q 0000:2 "$work/said"
 		hook vm1 migrate begin - <"$work/1.xml" >"$work/1.new" 2>/dev/null
 		mv "$work/1.new" "$work/1.xml"
 		second=$(named <"$work/1.xml")
@@ -153,6 +154,7 @@ life() { # FRAMEWORK
 	hook vm7 migrate begin - <"$work/7.xml" 2>"$work/said" || :
 	is "$(wc -l <"$work/said")" 1 "$f: that is said in one line"
 	holds "$f: which names the domain and the lack of room" says M_REFUSED vm7 -- M_NO_ROOM <"$work/said"
+	holds "$f: and the type" grep -q "$type" "$work/said"
 	for i in 0 1 2 3 4 5; do [ ! -e "$work/$i.xml" ] || call release end $i; done
 	holds "$f: all are released" eventually no_lease
 	is "$(made "$f")" 0 "$f: and the kernel has none left"

@@ -100,6 +100,7 @@ holds "gc goes on" lease gc
 is "$(devices)" "$u1 $aa " "but removes nothing foreign, as the file may name it"
 lease gc --dry-run >"$work/out"
 holds "and says so" says M_NAMED_UNKNOWN <"$work/out"
+holds "with the file" grep -q '/loop.xml: Too many levels' "$work/out"
 mv "$root/etc/libvirt/qemu/loop.xml" "$root/run/libvirt/qemu/"
 hook vm prepare begin - <"$vm"
 sed -i 's/^since_ms=.*/since_ms=1/' "$root/run/vgpu-lease/leases/$u1"
