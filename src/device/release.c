@@ -57,7 +57,7 @@ int release_mark(struct store *store, const char *domain, int64_t asked_ms, int 
 	ids->list = calloc(leases.n + 1, sizeof(*ids->list));
 	if (!ids->list)
 		r = err_sys(err, ENOMEM, "releasing vGPUs");
-	for (size_t i = 0; r == 0 && i < leases.n; i++)
+	for (size_t i = 0; r == 0 && ids->list && i < leases.n; i++)
 		if (strcmp(leases.list[i].domain, domain) == 0 && leases.list[i].since_ms <= asked_ms)
 			r = mark(store, &leases.list[i], ids, err);
 	store_unlock(store);
@@ -93,7 +93,7 @@ static int get_lease(struct store *store, const char *id, int wait_ms, struct le
  */
 static int drop_if_releasing(struct store *store, const char *id, int wait_ms, bool removed, struct err *err)
 {
-	struct lease now;
+	struct lease now = { 0 };
 	int r = lock_lease(store, id, wait_ms, &now, err);
 
 	if (r <= 0)
@@ -209,7 +209,7 @@ static int remove_created(struct store *store, const struct lease *lease, int64_
 			  struct err *err)
 {
 	const struct vgpu_ref *vgpu = &lease->vgpu;
-	struct lease now;
+	struct lease now = { 0 };
 	int r;
 
 	/* Without the pGPU's lock, as others need that meanwhile. */
@@ -329,7 +329,7 @@ int release_orphan(struct store *store, const struct policy *policy, const struc
 /* Takes the store's lock: 1 where the lease is still the one that the caller saw. The lock is held then. */
 static int lock_unchanged(struct store *store, const struct lease *lease, int64_t deadline_ms, struct err *err)
 {
-	struct lease now;
+	struct lease now = { 0 };
 	int r = lock_lease(store, lease->vgpu.id, host_left_ms(deadline_ms), &now, err);
 
 	if (r != 1 || lease_same(&now, lease))

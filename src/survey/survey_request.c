@@ -135,10 +135,11 @@ const char **survey_types(const struct survey *s, const struct config *config)
 	size_t n = s->request->nvgpus, nsections = config ? config->nsections : 0;
 	size_t most = n * RESOLVED_TYPES_MAX + s->leases.n + nsections + 1, k = 0;
 	const char **types = calloc(most, sizeof(*types) + TYPE_SIZE);
-	char *text = (char *)(types + most);
+	char *text;
 
 	if (!types)
 		return NULL;
+	text = (char *)(types + most);
 	for (size_t i = 0; i < n; i++)
 		for (int t = 0; t < s->resolved_requests[i].ntypes; t++)
 			types[k++] = s->resolved_requests[i].types[t];

@@ -163,5 +163,5 @@ is "$status|$err" "1|$(message M_PROGRAM "$(message M_GIVE_TYPE "nvidia-222, nvi
 	"with several types one must be named"
 rm "$root/etc/vgpu-lease.conf"
 vl attach --connect "$libvirt" vm1
-holds "without a configuration nothing is attached" says M_NO_CONF_NO_LEASE <<<"$err"
+holds "without a configuration nothing is attached" says M_NO_CONF <<<"$err"
 tap_done

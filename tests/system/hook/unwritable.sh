@@ -3,14 +3,10 @@
 # shellcheck source=tests/lib/hook.sh
 . "${srcdir:?}/tests/lib/hook.sh"
 host t4:1
-settings() { # LINE...: of the policy
-	{
-		printf '[devices]\nenabled_mdev_types = nvidia-232\n[policy]\nlock_timeout = 1\nrelease_wait = 1\n'
-		printf 'reclaim = never\ndriver_cleanup = 0\n'
-		printf '%s\n' "$@"
-	} | configure
-}
-settings
+{
+	printf '[devices]\nenabled_mdev_types = nvidia-232\n[policy]\nlock_timeout = 1\nrelease_wait = 1\n'
+	printf 'reclaim = never\ndriver_cleanup = 0\n'
+} | configure
 u2=${u1%??}02
 u9=${u1%??}09
 another 2 >"$work/2.xml"
