@@ -56,7 +56,7 @@ is "$(sed -n 's/^origin=//p' "$root/run/vgpu-lease/leases/$u2")" adopted "as a v
 
 ### Leases that are there
 freeze
-is "$(start "$work/thief.xml") $(grep -c 'it belongs to domain' "$work/said")" "1 1" "a vGPU that is leased to another domain is refused"
+is "$(start "$work/thief.xml") $(says_times M_LEASED_TO <"$work/said")" "1 1" "a vGPU that is leased to another domain is refused"
 is "$(start "$work/2.xml") $(leases)" "0 1" "its own domain starts with it again"
 thaw
 release "$work/2.xml"
