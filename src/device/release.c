@@ -70,6 +70,7 @@ static int lock_lease(struct store *store, const char *id, int wait_ms, struct l
 {
 	int r = store_lock(store, wait_ms, err);
 
+	*now = (struct lease){ 0 };
 	if (r < 0)
 		return r;
 	r = lease_get(store, id, now, err);
@@ -88,12 +89,12 @@ static int get_lease(struct store *store, const char *id, int wait_ms, struct le
 }
 
 /*
- * Drops the lease if it is still `releasing`. -EAGAIN: not `removed`, and by now it is that of a device that was created:
- * its domain has started and ended since the lease was read.
+ * Drops the lease if it is still `releasing`. -EAGAIN: not `removed`, and by now it is that of a device that was
+ * created: its domain has started and ended since the lease was read.
  */
 static int drop_if_releasing(struct store *store, const char *id, int wait_ms, bool removed, struct err *err)
 {
-	struct lease now = { 0 };
+	struct lease now;
 	int r = lock_lease(store, id, wait_ms, &now, err);
 
 	if (r <= 0)
@@ -209,7 +210,7 @@ static int remove_created(struct store *store, const struct lease *lease, int64_
 			  struct err *err)
 {
 	const struct vgpu_ref *vgpu = &lease->vgpu;
-	struct lease now = { 0 };
+	struct lease now;
 	int r;
 
 	/* Without the pGPU's lock, as others need that meanwhile. */
@@ -329,7 +330,7 @@ int release_orphan(struct store *store, const struct policy *policy, const struc
 /* Takes the store's lock: 1 where the lease is still the one that the caller saw. The lock is held then. */
 static int lock_unchanged(struct store *store, const struct lease *lease, int64_t deadline_ms, struct err *err)
 {
-	struct lease now = { 0 };
+	struct lease now;
 	int r = lock_lease(store, lease->vgpu.id, host_left_ms(deadline_ms), &now, err);
 
 	if (r != 1 || lease_same(&now, lease))
