@@ -68,4 +68,19 @@ wait $gc
 is "$(cat "$work/status") $(devices)$(origin)" "0 $u1 adopted" "a removal that waits for the pGPU leaves alone what a start adopts meanwhile"
 holds "which does not wait with it ($ms ms)" test "$ms" -lt 1500
 release
+
+### A release that has read the lease of an adopted vGPU, and finds that of one that was created
+# Its domain was released, started and released again while the first release still looked who has the vGPU open.
+start
+is "$(origin)" adopted "a vGPU is adopted"
+open_device $u1
+release &
+ending=$!
+holds "its release waits for its end of use" eventually grep -q '^state=releasing' "$root/run/vgpu-lease/leases/$u1"
+sed 's/^origin=adopted/origin=created/' "$root/run/vgpu-lease/leases/$u1" >"$work/lease"
+flock "$root/run/vgpu-lease/lock" cp "$work/lease" "$root/run/vgpu-lease/leases/$u1"
+close_device
+wait $ending
+nothing_left() { [ "$(devices)$(leases)" = 0 ]; }
+holds "it does not drop that lease, but removes what was created" eventually nothing_left
 tap_done
