@@ -69,7 +69,7 @@ static struct timed_child_silent silent[SILENT_MAX];
 #ifdef __SANITIZE_ADDRESS__
 /* LeakSanitizer stops all threads, and waits for ever for one that lends its storage to a call that hangs. */
 static atomic_bool has_left;
-int __lsan_is_turned_off(void);
+__attribute__((visibility("default"))) int __lsan_is_turned_off(void);
 int __lsan_is_turned_off(void)
 {
 	return has_left;

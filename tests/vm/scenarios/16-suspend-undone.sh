@@ -19,7 +19,7 @@ virsh -q start unsaved
 mount -t tmpfs -o size=64k none /var/lib/libvirt/qemu/save
 run vgpu-lease suspend unsaved
 check "a guest that cannot be saved is not suspended" failed
-check "and says why" tells M_CANNOT_BE_SAVED
+check "and says why" tells M_CANNOT_BE_SAVED unsaved
 check "and has its vGPUs again" same "$(device_in unsaved | sort | xargs)" "$U1 $U3"
 check "leased to it" held_by "$U3" unsaved
 umount /var/lib/libvirt/qemu/save

@@ -134,7 +134,7 @@ check "a running guest whose type is no longer enabled is told of" shows mtty-1
 mount --bind /run/vgpu-lease /run/vgpu-lease
 mount -o remount,bind,ro /run/vgpu-lease
 run vgpu-lease check
-check "so is a directory that cannot be written to" shows /run/vgpu-lease
+check "so is a directory that cannot be written to" told '^FAIL +state +/run/vgpu-lease: is mounted read-only'
 check "with which nothing can start" failed
 umount /run/vgpu-lease
 run virsh destroy second
