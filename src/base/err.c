@@ -26,9 +26,15 @@ int err_set(struct err *err, int code, const char *fmt, ...)
 	return -code;
 }
 
-int err_sys(struct err *err, int code, const char *fmt, ...)
+const char *err_describe(int code)
 {
 	const char *what = strerrordesc_np(code);
+
+	return what ? what : "unknown error";
+}
+
+int err_sys(struct err *err, int code, const char *fmt, ...)
+{
 	va_list ap;
 	size_t n;
 
@@ -36,7 +42,7 @@ int err_sys(struct err *err, int code, const char *fmt, ...)
 	verr_set(err, code, fmt, ap);
 	va_end(ap);
 	n = strlen(err->text);
-	snprintf(err->text + n, sizeof(err->text) - n, ": %s", what ? what : "unknown error");
+	snprintf(err->text + n, sizeof(err->text) - n, ": %s", err_describe(code));
 	return err_cause(err, n + 2);
 }
 

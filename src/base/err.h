@@ -26,6 +26,9 @@ int err_set(struct err *err, int code, const char *fmt, ...) __attribute__((form
 /* The same, with ": " and what the system says of `code` behind it. */
 int err_sys(struct err *err, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
+/* What the system calls this errno; a driver can answer with a number that has no name. */
+const char *err_describe(int code);
+
 /* Puts "context: " before the error's text; returns its negative code. */
 int err_in(struct err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

@@ -134,7 +134,7 @@ static int take_nova(struct draft *draft, const struct host *host, struct err *e
 	 * What fails before its text is read has no line of its own. A missing nova.conf is no missing configuration.
 	 */
 	if (r < 0 && r != -EINVAL)
-		r = spot_err(&draft->nova_at, err, "%s: %s", name, strerrordesc_np(-r));
+		r = spot_err(&draft->nova_at, err, "%s: %s", name, err_describe(-r));
 	return file_mistake(draft, r, err);
 }
 

@@ -73,6 +73,7 @@ static void end_key(struct reader *r)
 		.at = { .file = r->file, .line = r->key_line, .section = r->name },
 		.err = r->err,
 	};
+	int e;
 
 	if (!r->open)
 		return;
@@ -83,7 +84,9 @@ static void end_key(struct reader *r)
 	if (r->dialect == DIALECT_NOVA)
 		unquote(r->value);
 	t.at.key = r->key->name;
-	mistake(r, config_key_set(&t, r->value));
+	e = config_key_set(&t, r->value);
+	r->draft->unsure |= e < 0 && r->keys == config_devices_keys;
+	mistake(r, e);
 }
 
 /* A mistake in a key: what continues it is left out. */
@@ -340,6 +343,9 @@ int config_ini_read(struct draft *draft, const char *file, const char *text, siz
 	if (len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) /* a byte order mark, as some editors leave */
 		r.at += 3;
 	ini_parse_stream(next_line, &r, take_piece, &r);
+	/* As one that is built to stop at an error does, or one without memory: a file is read as a whole or not. */
+	if (!r.failed && (r.awaited || r.rest || r.at < r.end))
+		fail(&r, "libinih stopped reading here");
 	free(r.text);
 	return r.failed;
 }

@@ -153,12 +153,17 @@ static int wait_removed(const struct apply *apply, const struct step *step, stru
 	return 0;
 }
 
-/* What exists already is waited for alone; all else is done under the pGPU's lock, which is in apply->lock then. */
+/*
+ * What is to be adopted is waited for alone; all else is done under the pGPU's lock, which is in apply->lock then. A
+ * removal that took too long goes on without that lock, in a child.
+ */
 static int wait_turn(struct apply *apply, const struct step *step, struct err *err)
 {
+	int r = wait_removed(apply, step, err);
+
 	apply->lock = -1;
-	if (step->kind == STEP_ADOPT)
-		return wait_removed(apply, step, err);
+	if (r < 0 || step->kind == STEP_ADOPT)
+		return r;
 	apply->lock = store_lock_pgpu(apply->store, step->vgpu.pgpu, host_left_ms(apply->wait_by_ms), err);
 	/* A card that somebody keeps is no reason not to try the next. */
 	if (apply->lock == -ETIMEDOUT)
@@ -194,7 +199,8 @@ int apply_present(struct apply *apply, const struct step *step, struct err *err)
 	there.kind = STEP_ADOPT;
 	if ((step->kind == STEP_KEEP && wait_closed(apply, step, err) < 0) || wait_removed(apply, step, err) < 0)
 		return -err->code;
-	return ensure(apply, &there, "", err);
+	/* A plain VF is there always; it is its lease that the kernel does not know. */
+	return step->vgpu.framework == FW_VF ? 0 : ensure(apply, &there, "", err);
 }
 
 /*

@@ -31,7 +31,9 @@ static int create_device(void *arg, struct err *err)
 static int set_params(void *arg, struct err *err)
 {
 	const struct creation *creation = arg;
-	return kernel_set_params(creation->host, creation->vgpu, creation->params, err);
+	int r = kernel_set_params(creation->host, creation->vgpu, creation->params, err);
+
+	return r == -ETIMEDOUT ? err_recode(err, EIO) : r;
 }
 
 int create_within(int ms, int64_t end_ms)

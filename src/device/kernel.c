@@ -52,9 +52,9 @@ ssize_t kernel_read(const struct host *host, const struct vgpu_ref *vgpu, const 
 /* The text of a failed write: what was tried, what the kernel said, what that means. */
 static int refused(struct err *err, enum kernel_step step, enum kernel_driver driver, int code, const char *what)
 {
-	const char *advice = kernel_advice(step, driver, code), *said = strerrordesc_np(code);
+	const char *advice = kernel_advice(step, driver, code);
 
-	err_set(err, code, "%s: %s%s%s", what, said ? said : "unknown error", *advice ? ": " : "", advice);
+	err_set(err, code, "%s: %s%s%s", what, err_describe(code), *advice ? ": " : "", advice);
 	return err_cause(err, strlen(what) + 2);
 }
 

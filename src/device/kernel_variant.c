@@ -72,7 +72,7 @@ static int variant_available(const struct host *host, const struct vgpu_ref *vgp
 		err_set(err, ENOENT, "VF %s: provides no vGPUs: NVIDIA's host driver is not bound to it", vgpu->id);
 	else if (n < 0)
 		err_set(err, (int)-n, "VF %s: creatable_vgpu_types cannot be read: %s", vgpu->id,
-			strerrordesc_np((int)-n));
+			err_describe((int)-n));
 	/* A refusal names the pGPU, and groups what has one cause. */
 	if (n < 0)
 		return err_cause(err, strlen("VF : ") + strlen(vgpu->id));
@@ -109,7 +109,7 @@ static int variant_whole(const struct host *host, const struct vgpu_ref *vgpu, c
 	}
 	if (type < 0 && type != -ENOENT) {
 		err_set(err, (int)-type, "VF %s: current_vgpu_type cannot be read: %s", vgpu->id,
-			strerrordesc_np((int)-type));
+			err_describe((int)-type));
 		return err_cause(err, strlen("VF : ") + strlen(vgpu->id));
 	}
 	*missing = type == 0 ? "its current_vgpu_type reads 0" : "it has no current_vgpu_type";

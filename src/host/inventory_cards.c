@@ -162,7 +162,7 @@ void inventory_explain_card(const struct host *host, const char *address, bool p
 	autoclose int dir = openat(host->root, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0)
 		inv_not_ready(&card, "%s",
-			      errno == ENOENT ? "there is no PCI device of this address" : strerrordesc_np(errno));
+			      errno == ENOENT ? "there is no PCI device of this address" : err_describe(errno));
 	else if (plain)
 		explain_plain(&card, dir);
 	else

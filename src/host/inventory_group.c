@@ -145,7 +145,7 @@ static void read_sriov(struct inventory *inv, size_t i, int g, int dir)
 	/* What it offers is what its VFs offer, should the card itself be a parent, too. */
 	inv->pgpus[g].noffers = 0;
 	if (card < 0) {
-		inv_not_ready(&inv->pgpus[g], "it cannot be opened: %s", strerrordesc_np(errno));
+		inv_not_ready(&inv->pgpus[g], "it cannot be opened: %s", err_describe(errno));
 		return;
 	}
 	inv_read_card(&inv->pgpus[g], card);
@@ -183,9 +183,9 @@ static int group(struct inv_reader *reader, size_t i, struct err *err)
 		return g;
 	parent->pgpu = g;
 	if (dir < 0)
-		inv_not_ready(&inv->pgpus[g], "it cannot be opened: %s", strerrordesc_np(-vf));
+		inv_not_ready(&inv->pgpus[g], "it cannot be opened: %s", err_describe(-vf));
 	else if (vf < 0)
-		inv_not_ready(&inv->pgpus[g], "its physfn cannot be read: %s", strerrordesc_np(-vf));
+		inv_not_ready(&inv->pgpus[g], "its physfn cannot be read: %s", err_describe(-vf));
 	else if (vf == 1 && !inv->pgpus[g].sriov)
 		read_sriov(inv, i, g, dir);
 	else if (inv->npgpus > had)

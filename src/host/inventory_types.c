@@ -184,7 +184,7 @@ static int add_offer(struct inventory *inv, struct inv_pgpu *pgpu, const struct 
 		}
 		if (len < 0)
 			inv_not_ready(pgpu, "available_instances of %s cannot be read: %s", id,
-				      strerrordesc_np((int)-len));
+				      err_describe((int)-len));
 		else if (!text_number(text, INT_MIN, INT_MAX, &n))
 			inv_not_ready(pgpu, "available_instances of %s is no number", id);
 	} else if (!has_type(asked->dir, id)) {
@@ -287,7 +287,7 @@ int inv_ask_rest(struct inv_reader *reader, struct err *err)
 		asked = choose(inv, pgpu);
 		autoclose int dir = asked.dir = openat(reader->bus, asked.name, O_PATH | O_DIRECTORY | O_CLOEXEC);
 		if (dir < 0) {
-			inv_not_ready(pgpu, "%s cannot be opened: %s", asked.name, strerrordesc_np(errno));
+			inv_not_ready(pgpu, "%s cannot be opened: %s", asked.name, err_describe(errno));
 			continue;
 		}
 		if (!is_asked)

@@ -40,8 +40,7 @@ static int read_vf(struct inventory *inv, int g, int card, size_t n, const char 
 	if (len == -ETIMEDOUT)
 		inv_silent(&inv->pgpus[g]);
 	else if (len < 0)
-		inv_not_ready(&inv->pgpus[g], "current_vgpu_type of a VF cannot be read: %s",
-			      strerrordesc_np((int)-len));
+		inv_not_ready(&inv->pgpus[g], "current_vgpu_type of a VF cannot be read: %s", err_describe((int)-len));
 	else if (!text_number(text, 0, INT_MAX, &number))
 		inv_not_ready(&inv->pgpus[g], "current_vgpu_type of a VF is not a number");
 	text_copy(parent.name, sizeof(parent.name), vf);
@@ -208,7 +207,7 @@ static void read_list(struct inv_reader *reader, struct inv_pgpu *pgpu, struct t
 	if (n == -ETIMEDOUT)
 		inv_silent(pgpu);
 	else if (n < 0)
-		inv_not_ready(pgpu, "creatable_vgpu_types cannot be read: %s", strerrordesc_np((int)-n));
+		inv_not_ready(pgpu, "creatable_vgpu_types cannot be read: %s", err_describe((int)-n));
 	else
 		typelist_parse(list, text);
 }

@@ -64,8 +64,7 @@ static void look_at_writable(struct check *check, const char *path, enum check_s
 	struct statvfs fs;
 
 	if (fd < 0 || fstatvfs(fd, &fs) < 0) {
-		check_report(check, status, "make it readable", "%s: %s", strerrordesc_np(fd < 0 ? -fd : errno),
-			     without);
+		check_report(check, status, "make it readable", "%s: %s", err_describe(fd < 0 ? -fd : errno), without);
 		return;
 	}
 	space = (unsigned long long)fs.f_bfree * fs.f_frsize;
@@ -73,7 +72,7 @@ static void look_at_writable(struct check *check, const char *path, enum check_s
 		check_report(check, status, "remount it read-write", "is mounted read-only: %s", without);
 	else if (geteuid() == 0 && faccessat(fd, ".", W_OK, AT_EACCESS) < 0)
 		check_report(check, status, "see mount(8), lsattr(1)", "cannot be written (%s): %s",
-			     strerrordesc_np(errno), without);
+			     err_describe(errno), without);
 	else if (space < SPACE_NEEDED || (fs.f_files && fs.f_ffree < FILES_NEEDED))
 		check_report(check, status, "free some space: 'du -xa' shows what uses it",
 			     "the file system is full (%llu KiB, %llu files left): %s", space >> 10,

@@ -276,11 +276,13 @@ int store_set_aside(const struct store *store, const char *directory, const char
 {
 	char from[NAME_MAX + 32];
 	autoclose int garbage = file_own_dir(store->run, "garbage");
+	int r = garbage < 0 ? garbage : 0;
 
-	if (garbage < 0)
-		return err_sys(err, -garbage, "/run/vgpu-lease/garbage");
 	snprintf(from, sizeof(from), "%s/%s", directory, name);
-	if (renameat(store->run, from, garbage, name) < 0 && errno != ENOENT)
-		return err_sys(err, errno, "/run/vgpu-lease/%s: set aside", from);
-	return 0;
+	if (r == 0 && renameat(store->run, from, garbage, name) < 0)
+		r = -errno;
+	/* Where nothing can be written it stays, and is passed over each time. */
+	if (r == 0 || r == -ENOENT || r == -EROFS || r == -ENOSPC || r == -EDQUOT)
+		return 0;
+	return err_sys(err, -r, "/run/vgpu-lease/%s: set aside", from);
 }

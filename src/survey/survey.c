@@ -118,6 +118,7 @@ int survey_host(struct survey *s, struct err *err)
 				   .arg = s->config };
 
 	drop_host(s);
+	s->some_cards = cards != NULL;
 	s->types = survey_types(s, s->depth != SURVEY_START || asks_pool(s) ? s->config : NULL);
 	if (!s->types)
 		return err_sys(err, ENOMEM, "inventory");
@@ -213,6 +214,10 @@ static bool knows_all(const struct survey *s)
 	for (size_t i = 0; i < s->leases.n; i++) {
 		const struct lease *lease = &s->leases.list[i];
 
+		/* Of a card that was left out on purpose, as no other can serve, nothing is asked. */
+		if (s->some_cards && lease->vgpu.framework != FW_MDEV &&
+		    inventory_pgpu(&s->inv, lease->vgpu.pgpu) == UNKNOWN)
+			continue;
 		if (s->inv.frameworks & 1U << lease->vgpu.framework && !inventory_device(&s->inv, lease->vgpu.id) &&
 		    (!was_read(s, lease->vgpu.type) || !is_absent(s, lease)))
 			return false;
@@ -304,6 +309,20 @@ int survey_read(struct survey *s, struct err *err)
 	return s->depth == SURVEY_RECLAIM ? survey_look(s, err) : survey_processes(s, err);
 }
 
+/* What may be removed was judged by its lease: by another one it is to be judged anew. */
+static void forget_changed(struct survey *s)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < s->nreclaimable; i++) {
+		const char *id = s->reclaimable[i].id;
+
+		if (lease_same(lease_find(&s->before, id), lease_find(&s->leases, id)))
+			s->reclaimable[kept++] = s->reclaimable[i];
+	}
+	s->nreclaimable = kept;
+}
+
 int survey_leases(struct survey *s, struct err *err)
 {
 	free(s->failures);
@@ -312,6 +331,8 @@ int survey_leases(struct survey *s, struct err *err)
 	if (lease_list(s->store, &s->leases, err) < 0)
 		return -err->code;
 	s->outdated = s->depth != SURVEY_START && !is_as_before(s);
+	if (s->outdated)
+		forget_changed(s);
 	if (set_void_apart(s, err) < 0)
 		return -err->code;
 	s->outdated |= survey_say_open(s) || !knows_all(s);
@@ -321,7 +342,8 @@ int survey_leases(struct survey *s, struct err *err)
 int survey_record(struct survey *s, struct err *err)
 {
 	for (size_t i = 0; i < s->void_leases.n; i++)
-		if (lease_drop(s->store, s->void_leases.list[i].vgpu.id, err) < 0)
+		/* Where nothing can be written it is set apart each time. */
+		if (lease_drop(s->store, s->void_leases.list[i].vgpu.id, err) < 0 && err->code != EROFS)
 			return -err->code;
 	types_remember(s->store, &s->inv);
 	silent_note(s->store);

@@ -40,6 +40,7 @@ struct survey {
 	struct inventory inv;
 	const char **types; /* that were read, in one allocation; those of SURVEY_INVENTORY are not all here */
 	bool has_inv;
+	bool some_cards;   /* of PCI hostdevs only the cards of those that the request names were read */
 	int64_t looked_ms; /* CLOCK_MONOTONIC before the host was read */
 	struct pool pool;
 	struct leases leases;      /* without those that are void */

@@ -68,6 +68,8 @@ static const struct row rows[] = {
 	  "create u1 s on 85" },
 	{ "with pgpu_types = several a card serves all that it is given to", TWO, "", "", "u1~l u2~s", "s@84,85 l@84",
 	  "several", "create u1 l on 84, create u2 s on 85" },
+	{ "a card that does not support one of the types that it is configured for is passed over",
+	  "84/0 s=16/16; 85/1 l=4/4", "", "", "u1~l", "s@84,85 l@84,85", "several", "create u1 l on 85" },
 	{ "or, not named, all types that name no card", TWO, "", "", "u1~l", "s l", "several", "create u1 l on 84" },
 	{ "but none that names another card", TWO, "", "", "u1~l", "s l@99", "several looked",
 	  "refuse: {M_NO_ROOM|l|84, 85: {M_SERVES_MORE|s}}" },
