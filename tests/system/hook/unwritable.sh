@@ -59,6 +59,11 @@ freeze
 is "$(start "$work/thief.xml") $(says_times M_LEASED_TO <"$work/said")" "1 1" "a vGPU that is leased to another domain is refused"
 is "$(start "$work/2.xml") $(leases)" "0 1" "its own domain starts with it again"
 thaw
+sed "s/$u2/$u9/; s/^state=.*/state=reserved/; s/^deadline_ms=.*/deadline_ms=1/" "$root/run/vgpu-lease/leases/$u2" >"$root/run/vgpu-lease/leases/$u9"
+echo nonsense >"$root/run/vgpu-lease/leases/${u1%??}08"
+freeze
+is "$(start "$work/thief.xml") $(says_times M_LEASED_TO <"$work/said")" "1 1" "it is refused also beside records that should go and cannot"
+thaw
 release "$work/2.xml"
 prepare
 freeze

@@ -145,6 +145,16 @@ kill "$holder"; wait "$holder" 2>/dev/null
 until_free() { local end=$((SECONDS + 15)); until [ "$(type_at "$1") $(leases)" = "0 0" ]; do [ $SECONDS -lt $end ] && sleep 0.1 || return 1; done; }
 holds "when it is closed, and the driver's manager has let go, it is released behind the hook" until_free $a
 control plugin_delay_ms 0
+start 1 $a
+control remove_delay_ms 4000
+end 1 $a
+is "$(type_at $a)" 1147 "a removal goes on when its release has ended"
+holds "the domain starts again" start 1 $a
+removed() { ! grep -q '^remove' "$root/.kernel/control/pending"; }
+eventually removed
+is "$(type_at $a) $(lease list --json | sed -n 's/.*"state": "\(.*\)",/\1/p')" "1147 active" "with the VF as it is after that removal"
+control remove_delay_ms 0
+end 1 $a
 control register '0000:26:00.0 off'
 said=$(start 1 $a 2>&1)
 holds "a card whose types are not registered yet is refused as such, and not passed" \
