@@ -401,6 +401,9 @@ static void all_mistakes(void)
 	put("etc/vgpu-lease.conf", "[devices]\nenabled_mdev_types = a b\n[mdev_a]\n[mdev_b]\n");
 	ok(config_load_all(&c, &tree.host, NULL, &mistakes, &err) == -EINVAL, "nor does a list that cannot be read");
 	is(places(&mistakes), "ROOT/etc/vgpu-lease.conf:2", "make each section one too many");
+	put("etc/vgpu-lease.conf", "[devices]\nnova_conf = etc/nova.conf\n[mdev_a]\n");
+	ok(config_load_all(&c, &tree.host, NULL, &mistakes, &err) == -EINVAL, "nor does any other key of [devices]");
+	is(places(&mistakes), "ROOT/etc/vgpu-lease.conf:2", "whose value is a mistake");
 
 	put("etc/vgpu-lease.conf", "[devices]\nenabled_mdev_types = a, b, c\n[mdev_a]\n"
 				   "device_addresses = 0000:84:00.0,\n  # a comment\n  0000:85:00.0\n"
