@@ -78,12 +78,15 @@ static void vf_xml(const char *id, bool managed, char *xml, size_t size)
 static int choose_vf(const struct hotplug *hp, const struct request *request, struct vgpu_request *req, char *xml,
 		     size_t size, struct err *err)
 {
+	struct config config = *hp->config;
 	const struct lifecycle lifecycle = {
-		.host = hp->host, .config = hp->config, .policy = hp->policy, .request = request
+		.host = hp->host, .config = &config, .policy = hp->policy, .request = request
 	};
 	autopreview struct preview preview = { 0 };
 	const struct step *step;
 
+	/* Nothing migrates: there is no address to keep. */
+	config.policy.migrate_uuid = MIGRATE_AUTO;
 	text_copy(req->id, sizeof(req->id), "0000:00:00.0"); /* a host bridge, no VF */
 	if (preview_make(&preview, &lifecycle, PLAN_RESTORE, err) < 0)
 		return -err->code;

@@ -79,6 +79,9 @@ for type in nvidia-1146 "NVIDIA L40S-2B" CUSTOM_FLEX; do
 done
 vl attach --connect "$libvirt" vm1
 holds "with several types one must be named" says M_GIVE_TYPE "nvidia-1146, flex" <<<"$err"
+printf '[policy]\nmigrate_uuid = keep\n' >>"$root/etc/vgpu-lease.conf"
+vl attach --connect "$libvirt" --type CUSTOM_FLEX vm1
+holds "a policy for migrations does not matter here" says M_NOT_ATTACHED vm1 <<<"$err"
 
 # A domain that has a VF of the pool, and a card that is passed through without us.
 pci() {
