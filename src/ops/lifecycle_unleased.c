@@ -56,7 +56,8 @@ static bool needs_lease(const struct step *step, const struct leases *leases)
 {
 	const struct lease *lease = lease_find(leases, step->vgpu.id);
 
-	return (step->kind == STEP_CREATE && step->vgpu.framework != FW_VF) || (step->kind == STEP_KEEP && !(lease && lease->state == LEASE_ACTIVE));
+	return (step->kind == STEP_CREATE && step->vgpu.framework != FW_VF) ||
+	       (step->kind == STEP_KEEP && !(lease && lease->state == LEASE_ACTIVE));
 }
 
 int unleased_planned(struct apply *apply, const struct lifecycle *lifecycle, const struct plan *plan,
