@@ -1,18 +1,25 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# a device that somebody still has open when its domain is released
+# a device that somebody still has open, under whatever name, when its domain is released
 printf '\n[policy]\nrelease_timeout = 60\n' >>"$CONF"
 define late "$U1"
 run virsh start --paused late
 check "the domain has its device" uses late "$U1"
 
-# After QEMU has ended, and before the release, another process opens the device.
+# After QEMU has ended, and before the release, another process opens the device, by a node of its own. A third one has an
+# ordinary file under the name of the device's node, in a mount namespace of its own: that is nobody's device.
 group=/dev/vfio/$(basename "$(readlink "/sys/bus/mdev/devices/$U1/iommu_group")")
+node=/var/tmp/vm-test-node # /run takes no devices
+mknod "$node" c $((0x$(stat -c %t "$group"))) $((0x$(stat -c %T "$group")))
+: >"$WORK/file"
+# shellcheck disable=SC2016 # the other shell's arguments
+unshare -m sh -c 'mount --bind "$1" "$2" && exec sleep 600 9<"$2"' - "$WORK/file" "$group" &
+named=$!
 mkdir -p /etc/libvirt/hooks/qemu.d
 cat >/etc/libvirt/hooks/qemu.d/other <<-END
 	#!/bin/sh
 	[ "\$2" != stopped ] ||
-		setsid timeout 60 sh -c 'until [ -e $WORK/close ]; do sleep 0.2; done' <>$group >/dev/null 2>&1 &
+		setsid timeout 60 sh -c 'until [ -e $WORK/close ]; do sleep 0.2; done' <>$node >/dev/null 2>&1 &
 END
 chmod 755 /etc/libvirt/hooks/qemu.d/other
 run virsh destroy late
@@ -24,3 +31,7 @@ check "nor is it removed by command" failed
 check "which says that it is open" shows "$U1" open
 touch "$WORK/close"
 check "when it is closed, device and lease go" within 20 nothing_left
+check "beside a process that has another file under that name" test "$(readlink "/proc/$named/fd/9")" = "$group"
+rm "$node"
+kill "$named"
+wait "$named" 2>/dev/null
