@@ -184,6 +184,11 @@ DIR *file_list(int dir, const char *path)
 	return d;
 }
 
+int file_list_fd(DIR *d)
+{
+	return dirfd(d);
+}
+
 static bool is_lock(const char *name)
 {
 	size_t n = strlen(name);

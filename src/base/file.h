@@ -59,6 +59,8 @@ int file_dir(int dir, const char *path);
  * The same, to be listed; NULL and errno. ENOENT also if `dir` is negative: what is in a missing directory is missing.
  */
 DIR *file_list(int dir, const char *path);
+/* The descriptor of what it has opened, which stays its own. */
+int file_list_fd(DIR *d);
 
 /*
  * Opens a directory of our own, made where it is missing; -EPERM where it is not ours or others may write to it. It and

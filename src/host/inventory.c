@@ -56,7 +56,7 @@ int inv_open(struct inv_reader *reader, struct err *err)
 	reader->list = NULL;
 	if (reader->query->frameworks & INV_MDEV)
 		r = host_list(&reader->list, reader->host, "sys/class/mdev_bus", err);
-	reader->bus = reader->list ? dirfd(reader->list) : -1;
+	reader->bus = reader->list ? file_list_fd(reader->list) : -1;
 	return r;
 }
 

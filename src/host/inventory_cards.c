@@ -195,7 +195,7 @@ int inventory_pci(const struct host *host, struct inv_pci **out, size_t *n, stru
 	while ((e = readdir(d))) {
 		struct inv_pci device = { 0 };
 
-		autoclose int dir = file_dir(dirfd(d), e->d_name);
+		autoclose int dir = file_dir(file_list_fd(d), e->d_name);
 		if (e->d_name[0] == '.' || dir < 0 || faccessat(dir, "physfn", F_OK, 0) == 0 ||
 		    !inventory_card(host, e->d_name, &device.card))
 			continue;
@@ -234,7 +234,7 @@ int inv_read_absent(struct inv_reader *reader, struct err *err)
 		if (!pci_parse(pci, e->d_name) || strcmp(pci, e->d_name) != 0 || inv_is_known(inv, pci))
 			continue;
 		text_copy(card.address, sizeof(card.address), pci);
-		autoclose int dir = file_dir(dirfd(d), pci);
+		autoclose int dir = file_dir(file_list_fd(d), pci);
 		if (dir < 0 || !is_display(dir))
 			continue;
 		state = card_state(&card, dir, driver);

@@ -38,7 +38,7 @@ uint64_t inventory_cpu_nodes(const struct host *host, const char *cpus)
 		if (strncmp(e->d_name, "node", 4) != 0 || !text_number(e->d_name + 4, 0, 63, &node))
 			continue;
 		snprintf(path, sizeof(path), "node%ld/cpulist", node);
-		if (file_read(dirfd(d), path, list, sizeof(list)) > 0 && cpuset_parse(list, there, CPUS_MAX) &&
+		if (file_read(file_list_fd(d), path, list, sizeof(list)) > 0 && cpuset_parse(list, there, CPUS_MAX) &&
 		    overlap(wanted, there))
 			nodes |= UINT64_C(1) << node;
 	}

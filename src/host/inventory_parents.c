@@ -101,10 +101,11 @@ static int read_mdevs(struct inv_reader *reader, struct err *err)
 		if (!uuid_parse(device.vgpu.id, e->d_name) || strcmp(device.vgpu.id, e->d_name) != 0)
 			continue;
 		/* Gone since it was listed: it is not there. */
-		if (!device_parent(device.vgpu.parent, dirfd(d), device.vgpu.id))
+		if (!device_parent(device.vgpu.parent, file_list_fd(d), device.vgpu.id))
 			continue;
 		snprintf(path, sizeof(path), "%s/mdev_type", device.vgpu.id);
-		if (file_link_base(dirfd(d), path, type, sizeof(type)) < 0 || !type_parse(device.vgpu.type, type))
+		if (file_link_base(file_list_fd(d), path, type, sizeof(type)) < 0 ||
+		    !type_parse(device.vgpu.type, type))
 			device.vgpu.type[0] = '\0';
 		place_device(inv, &device);
 		r = inv_append(&inv->devices, &inv->ndevices, &device, sizeof(device), err);

@@ -134,7 +134,8 @@ static int read_driver(struct inv_reader *reader, struct err *err)
 		r = read_names(&names, d, err);
 	for (size_t i = 0; r == 0 && i < names.n; i++) {
 		const struct name *name = &names.list[i];
-		autoclose int card = name->seen ? -1 : openat(dirfd(d), name->pci, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		autoclose int card = name->seen ? -1
+						: openat(file_list_fd(d), name->pci, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 		if (card >= 0)
 			r = read_card(reader, &names, name->pci, card, err);

@@ -97,9 +97,9 @@ static int read_all(struct inv_reader *reader, size_t before, struct err *err)
 			continue;
 		/* Most devices have no VFs, and end here. */
 		snprintf(path, sizeof(path), "%s/virtfn0", pci);
-		if (file_link_base(dirfd(d), path, vf, sizeof(vf)) < 0 || is_known(reader->inv, pci))
+		if (file_link_base(file_list_fd(d), path, vf, sizeof(vf)) < 0 || is_known(reader->inv, pci))
 			continue;
-		autoclose int dir = openat(dirfd(d), pci, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		autoclose int dir = openat(file_list_fd(d), pci, O_PATH | O_DIRECTORY | O_CLOEXEC);
 		if (dir >= 0)
 			r = read_card(reader, pci, dir, before, err);
 	}

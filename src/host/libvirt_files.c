@@ -120,7 +120,7 @@ static int read_directory(struct libvirt_files *disk, const struct host *host, c
 	if (!d)
 		return r;
 	while ((errno = 0, e = readdir(d))) {
-		r = read_document(disk, dirfd(d), e->d_name, runs);
+		r = read_document(disk, file_list_fd(d), e->d_name, runs);
 		if (r < 0)
 			note_unread(disk, host, path, e->d_name, runs, -r);
 	}

@@ -73,7 +73,7 @@ int mdevctl_definition(struct definition *out, const struct host *host, const ch
 
 		if (!parent_parse(parent, e->d_name) || strcmp(parent, e->d_name) != 0)
 			continue;
-		r = read_one(&one, host, dirfd(d), parent, safe, err);
+		r = read_one(&one, host, file_list_fd(d), parent, safe, err);
 		if (r < 0)
 			return r;
 		if (r == 1 && (!found || goes_before(&one, out))) {
@@ -139,7 +139,7 @@ int mdevctl_definitions(struct definition **out, size_t *n, const struct host *h
 		return r;
 	while (r == 0 && (errno = 0, e = readdir(d)))
 		if (parent_parse(parent, e->d_name) && strcmp(parent, e->d_name) == 0)
-			r = read_parent(&list, n, host, dirfd(d), parent, err);
+			r = read_parent(&list, n, host, file_list_fd(d), parent, err);
 	if (r == 0 && errno)
 		r = err_sys(err, errno, "%s/" DEFINITIONS, host->name);
 	if (r < 0)

@@ -77,7 +77,7 @@ void check_domains(struct check *check)
 
 	while (dir && (e = readdir(dir)))
 		if (is_definition(e->d_name))
-			found += look_at(check, dirfd(dir), e->d_name);
+			found += look_at(check, file_list_fd(dir), e->d_name);
 	if (found && check->n == noted)
 		check_report(check_at_path(check, DEFINED), CHECK_PASS, NULL,
 			     "metadata of %zu definition%s without remarks", found, found == 1 ? "" : "s");

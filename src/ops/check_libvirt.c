@@ -148,7 +148,7 @@ void check_libvirt(struct check *check)
 
 	/* libvirt only notes that there is a hook: any of them makes it look for ours as well. */
 	while (dir && (e = readdir(dir))) {
-		since = hook_since(dirfd(dir), e->d_name);
+		since = hook_since(file_list_fd(dir), e->d_name);
 		if (since && (!came || since < came))
 			came = since;
 	}

@@ -158,7 +158,7 @@ size_t failure_list(const struct store *store, struct failure **out)
 	while (dir && (e = readdir(dir))) {
 		struct failure failure;
 
-		if (!failure_read(&failure, dirfd(dir), e->d_name))
+		if (!failure_read(&failure, file_list_fd(dir), e->d_name))
 			continue;
 		*out = reallocarray(*out, n + 1, sizeof(**out));
 		if (!*out)
@@ -191,7 +191,7 @@ void silent_recall(const struct store *store)
 	struct timed_child_silent silent;
 
 	while (dir && (e = readdir(dir)))
-		if (silent_read(&silent, dirfd(dir), e->d_name))
+		if (silent_read(&silent, file_list_fd(dir), e->d_name))
 			timed_child_add_silent(&silent);
 }
 
