@@ -241,13 +241,15 @@ enum stock pool_stock(const struct pool *pool, const struct section *section, bo
 
 static enum stock best_stock(const struct pool *pool, bool mdev, int pgpu)
 {
+	const struct section *sections = pool->config->sections;
 	enum stock best = STOCK_NONE;
 
-	for (size_t i = 0; i < pool->config->nsections; i++) {
-		const struct section *s = &pool->config->sections[i];
+	for (size_t i = 0; sections && i < pool->config->nsections; i++) {
+		const struct section *s = &sections[i];
 		enum stock stock = pool_stock(pool, s, mdev, pgpu);
 
-		best = stock > best ? stock : best;
+		if (stock > best)
+			best = stock;
 	}
 	return best;
 }
@@ -263,11 +265,12 @@ bool pool_has_type(const struct pool *pool, const struct section *section, bool 
 
 size_t pool_types(const struct pool *pool, bool mdev, int pgpu, const struct section **first)
 {
+	const struct section *sections = pool->config->sections;
 	size_t n = 0;
 
 	*first = NULL;
-	for (size_t i = 0; i < pool->config->nsections; i++) {
-		const struct section *s = &pool->config->sections[i];
+	for (size_t i = 0; sections && i < pool->config->nsections; i++) {
+		const struct section *s = &sections[i];
 
 		if (pool_has_type(pool, s, mdev, pgpu) && n++ == 0)
 			*first = s;
