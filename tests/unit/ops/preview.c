@@ -127,7 +127,7 @@ static void releases(void)
 	autofree char *text = NULL;
 	struct store store;
 	struct tree tree;
-	struct err err;
+	struct err err = { 0 };
 	size_t len;
 	FILE *f = open_memstream(&text, &len);
 
