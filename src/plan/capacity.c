@@ -337,7 +337,6 @@ void capacity_on(struct capacity *space, const struct capacity_query *query, int
 	const struct plan_facts *facts = query->facts;
 	const struct inv_pgpu *card = &facts->inv->pgpus[pgpu];
 	const struct pool_card *pooled = &facts->pool->cards[pgpu];
-	const struct inv_offer *offer = inventory_offer(facts->inv, pgpu, type);
 	const struct failed_attempt *attempt;
 	struct load load;
 
@@ -360,13 +359,8 @@ void capacity_on(struct capacity *space, const struct capacity_query *query, int
 		snprintf(space->reason, sizeof(space->reason), "%s", attempt->reason);
 		return;
 	}
-	/* With several types, each configured card is of all of them, whatever it supports. */
-	if (!offer) {
-		space->cause = CAUSE_OTHER_TYPE;
-		snprintf(space->reason, sizeof(space->reason), "does not support %s", type);
-		return;
-	}
-	load = measure(space, query, pgpu, offer);
+	/* What is in the pool and serves the type offers it. */
+	load = measure(space, query, pgpu, inventory_offer(facts->inv, pgpu, type));
 	space->has = !space->full;
 	space->in_flight = space->full && load.in_flight;
 }

@@ -212,6 +212,20 @@ void pool_free(struct pool *pool)
 	pool->cards = NULL;
 }
 
+/*
+ * Of several types: does the card offer others, and not this one? While it is not known what it offers, it serves all
+ * that it is named or matched for, and so it does if it offers none of them. (Of a card in use the inventory supposes
+ * the offers: see names_type.)
+ */
+static bool is_not_offered(const struct pool *pool, int pgpu, const char *type)
+{
+	const struct pool_card *card = &pool->cards[pgpu];
+
+	if (pool->inv->pgpus[pgpu].silent || inventory_offer(pool->inv, pgpu, type))
+		return false;
+	return card->claim == CLAIM_DEFAULT || inventory_offer(pool->inv, pgpu, card->section->type);
+}
+
 const struct section *pool_serves(const struct pool *pool, int pgpu, const char *type)
 {
 	const struct pool_card *card = &pool->cards[pgpu];
@@ -221,7 +235,7 @@ const struct section *pool_serves(const struct pool *pool, int pgpu, const char 
 		return s && strcmp(s->type, type) == 0 ? s : NULL;
 	s = config_section(pool->config, type);
 	if (!s || card->claim == CLAIM_NONE || rank(claim_of(pool, s, &pool->inv->pgpus[pgpu])) != card->claim ||
-	    (card->claim == CLAIM_DEFAULT && !pool->inv->pgpus[pgpu].silent && !inventory_offer(pool->inv, pgpu, type)))
+	    is_not_offered(pool, pgpu, type))
 		return NULL;
 	return s;
 }

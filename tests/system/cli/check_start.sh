@@ -143,6 +143,21 @@ EOF
 "$hook" --root "$root" -- vf prepare begin - <"$tmp/flex.xml"
 types "that a guest has" "WARN type *VF*"
 
+# One match for cards of two kinds, each of which makes one of the types.
+anew t4+l40s
+conf <<EOF
+[devices]
+enabled_mdev_types = nvidia-222, nvidia-1145
+[mdev_nvidia-222]
+device_match = 10de:*
+[mdev_nvidia-1145]
+device_match = 10de:*
+[policy]
+pgpu_types = several
+EOF
+types "each type is planned on the cards that make it alone"
+is "$(grep -c '^PASS  type ' <<<"$out")" 2 "and gets one there"
+
 # The state cannot be written: each start would be refused.
 anew t4
 one nvidia-222

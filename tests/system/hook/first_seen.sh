@@ -35,6 +35,18 @@ said=$(start $a 2>&1)
 holds "a start is told what is in the way, and what frees the card of it" \
 	says M_NO_ROOM -- M_BLOCKED $card 1 nvidia-1150 -- M_RETYPE_FREES $card nvidia-1147 <<<"$said"
 is "$(type_at $a) $(type_at $b) $(leases)" "0 1150 0" "and nothing has changed"
+configure <<END
+[devices]
+enabled_mdev_types = nvidia-1150, nvidia-1147
+[mdev_nvidia-1150]
+device_match = 10de:26b9
+[mdev_nvidia-1147]
+device_match = 10de:26b9
+[policy]
+pgpu_types = several
+reclaim = never
+END
+is "$(lease inventory --json | grep -c '"configured": true')" 4 "with several types each card is for all that it is matched for"
 settings never ""
 is "$(card_is in_pool)" false "a card that no section names is not in the pool on a guess"
 holds "and its reason says how it would be" says M_NOT_KNOWN_YET nvidia-1147 < <(card_is reason)
