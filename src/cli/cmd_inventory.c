@@ -110,6 +110,7 @@ static void json_row(struct json_out *json, const struct survey *survey, const s
 	json_out_string(json, "model", model);
 	json_out_known(json, "numa_node", row->card.numa);
 	json_out_number(json, "vfs", row->card.nvfs);
+	json_out_text(json, "type", row->type);
 	json_out_bool(json, "in_pool", row->in_pool);
 	json_out_bool(json, "ready", row->card.ready);
 	json_out_text(json, "reason", row->reason);

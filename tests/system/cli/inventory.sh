@@ -60,7 +60,7 @@ is "$(row mdpy)" "mdpy - - - i915-GVTg_V5_4 - - - $(message M_NO_PARENT)" \
 
 json inventory
 like "$out" $'{\n  "version": 1,\n  "driver": {\n    "nvidia": "550.90.05"\n  },\n  "pgpus": [[]\n*' "the JSON begins with the driver"
-like "$(object address 0000:84:00.0)" '"address": "0000:84:00.0","framework": "mdev","vendor": "10de","device": "1eb8","model": null,"numa_node": 0,"vfs": 0,"in_pool": true,"ready": true,"reason": null,"types": [[]{"id": *' \
+like "$(object address 0000:84:00.0)" '"address": "0000:84:00.0","framework": "mdev","vendor": "10de","device": "1eb8","model": null,"numa_node": 0,"vfs": 0,"type": "nvidia-222","in_pool": true,"ready": true,"reason": null,"types": [[]{"id": *' \
 	"a card as JSON"
 is "$(offer 0000:84:00.0 nvidia-222)" '"id": "nvidia-222","name": "GRID T4-1B","class": "CUSTOM_T4","framebuffer_mib": 1024,"heads": 4,"resolution": "5120x2880","capacity": 16,"used": 0,"available": 3,"configured": true},' \
 	"a type that it serves"
@@ -68,7 +68,7 @@ is "$(offer 0000:84:00.0 nvidia-223)" '"id": "nvidia-223","name": "GRID T4-2B","
 	"and one that it could"
 is "$(offer mtty mtty-1)" '"id": "mtty-1","name": "Single port serial","class": null,"framebuffer_mib": null,"heads": null,"resolution": null,"capacity": 24,"used": 0,"available": 24,"configured": false},' \
 	"what the driver does not say is null"
-is "$(object address 0000:99:00.0)" '"address": "0000:99:00.0","framework": "mdev","vendor": null,"device": null,"model": null,"numa_node": null,"vfs": 0,"in_pool": false,"ready": false,"reason": "'"$(message M_NO_PCI_DEVICE)"'","types": []},' \
+is "$(object address 0000:99:00.0)" '"address": "0000:99:00.0","framework": "mdev","vendor": null,"device": null,"model": null,"numa_node": null,"vfs": 0,"type": "nvidia-222","in_pool": false,"ready": false,"reason": "'"$(message M_NO_PCI_DEVICE)"'","types": []},' \
 	"a card that the host lacks"
 like "$(object address 0000:00:02.0)" '*"numa_node": null,*' "a NUMA node that the kernel gives as -1 is null"
 
@@ -148,4 +148,8 @@ is "$(grep -c '^0000:4d:00.0' <<<"$out")" 1 "once"
 json inventory
 like "$(object address 0000:4d:00.0)" '*"vendor": "8086","device": "56c0",*"in_pool": false,"ready": false,"reason": "*","types": []}*' \
 	"as JSON with what is known of it"
+sed -i 's/^enabled_mdev_types.*/enabled_mdev_types = nvidia-999/; s/nvidia-222/nvidia-999/' "$root/etc/vgpu-lease.conf"
+json inventory
+like "$(object address 0000:84:00.0)" '*,"type": "nvidia-999","in_pool": false,"ready": true,"reason": "'"$(message M_NOT_OFFERED nvidia-999)"'",*' \
+	"a type that it is configured for and does not offer is named"
 tap_done
