@@ -25,6 +25,7 @@
 #include "base/auto.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "model/event.h"
 #include "survey/hostdev_filter.h"
 #include "ops/preview.h"
 #include "state/store.h"
@@ -350,6 +351,34 @@ static int run(struct hook *hook, const struct operation *operation, struct err 
 	return hook->call.dry_run ? dry_run(hook, operation, err) : act(hook, operation, err);
 }
 
+/* Why it was refused, in a word. */
+static const char *reason_of(int code)
+{
+	switch (code) {
+	case ENOSPC:
+		return "capacity";
+	case EPERM:
+	case EEXIST:
+	case ENOENT:
+		return "request";
+	case ETIMEDOUT:
+		return "timeout";
+	default:
+		return "error";
+	}
+}
+
+static void log_refusal(const struct hook *hook, const char *name, const struct err *err)
+{
+	const struct request *request = hook->lifecycle.request;
+	const struct event_about about = { .asked = request,
+					   .domain = request ? request->uuid : NULL,
+					   .name = request ? request->name : NULL,
+					   .reason = reason_of(err->code) };
+
+	event_log(EVENT_REFUSED, &about, "%s: domain %s: %s", hook->call.op, name, err->text);
+}
+
 static void hook_free(struct hook *hook)
 {
 	domxml_free(hook->doc);
@@ -380,14 +409,17 @@ int main(int argc, char **argv)
 	operation = find_operation(&hook.call);
 	if (!operation && !hook.call.dry_run)
 		return EXIT_SUCCESS;
-	if (!hook.call.args.root && !hook.call.dry_run)
-		log_open("vgpu-lease");
+	if (!hook.call.dry_run)
+		log_open("vgpu-lease", hook.call.args.root);
 	r = run(&hook, operation, &err);
 	if (r < 0) {
 		text_safe(name, sizeof(name), hook.call.guest);
 		snprintf(prefix, sizeof(prefix), "vgpu-lease: domain %s", name);
-		log_warn("%s: domain %s: %s", hook.call.op, name, err.text);
 		refused = !operation || hook.call.dry_run || operation->may_refuse;
+		if (refused)
+			log_refusal(&hook, name, &err);
+		else
+			log_warn("%s: domain %s: %s", hook.call.op, name, err.text);
 		if (refused)
 			err_print(stderr, prefix, &err);
 	}

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The log: one line per event to syslog. Not by syslog(3), which waits without a bound for a log that is full; a line
- * that finds no room is lost, and counted.
+ * The log: one datagram per event to the journal, in its native protocol, or to syslog. Not by sd_journal_send(3) or
+ * syslog(3), which wait without a bound for a log that is full; a line that finds no room is lost, and counted.
  */
 #include "base/log.h"
 
+#include <endian.h>
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
-#include <stdarg.h>
-#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -19,26 +20,31 @@
 
 #include "base/text.h"
 
+enum { DATAGRAM_MAX = 8192 };
+
 static const char *ident; /* NULL: the log is off */
-static const char *where; /* NULL: to standard error */
+static const char *below; /* the root of the log's sockets */
+static bool to_stderr;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int out = -1;
+static bool is_journal; /* that is what `out` is connected to */
 static unsigned long lost;
 
-void log_open(const char *program)
-{
-	log_open_at(program, "/dev/log");
-}
+struct datagram {
+	char data[DATAGRAM_MAX];
+	size_t len;
+};
 
-void log_open_at(const char *program, const char *path)
+void log_open(const char *program, const char *root)
 {
-	where = path;
+	to_stderr = false;
+	below = root ? root : "";
 	ident = program;
 }
 
 void log_open_stderr(const char *program)
 {
-	where = NULL;
+	to_stderr = true;
 	ident = program;
 }
 
@@ -49,13 +55,13 @@ static void close_socket(void)
 	out = -1;
 }
 
-static bool open_socket(void)
+static bool connect_to(const char *path)
 {
 	struct sockaddr_un to = { .sun_family = AF_UNIX };
+	char whole[PATH_MAX];
+	int n = snprintf(whole, sizeof(whole), "%s%s", below, path);
 
-	if (out >= 0)
-		return true;
-	if (!text_copy(to.sun_path, sizeof(to.sun_path), where))
+	if (n >= (int)sizeof(whole) || !text_copy(to.sun_path, sizeof(to.sun_path), whole))
 		return false;
 	out = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (out >= 0 && connect(out, (const struct sockaddr *)&to, sizeof(to)) < 0)
@@ -63,24 +69,69 @@ static bool open_socket(void)
 	return out >= 0;
 }
 
+static bool open_socket(void)
+{
+	if (out >= 0)
+		return true;
+	is_journal = connect_to("/run/systemd/journal/socket");
+	return is_journal || connect_to("/dev/log");
+}
+
+/*
+ * "NAME\n", the value's length in 64 bits, the value, "\n". The other form, "NAME=VALUE\n", is not used at all: in this
+ * one no value can begin a field. One that does not fit is left out.
+ */
+static void add_field(struct datagram *to, const char *name, const char *value)
+{
+	size_t name_len = strlen(name), len = value ? strlen(value) : 0;
+	uint64_t size = htole64(len);
+
+	if (len == 0 || name_len + len + sizeof(size) + 2 > sizeof(to->data) - to->len)
+		return;
+	to->len = (size_t)(stpcpy(stpcpy(to->data + to->len, name), "\n") - to->data);
+	memcpy(to->data + to->len, &size, sizeof(size));
+	to->len += sizeof(size);
+	memcpy(to->data + to->len, value, len);
+	to->len += len;
+	to->data[to->len++] = '\n';
+}
+
+static void format_journal(struct datagram *to, const struct log_field *fields, int priority, const char *text)
+{
+	const char digits[] = { (char)('0' + priority), '\0' };
+
+	add_field(to, "MESSAGE", text);
+	add_field(to, "PRIORITY", digits);
+	add_field(to, "SYSLOG_FACILITY", "3"); /* LOG_DAEMON */
+	add_field(to, "SYSLOG_IDENTIFIER", ident);
+	for (; fields && fields->name; fields++)
+		add_field(to, fields->name, fields->value);
+}
+
 /* As syslog(3) writes it: <PRIORITY>MONTH DAY TIME IDENT[PID]: TEXT. */
-static bool send_line(int priority, const char *text)
+static void format_syslog(struct datagram *to, int priority, const char *text)
 {
 	static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
-	char line[1200];
 	time_t now = time(NULL);
 	struct tm tm = { 0 };
-	int len;
 
 	localtime_r(&now, &tm);
-	len = snprintf(line, sizeof(line), "<%d>%.3s %2d %02d:%02d:%02d %s[%d]: %s", LOG_DAEMON | priority,
-		       months + (size_t)tm.tm_mon * 3, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec, ident,
-		       (int)getpid(), text);
-	if (len >= (int)sizeof(line))
-		len = (int)sizeof(line) - 1;
+	to->len = (size_t)snprintf(to->data, sizeof(to->data), "<%d>%.3s %2d %02d:%02d:%02d %s[%d]: %s",
+				   LOG_DAEMON | priority, months + (size_t)tm.tm_mon * 3, tm.tm_mday, tm.tm_hour,
+				   tm.tm_min, tm.tm_sec, ident, (int)getpid(), text);
+}
+
+static bool send_line(const struct log_field *fields, int priority, const char *text)
+{
 	/* Twice: the log may have been started anew since the last line. */
 	for (int i = 0; i < 2 && open_socket(); i++) {
-		if (send(out, line, (size_t)len, MSG_NOSIGNAL) >= 0)
+		struct datagram line = { .len = 0 };
+
+		if (is_journal)
+			format_journal(&line, fields, priority, text);
+		else
+			format_syslog(&line, priority, text);
+		if (send(out, line.data, line.len, MSG_NOSIGNAL) >= 0)
 			return true;
 		if (errno == EAGAIN || errno == ENOBUFS)
 			return false;
@@ -96,14 +147,14 @@ static void tell_lost(void)
 
 	if (lost == 0)
 		return;
-	snprintf(text, sizeof(text), "log: %lu message%s lost: %s took no more", lost, lost == 1 ? "" : "s", where);
-	if (send_line(LOG_WARNING, text))
+	snprintf(text, sizeof(text), "log: %lu message%s lost: the log took no more", lost, lost == 1 ? "" : "s");
+	if (send_line(NULL, LOG_WARNING, text))
 		lost = 0;
 }
 
 void log_close(void)
 {
-	if (!ident || !where)
+	if (!ident || to_stderr)
 		return;
 	pthread_mutex_lock(&lock);
 	tell_lost();
@@ -111,7 +162,7 @@ void log_close(void)
 	pthread_mutex_unlock(&lock);
 }
 
-__attribute__((format(printf, 2, 0))) static void put_line(int priority, const char *fmt, va_list ap)
+void log_fields(const struct log_field *fields, bool warning, const char *fmt, va_list ap)
 {
 	char raw[2048], line[1000];
 
@@ -119,14 +170,14 @@ __attribute__((format(printf, 2, 0))) static void put_line(int priority, const c
 		return;
 	vsnprintf(raw, sizeof(raw), fmt, ap);
 	text_safe(line, sizeof(line), raw);
-	if (!where) {
-		fprintf(stderr, "%s: %s%s\n", ident, priority == LOG_WARNING ? "warning: " : "", line);
+	if (to_stderr) {
+		fprintf(stderr, "%s: %s%s\n", ident, warning ? "warning: " : "", line);
 		return;
 	}
 	pthread_mutex_lock(&lock);
 	tell_lost();
 	/* Not before those that were lost earlier are told: the order of what is read is that of the events. */
-	if (lost || !send_line(priority, line))
+	if (lost || !send_line(fields, warning ? LOG_WARNING : LOG_INFO, line))
 		lost++;
 	pthread_mutex_unlock(&lock);
 }
@@ -136,7 +187,7 @@ void log_info(const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	put_line(LOG_INFO, fmt, ap);
+	log_fields(NULL, false, fmt, ap);
 	va_end(ap);
 }
 
@@ -145,6 +196,6 @@ void log_warn(const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	put_line(LOG_WARNING, fmt, ap);
+	log_fields(NULL, true, fmt, ap);
 	va_end(ap);
 }

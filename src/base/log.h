@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The log: one line per event to syslog, or to standard error. Never XML: it can hold passwords.
+ * The log: one line per event to the journal, with fields of its own, or where there is no journal to syslog; or to
+ * standard error. Never XML: it can hold passwords.
  *
- * Off until log_open(): nothing is sent in a dry run, and nothing about a simulated host reaches the real host's log.
+ * Off until log_open(): nothing is sent in a dry run. The log of a simulated host is below its root.
  * It never waits: what a log that is full does not take is lost, and the next line that goes through says how many.
  */
 #pragma once
 
-/* To syslog. `program` must stay. */
-void log_open(const char *program);
+#include <stdarg.h>
+#include <stdbool.h>
 
-/* The same, to the datagram socket at `path`. */
-void log_open_at(const char *program, const char *path);
+/* To the journal or syslog below `root`; NULL is the real host. Both strings must stay. */
+void log_open(const char *program, const char *root);
 
 /* To standard error, for who watches a program at work. */
 void log_open_stderr(const char *program);
@@ -25,3 +26,13 @@ void log_close(void);
 /* Something that was done, or a warning; made printable, cut at 1,000 bytes. */
 void log_info(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* A field of the journal. What its value holds cannot become another field. */
+struct log_field {
+	const char *name;  /* NULL ends a list of them */
+	const char *value; /* NULL or "": the field is left out */
+};
+
+/* The same with these fields, which syslog and standard error do not have. */
+void log_fields(const struct log_field *fields, bool warning, const char *fmt, va_list ap)
+	__attribute__((format(printf, 3, 0)));

@@ -49,8 +49,8 @@ int cmd_open(struct cmd *cmd, const struct cmd_call *call, unsigned int needs, s
 		return err_set(err, EINVAL, "%s: no libvirt on a simulated host; use --connect URI", call->args.root);
 	if (write && !call->args.root && geteuid() != 0)
 		return err_set(err, EPERM, "cannot change leases: permission denied; run as root");
-	if (write && !call->args.root)
-		log_open("vgpu-lease");
+	if (write)
+		log_open("vgpu-lease", call->args.root);
 	if (host_open(&cmd->host, call->args.root, err) < 0 || read_config(cmd, needs, err) < 0)
 		return -err->code;
 	if (store_open(&cmd->store, &cmd->host, write, err) < 0)

@@ -9,7 +9,7 @@
 #include "base/ident.h"
 #include "device/kernel.h"
 #include "state/lease_store.h"
-#include "base/log.h"
+#include "model/event.h"
 #include "host/libvirt_files.h"
 #include "survey/reclaim.h"
 
@@ -58,6 +58,7 @@ static int check_unused(const struct cmd *cmd, const struct lease *lease, struct
 static int release(struct cmd *cmd, const struct lease *lease, struct err *err)
 {
 	const struct policy *policy = &cmd->config.policy;
+	const struct event_about about = event_of(lease);
 	bool removes = lease->origin == LEASE_CREATED && lease->state != LEASE_RESERVED &&
 		       kernel_exists(&cmd->host, &lease->vgpu) == 1;
 	int r = release_now(&cmd->store, policy, lease, err);
@@ -68,7 +69,7 @@ static int release(struct cmd *cmd, const struct lease *lease, struct err *err)
 		return r;
 	out_say("%s %s, %s on %s, of domain %s", removes ? "removed" : "dropped the lease of", lease->vgpu.id,
 		lease->vgpu.type, lease->vgpu.parent, lease->name);
-	log_info("release: domain %s: released %s by hand", lease->name, lease->vgpu.id);
+	event_log(EVENT_RELEASED, &about, "release: domain %s: released %s by hand", lease->name, lease->vgpu.id);
 	return CMD_DONE;
 }
 

@@ -60,7 +60,7 @@ static const struct arg table[] = {
 	ARG_ROOT,
 	ARG_CONFIG,
 	{ "connect", "URI", 0, offsetof(struct options, uri), "Connect to this libvirt [" VIRT_DEFAULT_URI "]", 0 },
-	{ "foreground", NULL, 0, offsetof(struct options, foreground), "Log to standard error, not to syslog", 0 },
+	{ "foreground", NULL, 0, offsetof(struct options, foreground), "Log to standard error, not to the journal", 0 },
 	{ "wait-ready", "SECONDS", 0, offsetof(struct options, wait),
 	  "Wait until the configured pGPUs are ready, then exit", 0 },
 	ARG_HELP,
@@ -307,8 +307,8 @@ static int run(struct leased *d, struct err *err)
 		return err_set(err, EPERM, "cannot change leases: permission denied; run as root");
 	if (d->options.foreground)
 		log_open_stderr("vgpu-leased");
-	else if (!d->options.args.root)
-		log_open("vgpu-leased");
+	else
+		log_open("vgpu-leased", d->options.args.root);
 	return serve(d, err);
 }
 

@@ -12,7 +12,7 @@
 #include "host/vfio_users.h"
 #include "host/inventory.h"
 #include "device/kernel.h"
-#include "base/log.h"
+#include "model/event.h"
 #include "internal.h"
 #include "plan/pool.h"
 #include "survey/reclaim.h"
@@ -188,6 +188,7 @@ static int judge_lease(struct look *look, const struct lease *lease, struct leas
 {
 	struct reconcile *pass = look->pass;
 	const struct live_domain *domain = find_domain(pass, lease->domain);
+	const struct event_about about = event_of(lease);
 	struct reconcile_view view;
 	char why[REASON_SIZE];
 	int r;
@@ -213,7 +214,7 @@ static int judge_lease(struct look *look, const struct lease *lease, struct leas
 	r = release_claim(pass->store, lease, release_lock_by(pass->policy), err);
 	if (r <= 0)
 		return r;
-	log_info("reconcile: domain %s: releasing %s: %s", lease->name, lease->vgpu.id, why);
+	event_log(EVENT_RECLAIMED, &about, "reconcile: domain %s: releasing %s: %s", lease->name, lease->vgpu.id, why);
 	note(pass, RECONCILE_RELEASE, lease->vgpu.id, lease->name, why);
 	return 0;
 }

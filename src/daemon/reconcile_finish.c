@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "device/release.h"
-#include "base/log.h"
+#include "model/event.h"
 #include "daemon/reconcile.h"
 #include "internal.h"
 
@@ -61,6 +61,7 @@ static bool has_time(const struct policy *policy, const struct lease *lease)
 static int finish_one(struct store *store, const struct policy *policy, const struct lease *lease,
 		      const struct lease_marks *logged, struct lease_marks *failed, struct err *err)
 {
+	const struct event_about about = event_of(lease);
 	struct err own = { 0 };
 	int r;
 
@@ -69,14 +70,14 @@ static int finish_one(struct store *store, const struct policy *policy, const st
 		return 0;
 	r = release_turn(store, policy, lease->vgpu.id, host_now_ms() + TURN_MS, host_now_ms() + LOOK_MS, &own);
 	if (r == 0) {
-		log_info("release: domain %s: released %s", lease->name, lease->vgpu.id);
+		event_log(EVENT_RELEASED, &about, "release: domain %s: released %s", lease->name, lease->vgpu.id);
 		return 1;
 	}
 	if ((r == -EBUSY || r == -EAGAIN) && has_time(policy, lease))
 		return 0;
 	if (!lease_marks_have(logged, lease))
-		log_warn("release: domain %s: cannot release %s yet, trying again: %s", lease->name, lease->vgpu.id,
-			 own.text);
+		event_log(EVENT_DELAYED, &about, "release: domain %s: cannot release %s yet, trying again: %s",
+			  lease->name, lease->vgpu.id, own.text);
 	return lease_marks_add(failed, lease, err);
 }
 

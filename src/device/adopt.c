@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/log.h"
 #include "base/text.h"
+#include "model/event.h"
 #include "state/history.h"
 
 /* A plain VF is no device of the inventory; that the domain has it makes it one. */
@@ -42,6 +42,7 @@ int adopt_device(const struct store *store, const struct inventory *inv, const s
 	const struct inv_pgpu *card = device->parent == UNKNOWN ? NULL : &inv->pgpus[inv->parents[device->parent].pgpu];
 	const struct inv_type *type = inventory_type(inv, device->vgpu.type);
 	struct lease lease = lease_for(request, &device->vgpu);
+	struct event_about about;
 	struct affinity affinity;
 
 	if (there && strcmp(there->domain, request->uuid) != 0)
@@ -60,8 +61,9 @@ int adopt_device(const struct store *store, const struct inventory *inv, const s
 	lease.framebuffer_mib = type ? type->framebuffer_mib : UNKNOWN;
 	if (lease_put(store, &lease, err) < 0)
 		return -err->code;
-	log_info("%s: domain %s: %s %s, %s on %s", op, lease.name,
-		 there || lease.origin == LEASE_CREATED ? "restored the lease of" : "recorded", lease.vgpu.id,
-		 lease.vgpu.type, lease.vgpu.parent);
+	about = event_of(&lease);
+	event_log(EVENT_RESTORED, &about, "%s: domain %s: %s %s, %s on %s", op, lease.name,
+		  there || lease.origin == LEASE_CREATED ? "restored the lease of" : "recorded", lease.vgpu.id,
+		  lease.vgpu.type, lease.vgpu.parent);
 	return 1;
 }

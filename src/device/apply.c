@@ -11,6 +11,7 @@
 #include "device/kernel.h"
 #include "internal.h"
 #include "base/log.h"
+#include "model/event.h"
 #include "base/text.h"
 #include "state/history.h"
 
@@ -274,6 +275,9 @@ static void drop_failed(struct apply *apply, const struct step *steps, size_t n)
 int apply_step(struct apply *apply, const struct step *steps, size_t n, size_t i, const char *params, struct err *err)
 {
 	const struct step *step = &steps[i];
+	const struct event_about about = { .vgpu = &step->vgpu,
+					   .domain = apply->request->uuid,
+					   .name = apply->request->name };
 	int r = wait_turn(apply, step, err);
 	autoclose int lock = apply->lock;
 	bool made, stays;
@@ -297,8 +301,9 @@ int apply_step(struct apply *apply, const struct step *steps, size_t n, size_t i
 	else if (r < 0)
 		drop_failed(apply, step, n - i);
 	else
-		log_info("%s: domain %s: %s %s, %s on %s", apply->op, apply->request->name,
-			 made ? "created" : "adopted", step->vgpu.id, step->vgpu.type, step->vgpu.parent);
+		event_log(made ? EVENT_CREATED : EVENT_ADOPTED, &about, "%s: domain %s: %s %s, %s on %s", apply->op,
+			  apply->request->name, made ? "created" : "adopted", step->vgpu.id, step->vgpu.type,
+			  step->vgpu.parent);
 	return r;
 }
 

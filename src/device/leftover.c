@@ -7,6 +7,7 @@
 #include "base/timed_child.h"
 #include "device/release.h"
 #include "base/log.h"
+#include "model/event.h"
 
 enum { TURN_MS = 500 };
 
@@ -39,10 +40,12 @@ void leftover_finish(const struct host *host, const struct policy *policy)
 		_exit(1);
 	for (size_t i = 0; i < leases.n; i++) {
 		const struct lease *lease = &leases.list[i];
+		const struct event_about about = event_of(lease);
 
 		if (is_left(&store, policy, lease) &&
 		    release_finish(&store, policy, lease->vgpu.id, host_now_ms() + TURN_MS, &err) == 0)
-			log_info("release: domain %s: released %s, which was left", lease->name, lease->vgpu.id);
+			event_log(EVENT_RELEASED, &about, "release: domain %s: released %s, which was left",
+				  lease->name, lease->vgpu.id);
 	}
 	_exit(0);
 }

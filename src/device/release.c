@@ -17,6 +17,7 @@
 #include "device/kernel.h"
 #include "host/libvirt_files.h"
 #include "host/mdevctl_files.h"
+#include "model/event.h"
 #include "state/history.h"
 
 enum { CLOSE_STEP_MS = 50, REMOVE_SLACK_MS = 200 };
@@ -28,9 +29,16 @@ int64_t release_lock_by(const struct policy *policy)
 
 static int mark(struct store *store, struct lease *lease, struct release_ids *ids, struct err *err)
 {
+	const struct event_about about = event_of(lease);
+
 	/* Nothing was made for a reservation: a device under it is somebody else's. */
-	if (lease->state == LEASE_RESERVED)
-		return lease_drop(store, lease->vgpu.id, err);
+	if (lease->state == LEASE_RESERVED) {
+		if (lease_drop(store, lease->vgpu.id, err) < 0)
+			return -err->code;
+		event_log(EVENT_RELEASED, &about, "release: domain %s: dropped the reservation of %s", lease->name,
+			  lease->vgpu.id);
+		return 0;
+	}
 	/*
 	 * Marked once: the driver's time runs from the first mark. But who marked it and still lives may take that
 	 * back, and would not know of this.
@@ -40,7 +48,7 @@ static int mark(struct store *store, struct lease *lease, struct release_ids *id
 		if (lease_put(store, lease, err) < 0)
 			return -err->code;
 	}
-	memcpy(ids->list[ids->n++], lease->vgpu.id, ID_SIZE);
+	ids->list[ids->n++] = lease->vgpu;
 	return 0;
 }
 

@@ -17,14 +17,14 @@
 #include "state/store.h"
 
 struct release_ids {
-	char (*list)[ID_SIZE];
+	struct vgpu_ref *list;
 	size_t n;
 };
 
 /*
  * Marks all leases of a domain `releasing` that it had at `asked_ms` (CLOCK_MONOTONIC), its reservations are dropped at
- * once; what is younger is of a start that came after. Takes the store's lock, waiting at most `wait_ms`. *ids: those
- * that are to be released; the caller frees the list, also after an error.
+ * once; what is younger is of a start that came after. Takes the store's lock, waiting at most `wait_ms`. *ids: the
+ * vGPUs that are to be released; the caller frees the list, also after an error.
  */
 int release_mark(struct store *store, const char *domain, int64_t asked_ms, int wait_ms, struct release_ids *ids,
 		 struct err *err);

@@ -13,6 +13,7 @@
 #include "device/release.h"
 #include "internal.h"
 #include "base/log.h"
+#include "model/event.h"
 #include "survey/hostdev_filter.h"
 #include "live/migration_facts_live.h"
 #include "base/text.h"
@@ -69,11 +70,13 @@ static int find_lease(struct hotplug *hp, const char *id, struct lease *lease, s
 
 int hotplug_unlease(struct hotplug *hp, const struct policy *policy, const char *id, int64_t asked_ms, struct err *err)
 {
+	struct event_about about;
 	struct lease lease;
 	int r = find_lease(hp, id, &lease, err);
 
 	if (r != 1)
 		return r;
+	about = event_of(&lease);
 	/* A release that is under way is completed, whoever began it. */
 	if (lease.since_ms > asked_ms && lease.state != LEASE_RELEASING)
 		return 0;
@@ -83,7 +86,7 @@ int hotplug_unlease(struct hotplug *hp, const struct policy *policy, const char 
 		r = release_finish(hp->store, policy, id, host_now_ms() + (int64_t)policy->release_timeout_s * 1000,
 				   err);
 	if (r == 1)
-		log_info("hotplug: domain %s: released %s", hp->domain.name, id);
+		event_log(EVENT_RELEASED, &about, "hotplug: domain %s: released %s", hp->domain.name, id);
 	return r < 0 ? r : 0;
 }
 

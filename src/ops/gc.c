@@ -8,7 +8,7 @@
 #include "device/release.h"
 #include "host/vfio_users.h"
 #include "device/kernel.h"
-#include "base/log.h"
+#include "model/event.h"
 #include "host/libvirt_files.h"
 #include "survey/reclaim.h"
 #include "base/text.h"
@@ -150,6 +150,7 @@ static void judge(struct gc *c, const struct look *look)
 /* Marks what is ours, so that the driver's time begins for all of it at once; what changed meanwhile stays. */
 static void claim(struct gc *c, struct gc_item *item)
 {
+	const struct event_about about = event_of(&item->lease);
 	struct err err = { 0 };
 	int r;
 
@@ -165,12 +166,15 @@ static void claim(struct gc *c, struct gc_item *item)
 		text_copy(item->why, sizeof(item->why), "its lease changed in the meantime");
 	} else if (item->lease.state == LEASE_RESERVED) {
 		item->outcome = GC_GONE;
+		event_log(EVENT_RELEASED, &about, "gc: dropped the reservation of %s for domain %s: %s", item->vgpu.id,
+			  item->lease.name, item->why);
 	}
 }
 
 static void carry_out(struct gc *c, struct gc_item *item, int64_t deadline_ms)
 {
 	const struct vgpu_ref *vgpu = &item->vgpu;
+	const struct event_about about = { .vgpu = vgpu, .domain = item->lease.domain, .name = item->lease.name };
 	struct err err = { 0 };
 	int64_t orphan_by = release_lock_by(c->policy) + (int64_t)c->policy->release_timeout_s * 1000;
 	int r;
@@ -182,10 +186,11 @@ static void carry_out(struct gc *c, struct gc_item *item, int64_t deadline_ms)
 	item->outcome = r == 0 ? GC_GONE : GC_FAILED;
 	if (r < 0) {
 		text_safe(item->trouble, sizeof(item->trouble), err.text);
-		log_warn("gc: %s cannot be released: %s", vgpu->id, err.text);
+		event_log(EVENT_DELAYED, &about, "gc: %s cannot be released: %s", vgpu->id, err.text);
 	} else {
-		log_info("gc: %s %s, %s on %s: %s", item->removes ? "removed" : "dropped the lease of", vgpu->id,
-			 vgpu->type, vgpu->parent, item->why);
+		event_log(EVENT_RECLAIMED, &about, "gc: %s %s, %s on %s: %s",
+			  item->removes ? "removed" : "dropped the lease of", vgpu->id, vgpu->type, vgpu->parent,
+			  item->why);
 	}
 }
 

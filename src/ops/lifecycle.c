@@ -13,6 +13,7 @@
 #include "device/kernel.h"
 #include "device/leftover.h"
 #include "base/log.h"
+#include "model/event.h"
 #include "ops/rewrite.h"
 #include "internal.h"
 #include "state/history.h"
@@ -108,20 +109,30 @@ static int remove_one(struct rounds *r, const char *id, struct err *err)
 	const struct lease *lease = lease_find(&r->survey.leases, id);
 	int64_t own = host_now_ms() + (int64_t)(policy->release_timeout_s + policy->driver_cleanup_s) * 1000;
 	int64_t deadline = own < r->deadline_ms ? own : r->deadline_ms;
+	struct event_about about = { 0 };
 	int n;
 
 	if (host_now_ms() >= r->deadline_ms)
 		return err_set(err, ETIMEDOUT, "no time is left to remove %s (lock_timeout)", id);
 	if (lease) {
 		n = release_claim(&r->store, lease, r->deadline_ms, err);
-		return n == 1 ? release_finish(&r->store, policy, id, deadline, err) : n;
+		if (n != 1)
+			return n;
+		n = release_finish(&r->store, policy, id, deadline, err);
+		about = event_of(lease);
+		if (n == 0)
+			event_log(EVENT_RECLAIMED, &about,
+				  "prepare: domain %s: released %s of domain %s to free capacity",
+				  r->lifecycle->request->name, id, lease->name);
+		return n;
 	}
 	if (!device)
 		return 0;
 	n = release_orphan(&r->store, policy, &device->vgpu, r->deadline_ms, err);
+	about.vgpu = &device->vgpu;
 	if (n == 0)
-		log_info("prepare: domain %s: removed orphan %s (%s on %s) to free capacity",
-			 r->lifecycle->request->name, id, device->vgpu.type, device->vgpu.parent);
+		event_log(EVENT_RECLAIMED, &about, "prepare: domain %s: removed orphan %s (%s on %s) to free capacity",
+			  r->lifecycle->request->name, id, device->vgpu.type, device->vgpu.parent);
 	return n;
 }
 
@@ -216,18 +227,23 @@ static const char *params_of(const struct rounds *r, size_t req, const struct st
  * Notes that a card failed, for the runs after this one; that it is full, or was changed meanwhile, is no failure, nor
  * that the write to it was killed.
  */
-static void note_failure(struct rounds *r, const struct step *step, int code)
+static void note_failure(struct rounds *r, const struct step *step, const struct err *why)
 {
+	const struct event_about about = { .vgpu = &step->vgpu,
+					   .domain = r->lifecycle->request->uuid,
+					   .name = r->lifecycle->request->name };
 	static const int no_failure[] = { EAGAIN, ECANCELED, EEXIST, EINTR, ENOSPC, EUSERS };
 	struct err ignored;
 
 	for (size_t i = 0; i < ARRAY_SIZE(no_failure); i++)
-		if (code == no_failure[i])
+		if (why->code == no_failure[i])
 			return;
 	if (step->kind != STEP_CREATE || store_lock(&r->store, host_left_ms(r->deadline_ms), &ignored) < 0)
 		return;
 	failure_note(&r->store, step->vgpu.pgpu, step->vgpu.type);
 	store_unlock(&r->store);
+	event_log(EVENT_FAILED, &about, "%s: domain %s: %s cannot create %s, and is tried last for a while: %s",
+		  r->apply.op, about.name, step->vgpu.pgpu, step->vgpu.type, why->text + why->cause);
 }
 
 static void note_success(struct rounds *r, const struct step *step)
@@ -248,7 +264,7 @@ static int apply_round(struct rounds *r, struct err *err)
 			note_success(r, step);
 			continue;
 		}
-		note_failure(r, step, -n);
+		note_failure(r, step, err);
 		if (n == -ETIMEDOUT || n == -ECANCELED || step->kind == STEP_KEEP)
 			return err_in(err, "vGPU %s", step->vgpu.id);
 		if (n == -EAGAIN && host_now_ms() < r->deadline_ms) {
@@ -346,6 +362,19 @@ int lifecycle_prepare(const struct lifecycle *lifecycle, struct err *err)
 	return n;
 }
 
+static void log_reserved(const struct rounds *r)
+{
+	const struct request *request = r->lifecycle->request;
+
+	for (size_t i = 0; i < r->plan.nsteps; i++) {
+		const struct vgpu_ref *vgpu = &r->plan.steps[i].vgpu;
+		const struct event_about about = { .vgpu = vgpu, .domain = request->uuid, .name = request->name };
+
+		event_log(EVENT_RESERVED, &about, "%s: domain %s: reserved %s for %s, %s on %s", r->apply.op,
+			  request->name, vgpu->id, request->vgpus[i].id, vgpu->type, vgpu->parent);
+	}
+}
+
 /* Reserves for a domain that arrives. */
 static int arrive(const struct lifecycle *lifecycle, enum plan_mode mode, const char *op, char **xml, size_t *len,
 		  struct err *err)
@@ -374,8 +403,7 @@ static int arrive(const struct lifecycle *lifecycle, enum plan_mode mode, const 
 	if (n < 0)
 		apply_undo(&r.apply);
 	else
-		log_info("%s: domain %s: reserved %zu vGPU%s%s", op, lifecycle->request->name, r.plan.nsteps,
-			 r.plan.nsteps == 1 ? "" : "s", rewritten.changed ? ", with other UUIDs" : "");
+		log_reserved(&r);
 	if (rewritten.changed && n == 0) {
 		*xml = rewritten.xml;
 		*len = rewritten.len;

@@ -12,6 +12,7 @@
 #include "device/leftover.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "model/event.h"
 #include "state/history.h"
 #include "plan/resolve.h"
 
@@ -44,21 +45,23 @@ static void finish(struct release *release, struct store *store, int64_t deadlin
 	size_t left = 0;
 
 	for (size_t i = 0; i < release->ids.n; i++) {
-		const char *id = release->ids.list[i];
+		const struct vgpu_ref vgpu = release->ids.list[i];
+		const struct event_about about = { .vgpu = &vgpu, .domain = release->domain, .name = release->name };
 		struct err err = { 0 };
 		int r = -EAGAIN;
 
 		/* While libvirt waits, what cannot be begun in time is not: each would take a little more. */
 		if (!release->is_waited_for || host_now_ms() < deadline_ms)
-			r = release_turn(store, release->policy, id, deadline_ms, look_by_ms, &err);
+			r = release_turn(store, release->policy, vgpu.id, deadline_ms, look_by_ms, &err);
 		if (r == 0) {
-			log_info("release: domain %s: released %s", release->name, id);
+			event_log(EVENT_RELEASED, &about, "release: domain %s: released %s", release->name, vgpu.id);
 			continue;
 		}
 		if (last)
-			log_warn("release: domain %s: %s: not released yet: %s; run 'vgpu-lease gc'", release->name, id,
-				 err.text);
-		memmove(release->ids.list[left++], id, ID_SIZE);
+			event_log(EVENT_DELAYED, &about,
+				  "release: domain %s: %s: not released yet: %s; run 'vgpu-lease gc'", release->name,
+				  vgpu.id, err.text);
+		release->ids.list[left++] = vgpu;
 	}
 	release->ids.n = left;
 }
@@ -75,6 +78,7 @@ static void remove_unmarked(const struct release *release, struct store *store, 
 
 	for (size_t i = 0; r == 0 && i < leases.n; i++) {
 		const struct lease *lease = &leases.list[i];
+		const struct event_about about = event_of(lease);
 
 		if (strcmp(lease->domain, release->domain) != 0 || lease->since_ms > release->asked_ms)
 			continue;
@@ -82,8 +86,8 @@ static void remove_unmarked(const struct release *release, struct store *store, 
 			err_set(&err, EAGAIN, "no time was left for it (release_wait)");
 		else if (release_unmarked(store, release->policy, lease, release->asked_ms, deadline_ms, &err) == 0)
 			continue;
-		log_warn("release: domain %s: %s: not released yet: %s; run 'vgpu-lease gc'", release->name,
-			 lease->vgpu.id, err.text);
+		event_log(EVENT_DELAYED, &about, "release: domain %s: %s: not released yet: %s; run 'vgpu-lease gc'",
+			  release->name, lease->vgpu.id, err.text);
 	}
 	lease_list_free(&leases);
 }

@@ -81,7 +81,7 @@ static void marks(void)
 	free(ids.list);
 	ok(release_mark(&store, VM(2), host_now_ms(), 1000, &ids, &err) == 0 && ids.n == 1 && !leased(U(3)),
 	   "a reservation is dropped, and the rest marked");
-	is(ids.n ? ids.list[0] : NULL, U(4), "by its ID");
+	is(ids.n ? ids.list[0].id : NULL, U(4), "by its ID");
 	free(ids.list);
 	ok(finish(U(4)) == 0 && !leased(U(4)), "a device that is absent already is no error");
 }
