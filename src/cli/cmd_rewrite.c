@@ -158,8 +158,8 @@ const struct command cmd_rewrite = {
 		"\n"
 		"A <vgpu:device> with such a UUID also gets the facts that the target of a\n"
 		"migration compares: type, name, framework, model and driver. The address of a VF\n"
-		"that is not available on this host is replaced with that of a free VF of the\n"
-		"pool. Nothing else is changed.\n",
+		"that the domain could not start with on this host is replaced with that of a\n"
+		"free VF of the pool. Nothing else is changed.\n",
 	.needs = CMD_BARE,
 	.check = check_call,
 	.run = run,

@@ -74,22 +74,20 @@ static void vf_xml(const char *id, bool managed, char *xml, size_t size)
 		 managed ? "yes" : "no", domain, bus, slot, function);
 }
 
-/* The VF that a domain would get that names one which cannot be had here. */
+/* Any VF that is free. */
 static int choose_vf(const struct hotplug *hp, const struct request *request, struct vgpu_request *req, char *xml,
 		     size_t size, struct err *err)
 {
-	struct config config = *hp->config;
 	const struct lifecycle lifecycle = {
-		.host = hp->host, .config = &config, .policy = hp->policy, .request = request
+		.host = hp->host, .config = hp->config, .policy = hp->policy, .request = request
 	};
 	autopreview struct preview preview = { 0 };
 	const struct step *step;
 
-	/* Nothing migrates: there is no address to keep. */
-	config.policy.migrate_uuid = MIGRATE_AUTO;
-	text_copy(req->id, sizeof(req->id), "0000:00:00.0"); /* a host bridge, no VF */
-	if (preview_make(&preview, &lifecycle, PLAN_RESTORE, err) < 0)
+	req->any = true;
+	if (preview_make(&preview, &lifecycle, PLAN_ASSIGN, err) < 0)
 		return -err->code;
+	req->any = false;
 	if (preview.plan.kind != PLAN_STEPS)
 		return err_set(err, ENOSPC, "domain %s: %s", hp->domain.name, preview.plan.text);
 	step = &preview.plan.steps[0];

@@ -139,7 +139,7 @@ static int ask_host(struct rewrite *r, const struct host *host, const struct con
 		vgpus[vfs.nvgpus] = request->vgpus[i];
 		which[vfs.nvgpus++] = i;
 	}
-	n = preview_make(&preview, &lifecycle, PLAN_RESTORE, err);
+	n = preview_make(&preview, &lifecycle, PLAN_ASSIGN, err);
 	predict(r, &preview.survey);
 	if (vfs.nvgpus == 0)
 		return 0;

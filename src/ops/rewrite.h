@@ -4,7 +4,7 @@
  *
  * rewrite_plan() puts in what a plan gives the domain: the hook at migrate and restore, and every preview of that.
  * rewrite_begin() and rewrite_make() are for a definition: placeholders get UUIDs of their own, VFs that cannot be had
- * here others (by the plan of a restore), in the hostdev and in the metadata alike; the <vgpu:device> of a new UUID
+ * here others (PLAN_ASSIGN), in the hostdev and in the metadata alike; the <vgpu:device> of a new UUID
  * gets what this host knows of such a vGPU, for the target of a migration.
  */
 #pragma once

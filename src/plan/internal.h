@@ -39,6 +39,9 @@ void plan_tell_removal(const struct planner *p, struct step *step);
 /* What is reserved for one request of a domain that arrives (migrate, restore). */
 bool plan_arrival(struct planner *p, size_t req, struct step *step);
 
+/* A VF outside a start or an arrival: the one that is named if a start could have it, else another. */
+bool plan_assignment(struct planner *p, size_t req, struct step *step);
+
 /* A device that exists, for a start: kept, adopted, or refused. */
 bool plan_existing(struct planner *p, size_t req, const struct inv_device *device, const struct lease *own,
 		   struct step *step);

@@ -217,12 +217,29 @@ static bool prepare_request(struct planner *p, size_t req, struct step *step)
 	return plan_creation(p, req, id, step);
 }
 
+static bool plan_request(struct planner *p, size_t req, struct step *step)
+{
+	switch (p->facts->mode) {
+	case PLAN_PREPARE:
+		return prepare_request(p, req, step);
+	case PLAN_ASSIGN:
+		return plan_assignment(p, req, step);
+	case PLAN_MIGRATE:
+	case PLAN_RESTORE:
+		break;
+	}
+	return plan_arrival(p, req, step);
+}
+
 /*
  * libvirt has read the XML, and takes no other UUID, when a start is asked about: one without a UUID of its own is
  * refused, whatever else holds. The steps are what it would get with one.
  */
 static void refuse_placeholder(struct planner *p)
 {
+	/* Orphans that have to go for it have not been looked for. */
+	if (p->plan->kind == PLAN_LOOK)
+		return;
 	for (size_t i = 0; p->facts->mode == PLAN_PREPARE && i < p->facts->request->nvgpus; i++) {
 		if (!p->facts->request->vgpus[i].any)
 			continue;
@@ -261,7 +278,7 @@ void plan_make(struct plan *plan, const struct plan_facts *facts)
 	for (size_t i = 0; i < nvgpus && going; i++) {
 		struct step *step = &plan->steps[i];
 
-		going = facts->mode == PLAN_PREPARE ? prepare_request(&p, i, step) : plan_arrival(&p, i, step);
+		going = plan_request(&p, i, step);
 		/* What the domain keeps was counted when it came. */
 		if (!going || (step->kind != STEP_KEEP && !plan_quota(&p, i, step->vgpu.id)))
 			break;
@@ -271,6 +288,8 @@ void plan_make(struct plan *plan, const struct plan_facts *facts)
 		/* What has to be removed for one request is removed before the next one is looked at. */
 		going = plan->kind == PLAN_STEPS;
 	}
+	if (plan->kind != PLAN_REMOVE)
+		plan->nremoves = 0;
 	refuse_placeholder(&p);
 	free(p.promised.list);
 	free(p.held.list);

@@ -90,7 +90,12 @@ struct device_facts {
 	char named_by[DOMAIN_SHOWN_SIZE]; /* the domain on disk that names it; "" none */
 };
 
-enum plan_mode { PLAN_PREPARE, PLAN_MIGRATE, PLAN_RESTORE };
+enum plan_mode {
+	PLAN_PREPARE,
+	PLAN_MIGRATE,
+	PLAN_RESTORE,
+	PLAN_ASSIGN, /* VFs alone, for a definition or a hostdev to attach: a VF that a start cannot have becomes another */
+};
 
 struct plan_facts {
 	enum plan_mode mode;
@@ -150,8 +155,8 @@ struct plan {
 	struct step *steps; /* one for each request; of a placeholder that is refused, too */
 	size_t nsteps;
 	char removes[PLAN_REMOVES_MAX][ID_SIZE];
-	size_t nremoves;
-	size_t nquota; /* the last of them are leases that go for the quota's sake, on whatever pGPU */
+	size_t nremoves; /* of PLAN_REMOVE, and of a placeholder that is refused */
+	size_t nquota;   /* the last of them are leases that go for the quota's sake, on whatever pGPU */
 	struct verdict *verdicts;
 	size_t nverdicts, verdict_size;
 	bool no_capacity; /* of a refusal: another time there could be */

@@ -4,7 +4,7 @@
  *
  * Here its UUID U may be: there, free and fitting (Nova makes its target's device beforehand): taken as it is. There
  * but held, open or of another type: a new one, or with migrate_uuid = keep a refusal. Not there: another free device
- * of the type, if reuse allows; else U, or a new one.
+ * of the type, if reuse allows; else U, or a new one. Outside an arrival the policy of migrations has no say.
  */
 #include <string.h>
 
@@ -24,20 +24,21 @@ static bool promised(const struct planner *p, const char *id)
 	return false;
 }
 
-/* A foreign device of the pool that nobody has, names or requests. */
+/* A foreign device of the pool that nobody has, names or requests; NULL where the policy does not allow it, too. */
 static const struct inv_device *free_device(const struct planner *p, size_t req)
 {
 	const struct inventory *inv = p->facts->inv;
 	const struct resolved_request *resolved = &p->facts->resolved_requests[req];
 
+	if (!p->facts->config || !p->facts->config->policy.reuse_free)
+		return NULL;
 	for (size_t i = 0; i < inv->ndevices; i++) {
 		const struct inv_device *d = &inv->devices[i];
 		const struct device_facts *f = &p->facts->devices[i];
 
 		if (d->parent != UNKNOWN && plan_can_be(p->facts, d->parent, resolved->req) && resolved->ntypes > 0 &&
-		    plan_type_fits(resolved, d->vgpu.type) && p->facts->pool &&
-		    pool_has_parent(p->facts->pool, d->parent) && f->opened == OPEN_NO && !*f->named_by &&
-		    !leased(p, d->vgpu.id) && !promised(p, d->vgpu.id) &&
+		    plan_type_fits(resolved, d->vgpu.type) && pool_has_parent(p->facts->pool, d->parent) &&
+		    f->opened == OPEN_NO && !*f->named_by && !leased(p, d->vgpu.id) && !promised(p, d->vgpu.id) &&
 		    !request_names(p->facts->request, d->vgpu.id) && !request_excludes(p->facts->request, d->vgpu.id))
 			return d;
 	}
@@ -54,9 +55,6 @@ static bool refuse_taken(struct planner *p, size_t req, const struct inv_device 
 	if (lease)
 		return plan_refuse_device(
 			p, req, "leased to domain %s here; migrate_uuid = keep does not allow another", lease->name);
-	if (resolved->req->any)
-		return plan_refuse_device(
-			p, req, "an mdev on the source; migrate_uuid = keep does not allow a VF in its place");
 	if (!device)
 		return plan_refuse_device(p, req, "not in the pool here; migrate_uuid = keep does not allow another");
 	if (vf)
@@ -105,8 +103,7 @@ bool plan_arrival(struct planner *p, size_t req, struct step *step)
 	}
 	if (keep && (device || others || (vf && !pooled)))
 		return refuse_taken(p, req, device, others ? lease : NULL);
-	if (!device && !others && policy == MIGRATE_AUTO && facts->config && facts->config->policy.reuse_free &&
-	    (other = free_device(p, req))) {
+	if (!device && !others && policy == MIGRATE_AUTO && (other = free_device(p, req))) {
 		plan_adopt(p, other, step);
 		return true;
 	}
@@ -116,4 +113,29 @@ bool plan_arrival(struct planner *p, size_t req, struct step *step)
 			     device || others || !*id || (!vf && policy == MIGRATE_FRESH) ? resolved->fresh : id, step);
 	p->only = UNKNOWN;
 	return made;
+}
+
+bool plan_assignment(struct planner *p, size_t req, struct step *step)
+{
+	const struct resolved_request *resolved = &p->facts->resolved_requests[req];
+	const struct inv_device *other;
+
+	if (!resolved->req->any) {
+		size_t nverdicts = p->plan->nverdicts;
+
+		if (plan_vf_prepare(p, req, step)) {
+			p->plan->kind = PLAN_STEPS;
+			return true;
+		}
+		/* What cannot be told yet is not decided. */
+		if (p->plan->kind != PLAN_REFUSE)
+			return false;
+		p->plan->kind = PLAN_STEPS;
+		p->plan->nverdicts = nverdicts;
+	}
+	other = free_device(p, req);
+	if (!other)
+		return plan_creation(p, req, resolved->fresh, step);
+	plan_adopt(p, other, step);
+	return true;
 }

@@ -46,7 +46,8 @@ void plan_vf_request(const struct plan_facts *facts, struct resolved_request *re
 
 	if (req->kind != REQUEST_PCI || !facts->pool)
 		return;
-	if (facts->mode == PLAN_PREPARE || facts->config->policy.migrate_uuid != MIGRATE_FRESH)
+	if (facts->mode == PLAN_PREPARE || facts->mode == PLAN_ASSIGN ||
+	    facts->config->policy.migrate_uuid != MIGRATE_FRESH)
 		snprintf(resolved->last_parent, sizeof(resolved->last_parent), "%s", plan_named(req));
 	/* Which card it is on is known, and so what that serves; on another host its address says nothing. */
 	if (parent != UNKNOWN && facts->mode != PLAN_MIGRATE && pool_has_parent(facts->pool, parent))

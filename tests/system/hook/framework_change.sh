@@ -52,6 +52,12 @@ on "$mdevs"
 end "$work/source.xml"
 is "$(devices)$(leases)" 0 "the first host has its own back"
 
+settings 'cross_framework = yes' 'migrate_uuid = keep'
+said=$(arrive "$work/there.xml" 2>&1)
+holds "the way back is refused where the ID has to stay" \
+	says M_REFUSED "*" 0000:26:00.4 -- M_VF_THERE_MDEV_HERE "$name" "$type_id" -- M_KEEP_NO_CHANGE <<<"$said"
+is "$(leases)" 0 "and nothing is reserved"
+settings
 said=$(arrive "$work/there.xml" 2>&1)
 holds "the way back is refused, too" says M_REFUSED "*" 0000:26:00.4 -- M_VF_THERE_MDEV_HERE "$name" "$type_id" <<<"$said"
 settings 'cross_framework = yes'

@@ -259,6 +259,8 @@ static void make_policy(struct world *w, const char *word)
 		w->facts.mode = PLAN_MIGRATE;
 	else if (strcmp(word, "restore") == 0)
 		w->facts.mode = PLAN_RESTORE;
+	else if (strcmp(word, "assign") == 0)
+		w->facts.mode = PLAN_ASSIGN;
 	else if (strcmp(word, "looked") == 0)
 		w->facts.reclaimable_known = true;
 	else if (strcmp(word, "noconfig") == 0)

@@ -70,6 +70,10 @@ static const struct row of_frameworks[] = {
 	{ "where nobody says a name nothing changes", "", "", "", "mdev " },
 	{ "where the policy does not allow it, it is refused", "@Three", "never", "mv",
 	  "no: Three is an mdev on the source and a VF here (nvidia-3): set cross_framework = yes" },
+	{ "nor where the ID is to stay", "@Three", "keep", "mv",
+	  "no: Three is an mdev on the source and a VF here (nvidia-3): migrate_uuid = keep does not allow the change" },
+	{ "in either direction", "v@One", "keep", "mv",
+	  "no: One is a VF on the source and an mdev here (nvidia-1): migrate_uuid = keep does not allow the change" },
 	{ "likewise under a libvirt that cannot", "@Three", "10010000", "mv",
 	  "no: Three is an mdev on the source and a VF here (nvidia-3), which libvirt 10.10.0 of this host cannot" },
 	{ "one that can does", "@Three", "11000000", "mv", "any VF Three" },
@@ -136,6 +140,7 @@ static void test_frameworks(void)
 		unsigned int lacking;
 
 		config.policy.cross_framework = strcmp(row->recalls, "never") != 0;
+		config.policy.migrate_uuid = strcmp(row->recalls, "keep") == 0 ? MIGRATE_KEEP : MIGRATE_AUTO;
 		facts.libvirt = atoi(row->recalls);
 		make_request(&req, row->asks);
 		strcpy(req.id, "u1");
