@@ -57,7 +57,7 @@ static void print_text(const struct planning *p)
 	size_t more = p->lifecycle.request->nvgpus - plan->nsteps;
 
 	preview_print(stdout, &p->preview, true);
-	if (plan->kind == PLAN_REMOVE && more)
+	if (plan->nremoves && more)
 		out_say("%zu more: planned after the removal", more);
 	print_diff(p, stdout);
 }
@@ -132,7 +132,7 @@ static void print_json(const struct planning *p, const char *refusal)
 	json_out_bool(&json, "possible", !refusal);
 	json_out_string(&json, "refusal", refusal);
 	json_out_array(&json, "remove_first");
-	for (size_t i = 0; plan->kind == PLAN_REMOVE && i < plan->nremoves; i++)
+	for (size_t i = 0; i < plan->nremoves; i++)
 		json_out_string(&json, NULL, plan->removes[i]);
 	json_out_close(&json);
 	json_steps(&json, p);

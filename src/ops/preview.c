@@ -46,7 +46,7 @@ int preview_rewrite(struct preview *p, struct err *err)
 {
 	const struct lifecycle *lifecycle = p->lifecycle;
 
-	if ((p->plan.nsteps == lifecycle->request->nvgpus || p->plan.kind == PLAN_REMOVE) &&
+	if ((p->plan.nsteps == lifecycle->request->nvgpus || p->plan.nremoves) &&
 	    rewrite_plan(&p->rewritten, lifecycle->doc, &p->survey, &p->plan, err) < 0)
 		return -err->code;
 	return preview_is_possible(&p->plan) ? 0 : attach_refusal(lifecycle, &p->plan, err);
@@ -130,7 +130,7 @@ void preview_print(FILE *to, const struct preview *p, bool verdicts)
 	const struct plan *plan = &p->plan;
 	char safe[REASON_SIZE];
 
-	for (size_t i = 0; plan->kind == PLAN_REMOVE && i < plan->nremoves; i++)
+	for (size_t i = 0; i < plan->nremoves; i++)
 		print_removal(to, survey, plan->removes[i]);
 	for (size_t i = 0; i < plan->nsteps; i++) {
 		const struct step *step = &plan->steps[i];

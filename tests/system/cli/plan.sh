@@ -106,6 +106,12 @@ plan 4 nvidia-222
 is "$status|$(head -n 2 <<<"$out")" "0|$(message M_PLAN_REMOVE "$(uuid 5)" nvidia-223 0000:85:00.0 orphan)
 $(message M_PLAN_CREATE "$(uuid 4)" nvidia-222 0000:85:00.0 "$(message M_PLAN_AFTER_ORPHAN "$(uuid 5)")")" "an orphan would make room, and is named"
 holds "and is still there" exists 5
+vl plan "$tmp/placeholder.xml"
+like "$status|$out" "1|$(message M_PLAN_REMOVE "$(uuid 5)" nvidia-223 0000:85:00.0 orphan)
+$(message M_PLAN_NEW_UUID "*" nvidia-222 0000:85:00.0 "$(message M_PLAN_AFTER_ORPHAN "$(uuid 5)")" 00000000-0000-0000-0000-000000000000)*" \
+	"also for a placeholder, which a start refuses"
+vl plan --json "$tmp/placeholder.xml"
+like "$out" '*"remove_first": [[]*"'"$(uuid 5)"'"*"action": "create"*' "and in its JSON"
 
 conf <<EOF
 [devices]
