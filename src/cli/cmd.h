@@ -22,7 +22,7 @@
 /* The command line; the operands are those of the sub-command. */
 struct cmd_call {
 	struct args args;
-	const char *type, *op, *connect;
+	const char *type, *op, *connect, *since;
 	bool json, all, in_place, dry_run, persistent, qemu;
 };
 
@@ -37,6 +37,7 @@ enum {
 	CMD_CONNECT = 64,
 	CMD_PERSISTENT = 128,
 	CMD_QEMU = 256,
+	CMD_SINCE = 65536,
 };
 
 /*
@@ -59,7 +60,7 @@ struct gc;
 
 struct command {
 	const char *name;
-	const char *operand, *second; /* its operands' names: ID, PGPU and TYPE are checked to be one; NULL none */
+	const char *operand, *second; /* its operands' names: ID, PGPU and TYPE are checked to be one; [WORD] may be left out; NULL none */
 	unsigned int options, needs;
 	const char *summary; /* a line of the list of commands, at most 52 columns */
 	const char *help;    /* what more there is to say; ends with a newline */
@@ -68,7 +69,7 @@ struct command {
 };
 
 extern const struct command cmd_list, cmd_types, cmd_inventory, cmd_plan, cmd_rewrite, cmd_check, cmd_gc, cmd_release,
-	cmd_attach, cmd_detach, cmd_suspend, cmd_resume, cmd_retype, cmd_show;
+	cmd_attach, cmd_detach, cmd_suspend, cmd_resume, cmd_retype, cmd_show, cmd_log;
 
 /* The host, its configuration and its leases, for a sub-command. */
 struct cmd {

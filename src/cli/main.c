@@ -18,6 +18,7 @@ static const struct {
 	{ "Show", { &cmd_list, &cmd_show, &cmd_types, &cmd_inventory } },
 	{ "Plan and check", { &cmd_plan, &cmd_check, &cmd_rewrite } },
 	{ "Release", { &cmd_gc, &cmd_release, &cmd_retype } },
+	{ "Observe", { &cmd_log } },
 	{ "Running domains", { &cmd_attach, &cmd_detach, &cmd_suspend, &cmd_resume } },
 };
 
@@ -32,6 +33,7 @@ static const struct arg options[] = {
 	{ "persistent", NULL, CMD_PERSISTENT, AT(persistent), "Also change the domain's definition", 0 },
 	{ "qemu", NULL, CMD_QEMU, AT(qemu), "Also ask QEMU, which taints the domain", 0 },
 	{ "connect", "URI", CMD_CONNECT, AT(connect), "Connect to this libvirt [" VIRT_DEFAULT_URI "]", 0 },
+	{ "since", "TIME", CMD_SINCE, AT(since), "Only what happened since TIME", 0 },
 	{ "op", "OP", CMD_OP, AT(op), "Operation: prepare (a start, the default), migrate, restore", 0 },
 	ARG_ROOT,
 	ARG_CONFIG,
@@ -95,6 +97,8 @@ static int check_call(const struct cmd_call *call, const struct command *command
 		if (option->bit & call->args.bits & ~command->options)
 			return err_set(err, EINVAL, "%s does not take --%s", command->name, option->name);
 	for (; takes < (int)ARRAY_SIZE(kinds) && kinds[takes]; takes++) {
+		if (takes == call->args.noperands && *kinds[takes] == '[')
+			break;
 		if (takes == call->args.noperands)
 			return err_set(err, EINVAL, "%s requires %s", command->name, kinds[takes]);
 		if (check_operand(command->name, kinds[takes], call->args.operands[takes], err) < 0)

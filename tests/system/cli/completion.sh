@@ -22,7 +22,7 @@ complete_line() {
 	echo "${COMPREPLY[*]}"
 }
 
-is "$(complete_line '')" "list show types inventory plan rewrite check gc release retype attach detach suspend resume help" "the commands"
+is "$(complete_line '')" "list show types inventory plan rewrite check gc release retype log attach detach suspend resume help" "the commands"
 is "$(complete_line help s)" "show suspend" "and those that help tells of"
 is "$(complete_line --root "$root" re)" "rewrite release retype resume" "behind an option with its value, too"
 is "$(complete_line list --)" "--root --config --help --version --json" "the options of a command"
@@ -44,7 +44,7 @@ is "$(complete_line --root = "$root" retype mt)|$(complete_line gc --root = "$ro
 is "$(complete_line plan --op =)" "prepare migrate restore" "also without the value's beginning"
 is "$(complete_line --connect qemu : ///system sh)" "show" "a libvirt's URI"
 is "$(complete_line list x)" "" "and nothing where nothing is to come"
-for name in list show types inventory plan rewrite check gc release retype attach detach suspend resume; do
+for name in list show types inventory plan rewrite check gc release retype log attach detach suspend resume; do
 	missing=$(for option in $("$builddir/vgpu-lease" "$name" --help | grep -oE '^  --[a-z-]+'); do
 		[[ " $(complete_line "$name" --) " == *" $option "* ]] || echo "$option"
 	done)
@@ -105,7 +105,7 @@ offer() { for file in domains list types inventory models; do printf '%s\n' "$@"
 hostile=('x$(id>PWNED)' 'x`id>PWNED`' 'x;id>PWNED' 'x$HOME' "x'y" 'x"y' 'x\y' 'x*' 'x~y' 'x>PWNED' 'x&' 'x{a,b}' 'x#' 'x!!' 'x|y' 'x:$(id>PWNED)')
 for name in "${hostile[@]}"; do
 	offer "$name"
-	for line in 'attach ' 'detach ' 'show ' 'suspend ' 'resume ' 'release ' 'detach vm1 ' 'gc --type ' 'attach --type ' 'retype ' 'retype mtty '; do
+	for line in 'attach ' 'detach ' 'show ' 'suspend ' 'resume ' 'release ' 'detach vm1 ' 'gc --type ' 'attach --type ' 'retype ' 'retype mtty ' 'log '; do
 		got=$(typed "vgpu-lease ${line}x\t")
 		is "$(meant "${got#"vgpu-lease $line"}")" "<$name>" "$name is inserted as one word behind $line"
 	done

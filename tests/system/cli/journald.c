@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * journald SOCKET: for the time of a test what systemd-journald is. Takes datagrams of the journal's native protocol and
+ * journald SOCKET, journald --send SOCKET TEXT
+ *
+ * The first: for the time of a test what systemd-journald is. Takes datagrams of the journal's native protocol and
  * writes each to standard output in the journal's export format, which differs from it in the fields that the server
- * adds: systemd-journal-remote makes a journal of it.
+ * adds: systemd-journal-remote makes a journal of it. The second
+ * sends one datagram.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -43,10 +46,24 @@ static struct ucred sender(struct msghdr *message)
 	return credentials;
 }
 
+static int send_to(const char *path, const char *text)
+{
+	struct sockaddr_un to = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	snprintf(to.sun_path, sizeof(to.sun_path), "%s", path);
+	if (fd < 0 || sendto(fd, text, strlen(text), 0, (const struct sockaddr *)&to, sizeof(to)) < 0)
+		fail(path);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	char data[65536], control[256];
 	int fd = argc == 2 ? listen_at(argv[1]) : -1;
+
+	if (argc == 4 && strcmp(argv[1], "--send") == 0)
+		return send_to(argv[2], argv[3]);
 
 	if (fd < 0)
 		return 2;

@@ -93,7 +93,7 @@ while read -r name operands; do
 	like "$text" "usage: vgpu-lease $name*Options:*--root DIR*" "$name --help says how it is called"
 	holds "the manual has $name" grep -qx ".Ss $name" "$srcdir/man/vgpu-lease.8"
 	is "$(synopsis "$name")" \
-		"$({ comm -23 <(echo "$known") <(echo "$common"); xargs -n 1 <<<"${operands,,}"; } | grep . | sort)" \
+		"$({ comm -23 <(echo "$known") <(echo "$common"); xargs -n 1 <<<"${operands,,}" | tr -d "[]"; } | grep . | sort)" \
 		"with its options and operands"
 	holds "the completion has $name" grep -qE "^	local commands=\(.*\b$name\b" "$srcdir/etc/bash-completion/vgpu-lease"
 	is "$(comm -12 <(echo "$known") <(echo "$common"))" "$common" "$name takes what all commands take"
