@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/file.h>
@@ -64,13 +63,11 @@ int store_open(struct store *store, const struct host *host, bool make, struct e
 
 void store_note_call(const char *root)
 {
-	char path[PATH_MAX];
-	int n = snprintf(path, sizeof(path), "%s/" STORE_CALLED, root ? root : "");
+	const char *path = root ? STORE_CALLED : "/" STORE_CALLED;
+	autoclose int dir = root ? open(root, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
 
-	if (n < 0 || n >= (int)sizeof(path))
-		return;
-	if (utimensat(AT_FDCWD, path, NULL, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT) {
-		autoclose int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (utimensat(dir, path, NULL, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT) {
+		autoclose int fd = openat(dir, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 		(void)fd;
 	}
 }
