@@ -40,24 +40,25 @@
 
 enum { CHILD_STACK = 160 * 1024, THREAD_STACK = 64 * 1024, SILENT_MAX = 64, STEP_MS = 10, LEFT = -1 };
 
+/* Allocated as a mapping: a page that is not used costs nothing, so what every child uses stands together. */
 struct job {
+	_Alignas(16) char stack[CHILD_STACK];
 	int (*work)(void *arg, struct err *err);
 	void *arg;
 	int keep[2];
 	sigset_t mask;
-	bool looks;  /* the bound is for each read, else for all of it */
-	int wait_ms; /* the bound */
-	int result;  /* 1 until the work is done */
-	struct err err;
+	atomic_bool looks;     /* the bound is for each read, else for all of it */
+	atomic_int wait_ms;    /* the bound */
+	atomic_llong asked_ms; /* since when it counts */
 	atomic_int step;       /* odd: in a call that can hang; even: at work; LEFT: nobody waits any more */
-	atomic_llong asked_ms; /* since when the bound counts */
 	char who[PARENT_SIZE]; /* whose answer it waits for */
 	_Atomic pid_t pid;     /* of the child */
 	atomic_int users;      /* the last one frees it */
+	int result;            /* 1 until the work is done */
 	sem_t done;
 	size_t nsilent;
-	char silent[SILENT_MAX][PARENT_SIZE]; /* who is not asked */
-	_Alignas(16) char stack[CHILD_STACK]; /* allocated as a mapping: what is not used costs nothing */
+	struct err err;
+	struct timed_child_silent silent[SILENT_MAX]; /* who is not asked */
 };
 
 /* The child's, which has the thread's storage. */
@@ -65,6 +66,7 @@ static _Thread_local struct job *current;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct timed_child_silent silent[SILENT_MAX];
+static size_t nsilent;
 
 #ifdef __SANITIZE_ADDRESS__
 /* LeakSanitizer stops all threads, and waits for ever for one that lends its storage to a call that hangs. */
@@ -79,38 +81,38 @@ static bool has_left;
 #endif
 
 /* With the lock held. */
-static bool is_silent(const struct timed_child_silent *s)
+static void forget_answered(void)
 {
-	return *s->who && host_process_lives(s->pid, s->start);
+	size_t n = 0;
+
+	for (size_t i = 0; i < nsilent; i++)
+		if (host_process_lives(silent[i].pid, silent[i].start))
+			silent[n++] = silent[i];
+	nsilent = n;
 }
 
 size_t timed_child_silents(struct timed_child_silent *out, size_t max)
 {
-	size_t n = 0;
+	size_t n;
 
 	pthread_mutex_lock(&lock);
-	for (size_t i = 0; i < SILENT_MAX && n < max; i++)
-		if (is_silent(&silent[i]))
-			out[n++] = silent[i];
+	forget_answered();
+	n = nsilent < max ? nsilent : max;
+	memcpy(out, silent, n * sizeof(*out));
 	pthread_mutex_unlock(&lock);
 	return n;
 }
 
 void timed_child_add_silent(const struct timed_child_silent *s)
 {
-	struct timed_child_silent *place = NULL;
+	size_t i = 0;
 
 	pthread_mutex_lock(&lock);
-	for (size_t i = 0; i < SILENT_MAX; i++) {
-		if (strcmp(silent[i].who, s->who) == 0 && is_silent(&silent[i])) {
-			place = NULL;
-			break;
-		}
-		if (!place && !is_silent(&silent[i]))
-			place = &silent[i];
-	}
-	if (place)
-		*place = *s;
+	forget_answered();
+	while (i < nsilent && strcmp(silent[i].who, s->who) != 0)
+		i++;
+	if (i == nsilent && i < SILENT_MAX)
+		silent[nsilent++] = *s;
 	pthread_mutex_unlock(&lock);
 }
 
@@ -220,6 +222,14 @@ static bool wait_done(struct job *job, int64_t ms)
 	return true;
 }
 
+/* A look may have begun meanwhile, whose bound is a shorter one. */
+static int64_t look_again_ms(int64_t left)
+{
+	if (left <= 0)
+		return STEP_MS;
+	return left < BOUNDED_ANSWER_MS ? left : BOUNDED_ANSWER_MS;
+}
+
 /* If its time is up in a call that can hang, it is alone from now on; else *again_ms says when to look again. */
 static bool leave(struct job *job, int64_t *again_ms)
 {
@@ -227,7 +237,7 @@ static bool leave(struct job *job, int64_t *again_ms)
 	int64_t asked_ms = atomic_load(&job->asked_ms), left = asked_ms + job->wait_ms - host_now_ms();
 	struct timed_child_silent s;
 
-	*again_ms = left > 0 ? left : STEP_MS;
+	*again_ms = look_again_ms(left);
 	if (left > 0 || step % 2 == 0)
 		return false;
 	s = (struct timed_child_silent){ .pid = atomic_load(&job->pid), .since_ms = asked_ms };
@@ -247,7 +257,7 @@ static struct job *job_new(int (*work)(void *arg, struct err *err), void *arg, i
 
 	if (!job)
 		return NULL;
-	memset(job, 0, offsetof(struct job, stack));
+	memset(&job->work, 0, offsetof(struct job, err) - offsetof(struct job, work));
 	job->work = work;
 	job->arg = arg;
 	job->keep[0] = root;
@@ -256,6 +266,7 @@ static struct job *job_new(int (*work)(void *arg, struct err *err), void *arg, i
 	job->result = 1;
 	atomic_store(&job->asked_ms, host_now_ms());
 	atomic_store(&job->users, 2);
+	job->nsilent = timed_child_silents(job->silent, SILENT_MAX);
 	sem_init(&job->done, 0, 0);
 	return job;
 }
@@ -263,7 +274,7 @@ static struct job *job_new(int (*work)(void *arg, struct err *err), void *arg, i
 /* Takes the job. */
 static int run(struct job *job, struct err *err)
 {
-	int64_t next_ms = job->wait_ms;
+	int64_t next_ms = look_again_ms(job->wait_ms);
 	int r = start(job, err);
 
 	if (r < 0)
@@ -297,20 +308,33 @@ int timed_child_run(int (*work)(void *arg, struct err *err), void *arg, int root
 	return run(job, err);
 }
 
+/* Part of work that writes: the bound is that of a look meanwhile, whose time does not count as the write's. */
+static int look_within(struct job *job, int (*work)(void *arg, struct err *err), void *arg, int wait_ms,
+		       struct err *err)
+{
+	int64_t asked_ms = atomic_load(&job->asked_ms), start = host_now_ms();
+	int all_ms = atomic_exchange(&job->wait_ms, wait_ms), r;
+
+	atomic_store(&job->looks, true);
+	r = work(arg, err);
+	atomic_store(&job->looks, false);
+	atomic_store(&job->asked_ms, asked_ms + host_now_ms() - start);
+	atomic_store(&job->wait_ms, all_ms);
+	return r;
+}
+
 int timed_child_look(int (*work)(void *arg, struct err *err), void *arg, int root, int wait_ms, struct err *err)
 {
-	struct timed_child_silent known[SILENT_MAX];
 	struct job *job;
 
-	if (current || RUNNING_ON_VALGRIND)
+	if (RUNNING_ON_VALGRIND || (current && current->looks))
 		return work(arg, err);
+	if (current)
+		return look_within(current, work, arg, wait_ms, err);
 	job = job_new(work, arg, root, wait_ms);
 	if (!job)
 		return err_sys(err, ENOMEM, "process");
 	job->looks = true;
-	job->nsilent = timed_child_silents(known, SILENT_MAX);
-	for (size_t i = 0; i < job->nsilent; i++)
-		memcpy(job->silent[i], known[i].who, PARENT_SIZE);
 	return run(job, err);
 }
 
@@ -335,7 +359,7 @@ static ssize_t ask(struct job *job, const char *who, int dir, const char *path, 
 	ssize_t r;
 
 	for (size_t i = 0; i < job->nsilent; i++)
-		if (strcmp(job->silent[i], who) == 0)
+		if (strcmp(job->silent[i].who, who) == 0)
 			return -ETIMEDOUT;
 	text_copy(job->who, sizeof(job->who), who);
 	begin_call(job);

@@ -32,6 +32,8 @@ int timed_child_run(int (*work)(void *arg, struct err *err), void *arg, int root
 /*
  * Runs work(arg, err), which reads, with `wait_ms` for each read; it keeps only the descriptor `root`. -ETIMEDOUT: a
  * read hangs, and the work ended in the middle of it: its variables are lost. Within such work it is a plain call.
+ * Within work that writes it bounds the reads of a part of it; if one hangs, timed_child_run() gives -ETIMEDOUT, too,
+ * and the rest of the work is not done.
  */
 int timed_child_look(int (*work)(void *arg, struct err *err), void *arg, int root, int wait_ms, struct err *err);
 

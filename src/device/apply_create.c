@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Creating a vGPU of a plan, within the time of its operation, and removing it again. */
 #include <errno.h>
+#include <sys/file.h>
 
 #include "base/timed_child.h"
 #include "device/release.h"
@@ -17,13 +18,30 @@ struct creation {
 	const struct host *host;
 	const struct vgpu_ref *vgpu;
 	const char *params;
+	bool written; /* the write has begun */
 };
 
-static int create_device(void *arg, struct err *err)
+/* The kernel's count decides. */
+static int check_capacity(void *arg, struct err *err)
 {
 	const struct creation *creation = arg;
-	int r = kernel_create(creation->host, creation->vgpu, err);
+	int r = kernel_available(creation->host, creation->vgpu, err);
 
+	if (r == 0)
+		return err_set(err, ENOSPC, "no instance left at creation time");
+	return r == -ETIMEDOUT ? create_no_answer(err) : r;
+}
+
+/* One child counts and writes: each costs as much as a hundred reads. */
+static int create_device(void *arg, struct err *err)
+{
+	struct creation *creation = arg;
+	int r = timed_child_look(check_capacity, creation, creation->host->root, BOUNDED_ANSWER_MS, err);
+
+	if (r < 0)
+		return r;
+	creation->written = true;
+	r = kernel_create(creation->host, creation->vgpu, err);
 	/* The driver's own answer, which is there: nothing hangs. */
 	return r == -ETIMEDOUT ? err_recode(err, EIO) : r;
 }
@@ -67,19 +85,6 @@ int create_undo(const struct apply *apply, const struct step *step, struct err *
 	return err_recode(why, ETIMEDOUT);
 }
 
-/* The kernel's count decides. */
-static int check_capacity(const struct creation *creation, struct err *err)
-{
-	int r = kernel_available(creation->host, creation->vgpu, err);
-
-	if (r == 0)
-		return err_set(err, ENOSPC, "no instance left at creation time");
-	/* Nothing was written: another pGPU can serve. */
-	if (r == -ETIMEDOUT)
-		return create_no_answer(err);
-	return r < 0 ? r : 0;
-}
-
 /*
  * The creation was broken off: its process was killed. Its write has ended with it, and the pGPU's lock is ours, so
  * that the kernel tells what came of it: what is there was made by us. -ETIMEDOUT where it does not: it may come yet.
@@ -95,10 +100,13 @@ static int look_again(const struct creation *creation, struct err *err)
 
 static int write_create(const struct apply *apply, struct creation *creation, int64_t end, struct err *err)
 {
-	int r = check_capacity(creation, err);
+	int r = timed_child_run(create_device, creation, creation->host->root, apply->lock, left_ms(end), err);
 
-	if (r == 0)
-		r = timed_child_run(create_device, creation, creation->host->root, apply->lock, left_ms(end), err);
+	if (r == -ETIMEDOUT && !creation->written) {
+		/* The child ends when its read does: it needs no lock any more. */
+		flock(apply->lock, LOCK_UN);
+		return create_no_answer(err);
+	}
 	if (r == -ETIMEDOUT)
 		return err_set(
 			err, ETIMEDOUT,

@@ -42,12 +42,14 @@ for attribute in available_instances name description device_api; do
 done
 
 ### A card that hangs when it is to create: another one serves
+rm "$root/var/lib/vgpu-lease/affinity/$u1" # it would choose the other card
 exec 7>"$root/run/vgpu-lease/pgpu/$a.lock"
 flock 7
 (sleep 0.7; control hang "available_instances $a"; flock -u 7) &
 is "$(bounded 6 quietly prepare; echo $?) $(parent_of "$u1")" "0 $b" "a card hangs in the count right before the creation: another one serves"
 wait $!
 exec 7>&-
+is "$(hanging) $(flock -n "$root/run/vgpu-lease/pgpu/$a.lock" echo free)" "1 free" "and nobody keeps the lock of the card that hangs"
 release
 lets_go
 eventually nobody_hangs

@@ -20,10 +20,11 @@ enum { SHORT_MS = 100, LONG_MS = 5000, TRIES = 500, TRY_MS = 10 };
 static struct tree tree;
 
 struct work {
-	int lock;      /* a descriptor to look for */
-	int calls;     /* so many writes to the pipe */
-	int before_ms; /* so long it does something else before them */
-	bool kept, stdin_is_null, after;
+	int lock;                /* a descriptor to look for */
+	int calls;               /* so many writes to the pipe */
+	int before_ms;           /* so long it does something else before them */
+	int look_calls, look_ms; /* the same of the look before */
+	bool kept, stdin_is_null, after, looked;
 	char text[16];
 };
 
@@ -179,6 +180,42 @@ static void a_read_hangs(void)
 	close(pipe);
 }
 
+/* Looks first, and then writes. */
+static int look_and_write(void *arg, struct err *err)
+{
+	struct work *w = arg;
+	struct work look = { .lock = w->lock, .calls = w->look_calls, .before_ms = w->look_ms };
+	int r = timed_child_look(hang, &look, tree.host.root, SHORT_MS, err);
+
+	w->looked = true;
+	return r < 0 ? r : hang(w, err);
+}
+
+static void a_look_of_a_write(void)
+{
+	struct work w = { .lock = open_lock(), .look_calls = 1 }, w2 = { .lock = -1 };
+	struct timed_child_silent silent[4];
+	struct err err = { 0 };
+	int64_t start = host_now_ms();
+
+	flock(w.lock, LOCK_EX);
+	ok(timed_child_run(look_and_write, &w, tree.host.root, w.lock, LONG_MS, &err) == -ETIMEDOUT && !w.looked,
+	   "a look of a write that hangs is left: %s", err.text);
+	ok(host_now_ms() - start < LONG_MS, "within a time of its own");
+	ok(timed_child_silents(silent, 4) == 1, "whose answer it waits for is known");
+	close(w.lock);
+	ok(timed_child_run(look_and_write, &w2, tree.host.root, -1, LONG_MS, &err) == -EIO,
+	   "that device is not asked again");
+	close(open_pipe());
+	ok(becomes_free() && !w.looked, "when it returns, nothing is written");
+	w = (struct work){ .lock = -1, .look_ms = 200, .calls = 1 };
+	start = host_now_ms();
+	ok(timed_child_run(look_and_write, &w, tree.host.root, -1, SHORT_MS, &err) == -ETIMEDOUT && w.looked,
+	   "a write that hangs behind its look is left");
+	ok(host_now_ms() - start >= 200 + SHORT_MS, "after a time without that of the look");
+	close(open_pipe());
+}
+
 /* A second of other work before the call that hangs. */
 static void slow(void)
 {
@@ -208,6 +245,7 @@ int main(void)
 	if (!RUNNING_ON_VALGRIND) {
 		a_write_hangs();
 		a_read_hangs();
+		a_look_of_a_write();
 		slow();
 	}
 	tree_end(&tree);
