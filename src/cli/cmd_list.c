@@ -105,7 +105,7 @@ const struct command cmd_list = {
 	.help = "STATE is reserved (for a domain that is being migrated here or restored),\n"
 		"creating, active or releasing (to be released when no process has the device\n"
 		"open). ORIGIN is created (by the hook, which removes the device on release) or\n"
-		"adopted (the device existed before, and is kept). SINCE is the time at which the\n"
-		"lease entered its state. NOTE shows problems.\n",
+		"adopted (the device existed before, or belongs to mdevctl or Nova, and is kept).\n"
+		"SINCE is the time at which the lease entered its state. NOTE shows problems.\n",
 	.run = run,
 };

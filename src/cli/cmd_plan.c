@@ -75,6 +75,8 @@ static void json_steps(struct json_out *json, const struct planning *p)
 		json_out_string(json, "instead_of", strcmp(asked, step->vgpu.id) == 0 ? NULL : asked);
 		json_out_known(json, "numa_node", step->numa);
 		json_out_string(json, "reason", step->why);
+		json_out_string(json, "kept_at_release",
+				step->kind == STEP_CREATE ? owner_why_kept(step->owner) : NULL);
 		json_out_close(json);
 	}
 	json_out_close(json);

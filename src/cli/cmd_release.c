@@ -59,8 +59,7 @@ static int release(struct cmd *cmd, const struct lease *lease, struct err *err)
 {
 	const struct policy *policy = &cmd->config.policy;
 	const struct event_about about = event_of(lease);
-	bool removes = lease->origin == LEASE_CREATED && lease->state != LEASE_RESERVED &&
-		       kernel_exists(&cmd->host, &lease->vgpu) == 1;
+	bool removes = release_removes(&cmd->store, lease) && kernel_exists(&cmd->host, &lease->vgpu) == 1;
 	int r = release_now(&cmd->store, policy, lease, err);
 
 	if (r == 0)

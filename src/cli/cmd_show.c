@@ -170,7 +170,8 @@ static void add_row(struct table *table, const struct compare *v)
 	table_row(table, v->id, *v->type || !lease ? v->type : lease->vgpu.type,
 		  *v->parent || !lease ? v->parent : lease->vgpu.parent,
 		  v->live ? (v->config ? "live,config" : "live") : (v->config ? "config" : ""),
-		  lease && strcmp(lease->domain, v->domain) != 0 ? "other's" : state, v->exists ? "yes" : "");
+		  lease && strcmp(lease->domain, v->domain) != 0 ? "other's" : state,
+		  lease ? lease_origin_word(lease->origin) : "", v->exists ? "yes" : "");
 	if (v->open > 0)
 		table_addf(table, "%d", (int)v->by);
 	else
@@ -182,7 +183,7 @@ static void print_text(const struct show *show)
 	const char *name = show->domain->name;
 	struct table table;
 
-	table_start(&table, "ID", "TYPE", "PARENT", "LIBVIRT", "LEASE", "KERNEL", "OPEN");
+	table_start(&table, "ID", "TYPE", "PARENT", "LIBVIRT", "LEASE", "ORIGIN", "KERNEL", "OPEN");
 	for (size_t i = 0; i < show->n; i++)
 		add_row(&table, &show->views[i]);
 	table_end(&table, stdout);
@@ -206,6 +207,7 @@ static void json_view(struct json_out *json, const struct compare *v)
 	json_out_bool(json, "live", v->live);
 	json_out_bool(json, "config", v->config);
 	json_out_string(json, "lease", v->lease ? lease_state_word(v->lease->state) : NULL);
+	json_out_string(json, "origin", v->lease ? lease_origin_word(v->lease->origin) : NULL);
 	json_out_string(json, "leased_to", v->lease ? v->lease->domain : NULL);
 	json_out_bool(json, "exists", v->exists);
 	json_out_known(json, "open_by", v->open > 0 ? v->by : -1);

@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "host/mdevctl_files.h"
 #include "model/event.h"
+#include "model/owner.h"
 #include "state/history.h"
 
 /* A plain VF is no device of the inventory; that the domain has it makes it one. */
@@ -43,6 +45,9 @@ int adopt_device(const struct store *store, const struct inventory *inv, const s
 	const struct inv_type *type = inventory_type(inv, device->vgpu.type);
 	struct lease lease = lease_for(request, &device->vgpu);
 	struct event_about about;
+	struct owner_facts facts = { .framework = device->vgpu.framework,
+				     .defined = mdevctl_defines(store->host, device->vgpu.id),
+				     .nova = request->nova };
 	struct affinity affinity;
 
 	if (there && strcmp(there->domain, request->uuid) != 0)
@@ -51,11 +56,9 @@ int adopt_device(const struct store *store, const struct inventory *inv, const s
 	if (there && there->state == LEASE_ACTIVE)
 		return 0;
 	/* What we made in this boot, and have not removed since, is ours to remove, though its lease was lost. */
-	lease.origin = LEASE_ADOPTED;
-	if (there)
-		lease.origin = there->origin;
-	else if (affinity_get(store, device->vgpu.id, &affinity) && affinity.made_this_boot)
-		lease.origin = LEASE_CREATED;
+	facts.created = there ? there->origin == LEASE_CREATED
+			      : affinity_get(store, device->vgpu.id, &affinity) && affinity.made_this_boot;
+	lease.origin = owner_origin(owner_of(&facts));
 	lease.state = LEASE_ACTIVE;
 	lease.numa = card ? card->numa : UNKNOWN;
 	lease.framebuffer_mib = type ? type->framebuffer_mib : UNKNOWN;

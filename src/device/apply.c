@@ -230,8 +230,9 @@ static int settle(struct apply *apply, const struct step *step, bool made, struc
 		r = err_set(err, ECANCELED, "the domain was released while its vGPU was being created");
 	} else if (r == 1) {
 		lease.state = LEASE_ACTIVE;
-		if (made)
-			lease.origin = LEASE_CREATED;
+		/* Until now what had to be undone was ours, whoever it is made for. */
+		if (made || lease.origin == LEASE_CREATED)
+			lease.origin = owner_origin(step->owner);
 		r = lease_put(apply->store, &lease, err);
 	}
 	store_unlock(apply->store);
@@ -285,6 +286,8 @@ int apply_step(struct apply *apply, const struct step *steps, size_t n, size_t i
 	if (r == 0)
 		r = ensure(apply, step, params, err);
 	made = r == 1;
+	if (made && find_done(apply, step->vgpu.id))
+		find_done(apply, step->vgpu.id)->made = true;
 	/* Its lease stays `creating`: collected when the write ends. */
 	stays = r == -ETIMEDOUT;
 	if (r >= 0)
@@ -308,18 +311,20 @@ int apply_step(struct apply *apply, const struct step *steps, size_t n, size_t i
 }
 
 /* What was only promised is dropped; what exists is to be released: 1. */
-static int undo_lease(const struct apply *apply, const char *id, struct err *err)
+static int undo_lease(const struct apply *apply, const struct applied *done, struct err *err)
 {
 	struct lease lease;
 	int r = store_lock(apply->store, host_left_ms(create_last_ms(apply)), err);
 
 	if (r < 0)
 		return r;
-	r = still_ours(apply, id, &lease, err);
+	r = still_ours(apply, done->id, &lease, err);
 	if (r == 1 && lease.state == LEASE_RESERVED) {
-		r = lease_drop(apply->store, id, err);
+		r = lease_drop(apply->store, done->id, err);
 	} else if (r == 1) {
 		lease.state = LEASE_RELEASING;
+		if (done->made)
+			lease.origin = LEASE_CREATED;
 		r = lease_put(apply->store, &lease, err) < 0 ? -err->code : 1;
 	}
 	store_unlock(apply->store);
@@ -333,15 +338,15 @@ void apply_undo(struct apply *apply)
 	/* No guest has run on it: the driver has nothing to clean up. */
 	policy.driver_cleanup_s = 0;
 	while (apply->ndone > 0) {
-		const char *id = apply->done[--apply->ndone].id;
+		const struct applied *done = &apply->done[--apply->ndone];
 		struct err err = { 0 };
-		int r = undo_lease(apply, id, &err);
+		int r = undo_lease(apply, done, &err);
 
 		if (r == 1)
-			r = release_finish(apply->store, &policy, id,
+			r = release_finish(apply->store, &policy, done->id,
 					   host_now_ms() + create_within(UNDO_MS, create_last_ms(apply)), &err);
 		if (r < 0)
-			log_warn("%s: domain %s: %s: left to the release: %s", apply->op, apply->request->name, id,
-				 err.text);
+			log_warn("%s: domain %s: %s: left to the release: %s", apply->op, apply->request->name,
+				 done->id, err.text);
 	}
 }

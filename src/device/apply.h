@@ -16,6 +16,7 @@
 /* What this run leased. */
 struct applied {
 	char id[ID_SIZE];
+	bool made;           /* the device is of this run: undone, it is removed, whoever it was made for */
 	bool had;            /* the domain held it before: */
 	struct lease before; /* so, and a write to the kernel may still go on for it */
 };

@@ -18,6 +18,7 @@
 #include "host/libvirt_files.h"
 #include "host/mdevctl_files.h"
 #include "model/event.h"
+#include "model/owner.h"
 #include "state/history.h"
 
 enum { CLOSE_STEP_MS = 50, REMOVE_SLACK_MS = 200 };
@@ -25,6 +26,25 @@ enum { CLOSE_STEP_MS = 50, REMOVE_SLACK_MS = 200 };
 int64_t release_lock_by(const struct policy *policy)
 {
 	return host_now_ms() + (int64_t)policy->lock_timeout_s * 1000;
+}
+
+bool release_removes(const struct store *store, const struct lease *lease)
+{
+	struct owner_facts facts = { .framework = lease->vgpu.framework, .created = lease->origin == LEASE_CREATED };
+
+	if (!facts.created || lease->state == LEASE_RESERVED)
+		return false;
+	/* It may have been defined since. But what was cut off half made, or is undone, is ours to remove. */
+	if (lease->state == LEASE_ACTIVE && facts.framework == FW_MDEV)
+		facts.defined = mdevctl_defines(store->host, lease->vgpu.id);
+	return owner_origin(owner_of(&facts)) == LEASE_CREATED;
+}
+
+/* The lease as its domain gives it up. */
+static void give_up(const struct store *store, struct lease *lease)
+{
+	lease->origin = release_removes(store, lease) ? LEASE_CREATED : LEASE_ADOPTED;
+	lease->state = LEASE_RELEASING;
 }
 
 static int mark(struct store *store, struct lease *lease, struct release_ids *ids, struct err *err)
@@ -44,7 +64,7 @@ static int mark(struct store *store, struct lease *lease, struct release_ids *id
 	 * back, and would not know of this.
 	 */
 	if (lease->state != LEASE_RELEASING || host_process_lives(lease->writer, lease->writer_start)) {
-		lease->state = LEASE_RELEASING;
+		give_up(store, lease);
 		if (lease_put(store, lease, err) < 0)
 			return -err->code;
 	}
@@ -300,7 +320,7 @@ int release_unmarked(struct store *store, const struct policy *policy, const str
 {
 	const struct host *host = store->host;
 
-	if (lease->origin == LEASE_ADOPTED || lease->state == LEASE_RESERVED)
+	if (!release_removes(store, lease))
 		return 0;
 	if (release_wait_closed(host, lease->vgpu.id, deadline_ms, deadline_ms, err) < 0 ||
 	    let_driver_remove(host, policy, &lease->vgpu, asked_ms, deadline_ms, err) < 0)
@@ -367,7 +387,7 @@ static int claim(struct store *store, const struct lease *lease, struct lease *m
 	if (r <= 0)
 		return r;
 	*mark = *lease;
-	mark->state = LEASE_RELEASING;
+	give_up(store, mark);
 	if (lease->state != LEASE_RELEASING)
 		r = lease_put(store, mark, err);
 	store_unlock(store);

@@ -21,6 +21,9 @@ struct release_ids {
 	size_t n;
 };
 
+/* Does the end of this lease remove the device? Not if it is another manager's (owner.h), or was there before. */
+bool release_removes(const struct store *store, const struct lease *lease);
+
 /*
  * Marks all leases of a domain `releasing` that it had at `asked_ms` (CLOCK_MONOTONIC), its reservations are dropped at
  * once; what is younger is of a start that came after. Takes the store's lock, waiting at most `wait_ms`. *ids: the

@@ -130,6 +130,7 @@ static int read_all(struct domxml *doc, const struct xml_doc *tree, unsigned int
 		return domxml_no_memory(err);
 	if (meta_read(meta, domain, err) < 0)
 		return -err->code;
+	doc->request.nova = meta->nova;
 	text_copy(doc->request.project, PROJECT_SIZE, meta->project);
 	text_copy(doc->lease_project, PROJECT_SIZE, meta->lease_project);
 	if (flags & DOMXML_SUSPENDED)

@@ -47,9 +47,11 @@ static const struct xml_elem *nova_child(const struct xml_elem *elem, const char
 static int read_project(struct meta *meta, const struct xml_elem *metadata, const struct xml_elem *lease,
 			struct err *err)
 {
-	const struct xml_elem *nova = nova_child(nova_child(nova_child(metadata, "instance"), "owner"), "project");
+	const struct xml_elem *instance = nova_child(metadata, "instance");
+	const struct xml_elem *nova = nova_child(nova_child(instance, "owner"), "project");
 	int r = 0, own = 0;
 
+	meta->nova = instance != NULL;
 	if (lease)
 		own = take(meta->lease_project, PROJECT_SIZE, lease, "project", "<vgpu:lease>", err);
 	if (own < 0)

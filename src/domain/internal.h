@@ -73,6 +73,7 @@ struct meta_device {
 struct meta {
 	struct meta_device devices[META_MAX];
 	size_t n;
+	bool nova;                        /* an instance of Nova */
 	char project[PROJECT_SIZE];       /* Nova's, else the lease's */
 	char lease_project[PROJECT_SIZE]; /* the lease's; "" missing or invalid */
 };

@@ -86,6 +86,14 @@ int mdevctl_definition(struct definition *out, const struct host *host, const ch
 	return found;
 }
 
+bool mdevctl_defines(const struct host *host, const char *uuid)
+{
+	struct definition ignored;
+	struct err err;
+
+	return mdevctl_definition(&ignored, host, uuid, &err) != 0;
+}
+
 static int by_place(const void *a, const void *b)
 {
 	const struct definition *x = a, *y = b;

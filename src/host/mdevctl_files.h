@@ -23,6 +23,9 @@ struct definition {
  */
 int mdevctl_definition(struct definition *out, const struct host *host, const char *uuid, struct err *err);
 
+/* Is there a definition of a UUID? Also where that cannot be told: then nothing of it is removed. */
+bool mdevctl_defines(const struct host *host, const char *uuid);
+
 /*
  * All definitions there are, sorted by parent and UUID; the caller frees the list. One that cannot be read or is no
  * valid JSON is an error, as it is where its UUID is asked for.

@@ -134,6 +134,8 @@ int hotplug_choose(struct hotplug *hp, const struct request *domain, const char 
 		return err_set(err, EINVAL, "--type: not a type");
 	request.vgpus = &req;
 	request.nvgpus = 1;
+	/* Its manager knows nothing of what is attached beside it. */
+	request.nova = false;
 	if (vf) {
 		req.kind = REQUEST_PCI;
 		req.has_metadata = true;

@@ -60,6 +60,7 @@ struct vgpu_request {
 struct request {
 	char uuid[UUID_SIZE];
 	char name[DOMAIN_NAME_SIZE];
+	bool nova;                  /* an instance of Nova */
 	char project[PROJECT_SIZE]; /* Nova's, else the metadata's; "" none */
 	uint64_t memory_nodes;      /* <numatune><memory nodeset=...>, bit N = node N; 0 none */
 	char *cpus;                 /* union of the pinned vCPUs' cpusets as a list "0-3,8"; NULL none; owned */

@@ -72,7 +72,7 @@ static void judge_lease(struct gc *c, const struct reclaim_check *check, const s
 	item->lease = *lease;
 	item->exists = inventory_device(&look->inv, lease->vgpu.id) != NULL;
 	/* Nothing was made for a reservation: a device under it is somebody else's. */
-	item->removes = item->exists && lease->origin == LEASE_CREATED && lease->state != LEASE_RESERVED;
+	item->removes = item->exists && release_removes(c->store, lease);
 	item->outcome = reclaim_is_stale(check, lease, item->exists, item->why) ? GC_GOES : GC_STAYS;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "device/release.h"
 
 int preview_make(struct preview *p, const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err)
 {
@@ -139,6 +140,8 @@ void preview_print(FILE *to, const struct preview *p, bool verdicts)
 		text_safe(safe, sizeof(safe), step->why);
 		fprintf(to, "%s %s, %s on %s (%s)", preview_word(p, step), step->vgpu.id, step->vgpu.type,
 			step->vgpu.parent, safe);
+		if (step->kind == STEP_CREATE && owner_why_kept(step->owner))
+			fprintf(to, ", kept at release: %s", owner_why_kept(step->owner));
 		if (strcmp(id, step->vgpu.id) != 0)
 			fprintf(to, ", instead of %s", id);
 		fputc('\n', to);
@@ -164,9 +167,9 @@ int preview_release(FILE *to, const struct store *store, const char *domain, str
 		return -err->code;
 	for (size_t i = 0; i < leases.n; i++) {
 		const struct lease *l = &leases.list[i];
-		const char *what = l->state == LEASE_RESERVED   ? "drop the reservation of"
-				   : l->origin == LEASE_CREATED ? "remove"
-								: "keep";
+		const char *what = l->state == LEASE_RESERVED  ? "drop the reservation of"
+				   : release_removes(store, l) ? "remove"
+							       : "keep";
 
 		if (strcmp(l->domain, domain) == 0)
 			fprintf(to, "%s %s, %s on %s\n", what, l->vgpu.id, l->vgpu.type, l->vgpu.parent);

@@ -250,6 +250,16 @@ static void refuse_placeholder(struct planner *p)
 	}
 }
 
+static enum owner owner_when_created(const struct resolved_request *resolved, const struct request *request,
+				     const struct vgpu_ref *vgpu)
+{
+	/* A definition is of the UUID that the domain names, not of another that it gets. */
+	return owner_of(&(struct owner_facts){ .framework = vgpu->framework,
+					       .created = true,
+					       .defined = resolved->defined && strcmp(resolved->req->id, vgpu->id) == 0,
+					       .nova = request->nova });
+}
+
 void plan_make(struct plan *plan, const struct plan_facts *facts)
 {
 	struct plan_facts narrowed = *facts;
@@ -279,6 +289,7 @@ void plan_make(struct plan *plan, const struct plan_facts *facts)
 		struct step *step = &plan->steps[i];
 
 		going = plan_request(&p, i, step);
+		step->owner = owner_when_created(&resolved_requests[i], facts->request, &step->vgpu);
 		/* What the domain keeps was counted when it came. */
 		if (!going || (step->kind != STEP_KEEP && !plan_quota(&p, i, step->vgpu.id)))
 			break;

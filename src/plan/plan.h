@@ -15,6 +15,7 @@
 #include "config/config.h"
 #include "domain/domxml.h"
 #include "host/inventory.h"
+#include "model/owner.h"
 #include "state/lease_store.h"
 #include "plan/pool.h"
 #include "state/history.h"
@@ -38,6 +39,7 @@ struct resolved_request {
 		  [TYPE_SIZE]; /* any of these, the first that has capacity; none: nothing says which */
 	int ntypes;
 	enum type_source source;
+	bool defined;                  /* mdevctl has a definition of its UUID */
 	char fresh[UUID_SIZE];         /* the UUID to use where a new one is needed */
 	char last_parent[PARENT_SIZE]; /* where it was when it was last leased, or mdevctl's definition has it; "" */
 	uint64_t nodes;                /* NUMA nodes that suit; 0 any */
@@ -126,6 +128,7 @@ enum step_kind { STEP_KEEP, STEP_ADOPT, STEP_CREATE };
 struct step {
 	enum step_kind kind;
 	struct vgpu_ref vgpu;
+	enum owner owner; /* whose it is when the hook has created it */
 	int numa;
 	int framebuffer_mib;
 	const struct section *section; /* of the pool; NULL for a device outside it */

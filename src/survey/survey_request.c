@@ -38,6 +38,7 @@ static int recall(struct resolved_request *resolved, const struct survey *s, str
 		return defined;
 	if (defined) {
 		resolved->source = TYPE_DEFINED;
+		resolved->defined = true;
 		text_copy(resolved->last_parent, PARENT_SIZE, definition.parent);
 		resolved->ntypes = text_copy(resolved->types[0], TYPE_SIZE, definition.type);
 	} else if (affinity_get(s->store, req->id, &affinity)) {

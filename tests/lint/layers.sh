@@ -97,9 +97,9 @@ nothing "paths of sysfs stand in the modules that know its layout" \
 	"$(grep -nE '"/?sys(/|")' src/*/*.[ch] hooks/*.c | grep -vE "^$sysfs:")"
 
 # By the objects, whatever is included.
-nothing "plan calls nothing that could do I/O or read a clock" \
-	"$(cd "${builddir:?}" && nm -u src/plan/*.o | awk '$1 == "U" { print $2 }' | sort -u |
-		grep -vxE "$plan_calls|$(nm --defined-only src/plan/*.o | awk '$2 == "T" { print $3 }' | paste -sd'|')")"
+nothing "plan, and the rule whose a vGPU is, call nothing that could do I/O or read a clock" \
+	"$(cd "${builddir:?}" && nm -u src/plan/*.o src/model/owner.o | awk '$1 == "U" { print $2 }' | sort -u |
+		grep -vxE "$plan_calls|$(nm --defined-only src/plan/*.o src/model/owner.o | awk '$2 == "T" { print $3 }' | paste -sd'|')")"
 
 nothing "the hook is linked with no library that is slow to load" \
 	"$(readelf -d "$builddir/hooks/qemu" | grep -E 'NEEDED.*lib(virt|udev|xml2|fuse)')"

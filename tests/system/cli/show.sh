@@ -26,17 +26,17 @@ libvirt
 show vm2
 is "$status|$out|$err" "1||$(message M_PROGRAM "$(message M_LIBVIRT_SAYS vm2 "Domain not found")")" "a domain that is not there"
 show vm1
-is "$status|$out|$err" "0|ID  TYPE  PARENT  LIBVIRT  LEASE  KERNEL  OPEN|" "one without vGPUs"
+is "$status|$out|$err" "0|ID  TYPE  PARENT  LIBVIRT  LEASE  ORIGIN  KERNEL  OPEN|" "one without vGPUs"
 
 call prepare begin 1
 libvirt 1
 hold 1
 show vm1
 is "$status|$err" "0|" "where all are of one mind it is done"
-like "$out" "*"$'\n'"$(uuid 1)  mtty-1  mtty    live,config  active  yes     $$" "with a line for the vGPU"
+like "$out" "*"$'\n'"$(uuid 1)  mtty-1  mtty    live,config  active  created  yes     $$" "with a line for the vGPU"
 is "$(wc -l <<<"$out")" 2 "and no more"
 show vm1 --json
-is "$(tr -s ' \n' ' ' <<<"$out")" "{ \"version\": 1, \"domain\": { \"uuid\": \"$(domain_uuid 1)\", \"name\": \"vm1\" }, \"running\": true, \"pid\": null, \"devices\": [ { \"id\": \"$(uuid 1)\", \"type\": \"mtty-1\", \"parent\": \"mtty\", \"live\": true, \"config\": true, \"lease\": \"active\", \"leased_to\": \"$(domain_uuid 1)\", \"exists\": true, \"open_by\": $$, \"qemu\": null, \"differences\": [] } ], \"suspended\": 0, \"migration_blockers\": null } " \
+is "$(tr -s ' \n' ' ' <<<"$out")" "{ \"version\": 1, \"domain\": { \"uuid\": \"$(domain_uuid 1)\", \"name\": \"vm1\" }, \"running\": true, \"pid\": null, \"devices\": [ { \"id\": \"$(uuid 1)\", \"type\": \"mtty-1\", \"parent\": \"mtty\", \"live\": true, \"config\": true, \"lease\": \"active\", \"origin\": \"created\", \"leased_to\": \"$(domain_uuid 1)\", \"exists\": true, \"open_by\": $$, \"qemu\": null, \"differences\": [] } ], \"suspended\": 0, \"migration_blockers\": null } " \
 	"the same as JSON"
 leave
 
@@ -83,7 +83,7 @@ sed -i "s|<devices>.*</devices>|<devices>$(pci 4d 2)$(pci 01 0)</devices>|" "$tm
 vf_conf flex 8086:56c0
 sed "s/'test'/'qemu'/; s|</*node>||g" "$tmp/node.xml" | "$hook" --root "$root" -- vm1 prepare begin -
 exec 7<>"$root/dev/vfio/$(basename "$(readlink "$root/sys/bus/pci/devices/$vf/iommu_group")")"
-seen="0|*$vf  flex  $vf  live,config  active  yes     $$"
+seen="0|*$vf  flex  $vf  live,config  active  created  yes     $$"
 show vm1
 like "$status|$out" "$seen" "a VF is shown as others are, and what is none of ours is not"
 vf_conf other 8086:9999

@@ -16,7 +16,8 @@
  *            managed one
  *   config   "s@84,85 l"           enabled types with the addresses of their sections; "s<3": max_instances
  *   policy   "spread several keep near=1 quota=2 reclaimable=o1"; "taken=": what the domain's XML names beside its wants; "source=", "name=" and "model=": what the source says of the first
- *            want; type s is called Type-s here
+ *            want; type s is called Type-s here; "nova": the domain is a Nova instance; "defined": the first want has an
+ *            mdevctl definition
  *
  * The domain is D; VF number n of card 40 is called 40.n.
  * What must come of it has messages in braces: lib/messages.h.
@@ -253,6 +254,10 @@ static void make_policy(struct world *w, const char *word)
 		p->migrate_uuid = MIGRATE_KEEP;
 	else if (strcmp(word, "fresh") == 0)
 		p->migrate_uuid = MIGRATE_FRESH;
+	else if (strcmp(word, "nova") == 0)
+		w->request.nova = true;
+	else if (strcmp(word, "defined") == 0)
+		w->resolved_requests[0].defined = true;
 	else if (strcmp(word, "noreuse") == 0)
 		p->reuse_free = false;
 	else if (strcmp(word, "migrate") == 0)
@@ -355,6 +360,9 @@ static void make_world(struct world *w, const struct row *row)
 static void describe(const struct plan *plan, char *out, size_t size)
 {
 	static const char *const kinds[] = { "keep", "adopt", "create" };
+	static const char *const owners[] = {
+		[OWNER_NOVA] = " for Nova", [OWNER_MDEVCTL] = " for mdevctl", [OWNER_HOOK] = ""
+	};
 	size_t n = 0;
 
 	out[0] = '\0';
@@ -369,8 +377,9 @@ static void describe(const struct plan *plan, char *out, size_t size)
 	for (size_t i = 0; plan->kind == PLAN_REMOVE && i < plan->nremoves; i++)
 		n += (size_t)snprintf(out + n, size - n, "%sremove %s", n ? ", " : "", plan->removes[i]);
 	for (size_t i = 0; i < plan->nsteps; i++)
-		n += (size_t)snprintf(out + n, size - n, "%s%s %s %s on %s", n ? ", " : "", kinds[plan->steps[i].kind],
-				      plan->steps[i].vgpu.id, plan->steps[i].vgpu.type, plan->steps[i].vgpu.parent);
+		n += (size_t)snprintf(out + n, size - n, "%s%s %s %s on %s%s", n ? ", " : "",
+				      kinds[plan->steps[i].kind], plan->steps[i].vgpu.id, plan->steps[i].vgpu.type,
+				      plan->steps[i].vgpu.parent, owners[plan->steps[i].owner]);
 }
 
 #include "unit/plan/plan_rows.h"

@@ -48,6 +48,22 @@ static const struct row rows[] = {
 	{ "its own device of another type than is asked for now is refused", TWO, "u1:84:s", "u1:84:s:active:D", "u1~l",
 	  "s@84 l@85", "", "refuse: {M_OTHER_TYPE|s|84|l}" },
 
+	/* Whose it is */
+	{ "what is created for an instance of Nova is Nova's", TWO, "", "", "u1", "s", "nova",
+	  "create u1 s on 84 for Nova" },
+	{ "what is created for a definition is mdevctl's", TWO, "", "", "u1%s@85", "s", "defined",
+	  "create u1 s on 85 for mdevctl" },
+	{ "the definition of one vGPU says nothing of another", TWO, "", "", "u1%s@85 u2", "s", "defined",
+	  "create u1 s on 85 for mdevctl, create u2 s on 85" },
+	{ "a lease without a device is made again for Nova", TWO, "", "u1:85:s:active:D", "u1@85", "s", "nova",
+	  "create u1 s on 85 for Nova" },
+	{ "a definition is not that of the UUID that an arrival gets instead", TWO, "u1:85:s!", "", "u1%s", "s",
+	  "migrate defined", "create n1 s on 85" },
+	{ "but of the one that it keeps", TWO, "", "", "u1%s", "s", "migrate defined",
+	  "create u1 s on 84 for mdevctl" },
+	{ "a type that is set on a VF for an instance of Nova is the hook's", "x40/0+4 s=1/4", "", "", "x40.1", "s",
+	  "nova", "create x40.1 s on x40.1" },
+
 	/* Choosing */
 	{ "on empty cards the lowest address is taken", TWO, "", "", "u1", "s", "", "create u1 s on 84" },
 	{ "pack takes the card that is in use", "84/0 s=16/16; 85/1 s=15/16", "o1:85:s", "", "u1", "s", "",

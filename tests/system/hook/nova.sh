@@ -1,0 +1,108 @@
+#!/usr/bin/env bash
+# Domains as Nova starts, suspends, resumes and destroys them: what Nova or mdevctl counts as its own is created where it is missing, and kept.
+# shellcheck source=tests/lib/hook.sh
+. "${srcdir:?}/tests/lib/hook.sh"
+host t4
+configure <<-'END'
+	[devices]
+	enabled_mdev_types = nvidia-222
+	[policy]
+	driver_cleanup = 0
+	start_grace = 1
+END
+card=0000:84:00.0
+
+# nova_xml [UUID]...: the domain as Nova 31 defines it, with these mdevs.
+nova_xml() {
+	local mdev
+	cat <<-XML
+		<domain type='kvm'>
+		  <name>instance-00000001</name>
+		  <uuid>$vm_uuid</uuid>
+		  <metadata>
+		    <nova:instance xmlns:nova="http://openstack.org/xmlns/libvirt/nova/1.1">
+		      <nova:package version="31.0.0"/>
+		      <nova:name>a</nova:name>
+		      <nova:owner><nova:user uuid="u">user</nova:user><nova:project uuid="p1">project</nova:project></nova:owner>
+		    </nova:instance>
+		  </metadata>
+		  <memory unit='KiB'>32768</memory>
+		  <vcpu>1</vcpu>
+		  <os><type arch='x86_64'>hvm</type></os>
+		  <devices>
+	XML
+	for mdev; do
+		printf "<hostdev mode='subsystem' type='mdev' managed='no' model='vfio-pci' display='off'><source><address uuid='%s'/></source></hostdev>\n" "$mdev"
+	done
+	printf '  </devices>\n</domain>\n'
+}
+nova_xml $u1 >"$work/nova.xml"
+nova_xml >"$work/unplugged.xml"
+origin() { sed -n 's/^origin=//p' "$root/run/vgpu-lease/leases/$u1"; }
+define() { # UUID TYPE [START]
+	mkdir -p "$root/etc/mdevctl.d/$card"
+	printf '{"mdev_type": "%s", "start": "%s", "attrs": []}\n' "$2" "${3:-auto}" >"$root/etc/mdevctl.d/$card/$1"
+}
+undefine() { rm "$root/etc/mdevctl.d/$card/$1"; }
+remove_device() { echo 1 >"$root/sys/bus/mdev/devices/$1/remove"; }
+state() { echo "$(devices)$(leases)"; }
+numbered() { printf '%s%02x' "${u1%??}" "$1"; }
+
+### Power on after the driver was reloaded, suspend, resume, destroy
+holds "plan says whose a missing device will be" says M_KEPT_NOVA < <(lease plan "$work/nova.xml")
+prepare "$work/nova.xml"
+is "$(devices)$(origin)" "$u1 adopted" "a device that is missing is created, and is Nova's"
+holds "which the list says" grep -q '"origin": "adopted"' < <(lease list --json)
+is "$("$builddir/hooks/qemu" --root "$root" --dry-run -- vm release end saved <"$work/unplugged.xml" 2>&1 >/dev/null)" \
+	"keep $u1, nvidia-222 on $card" "a suspend unplugs it first: a dry run of its release says that it stays"
+release "$work/unplugged.xml" saved
+is "$(state)" "$u1 0" "and so it does"
+hook vm restore begin - <"$work/unplugged.xml"
+prepare "$work/unplugged.xml"
+is "$(state)" "$u1 0" "for the resume, which plugs it in again"
+prepare "$work/nova.xml"
+is "$(origin)" adopted "the next start adopts it"
+release "$work/nova.xml"
+is "$(state)" "$u1 0" "and the end of the domain leaves it, too"
+remove_device $u1
+
+### A definition whose device is missing
+define $u1 nvidia-222
+holds "plan says that a definition keeps it" says M_KEPT_DEFINED < <(lease plan "$vm")
+prepare
+is "$(devices)$(origin)" "$u1 adopted" "what mdevctl has defined is created, and is mdevctl's"
+release
+is "$(state)" "$u1 0" "it is left standing, so that no definition is without its device"
+holds "with its definition" test -e "$root/etc/mdevctl.d/$card/$u1"
+undefine $u1
+remove_device $u1
+prepare
+is "$(origin)" created "what nobody else has defined is the hook's"
+define $u1 nvidia-222 manual
+release
+is "$(state)" "$u1 0" "but what was defined meanwhile is left standing"
+undefine $u1
+remove_device $u1
+
+### All or nothing
+nova_xml $u1 "$(numbered 2)" >"$work/two.xml"
+for n in {3..17}; do make_device $card nvidia-222 "$(numbered "$n")"; done
+fails "a domain for whose second vGPU there is no capacity is refused" prepare "$work/two.xml"
+fails "and the first one is not left behind" test -e "$root/sys/bus/mdev/devices/$u1"
+for n in {3..17}; do remove_device "$(numbered "$n")"; done
+
+### The lease of a domain that ended unseen, and one that was lost
+prepare "$work/nova.xml"
+sleep 1.1
+lease gc >"$work/gc"
+is "$(state)" "$u1 0" "gc drops the lease of an instance that no longer runs, and keeps its device"
+hook vm reconnect begin - <"$work/nova.xml"
+is "$(origin)" adopted "a lease that is recovered says that it is Nova's"
+release "$work/nova.xml"
+is "$(state)" "$u1 0" "so that the device stays then, too"
+remove_device $u1
+prepare
+rm "$root/run/vgpu-lease/leases/$u1"
+hook vm reconnect begin - <"$work/nova.xml"
+is "$(origin)" adopted "also of a device that an earlier version created as its own"
+tap_done
