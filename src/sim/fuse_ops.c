@@ -363,6 +363,21 @@ static void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 	fuse_reply_err(req, EPERM);
 }
 
+static void op_symlink(fuse_req_t req, const char *target, fuse_ino_t parent, const char *name)
+{
+	(void)target;
+	op_unlink(req, parent, name);
+}
+
+static void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t to, const char *new_name,
+		      unsigned int flags)
+{
+	(void)to;
+	(void)new_name;
+	(void)flags;
+	op_unlink(req, parent, name);
+}
+
 const struct fuse_lowlevel_ops sim_fuse_ops = {
 	.init = op_init,
 	.lookup = op_lookup,
@@ -382,4 +397,6 @@ const struct fuse_lowlevel_ops sim_fuse_ops = {
 	.mkdir = op_mkdir,
 	.unlink = op_unlink,
 	.rmdir = op_unlink,
+	.symlink = op_symlink,
+	.rename = op_rename,
 };

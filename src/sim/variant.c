@@ -135,24 +135,17 @@ static void clear(struct sim_vf *vf, struct sim_write *write)
 		remove_goes_on(vf);
 }
 
-/* A number as kstrtol(..., 10, ...) reads it: no blanks, one newline behind it. */
+/* A number as kstrtol(..., 10, ...) reads it: no blanks, one newline behind it; a NUL ends it. */
 static bool number_written(long *out, const struct sim_write *write)
 {
-	char text[32] = "", *end;
-	size_t len = write->len;
-	bool is_signed;
+	const char *digits = write->data + (*write->data == '+' || *write->data == '-');
+	char *end;
 
-	if (len > 0 && write->data[len - 1] == '\n')
-		len--;
-	if (len == 0 || len >= sizeof(text))
-		return false;
-	memcpy(text, write->data, len);
-	is_signed = text[0] == '+' || text[0] == '-';
-	if (!isdigit((unsigned char)text[is_signed]))
+	if (!isdigit((unsigned char)*digits))
 		return false;
 	errno = 0;
-	*out = strtol(text, &end, 10);
-	return errno == 0 && (size_t)(end - text) == len;
+	*out = strtol(write->data, &end, 10);
+	return errno == 0 && (*end == '\0' || strcmp(end, "\n") == 0);
 }
 
 static void current_store(struct sim_node *node, struct sim_write *write)

@@ -8,12 +8,6 @@ control=$root/.kernel/control
 bus=$root/sys/class/mdev_bus
 mdevs=$root/sys/bus/mdev/devices
 
-# put TEXT FILE: one write; prints "ok" or what the system says of it.
-put() {
-	local said
-	if said=$( (printf '%s' "$1" >"$2") 2>&1); then echo ok; else echo "${said##*: }"; fi
-}
-
 type_dir() {
 	echo "$bus/$1/mdev_supported_types/$2"
 }

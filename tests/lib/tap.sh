@@ -54,6 +54,12 @@ is() {
 	tap_verdict $status "$3" "got:  $1"$'\n'"want: $2"
 }
 
+# put TEXT FILE: one write; prints "ok" or what the system says of it.
+put() {
+	local said
+	if said=$( (printf '%s' "$1" >"$2") 2>&1); then echo ok; else echo "${said##*: }"; fi
+}
+
 tap_done() {
 	echo "1..$tap_run"
 	[ $tap_failed = 0 ]

@@ -4,10 +4,10 @@
 # image.sh --needs    prints the Debian packages that this directory's scripts need on the host
 #
 # The image is Debian 13 with libvirt, QEMU and mdevctl, an ssh server, and the kernel's own sample drivers of mediated
-# devices, mtty and mdpy: a host on which vGPUs can be made without a GPU. A driver of our own hangs where it is told to
-# (driver/stuck.c; not loaded at boot). No loop device, KVM or network in the machine is needed. Packages come from the
-# mirror that the host's apt is configured with; they are kept, and a step
-# whose input did not change is not done again.
+# devices, mtty and mdpy: a host on which vGPUs can be made without a GPU. Drivers of our own, not loaded at boot, hang
+# where they are told to (driver/stuck.c), and stand in for NVIDIA's of VFs (driver/nvidia.c). No loop device, KVM or
+# network in the machine is needed. Packages come from the mirror that the host's apt is configured with; they are kept,
+# and a step whose input did not change is not done again.
 set -euo pipefail
 
 needs=(debian-archive-keyring debootstrap mount util-linux e2fsprogs cpio xz-utils zstd openssh-client
@@ -42,11 +42,11 @@ make_modules() {
 	tar -C "$tree/usr/src/sample" -xf "$(find "$tree/usr/src" -name 'linux-source-*.tar.*')" \
 		--wildcards '*/samples/vfio-mdev/m*.[ch]' --strip-components=3
 	cp "$here/driver"/*.c "$tree/usr/src/sample/"
-	echo 'obj-m := mtty.o mdpy.o stuck.o' >"$tree/usr/src/sample/Makefile"
+	echo 'obj-m := mtty.o mdpy.o stuck.o nvidia.o' >"$tree/usr/src/sample/Makefile"
 	logged modules.log run_in "$tree" make -C "/lib/modules/$kernel/build" M=/usr/src/sample modules
 	rm -rf "$modules"
 	mkdir "$modules"
-	cp "$tree/usr/src/sample"/{mtty,mdpy,stuck}.ko "$modules/"
+	cp "$tree/usr/src/sample"/{mtty,mdpy,stuck,nvidia}.ko "$modules/"
 	echo "$kernel" >"$modules/kernel"
 	rm -rf "$tree"
 }
@@ -167,7 +167,7 @@ make_disk() {
 	mv "$image/root.img.new" "$image/root.img"
 }
 
-all=("$suite" "${guest_packages[*]}" "${build_packages[*]}" "$(cat "$here"/{image.sh,tree.sh,driver/stuck.c})")
+all=("$suite" "${guest_packages[*]}" "${build_packages[*]}" "$(cat "$here"/{image.sh,tree.sh} "$here"/driver/*.c)")
 if done_with image "${all[@]}"; then
 	exit
 fi
@@ -190,11 +190,11 @@ if ! done_with base "$suite"; then
 	mark_done base "$suite"
 fi
 builder=
-if ! done_with modules "$suite" "${build_packages[@]}" "$(<"$here/driver/stuck.c")"; then
+if ! done_with modules "$suite" "${build_packages[@]}" "$(cat "$here"/driver/*.c)"; then
 	step "the kernel's sample drivers"
 	rm -rf "$vm/buildfs"
 	cp -a "$root" "$vm/buildfs"
-	(make_modules && mark_done modules "$suite" "${build_packages[@]}" "$(<"$here/driver/stuck.c")") &
+	(make_modules && mark_done modules "$suite" "${build_packages[@]}" "$(cat "$here"/driver/*.c)") &
 	builder=$!
 fi
 if ! done_with packages "${guest_packages[@]}"; then

@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * nvidia: a test stand-in for NVIDIA's vGPU host driver with its vendor-specific VFIO framework; loaded in test machines
+ * only. Its cards are PCI functions with VFs that QEMU emulates, bound to it by driver_override: to sysfs they are L40S
+ * then, and each VF has a directory nvidia/ with the types that can be created, the one that it has, and its parameters.
+ * A VF is opened through VFIO once it has a type. All vGPUs of a card have one framebuffer size.
+ *
+ * Trouble comes by the parameters in /sys/module/nvidia/parameters, which can be written at any time: `hang`, `slow` and
+ * `fail` are each a sum of steps, and `only` names the one card (its PF) that has trouble. A task that hangs cannot be
+ * killed, as in drivers that wait for their firmware; it goes on when `hang` no longer names its step.
+ */
+#include <linux/cleanup.h>
+#include <linux/delay.h>
+#include <linux/module.h>
+#include <linux/pci.h>
+#include <linux/slab.h>
+#include <linux/sysfs.h>
+#include <linux/vfio_pci_core.h>
+#include <linux/wait.h>
+
+enum step {
+	AT_LIST = 1,    /* read of creatable_vgpu_types */
+	AT_CURRENT = 2, /* read of current_vgpu_type */
+	AT_CREATE = 4,  /* write of a type to it */
+	AT_REMOVE = 8,  /* write of 0 */
+	AT_PARAMS = 16, /* write of vgpu_params */
+	AT_OPEN = 32,   /* VFIO opens the device */
+	AT_CLOSE = 64,  /* its last descriptor is closed */
+};
+
+enum {
+	NVIDIA = 0x10de,
+	L40S = 0x26b9,
+	L40S_BOARD = 0x1851,
+	PARAMS_MAX = 1024,
+	INSTANCES_MAX = 32,
+	FRAMEBUFFER = 48,
+	PLUGIN_WAIT_MS = 5000,
+};
+
+static DECLARE_WAIT_QUEUE_HEAD(told);
+static unsigned int hang, slow, slow_ms, fail, fail_errno = EIO, plugin_ms;
+static char only[16];
+
+static int hang_set(const char *text, const struct kernel_param *param)
+{
+	int ret = param_set_uint(text, param);
+
+	wake_up_all(&told);
+	return ret;
+}
+
+static const struct kernel_param_ops hang_ops = { .set = hang_set, .get = param_get_uint };
+module_param_cb(hang, &hang_ops, &hang, 0644);
+MODULE_PARM_DESC(hang, "where to hang: 1 list, 2 current, 4 create, 8 remove, 16 params, 32 open, 64 close");
+module_param(slow, uint, 0644);
+MODULE_PARM_DESC(slow, "the steps that take slow_ms longer");
+module_param(slow_ms, uint, 0644);
+module_param(fail, uint, 0644);
+MODULE_PARM_DESC(fail, "the steps that fail with fail_errno (not close)");
+module_param(fail_errno, uint, 0644);
+module_param(plugin_ms, uint, 0644);
+MODULE_PARM_DESC(plugin_ms,
+		 "how long vgpu-mgr holds on to a vGPU after its close: a removal waits, and is EBUSY after 5 s");
+module_param_string(only, only, sizeof(only), 0644);
+MODULE_PARM_DESC(only, "the one card that has trouble, as 0000:01:00.0; empty: all");
+
+struct vgpu_type {
+	unsigned int id, gib;
+	const char *name;
+};
+
+/* An L40S's, in the order of the driver's list. */
+static const struct vgpu_type types[] = {
+	{ 1145, 1, "L40S-1B" },   { 1146, 2, "L40S-2B" },   { 1147, 1, "L40S-1Q" },   { 1148, 2, "L40S-2Q" },
+	{ 1149, 3, "L40S-3Q" },   { 1150, 4, "L40S-4Q" },   { 1151, 6, "L40S-6Q" },   { 1152, 8, "L40S-8Q" },
+	{ 1153, 12, "L40S-12Q" }, { 1154, 16, "L40S-16Q" }, { 1155, 24, "L40S-24Q" }, { 1156, 48, "L40S-48Q" },
+	{ 1157, 1, "L40S-1A" },   { 1158, 2, "L40S-2A" },   { 1159, 3, "L40S-3A" },   { 1160, 4, "L40S-4A" },
+	{ 1161, 6, "L40S-6A" },   { 1162, 8, "L40S-8A" },   { 1163, 12, "L40S-12A" }, { 1164, 16, "L40S-16A" },
+	{ 1165, 24, "L40S-24A" }, { 1166, 48, "L40S-48A" }, { 2164, 3, "L40S-3B" },
+};
+
+/* A card, which is the driver's data of its PF. */
+struct card {
+	struct mutex lock;      /* of all that its VFs have as well */
+	unsigned int used, gib; /* how many vGPUs, and of what size */
+};
+
+enum state { EMPTY, CREATING, ACTIVE, REMOVING };
+
+struct vf {
+	struct vfio_pci_core_device core;
+	struct card *card;
+	enum state state;
+	const struct vgpu_type *type; /* not while it is EMPTY */
+	bool is_open;
+	unsigned long closed; /* jiffies of the last close; 0: none since the type was set */
+	char params[PARAMS_MAX + 1];
+};
+
+static struct vf *vf_of(struct device *dev)
+{
+	return container_of(dev_get_drvdata(dev), struct vf, core);
+}
+
+static int pass(struct pci_dev *pdev, enum step step)
+{
+	if (only[0] && !sysfs_streq(only, pci_name(pci_physfn(pdev))))
+		return 0;
+	if (READ_ONCE(slow) & step)
+		msleep(slow_ms);
+	wait_event(told, !(READ_ONCE(hang) & step));
+	return READ_ONCE(fail) & step ? -(int)fail_errno : 0;
+}
+
+/* With the card's lock held, as all that follows. */
+static bool fits(const struct vf *vf, const struct vgpu_type *type)
+{
+	const struct card *card = vf->card;
+
+	return vf->state == EMPTY && (!card->used || card->gib == type->gib) &&
+	       card->used < min(FRAMEBUFFER / type->gib, INSTANCES_MAX);
+}
+
+static bool has_type(const struct vf *vf)
+{
+	return vf->state == ACTIVE || vf->state == REMOVING;
+}
+
+static void empty(struct vf *vf)
+{
+	vf->card->used--;
+	vf->state = EMPTY;
+	vf->closed = 0;
+	vf->params[0] = '\0';
+}
+
+static ssize_t creatable_vgpu_types_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	struct vf *vf = vf_of(dev);
+	int ret = pass(vf->core.pdev, AT_LIST), at;
+
+	if (ret)
+		return ret;
+	at = sysfs_emit(buf, "ID    : vGPU Name\n");
+	guard(mutex)(&vf->card->lock);
+	for (int i = 0; i < ARRAY_SIZE(types); i++)
+		if (fits(vf, &types[i]))
+			at += sysfs_emit_at(buf, at, "%-5u : NVIDIA %s\n", types[i].id, types[i].name);
+	return at;
+}
+
+static ssize_t current_vgpu_type_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	struct vf *vf = vf_of(dev);
+	int ret = pass(vf->core.pdev, AT_CURRENT);
+
+	if (ret)
+		return ret;
+	guard(mutex)(&vf->card->lock);
+	return sysfs_emit(buf, "%u\n", has_type(vf) ? vf->type->id : 0);
+}
+
+/* Others see neither the vGPU nor what it takes as free until this ends. */
+static int create(struct vf *vf, long id)
+{
+	int ret;
+
+	scoped_guard(mutex, &vf->card->lock)
+	{
+		const struct vgpu_type *type = types, *end = types + ARRAY_SIZE(types);
+
+		if (vf->state != EMPTY)
+			return -EPERM;
+		while (type < end && type->id != id)
+			type++;
+		if (type == end || !fits(vf, type))
+			return -EIO;
+		vf->type = type;
+		vf->state = CREATING;
+		vf->card->gib = type->gib;
+		vf->card->used++;
+	}
+	ret = pass(vf->core.pdev, AT_CREATE);
+	guard(mutex)(&vf->card->lock);
+	if (ret)
+		empty(vf);
+	else
+		vf->state = ACTIVE;
+	return ret;
+}
+
+static bool plugin_holds(const struct vf *vf)
+{
+	return vf->closed && time_before(jiffies, vf->closed + msecs_to_jiffies(READ_ONCE(plugin_ms)));
+}
+
+static int remove(struct vf *vf)
+{
+	unsigned long end = jiffies + msecs_to_jiffies(PLUGIN_WAIT_MS);
+	int ret;
+
+	scoped_guard(mutex, &vf->card->lock)
+	{
+		if (vf->state != ACTIVE || vf->is_open)
+			return -EPERM;
+		vf->state = REMOVING;
+	}
+	while (plugin_holds(vf) && time_before(jiffies, end))
+		msleep(20);
+	ret = plugin_holds(vf) ? -EBUSY : pass(vf->core.pdev, AT_REMOVE);
+	guard(mutex)(&vf->card->lock);
+	if (ret)
+		vf->state = ACTIVE;
+	else
+		empty(vf);
+	return ret;
+}
+
+static ssize_t current_vgpu_type_store(struct device *dev, struct device_attribute *attr, const char *buf, size_t count)
+{
+	struct vf *vf = vf_of(dev);
+	long id;
+	int ret = kstrtol(buf, 10, &id);
+
+	if (ret || id < 0)
+		return -EINVAL;
+	ret = id ? create(vf, id) : remove(vf);
+	return ret ?: count;
+}
+
+static ssize_t vgpu_params_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	struct vf *vf = vf_of(dev);
+
+	guard(mutex)(&vf->card->lock);
+	return has_type(vf) ? sysfs_emit(buf, "%s\n", vf->params) : -ENXIO;
+}
+
+/* All is replaced, and the last byte is lost: writers end with a newline. */
+static ssize_t vgpu_params_store(struct device *dev, struct device_attribute *attr, const char *buf, size_t count)
+{
+	struct vf *vf = vf_of(dev);
+	int ret = pass(vf->core.pdev, AT_PARAMS);
+
+	if (ret)
+		return ret;
+	guard(mutex)(&vf->card->lock);
+	if (!has_type(vf))
+		return -ENXIO;
+	if (vf->is_open)
+		return -EPERM;
+	if (count > PARAMS_MAX)
+		return -E2BIG;
+	snprintf(vf->params, count, "%s", buf);
+	return count;
+}
+
+/* What these three are for is no concern of a time-sliced vGPU; none of it can be set here. */
+static ssize_t shown(struct device *dev, char *buf, const char *text)
+{
+	struct vf *vf = vf_of(dev);
+
+	guard(mutex)(&vf->card->lock);
+	return has_type(vf) ? sysfs_emit(buf, "%s\n", text) : -ENXIO;
+}
+
+static ssize_t gpu_instance_id_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return shown(dev, buf, "Not Applicable");
+}
+
+static ssize_t placement_id_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return shown(dev, buf, "Not Applicable");
+}
+
+static ssize_t warm_update_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return shown(dev, buf, "0");
+}
+
+static ssize_t refused_store(struct device *dev, struct device_attribute *attr, const char *buf, size_t count)
+{
+	struct vf *vf = vf_of(dev);
+
+	guard(mutex)(&vf->card->lock);
+	return has_type(vf) ? -EIO : -ENXIO;
+}
+
+static DEVICE_ATTR_RO(creatable_vgpu_types);
+static DEVICE_ATTR_RW(current_vgpu_type);
+static DEVICE_ATTR_RW(vgpu_params);
+static DEVICE_ATTR(gpu_instance_id, 0644, gpu_instance_id_show, refused_store);
+static DEVICE_ATTR(placement_id, 0644, placement_id_show, refused_store);
+static DEVICE_ATTR(warm_update, 0644, warm_update_show, refused_store);
+
+static struct attribute *vf_attrs[] = {
+	&dev_attr_creatable_vgpu_types.attr,
+	&dev_attr_current_vgpu_type.attr,
+	&dev_attr_gpu_instance_id.attr,
+	&dev_attr_placement_id.attr,
+	&dev_attr_vgpu_params.attr,
+	&dev_attr_warm_update.attr,
+	NULL,
+};
+
+static const struct attribute_group vf_group = { .name = "nvidia", .attrs = vf_attrs };
+
+static int vf_open(struct vfio_device *vdev)
+{
+	struct vf *vf = container_of(vdev, struct vf, core.vdev);
+	int ret = pass(vf->core.pdev, AT_OPEN);
+
+	if (ret)
+		return ret;
+	scoped_guard(mutex, &vf->card->lock)
+	{
+		if (vf->state != ACTIVE)
+			return -ENODEV;
+		vf->is_open = true;
+	}
+	ret = vfio_pci_core_enable(&vf->core);
+	if (ret) {
+		guard(mutex)(&vf->card->lock);
+		vf->is_open = false;
+		return ret;
+	}
+	vfio_pci_core_finish_enable(&vf->core);
+	return 0;
+}
+
+static void vf_close(struct vfio_device *vdev)
+{
+	struct vf *vf = container_of(vdev, struct vf, core.vdev);
+
+	pass(vf->core.pdev, AT_CLOSE);
+	vfio_pci_core_close_device(vdev);
+	guard(mutex)(&vf->card->lock);
+	vf->is_open = false;
+	vf->closed = jiffies ?: 1;
+}
+
+static const struct vfio_device_ops vf_ops = {
+	.name = "nvidia-vgpu-vfio-pci",
+	.init = vfio_pci_core_init_dev,
+	.release = vfio_pci_core_release_dev,
+	.open_device = vf_open,
+	.close_device = vf_close,
+	.ioctl = vfio_pci_core_ioctl,
+	.device_feature = vfio_pci_core_ioctl_feature,
+	.read = vfio_pci_core_read,
+	.write = vfio_pci_core_write,
+	.mmap = vfio_pci_core_mmap,
+	.request = vfio_pci_core_request,
+	.match = vfio_pci_core_match,
+	.bind_iommufd = vfio_iommufd_physical_bind,
+	.unbind_iommufd = vfio_iommufd_physical_unbind,
+	.attach_ioas = vfio_iommufd_physical_attach_ioas,
+	.detach_ioas = vfio_iommufd_physical_detach_ioas,
+};
+
+static struct pci_driver nvidia_driver;
+
+/* What sysfs shows, and what a guest reads. The function's own configuration space keeps what it has. */
+static void pass_for(struct pci_dev *pdev, unsigned short board)
+{
+	pdev->vendor = pdev->subsystem_vendor = NVIDIA;
+	pdev->device = L40S;
+	pdev->subsystem_device = board;
+}
+
+static int vf_probe(struct pci_dev *pdev)
+{
+	struct card *card = pci_iov_get_pf_drvdata(pdev, &nvidia_driver);
+	struct vf *vf;
+	int ret;
+
+	if (IS_ERR(card))
+		return PTR_ERR(card);
+	pass_for(pdev, 0);
+	vf = vfio_alloc_device(vf, core.vdev, &pdev->dev, &vf_ops);
+	if (IS_ERR(vf))
+		return PTR_ERR(vf);
+	vf->card = card;
+	dev_set_drvdata(&pdev->dev, &vf->core);
+	ret = vfio_pci_core_register_device(&vf->core);
+	if (ret)
+		goto err_vf;
+	ret = sysfs_create_group(&pdev->dev.kobj, &vf_group);
+	if (ret)
+		goto err_registered;
+	return 0;
+
+err_registered:
+	vfio_pci_core_unregister_device(&vf->core);
+err_vf:
+	vfio_put_device(&vf->core.vdev);
+	return ret;
+}
+
+static int nvidia_probe(struct pci_dev *pdev, const struct pci_device_id *id)
+{
+	struct card *card;
+
+	if (pdev->is_virtfn)
+		return vf_probe(pdev);
+	card = devm_kzalloc(&pdev->dev, sizeof(*card), GFP_KERNEL);
+	if (!card)
+		return -ENOMEM;
+	mutex_init(&card->lock);
+	pass_for(pdev, L40S_BOARD);
+	pci_set_drvdata(pdev, card);
+	return 0;
+}
+
+/* Of a card all VFs go: they are parts of it. A vGPU that is left goes with its VF. */
+static void nvidia_remove(struct pci_dev *pdev)
+{
+	struct vf *vf;
+
+	if (!pdev->is_virtfn) {
+		pci_disable_sriov(pdev);
+		return;
+	}
+	vf = vf_of(&pdev->dev);
+	sysfs_remove_group(&pdev->dev.kobj, &vf_group);
+	vfio_pci_core_unregister_device(&vf->core);
+	scoped_guard(mutex, &vf->card->lock) if (vf->state != EMPTY) empty(vf);
+	vfio_put_device(&vf->core.vdev);
+}
+
+/* VFs are enabled while another driver has the card, as NVIDIA's sriov-manage does it: sriov_numvfs is ENOENT here. */
+static const struct pci_device_id nvidia_ids[] = { { PCI_DEVICE(NVIDIA, L40S) }, { 0 } };
+
+static struct pci_driver nvidia_driver = {
+	.name = "nvidia",
+	.id_table = nvidia_ids,
+	.probe = nvidia_probe,
+	.remove = nvidia_remove,
+	.driver_managed_dma = true,
+};
+
+module_pci_driver(nvidia_driver);
+MODULE_LICENSE("GPL");
+MODULE_VERSION("570.133.10");
+MODULE_DESCRIPTION("Cards whose VFs are vGPUs, as NVIDIA's: in test machines");
