@@ -28,6 +28,7 @@
 #include "model/event.h"
 #include "survey/hostdev_filter.h"
 #include "ops/preview.h"
+#include "state/lease_store.h"
 #include "state/store.h"
 #include "base/text.h"
 
@@ -220,7 +221,8 @@ static bool is_leased(const struct hook *hook)
 
 	if (host_open(&host, hook->call.args.root, &ignored) < 0)
 		return false;
-	leased = hostdev_filter_leased(&host, domxml_peek_uuid(uuid, hook->xml, hook->len) ? uuid : NULL);
+	leased = lease_any(&host) &&
+		 hostdev_filter_leased(&host, domxml_peek_uuid(uuid, hook->xml, hook->len) ? uuid : NULL);
 	host_close(&host);
 	return leased;
 }

@@ -88,6 +88,17 @@ int lease_list(const struct store *store, struct leases *out, struct err *err)
 	return 0;
 }
 
+bool lease_any(const struct host *host)
+{
+	autoclosedir DIR *dir = file_list(host->root, "run/vgpu-lease/leases");
+	const struct dirent *entry;
+
+	while (dir && (entry = readdir(dir)))
+		if (entry->d_name[0] != '.')
+			return true;
+	return false;
+}
+
 int lease_get(const struct store *store, const char *id, struct lease *out, struct err *err)
 {
 	int r = read_lease(store, id, out);

@@ -20,6 +20,9 @@
  */
 int lease_list(const struct store *store, struct leases *out, struct err *err);
 
+/* Is there a file among this host's leases? No look into any, and no lock. */
+bool lease_any(const struct host *host);
+
 /* Reads one lease; 1 found, 0 none. Under the lock. */
 int lease_get(const struct store *store, const char *id, struct lease *out, struct err *err);
 

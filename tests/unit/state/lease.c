@@ -74,6 +74,7 @@ static void directory(struct store *store)
 	struct err err;
 
 	ok(lease_list(store, &all, &err) == 0 && all.n == 0, "a new store holds nothing");
+	ok(!lease_any(&host), "an empty directory has no lease");
 	ok(lease_put(store, &l, &err) == 0, "a lease is put");
 	ok(lease_get(store, ID, &back, &err) == 1 && back.writer == getpid() && back.since_ms > 0,
 	   "and found, with its writer and since when");
@@ -83,6 +84,7 @@ static void directory(struct store *store)
 	ok(lease_list(store, &all, &err) == 0 && all.n == 1 && lease_find(&all, ID) && !lease_find(&all, VM),
 	   "it is listed, and found by its id");
 	lease_list_free(&all);
+	ok(lease_any(&host), "it is one");
 	ok(lease_drop(store, ID, &err) == 0 && lease_get(store, ID, &back, &err) == 0, "dropped, it is gone");
 	ok(lease_drop(store, ID, &err) == 0, "dropping it again is no error");
 }
