@@ -24,6 +24,26 @@ wrong() {
 	cut -f 2 $table | grep -v '^#' | sort | uniq -d | grep . | sed "s,^,$table: one text under two keys: ,"
 }
 
+# What a refused start can say is explained in the troubleshooting guide, in the same words: each piece of text between
+# the gaps of a message is somewhere in it.
+unexplained() {
+	awk -F "$tab" '
+		function plain(s) { gsub(/[ \n]+/, " ", s); return s }
+		FNR == NR { guide = guide " " $0; next }
+		/^# / { on = /^# (Refusals of a start|Why a pGPU has no room)/ }
+		!on || NF != 2 { next }
+		!done++ { guide = plain(guide) }
+		{
+			n = split($2, pieces, "%s")
+			for (i = 1; i <= n; i++) {
+				piece = pieces[i]
+				gsub(/^[] ;:,()'"'"']+|[] ;:,()'"'"']+$/, "", piece)
+				if (length(piece) > 3 && !index(guide, piece)) print $1 ": " piece
+			}
+		}
+		END { if (!done) print "no message was looked for" }' FS=' ^' doc/troubleshooting.md FS="$tab" $table
+}
+
 if [ "${1:-}" = --tree ]; then
 	cd "$2" && wrong
 	exit
@@ -32,4 +52,5 @@ fi
 cd "${srcdir:?}" || exit 1
 . tests/lib/tap.sh
 nothing "each message that a test looks for is in the table, and each that is there is looked for" "$(wrong)"
+nothing "each refusal is in doc/troubleshooting.md" "$(unexplained)"
 tap_done

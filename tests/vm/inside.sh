@@ -254,6 +254,21 @@ hostdev() {
 	END
 }
 
+### What is installed
+
+# set_aside: takes away what `make install` installed, and keeps it for `put_back`.
+set_aside() {
+	local files
+	mapfile -t files </srv/vm/staged.files
+	tar -C / -cf "$WORK/installed.tar" "${files[@]}"
+	uninstall
+}
+put_back() { tar -C / -xf "$WORK/installed.tar"; }
+uninstall() {
+	(cd / && xargs -d '\n' rm -f </srv/vm/staged.files && rm -rf etc/libvirt/hooks/qemu.d run/vgpu-lease var/lib/vgpu-lease)
+	systemctl daemon-reload
+}
+
 ### The device handler
 
 # connected: it runs, and has said so of libvirt as the last thing about it.

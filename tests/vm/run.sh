@@ -81,7 +81,7 @@ install_in() {
 		"$here/vm.sh" push "$1" "$vm"/staged/* / &&
 		"$here/vm.sh" run "$1" rm -rf /srv/vm &&
 		"$here/vm.sh" push "$1" "$srcdir"/tests/lib/{tap.sh,messages.sh,messages} "$here"/{inside,pair}.sh "$here"/{scenarios,migrations} \
-			"$vm/staged.files" /srv/vm &&
+			"$srcdir/doc" "$vm/staged.files" /srv/vm &&
 		"$here/vm.sh" run "$1" sh -c "$keep_cpusets" &&
 		# libvirtd looks for hooks when it starts.
 		"$here/vm.sh" run "$1" systemctl restart libvirtd

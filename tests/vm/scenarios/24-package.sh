@@ -30,20 +30,10 @@ called() {
 	check "$1: libvirtd calls the hook" within 20 virsh -q start --paused guest
 	check "$1: and the guest has a vGPU" held_by "$U1" guest
 }
-# Takes away what `make install` installed.
-uninstall() {
-	(cd / && rm -f "${files[@]}" && rm -rf etc/libvirt/hooks/qemu.d run/vgpu-lease var/lib/vgpu-lease)
-	systemctl daemon-reload
-}
-
-# What `make install` installed makes place, for as long.
-installed=/run/vm-installed.tar
-mapfile -t files </srv/vm/staged.files
-tar -C / -cf "$installed" "${files[@]}"
-uninstall
+set_aside
 systemctl restart libvirtd
 define guest "$U1"
-tar -C / -xf "$installed"
+put_back
 not_called "make install"
 systemctl reload libvirtd
 called "make install"
@@ -142,7 +132,6 @@ check "at last nothing is left" within 20 no_lease
 run timeout 300 dpkg --force-unsafe-io -P vgpu-lease
 check "purged without a guest, it leaves nothing" no ls -d /run/vgpu-lease /var/lib/vgpu-lease /etc/libvirt/hooks/qemu.d
 
-tar -C / -xf "$installed"
-rm "$installed"
+put_back
 systemctl daemon-reload
 systemctl restart libvirtd

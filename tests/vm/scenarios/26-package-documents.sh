@@ -1,0 +1,49 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# the documents: each command of doc/ is run as a reader would, on a machine without vgpu-lease
+packages=/srv/vm/packages/trixie
+desk=$WORK/desk # where the reader types
+
+# follow DOCUMENT: runs each of its `sh` blocks, and writes each `ini` block into the file named last before it. The card
+# of the documents and its type are those of this machine.
+follow() {
+	local line block='' kind='' file=''
+	while IFS= read -r line; do
+		case $kind$line in
+		'```'*) kind=${line#'```'} block='' ;;
+		sh'```') holds_block "$1" "$block" && kind='' ;;
+		ini'```') printf '%s' "$block" >"$file" && kind='' ;;
+		*'```') kind='' ;;
+		'') ;;
+		*)
+			[ -z "$kind" ] || block+=$line$'\n'
+			[[ -n $kind || $line != *'`/etc/'* ]] || file=/etc/${line#*'`/etc/'} file=${file%%'`'*}
+			;;
+		esac
+	done < <(sed 's/nvidia-222/mtty-2/g; s/0000:84:00\.0/mtty/g' "/srv/vm/doc/$1")
+}
+holds_block() {
+	blocks=$((blocks + 1))
+	run bash -euc "cd $desk; $2"
+	check "$1: ${2//$'\n'/; }" succeeded
+}
+blocks=0
+
+set_aside
+systemctl reload libvirtd
+rm -f "$CONF"
+mkdir "$desk"
+cp "$packages/vgpu-lease.deb" "$desk/vgpu-lease_1_amd64.deb"
+define vm1
+follow quickstart.md
+check "the quick start leaves the machine as it was" nothing_left
+check "and the guest with a vGPU in its definition" test -n "$(device_in vm1 --inactive)"
+follow troubleshooting.md
+mv "$packages/next.deb" "$desk/vgpu-lease_1_amd64.deb"
+follow upgrade.md
+check "each block was run" same "$blocks" "$(cat /srv/vm/doc/*.md | grep -cx '```sh')"
+check "what was purged has left nothing" no test -e /run/vgpu-lease -o -e "$CONF" -o -e /etc/libvirt/hooks/qemu.d/vgpu-lease
+
+put_back
+systemctl daemon-reload
+systemctl restart libvirtd
