@@ -19,13 +19,17 @@ int host_open(struct host *host, const char *root, struct err *err)
 	host->root = open(root ? root : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (host->root < 0)
 		return err_sys(err, errno, "--root %s", host->name);
+	host->libvirt = host->root;
 	return 0;
 }
 
 void host_close(struct host *host)
 {
-	if (host->root >= 0)
-		close(host->root);
+	if (host->root < 0)
+		return;
+	if (host->libvirt != host->root)
+		close(host->libvirt);
+	close(host->root);
 	host->root = -1;
 }
 

@@ -16,6 +16,7 @@
 
 struct host {
 	int root;         /* descriptor of the root directory */
+	int libvirt;      /* the same, as libvirt's daemon has it: in a container it is another one; see host/libvirt_daemon.h */
 	const char *name; /* "" for the real host, else the argument of --root, for messages */
 };
 
@@ -24,6 +25,12 @@ struct host {
  */
 int host_open(struct host *host, const char *root, struct err *err);
 void host_close(struct host *host);
+
+/* The host as libvirt's daemon has it. Borrowed: not closed. */
+static inline struct host host_of_libvirt(const struct host *host)
+{
+	return (struct host){ .root = host->libvirt, .libvirt = host->libvirt, .name = host->name };
+}
 
 /* Opens a directory of the host to list it; if it does not exist, *out is NULL, and it is no error. */
 int host_list(DIR **out, const struct host *host, const char *path, struct err *err);

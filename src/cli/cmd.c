@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "domain/domxml.h"
+#include "host/libvirt_daemon.h"
 #include "ops/gc.h"
 
 static int read_config(struct cmd *cmd, unsigned int needs, struct err *err)
@@ -53,6 +54,7 @@ int cmd_open(struct cmd *cmd, const struct cmd_call *call, unsigned int needs, s
 		log_open("vgpu-lease", call->args.root);
 	if (host_open(&cmd->host, call->args.root, err) < 0 || read_config(cmd, needs, err) < 0)
 		return -err->code;
+	libvirt_daemon_follow(&cmd->host);
 	if (store_open(&cmd->store, &cmd->host, write, err) < 0)
 		return err->code == EACCES ? err_set(err, EACCES, "cannot read leases: permission denied; run as root")
 					   : -err->code;

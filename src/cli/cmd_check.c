@@ -2,8 +2,9 @@
 /* vgpu-lease check: would a start be refused now, and what is not as it was meant? */
 #include <stdio.h>
 
-#include "ops/check.h"
 #include "cli/cmd.h"
+#include "host/libvirt_daemon.h"
+#include "ops/check.h"
 
 static const char *const words[] = { [CHECK_PASS] = "PASS", [CHECK_WARN] = "WARN", [CHECK_FAIL] = "FAIL" };
 
@@ -51,6 +52,7 @@ static int run(struct cmd *cmd, struct err *err)
 
 	if (r < 0)
 		return r;
+	libvirt_daemon_follow(&cmd->host);
 	check_run(&check);
 	if (cmd->call->json)
 		print_json(&check);

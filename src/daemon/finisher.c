@@ -25,7 +25,7 @@ enum { FIRST_MS = 100, LAST_MS = 5000, UNWATCHED_MS = 1000 };
 
 struct finisher {
 	pthread_t thread;
-	const struct host *host;
+	struct host host; /* its own: the handler follows libvirt's daemon in another thread */
 	int wake, lost; /* eventfds: to it, and from it */
 	atomic_bool stop;
 	pthread_mutex_t lock; /* of the policy */
@@ -120,7 +120,7 @@ static int look(struct finisher *f, bool *watched)
 	pthread_mutex_lock(&f->lock);
 	policy = f->policy;
 	pthread_mutex_unlock(&f->lock);
-	r = store_open(&store, f->host, true, &err);
+	r = store_open(&store, &f->host, true, &err);
 	*watched = r == 0 && watch(f, &store);
 	if (r == 0 && !*watched)
 		compare(f, &store);
@@ -216,7 +216,7 @@ int finisher_start(struct finisher **out, const struct host *host, const struct 
 	*out = NULL;
 	if (!f)
 		return err_sys(err, ENOMEM, "cannot watch for pending releases");
-	f->host = host;
+	f->host = *host;
 	f->policy = *policy;
 	pthread_mutex_init(&f->lock, NULL);
 	f->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "base/notify.h"
+#include "host/libvirt_daemon.h"
 
 enum {
 	PASS_MS = 300000,    /* all is looked at again after so long, whatever was heard */
@@ -163,6 +164,7 @@ int64_t handler_pass(struct handler *h, const struct running *running)
 	int64_t next;
 	int r = store_open(&store, &h->host, true, &err);
 
+	libvirt_daemon_follow(&h->host);
 	store.resident = true;
 	/* The directory was removed: the hook must see us again. */
 	if (r == 0 && !store_is_handler(&store, h->lock))

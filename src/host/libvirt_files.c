@@ -132,12 +132,13 @@ static int read_directory(struct libvirt_files *disk, const struct host *host, c
 int libvirt_files_read(struct libvirt_files **out, const struct host *host, struct err *err)
 {
 	struct libvirt_files *disk = calloc(1, sizeof(*disk));
+	const struct host view = host_of_libvirt(host);
 	int r;
 
 	*out = NULL;
 	if (!disk)
 		return err_sys(err, ENOMEM, "reading libvirt's files");
-	r = read_directory(disk, host, PERSISTENT, false, err);
+	r = read_directory(disk, &view, PERSISTENT, false, err);
 	if (r == 0)
 		r = read_directory(disk, host, RUNNING, true, err);
 	if (r < 0) {
@@ -239,7 +240,7 @@ int libvirt_files_libvirt(const struct host *host)
 		long major, minor;
 
 		snprintf(path, sizeof(path), "%s/libvirt.so.0", directories[i]);
-		if (file_link_base(host->root, path, base, sizeof(base)) < 0 || strncmp(base, "libvirt.so.0.", 13) != 0)
+		if (file_link_base(host->libvirt, path, base, sizeof(base)) < 0 || strncmp(base, "libvirt.so.0.", 13) != 0)
 			continue;
 		micro = strchr(base + 13, '.');
 		if (!micro)

@@ -59,12 +59,13 @@ int mdevctl_definition(struct definition *out, const struct host *host, const ch
 {
 	char safe[UUID_SIZE], parent[PARENT_SIZE];
 	const struct dirent *e;
+	const struct host view = host_of_libvirt(host);
 	autoclosedir DIR *d = NULL;
 	int found = 0, listed;
 
 	if (!uuid_parse(safe, uuid))
 		return 0;
-	listed = host_list(&d, host, DEFINITIONS, err);
+	listed = host_list(&d, &view, DEFINITIONS, err);
 	if (!d)
 		return listed;
 	while ((errno = 0, e = readdir(d))) {
@@ -138,8 +139,9 @@ int mdevctl_definitions(struct definition **out, size_t *n, const struct host *h
 	autofree struct definition *list = NULL;
 	char parent[PARENT_SIZE];
 	const struct dirent *e;
+	const struct host view = host_of_libvirt(host);
 	autoclosedir DIR *d = NULL;
-	int r = host_list(&d, host, DEFINITIONS, err);
+	int r = host_list(&d, &view, DEFINITIONS, err);
 
 	*out = NULL;
 	*n = 0;
@@ -165,7 +167,7 @@ int mdevctl_undefine(const struct host *host, const char *uuid, const char *pare
 	if (!uuid_parse(safe_uuid, uuid) || !parent_parse(safe_parent, parent))
 		return err_set(err, EINVAL, "'%s' on '%s' names no definition of mdevctl", uuid, parent);
 	snprintf(path, sizeof(path), DEFINITIONS "/%s/%s", safe_parent, safe_uuid);
-	if (unlinkat(host->root, path, 0) < 0 && errno != ENOENT && errno != ENOTDIR)
+	if (unlinkat(host->libvirt, path, 0) < 0 && errno != ENOENT && errno != ENOTDIR)
 		return err_sys(err, errno, "removing mdevctl's definition %s/%s", host->name, path);
 	return 0;
 }

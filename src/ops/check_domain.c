@@ -72,7 +72,7 @@ static bool look_at(struct check *check, int dir, const char *name)
 void check_domains(struct check *check)
 {
 	size_t found = 0, noted = check->n;
-	autoclosedir DIR *dir = file_list(check->host->root, DEFINED);
+	autoclosedir DIR *dir = file_list(check->host->libvirt, DEFINED);
 	const struct dirent *e;
 
 	while (dir && (e = readdir(dir)))

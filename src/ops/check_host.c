@@ -19,7 +19,7 @@ enum hook { NO_HOOK, OTHER_HOOK, OUR_HOOK };
 /* An ELF file with our name in it is ours: the installation decides likewise. */
 static enum hook look_at_hook(struct check *check, const char *path)
 {
-	autoclose int fd = openat(check->host->root, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	autoclose int fd = openat(check->host->libvirt, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	autofree char *program = NULL;
 	struct stat st;
 	size_t len;
@@ -39,7 +39,7 @@ static void look_at_hook_link(struct check *check, const char *path)
 {
 	static const char *const allowed[] = { "/usr/bin/", "/usr/sbin/", "/etc/libvirt/hooks/" };
 	char to[1024];
-	ssize_t n = readlinkat(check->host->root, path, to, sizeof(to) - 1);
+	ssize_t n = readlinkat(check->host->libvirt, path, to, sizeof(to) - 1);
 
 	if (n < 0)
 		return;

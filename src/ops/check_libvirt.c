@@ -15,6 +15,7 @@
 #include "base/auto.h"
 #include "base/file.h"
 #include "base/host.h"
+#include "host/libvirt_daemon.h"
 #include "host/reload.h"
 #include "state/store.h"
 #include "base/text.h"
@@ -40,31 +41,6 @@ static int64_t process_started_us(pid_t pid)
 	return time_us(now) - time_us(up) + (int64_t)(ticks * (uint64_t)us_per_s / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 
-/*
- * The daemon that runs QEMU's domains; 0: none does, negative: not known. A stale file can name a process of another
- * kind.
- */
-static pid_t find_daemon(const struct host *host, char comm[32])
-{
-	static const char *const files[] = { "run/libvirt/qemu/driver.pid", "run/libvirtd.pid", "run/virtqemud.pid" };
-	char text[32], path[64];
-	bool denied = false;
-	long pid;
-
-	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
-		ssize_t n = file_read(host->root, files[i], text, sizeof(text));
-
-		denied |= n == -EACCES;
-		if (n < 0 || !text_number(text, 1, INT32_MAX, &pid))
-			continue;
-		snprintf(path, sizeof(path), "/proc/%ld/comm", pid);
-		if (file_read(AT_FDCWD, path, comm, 32) > 0 &&
-		    (strcmp(comm, "libvirtd") == 0 || strcmp(comm, "virtqemud") == 0))
-			return (pid_t)pid;
-	}
-	return denied ? -1 : 0;
-}
-
 /* The service of a process: "0::/system.slice/libvirtd.service". False: none. */
 static bool find_unit(pid_t pid, char unit[UNIT_SIZE])
 {
@@ -87,8 +63,8 @@ static bool find_unit(pid_t pid, char unit[UNIT_SIZE])
 /* `came`: since when there has been an executable hook for QEMU, as far as files show. */
 static void compare(struct check *check, int64_t came)
 {
-	char comm[32], unit[UNIT_SIZE], fix[UNIT_SIZE + 64];
-	pid_t pid = find_daemon(check->host, comm);
+	char comm[LIBVIRT_COMM_SIZE], unit[UNIT_SIZE], fix[UNIT_SIZE + 64];
+	pid_t pid = libvirt_daemon(check->host, comm);
 	struct stat called;
 	int64_t reloaded;
 	struct err err;
@@ -142,8 +118,8 @@ static int64_t hook_since(int dir, const char *path)
 
 void check_libvirt(struct check *check)
 {
-	int64_t came = hook_since(check->host->root, "etc/libvirt/hooks/qemu"), since;
-	autoclosedir DIR *dir = file_list(check->host->root, "etc/libvirt/hooks/qemu.d");
+	int64_t came = hook_since(check->host->libvirt, "etc/libvirt/hooks/qemu"), since;
+	autoclosedir DIR *dir = file_list(check->host->libvirt, "etc/libvirt/hooks/qemu.d");
 	const struct dirent *e;
 
 	/* libvirt only notes that there is a hook: any of them makes it look for ours as well. */

@@ -106,7 +106,8 @@ static bool others_left(const struct store *store, const struct policy *policy)
 /* In a child of our own, whom libvirt does not wait for: the rest of the time that a release may take. */
 static void finish_detached(struct release *release, const struct store *store)
 {
-	struct host host = { .root = store->host->root, .name = store->host->name };
+	const struct host *all = store->host;
+	struct host host = { .root = all->root, .libvirt = all->root, .name = all->name };
 	const struct policy *policy = release->policy;
 	struct store own;
 	struct err err = { 0 };

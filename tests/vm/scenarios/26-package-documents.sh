@@ -30,7 +30,7 @@ holds_block() {
 blocks=0
 
 set_aside
-systemctl reload libvirtd
+systemctl try-reload-or-restart libvirtd
 rm -f "$CONF"
 mkdir "$desk"
 cp "$packages/vgpu-lease.deb" "$desk/vgpu-lease_1_amd64.deb"
