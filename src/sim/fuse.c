@@ -39,6 +39,16 @@ static void job_put(struct server *server, const struct job *job)
 	pthread_cond_signal(&server->more);
 }
 
+bool sim_fuse_forgets(struct server *server)
+{
+	bool forgets;
+
+	pthread_mutex_lock(&server->lock);
+	forgets = server->unfinished > 0;
+	pthread_mutex_unlock(&server->lock);
+	return forgets;
+}
+
 static void forget(struct server *server, fuse_ino_t ino, const char *name)
 {
 	pthread_mutex_lock(&server->lock);
@@ -106,11 +116,15 @@ static void on_going(void *arg, const struct sim_node *directory, const struct s
 	forget(server, ino_of(&server->files, directory), node->name);
 }
 
+/*
+ * Forgetting a file's text takes the lock of its pages, which a read that hangs has, and a write that is under way: the
+ * one gets the new text, and of what is written nothing is kept.
+ */
 static void on_stale(void *arg, struct sim_node *file)
 {
 	struct server *server = arg;
 
-	if (!file->looked_at || file->refs == 0)
+	if (!file->looked_at || file->refs == 0 || !sim_fuse_is_kept(file) || sim_fuse_is_read(server, file))
 		return;
 	file->looked_at = false;
 	forget(server, ino_of(&server->files, file), NULL);

@@ -215,10 +215,25 @@ static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t at, struc
 		answer_read(&ask);
 		return;
 	}
+	/* It may be this file that is about to be forgotten, which the read would prevent. */
+	if (sim_fuse_forgets(server)) {
+		answer_read(&ask);
+		sim_tree_stale(&server->kernel->tree, ask.node);
+		return;
+	}
 	copy = sim_alloc(sizeof(*copy));
 	*copy = ask;
 	copy->next = server->hanging;
 	server->hanging = copy;
+}
+
+bool sim_fuse_is_read(const struct server *server, const struct sim_node *file)
+{
+	const struct hanging *hanging = server->hanging;
+
+	while (hanging && hanging->node != file)
+		hanging = hanging->next;
+	return hanging;
 }
 
 void sim_fuse_answer_reads(struct server *server)

@@ -52,8 +52,14 @@ static inline fuse_ino_t ino_of(const struct mounted *mounted, const struct sim_
 /* Answers a write, with bytes or a negative errno: once the real kernel has forgotten all that was to be forgotten. */
 void sim_fuse_reply_write(struct server *server, fuse_req_t req, ssize_t result);
 
+/* Is there something that the real kernel has to forget yet? */
+bool sim_fuse_forgets(struct server *server);
+
 /* Answers the reads that need not hang any more. */
 void sim_fuse_answer_reads(struct server *server);
+
+/* Does a read of this file hang? */
+bool sim_fuse_is_read(const struct server *server, const struct sim_node *file);
 
 #define SIM_FUSE_ALIASES ((fuse_ino_t)15) /* the bits that are free in a node's number */
 #define SIM_FUSE_DEV_LINK "../" SIM_FUSE_DEVICES

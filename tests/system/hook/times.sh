@@ -152,4 +152,13 @@ row prepare "a read of what the domain has, at the end" 1 op prepare begin "$wor
 wait $!
 row release "a read before the removal" 0 op release end "$work/vf.xml"
 control hang clear
+eventually no_lease
+control create_delay_ms 500
+(
+	eventually grep -q '^create' "$root/.kernel/control/pending"
+	control hang "current_vgpu_type any"
+) &
+row prepare "a read after the type was written" 1 op prepare begin "$work/vf.xml"
+wait $!
+control hang clear
 tap_done

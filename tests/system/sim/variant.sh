@@ -94,4 +94,33 @@ is "$(listed $blackwell.7)" 0 "no other fits"
 is "$(put "$blackwell.0 3 off" "$control/mig")" "Device or resource busy" "an instance in use stays"
 set_type $blackwell.2 0 >/dev/null
 is "$(put "$blackwell.0 3 off" "$control/mig")" ok "a free one is destroyed"
+
+### A driver that begins to hang
+# behind FILE TEXT FILE: a write of its own; its answer is in $tmp/FILE. reader FILE FROM: a read, which hangs.
+behind() { put "$2" "$3" >"$tmp/$1" & }
+is_stuck() { [ "$(readlink "/proc/$1/fd/3")" = "$2" ] && grep -q '^State:.D' "/proc/$1/status"; }
+reader() {
+	cat "$2" >"$tmp/$1" &
+	eventually is_stuck $! "$2"
+}
+third=0000:26:00.6 fourth=0000:26:00.7
+fits=$(cat "$pci/$fourth/nvidia/creatable_vgpu_types")
+knob create_delay_ms "0000:26:00.0 1500"
+is "$(current $third)" 0 "a VF has no type"
+behind typed 1147 "$pci/$third/nvidia/current_vgpu_type"
+eventually grep -q "^create $third" "$control/pending"
+is "$(current $third)" 0 "which it is given"
+behind first "current_vgpu_type any" "$control/hang"
+holds "a file can begin to hang while it is written" eventually grep -qx ok "$tmp/first"
+holds "and the write ends" eventually grep -qx ok "$tmp/typed"
+reader current "$pci/$third/nvidia/current_vgpu_type"
+behind second "creatable_vgpu_types any" "$control/hang"
+holds "so can another file while that is read" eventually grep -qx ok "$tmp/second"
+reader listed "$pci/$fourth/nvidia/creatable_vgpu_types"
+behind third "vgpu_params any" "$control/hang"
+holds "and a third while both are" eventually grep -qx ok "$tmp/third"
+is "$(cat "$tmp/current" "$tmp/listed")" "" "which hang"
+knob hang clear
+wait
+is "$(cat "$tmp/current" "$tmp/listed")" "1147"$'\n'"$fits" "until they need not"
 tap_done
