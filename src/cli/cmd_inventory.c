@@ -9,7 +9,7 @@
 #include "base/udev.h"
 #include "cli/cmd.h"
 #include "cli/table.h"
-#include "survey/absent.h"
+#include "survey/missing_cards.h"
 
 /* A pGPU as it is shown. */
 struct row {
@@ -42,16 +42,16 @@ static struct row row_of_card(const struct cmd *cmd, const struct survey *survey
 	return row;
 }
 
-static struct row row_of_absent(const struct survey *survey, const struct absent *absent)
+static struct row row_of_missing(const struct survey *survey, const struct missing_card *missing)
 {
 	struct row row = { .pgpu = UNKNOWN,
-			   .type = absent->section->type,
+			   .type = missing->section->type,
 			   .count = { .capacity = UNKNOWN, .used = UNKNOWN, .available = UNKNOWN } };
 
-	inventory_card(survey->host, absent->address, &row.card);
-	row.card.framework = absent->section->vf ? FW_VF : FW_MDEV;
-	memcpy(row.card.address, absent->address, sizeof(row.card.address));
-	memcpy(row.reason, absent->reason, sizeof(row.reason));
+	inventory_card(survey->host, missing->address, &row.card);
+	row.card.framework = missing->section->vf ? FW_VF : FW_MDEV;
+	memcpy(row.card.address, missing->address, sizeof(row.card.address));
+	memcpy(row.reason, missing->reason, sizeof(row.reason));
 	return row;
 }
 
@@ -61,22 +61,22 @@ static struct row row_of_absent(const struct survey *survey, const struct absent
  */
 static int find_rows(const struct cmd *cmd, const struct survey *survey, struct row **rows, size_t *n, struct err *err)
 {
-	autofree struct absent *absent = NULL;
-	size_t nabsent, seen;
+	autofree struct missing_card *missing = NULL;
+	size_t nmissing, seen;
 
-	if (absent_list(&absent, &nabsent, survey->host, &survey->pool, err) < 0)
+	if (missing_cards(&missing, &nmissing, survey->host, &survey->pool, err) < 0)
 		return -err->code;
-	*rows = calloc(survey->inv.npgpus + nabsent + 1, sizeof(**rows));
+	*rows = calloc(survey->inv.npgpus + nmissing + 1, sizeof(**rows));
 	if (!*rows)
 		return err_set(err, ENOMEM, "out of memory");
 	for (*n = 0; *n < survey->inv.npgpus; ++*n)
 		(*rows)[*n] = row_of_card(cmd, survey, *n);
-	for (size_t i = 0; i < nabsent; i++) {
+	for (size_t i = 0; i < nmissing; i++) {
 		for (seen = 0; seen < *n; seen++)
-			if (strcmp((*rows)[seen].card.address, absent[i].address) == 0)
+			if (strcmp((*rows)[seen].card.address, missing[i].address) == 0)
 				break;
-		if (seen == *n || absent[i].how == ABSENT_NAMED)
-			(*rows)[(*n)++] = row_of_absent(survey, &absent[i]);
+		if (seen == *n || missing[i].how == MISSING_NAMED)
+			(*rows)[(*n)++] = row_of_missing(survey, &missing[i]);
 	}
 	return 0;
 }

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "survey/absent.h"
+#include "survey/missing_cards.h"
 #include "internal.h"
 #include "base/auto.h"
 #include "host/inventory.h"
@@ -61,23 +61,23 @@ static void look_at_card(struct check *check, size_t pgpu, int libvirt)
 	}
 }
 
-static void look_at_absent(struct check *check, const struct absent *absent)
+static void look_at_missing(struct check *check, const struct missing_card *missing)
 {
 	/* All cards are meant: this one need not be. */
-	if (absent->how == ABSENT_IDLE)
-		check_report(check_at(check, "%s", absent->address), CHECK_WARN, "load the driver that makes vGPUs",
-			     "%s (%s takes all pGPUs, and the host has none)", absent->reason, absent->section->type);
+	if (missing->how == MISSING_IDLE)
+		check_report(check_at(check, "%s", missing->address), CHECK_WARN, "load the driver that makes vGPUs",
+			     "%s (%s takes all pGPUs, and the host has none)", missing->reason, missing->section->type);
 	else
-		check_report(check_at_place(check, &absent->at), CHECK_FAIL,
-			     absent->how == ABSENT_NAMED ? "fix the cause, or remove it from device_addresses"
-							 : "fix the cause, or narrow the match",
-			     "%s: %s (configured for %s)", absent->address, absent->reason, absent->section->type);
+		check_report(check_at_place(check, &missing->at), CHECK_FAIL,
+			     missing->how == MISSING_NAMED ? "fix the cause, or remove it from device_addresses"
+							   : "fix the cause, or narrow the match",
+			     "%s: %s (configured for %s)", missing->address, missing->reason, missing->section->type);
 }
 
-static bool is_idle(const struct absent *absents, size_t n, const char *address)
+static bool is_idle(const struct missing_card *missing, size_t n, const char *address)
 {
 	for (size_t i = 0; i < n; i++)
-		if (absents[i].how == ABSENT_IDLE && strcmp(absents[i].address, address) == 0)
+		if (missing[i].how == MISSING_IDLE && strcmp(missing[i].address, address) == 0)
 			return true;
 	return false;
 }
@@ -86,16 +86,16 @@ void check_cards(struct check *check)
 {
 	const struct inventory *inv = check->pool->inv;
 	int libvirt = libvirt_files_libvirt(check->host);
-	autofree struct absent *absents = NULL;
+	autofree struct missing_card *missing = NULL;
 	size_t n = 0;
 	struct err err;
 
-	if (absent_list(&absents, &n, check->host, check->pool, &err) < 0)
+	if (missing_cards(&missing, &n, check->host, check->pool, &err) < 0)
 		check_report(check, CHECK_FAIL, "see that /sys is mounted", "%s", err.text);
 	for (size_t i = 0; i < n; i++)
-		look_at_absent(check, &absents[i]);
+		look_at_missing(check, &missing[i]);
 	check->ncards = inv->npgpus;
 	for (size_t i = 0; i < inv->npgpus; i++)
-		if (!is_idle(absents, n, inv->pgpus[i].address))
+		if (!is_idle(missing, n, inv->pgpus[i].address))
 			look_at_card(check, i, libvirt);
 }

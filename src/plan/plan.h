@@ -77,11 +77,15 @@ struct reclaimable {
 	char id[ID_SIZE];
 };
 
+enum missing_how { MISSING_NAMED, MISSING_MATCHED, MISSING_IDLE }; /* idle: the section takes all cards */
+
 /* A card that the configuration means for a type, and that makes no vGPUs here. */
 struct missing_card {
+	enum missing_how how;
+	const struct section *section;
+	struct place at; /* in the files: of the address, of the match; not of an idle one */
 	char address[PARENT_SIZE];
-	char type[TYPE_SIZE];
-	char reason[REASON_SIZE];
+	char reason[REASON_SIZE]; /* and what to do */
 };
 
 enum opened { OPEN_UNKNOWN, OPEN_NO, OPEN_YES };

@@ -110,7 +110,7 @@ static struct card_cause *list_causes(const struct plan *plan, const struct plan
 							    .fix = v->fix };
 	}
 	for (size_t i = 0; i < facts->nmissing_cards; i++)
-		if (plan_type_fits(&facts->resolved_requests[req], facts->missing_cards[i].type))
+		if (plan_type_fits(&facts->resolved_requests[req], facts->missing_cards[i].section->type))
 			list[(*n)++] = (struct card_cause){ .card = facts->missing_cards[i].address,
 							    .cause = CAUSE_ABSENT,
 							    .reason = facts->missing_cards[i].reason,

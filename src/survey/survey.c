@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "survey/absent.h"
+#include "survey/missing_cards.h"
 #include "base/auto.h"
 #include "device/kernel.h"
 #include "base/log.h"
@@ -248,25 +248,13 @@ static void explain_absent(struct survey *s)
 /* Only for what a refusal says: where that cannot be told, it says less. */
 static void find_missing_cards(struct survey *s)
 {
-	autofree struct absent *absents = NULL;
 	struct err ignored;
-	size_t n = 0;
 
 	free(s->missing_cards);
 	s->missing_cards = NULL;
 	s->nmissing_cards = 0;
-	if (!s->config || s->inv.frameworks != INV_ALL || absent_list(&absents, &n, s->host, &s->pool, &ignored) < 0)
-		return;
-	s->missing_cards = calloc(n + 1, sizeof(*s->missing_cards));
-	if (!s->missing_cards)
-		abort();
-	for (; s->nmissing_cards < n; s->nmissing_cards++) {
-		struct missing_card *missing = &s->missing_cards[s->nmissing_cards];
-
-		memcpy(missing->address, absents[s->nmissing_cards].address, sizeof(missing->address));
-		memcpy(missing->type, absents[s->nmissing_cards].section->type, sizeof(missing->type));
-		memcpy(missing->reason, absents[s->nmissing_cards].reason, sizeof(missing->reason));
-	}
+	if (s->config && s->inv.frameworks == INV_ALL)
+		missing_cards(&s->missing_cards, &s->nmissing_cards, s->host, &s->pool, &ignored);
 }
 
 /* All leases as they are now, to be told from those that are found under the lock. */

@@ -232,14 +232,14 @@ static void make_want(struct world *w, char *spec)
 	snprintf(req->id, sizeof(req->id), "%s", spec);
 }
 
-/* The type whose section names this address. */
-static const char *lacking(const struct world *w, const char *address)
+/* The section that names this address. */
+static const struct section *section_naming(const struct world *w, const char *address)
 {
 	for (size_t i = 0; i < w->config.nsections; i++)
 		for (size_t a = 0; a < w->sections[i].naddresses; a++)
 			if (strcmp(w->sections[i].addresses[a], address) == 0)
-				return w->sections[i].type;
-	return "";
+				return &w->sections[i];
+	abort();
 }
 
 static void make_policy(struct world *w, const char *word)
@@ -312,7 +312,7 @@ static void make_policy(struct world *w, const char *word)
 			struct missing_card *l = &w->missing_cards[w->facts.nmissing_cards++];
 
 			snprintf(l->address, sizeof(l->address), "%s", address);
-			text_copy(l->type, sizeof(l->type), lacking(w, address));
+			l->section = section_naming(w, address);
 			snprintf(l->reason, sizeof(l->reason), "there is no such card");
 		}
 	} else if (strncmp(word, "reclaimable=", 12) == 0) {

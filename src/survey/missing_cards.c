@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The cards that the configuration means and that make no vGPUs here. */
-#include "survey/absent.h"
+#include "survey/missing_cards.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "host/inventory.h"
 
 struct found {
-	struct absent *list;
+	struct missing_card *list;
 	size_t n;
 	const struct host *host;
 	const struct pool *pool;
@@ -18,20 +18,20 @@ struct found {
 	size_t ndevices;
 };
 
-static void add(struct found *found, enum absent_how how, const struct section *section, const struct place *at,
+static void add(struct found *found, enum missing_how how, const struct section *section, const struct place *at,
 		const char *address)
 {
-	struct absent *absent;
+	struct missing_card *missing;
 
 	found->list = reallocarray(found->list, found->n + 1, sizeof(*found->list));
 	if (!found->list)
 		abort();
-	absent = &found->list[found->n++];
-	*absent = (struct absent){ .how = how, .section = section };
+	missing = &found->list[found->n++];
+	*missing = (struct missing_card){ .how = how, .section = section };
 	if (at)
-		absent->at = *at;
-	snprintf(absent->address, sizeof(absent->address), "%s", address);
-	inventory_explain_card(found->host, address, section->vf, absent->reason);
+		missing->at = *at;
+	snprintf(missing->address, sizeof(missing->address), "%s", address);
+	inventory_explain_card(found->host, address, section->vf, missing->reason);
 }
 
 /* Does the host make vGPUs of it, whichever? */
@@ -46,7 +46,7 @@ static void add_named(struct found *found, const struct section *section)
 {
 	for (size_t i = 0; i < section->naddresses; i++)
 		if (pool_misses(found->pool, section, section->addresses[i]))
-			add(found, ABSENT_NAMED, section, &section->addresses_at[i], section->addresses[i]);
+			add(found, MISSING_NAMED, section, &section->addresses_at[i], section->addresses[i]);
 }
 
 static bool is_named(const struct section *section, const char *address)
@@ -69,7 +69,7 @@ static void add_matched(struct found *found, const struct section *section)
 			if (!pool_match(match, &device->card) || !(*match->device || device->display) ||
 			    is_listed(found, device->card.address) || is_named(section, device->card.address))
 				continue;
-			add(found, ABSENT_MATCHED, section, &match->at, device->card.address);
+			add(found, MISSING_MATCHED, section, &match->at, device->card.address);
 			break;
 		}
 	}
@@ -113,10 +113,11 @@ static void add_idle(struct found *found, const struct section *section)
 		if (is_gpu_for(&found->devices[d], section->type) &&
 		    makes_nothing(found, found->devices[d].card.address) &&
 		    !pool_names(found->pool->config, &found->devices[d].card, ""))
-			add(found, ABSENT_IDLE, section, NULL, found->devices[d].card.address);
+			add(found, MISSING_IDLE, section, NULL, found->devices[d].card.address);
 }
 
-int absent_list(struct absent **out, size_t *n, const struct host *host, const struct pool *pool, struct err *err)
+int missing_cards(struct missing_card **out, size_t *n, const struct host *host, const struct pool *pool,
+		  struct err *err)
 {
 	struct found found = { .host = host, .pool = pool };
 	int r = inventory_pci(host, &found.devices, &found.ndevices, err);

@@ -8,23 +8,13 @@
 
 #include <stddef.h>
 
-#include "config/config.h"
 #include "base/err.h"
 #include "base/host.h"
-#include "plan/pool.h"
-
-enum absent_how { ABSENT_NAMED, ABSENT_MATCHED, ABSENT_IDLE };
-
-struct absent {
-	enum absent_how how;
-	const struct section *section;
-	struct place at; /* in the files: of the address, of the match; not of an idle one */
-	char address[PARENT_SIZE];
-	char reason[REASON_SIZE]; /* and what to do */
-};
+#include "plan/plan.h"
 
 /*
  * Lists them in the order of sections and addresses; the caller frees the list. The pool's inventory must have been
  * read with all frameworks.
  */
-int absent_list(struct absent **out, size_t *n, const struct host *host, const struct pool *pool, struct err *err);
+int missing_cards(struct missing_card **out, size_t *n, const struct host *host, const struct pool *pool,
+		  struct err *err);
