@@ -29,6 +29,7 @@
 #include "survey/hostdev_filter.h"
 #include "ops/preview.h"
 #include "state/lease_store.h"
+#include "state/counts.h"
 #include "state/store.h"
 #include "base/text.h"
 
@@ -60,13 +61,12 @@ struct hook {
 	char uuid[UUID_SIZE], name[SHOWN_NAME]; /* of a release, which needs no more */
 	struct domxml *doc;
 	struct lifecycle lifecycle;
+	bool concerns; /* the domain has a vGPU, as far as that can be told */
 };
-
-enum what { PREPARE, MIGRATE, RESTORE, RECONNECT, RELEASE };
 
 struct operation {
 	const char *op, *subop;
-	enum what what;
+	enum count_op what;
 	bool may_refuse;
 	bool needs_config;   /* an error in the configuration is its error */
 	enum plan_mode mode; /* of its preview */
@@ -87,16 +87,16 @@ static int act(struct hook *hook, const struct operation *operation, struct err 
 	int r = -EINVAL;
 
 	switch (operation->what) {
-	case PREPARE:
+	case COUNT_PREPARE:
 		return lifecycle_prepare(lifecycle, err);
-	case RECONNECT:
+	case COUNT_RECONNECT:
 		return lifecycle_reconnect(lifecycle, err);
-	case RELEASE:
+	case COUNT_RELEASE:
 		return lifecycle_release(&hook->host, &hook->config.policy, hook->uuid, hook->name, err);
-	case MIGRATE:
+	case COUNT_MIGRATE:
 		r = lifecycle_migrate(lifecycle, &xml, &len, err);
 		break;
-	case RESTORE:
+	case COUNT_RESTORE:
 		r = lifecycle_restore(lifecycle, &xml, &len, err);
 		break;
 	}
@@ -107,11 +107,11 @@ static int act(struct hook *hook, const struct operation *operation, struct err 
 }
 
 static const struct operation operations[] = {
-	{ "prepare", "begin", PREPARE, true, true, PLAN_PREPARE },
-	{ "migrate", "begin", MIGRATE, true, true, PLAN_MIGRATE },
-	{ "restore", "begin", RESTORE, false, true, PLAN_RESTORE },
-	{ "reconnect", "begin", RECONNECT, false, false, PLAN_PREPARE },
-	{ "release", "end", RELEASE, false, false, PLAN_PREPARE },
+	{ "prepare", "begin", COUNT_PREPARE, true, true, PLAN_PREPARE },
+	{ "migrate", "begin", COUNT_MIGRATE, true, true, PLAN_MIGRATE },
+	{ "restore", "begin", COUNT_RESTORE, false, true, PLAN_RESTORE },
+	{ "reconnect", "begin", COUNT_RECONNECT, false, false, PLAN_PREPARE },
+	{ "release", "end", COUNT_RELEASE, false, false, PLAN_PREPARE },
 };
 
 /* start, started, stopped, attach and whatever libvirt may add: nothing to do. */
@@ -289,7 +289,7 @@ static int read_hostdevs(struct hook *hook, const struct operation *operation, s
 /* 1: the domain concerns us and all is read; 0: it does not. */
 static int read_all(struct hook *hook, const struct operation *operation, struct err *err)
 {
-	bool by_lease = operation->what == RELEASE;
+	bool by_lease = operation->what == COUNT_RELEASE;
 	int r;
 
 	if (read_xml(hook, err) < 0)
@@ -333,7 +333,7 @@ static int dry_run(struct hook *hook, const struct operation *operation, struct 
 
 	if (operation->needs_config)
 		return dry_plan(hook, operation, err);
-	if (operation->what == RELEASE) {
+	if (operation->what == COUNT_RELEASE) {
 		r = store_open(&store, &hook->host, false, err);
 		if (r == 0)
 			r = preview_release(stderr, &store, hook->uuid, err);
@@ -346,28 +346,12 @@ static int run(struct hook *hook, const struct operation *operation, struct err 
 {
 	int r = operation ? read_all(hook, operation, err) : read_xml(hook, err);
 
+	hook->concerns = operation && r != 0;
 	if (r < 0)
 		return r;
 	if (r == 0)
 		return hook->call.dry_run ? write_out(hook->xml, hook->len, err) : 0;
 	return hook->call.dry_run ? dry_run(hook, operation, err) : act(hook, operation, err);
-}
-
-/* Why it was refused, in a word. */
-static const char *reason_of(int code)
-{
-	switch (code) {
-	case ENOSPC:
-		return "capacity";
-	case EPERM:
-	case EEXIST:
-	case ENOENT:
-		return "request";
-	case ETIMEDOUT:
-		return "timeout";
-	default:
-		return "error";
-	}
 }
 
 static void log_refusal(const struct hook *hook, const char *name, const struct err *err)
@@ -376,7 +360,7 @@ static void log_refusal(const struct hook *hook, const char *name, const struct 
 	const struct event_about about = { .asked = request,
 					   .domain = request ? request->uuid : NULL,
 					   .name = request ? request->name : NULL,
-					   .reason = reason_of(err->code) };
+					   .reason = refusal_word(refusal_of(err->code)) };
 
 	event_log(EVENT_REFUSED, &about, "%s: domain %s: %s", hook->call.op, name, err->text);
 }
@@ -396,6 +380,7 @@ static int serve(int argc, char **argv)
 	struct err err = { 0 };
 	char name[SHOWN_NAME], prefix[SHOWN_NAME + 32];
 	bool refused = false;
+	int64_t began = host_now_ms();
 	int r;
 
 	make_sure_of_descriptors();
@@ -425,6 +410,9 @@ static int serve(int argc, char **argv)
 		if (refused)
 			err_print(stderr, prefix, &err);
 	}
+	if (hook.concerns && !hook.call.dry_run && hook.host.root >= 0)
+		counts_add(&hook.host, operation->what, host_now_ms() - began,
+			   refused ? refusal_of(err.code) : REFUSAL_NONE);
 	hook_free(&hook);
 	log_close();
 	return refused ? EXIT_REFUSED : EXIT_SUCCESS;

@@ -60,7 +60,8 @@ struct gc;
 
 struct command {
 	const char *name;
-	const char *operand, *second; /* its operands' names: ID, PGPU and TYPE are checked to be one; [WORD] may be left out; NULL none */
+	/* Its operands' names: ID, PGPU and TYPE are checked to be one, [WORD] may be left out; NULL none. */
+	const char *operand, *second;
 	unsigned int options, needs;
 	const char *summary; /* a line of the list of commands, at most 52 columns */
 	const char *help;    /* what more there is to say; ends with a newline */
@@ -69,7 +70,7 @@ struct command {
 };
 
 extern const struct command cmd_list, cmd_types, cmd_inventory, cmd_plan, cmd_rewrite, cmd_check, cmd_gc, cmd_release,
-	cmd_attach, cmd_detach, cmd_suspend, cmd_resume, cmd_retype, cmd_show, cmd_log;
+	cmd_attach, cmd_detach, cmd_suspend, cmd_resume, cmd_retype, cmd_show, cmd_log, cmd_metrics;
 
 /* The host, its configuration and its leases, for a sub-command. */
 struct cmd {

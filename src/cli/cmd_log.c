@@ -76,7 +76,8 @@ static void ask(struct words *words, const struct cmd_call *call)
 	}
 }
 
-static int start(pid_t *pid, int *out, char *const argv[], struct err *err)
+/* Starts journalctl; what it prints can be read from *from. */
+static int start(pid_t *pid, FILE **from, char *const argv[], struct err *err)
 {
 	posix_spawn_file_actions_t actions;
 	int fds[2], r;
@@ -88,11 +89,10 @@ static int start(pid_t *pid, int *out, char *const argv[], struct err *err)
 	r = posix_spawn(pid, JOURNALCTL, &actions, NULL, argv, environ);
 	posix_spawn_file_actions_destroy(&actions);
 	close(fds[1]);
-	*out = fds[0];
-	if (r == 0)
-		return 0;
-	close(fds[0]);
-	return err_sys(err, r, JOURNALCTL ": without the journal, events are in syslog only");
+	*from = fdopen(fds[0], "r");
+	if (!*from)
+		abort();
+	return r == 0 ? 0 : err_sys(err, r, JOURNALCTL ": without the journal, events are in syslog only");
 }
 
 static void print_json(struct json_out *json, const struct journal_entry *entry, const char *when)
@@ -159,17 +159,15 @@ static int run(struct cmd *cmd, struct err *err)
 	struct words words = { .n = 0 };
 	struct json_out json;
 	struct err why;
-	pid_t pid;
-	int out = -1, r, ended;
+	pid_t pid = -1;
+	autofclose FILE *from = NULL;
+	int r, ended;
 
 	ask(&words, cmd->call);
-	r = start(&pid, &out, words.list, err);
+	r = start(&pid, &from, words.list, err);
 	free_words(&words);
 	if (r < 0)
 		return r;
-	autofclose FILE *from = fdopen(out, "r");
-	if (!from)
-		abort();
 	if (cmd->call->json) {
 		cmd_json_begin(&json, NULL);
 		json_out_array(&json, "events");

@@ -18,7 +18,7 @@ static const struct {
 	{ "Show", { &cmd_list, &cmd_show, &cmd_types, &cmd_inventory } },
 	{ "Plan and check", { &cmd_plan, &cmd_check, &cmd_rewrite } },
 	{ "Release", { &cmd_gc, &cmd_release, &cmd_retype } },
-	{ "Observe", { &cmd_log } },
+	{ "Observe", { &cmd_log, &cmd_metrics } },
 	{ "Running domains", { &cmd_attach, &cmd_detach, &cmd_suspend, &cmd_resume } },
 };
 

@@ -67,6 +67,7 @@ struct policy {
 	bool reclaim_orphans;
 	bool mismatch_warns; /* driver_mismatch = warn */
 	bool cross_framework;
+	bool metrics;       /* the handler writes them to a file */
 	bool several_types; /* pgpu_types = several: a pGPU serves all types that it is given to */
 	int reclaim_grace_s, reserve_ttl_s, create_timeout_s, start_grace_s, release_wait_s, release_timeout_s,
 		driver_cleanup_s, lock_timeout_s;

@@ -80,6 +80,7 @@ const struct key config_policy_keys[] = {
 	{ .name = "driver_mismatch", FLAG(policy.mismatch_warns, "refuse", "warn") },
 	{ .name = "cross_framework", FLAG(policy.cross_framework, "no", "yes") },
 	{ .name = "pgpu_types", FLAG(policy.several_types, "one", "several") },
+	{ .name = "metrics", FLAG(policy.metrics, "no", "yes") },
 	{ 0 },
 };
 

@@ -6,11 +6,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/auto.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/notify.h"
 #include "host/libvirt_daemon.h"
+#include "ops/metrics.h"
+
+#define METRICS "metrics.prom"
 
 enum {
 	PASS_MS = 300000,    /* all is looked at again after so long, whatever was heard */
@@ -79,6 +85,9 @@ void handler_close(struct handler *h)
 	h->reported = NULL;
 	lease_marks_free(&h->plugged);
 	config_free(&h->config);
+	/* Nobody writes them any more: what is old would pass for the state of now. */
+	if (h->lock >= 0)
+		unlinkat(h->host.root, "run/vgpu-lease/" METRICS, 0);
 	if (h->lock >= 0)
 		close(h->lock);
 	h->lock = -1;
@@ -150,6 +159,39 @@ static int64_t next_pass(const struct reconcile *pass)
 	return pass->again_ms && pass->again_ms < next ? pass->again_ms : next;
 }
 
+static int write_metrics(const struct handler *h, struct store *store, const struct gc *pass, struct err *err)
+{
+	const struct metrics metrics = {
+		.store = store, .config = &h->config, .has_config = h->has_config, .pass = pass
+	};
+	autofree char *text = NULL;
+	size_t len = 0;
+	FILE *to = open_memstream(&text, &len);
+	int r;
+
+	if (!to)
+		return err_sys(err, ENOMEM, "metrics");
+	r = metrics_print(to, &metrics, err);
+	if (fclose(to) != 0 && r == 0)
+		return err_sys(err, ENOMEM, "metrics");
+	if (r < 0)
+		return err_in(err, "metrics");
+	r = file_publish(store->run, METRICS, text, len, true);
+	return r < 0 ? err_sys(err, -r, "/run/vgpu-lease/" METRICS) : 0;
+}
+
+/* What a pass leaves behind for those who watch the host. */
+static void publish_metrics(const struct handler *h, struct store *store, const struct gc *pass)
+{
+	struct err err;
+
+	(void)!futimens(h->lock, NULL);
+	if (!h->config.policy.metrics)
+		unlinkat(store->run, METRICS, 0);
+	else if (write_metrics(h, store, pass, &err) < 0)
+		log_warn("%s", err.text);
+}
+
 int64_t handler_pass(struct handler *h, const struct running *running)
 {
 	struct store store;
@@ -177,6 +219,8 @@ int64_t handler_pass(struct handler *h, const struct running *running)
 		next = host_now_ms() + RETRY_MS;
 	} else {
 		size_t foreign = report_pass(h, &pass);
+
+		publish_metrics(h, &store, &pass.gc);
 
 		notify_status("%s; %zu vGPU%s leased, %zu foreign", running->libvirt, pass.leases,
 			      pass.leases == 1 ? "" : "s", foreign);

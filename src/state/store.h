@@ -10,6 +10,7 @@
  *   run/vgpu-lease/lock             the store's lock: short, never held over a write to sysfs; in the same file, the
  *                                   lock of each device's removal (fcntl(2), a byte of its own)
  *   run/vgpu-lease/pgpu/ADDRESS.lock   one per pGPU, held over the writes to it
+ *   run/vgpu-lease/counts-1         refusals and durations of the hook (counts)
  *   run/vgpu-lease/called           touched by each call of the hook
  *   run/vgpu-lease/handler.lock     held by the device handler while it runs
  *   var/lib/vgpu-lease/affinity/ID  what a UUID was last (history)

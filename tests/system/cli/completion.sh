@@ -22,7 +22,7 @@ complete_line() {
 	echo "${COMPREPLY[*]}"
 }
 
-is "$(complete_line '')" "list show types inventory plan rewrite check gc release retype log attach detach suspend resume help" "the commands"
+is "$(complete_line '')" "list show types inventory plan rewrite check gc release retype log metrics attach detach suspend resume help" "the commands"
 is "$(complete_line help s)" "show suspend" "and those that help tells of"
 is "$(complete_line --root "$root" re)" "rewrite release retype resume" "behind an option with its value, too"
 is "$(complete_line list --)" "--root --config --help --version --json" "the options of a command"
@@ -44,7 +44,7 @@ is "$(complete_line --root = "$root" retype mt)|$(complete_line gc --root = "$ro
 is "$(complete_line plan --op =)" "prepare migrate restore" "also without the value's beginning"
 is "$(complete_line --connect qemu : ///system sh)" "show" "a libvirt's URI"
 is "$(complete_line list x)" "" "and nothing where nothing is to come"
-for name in list show types inventory plan rewrite check gc release retype log attach detach suspend resume; do
+for name in list show types inventory plan rewrite check gc release retype log metrics attach detach suspend resume; do
 	missing=$(for option in $("$builddir/vgpu-lease" "$name" --help | grep -oE '^  --[a-z-]+'); do
 		[[ " $(complete_line "$name" --) " == *" $option "* ]] || echo "$option"
 	done)

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* vgpu-lease metrics: the state of the host for Prometheus. */
+#include "cli/cmd.h"
+#include "ops/gc.h"
+#include "ops/metrics.h"
+
+static int run(struct cmd *cmd, struct err *err)
+{
+	struct gc pass = cmd_gc_pass(cmd);
+	const struct metrics metrics = {
+		.store = &cmd->store, .config = &cmd->config, .has_config = cmd->has_config, .pass = &pass
+	};
+	int r = gc_run(&pass, err);
+
+	if (r == 0)
+		r = metrics_print(stdout, &metrics, err);
+	gc_free(&pass);
+	return r;
+}
+
+const struct command cmd_metrics = {
+	.name = "metrics",
+	.summary = "Print metrics for Prometheus",
+	.help = "The format is Prometheus' text format. With metrics = yes in [policy], the\n"
+		"device handler writes the same to /run/vgpu-lease/metrics.prom after each pass.\n",
+	.run = run,
+};

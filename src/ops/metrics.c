@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Metrics in Prometheus' text format. */
+#include "ops/metrics.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/auto.h"
+#include "base/text.h"
+#include "plan/capacity.h"
+#include "state/counts.h"
+#include "survey/survey.h"
+
+enum { LABEL_MAX = 4 * DOMAIN_NAME_SIZE };
+
+/* What all that is printed comes from. */
+struct report {
+	FILE *to;
+	const struct metrics *metrics;
+	const struct survey *survey;
+};
+
+static void family(FILE *to, const char *name, const char *type, const char *help)
+{
+	fprintf(to, "# HELP vgpu_lease_%s %s\n# TYPE vgpu_lease_%s %s\n", name, help, name, type);
+}
+
+/* ` NAME="VALUE"`: printable UTF-8, in which \ and " are escaped. */
+static void label(FILE *to, const char *before, const char *name, const char *value)
+{
+	char safe[LABEL_MAX];
+
+	text_safe(safe, sizeof(safe), value);
+	fprintf(to, "%s%s=\"", before, name);
+	for (const char *c = safe; *c; c++) {
+		if (*c == '\\' || *c == '"')
+			putc('\\', to);
+		putc(*c, to);
+	}
+	putc('"', to);
+}
+
+static double wall_time_s(int64_t boot_ms)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9 - (double)(host_now_ms() - boot_ms) / 1000;
+}
+
+static int capacity_of(const struct capacity_count *count)
+{
+	return count->capacity;
+}
+
+static int used_of(const struct capacity_count *count)
+{
+	return count->used;
+}
+
+static int available_of(const struct capacity_count *count)
+{
+	return count->available;
+}
+
+static void print_counts(const struct report *report, const char *name, int (*of)(const struct capacity_count *count))
+{
+	const struct inventory *inv = &report->survey->inv;
+	const struct plan_facts facts = survey_facts(report->survey);
+
+	for (size_t g = 0; g < inv->npgpus; g++)
+		for (size_t i = 0; i < inv->pgpus[g].noffers; i++) {
+			const struct inv_offer *offer = &inv->pgpus[g].offers[i];
+			const char *type = inv->types[offer->type].id;
+			struct capacity_count count;
+
+			if (!pool_serves(&report->survey->pool, (int)g, type))
+				continue;
+			capacity_count(&count, &facts, (int)g, offer);
+			if (of(&count) < 0)
+				continue;
+			fprintf(report->to, "vgpu_lease_%s", name);
+			label(report->to, "{", "pgpu", inv->pgpus[g].address);
+			label(report->to, ",", "type", type);
+			fprintf(report->to, "} %d\n", of(&count));
+		}
+}
+
+static void print_capacity(const struct report *report)
+{
+	family(report->to, "capacity", "gauge", "vGPUs of a configured type that fit on an empty pGPU.");
+	print_counts(report, "capacity", capacity_of);
+	family(report->to, "in_use", "gauge", "vGPUs of a configured type that exist on a pGPU.");
+	print_counts(report, "in_use", used_of);
+	family(report->to, "available", "gauge", "vGPUs of a configured type that could be created now.");
+	print_counts(report, "available", available_of);
+}
+
+/* -1: the driver does not say it of one of the types. */
+static long long framebuffer_used_mib(const struct inventory *inv, const char *pgpu)
+{
+	long long sum = 0;
+
+	for (size_t i = 0; i < inv->ndevices; i++) {
+		const struct inv_device *device = &inv->devices[i];
+		const struct inv_type *type = inventory_type(inv, device->vgpu.type);
+
+		if (strcmp(device->vgpu.pgpu, pgpu) != 0)
+			continue;
+		if (!type || type->framebuffer_mib < 0)
+			return -1;
+		sum += type->framebuffer_mib;
+	}
+	return sum;
+}
+
+static void print_pgpus(const struct report *report)
+{
+	const struct inventory *inv = &report->survey->inv;
+
+	family(report->to, "pgpu_ready", "gauge", "1 if a configured pGPU is ready, else 0.");
+	for (size_t g = 0; g < inv->npgpus; g++) {
+		if (!report->survey->pool.cards[g].section)
+			continue;
+		fprintf(report->to, "vgpu_lease_pgpu_ready");
+		label(report->to, "{", "pgpu", inv->pgpus[g].address);
+		fprintf(report->to, "} %d\n", report->survey->pool.cards[g].in_pool && inv->pgpus[g].ready);
+	}
+	family(report->to, "framebuffer_used_bytes", "gauge", "Framebuffer of all vGPUs on a pGPU.");
+	for (size_t g = 0; g < inv->npgpus; g++) {
+		long long mib = framebuffer_used_mib(inv, inv->pgpus[g].address);
+
+		if (mib < 0)
+			continue;
+		fprintf(report->to, "vgpu_lease_framebuffer_used_bytes");
+		label(report->to, "{", "pgpu", inv->pgpus[g].address);
+		fprintf(report->to, "} %lld\n", mib << 20);
+	}
+}
+
+static void print_leases(const struct report *report, const struct leases *leases)
+{
+	size_t states[LEASE_RELEASING + 1] = { 0 };
+	int64_t oldest_ms = 0;
+
+	for (size_t i = 0; i < leases->n; i++) {
+		const struct lease *lease = &leases->list[i];
+
+		states[lease->state]++;
+		if (lease->state == LEASE_RELEASING && (oldest_ms == 0 || lease->since_ms < oldest_ms))
+			oldest_ms = lease->since_ms;
+	}
+	family(report->to, "leases", "gauge", "Leases by state.");
+	for (enum lease_state state = LEASE_RESERVED; state <= LEASE_RELEASING; state++)
+		fprintf(report->to, "vgpu_lease_leases{state=\"%s\"} %zu\n", lease_state_word(state), states[state]);
+	if (states[LEASE_RELEASING]) {
+		family(report->to, "oldest_releasing_timestamp_seconds", "gauge",
+		       "Since when the oldest releasing lease is releasing.");
+		fprintf(report->to, "vgpu_lease_oldest_releasing_timestamp_seconds %.3f\n", wall_time_s(oldest_ms));
+	}
+	family(report->to, "info", "gauge", "A leased vGPU and its domain; always 1.");
+	for (size_t i = 0; i < leases->n; i++) {
+		const struct lease *lease = &leases->list[i];
+
+		fprintf(report->to, "vgpu_lease_info");
+		label(report->to, "{", "id", lease->vgpu.id);
+		label(report->to, ",", "type", lease->vgpu.type);
+		label(report->to, ",", "pgpu", lease->vgpu.pgpu);
+		label(report->to, ",", "domain", lease->name);
+		label(report->to, ",", "uuid", lease->domain);
+		label(report->to, ",", "project", lease->project);
+		fprintf(report->to, "} 1\n");
+	}
+}
+
+static void print_orphans(const struct report *report)
+{
+	const struct gc *pass = report->metrics->pass;
+	size_t n = 0;
+
+	for (size_t i = 0; i < pass->n; i++)
+		n += !pass->items[i].leased && pass->items[i].outcome == GC_GOES;
+	family(report->to, "orphans", "gauge", "vGPUs that no lease, domain or open file refers to.");
+	fprintf(report->to, "vgpu_lease_orphans %zu\n", n);
+}
+
+/* The last pass is the time of the handler's lock file. */
+static void print_handler(const struct report *report)
+{
+	const struct store *store = report->metrics->store;
+	struct stat st;
+
+	family(report->to, "config_valid", "gauge", "1 if there is a valid configuration, else 0.");
+	fprintf(report->to, "vgpu_lease_config_valid %d\n", report->metrics->has_config);
+	if (store->run < 0 || fstatat(store->run, "handler.lock", &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return;
+	family(report->to, "handler_last_pass_timestamp_seconds", "gauge",
+	       "When the device handler last completed a pass over all vGPUs.");
+	fprintf(report->to, "vgpu_lease_handler_last_pass_timestamp_seconds %lld\n", (long long)st.st_mtime);
+}
+
+static void print_duration(FILE *to, enum count_op op, const struct count *count)
+{
+	const char *name = "vgpu_lease_hook_duration_seconds", *word = count_op_word(op);
+	unsigned long long n = 0;
+
+	for (size_t i = 0; i < COUNT_BUCKETS; i++) {
+		n += count->buckets[i];
+		fprintf(to, "%s_bucket{op=\"%s\",le=\"%g\"} %llu\n", name, word, count_bounds_ms[i] / 1000.0, n);
+	}
+	n += count->buckets[COUNT_BUCKETS];
+	fprintf(to, "%s_bucket{op=\"%s\",le=\"+Inf\"} %llu\n", name, word, n);
+	fprintf(to, "%s_sum{op=\"%s\"} %.3f\n", name, word, (double)count->sum_ms / 1000);
+	fprintf(to, "%s_count{op=\"%s\"} %llu\n", name, word, n);
+}
+
+static void print_hook(const struct report *report)
+{
+	struct counts counts;
+
+	/* Nothing was counted: these are zero. */
+	(void)counts_read(report->survey->host, &counts);
+	family(report->to, "refusals_total", "counter", "Domains that the hook refused since boot, by reason.");
+	for (enum refusal refusal = 0; refusal < REFUSALS; refusal++)
+		fprintf(report->to, "vgpu_lease_refusals_total{reason=\"%s\"} %llu\n", refusal_word(refusal),
+			(unsigned long long)counts.refusals[refusal]);
+	family(report->to, "hook_duration_seconds", "histogram",
+	       "Duration of the hook's operations on domains with vGPUs, since boot.");
+	for (enum count_op op = COUNT_PREPARE; op <= COUNT_RELEASE; op++)
+		print_duration(report->to, op, &counts.ops[op]);
+}
+
+int metrics_print(FILE *to, const struct metrics *metrics, struct err *err)
+{
+	static const struct request nothing;
+	struct survey survey = { .host = metrics->store->host,
+				 .store = metrics->store,
+				 .config = metrics->config,
+				 .asked = &nothing,
+				 .depth = SURVEY_INVENTORY,
+				 .dry = true };
+	const struct report report = { .to = to, .metrics = metrics, .survey = &survey };
+	struct leases leases = { 0 };
+	int r = survey_start(&survey, err);
+
+	if (r == 0)
+		r = survey_read(&survey, err);
+	if (r == 0)
+		r = survey_leases(&survey, err);
+	if (r == 0)
+		r = lease_list(metrics->store, &leases, err);
+	if (r == 0) {
+		print_handler(&report);
+		print_pgpus(&report);
+		print_capacity(&report);
+		print_leases(&report, &leases);
+		print_orphans(&report);
+		print_hook(&report);
+	}
+	lease_list_free(&leases);
+	survey_end(&survey);
+	return r;
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Numbers in shared memory. */
+#include "state/counts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+
+#define COUNTS "run/vgpu-lease/counts-1"
+
+const int count_bounds_ms[COUNT_BUCKETS] = { 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10000, 30000 };
+
+static const char *const op_words[] = { "prepare", "migrate", "restore", "reconnect", "release" };
+static const char *const refusal_words[] = { "capacity", "request", "timeout", "error" };
+
+_Static_assert(ARRAY_SIZE(op_words) == COUNT_OPS && ARRAY_SIZE(refusal_words) == REFUSALS, "each has a word");
+
+const char *count_op_word(enum count_op op)
+{
+	return op_words[op];
+}
+
+const char *refusal_word(enum refusal refusal)
+{
+	return refusal_words[refusal];
+}
+
+enum refusal refusal_of(int code)
+{
+	switch (code) {
+	case ENOSPC:
+		return REFUSAL_CAPACITY;
+	case EPERM:
+	case EEXIST:
+	case ENOENT:
+		return REFUSAL_REQUEST;
+	case ETIMEDOUT:
+		return REFUSAL_TIMEOUT;
+	default:
+		return REFUSAL_ERROR;
+	}
+}
+
+/* The file with all its space; two that make it at once make the same one. */
+static int open_counts(const struct host *host)
+{
+	autoclose int fd = openat(host->root, COUNTS, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
+
+	if (fd < 0 || posix_fallocate(fd, 0, sizeof(struct counts)) != 0)
+		return -1;
+	/* Whatever the umask. */
+	(void)!fchmod(fd, 0644);
+	return steal_fd(&fd);
+}
+
+void counts_add(const struct host *host, enum count_op op, int64_t took_ms, enum refusal refusal)
+{
+	autoclose int fd = open_counts(host);
+	struct counts *counts;
+	size_t bucket = 0;
+
+	if (fd < 0)
+		return;
+	counts = mmap(NULL, sizeof(*counts), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (counts == MAP_FAILED)
+		return;
+	while (bucket < COUNT_BUCKETS && took_ms > count_bounds_ms[bucket])
+		bucket++;
+	__atomic_fetch_add(&counts->ops[op].buckets[bucket], 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&counts->ops[op].sum_ms, (uint64_t)took_ms, __ATOMIC_RELAXED);
+	if (refusal != REFUSAL_NONE)
+		__atomic_fetch_add(&counts->refusals[refusal], 1, __ATOMIC_RELAXED);
+	munmap(counts, sizeof(*counts));
+}
+
+bool counts_read(const struct host *host, struct counts *counts)
+{
+	autoclose int fd = openat(host->root, COUNTS, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+
+	*counts = (struct counts){ 0 };
+	return fd >= 0 && pread(fd, counts, sizeof(*counts), 0) == (ssize_t)sizeof(*counts);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * How often the hook was called and how long it took, counted since the host was booted: for metrics.
+ *
+ *   run/vgpu-lease/counts-1   this struct; a later version with another one has a file of its own
+ *
+ * Hooks add to it at the same time, without a lock: each number is an atomic one in shared memory. The file has all its
+ * space from the beginning, so that a full /run fails its creation and not a later access. All of it is advice: what
+ * cannot be counted is not.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/host.h"
+
+enum count_op { COUNT_PREPARE, COUNT_MIGRATE, COUNT_RESTORE, COUNT_RECONNECT, COUNT_RELEASE };
+
+enum refusal {
+	REFUSAL_CAPACITY, /* another time there may be some */
+	REFUSAL_REQUEST,  /* the domain, the configuration or the host must be changed */
+	REFUSAL_TIMEOUT,
+	REFUSAL_ERROR,
+	REFUSALS,
+	REFUSAL_NONE = REFUSALS,
+};
+
+enum { COUNT_OPS = COUNT_RELEASE + 1, COUNT_BUCKETS = 12 };
+
+struct counts {
+	uint64_t refusals[REFUSALS];
+	struct count {
+		uint64_t buckets[COUNT_BUCKETS + 1]; /* each call in one: the first that it is not longer than */
+		uint64_t sum_ms;
+	} ops[COUNT_OPS];
+};
+
+/* Upper bounds of the buckets; the one behind them has none. */
+extern const int count_bounds_ms[COUNT_BUCKETS];
+
+/* "prepare", "capacity". */
+const char *count_op_word(enum count_op op);
+const char *refusal_word(enum refusal refusal);
+
+/* The reason of a refusal with this errno. */
+enum refusal refusal_of(int code);
+
+/* One call of the hook. Where there is no store, nothing is counted. */
+void counts_add(const struct host *host, enum count_op op, int64_t took_ms, enum refusal refusal);
+
+/* False: nothing was counted yet, or it cannot be read. */
+bool counts_read(const struct host *host, struct counts *counts);

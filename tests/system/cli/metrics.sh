@@ -1,0 +1,106 @@
+#!/bin/bash
+# Metrics for Prometheus: what is in them, that promtool takes them, and the alerts and the dashboard that go with them.
+# shellcheck source=tests/lib/cli.sh
+. "${srcdir:?}/tests/lib/cli.sh"
+
+handler=
+start() {
+	"$builddir/vgpu-leased" --root "$root" --foreground 2>"$tmp/handler.log" &
+	handler=$!
+}
+stop() {
+	[ -z "$handler" ] || kill "$handler" 2>/dev/null
+	wait
+	handler=
+}
+trap 'stop; clean_up' EXIT
+
+if ! command -v promtool >/dev/null; then
+	[ "${MUST_WORK:-0}" = 1 ] && { echo "Bail out! promtool is needed"; exit 1; }
+	echo "1..0 # SKIP promtool is needed"
+	exit 0
+fi
+
+host t4:2+mtty
+conf <<EOF
+[devices]
+enabled_mdev_types = nvidia-222, mtty-1
+[mdev_mtty-1]
+device_addresses = mtty
+EOF
+
+# value METRIC: what the last vl printed of it.
+value() { metric=$1 awk '{ at = "vgpu_lease_" ENVIRON["metric"] " " } index($0, at) == 1 { print substr($0, length(at) + 1) }' <<<"$out"; }
+
+vl metrics
+is "$status|$err" "0|" "a host on which nothing has happened yet has metrics"
+holds "promtool has nothing against them" promtool check metrics <<<"$out"
+is "$(value 'refusals_total{reason="capacity"}')|$(value 'hook_duration_seconds_count{op="prepare"}')" "0|0" "counters begin at zero"
+is "$(value oldest_releasing_timestamp_seconds)$(value handler_last_pass_timestamp_seconds)" "" \
+	"what has not happened has no time"
+
+call prepare begin 1 nvidia-222
+call prepare begin 2 nvidia-222
+call prepare begin 3 nvidia-99 2>/dev/null
+name='a"b\c'
+domain 4 "$(uuid 4)" mtty-1 | sed "s|<name>.*</name>|<name>${name//\\/\\\\}</name>|" | "$hook" --root "$root" -- x prepare begin -
+create mtty mtty-1 9
+sed -i 's/^state=active/state=releasing/' "$root/run/vgpu-lease/leases/$(uuid 2)"
+
+vl metrics
+holds "promtool has nothing against these either" promtool check metrics <<<"$out"
+is "$(value 'capacity{pgpu="0000:84:00.0",type="nvidia-222"}')|$(value 'in_use{pgpu="0000:84:00.0",type="nvidia-222"}')|$(
+	value 'available{pgpu="0000:84:00.0",type="nvidia-222"}')" "16|2|14" "a pGPU's capacity, by type"
+is "$(value 'framebuffer_used_bytes{pgpu="0000:84:00.0"}')" $((2 * 1024 * 1024 * 1024)) "its framebuffer, in bytes"
+is "$(value 'leases{state="active"}')|$(value 'leases{state="releasing"}')|$(value 'leases{state="creating"}')" "2|1|0" \
+	"leases by state"
+since=$(value oldest_releasing_timestamp_seconds)
+now=$(date +%s)
+holds "since when one is releasing, on the wall clock" test $((now - ${since%.*})) -ge 0 -a $((now - ${since%.*})) -lt 600
+is "$(value 'refusals_total{reason="request"}')|$(value 'refusals_total{reason="capacity"}')" "1|0" "refusals by reason"
+is "$(value 'hook_duration_seconds_count{op="prepare"}')|$(value 'hook_duration_seconds_bucket{op="prepare",le="+Inf"}')" "4|4" \
+	"all of the hook's calls"
+info="info{id=\"$(uuid 1)\",type=\"nvidia-222\",pgpu=\"0000:84:00.0\",domain=\"vm1\",uuid=\"$(domain_uuid 1)\",project=\"\"}"
+is "$(value "$info")" 1 "a vGPU and its domain"
+holds "a name is escaped" grep -qF 'domain="a\"b\\c"' <<<"$out"
+holds "an orphan is counted once it has been one for long enough" test "$(value orphans)" = 0
+printf '[policy]\nreclaim_grace = 0\n' >>"$root/etc/vgpu-lease.conf"
+vl metrics
+is "$(value orphans)" 1 "which [policy] says"
+
+"$builddir/hooks/qemu" --root "$root" -- vm9 prepare begin - <<<'<domain><name>x</name></domain>'
+vl metrics
+is "$(value 'hook_duration_seconds_count{op="prepare"}')" 4 "a domain without a vGPU is not counted"
+
+### The handler's file.
+file=$root/run/vgpu-lease/metrics.prom
+start
+holds "the handler makes a pass" eventually test -e "$root/run/vgpu-lease/seen/$(uuid 9)"
+fails "without metrics = yes it writes no file" test -e "$file"
+stop
+echo 'metrics = yes' >>"$root/etc/vgpu-lease.conf"
+start
+holds "with it, it does" eventually test -s "$file"
+holds "promtool has nothing against the file" promtool check metrics <"$file"
+is "$(stat -c %a "$file")" 644 "which everybody may read"
+out=$(cat "$file")
+holds "the handler's last pass is in it" test "$(value handler_last_pass_timestamp_seconds)" -ge "$now"
+is "$(value config_valid)" 1 "and that the configuration is valid"
+stop
+fails "when the handler ends, the file goes: what is old would pass for now" test -e "$file"
+echo broken >"$root/etc/vgpu-lease.conf"
+vl metrics
+is "$status|$(value config_valid)" "0|0" "an invalid configuration is one of the metrics"
+
+### What goes with them.
+rules=$srcdir/contrib/vgpu-lease.rules.yml dashboard=$srcdir/contrib/vgpu-lease.dashboard.json
+holds "promtool takes the alerts" promtool check rules "$rules"
+cp "$rules" "$srcdir/tests/system/cli/metrics/rules_test.yml" "$work"
+holds "which fire when they should" promtool test rules "$work/rules_test.yml"
+nothing "each has a test" "$(comm -23 <(sed -n 's/.*- alert: //p' "$rules" | sort) <(grep -o 'alertname: [A-Za-z]*' "$work/rules_test.yml" | sed 's/.* //' | sort))"
+holds "the dashboard is JSON" jq -e '.panels | length > 0' "$dashboard"
+known=$(sed -n 's/^# TYPE \([a-z_]*\) .*/\1/p' <<<"$out"; echo vgpu_lease_oldest_releasing_timestamp_seconds
+	printf 'vgpu_lease_%s\n' capacity in_use available hook_duration_seconds_bucket)
+nothing "and all names in them are those of metrics" \
+	"$(grep -ohE 'vgpu_lease_[a-z_]+' "$rules" "$dashboard" | sort -u | comm -23 - <(sort -u <<<"$known"))"
+tap_done
