@@ -11,6 +11,7 @@
 #include "base/auto.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "domain/domxml.h"
 #include "host/libvirt_daemon.h"
 #include "ops/gc.h"
@@ -91,6 +92,24 @@ struct gc cmd_gc_pass(struct cmd *cmd)
 			    .config = cmd->has_config ? &cmd->config : NULL,
 			    .policy = &cmd->config.policy,
 			    .dry = true };
+}
+
+int cmd_check_grace(const struct cmd_call *call, struct err *err)
+{
+	long grace_s;
+
+	if (!call->grace || text_number(call->grace, 0, CONFIG_GRACE_MAX_S, &grace_s))
+		return 0;
+	return err_set(err, EINVAL, "invalid value '%s' of --grace: expected seconds, 0 to %d", call->grace,
+		       CONFIG_GRACE_MAX_S);
+}
+
+void cmd_take_grace(struct cmd *cmd)
+{
+	long grace_s;
+
+	if (cmd->call->grace && text_number(cmd->call->grace, 0, CONFIG_GRACE_MAX_S, &grace_s))
+		cmd->config.policy.reclaim_grace_s = (int)grace_s;
 }
 
 static bool json_begun;

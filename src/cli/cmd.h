@@ -22,7 +22,7 @@
 /* The command line; the operands are those of the sub-command. */
 struct cmd_call {
 	struct args args;
-	const char *type, *op, *connect, *since;
+	const char *type, *op, *grace, *connect, *since;
 	bool json, all, in_place, dry_run, persistent, qemu;
 };
 
@@ -37,6 +37,7 @@ enum {
 	CMD_CONNECT = 64,
 	CMD_PERSISTENT = 128,
 	CMD_QEMU = 256,
+	CMD_GRACE = 512,
 	CMD_SINCE = 65536,
 };
 
@@ -99,6 +100,10 @@ int cmd_survey(struct cmd *cmd, struct survey *survey, struct err *err);
 
 /* A pass of gc over this host that only judges. */
 struct gc cmd_gc_pass(struct cmd *cmd);
+
+/* --grace SECONDS, for the checks of a command line, and in the place of the configuration's reclaim_grace. */
+int cmd_check_grace(const struct cmd_call *call, struct err *err);
+void cmd_take_grace(struct cmd *cmd);
 
 /* What a pass did about each vGPU, and why, as a table. */
 void cmd_gc_table(const struct gc *pass);

@@ -91,6 +91,7 @@ static int run(struct cmd *cmd, struct err *err)
 	struct gc pass = cmd_gc_pass(cmd);
 	int failed = 0;
 
+	cmd_take_grace(cmd);
 	pass.type = cmd->call->type;
 	pass.dry = cmd->call->dry_run;
 	if ((pass.type && check_type(cmd, pass.type, err) < 0) || gc_run(&pass, err) < 0)
@@ -116,18 +117,19 @@ static int check_call(const struct cmd_call *call, struct err *err)
 	char type[TYPE_SIZE];
 
 	if (!call->type || type_parse(type, call->type))
-		return 0;
+		return cmd_check_grace(call, err);
 	return err_set(err, EINVAL, "invalid type '%s': expected an id from 'vgpu-lease types'", call->type);
 }
 
 const struct command cmd_gc = {
 	.name = "gc",
-	.options = CMD_JSON | CMD_DRY_RUN | CMD_TYPE,
+	.options = CMD_JSON | CMD_DRY_RUN | CMD_TYPE | CMD_GRACE,
 	.summary = "Release unused leases and remove orphans",
 	.help = "Release leases that are pending release or expired, and leases of domains that\n"
 		"no longer run. Remove orphans: devices that no process has open, that no lease,\n"
 		"no domain XML on this host and no mdevctl definition for boot names, and that\n"
-		"have been idle for reclaim_grace. Print the action or the reason for each lease\n"
+		"have been idle for reclaim_grace. With nova_conf, an orphan of Nova is removed\n"
+		"with its mdevctl definition. Print the action or the reason for each lease\n"
 		"and each device without a lease. If something could not be released, the exit\n"
 		"status is 1.\n"
 		"\n"

@@ -92,7 +92,10 @@ static int release_others(struct cmd *cmd, const char *pgpu, const char *type, s
 		       blocks == 1 ? "" : "s");
 }
 
-/* Definitions with which mdevctl makes vGPUs of another type on the card at the next boot. */
+/*
+ * Definitions with which mdevctl makes vGPUs of another type on the card at the next boot. Those of leased vGPUs are in
+ * use, and those of Nova's devices go with their device, or stay for a reason that is told with it.
+ */
 static int name_definitions(const struct survey *survey, int pgpu, const char *type, struct err *err)
 {
 	autofree struct definition *list = NULL;
@@ -104,7 +107,8 @@ static int name_definitions(const struct survey *survey, int pgpu, const char *t
 		int parent = inventory_parent(&survey->inv, list[i].parent);
 
 		if (parent == UNKNOWN || survey->inv.parents[parent].pgpu != pgpu || !list[i].starts ||
-		    strcmp(list[i].type, type) == 0)
+		    strcmp(list[i].type, type) == 0 || lease_find(&survey->leases, list[i].uuid) ||
+		    (survey->config->policy.nova && inventory_device(&survey->inv, list[i].uuid)))
 			continue;
 		out_warn(
 			"/etc/mdevctl.d/%s/%s creates a %s at the next boot; if it is not needed, run 'mdevctl undefine -u %s'",
@@ -149,6 +153,7 @@ static int retype(struct cmd *cmd, struct survey *survey, struct err *err)
 		return pgpu;
 	/* The survey is made anew in the end. */
 	memcpy(address, survey->inv.pgpus[pgpu].address, sizeof(address));
+	cmd_take_grace(cmd);
 	if (check_offer(survey, pgpu, type, err) < 0 || check_config(survey, pgpu, type, err) < 0 ||
 	    name_definitions(survey, pgpu, type, err) < 0 || release_others(cmd, address, type, err) < 0)
 		return -err->code;
@@ -171,7 +176,7 @@ const struct command cmd_retype = {
 	.name = "retype",
 	.operand = "PGPU",
 	.second = "TYPE",
-	.options = CMD_DRY_RUN,
+	.options = CMD_DRY_RUN | CMD_GRACE,
 	.summary = "Remove the vGPUs that block another type",
 	.help = "Use this after the configuration of the pGPU was changed to TYPE; if it was not,\n"
 		"the error shows what to edit. vGPUs of other types are released or removed under\n"
@@ -179,5 +184,6 @@ const struct command cmd_retype = {
 		"one of them is leased to a running domain, nothing is removed. mdevctl\n"
 		"definitions that would create such a vGPU again at boot are reported.\n",
 	.needs = CMD_WRITE | CMD_CONFIG_MUST,
+	.check = cmd_check_grace,
 	.run = run,
 };

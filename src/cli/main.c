@@ -30,6 +30,7 @@ static const struct arg options[] = {
 	{ "in-place", NULL, CMD_IN_PLACE, AT(in_place), "Change the file itself, atomically", 0 },
 	{ "dry-run", NULL, CMD_DRY_RUN, AT(dry_run), "Print what would be done, and change nothing", 0 },
 	{ "type", "TYPE", CMD_TYPE, AT(type), "Only this type", 0 },
+	{ "grace", "SECONDS", CMD_GRACE, AT(grace), "Use this reclaim_grace: 0 removes orphans at once", 0 },
 	{ "persistent", NULL, CMD_PERSISTENT, AT(persistent), "Also change the domain's definition", 0 },
 	{ "qemu", NULL, CMD_QEMU, AT(qemu), "Also ask QEMU, which taints the domain", 0 },
 	{ "connect", "URI", CMD_CONNECT, AT(connect), "Connect to this libvirt [" VIRT_DEFAULT_URI "]", 0 },

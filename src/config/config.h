@@ -21,6 +21,7 @@ enum {
 	SECTION_SIZE = 50, /* inih keeps 49 characters of a section's name and cuts the rest silently */
 	NO_LIMIT = -1,
 	CONFIG_MISTAKES_MAX = 50,
+	CONFIG_GRACE_MAX_S = 365 * 86400, /* reclaim_grace */
 };
 
 enum migrate_uuid { MIGRATE_AUTO, MIGRATE_KEEP, MIGRATE_FRESH };
@@ -65,6 +66,7 @@ struct policy {
 	enum migrate_uuid migrate_uuid;
 	bool reuse_free;
 	bool reclaim_orphans;
+	bool nova;           /* nova_conf is set: the mdevs of the pool are Nova's, its definitions included */
 	bool mismatch_warns; /* driver_mismatch = warn */
 	bool cross_framework;
 	bool metrics;       /* the handler writes them to a file */

@@ -289,6 +289,7 @@ int config_draft_finish(struct draft *draft, struct err *err)
 	if (r < 0)
 		return r;
 	/* Nova makes the vGPUs of its own guests, and takes one that is free there for its next. */
+	draft->config->policy.nova = draft->nova_conf != NULL;
 	if (draft->nova_conf && !draft->reuse_given)
 		draft->config->policy.reuse_free = false;
 	if (draft->config->nsections)

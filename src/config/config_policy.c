@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "internal.h"
 
-enum { QUOTAS_MAX = 4096, LIMIT_MAX = 65535, DAY = 86400, YEAR = 365 * DAY };
+enum { QUOTAS_MAX = 4096, LIMIT_MAX = 65535, DAY = 86400 };
 
 static int set_reuse(const struct setting *t, char *value)
 {
@@ -69,7 +69,7 @@ const struct key config_policy_keys[] = {
 	  .words = (const struct word[]){ { "never", false }, { "free", true }, { 0 } },
 	  .flag = true },
 	{ .name = "reclaim", FLAG(policy.reclaim_orphans, "never", "orphans") },
-	{ .name = "reclaim_grace", NUMBER(policy.reclaim_grace_s, 0, YEAR) },
+	{ .name = "reclaim_grace", NUMBER(policy.reclaim_grace_s, 0, CONFIG_GRACE_MAX_S) },
 	{ .name = "reserve_ttl", NUMBER(policy.reserve_ttl_s, 1, DAY) },
 	{ .name = "create_timeout", NUMBER(policy.create_timeout_s, 1, 600) },
 	{ .name = "start_grace", NUMBER(policy.start_grace_s, 1, DAY) },

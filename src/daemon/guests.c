@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "internal.h"
+#include "base/auto.h"
 #include "base/log.h"
 
 enum { RETRY_FIRST_MS = 500, RETRY_LAST_MS = 60000 };
@@ -165,6 +166,42 @@ static void read_guest(struct guests *g, size_t i)
 	    domxml_parse(&guest->taken, domain->xml, len, DOMXML_SUSPENDED, &err) == 0)
 		g->live[i].taken = domxml_request(guest->taken);
 	memcpy(guest->nothing.uuid, domain->uuid, UUID_SIZE);
+}
+
+/* NULL is XML that libvirt does not give now: it may name any. */
+static void mark_named(const char *xml, const char *const *ids, bool *named, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		named[i] |= !xml || strcasestr(xml, ids[i]);
+}
+
+static void ask_of(struct guests *g, const struct virt_domain *domain, const char *const *ids, bool *named, size_t n)
+{
+	autofree char *config = NULL;
+	struct err ignored;
+
+	mark_named(domain->xml, ids, named, n);
+	if (!domain->running || !domain->persistent)
+		return;
+	if (virt_xml(g->virt, domain->uuid, VIRT_CONFIG, &config, &ignored) < 0)
+		config = NULL;
+	mark_named(config, ids, named, n);
+}
+
+void guests_named(void *guests, const char *const *ids, bool *named, size_t n)
+{
+	struct guests *g = guests;
+	struct virt_domain *all;
+	struct err ignored;
+	size_t found;
+
+	if (!g->virt || !virt_alive(g->virt) || virt_list(g->virt, false, &all, &found, &ignored) < 0) {
+		mark_named(NULL, ids, named, n);
+		return;
+	}
+	for (size_t i = 0; i < found; i++)
+		ask_of(g, &all[i], ids, named, n);
+	virt_list_free(all, found);
 }
 
 int guests_look(struct guests *g, const struct live_domain **domains, size_t *n)

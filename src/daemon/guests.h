@@ -39,5 +39,8 @@ const char *guests_state(const struct guests *guests);
 /* Who runs; valid until the next call. Nobody, and -ENOTCONN, while there is no connection. */
 int guests_look(struct guests *guests, const struct live_domain **domains, size_t *n);
 
+/* A reconcile_named(): all of them while there is no connection. Running domains, and all definitions. */
+void guests_named(void *guests, const char *const *ids, bool *named, size_t n);
+
 /* Writes what is to be written, after a pass over all that guests_look() gave. */
 void guests_write(struct guests *guests, const struct host *host, const struct config *config);

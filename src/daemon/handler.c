@@ -137,9 +137,14 @@ static size_t report_pass(struct handler *h, const struct reconcile *pass)
 	for (size_t i = 0; i < pass->gc.n; i++) {
 		const struct vgpu_ref *vgpu = &pass->gc.items[i].vgpu;
 
-		if (pass->gc.items[i].leased)
+		if (pass->gc.items[i].leased || pass->gc.items[i].outcome == GC_GONE)
 			continue;
 		foreign++;
+		if (pass->gc.items[i].outcome == GC_FAILED) {
+			fprintf(out, "foreign: %s, %s on %s: orphan not removed: %s\n", vgpu->id, vgpu->type,
+				vgpu->parent, pass->gc.items[i].trouble);
+			continue;
+		}
 		fprintf(out, "foreign: %s, %s on %s: not leased\n", vgpu->id, vgpu->type, vgpu->parent);
 	}
 	if (pass->gc.garbage)
@@ -213,6 +218,8 @@ int64_t handler_pass(struct handler *h, const struct running *running)
 		r = take_lock(h, &store, &err);
 	if (r == 0)
 		r = reconcile_run(&pass, &err);
+	if (r == 0)
+		reconcile_orphans(&pass, running->named, running->arg);
 	if (r < 0) {
 		log_warn("pass failed: %s", err.text);
 		notify_status("%s; the last pass failed: %.300s", running->libvirt, err.text);

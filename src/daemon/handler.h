@@ -41,8 +41,10 @@ void handler_reload(struct handler *handler);
 struct running {
 	const struct live_domain *domains;
 	size_t n;
-	int64_t looked_ms;   /* CLOCK_MONOTONIC before libvirt was asked for them */
-	const char *libvirt; /* how things are with libvirt, for the status line */
+	int64_t looked_ms;      /* CLOCK_MONOTONIC before libvirt was asked for them */
+	const char *libvirt;    /* how things are with libvirt, for the status line */
+	reconcile_named *named; /* whom libvirt names; NULL: it is not asked */
+	void *arg;
 };
 
 /*

@@ -147,6 +147,8 @@ static void pass(struct leased *d)
 	if (d->guests) {
 		guests_look(d->guests, &running.domains, &running.n);
 		running.libvirt = guests_state(d->guests);
+		running.named = guests_named;
+		running.arg = d->guests;
 	}
 	d->pass_at = handler_pass(&d->handler, &running);
 	if (d->guests)

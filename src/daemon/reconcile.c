@@ -260,6 +260,8 @@ static void sum_up(struct reconcile *pass)
 		/* What could not be written down (a full /run) is tried again. */
 		if (item->leased && item->outcome == GC_FAILED)
 			at = now + RETRY_MS;
+		if (item->novas && item->outcome == GC_STAYS && item->due_ms > now)
+			at = item->due_ms + 1;
 		pass->leases += item->leased && item->outcome != GC_GONE;
 		/* An active lease that is older stays for a reason that no time changes. */
 		if (at == 0 ||

@@ -8,7 +8,8 @@
  *   - an active lease of a running domain whose live XML no longer has the device, and which nobody has open, was
  *     unplugged: it is released, unless a suspend did it, which can fail and puts it back then, as a resume does;
  *   - leases whose domain is gone, that have expired or are void are released (gc);
- *   - what is leased to one domain and runs in another, and what is foreign, is reported and left alone.
+ *   - with nova_conf, orphans of Nova are removed with their definitions when reclaim_grace is over;
+ *   - what is leased to one domain and runs in another, and all else that is foreign, is reported and left alone.
  *
  * Nothing is done on doubt: where a domain is being started, moved or stopped, where its XML or who has a device open
  * cannot be told, all stays until the next pass. A running guest is never touched, as no device that is open is. It
@@ -111,6 +112,16 @@ struct reconcile {
  */
 int reconcile_run(struct reconcile *pass, struct err *err);
 void reconcile_end(struct reconcile *pass);
+
+/* Says of each of these devices whether libvirt knows a domain that names it, or may: then it is true. */
+typedef void reconcile_named(void *arg, const char *const *ids, bool *named, size_t n);
+
+/*
+ * After the pass: removes what it has found of Nova's orphans, with their mdevctl definitions, unless libvirt names
+ * them (`named`; NULL: it is not asked, and its files have to do). Takes a few seconds at the most; what is left then
+ * is due at again_ms.
+ */
+void reconcile_orphans(struct reconcile *pass, reconcile_named *named, void *arg);
 
 /*
  * Releases what is `releasing`, as far as it can be done now: a device that is still open, or whose driver has time

@@ -17,8 +17,8 @@
 #include "device/kernel.h"
 #include "host/libvirt_files.h"
 #include "host/mdevctl_files.h"
+#include "internal.h"
 #include "model/event.h"
-#include "model/owner.h"
 #include "state/history.h"
 
 enum { CLOSE_STEP_MS = 50, REMOVE_SLACK_MS = 200 };
@@ -26,71 +26,6 @@ enum { CLOSE_STEP_MS = 50, REMOVE_SLACK_MS = 200 };
 int64_t release_lock_by(const struct policy *policy)
 {
 	return host_now_ms() + (int64_t)policy->lock_timeout_s * 1000;
-}
-
-bool release_removes(const struct store *store, const struct lease *lease)
-{
-	struct owner_facts facts = { .framework = lease->vgpu.framework, .created = lease->origin == LEASE_CREATED };
-
-	if (!facts.created || lease->state == LEASE_RESERVED)
-		return false;
-	/* It may have been defined since. But what was cut off half made, or is undone, is ours to remove. */
-	if (lease->state == LEASE_ACTIVE && facts.framework == FW_MDEV)
-		facts.defined = mdevctl_defines(store->host, lease->vgpu.id);
-	return owner_origin(owner_of(&facts)) == LEASE_CREATED;
-}
-
-/* The lease as its domain gives it up. */
-static void give_up(const struct store *store, struct lease *lease)
-{
-	lease->origin = release_removes(store, lease) ? LEASE_CREATED : LEASE_ADOPTED;
-	lease->state = LEASE_RELEASING;
-}
-
-static int mark(struct store *store, struct lease *lease, struct release_ids *ids, struct err *err)
-{
-	const struct event_about about = event_of(lease);
-
-	/* Nothing was made for a reservation: a device under it is somebody else's. */
-	if (lease->state == LEASE_RESERVED) {
-		if (lease_drop(store, lease->vgpu.id, err) < 0)
-			return -err->code;
-		event_log(EVENT_RELEASED, &about, "release: domain %s: dropped the reservation of %s", lease->name,
-			  lease->vgpu.id);
-		return 0;
-	}
-	/*
-	 * Marked once: the driver's time runs from the first mark. But who marked it and still lives may take that
-	 * back, and would not know of this.
-	 */
-	if (lease->state != LEASE_RELEASING || host_process_lives(lease->writer, lease->writer_start)) {
-		give_up(store, lease);
-		if (lease_put(store, lease, err) < 0)
-			return -err->code;
-	}
-	ids->list[ids->n++] = lease->vgpu;
-	return 0;
-}
-
-int release_mark(struct store *store, const char *domain, int64_t asked_ms, int wait_ms, struct release_ids *ids,
-		 struct err *err)
-{
-	struct leases leases = { 0 };
-	int r = store_lock(store, wait_ms, err);
-
-	*ids = (struct release_ids){ 0 };
-	if (r < 0)
-		return r;
-	r = lease_list(store, &leases, err);
-	ids->list = calloc(leases.n + 1, sizeof(*ids->list));
-	if (!ids->list)
-		r = err_sys(err, ENOMEM, "releasing vGPUs");
-	for (size_t i = 0; r == 0 && ids->list && i < leases.n; i++)
-		if (strcmp(leases.list[i].domain, domain) == 0 && leases.list[i].since_ms <= asked_ms)
-			r = mark(store, &leases.list[i], ids, err);
-	store_unlock(store);
-	lease_list_free(&leases);
-	return r;
 }
 
 /* Takes the store's lock, and the lease as it is now. The lock is held afterwards where the result is 1. */
@@ -135,8 +70,8 @@ static int drop_if_releasing(struct store *store, const char *id, int wait_ms, b
 		if (now.origin == LEASE_CREATED)
 			affinity_removed(store, id);
 		r = lease_drop(store, id, err);
-		/* A pass whose view was older than the lease may have noted it as free while it was in use. */
-		seen_forget(store, id);
+		if (removed)
+			seen_forget(store, id);
 	}
 	store_unlock(store);
 	return r;
@@ -188,13 +123,12 @@ static int remove_device(void *arg, struct err *err)
 	return kernel_remove(removal->store->host, removal->vgpu, removal->wait_ms, err);
 }
 
-static int removal_run(struct removal *removal, int wait_ms, int64_t look_by_ms, struct err *err)
+/* Of a device that nobody has open. */
+static int removal_write(struct removal *removal, int wait_ms, struct err *err)
 {
 	const struct host *host = removal->store->host;
-	int r = is_closed(host, removal->vgpu->id, look_by_ms, err);
+	int r;
 
-	if (r < 0)
-		return r;
 	removal->wait_ms = wait_ms;
 	/* It does not keep the pGPU's lock: whoever has it open unseen holds up the write, and nobody else. */
 	r = timed_child_run(remove_device, removal, host->root, removal->lock, wait_ms + REMOVE_SLACK_MS, err);
@@ -202,6 +136,13 @@ static int removal_run(struct removal *removal, int wait_ms, int64_t look_by_ms,
 		close(steal_fd(&removal->lock));
 	/* Its process was killed, and its write has ended with it: what is gone is gone. */
 	return r == -EINTR && kernel_exists(host, removal->vgpu) == 0 ? 0 : r;
+}
+
+static int removal_run(struct removal *removal, int wait_ms, int64_t look_by_ms, struct err *err)
+{
+	int r = is_closed(removal->store->host, removal->vgpu->id, look_by_ms, err);
+
+	return r < 0 ? r : removal_write(removal, wait_ms, err);
 }
 
 int release_remove(const struct store *store, const struct vgpu_ref *vgpu, int wait_ms, struct err *err)
@@ -331,6 +272,7 @@ int release_unmarked(struct store *store, const struct policy *policy, const str
 int release_orphan(struct store *store, const struct policy *policy, const struct vgpu_ref *vgpu, int64_t deadline_ms,
 		   struct err *err)
 {
+	const struct lease was = { .vgpu = *vgpu, .origin = LEASE_ADOPTED };
 	int most_ms = policy->release_timeout_s * 1000, wait_ms;
 	struct lease lease;
 	int r;
@@ -348,11 +290,22 @@ int release_orphan(struct store *store, const struct policy *policy, const struc
 		return err_set(err, EBUSY, "vGPU %s: domain %s leased it a moment ago", vgpu->id, lease.name);
 	wait_ms = host_left_ms(deadline_ms);
 	wait_ms = wait_ms < most_ms ? wait_ms : most_ms;
-	if (removal_run(&removal, wait_ms, host_now_ms() + wait_ms, err) < 0)
+	if (is_closed(store->host, vgpu->id, host_now_ms() + wait_ms, err) < 0)
+		return -err->code;
+	/* A domain that was promised it, as by Nova's check before a migration, gets one of the same type. */
+	affinity_put(store, &was);
+	/*
+	 * The definition first: whatever ends us in between, a device without a definition is one that Nova counts and
+	 * uses as it is, until the host reboots. A definition without its device is counted as a device, picked for the
+	 * next instance, which fails, and mdevctl or Nova starts it again. Where the definition has to stay, so does the
+	 * device.
+	 */
+	if (vgpu->framework == FW_MDEV && mdevctl_undefine(store->host, vgpu->id, err) < 0)
+		return -err->code;
+	if (removal_write(&removal, wait_ms, err) < 0)
 		return -err->code;
 	seen_forget(store, vgpu->id);
-	/* Its definition goes with it: Nova takes a device that is defined but absent for a free one, and fails. */
-	return vgpu->framework == FW_MDEV ? mdevctl_undefine(store->host, vgpu->id, vgpu->parent, err) : 0;
+	return 0;
 }
 
 /* Takes the store's lock: 1 where the lease is still the one that the caller saw. The lock is held then. */
@@ -387,7 +340,7 @@ static int claim(struct store *store, const struct lease *lease, struct lease *m
 	if (r <= 0)
 		return r;
 	*mark = *lease;
-	give_up(store, mark);
+	release_give_up(store, mark);
 	if (lease->state != LEASE_RELEASING)
 		r = lease_put(store, mark, err);
 	store_unlock(store);

@@ -151,6 +151,12 @@ int inventory_pgpu(const struct inventory *inv, const char *address); /* index, 
 int inventory_parent(const struct inventory *inv, const char *name);  /* index, or UNKNOWN */
 const struct inv_offer *inventory_offer(const struct inventory *inv, int pgpu, const char *type);
 
+/*
+ * When this device was created, CLOCK_MONOTONIC ms, as the kernel has it: or later, if it does not remember; 0: not
+ * known. By the wall clock, so that a leap of it makes the device seem older or younger.
+ */
+int64_t inventory_created_ms(const struct host *host, const struct vgpu_ref *vgpu);
+
 /* A type that some card of a framework (mdev, variant) has. */
 struct inv_name {
 	char id[TYPE_SIZE];

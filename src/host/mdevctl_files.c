@@ -160,14 +160,26 @@ int mdevctl_definitions(struct definition **out, size_t *n, const struct host *h
 	return 0;
 }
 
-int mdevctl_undefine(const struct host *host, const char *uuid, const char *parent, struct err *err)
+int mdevctl_undefine(const struct host *host, const char *uuid, struct err *err)
 {
-	char path[PATH_SIZE + sizeof(DEFINITIONS)], safe_uuid[UUID_SIZE], safe_parent[PARENT_SIZE];
+	char path[PATH_SIZE], safe[UUID_SIZE], parent[PARENT_SIZE];
+	const struct dirent *e;
+	const struct host view = host_of_libvirt(host);
+	autoclosedir DIR *d = NULL;
+	int listed;
 
-	if (!uuid_parse(safe_uuid, uuid) || !parent_parse(safe_parent, parent))
-		return err_set(err, EINVAL, "'%s' on '%s' names no definition of mdevctl", uuid, parent);
-	snprintf(path, sizeof(path), DEFINITIONS "/%s/%s", safe_parent, safe_uuid);
-	if (unlinkat(host->libvirt, path, 0) < 0 && errno != ENOENT && errno != ENOTDIR)
-		return err_sys(err, errno, "removing mdevctl's definition %s/%s", host->name, path);
-	return 0;
+	if (!uuid_parse(safe, uuid))
+		return err_set(err, EINVAL, "'%s' names no definition of mdevctl", uuid);
+	listed = host_list(&d, &view, DEFINITIONS, err);
+	if (!d)
+		return listed;
+	while ((errno = 0, e = readdir(d))) {
+		if (!parent_parse(parent, e->d_name) || strcmp(parent, e->d_name) != 0)
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", parent, safe);
+		if (unlinkat(file_list_fd(d), path, 0) < 0 && errno != ENOENT && errno != ENOTDIR)
+			return err_sys(err, errno, "removing mdevctl's definition %s/" DEFINITIONS "/%s", host->name,
+				       path);
+	}
+	return errno ? err_sys(err, errno, "%s/" DEFINITIONS, host->name) : 0;
 }

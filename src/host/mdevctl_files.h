@@ -32,5 +32,5 @@ bool mdevctl_defines(const struct host *host, const char *uuid);
  */
 int mdevctl_definitions(struct definition **out, size_t *n, const struct host *host, struct err *err);
 
-/* Removes the definition of a UUID on a parent, as `mdevctl undefine` would; one that is not there is no error. */
-int mdevctl_undefine(const struct host *host, const char *uuid, const char *parent, struct err *err);
+/* Removes the definitions of a UUID, as `mdevctl undefine -u` would, whatever is in them; none is no error. */
+int mdevctl_undefine(const struct host *host, const char *uuid, struct err *err);

@@ -86,8 +86,9 @@ static void judge_foreign(struct gc *c, const struct reclaim_check *check, const
 	if (!c->config)
 		text_copy(item->why, sizeof(item->why),
 			  "not created by the hook, and no valid configuration permits its removal");
-	else if (reclaim_is_orphan(check, device, item->why))
+	else if (reclaim_is_orphan(check, device, item->why, &item->due_ms))
 		item->outcome = GC_GOES;
+	item->novas = reclaim_is_novas(check, device);
 }
 
 static bool still_there(const struct host *host, const struct inv_device *device)
@@ -122,6 +123,7 @@ static void judge(struct gc *c, const struct look *look)
 	const struct reclaim_check check = { .host = c->store->host,
 					     .store = c->store,
 					     .config = c->config,
+					     .inv = &look->inv,
 					     .users = look->users,
 					     .disk = look->disk,
 					     .note = !c->dry,

@@ -29,6 +29,8 @@ struct gc_item {
 	struct vgpu_ref vgpu;
 	struct lease lease; /* as it was found, if `leased` */
 	bool exists;        /* there is such a device */
+	bool novas;         /* a foreign one, which Nova counts as its own (reclaim.h) */
+	int64_t due_ms;     /* a foreign one may go then, if nothing changes; 0: not known */
 	bool removes;       /* going means that the device is removed; else only its lease is dropped */
 	enum gc_outcome outcome;
 	char why[REASON_SIZE]; /* it goes or stays */

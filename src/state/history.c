@@ -77,7 +77,10 @@ void affinity_removed(const struct store *store, const char *id)
 		affinity_write(store, id, was.type, was.parent, false);
 }
 
-/* What was noted of this very device, whose UUID another may have had before it; -1: nothing that can be trusted. */
+/*
+ * What was noted of this very device, whose UUID another may have had before it, or of whichever has the UUID (0); -1:
+ * nothing that can be trusted.
+ */
 static int64_t noted(const struct store *store, const char *id, uint64_t node)
 {
 	char text[64], was[24], *rest = text, *since_text;
@@ -87,24 +90,35 @@ static int64_t noted(const struct store *store, const char *id, uint64_t node)
 		return -1;
 	snprintf(was, sizeof(was), "%" PRIu64, node);
 	since_text = strsep(&rest, " ");
-	if (!rest || strcmp(rest, was) != 0 || !text_number(since_text, 0, INT64_MAX, &since))
+	if (!rest || (strcmp(rest, was) != 0 && strcmp(rest, "0") != 0) ||
+	    !text_number(since_text, 0, INT64_MAX, &since))
 		return -1;
 	return since;
+}
+
+static void note_seen(const struct store *store, const char *id, int64_t now, uint64_t node)
+{
+	char text[64];
+	int n = snprintf(text, sizeof(text), "%" PRId64 " %" PRIu64 "\n", now, node);
+
+	if (store->seen >= 0)
+		(void)file_publish(store->seen, id, text, (size_t)n, true);
 }
 
 int64_t seen_since(const struct store *store, const char *id, uint64_t node, bool note)
 {
 	int64_t now = host_now_ms(), since = noted(store, id, node);
-	char text[64];
-	int n;
 
 	if (since >= 0 && since <= now)
 		return since;
-	if (note && store->seen >= 0) {
-		n = snprintf(text, sizeof(text), "%" PRId64 " %" PRIu64 "\n", now, node);
-		(void)file_publish(store->seen, id, text, (size_t)n, true);
-	}
+	if (note)
+		note_seen(store, id, now, node);
 	return now;
+}
+
+void seen_used(const struct store *store, const char *id)
+{
+	note_seen(store, id, host_now_ms(), 0);
 }
 
 void seen_forget(const struct store *store, const char *id)

@@ -31,10 +31,13 @@ void affinity_put(const struct store *store, const struct lease *lease);
 void affinity_removed(const struct store *store, const char *id);
 
 /*
- * Since when (CLOCK_MONOTONIC ms) this foreign device has been seen free: noted now where it was not (and `note`).
- * `node` tells it from an earlier device with its UUID.
+ * Since when (CLOCK_MONOTONIC ms) this foreign device has been idle: its last sign of use, or else when it was first
+ * seen free, which is noted now where it was not (and `note`). `node` tells it from an earlier device with its UUID.
  */
 int64_t seen_since(const struct store *store, const char *id, uint64_t node, bool note);
+
+/* A sign of use, now: its lease has ended (lease_drop() notes that), or it is open. */
+void seen_used(const struct store *store, const char *id);
 void seen_forget(const struct store *store, const char *id);
 
 /* That a pGPU could not make a type: for a while it is tried after all others, in every run. */

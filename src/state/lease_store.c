@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Leases: the records and their directory. Their text form is in model/lease.c. */
+#include "state/history.h"
 #include "state/lease_store.h"
 
 #include <errno.h>
@@ -138,7 +139,9 @@ int lease_put(const struct store *store, struct lease *lease, struct err *err)
 
 int lease_drop(const struct store *store, const char *id, struct err *err)
 {
-	if (unlinkat(store->leases, id, 0) < 0 && errno != ENOENT)
+	if (unlinkat(store->leases, id, 0) == 0)
+		seen_used(store, id);
+	else if (errno != ENOENT)
 		return err_sys(err, errno, "/run/vgpu-lease/leases/%s: the lease cannot be dropped", id);
 	return 0;
 }

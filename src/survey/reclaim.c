@@ -2,6 +2,7 @@
 /* May this device be removed to make capacity, or to clean up? */
 #include "domain/domxml.h"
 #include "host/mdevctl_files.h"
+#include "plan/pool.h"
 #include "state/history.h"
 #include "survey/reclaim.h"
 
@@ -36,14 +37,54 @@ static bool is_open(const struct reclaim_check *check, const char *id, char why[
 	return false;
 }
 
-bool reclaim_is_orphan(const struct reclaim_check *check, const struct inv_device *device, char why[REASON_SIZE])
+bool reclaim_is_novas(const struct reclaim_check *check, const struct inv_device *device)
 {
-	int64_t grace, idle;
-	struct definition definition;
-	const char *domain;
-	struct err err;
-	int r;
+	const struct config *config = check->config;
+	const struct inv_pgpu *card;
 
+	if (!config || !config->policy.nova || device->vgpu.framework != FW_MDEV || device->parent == UNKNOWN)
+		return false;
+	card = &check->inv->pgpus[check->inv->parents[device->parent].pgpu];
+	/* A type without addresses is that of all the others. */
+	for (size_t i = 0; i < config->nsections; i++)
+		if (!config->sections[i].vf && !config->sections[i].naddresses && !config->sections[i].nmatches)
+			return true;
+	return pool_names(config, card, device->vgpu.parent);
+}
+
+/* Since when it has been idle, CLOCK_MONOTONIC ms. */
+static int64_t idle_since(const struct reclaim_check *check, const struct inv_device *device)
+{
+	int64_t created = inventory_created_ms(check->host, &device->vgpu);
+	int64_t seen = seen_since(check->store, device->vgpu.id, device->node, check->note);
+
+	return seen > created ? seen : created;
+}
+
+/* Its mdevctl definition, if it has one, must go with it: may it? */
+static bool is_kept_by_mdevctl(const struct reclaim_check *check, const struct inv_device *device, int *defined,
+			       char why[REASON_SIZE])
+{
+	struct definition definition;
+	struct err err;
+
+	*defined = mdevctl_definition(&definition, check->host, device->vgpu.id, &err);
+	if (*defined < 0)
+		return say(true, why, "%.200s", err.text);
+	if (*defined == 1 && definition.starts && !reclaim_is_novas(check, device))
+		return say(true, why, "mdevctl starts it at boot (/etc/mdevctl.d/%s)", definition.parent);
+	return false;
+}
+
+bool reclaim_is_orphan(const struct reclaim_check *check, const struct inv_device *device, char why[REASON_SIZE],
+		       int64_t *due_ms)
+{
+	int64_t grace, since, now;
+	const char *domain;
+	int defined;
+
+	if (due_ms)
+		*due_ms = 0;
 	if (!check->config || !check->config->policy.reclaim_orphans)
 		return say(false, why, "reclaim = never: foreign devices stay");
 	if (!*device->vgpu.type)
@@ -57,23 +98,22 @@ bool reclaim_is_orphan(const struct reclaim_check *check, const struct inv_devic
 			   libvirt_files_unread(check->disk, false));
 	if (is_open(check, device->vgpu.id, why)) {
 		if (check->note)
-			seen_forget(check->store, device->vgpu.id);
+			seen_used(check->store, device->vgpu.id);
 		return false;
 	}
-	r = mdevctl_definition(&definition, check->host, device->vgpu.id, &err);
-	if (r < 0)
-		return say(false, why, "%.200s", err.text);
-	if (r == 1 && definition.starts)
-		return say(false, why, "mdevctl starts it at boot (/etc/mdevctl.d/%s)", definition.parent);
+	if (is_kept_by_mdevctl(check, device, &defined, why))
+		return false;
 	grace = (int64_t)check->config->policy.reclaim_grace_s * 1000;
-	idle = host_now_ms() - seen_since(check->store, device->vgpu.id, device->node, check->note);
-	if (idle < grace)
-		return say(false, why, "idle for %" PRId64 " s of the %" PRId64 " s of reclaim_grace", idle / 1000,
-			   grace / 1000);
-	return say(true, why,
-		   "an orphan: no lease, not open, in no domain's XML, not started by mdevctl, idle for %" PRId64
-		   " s%s",
-		   idle / 1000, r == 1 ? "; its mdevctl definition goes with it" : "");
+	since = idle_since(check, device);
+	now = host_now_ms();
+	if (due_ms)
+		*due_ms = since + grace;
+	if (now - since < grace)
+		return say(false, why, "idle for %" PRId64 " s of the %" PRId64 " s of reclaim_grace",
+			   (now - since) / 1000, grace / 1000);
+	return say(true, why, "an orphan: no lease, not open, in no domain's XML, %sidle for %" PRId64 " s%s",
+		   reclaim_is_novas(check, device) ? "" : "not started by mdevctl, ", (now - since) / 1000,
+		   defined ? "; its mdevctl definition goes with it" : "");
 }
 
 bool reclaim_at_work(const struct store *store, const struct lease *lease)

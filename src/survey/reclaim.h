@@ -3,7 +3,8 @@
  * May this device be removed to make capacity, or to clean up? The conditions, each with the sentence that people read.
  *
  * An orphan is a device with a type that is not open, in no lease, in no domain's XML on disk, not started by
- * mdevctl, and seen idle for reclaim_grace. One of ours may go when its domain no longer runs, nobody has it open, and
+ * mdevctl, and idle for reclaim_grace since its last sign of use: its creation, an open file, the end of a lease. What
+ * Nova has left goes though mdevctl starts it: Nova defines all that it creates, to be started at boot. One of ours may go when its domain no longer runs, nobody has it open, and
  * nobody is at work on it. What was found out before a lease was written says nothing about it.
  */
 #pragma once
@@ -20,6 +21,7 @@ struct reclaim_check {
 	const struct host *host;
 	const struct store *store;
 	const struct config *config; /* NULL: nothing foreign may go */
+	const struct inventory *inv; /* that the devices are of */
 	const struct vfio_users *users;
 	const struct libvirt_files *disk;
 	const char *asking; /* the domain that a VF is requested for: that it names the VF protects nobody; NULL none */
@@ -29,8 +31,18 @@ struct reclaim_check {
 	const void *arg;
 };
 
-/* May this foreign device go? `why` says why it goes or stays. */
-bool reclaim_is_orphan(const struct reclaim_check *check, const struct inv_device *device, char why[REASON_SIZE]);
+/*
+ * May this foreign device go? `why` says why it goes or stays. *due_ms (NULL: not asked): when reclaim_grace is over,
+ * CLOCK_MONOTONIC, if nothing else keeps it; else 0.
+ */
+bool reclaim_is_orphan(const struct reclaim_check *check, const struct inv_device *device, char why[REASON_SIZE],
+		       int64_t *due_ms);
+
+/*
+ * Is this foreign device one of Nova's: an mdev of a pGPU that the configuration gives to the pool, which is that of a
+ * nova.conf? Nova counts it, whatever its type, and never removes it.
+ */
+bool reclaim_is_novas(const struct reclaim_check *check, const struct inv_device *device);
 
 /*
  * May this lease be released without its domain asking? True also for a reservation that has expired. `exists`: its

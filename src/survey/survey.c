@@ -358,6 +358,7 @@ int survey_look(struct survey *s, struct err *err)
 		return r;
 	if (libvirt_files_unread(s->disk, false))
 		log_warn("what may be named in it stays: %s", libvirt_files_unread(s->disk, false));
+	check.inv = &s->inv;
 	check.users = s->users;
 	check.disk = s->disk;
 	check.asking = s->request->name;
@@ -373,7 +374,7 @@ int survey_look(struct survey *s, struct err *err)
 
 		if (is_stuck(s, device->vgpu.id))
 			continue;
-		if (lease ? reclaim_is_stale(&check, lease, true, why) : reclaim_is_orphan(&check, device, why))
+		if (lease ? reclaim_is_stale(&check, lease, true, why) : reclaim_is_orphan(&check, device, why, NULL))
 			memcpy(s->reclaimable[s->nreclaimable++].id, device->vgpu.id, ID_SIZE);
 	}
 	/* A lease without a device takes capacity until it is dropped; one of another framework counts, too. */

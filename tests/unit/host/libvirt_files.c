@@ -164,18 +164,21 @@ static void definitions(void)
 	tree_add(&tree, "etc/mdevctl.d/0000:85:00.0/" U " = {\"start\":\"auto\",\"mdev_type\":\"nvidia-223\"}\n");
 	ok(mdevctl_definition(&d, &tree.host, U, &err) == 1 && d.starts && strcmp(d.parent, "0000:85:00.0") == 0,
 	   "of two the one that starts by itself goes first");
-	ok(mdevctl_undefine(&tree.host, U, "0000:85:00.0", &err) == 0, "a definition is removed");
-	ok(mdevctl_definition(&d, &tree.host, U, &err) == 1 && strcmp(d.parent, "0000:84:00.0") == 0,
-	   "and that of the other parent is left");
-	ok(mdevctl_undefine(&tree.host, U, "0000:85:00.0", &err) == 0, "one that is not there is no error");
-	ok(mdevctl_undefine(&tree.host, U, "0000:99:00.0", &err) == 0, "nor is a parent that is not there");
-	ok(mdevctl_undefine(&tree.host, U, "..", &err) == -EINVAL, "a path is no parent: %s", err.text);
+	tree_add(&tree, "etc/mdevctl.d/0000:85:00.0/" V " = {\"start\":\"auto\",\"mdev_type\":\"nvidia-223\"}\n");
+	ok(mdevctl_defines(&tree.host, U), "a UUID with definitions is mdevctl's");
+	ok(mdevctl_undefine(&tree.host, U, &err) == 0, "its definitions are removed");
+	ok(mdevctl_definition(&d, &tree.host, U, &err) == 0 && !mdevctl_defines(&tree.host, U), "of all parents");
+	ok(mdevctl_defines(&tree.host, V), "and no other's");
+	ok(mdevctl_undefine(&tree.host, U, &err) == 0, "a UUID without one is no error");
+	ok(mdevctl_undefine(&tree.host, "../x", &err) == -EINVAL, "what is no UUID is one: %s", err.text);
 	tree_add(&tree, "etc/mdevctl.d/mtty/" U " = {\"start\":\"auto\"}\n");
 	ok(mdevctl_definition(&d, &tree.host, U, &err) == -EINVAL, "one without a type is an error: %s", err.text);
 	tree_add(&tree, "etc/mdevctl.d/mtty/" U " = {\"mdev_type\":\"../x\"}\n");
 	ok(mdevctl_definition(&d, &tree.host, U, &err) == -EINVAL, "so is one whose type is none: %s", err.text);
 	tree_add(&tree, "etc/mdevctl.d/mtty/" U " = {\"mdev_type\":\n");
 	ok(mdevctl_definition(&d, &tree.host, U, &err) == -EINVAL, "and one that is cut short: %s", err.text);
+	ok(mdevctl_defines(&tree.host, U), "what cannot be read may be a definition");
+	ok(mdevctl_undefine(&tree.host, U, &err) == 0 && !mdevctl_defines(&tree.host, U), "and is removed as one");
 	tree_end(&tree);
 	tree_begin(&tree, "");
 	ok(mdevctl_definition(&d, &tree.host, U, &err) == 0, "without mdevctl nothing is defined");

@@ -81,17 +81,72 @@ static void stale(void)
 	}
 }
 
+static int parent = UNKNOWN; /* of the device, in the inventory */
+static int64_t due_ms;
+
 static bool is_orphan(const char *id, const char *type, enum framework framework)
 {
-	struct inv_device device = { .vgpu.framework = framework, .node = 1 };
+	struct inv_device device = { .vgpu.framework = framework, .node = 1, .parent = parent };
 	char why[REASON_SIZE];
 	bool is;
 
 	text_copy(device.vgpu.id, sizeof(device.vgpu.id), id);
 	text_copy(device.vgpu.type, sizeof(device.vgpu.type), type);
-	is = reclaim_is_orphan(&check, &device, why);
+	is = reclaim_is_orphan(&check, &device, why, &due_ms);
 	printf("# %s\n", why);
 	return is;
+}
+
+/* The grace begins anew with each sign of use. */
+static void used(void)
+{
+	struct lease lease = { .vgpu = { .id = A, .type = "mtty-1", .parent = "mtty", .pgpu = "mtty" }, .domain = OFF };
+	struct err err = { 0 };
+	int64_t since = seen_since(&store, A, 1, false);
+
+	host_sleep_ms(5);
+	ok(lease_put(&store, &lease, &err) == 0 && lease_drop(&store, A, &err) == 0 &&
+		   seen_since(&store, A, 1, false) > since,
+	   "the end of a lease is a sign of use");
+	since = seen_since(&store, A, 1, false);
+	host_sleep_ms(5);
+	ok(lease_drop(&store, A, &err) == 0 && seen_since(&store, A, 1, false) == since,
+	   "a lease that is not there is none");
+	/* The kernel counts its time in steps of some milliseconds. */
+	host_sleep_ms(50);
+	tree_add(&tree, "sys/bus/mdev/devices/" A "/mdev_type = x\n");
+	config.policy.reclaim_grace_s = 3600;
+	is_orphan(A, "mtty-1", FW_MDEV);
+	ok(due_ms >= since + 3600 * 1000 + 25, "nor is a device younger than its creation");
+	config.policy.reclaim_grace_s = 0;
+}
+
+/* What mdevctl starts at boot, on a pGPU of the pool and on another one. */
+static void novas(void)
+{
+	static struct inv_pgpu cards[] = { { .address = "mtty" }, { .address = "0000:84:00.0" } };
+	static struct inv_parent parents[] = { { .name = "mtty", .pgpu = 0 }, { .name = "0000:84:00.0", .pgpu = 1 } };
+	static char addresses[][PARENT_SIZE] = { "mtty" };
+	static struct section section = { .type = "mtty-2", .addresses = addresses, .naddresses = 1 };
+	static const struct inventory inv = { .pgpus = cards, .npgpus = 2, .parents = parents, .nparents = 2 };
+
+	check.inv = &inv;
+	config.sections = &section;
+	config.nsections = 1;
+	parent = 0;
+	ok(!is_orphan(C, "mtty-1", FW_MDEV), "without nova_conf what mdevctl starts at boot stays");
+	config.policy.nova = true;
+	ok(is_orphan(C, "mtty-1", FW_MDEV), "with it an orphan of Nova may go, also of a type that is not enabled");
+	parent = 1;
+	ok(!is_orphan(C, "mtty-1", FW_MDEV), "but not on a pGPU that is not in the pool");
+	ok(is_orphan(A, "mtty-1", FW_MDEV), "where what mdevctl does not start goes as ever");
+	section.naddresses = 0;
+	ok(is_orphan(C, "mtty-1", FW_MDEV), "a type without addresses makes all pGPUs Nova's");
+	parent = UNKNOWN;
+	ok(!is_orphan(C, "mtty-1", FW_MDEV), "but for one that is not registered");
+	config.sections = NULL;
+	config.nsections = 0;
+	config.policy.nova = false;
 }
 
 static void orphans(void)
@@ -113,6 +168,8 @@ static void orphans(void)
 	host_sleep_ms(5);
 	ok(seen_since(&store, A, 1, false) < host_now_ms(), "one that may does");
 	config.policy.reclaim_grace_s = 0;
+	used();
+	novas();
 	config.policy.reclaim_orphans = false;
 	ok(!is_orphan(A, "mtty-1", FW_MDEV), "with reclaim = never nothing foreign goes");
 	check.config = NULL;

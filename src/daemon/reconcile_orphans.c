@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Orphans of Nova, removed when reclaim_grace is over: Nova counts each as a device, also of a type that is no longer
+ * enabled, and never removes one.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/text.h"
+#include "daemon/reconcile.h"
+#include "device/release.h"
+#include "model/event.h"
+
+enum {
+	REMOVE_MS = 1000, /* a removal that takes longer goes on in a child, and the next pass finds what came of it */
+	TURN_MS = 5000,   /* for all of a pass, which other releases do not wait for */
+	NEXT_MS = 1000,
+};
+
+static bool is_due(const struct gc_item *item)
+{
+	return !item->leased && item->novas && item->outcome == GC_GOES;
+}
+
+static void remove_one(struct reconcile *pass, struct gc_item *item)
+{
+	const struct vgpu_ref *vgpu = &item->vgpu;
+	const struct event_about about = { .vgpu = vgpu };
+	struct err err = { 0 };
+
+	if (release_orphan(pass->store, pass->policy, vgpu, host_now_ms() + REMOVE_MS, &err) == 0) {
+		item->outcome = GC_GONE;
+		event_log(EVENT_RECLAIMED, &about, "reconcile: removed %s, %s on %s: %s", vgpu->id, vgpu->type,
+			  vgpu->parent, item->why);
+		return;
+	}
+	item->outcome = GC_FAILED;
+	text_safe(item->trouble, sizeof(item->trouble), err.text);
+}
+
+void reconcile_orphans(struct reconcile *pass, reconcile_named *named, void *arg)
+{
+	int64_t end_ms = host_now_ms() + TURN_MS;
+	size_t n = 0;
+	const char **ids = calloc(pass->gc.n + 1, sizeof(*ids));
+	bool *is_named = calloc(pass->gc.n + 1, sizeof(*is_named));
+
+	if (!ids || !is_named)
+		abort();
+	for (size_t i = 0; i < pass->gc.n; i++)
+		if (is_due(&pass->gc.items[i]))
+			ids[n++] = pass->gc.items[i].vgpu.id;
+	if (n && named)
+		named(arg, ids, is_named, n);
+	n = 0;
+	for (size_t i = 0; i < pass->gc.n; i++) {
+		struct gc_item *item = &pass->gc.items[i];
+
+		if (!is_due(item))
+			continue;
+		if (is_named[n++])
+			item->outcome = GC_STAYS;
+		else if (host_now_ms() < end_ms)
+			remove_one(pass, item);
+		else
+			pass->again_ms = host_now_ms() + NEXT_MS;
+	}
+	free(ids);
+	free(is_named);
+}

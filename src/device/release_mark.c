@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The beginning of a release: the leases that a domain gives up, and whether their devices go. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/release.h"
+#include "host/mdevctl_files.h"
+#include "internal.h"
+#include "model/event.h"
+#include "model/owner.h"
+
+bool release_removes(const struct store *store, const struct lease *lease)
+{
+	struct owner_facts facts = { .framework = lease->vgpu.framework, .created = lease->origin == LEASE_CREATED };
+
+	if (!facts.created || lease->state == LEASE_RESERVED)
+		return false;
+	/* It may have been defined since. But what was cut off half made, or is undone, is ours to remove. */
+	if (lease->state == LEASE_ACTIVE && facts.framework == FW_MDEV)
+		facts.defined = mdevctl_defines(store->host, lease->vgpu.id);
+	return owner_origin(owner_of(&facts)) == LEASE_CREATED;
+}
+
+void release_give_up(const struct store *store, struct lease *lease)
+{
+	lease->origin = release_removes(store, lease) ? LEASE_CREATED : LEASE_ADOPTED;
+	lease->state = LEASE_RELEASING;
+}
+
+static int mark(struct store *store, struct lease *lease, struct release_ids *ids, struct err *err)
+{
+	const struct event_about about = event_of(lease);
+
+	/* Nothing was made for a reservation: a device under it is somebody else's. */
+	if (lease->state == LEASE_RESERVED) {
+		if (lease_drop(store, lease->vgpu.id, err) < 0)
+			return -err->code;
+		event_log(EVENT_RELEASED, &about, "release: domain %s: dropped the reservation of %s", lease->name,
+			  lease->vgpu.id);
+		return 0;
+	}
+	/*
+	 * Marked once: the driver's time runs from the first mark. But who marked it and still lives may take that
+	 * back, and would not know of this.
+	 */
+	if (lease->state != LEASE_RELEASING || host_process_lives(lease->writer, lease->writer_start)) {
+		release_give_up(store, lease);
+		if (lease_put(store, lease, err) < 0)
+			return -err->code;
+	}
+	ids->list[ids->n++] = lease->vgpu;
+	return 0;
+}
+
+int release_mark(struct store *store, const char *domain, int64_t asked_ms, int wait_ms, struct release_ids *ids,
+		 struct err *err)
+{
+	struct leases leases = { 0 };
+	int r = store_lock(store, wait_ms, err);
+
+	*ids = (struct release_ids){ 0 };
+	if (r < 0)
+		return r;
+	r = lease_list(store, &leases, err);
+	ids->list = calloc(leases.n + 1, sizeof(*ids->list));
+	if (!ids->list)
+		r = err_sys(err, ENOMEM, "releasing vGPUs");
+	for (size_t i = 0; r == 0 && ids->list && i < leases.n; i++)
+		if (strcmp(leases.list[i].domain, domain) == 0 && leases.list[i].since_ms <= asked_ms)
+			r = mark(store, &leases.list[i], ids, err);
+	store_unlock(store);
+	lease_list_free(&leases);
+	return r;
+}

@@ -1,0 +1,135 @@
+#!/usr/bin/env bash
+# Orphans of Nova: each goes with its definition, at the handler's time, at a start that needs the capacity, by gc and by retype.
+# shellcheck disable=SC2119 # Functions with arguments that may be left out.
+# shellcheck source=tests/lib/leased.sh
+. "${srcdir:?}/tests/lib/leased.sh"
+host t4:2
+a=0000:84:00.0 b=0000:85:00.0
+nova=$root/etc/nova/nova.conf
+
+# settings [POLICY]...: a compute node whose Nova has the first card.
+settings() {
+	configure <<-END
+		[devices]
+		nova_conf = /etc/nova/nova.conf
+		[policy]
+		driver_cleanup = 0
+		$(printf '%s\n' "$@")
+	END
+}
+# nova_conf TYPE: what Nova enables.
+nova_conf() {
+	mkdir -p "${nova%/*}" "$root/etc/libvirt/qemu"
+	printf '[devices]\nenabled_mdev_types = %s\n[mdev_%s]\ndevice_addresses = %s\n' "$1" "$1" $a >"$nova"
+}
+numbered() { printf '%s%02x' "${u1%??}" "$1"; }
+# leave N [PARENT [TYPE [START]]]: a device as Nova leaves it, with its definition.
+leave() {
+	make_device "${2:-$a}" "${3:-nvidia-222}" "$(numbered "$1")"
+	mkdir -p "$root/etc/mdevctl.d/${2:-$a}"
+	printf '{"mdev_type": "%s", "start": "%s", "attrs": []}\n' "${3:-nvidia-222}" "${4:-auto}" \
+		>"$root/etc/mdevctl.d/${2:-$a}/$(numbered "$1")"
+}
+there() { test -e "$root/sys/bus/mdev/devices/$(numbered "$1")"; }
+defined() { test -e "$root/etc/mdevctl.d/${2:-$a}/$(numbered "$1")"; }
+left() { # N...: the devices and definitions that are left, by number
+	local n
+	for n; do
+		there "$n" && printf '%s ' "$n"
+		{ defined "$n" || defined "$n" $b; } && printf 'd%s ' "$n"
+	done
+}
+is_left() { [ "$(left 1 2 3 4 5)" = "$1" ]; }
+clear_all() {
+	local d
+	rm -rf "$root/etc/mdevctl.d" "$root/etc/libvirt/qemu"/* "$root/run/vgpu-lease/seen"
+	for d in $(devices); do echo 1 >"$root/sys/bus/mdev/devices/$d/remove"; done
+}
+
+### gc and retype
+settings
+nova_conf nvidia-222
+leave 1
+leave 2 $a nvidia-222 manual
+leave 3 $b
+leave 4
+echo "<domain><uuid>$vm_uuid</uuid><address uuid='$(numbered 4)'/></domain>" >"$root/etc/libvirt/qemu/i.xml"
+lease gc >"$work/gc"
+is "$(left 1 2 3 4)" "1 d1 2 d2 3 d3 4 d4 " "within reclaim_grace nothing goes"
+lease gc --dry-run --grace 0 >"$work/gc"
+is "$(left 1 2 3 4)" "1 d1 2 d2 3 d3 4 d4 " "a dry run with --grace 0 removes nothing"
+holds "but says that the definition would go, too" says M_DEFINITION_GOES <"$work/gc"
+lease gc --grace 0 >"$work/gc"
+is "$(left 1 2 3 4)" "3 d3 4 d4 " "gc --grace 0 removes Nova's orphans with their definitions"
+holds "a device of a pGPU that Nova does not have is mdevctl's" says M_MDEVCTL_STARTS "/etc/mdevctl.d/$b" <"$work/gc"
+holds "one that a domain names is its" says M_NAMED_BY i <"$work/gc"
+fails "a grace is a number" lease gc --grace soon
+settings 'reclaim = never'
+leave 1
+lease gc --grace 0 >"$work/gc"
+is "$(left 1)" "1 d1 " "reclaim = never keeps them"
+clear_all
+
+### A type that was changed
+settings
+leave 1
+leave 2
+nova_conf nvidia-223
+fails "a pGPU whose type was changed is blocked by orphans in their grace" lease retype $a nvidia-223
+lease retype $a nvidia-223 --dry-run --grace 0 >"$work/retype" 2>"$work/err"
+is "$? $(left 1 2) $(cat "$work/err")" "0 1 d1 2 d2  " "a dry run of retype says what would go, and advises nothing"
+holds "retype --grace 0 frees it" lease retype $a nvidia-223 --grace 0
+is "$(left 1 2)" "" "with the definitions, which would bring the old type back"
+nova_conf nvidia-222
+clear_all
+
+### A start that needs the capacity
+settings 'reclaim_grace = 0'
+for n in {1..16}; do leave "$n"; done
+another 32 >"$work/32.xml"
+holds "a start on a pGPU that is full of orphans" prepare "$work/32.xml"
+is "$(ls "$root/sys/bus/mdev/devices" | wc -l) $(ls "$root/etc/mdevctl.d/$a" | wc -l)" "16 15" "takes the place of one, and of its definition"
+release "$work/32.xml"
+clear_all
+
+### A definition that cannot be removed
+settings
+leave 1
+read_only() { # COMMAND...: mdevctl's directory is read-only for this command alone
+	unshare --mount sh -c 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"' "$root/etc/mdevctl.d" "$@"
+}
+fails "gc fails where a definition cannot be removed" read_only "$builddir/vgpu-lease" --root "$root" gc --grace 0
+holds "which it says" says M_DEFINITION_STAYS "$root/etc/mdevctl.d/$a/$(numbered 1)" "Read-only file system" \
+	< <(read_only "$builddir/vgpu-lease" --root "$root" gc --grace 0 2>&1)
+is "$(left 1)" "1 d1 " "and keeps the device, so that no definition is without one"
+clear_all
+
+### A claim that Nova keeps in its memory alone
+settings 'reclaim_grace = 0'
+nova_conf nvidia-222
+leave 1
+lease gc >"$work/gc"
+is "$(left 1)" "" "a device that Nova's check before a migration has claimed may be reclaimed"
+hook vm migrate begin - <"$vm" >"$work/migrated.xml"
+is "$? $(cat "$work/migrated.xml")" "0 " "the migration keeps its UUID"
+prepare
+is "$(devices)$(type_of $u1)" "$u1 nvidia-222" "and the device is created again"
+release
+clear_all
+
+### The handler, when the grace is over
+settings 'reclaim_grace = 2'
+leave 1
+leave 2
+leave 3 $b
+open_device "$(numbered 2)"
+start
+holds "the handler removes an orphan of Nova" eventually is_left "2 d2 3 d3 "
+holds "which is said" said M_HANDLER_ORPHAN "$(numbered 1)" nvidia-222 $a
+sleep 1
+holds "and keeps what is open, or not Nova's" is_left "2 d2 3 d3 "
+close_device
+kill -HUP "$daemon"
+holds "what is closed goes in a later pass" eventually is_left "3 d3 "
+stop
+tap_done
