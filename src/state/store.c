@@ -63,11 +63,11 @@ int store_open(struct store *store, const struct host *host, bool make, struct e
 
 void store_note_call(const char *root)
 {
-	const char *path = root ? STORE_CALLED : "/" STORE_CALLED;
-	autoclose int dir = root ? open(root, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+	autoclose int dir = open(root ? root : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-	if (utimensat(dir, path, NULL, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT) {
-		autoclose int fd = openat(dir, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (dir >= 0 && utimensat(dir, STORE_CALLED, NULL, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT) {
+		autoclose int fd = openat(dir, STORE_CALLED, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+					  0600);
 		(void)fd;
 	}
 }
