@@ -20,7 +20,7 @@
 #include "internal.h"
 
 enum {
-	STEP_FIRST_US = 200, /* the kernel is done by then, mostly */
+	STEP_FIRST_US = 50, /* the kernel is done by then, mostly */
 	STEP_LAST_US = 20000,
 };
 
