@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/auto.h"
 #include "internal.h"
@@ -46,12 +47,23 @@ static const char *keep_name(struct config *config, const char *name, struct err
 	return *slot;
 }
 
-static int take_text(struct draft *draft, const char *name, const char *text, size_t len, enum dialect dialect,
-		     struct err *err)
+static int take_text(struct draft *draft, const char *name, const char *text, size_t len, struct err *err)
 {
 	const char *file = keep_name(draft->config, name, err);
 
-	return file ? config_ini_read(draft, file, text, len, dialect, err) : -err->code;
+	return file ? config_ini_read(draft, file, text, len, err) : -err->code;
+}
+
+/* The draft gets the text: its entries point into it. */
+static int take_nova_text(struct draft *draft, const char *name, char **text, size_t len, struct err *err)
+{
+	const char *file = keep_name(draft->config, name, err);
+	char **slot = file ? list_add(&draft->texts, &draft->ntexts, sizeof(*slot)) : NULL;
+
+	if (!slot)
+		return err_sys(err, ENOMEM, "%s", name);
+	*slot = steal_ptr(text);
+	return config_nova_read(draft, file, *slot, len, err);
 }
 
 static int take_file(struct draft *draft, int dir, const struct source *source, struct err *err)
@@ -60,7 +72,11 @@ static int take_file(struct draft *draft, int dir, const struct source *source, 
 	size_t len;
 	int r = config_file_read(dir, source, &text, &len, err);
 
-	return r < 0 ? r : take_text(draft, source->name, text, len, source->dialect, err);
+	if (r < 0)
+		return r;
+	if (source->dialect == DIALECT_NOVA)
+		return take_nova_text(draft, source->name, &text, len, err);
+	return take_text(draft, source->name, text, len, err);
 }
 
 /* A file that cannot be taken: what it may enable is not known then. */
@@ -70,33 +86,30 @@ static int file_mistake(struct draft *draft, int r, const struct err *err)
 	return config_mistake(draft, r, err);
 }
 
-static int take_drop_in(struct draft *draft, int dir, const char *path, const char *name, struct err *err)
+static int take_drop_in(struct draft *draft, int dir, const struct source *source, struct err *err)
 {
-	int r = take_file(draft, dir, &(struct source){ path, name, DIALECT_OURS }, err);
+	int r = take_file(draft, dir, source, err);
 
 	/* A drop-in that goes away while it is read is a failure, but the configuration is not missing. */
 	if (r == -ENOENT)
-		r = spot_err(&(struct spot){ .file = name }, err,
+		r = spot_err(&(struct spot){ .file = source->name }, err,
 			     "missing: removed while being read, or a dangling link");
 	return file_mistake(draft, r, err);
 }
 
-/* The drop-ins in PATH.d; NAME.d in messages. */
-static int take_drop_ins(struct draft *draft, int dir, const char *path, const char *name, struct err *err)
+/* The files in a directory of drop-ins, ours or Nova's. */
+static int take_drop_ins(struct draft *draft, int dir, const struct source *source, struct err *err)
 {
 	char file[PATH_MAX + 300], file_name[2 * PATH_MAX + 300];
 	struct dirent **list;
-	int n, r;
+	int n = config_file_drop_ins(dir, source, &list, err);
+	int r = file_mistake(draft, n < 0 ? n : 0, err);
 
-	snprintf(file, sizeof(file), "%s.d", path);
-	snprintf(file_name, sizeof(file_name), "%s.d", name);
-	n = config_file_drop_ins(dir, file, file_name, &list, err);
-	r = file_mistake(draft, n < 0 ? n : 0, err);
 	for (int i = 0; i < n; i++) {
-		snprintf(file, sizeof(file), "%s.d/%s", path, list[i]->d_name);
-		snprintf(file_name, sizeof(file_name), "%s.d/%s", name, list[i]->d_name);
+		snprintf(file, sizeof(file), "%s/%s", source->path, list[i]->d_name);
+		snprintf(file_name, sizeof(file_name), "%s/%s", source->name, list[i]->d_name);
 		if (r == 0)
-			r = take_drop_in(draft, dir, file, file_name, err);
+			r = take_drop_in(draft, dir, &(struct source){ file, file_name, source->dialect }, err);
 		free(list[i]);
 	}
 	free(list);
@@ -109,40 +122,46 @@ static int take_drop_ins(struct draft *draft, int dir, const char *path, const c
  */
 static int take_own_files(struct draft *draft, int dir, const char *root, const char *path, struct err *err)
 {
-	char name[2 * PATH_MAX];
+	char name[2 * PATH_MAX], drop_ins[PATH_MAX + 2], drop_ins_name[2 * PATH_MAX + 2];
 	int r;
 
 	snprintf(name, sizeof(name), "%s%s%s", root, dir == AT_FDCWD ? "" : "/", path);
 	r = file_mistake(draft, take_file(draft, dir, &(struct source){ path, name, DIALECT_OURS }, err), err);
-	return r < 0 ? r : take_drop_ins(draft, dir, path, name, err);
+	if (r < 0)
+		return r;
+	snprintf(drop_ins, sizeof(drop_ins), "%s.d", path);
+	snprintf(drop_ins_name, sizeof(drop_ins_name), "%s.d", name);
+	return take_drop_ins(draft, dir, &(struct source){ drop_ins, drop_ins_name, DIALECT_OURS }, err);
 }
 
-static int take_nova(struct draft *draft, const struct host *host, struct err *err)
+/* A file as Nova's --config-file, a directory as its --config-dir. */
+static int take_nova_path(struct draft *draft, const struct nova_path *path, struct err *err)
 {
 	char name[2 * PATH_MAX];
-	struct source source = { .name = name, .dialect = DIALECT_NOVA };
+	struct source source = { path->path + strspn(path->path, "/"), name, DIALECT_NOVA };
+	struct stat st;
 	int r;
 
-	if (!draft->nova_conf)
-		return 0;
-	if (!host)
-		return spot_err(&draft->nova_at, err, "a nova.conf cannot be read here");
-	snprintf(name, sizeof(name), "%s%s", host->name, draft->nova_conf);
-	source.path = draft->nova_conf + strspn(draft->nova_conf, "/");
-	r = take_file(draft, host->root, &source, err);
+	if (!draft->host)
+		return spot_err(&path->at, err, "a nova.conf cannot be read here");
+	snprintf(name, sizeof(name), "%s%s", draft->host->name, path->path);
+	if (fstatat(draft->host->root, source.path, &st, 0) == 0 && S_ISDIR(st.st_mode))
+		r = take_drop_ins(draft, draft->host->root, &source, err);
+	else
+		r = take_file(draft, draft->host->root, &source, err);
 	/*
 	 * What fails before its text is read has no line of its own. A missing nova.conf is no missing configuration.
 	 */
 	if (r < 0 && r != -EINVAL)
-		r = spot_err(&draft->nova_at, err, "%s: %s", name, err_describe(-r));
+		r = spot_err(&path->at, err, "%s: %s", name, err_describe(-r));
 	return file_mistake(draft, r, err);
 }
 
 /* The end of both ways in: nova.conf, the checks; after a failure config holds the defaults and nothing to free. */
-static int finish(struct draft *draft, int r, const struct host *host, struct err *err)
+static int finish(struct draft *draft, int r, struct err *err)
 {
-	if (r == 0)
-		r = take_nova(draft, host, err);
+	for (size_t i = 0; r == 0 && i < draft->npaths; i++)
+		r = take_nova_path(draft, &draft->paths[i], err);
 	if (r == 0)
 		r = config_draft_finish(draft, err);
 	if (r == 0 && draft->mistakes && draft->mistakes->n) {
@@ -165,7 +184,7 @@ int config_load(struct config *config, const struct host *host, const char *path
 int config_load_all(struct config *config, const struct host *host, const char *path, struct config_notes *mistakes,
 		    struct err *err)
 {
-	struct draft draft = { .config = config, .mistakes = mistakes };
+	struct draft draft = { .config = config, .host = host, .mistakes = mistakes };
 	int r;
 
 	config_default(config);
@@ -173,16 +192,16 @@ int config_load_all(struct config *config, const struct host *host, const char *
 		r = take_own_files(&draft, AT_FDCWD, "", path, err);
 	else
 		r = take_own_files(&draft, host->root, host->name, "etc/vgpu-lease.conf", err);
-	return finish(&draft, r, host, err);
+	return finish(&draft, r, err);
 }
 
 int config_parse(struct config *config, const char *name, const char *text, size_t len, const struct host *host,
 		 struct err *err)
 {
-	struct draft draft = { .config = config };
+	struct draft draft = { .config = config, .host = host };
 
 	config_default(config);
-	return finish(&draft, take_text(&draft, name, text, len, DIALECT_OURS, err), host, err);
+	return finish(&draft, take_text(&draft, name, text, len, err), err);
 }
 
 void config_free(struct config *config)
@@ -207,6 +226,11 @@ const struct section *config_section(const struct config *config, const char *ty
 		if (strcmp(config->sections[i].type, type) == 0)
 			return &config->sections[i];
 	return NULL;
+}
+
+bool config_takes_rest(const struct section *section)
+{
+	return !section->vf && !section->named && !section->naddresses && !section->nmatches;
 }
 
 int config_quota(const struct config *config, const char *project)

@@ -2,7 +2,7 @@
 /*
  * The configuration: what the administrator gives to the pool, and how it is to be shared out.
  *
- * /etc/vgpu-lease.conf, its drop-ins, and the [devices] and [mdev_*] sections of a nova.conf that it names. A file is
+ * /etc/vgpu-lease.conf, its drop-ins, and the [devices] and [mdev_*] sections of the files of Nova that it names. A file is
  * either right as a whole or refused with file and line: a mistake never leads to a pool other than the one that was
  * meant. What the host really has is not looked at here.
  */
@@ -17,7 +17,7 @@
 #include "model/request.h"
 
 enum {
-	CLASS_SIZE = 64,
+	CLASS_SIZE = 256,
 	SECTION_SIZE = 50, /* inih keeps 49 characters of a section's name and cuts the rest silently */
 	NO_LIMIT = -1,
 	CONFIG_MISTAKES_MAX = 50,
@@ -44,10 +44,11 @@ struct match {
  * defaults.
  */
 struct section {
-	char type[TYPE_SIZE];
+	char type[TYPE_SIZE];    /* with a '?': Nova enables a text that cannot be a type */
 	char name[SECTION_SIZE]; /* as it is spelt: mdev_X, vgpu_X, vf_X; "" where it has none */
 	bool vf;                 /* plain VFs: a [vf_NAME] section, `type` is its NAME */
-	bool nova;               /* it stands in a nova.conf */
+	bool nova;               /* nova.conf enables its type, or in a draft: it stands there */
+	bool named;              /* Nova took addresses for it that no device has */
 	char (*addresses)[PARENT_SIZE];
 	struct place *addresses_at; /* of each: where it stands */
 	size_t naddresses;
@@ -138,6 +139,9 @@ void config_free(struct config *config);
 
 /* The section of a type, NULL where it is not enabled. */
 const struct section *config_section(const struct config *config, const char *type);
+
+/* Does it get the pGPUs that no section names, unless another such section stands before it? */
+bool config_takes_rest(const struct section *section);
 
 /* What a project may hold on this host; "" is a domain without a project. */
 int config_quota(const struct config *config, const char *project);

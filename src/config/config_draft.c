@@ -21,7 +21,7 @@ static void section_free(struct section *section)
 	section->naddresses = section->nmatches = 0;
 }
 
-static struct section *find_section(const struct draft *draft, const char *type, bool nova)
+struct section *config_draft_find(const struct draft *draft, const char *type, bool nova)
 {
 	for (size_t i = 0; i < draft->nsections; i++)
 		if (draft->sections[i].nova == nova && strcmp(draft->sections[i].type, type) == 0)
@@ -40,11 +40,20 @@ static void section_default(struct section *section, const char *type)
 	text_copy(section->type, TYPE_SIZE, type);
 }
 
-static int take_type(struct draft *draft, const char *type, const struct spot *at, enum dialect dialect,
-		     struct section **section, struct err *err)
+struct section *config_draft_add(struct draft *draft, const char *type)
+{
+	struct section *s = list_add(&draft->sections, &draft->nsections, sizeof(*s));
+
+	if (s)
+		section_default(s, type);
+	return s;
+}
+
+static int take_type(struct draft *draft, const char *type, const struct spot *at, struct section **section,
+		     struct err *err)
 {
 	bool vf = strncmp(at->section, "vf_", 3) == 0;
-	struct section *s = find_section(draft, type, dialect == DIALECT_NOVA);
+	struct section *s = config_draft_find(draft, type, false);
 
 	/* One file must not speak of a type twice; a later file (a drop-in) replaces keys of an earlier one. */
 	if (s && (s->file == at->file || s->vf != vf))
@@ -52,12 +61,10 @@ static int take_type(struct draft *draft, const char *type, const struct spot *a
 	if (!s && draft->nsections == SECTIONS_MAX)
 		return spot_err(at, err, "more than %d sections", SECTIONS_MAX);
 	if (!s) {
-		s = list_add(&draft->sections, &draft->nsections, sizeof(*s));
+		s = config_draft_add(draft, type);
 		if (!s)
 			return err_sys(err, ENOMEM, "%s", at->file);
-		section_default(s, type);
 		s->vf = vf;
-		s->nova = dialect == DIALECT_NOVA;
 	}
 	text_copy(s->name, sizeof(s->name), at->section);
 	s->file = at->file;
@@ -66,8 +73,8 @@ static int take_type(struct draft *draft, const char *type, const struct spot *a
 	return 0;
 }
 
-const struct key *config_draft_section(struct draft *draft, const struct spot *at, enum dialect dialect,
-				       struct section **section, struct err *err)
+const struct key *config_draft_section(struct draft *draft, const struct spot *at, struct section **section,
+				       struct err *err)
 {
 	static const struct {
 		const char *name;
@@ -87,7 +94,7 @@ const struct key *config_draft_section(struct draft *draft, const struct spot *a
 			continue;
 		if (known[i].name[n - 1] == '_') {
 			if (type_parse(type, at->section + n))
-				return take_type(draft, type, at, dialect, section, err) < 0 ? NULL : known[i].keys;
+				return take_type(draft, type, at, section, err) < 0 ? NULL : known[i].keys;
 			spot_err(at, err, "'%s' is not a type ID such as nvidia-35", at->section + n);
 			return NULL;
 		}
@@ -109,20 +116,19 @@ const struct key *config_draft_section(struct draft *draft, const struct spot *a
 /* What our files say of a type stands for what nova.conf says of it. */
 static struct section *section_of(const struct draft *draft, const char *type)
 {
-	struct section *own = find_section(draft, type, false);
+	struct section *own = config_draft_find(draft, type, false);
 
-	return own ? own : find_section(draft, type, true);
+	return own ? own : config_draft_find(draft, type, true);
 }
 
-/* The types in their order: ours, if one of our files has the list. */
-static const struct enabled_list *enabled_list(const struct draft *draft)
+const struct enabled_list *config_draft_enabled(const struct draft *draft)
 {
 	return &draft->enabled[draft->enabled[DIALECT_OURS].at.line ? DIALECT_OURS : DIALECT_NOVA];
 }
 
 static bool is_named(const struct draft *draft, const char *type)
 {
-	const struct enabled_list *list = enabled_list(draft);
+	const struct enabled_list *list = config_draft_enabled(draft);
 
 	for (size_t i = 0; i < list->n; i++)
 		if (strcmp(list->types[i].type, type) == 0)
@@ -130,13 +136,9 @@ static bool is_named(const struct draft *draft, const char *type)
 	return false;
 }
 
-/*
- * A type's section without its type is a slip of ours, every day's life in a nova.conf. One that is not used loses its
- * lists: so nothing clashes with it.
- */
+/* A section without its type is a slip of ours. It loses its lists: so nothing clashes with it. */
 static int check_section(struct draft *draft, struct section *s, struct err *err)
 {
-	const struct section *first = section_of(draft, s->type);
 	bool named = is_named(draft, s->type);
 	struct spot at = spot_of(s);
 
@@ -146,14 +148,9 @@ static int check_section(struct draft *draft, struct section *s, struct err *err
 	if (s->vf && !s->naddresses && !s->nmatches)
 		return spot_err(&at, err,
 				"missing device_addresses or device_match: no plain VF is in a pool by default");
-	if (s == first && (s->vf || named))
+	if (s->vf || named)
 		return 0;
 	section_free(s);
-	if (s != first)
-		return spot_warn(&at, draft->config, false, err, "not used: replaced by [%s] (%s:%d)", first->name,
-				 first->file, first->line);
-	if (s->nova)
-		return spot_warn(&at, draft->config, false, err, "not used: its type is not enabled");
 	return spot_err(&at, err, "type not enabled: add %s to enabled_mdev_types in [devices]", s->type);
 }
 
@@ -209,12 +206,8 @@ static int count_addresses(const struct draft *draft, struct err *err)
 /* What only the whole can tell. */
 static int check_sections(struct draft *draft, struct err *err)
 {
-	const struct enabled_list *ours = &draft->enabled[DIALECT_OURS], *nova = &draft->enabled[DIALECT_NOVA];
 	int r = 0;
 
-	if (ours->at.line && nova->at.line)
-		r = spot_warn(&nova->at, draft->config, false, err, "not used: replaced by %s (%s:%d)", ours->at.key,
-			      ours->at.file, ours->at.line);
 	for (size_t i = 0; r == 0 && i < draft->nsections; i++)
 		r = config_mistake(draft, check_section(draft, &draft->sections[i], err), err);
 	if (r == 0)
@@ -245,7 +238,7 @@ static struct section *move_section(struct config *config, struct section *from,
 static int fill_sections(struct draft *draft, struct err *err)
 {
 	struct config *config = draft->config;
-	const struct enabled_list *list = enabled_list(draft);
+	const struct enabled_list *list = config_draft_enabled(draft);
 	const char *unnamed = NULL;
 
 	for (size_t i = 0; i < list->n; i++) {
@@ -257,7 +250,8 @@ static int fill_sections(struct draft *draft, struct err *err)
 		if (!s->file)
 			s->file = list->at.file;
 		s->enabled_at = list->types[i].at;
-		if (s->naddresses || s->nmatches || config->policy.several_types)
+		s->nova = list == &draft->enabled[DIALECT_NOVA];
+		if (!config_takes_rest(s) || config->policy.several_types)
 			continue;
 		if (unnamed &&
 		    spot_warn(
@@ -283,27 +277,44 @@ int config_draft_finish(struct draft *draft, struct err *err)
 	/* Without the list of types, each section would look like one too many. */
 	if (draft->unsure)
 		return 0;
-	r = check_sections(draft, err);
-	if (r == 0)
+	r = config_nova_apply(draft, err);
+	if (r == 0 && !draft->unsure)
+		r = check_sections(draft, err);
+	if (r == 0 && !draft->unsure)
 		r = fill_sections(draft, err);
 	if (r < 0)
 		return r;
 	/* Nova makes the vGPUs of its own guests, and takes one that is free there for its next. */
-	draft->config->policy.nova = draft->nova_conf != NULL;
-	if (draft->nova_conf && !draft->reuse_given)
+	draft->config->policy.nova = draft->npaths > 0;
+	if (draft->npaths && !draft->reuse_given)
 		draft->config->policy.reuse_free = false;
-	if (draft->config->nsections)
+	if (draft->config->nsections || draft->unsure)
 		return 0;
 	return spot_warn(&whole, draft->config, true, err,
 			 "no type is enabled, so the pool is empty: set enabled_mdev_types in [devices]");
 }
 
+void config_draft_drop_paths(struct draft *draft)
+{
+	for (size_t i = 0; i < draft->npaths; i++)
+		free(draft->paths[i].path);
+	free(draft->paths);
+	draft->paths = NULL;
+	draft->npaths = 0;
+}
+
 void config_draft_free(struct draft *draft)
 {
+	config_draft_drop_paths(draft);
+	for (size_t i = 0; i < draft->ntexts; i++)
+		free(draft->texts[i]);
+	free(draft->texts);
+	free(draft->entries);
 	for (size_t i = 0; i < draft->nsections; i++)
 		section_free(&draft->sections[i]);
 	free(draft->sections);
+	for (size_t i = 0; i < draft->enabled[DIALECT_NOVA].n; i++)
+		free(draft->enabled[DIALECT_NOVA].types[i].text);
 	free(draft->enabled[DIALECT_OURS].types);
 	free(draft->enabled[DIALECT_NOVA].types);
-	free(draft->nova_conf);
 }

@@ -61,9 +61,9 @@ static int is_drop_in(const struct dirent *entry)
 	return entry->d_name[0] != '.' && n > 5 && strcmp(entry->d_name + n - 5, ".conf") == 0;
 }
 
-int config_file_drop_ins(int dir, const char *path, const char *name, struct dirent ***list, struct err *err)
+int config_file_drop_ins(int dir, const struct source *source, struct dirent ***list, struct err *err)
 {
-	autoclose int fd = file_dir(dir, path);
+	autoclose int fd = file_dir(dir, source->path);
 	struct stat st;
 	int n;
 
@@ -71,10 +71,10 @@ int config_file_drop_ins(int dir, const char *path, const char *name, struct dir
 	if (fd == -ENOENT)
 		return 0;
 	if (fd < 0 || fstat(fd, &st) < 0)
-		return err_sys(err, fd < 0 ? -fd : errno, "%s", name);
+		return err_sys(err, fd < 0 ? -fd : errno, "%s", source->name);
 	/* Whoever may write to the directory can take a file away. */
-	if (check_trust(&st, name, DIALECT_OURS, err) < 0)
+	if (check_trust(&st, source->name, source->dialect, err) < 0)
 		return -err->code;
 	n = scandirat(fd, ".", list, is_drop_in, by_bytes);
-	return n < 0 ? err_sys(err, errno, "%s", name) : n;
+	return n < 0 ? err_sys(err, errno, "%s", source->name) : n;
 }

@@ -12,7 +12,6 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/auto.h"
 #include "base/text.h"
@@ -24,7 +23,6 @@ struct reader {
 	struct draft *draft;
 	struct err *err;
 	const char *file, *at, *end;
-	enum dialect dialect;
 	int line;
 	int failed;                                        /* the negative errno that ends it */
 	enum { SKIP_NONE, SKIP_VALUE, SKIP_SECTION } skip; /* up to the next key, or the next section */
@@ -40,7 +38,7 @@ struct reader {
 	int seen[KEYS_MAX];     /* the lines of its keys */
 
 	bool open;             /* a line that begins with white space continues the value */
-	const struct key *key; /* NULL: one of Nova's own, or in an unknown section */
+	const struct key *key; /* NULL: in an unknown section */
 	int key_line, value_line;
 	char *value;
 	size_t len;
@@ -53,22 +51,12 @@ static void mistake(struct reader *r, int e)
 		r->failed = e;
 }
 
-/* oslo.config takes quotes off the first line of a value. */
-static void unquote(char *value)
-{
-	size_t n = strcspn(value, "\n");
-
-	if (n >= 2 && (*value == '"' || *value == '\'') && value[n - 1] == *value)
-		value[0] = value[n - 1] = ' ';
-}
-
 /* The value is complete. */
 static void end_key(struct reader *r)
 {
 	struct setting t = {
 		.draft = r->draft,
 		.section = r->section,
-		.dialect = r->dialect,
 		.key = r->key,
 		.at = { .file = r->file, .line = r->key_line, .section = r->name },
 		.err = r->err,
@@ -81,8 +69,6 @@ static void end_key(struct reader *r)
 	if (!r->key)
 		return;
 	r->value[r->len] = '\0';
-	if (r->dialect == DIALECT_NOVA)
-		unquote(r->value);
 	t.at.key = r->key->name;
 	e = config_key_set(&t, r->value);
 	r->draft->unsure |= e < 0 && r->keys == config_devices_keys;
@@ -134,12 +120,11 @@ static void begin_key(struct reader *r, const char *name)
 		return;
 	}
 	r->key = config_key(r->keys, name);
-	if (!r->keys->name || (r->dialect == DIALECT_NOVA && (!r->key || !r->key->nova))) {
-		r->key = NULL;
-	} else if (!r->key) {
+	if (!r->key && r->keys->name) {
 		key_mistake(r, config_key_unknown(r->keys, &at, r->err));
 		return;
-	} else {
+	}
+	if (r->key) {
 		seen = &r->seen[r->key - r->keys];
 		if (*seen && !r->key->many) {
 			key_mistake(r, spot_err(&at, r->err, "duplicates %s (line %d)", name, *seen));
@@ -180,13 +165,6 @@ static int take_piece(void *user, const char *section, const char *name, const c
 	return 1;
 }
 
-static bool is_shared(const char *header)
-{
-	if (strncasecmp(header, "[devices", 8) == 0)
-		return !isalnum((unsigned char)header[8]) && !strchr("_-.", header[8] ? header[8] : ']');
-	return strncasecmp(header, "[mdev_", 6) == 0 || strncasecmp(header, "[vgpu_", 6) == 0;
-}
-
 static void take_header(struct reader *r)
 {
 	static const struct key none[] = { { 0 } };
@@ -200,7 +178,7 @@ static void take_header(struct reader *r)
 	}
 	snprintf(r->name, sizeof(r->name), "%.*s", (int)n - 1, r->text + 1);
 	memset(r->seen, 0, sizeof(r->seen));
-	r->keys = config_draft_section(r->draft, &at, r->dialect, &r->section, r->err);
+	r->keys = config_draft_section(r->draft, &at, &r->section, r->err);
 	if (r->keys)
 		return;
 	r->keys = none;
@@ -218,17 +196,11 @@ static void cut_comment(char *s)
 /* Takes comments and white space off the end. Returns false where nothing is left. */
 static bool trim(struct reader *r)
 {
-	bool blank = r->text[strspn(r->text, " \t\r")] == '\0';
-
-	/* oslo.config: comments are whole lines and not indented, and end the value above, as blank lines do. */
-	if (r->dialect == DIALECT_NOVA)
-		blank |= r->text[0] == '#' || r->text[0] == ';';
-	else
-		cut_comment(r->text);
-	if (blank) {
+	if (r->text[strspn(r->text, " \t\r")] == '\0') {
 		end_key(r);
 		return false;
 	}
+	cut_comment(r->text);
 	for (size_t n = strlen(r->text); n > 0 && isspace((unsigned char)r->text[n - 1]); n--)
 		r->text[n - 1] = '\0';
 	return r->text[0];
@@ -236,17 +208,11 @@ static bool trim(struct reader *r)
 
 static bool check_line(struct reader *r)
 {
-	for (const char *s = r->text; *s; s++) {
+	for (const char *s = r->text; *s; s++)
 		if (iscntrl((unsigned char)*s) && *s != '\t') {
 			fail(r, "unexpected control character (%02x)", (unsigned char)*s);
 			return false;
 		}
-		/* oslo.config takes it for part of the value, inih for a comment. */
-		if (*s == ';' && s > r->text && isspace((unsigned char)s[-1])) {
-			fail(r, "nova.conf has no comments after values: move the comment to a line of its own");
-			return false;
-		}
-	}
 	if (isspace((unsigned char)r->text[0]) && !r->open) {
 		fail(r, "indented line without a key above to continue");
 		return false;
@@ -272,7 +238,7 @@ static int copy_line(struct reader *r)
 	if (!r->text)
 		return err_sys(r->err, ENOMEM, "%s:%d", r->file, r->line);
 	if (r->text[0] == '[')
-		r->skip = r->dialect == DIALECT_NOVA && !is_shared(r->text) ? SKIP_SECTION : SKIP_NONE;
+		r->skip = SKIP_NONE;
 	else if (r->skip == SKIP_VALUE && begins_anew(r->text))
 		r->skip = SKIP_NONE;
 	if (!r->skip && memchr(raw, '\0', len))
@@ -325,18 +291,10 @@ static char *next_line(char *line, int size, void *stream)
 	return line;
 }
 
-int config_ini_read(struct draft *draft, const char *file, const char *text, size_t len, enum dialect dialect,
-		    struct err *err)
+int config_ini_read(struct draft *draft, const char *file, const char *text, size_t len, struct err *err)
 {
 	autofree char *value = malloc(VALUE_MAX + 1);
-	struct reader r = { .draft = draft,
-			    .err = err,
-			    .file = file,
-			    .at = text,
-			    .end = text + len,
-			    .dialect = dialect,
-			    .skip = dialect == DIALECT_NOVA ? SKIP_SECTION : SKIP_NONE,
-			    .value = value };
+	struct reader r = { .draft = draft, .err = err, .file = file, .at = text, .end = text + len, .value = value };
 
 	if (!value)
 		return err_sys(err, ENOMEM, "%s", file);

@@ -136,7 +136,7 @@ int config_key_set(const struct setting *t, char *value)
 	lines = strchr(value, '\n');
 	if (lines && !t->key->list)
 		return spot_err(&t->at, t->err, "takes a single line, but an indented line follows and continues it");
-	if (t->dialect == DIALECT_OURS && value[strspn(value, " ,\t\n")] == '\0')
+	if (value[strspn(value, " ,\t\n")] == '\0')
 		return spot_err(&t->at, t->err, "missing value: remove the line to use the default");
 	if (!t->key->list)
 		squeeze(value);

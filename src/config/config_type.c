@@ -9,11 +9,11 @@
 #include "internal.h"
 #include "base/text.h"
 
-enum { ADDRESSES_MAX = 1024, MATCHES_MAX = 256, TYPES_MAX = 256, INSTANCES_MAX = 65535, NUMA_MAX = 1023 };
+enum { MATCHES_MAX = 256, PATHS_MAX = 64, NUMA_MAX = 1023 };
 
 static int add_enabled(const struct setting *t, char *item)
 {
-	struct enabled_list *list = &t->draft->enabled[t->dialect];
+	struct enabled_list *list = &t->draft->enabled[DIALECT_OURS];
 	struct enabled *slot;
 	char type[TYPE_SIZE];
 
@@ -35,7 +35,7 @@ static int add_enabled(const struct setting *t, char *item)
 
 static int set_enabled(const struct setting *t, char *value)
 {
-	struct enabled_list *list = &t->draft->enabled[t->dialect];
+	struct enabled_list *list = &t->draft->enabled[DIALECT_OURS];
 
 	if (list->at.file == t->at.file)
 		return spot_err(&t->at, t->err, "duplicates %s (line %d)", list->at.key, list->at.line);
@@ -45,24 +45,48 @@ static int set_enabled(const struct setting *t, char *value)
 	return config_each_item(t, value, add_enabled);
 }
 
-static int set_nova_conf(const struct setting *t, char *value)
+static int add_nova_conf(const struct setting *t, char *item)
 {
-	if (value[0] != '/' || strlen(value) >= PATH_MAX)
-		return spot_err(&t->at, t->err, "'%.80s' is not an absolute path", value);
-	free(t->draft->nova_conf);
-	t->draft->nova_conf = strdup(value);
-	t->draft->nova_at = t->at;
-	t->draft->nova_at.section = "devices";
-	return t->draft->nova_conf ? 0 : err_sys(t->err, ENOMEM, "%s", t->at.file);
+	struct draft *draft = t->draft;
+	struct nova_path *slot;
+
+	if (item[0] != '/' || strlen(item) >= PATH_MAX)
+		return spot_err(&t->at, t->err, "'%.80s' is not an absolute path", item);
+	for (size_t i = 0; i < draft->npaths; i++)
+		if (strcmp(draft->paths[i].path, item) == 0)
+			return spot_err(&t->at, t->err, "%s is listed twice", item);
+	if (draft->npaths == PATHS_MAX)
+		return spot_err(&t->at, t->err, "more than %d files", PATHS_MAX);
+	slot = list_add(&draft->paths, &draft->npaths, sizeof(*slot));
+	if (!slot || !(slot->path = strdup(item)))
+		return err_sys(t->err, ENOMEM, "%s", t->at.file);
+	slot->at = t->at;
+	slot->at.section = "devices"; /* t->at.section does not live as long */
+	return 0;
 }
 
-/*
- * A pGPU, a VF, or a virtual parent. Nova calls a virtual parent as libvirt's node devices are called,
- * subsystem_device: mtty_mtty, mdpy_mdpy; sysfs calls it mtty. So a word that stands twice around a _ is that word.
- */
+static int set_nova_conf(const struct setting *t, char *value)
+{
+	config_draft_drop_paths(t->draft);
+	return config_each_item(t, value, add_nova_conf);
+}
+
+bool config_halve(char *word)
+{
+	char *half = strchr(word, '_');
+
+	while (half &&
+	       (strlen(half + 1) != (size_t)(half - word) || strncmp(word, half + 1, (size_t)(half - word)) != 0))
+		half = strchr(half + 1, '_');
+	if (half)
+		*half = '\0';
+	return half;
+}
+
+/* A pGPU, a VF, or a virtual parent. */
 static int parse_address(char out[PARENT_SIZE], const char *s, const struct spot *at, struct err *err)
 {
-	char pci[PCI_SIZE], *half;
+	char pci[PCI_SIZE];
 
 	if (pci_parse(pci, s)) {
 		text_copy(out, PARENT_SIZE, pci);
@@ -77,11 +101,7 @@ static int parse_address(char out[PARENT_SIZE], const char *s, const struct spot
 			"'%.80s' is neither a PCI address with domain, such as 0000:84:00.0, nor a virtual parent, such as "
 			"mtty; separate addresses with commas",
 			s);
-	half = strchr(out, '_');
-	while (half && (strlen(half + 1) != (size_t)(half - out) || strncmp(out, half + 1, (size_t)(half - out)) != 0))
-		half = strchr(half + 1, '_');
-	if (half)
-		*half = '\0';
+	config_halve(out);
 	return 0;
 }
 
@@ -98,8 +118,8 @@ static int add_address(const struct setting *t, char *item)
 	for (size_t i = 0; i < s->naddresses; i++)
 		if (strcmp(s->addresses[i], address) == 0)
 			return spot_err(&t->at, t->err, "%s is listed twice", address);
-	if (s->naddresses == ADDRESSES_MAX)
-		return spot_err(&t->at, t->err, "more than %d addresses", ADDRESSES_MAX);
+	if (s->naddresses == SECTION_ADDRESSES_MAX)
+		return spot_err(&t->at, t->err, "more than %d addresses", SECTION_ADDRESSES_MAX);
 	place = list_add(&s->addresses_at, &n, sizeof(*place));
 	slot = list_add(&s->addresses, &s->naddresses, PARENT_SIZE);
 	if (!place || !slot)
@@ -203,23 +223,22 @@ static int set_params(const struct setting *t, char *value)
 }
 
 const struct key config_devices_keys[] = {
-	{ .name = "enabled_mdev_types", .set = set_enabled, .list = true, .nova = true },
-	{ .name = "enabled_vgpu_types", .set = set_enabled, .list = true, .nova = true },
-	{ .name = "nova_conf", .set = set_nova_conf },
+	{ .name = "enabled_mdev_types", .set = set_enabled, .list = true },
+	{ .name = "enabled_vgpu_types", .set = set_enabled, .list = true },
+	{ .name = "nova_conf", .set = set_nova_conf, .list = true },
 	{ 0 },
 };
 
 /* The first one is not for plain VFs: config_vf_keys. */
 const struct key config_mdev_keys[] = {
 	{ .name = "vgpu_params", .set = set_params },
-	{ .name = "device_addresses", .set = set_addresses, .list = true, .nova = true },
+	{ .name = "device_addresses", .set = set_addresses, .list = true },
 	{ .name = "device_match", .set = set_match, .list = true },
 	{ .name = "max_instances",
 	  .set = config_set_number,
-	  .nova = true,
 	  .offset = offsetof(struct section, max_instances),
 	  .min = 1,
 	  .max = INSTANCES_MAX },
-	{ .name = "mdev_class", .set = set_class, .nova = true },
+	{ .name = "mdev_class", .set = set_class },
 	{ 0 },
 };

@@ -6,6 +6,9 @@
  *     config_ini.c    text -> sections, keys and values (the only file with inih)
  *     config_keys.c   a key and its value -> struct draft, by the table of its section; messages with their place
  *     config_type.c, config_policy.c   the tables, and the values that are more than a number or a word
+ *     config_nova_file.c     a nova.conf -> its entries, as oslo.config's parser has them
+ *     config_nova_options.c  entries -> the values of Nova's options
+ *     config_nova.c          Nova's options -> struct draft
  *     config_draft.c  struct draft -> struct config; what only the whole can tell
  *     config.c        which files, in which order; the public functions
  */
@@ -13,9 +16,9 @@
 
 #include "config/config.h"
 
-enum { KEYS_MAX = 16, SECTIONS_MAX = 1024 };
+enum { KEYS_MAX = 16, SECTIONS_MAX = 1024, TYPES_MAX = 256, SECTION_ADDRESSES_MAX = 1024, INSTANCES_MAX = 65535 };
 
-/* Ours, or nova.conf as oslo.config reads it: only the sections and keys that Nova and we share are read in it. */
+/* Whose rules hold for a file: ours, or those of Nova and its oslo.config. */
 enum dialect { DIALECT_OURS, DIALECT_NOVA };
 
 /* A file to be read. */
@@ -35,6 +38,22 @@ struct spot {
 struct enabled {
 	char type[TYPE_SIZE];
 	struct place at;
+	char *text; /* as Nova has it; NULL: as `type` */
+	bool twice;
+};
+
+/* A file or directory of nova_conf. */
+struct nova_path {
+	char *path; /* absolute */
+	struct spot at;
+};
+
+/* A header or a key in a section that may concern us; the text is that of draft->texts. */
+struct nova_entry {
+	struct place at;
+	const char *section; /* as it is spelt; oslo.config takes no notice of case */
+	const char *key;     /* NULL: a header */
+	const char *value;   /* whole; further lines begin with '\n' */
 };
 
 /* The configuration while its files are read. */
@@ -45,11 +64,16 @@ struct draft {
 	struct enabled_list {
 		struct enabled *types;
 		size_t n;
-		struct spot at; /* line 0: no file has the key */
-	} enabled[2];           /* by dialect */
-	struct place fixed[3];  /* the last [devices], [policy], [quota] */
-	char *nova_conf;        /* absolute; NULL */
-	struct spot nova_at;
+		struct spot at;  /* line 0: no file has the key */
+	} enabled[2];            /* by dialect */
+	struct place fixed[3];   /* the last [devices], [policy], [quota] */
+	struct nova_path *paths; /* nova_conf */
+	size_t npaths;
+	struct nova_entry *entries; /* of all of its files, in the order in which they are read */
+	size_t nentries;
+	char **texts;
+	size_t ntexts;
+	const struct host *host; /* NULL: there is none */
 	bool reuse_given;
 	struct config_notes *mistakes; /* NULL: the first one ends it */
 	bool unsure;                   /* after a mistake, what is enabled is not known */
@@ -59,7 +83,6 @@ struct draft {
 struct setting {
 	struct draft *draft;
 	struct section *section; /* NULL in a section that is not a type's */
-	enum dialect dialect;
 	const struct key *key;
 	struct spot at;
 	struct err *err;
@@ -77,7 +100,6 @@ struct key {
 	int (*set)(const struct setting *t, char *value); /* may take `value` apart */
 	bool list;                                        /* may continue on the next lines */
 	bool many;                                        /* may stand there often: project:ID */
-	bool nova;                                        /* Nova has it, too */
 	size_t offset;  /* of an int, in a type's section in struct section, else in struct config */
 	long min, max;  /* of a number */
 	bool unlimited; /* a number may also be this word, NO_LIMIT */
@@ -128,21 +150,76 @@ int config_file_read(int dir, const struct source *source, char **text, size_t *
 struct dirent;
 
 /*
- * The drop-ins in a directory, sorted by their bytes: their number, 0 where it is missing. The caller frees each and
- * the list.
+ * The *.conf of a directory, sorted by their bytes: their number, 0 where it is missing. The caller frees each and the
+ * list.
  */
-int config_file_drop_ins(int dir, const char *path, const char *name, struct dirent ***list, struct err *err);
+int config_file_drop_ins(int dir, const struct source *source, struct dirent ***list, struct err *err);
 
 /*
  * Reads a text into the draft; `file` lives as long as config. A key replaces that of an earlier file. -EINVAL with
  * file and line for what is wrong, or could be read otherwise than it was meant.
  */
-int config_ini_read(struct draft *draft, const char *file, const char *text, size_t len, enum dialect dialect,
-		    struct err *err);
+int config_ini_read(struct draft *draft, const char *file, const char *text, size_t len, struct err *err);
 
+/* "mtty_mtty", as libvirt calls the node device mtty, becomes "mtty"; false where the word is not of that form. */
+bool config_halve(char *word);
+
+/*
+ * Reads a nova.conf as oslo.config does; -EINVAL where that refuses it. `text` is taken apart and, with `file`, lives as
+ * long as the draft.
+ */
+int config_nova_read(struct draft *draft, const char *file, char *text, size_t len, struct err *err);
+
+/* Python's white space at `s`, UTF-8: its bytes, 0 where there is none; and both ends cut off, in place. */
+size_t config_nova_space(const char *s);
+char *config_nova_strip(char *s);
+
+/*
+ * The entry that decides an option, as oslo.config has it: the last file that has the key under the first of the names
+ * counts, in it the name before the deprecated one, and the last of several. `type` NULL: [devices]
+ * enabled_mdev_types. NULL: no file has it.
+ */
+enum nova_option { NOVA_TYPES, NOVA_ADDRESSES, NOVA_CLASS, NOVA_MAX };
+extern const char *const config_nova_keys[]; /* the name of an option in a type's section */
+const struct nova_entry *config_nova_find(const struct draft *draft, const char *type, enum nova_option option);
+
+/* Is this entry's section that of the type: [mdev_TYPE], or [vgpu_TYPE] with `old`? */
+bool config_nova_is_of(const struct nova_entry *entry, const char *type, bool old);
+
+/* What Nova calls an enabled type. */
+const char *config_nova_text(const struct enabled *enabled);
+
+/*
+ * The value of an option, $names replaced, which the caller frees; *value is NULL where no file has it. What is enabled
+ * must be in the draft before the options of types are asked for.
+ */
+int config_nova_value(const struct draft *draft, const char *type, enum nova_option option, char **value,
+		      struct err *err);
+int config_nova_class(const struct draft *draft, const char *type, char class[CLASS_SIZE], struct err *err);
+int config_nova_max(const struct draft *draft, const char *type, int *max, struct err *err);
+
+/* Where an entry stands, for a message. */
+struct spot config_nova_spot(const struct nova_entry *entry);
+
+/*
+ * All files are read: what nova.conf enables, and the sections of the enabled types that none of our files has. To be
+ * called once, before what only the whole can tell is checked.
+ */
+int config_nova_apply(struct draft *draft, struct err *err);
 /* A section begins: NULL and an error, or the keys that it may have; *section is a type's. */
-const struct key *config_draft_section(struct draft *draft, const struct spot *at, enum dialect dialect,
-				       struct section **section, struct err *err);
+const struct key *config_draft_section(struct draft *draft, const struct spot *at, struct section **section,
+				       struct err *err);
+
+/* What is enabled: by ours, if one of our files has the list. */
+const struct enabled_list *config_draft_enabled(const struct draft *draft);
+
+/* The section of a type in our files, or in nova.conf; NULL where there is none. */
+struct section *config_draft_find(const struct draft *draft, const char *type, bool nova);
+
+/* Adds one with the defaults; NULL without memory. */
+struct section *config_draft_add(struct draft *draft, const char *type);
+
+void config_draft_drop_paths(struct draft *draft);
 
 /* Checks the whole and fills config->sections. */
 int config_draft_finish(struct draft *draft, struct err *err);

@@ -68,7 +68,7 @@ static void look_at_missing(struct check *check, const struct missing_card *miss
 		check_report(check_at(check, "%s", missing->address), CHECK_WARN, "load the driver that makes vGPUs",
 			     "%s (%s takes all pGPUs, and the host has none)", missing->reason, missing->section->type);
 	else
-		check_report(check_at_place(check, &missing->at), CHECK_FAIL,
+		check_report(check_at_place(check, &missing->at), missing->section->nova ? CHECK_WARN : CHECK_FAIL,
 			     missing->how == MISSING_NAMED ? "fix the cause, or remove it from device_addresses"
 							   : "fix the cause, or narrow the match",
 			     "%s: %s (configured for %s)", missing->address, missing->reason, missing->section->type);

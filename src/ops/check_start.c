@@ -235,12 +235,13 @@ static void report_no_card(struct check *check, const struct section *section, c
 			     "correct device_match; 'vgpu-lease inventory' lists the pGPUs",
 			     "device_match of %s matches no pGPU of this host: a start with it would be refused",
 			     section->type);
-	else if (first && first != section)
+	else if (first && first != section && config_takes_rest(section))
 		check_report(check, CHECK_WARN, "name its pGPUs in device_addresses or device_match",
 			     "no pGPU is left for %s: %s, enabled before it, gets all that no section names",
 			     section->type, first->type);
-	else
-		check_report(check, CHECK_FAIL, "'vgpu-lease types' shows what this host can make",
+	else /* one nova.conf can serve many hosts, and Nova takes no notice of what a host has not */
+		check_report(check, section->nova ? CHECK_WARN : CHECK_FAIL,
+			     "'vgpu-lease types' shows what this host can make",
 			     "no pGPU of this host serves %s: a start with it would be refused", section->type);
 }
 
@@ -253,10 +254,9 @@ void check_starts(struct check *check)
 		const struct section *section = &config->sections[i];
 		int kinds = kinds_of(check->pool, section);
 
-		if (!first && !section->vf && !section->naddresses && !section->nmatches &&
-		    !config->policy.several_types)
+		if (!first && config_takes_rest(section) && !config->policy.several_types)
 			first = section;
-		if (!kinds && !section->naddresses) {
+		if (!kinds && (section->nova || !section->naddresses)) {
 			report_no_card(check, section, first);
 			continue;
 		}

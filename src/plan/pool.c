@@ -102,7 +102,7 @@ static enum claim claim_of(const struct pool *pool, const struct section *s, con
 		return how == NAMED_WHOLE ? CLAIM_ADDRESS : CLAIM_VFS;
 	if (matches_card(s, card))
 		return CLAIM_MATCH;
-	return s->vf || s->naddresses || s->nmatches ? CLAIM_NONE : CLAIM_DEFAULT;
+	return config_takes_rest(s) ? CLAIM_DEFAULT : CLAIM_NONE;
 }
 
 /* Of equal rank: by the card's own address, or by those of its VFs. */

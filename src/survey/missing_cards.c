@@ -104,7 +104,7 @@ static bool is_gpu_for(const struct inv_pci *device, const char *type)
 
 static void add_idle(struct found *found, const struct section *section)
 {
-	if (section->vf || section->naddresses || section->nmatches)
+	if (!config_takes_rest(section))
 		return;
 	for (int g = 0; g < (int)found->pool->inv->npgpus; g++)
 		if (pool_serves(found->pool, g, section->type))

@@ -19,11 +19,11 @@ libraries='
 <fuse	src/sim/(fuse(_[a-z]+)?|internal)\.[ch]
 '
 
-# Paths of sysfs stand as text in these only: they know the kernel's layout.
-sysfs='src/(host/[a-z_]+|device/(kernel(_[a-z]+)?|internal)|sim/[a-z_]+|base/host)\.[ch]'
+# Paths of sysfs stand as text in these only: they know the kernel's layout, or where Nova looks.
+sysfs='src/(host/[a-z_]+|config/config_nova|device/(kernel(_[a-z]+)?|internal)|sim/[a-z_]+|base/host)\.[ch]'
 
 # What plan may call outside of itself: lookups in what was read, memory, text.
-plan_calls='config_(section|quota)|inventory_(device|offer|parent|type)|lease_find|request_(names|excludes)|text_copy|abort|calloc|malloc|reallocarray|realloc|free'
+plan_calls='config_(section|quota|takes_rest)|inventory_(device|offer|parent|type)|lease_find|request_(names|excludes)|text_copy|abort|calloc|malloc|reallocarray|realloc|free'
 plan_calls+='|mem[a-z]+|str[a-z]+|v?snprintf|bsearch|qsort|__stack_chk_fail|__[a-z]+_chk'
 
 # What a directory may include: itself, and all that comes before it.

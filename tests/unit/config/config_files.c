@@ -179,20 +179,20 @@ static void trust(void)
 	tree_end(&tree);
 }
 
-static const char nova_conf[] = "stray = 1\n"
-				"[DEFAULT]\n"
+static const char nova_conf[] = "[DEFAULT]\n"
 				"enabled_apis = osapi_compute ; a\n"
 				"log = a\n  [devices]\n  enabled_mdev_types = never\n"
-				"debug\n"
+				"debug = true\n"
 				"[DEFAULT]\n"
-				"[pci\n"
+				"[pci]\n"
 				"[devices_old]\nenabled_mdev_types = never\n"
+				"# [devices]\n"
 				"[devices]\n"
 				"; a comment\n"
 				"enabled_mdev_types = nvidia-35,nvidia-36,\n"
 				"some = thing\n  over\n  lines\n"
 				"some = thing else\n"
-				"[libvirt]\n\x01\xff\n"
+				"[libvirt]\nx = \x01\n"
 				"[mdev_nvidia-35]\n"
 				"device_addresses = 0000:84:00.0,\n\t0000:85:00.0\n"
 				"max_instances: 4\n"
@@ -249,35 +249,48 @@ static void nova_is_read(void)
 	tree_end(&tree);
 }
 
+#define A "[devices]\nenabled_mdev_types = a, b\n"
+
 static const struct {
 	const char *sentence, *text, *message;
 } nova_refused[] = {
-	{ "a bad address", "[mdev_nvidia-35]\ndevice_addresses = 84:00.0\n",
-	  "ROOT/etc/nova/nova.conf:2: [mdev_nvidia-35] device_addresses: {M_CONF_BAD_ADDRESS|84:00.0}" },
-	{ "a comment behind a value, which Nova takes for a part of it",
-	  "[devices]\nenabled_mdev_types = nvidia-35 # small\n",
-	  "ROOT/etc/nova/nova.conf:2: [devices] enabled_mdev_types: {M_CONF_BAD_TYPE_IN_LIST|nvidia-35 # small}" },
-	{ "the same with the sign that inih would strip", "[devices]\nenabled_mdev_types = nvidia-35 ; small\n",
-	  "ROOT/etc/nova/nova.conf:2: {M_CONF_NOVA_COMMENT}" },
-	{ "a key that comes twice", "[mdev_a]\nmax_instances = 1\nmax_instances = 2\n",
-	  "ROOT/etc/nova/nova.conf:3: [mdev_a] max_instances: {M_CONF_DUPLICATE|max_instances|line 2}" },
-	{ "a section that comes twice", "[devices]\n[DEFAULT]\n[devices]\n",
-	  "ROOT/etc/nova/nova.conf:3: [devices]: {M_CONF_DUPLICATE|[devices]|ROOT/etc/nova/nova.conf:1}" },
+	{ "a bad address", A "[mdev_a]\ndevice_addresses = 84:00.0\n",
+	  "ROOT/etc/nova/nova.conf:4: [mdev_a] device_addresses: {M_CONF_NOVA_ADDRESS|84:00.0}" },
+	{ "a libvirt name", A "[mdev_a]\ndevice_addresses = mtty_mtty, pci_0000_84_00_0\n",
+	  "ROOT/etc/nova/nova.conf:4: [mdev_a] device_addresses: {M_CONF_NOVA_ADDRESS|pci_0000_84_00_0}" },
 	{ "a section's bracket that does not close", "[mdev_nvidia-35\n",
-	  "ROOT/etc/nova/nova.conf:1: {M_CONF_BAD_HEADER|[mdev_nvidia-35}" },
-	{ "a section in capitals", "[DEVICES]\n", "ROOT/etc/nova/nova.conf:1: [DEVICES]: {M_CONF_UNKNOWN_SECTION}" },
-	{ "an indented comment, which Nova takes for a part of the list", "[mdev_a]\ndevice_addresses = mtty,\n  # b\n",
-	  "ROOT/etc/nova/nova.conf:3: [mdev_a] device_addresses: {M_CONF_BAD_ADDRESS_CONTINUED|# b}" },
-	{ "a list whose last line alone is in quotes", "[mdev_a]\ndevice_addresses = mtty,\n  'mdpy'\n",
-	  "ROOT/etc/nova/nova.conf:3: [mdev_a] device_addresses: {M_CONF_BAD_ADDRESS_CONTINUED|'mdpy'}" },
+	  "ROOT/etc/nova/nova.conf:1: {M_CONF_NOVA_HEADER|[mdev_nvidia-35}" },
+	{ "a comment behind a header", "[mdev_a] # x\n",
+	  "ROOT/etc/nova/nova.conf:1: {M_CONF_NOVA_HEADER|[mdev_a] # x}" },
+	{ "a section without a name", "[]\n", "ROOT/etc/nova/nova.conf:1: {M_CONF_NOVA_HEADER|[]}" },
+	{ "a line without a value, in any section", "[DEFAULT]\ndebug\n",
+	  "ROOT/etc/nova/nova.conf:2: {M_CONF_NOT_A_LINE|debug}" },
+	{ "a value without a key", "[DEFAULT]\n= 1\n", "ROOT/etc/nova/nova.conf:2: {M_CONF_NO_KEY}" },
+	{ "a key before the first section", "\na = 1\n[DEFAULT]\n",
+	  "ROOT/etc/nova/nova.conf:2: {M_CONF_BEFORE_SECTION|a}" },
+	{ "another encoding, in a comment, too", "# x\r# caf\xe9\n",
+	  "ROOT/etc/nova/nova.conf:2: {M_CONF_NOVA_UTF8|e9}" },
+	{ "an indented comment, which Nova takes for a part of the list",
+	  A "[mdev_a]\ndevice_addresses = mtty_mtty,\n  # b\n",
+	  "ROOT/etc/nova/nova.conf:5: [mdev_a] device_addresses: {M_CONF_NOVA_ADDRESS|# b}" },
+	{ "a list whose last line alone is in quotes", A "[mdev_a]\ndevice_addresses = mtty_mtty,\n  'mdpy_mdpy'\n",
+	  "ROOT/etc/nova/nova.conf:5: [mdev_a] device_addresses: {M_CONF_NOVA_ADDRESS|'mdpy_mdpy'}" },
 	{ "a line that continues what a comment ended", "[mdev_a]\ndevice_addresses = mtty,\n# b\n  mdpy\n",
 	  "ROOT/etc/nova/nova.conf:4: {M_CONF_INDENTED}" },
-	{ "a cap over two lines", "[mdev_a]\nmax_instances = 1\n  2\n",
-	  "ROOT/etc/nova/nova.conf:2: [mdev_a] max_instances: {M_CONF_ONE_LINE}" },
+	{ "a cap over two lines", A "[mdev_a]\nmax_instances = 1\n  2\n",
+	  "ROOT/etc/nova/nova.conf:4: [mdev_a] max_instances: {M_CONF_NOVA_NUMBER|1\n2}" },
+	{ "a cap of nothing", A "[mdev_a]\nmax_instances = 0\n",
+	  "ROOT/etc/nova/nova.conf:4: [mdev_a] max_instances: {M_CONF_NOVA_NUMBER|0}" },
+	{ "a class that is none", A "[mdev_a]\nmdev_class = vgpu\n",
+	  "ROOT/etc/nova/nova.conf:4: [mdev_a] mdev_class: {M_CONF_BAD_CLASS|vgpu}" },
+	{ "another option's value", A "[mdev_a]\nmax_instances = $my_ip\n",
+	  "ROOT/etc/nova/nova.conf:4: [mdev_a] max_instances: {M_CONF_NOVA_NAME|my_ip}" },
 	{ "one address under two types",
-	  "[devices]\nenabled_mdev_types = a, b\n[mdev_a]\ndevice_addresses = mtty\n[vgpu_b]\n"
-	  "device_addresses = mtty_mtty\n",
-	  "ROOT/etc/nova/nova.conf:6: [vgpu_b] device_addresses: {M_CONF_GIVEN_TWICE|mtty|mdev_a|ROOT/etc/nova/nova.conf:4}" },
+	  A "[mdev_a]\ndevice_addresses = mtty_mtty\n[vgpu_b]\ndevice_addresses = mtty_mtty\n",
+	  "ROOT/etc/nova/nova.conf:6: [vgpu_b] device_addresses: {M_CONF_NOVA_TWICE|mtty_mtty|ROOT/etc/nova/nova.conf:4}" },
+	{ "a type with addresses twice",
+	  "[devices]\nenabled_mdev_types = a,\n  a\n[mdev_a]\ndevice_addresses = mtty_mtty\n",
+	  "ROOT/etc/nova/nova.conf:2: [devices] enabled_mdev_types: {M_CONF_NAMED_TWICE|a}" },
 };
 
 static void nova_is_checked(void)
@@ -302,6 +315,76 @@ static void nova_is_checked(void)
 	change("etc/nova/nova.conf", 0666, (uid_t)-1);
 	is(load(&c, NULL), message_in("ROOT/etc/nova/nova.conf: {M_CONF_OTHER_WRITABLE|ROOT/etc/nova/nova.conf}"),
 	   "one that everybody may write is refused");
+	tree_end(&tree);
+}
+
+static const struct {
+	const char *sentence, *text, *warning;
+} nova_warned[] = {
+	{ "a key that comes twice: the last counts", A "[mdev_a]\nmax_instances = 1\nmax_instances = 2\n",
+	  "ROOT/etc/nova/nova.conf:4: [mdev_a] max_instances: {M_CONF_REPLACED|[mdev_a] max_instances|ROOT/etc/nova/nova.conf:5}" },
+	{ "the old name of the list beside the new one", A "enabled_vgpu_types = c\n",
+	  "ROOT/etc/nova/nova.conf:3: [devices] enabled_vgpu_types: {M_CONF_REPLACED|[devices] enabled_mdev_types|ROOT/etc/nova/nova.conf:2}" },
+	{ "addresses under the old name beside those under the new one",
+	  A "[mdev_a]\ndevice_addresses = mtty_mtty\n[vgpu_a]\ndevice_addresses = mdpy_mdpy\n",
+	  "ROOT/etc/nova/nova.conf:6: [vgpu_a] device_addresses: {M_CONF_REPLACED|[mdev_a] device_addresses|ROOT/etc/nova/nova.conf:4}" },
+	{ "a cap that Nova does not read", A "[vgpu_a]\nmax_instances = 2\n",
+	  "ROOT/etc/nova/nova.conf:4: [vgpu_a] max_instances: {M_CONF_NOVA_OLD_SECTION|a}" },
+	{ "a class that Nova does not use", A "[mdev_a]\nmdev_class = CUSTOM_A\n",
+	  "ROOT/etc/nova/nova.conf:4: [mdev_a] mdev_class: {M_CONF_NOVA_CLASS}" },
+	{ "a comment behind a value, which Nova takes for a part of it",
+	  "[devices]\nenabled_mdev_types = nvidia-35 ; small\n",
+	  "ROOT/etc/nova/nova.conf:2: [devices] enabled_mdev_types: {M_CONF_NOVA_NO_TYPE|nvidia-35 ; small}" },
+	{ "an address in capitals", A "[mdev_a]\ndevice_addresses = 0000:3B:00.0\n",
+	  "ROOT/etc/nova/nova.conf:4: [mdev_a] device_addresses: {M_CONF_NOVA_NO_DEVICE|0000:3B:00.0|0000:3b:00.0}" },
+	{ "an address that is empty", A "[mdev_a]\ndevice_addresses = mtty_mtty,\n  ,mdpy_mdpy\n",
+	  "ROOT/etc/nova/nova.conf:5: [mdev_a] device_addresses: {M_CONF_NOVA_ODD_DEVICE|}" },
+};
+
+static void nova_is_explained(void)
+{
+	struct config c;
+
+	tree_begin(&tree, "etc/\nsys/devices/virtual/\n");
+	put("etc/vgpu-lease.conf", "[devices]\nnova_conf = /etc/nova/nova.conf\n");
+	for (size_t i = 0; i < ARRAY_SIZE(nova_warned); i++) {
+		put("etc/nova/nova.conf", nova_warned[i].text);
+		is(load(&c, NULL), "", nova_warned[i].sentence);
+		is(warning(&c, 0), message_in(nova_warned[i].warning), "... and check says so");
+		config_free(&c);
+	}
+	tree_end(&tree);
+}
+
+static void nova_in_several_files(void)
+{
+	struct config c;
+	const struct section *s;
+
+	tree_begin(&tree, "etc/\netc/nova/conf.d/\n");
+	put("etc/vgpu-lease.conf",
+	    "[devices]\nnova_conf = /etc/nova/nova.conf,\n  /etc/nova/conf.d, /etc/nova/last.conf\n");
+	put("etc/nova/nova.conf", A "[mdev_a]\nmax_instances = 1\nmdev_class = CUSTOM_A\n");
+	put("etc/nova/conf.d/9.conf", "[vgpu_a]\ndevice_addresses = 0000:84:00.0\n");
+	put("etc/nova/conf.d/10.conf", "[mdev_a]\ndevice_addresses = 0000:85:00.0\nmax_instances = 2\n");
+	put("etc/nova/conf.d/.x.conf", "nonsense\n");
+	put("etc/nova/conf.d/x.conf.bak", "nonsense\n");
+	put("etc/nova/last.conf", "[devices]\nenabled_vgpu_types = a\n");
+	is(load(&c, NULL), "", "files and directories of Nova's are read");
+	s = config_section(&c, "a");
+	ok(c.nsections == 1 && c.nfiles == 5, "the last that has a key counts, under whichever name");
+	ok(s && s->naddresses == 1 && strcmp(s->addresses[0], "0000:84:00.0") == 0,
+	   "the files of a directory in the order of their bytes");
+	ok(s && s->max_instances == 2 && strcmp(s->class, "CUSTOM_A") == 0, "key by key");
+	ok(c.warnings.n == 0, "and without a warning, as that is what such files are for");
+	config_free(&c);
+	change("etc/nova/conf.d", 0777, (uid_t)-1);
+	is(load(&c, NULL), message_in("ROOT/etc/nova/conf.d: {M_CONF_OTHER_WRITABLE|ROOT/etc/nova/conf.d}"),
+	   "a directory that everybody may write to is refused");
+	put("etc/vgpu-lease.conf", "[devices]\nnova_conf = /etc/nova/nova.conf, /etc/nova/nova.conf\n");
+	is(load(&c, NULL),
+	   message_in("ROOT/etc/vgpu-lease.conf:2: [devices] nova_conf: {M_CONF_NAMED_TWICE|/etc/nova/nova.conf}"),
+	   "our own key stays strict");
 	tree_end(&tree);
 }
 
@@ -432,6 +515,8 @@ int main(void)
 	trust();
 	nova_is_read();
 	nova_is_checked();
+	nova_is_explained();
+	nova_in_several_files();
 	all_mistakes();
 	shipped();
 	return tap_done();

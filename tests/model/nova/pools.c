@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * For each host directory that standard input names, one line with the pool that its configuration makes, or "refused"
+ * and why: for tests/model/nova/compare.sh, which has the same lines from Nova's own reader.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/config.h"
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* "-" for what Nova enables but no pGPU can provide. */
+static const char *name_of(const struct section *s)
+{
+	return strchr(s->type, '?') ? "-" : s->type;
+}
+
+static void print_addresses(const struct config *config)
+{
+	char *lines[4096];
+	size_t n = 0;
+
+	for (const struct section *s = config->sections; s < config->sections + config->nsections; s++)
+		for (size_t i = 0; i < s->naddresses; i++)
+			if (asprintf(&lines[n++], " %s=%s/%s", s->addresses[i], name_of(s), s->class) < 0)
+				abort();
+	qsort(lines, n, sizeof(*lines), by_text);
+	for (size_t i = 0; i < n; i++) {
+		fputs(lines[i], stdout);
+		free(lines[i]);
+	}
+}
+
+static void print_pool(const struct config *config)
+{
+	const struct section *rest = NULL;
+
+	for (size_t i = config->nsections; i-- > 0;)
+		if (config_takes_rest(&config->sections[i]))
+			rest = &config->sections[i];
+	printf("rest=%s/%s", rest ? name_of(rest) : "", rest ? rest->class : "");
+	print_addresses(config);
+	for (const struct section *s = config->sections; s < config->sections + config->nsections; s++)
+		if (s->max_instances != NO_LIMIT && *name_of(s) != '-' && (s == rest || s->naddresses))
+			printf(" max(%s)=%d", s->type, s->max_instances);
+	putchar('\n');
+}
+
+int main(void)
+{
+	char path[4096];
+
+	while (fgets(path, sizeof(path), stdin)) {
+		struct host host = { .root = -1 };
+		struct config config;
+		struct err err;
+
+		path[strcspn(path, "\n")] = '\0';
+		if (host_open(&host, path, &err) < 0) {
+			err_print(stderr, "pools", &err);
+			return 1;
+		}
+		if (config_load(&config, &host, NULL, &err) < 0) {
+			err_print(stdout, "refused", &err);
+		} else {
+			print_pool(&config);
+			config_free(&config);
+		}
+		host_close(&host);
+	}
+	return 0;
+}
