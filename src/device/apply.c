@@ -172,6 +172,16 @@ static int wait_turn(struct apply *apply, const struct step *step, struct err *e
 	return apply->lock < 0 ? apply->lock : 0;
 }
 
+/* A vGPU of the domain's own: where its creation took too long, the kernel finished it without its parameters. */
+static bool may_be_unfinished(const struct apply *apply, const struct step *step)
+{
+	struct lease lease;
+	struct err err;
+
+	return step->kind == STEP_KEEP && lease_get(apply->store, step->vgpu.id, &lease, &err) == 1 &&
+	       lease.origin == LEASE_CREATED;
+}
+
 /* 1: made; 0: it was there. */
 static int ensure(const struct apply *apply, const struct step *step, const char *params, struct err *err)
 {
@@ -189,8 +199,9 @@ static int ensure(const struct apply *apply, const struct step *step, const char
 		return -err->code;
 	if (!exists)
 		return create_vgpu(apply, step, params, err) < 0 ? -err->code : 1;
-	return kernel_wait_complete(apply->store->host, &step->vgpu,
-				    create_within(apply->policy->create_timeout_s * 1000, apply->end_ms), err);
+	return create_complete(apply, step, may_be_unfinished(apply, step) ? params : "",
+			       host_now_ms() + create_within(apply->policy->create_timeout_s * 1000, apply->end_ms),
+			       err);
 }
 
 int apply_present(struct apply *apply, const struct step *step, struct err *err)

@@ -118,14 +118,16 @@ static int write_create(const struct apply *apply, struct creation *creation, in
 	return r == -EAGAIN ? err_recode(err, EBUSY) : r;
 }
 
-static int complete(const struct apply *apply, struct creation *creation, int64_t end, struct err *err)
+int create_complete(const struct apply *apply, const struct step *step, const char *params, int64_t end,
+		    struct err *err)
 {
-	int r = kernel_wait_complete(creation->host, creation->vgpu, left_ms(end), err);
+	struct creation creation = { .host = apply->store->host, .vgpu = &step->vgpu, .params = params };
+	int r = kernel_wait_complete(creation.host, creation.vgpu, left_ms(end), err);
 
-	if (r < 0 || !*creation->params)
+	if (r < 0 || !*params)
 		return r;
 	/* This write may never come back, too. */
-	r = timed_child_run(set_params, creation, creation->host->root, apply->lock, left_ms(end), err);
+	r = timed_child_run(set_params, &creation, creation.host->root, apply->lock, left_ms(end), err);
 	if (r == -ETIMEDOUT)
 		err_set(err, ETIMEDOUT,
 			"setting the parameters hangs in the kernel beyond create_timeout (%d s); see dmesg",
@@ -135,7 +137,7 @@ static int complete(const struct apply *apply, struct creation *creation, int64_
 
 int create_vgpu(const struct apply *apply, const struct step *step, const char *params, struct err *err)
 {
-	struct creation creation = { .host = apply->store->host, .vgpu = &step->vgpu, .params = params };
+	struct creation creation = { .host = apply->store->host, .vgpu = &step->vgpu };
 	int wait_ms = create_within(apply->policy->create_timeout_s * 1000, apply->end_ms);
 	int64_t end = host_now_ms() + wait_ms;
 
@@ -144,7 +146,7 @@ int create_vgpu(const struct apply *apply, const struct step *step, const char *
 			       step->vgpu.type, step->vgpu.parent);
 	if (write_create(apply, &creation, end, err) < 0)
 		return -err->code;
-	if (complete(apply, &creation, end, err) == 0)
+	if (create_complete(apply, step, params, end, err) == 0)
 		return 0;
 	/* What did not become whole is removed again, and a failure of this candidate, not a kernel that hangs. */
 	return create_undo(apply, step, err) < 0 ? -err->code : err_recode(err, EIO);

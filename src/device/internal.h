@@ -52,6 +52,10 @@ int64_t create_last_ms(const struct apply *apply);
  */
 int create_vgpu(const struct apply *apply, const struct step *step, const char *params, struct err *err);
 
+/* Waits until the vGPU of a step is whole, and sets its parameters; "" leaves them. */
+int create_complete(const struct apply *apply, const struct step *step, const char *params, int64_t end,
+		    struct err *err);
+
 /*
  * Removes what this step made, under the pGPU's lock. -ETIMEDOUT, behind what went wrong before, if it cannot: a
  * monitor can have opened it the moment it appeared, and such a removal would never end.

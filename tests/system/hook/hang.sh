@@ -129,4 +129,13 @@ is "$(bounded 4 hook vm reconnect begin - <"$work/vf.xml"; echo $?)" 0 "reconnec
 is "$(bounded 3 release "$work/vf.xml"; echo $?)" 0 "so does release"
 lets_go
 eventually no_lease
+
+### What a creation that hung has made is used by the next start, with its parameters
+printf '[mdev_nvidia-1155]\ndevice_match = 10de:26b9\nvgpu_params = frame_rate_limiter=0\n' >>"$root/etc/vgpu-lease.conf"
+vf=$root/sys/bus/pci/devices/0000:26:00.4/nvidia
+control create_delay_ms "0000:26:00.0 4500"
+is "$(bounded 9 quietly prepare "$work/vf.xml"; echo $?)" 1 "a creation hangs: the start is refused, in time"
+eventually grep -qx 1155 "$vf/current_vgpu_type"
+holds "once it has ended, the domain starts" prepare "$work/vf.xml"
+is "$(cat "$vf/vgpu_params")" frame_rate_limiter=0 "with the configured parameters"
 tap_done
