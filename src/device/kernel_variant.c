@@ -59,14 +59,12 @@ static int variant_available(const struct host *host, const struct vgpu_ref *vgp
 	struct typelist list = { 0 };
 	char path[KPATH_SIZE];
 	ssize_t n;
-	int number, r = number_of(vgpu, &number, err);
+	int number, r;
 
 	if (!text)
 		return err_sys(err, ENOMEM, "VF %s", vgpu->id);
-	if (r == 0)
-		r = vf_path(path, vgpu, "/nvidia/creatable_vgpu_types", err);
-	if (r < 0)
-		return r;
+	if (number_of(vgpu, &number, err) < 0 || vf_path(path, vgpu, "/nvidia/creatable_vgpu_types", err) < 0)
+		return -err->code;
 	n = kernel_read(host, vgpu, path, text, TYPELIST_TEXT_MAX);
 	if (n == -ENOENT)
 		err_set(err, ENOENT, "VF %s: provides no vGPUs: NVIDIA's host driver is not bound to it", vgpu->id);
@@ -95,13 +93,11 @@ static int variant_create(char path[KPATH_SIZE], char line[TYPE_SIZE], const str
 static int variant_whole(const struct host *host, const struct vgpu_ref *vgpu, const char **missing, struct err *err)
 {
 	char path[KPATH_SIZE];
-	int number, r = number_of(vgpu, &number, err);
+	int number;
 	long type;
 
-	if (r == 0)
-		r = vf_path(path, vgpu, "", err);
-	if (r < 0)
-		return r;
+	if (number_of(vgpu, &number, err) < 0 || vf_path(path, vgpu, "", err) < 0)
+		return -err->code;
 	type = current_type(host, vgpu);
 	if (type == -ETIMEDOUT) {
 		*missing = "its driver does not answer a read of current_vgpu_type";

@@ -70,15 +70,12 @@ static int collect_all(void *arg, struct err *err)
 	struct listing *listing = arg;
 	struct inv_reader *reader = &listing->reader;
 	const struct inventory *inv = reader->inv;
-	int r = inv_open(reader, err);
+	int r = 0;
 
 	listing->names.n = 0;
-	if (r == 0)
-		r = inv_read_parents(reader, err);
-	if (r == 0)
-		r = inv_group(reader, err);
-	if (r == 0)
-		r = inv_order(reader, err);
+	if (inv_open(reader, err) < 0 || inv_read_parents(reader, err) < 0 || inv_group(reader, err) < 0 ||
+	    inv_order(reader, err) < 0)
+		r = -err->code;
 	for (size_t i = 0; r == 0 && i < inv->npgpus; i++) {
 		const char *parent = inv->parents[inv->pgpus[i].first].name;
 		autoclose int dir = openat(reader->bus, parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
