@@ -91,7 +91,7 @@ static int read_identity(struct request *request, const struct xml_elem *domain,
 }
 
 /* The marks refer to the suspend record; the domain XML is not edited. */
-static int read_suspended(struct domxml *doc, const struct xml_elem *domain, const struct meta *meta, struct err *err)
+static int read_suspended(struct domxml *doc, const struct xml_elem *domain, struct meta *meta, struct err *err)
 {
 	const struct xml_elem *metadata = xml_child(domain, "", "metadata");
 	const struct xml_elem *record = metadata ? xml_child(metadata, DOMXML_SUSPENDED_NS, "suspended") : NULL;

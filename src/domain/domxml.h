@@ -49,7 +49,8 @@ enum {
  * Parses; `flags` of those above. -E2BIG: over DOMXML_MAX; -EINVAL: no well-formed XML (line and cause), a document
  * type, a NUL byte, another root than <domain>, no valid <uuid> or <name>, an mdev's address that is no UUID, two
  * hostdevs (or two <vgpu:device>) with one UUID or address, an attribute of a vGPU's metadata that is invalid or too
- * long; -ENOMEM; -ELIBACC: libxml2 cannot be loaded. A <vgpu:device> that names no hostdev is not checked. `xml` must
+ * long; -ENOMEM; -ELIBACC: libxml2 cannot be loaded. A <vgpu:device> that names no hostdev is not checked; in a Nova
+ * instance it is that of the hostdev that Nova gave another UUID, where it is clear which one that is. `xml` must
  * outlive the result.
  */
 int domxml_parse(struct domxml **out, const char *xml, size_t len, unsigned int flags, struct err *err);

@@ -102,6 +102,7 @@ int meta_read(struct meta *meta, const struct xml_elem *domain, struct err *err)
 
 	if (!metadata)
 		return 0;
+	meta->suspended = xml_child(metadata, DOMXML_SUSPENDED_NS, "suspended") != NULL;
 	/* One: libvirt keeps the first element of each namespace and drops the others. */
 	if (lease && read_devices(meta, lease, err) < 0)
 		return -err->code;

@@ -188,6 +188,48 @@ static void read_nodes(struct request *request, const struct xml_elem *domain)
 		cpuset_parse(xml_attr(memory, "nodeset"), &request->memory_nodes, NODE_MAX);
 }
 
+/* The next vGPU from `i` on that is an mdev without a <vgpu:device>; nvgpus: none. */
+static size_t next_unnamed(const struct request *request, size_t i)
+{
+	while (i < request->nvgpus && (request->vgpus[i].kind != REQUEST_MDEV || request->vgpus[i].has_metadata))
+		i++;
+	return i;
+}
+
+/* The same of a <vgpu:device> of an mdev without a hostdev. */
+static size_t next_stray(const struct request *request, const struct meta *meta, size_t d)
+{
+	while (d < meta->n && (meta->devices[d].kind != REQUEST_MDEV || request_find(request, meta->devices[d].id)))
+		d++;
+	return d;
+}
+
+/*
+ * For a live migration Nova gives each mdev hostdev the UUID of the target's device and leaves our metadata as they
+ * are. Their facts are those of the hostdevs all the same: in their order, where both are as many.
+ */
+static int follow_hostdevs(struct domxml *doc, struct meta *meta, struct err *err)
+{
+	struct request *request = &doc->request;
+	size_t nunnamed = 0, nstrays = 0;
+
+	for (size_t i = next_unnamed(request, 0); i < request->nvgpus; i = next_unnamed(request, i + 1))
+		nunnamed++;
+	for (size_t d = next_stray(request, meta, 0); d < meta->n; d = next_stray(request, meta, d + 1))
+		nstrays++;
+	if (nunnamed != nstrays)
+		return 0;
+	for (size_t i = next_unnamed(request, 0); i < request->nvgpus; i = next_unnamed(request, i)) {
+		struct meta_device *device = &meta->devices[next_stray(request, meta, 0)];
+
+		text_copy(device->id, sizeof(device->id), request->vgpus[i].id);
+		doc->marks[i].elems[PART_DEVICE] = device->elem;
+		if (meta_apply(device, &request->vgpus[i], err) < 0)
+			return -err->code;
+	}
+	return 0;
+}
+
 /* A mistake in one is ignored: it is for a vGPU that the domain does not have now. */
 static int note_strays(struct domxml *doc, const struct meta *meta, struct err *err)
 {
@@ -212,8 +254,8 @@ static int note_strays(struct domxml *doc, const struct meta *meta, struct err *
 	return 0;
 }
 
-int request_read(struct domxml *doc, const struct xml_elem *domain, const struct xml_elem *holder,
-		 const struct meta *meta, bool all_pci, struct err *err)
+int request_read(struct domxml *doc, const struct xml_elem *domain, const struct xml_elem *holder, struct meta *meta,
+		 bool all_pci, struct err *err)
 {
 	const struct xml_elem *devices = xml_child(holder, "", "devices");
 
@@ -221,7 +263,7 @@ int request_read(struct domxml *doc, const struct xml_elem *domain, const struct
 	for (; devices; devices = xml_next(devices, "", "devices"))
 		if (read_hostdevs(doc, devices, meta, all_pci, err) < 0)
 			return -err->code;
-	if (note_strays(doc, meta, err) < 0)
+	if ((meta->nova && !meta->suspended && follow_hostdevs(doc, meta, err) < 0) || note_strays(doc, meta, err) < 0)
 		return -err->code;
 	read_nodes(&doc->request, domain);
 	return read_cpus(&doc->request, domain, err);

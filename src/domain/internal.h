@@ -74,6 +74,7 @@ struct meta {
 	struct meta_device devices[META_MAX];
 	size_t n;
 	bool nova;                        /* an instance of Nova */
+	bool suspended;                   /* a suspend has taken vGPUs, which come back */
 	char project[PROJECT_SIZE];       /* Nova's, else the lease's */
 	char lease_project[PROJECT_SIZE]; /* the lease's; "" missing or invalid */
 };
@@ -104,10 +105,10 @@ int meta_apply(const struct meta_device *device, struct vgpu_request *req, struc
 
 /*
  * domxml_request.c: the vGPUs with their marks' elements, the pinned CPUs and memory nodes. `holder` has the <devices>:
- * the domain itself, or the record of a suspend.
+ * the domain itself, or the record of a suspend. A <vgpu:device> that follows its hostdev gets that one's ID in `meta`.
  */
-int request_read(struct domxml *doc, const struct xml_elem *domain, const struct xml_elem *holder,
-		 const struct meta *meta, bool all_pci, struct err *err);
+int request_read(struct domxml *doc, const struct xml_elem *domain, const struct xml_elem *holder, struct meta *meta,
+		 bool all_pci, struct err *err);
 
 /* domxml_remark.c: after request_read(), metadata without effect. */
 void domxml_look(struct domxml *doc, const struct xml_elem *domain);

@@ -105,4 +105,42 @@ prepare
 rm "$root/run/vgpu-lease/leases/$u1"
 hook vm reconnect begin - <"$work/nova.xml"
 is "$(origin)" adopted "also of a device that an earlier version created as its own"
+remove_device $u1
+rm "$root/run/vgpu-lease/leases/$u1"
+
+### A live migration: Nova gives the hostdev the target's UUID, and the metadata keep the source's
+driver=$(cat "$root/sys/module/nvidia/version")
+configure <<-'END'
+	[devices]
+	enabled_mdev_types = nvidia-222, nvidia-223
+	[policy]
+	driver_cleanup = 0
+	[mdev_nvidia-222]
+	device_addresses = 0000:84:00.0
+END
+source=5b20d080-1b54-4048-85b3-a6a62d165c01
+# arriving ATTRIBUTES [UUID...]: as get_updated_guest_xml() makes it of what the source's handler has written.
+arriving() {
+	local attributes=$1
+	shift
+	nova_xml "${@:-$u1}" | sed "s|</nova:instance>|&<vgpu:lease xmlns:vgpu='urn:vgpu-lease:domain:1'><vgpu:device uuid='$source' $attributes/></vgpu:lease>|"
+}
+migrate() { hook vm migrate begin - <"$work/arriving.xml"; }
+arriving "type='nvidia-222' name='GRID T4-1B' framework='mdev' model='10de:1eb8' driver='1.2.3'" >"$work/arriving.xml"
+is "$(migrate 2>&1)" "$(message M_REFUSED vm "$u1" "$(message M_OTHER_DRIVER 1.2.3 "$driver")")" \
+	"another version of the driver is refused"
+arriving "type='nvidia-222' name='GRID X-1B' model='10de:1'" >"$work/arriving.xml"
+is "$(migrate 2>&1)" "$(message M_REFUSED vm "$u1" "$(message M_OTHER_ON_SOURCE "GRID X-1B" 10de:1 nvidia-222 "GRID T4-1B")")" \
+	"and another type of the same id"
+make_device $card nvidia-223 $u1
+arriving "type='nvidia-222' name='GRID T4-1B' driver='$driver'" >"$work/arriving.xml"
+migrate >"$work/arrived.xml"
+fails "a device of another type is not taken" grep -q "address uuid='$u1'" "$work/arrived.xml"
+fails "and the metadata follow the hostdev" grep -q "$source" "$work/arrived.xml"
+remove_device $u1
+rm -rf "$root/run/vgpu-lease/leases"
+holds "one that Nova's check has claimed and that is gone is created again" migrate
+is "$(prepare "$work/arriving.xml"; devices)$(type_of $u1)" "$u1 nvidia-222" "with the source's type"
+release "$work/nova.xml"
+remove_device $u1
 tap_done
