@@ -41,7 +41,7 @@ struct arg {
 
 /*
  * Takes argv apart. `values` is the program's struct, zeroed but for defaults; strings are argv's. -EINVAL: an option
- * is unknown, lacks its value or has one that it does not take. -h is --help.
+ * is unknown, is without its value or has one that it does not take. -h is --help.
  */
 int args_parse(void *values, const struct arg *table, int argc, char **argv, struct err *err);
 

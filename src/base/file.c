@@ -43,13 +43,13 @@ ssize_t file_read(int dir, const char *path, char *buf, size_t size)
 
 int file_slurp(int fd, size_t max, char **out, size_t *len)
 {
-	size_t room = 16384, used = 0;
-	autofree char *data = malloc(room + 1);
+	size_t size = 16384, used = 0;
+	autofree char *data = malloc(size + 1);
 	ssize_t r;
 
 	if (!data)
 		return -ENOMEM;
-	while ((r = read(fd, data + used, room - used)) != 0) {
+	while ((r = read(fd, data + used, size - used)) != 0) {
 		if (r < 0 && errno == EINTR)
 			continue;
 		if (r < 0)
@@ -57,13 +57,13 @@ int file_slurp(int fd, size_t max, char **out, size_t *len)
 		used += (size_t)r;
 		if (used > max)
 			return -EFBIG;
-		if (used == room) {
-			char *more = realloc(data, room * 2 + 1);
+		if (used == size) {
+			char *more = realloc(data, size * 2 + 1);
 
 			if (!more)
 				return -ENOMEM;
 			data = more;
-			room *= 2;
+			size *= 2;
 		}
 	}
 	data[used] = '\0';

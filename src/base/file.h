@@ -24,7 +24,7 @@ ssize_t file_read(int dir, const char *path, char *buf, size_t size);
 int file_slurp(int fd, size_t max, char **out, size_t *len);
 
 /*
- * Writes `len` bytes to an existing file in one write(2), as sysfs wants it; never creates, never truncates.
+ * Writes `len` bytes to an existing file in one write(2), as sysfs requires; never creates, never truncates.
  * The errno is that of the write: a kernel driver's own word.
  */
 int file_poke(int dir, const char *path, const char *data, size_t len);
@@ -40,7 +40,7 @@ int file_write_all(int fd, const char *data, size_t len);
 int file_publish(int dir, const char *name, const char *data, size_t len, bool replace);
 
 /*
- * The same for a small text that is there already, where there is no room for another file: in its place, in one write
+ * The same for a small text that is there already, where there is no space for another file: in its place, in one write
  * to one page, which a kill does not break up; what was longer is filled up with empty lines, which file_read() cuts.
  * Who reads it without the lock meanwhile can see a mixture. -ENOSPC: it is larger than FILE_OVERWRITE_MAX.
  */

@@ -21,7 +21,7 @@ struct json_field {
 };
 
 /*
- * Reads the members `wants` of the object that `text` is. NULL on success, else what is wrong with it in a few words:
+ * Reads the members `fields` of the object that `text` is. NULL on success, else what is wrong with it in a few words:
  * no valid JSON (RFC 8259), another value than an object, a wanted member that is no string (and not `raw`), comes
  * twice, does not fit, or holds characters outside ASCII.
  */

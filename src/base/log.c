@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * The log: one datagram per event to the journal, in its native protocol, or to syslog. Not by sd_journal_send(3) or
- * syslog(3), which wait without a bound for a log that is full; a line that finds no room is lost, and counted.
+ * syslog(3), which wait without a bound for a log that is full; a line that finds no space is lost, and counted.
  */
 #include "base/log.h"
 

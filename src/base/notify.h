@@ -3,7 +3,7 @@
  * What a daemon tells systemd: that it is ready, what it is doing, that it is alive, that it ends.
  *
  * The protocol is a datagram of NAME=VALUE lines to a socket (sd_notify(3)); for that no library is linked. Where the
- * socket is, and how often systemd wants to hear of us, is told in the environment (NOTIFY_SOCKET, WATCHDOG_USEC,
+ * socket is, and how often systemd expects to hear of us, is told in the environment (NOTIFY_SOCKET, WATCHDOG_USEC,
  * WATCHDOG_PID): systemd's contract, and the one exception to the rule that nothing is read from there. Both are taken
  * out of it, so that no child speaks for us. Without them all of this does nothing.
  */

@@ -26,7 +26,7 @@ int udev_watch_open(struct udev_watch **out, struct err *err)
 	/* No filter by subsystem: that of a virtual parent is its driver's own. */
 	watch->monitor = watch->udev ? udev_monitor_new_from_netlink(watch->udev, "udev") : NULL;
 	if (watch->monitor) {
-		/* Needs a privilege that a test may lack; the default size is only sooner full. */
+		/* Needs a privilege that a test may not have; the default size is only sooner full. */
 		(void)udev_monitor_set_receive_buffer_size(watch->monitor, BUFFER);
 		r = udev_monitor_enable_receiving(watch->monitor);
 	}

@@ -10,7 +10,7 @@ static const size_t CONTEXT = 3, FAR_OFF = 500;
 
 struct line {
 	const char *text;
-	size_t len; /* with the newline, which the last one may lack */
+	size_t len; /* with the newline, which the last one need not have */
 };
 
 struct lines {
@@ -91,7 +91,7 @@ static void resume(const struct lines *was, const struct lines *is, size_t *w, s
 	*i = is->n;
 }
 
-/* Fills `edits`, which has room for the lines of both texts. */
+/* Fills `edits`, which is large enough for the lines of both texts. */
 static size_t find_edits(struct edit *edits, const struct lines *was, const struct lines *is)
 {
 	size_t n = 0, w = 0, i = 0;
@@ -110,7 +110,7 @@ static size_t find_edits(struct edit *edits, const struct lines *was, const stru
 	return n;
 }
 
-/* "-4,7 ": the lines that are not of the other text; patch(1) wants the line before where there are none. */
+/* "-4,7 ": the lines that are not of the other text; patch(1) expects the line before where there are none. */
 static void print_range(FILE *to, char sign, char other, const struct edit *edits, size_t begin, size_t end)
 {
 	size_t from = 0, n = 0;

@@ -86,7 +86,7 @@ static bool read_field(FILE *from, char *line, struct journal_entry *entry)
 	return true;
 }
 
-/* What an entry lacks is "". */
+/* What an entry does not have is "". */
 static bool complete(struct journal_entry *entry)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {

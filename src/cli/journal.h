@@ -13,7 +13,7 @@
 
 enum { JOURNAL_IDS_MAX = 16 };
 
-/* An entry; strings are "" where it lacks the field, and its own: journal_entry_free(). */
+/* An entry; strings are "" where it does not have the field, and its own: journal_entry_free(). */
 struct journal_entry {
 	int64_t time_us; /* CLOCK_REALTIME */
 	char *event, *reason, *type, *pgpu, *uuid, *name, *message;

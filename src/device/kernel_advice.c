@@ -56,7 +56,7 @@ static const struct advice {
 	{ KERNEL_REMOVE, ANY, EPERM, "a guest uses it" },
 	{ KERNEL_REMOVE, ANY, EAGAIN, "it is being created or removed by somebody else" },
 	{ KERNEL_REMOVE, NVIDIA, EIO,
-	  "the driver gave an error; see dmesg: a card that lost room gets it back at a reboot" },
+	  "the driver gave an error; see dmesg: a card that lost capacity gets it back at a reboot" },
 	{ KERNEL_REMOVE, ANY, EACCES, "only root may write there, and no security module may forbid it" },
 	{ KERNEL_PARAMS, OTHERS | MDEV, ENOENT, "only vGPUs of NVIDIA's driver take parameters" },
 	{ KERNEL_PARAMS, VF, ENOENT, "this version of NVIDIA's driver takes none for VFs" },

@@ -104,7 +104,7 @@ static bool follows(const char *a, const char *b)
 /*
  * Gives the card parent `i` and those whose addresses follow without a gap, where they are its first VFs: then two of
  * its virtfn links say what the physfn of each would. The kernel numbers VFs at equal steps (SR-IOV: First VF Offset,
- * VF Stride), so that n VFs from the first to the last of n consecutive addresses leave no room for another device.
+ * VF Stride), so that n VFs from the first to the last of n consecutive addresses leave no address for another device.
  * In any other case the answer is no.
  */
 static bool take_run(struct inventory *inv, size_t i, int g, int card)

@@ -30,7 +30,7 @@ static int object_of(char object[OBJECT_SIZE], const char *unit)
 	return n + 4 < OBJECT_SIZE ? 0 : -ENAMETOOLONG;
 }
 
-/* All that it prints until it ends, in a bounded time. */
+/* All that it prints until it ends, in limited time. */
 static int read_answer(int fd, char answer[ANSWER_SIZE])
 {
 	int64_t end = host_now_ms() + WAIT_MS;

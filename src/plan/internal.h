@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the rooms of plan share: the plan under work, and the choice of a parent.
+ * What the parts of plan share: the plan under work, and the choice of a parent.
  *
  * Included by plan*.c only.
  */

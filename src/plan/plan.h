@@ -60,7 +60,7 @@ enum cause {
 	CAUSE_NO_OFFER,    /* the driver offers none, and nothing that is known stands in the way */
 	CAUSE_OTHER_KIND,  /* it makes mdevs for a hostdev of type pci, or VFs for one of type mdev */
 	CAUSE_UNREADY,     /* it is not in the pool now */
-	CAUSE_ABSENT,      /* the host lacks it */
+	CAUSE_ABSENT,      /* the host does not have it */
 	CAUSE_OTHER_TYPE,  /* the configuration has it serve another type */
 };
 

@@ -92,7 +92,7 @@ struct card_cause {
 	bool done;
 };
 
-/* The causes for a request: pGPUs of this host, then those that it lacks. The caller frees them. */
+/* The causes for a request: pGPUs of this host, then those that it does not have. The caller frees them. */
 static struct card_cause *list_causes(const struct plan *plan, const struct plan_facts *facts, size_t req, size_t *n)
 {
 	struct card_cause *list = calloc(plan->nverdicts + facts->nmissing_cards + 1, sizeof(*list));

@@ -62,11 +62,11 @@ bool pool_has_parent(const struct pool *pool, int parent);
 
 /*
  * Is there a parent or pGPU of this name (also in Nova's form mtty_mtty)? An address of the file for which there is
- * none is one that the host lacks.
+ * none is one that the host does not have.
  */
 bool pool_address_is(const char *address, const char *name);
 
-/* Does the host lack the parent or pGPU, of the kind that the section gives out, that it names by this address? */
+/* Is the parent or pGPU, of the kind that the section gives out, that it names by this address missing? */
 bool pool_misses(const struct pool *pool, const struct section *section, const char *address);
 
 /*

@@ -23,7 +23,7 @@ unsigned int resolve_frameworks(const struct vgpu_request *req)
 }
 
 /* Of these frameworks, those whose names have not been read. */
-static unsigned int lacking(const struct resolve_facts *facts, unsigned int frameworks)
+static unsigned int unread(const struct resolve_facts *facts, unsigned int frameworks)
 {
 	return frameworks & NAMED & ~facts->known;
 }
@@ -136,16 +136,16 @@ static unsigned int asked_type(struct resolved_request *resolved, const struct r
 		if (!(config->sections[i].vf && req->kind == REQUEST_MDEV) &&
 		    names_section(&config->sections[i], req->facts.type))
 			add_type(resolved, config->sections[i].type);
-	if (resolved->ntypes || lacking(facts, own))
-		return resolved->ntypes ? 0 : lacking(facts, own);
+	if (resolved->ntypes || unread(facts, own))
+		return resolved->ntypes ? 0 : unread(facts, own);
 	add_named(resolved, facts, req->facts.type);
 	if (!resolved->ntypes && next(facts, own, NULL, req->facts.type, &at))
 		add_type(resolved, req->facts.type);
 	/* An id that only the source knows: its name says what it is here. */
 	if (!resolved->ntypes && *req->facts.name)
 		add_named(resolved, facts, req->facts.name);
-	if (resolved->ntypes || lacking(facts, INV_ALL))
-		return resolved->ntypes ? 0 : lacking(facts, INV_ALL);
+	if (resolved->ntypes || unread(facts, INV_ALL))
+		return resolved->ntypes ? 0 : unread(facts, INV_ALL);
 	refuse_unknown(req, facts, refusal);
 	return 0;
 }
@@ -208,10 +208,10 @@ unsigned int resolve_framework(struct vgpu_request *req, const struct resolve_fa
 	refusal[0] = '\0';
 	if (!*name || !facts->config)
 		return 0;
-	if (lacking(facts, own) || next(facts, own, name, NULL, &at))
-		return lacking(facts, own);
-	if (lacking(facts, others))
-		return lacking(facts, others);
+	if (unread(facts, own) || next(facts, own, name, NULL, &at))
+		return unread(facts, own);
+	if (unread(facts, others))
+		return unread(facts, others);
 	at = 0;
 	type = next(facts, others, name, NULL, &at);
 	if (!type || !may_change(req, name, type->id, facts, refusal))

@@ -226,7 +226,7 @@ int sim_command_mig(struct sim_kernel *kernel, struct sim_words *words)
 		r = mig_switch(gpu, on);
 	else
 		r = mig_make(gpu, words->at[1]);
-	sim_device_room_changed(gpu);
+	sim_device_instances_changed(gpu);
 	return r;
 }
 

@@ -214,7 +214,7 @@ void sim_device_unlink(struct sim_mdev *mdev)
 	}
 }
 
-void sim_device_room_changed(struct sim_gpu *gpu)
+void sim_device_instances_changed(struct sim_gpu *gpu)
 {
 	struct sim_tree *tree = &gpu->kernel->tree;
 

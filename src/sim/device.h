@@ -15,11 +15,11 @@ void sim_device_link(struct sim_mdev *mdev);
 /* All of these go, but for iommu_group: what is left while a removal waits. */
 void sim_device_unlink(struct sim_mdev *mdev);
 
-/* The room of a card has changed: so have all its available_instances, and the lists of its VFs. */
-void sim_device_room_changed(struct sim_gpu *gpu);
+/* The capacity of a card has changed: so have all its available_instances, and the lists of its VFs. */
+void sim_device_instances_changed(struct sim_gpu *gpu);
 
 /*
- * A write to vgpu_params, of an mdev or (`uuid` NULL) of a VF: logged, and answered as late as the operator wants.
+ * A write to vgpu_params, of an mdev or (`uuid` NULL) of a VF: logged, and answered as late as the operator has set.
  * `refused`, a negative errno, is why the driver does not take it; 0: it does. What it leaves: NVIDIA's driver copies
  * with snprintf(params, count, "%s", buf), so that the last byte is lost.
  */

@@ -142,7 +142,7 @@ struct sim_mdev {
 	char uuid[UUID_SIZE];
 	enum sim_state state;
 	int fails;               /* the errno that creating it ends with */
-	bool is_zombie;          /* its room never comes back */
+	bool is_zombie;          /* its capacity never comes back */
 	struct sim_write *write; /* who waits for the creation or the removal */
 	struct sim_timer step;   /* ends what is under way, or makes the links appear */
 	struct sim_timer reaper; /* the driver removes it by itself */

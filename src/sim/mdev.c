@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "sim/device.h"
-#include "sim/room.h"
+#include "sim/instances.h"
 #include "sim/vfio.h"
 
 static struct sim_kernel *kernel_of(const struct sim_mdev *mdev)
@@ -21,7 +21,7 @@ static void log_of(const struct sim_mdev *mdev, const char *what, int result)
 	sim_log(kernel_of(mdev), what, mdev->parent, mdev->type, mdev->uuid, result);
 }
 
-/* The last of it: directory, group, room; then whoever waits is told. */
+/* The last of it: directory, group, capacity; then whoever waits is told. */
 static void mdev_end(struct sim_mdev *mdev, ssize_t result)
 {
 	struct sim_kernel *kernel = kernel_of(mdev);
@@ -37,8 +37,8 @@ static void mdev_end(struct sim_mdev *mdev, ssize_t result)
 	if (mdev->group)
 		sim_vfio_group_free(mdev->group);
 	if (!mdev->is_zombie && !mdev->fails) {
-		sim_room_give(mdev->parent, mdev->type);
-		sim_device_room_changed(mdev->parent->gpu);
+		sim_instances_give(mdev->parent, mdev->type);
+		sim_device_instances_changed(mdev->parent->gpu);
 	}
 	if (mdev->write)
 		sim_write_done(mdev->write, result);
@@ -121,7 +121,7 @@ void sim_mdev_create(struct sim_parent *parent, const struct sim_type *type, str
 	}
 	fails = sim_order_take(kernel, "create", parent);
 	if (!fails)
-		r = sim_room_take(parent, type);
+		r = sim_instances_take(parent, type);
 	if (r < 0) {
 		refuse(parent, type, uuid, write, r);
 		return;
@@ -135,7 +135,7 @@ void sim_mdev_create(struct sim_parent *parent, const struct sim_type *type, str
 	mdev->next = kernel->mdevs;
 	kernel->mdevs = mdev;
 	sim_device_add(mdev);
-	sim_device_room_changed(parent->gpu);
+	sim_device_instances_changed(parent->gpu);
 	if (delay > 0)
 		sim_timer_set(kernel, &mdev->step, delay, create_ends, mdev);
 	else
@@ -238,7 +238,7 @@ void sim_device_remove(struct sim_node *node, struct sim_write *write)
 	}
 }
 
-/* Whoever waits for vgpu-mgr has what he wants. */
+/* Whoever waits for vgpu-mgr has been answered. */
 static void driver_removes(void *arg)
 {
 	struct sim_mdev *mdev = arg;

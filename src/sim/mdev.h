@@ -7,7 +7,7 @@
  * then the write returns.
  *
  * remove: the links go at once; while the group is open the write waits, the directory stays with nothing but
- * iommu_group in it, the room stays taken and the UUID stays used; when it is closed the rest goes and the write
+ * iommu_group in it, the capacity stays taken and the UUID stays used; when it is closed the rest goes and the write
  * returns. While NVIDIA's vgpu-mgr holds on to a device that was closed, the write waits for up to five seconds and
  * fails with EBUSY, as it did up to Linux 5.1.
  */

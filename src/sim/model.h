@@ -23,7 +23,7 @@ enum {
 	SIM_VFS_MAX = 252,  /* VFs of one card: the functions of one bus, less those before the first VF */
 };
 
-/* Whose driver it is: decides on room, errnos and what a device's directory holds. */
+/* Whose driver it is: decides on capacity, errnos and what a device's directory holds. */
 enum sim_family { SIM_NVIDIA, SIM_MTTY, SIM_MBOCHS, SIM_COUNTED, SIM_GVT, SIM_PLAIN };
 
 /* How vGPUs come about: as mdevs, by setting a VF's type, or not at all: the VFs are handed out as they are. */

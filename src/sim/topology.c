@@ -7,7 +7,7 @@
 
 #include "sim/mdev.h"
 #include "sim/pci.h"
-#include "sim/room.h"
+#include "sim/instances.h"
 #include "sim/variant.h"
 #include "sim/vf.h"
 #include "sim/vfio.h"
@@ -39,7 +39,7 @@ static int type_api_show(const struct sim_node *node, FILE *out)
 
 static int type_available_show(const struct sim_node *node, FILE *out)
 {
-	fprintf(out, "%d\n", sim_room_available(node->owner, type_of(node)));
+	fprintf(out, "%d\n", sim_instances_available(node->owner, type_of(node)));
 	return 0;
 }
 

@@ -9,7 +9,7 @@
 
 #include "base/auto.h"
 #include "sim/device.h"
-#include "sim/room.h"
+#include "sim/instances.h"
 #include "sim/vf.h"
 #include "sim/vfio.h"
 
@@ -46,11 +46,11 @@ static void ends(struct sim_vf *vf, const char *what, int error)
 	vf->state = SIM_ACTIVE;
 	vf->group->is_usable = has_type;
 	if (!has_type) {
-		sim_room_give(vf->parent, type);
+		sim_instances_give(vf->parent, type);
 		vf->type = NULL;
 		vf->params[0] = '\0';
 	}
-	sim_device_room_changed(vf->parent->gpu);
+	sim_device_instances_changed(vf->parent->gpu);
 	answer(vf, what, type, write, -error);
 }
 
@@ -77,7 +77,7 @@ static void create(struct sim_vf *vf, long number, struct sim_write *write)
 	int r = -EPERM;
 
 	if (!vf->type)
-		r = type ? sim_room_take(vf->parent, type) : -EIO;
+		r = type ? sim_instances_take(vf->parent, type) : -EIO;
 	if (r < 0) {
 		answer(vf, "create", type, write, r);
 		return;
@@ -86,7 +86,7 @@ static void create(struct sim_vf *vf, long number, struct sim_write *write)
 	vf->state = SIM_CREATING;
 	vf->write = write;
 	vf->fails = sim_order_take(gpu->kernel, "create", vf->parent);
-	sim_device_room_changed(gpu);
+	sim_device_instances_changed(gpu);
 	if (delay > 0)
 		sim_timer_set(gpu->kernel, &vf->step, delay, create_ends, vf);
 	else
@@ -177,7 +177,7 @@ static int creatable_show(const struct sim_node *node, FILE *out)
 
 	fputs("ID    : vGPU Name\n", out);
 	for (int i = 0; i < item->ntypes; i++)
-		if (sim_room_available(vf->parent, &item->types[i]) > 0)
+		if (sim_instances_available(vf->parent, &item->types[i]) > 0)
 			fprintf(out, "%-5d : %s\n", item->types[i].number, item->types[i].name);
 	return 0;
 }

@@ -3,8 +3,8 @@
  * NVIDIA's own VFIO framework: a VF becomes a vGPU when its number is written to nvidia/current_vgpu_type, and none
  * again with 0.
  *
- * A number: EPERM on a VF that has a type, also the same one; EIO for whatever the card refuses: no room, another
- * framebuffer size, no free GPU instance, an unknown number. While the driver is at it, the file reads 0, and the room
+ * A number: EPERM on a VF that has a type, also the same one; EIO for whatever the card refuses: no capacity, another
+ * framebuffer size, no free GPU instance, an unknown number. While the driver is at it, the file reads 0, and the capacity
  * is taken. 0: EPERM without a type or while the VF is open; where vgpu-mgr holds on to it, EBUSY after five seconds.
  * EINVAL for what is no number.
  */

@@ -61,7 +61,7 @@ static int resolve_all(struct resolved_request *list, const struct request *requ
 		       struct resolve_facts *facts, struct err *err)
 {
 	char refusal[RESOLVE_REFUSAL];
-	unsigned int lacking;
+	unsigned int unread;
 
 	for (size_t i = 0; i < request->nvgpus; i++) {
 		list[i].req = &request->vgpus[i];
@@ -69,8 +69,8 @@ static int resolve_all(struct resolved_request *list, const struct request *requ
 		list[i].nodes = nodes_of(list[i].req, request, s->host);
 		if (recall(&list[i], s, err) < 0)
 			return -err->code;
-		while ((lacking = resolve_types(&list[i], facts, refusal)))
-			if (read_names(facts, s->host, lacking, err) < 0)
+		while ((unread = resolve_types(&list[i], facts, refusal)))
+			if (read_names(facts, s->host, unread, err) < 0)
 				return -err->code;
 		if (*refusal)
 			return err_set(err, ENOENT, "vGPU %s: %s", list[i].req->id, refusal);
@@ -94,7 +94,7 @@ int survey_resolve(struct resolved_request **out, const struct request *request,
 static int change_frameworks(struct survey *s, struct resolve_facts *facts, struct err *err)
 {
 	char refusal[RESOLVE_REFUSAL];
-	unsigned int lacking;
+	unsigned int unread;
 
 	s->changed = *s->asked;
 	s->changed.vgpus = calloc(s->asked->nvgpus + 1, sizeof(*s->changed.vgpus));
@@ -105,8 +105,8 @@ static int change_frameworks(struct survey *s, struct resolve_facts *facts, stru
 		struct vgpu_request *req = &s->changed.vgpus[i];
 
 		*req = s->asked->vgpus[i];
-		while ((lacking = resolve_framework(req, facts, refusal)))
-			if (read_names(facts, s->host, lacking, err) < 0)
+		while ((unread = resolve_framework(req, facts, refusal)))
+			if (read_names(facts, s->host, unread, err) < 0)
 				return -err->code;
 		if (*refusal)
 			return err_set(err, EPERM, "vGPU %s: %s", req->id, refusal);

@@ -42,7 +42,7 @@ static void must_equal(const struct request *a, const struct request *b, const s
 	}
 }
 
-/* An address for each want; `fresh` ones are nobody else's, unless the input was made to have just those. */
+/* An address for each request; `fresh` ones are nobody else's, unless the input was made to have just those. */
 static void choose(const struct request *request, bool fresh, struct domxml_change *changes)
 {
 	for (size_t i = 0; i < request->nvgpus; i++) {
@@ -73,7 +73,7 @@ static void edit(const struct domxml *doc, const char *data, size_t size, unsign
 	MUST(same_len == size && memcmp(same, data, size) == 0);
 	free(steal_ptr(&same));
 
-	/* An address that lacks a number is not rewritten; else both ways work, or neither. */
+	/* An address without a number is not rewritten; else both ways work, or neither. */
 	if (domxml_rewrite(doc, back, request->nvgpus, &same, &same_len, &err) == 0 &&
 	    domxml_rewrite(doc, there, request->nvgpus, &edited, &edited_len, &err) == 0) {
 		MUST(domxml_parse(&second, edited, edited_len, flags, &err) == 0);
@@ -89,7 +89,7 @@ static void edit(const struct domxml *doc, const char *data, size_t size, unsign
 
 static const struct migration_facts fact = { .type = "t'<&>\"", .name = "a \"b\"", .framework = "vf", .driver = "550" };
 
-/* All wants get facts, and with `cross` become devices of the other kind. */
+/* All requests get facts, and with `cross` become devices of the other kind. */
 static void facts(const struct domxml *doc, unsigned int flags, bool cross)
 {
 	const struct request *request = domxml_request(doc);
@@ -240,7 +240,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (doc && !(flags & DOMXML_SUSPENDED)) {
 		edit(doc, xml, len, flags);
 		facts(doc, flags, false);
-		/* What becomes a PCI device without metadata is one of the wants only where all of those are. */
+		/* What becomes a PCI device without metadata is one of the requests only where all of those are. */
 		if (flags & DOMXML_ALL_PCI)
 			facts(doc, flags, true);
 		lease(doc);

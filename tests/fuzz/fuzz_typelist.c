@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Any text as a list of types, as a VF shows it or memory has it: bounded, printable, and the same when it is
+ * Any text as a list of types, as a VF shows it or memory has it: limited, printable, and the same when it is
  * remembered.
  */
 #include <stdint.h>

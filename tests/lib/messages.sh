@@ -89,7 +89,7 @@ says() {
 
 	text=$(cat)
 	[ "$(says_times "$@" <<<"$text")" = 0 ] || return 0
-	printf 'got:  %s\nwant: %s\n' "$text" "$*"
+	printf 'got:  %s\nexpected: %s\n' "$text" "$*"
 	for key; do [ -z "${tap_messages[$key]-}" ] || printf '%s: %s\n' "$key" "${tap_messages[$key]}"; done
 	return 1
 }

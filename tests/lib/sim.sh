@@ -22,14 +22,14 @@ remove() {
 	put 1 "$mdevs/$1/remove"
 }
 
-# room PARENT TYPE
-room() {
+# capacity PARENT TYPE
+capacity() {
 	cat "$(type_dir "$1" "$2")/available_instances"
 }
 
 # has_room PARENT TYPE NUMBER
 has_room() {
-	[ "$(room "$1" "$2")" = "$3" ]
+	[ "$(capacity "$1" "$2")" = "$3" ]
 }
 
 # uuid NUMBER

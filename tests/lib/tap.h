@@ -38,17 +38,17 @@ __attribute__((format(printf, 4, 5))) static inline bool tap_ok(bool pass, const
 #define ok(condition, ...) tap_ok((condition), __FILE__, __LINE__, __VA_ARGS__)
 
 /* Compares two texts and shows both where they differ. */
-static inline bool tap_is(const char *got, const char *want, const char *file, int line, const char *what)
+static inline bool tap_is(const char *got, const char *expected, const char *file, int line, const char *what)
 {
-	bool same = got && want ? strcmp(got, want) == 0 : got == want;
+	bool same = got && expected ? strcmp(got, expected) == 0 : got == expected;
 
 	tap_ok(same, file, line, "%s", what);
 	if (!same)
-		printf("# got:  %s\n# want: %s\n", got ? got : "(null)", want ? want : "(null)");
+		printf("# got:  %s\n# expected: %s\n", got ? got : "(null)", expected ? expected : "(null)");
 	return same;
 }
 
-#define is(got, want, what) tap_is((got), (want), __FILE__, __LINE__, (what))
+#define is(got, expected, what) tap_is((got), (expected), __FILE__, __LINE__, (what))
 
 static inline int tap_done(void)
 {

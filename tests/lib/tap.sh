@@ -46,12 +46,12 @@ nothing() {
 	tap_verdict "${#2}" "$1" "$2"
 }
 
-# is GOT WANT SENTENCE
+# is GOT EXPECTED SENTENCE
 is() {
 	local status=0
 
 	[ "$1" = "$2" ] || status=1
-	tap_verdict $status "$3" "got:  $1"$'\n'"want: $2"
+	tap_verdict $status "$3" "got:  $1"$'\n'"expected: $2"
 }
 
 # put TEXT FILE: one write; prints "ok" or what the system says of it.

@@ -30,7 +30,7 @@ unexplained() {
 	awk -F "$tab" '
 		function plain(s) { gsub(/[ \n]+/, " ", s); return s }
 		FNR == NR { guide = guide " " $0; next }
-		/^# / { on = /^# (Refusals of a start|Why a pGPU has no room)/ }
+		/^# / { on = /^# (Refusals of a start|Why a pGPU has no capacity)/ }
 		!on || NF != 2 { next }
 		!done++ { guide = plain(guide) }
 		{

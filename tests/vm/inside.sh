@@ -58,9 +58,9 @@ journal() { journalctl -q --no-pager -o short-precise --after-cursor "$CURSOR"; 
 succeeded() { [ "$STATUS" = 0 ]; }
 failed() { [ "$STATUS" != 0 ]; }
 
-# same GOT WANT: the same text?
+# same GOT EXPECTED: the same text?
 same() {
-	[ "$1" = "$2" ] || { printf 'got:  %s\nwant: %s\n' "$1" "$2"; return 1; }
+	[ "$1" = "$2" ] || { printf 'got:  %s\nexpected: %s\n' "$1" "$2"; return 1; }
 }
 # tells KEY [ARG...]: does the output of the last `run` hold this message (tests/lib/messages)?
 tells() { says "$@" <<<"$OUT"; }

@@ -66,17 +66,17 @@ have_systemctl() {
 # told PATTERN: was systemctl told so since the last time?
 told() { grep -qE -- "$1" "$tree/run/systemctl.log" || { cat "$tree/run/systemctl.log"; return 1; }; }
 forget() { : >"$tree/run/systemctl.log"; }
-wants() { find "$tree/etc/systemd/system" -name 'vgpu-*' -printf '%P\n' 2>/dev/null | sort; }
+requests() { find "$tree/etc/systemd/system" -name 'vgpu-*' -printf '%P\n' 2>/dev/null | sort; }
 state() { (cd "$tree" && ls -d run/vgpu-lease var/lib/vgpu-lease etc/vgpu-lease.conf 2>/dev/null) || :; }
 
 try() {
 	local suite=$1 tree=$vm/package-$1
 	holds "$suite: the package is built" test -f "$out/$suite/next.deb" || return 0
 	holds "$suite: it can be installed where there is no systemd" dpkg_in -i /src/vgpu-lease.deb
-	is "$(wants)" $'multi-user.target.wants/vgpu-lease-wait.service\nmulti-user.target.wants/vgpu-leased.service' \
+	is "$(requests)" $'multi-user.target.wants/vgpu-lease-wait.service\nmulti-user.target.wants/vgpu-leased.service' \
 		"$suite: its services are enabled, for a boot with it"
 	dpkg_in -P vgpu-lease >/dev/null 2>&1
-	is "$(wants)" "" "$suite: and no more when it is purged"
+	is "$(requests)" "" "$suite: and no more when it is purged"
 	have_systemctl
 	holds "$suite: it can be installed" dpkg_in -i /src/vgpu-lease.deb
 	holds "$suite: the handler is started" told 'start vgpu-leased\.service'
@@ -97,11 +97,11 @@ try() {
 	holds "$suite: libvirtd is told again" told 'reload libvirtd\.service'
 	: >"$tree/run/vgpu-lease/leases/some"
 	holds "$suite: it can be purged" dpkg_in -P vgpu-lease
-	is "$(state)$(wants)" run/vgpu-lease "$suite: a lease that is still held stays"
+	is "$(state)$(requests)" run/vgpu-lease "$suite: a lease that is still held stays"
 	dpkg_in -i /src/next.deb >/dev/null 2>&1
 	rm "$tree/run/vgpu-lease/leases/some"
 	dpkg_in -P vgpu-lease >/dev/null 2>&1
-	is "$(state)$(wants)" "" "$suite: without one a purge leaves nothing"
+	is "$(state)$(requests)" "" "$suite: without one a purge leaves nothing"
 	rm -r "$tree/run/systemd" "$tree/usr/bin/systemctl"
 	if [ -e "$tree/dev/fuse" ]; then
 		holds "$suite: tests that mount and look for processes pass as root in its tree" in_tree \

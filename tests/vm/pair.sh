@@ -74,7 +74,7 @@ called() {
 	local got
 	got=$(xargs <"$WORK/calls")
 	# shellcheck disable=SC2053 # patterns they are
-	[[ $got == $* ]] || { printf 'got:  %s\nwant: %s\n' "$got" "$*"; return 1; }
+	[[ $got == $* ]] || { printf 'got:  %s\nexpected: %s\n' "$got" "$*"; return 1; }
 }
 
 # other_hook OPERATION COMMAND: another hook, which libvirt runs after ours.
@@ -88,8 +88,8 @@ other_hook() {
 	chmod 755 /etc/libvirt/hooks/qemu.d/zz-other
 }
 kill_guest() { kill -KILL "$(pid_of "$1")"; }
-# room NUMBER: so many devices may be there.
-room() { sed -i "/^\[mdev_mtty-2/a max_instances = $1" "$CONF"; }
+# capacity NUMBER: so many devices may be there.
+capacity() { sed -i "/^\[mdev_mtty-2/a max_instances = $1" "$CONF"; }
 # places NUMBER: as that, of the type of which mtty has most.
 places() { sed -i "s/mtty-2/mtty-1/; /^\[mdev/a max_instances = $1" "$CONF"; }
 no_other_hook() { rm -f /etc/libvirt/hooks/qemu.d/zz-other; }

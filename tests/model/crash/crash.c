@@ -197,7 +197,7 @@ static bool started_again(const char *xml)
 	return released(xml);
 }
 
-/* Then another domain wants the same device: it must not be told that it is taken. */
+/* Then another domain requests the same device: it must not be told that it is taken. */
 static bool another_domain(const char *xml)
 {
 	return released(xml) && call("prepare", other) == 0 && call("release", other) == 0 && is_empty();
@@ -283,7 +283,7 @@ static const struct scenario scenarios[] = {
 	{ "prepare that takes a device over which was to be released", "prepare", one, releasing, released, false,
 	  false },
 	{ "prepare that adopts a device: it is left standing", "prepare", one, adoptable, adopted_stays, false, false },
-	{ "prepare that removes orphans to make room", "prepare", one, orphans, orphans_or_not, false, false },
+	{ "prepare that removes orphans to make capacity", "prepare", one, orphans, orphans_or_not, false, false },
 	{ "migrate: the prepare and release that follow leave nothing", "migrate", one, nothing, started_again, false,
 	  true },
 	{ "migrate that is abandoned: its reservation expires", "migrate", one, nothing, expired, false, false },

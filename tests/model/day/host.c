@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "plan/capacity.h"
-#include "sim/room.h"
+#include "sim/instances.h"
 #include "sim/topology.h"
 #include "lib/tree.h"
 
@@ -151,7 +151,7 @@ static int available(const struct sim_gpu *gpu, const char *type)
 
 	while (gpu->item->vfs > 0 && parent < gpu->nparents - 1 && gpu->parents[parent].held > 0)
 		parent++;
-	return sim_room_available(&gpu->parents[parent], type_of(gpu, type));
+	return sim_instances_available(&gpu->parents[parent], type_of(gpu, type));
 }
 
 static void look(struct host_day *host, const char *address)
@@ -211,7 +211,7 @@ static void fill_wish(const struct host_day *host, struct resolved_request *reso
 			snprintf(resolved->types[resolved->ntypes++], TYPE_SIZE, "%s", host->config.sections[i].type);
 }
 
-/* First fit: for the first type that any card has room for, the card with the lowest address. */
+/* First fit: for the first type that any card has capacity for, the card with the lowest address. */
 static bool first_fit(const struct plan_facts *facts, const struct resolved_request *resolved, struct step *step)
 {
 	static const struct leases none;
@@ -244,7 +244,7 @@ static void check_refusal(struct host_day *host, const struct resolved_request *
 		for (int g = 0; g < host->kernel.ngpus; g++)
 			if (type_find(&host->kernel.gpus[g], resolved->types[t]) &&
 			    available(&host->kernel.gpus[g], resolved->types[t]) > 0)
-				broken(host, "%s is refused, and %s has room", resolved->types[t],
+				broken(host, "%s is refused, and %s has capacity", resolved->types[t],
 				       host->kernel.gpus[g].name);
 }
 
@@ -258,7 +258,7 @@ static void make(struct host_day *host, const struct step *step, const char *id,
 	struct inv_device *device;
 	struct lease *lease;
 
-	if (sim_room_take(parent, type) < 0)
+	if (sim_instances_take(parent, type) < 0)
 		broken(host, "the kernel refuses %s on %s, which is planned", step->vgpu.type, step->vgpu.parent);
 	for (size_t i = 0; i < host->leases.n && inv->pgpus[inventory_pgpu(inv, step->vgpu.pgpu)].sriov; i++)
 		if (strcmp(host->leases.list[i].vgpu.parent, step->vgpu.parent) == 0)
@@ -338,7 +338,7 @@ void host_day_leave(struct host_day *host, int domain)
 		at++;
 	parent = sim_kernel_parent(&host->kernel, inv->devices[at].vgpu.parent);
 	type = type_of(parent->gpu, inv->devices[at].vgpu.type);
-	sim_room_give(parent, type);
+	sim_instances_give(parent, type);
 	host->used_mib -= type->size;
 	inv->parents[inv->devices[at].parent].ndevices--;
 	memmove(&inv->devices[at], &inv->devices[at + 1], (--inv->ndevices - at) * sizeof(*inv->devices));

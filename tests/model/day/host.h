@@ -4,7 +4,7 @@
  * Where a vGPU goes is decided by the program's own plan, or, to compare, by first fit.
  *
  * What must always hold is watched: a plan is one that the kernel carries out, nothing is refused that the kernel has
- * room for, a parent has one lease at most, and in the end nothing is left.
+ * capacity for, a parent has one lease at most, and in the end nothing is left.
  */
 #pragma once
 

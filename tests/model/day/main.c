@@ -23,7 +23,7 @@ static const int shares[SIZES] = { 10, 25, 30, 20, 10, 3, 2 };
 
 static const char *const names[STRATEGIES] = { "pack", "spread", "first fit" };
 
-/* A domain: when it comes and goes, how much it wants, which hosts it tries in turn. */
+/* A domain: when it comes and goes, how much it requests, which hosts it tries in turn. */
 struct guest {
 	int comes, goes, size;
 	int order[HOSTS];

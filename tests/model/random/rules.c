@@ -102,7 +102,7 @@ void rules_always(void)
 	lease_list_free(&leases);
 }
 
-/* Is there a card with room for one more of this type, whichever way one counts? Nothing is in flight. */
+/* Is there a card with capacity for one more of this type, whichever way one counts? Nothing is in flight. */
 static bool has_room(const char *type, const struct leases *leases)
 {
 	for (int c = 0; c < FAKE_CARDS; c++) {
@@ -139,7 +139,7 @@ static void check_refusal(const struct domain *d, const struct err *err)
 		fake_broken("the refusal does not name the device and the cause: %s", err->text);
 	read_leases(&leases);
 	if (err->code == ENOSPC && d->nvgpus == 1 && !fake->met && fake->nlate == 0 && has_room(d->type[0], &leases))
-		fake_broken("refused although there is room: %s", err->text);
+		fake_broken("refused although there is capacity: %s", err->text);
 	lease_list_free(&leases);
 }
 

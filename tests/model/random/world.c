@@ -58,7 +58,7 @@ size_t world_xml(const struct domain *d, char out[XML_MAX])
 	return n + (size_t)snprintf(out + n, XML_MAX - n, "</devices></domain>\n");
 }
 
-/* Every fourth domain wants what its neighbour wants, too. */
+/* Every fourth domain requests what its neighbour requests, too. */
 static void start_domain(int i)
 {
 	struct domain *d = &world.domains[i];

@@ -14,12 +14,12 @@ chmod 755 "$tmp" "$root" "$root/run" "$root/var" "$root/var/lib" 2>/dev/null
 
 # both SENTENCE ARGUMENT...: any user sees what root sees.
 both() {
-	local sentence=$1 mine his
+	local sentence=$1 as_root as_other
 	shift
-	mine=$("$builddir/vgpu-lease" --root "$root" "$@" 2>&1)
-	mine="$?|$mine"
-	his=$(as_nobody "$tmp/bin/vgpu-lease" --root "$root" "$@" 2>&1)
-	is "$?|$his" "$mine" "$sentence"
+	as_root=$("$builddir/vgpu-lease" --root "$root" "$@" 2>&1)
+	as_root="$?|$as_root"
+	as_other=$(as_nobody "$tmp/bin/vgpu-lease" --root "$root" "$@" 2>&1)
+	is "$?|$as_other" "$as_root" "$sentence"
 }
 all() { # WHEN
 	both "list $1" list

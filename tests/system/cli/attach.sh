@@ -153,7 +153,7 @@ END
 set -- "$root"/sys/bus/pci/devices/*/nvidia/current_vgpu_type
 echo 1146 >"$1"
 vl attach --connect "$libvirt" vm1
-like "$status|$err" "1|vgpu-lease: domain vm1: *" "without room there is none"
+like "$status|$err" "1|vgpu-lease: domain vm1: *" "without capacity there is none"
 
 "$sim" --stop "$root"
 host t4

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Cards as they were seen on real hosts: what sysfs shows of their types, and what `inventory` and `types` make of it, right to
-# the last number. tests/system/cli/golden/ has, for each, the files of one parent's types (NAME.sysfs: the room, device_api, name
+# the last number. tests/system/cli/golden/ has, for each, the files of one parent's types (NAME.sysfs: the capacity, device_api, name
 # and description; NAME.list: what a VF of NVIDIA's own framework can become) and the commands' JSON, one type a line.
 . "${srcdir:?}/tests/lib/cli.sh"
 golden=$srcdir/tests/system/cli/golden
@@ -77,18 +77,18 @@ commands l40s-used "a L40S with three vGPUs of 3 GiB, two of one series and one 
 
 ### An A100 in MIG mode: one free GPU instance shows on every free VF
 host a100d/4+l40s-mdev/4
-rooms() { # TYPE
+capacities() { # TYPE
 	cat "$root/sys/bus/pci/devices/0000:71:00".[4-7]/mdev_supported_types/"$1"/available_instances | paste -sd' '
 }
-is "$(rooms nvidia-697) $(rooms nvidia-699)" "1 1 1 1 0 0 0 0" "without MIG an A100 takes its time-sliced types"
+is "$(capacities nvidia-697) $(capacities nvidia-699)" "1 1 1 1 0 0 0 0" "without MIG an A100 takes its time-sliced types"
 echo "0000:71:00.0 on" >"$root/.kernel/control/mig"
-is "$(rooms nvidia-697) $(rooms nvidia-699)" "0 0 0 0 0 0 0 0" "in MIG mode none, and no other before there is an instance"
+is "$(capacities nvidia-697) $(capacities nvidia-699)" "0 0 0 0 0 0 0 0" "in MIG mode none, and no other before there is an instance"
 echo "0000:71:00.0 1g.10gb" >"$root/.kernel/control/mig"
-is "$(rooms nvidia-699) $(rooms nvidia-700)" "1 1 1 1 0 0 0 0" "one free instance of 1g.10gb shows on every VF"
+is "$(capacities nvidia-699) $(capacities nvidia-700)" "1 1 1 1 0 0 0 0" "one free instance of 1g.10gb shows on every VF"
 is "$(files 0000:71:00.4 | grep nvidia-699)" "0000:71:00.4 nvidia-699 1|vfio-pci|GRID A100D-1-10C|num_heads=1, frl_config=60, \
 framebuffer=10240M, max_resolution=4096x2160, max_instance=7" "its type says what it is"
 create 0000:71:00.5 nvidia-699 1
-is "$(rooms nvidia-699)" "0 0 0 0" "once it is taken there is none"
+is "$(capacities nvidia-699)" "0 0 0 0" "once it is taken there is none"
 is "$(files 0000:59:00.4 | grep nvidia-1145)" "0000:59:00.4 nvidia-1145 1|vfio-pci|NVIDIA L40S-1B|num_heads=4, frl_config=45, \
 framebuffer=1024M, max_resolution=5120x2880, max_instance=32" "an L40S with mdevs says what its first type is"
 
@@ -113,7 +113,7 @@ echo "0001:c8:00.0 on" >"$root/.kernel/control/mixed"
 for vf in 00.2=1519 00.3=1540; do
 	echo ${vf#*=} >"$root/sys/bus/pci/devices/0001:c8:${vf%=*}/nvidia/current_vgpu_type"
 done
-is "$(numbers nvidia-1519) $(numbers nvidia-1540)" "32 1 15 2 1 0" "with 48 and 3 GiB in use there is room for fifteen of 3 GiB"
+is "$(numbers nvidia-1519) $(numbers nvidia-1540)" "32 1 15 2 1 0" "with 48 and 3 GiB in use there is capacity for fifteen of 3 GiB"
 is "$(numbers nvidia-1518) $(numbers nvidia-1543)" "32 0 22 1 0 0" "for 22 of 2 GiB, and for none that takes all"
 "$sim" --stop "$root"
 

@@ -43,14 +43,14 @@ one() {
 anew t4
 large=$(cd "$root/sys/class/mdev_bus/0000:84:00.0/mdev_supported_types" && grep -l 'max_instance=2$' ./*/description | cut -d/ -f2 | head -n1)
 one "$large"
-types "an empty card has room"
+types "an empty card has capacity"
 call prepare begin 1 "$large"
 types "so has one that carries one of two"
 call prepare begin 2 "$large"
 types "a full one is worth a look" "WARN type $conf_path:2: *$(message M_FULL 0000:84:00.0 2 2)*"
 runs 1
 call release end 2
-types "one released makes room"
+types "one released makes capacity"
 one nvidia-222
 types "a card that carries only another size fails" "FAIL type $conf_path:2: *$large*$(message M_RETYPE_DRY_RUN 0000:84:00.0 nvidia-222)*"
 is "$(grep -c '^WARN guest ' <<<"$notes")" 1 "and the guest that has it is told of"
@@ -172,7 +172,7 @@ rm "$root/run/ballast"
 among "0|WARN state $root/run: *" "/run is almost full"
 mkdir -m 700 "$root/run/vgpu-lease"
 mount -t tmpfs -o size=8m,mode=700 none "$root/run/vgpu-lease"
-among "0|" "the directory's own room counts"
+among "0|" "the directory's own capacity counts"
 mount -o remount,ro "$root/run/vgpu-lease"
 among "1|FAIL state $root/run/vgpu-lease: *read-only*" "/run/vgpu-lease is read-only"
 umount "$root/run/vgpu-lease" "$root/run"

@@ -10,7 +10,7 @@ vf=0000:26:00.4
 # decide SENTENCE REFUSED|PASSES FILE [OP]: plan, plan --json, the hook's dry run and the hook itself; what a start or an arrival
 # that passes has taken is released.
 decide() {
-	local file=$3 op=${4:-prepare} plan json dry hook said want=0 left
+	local file=$3 op=${4:-prepare} plan json dry hook said expected=0 left
 	vl plan "$file" --op "$op" && plan=$status
 	# A warning is the plan's own: the hook has nobody to tell it to.
 	said=$(grep -v '^vgpu-lease: warning: ' <<<"$err")
@@ -25,8 +25,8 @@ decide() {
 	"$hook_bin" --root "$root" -- vm "$op" begin - <"$file" >/dev/null 2>"$tmp/hook"
 	hook=$?
 	"$hook_bin" --root "$root" -- vm release end - <"$file" >/dev/null 2>&1
-	[ "$2" = PASSES ] || want=1
-	is "$hook" $want "$1: the hook's exit status"
+	[ "$2" = PASSES ] || expected=1
+	is "$hook" $expected "$1: the hook's exit status"
 	is "$plan|$json|$dry" "$hook|$hook|$hook" "$1: that of plan, plan --json and the dry run"
 	is "$said" "$(sed 's/^vgpu-lease: domain vm: //' "$tmp/hook")" "$1: plan gives the hook's reason"
 	is "$refusal" "$(sed 's/^vgpu-lease: domain vm: //' "$tmp/hook")" "$1: so does its JSON"
@@ -121,11 +121,11 @@ decide "a word in the metadata that is none" REFUSED "$(mdev "type='nvidia-222' 
 
 ### Which device
 create 0000:85:00.0 nvidia-223 6
-decide "no room" REFUSED "$(mdev "type='nvidia-223'" | file)"
+decide "no capacity" REFUSED "$(mdev "type='nvidia-223'" | file)"
 pool 'reuse = never'
-decide "no room for one that arrives" REFUSED "$(mdev "type='CUSTOM_BIG'" | sed "s/$vgpu/${vgpu%??}08/" | file)" migrate
+decide "no capacity for one that arrives" REFUSED "$(mdev "type='CUSTOM_BIG'" | sed "s/$vgpu/${vgpu%??}08/" | file)" migrate
 pool 'reclaim_grace = 0'
-decide "an orphan makes room" PASSES "$(mdev "type='nvidia-223'" | file)"
+decide "an orphan makes capacity" PASSES "$(mdev "type='nvidia-223'" | file)"
 remove "$(uuid 6)" 2>/dev/null
 pool
 call prepare begin 5 nvidia-222
@@ -171,7 +171,7 @@ decide "a type that mdevs have, for a VF" REFUSED "$(pci $vf "type='nvidia-222'"
 decide "one that crosses" REFUSED "$(mdev "type='nvidia-1147' name='NVIDIA L40S-1Q'" | file)" migrate
 
 ### The file
-decide "two wants, the second of which has no room" REFUSED "$(mdev "type='nvidia-223'" "$vgpu" \
+decide "two requests, the second of which has no capacity" REFUSED "$(mdev "type='nvidia-223'" "$vgpu" \
 	"<hostdev mode='subsystem' type='mdev' model='vfio-pci'><source><address uuid='${vgpu%??}02'/></source></hostdev>" \
 	| sed "s|</vgpu:lease>|<vgpu:device uuid='${vgpu%??}02' type='nvidia-223'/></vgpu:lease>|" | file)"
 none="<domain type='kvm'><name>vm</name><uuid>8f2d5b1e-7c3a-4e0b-9a54-0d1c5f3e6a01</uuid></domain>"

@@ -54,7 +54,7 @@ like "$(row 0000:41:00.0)" "0000:41:00.0 * 0 4 nvidia-558 4 0 4 -" "one with VFs
 is "$(row mtty)" "mtty - - 0 mtty-2 12 0 12 -" "a virtual parent, in Nova's spelling"
 like "$(row 0000:00:02.0)" "0000:00:02.0 * - 0 i915-GVTg_V5_4 5 0 5 -" "a card whose driver names no number"
 is "$(row 0000:99:00.0)" "0000:99:00.0 - - - nvidia-222 - - - $(message M_NO_PCI_DEVICE)" \
-	"a card that the host lacks"
+	"a card that the host does not have"
 is "$(row mdpy)" "mdpy - - - i915-GVTg_V5_4 - - - $(message M_NO_PARENT)" \
 	"and a parent"
 
@@ -69,7 +69,7 @@ is "$(offer 0000:84:00.0 nvidia-223)" '"id": "nvidia-223","name": "GRID T4-2B","
 is "$(offer mtty mtty-1)" '"id": "mtty-1","name": "Single port serial","class": null,"framebuffer_mib": null,"heads": null,"resolution": null,"capacity": 24,"used": 0,"available": 24,"configured": false},' \
 	"what the driver does not say is null"
 is "$(object address 0000:99:00.0)" '"address": "0000:99:00.0","framework": "mdev","vendor": null,"device": null,"model": null,"numa_node": null,"vfs": 0,"type": "nvidia-222","in_pool": false,"ready": false,"reason": "'"$(message M_NO_PCI_DEVICE)"'","types": []},' \
-	"a card that the host lacks"
+	"a card that the host does not have"
 like "$(object address 0000:00:02.0)" '*"numa_node": null,*' "a NUMA node that the kernel gives as -1 is null"
 
 json types
@@ -87,7 +87,7 @@ create 0000:41:00.4 nvidia-558 4
 vl inventory
 like "$(row 0000:84:00.0)" "0000:84:00.0 * nvidia-222 16 1 1 -" "a reservation is not used, and not available"
 like "$(row 0000:41:00.0)" "0000:41:00.0 * nvidia-558 4 1 3 -" "a foreign vGPU counts on the pGPU of its VF"
-like "$(row mtty)" "mtty * mtty-2 11 0 11 -" "one of another type takes room"
+like "$(row mtty)" "mtty * mtty-2 11 0 11 -" "one of another type takes capacity"
 json inventory
 like "$(offer 0000:84:00.0 nvidia-223)" '*"capacity": 8,"used": 0,"available": 0,*' "of another framebuffer size nothing fits now"
 json types

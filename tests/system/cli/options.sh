@@ -59,10 +59,10 @@ holds "the manual has the table of exit statuses" test "$(sed -n '/^.Sh EXIT STA
 
 # With --json whatever fails says so as JSON, too.
 json_error() { # SENTENCE STATUS PATTERN ARGUMENT...
-	local sentence=$1 want=$2 pattern=$3
+	local sentence=$1 expected=$2 pattern=$3
 	shift 3
 	vl "$@"
-	like "$status|$(python3 -c 'import json, sys; print(json.load(sys.stdin)["error"])' <<<"$out" 2>&1)" "$want|$pattern" "$sentence"
+	like "$status|$(python3 -c 'import json, sys; print(json.load(sys.stdin)["error"])' <<<"$out" 2>&1)" "$expected|$pattern" "$sentence"
 }
 json_error "a file that is not there" 2 "$(message M_NO_SUCH_FILE "$tmp/none.xml")" plan --json "$tmp/none.xml"
 json_error "a type that is none" 2 "invalid type *" gc --json --type ../x

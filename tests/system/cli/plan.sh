@@ -65,7 +65,7 @@ plan 1 nvidia-222
 is "$(head -n 1 <<<"$out")" "$(message M_PLAN_KEEP "$(uuid 1)" nvidia-222 0000:84:00.0 "$(message M_PLAN_KEPT)")" "what it has it keeps"
 call prepare begin 2 nvidia-222
 plan 3 nvidia-222
-is "$status" 1 "without room it would be refused"
+is "$status" 1 "without capacity it would be refused"
 is "$out" "$(message M_PLAN_NOT_ON 0000:84:00.0 "$(uuid 3)" "$(message M_CAP_REACHED 1)")
 $(message M_PLAN_NOT_ON 0000:85:00.0 "$(uuid 3)" "$(message M_CAP_REACHED 1)")
 $(message M_PLAN_NOT_ON 0000:86:00.0 "$(uuid 3)" "$(message M_SERVES nvidia-223)")
@@ -104,7 +104,7 @@ reclaim_grace = 0
 EOF
 plan 4 nvidia-222
 is "$status|$(head -n 2 <<<"$out")" "0|$(message M_PLAN_REMOVE "$(uuid 5)" nvidia-223 0000:85:00.0 orphan)
-$(message M_PLAN_CREATE "$(uuid 4)" nvidia-222 0000:85:00.0 "$(message M_PLAN_AFTER_ORPHAN "$(uuid 5)")")" "an orphan would make room, and is named"
+$(message M_PLAN_CREATE "$(uuid 4)" nvidia-222 0000:85:00.0 "$(message M_PLAN_AFTER_ORPHAN "$(uuid 5)")")" "an orphan would make capacity, and is named"
 holds "and is still there" exists 5
 vl plan "$tmp/placeholder.xml"
 like "$status|$out" "1|$(message M_PLAN_REMOVE "$(uuid 5)" nvidia-223 0000:85:00.0 orphan)

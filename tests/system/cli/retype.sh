@@ -52,7 +52,7 @@ for n in {1..12}; do create mtty mtty-2 "$n"; done
 create 0000:84:00.0 nvidia-222 20
 serve mtty-1
 call prepare begin 30 mtty-1 2>/dev/null
-is "$?" 0 "a start that needs the room makes it by itself"
+is "$?" 0 "a start that needs the capacity makes it by itself"
 is "$(made | wc -l)" 13 "by removing one orphan"
 vl release "$(uuid 30)"
 before=$(made)

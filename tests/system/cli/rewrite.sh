@@ -122,7 +122,7 @@ for policy in auto keep fresh; do
 	vl rewrite - < <(vf_domain 0000:26:00.6)
 	is "$status|$err|$out" "0||$(vf_domain 0000:26:00.6)" "$policy: a VF that is free stays, though another one has the type"
 	vl rewrite - < <(vf_domain 0000:99:00.6)
-	is "$status|$err|$out" "0||$(vf_domain 0000:26:00.5)" "$policy: one that the host lacks becomes one that has the type"
+	is "$status|$err|$out" "0||$(vf_domain 0000:26:00.5)" "$policy: one that the host does not have becomes one that has the type"
 	echo 0 >"$root/sys/bus/pci/devices/0000:26:00.5/nvidia/current_vgpu_type"
 	vf_domain 0000:26:00.6 | "$hook" --root "$root" -- vm3 prepare begin -
 	vl rewrite - < <(vf_domain 0000:26:00.6)

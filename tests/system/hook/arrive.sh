@@ -111,9 +111,9 @@ for i in $(seq 16 31); do another "$i" >"$work/$i.xml" && prepare "$work/$i.xml"
 is "$(devices | wc -w)" 16 "the card is full"
 said=$(migrate 2>&1)
 is "$said" "$(message M_REFUSED vm "$u1" "$(message M_NO_ROOM_DO "$(message M_ONLY_TYPE nvidia-222)" "$(message M_FULL 0000:84:00.0 16 16)" "$(message M_FIX_FREE)")")" \
-	"a migration without room is refused at migrate begin"
+	"a migration without capacity is refused at migrate begin"
 restore >"$work/out" 2>&1
-is "$?$(cat "$work/out")" "0" "a restore without room says nothing and ends with 0: its failure would delete the image"
+is "$?$(cat "$work/out")" "0" "a restore without capacity says nothing and ends with 0: its failure would delete the image"
 fails "the prepare that follows refuses" prepare
 release "$work/16.xml"
 release "$work/17.xml"
@@ -122,7 +122,7 @@ holds "a domain with two vGPUs that reserved the last two places gets them" prep
 is "$(devices | wc -w)" 16 "and the card is full again"
 release "$templates/domain-two-vgpus.xml"
 prepare "$work/17.xml"
-is "$(restore)$(state | grep -c reserved)" "1" "with room a restore reserves, and keeps the UUID"
+is "$(restore)$(state | grep -c reserved)" "1" "with capacity a restore reserves, and keeps the UUID"
 sed -i 's/enabled_mdev_types.*/enabled_mdev_types =/' "$root/etc/vgpu-lease.conf"
 printf '[nonsense]\n' >>"$root/etc/vgpu-lease.conf"
 restore >"$work/out" 2>&1

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What a refusal for lack of room gives as its causes, and as the fix: equal causes in one clause, and a fix that fits both the
+# What a refusal for no capacity gives as its causes, and as the fix: equal causes in one clause, and a fix that fits both the
 # cause and the line that libvirt shows.
 # shellcheck source=tests/lib/hook.sh
 . "${srcdir:?}/tests/lib/hook.sh"
@@ -61,7 +61,7 @@ fails "without a list of other types" says M_KNOWN_TYPES <<<"$said"
 refused 'NVIDIA L40S-48Q'
 told "and a name that VFs have alone" M_MADE_AS_VFS 'NVIDIA L40S-48Q'
 refused nvidia-223
-told "a type that no card serves wants one" M_SERVES nvidia-222 -- M_FIX_PGPU nvidia-223
+told "a type that no card serves requests one" M_SERVES nvidia-222 -- M_FIX_PGPU nvidia-223
 refused CUSTOM_NONE
 tap_verdict "$([ ${#said} -lt 700 ]; echo $?)" "the types that are known fill no line" "$said"
 
@@ -74,7 +74,7 @@ holds "the plan of the command says so of the card" says M_PLAN_NOT_ON 0000:61:0
 ### A card that is not ready
 control register "0000:61:00.0 off"
 refused nvidia-474
-told "a driver that is not done is no lack of room" M_NOT_REGISTERED -- M_FIX_CHECK
+told "a driver that is not done is not a full pGPU" M_NOT_REGISTERED -- M_FIX_CHECK
 control register "0000:61:00.0 on"
 
 ### What blocks a card, in the inventory

@@ -6,7 +6,7 @@ no_lease() { [ "$(leases)" = 0 ]; }
 use() { # UUID: a process opens the device, and closes it
 	true 9<>"$root/dev/vfio/$(basename "$(readlink "$root/sys/bus/mdev/devices/$1/iommu_group")")"
 }
-room() { cat "$root/sys/class/mdev_bus/$1/mdev_supported_types/nvidia-222/available_instances"; }
+capacity() { cat "$root/sys/class/mdev_bus/$1/mdev_supported_types/nvidia-222/available_instances"; }
 # The removals of a card that were tried, by the kernel's log, each with how it ended.
 removals() { awk -v card="$1" '$2 ~ /remove$/ && $3 == card { print $2, $6 }' "$root/.kernel/control/log" | uniq | paste -sd,; }
 # As where the device handler runs: the hook leaves slow releases to it, here to gc.
@@ -31,10 +31,10 @@ use "$u1"; use "$u2"
 holds "the release of a device that the driver is about to remove succeeds" release
 eventually test ! -e "$root/run/vgpu-lease/leases/$u1"
 is "$(removals $a)" "driver-remove ok" "and it was left to the driver"
-is "$(room $a)" 16 "so that no instance is lost"
+is "$(capacity $a)" 16 "so that no instance is lost"
 with_handler "$builddir/hooks/qemu" --root "$root" -- vm2 release end destroyed <"$work/2.xml"
 holds "gc ends with what the driver removed, too" lease gc
-is "$(removals $b) $(room $b) $(devices)$(leases)" "driver-remove ok 16 0" "and nothing is left of either"
+is "$(removals $b) $(capacity $b) $(devices)$(leases)" "driver-remove ok 16 0" "and nothing is left of either"
 control driver_removes off
 
 ### Somebody removes it before the driver is done with it
@@ -69,7 +69,7 @@ holds "the hook's child tries until the driver has let go" eventually no_lease
 wait $!
 is "$(removals $a)" "remove EBUSY,remove ok" "it was refused before"
 is "$(removals $b)" "remove EBUSY,remove ok" "so was gc, which tries as well"
-is "$(devices)$(room $a) $(room $b)" "16 16" "and nothing is left of either"
+is "$(devices)$(capacity $a) $(capacity $b)" "16 16" "and nothing is left of either"
 control plugin_delay_ms 0
 
 control log clear
@@ -78,7 +78,7 @@ prepare
 release "$vm"
 sleep 8 && control inject clear
 holds "a driver that refuses at once, again and again, gets its eight seconds, too" eventually no_lease
-is "$(devices)$(room $a) $(removals $a)" "16 remove EBUSY,remove ok" "and nothing is left"
+is "$(devices)$(capacity $a) $(removals $a)" "16 remove EBUSY,remove ok" "and nothing is left"
 
 ### The same of a VF that has a type
 end_host

@@ -73,13 +73,13 @@ said=$(start $a 2>&1)
 holds "where one of two is open a start is refused" says M_BLOCKED_MANY $card 2 nvidia-1150 <<<"$said"
 is "$(type_at $b) $(type_at $c)" "1150 1150" "and the other is not removed in vain"
 exec 9>&-
-holds "where nobody has either, both make room" start $a
+holds "where nobody has either, both make capacity" start $a
 is "$(type_at $a) $(type_at $b) $(type_at $c)" "1147 0 0" "for the type that the configuration names"
 end $a
 forget
 set_type $b 1150
 set_type $c 1150
-holds "an arrival counts on such room" test -z "$(domain $a | hook vm migrate begin - 2>&1)"
+holds "an arrival counts on such capacity" test -z "$(domain $a | hook vm migrate begin - 2>&1)"
 is "$(leases) $(type_at $b)" "1 1150" "and leaves it to the start"
 holds "which makes it" start $a
 is "$(type_at $a) $(type_at $b)" "1147 0" "for it"

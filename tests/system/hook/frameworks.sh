@@ -96,17 +96,17 @@ node_of() {
 no_lease() { [ "$(leases)" = 0 ]; }
 
 life() { # FRAMEWORK
-	local f=$1 first second want i
+	local f=$1 first second expected i
 
 	kind "$f"
 	start "$f" "$model"
-	want=$([ "$f" = vf ] || echo 1)
+	expected=$([ "$f" = vf ] || echo 1)
 	for i in 0 1 2 3 4 5; do domain "$f" $i "$(id "$f" $i)" >"$work/$i.xml"; done
 	holds "$f: a domain gets its vGPU" call prepare begin 0
 	first=$(id "$f" 0)
-	is "$(state)$(frameworks_leased) $(made "$f")" " 1 active $(framework_word "$f") ${want:-0}" "$f: it is leased, in its framework"
+	is "$(state)$(frameworks_leased) $(made "$f")" " 1 active $(framework_word "$f") ${expected:-0}" "$f: it is leased, in its framework"
 	holds "$f: once more changes nothing" call prepare begin 0
-	is "$(state)$(made "$f")" " 1 active ${want:-0}" "$f: there is one"
+	is "$(state)$(made "$f")" " 1 active ${expected:-0}" "$f: there is one"
 	is "$(lease list | awk 'NR == 2 { print $1, $2, $NF }')" "$first $type -" "$f: the list has it, and nothing against it"
 	domain "$f" 9 "$first" >"$work/9.xml"
 	fails "$f: another domain with the same one is refused" call prepare begin 9
@@ -153,7 +153,7 @@ life() { # FRAMEWORK
 	fails "$f: no more" hook vm7 migrate begin - <"$work/7.xml"
 	hook vm7 migrate begin - <"$work/7.xml" 2>"$work/said" || :
 	is "$(wc -l <"$work/said")" 1 "$f: that is said in one line"
-	holds "$f: which names the domain and the lack of room" says M_REFUSED vm7 -- M_NO_ROOM <"$work/said"
+	holds "$f: which names the domain and that there is no capacity" says M_REFUSED vm7 -- M_NO_ROOM <"$work/said"
 	holds "$f: and the type" grep -q "$type" "$work/said"
 	for i in 0 1 2 3 4 5; do [ ! -e "$work/$i.xml" ] || call release end $i; done
 	holds "$f: all are released" eventually no_lease

@@ -32,7 +32,7 @@ settings 'driver_cleanup = 0' 'release_wait = 0'
 prepare && fill
 open_device $u1
 flock "$root/run/vgpu-lease/handler.lock" "$builddir/hooks/qemu" --root "$root" -- vm release end - <"$vm"
-is "$(state)" releasing "what is open still is marked where there is no room for it"
+is "$(state)" releasing "what is open still is marked where there is no capacity for it"
 close_device
 lease gc >"$work/gc"
 is "$(devices)$(leases)" 0 "and finished by whoever comes next"
@@ -66,7 +66,7 @@ is "$(devices)$(leases)" 1 "and removes the device, which needs nothing written;
 lease gc >"$work/gc"
 is "$(leases)" 0 "when it can be written again, gc drops it at once, as nothing stands behind it"
 for i in 2 3 4 5; do prepare "$work/$i.xml"; done
-fails "where all room is taken" prepare
+fails "where all capacity is taken" prepare
 frozen_release "$work/3.xml"
 holds "the start of another domain takes over what such a release left" prepare
 is "$(leases)" 4 "with its lease"

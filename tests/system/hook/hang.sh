@@ -9,8 +9,8 @@ u2=${u1%??}02
 another 2 >"$work/2.xml"
 another 3 >"$work/3.xml"
 
-# bounded SECONDS COMMAND...: its status, or 99 where it takes longer. It is left alone then: it may not be to be killed.
-bounded() {
+# limited SECONDS COMMAND...: its status, or 99 where it takes longer. It is left alone then: it may not be to be killed.
+limited() {
 	local limit=$1 pid end
 	shift
 	"$@" <&0 >/dev/null &
@@ -34,9 +34,9 @@ printf '%b' "$settings" | configure
 for attribute in available_instances name description device_api; do
 	control hang "$attribute $a"
 	end_host && host t4:2 && control hang "$attribute $a"
-	is "$(bounded 4 quietly prepare; echo $?)" 0 "a card hangs in a read of $attribute: the start is served, in time"
+	is "$(limited 4 quietly prepare; echo $?)" 0 "a card hangs in a read of $attribute: the start is served, in time"
 	is "$(parent_of "$u1")" "$b" "by the other card"
-	is "$(bounded 2 quietly release; echo $?)" 0 "its release ends in time"
+	is "$(limited 2 quietly release; echo $?)" 0 "its release ends in time"
 	lets_go
 	eventually no_lease
 done
@@ -46,7 +46,7 @@ rm "$root/var/lib/vgpu-lease/affinity/$u1" # it would choose the other card
 exec 7>"$root/run/vgpu-lease/pgpu/$a.lock"
 flock 7
 (sleep 0.7; control hang "available_instances $a"; flock -u 7) &
-is "$(bounded 6 quietly prepare; echo $?) $(parent_of "$u1")" "0 $b" "a card hangs in the count right before the creation: another one serves"
+is "$(limited 6 quietly prepare; echo $?) $(parent_of "$u1")" "0 $b" "a card hangs in the count right before the creation: another one serves"
 wait $!
 exec 7>&-
 is "$(hanging) $(flock -n "$root/run/vgpu-lease/pgpu/$a.lock" echo free)" "1 free" "and nobody keeps the lock of the card that hangs"
@@ -56,25 +56,25 @@ eventually nobody_hangs
 
 ### Nobody waits twice for the same card
 control hang "available_instances $a"
-bounded 4 quietly prepare
+limited 4 quietly prepare
 before=$(hanging)
 start=${EPOCHREALTIME/./}
-bounded 4 quietly prepare "$work/2.xml"
+limited 4 quietly prepare "$work/2.xml"
 is "$(parent_of "$u2") $(((${EPOCHREALTIME/./} - start) / 500000))" "$b 0" "the next start does not wait for the card that hangs"
 is "$(hanging)" "$before" "nor does it leave another process to it"
-holds "reconnect ends in time" bounded 4 hook vm reconnect begin - <"$vm"
+holds "reconnect ends in time" limited 4 hook vm reconnect begin - <"$vm"
 is "$(timeout 9 "$builddir/vgpu-lease" --root "$root" inventory --json | says_times M_NO_ANSWER)" 1 "inventory says of that card that it does not answer"
 lets_go
 eventually nobody_hangs
 rm "$root/run/vgpu-lease/leases/$u1"
 control hang "available_instances any"
-is "$(bounded 5 hook vm reconnect begin - <"$vm"; echo $?) $(leases)" "0 2" "a lease that was lost is restored while all cards hang"
+is "$(limited 5 hook vm reconnect begin - <"$vm"; echo $?) $(leases)" "0 2" "a lease that was lost is restored while all cards hang"
 lets_go
 eventually nobody_hangs
 
 ### All cards hang
 control hang "available_instances any"
-is "$(bounded 8 quietly prepare "$work/3.xml"; echo $?)" 1 "all cards hang: the start is refused, in time"
+is "$(limited 8 quietly prepare "$work/3.xml"; echo $?)" 1 "all cards hang: the start is refused, in time"
 is "$(says_times M_NO_ANSWER_READS <"$work/err")" 1 "for this reason"
 is "$(flock -n "$root/run/vgpu-lease/lock" echo free)" free "and nobody keeps the store's lock"
 lets_go
@@ -118,15 +118,15 @@ sed "s/type='mdev'.*>/type='pci' managed='no'>/
 	s/<address uuid=.*>/<address domain='0x0000' bus='0x26' slot='0x00' function='0x4'\/>/" "$vm" >"$work/vf.xml"
 for attribute in current_vgpu_type creatable_vgpu_types; do
 	control hang "$attribute any"
-	is "$(bounded 9 quietly prepare "$work/vf.xml"; echo $?)" 1 "VFs hang in a read of $attribute: the start is refused, in time"
+	is "$(limited 9 quietly prepare "$work/vf.xml"; echo $?)" 1 "VFs hang in a read of $attribute: the start is refused, in time"
 	is "$(says_times M_NO_ANSWER <"$work/err")" 1 "for this reason"
 	lets_go
 	eventually nobody_hangs
 done
 prepare "$work/vf.xml"
 control hang "current_vgpu_type any"
-is "$(bounded 4 hook vm reconnect begin - <"$work/vf.xml"; echo $?)" 0 "reconnect ends in time"
-is "$(bounded 3 release "$work/vf.xml"; echo $?)" 0 "so does release"
+is "$(limited 4 hook vm reconnect begin - <"$work/vf.xml"; echo $?)" 0 "reconnect ends in time"
+is "$(limited 3 release "$work/vf.xml"; echo $?)" 0 "so does release"
 lets_go
 eventually no_lease
 

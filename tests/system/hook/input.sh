@@ -89,7 +89,7 @@ name=$'evil\n\e[31mname'
 refused "a name with a newline and an escape code is shown as one safe line" M_REFUSED 'evil\x0a\x1b[31mname' -- \
 	"$builddir/hooks/qemu" --root "$root" -- "$name" prepare begin - < <(typed nvidia-999; cat "$work/x.xml")
 long=$(head -c 4000 /dev/zero | tr '\0' n)
-refused "a very long name leaves room for the cause" M_UNKNOWN_TYPE nvidia-999 -- \
+refused "a very long name leaves capacity for the cause" M_UNKNOWN_TYPE nvidia-999 -- \
 	"$builddir/hooks/qemu" --root "$root" -- "$long" prepare begin - < <(typed nvidia-999; cat "$work/x.xml")
 another 3 | sed "s|<name>.*</name>|<name>a\&#10;b \&lt;%s</name>|; s/${u1%??}03/$u1/" >"$work/named.xml"
 prepare "$work/named.xml"

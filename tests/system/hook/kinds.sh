@@ -102,13 +102,13 @@ holds "the sixth is refused: full" says M_FULL_NO_MAX 0000:00:02.0 5 <<<"$said"
 said=$(begin 32 i915-GVTg_V5_1 2>&1)
 holds "and so is the largest type" says M_FULL_NO_MAX 0000:00:02.0 5 <<<"$said"
 end_all 16
-holds "which has room when they are gone" begin 32 i915-GVTg_V5_1
+holds "which has capacity when they are gone" begin 32 i915-GVTg_V5_1
 end 32
 
 ### mbochs: one pool for three sizes
 until_refused 16 mbochs-large
 is "$got" 4 "four large displays use the pool up"
-fails "a small one has no room then" begin 32 mbochs-small
+fails "a small one has no capacity then" begin 32 mbochs-small
 end 16
 holds "but where a large one was" begin 32 mbochs-small
 holds "another one beside it" begin 33 mbochs-small

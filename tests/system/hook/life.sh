@@ -74,12 +74,12 @@ is "$(leases)" 1 "concerns no other domain"
 holds "of whom a lease is left" release "$work/none.xml"
 is "$(devices)$(leases)" 0 "releases that at its release"
 
-# Room that orphans hold.
+# Capacity that orphans hold.
 for i in 11 12; do another $i | grep -o "${u1%??}.." | while read -r u; do make_device 0000:84:00.0 nvidia-230 "$u"; done; done
 make_device 0000:85:00.0 nvidia-232 "${u1%??}aa"
 mkdir -p "$root/etc/mdevctl.d/0000:85:00.0"
 echo '{"mdev_type": "nvidia-232", "start": "manual", "attrs": []}' >"$root/etc/mdevctl.d/0000:85:00.0/${u1%??}aa"
-holds "an orphan that keeps the card from its type makes room" prepare "$work/231.xml"
+holds "an orphan that keeps the card from its type makes capacity" prepare "$work/231.xml"
 fails "it is gone" test -e "$root/sys/bus/mdev/devices/${u1%??}aa"
 fails "and so is its manual definition, which would mislead Nova" test -e "$root/etc/mdevctl.d/0000:85:00.0/${u1%??}aa"
 is "$(devices | wc -w)" 3 "orphans that are in nobody's way stay"

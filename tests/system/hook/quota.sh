@@ -59,7 +59,7 @@ marked() { sed -i "s/^state=.*/state=$2/; s/^since_ms=.*/since_ms=1/; s/^writer=
 for i in 15 16; do project $i; done
 prepare "$work/11.xml"
 marked 0b releasing
-holds "what a released domain left behind makes room in the quota" prepare "$work/14.xml"
+holds "what a released domain left behind makes capacity in the quota" prepare "$work/14.xml"
 is "$(leases) $(devices | grep -c "$(u 0b)")" "1 0" "and is gone"
 sleep 1.2
 holds "so does what is left of a domain that died without a release" prepare "$work/15.xml"
@@ -68,12 +68,12 @@ marked 0f creating
 holds "and what a hook left that was killed while it was creating" prepare "$work/16.xml"
 is "$(leases) $(devices | grep -c "$(u 0f)")" "1 0" "likewise"
 marked 10 active
-holds "a migration counts on such room" migrate "$work/11.xml"
+holds "a migration counts on such capacity" migrate "$work/11.xml"
 is "$(leases)" 2 "and leaves it to the start that follows"
 holds "which makes it" prepare "$work/11.xml"
 is "$(leases) $(devices | grep -c "$(u 10)")" "1 0" "and has it"
 
-### Who needs no room finishes what he meets
+### Who needs no capacity finishes what he meets
 another 30 >"$work/30.xml"
 marked 0b releasing
 holds "the next start, of whomever" prepare "$work/30.xml"

@@ -24,9 +24,9 @@ at_once() {
 }
 wait_for() { until [ -s "$1" ]; do sleep 0.02; done; }
 with_status() { # STATUS N...: those of the domains that ended so
-	local want=$1 n
+	local expected=$1 n
 	shift
-	for n; do [ "$(cat "$work/$n.status")" != "$want" ] || echo "$n"; done
+	for n; do [ "$(cat "$work/$n.status")" != "$expected" ] || echo "$n"; done
 }
 forget() { rm -f "$work"/*.status "$work"/*.err; }
 nothing_pending() { ! grep -q . "$root/.kernel/control/pending"; }
@@ -163,7 +163,7 @@ is "$said" "$(message M_REFUSED vm "$u1" "$(message M_BUSY_CREATING 0000:84:00.0
 	"another start of the domain waits for it, and is refused after lock_timeout"
 is "$(state)" " 1 creating " "the lease stays all the same"
 holds "another domain's start takes the next card after lock_timeout" prepare "$work/16.xml"
-is "$(parent_of "$(sed -n "s/.*<address uuid='\(.*\)'.*/\1/p" "$work/16.xml")")" 0000:85:00.0 "that has room"
+is "$(parent_of "$(sed -n "s/.*<address uuid='\(.*\)'.*/\1/p" "$work/16.xml")")" 0000:85:00.0 "that has capacity"
 eventually nothing_pending
 control create_delay_ms '0000:84:00.0 0'
 release "$work/16.xml"
@@ -187,7 +187,7 @@ holds "a start that can have no card's lock is refused" \
 	says M_NO_ROOM "$(message M_ONLY_TYPE nvidia-222)" -- M_HELD_BY <<<"$said"
 holds "after one lock_timeout for all of them" test $(($(now_ms) - before)) -lt 1900
 exec 7>&- 8>&-
-### A release that cannot even say that it wants something
+### A release that cannot even say that it requests something
 prepare
 exec 9>"$root/run/vgpu-lease/lock"
 flock 9

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What a refusal for lack of room says: to be read by whoever typed `virsh start`.
+# What a refusal for no capacity says: to be read by whoever typed `virsh start`.
 # shellcheck source=tests/lib/hook.sh
 . "${srcdir:?}/tests/lib/hook.sh"
 host t4:2

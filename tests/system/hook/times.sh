@@ -30,7 +30,7 @@ limit() {
 }
 # row OPERATION STEP STATUS COMMAND...: it ends within the table's time (and a bit, for a busy machine), with this status.
 row() {
-	local operation=$1 step=$2 want=$3 start status took most
+	local operation=$1 step=$2 expected=$3 start status took most
 	shift 3
 	start=${EPOCHREALTIME/./}
 	"$@" >/dev/null 2>"$work/err"
@@ -39,7 +39,7 @@ row() {
 	most=$(($(limit "$operation") * 1000 + 400))
 	echo "# $operation: $step: $took ms of $most"
 	holds "$operation: $step: it ends in time" [ $took -le $most ]
-	is "$status" "$want" "$operation: $step: its status"
+	is "$status" "$expected" "$operation: $step: its status"
 }
 op() { hook vm "$1" "$2" - <"${3:-$vm}"; }
 no_lease() { [ "$(leases)" = 0 ]; }

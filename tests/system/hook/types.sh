@@ -28,7 +28,7 @@ is "$(check | grep -c 'nvidia-223\>')|$(check | grep -c '^WARN.*nvidia-223\>')" 
 is "$(check | grep -c 'nvidia-224\>')|$(check | grep -c '^WARN.*nvidia-224\>')" "1|1" "and the third"
 rm -f "$root$affinity"
 pool "nvidia-222, nvidia-999" $'[mdev_nvidia-999]\ndevice_addresses = 0000:99:00.0'
-holds "a type whose cards this host lacks does not count" prepare
+holds "a type whose cards this host does not have does not count" prepare
 release
 rm -f "$root$affinity"
 pool "nvidia-222, nvidia-223, nvidia-999" "$two"$'\n[mdev_nvidia-999]\ndevice_addresses = 0000:99:00.0'

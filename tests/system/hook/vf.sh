@@ -94,7 +94,7 @@ holds "a type that the pool does not serve there is refused" says M_NO_ROOM nvid
 set_type $a 0
 set_type $a 1150
 said=$(start 1 $b 2>&1)
-holds "a card with another size has no room, and says why" \
+holds "a card with another size has no capacity, and says why" \
 	says M_OTHER_SIZE 0000:26:00.0 nvidia-1150 4096 -- M_FREE_VFS 0000:27:00.4 <<<"$said"
 said=$(start 1 $a no "$(with_type $a nvidia-1147)" 2>&1)
 holds "a VF of another type is refused" says M_VF_OF_OTHER_TYPE nvidia-1150 nvidia-1147 -- M_FREE_VFS 0000:27:00.4 <<<"$said"
@@ -181,11 +181,11 @@ is "$(leases)" 0 "and all end with the release"
 ### Definitions
 start 3 $a
 vf_domain 4 $a no "$(with_type $a nvidia-1147)" >"$work/4.xml"
-vf_domain 4 0000:26:00.5 no "$(with_type 0000:26:00.5 nvidia-1147)" >"$work/want"
-holds "a definition whose VF is taken gets one that is free" diff "$work/want" <(lease rewrite "$work/4.xml")
-is "$(lease rewrite "$work/want")" "$(cat "$work/want")" "one whose VF is free stays as it is"
+vf_domain 4 0000:26:00.5 no "$(with_type 0000:26:00.5 nvidia-1147)" >"$work/expected"
+holds "a definition whose VF is taken gets one that is free" diff "$work/expected" <(lease rewrite "$work/4.xml")
+is "$(lease rewrite "$work/expected")" "$(cat "$work/expected")" "one whose VF is free stays as it is"
 mkdir -p "$root/etc/libvirt/qemu"
-cp "$work/want" "$root/etc/libvirt/qemu/vm4.xml"
+cp "$work/expected" "$root/etc/libvirt/qemu/vm4.xml"
 vf_domain 5 0000:99:00.4 no "$(with_type 0000:99:00.4 nvidia-1147)" >"$work/5.xml"
 lease rewrite --in-place "$work/5.xml" >/dev/null
 holds "what another definition names is best left to that" grep -q "address='0000:26:00.6'" "$work/5.xml"

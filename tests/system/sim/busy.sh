@@ -43,7 +43,7 @@ writer=$(cut -d" " -f5 "$control/pending")
 fails "the link on the bus is gone while the removal waits" test -L "$mdevs/$(uuid 1)"
 fails "so is the type's" test -L "$(type_dir mtty mtty-2)/devices/$(uuid 1)"
 is "$(ls "$root/sys/devices/virtual/mtty/mtty/$(uuid 1)")" iommu_group "iommu_group is all that is left of the device"
-is "$(room mtty mtty-2)" 11 "its room is still taken"
+is "$(capacity mtty mtty-2)" 11 "its capacity is still taken"
 is "$(create mtty mtty-1 "$(uuid 1)")" "File exists" "its UUID is still used"
 is "$(create mtty mtty-1 "$(uuid 2)")" ok "others are created all the same"
 kill "$writer"
@@ -52,7 +52,7 @@ kill "$holder"
 wait "$holder" 2>/dev/null
 holds "once the holder is gone, the removal ends" within 5 test ! -d "/proc/$writer"
 wait $remover
-is "$(room mtty mtty-1)" 23 "then the room is back"
+is "$(capacity mtty mtty-1)" 23 "then the capacity is back"
 is "$(ls "$root/proc")" "" "and proc is empty"
 holds "the UUID is free again" test "$(create mtty mtty-1 "$(uuid 1)")" = ok
 is "$(put "frame_rate_limiter=0" "$mdevs/$(uuid 1)/nvidia/vgpu_params")" "No such file or directory" \
@@ -69,7 +69,7 @@ began=$(now)
 for i in 4 5 6; do create 0000:8$i:00.0 nvidia-222 "$(uuid 1$i)" >"$tmp/made$i" & done
 within 5 pending 3
 began_reading=$(now)
-room $t4 nvidia-222 >/dev/null
+capacity $t4 nvidia-222 >/dev/null
 cat "$root/sys/bus/pci/devices/"*/vendor >/dev/null
 took=$(($(now) - began_reading))
 holds "reads do not wait for creations ($took ms)" test $took -lt 1000

@@ -40,7 +40,7 @@ holds "a driver that fails was asked first: the device is seen" within 5 test -e
 wait
 is "$(cat "$tmp/out")" "Resource temporarily unavailable" "then the write fails"
 fails "and the device is gone" test -e "$mdevs/$(uuid 4)"
-is "$(room $t4 nvidia-222)" 15 "it took no room"
+is "$(capacity $t4 nvidia-222)" 15 "it took no capacity"
 knob create_delay_ms "$t4 0"
 
 ### attr_delay_ms
@@ -65,11 +65,11 @@ true 9<>"$(node "$(uuid 6)")"
 holds "the driver does not remove at once" test -e "$mdevs/$(uuid 6)"
 holds "but by itself" within 5 test ! -e "$mdevs/$(uuid 6)"
 holds "what was never open stays" test -e "$mdevs/$(uuid 7)"
-holds "the room of what it removed is back" within 2 has_room 0000:85:00.0 nvidia-222 15
+holds "the capacity of what it removed is back" within 2 has_room 0000:85:00.0 nvidia-222 15
 knob driver_removes "0000:85:00.0 60000 zombie"
 true 9<>"$(node "$(uuid 7)")"
 is "$(remove "$(uuid 7)")" ok "who is faster than the driver can remove"
-is "$(room 0000:85:00.0 nvidia-222)" 15 "but the instance is lost"
+is "$(capacity 0000:85:00.0 nvidia-222)" 15 "but the instance is lost"
 is "$(cat "$control/driver_removes")" $'default off\n0000:85:00.0 60000 zombie' "the file shows what is set"
 is "$(awk '$2 ~ /remove$/ { print $2 }' "$control/log" | tail -n 2 | paste -sd' ')" "driver-remove remove" "the log tells who it was"
 
@@ -83,7 +83,7 @@ fails "also from class/mdev_bus" test -e "$bus/0000:41:00.5"
 fails "also the device that was there" test -e "$mdevs/$(uuid 2)"
 fails "also by the card's own path" test -e "$root/sys/bus/pci/devices/0000:41:00.5/mdev_supported_types"
 is "$(put "0000:41:00.5 on" "$control/register")" ok "one VF can be registered alone"
-is "$(room 0000:41:00.5 nvidia-557)" 1 "then it has room"
+is "$(capacity 0000:41:00.5 nvidia-557)" 1 "then it has capacity"
 fails "and the others have no types yet" test -e "$bus/0000:41:00.4"
 is "$(create 0000:41:00.5 nvidia-557 "$(uuid 8)")" ok "an mdev is created there"
 is "$(readlink "$mdevs/$(uuid 8)/mdev_type")" ../mdev_supported_types/nvidia-557 "with its type"

@@ -1,5 +1,5 @@
 #!/bin/bash
-# The simulated mdev framework by its files: layout, modes, rooms, and what each write answers, errno by errno.
+# The simulated mdev framework by its files: layout, modes, capacities, and what each write answers, errno by errno.
 set -u
 . "${srcdir:?}/tests/lib/sim.sh"
 
@@ -72,46 +72,46 @@ is "$(cat "$params")" enable_uvm= "a write replaces all, and loses its last byte
 is "$(put "$(printf '%01030d' 0)" "$params")" "Argument list too long" "too long a text is refused"
 
 ### What fits
-is "$(room $t4 nvidia-222) $(room $t4 nvidia-230) $(room $t4 nvidia-223)" "14 14 0" \
-	"a T4 has one framebuffer size: the room of that size is shared, the rest gone"
-is "$(room 0000:85:00.0 nvidia-223)" 8 "the other T4 is not touched"
+is "$(capacity $t4 nvidia-222) $(capacity $t4 nvidia-230) $(capacity $t4 nvidia-223)" "14 14 0" \
+	"a T4 has one framebuffer size: the capacity of that size is shared, the rest gone"
+is "$(capacity 0000:85:00.0 nvidia-223)" 8 "the other T4 is not touched"
 is "$(create $t4 nvidia-223 "$(uuid 2)")" "Input/output error" "NVIDIA refuses another size with EIO"
 is "$(create 0000:85:00.0 nvidia-234 "$(uuid 2)")" ok "a whole T4 is one vGPU"
 is "$(create 0000:85:00.0 nvidia-234 "$(uuid 3)")" "Input/output error" "NVIDIA refuses with EIO when full"
 
 vf=0000:41:00.4
-is "$(room $vf nvidia-563)" 1 "a VF has room for one"
+is "$(capacity $vf nvidia-563)" 1 "a VF has capacity for one"
 is "$(create $vf nvidia-563 "$(uuid 10)")" ok "one is created there"
-is "$(room $vf nvidia-563) $(room 0000:41:00.5 nvidia-563) $(room 0000:41:00.5 nvidia-562)" "0 1 0" \
+is "$(capacity $vf nvidia-563) $(capacity 0000:41:00.5 nvidia-563) $(capacity 0000:41:00.5 nvidia-562)" "0 1 0" \
 	"then the VF is full, and the others take this size only"
 for i in 5 6 7; do create 0000:41:00.$i nvidia-563 "$(uuid 1$i)"; done >/dev/null
-is "$(room 0000:41:01.0 nvidia-563)" 0 "four of 12 GiB fill an A40, whatever VFs are left"
+is "$(capacity 0000:41:01.0 nvidia-563)" 0 "four of 12 GiB fill an A40, whatever VFs are left"
 is "$(create 0000:41:01.0 nvidia-563 "$(uuid 20)")" "Input/output error" "a fifth is refused"
 
-is "$(room mtty mtty-1) $(room mtty mtty-2)" "24 12" "mtty has 24 ports"
+is "$(capacity mtty mtty-1) $(capacity mtty mtty-2)" "24 12" "mtty has 24 ports"
 create mtty mtty-2 "$(uuid 30)" >/dev/null
-is "$(room mtty mtty-1) $(room mtty mtty-2)" "22 11" "its types share them"
+is "$(capacity mtty mtty-1) $(capacity mtty mtty-2)" "22 11" "its types share them"
 for i in $(seq 31 41); do create mtty mtty-2 "$(uuid "$i")"; done | sort | uniq -c >"$tmp/out"
-is "$(room mtty mtty-1)" 0 "twelve times two fill it"
+is "$(capacity mtty mtty-1)" 0 "twelve times two fill it"
 is "$(create mtty mtty-1 "$(uuid 50)")" "No space left on device" "then it is ENOSPC"
 for i in 60 61 62 63; do create mdpy mdpy-vga "$(uuid $i)"; done >/dev/null
-is "$(room mdpy mdpy-hd)" 0 "mdpy takes four of any type"
+is "$(capacity mdpy mdpy-hd)" 0 "mdpy takes four of any type"
 is "$(create mdpy mdpy-hd "$(uuid 64)")" "Too many users" "then the mdev core says EUSERS"
-is "$(room mbochs mbochs-small) $(room mbochs mbochs-medium) $(room mbochs mbochs-large)" "64 16 4" "mbochs has 256 MB"
+is "$(capacity mbochs mbochs-small) $(capacity mbochs mbochs-medium) $(capacity mbochs mbochs-large)" "64 16 4" "mbochs has 256 MB"
 create mbochs mbochs-large "$(uuid 90)" >/dev/null
 create mbochs mbochs-small "$(uuid 91)" >/dev/null
-is "$(room mbochs mbochs-small) $(room mbochs mbochs-medium) $(room mbochs mbochs-large)" "47 11 2" "its three sizes share them"
+is "$(capacity mbochs mbochs-small) $(capacity mbochs mbochs-medium) $(capacity mbochs mbochs-large)" "47 11 2" "its three sizes share them"
 is "$(cat "$mdevs/$(uuid 90)/vendor/memory")" "64 MB" "a device tells its own"
 create mbochs mbochs-large "$(uuid 92)" >/dev/null
 create mbochs mbochs-large "$(uuid 93)" >/dev/null
-is "$(create mbochs mbochs-large "$(uuid 94)")" "No space left on device" "without room it is ENOSPC"
-is "$(room 0000:06:00.0 mlx5_core-local)" 16 "a ConnectX has sixteen of one type"
+is "$(create mbochs mbochs-large "$(uuid 94)")" "No space left on device" "without capacity it is ENOSPC"
+is "$(capacity 0000:06:00.0 mlx5_core-local)" 16 "a ConnectX has sixteen of one type"
 gvt=0000:00:02.0
-is "$(for t in 1 2 4 8; do room $gvt i915-GVTg_V5_$t; done | paste -sd' ')" "1 2 5 7" "GVT-g's rooms are those of a real host"
+is "$(for t in 1 2 4 8; do capacity $gvt i915-GVTg_V5_$t; done | paste -sd' ')" "1 2 5 7" "GVT-g's capacities are those of a real host"
 create $gvt i915-GVTg_V5_4 "$(uuid 70)" >/dev/null
-is "$(for t in 1 2 4 8; do room $gvt i915-GVTg_V5_$t; done | paste -sd' ')" "1 2 4 5" "one of them makes less of all"
+is "$(for t in 1 2 4 8; do capacity $gvt i915-GVTg_V5_$t; done | paste -sd' ')" "1 2 4 5" "one of them makes less of all"
 create $gvt i915-GVTg_V5_1 "$(uuid 71)" >/dev/null
-is "$(create $gvt i915-GVTg_V5_1 "$(uuid 72)")" "No space left on device" "without room it is ENOSPC"
+is "$(create $gvt i915-GVTg_V5_1 "$(uuid 72)")" "No space left on device" "without capacity it is ENOSPC"
 
 ### remove
 is "$(put 0 "$dev/remove")" ok "0 is taken"
@@ -121,7 +121,7 @@ is "$(remove "$(uuid 1)")" ok "1 removes"
 fails "the device is gone" test -e "$dev"
 fails "its type's link is gone" test -e "$dir/devices/$(uuid 1)"
 fails "its node is gone" test -e "$root/dev/vfio/0"
-is "$(room $t4 nvidia-222)" 15 "its room is back"
+is "$(capacity $t4 nvidia-222)" 15 "its capacity is back"
 is "$(remove "$(uuid 1)")" "No such file or directory" "what is gone cannot be opened"
 is "$(create $t4 nvidia-230 "$(uuid 1)")" ok "the UUID is free again"
 is "$(node "$(uuid 1)")" "$root/dev/vfio/0" "the lowest free group number is taken again"

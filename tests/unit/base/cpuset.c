@@ -35,7 +35,7 @@ int main(void)
 	reads(" 8 , 3,1,2,0 - 1\n", "0-3,8", "order and white space do not matter");
 	reads("0-7,^5", "0-4,6-7", "a number can be taken out again");
 	reads("63-64,127", "63-64,127", "numbers beyond one word are kept");
-	reads("126-200,128,5000000", "126-127", "numbers that the set has no room for are left out");
+	reads("126-200,128,5000000", "126-127", "numbers that the set has no capacity for are left out");
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		ok(!cpuset_parse(bad[i], bits, BITS), "'%s' is no list", bad[i]);
 	ok(bits[0] == 0 && bits[1] == 0, "what is no list leaves the set as it was");

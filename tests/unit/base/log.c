@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The log never waits: a line that finds no room is lost and counted. The journal gets fields that no value can break
+ * The log never waits: a line that finds no capacity is lost and counted. The journal gets fields that no value can break
  * out of; where there is no journal, syslog gets the line.
  */
 #include <endian.h>
@@ -82,7 +82,7 @@ static void test_full(int fd)
 	ok(came > 0 && came < MANY, "it has %d lines of %d", came, MANY);
 	log_info("after");
 	snprintf(req, sizeof(req), "log: %d messages lost", MANY - came);
-	ok(strstr(next(fd), req) != NULL, "once there is room, it is told how many were lost");
+	ok(strstr(next(fd), req) != NULL, "once there is capacity, it is told how many were lost");
 	ok(strstr(next(fd), "after") != NULL, "then comes the line itself");
 	for (int i = 0; i < MANY; i++)
 		log_info("line %d", i);

@@ -137,7 +137,7 @@ static void diffs(void)
 	diff("1\n2", "1\nzwei");
 	is(printed,
 	   "--- a\n+++ b\n@@ -1,2 +1,2 @@\n 1\n-2\n\\ No newline at end of file\n+zwei\n\\ No newline at end of file\n",
-	   "a last line without a newline is marked, as patch(1) wants it");
+	   "a last line without a newline is marked, as patch(1) expects it");
 
 	diff("1\n2\n3\n4\n5\n6\n7\n8\n9\n", "1\n2\n3\nfour\n6\n7\n8\n9\n");
 	is(printed, "--- a\n+++ b\n@@ -1,8 +1,7 @@\n 1\n 2\n 3\n-4\n-5\n+four\n 6\n 7\n 8\n", "lines can become fewer");

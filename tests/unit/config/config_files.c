@@ -502,8 +502,7 @@ static void all_mistakes(void)
 	is(places(&mistakes), "ROOT/etc/vgpu-lease.conf", "of the file as a whole");
 	put("etc/vgpu-lease.conf.d/z.conf", "[devices]\n");
 	tree_remove(&tree, "etc/vgpu-lease.conf");
-	ok(config_load_all(&c, &tree.host, NULL, &mistakes, &err) == -ENOENT && mistakes.n == 0,
-	   "no file is the lack of one");
+	ok(config_load_all(&c, &tree.host, NULL, &mistakes, &err) == -ENOENT && mistakes.n == 0, "no file means none");
 	tree_end(&tree);
 }
 

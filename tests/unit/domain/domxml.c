@@ -174,7 +174,7 @@ static void mdevs(void)
 									U2) "</disk>" MDEV(NIL)) MDEV(U2)),
 		0);
 
-	ok(request->nvgpus == 2, "mdevs of model vfio-pci, in <devices> and in no namespace, are wants");
+	ok(request->nvgpus == 2, "mdevs of model vfio-pci, in <devices> and in no namespace, are requests");
 	is(id_of(request, 0), U1, "their UUIDs are lowered");
 	ok(request->nvgpus == 2 && !request->vgpus[0].any && request->vgpus[1].any, "the nil UUID is a placeholder");
 	ok(request_of(DOMAIN(DEVICES(MDEV(U1)) DEVICES(MDEV(U2))), 0)->nvgpus == 2, "a second <devices> counts, too");
@@ -235,7 +235,7 @@ static void pci_devices(void)
 		PCI("bus='0x41' function='4'") PCI("bus='0x41' function='5'") MDEV(U1)));
 	char xml[1024];
 
-	ok(request_of(two, 0)->nvgpus == 2, "a PCI device is a want where the metadata names it");
+	ok(request_of(two, 0)->nvgpus == 2, "a PCI device is a request where the metadata names it");
 	is(req_of(two)->facts.type, "nvidia-1145", "that says its type");
 	ok(request_of(two, DOMXML_ALL_PCI)->nvgpus == 3, "or where all are asked for");
 	for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {

@@ -209,7 +209,7 @@ static void facts(void)
 	"<domain><name>a</name><uuid>" OWN "</uuid><metadata><v:lease xmlns:v='" DOMXML_NS "'>" metadata               \
 	"</v:lease></metadata><devices>" hostdev "</devices></domain>"
 
-static void crossings(void)
+static void framework_changes(void)
 {
 	static const struct {
 		struct domxml_change change;
@@ -302,8 +302,8 @@ static void impossible(void)
 		  "M_EDIT_NAMED",
 		  "nothing gets an id that stale metadata is waiting for" },
 	};
-	static const char *const lacking[] = { "slot='0' function='0'", "domain='0' bus='1' slot='0'",
-					       "domain='0' bus='1' function='0'" };
+	static const char *const incomplete[] = { "slot='0' function='0'", "domain='0' bus='1' slot='0'",
+						  "domain='0' bus='1' function='0'" };
 	static const struct domxml_change pci = { .req = 0, .id = "0000:41:00.0" };
 	autofree char *xml = fill(&before);
 
@@ -313,15 +313,15 @@ static void impossible(void)
 		ok(rewrite(xml, bad[i].changes, bad[i].n, &got) == -EINVAL && says(err.text, bad[i].because), "%s",
 		   bad[i].sentence);
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(lacking); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(incomplete); i++) {
 		autofree char *got = NULL;
 		char text[512];
 
 		snprintf(text, sizeof(text),
 			 "<domain><name>a</name><uuid>" OWN "</uuid><devices>" HOSTDEV("%s") "</devices></domain>",
-			 lacking[i]);
+			 incomplete[i]);
 		ok(rewrite(text, &pci, 1, &got) == -EINVAL && says(err.text, "M_ADDRESS_INCOMPLETE"),
-		   "an address of %s is not rewritten", lacking[i]);
+		   "an address of %s is not rewritten", incomplete[i]);
 	}
 }
 
@@ -366,7 +366,7 @@ int main(void)
 {
 	bytes();
 	facts();
-	crossings();
+	framework_changes();
 	impossible();
 	damaged();
 	return tap_done();

@@ -129,7 +129,7 @@ static void a_card_with_vfs(const char *numvfs, const char *what, const char *co
 	for (int i = 0; i < 4; i++)
 		add_vf(&tree, vfs[i], i, i == 1 ? "1" : "0");
 	add_device(&tree, vfs[0], "c6f1a2b3-0000-4000-8000-00000000000a");
-	/* A card of its own amid the VFs' addresses, where there is room for one. */
+	/* A card of its own amid the VFs' addresses, where there is capacity for one. */
 	if (strcmp(vfs[1], "0000:41:00.6") == 0)
 		tree_add(
 			&tree,

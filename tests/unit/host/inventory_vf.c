@@ -231,7 +231,7 @@ static void plain_vfs(void)
 	ok(pool.cards[one].in_pool && !pool_has_parent(&pool, inventory_parent(&inv, "0000:05:00.1")) &&
 		   pool_has_parent(&pool, inventory_parent(&inv, "0000:05:00.2")),
 	   "of a card whose VFs are named only those");
-	ok(!pool_misses(&pool, &config.sections[1], "0000:05:00.2"), "what is there is not lacking");
+	ok(!pool_misses(&pool, &config.sections[1], "0000:05:00.2"), "what is there is not missing");
 	pool_free(&pool);
 	inventory_free(&inv);
 	config_free(&config);

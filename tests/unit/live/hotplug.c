@@ -116,7 +116,7 @@ static void suspend_that_fails(void)
 	ok(call(hotplug_suspend, &err) < 0 && strstr(err.text, B) && strstr(err.text, A) &&
 		   says(err.text, "M_RESUME_DO", "vm1"),
 	   "where it does not get it back, the error says how it will: %s", err.text);
-	ok(fake.record != NULL, "and the record says what it lacks");
+	ok(fake.record != NULL, "and the record says what it does not have");
 	begin(true);
 	fake.save = ENOTCONN;
 	ok(call(hotplug_suspend, &err) < 0 && strstr(err.text, "made up"),

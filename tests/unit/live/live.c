@@ -28,7 +28,7 @@ static void life(const struct host *host)
 {
 	struct err err = { 0 };
 
-	ok(kernel_available(host, MDEV(T4, "nvidia-222", ""), &err) == 16, "an empty T4 has room for 16 of 1 GiB");
+	ok(kernel_available(host, MDEV(T4, "nvidia-222", ""), &err) == 16, "an empty T4 has capacity for 16 of 1 GiB");
 	ok(kernel_create(host, MDEV(T4, "nvidia-222", uuid(1)), &err) == 0, "one is made");
 	ok(kernel_wait_complete(host, MDEV("", "nvidia-222", uuid(1)), 5000, &err) == 0, "and becomes whole");
 	ok(kernel_exists(host, MDEV("", "", uuid(1))) == 1, "it exists");
@@ -45,7 +45,7 @@ static void life(const struct host *host)
 		   kernel_exists(host, MDEV("", "", uuid(1))) == 0,
 	   "it is removed");
 	ok(kernel_remove(host, MDEV("", "", uuid(1)), 1000, &err) == 0, "a second time is no error");
-	ok(kernel_available(host, MDEV(T4, "nvidia-222", ""), &err) == 16, "and there is all the room again");
+	ok(kernel_available(host, MDEV(T4, "nvidia-222", ""), &err) == 16, "and there is all the capacity again");
 }
 
 static void what_was_set(const struct live *live)
@@ -78,7 +78,7 @@ static void full(const struct host *host)
 
 	while (made < 20 && kernel_create(host, MDEV("mtty", "mtty-2", uuid(made)), &err) == 0)
 		made++;
-	ok(made == 12 && err.code == ENOSPC, "mtty has room for twelve: %s", err.text);
+	ok(made == 12 && err.code == ENOSPC, "mtty has capacity for twelve: %s", err.text);
 	ok(says(err.text, "M_ADVICE_FULL"), "and the text says that it is full");
 	for (int i = 0; i < made; i++)
 		kernel_remove(host, MDEV("", "", uuid(i)), 1000, &err);
@@ -199,7 +199,7 @@ static void what_is_there(const struct live *live)
 	ok(inventory_read(&inv, host, MDEVS(one), &err) == 0 && inv.ndevices == 1 && inv.devices[0].parent == 0,
 	   "is found there");
 	offer = inventory_offer(&inv, 0, one[0]);
-	ok(offer && offer->available == 1, "a free VF says that more fit, though the first has no room");
+	ok(offer && offer->available == 1, "a free VF says that more fit, though the first has no capacity");
 	inventory_free(&inv);
 	kernel_remove(host, MDEV("", "", uuid(1)), 1000, &err);
 

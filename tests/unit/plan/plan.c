@@ -11,12 +11,12 @@
  *   devices  "u1:84:s o1:85:l!"    device:parent:type, "!" open, "=vm" named by that domain's XML on disk; without type
  *            a plain VF, or one without a type, "@" its driver
  *   leases   "u1:84:s:active:D"    device:pGPU:type:state:domain, "*" behind: somebody is at work on it
- *   wants    "u1 u2~s"             "~s": the metadata asks for type s, "~C=s|l": for class C, which is s and l; "?": any
+ *   requests    "u1 u2~s"             "~s": the metadata asks for type s, "~C=s|l": for class C, which is s and l; "?": any
  *            vGPU will do; "@84": it was on 84 before; "^s", "%s": s is remembered, or from an mdevctl definition; "x40.1": a hostdev of type pci with that address; "+" behind: a
  *            managed one
  *   config   "s@84,85 l"           enabled types with the addresses of their sections; "s<3": max_instances
- *   policy   "spread several keep near=1 quota=2 reclaimable=o1"; "taken=": what the domain's XML names beside its wants; "source=", "name=" and "model=": what the source says of the first
- *            want; type s is called Type-s here; "nova": the domain is a Nova instance; "defined": the first want has an
+ *   policy   "spread several keep near=1 quota=2 reclaimable=o1"; "taken=": what the domain's XML names beside its requests; "source=", "name=" and "model=": what the source says of the first
+ *            request; type s is called Type-s here; "nova": the domain is a Nova instance; "defined": the first request has an
  *            mdevctl definition
  *
  * The domain is D; VF number n of card 40 is called 40.n.
@@ -306,8 +306,8 @@ static void make_policy(struct world *w, const char *word)
 		snprintf(m->type, sizeof(m->type), "s");
 		m->cause = CAUSE_FAILED;
 		snprintf(m->reason, sizeof(m->reason), "Input/output error");
-	} else if (strncmp(word, "lacks=", 6) == 0) {
-		each(address, word + 6, ",")
+	} else if (strncmp(word, "missing=", 8) == 0) {
+		each(address, word + 8, ",")
 		{
 			struct missing_card *l = &w->missing_cards[w->facts.nmissing_cards++];
 
@@ -392,7 +392,7 @@ int main(void)
 		const struct row *row = &rows[i];
 		struct plan plan;
 		char got[4096];
-		const char *want = message_in(row->req);
+		const char *expected = message_in(row->req);
 		bool same;
 
 		make_world(&w, row);
@@ -401,10 +401,10 @@ int main(void)
 		/* A row may give the beginning of a refusal only. */
 		same = strncmp(row->req, "refuse", 6) == 0 || strncmp(row->req, "wait", 4) == 0 ||
 				       strncmp(row->req, "look", 4) == 0
-			       ? strncmp(got, want, strlen(want)) == 0
-			       : strcmp(got, want) == 0;
+			       ? strncmp(got, expected, strlen(expected)) == 0
+			       : strcmp(got, expected) == 0;
 		if (!ok(same, "%s", row->says))
-			printf("# got:  %s\n# want: %s\n", got, want);
+			printf("# got:  %s\n# expected: %s\n", got, expected);
 		plan_free(&plan);
 		pool_free(&w.pool);
 	}

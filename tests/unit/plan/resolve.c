@@ -99,7 +99,7 @@ static void make_request(struct vgpu_request *req, const char *asks)
 	snprintf(req->facts.name, sizeof(req->facts.name), "%s", *at ? at + 1 : "");
 }
 
-static void lacks(char *out, size_t size, unsigned int frameworks)
+static void print_unread(char *out, size_t size, unsigned int frameworks)
 {
 	snprintf(out, size, "?%s%s", frameworks & INV_MDEV ? "m" : "", frameworks & INV_VARIANT ? "v" : "");
 }
@@ -112,19 +112,19 @@ static void test_types(void)
 		struct vgpu_request req;
 		struct resolved_request resolved = { .req = &req };
 		char refusal[RESOLVE_REFUSAL], got[RESOLVE_REFUSAL + 4] = "";
-		unsigned int lacking;
+		unsigned int unread;
 
 		make_request(&req, row->asks);
 		if (*row->recalls) {
 			resolved.source = *row->recalls == '=' ? TYPE_DEFINED : TYPE_REMEMBERED;
 			resolved.ntypes = text_copy(resolved.types[0], TYPE_SIZE, row->recalls + 1);
 		}
-		lacking = resolve_types(&resolved, &facts, refusal);
-		if (lacking)
-			lacks(got, sizeof(got), lacking);
+		unread = resolve_types(&resolved, &facts, refusal);
+		if (unread)
+			print_unread(got, sizeof(got), unread);
 		else if (*refusal)
 			snprintf(got, sizeof(got), "no: %s", refusal);
-		for (int t = 0; t < resolved.ntypes && !lacking; t++)
+		for (int t = 0; t < resolved.ntypes && !unread; t++)
 			snprintf(got + strlen(got), sizeof(got) - strlen(got), "%s%s", t ? " " : "", resolved.types[t]);
 		is(got, row->result, row->says);
 	}
@@ -137,16 +137,16 @@ static void test_frameworks(void)
 		struct resolve_facts facts = facts_of(row);
 		struct vgpu_request req;
 		char refusal[RESOLVE_REFUSAL], got[RESOLVE_REFUSAL + 4];
-		unsigned int lacking;
+		unsigned int unread;
 
 		config.policy.cross_framework = strcmp(row->recalls, "never") != 0;
 		config.policy.migrate_uuid = strcmp(row->recalls, "keep") == 0 ? MIGRATE_KEEP : MIGRATE_AUTO;
 		facts.libvirt = atoi(row->recalls);
 		make_request(&req, row->asks);
 		strcpy(req.id, "u1");
-		lacking = resolve_framework(&req, &facts, refusal);
-		if (lacking)
-			lacks(got, sizeof(got), lacking);
+		unread = resolve_framework(&req, &facts, refusal);
+		if (unread)
+			print_unread(got, sizeof(got), unread);
 		else if (*refusal)
 			snprintf(got, sizeof(got), "no: %s", refusal);
 		else

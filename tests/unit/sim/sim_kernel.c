@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The simulated kernel without a file system: rooms, errnos, what waits for what. Time is what the test says. */
+/* The simulated kernel without a file system: capacities, errnos, what waits for what. Time is what the test says. */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/sysmacros.h>
@@ -8,7 +8,7 @@
 #include "sim/kernel.h"
 #include "sim/mdev.h"
 #include "sim/model.h"
-#include "sim/room.h"
+#include "sim/instances.h"
 #include "sim/topology.h"
 #include "sim/vfio.h"
 #include "lib/tap.h"
@@ -90,11 +90,11 @@ static ssize_t remove_(struct answer *a, const char *uuid, const char *text)
 	return a->result;
 }
 
-static int room(const char *parent, const char *type)
+static int capacity(const char *parent, const char *type)
 {
 	struct sim_parent *p = sim_kernel_parent(&kernel, parent);
 
-	return sim_room_available(p, type_of(p, type));
+	return sim_instances_available(p, type_of(p, type));
 }
 
 static int control(const char *file, const char *line)
@@ -152,7 +152,7 @@ static void test_create(void)
 	boot("t4+mtty");
 	ok(control("create_delay_ms", "1000") == 0, "creating takes a second");
 	ok(create(&a, "mtty", "mtty-2", UUID_A) == UNANSWERED, "a creation is under way");
-	ok(room("mtty", "mtty-2") == 11, "its room is taken at once");
+	ok(capacity("mtty", "mtty-2") == 11, "its capacity is taken at once");
 	ok(node_at("sys/bus/mdev/devices/" UUID_A) && !node_at("sys/devices/virtual/mtty/mtty/" UUID_A "/mdev_type"),
 	   "the device is there, but not yet its type");
 	ok(remove_(&b, UUID_A, "1") == -EAGAIN, "it cannot be removed yet");
@@ -192,11 +192,11 @@ static void test_remove(void)
 	ok(!node_at("sys/bus/mdev/devices/" UUID_A) && !node_at("sys/devices/virtual/mtty/mtty/" UUID_A "/remove") &&
 		   node_at("sys/devices/virtual/mtty/mtty/" UUID_A "/iommu_group"),
 	   "the links are gone, iommu_group is left");
-	ok(room("mtty", "mtty-1") == 23, "the room is still taken");
+	ok(capacity("mtty", "mtty-1") == 23, "the capacity is still taken");
 	ok(create(&b, "mtty", "mtty-1", UUID_A) == -EEXIST, "the UUID as well");
 	sim_vfio_close(handle);
 	ok(a.result == 4, "when it is closed the write is answered");
-	ok(room("mtty", "mtty-1") == 24 && !node_at("sys/devices/virtual/mtty/mtty/" UUID_A) &&
+	ok(capacity("mtty", "mtty-1") == 24 && !node_at("sys/devices/virtual/mtty/mtty/" UUID_A) &&
 		   !node_at("dev/vfio/0") && !node_at("proc/42"),
 	   "and all of it is gone");
 	sim_kernel_free(&kernel);
@@ -207,17 +207,17 @@ static void test_rooms(void)
 	struct answer a;
 
 	boot("a40/6+mdpy+gvt-g");
-	ok(room("0000:41:00.4", "nvidia-563") == 1, "a VF has room for one");
+	ok(capacity("0000:41:00.4", "nvidia-563") == 1, "a VF has capacity for one");
 	ok(create(&a, "0000:41:00.4", "nvidia-563", UUID_A) == 36, "it takes one");
 	ok(create(&a, "0000:41:00.4", "nvidia-563", UUID_B) == -EIO, "and no second");
-	ok(room("0000:41:00.5", "nvidia-563") == 1 && room("0000:41:00.5", "nvidia-573") == 1 &&
-		   room("0000:41:00.5", "nvidia-557") == 0,
+	ok(capacity("0000:41:00.5", "nvidia-563") == 1 && capacity("0000:41:00.5", "nvidia-573") == 1 &&
+		   capacity("0000:41:00.5", "nvidia-557") == 0,
 	   "on the card's other VFs only its framebuffer size fits");
 	ok(create(&a, "0000:41:00.5", "nvidia-557", UUID_B) == -EIO, "NVIDIA refuses with EIO");
-	ok(create(&a, "mdpy", "mdpy-hd", UUID_B) == 36 && room("mdpy", "mdpy-vga") == 3,
+	ok(create(&a, "mdpy", "mdpy-hd", UUID_B) == 36 && capacity("mdpy", "mdpy-vga") == 3,
 	   "mdpy's types share four places");
 	ok(create(&a, "0000:00:02.0", "i915-GVTg_V5_1", UUID_C) == 36, "GVT-g's share an aperture");
-	ok(room("0000:00:02.0", "i915-GVTg_V5_1") == 0 && room("0000:00:02.0", "i915-GVTg_V5_8") == 1,
+	ok(capacity("0000:00:02.0", "i915-GVTg_V5_1") == 0 && capacity("0000:00:02.0", "i915-GVTg_V5_8") == 1,
 	   "which gets smaller");
 	sim_kernel_free(&kernel);
 }
@@ -249,7 +249,7 @@ static void test_variant(void)
 	control("create_delay_ms", "1000");
 	ok(set_type(&a, VF_A, "1147\n") == UNANSWERED && set_type(&b, VF_A, "1147") == -EPERM &&
 		   set_type(&b, VF_A, "0") == -EPERM && set_type(&b, VF_B, "1148") == -EIO,
-	   "while it gets one it is taken, and so is its room");
+	   "while it gets one it is taken, and so is its capacity");
 	sim_kernel_advance(&kernel, 2000);
 	ok(a.result == 5 && sim_vfio_open(&kernel, node_at("dev/vfio/0"), 42, "qemu", 7, &handle) == 0,
 	   "then it can be opened");
@@ -260,7 +260,7 @@ static void test_variant(void)
 	sim_kernel_advance(&kernel, 7000);
 	ok(a.result == -EBUSY && set_type(&a, VF_A, "0") == UNANSWERED, "five seconds at a time");
 	sim_kernel_advance(&kernel, 10000);
-	ok(a.result == 1 && room(VF_B, "nvidia-1148") == 1, "until it has let go: then the room is back");
+	ok(a.result == 1 && capacity(VF_B, "nvidia-1148") == 1, "until it has let go: then the capacity is back");
 	ok(control("register", VF_A " off") == 0 && !node_at("sys/devices/pci0000:26/" VF_A "/nvidia"),
 	   "the driver's files can go");
 	ok(control("vfs", "0000:26:00.0 off") == 0 && control("vfs", "0000:26:00.0 on") == 0 &&
@@ -278,16 +278,16 @@ static void test_mig(void)
 
 	boot("a100/4");
 	ok(control("mig", "0000:61:00.0 1g.5gb") == -EINVAL && control("mig", "0000:61:00.0 on") == 0 &&
-		   room("0000:61:00.4", "nvidia-468") == 0 && room("0000:61:00.4", "nvidia-474") == 0,
-	   "in MIG mode there is no room at first");
+		   capacity("0000:61:00.4", "nvidia-468") == 0 && capacity("0000:61:00.4", "nvidia-474") == 0,
+	   "in MIG mode there is no capacity at first");
 	ok(control("mig", "0000:61:00.0 3g.20gb") == 0 && control("mig", "0000:61:00.0 1g.5gb") == 0 &&
 		   control("mig", "0000:61:00.0 4g.20gb") == -ENOSPC &&
 		   control("mig", "0000:61:00.0 4g.5gb") == -EINVAL,
 	   "GPU instances are made of seven slices");
-	ok(room("0000:61:00.4", "nvidia-474") == 1 && room("0000:61:00.5", "nvidia-474") == 1 &&
-		   room("0000:61:00.5", "nvidia-476") == 1 && room("0000:61:00.5", "nvidia-475") == 0,
-	   "a free one is room on every VF");
-	ok(create(&a, "0000:61:00.4", "nvidia-474", UUID_A) == 36 && room("0000:61:00.5", "nvidia-474") == 0 &&
+	ok(capacity("0000:61:00.4", "nvidia-474") == 1 && capacity("0000:61:00.5", "nvidia-474") == 1 &&
+		   capacity("0000:61:00.5", "nvidia-476") == 1 && capacity("0000:61:00.5", "nvidia-475") == 0,
+	   "a free one is capacity on every VF");
+	ok(create(&a, "0000:61:00.4", "nvidia-474", UUID_A) == 36 && capacity("0000:61:00.5", "nvidia-474") == 0 &&
 		   create(&a, "0000:61:00.5", "nvidia-474", UUID_B) == -EIO &&
 		   create(&a, "0000:61:00.5", "nvidia-476", UUID_B) == 36,
 	   "until it is taken");
@@ -320,12 +320,12 @@ static void test_control(void)
 	sim_vfio_close(handle);
 	ok(node_at("sys/bus/mdev/devices/" UUID_A), "it stays for a while");
 	sim_kernel_advance(&kernel, 6000);
-	ok(!node_at("sys/bus/mdev/devices/" UUID_A) && room("0000:85:00.0", "nvidia-222") == 16,
-	   "then it goes, with its room");
+	ok(!node_at("sys/bus/mdev/devices/" UUID_A) && capacity("0000:85:00.0", "nvidia-222") == 16,
+	   "then it goes, with its capacity");
 	ok(control("register", "0000:84:00.0 off") == 0 && !node_at("sys/bus/mdev/devices/" UUID_B) &&
 		   !node_at("sys/class/mdev_bus/0000:84:00.0"),
 	   "a card that is taken back loses its devices");
-	ok(control("register", "0000:84:00.0 on") == 0 && room("0000:84:00.0", "nvidia-222") == 16,
+	ok(control("register", "0000:84:00.0 on") == 0 && capacity("0000:84:00.0", "nvidia-222") == 16,
 	   "and comes back empty");
 	sim_kernel_free(&kernel);
 }

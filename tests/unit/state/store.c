@@ -50,15 +50,15 @@ static void locks(struct store *store)
 {
 	struct store other;
 	struct err err;
-	char mine[32];
+	char own[32];
 	pid_t child;
 	int fd;
 
 	ok(store_open(&other, &tree.host, true, &err) == 0 && store_lock(store, 100, &err) == 0,
 	   "the store's lock is taken");
 	ok(store_lock(&other, 30, &err) == -ETIMEDOUT, "a second one waits, and gives up: %s", err.text);
-	snprintf(mine, sizeof(mine), "process %d ", (int)getpid());
-	ok(strstr(err.text, mine) != NULL, "and names the holder");
+	snprintf(own, sizeof(own), "process %d ", (int)getpid());
+	ok(strstr(err.text, own) != NULL, "and names the holder");
 	store_unlock(store);
 	ok(store_lock(&other, 0, &err) == 0, "free again it is had at once");
 	/* The handler forks in one thread while another has the lock; the child can be in the kernel for ever. */

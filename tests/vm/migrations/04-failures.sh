@@ -84,12 +84,12 @@ forget_calls
 
 there make_device "$U2"
 there policy "${lenient[@]}" 'reclaim = never' 'reuse = never'
-there room 1
-refused_with "no room" M_CAP_REACHED 1
-check "no room: it is one line" same "$(grep -c 'vgpu-lease: domain mover: vGPU' <<<"$OUT") $(wc -l <<<"$OUT")" "1 1"
+there capacity 1
+refused_with "no capacity" M_CAP_REACHED 1
+check "no capacity: it is one line" same "$(grep -c 'vgpu-lease: domain mover: vGPU' <<<"$OUT") $(wc -l <<<"$OUT")" "1 1"
 there eval "echo 1 >/sys/bus/mdev/devices/$U2/remove"
 there policy "${lenient[@]}"
-after "no room" "migrate"
+after "no capacity" "migrate"
 
 there eval "printf '%s\n' '[nonsense]' >>$CONF"
 refused "a broken configuration" "$CONF:"

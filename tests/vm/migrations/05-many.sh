@@ -40,7 +40,7 @@ done
 echo "# twenty at once: $((SECONDS - begin)) s"
 # shellcheck disable=SC2034 # for who reads of a failure
 OUT=$(cat "$WORK"/m??.log)
-check "sixteen arrive, and four read that there is no room" same "$arrived $refused" "16 4"
+check "sixteen arrive, and four read that there is no capacity" same "$arrived $refused" "16 4"
 check "on host2 each domain has one device and one lease, and there are no others" there within 30 in_order
 check "on host1 likewise" within 30 in_order
 check "sixteen run on host2" same "$(there running)" 16

@@ -19,7 +19,7 @@ check "the inventory counts it" jq -e '.pgpus[] | select(.address == "mtty") | .
 
 run virsh destroy life
 check "the domain is destroyed" succeeded
-check "device and lease are gone, and the room is back" within 15 nothing_left
+check "device and lease are gone, and the capacity is back" within 15 nothing_left
 
 run virsh start life
 check "it starts again with the same device" uses life "$U1"

@@ -34,14 +34,14 @@ check "it goes to sleep once more" managed sleeper yes
 check "the other domain's device is the only one left" within 15 only "$U1"
 echo 'max_instances = 1' >>"$CONF"
 run virsh start sleeper
-check "it does not wake where there is no room" failed
+check "it does not wake where there is no capacity" failed
 check "the refusal names it" shows "sleeper"
 check "its saved state is kept" managed sleeper yes
 check "the other domain's lease is the only one" same "$(leases | jq -r '.leases[].domain.name')" other
 run virsh destroy other
 check "the other domain ends" succeeded
 run virsh start sleeper
-check "now there is room, and it wakes" succeeded
+check "now there is capacity, and it wakes" succeeded
 check "from its saved state" managed sleeper no
 run virsh destroy sleeper
 check "at last nothing is left" within 15 nothing_left

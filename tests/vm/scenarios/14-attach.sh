@@ -54,7 +54,7 @@ sed -i '$a [policy]\nreclaim = never' "$CONF"
 virsh -q start plain
 run vgpu-lease attach plain
 run vgpu-lease attach plain
-check "without room an attach is refused" failed
+check "without capacity an attach is refused" failed
 check "with the reason" shows mtty full
 check "and the domain keeps what it had" [ "$(device_in plain | wc -l)" = 1 ]
 virsh -q destroy plain

@@ -41,7 +41,7 @@ make_device bbbbbbbb-0000-4000-8000-000000000001 mtty-1
 for n in {2..23}; do make_device "$(printf 'bbbbbbbb-0000-4000-8000-%012d' "$n")" mtty-1; done
 sed -i '$a [policy]\nreclaim = never\nrelease_timeout = 3' "$CONF"
 run vgpu-lease resume sleeper
-check "without room it is not resumed" failed
+check "without capacity it is not resumed" failed
 check "for that reason" shows mtty full
 check "it stays saved" same "$(virsh list --all --with-managed-save --name | xargs)" sleeper
 check "and holds nothing" no_lease
@@ -55,7 +55,7 @@ run vgpu-lease suspend sleeper
 check "it is not suspended before it has them again" failed
 check "and says how" shows "vgpu-lease resume sleeper"
 run vgpu-lease resume sleeper
-check "a resume gives it what it lacks" succeeded
+check "a resume gives it what it does not have" succeeded
 check "both of them" same "$(device_in sleeper | xargs)" "$U1 $U2"
 run virsh destroy sleeper
 check "its end releases them" within 15 nothing_left

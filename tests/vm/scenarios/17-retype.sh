@@ -23,7 +23,7 @@ serve mtty-1 'reclaim = never'
 define blocked "$U1"
 run virsh start blocked
 check "a domain of another type does not start" failed
-check "for lack of room" shows mtty full
+check "without capacity" shows mtty full
 run vgpu-lease gc --dry-run
 check "gc says why they stay" tells M_FOREIGN_STAYS
 run vgpu-lease retype mtty mtty-1

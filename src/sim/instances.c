@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What fits on a card: each driver's own rule, and the errno it refuses with. */
-#include "sim/room.h"
+#include "sim/instances.h"
 
 #include <errno.h>
 #include <string.h>
@@ -61,7 +61,7 @@ static int nvidia_available(const struct sim_parent *parent, const struct sim_ty
 	return (int)left;
 }
 
-int sim_room_available(const struct sim_parent *parent, const struct sim_type *type)
+int sim_instances_available(const struct sim_parent *parent, const struct sim_type *type)
 {
 	const struct sim_gpu *gpu = parent->gpu;
 	const struct sim_model *model = gpu->item->model;
@@ -110,11 +110,11 @@ static void account(struct sim_parent *parent, const struct sim_type *type, int 
 	gpu->size += (long)sign * type->size;
 }
 
-int sim_room_take(struct sim_parent *parent, const struct sim_type *type)
+int sim_instances_take(struct sim_parent *parent, const struct sim_type *type)
 {
 	struct sim_instance *instance = type->instance ? instance_for(parent->gpu, type) : NULL;
 
-	if (sim_room_available(parent, type) <= 0)
+	if (sim_instances_available(parent, type) <= 0)
 		return refusal(parent->gpu->item->model->family);
 	account(parent, type, 1);
 	if (instance) {
@@ -124,7 +124,7 @@ int sim_room_take(struct sim_parent *parent, const struct sim_type *type)
 	return 0;
 }
 
-void sim_room_give(struct sim_parent *parent, const struct sim_type *type)
+void sim_instances_give(struct sim_parent *parent, const struct sim_type *type)
 {
 	struct sim_gpu *gpu = parent->gpu;
 

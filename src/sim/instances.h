@@ -15,8 +15,8 @@
 #include "sim/kernel.h"
 
 /* How many more of the type this parent takes now: what available_instances shows. */
-int sim_room_available(const struct sim_parent *parent, const struct sim_type *type);
+int sim_instances_available(const struct sim_parent *parent, const struct sim_type *type);
 
-/* Takes the room for one; the driver's negative errno where there is none. Gives it back. */
-int sim_room_take(struct sim_parent *parent, const struct sim_type *type);
-void sim_room_give(struct sim_parent *parent, const struct sim_type *type);
+/* Takes the capacity for one; the driver's negative errno where there is none. Gives it back. */
+int sim_instances_take(struct sim_parent *parent, const struct sim_type *type);
+void sim_instances_give(struct sim_parent *parent, const struct sim_type *type);
