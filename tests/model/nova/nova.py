@@ -144,8 +144,8 @@ class Files:
         name = kind.upper() if self.rng.random() < self.odd / 4 else kind
         lines = ['[%s_%s]' % (self.pick(['mdev'], ['vgpu', 'VGPU', 'Mdev']), name)]
         if addresses and self.rng.random() < 0.7:
-            mine = [addresses.pop() for _ in range(min(len(addresses), self.rng.randint(1, 2)))]
-            lines.append(self.key('device_addresses', self.listed(mine, ODD_ADDRESSES, len(mine))))
+            own = [addresses.pop() for _ in range(min(len(addresses), self.rng.randint(1, 2)))]
+            lines.append(self.key('device_addresses', self.listed(own, ODD_ADDRESSES, len(own))))
         if self.rng.random() < 0.4:
             lines.append(self.key('max_instances', self.pick(NUMBERS, ODD_NUMBERS)))
         if self.rng.random() < 0.4:

@@ -101,7 +101,7 @@ nova_conf = /etc/nova.conf
 EOF
 printf '[devices]\nenabled_mdev_types = nvidia-222, nvidia-999\n[mdev_nvidia-999]\ndevice_addresses = 0000:99:00.0\n' \
 	>"$root/etc/nova.conf"
-among WARN type "$root/etc/nova.conf:3: no pGPU of this host serves nvidia-999*" "a type of Nova's that this host lacks is no error"
+among WARN type "$root/etc/nova.conf:3: no pGPU of this host serves nvidia-999*" "a type of Nova's that this host does not have is no error"
 among WARN pgpu "$root/etc/nova.conf:4: 0000:99:00.0: *" "nor is a pGPU that is another host's"
 is "$(grep -c '^FAIL' <<<"$notes")" 0 "and nothing else is"
 

@@ -134,7 +134,7 @@ eventually no_lease
 printf '[mdev_nvidia-1155]\ndevice_match = 10de:26b9\nvgpu_params = frame_rate_limiter=0\n' >>"$root/etc/vgpu-lease.conf"
 vf=$root/sys/bus/pci/devices/0000:26:00.4/nvidia
 control create_delay_ms "0000:26:00.0 4500"
-is "$(bounded 9 quietly prepare "$work/vf.xml"; echo $?)" 1 "a creation hangs: the start is refused, in time"
+is "$(limited 9 quietly prepare "$work/vf.xml"; echo $?)" 1 "a creation hangs: the start is refused, in time"
 eventually grep -qx 1155 "$vf/current_vgpu_type"
 holds "once it has ended, the domain starts" prepare "$work/vf.xml"
 is "$(cat "$vf/vgpu_params")" frame_rate_limiter=0 "with the configured parameters"
