@@ -84,6 +84,8 @@ static int choose_vf(const struct hotplug *hp, const struct request *request, st
 	autopreview struct preview preview = { 0 };
 	const struct step *step;
 
+	req->managed = false;
+	req->managed_as_needed = true;
 	req->any = true;
 	if (preview_make(&preview, &lifecycle, PLAN_ASSIGN, err) < 0)
 		return -err->code;
@@ -93,7 +95,8 @@ static int choose_vf(const struct hotplug *hp, const struct request *request, st
 	step = &preview.plan.steps[0];
 	text_copy(req->id, sizeof(req->id), step->vgpu.id);
 	/* A plain one is bound to a driver of VFIO by libvirt. */
-	vf_xml(req->id, step->vgpu.framework == FW_VF, xml, size);
+	req->managed = step->vgpu.framework == FW_VF;
+	vf_xml(req->id, req->managed, xml, size);
 	return 0;
 }
 

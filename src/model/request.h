@@ -43,6 +43,7 @@ struct vgpu_request {
 	bool any;                     /* any vGPU will do: the ID is a placeholder, or one that only the source has */
 	char alias[ALIAS_SIZE];       /* of a running domain's device, by which libvirt's events name it; "" none */
 	bool managed;                 /* of a PCI device: libvirt binds it to VFIO, and back */
+	bool managed_as_needed;       /* of a VF that is yet to be chosen: its hostdev is written as the VF needs it */
 	bool has_metadata;            /* a <vgpu:device> names it */
 	struct migration_facts facts; /* as the metadata gives them; `type` is an id, a name or a class */
 	bool has_placement;

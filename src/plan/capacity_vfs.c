@@ -50,7 +50,8 @@ bool capacity_parent_suits(const struct plan_facts *facts, int parent, const str
 {
 	const struct inv_parent *p = &facts->inv->parents[parent];
 
-	return facts->inv->pgpus[p->pgpu].framework != FW_VF || req->managed || strstr(p->driver, "vfio");
+	return facts->inv->pgpus[p->pgpu].framework != FW_VF || req->managed || req->managed_as_needed ||
+	       strstr(p->driver, "vfio");
 }
 
 struct capacity_vfs capacity_vfs(const struct capacity_query *query, const struct inv_pgpu *card)

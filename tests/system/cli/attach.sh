@@ -77,6 +77,11 @@ for type in nvidia-1146 "NVIDIA L40S-2B" CUSTOM_FLEX; do
 	holds "a VF of $type is leased before libvirt refuses it" says M_NOT_ATTACHED vm1 <<<"$err"
 	is "$(leased)|$(types)" "|0" "and released then"
 done
+for driver in none i915 vfio-pci; do
+	control bind "0000:4d:00.0 $driver"
+	vl attach --connect "$libvirt" --type CUSTOM_FLEX vm1
+	holds "libvirt is to bind a plain VF to VFIO, whatever driver it has: $driver" says M_NOT_ATTACHED vm1 <<<"$err"
+done
 vl attach --connect "$libvirt" vm1
 holds "with several types one must be named" says M_GIVE_TYPE "nvidia-1146, flex" <<<"$err"
 printf '[policy]\nmigrate_uuid = keep\n' >>"$root/etc/vgpu-lease.conf"
