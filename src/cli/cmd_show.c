@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "cli/cmd.h"
 #include "cli/table.h"
+#include "device/kernel.h"
 #include "domain/domxml.h"
 #include "host/inventory.h"
 #include "host/vfio_users.h"
@@ -90,6 +91,19 @@ static int look(struct show *show, struct err *err)
 	return 0;
 }
 
+/* A VF without a type is a vGPU only as a plain one, as its lease says, or its card. */
+static bool is_there(const struct show *show, const char *id, const struct lease *lease)
+{
+	int vf = inventory_parent(&show->inv, id);
+	struct err ignored;
+
+	if (inventory_device(&show->inv, id))
+		return true;
+	if (!lease)
+		return vf != UNKNOWN && show->inv.pgpus[show->inv.parents[vf].pgpu].framework == FW_VF;
+	return lease->vgpu.framework == FW_VF && kernel_available(&show->cmd->host, &lease->vgpu, &ignored) == 1;
+}
+
 static void add_view(struct show *show, const char *id)
 {
 	const struct inv_device *device = inventory_device(&show->inv, id);
@@ -109,7 +123,7 @@ static void add_view(struct show *show, const char *id)
 				  .config = find_req(show->config, id),
 				  .taken = find_req(show->suspended, id),
 				  .lease = lease,
-				  .exists = device || (lease && lease->vgpu.framework == FW_VF),
+				  .exists = is_there(show, id, lease),
 				  .type = device ? device->vgpu.type : "",
 				  .parent = device ? device->vgpu.parent : "",
 				  .qemu = show->qemu };

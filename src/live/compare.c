@@ -25,6 +25,8 @@ static void lease_and_kernel(struct compare *v)
 
 	if (!lease || lease->state == LEASE_RESERVED || lease->state == LEASE_CREATING)
 		return;
+	if (!v->exists && v->runs && !v->live)
+		return; /* the domain has not got it: it only needs its release */
 	if (!v->exists) {
 		say(v, "leased, but the device does not exist: %s",
 		    v->runs ? "shut the domain down and start it again" : "run 'vgpu-lease gc' to drop the lease");

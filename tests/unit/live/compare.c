@@ -57,6 +57,7 @@ static const struct {
 	{ "a device that QEMU does not have", "{M_SHOW_QEMU_LACKS}", true, true, &active, LEASED, 1, 77, "" },
 	{ "another device in its place", "{M_SHOW_QEMU_OTHER|/sys/x}", true, true, &active, LEASED, 1, 77, "/sys/x" },
 	{ "a lease of what is not plugged in", "{M_SHOW_NOT_PLUGGED}", true, false, &active, LEASED, 0, 0, NULL },
+	{ "what went away, and from the domain, too", "{M_SHOW_NOT_PLUGGED}", true, false, &active, GONE, 0, 0, NULL },
 	{ "a device that is unplugged and open", "{M_SHOW_STILL_OPEN|77}", true, false, &active, LEASED, 1, 77, NULL },
 	{ "one that waits", "{M_SHOW_PENDING}", true, false, &releasing, LEASED, 0, 0, NULL },
 	{ "a lease of a domain that ended", "{M_SHOW_ENDED}", false, false, &active, LEASED, 0, 0, NULL },
