@@ -72,6 +72,21 @@ shows() {
 	done
 }
 no() { ! "$@"; }
+# refused TEXT...: the last `run` failed with one line of ours, which holds these.
+refused() {
+	local ours text
+	failed || return
+	ours=$(sed -n '/unexpected exit status 1: /,$ { s/.*unexpected exit status 1: //; /./p }' <<<"$OUT")
+	echo "ours: $ours"
+	[ -n "$ours" ] && [ "$(wc -l <<<"$ours")" = 1 ] && [ "${#ours}" -le 1000 ] || return
+	for text; do
+		[[ $ours == *"$text"* ]] || { echo "not said: $text"; return 1; }
+	done
+}
+# What the kernel has denied the hook and libvirtd since the installation, but for what 21-unreadable confines so that the
+# hook may not look into it.
+denied() { journalctl -b -k -q --no-pager -o cat --since "@$(stat -c %W "$0")" |
+	grep 'apparmor="DENIED"' | grep -v 'peer="vm-test-jail"' | grep -E 'vgpu-lease|hooks/|profile="libvirtd"'; }
 # within SECONDS COMMAND...: does it become true in this time?
 within() {
 	local end=$((SECONDS + $1)) said
@@ -93,6 +108,39 @@ make_device() { echo "$1" >"$MTTY/${2:-mtty-2}/create"; }
 only() { same "$(devices)" "$*"; }
 exists() { [ -e "/sys/bus/mdev/devices/$1" ]; }
 type_of() { basename "$(readlink "/sys/bus/mdev/devices/$1/mdev_type")"; }
+
+### SR-IOV VFs, of the two PFs that a machine has
+
+# shellcheck disable=SC2034 # a scenario's
+PF1=0000:01:00.0 PF2=0000:02:00.0
+PCI=/sys/bus/pci/devices
+is_vf() { [[ $1 == *:* ]]; }
+# enable_vfs PF: four, for which the kernel looks for no driver.
+enable_vfs() {
+	echo 0 >"$PCI/$1/sriov_drivers_autoprobe"
+	echo 4 >"$PCI/$1/sriov_numvfs"
+}
+disable_vfs() { [ "$(<"$PCI/$1/sriov_numvfs")" = 0 ] || echo 0 >"$PCI/$1/sriov_numvfs"; }
+# The driver of a PCI device; nothing: it has none.
+driver_of() { [ ! -e "$PCI/$1/driver" ] || basename "$(readlink "$PCI/$1/driver")"; }
+bind_vfio() {
+	modprobe vfio-pci
+	echo vfio-pci >"$PCI/$1/driver_override"
+	echo "$1" >/sys/bus/pci/drivers_probe
+}
+# A pool of mdevs and of the VFs of both PFs.
+configure_vfs() {
+	configure
+	printf '[vf_plain]\ndevice_match = 1b36:0010\n' >>"$CONF"
+}
+# vf_held_by VF NAME [ORIGIN]: is there an active lease of this domain?
+vf_held_by() {
+	lease "$1" ".state == \"active\" and .domain.name == \"$2\" and .domain.uuid == \"$(uuid_of "$2")\" and
+		.origin == \"${3:-created}\" and .type == \"plain\" and .parent == \"$1\" and .pgpu == \"${1%.*}.0\" and
+		.framework == \"vf\""
+}
+# The VF is leased to nobody, still there, and open nowhere.
+vf_is_free() { no_lease && [ -e "$PCI/$1/physfn" ] && closed; }
 
 ### A driver that hangs: driver/stuck.c
 
@@ -142,7 +190,7 @@ configure_stuck() {
 
 ### Domains
 
-# domain FILE NAME [DEVICE...]: writes the XML of a domain, which has these mdevs, to WORK/FILE.xml. From the environment:
+# domain FILE NAME [DEVICE...]: writes the XML of a domain, which has these mdevs and VFs, to WORK/FILE.xml. From the environment:
 # METADATA, what its <vgpu:lease> holds; ARGUMENT, one more for QEMU; DISK, its image; GUEST, the name of its firmware, which
 # is the guest (idle); MIGRATABLE=1, so that it can be saved with its mdev; CONFINED=1, for an
 # AppArmor profile of its own, which takes libvirt as long to make as all the rest of a start.
@@ -177,11 +225,7 @@ domain() {
 			      <readonly/>
 			    </disk>
 		END
-		for device; do
-			echo "    <hostdev mode='subsystem' type='mdev' model='vfio-pci'>"
-			echo "      <source><address uuid='$device'/></source>"
-			echo "    </hostdev>"
-		done
+		for device; do hostdev "$device"; done
 		cat <<-END
 			    <memballoon model='none'/>
 			  </devices>
@@ -223,11 +267,12 @@ define() {
 pid_of() { [ -f "/run/libvirt/qemu/$1.pid" ] && echo "$(<"/run/libvirt/qemu/$1.pid")"; }
 is_state() { same "$(virsh -q domstate "$1")" "$2"; }
 
-# uses NAME DEVICE: QEMU was told of the device, and has its group open.
+# uses NAME DEVICE: QEMU was told of the device, an mdev or a VF, and has its group open.
 uses() {
-	local pid
+	local pid named=$2
 	pid=$(pid_of "$1") || return
-	grep -qaF "/sys/bus/mdev/devices/$2" "/proc/$pid/cmdline" || {
+	is_vf "$2" || named=/sys/bus/mdev/devices/$2
+	grep -qaF "$named" "/proc/$pid/cmdline" || {
 		echo "not in its arguments"
 		return 1
 	}
@@ -237,9 +282,16 @@ uses() {
 # uses_open NAME DEVICE: QEMU has the device's group open, whether it was told of it when it started or later.
 uses_open() {
 	local group
-	group=$(readlink "/sys/bus/mdev/devices/$2/iommu_group")
-	group=/dev/vfio/${group##*/}
+	group=$(group_of "$2")
 	[ -n "$(find "/proc/$(pid_of "$1")/fd" -lname "$group" -print -quit)" ] || { echo "$group is not open"; return 1; }
+}
+
+# The node of its IOMMU group.
+group_of() {
+	local group
+	if is_vf "$1"; then group=$PCI/$1; else group=/sys/bus/mdev/devices/$1; fi
+	group=$(readlink "$group/iommu_group")
+	echo "/dev/vfio/${group##*/}"
 }
 
 # The device in the domain's XML: device_in NAME [OPTION-OF-DUMPXML...].
@@ -247,11 +299,16 @@ device_in() {
 	virsh dumpxml "$@" | sed -n "/<hostdev/,/<\/hostdev/s/.*<address uuid='\([^']*\)'.*/\1/p"
 }
 
-# hostdev DEVICE: what virsh attach-device takes.
+# hostdev DEVICE: an mdev, or a VF, by its address; that with managed='yes', or what MANAGED says.
 hostdev() {
-	cat <<-END
-		<hostdev mode='subsystem' type='mdev' model='vfio-pci'><source><address uuid='$1'/></source></hostdev>
-	END
+	local domain bus slot function
+	if ! is_vf "$1"; then
+		echo "<hostdev mode='subsystem' type='mdev' model='vfio-pci'><source><address uuid='$1'/></source></hostdev>"
+		return
+	fi
+	IFS=:. read -r domain bus slot function <<<"$1"
+	echo "<hostdev mode='subsystem' type='pci' managed='${MANAGED:-yes}'><source>" \
+		"<address domain='0x$domain' bus='0x$bus' slot='0x$slot' function='0x$function'/></source></hostdev>"
 }
 
 ### What is installed
@@ -324,6 +381,8 @@ fresh() {
 		echo 1 >"/sys/bus/mdev/devices/$id/remove"
 	done
 	[ ! -d /sys/module/stuck ] || rmmod stuck
+	disable_vfs "$PF1"
+	disable_vfs "$PF2"
 	rm -rf /etc/libvirt/hooks/qemu.d /run/vgpu-lease /var/lib/vgpu-lease /etc/vgpu-lease.conf* "$WORK"
 	mkdir -p "$WORK"
 	configure

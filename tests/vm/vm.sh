@@ -29,16 +29,19 @@ forwarded_port() {
 
 # Starts the machine's QEMU, and leaves its process id in the machine's directory.
 launch() {
-	local name=$1 index=$2 dir=$machines/$1 peer=$machines/net$((3 - $2))
+	local name=$1 index=$2 dir=$machines/$1 peer=$machines/net$((3 - $2)) sriov=sriov_max_vfs=4
+	sriov+=,sriov_vq_flexible=8,sriov_vi_flexible=4
 	rm -rf "$dir"
 	mkdir -p "$dir"
 	qemu-img create -q -f qcow2 -F raw -b "$image/root.img" "$dir/disk.qcow2"
 	# The network between two machines is a pair of Unix sockets: either may start first.
+	# Behind an IOMMU, as VFIO needs it, there are two PFs of four VFs each, none enabled: 0000:01:00.0 and 0000:02:00.0.
 	# shellcheck disable=SC2054 # the commas are QEMU's
 	local qemu=(qemu-system-x86_64 -name "$name" -machine q35 -cpu max -accel "${VM_ACCEL:-tcg,tb-size=1024}"
 		-smp "${VM_CPUS:-2}" -m "${VM_MEM:-3G}" -nodefaults -display none -no-reboot
 		-kernel "$image/vmlinuz" -initrd "$image/initrd"
-		-append "console=ttyS0 quiet net.ifnames=0 mitigations=off panic=-1 vgpu_test_host=$index"
+		-append "console=ttyS0 quiet net.ifnames=0 mitigations=off panic=-1 intel_iommu=on iommu=pt vgpu_test_host=$index"
+		-device intel-iommu,intremap=on
 		-drive "if=none,id=root,file=$dir/disk.qcow2,format=qcow2,cache=unsafe"
 		-device virtio-blk-pci,drive=root -device virtio-rng-pci
 		-netdev user,id=n0,restrict=on,hostfwd=tcp:127.0.0.1:0-:22
@@ -47,6 +50,11 @@ launch() {
 		-device "virtio-net-pci,netdev=n1,romfile=,mac=52:54:00:77:00:$(printf %02x "$index")"
 		-uuid "7e57bed0-0000-4000-8000-0000000000$(printf %02x "$index")"
 		-serial "file:$dir/console.log")
+	local n
+	for n in 1 2; do
+		qemu+=(-device "pcie-root-port,id=port$n,chassis=$n,slot=$n" -device "nvme-subsys,id=card$n"
+			-device "nvme,serial=card$n,subsys=card$n,bus=port$n,max_ioqpairs=10,msix_qsize=8,$sriov")
+	done
 	"${qemu[@]}" </dev/null >"$dir/qemu.log" 2>&1 9>&- &
 	echo $! >"$dir/pid"
 	disown

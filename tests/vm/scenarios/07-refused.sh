@@ -2,18 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # a refusal tells whoever typed `virsh start` what is wrong and what to do
 
-# refused TEXT...: the last `run` failed with one line of ours, which holds these.
-refused() {
-	local ours text
-	failed || return
-	ours=$(sed -n '/unexpected exit status 1: /,$ { s/.*unexpected exit status 1: //; /./p }' <<<"$OUT")
-	echo "ours: $ours"
-	[ -n "$ours" ] && [ "$(wc -l <<<"$ours")" = 1 ] && [ "${#ours}" -le 1000 ] || return
-	for text; do
-		[[ $ours == *"$text"* ]] || { echo "not said: $text"; return 1; }
-	done
-}
-
 METADATA="<vgpu:device uuid='$U1' type='mtty-9'/>" define picky "$U1"
 run virsh start picky
 check "an unknown type is refused in one line with domain, type and those that there are" refused picky mtty-9 mtty-2
