@@ -2,6 +2,9 @@
 /*
  * A lease as text and back: "key=value" lines in a fixed order, after a line that names the format. Values are
  * percent-encoded, so that a domain's name can hold anything and still be one line.
+ *
+ * A later version adds keys before "end", which earlier ones pass over; what they write is without. If it changes what
+ * a key means, it changes the number in the first line, and earlier versions touch no such lease.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -13,7 +16,8 @@
 #include "model/lease.h"
 #include "base/text.h"
 
-#define LEASE_MAGIC "vgpu-lease 1"
+#define LEASE_NAME "vgpu-lease "
+#define LEASE_MAGIC LEASE_NAME "1"
 
 static const char *const states[] = { "reserved", "creating", "active", "releasing" };
 static const char *const origins[] = { "created", "adopted" };
@@ -125,6 +129,28 @@ static bool encoded(const char **text, const char *key, char *out, size_t size)
 	return field(text, key, value, sizeof(value)) && decode(out, size, value);
 }
 
+static bool is_later(const char *text)
+{
+	char line[24];
+	long version;
+
+	snprintf(line, sizeof(line), "%.*s", (int)strcspn(text, "\n"), text);
+	return strncmp(line, LEASE_NAME, strlen(LEASE_NAME)) == 0 &&
+	       text_number(line + strlen(LEASE_NAME), 2, INT32_MAX, &version);
+}
+
+/* Behind the keys that later versions have added. */
+static const char *skip_added(const char *text)
+{
+	for (;;) {
+		size_t key = strspn(text, "abcdefghijklmnopqrstuvwxyz_"), len = strcspn(text, "\n");
+
+		if (key == 0 || text[key] != '=' || text[len] != '\n')
+			return text;
+		text += len + 1;
+	}
+}
+
 int lease_parse(struct lease *l, const char *text)
 {
 	char id[ID_SIZE], domain[UUID_SIZE], type[TYPE_SIZE], parent[PARENT_SIZE], pgpu[PARENT_SIZE];
@@ -132,6 +158,8 @@ int lease_parse(struct lease *l, const char *text)
 	int framework, state, origin;
 
 	*l = (struct lease){ 0 };
+	if (is_later(text))
+		return -EPROTONOSUPPORT;
 	if (strncmp(text, LEASE_MAGIC "\n", sizeof(LEASE_MAGIC)) != 0)
 		return -EINVAL;
 	text += sizeof(LEASE_MAGIC);
@@ -146,7 +174,7 @@ int lease_parse(struct lease *l, const char *text)
 	    !number(&text, "numa", UNKNOWN, &numa) || !number(&text, "framebuffer_mib", UNKNOWN, &framebuffer) ||
 	    !number(&text, "since_ms", 0, &l->since_ms) || !number(&text, "deadline_ms", 0, &l->deadline_ms) ||
 	    !number(&text, "writer", 0, &writer) || !number(&text, "writer_start", 0, &start) ||
-	    strcmp(text, "end") != 0)
+	    strcmp(skip_added(text), "end") != 0)
 		return -EINVAL;
 	if (numa > 1023 || framebuffer > INT32_MAX || writer > INT32_MAX)
 		return -EINVAL;

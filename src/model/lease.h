@@ -55,7 +55,10 @@ const char *lease_origin_word(enum lease_origin origin);
 /* A lease of this vGPU for the domain that requests it; the caller sets the rest. */
 struct lease lease_for(const struct request *request, const struct vgpu_ref *vgpu);
 
-/* A lease as text and back. -EINVAL: not a lease; nothing of it is to be trusted. */
+/*
+ * A lease as text and back. -EINVAL: not a lease; nothing of it is to be trusted. -EPROTONOSUPPORT: one of a later
+ * version, which is not to be touched.
+ */
 int lease_format(const struct lease *lease, char *buf, size_t size);
 int lease_parse(struct lease *lease, const char *text);
 

@@ -37,7 +37,8 @@ int affinity_get(const struct store *store, const char *id, struct affinity *out
 	type = strsep(&rest, " ");
 	parent = strsep(&rest, " ");
 	made = strsep(&rest, " ");
-	if (!type_parse(out->type, type) || !parent || !parent_parse(out->parent, parent) || !made || rest)
+	/* What a later version has added is passed over. */
+	if (!type_parse(out->type, type) || !parent || !parent_parse(out->parent, parent) || !made)
 		return 0;
 	boot_id(boot);
 	out->made_this_boot = strcmp(made, boot) == 0;

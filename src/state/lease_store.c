@@ -19,13 +19,25 @@ static int read_lease(const struct store *store, const char *name, struct lease 
 {
 	char text[LEASE_TEXT_MAX], id[ID_SIZE];
 	ssize_t n = file_read(store->leases, name, text, sizeof(text));
+	int r;
 
 	if (n < 0)
 		return n == -EFBIG ? -EINVAL : (int)n;
-	if (!id_parse(id, name) || strcmp(id, name) != 0 || lease_parse(lease, text) < 0 ||
-	    strcmp(lease->vgpu.id, name) != 0)
+	if (!id_parse(id, name) || strcmp(id, name) != 0)
 		return -EINVAL;
-	return 0;
+	r = lease_parse(lease, text);
+	return r == 0 && strcmp(lease->vgpu.id, name) != 0 ? -EINVAL : r;
+}
+
+/* Whoever cannot read a lease does not know what must not be touched. */
+static int cannot_read(const char *name, int r, struct err *err)
+{
+	if (r == -EPROTONOSUPPORT)
+		return err_set(
+			err, EPROTONOSUPPORT,
+			"/run/vgpu-lease/leases/%s: written by a later version of vgpu-lease: install that version",
+			name);
+	return err_sys(err, -r, "/run/vgpu-lease/leases/%s", name);
 }
 
 /* Where the next lease goes; NULL: no memory. */
@@ -54,7 +66,7 @@ static int list_one(const struct store *store, const char *name, struct leases *
 	if (r == 0 || r == -ENOENT) /* dropped meanwhile */
 		return 0;
 	if (r != -EINVAL && r != -ELOOP && r != -EISDIR)
-		return err_sys(err, -r, "/run/vgpu-lease/leases/%s", name);
+		return cannot_read(name, r, err);
 	out->garbage++;
 	return store->lock >= 0 ? store_set_aside(store, "leases", name, err) : 0;
 }
@@ -110,7 +122,7 @@ int lease_get(const struct store *store, const char *id, struct lease *out, stru
 		return 0;
 	if (r == -EINVAL)
 		return store_set_aside(store, "leases", id, err);
-	return err_sys(err, -r, "/run/vgpu-lease/leases/%s", id);
+	return cannot_read(id, r, err);
 }
 
 /* If /run is full, an existing lease can still be overwritten: marked as `releasing`, which frees space. */

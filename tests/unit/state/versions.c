@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Versions of vgpu-lease meet each other's files: those of versions/ are kept as they were written, and are never
+ * edited.
+ *
+ *   lease-1, affinity-1      what version 1 writes
+ *   ...-with-more            the same of a later version that has added something: what is known of it counts
+ *   lease-2                  of a version that has changed the meaning: nothing is decided beside it, and it stays
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "lib/messages.h"
+#include "lib/tap.h"
+#include "lib/tree.h"
+#include "state/history.h"
+#include "state/lease_store.h"
+
+#define ID "c6f1a2b3-0000-4000-8000-00000000000a"
+
+static struct tree tree;
+static struct store store;
+
+/* Puts a file that was kept where the store has its own. */
+static void put(int dir, const char *name)
+{
+	const char *srcdir = getenv("srcdir");
+	char path[4096], text[4096];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "%s/tests/unit/state/versions/%s", srcdir ? srcdir : ".", name);
+	n = file_read(AT_FDCWD, path, text, sizeof(text) - 1);
+	if (n < 0)
+		tree_fail(path);
+	text[n] = '\n';
+	if (file_publish(dir, ID, text, (size_t)n + 1, true) < 0)
+		tree_fail(name);
+}
+
+static void test_known(const char *name)
+{
+	struct leases leases;
+	struct err err;
+
+	put(store.leases, name);
+	ok(store_lock(&store, 0, &err) == 0 && lease_list(&store, &leases, &err) == 0 && leases.n == 1 &&
+		   leases.garbage == 0,
+	   "%s is a lease", name);
+	store_unlock(&store);
+	if (leases.n != 1)
+		return;
+	is(leases.list[0].name, "vm\n1", "of its domain");
+	is(leases.list[0].vgpu.type, "nvidia-222", "with its type");
+	ok(leases.list[0].state == LEASE_ACTIVE && leases.list[0].origin == LEASE_CREATED, "its state and origin");
+	lease_list_free(&leases);
+}
+
+static void test_later(void)
+{
+	struct leases leases = { 0 };
+	struct lease lease;
+	struct err err = { 0 };
+
+	put(store.leases, "lease-2");
+	ok(store_lock(&store, 0, &err) == 0, "under the lock");
+	ok(lease_list(&store, &leases, &err) == -EPROTONOSUPPORT, "leases with one of a later version are not listed");
+	ok(says(err.text, "M_LATER_LEASE", ID), "the error says so: %s", err.text);
+	ok(lease_get(&store, ID, &lease, &err) == -EPROTONOSUPPORT, "nor is that one read");
+	ok(says(err.text, "M_LATER_LEASE", ID), "the error says so: %s", err.text);
+	store_unlock(&store);
+	ok(faccessat(store.leases, ID, F_OK, 0) == 0, "it stays where it is");
+}
+
+static void test_affinity(const char *name)
+{
+	struct affinity affinity;
+
+	put(store.affinity, name);
+	ok(affinity_get(&store, ID, &affinity) == 1, "%s is remembered", name);
+	is(affinity.type, "nvidia-222", "with its type");
+	is(affinity.parent, "0000:41:00.4", "and where it was");
+	ok(!affinity.made_this_boot, "of another boot");
+}
+
+int main(void)
+{
+	struct err err;
+
+	tree_begin(&tree, "run/\nvar/lib/\n");
+	if (store_open(&store, &tree.host, true, &err) < 0)
+		tree_fail(err.text);
+	test_known("lease-1");
+	test_known("lease-1-with-more");
+	test_later();
+	test_affinity("affinity-1");
+	test_affinity("affinity-1-with-more");
+	store_close(&store);
+	tree_end(&tree);
+	return tap_done();
+}
