@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
+
 /* What getopt_long() returns for the first option of the table; below it are characters. */
 enum { FIRST = 256 };
 
@@ -34,6 +36,8 @@ static int store(void *values, const struct arg *arg, const char *value, struct 
 /* `word`: the one that getopt_long() stopped at. */
 static int refuse(const struct arg *table, int found, const char *word, struct err *err)
 {
+	struct text_guess guess = { .word = word };
+
 	if (found == ':')
 		return err_set(err, EINVAL, "--%s requires a value: %s", table[optopt - FIRST].name,
 			       table[optopt - FIRST].value);
@@ -41,6 +45,12 @@ static int refuse(const struct arg *table, int found, const char *word, struct e
 		return err_set(err, EINVAL, "--%s takes no value", table[optopt - FIRST].name);
 	if (optopt)
 		return err_set(err, EINVAL, "unknown option '-%c'", optopt);
+	if (strncmp(word, "--", 2) == 0)
+		guess.word += 2;
+	for (const struct arg *arg = table; arg->name; arg++)
+		text_guess(&guess, arg->name);
+	if (guess.best)
+		return err_set(err, EINVAL, "unknown option '%s'; similar: --%s", word, guess.best);
 	return err_set(err, EINVAL, "unknown option '%s'", word);
 }
 

@@ -109,3 +109,45 @@ bool text_number(const char *s, long min, long max, long *out)
 	*out = n;
 	return true;
 }
+
+enum { GUESS_MAX = 32 };
+
+static int smaller(int a, int b)
+{
+	return a < b ? a : b;
+}
+
+/* The distance of Damerau and Levenshtein, in its restricted form; both have at most GUESS_MAX bytes. */
+static int distance(const char *a, size_t alen, const char *b, size_t blen)
+{
+	int cost[GUESS_MAX + 1][GUESS_MAX + 1];
+
+	for (size_t i = 0; i <= alen; i++)
+		cost[i][0] = (int)i;
+	for (size_t j = 0; j <= blen; j++)
+		cost[0][j] = (int)j;
+	for (size_t i = 1; i <= alen; i++)
+		for (size_t j = 1; j <= blen; j++) {
+			int same = a[i - 1] == b[j - 1] ? 0 : 1;
+
+			cost[i][j] = smaller(smaller(cost[i - 1][j], cost[i][j - 1]) + 1, cost[i - 1][j - 1] + same);
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+				cost[i][j] = smaller(cost[i][j], cost[i - 2][j - 2] + 1);
+		}
+	return cost[alen][blen];
+}
+
+void text_guess(struct text_guess *guess, const char *candidate)
+{
+	size_t len = strlen(guess->word), other = strlen(candidate);
+	int n;
+
+	if (len > GUESS_MAX || other > GUESS_MAX)
+		return;
+	n = distance(guess->word, len, candidate, other);
+	/* A third of the letters: what is further away is another word. */
+	if (n > (int)(len + 1) / 3 || (guess->best && n >= guess->distance))
+		return;
+	guess->best = candidate;
+	guess->distance = n;
+}

@@ -31,3 +31,12 @@ char *text_next(char **list, const char *seps);
 
 /* A whole decimal number within [min, max]; false for anything else, white space and signs before digits included. */
 bool text_number(const char *s, long min, long max, long *out);
+
+/* Which of several words was meant: the most similar one, if it is similar enough. `best` is NULL while none is. */
+struct text_guess {
+	const char *word, *best;
+	int distance; /* of best: letters that are missing, added, replaced or swapped */
+};
+
+/* Offers a word, which must stay. */
+void text_guess(struct text_guess *guess, const char *candidate);

@@ -9,6 +9,7 @@
 #include "base/auto.h"
 #include "base/ident.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "cli/cmd.h"
 
 static const struct {
@@ -52,6 +53,18 @@ static const struct command *find_command(const char *name)
 	return NULL;
 }
 
+static int refuse_command(const char *name, struct err *err)
+{
+	struct text_guess guess = { .word = name };
+
+	for (size_t i = 0; i < ARRAY_SIZE(groups); i++)
+		for (const struct command *const *c = groups[i].commands; *c; c++)
+			text_guess(&guess, (*c)->name);
+	if (guess.best)
+		return err_set(err, EINVAL, "unknown command '%s'; similar: %s", name, guess.best);
+	return err_set(err, EINVAL, "unknown command '%s'", name);
+}
+
 /* Options stand anywhere, until "--"; the first operand is the sub-command. "help COMMAND" is "COMMAND --help". */
 static int parse(struct cmd_call *call, const struct command **command, int argc, char **argv, struct err *err)
 {
@@ -68,7 +81,7 @@ static int parse(struct cmd_call *call, const struct command **command, int argc
 		return 0;
 	*command = find_command(args->operands[0]);
 	if (!*command)
-		return err_set(err, EINVAL, "unknown command '%s'", args->operands[0]);
+		return refuse_command(args->operands[0], err);
 	args->operands++;
 	args->noperands--;
 	return help && args->noperands ? err_set(err, EINVAL, "unexpected argument '%s'", args->operands[0]) : 0;

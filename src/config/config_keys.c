@@ -101,13 +101,17 @@ const struct key *config_key(const struct key *keys, const char *name)
 
 int config_key_unknown(const struct key *keys, const struct spot *at, struct err *err)
 {
+	struct text_guess guess = { .word = at->key };
 	char all[512] = "";
 
 	for (; keys->name; keys++) {
 		size_t n = strlen(all);
 
 		snprintf(all + n, sizeof(all) - n, "%s%s%s", n ? ", " : "", keys->name, keys->many ? ":ID" : "");
+		text_guess(&guess, keys->name);
 	}
+	if (guess.best)
+		return spot_err(at, err, "unknown key; similar: %s: valid keys: %s", guess.best, all);
 	return spot_err(at, err, "unknown key: valid keys: %s", all);
 }
 

@@ -20,8 +20,10 @@ usage() {
 }
 
 usage "no command is a wrong call" M_NO_COMMAND --
-usage "so is an unknown one" M_UNKNOWN_COMMAND lists -- lists
-usage "an unknown option" M_UNKNOWN_OPTION --jsno -- list --jsno
+usage "so is an unknown one" M_UNKNOWN_COMMAND export -- export
+usage "one that is nearly a command" M_SIMILAR_COMMAND lists list -- lists
+usage "an unknown option" M_UNKNOWN_OPTION --colour -- list --colour
+usage "one that is nearly an option" M_SIMILAR_OPTION --jsno --json -- list --jsno
 usage "an option of another command" M_OPTION_NOT_TAKEN list --dry-run -- list --dry-run
 usage "an option without its value" M_NO_VALUE --config FILE -- list --config
 usage "an option with a value that takes none" M_VALUE_NOT_TAKEN --json -- list --json=yes

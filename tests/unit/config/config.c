@@ -37,7 +37,7 @@ static const struct {
 	  "f:3: [DEFAULT]: {M_CONF_UNKNOWN_SECTION}" },
 	{ "a section in capitals", "[Devices]\n", "f:1: [Devices]: {M_CONF_UNKNOWN_SECTION}" },
 	{ "a key that nobody knows", M "mdev_clas = VGPU\n",
-	  "f:4: [mdev_nvidia-35] mdev_clas: {M_CONF_UNKNOWN_KEY|vgpu_params, device_addresses, device_match, max_instances, mdev_class}" },
+	  "f:4: [mdev_nvidia-35] mdev_clas: {M_CONF_SIMILAR_KEY|mdev_class|vgpu_params, device_addresses, device_match, max_instances, mdev_class}" },
 	{ "a key in a section that is not its own", A "placement = pack\n",
 	  "f:3: [devices] placement: {M_CONF_UNKNOWN_KEY|enabled_mdev_types, enabled_vgpu_types, nova_conf}" },
 	{ "a key that comes twice", M "max_instances = 1\n# then\nmax_instances = 2\n",

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Which word was meant. */
+#include "base/auto.h"
+#include "base/text.h"
+#include "lib/tap.h"
+
+static const char *guess(const char *word)
+{
+	static const char *const words[] = {
+		"list", "show", "types", "plan", "release", "retype", "reclaim_grace", "gc"
+	};
+	struct text_guess guess = { .word = word };
+
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		text_guess(&guess, words[i]);
+	return guess.best;
+}
+
+int main(void)
+{
+	is(guess("lists"), "list", "a letter too many");
+	is(guess("lst"), "list", "one that is missing");
+	is(guess("lisp"), "list", "another one");
+	is(guess("sohw"), "show", "two that are swapped are one mistake");
+	is(guess("realese"), "release", "in a longer word two mistakes");
+	is(guess("type"), "types", "the nearest of several");
+	is(guess("retypes"), "retype", "whichever comes first");
+	is(guess("reclaim-grace"), "reclaim_grace", "a character that is no letter");
+	is(guess("list"), "list", "the word itself");
+	is(guess("export"), NULL, "a word that is another");
+	is(guess("xx"), NULL, "a short one of other letters");
+	is(guess(""), NULL, "no word at all");
+	is(guess("reclaim_grace_reclaim_grace_reclaim_grace"), NULL, "a word that is too long for any");
+	return tap_done();
+}
