@@ -18,7 +18,7 @@ enum { VALUE_MAX = 1 << 20 };
 static const struct {
 	const char *name;
 	size_t at;
-} wanted[] = {
+} texts[] = {
 	{ "VGPU_LEASE_EVENT", AT(event) }, { "VGPU_LEASE_REASON", AT(reason) },
 	{ "VGPU_LEASE_TYPE", AT(type) },   { "PGPU", AT(pgpu) },
 	{ "DOMAIN_UUID", AT(uuid) },       { "DOMAIN_NAME", AT(name) },
@@ -27,8 +27,8 @@ static const struct {
 
 void journal_entry_free(struct journal_entry *entry)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++)
-		free(*(char **)((char *)entry + wanted[i].at));
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		free(*(char **)((char *)entry + texts[i].at));
 	for (size_t i = 0; i < entry->nids; i++)
 		free(entry->ids[i]);
 	*entry = (struct journal_entry){ 0 };
@@ -45,10 +45,10 @@ static void keep(struct journal_entry *entry, const char *name, char *value)
 		entry->ids[entry->nids++] = value;
 		return;
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
-		char **to = (char **)((char *)entry + wanted[i].at);
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		char **to = (char **)((char *)entry + texts[i].at);
 
-		if (strcmp(name, wanted[i].name) == 0 && !*to) {
+		if (strcmp(name, texts[i].name) == 0 && !*to) {
 			*to = value;
 			return;
 		}
@@ -89,8 +89,8 @@ static bool read_field(FILE *from, char *line, struct journal_entry *entry)
 /* What an entry does not have is "". */
 static bool complete(struct journal_entry *entry)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
-		char **to = (char **)((char *)entry + wanted[i].at);
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		char **to = (char **)((char *)entry + texts[i].at);
 
 		if (!*to)
 			*to = calloc(1, 1);
