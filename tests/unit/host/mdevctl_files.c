@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* mdevctl's definitions: which one of a UUID holds, what is refused, and what an undefine removes. */
+#include "host/mdevctl_files.h"
+
+#include <errno.h>
+
+#include "base/auto.h"
+#include "lib/tap.h"
+#include "lib/tree.h"
+
+#define DIRECTORY "etc/mdevctl.d/"
+#define A "c6f1a2b3-0000-4000-8000-00000000000a"
+#define B "c6f1a2b3-0000-4000-8000-00000000000b"
+#define C "c6f1a2b3-0000-4000-8000-00000000000c"
+#define CARD "0000:84:00.0"
+#define OTHER "0000:85:00.0"
+#define DEFINED(type, start) "{\"mdev_type\":\"" type "\",\"start\":\"" start "\",\"attrs\":[]}\n"
+
+static struct tree tree;
+
+static void one(void)
+{
+	struct definition d;
+	struct err err;
+
+	ok(mdevctl_definition(&d, &tree.host, B, &err) == 1, "a definition is found");
+	ok(strcmp(d.uuid, B) == 0 && strcmp(d.parent, CARD) == 0 && strcmp(d.type, "nvidia-222") == 0 && !d.starts,
+	   "with its parent and type; a manual one does not start by itself");
+	ok(mdevctl_definition(&d, &tree.host, A, &err) == 1 && strcmp(d.parent, OTHER) == 0 && d.starts,
+	   "of two parents' the one that starts by itself counts");
+	ok(mdevctl_definition(&d, &tree.host, C, &err) == 0, "none is none");
+	ok(mdevctl_definition(&d, &tree.host, "../" CARD "/" B, &err) == 0, "what is no UUID has none");
+	ok(mdevctl_defines(&tree.host, A) && !mdevctl_defines(&tree.host, C), "whether there is one is told");
+}
+
+static void all(void)
+{
+	autofree struct definition *list = NULL;
+	struct err err;
+	size_t n = 0;
+
+	ok(mdevctl_definitions(&list, &n, &tree.host, &err) == 0 && n == 3,
+	   "all definitions are listed, and no other file");
+	ok(n == 3 && strcmp(list[0].uuid, A) == 0 && strcmp(list[1].uuid, B) == 0 && strcmp(list[2].parent, OTHER) == 0,
+	   "by parent, then UUID");
+}
+
+static void broken(const char *text, const char *why)
+{
+	autofree struct definition *list = NULL;
+	struct definition d;
+	struct err err = { 0 };
+	size_t n;
+
+	mdevctl_undefine(&tree.host, C, &err);
+	tree_add(&tree, text);
+	ok(mdevctl_definition(&d, &tree.host, C, &err) == -EINVAL && strstr(err.text, CARD "/" C) &&
+		   strstr(err.text, why),
+	   "it is refused, and named: %s", why);
+	ok(mdevctl_defines(&tree.host, C), "it may be one: nothing of it is removed");
+	ok(mdevctl_definitions(&list, &n, &tree.host, &err) == -EINVAL && !list, "and there is no list of all");
+}
+
+static void undefining(void)
+{
+	struct definition d;
+	struct err err;
+
+	ok(mdevctl_undefine(&tree.host, C, &err) == 0 && mdevctl_definition(&d, &tree.host, C, &err) == 0,
+	   "an undefine removes what is not valid, too");
+	ok(mdevctl_undefine(&tree.host, A, &err) == 0 && !mdevctl_defines(&tree.host, A), "and those of every parent");
+	ok(mdevctl_defines(&tree.host, B), "but no other");
+	ok(mdevctl_undefine(&tree.host, A, &err) == 0, "none is no error");
+	ok(mdevctl_undefine(&tree.host, "../" CARD, &err) == -EINVAL, "what is no UUID is refused");
+}
+
+int main(void)
+{
+	struct definition d;
+	struct err err;
+
+	tree_begin(&tree, "etc/\n");
+	ok(mdevctl_definition(&d, &tree.host, A, &err) == 0 && mdevctl_undefine(&tree.host, A, &err) == 0,
+	   "without mdevctl's directory there is none");
+	tree_add(&tree, DIRECTORY CARD "/" A " = " DEFINED("nvidia-222", "manual") DIRECTORY CARD
+		 "/" B " = " DEFINED("nvidia-222", "manual") DIRECTORY OTHER "/" A " = " DEFINED("nvidia-230", "auto")
+			 DIRECTORY CARD "/note = no definition\n");
+	one();
+	all();
+	broken(DIRECTORY CARD "/" C " = {\n", "");
+	broken(DIRECTORY CARD "/" C " = {\"start\":\"auto\"}\n", "mdev_type is missing");
+	broken(DIRECTORY CARD "/" C " = {\"mdev_type\":\"../x\"}\n", "mdev_type is no type's id");
+	undefining();
+	tree_end(&tree);
+	return tap_done();
+}
