@@ -62,6 +62,7 @@ struct hook {
 	struct domxml *doc;
 	struct lifecycle lifecycle;
 	bool concerns; /* the domain has a vGPU, as far as that can be told */
+	int64_t began_ms;
 };
 
 struct operation {
@@ -296,6 +297,7 @@ static int read_all(struct hook *hook, const struct operation *operation, struct
 		return -err->code;
 	if (!gate(hook, by_lease, err))
 		return 0;
+	hook->began_ms = host_now_ms();
 	r = by_lease ? read_owner(hook, err) : read_hostdevs(hook, operation, err);
 	hook->lifecycle = (struct lifecycle){ .host = &hook->host,
 					      .config = hook->has_config ? &hook->config : NULL,
@@ -380,7 +382,6 @@ static int serve(int argc, char **argv)
 	struct err err = { 0 };
 	char name[SHOWN_NAME], prefix[SHOWN_NAME + 32];
 	bool refused = false;
-	int64_t began = host_now_ms();
 	int r;
 
 	make_sure_of_descriptors();
@@ -411,7 +412,7 @@ static int serve(int argc, char **argv)
 			err_print(stderr, prefix, &err);
 	}
 	if (hook.concerns && !hook.call.dry_run && hook.host.root >= 0)
-		counts_add(&hook.host, operation->what, host_now_ms() - began,
+		counts_add(&hook.host, operation->what, host_now_ms() - hook.began_ms,
 			   refused ? refusal_of(err.code) : REFUSAL_NONE);
 	hook_free(&hook);
 	log_close();
