@@ -83,17 +83,53 @@ static const struct section *at_odds(const struct pool *pool, const char *parent
 	return p == UNKNOWN || pool_serves(pool, pgpu, type) ? NULL : pool->cards[pgpu].section;
 }
 
+/* The domain whose vGPU it is, by its lease or its XML, or a file that may be such a domain's; NULL: none. */
+static const char *used_by(const struct check *check, const struct definition *d, const struct libvirt_files *disk)
+{
+	const struct lease *lease = lease_find(&check->leases, d->uuid);
+	const char *domain = lease ? lease->name : libvirt_files_names(disk, d->uuid, NULL);
+
+	return domain ? domain : libvirt_files_unread(disk, false);
+}
+
 /* A definition that mdevctl starts at boot, of a type that its pGPU is not configured for. */
-static bool goes_against(struct check *check, const struct definition *d)
+static bool goes_against(struct check *check, const struct definition *d, const struct libvirt_files *disk)
 {
 	const struct section *section = at_odds(check->pool, d->parent, d->type);
+	const char *domain = used_by(check, d, disk);
 	char fix[128];
 
 	if (!d->starts || !section)
 		return false;
+	/* Nothing is advised against a device that may be in use. */
+	if (domain) {
+		check_report(
+			check, CHECK_WARN, "keep it as long as that domain needs it",
+			"mdevctl starts it at boot as %s, but its pGPU is configured for %s (in use by domain %.100s)",
+			d->type, section->type, domain);
+		return true;
+	}
 	snprintf(fix, sizeof(fix), "run 'mdevctl undefine -u %s' if it is not needed", d->uuid);
 	check_report(check, CHECK_WARN, fix, "mdevctl starts it at boot as %s, but its pGPU is configured for %s",
 		     d->type, section->type);
+	return true;
+}
+
+/* A definition without its device. Nova counts it as a device, and may pick it for an instance, which then fails. */
+static bool is_miscounted(struct check *check, const struct definition *d, const struct libvirt_files *disk)
+{
+	const char *domain = used_by(check, d, disk);
+	char fix[128];
+
+	if (!check->config->policy.nova || inventory_device(check->pool->inv, d->uuid))
+		return false;
+	if (domain) {
+		check_report(check, CHECK_WARN, "start that domain, which creates the device",
+			     "has no device, but Nova counts it as one (vGPU of domain %.100s)", domain);
+		return true;
+	}
+	snprintf(fix, sizeof(fix), "run 'mdevctl undefine -u %s'", d->uuid);
+	check_report(check, CHECK_WARN, fix, "has no device and no domain, but Nova counts it as a device");
 	return true;
 }
 
@@ -129,7 +165,8 @@ void check_definitions(struct check *check)
 
 		snprintf(path, sizeof(path), "etc/mdevctl.d/%s/%s", list[i].parent, list[i].uuid);
 		check_at_path(check, path);
-		bad += goes_against(check, &list[i]) || cannot_start(check, &list[i], disk);
+		bad += goes_against(check, &list[i], disk) || cannot_start(check, &list[i], disk) ||
+		       is_miscounted(check, &list[i], disk);
 	}
 	check_at(check, "%s", "");
 	if (n > bad)

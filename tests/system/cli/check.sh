@@ -194,7 +194,41 @@ is "$?" 1 "and its start is refused indeed"
 rm "$root/etc/libvirt/qemu/vm1.xml"
 echo '{"mdev_type"' >"$definition"
 finds FAIL mdevctl "*$definition*" "one that is no JSON"
+echo '{"mdev_type": "nvidia-223", "start": "auto"}' >"$definition"
+create 0000:84:00.0 nvidia-223 1
+domain 1 "$(uuid 1)" >"$root/etc/libvirt/qemu/vm1.xml"
+among WARN mdevctl "$definition: *nvidia-223*nvidia-222*vm1*" "a definition of another type whose device a domain uses"
+fails "without advice against that device" grep -q undefine <<<"$notes"
+rm "$root/etc/libvirt/qemu/vm1.xml"
+call prepare begin 1
+among WARN mdevctl "$definition: *nvidia-223*nvidia-222*vm1*" "likewise where it is only leased"
+fails "nor then" grep -q undefine <<<"$notes"
+call release end 1
+echo 1 >"$root/sys/bus/mdev/devices/$(uuid 1)/remove"
 rm "$definition"
+
+# Those of a compute node, whose Nova counts them.
+echo '{"mdev_type": "nvidia-222", "start": "auto"}' >"$definition"
+printf '[devices]\nenabled_mdev_types = nvidia-222\n[mdev_nvidia-222]\ndevice_addresses = 0000:84:00.0\n' >"$root/etc/nova.conf"
+conf <<EOF
+[devices]
+nova_conf = /etc/nova.conf
+EOF
+finds WARN mdevctl "$definition: *mdevctl undefine -u $(uuid 1)*" "a definition without device that no domain names"
+domain 1 "$(uuid 1)" >"$root/etc/libvirt/qemu/vm1.xml"
+finds WARN mdevctl "$definition: *vm1*" "one that a domain names"
+fails "is that domain's" grep -q undefine <<<"$notes"
+rm "$root/etc/libvirt/qemu/vm1.xml"
+create 0000:84:00.0 nvidia-222 1
+well "one with its device is none"
+echo 1 >"$root/sys/bus/mdev/devices/$(uuid 1)/remove"
+rm "$definition"
+conf <<EOF
+[devices]
+enabled_mdev_types = nvidia-222
+[mdev_nvidia-222]
+device_addresses = 0000:84:00.0
+EOF
 
 # The hook's place.
 chmod 644 "$root/etc/libvirt/hooks/qemu"
