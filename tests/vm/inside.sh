@@ -373,6 +373,7 @@ fresh() {
 	rm -f "$FRESH"
 	systemctl stop vgpu-leased
 	[ ! -d /sys/module/stuck ] || hang_at nowhere
+	[ ! -d /sys/module/nvidia ] || no_trouble
 	of_each destroy $(virsh list --name)
 	of_each 'undefine --managed-save' $(virsh list --all --name)
 	# A release that a hook left to a child of its own may still be under way.
@@ -381,12 +382,13 @@ fresh() {
 		echo 1 >"/sys/bus/mdev/devices/$id/remove"
 	done
 	[ ! -d /sys/module/stuck ] || rmmod stuck
+	[ ! -d /sys/module/nvidia ] || unload_nvidia
 	disable_vfs "$PF1"
 	disable_vfs "$PF2"
 	rm -rf /etc/libvirt/hooks/qemu.d /run/vgpu-lease /var/lib/vgpu-lease /etc/vgpu-lease.conf* "$WORK"
 	mkdir -p "$WORK"
 	configure
-	[ -n "$(devices)" ] || [ -d /sys/module/stuck ] || touch "$FRESH"
+	[ -n "$(devices)" ] || [ -d /sys/module/stuck ] || [ -d /sys/module/nvidia ] || touch "$FRESH"
 } >/dev/null 2>&1
 # As `fresh` left it after the last scenario, or fresh now.
 begin_fresh() {
@@ -449,6 +451,8 @@ make_idle_guest() {
 
 # shellcheck source=tests/lib/tap.sh
 . "$here/tap.sh"
+# shellcheck source=tests/vm/nvidia.sh
+. "$here/nvidia.sh"
 [ -f "$IMAGES/idle.rom" ] || make_idle_guest
 # A guest that does nothing: it costs nothing, and lets go of nothing.
 [ -f "$IMAGES/halt.rom" ] || make_firmware halt '\xfa\xf4\xeb\xfd'

@@ -80,8 +80,14 @@ static const struct vgpu_type types[] = {
 	{ 1165, 24, "L40S-24A" }, { 1166, 48, "L40S-48A" }, { 2164, 3, "L40S-3B" },
 };
 
+/* What a PCI function is to sysfs and to a guest. */
+struct identity {
+	unsigned short vendor, device, subsystem_vendor, subsystem_device;
+};
+
 /* A card, which is the driver's data of its PF. */
 struct card {
+	struct identity was;    /* before it came to this driver */
 	struct mutex lock;      /* of all that its VFs have as well */
 	unsigned int used, gib; /* how many vGPUs, and of what size */
 };
@@ -362,12 +368,15 @@ static const struct vfio_device_ops vf_ops = {
 
 static struct pci_driver nvidia_driver;
 
-/* What sysfs shows, and what a guest reads. The function's own configuration space keeps what it has. */
-static void pass_for(struct pci_dev *pdev, unsigned short board)
+static const struct identity l40s = { NVIDIA, L40S, NVIDIA, L40S_BOARD }, l40s_vf = { NVIDIA, L40S, NVIDIA, 0 };
+
+/* The function's own configuration space keeps what it has. */
+static void pass_for(struct pci_dev *pdev, const struct identity *identity)
 {
-	pdev->vendor = pdev->subsystem_vendor = NVIDIA;
-	pdev->device = L40S;
-	pdev->subsystem_device = board;
+	pdev->vendor = identity->vendor;
+	pdev->device = identity->device;
+	pdev->subsystem_vendor = identity->subsystem_vendor;
+	pdev->subsystem_device = identity->subsystem_device;
 }
 
 static int vf_probe(struct pci_dev *pdev)
@@ -378,7 +387,7 @@ static int vf_probe(struct pci_dev *pdev)
 
 	if (IS_ERR(card))
 		return PTR_ERR(card);
-	pass_for(pdev, 0);
+	pass_for(pdev, &l40s_vf);
 	vf = vfio_alloc_device(vf, core.vdev, &pdev->dev, &vf_ops);
 	if (IS_ERR(vf))
 		return PTR_ERR(vf);
@@ -409,7 +418,8 @@ static int nvidia_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	if (!card)
 		return -ENOMEM;
 	mutex_init(&card->lock);
-	pass_for(pdev, L40S_BOARD);
+	card->was = (struct identity){ pdev->vendor, pdev->device, pdev->subsystem_vendor, pdev->subsystem_device };
+	pass_for(pdev, &l40s);
 	pci_set_drvdata(pdev, card);
 	return 0;
 }
@@ -417,10 +427,13 @@ static int nvidia_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 /* Of a card all VFs go: they are parts of it. A vGPU that is left goes with its VF. */
 static void nvidia_remove(struct pci_dev *pdev)
 {
+	struct card *card;
 	struct vf *vf;
 
 	if (!pdev->is_virtfn) {
+		card = pci_get_drvdata(pdev);
 		pci_disable_sriov(pdev);
+		pass_for(pdev, &card->was);
 		return;
 	}
 	vf = vf_of(&pdev->dev);
