@@ -2,9 +2,9 @@
 /*
  * The configuration: what the administrator gives to the pool, and how it is to be shared out.
  *
- * /etc/vgpu-lease.conf, its drop-ins, and the [devices] and [mdev_*] sections of the files of Nova that it names. A file is
- * either right as a whole or refused with file and line: a mistake never leads to a pool other than the one that was
- * meant. What the host really has is not looked at here.
+ * /etc/vgpu-lease.conf, its drop-ins, and the [devices] and [mdev_*] sections of the files of Nova that it names. A
+ * file is either right as a whole or refused with file and line: a mistake never leads to a pool other than the one
+ * that was meant. What the host really has is not looked at here.
  */
 #pragma once
 

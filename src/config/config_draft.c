@@ -191,7 +191,8 @@ static int count_addresses(const struct draft *draft, struct err *err)
 {
 	size_t all = 0;
 
-	for (const struct section *s = draft->sections; s < draft->sections + draft->nsections; s++) {
+	for (size_t i = 0; i < draft->nsections; i++) {
+		const struct section *s = &draft->sections[i];
 		struct spot at;
 
 		all += s->naddresses;
@@ -263,9 +264,12 @@ static int fill_sections(struct draft *draft, struct err *err)
 		if (!unnamed)
 			unnamed = type;
 	}
-	for (struct section *s = draft->sections; s < draft->sections + draft->nsections; s++)
+	for (size_t i = 0; i < draft->nsections; i++) {
+		struct section *s = &draft->sections[i];
+
 		if (s->vf && !move_section(config, s, s->type))
 			return err_sys(err, ENOMEM, "%s", s->file);
+	}
 	return 0;
 }
 

@@ -57,8 +57,8 @@ static int warn(struct pool *pool, const struct nova_entry *entry, const char *f
 }
 
 /*
- * The items of a list option, as oslo.config's List has them: commas at the end count for nothing, an empty item between
- * two commas for an item. Calls `add` with each, and the line where it begins.
+ * The items of a list option, as oslo.config's List has them: commas at the end count for nothing, an empty item
+ * between two commas for an item. Calls `add` with each, and the line where it begins.
  */
 static int each_item(struct pool *pool, const struct nova_entry *entry, char *list,
 		     int (*add)(struct pool *pool, const struct nova_entry *entry, const char *item))
@@ -229,10 +229,13 @@ static int add_address(struct pool *pool, const struct nova_entry *entry, const 
 	char device[PARENT_SIZE], pci[PCI_SIZE];
 	struct address *slot;
 
-	for (const struct address *a = pool->addresses; a < pool->addresses + pool->naddresses; a++)
+	for (size_t i = 0; i < pool->naddresses; i++) {
+		const struct address *a = &pool->addresses[i];
+
 		if (strcmp(a->text, item) == 0)
 			return spot_err(&at, pool->err, "%s is also listed in %s:%d: Nova accepts an address once",
 					item, a->at.file, a->at.line);
+	}
 	if (pool->naddresses == ADDRESSES_MAX)
 		return spot_err(&at, pool->err, "more than %d addresses in all", ADDRESSES_MAX);
 	slot = list_add(&pool->addresses, &pool->naddresses, sizeof(*slot));
@@ -258,7 +261,9 @@ static const struct nova_entry *header_of(const struct draft *draft, const char 
 {
 	const struct nova_entry *found = NULL;
 
-	for (const struct nova_entry *e = draft->entries; e < draft->entries + draft->nentries; e++) {
+	for (size_t i = 0; i < draft->nentries; i++) {
+		const struct nova_entry *e = &draft->entries[i];
+
 		if (e->key)
 			continue;
 		if (config_nova_is_of(e, type, false))
@@ -368,7 +373,9 @@ static int warn_of_rest(struct pool *pool)
 	const struct draft *draft = pool->draft;
 	int r = 0;
 
-	for (const struct nova_entry *e = draft->entries; r == 0 && e < draft->entries + draft->nentries; e++) {
+	for (size_t i = 0; r == 0 && i < draft->nentries; i++) {
+		const struct nova_entry *e = &draft->entries[i];
+
 		if (e->key)
 			r = warn_of_key(pool, e);
 		else if (!is_devices(e))

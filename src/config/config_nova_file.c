@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A nova.conf to its entries, as oslo.config's parser has them (oslo_config/iniparser.py): white space is Python's, lines
- * end at \n, \r or \r\n, a line that begins with a blank or a tab continues the value above, everything else ends it.
- * What that parser refuses is refused, wherever it stands: Nova does not start with it.
+ * A nova.conf to its entries, as oslo.config's parser has them (oslo_config/iniparser.py): white space is Python's,
+ * lines end at \n, \r or \r\n, a line that begins with a blank or a tab continues the value above, everything else ends
+ * it. What that parser refuses is refused, wherever it stands: Nova does not start with it.
  */
 #include <errno.h>
 #include <string.h>

@@ -82,8 +82,8 @@ struct scope {
 static int substitute(const struct scope *scope, const struct nova_entry *entry, char **value, struct err *err);
 
 /*
- * int() of Python, but of ASCII digits alone: white space around, a sign, single _ between digits. What is larger than a
- * pGPU can hold counts as INSTANCES_MAX.
+ * int() of Python, but of ASCII digits alone: white space around, a sign, single _ between digits. What is larger than
+ * a pGPU can hold counts as INSTANCES_MAX.
  */
 static bool python_int(char *text, int *out)
 {

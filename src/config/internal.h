@@ -165,8 +165,8 @@ int config_ini_read(struct draft *draft, const char *file, const char *text, siz
 bool config_halve(char *word);
 
 /*
- * Reads a nova.conf as oslo.config does; -EINVAL where that refuses it. `text` is taken apart and, with `file`, lives as
- * long as the draft.
+ * Reads a nova.conf as oslo.config does; -EINVAL where that refuses it. `text` is taken apart and, with `file`, lives
+ * as long as the draft.
  */
 int config_nova_read(struct draft *draft, const char *file, char *text, size_t len, struct err *err);
 

@@ -21,13 +21,16 @@ static const char *name_of(const struct section *s)
 
 static void print_addresses(const struct config *config)
 {
-	char *lines[4096];
+	char *lines[4096] = { 0 };
 	size_t n = 0;
 
-	for (const struct section *s = config->sections; s < config->sections + config->nsections; s++)
+	for (size_t k = 0; k < config->nsections; k++) {
+		const struct section *s = &config->sections[k];
+
 		for (size_t i = 0; i < s->naddresses; i++)
 			if (asprintf(&lines[n++], " %s=%s/%s", s->addresses[i], name_of(s), s->class) < 0)
 				abort();
+	}
 	qsort(lines, n, sizeof(*lines), by_text);
 	for (size_t i = 0; i < n; i++) {
 		fputs(lines[i], stdout);
@@ -44,9 +47,12 @@ static void print_pool(const struct config *config)
 			rest = &config->sections[i];
 	printf("rest=%s/%s", rest ? name_of(rest) : "", rest ? rest->class : "");
 	print_addresses(config);
-	for (const struct section *s = config->sections; s < config->sections + config->nsections; s++)
+	for (size_t i = 0; i < config->nsections; i++) {
+		const struct section *s = &config->sections[i];
+
 		if (s->max_instances != NO_LIMIT && *name_of(s) != '-' && (s == rest || s->naddresses))
 			printf(" max(%s)=%d", s->type, s->max_instances);
+	}
 	putchar('\n');
 }
 
