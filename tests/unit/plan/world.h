@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Facts for a plan, from a row of a table: a host, what is leased, what the domain asks for, in a small language:
+ *
+ *   cards    "84/0 s=16/16 l=4/4; 40/1+8 s=1/8"  pGPU/NUMA node, "+8": eight VFs; types with what the kernel
+ *            offers now / max_instance
+ *            (s: 1024 MiB, l: 4096 MiB; a name starting with m has no framebuffer and no
+ *            max_instance; those starting with q and w are MIG-backed, of one slice with 5 GiB and two with 10; "v" before the card: no NVIDIA
+ *            card; "x": its VFs take a type; "f": its VFs are plain ones, bound to vfio-pci, or with "g" to i915)
+ *   devices  "u1:84:s o1:85:l!"    device:parent:type, "!" open, "=vm" named by that domain's XML on disk; without type
+ *            a plain VF, or one without a type, "@" its driver
+ *   leases   "u1:84:s:active:D"    device:pGPU:type:state:domain, "*" behind: somebody is at work on it
+ *   requests "u1 u2~s"             "~s": the metadata asks for type s, "~C=s|l": for class C, which is s and l; "?": any
+ *            vGPU will do; "@84": it was on 84 before; "^s", "%s": s is remembered, or from an mdevctl definition; "x40.1": a hostdev of type pci with that address; "+" behind: a
+ *            managed one
+ *   config   "s@84,85 l"           enabled types with the addresses of their sections; "s<3": max_instances
+ *   policy   "spread several keep near=1 quota=2 reclaimable=o1"; "taken=": what the domain's XML names beside its requests; "source=", "name=" and "model=": what the source says of the first
+ *            request; type s is called Type-s here; "nova": the domain is a Nova instance; "defined": the first request has an
+ *            mdevctl definition
+ *
+ * The domain is D; VF number n of card 40 is called 40.n.
+ */
+#pragma once
+
+#include "plan/plan.h"
+
+#include <stdlib.h>
+
+#include "base/text.h"
+#include "state/history.h"
+
+/* What must come of it, `req`, is the table's. */
+struct row {
+	const char *says, *cards, *devices, *leases, *vgpus, *config, *policy, *req;
+};
+
+struct world {
+	struct inventory inv;
+	struct pool pool;
+	struct config config;
+	struct leases leases;
+	struct request request;
+	struct device_facts devices[32], vfs[64];
+	struct failure failures[4];
+	struct resolved_request resolved_requests[8];
+	struct vgpu_request vgpus[8];
+	struct reclaimable reclaimable[16];
+	struct failed_attempt failed_attempts[4];
+	struct missing_card missing_cards[4];
+	struct plan_facts facts;
+	struct inv_pgpu cards[8];
+	struct inv_parent parents[64];
+	struct inv_device devs[32];
+	struct inv_type types[8];
+	struct inv_offer offers[8][4];
+	struct section sections[4];
+	char addresses[4][4][PARENT_SIZE];
+	struct lease held[40];
+	char taken[4][ID_SIZE];
+};
+
+#define each(item, list, seps)                                                                                         \
+	for (char copy_##item[512], *rest_##item = strcpy(copy_##item, (list) ? (list) : ""), *item;                   \
+	     (item = text_next(&rest_##item, seps));)
+
+static int type_index(struct world *w, const char *id, int max)
+{
+	struct inv_type *t;
+
+	for (size_t i = 0; i < w->inv.ntypes; i++)
+		if (strcmp(w->types[i].id, id) == 0)
+			return (int)i;
+	t = &w->types[w->inv.ntypes];
+	snprintf(t->id, sizeof(t->id), "%s", id);
+	snprintf(t->name, sizeof(t->name), "Type-%s", id);
+	t->framebuffer_mib = *id == 's' ? 1024 : *id == 'l' ? 4096 : *id == 'q' ? 5120 : *id == 'w' ? 10240 : UNKNOWN;
+	t->slices = *id == 'q' ? 1 : *id == 'w' ? 2 : 0;
+	t->max_instance = *id == 'm' ? UNKNOWN : max;
+	return (int)w->inv.ntypes++;
+}
+
+static void make_card(struct world *w, char *spec)
+{
+	struct inv_pgpu *card = &w->cards[w->inv.npgpus];
+	char *name = text_next(&spec, " "), *node = name, *vfs, *offer;
+
+	card->nvidia = !strchr("vfg", *name);
+	card->framework = *name == 'x' ? FW_VARIANT : strchr("fg", *name) ? FW_VF : FW_MDEV;
+	name = strsep(&node, "/");
+	vfs = node;
+	node = strsep(&vfs, "+");
+	snprintf(card->address, sizeof(card->address), "%s", name);
+	card->numa = atoi(node);
+	card->ready = true;
+	card->sriov = vfs != NULL;
+	card->nvfs = vfs ? atoi(vfs) : 0;
+	card->first = (int)w->inv.nparents;
+	card->nparents = vfs ? card->nvfs : 1;
+	for (int i = 0; i < card->nparents; i++) {
+		struct inv_parent *p = &w->parents[w->inv.nparents++];
+
+		p->pgpu = (int)w->inv.npgpus;
+		strcpy(p->driver, *name == 'g' ? "i915" : "vfio-pci");
+		snprintf(p->name, sizeof(p->name), vfs ? "%s.%d" : "%s", name, i);
+	}
+	card->offers = w->offers[w->inv.npgpus];
+	while ((offer = text_next(&spec, " "))) {
+		char *available = offer, *max;
+
+		offer = strsep(&available, "=");
+		max = available;
+		available = strsep(&max, "/");
+		card->offers[card->noffers++] = (struct inv_offer){
+			.type = type_index(w, offer, max ? atoi(max) : UNKNOWN), .available = atoi(available)
+		};
+	}
+	w->inv.npgpus++;
+}
+
+/* A VF without a type is no device; what is known of it is that of the parent. */
+static struct device_facts *facts_of(struct world *w, const char *spec)
+{
+	if (strchr(spec, ':'))
+		return &w->devices[w->inv.ndevices];
+	for (size_t i = 0; i < w->inv.nparents; i++)
+		if (strncmp(w->parents[i].name, spec, strcspn(spec, "!=@")) == 0) {
+			if (strchr(spec, '@'))
+				text_copy(w->parents[i].driver, sizeof(w->parents[i].driver), strchr(spec, '@') + 1);
+			return &w->vfs[i];
+		}
+	abort();
+}
+
+static void make_device(struct world *w, char *spec)
+{
+	struct inv_device *d = &w->devs[w->inv.ndevices];
+	struct device_facts *f = facts_of(w, spec);
+	char *named = strchr(spec, '=');
+
+	f->opened = strchr(spec, '!') ? OPEN_YES : OPEN_NO;
+	if (named)
+		snprintf(f->named_by, sizeof(f->named_by), "%s", named + 1);
+	if (!strchr(spec, ':'))
+		return;
+	w->inv.ndevices++;
+	spec[strcspn(spec, "!=")] = '\0';
+	snprintf(d->vgpu.id, sizeof(d->vgpu.id), "%s", strsep(&spec, ":"));
+	snprintf(d->vgpu.parent, sizeof(d->vgpu.parent), "%s", strsep(&spec, ":"));
+	snprintf(d->vgpu.type, sizeof(d->vgpu.type), "%s", spec);
+	d->parent = inventory_parent(&w->inv, d->vgpu.parent);
+	if (d->parent == UNKNOWN)
+		return;
+	w->parents[d->parent].ndevices++;
+	d->vgpu.framework = w->cards[w->parents[d->parent].pgpu].framework;
+}
+
+static void make_lease(struct world *w, char *spec)
+{
+	static const char *const states[] = { "reserved", "creating", "active", "releasing" };
+	struct lease *l = &w->held[w->leases.n++];
+	const char *state;
+	int type;
+
+	l->at_work = strchr(spec, '*') != NULL;
+	spec[strcspn(spec, "*")] = '\0';
+	snprintf(l->vgpu.id, sizeof(l->vgpu.id), "%s", strsep(&spec, ":"));
+	snprintf(l->vgpu.parent, sizeof(l->vgpu.parent), "%s", strsep(&spec, ":"));
+	text_copy(l->vgpu.pgpu, sizeof(l->vgpu.pgpu), l->vgpu.parent);
+	l->vgpu.pgpu[strcspn(l->vgpu.pgpu, ".")] = '\0';
+	snprintf(l->vgpu.type, sizeof(l->vgpu.type), "%s", strsep(&spec, ":"));
+	state = strsep(&spec, ":");
+	for (int i = 0; i < 4; i++)
+		if (strcmp(states[i], state) == 0)
+			l->state = (enum lease_state)i;
+	snprintf(l->domain, sizeof(l->domain), "%s", spec);
+	snprintf(l->name, sizeof(l->name), "vm-%s", spec);
+	text_copy(l->project, sizeof(l->project), w->request.project);
+	l->vgpu.framework = strchr("fg", *l->vgpu.pgpu) ? FW_VF : *l->vgpu.pgpu == 'x' ? FW_VARIANT : FW_MDEV;
+	type = type_index(w, l->vgpu.type, UNKNOWN);
+	l->framebuffer_mib = w->types[type].framebuffer_mib;
+}
+
+static void make_section(struct world *w, char *spec)
+{
+	struct section *s = &w->sections[w->config.nsections];
+	char *cap = strchr(spec, '<');
+
+	s->max_instances = NO_LIMIT;
+	if (cap) {
+		*cap = '\0';
+		s->max_instances = atoi(cap + 1);
+	}
+	s->addresses = w->addresses[w->config.nsections++];
+	each(part, spec, "@,")
+	{
+		if (!*s->type)
+			snprintf(s->type, sizeof(s->type), "%s", part);
+		else
+			snprintf(s->addresses[s->naddresses++], PARENT_SIZE, "%s", part);
+	}
+	s->vf = strncmp(s->type, "flex", 4) == 0;
+}
+
+static void make_request(struct world *w, char *spec)
+{
+	struct vgpu_request *req = &w->vgpus[w->request.nvgpus];
+	struct resolved_request *resolved = &w->resolved_requests[w->request.nvgpus];
+	char *type = strpbrk(spec, "~^%"), *last = strchr(spec, '@');
+
+	resolved->req = req;
+	snprintf(resolved->fresh, sizeof(resolved->fresh), "n%zu", ++w->request.nvgpus);
+	if (last) {
+		*last = '\0';
+		snprintf(resolved->last_parent, sizeof(resolved->last_parent), "%s", last + 1);
+	}
+	if (type) {
+		char *types = strchr(type, '=');
+
+		resolved->source = *type == '~' ? TYPE_ASKED : *type == '^' ? TYPE_REMEMBERED : TYPE_DEFINED;
+		*type = '\0';
+		if (resolved->source == TYPE_ASKED)
+			snprintf(req->facts.type, sizeof(req->facts.type), "%.*s", (int)strcspn(type + 1, "="),
+				 type + 1);
+		each(one, (types ? types : type) + 1, "|")
+			snprintf(resolved->types[resolved->ntypes++], TYPE_SIZE, "%s", one);
+	}
+	req->any = strchr(spec, '?') != NULL;
+	req->managed = strchr(spec, '+') != NULL;
+	spec[strcspn(spec, "+?")] = '\0';
+	req->kind = strchr(spec, '.') ? REQUEST_PCI : REQUEST_MDEV;
+	snprintf(req->id, sizeof(req->id), "%s", spec);
+}
+
+/* The section that names this address. */
+static const struct section *section_naming(const struct world *w, const char *address)
+{
+	for (size_t i = 0; i < w->config.nsections; i++)
+		for (size_t a = 0; a < w->sections[i].naddresses; a++)
+			if (strcmp(w->sections[i].addresses[a], address) == 0)
+				return &w->sections[i];
+	abort();
+}
+
+static void make_policy(struct world *w, const char *word)
+{
+	struct policy *p = &w->config.policy;
+
+	if (strcmp(word, "spread") == 0)
+		p->placement = PLACE_SPREAD;
+	else if (strcmp(word, "several") == 0)
+		p->several_types = true;
+	else if (strcmp(word, "keep") == 0)
+		p->migrate_uuid = MIGRATE_KEEP;
+	else if (strcmp(word, "fresh") == 0)
+		p->migrate_uuid = MIGRATE_FRESH;
+	else if (strcmp(word, "nova") == 0)
+		w->request.nova = true;
+	else if (strcmp(word, "defined") == 0)
+		w->resolved_requests[0].defined = true;
+	else if (strcmp(word, "noreuse") == 0)
+		p->reuse_free = false;
+	else if (strcmp(word, "migrate") == 0)
+		w->facts.mode = PLAN_MIGRATE;
+	else if (strcmp(word, "restore") == 0)
+		w->facts.mode = PLAN_RESTORE;
+	else if (strcmp(word, "assign") == 0)
+		w->facts.mode = PLAN_ASSIGN;
+	else if (strcmp(word, "looked") == 0)
+		w->facts.reclaimable_known = true;
+	else if (strcmp(word, "noconfig") == 0)
+		w->facts.config = NULL;
+	else if (strcmp(word, "warn") == 0)
+		p->mismatch_warns = true;
+	else if (strncmp(word, "driver=", 7) == 0)
+		text_copy(w->inv.nvidia_driver, sizeof(w->inv.nvidia_driver), word + 7);
+	else if (strncmp(word, "source=", 7) == 0)
+		text_copy(w->vgpus[0].facts.driver, sizeof(w->vgpus[0].facts.driver), word + 7);
+	else if (strncmp(word, "name=", 5) == 0)
+		text_copy(w->vgpus[0].facts.name, sizeof(w->vgpus[0].facts.name), word + 5);
+	else if (strncmp(word, "model=", 6) == 0)
+		text_copy(w->vgpus[0].facts.model, sizeof(w->vgpus[0].facts.model), word + 6);
+	else if (strncmp(word, "near=", 5) == 0)
+		w->resolved_requests[0].nodes = UINT64_C(1) << atoi(word + 5);
+	else if (strncmp(word, "quota=", 6) == 0)
+		w->config.quota_default = w->config.quota_none = atoi(word + 6);
+	else if (strncmp(word, "notready=", 9) == 0) {
+		struct inv_pgpu *card = &w->cards[inventory_pgpu(&w->inv, word + 9)];
+
+		card->ready = false;
+		snprintf(card->reason, sizeof(card->reason), "its VFs are not enabled");
+	} else if (strncmp(word, "flaky=", 6) == 0) {
+		struct failure *f = &w->failures[w->facts.nfailures++];
+
+		snprintf(f->pgpu, sizeof(f->pgpu), "%s", word + 6);
+		snprintf(f->type, sizeof(f->type), "s");
+	} else if (strncmp(word, "taken=", 6) == 0) {
+		w->request.excluded = w->taken;
+		each(id, word + 6, ",") snprintf(w->taken[w->request.nexcluded++], ID_SIZE, "%s", id);
+	} else if (strncmp(word, "libvirt=", 8) == 0) {
+		w->facts.libvirt = atoi(word + 8);
+	} else if (strncmp(word, "failed=", 7) == 0) {
+		struct failed_attempt *m = &w->failed_attempts[w->facts.nfailed_attempts++];
+
+		snprintf(m->pgpu, sizeof(m->pgpu), "%s", word + 7);
+		snprintf(m->type, sizeof(m->type), "s");
+		m->cause = CAUSE_FAILED;
+		snprintf(m->reason, sizeof(m->reason), "Input/output error");
+	} else if (strncmp(word, "missing=", 8) == 0) {
+		each(address, word + 8, ",")
+		{
+			struct missing_card *l = &w->missing_cards[w->facts.nmissing_cards++];
+
+			snprintf(l->address, sizeof(l->address), "%s", address);
+			l->section = section_naming(w, address);
+			snprintf(l->reason, sizeof(l->reason), "there is no such card");
+		}
+	} else if (strncmp(word, "reclaimable=", 12) == 0) {
+		each(id, word + 12, ",") snprintf(w->reclaimable[w->facts.nreclaimable++].id, ID_SIZE, "%s", id);
+		w->facts.reclaimable_known = true;
+	}
+}
+
+static void make_world(struct world *w, const struct row *row)
+{
+	*w = (struct world){ 0 };
+	w->inv.pgpus = w->cards;
+	w->inv.parents = w->parents;
+	w->inv.devices = w->devs;
+	w->inv.types = w->types;
+	w->leases.list = w->held;
+	w->config.sections = w->sections;
+	w->config.policy.reuse_free = true;
+	w->config.quota_default = w->config.quota_none = NO_LIMIT;
+	w->request.vgpus = w->vgpus;
+	strcpy(w->request.uuid, "D");
+	each(card, row->cards, ";") make_card(w, card);
+	each(device, row->devices, " ") make_device(w, device);
+	each(section, row->config, " ") make_section(w, section);
+	each(lease, row->leases, " ") make_lease(w, lease);
+	each(req, row->vgpus, " ") make_request(w, req);
+	w->facts = (struct plan_facts){ .config = &w->config,
+					.inv = &w->inv,
+					.pool = &w->pool,
+					.leases = &w->leases,
+					.devices = w->devices,
+					.vfs = w->vfs,
+					.failures = w->failures,
+					.request = &w->request,
+					.resolved_requests = w->resolved_requests,
+					.failed_attempts = w->failed_attempts,
+					.reclaimable = w->reclaimable,
+					.missing_cards = w->missing_cards };
+	each(word, row->policy, " ") make_policy(w, word);
+	pool_make(&w->pool, &w->config, &w->inv);
+	if (!w->facts.config)
+		w->facts.pool = NULL;
+}
