@@ -223,7 +223,7 @@ static void print_hook(const struct report *report)
 	/* Nothing was counted: these are zero. */
 	(void)counts_read(report->survey->host, &counts);
 	family(report->to, "refusals_total", "counter", "Domains that the hook refused since boot, by reason.");
-	for (enum refusal refusal = 0; refusal < REFUSALS; refusal++)
+	for (enum refusal refusal = 0; refusal < REFUSAL_NONE; refusal++)
 		fprintf(report->to, "vgpu_lease_refusals_total{reason=\"%s\"} %llu\n", refusal_word(refusal),
 			(unsigned long long)counts.refusals[refusal]);
 	family(report->to, "hook_duration_seconds", "histogram",

@@ -22,14 +22,13 @@ enum refusal {
 	REFUSAL_REQUEST,  /* the domain, the configuration or the host must be changed */
 	REFUSAL_TIMEOUT,
 	REFUSAL_ERROR,
-	REFUSALS,
-	REFUSAL_NONE = REFUSALS,
+	REFUSAL_NONE, /* so many there are */
 };
 
 enum { COUNT_OPS = COUNT_RELEASE + 1, COUNT_BUCKETS = 12 };
 
 struct counts {
-	uint64_t refusals[REFUSALS];
+	uint64_t refusals[REFUSAL_NONE];
 	struct count {
 		uint64_t buckets[COUNT_BUCKETS + 1]; /* each call in one: the first that it is not longer than */
 		uint64_t sum_ms;
