@@ -33,21 +33,31 @@ static int store(void *values, const struct arg *arg, const char *value, struct 
 	return 0;
 }
 
+/* -o is --output, in a program that has it. NULL: the option does not exist. */
+static const struct arg *find_arg(const struct arg *table, int found)
+{
+	if (found >= FIRST)
+		return &table[found - FIRST];
+	while (table->name && (found != 'o' || strcmp(table->name, "output") != 0))
+		table++;
+	return table->name ? table : NULL;
+}
+
 /* `word`: the one that getopt_long() stopped at. */
 static int refuse(const struct arg *table, int found, const char *word, struct err *err)
 {
+	const struct arg *arg = found == ':' ? find_arg(table, optopt) : NULL;
 	struct text_guess guess = { .word = word };
 
-	if (found == ':')
-		return err_set(err, EINVAL, "--%s requires a value: %s", table[optopt - FIRST].name,
-			       table[optopt - FIRST].value);
+	if (arg)
+		return err_set(err, EINVAL, "--%s requires a value: %s", arg->name, arg->value);
 	if (optopt >= FIRST)
 		return err_set(err, EINVAL, "--%s takes no value", table[optopt - FIRST].name);
-	if (optopt)
-		return err_set(err, EINVAL, "unknown option '-%c'", optopt);
+	if (optopt || found == 'o')
+		return err_set(err, EINVAL, "unknown option '-%c'", optopt ? optopt : found);
 	if (strncmp(word, "--", 2) == 0)
 		guess.word += 2;
-	for (const struct arg *arg = table; arg->name; arg++)
+	for (arg = table; arg->name; arg++)
 		text_guess(&guess, arg->name);
 	if (guess.best)
 		return err_set(err, EINVAL, "unknown option '%s'; similar: --%s", word, guess.best);
@@ -58,6 +68,7 @@ int args_parse(void *values, const struct arg *table, int argc, char **argv, str
 {
 	struct option known[ARGS_MAX + 1] = { 0 };
 	struct args *args = values;
+	const struct arg *arg;
 	int found;
 
 	for (int i = 0; table[i].name; i++) {
@@ -69,14 +80,14 @@ int args_parse(void *values, const struct arg *table, int argc, char **argv, str
 	}
 	args->operands = argv;
 	optind = opterr = 0;
-	while ((found = getopt_long(argc, argv, "-:h", known, NULL)) != -1) {
+	while ((found = getopt_long(argc, argv, "-:ho:", known, NULL)) != -1) {
 		if (found == 1)
 			args->operands[args->noperands++] = optarg;
 		else if (found == 'h')
 			args->help = true;
-		else if (found < FIRST)
+		else if ((arg = find_arg(table, found)) == NULL)
 			return refuse(table, found, argv[optind - 1], err);
-		else if (store(values, &table[found - FIRST], optarg, err) < 0)
+		else if (store(values, arg, optarg, err) < 0)
 			return -err->code;
 	}
 	args->nfree = args->noperands;

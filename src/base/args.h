@@ -13,7 +13,7 @@
 
 #include "base/err.h"
 
-enum { ARGS_MAX = 24, ARGS_EXIT_USAGE = 2 };
+enum { ARGS_MAX = 32, ARGS_EXIT_USAGE = 2 };
 
 /* Of every program. */
 struct args {
@@ -41,7 +41,7 @@ struct arg {
 
 /*
  * Takes argv apart. `values` is the program's struct, zeroed but for defaults; strings are argv's. -EINVAL: an option
- * is unknown, is without its value or has one that it does not take. -h is --help.
+ * is unknown, is without its value or has one that it does not take. -h is --help, -o is --output.
  */
 int args_parse(void *values, const struct arg *table, int argc, char **argv, struct err *err);
 

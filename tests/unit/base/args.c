@@ -104,6 +104,8 @@ int main(void)
 
 	refused("--bogus", "unknown option '--bogus'");
 	refused("x --bogus=1 y", "unknown option '--bogus=1'");
+	refused("-o x", "unknown option '-o'");
+	refused("-o", "unknown option '-o'");
 	refused("-x", "unknown option '-x'");
 	refused("-hx", "unknown option '-x'");
 	refused("--type", "--type requires a value: TYPE");
