@@ -391,7 +391,23 @@ void capacity_count(struct capacity_count *count, const struct plan_facts *facts
 		count->used += strcmp(facts->leases->list[i].vgpu.pgpu, card->address) == 0 &&
 			       strcmp(facts->leases->list[i].vgpu.type, type->id) == 0 &&
 			       facts->leases->list[i].state != LEASE_RESERVED;
+	count->cause = card->ready ? space.cause : CAUSE_UNREADY;
 	if (count->available == 0)
 		snprintf(count->reason, sizeof(count->reason), "%s", card->ready ? space.reason : card->reason);
 	count->capacity = capacity != UNKNOWN ? capacity : offer->available + count->used;
+}
+
+struct capacity_framebuffer capacity_framebuffer(const struct plan_facts *facts, int pgpu)
+{
+	static const struct leases none;
+	static const struct inv_type any = { .framebuffer_mib = UNKNOWN };
+	const struct capacity_query query = { .facts = facts, .promised = &none, .last = "" };
+	const struct asked asked = {
+		.query = &query, .pgpu = pgpu, .card = &facts->inv->pgpus[pgpu], .type = &any, .available = 0
+	};
+	int whole = (int)whole_mib(facts->inv, asked.card);
+
+	if (!whole)
+		return (struct capacity_framebuffer){ UNKNOWN, UNKNOWN };
+	return (struct capacity_framebuffer){ whole, (int)load_of(&asked).used_mib };
 }

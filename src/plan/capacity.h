@@ -60,8 +60,16 @@ struct capacity_count {
 	 * Could be made now: the kernel's offer, less what is promised, within the cap; MIG-backed: at least so many.
 	 */
 	int available;
-	char reason[REASON_SIZE]; /* none is available: why */
+	enum cause cause;         /* none is available: why */
+	char reason[REASON_SIZE]; /* likewise */
 };
 
 void capacity_count(struct capacity_count *count, const struct plan_facts *facts, int pgpu,
 		    const struct inv_offer *offer);
+
+/* A pGPU's framebuffer, and what of it the vGPUs and reservations on it take; UNKNOWN where no type tells. In MiB. */
+struct capacity_framebuffer {
+	int whole, used;
+};
+
+struct capacity_framebuffer capacity_framebuffer(const struct plan_facts *facts, int pgpu);
