@@ -6,10 +6,12 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "base/auto.h"
 #include "base/file.h"
+#include "base/ident.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "domain/domxml.h"
@@ -110,6 +112,45 @@ void cmd_take_grace(struct cmd *cmd)
 
 	if (cmd->call->grace && text_number(cmd->call->grace, 0, CONFIG_GRACE_MAX_S, &grace_s))
 		cmd->config.policy.reclaim_grace_s = (int)grace_s;
+}
+
+int cmd_check_word(const char *kind, const char *word, struct err *err)
+{
+	char id[ID_SIZE], pgpu[PARENT_SIZE], type[TYPE_SIZE];
+
+	if (strcmp(kind, "ID") == 0 && !id_parse(id, word))
+		return err_set(err, EINVAL, "invalid ID '%s': expected a UUID or a PCI address", word);
+	if (strcmp(kind, "PGPU") == 0 && !parent_parse(pgpu, word))
+		return err_set(err, EINVAL, "invalid pGPU '%s': expected an address from 'vgpu-lease inventory'", word);
+	if (strcmp(kind, "TYPE") == 0 && !type_parse(type, word))
+		return err_set(err, EINVAL, "invalid type '%s': expected an id from 'vgpu-lease types'", word);
+	if (strcmp(kind, "STATE") != 0)
+		return 0;
+	for (enum lease_state state = LEASE_RESERVED; state <= LEASE_RELEASING; state++)
+		if (strcmp(word, lease_state_word(state)) == 0)
+			return 0;
+	return err_set(err, EINVAL, "invalid state '%s': expected reserved, creating, active or releasing", word);
+}
+
+int cmd_check_filters(const struct cmd_call *call, struct err *err)
+{
+	if ((call->type && cmd_check_word("TYPE", call->type, err) < 0) ||
+	    (call->pgpu && cmd_check_word("PGPU", call->pgpu, err) < 0) ||
+	    (call->state && cmd_check_word("STATE", call->state, err) < 0))
+		return -err->code;
+	return 0;
+}
+
+bool cmd_shows(const struct cmd_call *call, const struct vgpu_ref *vgpu, const struct lease *lease)
+{
+	if ((call->type && strcmp(call->type, vgpu->type) != 0) ||
+	    (call->pgpu && !pool_address_is(call->pgpu, vgpu->pgpu)))
+		return false;
+	if (!lease)
+		return !call->domain && !call->state;
+	return (!call->state || strcmp(call->state, lease_state_word(lease->state)) == 0) &&
+	       (!call->domain || strcmp(call->domain, lease->name) == 0 ||
+		strcasecmp(call->domain, lease->domain) == 0);
 }
 
 static bool json_begun;

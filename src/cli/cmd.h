@@ -14,6 +14,7 @@
 #include "base/host.h"
 #include "cli/json_out.h"
 #include "cli/out.h"
+#include "cli/table.h"
 #include "config/config.h"
 #include "live/hotplug.h"
 #include "state/store.h"
@@ -23,6 +24,8 @@
 struct cmd_call {
 	struct args args;
 	const char *type, *op, *grace, *connect, *since;
+	const char *domain, *pgpu, *state; /* filters, as type is one */
+	struct table_options table;
 	bool json, all, in_place, dry_run, persistent, qemu;
 };
 
@@ -37,8 +40,15 @@ enum {
 	CMD_CONNECT = 64,
 	CMD_PERSISTENT = 128,
 	CMD_QEMU = 256,
-	CMD_GRACE = 512,
+	CMD_DOMAIN = 512,
+	CMD_PGPU = 1024,
+	CMD_STATE = 2048,
+	CMD_OUTPUT = 4096,
+	CMD_SORT = 8192,
+	CMD_NO_HEADINGS = 16384,
+	CMD_GRACE = 32768,
 	CMD_SINCE = 65536,
+	CMD_TABLE = CMD_JSON | CMD_OUTPUT | CMD_SORT | CMD_NO_HEADINGS, /* a table, or JSON */
 };
 
 /*
@@ -61,17 +71,18 @@ struct gc;
 
 struct command {
 	const char *name;
-	/* Its operands' names: ID, PGPU and TYPE are checked to be one, [WORD] may be left out; NULL none. */
+	/* Its operands' names: ID, PGPU and TYPE are checked to be one; [WORD] may be left out; NULL none. */
 	const char *operand, *second;
 	unsigned int options, needs;
-	const char *summary; /* a line of the list of commands, at most 52 columns */
-	const char *help;    /* what more there is to say; ends with a newline */
+	const char *summary;              /* a line of the list of commands, at most 52 columns */
+	const char *help;                 /* what more there is to say; ends with a newline */
+	const struct table_layout *table; /* what CMD_TABLE prints */
 	int (*check)(const struct cmd_call *call, struct err *err); /* its options' values; NULL: any will do */
 	int (*run)(struct cmd *cmd, struct err *err);
 };
 
-extern const struct command cmd_list, cmd_types, cmd_inventory, cmd_plan, cmd_rewrite, cmd_check, cmd_gc, cmd_release,
-	cmd_attach, cmd_detach, cmd_suspend, cmd_resume, cmd_retype, cmd_show, cmd_log, cmd_metrics;
+extern const struct command cmd_status, cmd_list, cmd_types, cmd_inventory, cmd_plan, cmd_rewrite, cmd_check, cmd_gc,
+	cmd_release, cmd_attach, cmd_detach, cmd_suspend, cmd_resume, cmd_retype, cmd_show, cmd_log, cmd_metrics;
 
 /* The host, its configuration and its leases, for a sub-command. */
 struct cmd {
@@ -106,7 +117,17 @@ int cmd_check_grace(const struct cmd_call *call, struct err *err);
 void cmd_take_grace(struct cmd *cmd);
 
 /* What a pass did about each vGPU, and why, as a table. */
-void cmd_gc_table(const struct gc *pass);
+extern const struct table_layout cmd_gc_layout;
+void cmd_gc_table(const struct cmd_call *call, const struct gc *pass);
+
+/* Can a word be what its kind says? ID, PGPU, TYPE and STATE are checked. */
+int cmd_check_word(const char *kind, const char *word, struct err *err);
+
+/* Are the values of --type, --pgpu and --state possible? */
+int cmd_check_filters(const struct cmd_call *call, struct err *err);
+
+/* Do the filters let a vGPU pass? `lease` NULL: it has none. */
+bool cmd_shows(const struct cmd_call *call, const struct vgpu_ref *vgpu, const struct lease *lease);
 
 /*
  * Begins the command's JSON on standard output. `cmd`: what is wrong with its configuration is a member of it, "error";

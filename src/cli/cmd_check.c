@@ -2,11 +2,10 @@
 /* vgpu-lease check: would a start be refused now, and what is not as it was meant? */
 #include <stdio.h>
 
+#include "base/auto.h"
 #include "cli/cmd.h"
 #include "host/libvirt_daemon.h"
 #include "ops/check.h"
-
-static const char *const words[] = { [CHECK_PASS] = "PASS", [CHECK_WARN] = "WARN", [CHECK_FAIL] = "FAIL" };
 
 static void print_json(const struct check *check)
 {
@@ -15,29 +14,25 @@ static void print_json(const struct check *check)
 	cmd_json_begin(&json, NULL);
 	json_out_bool(&json, "ok", check->count[CHECK_FAIL] == 0);
 	json_out_array(&json, "checks");
-	for (size_t i = 0; i < check->n; i++) {
-		const struct finding *finding = &check->findings[i];
-
-		json_out_object(&json, NULL);
-		json_out_string(&json, "status", words[finding->status]);
-		json_out_string(&json, "what", finding->what);
-		json_out_string(&json, "where", finding->where);
-		json_out_string(&json, "message", finding->text);
-		json_out_string(&json, "fix", finding->fix);
-		json_out_close(&json);
-	}
+	for (size_t i = 0; i < check->n; i++)
+		out_json_finding(&json, &check->findings[i]);
 	json_out_close(&json);
 	json_out_end(&json);
 }
 
 static void print_text(const struct check *check)
 {
+	static const char *const colours[] = { TERM_GREEN, TERM_YELLOW, TERM_RED };
+	const struct term *term = term_stdout();
+
 	for (size_t i = 0; i < check->n; i++) {
 		const struct finding *finding = &check->findings[i];
 
-		out_say("%s  %-7s  %s%s%s%s%s", words[finding->status], finding->what,
-			finding->where ? finding->where : "", finding->where ? ": " : "", finding->text,
-			finding->fix ? ": " : "", finding->fix ? finding->fix : "");
+		autofree char *text = out_finding_text(finding);
+		printf("%s%s%s  ", term_colour(term, colours[finding->status]), out_finding_words[finding->status],
+		       term_colour(term, TERM_PLAIN));
+		printf("%-7s  ", finding->what);
+		term_wrap(stdout, term, 15, "               ", text);
 	}
 	out_say("%zu passed, %zu warnings, %zu failed; %zu of %zu pGPU%s in the pool", check->count[CHECK_PASS],
 		check->count[CHECK_WARN], check->count[CHECK_FAIL], check->npool, check->ncards,

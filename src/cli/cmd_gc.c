@@ -26,19 +26,28 @@ static const char *outcome_word(const struct gc_item *item)
 	return "stays";
 }
 
-void cmd_gc_table(const struct gc *pass)
+const struct table_layout cmd_gc_layout = {
+	.columns = { COL_OUTCOME, COL_ID, COL_TYPE, COL_PARENT, COL_STATE, COL_DOMAIN, COL_REASON },
+	.more = { COL_PGPU, COL_FRAMEWORK },
+	.narrow = { COL_PARENT, COL_STATE, COL_TYPE },
+};
+
+void cmd_gc_table(const struct cmd_call *call, const struct gc *pass)
 {
 	struct table table;
 
-	table_start(&table, "WHAT", "ID", "TYPE", "PARENT", "LEASE", "DOMAIN", "WHY");
+	table_start(&table, &cmd_gc_layout, &call->table);
 	for (size_t i = 0; i < pass->n; i++) {
 		const struct gc_item *item = &pass->items[i];
 
-		table_row(&table, outcome_word(item), item->vgpu.id, item->vgpu.type, item->vgpu.parent,
-			  item->leased ? lease_state_word(item->lease.state) : "", item->lease.name);
+		table_coloured(&table, outcome_word(item), item->outcome == GC_FAILED ? TERM_RED : "");
+		table_row(&table, item->vgpu.id, item->vgpu.type, item->vgpu.parent);
+		out_table_state(&table, item->leased ? &item->lease : NULL);
+		table_row(&table, item->lease.name);
 		table_addf(&table, "%s%s%s", item->why, *item->trouble ? "; but: " : "", item->trouble);
+		table_row(&table, item->vgpu.pgpu, framework_word(item->vgpu.framework));
 	}
-	table_end(&table, stdout);
+	table_end(&table, stdout, term_stdout());
 }
 
 static void print_json(const struct cmd *cmd, const struct gc *pass)
@@ -104,7 +113,7 @@ static int run(struct cmd *cmd, struct err *err)
 	if (cmd->call->json)
 		print_json(cmd, &pass);
 	else
-		cmd_gc_table(&pass);
+		cmd_gc_table(cmd->call, &pass);
 	gc_free(&pass);
 	if (failed)
 		return err_set(err, EBUSY, "%d of these could not be released: fix the cause, then run gc again",
@@ -114,16 +123,12 @@ static int run(struct cmd *cmd, struct err *err)
 
 static int check_call(const struct cmd_call *call, struct err *err)
 {
-	char type[TYPE_SIZE];
-
-	if (!call->type || type_parse(type, call->type))
-		return cmd_check_grace(call, err);
-	return err_set(err, EINVAL, "invalid type '%s': expected an id from 'vgpu-lease types'", call->type);
+	return cmd_check_filters(call, err) < 0 ? -err->code : cmd_check_grace(call, err);
 }
 
 const struct command cmd_gc = {
 	.name = "gc",
-	.options = CMD_JSON | CMD_DRY_RUN | CMD_TYPE | CMD_GRACE,
+	.options = CMD_TABLE | CMD_DRY_RUN | CMD_TYPE | CMD_GRACE,
 	.summary = "Release unused leases and remove orphans",
 	.help = "Release leases that are pending release or expired, and leases of domains that\n"
 		"no longer run. Remove orphans: devices that no process has open, that no lease,\n"
@@ -134,6 +139,7 @@ const struct command cmd_gc = {
 		"status is 1.\n"
 		"\n"
 		"--type considers only orphans of this type.\n",
+	.table = &cmd_gc_layout,
 	.needs = CMD_WRITE,
 	.check = check_call,
 	.run = run,

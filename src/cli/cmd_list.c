@@ -41,17 +41,14 @@ static void print_json(const struct cmd *cmd, const struct leases *leases, const
 	json_out_array(&json, "leases");
 	for (size_t i = 0; i < leases->n; i++) {
 		const struct lease *l = &leases->list[i];
-		char since[32], note[NOTE_SIZE];
+		char note[NOTE_SIZE];
 
-		out_wall_time(since, l->since_ms);
+		if (!cmd_shows(cmd->call, &l->vgpu, l))
+			continue;
 		json_out_object(&json, NULL);
 		out_json_vgpu(&json, &l->vgpu);
 		json_out_string(&json, "uuid", l->vgpu.framework == FW_MDEV ? l->vgpu.id : NULL);
-		json_out_known(&json, "numa_node", l->numa);
-		out_json_lease(&json, l);
-		json_out_string(&json, "origin", lease_origin_word(l->origin));
-		json_out_text(&json, "project", l->project);
-		json_out_string(&json, "since", since);
+		out_json_lease_row(&json, l);
 		json_out_string(&json, "note", note_of(verdict_on(verdicts, l->vgpu.id), note));
 		json_out_close(&json);
 	}
@@ -59,21 +56,34 @@ static void print_json(const struct cmd *cmd, const struct leases *leases, const
 	json_out_end(&json);
 }
 
-static void print_table(const struct leases *leases, const struct gc *verdicts)
+static const struct table_layout layout = {
+	.columns = { COL_ID, COL_TYPE, COL_PARENT, COL_STATE, COL_ORIGIN, COL_AGE, COL_DOMAIN, COL_NOTE },
+	.more = { COL_PGPU, COL_NUMA, COL_FRAMEBUFFER, COL_FRAMEWORK, COL_PROJECT, COL_SINCE },
+	.narrow = { COL_ORIGIN, COL_PARENT, COL_AGE },
+};
+
+static void print_table(const struct cmd_call *call, const struct leases *leases, const struct gc *verdicts)
 {
 	struct table table;
 
-	table_start(&table, "ID", "TYPE", "PARENT", "STATE", "ORIGIN", "SINCE", "DOMAIN", "NOTE");
+	table_start(&table, &layout, &call->table);
 	for (size_t i = 0; i < leases->n; i++) {
 		const struct lease *l = &leases->list[i];
-		char since[32], note[NOTE_SIZE];
+		char since[32], age[32], note[NOTE_SIZE];
 
+		if (!cmd_shows(call, &l->vgpu, l))
+			continue;
 		out_wall_time(since, l->since_ms);
-		table_row(&table, l->vgpu.id, l->vgpu.type, l->vgpu.parent, lease_state_word(l->state),
-			  lease_origin_word(l->origin), since, l->name,
-			  note_of(verdict_on(verdicts, l->vgpu.id), note));
+		out_age(age, l->since_ms);
+		table_row(&table, l->vgpu.id, l->vgpu.type, l->vgpu.parent);
+		out_table_state(&table, l);
+		table_row(&table, lease_origin_word(l->origin), age, l->name,
+			  note_of(verdict_on(verdicts, l->vgpu.id), note), l->vgpu.pgpu);
+		table_number(&table, l->numa);
+		table_number(&table, l->framebuffer_mib);
+		table_row(&table, framework_word(l->vgpu.framework), l->project, since);
 	}
-	table_end(&table, stdout);
+	table_end(&table, stdout, term_stdout());
 }
 
 static int run(struct cmd *cmd, struct err *err)
@@ -92,7 +102,7 @@ static int run(struct cmd *cmd, struct err *err)
 	if (cmd->call->json)
 		print_json(cmd, &leases, &verdicts);
 	else
-		print_table(&leases, &verdicts);
+		print_table(cmd->call, &leases, &verdicts);
 	gc_free(&verdicts);
 	lease_list_free(&leases);
 	return CMD_DONE;
@@ -100,12 +110,15 @@ static int run(struct cmd *cmd, struct err *err)
 
 const struct command cmd_list = {
 	.name = "list",
-	.options = CMD_JSON,
+	.options = CMD_TABLE | CMD_DOMAIN | CMD_PGPU | CMD_TYPE | CMD_STATE,
 	.summary = "List the leases: which domain has which vGPU",
 	.help = "STATE is reserved (for a domain that is being migrated here or restored),\n"
 		"creating, active or releasing (to be released when no process has the device\n"
 		"open). ORIGIN is created (by the hook, which removes the device on release) or\n"
 		"adopted (the device existed before, or belongs to mdevctl or Nova, and is kept).\n"
-		"SINCE is the time at which the lease entered its state. NOTE shows problems.\n",
+		"AGE is how long the lease has been in its state. NOTE shows problems. -o also\n"
+		"takes PGPU, NUMA, MIB (of framebuffer), FRAMEWORK, PROJECT and SINCE.\n",
+	.table = &layout,
+	.check = cmd_check_filters,
 	.run = run,
 };

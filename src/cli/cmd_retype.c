@@ -84,7 +84,7 @@ static int release_others(struct cmd *cmd, const char *pgpu, const char *type, s
 	for (size_t i = 0; i < pass.n; i++)
 		blocks += pass.items[i].outcome == GC_STAYS || pass.items[i].outcome == GC_FAILED;
 	if (pass.n)
-		cmd_gc_table(&pass);
+		cmd_gc_table(cmd->call, &pass);
 	gc_free(&pass);
 	if (!blocks)
 		return 0;

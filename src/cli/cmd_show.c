@@ -192,15 +192,20 @@ static void add_row(struct table *table, const struct compare *v)
 		table_row(table, v->open < 0 ? "?" : "");
 }
 
+static const struct table_layout layout = {
+	.columns = { COL_ID, COL_TYPE, COL_PARENT, COL_LIBVIRT, COL_LEASE, COL_ORIGIN, COL_KERNEL, COL_OPEN },
+	.narrow = { COL_ORIGIN, COL_PARENT, COL_TYPE },
+};
+
 static void print_text(const struct show *show)
 {
 	const char *name = show->domain->name;
 	struct table table;
 
-	table_start(&table, "ID", "TYPE", "PARENT", "LIBVIRT", "LEASE", "ORIGIN", "KERNEL", "OPEN");
+	table_start(&table, &layout, &show->cmd->call->table);
 	for (size_t i = 0; i < show->n; i++)
 		add_row(&table, &show->views[i]);
-	table_end(&table, stdout);
+	table_end(&table, stdout, term_stdout());
 	for (size_t i = 0; i < show->n; i++)
 		for (size_t k = 0; k < show->views[i].n; k++)
 			out_say("%s: %s", show->views[i].id, show->views[i].differences[k]);
@@ -291,7 +296,7 @@ static int run(struct cmd *cmd, struct err *err)
 const struct command cmd_show = {
 	.name = "show",
 	.operand = "DOMAIN",
-	.options = CMD_JSON | CMD_CONNECT | CMD_QEMU,
+	.options = CMD_TABLE | CMD_CONNECT | CMD_QEMU,
 	.summary = "Compare libvirt, the leases, the kernel and QEMU",
 	.help = "Print one line for each vGPU of the domain: whether libvirt has it in the\n"
 		"running domain and in its definition, its lease, whether the device exists, and\n"
@@ -300,6 +305,7 @@ const struct command cmd_show = {
 		"\n"
 		"--qemu also asks QEMU which device it uses, and whether the domain can be\n"
 		"migrated. libvirt then marks the domain as tainted.\n",
+	.table = &layout,
 	.needs = CMD_LIBVIRT,
 	.run = run,
 };

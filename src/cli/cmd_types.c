@@ -53,8 +53,8 @@ static struct kind kind_of(const struct survey *survey, const struct inv_type *t
 	return kind;
 }
 
-/* In the order in which the cards offer them; the caller frees the list. */
-static struct kind *find_kinds(const struct survey *survey, size_t *n)
+/* In the order in which the cards offer them, as far as the filters go; the caller frees the list. */
+static struct kind *find_kinds(const struct cmd_call *call, const struct survey *survey, size_t *n)
 {
 	const struct inventory *inv = &survey->inv;
 	struct kind *kinds = calloc(inv->ntypes + 1, sizeof(*kinds));
@@ -63,13 +63,15 @@ static struct kind *find_kinds(const struct survey *survey, size_t *n)
 		abort();
 	*n = 0;
 	for (size_t g = 0; g < inv->npgpus; g++) {
+		if (call->pgpu && !pool_address_is(call->pgpu, inv->pgpus[g].address))
+			continue;
 		for (size_t o = 0; o < inv->pgpus[g].noffers; o++) {
 			const struct inv_type *type = &inv->types[inv->pgpus[g].offers[o].type];
 			size_t k = 0;
 
 			while (k < *n && strcmp(kinds[k].type->id, type->id) != 0)
 				k++;
-			if (k == *n)
+			if (k == *n && (!call->type || strcmp(call->type, type->id) == 0))
 				kinds[(*n)++] = kind_of(survey, type, inv->pgpus[g].framework);
 		}
 	}
@@ -128,12 +130,18 @@ static void add_makers(struct table *table, const struct survey *survey, const c
 	table_row(table, list);
 }
 
-static void print_table(const struct survey *survey, const struct kind *kinds, size_t n)
+static const struct table_layout layout = {
+	.columns = { COL_TYPE, COL_NAME, COL_CLASS, COL_FRAMEBUFFER, COL_HEADS, COL_RESOLUTION, COL_CAPACITY, COL_USED,
+		     COL_AVAILABLE, COL_HOST, COL_PGPUS },
+	.more = { COL_FRAMEWORK },
+	.narrow = { COL_RESOLUTION, COL_HEADS, COL_PGPUS, COL_CLASS, COL_FRAMEBUFFER, COL_NAME },
+};
+
+static void print_table(const struct cmd_call *call, const struct survey *survey, const struct kind *kinds, size_t n)
 {
 	struct table table;
 
-	table_start(&table, "TYPE", "NAME", "CLASS", "MIB", "HEADS", "RESOLUTION", "CAPACITY", "USED", "AVAILABLE",
-		    "HOST", "PGPUS");
+	table_start(&table, &layout, &call->table);
 	for (const struct kind *kind = kinds; kind < kinds + n; kind++) {
 		const struct inv_type *type = kind->type;
 
@@ -144,8 +152,9 @@ static void print_table(const struct survey *survey, const struct kind *kinds, s
 		out_table_count(&table, &kind->pool);
 		table_number(&table, kind->host.available);
 		add_makers(&table, survey, type->id);
+		table_row(&table, framework_word(kind->framework));
 	}
-	table_end(&table, stdout);
+	table_end(&table, stdout, term_stdout());
 }
 
 static int run(struct cmd *cmd, struct err *err)
@@ -155,12 +164,12 @@ static int run(struct cmd *cmd, struct err *err)
 
 	if (r == 0) {
 		size_t n;
-		autofree struct kind *kinds = find_kinds(&survey, &n);
+		autofree struct kind *kinds = find_kinds(cmd->call, &survey, &n);
 
 		if (cmd->call->json)
 			print_json(cmd, &survey, kinds, n);
 		else
-			print_table(&survey, kinds, n);
+			print_table(cmd->call, &survey, kinds, n);
 	}
 	survey_end(&survey);
 	return r;
@@ -168,11 +177,13 @@ static int run(struct cmd *cmd, struct err *err)
 
 const struct command cmd_types = {
 	.name = "types",
-	.options = CMD_JSON,
+	.options = CMD_TABLE | CMD_PGPU | CMD_TYPE,
 	.summary = "List the vGPU types that the pGPUs provide",
 	.help = "CAPACITY, USED and AVAILABLE count the pGPUs configured for the type, which are\n"
 		"marked with *. HOST is the number available on all pGPUs of the host. CLASS is\n"
 		"shown for enabled types. The types of a pGPU share its capacity, so the numbers\n"
 		"of two types cannot be added.\n",
+	.table = &layout,
+	.check = cmd_check_filters,
 	.run = run,
 };

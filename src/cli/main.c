@@ -7,16 +7,15 @@
 #include <sys/stat.h>
 
 #include "base/auto.h"
-#include "base/ident.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "cli/cmd.h"
 
 static const struct {
 	const char *title;
-	const struct command *commands[5]; /* NULL ends them */
+	const struct command *commands[6]; /* NULL ends them */
 } groups[] = {
-	{ "Show", { &cmd_list, &cmd_show, &cmd_types, &cmd_inventory } },
+	{ "Show", { &cmd_status, &cmd_list, &cmd_show, &cmd_types, &cmd_inventory } },
 	{ "Plan and check", { &cmd_plan, &cmd_check, &cmd_rewrite } },
 	{ "Release", { &cmd_gc, &cmd_release, &cmd_retype } },
 	{ "Observe", { &cmd_log, &cmd_metrics } },
@@ -30,7 +29,13 @@ static const struct arg options[] = {
 	{ "all", NULL, CMD_ALL, AT(all), "Assign a new UUID to every vGPU, not only to placeholders", 0 },
 	{ "in-place", NULL, CMD_IN_PLACE, AT(in_place), "Change the file itself, atomically", 0 },
 	{ "dry-run", NULL, CMD_DRY_RUN, AT(dry_run), "Print what would be done, and change nothing", 0 },
+	{ "output", "COLUMNS", CMD_OUTPUT, AT(table.output), "Print these columns, also -o COLUMNS", 0 },
+	{ "sort", "COLUMN", CMD_SORT, AT(table.sort), "Sort by this column", 0 },
+	{ "no-headings", NULL, CMD_NO_HEADINGS, AT(table.no_headings), "Print no headings", 0 },
+	{ "domain", "DOMAIN", CMD_DOMAIN, AT(domain), "Only vGPUs of this domain, a name or UUID", 0 },
+	{ "pgpu", "PGPU", CMD_PGPU, AT(pgpu), "Only this physical GPU", 0 },
 	{ "type", "TYPE", CMD_TYPE, AT(type), "Only this type", 0 },
+	{ "state", "STATE", CMD_STATE, AT(state), "Only leases in this state", 0 },
 	{ "grace", "SECONDS", CMD_GRACE, AT(grace), "Use this reclaim_grace: 0 removes orphans at once", 0 },
 	{ "persistent", NULL, CMD_PERSISTENT, AT(persistent), "Also change the domain's definition", 0 },
 	{ "qemu", NULL, CMD_QEMU, AT(qemu), "Also ask QEMU, which taints the domain", 0 },
@@ -87,21 +92,6 @@ static int parse(struct cmd_call *call, const struct command **command, int argc
 	return help && args->noperands ? err_set(err, EINVAL, "unexpected argument '%s'", args->operands[0]) : 0;
 }
 
-static int check_operand(const char *command, const char *kind, const char *word, struct err *err)
-{
-	char id[ID_SIZE], pgpu[PARENT_SIZE], type[TYPE_SIZE];
-
-	if (!*word)
-		return err_set(err, EINVAL, "%s: %s is empty", command, kind);
-	if (strcmp(kind, "ID") == 0 && !id_parse(id, word))
-		return err_set(err, EINVAL, "invalid ID '%s': expected a UUID or a PCI address", word);
-	if (strcmp(kind, "PGPU") == 0 && !parent_parse(pgpu, word))
-		return err_set(err, EINVAL, "invalid pGPU '%s': expected an address from 'vgpu-lease inventory'", word);
-	if (strcmp(kind, "TYPE") == 0 && !type_parse(type, word))
-		return err_set(err, EINVAL, "invalid type '%s': expected an id from 'vgpu-lease types'", word);
-	return 0;
-}
-
 static int check_call(const struct cmd_call *call, const struct command *command, struct err *err)
 {
 	const char *const kinds[] = { command->operand, command->second };
@@ -115,11 +105,17 @@ static int check_call(const struct cmd_call *call, const struct command *command
 			break;
 		if (takes == call->args.noperands)
 			return err_set(err, EINVAL, "%s requires %s", command->name, kinds[takes]);
-		if (check_operand(command->name, kinds[takes], call->args.operands[takes], err) < 0)
+		if (!*call->args.operands[takes])
+			return err_set(err, EINVAL, "%s: %s is empty", command->name, kinds[takes]);
+		if (cmd_check_word(kinds[takes], call->args.operands[takes], err) < 0)
 			return -err->code;
 	}
 	if (call->args.noperands > takes)
 		return err_set(err, EINVAL, "%s: unexpected argument '%s'", command->name, call->args.operands[takes]);
+	if (command->table && call->json && call->args.bits & CMD_TABLE & ~CMD_JSON)
+		return err_set(err, EINVAL, "--json does not take --output, --sort or --no-headings");
+	if (command->table && table_check(command->table, &call->table, err) < 0)
+		return -err->code;
 	return command->check ? command->check(call, err) : 0;
 }
 
@@ -142,7 +138,7 @@ static void print_help(const struct command *command)
 		args_help(stdout, options, command->options);
 		return;
 	}
-	printf("usage: vgpu-lease COMMAND [OPTION]...\n\nShow and manage the vGPUs of libvirt guests.\n\n");
+	printf("usage: vgpu-lease [COMMAND] [OPTION]...\n\nShow and manage the vGPUs of libvirt guests.\n\n");
 	for (size_t i = 0; i < ARRAY_SIZE(groups); i++) {
 		printf("%s:\n", groups[i].title);
 		for (const struct command *const *c = groups[i].commands; *c; c++)
@@ -167,10 +163,9 @@ static int run(const struct cmd_call *call, const struct command *command, struc
 		print_help(command);
 		return CMD_DONE;
 	}
-	if (!command) {
-		err_set(err, EINVAL, "no command given");
-		r = CMD_USAGE;
-	} else if (check_call(call, command, err) < 0) {
+	if (!command)
+		command = &cmd_status;
+	if (check_call(call, command, err) < 0) {
 		r = CMD_USAGE;
 	} else {
 		r = cmd_open(&cmd, call, command->needs, err);

@@ -49,6 +49,20 @@ void out_wall_time(char out[32], int64_t boot_ms)
 	strftime(out, 32, "%Y-%m-%dT%H:%M:%SZ", &tm);
 }
 
+void out_age(char out[32], int64_t boot_ms)
+{
+	long s = (long)((host_now_ms() - boot_ms) / 1000);
+
+	if (s < 120)
+		snprintf(out, 32, "%lds", s);
+	else if (s < 120 * 60L)
+		snprintf(out, 32, "%ldm", s / 60);
+	else if (s < 48 * 3600L)
+		snprintf(out, 32, "%ldh", s / 3600);
+	else
+		snprintf(out, 32, "%ldd", s / 86400);
+}
+
 void out_json_vgpu(struct json_out *json, const struct vgpu_ref *vgpu)
 {
 	json_out_string(json, "id", vgpu->id);
@@ -65,6 +79,42 @@ void out_json_lease(struct json_out *json, const struct lease *lease)
 		out_json_domain(json, lease->domain, lease->name);
 	else
 		json_out_string(json, "domain", NULL);
+}
+
+void out_json_lease_row(struct json_out *json, const struct lease *lease)
+{
+	char since[32];
+
+	out_wall_time(since, lease->since_ms);
+	json_out_known(json, "numa_node", lease->numa);
+	json_out_known(json, "framebuffer_mib", lease->framebuffer_mib);
+	out_json_lease(json, lease);
+	json_out_string(json, "origin", lease_origin_word(lease->origin));
+	json_out_text(json, "project", lease->project);
+	json_out_string(json, "since", since);
+}
+
+const char *const out_finding_words[] = { [CHECK_PASS] = "PASS", [CHECK_WARN] = "WARN", [CHECK_FAIL] = "FAIL" };
+
+char *out_finding_text(const struct finding *finding)
+{
+	const char *where = finding->where ? finding->where : "", *fix = finding->fix ? finding->fix : "";
+	char *text;
+
+	if (asprintf(&text, "%s%s%s%s%s", where, *where ? ": " : "", finding->text, *fix ? ": " : "", fix) < 0)
+		abort();
+	return text;
+}
+
+void out_json_finding(struct json_out *json, const struct finding *finding)
+{
+	json_out_object(json, NULL);
+	json_out_string(json, "status", out_finding_words[finding->status]);
+	json_out_string(json, "what", finding->what);
+	json_out_string(json, "where", finding->where);
+	json_out_string(json, "message", finding->text);
+	json_out_string(json, "fix", finding->fix);
+	json_out_close(json);
 }
 
 void out_json_domain(struct json_out *json, const char *uuid, const char *name)
@@ -87,6 +137,15 @@ void out_table_count(struct table *table, const struct capacity_count *count)
 	table_number(table, count->capacity);
 	table_number(table, count->used);
 	table_number(table, count->available);
+}
+
+void out_table_state(struct table *table, const struct lease *lease)
+{
+	if (lease)
+		table_coloured(table, lease_state_word(lease->state),
+			       lease->state == LEASE_ACTIVE ? TERM_GREEN : TERM_YELLOW);
+	else
+		table_row(table, NULL);
 }
 
 const char *out_class(const struct config *config, const char *type)

@@ -6,6 +6,7 @@
 #include "cli/table.h"
 #include "config/config.h"
 #include "model/lease.h"
+#include "ops/check.h"
 #include "plan/capacity.h"
 
 /* Prints one line on standard output, made printable. */
@@ -17,14 +18,24 @@ void out_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* A time of CLOCK_MONOTONIC on the wall clock, as ISO 8601 in UTC. */
 void out_wall_time(char out[32], int64_t boot_ms);
 
+/* How long ago it was: "42s", "5m", "3h", "2d". */
+void out_age(char out[32], int64_t boot_ms);
+
 /* Members of the object that is open. */
 void out_json_vgpu(struct json_out *json, const struct vgpu_ref *vgpu);
-void out_json_lease(struct json_out *json, const struct lease *lease); /* NULL: none */
+void out_json_lease(struct json_out *json, const struct lease *lease);     /* NULL: none */
+void out_json_lease_row(struct json_out *json, const struct lease *lease); /* all that a lease says */
+void out_json_finding(struct json_out *json, const struct finding *finding);
 void out_json_domain(struct json_out *json, const char *uuid, const char *name);
 void out_json_count(struct json_out *json, const struct capacity_count *count);
 
 /* The same as cells. */
 void out_table_count(struct table *table, const struct capacity_count *count);
+void out_table_state(struct table *table, const struct lease *lease); /* NULL: none */
+
+/* PASS, WARN, FAIL; and where, what, how to fix it: the caller frees it. */
+extern const char *const out_finding_words[];
+char *out_finding_text(const struct finding *finding);
 
 /* What a type is, with its class where it is enabled. */
 void out_json_type(struct json_out *json, const struct inv_type *type, const struct config *config);

@@ -1,90 +1,318 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A table for people. */
+/* Tables, laid out by libsmartcols. */
 #include "cli/table.h"
 
+#include <errno.h>
+#include <libsmartcols.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
+#include "base/auto.h"
 #include "base/text.h"
 
-static void add(struct table *table, const char *text)
-{
-	size_t size = 4 * strlen(text) + 2; /* each byte can become \xNN */
-	char *cell = malloc(size);
+/* What a column is called, and what stands in it: TEXT may go below its line. */
+static const struct {
+	const char *name;
+	enum { WORD, NUMBER, TEXT } kind;
+} dictionary[COLUMNS] = {
+	[COL_OUTCOME] = { "OUTCOME", WORD },
+	[COL_ID] = { "ID", WORD },
+	[COL_PGPU] = { "PGPU", WORD },
+	[COL_TYPE] = { "TYPE", WORD },
+	[COL_NAME] = { "NAME", WORD },
+	[COL_CLASS] = { "CLASS", WORD },
+	[COL_MODEL] = { "MODEL", WORD },
+	[COL_PARENT] = { "PARENT", WORD },
+	[COL_NUMA] = { "NUMA", NUMBER },
+	[COL_VFS] = { "VFS", NUMBER },
+	[COL_FRAMEBUFFER] = { "MIB", NUMBER },
+	[COL_HEADS] = { "HEADS", NUMBER },
+	[COL_RESOLUTION] = { "RESOLUTION", WORD },
+	[COL_CAPACITY] = { "CAPACITY", NUMBER },
+	[COL_USED] = { "USED", NUMBER },
+	[COL_AVAILABLE] = { "AVAILABLE", NUMBER },
+	[COL_HOST] = { "HOST", NUMBER },
+	[COL_FRAMEWORK] = { "FRAMEWORK", WORD },
+	[COL_DOMAIN] = { "DOMAIN", WORD },
+	[COL_STATE] = { "STATE", WORD },
+	[COL_ORIGIN] = { "ORIGIN", WORD },
+	[COL_PROJECT] = { "PROJECT", WORD },
+	[COL_AGE] = { "AGE", NUMBER },
+	[COL_SINCE] = { "SINCE", WORD },
+	[COL_LIBVIRT] = { "LIBVIRT", WORD },
+	[COL_LEASE] = { "LEASE", WORD },
+	[COL_KERNEL] = { "KERNEL", WORD },
+	[COL_OPEN] = { "OPEN", NUMBER },
+	[COL_PGPUS] = { "PGPUS", WORD },
+	[COL_NOTE] = { "NOTE", TEXT },
+	[COL_REASON] = { "REASON", TEXT },
+};
 
-	table->cells = reallocarray(table->cells, table->ncells + 1, sizeof(*table->cells));
-	if (!cell || !table->cells)
+/* The column of a cell; COL_NONE behind the last. */
+static enum column column_of(const struct table_layout *layout, int cell)
+{
+	for (int i = 0; layout->columns[i] != COL_NONE; i++)
+		if (cell-- == 0)
+			return layout->columns[i];
+	return layout->more[cell];
+}
+
+/* The cell of a row that has the column of this name; -1 none. */
+static int find(const struct table_layout *layout, const char *name)
+{
+	enum column column;
+
+	for (int i = 0; (column = column_of(layout, i)) != COL_NONE; i++)
+		if (strcasecmp(dictionary[column].name, name) == 0)
+			return i;
+	return -1;
+}
+
+static int check_column(const struct table_layout *layout, const char *name, struct err *err)
+{
+	char names[256] = "";
+
+	if (find(layout, name) >= 0)
+		return 0;
+	for (int i = 0; column_of(layout, i) != COL_NONE; i++) {
+		size_t n = strlen(names);
+
+		snprintf(names + n, sizeof(names) - n, "%s%s", n ? ", " : "", dictionary[column_of(layout, i)].name);
+	}
+	return err_set(err, EINVAL, "invalid column '%s': expected %s", name, names);
+}
+
+/* The cells to show, in this order. Returns how many. */
+static int choose(int shown[COLUMNS], const struct table_layout *layout, const char *output, struct err *err)
+{
+	autofree char *list = output ? strdup(output) : NULL;
+	char *rest = list, *name;
+	int n = 0;
+
+	if (output && !list)
 		abort();
-	text_safe(cell, size, *text ? text : "-");
-	table->cells[table->ncells++] = cell;
+	for (; !output && layout->columns[n] != COL_NONE; n++)
+		shown[n] = n;
+	while (output && (name = text_next(&rest, ",")) != NULL) {
+		if (check_column(layout, name, err) < 0)
+			return -err->code;
+		shown[n] = find(layout, name);
+		for (int i = 0; i < n; i++)
+			if (shown[i] == shown[n])
+				return err_set(err, EINVAL, "column '%s' given twice", name);
+		n++;
+	}
+	return n ? n : check_column(layout, output, err);
+}
+
+int table_check(const struct table_layout *layout, const struct table_options *options, struct err *err)
+{
+	int shown[COLUMNS];
+
+	if (choose(shown, layout, options->output, err) < 0)
+		return -err->code;
+	return options->sort ? check_column(layout, options->sort, err) : 0;
+}
+
+/* "12", "5m", "2d": numbers, of ages the seconds. What is not known comes first. */
+static long number_of(const char *text)
+{
+	char *unit;
+	long n = strtol(text, &unit, 10);
+
+	if (unit == text)
+		return -1;
+	return n * (*unit == 'm' ? 60 : *unit == 'h' ? 3600 : *unit == 'd' ? 86400 : 1);
+}
+
+static int compare(struct libscols_cell *a, struct libscols_cell *b, void *number)
+{
+	const char *left = scols_cell_get_data(a), *right = scols_cell_get_data(b);
+	long x = number_of(left), y = number_of(right);
+
+	return number ? (x > y) - (x < y) : strverscmp(left, right);
+}
+
+static void add_column(struct table *table, int cell, int flags)
+{
+	const enum column column = column_of(table->layout, cell);
+	const bool number = dictionary[column].kind == NUMBER;
+	/* libsmartcols makes a column as wide as its heading, also where that is not printed. */
+	const char *name = table->options->no_headings ? "" : dictionary[column].name;
+
+	table->columns[cell] = scols_table_new_column(table->scols, name, 0, flags | (number ? SCOLS_FL_RIGHT : 0));
+	if (!table->columns[cell])
+		abort();
+	scols_column_set_cmpfunc(table->columns[cell], compare, number ? table : NULL);
+}
+
+void table_start(struct table *table, const struct table_layout *layout, const struct table_options *options)
+{
+	struct err impossible;
+	int shown[COLUMNS], n = choose(shown, layout, options->output, &impossible);
+
+	*table = (struct table){ .layout = layout, .options = options, .scols = scols_new_table() };
+	if (!table->scols || scols_table_set_column_separator(table->scols, "  ") < 0)
+		abort();
+	scols_table_enable_noencoding(table->scols, 1);
+	scols_table_enable_noheadings(table->scols, options->no_headings);
+	scols_table_set_termforce(table->scols, SCOLS_TERMFORCE_NEVER);
+	for (int i = 0; i < n; i++)
+		add_column(table, shown[i], 0);
+	for (; column_of(layout, table->ncells) != COL_NONE; table->ncells++)
+		if (!table->columns[table->ncells])
+			add_column(table, table->ncells, SCOLS_FL_HIDDEN);
+}
+
+void table_coloured(struct table *table, const char *word, const char *sequence)
+{
+	size_t size = 4 * strlen(word) + 2; /* each byte can become \xNN */
+	autofree char *safe = malloc(size);
+	struct libscols_column *column = table->columns[table->next];
+
+	if (table->next == 0)
+		table->line = scols_table_new_line(table->scols, NULL);
+	if (!safe || !table->line)
+		abort();
+	text_safe(safe, size, *word ? word : "-");
+	if (scols_line_set_column_data(table->line, column, safe) < 0)
+		abort();
+	if (*sequence)
+		scols_cell_set_color(scols_line_get_column_cell(table->line, column), sequence);
+	table->next = (table->next + 1) % table->ncells;
 }
 
 void table_add(struct table *table, const char *const *cells, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		add(table, cells[i] ? cells[i] : "");
+		table_coloured(table, cells[i] ? cells[i] : "", "");
 }
 
 void table_addf(struct table *table, const char *fmt, ...)
 {
-	char *text;
+	autofree char *text = NULL;
 	va_list ap;
+	int n;
 
 	va_start(ap, fmt);
-	if (vasprintf(&text, fmt, ap) < 0)
-		abort();
+	n = vasprintf(&text, fmt, ap);
 	va_end(ap);
-	add(table, text);
-	free(text);
+	if (n < 0)
+		abort();
+	table_coloured(table, text, "");
 }
 
 void table_number(struct table *table, int number)
 {
 	if (number < 0)
-		add(table, "");
+		table_row(table, NULL);
 	else
 		table_addf(table, "%d", number);
 }
 
-/* Columns on a terminal, one for each character. */
-static size_t width_of(const char *s)
+/* The table as it stands; the caller frees it. */
+static char *draw(const struct table *table, bool colours)
 {
-	size_t n = 0;
+	char *text = NULL;
 
-	for (; *s; s++)
-		n += ((unsigned char)*s & 0xc0) != 0x80;
-	return n;
+	scols_table_enable_colors(table->scols, colours);
+	if (scols_print_table_to_string(table->scols, &text) < 0 || !text)
+		abort();
+	return text;
 }
 
-static size_t column_width(const struct table *table, size_t column)
+/* The length of a line without the blanks at its end; *next is the one behind it. */
+static size_t line_len(const char *line, const char **next)
 {
-	size_t widest = 0;
+	size_t len = strcspn(line, "\n");
 
-	for (size_t i = column; i < table->ncells; i += table->ncolumns) {
-		size_t n = width_of(table->cells[i]);
-
-		if (n > widest)
-			widest = n;
-	}
-	return widest;
+	*next = line + len + (line[len] == '\n');
+	while (len && line[len - 1] == ' ')
+		len--;
+	return len;
 }
 
-void table_end(struct table *table, FILE *to)
+static bool fits(const struct table *table, int width)
 {
-	size_t widths[TABLE_COLUMNS] = { 0 }, c = 0;
+	autofree char *text = draw(table, false);
 
-	for (size_t i = 0; i < table->ncolumns; i++)
-		widths[i] = column_width(table, i);
-	for (size_t i = 0; i < table->ncells; i++) {
-		fputs(table->cells[i], to);
-		if (c + 1 == table->ncolumns)
-			putc('\n', to);
-		else
-			fprintf(to, "%*s", (int)(widths[c] - width_of(table->cells[i]) + 2), "");
-		c = c + 1 == table->ncolumns ? 0 : c + 1;
-		free(table->cells[i]);
+	for (const char *line = text, *next; *line; line = next)
+		if (term_columns(line, line_len(line, &next)) > width)
+			return false;
+	return true;
+}
+
+static void hide(struct libscols_column *column, bool hidden)
+{
+	scols_column_set_flags(column,
+			       (scols_column_get_flags(column) & ~SCOLS_FL_HIDDEN) | (hidden ? SCOLS_FL_HIDDEN : 0));
+}
+
+static struct libscols_column *narrow(const struct table *table, int i)
+{
+	const enum column column = table->layout->narrow[i];
+
+	return column == COL_NONE ? NULL : table->columns[find(table->layout, dictionary[column].name)];
+}
+
+/* Makes it fit. Returns the column whose text goes below each line; NULL: none does. */
+static struct libscols_column *squeeze(struct table *table, int width)
+{
+	struct libscols_column *below = NULL, *column;
+	int n = 0;
+
+	if (fits(table, width))
+		return NULL;
+	for (int i = 0; i < table->ncells; i++)
+		if (dictionary[column_of(table->layout, i)].kind == TEXT && !scols_column_is_hidden(table->columns[i]))
+			below = table->columns[i];
+	if (below)
+		hide(below, true);
+	for (; !table->options->output && (column = narrow(table, n)) != NULL && !fits(table, width); n++)
+		hide(column, true);
+	/* A wide one that had to go can make several others fit. */
+	while (n-- > 0) {
+		hide(narrow(table, n), false);
+		hide(narrow(table, n), !fits(table, width));
 	}
-	free(table->cells);
+	return below;
+}
+
+static void print(const struct table *table, size_t rows, FILE *to, const struct term *term,
+		  struct libscols_column *below)
+{
+	autofree char *text = draw(table, term->colour);
+	bool heading = !table->options->no_headings;
+	const char *line = text, *next;
+
+	for (size_t i = 0; *line && (heading || i < rows); heading = false, line = next) {
+		int len = (int)line_len(line, &next);
+		const char *more = "-";
+
+		if (!heading && below)
+			more = scols_line_get_column_data(scols_table_get_line(table->scols, i), below);
+		i += !heading;
+		fprintf(to, "%.*s\n", len, line);
+		if (strcmp(more, "-") == 0)
+			continue;
+		fputs("    ", to);
+		term_wrap(to, term, 4, "    ", more);
+	}
+}
+
+void table_end(struct table *table, FILE *to, const struct term *term)
+{
+	int sort = table->options->sort ? find(table->layout, table->options->sort) : -1;
+	size_t rows = scols_table_get_nlines(table->scols);
+
+	if (sort >= 0)
+		scols_sort_table(table->scols, table->columns[sort]);
+	/* Of a table without lines libsmartcols prints nothing, and the heading is printed all the same. */
+	if (!rows && !scols_table_new_line(table->scols, NULL))
+		abort();
+	print(table, rows, to, term, term->width ? squeeze(table, term->width) : NULL);
+	scols_unref_table(table->scols);
 	*table = (struct table){ 0 };
 }

@@ -1,31 +1,87 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A table for people: a heading, aligned columns, two spaces between them; nothing is cut, and all is printable.
+ * Tables, laid out by libsmartcols: the only module that knows it.
  *
- * An empty cell is shown as "-", so that a column can be taken out with awk. The last column may hold spaces.
+ * A column means the same in every command: enum column has them all. An unknown value is "-", so that awk finds each
+ * column; nothing is cut, and all is printable. On a terminal that is too narrow, the text of the last column (why,
+ * what to do) stands below its line, and then columns are left out, those that matter least first. Without a terminal,
+ * and with columns that were asked for, all of them are printed.
  */
 #pragma once
 
-#include <stddef.h>
+#include <stdbool.h>
 #include <stdio.h>
 
-enum { TABLE_COLUMNS = 12 };
+#include "base/err.h"
+#include "cli/term.h"
 
-struct table {
-	size_t ncolumns;
-	char **cells; /* row by row, the heading first */
-	size_t ncells;
+enum column {
+	COL_NONE,
+	COL_OUTCOME,
+	COL_ID,
+	COL_PGPU,
+	COL_TYPE,
+	COL_NAME,
+	COL_CLASS,
+	COL_MODEL,
+	COL_PARENT,
+	COL_NUMA,
+	COL_VFS,
+	COL_FRAMEBUFFER,
+	COL_HEADS,
+	COL_RESOLUTION,
+	COL_CAPACITY,
+	COL_USED,
+	COL_AVAILABLE,
+	COL_HOST,
+	COL_FRAMEWORK,
+	COL_DOMAIN,
+	COL_STATE,
+	COL_ORIGIN,
+	COL_PROJECT,
+	COL_AGE,
+	COL_SINCE,
+	COL_LIBVIRT,
+	COL_LEASE,
+	COL_KERNEL,
+	COL_OPEN,
+	COL_PGPUS,
+	COL_NOTE,
+	COL_REASON,
+	COLUMNS
 };
 
-/* Begins a table with this heading. */
-#define table_start(to, ...)                                                                                           \
-	do {                                                                                                           \
-		*(to) = (struct table){ 0 };                                                                           \
-		table_row(to, __VA_ARGS__);                                                                            \
-		(to)->ncolumns = (to)->ncells;                                                                         \
-	} while (0)
+/*
+ * A command's columns. Each list ends with COL_NONE. The cells of a row are those of `columns`, then those of `more`.
+ */
+struct table_layout {
+	enum column columns[16];
+	enum column more[8];   /* shown where they are asked for */
+	enum column narrow[8]; /* left out on a narrow terminal, in this order */
+};
 
-/* Adds the next cells, row by row; NULL is an empty one. */
+/* As on the command line; NULL: as a rule. */
+struct table_options {
+	const char *output, *sort;
+	bool no_headings;
+};
+
+/* -EINVAL: a column that the table does not have; the text names those that it has. */
+int table_check(const struct table_layout *layout, const struct table_options *options, struct err *err);
+
+struct table {
+	const struct table_layout *layout;
+	const struct table_options *options;
+	struct libscols_table *scols;
+	struct libscols_column *columns[COLUMNS]; /* of each cell of a row */
+	struct libscols_line *line;               /* that is being filled */
+	int ncells, next;                         /* cells of a row; the next one */
+};
+
+/* Begins a table. The options have been checked. */
+void table_start(struct table *table, const struct table_layout *layout, const struct table_options *options);
+
+/* Adds the next cells, row by row; NULL and "" are empty ones. */
 #define table_row(to, ...)                                                                                             \
 	table_add(to, (const char *const[]){ __VA_ARGS__ },                                                            \
 		  sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(const char *))
@@ -35,5 +91,8 @@ void table_addf(struct table *table, const char *fmt, ...) __attribute__((format
 /* Adds a number; one that is negative is not known. */
 void table_number(struct table *table, int number);
 
+/* Adds a word with the colour of an escape sequence. */
+void table_coloured(struct table *table, const char *word, const char *sequence);
+
 /* Prints the whole rows and frees the table. */
-void table_end(struct table *table, FILE *to);
+void table_end(struct table *table, FILE *to, const struct term *term);

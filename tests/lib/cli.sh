@@ -118,3 +118,10 @@ like() {
 	[[ $1 == $2 ]] || status=1
 	tap_verdict $status "$3" "got:  $1"$'\n'"like: $2"
 }
+
+# on_terminal WIDTH COMMAND...: what it prints on a terminal of so many columns.
+on_terminal() {
+	local width=$1
+	shift
+	SHELL=/bin/bash script -qec "stty cols $width -opost; exec $(printf '%q ' "$@")" /dev/null </dev/null
+}

@@ -14,6 +14,7 @@ order='base model config domain host state plan device survey ops virt live cli+
 libraries='
 <libxml/	src/base/xml\.c
 <ini\.h>	src/config/config(_[a-z]+)?\.c
+<libsmartcols\.h>	src/cli/table\.c
 <libudev\.h>	src/base/udev(_[a-z]+)?\.c
 <libvirt/	src/virt/[a-z_]+\.[ch]
 <fuse	src/sim/(fuse(_[a-z]+)?|internal)\.[ch]
@@ -102,7 +103,7 @@ nothing "plan, and the rule whose a vGPU is, call nothing that could do I/O or r
 		grep -vxE "$plan_calls|$(nm --defined-only src/plan/*.o src/model/owner.o | awk '$2 == "T" { print $3 }' | paste -sd'|')")"
 
 nothing "the hook is linked with no library that is slow to load" \
-	"$(readelf -d "$builddir/hooks/qemu" | grep -E 'NEEDED.*lib(virt|udev|xml2|fuse)')"
+	"$(readelf -d "$builddir/hooks/qemu" | grep -E 'NEEDED.*lib(virt|udev|smartcols|xml2|fuse)')"
 
 # A name that could be opened, as a whole; the installed version is told by where its link leads.
 nothing "the hook cannot call libvirt, which waits for it" \

@@ -22,6 +22,7 @@ both() {
 	is "$?|$as_other" "$as_root" "$sentence"
 }
 all() { # WHEN
+	both "status $1" status
 	both "list $1" list
 	both "list --json $1" list --json
 	both "types $1" types

@@ -22,12 +22,15 @@ complete_line() {
 	echo "${COMPREPLY[*]}"
 }
 
-is "$(complete_line '')" "list show types inventory plan rewrite check gc release retype log metrics attach detach suspend resume help" "the commands"
-is "$(complete_line help s)" "show suspend" "and those that help tells of"
+is "$(complete_line '')" "status list show types inventory plan rewrite check gc release retype log metrics attach detach suspend resume help" "the commands"
+is "$(complete_line help s)" "status show suspend" "and those that help tells of"
 is "$(complete_line --root "$root" re)" "rewrite release retype resume" "behind an option with its value, too"
-is "$(complete_line list --)" "--root --config --help --version --json" "the options of a command"
+is "$(complete_line list --)" "--root --config --help --version --json --output --sort --no-headings --domain --pgpu --type --state" "the options of a command"
 is "$(complete_line gc --t)" "--type" "those of its own"
 is "$(complete_line plan --op m)" "migrate" "their values"
+is "$(complete_line --root "$root" list -o '')" "ID TYPE PARENT STATE ORIGIN AGE DOMAIN NOTE" "the columns of a table"
+is "$(complete_line list --sort x inv)|$(complete_line --root "$root" inventory --pgpu m)|$(complete_line list --state r)" "|mtty|reserved releasing" \
+	"the values of filters"
 is "$(complete_line --root "$root" release '')" "$(uuid 1)" "the IDs that can be released"
 is "$(complete_line --root "$root" gc --type '')" "$types" "the types of the host"
 is "$(complete_line rewrite "$srcdir/COPY")" "$srcdir/COPYING" "files"
@@ -44,7 +47,7 @@ is "$(complete_line --root = "$root" retype mt)|$(complete_line gc --root = "$ro
 is "$(complete_line plan --op =)" "prepare migrate restore" "also without the value's beginning"
 is "$(complete_line --connect qemu : ///system sh)" "show" "a libvirt's URI"
 is "$(complete_line list x)" "" "and nothing where nothing is to come"
-for name in list show types inventory plan rewrite check gc release retype log metrics attach detach suspend resume; do
+for name in status list show types inventory plan rewrite check gc release retype log metrics attach detach suspend resume; do
 	missing=$(for option in $("$builddir/vgpu-lease" "$name" --help | grep -oE '^  --[a-z-]+'); do
 		[[ " $(complete_line "$name" --) " == *" $option "* ]] || echo "$option"
 	done)

@@ -7,7 +7,7 @@ conf <<EOF
 [devices]
 enabled_mdev_types = nvidia-222
 EOF
-heading='ID  TYPE  PARENT  STATE  ORIGIN  SINCE  DOMAIN  NOTE'
+heading='ID  TYPE  PARENT  STATE  ORIGIN  AGE  DOMAIN  NOTE'
 
 vl list
 is "$status|$out|$err" "0|$heading|" "without leases there is a heading"
@@ -29,6 +29,7 @@ is "$(sed -E 's/[0-9-]{10}T[0-9:]{8}Z/TIME/' <<<"$out")" "$(cat <<EOF
       "pgpu": "0000:84:00.0",
       "uuid": "$(uuid 1)",
       "numa_node": 0,
+      "framebuffer_mib": 1024,
       "state": "active",
       "domain": {
         "uuid": "$(domain_uuid 1)",
@@ -52,7 +53,7 @@ line() {
 	vl list
 	noted "$1"
 	vl list
-	sed -nE "/^$(uuid "$1")/{s/  +/ /g;s/[0-9-]{10}T[0-9:]{8}Z/TIME/;p}" <<<"$out"
+	sed -nE "/^$(uuid "$1")/{s/  +/ /g;s/ [0-9]+[smhd] / AGE /;p}" <<<"$out"
 }
 
 # noted N: JSON has the note of the table.
@@ -64,36 +65,66 @@ noted() {
 		echo "JSON has another note than: $note"
 }
 
-is "$(line 1)" "$(uuid 1) nvidia-222 0000:84:00.0 active created TIME vm1 -" "a lease for people: nothing to note"
+is "$(line 1)" "$(uuid 1) nvidia-222 0000:84:00.0 active created AGE vm1 -" "a lease for people: nothing to note"
 
 call prepare begin 2
 age 2
-is "$(line 2)" "$(uuid 2) nvidia-222 0000:84:00.0 active created TIME vm2 $(message M_GC_COLLECTS "$(message M_DOMAIN_ENDED)")" \
+is "$(line 2)" "$(uuid 2) nvidia-222 0000:84:00.0 active created AGE vm2 $(message M_GC_COLLECTS "$(message M_DOMAIN_ENDED)")" \
 	"a domain that does not run is noted"
 runs 2
 hold 2
 call release end 2
-is "$(line 2)" "$(uuid 2) nvidia-222 0000:84:00.0 releasing created TIME vm2 $(message M_PROCESS_HAS_IT $$)" \
+is "$(line 2)" "$(uuid 2) nvidia-222 0000:84:00.0 releasing created AGE vm2 $(message M_PROCESS_HAS_IT $$)" \
 	"one that waits to be released says for whom"
 leave
 
 create 0000:85:00.0 nvidia-222 3
 call prepare begin 3
 runs 3
-is "$(line 3)" "$(uuid 3) nvidia-222 0000:85:00.0 active adopted TIME vm3 -" "an adopted device"
+is "$(line 3)" "$(uuid 3) nvidia-222 0000:85:00.0 active adopted AGE vm3 -" "an adopted device"
 echo 1 >"$root/sys/bus/mdev/devices/$(uuid 3)/remove"
-is "$(line 3)" "$(uuid 3) nvidia-222 0000:85:00.0 active adopted TIME vm3 $(message M_DEVICE_GONE)" \
+is "$(line 3)" "$(uuid 3) nvidia-222 0000:85:00.0 active adopted AGE vm3 $(message M_DEVICE_GONE)" \
 	"one whose device somebody removed is noted"
 
 call prepare begin 5
 cut_off 5
 age 5
-is "$(line 5)" "$(uuid 5) nvidia-222 0000:84:00.0 creating created TIME vm5 $(message M_GC_COLLECTS "$(message M_CUT_OFF)")" \
+is "$(line 5)" "$(uuid 5) nvidia-222 0000:84:00.0 creating created AGE vm5 $(message M_GC_COLLECTS "$(message M_CUT_OFF)")" \
 	"a creation whose writer died is noted"
 
 call migrate begin 4 >/dev/null
-is "$(line 4)" "$(uuid 4) nvidia-222 0000:84:00.0 reserved created TIME vm4 $(message M_RESERVED)" \
+is "$(line 4)" "$(uuid 4) nvidia-222 0000:84:00.0 reserved created AGE vm4 $(message M_RESERVED)" \
 	"a reservation"
+
+# What a table shows, and what of it.
+vl list -o DOMAIN,state,numa,mib,framework,pgpu --sort domain --no-headings
+is "$status|$(sed -E 's/ +/ /g' <<<"$out")" "0|vm1 active 0 1024 mdev 0000:84:00.0
+vm2 releasing 0 1024 mdev 0000:84:00.0
+vm3 active 1 1024 mdev 0000:85:00.0
+vm4 reserved 0 1024 mdev 0000:84:00.0
+vm5 creating 0 1024 mdev 0000:84:00.0" "the columns that are asked for, in this order"
+shown() { # OPTION...: the domains that are left
+	vl list "$@" -o domain --no-headings --sort domain
+	xargs <<<"$out"
+}
+is "$(shown --domain vm2)|$(shown --domain "$(domain_uuid 3)")" "vm2|vm3" "the vGPUs of a domain, by name or UUID"
+is "$(shown --pgpu 0000:85:00.0)" "vm3" "of a pGPU"
+is "$(shown --state active)|$(shown --state active --pgpu 0000:84:00.0)" "vm1 vm3|vm1" "in a state"
+is "$(shown --type nvidia-222)|$(shown --type nvidia-223)" "vm1 vm2 vm3 vm4 vm5|" "of a type"
+vl list --json --state reserved
+is "$(grep -c '"id"' <<<"$out")" 1 "JSON is filtered, too"
+vl inventory --pgpu 0000:85:00.0 --no-headings -o pgpu
+is "$out" "0000:85:00.0" "pGPUs by address"
+vl inventory --type nvidia-223 --no-headings
+is "$out" "" "and by the type that they are configured for"
+vl types --type nvidia-222 --no-headings -o type,framework
+is "$out" "nvidia-222  mdev" "one type"
+vl types --sort available --no-headings -o AVAILABLE
+is "$out" "$(sort -n <<<"$out")" "numbers are sorted as numbers"
+is "$(on_terminal 70 env LC_ALL=C.UTF-8 TERM=dumb "$builddir/vgpu-lease" --root "$root" list --pgpu 0000:84:00.0 --state active |
+	sed -E 's/[0-9]+[smhd]/AGE/')" "\
+ID                                    TYPE        STATE   AGE  DOMAIN
+$(uuid 1)  nvidia-222  active   AGE  vm1" "a terminal that is too narrow gets less"
 
 echo 'this is no lease' >"$root/run/vgpu-lease/leases/$(uuid 9)"
 vl list

@@ -19,8 +19,7 @@ usage() {
 	is "$status|$out|$err" "2||$(message M_USAGE "$(message "${why[@]}")")" "$sentence"
 }
 
-usage "no command is a wrong call" M_NO_COMMAND --
-usage "so is an unknown one" M_UNKNOWN_COMMAND export -- export
+usage "an unknown command is a wrong call" M_UNKNOWN_COMMAND export -- export
 usage "one that is nearly a command" M_SIMILAR_COMMAND lists list -- lists
 usage "an unknown option" M_UNKNOWN_OPTION --colour -- list --colour
 usage "one that is nearly an option" M_SIMILAR_OPTION --jsno --json -- list --jsno
@@ -36,6 +35,14 @@ usage "an ID that is none" M_BAD_ID ../x -- release ../x
 usage "standard input cannot be edited in place" M_STDIN_IN_PLACE -- rewrite --in-place -
 usage "a command that this version does not have" M_UNKNOWN_COMMAND export -- export placement
 
+usage "a column that a table does not have" M_BAD_COLUMN pgpus "ID, TYPE, PARENT, STATE, ORIGIN, AGE, DOMAIN, NOTE, PGPU, NUMA, MIB, FRAMEWORK, PROJECT, SINCE" -- list -o id,pgpus
+usage "one twice" M_COLUMN_TWICE id -- list --output=id,id
+usage "a column to sort by that it does not have" M_BAD_COLUMN x "ID, TYPE, PARENT, LIBVIRT, LEASE, ORIGIN, KERNEL, OPEN" -- show --sort x vm
+usage "a state that is none" M_BAD_STATE running -- list --state running
+usage "a card to filter by that is none" M_BAD_PGPU ../x -- inventory --pgpu ../x
+usage "a type to filter by that is none" M_BAD_TYPE ../x -- types --type ../x
+usage "-o without its value" M_NO_VALUE --output COLUMNS -- list -o
+usage "-o with a command that has no table" M_OPTION_NOT_TAKEN check --output -- check -o id
 usage "a card that is none" M_BAD_PGPU ../x -- retype ../x mtty-1
 usage "a type that is none, of a card" M_BAD_TYPE a/b -- retype mtty a/b
 usage "an ID to detach that is none" M_BAD_ID x -- detach vm x
@@ -70,6 +77,7 @@ json_error "a file that is not there" 2 "$(message M_NO_SUCH_FILE "$tmp/none.xml
 json_error "a type that is none" 2 "invalid type *" gc --json --type ../x
 json_error "a type that nobody knows" 1 "--type nvidia-999: *" gc --json --type nvidia-999
 json_error "a domain without a libvirt" 1 "$(message M_NO_LIBVIRT "$root")" show --json vm
+json_error "columns of JSON" 2 "$(message M_JSON_OR_TABLE)" list --json --sort id
 echo '[nonsense' >"$tmp/wrong.conf"
 for command in list types inventory gc; do
 	json_error "a wrong configuration: $command" 0 "$tmp/wrong.conf:1: *" "$command" --json --config "$tmp/wrong.conf"
@@ -77,6 +85,8 @@ for command in list types inventory gc; do
 	vl "$command" --json
 	fails "$command --json has no error where there is none" grep -q '"error": "' <<<"$out"
 done
+
+json_error "a wrong configuration: status" 0 "$tmp/wrong.conf:1: *" status --json --config "$tmp/wrong.conf"
 
 command=$builddir/vgpu-lease
 like "$("$command" --version)" "vgpu-lease [0-9]*.[0-9]*" "--version prints the version"

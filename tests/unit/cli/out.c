@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What the command prints with: JSON, tables, diffs. */
+#include <errno.h>
+#include <locale.h>
 #include <stdlib.h>
 
 #include "cli/diff.h"
 #include "cli/json_out.h"
 #include "cli/table.h"
+#include "lib/messages.h"
 #include "lib/tap.h"
 
 /* What a stream in memory has got; the next memory_begin() frees it. */
@@ -66,28 +69,131 @@ static void json(void)
 	   "every string is valid JSON and UTF-8, whatever came");
 }
 
-static void table(void)
+static const struct term no_terminal;
+
+static const struct table_layout layout = {
+	.columns = { COL_ID, COL_NUMA, COL_NAME, COL_NOTE },
+	.more = { COL_AGE },
+	.narrow = { COL_NAME },
+};
+
+/* Three rows on this terminal; the next call ends what it returns. */
+static const char *draw(const char *output, const char *sort, const struct term *term)
 {
+	const struct table_options options = { .output = output, .sort = sort };
 	struct table table;
 
 	memory_begin();
-	table_start(&table, "ID", "NAME", "NOTE");
-	table_end(&table, memory);
-	is(memory_end(), "ID  NAME  NOTE\n", "a table without rows is its heading");
+	table_start(&table, &layout, &options);
+	table_row(&table, "b");
+	table_number(&table, 12345);
+	table_row(&table, "\xc3\xa4", NULL, "3m");
+	table_row(&table, "a");
+	table_number(&table, 9);
+	table_coloured(&table, "long name", TERM_RED);
+	table_addf(&table, "%s that has many words", "a note");
+	table_row(&table, "119s");
+	table_row(&table, "c");
+	table_number(&table, -1);
+	table_row(&table, "e\033[1m\n", NULL, "1h");
+	table_end(&table, memory, term);
+	return memory_end();
+}
+
+static void table(void)
+{
+	const struct table_options none = { 0 }, no_headings = { .no_headings = true };
+	const struct term wide = { .width = 80 }, narrow = { .width = 24 }, narrowest = { .width = 10 },
+			  colour = { .colour = true };
+	struct table table;
 
 	memory_begin();
-	table_start(&table, "ID", "NAME", "NOTE");
-	table_number(&table, 12345);
-	table_row(&table, "\xc3\xa4");
-	table_addf(&table, "%s note", "a");
-	table_number(&table, -1);
-	table_row(&table, "e\033[1m\n", NULL);
-	table_end(&table, memory);
-	is(memory_end(),
-	   "ID     NAME          NOTE\n"
-	   "12345  \xc3\xa4             a note\n"
-	   "-      e\\x1b[1m\\x0a  -\n",
+	table_start(&table, &layout, &none);
+	table_end(&table, memory, &no_terminal);
+	is(memory_end(), "ID  NUMA  NAME  NOTE\n", "a table without rows is its heading");
+	memory_begin();
+	table_start(&table, &layout, &no_headings);
+	table_end(&table, memory, &no_terminal);
+	is(memory_end(), "", "or nothing without it");
+
+	is(draw(NULL, NULL, &no_terminal),
+	   "ID   NUMA  NAME          NOTE\n"
+	   "b   12345  \xc3\xa4             -\n"
+	   "a       9  long name     a note that has many words\n"
+	   "c       -  e\\x1b[1m\\x0a  -\n",
 	   "columns are aligned by characters, and nothing drives the terminal");
+	ok(strstr(draw(NULL, NULL, &wide), "long name     a note that has many words\n") != NULL,
+	   "so they are on a terminal where all fits");
+	is(draw(NULL, NULL, &narrow),
+	   "ID   NUMA  NAME\n"
+	   "b   12345  \xc3\xa4\n"
+	   "a       9  long name\n"
+	   "    a note that has many\n"
+	   "    words\n"
+	   "c       -  e\\x1b[1m\\x0a\n",
+	   "on a narrow one the text is below its line, whole words on each");
+	is(draw(NULL, NULL, &narrowest),
+	   "ID   NUMA\n"
+	   "b   12345\n"
+	   "a       9\n"
+	   "    a note\n"
+	   "    that\n"
+	   "    has\n"
+	   "    many\n"
+	   "    words\n"
+	   "c       -\n",
+	   "on a narrower one columns are left out");
+	is(draw("name,ID", NULL, &narrowest),
+	   "NAME          ID\n"
+	   "\xc3\xa4             b\n"
+	   "long name     a\n"
+	   "e\\x1b[1m\\x0a  c\n",
+	   "but none that was asked for");
+	is(draw("ID", "ID", &no_terminal), "ID\na\nb\nc\n", "sorted by a word");
+	is(draw("ID", "numa", &no_terminal), "ID\nc\na\nb\n", "by a number");
+	is(draw("ID,AGE", "AGE", &no_terminal), "ID   AGE\na   119s\nb     3m\nc     1h\n", "by an age");
+	ok(strstr(draw(NULL, NULL, &colour), TERM_RED "long name") != NULL, "colours where they are");
+	is(strstr(draw(NULL, NULL, &no_terminal), "\033") ? "a colour" : "", "", "and none where they are not");
+}
+
+static void refused(const char *output, const char *sort, const char *key, const char *word)
+{
+	const struct table_options options = { .output = output, .sort = sort };
+	struct err err = { 0 };
+
+	ok(table_check(&layout, &options, &err) == -EINVAL && says(err.text, key, word), "a column that is refused: %s",
+	   word);
+}
+
+static void columns(void)
+{
+	const struct table_options options = { .output = "note, age", .sort = "NUMA" };
+	struct err err = { 0 };
+
+	ok(table_check(&layout, &options, &err) == 0, "names of columns in either case, with blanks");
+	refused("id,nothing", NULL, "M_BAD_COLUMN", "nothing");
+	refused(NULL, "nothing", "M_BAD_COLUMN", "nothing");
+	refused(",", NULL, "M_BAD_COLUMN", ",");
+	refused("id,id", NULL, "M_COLUMN_TWICE", "id");
+}
+
+static const char *wrapped(int width, const char *text)
+{
+	const struct term term = { .width = width };
+
+	memory_begin();
+	fputs(">> ", memory);
+	term_wrap(memory, &term, 3, "   ", text);
+	return memory_end();
+}
+
+static void wrap(void)
+{
+	is(wrapped(0, "one two three"), ">> one two three\n", "without a terminal a text is one line");
+	is(wrapped(10, "one two three"), ">> one two\n   three\n", "what fits to the last column stays");
+	is(wrapped(9, "one two three"), ">> one\n   two\n   three\n", "a word that does not goes on below");
+	is(wrapped(8, "incomprehensible a"), ">> incomprehensible\n   a\n", "none is broken");
+	is(wrapped(9, "a\033b\n"), ">> a\\x1bb\\x0a\n", "and all is printable");
 }
 
 static void diff(const char *was, const char *now)
@@ -151,8 +257,11 @@ static void diffs(void)
 
 int main(void)
 {
+	setlocale(LC_CTYPE, "C.UTF-8");
 	json();
 	table();
+	columns();
+	wrap();
 	diffs();
 	free(printed);
 	return tap_done();

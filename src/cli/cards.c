@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The host's pGPUs as commands show them. */
+#include "cli/cards.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "survey/missing_cards.h"
+
+static struct card_row row_of_card(const struct cmd *cmd, const struct survey *survey, size_t pgpu)
+{
+	const struct inv_pgpu *card = &survey->inv.pgpus[pgpu];
+	const struct pool_card *pooled = &survey->pool.cards[pgpu];
+	const struct plan_facts facts = survey_facts(survey);
+	struct card_row row = { .card = *card,
+				.pgpu = (int)pgpu,
+				.in_pool = pooled->in_pool,
+				.type = pooled->section ? pooled->section->type : "",
+				.count = { .capacity = UNKNOWN, .used = UNKNOWN, .available = UNKNOWN } };
+	const struct inv_offer *offer = inventory_offer(&survey->inv, (int)pgpu, row.type);
+	const char *reason = row.count.reason;
+
+	if (offer)
+		capacity_count(&row.count, &facts, (int)pgpu, offer);
+	if (!pooled->in_pool)
+		reason = !card->ready ? card->reason : cmd->has_config ? pooled->reason : cmd->why_no_config;
+	snprintf(row.reason, sizeof(row.reason), "%.*s", (int)sizeof(row.reason) - 1, reason);
+	return row;
+}
+
+static struct card_row row_of_missing(const struct survey *survey, const struct missing_card *missing)
+{
+	struct card_row row = { .pgpu = UNKNOWN,
+				.type = missing->section->type,
+				.count = { .capacity = UNKNOWN, .used = UNKNOWN, .available = UNKNOWN } };
+
+	inventory_card(survey->host, missing->address, &row.card);
+	row.card.framework = missing->section->vf ? FW_VF : FW_MDEV;
+	memcpy(row.card.address, missing->address, sizeof(row.card.address));
+	memcpy(row.reason, missing->reason, sizeof(row.reason));
+	return row;
+}
+
+static bool filtered(const struct cmd_call *call, const struct survey *survey, const struct card_row *row)
+{
+	if (call->pgpu && !pool_address_is(call->pgpu, row->card.address))
+		return true;
+	return call->type && strcmp(call->type, row->type) != 0 &&
+	       (row->pgpu == UNKNOWN || !pool_serves(&survey->pool, row->pgpu, call->type));
+}
+
+int cards_find(const struct cmd *cmd, const struct survey *survey, struct card_row **rows, size_t *n, struct err *err)
+{
+	autofree struct missing_card *missing = NULL;
+	size_t nmissing, seen;
+
+	if (missing_cards(&missing, &nmissing, survey->host, &survey->pool, err) < 0)
+		return -err->code;
+	*rows = calloc(survey->inv.npgpus + nmissing + 1, sizeof(**rows));
+	if (!*rows)
+		return err_set(err, ENOMEM, "out of memory");
+	for (*n = 0; *n < survey->inv.npgpus; ++*n)
+		(*rows)[*n] = row_of_card(cmd, survey, *n);
+	for (size_t i = 0; i < nmissing; i++) {
+		for (seen = 0; seen < *n; seen++)
+			if (strcmp((*rows)[seen].card.address, missing[i].address) == 0)
+				break;
+		if (seen == *n || missing[i].how == MISSING_NAMED)
+			(*rows)[(*n)++] = row_of_missing(survey, &missing[i]);
+	}
+	seen = *n;
+	*n = 0;
+	for (size_t i = 0; i < seen; i++)
+		if (!filtered(cmd->call, survey, &(*rows)[i]))
+			(*rows)[(*n)++] = (*rows)[i];
+	return 0;
+}
+
+static void json_offers(struct json_out *json, const struct survey *survey, const struct card_row *row)
+{
+	const struct plan_facts facts = survey_facts(survey);
+
+	json_out_array(json, "types");
+	for (size_t i = 0; row->pgpu != UNKNOWN && i < row->card.noffers; i++) {
+		const struct inv_type *type = &survey->inv.types[row->card.offers[i].type];
+		struct capacity_count count;
+
+		capacity_count(&count, &facts, row->pgpu, &row->card.offers[i]);
+		json_out_object(json, NULL);
+		out_json_type(json, type, survey->config);
+		out_json_count(json, &count);
+		json_out_bool(json, "configured", pool_serves(&survey->pool, row->pgpu, type->id));
+		json_out_close(json);
+	}
+	json_out_close(json);
+}
+
+void cards_json(struct json_out *json, const struct survey *survey, const struct card_row *row, const char *model)
+{
+	json_out_string(json, "address", row->card.address);
+	json_out_string(json, "framework", framework_word(row->card.framework));
+	json_out_text(json, "vendor", row->card.vendor);
+	json_out_text(json, "device", row->card.device);
+	json_out_string(json, "model", model);
+	json_out_known(json, "numa_node", row->card.numa);
+	json_out_number(json, "vfs", row->card.nvfs);
+	json_out_text(json, "type", row->type);
+	json_out_bool(json, "in_pool", row->in_pool);
+	json_out_bool(json, "ready", row->card.ready);
+	json_out_text(json, "reason", row->reason);
+	json_offers(json, survey, row);
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The picture of a host: what is wrong, the pGPUs, how full they are, who has their vGPUs. */
+#include "cli/status.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/udev.h"
+
+/* What the tree and the bars are made of. */
+struct shapes {
+	const char *branch, *last, *line, *none, *gap, *filled, *empty, *dot;
+};
+
+static const struct shapes *shapes(const struct term *term)
+{
+	static const struct shapes ascii = { "|- ", "`- ", "|  ", "   ", "|", "#", ".", "*" },
+				   utf8 = { "├─ ", "└─ ", "│  ", "   ", "│", "█", "░", "●" };
+
+	return term->utf8 ? &utf8 : &ascii;
+}
+
+/* Four words for each reason why a pGPU has none available; `inventory` and `plan` have the whole sentence. */
+static const char *const short_reasons[] = {
+	[CAUSE_IN_USE] = "full",
+	[CAUSE_CAP] = "max_instances is reached",
+	[CAUSE_BLOCKED] = "blocked by another type",
+	[CAUSE_NO_INSTANCE] = "no GPU instance free",
+	[CAUSE_UNSUITED] = "no VF on vfio-pci",
+	[CAUSE_FAILED] = "creation failed just now",
+	[CAUSE_NO_OFFER] = "driver offers none now",
+	[CAUSE_OTHER_KIND] = "provides another hostdev type",
+	[CAUSE_UNREADY] = "not ready",
+	[CAUSE_ABSENT] = "not found",
+	[CAUSE_OTHER_TYPE] = "configured for another type",
+};
+
+/* The n-th type that a pGPU is configured for; NULL: there are no more. */
+static const struct inv_offer *configured(const struct status *status, const struct card_row *row, size_t n)
+{
+	const struct inventory *inv = &status->survey.inv;
+
+	for (size_t i = 0; row->pgpu != UNKNOWN && row->in_pool && i < row->card.noffers; i++) {
+		const struct inv_offer *offer = &row->card.offers[i];
+
+		if (pool_serves(&status->survey.pool, row->pgpu, inv->types[offer->type].id) && n-- == 0)
+			return offer;
+	}
+	return NULL;
+}
+
+/* Begins a line, or a wrapped text's next one: the tree's lines down to this depth. */
+struct margin {
+	char text[32];
+	int columns;
+};
+
+static struct margin margin_of(const struct shapes *shapes, bool last_card, bool vgpus)
+{
+	struct margin margin = { .columns = 6 };
+
+	snprintf(margin.text, sizeof(margin.text), "%s%s", last_card ? shapes->none : shapes->line,
+		 vgpus ? shapes->line : shapes->none);
+	return margin;
+}
+
+static void say_under(const struct term *term, const struct margin *margin, const char *text)
+{
+	fputs(margin->text, stdout);
+	term_wrap(stdout, term, margin->columns, margin->text, text);
+}
+
+/* "framebuffer  ███░░░░░░░  3 of 10 GiB": the bar is empty or full only where that is so. */
+static void print_bar(const struct term *term, const char *label, int used, int whole, const char *text)
+{
+	const struct shapes *parts = shapes(term);
+	int width = term->width >= 120 ? 40 : 20;
+	int filled = whole > 0 ? (int)((long)used * width / whole) : 0;
+
+	filled = filled > width ? width : filled;
+	filled += used > 0 && filled == 0;
+	printf("%s  %s", label, term_colour(term, used < whole ? TERM_GREEN : TERM_YELLOW));
+	for (int i = 0; i < filled; i++)
+		fputs(parts->filled, stdout);
+	fputs(term_colour(term, TERM_PLAIN TERM_DIM), stdout);
+	for (int i = filled; i < width; i++)
+		fputs(parts->empty, stdout);
+	printf("%s  %s\n", term_colour(term, TERM_PLAIN), text);
+}
+
+static void print_bars(const struct status *status, const struct term *term, const struct card_row *row,
+		       const struct margin *margin)
+{
+	const struct inv_type *types = status->survey.inv.types;
+	const struct inv_offer *offer;
+	struct capacity_framebuffer mib;
+	struct capacity_count count;
+	char text[128], label[TYPE_SIZE];
+	int width = (int)strlen("framebuffer");
+
+	if (row->pgpu == UNKNOWN)
+		return;
+	for (size_t i = 0; (offer = configured(status, row, i)) != NULL; i++)
+		if ((int)strlen(types[offer->type].id) > width)
+			width = (int)strlen(types[offer->type].id);
+	mib = capacity_framebuffer(&status->facts, row->pgpu);
+	if (mib.whole != UNKNOWN) {
+		fputs(margin->text, stdout);
+		snprintf(text, sizeof(text), "%.4g of %.4g GiB", mib.used / 1024.0, mib.whole / 1024.0);
+		snprintf(label, sizeof(label), "%-*s", width, "framebuffer");
+		print_bar(term, label, mib.used, mib.whole, text);
+	}
+	for (size_t i = 0; (offer = configured(status, row, i)) != NULL; i++) {
+		capacity_count(&count, &status->facts, row->pgpu, offer);
+		if (count.available)
+			snprintf(text, sizeof(text), "%d of %d, %d available", count.used, count.capacity,
+				 count.available);
+		else
+			snprintf(text, sizeof(text), "%d of %d, %s", count.used, count.capacity,
+				 short_reasons[count.cause]);
+		fputs(margin->text, stdout);
+		snprintf(label, sizeof(label), "%-*s", width, types[offer->type].id);
+		print_bar(term, label, count.used, count.capacity, text);
+	}
+}
+
+/* "mdev on 16 VFs, NUMA node 0, driver 550.90.05" */
+static void print_facts(const struct status *status, const struct term *term, const struct card_row *row,
+			const struct margin *margin)
+{
+	const struct inv_pgpu *card = &row->card;
+	char text[REASON_SIZE + 128];
+	int n = snprintf(text, sizeof(text), "%s", framework_word(card->framework));
+
+	if (row->pgpu != UNKNOWN && card->nvfs)
+		n += snprintf(text + n, sizeof(text) - (size_t)n, " on %d VFs", card->nvfs);
+	if (card->numa != UNKNOWN)
+		n += snprintf(text + n, sizeof(text) - (size_t)n, ", NUMA node %d", card->numa);
+	if (card->nvidia && *status->survey.inv.nvidia_driver)
+		snprintf(text + n, sizeof(text) - (size_t)n, ", driver %s", status->survey.inv.nvidia_driver);
+	if (row->pgpu != UNKNOWN)
+		say_under(term, margin, text);
+	if (row->in_pool)
+		return;
+	/* What is wrong with the configuration as a whole stands on top. */
+	snprintf(text, sizeof(text), "not in the pool%s%s", status->cmd->has_config || !row->card.ready ? ": " : "",
+		 status->cmd->has_config || !row->card.ready ? row->reason : "");
+	say_under(term, margin, text);
+}
+
+static const struct table_layout layout = {
+	.columns = { COL_DOMAIN, COL_TYPE, COL_FRAMEBUFFER, COL_STATE, COL_AGE, COL_ID },
+	.narrow = { COL_FRAMEBUFFER, COL_ID, COL_AGE },
+};
+
+/* The vGPUs, one a line, aligned over all pGPUs; the caller frees it. */
+static char *draw_vgpus(const struct status *status, const struct term *term)
+{
+	static const struct table_options options = { .no_headings = true };
+	struct term inner = *term;
+	struct table table;
+	char *text = NULL;
+	size_t size;
+	FILE *to = open_memstream(&text, &size);
+
+	if (!to)
+		abort();
+	inner.width -= inner.width ? 6 : 0;
+	table_start(&table, &layout, &options);
+	for (const struct status_vgpu *v = status->vgpus; v < status->vgpus + status->nvgpus; v++) {
+		char age[32] = "";
+
+		if (v->lease)
+			out_age(age, v->lease->since_ms);
+		table_row(&table, v->lease ? v->lease->name : NULL, v->ref->type);
+		if (v->mib > 0)
+			table_addf(&table, "%.4g GiB", v->mib / 1024.0);
+		else
+			table_row(&table, NULL);
+		if (v->lease)
+			out_table_state(&table, v->lease);
+		else
+			table_coloured(&table, "unleased", TERM_YELLOW);
+		table_row(&table, age, v->ref->id);
+	}
+	table_end(&table, to, &inner);
+	fclose(to);
+	return text;
+}
+
+static void print_vgpus(const struct term *term, const char *lines, size_t first, size_t n, bool last_card)
+{
+	const struct shapes *parts = shapes(term);
+
+	for (size_t i = 0; i < first; i++)
+		lines = strchr(lines, '\n') + 1;
+	for (size_t i = 0; i < n; i++, lines += strcspn(lines, "\n") + 1)
+		printf("%s%s%.*s\n", last_card ? parts->none : parts->line, i + 1 < n ? parts->branch : parts->last,
+		       (int)strcspn(lines, "\n"), lines);
+}
+
+static void print_card(const struct status *status, const struct term *term, const char *lines, size_t row, bool last)
+{
+	const struct shapes *parts = shapes(term);
+	const struct card_row *card = row < status->nrows ? &status->rows[row] : NULL;
+	const char *model = card ? udev_names_find(status->names, card->card.vendor, card->card.device) : NULL;
+	size_t first = 0, n = status_vgpus_of(status, row, &first);
+	struct margin margin = margin_of(parts, last, n > 0);
+
+	printf("%s\n%s%s%s%s", parts->gap, last ? parts->last : parts->branch, term_colour(term, TERM_BOLD),
+	       card ? card->card.address : "pGPU not found", term_colour(term, TERM_PLAIN));
+	if (model)
+		printf("  %s", model);
+	else if (card && *card->card.vendor)
+		printf("  %s:%s", card->card.vendor, card->card.device);
+	putchar('\n');
+	if (card) {
+		print_facts(status, term, card, &margin);
+		print_bars(status, term, card, &margin);
+	}
+	print_vgpus(term, lines, first, n, last);
+}
+
+static void print_problems(const struct status *status, const struct term *term)
+{
+	for (enum check_status at = CHECK_FAIL; at > CHECK_PASS; at--) {
+		for (size_t i = 0; i < status->check.n; i++) {
+			const struct finding *f = &status->check.findings[i];
+			autofree char *text = out_finding_text(f);
+
+			if (f->status != at)
+				continue;
+			printf("%s%s%s%s  ", shapes(term)->line,
+			       term_colour(term, at == CHECK_FAIL ? TERM_RED : TERM_YELLOW), out_finding_words[at],
+			       term_colour(term, TERM_PLAIN));
+			term_wrap(stdout, term, 9, term->utf8 ? "│        " : "|        ", text);
+		}
+	}
+}
+
+void status_print(const struct status *status, const struct term *term)
+{
+	const struct check *check = &status->check;
+	const char *colour = check->count[CHECK_FAIL] ? TERM_RED : check->count[CHECK_WARN] ? TERM_YELLOW : TERM_GREEN;
+	autofree char *lines = draw_vgpus(status, term);
+	size_t ignored, npool = 0, npgpus = status->survey.inv.npgpus;
+	size_t n = status->nrows + (status_vgpus_of(status, status->nrows, &ignored) > 0);
+
+	for (size_t i = 0; i < npgpus; i++)
+		npool += status->survey.pool.cards[i].in_pool;
+	printf("%s%s%s %s%s%s: %zu of %zu pGPU%s in the pool, %zu vGPU%s\n", term_colour(term, colour),
+	       shapes(term)->dot, term_colour(term, TERM_PLAIN), term_colour(term, TERM_BOLD), status->host,
+	       term_colour(term, TERM_PLAIN), npool, npgpus, npgpus == 1 ? "" : "s", status->nvgpus,
+	       status->nvgpus == 1 ? "" : "s");
+	print_problems(status, term);
+	for (size_t row = 0; row < n; row++)
+		print_card(status, term, lines, row, row + 1 == n);
+}

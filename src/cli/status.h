@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What `vgpu-lease status` shows, gathered, and its picture: a tree of the host, its pGPUs and their vGPUs.
+ */
+#pragma once
+
+#include "cli/cards.h"
+#include "ops/check.h"
+
+/* A vGPU: one that is leased, or exists without a lease. */
+struct status_vgpu {
+	const struct vgpu_ref *ref;
+	const struct lease *lease;
+	int mib, row; /* of its pGPU, nrows where that is not listed */
+};
+
+struct status {
+	const struct cmd *cmd;
+	struct survey survey;
+	struct plan_facts facts;
+	struct check check;
+	struct card_row *rows;
+	size_t nrows;
+	struct status_vgpu *vgpus; /* sorted by row */
+	size_t nvgpus;
+	struct udev_names *names; /* NULL: no device has a name */
+	char host[256];
+};
+
+/* The vGPUs of a row: how many, *first is the index of the first one. */
+size_t status_vgpus_of(const struct status *status, size_t row, size_t *first);
+
+/* Prints the picture, fit for this terminal. */
+void status_print(const struct status *status, const struct term *term);

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The terminal that standard output may be. */
+#include "cli/term.h"
+
+#include <langinfo.h>
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+#include <wchar.h>
+
+#include "base/auto.h"
+#include "base/text.h"
+
+static struct term look(void)
+{
+	const char *no_color = getenv("NO_COLOR"), *kind = getenv("TERM");
+	struct winsize size;
+
+	setlocale(LC_CTYPE, "");
+	if (!isatty(STDOUT_FILENO))
+		return (struct term){ 0 };
+	return (struct term){
+		.width = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : 80,
+		.colour = !(no_color && *no_color) && kind && *kind && strcmp(kind, "dumb") != 0,
+		.utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0,
+	};
+}
+
+const struct term *term_stdout(void)
+{
+	static struct term term;
+	static bool known;
+
+	if (!known)
+		term = look();
+	known = true;
+	return &term;
+}
+
+const char *term_colour(const struct term *term, const char *sequence)
+{
+	return term->colour ? sequence : "";
+}
+
+int term_columns(const char *text, size_t len)
+{
+	mbstate_t state = { 0 };
+	int columns = 0;
+
+	while (len) {
+		wchar_t c;
+		size_t n = mbrtowc(&c, text, len, &state);
+		int width = n - 1 < len ? wcwidth(c) : 1;
+
+		/* A byte that the locale does not know takes a column. */
+		if (n - 1 >= len) {
+			state = (mbstate_t){ 0 };
+			n = 1;
+		}
+		columns += width > 0 ? width : 0;
+		text += n;
+		len -= n;
+	}
+	return columns;
+}
+
+void term_wrap(FILE *to, const struct term *term, int at, const char *margin, const char *text)
+{
+	size_t size = 4 * strlen(text) + 1; /* each byte can become \xNN */
+	autofree char *safe = malloc(size);
+	int left = (int)strlen(margin), column = at;
+
+	if (!safe)
+		abort();
+	text_safe(safe, size, text);
+	for (const char *word = safe; *word;) {
+		size_t blanks = strspn(word, " "), len = strcspn(word + blanks, " ");
+		int columns = term_columns(word + blanks, len);
+
+		if (term->width && column > left && column + (int)blanks + columns > term->width && word > safe) {
+			fprintf(to, "\n%s", margin);
+			column = left;
+		} else {
+			fprintf(to, "%*s", (int)blanks, "");
+			column += (int)blanks;
+		}
+		fwrite(word + blanks, 1, len, to);
+		column += columns;
+		word += blanks + len;
+	}
+	putc('\n', to);
+}

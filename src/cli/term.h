@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The terminal that standard output may be: how wide it is, and what it can show.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+struct term {
+	int width;   /* in columns; 0: not a terminal, lines may have any length */
+	bool colour; /* unless NO_COLOR is set, or TERM is unset or "dumb" */
+	bool utf8;   /* the locale's character set; never without a terminal, so that a log stays plain ASCII */
+};
+
+/* Read once. Sets LC_CTYPE from the environment. */
+const struct term *term_stdout(void);
+
+/* Escape sequences. */
+#define TERM_BOLD "\033[1m"
+#define TERM_DIM "\033[2m"
+#define TERM_RED "\033[31m"
+#define TERM_GREEN "\033[32m"
+#define TERM_YELLOW "\033[33m"
+#define TERM_PLAIN "\033[0m"
+
+/* The sequence where the terminal has colours, else "". */
+const char *term_colour(const struct term *term, const char *sequence);
+
+/* Columns that the first `len` bytes of a printable text take. */
+int term_columns(const char *text, size_t len);
+
+/*
+ * Prints a text, made printable, from column `at` on, and a newline. What is too long for the terminal goes on below,
+ * behind `margin`; a word is never broken.
+ */
+void term_wrap(FILE *to, const struct term *term, int at, const char *margin, const char *text);

@@ -1,0 +1,123 @@
+#!/bin/bash
+# vgpu-lease status: the picture of a host. tests/system/cli/golden/status/ has those of several hosts, in 80 and 200 columns, with
+# and without colour; to look at one: cat it. UPDATE=1 writes them anew.
+. "${srcdir:?}/tests/lib/cli.sh"
+golden=$srcdir/tests/system/cli/golden/status
+# The host is called "host" in its picture.
+cd "$work" || exit 1
+
+# The names of cards come from this machine's hardware database, if it has one; whether a colour goes on to the end of its
+# column, from the version of libsmartcols.
+picture() { # WIDTH [OPTION]...: in a locale with UTF-8
+	local width=$1
+	shift
+	on_terminal "$width" env LC_ALL=C.UTF-8 TERM=xterm "$@" "$builddir/vgpu-lease" --root host |
+		sed -E 's/^([^0-9a-f]*(\x1b\[1m)?[0-9a-f]{4}(:[0-9a-f]{2}){2}\.[0-9](\x1b\[0m)?)  .*/\1  MODEL/; s/( +)\x1b\[0m/\x1b[0m\1/g'
+}
+
+# looks NAME SENTENCE: the picture is that of the golden files.
+looks() {
+	local width colour file
+
+	for width in 80 200; do
+		for colour in NO_COLOR= NO_COLOR=1; do
+			file=$golden/$1.$width$([ $colour = NO_COLOR=1 ] || echo .colour)
+			[ "${UPDATE:-0}" = 0 ] || picture $width $colour >"$file"
+			nothing "$2: ${file##*/}" "$(diff "$file" <(picture $width $colour))"
+		done
+		holds "nothing is wider than $width columns" test "$(LC_ALL=C.UTF-8 wc -L <"$golden/$1.$width")" -le $width
+	done
+}
+
+# old ID...: these leases entered their state a while ago.
+old() {
+	local id
+	for id; do
+		perl -pi -e 's/^since_ms=(\d+)/"since_ms=" . ($1 - 150000)/e' "host/run/vgpu-lease/leases/$id"
+	done
+}
+installed() {
+	mkdir -p host/etc/libvirt/hooks
+	cp "$hook" host/etc/libvirt/hooks/qemu
+}
+
+# Without a configuration.
+host t4:2
+rm host/etc/vgpu-lease.conf
+installed
+looks bare "a host without a configuration"
+end_host
+rm -rf host
+
+host t4:2+mtty
+installed
+conf <<EOF
+[devices]
+enabled_mdev_types = nvidia-222, mtty-2
+[mdev_nvidia-222]
+device_addresses = 0000:84:00.0, 0000:99:00.0
+max_instances = 4
+[mdev_mtty-2]
+device_addresses = mtty_mtty
+EOF
+call prepare begin 1 nvidia-222
+call migrate begin 2 nvidia-222 >/dev/null
+call prepare begin 3 nvidia-222
+call prepare begin 4 nvidia-222
+call prepare begin 5 mtty-2
+for n in 1 3 4 5; do runs $n; done
+create 0000:84:00.0 nvidia-222 9
+hold 4
+exec 8>"$root/run/vgpu-lease/handler.lock"
+flock 8
+call release end 4
+exec 8>&-
+old "$(uuid 1)" "$(uuid 2)" "$(uuid 3)" "$(uuid 4)" "$(uuid 5)"
+looks t4 "leases in each state, a full card, one that is missing, one without a PCI device"
+is "$(on_terminal 80 env LC_ALL=C TERM=xterm NO_COLOR=1 "$builddir/vgpu-lease" --root host | LC_ALL=C grep -c '[^ -~]')" 0 \
+	"in a locale without UTF-8 all is ASCII"
+is "$(on_terminal 80 env LC_ALL=C.UTF-8 TERM=dumb "$builddir/vgpu-lease" --root host)" \
+	"$(on_terminal 80 env LC_ALL=C.UTF-8 TERM=xterm NO_COLOR=1 "$builddir/vgpu-lease" --root host)" \
+	"a dumb terminal has no colours"
+out=$(LC_ALL=C.UTF-8 TERM=xterm "$builddir/vgpu-lease" --root host status)
+fails "what is no terminal gets neither colours nor lines of boxes" grep -q '[^ -~]' <<<"$out"
+like "$out" "*$(uuid 1)*" "but each vGPU's ID"
+is "$("$builddir/vgpu-lease" --root host)" "$out" "status is the command without a name"
+vl status --pgpu 0000:84:00.0
+like "$out" "*0000:84:00.0*" "--pgpu shows one pGPU"
+fails "and no other" grep -qE '^[|`]- (0000:85|mtty)' <<<"$out"
+vl status --json
+is "$(python3 -c '
+import json, sys
+host = json.load(sys.stdin)
+for pgpu in host["pgpus"]:
+    print(pgpu["address"], pgpu["in_pool"], pgpu["framebuffer_mib"], pgpu["framebuffer_used_mib"],
+          [str(v["domain"] and v["domain"]["name"]) + ":" + str(v["state"]) for v in pgpu["vgpus"]])
+' <<<"$out")" "0000:84:00.0 True 16384 5120 ['vm1:active', 'vm2:reserved', 'vm3:active', 'vm4:releasing', 'None:None']
+0000:85:00.0 False 16384 0 []
+mtty True None None ['vm5:active']
+0000:99:00.0 False None None []" "JSON has the same"
+leave
+end_host
+rm -rf host
+
+host a40/4+l40s/8+flex
+installed
+conf <<EOF
+[devices]
+enabled_mdev_types = nvidia-558, nvidia-1148
+[mdev_nvidia-558]
+device_match = 10de:2235
+[mdev_nvidia-1148]
+device_match = 10de:26b9
+[vf_flex]
+device_match = 8086:56c0
+EOF
+for n in 1 2 3 4; do
+	domain $n "$(uuid $n)" nvidia-558 | sed "s/vm$n/instance-0000004$n/" | "$hook" --root "$root" -- instance-0000004$n prepare begin -
+	runs $n
+	old "$(uuid $n)"
+done
+echo 1149 >host/sys/bus/pci/devices/0000:26:00.4/nvidia/current_vgpu_type
+looks nova "a full card with VFs, one with a vGPU of another type, names as Nova has them"
+tap_done
