@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Versions of vgpu-lease meet each other's files: those of versions/ are kept as they were written, and are never
+ * Versions of vgpu-lease meet each other's files: those of files/ are kept as they were written, and are never
  * edited.
  *
  *   lease-1, affinity-1      what version 1 writes
@@ -31,7 +31,7 @@ static void put(int dir, const char *name)
 	char path[4096], text[4096];
 	ssize_t n;
 
-	snprintf(path, sizeof(path), "%s/tests/unit/state/versions/%s", srcdir ? srcdir : ".", name);
+	snprintf(path, sizeof(path), "%s/tests/unit/state/files/%s", srcdir ? srcdir : ".", name);
 	n = file_read(AT_FDCWD, path, text, sizeof(text) - 1);
 	if (n < 0)
 		tree_fail(path);
