@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The journal's export format: fields in both forms, of which only ours are kept; what is not this format is an error. */
+/* The journal's export format: fields in both forms, of which ours are kept; what is not this format is an error. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
