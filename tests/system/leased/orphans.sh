@@ -88,7 +88,7 @@ settings 'reclaim_grace = 0'
 for n in {1..16}; do leave "$n"; done
 another 32 >"$work/32.xml"
 holds "a start on a pGPU that is full of orphans" prepare "$work/32.xml"
-is "$(ls "$root/sys/bus/mdev/devices" | wc -l) $(ls "$root/etc/mdevctl.d/$a" | wc -l)" "16 15" "takes the place of one, and of its definition"
+is "$(devices | wc -w) $(find "$root/etc/mdevctl.d/$a" -type f | wc -l)" "16 15" "takes the place of one, and of its definition"
 release "$work/32.xml"
 clear_all
 
@@ -96,6 +96,7 @@ clear_all
 settings
 leave 1
 read_only() { # COMMAND...: mdevctl's directory is read-only for this command alone
+	# shellcheck disable=SC2016 # They are the inner shell's.
 	unshare --mount sh -c 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"' "$root/etc/mdevctl.d" "$@"
 }
 fails "gc fails where a definition cannot be removed" read_only "$builddir/vgpu-lease" --root "$root" gc --grace 0

@@ -423,47 +423,6 @@ static void templates(void)
 	}
 }
 
-/* Nova gives the hostdevs of a domain that migrates new UUIDs, and leaves our metadata as they are. */
-static void moved(void)
-{
-#define SOURCE(rest) NOVA("") LEASE_ONLY(rest) "</metadata>"
-#define LEASE_ONLY(rest) "<v:lease xmlns:v='urn:vgpu-lease:domain:1'>" rest "</v:lease>"
-#define S1 "a6f1a2b3-0000-4000-8000-00000000000a"
-#define S2 "a6f1a2b3-0000-4000-8000-00000000000b"
-	const struct request *r = request_of(
-		DOMAIN(SOURCE("<v:device uuid='" S1 "' type='t1' driver='1'/>") DEVICES(MDEV(U1))), 0);
-
-	ok(r->nova && r->nvgpus == 1 && strcmp(r->vgpus[0].facts.type, "t1") == 0 &&
-		   strcmp(r->vgpus[0].facts.driver, "1") == 0 && r->nexcluded == 0,
-	   "the facts of the only vGPU follow its hostdev");
-	r = request_of(DOMAIN(SOURCE("<v:device uuid='" S1 "' type='t1'/><v:device uuid='" S2 "' type='t2'/>")
-				      DEVICES(MDEV(U1) MDEV(U2))),
-		       0);
-	ok(r->nvgpus == 2 && strcmp(r->vgpus[0].facts.type, "t1") == 0 && strcmp(r->vgpus[1].facts.type, "t2") == 0,
-	   "those of several in their order");
-	r = request_of(DOMAIN(SOURCE("<v:device uuid='" S1 "' type='t1'/><v:device uuid='" U1 "' type='t2'/>")
-				      DEVICES(MDEV(U1) MDEV(U2))),
-		       0);
-	ok(r->nvgpus == 2 && strcmp(r->vgpus[0].facts.type, "t2") == 0 && strcmp(r->vgpus[1].facts.type, "t1") == 0,
-	   "a hostdev that is named keeps its own");
-	r = request_of(DOMAIN(SOURCE("<v:device uuid='" S1 "' type='t1'/><v:device uuid='" S2 "' type='t2'/>")
-				      DEVICES(MDEV(U1))),
-		       0);
-	ok(r->nvgpus == 1 && !r->vgpus[0].has_metadata && r->nexcluded == 2,
-	   "which of several is meant is not guessed");
-	r = request_of(DOMAIN(SOURCE("<v:device address='0000:41:00.4' type='t1'/>") DEVICES(MDEV(U1))), 0);
-	ok(r->nvgpus == 1 && !r->vgpus[0].has_metadata, "those of a VF are not an mdev's");
-	r = request_of(DOMAIN(LEASE("<v:device uuid='" S1 "' type='t1'/>") DEVICES(MDEV(U1))), 0);
-	ok(r->nvgpus == 1 && !r->nova && !r->vgpus[0].has_metadata,
-	   "nor is anything guessed of a domain that is not Nova's");
-	r = request_of(
-		DOMAIN(NOVA("") LEASE_ONLY(
-			"<v:device uuid='" S1
-			"' type='t1'/>") "<s:suspended xmlns:s='urn:vgpu-lease:suspended:1' hostdevs=''/></metadata>" DEVICES(MDEV(U1))),
-		0);
-	ok(r->nvgpus == 1 && !r->vgpus[0].has_metadata, "nor while a suspend has taken a vGPU, which comes back");
-}
-
 int main(void)
 {
 	loading();
@@ -476,7 +435,6 @@ int main(void)
 	nearness();
 	hostile();
 	templates();
-	moved();
 	parse_bytes("", 0, 0);
 	return tap_done();
 }
