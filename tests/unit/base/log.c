@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The log never waits: a line that does not fit is lost and counted. The journal gets fields that no value can break out
- * of; where there is no journal, syslog gets the line.
+ * The log never waits: a line that does not fit is lost and counted. The journal gets fields that no value can break
+ * out of; where there is no journal, syslog gets the line.
  */
 #include <endian.h>
 #include <errno.h>
