@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Capacity of one pGPU, the first of its row, for one type: how many more fit, and on which parent; or the cause. And
- * what people are shown of it: capacity, in use, available.
+ * what people are shown of it: capacity, in use, available; the pGPU's framebuffer.
  */
 #include "plan/capacity.h"
 
@@ -88,10 +88,33 @@ static const struct row rows[] = {
 	{ "but of each that it does", "84/0 s=16/16 l=4/4", "", "", "", "s@84 l@84", "several", "l: 4 on 84 | 4 0 4" },
 };
 
+/* The framebuffer of the first pGPU of a row, in MiB. */
+static const struct row framebuffers[] = {
+	{ "the framebuffer is what the largest number of a type takes", "84/0 s=16/16 l=4/4", "", "", "", "s", "",
+	  "0 of 16384" },
+	{ "of it is in use what exists and what is promised", "84/0 s=14/16", "u1:84:s u2:84:s", "u3:84:s:reserved:E",
+	  "", "s", "", "3072 of 16384" },
+	{ "a lease and its device count once", "84/0 s=15/16", "u1:84:s", "u1:84:s:active:E", "", "s", "",
+	  "1024 of 16384" },
+	{ "each size counts as what it is", "84/0 s=2/16 l=2/4", "u1:84:s u2:84:l", "", "", "l", "", "5120 of 16384" },
+	{ "GPU instances tell nothing of it", "40/0+4 q=0/7 w=1/3", "", "", "", "q", "", "-1 of -1" },
+	{ "nor do plain VFs", "f3/0+3 flex=1", "", "", "", "flex@f3", "", "-1 of -1" },
+};
+
 int main(void)
 {
 	static struct world w;
 
+	for (size_t i = 0; i < ARRAY_SIZE(framebuffers); i++) {
+		struct capacity_framebuffer mib;
+		char result[RESULT_SIZE];
+
+		make_world(&w, &framebuffers[i]);
+		mib = capacity_framebuffer(&w.facts, 0);
+		snprintf(result, sizeof(result), "%d of %d", mib.used, mib.whole);
+		is(result, framebuffers[i].req, framebuffers[i].says);
+		pool_free(&w.pool);
+	}
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		char type[TYPE_SIZE], result[RESULT_SIZE];
 		const char *colon = strchr(rows[i].req, ':');
