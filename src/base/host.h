@@ -15,8 +15,8 @@
 #include "base/err.h"
 
 struct host {
-	int root;         /* descriptor of the root directory */
-	int libvirt;      /* the same, as libvirt's daemon has it: in a container it is another one; see host/libvirt_daemon.h */
+	int root;    /* descriptor of the root directory */
+	int libvirt; /* the same, as libvirt's daemon has it: another one in a container; see host/libvirt_daemon.h */
 	const char *name; /* "" for the real host, else the argument of --root, for messages */
 };
 

@@ -297,8 +297,8 @@ int release_orphan(struct store *store, const struct policy *policy, const struc
 	/*
 	 * The definition first: whatever ends us in between, a device without a definition is one that Nova counts and
 	 * uses as it is, until the host reboots. A definition without its device is counted as a device, picked for the
-	 * next instance, which fails, and mdevctl or Nova starts it again. Where the definition has to stay, so does the
-	 * device.
+	 * next instance, which fails, and mdevctl or Nova starts it again. Where the definition has to stay, so does
+	 * the device.
 	 */
 	if (vgpu->framework == FW_MDEV && mdevctl_undefine(store->host, vgpu->id, err) < 0)
 		return -err->code;

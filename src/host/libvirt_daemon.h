@@ -3,8 +3,8 @@
  * The daemon that runs QEMU's domains, and its root directory.
  *
  * With Kolla or OpenStack-Helm libvirt runs in a container, which shares /run, /sys, /dev and the host's processes, and
- * has an /etc of its own. Its domains, hooks and mdevctl definitions are then not where the host's would be, and what no
- * file of the host names is not unused.
+ * has an /etc of its own. Its domains, hooks and mdevctl definitions are then not where the host's would be, and what
+ * no file of the host names is not unused.
  */
 #pragma once
 

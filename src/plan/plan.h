@@ -100,7 +100,7 @@ enum plan_mode {
 	PLAN_PREPARE,
 	PLAN_MIGRATE,
 	PLAN_RESTORE,
-	PLAN_ASSIGN, /* VFs alone, for a definition or a hostdev to attach: a VF that a start cannot have becomes another */
+	PLAN_ASSIGN, /* VFs alone, for a definition or an attach: a VF that a start cannot have becomes another */
 };
 
 struct plan_facts {

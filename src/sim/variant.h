@@ -4,9 +4,9 @@
  * again with 0.
  *
  * A number: EPERM on a VF that has a type, also the same one; EIO for whatever the card refuses: no capacity, another
- * framebuffer size, no free GPU instance, an unknown number. While the driver is at it, the file reads 0, and the capacity
- * is taken. 0: EPERM without a type or while the VF is open; where vgpu-mgr holds on to it, EBUSY after five seconds.
- * EINVAL for what is no number.
+ * framebuffer size, no free GPU instance, an unknown number. While the driver is at it, the file reads 0, and the
+ * capacity is taken. 0: EPERM without a type or while the VF is open; where vgpu-mgr holds on to it, EBUSY after five
+ * seconds. EINVAL for what is no number.
  */
 #pragma once
 

@@ -55,8 +55,8 @@ size_t failure_list(const struct store *store, struct failure **out);
 
 /*
  * Cards whose drivers do not answer reads, up to a limit: those that other processes found are taken over, and those
- * that are known here written down, under the lock. Who waits for a driver is a process; as long as that hangs nobody else
- * has to wait.
+ * that are known here written down, under the lock. Who waits for a driver is a process; as long as that hangs nobody
+ * else has to wait.
  */
 void silent_recall(const struct store *store);
 void silent_note(const struct store *store);

@@ -4,8 +4,9 @@
  *
  * An orphan is a device with a type that is not open, in no lease, in no domain's XML on disk, not started by
  * mdevctl, and idle for reclaim_grace since its last sign of use: its creation, an open file, the end of a lease. What
- * Nova has left goes though mdevctl starts it: Nova defines all that it creates, to be started at boot. One of ours may go when its domain no longer runs, nobody has it open, and
- * nobody is at work on it. What was found out before a lease was written says nothing about it.
+ * Nova has left goes though mdevctl starts it: Nova defines all that it creates, to be started at boot. One of ours may
+ * go when its domain no longer runs, nobody has it open, and nobody is at work on it. What was found out before a lease
+ * was written says nothing about it.
  */
 #pragma once
 

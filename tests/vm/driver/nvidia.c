@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * nvidia: a test stand-in for NVIDIA's vGPU host driver with its vendor-specific VFIO framework; loaded in test machines
- * only. Its cards are PCI functions with VFs that QEMU emulates, bound to it by driver_override: to sysfs they are L40S
- * then, and each VF has a directory nvidia/ with the types that can be created, the one that it has, and its parameters.
- * A VF is opened through VFIO once it has a type. All vGPUs of a card have one framebuffer size.
+ * nvidia: a test stand-in for NVIDIA's vGPU host driver with its vendor-specific VFIO framework; loaded in test
+ * machines only. Its cards are PCI functions with VFs that QEMU emulates, bound to it by driver_override: to sysfs they
+ * are L40S then, and each VF has a directory nvidia/ with the types that can be created, the one that it has, and its
+ * parameters. A VF is opened through VFIO once it has a type. All vGPUs of a card have one framebuffer size.
  *
- * Trouble comes by the parameters in /sys/module/nvidia/parameters, which can be written at any time: `hang`, `slow` and
- * `fail` are each a sum of steps, and `only` names the one card (its PF) that has trouble. A task that hangs cannot be
- * killed, as in drivers that wait for their firmware; it goes on when `hang` no longer names its step.
+ * Trouble comes by the parameters in /sys/module/nvidia/parameters, which can be written at any time: `hang`, `slow`
+ * and `fail` are each a sum of steps, and `only` names the one card (its PF) that has trouble. A task that hangs cannot
+ * be killed, as in drivers that wait for their firmware; it goes on when `hang` no longer names its step.
  */
 #include <linux/cleanup.h>
 #include <linux/delay.h>
