@@ -208,7 +208,7 @@ is "$(cat "$answer")" 3 "then it has the answer"
 rm "$answer"
 
 ### vgpu-mgr lags
-plugin_lag 1000
+plugin_lag 3000
 open_vf "$a"
 close_vf
 began=${EPOCHREALTIME/./}
