@@ -108,7 +108,7 @@ static void config_passes(struct check *check, const struct config *config)
 	for (size_t i = 0; i < config->warnings.n; i++)
 		if (!config->warnings.list[i].of_pool)
 			report_note(check, CHECK_WARN, &config->warnings.list[i],
-				    "delete one of the two, or ignore this");
+				    "correct the file, or ignore this");
 }
 
 static void run_table(struct check *check, bool only_pool)
