@@ -15,6 +15,12 @@ configure() {
 	cat >"$root/etc/vgpu-lease.conf"
 }
 
+# configure_both [LINE...]: for a host with T4s, whose vGPUs are mdevs, and L40S, whose vGPUs are VFs; with these lines of [policy].
+configure_both() {
+	printf '%s\n' '[devices]' 'enabled_mdev_types = nvidia-222, nvidia-1147' '[mdev_nvidia-222]' 'device_match = 10de:1eb8' \
+		'[mdev_nvidia-1147]' 'device_match = 10de:26b9' '[policy]' "$@" | configure
+}
+
 hook() { "$builddir/hooks/qemu" --root "$root" -- "$@"; }
 prepare() { hook vm prepare begin - <"${1:-$vm}"; }
 release() { hook vm release end "${2:-destroyed}" <"${1:-$vm}"; }
@@ -25,6 +31,12 @@ another() {
 	local n
 	printf -v n %02x "$1"
 	sed "s/${vm_uuid%??}../${vm_uuid%??}$n/; s/${u1%??}../${u1%??}$n/; s/one-vgpu/vm$1/" "${2:-$vm}"
+}
+
+# The first VF of an L40S in the place of the domain's mdev.
+with_vf() {
+	sed "s/type='mdev'.*>/type='pci' managed='no'>/
+		s/<address uuid=.*>/<address domain='0x0000' bus='0x26' slot='0x00' function='0x4'\/>/" "$vm"
 }
 
 devices() { (cd "$root/sys/bus/mdev/devices" && printf '%s ' *) | sed 's/[*] $//'; }

@@ -89,8 +89,7 @@ configure <<-'EOF'
 EOF
 vf=0000:26:00.4
 vf_type() { cat "$root/sys/bus/pci/devices/$vf/nvidia/current_vgpu_type"; }
-sed "s/type='mdev'.*>/type='pci' managed='no'>/
-	s/<address uuid=.*>/<address domain='0x0000' bus='0x26' slot='0x00' function='0x4'\/>/" "$vm" >"$work/vf.xml"
+with_vf >"$work/vf.xml"
 control plugin_delay_ms 8000
 holds "a VF gets its type" prepare "$work/vf.xml"
 true 9<>"$root/dev/vfio/$(basename "$(readlink "$root/sys/bus/pci/devices/$vf/iommu_group")")"

@@ -4,21 +4,8 @@
 . "${srcdir:?}/tests/lib/hook.sh"
 host t4:2+l40s/1
 t4=0000:84:00.0 l40s=0000:26:00.0 vf=0000:26:00.4
-configure <<-'EOF'
-	[devices]
-	enabled_mdev_types = nvidia-222, nvidia-1147
-	[mdev_nvidia-222]
-	device_match = 10de:1eb8
-	[mdev_nvidia-1147]
-	device_match = 10de:26b9
-	[policy]
-	driver_cleanup = 0
-	reclaim_grace = 0
-	create_timeout = 20
-EOF
-of_vf() { sed "s/type='mdev'.*>/type='pci' managed='no'>/
-	s/<address uuid=.*>/<address domain='0x0000' bus='0x26' slot='0x00' function='0x4'\/>/" "$vm"; }
-of_vf >"$work/vf.xml"
+configure_both 'driver_cleanup = 0' 'reclaim_grace = 0' 'create_timeout = 20'
+with_vf >"$work/vf.xml"
 sed "s|</uuid>|</uuid><metadata><vgpu:lease xmlns:vgpu='urn:vgpu-lease:domain:1'><vgpu:device uuid='$u1' type='nvidia-222'/></vgpu:lease></metadata>|" \
 	"$vm" >"$work/vm.xml"
 vm=$work/vm.xml

@@ -3,17 +3,7 @@
 # shellcheck source=tests/lib/hook.sh
 . "${srcdir:?}/tests/lib/hook.sh"
 host t4:1+l40s/2
-configure <<-'EOF'
-	[devices]
-	enabled_mdev_types = nvidia-222, nvidia-1147
-	[mdev_nvidia-222]
-	device_match = 10de:1eb8
-	[mdev_nvidia-1147]
-	device_match = 10de:26b9
-	[policy]
-	driver_cleanup = 0
-	reclaim_grace = 0
-EOF
+configure_both 'driver_cleanup = 0' 'reclaim_grace = 0'
 sed "s|</uuid>|</uuid><metadata><vgpu:lease xmlns:vgpu='urn:vgpu-lease:domain:1'><vgpu:device uuid='$u1' type='nvidia-222'/></vgpu:lease></metadata>|" \
 	"$vm" >"$work/vm.xml"
 vm=$work/vm.xml

@@ -139,8 +139,7 @@ configure <<-END
 	create_timeout = $create
 	release_wait = $wait
 END
-sed "s/type='mdev'.*>/type='pci' managed='no'>/
-	s/<address uuid=.*>/<address domain='0x0000' bus='0x26' slot='0x00' function='0x4'\/>/" "$vm" >"$work/vf.xml"
+with_vf >"$work/vf.xml"
 prepare "$work/vf.xml"
 hold "$root/run/vgpu-lease/pgpu/0000:26:00.0.lock"
 (

@@ -3,18 +3,7 @@
 # shellcheck source=tests/lib/hook.sh
 . "${srcdir:?}/tests/lib/hook.sh"
 host t4+l40s/1
-configure <<-'END'
-	[devices]
-	enabled_mdev_types = nvidia-222, nvidia-1147
-	[mdev_nvidia-222]
-	device_match = 10de:1eb8
-	[mdev_nvidia-1147]
-	device_match = 10de:26b9
-	[policy]
-	driver_cleanup = 0
-	create_timeout = 1
-	start_grace = 1
-END
+configure_both 'driver_cleanup = 0' 'create_timeout = 1' 'start_grace = 1'
 address="<address domain='0x0000' bus='0x26' slot='0x00' function='0x4'\/>"
 sed "s/type='mdev'.*>/type='pci' managed='no'>/; s/<address uuid=.*>/$address/" "$vm" >"$work/vf.xml"
 mkdir -p "$root/run/libvirt/qemu"
