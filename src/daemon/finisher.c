@@ -26,7 +26,7 @@ enum { FIRST_MS = 100, LAST_MS = 5000, UNWATCHED_MS = 1000 };
 struct finisher {
 	pthread_t thread;
 	struct host host; /* its own: the handler follows libvirt's daemon in another thread */
-	int wake, lost; /* eventfds: to it, and from it */
+	int wake, lost;   /* eventfds: to it, and from it */
 	atomic_bool stop;
 	pthread_mutex_t lock; /* of the policy */
 	struct policy policy;

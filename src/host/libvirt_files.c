@@ -240,7 +240,8 @@ int libvirt_files_libvirt(const struct host *host)
 		long major, minor;
 
 		snprintf(path, sizeof(path), "%s/libvirt.so.0", directories[i]);
-		if (file_link_base(host->libvirt, path, base, sizeof(base)) < 0 || strncmp(base, "libvirt.so.0.", 13) != 0)
+		if (file_link_base(host->libvirt, path, base, sizeof(base)) < 0 ||
+		    strncmp(base, "libvirt.so.0.", 13) != 0)
 			continue;
 		micro = strchr(base + 13, '.');
 		if (!micro)
