@@ -122,9 +122,9 @@ is "$out" "nvidia-222  mdev" "one type"
 vl types --sort available --no-headings -o AVAILABLE
 is "$out" "$(sort -n <<<"$out")" "numbers are sorted as numbers"
 is "$(on_terminal 70 env LC_ALL=C.UTF-8 TERM=dumb "$builddir/vgpu-lease" --root "$root" list --pgpu 0000:84:00.0 --state active |
-	sed -E 's/[0-9]+[smhd]/AGE/')" "\
+	sed -E 's/ +[0-9]+[smhd] / AGE /')" "\
 ID                                    TYPE        STATE   AGE  DOMAIN
-$(uuid 1)  nvidia-222  active   AGE  vm1" "a terminal that is too narrow gets less"
+$(uuid 1)  nvidia-222  active AGE  vm1" "a terminal that is too narrow gets less"
 
 echo 'this is no lease' >"$root/run/vgpu-lease/leases/$(uuid 9)"
 vl list
