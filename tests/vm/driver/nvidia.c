@@ -262,31 +262,17 @@ static ssize_t vgpu_params_store(struct device *dev, struct device_attribute *at
 	return count;
 }
 
-/* What these three are for is no concern of a time-sliced vGPU; none of it can be set here. */
-static ssize_t shown(struct device *dev, char *buf, const char *text)
+/* What these are for is no concern of a time-sliced vGPU; none of it can be set here. */
+static ssize_t other_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	struct vf *vf = vf_of(dev);
+	bool is_flag = strcmp(attr->attr.name, "warm_update") == 0;
 
 	guard(mutex)(&vf->card->lock);
-	return has_type(vf) ? sysfs_emit(buf, "%s\n", text) : -ENXIO;
+	return has_type(vf) ? sysfs_emit(buf, "%s\n", is_flag ? "0" : "Not Applicable") : -ENXIO;
 }
 
-static ssize_t gpu_instance_id_show(struct device *dev, struct device_attribute *attr, char *buf)
-{
-	return shown(dev, buf, "Not Applicable");
-}
-
-static ssize_t placement_id_show(struct device *dev, struct device_attribute *attr, char *buf)
-{
-	return shown(dev, buf, "Not Applicable");
-}
-
-static ssize_t warm_update_show(struct device *dev, struct device_attribute *attr, char *buf)
-{
-	return shown(dev, buf, "0");
-}
-
-static ssize_t refused_store(struct device *dev, struct device_attribute *attr, const char *buf, size_t count)
+static ssize_t other_store(struct device *dev, struct device_attribute *attr, const char *buf, size_t count)
 {
 	struct vf *vf = vf_of(dev);
 
@@ -297,9 +283,9 @@ static ssize_t refused_store(struct device *dev, struct device_attribute *attr, 
 static DEVICE_ATTR_RO(creatable_vgpu_types);
 static DEVICE_ATTR_RW(current_vgpu_type);
 static DEVICE_ATTR_RW(vgpu_params);
-static DEVICE_ATTR(gpu_instance_id, 0644, gpu_instance_id_show, refused_store);
-static DEVICE_ATTR(placement_id, 0644, placement_id_show, refused_store);
-static DEVICE_ATTR(warm_update, 0644, warm_update_show, refused_store);
+static DEVICE_ATTR(gpu_instance_id, 0644, other_show, other_store);
+static DEVICE_ATTR(placement_id, 0644, other_show, other_store);
+static DEVICE_ATTR(warm_update, 0644, other_show, other_store);
 
 static struct attribute *vf_attrs[] = {
 	&dev_attr_creatable_vgpu_types.attr,

@@ -7,8 +7,9 @@ vf=${PF1%0}1 sibling=${PF1%0}2 beside=${PF2%0}1
 define_vf asks "$vf" 1147
 define_vf later "$sibling" 1147
 define_vf other "$beside" 1147
-# vgpu-lease-hook(8): a start takes lock_timeout + create_timeout + 4 at most; libvirt adds its own part, and QEMU more.
-promised() { test "$TOOK" -le $((5 + 5 + 4 + ${1:-6})); }
+# vgpu-lease-hook(8): a start takes lock_timeout + create_timeout + 4 at most. libvirt needs as long on a busy machine, and
+# QEMU more.
+promised() { test "$TOOK" -le $((5 + 5 + 4 + ${1:-16})); }
 # collected: what came of a write that hung is released with the next call.
 collected() { vgpu-lease gc && no_types; }
 
