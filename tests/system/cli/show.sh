@@ -96,11 +96,11 @@ exec 7>&-
 vf_conf flex 8086:56c0
 rm "$root/run/vgpu-lease/leases/$vf"
 show vm1
-like "$out" "*$vf  -     -       live,config  -      -       yes     -*" "a plain VF that is not leased exists all the same"
+like "$out" "*$vf  -     -       live,config  -      -       yes        -*" "a plain VF that is not leased exists all the same"
 sed "s/'test'/'qemu'/; s|</*node>||g" "$tmp/node.xml" | "$hook" --root "$root" -- vm1 prepare begin -
 control vfs '0000:4d:00.0 off'
 show vm1
-like "$out" "*$vf  flex  $vf  live,config  active  created  -       -*" "one that was disabled does not exist, whatever its lease says"
+like "$out" "*$vf  flex  $vf  live,config  active  created  -          -*" "one that was disabled does not exist, whatever its lease says"
 holds "and that is a difference" says M_ABOUT "$vf" -- M_SHOW_GONE "*" <<<"$out"
 leave
 tap_done
