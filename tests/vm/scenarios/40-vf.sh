@@ -1,0 +1,108 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# a plain VF is leased to one domain at a time, and left as it was
+V1=0000:01:00.1 V2=0000:01:00.2 W1=0000:02:00.1
+configure_vfs
+enable_vfs "$PF1"
+enable_vfs "$PF2"
+all_is_well() {
+	run vgpu-lease check
+	check "$1: the check is well" succeeded
+	run vgpu-lease gc
+	check "$1: there is nothing to collect" no grep -vE '^(OUTCOME|stays) ' <<<"$OUT"
+}
+in_use() { grep -qE "^plain +plain +VGPU( +-){3} +8 +$1 +$((8 - $1)) +$((8 - $1)) +$PF1\*, $PF2\*" <<<"$OUT"; }
+
+all_is_well "before"
+CONFINED=1 define one "$V1"
+run virsh start one
+check "a domain with a VF starts, libvirt binds it to VFIO" succeeded
+check "its QEMU has the VF open" uses one "$V1"
+check "it is leased to the domain" vf_held_by "$V1" one
+check "the metadata need not name it" no grep -q metadata "$WORK/one.xml"
+run vgpu-lease list
+check "list shows it" grep -qE "^$V1 +plain +$V1 +active .* one " <<<"$OUT"
+run vgpu-lease show one
+check "show finds no difference" succeeded
+check "between libvirt, lease, kernel and QEMU" grep -qE "^$V1 +plain +$V1 +live,config +active +created +yes +$(pid_of one)$" <<<"$OUT"
+run vgpu-lease types
+check "types counts it" in_use 1
+all_is_well "beside a guest"
+
+define two "$V1"
+run virsh start two
+check "a second domain with that VF is refused in one line" refused two
+
+check "which names the first and the VFs that are free" tells M_REFUSED two "$V1" "$(message M_LEASED_TO one \
+	"$(uuid_of one)")$(message M_FREE_VFS "$V2, ${V1%1}3, ${V1%1}4, $W1, ${W1%1}2, ${W1%1}3$(message M_AND_MORE 1)")"
+check "the first runs on with it" uses one "$V1"
+check "and its lease" vf_held_by "$V1" one
+MANAGED=no define unbound "$V2"
+run virsh start unbound
+check "a VF that nobody is to bind to VFIO, and nobody has, is refused in one line" refused unbound "$V2" "managed='yes'"
+
+# What libvirt really does with a VF whose driver cannot migrate it.
+run virsh save one "$WORK/one.save"
+check "libvirt does not save it" shows "VFIO migration is not supported in kernel"
+check "its guest runs on" is_state one running
+check "with its lease" vf_held_by "$V1" one
+
+running() { is_state one running && uses one "$V1"; }
+rm -f "/run/vgpu-lease/leases/$V1"
+run systemctl restart libvirtd
+check "the guest runs on after a restart of libvirtd" within 60 running
+check "a lease that was lost is restored" within 60 vf_held_by "$V1" one
+run virsh destroy one
+check "destroyed, it has no lease" within 60 vf_is_free "$V1"
+check "and the VF no driver, as before" same "$(driver_of "$V1")" ''
+check "libvirtd's profile denied nothing" no denied
+
+run virsh start two
+check "then the second domain gets the VF" uses two "$V1"
+run kill -KILL "$(pid_of two)"
+check "of a QEMU that is killed the lease goes, and the VF stays" within 60 vf_is_free "$V1"
+check "without a driver" within 60 same "$(driver_of "$V1")" ''
+
+ARGUMENT=-no-such-option define bad "$V1"
+run virsh start bad
+check "a domain with an option that QEMU does not know does not start" shows no-such-option
+check "and leaves no lease" within 60 vf_is_free "$V1"
+mkdir -p /etc/libvirt/hooks/qemu.d
+cat >/etc/libvirt/hooks/qemu.d/other <<-'END'
+	#!/bin/sh
+	[ "$2" != start ]
+END
+chmod 755 /etc/libvirt/hooks/qemu.d/other
+run virsh start two
+check "nor does one that another hook stops" failed
+check "whose VF is free" within 60 vf_is_free "$V1"
+rm -r /etc/libvirt/hooks/qemu.d
+
+# managed='no': whoever runs the host binds the VF, and libvirt leaves it so.
+bind_vfio "$W1"
+MANAGED=no define left "$W1"
+define right "$W1"
+exec 9<>"$(group_of "$W1")"
+run virsh start left
+check "a VF that a process has open is refused in one line" refused left "$W1" "$(message M_OPEN)"
+exec 9>&-
+race() {
+	virsh start --paused left &
+	virsh start --paused right &
+	wait
+}
+run race
+winner=$(virsh list --name | xargs)
+check "of two domains that start at once one wins" test "$winner" = left -o "$winner" = right
+check "which has the VF" uses "$winner" "$W1"
+check "and the lease" vf_held_by "$W1" "$winner"
+check "the other is told who has it" tells M_LEASED_TO "$winner" "$(uuid_of "$winner")"
+run virsh destroy "$winner"
+check "destroyed, it has no lease" within 60 vf_is_free "$W1"
+bind_vfio "$W1"
+run virsh start left
+check "a VF that is bound already starts with managed='no'" uses left "$W1"
+run virsh destroy left
+check "its lease goes, too" within 60 vf_is_free "$W1"
+check "and it stays bound" same "$(driver_of "$W1")" vfio-pci
+all_is_well "after"
