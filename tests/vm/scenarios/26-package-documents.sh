@@ -12,7 +12,7 @@ follow() {
 		case $kind$line in
 		'```'*) kind=${line#'```'} block='' ;;
 		sh'```') holds_block "$1" "$block" && kind='' ;;
-		ini'```') printf '%s' "$block" >"$file" && kind='' ;;
+		ini'```') mkdir -p "${file%/*}" && printf '%s' "$block" >"$file" && kind='' ;;
 		*'```') kind='' ;;
 		'') ;;
 		*)
@@ -41,6 +41,10 @@ check "and the guest with a vGPU in its definition" test -n "$(device_in vm1 --i
 follow troubleshooting.md
 mv "$packages/next.deb" "$desk/vgpu-lease_1_amd64.deb"
 follow upgrade.md
+follow openstack.md
+check "the pool is that of nova.conf" shows mtty-2
+rm -r /etc/nova
+dpkg --force-unsafe-io -P vgpu-lease >/dev/null 2>&1
 check "each block was run" same "$blocks" "$(cat /srv/vm/doc/*.md | grep -cx '```sh')"
 check "what was purged has left nothing" no test -e /run/vgpu-lease -o -e "$CONF" -o -e /etc/libvirt/hooks/qemu.d/vgpu-lease
 
