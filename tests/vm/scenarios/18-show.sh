@@ -10,7 +10,7 @@ rm -f /var/log/libvirt/qemu/seen.log
 virsh -q start seen
 run vgpu-lease show seen
 check "nor has one that runs" succeeded
-check "which has it open" shows "live,config  active  yes     $(pid_of seen)"
+check "which has it open" grep -E "^$U1 .* live,config +active +created +yes +$(pid_of seen)\$" <<<"$OUT"
 check "and is not tainted by that" no grep -q custom-monitor /var/log/libvirt/qemu/seen.log
 
 run vgpu-lease show --qemu --json seen

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Configuration files of a small host, and what a load of them says. */
+#pragma once
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "config/config.h"
+#include "lib/tree.h"
+
+static struct tree tree;
+
+/* Writes a file of the tree, with just these bytes. */
+static inline void put(const char *path, const char *text)
+{
+	char full[PATH_MAX];
+	FILE *f;
+
+	tree_add(&tree, "etc/vgpu-lease.conf.d/\netc/nova/\n");
+	snprintf(full, sizeof(full), "%s/%s", tree.path, path);
+	f = fopen(full, "w");
+	if (!f || fputs(text, f) < 0 || fclose(f) != 0)
+		tree_fail(full);
+}
+
+static inline void change(const char *path, mode_t mode, uid_t owner)
+{
+	char full[PATH_MAX];
+
+	snprintf(full, sizeof(full), "%s/%s", tree.path, path);
+	if (chmod(full, mode) < 0 || chown(full, owner, (gid_t)-1) < 0)
+		tree_fail(full);
+}
+
+/* A message with the tree's path as ROOT. */
+static inline const char *rooted(const char *message)
+{
+	static char text[2048];
+	const char *at;
+	size_t n = 0;
+
+	for (; (at = strstr(message, tree.path)); message = at + strlen(tree.path))
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "%.*sROOT", (int)(at - message), message);
+	snprintf(text + n, sizeof(text) - n, "%s", message);
+	return text;
+}
+
+/* The message of a load, "" where it is good. */
+static inline const char *load(struct config *c, const char *path)
+{
+	static struct err err;
+
+	return config_load(c, &tree.host, path, &err) == 0 ? "" : rooted(err.text);
+}
+
+/* A warning; "" where there are fewer. */
+static inline const char *warning(const struct config *c, size_t i)
+{
+	return i < c->warnings.n ? rooted(c->warnings.list[i].text) : "";
+}
