@@ -12,7 +12,7 @@
 #include "model/event.h"
 
 enum {
-	REMOVE_MS = 1000, /* a removal that takes longer goes on in a child, and the next pass finds what came of it */
+	REMOVE_MS = 5000, /* a removal that takes longer goes on in a child, and the next pass finds what came of it */
 	TURN_MS = 5000,   /* for all of a pass, which other releases do not wait for */
 	NEXT_MS = 1000,
 };

@@ -79,10 +79,10 @@ void affinity_removed(const struct store *store, const char *id)
 }
 
 /*
- * What was noted of this very device, whose UUID another may have had before it, or of whichever has the UUID (0); -1:
- * nothing that can be trusted.
+ * What was noted of this very device, whose UUID another may have had before it. -1: nothing that can be trusted.
+ * *used: it is the last sign of use of whichever had the UUID.
  */
-static int64_t noted(const struct store *store, const char *id, uint64_t node)
+static int64_t noted(const struct store *store, const char *id, uint64_t node, bool *used)
 {
 	char text[64], was[24], *rest = text, *since_text;
 	long since;
@@ -91,10 +91,10 @@ static int64_t noted(const struct store *store, const char *id, uint64_t node)
 		return -1;
 	snprintf(was, sizeof(was), "%" PRIu64, node);
 	since_text = strsep(&rest, " ");
-	if (!rest || (strcmp(rest, was) != 0 && strcmp(rest, "0") != 0) ||
-	    !text_number(since_text, 0, INT64_MAX, &since))
+	if (!rest || !text_number(since_text, 0, INT64_MAX, &since))
 		return -1;
-	return since;
+	*used = strcmp(rest, "0") == 0;
+	return *used || strcmp(rest, was) == 0 ? since : -1;
 }
 
 static void note_seen(const struct store *store, const char *id, int64_t now, uint64_t node)
@@ -106,15 +106,21 @@ static void note_seen(const struct store *store, const char *id, int64_t now, ui
 		(void)file_publish(store->seen, id, text, (size_t)n, true);
 }
 
-int64_t seen_since(const struct store *store, const char *id, uint64_t node, bool note)
+int64_t seen_since(const struct store *store, const char *id, const struct seen *device, bool note)
 {
-	int64_t now = host_now_ms(), since = noted(store, id, node);
+	bool used = false;
+	int64_t now = host_now_ms(), since = noted(store, id, device->node, &used);
 
-	if (since >= 0 && since <= now)
+	if (since >= 0 && since <= now && !used)
 		return since;
+	if (since < 0 || since > now)
+		since = now;
+	/* Only once: the kernel makes this time anew when it forgets the directory. */
+	else if (device->created_ms > since)
+		since = device->created_ms;
 	if (note)
-		note_seen(store, id, now, node);
-	return now;
+		note_seen(store, id, since, device->node);
+	return since;
 }
 
 void seen_used(const struct store *store, const char *id)

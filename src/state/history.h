@@ -30,11 +30,17 @@ void affinity_put(const struct store *store, const struct lease *lease);
 /* What we made is removed: whoever makes a device of this id next, it is not ours. */
 void affinity_removed(const struct store *store, const char *id);
 
+/* A foreign device. */
+struct seen {
+	uint64_t node;      /* tells it from an earlier device with its UUID */
+	int64_t created_ms; /* CLOCK_MONOTONIC; 0: not known */
+};
+
 /*
- * Since when (CLOCK_MONOTONIC ms) this foreign device has been idle: its last sign of use, or else when it was first
- * seen free, which is noted now where it was not (and `note`). `node` tells it from an earlier device with its UUID.
+ * Since when (CLOCK_MONOTONIC ms) it has been idle: its last sign of use, or else when it was first seen free, which is
+ * noted now where it was not (and `note`).
  */
-int64_t seen_since(const struct store *store, const char *id, uint64_t node, bool note);
+int64_t seen_since(const struct store *store, const char *id, const struct seen *device, bool note);
 
 /* A sign of use, now: its lease has ended (lease_drop() notes that), or it is open. */
 void seen_used(const struct store *store, const char *id);

@@ -24,17 +24,26 @@ static bool say(bool verdict, char why[REASON_SIZE], const char *fmt, ...)
 }
 
 /* Open, or not to be told: then it stays. */
-static bool is_open(const struct reclaim_check *check, const char *id, char why[REASON_SIZE])
+/* 1, 0, or negative: cannot tell. */
+static int is_open(const struct reclaim_check *check, const char *id, char why[REASON_SIZE])
 {
 	struct err err;
 	pid_t pid = 0;
 	int r = vfio_users_open(check->users, check->host, id, &pid, &err);
 
 	if (r == 1)
-		return say(true, why, "process %d has it open", (int)pid);
-	if (r < 0)
-		return say(true, why, "%.240s", err.text);
-	return false;
+		say(true, why, "process %d has it open", (int)pid);
+	else if (r < 0)
+		say(true, why, "%.240s", err.text);
+	return r;
+}
+
+/* "nvidia" of nvidia-35: the kernel puts the driver's name before a type's. */
+static bool is_same_driver(const char *type, const char *other)
+{
+	size_t len = strcspn(type, "-");
+
+	return len == strcspn(other, "-") && strncmp(type, other, len) == 0;
 }
 
 bool reclaim_is_novas(const struct reclaim_check *check, const struct inv_device *device)
@@ -45,9 +54,10 @@ bool reclaim_is_novas(const struct reclaim_check *check, const struct inv_device
 	if (!config || !config->policy.nova || device->vgpu.framework != FW_MDEV || device->parent == UNKNOWN)
 		return false;
 	card = &check->inv->pgpus[check->inv->parents[device->parent].pgpu];
-	/* A type without addresses is that of all the others. */
+	/* A type without addresses is that of all the others that can have it: not of another driver's. */
 	for (size_t i = 0; i < config->nsections; i++)
-		if (!config->sections[i].vf && !config->sections[i].naddresses && !config->sections[i].nmatches)
+		if (config_takes_rest(&config->sections[i]) &&
+		    is_same_driver(config->sections[i].type, device->vgpu.type))
 			return true;
 	return pool_names(config, card, device->vgpu.parent);
 }
@@ -55,10 +65,10 @@ bool reclaim_is_novas(const struct reclaim_check *check, const struct inv_device
 /* Since when it has been idle, CLOCK_MONOTONIC ms. */
 static int64_t idle_since(const struct reclaim_check *check, const struct inv_device *device)
 {
-	int64_t created = inventory_created_ms(check->host, &device->vgpu);
-	int64_t seen = seen_since(check->store, device->vgpu.id, device->node, check->note);
+	const struct seen seen = { .node = device->node,
+				   .created_ms = inventory_created_ms(check->host, &device->vgpu) };
 
-	return seen > created ? seen : created;
+	return seen_since(check->store, device->vgpu.id, &seen, check->note);
 }
 
 /* Its mdevctl definition, if it has one, must go with it: may it? */
@@ -81,14 +91,14 @@ bool reclaim_is_orphan(const struct reclaim_check *check, const struct inv_devic
 {
 	int64_t grace, since, now;
 	const char *domain;
-	int defined;
+	int defined, open;
 
 	if (due_ms)
 		*due_ms = 0;
 	if (!check->config || !check->config->policy.reclaim_orphans)
 		return say(false, why, "reclaim = never: foreign devices stay");
 	if (!*device->vgpu.type)
-		return say(false, why, "the kernel does not say its type");
+		return say(false, why, "its type cannot be read");
 	domain = libvirt_files_names(check->disk, device->vgpu.id,
 				     device->vgpu.framework == FW_VARIANT ? check->asking : NULL);
 	if (domain)
@@ -96,8 +106,9 @@ bool reclaim_is_orphan(const struct reclaim_check *check, const struct inv_devic
 	if (libvirt_files_unread(check->disk, false))
 		return say(false, why, "cannot tell whether a domain names it: %.180s",
 			   libvirt_files_unread(check->disk, false));
-	if (is_open(check, device->vgpu.id, why)) {
-		if (check->note)
+	open = is_open(check, device->vgpu.id, why);
+	if (open) {
+		if (open == 1 && check->note)
 			seen_used(check->store, device->vgpu.id);
 		return false;
 	}
@@ -131,10 +142,10 @@ static bool cut_off(const struct reclaim_check *check, const struct lease *lease
 	if (reclaim_at_work(check->store, lease))
 		return say(false, why, "being created now");
 	if (!exists)
-		return say(true, why, "its creation was cut off, and there is no device");
+		return say(true, why, "its creation was interrupted, and there is no device");
 	if (host_now_ms() - lease->since_ms < (int64_t)timeout * 1000)
-		return say(false, why, "its creation was cut off less than create_timeout ago");
-	return say(true, why, "its creation was cut off");
+		return say(false, why, "its creation was interrupted less than create_timeout ago");
+	return say(true, why, "its creation was interrupted");
 }
 
 /*
@@ -159,7 +170,7 @@ bool reclaim_is_stale(const struct reclaim_check *check, const struct lease *lea
 
 	if (lease->state == LEASE_RESERVED)
 		return lease->deadline_ms < host_now_ms() ? say(true, why, "its reservation has expired")
-							  : say(false, why, "reserved for a domain that is on its way");
+							  : say(false, why, "reserved for an arriving domain");
 	/* A plain VF is there always, whether a guest has it or not. */
 	if ((exists || lease->vgpu.framework == FW_VF) && is_open(check, lease->vgpu.id, why))
 		return false;
@@ -179,7 +190,7 @@ bool reclaim_is_stale(const struct reclaim_check *check, const struct lease *lea
 		return cut_off(check, lease, exists, why);
 	/* A resume leases first, and libvirt takes its time to start what is saved. */
 	if (host_process_lives(lease->writer, lease->writer_start))
-		return say(false, why, "process %d is at work on it", (int)lease->writer);
+		return say(false, why, "being changed by process %d", (int)lease->writer);
 	/* Nobody is making it again: what it was leased for is over. */
 	if (!exists && lease->vgpu.framework != FW_VF && !reclaim_at_work(check->store, lease))
 		return say(true, why, "its device is gone, and its domain does not %s", runs ? "have it" : "run");

@@ -38,14 +38,15 @@ static void memory(struct store *store)
 	ok(affinity_get(store, ID, &a) == 1 && !a.made_this_boot, "removed, the next one of this UUID is not ours");
 	file_publish(store->affinity, ID, "../x y z\n", 9, true);
 	ok(affinity_get(store, ID, &a) == 0, "a record that is no type and parent is not trusted");
-	first = seen_since(store, ID, 7, false);
+	first = seen_since(store, ID, &(struct seen){ .node = 7 }, false);
 	ok(faccessat(store->seen, ID, F_OK, 0) < 0 && first > 0, "a look alone notes nothing");
-	first = seen_since(store, ID, 7, true);
+	first = seen_since(store, ID, &(struct seen){ .node = 7 }, true);
 	host_sleep_ms(5);
-	ok(seen_since(store, ID, 7, true) == first, "what was noted stays");
-	ok(seen_since(store, ID, 8, false) > first, "it was not noted of another device with the same UUID");
+	ok(seen_since(store, ID, &(struct seen){ .node = 7 }, true) == first, "what was noted stays");
+	ok(seen_since(store, ID, &(struct seen){ .node = 8 }, false) > first,
+	   "it was not noted of another device with the same UUID");
 	seen_forget(store, ID);
-	ok(seen_since(store, ID, 7, false) > first, "until it is forgotten");
+	ok(seen_since(store, ID, &(struct seen){ .node = 7 }, false) > first, "until it is forgotten");
 }
 
 static void failures(struct store *store)
@@ -133,7 +134,7 @@ static void tidying(struct store *store)
 	struct affinity a;
 
 	affinity_put(store, &l);
-	seen_since(store, ID, 7, true);
+	seen_since(store, ID, &(struct seen){ .node = 7 }, true);
 	history_tidy(store, always, never, NULL, 90);
 	ok(affinity_get(store, ID, &a) == 1 && faccessat(store->seen, ID, F_OK, 0) == 0,
 	   "what is recent, or of a device that exists, is remembered");

@@ -102,15 +102,15 @@ static void used(void)
 {
 	struct lease lease = { .vgpu = { .id = A, .type = "mtty-1", .parent = "mtty", .pgpu = "mtty" }, .domain = OFF };
 	struct err err = { 0 };
-	int64_t since = seen_since(&store, A, 1, false);
+	int64_t since = seen_since(&store, A, &(struct seen){ .node = 1 }, false);
 
 	host_sleep_ms(5);
 	ok(lease_put(&store, &lease, &err) == 0 && lease_drop(&store, A, &err) == 0 &&
-		   seen_since(&store, A, 1, false) > since,
+		   seen_since(&store, A, &(struct seen){ .node = 1 }, false) > since,
 	   "the end of a lease is a sign of use");
-	since = seen_since(&store, A, 1, false);
+	since = seen_since(&store, A, &(struct seen){ .node = 1 }, false);
 	host_sleep_ms(5);
-	ok(lease_drop(&store, A, &err) == 0 && seen_since(&store, A, 1, false) == since,
+	ok(lease_drop(&store, A, &err) == 0 && seen_since(&store, A, &(struct seen){ .node = 1 }, false) == since,
 	   "a lease that is not there is none");
 	/* The kernel counts its time in steps of some milliseconds. */
 	host_sleep_ms(50);
@@ -142,6 +142,10 @@ static void novas(void)
 	ok(is_orphan(A, "mtty-1", FW_MDEV), "where what mdevctl does not start goes as ever");
 	section.naddresses = 0;
 	ok(is_orphan(C, "mtty-1", FW_MDEV), "a type without addresses makes all pGPUs Nova's");
+	ok(!is_orphan(C, "i915-GVTg_V5_4", FW_MDEV), "but for those of another driver");
+	section.named = true;
+	ok(!is_orphan(C, "mtty-1", FW_MDEV), "nor does one whose addresses name nothing");
+	section.named = false;
 	parent = UNKNOWN;
 	ok(!is_orphan(C, "mtty-1", FW_MDEV), "but for one that is not registered");
 	config.sections = NULL;
@@ -162,11 +166,12 @@ static void orphans(void)
 	check.asking = NULL;
 	config.policy.reclaim_grace_s = 3600;
 	ok(!is_orphan(A, "mtty-1", FW_MDEV), "not before reclaim_grace is over");
-	ok(seen_since(&store, A, 1, false) >= check.looked_ms, "a look that may write nothing starts no grace");
+	ok(seen_since(&store, A, &(struct seen){ .node = 1 }, false) >= check.looked_ms,
+	   "a look that may write nothing starts no grace");
 	check.note = true;
 	is_orphan(A, "mtty-1", FW_MDEV);
 	host_sleep_ms(5);
-	ok(seen_since(&store, A, 1, false) < host_now_ms(), "one that may does");
+	ok(seen_since(&store, A, &(struct seen){ .node = 1 }, false) < host_now_ms(), "one that may does");
 	config.policy.reclaim_grace_s = 0;
 	used();
 	novas();
