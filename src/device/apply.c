@@ -84,8 +84,12 @@ static int lease_step(struct apply *apply, const struct step *step, struct err *
 	 * A device of the domain's own keeps its origin; under a reservation nothing was made, so it is somebody
 	 * else's.
 	 */
-	if (had && step->kind == STEP_KEEP)
+	if (had && step->kind == STEP_KEEP) {
 		lease.origin = was.origin;
+		/* Its creation took too long, and ended: it is not whole. */
+		if (was.state == LEASE_CREATING)
+			lease.state = LEASE_CREATING;
+	}
 	r = lease_put(apply->store, &lease, err);
 	if (r == 0 && step->kind != STEP_KEEP)
 		add_done(apply, step->vgpu.id, had ? &was : NULL);
@@ -179,7 +183,7 @@ static bool may_be_unfinished(const struct apply *apply, const struct step *step
 	struct err err;
 
 	return step->kind == STEP_KEEP && lease_get(apply->store, step->vgpu.id, &lease, &err) == 1 &&
-	       lease.origin == LEASE_CREATED;
+	       lease.state == LEASE_CREATING;
 }
 
 /* 1: made; 0: it was there. */

@@ -137,4 +137,7 @@ is "$(limited 9 quietly prepare "$work/vf.xml"; echo $?)" 1 "a creation hangs: t
 eventually grep -qx 1155 "$vf/current_vgpu_type"
 holds "once it has ended, the domain starts" prepare "$work/vf.xml"
 is "$(cat "$vf/vgpu_params")" frame_rate_limiter=0 "with the configured parameters"
+sed -i 's/^vgpu_params = .*/vgpu_params = frame_rate_limiter=1/' "$root/etc/vgpu-lease.conf"
+holds "while it has the VF, it can be prepared once more" prepare "$work/vf.xml"
+is "$(cat "$vf/vgpu_params")" frame_rate_limiter=0 "which writes no parameters: what is whole is left as it is"
 tap_done
