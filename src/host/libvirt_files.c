@@ -117,6 +117,9 @@ static int read_directory(struct libvirt_files *disk, const struct host *host, c
 	autoclosedir DIR *d = NULL;
 	int r = host_list(&d, host, path, err);
 
+	/* A host without it may have libvirt in a container, which does not run now: its domains cannot be seen. */
+	if (r == 0 && !d && !runs && !*host->name)
+		note_unread(disk, host, "etc/libvirt", "qemu", runs, ENOENT);
 	if (!d)
 		return r;
 	while ((errno = 0, e = readdir(d))) {

@@ -18,7 +18,8 @@
 struct libvirt_files;
 
 /*
- * A directory that is not there is an empty one; one that cannot be read is an error. A file that cannot be read fails
+ * A directory that is not there is an empty one below --root, and on the real host one that could not be read: libvirt
+ * may be in a container that is stopped. One that cannot be listed is an error. A file that cannot be read fails
  * nobody: libvirt_files_unread() tells of it. A file may be as large as it likes: what is over 1 MiB is searched where
  * it lies, each time anew.
  */

@@ -32,7 +32,14 @@ run virsh start --paused away
 check "a start adopts its device" held_by "$U1" away adopted
 run virsh destroy away
 virsh -q undefine away
+systemctl stop vgpu-leased libvirtd.socket libvirtd-ro.socket libvirtd-admin.socket libvirtd
+mv /etc/libvirt/qemu /run/vm-qemu
+run vgpu-lease gc --dry-run
+check "while libvirt does not run, and the host has no definitions, nothing is known to be unused" tells M_NAMED_UNKNOWN '*'
+mv /run/vm-qemu /etc/libvirt/qemu
 rm -r "$dropin" "$etc"
+systemctl daemon-reload
+systemctl start libvirtd.socket libvirtd-ro.socket libvirtd-admin.socket
 restart
 check "outside of a container the definitions are the host's" within 30 virsh -q list
 run vgpu-lease gc
