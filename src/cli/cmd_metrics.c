@@ -8,7 +8,7 @@ static int run(struct cmd *cmd, struct err *err)
 {
 	struct gc pass = cmd_gc_pass(cmd);
 	const struct metrics metrics = {
-		.store = &cmd->store, .config = &cmd->config, .has_config = cmd->has_config, .pass = &pass
+		.store = &cmd->store, .config = &cmd->config, .config_valid = cmd->has_config, .pass = &pass
 	};
 	int r = gc_run(&pass, err);
 

@@ -40,6 +40,7 @@ static int load_config(struct handler *h, struct config *config, struct err *err
 {
 	int r = config_load(config, &h->host, h->config_path, err);
 
+	h->is_valid = r == 0;
 	for (size_t i = 0; r == 0 && i < config->warnings.n; i++)
 		log_warn("%s", config->warnings.list[i].text);
 	return r;
@@ -167,7 +168,7 @@ static int64_t next_pass(const struct reconcile *pass)
 static int write_metrics(const struct handler *h, struct store *store, const struct gc *pass, struct err *err)
 {
 	const struct metrics metrics = {
-		.store = store, .config = &h->config, .has_config = h->has_config, .pass = pass
+		.store = store, .config = &h->config, .config_valid = h->is_valid, .pass = pass
 	};
 	autofree char *text = NULL;
 	size_t len = 0;

@@ -21,6 +21,7 @@ struct handler {
 	const char *config_path;
 	struct config config;
 	bool has_config; /* one that is valid; else `config` holds the defaults */
+	bool is_valid;   /* so was the file when it was last read: the hook reads it anew each time */
 	int lock;        /* handler.lock */
 	struct finisher *finisher;
 	struct lease_marks plugged;

@@ -193,7 +193,7 @@ static void print_handler(const struct report *report)
 	struct stat st;
 
 	family(report->to, "config_valid", "gauge", "1 if there is a valid configuration, else 0.");
-	fprintf(report->to, "vgpu_lease_config_valid %d\n", report->metrics->has_config);
+	fprintf(report->to, "vgpu_lease_config_valid %d\n", report->metrics->config_valid);
 	if (store->run < 0 || fstatat(store->run, "handler.lock", &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return;
 	family(report->to, "handler_last_pass_timestamp_seconds", "gauge",

@@ -14,7 +14,7 @@
 struct metrics {
 	struct store *store;
 	const struct config *config; /* the defaults where there is none */
-	bool has_config;             /* there is one, and it is valid */
+	bool config_valid;           /* there is a file, and it has no error */
 	const struct gc *pass;       /* one that has judged: its foreign devices that go are orphans */
 };
 

@@ -86,6 +86,9 @@ is "$(stat -c %a "$file")" 644 "which everybody may read"
 out=$(cat "$file")
 holds "the handler's last pass is in it" test "$(value handler_last_pass_timestamp_seconds)" -ge "$now"
 is "$(value config_valid)" 1 "and that the configuration is valid"
+echo '[nonsense]' >>"$root/etc/vgpu-lease.conf"
+kill -HUP "$handler"
+holds "a reload that finds it broken is in the file" eventually grep -q '^vgpu_lease_config_valid 0' "$file"
 stop
 fails "when the handler ends, the file goes: what is old would pass for now" test -e "$file"
 echo broken >"$root/etc/vgpu-lease.conf"
