@@ -151,7 +151,7 @@ static int end(pid_t pid, struct err *err)
 			return err_sys(err, errno, "journalctl");
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		return 0;
-	return err_set(err, EIO, "journalctl: failed; its message is above");
+	return err_set(err, EIO, "journalctl: exited with an error: see its message above");
 }
 
 static int run(struct cmd *cmd, struct err *err)
@@ -173,6 +173,8 @@ static int run(struct cmd *cmd, struct err *err)
 		json_out_array(&json, "events");
 	}
 	r = print(from, cmd->call->json ? &json : NULL, err);
+	/* Where its output could not be understood there may be more of it than a pipe holds. */
+	fclose(steal_ptr(&from));
 	ended = end(pid, &why);
 	if (r == 0 && ended < 0) {
 		*err = why;

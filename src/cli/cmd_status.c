@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "base/udev.h"
 #include "cli/status.h"
 
@@ -44,6 +45,7 @@ static int gather(struct status *status, struct cmd *cmd, struct err *err)
 {
 	const struct inventory *inv = &status->survey.inv;
 	const struct leases *leases = &status->survey.leases;
+	char name[sizeof(status->host)] = "";
 
 	if (cmd_survey(cmd, &status->survey, err) < 0 ||
 	    cards_find(cmd, &status->survey, &status->rows, &status->nrows, err) < 0)
@@ -63,10 +65,9 @@ static int gather(struct status *status, struct cmd *cmd, struct err *err)
 					.config_path = cmd->call->args.config,
 					.simulated = cmd->call->args.root != NULL };
 	check_run(&status->check);
-	if (cmd->call->args.root)
-		snprintf(status->host, sizeof(status->host), "%s", cmd->call->args.root);
-	else if (gethostname(status->host, sizeof(status->host) - 1) < 0)
-		snprintf(status->host, sizeof(status->host), "this host");
+	if (gethostname(name, sizeof(name) - 1) < 0)
+		text_copy(name, sizeof(name), "this host");
+	text_safe(status->host, sizeof(status->host), cmd->call->args.root ? cmd->call->args.root : name);
 	return 0;
 }
 

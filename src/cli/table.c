@@ -261,13 +261,21 @@ static struct libscols_column *narrow(const struct table *table, int i)
 static struct libscols_column *squeeze(struct table *table, int width)
 {
 	struct libscols_column *below = NULL, *column;
-	int n = 0;
+	int n = 0, others = 0;
 
 	if (fits(table, width))
 		return NULL;
-	for (int i = 0; i < table->ncells; i++)
-		if (dictionary[column_of(table->layout, i)].kind == TEXT && !scols_column_is_hidden(table->columns[i]))
+	for (int i = 0; i < table->ncells; i++) {
+		if (scols_column_is_hidden(table->columns[i]))
+			continue;
+		if (dictionary[column_of(table->layout, i)].kind == TEXT)
 			below = table->columns[i];
+		else
+			others++;
+	}
+	/* Text that stands alone has no line to go below. */
+	if (below && !others)
+		return NULL;
 	if (below)
 		hide(below, true);
 	for (; !table->options->output && (column = narrow(table, n)) != NULL && !fits(table, width); n++)
@@ -284,15 +292,19 @@ static void print(const struct table *table, size_t rows, FILE *to, const struct
 		  struct libscols_column *below)
 {
 	autofree char *text = draw(table, term->colour);
+	struct libscols_iter *order = scols_new_iter(SCOLS_ITER_FORWARD);
 	bool heading = !table->options->no_headings;
 	const char *line = text, *next;
+	struct libscols_line *row;
 
+	if (!order)
+		abort();
 	for (size_t i = 0; *line && (heading || i < rows); heading = false, line = next) {
 		int len = (int)line_len(line, &next);
 		const char *more = "-";
 
-		if (!heading && below)
-			more = scols_line_get_column_data(scols_table_get_line(table->scols, i), below);
+		if (!heading && scols_table_next_line(table->scols, order, &row) == 0 && below)
+			more = scols_line_get_column_data(row, below);
 		i += !heading;
 		fprintf(to, "%.*s\n", len, line);
 		if (strcmp(more, "-") == 0)
@@ -300,6 +312,7 @@ static void print(const struct table *table, size_t rows, FILE *to, const struct
 		fputs("    ", to);
 		term_wrap(to, term, 4, "    ", more);
 	}
+	scols_free_iter(order);
 }
 
 void table_end(struct table *table, FILE *to, const struct term *term)

@@ -19,6 +19,9 @@ static struct term look(void)
 	struct winsize size;
 
 	setlocale(LC_CTYPE, "");
+	/* What is printed is UTF-8: libsmartcols can loop for ever over text that means nothing in another encoding. */
+	if (strcmp(nl_langinfo(CODESET), "UTF-8") != 0)
+		setlocale(LC_CTYPE, "C");
 	if (!isatty(STDOUT_FILENO))
 		return (struct term){ 0 };
 	return (struct term){
@@ -70,7 +73,7 @@ void term_wrap(FILE *to, const struct term *term, int at, const char *margin, co
 {
 	size_t size = 4 * strlen(text) + 1; /* each byte can become \xNN */
 	autofree char *safe = malloc(size);
-	int left = (int)strlen(margin), column = at;
+	int left = term_columns(margin, strlen(margin)), column = at;
 
 	if (!safe)
 		abort();

@@ -151,6 +151,16 @@ static void table(void)
 	   "but none that was asked for");
 	is(draw("ID", "ID", &no_terminal), "ID\na\nb\nc\n", "sorted by a word");
 	is(draw("ID", "numa", &no_terminal), "ID\nc\na\nb\n", "by a number");
+	is(draw(NULL, "numa", &narrow),
+	   "ID   NUMA  NAME\n"
+	   "c       -  e\\x1b[1m\\x0a\n"
+	   "a       9  long name\n"
+	   "    a note that has many\n"
+	   "    words\n"
+	   "b   12345  \xc3\xa4\n",
+	   "and the text goes with its line");
+	is(draw("note", NULL, &narrowest), "NOTE\n-\na note that has many words\n-\n",
+	   "text that stands alone stays where it is");
 	is(draw("ID,AGE", "AGE", &no_terminal), "ID   AGE\na   119s\nb     3m\nc     1h\n", "by an age");
 	ok(strstr(draw(NULL, NULL, &colour), TERM_RED "long name") != NULL, "colours where they are");
 	is(strstr(draw(NULL, NULL, &no_terminal), "\033") ? "a colour" : "", "", "and none where they are not");
