@@ -147,7 +147,7 @@ static void tell_lost(void)
 
 	if (lost == 0)
 		return;
-	snprintf(text, sizeof(text), "log: %lu message%s lost: the log took no more", lost, lost == 1 ? "" : "s");
+	snprintf(text, sizeof(text), "log: %lu message%s lost: the log was full", lost, lost == 1 ? "" : "s");
 	if (send_line(NULL, LOG_WARNING, text))
 		lost = 0;
 }

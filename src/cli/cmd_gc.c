@@ -116,8 +116,10 @@ static int run(struct cmd *cmd, struct err *err)
 		cmd_gc_table(cmd->call, &pass);
 	gc_free(&pass);
 	if (failed)
-		return err_set(err, EBUSY, "%d of these could not be released: fix the cause, then run gc again",
-			       failed);
+		return err_set(
+			err, EBUSY,
+			"%d of these not released: see their reasons; fix the cause and run 'vgpu-lease gc' again",
+			failed);
 	return CMD_DONE;
 }
 
@@ -131,10 +133,10 @@ const struct command cmd_gc = {
 	.options = CMD_TABLE | CMD_DRY_RUN | CMD_TYPE | CMD_GRACE,
 	.summary = "Release unused leases and remove orphans",
 	.help = "Release leases that are pending release or expired, and leases of domains that\n"
-		"no longer run. Remove orphans: devices that no process has open, that no lease,\n"
-		"no domain XML on this host and no mdevctl definition for boot names, and that\n"
-		"have been idle for reclaim_grace. With nova_conf, an orphan of Nova is removed\n"
-		"with its mdevctl definition. Print the action or the reason for each lease\n"
+		"no longer run. Remove orphans: devices that are not open, not leased, not named\n"
+		"in the XML of a domain on this host, not started at boot by mdevctl, and idle\n"
+		"for reclaim_grace. With nova_conf, an orphan of Nova is removed even if mdevctl\n"
+		"starts it at boot. Print the action or the reason for each lease\n"
 		"and each device without a lease. If something could not be released, the exit\n"
 		"status is 1.\n"
 		"\n"

@@ -88,8 +88,8 @@ static int release_others(struct cmd *cmd, const char *pgpu, const char *type, s
 	gc_free(&pass);
 	if (!blocks)
 		return 0;
-	return err_set(err, EBUSY, "%s is not free for %s: blocked by %d vGPU%s of another type", pgpu, type, blocks,
-		       blocks == 1 ? "" : "s");
+	return err_set(err, EBUSY, "%s: not free for %s: blocked by %d vGPU%s of another type; see the reasons above",
+		       pgpu, type, blocks, blocks == 1 ? "" : "s");
 }
 
 /*

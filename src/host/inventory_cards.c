@@ -68,7 +68,7 @@ static void explain(struct inv_pgpu *card, enum state state, const char *driver)
 	case OTHER_DRIVER:
 	case IS_VF:
 		if (!*driver)
-			inv_not_ready(card, "no driver is bound to it: load the one that makes vGPUs");
+			inv_not_ready(card, "no driver is bound to it: load the vGPU host driver");
 		else if (strcmp(driver, "i915") == 0)
 			inv_not_ready(card,
 				      "its driver has registered no mdev types: load kvmgt, with i915.enable_gvt=1");

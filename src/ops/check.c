@@ -107,8 +107,7 @@ static void config_passes(struct check *check, const struct config *config)
 		check_report(check_at(check, "%s", config->files[i]), CHECK_PASS, NULL, "no mistakes");
 	for (size_t i = 0; i < config->warnings.n; i++)
 		if (!config->warnings.list[i].of_pool)
-			report_note(check, CHECK_WARN, &config->warnings.list[i],
-				    "correct the file, or ignore this");
+			report_note(check, CHECK_WARN, &config->warnings.list[i], "correct the file, or ignore this");
 }
 
 static void run_table(struct check *check, bool only_pool)

@@ -141,8 +141,7 @@ static bool cannot_start(struct check *check, const struct definition *d, const 
 
 	if (!domain || config_section(check->config, d->type) || inventory_device(check->pool->inv, d->uuid))
 		return false;
-	snprintf(fix, sizeof(fix), "enable %s, name another type in the domain's metadata, or 'mdevctl undefine -u %s'",
-		 d->type, d->uuid);
+	snprintf(fix, sizeof(fix), "enable %s, or name another type in the domain's metadata", d->type);
 	check_report(check, CHECK_WARN, fix,
 		     "a start of domain %.100s would be refused: its vGPU is defined as %s, which is not enabled",
 		     domain, d->type);

@@ -54,7 +54,7 @@ static void look_at_card(struct check *check, size_t pgpu, int libvirt)
 		check_report(check, CHECK_FAIL, "name it in device_addresses of one of them", "%s", card->reason);
 	} else if (!card->in_pool && card->section) {
 		at = named_at(check->pool, card->section, pgpu);
-		check_report(check_at_place(check, &at), CHECK_FAIL, "'vgpu-lease types' shows what each pGPU can make",
+		check_report(check_at_place(check, &at), CHECK_FAIL, "'vgpu-lease types' lists the available types",
 			     "%s: %s (configured for %s)", address, card->reason, card->section->type);
 	} else if (!card->in_pool) {
 		check_report(check, CHECK_PASS, NULL, "not in the pool: %s", card->reason);
@@ -65,7 +65,7 @@ static void look_at_missing(struct check *check, const struct missing_card *miss
 {
 	/* All cards are meant: this one need not be. */
 	if (missing->how == MISSING_IDLE)
-		check_report(check_at(check, "%s", missing->address), CHECK_WARN, "load the driver that makes vGPUs",
+		check_report(check_at(check, "%s", missing->address), CHECK_WARN, "load the vGPU host driver",
 			     "%s (%s takes all pGPUs, and the host has none)", missing->reason, missing->section->type);
 	else
 		check_report(check_at_place(check, &missing->at), missing->section->nova ? CHECK_WARN : CHECK_FAIL,

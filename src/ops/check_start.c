@@ -165,13 +165,13 @@ static void report_refusal(struct check *check, const struct start *s)
 		if (load.own)
 			status = CHECK_WARN;
 		else if (load.foreign)
-			snprintf(fix, sizeof(fix), "'vgpu-lease retype --dry-run %s %s' shows what has to go",
+			snprintf(fix, sizeof(fix), "'vgpu-lease retype --dry-run %s %s' lists the vGPUs to remove",
 				 check->pool->inv->pgpus[g].address, s->section->type);
 	}
 	for (size_t i = 0; i < plan->nverdicts && !*own; i++)
 		own = plan->verdicts[i].fix;
 	if (!*own && status == CHECK_WARN)
-		own = "end a guest that has one; 'vgpu-lease inventory' shows what is in use";
+		own = "shut down a guest that uses one; 'vgpu-lease inventory' shows what is in use";
 	check_report(at_type(check, s->section), status, *own ? own : fix, "a start with %s would be refused: %.*s",
 		     s->section->type, plan->why ? (int)plan->why : (int)sizeof(plan->text) - 1, plan->text);
 }
@@ -241,7 +241,7 @@ static void report_no_card(struct check *check, const struct section *section, c
 			     section->type, first->type);
 	else /* one nova.conf can serve many hosts, and Nova takes no notice of what a host has not */
 		check_report(check, section->nova ? CHECK_WARN : CHECK_FAIL,
-			     "'vgpu-lease types' shows what this host can make",
+			     "'vgpu-lease types' lists the available types",
 			     "no pGPU of this host serves %s: a start with it would be refused", section->type);
 }
 
@@ -269,6 +269,6 @@ void check_starts(struct check *check)
 	}
 	if (!config->nsections)
 		check_report(check_at(check, "%s", config->nfiles ? config->files[0] : ""), CHECK_FAIL,
-			     "set enabled_mdev_types in [devices]; 'vgpu-lease types' shows what this host can make",
+			     "set enabled_mdev_types in [devices]; 'vgpu-lease types' lists the available types",
 			     "no type is enabled: no vGPU can be leased");
 }
