@@ -25,6 +25,7 @@
 #include "base/auto.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "model/event.h"
 #include "survey/hostdev_filter.h"
 #include "ops/preview.h"
@@ -93,7 +94,7 @@ static int act(struct hook *hook, const struct operation *operation, struct err 
 	case COUNT_RECONNECT:
 		return lifecycle_reconnect(lifecycle, err);
 	case COUNT_RELEASE:
-		return lifecycle_release(&hook->host, &hook->config.policy, hook->uuid, hook->name, err);
+		return lifecycle_release(&hook->host, &hook->config, hook->uuid, hook->name, err);
 	case COUNT_MIGRATE:
 		r = lifecycle_migrate(lifecycle, &xml, &len, err);
 		break;
@@ -193,7 +194,7 @@ static int read_config(struct hook *hook, struct err *err)
 	if (r == 0)
 		return 0;
 	if (r == -ENOENT)
-		err_in(err, "there is no configuration");
+		err_in(err, "no configuration");
 	snprintf(hook->why_no_config, sizeof(hook->why_no_config), "%s", err->text);
 	return r == -ENOENT ? 0 : r;
 }
@@ -282,8 +283,7 @@ static int read_hostdevs(struct hook *hook, const struct operation *operation, s
 	if (hostdev_filter_keep(hook->doc, &hook->host, hook->has_config ? &hook->config : NULL, NULL, err) < 0)
 		return -err->code;
 	if (large && request->nvgpus > 0)
-		return err_set(err, E2BIG, "vGPU %s: domain XML: larger than %d MiB", request->vgpus[0].id,
-			       DOMXML_MAX >> 20);
+		return domxml_too_large(hook->doc, err);
 	return request->nvgpus > 0;
 }
 
@@ -313,10 +313,8 @@ static int dry_plan(struct hook *hook, const struct operation *operation, struct
 {
 	autopreview struct preview preview = { 0 };
 	const struct rewritten *rewritten = &preview.rewritten;
-	int r = preview_make(&preview, &hook->lifecycle, operation->mode, err);
+	int r = preview_decide(&preview, &hook->lifecycle, operation->mode, err);
 
-	if (r == 0)
-		r = preview_rewrite(&preview, err);
 	if (rewritten->xml) {
 		preview_print(stderr, &preview, false);
 		if (write_out(rewritten->xml, rewritten->len, err) < 0)
@@ -338,7 +336,7 @@ static int dry_run(struct hook *hook, const struct operation *operation, struct 
 	if (operation->what == COUNT_RELEASE) {
 		r = store_open(&store, &hook->host, false, err);
 		if (r == 0)
-			r = preview_release(stderr, &store, hook->uuid, err);
+			r = preview_release(stderr, &store, hook->uuid, NULL, err);
 		store_close(&store);
 	}
 	return r < 0 ? r : write_out(hook->xml, hook->len, err);
@@ -381,7 +379,7 @@ static int serve(int argc, char **argv)
 	const struct operation *operation;
 	struct err err = { 0 };
 	char name[SHOWN_NAME], prefix[SHOWN_NAME + 32];
-	bool refused = false;
+	bool can_fail, refused = false;
 	int r;
 
 	make_sure_of_descriptors();
@@ -391,10 +389,12 @@ static int serve(int argc, char **argv)
 		return args_usage_error("qemu", &err);
 	if (!hook.call.guest)
 		return print_help(&hook.call);
+	operation = find_operation(&hook.call);
+	can_fail = hook.call.dry_run || (operation && operation->may_refuse);
+	mem_exit_status(can_fail ? EXIT_REFUSED : EXIT_SUCCESS);
 	/* Also for what does not concern us: that it is called at all is what libvirt does not tell otherwise. */
 	if (!hook.call.dry_run)
 		store_note_call(hook.call.args.root);
-	operation = find_operation(&hook.call);
 	if (!operation && !hook.call.dry_run)
 		return EXIT_SUCCESS;
 	if (!hook.call.dry_run)
@@ -403,7 +403,7 @@ static int serve(int argc, char **argv)
 	if (r < 0) {
 		text_safe(name, sizeof(name), hook.call.guest);
 		snprintf(prefix, sizeof(prefix), "vgpu-lease: domain %s", name);
-		refused = !operation || hook.call.dry_run || operation->may_refuse;
+		refused = can_fail;
 		if (refused)
 			log_refusal(&hook, name, &err);
 		else

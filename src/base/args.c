@@ -122,9 +122,8 @@ void args_help(FILE *to, const struct arg *table, unsigned int bits)
 int args_usage_error(const char *program, const struct err *err)
 {
 	struct err shown = *err;
-	size_t n = strlen(shown.text);
 
-	snprintf(shown.text + n, sizeof(shown.text) - n, "; see '%s --help'", program);
+	text_add(shown.text, sizeof(shown.text), "; see '%s --help'", program);
 	err_print(stderr, program, &shown);
 	return ARGS_EXIT_USAGE;
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/auto.h"
+#include "base/mem.h"
 
 static const char *skip_space(const char *s)
 {
@@ -63,11 +64,9 @@ static bool read_item(const char **s, uint64_t *bits, size_t nbits)
 bool cpuset_parse(const char *list, uint64_t *bits, size_t nbits)
 {
 	/* A set of its own: "^5" takes away what this list gave, not what was there before. */
-	autofree uint64_t *own = calloc(nbits / 64, sizeof(*own));
+	autofree uint64_t *own = mem_new(nbits / 64, sizeof(*own));
 	const char *s = skip_space(list);
 
-	if (!own)
-		return false;
 	while (*s) {
 		if (!read_item(&s, own, nbits))
 			return false;
@@ -86,10 +85,8 @@ char *cpuset_format(const uint64_t *bits, size_t nbits)
 	const char *comma = "";
 	char *out = NULL;
 	size_t len, n = 0;
-	FILE *f = open_memstream(&out, &len);
+	FILE *f = mem_open(&out, &len);
 
-	if (!f)
-		return NULL;
 	while (n < nbits) {
 		size_t first = n;
 
@@ -104,9 +101,6 @@ char *cpuset_format(const uint64_t *bits, size_t nbits)
 		else
 			n++;
 	}
-	if (fclose(f) != 0) {
-		free(out);
-		return NULL;
-	}
+	mem_close(f);
 	return out;
 }

@@ -42,7 +42,7 @@ int err_sys(struct err *err, int code, const char *fmt, ...)
 	verr_set(err, code, fmt, ap);
 	va_end(ap);
 	n = strlen(err->text);
-	snprintf(err->text + n, sizeof(err->text) - n, ": %s", err_describe(code));
+	text_add(err->text, sizeof(err->text), ": %s", err_describe(code));
 	return err_cause(err, n + 2);
 }
 
@@ -58,7 +58,7 @@ int err_in(struct err *err, const char *fmt, ...)
 	vsnprintf(err->text, sizeof(err->text), fmt, ap);
 	va_end(ap);
 	n = strlen(err->text);
-	snprintf(err->text + n, sizeof(err->text) - n, ": %s", was);
+	text_add(err->text, sizeof(err->text), ": %s", was);
 	return err_cause(err, n + 2 + err->cause);
 }
 

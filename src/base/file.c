@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "base/auto.h"
+#include "base/mem.h"
 
 ssize_t file_read(int dir, const char *path, char *buf, size_t size)
 {
@@ -44,11 +45,9 @@ ssize_t file_read(int dir, const char *path, char *buf, size_t size)
 int file_slurp(int fd, size_t max, char **out, size_t *len)
 {
 	size_t size = 16384, used = 0;
-	autofree char *data = malloc(size + 1);
+	autofree char *data = mem_alloc(size + 1);
 	ssize_t r;
 
-	if (!data)
-		return -ENOMEM;
 	while ((r = read(fd, data + used, size - used)) != 0) {
 		if (r < 0 && errno == EINTR)
 			continue;
@@ -58,12 +57,8 @@ int file_slurp(int fd, size_t max, char **out, size_t *len)
 		if (used > max)
 			return -EFBIG;
 		if (used == size) {
-			char *more = realloc(data, size * 2 + 1);
-
-			if (!more)
-				return -ENOMEM;
-			data = more;
 			size *= 2;
+			data = mem_resize(data, size + 1, 1);
 		}
 	}
 	data[used] = '\0';

@@ -62,39 +62,46 @@ void host_sleep_ms(int ms)
 		;
 }
 
-/* The process's state, as a letter, and when it started; 0 where there is none. */
-static char process_stat(pid_t pid, uint64_t *start)
+/* What /proc/PID/stat says of a process; all zero where there is none. */
+struct process {
+	char state; /* a letter */
+	unsigned int flags;
+	uint64_t start; /* clock ticks since boot */
+};
+
+static struct process process_stat(pid_t pid)
 {
-	char path[32], stat[1024], state;
+	struct process process = { 0 };
+	char path[32], stat[1024];
 	const char *s;
 
-	*start = 0;
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
 	if (pid <= 0 || file_read(AT_FDCWD, path, stat, sizeof(stat)) < 0)
-		return 0;
-	/* The second field is the command's name in brackets and can hold anything: count from its end. */
+		return process;
+	/* The second field is the command's name in brackets and can hold anything: the others are behind its end. */
 	s = strrchr(stat, ')');
-	if (!s || s[1] != ' ')
-		return 0;
-	state = s[2];
-	for (int field = 2; s && field < 22; field++)
-		s = strchr(s + 1, ' ');
-	return s && sscanf(s, "%" SCNu64, start) == 1 ? state : 0;
+	if (!s || sscanf(s, ") %c %*s %*s %*s %*s %*s %u %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %" SCNu64,
+			 &process.state, &process.flags, &process.start) != 3)
+		return (struct process){ 0 };
+	return process;
 }
 
 uint64_t host_process_start(pid_t pid)
 {
-	uint64_t start;
-
-	process_stat(pid, &start);
-	return start;
+	return process_stat(pid).start;
 }
 
 bool host_process_lives(pid_t pid, uint64_t start)
 {
-	uint64_t now;
-	char state = process_stat(pid, &now);
+	struct process now = process_stat(pid);
 
 	/* Dead, and not collected yet: in a container it may never be. */
-	return start != 0 && now == start && state != 'Z' && state != 'X';
+	return start != 0 && now.start == start && now.state != 'Z' && now.state != 'X';
+}
+
+bool host_process_exits(pid_t pid)
+{
+	enum { PF_EXITING = 4 }; /* Linux: include/linux/sched.h */
+
+	return process_stat(pid).flags & PF_EXITING;
 }

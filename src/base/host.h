@@ -57,3 +57,9 @@ uint64_t host_process_start(pid_t pid);
  * not, is.
  */
 bool host_process_lives(pid_t pid, uint64_t start);
+
+/*
+ * Has the process with this pid begun to exit? Its descriptors cannot be listed from then on, while the kernel closes
+ * them, and a driver that hangs in a close keeps it so.
+ */
+bool host_process_exits(pid_t pid);

@@ -264,3 +264,23 @@ bool json_item(const char *text, size_t index, char *buf, size_t size)
 			return false;
 	return true;
 }
+
+int json_next(const char *text, size_t *at, char *buf, size_t size)
+{
+	struct reader r = { .at = text + *at, .end = text + strlen(text) };
+	const struct json_field item = { .value = buf, .size = size };
+
+	if (*at == 0 && !take(&r, '['))
+		return -1;
+	if (take(&r, ']')) {
+		skip_space(&r);
+		return r.at == r.end ? 0 : -1;
+	}
+	if (*at > 0 && !take(&r, ','))
+		return -1;
+	skip_space(&r);
+	if (!read_raw(&r, &item))
+		return -1;
+	*at = (size_t)(r.at - text);
+	return 1;
+}

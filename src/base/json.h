@@ -32,3 +32,10 @@ const char *json_read(const char *text, size_t len, struct json_field *fields, s
  * of strings. One that does not fit, or is not plain ASCII, is "".
  */
 bool json_item(const char *text, size_t index, char *buf, size_t size);
+
+/*
+ * Copies the next item of the array `text`, a value of any kind, as it is written there. *at is 0 before the first
+ * item, and moves behind each that is copied. 1; 0 if no item is left and the text is valid JSON; -1 if it is invalid
+ * or the item does not fit.
+ */
+int json_next(const char *text, size_t *at, char *buf, size_t size);

@@ -7,17 +7,20 @@
 
 #include <endian.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <pthread.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <syslog.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/auto.h"
 #include "base/text.h"
 
 enum { DATAGRAM_MAX = 8192 };
@@ -28,7 +31,7 @@ static bool to_stderr;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int out = -1;
 static bool is_journal; /* that is what `out` is connected to */
-static unsigned long lost;
+static uint64_t lost;
 
 struct datagram {
 	char data[DATAGRAM_MAX];
@@ -55,13 +58,53 @@ static void close_socket(void)
 	out = -1;
 }
 
+/*
+ * How many messages were lost by processes that have ended, and not reported yet: an atomic number in shared memory,
+ * whose space is allocated with the file. NULL if it does not exist, or no store does. `create` is O_CREAT or 0.
+ */
+static uint64_t *map_kept(int create)
+{
+	char path[PATH_MAX];
+	uint64_t *kept;
+
+	if (snprintf(path, sizeof(path), "%s/run/vgpu-lease/lost", below) >= (int)sizeof(path))
+		return NULL;
+	autoclose int fd = open(path, O_RDWR | create | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+	if (fd < 0 || posix_fallocate(fd, 0, sizeof(*kept)) != 0)
+		return NULL;
+	kept = mmap(NULL, sizeof(*kept), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	return kept == MAP_FAILED ? NULL : kept;
+}
+
+static void take_kept(void)
+{
+	uint64_t *kept = map_kept(0);
+
+	if (!kept)
+		return;
+	lost += __atomic_exchange_n(kept, 0, __ATOMIC_RELAXED);
+	munmap(kept, sizeof(*kept));
+}
+
+/* For the next process that has a line to log. */
+static void keep_lost(void)
+{
+	uint64_t *kept = lost ? map_kept(O_CREAT) : NULL;
+
+	if (!kept)
+		return;
+	__atomic_fetch_add(kept, lost, __ATOMIC_RELAXED);
+	lost = 0;
+	munmap(kept, sizeof(*kept));
+}
+
 static bool connect_to(const char *path)
 {
 	struct sockaddr_un to = { .sun_family = AF_UNIX };
 	char whole[PATH_MAX];
-	int n = snprintf(whole, sizeof(whole), "%s%s", below, path);
 
-	if (n >= (int)sizeof(whole) || !text_copy(to.sun_path, sizeof(to.sun_path), whole))
+	if (snprintf(whole, sizeof(whole), "%s%s", below, path) >= (int)sizeof(whole) ||
+	    !text_copy(to.sun_path, sizeof(to.sun_path), whole))
 		return false;
 	out = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (out >= 0 && connect(out, (const struct sockaddr *)&to, sizeof(to)) < 0)
@@ -74,7 +117,10 @@ static bool open_socket(void)
 	if (out >= 0)
 		return true;
 	is_journal = connect_to("/run/systemd/journal/socket");
-	return is_journal || connect_to("/dev/log");
+	if (!is_journal && !connect_to("/dev/log"))
+		return false;
+	take_kept();
+	return true;
 }
 
 /*
@@ -144,12 +190,14 @@ static bool send_line(const struct log_field *fields, int priority, const char *
 static void tell_lost(void)
 {
 	char text[96];
+	uint64_t told = lost;
 
-	if (lost == 0)
+	if (told == 0)
 		return;
-	snprintf(text, sizeof(text), "log: %lu message%s lost: the log was full", lost, lost == 1 ? "" : "s");
+	snprintf(text, sizeof(text), "log: %" PRIu64 " message%s lost: the log was full", told, told == 1 ? "" : "s");
+	/* A new connection takes what others lost meanwhile. */
 	if (send_line(NULL, LOG_WARNING, text))
-		lost = 0;
+		lost -= told;
 }
 
 void log_close(void)
@@ -157,7 +205,11 @@ void log_close(void)
 	if (!ident || to_stderr)
 		return;
 	pthread_mutex_lock(&lock);
-	tell_lost();
+	/* Where there is no connection, the last line has found no log a moment ago. */
+	if (out >= 0) {
+		tell_lost();
+		keep_lost();
+	}
 	close_socket();
 	pthread_mutex_unlock(&lock);
 }
@@ -175,9 +227,10 @@ void log_fields(const struct log_field *fields, bool warning, const char *fmt, v
 		return;
 	}
 	pthread_mutex_lock(&lock);
-	tell_lost();
+	if (open_socket())
+		tell_lost();
 	/* Not before those that were lost earlier are told: the order of what is read is that of the events. */
-	if (lost || !send_line(fields, warning ? LOG_WARNING : LOG_INFO, line))
+	if (out < 0 || lost || !send_line(fields, warning ? LOG_WARNING : LOG_INFO, line))
 		lost++;
 	pthread_mutex_unlock(&lock);
 }

@@ -5,6 +5,7 @@
  *
  * Off until log_open(): nothing is sent in a dry run. The log of a simulated host is below its root.
  * It never waits: what a log that is full does not take is lost, and the next line that goes through says how many.
+ * Where there is a store, that line may be another process's: run/vgpu-lease/lost keeps the number.
  */
 #pragma once
 
@@ -19,7 +20,7 @@ void log_open_stderr(const char *program);
 
 /*
  * Closes the connection; the next line opens a new one. Before descriptors are closed in bulk, and at the end, so that
- * what was lost is told.
+ * what was lost is told, or kept for the next process.
  */
 void log_close(void);
 

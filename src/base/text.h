@@ -23,6 +23,9 @@ size_t text_char_len(const char *at);
 /* Copies `src` into dst[size]; false, and dst empty, where it does not fit: nothing is ever cut silently. */
 bool text_copy(char *dst, size_t size, const char *src);
 
+/* Appends to the text in buf[size]; what does not fit is cut. */
+void text_add(char *buf, size_t size, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
 /* Cuts white space off both ends, in place; returns the first byte that is kept. */
 char *text_strip(char *s);
 

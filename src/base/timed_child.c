@@ -29,6 +29,7 @@
 #include "base/auto.h"
 #include "base/file.h"
 #include "base/host.h"
+#include "base/mem.h"
 #include "base/text.h"
 
 /* Under valgrind a child that shares memory is a plain fork: there the work is a plain call, without a bound. */
@@ -38,7 +39,7 @@
 #define RUNNING_ON_VALGRIND 0
 #endif
 
-enum { CHILD_STACK = 160 * 1024, THREAD_STACK = 64 * 1024, SILENT_MAX = 64, STEP_MS = 10, LEFT = -1 };
+enum { CHILD_STACK = 160 * 1024, THREAD_STACK = 64 * 1024, STEP_MS = 10, LEFT = -1 };
 
 /* Allocated as a mapping: a page that is not used costs nothing, so what every child uses stands together. */
 struct job {
@@ -47,6 +48,7 @@ struct job {
 	void *arg;
 	int keep[2];
 	sigset_t mask;
+	cpu_set_t cpus;        /* the child's, once it runs; none: it was started on any */
 	atomic_bool looks;     /* the bound is for each read, else for all of it */
 	atomic_int wait_ms;    /* the bound */
 	atomic_llong asked_ms; /* since when it counts */
@@ -58,15 +60,16 @@ struct job {
 	sem_t done;
 	size_t nsilent;
 	struct err err;
-	struct timed_child_silent silent[SILENT_MAX]; /* who is not asked */
+	struct timed_child_silent silent[TIMED_CHILD_SILENT_MAX]; /* who is not asked */
 };
 
 /* The child's, which has the thread's storage. */
 static _Thread_local struct job *current;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct timed_child_silent silent[SILENT_MAX];
-static size_t nsilent;
+bool timed_child_is_this(void)
+{
+	return current;
+}
 
 #ifdef __SANITIZE_ADDRESS__
 /* LeakSanitizer stops all threads, and waits for ever for one that lends its storage to a call that hangs. */
@@ -79,42 +82,6 @@ int __lsan_is_turned_off(void)
 #else
 static bool has_left;
 #endif
-
-/* With the lock held. */
-static void forget_answered(void)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < nsilent; i++)
-		if (host_process_lives(silent[i].pid, silent[i].start))
-			silent[n++] = silent[i];
-	nsilent = n;
-}
-
-size_t timed_child_silents(struct timed_child_silent *out, size_t max)
-{
-	size_t n;
-
-	pthread_mutex_lock(&lock);
-	forget_answered();
-	n = nsilent < max ? nsilent : max;
-	memcpy(out, silent, n * sizeof(*out));
-	pthread_mutex_unlock(&lock);
-	return n;
-}
-
-void timed_child_add_silent(const struct timed_child_silent *s)
-{
-	size_t i = 0;
-
-	pthread_mutex_lock(&lock);
-	forget_answered();
-	while (i < nsilent && strcmp(silent[i].who, s->who) != 0)
-		i++;
-	if (i == nsilent && i < SILENT_MAX)
-		silent[nsilent++] = *s;
-	pthread_mutex_unlock(&lock);
-}
 
 static void put(struct job *job)
 {
@@ -155,6 +122,9 @@ static int child(void *arg)
 	struct job *job = arg;
 
 	atomic_store(&job->pid, getpid());
+	/* Whatever keeps the processor that it was started on does not keep the child. */
+	if (CPU_COUNT(&job->cpus))
+		sched_setaffinity(0, sizeof(job->cpus), &job->cpus);
 	drop_standard();
 	close_but(job->keep[0], job->keep[1]);
 	current = job;
@@ -168,11 +138,15 @@ static void *lend(void *arg)
 {
 	struct job *job = arg;
 	pid_t pid = clone(child, job->stack + sizeof(job->stack), CLONE_VM | CLONE_VFORK | SIGCHLD, job);
+	int status = 0;
 
+	current = NULL;
 	if (pid < 0)
 		job->result = err_sys(&job->err, errno, "clone");
 	else
-		waitpid(pid, NULL, 0);
+		waitpid(pid, &status, 0);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_FAILURE)
+		mem_out();
 	/* Killed in the middle of its work: nobody knows what state that is in. */
 	if (job->result == 1)
 		job->result = err_set(&job->err, EINTR, "the process that accesses sysfs was killed");
@@ -253,10 +227,8 @@ static bool leave(struct job *job, int64_t *again_ms)
 
 static struct job *job_new(int (*work)(void *arg, struct err *err), void *arg, int root, int wait_ms)
 {
-	struct job *job = malloc(sizeof(*job));
+	struct job *job = mem_alloc(sizeof(*job));
 
-	if (!job)
-		return NULL;
 	memset(&job->work, 0, offsetof(struct job, err) - offsetof(struct job, work));
 	job->work = work;
 	job->arg = arg;
@@ -266,17 +238,38 @@ static struct job *job_new(int (*work)(void *arg, struct err *err), void *arg, i
 	job->result = 1;
 	atomic_store(&job->asked_ms, host_now_ms());
 	atomic_store(&job->users, 2);
-	job->nsilent = timed_child_silents(job->silent, SILENT_MAX);
+	job->nsilent = timed_child_silents(job->silent, TIMED_CHILD_SILENT_MAX);
 	sem_init(&job->done, 0, 0);
 	return job;
+}
+
+/*
+ * The thread and the child are started on the caller's processor, where each of these turns is a switch: to wake
+ * another one that sleeps takes longer, in a virtual machine, than most of what the child does. The caller itself stays
+ * free, as a driver that spins keeps the processor. False: not allowed.
+ */
+static bool stay_here(cpu_set_t *before)
+{
+	cpu_set_t here;
+
+	CPU_ZERO(&here);
+	CPU_SET((size_t)sched_getcpu(), &here);
+	return sched_getaffinity(0, sizeof(*before), before) == 0 && sched_setaffinity(0, sizeof(here), &here) == 0;
 }
 
 /* Takes the job. */
 static int run(struct job *job, struct err *err)
 {
 	int64_t next_ms = look_again_ms(job->wait_ms);
-	int r = start(job, err);
+	cpu_set_t before;
+	bool stays = stay_here(&before);
+	int r;
 
+	if (stays)
+		job->cpus = before;
+	r = start(job, err);
+	if (stays)
+		sched_setaffinity(0, sizeof(before), &before);
 	if (r < 0)
 		put(job);
 	while (r == 0 && !wait_done(job, next_ms)) {
@@ -302,8 +295,6 @@ int timed_child_run(int (*work)(void *arg, struct err *err), void *arg, int root
 	if (RUNNING_ON_VALGRIND)
 		return work(arg, err);
 	job = job_new(work, arg, root, wait_ms);
-	if (!job)
-		return err_sys(err, ENOMEM, "process");
 	job->keep[1] = lock_fd;
 	return run(job, err);
 }
@@ -332,8 +323,6 @@ int timed_child_look(int (*work)(void *arg, struct err *err), void *arg, int roo
 	if (current)
 		return look_within(current, work, arg, wait_ms, err);
 	job = job_new(work, arg, root, wait_ms);
-	if (!job)
-		return err_sys(err, ENOMEM, "process");
 	job->looks = true;
 	return run(job, err);
 }
@@ -408,9 +397,7 @@ ssize_t timed_child_read(const char *who, int dir, const char *path, char *buf, 
 		return file_read(dir, path, buf, size);
 	if (current)
 		return ask(current, who, dir, path, buf, size);
-	single = malloc(sizeof(*single) + size);
-	if (!single)
-		return -ENOMEM;
+	single = mem_alloc(sizeof(*single) + size);
 	single->dir = dir;
 	single->size = size;
 	if (!text_copy(single->who, sizeof(single->who), who) || !text_copy(single->path, sizeof(single->path), path)) {

@@ -12,6 +12,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -19,7 +20,10 @@
 #include "base/err.h"
 #include "base/ident.h"
 
-enum { BOUNDED_ANSWER_MS = 1000 }; /* a driver in working order has answered by then */
+enum {
+	BOUNDED_ANSWER_MS = 1000, /* a driver in working order has answered by then */
+	TIMED_CHILD_SILENT_MAX = 64,
+};
 
 /*
  * Runs work(arg, err), which writes, with `wait_ms` for all of it; it keeps only the descriptors `root` and `lock` (-1:
@@ -36,6 +40,9 @@ int timed_child_run(int (*work)(void *arg, struct err *err), void *arg, int root
  * and the rest of the work is not done.
  */
 int timed_child_look(int (*work)(void *arg, struct err *err), void *arg, int root, int wait_ms, struct err *err);
+
+/* Is this the child, in its work? Without memory it ends with EXIT_FAILURE, and its parent with it. */
+bool timed_child_is_this(void);
 
 /*
  * file_read() of an attribute that the driver of `who` answers; -ETIMEDOUT if it does not, or has not answered another

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
+
 struct udev_names {
 	struct udev *udev;
 	struct udev_hwdb *hwdb;
@@ -14,12 +16,10 @@ struct udev_names {
 
 struct udev_names *udev_names_open(void)
 {
-	struct udev_names *names = calloc(1, sizeof(*names));
+	struct udev_names *names = mem_new(1, sizeof(*names));
 
-	if (!names)
-		abort();
-	names->udev = udev_new();
-	names->hwdb = names->udev ? udev_hwdb_new(names->udev) : NULL;
+	names->udev = mem_check(udev_new());
+	names->hwdb = udev_hwdb_new(names->udev);
 	if (names->hwdb)
 		return names;
 	udev_names_close(names);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/udev.h"
 
 enum { BUFFER = 4 << 20 }; /* bytes: a card with 48 VFs comes up in some hundreds of events at once */
@@ -16,15 +17,13 @@ struct udev_watch {
 
 int udev_watch_open(struct udev_watch **out, struct err *err)
 {
-	struct udev_watch *watch = calloc(1, sizeof(*watch));
+	struct udev_watch *watch = mem_new(1, sizeof(*watch));
 	int r = -ENOMEM;
 
 	*out = NULL;
-	if (!watch)
-		abort();
-	watch->udev = udev_new();
+	watch->udev = mem_check(udev_new());
 	/* No filter by subsystem: that of a virtual parent is its driver's own. */
-	watch->monitor = watch->udev ? udev_monitor_new_from_netlink(watch->udev, "udev") : NULL;
+	watch->monitor = udev_monitor_new_from_netlink(watch->udev, "udev");
 	if (watch->monitor) {
 		/* Needs a privilege that a test may not have; the default size is only sooner full. */
 		(void)udev_monitor_set_receive_buffer_size(watch->monitor, BUFFER);

@@ -12,6 +12,7 @@
 #include <strings.h>
 
 #include "base/auto.h"
+#include "base/mem.h"
 
 struct xml_doc {
 	xmlDocPtr tree;
@@ -103,7 +104,7 @@ static const char *cause(int code)
 	switch (code) {
 	case XML_ERR_DOCUMENT_EMPTY:
 	case XML_ERR_DOCUMENT_START:
-		return "there is no element in it";
+		return "contains no element";
 	case XML_ERR_DOCUMENT_END:
 		return "text or a second root element stands behind the end";
 	case XML_ERR_TAG_NAME_MISMATCH:
@@ -144,7 +145,7 @@ static const char *cause(int code)
 static int parse_error(const struct met *met, struct err *err)
 {
 	if (met->code == XML_ERR_NO_MEMORY)
-		return err_set(err, ENOMEM, "the XML cannot be parsed: out of memory");
+		return err_set(err, ENOMEM, "the XML cannot be parsed: it has too many names, or memory is exhausted");
 	if (met->code == XML_I18N_CONV_FAILED)
 		return err_set(err, EINVAL, "the XML is not in the encoding that it declares: convert it to UTF-8");
 	return err_set(err, EINVAL, "the XML is wrong in line %d: %s (libxml2's error %d)", met->line, cause(met->code),
@@ -214,12 +215,8 @@ int xml_parse(struct xml_doc **out, const char *bytes, size_t len, struct err *e
 	if (memchr(bytes, '\0', len))
 		return err_set(err, EINVAL, "the XML has a NUL byte in it (UTF-16 is not read: convert it to UTF-8)");
 
-	doc = calloc(1, sizeof(*doc));
-	ctxt = lib.xmlNewParserCtxt();
-	if (!doc || !ctxt) {
-		free(doc);
-		return err_set(err, ENOMEM, "the XML cannot be parsed: out of memory");
-	}
+	doc = mem_new(1, sizeof(*doc));
+	ctxt = mem_check(lib.xmlNewParserCtxt());
 	ctxt->_private = &met;
 	ctxt->sax->serror = note_error;
 	ctxt->sax->internalSubset = refuse_doctype;

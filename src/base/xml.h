@@ -23,8 +23,8 @@ struct xml_elem; /* owned by its document, as are the texts that the functions b
 
 /*
  * Parses. -EINVAL: not well-formed, a document type declaration, a NUL byte, an encoding in which '<' and quotes may be
- * other bytes than in ASCII (accepted: UTF-8, ASCII, ISO-8859-*, windows-125*); -ENOMEM; -ELIBACC: libxml2 cannot be
- * loaded.
+ * other bytes than in ASCII (accepted: UTF-8, ASCII, ISO-8859-*, windows-125*); -ENOMEM: more names
+ * than libxml2 takes, or memory is exhausted in it; -ELIBACC: libxml2 cannot be loaded.
  */
 int xml_parse(struct xml_doc **out, const char *bytes, size_t len, struct err *err);
 void xml_free(struct xml_doc *doc);

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/mem.h"
+#include "base/text.h"
 #include "survey/missing_cards.h"
 
 static struct card_row row_of_card(const struct cmd *cmd, const struct survey *survey, size_t pgpu)
@@ -52,6 +54,14 @@ static bool filtered(const struct cmd_call *call, const struct survey *survey, c
 	       (row->pgpu == UNKNOWN || !pool_serves(&survey->pool, row->pgpu, call->type));
 }
 
+static bool is_known(const struct card_row *rows, size_t n, const char *pgpu)
+{
+	for (size_t i = 0; i < n; i++)
+		if (pool_address_is(pgpu, rows[i].card.address))
+			return true;
+	return false;
+}
+
 int cards_find(const struct cmd *cmd, const struct survey *survey, struct card_row **rows, size_t *n, struct err *err)
 {
 	autofree struct missing_card *missing = NULL;
@@ -59,9 +69,7 @@ int cards_find(const struct cmd *cmd, const struct survey *survey, struct card_r
 
 	if (missing_cards(&missing, &nmissing, survey->host, &survey->pool, err) < 0)
 		return -err->code;
-	*rows = calloc(survey->inv.npgpus + nmissing + 1, sizeof(**rows));
-	if (!*rows)
-		return err_set(err, ENOMEM, "out of memory");
+	*rows = mem_new(survey->inv.npgpus + nmissing + 1, sizeof(**rows));
 	for (*n = 0; *n < survey->inv.npgpus; ++*n)
 		(*rows)[*n] = row_of_card(cmd, survey, *n);
 	for (size_t i = 0; i < nmissing; i++) {
@@ -72,11 +80,26 @@ int cards_find(const struct cmd *cmd, const struct survey *survey, struct card_r
 			(*rows)[(*n)++] = row_of_missing(survey, &missing[i]);
 	}
 	seen = *n;
+	if (cmd->call->pgpu && !is_known(*rows, seen, cmd->call->pgpu))
+		return cards_refuse(survey, cmd->call->pgpu, err);
 	*n = 0;
 	for (size_t i = 0; i < seen; i++)
 		if (!filtered(cmd->call, survey, &(*rows)[i]))
 			(*rows)[(*n)++] = (*rows)[i];
 	return 0;
+}
+
+int cards_refuse(const struct survey *survey, const char *name, struct err *err)
+{
+	char reason[REASON_SIZE], parent[PARENT_SIZE];
+	struct text_guess guess = { .word = name };
+
+	for (size_t i = 0; i < survey->inv.npgpus; i++)
+		text_guess(&guess, survey->inv.pgpus[i].address);
+	parent_parse(parent, name);
+	inventory_explain_card(survey->host, parent, false, reason);
+	return err_set(err, ENOENT, "%s: %s%s%s", name, reason, guess.best ? "; similar: " : "",
+		       guess.best ? guess.best : "");
 }
 
 static void json_offers(struct json_out *json, const struct survey *survey, const struct card_row *row)
@@ -92,6 +115,7 @@ static void json_offers(struct json_out *json, const struct survey *survey, cons
 		json_out_object(json, NULL);
 		out_json_type(json, type, survey->config);
 		out_json_count(json, &count);
+		json_out_text(json, "reason", count.reason);
 		json_out_bool(json, "configured", pool_serves(&survey->pool, row->pgpu, type->id));
 		json_out_close(json);
 	}
@@ -106,7 +130,7 @@ void cards_json(struct json_out *json, const struct survey *survey, const struct
 	json_out_text(json, "device", row->card.device);
 	json_out_string(json, "model", model);
 	json_out_known(json, "numa_node", row->card.numa);
-	json_out_number(json, "vfs", row->card.nvfs);
+	json_out_known(json, "vfs", row->pgpu == UNKNOWN ? UNKNOWN : row->card.nvfs);
 	json_out_text(json, "type", row->type);
 	json_out_bool(json, "in_pool", row->in_pool);
 	json_out_bool(json, "ready", row->card.ready);

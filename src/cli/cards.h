@@ -17,10 +17,13 @@ struct card_row {
 };
 
 /*
- * The pGPUs that the filters let pass; an absent one as often as the configuration names it, else once. The caller
- * frees the list.
+ * The pGPUs that the filters let pass; an absent one as often as the configuration names it, else once. A --pgpu
+ * that is none of them is an error. The caller frees the list, also after an error.
  */
 int cards_find(const struct cmd *cmd, const struct survey *survey, struct card_row **rows, size_t *n, struct err *err);
+
+/* There is no such pGPU: why, and which one is named alike. Negative. */
+int cards_refuse(const struct survey *survey, const char *name, struct err *err);
 
 /* Members of the object that is open. `model`: its name, NULL unknown. */
 void cards_json(struct json_out *json, const struct survey *survey, const struct card_row *row, const char *model);

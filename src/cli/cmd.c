@@ -27,10 +27,12 @@ static int read_config(struct cmd *cmd, unsigned int needs, struct err *err)
 		return 0;
 	config_default(&cmd->config);
 	if (r == -ENOENT)
-		err_in(err, "there is no configuration");
+		err_in(err, "no configuration");
 	snprintf(cmd->why_no_config, sizeof(cmd->why_no_config), "%s", err->text);
 	/* One that was asked for by name has to be there. */
 	cmd->wrong_config = r != -ENOENT || cmd->call->args.config;
+	if (r == -ENOENT && needs & CMD_CONFIG_MUST)
+		return err_set(err, ENOENT, "%s; 'vgpu-lease init' prints a first one", cmd->why_no_config);
 	if (needs & CMD_CONFIG_MUST)
 		return r;
 	if (cmd->wrong_config && !(needs & CMD_CONFIG_OWN))
@@ -39,18 +41,103 @@ static int read_config(struct cmd *cmd, unsigned int needs, struct err *err)
 	return 0;
 }
 
-int cmd_open(struct cmd *cmd, const struct cmd_call *call, unsigned int needs, struct err *err)
+static int check_libvirt(const struct cmd_call *call, struct err *err)
+{
+	if (!call->args.root || call->connect)
+		return 0;
+	return err_set(err, EINVAL, "%s: no libvirt on a simulated host; use --connect URI", call->args.root);
+}
+
+int cmd_open_domain(struct cmd *cmd, struct err *err)
+{
+	if (check_libvirt(cmd->call, err) < 0)
+		return -err->code;
+	return hotplug_open(&cmd->hp, cmd->call->args.operands[0], err);
+}
+
+const char *cmd_similar_type(const struct cmd *cmd, const char *word, char buf[TYPE_NAME_SIZE + 16])
+{
+	autofree struct inv_name *known = NULL;
+	struct text_guess guess = { .word = word };
+	struct err ignored;
+	size_t n = 0;
+
+	*buf = '\0';
+	if (inventory_names(&cmd->host, INV_ALL, &known, &n, &ignored) < 0)
+		return buf;
+	for (size_t i = 0; i < n; i++) {
+		const char *brand_end = strchr(known[i].name, ' ');
+
+		text_guess(&guess, known[i].id);
+		text_guess(&guess, known[i].name);
+		if (brand_end)
+			text_guess(&guess, brand_end + 1);
+	}
+	if (guess.best)
+		snprintf(buf, TYPE_NAME_SIZE + 16, "; similar: %s", guess.best);
+	return buf;
+}
+
+/* A type as its id, if it is one of the host. One that is not can be of a lease or, if it is no name, a class. */
+static int take_type(struct cmd *cmd, const char **word, struct err *err)
+{
+	autofree struct inv_name *known = NULL;
+	char similar[TYPE_NAME_SIZE + 16];
+	size_t n;
+
+	cmd->has_type = config_section(&cmd->config, *word);
+	if (cmd->has_type)
+		return 0;
+	if (inventory_names(&cmd->host, INV_ALL, &known, &n, err) < 0)
+		return -err->code;
+	for (size_t i = 0; i < n; i++)
+		cmd->has_type |= strcmp(known[i].id, *word) == 0;
+	for (size_t i = 0; !cmd->has_type && i < n; i++) {
+		if (!type_is_named(known[i].name, *word))
+			continue;
+		memcpy(cmd->type, known[i].id, sizeof(cmd->type));
+		*word = cmd->type;
+		cmd->has_type = true;
+	}
+	if (cmd->has_type)
+		return 0;
+	return type_parse(cmd->type, *word) ? 0
+					    : err_set(err, ENOENT, "unknown type '%s'%s; 'vgpu-lease types' lists them",
+						      *word, cmd_similar_type(cmd, *word, similar));
+}
+
+int cmd_check_type(const struct cmd *cmd, struct err *err)
+{
+	const char *type = cmd->call->type;
+	char similar[TYPE_NAME_SIZE + 16];
+	autoleases struct leases leases = { 0 };
+	bool found = false;
+
+	if (!type || cmd->has_type)
+		return 0;
+	if (lease_list(&cmd->store, &leases, err) < 0)
+		return -err->code;
+	for (size_t i = 0; i < leases.n; i++)
+		found |= strcmp(leases.list[i].vgpu.type, type) == 0;
+	return found ? 0
+		     : err_set(err, ENOENT, "--type %s: no such type on this host%s; 'vgpu-lease types' lists them",
+			       type, cmd_similar_type(cmd, type, similar));
+}
+
+int cmd_open(struct cmd *cmd, struct cmd_call *call, unsigned int needs, struct err *err)
 {
 	bool write = needs & CMD_WRITE && !call->dry_run;
 
 	*cmd = (struct cmd){ .call = call, .host.root = -1, .store = CMD_NO_STORE };
-	cmd->hp = (struct hotplug){
-		.host = &cmd->host, .store = &cmd->store, .policy = &cmd->config.policy, .uri = call->connect
-	};
+	cmd->hp = (struct hotplug){ .host = &cmd->host,
+				    .store = &cmd->store,
+				    .policy = &cmd->config.policy,
+				    .uri = call->connect,
+				    .dry_run = call->dry_run ? stdout : NULL };
 	if (needs & CMD_BARE)
 		return 0;
-	if (needs & CMD_LIBVIRT && call->args.root && !call->connect)
-		return err_set(err, EINVAL, "%s: no libvirt on a simulated host; use --connect URI", call->args.root);
+	if (needs & CMD_LIBVIRT && check_libvirt(call, err) < 0)
+		return -err->code;
 	if (write && !call->args.root && geteuid() != 0)
 		return err_set(err, EPERM, "cannot change leases: permission denied; run as root");
 	if (write)
@@ -62,7 +149,9 @@ int cmd_open(struct cmd *cmd, const struct cmd_call *call, unsigned int needs, s
 		return err->code == EACCES ? err_set(err, EACCES, "cannot read leases: permission denied; run as root")
 					   : -err->code;
 	cmd->hp.config = cmd->has_config ? &cmd->config : NULL;
-	return needs & CMD_LIBVIRT ? hotplug_open(&cmd->hp, call->args.operands[0], err) : 0;
+	if (call->type && take_type(cmd, &call->type, err) < 0)
+		return -err->code;
+	return needs & CMD_LIBVIRT ? cmd_open_domain(cmd, err) : 0;
 }
 
 void cmd_close(struct cmd *cmd)
@@ -114,16 +203,28 @@ void cmd_take_grace(struct cmd *cmd)
 		cmd->config.policy.reclaim_grace_s = (int)grace_s;
 }
 
+/* An id, or a name, which is several of such words. */
+static bool can_be_type(const char *text)
+{
+	char words[TYPE_NAME_SIZE], *rest = words, *word, type[TYPE_SIZE];
+	bool can = text_copy(words, sizeof(words), text) && *words;
+
+	while (can && (word = strsep(&rest, " ")))
+		can = type_parse(type, word);
+	return can;
+}
+
 int cmd_check_word(const char *kind, const char *word, struct err *err)
 {
-	char id[ID_SIZE], pgpu[PARENT_SIZE], type[TYPE_SIZE];
+	char id[ID_SIZE], pgpu[PARENT_SIZE];
 
 	if (strcmp(kind, "ID") == 0 && !id_parse(id, word))
 		return err_set(err, EINVAL, "invalid ID '%s': expected a UUID or a PCI address", word);
 	if (strcmp(kind, "PGPU") == 0 && !parent_parse(pgpu, word))
 		return err_set(err, EINVAL, "invalid pGPU '%s': expected an address from 'vgpu-lease inventory'", word);
-	if (strcmp(kind, "TYPE") == 0 && !type_parse(type, word))
-		return err_set(err, EINVAL, "invalid type '%s': expected an id from 'vgpu-lease types'", word);
+	if (strcmp(kind, "TYPE") == 0 && !can_be_type(word))
+		return err_set(err, EINVAL, "invalid type '%s': expected an id or a name from 'vgpu-lease types'",
+			       word);
 	if (strcmp(kind, "STATE") != 0)
 		return 0;
 	for (enum lease_state state = LEASE_RESERVED; state <= LEASE_RELEASING; state++)
@@ -180,15 +281,15 @@ const char *cmd_shown(const char *path)
 	return strcmp(path, "-") == 0 ? "standard input" : path;
 }
 
-int cmd_read_xml(const char *path, char **xml, size_t *len, struct err *err)
+int cmd_read_xml(const char *path, size_t max, char **xml, size_t *len, struct err *err)
 {
 	autoclose int fd = strcmp(path, "-") == 0 ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
-	int r = fd < 0 ? -errno : file_slurp(fd, DOMXML_MAX, xml, len);
+	int r = fd < 0 ? -errno : file_slurp(fd, max, xml, len);
 
 	if (r == 0)
 		return 0;
 	if (r == -EFBIG)
-		err_set(err, EFBIG, "%s: larger than %d MiB: not a domain XML", cmd_shown(path), DOMXML_MAX >> 20);
+		err_set(err, EFBIG, "%s: larger than %zu MiB: not a domain XML", cmd_shown(path), max >> 20);
 	else
 		err_sys(err, -r, "%s", cmd_shown(path));
 	return CMD_USAGE;

@@ -23,10 +23,12 @@
 /* The command line; the operands are those of the sub-command. */
 struct cmd_call {
 	struct args args;
-	const char *type, *op, *grace, *connect, *since;
+	const char *type; /* an id, or until cmd_open() a name */
+	const char *op, *grace, *connect, *since, *hostname;
+	const char *against;               /* --check: what is compared */
 	const char *domain, *pgpu, *state; /* filters, as type is one */
 	struct table_options table;
-	bool json, all, in_place, dry_run, persistent, qemu;
+	bool json, all, in_place, dry_run, persistent, qemu, write, watch;
 };
 
 /* The options that a sub-command takes, beside those of all. */
@@ -48,6 +50,10 @@ enum {
 	CMD_NO_HEADINGS = 16384,
 	CMD_GRACE = 32768,
 	CMD_SINCE = 65536,
+	CMD_HOSTNAME = 131072,
+	CMD_CHECK = 262144,
+	CMD_INIT_WRITE = 524288,
+	CMD_WATCH = 1048576,
 	CMD_TABLE = CMD_JSON | CMD_OUTPUT | CMD_SORT | CMD_NO_HEADINGS, /* a table, or JSON */
 };
 
@@ -68,6 +74,7 @@ enum { CMD_DONE = 0, CMD_FAILED = 1, CMD_USAGE = ARGS_EXIT_USAGE };
 
 struct cmd;
 struct gc;
+struct gc_item;
 
 struct command {
 	const char *name;
@@ -82,26 +89,33 @@ struct command {
 };
 
 extern const struct command cmd_status, cmd_list, cmd_types, cmd_inventory, cmd_plan, cmd_rewrite, cmd_check, cmd_gc,
-	cmd_release, cmd_attach, cmd_detach, cmd_suspend, cmd_resume, cmd_retype, cmd_show, cmd_log, cmd_metrics;
+	cmd_release, cmd_attach, cmd_detach, cmd_suspend, cmd_resume, cmd_retype, cmd_show, cmd_log, cmd_metrics,
+	cmd_export, cmd_init;
 
 /* The host, its configuration and its leases, for a sub-command. */
 struct cmd {
-	const struct cmd_call *call;
+	struct cmd_call *call;
 	struct host host;
 	struct config config; /* the defaults where there is none */
 	bool has_config;
 	bool wrong_config;                                   /* there is one, with an error */
 	char why_no_config[sizeof(((struct err *)0)->text)]; /* has_config false: why */
 	struct store store;
-	struct hotplug hp; /* CMD_LIBVIRT */
+	struct hotplug hp;      /* CMD_LIBVIRT */
+	char type[TYPE_SIZE];   /* that the command line names */
+	bool has_type;          /* --type is one of the configuration or of this host */
+	char pgpu[PARENT_SIZE]; /* that `show` is asked for */
 };
 
 /* A store that was not opened: store_close() is safe on it. */
 #define CMD_NO_STORE ((struct store){ .run = -1, .leases = -1, .seen = -1, .affinity = -1, .lock = -1 })
 
-/* Opens what is needed; cmd_close() also after a failure. */
-int cmd_open(struct cmd *cmd, const struct cmd_call *call, unsigned int needs, struct err *err);
+/* Opens what is needed, and turns the name of a type into its id in *call; cmd_close() also after a failure. */
+int cmd_open(struct cmd *cmd, struct cmd_call *call, unsigned int needs, struct err *err);
 void cmd_close(struct cmd *cmd);
+
+/* What CMD_LIBVIRT does: connects, and finds the domain that the first operand names. */
+int cmd_open_domain(struct cmd *cmd, struct err *err);
 
 /*
  * All cards with all their types, the pool and the leases that count, as a plan sees them. survey_end() also after a
@@ -116,9 +130,18 @@ struct gc cmd_gc_pass(struct cmd *cmd);
 int cmd_check_grace(const struct cmd_call *call, struct err *err);
 void cmd_take_grace(struct cmd *cmd);
 
+/* What happens to an item, or did: "remove", "removed", "drop", ... */
+const char *cmd_gc_outcome(const struct gc_item *item);
+
 /* What a pass did about each vGPU, and why, as a table. */
 extern const struct table_layout cmd_gc_layout;
 void cmd_gc_table(const struct cmd_call *call, const struct gc *pass);
+
+/* The host's type that was meant, by its id or name: "; similar: TYPE", or "" where none is similar. */
+const char *cmd_similar_type(const struct cmd *cmd, const char *word, char buf[TYPE_NAME_SIZE + 16]);
+
+/* A --type that neither the configuration nor the host nor a lease has is mostly a typo, and an error. */
+int cmd_check_type(const struct cmd *cmd, struct err *err);
 
 /* Can a word be what its kind says? ID, PGPU, TYPE and STATE are checked. */
 int cmd_check_word(const char *kind, const char *word, struct err *err);
@@ -141,5 +164,5 @@ void cmd_json_error(const struct err *err);
 /* What an operand FILE is called in messages: "-" is standard input. */
 const char *cmd_shown(const char *path);
 
-/* Reads a domain's XML from a file, "-" is standard input; the caller frees *xml. 0, or CMD_USAGE. */
-int cmd_read_xml(const char *path, char **xml, size_t *len, struct err *err);
+/* Reads a domain's XML of at most `max` bytes, "-" is standard input; the caller frees *xml. 0, or CMD_USAGE. */
+int cmd_read_xml(const char *path, size_t max, char **xml, size_t *len, struct err *err);

@@ -4,7 +4,18 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "cli/cmd.h"
+#include "cli/progress.h"
+
+/* By its id or class: cmd_open() has made an id of a name. */
+static bool is_enabled(const struct config *config, const char *type)
+{
+	for (size_t i = 0; i < config->nsections; i++)
+		if (strcmp(config->sections[i].type, type) == 0 || strcmp(config->sections[i].class, type) == 0)
+			return true;
+	return false;
+}
 
 /* Which type, where nobody says it and there are several? */
 static int check_type(const struct cmd *cmd, struct err *err)
@@ -12,24 +23,35 @@ static int check_type(const struct cmd *cmd, struct err *err)
 	char list[1024] = "";
 	int types = 0;
 
-	for (size_t i = 0; i < cmd->config.nsections; i++) {
-		const struct section *section = &cmd->config.sections[i];
-		size_t n = strlen(list);
-
-		snprintf(list + n, sizeof(list) - n, "%s%s", types++ ? ", " : "", section->type);
-	}
-	if (cmd->call->type || types == 1)
+	for (size_t i = 0; i < cmd->config.nsections; i++)
+		text_add(list, sizeof(list), "%s%s", types++ ? ", " : "", cmd->config.sections[i].type);
+	if (cmd->call->type ? is_enabled(&cmd->config, cmd->call->type) : types == 1)
 		return 0;
+	if (cmd->call->type && cmd_check_type(cmd, err) < 0)
+		return -err->code;
+	if (cmd->call->type)
+		return err_set(err, ENOENT, "--type %s: not enabled; enabled: %s", cmd->call->type,
+			       types ? list : "(none)");
 	return err_set(err, EINVAL, "no type given: use --type with one of %s", types ? list : "(the pool has none)");
 }
 
 static int attach(struct cmd *cmd, struct err *err)
 {
 	struct lease lease = { 0 };
+	int r;
 
-	if (check_type(cmd, err) < 0 ||
-	    hotplug_attach(&cmd->hp, cmd->call->type, cmd->call->persistent, &lease, err) < 0)
+	if (check_type(cmd, err) < 0)
 		return -err->code;
+	struct progress progress = progress_begin(cmd, "attaching a vGPU to domain %s", cmd->hp.domain.name);
+	r = hotplug_attach(&cmd->hp, cmd->call->type, cmd->call->persistent, &lease, err);
+	progress_end(&progress);
+	if (r < 0)
+		return r;
+	if (cmd->call->dry_run) {
+		out_say("attach it to domain %s%s", cmd->hp.domain.name,
+			cmd->call->persistent ? ", and add it to its definition" : "");
+		return CMD_DONE;
+	}
 	out_say("attached %s, %s on %s, to domain %s", lease.vgpu.id, lease.vgpu.type, lease.vgpu.parent,
 		cmd->hp.domain.name);
 	return CMD_DONE;
@@ -38,30 +60,41 @@ static int attach(struct cmd *cmd, struct err *err)
 static int detach(struct cmd *cmd, struct err *err)
 {
 	char id[ID_SIZE];
+	int r;
 
 	id_parse(id, cmd->call->args.operands[1]);
-	if (hotplug_detach(&cmd->hp, id, cmd->call->persistent, err) < 0)
-		return -err->code;
-	out_say("detached %s from domain %s", id, cmd->hp.domain.name);
+	struct progress progress = progress_begin(cmd, "detaching %s from domain %s", id, cmd->hp.domain.name);
+	r = hotplug_detach(&cmd->hp, id, cmd->call->persistent, err);
+	progress_end(&progress);
+	if (r < 0)
+		return r;
+	if (!cmd->call->dry_run)
+		out_say("detached %s from domain %s", id, cmd->hp.domain.name);
 	return CMD_DONE;
 }
 
 static int suspend(struct cmd *cmd, struct err *err)
 {
+	struct progress progress = progress_begin(cmd, "suspending domain %s", cmd->hp.domain.name);
 	size_t n;
+	int r = hotplug_suspend(&cmd->hp, &n, err);
 
-	if (hotplug_suspend(&cmd->hp, &n, err) < 0)
-		return -err->code;
+	progress_end(&progress);
+	if (r < 0)
+		return r;
 	out_say("suspended domain %s: %zu vGPU%s released", cmd->hp.domain.name, n, n == 1 ? "" : "s");
 	return CMD_DONE;
 }
 
 static int resume(struct cmd *cmd, struct err *err)
 {
+	struct progress progress = progress_begin(cmd, "resuming domain %s", cmd->hp.domain.name);
 	size_t n;
+	int r = hotplug_resume(&cmd->hp, &n, err);
 
-	if (hotplug_resume(&cmd->hp, &n, err) < 0)
-		return -err->code;
+	progress_end(&progress);
+	if (r < 0)
+		return r;
 	out_say("resumed domain %s: %zu vGPU%s attached", cmd->hp.domain.name, n, n == 1 ? "" : "s");
 	return CMD_DONE;
 }
@@ -69,13 +102,14 @@ static int resume(struct cmd *cmd, struct err *err)
 const struct command cmd_attach = {
 	.name = "attach",
 	.operand = "DOMAIN",
-	.options = CMD_TYPE | CMD_PERSISTENT | CMD_CONNECT,
+	.options = CMD_DRY_RUN | CMD_TYPE | CMD_PERSISTENT | CMD_CONNECT,
 	.summary = "Lease one more vGPU for a running domain, and attach it",
 	.help = "The pool, the quota and the placement apply as at a start; if no capacity is\n"
 		"available, the command is refused. --type is an id, a name or a class; it is\n"
 		"optional if the pool has only one type. --persistent also adds the vGPU to the\n"
 		"domain's definition. A failed attach is undone.\n",
 	.needs = CMD_WRITE | CMD_LIBVIRT | CMD_CONFIG_MUST,
+	.check = cmd_check_filters,
 	.run = attach,
 };
 
@@ -83,7 +117,7 @@ const struct command cmd_detach = {
 	.name = "detach",
 	.operand = "DOMAIN",
 	.second = "ID",
-	.options = CMD_PERSISTENT | CMD_CONNECT,
+	.options = CMD_DRY_RUN | CMD_PERSISTENT | CMD_CONNECT,
 	.summary = "Detach a vGPU from a running domain, and release it",
 	.help = "Wait up to release_timeout until QEMU reports that the guest has released the\n"
 		"device. If it does not, the lease is kept; the device handler or another detach\n"

@@ -13,6 +13,8 @@ static void print_json(const struct check *check)
 
 	cmd_json_begin(&json, NULL);
 	json_out_bool(&json, "ok", check->count[CHECK_FAIL] == 0);
+	json_out_number(&json, "pgpus", (long)check->ncards);
+	json_out_number(&json, "pgpus_in_pool", (long)check->npool);
 	json_out_array(&json, "checks");
 	for (size_t i = 0; i < check->n; i++)
 		out_json_finding(&json, &check->findings[i]);

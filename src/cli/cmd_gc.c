@@ -10,8 +10,7 @@
 #include "cli/table.h"
 #include "ops/gc.h"
 
-/* What happens to an item, or did: "remove", "removed", "drop", ... */
-static const char *outcome_word(const struct gc_item *item)
+const char *cmd_gc_outcome(const struct gc_item *item)
 {
 	switch (item->outcome) {
 	case GC_GOES:
@@ -40,7 +39,7 @@ void cmd_gc_table(const struct cmd_call *call, const struct gc *pass)
 	for (size_t i = 0; i < pass->n; i++) {
 		const struct gc_item *item = &pass->items[i];
 
-		table_coloured(&table, outcome_word(item), item->outcome == GC_FAILED ? TERM_RED : "");
+		table_coloured(&table, cmd_gc_outcome(item), item->outcome == GC_FAILED ? TERM_RED : "");
 		table_row(&table, item->vgpu.id, item->vgpu.type, item->vgpu.parent);
 		out_table_state(&table, item->leased ? &item->lease : NULL);
 		table_row(&table, item->lease.name);
@@ -62,37 +61,13 @@ static void print_json(const struct cmd *cmd, const struct gc *pass)
 		json_out_object(&json, NULL);
 		out_json_vgpu(&json, &item->vgpu);
 		out_json_lease(&json, item->leased ? &item->lease : NULL);
-		json_out_string(&json, "outcome", outcome_word(item));
+		json_out_string(&json, "outcome", cmd_gc_outcome(item));
 		json_out_string(&json, "reason", item->why);
 		json_out_text(&json, "error", item->trouble);
 		json_out_close(&json);
 	}
 	json_out_close(&json);
 	json_out_end(&json);
-}
-
-/* Is there, or could there be, a vGPU of this type here? A typo would find nothing to do. */
-static int check_type(const struct cmd *cmd, const char *type, struct err *err)
-{
-	autofree struct inv_name *known = NULL;
-	size_t n;
-	struct leases leases;
-	bool found = config_section(&cmd->config, type);
-
-	if (inventory_names(&cmd->host, INV_ALL, &known, &n, err) < 0)
-		return -err->code;
-	for (size_t i = 0; i < n; i++)
-		found |= strcmp(known[i].id, type) == 0;
-	if (found)
-		return 0;
-	if (lease_list(&cmd->store, &leases, err) < 0)
-		return -err->code;
-	for (size_t i = 0; i < leases.n; i++)
-		found |= strcmp(leases.list[i].vgpu.type, type) == 0;
-	lease_list_free(&leases);
-	return found ? 0
-		     : err_set(err, ENOENT, "--type %s: no such type on this host; 'vgpu-lease types' lists them",
-			       type);
 }
 
 static int run(struct cmd *cmd, struct err *err)
@@ -103,7 +78,7 @@ static int run(struct cmd *cmd, struct err *err)
 	cmd_take_grace(cmd);
 	pass.type = cmd->call->type;
 	pass.dry = cmd->call->dry_run;
-	if ((pass.type && check_type(cmd, pass.type, err) < 0) || gc_run(&pass, err) < 0)
+	if (cmd_check_type(cmd, err) < 0 || gc_run(&pass, err) < 0)
 		return -err->code;
 	if (pass.garbage)
 		out_warn("%d invalid file%s in /run/vgpu-lease/leases%s", pass.garbage, pass.garbage == 1 ? "" : "s",

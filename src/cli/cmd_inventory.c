@@ -70,17 +70,15 @@ static void print(const struct cmd *cmd, const struct survey *survey, const stru
 
 static int run(struct cmd *cmd, struct err *err)
 {
-	struct survey survey = { 0 };
+	autosurvey struct survey survey = { 0 };
 	autofree struct card_row *rows = NULL;
 	size_t n = 0;
-	int r = cmd_survey(cmd, &survey, err);
 
-	if (r == 0)
-		r = cards_find(cmd, &survey, &rows, &n, err);
-	if (r == 0)
-		print(cmd, &survey, rows, n);
-	survey_end(&survey);
-	return r;
+	if (cmd_survey(cmd, &survey, err) < 0 || cmd_check_type(cmd, err) < 0 ||
+	    cards_find(cmd, &survey, &rows, &n, err) < 0)
+		return -err->code;
+	print(cmd, &survey, rows, n);
+	return CMD_DONE;
 }
 
 const struct command cmd_inventory = {

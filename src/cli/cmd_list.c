@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/auto.h"
+#include "cli/cards.h"
 #include "cli/cmd.h"
 #include "cli/table.h"
 #include "ops/gc.h"
@@ -48,7 +50,7 @@ static void print_json(const struct cmd *cmd, const struct leases *leases, const
 		json_out_object(&json, NULL);
 		out_json_vgpu(&json, &l->vgpu);
 		json_out_string(&json, "uuid", l->vgpu.framework == FW_MDEV ? l->vgpu.id : NULL);
-		out_json_lease_row(&json, l);
+		out_json_lease_row(&json, l, l->framebuffer_mib);
 		json_out_string(&json, "note", note_of(verdict_on(verdicts, l->vgpu.id), note));
 		json_out_close(&json);
 	}
@@ -57,9 +59,10 @@ static void print_json(const struct cmd *cmd, const struct leases *leases, const
 }
 
 static const struct table_layout layout = {
-	.columns = { COL_ID, COL_TYPE, COL_PARENT, COL_STATE, COL_ORIGIN, COL_AGE, COL_DOMAIN, COL_NOTE },
+	.columns = { COL_ID, COL_TYPE, COL_PARENT, COL_STATE, COL_ORIGIN, COL_AGE, COL_DOMAIN, COL_INSTANCE, COL_NOTE },
 	.more = { COL_PGPU, COL_NUMA, COL_FRAMEBUFFER, COL_FRAMEWORK, COL_PROJECT, COL_SINCE },
-	.narrow = { COL_ORIGIN, COL_PARENT, COL_AGE },
+	.narrow = { COL_ORIGIN, COL_PARENT, COL_AGE, COL_INSTANCE },
+	.if_any = COL_INSTANCE,
 };
 
 static void print_table(const struct cmd_call *call, const struct leases *leases, const struct gc *verdicts)
@@ -77,7 +80,7 @@ static void print_table(const struct cmd_call *call, const struct leases *leases
 		out_age(age, l->since_ms);
 		table_row(&table, l->vgpu.id, l->vgpu.type, l->vgpu.parent);
 		out_table_state(&table, l);
-		table_row(&table, lease_origin_word(l->origin), age, l->name,
+		table_row(&table, lease_origin_word(l->origin), age, l->name, l->instance,
 			  note_of(verdict_on(verdicts, l->vgpu.id), note), l->vgpu.pgpu);
 		table_number(&table, l->numa);
 		table_number(&table, l->framebuffer_mib);
@@ -86,13 +89,27 @@ static void print_table(const struct cmd_call *call, const struct leases *leases
 	table_end(&table, stdout, term_stdout());
 }
 
+/* An address that neither the host nor a lease has is mostly a typo, and an error. */
+static int check_pgpu(struct cmd *cmd, const struct leases *leases, struct err *err)
+{
+	autosurvey struct survey survey = { 0 };
+	autofree struct card_row *rows = NULL;
+	size_t n;
+
+	for (size_t i = 0; i < leases->n; i++)
+		if (pool_address_is(cmd->call->pgpu, leases->list[i].vgpu.pgpu))
+			return 0;
+	return cmd_survey(cmd, &survey, err) < 0 ? -err->code : cards_find(cmd, &survey, &rows, &n, err);
+}
+
 static int run(struct cmd *cmd, struct err *err)
 {
 	struct gc verdicts = cmd_gc_pass(cmd);
-	struct leases leases;
+	autoleases struct leases leases = { 0 };
 	struct err why = { 0 };
 
-	if (lease_list(&cmd->store, &leases, err) < 0)
+	if (lease_list(&cmd->store, &leases, err) < 0 || cmd_check_type(cmd, err) < 0 ||
+	    (cmd->call->pgpu && check_pgpu(cmd, &leases, err) < 0))
 		return -err->code;
 	if (leases.garbage)
 		out_warn("%d invalid file%s in /run/vgpu-lease/leases; run 'vgpu-lease gc' to set them aside",
@@ -104,7 +121,6 @@ static int run(struct cmd *cmd, struct err *err)
 	else
 		print_table(cmd->call, &leases, &verdicts);
 	gc_free(&verdicts);
-	lease_list_free(&leases);
 	return CMD_DONE;
 }
 
@@ -116,8 +132,9 @@ const struct command cmd_list = {
 		"creating, active or releasing (to be released when no process has the device\n"
 		"open). ORIGIN is created (by the hook, which removes the device on release) or\n"
 		"adopted (the device existed before, or belongs to mdevctl or Nova, and is kept).\n"
-		"AGE is how long the lease has been in its state. NOTE shows problems. -o also\n"
-		"takes PGPU, NUMA, MIB (of framebuffer), FRAMEWORK, PROJECT and SINCE.\n",
+		"AGE is how long the lease has been in its state. INSTANCE is Nova's name of the\n"
+		"domain, and is omitted where there is none. NOTE shows problems. -o also takes\n"
+		"PGPU, NUMA, MIB (of framebuffer), FRAMEWORK, PROJECT and SINCE.\n",
 	.table = &layout,
 	.check = cmd_check_filters,
 	.run = run,

@@ -6,11 +6,14 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/mem.h"
 #include "cli/cmd.h"
 #include "cli/diff.h"
 #include "ops/preview.h"
 #include "survey/hostdev_filter.h"
 #include "survey/remark.h"
+
+enum { FILE_MAX = 64 << 20 };
 
 /* A plan in the making, and all that it rests on. */
 struct planning {
@@ -20,6 +23,8 @@ struct planning {
 	struct preview preview;
 	char *xml; /* as it came */
 	size_t len;
+	bool large; /* not parsed, but for its hostdevs */
+	char *who;  /* the domain, or the file of one that is not known */
 };
 
 static const struct operation {
@@ -64,10 +69,12 @@ static void print_text(const struct planning *p)
 
 static void json_steps(struct json_out *json, const struct planning *p)
 {
+	const struct request *request = p->lifecycle.request;
+
 	json_out_array(json, "steps");
-	for (size_t i = 0; i < p->preview.plan.nsteps; i++) {
+	for (size_t i = 0; request && i < p->preview.plan.nsteps; i++) {
 		const struct step *step = &p->preview.plan.steps[i];
-		const char *asked = p->lifecycle.request->vgpus[i].id;
+		const char *asked = request->vgpus[i].id;
 
 		json_out_object(json, NULL);
 		json_out_string(json, "action", preview_word(&p->preview, step));
@@ -119,14 +126,12 @@ static void print_json(const struct planning *p, const char *refusal)
 	struct json_out json;
 	autofree char *diff = NULL;
 	size_t len;
-	FILE *memory = open_memstream(&diff, &len);
+	FILE *memory = mem_open(&diff, &len);
 
-	if (!memory)
-		abort();
 	print_diff(p, memory);
-	fclose(memory);
+	mem_close(memory);
 	cmd_json_begin(&json, NULL);
-	if (request)
+	if (request && !p->large)
 		out_json_domain(&json, request->uuid, request->name);
 	else
 		json_out_string(&json, "domain", NULL);
@@ -155,8 +160,11 @@ static int decide(struct planning *p, enum plan_mode mode, struct domxml **doc, 
 {
 	struct cmd *cmd = p->cmd;
 
-	if (domxml_parse(doc, p->xml, p->len, DOMXML_FILE | DOMXML_ALL_PCI | DOMXML_REMARKS, err) < 0)
-		return -err->code;
+	const int flags = DOMXML_FILE | DOMXML_ALL_PCI | DOMXML_REMARKS;
+	int r = p->large ? domxml_hostdevs(doc, p->xml, p->len, err) : domxml_parse(doc, p->xml, p->len, flags, err);
+
+	if (r < 0)
+		return r;
 	p->lifecycle = (struct lifecycle){ .host = &cmd->host,
 					   .config = cmd->has_config ? &cmd->config : NULL,
 					   .policy = &cmd->config.policy,
@@ -169,10 +177,10 @@ static int decide(struct planning *p, enum plan_mode mode, struct domxml **doc, 
 		return -err->code;
 	if (!p->lifecycle.request->nvgpus)
 		return 0;
-	if (preview_make(&p->preview, &p->lifecycle, mode, err) < 0)
-		return -err->code;
+	if (p->large)
+		return domxml_too_large(*doc, err);
 	/* Why it would be refused is in the error; what can be told of it is there in any case. */
-	return preview_rewrite(&p->preview, err);
+	return preview_decide(&p->preview, &p->lifecycle, mode, err);
 }
 
 static void warn(void *arg, const char *text, const char *fix)
@@ -190,7 +198,7 @@ static void print(const struct planning *p, const char *refusal)
 	if (p->cmd->call->json)
 		print_json(p, refusal);
 	else if (request && request->nvgpus == 0)
-		out_say("domain %s has no vGPU: nothing to do", request->name);
+		out_say("%s has no vGPU: nothing to do", p->who);
 	else if (!refusal && p->preview.plan.nsteps == 0)
 		out_say("domain %s: vGPUs not changed by %s: %s", request->name, p->op, p->cmd->why_no_config);
 	else if (request && p->preview.survey.request)
@@ -207,18 +215,20 @@ static int run(struct cmd *cmd, struct err *err)
 	struct domxml *doc = NULL;
 	int r;
 
-	if (!operation || cmd_read_xml(path, &p.xml, &p.len, err) != 0)
+	if (!operation || cmd_read_xml(path, FILE_MAX, &p.xml, &p.len, err) != 0)
 		return CMD_USAGE;
 	p.op = operation->name;
+	p.large = p.len > DOMXML_MAX;
 	r = decide(&p, operation->mode, &doc, err);
+	p.who = p.large || !p.lifecycle.request ? mem_strdup(p.file)
+						: mem_format("domain %s", p.lifecycle.request->name);
 	print(&p, r < 0 ? err->text : NULL);
-	if (r < 0 && p.lifecycle.request)
-		err_in(err, "domain %s: %s would be refused", p.lifecycle.request->name, p.op);
-	else if (r < 0)
-		err_in(err, "%s: %s would be refused", p.file, p.op);
+	if (r < 0)
+		err_in(err, "%s: %s would be refused", p.who, p.op);
 	preview_end(&p.preview);
 	domxml_free(doc);
 	free(p.xml);
+	free(p.who);
 	return r;
 }
 

@@ -11,17 +11,16 @@
 #include "state/lease_store.h"
 #include "model/event.h"
 #include "host/libvirt_files.h"
+#include "ops/preview.h"
 #include "survey/reclaim.h"
 
 static int find(struct cmd *cmd, const char *id, struct lease *lease, struct err *err)
 {
 	const struct vgpu_ref vgpu = kernel_vgpu(id);
-	int r = store_lock(&cmd->store, cmd->config.policy.lock_timeout_s * 1000, err);
+	int wait_ms = cmd->config.policy.lock_timeout_s * 1000;
+	int r = cmd->call->dry_run ? lease_get(&cmd->store, id, lease, err)
+				   : lease_get_locked(&cmd->store, wait_ms, id, lease, err);
 
-	if (r < 0)
-		return r;
-	r = lease_get(&cmd->store, id, lease, err);
-	store_unlock(&cmd->store);
 	if (r != 0)
 		return r < 0 ? r : 0;
 	if (kernel_exists(&cmd->host, &vgpu) == 1)
@@ -43,8 +42,10 @@ static int check_unused(const struct cmd *cmd, const struct lease *lease, struct
 
 	vfio_users_free(users);
 	if (r == 1)
-		return err_set(err, EBUSY, "%s: held open by process %d for domain %s; shut down the domain first",
-			       lease->vgpu.id, (int)pid, lease->name);
+		return err_set(err, EBUSY, "%s: held open by process %d for domain %s%s", lease->vgpu.id, (int)pid,
+			       lease->name,
+			       lease->state == LEASE_RELEASING ? ", which has ended; end that process first"
+							       : "; shut down the domain first");
 	if (r < 0)
 		return r;
 	if (lease->state == LEASE_CREATING && reclaim_at_work(&cmd->store, lease))
@@ -80,12 +81,15 @@ static int run(struct cmd *cmd, struct err *err)
 	id_parse(id, cmd->call->args.operands[0]);
 	if (find(cmd, id, &lease, err) < 0 || check_unused(cmd, &lease, err) < 0)
 		return -err->code;
+	if (cmd->call->dry_run)
+		return preview_release(stdout, &cmd->store, lease.domain, id, err);
 	return release(cmd, &lease, err);
 }
 
 const struct command cmd_release = {
 	.name = "release",
 	.operand = "ID",
+	.options = CMD_DRY_RUN,
 	.summary = "Release a vGPU by hand",
 	.help = "ID is shown by 'vgpu-lease list'. A created device is removed together with its\n"
 		"lease; for an adopted device, only the lease is removed. If a process has the\n"

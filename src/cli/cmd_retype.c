@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "cli/cmd.h"
+#include "base/text.h"
+#include "cli/cards.h"
+#include "cli/progress.h"
 #include "ops/gc.h"
 #include "host/libvirt_files.h"
 #include "host/mdevctl_files.h"
@@ -14,14 +16,10 @@
 /* The card by its address, or as Nova names a virtual one. */
 static int find_card(const struct survey *survey, const char *name, struct err *err)
 {
-	char reason[REASON_SIZE], parent[PARENT_SIZE];
-
 	for (size_t i = 0; i < survey->inv.npgpus; i++)
 		if (pool_address_is(name, survey->inv.pgpus[i].address))
 			return (int)i;
-	parent_parse(parent, name);
-	inventory_explain_card(survey->host, parent, false, reason);
-	return err_set(err, ENOENT, "%s: %s", name, reason);
+	return cards_refuse(survey, name, err);
 }
 
 static int check_offer(const struct survey *survey, int pgpu, const char *type, struct err *err)
@@ -32,11 +30,8 @@ static int check_offer(const struct survey *survey, int pgpu, const char *type, 
 	/* What it makes may come to light when it is empty: till then what the configuration says counts. */
 	if (inventory_offer(&survey->inv, pgpu, type) || card->types_hid)
 		return 0;
-	for (size_t i = 0; i < card->noffers; i++) {
-		size_t n = strlen(list);
-
-		snprintf(list + n, sizeof(list) - n, "%s%s", n ? ", " : "", survey->inv.types[card->offers[i].type].id);
-	}
+	for (size_t i = 0; i < card->noffers; i++)
+		text_add(list, sizeof(list), "%s%s", i ? ", " : "", survey->inv.types[card->offers[i].type].id);
 	return err_set(err, ENOENT, "%s does not provide %s; its types: %s", card->address, type,
 		       *list ? list : "(none)");
 }
@@ -47,8 +42,7 @@ static int check_config(const struct survey *survey, int pgpu, const char *type,
 	const char *address = survey->inv.pgpus[pgpu].address;
 	const struct section *now = survey->pool.cards[pgpu].section, *then = config_section(survey->config, type);
 	const struct section *section = now ? now : then;
-	const char *file;
-	int line;
+	struct place at;
 
 	if (pool_serves(&survey->pool, pgpu, type))
 		return 0;
@@ -57,16 +51,14 @@ static int check_config(const struct survey *survey, int pgpu, const char *type,
 			       "%s is not enabled: add it to enabled_mdev_types and to a section [mdev_%s] with "
 			       "device_addresses = %s, then run this command again",
 			       type, type, address);
-	/* Of a type that has no section: where it is enabled. */
-	file = section->line ? section->file : section->enabled_at.file;
-	line = section->line ? section->line : section->enabled_at.line;
+	at = config_section_place(section);
 	if (now)
 		return err_set(err, EPERM,
 			       "%s:%d: %s is configured for %s: move it to [mdev_%s], then run this command again",
-			       file, line, address, now->type, type);
+			       at.file, at.line, address, now->type, type);
 	return err_set(err, EPERM,
 		       "%s:%d: %s is not configured for %s (%s): add it to [mdev_%s], then run this command again",
-		       file, line, address, type, survey->pool.cards[pgpu].reason, type);
+		       at.file, at.line, address, type, survey->pool.cards[pgpu].reason, type);
 }
 
 /* A leased vGPU of another type keeps the card as it is; else what may go, goes. */
@@ -79,8 +71,11 @@ static int release_others(struct cmd *cmd, const char *pgpu, const char *type, s
 	pass.kept_type = type;
 	pass.unless_leased = true;
 	pass.dry = cmd->call->dry_run;
-	if (gc_run(&pass, err) < 0)
-		return -err->code;
+	struct progress progress = progress_begin(cmd, "removing vGPUs from %s", pgpu);
+	int r = gc_run(&pass, err);
+	progress_end(&progress);
+	if (r < 0)
+		return r;
 	for (size_t i = 0; i < pass.n; i++)
 		blocks += pass.items[i].outcome == GC_STAYS || pass.items[i].outcome == GC_FAILED;
 	if (pass.n)
@@ -140,36 +135,28 @@ static int say_free(struct survey *survey, const char *address, const char *type
 	return 0;
 }
 
-static int retype(struct cmd *cmd, struct survey *survey, struct err *err)
+static int run(struct cmd *cmd, struct err *err)
 {
+	autosurvey struct survey survey = { 0 };
 	char type[TYPE_SIZE], address[PARENT_SIZE];
 	int pgpu;
 
-	type_parse(type, cmd->call->args.operands[1]);
-	if (cmd_survey(cmd, survey, err) < 0)
+	text_copy(type, sizeof(type), cmd->call->type);
+	if (cmd_survey(cmd, &survey, err) < 0)
 		return -err->code;
-	pgpu = find_card(survey, cmd->call->args.operands[0], err);
+	pgpu = find_card(&survey, cmd->call->args.operands[0], err);
 	if (pgpu < 0)
 		return pgpu;
 	/* The survey is made anew in the end. */
-	memcpy(address, survey->inv.pgpus[pgpu].address, sizeof(address));
+	memcpy(address, survey.inv.pgpus[pgpu].address, sizeof(address));
 	cmd_take_grace(cmd);
-	if (check_offer(survey, pgpu, type, err) < 0 || check_config(survey, pgpu, type, err) < 0 ||
-	    name_definitions(survey, pgpu, type, err) < 0 || release_others(cmd, address, type, err) < 0)
+	if (check_offer(&survey, pgpu, type, err) < 0 || check_config(&survey, pgpu, type, err) < 0 ||
+	    name_definitions(&survey, pgpu, type, err) < 0 || release_others(cmd, address, type, err) < 0)
 		return -err->code;
 	if (!cmd->call->dry_run)
-		return say_free(survey, address, type, err);
+		return say_free(&survey, address, type, err);
 	out_say("%s would be free for %s", address, type);
 	return 0;
-}
-
-static int run(struct cmd *cmd, struct err *err)
-{
-	struct survey survey = { 0 };
-	int r = retype(cmd, &survey, err);
-
-	survey_end(&survey);
-	return r;
 }
 
 const struct command cmd_retype = {

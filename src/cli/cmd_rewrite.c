@@ -16,6 +16,7 @@
 #include "domain/domxml.h"
 #include "base/file.h"
 #include "base/ident.h"
+#include "base/mem.h"
 #include "ops/rewrite.h"
 
 /* A host that cannot be looked at, or that has no configuration, is not asked: no error. */
@@ -86,7 +87,7 @@ static int unreadable(const char *shown, int code, struct err *err)
 static int in_place(struct cmd *cmd, struct rewrite *rewrite, struct err *err)
 {
 	const char *shown = cmd->call->args.operands[0];
-	autofree char *path = realpath(shown, NULL), *dirname = path ? strdup(path) : NULL, *xml = NULL;
+	autofree char *path = realpath(shown, NULL), *dirname = path ? mem_strdup(path) : NULL, *xml = NULL;
 	char *base = dirname ? strrchr(dirname, '/') : NULL;
 	struct stat was;
 	size_t len = 0;
@@ -121,7 +122,7 @@ static int to_stdout(struct cmd *cmd, struct rewrite *rewrite, struct err *err)
 {
 	autofree char *xml = NULL;
 	size_t len;
-	int r = cmd_read_xml(cmd->call->args.operands[0], &xml, &len, err);
+	int r = cmd_read_xml(cmd->call->args.operands[0], DOMXML_MAX, &xml, &len, err);
 
 	if (r == 0)
 		r = make(rewrite, cmd, xml, len, err);

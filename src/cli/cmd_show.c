@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* vgpu-lease show DOMAIN: what libvirt, the leases, the kernel and QEMU say of a domain's vGPUs. */
+/*
+ * vgpu-lease show OBJECT: what libvirt, the leases, the kernel and QEMU say of a domain's vGPUs; of a vGPU or a pGPU
+ * see show_object.c.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,10 +10,10 @@
 
 #include "base/auto.h"
 #include "base/file.h"
+#include "base/mem.h"
 #include "base/text.h"
-#include "cli/cmd.h"
+#include "cli/show.h"
 #include "cli/table.h"
-#include "device/kernel.h"
 #include "domain/domxml.h"
 #include "host/inventory.h"
 #include "host/vfio_users.h"
@@ -68,12 +71,12 @@ static int read_side(struct show *show, const char *xml, struct domxml **doc, st
 
 static int look(struct show *show, struct err *err)
 {
-	static const char *const no_types[] = { NULL };
 	const struct hotplug *hp = &show->cmd->hp;
 	const struct virt_domain *domain = show->domain;
-	const struct inv_query query = {
-		.frameworks = INV_ALL, .types = no_types, .vf_name = hp->config ? pool_vf_name : NULL, .arg = hp->config
-	};
+	const struct inv_query query = { .frameworks = INV_ALL,
+					 .types = inv_no_types,
+					 .vf_name = hp->config ? pool_vf_name : NULL,
+					 .arg = hp->config };
 
 	if (lease_list(hp->store, &show->leases, err) < 0)
 		return -err->code;
@@ -89,19 +92,6 @@ static int look(struct show *show, struct err *err)
 	show->users = vfio_users_read(hp->host, host_now_ms() + LOOK_MS);
 	show->qemu = domain->running ? qemu_pid(hp->host, domain->name) : 0;
 	return 0;
-}
-
-/* A VF without a type is a vGPU only as a plain one, as its lease says, or its card. */
-static bool is_there(const struct show *show, const char *id, const struct lease *lease)
-{
-	int vf = inventory_parent(&show->inv, id);
-	struct err ignored;
-
-	if (inventory_device(&show->inv, id))
-		return true;
-	if (!lease)
-		return vf != UNKNOWN && show->inv.pgpus[show->inv.parents[vf].pgpu].framework == FW_VF;
-	return lease->vgpu.framework == FW_VF && kernel_available(&show->cmd->host, &lease->vgpu, &ignored) == 1;
 }
 
 static void add_view(struct show *show, const char *id)
@@ -123,10 +113,11 @@ static void add_view(struct show *show, const char *id)
 				  .config = find_req(show->config, id),
 				  .taken = find_req(show->suspended, id),
 				  .lease = lease,
-				  .exists = is_there(show, id, lease),
+				  .exists = show_exists(&show->cmd->host, &show->inv, id, lease),
 				  .type = device ? device->vgpu.type : "",
 				  .parent = device ? device->vgpu.parent : "",
-				  .qemu = show->qemu };
+				  .qemu = show->qemu,
+				  .exiting = host_process_exits(show->qemu) };
 	view->open = vfio_users_open(show->users, &show->cmd->host, id, &view->by, &ignored);
 	show->n++;
 }
@@ -176,13 +167,23 @@ static int gather(struct show *show, struct err *err)
 	return 0;
 }
 
+/* As the kernel has it, else the lease. */
+static const char *type_of(const struct compare *v)
+{
+	return *v->type || !v->lease ? v->type : v->lease->vgpu.type;
+}
+
+static const char *parent_of(const struct compare *v)
+{
+	return *v->parent || !v->lease ? v->parent : v->lease->vgpu.parent;
+}
+
 static void add_row(struct table *table, const struct compare *v)
 {
 	const struct lease *lease = v->lease;
 	const char *state = lease ? lease_state_word(lease->state) : "";
 
-	table_row(table, v->id, *v->type || !lease ? v->type : lease->vgpu.type,
-		  *v->parent || !lease ? v->parent : lease->vgpu.parent,
+	table_row(table, v->id, type_of(v), parent_of(v),
 		  v->live ? (v->config ? "live,config" : "live") : (v->config ? "config" : ""),
 		  lease && strcmp(lease->domain, v->domain) != 0 ? "other's" : state,
 		  lease ? lease_origin_word(lease->origin) : "", v->exists ? "yes" : "");
@@ -192,6 +193,14 @@ static void add_row(struct table *table, const struct compare *v)
 		table_row(table, v->open < 0 ? "?" : "");
 }
 
+/* What Nova says of the domain; NULL: it is none of Nova's. */
+static const struct request *instance_of(const struct show *show)
+{
+	const struct domxml *doc = show->live ? show->live : show->config;
+
+	return doc && *domxml_request(doc)->instance ? domxml_request(doc) : NULL;
+}
+
 static const struct table_layout layout = {
 	.columns = { COL_ID, COL_TYPE, COL_PARENT, COL_LIBVIRT, COL_LEASE, COL_ORIGIN, COL_KERNEL, COL_OPEN },
 	.narrow = { COL_ORIGIN, COL_PARENT, COL_TYPE },
@@ -199,6 +208,7 @@ static const struct table_layout layout = {
 
 static void print_text(const struct show *show)
 {
+	const struct request *instance = instance_of(show);
 	const char *name = show->domain->name;
 	struct table table;
 
@@ -209,6 +219,9 @@ static void print_text(const struct show *show)
 	for (size_t i = 0; i < show->n; i++)
 		for (size_t k = 0; k < show->views[i].n; k++)
 			out_say("%s: %s", show->views[i].id, show->views[i].differences[k]);
+	if (instance)
+		out_say("domain %s: instance %s, project %s", name, instance->instance,
+			*instance->project ? instance->project : "-");
 	if (show->suspended && domxml_request(show->suspended)->nvgpus)
 		out_say("domain %s: vGPUs detached by suspend are missing; run 'vgpu-lease resume %s'", name, name);
 	if (show->cmd->call->qemu && !show->nreasons)
@@ -221,15 +234,15 @@ static void json_view(struct json_out *json, const struct compare *v)
 {
 	json_out_object(json, NULL);
 	json_out_string(json, "id", v->id);
-	json_out_text(json, "type", v->type);
-	json_out_text(json, "parent", v->parent);
+	json_out_text(json, "type", type_of(v));
+	json_out_text(json, "parent", parent_of(v));
 	json_out_bool(json, "live", v->live);
 	json_out_bool(json, "config", v->config);
 	json_out_string(json, "lease", v->lease ? lease_state_word(v->lease->state) : NULL);
 	json_out_string(json, "origin", v->lease ? lease_origin_word(v->lease->origin) : NULL);
 	json_out_string(json, "leased_to", v->lease ? v->lease->domain : NULL);
 	json_out_bool(json, "exists", v->exists);
-	json_out_known(json, "open_by", v->open > 0 ? v->by : -1);
+	out_json_open(json, v->open, v->by);
 	json_out_string(json, "qemu", v->shown);
 	json_out_array(json, "differences");
 	for (size_t i = 0; i < v->n; i++)
@@ -240,10 +253,13 @@ static void json_view(struct json_out *json, const struct compare *v)
 
 static void print_json(const struct show *show)
 {
+	const struct request *instance = instance_of(show);
 	struct json_out json;
 
 	cmd_json_begin(&json, show->cmd);
 	out_json_domain(&json, show->domain->uuid, show->domain->name);
+	json_out_string(&json, "instance", instance ? instance->instance : NULL);
+	json_out_string(&json, "project", instance && *instance->project ? instance->project : NULL);
 	json_out_bool(&json, "running", show->domain->running);
 	json_out_known(&json, "pid", show->qemu ? show->qemu : -1);
 	json_out_array(&json, "devices");
@@ -273,13 +289,11 @@ static void show_end(struct show *show)
 	vfio_users_free(show->users);
 }
 
-static int run(struct cmd *cmd, struct err *err)
+static int show_domain(struct cmd *cmd, struct err *err)
 {
-	autofree struct show *show = calloc(1, sizeof(*show));
+	autofree struct show *show = mem_new(1, sizeof(*show));
 	int r;
 
-	if (!show)
-		return err_set(err, ENOMEM, "out of memory");
 	show->cmd = cmd;
 	show->domain = &cmd->hp.domain;
 	r = gather(show, err);
@@ -293,12 +307,29 @@ static int run(struct cmd *cmd, struct err *err)
 	return r;
 }
 
+static int run(struct cmd *cmd, struct err *err)
+{
+	switch (show_kind(cmd)) {
+	case SHOW_VGPU:
+		return show_vgpu(cmd, err);
+	case SHOW_PGPU:
+		return show_pgpu(cmd, err);
+	case SHOW_DOMAIN:
+		break;
+	}
+	return cmd_open_domain(cmd, err) < 0 ? -err->code : show_domain(cmd, err);
+}
+
 const struct command cmd_show = {
 	.name = "show",
-	.operand = "DOMAIN",
+	.operand = "OBJECT",
 	.options = CMD_TABLE | CMD_CONNECT | CMD_QEMU,
-	.summary = "Compare libvirt, the leases, the kernel and QEMU",
-	.help = "Print one line for each vGPU of the domain: whether libvirt has it in the\n"
+	.summary = "Show a domain, a vGPU or a physical GPU",
+	.help = "OBJECT is a vGPU (ID), a pGPU or a domain (name or UUID). Of a vGPU and of a\n"
+		"pGPU, print all that is known, with the latest events as 'vgpu-lease log'\n"
+		"prints them.\n"
+		"\n"
+		"Of a domain, print one line for each vGPU: whether libvirt has it in the\n"
 		"running domain and in its definition, its lease, whether the device exists, and\n"
 		"which process has it open. The differences and their fixes follow. If there are\n"
 		"any, the exit status is 1.\n"
@@ -306,6 +337,5 @@ const struct command cmd_show = {
 		"--qemu also asks QEMU which device it uses, and whether the domain can be\n"
 		"migrated. libvirt then marks the domain as tainted.\n",
 	.table = &layout,
-	.needs = CMD_LIBVIRT,
 	.run = run,
 };

@@ -5,7 +5,8 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "cli/cmd.h"
+#include "base/mem.h"
+#include "cli/cards.h"
 #include "cli/table.h"
 
 /* A type on all the cards that offer it; what it is, is told by the first of them. */
@@ -57,10 +58,8 @@ static struct kind kind_of(const struct survey *survey, const struct inv_type *t
 static struct kind *find_kinds(const struct cmd_call *call, const struct survey *survey, size_t *n)
 {
 	const struct inventory *inv = &survey->inv;
-	struct kind *kinds = calloc(inv->ntypes + 1, sizeof(*kinds));
+	struct kind *kinds = mem_new(inv->ntypes + 1, sizeof(*kinds));
 
-	if (!kinds)
-		abort();
 	*n = 0;
 	for (size_t g = 0; g < inv->npgpus; g++) {
 		if (call->pgpu && !pool_address_is(call->pgpu, inv->pgpus[g].address))
@@ -115,18 +114,16 @@ static void add_makers(struct table *table, const struct survey *survey, const c
 {
 	autofree char *list = NULL;
 	size_t size;
-	FILE *to = open_memstream(&list, &size);
+	FILE *to = mem_open(&list, &size);
 	const char *comma = "";
 
-	if (!to)
-		abort();
 	for (size_t g = 0; g < survey->inv.npgpus; g++) {
 		if (!inventory_offer(&survey->inv, (int)g, type))
 			continue;
 		fprintf(to, "%s%s%s", comma, survey->inv.pgpus[g].address, in_pool(survey, g, type) ? "*" : "");
 		comma = ", ";
 	}
-	fclose(to);
+	mem_close(to);
 	table_row(table, list);
 }
 
@@ -157,22 +154,28 @@ static void print_table(const struct cmd_call *call, const struct survey *survey
 	table_end(&table, stdout, term_stdout());
 }
 
+static int check_pgpu(const struct cmd *cmd, const struct survey *survey, struct err *err)
+{
+	for (size_t g = 0; g < survey->inv.npgpus; g++)
+		if (pool_address_is(cmd->call->pgpu, survey->inv.pgpus[g].address))
+			return 0;
+	return cards_refuse(survey, cmd->call->pgpu, err);
+}
+
 static int run(struct cmd *cmd, struct err *err)
 {
-	struct survey survey = { 0 };
-	int r = cmd_survey(cmd, &survey, err);
+	autosurvey struct survey survey = { 0 };
+	size_t n;
 
-	if (r == 0) {
-		size_t n;
-		autofree struct kind *kinds = find_kinds(cmd->call, &survey, &n);
-
-		if (cmd->call->json)
-			print_json(cmd, &survey, kinds, n);
-		else
-			print_table(cmd->call, &survey, kinds, n);
-	}
-	survey_end(&survey);
-	return r;
+	if (cmd_survey(cmd, &survey, err) < 0 || cmd_check_type(cmd, err) < 0 ||
+	    (cmd->call->pgpu && check_pgpu(cmd, &survey, err) < 0))
+		return -err->code;
+	autofree struct kind *kinds = find_kinds(cmd->call, &survey, &n);
+	if (cmd->call->json)
+		print_json(cmd, &survey, kinds, n);
+	else
+		print_table(cmd->call, &survey, kinds, n);
+	return CMD_DONE;
 }
 
 const struct command cmd_types = {

@@ -2,6 +2,8 @@
 /* A unified diff of two texts that differ in a few places. */
 #include "cli/diff.h"
 
+#include "base/mem.h"
+
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,9 +28,7 @@ static struct lines split(const struct diff_text *from)
 
 	for (const char *s = text; s < end; s++)
 		n += *s == '\n';
-	lines.list = calloc(n, sizeof(*lines.list));
-	if (!lines.list)
-		abort();
+	lines.list = mem_new(n, sizeof(*lines.list));
 	while (text < end) {
 		const char *newline = memchr(text, '\n', (size_t)(end - text));
 		const char *next = newline ? newline + 1 : end;
@@ -123,11 +123,9 @@ static void print_range(FILE *to, char sign, char other, const struct edit *edit
 void diff_print(FILE *to, const struct diff_text *was_text, const struct diff_text *is_text)
 {
 	struct lines was = split(was_text), is = split(is_text);
-	struct edit *edits = calloc(was.n + is.n + 1, sizeof(*edits));
+	struct edit *edits = mem_new(was.n + is.n + 1, sizeof(*edits));
 	size_t n, end = 0;
 
-	if (!edits)
-		abort();
 	n = find_edits(edits, &was, &is);
 	for (size_t i = 0; i < n; i++) {
 		size_t begin = i - end < CONTEXT ? end : i - CONTEXT, last = i;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/mem.h"
 #include "base/text.h"
 
 enum { VALUE_MAX = 1 << 20 };
@@ -56,7 +57,7 @@ static void keep(struct journal_entry *entry, const char *name, char *value)
 	free(value);
 }
 
-/* The value of a field of which the line was the name; NULL: it is cut off, too long, or memory is. */
+/* The value of a field of which the line was the name; NULL: it is cut off, or too long. */
 static char *read_binary(FILE *from)
 {
 	uint64_t size;
@@ -65,8 +66,10 @@ static char *read_binary(FILE *from)
 	if (fread(&size, sizeof(size), 1, from) != 1)
 		return NULL;
 	size = le64toh(size);
-	value = size > VALUE_MAX ? NULL : calloc(1, size + 1);
-	if (value && fread(value, 1, size, from) == size && getc(from) == '\n')
+	if (size > VALUE_MAX)
+		return NULL;
+	value = mem_new(1, size + 1);
+	if (fread(value, 1, size, from) == size && getc(from) == '\n')
 		return value;
 	free(value);
 	return NULL;
@@ -77,7 +80,7 @@ static bool read_field(FILE *from, char *line, struct journal_entry *entry)
 {
 	char *equals = strchr(line, '='), *value;
 
-	value = equals ? strdup(equals + 1) : read_binary(from);
+	value = equals ? mem_strdup(equals + 1) : read_binary(from);
 	if (!value)
 		return false;
 	if (equals)
@@ -87,17 +90,14 @@ static bool read_field(FILE *from, char *line, struct journal_entry *entry)
 }
 
 /* What an entry does not have is "". */
-static bool complete(struct journal_entry *entry)
+static void complete(struct journal_entry *entry)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		char **to = (char **)((char *)entry + texts[i].at);
 
 		if (!*to)
-			*to = calloc(1, 1);
-		if (!*to)
-			return false;
+			*to = mem_strdup("");
 	}
-	return true;
 }
 
 int journal_read(FILE *from, struct journal_entry *entry, struct err *err)
@@ -119,8 +119,6 @@ int journal_read(FILE *from, struct journal_entry *entry, struct err *err)
 	}
 	if (fields == 0)
 		return 0;
-	if (complete(entry))
-		return 1;
-	journal_entry_free(entry);
-	return err_sys(err, ENOMEM, "journal");
+	complete(entry);
+	return 1;
 }

@@ -16,9 +16,9 @@ static const struct {
 	const struct command *commands[6]; /* NULL ends them */
 } groups[] = {
 	{ "Show", { &cmd_status, &cmd_list, &cmd_show, &cmd_types, &cmd_inventory } },
-	{ "Plan and check", { &cmd_plan, &cmd_check, &cmd_rewrite } },
+	{ "Plan and check", { &cmd_init, &cmd_plan, &cmd_check, &cmd_rewrite } },
 	{ "Release", { &cmd_gc, &cmd_release, &cmd_retype } },
-	{ "Observe", { &cmd_log, &cmd_metrics } },
+	{ "Observe", { &cmd_log, &cmd_metrics, &cmd_export } },
 	{ "Running domains", { &cmd_attach, &cmd_detach, &cmd_suspend, &cmd_resume } },
 };
 
@@ -37,11 +37,15 @@ static const struct arg options[] = {
 	{ "type", "TYPE", CMD_TYPE, AT(type), "Only this type", 0 },
 	{ "state", "STATE", CMD_STATE, AT(state), "Only leases in this state", 0 },
 	{ "grace", "SECONDS", CMD_GRACE, AT(grace), "Use this reclaim_grace: 0 removes orphans at once", 0 },
+	{ "watch", NULL, CMD_WATCH, AT(watch), "Print it again at each change, until q or ^C", 0 },
+	{ "write", NULL, CMD_INIT_WRITE, AT(write), "Also write it, if there is no configuration yet", 0 },
 	{ "persistent", NULL, CMD_PERSISTENT, AT(persistent), "Also change the domain's definition", 0 },
 	{ "qemu", NULL, CMD_QEMU, AT(qemu), "Also ask QEMU, which taints the domain", 0 },
 	{ "connect", "URI", CMD_CONNECT, AT(connect), "Connect to this libvirt [" VIRT_DEFAULT_URI "]", 0 },
 	{ "since", "TIME", CMD_SINCE, AT(since), "Only what happened since TIME", 0 },
 	{ "op", "OP", CMD_OP, AT(op), "Operation: prepare (a start, the default), migrate, restore", 0 },
+	{ "hostname", "NAME", CMD_HOSTNAME, AT(hostname), "Name of this host in Nova [as libvirt has it]", 0 },
+	{ "check", "PATH", CMD_CHECK, AT(against), "Compare with what PATH has", 0 },
 	ARG_ROOT,
 	ARG_CONFIG,
 	ARG_HELP,
@@ -150,7 +154,7 @@ static void print_help(const struct command *command)
 	       "Exit status: 0 success, 1 refused or failed, 2 usage error.\n");
 }
 
-static int run(const struct cmd_call *call, const struct command *command, struct err *err)
+static int run(struct cmd_call *call, const struct command *command, struct err *err)
 {
 	struct cmd cmd;
 	int r;
@@ -168,6 +172,8 @@ static int run(const struct cmd_call *call, const struct command *command, struc
 	if (check_call(call, command, err) < 0) {
 		r = CMD_USAGE;
 	} else {
+		if (command->second && strcmp(command->second, "TYPE") == 0)
+			call->type = call->args.operands[1];
 		r = cmd_open(&cmd, call, command->needs, err);
 		if (r == 0)
 			r = command->run(&cmd, err);

@@ -4,24 +4,22 @@
 
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/auto.h"
+#include "base/mem.h"
 #include "base/text.h"
 
 void out_say(const char *fmt, ...)
 {
 	autofree char *text = NULL;
 	va_list ap;
-	int n;
 
 	va_start(ap, fmt);
-	n = vasprintf(&text, fmt, ap);
+	text = mem_vformat(fmt, ap);
 	va_end(ap);
-	autofree char *safe = n < 0 ? NULL : malloc(4 * (size_t)n + 1); /* each byte can become \xNN */
-	if (!safe)
-		abort();
-	text_safe(safe, 4 * (size_t)n + 1, text);
+	autofree char *safe = term_safe(text);
 	puts(safe);
 }
 
@@ -81,17 +79,19 @@ void out_json_lease(struct json_out *json, const struct lease *lease)
 		json_out_string(json, "domain", NULL);
 }
 
-void out_json_lease_row(struct json_out *json, const struct lease *lease)
+void out_json_lease_row(struct json_out *json, const struct lease *lease, int mib)
 {
-	char since[32];
+	char since[32] = "";
 
-	out_wall_time(since, lease->since_ms);
-	json_out_known(json, "numa_node", lease->numa);
-	json_out_known(json, "framebuffer_mib", lease->framebuffer_mib);
+	if (lease)
+		out_wall_time(since, lease->since_ms);
+	json_out_known(json, "numa_node", lease ? lease->numa : UNKNOWN);
+	json_out_known(json, "framebuffer_mib", mib);
 	out_json_lease(json, lease);
-	json_out_string(json, "origin", lease_origin_word(lease->origin));
-	json_out_text(json, "project", lease->project);
-	json_out_string(json, "since", since);
+	json_out_string(json, "origin", lease ? lease_origin_word(lease->origin) : NULL);
+	json_out_text(json, "project", lease ? lease->project : "");
+	json_out_text(json, "instance", lease ? lease->instance : "");
+	json_out_text(json, "since", since);
 }
 
 const char *const out_finding_words[] = { [CHECK_PASS] = "PASS", [CHECK_WARN] = "WARN", [CHECK_FAIL] = "FAIL" };
@@ -99,11 +99,8 @@ const char *const out_finding_words[] = { [CHECK_PASS] = "PASS", [CHECK_WARN] = 
 char *out_finding_text(const struct finding *finding)
 {
 	const char *where = finding->where ? finding->where : "", *fix = finding->fix ? finding->fix : "";
-	char *text;
 
-	if (asprintf(&text, "%s%s%s%s%s", where, *where ? ": " : "", finding->text, *fix ? ": " : "", fix) < 0)
-		abort();
-	return text;
+	return mem_format("%s%s%s%s%s", where, *where ? ": " : "", finding->text, *fix ? ": " : "", fix);
 }
 
 void out_json_finding(struct json_out *json, const struct finding *finding)
@@ -123,6 +120,15 @@ void out_json_domain(struct json_out *json, const char *uuid, const char *name)
 	json_out_text(json, "uuid", uuid);
 	json_out_string(json, "name", name);
 	json_out_close(json);
+}
+
+void out_json_open(struct json_out *json, int open, pid_t by)
+{
+	if (open < 0)
+		json_out_string(json, "open", NULL);
+	else
+		json_out_bool(json, "open", open > 0);
+	json_out_known(json, "open_by", open > 0 ? by : UNKNOWN);
 }
 
 void out_json_count(struct json_out *json, const struct capacity_count *count)

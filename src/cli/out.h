@@ -23,8 +23,11 @@ void out_age(char out[32], int64_t boot_ms);
 
 /* Members of the object that is open. */
 void out_json_vgpu(struct json_out *json, const struct vgpu_ref *vgpu);
-void out_json_lease(struct json_out *json, const struct lease *lease);     /* NULL: none */
-void out_json_lease_row(struct json_out *json, const struct lease *lease); /* all that a lease says */
+void out_json_lease(struct json_out *json, const struct lease *lease); /* NULL: none */
+/* All that a lease says, and the framebuffer of its vGPU. */
+void out_json_lease_row(struct json_out *json, const struct lease *lease, int mib);
+/* Is a device open: 1 by a process, 0 no, negative: not known. */
+void out_json_open(struct json_out *json, int open, pid_t by);
 void out_json_finding(struct json_out *json, const struct finding *finding);
 void out_json_domain(struct json_out *json, const char *uuid, const char *name);
 void out_json_count(struct json_out *json, const struct capacity_count *count);

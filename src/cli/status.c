@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/mem.h"
+#include "base/text.h"
 #include "base/udev.h"
 
 /* What the tree and the bars are made of. */
@@ -68,8 +70,8 @@ static struct margin margin_of(const struct shapes *shapes, bool last_card, bool
 
 static void say_under(const struct term *term, const struct margin *margin, const char *text)
 {
-	fputs(margin->text, stdout);
-	term_wrap(stdout, term, margin->columns, margin->text, text);
+	fputs(margin->text, term->to);
+	term_wrap(term->to, term, margin->columns, margin->text, text);
 }
 
 /* "framebuffer  ███░░░░░░░  3 of 10 GiB": the bar is empty or full only where that is so. */
@@ -81,13 +83,13 @@ static void print_bar(const struct term *term, const char *label, int used, int 
 
 	filled = filled > width ? width : filled;
 	filled += used > 0 && filled == 0;
-	printf("%s  %s", label, term_colour(term, used < whole ? TERM_GREEN : TERM_YELLOW));
+	fprintf(term->to, "%s  %s", label, term_colour(term, used < whole ? TERM_GREEN : TERM_YELLOW));
 	for (int i = 0; i < filled; i++)
-		fputs(parts->filled, stdout);
-	fputs(term_colour(term, TERM_PLAIN TERM_DIM), stdout);
+		fputs(parts->filled, term->to);
+	fputs(term_colour(term, TERM_PLAIN TERM_DIM), term->to);
 	for (int i = filled; i < width; i++)
-		fputs(parts->empty, stdout);
-	printf("%s  %s\n", term_colour(term, TERM_PLAIN), text);
+		fputs(parts->empty, term->to);
+	fprintf(term->to, "%s  %s\n", term_colour(term, TERM_PLAIN), text);
 }
 
 static void print_bars(const struct status *status, const struct term *term, const struct card_row *row,
@@ -107,7 +109,7 @@ static void print_bars(const struct status *status, const struct term *term, con
 			width = (int)strlen(types[offer->type].id);
 	mib = capacity_framebuffer(&status->facts, row->pgpu);
 	if (mib.whole != UNKNOWN) {
-		fputs(margin->text, stdout);
+		fputs(margin->text, term->to);
 		snprintf(text, sizeof(text), "%.4g of %.4g GiB", mib.used / 1024.0, mib.whole / 1024.0);
 		snprintf(label, sizeof(label), "%-*s", width, "framebuffer");
 		print_bar(term, label, mib.used, mib.whole, text);
@@ -120,7 +122,7 @@ static void print_bars(const struct status *status, const struct term *term, con
 		else
 			snprintf(text, sizeof(text), "%d of %d, %s", count.used, count.capacity,
 				 short_reasons[count.cause]);
-		fputs(margin->text, stdout);
+		fputs(margin->text, term->to);
 		snprintf(label, sizeof(label), "%-*s", width, types[offer->type].id);
 		print_bar(term, label, count.used, count.capacity, text);
 	}
@@ -132,14 +134,14 @@ static void print_facts(const struct status *status, const struct term *term, co
 {
 	const struct inv_pgpu *card = &row->card;
 	char text[REASON_SIZE + 128];
-	int n = snprintf(text, sizeof(text), "%s", framework_word(card->framework));
 
+	snprintf(text, sizeof(text), "%s", framework_word(card->framework));
 	if (row->pgpu != UNKNOWN && card->nvfs)
-		n += snprintf(text + n, sizeof(text) - (size_t)n, " on %d VFs", card->nvfs);
+		text_add(text, sizeof(text), " on %d VFs", card->nvfs);
 	if (card->numa != UNKNOWN)
-		n += snprintf(text + n, sizeof(text) - (size_t)n, ", NUMA node %d", card->numa);
+		text_add(text, sizeof(text), ", NUMA node %d", card->numa);
 	if (card->nvidia && *status->survey.inv.nvidia_driver)
-		snprintf(text + n, sizeof(text) - (size_t)n, ", driver %s", status->survey.inv.nvidia_driver);
+		text_add(text, sizeof(text), ", driver %s", status->survey.inv.nvidia_driver);
 	if (row->pgpu != UNKNOWN)
 		say_under(term, margin, text);
 	if (row->in_pool)
@@ -151,8 +153,9 @@ static void print_facts(const struct status *status, const struct term *term, co
 }
 
 static const struct table_layout layout = {
-	.columns = { COL_DOMAIN, COL_TYPE, COL_FRAMEBUFFER, COL_STATE, COL_AGE, COL_ID },
-	.narrow = { COL_FRAMEBUFFER, COL_ID, COL_AGE },
+	.columns = { COL_DOMAIN, COL_INSTANCE, COL_TYPE, COL_FRAMEBUFFER, COL_STATE, COL_AGE, COL_ID },
+	.narrow = { COL_FRAMEBUFFER, COL_ID, COL_AGE, COL_INSTANCE },
+	.if_any = COL_INSTANCE,
 };
 
 /* The vGPUs, one a line, aligned over all pGPUs; the caller frees it. */
@@ -163,10 +166,8 @@ static char *draw_vgpus(const struct status *status, const struct term *term)
 	struct table table;
 	char *text = NULL;
 	size_t size;
-	FILE *to = open_memstream(&text, &size);
+	FILE *to = mem_open(&text, &size);
 
-	if (!to)
-		abort();
 	inner.width -= inner.width ? 6 : 0;
 	table_start(&table, &layout, &options);
 	for (const struct status_vgpu *v = status->vgpus; v < status->vgpus + status->nvgpus; v++) {
@@ -174,7 +175,7 @@ static char *draw_vgpus(const struct status *status, const struct term *term)
 
 		if (v->lease)
 			out_age(age, v->lease->since_ms);
-		table_row(&table, v->lease ? v->lease->name : NULL, v->ref->type);
+		table_row(&table, v->lease ? v->lease->name : NULL, v->lease ? v->lease->instance : NULL, v->ref->type);
 		if (v->mib > 0)
 			table_addf(&table, "%.4g GiB", v->mib / 1024.0);
 		else
@@ -186,7 +187,7 @@ static char *draw_vgpus(const struct status *status, const struct term *term)
 		table_row(&table, age, v->ref->id);
 	}
 	table_end(&table, to, &inner);
-	fclose(to);
+	mem_close(to);
 	return text;
 }
 
@@ -197,8 +198,8 @@ static void print_vgpus(const struct term *term, const char *lines, size_t first
 	for (size_t i = 0; i < first; i++)
 		lines = strchr(lines, '\n') + 1;
 	for (size_t i = 0; i < n; i++, lines += strcspn(lines, "\n") + 1)
-		printf("%s%s%.*s\n", last_card ? parts->none : parts->line, i + 1 < n ? parts->branch : parts->last,
-		       (int)strcspn(lines, "\n"), lines);
+		fprintf(term->to, "%s%s%.*s\n", last_card ? parts->none : parts->line,
+			i + 1 < n ? parts->branch : parts->last, (int)strcspn(lines, "\n"), lines);
 }
 
 static void print_card(const struct status *status, const struct term *term, const char *lines, size_t row, bool last)
@@ -209,13 +210,13 @@ static void print_card(const struct status *status, const struct term *term, con
 	size_t first = 0, n = status_vgpus_of(status, row, &first);
 	struct margin margin = margin_of(parts, last, n > 0);
 
-	printf("%s\n%s%s%s%s", parts->gap, last ? parts->last : parts->branch, term_colour(term, TERM_BOLD),
-	       card ? card->card.address : "pGPU not found", term_colour(term, TERM_PLAIN));
+	fprintf(term->to, "%s\n%s%s%s%s", parts->gap, last ? parts->last : parts->branch, term_colour(term, TERM_BOLD),
+		card ? card->card.address : "pGPU not found", term_colour(term, TERM_PLAIN));
 	if (model)
-		printf("  %s", model);
+		fprintf(term->to, "  %s", model);
 	else if (card && *card->card.vendor)
-		printf("  %s:%s", card->card.vendor, card->card.device);
-	putchar('\n');
+		fprintf(term->to, "  %s:%s", card->card.vendor, card->card.device);
+	putc('\n', term->to);
 	if (card) {
 		print_facts(status, term, card, &margin);
 		print_bars(status, term, card, &margin);
@@ -232,10 +233,10 @@ static void print_problems(const struct status *status, const struct term *term)
 
 			if (f->status != at)
 				continue;
-			printf("%s%s%s%s  ", shapes(term)->line,
-			       term_colour(term, at == CHECK_FAIL ? TERM_RED : TERM_YELLOW), out_finding_words[at],
-			       term_colour(term, TERM_PLAIN));
-			term_wrap(stdout, term, 9, term->utf8 ? "│        " : "|        ", text);
+			fprintf(term->to, "%s%s%s%s  ", shapes(term)->line,
+				term_colour(term, at == CHECK_FAIL ? TERM_RED : TERM_YELLOW), out_finding_words[at],
+				term_colour(term, TERM_PLAIN));
+			term_wrap(term->to, term, 9, term->utf8 ? "│        " : "|        ", text);
 		}
 	}
 }
@@ -250,10 +251,10 @@ void status_print(const struct status *status, const struct term *term)
 
 	for (size_t i = 0; i < npgpus; i++)
 		npool += status->survey.pool.cards[i].in_pool;
-	printf("%s%s%s %s%s%s: %zu of %zu pGPU%s in the pool, %zu vGPU%s\n", term_colour(term, colour),
-	       shapes(term)->dot, term_colour(term, TERM_PLAIN), term_colour(term, TERM_BOLD), status->host,
-	       term_colour(term, TERM_PLAIN), npool, npgpus, npgpus == 1 ? "" : "s", status->nvgpus,
-	       status->nvgpus == 1 ? "" : "s");
+	fprintf(term->to, "%s%s%s %s%s%s: %zu of %zu pGPU%s in the pool, %zu vGPU%s\n", term_colour(term, colour),
+		shapes(term)->dot, term_colour(term, TERM_PLAIN), term_colour(term, TERM_BOLD), status->host,
+		term_colour(term, TERM_PLAIN), npool, npgpus, npgpus == 1 ? "" : "s", status->nvgpus,
+		status->nvgpus == 1 ? "" : "s");
 	print_problems(status, term);
 	for (size_t row = 0; row < n; row++)
 		print_card(status, term, lines, row, row + 1 == n);

@@ -27,8 +27,16 @@ struct status {
 	char host[256];
 };
 
+/* The pGPUs that the filters let pass, and their vGPUs; not `check` and `host`. status_end() also after a failure. */
+int status_read(struct status *status, struct cmd *cmd, struct err *err);
+void status_end(struct status *status);
+
+/* A pGPU as the next item of an array; the member "vgpus" with those of a row. */
+void status_json_pgpu(struct json_out *json, const struct status *status, size_t row);
+void status_json_vgpus(struct json_out *json, const struct status *status, size_t row);
+
 /* The vGPUs of a row: how many, *first is the index of the first one. */
 size_t status_vgpus_of(const struct status *status, size_t row, size_t *first);
 
-/* Prints the picture, fit for this terminal. */
+/* Prints the picture on term->to, fit for this terminal. */
 void status_print(const struct status *status, const struct term *term);

@@ -10,6 +10,7 @@
 #include <strings.h>
 
 #include "base/auto.h"
+#include "base/mem.h"
 #include "base/text.h"
 
 /* What a column is called, and what stands in it: TEXT may go below its line. */
@@ -36,6 +37,7 @@ static const struct {
 	[COL_HOST] = { "HOST", NUMBER },
 	[COL_FRAMEWORK] = { "FRAMEWORK", WORD },
 	[COL_DOMAIN] = { "DOMAIN", WORD },
+	[COL_INSTANCE] = { "INSTANCE", WORD },
 	[COL_STATE] = { "STATE", WORD },
 	[COL_ORIGIN] = { "ORIGIN", WORD },
 	[COL_PROJECT] = { "PROJECT", WORD },
@@ -46,6 +48,10 @@ static const struct {
 	[COL_KERNEL] = { "KERNEL", WORD },
 	[COL_OPEN] = { "OPEN", NUMBER },
 	[COL_PGPUS] = { "PGPUS", WORD },
+	[COL_PROVIDER] = { "PROVIDER", WORD },
+	[COL_TOTAL] = { "TOTAL", NUMBER },
+	[COL_PLACEMENT] = { "PLACEMENT", NUMBER },
+	[COL_TRAITS] = { "TRAITS", WORD },
 	[COL_NOTE] = { "NOTE", TEXT },
 	[COL_REASON] = { "REASON", TEXT },
 };
@@ -76,23 +82,18 @@ static int check_column(const struct table_layout *layout, const char *name, str
 
 	if (find(layout, name) >= 0)
 		return 0;
-	for (int i = 0; column_of(layout, i) != COL_NONE; i++) {
-		size_t n = strlen(names);
-
-		snprintf(names + n, sizeof(names) - n, "%s%s", n ? ", " : "", dictionary[column_of(layout, i)].name);
-	}
+	for (int i = 0; column_of(layout, i) != COL_NONE; i++)
+		text_add(names, sizeof(names), "%s%s", i ? ", " : "", dictionary[column_of(layout, i)].name);
 	return err_set(err, EINVAL, "invalid column '%s': expected %s", name, names);
 }
 
 /* The cells to show, in this order. Returns how many. */
 static int choose(int shown[COLUMNS], const struct table_layout *layout, const char *output, struct err *err)
 {
-	autofree char *list = output ? strdup(output) : NULL;
+	autofree char *list = output ? mem_strdup(output) : NULL;
 	char *rest = list, *name;
 	int n = 0;
 
-	if (output && !list)
-		abort();
 	for (; !output && layout->columns[n] != COL_NONE; n++)
 		shown[n] = n;
 	while (output && (name = text_next(&rest, ",")) != NULL) {
@@ -142,9 +143,9 @@ static void add_column(struct table *table, int cell, int flags)
 	/* libsmartcols makes a column as wide as its heading, also where that is not printed. */
 	const char *name = table->options->no_headings ? "" : dictionary[column].name;
 
-	table->columns[cell] = scols_table_new_column(table->scols, name, 0, flags | (number ? SCOLS_FL_RIGHT : 0));
-	if (!table->columns[cell])
-		abort();
+	table->columns[cell] = mem_check(
+		scols_table_new_column(table->scols, name, 0, flags | (number ? SCOLS_FL_RIGHT : 0)));
+	table->widths[cell] = (int)strlen(name);
 	scols_column_set_cmpfunc(table->columns[cell], compare, number ? table : NULL);
 }
 
@@ -153,9 +154,9 @@ void table_start(struct table *table, const struct table_layout *layout, const s
 	struct err impossible;
 	int shown[COLUMNS], n = choose(shown, layout, options->output, &impossible);
 
-	*table = (struct table){ .layout = layout, .options = options, .scols = scols_new_table() };
-	if (!table->scols || scols_table_set_column_separator(table->scols, "  ") < 0)
-		abort();
+	*table = (struct table){ .layout = layout, .options = options, .scols = mem_check(scols_new_table()) };
+	if (scols_table_set_column_separator(table->scols, "  ") < 0)
+		mem_out();
 	scols_table_enable_noencoding(table->scols, 1);
 	scols_table_enable_noheadings(table->scols, options->no_headings);
 	scols_table_set_termforce(table->scols, SCOLS_TERMFORCE_NEVER);
@@ -168,17 +169,18 @@ void table_start(struct table *table, const struct table_layout *layout, const s
 
 void table_coloured(struct table *table, const char *word, const char *sequence)
 {
-	size_t size = 4 * strlen(word) + 2; /* each byte can become \xNN */
-	autofree char *safe = malloc(size);
+	autofree char *safe = term_safe(*word ? word : "-");
 	struct libscols_column *column = table->columns[table->next];
+	int width;
 
 	if (table->next == 0)
-		table->line = scols_table_new_line(table->scols, NULL);
-	if (!safe || !table->line)
-		abort();
-	text_safe(safe, size, *word ? word : "-");
+		table->line = mem_check(scols_table_new_line(table->scols, NULL));
+	width = term_columns(safe, strlen(safe));
+	if (width > table->widths[table->next])
+		table->widths[table->next] = width;
 	if (scols_line_set_column_data(table->line, column, safe) < 0)
-		abort();
+		mem_out();
+	table->any |= *word && column_of(table->layout, table->next) == table->layout->if_any;
 	if (*sequence)
 		scols_cell_set_color(scols_line_get_column_cell(table->line, column), sequence);
 	table->next = (table->next + 1) % table->ncells;
@@ -194,13 +196,10 @@ void table_addf(struct table *table, const char *fmt, ...)
 {
 	autofree char *text = NULL;
 	va_list ap;
-	int n;
 
 	va_start(ap, fmt);
-	n = vasprintf(&text, fmt, ap);
+	text = mem_vformat(fmt, ap);
 	va_end(ap);
-	if (n < 0)
-		abort();
 	table_coloured(table, text, "");
 }
 
@@ -218,9 +217,9 @@ static char *draw(const struct table *table, bool colours)
 	char *text = NULL;
 
 	scols_table_enable_colors(table->scols, colours);
-	if (scols_print_table_to_string(table->scols, &text) < 0 || !text)
-		abort();
-	return text;
+	if (scols_print_table_to_string(table->scols, &text) < 0)
+		mem_out();
+	return mem_check(text);
 }
 
 /* The length of a line without the blanks at its end; *next is the one behind it. */
@@ -234,14 +233,15 @@ static size_t line_len(const char *line, const char **next)
 	return len;
 }
 
+/* Two blanks stand between the columns. */
 static bool fits(const struct table *table, int width)
 {
-	autofree char *text = draw(table, false);
+	int needed = -2;
 
-	for (const char *line = text, *next; *line; line = next)
-		if (term_columns(line, line_len(line, &next)) > width)
-			return false;
-	return true;
+	for (int i = 0; i < table->ncells; i++)
+		if (!scols_column_is_hidden(table->columns[i]))
+			needed += table->widths[i] + 2;
+	return needed <= width;
 }
 
 static void hide(struct libscols_column *column, bool hidden)
@@ -250,11 +250,18 @@ static void hide(struct libscols_column *column, bool hidden)
 			       (scols_column_get_flags(column) & ~SCOLS_FL_HIDDEN) | (hidden ? SCOLS_FL_HIDDEN : 0));
 }
 
+/* NULL: the column is COL_NONE. */
+static struct libscols_column *shown_as(const struct table *table, enum column column)
+{
+	return column == COL_NONE ? NULL : table->columns[find(table->layout, dictionary[column].name)];
+}
+
+/* The i-th to leave out; one that is empty is left out already, and stands last. */
 static struct libscols_column *narrow(const struct table *table, int i)
 {
 	const enum column column = table->layout->narrow[i];
 
-	return column == COL_NONE ? NULL : table->columns[find(table->layout, dictionary[column].name)];
+	return column == table->layout->if_any && !table->any ? NULL : shown_as(table, column);
 }
 
 /* Makes it fit. Returns the column whose text goes below each line; NULL: none does. */
@@ -282,8 +289,9 @@ static struct libscols_column *squeeze(struct table *table, int width)
 		hide(column, true);
 	/* A wide one that had to go can make several others fit. */
 	while (n-- > 0) {
-		hide(narrow(table, n), false);
-		hide(narrow(table, n), !fits(table, width));
+		column = narrow(table, n);
+		hide(column, false);
+		hide(column, !fits(table, width));
 	}
 	return below;
 }
@@ -292,13 +300,11 @@ static void print(const struct table *table, size_t rows, FILE *to, const struct
 		  struct libscols_column *below)
 {
 	autofree char *text = draw(table, term->colour);
-	struct libscols_iter *order = scols_new_iter(SCOLS_ITER_FORWARD);
+	struct libscols_iter *order = mem_check(scols_new_iter(SCOLS_ITER_FORWARD));
 	bool heading = !table->options->no_headings;
 	const char *line = text, *next;
 	struct libscols_line *row;
 
-	if (!order)
-		abort();
 	for (size_t i = 0; *line && (heading || i < rows); heading = false, line = next) {
 		int len = (int)line_len(line, &next);
 		const char *more = "-";
@@ -319,12 +325,15 @@ void table_end(struct table *table, FILE *to, const struct term *term)
 {
 	int sort = table->options->sort ? find(table->layout, table->options->sort) : -1;
 	size_t rows = scols_table_get_nlines(table->scols);
+	struct libscols_column *empty = table->any ? NULL : shown_as(table, table->layout->if_any);
 
+	if (empty && !table->options->output)
+		hide(empty, true);
 	if (sort >= 0)
 		scols_sort_table(table->scols, table->columns[sort]);
 	/* Of a table without lines libsmartcols prints nothing, and the heading is printed all the same. */
-	if (!rows && !scols_table_new_line(table->scols, NULL))
-		abort();
+	if (!rows)
+		mem_check(scols_table_new_line(table->scols, NULL));
 	print(table, rows, to, term, term->width ? squeeze(table, term->width) : NULL);
 	scols_unref_table(table->scols);
 	*table = (struct table){ 0 };

@@ -36,6 +36,7 @@ enum column {
 	COL_HOST,
 	COL_FRAMEWORK,
 	COL_DOMAIN,
+	COL_INSTANCE,
 	COL_STATE,
 	COL_ORIGIN,
 	COL_PROJECT,
@@ -46,6 +47,10 @@ enum column {
 	COL_KERNEL,
 	COL_OPEN,
 	COL_PGPUS,
+	COL_PROVIDER,
+	COL_TOTAL,
+	COL_PLACEMENT,
+	COL_TRAITS,
 	COL_NOTE,
 	COL_REASON,
 	COLUMNS
@@ -58,6 +63,7 @@ struct table_layout {
 	enum column columns[16];
 	enum column more[8];   /* shown where they are asked for */
 	enum column narrow[8]; /* left out on a narrow terminal, in this order */
+	enum column if_any;    /* left out, unless it is asked for, where it is empty in each row */
 };
 
 /* As on the command line; NULL: as a rule. */
@@ -74,8 +80,10 @@ struct table {
 	const struct table_options *options;
 	struct libscols_table *scols;
 	struct libscols_column *columns[COLUMNS]; /* of each cell of a row */
+	int widths[COLUMNS];                      /* of each, with its heading */
 	struct libscols_line *line;               /* that is being filled */
 	int ncells, next;                         /* cells of a row; the next one */
+	bool any;                                 /* a row has something in the layout's `if_any` */
 };
 
 /* Begins a table. The options have been checked. */

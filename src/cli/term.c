@@ -11,30 +11,43 @@
 #include <wchar.h>
 
 #include "base/auto.h"
+#include "base/mem.h"
 #include "base/text.h"
 
 static struct term look(void)
 {
 	const char *no_color = getenv("NO_COLOR"), *kind = getenv("TERM");
 	struct winsize size;
+	bool utf8;
 
 	setlocale(LC_CTYPE, "");
+	utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 	/* What is printed is UTF-8: libsmartcols can loop for ever over text that means nothing in another encoding. */
-	if (strcmp(nl_langinfo(CODESET), "UTF-8") != 0)
+	if (!utf8 && !setlocale(LC_CTYPE, "C.UTF-8"))
 		setlocale(LC_CTYPE, "C");
 	if (!isatty(STDOUT_FILENO))
-		return (struct term){ 0 };
+		return (struct term){ .to = stdout };
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0)
+		size = (struct winsize){ 0 };
 	return (struct term){
-		.width = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : 80,
+		.to = stdout,
+		.width = size.ws_col ? size.ws_col : 80,
+		.height = size.ws_row ? size.ws_row : 24,
 		.colour = !(no_color && *no_color) && kind && *kind && strcmp(kind, "dumb") != 0,
-		.utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0,
+		.utf8 = utf8,
 	};
+}
+
+static bool known;
+
+void term_resized(void)
+{
+	known = false;
 }
 
 const struct term *term_stdout(void)
 {
 	static struct term term;
-	static bool known;
 
 	if (!known)
 		term = look();
@@ -45,6 +58,25 @@ const struct term *term_stdout(void)
 const char *term_colour(const struct term *term, const char *sequence)
 {
 	return term->colour ? sequence : "";
+}
+
+char *term_safe(const char *text)
+{
+	const struct term *term = term_stdout();
+	size_t size = 4 * strlen(text) + 1, n = 0; /* each byte can become \xNN */
+	autofree char *safe = mem_alloc(size);
+	char *ascii;
+
+	text_safe(safe, size, text);
+	if (!term->width || term->utf8)
+		return steal_ptr(&safe);
+	size = 4 * strlen(safe) + 1;
+	ascii = mem_alloc(size);
+	for (const char *c = safe; *c; c++)
+		n += (size_t)snprintf(ascii + n, size - n, (unsigned char)*c < 0x80 ? "%c" : "\\x%02x",
+				      (unsigned char)*c);
+	ascii[n] = '\0';
+	return ascii;
 }
 
 int term_columns(const char *text, size_t len)
@@ -71,13 +103,9 @@ int term_columns(const char *text, size_t len)
 
 void term_wrap(FILE *to, const struct term *term, int at, const char *margin, const char *text)
 {
-	size_t size = 4 * strlen(text) + 1; /* each byte can become \xNN */
-	autofree char *safe = malloc(size);
+	autofree char *safe = term_safe(text);
 	int left = term_columns(margin, strlen(margin)), column = at;
 
-	if (!safe)
-		abort();
-	text_safe(safe, size, text);
 	for (const char *word = safe; *word;) {
 		size_t blanks = strspn(word, " "), len = strcspn(word + blanks, " ");
 		int columns = term_columns(word + blanks, len);

@@ -9,13 +9,18 @@
 #include <stdio.h>
 
 struct term {
+	FILE *to;    /* standard output, or where its picture is drawn */
 	int width;   /* in columns; 0: not a terminal, lines may have any length */
+	int height;  /* in lines; 0: not a terminal */
 	bool colour; /* unless NO_COLOR is set, or TERM is unset or "dumb" */
 	bool utf8;   /* the locale's character set; never without a terminal, so that a log stays plain ASCII */
 };
 
 /* Read once. Sets LC_CTYPE from the environment. */
 const struct term *term_stdout(void);
+
+/* It is read again by the next term_stdout(). */
+void term_resized(void);
 
 /* Escape sequences. */
 #define TERM_BOLD "\033[1m"
@@ -27,6 +32,12 @@ const struct term *term_stdout(void);
 
 /* The sequence where the terminal has colours, else "". */
 const char *term_colour(const struct term *term, const char *sequence);
+
+/*
+ * The text made printable. On a terminal whose locale is not UTF-8 each byte that is not ASCII becomes \xNN, as in ls;
+ * a script gets names as they are. The caller frees it.
+ */
+char *term_safe(const char *text);
 
 /* Columns that the first `len` bytes of a printable text take. */
 int term_columns(const char *text, size_t len);

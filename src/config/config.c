@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "base/auto.h"
+#include "base/mem.h"
 #include "internal.h"
 
 void config_default(struct config *config)
@@ -36,34 +37,26 @@ void config_default(struct config *config)
 }
 
 /* Keeps the name of a file as long as config: sections and messages point to it. */
-static const char *keep_name(struct config *config, const char *name, struct err *err)
+static const char *keep_name(struct config *config, const char *name)
 {
-	char **slot = list_add(&config->files, &config->nfiles, sizeof(*slot));
+	char **slot = mem_add(&config->files, &config->nfiles, sizeof(*slot));
 
-	if (!slot || !(*slot = strdup(name))) {
-		err_sys(err, ENOMEM, "%s", name);
-		return NULL;
-	}
+	*slot = mem_strdup(name);
 	return *slot;
 }
 
 static int take_text(struct draft *draft, const char *name, const char *text, size_t len, struct err *err)
 {
-	const char *file = keep_name(draft->config, name, err);
-
-	return file ? config_ini_read(draft, file, text, len, err) : -err->code;
+	return config_ini_read(draft, keep_name(draft->config, name), text, len, err);
 }
 
 /* The draft gets the text: its entries point into it. */
 static int take_nova_text(struct draft *draft, const char *name, char **text, size_t len, struct err *err)
 {
-	const char *file = keep_name(draft->config, name, err);
-	char **slot = file ? list_add(&draft->texts, &draft->ntexts, sizeof(*slot)) : NULL;
+	char **slot = mem_add(&draft->texts, &draft->ntexts, sizeof(*slot));
 
-	if (!slot)
-		return err_sys(err, ENOMEM, "%s", name);
 	*slot = steal_ptr(text);
-	return config_nova_read(draft, file, *slot, len, err);
+	return config_nova_read(draft, keep_name(draft->config, name), *slot, len, err);
 }
 
 static int take_file(struct draft *draft, int dir, const struct source *source, struct err *err)
@@ -226,6 +219,11 @@ const struct section *config_section(const struct config *config, const char *ty
 		if (strcmp(config->sections[i].type, type) == 0)
 			return &config->sections[i];
 	return NULL;
+}
+
+struct place config_section_place(const struct section *section)
+{
+	return section->line ? (struct place){ section->file, section->line } : section->enabled_at;
 }
 
 bool config_takes_rest(const struct section *section)

@@ -137,6 +137,9 @@ int config_parse(struct config *config, const char *name, const char *text, size
 
 void config_free(struct config *config);
 
+/* Where a type is configured: its section, or the entry that enables it. */
+struct place config_section_place(const struct section *section);
+
 /* The section of a type, NULL where it is not enabled. */
 const struct section *config_section(const struct config *config, const char *type);
 

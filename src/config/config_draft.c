@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/mem.h"
 #include "base/text.h"
 #include "internal.h"
 
@@ -42,10 +43,9 @@ static void section_default(struct section *section, const char *type)
 
 struct section *config_draft_add(struct draft *draft, const char *type)
 {
-	struct section *s = list_add(&draft->sections, &draft->nsections, sizeof(*s));
+	struct section *s = mem_add(&draft->sections, &draft->nsections, sizeof(*s));
 
-	if (s)
-		section_default(s, type);
+	section_default(s, type);
 	return s;
 }
 
@@ -62,8 +62,6 @@ static int take_type(struct draft *draft, const char *type, const struct spot *a
 		return spot_err(at, err, "more than %d sections", SECTIONS_MAX);
 	if (!s) {
 		s = config_draft_add(draft, type);
-		if (!s)
-			return err_sys(err, ENOMEM, "%s", at->file);
 		s->vf = vf;
 	}
 	text_copy(s->name, sizeof(s->name), at->section);
@@ -221,10 +219,8 @@ static int check_sections(struct draft *draft, struct err *err)
 /* Gives the lists of `from`, if it is not NULL, to a new section of config. */
 static struct section *move_section(struct config *config, struct section *from, const char *type)
 {
-	struct section *s = list_add(&config->sections, &config->nsections, sizeof(*s));
+	struct section *s = mem_add(&config->sections, &config->nsections, sizeof(*s));
 
-	if (!s)
-		return NULL;
 	section_default(s, type);
 	if (!from)
 		return s;
@@ -236,7 +232,7 @@ static struct section *move_section(struct config *config, struct section *from,
 }
 
 /* The enabled types, in the order in which they are enabled; behind them the plain VFs. */
-static int fill_sections(struct draft *draft, struct err *err)
+static void fill_sections(struct draft *draft)
 {
 	struct config *config = draft->config;
 	const struct enabled_list *list = config_draft_enabled(draft);
@@ -246,31 +242,27 @@ static int fill_sections(struct draft *draft, struct err *err)
 		const char *type = list->types[i].type;
 		struct section *s = move_section(config, section_of(draft, type), type);
 
-		if (!s)
-			return err_sys(err, ENOMEM, "%s", list->at.file);
 		if (!s->file)
 			s->file = list->at.file;
 		s->enabled_at = list->types[i].at;
 		s->nova = list == &draft->enabled[DIALECT_NOVA];
 		if (!config_takes_rest(s) || config->policy.several_types)
 			continue;
-		if (unnamed &&
-		    spot_warn(
-			    &list->at, config, true, err,
-			    "%s gets no pGPU: it has neither device_addresses nor device_match, and %s, enabled before it, gets all pGPUs "
-			    "that no section names",
-			    type, unnamed) < 0)
-			return -err->code;
+		if (unnamed)
+			spot_warn(
+				&list->at, config, true,
+				"%s gets no pGPU: it has neither device_addresses nor device_match, and %s, enabled before it, gets all pGPUs "
+				"that no section names",
+				type, unnamed);
 		if (!unnamed)
 			unnamed = type;
 	}
 	for (size_t i = 0; i < draft->nsections; i++) {
 		struct section *s = &draft->sections[i];
 
-		if (s->vf && !move_section(config, s, s->type))
-			return err_sys(err, ENOMEM, "%s", s->file);
+		if (s->vf)
+			move_section(config, s, s->type);
 	}
-	return 0;
 }
 
 int config_draft_finish(struct draft *draft, struct err *err)
@@ -285,7 +277,7 @@ int config_draft_finish(struct draft *draft, struct err *err)
 	if (r == 0 && !draft->unsure)
 		r = check_sections(draft, err);
 	if (r == 0 && !draft->unsure)
-		r = fill_sections(draft, err);
+		fill_sections(draft);
 	if (r < 0)
 		return r;
 	/* Nova makes the vGPUs of its own guests, and takes one that is free there for its next. */
@@ -294,8 +286,9 @@ int config_draft_finish(struct draft *draft, struct err *err)
 		draft->config->policy.reuse_free = false;
 	if (draft->config->nsections || draft->unsure)
 		return 0;
-	return spot_warn(&whole, draft->config, true, err,
-			 "no type is enabled, so the pool is empty: set enabled_mdev_types in [devices]");
+	spot_warn(&whole, draft->config, true,
+		  "no type is enabled, so the pool is empty: set enabled_mdev_types in [devices]");
+	return 0;
 }
 
 void config_draft_drop_paths(struct draft *draft)

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/mem.h"
 #include "base/text.h"
 #include "internal.h"
 
@@ -85,10 +86,8 @@ static void key_mistake(struct reader *r, int e)
 	mistake(r, e);
 }
 
-static void fail(struct reader *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
 /* A line that cannot be read: what belongs to it is left out, too. */
-static void fail(struct reader *r, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void fail(struct reader *r, const char *fmt, ...)
 {
 	struct spot at = { .file = r->file, .line = r->line };
 	char what[512];
@@ -234,9 +233,7 @@ static int copy_line(struct reader *r)
 	r->line++;
 	r->at += len + (eol != NULL);
 	free(r->text);
-	r->text = strndup(raw, len);
-	if (!r->text)
-		return err_sys(r->err, ENOMEM, "%s:%d", r->file, r->line);
+	r->text = mem_strndup(raw, len);
 	if (r->text[0] == '[')
 		r->skip = SKIP_NONE;
 	else if (r->skip == SKIP_VALUE && begins_anew(r->text))
@@ -293,11 +290,9 @@ static char *next_line(char *line, int size, void *stream)
 
 int config_ini_read(struct draft *draft, const char *file, const char *text, size_t len, struct err *err)
 {
-	autofree char *value = malloc(VALUE_MAX + 1);
+	autofree char *value = mem_alloc(VALUE_MAX + 1);
 	struct reader r = { .draft = draft, .err = err, .file = file, .at = text, .end = text + len, .value = value };
 
-	if (!value)
-		return err_sys(err, ENOMEM, "%s", file);
 	if (len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) /* a byte order mark, as some editors leave */
 		r.at += 3;
 	ini_parse_stream(next_line, &r, take_piece, &r);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/mem.h"
 #include "base/text.h"
 #include "internal.h"
 
@@ -15,16 +16,16 @@ enum { PLACE_SIZE = 600 };
 static int spot_verr(const struct spot *at, struct err *err, const char *fmt, va_list ap)
 {
 	char text[2048], line[16] = "";
-	size_t place, n;
+	size_t place;
 
 	if (at->line)
 		snprintf(line, sizeof(line), ":%d", at->line);
-	place = n = (size_t)snprintf(text, sizeof(text), "%.512s%s: ", at->file, line);
+	place = (size_t)snprintf(text, sizeof(text), "%.512s%s: ", at->file, line);
 	if (at->section)
-		n += (size_t)snprintf(text + n, sizeof(text) - n, "[%s]%s", at->section, at->key ? " " : ": ");
+		text_add(text, sizeof(text), "[%s]%s", at->section, at->key ? " " : ": ");
 	if (at->key)
-		n += (size_t)snprintf(text + n, sizeof(text) - n, "%.80s: ", at->key);
-	vsnprintf(text + n, sizeof(text) - n, fmt, ap);
+		text_add(text, sizeof(text), "%.80s: ", at->key);
+	vsnprintf(text + strlen(text), sizeof(text) - strlen(text), fmt, ap);
 	err_set(err, EINVAL, "%s", text);
 	return err_at(err, place);
 }
@@ -40,22 +41,19 @@ int spot_err(const struct spot *at, struct err *err, const char *fmt, ...)
 }
 
 /* Keeps the text, made printable. */
-static int add_note(struct config_notes *notes, const struct err *err, bool of_pool)
+static void add_note(struct config_notes *notes, const struct err *err, bool of_pool)
 {
-	struct config_note *slot = list_add(&notes->list, &notes->n, sizeof(*slot));
+	struct config_note *slot = mem_add(&notes->list, &notes->n, sizeof(*slot));
 	char where[PLACE_SIZE], safe[sizeof(err->text)];
 
-	if (!slot)
-		return -ENOMEM;
 	snprintf(where, sizeof(where), "%.*s", (int)err->place, err->text);
 	slot->of_pool = of_pool;
 	slot->place = text_safe(safe, sizeof(safe), where);
 	text_safe(safe + slot->place, sizeof(safe) - slot->place, err->text + err->place);
-	slot->text = strdup(safe);
-	return slot->text ? 0 : -ENOMEM;
+	slot->text = mem_strdup(safe);
 }
 
-int spot_warn(const struct spot *at, struct config *config, bool of_pool, struct err *err, const char *fmt, ...)
+void spot_warn(const struct spot *at, struct config *config, bool of_pool, const char *fmt, ...)
 {
 	struct err warning;
 	va_list ap;
@@ -63,14 +61,15 @@ int spot_warn(const struct spot *at, struct config *config, bool of_pool, struct
 	va_start(ap, fmt);
 	spot_verr(at, &warning, fmt, ap);
 	va_end(ap);
-	return add_note(&config->warnings, &warning, of_pool) < 0 ? err_sys(err, ENOMEM, "%s", at->file) : 0;
+	add_note(&config->warnings, &warning, of_pool);
 }
 
 int config_mistake(struct draft *draft, int r, const struct err *err)
 {
 	if (r != -EINVAL || !draft->mistakes || draft->mistakes->n >= CONFIG_MISTAKES_MAX)
 		return r;
-	return add_note(draft->mistakes, err, false);
+	add_note(draft->mistakes, err, false);
+	return 0;
 }
 
 void config_notes_free(struct config_notes *notes)
@@ -79,16 +78,6 @@ void config_notes_free(struct config_notes *notes)
 		free(notes->list[i].text);
 	free(notes->list);
 	*notes = (struct config_notes){ 0 };
-}
-
-void *list_add(void *list, size_t *n, size_t size)
-{
-	char *grown = reallocarray(*(void **)list, *n + 1, size);
-
-	if (!grown)
-		return NULL;
-	*(void **)list = grown;
-	return memset(grown + (*n)++ * size, 0, size);
 }
 
 const struct key *config_key(const struct key *keys, const char *name)
@@ -105,13 +94,11 @@ int config_key_unknown(const struct key *keys, const struct spot *at, struct err
 	char all[512] = "";
 
 	for (; keys->name; keys++) {
-		size_t n = strlen(all);
-
-		snprintf(all + n, sizeof(all) - n, "%s%s%s", n ? ", " : "", keys->name, keys->many ? ":ID" : "");
+		text_add(all, sizeof(all), "%s%s%s", *all ? ", " : "", keys->name, keys->many ? ":ID" : "");
 		text_guess(&guess, keys->name);
 	}
 	if (guess.best)
-		return spot_err(at, err, "unknown key; similar: %s: valid keys: %s", guess.best, all);
+		return spot_err(at, err, "unknown key; similar: %s; valid keys: %s", guess.best, all);
 	return spot_err(at, err, "unknown key: valid keys: %s", all);
 }
 
@@ -145,10 +132,8 @@ int config_key_set(const struct setting *t, char *value)
 	if (!t->key->list)
 		squeeze(value);
 	r = t->key->set(t, value);
-	if (r == -EINVAL && lines) { /* most likely an indented key that was meant as one */
-		n = strlen(t->err->text);
-		snprintf(t->err->text + n, sizeof(t->err->text) - n, " (an indented line continues the line above)");
-	}
+	if (r == -EINVAL && lines) /* most likely an indented key that was meant as one */
+		text_add(t->err->text, sizeof(t->err->text), " (an indented line continues the line above)");
 	return r;
 }
 
@@ -205,8 +190,6 @@ int config_set_word(const struct setting *t, char *value)
 	char all[256] = "";
 
 	for (const struct word *w = t->key->words; w->word; w++) {
-		size_t n = strlen(all);
-
 		if (strcmp(w->word, value) == 0) {
 			if (t->key->flag)
 				*(bool *)destination(t) = w->value;
@@ -214,7 +197,7 @@ int config_set_word(const struct setting *t, char *value)
 				*(int *)destination(t) = w->value;
 			return 0;
 		}
-		snprintf(all + n, sizeof(all) - n, "%s%s", n ? ", " : "", w->word);
+		text_add(all, sizeof(all), "%s%s", *all ? ", " : "", w->word);
 	}
 	return spot_err(&t->at, t->err, "invalid value '%.80s': expected one of %s", value, all);
 }

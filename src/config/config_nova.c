@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/mem.h"
 #include "base/text.h"
 #include "internal.h"
 
@@ -41,10 +42,9 @@ static void pool_free(struct pool *pool)
 	free(pool->addresses);
 }
 
-static int warn(struct pool *pool, const struct nova_entry *entry, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
-
-static int warn(struct pool *pool, const struct nova_entry *entry, const char *fmt, ...)
+/* Returns 0. */
+__attribute__((format(printf, 3, 4))) static int warn(struct pool *pool, const struct nova_entry *entry,
+						      const char *fmt, ...)
 {
 	struct spot at = config_nova_spot(entry);
 	char text[512];
@@ -53,7 +53,8 @@ static int warn(struct pool *pool, const struct nova_entry *entry, const char *f
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	return spot_warn(&at, pool->draft->config, false, pool->err, "%s", text);
+	spot_warn(&at, pool->draft->config, false, "%s", text);
+	return 0;
 }
 
 /*
@@ -120,11 +121,8 @@ static int add_type(struct pool *pool, const struct nova_entry *entry, const cha
 		}
 	if (list->n == TYPES_MAX)
 		return spot_err(&at, pool->err, "more than %d types", TYPES_MAX);
-	enabled = list_add(&list->types, &list->n, sizeof(*enabled));
-	if (!enabled || !(enabled->text = strdup(item))) {
-		list->n -= enabled != NULL;
-		return err_sys(pool->err, ENOMEM, "%s", entry->at.file);
-	}
+	enabled = mem_add(&list->types, &list->n, sizeof(*enabled));
+	enabled->text = mem_strdup(item);
 	enabled->at = entry->at;
 	type_of(enabled->type, item, list, list->n - 1);
 	if (!strchr(enabled->type, '?'))
@@ -214,10 +212,8 @@ static int take_device(struct pool *pool, const struct nova_entry *entry, const 
 
 	if (n == SECTION_ADDRESSES_MAX)
 		return spot_err(&at, pool->err, "more than %d addresses", SECTION_ADDRESSES_MAX);
-	place = list_add(&s->addresses_at, &n, sizeof(*place));
-	slot = list_add(&s->addresses, &s->naddresses, PARENT_SIZE);
-	if (!place || !slot)
-		return err_sys(pool->err, ENOMEM, "%s", entry->at.file);
+	place = mem_add(&s->addresses_at, &n, sizeof(*place));
+	slot = mem_add(&s->addresses, &s->naddresses, PARENT_SIZE);
 	*place = entry->at;
 	text_copy(*slot, PARENT_SIZE, device);
 	return 0;
@@ -238,9 +234,8 @@ static int add_address(struct pool *pool, const struct nova_entry *entry, const 
 	}
 	if (pool->naddresses == ADDRESSES_MAX)
 		return spot_err(&at, pool->err, "more than %d addresses in all", ADDRESSES_MAX);
-	slot = list_add(&pool->addresses, &pool->naddresses, sizeof(*slot));
-	if (!slot || !(slot->text = strdup(item)))
-		return err_sys(pool->err, ENOMEM, "%s", entry->at.file);
+	slot = mem_add(&pool->addresses, &pool->naddresses, sizeof(*slot));
+	slot->text = mem_strdup(item);
 	slot->at = entry->at;
 	if (!device_of(pool->draft->host, device, item))
 		return spot_err(&at, pool->err,
@@ -283,27 +278,21 @@ static int read_section(struct pool *pool, const struct enabled *enabled)
 	struct spot list = { enabled->at.file, enabled->at.line, "devices", "enabled_mdev_types" };
 	autofree char *value = NULL;
 	struct section *s;
-	int r;
 
 	if (!header || config_draft_find(draft, enabled->type, false))
 		return 0;
 	s = config_draft_add(draft, enabled->type);
-	if (!s)
-		return err_sys(pool->err, ENOMEM, "%s", header->at.file);
 	s->nova = true;
 	s->file = header->at.file;
 	s->line = header->at.line;
 	snprintf(s->name, sizeof(s->name), "%s", header->section);
 	pool->section = s;
-	r = config_nova_class(draft, type, s->class, pool->err);
-	if (r == 0)
-		r = config_nova_max(draft, type, &s->max_instances, pool->err);
-	if (r == 0)
-		r = config_nova_value(draft, type, NOVA_ADDRESSES, &value, pool->err);
-	if (r == 0 && value)
-		r = each_item(pool, config_nova_find(draft, type, NOVA_ADDRESSES), value, add_address);
-	if (r < 0)
-		return r;
+	if (config_nova_class(draft, type, s->class, pool->err) < 0 ||
+	    config_nova_max(draft, type, &s->max_instances, pool->err) < 0 ||
+	    config_nova_value(draft, type, NOVA_ADDRESSES, &value, pool->err) < 0)
+		return -pool->err->code;
+	if (value && each_item(pool, config_nova_find(draft, type, NOVA_ADDRESSES), value, add_address) < 0)
+		return -pool->err->code;
 	if (enabled->twice && s->named)
 		return spot_err(&list, pool->err, "%s is listed twice", type);
 	if (s->named || strcmp(s->class, "VGPU") == 0)

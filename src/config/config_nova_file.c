@@ -9,6 +9,7 @@
 #include <strings.h>
 
 #include "base/auto.h"
+#include "base/mem.h"
 #include "base/text.h"
 #include "internal.h"
 
@@ -24,7 +25,8 @@ struct reader {
 	int key_line;
 };
 
-size_t config_nova_space(const char *s)
+/* Python's white space at `s`, UTF-8: its bytes, 0 where there is none. */
+static size_t space(const char *s)
 {
 	static const char *const wide[] = {
 		"\xc2\x85",     "\xc2\xa0",     "\xe1\x9a\x80", "\xe2\x80\xa8",
@@ -46,7 +48,7 @@ static void cut_end(char *s)
 	char *end = s;
 
 	while (*s) {
-		size_t n = config_nova_space(s);
+		size_t n = space(s);
 
 		s += n ? n : 1;
 		if (!n)
@@ -57,7 +59,7 @@ static void cut_end(char *s)
 
 char *config_nova_strip(char *s)
 {
-	for (size_t n = config_nova_space(s); n > 0; n = config_nova_space(s))
+	for (size_t n = space(s); n > 0; n = space(s))
 		s += n;
 	cut_end(s);
 	return s;
@@ -66,16 +68,15 @@ char *config_nova_strip(char *s)
 /* Only [devices] and the sections of types; of these only the options that make the pool, and the headers. */
 static bool is_shared(const char *section, const char *key)
 {
-	static const char *const keys[] = { "enabled_mdev_types", "enabled_vgpu_types", "device_addresses",
-					    "mdev_class", "max_instances" };
-
 	if (strcasecmp(section, "devices") != 0 && strncasecmp(section, "mdev_", 5) != 0 &&
 	    strncasecmp(section, "vgpu_", 5) != 0)
 		return false;
-	for (size_t i = 0; key && i < ARRAY_SIZE(keys); i++)
-		if (strcmp(keys[i], key) == 0)
+	if (!key || strcmp(key, "enabled_mdev_types") == 0 || strcmp(key, "enabled_vgpu_types") == 0)
+		return true;
+	for (enum nova_option option = NOVA_ADDRESSES; option <= NOVA_MAX; option++)
+		if (strcmp(config_nova_keys[option], key) == 0)
 			return true;
-	return !key;
+	return false;
 }
 
 static int add_entry(struct reader *r, const char *key, const char *value, int line)
@@ -87,9 +88,7 @@ static int add_entry(struct reader *r, const char *key, const char *value, int l
 		return 0;
 	if (draft->nentries == ENTRIES_MAX)
 		return spot_err(&r->at, r->err, "more than %d lines in [devices] and [mdev_*]", ENTRIES_MAX);
-	slot = list_add(&draft->entries, &draft->nentries, sizeof(*slot));
-	if (!slot)
-		return err_sys(r->err, ENOMEM, "%s", r->at.file);
+	slot = mem_add(&draft->entries, &draft->nentries, sizeof(*slot));
 	*slot = (struct nova_entry){ { r->at.file, line }, r->section, key, value };
 	return 0;
 }

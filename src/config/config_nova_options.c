@@ -11,6 +11,7 @@
 #include <strings.h>
 
 #include "base/auto.h"
+#include "base/mem.h"
 #include "base/text.h"
 #include "internal.h"
 
@@ -136,8 +137,8 @@ static int class_of(const struct scope *scope, char **class, struct err *err)
 	int r;
 
 	if (!entry) {
-		*class = strdup("VGPU");
-		return *class ? 0 : err_sys(err, ENOMEM, "[mdev_%s]", scope->type);
+		*class = mem_strdup("VGPU");
+		return 0;
 	}
 	r = substitute(scope, entry, class, err);
 	if (r < 0 || (class_is_valid(*class) && strlen(*class) < CLASS_SIZE))
@@ -185,11 +186,8 @@ static int resolve(const struct scope *scope, const struct nova_entry *entry, co
 	r = max_of(&inner, &max, err);
 	if (r < 0)
 		return r;
-	if (max == NO_LIMIT)
-		*value = strdup("");
-	else if (asprintf(value, "%d", max) < 0)
-		*value = NULL;
-	return *value ? 0 : err_sys(err, ENOMEM, "%s", at.file);
+	*value = max == NO_LIMIT ? mem_strdup("") : mem_format("%d", max);
+	return 0;
 }
 
 /* The bytes of an option's name, or GROUP.NAME, as string.Template finds it. */
@@ -217,9 +215,7 @@ static int replace_one(const struct scope *scope, const struct nova_entry *entry
 		fputc('$', out);
 		return 0;
 	}
-	name = strndup(start, n);
-	if (!name)
-		return err_sys(err, ENOMEM, "%s", entry->at.file);
+	name = mem_strndup(start, n);
 	*s = start + n + braced;
 	r = resolve(scope, entry, name, &value, err);
 	if (r == 0 && value)
@@ -229,13 +225,11 @@ static int replace_one(const struct scope *scope, const struct nova_entry *entry
 
 static int substitute(const struct scope *scope, const struct nova_entry *entry, char **value, struct err *err)
 {
-	autofree char *text = strdup(entry->value);
+	autofree char *text = mem_strdup(entry->value);
 	size_t len;
-	FILE *out = text ? open_memstream(value, &len) : NULL;
+	FILE *out = mem_open(value, &len);
 	int r = 0;
 
-	if (!out)
-		return err_sys(err, ENOMEM, "%s", entry->at.file);
 	for (char *s = text; *s; s++) /* \$ is another way to write $$ */
 		if (s[0] == '\\' && s[1] == '$')
 			*s = '$';
@@ -244,8 +238,7 @@ static int substitute(const struct scope *scope, const struct nova_entry *entry,
 			r = replace_one(scope, entry, &s, out, err);
 		else
 			fputc(*s++, out);
-	if (fclose(out) != 0 && r == 0)
-		r = err_sys(err, ENOMEM, "%s", entry->at.file);
+	mem_close(out);
 	return r;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/mem.h"
 #include "base/text.h"
 #include "internal.h"
 
@@ -38,9 +39,7 @@ static int set_project(const struct setting *t, char *value)
 	if (!q && config->nquotas == QUOTAS_MAX)
 		return spot_err(&t->at, t->err, "more than %d projects", QUOTAS_MAX);
 	if (!q)
-		q = list_add(&config->quotas, &config->nquotas, sizeof(*q));
-	if (!q)
-		return err_sys(t->err, ENOMEM, "%s", t->at.file);
+		q = mem_add(&config->quotas, &config->nquotas, sizeof(*q));
 	text_copy(q->project, PROJECT_SIZE, id);
 	q->at = (struct place){ t->at.file, t->at.line };
 	return config_number(t, text_strip(limit), &q->limit);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "internal.h"
+#include "base/mem.h"
 #include "base/text.h"
 
 enum { MATCHES_MAX = 256, PATHS_MAX = 64, NUMA_MAX = 1023 };
@@ -25,9 +26,7 @@ static int add_enabled(const struct setting *t, char *item)
 			return spot_err(&t->at, t->err, "%s is listed twice", type);
 	if (list->n == TYPES_MAX)
 		return spot_err(&t->at, t->err, "more than %d types", TYPES_MAX);
-	slot = list_add(&list->types, &list->n, sizeof(*slot));
-	if (!slot)
-		return err_sys(t->err, ENOMEM, "%s", t->at.file);
+	slot = mem_add(&list->types, &list->n, sizeof(*slot));
 	slot->at = (struct place){ t->at.file, t->at.line };
 	text_copy(slot->type, TYPE_SIZE, type);
 	return 0;
@@ -57,9 +56,8 @@ static int add_nova_conf(const struct setting *t, char *item)
 			return spot_err(&t->at, t->err, "%s is listed twice", item);
 	if (draft->npaths == PATHS_MAX)
 		return spot_err(&t->at, t->err, "more than %d files", PATHS_MAX);
-	slot = list_add(&draft->paths, &draft->npaths, sizeof(*slot));
-	if (!slot || !(slot->path = strdup(item)))
-		return err_sys(t->err, ENOMEM, "%s", t->at.file);
+	slot = mem_add(&draft->paths, &draft->npaths, sizeof(*slot));
+	slot->path = mem_strdup(item);
 	slot->at = t->at;
 	slot->at.section = "devices"; /* t->at.section does not live as long */
 	return 0;
@@ -120,10 +118,8 @@ static int add_address(const struct setting *t, char *item)
 			return spot_err(&t->at, t->err, "%s is listed twice", address);
 	if (s->naddresses == SECTION_ADDRESSES_MAX)
 		return spot_err(&t->at, t->err, "more than %d addresses", SECTION_ADDRESSES_MAX);
-	place = list_add(&s->addresses_at, &n, sizeof(*place));
-	slot = list_add(&s->addresses, &s->naddresses, PARENT_SIZE);
-	if (!place || !slot)
-		return err_sys(t->err, ENOMEM, "%s", t->at.file);
+	place = mem_add(&s->addresses_at, &n, sizeof(*place));
+	slot = mem_add(&s->addresses, &s->naddresses, PARENT_SIZE);
 	*place = (struct place){ t->at.file, t->at.line };
 	text_copy(*slot, PARENT_SIZE, address);
 	return 0;
@@ -188,9 +184,7 @@ static int add_match(const struct setting *t, char *item)
 		return r;
 	if (s->nmatches == MATCHES_MAX)
 		return spot_err(&t->at, t->err, "more than %d alternatives", MATCHES_MAX);
-	slot = list_add(&s->matches, &s->nmatches, sizeof(*slot));
-	if (!slot)
-		return err_sys(t->err, ENOMEM, "%s", t->at.file);
+	slot = mem_add(&s->matches, &s->nmatches, sizeof(*slot));
 	*slot = m;
 	return 0;
 }

@@ -115,18 +115,15 @@ extern const struct key config_devices_keys[], config_mdev_keys[], config_policy
 /* "file:line: [section] key: ...", -EINVAL. */
 int spot_err(const struct spot *at, struct err *err, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* The same as a warning that config keeps; -ENOMEM. */
-int spot_warn(const struct spot *at, struct config *config, bool of_pool, struct err *err, const char *fmt, ...)
-	__attribute__((format(printf, 5, 6)));
+/* The same as a warning that config keeps. */
+void spot_warn(const struct spot *at, struct config *config, bool of_pool, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
 
 /*
  * A step has ended with `r`: a mistake is noted, and 0 returned to go on, where all of them are asked for. Anything
  * else is returned as it is.
  */
 int config_mistake(struct draft *draft, int r, const struct err *err);
-
-/* Adds a zeroed element to the list that *list points to; returns it, or NULL where there is no memory. */
-void *list_add(void *list, size_t *n, size_t size);
 
 const struct key *config_key(const struct key *keys, const char *name);
 int config_key_unknown(const struct key *keys, const struct spot *at, struct err *err);
@@ -170,8 +167,7 @@ bool config_halve(char *word);
  */
 int config_nova_read(struct draft *draft, const char *file, char *text, size_t len, struct err *err);
 
-/* Python's white space at `s`, UTF-8: its bytes, 0 where there is none; and both ends cut off, in place. */
-size_t config_nova_space(const char *s);
+/* Python's white space, UTF-8, cut off both ends, in place. */
 char *config_nova_strip(char *s);
 
 /*
@@ -216,7 +212,7 @@ const struct enabled_list *config_draft_enabled(const struct draft *draft);
 /* The section of a type in our files, or in nova.conf; NULL where there is none. */
 struct section *config_draft_find(const struct draft *draft, const char *type, bool nova);
 
-/* Adds one with the defaults; NULL without memory. */
+/* Adds one with the defaults. */
 struct section *config_draft_add(struct draft *draft, const char *type);
 
 void config_draft_drop_paths(struct draft *draft);

@@ -18,6 +18,7 @@
 
 #include "base/auto.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "daemon/reconcile.h"
 #include "state/store.h"
 
@@ -83,7 +84,7 @@ static bool watch(struct finisher *f, const struct store *store)
 	if (r < 0 && !f->said_unwatched)
 		log_warn("/run/vgpu-lease/leases: cannot be watched, checked every second: %s: raise "
 			 "fs.inotify.max_user_%s",
-			 strerror(-r), r == -ENOSPC ? "watches" : "instances");
+			 err_describe(-r), r == -ENOSPC ? "watches" : "instances");
 	if (r == 0 && f->said_unwatched)
 		log_info("/run/vgpu-lease/leases: watched again");
 	f->said_unwatched = r < 0;
@@ -209,13 +210,11 @@ static void finisher_free(struct finisher *f)
 
 int finisher_start(struct finisher **out, const struct host *host, const struct policy *policy, struct err *err)
 {
-	struct finisher *f = calloc(1, sizeof(*f));
+	struct finisher *f = mem_new(1, sizeof(*f));
 	sigset_t all, before;
 	int r = 0;
 
 	*out = NULL;
-	if (!f)
-		return err_sys(err, ENOMEM, "cannot watch for pending releases");
 	f->host = *host;
 	f->policy = *policy;
 	pthread_mutex_init(&f->lock, NULL);

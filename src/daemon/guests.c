@@ -10,15 +10,14 @@
 #include "internal.h"
 #include "base/auto.h"
 #include "base/log.h"
+#include "base/mem.h"
 
 enum { RETRY_FIRST_MS = 500, RETRY_LAST_MS = 60000 };
 
 struct guests *guests_new(const char *uri, void (*news)(void *arg), void *arg)
 {
-	struct guests *g = calloc(1, sizeof(*g));
+	struct guests *g = mem_new(1, sizeof(*g));
 
-	if (!g)
-		abort();
 	*g = (struct guests){ .uri = uri, .news = news, .arg = arg, .retry_ms = RETRY_FIRST_MS };
 	snprintf(g->state, sizeof(g->state), "not connected to libvirt yet");
 	return g;
@@ -219,10 +218,8 @@ int guests_look(struct guests *g, const struct live_domain **domains, size_t *n)
 		log_warn("cannot list the running domains: %s", err.text);
 		return r;
 	}
-	g->guests = calloc(g->n + 1, sizeof(*g->guests));
-	g->live = calloc(g->n + 1, sizeof(*g->live));
-	if (!g->guests || !g->live)
-		abort();
+	g->guests = mem_new(g->n + 1, sizeof(*g->guests));
+	g->live = mem_new(g->n + 1, sizeof(*g->live));
 	for (size_t i = 0; i < g->n; i++)
 		read_guest(g, i);
 	*domains = g->live;

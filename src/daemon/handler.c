@@ -12,6 +12,7 @@
 #include "base/auto.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "base/notify.h"
 #include "host/libvirt_daemon.h"
 #include "ops/metrics.h"
@@ -126,10 +127,8 @@ static size_t report_pass(struct handler *h, const struct reconcile *pass)
 {
 	size_t foreign = 0, len;
 	char *text = NULL;
-	FILE *out = open_memstream(&text, &len);
+	FILE *out = mem_open(&text, &len);
 
-	if (!out)
-		abort();
 	fprintf(out, "\n");
 	for (size_t i = 0; i < pass->n; i++)
 		if (pass->items[i].verdict == RECONCILE_REPORT)
@@ -150,8 +149,7 @@ static size_t report_pass(struct handler *h, const struct reconcile *pass)
 	}
 	if (pass->gc.garbage)
 		fprintf(out, "%d unreadable leases were moved to /run/vgpu-lease/garbage\n", pass->gc.garbage);
-	if (fclose(out) != 0)
-		abort();
+	mem_close(out);
 	log_new_lines(text, h->reported);
 	free(h->reported);
 	h->reported = text;
@@ -172,14 +170,11 @@ static int write_metrics(const struct handler *h, struct store *store, const str
 	};
 	autofree char *text = NULL;
 	size_t len = 0;
-	FILE *to = open_memstream(&text, &len);
+	FILE *to = mem_open(&text, &len);
 	int r;
 
-	if (!to)
-		return err_sys(err, ENOMEM, "metrics");
 	r = metrics_print(to, &metrics, err);
-	if (fclose(to) != 0 && r == 0)
-		return err_sys(err, ENOMEM, "metrics");
+	mem_close(to);
 	if (r < 0)
 		return err_in(err, "metrics");
 	r = file_publish(store->run, METRICS, text, len, true);
@@ -219,17 +214,16 @@ int64_t handler_pass(struct handler *h, const struct running *running)
 		r = take_lock(h, &store, &err);
 	if (r == 0)
 		r = reconcile_run(&pass, &err);
-	if (r == 0)
-		reconcile_orphans(&pass, running->named, running->arg);
 	if (r < 0) {
 		log_warn("pass failed: %s", err.text);
 		notify_status("%s; the last pass failed: %.300s", running->libvirt, err.text);
 		next = host_now_ms() + RETRY_MS;
 	} else {
-		size_t foreign = report_pass(h, &pass);
+		size_t foreign;
 
+		reconcile_orphans(&pass, running->named, running->arg);
+		foreign = report_pass(h, &pass);
 		publish_metrics(h, &store, &pass.gc);
-
 		notify_status("%s; %zu vGPU%s leased, %zu foreign", running->libvirt, pass.leases,
 			      pass.leases == 1 ? "" : "s", foreign);
 		next = next_pass(&pass);

@@ -33,5 +33,4 @@ struct guests {
 	size_t n;
 };
 
-int reconcile_leases(struct store *store, const struct policy *policy, struct leases *leases, struct err *err);
-int lease_marks_add(struct lease_marks *marks, const struct lease *lease, struct err *err);
+void lease_marks_add(struct lease_marks *marks, const struct lease *lease);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "device/adopt.h"
 #include "device/release.h"
 #include "host/vfio_users.h"
@@ -30,8 +31,6 @@ struct look {
 	bool adopted; /* there are leases that are not in `leases` yet */
 };
 
-static const char *const no_types[] = { NULL };
-
 static int64_t grace_ms(const struct reconcile *pass)
 {
 	return (int64_t)pass->policy->start_grace_s * 1000;
@@ -41,18 +40,23 @@ static int look_deeper(struct look *look, struct err *err)
 {
 	const struct config *config = look->pass->config;
 	const struct inv_query query = { .frameworks = INV_MDEV | INV_VARIANT | INV_VF,
-					 .types = no_types,
+					 .types = inv_no_types,
 					 .vf_name = config ? pool_vf_name : NULL,
 					 .arg = config };
-	int r;
 
 	if (look->deep)
 		return 0;
-	r = inventory_read(&look->inv, look->pass->store->host, &query, err);
-	if (r == 0)
-		look->users = vfio_users_read(look->pass->store->host, host_now_ms() + LOOK_MS);
-	look->deep = r == 0;
-	return r;
+	if (inventory_read(&look->inv, look->pass->store->host, &query, err) < 0)
+		return -err->code;
+	look->users = vfio_users_read(look->pass->store->host, host_now_ms() + LOOK_MS);
+	look->deep = true;
+	return 0;
+}
+
+static int read_leases(struct look *look, struct err *err)
+{
+	lease_list_free(&look->leases);
+	return lease_list_locked(look->pass->store, look->pass->policy->lock_timeout_s * 1000, &look->leases, err);
 }
 
 static void look_end(struct look *look)
@@ -72,13 +76,9 @@ static int is_open(const struct look *look, const char *id)
 static void note(struct reconcile *pass, enum reconcile_verdict verdict, const char *id, const char *domain,
 		 const char *why)
 {
-	struct reconcile_item *item;
+	struct reconcile_item *item = mem_add(&pass->items, &pass->n, sizeof(*item));
 
-	pass->items = reallocarray(pass->items, pass->n + 1, sizeof(*pass->items));
-	if (!pass->items)
-		abort();
-	item = &pass->items[pass->n++];
-	*item = (struct reconcile_item){ .verdict = verdict };
+	item->verdict = verdict;
 	text_copy(item->id, sizeof(item->id), id);
 	text_safe(item->domain, sizeof(item->domain), domain);
 	text_copy(item->why, sizeof(item->why), why);
@@ -93,17 +93,18 @@ static int adopt(struct look *look, const struct request *request, const struct 
 {
 	const struct reconcile *pass = look->pass;
 	const struct vgpu_ref vgpu = kernel_vgpu(device->vgpu.id);
-	struct leases now = { 0 };
+	autoleases struct leases now = { 0 };
+	const struct adoption adoption = { pass->store, &look->inv, &now, request, "reconcile" };
 	int r = store_lock(pass->store, pass->policy->lock_timeout_s * 1000, err);
 
-	if (r == 0)
-		r = lease_list(pass->store, &now, err);
+	if (r < 0)
+		return r;
+	r = lease_list(pass->store, &now, err);
 	/* A plain VF is always there. */
 	if (r == 0 && lease_same(judged, lease_find(&now, device->vgpu.id)) &&
 	    (device->vgpu.framework == FW_VF || kernel_exists(pass->store->host, &vgpu) == 1))
-		r = adopt_device(pass->store, &look->inv, &now, request, device, "reconcile", err);
+		r = adopt_device(&adoption, device, err);
 	store_unlock(pass->store);
-	lease_list_free(&now);
 	return r == -EEXIST ? 0 : r;
 }
 
@@ -176,14 +177,6 @@ static bool is_running(const void *arg, const char *domain)
 	return find_domain(arg, domain) != NULL;
 }
 
-static bool names(const struct request *request, const char *id)
-{
-	for (size_t i = 0; request && i < request->nvgpus; i++)
-		if (strcmp(request->vgpus[i].id, id) == 0)
-			return true;
-	return false;
-}
-
 static int judge_lease(struct look *look, const struct lease *lease, struct lease_marks *plugged, struct err *err)
 {
 	struct reconcile *pass = look->pass;
@@ -199,11 +192,11 @@ static int judge_lease(struct look *look, const struct lease *lease, struct leas
 	view = view_of(pass, domain, lease);
 	view.known = domain->request != NULL;
 	view.at_work = host_process_lives(lease->writer, lease->writer_start);
-	view.named = names(domain->request, lease->vgpu.id);
-	view.taken = names(domain->taken, lease->vgpu.id);
+	view.named = view.known && request_find(domain->request, lease->vgpu.id);
+	view.taken = domain->taken && request_find(domain->taken, lease->vgpu.id);
 	view.seen = lease_marks_have(pass->plugged, lease);
-	if ((view.named || view.seen) && lease_marks_add(plugged, lease, err) < 0)
-		return -err->code;
+	if (view.named || view.seen)
+		lease_marks_add(plugged, lease);
 	if (!view.known || view.named || view.taken)
 		return 0;
 	if (look_deeper(look, err) < 0)
@@ -274,21 +267,22 @@ static void sum_up(struct reconcile *pass)
 	}
 }
 
+static int judge_all(struct reconcile *pass, struct err *err)
+{
+	__attribute__((cleanup(look_end))) struct look look = { .pass = pass };
+
+	if (read_leases(&look, err) < 0 || judge_devices(&look, err) < 0)
+		return -err->code;
+	/* So that what has just been recorded counts as seen, should it be unplugged before the next pass. */
+	if (look.adopted && read_leases(&look, err) < 0)
+		return -err->code;
+	return judge_leases(&look, err);
+}
+
 int reconcile_run(struct reconcile *pass, struct err *err)
 {
-	struct look look = { .pass = pass };
-	int r = reconcile_leases(pass->store, pass->policy, &look.leases, err);
+	int r = judge_all(pass, err);
 
-	if (r == 0)
-		r = judge_devices(&look, err);
-	/* So that what has just been recorded counts as seen, should it be unplugged before the next pass. */
-	if (r == 0 && look.adopted) {
-		lease_list_free(&look.leases);
-		r = reconcile_leases(pass->store, pass->policy, &look.leases, err);
-	}
-	if (r == 0)
-		r = judge_leases(&look, err);
-	look_end(&look);
 	if (r < 0)
 		return r;
 	pass->gc = (struct gc){ .store = pass->store,
@@ -299,9 +293,10 @@ int reconcile_run(struct reconcile *pass, struct err *err)
 				.arg = pass,
 				.mark = true };
 	r = gc_run(&pass->gc, err);
-	if (r == 0)
-		sum_up(pass);
-	return r;
+	if (r < 0)
+		return r;
+	sum_up(pass);
+	return 0;
 }
 
 void reconcile_end(struct reconcile *pass)

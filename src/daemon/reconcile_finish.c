@@ -7,21 +7,12 @@
 #include <string.h>
 
 #include "device/release.h"
+#include "base/mem.h"
 #include "model/event.h"
 #include "daemon/reconcile.h"
 #include "internal.h"
 
 enum { TURN_MS = 20, LOOK_MS = 60000 };
-
-int reconcile_leases(struct store *store, const struct policy *policy, struct leases *leases, struct err *err)
-{
-	int r = store_lock(store, policy->lock_timeout_s * 1000, err);
-
-	if (r == 0)
-		r = lease_list(store, leases, err);
-	store_unlock(store);
-	return r;
-}
 
 bool lease_marks_have(const struct lease_marks *marks, const struct lease *lease)
 {
@@ -31,16 +22,12 @@ bool lease_marks_have(const struct lease_marks *marks, const struct lease *lease
 	return false;
 }
 
-int lease_marks_add(struct lease_marks *marks, const struct lease *lease, struct err *err)
+void lease_marks_add(struct lease_marks *marks, const struct lease *lease)
 {
-	struct lease_mark *grown = reallocarray(marks->list, marks->n + 1, sizeof(*grown));
+	struct lease_mark *mark = mem_add(&marks->list, &marks->n, sizeof(*mark));
 
-	if (!grown)
-		return err_sys(err, ENOMEM, "leases");
-	marks->list = grown;
-	grown[marks->n].since_ms = lease->since_ms;
-	memcpy(grown[marks->n++].id, lease->vgpu.id, ID_SIZE);
-	return 0;
+	mark->since_ms = lease->since_ms;
+	memcpy(mark->id, lease->vgpu.id, ID_SIZE);
 }
 
 void lease_marks_free(struct lease_marks *marks)
@@ -49,54 +36,44 @@ void lease_marks_free(struct lease_marks *marks)
 	*marks = (struct lease_marks){ 0 };
 }
 
-/* For a while it is as it should be that a device is open, that its driver is at it, or whoever marked the lease. */
-static bool has_time(const struct policy *policy, const struct lease *lease)
-{
-	int64_t time_ms = (int64_t)(policy->release_timeout_s + policy->driver_cleanup_s) * 1000;
-
-	return host_now_ms() - lease->since_ms < time_ms;
-}
-
-/* One turn; 1 where it is done. */
-static int finish_one(struct store *store, const struct policy *policy, const struct lease *lease,
-		      const struct lease_marks *logged, struct lease_marks *failed, struct err *err)
+/* One turn; true where it is done. */
+static bool finish_one(struct store *store, const struct policy *policy, const struct lease *lease,
+		       const struct lease_marks *logged, struct lease_marks *failed)
 {
 	const struct event_about about = event_of(lease);
-	struct err own = { 0 };
+	struct err err = { 0 };
 	int r;
 
 	/* A hook or a command that has marked it finishes it itself, where that can be done at once. */
-	if (has_time(policy, lease) && host_process_lives(lease->writer, lease->writer_start))
-		return 0;
-	r = release_turn(store, policy, lease->vgpu.id, host_now_ms() + TURN_MS, host_now_ms() + LOOK_MS, &own);
+	if (release_has_time(policy, lease) && host_process_lives(lease->writer, lease->writer_start))
+		return false;
+	r = release_turn(store, policy, lease->vgpu.id, host_now_ms() + TURN_MS, host_now_ms() + LOOK_MS, &err);
 	if (r == 0) {
 		event_log(EVENT_RELEASED, &about, "release: domain %s: released %s", lease->name, lease->vgpu.id);
-		return 1;
+		return true;
 	}
-	if ((r == -EBUSY || r == -EAGAIN) && has_time(policy, lease))
-		return 0;
+	if ((r == -EBUSY || r == -EAGAIN) && release_has_time(policy, lease))
+		return false;
 	if (!lease_marks_have(logged, lease))
 		event_log(EVENT_DELAYED, &about, "release: domain %s: cannot release %s yet, trying again: %s",
-			  lease->name, lease->vgpu.id, own.text);
-	return lease_marks_add(failed, lease, err);
+			  lease->name, lease->vgpu.id, err.text);
+	lease_marks_add(failed, lease);
+	return false;
 }
 
 int reconcile_finish(struct store *store, const struct policy *policy, struct lease_marks *logged, struct err *err)
 {
 	struct lease_marks failed = { 0 };
-	struct leases leases = { 0 };
-	int left = 0, r = reconcile_leases(store, policy, &leases, err);
+	autoleases struct leases leases = { 0 };
+	int left = 0, r = lease_list_locked(store, policy->lock_timeout_s * 1000, &leases, err);
 
-	for (size_t i = 0; r >= 0 && i < leases.n; i++) {
-		if (leases.list[i].state != LEASE_RELEASING)
-			continue;
-		r = finish_one(store, policy, &leases.list[i], logged, &failed, err);
-		left += r == 0;
-	}
-	lease_list_free(&leases);
-	lease_marks_free(r < 0 ? &failed : logged);
 	if (r < 0)
 		return r;
+	for (size_t i = 0; i < leases.n; i++)
+		if (leases.list[i].state == LEASE_RELEASING &&
+		    !finish_one(store, policy, &leases.list[i], logged, &failed))
+			left++;
+	lease_marks_free(logged);
 	*logged = failed;
 	return left;
 }

@@ -6,10 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static enum reconcile_verdict say(enum reconcile_verdict verdict, char why[REASON_SIZE], const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
-
-static enum reconcile_verdict say(enum reconcile_verdict verdict, char why[REASON_SIZE], const char *fmt, ...)
+__attribute__((format(printf, 3, 4))) static enum reconcile_verdict say(enum reconcile_verdict verdict,
+									char why[REASON_SIZE], const char *fmt, ...)
 {
 	va_list ap;
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/text.h"
+#include "base/mem.h"
 #include "daemon/reconcile.h"
 #include "device/release.h"
 #include "model/event.h"
@@ -42,11 +43,9 @@ void reconcile_orphans(struct reconcile *pass, reconcile_named *named, void *arg
 {
 	int64_t end_ms = host_now_ms() + TURN_MS;
 	size_t n = 0;
-	const char **ids = calloc(pass->gc.n + 1, sizeof(*ids));
-	bool *is_named = calloc(pass->gc.n + 1, sizeof(*is_named));
+	const char **ids = mem_new(pass->gc.n + 1, sizeof(*ids));
+	bool *is_named = mem_new(pass->gc.n + 1, sizeof(*is_named));
 
-	if (!ids || !is_named)
-		abort();
 	for (size_t i = 0; i < pass->gc.n; i++)
 		if (is_due(&pass->gc.items[i]))
 			ids[n++] = pass->gc.items[i].vgpu.id;

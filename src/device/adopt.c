@@ -37,10 +37,12 @@ bool adopt_find(struct inv_device *device, const struct inventory *inv, const ch
 	return *device->vgpu.type != '\0';
 }
 
-int adopt_device(const struct store *store, const struct inventory *inv, const struct leases *leases,
-		 const struct request *request, const struct inv_device *device, const char *op, struct err *err)
+int adopt_device(const struct adoption *adoption, const struct inv_device *device, struct err *err)
 {
-	const struct lease *there = lease_find(leases, device->vgpu.id);
+	const struct store *store = adoption->store;
+	const struct inventory *inv = adoption->inv;
+	const struct request *request = adoption->request;
+	const struct lease *there = lease_find(adoption->leases, device->vgpu.id);
 	const struct inv_pgpu *card = device->parent == UNKNOWN ? NULL : &inv->pgpus[inv->parents[device->parent].pgpu];
 	const struct inv_type *type = inventory_type(inv, device->vgpu.type);
 	struct lease lease = lease_for(request, &device->vgpu);
@@ -65,7 +67,7 @@ int adopt_device(const struct store *store, const struct inventory *inv, const s
 	if (lease_put(store, &lease, err) < 0)
 		return -err->code;
 	about = event_of(&lease);
-	event_log(EVENT_RESTORED, &about, "%s: domain %s: %s %s, %s on %s", op, lease.name,
+	event_log(EVENT_RESTORED, &about, "%s: domain %s: %s %s, %s on %s", adoption->op, lease.name,
 		  there || lease.origin == LEASE_CREATED ? "restored the lease of" : "recorded", lease.vgpu.id,
 		  lease.vgpu.type, lease.vgpu.parent);
 	return 1;

@@ -19,10 +19,17 @@
  */
 bool adopt_find(struct inv_device *device, const struct inventory *inv, const char *id);
 
+/* What a domain is given, by whom. The caller holds the store's lock, and has read the leases under it. */
+struct adoption {
+	const struct store *store;
+	const struct inventory *inv;
+	const struct leases *leases;
+	const struct request *request; /* of the domain */
+	const char *op;                /* for the log */
+};
+
 /*
- * Makes the device the domain's: 1 where a lease was written, 0 where there was one already, -EEXIST where another
- * domain has it. `leases` as they are under the store's lock, which the caller holds; the device has a type. Where its
- * lease was lost, what is remembered of its id says whether we made it; `op` is for the log.
+ * Makes the device, which has a type, the domain's: 1 where a lease was written, 0 where there was one already, -EEXIST
+ * where another domain has it. Where its lease was lost, what is remembered of its id says whether we made it.
  */
-int adopt_device(const struct store *store, const struct inventory *inv, const struct leases *leases,
-		 const struct request *request, const struct inv_device *device, const char *op, struct err *err);
+int adopt_device(const struct adoption *adoption, const struct inv_device *device, struct err *err);

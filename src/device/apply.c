@@ -11,6 +11,7 @@
 #include "device/kernel.h"
 #include "internal.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "model/event.h"
 #include "base/text.h"
 #include "state/history.h"
@@ -23,9 +24,7 @@ void apply_start(struct apply *apply, struct store *store, const struct policy *
 	*apply = (struct apply){ .store = store, .policy = policy, .request = request, .op = op };
 	apply->wait_by_ms = host_now_ms() + (int64_t)policy->lock_timeout_s * 1000;
 	apply->end_ms = apply->wait_by_ms + (int64_t)policy->create_timeout_s * 1000;
-	apply->done = calloc(request->nvgpus + 1, sizeof(*apply->done));
-	if (!apply->done)
-		abort();
+	apply->done = mem_new(request->nvgpus + 1, sizeof(*apply->done));
 }
 
 void apply_end(struct apply *apply)

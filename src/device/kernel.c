@@ -16,6 +16,7 @@
 #include "base/auto.h"
 #include "base/timed_child.h"
 #include "base/file.h"
+#include "base/mem.h"
 #include "base/text.h"
 #include "internal.h"
 
@@ -43,10 +44,14 @@ static const struct kernel_ops *ops_of(const struct vgpu_ref *vgpu)
 
 ssize_t kernel_read(const struct host *host, const struct vgpu_ref *vgpu, const char *path, char *buf, size_t size)
 {
-	const char *parent = vgpu->framework == FW_VARIANT ? vgpu->id : vgpu->parent;
+	const char *who = vgpu->framework == FW_VARIANT ? vgpu->id : vgpu->parent;
 	char card[PCI_SIZE];
 
-	return timed_child_read(inventory_physfn(host, parent, card) ? card : parent, host->root, path, buf, size);
+	if (*vgpu->pgpu)
+		who = vgpu->pgpu;
+	else if (inventory_physfn(host, who, card))
+		who = card;
+	return timed_child_read(who, host->root, path, buf, size);
 }
 
 /* The text of a failed write: what was tried, what the kernel said, what that means. */
@@ -218,16 +223,12 @@ int kernel_set_params(const struct host *host, const struct vgpu_ref *vgpu, cons
 	const struct kernel_ops *ops = ops_of(vgpu);
 	char path[KPATH_SIZE], what[KPATH_SIZE];
 	autofree char *line = NULL;
-	int n, r = ops ? ops->params(path, vgpu, err) : 0;
+	int r = ops ? ops->params(path, vgpu, err) : 0;
 
 	if (r < 0 || !ops)
 		return r;
-	n = asprintf(&line, "%s\n", params);
-	if (n < 0) {
-		line = NULL;
-		return err_sys(err, ENOMEM, "vGPU %s: setting the parameters", vgpu->id);
-	}
-	r = timed_child_poke(host->root, path, line, (size_t)n);
+	line = mem_format("%s\n", params);
+	r = timed_child_poke(host->root, path, line, strlen(line));
 	if (r == 0)
 		return 0;
 	snprintf(what, sizeof(what), "vGPU %s: setting the parameters", vgpu->id);

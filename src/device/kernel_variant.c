@@ -13,6 +13,7 @@
 
 #include "base/auto.h"
 #include "base/file.h"
+#include "base/mem.h"
 #include "internal.h"
 #include "base/text.h"
 #include "host/typelist.h"
@@ -55,14 +56,12 @@ static long current_type(const struct host *host, const struct vgpu_ref *vgpu)
 /* The list of this very VF, read anew: what its siblings got a moment ago changes it. */
 static int variant_available(const struct host *host, const struct vgpu_ref *vgpu, struct err *err)
 {
-	autofree char *text = malloc(TYPELIST_TEXT_MAX);
+	autofree char *text = mem_alloc(TYPELIST_TEXT_MAX);
 	struct typelist list = { 0 };
 	char path[KPATH_SIZE];
 	ssize_t n;
 	int number, r;
 
-	if (!text)
-		return err_sys(err, ENOMEM, "VF %s", vgpu->id);
 	if (number_of(vgpu, &number, err) < 0 || vf_path(path, vgpu, "/nvidia/creatable_vgpu_types", err) < 0)
 		return -err->code;
 	n = kernel_read(host, vgpu, path, text, TYPELIST_TEXT_MAX);

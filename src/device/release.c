@@ -28,6 +28,21 @@ int64_t release_lock_by(const struct policy *policy)
 	return host_now_ms() + (int64_t)policy->lock_timeout_s * 1000;
 }
 
+static int64_t time_ms(const struct policy *policy)
+{
+	return (int64_t)(policy->release_timeout_s + policy->driver_cleanup_s) * 1000;
+}
+
+int64_t release_by(const struct policy *policy)
+{
+	return host_now_ms() + time_ms(policy);
+}
+
+bool release_has_time(const struct policy *policy, const struct lease *lease)
+{
+	return host_now_ms() - lease->since_ms < time_ms(policy);
+}
+
 /* Takes the store's lock, and the lease as it is now. The lock is held afterwards where the result is 1. */
 static int lock_lease(struct store *store, const char *id, int wait_ms, struct lease *now, struct err *err)
 {
@@ -45,9 +60,8 @@ static int lock_lease(struct store *store, const char *id, int wait_ms, struct l
 /* The lease as it is now: 1; 0: there is none. */
 static int get_lease(struct store *store, const char *id, int wait_ms, struct lease *now, struct err *err)
 {
-	int r = lock_lease(store, id, wait_ms, now, err);
+	int r = lease_get_locked(store, wait_ms, id, now, err);
 
-	store_unlock(store);
 	return r == -ETIMEDOUT ? err_recode(err, EAGAIN) : r;
 }
 
@@ -369,7 +383,7 @@ static void put_back(struct store *store, const struct policy *policy, const str
 
 int release_now(struct store *store, const struct policy *policy, const struct lease *lease, struct err *err)
 {
-	int64_t deadline = host_now_ms() + (int64_t)(policy->release_timeout_s + policy->driver_cleanup_s) * 1000;
+	int64_t deadline = release_by(policy);
 	struct lease mark;
 	int r;
 

@@ -64,6 +64,12 @@ int release_orphan(struct store *store, const struct policy *policy, const struc
 /* Until when, from now, a lock is waited for where no operation as a whole has a deadline. */
 int64_t release_lock_by(const struct policy *policy);
 
+/* Until when, from now, a release waits for its guest and its driver. */
+int64_t release_by(const struct policy *policy);
+
+/* Is a lease that is being released still within that time? */
+bool release_has_time(const struct policy *policy, const struct lease *lease);
+
 /*
  * Removes a device, under the pGPU's lock, which the caller holds, if nobody has it open. -EBUSY: somebody has;
  * -ETIMEDOUT: the kernel is still at it after `wait_ms`, and -EAGAIN as long as it is; meanwhile store_removes() tells.

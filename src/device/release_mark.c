@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "device/release.h"
+#include "base/mem.h"
 #include "host/mdevctl_files.h"
 #include "internal.h"
 #include "model/event.h"
@@ -56,20 +57,17 @@ static int mark(struct store *store, struct lease *lease, struct release_ids *id
 int release_mark(struct store *store, const char *domain, int64_t asked_ms, int wait_ms, struct release_ids *ids,
 		 struct err *err)
 {
-	struct leases leases = { 0 };
+	autoleases struct leases leases = { 0 };
 	int r = store_lock(store, wait_ms, err);
 
 	*ids = (struct release_ids){ 0 };
 	if (r < 0)
 		return r;
 	r = lease_list(store, &leases, err);
-	ids->list = calloc(leases.n + 1, sizeof(*ids->list));
-	if (!ids->list)
-		r = err_sys(err, ENOMEM, "releasing vGPUs");
-	for (size_t i = 0; r == 0 && ids->list && i < leases.n; i++)
+	ids->list = mem_new(leases.n + 1, sizeof(*ids->list));
+	for (size_t i = 0; r == 0 && i < leases.n; i++)
 		if (strcmp(leases.list[i].domain, domain) == 0 && leases.list[i].since_ms <= asked_ms)
 			r = mark(store, &leases.list[i], ids, err);
 	store_unlock(store);
-	lease_list_free(&leases);
 	return r;
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/mem.h"
 #include "internal.h"
 #include "base/text.h"
 
@@ -97,14 +98,9 @@ static int read_suspended(struct domxml *doc, const struct xml_elem *domain, str
 	const struct xml_elem *record = metadata ? xml_child(metadata, DOMXML_SUSPENDED_NS, "suspended") : NULL;
 	const char *hostdevs = record ? xml_attr(record, "hostdevs") : NULL;
 	autoxml struct xml_doc *tree = NULL;
-	int n = asprintf(&doc->record, "<record><devices>%s</devices></record>", hostdevs ? hostdevs : "");
 
-	if (n < 0) {
-		doc->record = NULL;
-		return domxml_no_memory(err);
-	}
-	doc->xml = doc->record;
-	doc->len = (size_t)n;
+	doc->xml = doc->record = mem_format("<record><devices>%s</devices></record>", hostdevs ? hostdevs : "");
+	doc->len = strlen(doc->xml);
 	if (xml_parse(&tree, doc->xml, doc->len, err) < 0)
 		return err_in(err, "suspend record");
 	if (request_read(doc, domain, xml_root(tree), meta, true, err) < 0)
@@ -125,13 +121,12 @@ static int read_all(struct domxml *doc, const struct xml_doc *tree, unsigned int
 		return -err->code;
 	if (flags & DOMXML_IDENTITY)
 		return 0;
-	meta = calloc(1, sizeof(*meta));
-	if (!meta)
-		return domxml_no_memory(err);
+	meta = mem_new(1, sizeof(*meta));
 	if (meta_read(meta, domain, err) < 0)
 		return -err->code;
 	doc->request.nova = meta->nova;
 	text_copy(doc->request.project, PROJECT_SIZE, meta->project);
+	text_copy(doc->request.instance, INSTANCE_SIZE, meta->instance);
 	text_copy(doc->lease_project, PROJECT_SIZE, meta->lease_project);
 	if (flags & DOMXML_SUSPENDED)
 		return read_suspended(doc, domain, meta, err);
@@ -149,9 +144,7 @@ int domxml_parse(struct domxml **out, const char *xml, size_t len, unsigned int 
 
 	if (len > DOMXML_MAX)
 		return err_set(err, E2BIG, "domain XML: larger than %d MiB", DOMXML_MAX >> 20);
-	doc = calloc(1, sizeof(*doc));
-	if (!doc)
-		return domxml_no_memory(err);
+	doc = mem_new(1, sizeof(*doc));
 	doc->xml = xml;
 	doc->len = len;
 	if (xml_parse(&tree, xml, len, err) < 0 || read_all(doc, tree, flags, err) < 0)
@@ -201,12 +194,10 @@ bool domxml_peek_uuid(char out[UUID_SIZE], const char *xml, size_t len)
 static int cut_out(const char *xml, size_t len, char **out, size_t *out_len, struct err *err)
 {
 	static const char start[] = "<hostdev ", stop[] = "</hostdev>";
-	FILE *f = open_memstream(out, out_len);
+	FILE *f = mem_open(out, out_len);
 	const char *from, *end = xml + len;
 	size_t cut = 0;
 
-	if (!f)
-		return domxml_end(f, out, err);
 	fputs("<domain><name>-</name><uuid>00000000-0000-0000-0000-000000000000</uuid><devices>", f);
 	while (cut < DOMXML_MAX && (from = memmem(xml, (size_t)(end - xml), start, strlen(start)))) {
 		const char *to = memmem(from, (size_t)(end - from), stop, strlen(stop));
@@ -218,8 +209,7 @@ static int cut_out(const char *xml, size_t len, char **out, size_t *out_len, str
 			fwrite(from, 1, whole, f);
 	}
 	fputs("</devices></domain>", f);
-	if (domxml_end(f, out, err) < 0)
-		return -err->code;
+	mem_close(f);
 	return cut < DOMXML_MAX ? 0 : err_set(err, E2BIG, "domain XML: larger than %d MiB", DOMXML_MAX >> 20);
 }
 
@@ -236,6 +226,12 @@ int domxml_hostdevs(struct domxml **out, const char *xml, size_t len, struct err
 	return 0;
 }
 
+int domxml_too_large(const struct domxml *doc, struct err *err)
+{
+	return err_set(err, E2BIG, "vGPU %s: domain XML: larger than %d MiB", doc->request.vgpus[0].id,
+		       DOMXML_MAX >> 20);
+}
+
 void domxml_free(struct domxml *doc)
 {
 	if (!doc)
@@ -250,32 +246,25 @@ void domxml_free(struct domxml *doc)
 	free(doc);
 }
 
-int domxml_exclude(struct request *request, const char *id, struct err *err)
+void domxml_exclude(struct request *request, const char *id)
 {
-	char(*excluded)[ID_SIZE] = reallocarray(request->excluded, request->nexcluded + 1, sizeof(*excluded));
-
-	if (!excluded)
-		return domxml_no_memory(err);
-	request->excluded = excluded;
-	text_copy(excluded[request->nexcluded++], ID_SIZE, id);
-	return 0;
+	text_copy(mem_add(&request->excluded, &request->nexcluded, ID_SIZE), ID_SIZE, id);
 }
 
-int domxml_keep(struct domxml *doc, const bool *keep, struct err *err)
+void domxml_keep(struct domxml *doc, const bool *keep)
 {
 	struct request *request = &doc->request;
 	size_t kept = 0;
 
 	for (size_t i = 0; i < request->nvgpus; i++) {
-		if (!keep[i] && domxml_exclude(request, request->vgpus[i].id, err) < 0)
-			return -err->code;
-		if (!keep[i])
+		if (!keep[i]) {
+			domxml_exclude(request, request->vgpus[i].id);
 			continue;
+		}
 		request->vgpus[kept] = request->vgpus[i];
 		doc->marks[kept++] = doc->marks[i];
 	}
 	request->nvgpus = kept;
-	return 0;
 }
 
 size_t domxml_remarks(const struct domxml *doc, const struct remark **out)

@@ -49,7 +49,7 @@ enum {
  * Parses; `flags` of those above. -E2BIG: over DOMXML_MAX; -EINVAL: no well-formed XML (line and cause), a document
  * type, a NUL byte, another root than <domain>, no valid <uuid> or <name>, an mdev's address that is no UUID, two
  * hostdevs (or two <vgpu:device>) with one UUID or address, an attribute of a vGPU's metadata that is invalid or too
- * long; -ENOMEM; -ELIBACC: libxml2 cannot be loaded. A <vgpu:device> that names no hostdev is not checked; in a Nova
+ * long; -ELIBACC: libxml2 cannot be loaded. A <vgpu:device> that names no hostdev is not checked; in a Nova
  * instance it is that of the hostdev that Nova gave another UUID, where it is clear which one that is. `xml` must
  * outlive the result.
  */
@@ -69,6 +69,9 @@ static inline void domxml_auto_free(struct domxml **doc)
  */
 int domxml_hostdevs(struct domxml **out, const char *xml, size_t len, struct err *err);
 
+/* -E2BIG: the refusal of such a document, which has a vGPU. */
+int domxml_too_large(const struct domxml *doc, struct err *err);
+
 /* Something in the metadata that has no effect, and what to write instead. Printable. */
 struct remark {
 	char text[320], fix[96];
@@ -84,7 +87,7 @@ const struct request *domxml_request(const struct domxml *doc);
  * Forgets the vGPUs for which `keep` (one for each) is false: PCI hostdevs that are not ours. No vGPU can get their
  * IDs.
  */
-int domxml_keep(struct domxml *doc, const bool *keep, struct err *err);
+void domxml_keep(struct domxml *doc, const bool *keep);
 
 /* What one vGPU gets instead. */
 struct domxml_change {
@@ -125,7 +128,6 @@ int domxml_suspended(const struct domxml *doc, char **out, struct err *err);
  * The domain's lease element with facts_list[i] for vGPU i of the request, for virDomainSetMetadata() with DOMXML_NS
  * and DOMXML_NS_KEY; without a namespace, as libvirt expects it. A vGPU without a <vgpu:device> gets one. Facts without
  * a type leave those that are there; what people wrote (placement, numa, params, project, devices without a hostdev)
- * stays, other attributes do not. The caller frees *out; NULL if nothing would change.
+ * stays, other attributes do not. The caller frees it; NULL if nothing would change.
  */
-int domxml_lease(const struct domxml *doc, const struct migration_facts *facts_list, char **out, size_t *outlen,
-		 struct err *err);
+char *domxml_lease(const struct domxml *doc, const struct migration_facts *facts_list);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/mem.h"
 #include "internal.h"
 #include "base/text.h"
 
@@ -170,32 +171,20 @@ void domxml_put(FILE *out, const char *name, const char *text)
 		putc('\'', out);
 }
 
-int domxml_end(FILE *f, char **out, struct err *err)
+static void write_edited(const struct domxml *doc, const struct edits *edits, char **out, size_t *outlen)
 {
-	if (f && fclose(f) == 0)
-		return 0;
-	if (f)
-		free(*out);
-	*out = NULL;
-	return domxml_no_memory(err);
-}
-
-static int write_edited(const struct domxml *doc, const struct edits *edits, char **out, size_t *outlen,
-			struct err *err)
-{
-	FILE *f = open_memstream(out, outlen);
+	FILE *f = mem_open(out, outlen);
 	size_t at = 0;
 
-	for (size_t i = 0; f && i < edits->n; i++) {
+	for (size_t i = 0; i < edits->n; i++) {
 		const struct edit *edit = &edits->list[i];
 
 		fwrite(doc->xml + at, 1, edit->span.at - at, f);
 		domxml_put(f, edit->name, edit->text);
 		at = edit->span.at + edit->span.len;
 	}
-	if (f)
-		fwrite(doc->xml + at, 1, doc->len - at, f);
-	return domxml_end(f, out, err);
+	fwrite(doc->xml + at, 1, doc->len - at, f);
+	mem_close(f);
 }
 
 /* The id of each vGPU after all changes, in canonical form; no two may end with one id. */
@@ -260,21 +249,18 @@ static bool any_changes_framework(const struct domxml_change *changes, size_t n)
 int domxml_rewrite(const struct domxml *doc, const struct domxml_change *changes, size_t nchanges, char **out,
 		   size_t *outlen, struct err *err)
 {
-	autofree struct edit *list = calloc((size_t)REQUEST_MAX * EDITS_PER_VGPU, sizeof(*list));
+	autofree struct edit *list = mem_new((size_t)REQUEST_MAX * EDITS_PER_VGPU, sizeof(*list));
 	struct edits edits = { list, 0 };
 	char ids[REQUEST_MAX][ID_SIZE] = { "" };
 	autofree char *result = NULL;
 
-	if (!list)
-		return domxml_no_memory(err);
 	if (ids_after(doc, changes, nchanges, ids, err) < 0)
 		return -err->code;
 	for (size_t i = 0; i < nchanges; i++)
 		if (plan_change(doc, &edits, &changes[i], ids[changes[i].req], err) < 0)
 			return -err->code;
 	qsort(edits.list, edits.n, sizeof(*edits.list), by_place);
-	if (write_edited(doc, &edits, &result, outlen, err) < 0)
-		return -err->code;
+	write_edited(doc, &edits, &result, outlen);
 	if (any_changes_framework(changes, nchanges) && check_result(doc, result, *outlen, err) < 0)
 		return -err->code;
 	*out = steal_ptr(&result);

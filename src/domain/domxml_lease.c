@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/mem.h"
 #include "internal.h"
 
 static bool has_facts(const struct vgpu_request *req, const struct migration_facts *facts)
@@ -59,21 +60,21 @@ static void put_lease(FILE *f, const struct domxml *doc, const struct migration_
 	fputs("\n</lease>", f);
 }
 
-int domxml_lease(const struct domxml *doc, const struct migration_facts *facts_list, char **out, size_t *outlen,
-		 struct err *err)
+char *domxml_lease(const struct domxml *doc, const struct migration_facts *facts_list)
 {
 	bool news = false;
+	char *out = NULL;
+	size_t len;
 	FILE *f;
 
-	*out = NULL;
 	for (size_t i = 0; i < doc->request.nvgpus; i++)
 		news |= facts_list[i].type[0] && !has_facts(&doc->request.vgpus[i], &facts_list[i]);
 	if (!news)
-		return 0;
-	f = open_memstream(out, outlen);
-	if (f)
-		put_lease(f, doc, facts_list);
-	return domxml_end(f, out, err);
+		return NULL;
+	f = mem_open(&out, &len);
+	put_lease(f, doc, facts_list);
+	mem_close(f);
+	return out;
 }
 
 int domxml_hostdev(const struct domxml *doc, size_t req, char **out, struct err *err)
@@ -84,18 +85,16 @@ int domxml_hostdev(const struct domxml *doc, size_t req, char **out, struct err 
 	if (!whole.len)
 		return err_set(err, EINVAL, "%s: <hostdev> has a namespace prefix or no end tag",
 			       doc->request.vgpus[req].id);
-	*out = strndup(doc->xml + whole.at, whole.len);
-	return *out ? 0 : domxml_no_memory(err);
+	*out = mem_strndup(doc->xml + whole.at, whole.len);
+	return 0;
 }
 
 int domxml_suspended(const struct domxml *doc, char **out, struct err *err)
 {
 	size_t len;
-	FILE *f = open_memstream(out, &len);
+	FILE *f = mem_open(out, &len);
 	int r = 0;
 
-	if (!f)
-		return domxml_end(f, out, err);
 	fputs("<suspended hostdevs='", f);
 	for (size_t i = 0; i < doc->request.nvgpus && r == 0; i++) {
 		autofree char *hostdev = NULL;
@@ -104,8 +103,7 @@ int domxml_suspended(const struct domxml *doc, char **out, struct err *err)
 		domxml_put(f, NULL, r == 0 ? hostdev : "");
 	}
 	fputs("'/>", f);
-	if (domxml_end(f, out, err) < 0)
-		return -err->code;
+	mem_close(f);
 	if (r < 0) {
 		free(*out);
 		*out = NULL;

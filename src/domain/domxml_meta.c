@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A domain's <metadata>: our <vgpu:lease>, and Nova's project. */
+/* A domain's <metadata>: our <vgpu:lease>, and Nova's name and project of it. */
 #include <errno.h>
 #include <string.h>
 
@@ -43,15 +43,18 @@ static const struct xml_elem *nova_child(const struct xml_elem *elem, const char
 	return child;
 }
 
-/* If Nova names the project, the lease's is ignored, mistakes included. */
-static int read_project(struct meta *meta, const struct xml_elem *metadata, const struct xml_elem *lease,
-			struct err *err)
+/* What Nova says of its instance. If it names the project, the lease's is ignored, mistakes included. */
+static int read_owner(struct meta *meta, const struct xml_elem *metadata, const struct xml_elem *lease, struct err *err)
 {
 	const struct xml_elem *instance = nova_child(metadata, "instance");
 	const struct xml_elem *nova = nova_child(nova_child(instance, "owner"), "project");
+	const struct xml_elem *name = nova_child(instance, "name");
 	int r = 0, own = 0;
 
 	meta->nova = instance != NULL;
+	/* For people: a name that is too long is none, and refuses nothing. */
+	if (name)
+		(void)xml_text(name, meta->instance, sizeof(meta->instance));
 	if (lease)
 		own = take(meta->lease_project, PROJECT_SIZE, lease, "project", "<vgpu:lease>", err);
 	if (own < 0)
@@ -106,7 +109,7 @@ int meta_read(struct meta *meta, const struct xml_elem *domain, struct err *err)
 	/* One: libvirt keeps the first element of each namespace and drops the others. */
 	if (lease && read_devices(meta, lease, err) < 0)
 		return -err->code;
-	return read_project(meta, metadata, lease, err);
+	return read_owner(meta, metadata, lease, err);
 }
 
 const struct meta_device *meta_find(const struct meta *meta, const char *id)

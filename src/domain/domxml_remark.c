@@ -9,15 +9,14 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/mem.h"
 #include "internal.h"
 #include "base/text.h"
 
 enum { REMARKS_MAX = 32, WORD_SIZE = 64 };
 
-static void note(struct domxml *doc, const char *fix, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-
 /* Only the first are kept: a hostile document has millions. */
-static void note(struct domxml *doc, const char *fix, const char *fmt, ...)
+__attribute__((format(printf, 3, 4))) static void note(struct domxml *doc, const char *fix, const char *fmt, ...)
 {
 	struct remark *remark;
 	va_list ap;
@@ -25,9 +24,7 @@ static void note(struct domxml *doc, const char *fix, const char *fmt, ...)
 	if (doc->nremarks == REMARKS_MAX)
 		return;
 	if (!doc->remarks)
-		doc->remarks = calloc(REMARKS_MAX, sizeof(*doc->remarks));
-	if (!doc->remarks)
-		abort();
+		doc->remarks = mem_new(REMARKS_MAX, sizeof(*doc->remarks));
 	remark = &doc->remarks[doc->nremarks++];
 	text_copy(remark->fix, sizeof(remark->fix), fix);
 	va_start(ap, fmt);

@@ -9,6 +9,7 @@
 #include "base/auto.h"
 #include "internal.h"
 #include "base/cpuset.h"
+#include "base/mem.h"
 #include "base/text.h"
 
 enum { CPU_MAX = 16384, NODE_MAX = 64 };
@@ -106,24 +107,16 @@ static int add_vgpu(struct domxml *doc, const struct vgpu_request *req, const st
 {
 	struct request *request = &doc->request;
 	size_t n = request->nvgpus;
-	struct vgpu_request *vgpus;
-	struct mark *marks;
 
 	if (request_find(request, req->id))
 		return err_set(err, EINVAL, "domain XML: two <hostdev> have the same %s %s: give each its own",
 			       req->kind == REQUEST_MDEV ? "UUID" : "address", req->id);
 	if (n == REQUEST_MAX)
 		return err_set(err, EINVAL, "domain XML: more than %d vGPUs and PCI devices", REQUEST_MAX);
-	vgpus = reallocarray(request->vgpus, n + 1, sizeof(*vgpus));
-	if (vgpus)
-		request->vgpus = vgpus;
-	marks = reallocarray(doc->marks, n + 1, sizeof(*marks));
-	if (marks)
-		doc->marks = marks;
-	if (!vgpus || !marks)
-		return domxml_no_memory(err);
-	vgpus[n] = *req;
-	marks[n] = *mark;
+	request->vgpus = mem_resize(request->vgpus, n + 1, sizeof(*req));
+	doc->marks = mem_resize(doc->marks, n + 1, sizeof(*mark));
+	request->vgpus[n] = *req;
+	doc->marks[n] = *mark;
 	request->nvgpus++;
 	return 0;
 }
@@ -156,7 +149,7 @@ static int read_hostdevs(struct domxml *doc, const struct xml_elem *devices, con
  * The CPUs that the domain's vCPUs are pinned to. <vcpu cpuset> applies to vCPUs without a pin of their own. An invalid
  * list is ignored here: libvirt refuses it.
  */
-static int read_cpus(struct request *request, const struct xml_elem *domain, struct err *err)
+static void read_cpus(struct request *request, const struct xml_elem *domain)
 {
 	const struct xml_elem *vcpu = xml_child(domain, "", "vcpu"), *tune = xml_child(domain, "", "cputune");
 	const struct xml_elem *pin = tune ? xml_child(tune, "", "vcpupin") : NULL;
@@ -173,10 +166,8 @@ static int read_cpus(struct request *request, const struct xml_elem *domain, str
 		vcpus = LONG_MAX;
 	if (cpuset && pins < vcpus)
 		pinned |= cpuset_parse(cpuset, cpus, CPU_MAX);
-	if (!pinned)
-		return 0;
-	request->cpus = cpuset_format(cpus, CPU_MAX);
-	return request->cpus ? 0 : domxml_no_memory(err);
+	if (pinned)
+		request->cpus = cpuset_format(cpus, CPU_MAX);
 }
 
 static void read_nodes(struct request *request, const struct xml_elem *domain)
@@ -231,7 +222,7 @@ static int follow_hostdevs(struct domxml *doc, struct meta *meta, struct err *er
 }
 
 /* A mistake in one is ignored: it is for a vGPU that the domain does not have now. */
-static int note_strays(struct domxml *doc, const struct meta *meta, struct err *err)
+static void note_strays(struct domxml *doc, const struct meta *meta)
 {
 	struct err ignored;
 
@@ -240,18 +231,14 @@ static int note_strays(struct domxml *doc, const struct meta *meta, struct err *
 
 		if (request_find(&doc->request, meta->devices[d].id))
 			continue;
-		if (domxml_exclude(&doc->request, meta->devices[d].id, err) < 0)
-			return -err->code;
+		domxml_exclude(&doc->request, meta->devices[d].id);
 		if (!doc->strays)
-			doc->strays = calloc(meta->n, sizeof(*doc->strays));
-		if (!doc->strays)
-			return domxml_no_memory(err);
+			doc->strays = mem_new(meta->n, sizeof(*doc->strays));
 		stray = &doc->strays[doc->nstrays++];
 		stray->kind = meta->devices[d].kind;
 		text_copy(stray->id, ID_SIZE, meta->devices[d].id);
 		meta_apply(&meta->devices[d], stray, &ignored);
 	}
-	return 0;
 }
 
 int request_read(struct domxml *doc, const struct xml_elem *domain, const struct xml_elem *holder, struct meta *meta,
@@ -263,8 +250,10 @@ int request_read(struct domxml *doc, const struct xml_elem *domain, const struct
 	for (; devices; devices = xml_next(devices, "", "devices"))
 		if (read_hostdevs(doc, devices, meta, all_pci, err) < 0)
 			return -err->code;
-	if ((meta->nova && !meta->suspended && follow_hostdevs(doc, meta, err) < 0) || note_strays(doc, meta, err) < 0)
+	if (meta->nova && !meta->suspended && follow_hostdevs(doc, meta, err) < 0)
 		return -err->code;
+	note_strays(doc, meta);
 	read_nodes(&doc->request, domain);
-	return read_cpus(&doc->request, domain, err);
+	read_cpus(&doc->request, domain);
+	return 0;
 }

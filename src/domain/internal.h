@@ -74,13 +74,14 @@ struct meta {
 	struct meta_device devices[META_MAX];
 	size_t n;
 	bool nova;                        /* an instance of Nova */
+	char instance[INSTANCE_SIZE];     /* its name there */
 	bool suspended;                   /* a suspend has taken vGPUs, which come back */
 	char project[PROJECT_SIZE];       /* Nova's, else the lease's */
 	char lease_project[PROJECT_SIZE]; /* the lease's; "" missing or invalid */
 };
 
 /* domxml.c: reserves an ID: no vGPU can become it. */
-int domxml_exclude(struct request *request, const char *id, struct err *err);
+void domxml_exclude(struct request *request, const char *id);
 
 static inline void domxml_auto_xml(struct xml_doc **tree)
 {
@@ -88,12 +89,6 @@ static inline void domxml_auto_xml(struct xml_doc **tree)
 }
 
 #define autoxml __attribute__((cleanup(domxml_auto_xml)))
-
-/* The one error of exhausted memory. */
-static inline int domxml_no_memory(struct err *err)
-{
-	return err_sys(err, ENOMEM, "domain XML");
-}
 
 /* domxml.c: a UUID in any spelling that libvirt reads: dashes and blanks between bytes or none, white space around. */
 bool domxml_uuid(char out[UUID_SIZE], const char *text);
@@ -121,6 +116,3 @@ int domxml_locate(struct domxml *doc, size_t count, struct err *err);
 
 /* domxml_edit.c: writes " name='text'", whatever is in the text; without a name the text alone. */
 void domxml_put(FILE *out, const char *name, const char *text);
-
-/* domxml_edit.c: closes the memory stream that makes *out; NULL: it could not be opened. */
-int domxml_end(FILE *f, char **out, struct err *err);

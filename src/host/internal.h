@@ -38,8 +38,8 @@ struct inv_ids {
 	size_t n;
 };
 
-/* Appends a copy of an item of `size` bytes to the *n of *array; its index, or -ENOMEM. */
-int inv_append(void *array, size_t *n, const void *item, size_t size, struct err *err);
+/* Appends a copy of an item of `size` bytes to the *n of *array; its index. */
+int inv_append(void *array, size_t *n, const void *item, size_t size);
 
 /* Not ready, for this reason (printf); the first reason stays. */
 void inv_not_ready(struct inv_pgpu *pgpu, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -60,13 +60,16 @@ void inv_close(struct inv_reader *reader);
 int inv_by_name(const void *a, const void *b); /* orders parents; a bare name is a fitting key, too */
 int inv_read_parents(struct inv_reader *reader, struct err *err);
 int inv_read_devices(struct inv_reader *reader, struct err *err);
-int inv_order(struct inv_reader *reader, struct err *err);
+void inv_order(struct inv_reader *reader);
 
 /* Sorts the parents by name, and gives each device that has none yet its parent. */
 void inv_sort_parents(struct inventory *inv);
 
 /* inventory_group.c: makes the pGPUs, and asks each for its offers where its first VF is free, or it has none. */
-int inv_group(struct inv_reader *reader, struct err *err);
+void inv_group(struct inv_reader *reader);
+
+/* The index of the pGPU, or UNKNOWN. */
+int inv_find_pgpu(const struct inventory *inv, const char *address);
 
 /*
  * The facts in a card's own directory: vendor, device, NUMA node. `dir` -1: it could not be opened.
@@ -77,17 +80,14 @@ void inv_read_card(struct inv_pgpu *pgpu, int dir);
 bool inv_read_virtfn(char out[PCI_SIZE], int card, size_t n);
 
 /* The directory of the PCI device that the query names so; negative: it has none, or that is no address. */
-int inv_open_card(const struct inv_reader *reader, const char *address);
-
-/* Is there a pGPU or parent of this address? While the parents are sorted by name. */
-bool inv_is_known(const struct inventory *inv, const char *address);
+int inv_open_card(const struct host *host, const char *address);
 
 /*
  * inventory_variant.c: the cards whose VFs take a type, with their VFs, and the vGPUs that these are; and once all is
  * in order what each card offers.
  */
 int inv_read_variant(struct inv_reader *reader, struct err *err);
-int inv_ask_variant(struct inv_reader *reader, struct err *err);
+void inv_ask_variant(struct inv_reader *reader);
 
 /* inventory_vf.c: the cards that the query has a name for, with their VFs. */
 int inv_read_vfs(struct inv_reader *reader, struct err *err);
@@ -102,13 +102,13 @@ ssize_t inv_read_type(const char *card, int dir, const char *type, const char *a
 int inv_find_type(const struct inventory *inv, const struct inv_pgpu *pgpu, const char *id);
 
 /* Adds one offer. */
-int inv_offer_type(struct inv_pgpu *pgpu, int type, int available, struct err *err);
+void inv_offer_type(struct inv_pgpu *pgpu, int type, int available);
 
 /* Adds the offers of a pGPU that is ready. */
-int inv_ask(struct inv_reader *reader, struct inv_pgpu *pgpu, const struct inv_asked *asked, struct err *err);
+void inv_ask(struct inv_reader *reader, struct inv_pgpu *pgpu, const struct inv_asked *asked);
 
 /* Asks each pGPU that has no offers yet, and looks for the reason where there are none. */
-int inv_ask_rest(struct inv_reader *reader, struct err *err);
+void inv_ask_rest(struct inv_reader *reader);
 
 /*
  * inventory_cards.c: if all types are asked for, cards of NVIDIA's driver that are not in the inventory, as pGPUs that

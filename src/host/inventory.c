@@ -11,24 +11,18 @@
 #include "base/auto.h"
 #include "base/timed_child.h"
 #include "base/file.h"
+#include "base/mem.h"
 #include "internal.h"
 #include "base/text.h"
 
 enum { LOOK_MS = 2 * BOUNDED_ANSWER_MS, LEAST_MS = 20 };
 
-int inv_append(void *array, size_t *n, const void *item, size_t size, struct err *err)
-{
-	void **p = array, *more;
+const char *const inv_no_types[1] = { NULL };
 
-	/* Full at 0, 16, 32, 64, ... */
-	if (*n == 0 || (*n >= 16 && (*n & (*n - 1)) == 0)) {
-		more = reallocarray(*p, *n ? *n * 2 : 16, size);
-		if (!more)
-			return err_sys(err, ENOMEM, "reading the inventory");
-		*p = more;
-	}
-	memcpy((char *)*p + *n * size, item, size);
-	return (int)(*n)++;
+int inv_append(void *array, size_t *n, const void *item, size_t size)
+{
+	memcpy(mem_add(array, n, size), item, size);
+	return (int)*n - 1;
 }
 
 void inv_not_ready(struct inv_pgpu *pgpu, const char *fmt, ...)
@@ -66,12 +60,10 @@ void inv_close(struct inv_reader *reader)
 		closedir(reader->list);
 }
 
-static int read_driver(struct inv_reader *reader, struct err *err)
+static void read_driver(struct inv_reader *reader)
 {
 	struct inventory *inv = reader->inv;
 	char version[sizeof(inv->nvidia_driver)];
-
-	(void)err;
 
 	for (size_t i = 0; i < inv->npgpus; i++) {
 		if (!inv->pgpus[i].nvidia)
@@ -80,21 +72,29 @@ static int read_driver(struct inv_reader *reader, struct err *err)
 			text_safe(inv->nvidia_driver, sizeof(inv->nvidia_driver), version);
 		break;
 	}
+}
+
+static int read_lists(struct inv_reader *reader, struct err *err)
+{
+	if (inv_open(reader, err) < 0 || inv_read_parents(reader, err) < 0 || inv_read_variant(reader, err) < 0 ||
+	    inv_read_vfs(reader, err) < 0 || inv_read_devices(reader, err) < 0)
+		return -err->code;
+	inv_group(reader);
+	if (inv_read_absent(reader, err) < 0)
+		return -err->code;
+	inv_order(reader);
+	inv_ask_variant(reader);
+	inv_ask_rest(reader);
+	read_driver(reader);
 	return 0;
 }
 
 /* In a child, which has no other descriptors than the host's root and its own. */
 static int read_all(void *arg, struct err *err)
 {
-	static int (*const steps[])(struct inv_reader *reader, struct err *err) = {
-		inv_open,        inv_read_parents, inv_read_variant, inv_read_vfs, inv_read_devices, inv_group,
-		inv_read_absent, inv_order,        inv_ask_variant,  inv_ask_rest, read_driver
-	};
 	struct inv_reader *reader = arg;
-	int r = 0;
+	int r = read_lists(reader, err);
 
-	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(steps); i++)
-		r = steps[i](reader, err);
 	inv_close(reader);
 	return r;
 }
@@ -179,11 +179,6 @@ int inventory_pgpu(const struct inventory *inv, const char *address)
 	return g ? (int)(g - inv->pgpus) : UNKNOWN;
 }
 
-static int by_parent_name(const void *key, const void *parent)
-{
-	return strcmp(key, ((const struct inv_parent *)parent)->name);
-}
-
 int inventory_parent(const struct inventory *inv, const char *name)
 {
 	for (size_t i = 0; i < inv->npgpus; i++) {
@@ -191,7 +186,7 @@ int inventory_parent(const struct inventory *inv, const char *name)
 		const struct inv_parent *p = NULL;
 
 		if (g->nparents)
-			p = bsearch(name, inv->parents + g->first, (size_t)g->nparents, sizeof(*p), by_parent_name);
+			p = bsearch(name, inv->parents + g->first, (size_t)g->nparents, sizeof(*p), inv_by_name);
 		if (p)
 			return (int)(p - inv->parents);
 	}

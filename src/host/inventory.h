@@ -117,12 +117,17 @@ struct inv_query {
 	const void *arg; /* of both */
 };
 
+/* No type is asked for: those of what exists are read in any case. */
+extern const char *const inv_no_types[1];
+
 /*
  * Reads the host. A card that gives errors is there with ready = false and the reason; only a host that cannot be read
  * at all fails.
  */
 int inventory_read(struct inventory *inv, const struct host *host, const struct inv_query *query, struct err *err);
 void inventory_free(struct inventory *inv);
+
+#define autoinventory __attribute__((cleanup(inventory_free)))
 
 /* The card that the VF of this address belongs to; false: it is no VF. */
 bool inventory_physfn(const struct host *host, const char *address, char physfn[PCI_SIZE]);

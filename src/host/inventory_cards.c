@@ -36,6 +36,15 @@ static bool is_turing(const char *device)
 	return device[0] == '1' && (device[1] == 'e' || device[1] == 'f');
 }
 
+/*
+ * A VF that is being disabled loses its link to the card first, and stays until whoever has it lets go. This attribute
+ * is a VF's alone (Linux 5.13).
+ */
+static bool is_going(int dir)
+{
+	return faccessat(dir, "physfn", F_OK, 0) < 0 && faccessat(dir, "sriov_vf_msix_count", F_OK, 0) == 0;
+}
+
 /* `driver` is the bound one's name, "" for none. */
 static enum state card_state(struct inv_pgpu *card, int dir, char driver[64])
 {
@@ -96,14 +105,14 @@ static void explain(struct inv_pgpu *card, enum state state, const char *driver)
 	}
 }
 
-int inv_open_card(const struct inv_reader *reader, const char *address)
+int inv_open_card(const struct host *host, const char *address)
 {
 	char path[64], pci[PCI_SIZE];
 
 	if (!pci_parse(pci, address) || strcmp(pci, address) != 0)
 		return -EINVAL;
 	snprintf(path, sizeof(path), "sys/bus/pci/devices/%s", pci);
-	return openat(reader->host->root, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return openat(host->root, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
 bool inventory_physfn(const struct host *host, const char *address, char physfn[PCI_SIZE])
@@ -118,14 +127,10 @@ bool inventory_physfn(const struct host *host, const char *address, char physfn[
 
 bool inventory_card(const struct host *host, const char *address, struct inv_pgpu *card)
 {
-	char path[64], pci[PCI_SIZE];
-
 	*card = (struct inv_pgpu){ .numa = UNKNOWN };
-	if (!pci_parse(pci, address))
+	if (!pci_parse(card->address, address))
 		return false;
-	text_copy(card->address, sizeof(card->address), pci);
-	snprintf(path, sizeof(path), "sys/bus/pci/devices/%s", pci);
-	autoclose int dir = openat(host->root, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	autoclose int dir = inv_open_card(host, card->address);
 	if (dir < 0)
 		return false;
 	inv_read_card(card, dir);
@@ -137,8 +142,10 @@ static void explain_plain(struct inv_pgpu *card, int dir)
 {
 	char name[64];
 
-	if (file_link_base(dir, "physfn", name, sizeof(name)) == 0 ||
-	    file_link_base(dir, "virtfn0", name, sizeof(name)) == 0)
+	if (is_going(dir))
+		inv_not_ready(card, "it is being disabled, but a guest still has it: shut down that guest");
+	else if (file_link_base(dir, "physfn", name, sizeof(name)) == 0 ||
+		 file_link_base(dir, "virtfn0", name, sizeof(name)) == 0)
 		inv_not_ready(card, "its VFs are not plain ones: NVIDIA's have types, and [mdev_TYPE] gives them out");
 	else if (read_count(card->address, dir, "sriov_totalvfs") > 0)
 		inv_not_ready(card,
@@ -150,19 +157,16 @@ static void explain_plain(struct inv_pgpu *card, int dir)
 void inventory_explain_card(const struct host *host, const char *address, bool plain, char reason[REASON_SIZE])
 {
 	struct inv_pgpu card = { .framework = FW_MDEV, .numa = UNKNOWN, .ready = true };
-	char path[64], pci[PCI_SIZE], driver[64] = "";
+	char driver[64] = "";
 
-	if (!pci_parse(pci, address)) {
+	if (!pci_parse(card.address, address)) {
 		snprintf(reason, REASON_SIZE,
 			 "no parent of this name is in /sys/class/mdev_bus: is its driver loaded?");
 		return;
 	}
-	text_copy(card.address, sizeof(card.address), pci);
-	snprintf(path, sizeof(path), "sys/bus/pci/devices/%s", pci);
-	autoclose int dir = openat(host->root, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	autoclose int dir = inv_open_card(host, card.address);
 	if (dir < 0)
-		inv_not_ready(&card, "%s",
-			      errno == ENOENT ? "there is no PCI device of this address" : err_describe(errno));
+		inv_not_ready(&card, "%s", errno == ENOENT ? "no PCI device has this address" : err_describe(errno));
 	else if (plain)
 		explain_plain(&card, dir);
 	else
@@ -196,27 +200,23 @@ int inventory_pci(const struct host *host, struct inv_pci **out, size_t *n, stru
 		struct inv_pci device = { 0 };
 
 		autoclose int dir = file_dir(file_list_fd(d), e->d_name);
-		if (e->d_name[0] == '.' || dir < 0 || faccessat(dir, "physfn", F_OK, 0) == 0 ||
+		if (e->d_name[0] == '.' || dir < 0 || faccessat(dir, "physfn", F_OK, 0) == 0 || is_going(dir) ||
 		    !inventory_card(host, e->d_name, &device.card))
 			continue;
 		device.display = is_display(dir);
-		if (inv_append(out, n, &device, sizeof(device), err) < 0) {
-			free(*out);
-			return -err->code;
-		}
+		inv_append(out, n, &device, sizeof(device));
 	}
 	if (*n > 1)
 		qsort(*out, *n, sizeof(**out), by_address);
 	return 0;
 }
 
-bool inv_is_known(const struct inventory *inv, const char *address)
+/* Is there a pGPU or parent of this address? */
+static bool is_known(const struct inventory *inv, const char *address)
 {
 	/* Before inv_order: the parents are sorted by name, the pGPUs by nothing. */
-	for (size_t i = 0; i < inv->npgpus; i++)
-		if (strcmp(inv->pgpus[i].address, address) == 0)
-			return true;
-	return inv->nparents && bsearch(address, inv->parents, inv->nparents, sizeof(*inv->parents), inv_by_name);
+	return inv_find_pgpu(inv, address) != UNKNOWN ||
+	       (inv->nparents && bsearch(address, inv->parents, inv->nparents, sizeof(*inv->parents), inv_by_name));
 }
 
 int inv_read_absent(struct inv_reader *reader, struct err *err)
@@ -226,22 +226,22 @@ int inv_read_absent(struct inv_reader *reader, struct err *err)
 	autoclosedir DIR *d = NULL;
 	int r = reader->types ? 0 : host_list(&d, reader->host, "sys/bus/pci/devices", err);
 
-	while (r >= 0 && d && (e = readdir(d))) {
+	while (d && (e = readdir(d))) {
 		struct inv_pgpu card = { .framework = FW_MDEV, .numa = UNKNOWN, .ready = true };
 		char pci[PCI_SIZE], driver[64];
 		enum state state;
 
-		if (!pci_parse(pci, e->d_name) || strcmp(pci, e->d_name) != 0 || inv_is_known(inv, pci))
+		if (!pci_parse(pci, e->d_name) || strcmp(pci, e->d_name) != 0 || is_known(inv, pci))
 			continue;
 		text_copy(card.address, sizeof(card.address), pci);
 		autoclose int dir = file_dir(file_list_fd(d), pci);
-		if (dir < 0 || !is_display(dir))
+		if (dir < 0 || !is_display(dir) || is_going(dir))
 			continue;
 		state = card_state(&card, dir, driver);
 		if (state != VFS_OFF && state != NO_TYPES)
 			continue;
 		explain(&card, state, driver);
-		r = inv_append(&inv->pgpus, &inv->npgpus, &card, sizeof(card), err);
+		inv_append(&inv->pgpus, &inv->npgpus, &card, sizeof(card));
 	}
-	return r < 0 ? r : 0;
+	return r;
 }

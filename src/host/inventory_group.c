@@ -59,17 +59,25 @@ void inv_read_card(struct inv_pgpu *pgpu, int dir)
 		pgpu->numa = (int)n;
 }
 
-/* The index of the pGPU, which is added where it is new. */
-static int pgpu_at(struct inventory *inv, const char *address, struct err *err)
+int inv_find_pgpu(const struct inventory *inv, const char *address)
 {
-	struct inv_pgpu fresh = { .framework = FW_MDEV, .numa = UNKNOWN, .ready = true };
-
 	/* From the last on: a card's VFs come one after the other. */
 	for (size_t i = inv->npgpus; i-- > 0;)
 		if (strcmp(inv->pgpus[i].address, address) == 0)
 			return (int)i;
+	return UNKNOWN;
+}
+
+/* The index of the pGPU, which is added where it is new. */
+static int pgpu_at(struct inventory *inv, const char *address)
+{
+	struct inv_pgpu fresh = { .framework = FW_MDEV, .numa = UNKNOWN, .ready = true };
+	int g = inv_find_pgpu(inv, address);
+
+	if (g != UNKNOWN)
+		return g;
 	text_copy(fresh.address, sizeof(fresh.address), address);
-	return inv_append(&inv->pgpus, &inv->npgpus, &fresh, sizeof(fresh), err);
+	return inv_append(&inv->pgpus, &inv->npgpus, &fresh, sizeof(fresh));
 }
 
 bool inv_read_virtfn(char out[PCI_SIZE], int card, size_t n)
@@ -168,7 +176,7 @@ static int find_physfn(char physfn[PCI_SIZE], int dir, const char *name)
 }
 
 /* Finds the pGPU of parent `i`; a new one is read, and asked at once where the parent is free. */
-static int group(struct inv_reader *reader, size_t i, struct err *err)
+static void group(struct inv_reader *reader, size_t i)
 {
 	struct inventory *inv = reader->inv;
 	struct inv_parent *parent = &inv->parents[i];
@@ -177,10 +185,8 @@ static int group(struct inv_reader *reader, size_t i, struct err *err)
 	char physfn[PCI_SIZE];
 	int vf = dir < 0 ? -errno : find_physfn(physfn, dir, parent->name);
 	size_t had = inv->npgpus;
-	int g = pgpu_at(inv, vf == 1 ? physfn : parent->name, err);
+	int g = pgpu_at(inv, vf == 1 ? physfn : parent->name);
 
-	if (g < 0)
-		return g;
 	parent->pgpu = g;
 	if (dir < 0)
 		inv_not_ready(&inv->pgpus[g], "it cannot be opened: %s", err_describe(-vf));
@@ -191,26 +197,21 @@ static int group(struct inv_reader *reader, size_t i, struct err *err)
 	else if (inv->npgpus > had)
 		inv_read_card(&inv->pgpus[g], dir);
 	/* A VF that holds a vGPU cannot say what another one could make. */
-	if (inv->pgpus[g].noffers > 0 || (vf == 1 && parent->ndevices > 0))
-		return 0;
-	return inv_ask(reader, &inv->pgpus[g], &asked, err);
+	if (inv->pgpus[g].noffers == 0 && !(vf == 1 && parent->ndevices > 0))
+		inv_ask(reader, &inv->pgpus[g], &asked);
 }
 
-int inv_group(struct inv_reader *reader, struct err *err)
+void inv_group(struct inv_reader *reader)
 {
 	struct inventory *inv = reader->inv;
 
-	for (size_t i = 0; i < inv->nparents; i++) {
-		int r = inv->parents[i].pgpu == UNKNOWN ? group(reader, i, err) : 0;
-
-		if (r < 0)
-			return r;
-	}
+	for (size_t i = 0; i < inv->nparents; i++)
+		if (inv->parents[i].pgpu == UNKNOWN)
+			group(reader, i);
 	for (size_t i = 0; i < inv->nparents; i++) {
 		struct inv_pgpu *g = &inv->pgpus[inv->parents[i].pgpu];
 
 		g->nparents++;
 		g->nvfs += g->sriov && strcmp(inv->parents[i].name, g->address) != 0;
 	}
-	return 0;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/mem.h"
 #include "internal.h"
 #include "base/text.h"
 
@@ -21,26 +22,24 @@ static struct inv_name *find(const struct names *names, enum framework framework
 	return NULL;
 }
 
-static int add(struct names *names, enum framework framework, const char *id, const char *name, struct err *err)
+static void add(struct names *names, enum framework framework, const char *id, const char *name)
 {
-	struct inv_name added = { .framework = framework };
-	int r;
+	struct inv_name *added = mem_add(&names->list, &names->n, sizeof(*added));
 
-	text_copy(added.id, sizeof(added.id), id);
-	text_safe(added.name, sizeof(added.name), name);
-	r = inv_append(&names->list, &names->n, &added, sizeof(added), err);
-	return r < 0 ? r : 0;
+	added->framework = framework;
+	text_copy(added->id, sizeof(added->id), id);
+	text_safe(added->name, sizeof(added->name), name);
 }
 
 /* The types of one parent. An id says what a type is: its name is read once, from the first card that answers. */
-static int collect(struct names *names, const char *card, int dir, struct err *err)
+static void collect(struct names *names, const char *card, int dir)
 {
 	struct inv_ids ids;
-	int r = 0;
+	struct err err;
 
-	if (inv_list_types(&ids, dir, err) < 0)
-		return 0;
-	for (size_t i = 0; r == 0 && i < ids.n; i++) {
+	if (inv_list_types(&ids, dir, &err) < 0)
+		return;
+	for (size_t i = 0; i < ids.n; i++) {
 		struct inv_name *known = find(names, FW_MDEV, ids.id[i]);
 		char text[TYPE_NAME_SIZE];
 		ssize_t len;
@@ -53,10 +52,9 @@ static int collect(struct names *names, const char *card, int dir, struct err *e
 		if (known)
 			text_safe(known->name, sizeof(known->name), text);
 		else
-			r = add(names, FW_MDEV, ids.id[i], text, err);
+			add(names, FW_MDEV, ids.id[i], text);
 	}
 	free(ids.id);
-	return r;
 }
 
 /* The reader comes first: it stands for the whole. */
@@ -70,20 +68,22 @@ static int collect_all(void *arg, struct err *err)
 	struct listing *listing = arg;
 	struct inv_reader *reader = &listing->reader;
 	const struct inventory *inv = reader->inv;
-	int r = 0;
 
 	listing->names.n = 0;
-	if (inv_open(reader, err) < 0 || inv_read_parents(reader, err) < 0 || inv_group(reader, err) < 0 ||
-	    inv_order(reader, err) < 0)
-		r = -err->code;
-	for (size_t i = 0; r == 0 && i < inv->npgpus; i++) {
+	if (inv_open(reader, err) < 0 || inv_read_parents(reader, err) < 0) {
+		inv_close(reader);
+		return -err->code;
+	}
+	inv_group(reader);
+	inv_order(reader);
+	for (size_t i = 0; i < inv->npgpus; i++) {
 		const char *parent = inv->parents[inv->pgpus[i].first].name;
 		autoclose int dir = openat(reader->bus, parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-		r = collect(&listing->names, inv->pgpus[i].address, dir, err);
+		collect(&listing->names, inv->pgpus[i].address, dir);
 	}
 	inv_close(reader);
-	return r;
+	return 0;
 }
 
 static const char *const none[] = { NULL };
@@ -109,10 +109,10 @@ static int collect_variant(struct names *names, const struct host *host, struct 
 
 	if (r < 0)
 		return r;
-	for (size_t i = 0; r == 0 && i < inv.ntypes; i++)
-		r = add(names, FW_VARIANT, inv.types[i].id, inv.types[i].name, err);
+	for (size_t i = 0; i < inv.ntypes; i++)
+		add(names, FW_VARIANT, inv.types[i].id, inv.types[i].name);
 	inventory_free(&inv);
-	return r;
+	return 0;
 }
 
 int inventory_names(const struct host *host, unsigned int frameworks, struct inv_name **out, size_t *n, struct err *err)

@@ -11,6 +11,7 @@
 
 #include "base/auto.h"
 #include "base/file.h"
+#include "base/mem.h"
 #include "internal.h"
 #include "base/text.h"
 
@@ -24,7 +25,6 @@ int inv_read_parents(struct inv_reader *reader, struct err *err)
 {
 	struct inventory *inv = reader->inv;
 	const struct dirent *e;
-	int r;
 
 	while ((errno = 0, e = reader->list ? readdir(reader->list) : NULL)) {
 		struct inv_parent p = { .pgpu = UNKNOWN };
@@ -32,9 +32,7 @@ int inv_read_parents(struct inv_reader *reader, struct err *err)
 		/* The name becomes a path again: only one that is written as the kernel writes it is taken. */
 		if (!parent_parse(p.name, e->d_name) || strcmp(p.name, e->d_name) != 0)
 			continue;
-		r = inv_append(&inv->parents, &inv->nparents, &p, sizeof(p), err);
-		if (r < 0)
-			return r;
+		inv_append(&inv->parents, &inv->nparents, &p, sizeof(p));
 	}
 	if (errno)
 		return err_sys(err, errno, "%s/sys/class/mdev_bus", reader->host->name);
@@ -110,9 +108,7 @@ static int read_mdevs(struct inv_reader *reader, struct err *err)
 		    !type_parse(device.vgpu.type, type))
 			device.vgpu.type[0] = '\0';
 		place_device(inv, &device);
-		r = inv_append(&inv->devices, &inv->ndevices, &device, sizeof(device), err);
-		if (r < 0)
-			return r;
+		inv_append(&inv->devices, &inv->ndevices, &device, sizeof(device));
 	}
 	if (errno)
 		return err_sys(err, errno, "%s/sys/bus/mdev/devices", reader->host->name);
@@ -158,14 +154,12 @@ static int by_pgpu_address(const void *a, const void *b)
 }
 
 /* Sorts the pGPUs by address; now[i] is where number i went. */
-static int order_pgpus(struct inventory *inv, int *now, struct err *err)
+static void order_pgpus(struct inventory *inv, int *now)
 {
-	autofree struct place *places = calloc(inv->npgpus + 1, sizeof(*places));
-	autofree struct inv_pgpu *sorted = calloc(inv->npgpus + 1, sizeof(*sorted));
+	autofree struct place *places = mem_new(inv->npgpus + 1, sizeof(*places));
+	autofree struct inv_pgpu *sorted = mem_new(inv->npgpus + 1, sizeof(*sorted));
 	int first = 0;
 
-	if (!places || !sorted)
-		return err_sys(err, ENOMEM, "reading the inventory");
 	for (size_t i = 0; i < inv->npgpus; i++)
 		places[i] = (struct place){ .item = &inv->pgpus[i], .was = (int)i };
 	qsort(places, inv->npgpus, sizeof(*places), by_pgpu_address);
@@ -177,24 +171,17 @@ static int order_pgpus(struct inventory *inv, int *now, struct err *err)
 	}
 	free(inv->pgpus);
 	inv->pgpus = steal_ptr(&sorted);
-	return 0;
 }
 
-int inv_order(struct inv_reader *reader, struct err *err)
+void inv_order(struct inv_reader *reader)
 {
 	struct inventory *inv = reader->inv;
-	autofree struct inv_parent *sorted = calloc(inv->nparents + 1, sizeof(*sorted));
+	autofree struct inv_parent *sorted = mem_new(inv->nparents + 1, sizeof(*sorted));
 	/* Where each pGPU and each parent went, and how many parents each pGPU has so far. */
-	autofree int *pgpu = calloc(2 * inv->npgpus + inv->nparents + 1, sizeof(*pgpu));
-	int *used, *parent, r;
+	autofree int *pgpu = mem_new(2 * inv->npgpus + inv->nparents + 1, sizeof(*pgpu));
+	int *used = pgpu + inv->npgpus, *parent = used + inv->npgpus;
 
-	if (!pgpu || !sorted)
-		return err_sys(err, ENOMEM, "reading the inventory");
-	used = pgpu + inv->npgpus;
-	parent = used + inv->npgpus;
-	r = order_pgpus(inv, pgpu, err);
-	if (r < 0)
-		return r;
+	order_pgpus(inv, pgpu);
 	/* The parents are sorted by name: each takes the next place of its pGPU. */
 	for (size_t i = 0; i < inv->nparents; i++) {
 		int g = pgpu[inv->parents[i].pgpu];
@@ -208,5 +195,4 @@ int inv_order(struct inv_reader *reader, struct err *err)
 	for (size_t i = 0; i < inv->ndevices; i++)
 		if (inv->devices[i].parent != UNKNOWN)
 			inv->devices[i].parent = parent[inv->devices[i].parent];
-	return 0;
 }

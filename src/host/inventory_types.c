@@ -107,16 +107,8 @@ int inv_list_types(struct inv_ids *ids, int dir, struct err *err)
 	if (!d)
 		return err_sys(err, errno, "mdev_supported_types");
 	while ((e = readdir(d))) {
-		int r;
-
-		if (!type_parse(id, e->d_name))
-			continue;
-		r = inv_append(&ids->id, &ids->n, id, sizeof(id), err);
-		if (r < 0) {
-			free(ids->id);
-			*ids = (struct inv_ids){ 0 };
-			return r;
-		}
+		if (type_parse(id, e->d_name))
+			inv_append(&ids->id, &ids->n, id, sizeof(id));
 	}
 	if (ids->n)
 		qsort(ids->id, ids->n, sizeof(*ids->id), inv_by_number);
@@ -132,16 +124,15 @@ int inv_find_type(const struct inventory *inv, const struct inv_pgpu *pgpu, cons
 	return UNKNOWN;
 }
 
-int inv_offer_type(struct inv_pgpu *pgpu, int type, int available, struct err *err)
+void inv_offer_type(struct inv_pgpu *pgpu, int type, int available)
 {
 	const struct inv_offer offer = { .type = type, .available = available };
-	int r = inv_append(&pgpu->offers, &pgpu->noffers, &offer, sizeof(offer), err);
 
-	return r < 0 ? r : 0;
+	inv_append(&pgpu->offers, &pgpu->noffers, &offer, sizeof(offer));
 }
 
 /* The index of what `id` is on cards of this model; read where it is new, from the parent whose directory `dir` is. */
-static int type_at(struct inventory *inv, const struct inv_pgpu *pgpu, int dir, const char *id, struct err *err)
+static int type_at(struct inventory *inv, const struct inv_pgpu *pgpu, int dir, const char *id)
 {
 	struct inv_type type = { 0 };
 	char text[1024];
@@ -162,14 +153,12 @@ static int type_at(struct inventory *inv, const struct inv_pgpu *pgpu, int dir, 
 		text[0] = '\0';
 	inv_parse_description(&type, text);
 	typelist_framebuffer(type.name, &type.slices);
-	return inv_append(&inv->types, &inv->ntypes, &type, sizeof(type), err);
+	return inv_append(&inv->types, &inv->ntypes, &type, sizeof(type));
 }
 
 /* Adds what the pGPU offers of one type, if it does. */
-static int add_offer(struct inventory *inv, struct inv_pgpu *pgpu, const struct inv_asked *asked, const char *id,
-		     struct err *err)
+static void add_offer(struct inventory *inv, struct inv_pgpu *pgpu, const struct inv_asked *asked, const char *id)
 {
-	struct inv_offer offer = { 0 };
 	char text[32];
 	long n = 0;
 
@@ -177,10 +166,10 @@ static int add_offer(struct inventory *inv, struct inv_pgpu *pgpu, const struct 
 		ssize_t len = inv_read_type(pgpu->address, asked->dir, id, "available_instances", text, sizeof(text));
 
 		if (len == -ENOENT)
-			return 0;
+			return;
 		if (len == -ETIMEDOUT) {
 			inv_silent(pgpu);
-			return 0;
+			return;
 		}
 		if (len < 0)
 			inv_not_ready(pgpu, "available_instances of %s cannot be read: %s", id,
@@ -188,35 +177,30 @@ static int add_offer(struct inventory *inv, struct inv_pgpu *pgpu, const struct 
 		else if (!text_number(text, INT_MIN, INT_MAX, &n))
 			inv_not_ready(pgpu, "available_instances of %s is no number", id);
 	} else if (!has_type(asked->dir, id)) {
-		return 0;
+		return;
 	}
 	/* Drivers without a check of their own let it go below zero (mtty before 6.1). */
-	offer.available = n > 0 ? (int)n : 0;
-	offer.type = type_at(inv, pgpu, asked->dir, id, err);
-	if (offer.type < 0)
-		return offer.type;
-	return inv_offer_type(pgpu, offer.type, offer.available, err);
+	inv_offer_type(pgpu, type_at(inv, pgpu, asked->dir, id), n > 0 ? (int)n : 0);
 }
 
-int inv_ask(struct inv_reader *reader, struct inv_pgpu *pgpu, const struct inv_asked *asked, struct err *err)
+void inv_ask(struct inv_reader *reader, struct inv_pgpu *pgpu, const struct inv_asked *asked)
 {
 	struct inv_ids ids = { 0 };
-	int r = 0;
+	struct err err;
 
 	if (!pgpu->ready)
-		return 0;
-	for (size_t i = 0; reader->types && r == 0 && reader->types[i]; i++) {
+		return;
+	for (size_t i = 0; reader->types && reader->types[i]; i++) {
 		char id[TYPE_SIZE];
 
 		if (type_parse(id, reader->types[i]))
-			r = add_offer(reader->inv, pgpu, asked, id, err);
+			add_offer(reader->inv, pgpu, asked, id);
 	}
 	/* What cannot be listed is not offered; inv_ask_rest() looks for the reason. */
-	if (!reader->types && inv_list_types(&ids, asked->dir, err) == 0)
-		for (size_t i = 0; r == 0 && i < ids.n; i++)
-			r = add_offer(reader->inv, pgpu, asked, ids.id[i], err);
+	if (!reader->types && inv_list_types(&ids, asked->dir, &err) == 0)
+		for (size_t i = 0; i < ids.n; i++)
+			add_offer(reader->inv, pgpu, asked, ids.id[i]);
 	free(ids.id);
-	return r;
 }
 
 /* The parent that is asked: a free VF, else any; the pGPU itself where it has no VFs. */
@@ -250,27 +234,24 @@ static void explain_no_types(struct inv_pgpu *pgpu, int dir)
 
 /*
  * Adds the types of the vGPUs that the pGPU carries, whether they were asked for or not: their size decides what else
- * fits. Without `asked`, says whether there are any: 1 or 0.
+ * fits. Without `asked`, says whether there are any.
  */
-static int add_carried(struct inventory *inv, int g, const struct inv_asked *asked, struct err *err)
+static bool add_carried(struct inventory *inv, int g, const struct inv_asked *asked)
 {
 	for (size_t i = 0; i < inv->ndevices; i++) {
 		const struct inv_device *d = &inv->devices[i];
-		int r;
 
 		if (d->parent == UNKNOWN || inv->parents[d->parent].pgpu != g || !*d->vgpu.type ||
 		    inventory_offer(inv, g, d->vgpu.type))
 			continue;
 		if (!asked)
-			return 1;
-		r = add_offer(inv, &inv->pgpus[g], asked, d->vgpu.type, err);
-		if (r < 0)
-			return r;
+			return true;
+		add_offer(inv, &inv->pgpus[g], asked, d->vgpu.type);
 	}
-	return 0;
+	return false;
 }
 
-int inv_ask_rest(struct inv_reader *reader, struct err *err)
+void inv_ask_rest(struct inv_reader *reader)
 {
 	struct inventory *inv = reader->inv;
 	bool none_wanted = reader->types && !reader->types[0];
@@ -279,10 +260,9 @@ int inv_ask_rest(struct inv_reader *reader, struct err *err)
 		struct inv_pgpu *pgpu = &inv->pgpus[g];
 		bool is_asked = pgpu->noffers > 0 || none_wanted;
 		struct inv_asked asked;
-		int r = 0;
 
 		if (pgpu->framework != FW_MDEV || pgpu->nparents == 0 || !pgpu->ready ||
-		    (is_asked && !add_carried(inv, g, NULL, err)))
+		    (is_asked && !add_carried(inv, g, NULL)))
 			continue;
 		asked = choose(inv, pgpu);
 		autoclose int dir = asked.dir = openat(reader->bus, asked.name, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -291,13 +271,9 @@ int inv_ask_rest(struct inv_reader *reader, struct err *err)
 			continue;
 		}
 		if (!is_asked)
-			r = inv_ask(reader, pgpu, &asked, err);
-		if (r == 0)
-			r = add_carried(inv, g, &asked, err);
-		if (r < 0)
-			return r;
+			inv_ask(reader, pgpu, &asked);
+		add_carried(inv, g, &asked);
 		if (pgpu->noffers == 0 && !none_wanted)
 			explain_no_types(pgpu, dir);
 	}
-	return 0;
 }

@@ -16,27 +16,27 @@
 #include "base/auto.h"
 #include "base/timed_child.h"
 #include "base/file.h"
+#include "base/mem.h"
 #include "internal.h"
 #include "base/text.h"
 #include "host/typelist.h"
 
 enum { TIME_SLICED_MAX = 32 };
 
-/* One VF: a parent, and a device where it has a type. 0 also where it is none of this framework. */
-static int read_vf(struct inventory *inv, int g, int card, size_t n, const char *vf, struct err *err)
+/* One VF: a parent, and a device where it has a type. */
+static void read_vf(struct inventory *inv, int g, int card, size_t n, const char *vf)
 {
 	struct inv_parent parent = { .pgpu = g };
 	struct inv_device device = { .vgpu.framework = FW_VARIANT, .parent = UNKNOWN };
 	char path[64], text[32];
 	ssize_t len;
 	long number = 0;
-	int r;
 
 	snprintf(path, sizeof(path), "virtfn%zu/nvidia/current_vgpu_type", n);
 	len = timed_child_read(inv->pgpus[g].address, card, path, text, sizeof(text));
 	/* Bound to another driver: an ordinary VF, that somebody has given to a guest whole. */
 	if (len == -ENOENT)
-		return 0;
+		return;
 	if (len == -ETIMEDOUT)
 		inv_silent(&inv->pgpus[g]);
 	else if (len < 0)
@@ -44,18 +44,15 @@ static int read_vf(struct inventory *inv, int g, int card, size_t n, const char 
 	else if (!text_number(text, 0, INT_MAX, &number))
 		inv_not_ready(&inv->pgpus[g], "current_vgpu_type of a VF is not a number");
 	text_copy(parent.name, sizeof(parent.name), vf);
-	r = inv_append(&inv->parents, &inv->nparents, &parent, sizeof(parent), err);
-	if (r < 0)
-		return r;
+	inv_append(&inv->parents, &inv->nparents, &parent, sizeof(parent));
 	if (!inv->pgpus[g].ready || number == 0)
-		return 0;
+		return;
 	text_copy(device.vgpu.id, sizeof(device.vgpu.id), vf);
 	text_copy(device.vgpu.parent, sizeof(device.vgpu.parent), vf);
 	snprintf(device.vgpu.type, sizeof(device.vgpu.type), "nvidia-%ld", number);
 	/* No entry of its own appears and goes: the type is what tells one vGPU from the next. */
 	device.node = (uint64_t)number;
-	r = inv_append(&inv->devices, &inv->ndevices, &device, sizeof(device), err);
-	return r < 0 ? r : 0;
+	inv_append(&inv->devices, &inv->ndevices, &device, sizeof(device));
 }
 
 /* The devices of the driver, sorted. A VF is looked at with its card, and then not once more by its own name. */
@@ -67,26 +64,18 @@ struct names {
 	size_t n;
 };
 
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(a, b);
-}
-
-static int read_names(struct names *names, DIR *dir, struct err *err)
+static void read_names(struct names *names, DIR *dir)
 {
 	const struct dirent *e;
 
 	while ((e = readdir(dir))) {
 		struct name name = { .seen = false };
 
-		if (!pci_parse(name.pci, e->d_name) || strcmp(name.pci, e->d_name) != 0)
-			continue;
-		if (inv_append(&names->list, &names->n, &name, sizeof(name), err) < 0)
-			return -err->code;
+		if (pci_parse(name.pci, e->d_name) && strcmp(name.pci, e->d_name) == 0)
+			inv_append(&names->list, &names->n, &name, sizeof(name));
 	}
 	if (names->n)
-		qsort(names->list, names->n, sizeof(*names->list), by_name);
-	return 0;
+		qsort(names->list, names->n, sizeof(*names->list), inv_by_name);
 }
 
 static void pass_over(struct names *names, const char *vf)
@@ -94,33 +83,30 @@ static void pass_over(struct names *names, const char *vf)
 	struct name *name = NULL;
 
 	if (names->n)
-		name = bsearch(vf, names->list, names->n, sizeof(*names->list), by_name);
+		name = bsearch(vf, names->list, names->n, sizeof(*names->list), inv_by_name);
 	if (name)
 		name->seen = true;
 }
 
 /* A card with VFs, where those are of this framework; its VFs are passed over in the list in any case. */
-static int read_card(struct inv_reader *reader, struct names *names, const char *address, int card, struct err *err)
+static void read_card(struct inv_reader *reader, struct names *names, const char *address, int card)
 {
 	struct inventory *inv = reader->inv;
 	struct inv_pgpu fresh = { .framework = FW_VARIANT, .numa = UNKNOWN, .ready = true, .sriov = true };
 	size_t had = inv->nparents;
 	char vf[PCI_SIZE];
-	int r = 0, g;
+	int g;
 
 	text_copy(fresh.address, sizeof(fresh.address), address);
-	g = inv_append(&inv->pgpus, &inv->npgpus, &fresh, sizeof(fresh), err);
-	if (g < 0)
-		return g;
-	for (size_t n = 0; r == 0 && n < UINT16_MAX && inv_read_virtfn(vf, card, n); n++) {
+	g = inv_append(&inv->pgpus, &inv->npgpus, &fresh, sizeof(fresh));
+	for (size_t n = 0; n < UINT16_MAX && inv_read_virtfn(vf, card, n); n++) {
 		pass_over(names, vf);
-		r = read_vf(inv, g, card, n, vf, err);
+		read_vf(inv, g, card, n, vf);
 	}
 	if (inv->nparents == had)
 		inv->npgpus--;
 	else
 		inv_read_card(&inv->pgpus[g], card);
-	return r;
 }
 
 /* All cards that the driver has. */
@@ -131,14 +117,14 @@ static int read_driver(struct inv_reader *reader, struct err *err)
 	int r = host_list(&d, reader->host, "sys/bus/pci/drivers/nvidia", err);
 
 	if (d)
-		r = read_names(&names, d, err);
-	for (size_t i = 0; r == 0 && i < names.n; i++) {
+		read_names(&names, d);
+	for (size_t i = 0; i < names.n; i++) {
 		const struct name *name = &names.list[i];
 		autoclose int card = name->seen ? -1
 						: openat(file_list_fd(d), name->pci, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 		if (card >= 0)
-			r = read_card(reader, &names, name->pci, card, err);
+			read_card(reader, &names, name->pci, card);
 	}
 	free(names.list);
 	return r;
@@ -153,18 +139,18 @@ int inv_read_variant(struct inv_reader *reader, struct err *err)
 	if (!(reader->query->frameworks & INV_VARIANT))
 		return 0;
 	r = cards ? 0 : read_driver(reader, err);
-	for (; r == 0 && cards && *cards; cards++) {
-		autoclose int card = inv_open_card(reader, *cards);
+	for (; cards && *cards; cards++) {
+		autoclose int card = inv_open_card(reader->host, *cards);
 
 		if (card >= 0)
-			r = read_card(reader, &none, *cards, card, err);
+			read_card(reader, &none, *cards, card);
 	}
 	inv_sort_parents(reader->inv);
 	return r;
 }
 
 /* Adds what a number is on cards of this model; a name that is known better now takes the place of the old. */
-static int add_type(struct inventory *inv, const struct inv_pgpu *pgpu, int number, const char *name, struct err *err)
+static void add_type(struct inventory *inv, const struct inv_pgpu *pgpu, int number, const char *name)
 {
 	struct inv_type type = { .api = "vfio-pci", .heads = UNKNOWN, .max_instance = UNKNOWN };
 	int t;
@@ -172,15 +158,15 @@ static int add_type(struct inventory *inv, const struct inv_pgpu *pgpu, int numb
 	snprintf(type.id, sizeof(type.id), "nvidia-%d", number);
 	t = inv_find_type(inv, pgpu, type.id);
 	if (t >= 0 && !name)
-		return 0;
+		return;
 	memcpy(type.vendor, pgpu->vendor, sizeof(type.vendor));
 	memcpy(type.device, pgpu->device, sizeof(type.device));
 	text_copy(type.name, sizeof(type.name), name ? name : type.id);
 	type.framebuffer_mib = typelist_framebuffer(type.name, &type.slices);
 	if (t < 0)
-		return inv_append(&inv->types, &inv->ntypes, &type, sizeof(type), err) < 0 ? -err->code : 0;
-	inv->types[t] = type;
-	return 0;
+		inv_append(&inv->types, &inv->ntypes, &type, sizeof(type));
+	else
+		inv->types[t] = type;
 }
 
 static bool same_model(const struct inv_pgpu *a, const char *vendor, const char *device)
@@ -192,12 +178,10 @@ static bool same_model(const struct inv_pgpu *a, const char *vendor, const char 
 static void read_list(struct inv_reader *reader, struct inv_pgpu *pgpu, struct typelist *list)
 {
 	const struct inv_parent *vf = NULL;
-	autofree char *text = malloc(TYPELIST_TEXT_MAX);
+	autofree char *text = mem_alloc(TYPELIST_TEXT_MAX);
 	char path[128];
 	ssize_t n;
 
-	if (!text)
-		abort();
 	for (int i = pgpu->first; i < pgpu->first + pgpu->nparents && !vf; i++)
 		if (reader->inv->parents[i].ndevices == 0)
 			vf = &reader->inv->parents[i];
@@ -233,15 +217,14 @@ static bool is_time_sliced(const struct typelist *list)
 }
 
 /* All that is known of the types of a model: what is remembered, what its cards list, what they carry. */
-static int add_types(struct inv_reader *reader, struct inv_pgpu *pgpu, struct typelist *lists, struct err *err)
+static void add_types(struct inv_reader *reader, struct inv_pgpu *pgpu, struct typelist *lists)
 {
 	struct inventory *inv = reader->inv;
 	struct typelist memory = { 0 };
-	int r = 0;
 
 	typelist_recall(&memory, reader->host, pgpu->vendor, pgpu->device);
-	for (size_t i = 0; r == 0 && i < memory.n; i++)
-		r = add_type(inv, pgpu, memory.items[i].number, memory.items[i].name, err);
+	for (size_t i = 0; i < memory.n; i++)
+		add_type(inv, pgpu, memory.items[i].number, memory.items[i].name);
 	pgpu->types_whole = memory.whole;
 	for (size_t g = 0; g < inv->npgpus; g++) {
 		struct inv_pgpu *other = &inv->pgpus[g];
@@ -250,43 +233,41 @@ static int add_types(struct inv_reader *reader, struct inv_pgpu *pgpu, struct ty
 			continue;
 		if (!carries(inv, other) && is_time_sliced(&lists[g]))
 			pgpu->types_whole = true;
-		for (size_t i = 0; r == 0 && i < lists[g].n; i++) {
+		for (size_t i = 0; i < lists[g].n; i++) {
 			const struct typelist_item *known = typelist_find(&memory, lists[g].items[i].number);
 
 			pgpu->types_new |= !known || strcmp(known->name, lists[g].items[i].name) != 0;
-			r = add_type(inv, pgpu, lists[g].items[i].number, lists[g].items[i].name, err);
+			add_type(inv, pgpu, lists[g].items[i].number, lists[g].items[i].name);
 		}
 	}
 	pgpu->types_new |= pgpu->types_whole && !memory.whole;
 	typelist_free(&memory);
 	pgpu->types_hid = !pgpu->types_whole && carries(inv, pgpu);
-	for (size_t i = 0; r == 0 && i < inv->ndevices; i++) {
+	for (size_t i = 0; i < inv->ndevices; i++) {
 		const struct inv_device *d = &inv->devices[i];
 		int number;
 
 		if (d->vgpu.framework == FW_VARIANT && d->parent != UNKNOWN &&
 		    &inv->pgpus[inv->parents[d->parent].pgpu] == pgpu && typelist_number(d->vgpu.type, &number))
-			r = add_type(inv, pgpu, number, NULL, err);
+			add_type(inv, pgpu, number, NULL);
 	}
-	return r;
 }
 
 /* What the caller says that a card makes is believed until the card has been seen empty. */
-static int suppose_types(struct inv_reader *reader, struct inv_pgpu *pgpu, struct err *err)
+static void suppose_types(struct inv_reader *reader, struct inv_pgpu *pgpu)
 {
 	const struct inv_query *query = reader->query;
 	const struct inv_parent *vfs = reader->inv->parents + pgpu->first;
 	const char *type;
-	int number, r = 0;
+	int number;
 
-	for (size_t i = 0; r == 0 && query->names_type && pgpu->types_hid; i++) {
+	for (size_t i = 0; query->names_type && pgpu->types_hid; i++) {
 		type = query->names_type(query->arg, pgpu, vfs, (size_t)pgpu->nparents, i);
 		if (!type)
 			break;
 		if (typelist_number(type, &number))
-			r = add_type(reader->inv, pgpu, number, NULL, err);
+			add_type(reader->inv, pgpu, number, NULL);
 	}
-	return r;
 }
 
 /*
@@ -313,48 +294,40 @@ static void bound_types(struct inventory *inv, const struct inv_pgpu *pgpu)
 							     inv->types[i].slices);
 }
 
-static int offer_types(struct inventory *inv, struct inv_pgpu *pgpu, const struct typelist *list, struct err *err)
+static void offer_types(struct inventory *inv, struct inv_pgpu *pgpu, const struct typelist *list)
 {
 	for (size_t i = 0; i < inv->ntypes; i++) {
 		const struct inv_type *type = &inv->types[i];
-		int number = 0, r;
+		int number = 0;
 
-		if (!same_model(pgpu, type->vendor, type->device) || !typelist_number(type->id, &number))
-			continue;
-		r = inv_offer_type(pgpu, (int)i, typelist_find(list, number) ? 1 : 0, err);
-		if (r < 0)
-			return r;
+		if (same_model(pgpu, type->vendor, type->device) && typelist_number(type->id, &number))
+			inv_offer_type(pgpu, (int)i, typelist_find(list, number) ? 1 : 0);
 	}
-	return 0;
 }
 
-int inv_ask_variant(struct inv_reader *reader, struct err *err)
+void inv_ask_variant(struct inv_reader *reader)
 {
 	struct inventory *inv = reader->inv;
 	autofree struct typelist *lists = NULL;
-	int r = 0;
 
 	if (!(reader->query->frameworks & INV_VARIANT))
-		return 0;
-	lists = calloc(inv->npgpus + 1, sizeof(*lists));
-	if (!lists)
-		return err_sys(err, ENOMEM, "reading the inventory");
+		return;
+	lists = mem_new(inv->npgpus + 1, sizeof(*lists));
 	for (size_t g = 0; g < inv->npgpus; g++)
 		if (inv->pgpus[g].framework == FW_VARIANT)
 			read_list(reader, &inv->pgpus[g], &lists[g]);
-	for (size_t g = 0; r == 0 && g < inv->npgpus; g++)
+	for (size_t g = 0; g < inv->npgpus; g++)
 		if (inv->pgpus[g].framework == FW_VARIANT)
-			r = add_types(reader, &inv->pgpus[g], lists, err);
-	for (size_t g = 0; r == 0 && g < inv->npgpus; g++)
+			add_types(reader, &inv->pgpus[g], lists);
+	for (size_t g = 0; g < inv->npgpus; g++)
 		if (inv->pgpus[g].framework == FW_VARIANT)
-			r = suppose_types(reader, &inv->pgpus[g], err);
-	for (size_t g = 0; r == 0 && g < inv->npgpus; g++) {
+			suppose_types(reader, &inv->pgpus[g]);
+	for (size_t g = 0; g < inv->npgpus; g++) {
 		if (inv->pgpus[g].framework != FW_VARIANT)
 			continue;
 		bound_types(inv, &inv->pgpus[g]);
-		r = offer_types(inv, &inv->pgpus[g], &lists[g], err);
+		offer_types(inv, &inv->pgpus[g], &lists[g]);
 	}
 	for (size_t g = 0; g < inv->npgpus; g++)
 		typelist_free(&lists[g]);
-	return r;
 }

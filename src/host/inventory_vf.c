@@ -12,7 +12,7 @@
 #include "base/text.h"
 
 /* The VFs of a card, behind all parents that there are. */
-static int read_vfs(struct inventory *inv, int card, struct err *err)
+static void read_vfs(struct inventory *inv, int card)
 {
 	char vf[PCI_SIZE], path[32];
 
@@ -23,14 +23,12 @@ static int read_vfs(struct inventory *inv, int card, struct err *err)
 		snprintf(path, sizeof(path), "virtfn%zu/driver", n);
 		if (file_link_base(card, path, parent.driver, sizeof(parent.driver)) < 0)
 			parent.driver[0] = '\0';
-		if (inv_append(&inv->parents, &inv->nparents, &parent, sizeof(parent), err) < 0)
-			return -err->code;
+		inv_append(&inv->parents, &inv->nparents, &parent, sizeof(parent));
 	}
-	return 0;
 }
 
 /* Gives the card the one thing that it offers: its VFs, under their name. */
-static int offer_name(struct inventory *inv, struct inv_pgpu *card, const char *name, struct err *err)
+static void offer_name(struct inventory *inv, struct inv_pgpu *card, const char *name)
 {
 	struct inv_type type = {
 		.api = "vfio-pci", .framebuffer_mib = UNKNOWN, .heads = UNKNOWN, .max_instance = UNKNOWN
@@ -42,22 +40,20 @@ static int offer_name(struct inventory *inv, struct inv_pgpu *card, const char *
 		memcpy(type.device, card->device, sizeof(type.device));
 		text_copy(type.id, sizeof(type.id), name);
 		text_copy(type.name, sizeof(type.name), name);
-		t = inv_append(&inv->types, &inv->ntypes, &type, sizeof(type), err);
+		t = inv_append(&inv->types, &inv->ntypes, &type, sizeof(type));
 	}
-	return t < 0 ? t : inv_offer_type(card, t, 1, err);
+	inv_offer_type(card, t, 1);
 }
 
 /* `before`: how many parents there are that are sorted by name. */
-static int read_card(struct inv_reader *reader, const char *address, int dir, size_t before, struct err *err)
+static void read_card(struct inv_reader *reader, const char *address, int dir, size_t before)
 {
 	struct inventory *inv = reader->inv;
 	struct inv_pgpu card = { .framework = FW_VF, .numa = UNKNOWN, .ready = true, .sriov = true };
 	size_t had = inv->nparents;
 	const char *name = NULL;
-	int r = read_vfs(inv, dir, err);
 
-	if (r < 0)
-		return r;
+	read_vfs(inv, dir);
 	text_copy(card.address, sizeof(card.address), address);
 	inv_read_card(&card, dir);
 	/* VFs that are mdev parents are given out as such. */
@@ -66,21 +62,10 @@ static int read_card(struct inv_reader *reader, const char *address, int dir, si
 		name = reader->query->vf_name(reader->query->arg, &card, inv->parents + had, inv->nparents - had);
 	if (!name) {
 		inv->nparents = had;
-		return 0;
+		return;
 	}
-	r = offer_name(inv, &card, name, err);
-	if (r == 0 && inv_append(&inv->pgpus, &inv->npgpus, &card, sizeof(card), err) >= 0)
-		return 0;
-	free(card.offers);
-	return -err->code;
-}
-
-static bool is_known(const struct inventory *inv, const char *address)
-{
-	for (size_t g = 0; g < inv->npgpus; g++)
-		if (strcmp(inv->pgpus[g].address, address) == 0)
-			return true;
-	return false;
+	offer_name(inv, &card, name);
+	inv_append(&inv->pgpus, &inv->npgpus, &card, sizeof(card));
 }
 
 /* All cards that have VFs. */
@@ -90,18 +75,19 @@ static int read_all(struct inv_reader *reader, size_t before, struct err *err)
 	autoclosedir DIR *d = NULL;
 	int r = host_list(&d, reader->host, "sys/bus/pci/devices", err);
 
-	while (r == 0 && d && (e = readdir(d))) {
+	while (d && (e = readdir(d))) {
 		char pci[PCI_SIZE], path[PCI_SIZE + 16], vf[PCI_SIZE];
 
 		if (!pci_parse(pci, e->d_name) || strcmp(pci, e->d_name) != 0)
 			continue;
 		/* Most devices have no VFs, and end here. */
 		snprintf(path, sizeof(path), "%s/virtfn0", pci);
-		if (file_link_base(file_list_fd(d), path, vf, sizeof(vf)) < 0 || is_known(reader->inv, pci))
+		if (file_link_base(file_list_fd(d), path, vf, sizeof(vf)) < 0 ||
+		    inv_find_pgpu(reader->inv, pci) != UNKNOWN)
 			continue;
 		autoclose int dir = openat(file_list_fd(d), pci, O_PATH | O_DIRECTORY | O_CLOEXEC);
 		if (dir >= 0)
-			r = read_card(reader, pci, dir, before, err);
+			read_card(reader, pci, dir, before);
 	}
 	return r;
 }
@@ -115,11 +101,12 @@ int inv_read_vfs(struct inv_reader *reader, struct err *err)
 	if (!(reader->query->frameworks & INV_VF) || !reader->query->vf_name)
 		return 0;
 	r = cards ? 0 : read_all(reader, before, err);
-	for (; r == 0 && cards && *cards; cards++) {
-		autoclose int dir = is_known(reader->inv, *cards) ? -1 : inv_open_card(reader, *cards);
+	for (; cards && *cards; cards++) {
+		autoclose int dir = inv_find_pgpu(reader->inv, *cards) != UNKNOWN ? -1
+										  : inv_open_card(reader->host, *cards);
 
 		if (dir >= 0)
-			r = read_card(reader, *cards, dir, before, err);
+			read_card(reader, *cards, dir, before);
 	}
 	inv_sort_parents(reader->inv);
 	return r;

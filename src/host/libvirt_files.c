@@ -13,6 +13,7 @@
 
 #include "base/auto.h"
 #include "base/file.h"
+#include "base/mem.h"
 #include "base/text.h"
 
 enum {
@@ -50,9 +51,8 @@ static char *domain_name(const char *file)
 		return NULL;
 	memcpy(raw, file, n - 4);
 	raw[n - 4] = '\0';
-	name = malloc(4 * n); /* each byte can become \xNN */
-	if (name)
-		text_safe(name, 4 * n, raw);
+	name = mem_alloc(4 * n); /* each byte can become \xNN */
+	text_safe(name, 4 * n, raw);
 	return name;
 }
 
@@ -76,7 +76,7 @@ static int open_regular(int dir, const char *name)
 static int read_document(struct libvirt_files *disk, int dir, const char *file, bool runs)
 {
 	autofree char *name = domain_name(file);
-	struct document *more, doc = { .fd = -1, .runs = runs };
+	struct document doc = { .fd = -1, .runs = runs };
 	int r;
 
 	if (!name)
@@ -84,17 +84,13 @@ static int read_document(struct libvirt_files *disk, int dir, const char *file, 
 	autoclose int fd = open_regular(dir, file);
 	if (fd < 0)
 		return fd == -ENOENT ? 0 : fd;
-	more = reallocarray(disk->documents, disk->n + 1, sizeof(*more));
-	if (!more)
-		abort();
-	disk->documents = more;
 	r = file_slurp(fd, IN_MEMORY_MAX, &doc.text, &doc.len);
 	if (r == -EFBIG)
 		doc.fd = steal_fd(&fd);
 	else if (r < 0)
 		return r;
 	doc.name = steal_ptr(&name);
-	disk->documents[disk->n++] = doc;
+	*(struct document *)mem_add(&disk->documents, &disk->n, sizeof(doc)) = doc;
 	return 0;
 }
 
@@ -104,7 +100,7 @@ static void note_unread(struct libvirt_files *disk, const struct host *host, con
 {
 	char raw[UNREAD_SIZE];
 
-	snprintf(raw, sizeof(raw), "%s/%s/%s: %s", host->name, path, file, strerror(code));
+	snprintf(raw, sizeof(raw), "%s/%s/%s: %s", host->name, path, file, err_describe(code));
 	for (int i = 0; i < (runs ? 2 : 1); i++)
 		if (!*disk->unread[i])
 			text_safe(disk->unread[i], sizeof(disk->unread[i]), raw);
@@ -134,13 +130,11 @@ static int read_directory(struct libvirt_files *disk, const struct host *host, c
 
 int libvirt_files_read(struct libvirt_files **out, const struct host *host, struct err *err)
 {
-	struct libvirt_files *disk = calloc(1, sizeof(*disk));
+	struct libvirt_files *disk = mem_new(1, sizeof(*disk));
 	const struct host view = host_of_libvirt(host);
 	int r;
 
 	*out = NULL;
-	if (!disk)
-		return err_sys(err, ENOMEM, "reading libvirt's files");
 	r = read_directory(disk, &view, PERSISTENT, false, err);
 	if (r == 0)
 		r = read_directory(disk, host, RUNNING, true, err);
@@ -267,6 +261,13 @@ bool libvirt_files_runs(const struct libvirt_files *disk, const char *domain_uui
 		if (disk->documents[i].runs && holds(&disk->documents[i], needle))
 			return true;
 	return false;
+}
+
+bool libvirt_files_has_status(const struct host *host, const char *name)
+{
+	autofree char *path = mem_format(RUNNING "/%s.xml", name);
+
+	return faccessat(host->root, path, F_OK, 0) == 0 || errno != ENOENT;
 }
 
 const char *libvirt_files_unread(const struct libvirt_files *disk, bool running)

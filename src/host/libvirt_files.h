@@ -41,6 +41,9 @@ int libvirt_files_libvirt(const struct host *host);
 /* Does libvirt run this domain: is there a status file run/libvirt/qemu/NAME.xml whose domain has this UUID? */
 bool libvirt_files_runs(const struct libvirt_files *disk, const char *domain_uuid);
 
+/* Is there a status file of a domain with this name? Quickly told, before anything is read. */
+bool libvirt_files_has_status(const struct host *host, const char *name);
+
 /*
  * The first file that could not be read, and why; NULL where all were. It may name any device: whoever would remove one
  * asks. `running`: of the status files alone; it may be that of any domain.

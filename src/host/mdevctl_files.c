@@ -11,6 +11,7 @@
 #include "base/auto.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/mem.h"
 #include "host/mdevctl_files.h"
 #include "base/text.h"
 
@@ -124,12 +125,8 @@ static int read_parent(struct definition **list, size_t *n, const struct host *h
 		r = read_one(&one, host, dir, parent, uuid, err);
 		if (r < 0)
 			return r;
-		if (r == 0)
-			continue;
-		*list = reallocarray(*list, *n + 1, sizeof(**list));
-		if (!*list)
-			abort();
-		(*list)[(*n)++] = one;
+		if (r > 0)
+			*(struct definition *)mem_add(list, n, sizeof(one)) = one;
 	}
 	return errno ? err_sys(err, errno, "%s/" DEFINITIONS "/%s", host->name, parent) : 0;
 }

@@ -10,6 +10,7 @@
 
 #include "base/auto.h"
 #include "base/file.h"
+#include "base/mem.h"
 #include "base/text.h"
 
 #define MEMORY_HEAD "vgpu-lease types 1 "
@@ -40,12 +41,8 @@ void typelist_add(struct typelist *list, int number, const char *name)
 		i++;
 	if (i == TYPELIST_MAX)
 		return;
-	if (i == list->n) {
-		list->items = reallocarray(list->items, list->n + 1, sizeof(*list->items));
-		if (!list->items)
-			abort();
-		list->n++;
-	}
+	if (i == list->n)
+		mem_add(&list->items, &list->n, sizeof(*list->items));
 	list->items[i].number = number;
 	text_safe(list->items[i].name, sizeof(list->items[i].name), name);
 	/* One that is cut may end with a blank, which would be gone when it is read again. */
@@ -115,11 +112,9 @@ static bool is_model(const char *vendor, const char *device)
 
 void typelist_recall(struct typelist *list, const struct host *host, const char *vendor, const char *device)
 {
-	autofree char *text = malloc(TYPELIST_TEXT_MAX);
+	autofree char *text = mem_alloc(TYPELIST_TEXT_MAX);
 	char path[64];
 
-	if (!text)
-		abort();
 	snprintf(path, sizeof(path), "var/lib/vgpu-lease/types/%s:%s", vendor, device);
 	if (!is_model(vendor, device) || file_read(host->root, path, text, TYPELIST_TEXT_MAX) <= 0 ||
 	    strncmp(text, MEMORY_HEAD, strlen(MEMORY_HEAD)) != 0)
@@ -132,14 +127,11 @@ char *typelist_format(const struct typelist *list)
 {
 	char *text = NULL;
 	size_t size;
-	FILE *to = open_memstream(&text, &size);
+	FILE *to = mem_open(&text, &size);
 
-	if (!to)
-		abort();
 	fprintf(to, MEMORY_HEAD "%s\n", list->whole ? "all" : "some");
 	for (size_t i = 0; i < list->n; i++)
 		fprintf(to, "%d : %s\n", list->items[i].number, list->items[i].name);
-	if (fclose(to) != 0)
-		abort();
+	mem_close(to);
 	return text;
 }

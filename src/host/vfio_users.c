@@ -19,6 +19,7 @@
 
 #include "base/auto.h"
 #include "base/file.h"
+#include "base/mem.h"
 #include "base/text.h"
 
 enum { CLOCK_STEPS = 32 }; /* so many descriptors are looked at between two looks at the clock */
@@ -67,14 +68,9 @@ static void add(struct vfio_users *users, dev_t rdev, pid_t pid)
 
 	if (at < users->n && users->nodes[at].rdev == rdev)
 		return;
-	if (users->n % 64 == 0) {
-		users->nodes = reallocarray(users->nodes, users->n + 64, sizeof(*users->nodes));
-		if (!users->nodes)
-			abort();
-	}
-	memmove(users->nodes + at + 1, users->nodes + at, (users->n - at) * sizeof(*users->nodes));
+	mem_add(&users->nodes, &users->n, sizeof(*users->nodes));
+	memmove(users->nodes + at + 1, users->nodes + at, (users->n - 1 - at) * sizeof(*users->nodes));
 	users->nodes[at] = (struct node){ .rdev = rdev, .pid = pid };
-	users->n++;
 }
 
 static bool is_gone(int code)
@@ -101,11 +97,12 @@ static bool is_late(struct scan *scan)
 static int read_table(struct scan *scan, const char *path, pid_t pid)
 {
 	const struct dirent *e;
-	int fd = file_dir(scan->proc, path);
+	autoclosedir DIR *d = file_list(scan->proc, path);
+	int fd;
 
-	autoclosedir DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	if (!d)
-		return fd < 0 ? fd : -errno;
+		return -errno;
+	fd = file_list_fd(d);
 	while ((errno = 0, e = readdir(d))) {
 		struct statx st;
 		char target[8];
@@ -158,18 +155,14 @@ static int read_threads(struct scan *scan, const char *name, pid_t pid)
 	const struct dirent *e;
 	pid_t last = pid;
 	struct stat st;
-	int fd;
 
 	snprintf(path, sizeof(path), "%s/task", name);
 	if (scan->compares && fstatat(scan->proc, path, &st, 0) == 0 && st.st_nlink == ALONE)
 		return 0;
-	fd = file_dir(scan->proc, path);
+	autoclosedir DIR *d = file_list(scan->proc, path);
 	/* A tree below --root need not have threads. */
-	if (fd == -ENOENT)
-		return 0;
-	autoclosedir DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	if (!d)
-		return fd < 0 ? fd : -errno;
+		return errno == ENOENT ? 0 : -errno;
 	while ((errno = 0, e = readdir(d))) {
 		pid_t tid = is_number(e->d_name) ? (pid_t)strtol(e->d_name, NULL, 10) : pid;
 		int r;
@@ -233,15 +226,14 @@ static bool in_machine(const struct scan *scan, const char *pid)
 static bool is_recorded(const struct scan *scan, long pid)
 {
 	const struct dirent *e;
-	int fd = file_dir(scan->host->root, "run/libvirt/qemu");
+	autoclosedir DIR *d = file_list(scan->host->root, "run/libvirt/qemu");
 
-	autoclosedir DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	while (d && (e = readdir(d))) {
 		const char *dot = strrchr(e->d_name, '.');
 		char text[32];
 		long there;
 
-		if (dot && strcmp(dot, ".pid") == 0 && file_read(fd, e->d_name, text, sizeof(text)) > 0 &&
+		if (dot && strcmp(dot, ".pid") == 0 && file_read(file_list_fd(d), e->d_name, text, sizeof(text)) > 0 &&
 		    text_number(text, 1, INT32_MAX, &there) && there == pid)
 			return true;
 	}
@@ -264,7 +256,7 @@ static void read_process(struct scan *scan, const char *name)
 	if (r == 0 || is_gone(-r))
 		return;
 	if (r == -ETIMEDOUT)
-		err_set(blind, ETIMEDOUT, "there was no time to look at all processes");
+		err_set(blind, ETIMEDOUT, "not enough time to look at all processes");
 	else if (!blind->code && (is_recorded(scan, pid) || in_machine(scan, name)))
 		err_sys(blind, -r, "process %d, a QEMU of libvirt's, cannot be looked into", (int)pid);
 }
@@ -272,18 +264,16 @@ static void read_process(struct scan *scan, const char *name)
 static void read_all(struct scan *scan)
 {
 	struct err *blind = &scan->users->blind;
-	int fd = file_dir(scan->host->root, "proc");
+	autoclosedir DIR *d = file_list(scan->host->root, "proc");
 	const struct dirent *e;
 
-	/* A tree below --root need not have processes; a host always does. */
-	if (fd == -ENOENT && *scan->host->name)
-		return;
-	autoclosedir DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	if (!d) {
-		err_sys(blind, fd < 0 ? -fd : errno, "%s/proc", scan->host->name);
+		/* A tree below --root need not have processes; a host always does. */
+		if (errno != ENOENT || !*scan->host->name)
+			err_sys(blind, errno, "%s/proc", scan->host->name);
 		return;
 	}
-	scan->proc = fd;
+	scan->proc = file_list_fd(d);
 	while (blind->code != ETIMEDOUT && (errno = 0, e = readdir(d)))
 		if (is_number(e->d_name))
 			read_process(scan, e->d_name);
@@ -295,9 +285,7 @@ struct vfio_users *vfio_users_read(const struct host *host, int64_t deadline_ms)
 {
 	struct scan scan = { .host = host, .deadline_ms = deadline_ms };
 
-	scan.users = calloc(1, sizeof(*scan.users));
-	if (!scan.users)
-		abort();
+	scan.users = mem_new(1, sizeof(*scan.users));
 	read_all(&scan);
 	return scan.users;
 }
@@ -356,13 +344,10 @@ static int find_group(struct question *q, const struct host *host, int device)
 static int find_cdev(struct question *q, int device)
 {
 	const struct dirent *e;
-	int fd = file_dir(device, "vfio-dev");
+	autoclosedir DIR *d = file_list(device, "vfio-dev");
 
-	if (fd == -ENOENT)
-		return 0;
-	autoclosedir DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	if (!d)
-		return fd < 0 ? fd : -errno;
+		return errno == ENOENT ? 0 : -errno;
 	while ((errno = 0, e = readdir(d))) {
 		char path[NAME_MAX + 8];
 		int r;
@@ -370,7 +355,7 @@ static int find_cdev(struct question *q, int device)
 		if (e->d_name[0] == '.')
 			continue;
 		snprintf(path, sizeof(path), "%s/dev", e->d_name);
-		r = find(q, fd, path);
+		r = find(q, file_list_fd(d), path);
 		if (r != 0)
 			return r;
 	}

@@ -6,9 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void say(struct compare *v, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
-static void say(struct compare *v, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void say(struct compare *v, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -63,6 +61,10 @@ static void running_and_open(struct compare *v)
 		say(v, "attached, but the device does not exist: shut the domain down and start it again");
 	if (v->open < 0)
 		say(v, "cannot tell which process has it open: run as root");
+	else if (v->exists && v->open == 0 && v->exiting)
+		say(v,
+		    "attached, but its QEMU (%d) is exiting and has not closed it yet: if this lasts, its driver hangs: see dmesg",
+		    (int)v->qemu);
 	else if (v->exists && v->open == 0)
 		say(v,
 		    "attached, but not open in any process: 'vgpu-lease show --qemu' shows whether QEMU has it; if not, run "

@@ -27,6 +27,7 @@ struct compare {
 	int open;                  /* 1 somebody has it open, 0 nobody, negative: that cannot be told */
 	pid_t by;                  /* who */
 	pid_t qemu;                /* the domain's process; 0 not known */
+	bool exiting;              /* that process is: what it had open the kernel is closing */
 	const char *shown; /* what QEMU calls the device it has under libvirt's name for this; NULL: not asked */
 	/* the result */
 	char differences[COMPARE_MAX][REASON_SIZE];

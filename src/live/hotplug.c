@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "ops/lifecycle.h"
+#include "ops/preview.h"
 #include "base/auto.h"
 #include "device/release.h"
 #include "internal.h"
@@ -33,18 +34,32 @@ void hotplug_close(struct hotplug *hp)
 	hp->virt = NULL;
 }
 
+static int preview_lease(struct hotplug *hp, const struct lifecycle *lifecycle, struct err *err)
+{
+	autopreview struct preview preview = { 0 };
+
+	if (preview_make(&preview, lifecycle, PLAN_PREPARE, err) < 0)
+		return -err->code;
+	if (!preview_is_possible(&preview.plan))
+		return attach_refusal(lifecycle, &preview.plan, err);
+	preview_print(hp->dry_run, &preview, false);
+	return 0;
+}
+
 int hotplug_lease(struct hotplug *hp, const struct request *request, const char *op, struct err *err)
 {
 	const struct lifecycle lifecycle = { .host = hp->host,
 					     .config = hp->config,
 					     .policy = hp->policy,
-					     .why_no_config = "there is no configuration",
+					     .why_no_config = "no configuration",
 					     .request = request,
 					     .op = op };
-	int r = lifecycle_prepare(&lifecycle, err);
+	int r = hp->dry_run ? preview_lease(hp, &lifecycle, err) : lifecycle_prepare(&lifecycle, err);
 
 	if (r < 0)
 		return err_in(err, "domain %s", hp->domain.name);
+	if (hp->dry_run)
+		return 0;
 	/* It can have taken longer than libvirt waits for a sign of life. */
 	virt_close(hp->virt);
 	r = virt_open(&hp->virt, hp->uri, err);
@@ -59,12 +74,9 @@ int hotplug_lease(struct hotplug *hp, const struct request *request, const char 
 /* The domain's lease of this vGPU: 1, or 0. */
 static int find_lease(struct hotplug *hp, const char *id, struct lease *lease, struct err *err)
 {
-	int r = store_lock(hp->store, hp->policy->lock_timeout_s * 1000, err);
+	int r = hp->dry_run ? lease_get(hp->store, id, lease, err)
+			    : lease_get_locked(hp->store, hp->policy->lock_timeout_s * 1000, id, lease, err);
 
-	if (r < 0)
-		return r;
-	r = lease_get(hp->store, id, lease, err);
-	store_unlock(hp->store);
 	return r == 1 ? strcmp(lease->domain, hp->domain.uuid) == 0 : r;
 }
 
@@ -149,11 +161,11 @@ int hotplug_attach(struct hotplug *hp, const char *type, bool persistent, struct
 			       hp->domain.name);
 	if (persistent && !hp->domain.persistent)
 		return err_set(err, EPERM, "domain %s: transient: it has no definition to change", hp->domain.name);
-	r = domxml_parse(&doc, hp->domain.xml, strlen(hp->domain.xml), 0, err);
-	if (r == 0)
-		r = hotplug_choose(hp, domxml_request(doc), type, &choice, err);
-	if (r < 0)
-		return r;
+	if (domxml_parse(&doc, hp->domain.xml, strlen(hp->domain.xml), 0, err) < 0 ||
+	    hotplug_choose(hp, domxml_request(doc), type, &choice, err) < 0)
+		return -err->code;
+	if (hp->dry_run)
+		return 0;
 	/* What is told of it is read before: once the guest has it, nothing can fail. */
 	if (find_lease(hp, choice.id, lease, err) < 0) {
 		hotplug_unlease(hp, hp->policy, choice.id, host_now_ms(), &later);
@@ -172,16 +184,12 @@ int hotplug_attach(struct hotplug *hp, const char *type, bool persistent, struct
 
 int hotplug_parse(struct hotplug *hp, const char *xml, struct domxml **doc, struct err *err)
 {
-	struct leases leases = { 0 };
-	int r = domxml_parse(doc, xml, strlen(xml), DOMXML_ALL_PCI, err);
+	autoleases struct leases leases = { 0 };
 
-	if (r == 0)
-		r = lease_list(hp->store, &leases, err);
+	if (domxml_parse(doc, xml, strlen(xml), DOMXML_ALL_PCI, err) < 0 || lease_list(hp->store, &leases, err) < 0)
+		return -err->code;
 	/* Any other PCI device is passed through without us, and is not ours to take away. */
-	if (r == 0)
-		r = hostdev_filter_keep(*doc, hp->host, hp->config, &leases, err);
-	lease_list_free(&leases);
-	return r;
+	return hostdev_filter_keep(*doc, hp->host, hp->config, &leases, err);
 }
 
 int hotplug_unplug(struct hotplug *hp, const struct domxml *doc, size_t req, struct err *err)
@@ -190,9 +198,9 @@ int hotplug_unplug(struct hotplug *hp, const struct domxml *doc, size_t req, str
 	autofree char *xml = NULL;
 	int r = domxml_hostdev(doc, req, &xml, err);
 
-	if (r == 0)
-		r = virt_detach_wait(hp->virt, hp->domain.uuid, xml, w->alias, hp->policy->release_timeout_s * 1000,
-				     err);
+	if (r < 0)
+		return r;
+	r = virt_detach_wait(hp->virt, hp->domain.uuid, xml, w->alias, hp->policy->release_timeout_s * 1000, err);
 	if (r != -ETIMEDOUT && r != -EAGAIN)
 		return r;
 	return err_set(err, -r, "domain %s: the guest %s: vGPU %s stays attached and leased", hp->domain.name,
@@ -201,11 +209,9 @@ int hotplug_unplug(struct hotplug *hp, const struct domxml *doc, size_t req, str
 
 static size_t find_req(const struct request *request, const char *id)
 {
-	size_t i = 0;
+	const struct vgpu_request *req = request_find(request, id);
 
-	while (i < request->nvgpus && strcmp(request->vgpus[i].id, id) != 0)
-		i++;
-	return i;
+	return req ? (size_t)(req - request->vgpus) : request->nvgpus;
 }
 
 /* Out of the definition: 1; 0 where that has not got it. */
@@ -218,8 +224,8 @@ static int undefine(struct hotplug *hp, const char *id, struct err *err)
 	if (virt_xml(hp->virt, hp->domain.uuid, VIRT_CONFIG, &xml, err) < 0 || hotplug_parse(hp, xml, &doc, err) < 0)
 		return -err->code;
 	req = find_req(domxml_request(doc), id);
-	if (req == domxml_request(doc)->nvgpus)
-		return 0;
+	if (req == domxml_request(doc)->nvgpus || hp->dry_run)
+		return req < domxml_request(doc)->nvgpus;
 	if (domxml_hostdev(doc, req, &hostdev, err) < 0 ||
 	    virt_detach_device(hp->virt, hp->domain.uuid, hostdev, VIRT_CONFIG, err) < 0)
 		return -err->code;
@@ -242,6 +248,18 @@ static int not_plugged(struct hotplug *hp, const char *id, struct err *err)
 	return r;
 }
 
+static int preview_detach(const struct hotplug *hp, const char *id, bool plugged, bool defined, struct err *err)
+{
+	char name[4 * DOMAIN_NAME_SIZE];
+
+	text_safe(name, sizeof(name), hp->domain.name);
+	if (plugged)
+		fprintf(hp->dry_run, "detach %s from domain %s\n", id, name);
+	if (defined)
+		fprintf(hp->dry_run, "remove %s from the definition of domain %s\n", id, name);
+	return preview_release(hp->dry_run, hp->store, hp->domain.uuid, id, err);
+}
+
 int hotplug_detach(struct hotplug *hp, const char *id, bool persistent, struct err *err)
 {
 	autodomxml struct domxml *doc = NULL;
@@ -255,7 +273,7 @@ int hotplug_detach(struct hotplug *hp, const char *id, bool persistent, struct e
 		return -err->code;
 	req = find_req(domxml_request(doc), id);
 	plugged = req < domxml_request(doc)->nvgpus;
-	if (plugged && hotplug_unplug(hp, doc, req, err) < 0)
+	if (plugged && !hp->dry_run && hotplug_unplug(hp, doc, req, err) < 0)
 		return -err->code;
 	if (persistent && hp->domain.persistent)
 		defined = undefine(hp, id, err);
@@ -264,6 +282,8 @@ int hotplug_detach(struct hotplug *hp, const char *id, bool persistent, struct e
 	/* Of a guest that let go late there is nothing left but its definition. */
 	if (!plugged && !defined && not_plugged(hp, id, err) < 0)
 		return -err->code;
+	if (hp->dry_run)
+		return preview_detach(hp, id, plugged, defined, err);
 	if (hotplug_unlease(hp, hp->policy, id, hp->found_ms, err) == 0)
 		return 0;
 	return err_in(err, "domain %s: vGPU %s is detached but not released yet: run the command again",

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdio.h>
 
 #include "config/config.h"
 #include "domain/domxml.h"
@@ -24,10 +25,11 @@
 
 struct hotplug {
 	const struct host *host;
-	struct store *store;         /* opened to be written */
+	struct store *store;         /* opened to be written, unless dry_run */
 	const struct config *config; /* NULL: none; then only what exists can be attached */
 	const struct policy *policy; /* the configuration's, or the defaults */
 	const char *uri;             /* of libvirt, NULL its default */
+	FILE *dry_run;               /* attach and detach only print there what they would do; NULL: they do it */
 	struct virt *virt;
 	struct virt_domain domain; /* as it was found */
 	int64_t found_ms;          /* CLOCK_MONOTONIC before that: a lease that is younger has nothing to do with it */

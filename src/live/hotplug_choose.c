@@ -20,7 +20,7 @@ static bool is_meant(const struct inventory *inv, const struct section *section,
 	const struct inv_type *t = inventory_type(inv, section->type);
 
 	return !type || strcmp(section->type, type) == 0 || strcmp(section->class, type) == 0 ||
-	       (t && strcmp(t->name, type) == 0);
+	       (t && type_is_named(t->name, type));
 }
 
 /* Do only cards whose vGPUs are VFs serve the type? */

@@ -9,6 +9,7 @@
 #include "live/hotplug.h"
 #include "internal.h"
 #include "base/log.h"
+#include "base/mem.h"
 
 /* The record of a suspend in this XML. */
 static int parse_record(struct domxml **record, const char *xml, struct err *err)
@@ -51,8 +52,7 @@ static size_t mark_present(const struct request *record, const struct request *l
 	size_t missing = 0;
 
 	for (size_t i = 0; i < record->nvgpus; i++) {
-		for (size_t k = 0; k < live->nvgpus; k++)
-			present[i] |= strcmp(record->vgpus[i].id, live->vgpus[k].id) == 0;
+		present[i] = request_find(live, record->vgpus[i].id);
 		missing += !present[i];
 	}
 	return missing;
@@ -61,11 +61,9 @@ static size_t mark_present(const struct request *record, const struct request *l
 static int lease_missing(struct hotplug *hp, const struct request *record, const bool *present, const char *op,
 			 struct err *err)
 {
-	autofree struct vgpu_request *vgpus = calloc(record->nvgpus + 1, sizeof(*vgpus));
+	autofree struct vgpu_request *vgpus = mem_new(record->nvgpus + 1, sizeof(*vgpus));
 	struct request request = *record;
 
-	if (!vgpus)
-		abort();
 	request.vgpus = vgpus;
 	request.nvgpus = 0;
 	for (size_t i = 0; i < record->nvgpus; i++)

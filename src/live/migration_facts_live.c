@@ -7,8 +7,7 @@
 
 int host_facts_read(struct host_facts *facts, const struct store *store, struct err *err)
 {
-	static const char *const no_types[] = { NULL }; /* those of what exists are read in any case */
-	static const struct inv_query query = { .frameworks = INV_MDEV | INV_VARIANT, .types = no_types };
+	static const struct inv_query query = { .frameworks = INV_MDEV | INV_VARIANT, .types = inv_no_types };
 	int r;
 
 	*facts = (struct host_facts){ 0 };
@@ -26,11 +25,11 @@ int migration_facts_write(struct virt *virt, const struct host_facts *facts, con
 			  const char *domain, unsigned int side, struct err *err)
 {
 	static const struct virt_element element = { DOMXML_NS, DOMXML_NS_KEY };
-	autofree char *xml = NULL;
-	int r = migration_facts_element(doc, &facts->inv, &facts->leases, &xml, err);
+	autofree char *xml = migration_facts_element(doc, &facts->inv, &facts->leases);
+	int r;
 
-	if (r < 0 || !xml)
-		return r;
+	if (!xml)
+		return 0;
 	r = virt_set_metadata(virt, domain, &element, xml, side, err);
 	return r < 0 ? r : 1;
 }

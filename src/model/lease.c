@@ -70,18 +70,19 @@ static bool decode(char *dst, size_t size, const char *src)
 
 int lease_format(const struct lease *l, char *buf, size_t size)
 {
-	char name[3 * DOMAIN_NAME_SIZE + 1], project[3 * PROJECT_SIZE + 1];
+	char name[3 * DOMAIN_NAME_SIZE + 1], project[3 * PROJECT_SIZE + 1], instance[3 * INSTANCE_SIZE + 1];
 	int n;
 
 	encode(name, sizeof(name), l->name);
 	encode(project, sizeof(project), l->project);
+	encode(instance, sizeof(instance), l->instance);
 	n = snprintf(buf, size,
 		     LEASE_MAGIC "\nid=%s\ndomain=%s\nname=%s\nproject=%s\ntype=%s\nparent=%s\npgpu=%s\nframework=%s\n"
 				 "state=%s\norigin=%s\nnuma=%d\nframebuffer_mib=%d\nsince_ms=%" PRId64
-				 "\ndeadline_ms=%" PRId64 "\nwriter=%d\nwriter_start=%" PRIu64 "\nend\n",
+				 "\ndeadline_ms=%" PRId64 "\nwriter=%d\nwriter_start=%" PRIu64 "\ninstance=%s\nend\n",
 		     l->vgpu.id, l->domain, name, project, l->vgpu.type, l->vgpu.parent, l->vgpu.pgpu,
 		     framework_words[l->vgpu.framework], states[l->state], origins[l->origin], l->numa,
-		     l->framebuffer_mib, l->since_ms, l->deadline_ms, (int)l->writer, l->writer_start);
+		     l->framebuffer_mib, l->since_ms, l->deadline_ms, (int)l->writer, l->writer_start, instance);
 	return n < 0 || (size_t)n >= size ? -ENOSPC : n;
 }
 
@@ -129,6 +130,15 @@ static bool encoded(const char **text, const char *key, char *out, size_t size)
 	return field(text, key, value, sizeof(value)) && decode(out, size, value);
 }
 
+/* A key that the first version did not write: "" where it is missing. */
+static bool added(const char **text, const char *key, char *out, size_t size)
+{
+	size_t klen = strlen(key);
+
+	out[0] = '\0';
+	return strncmp(*text, key, klen) != 0 || (*text)[klen] != '=' || encoded(text, key, out, size);
+}
+
 static bool is_later(const char *text)
 {
 	char line[24];
@@ -174,7 +184,7 @@ int lease_parse(struct lease *l, const char *text)
 	    !number(&text, "numa", UNKNOWN, &numa) || !number(&text, "framebuffer_mib", UNKNOWN, &framebuffer) ||
 	    !number(&text, "since_ms", 0, &l->since_ms) || !number(&text, "deadline_ms", 0, &l->deadline_ms) ||
 	    !number(&text, "writer", 0, &writer) || !number(&text, "writer_start", 0, &start) ||
-	    strcmp(skip_added(text), "end") != 0)
+	    !added(&text, "instance", l->instance, sizeof(l->instance)) || strcmp(skip_added(text), "end") != 0)
 		return -EINVAL;
 	if (numa > 1023 || framebuffer > INT32_MAX || writer > INT32_MAX)
 		return -EINVAL;
@@ -195,7 +205,17 @@ struct lease lease_for(const struct request *request, const struct vgpu_ref *vgp
 	memcpy(lease.domain, request->uuid, sizeof(lease.domain));
 	memcpy(lease.name, request->name, sizeof(lease.name));
 	memcpy(lease.project, request->project, sizeof(lease.project));
+	memcpy(lease.instance, request->instance, sizeof(lease.instance));
 	return lease;
+}
+
+const char *lease_holder(char buf[HOLDER_SIZE], const struct lease *lease)
+{
+	char name[101];
+
+	text_safe(name, sizeof(name), lease->instance);
+	snprintf(buf, HOLDER_SIZE, "%s%s%s", name, *name ? ", " : "", lease->domain);
+	return buf;
 }
 
 static int by_id(const void *a, const void *b)

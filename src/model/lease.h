@@ -29,8 +29,9 @@ enum lease_origin { LEASE_CREATED, LEASE_ADOPTED };
 struct lease {
 	struct vgpu_ref vgpu;
 	char domain[UUID_SIZE];
-	char name[DOMAIN_NAME_SIZE]; /* the domain's; for people */
-	char project[PROJECT_SIZE];  /* "" none */
+	char name[DOMAIN_NAME_SIZE];  /* the domain's; for people */
+	char project[PROJECT_SIZE];   /* "" none */
+	char instance[INSTANCE_SIZE]; /* what Nova calls the domain; for people; "" none */
 	enum lease_state state;
 	enum lease_origin origin;
 	int numa;            /* node; UNKNOWN */
@@ -52,6 +53,10 @@ struct leases {
 const char *lease_state_word(enum lease_state state);
 const char *lease_origin_word(enum lease_origin origin);
 
+/* "UUID", or "NAME, UUID" of an instance of Nova: whose it is, behind the domain's name; cut where it is too long. */
+enum { HOLDER_SIZE = UUID_SIZE + 128 };
+const char *lease_holder(char buf[HOLDER_SIZE], const struct lease *lease);
+
 /* A lease of this vGPU for the domain that requests it; the caller sets the rest. */
 struct lease lease_for(const struct request *request, const struct vgpu_ref *vgpu);
 
@@ -69,6 +74,8 @@ bool lease_same(const struct lease *a, const struct lease *b);
 struct lease *lease_find(const struct leases *leases, const char *id);
 
 void lease_list_free(struct leases *leases);
+
+#define autoleases __attribute__((cleanup(lease_list_free)))
 
 /* By ID, as lease_find() needs them. */
 void leases_sort(struct leases *leases);

@@ -14,6 +14,7 @@ enum {
 	PARAMS_SIZE = 1024,
 	PROJECT_SIZE = 80,
 	DOMAIN_NAME_SIZE = 1024, /* libvirt sets no limit; a longer name is refused */
+	INSTANCE_SIZE = 1024,    /* Nova's limit is 255 characters */
 	REQUEST_MAX = 256,       /* vGPUs of one domain, and PCI devices that may be some: a bus each */
 	LABEL_SIZE = 128,        /* a type's name or a model, as the metadata gives it */
 	ALIAS_SIZE = 128,        /* libvirt's name of a device of a running domain */
@@ -61,10 +62,11 @@ struct vgpu_request {
 struct request {
 	char uuid[UUID_SIZE];
 	char name[DOMAIN_NAME_SIZE];
-	bool nova;                  /* an instance of Nova */
-	char project[PROJECT_SIZE]; /* Nova's, else the metadata's; "" none */
-	uint64_t memory_nodes;      /* <numatune><memory nodeset=...>, bit N = node N; 0 none */
-	char *cpus;                 /* union of the pinned vCPUs' cpusets as a list "0-3,8"; NULL none; owned */
+	bool nova;                    /* an instance of Nova */
+	char instance[INSTANCE_SIZE]; /* its name in Nova, any bytes, for people; "" none */
+	char project[PROJECT_SIZE];   /* Nova's, else the metadata's; "" none */
+	uint64_t memory_nodes;        /* <numatune><memory nodeset=...>, bit N = node N; 0 none */
+	char *cpus;                   /* union of the pinned vCPUs' cpusets as a list "0-3,8"; NULL none; owned */
 	struct vgpu_request *vgpus;
 	size_t nvgpus;
 	/*

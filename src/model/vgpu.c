@@ -2,6 +2,22 @@
 /* The words of a vGPU. */
 #include "model/vgpu.h"
 
+#include <string.h>
+
+#include "base/auto.h"
+
+bool type_is_named(const char *name, const char *word)
+{
+	static const char *const brands[] = { "GRID ", "NVIDIA " };
+
+	if (strcmp(name, word) == 0)
+		return true;
+	for (size_t i = 0; i < ARRAY_SIZE(brands); i++)
+		if (strncmp(name, brands[i], strlen(brands[i])) == 0)
+			return strcmp(name + strlen(brands[i]), word) == 0;
+	return false;
+}
+
 const char *const framework_words[FW_VF + 1] = { "mdev", "variant", "vf" };
 
 const char *framework_word(enum framework framework)

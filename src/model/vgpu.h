@@ -14,6 +14,12 @@ enum framework { FW_MDEV, FW_VARIANT, FW_VF };
 extern const char *const framework_words[FW_VF + 1];
 const char *framework_word(enum framework framework);
 
+/*
+ * Does a word mean the type of this name: the name, or as in NVIDIA's documents without the brand before it ("T4-1B",
+ * "L40S-2Q" for "GRID T4-1B", "NVIDIA L40S-2Q")?
+ */
+bool type_is_named(const char *name, const char *word);
+
 /* One vGPU. What is not known is "". */
 struct vgpu_ref {
 	enum framework framework;

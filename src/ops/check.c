@@ -7,8 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/auto.h"
+#include "base/mem.h"
 #include "host/inventory.h"
 #include "internal.h"
 #include "state/history.h"
@@ -23,11 +25,11 @@ static const struct {
 	bool of_pool; /* part of check_pool() */
 } checks[] = {
 	{ "pgpu", check_cards, NEEDS_POOL, true },           { "type", check_starts, NEEDS_POOL, true },
-	{ "mdevctl", check_definitions, NEEDS_POOL, false }, { "hook", check_hook, NEEDS_NOTHING, false },
-	{ "libvirt", check_libvirt, NEEDS_NOTHING, false },  { "domain", check_domains, NEEDS_NOTHING, false },
-	{ "state", check_state, NEEDS_NOTHING, false },      { "state", check_locks, NEEDS_STORE, false },
-	{ "state", check_garbage, NEEDS_STORE, false },      { "lease", check_leases, NEEDS_STORE, false },
-	{ "quota", check_quotas, NEEDS_STORE, false },
+	{ "mdevctl", check_definitions, NEEDS_POOL, false }, { "nova", check_nova, NEEDS_POOL, false },
+	{ "hook", check_hook, NEEDS_NOTHING, false },        { "libvirt", check_libvirt, NEEDS_NOTHING, false },
+	{ "domain", check_domains, NEEDS_NOTHING, false },   { "state", check_state, NEEDS_NOTHING, false },
+	{ "state", check_locks, NEEDS_STORE, false },        { "state", check_garbage, NEEDS_STORE, false },
+	{ "lease", check_leases, NEEDS_STORE, false },       { "quota", check_quotas, NEEDS_STORE, false },
 };
 
 struct check *check_at(struct check *check, const char *fmt, ...)
@@ -51,30 +53,27 @@ struct check *check_at_path(struct check *check, const char *path)
 	return check_at(check, "%s/%s", check->host->name, path);
 }
 
-struct place check_section_place(const struct section *section)
-{
-	return section->line ? (struct place){ section->file, section->line } : section->enabled_at;
-}
-
 void check_report(struct check *check, enum check_status status, const char *fix, const char *fmt, ...)
 {
-	struct finding *finding;
+	struct finding *finding = mem_add(&check->findings, &check->n, sizeof(*finding));
 	va_list ap;
 
-	check->findings = reallocarray(check->findings, check->n + 1, sizeof(*check->findings));
-	if (!check->findings)
-		abort();
-	finding = &check->findings[check->n++];
 	*finding = (struct finding){ .status = status,
 				     .what = check->what,
-				     .where = *check->where ? strdup(check->where) : NULL,
-				     .fix = fix ? strdup(fix) : NULL };
+				     .where = *check->where ? mem_strdup(check->where) : NULL,
+				     .fix = fix ? mem_strdup(fix) : NULL };
 	va_start(ap, fmt);
-	if (vasprintf(&finding->text, fmt, ap) < 0 || (*check->where && !finding->where) || (fix && !finding->fix))
-		abort();
+	finding->text = mem_vformat(fmt, ap);
 	va_end(ap);
 	check->count[status]++;
 	check->where[0] = '\0';
+}
+
+void check_unreadable(struct check *check, const char *fix, const struct err *err)
+{
+	bool denied = err->code == EACCES && geteuid() != 0;
+
+	check_report(check, denied ? CHECK_WARN : CHECK_FAIL, denied ? "run as root" : fix, "%s", err->text);
 }
 
 /* The text about a file begins with its place. */
@@ -90,15 +89,18 @@ static void config_fails(struct check *check, int r, const struct config_notes *
 		report_note(check, CHECK_FAIL, &mistakes->list[i], "correct it: until then no vGPU can be created");
 	if (mistakes->n && r != -ENOENT)
 		return;
+	if (r != -ENOENT) {
+		/* Without it nothing is checked: a failure also where it is the user's. */
+		check_report(check, CHECK_FAIL, geteuid() == 0 ? "make it readable for root" : "run as root", "%s",
+			     err->text);
+		return;
+	}
 	if (check->config_path)
 		check_at(check, "%s", check->config_path);
 	else
 		check_at_path(check, "etc/vgpu-lease.conf");
-	if (r == -ENOENT)
-		check_report(check, CHECK_FAIL, "create it; vgpu-lease.conf(5) has examples",
-			     "no such file: no vGPU can be leased");
-	else
-		check_report(check, CHECK_FAIL, "make it readable for root", "%s", err->text);
+	check_report(check, CHECK_FAIL, "create it; vgpu-lease.conf(5) has examples",
+		     "no such file: no vGPU can be leased");
 }
 
 static void config_passes(struct check *check, const struct config *config)

@@ -34,6 +34,7 @@ struct check {
 	const struct host *host;
 	const char *config_path; /* as config_load() takes it */
 	bool simulated;          /* the host is a directory */
+	bool glance;             /* a lock that is held is not observed for as long as a start would wait */
 	/* the result */
 	struct finding *findings;
 	size_t n, count[CHECK_FAIL + 1]; /* and how many of each status */

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The hook's place, and mdevctl's definitions. */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "internal.h"
 #include "base/auto.h"
@@ -55,6 +57,7 @@ static void look_at_hook_link(struct check *check, const char *path)
 void check_hook(struct check *check)
 {
 	static const char *const paths[] = { "etc/libvirt/hooks/qemu", "etc/libvirt/hooks/qemu.d/vgpu-lease" };
+	struct err denied;
 	int ours = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
@@ -65,7 +68,11 @@ void check_hook(struct check *check)
 		look_at_hook_link(check, paths[i]);
 	}
 	check_at_path(check, paths[0]);
-	if (ours == 0)
+	if (ours == 0 && faccessat(check->host->libvirt, "etc/libvirt/hooks", X_OK, AT_EACCESS) < 0 &&
+	    errno == EACCES) {
+		err_set(&denied, EACCES, "cannot be read: permission denied");
+		check_unreadable(check, "fix the cause", &denied);
+	} else if (ours == 0)
 		check_report(
 			check, CHECK_FAIL, "install it, then reload libvirtd (or virtqemud)",
 			"libvirt hook not installed (looked here and in /%s): libvirt starts every domain without it",
@@ -155,8 +162,12 @@ void check_definitions(struct check *check)
 	struct err err;
 	size_t n, bad = 0;
 
-	if (mdevctl_definitions(&list, &n, check->host, &err) < 0 || libvirt_files_read(&disk, check->host, &err) < 0) {
-		check_report(check, CHECK_FAIL, "correct or remove the file", "%s", err.text);
+	if (mdevctl_definitions(&list, &n, check->host, &err) < 0) {
+		check_unreadable(check, "correct or remove the file", &err);
+		return;
+	}
+	if (libvirt_files_read(&disk, check->host, &err) < 0) {
+		check_unreadable(check, "fix the cause", &err);
 		return;
 	}
 	for (size_t i = 0; i < n; i++) {

@@ -26,7 +26,7 @@ static struct place named_at(const struct pool *pool, const struct section *sect
 	for (size_t i = 0; i < section->nmatches; i++)
 		if (pool_match(&section->matches[i], card))
 			return section->matches[i].at;
-	return check_section_place(section);
+	return config_section_place(section);
 }
 
 /* Since 9.7 libvirt accepts an unmanaged VF whose driver it does not know. */

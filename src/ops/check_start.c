@@ -27,7 +27,10 @@ struct start {
 	struct err err;
 };
 
-/* The used-up quota of a project says nothing about the host. Borrows the rest of the configuration. */
+/*
+ * The used-up quota of a project says nothing about the host, one of 0 for everybody does. Borrows the rest of the
+ * configuration.
+ */
 static void start_begin(struct start *s, const struct check *check, const struct section *section)
 {
 	*s = (struct start){ .section = section,
@@ -37,7 +40,9 @@ static void start_begin(struct start *s, const struct check *check, const struct
 			     .lifecycle = { .host = check->host, .config = &s->config, .request = &s->request } };
 	s->lifecycle.policy = &s->config.policy;
 	s->config.nquotas = 0;
-	s->config.quota_default = s->config.quota_none = NO_LIMIT;
+	s->config.quota_default = NO_LIMIT;
+	if (check_serves_projects(check->config) || check->config->quota_none != 0)
+		s->config.quota_none = NO_LIMIT;
 	uuid_random(s->request.uuid);
 	text_copy(s->vgpu.facts.type, sizeof(s->vgpu.facts.type), section->type);
 }
@@ -101,7 +106,7 @@ static void plan_on_vfs(struct start *s, const struct check *check)
 
 static struct check *at_type(struct check *check, const struct section *section)
 {
-	const struct place at = check_section_place(section);
+	const struct place at = config_section_place(section);
 
 	return check_at_place(check, &at);
 }
@@ -170,6 +175,8 @@ static void report_refusal(struct check *check, const struct start *s)
 	}
 	for (size_t i = 0; i < plan->nverdicts && !*own; i++)
 		own = plan->verdicts[i].fix;
+	if (s->config.quota_none == 0)
+		own = "raise a limit in [quota]";
 	if (!*own && status == CHECK_WARN)
 		own = "shut down a guest that uses one; 'vgpu-lease inventory' shows what is in use";
 	check_report(at_type(check, s->section), status, *own ? own : fix, "a start with %s would be refused: %.*s",

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 
 #include "internal.h"
 #include "base/auto.h"
@@ -17,8 +16,10 @@ enum {
 	SPACE_NEEDED = 16 << 10, /* a few records, of a page each */
 	SPACE_ENOUGH = 1 << 20,
 	FILES_NEEDED = 8,
-	LOCK_LOOKS = 20, /* a holder that is seen each time holds up a start */
+	LOCK_LONG_MS = 1000, /* a holder that is seen for so long holds up a start */
+	LOCK_MOST_MS = 60000,
 	LOCK_STEP_MS = 50,
+	LOCK_TEXT_SIZE = 64,
 };
 
 static const char *const directories[] = {
@@ -38,48 +39,30 @@ static void look_at_directory(struct check *check, const char *path)
 	check_at_path(check, path);
 	if (!S_ISDIR(st.st_mode))
 		check_report(check, CHECK_FAIL, "remove it", "is not a directory");
-	else if ((!check->simulated && st.st_uid != 0) || (st.st_mode & 022) != 0)
+	else if (!store_trusts(check->host, &st))
 		check_report(check, CHECK_FAIL, "look at what is in it, then chown root, chmod 755",
 			     "is not owned by root, or is writable by others: the hook refuses it");
-}
-
-/* Opens the directory, or the nearest above it that exists. */
-static int open_nearest(struct check *check, const char *path)
-{
-	char near[64];
-	int fd;
-
-	snprintf(near, sizeof(near), "%s", path);
-	while ((fd = file_dir(check->host->root, near)) == -ENOENT && strchr(near, '/'))
-		*strrchr(near, '/') = '\0';
-	check_at_path(check, near);
-	return fd;
 }
 
 /* A start writes a lease, a lock's holder, a record or two. Nothing is written to find out. */
 static void look_at_writable(struct check *check, const char *path, enum check_status status, const char *without)
 {
-	autoclose int fd = open_nearest(check, path);
-	unsigned long long space;
-	struct statvfs fs;
+	struct store_space space;
 
-	if (fd < 0 || fstatvfs(fd, &fs) < 0) {
-		check_report(check, status, "make it readable", "%s: %s", err_describe(fd < 0 ? -fd : errno), without);
-		return;
-	}
-	space = (unsigned long long)fs.f_bfree * fs.f_frsize;
-	if (fs.f_flag & ST_RDONLY)
+	store_space(check->host, path, &space);
+	check_at_path(check, space.near);
+	if (space.code == -EROFS)
 		check_report(check, status, "remount it read-write", "is mounted read-only: %s", without);
-	else if (geteuid() == 0 && faccessat(fd, ".", W_OK, AT_EACCESS) < 0)
-		check_report(check, status, "see mount(8), lsattr(1)", "cannot be written (%s): %s",
-			     err_describe(errno), without);
-	else if (space < SPACE_NEEDED || (fs.f_files && fs.f_ffree < FILES_NEEDED))
+	else if (space.code)
+		check_report(check, status, "see its permissions, mount(8), lsattr(1)", "cannot be written (%s): %s",
+			     err_describe(-space.code), without);
+	else if (space.bytes < SPACE_NEEDED || space.files < FILES_NEEDED)
 		check_report(check, status, "free some space: 'du -xa' shows what uses it",
-			     "the file system is full (%llu KiB, %llu files left): %s", space >> 10,
-			     (unsigned long long)fs.f_ffree, without);
-	else if (space < SPACE_ENOUGH)
+			     "the file system is full (%llu KiB, %lld files left): %s", space.bytes >> 10,
+			     (long long)space.files, without);
+	else if (space.bytes < SPACE_ENOUGH)
 		check_report(check, CHECK_WARN, "free some space: 'du -xa' shows what uses it",
-			     "the file system is almost full (%llu KiB left): %s soon", space >> 10, without);
+			     "the file system is almost full (%llu KiB left): %s soon", space.bytes >> 10, without);
 	else
 		check_report(check, CHECK_PASS, NULL, "can be written");
 }
@@ -96,15 +79,34 @@ void check_state(struct check *check)
 			     check->store_err.text);
 }
 
-/* Is it held each time, for a while? */
-static bool stays(bool (*is_held)(const struct store *store, const char *pgpu), const struct store *store,
-		  const char *pgpu)
-{
-	int looks = 0;
+/* A lock that is looked at: by its name below the directory of the state. */
+struct lock_look {
+	const char *name, *pgpu;
+	bool (*is_held)(const struct store *store, const char *pgpu);
+	char holder[LOCK_TEXT_SIZE]; /* as the last look found it */
+};
 
-	while (is_held(store, pgpu) && ++looks < LOCK_LOOKS)
+/*
+ * Looks for so long, or until it is not held: then false. *held_ms: for how long the last holder was seen. Each writes
+ * its pid and start time into the file.
+ */
+static bool stays(struct lock_look *look, const struct store *store, int wait_ms, int64_t *held_ms)
+{
+	int64_t began = host_now_ms(), since = began, now = began;
+	char holder[LOCK_TEXT_SIZE];
+
+	for (; now - began < wait_ms; now = host_now_ms()) {
+		if (!look->is_held(store, look->pgpu))
+			return false;
+		if (file_read(store->run, look->name, holder, sizeof(holder)) < 0)
+			holder[0] = '\0';
+		if (strcmp(holder, look->holder) != 0 && now != began)
+			since = now;
+		memcpy(look->holder, holder, sizeof(holder));
 		host_sleep_ms(LOCK_STEP_MS);
-	return looks == LOCK_LOOKS;
+	}
+	*held_ms = now - since;
+	return true;
 }
 
 static bool is_locked(const struct store *store, const char *pgpu)
@@ -113,20 +115,22 @@ static bool is_locked(const struct store *store, const char *pgpu)
 	return store_locked(store);
 }
 
-/* A holder writes its pid into the file first. */
-static void report_holder(struct check *check, const char *name, const char *means)
+static void report_holder(struct check *check, const struct lock_look *look, enum check_status status, int wait_ms,
+			  const char *means)
 {
-	char path[128], holder[64];
-	size_t n;
+	unsigned long long start = 0;
+	char path[128], who[64] = "a process that is not known";
+	int pid = 0;
+	bool known = sscanf(look->holder, "%d %llu", &pid, &start) == 2,
+	     lives = known && host_process_lives(pid, start);
 
-	snprintf(path, sizeof(path), "run/vgpu-lease/%s", name);
-	if (file_read(check->store.run, name, holder, sizeof(holder)) < 0)
-		holder[0] = '\0';
-	n = strcspn(holder, " ");
-	check_report(check_at_path(check, path), CHECK_WARN,
-		     "see what the process waits for (/proc/PID/stack), and dmesg",
-		     "held by process %.*s for over %d ms: %s", n ? (int)n : 1, n ? holder : "?",
-		     LOCK_LOOKS * LOCK_STEP_MS, means);
+	if (known)
+		snprintf(who, sizeof(who), lives ? "process %d" : "a child of process %d, which has ended", pid);
+	snprintf(path, sizeof(path), "run/vgpu-lease/%s", look->name);
+	check_report(check_at_path(check, path), status,
+		     lives ? "see what the process waits for (/proc/PID/stack), and dmesg"
+			   : "see what has it open ('fuser -v' of this file), and dmesg",
+		     "held for over %g s, last by %s: %s", (double)wait_ms / 1000, who, means);
 }
 
 static bool is_lock(struct check *check, const char *name)
@@ -144,25 +148,45 @@ static bool is_lock(struct check *check, const char *name)
 	return false;
 }
 
+/* Held by one process for as long as a start would wait, it refuses each. */
+static void look_at_store_lock(struct check *check)
+{
+	struct lock_look look = { .name = "lock", .is_held = is_locked };
+	bool waits = check->config && !check->glance;
+	int timeout_ms = waits ? check->config->policy.lock_timeout_s * 1000 : LOCK_LONG_MS;
+	int wait_ms = timeout_ms < LOCK_MOST_MS ? timeout_ms : LOCK_MOST_MS;
+	int64_t held_ms;
+
+	if (!stays(&look, &check->store, wait_ms, &held_ms))
+		return;
+	if (waits && held_ms >= timeout_ms)
+		report_holder(check, &look, CHECK_FAIL, wait_ms,
+			      "a start with a vGPU waits for it up to lock_timeout, then is refused");
+	else
+		report_holder(check, &look, CHECK_WARN, wait_ms, "starts wait up to lock_timeout");
+}
+
 /* The store's lock is held for an instant, a pGPU's for as long as its driver takes. */
 void check_locks(struct check *check)
 {
 	const struct store *store = &check->store;
 	autoclosedir DIR *dir = file_list(store->run, "pgpu");
 	const struct dirent *e;
+	int64_t held_ms;
 
-	if (store->run >= 0 && is_lock(check, "lock") && stays(is_locked, store, NULL))
-		report_holder(check, "lock", "starts wait up to lock_timeout");
+	if (store->run >= 0 && is_lock(check, "lock"))
+		look_at_store_lock(check);
 	while (dir && (e = readdir(dir))) {
 		char name[sizeof("pgpu/.lock") + PARENT_SIZE], pgpu[PARENT_SIZE];
+		struct lock_look look = { .name = name, .pgpu = pgpu, .is_held = store_pgpu_busy };
 		size_t n = strlen(e->d_name);
 
 		if (n < 6 || n - 5 >= sizeof(pgpu) || strcmp(e->d_name + n - 5, ".lock") != 0)
 			continue;
 		snprintf(pgpu, sizeof(pgpu), "%.*s", (int)(n - 5), e->d_name);
 		snprintf(name, sizeof(name), "pgpu/%s.lock", pgpu);
-		if (is_lock(check, name) && stays(store_pgpu_busy, store, pgpu))
-			report_holder(check, name, "a write to its driver is under way");
+		if (is_lock(check, name) && stays(&look, store, LOCK_LONG_MS, &held_ms))
+			report_holder(check, &look, CHECK_WARN, LOCK_LONG_MS, "a write to its driver is under way");
 	}
 }
 
@@ -232,10 +256,34 @@ void check_leases(struct check *check)
 	if (gc_run(&pass, &err) == 0)
 		report_leases(check, &pass);
 	else
-		check_report(check_at_path(check, "run/vgpu-lease/leases"), CHECK_FAIL,
-			     "fix the cause: no vGPU can be released until then", "%s", err.text);
+		check_unreadable(check_at_path(check, "run/vgpu-lease/leases"),
+				 "fix the cause: no vGPU can be released until then", &err);
 	gc_free(&pass);
 	config_free(&defaults);
+}
+
+bool check_serves_projects(const struct config *config)
+{
+	bool serves = config->quota_default != 0;
+
+	for (size_t i = 0; i < config->nquotas; i++)
+		serves |= config->quotas[i].limit != 0;
+	return serves;
+}
+
+/* That the quotas serve nobody, a start tells. */
+static void report_zero_quotas(struct check *check)
+{
+	const struct config *config = check->config;
+	bool serves_projects = check_serves_projects(config);
+
+	if (!serves_projects == (config->quota_none == 0))
+		return;
+	check_report(check_at(check, "%s", config->nfiles ? config->files[0] : ""), CHECK_WARN,
+		     serves_projects ? "if they need one, raise none in [quota]"
+				     : "if they need one, raise default in [quota]",
+		     "the quota of %s is 0: none of them gets a vGPU",
+		     serves_projects ? "domains without a project" : "each project");
 }
 
 /* A used-up quota refuses the next start of that project only. */
@@ -243,6 +291,8 @@ void check_quotas(struct check *check)
 {
 	const struct leases *leases = &check->leases;
 
+	if (check->config)
+		report_zero_quotas(check);
 	for (size_t i = 0; check->config && i < leases->n; i++) {
 		const char *project = leases->list[i].project;
 		int limit = config_quota(check->config, project), holds = 0;

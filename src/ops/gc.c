@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "device/release.h"
 #include "host/vfio_users.h"
 #include "device/kernel.h"
@@ -24,34 +25,20 @@ struct look {
 	struct libvirt_files *disk;
 };
 
-static int read_leases(const struct gc *c, struct leases *leases, struct err *err)
-{
-	int r;
-
-	if (c->dry)
-		return lease_list(c->store, leases, err);
-	r = store_lock(c->store, c->policy->lock_timeout_s * 1000, err);
-	if (r == 0)
-		r = lease_list(c->store, leases, err);
-	store_unlock(c->store);
-	return r;
-}
-
 /* The devices first: one that is made after this has a lease by the time the leases are read. */
 static int look_around(struct look *look, const struct gc *c, struct err *err)
 {
-	static const char *const no_types[] = { NULL };
-	const struct inv_query query = { .frameworks = INV_MDEV | INV_VARIANT, .types = no_types };
+	const struct inv_query query = { .frameworks = INV_MDEV | INV_VARIANT, .types = inv_no_types };
 	int r = inventory_read(&look->inv, c->store->host, &query, err);
 
-	if (r == 0)
-		r = read_leases(c, &look->leases, err);
-	if (r == 0)
-		look->users = vfio_users_read(c->store->host,
-					      host_now_ms() + (int64_t)c->policy->release_timeout_s * 1000);
-	if (r == 0)
-		r = libvirt_files_read(&look->disk, c->store->host, err);
-	return r;
+	if (r < 0)
+		return r;
+	r = c->dry ? lease_list(c->store, &look->leases, err)
+		   : lease_list_locked(c->store, c->policy->lock_timeout_s * 1000, &look->leases, err);
+	if (r < 0)
+		return r;
+	look->users = vfio_users_read(c->store->host, host_now_ms() + (int64_t)c->policy->release_timeout_s * 1000);
+	return libvirt_files_read(&look->disk, c->store->host, err);
 }
 
 static void look_end(struct look *look)
@@ -131,9 +118,7 @@ static void judge(struct gc *c, const struct look *look)
 					     .runs = c->runs,
 					     .arg = c->arg };
 
-	c->items = calloc(look->leases.n + look->inv.ndevices + 1, sizeof(*c->items));
-	if (!c->items)
-		abort();
+	c->items = mem_new(look->leases.n + look->inv.ndevices + 1, sizeof(*c->items));
 	for (size_t i = 0; i < look->leases.n; i++)
 		if (is_meant(c, &look->leases.list[i].vgpu))
 			judge_lease(c, &check, look, &look->leases.list[i]);
@@ -211,27 +196,36 @@ static bool is_named(const void *arg, const char *id)
 	       libvirt_files_unread(look->disk, false);
 }
 
+/* The verdicts; what is remembered is brought up to date. */
+static int judge_all(struct gc *c, struct err *err)
+{
+	__attribute__((cleanup(look_end))) struct look look = { 0 };
+	int r = look_around(&look, c, err);
+
+	c->garbage = look.leases.garbage;
+	if (r < 0)
+		return r;
+	judge(c, &look);
+	if (c->dry)
+		return 0;
+	if (store_lock(c->store, c->policy->lock_timeout_s * 1000, err) == 0) {
+		types_remember(c->store, &look.inv);
+		store_unlock(c->store);
+	}
+	history_tidy(c->store, device_exists, is_named, &look, MEMORY_DAYS);
+	return 0;
+}
+
 int gc_run(struct gc *c, struct err *err)
 {
-	struct look look = { 0 };
 	int64_t deadline_ms;
 	int r;
 
 	if (!c->looked_ms)
 		c->looked_ms = host_now_ms();
-	r = look_around(&look, c, err);
 	c->items = NULL;
 	c->n = 0;
-	c->garbage = look.leases.garbage;
-	if (r == 0)
-		judge(c, &look);
-	if (r == 0 && !c->dry && store_lock(c->store, c->policy->lock_timeout_s * 1000, err) == 0) {
-		types_remember(c->store, &look.inv);
-		store_unlock(c->store);
-	}
-	if (r == 0 && !c->dry)
-		history_tidy(c->store, device_exists, is_named, &look, MEMORY_DAYS);
-	look_end(&look);
+	r = judge_all(c, err);
 	if (r < 0 || c->dry)
 		return r;
 	for (size_t i = 0; i < c->n; i++)
@@ -239,7 +233,7 @@ int gc_run(struct gc *c, struct err *err)
 			claim(c, &c->items[i]);
 	if (c->mark)
 		return 0;
-	deadline_ms = host_now_ms() + (int64_t)(c->policy->release_timeout_s + c->policy->driver_cleanup_s) * 1000;
+	deadline_ms = release_by(c->policy);
 	for (size_t i = 0; i < c->n; i++)
 		if (c->items[i].outcome == GC_GOES)
 			carry_out(c, &c->items[i], deadline_ms);

@@ -19,13 +19,14 @@ struct check *check_at_path(struct check *check, const char *path);
 void check_report(struct check *check, enum check_status status, const char *fix, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
-/* Where a type is configured: its section, or the entry that enables it. */
-struct place check_section_place(const struct section *section);
+/* Reports what cannot be read: a failure for root; for other users a warning, which says nothing about the host. */
+void check_unreadable(struct check *check, const char *fix, const struct err *err);
 
 /* These need the pool. */
 void check_cards(struct check *check);
 void check_starts(struct check *check);
 void check_definitions(struct check *check);
+void check_nova(struct check *check);
 
 void check_hook(struct check *check);
 void check_libvirt(struct check *check);
@@ -37,6 +38,7 @@ void check_locks(struct check *check);
 void check_garbage(struct check *check);
 void check_leases(struct check *check);
 void check_quotas(struct check *check);
+bool check_serves_projects(const struct config *config); /* is the quota of any of them more than 0? */
 
 /*
  * Starts without a lease (lifecycle_unleased.c): 0 if all devices of the domain exist; else the refusal, which says
@@ -51,3 +53,8 @@ int unleased_pass(const struct lifecycle *lifecycle, const char *why, struct err
 int unleased_unplanned(const struct lifecycle *lifecycle, int r, struct err *err);
 int unleased_planned(struct apply *apply, const struct lifecycle *lifecycle, const struct plan *plan,
 		     const struct leases *leases, int r, struct err *err);
+
+/* The same judgements alone: the state could not be opened; the leases of the plan could not be written. */
+int unleased_unopened(const struct lifecycle *lifecycle, int r, struct err *err);
+int unleased_unwritten(const struct lifecycle *lifecycle, const struct plan *plan, const struct leases *leases, int r,
+		       struct err *err);

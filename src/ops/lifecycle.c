@@ -11,9 +11,9 @@
 #include "base/timed_child.h"
 #include "device/release.h"
 #include "device/kernel.h"
-#include "device/leftover.h"
 #include "base/log.h"
 #include "model/event.h"
+#include "ops/leftover.h"
 #include "ops/rewrite.h"
 #include "internal.h"
 #include "state/history.h"
@@ -56,7 +56,7 @@ static void rounds_end(struct rounds *r)
 	apply_end(&r->apply);
 	store_close(&r->store);
 	if (left)
-		leftover_finish(r->lifecycle->host, r->lifecycle->policy);
+		leftover_finish(r->lifecycle->host, r->lifecycle->config);
 }
 
 /*
@@ -98,8 +98,11 @@ static int plan_round(struct rounds *r, struct err *err)
 
 int attach_refusal(const struct lifecycle *lifecycle, const struct plan *plan, struct err *err)
 {
-	return err_set(err, plan->no_capacity ? ENOSPC : EPERM, "vGPU %s: %s",
-		       lifecycle->request->vgpus[plan->refused_vgpu].id, plan->text);
+	return err_set(err,
+		       plan->no_capacity ? ENOSPC
+		       : plan->no_quota  ? EDQUOT
+					 : EPERM,
+		       "vGPU %s: %s", lifecycle->request->vgpus[plan->refused_vgpu].id, plan->text);
 }
 
 static int remove_one(struct rounds *r, const char *id, struct err *err)
@@ -107,7 +110,7 @@ static int remove_one(struct rounds *r, const char *id, struct err *err)
 	const struct policy *policy = r->lifecycle->policy;
 	const struct inv_device *device = inventory_device(&r->survey.inv, id);
 	const struct lease *lease = lease_find(&r->survey.leases, id);
-	int64_t own = host_now_ms() + (int64_t)(policy->release_timeout_s + policy->driver_cleanup_s) * 1000;
+	int64_t own = release_by(policy);
 	int64_t deadline = own < r->deadline_ms ? own : r->deadline_ms;
 	struct event_about about = { 0 };
 	int n;
@@ -308,26 +311,23 @@ static int prepare_rounds(struct rounds *r, struct err *err)
 /* Does the domain run here, or is it just starting? Then nothing of it may be touched by an arrival. */
 static int runs_here(const struct lifecycle *lifecycle, struct err *err)
 {
-	struct store store;
-	struct leases leases = { 0 };
-	struct libvirt_files *disk = NULL;
-	int r = store_open(&store, lifecycle->host, false, err);
+	autostore struct store store;
+	autoleases struct leases leases = { 0 };
+	struct libvirt_files *disk;
+	bool runs;
 
-	if (r == 0)
-		r = lease_list(&store, &leases, err);
-	for (size_t i = 0; r == 0 && i < leases.n; i++)
+	if (store_open(&store, lifecycle->host, false, err) < 0 || lease_list(&store, &leases, err) < 0)
+		return -err->code;
+	for (size_t i = 0; i < leases.n; i++)
 		if (strcmp(leases.list[i].domain, lifecycle->request->uuid) == 0 &&
 		    leases.list[i].state == LEASE_ACTIVE &&
 		    host_now_ms() - leases.list[i].since_ms < (int64_t)lifecycle->policy->start_grace_s * 1000)
-			r = 1;
-	if (r == 0)
-		r = libvirt_files_read(&disk, lifecycle->host, err);
-	if (r == 0)
-		r = libvirt_files_runs(disk, lifecycle->request->uuid);
+			return 1;
+	if (libvirt_files_read(&disk, lifecycle->host, err) < 0)
+		return -err->code;
+	runs = libvirt_files_runs(disk, lifecycle->request->uuid);
 	libvirt_files_free(disk);
-	lease_list_free(&leases);
-	store_close(&store);
-	return r;
+	return runs;
 }
 
 static int refuse_running(const struct lifecycle *lifecycle, struct err *err)

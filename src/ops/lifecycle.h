@@ -56,7 +56,7 @@ int lifecycle_reconnect(const struct lifecycle *lifecycle, struct err *err);
  * `release end`: releases what the domain with this UUID holds. Spends at most `release_wait`; what takes longer is
  * left to the handler or, where none runs, to a detached child.
  */
-int lifecycle_release(const struct host *host, const struct policy *policy, const char *domain, const char *name,
+int lifecycle_release(const struct host *host, const struct config *config, const char *domain, const char *name,
 		      struct err *err);
 
 /*

@@ -6,10 +6,10 @@
 #include <unistd.h>
 
 #include "device/adopt.h"
+#include "ops/leftover.h"
 #include "ops/lifecycle.h"
 #include "base/timed_child.h"
 #include "device/release.h"
-#include "device/leftover.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "model/event.h"
@@ -72,11 +72,12 @@ static void finish(struct release *release, struct store *store, int64_t deadlin
  */
 static void remove_unmarked(const struct release *release, struct store *store, int64_t deadline_ms)
 {
-	struct leases leases = { 0 };
+	autoleases struct leases leases = { 0 };
 	struct err err = { 0 };
-	int r = lease_list(store, &leases, &err);
 
-	for (size_t i = 0; r == 0 && i < leases.n; i++) {
+	if (lease_list(store, &leases, &err) < 0)
+		return;
+	for (size_t i = 0; i < leases.n; i++) {
 		const struct lease *lease = &leases.list[i];
 		const struct event_about about = event_of(lease);
 
@@ -89,18 +90,15 @@ static void remove_unmarked(const struct release *release, struct store *store, 
 		event_log(EVENT_DELAYED, &about, "release: domain %s: %s: not released yet: %s; run 'vgpu-lease gc'",
 			  release->name, lease->vgpu.id, err.text);
 	}
-	lease_list_free(&leases);
 }
 
-/* Did other releases leave anything to be finished? Read without the lock: it costs no other hook anything. */
+/* Did other domains leave anything to be finished? Read without the lock: it costs no other hook anything. */
 static bool others_left(const struct store *store, const struct policy *policy)
 {
-	struct leases leases = { 0 };
+	autoleases struct leases leases = { 0 };
 	struct err ignored;
-	bool left = lease_list(store, &leases, &ignored) == 0 && leftover_any(store, policy, &leases);
 
-	lease_list_free(&leases);
-	return left;
+	return lease_list(store, &leases, &ignored) == 0 && leftover_any(store, policy, &leases);
 }
 
 /* In a child of our own, whom libvirt does not wait for: the rest of the time that a release may take. */
@@ -127,7 +125,7 @@ static void finish_detached(struct release *release, const struct store *store)
 	if (!release->ids.list && mark(release, &own, policy->lock_timeout_s * 1000, &err) < 0)
 		log_warn("release: domain %s: its vGPUs are not released yet: %s; run 'vgpu-lease gc'", release->name,
 			 err.text);
-	end = host_now_ms() + (int64_t)(policy->release_timeout_s + policy->driver_cleanup_s) * 1000;
+	end = release_by(policy);
 	/* In short turns, so that one that stays open does not hold up the others. */
 	while (release->ids.n > 0 && host_now_ms() < end) {
 		finish(release, &own, host_now_ms() + TURN_MS, end, false);
@@ -135,12 +133,14 @@ static void finish_detached(struct release *release, const struct store *store)
 			host_sleep_ms(TURN_MS / 2);
 	}
 	finish(release, &own, host_now_ms(), host_now_ms() + LAST_LOOK_MS, true);
+	log_close();
 	_exit(0);
 }
 
-int lifecycle_release(const struct host *host, const struct policy *policy, const char *domain, const char *name,
+int lifecycle_release(const struct host *host, const struct config *config, const char *domain, const char *name,
 		      struct err *err)
 {
+	const struct policy *policy = &config->policy;
 	struct release release = {
 		.policy = policy, .domain = domain, .name = name, .asked_ms = host_now_ms(), .is_waited_for = true
 	};
@@ -166,63 +166,53 @@ int lifecycle_release(const struct host *host, const struct policy *policy, cons
 	free(release.ids.list);
 	store_close(&store);
 	if (left)
-		leftover_finish(host, policy);
+		leftover_finish(host, config);
 	return r;
 }
 
 int lifecycle_reconnect(const struct lifecycle *lifecycle, struct err *err)
 {
-	static const char *const no_types[] = { NULL };
-	struct inv_query query = { .types = no_types };
-	struct store store;
-	struct inventory inv = { 0 };
-	struct leases leases = { 0 };
+	struct inv_query query = { .types = inv_no_types };
+	autostore struct store store;
+	autoinventory struct inventory inv = { 0 };
+	autoleases struct leases leases = { 0 };
+	const struct adoption adoption = { &store, &inv, &leases, lifecycle->request, "reconnect" };
 	int64_t deadline = host_now_ms() + (int64_t)lifecycle->policy->lock_timeout_s * 1000;
-	bool listed;
 	int r = store_open(&store, lifecycle->host, true, err);
 
+	if (r < 0)
+		return r;
 	for (size_t i = 0; i < lifecycle->request->nvgpus; i++)
 		query.frameworks |= resolve_frameworks(&lifecycle->request->vgpus[i]);
 	query.vf_name = lifecycle->config ? pool_vf_name : NULL;
 	query.arg = lifecycle->config;
-	if (r == 0)
-		silent_recall(&store);
-	if (r == 0)
-		r = inventory_read(&inv, lifecycle->host, &query, err);
-	if (r == 0)
-		r = store_lock(&store, host_left_ms(deadline), err);
-	if (r == 0)
-		r = lease_list(&store, &leases, err);
-	listed = r == 0;
-	if (listed)
-		silent_note(&store);
+	silent_recall(&store);
+	if (inventory_read(&inv, lifecycle->host, &query, err) < 0 ||
+	    store_lock(&store, host_left_ms(deadline), err) < 0 || lease_list(&store, &leases, err) < 0)
+		return -err->code;
+	silent_note(&store);
 	/* Trouble with one costs no other its lease. */
-	for (size_t i = 0; listed && i < lifecycle->request->nvgpus; i++) {
+	for (size_t i = 0; i < lifecycle->request->nvgpus; i++) {
 		const char *id = lifecycle->request->vgpus[i].id;
 		struct inv_device device;
 
-		if (adopt_find(&device, &inv, id) &&
-		    adopt_device(&store, &inv, &leases, lifecycle->request, &device, "reconnect", err) < 0)
+		if (adopt_find(&device, &inv, id) && adopt_device(&adoption, &device, err) < 0)
 			r = -err->code;
 	}
-	lease_list_free(&leases);
-	inventory_free(&inv);
-	store_close(&store);
 	return r;
 }
 
 void lifecycle_unreserve(const struct lifecycle *lifecycle)
 {
-	struct store store;
-	struct leases leases = { 0 };
+	autostore struct store store;
+	autoleases struct leases leases = { 0 };
 	struct err err;
 
-	if (store_open(&store, lifecycle->host, false, &err) == 0 && store_lock(&store, UNRESERVE_MS, &err) == 0 &&
-	    lease_list(&store, &leases, &err) == 0)
-		for (size_t i = 0; i < leases.n; i++)
-			if (strcmp(leases.list[i].domain, lifecycle->request->uuid) == 0 &&
-			    leases.list[i].state == LEASE_RESERVED)
-				lease_drop(&store, leases.list[i].vgpu.id, &err);
-	lease_list_free(&leases);
-	store_close(&store);
+	if (store_open(&store, lifecycle->host, false, &err) < 0 || store_lock(&store, UNRESERVE_MS, &err) < 0 ||
+	    lease_list(&store, &leases, &err) < 0)
+		return;
+	for (size_t i = 0; i < leases.n; i++)
+		if (strcmp(leases.list[i].domain, lifecycle->request->uuid) == 0 &&
+		    leases.list[i].state == LEASE_RESERVED)
+			lease_drop(&store, leases.list[i].vgpu.id, &err);
 }

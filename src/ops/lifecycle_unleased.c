@@ -39,13 +39,19 @@ static int passed(const struct lifecycle *lifecycle, const struct err *why)
 	return 0;
 }
 
+int unleased_unopened(const struct lifecycle *lifecycle, int r, struct err *err)
+{
+	const struct err why = *err;
+
+	return is_unwritable(lifecycle, r) ? unleased_pass(lifecycle, why.text, err) : r;
+}
+
 int unleased_unplanned(const struct lifecycle *lifecycle, int r, struct err *err)
 {
 	const struct err why = *err;
 
-	if (!is_unwritable(lifecycle, r))
-		return r;
-	return unleased_pass(lifecycle, why.text, err) < 0 ? -err->code : passed(lifecycle, &why);
+	r = unleased_unopened(lifecycle, r, err);
+	return r < 0 ? r : passed(lifecycle, &why);
 }
 
 /*
@@ -60,16 +66,25 @@ static bool needs_lease(const struct step *step, const struct leases *leases)
 	       (step->kind == STEP_KEEP && !(lease && lease->state == LEASE_ACTIVE));
 }
 
-int unleased_planned(struct apply *apply, const struct lifecycle *lifecycle, const struct plan *plan,
-		     const struct leases *leases, int r, struct err *err)
+int unleased_unwritten(const struct lifecycle *lifecycle, const struct plan *plan, const struct leases *leases, int r,
+		       struct err *err)
 {
-	const struct err why = *err;
-
 	if (!is_unwritable(lifecycle, r))
 		return r;
 	for (size_t i = 0; i < plan->nsteps; i++)
 		if (needs_lease(&plan->steps[i], leases))
 			return err_in(err, "vGPU %s", plan->steps[i].vgpu.id);
+	return 0;
+}
+
+int unleased_planned(struct apply *apply, const struct lifecycle *lifecycle, const struct plan *plan,
+		     const struct leases *leases, int r, struct err *err)
+{
+	const struct err why = *err;
+
+	r = unleased_unwritten(lifecycle, plan, leases, r, err);
+	if (r < 0)
+		return r;
 	apply_undo(apply);
 	for (size_t i = 0; i < plan->nsteps; i++)
 		if (apply_present(apply, &plan->steps[i], err) < 0)

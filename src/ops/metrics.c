@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "plan/capacity.h"
 #include "state/counts.h"
+#include "survey/missing_cards.h"
 #include "survey/survey.h"
 
 enum { LABEL_MAX = 4 * DOMAIN_NAME_SIZE };
@@ -116,6 +117,29 @@ static long long framebuffer_used_mib(const struct inventory *inv, const char *p
 	return sum;
 }
 
+/* Configured pGPUs that provide no vGPUs, each once. What cannot be read is not told. */
+static void print_missing(const struct report *report)
+{
+	const struct survey *survey = report->survey;
+	autofree struct missing_card *missing = NULL;
+	struct err ignored;
+	size_t n;
+
+	if (missing_cards(&missing, &n, survey->host, &survey->pool, &ignored) < 0)
+		return;
+	for (size_t i = 0; i < n; i++) {
+		bool told = inventory_pgpu(&survey->inv, missing[i].address) != UNKNOWN;
+
+		for (size_t k = 0; k < i; k++)
+			told |= strcmp(missing[k].address, missing[i].address) == 0;
+		if (told)
+			continue;
+		fprintf(report->to, "vgpu_lease_pgpu_ready");
+		label(report->to, "{", "pgpu", missing[i].address);
+		fprintf(report->to, "} 0\n");
+	}
+}
+
 static void print_pgpus(const struct report *report)
 {
 	const struct inventory *inv = &report->survey->inv;
@@ -128,6 +152,7 @@ static void print_pgpus(const struct report *report)
 		label(report->to, "{", "pgpu", inv->pgpus[g].address);
 		fprintf(report->to, "} %d\n", report->survey->pool.cards[g].in_pool && inv->pgpus[g].ready);
 	}
+	print_missing(report);
 	family(report->to, "framebuffer_used_bytes", "gauge", "Framebuffer of all vGPUs on a pGPU.");
 	for (size_t g = 0; g < inv->npgpus; g++) {
 		long long mib = framebuffer_used_mib(inv, inv->pgpus[g].address);
@@ -171,6 +196,8 @@ static void print_leases(const struct report *report, const struct leases *lease
 		label(report->to, ",", "domain", lease->name);
 		label(report->to, ",", "uuid", lease->domain);
 		label(report->to, ",", "project", lease->project);
+		/* "instance" is Prometheus' own label, of whom it asks. */
+		label(report->to, ",", "instance_name", lease->instance);
 		fprintf(report->to, "} 1\n");
 	}
 }
@@ -235,31 +262,23 @@ static void print_hook(const struct report *report)
 int metrics_print(FILE *to, const struct metrics *metrics, struct err *err)
 {
 	static const struct request nothing;
-	struct survey survey = { .host = metrics->store->host,
-				 .store = metrics->store,
-				 .config = metrics->config,
-				 .asked = &nothing,
-				 .depth = SURVEY_INVENTORY,
-				 .dry = true };
+	__attribute__((cleanup(survey_end))) struct survey survey = { .host = metrics->store->host,
+								      .store = metrics->store,
+								      .config = metrics->config,
+								      .asked = &nothing,
+								      .depth = SURVEY_INVENTORY,
+								      .dry = true };
 	const struct report report = { .to = to, .metrics = metrics, .survey = &survey };
-	struct leases leases = { 0 };
-	int r = survey_start(&survey, err);
+	autoleases struct leases leases = { 0 };
 
-	if (r == 0)
-		r = survey_read(&survey, err);
-	if (r == 0)
-		r = survey_leases(&survey, err);
-	if (r == 0)
-		r = lease_list(metrics->store, &leases, err);
-	if (r == 0) {
-		print_handler(&report);
-		print_pgpus(&report);
-		print_capacity(&report);
-		print_leases(&report, &leases);
-		print_orphans(&report);
-		print_hook(&report);
-	}
-	lease_list_free(&leases);
-	survey_end(&survey);
-	return r;
+	if (survey_start(&survey, err) < 0 || survey_read(&survey, err) < 0 || survey_leases(&survey, err) < 0 ||
+	    lease_list(metrics->store, &leases, err) < 0)
+		return -err->code;
+	print_handler(&report);
+	print_pgpus(&report);
+	print_capacity(&report);
+	print_leases(&report, &leases);
+	print_orphans(&report);
+	print_hook(&report);
+	return 0;
 }

@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "device/kernel.h"
 #include "device/release.h"
+#include "internal.h"
 
 int preview_make(struct preview *p, const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err)
 {
@@ -43,6 +45,34 @@ int preview_make(struct preview *p, const struct lifecycle *lifecycle, enum plan
 	return 0;
 }
 
+/* Could the state be opened, or does the domain start without it? */
+static int look_at_state(const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err)
+{
+	int r = store_would_open(lifecycle->host, err);
+
+	return r < 0 && mode == PLAN_PREPARE ? unleased_unopened(lifecycle, r, err) : r;
+}
+
+/* Could the leases of the plan be written? What is removed first makes space for them. */
+static int look_at_leases(const struct preview *p, struct err *err)
+{
+	bool arrives = p->survey.mode != PLAN_PREPARE;
+	struct store_space space;
+	int r = 0;
+
+	store_space(p->lifecycle->host, "run/vgpu-lease/leases", &space);
+	if (p->plan.kind == PLAN_REMOVE && !space.code)
+		return 0;
+	for (size_t i = 0; r == 0 && i < p->plan.nsteps; i++) {
+		const char *id = p->plan.steps[i].vgpu.id;
+		const struct lease *lease = lease_find(&p->survey.leases, id);
+
+		if (!arrives || !lease || lease->state == LEASE_RESERVED)
+			r = lease_would_put(&p->store, id, &space, err);
+	}
+	return r < 0 && !arrives ? unleased_unwritten(p->lifecycle, &p->plan, &p->survey.leases, r, err) : r;
+}
+
 int preview_rewrite(struct preview *p, struct err *err)
 {
 	const struct lifecycle *lifecycle = p->lifecycle;
@@ -51,6 +81,15 @@ int preview_rewrite(struct preview *p, struct err *err)
 	    rewrite_plan(&p->rewritten, lifecycle->doc, &p->survey, &p->plan, err) < 0)
 		return -err->code;
 	return preview_is_possible(&p->plan) ? 0 : attach_refusal(lifecycle, &p->plan, err);
+}
+
+int preview_decide(struct preview *p, const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err)
+{
+	if (lifecycle->config && look_at_state(lifecycle, mode, err) < 0)
+		return -err->code;
+	if (preview_make(p, lifecycle, mode, err) < 0 || preview_rewrite(p, err) < 0)
+		return -err->code;
+	return look_at_leases(p, err);
 }
 
 void preview_end(struct preview *p)
@@ -159,21 +198,27 @@ void preview_print(FILE *to, const struct preview *p, bool verdicts)
 	}
 }
 
-int preview_release(FILE *to, const struct store *store, const char *domain, struct err *err)
+/* A device that is gone cannot be removed or kept; of a plain VF there is nothing to remove. */
+static const char *end_of(const struct store *store, const struct lease *lease)
 {
-	struct leases leases;
+	bool removes = release_removes(store, lease), exists = kernel_exists(store->host, &lease->vgpu) == 1;
+
+	if (lease->state == LEASE_RESERVED)
+		return "drop the reservation of";
+	return exists && removes ? "remove" : exists ? "keep the device and drop the lease of" : "drop the lease of";
+}
+
+int preview_release(FILE *to, const struct store *store, const char *domain, const char *id, struct err *err)
+{
+	autoleases struct leases leases = { 0 };
 
 	if (lease_list(store, &leases, err) < 0)
 		return -err->code;
 	for (size_t i = 0; i < leases.n; i++) {
 		const struct lease *l = &leases.list[i];
-		const char *what = l->state == LEASE_RESERVED  ? "drop the reservation of"
-				   : release_removes(store, l) ? "remove"
-							       : "keep";
 
-		if (strcmp(l->domain, domain) == 0)
-			fprintf(to, "%s %s, %s on %s\n", what, l->vgpu.id, l->vgpu.type, l->vgpu.parent);
+		if (strcmp(l->domain, domain) == 0 && (!id || strcmp(l->vgpu.id, id) == 0))
+			fprintf(to, "%s %s, %s on %s\n", end_of(store, l), l->vgpu.id, l->vgpu.type, l->vgpu.parent);
 	}
-	lease_list_free(&leases);
 	return 0;
 }

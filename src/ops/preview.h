@@ -35,6 +35,12 @@ int preview_make(struct preview *preview, const struct lifecycle *lifecycle, enu
  */
 int preview_rewrite(struct preview *preview, struct err *err);
 
+/*
+ * Both, and a look at the state that the hook would write: what the hook would decide. After a failure the preview has
+ * as much as can be told.
+ */
+int preview_decide(struct preview *preview, const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err);
+
 void preview_end(struct preview *preview);
 
 #define autopreview __attribute__((cleanup(preview_end)))
@@ -42,8 +48,8 @@ void preview_end(struct preview *preview);
 /* Can the plan be carried out, now or when what it removes first is gone? */
 bool preview_is_possible(const struct plan *plan);
 
-/* What `release end` of a domain would do with each of its leases. */
-int preview_release(FILE *to, const struct store *store, const char *domain, struct err *err);
+/* What `release end` of a domain would do with each of its leases; `id`: with that one alone, NULL: all. */
+int preview_release(FILE *to, const struct store *store, const char *domain, const char *id, struct err *err);
 
 /* Prints the steps, what would be removed first, and with `verdicts` why each other pGPU was not chosen. */
 void preview_print(FILE *to, const struct preview *preview, bool verdicts);

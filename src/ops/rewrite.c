@@ -8,6 +8,7 @@
 
 #include "base/auto.h"
 #include "base/ident.h"
+#include "base/mem.h"
 #include "ops/preview.h"
 #include "survey/hostdev_filter.h"
 #include "survey/migration_facts.h"
@@ -30,11 +31,9 @@ static bool change_of(struct domxml_change *change, const struct survey *survey,
 int rewrite_plan(struct rewritten *out, const struct domxml *doc, const struct survey *survey, const struct plan *plan,
 		 struct err *err)
 {
-	autofree struct domxml_change *changes = calloc(plan->nsteps + 1, sizeof(*changes));
+	autofree struct domxml_change *changes = mem_new(plan->nsteps + 1, sizeof(*changes));
 
 	*out = (struct rewritten){ 0 };
-	if (!changes)
-		return err_sys(err, ENOMEM, "domain XML");
 	for (size_t i = 0; i < plan->nsteps; i++) {
 		changes[i].req = i;
 		out->changed |= change_of(&changes[i], survey, &survey->asked->vgpus[i], &plan->steps[i]);
@@ -54,9 +53,7 @@ int rewrite_begin(struct rewrite *r, struct err *err)
 	    hostdev_filter_keep(r->doc, NULL, NULL, NULL, err) < 0)
 		return -err->code;
 	request = domxml_request(r->doc);
-	r->changes = calloc(request->nvgpus + 1, sizeof(*r->changes));
-	if (!r->changes)
-		return err_sys(err, ENOMEM, "domain XML");
+	r->changes = mem_new(request->nvgpus + 1, sizeof(*r->changes));
 	for (size_t i = 0; i < request->nvgpus; i++) {
 		const struct vgpu_request *req = &request->vgpus[i];
 
@@ -122,15 +119,13 @@ static int change_vfs(struct rewrite *r, const struct preview *preview, const si
 static int ask_host(struct rewrite *r, const struct host *host, const struct config *config, struct err *err)
 {
 	const struct request *request = domxml_request(r->doc);
-	autofree struct vgpu_request *vgpus = calloc(request->nvgpus + 1, sizeof(*vgpus));
-	autofree size_t *which = calloc(request->nvgpus + 1, sizeof(*which));
+	autofree struct vgpu_request *vgpus = mem_new(request->nvgpus + 1, sizeof(*vgpus));
+	autofree size_t *which = mem_new(request->nvgpus + 1, sizeof(*which));
 	struct request vfs = *request;
 	const struct lifecycle lifecycle = { .host = host, .config = config, .request = &vfs };
 	autopreview struct preview preview = { 0 };
 	int n;
 
-	if (!vgpus || !which)
-		return err_sys(err, ENOMEM, "domain XML");
 	vfs.vgpus = vgpus;
 	vfs.nvgpus = 0;
 	for (size_t i = 0; i < request->nvgpus; i++) {

@@ -21,6 +21,7 @@ struct load {
 	int other_mib;
 	char beside[TYPE_SIZE]; /* one of another type; "" none */
 	int nbeside;            /* of any other type */
+	bool leased_beside;     /* one of them: it stays */
 	int first_mib;          /* of what the kernel has; 0 none */
 	bool mixed;             /* the kernel has several sizes: mixed-size mode is on */
 };
@@ -45,11 +46,12 @@ static int framebuffer_of(const struct plan_facts *facts, const char *type, cons
 	return lease ? lease->framebuffer_mib : UNKNOWN;
 }
 
-static void load_one(struct load *load, const struct inv_type *req, const char *type, int mib)
+static void load_one(struct load *load, const struct inv_type *req, const char *type, int mib, bool leased)
 {
 	if (strcmp(type, req->id) != 0) {
 		snprintf(load->beside, sizeof(load->beside), "%s", type);
 		load->nbeside++;
+		load->leased_beside |= leased;
 	}
 	if (strcmp(type, req->id) == 0)
 		load->of_type++;
@@ -104,7 +106,7 @@ static void load_leases(struct load *load, const struct asked *asked, const stru
 			continue;
 		load->pending++;
 		load->cost += cost_of(asked, l->vgpu.type);
-		load_one(load, asked->type, l->vgpu.type, l->framebuffer_mib);
+		load_one(load, asked->type, l->vgpu.type, l->framebuffer_mib, true);
 	}
 }
 
@@ -125,7 +127,7 @@ static struct load load_of(const struct asked *asked)
 		load.devices++;
 		load.mixed |= load.first_mib && mib != UNKNOWN && mib != load.first_mib;
 		load.first_mib = mib != UNKNOWN ? mib : load.first_mib;
-		load_one(&load, asked->type, type, mib);
+		load_one(&load, asked->type, type, mib, lease_find(facts->leases, d->vgpu.id));
 	}
 	load_leases(&load, asked, facts->leases, asked->query->id);
 	/* Another of the domain's requests has what was promised, also where that is the address that this one had. */
@@ -152,10 +154,8 @@ static double share_of(const struct load *load, const struct asked *asked, int c
 }
 
 /* No more than `left` fit; the first bound that leaves nothing gives the reason. */
-static void bound(struct capacity *space, int left, enum cause cause, const char *fmt, ...)
-	__attribute__((format(printf, 4, 5)));
-
-static void bound(struct capacity *space, int left, enum cause cause, const char *fmt, ...)
+__attribute__((format(printf, 4, 5))) static void bound(struct capacity *space, int left, enum cause cause,
+							const char *fmt, ...)
 {
 	va_list ap;
 
@@ -207,6 +207,39 @@ static void explain_no_instance(struct capacity *space, const struct inventory *
 		 strstr(type->name, "CME") ? "+me" : "");
 }
 
+/* Would retype remove each vGPU of another type? */
+static bool can_retype(const struct asked *asked)
+{
+	const struct plan_facts *facts = asked->query->facts;
+	const struct inventory *inv = facts->inv;
+
+	for (size_t i = 0; i < inv->ndevices; i++) {
+		const struct inv_device *d = &inv->devices[i];
+
+		if (d->parent != UNKNOWN && inv->parents[d->parent].pgpu == asked->pgpu &&
+		    strcmp(d->vgpu.type, asked->type->id) != 0 && !facts->devices[i].removable)
+			return false;
+	}
+	return true;
+}
+
+/* What frees the card of unused vGPUs of other types, or tells what keeps them. */
+static void advise_retype(struct capacity *space, const struct asked *asked)
+{
+	const struct policy *policy = &asked->query->facts->config->policy;
+	const struct inv_pgpu *card = asked->card;
+	const struct inv_type *type = asked->type;
+
+	if (!can_retype(asked)) {
+		snprintf(space->fix, sizeof(space->fix), "'vgpu-lease retype --dry-run %s %s' shows why", card->address,
+			 type->id);
+		return;
+	}
+	snprintf(space->fix, sizeof(space->fix), "%s'vgpu-lease retype %s%s %s' frees it",
+		 policy->reclaim_orphans ? "" : "with reclaim = orphans in [policy], ",
+		 policy->reclaim_grace_s > 0 ? "--grace 0 " : "", card->address, type->id);
+}
+
 /* The driver offers none: what would change that. */
 static void explain_none(struct capacity *space, const struct load *load, const struct asked *asked)
 {
@@ -216,14 +249,15 @@ static void explain_none(struct capacity *space, const struct load *load, const 
 	if (type->slices && type->framebuffer_mib > 0) {
 		explain_no_instance(space, asked->query->facts->inv, card, type);
 	} else if (card->framework == FW_VARIANT && load->nbeside) {
-		if (!space->full)
-			snprintf(space->fix, sizeof(space->fix), "'vgpu-lease retype %s %s' frees it", card->address,
-				 type->id);
+		if (!space->full && !load->leased_beside)
+			advise_retype(space, asked);
 		bound(space, 0, CAUSE_BLOCKED, "blocked by %d vGPU%s of %s", load->nbeside,
 		      load->nbeside == 1 ? "" : "s", load->beside);
 	} else if (card->framework == FW_VARIANT) {
 		bound(space, 0, CAUSE_NO_OFFER, "the driver does not list it now%s",
-		      load->devices ? "" : ": the card may be in MIG mode");
+		      load->in_flight ? ": another vGPU is being created or removed on the card"
+		      : load->devices ? ""
+				      : ": the card may be in MIG mode");
 	} else if (card->nvidia && load->devices + load->pending == 0) {
 		/* A zombie: it was removed before the driver was done with it. */
 		bound(space, 0, CAUSE_NO_OFFER,

@@ -7,13 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
+#include "base/text.h"
 #include "internal.h"
 #include "plan/plan_text.h"
 
 static void refuse(struct planner *p, size_t req, const char *fmt, va_list ap)
 {
 	p->plan->kind = PLAN_REFUSE;
-	p->plan->no_capacity = false;
+	p->plan->no_capacity = p->plan->no_quota = false;
 	p->plan->refused_vgpu = req;
 	p->plan->why = 0;
 	vsnprintf(p->plan->text, sizeof(p->plan->text), fmt, ap);
@@ -38,8 +40,9 @@ bool plan_refuse_device(struct planner *p, size_t req, const char *fmt, ...)
 	refuse(p, req, fmt, ap);
 	va_end(ap);
 	n = strlen(p->plan->text);
-	if (p->facts->resolved_requests[req].req->kind == REQUEST_PCI)
-		plan_text_free_vfs(p->facts, &p->promised, req, p->plan->text + n, sizeof(p->plan->text) - n);
+	if (p->facts->resolved_requests[req].req->kind == REQUEST_PCI &&
+	    !plan_text_free_vfs(p->facts, &p->promised, req, p->plan->text + n, sizeof(p->plan->text) - n))
+		text_add(p->plan->text, sizeof(p->plan->text), "; no VF of the pool is free");
 	return false;
 }
 
@@ -201,12 +204,16 @@ static bool prepare_request(struct planner *p, size_t req, struct step *step)
 	const char *id = w->any ? p->facts->resolved_requests[req].fresh : w->id;
 	const struct lease *lease = lease_find(p->facts->leases, id);
 	const struct inv_device *device = inventory_device(p->facts->inv, id);
+	char holder[HOLDER_SIZE];
 
 	if (w->kind == REQUEST_PCI)
 		return plan_vf_prepare(p, req, step);
 	if (lease && strcmp(lease->domain, p->facts->request->uuid) != 0)
-		return plan_refuse(p, req, "already leased to domain %s (%s): use a different UUID", lease->name,
-				   lease->domain);
+		return plan_refuse(p, req, "already leased to domain %s (%s): %s", lease->name,
+				   lease_holder(holder, lease),
+				   p->facts->request->nova
+					   ? "shelve and unshelve the instance, for which Nova then takes another mdev"
+					   : "use a different UUID");
 	/* For a start whose hook was killed, or for somebody else: the kernel has one of a UUID only. */
 	if (device && !*device->vgpu.type)
 		return plan_wait_for_kernel(p, req, device->vgpu.parent);
@@ -265,15 +272,13 @@ void plan_make(struct plan *plan, const struct plan_facts *facts)
 	struct plan_facts narrowed = *facts;
 	struct planner p = { .facts = &narrowed, .plan = plan, .only = UNKNOWN };
 	size_t nvgpus = facts->request->nvgpus;
-	struct resolved_request *resolved_requests = calloc(nvgpus + 1, sizeof(*resolved_requests));
+	struct resolved_request *resolved_requests = mem_new(nvgpus + 1, sizeof(*resolved_requests));
 	bool going = true;
 
 	*plan = (struct plan){ .kind = PLAN_STEPS };
-	plan->steps = calloc(nvgpus + 1, sizeof(*plan->steps));
-	p.promised.list = calloc(nvgpus + 1, sizeof(*p.promised.list));
-	p.held.list = calloc(facts->leases->n + 1, sizeof(*p.held.list));
-	if (!resolved_requests || !plan->steps || !p.promised.list || !p.held.list)
-		abort();
+	plan->steps = mem_new(nvgpus + 1, sizeof(*plan->steps));
+	p.promised.list = mem_new(nvgpus + 1, sizeof(*p.promised.list));
+	p.held.list = mem_new(facts->leases->n + 1, sizeof(*p.held.list));
 	narrowed.resolved_requests = resolved_requests;
 	narrowed.leases = &p.held;
 	for (; p.held.n < facts->leases->n; p.held.n++)

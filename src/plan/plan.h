@@ -3,8 +3,8 @@
  * The decision: which vGPU a domain gets, on which parent; or why it gets none.
  *
  * Pure: from the facts that it is handed it makes steps or one refusal. It does no I/O, reads no clock, knows no
- * errno; so every rule is a row in tests/unit/plan/plan.c. A plan is tentative: the kernel's answer decides, and what
- * failed comes back as a fact (struct failed_attempt) into the next plan.
+ * errno; so every rule is a row in tests/unit/plan/plan_rows.h. A plan is tentative: the kernel's answer decides, and
+ * what failed comes back as a fact (struct failed_attempt) into the next plan.
  */
 #pragma once
 
@@ -94,6 +94,7 @@ enum opened { OPEN_UNKNOWN, OPEN_NO, OPEN_YES };
 struct device_facts {
 	enum opened opened;
 	char named_by[DOMAIN_SHOWN_SIZE]; /* the domain on disk that names it; "" none */
+	bool removable; /* by an operator: an orphan, reclaim and reclaim_grace apart; with reclaimable_known */
 };
 
 enum plan_mode {
@@ -113,7 +114,7 @@ struct plan_facts {
 	const struct device_facts *vfs;     /* one for each inv->parents, looked up for VFs; NULL none was */
 	int libvirt;                        /* its version, 9007000 is 9.7.0; 0 where it cannot be told */
 	const struct request *request;
-	const struct resolved_request *resolved_requests; /* one for each request->requests */
+	const struct resolved_request *resolved_requests; /* one for each request->vgpus */
 	const struct failed_attempt *failed_attempts;
 	size_t nfailed_attempts;
 	const struct failure *failures; /* of other runs, a while ago: those candidates come last */
@@ -167,6 +168,7 @@ struct plan {
 	struct verdict *verdicts;
 	size_t nverdicts, verdict_size;
 	bool no_capacity; /* of a refusal: another time there could be */
+	bool no_quota;    /* of a refusal: the project has all that it may have */
 	size_t refused_vgpu;
 	char warning[256]; /* for the log, whatever the plan is; "" none */
 	char text[3072];   /* of a refusal: device, cause and cure; the domain is named by the caller */

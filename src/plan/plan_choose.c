@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "internal.h"
 
 struct candidate {
@@ -76,9 +77,7 @@ static void add_verdict(struct plan *plan, size_t req, int pgpu, bool elsewhere,
 
 	if (plan->nverdicts == plan->verdict_size) {
 		plan->verdict_size = plan->verdict_size ? plan->verdict_size * 2 : 32;
-		plan->verdicts = reallocarray(plan->verdicts, plan->verdict_size, sizeof(*plan->verdicts));
-		if (!plan->verdicts)
-			abort();
+		plan->verdicts = mem_resize(plan->verdicts, plan->verdict_size, sizeof(*plan->verdicts));
 	}
 	v = &plan->verdicts[plan->nverdicts++];
 	v->req = req;

@@ -61,6 +61,7 @@ bool plan_quota(struct planner *p, size_t req, const char *id)
 	else
 		plan_refuse(p, req, "quota of domains without a project exhausted: %d of %d ([quota] none)", holds,
 			    limit);
+	p->plan->no_quota = true;
 	if (in_flight)
 		p->plan->kind = PLAN_WAIT;
 	else if (!facts->reclaimable_known && holds > promised(p, id))

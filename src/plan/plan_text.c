@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
+#include "base/text.h"
 #include "internal.h"
 
 /*
@@ -17,70 +19,65 @@ enum { SHOWN_VFS = 6, SHOWN_CARDS = 8, LINE_BYTES = 800, MORE_BYTES = 20 };
 void plan_text_types(const struct plan_facts *facts, enum vgpu_request_kind kind, char *buf, size_t size)
 {
 	const struct config *config = facts->config;
-	size_t n = 0;
 
 	buf[0] = '\0';
-	for (size_t i = 0; i < config->nsections && n < size; i++)
+	for (size_t i = 0; i < config->nsections; i++)
 		if (pool_has_type(facts->pool, &config->sections[i], kind == REQUEST_MDEV, UNKNOWN))
-			n += (size_t)snprintf(buf + n, size - n, "%s%s", n ? ", " : "", config->sections[i].type);
+			text_add(buf, size, "%s%s", *buf ? ", " : "", config->sections[i].type);
 }
 
-/* Who says that it is to be of this type; nothing where the metadata do. */
-static void text_source(const struct resolved_request *resolved, char *buf, size_t size)
+/* Adds who says that it is to be of this type; nothing where the metadata do. */
+static void add_source(const struct resolved_request *resolved, char *buf, size_t size)
 {
 	switch (resolved->source) {
 	case TYPE_UNSAID:
 	case TYPE_ASKED:
-		buf[0] = '\0';
 		break;
 	case TYPE_DEFINED:
-		snprintf(buf, size, ", from its mdevctl definition (/etc/mdevctl.d/%s/%s)", resolved->last_parent,
+		text_add(buf, size, ", from its mdevctl definition (/etc/mdevctl.d/%s/%s)", resolved->last_parent,
 			 resolved->req->id);
 		break;
 	case TYPE_REMEMBERED:
-		snprintf(buf, size, ", remembered from its last lease (/var/lib/vgpu-lease/affinity/%s)",
+		text_add(buf, size, ", remembered from its last lease (/var/lib/vgpu-lease/affinity/%s)",
 			 resolved->req->id);
 		break;
 	case TYPE_POOLED:
-		snprintf(buf, size, ", the only type of the pool");
+		text_add(buf, size, ", the only type of the pool");
 		break;
 	case TYPE_SERVED:
-		snprintf(buf, size, ", the only type of its card");
+		text_add(buf, size, ", the only type of its card");
 		break;
 	}
 }
 
 void plan_text_request(const struct resolved_request *resolved, char *buf, size_t size)
 {
-	size_t n = 0;
-
+	buf[0] = '\0';
 	if (resolved->ntypes > 1)
-		n = (size_t)snprintf(buf, size, "%s (", resolved->req->facts.type);
-	for (int t = 0; t < resolved->ntypes && n < size; t++)
-		n += (size_t)snprintf(buf + n, size - n, "%s%s", t ? ", " : "", resolved->types[t]);
-	if (resolved->ntypes > 1 && n < size)
-		n += (size_t)snprintf(buf + n, size - n, ")");
-	if (n < size)
-		text_source(resolved, buf + n, size - n);
+		text_add(buf, size, "%s (", resolved->req->facts.type);
+	for (int t = 0; t < resolved->ntypes; t++)
+		text_add(buf, size, "%s%s", t ? ", " : "", resolved->types[t]);
+	if (resolved->ntypes > 1)
+		text_add(buf, size, ")");
+	add_source(resolved, buf, size);
 }
 
-/* "; or write type='nvidia-222' in its <vgpu:device>": where another type could be had and the metadata say none. */
-static void text_other_types(const struct plan_facts *facts, const struct resolved_request *resolved, char *buf,
-			     size_t size)
+/* Adds "; or write type='nvidia-222' in its <vgpu:device>": where another type could be had and the metadata say none. */
+static void add_other_types(const struct plan_facts *facts, const struct resolved_request *resolved, char *buf,
+			    size_t size)
 {
 	const struct config *config = facts->config;
 	size_t n = 0;
 
-	buf[0] = '\0';
-	if (resolved->source != TYPE_DEFINED && resolved->source != TYPE_REMEMBERED)
+	/* Nova writes the definition anew at each start: what is written in it is gone. */
+	if (facts->request->nova || (resolved->source != TYPE_DEFINED && resolved->source != TYPE_REMEMBERED))
 		return;
-	for (size_t i = 0; i < config->nsections && n < size; i++)
+	for (size_t i = 0; i < config->nsections; i++)
 		if (!plan_type_fits(resolved, config->sections[i].type) &&
 		    pool_has_type(facts->pool, &config->sections[i], resolved->req->kind == REQUEST_MDEV, UNKNOWN))
-			n += (size_t)snprintf(buf + n, size - n, "%stype='%s'", n ? " or " : "; or write ",
-					      config->sections[i].type);
-	if (n && n < size)
-		snprintf(buf + n, size - n, " in its <vgpu:device>");
+			text_add(buf, size, "%stype='%s'", n++ ? " or " : "; or write ", config->sections[i].type);
+	if (n)
+		text_add(buf, size, " in its <vgpu:device>");
 }
 
 /* Why one card has no capacity. Borrows its texts. */
@@ -95,10 +92,8 @@ struct card_cause {
 /* The causes for a request: pGPUs of this host, then those that it does not have. The caller frees them. */
 static struct card_cause *list_causes(const struct plan *plan, const struct plan_facts *facts, size_t req, size_t *n)
 {
-	struct card_cause *list = calloc(plan->nverdicts + facts->nmissing_cards + 1, sizeof(*list));
+	struct card_cause *list = mem_new(plan->nverdicts + facts->nmissing_cards + 1, sizeof(*list));
 
-	if (!list)
-		abort();
 	*n = 0;
 	for (size_t i = 0; i < plan->nverdicts; i++) {
 		const struct verdict *v = &plan->verdicts[i];
@@ -131,9 +126,9 @@ static bool is_same(const struct card_cause *a, const struct card_cause *b)
  */
 static int one_cause(struct card_cause *list, size_t n, size_t first, char *buf, size_t size)
 {
-	size_t len = 0;
 	int cards = 0;
 
+	buf[0] = '\0';
 	for (size_t i = first; i < n; i++) {
 		bool again = false;
 
@@ -144,21 +139,23 @@ static int one_cause(struct card_cause *list, size_t n, size_t first, char *buf,
 		list[i].done = true;
 		if (again)
 			continue;
-		if (cards++ < SHOWN_CARDS && len < size)
-			len += (size_t)snprintf(buf + len, size - len, "%s%s", cards > 1 ? ", " : "", list[i].card);
+		if (cards++ < SHOWN_CARDS)
+			text_add(buf, size, "%s%s", cards > 1 ? ", " : "", list[i].card);
 	}
-	if (cards > SHOWN_CARDS && len < size)
-		len += (size_t)snprintf(buf + len, size - len, " and %d more", cards - SHOWN_CARDS);
-	if (len < size)
-		snprintf(buf + len, size - len, ": %s", list[first].reason);
+	if (cards > SHOWN_CARDS)
+		text_add(buf, size, " and %d more", cards - SHOWN_CARDS);
+	text_add(buf, size, ": %s", list[first].reason);
 	return cards;
 }
 
 /* What helps against the first cause, the one that is easiest to remove; nothing where its reason says so, or nothing
  * is known. */
-static void text_fix(const struct card_cause *list, size_t n, const struct resolved_request *resolved, char *buf,
+static void text_fix(const struct card_cause *list, size_t n, const struct plan_facts *facts, size_t req, char *buf,
 		     size_t size)
 {
+	const struct resolved_request *resolved = &facts->resolved_requests[req];
+	const char *release = facts->request->nova ? "delete or migrate an instance" : "release a vGPU";
+
 	buf[0] = '\0';
 	if (n == 0)
 		return;
@@ -169,10 +166,10 @@ static void text_fix(const struct card_cause *list, size_t n, const struct resol
 	switch (list->cause) {
 	case CAUSE_IN_USE:
 	case CAUSE_BLOCKED:
-		snprintf(buf, size, "; release a vGPU there");
+		snprintf(buf, size, "; %s there", release);
 		break;
 	case CAUSE_CAP:
-		snprintf(buf, size, "; release a vGPU there, raise max_instances");
+		snprintf(buf, size, "; %s there, raise max_instances", release);
 		break;
 	case CAUSE_OTHER_KIND:
 		snprintf(buf, size, "; use a hostdev of type='%s'",
@@ -195,6 +192,17 @@ static void text_fix(const struct card_cause *list, size_t n, const struct resol
 	}
 }
 
+/* Does the card provide VFs of one of the types that the request names? */
+static bool has_vfs(const struct plan_facts *facts, const struct resolved_request *resolved, int pgpu)
+{
+	if (!facts->pool->cards[pgpu].in_pool || plan_other_kind(facts, pgpu, resolved->req))
+		return false;
+	for (int t = 0; t < resolved->ntypes; t++)
+		if (pool_serves(facts->pool, pgpu, resolved->types[t]))
+			return true;
+	return resolved->ntypes == 0;
+}
+
 /*
  * Has the card capacity for one of the types that the request names, or for what it serves? *unsuited is set where it
  * has VFs that are free, and none for this hostdev.
@@ -205,8 +213,6 @@ static bool has_capacity(const struct capacity_query *query, const struct resolv
 	const struct pool_card *card = &query->facts->pool->cards[pgpu];
 	struct capacity space = { 0 };
 
-	if (!card->in_pool || plan_other_kind(query->facts, pgpu, resolved->req))
-		return false;
 	for (int t = 0; t < resolved->ntypes && !space.has; t++)
 		capacity_on(&space, query, pgpu, resolved->types[t]);
 	if (resolved->ntypes == 0)
@@ -215,7 +221,7 @@ static bool has_capacity(const struct capacity_query *query, const struct resolv
 	return space.has;
 }
 
-void plan_text_free_vfs(const struct plan_facts *facts, const struct leases *promised, size_t req, char *buf,
+bool plan_text_free_vfs(const struct plan_facts *facts, const struct leases *promised, size_t req, char *buf,
 			size_t size)
 {
 	const struct resolved_request *resolved = &facts->resolved_requests[req];
@@ -223,10 +229,14 @@ void plan_text_free_vfs(const struct plan_facts *facts, const struct leases *pro
 	const struct capacity_query query = {
 		.facts = facts, .promised = promised, .req = resolved->req, .id = plan_named(resolved->req), .last = ""
 	};
-	size_t n = 0, found = 0;
-	bool unsuited = false;
+	size_t found = 0;
+	bool unsuited = false, pooled = false;
 
+	buf[0] = '\0';
 	for (int g = 0; facts->pool && g < (int)inv->npgpus; g++) {
+		if (!has_vfs(facts, resolved, g))
+			continue;
+		pooled = true;
 		if (!has_capacity(&query, resolved, g, &unsuited))
 			continue;
 		for (int i = inv->pgpus[g].first; i < inv->pgpus[g].first + inv->pgpus[g].nparents; i++) {
@@ -234,15 +244,13 @@ void plan_text_free_vfs(const struct plan_facts *facts, const struct leases *pro
 			if (request_names(facts->request, inv->parents[i].name) ||
 			    !capacity_parent_is_free(&query, i) || !capacity_parent_suits(facts, i, resolved->req))
 				continue;
-			if (found++ < SHOWN_VFS && n < size)
-				n += (size_t)snprintf(buf + n, size - n, "%s%s",
-						      n ? ", " : "; free: ", inv->parents[i].name);
+			if (found++ < SHOWN_VFS)
+				text_add(buf, size, "%s%s", *buf ? ", " : "; free: ", inv->parents[i].name);
 		}
 	}
-	if (found == 0 && !unsuited)
-		snprintf(buf, size, "; no VF of the pool is free");
-	else if (found > SHOWN_VFS && n < size)
-		snprintf(buf + n, size - n, " and %zu more", found - SHOWN_VFS);
+	if (found > SHOWN_VFS)
+		text_add(buf, size, " and %zu more", found - SHOWN_VFS);
+	return found || unsuited || !pooled;
 }
 
 /* What is behind the causes, and has to fit: the VFs that are free, what to do. */
@@ -250,15 +258,13 @@ static void text_end(const char *fix, const struct plan_facts *facts, const stru
 		     char *buf, size_t size)
 {
 	const struct resolved_request *resolved = &facts->resolved_requests[req];
-	size_t len = 0;
 
 	buf[0] = '\0';
+	/* That none is free the causes say. */
 	if (resolved->req->kind == REQUEST_PCI)
-		plan_text_free_vfs(facts, promised, req, buf, size);
-	len = strlen(buf);
-	len += (size_t)snprintf(buf + len, size - len, "%s%s see 'vgpu-lease plan'", fix, *fix ? ", or" : ";");
-	if (len < size)
-		text_other_types(facts, resolved, buf + len, size - len);
+		(void)plan_text_free_vfs(facts, promised, req, buf, size);
+	text_add(buf, size, "%s%s see 'vgpu-lease plan'", fix, *fix ? ", or" : ";");
+	add_other_types(facts, resolved, buf, size);
 }
 
 static int by_cause(const void *a, const void *b)
@@ -281,29 +287,30 @@ size_t plan_text_no_capacity(const struct plan *plan, const struct plan_facts *f
 	/* What is easiest to remove first: it is what the fix is for, and not what is cut off. */
 	qsort(list, ncauses, sizeof(*list), by_cause);
 	plan_text_request(resolved, text, LINE_BYTES / 4);
-	n = (size_t)snprintf(buf, size, "no capacity for %s", text);
-	text_fix(list, ncauses, resolved, fix, sizeof(fix));
+	snprintf(buf, size, "no capacity for %s", text);
+	text_fix(list, ncauses, facts, req, fix, sizeof(fix));
 	text_end(fix, facts, promised, req, end, sizeof(end));
 	space = LINE_BYTES - MORE_BYTES;
 	space = strlen(end) < space ? space - strlen(end) : 0;
 	if (facts->inv->npgpus == 0 && ncauses == 0)
-		n += (size_t)snprintf(buf + n, size - n, ": this host has no pGPU");
+		text_add(buf, size, ": this host has no pGPU");
 	for (size_t i = 0; i < ncauses; i++) {
 		int cards;
 
 		if (list[i].done)
 			continue;
 		cards = one_cause(list, ncauses, i, text, sizeof(text));
-		if (n + strlen(text) + 2 > space) {
+		if (strlen(buf) + strlen(text) + 2 > space) {
 			left += cards;
 			continue;
 		}
-		n += (size_t)snprintf(buf + n, size - n, "%s%s", before, text);
+		text_add(buf, size, "%s%s", before, text);
 		before = "; ";
 	}
 	if (left)
-		n += (size_t)snprintf(buf + n, size - n, "; and %d more", left);
-	snprintf(buf + n, size - n, "%s", end);
+		text_add(buf, size, "; and %d more", left);
+	n = strlen(buf);
+	text_add(buf, size, "%s", end);
 	free(list);
 	return n;
 }

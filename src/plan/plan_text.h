@@ -23,6 +23,9 @@ void plan_text_request(const struct resolved_request *resolved, char *buf, size_
 size_t plan_text_no_capacity(const struct plan *plan, const struct plan_facts *facts, const struct leases *promised,
 			     size_t req, char *buf, size_t size);
 
-/* "; free here: 0000:41:00.5, 0000:41:00.6 and 12 more": the VFs that would do for a request. */
-void plan_text_free_vfs(const struct plan_facts *facts, const struct leases *promised, size_t req, char *buf,
+/*
+ * "; free: 0000:41:00.5, 0000:41:00.6 and 12 more": the VFs that would do for a request, or nothing. False: the pool has
+ * VFs for it, and none is free.
+ */
+bool plan_text_free_vfs(const struct plan_facts *facts, const struct leases *promised, size_t req, char *buf,
 			size_t size);

@@ -171,10 +171,12 @@ bool plan_vf_prepare(struct planner *p, size_t req, struct step *step)
 	const struct lease *lease = lease_find(facts->leases, id);
 	const struct inv_device *device = inventory_device(facts->inv, id);
 	int parent = inventory_parent(facts->inv, id);
+	char holder[HOLDER_SIZE];
 	bool made;
 
 	if (lease && strcmp(lease->domain, facts->request->uuid) != 0)
-		return plan_refuse_device(p, req, "already leased to domain %s (%s)", lease->name, lease->domain);
+		return plan_refuse_device(p, req, "already leased to domain %s (%s)", lease->name,
+					  lease_holder(holder, lease));
 	if (device)
 		return prepare_typed(p, req, device, lease, step);
 	if (parent == UNKNOWN || !facts->pool || !pool_has_parent(facts->pool, parent))

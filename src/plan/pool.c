@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 /*
  * libvirt's node device driver, and so Nova, call the parent mtty "mtty_mtty": the driver's name before the device's.
  */
@@ -199,9 +200,7 @@ static void place_card(const struct pool *pool, const struct inv_pgpu *card, int
 void pool_make(struct pool *pool, const struct config *config, const struct inventory *inv)
 {
 	*pool = (struct pool){ .config = config, .inv = inv };
-	pool->cards = calloc(inv->npgpus + 1, sizeof(*pool->cards));
-	if (!pool->cards)
-		abort();
+	pool->cards = mem_new(inv->npgpus + 1, sizeof(*pool->cards));
 	for (size_t i = 0; i < inv->npgpus; i++)
 		place_card(pool, &inv->pgpus[i], (int)i, &pool->cards[i]);
 }
@@ -292,10 +291,10 @@ size_t pool_types(const struct pool *pool, bool mdev, int pgpu, const struct sec
 	return n;
 }
 
-static bool names_parent(const struct section *s, const char *name)
+bool pool_section_names(const struct section *s, const char *name)
 {
 	for (size_t i = 0; i < s->naddresses; i++)
-		if (strcmp(s->addresses[i], name) == 0)
+		if (pool_address_is(s->addresses[i], name))
 			return true;
 	return false;
 }
@@ -308,10 +307,10 @@ bool pool_has_parent(const struct pool *pool, int parent)
 	if (!card->in_pool || !card->limited)
 		return card->in_pool;
 	if (!pool->config->policy.several_types)
-		return names_parent(card->section, p->name);
+		return pool_section_names(card->section, p->name);
 	for (size_t i = 0; i < pool->config->nsections; i++)
 		if (claim_of(pool, &pool->config->sections[i], &pool->inv->pgpus[p->pgpu]) == CLAIM_VFS &&
-		    names_parent(&pool->config->sections[i], p->name))
+		    pool_section_names(&pool->config->sections[i], p->name))
 			return true;
 	return false;
 }

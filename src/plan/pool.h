@@ -66,6 +66,9 @@ bool pool_has_parent(const struct pool *pool, int parent);
  */
 bool pool_address_is(const char *address, const char *name);
 
+/* Does one of the addresses of a section name it? */
+bool pool_section_names(const struct section *s, const char *name);
+
 /* Is the parent or pGPU, of the kind that the section gives out, that it names by this address missing? */
 bool pool_misses(const struct pool *pool, const struct section *section, const char *address);
 

@@ -28,9 +28,7 @@ static unsigned int unread(const struct resolve_facts *facts, unsigned int frame
 	return frameworks & NAMED & ~facts->known;
 }
 
-static bool refuse(char refusal[RESOLVE_REFUSAL], const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
-static bool refuse(char refusal[RESOLVE_REFUSAL], const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static bool refuse(char refusal[RESOLVE_REFUSAL], const char *fmt, ...)
 {
 	va_list ap;
 
@@ -40,13 +38,16 @@ static bool refuse(char refusal[RESOLVE_REFUSAL], const char *fmt, ...)
 	return false;
 }
 
-/* The first type from *i on that these frameworks have, of this name or (`name` NULL) of this id; NULL none. */
-static const struct inv_name *next(const struct resolve_facts *facts, unsigned int frameworks, const char *name,
-				   const char *id, size_t *i)
+enum known_by { BY_NAME, BY_ID };
+
+/* The first type from *i on that these frameworks have and that is known by this word; NULL none. */
+static const struct inv_name *next(const struct resolve_facts *facts, unsigned int frameworks, const char *word,
+				   enum known_by by, size_t *i)
 {
 	for (; *i < facts->nnames; (*i)++)
 		if (frameworks & 1U << facts->names[*i].framework &&
-		    strcmp(name ? facts->names[*i].name : facts->names[*i].id, name ? name : id) == 0)
+		    (by == BY_NAME ? type_is_named(facts->names[*i].name, word)
+				   : strcmp(facts->names[*i].id, word) == 0))
 			return &facts->names[(*i)++];
 	return NULL;
 }
@@ -56,7 +57,7 @@ static void add_named(struct resolved_request *resolved, const struct resolve_fa
 	const struct inv_name *type;
 	size_t i = 0;
 
-	while ((type = next(facts, resolve_frameworks(resolved->req), name, NULL, &i)))
+	while ((type = next(facts, resolve_frameworks(resolved->req), name, BY_NAME, &i)))
 		add_type(resolved, type->id);
 }
 
@@ -85,8 +86,8 @@ static bool is_other_kind(const struct vgpu_request *req, const struct resolve_f
 		if (config->sections[i].vf && req->kind == REQUEST_MDEV &&
 		    names_section(&config->sections[i], req->facts.type))
 			return true;
-	return next(facts, others, req->facts.type, NULL, &by_name) ||
-	       next(facts, others, NULL, req->facts.type, &by_id);
+	return next(facts, others, req->facts.type, BY_NAME, &by_name) ||
+	       next(facts, others, req->facts.type, BY_ID, &by_id);
 }
 
 static void refuse_unknown(const struct vgpu_request *req, const struct resolve_facts *facts,
@@ -94,7 +95,6 @@ static void refuse_unknown(const struct vgpu_request *req, const struct resolve_
 {
 	char list[320] = "", source[256], more[64] = "";
 	const char *last = "";
-	size_t n = 0;
 	int left = 0;
 
 	source_says(req, source, sizeof(source));
@@ -110,15 +110,15 @@ static void refuse_unknown(const struct vgpu_request *req, const struct resolve_
 		if (!(resolve_frameworks(req) & 1U << facts->names[i].framework) || strcmp(id, last) == 0)
 			continue;
 		last = id;
-		if (n + strlen(id) + 3 >= sizeof(list))
+		if (strlen(list) + strlen(id) + 3 >= sizeof(list))
 			left++;
 		else
-			n += (size_t)snprintf(list + n, sizeof(list) - n, "%s%s", n ? ", " : "", id);
+			text_add(list, sizeof(list), "%s%s", *list ? ", " : "", id);
 	}
 	if (left)
 		snprintf(more, sizeof(more), " and %d more: see 'vgpu-lease types'", left);
 	refuse(refusal, "unknown type '%s'%s; known: %s%s", req->facts.type, source,
-	       n ? list : "(none: this host has no pGPU)", more);
+	       *list ? list : "(none: this host has no pGPU)", more);
 }
 
 /* What the metadata calls it: an id, a name such as "GRID T4-16C", or a class. */
@@ -139,7 +139,7 @@ static unsigned int asked_type(struct resolved_request *resolved, const struct r
 	if (resolved->ntypes || unread(facts, own))
 		return resolved->ntypes ? 0 : unread(facts, own);
 	add_named(resolved, facts, req->facts.type);
-	if (!resolved->ntypes && next(facts, own, NULL, req->facts.type, &at))
+	if (!resolved->ntypes && next(facts, own, req->facts.type, BY_ID, &at))
 		add_type(resolved, req->facts.type);
 	/* An id that only the source knows: its name says what it is here. */
 	if (!resolved->ntypes && *req->facts.name)
@@ -208,12 +208,12 @@ unsigned int resolve_framework(struct vgpu_request *req, const struct resolve_fa
 	refusal[0] = '\0';
 	if (!*name || !facts->config)
 		return 0;
-	if (unread(facts, own) || next(facts, own, name, NULL, &at))
+	if (unread(facts, own) || next(facts, own, name, BY_NAME, &at))
 		return unread(facts, own);
 	if (unread(facts, others))
 		return unread(facts, others);
 	at = 0;
-	type = next(facts, others, name, NULL, &at);
+	type = next(facts, others, name, BY_NAME, &at);
 	if (!type || !may_change(req, name, type->id, facts, refusal))
 		return 0;
 	/* Its ID names a device of the source, of the other kind. */

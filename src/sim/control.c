@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/mem.h"
 #include "sim/command.h"
 #include "base/text.h"
 
@@ -218,7 +219,7 @@ static int pid_show(const struct sim_node *node, FILE *out)
 
 static void store(struct sim_node *node, struct sim_write *write)
 {
-	autofree char *copy = sim_strdup(write->data);
+	autofree char *copy = mem_strdup(write->data);
 	char *rest = copy, *line;
 	int r = 0;
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "sim/vfio.h"
 
 static bool is_open(const struct sim_mdev *mdev)
@@ -64,7 +65,7 @@ void sim_device_params(const struct sim_parent *parent, const struct sim_type *t
 		sim_write_done(write, result);
 		return;
 	}
-	late = sim_alloc(sizeof(*late));
+	late = mem_new(1, sizeof(*late));
 	late->write = write;
 	late->result = result;
 	sim_timer_set(kernel, &late->timer, delay, params_end, late);

@@ -9,6 +9,7 @@
 
 #include "base/auto.h"
 #include "base/host.h"
+#include "base/mem.h"
 #include "internal.h"
 
 struct job {
@@ -30,7 +31,7 @@ static void reply_write(fuse_req_t req, ssize_t result)
 /* With the lock held. */
 static void job_put(struct server *server, const struct job *job)
 {
-	struct job *copy = sim_alloc(sizeof(*copy));
+	struct job *copy = mem_new(1, sizeof(*copy));
 
 	*copy = *job;
 	*server->last_job = copy;
@@ -52,7 +53,7 @@ bool sim_fuse_forgets(struct server *server)
 static void forget(struct server *server, fuse_ino_t ino, const char *name)
 {
 	pthread_mutex_lock(&server->lock);
-	job_put(server, &(struct job){ .ino = ino, .name = name ? sim_strdup(name) : NULL });
+	job_put(server, &(struct job){ .ino = ino, .name = name ? mem_strdup(name) : NULL });
 	pthread_mutex_unlock(&server->lock);
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "sim/fuse.h"
+#include "base/mem.h"
 #include "internal.h"
 
 static const double FOR_GOOD = 365 * 86400.0; /* seconds */
@@ -35,12 +36,10 @@ static bool is_elsewhere(const struct mounted *mounted, const struct sim_node *n
 char *sim_fuse_render(const struct sim_node *node, size_t *len, int *error)
 {
 	char *text = NULL;
-	FILE *out = open_memstream(&text, len);
+	FILE *out = mem_open(&text, len);
 
-	if (!out)
-		abort();
 	*error = node->attr->show(node, out);
-	fclose(out);
+	mem_close(out);
 	return text;
 }
 

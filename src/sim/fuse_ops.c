@@ -8,6 +8,7 @@
 
 #include "base/auto.h"
 #include "base/file.h"
+#include "base/mem.h"
 #include "base/host.h"
 #include "sim/fuse.h"
 #include "sim/vfio.h"
@@ -221,7 +222,7 @@ static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t at, struc
 		sim_tree_stale(&server->kernel->tree, ask.node);
 		return;
 	}
-	copy = sim_alloc(sizeof(*copy));
+	copy = mem_new(1, sizeof(*copy));
 	*copy = ask;
 	copy->next = server->hanging;
 	server->hanging = copy;
@@ -275,9 +276,9 @@ static void op_write(fuse_req_t req, fuse_ino_t ino, const char *data, size_t si
 		fuse_reply_err(req, error);
 		return;
 	}
-	copy = sim_alloc(size + 1);
+	copy = mem_new(1, size + 1);
 	memcpy(copy, data, size);
-	waiting = sim_alloc(sizeof(*waiting));
+	waiting = mem_new(1, sizeof(*waiting));
 	*waiting = (struct waiting){ .write = { .data = copy, .len = size, .done = write_done },
 				     .server = mounted_of(req)->server,
 				     .req = req,
@@ -317,7 +318,7 @@ static size_t list_own(fuse_req_t req, char *buf, size_t size, const struct sim_
 static void list(fuse_req_t req, fuse_ino_t ino, size_t size, off_t from, bool plus)
 {
 	const struct sim_node *dir = node_of(req, ino);
-	autofree char *buf = sim_alloc(size);
+	autofree char *buf = mem_new(1, size);
 	size_t used = list_own(req, buf, size, dir, from, plus);
 
 	if (dir->gone) {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/mem.h"
 
 enum { LOG_MAX = 4 << 20 }; /* bytes of the log before its older half is dropped */
 
@@ -41,7 +42,7 @@ int sim_errno_parse(const char *name)
 void sim_kernel_init(struct sim_kernel *kernel, int64_t now)
 {
 	*kernel = (struct sim_kernel){ .now = now, .start = now };
-	kernel->log = sim_strdup("");
+	kernel->log = mem_strdup("");
 	sim_tree_init(&kernel->tree);
 }
 
@@ -151,7 +152,7 @@ void sim_order_add(struct sim_kernel *kernel, const struct sim_order *order)
 
 	while (*at)
 		at = &(*at)->next;
-	*at = sim_alloc(sizeof(**at));
+	*at = mem_new(1, sizeof(**at));
 	**at = *order;
 	(*at)->next = NULL;
 }
@@ -228,7 +229,7 @@ static void forget_hanging(struct sim_kernel *kernel, struct sim_node *dir)
 
 void sim_hang_add(struct sim_kernel *kernel, const struct sim_hang *hang)
 {
-	struct sim_hang *copy = sim_alloc(sizeof(*copy));
+	struct sim_hang *copy = mem_new(1, sizeof(*copy));
 
 	*copy = *hang;
 	copy->next = kernel->hangs;
@@ -252,15 +253,11 @@ void sim_log(struct sim_kernel *kernel, const char *what, const struct sim_paren
 	int len = snprintf(line, sizeof(line), "%" PRId64 " %s %s %s %s %s\n", kernel->now - kernel->start, what,
 			   parent->name, type ? type->id : "-", uuid ? uuid : "-",
 			   result < 0 ? sim_errno_name(-result, buf) : "ok");
-	char *log;
 
 	if (kernel->log_len + (size_t)len > LOG_MAX)
 		log_drop_older_half(kernel);
-	log = realloc(kernel->log, kernel->log_len + (size_t)len + 1);
-	if (!log)
-		abort();
-	memcpy(log + kernel->log_len, line, (size_t)len + 1);
-	kernel->log = log;
+	kernel->log = mem_resize(kernel->log, kernel->log_len + (size_t)len + 1, 1);
+	memcpy(kernel->log + kernel->log_len, line, (size_t)len + 1);
 	kernel->log_len += (size_t)len;
 }
 

@@ -11,6 +11,7 @@
 #include "base/args.h"
 #include "base/auto.h"
 #include "base/err.h"
+#include "base/mem.h"
 #include "base/host.h"
 #include "sim/control.h"
 #include "sim/fuse.h"
@@ -63,6 +64,12 @@ static bool is_directory(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
+/* A directory in the place of a model, also one that is still to be made. */
+static bool is_path(const char *text)
+{
+	return *text == '/' || *text == '.' || is_directory(text);
+}
+
 static int options_parse(struct options *o, int argc, char **argv, struct err *err)
 {
 	int operands;
@@ -77,16 +84,15 @@ static int options_parse(struct options *o, int argc, char **argv, struct err *e
 			       o->args.noperands, o->args.noperands == 1 ? "" : "s");
 	o->dir = o->args.operands[0];
 	o->model = o->stop ? NULL : o->args.operands[1];
-	if (o->model && is_directory(o->model) && !is_directory(o->dir))
-		return err_set(err, EINVAL, "'%s': expected a model, found a directory: DIR comes before MODEL",
-			       o->model);
+	if (o->model && is_path(o->model) && !is_directory(o->dir))
+		return err_set(err, EINVAL, "'%s': expected a model, found a path: DIR comes before MODEL", o->model);
 	return 0;
 }
 
 static int settings_apply(struct sim_kernel *kernel, const struct options *o, struct err *err)
 {
 	for (int i = 0; i < SETTINGS_MAX && o->settings[i]; i++) {
-		autofree char *copy = sim_strdup(o->settings[i]);
+		autofree char *copy = mem_strdup(o->settings[i]);
 		char *line = strchr(copy, '=');
 		int r;
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "sim/device.h"
 #include "sim/instances.h"
 #include "sim/vfio.h"
@@ -126,7 +127,7 @@ void sim_mdev_create(struct sim_parent *parent, const struct sim_type *type, str
 		refuse(parent, type, uuid, write, r);
 		return;
 	}
-	mdev = sim_alloc(sizeof(*mdev));
+	mdev = mem_new(1, sizeof(*mdev));
 	mdev->parent = parent;
 	mdev->type = type;
 	mdev->fails = fails;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/mem.h"
 #include "base/text.h"
 
 static const struct sim_model *const tables[] = { sim_models_nvidia, sim_models_other };
@@ -197,11 +198,9 @@ static int item_parse(struct sim_spec *spec, char *text, struct err *err)
 
 int sim_model_parse(struct sim_spec *out, const char *text, struct err *err)
 {
-	autofree char *copy = strdup(text);
+	autofree char *copy = mem_strdup(text);
 	char *rest = copy, *part;
 
-	if (!copy)
-		return err_sys(err, ENOMEM, "model %s", text);
 	*out = (struct sim_spec){ 0 };
 	while ((part = strsep(&rest, "+"))) {
 		int r;

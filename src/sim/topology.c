@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "sim/mdev.h"
 #include "sim/pci.h"
 #include "sim/instances.h"
@@ -174,7 +175,7 @@ static void gpu_build(struct sim_kernel *kernel, struct sim_gpu *gpu, const stru
 	gpu->numa_node = model->cards_max > 1 ? number % 2 : -1;
 	for (int i = 0; i < SIM_KNOBS; i++)
 		gpu->knobs[i] = -1;
-	gpu->parents = sim_alloc((size_t)(item->vfs > 0 ? item->vfs : 1) * sizeof(gpu->parents[0]));
+	gpu->parents = mem_new(1, (size_t)(item->vfs > 0 ? item->vfs : 1) * sizeof(gpu->parents[0]));
 	sim_model_address(gpu->name, item, number, -1);
 	gpu->dir = model->vendor ? sim_pci_device(gpu, gpu->name) : virtual_device(kernel, gpu);
 	if (model->vendor)
@@ -248,7 +249,7 @@ void sim_topology_build(struct sim_kernel *kernel)
 	host_build(kernel);
 	for (int i = 0; i < kernel->spec.nitems; i++)
 		kernel->ngpus += kernel->spec.items[i].cards;
-	gpu = kernel->gpus = sim_alloc((size_t)kernel->ngpus * sizeof(*gpu));
+	gpu = kernel->gpus = mem_new(1, (size_t)kernel->ngpus * sizeof(*gpu));
 	for (int i = 0; i < kernel->spec.nitems; i++) {
 		const struct sim_item *item = &kernel->spec.items[i];
 		struct sim_node *modules = sim_tree_dir(tree, kernel->sys, "module", NULL);

@@ -7,24 +7,9 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/mem.h"
 
 enum { OWN_PLACES = 2 }; /* "." and ".." come before a directory's entries */
-
-void *sim_alloc(size_t size)
-{
-	void *p = calloc(1, size);
-
-	if (!p)
-		abort();
-	return p;
-}
-
-char *sim_strdup(const char *s)
-{
-	size_t size = strlen(s) + 1;
-
-	return memcpy(sim_alloc(size), s, size);
-}
 
 void sim_write_done(struct sim_write *write, ssize_t result)
 {
@@ -55,7 +40,7 @@ static void table_grow(struct sim_tree *tree)
 	size_t slots = tree->slots;
 
 	tree->slots = slots * 2;
-	tree->table = sim_alloc(tree->slots * sizeof(struct sim_node *));
+	tree->table = mem_new(1, tree->slots * sizeof(struct sim_node *));
 	for (size_t i = 0; i < slots; i++) {
 		struct sim_node *node = old[i];
 
@@ -90,9 +75,9 @@ static void node_free(struct sim_node *node)
 void sim_tree_init(struct sim_tree *tree)
 {
 	*tree = (struct sim_tree){ .slots = 1024 };
-	tree->table = sim_alloc(tree->slots * sizeof(struct sim_node *));
-	tree->root = sim_alloc(sizeof(*tree->root));
-	tree->root->name = sim_strdup("");
+	tree->table = mem_new(1, tree->slots * sizeof(struct sim_node *));
+	tree->root = mem_new(1, sizeof(*tree->root));
+	tree->root->name = mem_strdup("");
 	tree->root->id = tree->last_id = 1;
 	tree->root->places = OWN_PLACES;
 }
@@ -141,7 +126,7 @@ static void touch(struct sim_tree *tree, struct sim_node *dir)
 static struct sim_node *node_add(struct sim_tree *tree, struct sim_node *dir, enum sim_kind kind, const char *name,
 				 void *owner)
 {
-	struct sim_node *node = sim_alloc(sizeof(*node));
+	struct sim_node *node = mem_new(1, sizeof(*node));
 
 	node->kind = kind;
 	node->name = name;
@@ -167,13 +152,13 @@ static struct sim_node *node_add(struct sim_tree *tree, struct sim_node *dir, en
 
 struct sim_node *sim_tree_dir(struct sim_tree *tree, struct sim_node *dir, const char *path, void *owner)
 {
-	autofree char *copy = sim_strdup(path);
+	autofree char *copy = mem_strdup(path);
 	char *rest = copy, *name;
 
 	while ((name = strsep(&rest, "/"))) {
 		struct sim_node *node = sim_tree_find(tree, dir, name);
 
-		dir = node ? node : node_add(tree, dir, SIM_DIR, sim_strdup(name), rest ? NULL : owner);
+		dir = node ? node : node_add(tree, dir, SIM_DIR, mem_strdup(name), rest ? NULL : owner);
 	}
 	return dir;
 }
@@ -188,7 +173,7 @@ struct sim_node *sim_tree_file(struct sim_tree *tree, struct sim_node *dir, cons
 
 struct sim_node *sim_tree_device(struct sim_tree *tree, struct sim_node *dir, const char *name, void *owner)
 {
-	struct sim_node *node = node_add(tree, dir, SIM_DEVICE, sim_strdup(name), owner);
+	struct sim_node *node = node_add(tree, dir, SIM_DEVICE, mem_strdup(name), owner);
 
 	node->passing = true;
 	return node;
@@ -196,7 +181,7 @@ struct sim_node *sim_tree_device(struct sim_tree *tree, struct sim_node *dir, co
 
 struct sim_node *sim_tree_char(struct sim_tree *tree, struct sim_node *dir, const char *name, dev_t rdev)
 {
-	struct sim_node *node = node_add(tree, dir, SIM_CHAR, sim_strdup(name), NULL);
+	struct sim_node *node = node_add(tree, dir, SIM_CHAR, mem_strdup(name), NULL);
 
 	node->passing = true;
 	node->rdev = rdev;
@@ -205,9 +190,9 @@ struct sim_node *sim_tree_char(struct sim_tree *tree, struct sim_node *dir, cons
 
 struct sim_node *sim_tree_link_text(struct sim_tree *tree, struct sim_node *dir, const char *name, const char *text)
 {
-	struct sim_node *node = node_add(tree, dir, SIM_LINK, sim_strdup(name), NULL);
+	struct sim_node *node = node_add(tree, dir, SIM_LINK, mem_strdup(name), NULL);
 
-	node->target = sim_strdup(text);
+	node->target = mem_strdup(text);
 	return node;
 }
 
@@ -234,10 +219,8 @@ struct sim_node *sim_tree_link(struct sim_tree *tree, struct sim_node *dir, cons
 {
 	const struct sim_node *top = dir;
 	char text[PATH_MAX];
-	FILE *out = fmemopen(text, sizeof(text), "w");
+	FILE *out = mem_check(fmemopen(text, sizeof(text), "w"));
 
-	if (!out)
-		abort();
 	for (; !is_below(to, top); top = top->parent)
 		fputs("../", out);
 	way_down(out, top, to);

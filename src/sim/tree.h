@@ -121,7 +121,3 @@ void sim_tree_unrefer(struct sim_tree *tree, struct sim_node *node, uint64_t cou
 
 /* Answers a write. */
 void sim_write_done(struct sim_write *write, ssize_t result);
-
-/* Memory that is there, zeroed: the simulator ends where there is none. */
-void *sim_alloc(size_t size);
-char *sim_strdup(const char *s);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/mem.h"
 #include "sim/pci.h"
 #include "sim/vfio.h"
 
@@ -21,7 +22,7 @@ static void on_closed(struct sim_group *group)
 void sim_vf_make(struct sim_parent *parent)
 {
 	struct sim_kernel *kernel = parent->gpu->kernel;
-	struct sim_vf *vf = parent->vf = sim_alloc(sizeof(*vf));
+	struct sim_vf *vf = parent->vf = mem_new(1, sizeof(*vf));
 
 	vf->parent = parent;
 	vf->group = sim_vfio_group(kernel, vf, on_closed);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
+#include "base/mem.h"
 #include "base/file.h"
 #include "base/text.h"
 
@@ -133,7 +134,7 @@ void sim_vfio_detach(struct sim_group *group)
 
 struct sim_group *sim_vfio_group(struct sim_kernel *kernel, void *owner, void (*closed)(struct sim_group *))
 {
-	struct sim_group **at = &kernel->groups, *group = sim_alloc(sizeof(*group));
+	struct sim_group **at = &kernel->groups, *group = mem_new(1, sizeof(*group));
 	char name[16];
 
 	for (; *at && (*at)->number == group->number; at = &(*at)->next)
@@ -184,7 +185,7 @@ static struct sim_process *process_get(struct sim_kernel *kernel, pid_t pid, con
 		process = process->next;
 	if (process)
 		return process;
-	process = sim_alloc(sizeof(*process));
+	process = mem_new(1, sizeof(*process));
 	process->pid = pid;
 	process->start = start;
 	text_copy(process->comm, sizeof(process->comm), comm);
@@ -222,7 +223,7 @@ int sim_vfio_open(struct sim_kernel *kernel, struct sim_node *node, pid_t pid, c
 		return -ENODEV;
 	if (group && group->holder)
 		return -EBUSY;
-	handle = sim_alloc(sizeof(*handle));
+	handle = mem_new(1, sizeof(*handle));
 	handle->kernel = kernel;
 	handle->group = group;
 	handle->process = process_get(kernel, pid, comm, start);

@@ -10,12 +10,12 @@
 
 #include "base/auto.h"
 
-#define COUNTS "run/vgpu-lease/counts-1"
+#define COUNTS "run/vgpu-lease/counts-2"
 
 const int count_bounds_ms[COUNT_BUCKETS] = { 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10000, 30000 };
 
 static const char *const op_words[] = { "prepare", "migrate", "restore", "reconnect", "release" };
-static const char *const refusal_words[] = { "capacity", "request", "timeout", "error" };
+static const char *const refusal_words[] = { "capacity", "quota", "request", "timeout", "error" };
 
 _Static_assert(ARRAY_SIZE(op_words) == COUNT_OPS && ARRAY_SIZE(refusal_words) == REFUSAL_NONE, "each has a word");
 
@@ -34,11 +34,15 @@ enum refusal refusal_of(int code)
 	switch (code) {
 	case ENOSPC:
 		return REFUSAL_CAPACITY;
+	case EDQUOT:
+		return REFUSAL_QUOTA;
 	case EPERM:
 	case EEXIST:
 	case ENOENT:
 		return REFUSAL_REQUEST;
 	case ETIMEDOUT:
+	case ECANCELED:
+	case EBUSY:
 		return REFUSAL_TIMEOUT;
 	default:
 		return REFUSAL_ERROR;

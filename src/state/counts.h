@@ -2,7 +2,7 @@
 /*
  * How often the hook was called and how long it took, counted since the host was booted: for metrics.
  *
- *   run/vgpu-lease/counts-1   this struct; a later version with another one has a file of its own
+ *   run/vgpu-lease/counts-2   this struct; a later version with another one has a file of its own
  *
  * Hooks add to it at the same time, without a lock: each number is an atomic one in shared memory. The file has all its
  * space from the beginning, so that a full /run fails its creation and not a later access. All of it is advice: what
@@ -19,8 +19,9 @@ enum count_op { COUNT_PREPARE, COUNT_MIGRATE, COUNT_RESTORE, COUNT_RECONNECT, CO
 
 enum refusal {
 	REFUSAL_CAPACITY, /* another time there may be some */
+	REFUSAL_QUOTA,    /* likewise, of the project */
 	REFUSAL_REQUEST,  /* the domain, the configuration or the host must be changed */
-	REFUSAL_TIMEOUT,
+	REFUSAL_TIMEOUT,  /* something was waited for in vain: a lock, a driver, a process that has the vGPU open */
 	REFUSAL_ERROR,
 	REFUSAL_NONE, /* so many there are */
 };

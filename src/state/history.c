@@ -12,6 +12,7 @@
 #include "base/auto.h"
 #include "base/timed_child.h"
 #include "base/file.h"
+#include "base/mem.h"
 #include "state/history.h"
 #include "base/text.h"
 #include "host/typelist.h"
@@ -181,10 +182,7 @@ size_t failure_list(const struct store *store, struct failure **out)
 
 		if (!failure_read(&failure, file_list_fd(dir), e->d_name))
 			continue;
-		*out = reallocarray(*out, n + 1, sizeof(**out));
-		if (!*out)
-			abort();
-		(*out)[n++] = failure;
+		*(struct failure *)mem_add(out, &n, sizeof(**out)) = failure;
 	}
 	return n;
 }

@@ -10,6 +10,7 @@
 
 #include "base/auto.h"
 #include "base/file.h"
+#include "base/mem.h"
 #include "base/text.h"
 
 enum { LEASE_TEXT_MAX = 8192 };
@@ -40,30 +41,15 @@ static int cannot_read(const char *name, int r, struct err *err)
 	return err_sys(err, -r, "/run/vgpu-lease/leases/%s", name);
 }
 
-/* Where the next lease goes; NULL: no memory. */
-static struct lease *next_lease(struct leases *out)
-{
-	struct lease *more;
-
-	/* Full at 0, 16, 32, 64, ... */
-	if (out->n == 0 || (out->n >= 16 && (out->n & (out->n - 1)) == 0)) {
-		more = reallocarray(out->list, out->n ? out->n * 2 : 16, sizeof(*more));
-		if (!more)
-			return NULL;
-		out->list = more;
-	}
-	return &out->list[out->n];
-}
-
 /* Reads the lease of this name, if it is one. Under the lock, what is none is set aside. */
 static int list_one(const struct store *store, const char *name, struct leases *out, struct err *err)
 {
-	struct lease *lease = next_lease(out);
-	int r = lease ? read_lease(store, name, lease) : -ENOMEM;
+	int r = read_lease(store, name, mem_add(&out->list, &out->n, sizeof(*out->list)));
 
 	if (r == 0)
-		out->n++;
-	if (r == 0 || r == -ENOENT) /* dropped meanwhile */
+		return 0;
+	out->n--;
+	if (r == -ENOENT) /* dropped meanwhile */
 		return 0;
 	if (r != -EINVAL && r != -ELOOP && r != -EISDIR)
 		return cannot_read(name, r, err);
@@ -101,6 +87,17 @@ int lease_list(const struct store *store, struct leases *out, struct err *err)
 	return 0;
 }
 
+int lease_list_locked(struct store *store, int wait_ms, struct leases *out, struct err *err)
+{
+	int r = store_lock(store, wait_ms, err);
+
+	if (r < 0)
+		return r;
+	r = lease_list(store, out, err);
+	store_unlock(store);
+	return r;
+}
+
 bool lease_any(const struct host *host)
 {
 	autoclosedir DIR *dir = file_list(host->root, "run/vgpu-lease/leases");
@@ -114,15 +111,27 @@ bool lease_any(const struct host *host)
 
 int lease_get(const struct store *store, const char *id, struct lease *out, struct err *err)
 {
-	int r = read_lease(store, id, out);
+	int r = store->leases < 0 ? -ENOENT : read_lease(store, id, out);
 
 	if (r == 0)
 		return 1;
-	if (r == -ENOENT)
+	/* Without the lock it may just be overwritten: see file_overwrite(). */
+	if (r == -ENOENT || (r == -EINVAL && store->lock < 0))
 		return 0;
 	if (r == -EINVAL)
 		return store_set_aside(store, "leases", id, err);
 	return cannot_read(id, r, err);
+}
+
+int lease_get_locked(struct store *store, int wait_ms, const char *id, struct lease *out, struct err *err)
+{
+	int r = store_lock(store, wait_ms, err);
+
+	if (r < 0)
+		return r;
+	r = lease_get(store, id, out, err);
+	store_unlock(store);
+	return r;
 }
 
 /* If /run is full, an existing lease can still be overwritten: marked as `releasing`, which frees space. */
@@ -135,6 +144,11 @@ static int publish(const struct store *store, const char *id, const char *text, 
 	return file_overwrite(store->leases, id, text, len) == 0 ? 0 : r;
 }
 
+static int not_written(int code, const char *id, struct err *err)
+{
+	return err_sys(err, code, "/run/vgpu-lease/leases/%s: the lease cannot be written", id);
+}
+
 int lease_put(const struct store *store, struct lease *lease, struct err *err)
 {
 	char text[LEASE_TEXT_MAX];
@@ -144,9 +158,29 @@ int lease_put(const struct store *store, struct lease *lease, struct err *err)
 	lease->writer = store->resident ? 0 : getpid();
 	lease->writer_start = store->resident ? 0 : store_own_start(store);
 	r = lease_format(lease, text, sizeof(text));
+	/* It is for people only, and without it the lease can be overwritten where /run is full. */
+	if (r > FILE_OVERWRITE_MAX && *lease->instance) {
+		lease->instance[0] = '\0';
+		r = lease_format(lease, text, sizeof(text));
+	}
 	if (r > 0)
 		r = publish(store, lease->vgpu.id, text, (size_t)r);
-	return r < 0 ? err_sys(err, -r, "/run/vgpu-lease/leases/%s: the lease cannot be written", lease->vgpu.id) : 0;
+	return r < 0 ? not_written(-r, lease->vgpu.id, err) : 0;
+}
+
+int lease_would_put(const struct store *store, const char *id, struct store_space *space, struct err *err)
+{
+	struct stat st;
+
+	if (space->code)
+		return not_written(-space->code, id, err);
+	if (store->leases >= 0 && fstatat(store->leases, id, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		return 0;
+	if (space->bytes < FILE_OVERWRITE_MAX || !space->files)
+		return not_written(ENOSPC, id, err);
+	space->bytes -= FILE_OVERWRITE_MAX;
+	space->files--;
+	return 0;
 }
 
 int lease_drop(const struct store *store, const char *id, struct err *err)

@@ -11,9 +11,20 @@
 #include <sys/stat.h>
 
 #include "base/auto.h"
+#include "base/mem.h"
 #include "base/file.h"
 
 enum { LOCK_STEP_MS = 2 };
+
+int store_dir_error(struct err *err, int code, const char *shown)
+{
+	if (code != EPERM)
+		return err_sys(err, code, "%s", shown);
+	return err_set(
+		err, EPERM,
+		"%s: is not root's, or others may write to it: state in it cannot be trusted: chown root, chmod 755",
+		shown);
+}
 
 static int open_directory(int *out, int at, const char *path, bool make, struct err *err, const char *shown)
 {
@@ -21,13 +32,8 @@ static int open_directory(int *out, int at, const char *path, bool make, struct 
 
 	if (fd == -ENOENT && !make)
 		return 0;
-	if (fd == -EPERM)
-		return err_set(
-			err, EPERM,
-			"%s: is not root's, or others may write to it: state in it cannot be trusted: chown root, chmod 755",
-			shown);
 	if (fd < 0)
-		return err_sys(err, -fd, "%s", shown);
+		return store_dir_error(err, -fd, shown);
 	*out = fd;
 	return 0;
 }
@@ -65,15 +71,9 @@ int store_open(struct store *store, const struct host *host, bool make, struct e
 /* libvirt's call gives no root: formatting a path touches five more pages, which every domain would pay for. */
 void store_note_call(const char *root)
 {
-	const char *path = "/" STORE_CALLED;
-	autofree char *below = NULL;
+	autofree char *below = root ? mem_format("%s/" STORE_CALLED, root) : NULL;
+	const char *path = below ? below : "/" STORE_CALLED;
 
-	if (root && asprintf(&below, "%s%s", root, path) < 0) {
-		below = NULL;
-		return;
-	}
-	if (below)
-		path = below;
 	if (utimensat(AT_FDCWD, path, NULL, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT) {
 		autoclose int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 		(void)fd;
@@ -181,7 +181,7 @@ int store_lock_pgpu(const struct store *store, const char *pgpu, int wait_ms, st
 	autoclose int dir = file_own_dir(store->run, "pgpu");
 
 	if (dir < 0)
-		return err_sys(err, -dir, "/run/vgpu-lease/pgpu");
+		return store_dir_error(err, -dir, "/run/vgpu-lease/pgpu");
 	snprintf(name, sizeof(name), "%s.lock", pgpu);
 	snprintf(shown, sizeof(shown), "pgpu/%s", name);
 	return wait_flock(dir, name, shown, store_own_start(store), wait_ms, err);

@@ -10,8 +10,9 @@
  *   run/vgpu-lease/lock             the store's lock: short, never held over a write to sysfs; in the same file, the
  *                                   lock of each device's removal (fcntl(2), a byte of its own)
  *   run/vgpu-lease/pgpu/ADDRESS.lock   one per pGPU, held over the writes to it
- *   run/vgpu-lease/counts-1         refusals and durations of the hook (counts)
+ *   run/vgpu-lease/counts-2         refusals and durations of the hook (counts)
  *   run/vgpu-lease/called           touched by each call of the hook
+ *   run/vgpu-lease/lost             how many messages a full log did not take (log)
  *   run/vgpu-lease/handler.lock     held by the device handler while it runs
  *   var/lib/vgpu-lease/affinity/ID  what a UUID was last (history)
  *   var/lib/vgpu-lease/types/MODEL  what a card of this model calls its types (history, typelist)
@@ -26,6 +27,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include "base/err.h"
 #include "base/host.h"
@@ -50,6 +52,28 @@ struct store {
  */
 int store_open(struct store *store, const struct host *host, bool make, struct err *err);
 void store_close(struct store *store);
+
+/* The error of store_open() about this directory of the state. */
+int store_dir_error(struct err *err, int code, const char *shown);
+
+/* What can be written below a path of the state: in the nearest directory that exists. */
+struct store_space {
+	char near[64]; /* that directory */
+	int code;      /* 0, or why nothing can be written there: -EROFS, ... */
+	unsigned long long bytes, files;
+};
+
+/* Is a directory of the state what store_open() accepts? */
+bool store_trusts(const struct host *host, const struct stat *directory);
+
+/*
+ * These look, and make and write nothing (store_look.c). store_would_open(): the error that store_open() with `make`,
+ * or store_lock() but for a time-out, would give.
+ */
+void store_space(const struct host *host, const char *path, struct store_space *space);
+int store_would_open(const struct host *host, struct err *err);
+
+#define autostore __attribute__((cleanup(store_close))) /* of one that store_open() has seen */
 
 /*
  * Notes that the hook is called, below `root` (NULL: the real host), at the cost of one system call. What cannot be

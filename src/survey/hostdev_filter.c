@@ -19,7 +19,7 @@ bool hostdev_filter_possible(const struct config *config)
 
 bool hostdev_filter_leased(const struct host *host, const char *domain)
 {
-	struct leases leases = { 0 };
+	autoleases struct leases leases = { 0 };
 	struct store store;
 	struct err ignored;
 	bool any = false;
@@ -27,7 +27,6 @@ bool hostdev_filter_leased(const struct host *host, const char *domain)
 	if (store_open(&store, host, false, &ignored) == 0 && lease_list(&store, &leases, &ignored) == 0)
 		for (size_t i = 0; i < leases.n; i++)
 			any |= !domain || strcmp(leases.list[i].domain, domain) == 0;
-	lease_list_free(&leases);
 	store_close(&store);
 	return any;
 }
@@ -47,10 +46,9 @@ static bool is_pooled(const struct pool *pool, const char *vf)
 static int look(bool *keep, char (*cards)[PCI_SIZE], const struct request *request, const struct host *host,
 		const struct config *config, struct err *err)
 {
-	static const char *const no_types[] = { NULL };
 	const char *names[REQUEST_MAX + 1] = { NULL };
 	const struct inv_query query = { .frameworks = INV_VARIANT | INV_VF,
-					 .types = no_types,
+					 .types = inv_no_types,
 					 .cards = names,
 					 .vf_name = pool_vf_name,
 					 .arg = config };
@@ -107,5 +105,7 @@ int hostdev_filter_keep(struct domxml *doc, const struct host *host, const struc
 	}
 	if (any)
 		r = look(keep, cards, request, host, config, err);
-	return r < 0 ? r : domxml_keep(doc, keep, err);
+	if (r == 0)
+		domxml_keep(doc, keep);
+	return r;
 }

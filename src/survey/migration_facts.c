@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/mem.h"
 #include "base/text.h"
 
 static void put(char *dst, size_t size, const char *src)
@@ -74,20 +75,16 @@ void migration_facts_common(struct migration_facts *facts, const struct migratio
 	common(facts->driver, other->driver);
 }
 
-int migration_facts_element(const struct domxml *doc, const struct inventory *inv, const struct leases *leases,
-			    char **out, struct err *err)
+char *migration_facts_element(const struct domxml *doc, const struct inventory *inv, const struct leases *leases)
 {
 	const struct request *request = domxml_request(doc);
-	autofree struct migration_facts *facts_list = calloc(request->nvgpus + 1, sizeof(*facts_list));
-	size_t len;
+	autofree struct migration_facts *facts_list = mem_new(request->nvgpus + 1, sizeof(*facts_list));
 
-	if (!facts_list)
-		abort();
 	for (size_t i = 0; i < request->nvgpus; i++) {
 		const struct lease *lease = lease_find(leases, request->vgpus[i].id);
 
 		if (lease && lease->state == LEASE_ACTIVE && strcmp(lease->domain, request->uuid) == 0)
 			migration_facts_device(&facts_list[i], inv, lease->vgpu.id);
 	}
-	return domxml_lease(doc, facts_list, out, &len, err);
+	return domxml_lease(doc, facts_list);
 }

@@ -21,10 +21,9 @@ void migration_facts_type(struct migration_facts *facts, const struct inventory 
 
 /*
  * The domain's lease element with the facts of what is leased to it; see domxml_lease(). NULL where all of it is there
- * already. The caller frees *out.
+ * already. The caller frees it.
  */
-int migration_facts_element(const struct domxml *doc, const struct inventory *inv, const struct leases *leases,
-			    char **out, struct err *err);
+char *migration_facts_element(const struct domxml *doc, const struct inventory *inv, const struct leases *leases);
 
 /* Leaves what the two have in common: of a vGPU that may come to be on either pGPU. */
 void migration_facts_common(struct migration_facts *facts, const struct migration_facts *other);

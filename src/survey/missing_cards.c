@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/mem.h"
 #include "host/inventory.h"
 
 struct found {
@@ -21,13 +22,10 @@ struct found {
 static void add(struct found *found, enum missing_how how, const struct section *section, const struct place *at,
 		const char *address)
 {
-	struct missing_card *missing;
+	struct missing_card *missing = mem_add(&found->list, &found->n, sizeof(*missing));
 
-	found->list = reallocarray(found->list, found->n + 1, sizeof(*found->list));
-	if (!found->list)
-		abort();
-	missing = &found->list[found->n++];
-	*missing = (struct missing_card){ .how = how, .section = section };
+	missing->how = how;
+	missing->section = section;
 	if (at)
 		missing->at = *at;
 	snprintf(missing->address, sizeof(missing->address), "%s", address);
@@ -49,14 +47,6 @@ static void add_named(struct found *found, const struct section *section)
 			add(found, MISSING_NAMED, section, &section->addresses_at[i], section->addresses[i]);
 }
 
-static bool is_named(const struct section *section, const char *address)
-{
-	for (size_t i = 0; i < section->naddresses; i++)
-		if (pool_address_is(section->addresses[i], address))
-			return true;
-	return false;
-}
-
 static void add_matched(struct found *found, const struct section *section)
 {
 	for (size_t d = 0; d < found->ndevices; d++) {
@@ -67,7 +57,7 @@ static void add_matched(struct found *found, const struct section *section)
 
 			/* What else is on a NUMA node, or is that vendor's, is not meant. */
 			if (!pool_match(match, &device->card) || !(*match->device || device->display) ||
-			    is_listed(found, device->card.address) || is_named(section, device->card.address))
+			    is_listed(found, device->card.address) || pool_section_names(section, device->card.address))
 				continue;
 			add(found, MISSING_MATCHED, section, &match->at, device->card.address);
 			break;

@@ -11,9 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool say(bool verdict, char why[REASON_SIZE], const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-
-static bool say(bool verdict, char why[REASON_SIZE], const char *fmt, ...)
+__attribute__((format(printf, 3, 4))) static bool say(bool verdict, char why[REASON_SIZE], const char *fmt, ...)
 {
 	va_list ap;
 
@@ -23,8 +21,7 @@ static bool say(bool verdict, char why[REASON_SIZE], const char *fmt, ...)
 	return verdict;
 }
 
-/* Open, or not to be told: then it stays. */
-/* 1, 0, or negative: cannot tell. */
+/* 1, 0, or negative: cannot tell; then it stays. */
 static int is_open(const struct reclaim_check *check, const char *id, char why[REASON_SIZE])
 {
 	struct err err;
@@ -72,8 +69,8 @@ static int64_t idle_since(const struct reclaim_check *check, const struct inv_de
 }
 
 /* Its mdevctl definition, if it has one, must go with it: may it? */
-static bool is_kept_by_mdevctl(const struct reclaim_check *check, const struct inv_device *device, int *defined,
-			       char why[REASON_SIZE])
+static bool is_kept_by_mdevctl(const struct reclaim_check *check, const struct inv_device *device, bool novas,
+			       int *defined, char why[REASON_SIZE])
 {
 	struct definition definition;
 	struct err err;
@@ -81,7 +78,7 @@ static bool is_kept_by_mdevctl(const struct reclaim_check *check, const struct i
 	*defined = mdevctl_definition(&definition, check->host, device->vgpu.id, &err);
 	if (*defined < 0)
 		return say(true, why, "%.200s", err.text);
-	if (*defined == 1 && definition.starts && !reclaim_is_novas(check, device))
+	if (*defined == 1 && definition.starts && !novas)
 		return say(true, why, "mdevctl starts it at boot (/etc/mdevctl.d/%s)", definition.parent);
 	return false;
 }
@@ -92,6 +89,7 @@ bool reclaim_is_orphan(const struct reclaim_check *check, const struct inv_devic
 	int64_t grace, since, now;
 	const char *domain;
 	int defined, open;
+	bool novas;
 
 	if (due_ms)
 		*due_ms = 0;
@@ -112,7 +110,8 @@ bool reclaim_is_orphan(const struct reclaim_check *check, const struct inv_devic
 			seen_used(check->store, device->vgpu.id);
 		return false;
 	}
-	if (is_kept_by_mdevctl(check, device, &defined, why))
+	novas = reclaim_is_novas(check, device);
+	if (is_kept_by_mdevctl(check, device, novas, &defined, why))
 		return false;
 	grace = (int64_t)check->config->policy.reclaim_grace_s * 1000;
 	since = idle_since(check, device);
@@ -123,7 +122,7 @@ bool reclaim_is_orphan(const struct reclaim_check *check, const struct inv_devic
 		return say(false, why, "idle for %" PRId64 " s of the %" PRId64 " s of reclaim_grace",
 			   (now - since) / 1000, grace / 1000);
 	return say(true, why, "an orphan: no lease, not open, in no domain's XML, %sidle for %" PRId64 " s%s",
-		   reclaim_is_novas(check, device) ? "" : "not started by mdevctl, ", (now - since) / 1000,
+		   novas ? "" : "not started by mdevctl, ", (now - since) / 1000,
 		   defined ? "; its mdevctl definition goes with it" : "");
 }
 

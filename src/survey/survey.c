@@ -10,7 +10,9 @@
 #include "survey/missing_cards.h"
 #include "base/auto.h"
 #include "device/kernel.h"
+#include "device/release.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "survey/reclaim.h"
 #include "internal.h"
 #include "plan/resolve.h"
@@ -75,9 +77,7 @@ static const char **cards_of(const struct survey *s)
 
 	if (s->mode != PLAN_PREPARE || s->depth != SURVEY_START || !nvgpus)
 		return NULL;
-	cards = calloc(nvgpus + 1, sizeof(*cards) + PCI_SIZE);
-	if (!cards)
-		abort();
+	cards = mem_new(nvgpus + 1, sizeof(*cards) + PCI_SIZE);
 	text = (char *)(cards + nvgpus + 1);
 	for (size_t i = 0; i < nvgpus; i++) {
 		const struct vgpu_request *req = &s->request->vgpus[i];
@@ -120,8 +120,6 @@ int survey_host(struct survey *s, struct err *err)
 	drop_host(s);
 	s->some_cards = cards != NULL;
 	s->types = survey_types(s, s->depth != SURVEY_START || asks_pool(s) ? s->config : NULL);
-	if (!s->types)
-		return err_sys(err, ENOMEM, "inventory");
 	s->looked_ms = host_now_ms();
 	query.types = s->depth == SURVEY_INVENTORY ? NULL : s->types;
 	if (inventory_read(&s->inv, s->host, &query, err) < 0)
@@ -129,10 +127,8 @@ int survey_host(struct survey *s, struct err *err)
 	s->has_inv = true;
 	if (s->config)
 		pool_make(&s->pool, s->config, &s->inv);
-	s->devices = calloc(s->inv.ndevices + 1, sizeof(*s->devices));
-	s->vfs = query.frameworks & INV_VARIANT ? calloc(s->inv.nparents + 1, sizeof(*s->vfs)) : NULL;
-	if (!s->devices || (query.frameworks & INV_VARIANT && !s->vfs))
-		abort();
+	s->devices = mem_new(s->inv.ndevices + 1, sizeof(*s->devices));
+	s->vfs = query.frameworks & INV_VARIANT ? mem_new(s->inv.nparents + 1, sizeof(*s->vfs)) : NULL;
 	return 0;
 }
 
@@ -163,11 +159,10 @@ static bool is_replaced(const struct survey *s, const struct lease *lease)
 static bool at_work(const struct survey *s, const struct lease *lease)
 {
 	const struct policy *policy = s->config ? &s->config->policy : NULL;
-	int64_t time_ms = policy ? (int64_t)(policy->release_timeout_s + policy->driver_cleanup_s) * 1000 : 0;
 
 	/* The handler, which wrote it, lives on when it has done what it could: only the lock tells of a write. */
 	if (lease->state == LEASE_RELEASING)
-		return (!is_absent(s, lease) && host_now_ms() - lease->since_ms < time_ms) ||
+		return (policy && !is_absent(s, lease) && release_has_time(policy, lease)) ||
 		       store_pgpu_busy(s->store, lease->vgpu.pgpu) || store_removes(s->store, lease->vgpu.id);
 	/* What a hook left that was killed may go after create_timeout. */
 	return lease->state == LEASE_CREATING &&
@@ -176,14 +171,12 @@ static bool at_work(const struct survey *s, const struct lease *lease)
 		 host_now_ms() - lease->since_ms < (int64_t)policy->create_timeout_s * 1000));
 }
 
-static int set_void_apart(struct survey *s, struct err *err)
+static void set_void_apart(struct survey *s)
 {
 	size_t kept = 0;
 
 	lease_list_free(&s->void_leases);
-	s->void_leases.list = calloc(s->leases.n + 1, sizeof(*s->void_leases.list));
-	if (!s->void_leases.list)
-		return err_sys(err, ENOMEM, "leases");
+	s->void_leases.list = mem_new(s->leases.n + 1, sizeof(*s->void_leases.list));
 	for (size_t i = 0; i < s->leases.n; i++) {
 		struct lease *lease = &s->leases.list[i];
 
@@ -194,7 +187,6 @@ static int set_void_apart(struct survey *s, struct err *err)
 			s->leases.list[kept++] = *lease;
 	}
 	s->leases.n = kept;
-	return 0;
 }
 
 static bool was_read(const struct survey *s, const char *type)
@@ -264,9 +256,7 @@ static int read_before(struct survey *s, struct err *err)
 	lease_list_free(&s->before);
 	if (lease_list(s->store, &s->leases, err) < 0)
 		return -err->code;
-	s->before.list = calloc(s->leases.n + 1, sizeof(*s->before.list));
-	if (!s->before.list)
-		return err_sys(err, ENOMEM, "leases");
+	s->before.list = mem_new(s->leases.n + 1, sizeof(*s->before.list));
 	for (; s->before.n < s->leases.n; s->before.n++)
 		s->before.list[s->before.n] = s->leases.list[s->before.n];
 	return 0;
@@ -288,8 +278,10 @@ int survey_read(struct survey *s, struct err *err)
 	/* A start reads them once, under the lock. */
 	if (s->depth != SURVEY_START && read_before(s, err) < 0)
 		return -err->code;
-	if (survey_host(s, err) < 0 || (s->depth != SURVEY_START && set_void_apart(s, err) < 0))
+	if (survey_host(s, err) < 0)
 		return -err->code;
+	if (s->depth != SURVEY_START)
+		set_void_apart(s);
 	if (s->depth >= SURVEY_EXPLAIN) {
 		explain_absent(s);
 		find_missing_cards(s);
@@ -321,8 +313,7 @@ int survey_leases(struct survey *s, struct err *err)
 	s->outdated = s->depth != SURVEY_START && !is_as_before(s);
 	if (s->outdated)
 		forget_changed(s);
-	if (set_void_apart(s, err) < 0)
-		return -err->code;
+	set_void_apart(s);
 	s->outdated |= survey_say_open(s) || !knows_all(s);
 	return 0;
 }
@@ -346,6 +337,29 @@ static bool is_stuck(const struct survey *s, const char *id)
 	return false;
 }
 
+/* Which devices would 'retype' remove, if reclaim and reclaim_grace were set for that? The question of a refusal. */
+static void look_for_removable(struct survey *s, const struct reclaim_check *asked)
+{
+	struct reclaim_check check = *asked;
+	struct config config;
+	char why[REASON_SIZE];
+
+	if (!s->config)
+		return;
+	config = *s->config;
+	config.policy.reclaim_orphans = true;
+	config.policy.reclaim_grace_s = 0;
+	check.config = &config;
+	check.asking = NULL;
+	check.note = false;
+	/* Only such a card is blocked by what it holds. */
+	for (size_t i = 0; i < s->inv.ndevices; i++)
+		s->devices[i].removable = s->inv.devices[i].vgpu.framework == FW_VARIANT &&
+					  !is_stuck(s, s->inv.devices[i].vgpu.id) &&
+					  !lease_find(&s->leases, s->inv.devices[i].vgpu.id) &&
+					  reclaim_is_orphan(&check, &s->inv.devices[i], why, NULL);
+}
+
 int survey_look(struct survey *s, struct err *err)
 {
 	struct reclaim_check check = { .host = s->host, .store = s->store, .config = s->config, .note = !s->dry };
@@ -365,9 +379,7 @@ int survey_look(struct survey *s, struct err *err)
 	check.looked_ms = s->looked_ms;
 	free(s->reclaimable);
 	s->nreclaimable = 0;
-	s->reclaimable = calloc(s->inv.ndevices + s->leases.n + 1, sizeof(*s->reclaimable));
-	if (!s->reclaimable)
-		abort();
+	s->reclaimable = mem_new(s->inv.ndevices + s->leases.n + 1, sizeof(*s->reclaimable));
 	for (size_t i = 0; i < s->inv.ndevices; i++) {
 		const struct inv_device *device = &s->inv.devices[i];
 		const struct lease *lease = lease_find(&s->leases, device->vgpu.id);
@@ -385,6 +397,7 @@ int survey_look(struct survey *s, struct err *err)
 		    reclaim_is_stale(&check, lease, !is_absent(s, lease), why))
 			memcpy(s->reclaimable[s->nreclaimable++].id, lease->vgpu.id, ID_SIZE);
 	}
+	look_for_removable(s, &check);
 	s->reclaimable_known = true;
 	return 0;
 }

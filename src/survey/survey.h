@@ -71,6 +71,8 @@ struct survey {
 int survey_start(struct survey *survey, struct err *err);
 void survey_end(struct survey *survey);
 
+#define autosurvey __attribute__((cleanup(survey_end)))
+
 /*
  * What is known of each vGPU of a request, one for each; the caller frees *out, also after a failure. -ENOENT: a type
  * that is asked for is known neither here nor to the pool: the known ones are listed.

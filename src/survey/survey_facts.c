@@ -3,24 +3,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/mem.h"
 #include "survey/survey.h"
 
 void survey_stuck(struct survey *s, const char *id)
 {
-	s->stuck = reallocarray(s->stuck, s->nstuck + 1, sizeof(*s->stuck));
-	if (!s->stuck)
-		abort();
-	snprintf(s->stuck[s->nstuck++].id, ID_SIZE, "%s", id);
+	struct reclaimable *stuck = mem_add(&s->stuck, &s->nstuck, sizeof(*stuck));
+
+	snprintf(stuck->id, ID_SIZE, "%s", id);
 }
 
 void survey_failed_attempt(struct survey *s, const char *pgpu, const char *type, enum cause cause, const char *reason)
 {
-	struct failed_attempt *m;
+	struct failed_attempt *m = mem_add(&s->failed_attempts, &s->nfailed_attempts, sizeof(*m));
 
-	s->failed_attempts = reallocarray(s->failed_attempts, s->nfailed_attempts + 1, sizeof(*s->failed_attempts));
-	if (!s->failed_attempts)
-		abort();
-	m = &s->failed_attempts[s->nfailed_attempts++];
 	snprintf(m->pgpu, sizeof(m->pgpu), "%s", pgpu);
 	snprintf(m->type, sizeof(m->type), "%s", type);
 	m->cause = cause;

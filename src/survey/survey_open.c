@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "internal.h"
 
 /* Milliseconds for a look at all processes. */
@@ -24,9 +25,7 @@ void survey_drop_lookups(struct survey *s)
 int survey_look_up(struct survey *s, int ms, bool disk, struct err *err)
 {
 	survey_drop_lookups(s);
-	s->looked_at = calloc(s->inv.ndevices + 1, sizeof(*s->looked_at));
-	if (!s->looked_at)
-		abort();
+	s->looked_at = mem_new(s->inv.ndevices + 1, sizeof(*s->looked_at));
 	for (; s->nlooked_at < s->inv.ndevices; s->nlooked_at++)
 		memcpy(s->looked_at[s->nlooked_at], s->inv.devices[s->nlooked_at].vgpu.id, ID_SIZE);
 	s->users = vfio_users_read(s->host, host_now_ms() + ms);

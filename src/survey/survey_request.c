@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/mem.h"
 #include "base/text.h"
 #include "host/libvirt_files.h"
 #include "host/mdevctl_files.h"
@@ -84,8 +85,8 @@ int survey_resolve(struct resolved_request **out, const struct request *request,
 	struct resolve_facts facts = { .config = s->config };
 	int r;
 
-	*out = calloc(request->nvgpus + 1, sizeof(**out));
-	r = *out ? resolve_all(*out, request, s, &facts, err) : err_sys(err, ENOMEM, "request");
+	*out = mem_new(request->nvgpus + 1, sizeof(**out));
+	r = resolve_all(*out, request, s, &facts, err);
 	free(facts.names);
 	return r;
 }
@@ -97,9 +98,7 @@ static int change_frameworks(struct survey *s, struct resolve_facts *facts, stru
 	unsigned int unread;
 
 	s->changed = *s->asked;
-	s->changed.vgpus = calloc(s->asked->nvgpus + 1, sizeof(*s->changed.vgpus));
-	if (!s->changed.vgpus)
-		return err_sys(err, ENOMEM, "request");
+	s->changed.vgpus = mem_new(s->asked->nvgpus + 1, sizeof(*s->changed.vgpus));
 	s->request = &s->changed;
 	for (size_t i = 0; i < s->asked->nvgpus; i++) {
 		struct vgpu_request *req = &s->changed.vgpus[i];
@@ -135,12 +134,9 @@ const char **survey_types(const struct survey *s, const struct config *config)
 {
 	size_t n = s->request->nvgpus, nsections = config ? config->nsections : 0;
 	size_t most = n * RESOLVED_TYPES_MAX + s->leases.n + nsections + 1, k = 0;
-	const char **types = calloc(most, sizeof(*types) + TYPE_SIZE);
-	char *text;
+	const char **types = mem_new(most, sizeof(*types) + TYPE_SIZE);
+	char *text = (char *)(types + most);
 
-	if (!types)
-		return NULL;
-	text = (char *)(types + most);
 	for (size_t i = 0; i < n; i++)
 		for (int t = 0; t < s->resolved_requests[i].ntypes; t++)
 			types[k++] = s->resolved_requests[i].types[t];

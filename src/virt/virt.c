@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/mem.h"
 #include "internal.h"
 
 enum { KEEPALIVE_S = 5, KEEPALIVE_COUNT = 5 };
@@ -127,9 +128,7 @@ int virt_open(struct virt **out, const char *uri, struct err *err)
 	if (virt_loop_init(err) < 0)
 		return -err->code;
 	uri = uri ? uri : VIRT_DEFAULT_URI;
-	virt = calloc(1, sizeof(*virt));
-	if (!virt)
-		return err_sys(err, ENOMEM, "%s", uri);
+	virt = mem_new(1, sizeof(*virt));
 	virt->node_event = -1;
 	for (size_t i = 0; i < ARRAY_SIZE(virt->domain_events); i++)
 		virt->domain_events[i] = -1;

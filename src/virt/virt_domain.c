@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/mem.h"
 #include "virt/virt.h"
 #include "internal.h"
 
@@ -85,9 +86,7 @@ static int describe(struct virt *virt, virDomainPtr domain, struct virt_domain *
 		return failed(virt, domain, "cannot read its state", err);
 	if (!uuid_parse(out->uuid, uuid))
 		return err_set(err, EIO, "domain %s: invalid UUID from libvirt: %s", name, uuid);
-	out->name = strdup(name);
-	if (!out->name)
-		return err_sys(err, ENOMEM, "domain %s", name);
+	out->name = mem_strdup(name);
 	out->xml = virt_lib.virDomainGetXMLDesc(domain, 0);
 	return out->xml ? 0 : failed(virt, domain, "cannot read its XML", err);
 }
@@ -119,14 +118,12 @@ int virt_list(struct virt *virt, bool running_only, struct virt_domain **out, si
 	*n = 0;
 	if (found < 0)
 		return virt_error(virt, err, "cannot list the domains");
-	*out = calloc((size_t)found + 1, sizeof(**out));
-	for (int i = 0; *out && i < found && r == 0; i++)
+	*out = mem_new((size_t)found + 1, sizeof(**out));
+	for (int i = 0; i < found && r == 0; i++)
 		r = add_domain(virt, domains[i], running_only, *out, n, err);
 	for (int i = 0; i < found; i++)
 		virt_lib.virDomainFree(domains[i]);
 	free(domains);
-	if (!*out)
-		return err_sys(err, ENOMEM, "cannot list the domains");
 	if (r == 0)
 		return 0;
 	virt_list_free(*out, *n);

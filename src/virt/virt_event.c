@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/mem.h"
 #include "virt/virt.h"
 #include "internal.h"
 
@@ -16,14 +17,11 @@ struct call {
 	void *arg;
 };
 
-static struct call *make_call(void (*fn)(void *arg), void *arg, struct err *err)
+static struct call *make_call(void (*fn)(void *arg), void *arg)
 {
-	struct call *call = malloc(sizeof(*call));
+	struct call *call = mem_new(1, sizeof(*call));
 
-	if (!call)
-		err_sys(err, ENOMEM, "libvirt's event loop");
-	else
-		*call = (struct call){ .fn = fn, .arg = arg };
+	*call = (struct call){ .fn = fn, .arg = arg };
 	return call;
 }
 
@@ -52,7 +50,7 @@ int virt_loop_turn(struct err *err)
 
 int virt_loop_fd(int fd, void (*ready)(void *arg), void *arg, struct err *err)
 {
-	struct call *call = make_call(ready, arg, err);
+	struct call *call = make_call(ready, arg);
 	int id;
 
 	if (!call)
@@ -66,7 +64,7 @@ int virt_loop_fd(int fd, void (*ready)(void *arg), void *arg, struct err *err)
 
 int virt_loop_timer(int ms, void (*fire)(void *arg), void *arg, struct err *err)
 {
-	struct call *call = make_call(fire, arg, err);
+	struct call *call = make_call(fire, arg);
 	int id;
 
 	if (!call)

@@ -60,7 +60,7 @@ call() {
 vl() {
 	status=0
 	# shellcheck disable=SC2034 # Read by the tests.
-	out=$("$builddir/vgpu-lease" --root "$root" "$@" 2>"$tmp/err") || status=$?
+	out=$(vgpu_lease --root "$root" "$@" 2>"$tmp/err") || status=$?
 	# shellcheck disable=SC2034
 	err=$(cat "$tmp/err")
 }

@@ -24,7 +24,7 @@ configure_both() {
 hook() { "$builddir/hooks/qemu" --root "$root" -- "$@"; }
 prepare() { hook vm prepare begin - <"${1:-$vm}"; }
 release() { hook vm release end "${2:-destroyed}" <"${1:-$vm}"; }
-lease() { "$builddir/vgpu-lease" --root "$root" "$@"; }
+lease() { vgpu_lease --root "$root" "$@"; }
 
 # another N [FROM]: the domain once more, as number N, with a UUID and a vGPU of its own.
 another() {

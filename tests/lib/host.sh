@@ -6,6 +6,8 @@
 : "${srcdir:?}" "${builddir:?}"
 # shellcheck source=tests/lib/tap.sh
 . "$srcdir/tests/lib/tap.sh"
+# shellcheck source=tests/lib/json.sh
+. "$srcdir/tests/lib/json.sh"
 sim=$builddir/vgpu-lease-sim
 
 if [ "$(id -u)" != 0 ] || ! [ -w /dev/fuse ]; then
@@ -16,6 +18,7 @@ fi
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/vgpu-lease-test.XXXXXX")
 root=$work/host
+mkdir "$work/json"
 
 start_host() { # MODEL
 	"$sim" "$root" "$1" || { echo "Bail out! the simulated host does not start"; exit 1; }

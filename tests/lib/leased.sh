@@ -53,7 +53,7 @@ write_node() {
 				printf "<hostdev mode='subsystem' type='mdev' model='vfio-pci'><source><address uuid='%s'/></source></hostdev>" \
 					"$(vgpu $((n * $4 + m)))"
 			done
-			echo "</devices><test:domainstate><test:runstate>$state</test:runstate></test:domainstate></domain>"
+			echo "</devices><test:runstate>$state</test:runstate></domain>"
 		done
 		echo '</node>'
 	} >"$1"

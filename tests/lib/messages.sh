@@ -3,7 +3,7 @@
 # no test. Sourced by tap.sh.
 #
 #     holds "a second start is refused" says M_LEASED_TO "$uuid" vm2 <<<"$err"
-#     holds "and why" says M_NO_ROOM nvidia-222 -- M_FULL 16 16 <<<"$err"     both on one line, in this order
+#     holds "and why" says M_NO_CAPACITY nvidia-222 -- M_FULL 16 16 <<<"$err"     both on one line, in this order
 #     is "$err" "$(message M_LEASED_TO "$uuid" vm2)" "in exactly these words"
 #
 # A key that is not in the table, or more arguments than its text has gaps, ends the test.

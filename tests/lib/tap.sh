@@ -61,6 +61,7 @@ put() {
 }
 
 tap_done() {
+	! declare -F json_fits >/dev/null || json_fits
 	echo "1..$tap_run"
 	[ $tap_failed = 0 ]
 }

@@ -24,7 +24,7 @@ libraries='
 sysfs='src/(host/[a-z_]+|config/config_nova|device/(kernel(_[a-z]+)?|internal)|sim/[a-z_]+|base/host)\.[ch]'
 
 # What plan may call outside of itself: lookups in what was read, memory, text.
-plan_calls='config_(section|quota|takes_rest)|inventory_(device|offer|parent|type)|lease_find|request_(names|excludes)|text_copy|abort|calloc|malloc|reallocarray|realloc|free'
+plan_calls='config_(section|quota|takes_rest)|framework_word|inventory_(device|offer|parent|type)|lease_(find|holder)|request_(names|excludes)|text_add|text_copy|mem_(new|resize|add)|free'
 plan_calls+='|mem[a-z]+|str[a-z]+|v?snprintf|bsearch|qsort|__stack_chk_fail|__[a-z]+_chk'
 
 # What a directory may include: itself, and all that comes before it.
@@ -99,8 +99,8 @@ nothing "paths of sysfs stand in the modules that know its layout" \
 
 # By the objects, whatever is included.
 nothing "plan, and the rule whose a vGPU is, call nothing that could do I/O or read a clock" \
-	"$(cd "${builddir:?}" && nm -u src/plan/*.o src/model/owner.o | awk '$1 == "U" { print $2 }' | sort -u |
-		grep -vxE "$plan_calls|$(nm --defined-only src/plan/*.o src/model/owner.o | awk '$2 == "T" { print $3 }' | paste -sd'|')")"
+	"$(cd "${builddir:?}" && nm -u src/plan/*.o src/model/owner.o src/model/vgpu.o | awk '$1 == "U" { print $2 }' | sort -u |
+		grep -vxE "$plan_calls|$(nm --defined-only src/plan/*.o src/model/owner.o src/model/vgpu.o | awk '$2 == "T" { print $3 }' | paste -sd'|')")"
 
 nothing "the hook is linked with no library that is slow to load" \
 	"$(readelf -d "$builddir/hooks/qemu" | grep -E 'NEEDED.*lib(virt|udev|smartcols|xml2|fuse)')"

@@ -9,14 +9,15 @@ trap 'rm -rf "$work"' EXIT
 unset MAKEFLAGS MAKELEVEL DESTDIR
 etc=$work/host/etc hooks=$work/host/etc/libvirt/hooks
 
-# do_make DESTDIR GOAL [VARIABLE=VALUE...]
+# do_make DESTDIR GOAL [VARIABLE=VALUE...]: each directory is named, as a packager may have configured it without the prefix.
 do_make() {
-	local destdir=$1 goal=$2
+	local destdir=$1 goal=$2 usr=$work/host/usr
 	shift 2
-	make -s "$goal" DESTDIR="$destdir" prefix="$work/host/usr" exec_prefix="$work/host/usr" sysconfdir="$etc" \
-		hooksdir="$hooks" HOOK_NAME=auto systemdsystemunitdir="$work/host/usr/lib/systemd/system" \
-		tmpfilesdir="$work/host/usr/lib/tmpfiles.d" \
-		bashcompletiondir="$work/host/usr/share/bash-completion/completions" "$@"
+	make -s "$goal" DESTDIR="$destdir" prefix="$usr" exec_prefix="$usr" sysconfdir="$etc" \
+		bindir="$usr/bin" libexecdir="$usr/libexec" datarootdir="$usr/share" datadir="$usr/share" mandir="$usr/share/man" \
+		docdir="$usr/share/doc/vgpu-lease" hooksdir="$hooks" HOOK_NAME=auto systemdsystemunitdir="$usr/lib/systemd/system" \
+		tmpfilesdir="$usr/lib/tmpfiles.d" bashcompletiondir="$usr/share/bash-completion/completions" \
+		zshcompletiondir="$usr/share/zsh/site-functions" fishcompletiondir="$usr/share/fish/vendor_completions.d" "$@"
 }
 
 files() {

@@ -18,7 +18,7 @@ without_age() { sed -E 's/ +[0-9]+[smhd]( +|$)/ AGE /g' <<<"$1"; }
 both() {
 	local sentence=$1 as_root as_other
 	shift
-	as_root=$("$builddir/vgpu-lease" --root "$root" "$@" 2>&1)
+	as_root=$(vgpu_lease --root "$root" "$@" 2>&1)
 	as_root="$?|$as_root"
 	as_other=$(as_nobody "$tmp/bin/vgpu-lease" --root "$root" "$@" 2>&1)
 	as_other="$?|$as_other"
@@ -67,6 +67,19 @@ chmod 775 "$root/run/vgpu-lease"
 call prepare begin 4 nvidia-222 2>"$tmp/said"
 holds "a directory that others may write to is refused" says M_STATE_NOT_TRUSTED <"$tmp/said"
 chmod 755 "$root/run/vgpu-lease"
+
+# Distributions keep directories of libvirt closed.
+mkdir -p "$root/etc/libvirt/qemu"
+for closed in etc/libvirt etc/libvirt/qemu etc/libvirt/hooks; do
+	mode=$(stat -c %a "$root/$closed")
+	chmod go-rwx "$root/$closed"
+	said=$(as_nobody "$tmp/bin/vgpu-lease" --root "$root" check)
+	nothing "what is closed to a user is no fault of the host: $closed" "$(grep FAIL <<<"$said")"
+	holds "but a reason to be root: $closed" grep -qi "$root/$closed.*permission denied: run as root" <<<"$said"
+	said=$(as_nobody "$tmp/bin/vgpu-lease" --root "$root" status 2>&1)
+	nothing "nor is it one in status: $closed" "$(grep FAIL <<<"$said")"
+	chmod "$mode" "$root/$closed"
+done
 
 # What changes something is root's.
 for args in "release $(uuid 1)" gc; do

@@ -32,8 +32,15 @@ holds "a libvirt that is not there" says M_NO_CONNECTION test:///nowhere <<<"$er
 vl attach --connect "$libvirt" vm1
 holds "what libvirt refuses is an error" says M_NOT_ATTACHED vm1 <<<"$err"
 is "$status|$(leased)|$(made)" "1||" "and leaves no lease and no device"
-vl attach --connect "$libvirt" --type nvidia-999 vm1
-holds "a type that nobody knows" says M_UNKNOWN_TYPE nvidia-999 <<<"$err"
+vl attach --connect "$libvirt" --type nvidia-22 vm1
+holds "a type that nobody knows" ended 1 M_NO_SUCH_TYPE nvidia-22 nvidia-222
+
+vl attach --connect "$libvirt" --dry-run --type T4-1B --persistent vm1
+like "$status|$out" "0|create *-*, nvidia-222 on 0000:84:00.0 (*)"$'\n'"attach it to domain vm1, and add it to its definition" \
+	"a dry run takes a type as NVIDIA calls it, and tells what would be done"
+is "$err|$(leased)|$(made)" "||" "and does nothing"
+vl attach --connect "$libvirt" --dry-run --type nvidia-22 vm1
+holds "it is refused as an attach is" ended 1 M_NO_SUCH_TYPE nvidia-22 nvidia-222
 
 vl detach --connect "$libvirt" vm1 "$(uuid 1)"
 is "$status|$err" "1|$(message M_PROGRAM "$(message M_NOT_ITS_VGPU vm1 "$(uuid 1)" vm1)")" \
@@ -49,6 +56,8 @@ is "$status" 2 "an option of another command"
 
 # What an attach left that was cut off.
 call prepare begin 1
+vl detach --connect "$libvirt" --dry-run vm1 "$(uuid 1)"
+is "$status|$out|$(leased)" "0|remove $(uuid 1), nvidia-222 on 0000:84:00.0|$(uuid 1)" "a dry run tells of it, and releases nothing"
 vl detach --connect "$libvirt" vm1 "$(uuid 1)"
 is "$status|$out" "0|$(message M_DETACHED "$(uuid 1)" vm1)" "a lease of a vGPU that the domain does not have is released"
 is "$(leased)|$(made)" "|" "with its device"
@@ -71,6 +80,8 @@ device_match = 10de:26b9
 device_match = 8086:56c0
 mdev_class = CUSTOM_FLEX
 END
+vl attach --connect "$libvirt" --type nvidia-1145 vm1
+holds "a type that is not enabled is refused with those that are" ended 1 M_TYPE_NOT_ENABLED nvidia-1145 "nvidia-1146, flex"
 types() { cat "$root"/sys/bus/pci/devices/*/nvidia/current_vgpu_type | sort -u | xargs; }
 for type in nvidia-1146 "NVIDIA L40S-2B" CUSTOM_FLEX; do
 	vl attach --connect "$libvirt" --type "$type" vm1
@@ -171,5 +182,5 @@ is "$status|$err" "1|$(message M_PROGRAM "$(message M_GIVE_TYPE "nvidia-222, nvi
 	"with several types one must be named"
 rm "$root/etc/vgpu-lease.conf"
 vl attach --connect "$libvirt" vm1
-holds "without a configuration nothing is attached" says M_NO_CONF <<<"$err"
+holds "without a configuration nothing is attached" ended 1 M_NO_CONF_DO
 tap_done

@@ -49,6 +49,8 @@ check --json
 like "$out" '{
   "version": 1,
   "ok": true,
+  "pgpus": 3,
+  "pgpus_in_pool": 3,
   "checks": [
     {
       "status": "PASS",
@@ -219,8 +221,19 @@ domain 1 "$(uuid 1)" >"$root/etc/libvirt/qemu/vm1.xml"
 finds WARN mdevctl "$definition: *vm1*" "one that a domain names"
 fails "is that domain's" grep -q undefine <<<"$notes"
 rm "$root/etc/libvirt/qemu/vm1.xml"
+holds "what Nova counts is said" says M_CHECK_NOVA 17 nvidia-222 0 '' 16 1 <<<"$out"
 create 0000:84:00.0 nvidia-222 1
 well "one with its device is none"
+holds "nor is it counted twice" says M_CHECK_NOVA 16 nvidia-222 1 s 15 0 <<<"$out"
+echo max_instances = 10 >>"$root/etc/nova.conf"
+finds WARN nova "0000:84:00.0: *mdev_nvidia-222*" "max_instances below what the host has leaves Nova no vGPU"
+holds "with the number that it needs" says M_CHECK_NOVA_LIMITED 0 nvidia-222 16 10 nvidia-222 16 <<<"$out"
+sed -i '$s/10/16/' "$root/etc/nova.conf"
+well "enough is enough"
+sed -i s/nvidia-222/nvidia-223/ "$root/etc/nova.conf"
+among WARN nova "0000:84:00.0: *retype --dry-run 0000:84:00.0 nvidia-223'" "mdevs of another type take what Nova would count"
+holds "with their number" says M_CHECK_NOVA_OTHERS 0 nvidia-223 1 <<<"$out"
+sed -i 's/nvidia-223/nvidia-222/; /max_instances/d' "$root/etc/nova.conf"
 echo 1 >"$root/sys/bus/mdev/devices/$(uuid 1)/remove"
 rm "$definition"
 conf <<EOF
@@ -268,9 +281,22 @@ echo 1 >"$root/sys/bus/mdev/devices/$(uuid 2)/remove"
 chmod 777 "$root/run/vgpu-lease/leases"
 among FAIL state "$root/run/vgpu-lease/leases: *" "a directory that others may write to"
 chmod 700 "$root/run/vgpu-lease/leases"
-exec 9>>"$root/run/vgpu-lease/lock"
+exec 9<>"$root/run/vgpu-lease/lock"
 flock 9
-finds WARN state "$root/run/vgpu-lease/lock: *" "a lock that is not released"
+sed -i '/^\[policy\]/d; /^lock_timeout/d' "$conf_path"
+printf '[policy]\nlock_timeout = 2\n' >>"$conf_path"
+printf '%d %d\n' $$ "$(cut -d' ' -f22 /proc/$$/stat)" >"$root/run/vgpu-lease/lock"
+finds FAIL state "$root/run/vgpu-lease/lock: *process $$: *lock_timeout*" "the lock, held for longer than a start waits"
+call prepare begin 3 nvidia-222 2>/dev/null
+is "$?" 1 "which is refused indeed"
+sed -i 's/^lock_timeout.*/lock_timeout = 30/' "$conf_path"
+started=$SECONDS
+vl status
+like "$out|$((SECONDS - started < 20))" "*WARN *run/vgpu-lease/lock: *|1" "status does not wait for so long"
+sed -i 's/^lock_timeout.*/lock_timeout = 2/' "$conf_path"
+# No pid is that large.
+echo "4194305 1" >"$root/run/vgpu-lease/lock"
+finds FAIL state "$root/run/vgpu-lease/lock: *process 4194305, *ended*" "one whose holder has ended and left a child"
 exec 9>&-
 well "is one as long as it is held"
 exec 9>>"$root/run/vgpu-lease/pgpu/0000:84:00.0.lock"
@@ -292,7 +318,7 @@ said=$(as_nobody "$tmp/vgpu-lease" --root "$root" check 2>&1)
 is "$?|$(grep -cE '^(WARN|FAIL)' <<<"$said")" "0|0" "who is not root can look, too"
 chmod 600 "$conf_path"
 said=$(as_nobody "$tmp/vgpu-lease" --root "$root" check 2>&1)
-like "$?|$said" "1|FAIL  config   $conf_path: *" "what cannot be read is named"
+like "$?|$said" "1|FAIL  config   $conf_path: Permission denied: run as root"* "what cannot be read is named, once"
 chmod 644 "$conf_path"
 mkdir -p "$root/run/libvirt"
 chmod 700 "$root/run/libvirt"

@@ -87,6 +87,26 @@ call prepare begin 3 nvidia-222 2>/dev/null
 types "a cap on each card" "WARN type $conf_path:3: *$(message M_CAP_REACHED 1)*"
 is "$(grep -c '^WARN quota ' <<<"$notes")" 1 "a quota that is used up is a note of its own"
 
+# Quotas of 0: of some, or of all.
+anew t4
+quota() { # LINE...
+	printf '%s\n' '[devices]' 'enabled_mdev_types = nvidia-222' '[quota]' "$@" | conf
+}
+quota "none = 0"
+types "domains without a project get none: a project's do"
+is "$status $(says_times M_QUOTA_NONE_IS_0 <<<"$notes") $(says_times M_QUOTA_DEFAULT_IS_0 <<<"$notes")" "0 1 0" "which is said"
+quota "default = 0"
+types "projects get none: a domain without one does"
+is "$status $(says_times M_QUOTA_NONE_IS_0 <<<"$notes") $(says_times M_QUOTA_DEFAULT_IS_0 <<<"$notes")" "0 0 1" "which is said, too"
+quota "none = 0" "default = 0" "project:one = 1"
+types "one project alone gets some"
+is "$status $(says_times M_QUOTA_NONE_IS_0 <<<"$notes")" "0 1" "and no domain without one"
+quota "none = 0" "default = 0" "project:one = 0"
+types "nobody gets any" "FAIL type $conf_path:2: *"
+holds "and why, and what to do about it" says M_QUOTA_NO_PROJECT 0 0 -- M_QUOTA_RAISE <<<"$notes"
+call prepare begin 1 nvidia-222 2>/dev/null
+is "$?" 1 "nor does a start"
+
 # MIG: the mode is off, there is no instance, or each is taken.
 anew a100
 vf=$(basename "$(find "$root/sys/class/mdev_bus/" -mindepth 1 | sort | head -n1)")

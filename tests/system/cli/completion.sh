@@ -22,7 +22,7 @@ complete_line() {
 	echo "${COMPREPLY[*]}"
 }
 
-is "$(complete_line '')" "status list show types inventory plan rewrite check gc release retype log metrics attach detach suspend resume help" "the commands"
+is "$(complete_line '')" "status list show types inventory init plan rewrite check gc release retype log metrics export attach detach suspend resume help" "the commands"
 is "$(complete_line help s)" "status show suspend" "and those that help tells of"
 is "$(complete_line --root "$root" re)" "rewrite release retype resume" "behind an option with its value, too"
 is "$(complete_line list --)" "--root --config --help --version --json --output --sort --no-headings --domain --pgpu --type --state" "the options of a command"
@@ -46,8 +46,9 @@ is "$(complete_line --root = "$root" retype mt)|$(complete_line gc --root = "$ro
 	"an option and its value in one word"
 is "$(complete_line plan --op =)" "prepare migrate restore" "also without the value's beginning"
 is "$(complete_line --connect qemu : ///system sh)" "show" "a libvirt's URI"
+is "$(complete_line export n)|$(complete_line export placement n)" "nova-provider-config nova-pci|" "the formats"
 is "$(complete_line list x)" "" "and nothing where nothing is to come"
-for name in status list show types inventory plan rewrite check gc release retype log metrics attach detach suspend resume; do
+for name in status list show types inventory init plan rewrite check gc release retype log metrics export attach detach suspend resume; do
 	missing=$(for option in $("$builddir/vgpu-lease" "$name" --help | grep -oE '^  --[a-z-]+'); do
 		[[ " $(complete_line "$name" --) " == *" $option "* ]] || echo "$option"
 	done)

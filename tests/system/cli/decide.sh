@@ -176,6 +176,63 @@ decide "two requests, the second of which has no capacity" REFUSED "$(mdev "type
 	| sed "s|</vgpu:lease>|<vgpu:device uuid='${vgpu%??}02' type='nvidia-223'/></vgpu:lease>|" | file)"
 none="<domain type='kvm'><name>vm</name><uuid>8f2d5b1e-7c3a-4e0b-9a54-0d1c5f3e6a01</uuid></domain>"
 decide "a domain without a vGPU" PASSES "$(file <<<"$none")"
+# large XML: with 9 MB before the devices
+large() { (echo "${1%%<devices>*}<description>" && head -c 9000000 /dev/zero | tr '\0' x && echo "</description><devices>${1#*<devices>}") | file; }
+decide "9 MB with a vGPU" REFUSED "$(large "$(mdev "type='nvidia-222'")")"
+decide "9 MB with a vGPU, arriving" REFUSED "$(large "$(mdev "type='nvidia-222'")")" migrate
+decide "9 MB with a PCI device of somebody else's" PASSES "$(large "$(pci 0000:00:1f.6)")"
+
+### The state
+# It cannot be written, or is not trusted; looking at it changes nothing.
+pool
+call prepare begin 7 nvidia-222 && call release end 7
+mount -t tmpfs -o size=256k,nr_inodes=60,mode=755 none "$root/run"
+trap 'umount -l "$root/run"; clean_up' EXIT
+state=$root/run/vgpu-lease
+fill() { cat /dev/zero >"$root/run/fill" 2>/dev/null; }
+use_inodes() { for ((i = 0; i < 60; i++)); do : 2>/dev/null >"$root/run/more-$i"; done; }
+# A child of the hook that is ending may still have a file open.
+freeze() { eventually mount -o remount,ro "$root/run" 2>/dev/null; }
+normal() { mount -o remount,rw "$root/run" && rm -f "$root"/run/{fill,more-*}; }
+mdev "type='nvidia-222'" >"$tmp/new.xml"
+mdev "type='nvidia-222'" "$(uuid 9)" >"$tmp/exists.xml"
+# state_is HOW PASSES|REFUSED: of a domain whose vGPU is to be created, one that arrives, and one whose vGPU exists
+state_is() {
+	decide "$1: a vGPU to be created" REFUSED "$tmp/new.xml"
+	decide "$1: one that arrives" REFUSED "$tmp/exists.xml" migrate
+	decide "$1: one that exists" "$2" "$tmp/exists.xml"
+}
+freeze
+state_is "an empty, read-only /run" PASSES
+normal
+use_inodes
+state_is "an empty /run without inodes" PASSES
+normal
+fill
+state_is "a full /run" PASSES
+normal
+decide "a /run with space" PASSES "$tmp/new.xml"
+freeze
+state_is "a read-only /run" PASSES
+is "$(ls "$state/leases")" "" "nothing is leased in it"
+normal
+use_inodes
+state_is "a /run without inodes" PASSES
+normal
+for directory in . leases; do
+	chmod 775 "$state/$directory"
+	state_is "$directory that others may write to" REFUSED
+	is "$(stat -c %a "$state/$directory")" 775 "$directory: stays as it is"
+	chmod 755 "$state/$directory"
+done
+rm "$state/lock" && mkdir "$state/lock"
+decide "a lock that is a directory" REFUSED "$tmp/exists.xml"
+rmdir "$state/lock"
+mv "$state" "$root/run/elsewhere" && ln -s elsewhere "$state"
+decide "a link in its place" REFUSED "$tmp/exists.xml"
+rm "$state" && mv "$root/run/elsewhere" "$state"
+umount -l "$root/run"
+trap clean_up EXIT
 
 ### The configuration
 conf <<<'[nonsense]'

@@ -62,13 +62,13 @@ json inventory
 like "$out" $'{\n  "version": 1,\n  "driver": {\n    "nvidia": "550.90.05"\n  },\n  "pgpus": [[]\n*' "the JSON begins with the driver"
 like "$(object address 0000:84:00.0)" '"address": "0000:84:00.0","framework": "mdev","vendor": "10de","device": "1eb8","model": null,"numa_node": 0,"vfs": 0,"type": "nvidia-222","in_pool": true,"ready": true,"reason": null,"types": [[]{"id": *' \
 	"a card as JSON"
-is "$(offer 0000:84:00.0 nvidia-222)" '"id": "nvidia-222","name": "GRID T4-1B","class": "CUSTOM_T4","framebuffer_mib": 1024,"heads": 4,"resolution": "5120x2880","capacity": 16,"used": 0,"available": 3,"configured": true},' \
+is "$(offer 0000:84:00.0 nvidia-222)" '"id": "nvidia-222","name": "GRID T4-1B","class": "CUSTOM_T4","framebuffer_mib": 1024,"heads": 4,"resolution": "5120x2880","capacity": 16,"used": 0,"available": 3,"reason": null,"configured": true},' \
 	"a type that it serves"
-is "$(offer 0000:84:00.0 nvidia-223)" '"id": "nvidia-223","name": "GRID T4-2B","class": null,"framebuffer_mib": 2048,"heads": 4,"resolution": "5120x2880","capacity": 8,"used": 0,"available": 8,"configured": false},' \
+is "$(offer 0000:84:00.0 nvidia-223)" '"id": "nvidia-223","name": "GRID T4-2B","class": null,"framebuffer_mib": 2048,"heads": 4,"resolution": "5120x2880","capacity": 8,"used": 0,"available": 8,"reason": null,"configured": false},' \
 	"and one that it could"
-is "$(offer mtty mtty-1)" '"id": "mtty-1","name": "Single port serial","class": null,"framebuffer_mib": null,"heads": null,"resolution": null,"capacity": 24,"used": 0,"available": 24,"configured": false},' \
+is "$(offer mtty mtty-1)" '"id": "mtty-1","name": "Single port serial","class": null,"framebuffer_mib": null,"heads": null,"resolution": null,"capacity": 24,"used": 0,"available": 24,"reason": null,"configured": false},' \
 	"what the driver does not say is null"
-is "$(object address 0000:99:00.0)" '"address": "0000:99:00.0","framework": "mdev","vendor": null,"device": null,"model": null,"numa_node": null,"vfs": 0,"type": "nvidia-222","in_pool": false,"ready": false,"reason": "'"$(message M_NO_PCI_DEVICE)"'","types": []},' \
+is "$(object address 0000:99:00.0)" '"address": "0000:99:00.0","framework": "mdev","vendor": null,"device": null,"model": null,"numa_node": null,"vfs": null,"type": "nvidia-222","in_pool": false,"ready": false,"reason": "'"$(message M_NO_PCI_DEVICE)"'","types": []},' \
 	"a card that the host does not have"
 like "$(object address 0000:00:02.0)" '*"numa_node": null,*' "a NUMA node that the kernel gives as -1 is null"
 

@@ -11,6 +11,8 @@ heading='ID  TYPE  PARENT  STATE  ORIGIN  AGE  DOMAIN  NOTE'
 
 vl list
 is "$status|$out|$err" "0|$heading|" "without leases there is a heading"
+vl list --pgpu 0000:85:00.0 --type nvidia-223
+is "$status|$out|$err" "0|$heading|" "likewise of a pGPU and a type that this host has"
 vl list --json
 is "$out" $'{\n  "version": 1,\n  "leases": []\n}' "or an empty list"
 
@@ -37,6 +39,7 @@ is "$(sed -E 's/[0-9-]{10}T[0-9:]{8}Z/TIME/' <<<"$out")" "$(cat <<EOF
       },
       "origin": "created",
       "project": null,
+      "instance": null,
       "since": "TIME",
       "note": null
     }
@@ -86,15 +89,16 @@ echo 1 >"$root/sys/bus/mdev/devices/$(uuid 3)/remove"
 is "$(line 3)" "$(uuid 3) nvidia-222 0000:85:00.0 active adopted AGE vm3 $(message M_DEVICE_GONE)" \
 	"one whose device somebody removed is noted"
 
+call migrate begin 4 >/dev/null
+is "$(line 4)" "$(uuid 4) nvidia-222 0000:84:00.0 reserved created AGE vm4 $(message M_RESERVED)" \
+	"a reservation"
+
+# Last, as the next hook finishes it.
 call prepare begin 5
 cut_off 5
 age 5
 is "$(line 5)" "$(uuid 5) nvidia-222 0000:84:00.0 creating created AGE vm5 $(message M_GC_COLLECTS "$(message M_CUT_OFF)")" \
 	"a creation whose writer died is noted"
-
-call migrate begin 4 >/dev/null
-is "$(line 4)" "$(uuid 4) nvidia-222 0000:84:00.0 reserved created AGE vm4 $(message M_RESERVED)" \
-	"a reservation"
 
 # What a table shows, and what of it.
 vl list -o DOMAIN,state,numa,mib,framework,pgpu --sort domain --no-headings
@@ -119,6 +123,24 @@ vl inventory --type nvidia-223 --no-headings
 is "$out" "" "and by the type that they are configured for"
 vl types --type nvidia-222 --no-headings -o type,framework
 is "$out" "nvidia-222  mdev" "one type"
+for name in 'GRID T4-1B' T4-1B; do
+	is "$(shown --type "$name")" "vm1 vm2 vm3 vm4 vm5" "which NVIDIA calls $name"
+done
+vl types --type 'T4-2B' --no-headings -o type,name
+is "$out" "nvidia-223  GRID T4-2B" "whether it is configured or not"
+vl gc --dry-run --type T4-2X
+holds "a type that does not exist: one that is similar" ended 1 M_NO_SUCH_TYPE T4-2X T4-2B
+vl list --type 'GRID T4-2X'
+holds "a name that no type has is an error" ended 1 M_UNKNOWN_NAME 'GRID T4-2X' 'GRID T4-2B'
+for command in list types inventory; do
+	vl $command --type nvidia-22
+	holds "$command refuses a type that the host does not have" ended 1 M_NO_SUCH_TYPE nvidia-22 nvidia-222
+	vl $command --pgpu 0000:84:00.1
+	holds "and a pGPU, with one that is similar" ended 1 M_SIMILAR 0000:84:00.0
+done
+sed -i 's/0000:85:00.0/0000:86:00.0/' "$root/run/vgpu-lease/leases/$(uuid 3)"
+is "$(shown --pgpu 0000:86:00.0)" vm3 "one that only a lease names is one"
+sed -i 's/0000:86:00.0/0000:85:00.0/' "$root/run/vgpu-lease/leases/$(uuid 3)"
 vl types --sort available --no-headings -o AVAILABLE
 is "$out" "$(sort -n <<<"$out")" "numbers are sorted as numbers"
 is "$(on_terminal 70 env LC_ALL=C.UTF-8 TERM=dumb "$builddir/vgpu-lease" --root "$root" list --pgpu 0000:84:00.0 --state active |

@@ -64,11 +64,61 @@ is "$(events mtty)" "created released" "of a pGPU"
 is "$(events nobody)" "" "of what nothing happened to: nothing"
 is "$(events --since=-1h)|$(events --since '2000-01-01 12:00' vm2)" "created refused released|refused" "since a time"
 is "$(events --since=+1h)" "" "and not before it"
-vl log --since=someday
-is "$status" 1 "a time that is none is an error"
-holds "which journalctl explains" says M_JOURNALCTL_FAILED <<<"$err"
+for since in someday never 99h99 ../x; do
+	vl log --since=$since
+	is "$status|$out|$err" "2||$(message M_USAGE "$(message M_BAD_TIME $since)")" "a time that is none is a wrong call: $since"
+done
 vl log --since=someday --json
-is "$status|$(grep -c '"error": "' <<<"$out")" "1|1" "as JSON, too"
+is "$status|$(grep -c '"error": "invalid time' <<<"$out")" "2|1" "as JSON, too"
+mkdir "$tmp/bin"
+cp "$builddir/vgpu-lease" "$tmp/bin/"
+chmod 755 "$tmp" "$root" "$root/run" "$root/var" "$root/var/log" "$root/var/log/journal"
+journals=$root/var/log/journal/0123456789abcdef0123456789abcdef
+# as_user ARGUMENT...: runs the command as a user.
+as_user() {
+	status=0
+	out=$(as_nobody "$tmp/bin/vgpu-lease" --root "$root" "$@" 2>"$tmp/err") || status=$?
+	err=$(cat "$tmp/err")
+}
+chmod 644 "$journals/system.journal"
+as_user log
+is "$status|$(grep -c . <<<"$out")" "0|3" "a user who may read the journal reads it"
+chmod 0 "$journals/system.journal"
+as_user log
+is "$status|$out|$err" "1||vgpu-lease: $(message M_JOURNAL_NOT_READABLE)" "one who may not is told so, and what to do"
+# journalctl finds a journal of the user's own, and ends as if nothing had happened.
+"$remote" -o "$journals/user-65534.journal" "$tmp/export.now" 2>/dev/null
+chmod 644 "$journals/user-65534.journal"
+as_user log vm1
+is "$status|$out|$err" "1||vgpu-lease: $(message M_JOURNAL_NOT_READABLE)" "also where another journal can be read"
+as_user show mtty
+is "$status|${out##*latest events:}|$err" "0|"$'\n'"  not known|vgpu-lease: warning: $(message M_JOURNAL_NOT_READABLE)" \
+	"show does not say that there are none"
+as_user show mtty --json
+holds "nor does it as JSON" grep -q '"events": null' <<<"$out"
+rm "$journals/user-65534.journal"
+chmod 644 "$journals/system.journal"
+chmod 700 "$journals"
+as_user log
+is "$status|$out|$err" "1||vgpu-lease: $(message M_JOURNAL_NOT_READABLE)" "nor may the directory be closed to the user"
+chmod 755 "$journals"
+vl show mtty
+holds "root reads all" grep -q released <<<"$out"
+mv "$journals" "$tmp/journals"
+vl show mtty
+is "$status|${out##*latest events:}" "0|"$'\n'"  none in the journal" "where nothing happened there are none"
+mv "$tmp/journals" "$journals"
+
+### show ends in the same events.
+# shown OBJECT: the events that show prints of it, in one line.
+shown() {
+	vl show "$@"
+	sed '1,/^latest events:/d' <<<"$out" | awk 'NF { printf "%s%s", sep, $2; sep = " " }'
+}
+is "$(shown "$(uuid 1)")" "created released" "show has the history of a vGPU that is gone"
+is "$(shown mtty)" "created released" "and of a pGPU"
+vl show mtty --json
+is "$(sed -n '/"events"/,$p' <<<"$out" | grep -c '"event": ')" 2 "as JSON, too"
 
 vl log --json vm2
 for line in '"event": "refused"' "\"$(uuid 2)\"" '"reason": "capacity"' '"type": null' "\"uuid\": \"$(domain_uuid 2)\"" '"name": "vm2"'; do

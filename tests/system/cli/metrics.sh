@@ -49,6 +49,7 @@ sed -i 's/^state=active/state=releasing/' "$root/run/vgpu-lease/leases/$(uuid 2)
 
 vl metrics
 holds "promtool has nothing against these either" promtool check metrics <<<"$out"
+all=$out
 is "$(value 'capacity{pgpu="0000:84:00.0",type="nvidia-222"}')|$(value 'in_use{pgpu="0000:84:00.0",type="nvidia-222"}')|$(
 	value 'available{pgpu="0000:84:00.0",type="nvidia-222"}')" "16|2|14" "a pGPU's capacity, by type"
 is "$(value 'framebuffer_used_bytes{pgpu="0000:84:00.0"}')" $((2 * 1024 * 1024 * 1024)) "its framebuffer, in bytes"
@@ -60,7 +61,7 @@ holds "since when one is releasing, on the wall clock" test $((now - ${since%.*}
 is "$(value 'refusals_total{reason="request"}')|$(value 'refusals_total{reason="capacity"}')" "1|0" "refusals by reason"
 is "$(value 'hook_duration_seconds_count{op="prepare"}')|$(value 'hook_duration_seconds_bucket{op="prepare",le="+Inf"}')" "4|4" \
 	"all of the hook's calls"
-info="info{id=\"$(uuid 1)\",type=\"nvidia-222\",pgpu=\"0000:84:00.0\",domain=\"vm1\",uuid=\"$(domain_uuid 1)\",project=\"\"}"
+info="info{id=\"$(uuid 1)\",type=\"nvidia-222\",pgpu=\"0000:84:00.0\",domain=\"vm1\",uuid=\"$(domain_uuid 1)\",project=\"\",instance_name=\"\"}"
 is "$(value "$info")" 1 "a vGPU and its domain"
 holds "a name is escaped" grep -qF 'domain="a\"b\\c"' <<<"$out"
 holds "an orphan is counted once it has been one for long enough" test "$(value orphans)" = 0
@@ -84,6 +85,7 @@ holds "with it, it does" eventually test -s "$file"
 holds "promtool has nothing against the file" promtool check metrics <"$file"
 is "$(stat -c %a "$file")" 644 "which everybody may read"
 out=$(cat "$file")
+all+=$'\n'$out
 holds "the handler's last pass is in it" test "$(value handler_last_pass_timestamp_seconds)" -ge "$now"
 is "$(value config_valid)" 1 "and that the configuration is valid"
 echo '[nonsense]' >>"$root/etc/vgpu-lease.conf"
@@ -95,6 +97,18 @@ echo broken >"$root/etc/vgpu-lease.conf"
 vl metrics
 is "$status|$(value config_valid)" "0|0" "an invalid configuration is one of the metrics"
 
+was=$out
+conf <<EOF
+[devices]
+enabled_mdev_types = mtty-1
+[mdev_mtty-1]
+device_addresses = mtty, 0000:99:00.0
+EOF
+vl metrics
+is "$(value 'pgpu_ready{pgpu="0000:99:00.0"}')|$(value 'pgpu_ready{pgpu="mtty"}')" "0|1" "a configured pGPU that is missing is not ready"
+holds "and that is a metric as others are" promtool check metrics <<<"$out"
+out=$was
+
 ### What goes with them.
 rules=$srcdir/contrib/vgpu-lease.rules.yml dashboard=$srcdir/contrib/vgpu-lease.dashboard.json
 holds "promtool takes the alerts" promtool check rules "$rules"
@@ -102,8 +116,30 @@ cp "$rules" "$srcdir/tests/system/cli/metrics/rules_test.yml" "$work"
 holds "which fire when they should" promtool test rules "$work/rules_test.yml"
 nothing "each has a test" "$(comm -23 <(sed -n 's/.*- alert: //p' "$rules" | sort) <(grep -o 'alertname: [A-Za-z]*' "$work/rules_test.yml" | sed 's/.* //' | sort))"
 holds "the dashboard is JSON" jq -e '.panels | length > 0' "$dashboard"
-known=$(sed -n 's/^# TYPE \([a-z_]*\) .*/\1/p' <<<"$out"; echo vgpu_lease_oldest_releasing_timestamp_seconds
-	printf 'vgpu_lease_%s\n' capacity in_use available hook_duration_seconds_bucket)
-nothing "and all names in them are those of metrics" \
-	"$(grep -ohE 'vgpu_lease_[a-z_]+' "$rules" "$dashboard" | sort -u | comm -23 - <(sort -u <<<"$known"))"
+jq '{groups: [{name: "dashboard", rules: [[.. | .expr? // empty | gsub("[$]__rate_interval"; "5m")] | to_entries[] |
+	{record: "dashboard:\(.key)", expr: .value}]}]}' "$dashboard" >"$work/dashboard.yml"
+holds "promtool takes each of its expressions" promtool check rules "$work/dashboard.yml"
+nothing "and all names in them are those of metrics" "$(grep -ohE 'vgpu_lease_[a-z_]+' "$rules" "$dashboard" | sort -u |
+	comm -23 - <(grep -oE '^vgpu_lease_[a-z_]+' <<<"$all" | sort -u))"
+
+# An alert, or an expression of the dashboard with what is written beside it, a line.
+queries() {
+	jq -r '.. | objects | select(.expr) | "\(.expr) \(.legendFormat)"' "$dashboard"
+	awk '/- alert:/ && NR > 1 { print "" } { printf "%s ", $0 } END { print "" }' "$rules" | grep alert:
+}
+# Labels of queries that none of their metrics has; Prometheus adds instance.
+without_labels() {
+	local query metrics label
+
+	while IFS= read -r query; do
+		metrics=$(grep -oE 'vgpu_lease_[a-z_]+' <<<"$query" | sort -u | paste -sd'|')
+		for label in $({ grep -oE '\<by \([^)]*\)' <<<"$query" | sed 's/^by//; s/[(),]/ /g'
+			grep -oE '[a-z_]+(=|!=|=~|!~)"' <<<"$query" | sed 's/[=!~"]//g'
+			grep -oE '(\{\{|[$]labels\.)[a-z_]+' <<<"$query" | sed 's/.*[{.]//'; } | sort -u); do
+			[ "$label" = instance ] || grep -qE "^($metrics)\{(.*,)?$label=" <<<"$all" || echo "$label: $query"
+		done
+	done < <(queries)
+}
+is "$(queries | wc -l)" $(($(jq '[.. | .expr? // empty] | length' "$dashboard") + $(grep -c 'alert:' "$rules"))) "each query is looked at"
+nothing "and all labels are those of their metrics" "$(without_labels)"
 tap_done

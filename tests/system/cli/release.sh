@@ -26,8 +26,13 @@ is "$status|$out|$err" \
 holds "stays" exists 1
 
 call prepare begin 1
-hold 1
 before=$(lease 1)
+vl release --dry-run "$(uuid 1)"
+is "$status|$out|$err|$(lease 1)" "0|keep the device and drop the lease of $(uuid 1), mtty-1 on mtty||$before" "a dry run tells of an adopted device"
+hold 1
+vl release --dry-run "$(uuid 1)"
+is "$status|$out|$err" "1||$(message M_PROGRAM "$(uuid 1): $(message M_HELD_OPEN $$ vm1)$(message M_SHUT_DOWN_FIRST)")" \
+	"and is refused as the release is"
 vl release "$(uuid 1)"
 is "$status|$out|$err" "1||$(message M_PROGRAM "$(uuid 1): $(message M_HELD_OPEN $$ vm1)$(message M_SHUT_DOWN_FIRST)")" \
 	"an open device is refused"
@@ -40,6 +45,9 @@ is "$(lease 1)" "" "and gone"
 holds "the device is left" exists 1
 
 call prepare begin 2
+vl release --dry-run "$(uuid 2)"
+is "$status|$out|$err" "0|remove $(uuid 2), mtty-1 on mtty|" "a dry run tells of one that we made"
+holds "which stays" exists 2
 runs 2
 vl release "$(tr '[:lower:]' '[:upper:]' <<<"$(uuid 2)")"
 is "$status|$out" "0|$(message M_REMOVED "$(uuid 2)" mtty-1 mtty vm2)" "one that we made is removed"
@@ -56,6 +64,15 @@ is "$status|$out" "0|$(message M_DROPPED "$(uuid 3)" mtty-1 mtty vm3)" "a lease 
 call migrate begin 4 >/dev/null
 vl release "$(uuid 4)"
 is "$status|$out|$(lease 4)" "0|$(message M_DROPPED "$(uuid 4)" mtty-1 mtty vm4)|" "a reservation is dropped"
+
+# Its domain has ended: there is nothing to shut down.
+call prepare begin 7
+hold 7
+call release end 7
+vl release "$(uuid 7)"
+is "$status|$out|$err" "1||$(message M_PROGRAM "$(uuid 7): $(message M_HELD_OPEN $$ vm7)$(message M_END_PROCESS_FIRST)")" \
+	"where the domain has ended, the process is what must end"
+leave
 
 call prepare begin 5
 echo 'remove mtty EIO 99' >"$root/.kernel/control/inject"

@@ -33,10 +33,10 @@ libvirt 1
 hold 1
 show vm1
 is "$status|$err" "0|" "where all are of one mind it is done"
-like "$out" "*"$'\n'"$(uuid 1)  mtty-1  mtty    live,config  active  created  yes     $$" "with a line for the vGPU"
+like "$out" "*"$'\n'"$(uuid 1)  mtty-1  mtty    live,config  active  created  yes     $(printf %4d $$)" "with a line for the vGPU"
 is "$(wc -l <<<"$out")" 2 "and no more"
 show vm1 --json
-is "$(tr -s ' \n' ' ' <<<"$out")" "{ \"version\": 1, \"domain\": { \"uuid\": \"$(domain_uuid 1)\", \"name\": \"vm1\" }, \"running\": true, \"pid\": null, \"devices\": [ { \"id\": \"$(uuid 1)\", \"type\": \"mtty-1\", \"parent\": \"mtty\", \"live\": true, \"config\": true, \"lease\": \"active\", \"origin\": \"created\", \"leased_to\": \"$(domain_uuid 1)\", \"exists\": true, \"open_by\": $$, \"qemu\": null, \"differences\": [] } ], \"suspended\": 0, \"migration_blockers\": null } " \
+is "$(tr -s ' \n' ' ' <<<"$out")" "{ \"version\": 1, \"domain\": { \"uuid\": \"$(domain_uuid 1)\", \"name\": \"vm1\" }, \"instance\": null, \"project\": null, \"running\": true, \"pid\": null, \"devices\": [ { \"id\": \"$(uuid 1)\", \"type\": \"mtty-1\", \"parent\": \"mtty\", \"live\": true, \"config\": true, \"lease\": \"active\", \"origin\": \"created\", \"leased_to\": \"$(domain_uuid 1)\", \"exists\": true, \"open\": true, \"open_by\": $$, \"qemu\": null, \"differences\": [] } ], \"suspended\": 0, \"migration_blockers\": null } " \
 	"the same as JSON"
 leave
 
@@ -62,7 +62,14 @@ libvirt 1
 show vm1
 like "$out" "*$(uuid 1): $(message M_SHOW_GONE "*")" "gone"
 show vm1 --json
-like "$out" '*"type": null,*"exists": false,*"differences": ['*"$(message M_SHOW_GONE "*")" "as JSON, too"
+like "$out" '*"type": "mtty-1",*"exists": false,*"differences": ['*"$(message M_SHOW_GONE "*")" "as JSON, too"
+nova='<n:instance xmlns:n="http://openstack.org/xmlns/libvirt/nova/1.1"><n:name>web-1</n:name><n:owner><n:project uuid="p1"/></n:owner></n:instance>'
+record=$nova libvirt 1
+show vm1
+holds "an instance's name in Nova" says M_SHOW_INSTANCE vm1 web-1 p1 <<<"$out"
+show vm1 --json
+like "$out" '*"instance": "web-1",*"project": "p1",*' "as JSON"
+libvirt 1
 show vm1 --qemu
 is "$status|$err" "1|$(message M_PROGRAM "$(message M_SHOW_NOT_QEMU vm1)")" "only QEMU can be asked"
 echo nonsense >"$root/etc/vgpu-lease.conf"
@@ -83,7 +90,7 @@ sed -i "s|<devices>.*</devices>|<devices>$(pci 4d 2)$(pci 01 0)</devices>|" "$tm
 vf_conf flex 8086:56c0
 sed "s/'test'/'qemu'/; s|</*node>||g" "$tmp/node.xml" | "$hook" --root "$root" -- vm1 prepare begin -
 exec 7<>"$root/dev/vfio/$(basename "$(readlink "$root/sys/bus/pci/devices/$vf/iommu_group")")"
-seen="0|*$vf  flex  $vf  live,config  active  created  yes     $$"
+seen="0|*$vf  flex  $vf  live,config  active  created  yes     $(printf %4d $$)"
 show vm1
 like "$status|$out" "$seen" "a VF is shown as others are, and what is none of ours is not"
 vf_conf other 8086:9999

@@ -88,6 +88,9 @@ is "$("$builddir/vgpu-lease" --root host | same_age)" "$out" "status is the comm
 vl status --pgpu 0000:84:00.0
 like "$out" "*0000:84:00.0*" "--pgpu shows one pGPU"
 fails "and no other" grep -qE '^[|`]- (0000:85|mtty)' <<<"$out"
+vl status --pgpu 0000:84:00.1
+is "$status|$out" "1|" "a pGPU that the host does not have is refused"
+holds "with one that is similar" says M_SIMILAR 0000:84:00.0 <<<"$err"
 vl status --json
 is "$(python3 -c '
 import json, sys

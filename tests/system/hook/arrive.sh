@@ -110,7 +110,7 @@ settings
 for i in $(seq 16 31); do another "$i" >"$work/$i.xml" && prepare "$work/$i.xml"; done
 is "$(devices | wc -w)" 16 "the card is full"
 said=$(migrate 2>&1)
-is "$said" "$(message M_REFUSED vm "$u1" "$(message M_NO_ROOM_DO "$(message M_ONLY_TYPE nvidia-222)" "$(message M_FULL 0000:84:00.0 16 16)" "$(message M_FIX_FREE)")")" \
+is "$said" "$(message M_REFUSED vm "$u1" "$(message M_NO_CAPACITY_DO "$(message M_ONLY_TYPE nvidia-222)" "$(message M_FULL 0000:84:00.0 16 16)" "$(message M_FIX_FREE)")")" \
 	"a migration without capacity is refused at migrate begin"
 restore >"$work/out" 2>&1
 is "$?$(cat "$work/out")" "0" "a restore without capacity says nothing and ends with 0: its failure would delete the image"

@@ -4,9 +4,10 @@
 # shellcheck source=tests/lib/hook.sh
 . "${srcdir:?}/tests/lib/hook.sh"
 host l40s:2
+grace=0
 settings() { # RECLAIM SECTION_LINE...
 	{
-		printf '[devices]\nenabled_mdev_types = nvidia-1147\n[policy]\nreclaim = %s\nreclaim_grace = 0\ndriver_cleanup = 0\nrelease_wait = 2\n' "$1"
+		printf '[devices]\nenabled_mdev_types = nvidia-1147\n[policy]\nreclaim = %s\nreclaim_grace = %s\ndriver_cleanup = 0\nrelease_wait = 2\n' "$1" $grace
 		printf '[mdev_nvidia-1147]\n%s\n' "${@:2}"
 	} | configure
 }
@@ -33,7 +34,7 @@ settings never "device_addresses = $a, $c"
 is "$(card_is in_pool)" true "or by its VFs"
 said=$(start $a 2>&1)
 holds "a start is told what is in the way, and what frees the card of it" \
-	says M_NO_ROOM -- M_BLOCKED $card 1 nvidia-1150 -- M_RETYPE_FREES $card nvidia-1147 <<<"$said"
+	says M_NO_CAPACITY -- M_BLOCKED $card 1 nvidia-1150 -- M_RETYPE_WITH_RECLAIM $card nvidia-1147 <<<"$said"
 is "$(type_at $a) $(type_at $b) $(leases)" "0 1150 0" "and nothing has changed"
 configure <<END
 [devices]
@@ -64,6 +65,70 @@ holds "retype frees the card" lease retype $card nvidia-1147
 is "$(type_at $b)" 0 "of what was in the way"
 is "$(card_is in_pool)" true "and then it is known what the card makes"
 forget
+
+# What a refusal advises is what helps: with the command as it stands there, the card is free.
+advised() { # the command of the refusal, run
+	local words
+	read -ra words < <(sed -n "s/.*'vgpu-lease \\(retype [^']*\\)' frees it.*/\\1/p" <<<"$said")
+	[ "${words[0]-}" = retype ] && lease "${words[@]}" >/dev/null
+}
+set_type $b 1150
+settings never "device_addresses = $card"
+said=$(start $a 2>&1)
+settings orphans "device_addresses = $card"
+holds "with reclaim set as advised, the command frees the card" advised
+is "$(type_at $b)" 0 "of what was in the way"
+for policy in orphans never; do
+	forget
+	set_type $b 1150
+	grace=600
+	settings $policy "device_addresses = $card"
+	said=$(start $a 2>&1)
+	key=M_RETYPE_FREES_NOW
+	[ $policy = orphans ] || key=M_RETYPE_NOW_WITH_RECLAIM
+	holds "within reclaim_grace, reclaim = $policy: the advice does not wait for it" says $key $card nvidia-1147 <<<"$said"
+	holds "check gives the same" says $key $card nvidia-1147 < <(lease check 2>&1)
+	settings orphans "device_addresses = $card"
+	holds "and the command frees the card" advised
+	is "$(type_at $b)" 0 "at once"
+done
+grace=0
+set_type $b 0
+settings orphans "device_addresses = $card"
+sed -i s/1147/1150/ "$root/etc/vgpu-lease.conf"
+start $b
+sed -i s/1150/1147/ "$root/etc/vgpu-lease.conf"
+forget
+said=$(domain $a | sed "s/$vm_uuid/${vm_uuid%?}f/; s/>vm</>other</" | hook other prepare begin - 2>&1)
+holds "one that is leased has to be released first" says M_BLOCKED $card 1 nvidia-1150 -- M_FIX_FREE <<<"$said"
+fails "and no command is promised to free it" advised
+end $b
+forget
+
+# What retype would refuse in turn is not advised: an orphan that is open, or that another domain's definition names.
+kept() { # POLICY HOW RETYPE_SAYS...
+	settings "$1" "device_addresses = $card"
+	said=$(start $a 2>&1)
+	holds "$2, reclaim = $1: the advice is to look" says M_BLOCKED $card 1 nvidia-1150 -- M_RETYPE_SHOWS_WHY $card nvidia-1147 <<<"$said"
+	fails "and no command is promised to free the card" advised
+	settings orphans "device_addresses = $card"
+	said=$(lease retype --dry-run $card nvidia-1147 2>&1)
+	holds "that command gives the reason" says "${@:3}" <<<"$said"
+}
+for grace in 0 600; do
+	set_type $b 1150
+	exec 9<>"$root/dev/vfio/$(basename "$(readlink "$root/sys/bus/pci/devices/$b/iommu_group")")"
+	for policy in orphans never; do kept $policy "an orphan that is open, reclaim_grace = $grace" M_PROCESS_HAS_IT $$; done
+	exec 9>&-
+	mkdir -p "$root/etc/libvirt/qemu"
+	domain $b | sed "s/$vm_uuid/${vm_uuid%?}e/; s/>vm</>third</" >"$root/etc/libvirt/qemu/third.xml"
+	for policy in orphans never; do kept $policy "one that a definition names, reclaim_grace = $grace" M_NAMED_BY third; done
+	rm "$root/etc/libvirt/qemu/third.xml"
+	set_type $b 0
+	forget
+done
+grace=0
+settings orphans "device_addresses = $card"
 
 # Reclaim.
 set_type $b 1150

@@ -153,7 +153,7 @@ life() { # FRAMEWORK
 	fails "$f: no more" hook vm7 migrate begin - <"$work/7.xml"
 	hook vm7 migrate begin - <"$work/7.xml" 2>"$work/said" || :
 	is "$(wc -l <"$work/said")" 1 "$f: that is said in one line"
-	holds "$f: which names the domain and that there is no capacity" says M_REFUSED vm7 -- M_NO_ROOM <"$work/said"
+	holds "$f: which names the domain and that there is no capacity" says M_REFUSED vm7 -- M_NO_CAPACITY <"$work/said"
 	holds "$f: and the type" grep -q "$type" "$work/said"
 	for i in 0 1 2 3 4 5; do [ ! -e "$work/$i.xml" ] || call release end $i; done
 	holds "$f: all are released" eventually no_lease

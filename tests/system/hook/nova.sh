@@ -54,7 +54,7 @@ prepare "$work/nova.xml"
 is "$(devices)$(origin)" "$u1 adopted" "a device that is missing is created, and is Nova's"
 holds "which the list says" grep -q '"origin": "adopted"' < <(lease list --json)
 is "$("$builddir/hooks/qemu" --root "$root" --dry-run -- vm release end saved <"$work/unplugged.xml" 2>&1 >/dev/null)" \
-	"keep $u1, nvidia-222 on $card" "a suspend unplugs it first: a dry run of its release says that it stays"
+	"keep the device and drop the lease of $u1, nvidia-222 on $card" "a suspend unplugs it first: a dry run of its release says that it stays"
 release "$work/unplugged.xml" saved
 is "$(state)" "$u1 0" "and so it does"
 hook vm restore begin - <"$work/unplugged.xml"
@@ -90,6 +90,21 @@ for n in {3..17}; do make_device $card nvidia-222 "$(numbered "$n")"; done
 fails "a domain for whose second vGPU there is no capacity is refused" prepare "$work/two.xml"
 fails "and the first one is not left behind" test -e "$root/sys/bus/mdev/devices/$u1"
 for n in {3..17}; do remove_device "$(numbered "$n")"; done
+
+### Its name and project in Nova
+prepare "$work/nova.xml"
+is "$(lease list -o DOMAIN,INSTANCE,PROJECT | tr -s ' ')" $'DOMAIN INSTANCE PROJECT\ninstance-00000001 a p1' "list has them"
+holds "by itself where there is an instance" grep -q ' DOMAIN  *INSTANCE  *NOTE' < <(lease list)
+holds "so has its JSON" grep -q '"instance": "a"' < <(lease list --json)
+holds "status has the name" grep -Eq 'instance-00000001  a  ' < <(lease status)
+is "$(lease show $u1 | sed -nE 's/^ *(instance|project):? +//p' | paste -sd ' ')" "a p1" "show has both"
+holds "and metrics" grep -q 'project="p1",instance_name="a"' < <(lease metrics)
+nova_xml $u1 | sed "s/$vm_uuid/${vm_uuid%??}02/; s/instance-00000001/instance-00000002/; s/>a</>b</" >"$work/second.xml"
+said=$(prepare "$work/second.xml" 2>&1)
+holds "another instance with its mdev is told who has it, and what to do in Nova" says M_LEASED_TO_NOVA instance-00000001 "a, $vm_uuid" <<<"$said"
+sed -i /^instance=/d "$root/run/vgpu-lease/leases/$u1"
+holds "a lease of the version before has no such name" grep -q '"instance": null' < <(lease list --json)
+release "$work/nova.xml"
 
 ### The lease of a domain that ended unseen, and one that was lost
 prepare "$work/nova.xml"

@@ -20,6 +20,8 @@ project() { # N: domain number N, of project blue, in a file of its own
 }
 for i in 11 12 13 14; do project $i; done
 migrate() { hook vm migrate begin - <"$1"; }
+# refused REASON: so many were, for this reason.
+refused() { lease metrics | sed -n "s/^vgpu_lease_refusals_total{reason=\"$1\"} //p"; }
 restore() { hook vm restore begin - <"$1"; }
 full=(says M_QUOTA blue 1 1)
 
@@ -35,6 +37,7 @@ is "$(restore "$work/12.xml" 2>&1)$?" 0 "a restore says nothing and ends with 0,
 is "$(leases)" 1 "but it reserves nothing"
 said=$(prepare "$work/12.xml" 2>&1)
 holds "and the prepare that follows refuses" "${full[@]}" <<<"$said"
+is "$(refused quota) $(refused request)" "3 0" "the metrics tell the quota from what is wrong with a domain"
 release "$work/12.xml" failed
 release "$work/11.xml"
 is "$(leases)" 0 "with the first gone"
@@ -55,7 +58,7 @@ is "$(leases)$(devices | wc -w)" 02 "all of it is released"
 sed -i 's/driver_cleanup = 0/&\nrelease_timeout = 1\nstart_grace = 1\ncreate_timeout = 1\nreuse = never/' "$root/etc/vgpu-lease.conf"
 rm -rf "$root/run/vgpu-lease/leases/"*
 # An end without the hook's child: it was killed, or gave up.
-marked() { sed -i "s/^state=.*/state=$2/; s/^since_ms=.*/since_ms=1/; s/^writer=.*/writer=1/; s/^writer_start=.*/writer_start=1/" "$root/run/vgpu-lease/leases/$(u "$1")"; }
+marked() { sed -i "s/^state=.*/state=$2/; s/^since_ms=.*/since_ms=1/; s/^writer=.*/writer=4194305/; s/^writer_start=.*/writer_start=1/" "$root/run/vgpu-lease/leases/$(u "$1")"; }
 for i in 15 16; do project $i; done
 prepare "$work/11.xml"
 marked 0b releasing
@@ -67,7 +70,7 @@ is "$(leases) $(devices | grep -c "$(u 0e)")" "1 0" "and is gone, too"
 marked 0f creating
 holds "and what a hook left that was killed while it was creating" prepare "$work/16.xml"
 is "$(leases) $(devices | grep -c "$(u 0f)")" "1 0" "likewise"
-marked 10 active
+sleep 1.2
 holds "a migration counts on such capacity" migrate "$work/11.xml"
 is "$(leases)" 2 "and leaves it to the start that follows"
 holds "which makes it" prepare "$work/11.xml"
@@ -84,4 +87,26 @@ marked 0e releasing
 holds "and so does the next release" release "$work/30.xml"
 holds "of its own and of the other" eventually gone 0e
 is "$(leases)" 0 "nothing is left"
+# The oldest lease is as old as the host, and an active one must be of five minutes.
+until read -r up _ </proc/uptime && [ "${up%.*}" -gt 300 ]; do sleep 1; done
+prepare "$work/14.xml"
+prepare "$work/30.xml"
+marked 0e creating
+marked 1e active
+another 31 >"$work/31.xml"
+holds "a start that needs nothing" prepare "$work/31.xml"
+holds "finishes what a killed hook was creating" eventually gone 0e
+holds "and what is left of a domain that died without a release" eventually gone 1e
+is "$(leases)" 1 "its own vGPU stays"
+prepare "$work/14.xml"
+prepare "$work/30.xml"
+marked 0e active
+marked 1e active
+mkdir -p "$root/run/libvirt/qemu"
+sed 's/one-vgpu/vm30/' "$work/30.xml" >"$root/run/libvirt/qemu/vm30.xml"
+holds "a release" release "$work/31.xml"
+holds "finishes the latter, too" eventually gone 0e
+is "$(leases)" 1 "and leaves what runs"
+release "$work/30.xml"
+is "$(leases)" 0 "until its own release"
 tap_done

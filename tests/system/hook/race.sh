@@ -46,7 +46,7 @@ is "$lines" 1 "each refusal is one line"
 for n in "${refused[@]}"; do
 	sed "s/vm$n:/vmN:/; s/vGPU [0-9a-f-]*:/vGPU U:/" "$work/$n.err"
 done | sort -u >"$work/said"
-is "$(cat "$work/said")" "$(message M_REFUSED vmN U "$(message M_NO_ROOM_DO "$(message M_ONLY_TYPE nvidia-222)" \
+is "$(cat "$work/said")" "$(message M_REFUSED vmN U "$(message M_NO_CAPACITY_DO "$(message M_ONLY_TYPE nvidia-222)" \
 	"$(message M_FULL "0000:84:00.0, 0000:85:00.0" 16 16)" "$(message M_FIX_FREE)")")" \
 	"and names the domain, the vGPU, the cause and the cure"
 forget
@@ -184,7 +184,7 @@ flock 8
 before=$(now_ms)
 said=$(prepare 2>&1)
 holds "a start that can have no card's lock is refused" \
-	says M_NO_ROOM "$(message M_ONLY_TYPE nvidia-222)" -- M_HELD_BY <<<"$said"
+	says M_NO_CAPACITY "$(message M_ONLY_TYPE nvidia-222)" -- M_HELD_BY <<<"$said"
 holds "after one lock_timeout for all of them" test $(($(now_ms) - before)) -lt 1900
 exec 7>&- 8>&-
 ### A release that cannot even say that it requests something

@@ -21,7 +21,7 @@ typed() { # TYPE: the domain with metadata that names it
 refused() { # SENTENCE TYPE WHAT WHY FIX
 	typed "$2"
 	is "$(prepare "$work/typed.xml" 2>&1)" \
-		"$(message M_REFUSED vm "$u1" "$(message M_NO_ROOM_DO "$3" "$4" "$5")")" "$1"
+		"$(message M_REFUSED vm "$u1" "$(message M_NO_CAPACITY_DO "$3" "$4" "$5")")" "$1"
 }
 missing="0000:86:00.0: $(message M_NO_PCI_DEVICE); mtty: $(message M_NO_PARENT)"
 

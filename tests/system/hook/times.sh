@@ -1,11 +1,21 @@
 #!/usr/bin/env bash
-# The longest time that each operation of the hook can take: the table of vgpu-lease-hook(8), held for each with a driver, a lock or
-# a process that keeps it waiting at one step after the other.
+# The longest time that each operation of the hook can wait: the table of vgpu-lease-hook(8), as it stands there, held for each with
+# a driver, a lock or a process that keeps it waiting at one step after the other.
 # shellcheck disable=SC2119 # Functions with arguments that may be left out.
 # shellcheck source=tests/lib/hook.sh
 . "${srcdir:?}/tests/lib/hook.sh"
 
-lock=2 create=2 wait=1
+lock_timeout=30 create_timeout=10 release_wait=1 # the defaults
+# table OPERATION: the manual's two columns: "lock_timeout + 4|34".
+table() {
+	sed -n "s/^\.It Cm $1 [a-z]* Ta \(.*\) Ta \([0-9]*\)$/\1|\2/p" "$srcdir/man/vgpu-lease-hook.8" | sed 's/\(Ic\|No\) //g'
+}
+for operation in prepare migrate restore reconnect release; do
+	columns=$(table $operation)
+	is $((${columns%|*})) "${columns#*|}" \
+		"$operation: the manual's column for the defaults is that of its formula"
+done
+lock_timeout=2 create_timeout=2
 host t4:6
 configure <<-EOF
 	[devices]
@@ -13,30 +23,25 @@ configure <<-EOF
 	[policy]
 	placement = spread
 	reclaim_grace = 0
-	lock_timeout = $lock
-	create_timeout = $create
-	release_wait = $wait
+	lock_timeout = $lock_timeout
+	create_timeout = $create_timeout
+	release_wait = $release_wait
 	release_timeout = 5
 	driver_cleanup = 0
 EOF
 mapfile -t cards < <(cd "$root/sys/class/mdev_bus" && printf '%s\n' *)
-# The table: what comes behind the configured times is for undoing, and for a look at the host that has just begun.
-limit() {
-	case $1 in
-	prepare) echo $((lock + create + 4)) ;;
-	migrate | restore | reconnect) echo $((lock + 4)) ;;
-	release) echo $wait ;;
-	esac
-}
-# row OPERATION STEP STATUS COMMAND...: it ends within the table's time (and a bit, for a busy machine), with this status.
+# The table is of what the hook waits for: its own work, as a busy machine does it, comes on top.
+own_ms=400
+# row OPERATION STEP STATUS COMMAND...: it ends within the manual's time, with this status.
 row() {
-	local operation=$1 step=$2 expected=$3 start status took most
+	local operation=$1 step=$2 expected=$3 start status took columns most
 	shift 3
+	columns=$(table "$operation")
 	start=${EPOCHREALTIME/./}
 	"$@" >/dev/null 2>"$work/err"
 	status=$?
 	took=$(((${EPOCHREALTIME/./} - start) / 1000))
-	most=$(($(limit "$operation") * 1000 + 400))
+	most=$(((${columns%|*}) * 1000 + own_ms))
 	echo "# $operation: $step: $took ms of $most"
 	holds "$operation: $step: it ends in time" [ $took -le $most ]
 	is "$status" "$expected" "$operation: $step: its status"
@@ -71,7 +76,7 @@ anew
 # The locks of all pGPUs are let go shortly before lock_timeout, and then no driver answers any more.
 for card in "${cards[@]}"; do hold "$root/run/vgpu-lease/pgpu/$card.lock"; held+=("$holder"); done
 (
-	sleep "$((lock - 1)).7"
+	sleep "$((lock_timeout - 1)).7"
 	control hang "available_instances any"
 	kill "${held[@]}"
 ) &
@@ -80,6 +85,13 @@ wait $!
 held=()
 control hang clear
 anew
+for operation in migrate:1 restore:0; do
+	expected=${operation#*:} operation=${operation%:*}
+	control hang "available_instances any"
+	row "$operation" "a read that hangs" "$expected" op "$operation" begin
+	control hang clear
+	anew
+done
 
 ### The locks
 prepare && release && eventually no_lease
@@ -135,15 +147,15 @@ configure <<-END
 	[devices]
 	enabled_mdev_types = nvidia-1155
 	[policy]
-	lock_timeout = $lock
-	create_timeout = $create
-	release_wait = $wait
+	lock_timeout = $lock_timeout
+	create_timeout = $create_timeout
+	release_wait = $release_wait
 END
 with_vf >"$work/vf.xml"
 prepare "$work/vf.xml"
 hold "$root/run/vgpu-lease/pgpu/0000:26:00.0.lock"
 (
-	sleep "$((lock - 1)).7"
+	sleep "$((lock_timeout - 1)).7"
 	control hang "current_vgpu_type any"
 	kill "$holder"
 ) &
@@ -159,5 +171,9 @@ control create_delay_ms 500
 ) &
 row prepare "a read after the type was written" 1 op prepare begin "$work/vf.xml"
 wait $!
+control hang clear
+holds "once the driver answers, the domain starts" eventually prepare "$work/vf.xml"
+control hang "current_vgpu_type any"
+row reconnect "a read that hangs" 0 op reconnect begin "$work/vf.xml"
 control hang clear
 tap_done

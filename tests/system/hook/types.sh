@@ -38,7 +38,7 @@ holds "of those that have cards one has to be named, and no other is advised" \
 pool nvidia-999
 said=$(prepare 2>&1)
 holds "where the only type has no card, the refusal says why there is none" \
-	says M_NO_ROOM "$(message M_ONLY_TYPE nvidia-999)" <<<"$said"
+	says M_NO_CAPACITY "$(message M_ONLY_TYPE nvidia-999)" <<<"$said"
 pool "nvidia-998, nvidia-999"
 said=$(prepare 2>&1)
 holds "where none of several has a card, none is advised" \
@@ -68,7 +68,7 @@ release
 make_device 0000:85:00.0 nvidia-223 "${u1%??}aa"
 said=$(prepare 2>&1)
 holds "a refusal of it names the type and the file that remembers" \
-	says M_NO_ROOM "$(message M_TYPE_REMEMBERED nvidia-223 "$affinity")" <<<"$said"
+	says M_NO_CAPACITY "$(message M_TYPE_REMEMBERED nvidia-223 "$affinity")" <<<"$said"
 holds "and what to write instead" says M_OR_WRITE "type='nvidia-222'" <<<"$said"
 sed "s|</uuid>|</uuid><metadata><vgpu:lease xmlns:vgpu='urn:vgpu-lease:domain:1'><vgpu:device uuid='$u1' type='nvidia-222'/></vgpu:lease></metadata>|" "$vm" >"$work/typed.xml"
 holds "with which the domain starts" prepare "$work/typed.xml"
@@ -80,7 +80,7 @@ definition=/etc/mdevctl.d/0000:85:00.0/$u1
 echo '{"mdev_type": "nvidia-223", "start": "manual"}' >"$root$definition"
 said=$(prepare 2>&1)
 holds "a type from a definition is named with its file" \
-	says M_NO_ROOM "$(message M_TYPE_DEFINED nvidia-223 "$definition")" <<<"$said"
+	says M_NO_CAPACITY "$(message M_TYPE_DEFINED nvidia-223 "$definition")" <<<"$said"
 holds "and what to write instead" says M_OR_WRITE "type='nvidia-222'" <<<"$said"
 holds "the metadata go before it" prepare "$work/typed.xml"
 is "$(type_of $u1)" nvidia-222 "so that is what helps"

@@ -67,7 +67,7 @@ said=$(start 1 $a yes 2>&1)
 holds "a managed one is refused" grep -q "$a: hostdev has managed='yes', which would take the VF from NVIDIA's driver: set managed='no' (libvirt 9.7 or later)" <<<"$said"
 said=$(start 1 0000:99:00.4 no "$(with_type 0000:99:00.4 nvidia-1147)" 2>&1)
 holds "one that is not here, and that the metadata names, is refused with the free ones" \
-	grep -q "vGPU 0000:99:00.4: no such VF in the pool: there is no PCI device of this address; free: 0000:26:00.4" <<<"$said"
+	grep -q "vGPU 0000:99:00.4: no such VF in the pool: no PCI device has this address; free: 0000:26:00.4" <<<"$said"
 mkdir -p "$root/usr/lib64"
 ln -s libvirt.so.0.9000.0 "$root/usr/lib64/libvirt.so.0"
 said=$(start 1 $a 2>&1)
@@ -90,7 +90,7 @@ holds "a VF to which somebody gave the type is adopted" start 1 $a
 end 1 $a
 is "$(type_at $a)" 1147 "and left as it was"
 said=$(start 2 $b no "$(with_type $b nvidia-1150)" 2>&1)
-holds "a type that the pool does not serve there is refused" says M_NO_ROOM nvidia-1150 -- M_SERVES nvidia-1147 <<<"$said"
+holds "a type that the pool does not serve there is refused" says M_NO_CAPACITY nvidia-1150 -- M_SERVES nvidia-1147 <<<"$said"
 set_type $a 0
 set_type $a 1150
 said=$(start 1 $b 2>&1)
@@ -130,7 +130,7 @@ set_type $a 0
 control inject "create 0000:26:00.0 EIO"
 said=$(start 1 $a 2>&1)
 holds "a driver that refuses is told of, with what that means" \
-	says M_NO_ROOM "$(message M_ONLY_TYPE_OF_CARD nvidia-1147)" -- M_DRIVER_REFUSED 0000:26:00.0 "Input/output error" <<<"$said"
+	says M_NO_CAPACITY "$(message M_ONLY_TYPE_OF_CARD nvidia-1147)" -- M_DRIVER_REFUSED 0000:26:00.0 "Input/output error" <<<"$said"
 is "$(type_at $a) $(leases)" "0 0" "and nothing is left of it"
 holds "the next start tries the card all the same" start 1 $a
 control plugin_delay_ms 1500
@@ -192,7 +192,7 @@ holds "what another definition names is best left to that" grep -q "address='000
 holds "a plan says what an arrival would get" \
 	says M_PLAN_RESERVE 0000:26:00.5 nvidia-1147 0000:26:00.5 "*" 0000:26:00.4 < <(lease plan --op migrate "$work/4.xml")
 vf_domain 6 0000:99:00.4 no "$(with_type 0000:99:00.4 nvidia-1150)" >"$work/6.xml"
-holds "where there is none that is told" says M_NO_ROOM nvidia-1150 -- M_NO_FREE_VF_IN_POOL \
+holds "where there is none that is told" says M_NO_CAPACITY nvidia-1150 -- M_SERVES nvidia-1147 -- M_SEE_PLAN \
 	< <(lease rewrite "$work/6.xml" 2>&1)
 rm -r "$root/etc/libvirt"
 end 3 $a
@@ -215,7 +215,7 @@ is "$said" "$(message M_REFUSED vm7 $flex "$(message M_LEASED_TO vm6 "${vm_uuid%
 	"and goes to nobody else"
 for i in 2 3 4; do start 1$i 0000:4d:00.$i || echo "start 1$i failed"; done
 said=$(vf_domain 7 0000:99:00.1 no "$(with_type 0000:99:00.1 flex)" | hook vm7 migrate begin - 2>&1)
-holds "a full pool refuses an arrival" says M_FULL 0000:4d:00.0 4 4 -- M_NO_FREE_VF_IN_POOL <<<"$said"
+holds "a full pool refuses an arrival" says M_FULL 0000:4d:00.0 4 4 -- M_FIX_FREE <<<"$said"
 is "$(lease types | tr -s ' ' | sed -n 's/^\(flex .*\)/\1/p')" "flex flex VGPU - - - 4 4 0 0 0000:4d:00.0*" "types counts them"
 holds "a VF of the other kind beside it gets the one type of that" start 20 $a
 is "$(type_at $a)" 1147 "by the card that it is of"
@@ -238,8 +238,8 @@ holds "also where that is none" start 8 0000:aa:00.0
 printf '[devices]\nenabled_mdev_types = nvidia-222\n[mdev_nvidia-222]\ndevice_match = 10de:1eb8\n' | configure
 holds "a VF that no section names passes" start 8 $flex
 said=$(start 8 $flex no "$(with_type $flex nvidia-222)" 2>&1)
-holds "unless the metadata claims it: then it is refused" \
-	says M_REFUSED "*" $flex -- M_NO_SUCH_VF "$(message M_NO_SECTION 0000:4d:00.0)" -- M_NO_FREE_VF_IN_POOL <<<"$said"
+is "$said" "$(message M_REFUSED vm8 $flex "$(message M_NO_SUCH_VF "$(message M_NO_SECTION 0000:4d:00.0)")")" \
+	"unless the metadata claims it: then it is refused, and nothing else is the cause"
 rm "$root/etc/vgpu-lease.conf"
 holds "without a configuration a VF passes" start 8 $a
 is "$(leases) $(type_at $a)" "0 0" "and nothing is leased"

@@ -28,7 +28,7 @@ domain() { # NAME UUID STATE [MDEV [MARKED]]: as the test driver's file has it; 
 		  <name>$1</name><uuid>$2</uuid><memory>8192</memory><os><type>hvm</type></os>
 		  <metadata>$metadata</metadata>
 		  <devices>$device</devices>
-		  <test:domainstate><test:runstate>$3</test:runstate></test:domainstate>
+		  <test:runstate>$3</test:runstate>
 		</domain>
 	END
 }
@@ -58,10 +58,8 @@ open_device "$u2"
 clash=$holder
 sed "s/$u1/$u3/; s/$vm_uuid/${vm_uuid%??}11/" "$vm" >"$work/vm3.xml"
 prepare "$work/vm3.xml"
-sed -i 's/^since_ms=.*/since_ms=1/' "$root/run/vgpu-lease/leases/$u3"
 sed "s/$u1/$u4/; s/$vm_uuid/${vm_uuid%??}15/" "$vm" >"$work/vm4.xml"
 prepare "$work/vm4.xml"
-sed -i 's/^since_ms=.*/since_ms=1/' "$root/run/vgpu-lease/leases/$u4"
 mkdir -p "$root/run/libvirt/qemu"
 echo "<domstatus><domain type='kvm'><name>taken</name><uuid>${vm_uuid%??}15</uuid><metadata>$taken</metadata></domain></domstatus>" >"$root/run/libvirt/qemu/taken.xml"
 
@@ -69,6 +67,8 @@ sed "s/$u1/$u5/; s/$vm_uuid/${vm_uuid%??}16/" "$vm" >"$work/vm5.xml"
 prepare "$work/vm5.xml"
 open_device "$u5"
 kept=$holder
+# After the last hook, which would finish what is that old.
+sed -i 's/^since_ms=.*/since_ms=1/' "$root/run/vgpu-lease/leases/"{"$u3","$u4"}
 
 start --connect "test://$work/node.xml"
 holds "it connects" eventually said M_CONNECTED

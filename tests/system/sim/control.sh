@@ -96,4 +96,8 @@ is "$(cat "$bus/0000:c1:00.5/mdev_supported_types/"*/name | wc -l)" 3 "a bench c
 said=$("$sim" t4:2 "$root" 2>&1)
 is "$?" 2 "a model in the place of the directory is a usage error"
 is "$said" "$(message M_SIM_DIR_FIRST "$root")" "which says what comes first"
+for path in "$work/none" ./none; do
+	said=$("$sim" t4 "$path" 2>&1)
+	is "$?|$said" "2|$(message M_SIM_DIR_FIRST "$path")" "also where the directory is to be made: ${path##*/}"
+done
 tap_done

@@ -74,6 +74,7 @@ static void processes(void)
 	ok(own > 0 && host_process_lives(getpid(), own), "this process lives");
 	ok(!host_process_lives(getpid(), own + 1), "another one that had its number does not");
 	ok(!host_process_lives(getpid(), 0), "nor one of which nothing is known");
+	ok(!host_process_exits(getpid()) && !host_process_exits(0), "nor does one exit that runs, or that is none");
 	ok(host_process_start(0) == 0 && host_process_start(-1) == 0, "no process has number 0 or less");
 	pid = child("a) Z 1 (b");
 	start = host_process_start(pid);
@@ -81,6 +82,7 @@ static void processes(void)
 	kill(pid, SIGKILL);
 	waitid(P_PID, (id_t)pid, &ended, WEXITED | WNOWAIT);
 	ok(host_process_start(pid) == start && !host_process_lives(pid, start), "a zombie is there and does not live");
+	ok(host_process_exits(pid), "it has begun to exit");
 	waitpid(pid, NULL, 0);
 	ok(host_process_start(pid) == 0, "collected, it is gone");
 }

@@ -32,6 +32,20 @@ static void valid(void)
 }
 
 /* Values of any kind, and the strings of an array, one by one. */
+/* The items of an array, then "." for its end or "!" for an error. */
+static const char *items(const char *text)
+{
+	static char all[128];
+	char item[16];
+	size_t at = 0;
+	int r;
+
+	all[0] = '\0';
+	while ((r = json_next(text, &at, item, sizeof(item))) == 1)
+		strcat(strcat(all, item), " ");
+	return strcat(all, r == 0 ? "." : "!");
+}
+
 static void nested(void)
 {
 	static const char text[] =
@@ -51,6 +65,14 @@ static void nested(void)
 	ok(!json_item("[]", 0, item, sizeof(item)) && !json_item("[1]", 0, item, sizeof(item)) &&
 		   !json_item("{}", 0, item, sizeof(item)) && !json_item("[\"x", 0, item, sizeof(item)),
 	   "what is no array of strings has none");
+	is(items(" [1, {\"a\": [2]},\n\"x\"] "), "1 {\"a\": [2]} \"x\" .", "items of any kind, as they stand there");
+	is(items("[]"), ".", "an empty array has none");
+	is(items("[1 2]"), "1 !", "a comma that is missing is an error");
+	is(items("[1,]"), "1 !", "so is one too many");
+	is(items("[1"), "1 !", "an array that does not end");
+	is(items("[1] x"), "1 !", "what follows it");
+	is(items("{}"), "!", "what is no array");
+	is(items("[1, \"12345678901234567890\"]"), "1 !", "and an item that does not fit");
 	is(json_read(text, strlen(text), &small, 1), "a member is too long", "a value that does not fit is refused");
 }
 

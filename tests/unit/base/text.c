@@ -16,8 +16,22 @@ static const char *guess(const char *word)
 	return guess.best;
 }
 
+static void add(void)
+{
+	char buf[8] = "";
+
+	text_add(buf, sizeof(buf), "%s-%d", "ab", 1);
+	text_add(buf, sizeof(buf), "c");
+	is(buf, "ab-1c", "a text is added to another");
+	text_add(buf, sizeof(buf), "defg");
+	is(buf, "ab-1cde", "as far as it fits");
+	text_add(buf, sizeof(buf), "h");
+	is(buf, "ab-1cde", "and to a full one nothing");
+}
+
 int main(void)
 {
+	add();
 	is(guess("lists"), "list", "a letter too many");
 	is(guess("lst"), "list", "one that is missing");
 	is(guess("lisp"), "list", "another one");

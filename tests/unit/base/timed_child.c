@@ -3,6 +3,7 @@
 #include "base/timed_child.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/file.h>
 
@@ -137,6 +138,29 @@ static void answered(void)
 	ok(timed_child_look(die, NULL, tree.host.root, LONG_MS, &err) == -EINTR, "so is a look");
 }
 
+static int count_processors(void *arg, struct err *err)
+{
+	cpu_set_t set;
+
+	(void)err;
+	*(int *)arg = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 0;
+	return 0;
+}
+
+static void is_free(void)
+{
+	int n = 0;
+	cpu_set_t before, after;
+	struct err err = { 0 };
+
+	ok(sched_getaffinity(0, sizeof(before), &before) == 0, "our processors are known");
+	ok(timed_child_look(count_processors, &n, tree.host.root, LONG_MS, &err) == 0,
+	   "work that counts its own is done");
+	ok(n == CPU_COUNT(&before), "it has as many: what keeps one of them does not keep it");
+	ok(sched_getaffinity(0, sizeof(after), &after) == 0 && CPU_EQUAL(&before, &after),
+	   "ours are the same as before");
+}
+
 static void a_write_hangs(void)
 {
 	struct work w = { .lock = open_lock(), .calls = 1 };
@@ -241,6 +265,7 @@ int main(void)
 		tree_fail("pipe");
 	signal(SIGPIPE, SIG_IGN);
 	answered();
+	is_free();
 	/* There the work is a plain call, which would hang. */
 	if (!RUNNING_ON_VALGRIND) {
 		a_write_hangs();

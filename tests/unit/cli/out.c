@@ -100,6 +100,37 @@ static const char *draw(const char *output, const char *sort, const struct term 
 	return memory_end();
 }
 
+/* A row with this cell of a column that is left out where it is empty. */
+static const char *draw_any(const char *instance, const char *output, const struct term *term)
+{
+	static const struct table_layout any = { .columns = { COL_ID, COL_INSTANCE, COL_NOTE },
+						 .narrow = { COL_INSTANCE },
+						 .if_any = COL_INSTANCE };
+	const struct table_options options = { .output = output };
+	struct table table;
+
+	memory_begin();
+	table_start(&table, &any, &options);
+	table_row(&table, "a long one", NULL, NULL);
+	table_row(&table, "b", instance, NULL);
+	table_end(&table, memory, term);
+	return memory_end();
+}
+
+static void columns_if_any(void)
+{
+	const struct term narrow = { .width = 12 }, narrowest = { .width = 4 };
+
+	is(draw_any("", NULL, &no_terminal), "ID          NOTE\na long one  -\nb           -\n",
+	   "a column that is empty in each row is left out, if that is its rule");
+	is(draw_any("web", NULL, &no_terminal),
+	   "ID          INSTANCE  NOTE\na long one  -         -\nb           web       -\n",
+	   "it is there if any row has it");
+	is(draw_any("", "instance", &no_terminal), "INSTANCE\n-\n-\n", "or if it is asked for");
+	is(draw_any("web", NULL, &narrow), "ID\na long one\nb\n", "a narrow terminal leaves it out");
+	is(draw_any("", NULL, &narrowest), "ID\na long one\nb\n", "and brings no empty one back");
+}
+
 static void table(void)
 {
 	const struct table_options none = { 0 }, no_headings = { .no_headings = true };
@@ -162,6 +193,7 @@ static void table(void)
 	is(draw("note", NULL, &narrowest), "NOTE\n-\na note that has many words\n-\n",
 	   "text that stands alone stays where it is");
 	is(draw("ID,AGE", "AGE", &no_terminal), "ID   AGE\na   119s\nb     3m\nc     1h\n", "by an age");
+	columns_if_any();
 	ok(strstr(draw(NULL, NULL, &colour), TERM_RED "long name") != NULL, "colours where they are");
 	is(strstr(draw(NULL, NULL, &no_terminal), "\033") ? "a colour" : "", "", "and none where they are not");
 }

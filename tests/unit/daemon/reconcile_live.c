@@ -399,6 +399,26 @@ static void released_meanwhile(void)
 	ok(finish() == 0 && !exists(U(8)), "which is finished once it is closed");
 }
 
+/* A detach and a migration's end that are heard of when the next lease is there already. */
+static void late(void)
+{
+	int64_t before;
+
+	config.policy.start_grace_s = 120;
+	put(U(a), VM(1), LEASE_ACTIVE, LEASE_CREATED);
+	make(U(a));
+	pass(DOMAIN(1, HOSTDEV(U(a))), true);
+	put(U(a), VM(1), LEASE_ACTIVE, LEASE_CREATED);
+	pass(DOMAIN(1, ""), true);
+	is(state(U(a)), "created active", "what was detached, and is just being attached again, is no hot-unplug");
+	before = host_now_ms();
+	put(U(a), VM(2), LEASE_ACTIVE, LEASE_CREATED);
+	ok(pass_after(DOMAIN(1, HOSTDEV(U(a))), true, before) == 0,
+	   "a domain that has migrated away clashes with nobody");
+	put(U(a), VM(2), LEASE_RELEASING, LEASE_CREATED);
+	finish();
+}
+
 int main(void)
 {
 	static const char text[] = "[devices]\nenabled_mdev_types = nvidia-222\n[vf_flex]\ndevice_match = 8086:56c0\n";
@@ -421,6 +441,7 @@ int main(void)
 	gone();
 	on_its_way();
 	released_meanwhile();
+	late();
 	lease_marks_free(&plugged);
 	store_close(&store);
 	config_free(&config);

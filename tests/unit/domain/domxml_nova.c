@@ -19,6 +19,13 @@
 	"<domain><name>vm1</name><uuid>67a42c8b-1111-4000-8000-000000000001</uuid><metadata>" metadata                 \
 	"</metadata><devices>" devices "</devices></domain>"
 
+/* The name behind it in Nova. */
+#define NAMED(name)                                                                                                    \
+	"<nova:instance xmlns:nova='http://openstack.org/xmlns/libvirt/nova/1.1'><nova:name>" name                     \
+	"</nova:name></nova:instance>"
+#define X16 "xxxxxxxxxxxxxxxx"
+#define X256 X16 X16 X16 X16 X16 X16 X16 X16 X16 X16 X16 X16 X16 X16 X16 X16
+
 static struct domxml *doc;
 
 static const struct request *request_of(const char *xml)
@@ -49,11 +56,18 @@ int main(void)
 	char *out = NULL;
 	size_t len;
 
+	is(r->instance, "", "an instance without a name has none");
 	ok(r->nova && is_typed(r, 0, "t1") && strcmp(r->vgpus[0].facts.driver, "1") == 0 && r->nexcluded == 0,
 	   "the facts of the only vGPU follow its hostdev");
 	ok(domxml_rewrite(doc, &change, 1, &out, &len, &err) == 0 && !strstr(out, S1) && !strstr(out, U1),
 	   "and are rewritten with it");
 	free(out);
+	is(request_of(DOMAIN(NAMED("web &lt;1&gt; \xc3\xa4"), MDEV(U1)))->instance, "web <1> \xc3\xa4",
+	   "Nova's name of the instance is whatever its user wrote");
+	r = request_of(DOMAIN(NAMED(X256 X256 X256 X256), MDEV(U1)));
+	ok(r->nova && r->nvgpus == 1 && !*r->instance, "one that is too long is none, and refuses nothing");
+	is(request_of(DOMAIN("<instance xmlns='http://example.org/'><name>x</name></instance>", MDEV(U1)))->instance,
+	   "", "a name in another namespace is not Nova's");
 	r = request_of(DOMAIN(INSTANCE LEASE("<v:device uuid='" S1 "' type='t1'/><v:device uuid='" S2 "' type='t2'/>"),
 			      MDEV(U1) MDEV(U2)));
 	ok(is_typed(r, 0, "t1") && is_typed(r, 1, "t2"), "those of several follow in their order");

@@ -3,6 +3,8 @@
 #include "host/inventory.h"
 
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "config/config.h"
 #include "base/file.h"
@@ -258,9 +260,34 @@ static void same_reason(void)
 	tree_end(&tree);
 }
 
+/*
+ * VFs are disabled one by one, and a guest that has one may not let go of it yet: the kernel has taken its link to the
+ * card away then, and waits. What a VF alone has is there until the device is gone.
+ */
+static void vf_that_goes(void)
+{
+	char reason[REASON_SIZE];
+	struct inv_pci *found;
+	struct tree tree;
+	struct err err;
+	size_t n;
+
+	tree_begin(&tree, PCI "0000:03:00.0/vendor = 0x1b36\n" PCI "0000:03:00.0/sriov_totalvfs = 4\n" PCI
+			      "0000:03:00.1/vendor = 0x1b36\n" PCI "0000:03:00.1/class = 0x030000\n" PCI
+			      "0000:03:00.1/sriov_vf_msix_count = \n");
+	ok(inventory_pci(&tree.host, &found, &n, &err) == 0, "the host's PCI devices are read");
+	ok(n == 1 && strcmp(found[0].card.address, "0000:03:00.0") == 0,
+	   "a VF that lost its link to the card is no card: %zu", n);
+	free(found);
+	inventory_explain_card(&tree.host, "0000:03:00.1", true, reason);
+	ok(says(reason, "M_BEING_DISABLED"), "where it is named, that is said: %s", reason);
+	tree_end(&tree);
+}
+
 int main(void)
 {
 	same_reason();
+	vf_that_goes();
 	two_frameworks();
 	memory();
 	trouble();

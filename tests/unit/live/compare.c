@@ -38,7 +38,7 @@ static const struct {
 	bool exists;
 	const char *type, *parent;
 	int open;
-	pid_t by;
+	pid_t by; /* of what is not open: who is exiting */
 	const char *shown;
 } rows[] = {
 	{ "all are of one mind", "", true, true, &active, LEASED, 1, 77, NULL },
@@ -52,6 +52,7 @@ static const struct {
 	{ "a device that was made anew", "{M_SHOW_OTHER_TYPE|mtty-2|mtty-1}|{M_SHOW_OTHER_PARENT|mtty|other}", true,
 	  true, &active, CHANGED, 1, 77, NULL },
 	{ "one that QEMU has lost", "{M_SHOW_NOT_OPEN|}", true, true, &active, LEASED, 0, 0, NULL },
+	{ "one that a QEMU is still closing", "{M_SHOW_EXITING|77}", true, true, &active, LEASED, 0, 77, NULL },
 	{ "a stranger that has it open", "{M_SHOW_STRANGER|78|77}", true, true, &active, LEASED, 1, 78, NULL },
 	{ "handles that cannot be told", "{M_SHOW_UNKNOWN}", true, true, &active, LEASED, -13, 0, NULL },
 	{ "a device that QEMU does not have", "{M_SHOW_QEMU_LACKS}", true, true, &active, LEASED, 1, 77, "" },
@@ -80,6 +81,7 @@ int main(void)
 					.open = rows[i].open,
 					.by = rows[i].by,
 					.qemu = 77,
+					.exiting = rows[i].open == 0 && rows[i].by == 77,
 					.shown = rows[i].shown };
 		char req[MESSAGE_SIZE], said[4096] = "";
 		char *rest = req, *part;

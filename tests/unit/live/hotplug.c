@@ -268,6 +268,35 @@ static void attach_that_does_not(void)
 	close(locked);
 }
 
+static void dry_run(void)
+{
+	autofree char *text = NULL;
+	size_t len;
+	struct hotplug hp = { .host = &live.tree.host,
+			      .store = &store,
+			      .config = &config,
+			      .policy = &config.policy,
+			      .dry_run = open_memstream(&text, &len) };
+	struct lease lease = { 0 };
+	struct err err = { 0 };
+
+	begin(true);
+	fake.defined_a = true;
+	ok(hotplug_open(&hp, "vm1", &err) == 0 && hotplug_detach(&hp, A, true, &err) == 0, "a dry run of detach");
+	ok(hotplug_detach(&hp, OTHER, false, &err) == -ENOENT, "which fails as detach does: %s", err.text);
+	ok(fake.has_a && fake.defined_a, "detaches nothing");
+	is(holder(A), VM, "and releases nothing");
+	ok(hotplug_attach(&hp, "mtty-1", false, &lease, &err) == 0, "a dry run of attach");
+	ok(hotplug_attach(&hp, "mtty-9", false, &lease, &err) < 0 && says(err.text, "M_UNKNOWN_TYPE", "mtty-9", ""),
+	   "which fails as attach does: %s", err.text);
+	hotplug_close(&hp);
+	fclose(hp.dry_run);
+	ok(strstr(text, "detach " A " from domain vm1\nremove " A " from the definition of domain vm1\nremove " A
+			", mtty-1 on mtty\ncreate ") == text,
+	   "print what would be done: %s", text);
+	ok(strstr(text, ", mtty-1 on mtty (") && strchr(strstr(text, "create "), '\n')[1] == '\0', "and no more");
+}
+
 int main(void)
 {
 	static const char text[] = "[devices]\nenabled_mdev_types = mtty-1\n";
@@ -286,6 +315,7 @@ int main(void)
 	resume_that_fails();
 	detach_for_good();
 	attach_that_does_not();
+	dry_run();
 	free(fake.record);
 	store_close(&store);
 	config_free(&config);

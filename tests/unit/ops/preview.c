@@ -112,6 +112,8 @@ static void not_chosen(void)
 	vgpu.kind = REQUEST_MDEV;
 }
 
+#define GONE "c6f1a2b3-0000-4000-8000-00000000000e"
+
 static void releases(void)
 {
 	static const struct {
@@ -123,15 +125,16 @@ static void releases(void)
 		{ B, VM, LEASE_ACTIVE, LEASE_ADOPTED },
 		{ "c6f1a2b3-0000-4000-8000-00000000000c", VM, LEASE_RESERVED, LEASE_CREATED },
 		{ "c6f1a2b3-0000-4000-8000-00000000000d", A, LEASE_ACTIVE, LEASE_CREATED },
+		{ GONE, VM, LEASE_ACTIVE, LEASE_CREATED },
 	};
-	autofree char *text = NULL;
+	autofree char *text = NULL, *one = NULL;
 	struct store store;
 	struct tree tree;
 	struct err err = { 0 };
 	size_t len;
 	FILE *f = open_memstream(&text, &len);
 
-	tree_begin(&tree, "run/\nvar/lib/");
+	tree_begin(&tree, "run/\nvar/lib/\nsys/bus/mdev/devices/" A "/\nsys/bus/mdev/devices/" B "/");
 	if (!f || !ok(store_open(&store, &tree.host, true, &err) == 0, "a store: %s", err.text))
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -148,12 +151,17 @@ static void releases(void)
 			ok(false, "%s", err.text);
 		store_unlock(&store);
 	}
-	ok(preview_release(f, &store, VM, &err) == 0, "the leases are read");
+	ok(preview_release(f, &store, VM, NULL, &err) == 0, "the leases are read");
 	fclose(f);
 	is(text,
-	   "remove " A ", t on p\nkeep " B
-	   ", t on p\ndrop the reservation of c6f1a2b3-0000-4000-8000-00000000000c, t on p\n",
-	   "of the domain's leases, each by its state and origin");
+	   "remove " A ", t on p\nkeep the device and drop the lease of " B
+	   ", t on p\ndrop the reservation of c6f1a2b3-0000-4000-8000-00000000000c, t on p\ndrop the lease of " GONE
+	   ", t on p\n",
+	   "of the domain's leases, each by its state and origin, and whether its device exists");
+	f = open_memstream(&one, &len);
+	ok(f && preview_release(f, &store, VM, B, &err) == 0, "of one alone");
+	fclose(f);
+	is(one, "keep the device and drop the lease of " B ", t on p\n", "that one alone");
 	store_close(&store);
 	tree_end(&tree);
 }

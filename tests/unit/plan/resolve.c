@@ -22,6 +22,7 @@ static struct inv_name names[] = {
 	{ "nvidia-2", "Two", FW_MDEV },
 	{ "nvidia-2", "Zwei", FW_VARIANT },
 	{ "nvidia-3", "Three", FW_VARIANT },
+	{ "nvidia-4", "NVIDIA Four-1Q", FW_VARIANT },
 };
 static struct section sections[] = {
 	{ .type = "nvidia-1", .class = "C" },
@@ -40,6 +41,7 @@ static const struct row of_types[] = {
 	{ "a name is looked for among those of its kind", "Two", "", "", "?m" },
 	{ "and found there", "Two", "", "m", "nvidia-2" },
 	{ "of a VF, too", "v Three", "", "v", "nvidia-3" },
+	{ "without NVIDIA's brand, as its documents have it", "v Four-1Q", "", "v", "nvidia-4" },
 	{ "an id that is not enabled is known to the host", "v nvidia-3", "", "v", "nvidia-3" },
 	{ "nothing is refused before all names are read", "nvidia-9", "", "m", "?v" },
 	{ "an unknown type is refused with the known ones", "nvidia-9", "", "mv",
@@ -81,7 +83,7 @@ static const struct row of_frameworks[] = {
 
 static struct resolve_facts facts_of(const struct row *row)
 {
-	struct resolve_facts facts = { .config = &config, .names = names, .nnames = 4 };
+	struct resolve_facts facts = { .config = &config, .names = names, .nnames = sizeof(names) / sizeof(names[0]) };
 
 	facts.known |= strchr(row->known, 'm') ? INV_MDEV : 0;
 	facts.known |= strchr(row->known, 'v') ? INV_VARIANT : 0;

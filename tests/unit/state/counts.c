@@ -59,8 +59,11 @@ static void test_parallel(void)
 static void test_reasons(void)
 {
 	is(refusal_word(refusal_of(ENOSPC)), "capacity", "no capacity is a reason");
+	is(refusal_word(refusal_of(EDQUOT)), "quota", "so is a quota");
 	is(refusal_word(refusal_of(EPERM)), "request", "what cannot be had here is the request's");
 	is(refusal_word(refusal_of(ETIMEDOUT)), "timeout", "what takes too long is a timeout");
+	is(refusal_word(refusal_of(EBUSY)), "timeout", "and what is held for too long");
+	is(refusal_word(refusal_of(ECANCELED)), "timeout", "and that for which no time is left");
 	is(refusal_word(refusal_of(EIO)), "error", "all else is an error");
 }
 
@@ -77,10 +80,10 @@ int main(void)
 	test_buckets();
 	test_parallel();
 	test_reasons();
-	tree_add(&tree, "run/vgpu-lease/counts-1 = short");
+	tree_add(&tree, "run/vgpu-lease/counts-2 = short");
 	ok(!counts_read(&tree.host, &counts), "a file that is too short is not read");
-	tree_remove(&tree, "run/vgpu-lease/counts-1");
-	tree_add(&tree, "run/vgpu-lease/counts-1 -> /dev/null\n");
+	tree_remove(&tree, "run/vgpu-lease/counts-2");
+	tree_add(&tree, "run/vgpu-lease/counts-2 -> /dev/null\n");
 	counts_add(&tree.host, COUNT_PREPARE, 5, REFUSAL_NONE);
 	ok(!counts_read(&tree.host, &counts), "a link is not followed");
 	tree_end(&tree);

@@ -23,6 +23,7 @@ static struct lease sample(void)
 			       .domain = VM,
 			       .name = "vm\n1 100% \xc3\xa4",
 			       .project = "p",
+			       .instance = "web 1=\n100% \xc3\xa4",
 			       .vgpu.type = "nvidia-222",
 			       .vgpu.parent = "0000:41:00.4",
 			       .vgpu.pgpu = "0000:41:00.0",
@@ -44,6 +45,7 @@ static void text_form(void)
 	text[n - 1] = '\0'; /* as file_read() gives it */
 	ok(lease_parse(&back, text) == 0, "that can be read back");
 	is(back.name, l.name, "a name with a newline and a percent sign survives");
+	is(back.instance, l.instance, "so does Nova's");
 	ok(strcmp(back.vgpu.id, l.vgpu.id) == 0 && strcmp(back.vgpu.parent, l.vgpu.parent) == 0 &&
 		   back.state == l.state && back.origin == l.origin && back.numa == l.numa &&
 		   back.framebuffer_mib == 1024 && back.deadline_ms == 77,
@@ -65,6 +67,9 @@ static void text_form(void)
 	strcpy(broken, text);
 	memcpy(strstr(broken, "type=nvidia-222") + 5, "../../x222", 10);
 	ok(lease_parse(&back, broken) == -EINVAL, "a type that is a path is garbage");
+	strcpy(broken, text);
+	strcpy(strstr(broken, "instance=") + 9, "100%zz\nend");
+	ok(lease_parse(&back, broken) == -EINVAL, "so is a name of Nova's that cannot be decoded");
 }
 
 static void directory(struct store *store)
@@ -109,6 +114,7 @@ static void leftovers(struct store *store)
 static void garbage(struct store *store)
 {
 	struct leases all;
+	struct lease lease;
 	struct err err;
 
 	file_publish(store->leases, ID, "what?", 5, true);
@@ -116,6 +122,7 @@ static void garbage(struct store *store)
 	mkdirat(store->leases, VM, 0700);
 	ok(lease_list(store, &all, &err) == 0 && all.n == 0 && all.garbage == 3, "garbage is counted and not trusted");
 	lease_list_free(&all);
+	ok(lease_get(store, ID, &lease, &err) == 0, "and is no lease");
 	ok(faccessat(store->leases, ID, F_OK, 0) == 0, "without the lock it is left where it is");
 	ok(store_lock(store, 0, &err) == 0 && lease_list(store, &all, &err) == 0 && all.garbage == 3, "under the lock");
 	lease_list_free(&all);

@@ -144,13 +144,38 @@ static void set_aside(struct store *store)
 static void strangers(void)
 {
 	struct store store;
-	struct err err;
+	struct err err, looked;
 
 	fchmodat(tree.host.root, "run/vgpu-lease", 0777, 0);
 	ok(store_open(&store, &tree.host, true, &err) == -EPERM, "a store that others may write to is refused: %s",
 	   err.text);
 	store_close(&store);
+	ok(store_would_open(&tree.host, &looked) == -EPERM, "and a look says so");
+	is(looked.text, err.text, "in the same words");
 	fchmodat(tree.host.root, "run/vgpu-lease", 0700, 0);
+	ok(store_would_open(&tree.host, &looked) == 0, "once it is root's alone it would do");
+}
+
+static void look(void)
+{
+	int root = tree.host.root;
+	struct store_space space;
+	struct err err = { 0 };
+
+	store_space(&tree.host, "run/vgpu-lease/leases", &space);
+	ok(space.code == 0 && space.bytes && space.files && strlen(space.near) < strlen("run/vgpu-lease"),
+	   "there is space for a store in the directory above it: '%s'", space.near);
+	ok(store_would_open(&tree.host, &err) == 0, "one that is not there could be made %s", err.text);
+	ok(faccessat(root, "run/vgpu-lease", F_OK, 0) < 0, "a look does not");
+	mkdirat(root, "run", 0755);
+	mkdirat(root, "run/vgpu-lease", 0755);
+	mkdirat(root, "run/vgpu-lease/lock", 0755);
+	ok(store_would_open(&tree.host, &err) == -EISDIR, "a lock that is a directory would not do: %s", err.text);
+	ok(symlinkat("elsewhere", root, "run/vgpu-lease/leases") == 0 && store_would_open(&tree.host, &err) == -ENOTDIR,
+	   "nor would a link in the place of a directory: %s", err.text);
+	unlinkat(root, "run/vgpu-lease/leases", 0);
+	unlinkat(root, "run/vgpu-lease/lock", AT_REMOVEDIR);
+	unlinkat(root, "run/vgpu-lease", AT_REMOVEDIR);
 }
 
 int main(void)
@@ -159,6 +184,7 @@ int main(void)
 	struct err err = { 0 };
 
 	tree_begin(&tree, "run/\nvar/lib/\n");
+	look();
 	opening();
 	if (store_open(&store, &tree.host, true, &err) < 0)
 		tree_fail(err.text);

@@ -4,6 +4,7 @@
  * edited.
  *
  *   lease-1, affinity-1      what version 1 writes
+ *   lease-1-instance         the same with the first key that was added
  *   ...-with-more            the same of a later version that has added something: what is known of it counts
  *   lease-2                  of a version that has changed the meaning: nothing is decided beside it, and it stays
  */
@@ -40,7 +41,7 @@ static void put(int dir, const char *name)
 		tree_fail(name);
 }
 
-static void test_known(const char *name)
+static void test_known(const char *name, const char *instance)
 {
 	struct leases leases;
 	struct err err;
@@ -53,6 +54,7 @@ static void test_known(const char *name)
 	if (leases.n != 1)
 		return;
 	is(leases.list[0].name, "vm\n1", "of its domain");
+	is(leases.list[0].instance, instance, "with its name in Nova, if it has one");
 	is(leases.list[0].vgpu.type, "nvidia-222", "with its type");
 	ok(leases.list[0].state == LEASE_ACTIVE && leases.list[0].origin == LEASE_CREATED, "its state and origin");
 	lease_list_free(&leases);
@@ -92,8 +94,9 @@ int main(void)
 	tree_begin(&tree, "run/\nvar/lib/\n");
 	if (store_open(&store, &tree.host, true, &err) < 0)
 		tree_fail(err.text);
-	test_known("lease-1");
-	test_known("lease-1-with-more");
+	test_known("lease-1", "");
+	test_known("lease-1-instance", "web-1");
+	test_known("lease-1-with-more", "");
 	test_later();
 	test_affinity("affinity-1");
 	test_affinity("affinity-1-with-more");

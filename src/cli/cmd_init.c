@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* vgpu-lease init: a first configuration for the cards of this host, with a type for each. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "cli/cmd.h"
+
+enum { GUEST_MIB = 2048 };
+
+#define CONFIG_PATH "/etc/vgpu-lease.conf"
+
+/* The GPUs whose VFs can be given out as they are; of no other device, such as a network card. */
+struct plain {
+	struct inv_pci *list;
+	size_t n;
+};
+
+static const char *name_plain(const void *arg, const struct inv_pgpu *card, const struct inv_parent *vfs, size_t nvfs)
+{
+	static char name[TYPE_SIZE];
+	const struct plain *plain = arg;
+
+	(void)vfs;
+	if (!nvfs || card->nvidia)
+		return NULL;
+	for (size_t i = 0; i < plain->n; i++) {
+		if (strcmp(plain->list[i].card.address, card->address) != 0 || !plain->list[i].display)
+			continue;
+		snprintf(name, sizeof(name), "gpu-%s", card->device);
+		return name;
+	}
+	return NULL;
+}
+
+/* Is there a display controller at this address, or a parent without a PCI device? */
+static bool is_gpu(const struct plain *plain, const char *address)
+{
+	for (size_t i = 0; i < plain->n; i++)
+		if (strcmp(plain->list[i].card.address, address) == 0)
+			return plain->list[i].display;
+	return true;
+}
+
+static bool ends_in(const char *text, char c)
+{
+	size_t len = strlen(text);
+
+	return len && text[len - 1] == c;
+}
+
+/*
+ * Is `a` the better choice? First what the driver offers now; then NVIDIA's Q types, with which every guest can work;
+ * then at least GUEST_MIB, and as little more as can be.
+ */
+static bool is_better(const struct inv_type *types, const struct inv_offer *a, const struct inv_offer *b)
+{
+	const struct inv_type *x = &types[a->type], *y = &types[b->type];
+	bool x_big = x->framebuffer_mib >= GUEST_MIB, y_big = y->framebuffer_mib >= GUEST_MIB;
+
+	if ((a->available > 0) != (b->available > 0))
+		return a->available > 0;
+	if (ends_in(x->name, 'Q') != ends_in(y->name, 'Q'))
+		return ends_in(x->name, 'Q');
+	if (x_big != y_big)
+		return x_big;
+	return x_big ? x->framebuffer_mib < y->framebuffer_mib : x->framebuffer_mib > y->framebuffer_mib;
+}
+
+/* What a card is to serve: what it carries, or else the best; NULL: nothing. */
+static const struct inv_type *choose(const struct inventory *inv, const struct plain *plain, size_t pgpu)
+{
+	const struct inv_pgpu *card = &inv->pgpus[pgpu];
+	const struct inv_offer *best = NULL;
+
+	if (!card->ready || !is_gpu(plain, card->address))
+		return NULL;
+	for (size_t i = 0; i < inv->ndevices; i++) {
+		const struct vgpu_ref *vgpu = &inv->devices[i].vgpu;
+
+		if (strcmp(vgpu->pgpu, card->address) == 0 && inventory_offer(inv, (int)pgpu, vgpu->type))
+			return inventory_type(inv, vgpu->type);
+	}
+	for (size_t i = 0; i < card->noffers; i++)
+		if (!best || is_better(inv->types, &card->offers[i], best))
+			best = &card->offers[i];
+	return best ? &inv->types[best->type] : NULL;
+}
+
+static void print_type(FILE *to, const struct inv_type *type)
+{
+	char name[4 * TYPE_NAME_SIZE];
+
+	text_safe(name, sizeof(name), type->name);
+	fprintf(to, "%s", type->id);
+	if (strcmp(type->name, type->id) != 0)
+		fprintf(to, ", %s", name);
+	if (type->framebuffer_mib != UNKNOWN)
+		fprintf(to, ", %d MiB", type->framebuffer_mib);
+	if (type->max_instance != UNKNOWN)
+		fprintf(to, ", at most %d on a pGPU", type->max_instance);
+	fputc('\n', to);
+}
+
+/* The section of a type, for all cards that are to serve it; `pgpu` is the first of them. */
+static void print_section(FILE *to, const struct inventory *inv, const struct inv_type *const *chosen, size_t pgpu)
+{
+	const struct inv_pgpu *card = &inv->pgpus[pgpu];
+	const char *comma = " ";
+
+	fprintf(to, "\n# ");
+	print_type(to, chosen[pgpu]);
+	fprintf(to, "[%s_%s]\ndevice_addresses =", card->framework == FW_VF ? "vf" : "mdev", chosen[pgpu]->id);
+	for (size_t i = pgpu; i < inv->npgpus; i++) {
+		if (!chosen[i] || strcmp(chosen[i]->id, chosen[pgpu]->id) != 0)
+			continue;
+		fprintf(to, "%s%s", comma, inv->pgpus[i].address);
+		comma = ",\n\t";
+	}
+	fputc('\n', to);
+	if (card->noffers > 1)
+		fprintf(to, "# Instead, it could serve:\n");
+	for (size_t i = 0; i < card->noffers; i++) {
+		if (&inv->types[card->offers[i].type] == chosen[pgpu])
+			continue;
+		fprintf(to, "#   ");
+		print_type(to, &inv->types[card->offers[i].type]);
+	}
+}
+
+/* Is this the first card that is to serve its type? */
+static bool is_first(const struct inv_type *const *chosen, size_t pgpu)
+{
+	for (size_t i = 0; i < pgpu; i++)
+		if (chosen[i] && chosen[pgpu] && strcmp(chosen[i]->id, chosen[pgpu]->id) == 0)
+			return false;
+	return chosen[pgpu];
+}
+
+/* The types that are to be enabled go to `enabled`, their sections to `sections`. Returns how many. */
+static size_t print_cards(FILE *enabled, FILE *sections, const struct inventory *inv, const struct plain *plain)
+{
+	autofree const struct inv_type **chosen = mem_new(inv->npgpus + 1, sizeof(*chosen));
+	char reason[4 * REASON_SIZE];
+	size_t n = 0;
+
+	for (size_t i = 0; i < inv->npgpus; i++) {
+		chosen[i] = choose(inv, plain, i);
+		text_safe(reason, sizeof(reason), inv->pgpus[i].reason);
+		if (!inv->pgpus[i].ready && inv->frameworks & 1U << inv->pgpus[i].framework &&
+		    is_gpu(plain, inv->pgpus[i].address))
+			fprintf(sections, "\n# Left out: %s: %s\n", inv->pgpus[i].address, reason);
+	}
+	for (size_t i = 0; i < inv->npgpus; i++) {
+		if (!is_first(chosen, i))
+			continue;
+		print_section(sections, inv, chosen, i);
+		/* The section of a plain VF enables it; no other card is read with those. */
+		if (inv->pgpus[i].framework != FW_VF)
+			fprintf(enabled, "%s%s", n ? ", " : "", chosen[i]->id);
+		n++;
+	}
+	return n;
+}
+
+/* The whole file; the caller frees *text. */
+static int compose(const struct host *host, char **text, size_t *len, struct err *err)
+{
+	struct plain plain = { 0 };
+	struct inv_query query = { .frameworks = INV_MDEV | INV_VARIANT };
+	struct inventory inv = { 0 };
+	autofree char *enabled = NULL, *sections = NULL;
+	size_t size, n = 0;
+	FILE *types = mem_open(&enabled, &size), *rest = mem_open(&sections, &size);
+	int r = inventory_pci(host, &plain.list, &plain.n, err);
+
+	if (r == 0)
+		r = inventory_read(&inv, host, &query, err);
+	if (r == 0)
+		n += print_cards(types, rest, &inv, &plain);
+	inventory_free(&inv);
+	query = (struct inv_query){ .frameworks = INV_VF, .vf_name = name_plain, .arg = &plain };
+	inv = (struct inventory){ 0 };
+	if (r == 0)
+		r = inventory_read(&inv, host, &query, err);
+	if (r == 0)
+		n += print_cards(types, rest, &inv, &plain);
+	inventory_free(&inv);
+	free(plain.list);
+	mem_close(types);
+	mem_close(rest);
+	if (r < 0)
+		return r;
+	if (!n)
+		return err_set(err, ENOENT, "no pGPU is ready on this host; 'vgpu-lease inventory' shows why");
+	FILE *to = mem_open(text, len);
+	fprintf(to,
+		"# vgpu-lease: the pool of this host, as 'vgpu-lease init' found it. A pGPU serves one type: that of\n"
+		"# the vGPUs that it carried, or one of at least %d MiB. All settings are explained in vgpu-lease.conf(5).\n"
+		"# After an edit: vgpu-lease check\n%s%s%s%s",
+		GUEST_MIB, *enabled ? "\n[devices]\nenabled_mdev_types = " : "", enabled, *enabled ? "\n" : "",
+		sections);
+	mem_close(to);
+	return 0;
+}
+
+/* A file that is there is never touched: not even one that is empty. */
+static int write_new(const struct cmd *cmd, const char *text, size_t len, struct err *err)
+{
+	const char *path = cmd->call->args.config ? cmd->call->args.config : CONFIG_PATH;
+	int at = cmd->call->args.config ? AT_FDCWD : cmd->host.root;
+	const char *name = cmd->call->args.config ? path : path + 1;
+	autoclose int fd = openat(at, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	int r;
+
+	if (fd < 0 && errno == EEXIST)
+		return err_set(err, EEXIST, "%s: exists already; compare it with the output of 'vgpu-lease init'",
+			       path);
+	if (fd < 0)
+		return err_sys(err, errno, "%s", path);
+	r = file_write_all(fd, text, len);
+	if (r == 0 && (fchmod(fd, 0644) < 0 || fsync(fd) < 0))
+		r = -errno;
+	if (r == 0)
+		return 0;
+	unlinkat(at, name, 0);
+	return err_sys(err, -r, "%s", path);
+}
+
+static int run(struct cmd *cmd, struct err *err)
+{
+	autofree char *text = NULL;
+	size_t len;
+
+	if (compose(&cmd->host, &text, &len, err) < 0)
+		return -err->code;
+	if (cmd->call->write && write_new(cmd, text, len, err) < 0)
+		return -err->code;
+	/* With --write, too: what was chosen. */
+	fwrite(text, 1, len, stdout);
+	return CMD_DONE;
+}
+
+const struct command cmd_init = {
+	.name = "init",
+	.options = CMD_INIT_WRITE,
+	.summary = "Print a first configuration for this host",
+	.help = "Each pGPU gets the type of the vGPUs that it carries. If it carries none, it\n"
+		"gets a type of at least 2048 MiB, of NVIDIA's a Q type; the other types stand\n"
+		"beside it in a comment. pGPUs that are not ready are left out, with the reason.\n"
+		"\n"
+		"--write also writes it to /etc/vgpu-lease.conf, or to the file of --config, if\n"
+		"there is no such file yet.\n",
+	.needs = CMD_CONFIG_OWN,
+	.run = run,
+};

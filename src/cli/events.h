@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What happened to vGPUs, read back from the journal. */
+#pragma once
+
+#include "base/err.h"
+#include "cli/json_out.h"
+
+struct events_query {
+	const char *root;   /* of another host; NULL */
+	const char *object; /* of this domain, vGPU or pGPU only; NULL: all */
+	const char *since;  /* as in journalctl(1); NULL */
+	int last;           /* only so many, the latest; 0: all */
+};
+
+/* Can all of the journal be read? -EACCES: the user may not. */
+int events_check(const char *root, struct err *err);
+
+/* Prints the events, oldest first, as lines or into the array that is open; `json` NULL: lines. Returns how many. */
+int events_print(const struct events_query *query, struct json_out *json, struct err *err);
+
+/* Is it a time as journalctl takes it? Without journalctl it may be: a query tells that it is missing. */
+bool events_know_time(const char *since);

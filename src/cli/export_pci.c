@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The lines of Nova's [pci] for the VFs of the pool.
+ *
+ * Nova counts each VF that it is given as one device. A card can have more VFs than capacity for its type, so it is
+ * given as many as the type has capacity for.
+ */
+#include <string.h>
+
+#include "cli/export.h"
+#include "plan/capacity.h"
+
+/* The VFs of a card that Nova gets: each is one device of the alias that the type's name is. */
+struct vfs {
+	const struct section *section;
+	const struct inv_pgpu *card;
+	struct inv_pgpu vf; /* vendor and device of its VFs */
+	int n;              /* for so many there is capacity */
+};
+
+static bool find_vfs(struct vfs *vfs, const struct export *export, size_t pgpu)
+{
+	const struct survey *survey = export->survey;
+	const struct pool_card *pooled = &survey->pool.cards[pgpu];
+	const struct inv_pgpu *card = &survey->inv.pgpus[pgpu];
+	const struct plan_facts facts = survey_facts(survey);
+	struct capacity_count count;
+	const struct inv_offer *offer;
+
+	if (card->framework == FW_MDEV || !pooled->in_pool || card->nparents == 0)
+		return false;
+	offer = inventory_offer(&survey->inv, (int)pgpu, pooled->section->type);
+	if (!offer)
+		return false;
+	capacity_count(&count, &facts, (int)pgpu, offer);
+	*vfs = (struct vfs){ .section = pooled->section, .card = card, .n = count.capacity };
+	return inventory_card(survey->host, survey->inv.parents[card->first].name, &vfs->vf);
+}
+
+/* A class of the operator's own is one of Placement's; VGPU is that of mdevs. */
+static void print_class(FILE *to, const struct section *section)
+{
+	if (strncmp(section->class, "CUSTOM_", 7) == 0)
+		fprintf(to, ", \"resource_class\": \"%s\"", section->class);
+}
+
+static void print_vfs(FILE *to, const struct export *export, const struct vfs *vfs)
+{
+	const struct inv_parent *parents = export->survey->inv.parents;
+	int first = vfs->card->first, n = 0;
+
+	fprintf(to, "# %s: %s, at most %d of %d VFs\n", vfs->card->address, vfs->section->type, vfs->n,
+		vfs->card->nparents);
+	for (int i = first; i < first + vfs->card->nparents && n < vfs->n; i++) {
+		if (!pool_has_parent(&export->survey->pool, i))
+			continue;
+		fprintf(to, "device_spec = {\"address\": \"%s\"", parents[i].name);
+		/* The hook sets the type of a variant VF, which libvirt must not bind to another driver. */
+		if (vfs->card->framework == FW_VARIANT)
+			fputs(", \"managed\": \"no\", \"live_migratable\": \"yes\"", to);
+		print_class(to, vfs->section);
+		fputs("}\n", to);
+		n++;
+	}
+}
+
+static void print_alias(FILE *to, const struct vfs *vfs)
+{
+	fprintf(to,
+		"alias = {\"name\": \"%s\", \"vendor_id\": \"%s\", \"product_id\": \"%s\", \"device_type\": \"type-VF\"",
+		vfs->section->type, vfs->vf.vendor, vfs->vf.device);
+	if (vfs->card->framework == FW_VARIANT)
+		fputs(", \"live_migratable\": \"yes\"", to);
+	print_class(to, vfs->section);
+	fputs("}\n", to);
+}
+
+/* Has an earlier card this alias: the same type of the same model? */
+static bool is_told(const struct export *export, const struct vfs *vfs, size_t pgpu)
+{
+	struct vfs earlier;
+
+	for (size_t g = 0; g < pgpu; g++)
+		if (find_vfs(&earlier, export, g) && earlier.section == vfs->section &&
+		    strcmp(earlier.vf.vendor, vfs->vf.vendor) == 0 && strcmp(earlier.vf.device, vfs->vf.device) == 0)
+			return true;
+	return false;
+}
+
+void export_pci(FILE *to, const struct export *export)
+{
+	size_t npgpus = export->survey->inv.npgpus;
+	struct vfs vfs;
+
+	fputs("# Written by 'vgpu-lease export nova-pci', for Nova 2025.1 and later. nova-api and the scheduler need the\n"
+	      "# alias as well. A flavor requests a VF with the property pci_passthrough:alias=NAME:1.\n"
+	      "[pci]\n",
+	      to);
+	for (size_t g = 0; g < npgpus; g++)
+		if (find_vfs(&vfs, export, g))
+			print_vfs(to, export, &vfs);
+	for (size_t g = 0; g < npgpus; g++)
+		if (find_vfs(&vfs, export, g) && !is_told(export, &vfs, g))
+			print_alias(to, &vfs);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What `vgpu-lease show` takes: a domain, a vGPU or a pGPU. */
+#pragma once
+
+#include "cli/cmd.h"
+
+enum show_kind { SHOW_DOMAIN, SHOW_VGPU, SHOW_PGPU };
+
+/* What the operand names. A UUID is a domain's only if no vGPU has it, now or earlier. */
+enum show_kind show_kind(const struct cmd *cmd);
+
+int show_vgpu(struct cmd *cmd, struct err *err);
+int show_pgpu(struct cmd *cmd, struct err *err);
+
+/* Does the vGPU's device exist? A VF without a type is a vGPU only as a plain one, as its lease or its card says. */
+bool show_exists(const struct host *host, const struct inventory *inv, const char *id, const struct lease *lease);

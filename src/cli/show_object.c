@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* vgpu-lease show OBJECT, of a vGPU or a pGPU: everything that is known about it, and its latest events. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/mem.h"
+#include "base/udev.h"
+#include "cli/events.h"
+#include "cli/show.h"
+#include "cli/status.h"
+#include "device/kernel.h"
+#include "host/vfio_users.h"
+#include "ops/gc.h"
+#include "state/history.h"
+
+enum { EVENTS_SHOWN = 20, LOOK_MS = 10000 };
+
+/* A vGPU and what is known of it. */
+struct facts {
+	struct cmd *cmd;
+	struct vgpu_ref ref;
+	struct status status;
+	const struct card_row *card; /* of its pGPU; NULL: not found */
+	struct leases leases;
+	const struct lease *lease; /* NULL: none */
+	struct gc pass;
+	const struct gc_item *verdict; /* of gc; NULL: it says nothing */
+	struct affinity last;          /* where it was */
+	bool remembered, exists;
+	int open; /* 1 by `pid`, 0, or a negative errno */
+	pid_t pid;
+};
+
+/* Of those that have a name instead of an address, all provide mdevs. */
+static bool is_pgpu(const struct host *host, const char *word)
+{
+	const struct inv_query query = { .frameworks = INV_MDEV, .types = inv_no_types };
+	struct inventory inv = { 0 };
+	struct err ignored;
+	char name[PARENT_SIZE];
+	bool found = false;
+
+	if (parent_parse(name, word) && inventory_read(&inv, host, &query, &ignored) == 0)
+		for (size_t i = 0; i < inv.npgpus; i++)
+			found |= pool_address_is(name, inv.pgpus[i].address);
+	inventory_free(&inv);
+	return found;
+}
+
+enum show_kind show_kind(const struct cmd *cmd)
+{
+	const char *word = cmd->call->args.operands[0];
+	char id[ID_SIZE], physfn[PCI_SIZE];
+	struct vgpu_ref vgpu;
+	struct leases leases;
+	struct affinity last;
+	struct err ignored;
+	bool leased;
+
+	if (!id_parse(id, word))
+		return is_pgpu(&cmd->host, word) ? SHOW_PGPU : SHOW_DOMAIN;
+	vgpu = kernel_vgpu(id);
+	/* Leases that cannot be read are an error of show_vgpu(). */
+	leased = lease_list(&cmd->store, &leases, &ignored) < 0 || lease_find(&leases, id);
+	lease_list_free(&leases);
+	if (leased || affinity_get(&cmd->store, id, &last) == 1 || kernel_exists(&cmd->host, &vgpu) == 1 ||
+	    inventory_physfn(&cmd->host, id, physfn))
+		return SHOW_VGPU;
+	return vgpu.framework == FW_MDEV ? SHOW_DOMAIN : SHOW_PGPU;
+}
+
+bool show_exists(const struct host *host, const struct inventory *inv, const char *id, const struct lease *lease)
+{
+	int vf = inventory_parent(inv, id);
+	struct err ignored;
+
+	if (inventory_device(inv, id))
+		return true;
+	if (!lease)
+		return vf != UNKNOWN && inv->pgpus[inv->parents[vf].pgpu].framework == FW_VF;
+	return lease->vgpu.framework == FW_VF && kernel_available(host, &lease->vgpu, &ignored) == 1;
+}
+
+static int check_options(const struct cmd *cmd, struct err *err)
+{
+	if (!(cmd->call->args.bits & (CMD_TABLE | CMD_QEMU) & ~CMD_JSON))
+		return 0;
+	err_set(err, EINVAL, "show: '%s' is not a domain: --qemu, --output, --sort and --no-headings require one",
+		cmd->call->args.operands[0]);
+	return CMD_USAGE;
+}
+
+__attribute__((format(printf, 2, 3))) static void line_of(const char *key, const char *fmt, ...)
+{
+	autofree char *text = NULL;
+	va_list ap;
+
+	va_start(ap, fmt);
+	text = mem_vformat(fmt, ap);
+	va_end(ap);
+	printf("  %-11s  ", key);
+	term_wrap(stdout, term_stdout(), 15, "               ", text);
+}
+
+/* The end of either description. Without the journal the rest holds all the same. */
+static void show_events(const struct cmd *cmd, const char *object, struct json_out *json)
+{
+	const struct events_query query = { .root = cmd->call->args.root, .object = object, .last = EVENTS_SHOWN };
+	struct err why = { 0 };
+	int n;
+
+	if (!json)
+		printf("\nlatest events:\n");
+	if (events_check(query.root, &why) < 0) {
+		out_warn("%s", why.text);
+		if (json)
+			json_out_string(json, "events", NULL);
+		else
+			printf("  not known\n");
+		return;
+	}
+	if (json)
+		json_out_array(json, "events");
+	fflush(stdout);
+	n = events_print(&query, json, &why);
+	if (n < 0)
+		out_warn("%s", why.text);
+	else if (n == 0 && !json)
+		printf("  none in the journal\n");
+	if (json)
+		json_out_close(json);
+}
+
+/* What it is, by the first that says so: its device, its lease, the VF, what is remembered. */
+static struct vgpu_ref find_ref(const struct facts *facts, const char *id)
+{
+	const struct inventory *inv = &facts->status.survey.inv;
+	const struct inv_device *device = inventory_device(inv, id);
+	int vf = inventory_parent(inv, id);
+	struct vgpu_ref ref = kernel_vgpu(id);
+
+	if (device)
+		return device->vgpu;
+	if (facts->lease)
+		return facts->lease->vgpu;
+	if (vf != UNKNOWN) {
+		ref.framework = inv->pgpus[inv->parents[vf].pgpu].framework;
+		memcpy(ref.parent, inv->parents[vf].name, sizeof(ref.parent));
+		memcpy(ref.pgpu, inv->pgpus[inv->parents[vf].pgpu].address, sizeof(ref.pgpu));
+	}
+	return ref;
+}
+
+static int read_facts(struct facts *facts, struct err *err)
+{
+	struct cmd *cmd = facts->cmd;
+	struct err why = { 0 };
+	char id[ID_SIZE], reason[REASON_SIZE];
+
+	id_parse(id, cmd->call->args.operands[0]);
+	if (lease_list(&cmd->store, &facts->leases, err) < 0 || status_read(&facts->status, cmd, err) < 0)
+		return -err->code;
+	facts->lease = lease_find(&facts->leases, id);
+	facts->remembered = affinity_get(&cmd->store, id, &facts->last) == 1;
+	facts->ref = find_ref(facts, id);
+	if (facts->ref.framework != FW_MDEV && !*facts->ref.parent && !facts->remembered) {
+		inventory_explain_card(&cmd->host, id, false, reason);
+		return err_set(err, ENOENT, "%s: not a vGPU: %s", id, reason);
+	}
+	facts->exists = show_exists(&cmd->host, &facts->status.survey.inv, id, facts->lease);
+	for (size_t i = 0; i < facts->status.nrows && !facts->card; i++)
+		if (strcmp(facts->status.rows[i].card.address, facts->ref.pgpu) == 0)
+			facts->card = &facts->status.rows[i];
+	struct vfio_users *users = vfio_users_read(&cmd->host, host_now_ms() + LOOK_MS);
+	facts->open = vfio_users_open(users, &cmd->host, id, &facts->pid, &why);
+	vfio_users_free(users);
+	facts->pass = cmd_gc_pass(cmd);
+	if (gc_run(&facts->pass, &why) < 0)
+		out_warn("cannot tell what 'vgpu-lease gc' would do: %s", why.text);
+	for (size_t i = 0; i < facts->pass.n; i++)
+		if (strcmp(facts->pass.items[i].vgpu.id, id) == 0)
+			facts->verdict = &facts->pass.items[i];
+	return 0;
+}
+
+static void print_lease(const struct lease *lease)
+{
+	char since[32], age[32];
+
+	if (!lease) {
+		line_of("lease", "none");
+		return;
+	}
+	out_wall_time(since, lease->since_ms);
+	out_age(age, lease->since_ms);
+	line_of("lease", "%s since %s (%s), %s", lease_state_word(lease->state), since, age,
+		lease_origin_word(lease->origin));
+	line_of("domain", "%s (%s)", lease->name, lease->domain);
+	if (*lease->instance)
+		line_of("instance", "%s", lease->instance);
+	if (*lease->project)
+		line_of("project", "%s", lease->project);
+}
+
+static void print_vgpu(const struct facts *facts)
+{
+	const struct vgpu_ref *ref = &facts->ref;
+	const struct inv_type *type = inventory_type(&facts->status.survey.inv, ref->type);
+	const struct inv_pgpu *card = facts->card ? &facts->card->card : NULL;
+	const char *model = card ? udev_names_find(facts->status.names, card->vendor, card->device) : NULL;
+	const char *class = out_class(&facts->cmd->config, ref->type);
+
+	out_say("vGPU %s", ref->id);
+	if (*ref->type)
+		line_of("type", "%s%s%s%s%s%s", ref->type, type && strcmp(type->name, ref->type) != 0 ? ", " : "",
+			type && strcmp(type->name, ref->type) != 0 ? type->name : "", class ? ", class " : "",
+			class ? class : "", card ? "" : ", pGPU not found");
+	if (facts->remembered && !*ref->type)
+		line_of("last", "%s on %s", facts->last.type, facts->last.parent);
+	if (type && type->framebuffer_mib != UNKNOWN)
+		line_of("framebuffer", "%d MiB", type->framebuffer_mib);
+	line_of("framework", "%s", framework_word(ref->framework));
+	if (*ref->parent && strcmp(ref->parent, ref->pgpu) != 0 && strcmp(ref->parent, ref->id) != 0)
+		line_of("parent", "%s", ref->parent);
+	if (card && card->numa != UNKNOWN)
+		line_of("pGPU", "%s%s%s, NUMA node %d", ref->pgpu, model ? ", " : "", model ? model : "", card->numa);
+	else if (*ref->pgpu)
+		line_of("pGPU", "%s%s%s", ref->pgpu, model ? ", " : "", model ? model : "");
+	line_of("device", "%s",
+		facts->exists                                                     ? "exists"
+		: inventory_parent(&facts->status.survey.inv, ref->id) != UNKNOWN ? "VF without a type"
+										  : "does not exist");
+	if (facts->open > 0)
+		line_of("open", "in process %d", (int)facts->pid);
+	else
+		line_of("open", "%s", facts->open < 0 ? "unknown" : "no");
+	print_lease(facts->lease);
+	if (facts->verdict)
+		line_of("gc", "%s: %s", cmd_gc_outcome(facts->verdict), facts->verdict->why);
+}
+
+static void json_vgpu(struct json_out *json, const struct facts *facts)
+{
+	const struct inv_type *type = inventory_type(&facts->status.survey.inv, facts->ref.type);
+	const struct gc_item *verdict = facts->verdict;
+
+	json_out_object(json, "vgpu");
+	out_json_vgpu(json, &facts->ref);
+	json_out_string(json, "type_name", type ? type->name : NULL);
+	json_out_string(json, "class", out_class(&facts->cmd->config, facts->ref.type));
+	out_json_lease_row(json, facts->lease,
+			   type           ? type->framebuffer_mib
+			   : facts->lease ? facts->lease->framebuffer_mib
+					  : UNKNOWN);
+	json_out_bool(json, "exists", facts->exists);
+	out_json_open(json, facts->open, facts->pid);
+	json_out_string(json, "gc", verdict ? cmd_gc_outcome(verdict) : NULL);
+	json_out_string(json, "gc_reason", verdict ? verdict->why : NULL);
+	json_out_string(json, "last_type", facts->remembered ? facts->last.type : NULL);
+	json_out_string(json, "last_parent", facts->remembered ? facts->last.parent : NULL);
+	json_out_close(json);
+}
+
+int show_vgpu(struct cmd *cmd, struct err *err)
+{
+	struct facts facts = { .cmd = cmd };
+	struct json_out json;
+	int r = check_options(cmd, err);
+
+	if (r == 0)
+		r = read_facts(&facts, err);
+	if (r == 0 && cmd->call->json) {
+		cmd_json_begin(&json, cmd);
+		json_vgpu(&json, &facts);
+		show_events(cmd, facts.ref.id, &json);
+		json_out_end(&json);
+	} else if (r == 0) {
+		print_vgpu(&facts);
+		show_events(cmd, facts.ref.id, NULL);
+	}
+	gc_free(&facts.pass);
+	status_end(&facts.status);
+	lease_list_free(&facts.leases);
+	return r;
+}
+
+static const struct table_layout types_layout = {
+	.columns = { COL_TYPE, COL_NAME, COL_CLASS, COL_FRAMEBUFFER, COL_CAPACITY, COL_USED, COL_AVAILABLE,
+		     COL_REASON },
+	.narrow = { COL_NAME, COL_CLASS, COL_FRAMEBUFFER },
+};
+
+static void print_types(const struct status *status, const struct card_row *card)
+{
+	static const struct table_options options = { 0 };
+	const struct survey *survey = &status->survey;
+	struct table table;
+
+	if (!card->card.noffers)
+		return;
+	putchar('\n');
+	table_start(&table, &types_layout, &options);
+	for (size_t i = 0; i < card->card.noffers; i++) {
+		const struct inv_offer *offer = &card->card.offers[i];
+		const struct inv_type *type = &survey->inv.types[offer->type];
+		struct capacity_count count;
+
+		capacity_count(&count, &status->facts, card->pgpu, offer);
+		table_row(&table, type->id, type->name, out_class(survey->config, type->id));
+		table_number(&table, type->framebuffer_mib);
+		out_table_count(&table, &count);
+		table_row(&table, pool_serves(&survey->pool, card->pgpu, type->id) ? count.reason : "not configured");
+	}
+	table_end(&table, stdout, term_stdout());
+}
+
+static const struct table_layout vgpus_layout = {
+	.columns = { COL_ID, COL_TYPE, COL_PARENT, COL_STATE, COL_AGE, COL_DOMAIN },
+	.narrow = { COL_PARENT, COL_AGE },
+};
+
+static void print_vgpus(const struct status *status)
+{
+	static const struct table_options options = { 0 };
+	struct table table;
+
+	if (!status->nvgpus)
+		return;
+	putchar('\n');
+	table_start(&table, &vgpus_layout, &options);
+	for (const struct status_vgpu *v = status->vgpus; v < status->vgpus + status->nvgpus; v++) {
+		char age[32] = "";
+
+		if (v->lease)
+			out_age(age, v->lease->since_ms);
+		table_row(&table, v->ref->id, v->ref->type, v->ref->parent);
+		out_table_state(&table, v->lease);
+		table_row(&table, age, v->lease ? v->lease->name : NULL);
+	}
+	table_end(&table, stdout, term_stdout());
+}
+
+static void print_pgpu(const struct status *status, const struct card_row *row)
+{
+	const struct survey *survey = &status->survey;
+	const struct inv_pgpu *card = &row->card;
+	const char *model = udev_names_find(status->names, card->vendor, card->device);
+	struct capacity_framebuffer mib = { UNKNOWN, UNKNOWN };
+
+	out_say("pGPU %s", card->address);
+	if (*card->vendor)
+		line_of("model", "%s%s%s:%s%s", model ? model : "", model ? " (" : "", card->vendor, card->device,
+			model ? ")" : "");
+	line_of("framework", "%s", framework_word(card->framework));
+	if (card->nvfs)
+		line_of("VFs", "%d", card->nvfs);
+	if (card->numa != UNKNOWN)
+		line_of("NUMA node", "%d", card->numa);
+	if (card->nvidia && *survey->inv.nvidia_driver)
+		line_of("driver", "%s", survey->inv.nvidia_driver);
+	line_of("pool", "%s%s%s", row->in_pool ? "yes" : "no", *row->reason ? ": " : "", row->reason);
+	if (row->pgpu != UNKNOWN)
+		mib = capacity_framebuffer(&status->facts, row->pgpu);
+	if (mib.whole != UNKNOWN)
+		line_of("framebuffer", "%d of %d MiB in use", mib.used, mib.whole);
+	for (size_t i = 0; i < survey->nfailures; i++)
+		if (strcmp(survey->failures[i].pgpu, card->address) == 0)
+			line_of("failed", "creation of %s, in the last minutes; this pGPU is tried last",
+				survey->failures[i].type);
+	if (row->pgpu != UNKNOWN)
+		print_types(status, row);
+}
+
+int show_pgpu(struct cmd *cmd, struct err *err)
+{
+	const struct cmd_call *call = cmd->call;
+	struct status status = { 0 };
+	struct json_out json;
+	int r = check_options(cmd, err);
+
+	parent_parse(cmd->pgpu, call->args.operands[0]);
+	cmd->call->pgpu = cmd->pgpu;
+	if (r == 0)
+		r = status_read(&status, cmd, err);
+	if (r == 0 && call->json) {
+		cmd_json_begin(&json, cmd);
+		json_out_text(&json, "nvidia_driver", status.survey.inv.nvidia_driver);
+		json_out_array(&json, "pgpus");
+		for (size_t row = 0; row < status.nrows; row++)
+			status_json_pgpu(&json, &status, row);
+		json_out_close(&json);
+		show_events(cmd, status.rows[0].card.address, &json);
+		json_out_end(&json);
+	} else if (r == 0) {
+		for (size_t row = 0; row < status.nrows; row++)
+			print_pgpu(&status, &status.rows[row]);
+		print_vgpus(&status);
+		show_events(cmd, status.rows[0].card.address, NULL);
+	}
+	status_end(&status);
+	return r;
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The pGPUs of a host and their vGPUs, gathered, and as JSON. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/udev.h"
+#include "cli/status.h"
+
+static int row_of(const struct status *status, const char *pgpu)
+{
+	size_t row = 0;
+
+	while (row < status->nrows && strcmp(status->rows[row].card.address, pgpu) != 0)
+		row++;
+	return (int)row;
+}
+
+static void add_vgpu(struct status *status, const struct vgpu_ref *ref, const struct lease *lease)
+{
+	const struct inv_type *type = inventory_type(&status->survey.inv, ref->type);
+	int row = row_of(status, ref->pgpu);
+
+	if (row == (int)status->nrows && status->cmd->call->pgpu)
+		return;
+	status->vgpus[status->nvgpus++] = (struct status_vgpu){ .ref = ref,
+								.lease = lease,
+								.mib = type    ? type->framebuffer_mib
+								       : lease ? lease->framebuffer_mib
+									       : UNKNOWN,
+								.row = row };
+}
+
+static int by_row(const void *a, const void *b)
+{
+	const struct status_vgpu *x = a, *y = b;
+
+	return x->row != y->row ? x->row - y->row : strcmp(x->ref->id, y->ref->id);
+}
+
+int status_read(struct status *status, struct cmd *cmd, struct err *err)
+{
+	const struct inventory *inv = &status->survey.inv;
+	const struct leases *leases = &status->survey.leases;
+
+	status->cmd = cmd;
+	if (cmd_survey(cmd, &status->survey, err) < 0 ||
+	    cards_find(cmd, &status->survey, &status->rows, &status->nrows, err) < 0)
+		return -err->code;
+	status->facts = survey_facts(&status->survey);
+	status->vgpus = mem_new(inv->ndevices + leases->n + 1, sizeof(*status->vgpus));
+	for (size_t i = 0; i < leases->n; i++)
+		add_vgpu(status, &leases->list[i].vgpu, &leases->list[i]);
+	for (size_t i = 0; i < inv->ndevices; i++)
+		if (!lease_find(leases, inv->devices[i].vgpu.id))
+			add_vgpu(status, &inv->devices[i].vgpu, NULL);
+	qsort(status->vgpus, status->nvgpus, sizeof(*status->vgpus), by_row);
+	status->names = udev_names_open();
+	return 0;
+}
+
+size_t status_vgpus_of(const struct status *status, size_t row, size_t *first)
+{
+	size_t n = 0;
+
+	for (size_t i = status->nvgpus; i-- > 0;) {
+		if (status->vgpus[i].row != (int)row)
+			continue;
+		*first = i;
+		n++;
+	}
+	return n;
+}
+
+void status_json_vgpus(struct json_out *json, const struct status *status, size_t row)
+{
+	size_t first = 0, n = status_vgpus_of(status, row, &first);
+
+	json_out_array(json, "vgpus");
+	for (const struct status_vgpu *v = status->vgpus + first; v < status->vgpus + first + n; v++) {
+		json_out_object(json, NULL);
+		out_json_vgpu(json, v->ref);
+		out_json_lease_row(json, v->lease, v->mib);
+		json_out_close(json);
+	}
+	json_out_close(json);
+}
+
+void status_json_pgpu(struct json_out *json, const struct status *status, size_t row)
+{
+	const struct card_row *card = &status->rows[row];
+	struct capacity_framebuffer mib = { UNKNOWN, UNKNOWN };
+
+	if (card->pgpu != UNKNOWN)
+		mib = capacity_framebuffer(&status->facts, card->pgpu);
+	json_out_object(json, NULL);
+	cards_json(json, &status->survey, card, udev_names_find(status->names, card->card.vendor, card->card.device));
+	json_out_known(json, "framebuffer_mib", mib.whole);
+	json_out_known(json, "framebuffer_used_mib", mib.used);
+	status_json_vgpus(json, status, row);
+	json_out_close(json);
+}
+
+void status_end(struct status *status)
+{
+	udev_names_close(status->names);
+	free(status->vgpus);
+	free(status->rows);
+	survey_end(&status->survey);
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What nova-compute counts on each pGPU, beside what exists. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "internal.h"
+#include "plan/nova_inventory.h"
+
+/* The providers of one pGPU together. */
+struct sum {
+	const struct section *section;
+	int existing, defined, available, total;
+	bool limited;
+};
+
+static struct sum sum_of(const struct nova_inventory *nova, int pgpu)
+{
+	struct sum sum = { 0 };
+
+	for (const struct nova_provider *p = nova->providers; p < nova->providers + nova->n; p++) {
+		if (p->pgpu != pgpu)
+			continue;
+		sum.section = p->section;
+		sum.existing += p->existing;
+		sum.defined += p->defined;
+		sum.available += p->available;
+		sum.total += p->total;
+		sum.limited |= p->limited;
+	}
+	return sum;
+}
+
+/* max_instances with which Nova counts all that it could: its limit is that of the type. */
+static int needed(const struct nova_inventory *nova, const struct section *section)
+{
+	int n = 0;
+
+	for (const struct nova_provider *p = nova->providers; p < nova->providers + nova->n; p++)
+		if (p->section == section)
+			n += p->existing + p->defined + p->available;
+	return n;
+}
+
+static int of_other_types(const struct inventory *inv, const char *pgpu, const char *type)
+{
+	int n = 0;
+
+	for (size_t i = 0; i < inv->ndevices; i++)
+		n += strcmp(inv->devices[i].vgpu.pgpu, pgpu) == 0 && *inv->devices[i].vgpu.type &&
+		     strcmp(inv->devices[i].vgpu.type, type) != 0;
+	return n;
+}
+
+static void look_at_pgpu(struct check *check, const struct nova_inventory *nova, int pgpu)
+{
+	const char *address = check->pool->inv->pgpus[pgpu].address;
+	const struct sum sum = sum_of(nova, pgpu);
+	char fix[192];
+	int others;
+
+	if (!sum.section)
+		return;
+	others = of_other_types(check->pool->inv, address, sum.section->type);
+	check_at(check, "%s", address);
+	if (sum.limited) {
+		snprintf(fix, sizeof(fix), "remove max_instances from [mdev_%s], or set it to %d or more",
+			 sum.section->type, needed(nova, sum.section));
+		check_report(check, CHECK_WARN, fix,
+			     "Nova counts %d %s, not %d: max_instances = %d is less than the host has", sum.total,
+			     sum.section->type, sum.existing + sum.defined + sum.available, sum.section->max_instances);
+	} else if (others) {
+		snprintf(fix, sizeof(fix), "see 'vgpu-lease retype --dry-run %s %s'", address, sum.section->type);
+		check_report(check, CHECK_WARN, fix, "Nova counts %d %s, and not the %d mdev%s of other types",
+			     sum.total, sum.section->type, others, others == 1 ? "" : "s");
+	} else {
+		/* Of each definition without device there is a finding of its own. */
+		check_report(check, CHECK_PASS, NULL,
+			     "Nova counts %d %s: %d exist%s, %d can be created, %d only defined", sum.total,
+			     sum.section->type, sum.existing, sum.existing == 1 ? "s" : "", sum.available, sum.defined);
+	}
+}
+
+void check_nova(struct check *check)
+{
+	autofree struct definition *definitions = NULL;
+	struct nova_inventory nova;
+	struct err err;
+	size_t n;
+
+	/* A definition that cannot be read is a finding of check_definitions(). */
+	if (!check->config->policy.nova || mdevctl_definitions(&definitions, &n, check->host, &err) < 0)
+		return;
+	nova_inventory_make(&nova, check->pool, definitions, n);
+	for (size_t g = 0; g < check->pool->inv->npgpus; g++)
+		look_at_pgpu(check, &nova, (int)g);
+	nova_inventory_free(&nova);
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What other domains left behind. */
+#include "ops/leftover.h"
+
+#include <unistd.h>
+
+#include "base/timed_child.h"
+#include "device/release.h"
+#include "base/log.h"
+#include "host/libvirt_daemon.h"
+#include "host/libvirt_files.h"
+#include "model/event.h"
+#include "ops/gc.h"
+#include "survey/reclaim.h"
+
+/*
+ * For an active lease, however short start_grace is: nobody needs its capacity, and a domain that takes its time to
+ * start keeps what it has.
+ */
+enum { LEAST_GRACE_MS = 300000 };
+
+/* Only what can be told without reading anything of libvirt's: a hook asks this of each lease. */
+static bool is_left(const struct store *store, const struct policy *policy, const struct lease *lease)
+{
+	int64_t age_ms = host_now_ms() - lease->since_ms;
+
+	switch (lease->state) {
+	case LEASE_RESERVED:
+		return false;
+	case LEASE_CREATING:
+		if (age_ms < (int64_t)policy->create_timeout_s * 1000)
+			return false;
+		break;
+	case LEASE_ACTIVE:
+		if (age_ms < LEAST_GRACE_MS || age_ms < (int64_t)policy->start_grace_s * 1000 ||
+		    libvirt_files_has_status(store->host, lease->name))
+			return false;
+		break;
+	case LEASE_RELEASING:
+		return !release_has_time(policy, lease) && !store_pgpu_busy(store, lease->vgpu.pgpu) &&
+		       !store_removes(store, lease->vgpu.id);
+	}
+	return !reclaim_at_work(store, lease);
+}
+
+bool leftover_any(const struct store *store, const struct policy *policy, const struct leases *leases)
+{
+	for (size_t i = 0; i < leases->n; i++)
+		if (is_left(store, policy, &leases->list[i]))
+			return !store_handler_runs(store);
+	return false;
+}
+
+void leftover_finish(const struct host *host, const struct config *config)
+{
+	struct host own = { .root = host->root, .libvirt = host->root, .name = host->name };
+	struct store store;
+	struct gc pass = { .store = &store, .config = config, .policy = &config->policy, .dry = true };
+	struct err err = { 0 };
+
+	log_close();
+	if (timed_child_detach(own.root, &err) <= 0)
+		return;
+	/* That of the caller is closed here. */
+	if (host->libvirt != host->root)
+		libvirt_daemon_follow(&own);
+	if (store_open(&store, &own, true, &err) < 0 || gc_run(&pass, &err) < 0) {
+		log_warn("what other domains left is not released: %s; run 'vgpu-lease gc'", err.text);
+		log_close();
+		_exit(1);
+	}
+	for (size_t i = 0; i < pass.n; i++) {
+		const struct gc_item *item = &pass.items[i];
+		const struct event_about about = event_of(&item->lease);
+
+		if (item->leased && item->outcome == GC_GOES && is_left(&store, pass.policy, &item->lease) &&
+		    release_now(&store, pass.policy, &item->lease, &err) == 1)
+			event_log(EVENT_RELEASED, &about, "release: domain %s: released %s, which was left: %s",
+				  item->lease.name, item->vgpu.id, item->why);
+	}
+	log_close();
+	_exit(0);
+}

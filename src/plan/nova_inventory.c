@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What nova-compute counts on this host. */
+#include "plan/nova_inventory.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+static bool is_novas(const struct section *section)
+{
+	return section->nova && !section->vf;
+}
+
+/* The type that Nova gives the parent of this name; NULL: none. */
+static const struct section *section_of(const struct config *config, const char *parent)
+{
+	const struct section *rest = NULL;
+
+	for (size_t i = 0; i < config->nsections; i++) {
+		const struct section *section = &config->sections[i];
+
+		if (!is_novas(section))
+			continue;
+		if (pool_section_names(section, parent))
+			return section;
+		if (!rest && config_takes_rest(section))
+			rest = section;
+	}
+	return rest;
+}
+
+/* pci_0000_84_00_0 of 0000:84:00.0; mtty_mtty of mtty. */
+static void name_device(char out[NOVA_DEVICE_SIZE], const char *parent, bool pci)
+{
+	if (!pci) {
+		snprintf(out, NOVA_DEVICE_SIZE, "%s_%s", parent, parent);
+		return;
+	}
+	snprintf(out, NOVA_DEVICE_SIZE, "pci_%s", parent);
+	for (char *c = out; *c; c++)
+		if (*c == ':' || *c == '.')
+			*c = '_';
+}
+
+static int count_existing(const struct inventory *inv, int parent, const char *type)
+{
+	int n = 0;
+
+	for (size_t i = 0; i < inv->ndevices; i++)
+		n += inv->devices[i].parent == parent && strcmp(inv->devices[i].vgpu.type, type) == 0;
+	return n;
+}
+
+static int count_defined(const struct inventory *inv, const char *parent, const char *type,
+			 const struct definition *definitions, size_t n)
+{
+	int found = 0;
+
+	for (size_t i = 0; i < n; i++)
+		found += strcmp(definitions[i].parent, parent) == 0 && strcmp(definitions[i].type, type) == 0 &&
+			 !inventory_device(inv, definitions[i].uuid);
+	return found;
+}
+
+/* What the limit of a type leaves after those that `nova` has so far, the available ones up to `next`. */
+static int left(const struct nova_inventory *nova, size_t next)
+{
+	const struct section *section = nova->providers[next].section;
+	int n = section->max_instances;
+
+	for (size_t i = 0; i < nova->n; i++) {
+		const struct nova_provider *p = &nova->providers[i];
+
+		if (p->section == section)
+			n -= p->existing + p->defined + (i < next && !p->limited ? p->available : 0);
+	}
+	return n;
+}
+
+void nova_inventory_make(struct nova_inventory *nova, const struct pool *pool, const struct definition *definitions,
+			 size_t ndefinitions)
+{
+	const struct inventory *inv = pool->inv;
+
+	*nova = (struct nova_inventory){ .providers = mem_new(inv->nparents + 1, sizeof(*nova->providers)) };
+	for (size_t i = 0; i < inv->nparents; i++) {
+		const struct inv_parent *parent = &inv->parents[i];
+		const struct inv_pgpu *card = &inv->pgpus[parent->pgpu];
+		const struct section *section = section_of(pool->config, parent->name);
+		const struct inv_offer *offer = section ? inventory_offer(inv, parent->pgpu, section->type) : NULL;
+		struct nova_provider *p = &nova->providers[nova->n];
+
+		if (card->framework != FW_MDEV || !offer)
+			continue;
+		*p = (struct nova_provider){ .section = section, .parent = (int)i, .pgpu = parent->pgpu };
+		name_device(p->device, parent->name, *card->vendor);
+		p->existing = count_existing(inv, p->parent, section->type);
+		p->defined = count_defined(inv, parent->name, section->type, definitions, ndefinitions);
+		/* The offer is that of a free VF. */
+		p->available = card->sriov && parent->ndevices ? 0 : offer->available;
+		nova->n++;
+	}
+	for (size_t i = 0; i < nova->n; i++) {
+		struct nova_provider *p = &nova->providers[i];
+
+		p->limited = p->section->max_instances > 0 && p->available > left(nova, i);
+		p->total = p->limited ? 0 : p->existing + p->defined + p->available;
+	}
+}
+
+void nova_inventory_free(struct nova_inventory *nova)
+{
+	free(nova->providers);
+	*nova = (struct nova_inventory){ 0 };
+}
+
+/* What Placement does not take becomes '_'. */
+static void spell(char trait[TRAIT_SIZE])
+{
+	for (char *c = trait; *c; c++)
+		if (*c >= 'a' && *c <= 'z')
+			*c = (char)(*c - 'a' + 'A');
+		else if (!((*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9')))
+			*c = '_';
+}
+
+void nova_traits(char traits[NOVA_TRAITS][TRAIT_SIZE], const struct pool *pool, const struct nova_provider *provider)
+{
+	const struct inv_pgpu *card = &pool->inv->pgpus[provider->pgpu];
+	const struct inv_offer *offer = inventory_offer(pool->inv, provider->pgpu, provider->section->type);
+	int mib = offer ? pool->inv->types[offer->type].framebuffer_mib : UNKNOWN;
+
+	memset(traits, 0, NOVA_TRAITS * sizeof(*traits));
+	snprintf(traits[0], TRAIT_SIZE, "CUSTOM_%s", provider->section->type);
+	if (*card->vendor)
+		snprintf(traits[1], TRAIT_SIZE, "CUSTOM_PGPU_%s_%s", card->vendor, card->device);
+	if (mib > 0)
+		snprintf(traits[2], TRAIT_SIZE, "CUSTOM_VGPU_%d_MIB", mib);
+	snprintf(traits[3], TRAIT_SIZE, "CUSTOM_VGPU_%s", framework_word(card->framework));
+	for (int i = 0; i < NOVA_TRAITS; i++)
+		spell(traits[i]);
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Would the state do for a start? Found out without making or writing anything in it. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/statvfs.h>
+
+#include "base/auto.h"
+#include "base/file.h"
+#include "state/store.h"
+
+/* As file_own_dir() does, for who acts here: root, or on a simulated host also the user whose it is. */
+bool store_trusts(const struct host *host, const struct stat *directory)
+{
+	bool is_user = *host->name && geteuid() != 0;
+
+	return (directory->st_uid == 0 || (is_user && directory->st_uid == geteuid())) && !(directory->st_mode & 022);
+}
+
+static int why_unwritable(int fd, const struct statvfs *fs)
+{
+	if (fs->f_flag & ST_RDONLY)
+		return -EROFS;
+	return geteuid() == 0 && faccessat(fd, ".", W_OK, AT_EACCESS) < 0 ? -errno : 0;
+}
+
+void store_space(const struct host *host, const char *path, struct store_space *space)
+{
+	struct statvfs fs;
+
+	*space = (struct store_space){ 0 };
+	snprintf(space->near, sizeof(space->near), "%s", path);
+	autoclose int fd = file_dir(host->root, space->near);
+	while (fd == -ENOENT && strchr(space->near, '/')) {
+		*strrchr(space->near, '/') = '\0';
+		fd = file_dir(host->root, space->near);
+	}
+	if (fd < 0 || fstatvfs(fd, &fs) < 0) {
+		space->code = fd < 0 ? fd : -errno;
+		return;
+	}
+	space->code = why_unwritable(fd, &fs);
+	space->bytes = (unsigned long long)fs.f_bfree * fs.f_frsize;
+	/* Some file systems have no limit. */
+	space->files = fs.f_files ? fs.f_ffree : LLONG_MAX;
+}
+
+/* 0, or why nothing could be made at this path. */
+static int why_not_made(const struct host *host, const char *path)
+{
+	struct store_space space;
+
+	store_space(host, path, &space);
+	return space.code ? -space.code : space.files ? 0 : ENOSPC;
+}
+
+static int look_at_directory(const struct host *host, const char *path, struct err *err)
+{
+	char shown[64];
+	struct stat st;
+	int code = 0;
+
+	if (fstatat(host->root, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		code = errno == ENOENT ? why_not_made(host, path) : errno;
+	else if (!S_ISDIR(st.st_mode))
+		code = ENOTDIR;
+	else if (!store_trusts(host, &st))
+		code = EPERM;
+	snprintf(shown, sizeof(shown), "/%s", path);
+	return code ? store_dir_error(err, code, shown) : 0;
+}
+
+static int look_at_lock(const struct host *host, struct err *err)
+{
+	struct stat st;
+	int code = 0;
+
+	if (fstatat(host->root, "run/vgpu-lease/lock", &st, AT_SYMLINK_NOFOLLOW) < 0)
+		code = errno == ENOENT ? why_not_made(host, "run/vgpu-lease/lock") : errno;
+	else if (!S_ISREG(st.st_mode))
+		code = S_ISDIR(st.st_mode) ? EISDIR : ELOOP;
+	return code ? err_sys(err, code, "/run/vgpu-lease/lock") : 0;
+}
+
+int store_would_open(const struct host *host, struct err *err)
+{
+	static const char *const directories[] = { "run/vgpu-lease", "run/vgpu-lease/leases", "run/vgpu-lease/seen" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(directories); i++)
+		if (look_at_directory(host, directories[i], err) < 0)
+			return -err->code;
+	return look_at_lock(host, err);
+}

@@ -1,0 +1,58 @@
+#!/bin/bash
+# vgpu-lease init: what it writes is a configuration with which every ready pGPU of the host is in the pool.
+. "${srcdir:?}/tests/lib/cli.sh"
+
+file=$root/etc/vgpu-lease.conf
+begin() {
+	host "$1"
+	rm "$file"
+}
+# pool: the pGPUs, and what each serves now, in one line.
+pool() {
+	vl inventory --no-headings -o PGPU,TYPE
+	tr -s ' \n' '= ' <<<"$out"
+}
+
+### On every model that the simulator has.
+for model in $("$sim" --help | sed -n '/^MODEL is/,/^Control/p' | sed -nE 's/^([a-z0-9-]+) +[A-Z].*|^([a-z0-9-]+)  +the .*/\1\2/p'); do
+	begin "$model"
+	vl init --write
+	case $model in
+	cx6 | mlx5) holds "$model is not a GPU" ended 1 M_INIT_NOTHING ;;
+	*)
+		is "$status|$err" "0|" "$model: a configuration is written"
+		vl check
+		is "$(awk '$2 ~ /^(config|pgpu|type)$/ { print $1 }' <<<"$out" | sort -u)" PASS "with which all is well"
+		vl inventory --json
+		is "$(grep -c '"in_pool": true' <<<"$out")|$(grep -c '"in_pool": false' <<<"$out")" "1|0" "and all are in the pool"
+		;;
+	esac
+	end_host
+	rm -rf "${root:?}/run/vgpu-lease" "${root:?}/var"
+done
+
+### What is chosen.
+begin t4:2+flex+mtty+cx6
+create mtty mtty-2 1
+vl init
+is "$status|$err|$(test -e "$file"; echo $?)" "0||1" "without --write nothing is written"
+said=$out
+vl init --write
+is "$out|$(stat -c %a "$file")" "$said|644" "with it, the same is, for everybody to read"
+is "$(cat "$file")" "$said" "and it says on standard output what it wrote"
+is "$(pool)" "0000:4d:00.0=gpu-56c0 0000:84:00.0=nvidia-231 0000:85:00.0=nvidia-231 mtty=mtty-2 " \
+	"a type of 2 GiB; what a pGPU carries already; the VFs of a GPU"
+like "$said" "*nvidia-231, GRID T4-2Q, 2048 MiB, at most 8 on a pGPU*nvidia-222, GRID T4-1B*" "it names the types, and what it could be instead"
+before=$(ls -l --time-style=full-iso "$file")
+vl init --write
+holds "a file that is there is left" ended 1 M_INIT_EXISTS /etc/vgpu-lease.conf
+is "$(ls -l --time-style=full-iso "$file")" "$before" "as it is"
+rm "$file"
+ln -s "$tmp/elsewhere" "$file"
+vl init --write
+holds "so is a link that leads nowhere" ended 1 M_INIT_EXISTS /etc/vgpu-lease.conf
+fails "and nothing is written behind it" test -e "$tmp/elsewhere"
+rm "$file"
+vl init --write --config "$tmp/other.conf"
+is "$status|$(cat "$tmp/other.conf")|$(test -e "$file"; echo $?)" "0|$said|1" "another file can be named"
+tap_done

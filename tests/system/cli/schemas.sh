@@ -1,0 +1,37 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# schemas/: one for each command with --json, and what does not fit is found. Each test's JSON is compared (tests/lib/json.sh).
+# shellcheck source=tests/lib/cli.sh
+. "${srcdir:?}/tests/lib/cli.sh"
+host t4:1
+conf <<'EOF'
+[devices]
+enabled_mdev_types = nvidia-222
+EOF
+
+commands=$("$builddir/vgpu-lease" help | awk '/^  [a-z]/ { print $1 }')
+is "$(for command in $commands; do
+	"$builddir/vgpu-lease" help "$command" | grep -q -- '^  --json ' && echo "$command.json"
+done | sort)" "$(cd "$srcdir/schemas" && ls)" "each command that prints JSON has a schema"
+nothing "each call with --json is made where its output is kept" \
+	"$(grep -rnE 'builddir"?[}]?/vgpu-lease"?.* --json' "$srcdir/tests/system" "$srcdir/tests/model" | grep -vF "${BASH_SOURCE[0]##*/}")"
+
+# How a document was changed, in jq's words, and what the schema has to say of that.
+fits() { python3 "$srcdir/tests/lib/json_fits.py" "$srcdir/schemas" "$tmp/changed"; }
+wrong() { # SENTENCE JQ COMPLAINT
+	jq "$2" <<<"$out" >"$tmp/changed/1"
+	like "$(fits)" "$3" "$1"
+}
+mkdir "$tmp/changed"
+printf '0\ninventory\n' >"$tmp/changed/1.call"
+vl inventory --json
+wrong "a document as it is printed fits" . ''
+wrong "a member that nobody has written down is found" '.pgpus[0].types[0].extra = 1' "vgpu-lease inventory: \$.pgpus[[]0].types[[]0]: *'extra' was unexpected*"
+wrong "so is one that is missing" 'del(.pgpus[0].numa_node)' "*: 'numa_node' is a required property"
+wrong "one of another type" '.pgpus[0].vfs = "0"' "*.vfs: '0' is not of type *"
+wrong "and a document without its list" 'del(.pgpus)' "*: * is not valid under any of the given schemas"
+: >"$tmp/changed/1"
+like "$(fits)" "vgpu-lease inventory: not JSON: *" "nothing is no document"
+printf '2\ninventory\n' >"$tmp/changed/1.call"
+is "$(fits)" '' "but of a command line that cannot be read"
+tap_done

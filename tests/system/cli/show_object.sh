@@ -1,0 +1,95 @@
+#!/bin/bash
+# vgpu-lease show, of a vGPU and of a pGPU: all that is known about it. Its events are shown in log.sh.
+. "${srcdir:?}/tests/lib/cli.sh"
+
+host t4:1+flex+mtty
+conf <<END
+[devices]
+enabled_mdev_types = nvidia-222, mtty-1
+[mdev_nvidia-222]
+device_addresses = 0000:84:00.0, 0000:99:00.0
+[mdev_mtty-1]
+device_addresses = mtty
+[vf_flex]
+device_match = 8086:56c0
+END
+# fact KEY: what the last output says about it; of a pGPU without its model, which not every machine can name.
+fact() { sed -nE "s/^  $1  +//p" <<<"$out" | sed -E "s/^([^,]*), .*, NUMA/\1, NUMA/"; }
+
+### A vGPU
+call prepare begin 1 nvidia-222
+vl show "$(uuid 1 | tr a-f A-F)"
+is "$status|$err" "0|" "a vGPU is known by its ID"
+is "${out%%$'\n'*}" "vGPU $(uuid 1)" "which stands on top"
+is "$(fact type)|$(fact framebuffer)|$(fact pGPU)" "nvidia-222, GRID T4-1B, class VGPU|1024 MiB|0000:84:00.0, NUMA node 0" "what it is, and where"
+is "$(fact device)|$(fact open)|$(fact domain)" "exists|no|vm1 ($(domain_uuid 1))" "what it is used for"
+like "$(fact lease)" "active since 20??-*Z (*), created" "by which lease"
+like "$(fact gc)" "stays: *" "what gc would do about it"
+hold 1
+vl show "$(uuid 1)"
+is "$(fact open)" "in process $$" "the process that has it open"
+# general: without what differs between two calls and two hosts.
+general() {
+	sed -E '/^$/,$d; s/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/UUID/g; s/20[0-9T:Z-]+ \([^)]*\)/TIME/; s/process [0-9]+/process N/
+		s/(0000:84:00.0), .*, NUMA/\1, NUMA/'
+}
+is "$(sed -n '/^# vgpu-lease show 4b20/,/^\.Ed/p' "$srcdir/man/vgpu-lease.8" | sed '1d;$d' | general)" "$(general <<<"$out")" \
+	"the manual's example is what is printed"
+vl show --json "$(uuid 1)"
+is "$(tr -s ' \n' ' ' <<<"$out" | sed -E 's/"since": "[^"]*"/SINCE/; s/"gc_reason": "[^"]*"/REASON/')" \
+	"{ \"version\": 1, \"vgpu\": { \"id\": \"$(uuid 1)\", \"type\": \"nvidia-222\", \"framework\": \"mdev\", \"parent\": \"0000:84:00.0\", \"pgpu\": \"0000:84:00.0\", \"type_name\": \"GRID T4-1B\", \"class\": \"VGPU\", \"numa_node\": 0, \"framebuffer_mib\": 1024, \"state\": \"active\", \"domain\": { \"uuid\": \"$(domain_uuid 1)\", \"name\": \"vm1\" }, \"origin\": \"created\", \"project\": null, \"instance\": null, SINCE, \"exists\": true, \"open\": true, \"open_by\": $$, \"gc\": \"stays\", REASON, \"last_type\": \"nvidia-222\", \"last_parent\": \"0000:84:00.0\" }, \"events\": [] } " \
+	"the same as JSON"
+leave
+create mtty mtty-2 2
+vl show "$(uuid 2)"
+is "$status|$(fact type)|$(fact lease)|$(fact device)" "0|mtty-2, Dual port serial|none|exists" "one that somebody else has created"
+call release end 1
+eventually eval '! exists 1'
+vl gc
+vl show "$(uuid 1)"
+is "$status|$(fact type)|$(fact last)|$(fact device)|$(fact lease)" "0||nvidia-222 on 0000:84:00.0|does not exist|none" "one that is gone: where it was"
+vl show 0000:4d:00.2
+is "$status|$(fact framework)|$(fact pGPU)|$(fact device)" "0|vf|0000:4d:00.0, NUMA node 0|exists" "a VF of the pool"
+control vfs '0000:4d:00.0 off'
+vl show 0000:4d:00.2
+holds "which is disabled then, and unknown" ended 1 M_NO_PCI_DEVICE
+vl show "$(uuid 9)"
+holds "what no vGPU has is looked for among the domains" ended 1 M_NO_LIBVIRT "$root"
+
+rm -rf "$tmp/vfs"
+root=$tmp/vfs
+host l40s
+conf <<<$'[devices]\nenabled_mdev_types = nvidia-1146'
+vl show 0000:26:00.4
+is "$status|$(fact type)|$(fact device)|$(fact lease)" "0||VF without a type|none" "a VF exists before it has a type"
+"$sim" --stop "$root"
+root=$tmp/host
+
+### A pGPU
+call prepare begin 3 nvidia-222
+vl show 0000:84:00.0
+is "$status|$err|${out%%$'\n'*}" "0||pGPU 0000:84:00.0" "a pGPU is known by its address"
+is "$(fact framework)|$(fact pool)|$(fact framebuffer)|$(fact driver)" "mdev|yes|1024 of 16384 MiB in use|550.90.05" "what it is"
+like "$out" "*nvidia-222  GRID T4-1B   VGPU    1024        16     1         15  -*nvidia-223 *not configured*" "its types"
+like "$out" "*$(uuid 3)  nvidia-222  0000:84:00.0  active  *  vm3*" "and its vGPUs"
+vl status --json --pgpu 0000:84:00.0
+was=$(sed -n '/"pgpus"/,/^  ]/p' <<<"$out" | grep -v since)
+vl show --json 00000000:84:00.0
+is "$(sed -n '/"pgpus"/,/^  ]/p' <<<"$out" | grep -v since)" "$was" "as JSON it is what status says of it"
+vl show mtty
+is "$status|$(grep -c "$(uuid 2)" <<<"$out")" "0|1" "a virtual one"
+vl show 0000:99:00.0
+is "$status|$(fact pool)" "0|no: no PCI device has this address" "one that is configured and absent"
+vl show 0000:98:00.0
+holds "one that is not, with one of a similar address" ended 1 M_NO_PCI_DEVICE -- M_SIMILAR 0000:84:00.0
+vl show mtty --qemu
+holds "what only a domain has is a usage error" ended 2 M_SHOW_NEEDS_DOMAIN mtty
+
+### Hostile text
+printf -v escape 'x\e]0;owned\a\e[2Jy'
+sed -i "s/^name=.*/name=$escape/" "$root/run/vgpu-lease/leases/$(uuid 3)"
+for object in "$(uuid 3)" 0000:84:00.0; do
+	vl show "$object"
+	is "$status|$(tr -dc '\000-\011\013-\037\177' <<<"$out" | wc -c)" "0|0" "a domain's name cannot control the terminal ($object)"
+done
+tap_done

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* vgpu-lease init: the type that it chooses for a card, a row each. */
+#include "cli/cmd.h"
+
+#include "base/auto.h"
+#include "base/file.h"
+#include "lib/tap.h"
+#include "lib/tree.h"
+
+#define CARD "sys/devices/0000:84:00.0"
+#define UUID "c6f1a2b3-0000-4000-8000-00000000000a"
+
+enum { TYPES = 4, TEXT_MAX = 1 << 16 };
+
+static const struct row {
+	const char *says;
+	struct {
+		const char *id, *name;
+		int mib, available;
+	} types[TYPES];
+	const char *carries; /* type of a vGPU that exists; NULL none */
+	const char *chosen;
+} rows[] = {
+	{ "a type that the driver offers now goes before a better one",
+	  { { "nvidia-1", "T4-2Q", 2048, 0 }, { "nvidia-2", "T4-1B", 1024, 16 } },
+	  NULL,
+	  "nvidia-2" },
+	{ "NVIDIA's Q types go before others",
+	  { { "nvidia-1", "T4-2B", 2048, 8 }, { "nvidia-2", "T4-1Q", 1024, 16 } },
+	  NULL,
+	  "nvidia-2" },
+	{ "of these one of at least 2048 MiB, and as little more as can be",
+	  { { "nvidia-1", "T4-1Q", 1024, 16 },
+	    { "nvidia-2", "T4-4Q", 4096, 4 },
+	    { "nvidia-3", "T4-2Q", 2048, 8 },
+	    { "nvidia-4", "T4-8Q", 8192, 2 } },
+	  NULL,
+	  "nvidia-3" },
+	{ "where all are smaller the largest",
+	  { { "nvidia-1", "T4-0Q", 512, 32 }, { "nvidia-2", "T4-1Q", 1024, 16 } },
+	  NULL,
+	  "nvidia-2" },
+	{ "of two that are alike the first",
+	  { { "nvidia-1", "T4-2Q", 2048, 8 }, { "nvidia-2", "T4-2Q", 2048, 8 } },
+	  NULL,
+	  "nvidia-1" },
+	{ "what a card carries goes before all",
+	  { { "nvidia-1", "T4-2Q", 2048, 8 }, { "nvidia-2", "T4-1B", 1024, 0 } },
+	  "nvidia-2",
+	  "nvidia-2" },
+};
+
+static void run(const struct row *row)
+{
+	char path[128], expected[64], add[1024];
+	struct cmd_call call = { .write = true, .args.config = path };
+	struct cmd cmd = { .call = &call };
+	autofree char *text = NULL;
+	struct tree tree;
+	struct err err;
+	size_t len;
+	int fd;
+
+	tree_begin(&tree, "proc/\nrun/\nsys/class/mdev_bus/0000:84:00.0 -> ../../devices/0000:84:00.0\n" CARD
+			  "/vendor = 0x10de\n" CARD "/device = 0x1eb8\n");
+	for (size_t i = 0; i < TYPES && row->types[i].id; i++) {
+		const char *id = row->types[i].id;
+
+		snprintf(add, sizeof(add),
+			 CARD "/mdev_supported_types/%s/name = GRID %s\n" CARD
+			      "/mdev_supported_types/%s/device_api = vfio-pci\n" CARD
+			      "/mdev_supported_types/%s/available_instances = %d\n" CARD
+			      "/mdev_supported_types/%s/description = num_heads=4, framebuffer=%dM, max_instance=16\n",
+			 id, row->types[i].name, id, id, row->types[i].available, id, row->types[i].mib);
+		tree_add(&tree, add);
+	}
+	if (row->carries) {
+		snprintf(add, sizeof(add),
+			 CARD "/" UUID "/mdev_type -> ../mdev_supported_types/%s\n"
+			      "sys/bus/mdev/devices/" UUID " -> ../../../devices/0000:84:00.0/" UUID "\n",
+			 row->carries);
+		tree_add(&tree, add);
+	}
+	cmd.host = tree.host;
+	snprintf(path, sizeof(path), "%s/made.conf", tree.path);
+	if (cmd_init.run(&cmd, &err) != CMD_DONE)
+		tree_fail(err.text);
+	fflush(stdout);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || file_slurp(fd, TEXT_MAX, &text, &len) < 0)
+		tree_fail(path);
+	close(fd);
+	snprintf(expected, sizeof(expected), "\nenabled_mdev_types = %s\n", row->chosen);
+	ok(strstr(text, expected), "%s", row->says);
+	tree_end(&tree);
+}
+
+int main(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		run(&rows[i]);
+	return tap_done();
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The device handler without its loop: which configuration holds, what a pass says, and when the next one is due. */
+#include "daemon/handler.h"
+
+#include <errno.h>
+
+#include "base/auto.h"
+#include "base/log.h"
+#include "lib/messages.h"
+#include "lib/live.h"
+#include "lib/vgpu.h"
+
+#define FOREIGN "c6f1a2b3-0000-4000-8000-00000000000a"
+#define RESERVED "c6f1a2b3-0000-4000-8000-00000000000b"
+#define METRICS "run/vgpu-lease/metrics.prom"
+
+static struct live live;
+static struct handler handler;
+static const struct running nothing_runs = { .libvirt = "libvirt is not asked" };
+
+/* The new configuration, read if the handler runs. */
+static void configure(const char *text)
+{
+	tree_add(&live.tree, text);
+	handler_reload(&handler);
+}
+
+static bool is_there(const char *path)
+{
+	return faccessat(live.tree.host.root, path, F_OK, 0) == 0;
+}
+
+/* What the handler logs during a pass, as one text; *next_ms: in how long the next is due. */
+static char *pass(int64_t *next_ms)
+{
+	static char text[8192];
+	int saved = dup(STDERR_FILENO), fds[2];
+	ssize_t n;
+
+	if (saved < 0 || pipe(fds) < 0 || dup2(fds[1], STDERR_FILENO) < 0)
+		tree_fail("stderr");
+	close(fds[1]);
+	*next_ms = handler_pass(&handler, &nothing_runs) - host_now_ms();
+	dup2(saved, STDERR_FILENO);
+	close(saved);
+	n = read(fds[0], text, sizeof(text) - 1);
+	text[n > 0 ? n : 0] = '\0';
+	close(fds[0]);
+	return text;
+}
+
+static void configurations(void)
+{
+	struct err err = { 0 };
+
+	tree_add(&live.tree, "etc/vgpu-lease.conf = [nonsense");
+	ok(handler_open(&handler, live.tree.path, NULL, &err) == 0, "it starts with a broken configuration: %s",
+	   err.text);
+	ok(!handler.has_config && !handler.is_valid, "which is none");
+	configure("etc/vgpu-lease.conf = [devices]\\nenabled_mdev_types = mtty-1\\n[policy]\\nreserve_ttl = 77");
+	ok(handler.has_config && handler.is_valid && handler.config.policy.reserve_ttl_s == 77,
+	   "one that is mended takes effect with a reload");
+	configure("etc/vgpu-lease.conf = [policy]\\nreserve_ttl = x");
+	ok(handler.has_config && handler.config.policy.reserve_ttl_s == 77,
+	   "a broken one leaves the old one in effect");
+	ok(!handler.is_valid, "but it is known that the file is not valid");
+}
+
+static void news(void)
+{
+	int64_t next;
+	struct err err;
+
+	ok(!strstr(pass(&next), FOREIGN), "a pass says nothing of what is not there");
+	ok(next > 290000 && next <= 300000, "and the next one looks at all again: in %lld ms", (long long)next);
+	if (kernel_create(&live.tree.host, MDEV("mtty", "mtty-1", FOREIGN), &err) < 0)
+		tree_fail(err.text);
+	ok(strstr(pass(&next), FOREIGN) != NULL, "a foreign vGPU is reported");
+	ok(!strstr(pass(&next), FOREIGN), "once");
+	if (kernel_remove(&live.tree.host, MDEV("mtty", "mtty-1", FOREIGN), 1000, &err) < 0)
+		tree_fail(err.text);
+	pass(&next);
+	if (kernel_create(&live.tree.host, MDEV("mtty", "mtty-1", FOREIGN), &err) < 0)
+		tree_fail(err.text);
+	ok(strstr(pass(&next), FOREIGN) != NULL, "and anew after it was gone");
+}
+
+static void deadlines(void)
+{
+	struct lease lease = { .name = "vm1",
+			       .domain = "dddddddd-0000-4000-8000-000000000001",
+			       .vgpu = { .id = RESERVED, .type = "mtty-1", .parent = "mtty", .pgpu = "mtty" },
+			       .state = LEASE_RESERVED,
+			       .deadline_ms = host_now_ms() + 60000,
+			       .numa = UNKNOWN,
+			       .framebuffer_mib = UNKNOWN };
+	struct store store;
+	struct err err;
+	int64_t next;
+
+	/* Under the lock: the finisher's thread takes a file without a name of its own for a dead writer's. */
+	if (store_open(&store, &live.tree.host, true, &err) < 0 || store_lock(&store, 5000, &err) < 0 ||
+	    lease_put(&store, &lease, &err) < 0)
+		tree_fail(err.text);
+	store_unlock(&store);
+	pass(&next);
+	ok(next > 50000 && next <= 60001, "a pass is due when a reservation ends: in %lld ms", (long long)next);
+	if (lease_drop(&store, RESERVED, &err) < 0)
+		tree_fail(err.text);
+	store_close(&store);
+}
+
+static void metrics(void)
+{
+	int64_t next;
+
+	ok(!is_there(METRICS), "metrics are not written unless the configuration asks for them");
+	configure("etc/vgpu-lease.conf = [devices]\\nenabled_mdev_types = mtty-1\\n[policy]\\nmetrics = yes");
+	pass(&next);
+	ok(is_there(METRICS), "a pass writes them");
+	configure("etc/vgpu-lease.conf = [devices]\\nenabled_mdev_types = mtty-1");
+	pass(&next);
+	ok(!is_there(METRICS), "and removes them where that has changed");
+	configure("etc/vgpu-lease.conf = [devices]\\nenabled_mdev_types = mtty-1\\n[policy]\\nmetrics = yes");
+	pass(&next);
+}
+
+/* Somebody has moved the state's directory away: the lock in it is no longer the one that the hook sees. */
+static void lock(void)
+{
+	int root = live.tree.host.root;
+	struct store store;
+	struct err err;
+	int64_t next;
+
+	ok(renameat(root, "run/vgpu-lease", root, "run/gone") == 0 && !is_there("run/vgpu-lease/handler.lock"),
+	   "the handler's lock is gone");
+	pass(&next);
+	ok(store_open(&store, &live.tree.host, false, &err) == 0 && store_handler_runs(&store),
+	   "with the next pass the hook sees a handler again");
+	store_close(&store);
+}
+
+int main(void)
+{
+	live_begin(&live, "mtty");
+	log_open_stderr("vgpu-leased");
+	configurations();
+	news();
+	deadlines();
+	metrics();
+	lock();
+	pass(&(int64_t){ 0 });
+	handler_close(&handler);
+	ok(!is_there(METRICS), "a handler that ends leaves no metrics");
+	live_end(&live);
+	return tap_done();
+}

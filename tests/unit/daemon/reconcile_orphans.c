@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Orphans of Nova on a simulated host: which of a pass's findings are removed, and that libvirt is asked first. */
+#include "daemon/reconcile.h"
+
+#include "base/text.h"
+#include "host/mdevctl_files.h"
+#include "lib/live.h"
+#include "lib/vgpu.h"
+
+#define T4 "0000:84:00.0"
+#define U(n) "c6f1a2b3-0000-4000-8000-00000000000" #n
+
+static struct live live;
+static struct store store;
+static struct config config;
+static struct err err;
+
+/* What the pass has found; the last column is what is to come of it, of a device that libvirt names or does not. */
+static const struct row {
+	const char *says, *id;
+	bool leased, novas, named;
+	enum gc_outcome found, outcome;
+} rows[] = {
+	{ "an orphan of Nova is removed", U(1), false, true, false, GC_GOES, GC_GONE },
+	{ "one that a domain names stays", U(2), false, true, true, GC_GOES, GC_STAYS },
+	{ "so does one that is not due", U(3), false, true, false, GC_STAYS, GC_STAYS },
+	{ "one that is not Nova's is only reported", U(4), false, false, false, GC_GOES, GC_GOES },
+	{ "and a lease is none", U(5), true, true, false, GC_GOES, GC_GOES },
+	{ "the answer for one is not that for another", U(6), false, true, false, GC_GOES, GC_GONE },
+};
+
+enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
+
+static size_t asked;
+
+static void named(void *arg, const char *const *ids, bool *is_named, size_t n)
+{
+	(void)arg;
+	asked += n;
+	for (size_t i = 0; i < n; i++)
+		for (size_t r = 0; r < ROWS; r++)
+			if (strcmp(ids[i], rows[r].id) == 0)
+				is_named[i] = rows[r].named;
+}
+
+static bool exists(const char *id)
+{
+	return kernel_exists(&live.tree.host, MDEV("", "", id)) == 1;
+}
+
+int main(void)
+{
+	struct gc_item items[ROWS] = { 0 };
+	struct reconcile pass = { .store = &store, .policy = &config.policy, .gc = { .items = items, .n = ROWS } };
+
+	live_begin(&live, "t4");
+	config_default(&config);
+	config.policy.driver_cleanup_s = 0;
+	if (store_open(&store, &live.tree.host, true, &err) < 0)
+		tree_fail(err.text);
+	for (size_t i = 0; i < ROWS; i++) {
+		items[i].vgpu = *MDEV(T4, "nvidia-222", rows[i].id);
+		text_copy(items[i].vgpu.pgpu, sizeof(items[i].vgpu.pgpu), T4);
+		items[i].leased = rows[i].leased;
+		items[i].novas = rows[i].novas;
+		items[i].outcome = rows[i].found;
+		if (kernel_create(&live.tree.host, &items[i].vgpu, &err) < 0)
+			tree_fail(err.text);
+	}
+	tree_add(&live.tree, "etc/mdevctl.d/" T4 "/" U(1) " = {\"mdev_type\": \"nvidia-222\", \"start\": \"auto\"}\n");
+	reconcile_orphans(&pass, named, NULL);
+	ok(asked == 3, "libvirt is asked of those alone that are due");
+	for (size_t i = 0; i < ROWS; i++)
+		ok(items[i].outcome == rows[i].outcome && exists(rows[i].id) == (rows[i].outcome != GC_GONE), "%s: %s",
+		   rows[i].says, items[i].trouble);
+	ok(!mdevctl_defines(&live.tree.host, U(1)), "its definition goes with it");
+	items[1].outcome = GC_GOES;
+	reconcile_orphans(&pass, NULL, NULL);
+	ok(items[1].outcome == GC_GONE && !exists(U(2)), "where libvirt is not asked the pass has the last word");
+	store_close(&store);
+	config_free(&config);
+	live_end(&live);
+	return tap_done();
+}

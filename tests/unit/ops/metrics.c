@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Metrics: what is counted, and what is left out where it is not known. */
+#include "ops/metrics.h"
+
+#include "base/auto.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "lib/tap.h"
+#include "lib/tree.h"
+
+#define A "c6f1a2b3-0000-4000-8000-00000000000a"
+#define B "c6f1a2b3-0000-4000-8000-00000000000b"
+#define T4 "0000:84:00.0"
+#define ABSENT "0000:99:00.0"
+#define TYPE(card, id) "sys/devices/" card "/mdev_supported_types/" id
+#define DEVICE(id, card, type)                                                                                         \
+	"sys/devices/" card "/" id "/mdev_type -> ../mdev_supported_types/" type "\nsys/bus/mdev/devices/" id          \
+	" -> ../../../devices/" card "/" id "\n"
+
+/* A T4 with one vGPU, and mtty, whose driver says nothing of framebuffer, with another. */
+static const char host_text[] =
+	"proc/\nrun/\nsys/class/mdev_bus/" T4 " -> ../../devices/" T4
+	"\nsys/class/mdev_bus/mtty -> ../../devices/mtty\n"
+	"sys/devices/" T4 "/vendor = 0x10de\nsys/devices/" T4
+	"/device = 0x1eb8\n" TYPE(T4, "nvidia-222") "/name = GRID T4-1B\n" TYPE(T4, "nvidia-222") "/device_api = vfio-pci\n" TYPE(T4, "nvidia-222") "/available_instances = 15\n" TYPE(T4, "nvidia-222") "/description = num_heads=4, frl_config=45, framebuffer=1024M, max_resolution=1x1, max_instance=16\n" TYPE(
+		"mtty",
+		"mtty-1") "/device_api = vfio-pci\n" TYPE("mtty",
+							  "mtty-1") "/available_instances = 23\n" DEVICE(A, T4,
+													 "nvidia-222")
+		DEVICE(B, "mtty", "mtty-1");
+
+static char t4[][PARENT_SIZE] = { T4, ABSENT }, again[][PARENT_SIZE] = { ABSENT, "mtty" };
+static struct place places[2] = { { "test.conf", 1 }, { "test.conf", 2 } };
+static struct section sections[] = {
+	{ .type = "nvidia-222", .addresses = t4, .addresses_at = places, .naddresses = 2, .max_instances = NO_LIMIT },
+	{ .type = "mtty-1", .addresses = again, .addresses_at = places, .naddresses = 2, .max_instances = NO_LIMIT },
+};
+static const struct config config = { .sections = sections, .nsections = 2 };
+static struct store store;
+static struct err err;
+
+/* The whole text; the caller frees it. */
+static char *print(const struct gc *pass)
+{
+	const struct metrics metrics = { .store = &store, .config = &config, .config_valid = true, .pass = pass };
+	char *text = NULL;
+	size_t len;
+	FILE *to = mem_open(&text, &len);
+
+	if (metrics_print(to, &metrics, &err) < 0)
+		tree_fail(err.text);
+	mem_close(to);
+	return text;
+}
+
+/* How many lines of the text begin so. */
+static int lines(const char *text, const char *start)
+{
+	int n = 0;
+
+	for (const char *line = text; line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		n += strncmp(line, start, strlen(start)) == 0;
+	}
+	return n;
+}
+
+static void put(const char *id, enum lease_state state, const char *name)
+{
+	struct lease lease = { .vgpu = { .type = "nvidia-222", .parent = T4, .pgpu = T4 },
+			       .domain = "67a42c8b-1111-4000-8000-000000000001",
+			       .state = state,
+			       .numa = UNKNOWN,
+			       .framebuffer_mib = UNKNOWN };
+
+	text_copy(lease.vgpu.id, sizeof(lease.vgpu.id), id);
+	text_copy(lease.name, sizeof(lease.name), name);
+	if (store_lock(&store, 1000, &err) < 0 || lease_put(&store, &lease, &err) < 0)
+		tree_fail(err.text);
+	store_unlock(&store);
+}
+
+int main(void)
+{
+	struct gc_item items[] = { { .outcome = GC_GOES },
+				   { .outcome = GC_STAYS },
+				   { .leased = true, .outcome = GC_GOES } };
+	const struct gc nothing = { .n = 0 }, pass = { .items = items, .n = 3 };
+	autofree char *text = NULL, *leased = NULL;
+	struct tree tree;
+
+	tree_begin(&tree, host_text);
+	if (store_open(&store, &tree.host, true, &err) < 0)
+		tree_fail(err.text);
+
+	text = print(&nothing);
+	ok(lines(text, "vgpu_lease_capacity{pgpu=\"" T4 "\",type=\"nvidia-222\"} 16\n") == 1 &&
+		   lines(text, "vgpu_lease_in_use{pgpu=\"" T4 "\",type=\"nvidia-222\"} 1\n") == 1 &&
+		   lines(text, "vgpu_lease_available{pgpu=\"" T4 "\",type=\"nvidia-222\"} 15\n") == 1,
+	   "a pGPU has the capacity of the type that it serves");
+	ok(lines(text, "vgpu_lease_framebuffer_used_bytes{pgpu=\"" T4 "\"} 1073741824\n") == 1,
+	   "its framebuffer is that of its vGPUs");
+	ok(lines(text, "vgpu_lease_framebuffer_used_bytes{pgpu=\"mtty\"}") == 0,
+	   "of one whose driver does not say, none is printed");
+	ok(lines(text, "vgpu_lease_pgpu_ready{pgpu=\"" T4 "\"} 1\n") == 1, "a card of the pool is ready");
+	ok(lines(text, "vgpu_lease_pgpu_ready{pgpu=\"" ABSENT "\"} 0\n") == 1,
+	   "one that two sections name and the host does not have is not, and printed once");
+	ok(lines(text, "vgpu_lease_oldest_releasing_timestamp_seconds") == 0 &&
+		   lines(text, "vgpu_lease_handler_last_pass_timestamp_seconds") == 0,
+	   "what has not happened has no time");
+	ok(lines(text, "vgpu_lease_orphans 0\n") == 1, "a host without orphans has none");
+
+	put(A, LEASE_RELEASING, "a\"b\\c\nd");
+	put(B, LEASE_ACTIVE, "vm");
+	leased = print(&pass);
+	ok(lines(leased, "vgpu_lease_leases{state=\"releasing\"} 1\n") == 1 &&
+		   lines(leased, "vgpu_lease_leases{state=\"active\"} 1\n") == 1 &&
+		   lines(leased, "vgpu_lease_leases{state=\"creating\"} 0\n") == 1,
+	   "leases are counted by state");
+	ok(lines(leased, "vgpu_lease_oldest_releasing_timestamp_seconds") == 1, "one that is releasing has a time");
+	ok(lines(leased, "vgpu_lease_orphans 1\n") == 1, "an orphan is one that goes, and no lease");
+	ok(strstr(leased, "domain=\"a\\\"b\\\\c") && !strstr(leased, "c\nd"), "a name is one line, and escaped");
+	store_close(&store);
+	tree_end(&tree);
+	return tap_done();
+}

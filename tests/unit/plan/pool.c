@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Which pGPU serves which type: of each card of a row "ADDRESS TYPE", "!" it is not in the pool, "," only some of its
+ * VFs are; "-" no type, "?" two sections claim it.
+ */
+#include "plan/pool.h"
+
+#include "base/auto.h"
+#include "lib/tap.h"
+#include "unit/plan/world.h"
+
+enum { RESULT_SIZE = 256 };
+
+static const struct row rows[] = {
+	{ "a type without addresses takes the cards that offer it", "84/0 s=1/1; 85/0 l=1/1", "", "", "", "s", "",
+	  "84 s, 85 -!" },
+	{ "of two without addresses the first counts", "84/0 s=1/1 l=1/1", "", "", "", "s l", "", "84 s" },
+	{ "an address goes before it", "84/0 s=1/1 l=1/1; 85/0 s=1/1 l=1/1", "", "", "", "s l@85", "", "84 s, 85 l" },
+	{ "a card that two types name is in neither", "84/0 s=1/1 l=1/1", "", "", "", "s@84 l@84", "", "84 ?!" },
+	{ "with several types a card serves both", "84/0 s=1/1 l=1/1", "", "", "", "s@84 l@84", "several", "84 s" },
+	{ "the first that it offers stands for them", "84/0 l=1/1", "", "", "", "s@84 l@84", "several", "84 l" },
+	{ "a card that is named and does not offer its type is not in the pool", "84/0 l=1/1", "", "", "", "s@84", "",
+	  "84 s!" },
+	{ "nor is one that is not ready", "84/0 s=1/1; 85/0 s=1/1", "", "", "", "s", "notready=84", "84 s!, 85 s" },
+	{ "a card that no section names is nobody's", "84/0 s=1/1; 85/0 s=1/1", "", "", "", "s@84", "", "84 s, 85 -!" },
+	{ "an address that is missing changes no other card", "84/0 s=1/1", "", "", "", "s@84,99", "", "84 s" },
+	{ "of a card whose VFs are named only these are in the pool", "40/0+3 s=1/3", "", "", "", "s@40.1", "",
+	  "40 s,40.1" },
+	{ "of one that is named itself all are", "40/0+2 s=1/2", "", "", "", "s@40", "", "40 s,40.0,40.1" },
+	{ "its own address ranks as those of its VFs", "40/0+2 s=1/2 l=1/2", "", "", "", "s@40 l@40.1", "", "40 ?!" },
+	{ "Nova's name of a virtual parent is its address", "mtty/0 m=24/24", "", "", "", "m@mtty_mtty", "", "mtty m" },
+};
+
+static void run(const struct row *row)
+{
+	static struct world w;
+	char result[RESULT_SIZE] = "";
+	struct row world = *row;
+
+	world.req = "";
+	make_world(&w, &world);
+	for (size_t g = 0; g < w.inv.npgpus; g++) {
+		const struct pool_card *card = &w.pool.cards[g];
+		const struct inv_pgpu *pgpu = &w.inv.pgpus[g];
+		size_t n = strlen(result);
+
+		n += (size_t)snprintf(result + n, sizeof(result) - n, "%s%s %s%s", g ? ", " : "", pgpu->address,
+				      card->contested ? "?"
+				      : card->section ? card->section->type
+						      : "-",
+				      card->in_pool ? "" : "!");
+		for (int p = pgpu->first; pgpu->sriov && p < pgpu->first + pgpu->nparents; p++)
+			if (pool_has_parent(&w.pool, p))
+				n += (size_t)snprintf(result + n, sizeof(result) - n, ",%s", w.inv.parents[p].name);
+		if (!card->in_pool)
+			ok(*card->reason, "%s has a reason: %s", pgpu->address, card->reason);
+	}
+	is(result, row->req, row->says);
+	pool_free(&w.pool);
+}
+
+/* What a placeholder without a type can become. */
+static void types(void)
+{
+	static const struct row both = { "", "84/0 s=1/1; 85/0 l=1/1", "", "", "", "s@84 l@85", "notready=84", "" };
+	static const struct row none = { "", "84/0 s=1/1", "", "", "", "l@85 w@86", "", "" };
+	static struct world w;
+	const struct section *first;
+
+	make_world(&w, &both);
+	ok(pool_types(&w.pool, true, UNKNOWN, &first) == 1 && strcmp(first->type, "l") == 0,
+	   "a type with a card that is ready goes before one without");
+	ok(pool_types(&w.pool, true, 0, &first) == 1 && strcmp(first->type, "s") == 0,
+	   "on a card that is not ready it is the card's own");
+	ok(pool_types(&w.pool, false, UNKNOWN, &first) == 0 && !first, "for VFs, cards with mdevs have none");
+	pool_free(&w.pool);
+	make_world(&w, &none);
+	ok(pool_types(&w.pool, true, UNKNOWN, &first) == 2, "where no type has a card, it can be any of them");
+	ok(pool_types(&w.pool, true, 0, &first) == 0, "but not on a certain card");
+	ok(pool_misses(&w.pool, &w.sections[0], "85") && !pool_misses(&w.pool, &w.sections[0], "84"),
+	   "an address without a card is missing");
+	w.sections[0].vf = true;
+	ok(pool_misses(&w.pool, &w.sections[0], "84"), "of plain VFs also that of a card with mdevs");
+	pool_free(&w.pool);
+}
+
+static void names(void)
+{
+	static const struct {
+		const char *says;
+		struct match match;
+		bool fits;
+	} matches[] = {
+		{ "a match without terms fits each card", { .numa = -1 }, true },
+		{ "a vendor", { .vendor = "10de", .numa = -1 }, true },
+		{ "another vendor does not", { .vendor = "8086", .numa = -1 }, false },
+		{ "all terms must hold", { .vendor = "10de", .device = "1eb8", .numa = 0 }, false },
+		{ "and do", { .vendor = "10de", .device = "1eb8", .numa = 1 }, true },
+	};
+	const struct inv_pgpu card = { .address = "0000:84:00.0", .vendor = "10de", .device = "1eb8", .numa = 1 };
+	char addresses[][PARENT_SIZE] = { "0000:84:00.0" };
+	struct section section = { .addresses = addresses, .naddresses = 1 };
+	const struct config config = { .sections = &section, .nsections = 1 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(matches); i++)
+		ok(pool_match(&matches[i].match, &card) == matches[i].fits, "%s", matches[i].says);
+	ok(pool_address_is("mtty_mtty", "mtty") && pool_address_is("mtty", "mtty"), "a parent has two names");
+	ok(!pool_address_is("mtty_mdpy", "mtty") && !pool_address_is("mttymmtty", "mtty"), "and no third");
+	ok(pool_section_names(&section, "0000:84:00.0") && !pool_section_names(&section, "0000:85:00.0"),
+	   "a section names its addresses");
+	ok(pool_names(&config, &card, "") && !pool_names(&config, &(struct inv_pgpu){ .address = "x" }, "0000:99:00.1"),
+	   "a card that none names is not meant");
+	strcpy(addresses[0], "0000:99:00.1");
+	ok(pool_names(&config, &(struct inv_pgpu){ .address = "x" }, "0000:99:00.1"), "one is by its VF");
+}
+
+int main(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		run(&rows[i]);
+	types();
+	names();
+	return tap_done();
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What is known of a vGPU when its domain is defined: what all cards that it can be made on have in common. */
+#include "survey/prediction.h"
+
+#include "base/auto.h"
+#include "base/text.h"
+#include "lib/tap.h"
+#include "lib/tree.h"
+
+#define B "c6f1a2b3-0000-4000-8000-00000000000b"
+#define TYPE(card, id, name)                                                                                           \
+	"sys/devices/" card "/mdev_supported_types/" id "/name = " name "\nsys/devices/" card                          \
+	"/mdev_supported_types/" id "/device_api = vfio-pci\nsys/devices/" card "/mdev_supported_types/" id            \
+	"/available_instances = 8\n"
+#define CARD(address, device)                                                                                          \
+	"sys/class/mdev_bus/" address " -> ../../devices/" address "\nsys/devices/" address                            \
+	"/vendor = 0x10de\nsys/devices/" address "/device = 0x" device "\n"
+
+/* Two models that name the type nvidia-222 differently; the second alone has nvidia-300. */
+static const char two_models[] = "proc/\nrun/\n" CARD("0000:84:00.0", "1eb8")
+	TYPE("0000:84:00.0", "nvidia-222", "GRID T4-1B") CARD("0000:85:00.0", "1db6")
+		TYPE("0000:85:00.0", "nvidia-222", "GRID V100-1B") TYPE("0000:85:00.0", "nvidia-300", "GRID V100-2Q");
+
+static char t4[][PARENT_SIZE] = { "0000:84:00.0" }, v100[][PARENT_SIZE] = { "0000:85:00.0" };
+
+static const struct row {
+	const char *says, *type; /* as the metadata have it */
+	enum vgpu_request_kind kind;
+	struct section sections[2];
+	const char *facts; /* type|name|framework|model; NULL: nothing is known */
+} rows[] = {
+	{ "on one card all is known",
+	  "nvidia-222",
+	  REQUEST_MDEV,
+	  { { .type = "nvidia-222", .addresses = t4, .naddresses = 1 } },
+	  "nvidia-222|GRID T4-1B|mdev|10de:1eb8" },
+	{ "on cards of two models what they share",
+	  "nvidia-222",
+	  REQUEST_MDEV,
+	  { { .type = "nvidia-222" } },
+	  "nvidia-222||mdev|" },
+	{ "the type stays as the metadata word it",
+	  "GRID T4-1B",
+	  REQUEST_MDEV,
+	  { { .type = "nvidia-222", .addresses = t4, .naddresses = 1 } },
+	  "GRID T4-1B|GRID T4-1B|mdev|10de:1eb8" },
+	{ "without metadata it is the only one that is enabled",
+	  "",
+	  REQUEST_MDEV,
+	  { { .type = "nvidia-300", .addresses = v100, .naddresses = 1 } },
+	  "nvidia-300|GRID V100-2Q|mdev|10de:1db6" },
+	{ "of two that are enabled it is neither",
+	  "",
+	  REQUEST_MDEV,
+	  { { .type = "nvidia-222", .addresses = t4, .naddresses = 1 },
+	    { .type = "nvidia-300", .addresses = v100, .naddresses = 1 } },
+	  NULL },
+	{ "a type that no card of the pool serves is not known",
+	  "nvidia-300",
+	  REQUEST_MDEV,
+	  { { .type = "nvidia-222", .addresses = t4, .naddresses = 1 } },
+	  NULL },
+	{ "nor is a VF where the cards have mdevs", "", REQUEST_PCI, { { .type = "nvidia-222" } }, NULL },
+};
+
+static void run(const struct tree *tree, struct store *store, const struct row *row)
+{
+	struct section sections[2] = { row->sections[0], row->sections[1] };
+	struct config config = { .sections = sections, .nsections = *sections[1].type ? 2 : 1 };
+	struct vgpu_request req = { .kind = row->kind, .id = B };
+	const struct request nothing = { .nvgpus = 0 }, request = {
+		.uuid = "67a42c8b-1111-4000-8000-000000000001", .name = "vm", .vgpus = &req, .nvgpus = 1
+	};
+	autosurvey struct survey survey = { .host = &tree->host,
+					    .store = store,
+					    .config = &config,
+					    .asked = &nothing,
+					    .depth = SURVEY_EXPLAIN,
+					    .dry = true };
+	struct migration_facts facts;
+	char got[512] = "";
+	struct err err;
+
+	sections[0].max_instances = sections[1].max_instances = NO_LIMIT;
+	text_copy(req.facts.type, sizeof(req.facts.type), row->type);
+	if (survey_start(&survey, &err) < 0 || survey_read(&survey, &err) < 0)
+		tree_fail(err.text);
+	if (prediction_facts(&facts, &survey, &request, &req))
+		snprintf(got, sizeof(got), "%s|%s|%s|%s", facts.type, facts.name, facts.framework, facts.model);
+	is(got, row->facts ? row->facts : "", row->says);
+}
+
+int main(void)
+{
+	struct store store;
+	struct tree tree;
+	struct err err;
+
+	tree_begin(&tree, two_models);
+	if (store_open(&store, &tree.host, true, &err) < 0)
+		tree_fail(err.text);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		run(&tree, &store, &rows[i]);
+	store_close(&store);
+	tree_end(&tree);
+	return tap_done();
+}
