@@ -7,17 +7,30 @@ TROUBLE=/sys/module/nvidia/parameters
 # Gives both cards VFs, and all of them to the driver. NVIDIA's own has no sriov_configure: another driver of the card, here
 # nvme, enables them, as sriov-manage lets pci-pf-stub do it.
 load_nvidia() {
-	local card vf
 	modprobe nvidia || return
-	for card in "$PF1" "$PF2"; do
-		enable_vfs "$card"
-		echo "$card" >"$PCI/$card/driver/unbind"
-		for vf in "$PCI/$card" "$PCI/$card"/virtfn*; do
-			echo nvidia >"$vf/driver_override"
-			basename "$(readlink -f "$vf")" >/sys/bus/pci/drivers_probe
-		done
-	done
+	give_to_nvidia "$PF1"
+	give_to_nvidia "$PF2"
 	no_trouble
+}
+# The first card without VFs, a T4, and the other one with: NVIDIA's mdevs (driver/mdev.c).
+load_nvidia_mdev() {
+	modprobe nvidia_mdev || return
+	bind_nvidia "$PF1"
+	give_to_nvidia "$PF2"
+	no_trouble
+}
+give_to_nvidia() {
+	enable_vfs "$1"
+	bind_nvidia "$1"
+}
+bind_nvidia() {
+	local function
+	echo "$1" >"$PCI/$1/driver/unbind"
+	for function in "$PCI/$1" "$PCI/$1"/virtfn*; do
+		[ -e "$function" ] || continue
+		echo nvidia >"$function/driver_override"
+		basename "$(readlink -f "$function")" >/sys/bus/pci/drivers_probe
+	done
 }
 
 # The VFs go with the driver, and the cards are nvme's as before.
@@ -56,13 +69,18 @@ fail_at() {
 	trouble fail_errno "${errnos[$2]}" && trouble fail "$(steps "$1")"
 }
 hold_at() { trouble only "$PF1" && trouble hang "$(steps "$@")"; }
+slow_at() { trouble slow_ms "$1" && trouble slow "$(steps "${@:2}")"; } # MILLISECONDS STEP...
 plugin_lag() { trouble plugin_ms "$1"; }
 no_trouble() {
 	trouble hang 0
 	trouble fail 0
+	trouble slow 0
 	plugin_lag 0
 	trouble only "$PF1"
 }
+
+# hangs_in FUNCTION: is a task in this function of the driver? A process that is exiting may have one thread left.
+hangs_in() { grep -qs "$1" /proc/[0-9]*/task/*/stack; }
 
 # open_vf VF: opens it through VFIO as QEMU does, until close_vf; `opened` tells how it went.
 open_vf() {
@@ -85,18 +103,78 @@ close_vf() {
 
 ### Domains with such VFs
 
-# configure_nvidia: types of two framebuffer sizes, each on both cards.
+# configure_nvidia [CARDS [LINE...]]: types of two framebuffer sizes, each on these cards (both); more lines of [policy].
 configure_nvidia() {
+	local cards=${1:-$PF1, $PF2}
 	cat >"$CONF" <<-END
 		[devices]
 		enabled_mdev_types = nvidia-1147, nvidia-1148
 
 		[mdev_nvidia-1147]
-		device_addresses = $PF1, $PF2
+		device_addresses = $cards
 		vgpu_params = frame_rate_limiter=0
 
 		[mdev_nvidia-1148]
-		device_addresses = $PF1, $PF2
+		device_addresses = $cards
+
+		[policy]
+		lock_timeout = 5
+		create_timeout = 5
+		pgpu_types = several
+	END
+	[ $# -lt 2 ] || printf '%s\n' "${@:2}" >>"$CONF"
+}
+# define_vf NAME VF TYPE [VF...]: all of that type
+define_vf() {
+	local vf types=''
+	for vf in "$2" "${@:4}"; do types+="<vgpu:device address='$vf' type='nvidia-$3'/>"; done
+	MANAGED=no METADATA=$types define "$1" "$2" "${@:4}"
+}
+vf_is() { same "$(<"$PCI/$1/nvidia/current_vgpu_type")" "$2"; } # VF TYPE
+# leased_as VF NAME TYPE [ORIGIN]: is there an active lease of this domain, and has the VF the type?
+leased_as() {
+	lease "$1" ".state == \"active\" and .domain.name == \"$2\" and .domain.uuid == \"$(uuid_of "$2")\" and .type == \"nvidia-$3\" and
+		.origin == \"${4:-created}\" and .parent == \"$1\" and .framework == \"variant\" and .pgpu == \"${1%.*}.0\"" &&
+		vf_is "$1" "$3"
+}
+# typed_by VF NAME TYPE [ORIGIN]: and QEMU was started with it
+typed_by() { leased_as "$@" && uses "$2" "$1"; }
+# The VFs that have a type.
+typed() { cd "$PCI" && grep -lvx 0 -- */nvidia/current_vgpu_type | cut -d / -f 1 | xargs; }
+typed_are() { same "$(typed)" "$*"; }
+# runs_with NAME TYPE VF...: it does, and nothing else is leased or has a type.
+runs_with() {
+	local name=$1 type=$2 vf
+	for vf in "${@:3}"; do typed_by "$vf" "$name" "$type" || return; done
+	is_state "$name" running && typed_are "${@:3}" && same "$(leases | jq '.leases | length')" $(($# - 2))
+}
+# How often the state of the vGPU on this VF has arrived from another one, as the driver says.
+moves() { journalctl -k -b -q -o cat --no-pager | sed -n "s/.* $1: the state of a vGPU has arrived, move //p" | tail -n 1; }
+no_types() { no_lease && same "$(cat "$PCI"/*/nvidia/current_vgpu_type | sort -u)" 0; }
+
+### Domains with mdevs of such cards
+
+# configure_nvidia_mdev: types of two framebuffer sizes for each card, and one that fills the first.
+configure_nvidia_mdev() {
+	cat >"$CONF" <<-END
+		[devices]
+		enabled_mdev_types = nvidia-230, nvidia-231, nvidia-234, nvidia-557, nvidia-558
+
+		[mdev_nvidia-230]
+		device_addresses = $PF1
+		vgpu_params = frame_rate_limiter=0
+
+		[mdev_nvidia-231]
+		device_addresses = $PF1
+
+		[mdev_nvidia-234]
+		device_addresses = $PF1
+
+		[mdev_nvidia-557]
+		device_addresses = $PF2
+
+		[mdev_nvidia-558]
+		device_addresses = $PF2
 
 		[policy]
 		lock_timeout = 5
@@ -104,13 +182,12 @@ configure_nvidia() {
 		pgpu_types = several
 	END
 }
-# define_vf NAME VF TYPE
-define_vf() { MANAGED=no METADATA="<vgpu:device address='$2' type='nvidia-$3'/>" define "$1" "$2"; }
-vf_is() { same "$(<"$PCI/$1/nvidia/current_vgpu_type")" "$2"; } # VF TYPE
-# typed_by VF NAME TYPE: is there an active lease of this domain, and QEMU has the VF open?
-typed_by() {
-	lease "$1" ".state == \"active\" and .domain.name == \"$2\" and .domain.uuid == \"$(uuid_of "$2")\" and .type == \"nvidia-$3\" and
-		.origin == \"created\" and .parent == \"$1\" and .framework == \"variant\" and .pgpu == \"${1%.*}.0\"" &&
-		vf_is "$1" "$3" && uses "$2" "$1"
+# of_type UUID TYPE COMMAND...: with this type for the vGPU in the metadata of a domain
+of_type() { METADATA="<vgpu:device uuid='$1' type='nvidia-$2'/>" "${@:3}"; }
+types_of() { echo "/sys/class/mdev_bus/$1/mdev_supported_types"; }
+# mdev_of UUID NAME TYPE PARENT PGPU: is there an active lease of this domain, and QEMU was started with the vGPU?
+mdev_of() {
+	lease "$1" ".state == \"active\" and .domain.name == \"$2\" and .type == \"nvidia-$3\" and .origin == \"created\" and
+		.parent == \"$4\" and .framework == \"mdev\" and .pgpu == \"$5\"" && same "$(type_of "$1")" "nvidia-$3" && uses "$2" "$1"
 }
-no_types() { no_lease && same "$(cat "$PCI"/*/nvidia/current_vgpu_type | sort -u)" 0; }
+none_left() { same "$(devices)" '' && no_lease; }

@@ -3,72 +3,29 @@
  * nvidia: a test stand-in for NVIDIA's vGPU host driver with its vendor-specific VFIO framework; loaded in test
  * machines only. Its cards are PCI functions with VFs that QEMU emulates, bound to it by driver_override: to sysfs they
  * are L40S then, and each VF has a directory nvidia/ with the types that can be created, the one that it has, and its
- * parameters. A VF is opened through VFIO once it has a type. All vGPUs of a card have one framebuffer size.
- *
- * Trouble comes by the parameters in /sys/module/nvidia/parameters, which can be written at any time: `hang`, `slow`
- * and `fail` are each a sum of steps, and `only` names the one card (its PF) that has trouble. A task that hangs cannot
- * be killed, as in drivers that wait for their firmware; it goes on when `hang` no longer names its step.
+ * parameters. A VF is opened through VFIO once it has a type. All vGPUs of a card have one framebuffer size. A guest's
+ * vGPU migrates (nvidia_migration.c), and there can be trouble (nvidia_trouble.c).
  */
 #include <linux/cleanup.h>
 #include <linux/delay.h>
 #include <linux/module.h>
-#include <linux/pci.h>
 #include <linux/slab.h>
 #include <linux/sysfs.h>
-#include <linux/vfio_pci_core.h>
-#include <linux/wait.h>
 
-enum step {
-	AT_LIST = 1,    /* read of creatable_vgpu_types */
-	AT_CURRENT = 2, /* read of current_vgpu_type */
-	AT_CREATE = 4,  /* write of a type to it */
-	AT_REMOVE = 8,  /* write of 0 */
-	AT_PARAMS = 16, /* write of vgpu_params */
-	AT_OPEN = 32,   /* VFIO opens the device */
-	AT_CLOSE = 64,  /* its last descriptor is closed */
-};
+#include "nvidia.h"
 
 enum {
 	NVIDIA = 0x10de,
 	L40S = 0x26b9,
 	L40S_BOARD = 0x1851,
-	PARAMS_MAX = 1024,
 	INSTANCES_MAX = 32,
 	FRAMEBUFFER = 48,
 	PLUGIN_WAIT_MS = 5000,
 };
 
-static DECLARE_WAIT_QUEUE_HEAD(told);
-static unsigned int hang, slow, slow_ms, fail, fail_errno = EIO, plugin_ms;
-static char only[16];
-
-static int hang_set(const char *text, const struct kernel_param *param)
-{
-	int ret = param_set_uint(text, param);
-
-	wake_up_all(&told);
-	return ret;
-}
-
-static const struct kernel_param_ops hang_ops = { .set = hang_set, .get = param_get_uint };
-module_param_cb(hang, &hang_ops, &hang, 0644);
-MODULE_PARM_DESC(hang, "where to hang: 1 list, 2 current, 4 create, 8 remove, 16 params, 32 open, 64 close");
-module_param(slow, uint, 0644);
-MODULE_PARM_DESC(slow, "the steps that take slow_ms longer");
-module_param(slow_ms, uint, 0644);
-module_param(fail, uint, 0644);
-MODULE_PARM_DESC(fail, "the steps that fail with fail_errno (not close)");
-module_param(fail_errno, uint, 0644);
-module_param(plugin_ms, uint, 0644);
-MODULE_PARM_DESC(plugin_ms,
-		 "how long vgpu-mgr holds on to a vGPU after its close: a removal waits, and is EBUSY after 5 s");
-module_param_string(only, only, sizeof(only), 0644);
-MODULE_PARM_DESC(only, "the one card that has trouble, as 0000:01:00.0; empty: all");
-
-struct vgpu_type {
-	unsigned int id, gib;
-	const char *name;
-};
+char driver_version[VERSION_MAX] = "570.133.10";
+module_param_string(driver_version, driver_version, sizeof(driver_version), 0644);
+MODULE_PARM_DESC(driver_version, "the version that /sys/module/nvidia/version tells");
 
 /* An L40S's, in the order of the driver's list. */
 static const struct vgpu_type types[] = {
@@ -88,35 +45,13 @@ struct identity {
 /* A card, which is the driver's data of its PF. */
 struct card {
 	struct identity was;    /* before it came to this driver */
-	struct mutex lock;      /* of all that its VFs have as well */
+	struct mutex lock;      /* of all that its VFs have as well, but for their migration */
 	unsigned int used, gib; /* how many vGPUs, and of what size */
-};
-
-enum state { EMPTY, CREATING, ACTIVE, REMOVING };
-
-struct vf {
-	struct vfio_pci_core_device core;
-	struct card *card;
-	enum state state;
-	const struct vgpu_type *type; /* not while it is EMPTY */
-	bool is_open;
-	unsigned long closed; /* jiffies of the last close; 0: none since the type was set */
-	char params[PARAMS_MAX + 1];
 };
 
 static struct vf *vf_of(struct device *dev)
 {
 	return container_of(dev_get_drvdata(dev), struct vf, core);
-}
-
-static int pass(struct pci_dev *pdev, enum step step)
-{
-	if (only[0] && !sysfs_streq(only, pci_name(pci_physfn(pdev))))
-		return 0;
-	if (READ_ONCE(slow) & step)
-		msleep(slow_ms);
-	wait_event(told, !(READ_ONCE(hang) & step));
-	return READ_ONCE(fail) & step ? -(int)fail_errno : 0;
 }
 
 /* With the card's lock held, as all that follows. */
@@ -318,6 +253,8 @@ static int vf_open(struct vfio_device *vdev)
 		vf->is_open = false;
 		return ret;
 	}
+	migration_reset(vf);
+	vf->moves = 0;
 	vfio_pci_core_finish_enable(&vf->core);
 	return 0;
 }
@@ -327,15 +264,22 @@ static void vf_close(struct vfio_device *vdev)
 	struct vf *vf = container_of(vdev, struct vf, core.vdev);
 
 	pass(vf->core.pdev, AT_CLOSE);
+	migration_reset(vf);
 	vfio_pci_core_close_device(vdev);
 	guard(mutex)(&vf->card->lock);
 	vf->is_open = false;
 	vf->closed = jiffies ?: 1;
 }
 
+static int vf_init(struct vfio_device *vdev)
+{
+	migration_init(container_of(vdev, struct vf, core.vdev));
+	return vfio_pci_core_init_dev(vdev);
+}
+
 static const struct vfio_device_ops vf_ops = {
 	.name = "nvidia-vgpu-vfio-pci",
-	.init = vfio_pci_core_init_dev,
+	.init = vf_init,
 	.release = vfio_pci_core_release_dev,
 	.open_device = vf_open,
 	.close_device = vf_close,
@@ -429,6 +373,14 @@ static void nvidia_remove(struct pci_dev *pdev)
 	vfio_put_device(&vf->core.vdev);
 }
 
+static void reset_done(struct pci_dev *pdev)
+{
+	if (pdev->is_virtfn)
+		migration_reset(vf_of(&pdev->dev));
+}
+
+static const struct pci_error_handlers nvidia_err_handler = { .reset_done = reset_done };
+
 /* VFs are enabled while another driver has the card, as NVIDIA's sriov-manage does it: sriov_numvfs is ENOENT here. */
 static const struct pci_device_id nvidia_ids[] = { { PCI_DEVICE(NVIDIA, L40S) }, { 0 } };
 
@@ -437,10 +389,31 @@ static struct pci_driver nvidia_driver = {
 	.id_table = nvidia_ids,
 	.probe = nvidia_probe,
 	.remove = nvidia_remove,
+	.err_handler = &nvidia_err_handler,
 	.driver_managed_dma = true,
 };
 
-module_pci_driver(nvidia_driver);
+/* In place of MODULE_VERSION's, which cannot change. */
+static ssize_t version_show(struct module_attribute *attr, struct module_kobject *module, char *buf)
+{
+	return sysfs_emit(buf, "%.*s\n", (int)strcspn(driver_version, "\n"), driver_version);
+}
+
+static const struct module_attribute version = __ATTR_RO(version);
+
+static int __init nvidia_init(void)
+{
+	int ret = sysfs_create_file(&THIS_MODULE->mkobj.kobj, &version.attr);
+
+	return ret ?: pci_register_driver(&nvidia_driver);
+}
+
+static void __exit nvidia_exit(void)
+{
+	pci_unregister_driver(&nvidia_driver);
+}
+
+module_init(nvidia_init);
+module_exit(nvidia_exit);
 MODULE_LICENSE("GPL");
-MODULE_VERSION("570.133.10");
 MODULE_DESCRIPTION("Cards whose VFs are vGPUs, as NVIDIA's: in test machines");
