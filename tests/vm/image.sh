@@ -5,9 +5,9 @@
 #
 # The image is Debian 13 with libvirt, QEMU and mdevctl, an ssh server, and the kernel's own sample drivers of mediated
 # devices, mtty and mdpy: a host on which vGPUs can be made without a GPU. Drivers of our own, not loaded at boot, hang
-# where they are told to (driver/stuck.c), and stand in for NVIDIA's of VFs (driver/nvidia.c). No loop device, KVM or
-# network in the machine is needed. Packages come from the mirror that the host's apt is configured with; they are kept,
-# and a step whose input did not change is not done again.
+# where they are told to (driver/stuck.c), and stand in for NVIDIA's, of VFs (driver/nvidia*.c) and of mdevs
+# (driver/mdev.c). No loop device, KVM or network in the machine is needed. Packages come from the mirror that the host's
+# apt is configured with; they are kept, and a step whose input did not change is not done again.
 set -euo pipefail
 
 needs=(debian-archive-keyring debootstrap mount util-linux e2fsprogs cpio xz-utils zstd openssh-client
@@ -16,6 +16,7 @@ suite=trixie
 guest_packages=(systemd systemd-sysv udev dbus kmod iproute2 procps openssh-server apparmor linux-image-amd64
 	busybox-static libvirt-daemon-system libvirt-clients qemu-system-x86 qemu-utils mdevctl strace jq
 	libvirt0 libxml2 libinih1 libudev1 fuse3 libfuse3-4)
+nova_packages=(python3-nova python3-libvirt)
 build_packages=(linux-headers-amd64 linux-source gcc make xz-utils)
 disk_size=6G
 
@@ -41,14 +42,44 @@ make_modules() {
 	mkdir "$tree/usr/src/sample"
 	tar -C "$tree/usr/src/sample" -xf "$(find "$tree/usr/src" -name 'linux-source-*.tar.*')" \
 		--wildcards '*/samples/vfio-mdev/m*.[ch]' --strip-components=3
-	cp "$here/driver"/*.c "$tree/usr/src/sample/"
-	echo 'obj-m := mtty.o mdpy.o stuck.o nvidia.o' >"$tree/usr/src/sample/Makefile"
+	cp -r "$here/driver" "$tree/usr/src/sample/"
+	cat >"$tree/usr/src/sample/Makefile" <<-'END'
+		obj-m := mtty.o mdpy.o driver/stuck.o driver/pgpu.o nvidia.o
+		CFLAGS_driver/pgpu.o := -Wno-unused-function
+		nvidia-y := $(patsubst $(src)/%.c,%.o,$(wildcard $(src)/driver/nvidia*.c))
+	END
+	# Two stand in for NVIDIA's, and have its name.
+	cp -r "$here/driver" "$tree/usr/src/mdev"
+	printf '%s\n' 'obj-m := nvidia.o' 'nvidia-y := mdev.o nvidia_trouble.o' >"$tree/usr/src/mdev/Makefile"
 	logged modules.log run_in "$tree" make -C "/lib/modules/$kernel/build" M=/usr/src/sample modules
+	logged modules-mdev.log run_in "$tree" make -C "/lib/modules/$kernel/build" M=/usr/src/mdev modules
 	rm -rf "$modules"
 	mkdir "$modules"
-	cp "$tree/usr/src/sample"/{mtty,mdpy,stuck,nvidia}.ko "$modules/"
+	cp "$tree/usr/src/sample"/{mtty,mdpy,driver/stuck,driver/pgpu,nvidia}.ko "$modules/"
+	cp "$tree/usr/src/mdev/nvidia.ko" "$modules/nvidia_mdev.ko"
 	echo "$kernel" >"$modules/kernel"
 	rm -rf "$tree"
+}
+
+# Nova and all that it needs beside the machine's packages, unpacked and compiled, but not installed: the other scenarios
+# see nothing of it. /srv/nova/python is the interpreter that finds it.
+make_nova() {
+	local deb
+	rm -rf "$root/srv/nova"
+	mkdir -p "$root/srv/nova"
+	logged nova-packages.log install_in "$root" --download-only "${nova_packages[@]}"
+	run_in "$root" apt-get -s --no-install-recommends install "${nova_packages[@]}" | awk '/^Inst/ {
+		sub(/\]\).*/, ""); gsub(/[[(]/, ""); gsub(/:/, "%3a", $3); print $2 "_" $3 "_" $NF ".deb" }' |
+		while read -r deb; do dpkg-deb -x "$debs/$deb" "$root/srv/nova"; done
+	cat >"$root/srv/nova/python" <<-'END'
+		#!/bin/sh
+		export LD_LIBRARY_PATH=/srv/nova/usr/lib/x86_64-linux-gnu
+		exec /srv/nova/usr/bin/python3 "$@"
+	END
+	chmod 755 "$root/srv/nova/python"
+	mkdir -p "$root/etc/ssl/certs"
+	cat "$root"/srv/nova/usr/share/ca-certificates/mozilla/*.crt >"$root/etc/ssl/certs/ca-certificates.crt"
+	logged nova-compile.log run_in "$root" /srv/nova/python -m compileall -q -j2 /srv/nova/usr/lib/python3{,.13}
 }
 
 # All that is not a package's; can be done over and over in the same tree.
@@ -71,6 +102,8 @@ configure() {
 	END
 	printf '%s\n' 'UseDNS no' 'PermitRootLogin yes' 'GSSAPIAuthentication no' >"$root/etc/ssh/sshd_config.d/test.conf"
 
+	# Each boot compiles them, for programs that are not here: half a minute.
+	find "$root/etc/apparmor.d" -maxdepth 1 -type f ! -name '*libvirt*' -delete
 	rm -f "$root"/etc/libvirt/qemu/networks/autostart/*
 	# Machines migrate domains to each other over plain TCP: nobody else is on their network.
 	sed -i '/^auth_tcp/d' "$root/etc/libvirt/libvirtd.conf"
@@ -167,7 +200,8 @@ make_disk() {
 	mv "$image/root.img.new" "$image/root.img"
 }
 
-all=("$suite" "${guest_packages[*]}" "${build_packages[*]}" "$(cat "$here"/{image.sh,tree.sh} "$here"/driver/*.c)")
+all=("$suite" "${guest_packages[*]} ${nova_packages[*]}" "${build_packages[*]}"
+	"$(cat "$here"/{image.sh,tree.sh} "$here"/driver/*.[ch])")
 if done_with image "${all[@]}"; then
 	exit
 fi
@@ -190,11 +224,11 @@ if ! done_with base "$suite"; then
 	mark_done base "$suite"
 fi
 builder=
-if ! done_with modules "$suite" "${build_packages[@]}" "$(cat "$here"/driver/*.c)"; then
+if ! done_with modules "$suite" "${build_packages[@]}" "$(cat "$here"/driver/*.[ch])"; then
 	step "the kernel's sample drivers"
 	rm -rf "$vm/buildfs"
 	cp -a "$root" "$vm/buildfs"
-	(make_modules && mark_done modules "$suite" "${build_packages[@]}" "$(cat "$here"/driver/*.c)") &
+	(make_modules && mark_done modules "$suite" "${build_packages[@]}" "$(cat "$here"/driver/*.[ch])") &
 	builder=$!
 fi
 if ! done_with packages "${guest_packages[@]}"; then
@@ -202,6 +236,11 @@ if ! done_with packages "${guest_packages[@]}"; then
 	mkdir -p "$root/etc/initramfs-tools"
 	logged guest-packages.log install_in "$root" "${guest_packages[@]}"
 	mark_done packages "${guest_packages[@]}"
+fi
+if ! done_with nova "${guest_packages[@]}" "${nova_packages[@]}" "$(declare -f make_nova)"; then
+	step "Nova"
+	make_nova
+	mark_done nova "${guest_packages[@]}" "${nova_packages[@]}" "$(declare -f make_nova)"
 fi
 if [ -n "$builder" ]; then
 	wait "$builder" || die "the drivers cannot be built; see the logs in $vm"

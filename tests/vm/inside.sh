@@ -12,6 +12,7 @@ NAME=${1:?usage: inside.sh SCENARIO}
 WORK=/run/vm-test                 # the scenario's own files
 CONF=/etc/vgpu-lease.conf
 FRESH=/run/vm-fresh
+HOOK=/etc/libvirt/hooks/qemu
 IMAGES=/var/lib/libvirt/images
 MTTY=/sys/class/mdev_bus/mtty/mdev_supported_types
 # Devices that the domains name.
@@ -72,6 +73,15 @@ shows() {
 	done
 }
 no() { ! "$@"; }
+# are_gone PATH...: none of them is there.
+are_gone() {
+	local path
+	for path; do
+		[ -e "$path" ] || [ -L "$path" ] || continue
+		echo "still there: $path"
+		return 1
+	done
+}
 # refused TEXT...: the last `run` failed with one line of ours, which holds these.
 refused() {
 	local ours text
@@ -123,6 +133,7 @@ enable_vfs() {
 disable_vfs() { [ "$(<"$PCI/$1/sriov_numvfs")" = 0 ] || echo 0 >"$PCI/$1/sriov_numvfs"; }
 # The driver of a PCI device; nothing: it has none.
 driver_of() { [ ! -e "$PCI/$1/driver" ] || basename "$(readlink "$PCI/$1/driver")"; }
+has_no_driver() { same "$(driver_of "$1")" ''; }
 bind_vfio() {
 	modprobe vfio-pci
 	echo vfio-pci >"$PCI/$1/driver_override"
@@ -236,19 +247,26 @@ domain() {
 			    <qemu:arg value='$ARGUMENT'/>
 			  </qemu:commandline>
 		END
-		# mtty says that it tracks dirty pages, but a kernel without IOMMUFD cannot ask it to. So QEMU must not
-		# ask; and a device that is not asked takes part in a migration only when that is said, too.
-		[ -z "${MIGRATABLE:-}" ] || cat <<-END
-			  <qemu:override xmlns:qemu='http://libvirt.org/schemas/domain/qemu/1.0'>
-			    <qemu:device alias='hostdev0'><qemu:frontend>
+		[ -z "${MIGRATABLE:-}" ] || migratable $#
+		echo "</domain>"
+	} >"$file"
+}
+
+# migratable NUMBER: what so many devices need. mtty says that it tracks dirty pages, but a kernel without IOMMUFD cannot
+# ask it to. So QEMU must not ask; and a device that is not asked takes part in a migration only when that is said, too.
+migratable() {
+	local i
+	echo "  <qemu:override xmlns:qemu='http://libvirt.org/schemas/domain/qemu/1.0'>"
+	for ((i = 0; i < $1; i++)); do
+		cat <<-END
+			    <qemu:device alias='hostdev$i'><qemu:frontend>
 			      <qemu:property name='enable-migration' type='string' value='on'/>
 			      <qemu:property name='x-device-dirty-page-tracking' type='string' value='off'/>
 			      <qemu:property name='x-pre-copy-dirty-page-tracking' type='string' value='off'/>
 			    </qemu:frontend></qemu:device>
-			  </qemu:override>
 		END
-		echo "</domain>"
-	} >"$file"
+	done
+	echo "  </qemu:override>"
 }
 
 # A domain's UUID follows from its name, the first twelve characters of which are in it.
@@ -294,9 +312,17 @@ group_of() {
 	echo "/dev/vfio/${group##*/}"
 }
 
-# The device in the domain's XML: device_in NAME [OPTION-OF-DUMPXML...].
+# The devices in the domain's XML, mdevs and VFs: device_in NAME [OPTION-OF-DUMPXML...].
 device_in() {
-	virsh dumpxml "$@" | sed -n "/<hostdev/,/<\/hostdev/s/.*<address uuid='\([^']*\)'.*/\1/p"
+	virsh dumpxml "$@" | sed -nE "/<hostdev/,/<\/hostdev/{
+		s/.*<address uuid='([^']*)'.*/\1/p
+		s/.*<address domain='0x(.*)' bus='0x(.*)' slot='0x(.*)' function='0x(.)'.*/\1:\2:\3.\4/p
+	}"
+}
+
+# The VF in it: vf_in NAME [OPTION-OF-DUMPXML...].
+vf_in() {
+	virsh dumpxml "$@" | sed -n "/<hostdev/,/<\/source/s/.*<address domain='0x\(.*\)' bus='0x\(.*\)' slot='0x\(.*\)' function='0x\(.*\)'.*/\1:\2:\3.\4/p"
 }
 
 # hostdev DEVICE: an mdev, or a VF, by its address; that with managed='yes', or what MANAGED says.
@@ -336,6 +362,116 @@ marked() {
 		grep "framework=[\"']mdev[\"']"
 }
 
+### Booting, with VFs to be enabled
+
+# sriov_manage FUNCTION: this enables the VFs of the card that it is given, in place of NVIDIA's program.
+sriov_manage() {
+	mkdir -p /usr/lib/nvidia
+	cat >/usr/lib/nvidia/sriov-manage <<-END
+		#!/bin/bash
+		PCI=$PCI
+		$(declare -f enable_vfs bind_nvidia give_to_nvidia "$1")
+		[ "\$1" = -e ] && sleep 2 && $1 "\$2"
+	END
+	chmod 755 /usr/lib/nvidia/sriov-manage
+}
+# boot_with UNIT...: starts these and ours at once, with libvirtd, which has started no guest yet.
+boot_with() {
+	local sockets=(libvirtd.socket libvirtd-ro.socket libvirtd-admin.socket libvirtd-tcp.socket) unit
+	local units=("$@" vgpu-lease-wait vgpu-leased libvirtd)
+	systemctl stop "${sockets[@]}" "${units[@]}"
+	rm -f /run/libvirt/qemu/autostarted
+	run systemctl start "${sockets[@]}" "${units[@]}"
+	check "the units start" succeeded
+	for unit; do
+		check "the VFs of ${unit#*@} are waited for" \
+			test "$(since ExecMainStartTimestampMonotonic vgpu-lease-wait)" -ge "$(since ExecMainExitTimestampMonotonic "$unit")"
+	done
+	check "libvirtd starts after that" \
+		test "$(since ExecMainStartTimestampMonotonic libvirtd)" -ge "$(since ExecMainExitTimestampMonotonic vgpu-lease-wait)"
+}
+since() { systemctl show -P "$1" "$2"; }
+booted_no_more() {
+	systemctl stop "$@" vgpu-lease-wait
+	rm -r /usr/lib/nvidia
+}
+
+### Another hook beside ours
+
+# another_hook: libvirt calls what is on standard input, too.
+another_hook() {
+	mkdir -p /etc/libvirt/hooks/qemu.d
+	cat >/etc/libvirt/hooks/qemu.d/other
+	chmod 755 /etc/libvirt/hooks/qemu.d/other
+}
+no_other_hook() { rm -r /etc/libvirt/hooks/qemu.d; }
+
+### libvirtd killed while the hook prepares a domain
+
+preparing() { pgrep -f "/hooks/qemu $1 prepare" >/dev/null; }
+answers() { virsh -q list >/dev/null; }
+# interrupt NAME WHEN: a start of this domain, whose hook waits for the lock of the leases while libvirtd is killed; the hook
+# then goes on alone.
+interrupt() {
+	local holder starter freed=$WORK/freed
+	install -d -m 700 /run/vgpu-lease
+	rm -f "$freed"
+	flock /run/vgpu-lease/lock timeout 25 sh -c "until [ -e $freed ]; do sleep 0.2; done" &
+	holder=$!
+	virsh start --paused "$1" >"$WORK/start.log" 2>&1 &
+	starter=$!
+	check "the hook waits for the lock of the leases ($2)" within 20 preparing "$1"
+	run systemctl kill -s KILL --kill-whom=main libvirtd
+	touch "$freed"
+	wait "$holder" "$starter"
+	check "the hook ends by itself ($2)" within 20 no preparing "$1"
+	check "libvirtd is back ($2)" within 20 answers
+}
+
+### Two domains for one device
+
+start_both() {
+	virsh start --paused "$1" &
+	virsh start --paused "$2" &
+	wait
+}
+# race A B: starts both at once; the one that runs then is `WINNER`.
+race() {
+	run start_both "$@"
+	WINNER=$(virsh list --name | xargs)
+	check "of two domains that start at once one wins" test "$WINNER" = "$1" -o "$WINNER" = "$2"
+}
+
+### The hook's own time, without libvirt's and QEMU's
+
+# time_hook: from now on each call leaves its operation and the milliseconds that it took in WORK/times.
+time_hook() {
+	mv "$HOOK" "$HOOK.timed"
+	cat >"$HOOK" <<-END
+		#!/bin/bash
+		start=\${EPOCHREALTIME/./}
+		"$HOOK.timed" "\$@"
+		status=\$?
+		echo "\$2 \$(((\${EPOCHREALTIME/./} - start) / 1000)) \$1" >>"$WORK/times"
+		exit "\$status"
+	END
+	chmod 755 "$HOOK"
+}
+# took_at_most SECONDS OPERATION: did each of its calls since it was last asked about, and there was one?
+took_at_most() {
+	local operation took name any=
+	while read -r operation took name; do
+		[ "$operation" = "$2" ] || continue
+		any=${any:-1}
+		echo "$operation of $name: $took ms"
+		[ "$took" -le $(($1 * 1000)) ] || any=over
+	done <"$WORK/times"
+	cat "$WORK/times" >>"$WORK/times.seen"
+	sed -i "/^$2 /d" "$WORK/times"
+	[ "$any" = 1 ]
+}
+tell_times() { sort -k1,1 -k2,2nr "$WORK/times.seen" | awk '!seen[$1]++ { print "# the longest " $1 " of the hook took " $2 " ms" }'; }
+
 ### Leases
 
 leases() { vgpu-lease list --json; }
@@ -366,12 +502,20 @@ configure() {
 	END
 }
 
+# Nothing is kept of what happened. A child that a hook left may come back to it for a moment.
+wipe() {
+	local state=(/etc/libvirt/hooks/qemu.d /run/vgpu-lease /var/lib/vgpu-lease)
+	rm -rf "${state[@]}"
+	are_gone "${state[@]}"
+}
 # Back to a machine as it was installed; then there is FRESH.
 # shellcheck disable=SC2046 # a name is a word
 fresh() {
 	local id
 	rm -f "$FRESH"
 	systemctl stop vgpu-leased
+	# A hook that is newer than libvirtd may be one that it does not call.
+	[ ! -e "$HOOK.timed" ] || { mv -f "$HOOK.timed" "$HOOK" && systemctl reload libvirtd; }
 	[ ! -d /sys/module/stuck ] || hang_at nowhere
 	[ ! -d /sys/module/nvidia ] || no_trouble
 	of_each destroy $(virsh list --name)
@@ -382,10 +526,12 @@ fresh() {
 		echo 1 >"/sys/bus/mdev/devices/$id/remove"
 	done
 	[ ! -d /sys/module/stuck ] || rmmod stuck
-	[ ! -d /sys/module/nvidia ] || unload_nvidia
+	# libvirtd remembers that it bound such a VF to nothing, and would leave the next one of this address to vfio-pci.
+	[ ! -d /sys/module/nvidia ] || { unload_nvidia; systemctl restart libvirtd; }
 	disable_vfs "$PF1"
 	disable_vfs "$PF2"
-	rm -rf /etc/libvirt/hooks/qemu.d /run/vgpu-lease /var/lib/vgpu-lease /etc/vgpu-lease.conf* "$WORK"
+	wipe
+	rm -rf /etc/vgpu-lease.conf* "$WORK"
 	mkdir -p "$WORK"
 	configure
 	[ -n "$(devices)" ] || [ -d /sys/module/stuck ] || [ -d /sys/module/nvidia ] || touch "$FRESH"
@@ -463,5 +609,6 @@ begin_fresh
 # shellcheck source=/dev/null
 . "$here/scenarios/$NAME.sh"
 fresh
+check "nothing is kept on the machine" within 20 wipe
 tap_done
 echo "end of $NAME"

@@ -38,7 +38,8 @@ build() {
 	mkdir -p "$tree/src" "$out/$suite"
 	tar -C "$tree/src" -xf "$out/vgpu-lease.tar.xz"
 	mv "$tree"/src/vgpu-lease-* "$tree/src/package"
-	run_in "$tree" sh -c 'cd /src/package && DEB_BUILD_OPTIONS="nocheck parallel=2" dpkg-buildpackage -b -us -uc'
+	cp "$out/vgpu-lease.tar.xz" "$tree/src/vgpu-lease_$(sed -n '1s/.*(\(.*\)-.*/\1/p' "$srcdir/debian/changelog").orig.tar.xz"
+	run_in "$tree" sh -c 'cd /src/package && DEB_BUILD_OPTIONS="nocheck parallel=2" dpkg-buildpackage -us -uc'
 	name=$(find "$tree/src" -maxdepth 1 -name 'vgpu-lease_*.deb')
 	cp "$name" "$tree/src/vgpu-lease.deb"
 	cp "$name" "$out/$suite/vgpu-lease.deb"
@@ -69,9 +70,16 @@ forget() { : >"$tree/run/systemctl.log"; }
 requests() { find "$tree/etc/systemd/system" -name 'vgpu-*' -printf '%P\n' 2>/dev/null | sort; }
 state() { (cd "$tree" && ls -d run/vgpu-lease var/lib/vgpu-lease etc/vgpu-lease.conf 2>/dev/null) || :; }
 
+# What lintian finds in the source and in the packages, without what there is a reason for.
+linted() {
+	lintian -EvI --pedantic --allow-root "$tree"/src/vgpu-lease_*.changes 2>&1 |
+		grep -v '^N:' | grep -vEf <(grep -v '^#' "$here/lintian") || :
+}
+
 try() {
 	local suite=$1 tree=$vm/package-$1
 	holds "$suite: the package is built" test -f "$out/$suite/next.deb" || return 0
+	nothing "$suite: lintian finds nothing in it" "$(linted)"
 	holds "$suite: it can be installed where there is no systemd" dpkg_in -i /src/vgpu-lease.deb
 	is "$(requests)" $'multi-user.target.wants/vgpu-lease-wait.service\nmulti-user.target.wants/vgpu-leased.service' \
 		"$suite: its services are enabled, for a boot with it"
@@ -105,7 +113,8 @@ try() {
 	rm -r "$tree/run/systemd" "$tree/usr/bin/systemctl"
 	if [ -e "$tree/dev/fuse" ]; then
 		holds "$suite: tests that mount and look for processes pass as root in its tree" in_tree \
-			make -C /src/package/build-deb -s check-TESTS TESTS='tests/system/hook/input.sh tests/system/leased/life.sh'
+			make -C /src/package/build-deb -s check-TESTS TESTS='tests/system/hook/input.sh tests/system/hook/suspended.sh
+				tests/system/install.sh tests/system/leased/life.sh tests/system/leased/orphans.sh'
 	fi
 }
 

@@ -16,7 +16,7 @@ set -u
 migrate_to() {
 	local host=$1 start=$EPOCHREALTIME
 	shift
-	run timeout 100 virsh migrate --live "$@" "qemu+tcp://host$host/system"
+	run timeout 300 virsh migrate --live "$@" "qemu+tcp://host$host/system"
 	MS=$(((${EPOCHREALTIME/./} - ${start/./}) / 1000))
 	return "$STATUS"
 }
@@ -45,7 +45,7 @@ in_order() {
 running() { virsh list --state-running --name | grep -c .; }
 # What a reservation, or a release that was interrupted, leaves is gone as soon as gc may take it.
 tidy() {
-	vgpu-lease gc && nothing_left
+	vgpu-lease gc && nothing_left && { [ ! -d /sys/module/nvidia ] || no_types; }
 }
 answers() { virsh -q list >/dev/null; }
 # The hook printed XML, and libvirt used it.
@@ -88,6 +88,20 @@ other_hook() {
 	chmod 755 /etc/libvirt/hooks/qemu.d/zz-other
 }
 kill_guest() { kill -KILL "$(pid_of "$1")"; }
+# The last processor has no time for anybody else, until `rest` or the end.
+keep_busy() {
+	taskset -c $(($(nproc) - 1)) sh -c 'while :; do :; done' &
+	busy=$!
+	trap rest EXIT
+}
+rest() {
+	trap - EXIT
+	kill "$busy"
+}
+# names NAME VF: its XML names this VF, in the hostdev and in the metadata.
+names() {
+	same "$(device_in "$1")" "$2" && virsh metadata "$1" urn:vgpu-lease:domain:1 | grep -q "address=[\"']$2[\"']"
+}
 # capacity NUMBER: so many devices may be there.
 capacity() { sed -i "/^\[mdev_mtty-2/a max_instances = $1" "$CONF"; }
 # places NUMBER: as that, of the type of which mtty has most.
@@ -151,6 +165,85 @@ serve() {
 	done
 }
 
+### Migrations of `mover` that fail; the migration that is sourced says by `goes_on` what is as before on host1
+
+# What libvirt calls for a migration that gets so far, on host2.
+arrives='migrate prepare start started'
+
+# after WHAT CALLS-ON-HOST2 [CALLS-ON-HOST1]: the hook was called so, on host1 not at all, and no harm is done.
+after() {
+	check "$1: on host2 the hook is called for $2" there within 30 called "$2"
+	check "$1: on host1 for ${3:-nothing}" within 30 called "${3:-}"
+	check "$1: the guest runs on, with its device and its lease" within 30 goes_on
+	check "$1: in the end nothing is left on host2" there within 30 tidy
+	forget_calls
+	there forget_calls
+}
+# is_refused WHAT TEXT [OPTION...]: a migration fails at once, and who asked for it reads why.
+is_refused() {
+	migrate_to 2 mover "${@:3}"
+	check "$1: the migration fails" failed
+	check "$1: who asked for it reads why" shows "$2"
+}
+# is_refused_with WHAT KEY [ARG...]: likewise, with a message of ours.
+is_refused_with() {
+	migrate_to 2 mover
+	check "$1: the migration fails" failed
+	check "$1: who asked for it reads why" tells "${@:2}"
+}
+# A migration over a line so slow that it does not end by itself; its process is `migration`.
+set_out() {
+	virsh migrate --live --bandwidth 1 "${@:2}" mover qemu+tcp://host2/system >"$WORK/migrate.log" 2>&1 &
+	migration=$!
+	check "$1: the migration is under way" within 90 under_way
+}
+under_way() { virsh domjobinfo mover | grep -q '^Memory processed: .*[1-9]'; }
+ended() {
+	wait "$migration" 2>/dev/null
+	# shellcheck disable=SC2034 # for `failed`
+	STATUS=$?
+	OUT=$(<"$WORK/migrate.log")
+	check "$1: the migration fails" failed
+}
+# Its memory has gone over, and host2 has to finish it, which virsh does not ask it to do: it goes on with `ask_to_finish`.
+set_out_to_finish() {
+	set_out "$1"
+	kill -STOP "$migration"
+	virsh -q migrate-setmaxdowntime mover 20000
+	virsh -q migrate-setspeed mover 1000
+	check "$1: nothing is left to do but to finish" within 60 is_state mover paused
+	sleep 1
+}
+ask_to_finish() { kill -CONT "$migration"; }
+back_again() { virsh -q migrate-setmaxdowntime mover 1; }
+# On host2, libvirtd or the QEMU of the guest that arrives is killed: once QEMU runs, on the way, and right before the end.
+host2_is_killed() {
+	there other_hook started "kill -KILL \$(cat /run/libvirt/qemu/mover.pid)"
+	is_refused "QEMU killed at started" ""
+	there no_other_hook
+	after "QEMU killed at started" "$arrives stopped release:*"
+
+	set_out "QEMU killed in between"
+	there kill_guest mover
+	ended "QEMU killed in between"
+	after "QEMU killed in between" "$arrives stopped release:*"
+
+	set_out "libvirtd killed in between"
+	there kill_libvirtd
+	ended "libvirtd killed in between"
+	check "libvirtd killed in between: it is back" there within 60 answers
+	after "libvirtd killed in between" "$arrives stopped release:daemon"
+
+	set_out_to_finish "QEMU killed at the end"
+	there kill_guest mover
+	# libvirt 11.3 can come to a standstill when it is asked to finish in the moment in which it sees QEMU's end.
+	check "QEMU killed at the end: libvirt sees it" there within 60 called "$arrives stopped release:*"
+	ask_to_finish
+	ended "QEMU killed at the end"
+	after "QEMU killed at the end" "$arrives stopped release:*"
+	back_again
+}
+
 # What both hosts look like is told at a migration's first failure only: the later ones mostly follow from it.
 check() {
 	holds "$@" && return
@@ -181,6 +274,8 @@ stop_clock
 there stop_clock
 fresh
 there fresh
+check "nothing is kept on host1" within 20 wipe
+check "nothing is kept on host2" there within 20 wipe
 exec 8>&-
 tap_done
 echo "end of $NAME"

@@ -80,7 +80,7 @@ install_in() {
 	(cd "$vm/staged" && find . ! -type d) >"$vm/staged.files" &&
 		"$here/vm.sh" push "$1" "$vm"/staged/* / &&
 		"$here/vm.sh" run "$1" rm -rf /srv/vm /run/vm-fresh &&
-		"$here/vm.sh" push "$1" "$srcdir"/tests/lib/{tap.sh,messages.sh,messages,nvidia_vf.sh} "$here"/{inside,pair,nvidia}.sh "$here"/{scenarios,migrations} \
+		"$here/vm.sh" push "$1" "$srcdir"/tests/lib/{tap.sh,messages.sh,messages,nvidia_vf.sh} "$here"/{inside,pair,nvidia}.sh "$here"/{nova,scenarios,migrations} \
 			"$srcdir/doc" "$vm/staged.files" /srv/vm &&
 		"$here/vm.sh" run "$1" sh -c "$keep_cpusets" &&
 		# libvirtd looks for hooks when it starts.

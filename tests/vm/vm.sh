@@ -30,17 +30,22 @@ forwarded_port() {
 # Starts the machine's QEMU, and leaves its process id in the machine's directory.
 launch() {
 	local name=$1 index=$2 dir=$machines/$1 peer=$machines/net$((3 - $2)) sriov=sriov_max_vfs=4
+	local clocks='no_timer_check tsc=nowatchdog' cpu=max,-erms,-smap
 	sriov+=,sriov_vq_flexible=8,sriov_vi_flexible=4
 	rm -rf "$dir"
 	mkdir -p "$dir"
 	qemu-img create -q -f qcow2 -F raw -b "$image/root.img" "$dir/disk.qcow2"
 	# The network between two machines is a pair of Unix sockets: either may start first.
 	# Behind an IOMMU, as VFIO needs it, there are two PFs of four VFs each, none enabled: 0000:01:00.0 and 0000:02:00.0.
+	# Where the host is busy its timer comes late, and the kernel must not take that for a timer that does not work; nor the
+	# TSC for a clock that does not, and patch its own code for another, of which it can die.
+	# ERMS and REP_GOOD have the kernel clear and copy pages with instructions that are emulated byte by byte, SMAP has it
+	# leave the translated code at each access to a process's memory: without them all takes little more than half the time.
 	# shellcheck disable=SC2054 # the commas are QEMU's
-	local qemu=(qemu-system-x86_64 -name "$name" -machine q35 -cpu max -accel "${VM_ACCEL:-tcg,tb-size=1024}"
+	local qemu=(qemu-system-x86_64 -name "$name" -machine q35 -cpu "$cpu" -accel "${VM_ACCEL:-tcg,tb-size=1024}"
 		-smp "${VM_CPUS:-2}" -m "${VM_MEM:-3G}" -nodefaults -display none -no-reboot
 		-kernel "$image/vmlinuz" -initrd "$image/initrd"
-		-append "console=ttyS0 quiet net.ifnames=0 mitigations=off panic=-1 intel_iommu=on iommu=pt vgpu_test_host=$index"
+		-append "console=ttyS0 quiet net.ifnames=0 mitigations=off clearcpuid=rep_good panic=-1 $clocks intel_iommu=on iommu=pt vgpu_test_host=$index"
 		-device intel-iommu,intremap=on
 		-drive "if=none,id=root,file=$dir/disk.qcow2,format=qcow2,cache=unsafe"
 		-device virtio-blk-pci,drive=root -device virtio-rng-pci
@@ -52,6 +57,8 @@ launch() {
 		-serial "file:$dir/console.log")
 	local n
 	for n in 1 2; do
+		# A PCI function without a driver, until one loads pgpu: 0000:00:10.0 and 0000:00:11.0.
+		qemu+=(-device "edu,addr=0x1$((n - 1))")
 		qemu+=(-device "pcie-root-port,id=port$n,chassis=$n,slot=$n" -device "nvme-subsys,id=card$n"
 			-device "nvme,serial=card$n,subsys=card$n,bus=port$n,max_ioqpairs=10,msix_qsize=8,$sriov")
 	done

@@ -15,13 +15,11 @@ mknod "$node" c $((0x$(stat -c %t "$group"))) $((0x$(stat -c %T "$group")))
 # shellcheck disable=SC2016 # the other shell's arguments
 unshare -m sh -c 'mount --bind "$1" "$2" && exec sleep 600 9<"$2"' - "$WORK/file" "$group" &
 named=$!
-mkdir -p /etc/libvirt/hooks/qemu.d
-cat >/etc/libvirt/hooks/qemu.d/other <<-END
+another_hook <<-END
 	#!/bin/sh
 	[ "\$2" != stopped ] ||
 		setsid timeout 60 sh -c 'until [ -e $WORK/close ]; do sleep 0.2; done' <>$node >/dev/null 2>&1 &
 END
-chmod 755 /etc/libvirt/hooks/qemu.d/other
 run virsh destroy late
 check "the domain is destroyed, and libvirt not kept waiting" succeeded
 check "the device is there, as it is open" exists "$U1"

@@ -88,13 +88,11 @@ systemctl start vgpu-leased
 define late "$U3"
 virsh -q start --paused late
 group=/dev/vfio/$(basename "$(readlink "/sys/bus/mdev/devices/$U3/iommu_group")")
-mkdir -p /etc/libvirt/hooks/qemu.d
-cat >/etc/libvirt/hooks/qemu.d/other <<-END
+another_hook <<-END
 	#!/bin/sh
 	[ "\$2" != stopped ] ||
 		setsid timeout 60 sh -c 'until [ -e $WORK/close ]; do sleep 0.2; done' <>$group >/dev/null 2>&1 &
 END
-chmod 755 /etc/libvirt/hooks/qemu.d/other
 run virsh destroy late
 check "a device that is open when its domain ends is left to the handler" lease "$U3" '.state == "releasing"'
 check "no child of the hook waits for it" no pgrep -f /etc/libvirt/hooks/qemu

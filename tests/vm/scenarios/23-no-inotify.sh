@@ -9,13 +9,11 @@ define late "$U1"
 run virsh start --paused late
 check "the domain has its device" uses late "$U1"
 group=/dev/vfio/$(basename "$(readlink "/sys/bus/mdev/devices/$U1/iommu_group")")
-mkdir -p /etc/libvirt/hooks/qemu.d
-cat >/etc/libvirt/hooks/qemu.d/other <<-END
+another_hook <<-END
 	#!/bin/sh
 	[ "\$2" != stopped ] ||
 		setsid timeout 60 sh -c 'until [ -e $WORK/close ]; do sleep 0.2; done' <>$group >/dev/null 2>&1 &
 END
-chmod 755 /etc/libvirt/hooks/qemu.d/other
 run virsh destroy late
 check "a device that is open when its domain ends is left to the handler" lease "$U1" '.state == "releasing"'
 touch "$WORK/close"

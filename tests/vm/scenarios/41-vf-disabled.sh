@@ -59,6 +59,8 @@ check "it has its VF" uses_open deaf "$V2"
 check "and its lease" vf_held_by "$V2" deaf
 run vgpu-lease gc
 check "which gc leaves" vf_held_by "$V2" deaf
+run vgpu-lease check
+check "no VF is taken for a card" no tells M_CANNOT_HAVE_VFS "$V2"
 run virsh destroy deaf
 check "until it ends" within 60 no_lease
 wait "$disabling"

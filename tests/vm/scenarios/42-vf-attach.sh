@@ -5,9 +5,6 @@ V1=0000:01:00.1 V2=0000:01:00.2
 configure
 printf '[vf_plain]\ndevice_addresses = %s, %s\n' "$V1" "$V2" >>"$CONF"
 enable_vfs "$PF1"
-vf_in() {
-	virsh dumpxml "$@" | sed -n "/<hostdev/,/<\/source/s/.*<address domain='0x\(.*\)' bus='0x\(.*\)' slot='0x\(.*\)' function='0x\(.*\)'.*/\1:\2:\3.\4/p"
-}
 define plain
 virsh -q start plain
 check "the VF has no driver" same "$(driver_of "$V1")" ''

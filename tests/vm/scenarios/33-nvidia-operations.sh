@@ -1,0 +1,91 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# what befalls a domain with a VF of NVIDIA's framework: failures, a rival, libvirtd gone, somebody who has the VF open
+load_nvidia
+configure_nvidia
+printf 'start_grace = 1\nrelease_timeout = 60\n' >>"$CONF"
+V1=${PF1%0}1 V2=${PF1%0}2 V3=${PF1%0}3
+all_is_well() {
+	run vgpu-lease check
+	check "$1: the check is well" succeeded
+	run vgpu-lease gc
+	check "$1: there is nothing to collect" no grep -vE '^(OUTCOME|stays) ' <<<"$OUT"
+}
+
+ARGUMENT=-no-such-option define_vf bad "$V1" 1147
+run virsh start --paused bad
+check "a domain with an option that QEMU does not know does not start" shows no-such-option
+check "and its VF has no type" within 60 no_types
+define_vf first "$V1" 1147
+another_hook <<-'END'
+	#!/bin/sh
+	[ "$2" != start ]
+END
+run virsh start --paused first
+check "nor does one that another hook stops" failed
+check "whose VF has no type either" within 60 no_types
+no_other_hook
+all_is_well "before"
+
+CONFINED=1 define_vf first "$V1" 1147
+run virsh start first
+check "a domain with an AppArmor profile of its own starts" typed_by "$V1" first 1147
+define_vf second "$V1" 1147
+run virsh start second
+check "a second domain with that VF is refused in one line" refused second "$V1" "$(message M_LEASED_TO first "$(uuid_of first)")"
+check "the first runs on with it" typed_by "$V1" first 1147
+all_is_well "beside a guest"
+
+running() { is_state first running && uses first "$V1"; }
+rm -f "/run/vgpu-lease/leases/$V1"
+run systemctl restart libvirtd
+check "the guest runs on after a restart of libvirtd" within 60 running
+check "a lease that was lost is restored" within 60 leased_as "$V1" first 1147
+run virsh destroy first
+check "destroyed, it leaves nothing" within 60 no_types
+check "the kernel has denied the hook nothing" no denied
+
+race first second
+check "which has the VF" typed_by "$V1" "$WINNER" 1147
+check "the other is told who has it" tells M_LEASED_TO "$WINNER" "$(uuid_of "$WINNER")"
+run virsh destroy "$WINNER"
+check "nothing is left of either" within 60 no_types
+
+define_vf slow "$V2" 1148
+interrupt slow "of a domain with a VF"
+sleep 2
+run vgpu-lease gc
+check "gc leaves nothing of it" within 60 no_types
+run virsh start --paused slow
+check "then it starts" typed_by "$V2" slow 1148
+run virsh destroy slow
+check "and nothing is left" within 60 no_types
+
+# A type that somebody else gave a VF.
+put 1147 "$PCI/$V3/nvidia/current_vgpu_type" >"$WORK/given"
+define_vf guest "$V3" 1147
+run virsh start --paused guest
+check "a VF that has its type already is used" typed_by "$V3" guest 1147 adopted
+run virsh destroy guest
+check "its lease is released" within 60 no_lease
+check "and its type stays" vf_is "$V3" 1147
+put 0 "$PCI/$V3/nvidia/current_vgpu_type" >"$WORK/cleared"
+
+define_vf late "$V1" 1147
+run virsh start --paused late
+check "a domain has its VF" typed_by "$V1" late 1147
+another_hook <<-END
+	#!/bin/sh
+	[ "\$2" != stopped ] ||
+		setsid timeout 60 sh -c 'until [ -e $WORK/close ]; do sleep 0.2; done' <>$(group_of "$V1") >/dev/null 2>&1 &
+END
+run virsh destroy late
+check "it is destroyed while a process has its VF open, and libvirt not kept waiting" succeeded
+check "the VF keeps its type" vf_is "$V1" 1147
+check "its lease is being released" lease "$V1" '.state == "releasing"'
+run vgpu-lease release "$V1"
+check "nor is it released by command" tells M_HELD_OPEN "*" late
+touch "$WORK/close"
+check "when it is closed, type and lease go" within 60 no_types
+no_other_hook
+all_is_well "after"

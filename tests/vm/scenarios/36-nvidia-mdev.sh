@@ -1,0 +1,54 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# NVIDIA's mdevs, of a card without VFs and of VFs of one: one framebuffer size a card, a driver that hangs, a zombie
+load_nvidia_mdev
+configure_nvidia_mdev
+V1=${PF2%0}1
+check "the card without VFs is a parent, and so are the other one's VFs" \
+	same "$(cd /sys/class/mdev_bus && echo 0000:*)" "$PF1 $V1 ${PF2%0}2 ${PF2%0}3 ${PF2%0}4"
+counts() { vgpu-lease inventory --json | jq -r --arg pgpu "$1" --arg type "nvidia-$2" '.pgpus[] | select(.address == $pgpu) | .types[] |
+	select(.id == $type) | "\(.capacity) \(.used) \(.available)"'; }
+check "the inventory counts what fits into the card's framebuffer" same "$(counts "$PF1" 230)" "16 0 16"
+check "of VFs there is one vGPU each" same "$(counts "$PF2" 557)" "4 0 4"
+
+of_type "$U1" 230 define card "$U1"
+run virsh start --paused card
+check "a domain gets a vGPU of the card" mdev_of "$U1" card 230 "$PF1" "$PF1"
+check "with the configured parameters" same "$(<"/sys/bus/mdev/devices/$U1/nvidia/vgpu_params")" frame_rate_limiter=0
+of_type "$U2" 557 define vf "$U2"
+run virsh start --paused vf
+check "another one a vGPU of a VF" mdev_of "$U2" vf 557 "$V1" "$PF2"
+check "the inventory counts both" same "$(counts "$PF1" 230), $(counts "$PF2" 557)" "16 1 15, 4 1 3"
+of_type "$U3" 231 define larger "$U3"
+run virsh start --paused larger
+check "another framebuffer size is refused on the card" refused larger "$U3" "$PF1" nvidia-230
+of_type "$U3" 558 define larger "$U3"
+run virsh start --paused larger
+check "and on each VF of the other one" refused larger "$U3" "$PF2" nvidia-557
+run vgpu-lease check
+check "the check is well" succeeded
+
+kill -9 "$(pid_of vf)"
+check "a QEMU that is killed leaves nothing" within 60 only "$U1"
+run virsh start --paused larger
+check "then the other size is served" mdev_of "$U3" larger 558 "$V1" "$PF2"
+
+hold_at close
+kill -9 "$(pid_of card)"
+check "QEMU hangs when it closes the device" within 120 hangs_in vgpu_close
+run timeout 60 virsh destroy larger
+check "the other card's vGPU goes meanwhile" within 60 only "$U1"
+run vgpu-lease gc
+check "gc does not remove what is being closed" only "$U1"
+no_trouble
+check "once it is closed, nothing is left" within 60 none_left
+
+# A vGPU that was removed before the driver was done with it takes its capacity with it.
+trouble zombies 1
+run virsh start --paused card
+run virsh destroy card
+check "a vGPU is removed" within 60 none_left
+check "the driver goes on counting it" same "$(<"$(types_of "$PF1")/nvidia-230/available_instances")" 15
+of_type "$U3" 234 define whole "$U3"
+run virsh start --paused whole
+check "what would fit into the empty card is refused, and the reason guessed" refused whole "$U3" "$(message M_CAPACITY_LOST)"
