@@ -244,17 +244,29 @@ host2_is_killed() {
 	back_again
 }
 
-# What both hosts look like is told at a migration's first failure only: the later ones mostly follow from it.
+# What both hosts look like is told at a migration's first failure only: the later ones mostly follow from it. The host that
+# was asked is the first.
 check() {
 	holds "$@" && return
 	[ "$tap_failed" = 1 ] || return
 	{
-		echo "on host1:"
-		tell
-		echo "on host2:"
-		there tell
+		if [[ " $* " == *" there "* ]]; then
+			tell_host2
+			tell_host1
+		else
+			tell_host1
+			tell_host2
+		fi
 	} | sed 's/^/# /'
 	return 1
+}
+tell_host1() {
+	echo "on host1:"
+	tell
+}
+tell_host2() {
+	echo "on host2:"
+	there tell
 }
 
 [ -f "$IMAGES/busy.rom" ] || make_busy_guest
