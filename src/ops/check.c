@@ -69,9 +69,14 @@ void check_report(struct check *check, enum check_status status, const char *fix
 	check->where[0] = '\0';
 }
 
+bool check_denied(int code)
+{
+	return code == EACCES && geteuid() != 0;
+}
+
 void check_unreadable(struct check *check, const char *fix, const struct err *err)
 {
-	bool denied = err->code == EACCES && geteuid() != 0;
+	bool denied = check_denied(err->code);
 
 	check_report(check, denied ? CHECK_WARN : CHECK_FAIL, denied ? "run as root" : fix, "%s", err->text);
 }

@@ -189,7 +189,10 @@ static void report_start(struct check *check, const struct start *s)
 	const char *type = s->section->type, *on = plan->nsteps ? plan->steps[0].vgpu.parent : "";
 
 	at_type(check, s->section);
-	if (s->planned < 0)
+	if (s->planned < 0 && check_denied(s->err.code))
+		check_report(check, CHECK_WARN, "run as root", "a start with %s: result not known: %s", type,
+			     s->err.text);
+	else if (s->planned < 0)
 		check_report(check, CHECK_FAIL, "fix the cause", "a start with %s would be refused: %s", type,
 			     s->err.text);
 	else if (plan->kind == PLAN_STEPS)

@@ -53,6 +53,8 @@ static void look_at_writable(struct check *check, const char *path, enum check_s
 	check_at_path(check, space.near);
 	if (space.code == -EROFS)
 		check_report(check, status, "remount it read-write", "is mounted read-only: %s", without);
+	else if (check_denied(-space.code))
+		check_report(check, CHECK_WARN, "run as root", "%s", err_describe(-space.code));
 	else if (space.code)
 		check_report(check, status, "see its permissions, mount(8), lsattr(1)", "cannot be written (%s): %s",
 			     err_describe(-space.code), without);
@@ -67,16 +69,28 @@ static void look_at_writable(struct check *check, const char *path, enum check_s
 		check_report(check, CHECK_PASS, NULL, "can be written");
 }
 
+/* Where it is, its error says first. */
+static void report_no_store(struct check *check)
+{
+	struct err err = check->store_err;
+	size_t path = strcspn(err.text, ":");
+
+	check_at(check, "%s%.*s", check->host->name, (int)path, err.text);
+	err_set(&err, err.code, "%s", check->store_err.text + path + strspn(check->store_err.text + path, ": "));
+	check_unreadable(check, "fix the cause", &err);
+}
+
 void check_state(struct check *check)
 {
+	bool denied = check->has_store < 0 && check_denied(check->store_err.code);
+
 	for (size_t i = 0; i < ARRAY_SIZE(directories); i++)
 		look_at_directory(check, directories[i]);
-	look_at_writable(check, "run/vgpu-lease", CHECK_FAIL, "every start with a vGPU is refused");
+	if (!denied)
+		look_at_writable(check, "run/vgpu-lease", CHECK_FAIL, "every start with a vGPU is refused");
 	look_at_writable(check, "var/lib/vgpu-lease", CHECK_WARN, "the history of vGPUs is not kept");
 	if (check->has_store < 0)
-		check_report(check_at_path(check, "run/vgpu-lease"), CHECK_FAIL,
-			     check->has_store == -EACCES ? "run as root" : "fix the cause", "%s",
-			     check->store_err.text);
+		report_no_store(check);
 }
 
 /* A lock that is looked at: by its name below the directory of the state. */

@@ -21,6 +21,8 @@ void check_report(struct check *check, enum check_status status, const char *fix
 
 /* Reports what cannot be read: a failure for root; for other users a warning, which says nothing about the host. */
 void check_unreadable(struct check *check, const char *fix, const struct err *err);
+/* The error (positive) is that the user may not look, and root might. */
+bool check_denied(int code);
 
 /* These need the pool. */
 void check_cards(struct check *check);

@@ -52,11 +52,22 @@ is "$(cd "$root" && find run/vgpu-lease var/lib/vgpu-lease -name '*lock' -perm /
 is "$(cd "$root" && stat -c %a run/vgpu-lease var/lib/vgpu-lease run/vgpu-lease/leases "run/vgpu-lease/leases/$(uuid 1)" | paste -sd' ')" \
 	"755 755 755 644" "directories are 0755, records 0644"
 
+for closed in run/vgpu-lease run/vgpu-lease/leases run/vgpu-lease/seen var/lib/vgpu-lease; do
+	chmod 700 "$root/$closed"
+	said=$(as_nobody "$tmp/bin/vgpu-lease" --root "$root" check)
+	is "$?|$(grep FAIL <<<"$said")" "0|" "check finds no fault of the host in what a user may not read: $closed"
+	is "$(grep -cE "^WARN  state +$root/$closed: .*: run as root\$" <<<"$said")" 1 "and says once that this is so: $closed"
+	is "$(says_times M_CHECK_NOT_WRITABLE <<<"$said")|$(says_times M_CHECK_REFUSED <<<"$said")" "0|0" "and concludes nothing from it: $closed"
+	chmod 755 "$root/$closed"
+done
+
 # As an older version left it.
 find "$root/run/vgpu-lease" "$root/var/lib/vgpu-lease" -type d -exec chmod 700 {} +
 find "$root/run/vgpu-lease" "$root/var/lib/vgpu-lease" -type f -exec chmod 600 {} +
 said=$(as_nobody "$tmp/bin/vgpu-lease" --root "$root" list 2>&1)
 is "$?|$(says_times M_STATE_NEEDS_ROOT <<<"$said")" "1|1" "the state of an older version is root's to read"
+holds "nor does it tell a user whether a start would succeed" says M_CHECK_START_NOT_KNOWN nvidia-222 /run/vgpu-lease -- M_RUN_AS_ROOT \
+	<<<"$(as_nobody "$tmp/bin/vgpu-lease" --root "$root" check)"
 call prepare begin 2 nvidia-222
 runs 2
 domain 3 "$(uuid 3)" nvidia-222 >"$tmp/vm2.xml"
