@@ -9,11 +9,13 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/file.h"
 #include "base/ident.h"
 #include "base/mem.h"
 #include "cli/journal.h"
@@ -56,6 +58,7 @@ static void ask(struct words *words, const struct events_query *query)
 
 	add(words, "journalctl");
 	add(words, "--no-pager");
+	add(words, "--quiet");
 	add(words, "--output=export");
 	if (query->root)
 		add(words, "--root=%s", query->root);
@@ -80,37 +83,58 @@ static void ask(struct words *words, const struct events_query *query)
 	}
 }
 
+/* The journals of the system, of one machine or all: files that the user may read, files and directories not. */
+struct journals {
+	int readable, closed;
+};
+
 static int not_allowed(const char *path, int code)
 {
 	(void)path;
 	return code == EACCES;
 }
 
-/* Of journals that the user may not read journalctl says nothing where it finds one that is the user's own. */
-int events_check(const char *root, struct err *err)
+/* As journalctl does: of a host that is named, the journals of all machines; otherwise this one's. No namespace's. */
+static void look_at(struct journals *journals, const char *root, const char *place)
 {
-	static const char *const places[] = { "var", "run" };
-	bool readable = true;
+	char machine[64] = "";
+	autofree char *pattern = NULL;
+	glob_t found = { 0 };
 
+	if (!root && file_read(AT_FDCWD, "/etc/machine-id", machine, sizeof(machine)) > 0)
+		machine[strcspn(machine, "\n")] = '\0';
+	pattern = mem_format("%s/%s/log/journal/%s/system*.journal", root ? root : "", place,
+			     *machine ? machine : "????????????????????????????????");
+	journals->closed += glob(pattern, GLOB_NOSORT, not_allowed, &found) == GLOB_ABORTED;
+	for (size_t n = 0; n < found.gl_pathc; n++) {
+		if (faccessat(AT_FDCWD, found.gl_pathv[n], R_OK, AT_EACCESS) == 0)
+			journals->readable++;
+		else if (errno == EACCES)
+			journals->closed++;
+	}
+	globfree(&found);
+}
+
+#define READER "run as root or as a member of group systemd-journal"
+
+/* Of journals that the user may not read journalctl says nothing where it finds one that it can read. */
+static int look(struct journals *journals, const char *root, struct err *err)
+{
+	*journals = (struct journals){ 0 };
 	if (access(JOURNALCTL, X_OK) < 0)
 		return err_sys(err, errno, JOURNALCTL ": without the journal, events are in syslog only");
-	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
-		autofree char *pattern = mem_format("%s/%s/log/journal/[0-9a-f]*/system*.journal", root ? root : "",
-						    places[i]);
-		glob_t found = { 0 };
-
-		if (glob(pattern, GLOB_NOSORT, not_allowed, &found) == GLOB_ABORTED)
-			readable = false;
-		for (size_t n = 0; n < found.gl_pathc; n++)
-			if (faccessat(AT_FDCWD, found.gl_pathv[n], R_OK, AT_EACCESS) < 0 && errno == EACCES)
-				readable = false;
-		globfree(&found);
-	}
-	if (readable)
+	look_at(journals, root, "var");
+	look_at(journals, root, "run");
+	if (!journals->closed || journals->readable)
 		return 0;
-	return err_set(
-		err, EACCES,
-		"journal: cannot be read: permission denied; run as root or as a member of group systemd-journal");
+	return err_set(err, EACCES, "journal: cannot be read: permission denied; " READER);
+}
+
+int events_check(const char *root, struct err *err)
+{
+	struct journals journals;
+
+	return look(&journals, root, err);
 }
 
 bool events_know_time(const char *since)
@@ -135,16 +159,17 @@ bool events_know_time(const char *since)
 	return status == 0;
 }
 
-/* Starts journalctl; what it prints can be read from *from. */
-static int start(pid_t *pid, FILE **from, char *const argv[], struct err *err)
+/* Starts journalctl; what it prints can be read from *from, what it complains of is in the file `complaints`. */
+static int start(pid_t *pid, FILE **from, int complaints, char *const argv[], struct err *err)
 {
 	posix_spawn_file_actions_t actions;
 	int fds[2], r;
 
-	if (pipe2(fds, O_CLOEXEC) < 0)
+	if (complaints < 0 || pipe2(fds, O_CLOEXEC) < 0)
 		return err_sys(err, errno, "journalctl");
 	posix_spawn_file_actions_init(&actions);
 	posix_spawn_file_actions_adddup2(&actions, fds[1], STDOUT_FILENO);
+	posix_spawn_file_actions_adddup2(&actions, complaints, STDERR_FILENO);
 	r = posix_spawn(pid, JOURNALCTL, &actions, NULL, argv, environ);
 	posix_spawn_file_actions_destroy(&actions);
 	close(fds[1]);
@@ -199,38 +224,50 @@ static int print(FILE *from, struct json_out *json, struct err *err)
 	return r < 0 ? r : n;
 }
 
-/* What journalctl has to say is on standard error already. */
-static int end(pid_t pid, struct err *err)
+/* It complains of files that it cannot read, and goes on with the others as if nothing had happened. */
+static int end(pid_t pid, int complaints, const struct journals *journals, struct err *err)
 {
+	char said[512] = "";
 	int status;
 
 	while (waitpid(pid, &status, 0) < 0)
 		if (errno != EINTR)
 			return err_sys(err, errno, "journalctl");
-	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
-		return 0;
-	return err_set(err, EIO, "journalctl: exited with an error: see its message above");
+	if (pread(complaints, said, sizeof(said) - 1, 0) < 0)
+		said[0] = '\0';
+	said[strcspn(said, "\n")] = '\0';
+	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+		return err_set(err, EIO, "journalctl: %s", *said ? said : "exited with an error");
+	if (*said)
+		return err_set(err, EIO, "journal: events may be missing: %s", said);
+	if (journals->closed)
+		return err_set(err, EACCES,
+			       "journal: events may be missing: permission denied for %d of its files; " READER,
+			       journals->closed);
+	return 0;
 }
 
 int events_print(const struct events_query *query, struct json_out *json, struct err *err)
 {
+	autoclose int complaints = memfd_create("journalctl", MFD_CLOEXEC);
 	struct words words = { .n = 0 };
+	struct journals journals;
 	struct err why;
 	pid_t pid = -1;
 	autofclose FILE *from = NULL;
 	int r, ended;
 
-	if (events_check(query->root, err) < 0)
+	if (look(&journals, query->root, err) < 0)
 		return -err->code;
 	ask(&words, query);
-	r = start(&pid, &from, words.list, err);
+	r = start(&pid, &from, complaints, words.list, err);
 	free_words(&words);
 	if (r < 0)
 		return r;
 	r = print(from, json, err);
 	/* Where its output could not be understood there may be more of it than a pipe holds. */
 	fclose(steal_ptr(&from));
-	ended = end(pid, &why);
+	ended = end(pid, complaints, &journals, &why);
 	if (r >= 0 && ended < 0) {
 		*err = why;
 		r = ended;

@@ -12,10 +12,13 @@ struct events_query {
 	int last;           /* only so many, the latest; 0: all */
 };
 
-/* Can all of the journal be read? -EACCES: the user may not. */
+/* Can any of the journal be read? -EACCES: the user may not. */
 int events_check(const char *root, struct err *err);
 
-/* Prints the events, oldest first, as lines or into the array that is open; `json` NULL: lines. Returns how many. */
+/*
+ * Prints the events, oldest first, as lines or into the array that is open; `json` NULL: lines. Returns how many, or an
+ * error; where only a part of the journal cannot be read, the events of the rest are printed all the same.
+ */
 int events_print(const struct events_query *query, struct json_out *json, struct err *err);
 
 /* Is it a time as journalctl takes it? Without journalctl it may be: a query tells that it is missing. */

@@ -104,6 +104,43 @@ is "$status|$out|$err" "1||vgpu-lease: $(message M_JOURNAL_NOT_READABLE)" "nor m
 chmod 755 "$journals"
 vl show mtty
 holds "root reads all" grep -q released <<<"$out"
+
+### A part of the journal cannot be read.
+# times: how many lines of the last output are events.
+times() { grep -cE '^20[^ ]+  [a-z]+ ' <<<"$out"; }
+cp "$journals/system.journal" "$journals/system@old.journal"
+chmod 0 "$journals/system@old.journal"
+as_user log
+is "$(times)|$status|$err" "3|1|vgpu-lease: $(message M_JOURNAL_IN_PART 1)" "beside one that is closed to the user, the others are read"
+as_user log --json
+is "$status|$(grep -c '"event":' <<<"$out")|$(grep -c '"error": "journal: ' <<<"$out")" "1|3|1" "as JSON, too"
+as_user show mtty
+is "$(times)|$status|$err" "2|0|vgpu-lease: warning: $(message M_JOURNAL_IN_PART 1)" "show warns, and has what there is"
+head -c 100 "$journals/system.journal" >"$journals/system@old.journal"
+chmod 644 "$journals/system@old.journal"
+for who in vl as_user; do
+	$who log
+	is "$(times)|$status" "3|1" "so it is with one that is broken"
+	holds "which is named" says M_JOURNAL_BROKEN "$journals/system@old.journal" <<<"$err"
+	is "$(wc -l <<<"$err")" 1 "in one line"
+done
+vl log --json
+is "$status|$(grep -c '"error": "journal: .*system@old.journal' <<<"$out")|$err" "1|1|vgpu-lease: $(sed -n 's/.*"error": "\(.*\)"/\1/p' <<<"$out")" "and in the JSON"
+rm "$journals/system@old.journal"
+
+# log is not told of a host: as a user of a machine with this journal, and those of another machine and a container beside it.
+mkdir -p "$tmp/etc" "$tmp/log/journal"
+cp /etc/passwd /etc/group "$tmp/etc"
+echo "${journals##*/}" >"$tmp/etc/machine-id"
+cp -r "$journals" "$tmp/log/journal"
+for other in fedcba9876543210fedcba9876543210 "${journals##*/}.namespace"; do
+	cp -r "$journals" "$tmp/log/journal/$other"
+	chmod 0 "$tmp/log/journal/$other"/*
+done
+# shellcheck disable=SC2016 # of the other shell
+out=$(unshare -m bash -c 'mount --bind "$0/etc" /etc && mount --bind "$0/log" /var/log && shift && "$@"' "$tmp" - \
+	setpriv --reuid 65534 --regid 65534 --clear-groups "$tmp/bin/vgpu-lease" log 2>&1)
+is "$?|$(times)|$(wc -l <<<"$out")" "0|3|3" "another machine's journals, and those of a namespace, are not asked for"
 mv "$journals" "$tmp/journals"
 vl show mtty
 is "$status|${out##*latest events:}" "0|"$'\n'"  none in the journal" "where nothing happened there are none"
