@@ -308,6 +308,15 @@ static int read_all(struct hook *hook, const struct operation *operation, struct
 	return r;
 }
 
+static void print_remark(void *arg, const char *text, const char *fix)
+{
+	const struct hook *hook = arg;
+	char name[SHOWN_NAME];
+
+	text_safe(name, sizeof(name), hook->call.guest);
+	fprintf(stderr, "domain %s: %s: %s\n", name, text, fix);
+}
+
 /* The plan of an operation that leases, and the XML that it would give the domain. */
 static int dry_plan(struct hook *hook, const struct operation *operation, struct err *err)
 {
@@ -315,6 +324,8 @@ static int dry_plan(struct hook *hook, const struct operation *operation, struct
 	const struct rewritten *rewritten = &preview.rewritten;
 	int r = preview_decide(&preview, &hook->lifecycle, operation->mode, err);
 
+	if (r == 0)
+		preview_remarks(&preview, operation->op, print_remark, hook);
 	if (rewritten->xml) {
 		preview_print(stderr, &preview, false);
 		if (write_out(rewritten->xml, rewritten->len, err) < 0)

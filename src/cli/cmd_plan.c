@@ -147,6 +147,7 @@ static void print_json(const struct planning *p, const char *refusal)
 	json_out_array(&json, "warnings");
 	if (p->lifecycle.doc)
 		remark_domain(p->lifecycle.doc, &p->cmd->host, json_warning, &json);
+	preview_remarks(&p->preview, p->op, json_warning, &json);
 	json_out_close(&json);
 	json_out_text(&json, "diff", diff);
 	json_out_end(&json);
@@ -195,10 +196,14 @@ static void print(const struct planning *p, const char *refusal)
 
 	if (p->lifecycle.doc && !p->cmd->call->json)
 		remark_domain(p->lifecycle.doc, &p->cmd->host, warn, (char *)p->file);
+	if (!*p->preview.unleased && !p->cmd->call->json)
+		preview_remarks(&p->preview, p->op, warn, (char *)p->file);
 	if (p->cmd->call->json)
 		print_json(p, refusal);
 	else if (request && request->nvgpus == 0)
 		out_say("%s has no vGPU: nothing to do", p->who);
+	else if (!refusal && *p->preview.unleased)
+		out_say("domain %s: starts without a lease: %s", request->name, p->preview.unleased);
 	else if (!refusal && p->preview.plan.nsteps == 0)
 		out_say("domain %s: vGPUs not changed by %s: %s", request->name, p->op, p->cmd->why_no_config);
 	else if (request && p->preview.survey.request)

@@ -157,6 +157,11 @@ static int wait_removed(const struct apply *apply, const struct step *step, stru
 	return 0;
 }
 
+bool apply_needs_lock(const struct step *step)
+{
+	return step->kind != STEP_ADOPT;
+}
+
 /*
  * What is to be adopted is waited for alone; all else is done under the pGPU's lock, which is in apply->lock then. A
  * removal that took too long goes on without that lock, in a child.
@@ -166,7 +171,7 @@ static int wait_turn(struct apply *apply, const struct step *step, struct err *e
 	int r = wait_removed(apply, step, err);
 
 	apply->lock = -1;
-	if (r < 0 || step->kind == STEP_ADOPT)
+	if (r < 0 || !apply_needs_lock(step))
 		return r;
 	apply->lock = store_lock_pgpu(apply->store, step->vgpu.pgpu, host_left_ms(apply->wait_by_ms), err);
 	/* A card that somebody keeps is no reason not to try the next. */

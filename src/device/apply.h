@@ -62,5 +62,8 @@ int apply_step(struct apply *apply, const struct step *steps, size_t n, size_t i
  */
 int apply_present(struct apply *apply, const struct step *step, struct err *err);
 
+/* Is the step done under its pGPU's lock? */
+bool apply_needs_lock(const struct step *step);
+
 /* Releases, in reverse, what this run leased. */
 void apply_undo(struct apply *apply);

@@ -38,10 +38,8 @@ static int preview_lease(struct hotplug *hp, const struct lifecycle *lifecycle, 
 {
 	autopreview struct preview preview = { 0 };
 
-	if (preview_make(&preview, lifecycle, PLAN_PREPARE, err) < 0)
+	if (preview_decide(&preview, lifecycle, PLAN_PREPARE, err) < 0)
 		return -err->code;
-	if (!preview_is_possible(&preview.plan))
-		return attach_refusal(lifecycle, &preview.plan, err);
 	preview_print(hp->dry_run, &preview, false);
 	return 0;
 }

@@ -96,7 +96,6 @@ void check_state(struct check *check)
 /* A lock that is looked at: by its name below the directory of the state. */
 struct lock_look {
 	const char *name, *pgpu;
-	bool (*is_held)(const struct store *store, const char *pgpu);
 	char holder[LOCK_TEXT_SIZE]; /* as the last look found it */
 };
 
@@ -110,7 +109,7 @@ static bool stays(struct lock_look *look, const struct store *store, int wait_ms
 	char holder[LOCK_TEXT_SIZE];
 
 	for (; now - began < wait_ms; now = host_now_ms()) {
-		if (!look->is_held(store, look->pgpu))
+		if (!store_locked(store, look->pgpu))
 			return false;
 		if (file_read(store->run, look->name, holder, sizeof(holder)) < 0)
 			holder[0] = '\0';
@@ -121,12 +120,6 @@ static bool stays(struct lock_look *look, const struct store *store, int wait_ms
 	}
 	*held_ms = now - since;
 	return true;
-}
-
-static bool is_locked(const struct store *store, const char *pgpu)
-{
-	(void)pgpu;
-	return store_locked(store);
 }
 
 static void report_holder(struct check *check, const struct lock_look *look, enum check_status status, int wait_ms,
@@ -165,7 +158,7 @@ static bool is_lock(struct check *check, const char *name)
 /* Held by one process for as long as a start would wait, it refuses each. */
 static void look_at_store_lock(struct check *check)
 {
-	struct lock_look look = { .name = "lock", .is_held = is_locked };
+	struct lock_look look = { .name = "lock" };
 	bool waits = check->config && !check->glance;
 	int timeout_ms = waits ? check->config->policy.lock_timeout_s * 1000 : LOCK_LONG_MS;
 	int wait_ms = timeout_ms < LOCK_MOST_MS ? timeout_ms : LOCK_MOST_MS;
@@ -192,7 +185,7 @@ void check_locks(struct check *check)
 		look_at_store_lock(check);
 	while (dir && (e = readdir(dir))) {
 		char name[sizeof("pgpu/.lock") + PARENT_SIZE], pgpu[PARENT_SIZE];
-		struct lock_look look = { .name = name, .pgpu = pgpu, .is_held = store_pgpu_busy };
+		struct lock_look look = { .name = name, .pgpu = pgpu };
 		size_t n = strlen(e->d_name);
 
 		if (n < 6 || n - 5 >= sizeof(pgpu) || strcmp(e->d_name + n - 5, ".lock") != 0)

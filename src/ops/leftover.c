@@ -37,7 +37,7 @@ static bool is_left(const struct store *store, const struct policy *policy, cons
 			return false;
 		break;
 	case LEASE_RELEASING:
-		return !release_has_time(policy, lease) && !store_pgpu_busy(store, lease->vgpu.pgpu) &&
+		return !release_has_time(policy, lease) && !store_locked(store, lease->vgpu.pgpu) &&
 		       !store_removes(store, lease->vgpu.id);
 	}
 	return !reclaim_at_work(store, lease);

@@ -45,19 +45,32 @@ int preview_make(struct preview *p, const struct lifecycle *lifecycle, enum plan
 	return 0;
 }
 
+static int without_lease(struct preview *p, const struct err *why)
+{
+	snprintf(p->unleased, sizeof(p->unleased), "%s", why->text);
+	plan_free(&p->plan);
+	return 0;
+}
+
 /* Could the state be opened, or does the domain start without it? */
-static int look_at_state(const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err)
+static int look_at_state(struct preview *p, const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err)
 {
 	int r = store_would_open(lifecycle->host, err);
+	struct err why;
 
-	return r < 0 && mode == PLAN_PREPARE ? unleased_unopened(lifecycle, r, err) : r;
+	if (r == 0 || mode != PLAN_PREPARE)
+		return r;
+	why = *err;
+	r = unleased_unopened(lifecycle, r, err);
+	return r == 0 ? without_lease(p, &why) : r;
 }
 
 /* Could the leases of the plan be written? What is removed first makes space for them. */
-static int look_at_leases(const struct preview *p, struct err *err)
+static int look_at_leases(struct preview *p, struct err *err)
 {
 	bool arrives = p->survey.mode != PLAN_PREPARE;
 	struct store_space space;
+	struct err why;
 	int r = 0;
 
 	store_space(p->lifecycle->host, "run/vgpu-lease/leases", &space);
@@ -70,14 +83,18 @@ static int look_at_leases(const struct preview *p, struct err *err)
 		if (!arrives || !lease || lease->state == LEASE_RESERVED)
 			r = lease_would_put(&p->store, id, &space, err);
 	}
-	return r < 0 && !arrives ? unleased_unwritten(p->lifecycle, &p->plan, &p->survey.leases, r, err) : r;
+	if (r == 0 || arrives)
+		return r;
+	why = *err;
+	r = unleased_unwritten(p->lifecycle, &p->plan, &p->survey.leases, r, err);
+	return r == 0 ? without_lease(p, &why) : r;
 }
 
 int preview_rewrite(struct preview *p, struct err *err)
 {
 	const struct lifecycle *lifecycle = p->lifecycle;
 
-	if ((p->plan.nsteps == lifecycle->request->nvgpus || p->plan.nremoves) &&
+	if (lifecycle->doc && (p->plan.nsteps == lifecycle->request->nvgpus || p->plan.nremoves) &&
 	    rewrite_plan(&p->rewritten, lifecycle->doc, &p->survey, &p->plan, err) < 0)
 		return -err->code;
 	return preview_is_possible(&p->plan) ? 0 : attach_refusal(lifecycle, &p->plan, err);
@@ -85,8 +102,10 @@ int preview_rewrite(struct preview *p, struct err *err)
 
 int preview_decide(struct preview *p, const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err)
 {
-	if (lifecycle->config && look_at_state(lifecycle, mode, err) < 0)
+	if (lifecycle->config && look_at_state(p, lifecycle, mode, err) < 0)
 		return -err->code;
+	if (*p->unleased)
+		return 0;
 	if (preview_make(p, lifecycle, mode, err) < 0 || preview_rewrite(p, err) < 0)
 		return -err->code;
 	return look_at_leases(p, err);
@@ -141,6 +160,25 @@ bool preview_not_chosen(const struct preview *p, size_t req, size_t pgpu, char w
 		reason = "also suitable; ranked lower";
 	snprintf(why, PREVIEW_WHY_SIZE, "%s", reason ? reason : "");
 	return reason != NULL;
+}
+
+void preview_remarks(const struct preview *p, const char *op, remark_say *say, void *arg)
+{
+	const struct plan *plan = &p->plan;
+	struct err held;
+	char wait[96];
+
+	if (*p->unleased)
+		say(arg, "starts without a lease", p->unleased);
+	if (!p->lifecycle || !plan->nsteps)
+		return;
+	snprintf(wait, sizeof(wait), "%s waits %d s for it at most", op, p->lifecycle->policy->lock_timeout_s);
+	if (store_lock_holder(&p->store, NULL, &held) < 0)
+		say(arg, held.text, wait);
+	for (size_t i = 0; p->survey.mode == PLAN_PREPARE && i < plan->nsteps; i++)
+		if (apply_needs_lock(&plan->steps[i]) &&
+		    store_lock_holder(&p->store, plan->steps[i].vgpu.pgpu, &held) < 0)
+			say(arg, held.text, wait);
 }
 
 /* What is removed first, and why it may be. */

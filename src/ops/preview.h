@@ -11,6 +11,7 @@
 
 #include "ops/lifecycle.h"
 #include "ops/rewrite.h"
+#include "survey/remark.h"
 
 enum { PREVIEW_WHY_SIZE = 2 * REASON_SIZE + 2 };
 
@@ -21,6 +22,7 @@ struct preview {
 	struct survey survey;
 	struct plan plan;
 	struct rewritten rewritten;
+	char unleased[sizeof(((struct err *)0)->text)]; /* why the domain starts without a lease; no plan then; or "" */
 };
 
 /*
@@ -36,8 +38,8 @@ int preview_make(struct preview *preview, const struct lifecycle *lifecycle, enu
 int preview_rewrite(struct preview *preview, struct err *err);
 
 /*
- * Both, and a look at the state that the hook would write: what the hook would decide. After a failure the preview has
- * as much as can be told.
+ * Both, and a look at the state that the hook would write: what the hook would decide, but for the locks, which nobody
+ * waits for here. After a failure the preview has as much as can be told.
  */
 int preview_decide(struct preview *preview, const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err);
 
@@ -53,6 +55,9 @@ int preview_release(FILE *to, const struct store *store, const char *domain, con
 
 /* Prints the steps, what would be removed first, and with `verdicts` why each other pGPU was not chosen. */
 void preview_print(FILE *to, const struct preview *preview, bool verdicts);
+
+/* What is said beside a plan: that there is none, as nothing can be leased; which locks the hook would wait for. */
+void preview_remarks(const struct preview *preview, const char *op, remark_say *say, void *arg);
 
 /* What a step does: "keep", "adopt", "create", or for an arrival "reserve". */
 const char *preview_word(const struct preview *preview, const struct step *step);

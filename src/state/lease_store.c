@@ -54,7 +54,9 @@ static int list_one(const struct store *store, const char *name, struct leases *
 	if (r != -EINVAL && r != -ELOOP && r != -EISDIR)
 		return cannot_read(name, r, err);
 	out->garbage++;
-	return store->lock >= 0 ? store_set_aside(store, "leases", name, err) : 0;
+	if (store->lock >= 0)
+		store_set_aside(store, "leases", name);
+	return 0;
 }
 
 int lease_list(const struct store *store, struct leases *out, struct err *err)
@@ -116,11 +118,11 @@ int lease_get(const struct store *store, const char *id, struct lease *out, stru
 	if (r == 0)
 		return 1;
 	/* Without the lock it may just be overwritten: see file_overwrite(). */
-	if (r == -ENOENT || (r == -EINVAL && store->lock < 0))
-		return 0;
-	if (r == -EINVAL)
-		return store_set_aside(store, "leases", id, err);
-	return cannot_read(id, r, err);
+	if (r != -ENOENT && r != -EINVAL)
+		return cannot_read(id, r, err);
+	if (r == -EINVAL && store->lock >= 0)
+		store_set_aside(store, "leases", id);
+	return 0;
 }
 
 int lease_get_locked(struct store *store, int wait_ms, const char *id, struct lease *out, struct err *err)

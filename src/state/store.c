@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "base/file.h"
 
-enum { LOCK_STEP_MS = 2 };
+enum { LOCK_STEP_MS = 2, LOCK_NAME_SIZE = PARENT_SIZE + 16 };
 
 int store_dir_error(struct err *err, int code, const char *shown)
 {
@@ -53,6 +53,14 @@ static int open_affinity(const struct host *host, bool make)
 	return fd < 0 ? -1 : fd;
 }
 
+/* A pGPU's lock is taken when a vGPU is leased already: that it can be is found out before. */
+static int look_at_pgpus(const struct store *store, struct err *err)
+{
+	autoclose int fd = -1;
+
+	return open_directory(&fd, store->run, "pgpu", true, err, "/run/vgpu-lease/pgpu");
+}
+
 int store_open(struct store *store, const struct host *host, bool make, struct err *err)
 {
 	*store = (struct store){ .host = host, .run = -1, .leases = -1, .seen = -1, .affinity = -1, .lock = -1 };
@@ -60,7 +68,8 @@ int store_open(struct store *store, const struct host *host, bool make, struct e
 		return -err->code;
 	if (store->run >= 0 &&
 	    (open_directory(&store->leases, store->run, "leases", make, err, "/run/vgpu-lease/leases") < 0 ||
-	     open_directory(&store->seen, store->run, "seen", make, err, "/run/vgpu-lease/seen") < 0)) {
+	     open_directory(&store->seen, store->run, "seen", make, err, "/run/vgpu-lease/seen") < 0 ||
+	     (make && look_at_pgpus(store, err) < 0))) {
 		store_close(store);
 		return -err->code;
 	}
@@ -98,7 +107,7 @@ uint64_t store_own_start(const struct store *store)
 }
 
 /* Whoever takes a lock writes its pid and start time into the file: only for the message to those who wait too long. */
-static int held(int dir, const char *name, const char *shown, int wait_ms, struct err *err)
+static int held(int run, const char *name, int wait_ms, struct err *err)
 {
 	char text[64], waited[32] = "";
 	unsigned long long start;
@@ -107,46 +116,46 @@ static int held(int dir, const char *name, const char *shown, int wait_ms, struc
 
 	if (wait_ms > 0)
 		snprintf(waited, sizeof(waited), " for over %g s", (wait_ms + 50 - (wait_ms + 50) % 100) / 1000.0);
-	if (file_read(dir, name, text, sizeof(text)) < 0 || sscanf(text, "%d %llu", &pid, &start) != 2) {
+	if (file_read(run, name, text, sizeof(text)) < 0 || sscanf(text, "%d %llu", &pid, &start) != 2) {
 		err_set(err, ETIMEDOUT,
 			"/run/vgpu-lease/%s: held by a process that is not known%s; see what has it open, or try again",
-			shown, waited);
+			name, waited);
 	} else {
 		if (!host_process_lives(pid, start))
 			gone = ", now gone, or rather by its child that is still in the kernel";
 		err_set(err, ETIMEDOUT, "/run/vgpu-lease/%s: held by process %d%s%s; see what it does, or try again",
-			shown, pid, gone, waited);
+			name, pid, gone, waited);
 	}
-	return err_cause(err, strlen("/run/vgpu-lease/: ") + strlen(shown));
+	return err_cause(err, strlen("/run/vgpu-lease/: ") + strlen(name));
 }
 
 /* A lock can be taken where nothing can be written, if it is there. */
-static int open_lock(int dir, const char *name)
+static int open_lock(int run, const char *name)
 {
-	int fd = openat(dir, name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	int fd = openat(run, name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 
-	return fd < 0 && errno == EROFS ? openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : fd;
+	return fd < 0 && errno == EROFS ? openat(run, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : fd;
 }
 
-static int wait_flock(int dir, const char *name, const char *shown, uint64_t start, int wait_ms, struct err *err)
+static int wait_flock(int run, const char *name, uint64_t start, int wait_ms, struct err *err)
 {
-	autoclose int fd = open_lock(dir, name);
+	autoclose int fd = open_lock(run, name);
 	int64_t end = host_now_ms() + wait_ms;
 	char holder[64];
 
 	if (fd < 0)
-		return err_sys(err, errno, "/run/vgpu-lease/%s", shown);
+		return err_sys(err, errno, "/run/vgpu-lease/%s", name);
 	while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
 		if (errno != EWOULDBLOCK && errno != EINTR)
-			return err_sys(err, errno, "/run/vgpu-lease/%s: lock", shown);
+			return err_sys(err, errno, "/run/vgpu-lease/%s: lock", name);
 		if (host_now_ms() >= end)
-			return held(dir, name, shown, wait_ms, err);
+			return held(run, name, wait_ms, err);
 		host_sleep_ms(LOCK_STEP_MS);
 	}
 	snprintf(holder, sizeof(holder), "%-10d %-20llu\n", (int)getpid(), (unsigned long long)start);
 	/* Only for the message to others. */
 	if (pwrite(fd, holder, strlen(holder), 0) < 0 && errno != ENOSPC && errno != EDQUOT && errno != EBADF)
-		return err_sys(err, errno, "/run/vgpu-lease/%s", shown);
+		return err_sys(err, errno, "/run/vgpu-lease/%s", name);
 	return steal_fd(&fd);
 }
 
@@ -155,7 +164,7 @@ int store_lock(struct store *store, int wait_ms, struct err *err)
 	int fd;
 
 	store->start = store_own_start(store);
-	fd = wait_flock(store->run, "lock", "lock", store->start, wait_ms, err);
+	fd = wait_flock(store->run, "lock", store->start, wait_ms, err);
 	if (fd < 0)
 		return fd;
 	store->lock = fd;
@@ -175,16 +184,20 @@ void store_unlock(struct store *store)
 	store->lock = -1;
 }
 
+/* The name of this pGPU's lock; NULL: of the store's. */
+static const char *lock_name(char name[LOCK_NAME_SIZE], const char *pgpu)
+{
+	snprintf(name, LOCK_NAME_SIZE, "%s%s%slock", pgpu ? "pgpu/" : "", pgpu ? pgpu : "", pgpu ? "." : "");
+	return name;
+}
+
 int store_lock_pgpu(const struct store *store, const char *pgpu, int wait_ms, struct err *err)
 {
-	char name[PARENT_SIZE + 8], shown[PARENT_SIZE + 16];
-	autoclose int dir = file_own_dir(store->run, "pgpu");
+	char name[LOCK_NAME_SIZE];
 
-	if (dir < 0)
-		return store_dir_error(err, -dir, "/run/vgpu-lease/pgpu");
-	snprintf(name, sizeof(name), "%s.lock", pgpu);
-	snprintf(shown, sizeof(shown), "pgpu/%s", name);
-	return wait_flock(dir, name, shown, store_own_start(store), wait_ms, err);
+	if (look_at_pgpus(store, err) < 0)
+		return -err->code;
+	return wait_flock(store->run, lock_name(name, pgpu), store_own_start(store), wait_ms, err);
 }
 
 static bool is_held(const struct store *store, const char *name)
@@ -194,9 +207,18 @@ static bool is_held(const struct store *store, const char *name)
 	return fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
 }
 
-bool store_locked(const struct store *store)
+bool store_locked(const struct store *store, const char *pgpu)
 {
-	return is_held(store, "lock");
+	char name[LOCK_NAME_SIZE];
+
+	return is_held(store, lock_name(name, pgpu));
+}
+
+int store_lock_holder(const struct store *store, const char *pgpu, struct err *err)
+{
+	char name[LOCK_NAME_SIZE];
+
+	return store_locked(store, pgpu) ? held(store->run, lock_name(name, pgpu), 0, err) : 0;
 }
 
 /* The byte of the lock file that locks a removal of this device. Two devices with one byte only wait for each other. */
@@ -250,17 +272,9 @@ bool store_removes(const struct store *store, const char *id)
 	return removal_locked(fd, id);
 }
 
-bool store_pgpu_busy(const struct store *store, const char *pgpu)
-{
-	char name[PARENT_SIZE + 16];
-
-	snprintf(name, sizeof(name), "pgpu/%s.lock", pgpu);
-	return is_held(store, name);
-}
-
 int store_lock_handler(const struct store *store, int wait_ms, struct err *err)
 {
-	return wait_flock(store->run, "handler.lock", "handler.lock", store_own_start(store), wait_ms, err);
+	return wait_flock(store->run, "handler.lock", store_own_start(store), wait_ms, err);
 }
 
 bool store_is_handler(const struct store *store, int lock)
@@ -277,17 +291,12 @@ bool store_handler_runs(const struct store *store)
 	return is_held(store, "handler.lock");
 }
 
-int store_set_aside(const struct store *store, const char *directory, const char *name, struct err *err)
+void store_set_aside(const struct store *store, const char *directory, const char *name)
 {
 	char from[NAME_MAX + 32];
 	autoclose int garbage = file_own_dir(store->run, "garbage");
-	int r = garbage < 0 ? garbage : 0;
 
 	snprintf(from, sizeof(from), "%s/%s", directory, name);
-	if (r == 0 && renameat(store->run, from, garbage, name) < 0)
-		r = -errno;
-	/* Where nothing can be written it stays, and is passed over each time. */
-	if (r == 0 || r == -ENOENT || r == -EROFS || r == -ENOSPC || r == -EDQUOT)
-		return 0;
-	return err_sys(err, -r, "/run/vgpu-lease/%s: set aside", from);
+	if (garbage >= 0)
+		(void)!renameat(store->run, from, garbage, name);
 }

@@ -94,11 +94,11 @@ int store_lock_pgpu(const struct store *store, const char *pgpu, int wait_ms, st
 /* When this process started, as host_process_start() tells it: asked once. */
 uint64_t store_own_start(const struct store *store);
 
-/* Is the store's lock held by somebody? Makes and writes nothing. */
-bool store_locked(const struct store *store);
+/* Is a pGPU's lock, or with NULL the store's, held by somebody? Makes and writes nothing. */
+bool store_locked(const struct store *store, const char *pgpu);
 
-/* Is a pGPU's lock held by somebody? Makes and writes nothing. */
-bool store_pgpu_busy(const struct store *store, const char *pgpu);
+/* The same; if it is, -ETIMEDOUT with the text of who has waited for it, else 0. */
+int store_lock_holder(const struct store *store, const char *pgpu, struct err *err);
 
 /*
  * Takes the lock of a device's removal, under its pGPU's and before the leases are looked at: whoever leases the device
@@ -124,5 +124,8 @@ bool store_is_handler(const struct store *store, int lock);
 /* Does the device handler run? */
 bool store_handler_runs(const struct store *store);
 
-/* Moves a record that cannot be understood to garbage/, so that it is neither trusted nor met again. */
-int store_set_aside(const struct store *store, const char *directory, const char *name, struct err *err);
+/*
+ * Moves a record that cannot be understood to garbage/, so that it is neither trusted nor met again. Where it cannot be
+ * moved it is passed over each time.
+ */
+void store_set_aside(const struct store *store, const char *directory, const char *name);

@@ -129,7 +129,7 @@ bool reclaim_is_orphan(const struct reclaim_check *check, const struct inv_devic
 bool reclaim_at_work(const struct store *store, const struct lease *lease)
 {
 	/* A write that outlived its hook keeps the pGPU's lock until the kernel lets it go. */
-	return host_process_lives(lease->writer, lease->writer_start) || store_pgpu_busy(store, lease->vgpu.pgpu) ||
+	return host_process_lives(lease->writer, lease->writer_start) || store_locked(store, lease->vgpu.pgpu) ||
 	       store_removes(store, lease->vgpu.id);
 }
 

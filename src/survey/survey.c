@@ -163,7 +163,7 @@ static bool at_work(const struct survey *s, const struct lease *lease)
 	/* The handler, which wrote it, lives on when it has done what it could: only the lock tells of a write. */
 	if (lease->state == LEASE_RELEASING)
 		return (policy && !is_absent(s, lease) && release_has_time(policy, lease)) ||
-		       store_pgpu_busy(s->store, lease->vgpu.pgpu) || store_removes(s->store, lease->vgpu.id);
+		       store_locked(s->store, lease->vgpu.pgpu) || store_removes(s->store, lease->vgpu.id);
 	/* What a hook left that was killed may go after create_timeout. */
 	return lease->state == LEASE_CREATING &&
 	       (reclaim_at_work(s->store, lease) ||

@@ -42,6 +42,40 @@ is "$err|$(leased)|$(made)" "||" "and does nothing"
 vl attach --connect "$libvirt" --dry-run --type nvidia-22 vm1
 holds "it is refused as an attach is" ended 1 M_NO_SUCH_TYPE nvidia-22 nvidia-222
 
+# The state is looked at as attach does: a full, a read-only and an untrusted one are refused in the same words.
+ids='s/[0-9a-f]\{8\}-[0-9a-f-]*/ID/g'
+alike() { # SENTENCE: a dry run and the command itself, whose UUIDs are random
+	local dry
+	vl attach --connect "$libvirt" --dry-run vm1 && dry="$status|$(sed "$ids" <<<"$err")"
+	vl attach --connect "$libvirt" vm1
+	is "$dry" "$status|$(sed "$ids" <<<"$err")" "a dry run of attach is refused as attach is: $1"
+}
+for directory in . leases seen pgpu; do
+	chmod 775 "$root/run/vgpu-lease/$directory"
+	alike "$directory is others' to write to"
+	for words in "detach --connect $libvirt vm1 $(uuid 1)" "release $(uuid 1)" gc "retype 0000:84:00.0 nvidia-223"; do
+		# shellcheck disable=SC2086 # Words.
+		vl $words --dry-run && dry="$status|$err"
+		# shellcheck disable=SC2086
+		vl $words
+		is "$dry" "$status|$err" "$directory: so is that of ${words%% *}"
+	done
+	chmod 755 "$root/run/vgpu-lease/$directory"
+done
+mount -t tmpfs -o size=256k,nr_inodes=60,mode=755 none "$root/run"
+trap 'umount -l "$root/run"; clean_up' EXIT
+mount -o remount,ro "$root/run"
+alike "an empty, read-only /run"
+mount -o remount,rw "$root/run"
+vl attach --connect "$libvirt" vm1
+mount -o remount,ro "$root/run"
+alike "a read-only /run"
+mount -o remount,rw "$root/run"
+for ((i = 0; i < 60; i++)); do : 2>/dev/null >"$root/run/more-$i"; done
+alike "a /run without inodes"
+umount -l "$root/run"
+trap clean_up EXIT
+
 vl detach --connect "$libvirt" vm1 "$(uuid 1)"
 is "$status|$err" "1|$(message M_PROGRAM "$(message M_NOT_ITS_VGPU vm1 "$(uuid 1)" vm1)")" \
 	"a vGPU that the domain does not have"

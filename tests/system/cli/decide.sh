@@ -196,6 +196,17 @@ freeze() { eventually mount -o remount,ro "$root/run" 2>/dev/null; }
 normal() { mount -o remount,rw "$root/run" && rm -f "$root"/run/{fill,more-*}; }
 mdev "type='nvidia-222'" >"$tmp/new.xml"
 mdev "type='nvidia-222'" "$(uuid 9)" >"$tmp/exists.xml"
+mdev "type='nvidia-223'" "$(uuid 9)" >"$tmp/other.xml"
+# unleased HOW: plan tells, as the hook's log does, that a domain starts without a lease, and why
+unleased() {
+	vl plan "$tmp/exists.xml"
+	holds "$1: plan tells that it starts without a lease" says M_WITHOUT_LEASE vm '*' <<<"$out"
+	is "$(grep -c adopt <<<"$out")" 0 "$1: and of no adoption"
+	vl plan --json "$tmp/exists.xml"
+	like "$out" '*"steps": [],*"warnings": [*without a lease: */run/vgpu-lease*' "$1: so does its JSON"
+	"$hook_bin" --root "$root" --dry-run -- vm prepare begin - <"$tmp/exists.xml" >/dev/null 2>"$tmp/dry"
+	holds "$1: and the dry run" says M_WITHOUT_LEASE vm '*' <"$tmp/dry"
+}
 # state_is HOW PASSES|REFUSED: of a domain whose vGPU is to be created, one that arrives, and one whose vGPU exists
 state_is() {
 	decide "$1: a vGPU to be created" REFUSED "$tmp/new.xml"
@@ -204,6 +215,8 @@ state_is() {
 }
 freeze
 state_is "an empty, read-only /run" PASSES
+unleased "an empty, read-only /run"
+decide "an empty, read-only /run: one that exists as another type" PASSES "$tmp/other.xml"
 normal
 use_inodes
 state_is "an empty /run without inodes" PASSES
@@ -214,17 +227,21 @@ normal
 decide "a /run with space" PASSES "$tmp/new.xml"
 freeze
 state_is "a read-only /run" PASSES
+unleased "a read-only /run"
 is "$(ls "$state/leases")" "" "nothing is leased in it"
 normal
 use_inodes
 state_is "a /run without inodes" PASSES
 normal
-for directory in . leases; do
+for directory in . leases seen pgpu; do
 	chmod 775 "$state/$directory"
 	state_is "$directory that others may write to" REFUSED
 	is "$(stat -c %a "$state/$directory")" 775 "$directory: stays as it is"
 	chmod 755 "$state/$directory"
 done
+mkdir -p "$state/garbage" && chmod 775 "$state/garbage" && echo nonsense >"$state/leases/${vgpu%??}0c"
+decide "a record that cannot be set aside" PASSES "$tmp/exists.xml"
+rm -r "$state/garbage" "$state/leases/${vgpu%??}0c"
 rm "$state/lock" && mkdir "$state/lock"
 decide "a lock that is a directory" REFUSED "$tmp/exists.xml"
 rmdir "$state/lock"
@@ -233,6 +250,40 @@ decide "a link in its place" REFUSED "$tmp/exists.xml"
 rm "$state" && mv "$root/run/elsewhere" "$state"
 umount -l "$root/run"
 trap clean_up EXIT
+
+### Locks
+# plan does not wait for a lock: it tells who has it, and what the hook would do.
+mdev "type='nvidia-222'" "$(uuid 9)" >"$tmp/exists.xml"
+held_lock() { # FILE NAME OP XML: plan and the dry run tell of this lock, and pass
+	exec 9<>"$state/$1"
+	flock 9
+	printf '%d %d\n' $$ "$(cut -d' ' -f22 /proc/$$/stat)" >"$state/$1"
+	vl plan --op "$3" "$4"
+	is "$status" 0 "$2, $3: plan does not wait for a lock"
+	holds "it tells who has it, and how long the hook waits" says M_WOULD_WAIT "/run/vgpu-lease/$1" "$$" "$3" 1 <<<"$err"
+	vl plan --json --op "$3" "$4"
+	like "$out" "*\"warnings\": [*/run/vgpu-lease/$1: held by process $$*" "so does its JSON"
+	"$hook_bin" --root "$root" --dry-run -- vm "$3" begin - <"$4" >/dev/null 2>"$tmp/dry"
+	is "$?|$(says_times M_WOULD_WAIT "/run/vgpu-lease/$1" "$$" "$3" 1 <"$tmp/dry")" "0|1" "and the dry run"
+	"$hook_bin" --root "$root" -- vm "$3" begin - <"$4" >/dev/null 2>"$tmp/hook" 9>&-
+	echo "# $? $(cat "$tmp/hook")"
+	exec 9>&-
+	"$hook_bin" --root "$root" -- vm release end - <"$4" >/dev/null 2>&1
+}
+state=$root/run/vgpu-lease
+pool
+mdev "type='nvidia-223'" >"$tmp/223.xml"
+held_lock lock "the store's lock" prepare "$tmp/223.xml"
+holds "which the hook is refused over" says M_LOCK_HELD /run/vgpu-lease/lock $$ 1 <"$tmp/hook"
+held_lock lock "the store's lock" migrate "$tmp/223.xml"
+: >>"$state/pgpu/0000:85:00.0.lock"
+held_lock pgpu/0000:85:00.0.lock "a pGPU's lock" prepare "$tmp/223.xml"
+holds "which the hook is refused over" says M_LOCK_HELD '*' $$ 1 <"$tmp/hook"
+exec 9<>"$state/pgpu/0000:84:00.0.lock"
+flock 9
+vl plan "$tmp/exists.xml"
+is "$status|$err" "0|" "a vGPU that exists needs no pGPU's lock, and plan tells of none"
+exec 9>&-
 
 ### The configuration
 conf <<<'[nonsense]'
