@@ -3,18 +3,8 @@
 # shellcheck source=tests/lib/cli.sh
 . "${srcdir:?}/tests/lib/cli.sh"
 
-remote=/lib/systemd/systemd-journal-remote
-if ! [ -x "$remote" ] || ! [ -x /usr/bin/journalctl ]; then
-	[ "${MUST_WORK:-0}" = 1 ] && { echo "Bail out! journalctl and systemd-journal-remote are needed"; exit 1; }
-	echo "1..0 # SKIP journalctl and systemd-journal-remote are needed"
-	exit 0
-fi
-journald=
-stop_all() {
-	[ -z "$journald" ] || kill "$journald" 2>/dev/null
-	clean_up
-}
-trap stop_all EXIT
+# shellcheck source=tests/lib/journal.sh
+. "$srcdir/tests/lib/journal.sh"
 
 host mtty
 conf <<EOF
@@ -23,21 +13,7 @@ enabled_mdev_types = mtty-2
 [mdev_mtty-2]
 max_instances = 1
 EOF
-socket=$root/run/systemd/journal/socket
-mkdir -p "${socket%/*}" "$root/var/log/journal/0123456789abcdef0123456789abcdef"
-"$builddir/tests/system/cli/journald" "$socket" >"$tmp/export" &
-journald=$!
-holds "there is a journal" eventually test -S "$socket"
-
-# publish: the journal has what has arrived until now.
-publish() {
-	local journal=$root/var/log/journal/0123456789abcdef0123456789abcdef/system.journal
-	rm -f "$journal"
-	cp "$tmp/export" "$tmp/export.now"
-	"$remote" -o "$journal" "$tmp/export.now" 2>/dev/null
-}
-# arrived EVENT N: so many events of this kind have.
-arrived() { [ "$(tr '\000-\010' '\n' <"$tmp/export" | grep -acx "$1")" -ge "$2" ]; }
+start_journal
 # events [OPERAND]...: those that log shows, in one line.
 events() {
 	vl log "$@"
@@ -73,7 +49,6 @@ is "$status|$(grep -c '"error": "invalid time' <<<"$out")" "2|1" "as JSON, too"
 mkdir "$tmp/bin"
 cp "$builddir/vgpu-lease" "$tmp/bin/"
 chmod 755 "$tmp" "$root" "$root/run" "$root/var" "$root/var/log" "$root/var/log/journal"
-journals=$root/var/log/journal/0123456789abcdef0123456789abcdef
 # as_user ARGUMENT...: runs the command as a user.
 as_user() {
 	status=0
