@@ -34,4 +34,15 @@ wrong "and a document without its list" 'del(.pgpus)' "*: * is not valid under a
 like "$(fits)" "vgpu-lease inventory: not JSON: *" "nothing is no document"
 printf '2\ninventory\n' >"$tmp/changed/1.call"
 is "$(fits)" '' "but of a command line that cannot be read"
+
+# The documents in the manual, which leave out elements of lists: each command with --json has one.
+rm "$tmp"/changed/*
+awk -v to="$tmp/changed/" '/^\.Sh/ { on = $2 == "JSON" }
+	on && /^\.Cm / { command = $2 }
+	/^\.Ed/ && file { close(file); file = "" }
+	file { print >file }
+	on && /^\.Bd/ { file = to (++n); print "0\n" command >(file ".call") }' "$srcdir/man/vgpu-lease.8"
+sed -zi 's/,[ \n]*\.\.\.\]/]/g; s/\[\.\.\.\]/[]/g' "$tmp"/changed/?
+is "$(fits)" '' "each document in the manual is one that its schema describes"
+is "$(sed -sn 2p "$tmp"/changed/*.call | sort -u)" "$(cd "$srcdir/schemas" && basename -s .json ./*.json | grep -vx status)" "each command has one, but status, as inventory has it"
 tap_done
