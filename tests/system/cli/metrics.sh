@@ -116,6 +116,34 @@ cp "$rules" "$srcdir/tests/system/cli/metrics/rules_test.yml" "$work"
 holds "which fire when they should" promtool test rules "$work/rules_test.yml"
 nothing "each has a test" "$(comm -23 <(sed -n 's/.*- alert: //p' "$rules" | sort) <(grep -o 'alertname: [A-Za-z]*' "$work/rules_test.yml" | sed 's/.* //' | sort))"
 holds "the dashboard is JSON" jq -e '.panels | length > 0' "$dashboard"
+nothing "as Grafana demands it" "$(python3 "$srcdir/tests/lib/dashboard.py" "$dashboard" 2>&1)"
+# What is wrong is found: JQ, how the dashboard is changed, and what is said of that.
+while IFS='@' read -r change complaint; do
+	jq "$change" "$dashboard" >"$work/changed.json"
+	like "$(python3 "$srcdir/tests/lib/dashboard.py" "$work/changed.json" 2>&1)" "*$complaint*" "a dashboard is refused: $complaint"
+done <<'EOF'
+del(.title)@dashboard: no title
+.panels[0].colour = 1@panel vGPUs in use: unknown key colour
+.panels[1].id = 1@panel ids: 1 is there twice
+.panels[1].gridPos.x = 2@panel vGPUs available: lies upon panel vGPUs in use
+.panels[1].gridPos.w = 24@panel vGPUs available: wider than the grid
+.panels[12].gridPos.y = 40@panel Leased vGPUs: has nothing above it
+.panels[5].fieldConfig.defaults.unit = "seconds"@panel Last pass of the handler: the unit is not s
+.panels[0].targets += .panels[0].targets@panel vGPUs in use: A is there twice
+.panels[0].targets[0].refId = "a"@refId is not a letter
+.panels[0].datasource.uid = "prometheus"@panel vGPUs in use: not from the data source
+.panels[0].targets[0].expr = "sum(vgpu_lease_in_use)"@a metric without its hosts
+.panels[1].targets[0].expr = "sum(vgpu_lease_available{instance=~\"$instance\"})"@adds what types of a pGPU share
+.panels[10].targets[0].expr |= sub("increase"; "sum")@a counter without its rate
+.panels[10].targets[0].expr |= sub("[$]__rate_interval"; "5m")@a counter without its rate in $__rate_interval
+.panels[10].targets[0].legendFormat = "{{instance}}"@a legend without reason
+.panels[12].targets[0].instant = false@a table of what is not
+.panels[0].type = "singlestat"@of an unknown type
+.templating.list |= reverse@the first is not the data source
+.templating.list[1].refresh = 1@variable instance: not read anew
+.templating.list += [{"name": "job", "type": "datasource", "label": "", "query": ""}]@variable job: no panel uses it
+.panels[0].targets[0].expr |= sub("instance\""; "host\"")@there is no host
+EOF
 jq '{groups: [{name: "dashboard", rules: [[.. | .expr? // empty | gsub("[$]__rate_interval"; "5m")] | to_entries[] |
 	{record: "dashboard:\(.key)", expr: .value}]}]}' "$dashboard" >"$work/dashboard.yml"
 holds "promtool takes each of its expressions" promtool check rules "$work/dashboard.yml"
