@@ -131,7 +131,7 @@ static const struct table_layout layout = {
 	.columns = { COL_TYPE, COL_NAME, COL_CLASS, COL_FRAMEBUFFER, COL_HEADS, COL_RESOLUTION, COL_CAPACITY, COL_USED,
 		     COL_AVAILABLE, COL_HOST, COL_PGPUS },
 	.more = { COL_FRAMEWORK },
-	.narrow = { COL_RESOLUTION, COL_HEADS, COL_PGPUS, COL_CLASS, COL_FRAMEBUFFER, COL_NAME },
+	.narrow = { COL_RESOLUTION, COL_HEADS, COL_CLASS, COL_PGPUS, COL_HOST, COL_FRAMEBUFFER, COL_NAME },
 };
 
 static void print_table(const struct cmd_call *call, const struct survey *survey, const struct kind *kinds, size_t n)

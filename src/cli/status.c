@@ -74,22 +74,36 @@ static void say_under(const struct term *term, const struct margin *margin, cons
 	term_wrap(term->to, term, margin->columns, margin->text, text);
 }
 
-/* "framebuffer  ███░░░░░░░  3 of 10 GiB": the bar is empty or full only where that is so. */
+/* "framebuffer  ███░░░░░░░  3 of 10 GiB": the bar is empty or full only where that is so, and gives way to the text. */
 static void print_bar(const struct term *term, const char *label, int used, int whole, const char *text)
 {
 	const struct shapes *parts = shapes(term);
-	int width = term->width >= 120 ? 40 : 20;
+	int width = term->width >= 120 ? 40 : !term->width || term->width >= 80 ? 20 : term->width >= 72 ? 10 : 0;
 	int filled = whole > 0 ? (int)((long)used * width / whole) : 0;
 
 	filled = filled > width ? width : filled;
-	filled += used > 0 && filled == 0;
-	fprintf(term->to, "%s  %s", label, term_colour(term, used < whole ? TERM_GREEN : TERM_YELLOW));
+	filled += used > 0 && filled == 0 && width > 0;
+	fprintf(term->to, "%s%s%s", label, width > 0 ? "  " : "",
+		term_colour(term, used < whole ? TERM_GREEN : TERM_YELLOW));
 	for (int i = 0; i < filled; i++)
 		fputs(parts->filled, term->to);
 	fputs(term_colour(term, TERM_PLAIN TERM_DIM), term->to);
 	for (int i = filled; i < width; i++)
 		fputs(parts->empty, term->to);
 	fprintf(term->to, "%s  %s\n", term_colour(term, TERM_PLAIN), text);
+}
+
+/* What a domain that arrives, or whose vGPU is being created, has of this type: no device yet. */
+static int promised(const struct status *status, const struct card_row *row, const char *type)
+{
+	size_t first = 0, n = status_vgpus_of(status, (size_t)(row - status->rows), &first);
+	int promised = 0;
+
+	for (const struct status_vgpu *v = status->vgpus + first; v < status->vgpus + first + n; v++)
+		promised += v->lease && (v->lease->state == LEASE_RESERVED || v->lease->state == LEASE_CREATING) &&
+			    row->card.framework != FW_VF && strcmp(v->ref->type, type) == 0 &&
+			    !inventory_device(&status->survey.inv, v->ref->id);
+	return promised;
 }
 
 static void print_bars(const struct status *status, const struct term *term, const struct card_row *row,
@@ -100,7 +114,7 @@ static void print_bars(const struct status *status, const struct term *term, con
 	struct capacity_framebuffer mib;
 	struct capacity_count count;
 	char text[128], label[TYPE_SIZE];
-	int width = (int)strlen("framebuffer");
+	int width = (int)strlen("framebuffer"), used;
 
 	if (row->pgpu == UNKNOWN)
 		return;
@@ -116,15 +130,14 @@ static void print_bars(const struct status *status, const struct term *term, con
 	}
 	for (size_t i = 0; (offer = configured(status, row, i)) != NULL; i++) {
 		capacity_count(&count, &status->facts, row->pgpu, offer);
+		used = count.used + promised(status, row, types[offer->type].id);
 		if (count.available)
-			snprintf(text, sizeof(text), "%d of %d, %d available", count.used, count.capacity,
-				 count.available);
+			snprintf(text, sizeof(text), "%d of %d, %d available", used, count.capacity, count.available);
 		else
-			snprintf(text, sizeof(text), "%d of %d, %s", count.used, count.capacity,
-				 short_reasons[count.cause]);
+			snprintf(text, sizeof(text), "%d of %d, %s", used, count.capacity, short_reasons[count.cause]);
 		fputs(margin->text, term->to);
 		snprintf(label, sizeof(label), "%-*s", width, types[offer->type].id);
-		print_bar(term, label, count.used, count.capacity, text);
+		print_bar(term, label, used, count.capacity, text);
 	}
 }
 
@@ -154,7 +167,7 @@ static void print_facts(const struct status *status, const struct term *term, co
 
 static const struct table_layout layout = {
 	.columns = { COL_DOMAIN, COL_INSTANCE, COL_TYPE, COL_FRAMEBUFFER, COL_STATE, COL_AGE, COL_ID },
-	.narrow = { COL_FRAMEBUFFER, COL_ID, COL_AGE, COL_INSTANCE },
+	.narrow = { COL_FRAMEBUFFER, COL_ID, COL_AGE, COL_INSTANCE, COL_TYPE },
 	.if_any = COL_INSTANCE,
 };
 

@@ -29,6 +29,9 @@ looks() {
 		done
 		holds "nothing is wider than $width columns" test "$(LC_ALL=C.UTF-8 wc -L <"$golden/$1.$width")" -le $width
 	done
+	for width in 60 72; do
+		holds "nor on $width columns, than these" test "$(picture $width NO_COLOR=1 | LC_ALL=C.UTF-8 wc -L)" -le $width
+	done
 }
 
 # old ID...: these leases entered their state a while ago.
@@ -85,6 +88,7 @@ out=$(LC_ALL=C.UTF-8 TERM=xterm "$builddir/vgpu-lease" --root host status | same
 fails "what is no terminal gets neither colours nor lines of boxes" grep -q '[^ -~]' <<<"$out"
 like "$out" "*$(uuid 1)*" "but each vGPU's ID"
 is "$("$builddir/vgpu-lease" --root host | same_age)" "$out" "status is the command without a name"
+holds "what is reserved is taken, of the type as of the framebuffer" grep -q '  5 of 16, ' <<<"$out"
 vl status --pgpu 0000:84:00.0
 like "$out" "*0000:84:00.0*" "--pgpu shows one pGPU"
 fails "and no other" grep -qE '^[|`]- (0000:85|mtty)' <<<"$out"
