@@ -196,7 +196,7 @@ static int read_config(struct hook *hook, struct err *err)
 	if (r == -ENOENT)
 		err_in(err, "no configuration");
 	snprintf(hook->why_no_config, sizeof(hook->why_no_config), "%s", err->text);
-	return r == -ENOENT ? 0 : r;
+	return r == -ENOENT ? 0 : err_about(err, ERR_CONFIG);
 }
 
 static int read_host(struct hook *hook, struct err *err)
@@ -371,7 +371,7 @@ static void log_refusal(const struct hook *hook, const char *name, const struct 
 	const struct event_about about = { .asked = request,
 					   .domain = request ? request->uuid : NULL,
 					   .name = request ? request->name : NULL,
-					   .reason = refusal_word(refusal_of(err->code)) };
+					   .reason = refusal_word(refusal_of(err)) };
 
 	event_log(EVENT_REFUSED, &about, "%s: domain %s: %s", hook->call.op, name, err->text);
 }
@@ -424,7 +424,7 @@ static int serve(int argc, char **argv)
 	}
 	if (hook.concerns && !hook.call.dry_run && hook.host.root >= 0)
 		counts_add(&hook.host, operation->what, host_now_ms() - hook.began_ms,
-			   refused ? refusal_of(err.code) : REFUSAL_NONE);
+			   refused ? refusal_of(&err) : REFUSAL_NONE);
 	hook_free(&hook);
 	log_close();
 	return refused ? EXIT_REFUSED : EXIT_SUCCESS;

@@ -10,6 +10,7 @@
 static int verr_set(struct err *err, int code, const char *fmt, va_list ap)
 {
 	err->code = code;
+	err->about = ERR_ANY;
 	err->place = 0;
 	err->cause = 0;
 	vsnprintf(err->text, sizeof(err->text), fmt, ap);
@@ -71,6 +72,12 @@ int err_at(struct err *err, size_t place)
 int err_cause(struct err *err, size_t cause)
 {
 	err->cause = cause < strlen(err->text) ? cause : 0;
+	return -err->code;
+}
+
+int err_about(struct err *err, enum err_about about)
+{
+	err->about = about;
 	return -err->code;
 }
 

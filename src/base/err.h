@@ -13,8 +13,12 @@
 
 enum { ERR_TEXT_MAX = 1000 }; /* bytes of the line that libvirt shows, with the newline */
 
+/* What is to be mended, where the errno alone does not tell it. */
+enum err_about { ERR_ANY, ERR_STATE, ERR_CONFIG };
+
 struct err {
 	int code;     /* a positive errno; 0: no error */
+	enum err_about about;
 	size_t place; /* so many bytes of the text, "FILE:LINE: " or "FILE: ", say where; 0: none do */
 	size_t cause; /* the cause begins behind so many bytes, which name the object; 0: the text is all there is */
 	char text[4096];
@@ -37,6 +41,9 @@ int err_at(struct err *err, size_t place);
 
 /* Behind so many bytes, "creating vGPU UUID: ", the text gives the cause alone. Returns its negative code. */
 int err_cause(struct err *err, size_t cause);
+
+/* The error is about that; returns its negative code. */
+int err_about(struct err *err, enum err_about about);
 
 /* The same text under another code, where the callers tell failures apart by it; returns -code. */
 int err_recode(struct err *err, int code);

@@ -246,7 +246,7 @@ static int settle(struct apply *apply, const struct step *step, bool made, struc
 		return r;
 	r = still_ours(apply, step->vgpu.id, &lease, err);
 	if (r == 0) {
-		r = err_set(err, ECANCELED, "the domain was released while its vGPU was being created");
+		r = err_set(err, ESTALE, "the domain was released while its vGPU was being created");
 	} else if (r == 1) {
 		lease.state = LEASE_ACTIVE;
 		/* Until now what had to be undone was ours, whoever it is made for. */

@@ -235,7 +235,7 @@ static void note_failure(struct rounds *r, const struct step *step, const struct
 	const struct event_about about = { .vgpu = &step->vgpu,
 					   .domain = r->lifecycle->request->uuid,
 					   .name = r->lifecycle->request->name };
-	static const int no_failure[] = { EAGAIN, ECANCELED, EEXIST, EINTR, ENOSPC, EUSERS };
+	static const int no_failure[] = { EAGAIN, ECANCELED, ESTALE, EEXIST, EINTR, ENOSPC, EUSERS };
 	struct err ignored;
 
 	for (size_t i = 0; i < ARRAY_SIZE(no_failure); i++)
@@ -268,7 +268,7 @@ static int apply_round(struct rounds *r, struct err *err)
 			continue;
 		}
 		note_failure(r, step, err);
-		if (n == -ETIMEDOUT || n == -ECANCELED || step->kind == STEP_KEEP)
+		if (n == -ETIMEDOUT || n == -ECANCELED || n == -ESTALE || step->kind == STEP_KEEP)
 			return err_in(err, "vGPU %s", step->vgpu.id);
 		if (n == -EAGAIN && host_now_ms() < r->deadline_ms) {
 			host_sleep_ms(WAIT_STEP_MS);
@@ -340,8 +340,11 @@ static int refuse_running(const struct lifecycle *lifecycle, struct err *err)
 int lifecycle_before_plan(const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err)
 {
 	/* Then there is nothing to choose from: an arrival leaves it to the prepare that follows. */
+	if (!lifecycle->config && mode == PLAN_PREPARE &&
+	    unleased_pass(lifecycle, lifecycle->why_no_config, err) < 0)
+		return err_about(err, ERR_CONFIG);
 	if (!lifecycle->config)
-		return mode == PLAN_PREPARE ? unleased_pass(lifecycle, lifecycle->why_no_config, err) : 0;
+		return 0;
 	if (mode == PLAN_MIGRATE && refuse_running(lifecycle, err) < 0)
 		return -err->code;
 	return 1;

@@ -43,7 +43,9 @@ int unleased_unopened(const struct lifecycle *lifecycle, int r, struct err *err)
 {
 	const struct err why = *err;
 
-	return is_unwritable(lifecycle, r) ? unleased_pass(lifecycle, why.text, err) : r;
+	if (!is_unwritable(lifecycle, r))
+		return r;
+	return unleased_pass(lifecycle, why.text, err) < 0 ? err_about(err, ERR_STATE) : 0;
 }
 
 int unleased_unplanned(const struct lifecycle *lifecycle, int r, struct err *err)

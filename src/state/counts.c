@@ -10,12 +10,13 @@
 
 #include "base/auto.h"
 
-#define COUNTS "run/vgpu-lease/counts-2"
+#define COUNTS "run/vgpu-lease/counts-3"
 
 const int count_bounds_ms[COUNT_BUCKETS] = { 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10000, 30000 };
 
 static const char *const op_words[] = { "prepare", "migrate", "restore", "reconnect", "release" };
-static const char *const refusal_words[] = { "capacity", "quota", "request", "timeout", "error" };
+static const char *const refusal_words[] = { "capacity", "quota",    "request", "config",
+					    "state",    "canceled", "timeout", "error" };
 
 _Static_assert(ARRAY_SIZE(op_words) == COUNT_OPS && ARRAY_SIZE(refusal_words) == REFUSAL_NONE, "each has a word");
 
@@ -29,9 +30,11 @@ const char *refusal_word(enum refusal refusal)
 	return refusal_words[refusal];
 }
 
-enum refusal refusal_of(int code)
+enum refusal refusal_of(const struct err *err)
 {
-	switch (code) {
+	if (err->about != ERR_ANY)
+		return err->about == ERR_STATE ? REFUSAL_STATE : REFUSAL_CONFIG;
+	switch (err->code) {
 	case ENOSPC:
 		return REFUSAL_CAPACITY;
 	case EDQUOT:
@@ -40,6 +43,8 @@ enum refusal refusal_of(int code)
 	case EEXIST:
 	case ENOENT:
 		return REFUSAL_REQUEST;
+	case ESTALE:
+		return REFUSAL_CANCELED;
 	case ETIMEDOUT:
 	case ECANCELED:
 	case EBUSY:

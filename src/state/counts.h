@@ -2,7 +2,7 @@
 /*
  * How often the hook was called and how long it took, counted since the host was booted: for metrics.
  *
- *   run/vgpu-lease/counts-2   this struct; a later version with another one has a file of its own
+ *   run/vgpu-lease/counts-3   this struct; a later version with another one has a file of its own
  *
  * Hooks add to it at the same time, without a lock: each number is an atomic one in shared memory. The file has all its
  * space from the beginning, so that a full /run fails its creation and not a later access. All of it is advice: what
@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/err.h"
 #include "base/host.h"
 
 enum count_op { COUNT_PREPARE, COUNT_MIGRATE, COUNT_RESTORE, COUNT_RECONNECT, COUNT_RELEASE };
@@ -20,7 +21,10 @@ enum count_op { COUNT_PREPARE, COUNT_MIGRATE, COUNT_RESTORE, COUNT_RECONNECT, CO
 enum refusal {
 	REFUSAL_CAPACITY, /* another time there may be some */
 	REFUSAL_QUOTA,    /* likewise, of the project */
-	REFUSAL_REQUEST,  /* the domain, the configuration or the host must be changed */
+	REFUSAL_REQUEST,  /* the domain or the host must be changed */
+	REFUSAL_CONFIG,   /* there is no configuration, or none that is valid */
+	REFUSAL_STATE,    /* /run/vgpu-lease cannot be written, or is not trusted */
+	REFUSAL_CANCELED, /* the domain was released meanwhile */
 	REFUSAL_TIMEOUT,  /* something was waited for in vain: a lock, a driver, a process that has the vGPU open */
 	REFUSAL_ERROR,
 	REFUSAL_NONE, /* so many there are */
@@ -43,8 +47,8 @@ extern const int count_bounds_ms[COUNT_BUCKETS];
 const char *count_op_word(enum count_op op);
 const char *refusal_word(enum refusal refusal);
 
-/* The reason of a refusal with this errno. */
-enum refusal refusal_of(int code);
+/* The reason of a refusal with this error. */
+enum refusal refusal_of(const struct err *err);
 
 /* One call of the hook. Where there is no store, nothing is counted. */
 void counts_add(const struct host *host, enum count_op op, int64_t took_ms, enum refusal refusal);

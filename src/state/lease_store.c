@@ -34,11 +34,12 @@ static int read_lease(const struct store *store, const char *name, struct lease 
 static int cannot_read(const char *name, int r, struct err *err)
 {
 	if (r == -EPROTONOSUPPORT)
-		return err_set(
-			err, EPROTONOSUPPORT,
+		err_set(err, EPROTONOSUPPORT,
 			"/run/vgpu-lease/leases/%s: written by a later version of vgpu-lease: install that version",
 			name);
-	return err_sys(err, -r, "/run/vgpu-lease/leases/%s", name);
+	else
+		err_sys(err, -r, "/run/vgpu-lease/leases/%s", name);
+	return err_about(err, ERR_STATE);
 }
 
 /* Reads the lease of this name, if it is one. Under the lock, what is none is set aside. */
@@ -69,7 +70,7 @@ int lease_list(const struct store *store, struct leases *out, struct err *err)
 		return 0;
 	dir = file_list(store->leases, ".");
 	if (!dir)
-		return err_sys(err, errno, "/run/vgpu-lease/leases");
+		return store_dir_error(err, errno, "/run/vgpu-lease/leases");
 	while ((entry = readdir(dir))) {
 		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
 			continue;
@@ -146,9 +147,10 @@ static int publish(const struct store *store, const char *id, const char *text, 
 	return file_overwrite(store->leases, id, text, len) == 0 ? 0 : r;
 }
 
-static int not_written(int code, const char *id, struct err *err)
+static int not_written(int code, const char *id, const char *what, struct err *err)
 {
-	return err_sys(err, code, "/run/vgpu-lease/leases/%s: the lease cannot be written", id);
+	err_sys(err, code, "/run/vgpu-lease/leases/%s: the lease cannot be %s", id, what);
+	return err_about(err, ERR_STATE);
 }
 
 int lease_put(const struct store *store, struct lease *lease, struct err *err)
@@ -167,7 +169,7 @@ int lease_put(const struct store *store, struct lease *lease, struct err *err)
 	}
 	if (r > 0)
 		r = publish(store, lease->vgpu.id, text, (size_t)r);
-	return r < 0 ? not_written(-r, lease->vgpu.id, err) : 0;
+	return r < 0 ? not_written(-r, lease->vgpu.id, "written", err) : 0;
 }
 
 int lease_would_put(const struct store *store, const char *id, struct store_space *space, struct err *err)
@@ -175,11 +177,11 @@ int lease_would_put(const struct store *store, const char *id, struct store_spac
 	struct stat st;
 
 	if (space->code)
-		return not_written(-space->code, id, err);
+		return not_written(-space->code, id, "written", err);
 	if (store->leases >= 0 && fstatat(store->leases, id, &st, AT_SYMLINK_NOFOLLOW) == 0)
 		return 0;
 	if (space->bytes < FILE_OVERWRITE_MAX || !space->files)
-		return not_written(ENOSPC, id, err);
+		return not_written(ENOSPC, id, "written", err);
 	space->bytes -= FILE_OVERWRITE_MAX;
 	space->files--;
 	return 0;
@@ -190,6 +192,6 @@ int lease_drop(const struct store *store, const char *id, struct err *err)
 	if (unlinkat(store->leases, id, 0) == 0)
 		seen_used(store, id);
 	else if (errno != ENOENT)
-		return err_sys(err, errno, "/run/vgpu-lease/leases/%s: the lease cannot be dropped", id);
+		return not_written(errno, id, "dropped", err);
 	return 0;
 }

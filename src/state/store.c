@@ -19,11 +19,13 @@ enum { LOCK_STEP_MS = 2, LOCK_NAME_SIZE = PARENT_SIZE + 16 };
 int store_dir_error(struct err *err, int code, const char *shown)
 {
 	if (code != EPERM)
-		return err_sys(err, code, "%s", shown);
-	return err_set(
-		err, EPERM,
-		"%s: is not root's, or others may write to it: state in it cannot be trusted: chown root, chmod 755",
-		shown);
+		err_sys(err, code, "%s", shown);
+	else
+		err_set(err, EPERM,
+			"%s: is not root's, or others may write to it: state in it cannot be trusted: chown root, "
+			"chmod 755",
+			shown);
+	return err_about(err, ERR_STATE);
 }
 
 static int open_directory(int *out, int at, const char *path, bool make, struct err *err, const char *shown)
@@ -129,6 +131,12 @@ static int held(int run, const char *name, int wait_ms, struct err *err)
 	return err_cause(err, strlen("/run/vgpu-lease/: ") + strlen(name));
 }
 
+int store_lock_error(struct err *err, int code, const char *name)
+{
+	err_sys(err, code, "/run/vgpu-lease/%s", name);
+	return err_about(err, ERR_STATE);
+}
+
 /* A lock can be taken where nothing can be written, if it is there. */
 static int open_lock(int run, const char *name)
 {
@@ -144,10 +152,10 @@ static int wait_flock(int run, const char *name, uint64_t start, int wait_ms, st
 	char holder[64];
 
 	if (fd < 0)
-		return err_sys(err, errno, "/run/vgpu-lease/%s", name);
+		return store_lock_error(err, errno, name);
 	while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
 		if (errno != EWOULDBLOCK && errno != EINTR)
-			return err_sys(err, errno, "/run/vgpu-lease/%s: lock", name);
+			return store_lock_error(err, errno, name);
 		if (host_now_ms() >= end)
 			return held(run, name, wait_ms, err);
 		host_sleep_ms(LOCK_STEP_MS);
@@ -155,7 +163,7 @@ static int wait_flock(int run, const char *name, uint64_t start, int wait_ms, st
 	snprintf(holder, sizeof(holder), "%-10d %-20llu\n", (int)getpid(), (unsigned long long)start);
 	/* Only for the message to others. */
 	if (pwrite(fd, holder, strlen(holder), 0) < 0 && errno != ENOSPC && errno != EDQUOT && errno != EBADF)
-		return err_sys(err, errno, "/run/vgpu-lease/%s", name);
+		return store_lock_error(err, errno, name);
 	return steal_fd(&fd);
 }
 
@@ -248,11 +256,11 @@ int store_lock_removal(const struct store *store, const char *id, struct err *er
 	autoclose int fd = open_lock(store->run, "lock");
 
 	if (fd < 0)
-		return err_sys(err, errno, "/run/vgpu-lease/lock");
+		return store_lock_error(err, errno, "lock");
 	if (removal_locked(fd, id))
 		return err_set(err, EBUSY, "the kernel is still removing it: some process has it open; see dmesg");
 	if (fcntl(fd, F_OFD_SETLK, &place) < 0)
-		return err_sys(err, errno, "/run/vgpu-lease/lock: lock");
+		return store_lock_error(err, errno, "lock");
 	return steal_fd(&fd);
 }
 

@@ -10,7 +10,7 @@
  *   run/vgpu-lease/lock             the store's lock: short, never held over a write to sysfs; in the same file, the
  *                                   lock of each device's removal (fcntl(2), a byte of its own)
  *   run/vgpu-lease/pgpu/ADDRESS.lock   one per pGPU, held over the writes to it
- *   run/vgpu-lease/counts-2         refusals and durations of the hook (counts)
+ *   run/vgpu-lease/counts-3         refusals and durations of the hook (counts)
  *   run/vgpu-lease/called           touched by each call of the hook
  *   run/vgpu-lease/lost             how many messages a full log did not take (log)
  *   run/vgpu-lease/handler.lock     held by the device handler while it runs
@@ -55,6 +55,9 @@ void store_close(struct store *store);
 
 /* The error of store_open() about this directory of the state. */
 int store_dir_error(struct err *err, int code, const char *shown);
+
+/* The same of store_lock() and store_lock_pgpu(), about this file; not of a time-out. */
+int store_lock_error(struct err *err, int code, const char *name);
 
 /* What can be written below a path of the state: in the nearest directory that exists. */
 struct store_space {

@@ -81,7 +81,7 @@ static int look_at_lock(const struct host *host, struct err *err)
 		code = errno == ENOENT ? why_not_made(host, "run/vgpu-lease/lock") : errno;
 	else if (!S_ISREG(st.st_mode))
 		code = S_ISDIR(st.st_mode) ? EISDIR : ELOOP;
-	return code ? err_sys(err, code, "/run/vgpu-lease/lock") : 0;
+	return code ? store_lock_error(err, code, "lock") : 0;
 }
 
 int store_would_open(const struct host *host, struct err *err)

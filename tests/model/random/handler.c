@@ -30,6 +30,16 @@ static void view_drop(void)
 	view.taken = false;
 }
 
+/*
+ * A restore under way: libvirt may list its domain as shut off until QEMU runs. Not for longer than start_grace: then
+ * it would look like a domain that ended without a release.
+ */
+static bool is_unlisted(const struct domain *d)
+{
+	return d->starting && fake->now_ms - d->began_ms < (int64_t)world.config.policy.start_grace_s * 1000 &&
+	       pick(2);
+}
+
 static void view_take(void)
 {
 	view_drop();
@@ -42,7 +52,7 @@ static void view_take(void)
 		struct live_domain *live = &view.live[view.n];
 		struct err err;
 
-		if (!d->runs)
+		if (!d->runs || is_unlisted(d))
 			continue;
 		if (domxml_parse(&view.docs[view.n], view.xml[view.n], world_xml(d, view.xml[view.n]), DOMXML_ALL_PCI,
 				 &err) < 0) {
@@ -58,7 +68,7 @@ static void view_take(void)
 /* In the middle of a pass: whatever the handler knows is old from here on. */
 static void others_act(void)
 {
-	static void (*const acts[])(struct domain *d) = { op_prepare, op_release, op_plug, op_resume };
+	static void (*const acts[])(struct domain *d) = { op_prepare, op_release, op_plug, op_resume, op_arrive };
 
 	say(" [meanwhile: ");
 	finish_starts();
@@ -66,7 +76,7 @@ static void others_act(void)
 		fake->now_ms += pick(200) * 1000;
 	for (int n = 1 + pick(3); n > 0; n--) {
 		fake_process();
-		acts[pick(4)](&world.domains[pick(DOMAINS)]);
+		acts[pick(5)](&world.domains[pick(DOMAINS)]);
 		say(";");
 	}
 	if (pick(3) == 0)
@@ -129,6 +139,8 @@ void op_handler(struct domain *d)
 	if (how == 0) {
 		say("the handler asks libvirt");
 		view_take();
+		/* What it was not told of runs by the time it acts. */
+		finish_starts();
 		return;
 	}
 	say("the handler's pass");
@@ -206,6 +218,7 @@ void start_slowly(struct domain *d)
 {
 	say(", slowly");
 	d->runs = d->starting = true;
+	d->began_ms = fake->now_ms;
 }
 
 void finish_starts(void)

@@ -207,7 +207,7 @@ void op_prepare(struct domain *d)
 	}
 }
 
-static void op_arrive(struct domain *d)
+void op_arrive(struct domain *d)
 {
 	bool restore = pick(3) == 0;
 	struct err err = { 0 };

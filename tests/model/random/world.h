@@ -18,6 +18,7 @@ struct domain {
 	const char *type[DOMAIN_WANTS];      /* of its metadata */
 	bool runs;                           /* prepare said yes, and no release came */
 	bool starting;                       /* so it does, but libvirt has not written its file yet, nor QEMU opened */
+	int64_t began_ms;                    /* starting: since when */
 	bool unplugged[DOMAIN_WANTS];        /* from the running guest */
 	int command;                         /* the process that resumes it, before libvirt starts it; 0 none */
 	int pid;                             /* of its QEMU */
@@ -58,6 +59,7 @@ void set_status(const struct domain *domain, bool runs);
 void lose_leases(const struct domain *domain);
 void op_prepare(struct domain *domain);
 void op_release(struct domain *domain);
+void op_arrive(struct domain *domain);
 
 /* Has the device a lease that is more than a reservation? */
 bool is_leased(const char *uuid);

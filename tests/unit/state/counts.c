@@ -58,13 +58,31 @@ static void test_parallel(void)
 
 static void test_reasons(void)
 {
-	is(refusal_word(refusal_of(ENOSPC)), "capacity", "no capacity is a reason");
-	is(refusal_word(refusal_of(EDQUOT)), "quota", "so is a quota");
-	is(refusal_word(refusal_of(EPERM)), "request", "what cannot be had here is the request's");
-	is(refusal_word(refusal_of(ETIMEDOUT)), "timeout", "what takes too long is a timeout");
-	is(refusal_word(refusal_of(EBUSY)), "timeout", "and what is held for too long");
-	is(refusal_word(refusal_of(ECANCELED)), "timeout", "and that for which no time is left");
-	is(refusal_word(refusal_of(EIO)), "error", "all else is an error");
+	static const struct {
+		enum err_about about;
+		int code;
+		const char *word, *sentence;
+	} rows[] = {
+		{ ERR_ANY, ENOSPC, "capacity", "no capacity is a reason" },
+		{ ERR_ANY, EDQUOT, "quota", "so is a quota" },
+		{ ERR_ANY, EPERM, "request", "what cannot be had here is the request's" },
+		{ ERR_ANY, ETIMEDOUT, "timeout", "what takes too long is a timeout" },
+		{ ERR_ANY, EBUSY, "timeout", "and what is held for too long" },
+		{ ERR_ANY, ECANCELED, "timeout", "and that for which no time is left" },
+		{ ERR_ANY, ESTALE, "canceled", "a domain that was released meanwhile waited for nothing" },
+		{ ERR_STATE, ENOSPC, "state", "a full /run is not a full card" },
+		{ ERR_STATE, EDQUOT, "state", "nor a project's quota" },
+		{ ERR_STATE, EPERM, "state", "a state that is not trusted is not the request's" },
+		{ ERR_CONFIG, ENOENT, "config", "nor is a missing configuration" },
+		{ ERR_CONFIG, EINVAL, "config", "a wrong one is a reason" },
+		{ ERR_ANY, EIO, "error", "all else is an error" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const struct err err = { .about = rows[i].about, .code = rows[i].code };
+
+		is(refusal_word(refusal_of(&err)), rows[i].word, rows[i].sentence);
+	}
 }
 
 int main(void)
@@ -80,10 +98,10 @@ int main(void)
 	test_buckets();
 	test_parallel();
 	test_reasons();
-	tree_add(&tree, "run/vgpu-lease/counts-2 = short");
+	tree_add(&tree, "run/vgpu-lease/counts-3 = short");
 	ok(!counts_read(&tree.host, &counts), "a file that is too short is not read");
-	tree_remove(&tree, "run/vgpu-lease/counts-2");
-	tree_add(&tree, "run/vgpu-lease/counts-2 -> /dev/null\n");
+	tree_remove(&tree, "run/vgpu-lease/counts-3");
+	tree_add(&tree, "run/vgpu-lease/counts-3 -> /dev/null\n");
 	counts_add(&tree.host, COUNT_PREPARE, 5, REFUSAL_NONE);
 	ok(!counts_read(&tree.host, &counts), "a link is not followed");
 	tree_end(&tree);
