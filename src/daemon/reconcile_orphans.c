@@ -29,7 +29,7 @@ static void remove_one(struct reconcile *pass, struct gc_item *item)
 	const struct event_about about = { .vgpu = vgpu };
 	struct err err = { 0 };
 
-	if (release_orphan(pass->store, pass->policy, vgpu, host_now_ms() + REMOVE_MS, &err) == 0) {
+	if (release_orphan(pass->store, pass->policy, vgpu, !item->exists, host_now_ms() + REMOVE_MS, &err) == 0) {
 		item->outcome = GC_GONE;
 		event_log(EVENT_RECLAIMED, &about, "reconcile: removed %s, %s on %s: %s", vgpu->id, vgpu->type,
 			  vgpu->parent, item->why);

@@ -283,8 +283,8 @@ int release_unmarked(struct store *store, const struct policy *policy, const str
 	return remove_created(store, lease, deadline_ms, deadline_ms, err);
 }
 
-int release_orphan(struct store *store, const struct policy *policy, const struct vgpu_ref *vgpu, int64_t deadline_ms,
-		   struct err *err)
+int release_orphan(struct store *store, const struct policy *policy, const struct vgpu_ref *vgpu, bool defined_only,
+		   int64_t deadline_ms, struct err *err)
 {
 	const struct lease was = { .vgpu = *vgpu, .origin = LEASE_ADOPTED };
 	int most_ms = policy->release_timeout_s * 1000, wait_ms;
@@ -308,11 +308,12 @@ int release_orphan(struct store *store, const struct policy *policy, const struc
 		return -err->code;
 	/* A domain that was promised it, as by Nova's check before a migration, gets one of the same type. */
 	affinity_put(store, &was);
+	if (defined_only && kernel_exists(store->host, vgpu) != 0)
+		return err_set(err, EAGAIN, "vGPU %s: its device was created a moment ago", vgpu->id);
 	/*
-	 * The definition first: whatever ends us in between, a device without a definition is one that Nova counts and
-	 * uses as it is, until the host reboots. A definition without its device is counted as a device, picked for the
-	 * next instance, which fails, and mdevctl or Nova starts it again. Where the definition has to stay, so does
-	 * the device.
+	 * The definition first: a device without one is counted and used by Nova as it is, until the host reboots. A
+	 * definition without its device is counted as a device, picked for the next instance, which fails, and started
+	 * again by mdevctl or Nova. Where the definition has to stay, so does the device.
 	 */
 	if (vgpu->framework == FW_MDEV && mdevctl_undefine(store->host, vgpu->id, err) < 0)
 		return -err->code;

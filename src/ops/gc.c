@@ -11,6 +11,7 @@
 #include "device/kernel.h"
 #include "model/event.h"
 #include "host/libvirt_files.h"
+#include "host/mdevctl_files.h"
 #include "survey/reclaim.h"
 #include "base/text.h"
 #include "state/history.h"
@@ -23,6 +24,8 @@ struct look {
 	struct leases leases;
 	struct vfio_users *users;
 	struct libvirt_files *disk;
+	struct definition *definitions; /* mdevctl's, where Nova counts them */
+	size_t ndefinitions;
 };
 
 /* The devices first: one that is made after this has a lease by the time the leases are read. */
@@ -37,6 +40,9 @@ static int look_around(struct look *look, const struct gc *c, struct err *err)
 		   : lease_list_locked(c->store, c->policy->lock_timeout_s * 1000, &look->leases, err);
 	if (r < 0)
 		return r;
+	/* One that cannot be read is a finding of `check`, and keeps the others. */
+	if (c->policy->nova && mdevctl_definitions(&look->definitions, &look->ndefinitions, c->store->host, err) < 0)
+		look->ndefinitions = 0;
 	look->users = vfio_users_read(c->store->host, host_now_ms() + (int64_t)c->policy->release_timeout_s * 1000);
 	return libvirt_files_read(&look->disk, c->store->host, err);
 }
@@ -47,6 +53,7 @@ static void look_end(struct look *look)
 	lease_list_free(&look->leases);
 	vfio_users_free(look->users);
 	libvirt_files_free(look->disk);
+	free(look->definitions);
 }
 
 static void judge_lease(struct gc *c, const struct reclaim_check *check, const struct look *look,
@@ -76,6 +83,32 @@ static void judge_foreign(struct gc *c, const struct reclaim_check *check, const
 	else if (reclaim_is_orphan(check, device, item->why, &item->due_ms))
 		item->outcome = GC_GOES;
 	item->novas = reclaim_is_novas(check, device);
+}
+
+static void judge_definition(struct gc *c, const struct reclaim_check *check, const struct definition *definition,
+			     const struct vgpu_ref *vgpu)
+{
+	struct gc_item *item = &c->items[c->n++];
+
+	item->vgpu = *vgpu;
+	item->novas = item->removes = true;
+	if (reclaim_is_orphan_definition(check, definition, item->why, &item->due_ms))
+		item->outcome = GC_GOES;
+}
+
+/* What a definition is of; false: its parent is not on this host. */
+static bool name_defined(struct vgpu_ref *vgpu, const struct inventory *inv, const struct definition *definition)
+{
+	int parent = inventory_parent(inv, definition->parent);
+
+	*vgpu = (struct vgpu_ref){ .framework = FW_MDEV };
+	if (parent == UNKNOWN)
+		return false;
+	text_copy(vgpu->id, sizeof(vgpu->id), definition->uuid);
+	text_copy(vgpu->type, sizeof(vgpu->type), definition->type);
+	text_copy(vgpu->parent, sizeof(vgpu->parent), definition->parent);
+	text_copy(vgpu->pgpu, sizeof(vgpu->pgpu), inv->pgpus[inv->parents[parent].pgpu].address);
+	return true;
 }
 
 static bool still_there(const struct host *host, const struct inv_device *device)
@@ -118,7 +151,7 @@ static void judge(struct gc *c, const struct look *look)
 					     .runs = c->runs,
 					     .arg = c->arg };
 
-	c->items = mem_new(look->leases.n + look->inv.ndevices + 1, sizeof(*c->items));
+	c->items = mem_new(look->leases.n + look->inv.ndevices + look->ndefinitions + 1, sizeof(*c->items));
 	for (size_t i = 0; i < look->leases.n; i++)
 		if (is_meant(c, &look->leases.list[i].vgpu))
 			judge_lease(c, &check, look, &look->leases.list[i]);
@@ -129,6 +162,15 @@ static void judge(struct gc *c, const struct look *look)
 		if (!lease_find(&look->leases, device->vgpu.id) && is_meant(c, &device->vgpu) &&
 		    (!c->type || strcmp(c->type, device->vgpu.type) == 0) && still_there(c->store->host, device))
 			judge_foreign(c, &check, device);
+	}
+	for (size_t i = 0; i < look->ndefinitions; i++) {
+		const struct definition *definition = &look->definitions[i];
+		struct vgpu_ref vgpu;
+
+		if (name_defined(&vgpu, &look->inv, definition) && !inventory_device(&look->inv, vgpu.id) &&
+		    !lease_find(&look->leases, vgpu.id) && is_meant(c, &vgpu) &&
+		    (!c->type || strcmp(c->type, vgpu.type) == 0))
+			judge_definition(c, &check, definition, &vgpu);
 	}
 	if (c->unless_leased)
 		keep_beside_leases(c);
@@ -169,7 +211,7 @@ static void carry_out(struct gc *c, struct gc_item *item, int64_t deadline_ms)
 	if (item->leased)
 		r = release_finish(c->store, c->policy, vgpu->id, deadline_ms, &err);
 	else
-		r = release_orphan(c->store, c->policy, vgpu, orphan_by, &err);
+		r = release_orphan(c->store, c->policy, vgpu, !item->exists, orphan_by, &err);
 	item->outcome = r == 0 ? GC_GONE : GC_FAILED;
 	if (r < 0) {
 		text_safe(item->trouble, sizeof(item->trouble), err.text);
@@ -185,6 +227,9 @@ static bool device_exists(const void *arg, const char *id)
 {
 	const struct look *look = arg;
 
+	for (size_t i = 0; i < look->ndefinitions; i++)
+		if (strcmp(look->definitions[i].uuid, id) == 0)
+			return true;
 	return inventory_device(&look->inv, id) != NULL;
 }
 

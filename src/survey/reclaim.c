@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* May this device be removed to make capacity, or to clean up? */
 #include "domain/domxml.h"
-#include "host/mdevctl_files.h"
 #include "plan/pool.h"
 #include "state/history.h"
 #include "survey/reclaim.h"
@@ -43,20 +42,26 @@ static bool is_same_driver(const char *type, const char *other)
 	return len == strcspn(other, "-") && strncmp(type, other, len) == 0;
 }
 
-bool reclaim_is_novas(const struct reclaim_check *check, const struct inv_device *device)
+/* An mdev of this type on this parent of the inventory. */
+static bool is_novas(const struct reclaim_check *check, int parent, const char *type)
 {
 	const struct config *config = check->config;
 	const struct inv_pgpu *card;
 
-	if (!config || !config->policy.nova || device->vgpu.framework != FW_MDEV || device->parent == UNKNOWN)
+	if (!config || !config->policy.nova || parent == UNKNOWN)
 		return false;
-	card = &check->inv->pgpus[check->inv->parents[device->parent].pgpu];
+	card = &check->inv->pgpus[check->inv->parents[parent].pgpu];
 	/* A type without addresses is that of all the others that can have it: not of another driver's. */
 	for (size_t i = 0; i < config->nsections; i++)
 		if (config_takes_rest(&config->sections[i]) &&
-		    is_same_driver(config->sections[i].type, device->vgpu.type))
+		    is_same_driver(config->sections[i].type, type))
 			return true;
-	return pool_names(config, card, device->vgpu.parent);
+	return pool_names(config, card, check->inv->parents[parent].name);
+}
+
+bool reclaim_is_novas(const struct reclaim_check *check, const struct inv_device *device)
+{
+	return device->vgpu.framework == FW_MDEV && is_novas(check, device->parent, device->vgpu.type);
 }
 
 /* Since when it has been idle, CLOCK_MONOTONIC ms. */
@@ -66,6 +71,30 @@ static int64_t idle_since(const struct reclaim_check *check, const struct inv_de
 				   .created_ms = inventory_created_ms(check->host, &device->vgpu) };
 
 	return seen_since(check->store, device->vgpu.id, &seen, check->note);
+}
+
+/* Is reclaim_grace over? `why` says how long it has been idle where it is not. */
+static bool is_due(const struct reclaim_check *check, int64_t since, char why[REASON_SIZE], int64_t *due_ms)
+{
+	int64_t grace = (int64_t)check->config->policy.reclaim_grace_s * 1000, idle = host_now_ms() - since;
+
+	if (due_ms)
+		*due_ms = since + grace;
+	return idle >= grace || say(false, why, "idle for %" PRId64 " s of the %" PRId64 " s of reclaim_grace",
+				    idle / 1000, grace / 1000);
+}
+
+/* 1: a domain's XML names it; negative: cannot tell. `why` says so. */
+static int is_named(const struct reclaim_check *check, const char *id, const char *asking, char why[REASON_SIZE])
+{
+	const char *domain = libvirt_files_names(check->disk, id, asking);
+
+	if (domain)
+		return say(true, why, "domain %.100s names it", domain);
+	if (!libvirt_files_unread(check->disk, false))
+		return 0;
+	say(true, why, "cannot tell whether a domain names it: %.180s", libvirt_files_unread(check->disk, false));
+	return -1;
 }
 
 /* Its mdevctl definition, if it has one, must go with it: may it? */
@@ -86,9 +115,8 @@ static bool is_kept_by_mdevctl(const struct reclaim_check *check, const struct i
 bool reclaim_is_orphan(const struct reclaim_check *check, const struct inv_device *device, char why[REASON_SIZE],
 		       int64_t *due_ms)
 {
-	int64_t grace, since, now;
-	const char *domain;
 	int defined, open;
+	int64_t since;
 	bool novas;
 
 	if (due_ms)
@@ -97,13 +125,8 @@ bool reclaim_is_orphan(const struct reclaim_check *check, const struct inv_devic
 		return say(false, why, "reclaim = never: foreign devices stay");
 	if (!*device->vgpu.type)
 		return say(false, why, "its type cannot be read");
-	domain = libvirt_files_names(check->disk, device->vgpu.id,
-				     device->vgpu.framework == FW_VARIANT ? check->asking : NULL);
-	if (domain)
-		return say(false, why, "domain %.100s names it", domain);
-	if (libvirt_files_unread(check->disk, false))
-		return say(false, why, "cannot tell whether a domain names it: %.180s",
-			   libvirt_files_unread(check->disk, false));
+	if (is_named(check, device->vgpu.id, device->vgpu.framework == FW_VARIANT ? check->asking : NULL, why))
+		return false;
 	open = is_open(check, device->vgpu.id, why);
 	if (open) {
 		if (open == 1 && check->note)
@@ -113,17 +136,34 @@ bool reclaim_is_orphan(const struct reclaim_check *check, const struct inv_devic
 	novas = reclaim_is_novas(check, device);
 	if (is_kept_by_mdevctl(check, device, novas, &defined, why))
 		return false;
-	grace = (int64_t)check->config->policy.reclaim_grace_s * 1000;
 	since = idle_since(check, device);
-	now = host_now_ms();
-	if (due_ms)
-		*due_ms = since + grace;
-	if (now - since < grace)
-		return say(false, why, "idle for %" PRId64 " s of the %" PRId64 " s of reclaim_grace",
-			   (now - since) / 1000, grace / 1000);
+	if (!is_due(check, since, why, due_ms))
+		return false;
 	return say(true, why, "an orphan: no lease, not open, in no domain's XML, %sidle for %" PRId64 " s%s",
-		   novas ? "" : "not started by mdevctl, ", (now - since) / 1000,
+		   novas ? "" : "not started by mdevctl, ", (host_now_ms() - since) / 1000,
 		   defined ? "; its mdevctl definition goes with it" : "");
+}
+
+bool reclaim_is_orphan_definition(const struct reclaim_check *check, const struct definition *definition,
+				  char why[REASON_SIZE], int64_t *due_ms)
+{
+	/* No directory has this number: a device that is made of the definition is seen anew. */
+	const struct seen seen = { .node = 1 };
+	int64_t since;
+
+	*due_ms = 0;
+	if (!check->config || !check->config->policy.reclaim_orphans)
+		return say(false, why, "reclaim = never: definitions stay");
+	/* Without its driver a parent has no device, and Nova counts none. */
+	if (!is_novas(check, inventory_parent(check->inv, definition->parent), definition->type))
+		return say(false, why, "not on a pGPU of Nova's");
+	if (is_named(check, definition->uuid, NULL, why))
+		return false;
+	since = seen_since(check->store, definition->uuid, &seen, check->note);
+	if (!is_due(check, since, why, due_ms))
+		return false;
+	return say(true, why, "an mdevctl definition without a device, in no domain's XML, idle for %" PRId64 " s",
+		   (host_now_ms() - since) / 1000);
 }
 
 bool reclaim_at_work(const struct store *store, const struct lease *lease)

@@ -17,6 +17,7 @@
 #include "host/inventory.h"
 #include "state/lease_store.h"
 #include "host/libvirt_files.h"
+#include "host/mdevctl_files.h"
 
 struct reclaim_check {
 	const struct host *host;
@@ -38,6 +39,13 @@ struct reclaim_check {
  */
 bool reclaim_is_orphan(const struct reclaim_check *check, const struct inv_device *device, char why[REASON_SIZE],
 		       int64_t *due_ms);
+
+/*
+ * A definition of mdevctl on a pGPU of Nova's, without a device: may it go? Nova counts it as a device, and does not
+ * start where the pGPU has no capacity for it. One that a domain names is kept: a start of the domain makes its device.
+ */
+bool reclaim_is_orphan_definition(const struct reclaim_check *check, const struct definition *definition,
+				  char why[REASON_SIZE], int64_t *due_ms);
 
 /*
  * Is this foreign device one of Nova's: an mdev of a pGPU that the configuration gives to the pool, which is that of a

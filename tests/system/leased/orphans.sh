@@ -70,6 +70,27 @@ lease gc --grace 0 >"$work/gc"
 is "$(left 1)" "1 d1 " "reclaim = never keeps them"
 clear_all
 
+### A definition whose device is gone: the driver was reloaded, and Nova's instance deleted meanwhile
+settings
+for n in 1 2 3 4; do leave "$n"; done
+leave 5 $b
+for n in 1 2 3 5; do echo 1 >"$root/sys/bus/mdev/devices/$(numbered "$n")/remove"; done
+echo "<domain><uuid>$vm_uuid</uuid><address uuid='$(numbered 3)'/></domain>" >"$root/etc/libvirt/qemu/i.xml"
+lease gc >"$work/gc"
+is "$(left 1 2 3 4 5)" "d1 d2 d3 4 d4 d5 " "within reclaim_grace each definition stays"
+lease gc --dry-run --grace 0 >"$work/gc"
+is "$(left 1 2 3 4 5)" "d1 d2 d3 4 d4 d5 " "a dry run removes none"
+holds "but says which would go" says M_DEFINITION_ALONE <"$work/gc"
+lease gc --grace 0 >"$work/gc"
+is "$(left 1 2 3 4 5)" "d3 d5 " "what no domain names goes; on another pGPU than Nova's it is mdevctl's"
+clear_all
+settings 'reclaim = never'
+leave 1
+echo 1 >"$root/sys/bus/mdev/devices/$(numbered 1)/remove"
+lease gc --grace 0 >"$work/gc"
+is "$(left 1)" "d1 " "reclaim = never keeps them"
+clear_all
+
 ### A type that was changed
 settings
 leave 1
@@ -127,9 +148,11 @@ settings 'reclaim_grace = 2'
 leave 1
 leave 2
 leave 3 $b
+leave 4
+echo 1 >"$root/sys/bus/mdev/devices/$(numbered 4)/remove"
 open_device "$(numbered 2)"
 start
-holds "the handler removes an orphan of Nova" eventually is_left "2 d2 3 d3 "
+holds "the handler removes an orphan of Nova, and a definition without a device" eventually is_left "2 d2 3 d3 "
 holds "which is said" said M_HANDLER_ORPHAN "$(numbered 1)" nvidia-222 $a
 sleep 1
 holds "and keeps what is open, or not Nova's" is_left "2 d2 3 d3 "

@@ -101,7 +101,7 @@ static void removals(void)
 	store_unlock(&store);
 	store_end_removal(U(2), lock);
 	ok(!store_removes(&store, U(2)), "it ends");
-	ok(release_orphan(&store, &config.policy, &vgpu, host_now_ms() + 500, &err) == -EBUSY && exists(U(2)),
+	ok(release_orphan(&store, &config.policy, &vgpu, false, host_now_ms() + 500, &err) == -EBUSY && exists(U(2)),
 	   "a device that was leased meanwhile is no orphan: %s", err.text);
 	lease = put(U(2), VM(1), LEASE_ACTIVE, LEASE_CREATED);
 	lease.since_ms--;
