@@ -150,7 +150,7 @@ static void print_facts(const struct status *status, const struct term *term, co
 
 	snprintf(text, sizeof(text), "%s", framework_word(card->framework));
 	if (row->pgpu != UNKNOWN && card->nvfs)
-		text_add(text, sizeof(text), " on %d VFs", card->nvfs);
+		text_add(text, sizeof(text), " on %d VF%s", card->nvfs, card->nvfs == 1 ? "" : "s");
 	if (card->numa != UNKNOWN)
 		text_add(text, sizeof(text), ", NUMA node %d", card->numa);
 	if (card->nvidia && *status->survey.inv.nvidia_driver)

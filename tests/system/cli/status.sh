@@ -110,6 +110,19 @@ leave
 end_host
 rm -rf host
 
+# All models, eight on a host, with the configuration that init writes. gvt-g has the address of the other one.
+n=0
+while read -r models; do
+	n=$((n + 1))
+	host "${models// /+}"
+	installed
+	vl init
+	conf <<<"$out"
+	looks models$n "$models"
+	end_host
+	rm -rf host
+done < <("$sim" --list-models | awk '$1 != "gvt-g-256" { print $1 }' | xargs -n 8)
+
 host a40/4+l40s/8+flex
 installed
 conf <<EOF
