@@ -10,6 +10,7 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd)
 NAME=${1:?usage: inside.sh SCENARIO}
 WORK=/run/vm-test                 # the scenario's own files
+KEPT=/run/vm-json                # what was printed as JSON
 CONF=/etc/vgpu-lease.conf
 FRESH=/run/vm-fresh
 HOOK=/etc/libvirt/hooks/qemu
@@ -472,6 +473,39 @@ took_at_most() {
 }
 tell_times() { sort -k1,1 -k2,2nr "$WORK/times.seen" | awk '!seen[$1]++ { print "# the longest " $1 " of the hook took " $2 " ms" }'; }
 
+### JSON
+
+# vgpu-lease ARGUMENT...: runs it; JSON is also kept, each call with its exit status and arguments on a line before it. Without a
+# process more than the call takes: they are slow here, and a scenario asks for the leases again and again.
+vgpu-lease() {
+	local text status=0
+	if [[ " $* " != *' --json '* ]]; then
+		command vgpu-lease "$@"
+		return
+	fi
+	text=$(command vgpu-lease "$@") || status=$?
+	[ -n "$text" ] || return "$status"
+	printf '%s\n' "$text"
+	local IFS=$'\t'
+	printf '#json-call\t%s\t%s\n#json %s\n' "$status" "$*" "${text//$'\n'/$'\n#json '}" >>"$KEPT"
+	return "$status"
+}
+# Each document once, as comments: run.sh compares them with their schemas.
+tell_json() {
+	local line document=
+	local -A told=()
+	[ -f "$KEPT" ] || return 0
+	while IFS= read -r line; do
+		if [[ $line == '#json-call'* ]]; then
+			[ -z "$document" ] || told[$document]=1
+			document=
+		fi
+		document+=$line$'\n'
+	done <"$KEPT"
+	told[$document]=1
+	printf '%s' "${!told[@]}"
+}
+
 ### Leases
 
 leases() { vgpu-lease list --json; }
@@ -539,7 +573,7 @@ fresh() {
 # As `fresh` left it after the last scenario, or fresh now.
 begin_fresh() {
 	[ -e "$FRESH" ] || fresh
-	rm -f "$FRESH"
+	rm -f "$FRESH" "$KEPT"
 }
 # of_each COMMAND NAME...: virsh carries it out for each of them, in one call: it takes longer to start than to ask.
 of_each() {
@@ -610,5 +644,6 @@ begin_fresh
 . "$here/scenarios/$NAME.sh"
 fresh
 check "nothing is kept on the machine" within 20 wipe
+tell_json
 tap_done
 echo "end of $NAME"

@@ -288,6 +288,8 @@ fresh
 there fresh
 check "nothing is kept on host1" within 20 wipe
 check "nothing is kept on host2" there within 20 wipe
+tell_json
+there tell_json
 exec 8>&-
 tap_done
 echo "end of $NAME"

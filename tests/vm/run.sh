@@ -40,6 +40,7 @@ tally() {
 			;;
 		1..[0-9]*) ;;
 		"end of $1") ;;
+		'#json'*) ;;
 		'#'*) echo "$line" ;;
 		*) echo "# $line" ;;
 		esac
@@ -171,10 +172,28 @@ run_scenarios() {
 	done
 }
 
+# json_fits NAME: what it printed as JSON has what its schemas say (inside.sh, tell_json). It kept none: nothing is said.
+json_fits() {
+	local kept=$vm/$1.json said sentence="ok 0 - the JSON that $1 was given fits its schemas"
+	grep -q '^#json-call' "$vm/$1.log" || return 0
+	rm -rf "$kept"
+	mkdir "$kept"
+	awk -F '\t' -v to="$kept/" '
+		/^#json-call\t/ { close(file); close(file ".call"); file = to (++n)
+			for (i = 2; i <= NF; i++) print $i >(file ".call") }
+		/^#json / { print substr($0, 7) >file }' "$vm/$1.log"
+	if said=$(python3 "$srcdir/tests/lib/json_fits.py" "$srcdir/schemas" "$kept" 2>&1); then
+		tally "$1" <<<"$sentence"
+	else
+		tally "$1" <<<"not $sentence"$'\n'"$(head -n 30 <<<"$said")"
+	fi
+}
+
 # report NAME: tells how it went.
 report() {
 	echo "# $1: $(sed -n '3s/^# //p' "$here/$(directory_of "$1")/$1.sh")"
 	tally "$1" <"$vm/$1.log"
+	json_fits "$1"
 	ended "$1" || tally "$1" <<<"not ok 0 - $1 comes to its end"
 }
 
