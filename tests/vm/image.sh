@@ -1,22 +1,21 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# image.sh            builds the image that the test machines start from (root, 1.5 minutes, 1.5 GB)
-# image.sh --needs    prints the Debian packages that this directory's scripts need on the host
+# image.sh [trixie | bookworm]  builds the image that the test machines start from (root, 1.5 minutes, 1.5 GB)
+# image.sh --needs              prints the Debian packages that this directory's scripts need on the host
 #
-# The image is Debian 13 with libvirt, QEMU and mdevctl, an ssh server, and the kernel's own sample drivers of mediated
-# devices, mtty and mdpy: a host on which vGPUs can be made without a GPU. Drivers of our own, not loaded at boot, hang
-# where they are told to (driver/stuck.c), and stand in for NVIDIA's, of VFs (driver/nvidia*.c) and of mdevs
-# (driver/mdev.c). No loop device, KVM or network in the machine is needed. Packages come from the mirror that the host's
-# apt is configured with; they are kept, and a step whose input did not change is not done again.
+# The image is Debian 13 (trixie) with libvirt, QEMU and mdevctl, an ssh server, and the kernel's own sample drivers of
+# mediated devices, mtty and mdpy: a host on which vGPUs can be made without a GPU. Drivers of our own, not loaded at boot,
+# hang where they are told to (driver/stuck.c), and stand in for NVIDIA's, of VFs (driver/nvidia*.c) and of mdevs
+# (driver/mdev.c). That of Debian 12 (bookworm) has neither these nor Nova. No loop device, KVM or network in the machine is
+# needed. Packages come from the mirror that the host's apt is configured with; they are kept, and a step whose input did
+# not change is not done again.
 set -euo pipefail
 
 needs=(debian-archive-keyring debootstrap mount util-linux e2fsprogs cpio xz-utils zstd openssh-client
 	qemu-system-x86 qemu-utils)
-suite=trixie
 guest_packages=(systemd systemd-sysv udev dbus kmod iproute2 procps openssh-server apparmor linux-image-amd64
 	busybox-static libvirt-daemon-system libvirt-clients qemu-system-x86 qemu-utils mdevctl strace jq
-	libvirt0 libxml2 libinih1 libudev1 fuse3 libfuse3-4)
-nova_packages=(python3-nova python3-libvirt)
+	libvirt0 libxml2 libinih1 libudev1 fuse3)
 build_packages=(linux-headers-amd64 linux-source gcc make xz-utils)
 disk_size=6G
 
@@ -24,39 +23,56 @@ if [ "${1:-}" = --needs ]; then
 	printf '%s\n' "${needs[@]}"
 	exit
 fi
-[ $# = 0 ] || { echo "usage: image.sh [--needs]" >&2; exit 2; }
+suite=${1:-trixie}
+case $suite in
+trixie)
+	guest_packages+=(libfuse3-4)
+	nova_packages=(python3-nova python3-libvirt)
+	drivers=(mtty mdpy driver/stuck driver/pgpu nvidia)
+	;;
+bookworm)
+	guest_packages+=(libfuse3-3)
+	nova_packages=()
+	drivers=(mtty mdpy)
+	;;
+*) set -- "$@" more ;;
+esac
+[ $# -le 1 ] || { echo "usage: image.sh [--needs | trixie | bookworm]" >&2; exit 2; }
 
 # shellcheck source=tests/vm/lib.sh
 . "$(dirname "$0")/lib.sh"
-root=$vm/rootfs       # what becomes the disk
-modules=$vm/modules   # the sample drivers, and for which kernel they are
+use_release "$suite"
+root=$built/rootfs       # what becomes the disk
+modules=$built/modules   # the sample drivers, and for which kernel they are
 
 # shellcheck source=tests/vm/tree.sh
 . "$here/tree.sh"
 
 # Compiles the sample drivers, in a tree of their own that is thrown away.
 make_modules() {
-	local tree=$vm/buildfs kernel
+	local tree=$built/buildfs kernel
 	logged build-packages.log install_in "$tree" "${build_packages[@]}"
 	kernel=$(find "$tree/lib/modules" -mindepth 1 -maxdepth 1 -printf '%f\n')
 	mkdir "$tree/usr/src/sample"
 	tar -C "$tree/usr/src/sample" -xf "$(find "$tree/usr/src" -name 'linux-source-*.tar.*')" \
 		--wildcards '*/samples/vfio-mdev/m*.[ch]' --strip-components=3
 	cp -r "$here/driver" "$tree/usr/src/sample/"
-	cat >"$tree/usr/src/sample/Makefile" <<-'END'
-		obj-m := mtty.o mdpy.o driver/stuck.o driver/pgpu.o nvidia.o
+	cat >"$tree/usr/src/sample/Makefile" <<-END
+		obj-m := ${drivers[*]/%/.o}
 		CFLAGS_driver/pgpu.o := -Wno-unused-function
-		nvidia-y := $(patsubst $(src)/%.c,%.o,$(wildcard $(src)/driver/nvidia*.c))
+		nvidia-y := \$(patsubst \$(src)/%.c,%.o,\$(wildcard \$(src)/driver/nvidia*.c))
 	END
-	# Two stand in for NVIDIA's, and have its name.
-	cp -r "$here/driver" "$tree/usr/src/mdev"
-	printf '%s\n' 'obj-m := nvidia.o' 'nvidia-y := mdev.o nvidia_trouble.o' >"$tree/usr/src/mdev/Makefile"
 	logged modules.log run_in "$tree" make -C "/lib/modules/$kernel/build" M=/usr/src/sample modules
-	logged modules-mdev.log run_in "$tree" make -C "/lib/modules/$kernel/build" M=/usr/src/mdev modules
 	rm -rf "$modules"
 	mkdir "$modules"
-	cp "$tree/usr/src/sample"/{mtty,mdpy,driver/stuck,driver/pgpu,nvidia}.ko "$modules/"
-	cp "$tree/usr/src/mdev/nvidia.ko" "$modules/nvidia_mdev.ko"
+	(cd "$tree/usr/src/sample" && cp "${drivers[@]/%/.ko}" "$modules/")
+	# Two stand in for NVIDIA's, and have its name.
+	if [[ ${drivers[*]} == *nvidia* ]]; then
+		cp -r "$here/driver" "$tree/usr/src/mdev"
+		printf '%s\n' 'obj-m := nvidia.o' 'nvidia-y := mdev.o nvidia_trouble.o' >"$tree/usr/src/mdev/Makefile"
+		logged modules-mdev.log run_in "$tree" make -C "/lib/modules/$kernel/build" M=/usr/src/mdev modules
+		cp "$tree/usr/src/mdev/nvidia.ko" "$modules/nvidia_mdev.ko"
+	fi
 	echo "$kernel" >"$modules/kernel"
 	rm -rf "$tree"
 }
@@ -156,7 +172,7 @@ configure() {
 
 # A first file system with the modules that the disk needs, and nothing else.
 make_initrd() {
-	local kernel tree=$vm/initrd.d module path
+	local kernel tree=$built/initrd.d module path
 	kernel=$(<"$modules/kernel")
 	rm -rf "$tree"
 	mkdir -p "$tree"/{bin,proc,sys,dev,mnt,modules}
@@ -211,7 +227,7 @@ for tool in debootstrap mke2fs cpio xz zstd ssh-keygen unshare; do
 done
 mkdir -p "$image" "$debs"
 # One build at a time.
-exec 9>"$vm/image.lock"
+exec 9>"$built/image.lock"
 flock 9
 if done_with image "${all[@]}"; then
 	exit
@@ -219,15 +235,15 @@ fi
 
 if ! done_with base "$suite"; then
 	step "Debian $suite"
-	rm -f "$vm"/*.done
+	rm -f "$built"/{image,modules,packages,nova}.done
 	make_base "$suite" "$root"
 	mark_done base "$suite"
 fi
 builder=
 if ! done_with modules "$suite" "${build_packages[@]}" "$(cat "$here"/driver/*.[ch])"; then
 	step "the kernel's sample drivers"
-	rm -rf "$vm/buildfs"
-	cp -a "$root" "$vm/buildfs"
+	rm -rf "$built/buildfs"
+	cp -a "$root" "$built/buildfs"
 	(make_modules && mark_done modules "$suite" "${build_packages[@]}" "$(cat "$here"/driver/*.[ch])") &
 	builder=$!
 fi
@@ -237,13 +253,14 @@ if ! done_with packages "${guest_packages[@]}"; then
 	logged guest-packages.log install_in "$root" "${guest_packages[@]}"
 	mark_done packages "${guest_packages[@]}"
 fi
-if ! done_with nova "${guest_packages[@]}" "${nova_packages[@]}" "$(declare -f make_nova)"; then
+if [ ${#nova_packages[@]} != 0 ] &&
+	! done_with nova "${guest_packages[@]}" "${nova_packages[@]}" "$(declare -f make_nova)"; then
 	step "Nova"
 	make_nova
 	mark_done nova "${guest_packages[@]}" "${nova_packages[@]}" "$(declare -f make_nova)"
 fi
 if [ -n "$builder" ]; then
-	wait "$builder" || die "the drivers cannot be built; see the logs in $vm"
+	wait "$builder" || die "the drivers cannot be built; see the logs in $built"
 fi
 step "configuration"
 configure

@@ -13,7 +13,6 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 srcdir=$(cd "${srcdir:-$here/../..}" && pwd)
 builddir=${builddir:-$srcdir/build}
 vm=$builddir/vm           # all that these scripts write
-image=$vm/image           # root.img, vmlinuz, initrd and the key to log in with
 machines=$vm/machines     # a directory for each running machine
 
 die() {
@@ -21,13 +20,23 @@ die() {
 	exit 1
 }
 
+# use_release NAME: the Debian of the machines from here on. Each has a directory of its own, `built`, for its image
+# (root.img, vmlinuz, initrd and the key to log in with) and for what this is built from.
+# shellcheck disable=SC2034 # image is for the caller
+use_release() {
+	release=$1 built=$vm
+	[ "$release" = trixie ] || built=$vm/$release
+	image=$built/image
+}
+use_release trixie
+
 # The directory of the running machine $1, in `machine`, and the command that reaches it, in `reach`: one connection
 # serves all calls.
 # shellcheck disable=SC2034 # both are for the caller
 machine_of() {
 	machine=$machines/$1
 	[ -f "$machine/port" ] || die "no machine named $1 is running"
-	reach=(ssh -F none -q -p "$(<"$machine/port")" -i "$image/key"
+	reach=(ssh -F none -q -p "$(<"$machine/port")" -i "$machine/key"
 		-o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o IdentitiesOnly=yes -o BatchMode=yes
 		-o ConnectTimeout=20 -o Compression=no -o ControlMaster=auto -o ControlPersist=600
 		-o "ControlPath=$machine/ssh" root@127.0.0.1)

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # packages.sh [SUITE...]   builds the Debian package of each release (bookworm, trixie) in a tree of its own, and tries it
 #
-# Prints TAP. What was built is vm/packages/SUITE/vgpu-lease.deb, and beside it next.deb, the same with a higher version.
+# Prints TAP. What was built is vm/packages/SUITE/vgpu-lease.deb, and beside it next.deb, the same with a higher version, and
+# `staged`, what `make install` installs; when vm/packages/built is there they are.
 # How a package behaves in a tree without systemd is seen here; scenarios/24-package.sh has the whole of it, in a machine.
 set -euo pipefail
 # shellcheck source=tests/vm/lib.sh
@@ -46,6 +47,9 @@ build() {
 	dpkg-deb -R "$name" "$tree/src/next"
 	sed -i 's/^Version: .*/&+next/' "$tree/src/next/DEBIAN/control"
 	dpkg-deb --root-owner-group -Zgzip -b "$tree/src/next" "$tree/src/next.deb"
+	# What `make install` installs there, on a host without another hook.
+	run_in "$tree" make -C /src/package/build-deb -s install DESTDIR=/src/staged HOOK_NAME=qemu
+	cp -a "$tree/src/staged" "$out/$suite/"
 	cp "$tree/src/next.deb" "$out/$suite/next.deb"
 }
 
@@ -129,6 +133,7 @@ for suite; do
 	(build "$suite") >"$vm/package-$suite.log" 2>&1 &
 done
 wait
+: >"$out/built"
 for suite; do
 	[ -f "$out/$suite/next.deb" ] || tail -n 20 "$vm/package-$suite.log" | sed 's/^/# /'
 	try "$suite" || :

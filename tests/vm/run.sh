@@ -3,14 +3,17 @@
 # run.sh [--keep] [NAME...]   installs vgpu-lease in test machines, and lets the libvirtd there call the hook
 #
 # Runs what is named (all: scenarios/*.sh, then migrations/*.sh) and prints one TAP stream. A scenario takes one machine,
-# `a` or `b`; a migration is commanded from `a`, and takes both. What one prints is in vm/NAME.log while it runs. Where a
-# scenario is about the package, packages.sh builds it beside the others. With --keep the machines stay, and those that
-# run already are used: for work on a scenario. Root is needed, and the packages that `image.sh --needs` names. Where they
-# are missing, all is skipped; with MUST_WORK=1 in the environment that is a failure.
+# `a` or `b`; a migration is commanded from `a`, and takes both. SCENARIO@bookworm runs on `c`, a machine of Debian 12. What
+# one prints is in vm/NAME.log while it runs. Where a scenario is about the package, packages.sh builds it beside the
+# others. With --keep the machines stay, and those that run already are used: for work on a scenario. Root is needed, and
+# the packages that `image.sh --needs` names. Where they are missing, all is skipped; with MUST_WORK=1 in the environment
+# that is a failure.
 set -euo pipefail
 # shellcheck source=tests/vm/lib.sh
 . "$(dirname "$0")/lib.sh"
 unset MAKEFLAGS MFLAGS MAKELEVEL
+# What may differ between the releases.
+on_bookworm=(24-package)
 number=0 failures=0 keep=
 
 bail_out() {
@@ -39,7 +42,7 @@ tally() {
 			echo "not ok $number - ${line#not ok * - }"
 			;;
 		1..[0-9]*) ;;
-		"end of $1") ;;
+		"end of ${1%@*}") ;;
 		'#json'*) ;;
 		'#'*) echo "$line" ;;
 		*) echo "# $line" ;;
@@ -76,13 +79,15 @@ stage_files() {
 # shellcheck disable=SC2016 # the machine's shell expands it
 keep_cpusets='systemctl set-property --runtime system.slice AllowedCPUs=0-$(($(nproc) - 1))'
 
-# install_in NAME: copies that, and the scenarios, into the machine.
+# install_in NAME: copies that, and the scenarios, into the machine. What runs on Debian 12 was built on it.
 install_in() {
-	(cd "$vm/staged" && find . ! -type d) >"$vm/staged.files" &&
-		"$here/vm.sh" push "$1" "$vm"/staged/* / &&
+	local staged=$vm/staged
+	[ "$(release_of "$1")" = trixie ] || staged=$vm/packages/$(release_of "$1")/staged
+	(cd "$staged" && find . ! -type d) >"$machines/$1/staged.files" &&
+		"$here/vm.sh" push "$1" "$staged"/* / &&
 		"$here/vm.sh" run "$1" rm -rf /srv/vm /run/vm-fresh &&
 		"$here/vm.sh" push "$1" "$srcdir"/tests/lib/{tap.sh,messages.sh,messages,nvidia_vf.sh} "$here"/{inside,pair,nvidia}.sh "$here"/{nova,scenarios,migrations} \
-			"$srcdir/doc" "$vm/staged.files" /srv/vm &&
+			"$srcdir/doc" "$machines/$1/staged.files" /srv/vm &&
 		"$here/vm.sh" run "$1" sh -c "$keep_cpusets" &&
 		# libvirtd looks for hooks when it starts.
 		"$here/vm.sh" run "$1" systemctl restart libvirtd
@@ -94,7 +99,8 @@ all_alive() {
 	for name; do alive "$name" || return; done
 }
 
-index_of() { [ "$1" = a ] && echo 1 || echo 2; }
+index_of() { case $1 in a) echo 1 ;; b) echo 2 ;; c) echo 3 ;; esac; }
+release_of() { if [ "$1" = c ]; then echo bookworm; else echo trixie; fi; }
 # A second processor costs a fifth of all the time that a machine takes, since QEMU then emulates what they share: one
 # machine has it, for what only happens on two.
 cpus_of() { [ "$1" = a ] && echo 2 || echo 1; }
@@ -104,16 +110,17 @@ ready() {
 	local name pid booting=()
 	for name; do
 		alive "$name" && continue
-		VM_CPUS=${VM_CPUS:-$(cpus_of "$name")} "$here/vm.sh" boot "$name" "$(index_of "$name")" | sed 's/^/# /' &
+		VM_CPUS=${VM_CPUS:-$(cpus_of "$name")} \
+			"$here/vm.sh" boot "$name" "$(index_of "$name")" "$(release_of "$name")" | sed 's/^/# /' &
 		booting+=($!)
 	done
 	for pid in "${booting[@]}"; do
 		wait "$pid" || bail_out "a machine does not start"
 	done
 	for name; do
-		install_in "$name" >"$vm/install.log" 2>&1 && continue
-		tail -n 20 "$vm/install.log" | sed 's/^/# /'
-		bail_out "vgpu-lease cannot be installed in the machine $name; see $vm/install.log"
+		install_in "$name" >"$vm/install-$name.log" 2>&1 && continue
+		tail -n 20 "$vm/install-$name.log" | sed 's/^/# /'
+		bail_out "vgpu-lease cannot be installed in the machine $name; see $vm/install-$name.log"
 	done
 }
 
@@ -122,12 +129,15 @@ is_package() { [[ $1 == *package* ]]; }
 # The Debian packages, where a scenario is about them; run_on copies them into its machine. They take what processor time
 # the machines leave.
 build_packages() {
-	printf '%s\n' "${scenarios[@]}" | grep -q package || return 0
-	rm -f "$vm/packages.ended"
+	local suites=()
+	[ ${#bookworm[@]} = 0 ] || suites+=(bookworm)
+	[[ ${scenarios[*]} != *package* ]] || suites+=(trixie)
+	[ ${#suites[@]} != 0 ] || return 0
+	mkdir -p "$vm/packages"
 	{
-		nice -n 10 "$here/packages.sh" >"$vm/packages.log" 2>&1 || :
+		nice -n 10 "$here/packages.sh" "${suites[@]}" >"$vm/packages.log" 2>&1 || :
 		echo "# packages: after $SECONDS s" >>"$vm/packages.log"
-		: >"$vm/packages.ended"
+		: >"$vm/packages/built"
 	} 9>&- &
 	packages=$!
 }
@@ -139,18 +149,19 @@ report_packages() {
 	grep -q '^1\.\.' "$vm/packages.log" || tally packages <<<"not ok 0 - the packages are tried"
 }
 
-directory_of() { if [ -f "$here/scenarios/$1.sh" ]; then echo scenarios; else echo migrations; fi; }
+directory_of() { if [ -f "$here/scenarios/${1%@*}.sh" ]; then echo scenarios; else echo migrations; fi; }
 
 # run_on MACHINE NAME: runs it there, and keeps what it prints in vm/NAME.log.
 run_on() {
 	local program=inside.sh
 	[ "$(directory_of "$2")" = scenarios ] || program=pair.sh
 	SECONDS=0
-	! is_package "$2" || "$here/vm.sh" push "$1" "$vm"/packages/trixie /srv/vm/packages >>"$vm/install.log" 2>&1 || :
-	"$here/vm.sh" run "$1" timeout 1800 bash "/srv/vm/$program" "$2" </dev/null >"$vm/$2.log" 2>&1 || :
+	! is_package "$2" || "$here/vm.sh" push "$1" "$vm/packages/$(release_of "$1")"/*.deb /srv/vm/packages \
+		>>"$vm/install-$1.log" 2>&1 || :
+	"$here/vm.sh" run "$1" timeout 1800 bash "/srv/vm/$program" "${2%@*}" </dev/null >"$vm/$2.log" 2>&1 || :
 	echo "# $2: $SECONDS s" >>"$vm/$2.log"
 }
-ended() { grep -qsxF "end of $1" "$vm/$1.log"; }
+ended() { grep -qsxF "end of ${1%@*}" "$vm/$1.log"; }
 
 # run_scenarios MACHINE NAME...: those of them that the other machine has not taken yet, the first ones first; what needs
 # the packages when they are built. None in a machine that died.
@@ -162,7 +173,7 @@ run_scenarios() {
 		for name; do
 			[ ! -d "$vm/taken/$name" ] || continue
 			left=1
-			! is_package "$name" || [ -e "$vm/packages.ended" ] || continue
+			! is_package "$name" || [ -e "$vm/packages/built" ] || continue
 			mkdir "$vm/taken/$name" 2>/dev/null || continue
 			run_on "$machine" "$name"
 			ended "$name" || alive "$machine" || return 0
@@ -189,28 +200,48 @@ json_fits() {
 	fi
 }
 
+# The machine of Debian 12 takes what time the others leave until it can boot, and no more when its scenarios have ended.
+run_on_bookworm() {
+	local name
+	nice -n 10 "$here/image.sh" bookworm | sed 's/^/# image of Debian 12: /' || return
+	until [ -e "$vm/packages/built" ]; do
+		kill -0 $$ || return
+		sleep 1
+	done
+	ready c
+	for name in "${bookworm[@]}"; do
+		run_on c "$name"
+		ended "$name" || return
+	done
+	[ -n "$keep" ] || "$here/vm.sh" stop c
+}
+
 # report NAME: tells how it went.
 report() {
-	echo "# $1: $(sed -n '3s/^# //p' "$here/$(directory_of "$1")/$1.sh")"
-	tally "$1" <"$vm/$1.log"
-	json_fits "$1"
+	echo "# $1: $(sed -n '3s/^# //p' "$here/$(directory_of "$1")/${1%@*}.sh")"
+	if [ -f "$vm/$1.log" ]; then
+		tally "$1" <"$vm/$1.log"
+		json_fits "$1"
+	fi
 	ended "$1" || tally "$1" <<<"not ok 0 - $1 comes to its end"
 }
 
-# run_again NAME: a machine's kernel can die of its emulation (see vm.sh): twice in a run nobody is blamed for it.
+# run_again NAME MACHINE...: a machine's kernel can die of its emulation (see vm.sh): twice in a run nobody is blamed for it.
 run_again() {
-	local name
-	all_alive "${needed[@]}" && return
+	local name scenario=$1
+	shift
+	all_alive "$@" && return
 	[ "$retries" -gt 0 ] || return 0
 	retries=$((retries - 1))
-	for name in "${needed[@]}"; do
+	for name; do
 		alive "$name" && continue
-		echo "# the machine $name has died during $1; the end of its console, and then once more in a new one:"
+		[ -d "$machines/$name" ] || return 0
+		echo "# the machine $name has died during $scenario; the end of its console, and then once more in a new one:"
 		tail -n 30 "$machines/$name/console.log" | tr -d '\r' | sed 's/^/# /'
 		"$here/vm.sh" stop "$name"
 	done
-	ready "${needed[@]}"
-	run_on a "$1"
+	ready "$@"
+	run_on "$1" "$scenario"
 }
 
 if [ "${1:-}" = --keep ]; then
@@ -220,36 +251,48 @@ fi
 if [ $# = 0 ]; then
 	mapfile -t names < <(cd "$here" && printf '%s\n' scenarios/*.sh migrations/*.sh)
 	names=("${names[@]##*/}")
-	set -- "${names[@]%.sh}"
+	set -- "${names[@]%.sh}" "${on_bookworm[@]/%/@bookworm}"
 fi
-scenarios=() migrations=()
+scenarios=() migrations=() bookworm=()
 for name; do
-	[ -f "$here/$(directory_of "$name")/$name.sh" ] || die "there is no scenario and no migration $name"
-	if [ "$(directory_of "$name")" = scenarios ]; then scenarios+=("$name"); else migrations+=("$name"); fi
+	case $(directory_of "$name"):$name in
+	scenarios:*@bookworm) bookworm+=("$name") ;;
+	*@*) die "on Debian 12 there are scenarios only: SCENARIO@bookworm" ;;
+	scenarios:*) scenarios+=("$name") ;;
+	*) migrations+=("$name") ;;
+	esac
+	[ -f "$here/$(directory_of "$name")/${name%@*}.sh" ] || die "there is no scenario and no migration $name"
 done
 # Scenarios take one machine each: two run at a time, in two of them.
-needed=(a)
+needed=()
+[ ${#scenarios[@]} = 0 ] || needed=(a)
 [ ${#scenarios[@]} -lt 2 ] && [ ${#migrations[@]} = 0 ] || needed=(a b)
 begin_run
+for name; do rm -f "$vm/$name.log"; done
+rm -f "$vm/packages/built"
+if [ -z "$keep" ]; then
+	trap '"$here/vm.sh" stop a b c' EXIT
+	"$here/vm.sh" stop a b c
+fi
 
 stage_files >"$vm/stage.log" 2>&1 9>&- &
 staging=$!
-"$here/image.sh" 9>&- | sed 's/^/# image: /' || bail_out "the image cannot be built"
+beside=
+if [ ${#bookworm[@]} != 0 ]; then
+	run_on_bookworm >"$vm/bookworm.log" 2>&1 9>&- &
+	beside=$!
+fi
+[ ${#needed[@]} = 0 ] || "$here/image.sh" 9>&- | sed 's/^/# image: /' || bail_out "the image cannot be built"
 wait "$staging" || {
 	tail -n 20 "$vm/stage.log" | sed 's/^/# /'
 	bail_out "it does not build; see $vm/stage.log"
 }
-if [ -z "$keep" ]; then
-	trap '"$here/vm.sh" stop a b' EXIT
-	"$here/vm.sh" stop a b
-fi
 rm -rf "$vm/taken"
 mkdir "$vm/taken"
-for name; do rm -f "$vm/$name.log"; done
 packages=
 build_packages
 ready "${needed[@]}"
-echo "# ready after $SECONDS s"
+[ ${#needed[@]} = 0 ] || echo "# ready after $SECONDS s"
 retries=2
 # A long one that began last would keep one machine waiting for the other.
 mapfile -t longest_first < <([ ${#scenarios[@]} = 0 ] || (cd "$here/scenarios" && wc -l "${scenarios[@]/%/.sh}") |
@@ -259,16 +302,24 @@ for name in "${needed[@]}"; do
 	run_scenarios "$name" "${longest_first[@]}" &
 	running+=($!)
 done
-wait "${running[@]}"
+[ ${#running[@]} = 0 ] || wait "${running[@]}"
 report_packages
 for name in "${scenarios[@]}"; do
 	[ -d "$vm/taken/$name" ] || run_on a "$name"
-	ended "$name" || run_again "$name"
+	ended "$name" || run_again "$name" "${needed[@]}"
 	report "$name"
 done
 for name in "${migrations[@]}"; do
 	run_on a "$name"
-	ended "$name" || run_again "$name"
+	ended "$name" || run_again "$name" "${needed[@]}"
+	report "$name"
+done
+if [ -n "$beside" ]; then
+	wait "$beside" || :
+	sed 's/^#* */# /' "$vm/bookworm.log"
+fi
+for name in "${bookworm[@]}"; do
+	ended "$name" || run_again "$name" c
 	report "$name"
 done
 echo "1..$number"

@@ -3,19 +3,19 @@
 # How trees of Debian are made on the host: from which mirror, with which packages. Sourced by scripts that have sourced
 # lib.sh; root is needed. Packages are kept, and a step whose input did not change is not done again.
 
-# shellcheck disable=SC2154 # vm is lib.sh's
+# shellcheck disable=SC2154 # vm and built are lib.sh's
 debs=$vm/debs
 
 step() { printf '[%3d s] %s\n' "$SECONDS" "$*"; }
 
 # done_with STEP INPUT...: was STEP done with exactly this input?
 done_with() {
-	local mark=$vm/$1.done
+	local mark=$built/$1.done
 	shift
 	[ -f "$mark" ] && [ "$(<"$mark")" = "$(sum "$@")" ]
 }
 mark_done() {
-	local mark=$vm/$1.done
+	local mark=$built/$1.done
 	shift
 	sum "$@" >"$mark"
 }
@@ -64,7 +64,7 @@ install_in() {
 
 # logged LOG COMMAND...: the output goes to LOG, and to the reader if it fails.
 logged() {
-	local log=$vm/$1
+	local log=$built/$1
 	shift
 	if ! "$@" >"$log" 2>&1; then
 		tail -n 20 "$log" >&2
@@ -72,11 +72,20 @@ logged() {
 	fi
 }
 
-# make_base SUITE TREE: Debian's smallest.
+# make_base SUITE TREE: Debian's smallest. It is made once, for the machine and for the package.
 make_base() {
-	local suite=$1 root=$2 mirror
+	local base=$vm/base/$1
+	mkdir -p "$debs" "$vm/base"
+	rm -rf "$2"
+	(
+		flock 8
+		[ -d "$base" ] || debootstrap_base "$1" "$base"
+	) 8>"$base.lock" || die "no Debian $1"
+	cp -a "$base" "$2"
+}
+debootstrap_base() {
+	local suite=$1 root=$2.new mirror
 	mirror=$(find_mirror)
-	mkdir -p "$debs"
 	rm -rf "$root"
 	logged "debootstrap-$suite.log" debootstrap --variant=minbase --cache-dir="$debs" "$suite" "$root" "$mirror"
 	printf 'deb %s %s main\n' "$mirror" "$suite" >"$root/etc/apt/sources.list"
@@ -87,4 +96,5 @@ make_base() {
 		Acquire::Languages "none";
 	END
 	printf 'path-exclude=/usr/share/%s/*\n' doc man locale >"$root/etc/dpkg/dpkg.cfg.d/test"
+	mv "$root" "$2"
 }

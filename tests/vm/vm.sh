@@ -1,13 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# vm.sh boot NAME [INDEX]         starts a machine from the image and waits until commands can be run in it (20 s)
-# vm.sh run NAME COMMAND [ARG...] runs a command in it: arguments, streams and exit status are the command's
+# vm.sh boot NAME [INDEX [RELEASE]]  starts a machine and waits until commands can be run in it (20 s)
+# vm.sh run NAME COMMAND [ARG...]    runs a command in it: arguments, streams and exit status are the command's
 # vm.sh push NAME PATH... DIRECTORY  copies files and directories into DIRECTORY of it
 # vm.sh pull NAME PATH DIRECTORY     copies PATH of it into DIRECTORY of this host
-# vm.sh stop [NAME...]            ends machines (all, if none is named) and throws their disks away
+# vm.sh stop [NAME...]               ends machines (all, if none is named) and throws their disks away
 #
-# A machine's disk is a layer over the image: nothing done in it is kept. It has no way out. Machines with INDEX 1 (the
-# default) and 2 see each other as host1, 10.77.0.1, and host2, 10.77.0.2; any number of others can run beside them.
+# A machine's disk is a layer over the image of its RELEASE (trixie, the default, or bookworm): nothing done in it is kept. It
+# has no way out. Machines with INDEX 1 (the default) and 2 see each other as host1, 10.77.0.1, and host2, 10.77.0.2; any
+# number of others can run beside them.
 set -euo pipefail
 # shellcheck source=tests/vm/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -34,6 +35,7 @@ launch() {
 	sriov+=,sriov_vq_flexible=8,sriov_vi_flexible=4
 	rm -rf "$dir"
 	mkdir -p "$dir"
+	ln -s "$image/key" "$dir/key"
 	qemu-img create -q -f qcow2 -F raw -b "$image/root.img" "$dir/disk.qcow2"
 	# The network between two machines is a pair of Unix sockets: either may start first.
 	# Behind an IOMMU, as VFIO needs it, there are two PFs of four VFs each, none enabled: 0000:01:00.0 and 0000:02:00.0.
@@ -86,7 +88,8 @@ wait_for() {
 
 boot() {
 	local name=$1 index=${2:-1} dir=$machines/$1 start=$SECONDS
-	[ -f "$image/root.img" ] || die "there is no image; run $here/image.sh"
+	use_release "${3:-trixie}"
+	[ -f "$image/root.img" ] || die "there is no image; run $here/image.sh $release"
 	[ "${#dir}" -lt 80 ] || die "$dir: too long a path for sockets"
 	if [ -f "$dir/pid" ] && is_machine "$(<"$dir/pid")" "$dir"; then
 		die "$name runs already"
@@ -152,7 +155,7 @@ stop() {
 verb=${1:-}
 shift || :
 case $verb:$# in
-boot:[12] | run:[2-9] | run:[1-9][0-9]* | push:[3-9] | push:[1-9][0-9]* | pull:3) "$verb" "$@" ;;
+boot:[123] | run:[2-9] | run:[1-9][0-9]* | push:[3-9] | push:[1-9][0-9]* | pull:3) "$verb" "$@" ;;
 stop:0)
 	mapfile -t running < <(find "$machines" -mindepth 2 -maxdepth 2 -name pid -printf '%P\n' 2>/dev/null)
 	stop "${running[@]%/pid}"

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # the Debian package: installed, upgraded, removed, installed again and purged while guests run
-packages=/srv/vm/packages/trixie
+packages=/srv/vm/packages
 hook=/etc/libvirt/hooks/qemu.d/vgpu-lease
 is_unit() { same "$(systemctl "is-$2" "$1")" "$3"; }
 put_in() { run timeout 300 dpkg --force-unsafe-io -i "$packages/$1.deb"; }

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # the documents: each command of doc/ is run as a reader would, on a machine without vgpu-lease
-packages=/srv/vm/packages/trixie
+packages=/srv/vm/packages
 desk=$WORK/desk # where the reader types
 
 # follow DOCUMENT: runs each of its `sh` blocks, and writes each `ini` block into the file named last before it. The card
