@@ -4,23 +4,13 @@
 #include <string.h>
 
 #include "sim/fuse.h"
+#include "base/auto.h"
 #include "base/mem.h"
 #include "internal.h"
 
 static const double FOR_GOOD = 365 * 86400.0; /* seconds */
 
 enum { PAGE = 4096, NSEC = 1000000000 };
-
-/*
- * The real kernel locks a file's pages while a write is under way, and sysfs does not: a file that is read as well is
- * another one, by its number, for whoever looks it up meanwhile.
- */
-static fuse_ino_t ino_now(const struct mounted *mounted, struct sim_node *node)
-{
-	while (node->writing & 1U << node->alias && node->writing != (1U << (SIM_FUSE_ALIASES + 1)) - 1)
-		node->alias = (node->alias + 1) & SIM_FUSE_ALIASES;
-	return ino_of(mounted, node) | node->alias;
-}
 
 static bool is_read_and_written(const struct sim_node *node)
 {
@@ -48,20 +38,53 @@ bool sim_fuse_is_kept(const struct sim_node *node)
 	return !node->passing && (!node->attr->show || (node->attr->kept && !node->attr->store));
 }
 
+const char *sim_fuse_told(const struct sim_node *node, unsigned alias)
+{
+	return node->told ? node->told[alias] : NULL;
+}
+
+static void tell(struct sim_node *node, unsigned alias, char *text)
+{
+	if (!node->told)
+		node->told = mem_new(SIM_ALIASES, sizeof(*node->told));
+	free(node->told[alias]);
+	node->told[alias] = text;
+}
+
+/*
+ * The real kernel locks a file's pages while a write is under way, has what is written in them before we have, and one
+ * size of a file for all who read it: sysfs does none of that. So a file that is written as well is another one, by its
+ * number, whenever it is looked up.
+ */
+static fuse_ino_t ino_now(const struct mounted *mounted, struct sim_node *node)
+{
+	node->alias = (node->alias + 1) & SIM_FUSE_ALIASES;
+	while (node->writing & 1U << node->alias && node->writing != (1U << (SIM_FUSE_ALIASES + 1)) - 1)
+		node->alias = (node->alias + 1) & SIM_FUSE_ALIASES;
+	return ino_of(mounted, node) | node->alias;
+}
+
 /*
  * The size has to be told as it is: the real kernel reads no further. A text that may not be kept gets another time
  * whenever somebody asks, so that it is read again.
  */
-static void file_fill(struct server *server, struct sim_node *node, struct stat *st)
+static void file_fill(struct server *server, struct sim_node *node, unsigned alias, struct stat *st)
 {
 	size_t len = PAGE;
-	int error;
+	char *text = NULL;
+	int error = 0;
 
 	if (node->attr->show && !node->gone) {
-		free(sim_fuse_render(node, &len, &error));
-		if (error)
+		text = sim_fuse_render(node, &len, &error);
+		if (error) {
 			len = PAGE; /* so that somebody reads, and gets it */
+			free(steal_ptr(&text));
+		}
 	}
+	if (sim_fuse_is_kept(node))
+		free(text);
+	else
+		tell(node, alias, text);
 	st->st_mode = S_IFREG | node->attr->mode;
 	st->st_size = (off_t)len;
 	if (sim_fuse_is_kept(node))
@@ -70,7 +93,7 @@ static void file_fill(struct server *server, struct sim_node *node, struct stat 
 		st->st_mtim.tv_nsec = (long)(server->asked++ % NSEC);
 }
 
-static void stat_fill(const struct mounted *mounted, struct sim_node *node, struct stat *st)
+static void stat_fill(const struct mounted *mounted, struct sim_node *node, unsigned alias, struct stat *st)
 {
 	struct server *server = mounted->server;
 	enum sim_kind kind = is_elsewhere(mounted, node) ? SIM_LINK : node->kind;
@@ -85,7 +108,7 @@ static void stat_fill(const struct mounted *mounted, struct sim_node *node, stru
 		st->st_mtim.tv_nsec = (long)(node->changed % NSEC);
 		break;
 	case SIM_FILE:
-		file_fill(server, node, st);
+		file_fill(server, node, alias, st);
 		break;
 	case SIM_LINK:
 		st->st_mode = S_IFLNK | 0777;
@@ -102,13 +125,17 @@ static void stat_fill(const struct mounted *mounted, struct sim_node *node, stru
 	}
 }
 
-void sim_fuse_entry_fill(const struct mounted *mounted, struct sim_node *node, struct fuse_entry_param *e)
+void sim_fuse_stat(const struct mounted *mounted, fuse_ino_t ino, struct sim_node *node, struct fuse_entry_param *e)
 {
 	bool asks = node->passing || node->varies || (node->kind == SIM_FILE && !sim_fuse_is_kept(node));
 
-	*e = (struct fuse_entry_param){ .ino = is_read_and_written(node) ? ino_now(mounted, node)
-									 : ino_of(mounted, node) };
+	*e = (struct fuse_entry_param){ .ino = ino };
 	e->entry_timeout = node->passing || is_read_and_written(node) ? 0 : FOR_GOOD;
 	e->attr_timeout = asks ? 0 : FOR_GOOD;
-	stat_fill(mounted, node, &e->attr);
+	stat_fill(mounted, node, ino == FUSE_ROOT_ID ? 0 : (unsigned)(ino & SIM_FUSE_ALIASES), &e->attr);
+}
+
+void sim_fuse_entry_fill(const struct mounted *mounted, struct sim_node *node, struct fuse_entry_param *e)
+{
+	sim_fuse_stat(mounted, is_read_and_written(node) ? ino_now(mounted, node) : ino_of(mounted, node), node, e);
 }

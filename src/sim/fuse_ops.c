@@ -87,7 +87,7 @@ static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 	struct fuse_entry_param e;
 
 	(void)fi;
-	sim_fuse_entry_fill(mounted_of(req), node_of(req, ino), &e);
+	sim_fuse_stat(mounted_of(req), ino, node_of(req, ino), &e);
 	fuse_reply_attr(req, &e.attr, e.attr_timeout);
 }
 
@@ -183,6 +183,7 @@ struct hanging {
 	struct hanging *next;
 	fuse_req_t req;
 	struct sim_node *node;
+	unsigned alias;
 	size_t size;
 	off_t at;
 };
@@ -190,6 +191,7 @@ struct hanging {
 static void answer_read(const struct hanging *ask)
 {
 	struct sim_node *node = ask->node;
+	const char *told = sim_fuse_told(node, ask->alias), *from;
 	int error = access_check(node, node->kind == SIM_FILE && node->attr->show);
 	autofree char *text = NULL;
 	size_t len = 0;
@@ -201,13 +203,20 @@ static void answer_read(const struct hanging *ask)
 		return;
 	}
 	node->looked_at = true;
+	/* Of a text that has become longer or shorter since its size was told, a part would be read. */
+	from = told && strlen(told) != len ? told : text;
+	len = strlen(from);
 	len = (size_t)ask->at < len ? len - (size_t)ask->at : 0;
-	fuse_reply_buf(ask->req, text + (len ? ask->at : 0), len < ask->size ? len : ask->size);
+	fuse_reply_buf(ask->req, from + (len ? ask->at : 0), len < ask->size ? len : ask->size);
 }
 
 static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t at, struct fuse_file_info *fi)
 {
-	const struct hanging ask = { .req = req, .node = node_of(req, ino), .size = size, .at = at };
+	const struct hanging ask = { .req = req,
+				     .node = node_of(req, ino),
+				     .alias = ino == FUSE_ROOT_ID ? 0 : (unsigned)(ino & SIM_FUSE_ALIASES),
+				     .size = size,
+				     .at = at };
 	struct server *server = mounted_of(req)->server;
 	struct hanging *copy;
 

@@ -61,11 +61,17 @@ void sim_fuse_answer_reads(struct server *server);
 /* Does a read of this file hang? */
 bool sim_fuse_is_read(const struct server *server, const struct sim_node *file);
 
-#define SIM_FUSE_ALIASES ((fuse_ino_t)15) /* the bits that are free in a node's number */
+#define SIM_FUSE_ALIASES ((fuse_ino_t)SIM_ALIASES - 1)
 #define SIM_FUSE_DEV_LINK "../" SIM_FUSE_DEVICES
 
 /* A node as an entry of its directory. */
 void sim_fuse_entry_fill(const struct mounted *mounted, struct sim_node *node, struct fuse_entry_param *e);
+
+/* What it is like, for whoever has looked it up under this number. */
+void sim_fuse_stat(const struct mounted *mounted, fuse_ino_t ino, struct sim_node *node, struct fuse_entry_param *e);
+
+/* The text whose size was told under this alias; NULL: none, or reading it gave an error. */
+const char *sim_fuse_told(const struct sim_node *node, unsigned alias);
 
 /* May its text be kept by the real kernel? */
 bool sim_fuse_is_kept(const struct sim_node *node);

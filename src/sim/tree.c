@@ -69,6 +69,9 @@ static void node_free(struct sim_node *node)
 	if (node->kind != SIM_FILE)
 		free((char *)(uintptr_t)node->name);
 	free(node->target);
+	for (int i = 0; node->told && i < SIM_ALIASES; i++)
+		free(node->told[i]);
+	free(node->told);
 	free(node);
 }
 

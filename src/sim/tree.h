@@ -59,8 +59,12 @@ struct sim_node {
 	uint64_t places;             /* of a directory: the last place given away */
 	uint64_t changed;            /* of a directory: other than before when an entry has come or gone */
 	unsigned refs;               /* who looks at it from outside; kept by sim_tree_refer */
-	unsigned alias, writing;     /* of a file: see sim_fuse_ops.c */
+	unsigned alias, writing;     /* of a file: see fuse_attr.c */
+	char **told;                 /* of a file: the text whose size was told last, by alias; NULL: none was */
 };
+
+/* The bits that are free in a node's number: as many names a file may have for the real kernel. */
+enum { SIM_ALIASES = 16 };
 
 struct sim_tree {
 	struct sim_node *root;

@@ -35,6 +35,25 @@ close_vf() { exec 9<&-; }
 . "$srcdir/tests/lib/nvidia_vf.sh"
 
 ### What only this host has
+# A text of another length, written while two read it.
+toggle() { for _ in {1..300}; do echo 1147 >"$pci/$1/nvidia/current_vgpu_type" && echo 0 >"$pci/$1/nvidia/current_vgpu_type"; done; }
+texts() { # VF PROCESS: all that is read while this one runs
+	local -A seen=()
+	local text
+	while kill -0 "$2" 2>/dev/null; do
+		IFS= read -r text <"$pci/$1/nvidia/current_vgpu_type"
+		seen[$text.]=1
+	done
+	printf '%s\n' "${!seen[@]}" | sort | paste -sd' '
+}
+toggle "$a" &
+toggling=$!
+texts "$a" "$toggling" >"$tmp/texts" &
+is "$(texts "$a" "$toggling")" "0. 1147." "a text that changes is read as it was or as it is, never in part"
+wait $!
+is "$(<"$tmp/texts")" "0. 1147." "by each who reads it"
+wait "$toggling"
+
 vf=$a other=$b
 group=$(basename "$(readlink "$pci/$vf/iommu_group")")
 holds "a VF's device has a node of its own" test -e "$root/dev/vfio/devices/$(ls "$pci/$vf/vfio-dev")"
