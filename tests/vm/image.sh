@@ -69,7 +69,8 @@ make_modules() {
 	# Two stand in for NVIDIA's, and have its name.
 	if [[ ${drivers[*]} == *nvidia* ]]; then
 		cp -r "$here/driver" "$tree/usr/src/mdev"
-		printf '%s\n' 'obj-m := nvidia.o' 'nvidia-y := mdev.o nvidia_trouble.o' >"$tree/usr/src/mdev/Makefile"
+		printf '%s\n' 'obj-m := nvidia.o' 'nvidia-y := mdev.o nvidia_migration.o nvidia_trouble.o' \
+			>"$tree/usr/src/mdev/Makefile"
 		logged modules-mdev.log run_in "$tree" make -C "/lib/modules/$kernel/build" M=/usr/src/mdev modules
 		cp "$tree/usr/src/mdev/nvidia.ko" "$modules/nvidia_mdev.ko"
 	fi

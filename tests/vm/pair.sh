@@ -45,7 +45,7 @@ in_order() {
 running() { virsh list --state-running --name | grep -c .; }
 # What a reservation, or a release that was interrupted, leaves is gone as soon as gc may take it.
 tidy() {
-	vgpu-lease gc && nothing_left && { [ ! -d /sys/module/nvidia ] || no_types; }
+	vgpu-lease gc && nothing_left && { ! compgen -G "$PCI/*/nvidia/current_vgpu_type" >/dev/null || no_types; }
 }
 answers() { virsh -q list >/dev/null; }
 # The hook printed XML, and libvirt used it.

@@ -3,58 +3,35 @@
  * nvidia, of an older kernel: a test stand-in for NVIDIA's vGPU host driver with the mdev framework; loaded in test
  * machines only, in place of the one with VFIO's (nvidia.c), whose name and trouble it has. A PCI function that is
  * bound to it by driver_override is a T4, the parent of its vGPUs; with VFs it is an A40, each of whose VFs is the
- * parent of one. All vGPUs of a card have one framebuffer size. A vGPU is a PCI device without memory of its own.
+ * parent of one. All vGPUs of a card have one framebuffer size. A vGPU is a PCI device without memory of its own, and
+ * migrates (nvidia_migration.c).
  */
 #include <linux/cleanup.h>
+#include <linux/delay.h>
 #include <linux/mdev.h>
 #include <linux/module.h>
 #include <linux/slab.h>
+#include <linux/umh.h>
 #include <linux/vfio.h>
 
-#include "config_space.h"
 #include "nvidia.h"
 
-enum { NVIDIA = 0x10de, TYPES = 5 };
+#include "cards.h"
+
+enum { PLUGIN_WAIT_MS = 10000 };
+
+char driver_version[VERSION_MAX] = "570.133.10";
 
 static bool zombies;
 module_param(zombies, bool, 0644);
 MODULE_PARM_DESC(zombies, "a vGPU that is removed goes on occupying its card");
 
-/* What a PCI function is to sysfs and to a guest. */
-struct identity {
-	unsigned short vendor, device, subsystem_vendor, subsystem_device;
-};
-
-struct mdev_kind {
-	const char *id, *name;
-	unsigned int mib, heads;
-};
-
-struct model {
-	struct identity identity;
-	unsigned int mib; /* of framebuffer */
-	struct mdev_kind types[TYPES];
-};
-
-static const struct model t4 = {
-	{ NVIDIA, 0x1eb8, NVIDIA, 0x12a2 },
-	16384,
-	{ { "222", "GRID T4-1B", 1024, 4 },
-	  { "230", "GRID T4-1Q", 1024, 4 },
-	  { "231", "GRID T4-2Q", 2048, 4 },
-	  { "232", "GRID T4-4Q", 4096, 4 },
-	  { "234", "GRID T4-16Q", 16384, 4 } },
-};
-
-static const struct model a40 = {
-	{ NVIDIA, 0x2235, NVIDIA, 0x145a },
-	49152,
-	{ { "555", "NVIDIA A40-1B", 1024, 4 },
-	  { "557", "NVIDIA A40-1Q", 1024, 4 },
-	  { "558", "NVIDIA A40-2Q", 2048, 4 },
-	  { "560", "NVIDIA A40-4Q", 4096, 4 },
-	  { "566", "NVIDIA A40-48Q", 49152, 4 } },
-};
+static unsigned int removal_ms;
+module_param(removal_ms, uint, 0644);
+MODULE_PARM_DESC(removal_ms, "how long after its close the driver removes a vGPU by itself; 0: it does not");
+static bool as_l40s;
+module_param(as_l40s, bool, 0644);
+MODULE_PARM_DESC(as_l40s, "a card with VFs is an L40S, of the types that nvidia.c has");
 
 /* A card, which is the driver's data of its PF. */
 struct card {
@@ -80,6 +57,9 @@ struct vgpu {
 	u8 config[CONFIG_SIZE];
 	char params[PARAMS_MAX + 1];
 	bool is_open;
+	unsigned long closed; /* jiffies of the last close; 0: none */
+	struct delayed_work removal;
+	struct migration migration;
 };
 
 static struct parent *parent_of(const struct mdev_type *type)
@@ -167,13 +147,33 @@ static struct attribute *vgpu_attrs[] = { &dev_attr_vgpu_params.attr, NULL };
 static const struct attribute_group vgpu_group = { .name = "nvidia", .attrs = vgpu_attrs };
 static const struct attribute_group *vgpu_groups[] = { &vgpu_group, NULL };
 
+struct migration *migration_of(struct vfio_device *vdev)
+{
+	return &container_of(vdev, struct vgpu, vdev)->migration;
+}
+
+/* Only sysfs can remove a vGPU: so it is a process that does it, as NVIDIA's vgpu-mgr is one. */
+static void remove_by_itself(struct work_struct *work)
+{
+	struct vgpu *vgpu = container_of(to_delayed_work(work), struct vgpu, removal);
+	char *env[] = { "PATH=/usr/bin:/bin", NULL }, command[96];
+	char *argv[] = { "/bin/sh", "-c", command, NULL };
+
+	snprintf(command, sizeof(command), "echo 1 >/sys/bus/mdev/devices/%s/remove", dev_name(vgpu->vdev.dev));
+	call_usermodehelper(argv[0], argv, env, UMH_WAIT_EXEC);
+}
+
 static int vgpu_open(struct vfio_device *vdev)
 {
 	struct vgpu *vgpu = container_of(vdev, struct vgpu, vdev);
+	const struct mdev_kind *kind = kind_of(to_mdev_device(vdev->dev)->type);
 	int ret = pass(vgpu->parent->pdev, AT_OPEN);
+	u32 type;
 
-	if (ret)
+	if (ret || (ret = kstrtou32(kind->id, 10, &type)))
 		return ret;
+	cancel_delayed_work(&vgpu->removal);
+	migration_begin(&vgpu->migration, type, kind->mib);
 	guard(mutex)(&vgpu->parent->card->lock);
 	vgpu->is_open = true;
 	return 0;
@@ -184,8 +184,12 @@ static void vgpu_close(struct vfio_device *vdev)
 	struct vgpu *vgpu = container_of(vdev, struct vgpu, vdev);
 
 	pass(vgpu->parent->pdev, AT_CLOSE);
+	migration_reset(&vgpu->migration);
 	guard(mutex)(&vgpu->parent->card->lock);
 	vgpu->is_open = false;
+	vgpu->closed = jiffies ?: 1;
+	if (READ_ONCE(removal_ms))
+		schedule_delayed_work(&vgpu->removal, msecs_to_jiffies(removal_ms));
 }
 
 static ssize_t vgpu_read(struct vfio_device *vdev, char __user *buf, size_t count, loff_t *offset)
@@ -200,6 +204,8 @@ static ssize_t vgpu_write(struct vfio_device *vdev, const char __user *buf, size
 
 static long vgpu_ioctl(struct vfio_device *vdev, unsigned int command, unsigned long argument)
 {
+	if (command == VFIO_DEVICE_RESET)
+		migration_reset(migration_of(vdev));
 	return config_ioctl(command, (void __user *)argument);
 }
 
@@ -215,17 +221,6 @@ static const struct vfio_device_ops vgpu_ops = {
 	.attach_ioas = vfio_iommufd_emulated_attach_ioas,
 	.detach_ioas = vfio_iommufd_emulated_detach_ioas,
 };
-
-static void make_config(struct vgpu *vgpu)
-{
-	const struct identity *identity = &vgpu->parent->card->model->identity;
-
-	config_put(vgpu->config, PCI_VENDOR_ID, identity->vendor);
-	config_put(vgpu->config, PCI_DEVICE_ID, identity->device);
-	config_put(vgpu->config, PCI_CLASS_DEVICE, PCI_CLASS_DISPLAY_3D);
-	config_put(vgpu->config, PCI_SUBSYSTEM_VENDOR_ID, identity->subsystem_vendor);
-	config_put(vgpu->config, PCI_SUBSYSTEM_ID, identity->subsystem_device);
-}
 
 /* Others see what it takes as used until the creation ends. */
 static int occupy(struct parent *parent, const struct mdev_kind *kind)
@@ -263,7 +258,9 @@ static int vgpu_probe(struct mdev_device *mdev)
 		goto err_occupied;
 	}
 	vgpu->parent = parent;
-	make_config(vgpu);
+	config_make(vgpu->config, &parent->card->model->identity);
+	INIT_DELAYED_WORK(&vgpu->removal, remove_by_itself);
+	migration_init(&vgpu->vdev);
 	dev_set_drvdata(&mdev->dev, vgpu);
 	ret = vfio_register_emulated_iommu_dev(&vgpu->vdev);
 	if (ret)
@@ -277,12 +274,22 @@ err_occupied:
 	return ret;
 }
 
+static bool plugin_holds(const struct vgpu *vgpu)
+{
+	return vgpu->closed && time_before(jiffies, vgpu->closed + msecs_to_jiffies(READ_ONCE(plugin_ms)));
+}
+
+/* Nothing keeps it from going: vgpu-mgr is only waited for. */
 static void vgpu_remove(struct mdev_device *mdev)
 {
 	struct vgpu *vgpu = vgpu_of(&mdev->dev);
 	struct parent *parent = vgpu->parent;
+	unsigned long end = jiffies + msecs_to_jiffies(PLUGIN_WAIT_MS);
 
 	vfio_unregister_group_dev(&vgpu->vdev);
+	cancel_delayed_work_sync(&vgpu->removal);
+	while (plugin_holds(vgpu) && time_before(jiffies, end))
+		msleep(20);
 	pass(parent->pdev, AT_REMOVE);
 	vfio_put_device(&vgpu->vdev);
 	if (!zombies)
@@ -304,15 +311,6 @@ static struct mdev_driver vgpu_driver = {
 };
 
 static struct pci_driver nvidia_driver;
-
-/* The function's own configuration space keeps what it has. */
-static void pass_for(struct pci_dev *pdev, const struct identity *identity)
-{
-	pdev->vendor = identity->vendor;
-	pdev->device = identity->device;
-	pdev->subsystem_vendor = identity->subsystem_vendor;
-	pdev->subsystem_device = identity->subsystem_device;
-}
 
 static struct parent *add_parent(struct pci_dev *pdev, struct card *card)
 {
@@ -358,7 +356,7 @@ static int nvidia_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 		return -ENOMEM;
 	mutex_init(&card->lock);
 	card->was = (struct identity){ pdev->vendor, pdev->device, pdev->subsystem_vendor, pdev->subsystem_device };
-	card->model = pci_num_vf(pdev) ? &a40 : &t4;
+	card->model = !pci_num_vf(pdev) ? &t4 : as_l40s ? &l40s : &a40;
 	pass_for(pdev, &card->model->identity);
 	pci_set_drvdata(pdev, card);
 	if (pci_num_vf(pdev))

@@ -15,9 +15,6 @@
 #include "nvidia.h"
 
 enum {
-	NVIDIA = 0x10de,
-	L40S = 0x26b9,
-	L40S_BOARD = 0x1851,
 	INSTANCES_MAX = 32,
 	FRAMEBUFFER = 48,
 	PLUGIN_WAIT_MS = 5000,
@@ -26,6 +23,9 @@ enum {
 char driver_version[VERSION_MAX] = "570.133.10";
 module_param_string(driver_version, driver_version, sizeof(driver_version), 0644);
 MODULE_PARM_DESC(driver_version, "the version that /sys/module/nvidia/version tells");
+static bool like_mdev;
+module_param(like_mdev, bool, 0644);
+MODULE_PARM_DESC(like_mdev, "who opens a VF sees the device that an mdev of its type is, not QEMU's nvme");
 
 /* An L40S's, in the order of the driver's list. */
 static const struct vgpu_type types[] = {
@@ -35,11 +35,6 @@ static const struct vgpu_type types[] = {
 	{ 1157, 1, "L40S-1A" },   { 1158, 2, "L40S-2A" },   { 1159, 3, "L40S-3A" },   { 1160, 4, "L40S-4A" },
 	{ 1161, 6, "L40S-6A" },   { 1162, 8, "L40S-8A" },   { 1163, 12, "L40S-12A" }, { 1164, 16, "L40S-16A" },
 	{ 1165, 24, "L40S-24A" }, { 1166, 48, "L40S-48A" }, { 2164, 3, "L40S-3B" },
-};
-
-/* What a PCI function is to sysfs and to a guest. */
-struct identity {
-	unsigned short vendor, device, subsystem_vendor, subsystem_device;
 };
 
 /* A card, which is the driver's data of its PF. */
@@ -253,8 +248,9 @@ static int vf_open(struct vfio_device *vdev)
 		vf->is_open = false;
 		return ret;
 	}
-	migration_reset(vf);
-	vf->moves = 0;
+	migration_begin(&vf->migration, vf->type->id, vf->type->gib * 1024);
+	vf->like_mdev = READ_ONCE(like_mdev);
+	config_make(vf->config, &l40s_identity);
 	vfio_pci_core_finish_enable(&vf->core);
 	return 0;
 }
@@ -264,7 +260,7 @@ static void vf_close(struct vfio_device *vdev)
 	struct vf *vf = container_of(vdev, struct vf, core.vdev);
 
 	pass(vf->core.pdev, AT_CLOSE);
-	migration_reset(vf);
+	migration_reset(&vf->migration);
 	vfio_pci_core_close_device(vdev);
 	guard(mutex)(&vf->card->lock);
 	vf->is_open = false;
@@ -273,8 +269,40 @@ static void vf_close(struct vfio_device *vdev)
 
 static int vf_init(struct vfio_device *vdev)
 {
-	migration_init(container_of(vdev, struct vf, core.vdev));
+	migration_init(vdev);
 	return vfio_pci_core_init_dev(vdev);
+}
+
+struct migration *migration_of(struct vfio_device *vdev)
+{
+	return &container_of(vdev, struct vf, core.vdev)->migration;
+}
+
+static ssize_t vf_read(struct vfio_device *vdev, char __user *buf, size_t count, loff_t *offset)
+{
+	struct vf *vf = container_of(vdev, struct vf, core.vdev);
+
+	return vf->like_mdev ? config_read(vf->config, buf, count, offset)
+			     : vfio_pci_core_read(vdev, buf, count, offset);
+}
+
+static ssize_t vf_write(struct vfio_device *vdev, const char __user *buf, size_t count, loff_t *offset)
+{
+	struct vf *vf = container_of(vdev, struct vf, core.vdev);
+
+	return vf->like_mdev ? config_write(vf->config, buf, count, offset)
+			     : vfio_pci_core_write(vdev, buf, count, offset);
+}
+
+static long vf_ioctl(struct vfio_device *vdev, unsigned int command, unsigned long argument)
+{
+	struct vf *vf = container_of(vdev, struct vf, core.vdev);
+
+	if (!vf->like_mdev)
+		return vfio_pci_core_ioctl(vdev, command, argument);
+	if (command == VFIO_DEVICE_RESET)
+		migration_reset(&vf->migration);
+	return config_ioctl(command, (void __user *)argument);
 }
 
 static const struct vfio_device_ops vf_ops = {
@@ -283,10 +311,10 @@ static const struct vfio_device_ops vf_ops = {
 	.release = vfio_pci_core_release_dev,
 	.open_device = vf_open,
 	.close_device = vf_close,
-	.ioctl = vfio_pci_core_ioctl,
+	.ioctl = vf_ioctl,
 	.device_feature = vfio_pci_core_ioctl_feature,
-	.read = vfio_pci_core_read,
-	.write = vfio_pci_core_write,
+	.read = vf_read,
+	.write = vf_write,
 	.mmap = vfio_pci_core_mmap,
 	.request = vfio_pci_core_request,
 	.match = vfio_pci_core_match,
@@ -298,16 +326,7 @@ static const struct vfio_device_ops vf_ops = {
 
 static struct pci_driver nvidia_driver;
 
-static const struct identity l40s = { NVIDIA, L40S, NVIDIA, L40S_BOARD }, l40s_vf = { NVIDIA, L40S, NVIDIA, 0 };
-
-/* The function's own configuration space keeps what it has. */
-static void pass_for(struct pci_dev *pdev, const struct identity *identity)
-{
-	pdev->vendor = identity->vendor;
-	pdev->device = identity->device;
-	pdev->subsystem_vendor = identity->subsystem_vendor;
-	pdev->subsystem_device = identity->subsystem_device;
-}
+static const struct identity l40s_vf = { NVIDIA, L40S, NVIDIA, 0 };
 
 static int vf_probe(struct pci_dev *pdev)
 {
@@ -349,7 +368,7 @@ static int nvidia_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 		return -ENOMEM;
 	mutex_init(&card->lock);
 	card->was = (struct identity){ pdev->vendor, pdev->device, pdev->subsystem_vendor, pdev->subsystem_device };
-	pass_for(pdev, &l40s);
+	pass_for(pdev, &l40s_identity);
 	pci_set_drvdata(pdev, card);
 	return 0;
 }
@@ -376,7 +395,7 @@ static void nvidia_remove(struct pci_dev *pdev)
 static void reset_done(struct pci_dev *pdev)
 {
 	if (pdev->is_virtfn)
-		migration_reset(vf_of(&pdev->dev));
+		migration_reset(&vf_of(&pdev->dev)->migration);
 }
 
 static const struct pci_error_handlers nvidia_err_handler = { .reset_done = reset_done };

@@ -4,6 +4,8 @@
 #include <linux/pci.h>
 #include <linux/vfio_pci_core.h>
 
+#include "config_space.h"
+
 enum { PARAMS_MAX = 1024, VERSION_MAX = 24 };
 
 /* It may end with a newline. */
@@ -29,8 +31,27 @@ struct vgpu_type {
 	const char *name;
 };
 
-struct card;
 struct transfer;
+
+/* Of a vGPU: its migration, and what another one must be to take its state. */
+struct migration {
+	struct device *dev;
+	struct mutex lock; /* of what follows */
+	enum vfio_device_mig_state state;
+	struct transfer *transfer; /* the file that VFIO's user has in this state; NULL: none */
+	u32 type, mib;
+	u64 moves; /* how often this vGPU's state has arrived from another */
+};
+
+/* Each driver's own. */
+struct migration *migration_of(struct vfio_device *vdev);
+void migration_init(struct vfio_device *vdev);
+/* A user opens the vGPU. */
+void migration_begin(struct migration *migration, u32 type, u32 mib);
+/* What was under way ends, and the vGPU runs. */
+void migration_reset(struct migration *migration);
+
+struct card;
 
 enum state { EMPTY, CREATING, ACTIVE, REMOVING };
 
@@ -42,13 +63,7 @@ struct vf {
 	bool is_open;
 	unsigned long closed; /* jiffies of the last close; 0: none since the type was set */
 	char params[PARAMS_MAX + 1];
-
-	struct mutex migration; /* the lock of what follows */
-	enum vfio_device_mig_state migration_state;
-	struct transfer *transfer; /* the file that VFIO's user has in this state; NULL: none */
-	u64 moves;                 /* how often this vGPU's state has arrived from another */
+	struct migration migration;
+	bool like_mdev; /* its user sees the device that an mdev of its type is */
+	u8 config[CONFIG_SIZE];
 };
-
-void migration_init(struct vf *vf);
-/* What was under way ends, and the vGPU runs. */
-void migration_reset(struct vf *vf);

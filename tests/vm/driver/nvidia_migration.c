@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * nvidia: VFIO's migration protocol, with pre-copy and P2P. A vGPU's state is 4 KiB and a header, which goes first, so
- * that a target with another type or another version of the driver says so before the guest stops.
+ * that a target with another type or another version of the driver says so before the guest stops. It is the same for
+ * mdevs and for VFs: each takes the other's.
  */
 #include <linux/anon_inodes.h>
 #include <linux/cleanup.h>
@@ -17,7 +18,7 @@
 
 struct header {
 	u64 magic;
-	u32 type, gib;
+	u32 type, mib;
 	char driver[VERSION_MAX];
 };
 
@@ -28,13 +29,13 @@ struct vgpu_state {
 };
 
 /*
- * A file through which a state goes. It can outlive its VF, of which nothing is known once it has ended. Its lock is
+ * A file through which a state goes. It can outlive its vGPU, of which nothing is known once it has ended. Its lock is
  * not held while the user's memory is touched, since a reset takes it with locks that a page fault takes, too.
  */
 struct transfer {
 	struct file *file;
 	struct mutex lock;
-	struct vf *vf;
+	struct migration *migration;
 	bool ended, complete; /* nothing more goes through it; nothing more will come into it */
 	size_t size, read;
 	struct vgpu_state state;
@@ -88,13 +89,13 @@ static long transfer_ioctl(struct file *file, unsigned int cmd, unsigned long ar
 	return copy_to_user((void __user *)arg, &info, size) ? -EFAULT : 0;
 }
 
-static bool suits(const struct vf *vf, const struct header *header)
+static bool suits(const struct migration *migration, const struct header *header)
 {
-	if (header->magic == MAGIC && header->type == vf->type->id && header->gib == vf->type->gib &&
+	if (header->magic == MAGIC && header->type == migration->type && header->mib == migration->mib &&
 	    sysfs_streq(header->driver, driver_version))
 		return true;
-	pci_err(vf->core.pdev, "a vGPU of type %u and driver %.*s cannot be resumed as type %u with driver %s\n",
-		header->type, VERSION_MAX, header->driver, vf->type->id, driver_version);
+	dev_err(migration->dev, "a vGPU of type %u and driver %.*s cannot be resumed as type %u with driver %s\n",
+		header->type, VERSION_MAX, header->driver, migration->type, driver_version);
 	return false;
 }
 
@@ -115,7 +116,7 @@ static ssize_t transfer_write(struct file *file, const char __user *buf, size_t 
 		return -EINVAL;
 	memcpy((char *)&transfer->state + transfer->size, part, len);
 	transfer->size += len;
-	if (transfer->size >= sizeof(transfer->state.header) && !suits(transfer->vf, &transfer->state.header))
+	if (transfer->size >= sizeof(transfer->state.header) && !suits(transfer->migration, &transfer->state.header))
 		return -EINVAL;
 	return len;
 }
@@ -140,20 +141,20 @@ static const struct file_operations resuming_fops = {
 };
 
 /* The rest of the state, once the vGPU has stopped. */
-static void complete_saving(struct vf *vf)
+static void complete_saving(struct migration *migration)
 {
-	struct transfer *transfer = vf->transfer;
+	struct transfer *transfer = migration->transfer;
 
 	guard(mutex)(&transfer->lock);
-	transfer->state.moves = vf->moves;
+	transfer->state.moves = migration->moves;
 	for (size_t i = 0; i < sizeof(transfer->state.memory); i++)
-		transfer->state.memory[i] = byte_of(vf->moves, i);
+		transfer->state.memory[i] = byte_of(migration->moves, i);
 	transfer->size = sizeof(transfer->state);
 	transfer->complete = true;
 }
 
 /* The user has a reference of its own to the file that this returns. */
-static struct file *begin_transfer(struct vf *vf, const struct file_operations *fops, int flags)
+static struct file *begin_transfer(struct migration *migration, const struct file_operations *fops, int flags)
 {
 	struct transfer *transfer = kzalloc(sizeof(*transfer), GFP_KERNEL);
 	struct file *file;
@@ -168,58 +169,58 @@ static struct file *begin_transfer(struct vf *vf, const struct file_operations *
 	stream_open(file->f_inode, file);
 	mutex_init(&transfer->lock);
 	transfer->file = file;
-	transfer->vf = vf;
-	vf->transfer = transfer;
+	transfer->migration = migration;
+	migration->transfer = transfer;
 	return get_file(file);
 }
 
-static struct file *begin_saving(struct vf *vf)
+static struct file *begin_saving(struct migration *migration)
 {
-	struct file *file = begin_transfer(vf, &saving_fops, O_RDONLY);
+	struct file *file = begin_transfer(migration, &saving_fops, O_RDONLY);
 	struct header *header;
 
 	if (IS_ERR(file))
 		return file;
-	header = &vf->transfer->state.header;
+	header = &migration->transfer->state.header;
 	header->magic = MAGIC;
-	header->type = vf->type->id;
-	header->gib = vf->type->gib;
+	header->type = migration->type;
+	header->mib = migration->mib;
 	strscpy(header->driver, driver_version);
-	vf->transfer->size = sizeof(*header);
+	migration->transfer->size = sizeof(*header);
 	return file;
 }
 
-static void end_transfer(struct vf *vf)
+static void end_transfer(struct migration *migration)
 {
-	struct transfer *transfer = vf->transfer;
+	struct transfer *transfer = migration->transfer;
 
 	if (!transfer)
 		return;
-	vf->transfer = NULL;
+	migration->transfer = NULL;
 	scoped_guard(mutex, &transfer->lock) transfer->ended = true;
 	fput(transfer->file);
 }
 
-static int load_state(struct vf *vf)
+static int load_state(struct migration *migration)
 {
-	const struct transfer *transfer = vf->transfer;
+	const struct transfer *transfer = migration->transfer;
 	const struct vgpu_state *state = &transfer->state;
 
-	guard(mutex)(&vf->transfer->lock);
-	if (transfer->size != sizeof(*state) || !suits(vf, &state->header))
+	guard(mutex)(&migration->transfer->lock);
+	if (transfer->size != sizeof(*state) || !suits(migration, &state->header))
 		return -EINVAL;
 	for (size_t i = 0; i < sizeof(state->memory); i++)
 		if (state->memory[i] != byte_of(state->moves, i))
 			return -EIO;
-	vf->moves = state->moves + 1;
-	pci_info(vf->core.pdev, "the state of a vGPU has arrived, move %llu\n", vf->moves);
+	migration->moves = state->moves + 1;
+	dev_info(migration->dev, "the state of a vGPU has arrived, move %llu\n", migration->moves);
 	return 0;
 }
 
 /* One step of those that vfio_mig_get_next_state() names. */
-static struct file *step_to(struct vf *vf, enum vfio_device_mig_state next)
+static struct file *step_to(struct migration *migration, enum vfio_device_mig_state next)
 {
-	enum vfio_device_mig_state state = vf->migration_state;
+	enum vfio_device_mig_state state = migration->state;
 	bool precopy = state == VFIO_DEVICE_STATE_PRE_COPY || state == VFIO_DEVICE_STATE_PRE_COPY_P2P;
 	struct file *file = NULL;
 	int ret = 0;
@@ -227,58 +228,53 @@ static struct file *step_to(struct vf *vf, enum vfio_device_mig_state next)
 	switch (next) {
 	case VFIO_DEVICE_STATE_PRE_COPY:
 	case VFIO_DEVICE_STATE_PRE_COPY_P2P:
-		return precopy ? NULL : begin_saving(vf);
+		return precopy ? NULL : begin_saving(migration);
 	case VFIO_DEVICE_STATE_STOP_COPY:
 		if (!precopy)
-			file = begin_saving(vf);
+			file = begin_saving(migration);
 		if (!IS_ERR(file))
-			complete_saving(vf);
+			complete_saving(migration);
 		return file;
 	case VFIO_DEVICE_STATE_RESUMING:
-		return begin_transfer(vf, &resuming_fops, O_WRONLY);
+		return begin_transfer(migration, &resuming_fops, O_WRONLY);
 	case VFIO_DEVICE_STATE_STOP:
 		if (state == VFIO_DEVICE_STATE_RESUMING)
-			ret = load_state(vf);
+			ret = load_state(migration);
 		if (ret)
 			return ERR_PTR(ret);
 		fallthrough;
 	default: /* it runs, or stands still: nothing is under way */
-		end_transfer(vf);
+		end_transfer(migration);
 		return NULL;
 	}
 }
 
-static struct vf *migrating(struct vfio_device *vdev)
-{
-	return container_of(vdev, struct vf, core.vdev);
-}
-
 static struct file *set_state(struct vfio_device *vdev, enum vfio_device_mig_state state)
 {
-	struct vf *vf = migrating(vdev);
+	struct migration *migration = migration_of(vdev);
 	struct file *file = NULL;
 
-	guard(mutex)(&vf->migration);
-	while (!file && vf->migration_state != state) {
+	guard(mutex)(&migration->lock);
+	while (!file && migration->state != state) {
 		enum vfio_device_mig_state next;
-		int ret = vfio_mig_get_next_state(vdev, vf->migration_state, state, &next);
+		int ret = vfio_mig_get_next_state(vdev, migration->state, state, &next);
 
 		if (ret)
 			return ERR_PTR(ret);
-		file = step_to(vf, next);
+		file = step_to(migration, next);
 		if (IS_ERR(file))
 			return file;
-		vf->migration_state = next;
+		migration->state = next;
 	}
 	return file;
 }
 
 static int get_state(struct vfio_device *vdev, enum vfio_device_mig_state *state)
 {
-	struct vf *vf = migrating(vdev);
+	struct migration *migration = migration_of(vdev);
 
-	guard(mutex)(&vf->migration);
-	*state = vf->migration_state;
+	guard(mutex)(&migration->lock);
+	*state = migration->state;
 	return 0;
 }
 
@@ -294,17 +290,28 @@ static const struct vfio_migration_ops migration_ops = {
 	.migration_get_data_size = get_data_size,
 };
 
-void migration_init(struct vf *vf)
+void migration_init(struct vfio_device *vdev)
 {
-	mutex_init(&vf->migration);
-	vf->migration_state = VFIO_DEVICE_STATE_RUNNING;
-	vf->core.vdev.migration_flags = VFIO_MIGRATION_STOP_COPY | VFIO_MIGRATION_P2P | VFIO_MIGRATION_PRE_COPY;
-	vf->core.vdev.mig_ops = &migration_ops;
+	struct migration *migration = migration_of(vdev);
+
+	mutex_init(&migration->lock);
+	migration->dev = vdev->dev;
+	migration->state = VFIO_DEVICE_STATE_RUNNING;
+	vdev->migration_flags = VFIO_MIGRATION_STOP_COPY | VFIO_MIGRATION_P2P | VFIO_MIGRATION_PRE_COPY;
+	vdev->mig_ops = &migration_ops;
 }
 
-void migration_reset(struct vf *vf)
+void migration_reset(struct migration *migration)
 {
-	guard(mutex)(&vf->migration);
-	end_transfer(vf);
-	vf->migration_state = VFIO_DEVICE_STATE_RUNNING;
+	guard(mutex)(&migration->lock);
+	end_transfer(migration);
+	migration->state = VFIO_DEVICE_STATE_RUNNING;
+}
+
+void migration_begin(struct migration *migration, u32 type, u32 mib)
+{
+	migration_reset(migration);
+	migration->type = type;
+	migration->mib = mib;
+	migration->moves = 0;
 }
