@@ -204,7 +204,8 @@ configure_stuck() {
 
 # domain FILE NAME [DEVICE...]: writes the XML of a domain, which has these mdevs and VFs, to WORK/FILE.xml. From the environment:
 # METADATA, what its <vgpu:lease> holds; ARGUMENT, one more for QEMU; DISK, its image; GUEST, the name of its firmware, which
-# is the guest (idle); MIGRATABLE=1, so that it can be saved with its mdev; CONFINED=1, for an
+# is the guest (idle); MIGRATABLE=1, so that it can be saved with its mdev; SCREEN=1, so that the first device is its
+# screen, with ramfb before the guest has a driver; CONFINED=1, for an
 # AppArmor profile of its own, which takes libvirt as long to make as all the rest of a start.
 domain() {
 	local file=$WORK/$1.xml name=$2 device
@@ -237,7 +238,8 @@ domain() {
 			      <readonly/>
 			    </disk>
 		END
-		for device; do hostdev "$device"; done
+		[ -z "${SCREEN:-}" ] || echo "<graphics type='vnc' listen='127.0.0.1'/><video><model type='none'/></video>"
+		for device; do hostdev "$device"; SCREEN=; done
 		cat <<-END
 			    <memballoon model='none'/>
 			  </devices>
@@ -326,15 +328,16 @@ vf_in() {
 	virsh dumpxml "$@" | sed -n "/<hostdev/,/<\/source/s/.*<address domain='0x\(.*\)' bus='0x\(.*\)' slot='0x\(.*\)' function='0x\(.*\)'.*/\1:\2:\3.\4/p"
 }
 
-# hostdev DEVICE: an mdev, or a VF, by its address; that with managed='yes', or what MANAGED says.
+# hostdev DEVICE: an mdev, or a VF, by its address; that with managed='yes', or what MANAGED says; SCREEN as for `domain`.
 hostdev() {
-	local domain bus slot function
+	local domain bus slot function screen=''
+	[ -z "${SCREEN:-}" ] || screen=" display='on' ramfb='on'"
 	if ! is_vf "$1"; then
-		echo "<hostdev mode='subsystem' type='mdev' model='vfio-pci'><source><address uuid='$1'/></source></hostdev>"
+		echo "<hostdev mode='subsystem' type='mdev' model='vfio-pci'$screen><source><address uuid='$1'/></source></hostdev>"
 		return
 	fi
 	IFS=:. read -r domain bus slot function <<<"$1"
-	echo "<hostdev mode='subsystem' type='pci' managed='${MANAGED:-yes}'><source>" \
+	echo "<hostdev mode='subsystem' type='pci' managed='${MANAGED:-yes}'$screen><source>" \
 		"<address domain='0x$domain' bus='0x$bus' slot='0x$slot' function='0x$function'/></source></hostdev>"
 }
 
@@ -427,6 +430,19 @@ interrupt() {
 	wait "$holder" "$starter"
 	check "the hook ends by itself ($2)" within 20 no preparing "$1"
 	check "libvirtd is back ($2)" within 20 answers
+}
+
+### The host asleep
+
+# suspend_host WHAT: the kernel stops all processes and puts the devices to sleep as for "suspend to idle", for 5 seconds,
+# and wakes them again. A machine that waited for an interrupt of its clock could miss it.
+suspend_host() {
+	local since=$EPOCHSECONDS
+	echo devices >/sys/power/pm_test
+	run eval 'echo freeze >/sys/power/state'
+	echo none >/sys/power/pm_test
+	check "the host sleeps and wakes ($1)" succeeded
+	check "it has slept ($1)" test $((EPOCHSECONDS - since)) -ge 5
 }
 
 ### Two domains for one device

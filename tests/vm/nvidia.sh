@@ -12,9 +12,9 @@ load_nvidia() {
 	give_to_nvidia "$PF2"
 	no_trouble
 }
-# The first card without VFs, a T4, and the other one with: NVIDIA's mdevs (driver/mdev.c).
+# load_nvidia_mdev [PARAMETER...]: the first card without VFs, a T4, and the other one with: NVIDIA's mdevs (driver/mdev.c).
 load_nvidia_mdev() {
-	modprobe nvidia_mdev || return
+	modprobe nvidia_mdev "$@" || return
 	bind_nvidia "$PF1"
 	give_to_nvidia "$PF2"
 	no_trouble
@@ -76,6 +76,7 @@ no_trouble() {
 	trouble fail 0
 	trouble slow 0
 	plugin_lag 0
+	[ ! -e "$TROUBLE/removal_ms" ] || trouble removal_ms 0
 	trouble only "$PF1"
 }
 

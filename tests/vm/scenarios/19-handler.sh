@@ -25,6 +25,15 @@ check "libvirtd is started again under the handler" within 60 connected
 run virsh detach-device guest "$WORK/hostdev.xml" --live
 check "which hears of what comes after" within 20 no_lease
 
+run virsh attach-device guest "$WORK/hostdev.xml" --live
+check "plugged in before the host sleeps, it is leased" within 10 held_by "$U1" guest adopted
+suspend_host "an mdev"
+check "the handler is connected" within 30 connected
+check "the guest runs, with its device" is_state guest running
+check "and its lease" held_by "$U1" guest adopted
+run virsh detach-device guest "$WORK/hostdev.xml" --live
+check "what is unplugged after that, the handler sees" within 20 no_lease
+
 # What it had seen plugged in is forgotten with it: a lease of a moment ago may be on its way in then.
 printf '[policy]\nstart_grace = 5\n' >>"$CONF"
 run virsh attach-device guest "$WORK/hostdev.xml" --live

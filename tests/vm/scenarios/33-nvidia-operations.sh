@@ -36,6 +36,11 @@ check "a second domain with that VF is refused in one line" refused second "$V1"
 check "the first runs on with it" typed_by "$V1" first 1147
 all_is_well "beside a guest"
 
+suspend_host "a VF of NVIDIA's framework"
+check "the guest has its VF and lease as before" typed_by "$V1" first 1147
+check "and runs" is_state first running
+all_is_well "after a sleep of the host"
+
 running() { is_state first running && uses first "$V1"; }
 rm -f "/run/vgpu-lease/leases/$V1"
 run systemctl restart libvirtd
@@ -60,6 +65,17 @@ run virsh start --paused slow
 check "then it starts" typed_by "$V2" slow 1148
 run virsh destroy slow
 check "and nothing is left" within 60 no_types
+
+# vgpu-mgr lets go later than QEMU, and later than the driver waits for it.
+for lag in 3000 9000; do
+	plugin_lag "$lag"
+	run virsh start --paused slow
+	run virsh destroy slow
+	check "a vgpu-mgr that lets go after $lag ms keeps nobody waiting for the end" succeeded
+	check "and the VF, until it does" lease "$V2" '.state == "releasing"'
+	check "then its type goes" within 60 no_types
+done
+no_trouble
 
 # A type that somebody else gave a VF.
 put 1147 "$PCI/$V3/nvidia/current_vgpu_type" >"$WORK/given"

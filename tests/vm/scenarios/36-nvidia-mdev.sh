@@ -43,6 +43,29 @@ check "gc does not remove what is being closed" only "$U1"
 no_trouble
 check "once it is closed, nothing is left" within 60 none_left
 
+# Until driver_cleanup is over, the hook leaves it to the driver to remove a vGPU.
+echo 'driver_cleanup = 120' >>"$CONF"
+trouble removal_ms 8000
+run virsh start --paused vf
+run virsh destroy vf
+check "the hook does not wait for a driver that removes its vGPUs by itself" succeeded
+check "nor removes one before it" exists "$U2"
+check "its lease is being released" lease "$U2" '.state == "releasing"'
+check "once the driver has removed it, the lease goes" within 60 none_left
+no_trouble
+sed -i 's/^driver_cleanup.*/driver_cleanup = 0/' "$CONF"
+
+# vgpu-mgr lets go later than QEMU: nothing of the vGPU is to be seen, and the VF is still occupied.
+sed -i 's/^lock_timeout.*/lock_timeout = 30/' "$CONF"
+plugin_lag 5000
+run virsh start --paused vf
+run virsh destroy vf
+run virsh start --paused vf
+check "a removal that vgpu-mgr delays keeps the next start of the domain waiting, no longer" mdev_of "$U2" vf 557 "$V1" "$PF2"
+run virsh destroy vf
+check "in the end nothing is left" within 60 none_left
+no_trouble
+
 # A vGPU that was removed before the driver was done with it takes its capacity with it.
 trouble zombies 1
 run virsh start --paused card
@@ -52,3 +75,9 @@ check "the driver goes on counting it" same "$(<"$(types_of "$PF1")/nvidia-230/a
 of_type "$U3" 234 define whole "$U3"
 run virsh start --paused whole
 check "what would fit into the empty card is refused, and the reason guessed" refused whole "$U3" "$(message M_CAPACITY_LOST)"
+run virsh start --paused vf
+check "where VFs are the parents" mdev_of "$U2" vf 557 "$V1" "$PF2"
+run virsh destroy vf
+check "and one is lost" within 60 none_left
+run virsh start --paused vf
+check "the next start takes another" mdev_of "$U2" vf 557 "${PF2%0}2" "$PF2"

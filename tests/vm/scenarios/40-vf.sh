@@ -47,6 +47,12 @@ check "libvirt does not save it" shows "VFIO migration is not supported in kerne
 check "its guest runs on" is_state one running
 check "with its lease" vf_held_by "$V1" one
 
+suspend_host "a plain VF"
+check "the guest has its VF as before" uses one "$V1"
+check "and its lease" vf_held_by "$V1" one
+check "and runs" is_state one running
+all_is_well "after a sleep of the host"
+
 running() { is_state one running && uses one "$V1"; }
 rm -f "/run/vgpu-lease/leases/$V1"
 run systemctl restart libvirtd
@@ -75,6 +81,17 @@ run virsh start two
 check "nor does one that another hook stops" failed
 check "whose VF is free" within 60 vf_is_free "$V1"
 no_other_hook
+
+printf '[policy]\nstart_grace = 1\n' >>"$CONF"
+interrupt two "of a domain with a VF"
+sleep 2
+run vgpu-lease gc
+check "gc leaves nothing of it" within 60 vf_is_free "$V1"
+run virsh start two
+check "then it starts" uses two "$V1"
+check "with its lease" vf_held_by "$V1" two
+run virsh destroy two
+check "destroyed, it has none" within 60 vf_is_free "$V1"
 
 # managed='no': whoever runs the host binds the VF, and libvirt leaves it so.
 bind_vfio "$W1"
