@@ -52,7 +52,8 @@ int apply_reserve(struct apply *apply, const struct step *steps, size_t n, struc
  * Otherwise what was made of it is removed, its lease is dropped, and with it those of the steps behind it, which the
  * next plan promises anew. The result says what to do: -EAGAIN: the world is not as the plan took it to be, plan anew;
  * -ETIMEDOUT: the creation hangs, or what it made cannot be removed, give up (the lease stays for whoever collects it);
- * -ECANCELED: no time is left; -ESTALE: the domain was released meanwhile; any other: this candidate failed, try the next.
+ * -ECANCELED: no time is left; -ESTALE: the domain was released meanwhile; any other: this candidate failed, try the
+ * next.
  */
 int apply_step(struct apply *apply, const struct step *steps, size_t n, size_t i, const char *params, struct err *err);
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/mem.h"
 #include "base/timed_child.h"
 #include "base/file.h"
 #include "host/vfio_users.h"
@@ -21,7 +22,7 @@
 #include "model/event.h"
 #include "state/history.h"
 
-enum { CLOSE_STEP_MS = 50, REMOVE_SLACK_MS = 200 };
+enum { CLOSE_STEP_MS = 50, REMOVE_SLACK_MS = 200, TURN_MS = 200, LAST_LOOK_MS = 1000 };
 
 int64_t release_lock_by(const struct policy *policy)
 {
@@ -346,55 +347,70 @@ int release_drop(struct store *store, const struct policy *policy, const struct 
 	return r < 0 ? r : 1;
 }
 
-/* *mark is the lease as it is then. */
-static int claim(struct store *store, const struct lease *lease, struct lease *mark, int64_t deadline_ms,
-		 struct err *err)
+int release_claim(struct store *store, const struct lease *lease, int64_t deadline_ms, struct err *err)
 {
+	struct lease mark = *lease;
 	int r = lock_unchanged(store, lease, deadline_ms, err);
 
 	if (r <= 0)
 		return r;
-	*mark = *lease;
-	release_give_up(store, mark);
+	release_give_up(store, &mark);
 	if (lease->state != LEASE_RELEASING)
-		r = lease_put(store, mark, err);
+		r = lease_put(store, &mark, err);
 	store_unlock(store);
 	return r < 0 ? r : 1;
 }
 
-int release_claim(struct store *store, const struct lease *lease, int64_t deadline_ms, struct err *err)
+void release_put_back(struct store *store, const struct policy *policy, const struct lease *was)
 {
+	int wait_ms = policy->lock_timeout_s * 1000;
 	struct lease mark;
-
-	return claim(store, lease, &mark, deadline_ms, err);
-}
-
-/* Somebody opened it between the look and the write: it is its domain's again, if nobody else has marked it since. */
-static void put_back(struct store *store, const struct policy *policy, const struct lease *mark, enum lease_state was)
-{
-	struct lease back = *mark;
 	struct err err;
 
-	if (was == LEASE_RELEASING || lock_unchanged(store, mark, release_lock_by(policy), &err) != 1)
+	if (was->state == LEASE_RELEASING || lock_lease(store, was->vgpu.id, wait_ms, &mark, &err) != 1)
 		return;
-	back.state = was;
-	lease_put(store, &back, &err);
+	/* Who marks it again names itself as the writer. */
+	if (mark.state == LEASE_RELEASING && mark.writer == getpid() && strcmp(mark.domain, was->domain) == 0) {
+		mark.state = was->state;
+		lease_put(store, &mark, &err);
+	}
 	store_unlock(store);
+}
+
+void release_in_turns(size_t n, int64_t end_ms, release_turn_fn *turn, void *arg)
+{
+	autofree bool *done = mem_new(n + 1, sizeof(*done));
+	size_t left = n;
+	bool last = false;
+
+	while (left && !last) {
+		last = host_now_ms() >= end_ms;
+		for (size_t i = 0; i < n; i++) {
+			int64_t now = host_now_ms();
+
+			if (done[i])
+				continue;
+			done[i] = last ? turn(arg, i, now, now + LAST_LOOK_MS, true)
+				       : turn(arg, i, now + TURN_MS, end_ms, false);
+			left -= done[i];
+		}
+		if (left && !last)
+			host_sleep_ms(TURN_MS / 2);
+	}
 }
 
 int release_now(struct store *store, const struct policy *policy, const struct lease *lease, struct err *err)
 {
 	int64_t deadline = release_by(policy);
-	struct lease mark;
 	int r;
 
 	if (lease->state == LEASE_RESERVED)
 		return release_drop(store, policy, lease, err);
-	r = claim(store, lease, &mark, release_lock_by(policy), err);
+	r = release_claim(store, lease, release_lock_by(policy), err);
 	if (r <= 0)
 		return r;
 	r = release_finish(store, policy, lease->vgpu.id, deadline, err);
 	if (r == -EBUSY)
-		put_back(store, policy, &mark, lease->state);
+		release_put_back(store, policy, lease);
 	return r < 0 ? r : 1;
 }

@@ -97,5 +97,19 @@ int release_drop(struct store *store, const struct policy *policy, const struct 
  */
 int release_now(struct store *store, const struct policy *policy, const struct lease *lease, struct err *err);
 
+/*
+ * Finishes several releases, in short turns: one that hangs, or stays open, delays no other. `turn` says whether the
+ * i-th is done; it waits until `deadline_ms`, and looks at processes until `look_by_ms`, as release_turn() does. After
+ * `end_ms` each that is left has one more, the `last`.
+ */
+typedef bool release_turn_fn(void *arg, size_t i, int64_t deadline_ms, int64_t look_by_ms, bool last);
+void release_in_turns(size_t n, int64_t end_ms, release_turn_fn *turn, void *arg);
+
+/*
+ * Somebody opened the device between a look and release_claim(): the lease is its domain's again, as it `was`, unless
+ * somebody else has marked it since.
+ */
+void release_put_back(struct store *store, const struct policy *policy, const struct lease *was);
+
 /* Marks one lease `releasing`, if it still is as it was (lease_same()): 1, else 0. Takes the store's lock by then. */
 int release_claim(struct store *store, const struct lease *lease, int64_t deadline_ms, struct err *err);

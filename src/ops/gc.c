@@ -200,27 +200,43 @@ static void claim(struct gc *c, struct gc_item *item)
 	}
 }
 
-static void carry_out(struct gc *c, struct gc_item *item, int64_t deadline_ms)
+static void tell(struct gc_item *item, int r, const struct err *err)
 {
 	const struct vgpu_ref *vgpu = &item->vgpu;
 	const struct event_about about = { .vgpu = vgpu, .domain = item->lease.domain, .name = item->lease.name };
-	struct err err = { 0 };
-	int64_t orphan_by = release_lock_by(c->policy) + (int64_t)c->policy->release_timeout_s * 1000;
-	int r;
 
-	if (item->leased)
-		r = release_finish(c->store, c->policy, vgpu->id, deadline_ms, &err);
-	else
-		r = release_orphan(c->store, c->policy, vgpu, !item->exists, orphan_by, &err);
 	item->outcome = r == 0 ? GC_GONE : GC_FAILED;
 	if (r < 0) {
-		text_safe(item->trouble, sizeof(item->trouble), err.text);
-		event_log(EVENT_DELAYED, &about, "gc: %s cannot be released: %s", vgpu->id, err.text);
+		text_safe(item->trouble, sizeof(item->trouble), err->text);
+		event_log(EVENT_DELAYED, &about, "gc: %s cannot be released: %s", vgpu->id, err->text);
 	} else {
 		event_log(EVENT_RECLAIMED, &about, "gc: %s %s, %s on %s: %s",
 			  item->removes ? "removed" : "dropped the lease of", vgpu->id, vgpu->type, vgpu->parent,
 			  item->why);
 	}
+}
+
+static bool finish_lease(void *arg, size_t i, int64_t deadline_ms, int64_t look_by_ms, bool last)
+{
+	struct gc *c = arg;
+	struct gc_item *item = &c->items[i];
+	struct err err = { 0 };
+	int r;
+
+	if (!item->leased || item->outcome != GC_GOES)
+		return true;
+	r = release_turn(c->store, c->policy, item->vgpu.id, deadline_ms, look_by_ms, &err);
+	if (r == 0 || last)
+		tell(item, r, &err);
+	return r == 0;
+}
+
+static void remove_orphan(struct gc *c, struct gc_item *item)
+{
+	int64_t deadline_ms = release_lock_by(c->policy) + (int64_t)c->policy->release_timeout_s * 1000;
+	struct err err = { 0 };
+
+	tell(item, release_orphan(c->store, c->policy, &item->vgpu, !item->exists, deadline_ms, &err), &err);
 }
 
 static bool device_exists(const void *arg, const char *id)
@@ -263,7 +279,6 @@ static int judge_all(struct gc *c, struct err *err)
 
 int gc_run(struct gc *c, struct err *err)
 {
-	int64_t deadline_ms;
 	int r;
 
 	if (!c->looked_ms)
@@ -278,10 +293,10 @@ int gc_run(struct gc *c, struct err *err)
 			claim(c, &c->items[i]);
 	if (c->mark)
 		return 0;
-	deadline_ms = release_by(c->policy);
+	release_in_turns(c->n, release_by(c->policy), finish_lease, c);
 	for (size_t i = 0; i < c->n; i++)
 		if (c->items[i].outcome == GC_GOES)
-			carry_out(c, &c->items[i], deadline_ms);
+			remove_orphan(c, &c->items[i]);
 	return 0;
 }
 

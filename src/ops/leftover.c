@@ -2,6 +2,7 @@
 /* What other domains left behind. */
 #include "ops/leftover.h"
 
+#include <errno.h>
 #include <unistd.h>
 
 #include "base/timed_child.h"
@@ -51,6 +52,34 @@ bool leftover_any(const struct store *store, const struct policy *policy, const 
 	return false;
 }
 
+/* Is it stale, by the pass, and left, as above? Then it is marked. */
+static bool claim_one(struct gc *pass, struct gc_item *item)
+{
+	struct err err;
+
+	return item->leased && item->outcome == GC_GOES && is_left(pass->store, pass->policy, &item->lease) &&
+	       release_claim(pass->store, &item->lease, release_lock_by(pass->policy), &err) == 1;
+}
+
+static bool finish_one(void *arg, size_t i, int64_t deadline_ms, int64_t look_by_ms, bool last)
+{
+	struct gc *pass = arg;
+	const struct gc_item *item = &pass->items[i];
+	const struct event_about about = event_of(&item->lease);
+	struct err err;
+	int r;
+
+	if (item->outcome != GC_GOES)
+		return true;
+	r = release_turn(pass->store, pass->policy, item->vgpu.id, deadline_ms, look_by_ms, &err);
+	if (r == 0)
+		event_log(EVENT_RELEASED, &about, "release: domain %s: released %s, which was left: %s",
+			  item->lease.name, item->vgpu.id, item->why);
+	else if (last && r == -EBUSY)
+		release_put_back(pass->store, pass->policy, &item->lease);
+	return r == 0;
+}
+
 void leftover_finish(const struct host *host, const struct config *config)
 {
 	struct host own = { .root = host->root, .libvirt = host->root, .name = host->name };
@@ -65,19 +94,14 @@ void leftover_finish(const struct host *host, const struct config *config)
 	if (host->libvirt != host->root)
 		libvirt_daemon_follow(&own);
 	if (store_open(&store, &own, true, &err) < 0 || gc_run(&pass, &err) < 0) {
-		log_warn("what other domains left is not released: %s; run 'vgpu-lease gc'", err.text);
+		log_warn("leases of other domains: not released: %s; run 'vgpu-lease gc'", err.text);
 		log_close();
 		_exit(1);
 	}
-	for (size_t i = 0; i < pass.n; i++) {
-		const struct gc_item *item = &pass.items[i];
-		const struct event_about about = event_of(&item->lease);
-
-		if (item->leased && item->outcome == GC_GOES && is_left(&store, pass.policy, &item->lease) &&
-		    release_now(&store, pass.policy, &item->lease, &err) == 1)
-			event_log(EVENT_RELEASED, &about, "release: domain %s: released %s, which was left: %s",
-				  item->lease.name, item->vgpu.id, item->why);
-	}
+	for (size_t i = 0; i < pass.n; i++)
+		if (!claim_one(&pass, &pass.items[i]))
+			pass.items[i].outcome = GC_STAYS;
+	release_in_turns(pass.n, release_by(pass.policy), finish_one, &pass);
 	log_close();
 	_exit(0);
 }

@@ -16,7 +16,7 @@
 #include "state/history.h"
 #include "plan/resolve.h"
 
-enum { TURN_MS = 200, LAST_LOOK_MS = 1000, END_MS = 400 };
+enum { END_MS = 400 };
 enum { UNRESERVE_MS = 2000 }; /* behind the time of the operation */
 
 /* What one release is about. */
@@ -25,7 +25,7 @@ struct release {
 	const char *domain, *name;
 	int64_t asked_ms;       /* when libvirt called: what the domain leases later is not meant */
 	struct release_ids ids; /* to be released still; without a list: the leases could not be marked yet */
-	bool is_waited_for;     /* libvirt waits for us */
+	struct store *store;
 };
 
 static int mark(struct release *release, struct store *store, int wait_ms, struct err *err)
@@ -39,30 +39,30 @@ static int mark(struct release *release, struct store *store, int wait_ms, struc
 	return r;
 }
 
-/* Releases what can be released by the deadline; look_by_ms as for release_turn(). */
-static void finish(struct release *release, struct store *store, int64_t deadline_ms, int64_t look_by_ms, bool last)
+static bool finish_one(void *arg, size_t i, int64_t deadline_ms, int64_t look_by_ms, bool last)
+{
+	struct release *release = arg;
+	const struct vgpu_ref *vgpu = &release->ids.list[i];
+	const struct event_about about = { .vgpu = vgpu, .domain = release->domain, .name = release->name };
+	struct err err = { 0 };
+	int r = release_turn(release->store, release->policy, vgpu->id, deadline_ms, look_by_ms, &err);
+
+	if (r == 0)
+		event_log(EVENT_RELEASED, &about, "release: domain %s: released %s", release->name, vgpu->id);
+	else if (last)
+		event_log(EVENT_DELAYED, &about, "release: domain %s: %s: not released yet: %s; run 'vgpu-lease gc'",
+			  release->name, vgpu->id, err.text);
+	return r == 0;
+}
+
+/* While libvirt waits: what cannot be begun in time is not, as each would take a little more. */
+static void finish(struct release *release, int64_t deadline_ms)
 {
 	size_t left = 0;
 
-	for (size_t i = 0; i < release->ids.n; i++) {
-		const struct vgpu_ref vgpu = release->ids.list[i];
-		const struct event_about about = { .vgpu = &vgpu, .domain = release->domain, .name = release->name };
-		struct err err = { 0 };
-		int r = -EAGAIN;
-
-		/* While libvirt waits, what cannot be begun in time is not: each would take a little more. */
-		if (!release->is_waited_for || host_now_ms() < deadline_ms)
-			r = release_turn(store, release->policy, vgpu.id, deadline_ms, look_by_ms, &err);
-		if (r == 0) {
-			event_log(EVENT_RELEASED, &about, "release: domain %s: released %s", release->name, vgpu.id);
-			continue;
-		}
-		if (last)
-			event_log(EVENT_DELAYED, &about,
-				  "release: domain %s: %s: not released yet: %s; run 'vgpu-lease gc'", release->name,
-				  vgpu.id, err.text);
-		release->ids.list[left++] = vgpu;
-	}
+	for (size_t i = 0; i < release->ids.n; i++)
+		if (host_now_ms() >= deadline_ms || !finish_one(release, i, deadline_ms, deadline_ms, false))
+			release->ids.list[left++] = release->ids.list[i];
 	release->ids.n = left;
 }
 
@@ -109,10 +109,8 @@ static void finish_detached(struct release *release, const struct store *store)
 	const struct policy *policy = release->policy;
 	struct store own;
 	struct err err = { 0 };
-	int64_t end;
 	int r;
 
-	release->is_waited_for = false;
 	log_close();
 	r = timed_child_detach(host.root, &err);
 	if (r < 0)
@@ -122,17 +120,11 @@ static void finish_detached(struct release *release, const struct store *store)
 		return;
 	if (store_open(&own, &host, true, &err) < 0)
 		_exit(1);
+	release->store = &own;
 	if (!release->ids.list && mark(release, &own, policy->lock_timeout_s * 1000, &err) < 0)
 		log_warn("release: domain %s: its vGPUs are not released yet: %s; run 'vgpu-lease gc'", release->name,
 			 err.text);
-	end = release_by(policy);
-	/* In short turns, so that one that stays open does not hold up the others. */
-	while (release->ids.n > 0 && host_now_ms() < end) {
-		finish(release, &own, host_now_ms() + TURN_MS, end, false);
-		if (release->ids.n > 0)
-			host_sleep_ms(TURN_MS / 2);
-	}
-	finish(release, &own, host_now_ms(), host_now_ms() + LAST_LOOK_MS, true);
+	release_in_turns(release->ids.n, release_by(policy), finish_one, release);
 	log_close();
 	_exit(0);
 }
@@ -141,11 +133,11 @@ int lifecycle_release(const struct host *host, const struct config *config, cons
 		      struct err *err)
 {
 	const struct policy *policy = &config->policy;
+	struct store store;
 	struct release release = {
-		.policy = policy, .domain = domain, .name = name, .asked_ms = host_now_ms(), .is_waited_for = true
+		.policy = policy, .domain = domain, .name = name, .asked_ms = host_now_ms(), .store = &store
 	};
 	int64_t deadline = release.asked_ms + (int64_t)policy->release_wait_s * 1000;
-	struct store store;
 	int r = store_open(&store, host, false, err);
 	bool left;
 
@@ -155,7 +147,7 @@ int lifecycle_release(const struct host *host, const struct config *config, cons
 	if (store.leases >= 0) {
 		r = mark(&release, &store, policy->release_wait_s * 1000, err);
 		if (r == 0)
-			finish(&release, &store, deadline - END_MS, deadline - END_MS, false);
+			finish(&release, deadline - END_MS);
 		if (r == -EROFS)
 			remove_unmarked(&release, &store, deadline - END_MS);
 		/* The handler sees to what is marked; what is not, nobody else knows of. */
