@@ -78,7 +78,8 @@ const struct command cmd_status = {
 	.help = "Print a tree of the host: problems that 'vgpu-lease check' finds, the pGPUs with\n"
 		"the framebuffer and the instances in use, and their vGPUs with guest, type,\n"
 		"framebuffer, state, time since the lease entered this state, and ID. A narrow\n"
-		"terminal omits the ID. The exit status is 0 also if there are problems.\n"
+		"terminal omits the framebuffer of the vGPUs, or their ID. The exit status is 0\n"
+		"also if there are problems.\n"
 		"\n"
 		"--watch prints the tree again whenever a lease or a device changes; q ends it.\n",
 	.needs = CMD_CONFIG_OWN,

@@ -175,6 +175,8 @@ static int run(struct cmd *cmd, struct err *err)
 		print_json(cmd, &survey, kinds, n);
 	else
 		print_table(cmd->call, &survey, kinds, n);
+	if (!n && !cmd->call->json && !cmd->call->pgpu && !cmd->call->type)
+		out_warn("no pGPU is ready on this host; 'vgpu-lease inventory' shows why");
 	return CMD_DONE;
 }
 

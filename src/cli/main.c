@@ -88,6 +88,8 @@ static int parse(struct cmd_call *call, const struct command **command, int argc
 	args->noperands -= help;
 	if (!args->noperands)
 		return 0;
+	if (help && strcmp(args->operands[0], "help") == 0 && args->noperands == 1)
+		return 0;
 	*command = find_command(args->operands[0]);
 	if (!*command)
 		return refuse_command(args->operands[0], err);

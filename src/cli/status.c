@@ -148,7 +148,8 @@ static void print_facts(const struct status *status, const struct term *term, co
 	const struct inv_pgpu *card = &row->card;
 	char text[REASON_SIZE + 128];
 
-	snprintf(text, sizeof(text), "%s", framework_word(card->framework));
+	/* A card whose VFs are off, or whose driver is not ready, has none yet. */
+	snprintf(text, sizeof(text), "%s", card->ready ? framework_word(card->framework) : "not ready");
 	if (row->pgpu != UNKNOWN && card->nvfs)
 		text_add(text, sizeof(text), " on %d VF%s", card->nvfs, card->nvfs == 1 ? "" : "s");
 	if (card->numa != UNKNOWN)

@@ -92,10 +92,8 @@ static void explain(struct inv_pgpu *card, enum state state, const char *driver)
 			"its VFs take a type (NVIDIA's vendor-specific VFIO framework, <hostdev type='pci'>): it makes no mdevs");
 		break;
 	case VFS_OFF:
-		inv_not_ready(
-			card,
-			"its VFs are not enabled: run sriov-manage -e %s, or enable the unit that does so at boot",
-			card->address);
+		inv_not_ready(card, "its VFs are not enabled: run 'systemctl enable --now vgpu-sriov@%s'",
+			      card->address);
 		break;
 	case NO_TYPES:
 		inv_not_ready(

@@ -196,4 +196,21 @@ done
 is "$(find "$work" -name "example?" | wc -l)" 3 "vgpu-lease.conf.5: that is all of its examples"
 "$sim" --stop "$work/sim"
 nothing "each command that is not run is in a page" "$unused"
+
+# The VF of the quick start, and what stands around it.
+rm -rf "$work/sim"
+"$sim" "$work/sim" l40s
+root=$work/sim
+guide=$(sed -n '/^## Cards with VFs/,/^## What next/p' "$srcdir/doc/quickstart.md")
+control vfs '0000:26:00.0 off'
+holds "quickstart.md has the command that enables VFs" grep -qF "    $(vgpu-lease inventory | grep -o 'systemctl enable --now vgpu-sriov@[^'\'']*')" <<<"$guide"
+control vfs '0000:26:00.0 on'
+printf '[devices]\nenabled_mdev_types = nvidia-1148\n' | conf
+like "$(vgpu-lease status)" "*variant on 48 VFs*" "and what the card is then"
+like "$(vgpu-lease check)" "*a start with nvidia-1148 would get one on 0000:26:00.4*" "check names a VF that is free"
+{ domain 1 $vm1 | sed '/<metadata>/,/<\/metadata>/d; /<hostdev/,$d'
+	sed -n '/^<hostdev/,/^<.hostdev/p' <<<"$guide"
+	echo '</devices></domain>'; } >vf.xml
+like "$(vgpu-lease plan vf.xml 2>&1)" "create 0000:26:00.4, nvidia-1148 on 0000:26:00.4 *" "its hostdev gets the VF that it names"
+"$sim" --stop "$work/sim"
 tap_done

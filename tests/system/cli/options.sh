@@ -144,6 +144,7 @@ is "$("$command" --root "$root" list 2>&1 >/dev/full; echo $?)" \
 	"$(message M_PROGRAM "$(message M_STDOUT_FULL)")"$'\n1' "what cannot be printed is a failure"
 is "$("$builddir/vgpu-lease" help)" "$("$builddir/vgpu-lease" --help)" "help is --help"
 is "$("$builddir/vgpu-lease" help gc)" "$("$builddir/vgpu-lease" gc --help)" "help COMMAND is COMMAND --help"
+is "$("$builddir/vgpu-lease" help help)" "$("$builddir/vgpu-lease" help)" "help is a command, too"
 usage "help of an unknown command" M_UNKNOWN_COMMAND nothing -- help nothing
 usage "help of two commands" M_EXTRA_ARGUMENT list -- help gc list
 tap_done

@@ -142,4 +142,15 @@ for n in 1 2 3 4; do
 done
 echo 1149 >host/sys/bus/pci/devices/0000:26:00.4/nvidia/current_vgpu_type
 looks nova "a full card with VFs, one with a vGPU of another type, names as Nova has them"
+end_host
+rm -rf host
+
+# A card as it is after the boot, before anybody has enabled its VFs.
+host l40s
+control vfs '0000:26:00.0 off'
+vl status
+holds "what enables the VFs of a card is named" says M_VFS_ENABLE 0000:26:00.0 <<<"$out"
+fails "which framework it will have is not known" grep -qw mdev <<<"$out"
+vl types
+holds "where there are no types, it is said where the reason is" ended 0 M_INIT_NOTHING
 tap_done
