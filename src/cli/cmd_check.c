@@ -4,6 +4,7 @@
 
 #include "base/auto.h"
 #include "cli/cmd.h"
+#include "cli/progress.h"
 #include "host/libvirt_daemon.h"
 #include "ops/check.h"
 
@@ -45,12 +46,18 @@ static int run(struct cmd *cmd, struct err *err)
 {
 	const struct args *args = &cmd->call->args;
 	struct check check = { .host = &cmd->host, .config_path = args->config, .simulated = args->root != NULL };
+	const char *held = "";
 	int r = host_open(&cmd->host, args->root, err);
 
 	if (r < 0)
 		return r;
 	libvirt_daemon_follow(&cmd->host);
+	/* Why it can take as long as a start waits; what is wrong with the store is the check's to say. */
+	if (store_open(&cmd->store, &cmd->host, false, err) == 0 && store_locked(&cmd->store, NULL))
+		held = "; /run/vgpu-lease/lock is held";
+	struct progress progress = progress_begin(cmd, "checking this host%s", held);
 	check_run(&check);
+	progress_end(&progress);
 	if (cmd->call->json)
 		print_json(&check);
 	else

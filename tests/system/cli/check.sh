@@ -290,6 +290,8 @@ finds FAIL state "$root/run/vgpu-lease/lock: *process $$: *lock_timeout*" "the l
 call prepare begin 3 nvidia-222 2>/dev/null
 is "$?" 1 "which is refused indeed"
 sed -i 's/^lock_timeout.*/lock_timeout = 30/' "$conf_path"
+holds "check tells on a terminal what it waits for" says M_CHECK_WAITS <<<"$(
+	on_terminal 80 timeout 4 "$builddir/vgpu-lease" --root "$root" check | tr '\r' '\n')"
 started=$SECONDS
 vl status
 like "$out|$((SECONDS - started < 20))" "*WARN *run/vgpu-lease/lock: *|1" "status does not wait for so long"
