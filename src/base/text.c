@@ -30,7 +30,7 @@ size_t text_char_len(const char *at)
 	return 0;
 }
 
-size_t text_safe(char *dst, size_t size, const char *src)
+static size_t make_safe(char *dst, size_t size, const char *src, bool ascii)
 {
 	size_t n = 0;
 
@@ -40,7 +40,7 @@ size_t text_safe(char *dst, size_t size, const char *src)
 		size_t len = text_char_len(s);
 		char hex[5];
 
-		if (len == 0 || (len == 1 && iscntrl((unsigned char)*s))) {
+		if (len == 0 || (ascii && len > 1) || (len == 1 && iscntrl((unsigned char)*s))) {
 			snprintf(hex, sizeof(hex), "\\x%02x", (unsigned char)*s);
 			if (n + 4 >= size)
 				break;
@@ -57,6 +57,16 @@ size_t text_safe(char *dst, size_t size, const char *src)
 	}
 	dst[n] = '\0';
 	return n;
+}
+
+size_t text_safe(char *dst, size_t size, const char *src)
+{
+	return make_safe(dst, size, src, false);
+}
+
+size_t text_safe_ascii(char *dst, size_t size, const char *src)
+{
+	return make_safe(dst, size, src, true);
 }
 
 bool text_copy(char *dst, size_t size, const char *src)

@@ -14,6 +14,9 @@
  */
 size_t text_safe(char *dst, size_t size, const char *src);
 
+/* The same, with every byte that is not ASCII shown as \xNN: for a terminal whose locale is not UTF-8. */
+size_t text_safe_ascii(char *dst, size_t size, const char *src);
+
 /*
  * The bytes of the UTF-8 character at `at`, which is not at its end; 0 where there is none: a bad or cut one, overlong,
  * a surrogate, a C1 control.

@@ -63,20 +63,11 @@ const char *term_colour(const struct term *term, const char *sequence)
 char *term_safe(const char *text)
 {
 	const struct term *term = term_stdout();
-	size_t size = 4 * strlen(text) + 1, n = 0; /* each byte can become \xNN */
-	autofree char *safe = mem_alloc(size);
-	char *ascii;
+	size_t size = 4 * strlen(text) + 1; /* each byte can become \xNN */
+	char *safe = mem_alloc(size);
 
-	text_safe(safe, size, text);
-	if (!term->width || term->utf8)
-		return steal_ptr(&safe);
-	size = 4 * strlen(safe) + 1;
-	ascii = mem_alloc(size);
-	for (const char *c = safe; *c; c++)
-		n += (size_t)snprintf(ascii + n, size - n, (unsigned char)*c < 0x80 ? "%c" : "\\x%02x",
-				      (unsigned char)*c);
-	ascii[n] = '\0';
-	return ascii;
+	(term->width && !term->utf8 ? text_safe_ascii : text_safe)(safe, size, text);
+	return safe;
 }
 
 int term_columns(const char *text, size_t len)
