@@ -17,7 +17,7 @@ enum { ERR_TEXT_MAX = 1000 }; /* bytes of the line that libvirt shows, with the 
 enum err_about { ERR_ANY, ERR_STATE, ERR_CONFIG };
 
 struct err {
-	int code;     /* a positive errno; 0: no error */
+	int code; /* a positive errno; 0: no error */
 	enum err_about about;
 	size_t place; /* so many bytes of the text, "FILE:LINE: " or "FILE: ", say where; 0: none do */
 	size_t cause; /* the cause begins behind so many bytes, which name the object; 0: the text is all there is */

@@ -340,8 +340,7 @@ static int refuse_running(const struct lifecycle *lifecycle, struct err *err)
 int lifecycle_before_plan(const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err)
 {
 	/* Then there is nothing to choose from: an arrival leaves it to the prepare that follows. */
-	if (!lifecycle->config && mode == PLAN_PREPARE &&
-	    unleased_pass(lifecycle, lifecycle->why_no_config, err) < 0)
+	if (!lifecycle->config && mode == PLAN_PREPARE && unleased_pass(lifecycle, lifecycle->why_no_config, err) < 0)
 		return err_about(err, ERR_CONFIG);
 	if (!lifecycle->config)
 		return 0;

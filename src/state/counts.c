@@ -16,7 +16,7 @@ const int count_bounds_ms[COUNT_BUCKETS] = { 5, 10, 25, 50, 100, 250, 500, 1000,
 
 static const char *const op_words[] = { "prepare", "migrate", "restore", "reconnect", "release" };
 static const char *const refusal_words[] = { "capacity", "quota",    "request", "config",
-					    "state",    "canceled", "timeout", "error" };
+					     "state",    "canceled", "timeout", "error" };
 
 _Static_assert(ARRAY_SIZE(op_words) == COUNT_OPS && ARRAY_SIZE(refusal_words) == REFUSAL_NONE, "each has a word");
 

@@ -87,7 +87,7 @@ static int look_at_lock(const struct host *host, struct err *err)
 int store_would_open(const struct host *host, struct err *err)
 {
 	static const char *const directories[] = { "run/vgpu-lease", "run/vgpu-lease/leases", "run/vgpu-lease/seen",
-						 "run/vgpu-lease/pgpu" };
+						   "run/vgpu-lease/pgpu" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(directories); i++)
 		if (look_at_directory(host, directories[i], err) < 0)

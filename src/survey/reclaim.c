@@ -53,8 +53,7 @@ static bool is_novas(const struct reclaim_check *check, int parent, const char *
 	card = &check->inv->pgpus[check->inv->parents[parent].pgpu];
 	/* A type without addresses is that of all the others that can have it: not of another driver's. */
 	for (size_t i = 0; i < config->nsections; i++)
-		if (config_takes_rest(&config->sections[i]) &&
-		    is_same_driver(config->sections[i].type, type))
+		if (config_takes_rest(&config->sections[i]) && is_same_driver(config->sections[i].type, type))
 			return true;
 	return pool_names(config, card, check->inv->parents[parent].name);
 }

@@ -36,8 +36,7 @@ static void view_drop(void)
  */
 static bool is_unlisted(const struct domain *d)
 {
-	return d->starting && fake->now_ms - d->began_ms < (int64_t)world.config.policy.start_grace_s * 1000 &&
-	       pick(2);
+	return d->starting && fake->now_ms - d->began_ms < (int64_t)world.config.policy.start_grace_s * 1000 && pick(2);
 }
 
 static void view_take(void)

@@ -134,8 +134,7 @@ static void set_aside(struct store *store)
 {
 	file_publish(store->leases, ID, "what?", 5, true);
 	store_set_aside(store, "leases", ID);
-	ok(faccessat(store->leases, ID, F_OK, 0) < 0 &&
-		   faccessat(store->run, "garbage/" ID, F_OK, 0) == 0,
+	ok(faccessat(store->leases, ID, F_OK, 0) < 0 && faccessat(store->run, "garbage/" ID, F_OK, 0) == 0,
 	   "a record that cannot be understood is moved to garbage/");
 	fchmodat(store->run, "garbage", 0777, 0);
 	file_publish(store->leases, ID, "what?", 5, true);
