@@ -44,6 +44,8 @@ esac
 use_release "$suite"
 root=$built/rootfs       # what becomes the disk
 modules=$built/modules   # the sample drivers, and for which kernel they are
+ours=()
+[[ ${drivers[*]} != *driver/* ]] || ours=("$here"/driver/*.[ch])
 
 # shellcheck source=tests/vm/tree.sh
 . "$here/tree.sh"
@@ -218,7 +220,7 @@ make_disk() {
 }
 
 all=("$suite" "${guest_packages[*]} ${nova_packages[*]}" "${build_packages[*]}"
-	"$(cat "$here"/{image.sh,tree.sh} "$here"/driver/*.[ch])")
+	"$(cat "$here"/{image.sh,tree.sh} "${ours[@]}")")
 if done_with image "${all[@]}"; then
 	exit
 fi
@@ -241,11 +243,11 @@ if ! done_with base "$suite"; then
 	mark_done base "$suite"
 fi
 builder=
-if ! done_with modules "$suite" "${build_packages[@]}" "$(cat "$here"/driver/*.[ch])"; then
+if ! done_with modules "$suite" "${build_packages[@]}" "$(cat /dev/null "${ours[@]}")"; then
 	step "the kernel's sample drivers"
 	rm -rf "$built/buildfs"
 	cp -a "$root" "$built/buildfs"
-	(make_modules && mark_done modules "$suite" "${build_packages[@]}" "$(cat "$here"/driver/*.[ch])") &
+	(make_modules && mark_done modules "$suite" "${build_packages[@]}" "$(cat /dev/null "${ours[@]}")") &
 	builder=$!
 fi
 if ! done_with packages "${guest_packages[@]}"; then
