@@ -3,10 +3,12 @@
 """nova-compute without its cloud: Nova's own LibvirtDriver, called as ComputeManager calls it.
 
 Reads commands from standard input, a line each, and answers each with a line, `ok ...` or `error CLASS: message`.
-A life of nova-compute is a process of its own, forked off, because the import alone takes a minute in a test machine:
+A life of nova-compute is a process of its own, forked off, because the import
+alone takes a minute in a test machine; the first answer comes after it:
 
   start            a new one, after the last one's end; reads nova.conf, runs init_host and reports its inventory
   kill             ends it with SIGKILL
+  fresh            forgets the instances; an error if a claim of a migration is remembered
   inventory        CARD=TOTAL for each provider of VGPU, by update_provider_tree; none: no provider
   spawn NAME... [memory=MIB] [card=ADDRESS]     several names: at once, each answered with its own `ok` or `error`
   destroy, suspend, resume, poweroff, poweron, reboot, soft, hostboot NAME
@@ -14,10 +16,12 @@ A life of nova-compute is a process of its own, forked off, because the import a
   orphans N        mdevs as a failed spawn leaves them
   precheck NAME SOURCE-TYPES [N]  the target's side of a live migration: so many allocated
   rollback, lingering NAME        its ends
+  destination, source, claim, arriving, migrate, arrived, claims NAME [WORD...]    all of one: migration.py
+  allocate NAME N  the mdev that each of so many spawns would get
   mdevs NAME       the UUIDs that the driver knows the instance to have
 
-What is not libvirt is made here: the instances (a flavor with resources:VGPU=1 and an image that is in the cache), their
-allocations in Placement, and a database that forgets.
+What is not libvirt is made here: the instances (a flavor with resources:VGPU=1 and an image that is in the cache),
+their allocations in Placement, and a database that forgets.
 """
 import os
 import signal
@@ -80,7 +84,6 @@ def end(life):
 def main():
     prepare()
     life = None
-    print('ok', flush=True)
     for line in sys.stdin:
         if line.strip() in ('start', 'kill'):
             end(life)

@@ -14,6 +14,8 @@ from nova.network import model
 from nova.virt import driver, fake
 from oslo_log import log
 
+from migration import Migrations
+
 STATE = '/var/lib/nova'
 CONF_FILE = '/etc/nova/nova.conf'
 IMAGE = '11111111-1111-4111-8111-111111111111'
@@ -46,10 +48,10 @@ class Allocations:
         return {self.life.tree.data(self.life.provider(card)).uuid: {'resources': {'VGPU': count}}}
 
 
-class Life:
+class Life(Migrations):
     def __init__(self):
         self.context = context.RequestContext('user', 'project', is_admin=True)
-        objects.Instance.save = lambda *_args, **_kwargs: None
+        objects.Instance.save = objects.Migration.save = lambda *_args, **_kwargs: None
         objects.Service.get_by_compute_host = staticmethod(self.no_service)
         for kind in (objects.VirtualInterfaceList, objects.BlockDeviceMappingList, objects.ShareMappingList):
             kind.get_by_instance_uuid = staticmethod(lambda *_args, kind=kind, **_kwargs: kind(objects=[]))
@@ -61,6 +63,8 @@ class Life:
         virtapi = fake.FakeVirtAPI()
         virtapi.reportclient = self.allocations = Allocations(self)
         self.driver = driver.load_compute_driver(virtapi, 'libvirt.LibvirtDriver')
+        # Neutron's part; no instance has a port.
+        self.driver._network_api.has_port_binding_extension = lambda *_args, **_kwargs: False
         self.driver.init_host(config.CONF.host)
         self.node = self.driver.get_available_nodes()[0]
         self.tree = provider_tree.ProviderTree()
@@ -122,6 +126,11 @@ class Life:
 
     ### Commands
 
+    def do_fresh(self):
+        """The instances are gone, as libvirt's domains are; a claim stays."""
+        self.instances.clear()
+        assert not self.driver.instance_claimed_mdevs
+
     def do_inventory(self):
         return ' '.join('%s=%d' % item for item in self.totals().items())
 
@@ -161,19 +170,20 @@ class Life:
 
     def do_race(self, first, second):
         """The pause between undefine and define that a loaded host makes, at its worst."""
-        get_xml, gone = self.driver._get_guest_xml, eventlet.event.Event()
+        get_xml, gone, over = self.driver._get_guest_xml, eventlet.event.Event(), eventlet.event.Event()
 
         def late(context, instance, *args, **kwargs):
             xml = get_xml(context, instance, *args, **kwargs)
             if instance.display_name == first:
                 gone.send()
-                eventlet.sleep(10)
+                over.wait()
             return xml
         self.driver._get_guest_xml = late
         try:
             reboot = eventlet.spawn(self.answer, self.do_reboot, first)
             gone.wait()
             spawned = self.answer(self.spawn, second)
+            over.send()
             return '%s %s; %s %s' % (first, reboot.wait(), second, spawned)
         finally:
             self.driver._get_guest_xml = get_xml
@@ -190,13 +200,13 @@ class Life:
         data = self.driver.check_source_migrate_data_at_dest(self.context, instance, data, None, None, allocations)
         return ' '.join(data.target_mdevs.values())
 
-    def do_rollback(self, name):
-        data = objects.LibvirtLiveMigrateData(is_shared_instance_path=True)
-        self.driver.rollback_live_migration_at_destination(self.context, self.instance(name), self.network(), {},
-                                                           False, data)
-
     def do_lingering(self, name):
         self.driver.cleanup_lingering_instance_resources(self.instance(name))
+
+    def do_allocate(self, name, count):
+        """What several spawns at once would be given, before any of them has defined its domain."""
+        allocations = self.allocations.claim(self.instance(name).uuid, None)
+        return ' '.join(self.driver._allocate_mdevs(allocations)[0] for _ in range(int(count)))
 
     def do_mdevs(self, name):
         return ' '.join(self.driver._get_all_assigned_mediated_devices(self.instance(name)))
@@ -219,10 +229,11 @@ def live(commands, answers):
     commands, answers = GreenPipe(commands, 'r'), GreenPipe(answers, 'w')
     life = Life.__new__(Life)
     line = life.answer(lambda: (life.__init__(), life.do_inventory())[1])
+    started = line.startswith('ok')
     while True:
         answers.write(line + '\n')
         answers.flush()
-        words = commands.readline().split()
+        words = commands.readline().split() if started else []
         if not words:
             os._exit(0)
         line = life.answer(getattr(life, 'do_' + words[0]), *words[1:])

@@ -54,23 +54,14 @@ undefined_too() {
 	twice=$(tried poweron a)
 	echo "power on $once, then $twice"
 }
-# A host that boots: nothing runs, /run is empty, no mdev is there.
 host_rebooted() {
-	local a b sockets=(libvirtd.socket libvirtd-ro.socket libvirtd-admin.socket libvirtd-tcp.socket)
+	local a b
 	begin_nova pgpu-1
 	nova spawn a
 	nova spawn b
 	nova poweroff b
 	nova orphans 2
-	nova kill
-	[ "$mode" = alone ] || systemctl stop vgpu-leased
-	systemctl stop "${sockets[@]}" libvirtd
-	kill -KILL "$(pid_of "$(name_of a)")"
-	within 15 closed
-	rm -rf /run/vgpu-lease /run/libvirt/qemu/*.xml
-	reload_driver
-	systemctl start "${sockets[@]}" libvirtd
-	[ "$mode" = alone ] || systemctl start vgpu-leased
+	reboot_host
 	nova start
 	a=$(tried hostboot a)
 	b=$(tried poweron b)
@@ -93,6 +84,72 @@ spawn_failed() {
 	after_grace
 	left
 }
+# 5a, but the devices are there already.
+at_once_free() {
+	begin_nova pgpu-1
+	nova orphans 3
+	nova spawn a b
+	grep -oE '\b[ab] ok\b' <<<"$OUT" | wc -l
+	if [[ $OUT == *vgpu-lease* ]]; then echo "the other is refused"; else echo "the other fails in QEMU"; fi
+}
+# Why: Nova forgets what it has given until the domain is defined.
+given() {
+	begin_nova pgpu-1
+	nova allocate a 3
+	echo "$(xargs -n 1 <<<"${OUT#ok }" | sort -u | wc -l) of 3"
+	after_grace
+	left
+}
+overtaken() {
+	begin_nova pgpu-1
+	nova spawn a
+	nova race a b
+	grep -oE '\b[ab] (ok|error)\b' <<<"$OUT"
+	if [[ $OUT == *vgpu-lease* ]]; then echo "by a message of its own"; else echo "in QEMU"; fi
+	echo "b $(vgpu_of b), then a again: $(tried poweron a)"
+}
+counted_inactive() {
+	begin_nova pgpu-1
+	nova spawn a
+	nova poweroff a
+	reload_driver
+	within 60 libvirt_follows
+	total
+	checked
+}
+# What `vgpu-lease check` says that Nova counts.
+checked() {
+	[ "$mode" = alone ] || echo "check: $(vgpu-lease check 2>&1 | sed -n 's/.*Nova counts \([0-9]*\).*/\1/p' | xargs)"
+}
+counted_other_type() {
+	begin_nova pgpu-2
+	nova orphans 1
+	configure_nova pgpu-1
+	nova start
+	total
+	checked
+}
+counted_limited() {
+	begin_nova pgpu-1 '' 'max_instances = 23'
+	total
+	checked
+}
+# An instance is deleted while its device is not there: its definition stays.
+definition_left() {
+	begin_nova pgpu-1
+	nova spawn a
+	nova poweroff a
+	reload_driver
+	nova destroy a
+	after_grace
+	left
+	echo "nova-compute $(tried start)"
+}
+not_enabled() {
+	begin_nova pgpu-1
+	tried precheck a pgpu-2
+	left
+}
 claims() {
 	begin_nova pgpu-1
 	nova precheck a pgpu-1,pgpu-1
@@ -101,6 +158,21 @@ claims() {
 	[ "$mode" = alone ] || vgpu-lease gc >/dev/null
 	mdevs
 	nova rollback b
+	after_grace
+	left
+}
+forgotten() {
+	begin_nova pgpu-1
+	nova precheck a pgpu-1
+	nova spawn b
+	nova start
+	after_grace
+	left
+}
+lingers() {
+	begin_nova pgpu-1
+	nova precheck a pgpu-1
+	nova lingering a
 	after_grace
 	left
 }
@@ -119,24 +191,38 @@ row host_rebooted "the host reboots" \
 	"boot resume works with its vGPU, power on works with its vGPU; 2 mdevs, 2 definitions, total 24"
 row below_capacity "max_instances is below the capacity" none none
 row at_once "two are spawned at once" "1 the other fails in QEMU" "1 the other is refused"
+row at_once_free "the same, with three free mdevs" "1 the other fails in QEMU" "1 the other is refused"
+row given "what three spawns at once are given" "1 of 3 1 mdevs, 1 definitions, total 24" \
+	"1 of 3 0 mdevs, 0 definitions, total 24"
+row overtaken "a spawn while another one is rebooted" \
+	"a error b ok in QEMU b with its vGPU, then a again: works" \
+	"a error b ok by a message of its own b with its vGPU, then a again: works"
+row counted_inactive "the driver is reloaded: what Nova counts" 25 "25 check: 25"
+row counted_other_type "an orphan of another type: what Nova counts" 22 "22 check: 22"
+row counted_limited "max_instances is one too low: what Nova counts" none "none check: 0"
+row definition_left "deleted while its device is not there" \
+	"0 mdevs, 1 definitions, total 25 nova-compute works" "0 mdevs, 0 definitions, total 24 nova-compute works"
 row spawn_failed "a spawn fails in QEMU" "1 mdevs, 1 definitions, total 24" "0 mdevs, 0 definitions, total 24"
 row claims "a live migration is checked, and rolled back" "1 1 mdevs, 1 definitions, total 24" \
 	"1 0 mdevs, 0 definitions, total 24"
+row not_enabled "a live migration of a type that is not enabled" "fails 0 mdevs, 0 definitions, total 24" \
+	"fails 0 mdevs, 0 definitions, total 24"
+row forgotten "one is checked, and nova-compute restarts" "2 mdevs, 2 definitions, total 24" \
+	"1 mdevs, 1 definitions, total 24"
+row lingers "one is checked, and its rest is cleaned up" "1 mdevs, 1 definitions, total 24" \
+	"0 mdevs, 0 definitions, total 24"
 
 prepare_nova
-mv /etc/libvirt/hooks/qemu "$WORK/qemu-hook"
-systemctl restart libvirtd
 declare -A became
-for mode in alone with; do
+for mode in ${MODES:-alone with}; do
 	if [ "$mode" = with ]; then
-		mv "$WORK/qemu-hook" /etc/libvirt/hooks/qemu
-		printf '[devices]\nnova_conf = %s\n' "$NOVA_CONF" >"$CONF"
+		nova kill
 		configure_nova pgpu-1
-		systemctl restart libvirtd
-		systemctl start vgpu-leased
+		with_hook
 	fi
 	for line in "${rows[@]}"; do
 		IFS='|' read -r name sentence alone with <<<"$line"
+		[[ " ${SITUATIONS:-$name} " == *" $name "* ]] || continue
 		became[$name:$mode]=$("$name" 2>&1 | xargs)
 		check "$mode: $sentence" same "${became[$name:$mode]}" "${!mode}"
 	done
@@ -144,6 +230,7 @@ done
 printf '# %-56s | %-24s\n' situation "Nova alone / with vgpu-lease"
 for line in "${rows[@]}"; do
 	IFS='|' read -r name sentence _ <<<"$line"
-	printf '# %-56s | %s\n# %-56s | %s\n' "$sentence" "${became[$name:alone]}" "" "${became[$name:with]}"
+	printf '# %-56s | %s\n# %-56s | %s\n' "$sentence" "${became[$name:alone]:-}" "" \
+		"${became[$name:with]:-}"
 done
 end_nova
