@@ -68,7 +68,7 @@ char *domxml_lease(const struct domxml *doc, const struct migration_facts *facts
 	FILE *f;
 
 	for (size_t i = 0; i < doc->request.nvgpus; i++)
-		news |= facts_list[i].type[0] && !has_facts(&doc->request.vgpus[i], &facts_list[i]);
+		news |= facts_list[i].type[0] && (doc->followed || !has_facts(&doc->request.vgpus[i], &facts_list[i]));
 	if (!news)
 		return NULL;
 	f = mem_open(&out, &len);

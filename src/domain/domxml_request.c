@@ -215,6 +215,7 @@ static int follow_hostdevs(struct domxml *doc, struct meta *meta, struct err *er
 
 		text_copy(device->id, sizeof(device->id), request->vgpus[i].id);
 		doc->marks[i].elems[PART_DEVICE] = device->elem;
+		doc->followed = true;
 		if (meta_apply(device, &request->vgpus[i], err) < 0)
 			return -err->code;
 	}

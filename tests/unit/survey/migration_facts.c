@@ -121,6 +121,12 @@ static void into_metadata(void)
 		  { known },
 		  NULL,
 		  "where all is there already, nothing is to be set" },
+		{ DOMAIN("<n:instance xmlns:n='" DOMXML_NOVA_NS_PREFIX "1.1'/><v:lease " NS "><v:device uuid='" B
+			 "' type='t'/><v:device uuid='c6f1a2b3-0000-4000-8000-00000000000c'" FACTS_OF_IT
+			 "/></v:lease>"),
+		  { known, { .type = "t" } },
+		  "<lease>\n  <device uuid='" A "'" FACTS_OF_IT "/>\n  <device uuid='" B "' type='t'/>\n</lease>",
+		  "where Nova's migration changed the UUID only, it is set anew" },
 		{ DOMAIN("<v:lease " NS "><v:device uuid='" A "' driver='1'/></v:lease>"),
 		  { { .driver = "2" } },
 		  NULL,
