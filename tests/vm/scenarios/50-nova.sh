@@ -3,6 +3,8 @@
 # OpenStack Nova's own driver of libvirt: each situation with Nova alone and with vgpu-lease, side by side
 # shellcheck source=tests/vm/nova/nova.sh
 . "${here:?}/nova/nova.sh"
+# shellcheck source=tests/vm/nova/random.sh
+. "$here/nova/random.sh"
 
 # What becomes of it is one line. `after_grace` is where reclaim_grace would be over.
 after_grace() { [ "$mode" = alone ] || vgpu-lease gc --grace 0 >"$WORK/gc" 2>&1 || sed 's/^/# /' "$WORK/gc" >&2; }
@@ -233,4 +235,5 @@ for line in "${rows[@]}"; do
 	printf '# %-56s | %s\n# %-56s | %s\n' "$sentence" "${became[$name:alone]:-}" "" \
 		"${became[$name:with]:-}"
 done
+[ "$mode" = alone ] || random_life
 end_nova

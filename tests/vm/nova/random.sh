@@ -1,0 +1,112 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# A random life of a compute node with two cards of different types. Sourced by 50-nova.
+declare -A life=()   # what each instance is: on, off or asleep; none: it is not
+OPERATIONS=${OPERATIONS:-30}
+
+# Of those instances, one at random; fails if there is none. pick STATE...
+pick() {
+	local name found=()
+	for name in {a..f}; do
+		[[ " $* " != *" ${life[$name]:-none} "* ]] || found+=("$name")
+	done
+	[ "${#found[@]}" -gt 0 ] && PICKED=${found[RANDOM % ${#found[@]}]}
+}
+# does NAME STATE COMMAND...: of Nova, after which the instance is that.
+does() {
+	local name=$1 state=$2
+	shift 2
+	nova "$@" || { WRONG="$*: $OUT"; return 1; }
+	life[$name]=$state
+	[ "$state" != on ] || has_vgpu "$name" || { WRONG="$*: $name has no vGPU"; return 1; }
+}
+new_instance() {
+	local cards=("$GPU1" "$GPU2")
+	pick none && does "$PICKED" on spawn "$PICKED" "card=${cards[RANDOM % 2]}"
+}
+destroyed() { pick on off asleep && does "$PICKED" none destroy "$PICKED"; }
+powered() {
+	pick on off || return
+	case ${life[$PICKED]} in
+	on) does "$PICKED" off poweroff "$PICKED" ;;
+	*) does "$PICKED" on poweron "$PICKED" ;;
+	esac
+}
+slept() {
+	pick on asleep || return
+	case ${life[$PICKED]} in
+	on) does "$PICKED" asleep suspend "$PICKED" ;;
+	*) does "$PICKED" on resume "$PICKED" ;;
+	esac
+}
+rebooted() { pick on && does "$PICKED" on reboot "$PICKED"; }
+nova_killed() { nova kill && { nova start || WRONG="nova-compute does not start: $OUT"; }; }
+handler_killed() { systemctl kill -s KILL --kill-whom=main vgpu-leased; }
+orphan_left() {
+	pick none || return
+	nova spawn "$PICKED" memory=900000 && WRONG="a spawn without memory succeeds"
+	nova destroy "$PICKED"
+}
+grace_over() { vgpu-lease gc --grace 0 >"$WORK/gc" 2>&1 || WRONG="gc: $(xargs <"$WORK/gc")"; }
+# With its devices closed: those that run are off meanwhile. What sleeps gets its vGPU again when nova-compute starts.
+driver_reloaded_meanwhile() {
+	local name were=()
+	while pick on; do
+		were+=("$PICKED")
+		does "$PICKED" off poweroff "$PICKED" || return
+	done
+	within 15 closed
+	reload_driver
+	! pick asleep || nova_killed
+	for name in "${were[@]}"; do does "$name" on poweron "$name" || return; done
+}
+host_reboots() {
+	local name
+	reboot_host
+	nova start || { WRONG="nova-compute does not start: $OUT"; return; }
+	for name in {a..f}; do
+		[ "${life[$name]:-}" != on ] || does "$name" on hostboot "$name" || return
+	done
+}
+# No device is two domains', and the leases are those of the domains that run.
+is_sound() {
+	local used
+	used=$(sed -nE "s/.*<address uuid='([^']*)'.*/\1/p" /run/libvirt/qemu/instance-*.xml 2>/dev/null | sort)
+	same "$(uniq -d <<<"$used")" '' &&
+		same "$(leases | jq -r '.leases[] | select(.state == "active") | .id' | sort)" "$used" &&
+		same "$(leases | jq '.leases | length')" "$(grep -c . <<<"$used")"
+}
+# All devices are there that are defined: then each counts once.
+counts_all() {
+	[ "$(mdevs)" = "$(definitions)" ] || return 0
+	within 60 libvirt_follows
+	same "$(total)" 36
+}
+
+random_life() {
+	local n operation done=() what=(new_instance new_instance new_instance destroyed destroyed powered powered
+		powered slept slept rebooted nova_killed handler_killed orphan_left grace_over
+		driver_reloaded_meanwhile host_reboots)
+	RANDOM=${NOVA_SEED:=$((SRANDOM % 32768))}
+	echo "# a random life: NOVA_SEED=$NOVA_SEED"
+	begin_nova pgpu-1 pgpu-2
+	for ((n = 1; n <= OPERATIONS; n++)); do
+		operation=${what[RANDOM % ${#what[@]}]} WRONG='' PICKED=
+		"$operation" || [ -n "$WRONG" ] || continue
+		done+=("$operation${PICKED:+ $PICKED}")
+		[ -z "$WRONG" ] && SAID=$(within 30 is_sound 2>&1 && counts_all 2>&1) && continue
+		check "operation $n of a random life, $operation" false
+		echo "# ${WRONG:-$SAID}"
+		printf '# %s\n' "${done[@]}"
+		return
+	done
+	check "of $OPERATIONS operations at random ${#done[@]} could be done, and each left all as it should be" true
+	vgpu-lease gc --grace 0 >/dev/null
+	check "when the grace is over, each device is an instance's" \
+		same "$(mdevs)" "$(printf '%s\n' "${life[@]}" | grep -vc none)"
+	while pick on off asleep; do does "$PICKED" none destroy "$PICKED"; done
+	vgpu-lease gc --grace 0 >/dev/null
+	check "and none is left when the last instance is deleted" same "$(left)" "0 mdevs, 0 definitions, total 36"
+	run vgpu-lease check
+	check "check is content" succeeded
+}
