@@ -58,7 +58,7 @@ struct domxml {
 	struct mark *marks;          /* of request.vgpus, in their order */
 	struct vgpu_request *strays; /* <vgpu:device> elements without a hostdev, as far as they can be read */
 	size_t nstrays;
-	bool followed; /* a <vgpu:device> was taken for that of a hostdev with another UUID */
+	bool followed;                    /* a <vgpu:device> was taken for that of a hostdev with another UUID */
 	char lease_project[PROJECT_SIZE]; /* of <vgpu:lease> itself, not Nova's; "" none */
 	struct remark *remarks;
 	size_t nremarks;

@@ -102,11 +102,12 @@ static bool others_left(const struct store *store, const struct policy *policy)
 }
 
 /* In a child of our own, whom libvirt does not wait for: the rest of the time that a release may take. */
-static void finish_detached(struct release *release, const struct store *store)
+static void finish_detached(const struct release *release, const struct store *store)
 {
 	const struct host *all = store->host;
 	struct host host = { .root = all->root, .libvirt = all->root, .name = all->name };
 	const struct policy *policy = release->policy;
+	struct release here = *release;
 	struct store own;
 	struct err err = { 0 };
 	int r;
@@ -120,11 +121,11 @@ static void finish_detached(struct release *release, const struct store *store)
 		return;
 	if (store_open(&own, &host, true, &err) < 0)
 		_exit(1);
-	release->store = &own;
-	if (!release->ids.list && mark(release, &own, policy->lock_timeout_s * 1000, &err) < 0)
+	here.store = &own;
+	if (!here.ids.list && mark(&here, &own, policy->lock_timeout_s * 1000, &err) < 0)
 		log_warn("release: domain %s: its vGPUs are not released yet: %s; run 'vgpu-lease gc'", release->name,
 			 err.text);
-	release_in_turns(release->ids.n, release_by(policy), finish_one, release);
+	release_in_turns(here.ids.n, release_by(policy), finish_one, &here);
 	log_close();
 	_exit(0);
 }
