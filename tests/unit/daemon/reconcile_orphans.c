@@ -19,14 +19,17 @@ static struct err err;
 static const struct row {
 	const char *says, *id;
 	bool leased, novas, named;
+	enum { NO_DEVICE, YOUNGER, DEVICE } device;
 	enum gc_outcome found, outcome;
 } rows[] = {
-	{ "an orphan of Nova is removed", U(1), false, true, false, GC_GOES, GC_GONE },
-	{ "one that a domain names stays", U(2), false, true, true, GC_GOES, GC_STAYS },
-	{ "so does one that is not due", U(3), false, true, false, GC_STAYS, GC_STAYS },
-	{ "one that is not Nova's is only reported", U(4), false, false, false, GC_GOES, GC_GOES },
-	{ "and a lease is none", U(5), true, true, false, GC_GOES, GC_GOES },
-	{ "the answer for one is not that for another", U(6), false, true, false, GC_GOES, GC_GONE },
+	{ "an orphan of Nova is removed", U(1), false, true, false, DEVICE, GC_GOES, GC_GONE },
+	{ "one that a domain names stays", U(2), false, true, true, DEVICE, GC_GOES, GC_STAYS },
+	{ "so does one that is not due", U(3), false, true, false, DEVICE, GC_STAYS, GC_STAYS },
+	{ "one that is not Nova's is only reported", U(4), false, false, false, DEVICE, GC_GOES, GC_GOES },
+	{ "and a lease is none", U(5), true, true, false, DEVICE, GC_GOES, GC_GOES },
+	{ "the answer for one is not that for another", U(6), false, true, false, DEVICE, GC_GOES, GC_GONE },
+	{ "a definition without a device goes", U(7), false, true, false, NO_DEVICE, GC_GOES, GC_GONE },
+	{ "not one that has a device by now", U(8), false, true, false, YOUNGER, GC_GOES, GC_FAILED },
 };
 
 enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
@@ -48,6 +51,15 @@ static bool exists(const char *id)
 	return kernel_exists(&live.tree.host, MDEV("", "", id)) == 1;
 }
 
+static void define(const char *id)
+{
+	char file[200];
+
+	snprintf(file, sizeof(file), "etc/mdevctl.d/" T4 "/%s = {\"mdev_type\": \"nvidia-222\", \"start\": \"auto\"}\n",
+		 id);
+	tree_add(&live.tree, file);
+}
+
 int main(void)
 {
 	struct gc_item items[ROWS] = { 0 };
@@ -63,17 +75,22 @@ int main(void)
 		text_copy(items[i].vgpu.pgpu, sizeof(items[i].vgpu.pgpu), T4);
 		items[i].leased = rows[i].leased;
 		items[i].novas = rows[i].novas;
+		items[i].exists = rows[i].device == DEVICE;
 		items[i].outcome = rows[i].found;
-		if (kernel_create(&live.tree.host, &items[i].vgpu, &err) < 0)
+		if (rows[i].device != NO_DEVICE && kernel_create(&live.tree.host, &items[i].vgpu, &err) < 0)
 			tree_fail(err.text);
 	}
-	tree_add(&live.tree, "etc/mdevctl.d/" T4 "/" U(1) " = {\"mdev_type\": \"nvidia-222\", \"start\": \"auto\"}\n");
+	define(U(1));
+	define(U(7));
+	define(U(8));
 	reconcile_orphans(&pass, named, NULL);
-	ok(asked == 3, "libvirt is asked of those alone that are due");
+	ok(asked == 5, "libvirt is asked of those alone that are due");
 	for (size_t i = 0; i < ROWS; i++)
 		ok(items[i].outcome == rows[i].outcome && exists(rows[i].id) == (rows[i].outcome != GC_GONE), "%s: %s",
 		   rows[i].says, items[i].trouble);
 	ok(!mdevctl_defines(&live.tree.host, U(1)), "its definition goes with it");
+	ok(!mdevctl_defines(&live.tree.host, U(7)) && mdevctl_defines(&live.tree.host, U(8)),
+	   "as does that without a device, and no other");
 	items[1].outcome = GC_GOES;
 	reconcile_orphans(&pass, NULL, NULL);
 	ok(items[1].outcome == GC_GONE && !exists(U(2)), "where libvirt is not asked the pass has the last word");
