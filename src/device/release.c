@@ -379,24 +379,27 @@ void release_put_back(struct store *store, const struct policy *policy, const st
 
 void release_in_turns(size_t n, int64_t end_ms, release_turn_fn *turn, void *arg)
 {
-	autofree bool *done = mem_new(n + 1, sizeof(*done));
-	size_t left = n;
-	bool last = false;
+	enum { WAITS, FAILED, DONE } *state = mem_new(n + 1, sizeof(*state));
+	size_t waiting = n;
+	int64_t now;
 
-	while (left && !last) {
-		last = host_now_ms() >= end_ms;
-		for (size_t i = 0; i < n; i++) {
-			int64_t now = host_now_ms();
+	while (waiting && host_now_ms() < end_ms) {
+		for (size_t i = 0; i < n && (now = host_now_ms()) < end_ms; i++) {
+			int r = state[i] == WAITS ? turn(arg, i, now + TURN_MS, end_ms, false) : -EAGAIN;
 
-			if (done[i])
+			if (r == -EBUSY || r == -EAGAIN)
 				continue;
-			done[i] = last ? turn(arg, i, now, now + LAST_LOOK_MS, true)
-				       : turn(arg, i, now + TURN_MS, end_ms, false);
-			left -= done[i];
+			state[i] = r == 0 ? DONE : FAILED;
+			waiting--;
 		}
-		if (left && !last)
+		if (waiting)
 			host_sleep_ms(TURN_MS / 2);
 	}
+	now = host_now_ms();
+	for (size_t i = 0; i < n; i++)
+		if (state[i] != DONE)
+			turn(arg, i, now, now + LAST_LOOK_MS, true);
+	free(state);
 }
 
 int release_now(struct store *store, const struct policy *policy, const struct lease *lease, struct err *err)

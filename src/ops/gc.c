@@ -216,7 +216,7 @@ static void tell(struct gc_item *item, int r, const struct err *err)
 	}
 }
 
-static bool finish_lease(void *arg, size_t i, int64_t deadline_ms, int64_t look_by_ms, bool last)
+static int finish_lease(void *arg, size_t i, int64_t deadline_ms, int64_t look_by_ms, bool last)
 {
 	struct gc *c = arg;
 	struct gc_item *item = &c->items[i];
@@ -224,11 +224,11 @@ static bool finish_lease(void *arg, size_t i, int64_t deadline_ms, int64_t look_
 	int r;
 
 	if (!item->leased || item->outcome != GC_GOES)
-		return true;
+		return 0;
 	r = release_turn(c->store, c->policy, item->vgpu.id, deadline_ms, look_by_ms, &err);
 	if (r == 0 || last)
 		tell(item, r, &err);
-	return r == 0;
+	return r;
 }
 
 static void remove_orphan(struct gc *c, struct gc_item *item)

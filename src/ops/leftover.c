@@ -61,7 +61,7 @@ static bool claim_one(struct gc *pass, struct gc_item *item)
 	       release_claim(pass->store, &item->lease, release_lock_by(pass->policy), &err) == 1;
 }
 
-static bool finish_one(void *arg, size_t i, int64_t deadline_ms, int64_t look_by_ms, bool last)
+static int finish_one(void *arg, size_t i, int64_t deadline_ms, int64_t look_by_ms, bool last)
 {
 	struct gc *pass = arg;
 	const struct gc_item *item = &pass->items[i];
@@ -70,14 +70,14 @@ static bool finish_one(void *arg, size_t i, int64_t deadline_ms, int64_t look_by
 	int r;
 
 	if (item->outcome != GC_GOES)
-		return true;
+		return 0;
 	r = release_turn(pass->store, pass->policy, item->vgpu.id, deadline_ms, look_by_ms, &err);
 	if (r == 0)
 		event_log(EVENT_RELEASED, &about, "release: domain %s: released %s, which was left: %s",
 			  item->lease.name, item->vgpu.id, item->why);
 	else if (last && r == -EBUSY)
 		release_put_back(pass->store, pass->policy, &item->lease);
-	return r == 0;
+	return r;
 }
 
 void leftover_finish(const struct host *host, const struct config *config)

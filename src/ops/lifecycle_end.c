@@ -39,7 +39,7 @@ static int mark(struct release *release, struct store *store, int wait_ms, struc
 	return r;
 }
 
-static bool finish_one(void *arg, size_t i, int64_t deadline_ms, int64_t look_by_ms, bool last)
+static int finish_one(void *arg, size_t i, int64_t deadline_ms, int64_t look_by_ms, bool last)
 {
 	struct release *release = arg;
 	const struct vgpu_ref *vgpu = &release->ids.list[i];
@@ -52,7 +52,7 @@ static bool finish_one(void *arg, size_t i, int64_t deadline_ms, int64_t look_by
 	else if (last)
 		event_log(EVENT_DELAYED, &about, "release: domain %s: %s: not released yet: %s; run 'vgpu-lease gc'",
 			  release->name, vgpu->id, err.text);
-	return r == 0;
+	return r;
 }
 
 /* While libvirt waits: what cannot be begun in time is not, as each would take a little more. */
@@ -61,7 +61,7 @@ static void finish(struct release *release, int64_t deadline_ms)
 	size_t left = 0;
 
 	for (size_t i = 0; i < release->ids.n; i++)
-		if (host_now_ms() >= deadline_ms || !finish_one(release, i, deadline_ms, deadline_ms, false))
+		if (host_now_ms() >= deadline_ms || finish_one(release, i, deadline_ms, deadline_ms, false) < 0)
 			release->ids.list[left++] = release->ids.list[i];
 	release->ids.n = left;
 }
@@ -119,12 +119,14 @@ static void finish_detached(const struct release *release, const struct store *s
 			 err.text);
 	if (r <= 0)
 		return;
-	if (store_open(&own, &host, true, &err) < 0)
-		_exit(1);
 	here.store = &own;
-	if (!here.ids.list && mark(&here, &own, policy->lock_timeout_s * 1000, &err) < 0)
+	if (store_open(&own, &host, true, &err) < 0 ||
+	    (!here.ids.list && mark(&here, &own, policy->lock_timeout_s * 1000, &err) < 0)) {
 		log_warn("release: domain %s: its vGPUs are not released yet: %s; run 'vgpu-lease gc'", release->name,
 			 err.text);
+		log_close();
+		_exit(1);
+	}
 	release_in_turns(here.ids.n, release_by(policy), finish_one, &here);
 	log_close();
 	_exit(0);
