@@ -284,10 +284,35 @@ int release_unmarked(struct store *store, const struct policy *policy, const str
 	return remove_created(store, lease, deadline_ms, deadline_ms, err);
 }
 
+/* Of what nobody has leased or open. A definition alone needs no write: what was made meanwhile is not ours. */
+static int remove_orphan(struct removal *removal, bool defined_only, int wait_ms, struct err *err)
+{
+	const struct vgpu_ref *vgpu = removal->vgpu;
+	const struct host *host = removal->store->host;
+	const struct lease was = { .vgpu = *vgpu, .origin = LEASE_ADOPTED };
+	int there = defined_only ? kernel_exists(host, vgpu) : 0, r;
+
+	if (there < 0)
+		return err_set(err, EAGAIN, "vGPU %s: cannot tell whether it exists: %s", vgpu->id,
+			       err_describe(-there));
+	if (there)
+		return err_set(err, EAGAIN, "vGPU %s: its device was created a moment ago", vgpu->id);
+	/*
+	 * The definition first: a device without one is counted and used by Nova as it is, until the host reboots. A
+	 * definition without its device is counted as a device, picked for the next instance, which fails, and started
+	 * again by mdevctl or Nova. Where the definition has to stay, so does the device.
+	 */
+	r = vgpu->framework == FW_MDEV ? mdevctl_undefine(host, vgpu->id, defined_only ? vgpu->parent : NULL, err) : 0;
+	if (r < 0)
+		return r;
+	/* A domain that was promised it, as by Nova's check before a migration, gets one of the same type. */
+	affinity_put(removal->store, &was);
+	return defined_only ? 0 : removal_write(removal, wait_ms, err);
+}
+
 int release_orphan(struct store *store, const struct policy *policy, const struct vgpu_ref *vgpu, bool defined_only,
 		   int64_t deadline_ms, struct err *err)
 {
-	const struct lease was = { .vgpu = *vgpu, .origin = LEASE_ADOPTED };
 	int most_ms = policy->release_timeout_s * 1000, wait_ms;
 	struct lease lease;
 	int r;
@@ -305,20 +330,8 @@ int release_orphan(struct store *store, const struct policy *policy, const struc
 		return err_set(err, EBUSY, "vGPU %s: domain %s leased it a moment ago", vgpu->id, lease.name);
 	wait_ms = host_left_ms(deadline_ms);
 	wait_ms = wait_ms < most_ms ? wait_ms : most_ms;
-	if (is_closed(store->host, vgpu->id, host_now_ms() + wait_ms, err) < 0)
-		return -err->code;
-	/* A domain that was promised it, as by Nova's check before a migration, gets one of the same type. */
-	affinity_put(store, &was);
-	if (defined_only && kernel_exists(store->host, vgpu) != 0)
-		return err_set(err, EAGAIN, "vGPU %s: its device was created a moment ago", vgpu->id);
-	/*
-	 * The definition first: a device without one is counted and used by Nova as it is, until the host reboots. A
-	 * definition without its device is counted as a device, picked for the next instance, which fails, and started
-	 * again by mdevctl or Nova. Where the definition has to stay, so does the device.
-	 */
-	if (vgpu->framework == FW_MDEV && mdevctl_undefine(store->host, vgpu->id, err) < 0)
-		return -err->code;
-	if (removal_write(&removal, wait_ms, err) < 0)
+	if (is_closed(store->host, vgpu->id, host_now_ms() + wait_ms, err) < 0 ||
+	    remove_orphan(&removal, defined_only, wait_ms, err) < 0)
 		return -err->code;
 	seen_forget(store, vgpu->id);
 	return 0;

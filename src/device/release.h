@@ -56,8 +56,8 @@ int release_unmarked(struct store *store, const struct policy *policy, const str
 
 /*
  * Removes a foreign device (an orphan; conditions checked by the caller) and its mdevctl definition, under the pGPU's
- * lock, if it is still in no lease and not open, by `deadline_ms`. -EBUSY: it is. `defined_only`: a definition alone;
- * -EAGAIN: it has a device by now.
+ * lock, if it is still in no lease and not open, by `deadline_ms`. -EBUSY: it is. `defined_only`: the parent's
+ * definition alone, and no device; -EAGAIN: it has one by now, or that cannot be told.
  */
 int release_orphan(struct store *store, const struct policy *policy, const struct vgpu_ref *vgpu, bool defined_only,
 		   int64_t deadline_ms, struct err *err);

@@ -157,7 +157,7 @@ int mdevctl_definitions(struct definition **out, size_t *n, const struct host *h
 	return 0;
 }
 
-int mdevctl_undefine(const struct host *host, const char *uuid, struct err *err)
+int mdevctl_undefine(const struct host *host, const char *uuid, const char *only, struct err *err)
 {
 	char path[PATH_SIZE], safe[UUID_SIZE], parent[PARENT_SIZE];
 	const struct dirent *e;
@@ -171,7 +171,8 @@ int mdevctl_undefine(const struct host *host, const char *uuid, struct err *err)
 	if (!d)
 		return listed;
 	while ((errno = 0, e = readdir(d))) {
-		if (!parent_parse(parent, e->d_name) || strcmp(parent, e->d_name) != 0)
+		if (!parent_parse(parent, e->d_name) || strcmp(parent, e->d_name) != 0 ||
+		    (only && strcmp(parent, only) != 0))
 			continue;
 		snprintf(path, sizeof(path), "%s/%s", parent, safe);
 		if (unlinkat(file_list_fd(d), path, 0) < 0 && errno != ENOENT && errno != ENOTDIR)

@@ -32,5 +32,8 @@ bool mdevctl_defines(const struct host *host, const char *uuid);
  */
 int mdevctl_definitions(struct definition **out, size_t *n, const struct host *host, struct err *err);
 
-/* Removes the definitions of a UUID, as `mdevctl undefine -u` would, whatever is in them; none is no error. */
-int mdevctl_undefine(const struct host *host, const char *uuid, struct err *err);
+/*
+ * Removes the definitions of a UUID, as `mdevctl undefine -u` would, whatever is in them: of this parent `only`, NULL
+ * of all. None is no error.
+ */
+int mdevctl_undefine(const struct host *host, const char *uuid, const char *only, struct err *err);

@@ -3,12 +3,17 @@
 #include "device/release.h"
 
 #include <errno.h>
+#include <sys/syscall.h>
 
+#include "base/text.h"
 #include "config/config.h"
+#include "host/mdevctl_files.h"
 #include "lib/live.h"
 #include "lib/vgpu.h"
+#include "state/history.h"
 
 #define T4 "0000:84:00.0"
+#define OTHER "0000:85:00.0"
 #define U(n) "c6f1a2b3-0000-4000-8000-00000000000" #n
 #define VM(n) "dddddddd-0000-4000-8000-00000000000" #n
 
@@ -150,6 +155,74 @@ static void turns(void)
 	ok(open.turns == 1 && open.lasts == 1, "where the time is over each has its last turn");
 }
 
+/* Nova makes a device at the very moment at which its definition is removed. */
+static const char *made_with;
+
+int unlinkat(int dir, const char *path, int flags)
+{
+	int r = (int)syscall(SYS_unlinkat, dir, path, flags);
+
+	if (made_with && strstr(path, made_with)) {
+		make(made_with);
+		made_with = NULL;
+	}
+	return r;
+}
+
+static void define(const char *parent, const char *id)
+{
+	char file[200];
+
+	snprintf(file, sizeof(file), "etc/mdevctl.d/%s/%s = {\"mdev_type\": \"nvidia-222\", \"start\": \"auto\"}\n",
+		 parent, id);
+	tree_add(&live.tree, file);
+}
+
+static bool defined(const char *parent, const char *id)
+{
+	char path[200];
+
+	snprintf(path, sizeof(path), "etc/mdevctl.d/%s/%s", parent, id);
+	return faccessat(live.tree.host.root, path, F_OK, 0) == 0;
+}
+
+static bool remembered(const char *id, const char *parent)
+{
+	struct affinity was;
+
+	return affinity_get(&store, id, &was) == 1 && strcmp(was.parent, parent) == 0;
+}
+
+static int undefine(const char *id)
+{
+	struct vgpu_ref vgpu = *MDEV(T4, "nvidia-222", id);
+
+	text_copy(vgpu.pgpu, sizeof(vgpu.pgpu), T4);
+	return release_orphan(&store, &config.policy, &vgpu, true, host_now_ms() + 500, &err);
+}
+
+/* Definitions without a device: no device is removed with one. */
+static void definitions(void)
+{
+	const struct lease was = { .vgpu = *MDEV(OTHER, "nvidia-222", U(6)), .origin = LEASE_ADOPTED };
+
+	define(T4, U(5));
+	define(OTHER, U(5));
+	ok(undefine(U(5)) == 0 && !defined(T4, U(5)) && remembered(U(5), T4), "a definition goes, and is remembered");
+	ok(defined(OTHER, U(5)), "that of another parent stays");
+
+	define(T4, U(6));
+	make(U(6));
+	affinity_put(&store, &was);
+	ok(undefine(U(6)) == -EAGAIN && exists(U(6)) && defined(T4, U(6)), "not where it has a device by now: %s",
+	   err.text);
+	ok(remembered(U(6), OTHER), "of which nothing else is remembered then");
+
+	define(T4, U(7));
+	made_with = U(7);
+	ok(undefine(U(7)) == 0 && !made_with && exists(U(7)), "a device that appears meanwhile is not removed");
+}
+
 int main(void)
 {
 	live_begin(&live, "t4");
@@ -162,6 +235,7 @@ int main(void)
 	marks();
 	removals();
 	turns();
+	definitions();
 	store_close(&store);
 	config_free(&config);
 	live_end(&live);

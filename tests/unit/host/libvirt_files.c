@@ -166,11 +166,11 @@ static void definitions(void)
 	   "of two the one that starts by itself goes first");
 	tree_add(&tree, "etc/mdevctl.d/0000:85:00.0/" V " = {\"start\":\"auto\",\"mdev_type\":\"nvidia-223\"}\n");
 	ok(mdevctl_defines(&tree.host, U), "a UUID with definitions is mdevctl's");
-	ok(mdevctl_undefine(&tree.host, U, &err) == 0, "its definitions are removed");
+	ok(mdevctl_undefine(&tree.host, U, NULL, &err) == 0, "its definitions are removed");
 	ok(mdevctl_definition(&d, &tree.host, U, &err) == 0 && !mdevctl_defines(&tree.host, U), "of all parents");
 	ok(mdevctl_defines(&tree.host, V), "and no other's");
-	ok(mdevctl_undefine(&tree.host, U, &err) == 0, "a UUID without one is no error");
-	ok(mdevctl_undefine(&tree.host, "../x", &err) == -EINVAL, "what is no UUID is one: %s", err.text);
+	ok(mdevctl_undefine(&tree.host, U, NULL, &err) == 0, "a UUID without one is no error");
+	ok(mdevctl_undefine(&tree.host, "../x", NULL, &err) == -EINVAL, "what is no UUID is one: %s", err.text);
 	tree_add(&tree, "etc/mdevctl.d/mtty/" U " = {\"start\":\"auto\"}\n");
 	ok(mdevctl_definition(&d, &tree.host, U, &err) == -EINVAL, "one without a type is an error: %s", err.text);
 	tree_add(&tree, "etc/mdevctl.d/mtty/" U " = {\"mdev_type\":\"../x\"}\n");
@@ -178,7 +178,8 @@ static void definitions(void)
 	tree_add(&tree, "etc/mdevctl.d/mtty/" U " = {\"mdev_type\":\n");
 	ok(mdevctl_definition(&d, &tree.host, U, &err) == -EINVAL, "and one that is cut short: %s", err.text);
 	ok(mdevctl_defines(&tree.host, U), "what cannot be read may be a definition");
-	ok(mdevctl_undefine(&tree.host, U, &err) == 0 && !mdevctl_defines(&tree.host, U), "and is removed as one");
+	ok(mdevctl_undefine(&tree.host, U, NULL, &err) == 0 && !mdevctl_defines(&tree.host, U),
+	   "and is removed as one");
 	tree_end(&tree);
 	tree_begin(&tree, "");
 	ok(mdevctl_definition(&d, &tree.host, U, &err) == 0, "without mdevctl nothing is defined");

@@ -52,7 +52,7 @@ static void broken(const char *text, const char *why)
 	struct err err = { 0 };
 	size_t n;
 
-	mdevctl_undefine(&tree.host, C, &err);
+	mdevctl_undefine(&tree.host, C, NULL, &err);
 	tree_add(&tree, text);
 	ok(mdevctl_definition(&d, &tree.host, C, &err) == -EINVAL && strstr(err.text, CARD "/" C) &&
 		   strstr(err.text, why),
@@ -66,12 +66,16 @@ static void undefining(void)
 	struct definition d;
 	struct err err;
 
-	ok(mdevctl_undefine(&tree.host, C, &err) == 0 && mdevctl_definition(&d, &tree.host, C, &err) == 0,
+	ok(mdevctl_undefine(&tree.host, C, NULL, &err) == 0 && mdevctl_definition(&d, &tree.host, C, &err) == 0,
 	   "an undefine removes what is not valid, too");
-	ok(mdevctl_undefine(&tree.host, A, &err) == 0 && !mdevctl_defines(&tree.host, A), "and those of every parent");
+	ok(mdevctl_undefine(&tree.host, A, CARD, &err) == 0 && mdevctl_definition(&d, &tree.host, A, &err) == 1 &&
+		   strcmp(d.parent, OTHER) == 0,
+	   "that of one parent alone, if it is named");
+	ok(mdevctl_undefine(&tree.host, A, NULL, &err) == 0 && !mdevctl_defines(&tree.host, A),
+	   "and else those of every parent");
 	ok(mdevctl_defines(&tree.host, B), "but no other");
-	ok(mdevctl_undefine(&tree.host, A, &err) == 0, "none is no error");
-	ok(mdevctl_undefine(&tree.host, "../" CARD, &err) == -EINVAL, "what is no UUID is refused");
+	ok(mdevctl_undefine(&tree.host, A, NULL, &err) == 0, "none is no error");
+	ok(mdevctl_undefine(&tree.host, "../" CARD, NULL, &err) == -EINVAL, "what is no UUID is refused");
 }
 
 int main(void)
@@ -80,7 +84,7 @@ int main(void)
 	struct err err;
 
 	tree_begin(&tree, "etc/\n");
-	ok(mdevctl_definition(&d, &tree.host, A, &err) == 0 && mdevctl_undefine(&tree.host, A, &err) == 0,
+	ok(mdevctl_definition(&d, &tree.host, A, &err) == 0 && mdevctl_undefine(&tree.host, A, NULL, &err) == 0,
 	   "without mdevctl's directory there is none");
 	tree_add(&tree, DIRECTORY CARD "/" A " = " DEFINED("nvidia-222", "manual") DIRECTORY CARD
 		 "/" B " = " DEFINED("nvidia-222", "manual") DIRECTORY OTHER "/" A " = " DEFINED("nvidia-230", "auto")
