@@ -145,7 +145,7 @@ int cmd_open(struct cmd *cmd, struct cmd_call *call, unsigned int needs, struct 
 	if (host_open(&cmd->host, call->args.root, err) < 0 || read_config(cmd, needs, err) < 0)
 		return -err->code;
 	libvirt_daemon_follow(&cmd->host);
-	/* A dry run is refused where the command would be. */
+	/* A dry run is refused if the command could not write the state. */
 	if (needs & CMD_WRITE && !write && store_would_open(&cmd->host, err) < 0)
 		return -err->code;
 	if (store_open(&cmd->store, &cmd->host, write, err) < 0)

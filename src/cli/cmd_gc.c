@@ -82,7 +82,7 @@ static int run(struct cmd *cmd, struct err *err)
 		return -err->code;
 	if (pass.garbage)
 		out_warn("%d invalid file%s in /run/vgpu-lease/leases%s", pass.garbage, pass.garbage == 1 ? "" : "s",
-			 pass.dry ? "" : ": moved to /run/vgpu-lease/garbage");
+			 pass.aside < pass.garbage ? "" : ": moved to /run/vgpu-lease/garbage");
 	for (size_t i = 0; i < pass.n; i++)
 		failed += pass.items[i].outcome == GC_FAILED;
 	if (cmd->call->json)

@@ -148,7 +148,9 @@ static size_t report_pass(struct handler *h, const struct reconcile *pass)
 		fprintf(out, "foreign: %s, %s on %s: not leased\n", vgpu->id, vgpu->type, vgpu->parent);
 	}
 	if (pass->gc.garbage)
-		fprintf(out, "%d unreadable leases were moved to /run/vgpu-lease/garbage\n", pass->gc.garbage);
+		fprintf(out, "%d invalid file%s in /run/vgpu-lease/leases%s\n", pass->gc.garbage,
+			pass->gc.garbage == 1 ? "" : "s",
+			pass->gc.aside < pass->gc.garbage ? "" : ": moved to /run/vgpu-lease/garbage");
 	mem_close(out);
 	log_new_lines(text, h->reported);
 	free(h->reported);

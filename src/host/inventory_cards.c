@@ -92,8 +92,10 @@ static void explain(struct inv_pgpu *card, enum state state, const char *driver)
 			"its VFs take a type (NVIDIA's vendor-specific VFIO framework, <hostdev type='pci'>): it makes no mdevs");
 		break;
 	case VFS_OFF:
-		inv_not_ready(card, "its VFs are not enabled: run 'systemctl enable --now vgpu-sriov@%s'",
-			      card->address);
+		inv_not_ready(
+			card,
+			"its VFs are not enabled: run 'systemctl restart vgpu-sriov@%s', and enable it for each boot",
+			card->address);
 		break;
 	case NO_TYPES:
 		inv_not_ready(

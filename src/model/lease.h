@@ -46,7 +46,8 @@ struct lease {
 struct leases {
 	struct lease *list; /* sorted by id */
 	size_t n;
-	int garbage; /* files that could not be understood and were passed over (or set aside) */
+	int garbage; /* files that could not be understood and were passed over */
+	int aside;   /* of them, those that were moved to garbage/ */
 };
 
 /* The words of the file format and of the JSON. */

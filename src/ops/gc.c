@@ -264,6 +264,7 @@ static int judge_all(struct gc *c, struct err *err)
 	int r = look_around(&look, c, err);
 
 	c->garbage = look.leases.garbage;
+	c->aside = look.leases.aside;
 	if (r < 0)
 		return r;
 	judge(c, &look);

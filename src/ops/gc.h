@@ -53,7 +53,8 @@ struct gc {
 	/* the result */
 	struct gc_item *items; /* the leases by their id, then the foreign devices */
 	size_t n;
-	int garbage; /* records that could not be understood: set aside, in a dry run passed over */
+	int garbage; /* records that could not be understood, and were passed over */
+	int aside;   /* of them, those that were moved to garbage/: none in a dry run */
 };
 
 /*

@@ -45,7 +45,8 @@ int unleased_unopened(const struct lifecycle *lifecycle, int r, struct err *err)
 
 	if (!is_unwritable(lifecycle, r))
 		return r;
-	return unleased_pass(lifecycle, why.text, err) < 0 ? err_about(err, ERR_STATE) : 0;
+	r = unleased_pass(lifecycle, why.text, err);
+	return r == -ENOENT ? err_about(err, ERR_STATE) : r;
 }
 
 int unleased_unplanned(const struct lifecycle *lifecycle, int r, struct err *err)

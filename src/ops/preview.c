@@ -162,6 +162,16 @@ bool preview_not_chosen(const struct preview *p, size_t req, size_t pgpu, char w
 	return reason != NULL;
 }
 
+/* Does an earlier step take the lock of this one's pGPU? */
+static bool locked_before(const struct plan *plan, size_t step)
+{
+	for (size_t i = 0; i < step; i++)
+		if (apply_needs_lock(&plan->steps[i]) &&
+		    strcmp(plan->steps[i].vgpu.pgpu, plan->steps[step].vgpu.pgpu) == 0)
+			return true;
+	return false;
+}
+
 void preview_remarks(const struct preview *p, const char *op, remark_say *say, void *arg)
 {
 	const struct plan *plan = &p->plan;
@@ -172,11 +182,11 @@ void preview_remarks(const struct preview *p, const char *op, remark_say *say, v
 		say(arg, "starts without a lease", p->unleased);
 	if (!p->lifecycle || !plan->nsteps)
 		return;
-	snprintf(wait, sizeof(wait), "%s waits %d s for it at most", op, p->lifecycle->policy->lock_timeout_s);
+	snprintf(wait, sizeof(wait), "%s would wait up to %d s for it", op, p->lifecycle->policy->lock_timeout_s);
 	if (store_lock_holder(&p->store, NULL, &held) < 0)
 		say(arg, held.text, wait);
 	for (size_t i = 0; p->survey.mode == PLAN_PREPARE && i < plan->nsteps; i++)
-		if (apply_needs_lock(&plan->steps[i]) &&
+		if (apply_needs_lock(&plan->steps[i]) && !locked_before(plan, i) &&
 		    store_lock_holder(&p->store, plan->steps[i].vgpu.pgpu, &held) < 0)
 			say(arg, held.text, wait);
 }

@@ -42,6 +42,12 @@ static int cannot_read(const char *name, int r, struct err *err)
 	return err_about(err, ERR_STATE);
 }
 
+/* Is what could not be read no lease, but something else of that name? */
+static bool is_garbage(int r)
+{
+	return r == -EINVAL || r == -ELOOP || r == -EISDIR;
+}
+
 /* Reads the lease of this name, if it is one. Under the lock, what is none is set aside. */
 static int list_one(const struct store *store, const char *name, struct leases *out, struct err *err)
 {
@@ -52,11 +58,11 @@ static int list_one(const struct store *store, const char *name, struct leases *
 	out->n--;
 	if (r == -ENOENT) /* dropped meanwhile */
 		return 0;
-	if (r != -EINVAL && r != -ELOOP && r != -EISDIR)
+	if (!is_garbage(r))
 		return cannot_read(name, r, err);
 	out->garbage++;
 	if (store->lock >= 0)
-		store_set_aside(store, "leases", name);
+		out->aside += store_set_aside(store, "leases", name);
 	return 0;
 }
 
@@ -119,9 +125,9 @@ int lease_get(const struct store *store, const char *id, struct lease *out, stru
 	if (r == 0)
 		return 1;
 	/* Without the lock it may just be overwritten: see file_overwrite(). */
-	if (r != -ENOENT && r != -EINVAL)
+	if (r != -ENOENT && !is_garbage(r))
 		return cannot_read(id, r, err);
-	if (r == -EINVAL && store->lock >= 0)
+	if (is_garbage(r) && store->lock >= 0)
 		store_set_aside(store, "leases", id);
 	return 0;
 }

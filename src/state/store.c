@@ -299,12 +299,11 @@ bool store_handler_runs(const struct store *store)
 	return is_held(store, "handler.lock");
 }
 
-void store_set_aside(const struct store *store, const char *directory, const char *name)
+bool store_set_aside(const struct store *store, const char *directory, const char *name)
 {
 	char from[NAME_MAX + 32];
 	autoclose int garbage = file_own_dir(store->run, "garbage");
 
 	snprintf(from, sizeof(from), "%s/%s", directory, name);
-	if (garbage >= 0)
-		(void)!renameat(store->run, from, garbage, name);
+	return garbage >= 0 && renameat(store->run, from, garbage, name) == 0;
 }

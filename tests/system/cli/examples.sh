@@ -203,7 +203,7 @@ rm -rf "$work/sim"
 root=$work/sim
 guide=$(sed -n '/^## Cards with VFs/,/^## What next/p' "$srcdir/doc/quickstart.md")
 control vfs '0000:26:00.0 off'
-holds "quickstart.md has the command that enables VFs" grep -qF "    $(vgpu-lease inventory | grep -o 'systemctl enable --now vgpu-sriov@[^'\'']*')" <<<"$guide"
+holds "quickstart.md has the command that enables VFs" grep -qF "    systemctl enable --now $(vgpu-lease inventory | grep -o 'vgpu-sriov@[^'\'']*')" <<<"$guide"
 control vfs '0000:26:00.0 on'
 printf '[devices]\nenabled_mdev_types = nvidia-1148\n' | conf
 like "$(vgpu-lease status)" "*variant on 48 VFs*" "and what the card is then"

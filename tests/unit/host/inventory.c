@@ -267,7 +267,7 @@ static void cards_that_are_not_up(void)
 	ok(inventory_read(&inv, &tree.host, EVERYTHING, &err) == 0 && inv.npgpus == 1,
 	   "a card without its VFs is looked for");
 	ok(!inv.pgpus[0].ready && inv.pgpus[0].nparents == 0 &&
-		   strstr(inv.pgpus[0].reason, "enable --now vgpu-sriov@0000:41:00.0"),
+		   strstr(inv.pgpus[0].reason, "restart vgpu-sriov@0000:41:00.0"),
 	   "it is not ready: %s", inv.pgpus[0].reason);
 	inventory_free(&inv);
 	ok(inventory_read(&inv, &tree.host, MDEVS(one), &err) == 0 && inv.npgpus == 0,
