@@ -434,16 +434,23 @@ interrupt() {
 
 ### The host asleep
 
-# suspend_host WHAT: the kernel stops all processes and puts the devices to sleep as for "suspend to idle", for 5 seconds,
-# and wakes them again. A machine that waited for an interrupt of its clock could miss it.
+# suspend_host WHAT: the kernel stops all processes and puts the devices to sleep as for "suspend to idle", for 5 seconds
+# of its own counting, and wakes them again. A machine that waited for an interrupt of its clock could miss it.
 suspend_host() {
-	local since=$EPOCHSECONDS
+	local slept
+	slept=$(times_slept)
 	echo devices >/sys/power/pm_test
+	grep -q '\[devices\]' /sys/power/pm_test || {
+		check "the kernel can test a suspend ($1)" false
+		return
+	}
 	run eval 'echo freeze >/sys/power/state'
 	echo none >/sys/power/pm_test
 	check "the host sleeps and wakes ($1)" succeeded
-	check "it has slept ($1)" test $((EPOCHSECONDS - since)) -ge 5
+	check "it has slept ($1)" test "$(times_slept)" -gt "$slept"
 }
+# How often the kernel has waited with all its devices asleep.
+times_slept() { dmesg | grep -c 'suspend debug: Waiting for'; }
 
 ### Two domains for one device
 
@@ -502,6 +509,8 @@ vgpu-lease() {
 	text=$(command vgpu-lease "$@") || status=$?
 	[ -n "$text" ] || return "$status"
 	printf '%s\n' "$text"
+	# One that was killed has printed a part.
+	[ "$status" -lt 128 ] || return "$status"
 	local IFS=$'\t'
 	printf '#json-call\t%s\t%s\n#json %s\n' "$status" "$*" "${text//$'\n'/$'\n#json '}" >>"$KEPT"
 	return "$status"
@@ -568,6 +577,15 @@ fresh() {
 	[ ! -e "$HOOK.timed" ] || { mv -f "$HOOK.timed" "$HOOK" && systemctl reload libvirtd; }
 	[ ! -d /sys/module/stuck ] || hang_at nowhere
 	[ ! -d /sys/module/nvidia ] || no_trouble
+	# Nova's scenarios change more than the rest of this puts right; one of them has not come to its end.
+	[ ! -e "$WORK/nova.commands" ] || [ ! -d /etc/nova ] || (
+		# shellcheck source=tests/vm/nova/nova.sh
+		. "$here/nova/nova.sh"
+		# shellcheck disable=SC2034 # end_nova's: it waits for none
+		NOVA_PID=
+		pkill -f /nova/compute.py
+		[ -d /sys/module/pgpu ] && end_nova
+	)
 	of_each destroy $(virsh list --name)
 	of_each 'undefine --managed-save' $(virsh list --all --name)
 	# A release that a hook left to a child of its own may still be under way.

@@ -209,6 +209,11 @@ run_on_bookworm() {
 		sleep 1
 	done
 	ready c
+	# What ends the run meanwhile has stopped all machines that there were.
+	kill -0 $$ || {
+		"$here/vm.sh" stop c
+		return
+	}
 	for name in "${bookworm[@]}"; do
 		run_on c "$name"
 		ended "$name" || return
@@ -319,6 +324,7 @@ if [ -n "$beside" ]; then
 	sed 's/^#* */# /' "$vm/bookworm.log"
 fi
 for name in "${bookworm[@]}"; do
+	[ -f "$vm/$name.log" ] || ! alive c || run_on c "$name"
 	ended "$name" || run_again "$name" c
 	report "$name"
 done

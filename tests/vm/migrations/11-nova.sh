@@ -110,10 +110,10 @@ for mode in alone with; do
 	fi
 	for side in '' there; do $side nova destroy a; done
 done
-# expect ROW SENTENCE ALONE WITH
+# expect ROW SENTENCE ALONE WITH: with Nova alone as it was seen, which is no claim of ours; with vgpu-lease as it should be.
 expect() {
-	check "alone: $2" same "${became[$1:alone]}" "$3"
-	check "with: $2" same "${became[$1:with]}" "$4"
+	check "$2" same "${became[$1:with]}" "$4"
+	[ "${became[$1:alone]}" = "$3" ] || echo "# Nova alone did otherwise this time; it was seen to: $3"
 	printf '# %-40s | %s\n# %-40s | %s\n' "$2" "${became[$1:alone]}" "" "${became[$1:with]}"
 }
 none="0 mdevs, 0 definitions, 0 leases" orphan="1 mdevs, 1 definitions, 0 leases"

@@ -9,7 +9,7 @@
 # What becomes of it is one line. `after_grace` is where reclaim_grace would be over.
 after_grace() { [ "$mode" = alone ] || vgpu-lease gc --grace 0 >"$WORK/gc" 2>&1 || sed 's/^/# /' "$WORK/gc" >&2; }
 left() {
-	within 60 libvirt_follows
+	within 60 libvirt_follows >&2
 	echo "$(mdevs) mdevs, $(definitions) definitions, total $(total)"
 }
 
@@ -51,7 +51,7 @@ undefined_too() {
 	nova spawn a
 	nova poweroff a
 	reload_driver
-	rm -rf /etc/mdevctl.d/0000*
+	undefine_mdevs
 	once=$(tried poweron a)
 	twice=$(tried poweron a)
 	echo "power on $once, then $twice"
@@ -115,7 +115,7 @@ counted_inactive() {
 	nova spawn a
 	nova poweroff a
 	reload_driver
-	within 60 libvirt_follows
+	within 60 libvirt_follows >&2
 	total
 	checked
 }
@@ -179,7 +179,7 @@ lingers() {
 	left
 }
 
-# row SITUATION SENTENCE ALONE WITH: what becomes of it, where it is as it should be.
+# row SITUATION SENTENCE ALONE WITH: what becomes of it: with Nova alone as it was seen, with vgpu-lease as it should be.
 row() { rows+=("$1|$2|$3|$4"); }
 row deleted "an instance is deleted" "1 mdevs, 1 definitions, total 24" "0 mdevs, 0 definitions, total 24"
 row type_changed "the type is changed, with two orphans of the old one" "2 mdevs, 2 definitions, total 20" \
@@ -225,8 +225,14 @@ for mode in ${MODES:-alone with}; do
 	for line in "${rows[@]}"; do
 		IFS='|' read -r name sentence alone with <<<"$line"
 		[[ " ${SITUATIONS:-$name} " == *" $name "* ]] || continue
-		became[$name:$mode]=$("$name" 2>&1 | xargs)
-		check "$mode: $sentence" same "${became[$name:$mode]}" "${!mode}"
+		became[$name:$mode]=$("$name" 2>"$WORK/said" | xargs)
+		cat "$WORK/said"
+		if [ "$mode" = with ]; then
+			check "$sentence" same "${became[$name:with]}" "$with"
+		elif [ "${became[$name:alone]}" != "$alone" ]; then
+			# What Nova does by itself is no claim of ours: it is told.
+			echo "# $sentence: Nova alone did otherwise this time; it was seen to: $alone"
+		fi
 	done
 done
 printf '# %-56s | %-24s\n' situation "Nova alone / with vgpu-lease"
