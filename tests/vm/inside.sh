@@ -579,7 +579,7 @@ fresh() {
 	[ ! -d /sys/module/nvidia ] || no_trouble
 	# Nova's scenarios change more than the rest of this puts right; one of them has not come to its end.
 	[ ! -e "$WORK/nova.commands" ] || [ ! -d /etc/nova ] || (
-		# shellcheck source=tests/vm/nova/nova.sh
+		# shellcheck source=/dev/null
 		. "$here/nova/nova.sh"
 		# shellcheck disable=SC2034 # end_nova's: it waits for none
 		NOVA_PID=
