@@ -3,7 +3,7 @@
  * The pieces that inventory_read() is made of. Only the inventory's own files and their tests include this.
  *
  * Order of the calls: inv_open, inv_read_parents, inv_read_variant, inv_read_vfs, inv_read_devices, inv_group,
- * inv_order, inv_ask_variant, inv_ask_rest, inv_close.
+ * inv_order, inv_ask_variant, inv_ask_rest, inv_find_lost, inv_close.
  * Until inv_order the parents are sorted by name alone, and the pGPUs not at all. What is read of a card is read in one
  * visit, relative to its directory: each walk through sys/class/mdev_bus costs more than the attribute behind it.
  */
@@ -109,6 +109,12 @@ void inv_ask(struct inv_reader *reader, struct inv_pgpu *pgpu, const struct inv_
 
 /* Asks each pGPU that has no offers yet, and looks for the reason where there are none. */
 void inv_ask_rest(struct inv_reader *reader);
+
+/*
+ * inventory_lost.c: asks further VFs of a card of which the first free one offers nothing, up to one that does: those
+ * before it are lost.
+ */
+void inv_find_lost(struct inv_reader *reader);
 
 /*
  * inventory_cards.c: if all types are asked for, cards of NVIDIA's driver that are not in the inventory, as pGPUs that

@@ -85,6 +85,7 @@ static int read_lists(struct inv_reader *reader, struct err *err)
 	inv_order(reader);
 	inv_ask_variant(reader);
 	inv_ask_rest(reader);
+	inv_find_lost(reader);
 	read_driver(reader);
 	return 0;
 }

@@ -5,7 +5,7 @@
  *
  * A snapshot: it is out of date the moment it is made; the kernel's answer to `create` decides. Reading costs what is
  * read, so the caller names the frameworks and types that matter, and per pGPU only one free VF is asked for what it
- * offers now.
+ * offers now; where that is nothing, though the vGPUs on the card leave room, the next ones until one offers any.
  *
  * The framework is told for each card: a host can have one whose vGPUs are mdevs beside one whose VFs take a type.
  *
@@ -73,6 +73,7 @@ struct inv_parent {
 	char name[PARENT_SIZE];
 	int pgpu;
 	int ndevices;    /* vGPUs on it now */
+	bool lost;       /* an mdev VF without a vGPU that offers nothing, while a VF behind it does */
 	char driver[24]; /* of a plain VF: the driver that is bound to it; "" none */
 };
 

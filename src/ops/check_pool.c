@@ -40,6 +40,26 @@ static bool look_at_libvirt(struct check *check, const struct inv_pgpu *card, in
 	return false;
 }
 
+/* Not where one is being removed: the driver may be at work on that yet. */
+static void look_at_vfs(struct check *check, size_t pgpu)
+{
+	const struct inventory *inv = check->pool->inv;
+	const struct inv_pgpu *card = &inv->pgpus[pgpu];
+
+	for (int p = card->first; p < card->first + card->nparents; p++) {
+		const char *vf = inv->parents[p].name;
+		bool leased = false;
+
+		for (size_t i = 0; i < check->leases.n; i++)
+			leased |= strcmp(check->leases.list[i].vgpu.parent, vf) == 0;
+		if (inv->parents[p].lost && !leased)
+			check_report(
+				check_at(check, "%s", vf), CHECK_WARN,
+				"reload the vGPU host driver when none of its vGPUs is in use, or reboot",
+				"has no vGPU, but the driver can create none on it: a removed one may still occupy it; starts use other VFs");
+	}
+}
+
 static void look_at_card(struct check *check, size_t pgpu, int libvirt)
 {
 	const struct pool_card *card = &check->pool->cards[pgpu];
@@ -95,7 +115,10 @@ void check_cards(struct check *check)
 	for (size_t i = 0; i < n; i++)
 		look_at_missing(check, &missing[i]);
 	check->ncards = inv->npgpus;
-	for (size_t i = 0; i < inv->npgpus; i++)
-		if (!is_idle(missing, n, inv->pgpus[i].address))
-			look_at_card(check, i, libvirt);
+	for (size_t i = 0; i < inv->npgpus; i++) {
+		if (is_idle(missing, n, inv->pgpus[i].address))
+			continue;
+		look_at_card(check, i, libvirt);
+		look_at_vfs(check, i);
+	}
 }

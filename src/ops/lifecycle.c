@@ -153,7 +153,7 @@ static void remove_reclaimable(struct rounds *r)
 		if (i >= r->plan.nremoves - r->plan.nquota)
 			continue;
 		snprintf(reason, sizeof(reason), "an orphan cannot be removed: %.200s", err.text + err.cause);
-		survey_failed_attempt(&r->survey, step->vgpu.pgpu, step->vgpu.type, CAUSE_FAILED, reason);
+		survey_failed_attempt(&r->survey, &step->vgpu, false, CAUSE_FAILED, reason);
 	}
 }
 
@@ -256,6 +256,12 @@ static void note_success(struct rounds *r, const struct step *step)
 			failure_forget(&r->store, step->vgpu.pgpu);
 }
 
+/* There one vGPU fits on each: that none does on this one, which the driver may have lost, says nothing of others. */
+static bool is_vf_of_mdev(const struct vgpu_ref *vgpu)
+{
+	return vgpu->framework == FW_MDEV && strcmp(vgpu->parent, vgpu->pgpu) != 0;
+}
+
 /* Carries out the steps, all or none. 1: all done; 0: plan again. */
 static int apply_round(struct rounds *r, struct err *err)
 {
@@ -277,7 +283,7 @@ static int apply_round(struct rounds *r, struct err *err)
 		/* What exists is where it is: no other card will do. */
 		if (step->kind != STEP_CREATE)
 			return err_in(err, "vGPU %s", step->vgpu.id);
-		survey_failed_attempt(&r->survey, step->vgpu.pgpu, step->vgpu.type,
+		survey_failed_attempt(&r->survey, &step->vgpu, n == -ENOSPC && is_vf_of_mdev(&step->vgpu),
 				      n == -ENOSPC ? CAUSE_IN_USE : CAUSE_FAILED, err->text + err->cause);
 		return 0;
 	}

@@ -360,7 +360,7 @@ static struct load measure(struct capacity *space, const struct capacity_query *
 const struct failed_attempt *capacity_failed_attempt(const struct plan_facts *facts, const char *pgpu, const char *type)
 {
 	for (size_t i = 0; i < facts->nfailed_attempts; i++)
-		if (strcmp(facts->failed_attempts[i].pgpu, pgpu) == 0 &&
+		if (!*facts->failed_attempts[i].parent && strcmp(facts->failed_attempts[i].pgpu, pgpu) == 0 &&
 		    strcmp(facts->failed_attempts[i].type, type) == 0)
 			return &facts->failed_attempts[i];
 	return NULL;

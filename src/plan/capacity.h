@@ -41,11 +41,14 @@ void capacity_on(struct capacity *space, const struct capacity_query *query, int
 /* Is the parent's driver one with which the hostdev can have it? A plain VF needs VFIO's, or libvirt to bind it. */
 bool capacity_parent_suits(const struct plan_facts *facts, int parent, const struct vgpu_request *req);
 
-/* How the pGPU failed with the type in this run; NULL: it did not. */
+/* How the pGPU, not just a VF of it, failed with the type in this run; NULL: it did not. */
 const struct failed_attempt *capacity_failed_attempt(const struct plan_facts *facts, const char *pgpu,
 						     const char *type);
 
-/* Is the parent one that nobody has: no device on it, no lease but that of `id`, nobody who has it open? */
+/*
+ * Is the parent one that nobody has: no device on it, no lease but that of `id`, nobody who has it open? The driver
+ * neither, as far as is known: it has not lost it, and it did not fail in this run.
+ */
 bool capacity_parent_is_free(const struct capacity_query *query, int parent);
 
 /* What people are shown of one type on one pGPU, also of one that is not in the pool. */

@@ -20,14 +20,22 @@ static bool is_pooled(const struct plan_facts *facts, int parent)
 	return !facts->pool->cards[facts->inv->parents[parent].pgpu].in_pool || pool_has_parent(facts->pool, parent);
 }
 
+static bool has_failed(const struct plan_facts *facts, const char *parent)
+{
+	for (size_t i = 0; i < facts->nfailed_attempts; i++)
+		if (strcmp(facts->failed_attempts[i].parent, parent) == 0)
+			return true;
+	return false;
+}
+
 bool capacity_parent_is_free(const struct capacity_query *query, int parent)
 {
 	const struct plan_facts *facts = query->facts;
 	const struct inv_parent *p = &facts->inv->parents[parent];
 
-	return p->ndevices == 0 && is_pooled(facts, parent) && !leased_parent(facts->leases, p->name, query->id) &&
-	       !leased_parent(query->promised, p->name, NULL) && !request_excludes(facts->request, p->name) &&
-	       !(facts->vfs && facts->vfs[parent].opened == OPEN_YES);
+	return p->ndevices == 0 && !p->lost && !has_failed(facts, p->name) && is_pooled(facts, parent) &&
+	       !leased_parent(facts->leases, p->name, query->id) && !leased_parent(query->promised, p->name, NULL) &&
+	       !request_excludes(facts->request, p->name) && !(facts->vfs && facts->vfs[parent].opened == OPEN_YES);
 }
 
 /* Which VF is the best to take: the lowest of these. */

@@ -99,7 +99,7 @@ void nova_inventory_make(struct nova_inventory *nova, const struct pool *pool, c
 		p->existing = count_existing(inv, p->parent, section->type);
 		p->defined = count_defined(inv, parent->name, section->type, definitions, ndefinitions);
 		/* The offer is that of a free VF. */
-		p->available = card->sriov && parent->ndevices ? 0 : offer->available;
+		p->available = card->sriov && (parent->ndevices || parent->lost) ? 0 : offer->available;
 		nova->n++;
 	}
 	for (size_t i = 0; i < nova->n; i++) {

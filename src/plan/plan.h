@@ -67,6 +67,7 @@ enum cause {
 /* A candidate that failed in this run: passed over, and named in the refusal. */
 struct failed_attempt {
 	char pgpu[PARENT_SIZE];
+	char parent[PARENT_SIZE]; /* of a VF that alone failed, with any type; "" the whole card */
 	char type[TYPE_SIZE];
 	enum cause cause;
 	char reason[REASON_SIZE];

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "base/auto.h"
 #include "host/internal.h"
 #include "lib/messages.h"
 #include "lib/tap.h"
@@ -175,6 +176,63 @@ static void vfs_are_grouped(void)
 	a_card_with_vfs(number, "into the next device", across);
 	a_card_with_vfs(number, "two apart", apart);
 	a_card_with_vfs(NULL, "of an unknown number", dense);
+}
+
+/* Four VFs, what each offers of a type of which `max` fit; the first one carries a vGPU where `used`. */
+static void begin_vfs(struct tree *tree, const char *const available[4], const char *max, bool used)
+{
+	static const char *const vfs[] = { "0000:41:00.4", "0000:41:00.5", "0000:41:00.6", "0000:41:00.7" };
+	char text[512];
+
+	tree_begin(tree, sriov_card);
+	for (int i = 0; i < 4; i++) {
+		add_vf(tree, vfs[i], i, available[i]);
+		snprintf(text, sizeof(text),
+			 CARDS "%s/mdev_supported_types/nvidia-742/description = framebuffer=1024M, max_instance=%s\n",
+			 vfs[i], max);
+		tree_add(tree, text);
+	}
+	if (used)
+		add_device(tree, vfs[0], "c6f1a2b3-0000-4000-8000-00000000000a");
+}
+
+/* `result`: what is offered, and which of the VFs are lost. */
+static const struct {
+	const char *says, *available[4], *max;
+	bool used;
+	const char *result;
+} lost_vfs[] = {
+	{ "a VF that offers one is believed, and no other is asked", { "1", "x", "x", "x" }, "4", false, "1 ...." },
+	{ "the first one offers none: the next one tells of the card", { "0", "1", "0", "1" }, "4", false, "1 L..." },
+	{ "so on, until one does", { "0", "0", "-1", "1" }, "4", false, "1 LLL." },
+	{ "none does: none of them is lost", { "0", "0", "0", "0" }, "4", false, "0 ...." },
+	{ "a VF with a vGPU is never lost", { "0", "0", "1", "1" }, "4", true, "1 .L.." },
+	{ "a card that is full is not asked on", { "0", "0", "1", "1" }, "1", true, "0 ...." },
+	{ "where nothing says how many fit it is", { "0", "0", "1", "1" }, "x", true, "1 .L.." },
+	{ "what is no number offers none", { "0", "x", "1", "1" }, "4", false, "1 LL.." },
+};
+
+static void lost_vfs_are_passed_over(void)
+{
+	const char *one[] = { "nvidia-742", NULL };
+
+	for (size_t i = 0; i < ARRAY_SIZE(lost_vfs); i++) {
+		const struct inv_offer *offer;
+		struct inventory inv;
+		struct tree tree;
+		struct err err;
+		char result[32];
+
+		begin_vfs(&tree, lost_vfs[i].available, lost_vfs[i].max, lost_vfs[i].used);
+		inventory_read(&inv, &tree.host, MDEVS(one), &err);
+		offer = inventory_offer(&inv, 0, "nvidia-742");
+		snprintf(result, sizeof(result), "%d ", offer ? offer->available : UNKNOWN);
+		for (size_t p = 0; p < inv.nparents; p++)
+			strcat(result, inv.parents[p].lost ? "L" : ".");
+		is(result, lost_vfs[i].result, lost_vfs[i].says);
+		inventory_free(&inv);
+		tree_end(&tree);
+	}
 }
 
 static void a_virtual_parent(void)
@@ -420,6 +478,7 @@ int main(void)
 {
 	a_card_with_vgpus_on_itself();
 	vfs_are_grouped();
+	lost_vfs_are_passed_over();
 	a_virtual_parent();
 	descriptions();
 	names_from_outside();

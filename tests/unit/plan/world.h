@@ -16,7 +16,8 @@
  *   config   "s@84,85 l"           enabled types with the addresses of their sections; "s<3": max_instances
  *   policy   "spread several keep near=1 quota=2 reclaimable=o1"; "taken=": what the domain's XML names beside its requests; "source=", "name=" and "model=": what the source says of the first
  *            request; type s is called Type-s here; "nova": the domain is a Nova instance; "defined": the first request has an
- *            mdevctl definition
+ *            mdevctl definition; "failed=84", "failed=40.1": a card, or one VF of it, failed in this run;
+ *            "lost=40.0,40.1": VFs that the driver has lost
  *
  * The domain is D; VF number n of card 40 is called 40.n.
  */
@@ -301,10 +302,14 @@ static void make_policy(struct world *w, const char *word)
 	} else if (strncmp(word, "failed=", 7) == 0) {
 		struct failed_attempt *m = &w->failed_attempts[w->facts.nfailed_attempts++];
 
-		snprintf(m->pgpu, sizeof(m->pgpu), "%s", word + 7);
+		snprintf(m->pgpu, sizeof(m->pgpu), "%.*s", (int)strcspn(word + 7, "."), word + 7);
+		if (strchr(word, '.'))
+			snprintf(m->parent, sizeof(m->parent), "%s", word + 7);
 		snprintf(m->type, sizeof(m->type), "s");
 		m->cause = CAUSE_FAILED;
 		snprintf(m->reason, sizeof(m->reason), "Input/output error");
+	} else if (strncmp(word, "lost=", 5) == 0) {
+		each(vf, word + 5, ",") w->parents[inventory_parent(&w->inv, vf)].lost = true;
 	} else if (strncmp(word, "missing=", 8) == 0) {
 		each(address, word + 8, ",")
 		{

@@ -75,3 +75,9 @@ check "the driver goes on counting it" same "$(<"$(types_of "$PF1")/nvidia-230/a
 of_type "$U3" 234 define whole "$U3"
 run virsh start --paused whole
 check "what would fit into the empty card is refused, and the reason guessed" refused whole "$U3" "$(message M_CAPACITY_LOST)"
+run virsh start --paused vf
+check "where VFs are the parents" mdev_of "$U2" vf 557 "$V1" "$PF2"
+run virsh destroy vf
+check "and one is lost" within 60 none_left
+run virsh start --paused vf
+check "the next start takes another" mdev_of "$U2" vf 557 "${PF2%0}2" "$PF2"

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * VFs that a driver has lost: no mdev is on them, and none can be made there, though it can on others of the card. A
+ * vGPU that was removed before the driver was done with it leaves one for good, one that vgpu-mgr lets go late for a
+ * moment. The VF that was asked for the card's offers may be such a one: then its answer is none for the card.
+ *
+ * Only where that answer was none of each type are others asked: one after the other, as long as the vGPUs on the card
+ * leave room for another one by their number, and for no longer than a driver has time for one answer.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/timed_child.h"
+#include "internal.h"
+#include "base/text.h"
+
+/* What one vGPU takes of a whole card; 0 where nothing tells. */
+static double share_of(const struct inv_type *type)
+{
+	return type && type->max_instance > 0 ? 1.0 / type->max_instance : 0;
+}
+
+static double share_in_use(const struct inventory *inv, int g)
+{
+	double share = 0;
+
+	for (size_t i = 0; i < inv->ndevices; i++) {
+		const struct inv_device *d = &inv->devices[i];
+		const struct inv_offer *offer = d->parent != UNKNOWN && inv->parents[d->parent].pgpu == g
+							? inventory_offer(inv, g, d->vgpu.type)
+							: NULL;
+
+		share += offer ? share_of(&inv->types[offer->type]) : 0;
+	}
+	return share;
+}
+
+static bool is_free_vf(const struct inv_pgpu *pgpu, const struct inv_parent *parent)
+{
+	return parent->ndevices == 0 && strcmp(parent->name, pgpu->address) != 0;
+}
+
+static bool offers_any(const struct inv_pgpu *pgpu)
+{
+	for (size_t i = 0; i < pgpu->noffers; i++)
+		if (pgpu->offers[i].available > 0)
+			return true;
+	return false;
+}
+
+static bool has_room(const struct inventory *inv, const struct inv_pgpu *pgpu, double left)
+{
+	for (size_t i = 0; i < pgpu->noffers; i++)
+		if (share_of(&inv->types[pgpu->offers[i].type]) <= left)
+			return true;
+	return false;
+}
+
+/* Takes the VF's answers for the card's offers, of the types of which `left` of the card is enough for one. */
+static void ask_vf(struct inv_reader *reader, struct inv_pgpu *pgpu, const struct inv_parent *vf, double left)
+{
+	autoclose int dir = openat(reader->bus, vf->name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	for (size_t i = 0; i < pgpu->noffers && dir >= 0 && pgpu->ready; i++) {
+		const struct inv_type *type = &reader->inv->types[pgpu->offers[i].type];
+		char text[32];
+		ssize_t len;
+		long n;
+
+		if (share_of(type) > left)
+			continue;
+		len = inv_read_type(pgpu->address, dir, type->id, "available_instances", text, sizeof(text));
+		if (len == -ETIMEDOUT)
+			inv_silent(pgpu);
+		else if (len > 0 && text_number(text, 1, INT_MAX, &n))
+			pgpu->offers[i].available = (int)n;
+	}
+}
+
+/* The first free VF has been asked already. */
+static void ask_others(struct inv_reader *reader, int g)
+{
+	struct inventory *inv = reader->inv;
+	struct inv_pgpu *pgpu = &inv->pgpus[g];
+	struct inv_parent *parents = inv->parents + pgpu->first;
+	/* Fractions such as thirds make no whole. */
+	double left = 1.000001 - share_in_use(inv, g);
+	int64_t end_ms = host_now_ms() + BOUNDED_ANSWER_MS;
+	int vf = 0;
+
+	if (!has_room(inv, pgpu, left))
+		return;
+	while (vf < pgpu->nparents && !is_free_vf(pgpu, &parents[vf]))
+		vf++;
+	while (++vf < pgpu->nparents && pgpu->ready && !offers_any(pgpu) && host_now_ms() < end_ms)
+		if (is_free_vf(pgpu, &parents[vf]))
+			ask_vf(reader, pgpu, &parents[vf], left);
+	/* `vf` is behind the one that offers any. */
+	for (int i = 0; i < vf - 1 && offers_any(pgpu); i++)
+		parents[i].lost = is_free_vf(pgpu, &parents[i]);
+}
+
+void inv_find_lost(struct inv_reader *reader)
+{
+	struct inventory *inv = reader->inv;
+
+	for (int g = 0; g < (int)inv->npgpus; g++) {
+		const struct inv_pgpu *pgpu = &inv->pgpus[g];
+
+		if (pgpu->framework == FW_MDEV && pgpu->sriov && pgpu->ready && pgpu->noffers && !offers_any(pgpu))
+			ask_others(reader, g);
+	}
+}

@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# A VF of a card whose mdev parents are VFs, with no vGPU on it, that the driver still counts as occupied.
+# shellcheck source=tests/lib/hook.sh
+. "${srcdir:?}/tests/lib/hook.sh"
+host a40/4
+type=nvidia-557
+configure <<-EOF
+	[devices]
+	enabled_mdev_types = $type
+	[policy]
+	driver_cleanup = 0
+EOF
+mapfile -t vfs < <(cd "$root/sys/class/mdev_bus" && printf '%s\n' *)
+instances() { cat "$root/sys/class/mdev_bus/$1/mdev_supported_types/$type/available_instances"; }
+available() { lease types --json | jq -r --arg type $type '.types[] | select(.id == $type) | .available'; }
+# lose: the domain's vGPU is removed by somebody before the driver is done with it.
+lose() {
+	control driver_removes '60000 zombie'
+	true 9<>"$root/dev/vfio/$(basename "$(readlink "$root/sys/bus/mdev/devices/$u1/iommu_group")")"
+	echo 1 >"$root/sys/bus/mdev/devices/$u1/remove"
+	release
+	control driver_removes off
+}
+
+another 2 >"$work/2.xml"
+prepare "$work/2.xml" && prepare
+is "$(parent_of $u1)" "${vfs[1]}" "a domain has its vGPU on the second VF"
+lose
+release "$work/2.xml"
+is "$(devices)$(leases) $(instances "${vfs[0]}") $(instances "${vfs[1]}")" "0 1 0" "the driver loses that VF"
+
+### The domain was there before, and the first VF says that there is capacity
+holds "the next start does without it" prepare
+is "$(parent_of $u1)" "${vfs[0]}" "on another VF"
+lose
+is "$(devices)$(leases) $(instances "${vfs[0]}") $(instances "${vfs[2]}")" "0 0 1" "the driver loses that one, too"
+
+### The first VF that is free is asked what the card can make
+holds "a VF that is lost says nothing of the card" prepare
+is "$(parent_of $u1)" "${vfs[2]}" "the first one that is not lost is taken"
+is "$(available)" 1 "the types count what is left"
+is "$(lease inventory --json | jq -r --arg type $type '.pgpus[].types[] | select(.id == $type) | "\(.capacity) \(.used) \(.available)"')" \
+	"4 1 1" "so does the inventory"
+lease check >"$work/check" 2>&1
+for vf in "${vfs[@]:0:2}"; do
+	holds "check says which VF is lost: $vf" says M_VF_LOST "$vf" <"$work/check"
+done
+is "$(says_times M_VF_LOST <"$work/check")" 2 "and of no other one"
+another 3 >"$work/3.xml"
+another 4 >"$work/4.xml"
+holds "the last VF is taken" prepare "$work/3.xml"
+prepare "$work/4.xml" 2>"$work/err"
+holds "then the driver has none" says M_CAPACITY_NONE <"$work/err"
+tap_done
