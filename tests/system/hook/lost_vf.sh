@@ -23,6 +23,24 @@ lose() {
 }
 
 another 2 >"$work/2.xml"
+another 3 >"$work/3.xml"
+
+### For a moment: a removal goes on, though its mdev is not there any more
+is_gone() { ! test -e "$root/sys/bus/mdev/devices/$u1"; }
+prepare
+control remove_delay_ms 5000
+release 2>/dev/null &
+eventually is_gone
+holds "another domain starts" prepare "$work/3.xml"
+is "$(parent_of "${u1%??}03") $(instances "${vfs[0]}")" "${vfs[1]} 0" "on another VF, while the first one is still occupied"
+lease check >"$work/check" 2>&1
+is "$(says_times M_VF_LOST <"$work/check")" 0 "check calls no VF lost that is being released"
+control remove_delay_ms 0
+wait $!
+eventually test ! -e "$root/run/vgpu-lease/leases/$u1"
+release "$work/3.xml"
+
+### For good
 prepare "$work/2.xml" && prepare
 is "$(parent_of $u1)" "${vfs[1]}" "a domain has its vGPU on the second VF"
 lose
@@ -46,7 +64,6 @@ for vf in "${vfs[@]:0:2}"; do
 	holds "check says which VF is lost: $vf" says M_VF_LOST "$vf" <"$work/check"
 done
 is "$(says_times M_VF_LOST <"$work/check")" 2 "and of no other one"
-another 3 >"$work/3.xml"
 another 4 >"$work/4.xml"
 holds "the last VF is taken" prepare "$work/3.xml"
 prepare "$work/4.xml" 2>"$work/err"
