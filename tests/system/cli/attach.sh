@@ -48,7 +48,7 @@ alike() { # SENTENCE: a dry run and the command itself, whose UUIDs are random
 	local dry
 	vl attach --connect "$libvirt" --dry-run vm1 && dry="$status|$(sed "$ids" <<<"$err")"
 	vl attach --connect "$libvirt" vm1
-	is "$dry" "$status|$(sed "$ids" <<<"$err")" "a dry run of attach is refused as attach is: $1"
+	is "$status $dry" "1 1|$(sed "$ids" <<<"$err")" "a dry run of attach is refused as attach is: $1"
 }
 for directory in . leases seen pgpu; do
 	chmod 775 "$root/run/vgpu-lease/$directory"
@@ -58,7 +58,7 @@ for directory in . leases seen pgpu; do
 		vl $words --dry-run && dry="$status|$err"
 		# shellcheck disable=SC2086
 		vl $words
-		is "$dry" "$status|$err" "$directory: so is that of ${words%% *}"
+		is "$status $dry" "1 1|$err" "$directory: so is that of ${words%% *}"
 	done
 	chmod 755 "$root/run/vgpu-lease/$directory"
 done
