@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 #include "base/err.h"
 
@@ -40,6 +41,9 @@ int host_list(DIR **out, const struct host *host, const char *path, struct err *
  * act, and who is suspended with the host. Changes of the wall clock are nothing to it.
  */
 int64_t host_now_ms(void);
+
+/* When that was by the same clock: a time of the wall clock; what lies ahead is now. */
+int64_t host_past_ms(const struct timespec *wall);
 
 /* Milliseconds until then, by the same clock; never negative. */
 int host_left_ms(int64_t deadline_ms);

@@ -83,6 +83,8 @@ static int run(struct cmd *cmd, struct err *err)
 	if (pass.garbage)
 		out_warn("%d invalid file%s in /run/vgpu-lease/leases%s", pass.garbage, pass.garbage == 1 ? "" : "s",
 			 pass.aside < pass.garbage ? "" : ": moved to /run/vgpu-lease/garbage");
+	if (pass.undefined.code)
+		out_warn("%s", pass.undefined.text);
 	for (size_t i = 0; i < pass.n; i++)
 		failed += pass.items[i].outcome == GC_FAILED;
 	if (cmd->call->json)
@@ -111,11 +113,12 @@ const struct command cmd_gc = {
 		"no longer run. Remove orphans: devices that are not open, not leased, not named\n"
 		"in the XML of a domain on this host, not started at boot by mdevctl, and idle\n"
 		"for reclaim_grace. With nova_conf, an orphan of Nova is removed even if mdevctl\n"
-		"starts it at boot. Print the action or the reason for each lease\n"
-		"and each device without a lease. If something could not be released, the exit\n"
-		"status is 1.\n"
+		"starts it at boot, and so are Nova's mdevctl definitions without a device that\n"
+		"no domain names. Print the action or the reason for each lease, each device\n"
+		"without a lease and each such definition. If something could not be released,\n"
+		"the exit status is 1.\n"
 		"\n"
-		"--type considers only orphans of this type.\n",
+		"--type considers only orphans and definitions of this type.\n",
 	.table = &cmd_gc_layout,
 	.needs = CMD_WRITE,
 	.check = check_call,

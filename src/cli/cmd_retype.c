@@ -76,8 +76,10 @@ static int release_others(struct cmd *cmd, const char *pgpu, const char *type, s
 	progress_end(&progress);
 	if (r < 0)
 		return r;
+	/* A definition without a device takes no capacity. */
 	for (size_t i = 0; i < pass.n; i++)
-		blocks += pass.items[i].outcome == GC_STAYS || pass.items[i].outcome == GC_FAILED;
+		blocks += (pass.items[i].leased || pass.items[i].exists) &&
+			  (pass.items[i].outcome == GC_STAYS || pass.items[i].outcome == GC_FAILED);
 	if (pass.n)
 		cmd_gc_table(cmd->call, &pass);
 	gc_free(&pass);

@@ -135,18 +135,20 @@ static size_t report_pass(struct handler *h, const struct reconcile *pass)
 			fprintf(out, "domain %s: vGPU %s: %s\n", pass->items[i].domain, pass->items[i].id,
 				pass->items[i].why);
 	for (size_t i = 0; i < pass->gc.n; i++) {
-		const struct vgpu_ref *vgpu = &pass->gc.items[i].vgpu;
+		const struct gc_item *item = &pass->gc.items[i];
+		const struct vgpu_ref *vgpu = &item->vgpu;
 
-		if (pass->gc.items[i].leased || pass->gc.items[i].outcome == GC_GONE)
+		if (item->leased || item->outcome == GC_GONE)
 			continue;
-		foreign++;
-		if (pass->gc.items[i].outcome == GC_FAILED) {
-			fprintf(out, "foreign: %s, %s on %s: orphan not removed: %s\n", vgpu->id, vgpu->type,
-				vgpu->parent, pass->gc.items[i].trouble);
-			continue;
-		}
-		fprintf(out, "foreign: %s, %s on %s: not leased\n", vgpu->id, vgpu->type, vgpu->parent);
+		foreign += item->exists;
+		if (item->outcome == GC_FAILED)
+			fprintf(out, "foreign: %s, %s on %s: %s not removed: %s\n", vgpu->id, vgpu->type, vgpu->parent,
+				item->exists ? "orphan" : "mdevctl definition", item->trouble);
+		else if (item->exists)
+			fprintf(out, "foreign: %s, %s on %s: not leased\n", vgpu->id, vgpu->type, vgpu->parent);
 	}
+	if (pass->gc.undefined.code)
+		fprintf(out, "%s\n", pass->gc.undefined.text);
 	if (pass->gc.garbage)
 		fprintf(out, "%d invalid file%s in /run/vgpu-lease/leases%s\n", pass->gc.garbage,
 			pass->gc.garbage == 1 ? "" : "s",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Orphans of Nova, removed when reclaim_grace is over: Nova counts each as a device, also of a type that is no longer
- * enabled, and never removes one.
+ * Orphans of Nova, and definitions without a device, removed when reclaim_grace is over: Nova counts each as a device,
+ * also of a type that is no longer enabled, and never removes one.
  */
 #include <stdio.h>
 #include <stdlib.h>

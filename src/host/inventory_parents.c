@@ -118,17 +118,13 @@ static int read_mdevs(struct inv_reader *reader, struct err *err)
 int64_t inventory_created_ms(const struct host *host, const struct vgpu_ref *vgpu)
 {
 	char path[sizeof("sys/bus/mdev/devices/") + ID_SIZE];
-	struct timespec now;
 	struct stat st;
-	int64_t age_ms;
 
 	snprintf(path, sizeof(path), "sys/bus/mdev/devices/%s", vgpu->id);
 	/* The directory of a VF is older than the type that was set on it. */
 	if (vgpu->framework != FW_MDEV || fstatat(host->root, path, &st, 0) < 0)
 		return 0;
-	clock_gettime(CLOCK_REALTIME, &now);
-	age_ms = (int64_t)(now.tv_sec - st.st_ctim.tv_sec) * 1000 + (now.tv_nsec - st.st_ctim.tv_nsec) / 1000000;
-	return host_now_ms() - (age_ms > 0 ? age_ms : 0);
+	return host_past_ms(&st.st_ctim);
 }
 
 int inv_read_devices(struct inv_reader *reader, struct err *err)

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -28,6 +29,7 @@ static int read_one(struct definition *out, const struct host *host, int dir, co
 				       { .key = "start", .value = start, .size = sizeof(start) } };
 	autofree char *text = NULL;
 	const char *wrong;
+	struct stat st;
 	size_t len = 0;
 	int r;
 
@@ -35,7 +37,7 @@ static int read_one(struct definition *out, const struct host *host, int dir, co
 	autoclose int fd = openat(dir, path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
 		return 0;
-	r = fd < 0 ? -errno : file_slurp(fd, DEFINITION_MAX, &text, &len);
+	r = fd < 0 || fstat(fd, &st) < 0 ? -errno : file_slurp(fd, DEFINITION_MAX, &text, &len);
 	if (r < 0)
 		return err_sys(err, -r, "mdevctl's definition %s/" DEFINITIONS "/%s", host->name, path);
 	wrong = json_read(text, len, fields, ARRAY_SIZE(fields));
@@ -47,6 +49,7 @@ static int read_one(struct definition *out, const struct host *host, int dir, co
 	text_copy(out->uuid, sizeof(out->uuid), uuid);
 	text_copy(out->parent, sizeof(out->parent), parent);
 	out->starts = strcmp(start, "auto") == 0;
+	out->created_ms = host_past_ms(&st.st_mtim);
 	return 1;
 }
 
@@ -104,12 +107,13 @@ static int by_place(const void *a, const void *b)
 	return r ? r : strcmp(x->uuid, y->uuid);
 }
 
-/* Adds the definitions of one parent's directory. */
+/* Adds the definitions of one parent's directory; one that is none keeps no other from the list. */
 static int read_parent(struct definition **list, size_t *n, const struct host *host, int dir, const char *parent,
 		       struct err *err)
 {
 	autoclosedir DIR *d = file_list(dir, parent);
 	const struct dirent *e;
+	int first = 0;
 
 	if (!d && (errno == ENOTDIR || errno == ENOENT))
 		return 0;
@@ -118,17 +122,20 @@ static int read_parent(struct definition **list, size_t *n, const struct host *h
 	while ((errno = 0, e = readdir(d))) {
 		char uuid[UUID_SIZE];
 		struct definition one;
+		struct err ignored;
 		int r;
 
 		if (!uuid_parse(uuid, e->d_name) || strcmp(uuid, e->d_name) != 0)
 			continue;
-		r = read_one(&one, host, dir, parent, uuid, err);
-		if (r < 0)
-			return r;
+		r = read_one(&one, host, dir, parent, uuid, first ? &ignored : err);
+		if (r < 0 && !first)
+			first = r;
 		if (r > 0)
 			*(struct definition *)mem_add(list, n, sizeof(one)) = one;
 	}
-	return errno ? err_sys(err, errno, "%s/" DEFINITIONS "/%s", host->name, parent) : 0;
+	if (errno && !first)
+		first = err_sys(err, errno, "%s/" DEFINITIONS "/%s", host->name, parent);
+	return first;
 }
 
 int mdevctl_definitions(struct definition **out, size_t *n, const struct host *host, struct err *err)
@@ -138,23 +145,27 @@ int mdevctl_definitions(struct definition **out, size_t *n, const struct host *h
 	const struct dirent *e;
 	const struct host view = host_of_libvirt(host);
 	autoclosedir DIR *d = NULL;
-	int r = host_list(&d, &view, DEFINITIONS, err);
+	int first = host_list(&d, &view, DEFINITIONS, err);
 
 	*out = NULL;
 	*n = 0;
 	if (!d)
-		return r;
-	while (r == 0 && (errno = 0, e = readdir(d)))
+		return first;
+	while ((errno = 0, e = readdir(d))) {
+		struct err ignored;
+		int r = 0;
+
 		if (parent_parse(parent, e->d_name) && strcmp(parent, e->d_name) == 0)
-			r = read_parent(&list, n, host, file_list_fd(d), parent, err);
-	if (r == 0 && errno)
-		r = err_sys(err, errno, "%s/" DEFINITIONS, host->name);
-	if (r < 0)
-		return r;
+			r = read_parent(&list, n, host, file_list_fd(d), parent, first ? &ignored : err);
+		if (r < 0 && !first)
+			first = r;
+	}
+	if (errno && !first)
+		first = err_sys(err, errno, "%s/" DEFINITIONS, host->name);
 	if (list)
 		qsort(list, *n, sizeof(*list), by_place);
 	*out = steal_ptr(&list);
-	return 0;
+	return first;
 }
 
 int mdevctl_undefine(const struct host *host, const char *uuid, const char *only, struct err *err)

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/err.h"
 #include "base/host.h"
@@ -14,7 +15,8 @@ struct definition {
 	char uuid[UUID_SIZE];
 	char parent[PARENT_SIZE];
 	char type[TYPE_SIZE];
-	bool starts; /* "start": "auto" */
+	bool starts;        /* "start": "auto" */
+	int64_t created_ms; /* when it was last written, CLOCK_MONOTONIC */
 };
 
 /*
@@ -28,7 +30,7 @@ bool mdevctl_defines(const struct host *host, const char *uuid);
 
 /*
  * All definitions there are, sorted by parent and UUID; the caller frees the list. One that cannot be read or is no
- * valid JSON is an error, as it is where its UUID is asked for.
+ * valid JSON is an error, as it is where its UUID is asked for: the first is told, and the list has all others.
  */
 int mdevctl_definitions(struct definition **out, size_t *n, const struct host *host, struct err *err);
 

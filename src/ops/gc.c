@@ -26,10 +26,11 @@ struct look {
 	struct libvirt_files *disk;
 	struct definition *definitions; /* mdevctl's, where Nova counts them */
 	size_t ndefinitions;
+	bool undefined; /* some of them could not be read */
 };
 
 /* The devices first: one that is made after this has a lease by the time the leases are read. */
-static int look_around(struct look *look, const struct gc *c, struct err *err)
+static int look_around(struct look *look, struct gc *c, struct err *err)
 {
 	const struct inv_query query = { .frameworks = INV_MDEV | INV_VARIANT, .types = inv_no_types };
 	int r = inventory_read(&look->inv, c->store->host, &query, err);
@@ -40,9 +41,9 @@ static int look_around(struct look *look, const struct gc *c, struct err *err)
 		   : lease_list_locked(c->store, c->policy->lock_timeout_s * 1000, &look->leases, err);
 	if (r < 0)
 		return r;
-	/* One that cannot be read is a finding of `check`, and keeps the others. */
-	if (c->policy->nova && mdevctl_definitions(&look->definitions, &look->ndefinitions, c->store->host, err) < 0)
-		look->ndefinitions = 0;
+	if (c->policy->nova)
+		look->undefined = mdevctl_definitions(&look->definitions, &look->ndefinitions, c->store->host,
+						      &c->undefined) < 0;
 	look->users = vfio_users_read(c->store->host, host_now_ms() + (int64_t)c->policy->release_timeout_s * 1000);
 	return libvirt_files_read(&look->disk, c->store->host, err);
 }
@@ -169,7 +170,7 @@ static void judge(struct gc *c, const struct look *look)
 
 		if (name_defined(&vgpu, &look->inv, definition) && !inventory_device(&look->inv, vgpu.id) &&
 		    !lease_find(&look->leases, vgpu.id) && is_meant(c, &vgpu) &&
-		    (!c->type || strcmp(c->type, vgpu.type) == 0))
+		    (!c->type || strcmp(c->type, vgpu.type) == 0) && reclaim_is_novas_definition(&check, definition))
 			judge_definition(c, &check, definition, &vgpu);
 	}
 	if (c->unless_leased)
@@ -239,6 +240,7 @@ static void remove_orphan(struct gc *c, struct gc_item *item)
 	tell(item, release_orphan(c->store, c->policy, &item->vgpu, !item->exists, deadline_ms, &err), &err);
 }
 
+/* A device, or a definition; true also where that cannot be told: what was noted of it is kept. */
 static bool device_exists(const void *arg, const char *id)
 {
 	const struct look *look = arg;
@@ -246,7 +248,7 @@ static bool device_exists(const void *arg, const char *id)
 	for (size_t i = 0; i < look->ndefinitions; i++)
 		if (strcmp(look->definitions[i].uuid, id) == 0)
 			return true;
-	return inventory_device(&look->inv, id) != NULL;
+	return look->undefined || inventory_device(&look->inv, id) != NULL;
 }
 
 static bool is_named(const void *arg, const char *id)
@@ -255,6 +257,31 @@ static bool is_named(const void *arg, const char *id)
 
 	return device_exists(arg, id) || lease_find(&look->leases, id) || libvirt_files_names(look->disk, id, NULL) ||
 	       libvirt_files_unread(look->disk, false);
+}
+
+/* A domain may have been defined while the leases were finished, and what it names stays. */
+static void remove_orphans(struct gc *c)
+{
+	struct reclaim_check check = { .host = c->store->host, .store = c->store, .note = true };
+	struct libvirt_files *disk = NULL;
+	struct err err = { 0 };
+
+	for (size_t i = 0; i < c->n; i++) {
+		struct gc_item *item = &c->items[i];
+
+		if (item->outcome != GC_GOES)
+			continue;
+		if (!disk && !err.code)
+			libvirt_files_read(&disk, c->store->host, &err);
+		check.disk = disk;
+		if (!disk)
+			text_safe(item->why, sizeof(item->why), err.text);
+		if (disk && !reclaim_is_named(&check, item->vgpu.id, item->why))
+			remove_orphan(c, item);
+		else
+			item->outcome = GC_STAYS;
+	}
+	libvirt_files_free(disk);
 }
 
 /* The verdicts; what is remembered is brought up to date. */
@@ -286,6 +313,7 @@ int gc_run(struct gc *c, struct err *err)
 		c->looked_ms = host_now_ms();
 	c->items = NULL;
 	c->n = 0;
+	c->undefined = (struct err){ 0 };
 	r = judge_all(c, err);
 	if (r < 0 || c->dry)
 		return r;
@@ -295,9 +323,7 @@ int gc_run(struct gc *c, struct err *err)
 	if (c->mark)
 		return 0;
 	release_in_turns(c->n, release_by(c->policy), finish_lease, c);
-	for (size_t i = 0; i < c->n; i++)
-		if (c->items[i].outcome == GC_GOES)
-			remove_orphan(c, &c->items[i]);
+	remove_orphans(c);
 	return 0;
 }
 

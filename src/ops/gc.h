@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * One pass over all that may be released without its domain asking: leases that have expired, are void or only wait
- * for it, leases whose domain no longer runs, and orphans.
+ * for it, leases whose domain no longer runs, orphans, and Nova's definitions of mdevctl without a device.
  *
- * Each lease and each foreign device is judged (reclaim.h); what may go, goes (release.h), all of it
- * within one stretch of time: an NVIDIA driver's time to clean up runs for all of them at once.
+ * Each lease, each foreign device and each such definition is judged (reclaim.h); what may go, goes (release.h), all
+ * of it within one stretch of time: an NVIDIA driver's time to clean up runs for all of them at once.
  */
 #pragma once
 
@@ -25,13 +25,13 @@ enum gc_outcome {
 };
 
 struct gc_item {
-	bool leased; /* else a foreign device that nobody has leased */
+	bool leased; /* else a foreign device that nobody has leased, or a definition without one */
 	struct vgpu_ref vgpu;
 	struct lease lease; /* as it was found, if `leased` */
-	bool exists;        /* there is such a device */
-	bool novas;         /* a foreign one, which Nova counts as its own (reclaim.h) */
+	bool exists;        /* there is such a device; neither this nor `leased`: a definition of Nova's alone */
+	bool novas;         /* a foreign one, or a definition, which Nova counts as its own (reclaim.h) */
 	int64_t due_ms;     /* a foreign one may go then, if nothing changes; 0: not known */
-	bool removes;       /* going means that the device is removed; else only its lease is dropped */
+	bool removes;       /* going means that the device, or definition, is removed; else only its lease is dropped */
 	enum gc_outcome outcome;
 	char why[REASON_SIZE]; /* it goes or stays */
 	char trouble[1024];    /* GC_FAILED: what was in the way */
@@ -41,7 +41,7 @@ struct gc {
 	struct store *store;         /* opened; for a pass that does something, opened to be written */
 	const struct config *config; /* NULL: none, or one with an error; then no foreign device goes */
 	const struct policy *policy; /* the configuration's, or the defaults */
-	const char *type;            /* foreign devices of this type only; NULL all */
+	const char *type;            /* foreign devices and definitions of this type only; NULL all */
 	const char *pgpu;            /* what is on this pGPU only; NULL all */
 	const char *kept_type;       /* vGPUs of this type are left out; NULL none */
 	bool unless_leased;          /* nothing goes while one of the leases stays */
@@ -51,10 +51,11 @@ struct gc {
 	const void *arg;
 	bool mark; /* what goes of the leases is marked `releasing`, and left so; no foreign device goes */
 	/* the result */
-	struct gc_item *items; /* the leases by their id, then the foreign devices */
+	struct gc_item *items; /* the leases by their id, then the foreign devices, then the definitions */
 	size_t n;
-	int garbage; /* records that could not be understood, and were passed over */
-	int aside;   /* of them, those that were moved to garbage/: none in a dry run */
+	int garbage;          /* records that could not be understood, and were passed over */
+	int aside;            /* of them, those that were moved to garbage/: none in a dry run */
+	struct err undefined; /* of the first definition that could not be read; .code 0: none */
 };
 
 /*

@@ -208,7 +208,7 @@ static void print_orphans(const struct report *report)
 	size_t n = 0;
 
 	for (size_t i = 0; i < pass->n; i++)
-		n += !pass->items[i].leased && pass->items[i].outcome == GC_GOES;
+		n += !pass->items[i].leased && pass->items[i].exists && pass->items[i].outcome == GC_GOES;
 	family(report->to, "orphans", "gauge", "vGPUs that no lease, domain or open file refers to.");
 	fprintf(report->to, "vgpu_lease_orphans %zu\n", n);
 }

@@ -129,6 +129,17 @@ void seen_used(const struct store *store, const char *id)
 	note_seen(store, id, host_now_ms(), 0);
 }
 
+enum { IN_USE_MS = 60000 };
+
+void seen_in_use(const struct store *store, const char *id)
+{
+	bool used = false;
+	int64_t now = host_now_ms(), since = noted(store, id, 0, &used);
+
+	if (!used || since > now || now - since >= IN_USE_MS)
+		note_seen(store, id, now, 0);
+}
+
 void seen_forget(const struct store *store, const char *id)
 {
 	if (store->seen >= 0)

@@ -44,6 +44,9 @@ int64_t seen_since(const struct store *store, const char *id, const struct seen 
 
 /* A sign of use, now: its lease has ended (lease_drop() notes that), or it is open. */
 void seen_used(const struct store *store, const char *id);
+
+/* A sign of use that lasts: noted once a minute at most. */
+void seen_in_use(const struct store *store, const char *id);
 void seen_forget(const struct store *store, const char *id);
 
 /* That a pGPU could not make a type: for a while it is tried after all others, in every run. */

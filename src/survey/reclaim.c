@@ -63,6 +63,12 @@ bool reclaim_is_novas(const struct reclaim_check *check, const struct inv_device
 	return device->vgpu.framework == FW_MDEV && is_novas(check, device->parent, device->vgpu.type);
 }
 
+bool reclaim_is_novas_definition(const struct reclaim_check *check, const struct definition *definition)
+{
+	/* Without its driver a parent has no device, and Nova counts none. */
+	return is_novas(check, inventory_parent(check->inv, definition->parent), definition->type);
+}
+
 /* Since when it has been idle, CLOCK_MONOTONIC ms. */
 static int64_t idle_since(const struct reclaim_check *check, const struct inv_device *device)
 {
@@ -83,17 +89,27 @@ static bool is_due(const struct reclaim_check *check, int64_t since, char why[RE
 				    idle / 1000, grace / 1000);
 }
 
-/* 1: a domain's XML names it; negative: cannot tell. `why` says so. */
+/*
+ * 1: a domain's XML names it; negative: cannot tell. `why` says so. That is a sign of use: Nova defines a domain anew
+ * when it starts it, and for a moment nothing names its vGPU.
+ */
 static int is_named(const struct reclaim_check *check, const char *id, const char *asking, char why[REASON_SIZE])
 {
 	const char *domain = libvirt_files_names(check->disk, id, asking);
 
+	if (domain && check->note)
+		seen_in_use(check->store, id);
 	if (domain)
 		return say(true, why, "domain %.100s names it", domain);
 	if (!libvirt_files_unread(check->disk, false))
 		return 0;
 	say(true, why, "cannot tell whether a domain names it: %.180s", libvirt_files_unread(check->disk, false));
 	return -1;
+}
+
+bool reclaim_is_named(const struct reclaim_check *check, const char *id, char why[REASON_SIZE])
+{
+	return is_named(check, id, NULL, why) != 0;
 }
 
 /* Its mdevctl definition, if it has one, must go with it: may it? */
@@ -143,6 +159,8 @@ bool reclaim_is_orphan(const struct reclaim_check *check, const struct inv_devic
 		   defined ? "; its mdevctl definition goes with it" : "");
 }
 
+enum { YOUNG_MS = 60000 }; /* Nova defines first, and starts then, whatever the grace */
+
 bool reclaim_is_orphan_definition(const struct reclaim_check *check, const struct definition *definition,
 				  char why[REASON_SIZE], int64_t *due_ms)
 {
@@ -153,14 +171,18 @@ bool reclaim_is_orphan_definition(const struct reclaim_check *check, const struc
 	*due_ms = 0;
 	if (!check->config || !check->config->policy.reclaim_orphans)
 		return say(false, why, "reclaim = never: definitions stay");
-	/* Without its driver a parent has no device, and Nova counts none. */
-	if (!is_novas(check, inventory_parent(check->inv, definition->parent), definition->type))
-		return say(false, why, "not on a pGPU of Nova's");
 	if (is_named(check, definition->uuid, NULL, why))
 		return false;
 	since = seen_since(check->store, definition->uuid, &seen, check->note);
+	/* What was noted may be of an earlier one with its UUID. */
+	if (definition->created_ms > since)
+		since = definition->created_ms;
 	if (!is_due(check, since, why, due_ms))
 		return false;
+	if (host_now_ms() - definition->created_ms < YOUNG_MS) {
+		*due_ms = definition->created_ms + YOUNG_MS;
+		return say(false, why, "its mdevctl definition was made a moment ago");
+	}
 	return say(true, why, "an mdevctl definition without a device, in no domain's XML, idle for %" PRId64 " s",
 		   (host_now_ms() - since) / 1000);
 }

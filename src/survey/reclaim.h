@@ -3,10 +3,10 @@
  * May this device be removed to make capacity, or to clean up? The conditions, each with the sentence that people read.
  *
  * An orphan is a device with a type that is not open, in no lease, in no domain's XML on disk, not started by
- * mdevctl, and idle for reclaim_grace since its last sign of use: its creation, an open file, the end of a lease. What
- * Nova has left goes though mdevctl starts it: Nova defines all that it creates, to be started at boot. One of ours may
- * go when its domain no longer runs, nobody has it open, and nobody is at work on it. What was found out before a lease
- * was written says nothing about it.
+ * mdevctl, and idle for reclaim_grace since its last sign of use: its creation, an open file, a domain that names it,
+ * the end of a lease. What Nova has left goes though mdevctl starts it: Nova defines all that it creates, to be started
+ * at boot. One of ours may go when its domain no longer runs, nobody has it open, and nobody is at work on it. What was
+ * found out before a lease was written says nothing about it.
  */
 #pragma once
 
@@ -41,8 +41,9 @@ bool reclaim_is_orphan(const struct reclaim_check *check, const struct inv_devic
 		       int64_t *due_ms);
 
 /*
- * A definition of mdevctl on a pGPU of Nova's, without a device: may it go? Nova counts it as a device, and does not
- * start where the pGPU has no capacity for it. One that a domain names is kept: a start of the domain makes its device.
+ * A definition of Nova's without a device (reclaim_is_novas_definition()): may it go? Nova counts it as a device, and
+ * does not start where the pGPU has no capacity for it. One that a domain names is kept: a start of the domain makes
+ * its device. So is one of a moment ago, whatever the grace: its device is being made.
  */
 bool reclaim_is_orphan_definition(const struct reclaim_check *check, const struct definition *definition,
 				  char why[REASON_SIZE], int64_t *due_ms);
@@ -52,6 +53,12 @@ bool reclaim_is_orphan_definition(const struct reclaim_check *check, const struc
  * nova.conf? Nova counts it, whatever its type, and never removes it.
  */
 bool reclaim_is_novas(const struct reclaim_check *check, const struct inv_device *device);
+
+/* The same of an mdevctl definition; one whose parent is not there is not counted. */
+bool reclaim_is_novas_definition(const struct reclaim_check *check, const struct definition *definition);
+
+/* Does a domain's XML name it, or can that not be told? `why` says so. */
+bool reclaim_is_named(const struct reclaim_check *check, const char *id, char why[REASON_SIZE]);
 
 /*
  * May this lease be released without its domain asking? True also for a reservation that has expired. `exists`: its

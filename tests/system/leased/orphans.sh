@@ -23,12 +23,17 @@ nova_conf() {
 	printf '[devices]\nenabled_mdev_types = %s\n[mdev_%s]\ndevice_addresses = %s\n' "$1" "$1" $a >"$nova"
 }
 numbered() { printf '%s%02x' "${u1%??}" "$1"; }
-# leave N [PARENT [TYPE [START]]]: a device as Nova leaves it, with its definition.
+# leave N [PARENT [TYPE [START]]]: a device as Nova leaves it, with its definition, which is not of a moment ago.
 leave() {
 	make_device "${2:-$a}" "${3:-nvidia-222}" "$(numbered "$1")"
 	mkdir -p "$root/etc/mdevctl.d/${2:-$a}"
 	printf '{"mdev_type": "%s", "start": "%s", "attrs": []}\n' "${3:-nvidia-222}" "${4:-auto}" \
 		>"$root/etc/mdevctl.d/${2:-$a}/$(numbered "$1")"
+	touch -d '2 minutes ago' "$root/etc/mdevctl.d/${2:-$a}/$(numbered "$1")"
+}
+unmake() { # N...: the devices go, as with their driver; their definitions stay
+	local n
+	for n; do echo 1 >"$root/sys/bus/mdev/devices/$(numbered "$n")/remove"; done
 }
 there() { test -e "$root/sys/bus/mdev/devices/$(numbered "$1")"; }
 defined() { test -e "$root/etc/mdevctl.d/${2:-$a}/$(numbered "$1")"; }
@@ -74,7 +79,7 @@ clear_all
 settings
 for n in 1 2 3 4; do leave "$n"; done
 leave 5 $b
-for n in 1 2 3 5; do echo 1 >"$root/sys/bus/mdev/devices/$(numbered "$n")/remove"; done
+unmake 1 2 3 5
 echo "<domain><uuid>$vm_uuid</uuid><address uuid='$(numbered 3)'/></domain>" >"$root/etc/libvirt/qemu/i.xml"
 lease gc >"$work/gc"
 is "$(left 1 2 3 4 5)" "d1 d2 d3 4 d4 d5 " "within reclaim_grace each definition stays"
@@ -83,10 +88,30 @@ is "$(left 1 2 3 4 5)" "d1 d2 d3 4 d4 d5 " "a dry run removes none"
 holds "but says which would go" says M_DEFINITION_ALONE <"$work/gc"
 lease gc --grace 0 >"$work/gc"
 is "$(left 1 2 3 4 5)" "d3 d5 " "what no domain names goes; on another pGPU than Nova's it is mdevctl's"
+fails "of which nothing is said" grep -q "$(numbered 5)" "$work/gc"
+clear_all
+leave 1
+unmake 1
+touch "$root/etc/mdevctl.d/$a/$(numbered 1)"
+lease gc --grace 0 >"$work/gc"
+is "$(left 1)" "d1 " "one that was made a moment ago stays, whatever the grace: Nova defines first, and starts then"
+holds "which is said" says M_DEFINITION_YOUNG <"$work/gc"
+leave 2
+leave 3
+unmake 2 3
+lease gc >"$work/gc"
+cp -r "$root/run/vgpu-lease/seen" "$work/seen"
+echo '{' >"$root/etc/mdevctl.d/$a/$(numbered 3)"
+lease gc >"$work/gc" 2>"$work/err"
+holds "one that is not valid is named" says M_DEFINITION_INVALID "$root/etc/mdevctl.d/$a/$(numbered 3)" <"$work/err"
+is "$(cat "$root/run/vgpu-lease/seen/$(numbered 2)")" "$(cat "$work/seen/$(numbered 2)")" \
+	"and the grace of the others goes on"
+lease gc --grace 0 >"$work/gc" 2>"$work/err"
+is "$(left 1 2 3)" "d1 d3 " "they go when it is over"
 clear_all
 settings 'reclaim = never'
 leave 1
-echo 1 >"$root/sys/bus/mdev/devices/$(numbered 1)/remove"
+unmake 1
 lease gc --grace 0 >"$work/gc"
 is "$(left 1)" "d1 " "reclaim = never keeps them"
 clear_all
@@ -101,7 +126,34 @@ lease retype $a nvidia-223 --dry-run --grace 0 >"$work/retype" 2>"$work/err"
 is "$? $(left 1 2) $(cat "$work/err")" "0 1 d1 2 d2  " "a dry run of retype says what would go, and advises nothing"
 holds "retype --grace 0 frees it" lease retype $a nvidia-223 --grace 0
 is "$(left 1 2)" "" "with the definitions, which would bring the old type back"
+leave 3 $a nvidia-222
+unmake 3
+holds "a definition without a device keeps no pGPU from another type" lease retype $a nvidia-223
+is "$(left 3)" "d3 " "in its grace it stays"
 nova_conf nvidia-222
+clear_all
+
+### A domain that is defined while gc still finishes releases
+configure <<-END
+	[devices]
+	nova_conf = /etc/nova/nova.conf
+	[policy]
+	driver_cleanup = 2
+	start_grace = 1
+END
+prepare
+leave 2
+leave 3
+leave 4
+unmake 3
+sleep 1
+lease gc --grace 0 >"$work/gc" &
+collector=$!
+holds "gc waits for the driver of what it releases" eventually is_state $u1 releasing
+echo "<domain><uuid>$vm_uuid</uuid><address uuid='$(numbered 2)'/><address uuid='$(numbered 3)'/></domain>" >"$root/etc/libvirt/qemu/i.xml"
+wait $collector
+is "$? $(left 1 2 3 4)" "0 2 d2 d3 " "what a domain names by then stays, and the rest goes"
+holds "which is said" says M_NAMED_BY i <"$work/gc"
 clear_all
 
 ### A start that needs the capacity
@@ -149,7 +201,7 @@ leave 1
 leave 2
 leave 3 $b
 leave 4
-echo 1 >"$root/sys/bus/mdev/devices/$(numbered 4)/remove"
+unmake 4
 open_device "$(numbered 2)"
 start
 holds "the handler removes an orphan of Nova, and a definition without a device" eventually is_left "2 d2 3 d3 "

@@ -12,6 +12,7 @@
 
 #define FOREIGN "c6f1a2b3-0000-4000-8000-00000000000a"
 #define RESERVED "c6f1a2b3-0000-4000-8000-00000000000b"
+#define DEFINED "c6f1a2b3-0000-4000-8000-00000000000c"
 #define METRICS "run/vgpu-lease/metrics.prom"
 
 static struct live live;
@@ -85,6 +86,20 @@ static void news(void)
 	ok(strstr(pass(&next), FOREIGN) != NULL, "and anew after it was gone");
 }
 
+/* Nova counts a definition as a device: it is none. */
+static void definitions(void)
+{
+	int64_t next;
+
+	tree_add(&live.tree, "etc/nova/nova.conf = [devices]\\nenabled_mdev_types = mtty-1\n"
+			     "etc/mdevctl.d/mtty/" DEFINED " = {\"mdev_type\": \"mtty-1\"}\n");
+	configure("etc/vgpu-lease.conf = [devices]\\nnova_conf = /etc/nova/nova.conf"
+		  "\\n[policy]\\nreclaim_grace = 100");
+	ok(handler.is_valid && !strstr(pass(&next), DEFINED), "a definition without a device is no foreign vGPU");
+	ok(next < 290000, "but looked at again when its time is over: in %lld ms", (long long)next);
+	configure("etc/vgpu-lease.conf = [devices]\\nenabled_mdev_types = mtty-1");
+}
+
 static void deadlines(void)
 {
 	struct lease lease = { .name = "vm1",
@@ -147,6 +162,7 @@ int main(void)
 	log_open_stderr("vgpu-leased");
 	configurations();
 	news();
+	definitions();
 	deadlines();
 	metrics();
 	lock();

@@ -82,10 +82,11 @@ static void put(const char *id, enum lease_state state, const char *name)
 
 int main(void)
 {
-	struct gc_item items[] = { { .outcome = GC_GOES },
-				   { .outcome = GC_STAYS },
-				   { .leased = true, .outcome = GC_GOES } };
-	const struct gc nothing = { .n = 0 }, pass = { .items = items, .n = 3 };
+	struct gc_item items[] = { { .exists = true, .outcome = GC_GOES },
+				   { .exists = true, .outcome = GC_STAYS },
+				   { .novas = true, .outcome = GC_GOES },
+				   { .leased = true, .exists = true, .outcome = GC_GOES } };
+	const struct gc nothing = { .n = 0 }, pass = { .items = items, .n = ARRAY_SIZE(items) };
 	autofree char *text = NULL, *leased = NULL;
 	struct tree tree;
 
@@ -118,7 +119,8 @@ int main(void)
 		   lines(leased, "vgpu_lease_leases{state=\"creating\"} 0\n") == 1,
 	   "leases are counted by state");
 	ok(lines(leased, "vgpu_lease_oldest_releasing_timestamp_seconds") == 1, "one that is releasing has a time");
-	ok(lines(leased, "vgpu_lease_orphans 1\n") == 1, "an orphan is one that goes, and no lease");
+	ok(lines(leased, "vgpu_lease_orphans 1\n") == 1,
+	   "an orphan is a device that goes, no lease and no definition alone");
 	ok(strstr(leased, "domain=\"a\\\"b\\\\c") && !strstr(leased, "c\nd"), "a name is one line, and escaped");
 	store_close(&store);
 	tree_end(&tree);

@@ -121,6 +121,20 @@ static void used(void)
 	config.policy.reclaim_grace_s = 0;
 }
 
+/* Nova takes a domain's definition away and brings it back: in between nothing names its vGPU. */
+static void named(void)
+{
+	int64_t since;
+
+	is_orphan(B, "mtty-1", FW_MDEV);
+	since = seen_since(&store, B, &(struct seen){ .node = 1 }, false);
+	host_sleep_ms(5);
+	ok(seen_since(&store, B, &(struct seen){ .node = 1 }, false) == since,
+	   "that a domain names it is a sign of use");
+	is_orphan(B, "mtty-1", FW_MDEV);
+	ok(seen_since(&store, B, &(struct seen){ .node = 1 }, false) == since, "noted once a minute at most");
+}
+
 /* What mdevctl starts at boot, on a pGPU of the pool and on another one. */
 static void novas(void)
 {
@@ -174,6 +188,7 @@ static void orphans(void)
 	ok(seen_since(&store, A, &(struct seen){ .node = 1 }, false) < host_now_ms(), "one that may does");
 	config.policy.reclaim_grace_s = 0;
 	used();
+	named();
 	novas();
 	config.policy.reclaim_orphans = false;
 	ok(!is_orphan(A, "mtty-1", FW_MDEV), "with reclaim = never nothing foreign goes");
