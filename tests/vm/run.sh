@@ -306,6 +306,8 @@ running=()
 for name in "${needed[@]}"; do
 	run_scenarios "$name" "${longest_first[@]}" &
 	running+=($!)
+	# The longest is for the first machine, which has two processors.
+	sleep 0.5
 done
 [ ${#running[@]} = 0 ] || wait "${running[@]}"
 report_packages
