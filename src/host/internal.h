@@ -112,7 +112,7 @@ void inv_ask_rest(struct inv_reader *reader);
 
 /*
  * inventory_lost.c: asks further VFs of a card of which the first free one offers nothing, up to one that does: those
- * before it are lost.
+ * before it are lost. If all types are asked for, all free VFs.
  */
 void inv_find_lost(struct inv_reader *reader);
 

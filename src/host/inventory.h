@@ -73,7 +73,7 @@ struct inv_parent {
 	char name[PARENT_SIZE];
 	int pgpu;
 	int ndevices;    /* vGPUs on it now */
-	bool lost;       /* an mdev VF without a vGPU that offers nothing, while a VF behind it does */
+	bool lost;       /* an mdev VF without a vGPU that offers nothing, while another one does */
 	char driver[24]; /* of a plain VF: the driver that is bound to it; "" none */
 };
 

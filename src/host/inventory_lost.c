@@ -5,7 +5,8 @@
  * moment. The VF that was asked for the card's offers may be such a one: then its answer is none for the card.
  *
  * Only where that answer was none of each type are others asked: one after the other, as long as the vGPUs on the card
- * leave room for another one by their number, and for no longer than a driver has time for one answer.
+ * leave room for another one by their number, and for no longer than a driver has time for one answer. A start needs no
+ * more. Who reads all types shows them to people: then each free VF is asked.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -103,14 +104,45 @@ static void ask_others(struct inv_reader *reader, int g)
 		parents[i].lost = is_free_vf(pgpu, &parents[i]);
 }
 
+/* Each free VF makes one of a type of which one of them does. */
+static void ask_all(struct inv_reader *reader, struct inv_pgpu *pgpu)
+{
+	struct inv_parent *parents = reader->inv->parents + pgpu->first;
+	int64_t end_ms = host_now_ms() + BOUNDED_ANSWER_MS;
+	const char *type = NULL;
+	char text[32];
+	ssize_t len;
+	long n;
+
+	for (size_t i = 0; i < pgpu->noffers && !type; i++)
+		if (pgpu->offers[i].available > 0)
+			type = reader->inv->types[pgpu->offers[i].type].id;
+	for (int i = 0; type && i < pgpu->nparents && pgpu->ready && host_now_ms() < end_ms; i++) {
+		autoclose int dir = is_free_vf(pgpu, &parents[i]) && !parents[i].lost
+					    ? openat(reader->bus, parents[i].name, O_PATH | O_DIRECTORY | O_CLOEXEC)
+					    : -1;
+
+		if (dir < 0)
+			continue;
+		len = inv_read_type(pgpu->address, dir, type, "available_instances", text, sizeof(text));
+		if (len == -ETIMEDOUT)
+			inv_silent(pgpu);
+		parents[i].lost = len > 0 && text_number(text, INT_MIN, 0, &n);
+	}
+}
+
 void inv_find_lost(struct inv_reader *reader)
 {
 	struct inventory *inv = reader->inv;
 
 	for (int g = 0; g < (int)inv->npgpus; g++) {
-		const struct inv_pgpu *pgpu = &inv->pgpus[g];
+		struct inv_pgpu *pgpu = &inv->pgpus[g];
 
-		if (pgpu->framework == FW_MDEV && pgpu->sriov && pgpu->ready && pgpu->noffers && !offers_any(pgpu))
+		if (pgpu->framework != FW_MDEV || !pgpu->sriov)
+			continue;
+		if (pgpu->ready && pgpu->noffers && !offers_any(pgpu))
 			ask_others(reader, g);
+		if (!reader->types)
+			ask_all(reader, pgpu);
 	}
 }

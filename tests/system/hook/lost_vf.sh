@@ -47,6 +47,10 @@ lose
 release "$work/2.xml"
 is "$(devices)$(leases) $(instances "${vfs[0]}") $(instances "${vfs[1]}")" "0 1 0" "the driver loses that VF"
 
+lease check >"$work/check" 2>&1
+holds "check says which VF is lost, though another one is free before it" says M_VF_LOST "${vfs[1]}" <"$work/check"
+is "$(says_times M_VF_LOST <"$work/check") $(available)" "1 3" "and the types count the others"
+
 ### The domain was there before, and the first VF says that there is capacity
 holds "the next start does without it" prepare
 is "$(parent_of $u1)" "${vfs[0]}" "on another VF"

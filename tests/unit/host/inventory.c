@@ -196,20 +196,22 @@ static void begin_vfs(struct tree *tree, const char *const available[4], const c
 		add_device(tree, vfs[0], "c6f1a2b3-0000-4000-8000-00000000000a");
 }
 
-/* `result`: what is offered, and which of the VFs are lost. */
+/* `how`: "used", and "all" where all types are read. `result`: what is offered, and which of the VFs are lost. */
 static const struct {
-	const char *says, *available[4], *max;
-	bool used;
-	const char *result;
+	const char *says, *available[4], *max, *how, *result;
 } lost_vfs[] = {
-	{ "a VF that offers one is believed, and no other is asked", { "1", "x", "x", "x" }, "4", false, "1 ...." },
-	{ "the first one offers none: the next one tells of the card", { "0", "1", "0", "1" }, "4", false, "1 L..." },
-	{ "so on, until one does", { "0", "0", "-1", "1" }, "4", false, "1 LLL." },
-	{ "none does: none of them is lost", { "0", "0", "0", "0" }, "4", false, "0 ...." },
-	{ "a VF with a vGPU is never lost", { "0", "0", "1", "1" }, "4", true, "1 .L.." },
-	{ "a card that is full is not asked on", { "0", "0", "1", "1" }, "1", true, "0 ...." },
-	{ "where nothing says how many fit it is", { "0", "0", "1", "1" }, "x", true, "1 .L.." },
-	{ "what is no number offers none", { "0", "x", "1", "1" }, "4", false, "1 LL.." },
+	{ "a VF that offers one is believed, and no other is asked", { "1", "x", "x", "x" }, "4", "", "1 ...." },
+	{ "the first one offers none: the next one tells of the card", { "0", "1", "0", "1" }, "4", "", "1 L..." },
+	{ "so on, until one does", { "0", "0", "-1", "1" }, "4", "", "1 LLL." },
+	{ "none does: none of them is lost", { "0", "0", "0", "0" }, "4", "", "0 ...." },
+	{ "a VF with a vGPU is never lost", { "0", "0", "1", "1" }, "4", "used", "1 .L.." },
+	{ "a card that is full is not asked on", { "0", "0", "1", "1" }, "1", "used", "0 ...." },
+	{ "where nothing says how many fit it is", { "0", "0", "1", "1" }, "x", "used", "1 .L.." },
+	{ "what is no number offers none", { "0", "x", "1", "1" }, "4", "", "1 LL.." },
+	{ "for people each VF is asked", { "1", "0", "1", "0" }, "4", "all", "1 .L.L" },
+	{ "also where the first one is lost", { "0", "1", "x", "-1" }, "4", "all", "1 L..L" },
+	{ "one with a vGPU is not", { "0", "1", "0", "1" }, "4", "used all", "1 ..L." },
+	{ "of a full card none is", { "0", "0", "0", "0" }, "1", "used all", "0 ...." },
 };
 
 static void lost_vfs_are_passed_over(void)
@@ -223,8 +225,8 @@ static void lost_vfs_are_passed_over(void)
 		struct err err;
 		char result[32];
 
-		begin_vfs(&tree, lost_vfs[i].available, lost_vfs[i].max, lost_vfs[i].used);
-		inventory_read(&inv, &tree.host, MDEVS(one), &err);
+		begin_vfs(&tree, lost_vfs[i].available, lost_vfs[i].max, strstr(lost_vfs[i].how, "used"));
+		inventory_read(&inv, &tree.host, strstr(lost_vfs[i].how, "all") ? EVERYTHING : MDEVS(one), &err);
 		offer = inventory_offer(&inv, 0, "nvidia-742");
 		snprintf(result, sizeof(result), "%d ", offer ? offer->available : UNKNOWN);
 		for (size_t p = 0; p < inv.nparents; p++)
