@@ -6,8 +6,12 @@
 # shellcheck source=tests/vm/nova/random.sh
 . "$here/nova/random.sh"
 
-# What becomes of it is one line. `after_grace` is where reclaim_grace would be over.
-after_grace() { [ "$mode" = alone ] || vgpu-lease gc --grace 0 >"$WORK/gc" 2>&1 || sed 's/^/# /' "$WORK/gc" >&2; }
+# What becomes of it is one line. `after_grace` is where reclaim_grace would be over, and a definition's first minute.
+after_grace() {
+	[ "$mode" = alone ] && return
+	find /etc/mdevctl.d -type f -exec touch -d '2 minutes ago' {} +
+	vgpu-lease gc --grace 0 >"$WORK/gc" 2>&1 || sed 's/^/# /' "$WORK/gc" >&2
+}
 left() {
 	within 60 libvirt_follows >&2
 	echo "$(mdevs) mdevs, $(definitions) definitions, total $(total)"
