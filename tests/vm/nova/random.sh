@@ -104,11 +104,11 @@ random_life() {
 	check "of $OPERATIONS operations at random ${#done[@]} could be done, and each left all as it should be" true
 	# It makes what is defined and not there.
 	nova start
-	vgpu-lease gc --grace 0 >/dev/null
+	after_grace
 	check "when the grace is over, each device is an instance's" \
 		same "$(mdevs)" "$(printf '%s\n' "${life[@]}" | grep -cxE 'on|off|asleep')"
 	while pick on off asleep; do does "$PICKED" none destroy "$PICKED"; done
-	vgpu-lease gc --grace 0 >/dev/null
+	after_grace
 	check "and none is left when the last instance is deleted" same "$(left)" "0 mdevs, 0 definitions, total 36"
 	run vgpu-lease check
 	check "check is content" succeeded
