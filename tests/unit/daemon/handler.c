@@ -96,6 +96,9 @@ static void definitions(void)
 	configure("etc/vgpu-lease.conf = [devices]\\nnova_conf = /etc/nova/nova.conf"
 		  "\\n[policy]\\nreclaim_grace = 100");
 	ok(handler.is_valid && !strstr(pass(&next), DEFINED), "a definition without a device is no foreign vGPU");
+	tree_add(&live.tree, "etc/mdevctl.d/mtty/" FOREIGN " = {\n");
+	ok(strstr(pass(&next), "mtty/" FOREIGN) != NULL, "one that is not valid is named");
+	ok(!strstr(pass(&next), "mtty/" FOREIGN), "once");
 	ok(next < 290000, "but looked at again when its time is over: in %lld ms", (long long)next);
 	configure("etc/vgpu-lease.conf = [devices]\\nenabled_mdev_types = mtty-1");
 }
