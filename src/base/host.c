@@ -47,14 +47,14 @@ int64_t host_now_ms(void)
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-int64_t host_past_ms(const struct timespec *wall)
+int64_t host_age_ms(const struct timespec *wall)
 {
 	struct timespec now;
 	int64_t age_ms;
 
 	clock_gettime(CLOCK_REALTIME, &now);
 	age_ms = (int64_t)(now.tv_sec - wall->tv_sec) * 1000 + (now.tv_nsec - wall->tv_nsec) / 1000000;
-	return host_now_ms() - (age_ms > 0 ? age_ms : 0);
+	return age_ms > 0 ? age_ms : 0;
 }
 
 int host_left_ms(int64_t deadline_ms)

@@ -42,8 +42,8 @@ int host_list(DIR **out, const struct host *host, const char *path, struct err *
  */
 int64_t host_now_ms(void);
 
-/* When that was by the same clock: a time of the wall clock; what lies ahead is now. */
-int64_t host_past_ms(const struct timespec *wall);
+/* How long ago that was, a time of the wall clock; 0: what lies ahead. */
+int64_t host_age_ms(const struct timespec *wall);
 
 /* Milliseconds until then, by the same clock; never negative. */
 int host_left_ms(int64_t deadline_ms);

@@ -124,7 +124,7 @@ int64_t inventory_created_ms(const struct host *host, const struct vgpu_ref *vgp
 	/* The directory of a VF is older than the type that was set on it. */
 	if (vgpu->framework != FW_MDEV || fstatat(host->root, path, &st, 0) < 0)
 		return 0;
-	return host_past_ms(&st.st_ctim);
+	return host_now_ms() - host_age_ms(&st.st_ctim);
 }
 
 int inv_read_devices(struct inv_reader *reader, struct err *err)

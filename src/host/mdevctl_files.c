@@ -49,7 +49,7 @@ static int read_one(struct definition *out, const struct host *host, int dir, co
 	text_copy(out->uuid, sizeof(out->uuid), uuid);
 	text_copy(out->parent, sizeof(out->parent), parent);
 	out->starts = strcmp(start, "auto") == 0;
-	out->created_ms = host_past_ms(&st.st_mtim);
+	out->created_ms = host_now_ms() - host_age_ms(&st.st_mtim);
 	return 1;
 }
 
