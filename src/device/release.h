@@ -98,9 +98,9 @@ int release_drop(struct store *store, const struct policy *policy, const struct 
 int release_now(struct store *store, const struct policy *policy, const struct lease *lease, struct err *err);
 
 /*
- * Finishes several releases, in short turns: one that hangs, or stays open, delays no other. `turn` is release_turn() of
- * the i-th, with its deadlines, and returns what that does: 0 is done with; -EBUSY and -EAGAIN are tried again until
- * `end_ms`; in the end each that is left, for whatever reason, has one more, the `last`.
+ * Finishes several releases, in short turns: one that hangs, or stays open, delays no other. `turn` is release_turn()
+ * of the i-th, with its deadlines, and returns what that does: 0 is done with; -EBUSY and -EAGAIN are tried again
+ * until `end_ms`; in the end each that is left, for whatever reason, has one more, the `last`.
  */
 typedef int release_turn_fn(void *arg, size_t i, int64_t deadline_ms, int64_t look_by_ms, bool last);
 void release_in_turns(size_t n, int64_t end_ms, release_turn_fn *turn, void *arg);

@@ -128,7 +128,7 @@ bool store_is_handler(const struct store *store, int lock);
 bool store_handler_runs(const struct store *store);
 
 /*
- * Moves a record that cannot be understood to garbage/, so that it is neither trusted nor met again: was it moved? Where
- * it cannot be, it is passed over each time.
+ * Moves a record that cannot be understood to garbage/, so that it is neither trusted nor met again: was it moved?
+ * Where it cannot be, it is passed over each time.
  */
 bool store_set_aside(const struct store *store, const char *directory, const char *name);
