@@ -158,11 +158,11 @@ static void turns(void)
 /* Nova makes a device at the very moment at which its definition is removed. */
 static const char *made_with;
 
-int unlinkat(int dir, const char *path, int flags)
+int unlinkat(int fd, const char *name, int flag)
 {
-	int r = (int)syscall(SYS_unlinkat, dir, path, flags);
+	int r = (int)syscall(SYS_unlinkat, fd, name, flag);
 
-	if (made_with && strstr(path, made_with)) {
+	if (made_with && strstr(name, made_with)) {
 		make(made_with);
 		made_with = NULL;
 	}
