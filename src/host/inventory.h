@@ -5,7 +5,7 @@
  *
  * A snapshot: it is out of date the moment it is made; the kernel's answer to `create` decides. Reading costs what is
  * read, so the caller names the frameworks and types that matter, and per pGPU only one free VF is asked for what it
- * offers now; where that is nothing, though the vGPUs on the card leave room, the next ones until one offers any.
+ * offers now; where that is nothing, though the vGPUs on the card leave capacity, the next ones until one does.
  *
  * The framework is told for each card: a host can have one whose vGPUs are mdevs beside one whose VFs take a type.
  *

@@ -5,8 +5,8 @@
  * moment. The VF that was asked for the card's offers may be such a one: then its answer is none for the card.
  *
  * Only where that answer was none of each type are others asked: one after the other, as long as the vGPUs on the card
- * leave room for another one by their number, and for no longer than a driver has time for one answer. A start needs no
- * more. Who reads all types shows them to people: then each free VF is asked.
+ * leave capacity for another one by their number, and for no longer than a driver has time for one answer. A start
+ * needs no more. Who reads all types shows them to people: then each free VF is asked.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -52,7 +52,7 @@ static bool offers_any(const struct inv_pgpu *pgpu)
 	return false;
 }
 
-static bool has_room(const struct inventory *inv, const struct inv_pgpu *pgpu, double left)
+static bool has_capacity(const struct inventory *inv, const struct inv_pgpu *pgpu, double left)
 {
 	for (size_t i = 0; i < pgpu->noffers; i++)
 		if (share_of(&inv->types[pgpu->offers[i].type]) <= left)
@@ -92,7 +92,7 @@ static void ask_others(struct inv_reader *reader, int g)
 	int64_t end_ms = host_now_ms() + BOUNDED_ANSWER_MS;
 	int vf = 0;
 
-	if (!has_room(inv, pgpu, left))
+	if (!has_capacity(inv, pgpu, left))
 		return;
 	while (vf < pgpu->nparents && !is_free_vf(pgpu, &parents[vf]))
 		vf++;
