@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A random life of a compute node with two cards of different types. Sourced by 50-nova.
 declare -A life=()   # what each instance is: on, off or asleep; none: it is not
-OPERATIONS=${OPERATIONS:-30}
+OPERATIONS=${OPERATIONS:-20}
 
 # Of those instances, one at random; fails if there is none. pick STATE...
 pick() {
