@@ -3,6 +3,7 @@
 #include "sim/fuse.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <string.h>
@@ -167,6 +168,7 @@ static void wait_for_request(const struct server *server)
 	poll(fds, ARRAY_SIZE(fds), at >= 0 && ms < 0 ? 0 : (int)ms);
 }
 
+/* Between the two calls the request can go with a process that is killed: what is received from does not block. */
 static void receive(struct mounted *mounted, struct fuse_buf *buf)
 {
 	int r = has_request(mounted) ? fuse_session_receive_buf(mounted->session, buf) : 0;
@@ -214,6 +216,8 @@ static int mount_at(struct mounted *mounted, const char *dir, const char *name, 
 	fuse_opt_free_args(&args);
 	if (!mounted->session || fuse_session_mount(mounted->session, where) != 0)
 		return err_set(err, EIO, "%s cannot be mounted: %s", where, fuse_said);
+	if (fcntl(fuse_session_fd(mounted->session), F_SETFL, O_RDWR | O_NONBLOCK) < 0)
+		return err_sys(err, errno, "%s", where);
 	return 0;
 }
 
