@@ -25,9 +25,12 @@ start_host() { # MODEL
 }
 end_host() { "$sim" --stop "$root" 2>/dev/null || :; }
 
-# A child of the hook may be at it still: it finishes releases.
+# Each host that runs in $work ends. A child of the hook may be at it still: it finishes releases.
 clean_up() {
-	end_host
+	local at
+	while read -r at; do
+		"$sim" --stop "$(printf '%b' "${at%/.kernel}")"
+	done < <(awk -v "work=$work/" 'index($2, work) == 1 && $2 ~ /\/\.kernel$/ { print $2 }' /proc/mounts) 2>/dev/null
 	for _ in {1..100}; do
 		rm -rf "$work" 2>/dev/null && return
 		sleep 0.1

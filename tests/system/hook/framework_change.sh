@@ -3,10 +3,6 @@
 # shellcheck source=tests/lib/hook.sh
 . "${srcdir:?}/tests/lib/hook.sh"
 mdevs=$work/mdevs vfs=$work/vfs
-end_hosts() {
-	for root in "$mdevs" "$vfs"; do end_host; done
-}
-trap 'end_hosts; rm -rf "$work"' EXIT
 settings() { # LINE...: the policy of the host in root
 	{
 		printf '[devices]\nenabled_mdev_types = nvidia-1147\n[policy]\ndriver_cleanup = 0\nrelease_wait = 2\n'

@@ -6,7 +6,6 @@
 frameworks="card vfs variant vf"
 pci=
 other=$work/other
-trap '"$sim" --stop "$other" 2>/dev/null; clean_up' EXIT
 
 # What differs: a host with 4 places on two cards, or 32 with "many", as MODEL, and the type with the card that it is served by.
 # The target of a migration has its cards elsewhere. A plain VF has no type but a name.
