@@ -73,6 +73,7 @@ static void print_json(const struct cmd *cmd, const struct gc *pass)
 static int run(struct cmd *cmd, struct err *err)
 {
 	struct gc pass = cmd_gc_pass(cmd);
+	char garbage[GC_GARBAGE_SIZE];
 	int failed = 0;
 
 	cmd_take_grace(cmd);
@@ -80,9 +81,8 @@ static int run(struct cmd *cmd, struct err *err)
 	pass.dry = cmd->call->dry_run;
 	if (cmd_check_type(cmd, err) < 0 || gc_run(&pass, err) < 0)
 		return -err->code;
-	if (pass.garbage)
-		out_warn("%d invalid file%s in /run/vgpu-lease/leases%s", pass.garbage, pass.garbage == 1 ? "" : "s",
-			 pass.aside < pass.garbage ? "" : ": moved to /run/vgpu-lease/garbage");
+	if (gc_say_garbage(&pass, garbage))
+		out_warn("%s", garbage);
 	if (pass.undefined.code)
 		out_warn("%s", pass.undefined.text);
 	for (size_t i = 0; i < pass.n; i++)

@@ -128,6 +128,7 @@ static size_t report_pass(struct handler *h, const struct reconcile *pass)
 	size_t foreign = 0, len;
 	char *text = NULL;
 	FILE *out = mem_open(&text, &len);
+	char garbage[GC_GARBAGE_SIZE];
 
 	fprintf(out, "\n");
 	for (size_t i = 0; i < pass->n; i++)
@@ -149,10 +150,8 @@ static size_t report_pass(struct handler *h, const struct reconcile *pass)
 	}
 	if (pass->gc.undefined.code)
 		fprintf(out, "%s\n", pass->gc.undefined.text);
-	if (pass->gc.garbage)
-		fprintf(out, "%d invalid file%s in /run/vgpu-lease/leases%s\n", pass->gc.garbage,
-			pass->gc.garbage == 1 ? "" : "s",
-			pass->gc.aside < pass->gc.garbage ? "" : ": moved to /run/vgpu-lease/garbage");
+	if (gc_say_garbage(&pass->gc, garbage))
+		fprintf(out, "%s\n", garbage);
 	mem_close(out);
 	log_new_lines(text, h->reported);
 	free(h->reported);

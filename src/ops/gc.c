@@ -2,6 +2,7 @@
 /* One pass over all that may be released without its domain asking. */
 #include "ops/gc.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -332,4 +333,11 @@ void gc_free(struct gc *c)
 	free(c->items);
 	c->items = NULL;
 	c->n = 0;
+}
+
+bool gc_say_garbage(const struct gc *c, char text[GC_GARBAGE_SIZE])
+{
+	snprintf(text, GC_GARBAGE_SIZE, "%d invalid file%s in /run/vgpu-lease/leases%s", c->garbage,
+		 c->garbage == 1 ? "" : "s", c->aside < c->garbage ? "" : ": moved to /run/vgpu-lease/garbage");
+	return c->garbage > 0;
 }

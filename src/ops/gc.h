@@ -65,3 +65,8 @@ struct gc {
  */
 int gc_run(struct gc *gc, struct err *err);
 void gc_free(struct gc *gc);
+
+enum { GC_GARBAGE_SIZE = 128 };
+
+/* How many records could not be understood, and whether they were moved; false: none. */
+bool gc_say_garbage(const struct gc *gc, char text[GC_GARBAGE_SIZE]);
