@@ -44,9 +44,9 @@ bool check_serves_projects(const struct config *config); /* is the quota of any 
 
 /*
  * Starts without a lease (lifecycle_unleased.c): 0 if all devices of the domain exist; else the refusal, which says
- * `why` nothing can be leased.
+ * `why` nothing can be leased, and is `about` that.
  */
-int unleased_pass(const struct lifecycle *lifecycle, const char *why, struct err *err);
+int unleased_pass(const struct lifecycle *lifecycle, const char *why, enum err_about about, struct err *err);
 
 /*
  * Planning (or writing the leases of the plan) failed with `r`, which is returned unless the state cannot be written.

@@ -346,13 +346,8 @@ static int refuse_running(const struct lifecycle *lifecycle, struct err *err)
 int lifecycle_before_plan(const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err)
 {
 	/* Then there is nothing to choose from: an arrival leaves it to the prepare that follows. */
-	if (!lifecycle->config && mode == PLAN_PREPARE) {
-		int r = unleased_pass(lifecycle, lifecycle->why_no_config, err);
-
-		return r == -ENOENT ? err_about(err, ERR_CONFIG) : r;
-	}
 	if (!lifecycle->config)
-		return 0;
+		return mode == PLAN_PREPARE ? unleased_pass(lifecycle, lifecycle->why_no_config, ERR_CONFIG, err) : 0;
 	if (mode == PLAN_MIGRATE && refuse_running(lifecycle, err) < 0)
 		return -err->code;
 	return 1;

@@ -11,7 +11,7 @@
 #include "device/kernel.h"
 #include "internal.h"
 
-int unleased_pass(const struct lifecycle *lifecycle, const char *why, struct err *err)
+int unleased_pass(const struct lifecycle *lifecycle, const char *why, enum err_about about, struct err *err)
 {
 	for (size_t i = 0; i < lifecycle->request->nvgpus; i++) {
 		const struct vgpu_request *req = &lifecycle->request->vgpus[i];
@@ -22,7 +22,8 @@ int unleased_pass(const struct lifecycle *lifecycle, const char *why, struct err
 			continue;
 		if (r < 0)
 			return err_sys(err, -r, "vGPU %s", req->id);
-		return err_set(err, ENOENT, "vGPU %s: it does not exist, and it cannot be made: %s", req->id, why);
+		err_set(err, ENOENT, "vGPU %s: it does not exist, and it cannot be made: %s", req->id, why);
+		return err_about(err, about);
 	}
 	return 0;
 }
@@ -43,10 +44,7 @@ int unleased_unopened(const struct lifecycle *lifecycle, int r, struct err *err)
 {
 	const struct err why = *err;
 
-	if (!is_unwritable(lifecycle, r))
-		return r;
-	r = unleased_pass(lifecycle, why.text, err);
-	return r == -ENOENT ? err_about(err, ERR_STATE) : r;
+	return is_unwritable(lifecycle, r) ? unleased_pass(lifecycle, why.text, ERR_STATE, err) : r;
 }
 
 int unleased_unplanned(const struct lifecycle *lifecycle, int r, struct err *err)
