@@ -398,8 +398,11 @@ void release_in_turns(size_t n, int64_t end_ms, release_turn_fn *turn, void *arg
 
 	while (waiting && host_now_ms() < end_ms) {
 		for (size_t i = 0; i < n && (now = host_now_ms()) < end_ms; i++) {
-			int r = state[i] == WAITS ? turn(arg, i, now + TURN_MS, end_ms, false) : -EAGAIN;
+			int r;
 
+			if (state[i] != WAITS)
+				continue;
+			r = turn(arg, i, now + TURN_MS, end_ms, false);
 			if (r == -EBUSY || r == -EAGAIN)
 				continue;
 			state[i] = r == 0 ? DONE : FAILED;
