@@ -107,6 +107,9 @@ void inv_offer_type(struct inv_pgpu *pgpu, int type, int available);
 /* Adds the offers of a pGPU that is ready. */
 void inv_ask(struct inv_reader *reader, struct inv_pgpu *pgpu, const struct inv_asked *asked);
 
+/* A VF of the card, not the card itself, without a vGPU. */
+bool inv_is_free_vf(const struct inv_pgpu *pgpu, const struct inv_parent *parent);
+
 /* Asks each pGPU that has no offers yet, and looks for the reason where there are none. */
 void inv_ask_rest(struct inv_reader *reader);
 

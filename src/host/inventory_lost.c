@@ -39,11 +39,6 @@ static double share_in_use(const struct inventory *inv, int g)
 	return share;
 }
 
-static bool is_free_vf(const struct inv_pgpu *pgpu, const struct inv_parent *parent)
-{
-	return parent->ndevices == 0 && strcmp(parent->name, pgpu->address) != 0;
-}
-
 static bool offers_any(const struct inv_pgpu *pgpu)
 {
 	for (size_t i = 0; i < pgpu->noffers; i++)
@@ -60,23 +55,32 @@ static bool has_capacity(const struct inventory *inv, const struct inv_pgpu *pgp
 	return false;
 }
 
+static int open_vf(const struct inv_reader *reader, const struct inv_parent *vf)
+{
+	return openat(reader->bus, vf->name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* How many of the type the VF, whose directory `dir` is, offers now; false: it does not say. */
+static bool ask(struct inv_pgpu *pgpu, int dir, const char *type, long *n)
+{
+	char text[32];
+	ssize_t len = inv_read_type(pgpu->address, dir, type, "available_instances", text, sizeof(text));
+
+	if (len == -ETIMEDOUT)
+		inv_silent(pgpu);
+	return len > 0 && text_number(text, INT_MIN, INT_MAX, n);
+}
+
 /* Takes the VF's answers for the card's offers, of the types of which `left` of the card is enough for one. */
 static void ask_vf(struct inv_reader *reader, struct inv_pgpu *pgpu, const struct inv_parent *vf, double left)
 {
-	autoclose int dir = openat(reader->bus, vf->name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	autoclose int dir = open_vf(reader, vf);
 
 	for (size_t i = 0; i < pgpu->noffers && dir >= 0 && pgpu->ready; i++) {
 		const struct inv_type *type = &reader->inv->types[pgpu->offers[i].type];
-		char text[32];
-		ssize_t len;
 		long n;
 
-		if (share_of(type) > left)
-			continue;
-		len = inv_read_type(pgpu->address, dir, type->id, "available_instances", text, sizeof(text));
-		if (len == -ETIMEDOUT)
-			inv_silent(pgpu);
-		else if (len > 0 && text_number(text, 1, INT_MAX, &n))
+		if (share_of(type) <= left && ask(pgpu, dir, type->id, &n) && n > 0)
 			pgpu->offers[i].available = (int)n;
 	}
 }
@@ -94,14 +98,14 @@ static void ask_others(struct inv_reader *reader, int g)
 
 	if (!has_capacity(inv, pgpu, left))
 		return;
-	while (vf < pgpu->nparents && !is_free_vf(pgpu, &parents[vf]))
+	while (vf < pgpu->nparents && !inv_is_free_vf(pgpu, &parents[vf]))
 		vf++;
 	while (++vf < pgpu->nparents && pgpu->ready && !offers_any(pgpu) && host_now_ms() < end_ms)
-		if (is_free_vf(pgpu, &parents[vf]))
+		if (inv_is_free_vf(pgpu, &parents[vf]))
 			ask_vf(reader, pgpu, &parents[vf], left);
 	/* `vf` is behind the one that offers any. */
 	for (int i = 0; i < vf - 1 && offers_any(pgpu); i++)
-		parents[i].lost = is_free_vf(pgpu, &parents[i]);
+		parents[i].lost = inv_is_free_vf(pgpu, &parents[i]);
 }
 
 /* Each free VF makes one of a type of which one of them does. */
@@ -110,24 +114,17 @@ static void ask_all(struct inv_reader *reader, struct inv_pgpu *pgpu)
 	struct inv_parent *parents = reader->inv->parents + pgpu->first;
 	int64_t end_ms = host_now_ms() + BOUNDED_ANSWER_MS;
 	const char *type = NULL;
-	char text[32];
-	ssize_t len;
-	long n;
 
 	for (size_t i = 0; i < pgpu->noffers && !type; i++)
 		if (pgpu->offers[i].available > 0)
 			type = reader->inv->types[pgpu->offers[i].type].id;
 	for (int i = 0; type && i < pgpu->nparents && pgpu->ready && host_now_ms() < end_ms; i++) {
-		autoclose int dir = is_free_vf(pgpu, &parents[i]) && !parents[i].lost
-					    ? openat(reader->bus, parents[i].name, O_PATH | O_DIRECTORY | O_CLOEXEC)
-					    : -1;
+		long n;
 
-		if (dir < 0)
+		if (!inv_is_free_vf(pgpu, &parents[i]) || parents[i].lost)
 			continue;
-		len = inv_read_type(pgpu->address, dir, type, "available_instances", text, sizeof(text));
-		if (len == -ETIMEDOUT)
-			inv_silent(pgpu);
-		parents[i].lost = len > 0 && text_number(text, INT_MIN, 0, &n);
+		autoclose int dir = open_vf(reader, &parents[i]);
+		parents[i].lost = dir >= 0 && ask(pgpu, dir, type, &n) && n <= 0;
 	}
 }
 

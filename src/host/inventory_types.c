@@ -203,13 +203,18 @@ void inv_ask(struct inv_reader *reader, struct inv_pgpu *pgpu, const struct inv_
 	free(ids.id);
 }
 
+bool inv_is_free_vf(const struct inv_pgpu *pgpu, const struct inv_parent *parent)
+{
+	return parent->ndevices == 0 && strcmp(parent->name, pgpu->address) != 0;
+}
+
 /* The parent that is asked: a free VF, else any; the pGPU itself where it has no VFs. */
 static struct inv_asked choose(const struct inventory *inv, const struct inv_pgpu *pgpu)
 {
 	const struct inv_parent *first = &inv->parents[pgpu->first];
 
 	for (int i = 0; i < pgpu->nparents && pgpu->sriov; i++)
-		if (first[i].ndevices == 0 && strcmp(first[i].name, pgpu->address) != 0)
+		if (inv_is_free_vf(pgpu, &first[i]))
 			return (struct inv_asked){ .name = first[i].name, .is_free = true };
 	return (struct inv_asked){ .name = first->name, .is_free = !pgpu->sriov };
 }
