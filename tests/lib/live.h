@@ -62,6 +62,16 @@ static inline void live_begin(struct live *live, const char *model)
 	exit(0);
 }
 
+/* Has mdevctl define this, started at boot. */
+static inline void live_define(struct live *live, const char *parent, const char *type, const char *uuid)
+{
+	char file[PATH_MAX];
+
+	snprintf(file, sizeof(file), "etc/mdevctl.d/%s/%s = {\"mdev_type\": \"%s\", \"start\": \"auto\"}\n", parent, uuid,
+		 type);
+	tree_add(&live->tree, file);
+}
+
 /* Writes a line to one of the simulator's control files. */
 static inline void live_control(const struct live *live, const char *file, const char *line)
 {

@@ -51,15 +51,6 @@ static bool exists(const char *id)
 	return kernel_exists(&live.tree.host, MDEV("", "", id)) == 1;
 }
 
-static void define(const char *id)
-{
-	char file[200];
-
-	snprintf(file, sizeof(file), "etc/mdevctl.d/" T4 "/%s = {\"mdev_type\": \"nvidia-222\", \"start\": \"auto\"}\n",
-		 id);
-	tree_add(&live.tree, file);
-}
-
 int main(void)
 {
 	struct gc_item items[ROWS] = { 0 };
@@ -80,9 +71,9 @@ int main(void)
 		if (rows[i].device != NO_DEVICE && kernel_create(&live.tree.host, &items[i].vgpu, &err) < 0)
 			tree_fail(err.text);
 	}
-	define(U(1));
-	define(U(7));
-	define(U(8));
+	live_define(&live, T4, "nvidia-222", U(1));
+	live_define(&live, T4, "nvidia-222", U(7));
+	live_define(&live, T4, "nvidia-222", U(8));
 	reconcile_orphans(&pass, named, NULL);
 	ok(asked == 5, "libvirt is asked of those alone that are due");
 	for (size_t i = 0; i < ROWS; i++)

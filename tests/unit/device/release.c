@@ -169,15 +169,6 @@ int unlinkat(int fd, const char *name, int flag)
 	return r;
 }
 
-static void define(const char *parent, const char *id)
-{
-	char file[200];
-
-	snprintf(file, sizeof(file), "etc/mdevctl.d/%s/%s = {\"mdev_type\": \"nvidia-222\", \"start\": \"auto\"}\n",
-		 parent, id);
-	tree_add(&live.tree, file);
-}
-
 static bool defined(const char *parent, const char *id)
 {
 	char path[200];
@@ -206,19 +197,19 @@ static void definitions(void)
 {
 	const struct lease was = { .vgpu = *MDEV(OTHER, "nvidia-222", U(6)), .origin = LEASE_ADOPTED };
 
-	define(T4, U(5));
-	define(OTHER, U(5));
+	live_define(&live, T4, "nvidia-222", U(5));
+	live_define(&live, OTHER, "nvidia-222", U(5));
 	ok(undefine(U(5)) == 0 && !defined(T4, U(5)) && remembered(U(5), T4), "a definition goes, and is remembered");
 	ok(defined(OTHER, U(5)), "that of another parent stays");
 
-	define(T4, U(6));
+	live_define(&live, T4, "nvidia-222", U(6));
 	make(U(6));
 	affinity_put(&store, &was);
 	ok(undefine(U(6)) == -EAGAIN && exists(U(6)) && defined(T4, U(6)), "not where it has a device by now: %s",
 	   err.text);
 	ok(remembered(U(6), OTHER), "of which nothing else is remembered then");
 
-	define(T4, U(7));
+	live_define(&live, T4, "nvidia-222", U(7));
 	made_with = U(7);
 	ok(undefine(U(7)) == 0 && !made_with && exists(U(7)), "a device that appears meanwhile is not removed");
 }
