@@ -72,7 +72,7 @@ void host_sleep_ms(int ms)
 		;
 }
 
-/* What /proc/PID/stat says of a process; all zero where there is none. */
+/* Fields of /proc/PID/stat; all zero if there is no such process. */
 struct process {
 	char state; /* a letter */
 	unsigned int flags;

@@ -205,7 +205,7 @@ void log_close(void)
 	if (!ident || to_stderr)
 		return;
 	pthread_mutex_lock(&lock);
-	/* Where there is no connection, the last line has found no log a moment ago. */
+	/* Without a connection the line before this one has just found no log. */
 	if (out >= 0) {
 		tell_lost();
 		keep_lost();

@@ -60,7 +60,7 @@ struct job {
 	sem_t done;
 	size_t nsilent;
 	struct err err;
-	struct timed_child_silent silent[TIMED_CHILD_SILENT_MAX]; /* who is not asked */
+	struct timed_child_silent silent[TIMED_CHILD_SILENT_MAX]; /* whose last answer was late: not asked */
 };
 
 /* The child's, which has the thread's storage. */

@@ -17,12 +17,12 @@ struct card_row {
 };
 
 /*
- * The pGPUs that the filters let pass; an absent one as often as the configuration names it, else once. A --pgpu
- * that is none of them is an error. The caller frees the list, also after an error.
+ * The pGPUs that the filters let pass; an absent one once for each time the configuration names it. A --pgpu
+ * that matches none is an error. The caller frees the list, also after an error.
  */
 int cards_find(const struct cmd *cmd, const struct survey *survey, struct card_row **rows, size_t *n, struct err *err);
 
-/* There is no such pGPU: why, and which one is named alike. Negative. */
+/* The error for a pGPU that does not exist: why, and the one with the most similar name. Negative. */
 int cards_refuse(const struct survey *survey, const char *name, struct err *err);
 
 /* Members of the object that is open. `model`: its name, NULL unknown. */

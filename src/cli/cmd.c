@@ -78,7 +78,7 @@ const char *cmd_similar_type(const struct cmd *cmd, const char *word, char buf[T
 	return buf;
 }
 
-/* A type as its id, if it is one of the host. One that is not can be of a lease or, if it is no name, a class. */
+/* Replaces a type's name by its id, if the host has it. Another id may be a lease's, or a VF pool's. */
 static int take_type(struct cmd *cmd, const char **word, struct err *err)
 {
 	autofree struct inv_name *known = NULL;

@@ -244,7 +244,7 @@ static int run(struct cmd *cmd, struct err *err)
 		return -err->code;
 	if (cmd->call->write && write_new(cmd, text, len, err) < 0)
 		return -err->code;
-	/* With --write, too: what was chosen. */
+	/* Also with --write, so that the choice can be read. */
 	fwrite(text, 1, len, stdout);
 	return CMD_DONE;
 }
