@@ -245,9 +245,13 @@ fi
 builder=
 if ! done_with modules "$suite" "${build_packages[@]}" "$(cat /dev/null "${ours[@]}")"; then
 	step "the kernel's sample drivers"
-	rm -rf "$built/buildfs"
-	cp -a "$root" "$built/buildfs"
-	(make_modules && mark_done modules "$suite" "${build_packages[@]}" "$(cat /dev/null "${ours[@]}")") &
+	# Of the base, for in the machine's tree there may be another kernel.
+	make_base "$suite" "$built/buildfs"
+	# Not joined by &&, before which a function goes on after a command that fails.
+	(
+		make_modules
+		mark_done modules "$suite" "${build_packages[@]}" "$(cat /dev/null "${ours[@]}")"
+	) &
 	builder=$!
 fi
 if ! done_with packages "${guest_packages[@]}"; then
@@ -264,6 +268,10 @@ if [ ${#nova_packages[@]} != 0 ] &&
 fi
 if [ -n "$builder" ]; then
 	wait "$builder" || die "the drivers cannot be built; see the logs in $built"
+	if [ ! -d "$root/lib/modules/$(<"$modules/kernel")" ]; then
+		step "a newer kernel for the machine"
+		logged kernel.log install_in "$root" linux-image-amd64
+	fi
 fi
 step "configuration"
 configure

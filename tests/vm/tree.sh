@@ -64,9 +64,17 @@ install_in() {
 
 # logged LOG COMMAND...: the output goes to LOG, and to the reader if it fails.
 logged() {
-	local log=$built/$1
+	local log=$built/$1 status
 	shift
-	if ! "$@" >"$log" 2>&1; then
+	# In a condition, a function would go on after a command that fails.
+	set +e
+	(
+		set -e
+		"$@"
+	) >"$log" 2>&1
+	status=$?
+	set -e
+	if [ "$status" != 0 ]; then
 		tail -n 20 "$log" >&2
 		die "failed; all of it is in $log"
 	fi
@@ -80,7 +88,7 @@ make_base() {
 	(
 		flock 8
 		[ -d "$base" ] || debootstrap_base "$1" "$base"
-	) 8>"$base.lock" || die "no Debian $1"
+	) 8>"$base.lock"
 	cp -a "$base" "$2"
 }
 debootstrap_base() {
