@@ -74,11 +74,16 @@ static const struct mdev_kind *kind_of(const struct mdev_type *type)
 	return &parent->card->model->types[type - parent->types];
 }
 
+static unsigned int most_of(const struct model *model, const struct mdev_kind *kind)
+{
+	return min(model->mib / kind->mib, model->most);
+}
+
 /* With the card's lock held: how many more of them there can be. */
 static unsigned int capacity(const struct parent *parent, const struct mdev_kind *kind)
 {
 	const struct card *card = parent->card;
-	unsigned int most = card->model->mib / kind->mib;
+	unsigned int most = most_of(card->model, kind);
 
 	if ((card->used && card->mib != kind->mib) || card->used >= most)
 		return 0;
@@ -105,8 +110,8 @@ static ssize_t show_description(struct mdev_type *type, char *buf)
 	if (ret)
 		return ret;
 	return sysfs_emit(buf,
-			  "num_heads=%u, frl_config=60, framebuffer=%uM, max_resolution=5120x2880, max_instance=%u\n",
-			  kind->heads, kind->mib, parent->card->model->mib / kind->mib);
+			  "num_heads=4, frl_config=%u, framebuffer=%uM, max_resolution=%s, max_instance=%u\n",
+			  kind->frl, kind->mib, kind->resolution, most_of(parent->card->model, kind));
 }
 
 /* The vGPU's own attributes */
