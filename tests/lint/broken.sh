@@ -45,6 +45,13 @@ unfit "M_""BOGUS: is used by a test and not in $table" tests/system/hook/life.sh
 unfit "$table: no test uses M_""BOGUS" $table 'M_'$'BOGUS\tbogus' "a message that no test looks for"
 unfit "$table: twice: M_RELEASED" $table $'M_RELEASED\tbogus' "one key for two messages"
 
+rm -rf "${tree:?}/src" "$tree/hooks" && cp -r src hooks doc "$tree"
+echo 'const char *x = "a reason that nobody explained";' >>"$tree/src/plan/plan.c"
+echo 'src/plan/attic.c' >>"$tree/tests/lint/not-refusals"
+said=$(cd "$tree" && python3 tests/lint/refusals.py)
+holds "a refusal that the guide does not explain" grep -q '^src/plan/plan.c: .*: a reason that nobody explained$' <<<"$said"
+holds "an exception without a message" grep -q ': excepts nothing: src/plan/attic.c$' <<<"$said"
+
 # ends COMMAND: what a test prints that calls this.
 ends() { bash -c '. tests/lib/tap.sh; fails "x" '"$1"' <<<"text"; tap_done' 2>/dev/null; }
 is "$(ends 'says M_''BOGUS')" "Bail out! no message is called 'M_""BOGUS'" "a key that is unknown ends a test, also where a no would pass"

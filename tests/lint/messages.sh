@@ -52,5 +52,6 @@ fi
 cd "${srcdir:?}" || exit 1
 . tests/lib/tap.sh
 nothing "each message that a test looks for is in the table, and each that is there is looked for" "$(wrong)"
-nothing "each refusal is in doc/troubleshooting.md" "$(unexplained)"
+nothing "each refusal that a test looks for is in doc/troubleshooting.md" "$(unexplained)"
+nothing "each that the sources of the start's path can print is in it, too" "$(python3 tests/lint/refusals.py 2>&1)"
 tap_done

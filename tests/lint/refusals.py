@@ -1,0 +1,61 @@
+"""What a refused start can say, as the sources have it, and what doc/troubleshooting.md does not explain of it.
+
+refusals.py: prints a line for each sentence in a string of the start's path that the guide has not, word for word but
+for its gaps; and each line of the list of exceptions that excepts nothing.
+"""
+import pathlib
+import re
+
+GUIDE = "doc/troubleshooting.md"
+EXCEPTIONS = "tests/lint/not-refusals"
+# What the hook runs between libvirt's call and its answer. The configuration's mistakes are in vgpu-lease.conf(5): their
+# messages name file, line and what is expected there.
+PATH = ["hooks/*.c", "src/ops/lifecycle*.c", "src/plan/*.c", "src/survey/*.c", "src/domain/*.c", "src/device/*.c",
+        "src/host/*.c", "src/state/*.c", "src/model/*.c", "src/base/xml.c", "src/base/timed_child.c"]
+
+# Comments and characters are passed over; neighbouring strings, also with a PRId64 between, are one.
+STRING = r'"(?:\\.|[^"\\\n])*"'
+TOKEN = re.compile(r"//[^\n]*|/\*.*?\*/|'(?:\\.|[^'\\])+'|^#[^\n]*|" + STRING + r"(?:\s*(?:PRI\w+\s*)?" + STRING + ")*",
+                   re.S | re.M)
+GAP = re.compile(r"%(?:[-0-9.*]*(?:hh|h|ll|l|z|j)?[a-zA-Z])?")
+
+
+def one_line(text):
+    return re.sub(r"\s+", " ", text)
+
+
+def sentences(file):
+    """The strings of more than one word in a file."""
+    for token in TOKEN.findall(pathlib.Path(file).read_text()):
+        if token[0] == '"':
+            text = "%".join("".join(re.findall('"((?:\\\\.|[^"\\\\])*)"', part)) for part in re.split(r"%\"\s*PRI\w+", token))
+            text = one_line(text.replace("\\n", " ").replace('\\"', '"'))
+            if " " in text.strip():
+                yield text
+
+
+def unexplained(text, guide):
+    pieces = (piece.strip(" ;:,()'") for piece in GAP.split(text))
+    return [piece for piece in pieces if len(piece) > 3 and piece not in guide]
+
+
+guide = one_line(pathlib.Path(GUIDE).read_text())
+lines = pathlib.Path(EXCEPTIONS).read_text().splitlines()
+excepted = {line: 0 for line in lines if line and not line.startswith("#")}
+files = sorted(str(file) for pattern in PATH for file in pathlib.Path().glob(pattern))
+looked_for = 0
+for file in files:
+    for text in sentences(file):
+        looked_for += 1
+        missing = unexplained(text, guide)
+        by = [line for line in excepted if line == file or (line[0] == '"' and text.startswith(line[1:]))]
+        for line in by:
+            excepted[line] += bool(missing)
+        if missing and not by:
+            print(f"{file}: {GUIDE} has not: {missing[0]}")
+for line, times in excepted.items():
+    if not times:
+        print(f"{EXCEPTIONS}: excepts nothing: {line}")
+# An expression that finds no strings would find nothing wrong.
+if looked_for < 300:
+    print(f"only {looked_for} sentences were found in {len(files)} files")
