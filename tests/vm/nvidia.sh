@@ -83,6 +83,30 @@ no_trouble() {
 # hangs_in FUNCTION: is a task in this function of the driver? A process that is exiting may have one thread left.
 hangs_in() { grep -qs "$1" /proc/[0-9]*/task/*/stack; }
 
+# What hangs does so until it is told otherwise; the hook promises, vgpu-lease-hook(8), TIMES: lock_timeout + create_timeout + 4
+# for a start, and release_wait for an end. Three seconds more where the machine is busy.
+start_in_time() { took_at_most $((5 + 5 + 4 + 3)) prepare; }
+end_in_time() { took_at_most $((1 + 3)) release; }
+# libvirt does not wait for a child of the hook that hangs.
+promised() { test "$TOOK" -le $((5 + 5 + 4 + 16)); }
+# refused_in_time WHAT DOMAIN: a start is.
+refused_in_time() {
+	run timeout 60 virsh start --paused "$2"
+	check "$1: a start is refused" failed
+	check "$1: the hook takes no longer than it promises" start_in_time
+	check "$1: nor does libvirt" promised
+	check "$1: nor the end of what did not start" end_in_time
+}
+# served_in_time WHAT DOMAIN HAS GONE: it starts and ends, whatever another card does; the function HAS is true of it, then GONE.
+served_in_time() {
+	run timeout 60 virsh start --paused "$2"
+	check "$1: a domain on the other card starts" "$3"
+	check "$1: in the hook's time" start_in_time
+	run timeout 60 virsh destroy "$2"
+	check "$1: and ends" within 60 "$4"
+	check "$1: in the hook's time as well" end_in_time
+}
+
 # open_vf VF: opens it through VFIO as QEMU does, until close_vf; `opened` tells how it went.
 open_vf() {
 	coproc HOLDER { exec perl -e '
@@ -149,6 +173,13 @@ runs_with() {
 	for vf in "${@:3}"; do typed_by "$vf" "$name" "$type" || return; done
 	is_state "$name" running && typed_are "${@:3}" && same "$(leases | jq '.leases | length')" $(($# - 2))
 }
+# names NAME VF: its XML names this VF, in the hostdev and in the metadata.
+names() {
+	same "$(device_in "$1")" "$2" && virsh metadata "$1" urn:vgpu-lease:domain:1 | grep -q "address=[\"']$2[\"']"
+}
+# save_vf NAME COMMAND...: saves this guest by `virsh COMMAND`. Of a device that does not say where it writes QEMU takes all
+# memory for written, again and again while the guest is stopped for the save: it never ends if its last part may not take long.
+save_vf() { virsh -q migrate-setmaxdowntime "$1" 600000; run timeout 120 virsh "${@:2}"; }
 # How often the state of the vGPU on this VF has arrived from another one, as the driver says.
 moves() { journalctl -k -b -q -o cat --no-pager | sed -n "s/.* $1: the state of a vGPU has arrived, move //p" | tail -n 1; }
 no_types() { no_lease && same "$(cat "$PCI"/*/nvidia/current_vgpu_type | sort -u)" 0; }

@@ -8,46 +8,32 @@ vf=${PF1%0}1 sibling=${PF1%0}2 beside=${PF2%0}1
 define_vf asks "$vf" 1147
 define_vf later "$sibling" 1147
 define_vf other "$beside" 1147
-# vgpu-lease-hook(8), TIMES: lock_timeout + create_timeout + 4 for a start, and release_wait for an end; ten seconds more where
-# the machine is busy. What hangs here does so until it is told otherwise.
-start_in_time() { took_at_most $((5 + 5 + 4 + 10)) prepare; }
-end_in_time() { took_at_most $((1 + 10)) release; }
-# libvirt does not wait for a child of the hook that hangs.
-promised() { test "$TOOK" -le $((5 + 5 + 4 + 16)); }
 # collected: what came of a write that hung is released with the next call.
 collected() { vgpu-lease gc && no_types; }
-# is_refused DOMAIN STEP: a start is, in time.
-is_refused() {
-	run timeout 60 virsh start --paused "$1"
-	check "$2: a start is refused" failed
-	check "$2: the hook takes no longer than it promises" start_in_time
-	check "$2: nor does libvirt" promised
-	check "$2: nor the end of what did not start" end_in_time
-}
+has_it() { typed_by "$beside" other 1147; }
+is_gone() { vf_is "$beside" 0; }
 # Nobody else is held up by the first card.
-other_goes_on() {
-	run timeout 60 virsh start --paused other
-	check "$1: a domain on the other card starts" typed_by "$beside" other 1147
-	check "$1: in the hook's time" start_in_time
-	run timeout 60 virsh destroy other
-	check "$1: and ends" within 60 vf_is "$beside" 0
-	check "$1: in the hook's time as well" end_in_time
-}
+other_goes_on() { served_in_time "$1" other has_it is_gone; }
 
 hold_at create
-is_refused asks "its creation hangs"
-is_refused later "another's creation hangs on the card"
+refused_in_time "its creation hangs" asks
+refused_in_time "another's creation hangs on the card" later
 check "the reason is not MIG mode" no shows "MIG mode"
 other_goes_on "a creation hangs"
 no_trouble
 check "once the driver answers, what it created is collected" within 60 collected
 
-hold_at list current
-is_refused asks "its files hang"
-no_trouble
+for files in list current 'list current'; do
+	# shellcheck disable=SC2086 # words they are
+	hold_at $files
+	refused_in_time "its files hang ($files)" asks
+	[ "$files" != 'list current' ] || other_goes_on "the files of another card hang"
+	no_trouble
+done
 
 hold_at params
-is_refused asks "the parameters hang"
+refused_in_time "the parameters hang" asks
+other_goes_on "another's parameters hang"
 no_trouble
 check "once the driver answers, the vGPU is collected" within 60 collected
 
@@ -98,6 +84,17 @@ check "the removal hangs: the domain ends" is_state asks "shut off"
 check "the hook takes no longer than it promises" end_in_time
 check "nor does libvirt" promised
 other_goes_on "a removal hangs"
+no_trouble
+check "once it answers, nothing is left" within 60 collected
+
+run timeout 60 virsh start --paused asks
+fail_at remove EIO
+run timeout 60 virsh destroy asks
+check "a removal that fails: the domain ends" is_state asks "shut off"
+check "its VF keeps the type" vf_is "$vf" 1147
+check "by a lease that is being released" lease "$vf" '.state == "releasing"'
+run vgpu-lease gc
+check "gc says what the driver answers" shows "$vf" "Input/output error"
 no_trouble
 check "in the end nothing is left" within 60 collected
 tell_times

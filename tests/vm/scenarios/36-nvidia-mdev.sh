@@ -43,6 +43,37 @@ check "gc does not remove what is being closed" only "$U1"
 no_trouble
 check "once it is closed, nothing is left" within 60 none_left
 
+# What it hangs in before there is a guest.
+time_hook
+has_it() { mdev_of "$U2" vf 557 "$V1" "$PF2"; }
+is_gone() { no exists "$U2"; }
+other_goes_on() { served_in_time "$1" vf has_it is_gone; }
+collected() { vgpu-lease gc && none_left; }
+hold_at create
+refused_in_time "its creation hangs" card
+other_goes_on "a creation hangs"
+no_trouble
+check "once the driver answers, what it created is collected" within 60 collected
+hold_at params
+refused_in_time "its parameters hang" card
+no_trouble
+check "once the driver answers, the vGPU is collected" within 60 collected
+fail_at create EIO
+run timeout 60 virsh start --paused card
+check "an error refuses the start, in one line" refused card "$U1"
+no_trouble
+hold_at open
+virsh start --paused card >/dev/null 2>&1 &
+opening=$!
+check "QEMU hangs when it opens the device" within 120 hangs_in vgpu_open
+run vgpu-lease gc
+check "gc lets it be" only "$U1"
+no_trouble
+wait "$opening"
+check "then the domain starts" mdev_of "$U1" card 230 "$PF1" "$PF1"
+run virsh destroy card
+check "and ends" within 60 none_left
+
 # Until driver_cleanup is over, the hook leaves it to the driver to remove a vGPU.
 echo 'driver_cleanup = 120' >>"$CONF"
 trouble removal_ms 8000
@@ -81,3 +112,4 @@ run virsh destroy vf
 check "and one is lost" within 60 none_left
 run virsh start --paused vf
 check "the next start takes another" mdev_of "$U2" vf 557 "${PF2%0}2" "$PF2"
+tell_times

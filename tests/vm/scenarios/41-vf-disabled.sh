@@ -61,6 +61,12 @@ run vgpu-lease gc
 check "which gc leaves" vf_held_by "$V2" deaf
 run vgpu-lease check
 check "no VF is taken for a card" no tells M_CANNOT_HAVE_VFS "$V2"
+configure
+printf '[vf_plain]\ndevice_addresses = %s\n' "$V2" >>"$CONF"
+run vgpu-lease check
+check "of one that is named, check says that it is being disabled" tells M_BEING_DISABLED
+check "which it is" shows "$V2"
+configure_vfs
 run virsh destroy deaf
 check "until it ends" within 60 no_lease
 wait "$disabling"
