@@ -97,7 +97,7 @@ check "with its definition the domain goes to host2" there runs_with mover 1147 
 check "to a VF of its pool" test "${beside%.*}" = "${PF2%.*}"
 check "the definition that came along names the VF of host1" same "$(there device_in mover --inactive)" "$vf"
 check "host1 knows nothing of the domain any more" no virsh dominfo mover
-there run virsh managedsave mover
+there save_vf mover managedsave mover
 check "there it can be put to sleep" there within 20 no_types
 there run virsh start mover
 check "and it wakes with its VF" there runs_with mover 1147 "$beside"

@@ -105,3 +105,41 @@ touch "$WORK/close"
 check "when it is closed, type and lease go" within 60 no_types
 no_other_hook
 all_is_well "after"
+
+# A guest that sleeps on disk has no VF, and gets one when it wakes.
+managed() { virsh dominfo sleeper | grep -q "^Managed save: *$1"; }
+MIGRATABLE=1 define_vf sleeper "$V1" 1147
+run virsh start sleeper
+save_vf sleeper save sleeper "$WORK/sleeper.save"
+check "a guest with a VF is saved" succeeded
+check "nothing is left while it sleeps" within 60 no_types
+run virsh restore "$WORK/sleeper.save"
+check "restored, it has its VF" typed_by "$V1" sleeper 1147
+check "and the state of its vGPU" same "$(moves "$V1")" 1
+save_vf sleeper save sleeper "$WORK/sleeper.save"
+check "it goes to sleep again" within 60 no_types
+run virsh start --paused second
+check "meanwhile another domain takes that VF" typed_by "$V1" second 1147
+run virsh restore "$WORK/sleeper.save"
+new=$(device_in sleeper)
+check "restored all the same, the sleeper has another one" test -n "$new" -a "$new" != "$V1"
+check "in its XML and its metadata" names sleeper "$new"
+check "by a lease and a type of its own" typed_by "$new" sleeper 1147
+check "its definition names the first as before" same "$(device_in sleeper --inactive)" "$V1"
+
+save_vf sleeper managedsave sleeper
+check "it is put to sleep by managedsave" within 60 typed_are "$V1"
+configure_nvidia "$PF1"
+sed -i '/^\[mdev_nvidia-1147/a max_instances = 1' "$CONF"
+run virsh start sleeper
+check "it does not wake where there is no capacity" failed
+check "the refusal names the limit" tells M_CAP_REACHED 1
+check "its saved state is kept" managed yes
+check "nothing but the other domain has a vGPU" typed_are "$V1"
+run virsh destroy second
+check "the other domain ends" within 60 no_types
+run virsh start sleeper
+check "then it wakes, with a VF" typed_by "$(device_in sleeper)" sleeper 1147
+check "from its saved state" managed no
+run virsh destroy sleeper
+check "at last nothing is left" within 60 no_types
