@@ -16,7 +16,8 @@ struct model {
 
 static const struct model t4 = {
 	{ NVIDIA, 0x1eb8, NVIDIA, 0x12a2 },
-	16384, 16,
+	16384,
+	16,
 	{ { "222", "GRID T4-1B", 1024, 45, "5120x2880" },
 	  { "230", "GRID T4-1Q", 1024, 60, "5120x2880" },
 	  { "231", "GRID T4-2Q", 2048, 60, "7680x4320" },
@@ -26,7 +27,8 @@ static const struct model t4 = {
 
 static const struct model a40 = {
 	{ NVIDIA, 0x2235, NVIDIA, 0x145a },
-	49152, 32,
+	49152,
+	32,
 	{ { "555", "NVIDIA A40-1B", 1024, 45, "5120x2880" },
 	  { "557", "NVIDIA A40-1Q", 1024, 60, "5120x2880" },
 	  { "558", "NVIDIA A40-2Q", 2048, 60, "7680x4320" },
@@ -36,7 +38,8 @@ static const struct model a40 = {
 
 static const struct model l40s = {
 	{ NVIDIA, L40S, NVIDIA, L40S_BOARD },
-	49152, 32,
+	49152,
+	32,
 	{ { "1145", "NVIDIA L40S-1B", 1024, 45, "5120x2880" },
 	  { "1147", "NVIDIA L40S-1Q", 1024, 60, "5120x2880" },
 	  { "1148", "NVIDIA L40S-2Q", 2048, 60, "7680x4320" },

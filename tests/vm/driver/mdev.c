@@ -109,8 +109,7 @@ static ssize_t show_description(struct mdev_type *type, char *buf)
 
 	if (ret)
 		return ret;
-	return sysfs_emit(buf,
-			  "num_heads=4, frl_config=%u, framebuffer=%uM, max_resolution=%s, max_instance=%u\n",
+	return sysfs_emit(buf, "num_heads=4, frl_config=%u, framebuffer=%uM, max_resolution=%s, max_instance=%u\n",
 			  kind->frl, kind->mib, kind->resolution, most_of(parent->card->model, kind));
 }
 
