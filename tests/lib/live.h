@@ -67,8 +67,8 @@ static inline void live_define(struct live *live, const char *parent, const char
 {
 	char file[PATH_MAX];
 
-	snprintf(file, sizeof(file), "etc/mdevctl.d/%s/%s = {\"mdev_type\": \"%s\", \"start\": \"auto\"}\n", parent, uuid,
-		 type);
+	snprintf(file, sizeof(file), "etc/mdevctl.d/%s/%s = {\"mdev_type\": \"%s\", \"start\": \"auto\"}\n", parent,
+		 uuid, type);
 	tree_add(&live->tree, file);
 }
 

@@ -41,7 +41,8 @@ static void exists(void)
 		vgpu = rows[i].vgpu;
 		r = unleased_pass(&lifecycle, "no configuration", ERR_CONFIG, &err);
 		ok(r == (rows[i].passes ? 0 : -ENOENT), "%s: %s", rows[i].says, err.text);
-		ok(rows[i].passes || (err.about == ERR_CONFIG && strstr(err.text, "no configuration")), "a refusal says why");
+		ok(rows[i].passes || (err.about == ERR_CONFIG && strstr(err.text, "no configuration")),
+		   "a refusal says why");
 	}
 }
 
