@@ -1,6 +1,7 @@
 #!/bin/bash
 # A lease of a later version, whose meaning has changed, beside the hook, the handler and gc of this one: starts are
 # refused and say why; nothing else fails, and nothing is removed. The file is tests/unit/state/files/lease-2.
+# shellcheck disable=SC2119 # Functions of the library have arguments that this does not need.
 . "${srcdir:?}/tests/lib/leased.sh"
 
 host t4
