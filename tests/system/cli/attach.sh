@@ -102,6 +102,25 @@ is "$status|$err" "1|$(message M_PROGRAM "$(message M_SUSPEND_NEEDLESS vm1)")" \
 vl resume --connect "$libvirt" vm1
 is "$status|$err" "1|$(message M_PROGRAM "$(message M_RESUME_NEEDLESS vm1)")" "one that runs with all that it has is not resumed"
 
+# What takes longer than a second is told on a terminal, and the line is gone in the end.
+echo 'driver_cleanup = 0' >>"$root/etc/vgpu-lease.conf"
+call prepare begin 1
+slow() { # COMMAND ARGUMENT...: on a terminal, while somebody has the lock for a while
+	local command=$1 holder
+	shift
+	flock "$root/run/vgpu-lease/lock" sleep 2.5 &
+	holder=$!
+	eventually fails_to_lock
+	on_terminal 80 "$builddir/vgpu-lease" --root "$root" "$command" --connect "$libvirt" "$@"
+	wait $holder
+}
+fails_to_lock() { ! flock -n "$root/run/vgpu-lease/lock" true; }
+like "$(slow attach vm1)" "*"$'\r'"$(message M_PROGRESS_ATTACH vm1 1)"*$'\r\e[K'*"$(message M_NOT_ATTACHED vm1 "*")"* \
+	"a slow attach is told on a terminal, until it ends"
+like "$(slow detach vm1 "$(uuid 1)")" \
+	"*"$'\r'"$(message M_PROGRESS_DETACH "$(uuid 1)" vm1 1)"*$'\r\e[K'*"$(message M_DETACHED "$(uuid 1)" vm1)"* "so is a slow detach"
+is "$(leased)|$(made)" "|" "which is complete"
+
 # A host whose vGPUs are VFs.
 "$sim" --stop "$root"
 host l40s+flex
