@@ -6,6 +6,8 @@ host t4:1
 configure <<-EOF
 	[devices]
 	enabled_mdev_types = nvidia-222
+	[policy]
+	driver_cleanup = 0
 EOF
 mkdir -p "${root:?}/run/systemd/journal"
 
@@ -54,10 +56,15 @@ another 3 >"$work/3.xml"
 
 holds "a start does not wait for a log that is full" prepare
 holds "nor the next" prepare "$work/2.xml"
+rm "$root/run/vgpu-lease/leases/$u1"
+holds "nor a reconnect that restores a lease" hook vm reconnect begin - <"$vm"
+is "$(leases)" 2 "which is there then"
+holds "nor a release" release "$work/2.xml"
+is "$(leases)" 1 "which is done"
 is "$(came)" "" "what they have done is in no log"
 holds "once the log takes messages again, a third starts" prepare "$work/3.xml"
 said=$(came)
-is "$(head -n 1 <<<"$said")" "$(message M_LOG_LOST 2 s)" "its first message says how many were lost before it"
+is "$(head -n 1 <<<"$said")" "$(message M_LOG_LOST 4 s)" "its first message says how many were lost before it"
 is "$(wc -l <<<"$said")" 2 "its own follows"
 release "$work/3.xml"
 fails "it is said once" says M_LOG_LOST <<<"$(came)"
