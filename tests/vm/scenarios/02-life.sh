@@ -11,6 +11,12 @@ check "the lease is the domain's, active, created by us" held_by "$U1" life
 check "the lease says since when" lease "$U1" '.since | test("^20[0-9-]{8}T[0-9:]{8}Z$")'
 check "the kernel has one less to give" same "$(available)" 11
 check "one line in the journal tells of it" same "$(journal | grep vgpu-lease | grep -c "$U1")" 1
+run vgpu-lease log "$U1"
+check "which 'vgpu-lease log' reads back" grep -qE "  created +.*$U1" <<<"$OUT"
+run journalctl --update-catalog
+check "the catalog is compiled" succeeded
+run journalctl -q --no-pager -x --after-cursor "$CURSOR" MESSAGE_ID=4937d79a605d46fba2970e75b29a4190
+check "and explains that line" grep -qF "Subject: vGPU created for a domain" <<<"$OUT"
 check "where the device was is remembered across reboots" test -f "/var/lib/vgpu-lease/affinity/$U1"
 check "everybody may read the state, root alone write it" same "$(stat -c '%U %a' /run/vgpu-lease /var/lib/vgpu-lease | sort -u)" 'root 755'
 run vgpu-lease inventory --json
