@@ -50,3 +50,6 @@ void args_help(FILE *to, const struct arg *table, unsigned int bits);
 
 /* The one line of a usage error on standard error; returns the exit status. */
 int args_usage_error(const char *program, const struct err *err);
+
+/* Adds to an error where the help is, as that does. */
+void args_add_help(struct err *err, const char *program);

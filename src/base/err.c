@@ -87,13 +87,19 @@ int err_recode(struct err *err, int code)
 	return -code;
 }
 
+size_t err_line(char line[ERR_TEXT_MAX], const char *prefix, const struct err *err)
+{
+	size_t n = text_safe(line, ERR_TEXT_MAX - 1, prefix);
+
+	n += text_safe(line + n, ERR_TEXT_MAX - 1 - n, ": ");
+	return n + text_safe(line + n, ERR_TEXT_MAX - 1 - n, err->text);
+}
+
 void err_print(FILE *to, const char *prefix, const struct err *err)
 {
 	char line[ERR_TEXT_MAX];
-	size_t n = text_safe(line, sizeof(line) - 1, prefix);
+	size_t n = err_line(line, prefix, err);
 
-	n += text_safe(line + n, sizeof(line) - 1 - n, ": ");
-	n += text_safe(line + n, sizeof(line) - 1 - n, err->text);
 	line[n++] = '\n';
 	fwrite(line, 1, n, to);
 	fflush(to);

@@ -48,5 +48,8 @@ int err_about(struct err *err, enum err_about about);
 /* The same text under another code, where the callers tell failures apart by it; returns -code. */
 int err_recode(struct err *err, int code);
 
+/* That line, without its newline; returns its length. */
+size_t err_line(char line[ERR_TEXT_MAX], const char *prefix, const struct err *err);
+
 /* Prints "prefix: text" as exactly one line of at most ERR_TEXT_MAX bytes; control characters are shown as \xNN. */
 void err_print(FILE *to, const char *prefix, const struct err *err);

@@ -132,8 +132,7 @@ int cmd_open(struct cmd *cmd, struct cmd_call *call, unsigned int needs, struct 
 	cmd->hp = (struct hotplug){ .host = &cmd->host,
 				    .store = &cmd->store,
 				    .policy = &cmd->config.policy,
-				    .uri = call->connect,
-				    .dry_run = call->dry_run ? stdout : NULL };
+				    .uri = call->connect };
 	if (needs & CMD_BARE)
 		return 0;
 	if (needs & CMD_LIBVIRT && check_libvirt(call, err) < 0)
@@ -154,12 +153,17 @@ int cmd_open(struct cmd *cmd, struct cmd_call *call, unsigned int needs, struct 
 	cmd->hp.config = cmd->has_config ? &cmd->config : NULL;
 	if (call->type && take_type(cmd, &call->type, err) < 0)
 		return -err->code;
+	if (needs & CMD_LIBVIRT && call->dry_run) {
+		cmd->dry = out_lines_begin();
+		cmd->hp.dry_run = cmd->dry.to;
+	}
 	return needs & CMD_LIBVIRT ? cmd_open_domain(cmd, err) : 0;
 }
 
 void cmd_close(struct cmd *cmd)
 {
 	hotplug_close(&cmd->hp);
+	out_lines_end(&cmd->dry);
 	store_close(&cmd->store);
 	config_free(&cmd->config);
 	host_close(&cmd->host);

@@ -102,6 +102,7 @@ struct cmd {
 	char why_no_config[sizeof(((struct err *)0)->text)]; /* has_config false: why */
 	struct store store;
 	struct hotplug hp;      /* CMD_LIBVIRT */
+	struct out_lines dry;   /* of --dry-run, printed in the end */
 	char type[TYPE_SIZE];   /* that the command line names */
 	bool has_type;          /* --type is one of the configuration or of this host */
 	char pgpu[PARENT_SIZE]; /* that `show` is asked for */

@@ -48,6 +48,7 @@ static int attach(struct cmd *cmd, struct err *err)
 	if (r < 0)
 		return r;
 	if (cmd->call->dry_run) {
+		out_lines_end(&cmd->dry);
 		out_say("attach it to domain %s%s", cmd->hp.domain.name,
 			cmd->call->persistent ? ", and add it to its definition" : "");
 		return CMD_DONE;

@@ -60,8 +60,10 @@ static void print_text(const struct planning *p)
 {
 	const struct plan *plan = &p->preview.plan;
 	size_t more = p->lifecycle.request->nvgpus - plan->nsteps;
+	struct out_lines lines = out_lines_begin();
 
-	preview_print(stdout, &p->preview, true);
+	preview_print(lines.to, &p->preview, true);
+	out_lines_end(&lines);
 	if (plan->nremoves && more)
 		out_say("%zu more: planned after the removal", more);
 	print_diff(p, stdout);

@@ -81,9 +81,10 @@ static int run(struct cmd *cmd, struct err *err)
 	id_parse(id, cmd->call->args.operands[0]);
 	if (find(cmd, id, &lease, err) < 0 || check_unused(cmd, &lease, err) < 0)
 		return -err->code;
-	if (cmd->call->dry_run)
-		return preview_release(stdout, &cmd->store, lease.domain, id, err);
-	return release(cmd, &lease, err);
+	if (!cmd->call->dry_run)
+		return release(cmd, &lease, err);
+	cmd->dry = out_lines_begin();
+	return preview_release(cmd->dry.to, &cmd->store, lease.domain, id, err);
 }
 
 const struct command cmd_release = {

@@ -194,6 +194,14 @@ static void print_json(struct json_out *json, const struct journal_entry *entry,
 	json_out_close(json);
 }
 
+/* What does not fit goes on below the message. */
+static void print_line(const struct journal_entry *entry, const char *when)
+{
+	autofree char *line = mem_format("%s  %-9s  %s", when, entry->event, entry->message);
+
+	term_wrap(stdout, term_stdout(), 0, "                                 ", line);
+}
+
 static bool is_event(const char *word)
 {
 	for (enum event event = 0; event < EVENTS; event++)
@@ -217,7 +225,7 @@ static int print(FILE *from, struct json_out *json, struct err *err)
 		if (is_event(entry.event) && json)
 			print_json(json, &entry, when);
 		else if (is_event(entry.event))
-			out_say("%s  %-9s  %s", when, entry.event, entry.message);
+			print_line(&entry, when);
 		n += is_event(entry.event);
 		journal_entry_free(&entry);
 	}

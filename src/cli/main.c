@@ -200,8 +200,8 @@ int main(int argc, char **argv)
 		r = err_sys(&err, errno, "standard output");
 	log_close();
 	if (r == CMD_USAGE && err.code == EINVAL)
-		return args_usage_error("vgpu-lease", &err);
+		args_add_help(&err, "vgpu-lease");
 	if (r != CMD_DONE && err.code != 0)
-		err_print(stderr, "vgpu-lease", &err);
+		out_error("vgpu-lease", &err);
 	return r < 0 ? CMD_FAILED : r;
 }

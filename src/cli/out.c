@@ -19,8 +19,38 @@ void out_say(const char *fmt, ...)
 	va_start(ap, fmt);
 	text = mem_vformat(fmt, ap);
 	va_end(ap);
-	autofree char *safe = term_safe(text);
-	puts(safe);
+	term_wrap(stdout, term_stdout(), 0, TERM_INDENT, text);
+}
+
+struct out_lines out_lines_begin(void)
+{
+	struct out_lines lines = { 0 };
+
+	lines.to = mem_open(&lines.text, &lines.len);
+	return lines;
+}
+
+void out_lines_end(struct out_lines *lines)
+{
+	char *rest, *line;
+
+	if (!lines->to)
+		return;
+	mem_close(lines->to);
+	rest = lines->text;
+	while ((line = strsep(&rest, "\n")) && rest)
+		out_say("%s", line);
+	free(lines->text);
+	*lines = (struct out_lines){ 0 };
+}
+
+void out_error(const char *prefix, const struct err *err)
+{
+	char line[ERR_TEXT_MAX];
+
+	err_line(line, prefix, err);
+	term_wrap(stderr, term_stderr(), 0, TERM_INDENT, line);
+	fflush(stderr);
 }
 
 void out_warn(const char *fmt, ...)
@@ -31,7 +61,7 @@ void out_warn(const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(err.text, sizeof(err.text), fmt, ap);
 	va_end(ap);
-	err_print(stderr, "vgpu-lease: warning", &err);
+	out_error("vgpu-lease: warning", &err);
 }
 
 void out_wall_time(char out[32], int64_t boot_ms)

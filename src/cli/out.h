@@ -9,8 +9,20 @@
 #include "ops/check.h"
 #include "plan/capacity.h"
 
-/* Prints one line on standard output, made printable. */
+/* Prints one line on standard output, made printable; on a terminal wrapped at words. */
 void out_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* Collects whole lines, made printable, that the end prints so. `to` NULL: nothing was begun. */
+struct out_lines {
+	FILE *to;
+	char *text;
+	size_t len;
+};
+struct out_lines out_lines_begin(void);
+void out_lines_end(struct out_lines *lines);
+
+/* Prints "prefix: text" as one line on standard error, as err_print() does; on a terminal wrapped at words. */
+void out_error(const char *prefix, const struct err *err);
 
 /* Prints "vgpu-lease: warning: ..." as one line on standard error. */
 void out_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -75,7 +75,8 @@ static void say_under(const struct term *term, const struct margin *margin, cons
 }
 
 /* "framebuffer  ███░░░░░░░  3 of 10 GiB": the bar is empty or full only where that is so, and gives way to the text. */
-static void print_bar(const struct term *term, const char *label, int used, int whole, const char *text)
+static void print_bar(const struct term *term, const struct margin *margin, const char *label, int used, int whole,
+		      const char *text)
 {
 	const struct shapes *parts = shapes(term);
 	int width = term->width >= 120 ? 40 : !term->width || term->width >= 80 ? 20 : term->width >= 72 ? 10 : 0;
@@ -83,14 +84,16 @@ static void print_bar(const struct term *term, const char *label, int used, int 
 
 	filled = filled > width ? width : filled;
 	filled += used > 0 && filled == 0 && width > 0;
-	fprintf(term->to, "%s%s%s", label, width > 0 ? "  " : "",
+	fprintf(term->to, "%s%s%s%s", margin->text, label, width > 0 ? "  " : "",
 		term_colour(term, used < whole ? TERM_GREEN : TERM_YELLOW));
 	for (int i = 0; i < filled; i++)
 		fputs(parts->filled, term->to);
 	fputs(term_colour(term, TERM_PLAIN TERM_DIM), term->to);
 	for (int i = filled; i < width; i++)
 		fputs(parts->empty, term->to);
-	fprintf(term->to, "%s  %s\n", term_colour(term, TERM_PLAIN), text);
+	fprintf(term->to, "%s  ", term_colour(term, TERM_PLAIN));
+	term_wrap(term->to, term, margin->columns + (int)strlen(label) + (width > 0 ? width + 2 : 0) + 2, margin->text,
+		  text);
 }
 
 /* What a domain that arrives, or whose vGPU is being created, has of this type: no device yet. */
@@ -123,10 +126,9 @@ static void print_bars(const struct status *status, const struct term *term, con
 			width = (int)strlen(types[offer->type].id);
 	mib = capacity_framebuffer(&status->facts, row->pgpu);
 	if (mib.whole != UNKNOWN) {
-		fputs(margin->text, term->to);
 		snprintf(text, sizeof(text), "%.4g of %.4g GiB", mib.used / 1024.0, mib.whole / 1024.0);
 		snprintf(label, sizeof(label), "%-*s", width, "framebuffer");
-		print_bar(term, label, mib.used, mib.whole, text);
+		print_bar(term, margin, label, mib.used, mib.whole, text);
 	}
 	for (size_t i = 0; (offer = configured(status, row, i)) != NULL; i++) {
 		capacity_count(&count, &status->facts, row->pgpu, offer);
@@ -135,9 +137,8 @@ static void print_bars(const struct status *status, const struct term *term, con
 			snprintf(text, sizeof(text), "%d of %d, %d available", used, count.capacity, count.available);
 		else
 			snprintf(text, sizeof(text), "%d of %d, %s", used, count.capacity, short_reasons[count.cause]);
-		fputs(margin->text, term->to);
 		snprintf(label, sizeof(label), "%-*s", width, types[offer->type].id);
-		print_bar(term, label, used, count.capacity, text);
+		print_bar(term, margin, label, used, count.capacity, text);
 	}
 }
 
@@ -205,15 +206,30 @@ static char *draw_vgpus(const struct status *status, const struct term *term)
 	return text;
 }
 
+/* The row behind this one: what of a row goes on below begins with a blank. */
+static const char *next_row(const char *row)
+{
+	do
+		row += strcspn(row, "\n") + 1;
+	while (*row == ' ');
+	return row;
+}
+
 static void print_vgpus(const struct term *term, const char *lines, size_t first, size_t n, bool last_card)
 {
 	const struct shapes *parts = shapes(term);
+	const char *margin = last_card ? parts->none : parts->line;
 
 	for (size_t i = 0; i < first; i++)
-		lines = strchr(lines, '\n') + 1;
-	for (size_t i = 0; i < n; i++, lines += strcspn(lines, "\n") + 1)
-		fprintf(term->to, "%s%s%.*s\n", last_card ? parts->none : parts->line,
-			i + 1 < n ? parts->branch : parts->last, (int)strcspn(lines, "\n"), lines);
+		lines = next_row(lines);
+	for (size_t i = 0; i < n; i++) {
+		const char *next = next_row(lines), *shape = i + 1 < n ? parts->branch : parts->last;
+
+		for (; lines < next; lines += strcspn(lines, "\n") + 1) {
+			fprintf(term->to, "%s%s%.*s\n", margin, shape, (int)strcspn(lines, "\n"), lines);
+			shape = i + 1 < n ? parts->line : parts->none;
+		}
+	}
 }
 
 static void print_card(const struct status *status, const struct term *term, const char *lines, size_t row, bool last)
@@ -260,15 +276,17 @@ void status_print(const struct status *status, const struct term *term)
 	const struct check *check = &status->check;
 	const char *colour = check->count[CHECK_FAIL] ? TERM_RED : check->count[CHECK_WARN] ? TERM_YELLOW : TERM_GREEN;
 	autofree char *lines = draw_vgpus(status, term);
+	char text[128];
 	size_t ignored, npool = 0, npgpus = status->survey.inv.npgpus;
 	size_t n = status->nrows + (status_vgpus_of(status, status->nrows, &ignored) > 0);
 
 	for (size_t i = 0; i < npgpus; i++)
 		npool += status->survey.pool.cards[i].in_pool;
-	fprintf(term->to, "%s%s%s %s%s%s: %zu of %zu pGPU%s in the pool, %zu vGPU%s\n", term_colour(term, colour),
-		shapes(term)->dot, term_colour(term, TERM_PLAIN), term_colour(term, TERM_BOLD), status->host,
-		term_colour(term, TERM_PLAIN), npool, npgpus, npgpus == 1 ? "" : "s", status->nvgpus,
-		status->nvgpus == 1 ? "" : "s");
+	fprintf(term->to, "%s%s%s %s%s%s", term_colour(term, colour), shapes(term)->dot, term_colour(term, TERM_PLAIN),
+		term_colour(term, TERM_BOLD), status->host, term_colour(term, TERM_PLAIN));
+	snprintf(text, sizeof(text), ": %zu of %zu pGPU%s in the pool, %zu vGPU%s", npool, npgpus,
+		 npgpus == 1 ? "" : "s", status->nvgpus, status->nvgpus == 1 ? "" : "s");
+	term_wrap(term->to, term, 2 + term_columns(status->host, strlen(status->host)), shapes(term)->line, text);
 	print_problems(status, term);
 	for (size_t row = 0; row < n; row++)
 		print_card(status, term, lines, row, row + 1 == n);

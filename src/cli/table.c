@@ -299,7 +299,9 @@ static struct libscols_column *squeeze(struct table *table, int width)
 static void print(const struct table *table, size_t rows, FILE *to, const struct term *term,
 		  struct libscols_column *below)
 {
-	autofree char *text = draw(table, term->colour);
+	/* A row that is too wide all the same goes on below; then it has no colours, which would be words of it. */
+	bool wide = term->width && !fits(table, term->width);
+	autofree char *text = draw(table, term->colour && !wide);
 	struct libscols_iter *order = mem_check(scols_new_iter(SCOLS_ITER_FORWARD));
 	bool heading = !table->options->no_headings;
 	const char *line = text, *next;
@@ -312,7 +314,12 @@ static void print(const struct table *table, size_t rows, FILE *to, const struct
 		if (!heading && scols_table_next_line(table->scols, order, &row) == 0 && below)
 			more = scols_line_get_column_data(row, below);
 		i += !heading;
-		fprintf(to, "%.*s\n", len, line);
+		if (wide) {
+			autofree char *row_text = mem_format("%.*s", len, line);
+			term_wrap(to, term, 0, TERM_INDENT, row_text);
+		} else {
+			fprintf(to, "%.*s\n", len, line);
+		}
 		if (strcmp(more, "-") == 0)
 			continue;
 		fputs("    ", to);

@@ -14,7 +14,10 @@
 #include "base/mem.h"
 #include "base/text.h"
 
-static struct term look(void)
+/* Columns of a UUID and what may stand around it. */
+enum { TEXT_COLUMNS = 40 };
+
+static struct term look(FILE *to)
 {
 	const char *no_color = getenv("NO_COLOR"), *kind = getenv("TERM");
 	struct winsize size;
@@ -25,12 +28,12 @@ static struct term look(void)
 	/* What is printed is UTF-8: libsmartcols can loop for ever over text that means nothing in another encoding. */
 	if (!utf8 && !setlocale(LC_CTYPE, "C.UTF-8"))
 		setlocale(LC_CTYPE, "C");
-	if (!isatty(STDOUT_FILENO))
-		return (struct term){ .to = stdout };
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0)
+	if (!isatty(fileno(to)))
+		return (struct term){ .to = to };
+	if (ioctl(fileno(to), TIOCGWINSZ, &size) < 0)
 		size = (struct winsize){ 0 };
 	return (struct term){
-		.to = stdout,
+		.to = to,
 		.width = size.ws_col ? size.ws_col : 80,
 		.height = size.ws_row ? size.ws_row : 24,
 		.colour = !(no_color && *no_color) && kind && *kind && strcmp(kind, "dumb") != 0,
@@ -50,8 +53,17 @@ const struct term *term_stdout(void)
 	static struct term term;
 
 	if (!known)
-		term = look();
+		term = look(stdout);
 	known = true;
+	return &term;
+}
+
+const struct term *term_stderr(void)
+{
+	static struct term term;
+
+	if (!term.to)
+		term = look(stderr);
 	return &term;
 }
 
@@ -60,14 +72,18 @@ const char *term_colour(const struct term *term, const char *sequence)
 	return term->colour ? sequence : "";
 }
 
-char *term_safe(const char *text)
+static char *safe_on(const struct term *term, const char *text)
 {
-	const struct term *term = term_stdout();
 	size_t size = 4 * strlen(text) + 1; /* each byte can become \xNN */
 	char *safe = mem_alloc(size);
 
 	(term->width && !term->utf8 ? text_safe_ascii : text_safe)(safe, size, text);
 	return safe;
+}
+
+char *term_safe(const char *text)
+{
+	return safe_on(term_stdout(), text);
 }
 
 int term_columns(const char *text, size_t len)
@@ -92,16 +108,29 @@ int term_columns(const char *text, size_t len)
 	return columns;
 }
 
+/* A margin of blanks that leaves no space for a UUID is narrower; one with lines of a tree stays. */
+static const char *narrowed(const struct term *term, const char *margin)
+{
+	size_t len = strlen(margin);
+
+	if (term->width - (int)len >= TEXT_COLUMNS || len <= strlen(TERM_INDENT) || margin[strspn(margin, " ")])
+		return margin;
+	return TERM_INDENT;
+}
+
 void term_wrap(FILE *to, const struct term *term, int at, const char *margin, const char *text)
 {
-	autofree char *safe = term_safe(text);
-	int left = term_columns(margin, strlen(margin)), column = at;
+	autofree char *safe = safe_on(term, text);
+	int left, column = at;
 
+	margin = narrowed(term, margin);
+	left = term_columns(margin, strlen(margin));
 	for (const char *word = safe; *word;) {
 		size_t blanks = strspn(word, " "), len = strcspn(word + blanks, " ");
 		int columns = term_columns(word + blanks, len);
 
-		if (term->width && column > left && column + (int)blanks + columns > term->width && word > safe) {
+		if (term->width && column + (int)blanks > left && column + (int)blanks + columns > term->width &&
+		    (word > safe || at > left)) {
 			fprintf(to, "\n%s", margin);
 			column = left;
 		} else {

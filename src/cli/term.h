@@ -19,6 +19,8 @@ struct term {
 /* Read once. Sets LC_CTYPE from the environment. */
 const struct term *term_stdout(void);
 
+const struct term *term_stderr(void);
+
 /* It is read again by the next term_stdout(). */
 void term_resized(void);
 
@@ -42,8 +44,11 @@ char *term_safe(const char *text);
 /* Columns that the first `len` bytes of a printable text take. */
 int term_columns(const char *text, size_t len);
 
+/* The margin of a line that goes on below. */
+#define TERM_INDENT "    "
+
 /*
  * Prints a text, made printable, from column `at` on, and a newline. What is too long for the terminal goes on below,
- * behind `margin`; a word is never broken.
+ * behind `margin`, or where that is of blanks and leaves too few columns, TERM_INDENT; a word is never broken.
  */
 void term_wrap(FILE *to, const struct term *term, int at, const char *margin, const char *text);

@@ -128,7 +128,7 @@ static void columns_if_any(void)
 	   "it is there if any row has it");
 	is(draw_any("", "instance", &no_terminal), "INSTANCE\n-\n-\n", "or if it is asked for");
 	is(draw_any("web", NULL, &narrow), "ID\na long one\nb\n", "a narrow terminal leaves it out");
-	is(draw_any("", NULL, &narrowest), "ID\na long one\nb\n", "and brings no empty one back");
+	is(draw_any("", NULL, &narrowest), "ID\na long\n    one\nb\n", "and brings no empty one back");
 }
 
 static void table(void)
@@ -175,11 +175,11 @@ static void table(void)
 	   "c       -\n",
 	   "on a narrower one columns are left out");
 	is(draw("name,ID", NULL, &narrowest),
-	   "NAME          ID\n"
-	   "\xc3\xa4             b\n"
-	   "long name     a\n"
-	   "e\\x1b[1m\\x0a  c\n",
-	   "but none that was asked for");
+	   "NAME\n    ID\n"
+	   "\\xc3\\xa4\n    b\n"
+	   "long name\n    a\n"
+	   "e\\x1b[1m\\x0a\n    c\n",
+	   "but none that was asked for: what is too wide goes on below");
 	is(draw("ID", "ID", &no_terminal), "ID\na\nb\nc\n", "sorted by a word");
 	is(draw("ID", "numa", &no_terminal), "ID\nc\na\nb\n", "by a number");
 	is(draw(NULL, "numa", &narrow),
@@ -190,8 +190,8 @@ static void table(void)
 	   "    words\n"
 	   "b   12345  \xc3\xa4\n",
 	   "and the text goes with its line");
-	is(draw("note", NULL, &narrowest), "NOTE\n-\na note that has many words\n-\n",
-	   "text that stands alone stays where it is");
+	is(draw("note", NULL, &narrowest), "NOTE\n-\na note\n    that\n    has\n    many\n    words\n-\n",
+	   "text that stands alone goes on below");
 	is(draw("ID,AGE", "AGE", &no_terminal), "ID   AGE\na   119s\nb     3m\nc     1h\n", "by an age");
 	columns_if_any();
 	ok(strstr(draw(NULL, NULL, &colour), TERM_RED "long name") != NULL, "colours where they are");

@@ -1,0 +1,119 @@
+#!/bin/bash
+# What the commands print on terminals of 80, 60 and 40 columns: no word is broken at the edge, nothing is left out of a text,
+# and what is no terminal gets each line whole.
+. "${srcdir:?}/tests/lib/cli.sh"
+# shellcheck source=tests/lib/journal.sh
+. "$srcdir/tests/lib/journal.sh"
+
+# Its root is part of what is printed.
+cd "$work" || exit 1
+host t4:3+a40/2+mtty
+conf <<EOF
+[devices]
+enabled_mdev_types = nvidia-222, mtty-2
+[mdev_nvidia-222]
+device_addresses = 0000:84:00.0, 0000:99:00.0
+max_instances = 2
+[mdev_mtty-2]
+device_addresses = mtty_mtty
+EOF
+start_journal
+call prepare begin 1 nvidia-222
+call prepare begin 2 nvidia-222
+call prepare begin 3 nvidia-222 2>/dev/null
+runs 1
+runs 2
+create 0000:85:00.0 nvidia-223 9
+create 0000:85:00.0 nvidia-223 8
+domain 3 "$(uuid 3)" nvidia-222 >"$tmp/full.xml"
+domain 4 "$(uuid 4)" mtty-2 >"$tmp/fits.xml"
+# The running domain vm1 has a vGPU that nobody has leased, and not its own.
+cat >"$tmp/node.xml" <<END
+<node><domain type='test'><name>vm1</name><uuid>$(domain_uuid 1)</uuid><memory>8192</memory>
+<os><type>hvm</type></os><devices><hostdev mode='subsystem' type='mdev' model='vfio-pci'><source>
+<address uuid='$(uuid 9)'/></source></hostdev></devices></domain></node>
+END
+holds "what happened arrives" eventually arrived refused 1
+holds "and becomes a journal" publish
+
+# on WIDTH ARGUMENT...: what the command prints on such a terminal, both streams.
+on() {
+	local width=$1
+	shift
+	on_terminal "$width" env LC_ALL=C.UTF-8 TERM=dumb "$builddir/vgpu-lease" --root host "$@"
+}
+# broken WIDTH: the lines of standard input that the terminal would break; a word alone on its line cannot be helped.
+broken() {
+	python3 -c '
+import sys
+for line in sys.stdin.read().splitlines():
+    if len(line) > int(sys.argv[1]) and len(line.strip(" │├└─").split()) > 1:
+        print(line)' "$1"
+}
+# words: those of standard input. The margin of the status has lines.
+words() { sed -E 's/\b[0-9]+s\b/AGE/g' | tr -s ' │├└─\r\n' '\n'; }
+
+# fit SENTENCE ARGUMENT...: what this command prints fits, and has the words that it has without a terminal.
+fit() {
+	local sentence=$1 width whole
+	shift
+	whole=$(vgpu_lease --root host "$@" 2>&1)
+	for width in 80 60 40; do
+		said=$(on $width "$@")
+		nothing "$sentence: $width columns" "$(broken $width <<<"$said")"
+		is "$(words <<<"$said")" "$(words <<<"$whole")" "$sentence: all of it is there"
+	done
+}
+# fit_table SENTENCE ARGUMENT...: of a table, columns that matter less are left out.
+fit_table() {
+	local sentence=$1 width
+	shift
+	for width in 80 60 40; do
+		nothing "$sentence: $width columns" "$(on $width "$@" | broken $width)"
+	done
+}
+# wraps: the last one had a line that goes on below.
+wraps() { grep -q '^    ' <<<"$said"; }
+
+fit "log" log
+holds "its lines go on below" wraps
+said=$(on 80 log)
+holds "behind their messages, where there is space for them" grep -qE '^ {33}[^ ]' <<<"$said"
+vl log
+is "$(grep -cv '^20' <<<"$out")" 0 "each event is one line for a script"
+
+fit_table "show of a vGPU" show "$(uuid 1)"
+fit_table "show of a pGPU" show 0000:84:00.0
+fit_table "show of a domain" show vm1 --connect "test://$tmp/node.xml"
+vl show vm1 --connect "test://$tmp/node.xml"
+is "$(grep -c "^$(uuid 1): \|^$(uuid 9): " <<<"$out")" 3 "each difference is one line for a script"
+fit "plan" plan "$tmp/fits.xml"
+fit "plan of a domain that would be refused" plan "$tmp/full.xml"
+vl plan "$tmp/full.xml"
+is "$(wc -l <<<"$err")" 1 "the error is one line for a script"
+fit_table "gc" gc --dry-run
+fit_table "gc with columns that are asked for" gc --dry-run -o id,domain,pgpu,reason
+fit_table "inventory" inventory
+fit_table "list" list
+fit_table "types" types
+fit_table "status" status
+fit "check" check
+fit "release" release --dry-run "$(uuid 1)"
+fit "an error" release --dry-run "$(uuid 7)"
+fit "a wrong call" list --state sleeping
+fit "an error with a list" types --type 'GRID T4-9X'
+sed -i 's/^max_instances.*/max_instances = many/' "$root/etc/vgpu-lease.conf"
+fit "a warning" log vm1
+fit_table "the warning of a wrong configuration" types --type nvidia-222
+fit_table "status with one" status
+
+# Names can be longer than the terminal is wide.
+name=$(printf 'vm-%.0s' {1..30})
+domain 5 "$(uuid 5)" nvidia-222 | sed "s/<name>.*</<name>$name</" >"$tmp/long.xml"
+conf <<<"[devices]
+enabled_mdev_types = nvidia-222"
+"$hook" --root "$root" -- "$name" prepare begin - <"$tmp/long.xml"
+fit_table "status with a long name" status
+fit_table "list with a long name" list
+fit_table "gc with a long name" gc --dry-run
+tap_done
