@@ -98,10 +98,6 @@ rest() {
 	trap - EXIT
 	kill "$busy"
 }
-# names NAME VF: its XML names this VF, in the hostdev and in the metadata.
-names() {
-	same "$(device_in "$1")" "$2" && virsh metadata "$1" urn:vgpu-lease:domain:1 | grep -q "address=[\"']$2[\"']"
-}
 # capacity NUMBER: so many devices may be there.
 capacity() { sed -i "/^\[mdev_mtty-2/a max_instances = $1" "$CONF"; }
 # places NUMBER: as that, of the type of which mtty has most.
@@ -245,6 +241,39 @@ host2_is_killed() {
 	ask_to_finish
 	ended "QEMU killed at the end"
 	after "QEMU killed at the end" "$arrives stopped release:*"
+	back_again
+}
+
+# libvirtd_is_killed_at OPERATION...: on host2, by another hook, after ours. Nobody calls release then, unless QEMU runs.
+libvirtd_is_killed_at() {
+	local op calls
+	for op; do
+		there other_hook "$op" 'systemctl kill -s KILL --kill-whom=main libvirtd'
+		is_refused "libvirtd killed at $op" ""
+		there no_other_hook
+		check "libvirtd killed at $op: it is back" there within 60 answers
+		calls="${arrives%%"$op"*}$op"
+		[ "$op" != started ] || calls="$arrives* stopped release:daemon"
+		after "libvirtd killed at $op" "$calls"
+	done
+}
+libvirtd_is_killed_at_the_end() {
+	set_out_to_finish "libvirtd killed at the end"
+	there kill_libvirtd
+	ask_to_finish
+	ended "libvirtd killed at the end"
+	check "libvirtd killed at the end: it is back" there within 60 answers
+	after "libvirtd killed at the end" "$arrives stopped release:daemon"
+	back_again
+}
+# libvirtd_of_host1_is_killed REASON [OPTION...]: host2 calls release with that reason.
+libvirtd_of_host1_is_killed() {
+	local what="libvirtd of host1 killed${2:+, $2}"
+	set_out "$what" "${@:2}"
+	kill_libvirtd
+	ended "$what"
+	check "$what: it is back" within 60 answers
+	after "$what" "$arrives stopped release:$1" reconnect
 	back_again
 }
 

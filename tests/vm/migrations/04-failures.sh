@@ -96,29 +96,9 @@ after "QEMU cannot listen" "migrate prepare start stopped release:failed"
 
 ### Something is killed
 
-# libvirtd is killed by another hook, after ours: nobody calls release.
-for op in migrate prepare start; do
-	there other_hook "$op" 'systemctl kill -s KILL --kill-whom=main libvirtd'
-	is_refused "libvirtd killed at $op" ""
-	there no_other_hook
-	check "libvirtd killed at $op: it is back" there within 60 answers
-	after "libvirtd killed at $op" "${arrives%%"$op"*}$op"
-done
-there other_hook started 'systemctl kill -s KILL --kill-whom=main libvirtd'
-is_refused "libvirtd killed at started" ""
-there no_other_hook
-check "libvirtd killed at started: it is back" there within 60 answers
-after "libvirtd killed at started" "$arrives* stopped release:daemon"
-
+libvirtd_is_killed_at migrate prepare start started
 host2_is_killed
-
-set_out_to_finish "libvirtd killed at the end"
-there kill_libvirtd
-ask_to_finish
-ended "libvirtd killed at the end"
-check "libvirtd killed at the end: it is back" there within 60 answers
-after "libvirtd killed at the end" "$arrives stopped release:daemon"
-back_again
+libvirtd_is_killed_at_the_end
 
 ### Given up on host1
 
@@ -132,19 +112,8 @@ kill -KILL "$migration"
 ended "connection lost"
 after "connection lost" "$arrives stopped release:destroyed"
 
-set_out "libvirtd of host1 killed"
-kill_libvirtd
-ended "libvirtd of host1 killed"
-check "libvirtd of host1 killed: it is back" within 60 answers
-after "libvirtd of host1 killed" "$arrives stopped release:*" reconnect
-back_again
-
-set_out "libvirtd of host1 killed, peer to peer" --p2p
-kill_libvirtd
-ended "libvirtd of host1 killed, peer to peer"
-check "libvirtd of host1 killed, peer to peer: it is back" within 60 answers
-after "libvirtd of host1 killed, peer to peer" "$arrives stopped release:destroyed" reconnect
-back_again
+libvirtd_of_host1_is_killed '*'
+libvirtd_of_host1_is_killed destroyed --p2p
 
 set_out "guest killed"
 kill_guest mover
