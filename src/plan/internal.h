@@ -82,6 +82,11 @@ bool plan_source_fits(struct planner *p, size_t req);
 /* Of several types that a request may have, leaves those that are called as on the source, if there are any. */
 void plan_source_narrow(const struct plan_facts *facts, struct resolved_request *resolved);
 
+/* What a Nova operator can do: the metadata of an instance is Nova's to write. */
+#define PLAN_NOVA_ANOTHER "shelve and unshelve the instance, for which Nova then takes another mdev"
+/* What to do about a device of another type than the metadata asks for. */
+const char *plan_change_type(const struct planner *p);
+
 /* Makes a vGPU that does not exist: chooses, or ends the plan with the reason. */
 bool plan_creation(struct planner *p, size_t req, const char *id, struct step *step);
 

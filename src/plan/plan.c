@@ -110,6 +110,12 @@ static void promise(struct planner *p, const struct step *step)
 	snprintf(l->project, sizeof(l->project), "%s", p->facts->request->project);
 }
 
+/* A hard reboot has Nova write the metadata anew, without what asks for a type. */
+const char *plan_change_type(const struct planner *p)
+{
+	return p->facts->request->nova ? "hard-reboot the instance" : "change one of them";
+}
+
 /* It does not exist, and nothing says which type it is to be of. */
 static bool refuse_untyped(struct planner *p, size_t req)
 {
@@ -131,6 +137,8 @@ static bool refuse_untyped(struct planner *p, size_t req)
 			p, req,
 			"does not exist, and no pGPU of this host is configured for an enabled type (%s): see 'vgpu-lease check'",
 			list);
+	if (facts->request->nova)
+		return plan_refuse(p, req, "does not exist, and its type (%s) is not known: " PLAN_NOVA_ANOTHER, list);
 	return plan_refuse(p, req, "does not exist, and its type is not known: name one of %s in the metadata", list);
 }
 
@@ -175,9 +183,9 @@ bool plan_existing(struct planner *p, size_t req, const struct inv_device *devic
 	enum opened opened = p->facts->devices[device - p->facts->inv->devices].opened;
 
 	if (resolved->source == TYPE_ASKED && !plan_type_fits(resolved, device->vgpu.type))
-		return plan_refuse(p, req,
-				   "exists as %s on %s, but the domain's metadata asks for %s: change one of them",
-				   device->vgpu.type, device->vgpu.parent, resolved->req->facts.type);
+		return plan_refuse(p, req, "exists as %s on %s, but the domain's metadata asks for %s: %s",
+				   device->vgpu.type, device->vgpu.parent, resolved->req->facts.type,
+				   plan_change_type(p));
 	plan_adopt(p, device, step);
 	if (own) {
 		step->kind = STEP_KEEP;
@@ -211,9 +219,7 @@ static bool prepare_request(struct planner *p, size_t req, struct step *step)
 	if (lease && strcmp(lease->domain, p->facts->request->uuid) != 0)
 		return plan_refuse(p, req, "already leased to domain %s (%s): %s", lease->name,
 				   lease_holder(holder, lease),
-				   p->facts->request->nova
-					   ? "shelve and unshelve the instance, for which Nova then takes another mdev"
-					   : "use a different UUID");
+				   p->facts->request->nova ? PLAN_NOVA_ANOTHER : "use a different UUID");
 	/* For a start whose hook was killed, or for somebody else: the kernel has one of a UUID only. */
 	if (device && !*device->vgpu.type)
 		return plan_wait_for_kernel(p, req, device->vgpu.parent);

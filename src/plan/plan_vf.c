@@ -142,10 +142,8 @@ static bool prepare_typed(struct planner *p, size_t req, const struct inv_device
 	if (device->parent != UNKNOWN && !plan_vf_suits(p, req, device->parent))
 		return false;
 	if (resolved->source == TYPE_ASKED && !plan_type_fits(resolved, device->vgpu.type))
-		return own ? plan_refuse_device(
-				     p, req,
-				     "its type is %s, but the domain's metadata asks for %s: change one of them",
-				     device->vgpu.type, resolved->req->facts.type)
+		return own ? plan_refuse_device(p, req, "its type is %s, but the domain's metadata asks for %s: %s",
+						device->vgpu.type, resolved->req->facts.type, plan_change_type(p))
 			   : retype(p, req, device, step);
 	return plan_existing(p, req, device, own, step);
 }

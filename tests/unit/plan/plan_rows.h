@@ -10,6 +10,8 @@ static const struct row rows[] = {
 	  "adopt u1 s on 85" },
 	{ "a device of another type than is asked for is refused, both named", TWO, "u1:85:l", "", "u1~s", "s", "",
 	  "refuse: {M_OTHER_TYPE|l|85|s}" },
+	{ "of an instance, whose metadata are Nova's to write", TWO, "u1:85:l", "", "u1~s", "s", "nova",
+	  "refuse: {M_OTHER_TYPE_NOVA|l|85|s}" },
 	{ "a device that somebody has open is refused", TWO, "u1:85:s!", "", "u1", "s", "",
 	  "refuse: {M_OPEN_ALREADY|85}" },
 	{ "a device of another domain is refused, the domain named", TWO, "u1:85:s", "u1:85:s:active:E", "u1", "s", "",
@@ -187,6 +189,8 @@ static const struct row rows[] = {
 	  "refuse: {M_NO_CAPACITY|{M_ONLY_TYPE|s}|{M_NO_PGPU}}" },
 	{ "without any word of a type several leave no choice", TWO, "", "", "u1", "s@84 l@85", "",
 	  "refuse: {M_WHICH_TYPE_ABSENT|s, l}" },
+	{ "an instance is given another one by Nova, of an enabled type", TWO, "", "", "u1", "s@84 l@85", "nova",
+	  "refuse: {M_WHICH_TYPE_NOVA|s, l}" },
 
 	/* Which type, where the metadata do not say */
 	{ "of several enabled types the one with cards", TWO, "", "", "u1", "s l", "", "create u1 s on 84" },
