@@ -90,27 +90,30 @@ static int release_others(struct cmd *cmd, const char *pgpu, const char *type, s
 }
 
 /*
- * Definitions with which mdevctl makes vGPUs of another type on the card at the next boot. Those of leased vGPUs are in
- * use, and those of Nova's devices go with their device, or stay for a reason that is told with it.
+ * Definitions with which mdevctl makes vGPUs of another type on the card at the next boot. Those of leased vGPUs and
+ * those that a domain's XML names are in use, and those of Nova's devices go with their device, or stay for a reason that is told with it.
  */
 static int name_definitions(const struct survey *survey, int pgpu, const char *type, struct err *err)
 {
 	autofree struct definition *list = NULL;
+	struct libvirt_files *disk;
 	size_t n;
 
-	if (mdevctl_definitions(&list, &n, survey->host, err) < 0)
+	if (mdevctl_definitions(&list, &n, survey->host, err) < 0 || libvirt_files_read(&disk, survey->host, err) < 0)
 		return -err->code;
 	for (size_t i = 0; i < n; i++) {
 		int parent = inventory_parent(&survey->inv, list[i].parent);
 
 		if (parent == UNKNOWN || survey->inv.parents[parent].pgpu != pgpu || !list[i].starts ||
-		    strcmp(list[i].type, type) == 0 || lease_find(&survey->leases, list[i].uuid) ||
+		    strcmp(list[i].type, type) == 0 || libvirt_files_unread(disk, false) ||
+		    libvirt_files_names(disk, list[i].uuid, NULL) || lease_find(&survey->leases, list[i].uuid) ||
 		    (survey->config->policy.nova && inventory_device(&survey->inv, list[i].uuid)))
 			continue;
 		out_warn(
 			"/etc/mdevctl.d/%s/%s creates a %s at the next boot; if it is not needed, run 'mdevctl undefine -u %s'",
 			list[i].parent, list[i].uuid, list[i].type, list[i].uuid);
 	}
+	libvirt_files_free(disk);
 	return 0;
 }
 
