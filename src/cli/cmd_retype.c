@@ -91,7 +91,8 @@ static int release_others(struct cmd *cmd, const char *pgpu, const char *type, s
 
 /*
  * Definitions with which mdevctl makes vGPUs of another type on the card at the next boot. Those of leased vGPUs and
- * those that a domain's XML names are in use, and those of Nova's devices go with their device, or stay for a reason that is told with it.
+ * those that a domain's XML names are in use, and those of Nova's devices go with their device, or stay for a reason
+ * that is told with it.
  */
 static int name_definitions(const struct survey *survey, int pgpu, const char *type, struct err *err)
 {
