@@ -154,7 +154,7 @@ int cmd_open(struct cmd *cmd, struct cmd_call *call, unsigned int needs, struct 
 	if (call->type && take_type(cmd, &call->type, err) < 0)
 		return -err->code;
 	if (needs & CMD_LIBVIRT && call->dry_run) {
-		cmd->dry = out_lines_begin();
+		out_lines_begin(&cmd->dry);
 		cmd->hp.dry_run = cmd->dry.to;
 	}
 	return needs & CMD_LIBVIRT ? cmd_open_domain(cmd, err) : 0;

@@ -60,8 +60,9 @@ static void print_text(const struct planning *p)
 {
 	const struct plan *plan = &p->preview.plan;
 	size_t more = p->lifecycle.request->nvgpus - plan->nsteps;
-	struct out_lines lines = out_lines_begin();
+	struct out_lines lines;
 
+	out_lines_begin(&lines);
 	preview_print(lines.to, &p->preview, true);
 	out_lines_end(&lines);
 	if (plan->nremoves && more)

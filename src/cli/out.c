@@ -22,12 +22,9 @@ void out_say(const char *fmt, ...)
 	term_wrap(stdout, term_stdout(), 0, TERM_INDENT, text);
 }
 
-struct out_lines out_lines_begin(void)
+void out_lines_begin(struct out_lines *lines)
 {
-	struct out_lines lines = { 0 };
-
-	lines.to = mem_open(&lines.text, &lines.len);
-	return lines;
+	lines->to = mem_open(&lines->text, &lines->len);
 }
 
 void out_lines_end(struct out_lines *lines)

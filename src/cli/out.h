@@ -18,7 +18,7 @@ struct out_lines {
 	char *text;
 	size_t len;
 };
-struct out_lines out_lines_begin(void);
+void out_lines_begin(struct out_lines *lines); /* it stays where it is until the end */
 void out_lines_end(struct out_lines *lines);
 
 /* Prints "prefix: text" as one line on standard error, as err_print() does; on a terminal wrapped at words. */

@@ -88,6 +88,7 @@ fit_table "show of a domain" show vm1 --connect "test://$tmp/node.xml"
 vl show vm1 --connect "test://$tmp/node.xml"
 is "$(grep -c "^$(uuid 1): \|^$(uuid 9): " <<<"$out")" 3 "each difference is one line for a script"
 fit "plan" plan "$tmp/fits.xml"
+holds "its lines go on below" wraps
 fit "plan of a domain that would be refused" plan "$tmp/full.xml"
 vl plan "$tmp/full.xml"
 is "$(wc -l <<<"$err")" 1 "the error is one line for a script"
