@@ -1,7 +1,12 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# NVIDIA's mdevs, of a card without VFs and of VFs of one: one framebuffer size a card, a driver that hangs, a zombie
+# NVIDIA's mdevs, of a card without VFs and of VFs of one: the simulator's sentences, a driver that hangs, a zombie
 load_nvidia_mdev
+# shellcheck disable=SC2034 # the list's
+sys=/sys dev=/dev t4=$PF1 vfs=("${PF2%0}"{1..4})
+# shellcheck source=tests/lib/nvidia_mdev.sh
+. "${here:?}/nvidia_mdev.sh"
+
 configure_nvidia_mdev
 V1=${PF2%0}1
 check "the card without VFs is a parent, and so are the other one's VFs" \
