@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# packages.sh [SUITE...]   builds the Debian package of each release (bookworm, trixie) in a tree of its own, and tries it
+# packages.sh build SUITE...   builds the Debian package of each release (bookworm, trixie) in a tree of its own
+# packages.sh try SUITE...     tries it there, and prints TAP
 #
-# Prints TAP. What was built is vm/packages/SUITE/vgpu-lease.deb, and beside it next.deb, the same with a higher version, and
-# `staged`, what `make install` installs; when vm/packages/built is there they are.
+# What was built is vm/packages/SUITE/vgpu-lease.deb, and beside it next.deb, the same with a higher version, and `staged`, what
+# `make install` installs. When vm/packages/SUITE.done is there they are, or it has failed: vm/package-SUITE.log says why.
 # How a package behaves in a tree without systemd is seen here; scenarios/24-package.sh has the whole of it, in a machine.
 set -euo pipefail
 # shellcheck source=tests/vm/lib.sh
@@ -123,19 +124,27 @@ try() {
 }
 
 [ "$(id -u)" = 0 ] || die "must be root"
-[ $# != 0 ] || set -- bookworm trixie
-mkdir -p "$out"
-[ -f "$vm/build/Makefile" ] || die "nothing is configured in $vm/build; run.sh does that"
-rm -f "$out"/vgpu-lease*.tar.xz
-logged dist.log make -C "$vm/build" -s dist
-mv "$vm/build"/vgpu-lease-*.tar.xz "$out/vgpu-lease.tar.xz"
-for suite; do
-	(build "$suite") >"$vm/package-$suite.log" 2>&1 &
-done
-wait
-: >"$out/built"
-for suite; do
-	[ -f "$out/$suite/next.deb" ] || tail -n 20 "$vm/package-$suite.log" | sed 's/^/# /'
-	try "$suite" || :
-done
-tap_done
+[ $# -ge 2 ] || die "wrong call: see the first lines of $0"
+verb=$1
+shift
+case $verb in
+build)
+	[ -f "$vm/build/Makefile" ] || die "nothing is configured in $vm/build; run.sh does that"
+	mkdir -p "$out"
+	rm -f "$out"/vgpu-lease*.tar.xz
+	logged dist.log make -C "$vm/build" -s dist
+	mv "$vm/build"/vgpu-lease-*.tar.xz "$out/vgpu-lease.tar.xz"
+	for suite; do
+		(build "$suite") >"$vm/package-$suite.log" 2>&1 || :
+		: >"$out/$suite.done"
+	done
+	;;
+try)
+	for suite; do
+		[ -f "$out/$suite/next.deb" ] || tail -n 20 "$vm/package-$suite.log" | sed 's/^/# /'
+		try "$suite" || :
+	done
+	tap_done
+	;;
+*) die "wrong call: see the first lines of $0" ;;
+esac

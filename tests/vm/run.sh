@@ -128,22 +128,10 @@ is_package() { [[ $1 == *package* ]]; }
 
 # The Debian packages, where a scenario is about them; run_on copies them into its machine. They take what processor time
 # the machines leave.
-build_packages() {
-	local suites=()
-	[ ${#bookworm[@]} = 0 ] || suites+=(bookworm)
-	[[ ${scenarios[*]} != *package* ]] || suites+=(trixie)
-	[ ${#suites[@]} != 0 ] || return 0
-	mkdir -p "$vm/packages"
-	{
-		nice -n 10 "$here/packages.sh" "${suites[@]}" >"$vm/packages.log" 2>&1 || :
-		echo "# packages: after $SECONDS s" >>"$vm/packages.log"
-		: >"$vm/packages/built"
-	} 9>&- &
-	packages=$!
-}
+make_package() { nice -n 10 "$here/packages.sh" build "$1" >"$vm/packages-$1.log" 2>&1 || :; }
+is_made() { [ -e "$vm/packages/$1.done" ]; }
 report_packages() {
-	[ -n "$packages" ] || return 0
-	wait "$packages"
+	[ ${#suites[@]} != 0 ] || return 0
 	echo "# packages: built for each Debian, and tried in a tree of it"
 	tally packages <"$vm/packages.log"
 	grep -q '^1\.\.' "$vm/packages.log" || tally packages <<<"not ok 0 - the packages are tried"
@@ -173,7 +161,7 @@ run_scenarios() {
 		for name; do
 			[ ! -d "$vm/taken/$name" ] || continue
 			left=1
-			! is_package "$name" || [ -e "$vm/packages/built" ] || continue
+			! is_package "$name" || is_made trixie || continue
 			mkdir "$vm/taken/$name" 2>/dev/null || continue
 			run_on "$machine" "$name"
 			ended "$name" || alive "$machine" || return 0
@@ -200,25 +188,26 @@ json_fits() {
 	fi
 }
 
-# The machine of Debian 12 takes what time the others leave until it can boot, and no more when its scenarios have ended.
-run_on_bookworm() {
+# Beside the migrations, which wait for half of their time: the packages are tried, and the machine of Debian 12 has its
+# scenarios.
+run_beside() {
 	local name
-	nice -n 10 "$here/image.sh" bookworm | sed 's/^/# image of Debian 12: /' || return
-	until [ -e "$vm/packages/built" ]; do
-		kill -0 $$ || return
-		sleep 1
-	done
-	ready c
-	# What ends the run meanwhile has stopped all machines that there were.
-	kill -0 $$ || {
-		"$here/vm.sh" stop c
-		return
-	}
-	for name in "${bookworm[@]}"; do
-		run_on c "$name"
-		ended "$name" || return
-	done
-	[ -n "$keep" ] || "$here/vm.sh" stop c
+	if [ ${#bookworm[@]} != 0 ]; then
+		make_package bookworm
+		nice -n 10 "$here/image.sh" bookworm | sed 's/^/# image of Debian 12: /' || return
+		ready c
+		# What ends the run meanwhile has stopped all machines that there were.
+		kill -0 $$ || {
+			"$here/vm.sh" stop c
+			return
+		}
+		for name in "${bookworm[@]}"; do
+			run_on c "$name"
+			ended "$name" || break
+		done
+		[ -n "$keep" ] || "$here/vm.sh" stop c
+	fi
+	[ ${#suites[@]} = 0 ] || nice -n 10 "$here/packages.sh" try "${suites[@]}" >"$vm/packages.log" 2>&1 || :
 }
 
 # report NAME: tells how it went.
@@ -274,7 +263,7 @@ needed=()
 [ ${#scenarios[@]} -lt 2 ] && [ ${#migrations[@]} = 0 ] || needed=(a b)
 begin_run
 for name; do rm -f "$vm/$name.log"; done
-rm -f "$vm/packages/built"
+rm -f "$vm"/packages/*.done "$vm/packages.log"
 if [ -z "$keep" ]; then
 	trap '"$here/vm.sh" stop a b c' EXIT
 	"$here/vm.sh" stop a b c
@@ -282,11 +271,6 @@ fi
 
 stage_files >"$vm/stage.log" 2>&1 9>&- &
 staging=$!
-beside=
-if [ ${#bookworm[@]} != 0 ]; then
-	run_on_bookworm >"$vm/bookworm.log" 2>&1 9>&- &
-	beside=$!
-fi
 [ ${#needed[@]} = 0 ] || "$here/image.sh" 9>&- | sed 's/^/# image: /' || bail_out "the image cannot be built"
 wait "$staging" || {
 	tail -n 20 "$vm/stage.log" | sed 's/^/# /'
@@ -294,8 +278,12 @@ wait "$staging" || {
 }
 rm -rf "$vm/taken"
 mkdir "$vm/taken"
-packages=
-build_packages
+suites=()
+[ ${#bookworm[@]} = 0 ] || suites+=(bookworm)
+if [[ ${scenarios[*]} == *package* ]]; then
+	suites+=(trixie)
+	make_package trixie 9>&- &
+fi
 ready "${needed[@]}"
 [ ${#needed[@]} = 0 ] || echo "# ready after $SECONDS s"
 retries=2
@@ -310,7 +298,8 @@ for name in "${needed[@]}"; do
 	sleep 0.5
 done
 [ ${#running[@]} = 0 ] || wait "${running[@]}"
-report_packages
+run_beside >"$vm/beside.log" 2>&1 9>&- &
+beside=$!
 for name in "${scenarios[@]}"; do
 	[ -d "$vm/taken/$name" ] || run_on a "$name"
 	ended "$name" || run_again "$name" "${needed[@]}"
@@ -321,10 +310,9 @@ for name in "${migrations[@]}"; do
 	ended "$name" || run_again "$name" "${needed[@]}"
 	report "$name"
 done
-if [ -n "$beside" ]; then
-	wait "$beside" || :
-	sed 's/^#* */# /' "$vm/bookworm.log"
-fi
+wait "$beside" || :
+sed 's/^#* */# /' "$vm/beside.log"
+report_packages
 for name in "${bookworm[@]}"; do
 	[ -f "$vm/$name.log" ] || ! alive c || run_on c "$name"
 	ended "$name" || run_again "$name" c

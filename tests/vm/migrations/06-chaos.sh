@@ -1,11 +1,11 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# everything is killed in random order for two and a half minutes, with starts, stops, attaches and migrations under way
+# everything is killed in random order for a while, with starts, stops, attaches and migrations under way
 #
 # The order follows from a seed, which is printed; one in /srv/vm/seed of host1 is used again (the hosts' own timing is not
 # repeated by that).
 seed=$(cat /srv/vm/seed 2>/dev/null || echo "$RANDOM")
-DURATION=${DURATION:-150}
+DURATION=${DURATION:-100}
 echo "# seed $seed, for $DURATION s"
 RANDOM=$seed
 names=(k1 k2 k3 k4)
