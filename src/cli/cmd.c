@@ -129,10 +129,9 @@ int cmd_open(struct cmd *cmd, struct cmd_call *call, unsigned int needs, struct 
 	bool write = needs & CMD_WRITE && !call->dry_run;
 
 	*cmd = (struct cmd){ .call = call, .host.root = -1, .store = CMD_NO_STORE };
-	cmd->hp = (struct hotplug){ .host = &cmd->host,
-				    .store = &cmd->store,
-				    .policy = &cmd->config.policy,
-				    .uri = call->connect };
+	cmd->hp = (struct hotplug){
+		.host = &cmd->host, .store = &cmd->store, .policy = &cmd->config.policy, .uri = call->connect
+	};
 	if (needs & CMD_BARE)
 		return 0;
 	if (needs & CMD_LIBVIRT && check_libvirt(call, err) < 0)
