@@ -41,30 +41,28 @@ static struct term look(FILE *to)
 	};
 }
 
-static bool known;
+static struct term out, err; /* `to` NULL: not looked at yet */
+
+static const struct term *known(struct term *term, FILE *to)
+{
+	if (!term->to)
+		*term = look(to);
+	return term;
+}
 
 void term_resized(void)
 {
-	known = false;
+	out.to = NULL;
 }
 
 const struct term *term_stdout(void)
 {
-	static struct term term;
-
-	if (!known)
-		term = look(stdout);
-	known = true;
-	return &term;
+	return known(&out, stdout);
 }
 
 const struct term *term_stderr(void)
 {
-	static struct term term;
-
-	if (!term.to)
-		term = look(stderr);
-	return &term;
+	return known(&err, stderr);
 }
 
 const char *term_colour(const struct term *term, const char *sequence)
