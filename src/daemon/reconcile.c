@@ -95,20 +95,17 @@ static int adopt(struct look *look, const struct request *request, const struct 
 	const struct vgpu_ref vgpu = kernel_vgpu(device->vgpu.id);
 	autoleases struct leases now = { 0 };
 	const struct adoption adoption = { pass->store, &look->inv, &now, request, "reconcile" };
-	bool asks_driver = device->vgpu.framework == FW_VARIANT;
-	/* A plain VF is always there. */
-	bool there = device->vgpu.framework == FW_VF || (asks_driver && kernel_exists(pass->store->host, &vgpu) == 1);
 	int r;
 
-	/* A driver can take its time, or hang: it is not asked under the lock. */
-	if (asks_driver && !there)
+	/* A driver can take its time, or hang: it is not asked under the lock. A plain VF is always there. */
+	if (device->vgpu.framework == FW_VARIANT && kernel_exists(pass->store->host, &vgpu) != 1)
 		return 0;
 	r = store_lock(pass->store, pass->policy->lock_timeout_s * 1000, err);
 	if (r < 0)
 		return r;
 	r = lease_list(pass->store, &now, err);
 	if (r == 0 && lease_same(judged, lease_find(&now, device->vgpu.id)) &&
-	    (there || kernel_exists(pass->store->host, &vgpu) == 1))
+	    (device->vgpu.framework != FW_MDEV || kernel_exists(pass->store->host, &vgpu) == 1))
 		r = adopt_device(&adoption, device, err);
 	store_unlock(pass->store);
 	return r == -EEXIST ? 0 : r;
