@@ -102,12 +102,12 @@ static int name_definitions(const struct survey *survey, int pgpu, const char *t
 
 	if (mdevctl_definitions(&list, &n, survey->host, err) < 0 || libvirt_files_read(&disk, survey->host, err) < 0)
 		return -err->code;
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n && !libvirt_files_unread(disk, false); i++) {
 		int parent = inventory_parent(&survey->inv, list[i].parent);
 
 		if (parent == UNKNOWN || survey->inv.parents[parent].pgpu != pgpu || !list[i].starts ||
-		    strcmp(list[i].type, type) == 0 || libvirt_files_unread(disk, false) ||
-		    libvirt_files_names(disk, list[i].uuid, NULL) || lease_find(&survey->leases, list[i].uuid) ||
+		    strcmp(list[i].type, type) == 0 || libvirt_files_names(disk, list[i].uuid, NULL) ||
+		    lease_find(&survey->leases, list[i].uuid) ||
 		    (survey->config->policy.nova && inventory_device(&survey->inv, list[i].uuid)))
 			continue;
 		out_warn(
