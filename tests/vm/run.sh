@@ -188,8 +188,8 @@ json_fits() {
 	fi
 }
 
-# Beside the migrations, which wait for half of their time: the packages are tried, and the machine of Debian 12 has its
-# scenarios.
+# Beside the migrations, which wait for a third of their time: the packages are tried, and the machine of Debian 12 has
+# its scenarios.
 run_beside() {
 	local name
 	if [ ${#bookworm[@]} != 0 ]; then
