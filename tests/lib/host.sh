@@ -11,9 +11,7 @@
 sim=$builddir/vgpu-lease-sim
 
 if [ "$(id -u)" != 0 ] || ! [ -w /dev/fuse ]; then
-	[ "${MUST_WORK:-0}" = 1 ] && { echo "Bail out! root and /dev/fuse are needed"; exit 1; }
-	echo "1..0 # SKIP root and /dev/fuse are needed"
-	exit 0
+	skip_all "root and /dev/fuse are needed"
 fi
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/vgpu-lease-test.XXXXXX")

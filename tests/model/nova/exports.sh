@@ -3,9 +3,7 @@
 . "${srcdir:?}/tests/lib/cli.sh"
 
 if ! /usr/bin/python3 -c 'import nova.compute.provider_config, nova.pci.devspec' 2>/dev/null; then
-	[ "${MUST_WORK:-0}" = 1 ] && { echo "Bail out! python3-nova is needed"; exit 1; }
-	echo "1..0 # SKIP python3-nova is not installed"
-	exit 0
+	skip_all "python3-nova is needed"
 fi
 # Without the directory of the program, whose nova.py is another.
 nova() { /usr/bin/python3 -IB "$srcdir/tests/model/nova/exports.py" "$@"; }

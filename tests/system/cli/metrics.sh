@@ -16,9 +16,7 @@ stop() {
 trap 'stop; clean_up' EXIT
 
 if ! command -v promtool >/dev/null; then
-	[ "${MUST_WORK:-0}" = 1 ] && { echo "Bail out! promtool is needed"; exit 1; }
-	echo "1..0 # SKIP promtool is needed"
-	exit 0
+	skip_all "promtool is needed"
 fi
 
 host t4:2+mtty
