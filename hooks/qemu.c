@@ -27,6 +27,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "model/event.h"
+#include "host/inventory.h"
 #include "survey/hostdev_filter.h"
 #include "ops/preview.h"
 #include "state/lease_store.h"
@@ -195,6 +196,8 @@ static int read_config(struct hook *hook, struct err *err)
 		return 0;
 	if (r == -ENOENT)
 		err_in(err, "no configuration");
+	else
+		inventory_tell_name(&hook->host, err);
 	snprintf(hook->why_no_config, sizeof(hook->why_no_config), "%s", err->text);
 	return r == -ENOENT ? 0 : err_about(err, ERR_CONFIG);
 }

@@ -13,6 +13,7 @@ static int verr_set(struct err *err, int code, const char *fmt, va_list ap)
 	err->about = ERR_ANY;
 	err->place = 0;
 	err->cause = 0;
+	err->word[0] = '\0';
 	vsnprintf(err->text, sizeof(err->text), fmt, ap);
 	return -code;
 }

@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "domain/domxml.h"
+#include "host/inventory.h"
 #include "host/libvirt_daemon.h"
 #include "ops/gc.h"
 
@@ -28,6 +29,8 @@ static int read_config(struct cmd *cmd, unsigned int needs, struct err *err)
 	config_default(&cmd->config);
 	if (r == -ENOENT)
 		err_in(err, "no configuration");
+	else
+		inventory_tell_name(&cmd->host, err);
 	snprintf(cmd->why_no_config, sizeof(cmd->why_no_config), "%s", err->text);
 	/* One that was asked for by name has to be there. */
 	cmd->wrong_config = r != -ENOENT || cmd->call->args.config;

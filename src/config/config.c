@@ -159,6 +159,7 @@ static int finish(struct draft *draft, int r, struct err *err)
 		r = config_draft_finish(draft, err);
 	if (r == 0 && draft->mistakes && draft->mistakes->n) {
 		err_set(err, EINVAL, "%s", draft->mistakes->list[0].text);
+		memcpy(err->word, draft->mistakes->list[0].word, sizeof(err->word));
 		r = err_at(err, draft->mistakes->list[0].place);
 	}
 	config_draft_free(draft);

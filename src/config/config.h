@@ -86,6 +86,7 @@ struct quota {
 struct config_note {
 	char *text;
 	size_t place;
+	char word[ERR_WORD_SIZE]; /* as an error has it */
 	bool of_pool; /* a warning that a type gets no card: `check` finds that by itself, with others of its kind */
 };
 

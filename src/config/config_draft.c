@@ -149,12 +149,16 @@ static int check_section(struct draft *draft, struct section *s, struct err *err
 	if (s->vf || named)
 		return 0;
 	section_free(s);
+	at.word = s->type;
 	return spot_err(&at, err, "type not enabled: add %s to enabled_mdev_types in [devices]", s->type);
 }
 
 static struct spot spot_of_address(const struct section *s, size_t i)
 {
-	return (struct spot){ s->addresses_at[i].file, s->addresses_at[i].line, s->name, "device_addresses" };
+	return (struct spot){ .file = s->addresses_at[i].file,
+			      .line = s->addresses_at[i].line,
+			      .section = s->name,
+			      .key = "device_addresses" };
 }
 
 static bool shares_address(const struct section *a, const struct section *b, size_t *ia, size_t *ib)

@@ -25,7 +25,8 @@ struct reader {
 	struct err *err;
 	const char *file, *at, *end;
 	int line;
-	int failed;                                        /* the negative errno that ends it */
+	int failed;       /* the negative errno that ends it */
+	const char *word; /* of the line, that may be a type's name; NULL: none */
 	enum { SKIP_NONE, SKIP_VALUE, SKIP_SECTION } skip; /* up to the next key, or the next section */
 
 	char *text;       /* a copy of the line */
@@ -89,7 +90,7 @@ static void key_mistake(struct reader *r, int e)
 /* A line that cannot be read: what belongs to it is left out, too. */
 __attribute__((format(printf, 2, 3))) static void fail(struct reader *r, const char *fmt, ...)
 {
-	struct spot at = { .file = r->file, .line = r->line };
+	struct spot at = { .file = r->file, .line = r->line, .word = r->word };
 	char what[512];
 	va_list ap;
 
@@ -169,12 +170,21 @@ static void take_header(struct reader *r)
 	static const struct key none[] = { { 0 } };
 	struct spot at = { .file = r->file, .line = r->line, .section = r->name };
 	size_t n = strcspn(r->text, "]");
+	char word[ERR_WORD_SIZE];
 
+	/* A type's name may have blanks: "[mdev_GRID T4-1B]". */
+	if (strncmp(r->text, "[mdev_", 6) == 0 || strncmp(r->text, "[vgpu_", 6) == 0) {
+		snprintf(word, sizeof(word), "%.*s", (int)n - 6, r->text + 6);
+		r->word = word;
+	}
 	if (n < 2 || n > SECTION_SIZE || strcmp(r->text + n, "]") != 0 || strpbrk(r->text + 1, " \t[")) {
 		fail(r, "'%.80s' is not a section header: expected [NAME], at most %d characters, no blanks", r->text,
 		     SECTION_SIZE - 1);
+		r->word = NULL;
 		return;
 	}
+	at.word = r->word;
+	r->word = NULL;
 	snprintf(r->name, sizeof(r->name), "%.*s", (int)n - 1, r->text + 1);
 	memset(r->seen, 0, sizeof(r->seen));
 	r->keys = config_draft_section(r->draft, &at, &r->section, r->err);

@@ -27,6 +27,8 @@ static int spot_verr(const struct spot *at, struct err *err, const char *fmt, va
 		text_add(text, sizeof(text), "%.80s: ", at->key);
 	vsnprintf(text + strlen(text), sizeof(text) - strlen(text), fmt, ap);
 	err_set(err, EINVAL, "%s", text);
+	if (at->word)
+		snprintf(err->word, sizeof(err->word), "%s", at->word);
 	return err_at(err, place);
 }
 
@@ -51,6 +53,7 @@ static void add_note(struct config_notes *notes, const struct err *err, bool of_
 	slot->place = text_safe(safe, sizeof(safe), where);
 	text_safe(safe + slot->place, sizeof(safe) - slot->place, err->text + err->place);
 	slot->text = mem_strdup(safe);
+	memcpy(slot->word, err->word, sizeof(slot->word));
 }
 
 void spot_warn(const struct spot *at, struct config *config, bool of_pool, const char *fmt, ...)

@@ -127,9 +127,10 @@ static int add_type(struct pool *pool, const struct nova_entry *entry, const cha
 	type_of(enabled->type, item, list, list->n - 1);
 	if (!strchr(enabled->type, '?'))
 		return 0;
-	return warn(pool, entry,
-		    "'%.80s' is not a type ID such as nvidia-35, but Nova enables it as written: no pGPU provides it",
-		    item);
+	at.word = item;
+	spot_warn(&at, pool->draft->config, false,
+		  "'%.80s' is not a type ID such as nvidia-35, but Nova enables it as written: no pGPU provides it", item);
+	return 0;
 }
 
 /* [devices]: our own list stands for Nova's. */
@@ -275,7 +276,10 @@ static int read_section(struct pool *pool, const struct enabled *enabled)
 	struct draft *draft = pool->draft;
 	const char *type = config_nova_text(enabled);
 	const struct nova_entry *header = header_of(draft, type);
-	struct spot list = { enabled->at.file, enabled->at.line, "devices", "enabled_mdev_types" };
+	struct spot list = { .file = enabled->at.file,
+			     .line = enabled->at.line,
+			     .section = "devices",
+			     .key = "enabled_mdev_types" };
 	autofree char *value = NULL;
 	struct section *s;
 

@@ -70,7 +70,9 @@ const struct nova_entry *config_nova_find(const struct draft *draft, const char 
 
 struct spot config_nova_spot(const struct nova_entry *entry)
 {
-	return (struct spot){ entry->at.file, entry->at.line, entry->section, entry->key };
+	return (struct spot){
+		.file = entry->at.file, .line = entry->at.line, .section = entry->section, .key = entry->key
+	};
 }
 
 /* Whose option is evaluated, and how many names deep. */

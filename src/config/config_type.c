@@ -16,10 +16,12 @@ static int add_enabled(const struct setting *t, char *item)
 {
 	struct enabled_list *list = &t->draft->enabled[DIALECT_OURS];
 	struct enabled *slot;
+	struct spot at = t->at;
 	char type[TYPE_SIZE];
 
+	at.word = item;
 	if (!type_parse(type, item))
-		return spot_err(&t->at, t->err,
+		return spot_err(&at, t->err,
 				"'%.80s' is not a type ID such as nvidia-35; separate types with commas", item);
 	for (size_t i = 0; i < list->n; i++)
 		if (strcmp(list->types[i].type, type) == 0)

@@ -33,6 +33,7 @@ struct spot {
 	const char *file;
 	int line;
 	const char *section, *key;
+	const char *word; /* that may be a type's name; NULL: none */
 };
 
 struct enabled {

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/notify.h"
+#include "host/inventory.h"
 #include "host/libvirt_daemon.h"
 #include "ops/metrics.h"
 
@@ -42,6 +43,8 @@ static int load_config(struct handler *h, struct config *config, struct err *err
 	int r = config_load(config, &h->host, h->config_path, err);
 
 	h->is_valid = r == 0;
+	if (r < 0)
+		inventory_tell_name(&h->host, err);
 	for (size_t i = 0; r == 0 && i < config->warnings.n; i++)
 		log_warn("%s", config->warnings.list[i].text);
 	return r;

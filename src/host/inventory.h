@@ -175,6 +175,15 @@ struct inv_name {
 int inventory_names(const struct host *host, unsigned int frameworks, struct inv_name **out, size_t *n,
 		    struct err *err);
 
+/*
+ * "write nvidia-222, the ID of T4-1B", where a driver of this host calls types so; "" where none does. It
+ * asks the drivers: for where something is refused anyhow.
+ */
+const char *inventory_name_hint(const struct host *host, const char *word, char buf[REASON_SIZE]);
+
+/* Adds it to an error that has such a word; returns its negative code. */
+int inventory_tell_name(const struct host *host, struct err *err);
+
 /* Does the host have this NUMA node? One that knows of none has node 0. */
 bool inventory_has_node(const struct host *host, int node);
 

@@ -132,3 +132,36 @@ int inventory_names(const struct host *host, unsigned int frameworks, struct inv
 	*n = r == 0 ? names.n : 0;
 	return r;
 }
+
+const char *inventory_name_hint(const struct host *host, const char *word, char buf[REASON_SIZE])
+{
+	autofree struct inv_name *known = NULL;
+	struct err ignored;
+	const char *last = "";
+	size_t n = 0;
+
+	*buf = '\0';
+	if (!*word || inventory_names(host, INV_ALL, &known, &n, &ignored) < 0)
+		return buf;
+	for (size_t i = 0; i < n; i++) {
+		/* An ID is in the list once for each name of it; without a name, it is its own. */
+		if (!type_is_named(known[i].name, word) || strcmp(known[i].id, last) == 0 ||
+		    strcmp(known[i].id, word) == 0)
+			continue;
+		text_add(buf, REASON_SIZE, "%s %s", *last ? " or" : "write", known[i].id);
+		last = known[i].id;
+	}
+	if (*buf)
+		text_add(buf, REASON_SIZE, ", the ID of %s", word);
+	return buf;
+}
+
+int inventory_tell_name(const struct host *host, struct err *err)
+{
+	char hint[REASON_SIZE];
+
+	if (*inventory_name_hint(host, err->word, hint))
+		text_add(err->text, sizeof(err->text), "; %s", hint);
+	err->word[0] = '\0';
+	return -err->code;
+}

@@ -84,8 +84,11 @@ void check_unreadable(struct check *check, const char *fix, const struct err *er
 /* The text about a file begins with its place. */
 static void report_note(struct check *check, enum check_status status, const struct config_note *note, const char *fix)
 {
+	char hint[REASON_SIZE];
+
+	inventory_name_hint(check->host, note->word, hint);
 	check_at(check, "%.*s", note->place > 2 ? (int)note->place - 2 : 0, note->text);
-	check_report(check, status, fix, "%s", note->text + note->place);
+	check_report(check, status, fix, "%s%s%s", note->text + note->place, *hint ? "; " : "", hint);
 }
 
 static void config_fails(struct check *check, int r, const struct config_notes *mistakes, const struct err *err)

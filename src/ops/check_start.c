@@ -239,7 +239,11 @@ static int kinds_of(const struct pool *pool, const struct section *section)
  */
 static void report_no_card(struct check *check, const struct section *section, const struct section *first)
 {
+	char hint[REASON_SIZE] = "";
+
 	at_type(check, section);
+	if (!section->vf)
+		inventory_name_hint(check->host, section->type, hint);
 	if (section->nmatches)
 		check_report(check_at_place(check, &section->matches[0].at), check->npool ? CHECK_WARN : CHECK_FAIL,
 			     "correct device_match; 'vgpu-lease inventory' lists the pGPUs",
@@ -251,7 +255,7 @@ static void report_no_card(struct check *check, const struct section *section, c
 			     section->type, first->type);
 	else /* one nova.conf can serve many hosts, and Nova takes no notice of what a host has not */
 		check_report(check, section->nova ? CHECK_WARN : CHECK_FAIL,
-			     "'vgpu-lease types' lists the available types",
+			     *hint ? hint : "'vgpu-lease types' lists the available types",
 			     "no pGPU of this host serves %s: a start with it would be refused", section->type);
 }
 
