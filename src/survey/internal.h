@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Between the parts of survey: survey_open.c tells whether devices are open. */
+/*
+ * Between the parts of survey: survey_open.c tells whether devices are open, survey_absent.c whether leased ones are
+ * absent.
+ */
 #pragma once
 
 #include "survey/survey.h"
@@ -19,3 +22,22 @@ int survey_processes(struct survey *survey, struct err *err);
 
 /* Says of each device that a rule asks about whether it was open at the last look; true: one has come since. */
 bool survey_say_open(struct survey *survey);
+
+/* Asks the drivers of leased VFs that the inventory does not have: after survey_host(), never under the store's lock. */
+int survey_ask(struct survey *survey, struct err *err);
+void survey_drop_asked(struct survey *survey);
+
+/* Is somebody writing to this device, or to its pGPU? */
+bool survey_writes(const struct survey *survey, const struct lease *lease);
+
+/*
+ * Does it have no device? Not where that was not read or cannot be told: a VF was asked for by a lease that has changed
+ * since, or while somebody was at work on it.
+ */
+bool survey_absent(const struct survey *survey, const struct lease *lease);
+
+/* Does a plan count it by the lease alone, as the inventory has no device of it? */
+bool survey_counts(const struct survey *survey, const struct lease *lease);
+
+/* Has the device of such a lease come since the host was read? */
+bool survey_overtaken(const struct survey *survey, const struct lease *lease);

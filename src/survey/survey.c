@@ -49,6 +49,7 @@ void survey_end(struct survey *s)
 	free(s->missing_cards);
 	free(s->failed_attempts);
 	free(s->failures);
+	survey_drop_asked(s);
 	*s = (struct survey){ 0 };
 }
 
@@ -132,20 +133,12 @@ int survey_host(struct survey *s, struct err *err)
 	return 0;
 }
 
-/* Is there no such device? What was not read cannot be told. */
-static bool is_absent(const struct survey *s, const struct lease *lease)
-{
-	/* The inventory may be older than the lock, and the device made since: it is looked for once more. */
-	return s->inv.frameworks & 1U << lease->vgpu.framework && !inventory_device(&s->inv, lease->vgpu.id) &&
-	       kernel_exists(s->host, &lease->vgpu) == 0;
-}
-
 /* Void: nothing stands behind it any more. */
 static bool is_void(const struct survey *s, const struct lease *lease)
 {
 	if (lease->state == LEASE_RESERVED)
 		return lease->deadline_ms < host_now_ms();
-	return lease->state == LEASE_CREATING && !lease->at_work && is_absent(s, lease);
+	return lease->state == LEASE_CREATING && !lease->at_work && survey_absent(s, lease);
 }
 
 /* The domain's own reservations are replaced when it arrives once more. */
@@ -159,16 +152,16 @@ static bool is_replaced(const struct survey *s, const struct lease *lease)
 static bool at_work(const struct survey *s, const struct lease *lease)
 {
 	const struct policy *policy = s->config ? &s->config->policy : NULL;
+	bool has_time = false;
 
-	/* The handler, which wrote it, lives on when it has done what it could: only the lock tells of a write. */
 	if (lease->state == LEASE_RELEASING)
-		return (policy && !is_absent(s, lease) && release_has_time(policy, lease)) ||
-		       store_locked(s->store, lease->vgpu.pgpu) || store_removes(s->store, lease->vgpu.id);
-	/* What a hook left that was killed may go after create_timeout. */
-	return lease->state == LEASE_CREATING &&
-	       (reclaim_at_work(s->store, lease) ||
-		(policy && !is_absent(s, lease) &&
-		 host_now_ms() - lease->since_ms < (int64_t)policy->create_timeout_s * 1000));
+		has_time = policy && release_has_time(policy, lease);
+	else if (lease->state == LEASE_CREATING)
+		/* What a hook left that was killed may go after create_timeout. */
+		has_time = policy && host_now_ms() - lease->since_ms < (int64_t)policy->create_timeout_s * 1000;
+	else
+		return false;
+	return survey_writes(s, lease) || (has_time && !survey_absent(s, lease));
 }
 
 static void set_void_apart(struct survey *s)
@@ -206,12 +199,7 @@ static bool knows_all(const struct survey *s)
 	for (size_t i = 0; i < s->leases.n; i++) {
 		const struct lease *lease = &s->leases.list[i];
 
-		/* Of a card that was left out on purpose, as no other can serve, nothing is asked. */
-		if (s->some_cards && lease->vgpu.framework != FW_MDEV &&
-		    inventory_pgpu(&s->inv, lease->vgpu.pgpu) == UNKNOWN)
-			continue;
-		if (s->inv.frameworks & 1U << lease->vgpu.framework && !inventory_device(&s->inv, lease->vgpu.id) &&
-		    (!was_read(s, lease->vgpu.type) || !is_absent(s, lease)))
+		if (survey_counts(s, lease) && (!was_read(s, lease->vgpu.type) || survey_overtaken(s, lease)))
 			return false;
 	}
 	return true;
@@ -278,7 +266,7 @@ int survey_read(struct survey *s, struct err *err)
 	/* A start reads them once, under the lock. */
 	if (s->depth != SURVEY_START && read_before(s, err) < 0)
 		return -err->code;
-	if (survey_host(s, err) < 0)
+	if (survey_host(s, err) < 0 || survey_ask(s, err) < 0)
 		return -err->code;
 	if (s->depth != SURVEY_START)
 		set_void_apart(s);
@@ -394,7 +382,7 @@ int survey_look(struct survey *s, struct err *err)
 		const struct lease *lease = &s->leases.list[i];
 
 		if (!inventory_device(&s->inv, lease->vgpu.id) && !is_stuck(s, lease->vgpu.id) &&
-		    reclaim_is_stale(&check, lease, !is_absent(s, lease), why))
+		    reclaim_is_stale(&check, lease, !survey_absent(s, lease), why))
 			memcpy(s->reclaimable[s->nreclaimable++].id, lease->vgpu.id, ID_SIZE);
 	}
 	look_for_removable(s, &check);

@@ -43,10 +43,12 @@ struct survey {
 	bool some_cards;   /* of PCI hostdevs only the cards of those that the request names were read */
 	int64_t looked_ms; /* CLOCK_MONOTONIC before the host was read */
 	struct pool pool;
-	struct leases leases;      /* without those that are void */
-	struct leases void_leases; /* nothing stands behind these any more */
-	struct leases before;      /* from SURVEY_EXPLAIN on: all leases, as they were before the host was read */
-	bool outdated;             /* the leases have changed since, or name what was not read: read again */
+	struct leases leases;       /* without those that are void */
+	struct leases void_leases;  /* nothing stands behind these any more */
+	struct leases before;       /* from SURVEY_EXPLAIN on: all leases, as they were before the host was read */
+	bool outdated;              /* the leases have changed since, or name what was not read: read again */
+	struct asked_vf *asked_vfs; /* leased VFs that the inventory does not have, and what their drivers say */
+	size_t nasked_vfs;
 	struct device_facts *devices;
 	struct device_facts *vfs;   /* one for each parent; NULL where no VF is asked for */
 	int libvirt;                /* its version; 0 not known */
