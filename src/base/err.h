@@ -22,7 +22,7 @@ enum err_about { ERR_ANY, ERR_STATE, ERR_CONFIG };
 struct err {
 	int code; /* a positive errno; 0: no error */
 	enum err_about about;
-	size_t place; /* so many bytes of the text, "FILE:LINE: " or "FILE: ", say where; 0: none do */
+	size_t place;             /* so many bytes of the text, "FILE:LINE: " or "FILE: ", say where; 0: none do */
 	char word[ERR_WORD_SIZE]; /* of the text, which is not known: somebody may know what was meant; "" none */
 	size_t cause; /* the cause begins behind so many bytes, which name the object; 0: the text is all there is */
 	char text[4096];

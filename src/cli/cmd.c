@@ -19,6 +19,13 @@
 #include "host/libvirt_daemon.h"
 #include "ops/gc.h"
 
+int cmd_advise_root(struct err *err)
+{
+	if ((err->code == EACCES || err->code == EPERM) && geteuid() != 0 && !strstr(err->text, "run as root"))
+		text_add(err->text, sizeof(err->text), "; run as root");
+	return -err->code;
+}
+
 static int read_config(struct cmd *cmd, unsigned int needs, struct err *err)
 {
 	int r = config_load(&cmd->config, &cmd->host, cmd->call->args.config, err);
@@ -31,12 +38,13 @@ static int read_config(struct cmd *cmd, unsigned int needs, struct err *err)
 		err_in(err, "no configuration");
 	else
 		inventory_tell_name(&cmd->host, err);
+	cmd_advise_root(err);
 	snprintf(cmd->why_no_config, sizeof(cmd->why_no_config), "%s", err->text);
 	/* One that was asked for by name has to be there. */
 	cmd->wrong_config = r != -ENOENT || cmd->call->args.config;
 	if (r == -ENOENT && needs & CMD_CONFIG_MUST)
 		return err_set(err, ENOENT, "%s; 'vgpu-lease init' prints a first one", cmd->why_no_config);
-	if (needs & CMD_CONFIG_MUST)
+	if (needs & CMD_CONFIG_MUST || (needs & CMD_CONFIG_READ && r == -EACCES))
 		return r;
 	if (cmd->wrong_config && !(needs & CMD_CONFIG_OWN))
 		out_warn("%s", err->text);
@@ -127,6 +135,17 @@ int cmd_check_type(const struct cmd *cmd, struct err *err)
 			       type, cmd_similar_type(cmd, type, similar));
 }
 
+/* On a simulated host whoever owns its files is root. */
+static int may_change(const struct cmd *cmd, struct err *err)
+{
+	bool simulated = cmd->call->args.root;
+
+	if (geteuid() == 0 ||
+	    (simulated && (faccessat(cmd->host.root, "run/vgpu-lease", W_OK, AT_EACCESS) == 0 || errno != EACCES)))
+		return 0;
+	return err_set(err, EPERM, "cannot change leases: permission denied; run as root");
+}
+
 int cmd_open(struct cmd *cmd, struct cmd_call *call, unsigned int needs, struct err *err)
 {
 	bool write = needs & CMD_WRITE && !call->dry_run;
@@ -139,11 +158,11 @@ int cmd_open(struct cmd *cmd, struct cmd_call *call, unsigned int needs, struct 
 		return 0;
 	if (needs & CMD_LIBVIRT && check_libvirt(call, err) < 0)
 		return -err->code;
-	if (write && !call->args.root && geteuid() != 0)
-		return err_set(err, EPERM, "cannot change leases: permission denied; run as root");
+	if (host_open(&cmd->host, call->args.root, err) < 0 || (write && may_change(cmd, err) < 0))
+		return -err->code;
 	if (write)
 		log_open("vgpu-lease", call->args.root);
-	if (host_open(&cmd->host, call->args.root, err) < 0 || read_config(cmd, needs, err) < 0)
+	if (read_config(cmd, needs, err) < 0)
 		return -err->code;
 	libvirt_daemon_follow(&cmd->host);
 	/* A dry run is refused if the command could not write the state. */

@@ -62,11 +62,12 @@ enum {
  * nothing else is said here.
  */
 enum {
-	CMD_BARE = 1,        /* nothing: the sub-command opens what it needs */
-	CMD_WRITE = 2,       /* the leases to be changed: that takes root on the real host; not with --dry-run */
-	CMD_LIBVIRT = 4,     /* libvirt, and its domain that the first operand names */
-	CMD_CONFIG_MUST = 8, /* there must be a valid configuration */
-	CMD_CONFIG_OWN = 16, /* an error of the configuration is the sub-command's to look at */
+	CMD_BARE = 1,         /* nothing: the sub-command opens what it needs */
+	CMD_WRITE = 2,        /* the leases to be changed: that takes root on the real host; not with --dry-run */
+	CMD_LIBVIRT = 4,      /* libvirt, and its domain that the first operand names */
+	CMD_CONFIG_MUST = 8,  /* there must be a valid configuration */
+	CMD_CONFIG_READ = 32, /* without one that is there, what it prints would be wrong: it must be readable */
+	CMD_CONFIG_OWN = 16,  /* an error of the configuration is the sub-command's to look at */
 };
 
 /* What a sub-command returns, besides a negative errno: that is 1, too, and its text is printed. */
@@ -114,6 +115,9 @@ struct cmd {
 /* Opens what is needed, and turns the name of a type into its id in *call; cmd_close() also after a failure. */
 int cmd_open(struct cmd *cmd, struct cmd_call *call, unsigned int needs, struct err *err);
 void cmd_close(struct cmd *cmd);
+
+/* What a normal user was denied is root's: the error says so, once. Returns its negative code. */
+int cmd_advise_root(struct err *err);
 
 /* What CMD_LIBVIRT does: connects, and finds the domain that the first operand names. */
 int cmd_open_domain(struct cmd *cmd, struct err *err);

@@ -120,7 +120,7 @@ const struct command cmd_gc = {
 		"\n"
 		"--type considers only orphans and definitions of this type.\n",
 	.table = &cmd_gc_layout,
-	.needs = CMD_WRITE,
+	.needs = CMD_WRITE | CMD_CONFIG_READ,
 	.check = check_call,
 	.run = run,
 };

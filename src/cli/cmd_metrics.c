@@ -23,5 +23,6 @@ const struct command cmd_metrics = {
 	.summary = "Print metrics for Prometheus",
 	.help = "The format is Prometheus' text format. With metrics = yes in [policy], the\n"
 		"device handler writes the same to /run/vgpu-lease/metrics.prom after each pass.\n",
+	.needs = CMD_CONFIG_READ,
 	.run = run,
 };

@@ -180,6 +180,8 @@ static int run(struct cmd_call *call, const struct command *command, struct err 
 		if (r == 0)
 			r = command->run(&cmd, err);
 		cmd_close(&cmd);
+		if (r < 0)
+			cmd_advise_root(err);
 	}
 	if (r != CMD_DONE && call->json && err->code != 0)
 		cmd_json_error(err);

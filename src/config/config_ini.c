@@ -25,8 +25,8 @@ struct reader {
 	struct err *err;
 	const char *file, *at, *end;
 	int line;
-	int failed;       /* the negative errno that ends it */
-	const char *word; /* of the line, that may be a type's name; NULL: none */
+	int failed;                                        /* the negative errno that ends it */
+	const char *word;                                  /* of the line, that may be a type's name; NULL: none */
 	enum { SKIP_NONE, SKIP_VALUE, SKIP_SECTION } skip; /* up to the next key, or the next section */
 
 	char *text;       /* a copy of the line */

@@ -3,6 +3,7 @@
 . "${srcdir:?}/tests/lib/cli.sh"
 
 host t4:2+l40s/4
+conf_path=$root/etc/vgpu-lease.conf
 conf <<EOF
 [devices]
 enabled_mdev_types = nvidia-222, nvidia-1147
@@ -93,9 +94,34 @@ for closed in etc/libvirt etc/libvirt/qemu etc/libvirt/hooks; do
 done
 
 # What changes something is root's.
-for args in "release $(uuid 1)" gc; do
-	# shellcheck disable=SC2086 # The words of a command line.
-	fails "${args%% *} by another user fails" as_nobody "$tmp/bin/vgpu-lease" --root "$root" $args
-done
+# denied SENTENCE ARGUMENT...: a user is refused, and the fix is to be root.
+denied() {
+	local sentence=$1 said
+	shift
+	said=$(as_nobody "$tmp/bin/vgpu-lease" --root "$root" "$@" 2>&1)
+	is "$?|$(grep -ci "permission denied; run as root" <<<"$said")" "1|1" "$sentence"
+}
+changes() { # WHEN
+	denied "release $1" release "$(uuid 1)"
+	denied "gc $1" gc
+	denied "retype $1" retype 0000:84:00.0 nvidia-222
+	denied "attach $1" attach vm1 --connect test:///default
+	denied "detach $1" detach vm1 "$(uuid 1)" --connect test:///default
+	denied "suspend $1" suspend vm1 --connect test:///default
+	denied "resume $1" resume vm1 --connect test:///default
+}
+changes "by another user"
+# What a file that a user may not read says is not guessed.
+chmod 600 "$conf_path"
+denied "metrics without the configuration" metrics
+denied "gc --dry-run without it" gc --dry-run
+said=$(as_nobody "$tmp/bin/vgpu-lease" --root "$root" list 2>&1)
+is "$?|$(says_times M_DENIED "$conf_path" <<<"$said")" "0|1" "list goes on with a warning"
+chmod 644 "$conf_path"
+find "$root/run/vgpu-lease" "$root/var/lib/vgpu-lease" -type d -exec chmod 700 {} +
+changes "where the state is closed"
+denied "gc --dry-run where the state is closed" gc --dry-run
+denied "release --dry-run where the state is closed" release --dry-run "$(uuid 1)"
+denied "metrics where the state is closed" metrics
 holds "and nothing has changed" test -e "$root/run/vgpu-lease/leases/$(uuid 1)"
 tap_done
