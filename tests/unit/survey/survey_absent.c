@@ -3,12 +3,9 @@
  * Leases of VFs without a device: their driver is asked, but never under the store's lock, and only an answer that
  * still holds there decides anything.
  */
-#include <errno.h>
-#include <sys/file.h>
-
 #include "base/auto.h"
 #include "base/text.h"
-#include "base/timed_child.h"
+#include "lib/asked.h"
 #include "lib/tap.h"
 #include "lib/tree.h"
 #include "survey/survey.h"
@@ -38,32 +35,12 @@ static struct config config = { .sections = sections, .nsections = 1, .policy.cr
 static struct vgpu_request vgpus[] = { { .id = OWN_VF, .kind = REQUEST_PCI, .facts.type = "nvidia-1145" } };
 static struct request request = { .uuid = VM, .name = "vm", .vgpus = vgpus, .nvgpus = 1 };
 static struct err err;
-static int reads, locked_reads;
-static bool silent;
 static int come_after; /* the VF gets its type after so many reads of what it has */
 
-static bool is_store_locked(void)
+static void comes(void)
 {
-	int fd = openat(tree.host.root, "run/vgpu-lease/lock", O_RDWR | O_CLOEXEC);
-	bool locked = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0;
-
-	if (fd >= 0)
-		close(fd);
-	return locked;
-}
-
-/* What the driver is asked (the linker's --wrap). */
-ssize_t __real_timed_child_read(const char *who, int dir, const char *path, char *buf, size_t size);
-ssize_t __wrap_timed_child_read(const char *who, int dir, const char *path, char *buf, size_t size);
-ssize_t __wrap_timed_child_read(const char *who, int dir, const char *path, char *buf, size_t size)
-{
-	ssize_t n = __real_timed_child_read(who, dir, path, buf, size);
-
-	reads++;
-	locked_reads += is_store_locked();
 	if (come_after && --come_after == 0)
 		tree_add(&tree, DEVICES VF "/nvidia/current_vgpu_type = 1145\n");
-	return silent ? -ETIMEDOUT : n;
 }
 
 /* By a process that has ended. */
@@ -87,7 +64,7 @@ static void begin(struct survey *s, enum survey_depth depth)
 {
 	*s = (struct survey){ .host = &tree.host, .store = &store, .config = &config, .asked = &request };
 	s->depth = depth;
-	reads = locked_reads = 0;
+	asked.reads = asked.locked = 0;
 	if (survey_start(s, &err) < 0 || survey_read(s, &err) < 0)
 		tree_fail(err.text);
 }
@@ -120,9 +97,9 @@ static void asked_without_lock(void)
 			put(states[j], "nvidia-1145");
 			begin(&s, depths[i]);
 			under_lock(&s);
-			ok(reads > 0 && locked_reads == 0,
+			ok(asked.reads > 0 && asked.locked == 0,
 			   "depth %d, a lease that is %s: of %d reads none is under the store's lock", (int)depths[i],
-			   lease_state_word(states[j]), reads);
+			   lease_state_word(states[j]), asked.reads);
 			end(&s);
 		}
 }
@@ -175,7 +152,7 @@ static void outdated(void)
 	begin(&s, SURVEY_START);
 	under_lock(&s);
 	ok(!s.outdated, "a lease whose device is gone does not outdate a survey");
-	all = reads;
+	all = asked.reads;
 	end(&s);
 
 	/* The last read is that of the VF. */
@@ -190,12 +167,12 @@ static void outdated(void)
 	end(&s);
 
 	put(LEASE_ACTIVE, "nvidia-1145");
-	silent = true;
+	asked.silent = true;
 	begin(&s, SURVEY_START);
 	under_lock(&s);
 	ok(s.inv.npgpus == 1 && !s.inv.pgpus[0].ready, "a card that does not answer is not ready");
 	ok(!s.outdated, "and its leases do not outdate a survey: another read would find out no more");
-	silent = false;
+	asked.silent = false;
 	end(&s);
 }
 
@@ -204,6 +181,8 @@ int main(void)
 	tree_begin(&tree, one_card);
 	if (store_open(&store, &tree.host, true, &err) < 0)
 		tree_fail(err.text);
+	asked.host = &tree.host;
+	asked.then = comes;
 	asked_without_lock();
 	decided();
 	outdated();

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Sees each read of what a driver answers, and whether somebody has the store's lock then. For a test that is linked
+ * with $(SEES_READS).
+ */
+#pragma once
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "base/host.h"
+#include "base/timed_child.h"
+
+static struct {
+	const struct host *host; /* whose store it is */
+	int reads, locked;       /* so many, and of those under the store's lock */
+	bool silent;             /* the driver does not answer */
+	void (*then)(void);      /* called after each, in the process that reads */
+} asked;
+
+static inline bool asked_under_lock(void)
+{
+	int fd = openat(asked.host->root, "run/vgpu-lease/lock", O_RDWR | O_CLOEXEC);
+	bool locked = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0;
+
+	if (fd >= 0)
+		close(fd);
+	return locked;
+}
+
+ssize_t __real_timed_child_read(const char *who, int dir, const char *path, char *buf, size_t size);
+ssize_t __wrap_timed_child_read(const char *who, int dir, const char *path, char *buf, size_t size);
+ssize_t __wrap_timed_child_read(const char *who, int dir, const char *path, char *buf, size_t size)
+{
+	ssize_t n = __real_timed_child_read(who, dir, path, buf, size);
+
+	asked.reads++;
+	asked.locked += asked_under_lock();
+	if (asked.then)
+		asked.then();
+	return asked.silent ? -ETIMEDOUT : n;
+}
