@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "sim/device.h"
+#include "sim/sriov.h"
 #include "sim/topology.h"
 #include "sim/vf.h"
 #include "base/text.h"
@@ -67,8 +68,9 @@ int sim_command_register_show(const struct sim_node *node, FILE *out)
 
 	for (int i = 0; i < kernel->ngpus; i++)
 		for (int j = 0; j < kernel->gpus[i].nparents; j++)
-			fprintf(out, "%s %s\n", kernel->gpus[i].parents[j].name,
-				kernel->gpus[i].parents[j].types ? "on" : "off");
+			if (kernel->gpus[i].parents[j].dir)
+				fprintf(out, "%s %s\n", kernel->gpus[i].parents[j].name,
+					kernel->gpus[i].parents[j].types ? "on" : "off");
 	return 0;
 }
 
@@ -88,7 +90,7 @@ int sim_command_vfs(struct sim_kernel *kernel, struct sim_words *words)
 
 	if (r < 0)
 		return r;
-	return gpu->item->vfs > 0 ? sim_topology_vfs(gpu, on) : -EINVAL;
+	return gpu->item->vfs > 0 ? sim_sriov_switch(gpu, on) : -EINVAL;
 }
 
 int sim_command_vfs_show(const struct sim_node *node, FILE *out)
@@ -273,11 +275,12 @@ int sim_command_bind_show(const struct sim_node *node, FILE *out)
 	for (int i = 0; i < kernel->ngpus; i++) {
 		for (int j = 0; j < kernel->gpus[i].nparents; j++) {
 			const struct sim_parent *parent = &kernel->gpus[i].parents[j];
-			const struct sim_node *driver = sim_tree_find(&kernel->tree, parent->dir, "driver");
+			const struct sim_node *driver;
 
-			if (parent->vf && !parent->types)
-				fprintf(out, "%s %s\n", parent->name,
-					driver ? strrchr(driver->target, '/') + 1 : "none");
+			if (!parent->vf || parent->types)
+				continue;
+			driver = sim_tree_find(&kernel->tree, parent->dir, "driver");
+			fprintf(out, "%s %s\n", parent->name, driver ? strrchr(driver->target, '/') + 1 : "none");
 		}
 	}
 	return 0;

@@ -79,6 +79,12 @@ void sim_kernel_free(struct sim_kernel *kernel)
 		for (int j = 0; j < kernel->gpus[i].nparents; j++)
 			free(kernel->gpus[i].parents[j].vf);
 		free(kernel->gpus[i].parents);
+		while (kernel->gpus[i].vfs_asks) {
+			struct sim_vfs_write *ask = kernel->gpus[i].vfs_asks;
+
+			kernel->gpus[i].vfs_asks = ask->next;
+			free(ask);
+		}
 	}
 	free(kernel->gpus);
 	free(kernel->log);
@@ -141,7 +147,7 @@ struct sim_parent *sim_kernel_parent(const struct sim_kernel *kernel, const char
 {
 	for (int i = 0; i < kernel->ngpus; i++)
 		for (int j = 0; j < kernel->gpus[i].nparents; j++)
-			if (strcmp(kernel->gpus[i].parents[j].name, name) == 0)
+			if (kernel->gpus[i].parents[j].dir && strcmp(kernel->gpus[i].parents[j].name, name) == 0)
 				return &kernel->gpus[i].parents[j];
 	return NULL;
 }
@@ -210,6 +216,8 @@ static bool is_of(const struct sim_kernel *kernel, const struct sim_node *file, 
 
 bool sim_hangs(const struct sim_kernel *kernel, const struct sim_node *file)
 {
+	if (file->waits)
+		return true;
 	for (const struct sim_hang *hang = kernel->hangs; hang; hang = hang->next)
 		if (strcmp(hang->attribute, file->name) == 0 &&
 		    (strcmp(hang->where, "any") == 0 || is_of(kernel, file, hang->where)))

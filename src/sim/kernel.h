@@ -5,8 +5,8 @@
  * sim_kernel_advance(), and a call that has to wait remembers who waits.
  *
  * The parts of the kernel are modules of their own that work on this: sim_room (what fits), sim_vfio (groups, who has
- * them open), sim_mdev (create and remove), sim_variant (types set on VFs), sim_pci (PCI devices and VFs), sim_topology
- * (the tree at the start), sim_control (the operator's knobs).
+ * them open), sim_mdev (create and remove), sim_variant (types set on VFs), sim_pci (PCI devices), sim_sriov (VFs),
+ * sim_topology (the tree at the start), sim_control (the operator's knobs).
  */
 #pragma once
 
@@ -70,6 +70,9 @@ struct sim_gpu {
 	long low, high, fence;
 	bool is_mixed; /* vGPUs of different framebuffer sizes may stand side by side */
 	bool is_mig;
+	bool no_autoprobe;              /* no driver is bound to a VF that is enabled */
+	bool disables;                  /* VFs are being disabled, and one of them is open */
+	struct sim_vfs_write *vfs_asks; /* the writes to sriov_numvfs that wait, in their order */
 	int ninstances;
 	struct sim_instance instances[SIM_INSTANCES_MAX]; /* sorted by id */
 	long knobs[SIM_KNOBS];                            /* -1: as for all cards */
@@ -79,7 +82,7 @@ struct sim_gpu {
 struct sim_parent {
 	struct sim_gpu *gpu;
 	char name[PARENT_SIZE];
-	struct sim_node *dir;
+	struct sim_node *dir;      /* NULL: a VF that is gone, while others of its card are still being disabled */
 	struct sim_node *types;    /* mdev_supported_types, a variant VF's nvidia; NULL while it is not registered */
 	struct sim_node *bus_link; /* in class/mdev_bus; likewise */
 	struct sim_vf *vf;         /* NULL where it carries mdevs */
@@ -157,6 +160,13 @@ struct sim_order {
 	char what[16];           /* "create", "remove" or "params" */
 	char where[PARENT_SIZE]; /* a parent, a pGPU, or "any" */
 	int error, left;
+};
+
+/* A write of so many VFs to sriov_numvfs: the kernel does one after the other. */
+struct sim_vfs_write {
+	struct sim_vfs_write *next;
+	struct sim_write *write;
+	int n;
 };
 
 /* Reads of this attribute do not return: on this card, or on "any". */

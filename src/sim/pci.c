@@ -101,42 +101,11 @@ static int pci_uevent_show(const struct sim_node *node, FILE *out)
 	return modalias_show(node, out);
 }
 
-static int vfs_total_show(const struct sim_node *node, FILE *out)
-{
-	fprintf(out, "%d\n", gpu_of(node)->item->vfs);
-	return 0;
-}
-
-static int vfs_number_show(const struct sim_node *node, FILE *out)
-{
-	fprintf(out, "%d\n", gpu_of(node)->nparents);
-	return 0;
-}
-
-static int vfs_offset_show(const struct sim_node *node, FILE *out)
-{
-	fprintf(out, "%d\n", model_of(node)->first_vf);
-	return 0;
-}
-
-static int one_show(const struct sim_node *node, FILE *out)
+/* How many interrupts a VF has is not simulated. */
+static void msix_store(struct sim_node *node, struct sim_write *write)
 {
 	(void)node;
-	fputs("1\n", out);
-	return 0;
-}
-
-static int vf_device_show(const struct sim_node *node, FILE *out)
-{
-	fprintf(out, "%04x\n", model_of(node)->vf_device ? model_of(node)->vf_device : model_of(node)->device);
-	return 0;
-}
-
-/* NVIDIA's driver has no such function: its VFs are made with sriov-manage. */
-static void vfs_store(struct sim_node *node, struct sim_write *write)
-{
-	(void)node;
-	sim_write_done(write, -ENOENT);
+	sim_write_done(write, -EOPNOTSUPP);
 }
 
 static const struct sim_attr pci_attrs[] = {
@@ -152,13 +121,7 @@ static const struct sim_attr pci_attrs[] = {
 	{ .name = "uevent", .mode = 0444, .kept = true, .show = pci_uevent_show },
 };
 
-static const struct sim_attr sriov_attrs[] = {
-	{ .name = "sriov_totalvfs", .mode = 0444, .kept = true, .show = vfs_total_show },
-	{ .name = "sriov_numvfs", .mode = 0644, .show = vfs_number_show, .store = vfs_store },
-	{ .name = "sriov_offset", .mode = 0444, .kept = true, .show = vfs_offset_show },
-	{ .name = "sriov_stride", .mode = 0444, .kept = true, .show = one_show },
-	{ .name = "sriov_vf_device", .mode = 0444, .kept = true, .show = vf_device_show },
-};
+static const struct sim_attr vf_msix = { .name = "sriov_vf_msix_count", .mode = 0200, .store = msix_store };
 
 static struct sim_node *bus_of(struct sim_kernel *kernel)
 {
@@ -181,6 +144,8 @@ struct sim_node *sim_pci_device(struct sim_gpu *gpu, const char *address)
 	dir = sim_tree_dir(tree, kernel->sys, path, gpu);
 	for (size_t i = 0; i < ARRAY_SIZE(pci_attrs); i++)
 		sim_tree_file(tree, dir, &pci_attrs[i], gpu);
+	if (strcmp(address, gpu->name) != 0)
+		sim_tree_file(tree, dir, &vf_msix, gpu);
 	sim_tree_link(tree, dir, "subsystem", bus_of(kernel));
 	sim_tree_link(tree, devices_of(kernel), address, dir);
 	return dir;
@@ -192,12 +157,6 @@ void sim_pci_device_gone(struct sim_gpu *gpu, struct sim_node *dir)
 
 	sim_tree_remove(tree, sim_tree_find(tree, devices_of(gpu->kernel), dir->name));
 	sim_tree_remove(tree, dir);
-}
-
-void sim_pci_sriov(struct sim_gpu *gpu)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(sriov_attrs); i++)
-		sim_tree_file(&gpu->kernel->tree, gpu->dir, &sriov_attrs[i], gpu);
 }
 
 void sim_pci_bind(struct sim_gpu *gpu, struct sim_node *dir, const char *driver)

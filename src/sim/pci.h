@@ -15,8 +15,5 @@ extern const char *const sim_node_cpus[SIM_NODES];
 struct sim_node *sim_pci_device(struct sim_gpu *gpu, const char *address);
 void sim_pci_device_gone(struct sim_gpu *gpu, struct sim_node *dir);
 
-/* The files sriov_* of a PF. */
-void sim_pci_sriov(struct sim_gpu *gpu);
-
 /* Gives the device to this driver, to none where it is NULL. */
 void sim_pci_bind(struct sim_gpu *gpu, struct sim_node *dir, const char *driver);

@@ -9,8 +9,8 @@
 #include "sim/mdev.h"
 #include "sim/pci.h"
 #include "sim/instances.h"
+#include "sim/sriov.h"
 #include "sim/variant.h"
-#include "sim/vf.h"
 #include "sim/vfio.h"
 
 /* A file of a type's directory: the file belongs to the parent, the directory to the type. */
@@ -119,51 +119,6 @@ static struct sim_node *virtual_device(struct sim_kernel *kernel, struct sim_gpu
 	return dir;
 }
 
-static void vf_build(struct sim_gpu *gpu, int number)
-{
-	struct sim_parent *parent = &gpu->parents[number];
-	struct sim_tree *tree = &gpu->kernel->tree;
-	const struct sim_model *model = gpu->item->model;
-	char name[24];
-
-	*parent = (struct sim_parent){ .gpu = gpu };
-	sim_model_address(parent->name, gpu->item, gpu->number, number);
-	parent->dir = sim_pci_device(gpu, parent->name);
-	sim_tree_link(tree, parent->dir, "physfn", gpu->dir);
-	snprintf(name, sizeof(name), "virtfn%d", number);
-	sim_tree_link(tree, gpu->dir, name, parent->dir);
-	if (model->framework != SIM_FW_MDEV)
-		sim_vf_make(parent);
-	sim_vf_bind(parent, model->framework == SIM_FW_VF ? model->vgpu_driver : model->driver);
-	sim_topology_register(parent);
-}
-
-int sim_topology_vfs(struct sim_gpu *gpu, bool on)
-{
-	if (on == (gpu->nparents > 0))
-		return 0;
-	for (int i = 0; i < gpu->nparents; i++)
-		if (gpu->parents[i].held > 0 || sim_vf_is_open(&gpu->parents[i]))
-			return -EBUSY;
-	gpu->is_mixed = false;
-	gpu->ninstances = 0;
-	while (!on && gpu->nparents > 0) {
-		struct sim_parent *vf = &gpu->parents[--gpu->nparents];
-		struct sim_tree *tree = &gpu->kernel->tree;
-		char name[24];
-
-		snprintf(name, sizeof(name), "virtfn%d", gpu->nparents);
-		sim_topology_unregister(vf);
-		sim_tree_remove(tree, sim_tree_find(tree, gpu->dir, name));
-		sim_vf_bind(vf, NULL);
-		sim_vf_free(vf);
-		sim_pci_device_gone(gpu, vf->dir);
-	}
-	while (on && gpu->nparents < gpu->item->vfs)
-		vf_build(gpu, gpu->nparents++);
-	return 0;
-}
-
 static void gpu_build(struct sim_kernel *kernel, struct sim_gpu *gpu, const struct sim_item *item, int number)
 {
 	const struct sim_model *model = item->model;
@@ -186,8 +141,7 @@ static void gpu_build(struct sim_kernel *kernel, struct sim_gpu *gpu, const stru
 		sim_tree_dir(tree, drivers, model->vgpu_driver, NULL);
 	}
 	if (item->vfs > 0) {
-		sim_pci_sriov(gpu);
-		sim_topology_vfs(gpu, true);
+		sim_sriov_build(gpu);
 		return;
 	}
 	gpu->nparents = 1;

@@ -16,9 +16,3 @@ void sim_topology_build(struct sim_kernel *kernel);
  */
 void sim_topology_register(struct sim_parent *parent);
 int sim_topology_unregister(struct sim_parent *parent);
-
-/*
- * Enables all VFs of a card, or takes them away, as NVIDIA's sriov-manage does; with either go its GPU instances and
- * the mode for mixed sizes. -EBUSY where a vGPU is on one.
- */
-int sim_topology_vfs(struct sim_gpu *gpu, bool on);

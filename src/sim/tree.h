@@ -43,6 +43,7 @@ struct sim_node {
 	enum sim_kind kind;
 	bool passing;            /* made after the tree was settled */
 	bool varies;             /* a directory whose entries come and go */
+	bool waits;              /* a file: reads of it wait for what is under way */
 	bool gone;               /* no longer in the tree */
 	bool looked_at;          /* a file, by somebody who keeps what he saw; set by who has the hooks */
 	const char *name;        /* its own copy, but for a file: that is attr->name */

@@ -8,15 +8,17 @@
 #include "base/auto.h"
 #include "base/mem.h"
 #include "sim/pci.h"
+#include "sim/sriov.h"
 #include "sim/vfio.h"
 
 /* NVIDIA's vgpu-mgr, where there is one, lets go a little later. */
 static void on_closed(struct sim_group *group)
 {
-	const struct sim_vf *vf = group->owner;
+	struct sim_gpu *gpu = ((const struct sim_vf *)group->owner)->parent->gpu;
 
-	if (vf->parent->gpu->item->model->family == SIM_NVIDIA)
-		group->busy_until = group->kernel->now + sim_knob(vf->parent->gpu, SIM_PLUGIN_DELAY);
+	if (gpu->item->model->family == SIM_NVIDIA)
+		group->busy_until = group->kernel->now + sim_knob(gpu, SIM_PLUGIN_DELAY);
+	sim_sriov_closed(gpu);
 }
 
 void sim_vf_make(struct sim_parent *parent)
@@ -78,6 +80,17 @@ void sim_vf_bind(struct sim_parent *parent, const char *driver)
 		snprintf(card, sizeof(card), "drm/card%u", ++kernel->last_drm);
 		sim_tree_dir(tree, parent->dir, card, NULL);
 	}
+}
+
+void sim_vf_unbind_open(struct sim_parent *parent)
+{
+	struct sim_tree *tree = &parent->gpu->kernel->tree;
+	struct sim_group *group = parent->vf->group;
+
+	sim_pci_bind(parent->gpu, parent->dir, NULL);
+	sim_tree_remove(tree, sim_tree_find(tree, parent->dir, "vfio-dev"));
+	sim_tree_remove(tree, group->device_dev);
+	group->device_dev = NULL;
 }
 
 bool sim_vf_is_open(const struct sim_parent *parent)

@@ -35,6 +35,48 @@ holds "then its node is there again" test -e "$node"
 is "$(put "0000:4d:00.0 off" "$control/vfs") $(cat "$pci/0000:4d:00.0/sriov_numvfs")" "ok 0" "VFs can be taken away"
 fails "with their groups" test -e "$node"
 
+### Enabled and disabled as the kernel does it
+pf=$pci/0000:4d:00.0
+numvfs() { put "$1" "$pf/sriov_numvfs"; }
+vfs() { (cd "$pf" && printf '%s ' virtfn*); }
+is "$(numvfs 5), $(numvfs -1), $(numvfs 2x)" "Numerical result out of range, Invalid argument, Invalid argument" \
+	"no more VFs than there can be are enabled"
+is "$(put 0 "$pf/sriov_drivers_autoprobe") $(cat "$pf/sriov_drivers_autoprobe")" "ok 0" "no driver need be bound to them"
+is "$(numvfs 2) $(cat "$pf/sriov_numvfs") $(vfs)" "ok 2 virtfn0 virtfn1 " "two of four are enabled"
+fails "without a driver" test -L "$pci/$vf/driver"
+fails "or a node" test -e "$node"
+holds "but with a group of their own" test -d "$pci/$vf/iommu_group/devices/$vf"
+is "$(numvfs 2) $(numvfs 4)" "ok Device or resource busy" "as many again is nothing to do, more is refused"
+is "$(numvfs 0) $(put 1 "$pf/sriov_drivers_autoprobe") $(numvfs 4) $(driver $vf)" "ok ok ok vfio-pci" "later ones have a driver again"
+
+second=0000:4d:00.2
+node=$root/dev/vfio/$(basename "$(readlink "$pci/$second/iommu_group")")
+exec 9<>"$node"
+writer() { exec 9<&- && printf '%s\n' "$1" >"$pf/sriov_numvfs"; } # does not have the VF open itself
+writer 0 &
+disabling=$!
+holds "to disable VFs waits for one that is open" eventually test ! -e "$pci/$second/physfn"
+is "$(vfs)" "virtfn2 virtfn3 " "those before it are gone, those behind it are there"
+fails "it is not among its card's" test -e "$pci/$second/driver"
+fails "nor has it a vfio device" test -e "$pci/$second/vfio-dev"
+holds "but it is there, a VF" test -e "$pci/$second/sriov_vf_msix_count"
+holds "with its node" test -e "$node"
+is "$(basename "$(readlink "$pci/0000:4d:00.3/physfn")")" 0000:4d:00.0 "another is still the card's"
+is "$(timeout 1 cat "$pf/sriov_totalvfs")" 4 "how many there can be is told"
+cat "$pf/sriov_numvfs" >"$work/numvfs" 9<&- &
+reading=$!
+writer 3 &
+enabling=$!
+is "$(put "0000:4d:00.0 off" "$control/vfs")" "Device or resource busy" "sriov-manage is refused meanwhile"
+kill -9 $disabling
+sleep 0.3
+is "$(cat "$work/numvfs")|$(jobs -rp | wc -l)" "|3" "nobody is told how many there are, and the writer cannot be killed"
+exec 9<&-
+wait $disabling $reading
+wait $enabling
+holds "once it is closed, who wants some gets them" test "$(vfs)" = "virtfn0 virtfn1 virtfn2 "
+like "$(cat "$work/numvfs")" "[03]" "and who asked is told"
+
 is "$(cat "$pci/0000:2d:02.0/device" "$pci/0000:2d:00.0/device" | paste -sd' ') $(basename "$(readlink "$pci/0000:2d:02.0/physfn")")" \
 	"0x7410 0x740f 0000:2d:00.0" "an AMD card has one VF, which is another device"
 is "$(grep PCI_ID "$pci/0000:17:00.2/uevent") $(cat "$pci/0000:17:00.0/sriov_vf_device")" "PCI_ID=15B3:101E 101e" \
