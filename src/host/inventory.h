@@ -133,6 +133,9 @@ void inventory_free(struct inventory *inv);
 /* The card that the VF of this address belongs to; false: it is no VF. */
 bool inventory_physfn(const struct host *host, const char *address, char physfn[PCI_SIZE]);
 
+/* Is it a VF that is being disabled, and has lost its link to the card? It stays until whoever has it lets go. */
+bool inventory_vf_going(const struct host *host, const char *address);
+
 /* A PCI device of the host, whatever it is, but for VFs. Of the card: address, vendor, model, NUMA node. */
 struct inv_pci {
 	struct inv_pgpu card;

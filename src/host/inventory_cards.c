@@ -125,6 +125,13 @@ bool inventory_physfn(const struct host *host, const char *address, char physfn[
 	return file_link_base(host->root, path, base, sizeof(base)) == 0 && pci_parse(physfn, base);
 }
 
+bool inventory_vf_going(const struct host *host, const char *address)
+{
+	autoclose int dir = inv_open_card(host, address);
+
+	return dir >= 0 && is_going(dir);
+}
+
 bool inventory_card(const struct host *host, const char *address, struct inv_pgpu *card)
 {
 	*card = (struct inv_pgpu){ .numa = UNKNOWN };
@@ -137,13 +144,32 @@ bool inventory_card(const struct host *host, const char *address, struct inv_pgp
 	return true;
 }
 
+/* The kernel disables VFs from the first one on, and waits at one that a guest has: then later ones are there. */
+static bool vfs_are_going(const char *address, int dir)
+{
+	long total = read_count(address, dir, "sriov_totalvfs");
+	char link[32];
+
+	if (faccessat(dir, "virtfn0", F_OK, 0) == 0)
+		return false;
+	for (long n = 1; n < total; n++) {
+		snprintf(link, sizeof(link), "virtfn%ld", n);
+		if (faccessat(dir, link, F_OK, 0) == 0)
+			return true;
+	}
+	return false;
+}
+
 /* A card that is named for its plain VFs, and has none; or a VF that is not among the card's. */
 static void explain_plain(struct inv_pgpu *card, int dir)
 {
+	autoclose int physfn = openat(dir, "physfn", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	char name[64];
 
-	if (is_going(dir))
-		inv_not_ready(card, "it is being disabled, but a guest still has it: shut down that guest");
+	if (vfs_are_going(card->address, physfn >= 0 ? physfn : dir))
+		inv_not_ready(card,
+			      "%s VFs are being disabled, but a guest still has one: shut down that guest",
+			      physfn >= 0 ? "its card's" : "its");
 	else if (file_link_base(dir, "physfn", name, sizeof(name)) == 0 ||
 		 file_link_base(dir, "virtfn0", name, sizeof(name)) == 0)
 		inv_not_ready(card, "its VFs are not plain ones: NVIDIA's have types, and [mdev_TYPE] gives them out");
@@ -167,6 +193,8 @@ void inventory_explain_card(const struct host *host, const char *address, bool p
 	autoclose int dir = inv_open_card(host, card.address);
 	if (dir < 0)
 		inv_not_ready(&card, "%s", errno == ENOENT ? "no PCI device has this address" : err_describe(errno));
+	else if (is_going(dir))
+		inv_not_ready(&card, "it is being disabled, but a guest still has it: shut down that guest");
 	else if (plain)
 		explain_plain(&card, dir);
 	else

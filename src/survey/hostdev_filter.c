@@ -83,6 +83,26 @@ static bool is_leased(const struct leases *leases, const struct request *request
 	return lease && strcmp(lease->domain, request->uuid) == 0;
 }
 
+/*
+ * A VF that is being disabled has no card any more. It is ours where somebody leases it, or where it is named itself:
+ * libvirt would wait for the guest that has it.
+ */
+static bool is_going(const struct host *host, const struct config *config, const char *id)
+{
+	autoleases struct leases leases = { 0 };
+	struct inv_pgpu vf;
+	struct store store;
+	struct err ignored;
+	bool is_leased;
+
+	if (!inventory_vf_going(host, id))
+		return false;
+	is_leased = store_open(&store, host, false, &ignored) == 0 && lease_list(&store, &leases, &ignored) == 0 &&
+		    lease_find(&leases, id);
+	store_close(&store);
+	return is_leased || (inventory_card(host, id, &vf) && pool_names(config, &vf, id));
+}
+
 int hostdev_filter_keep(struct domxml *doc, const struct host *host, const struct config *config,
 			const struct leases *leases, struct err *err)
 {
@@ -96,9 +116,12 @@ int hostdev_filter_keep(struct domxml *doc, const struct host *host, const struc
 		struct inv_pgpu card;
 
 		keep[i] = req->kind == REQUEST_MDEV || req->has_metadata || is_leased(leases, request, req->id);
-		if (keep[i] || !config || !hostdev_filter_possible(config) ||
-		    !inventory_physfn(host, req->id, cards[i]))
+		if (keep[i] || !config || !hostdev_filter_possible(config))
 			continue;
+		if (!inventory_physfn(host, req->id, cards[i])) {
+			keep[i] = is_going(host, config, req->id);
+			continue;
+		}
 		/* One of a card that is named is ours also while that is not ready, and so not in the inventory. */
 		keep[i] = inventory_card(host, cards[i], &card) && pool_names(config, &card, req->id);
 		any |= !keep[i];

@@ -13,6 +13,7 @@
 #include "device/release.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "survey/reclaim.h"
 #include "internal.h"
 #include "plan/resolve.h"
@@ -211,17 +212,23 @@ static void explain_absent(struct survey *s)
 	for (size_t i = 0; i < s->request->nvgpus; i++) {
 		const struct vgpu_request *req = &s->request->vgpus[i];
 
+		struct inv_parent vf = { .pgpu = UNKNOWN };
 		struct inv_pgpu card;
 		char address[PCI_SIZE];
+		bool has_card;
 
 		if (req->kind != REQUEST_PCI || req->any || inventory_parent(&s->inv, req->id) != UNKNOWN)
 			continue;
-		if (s->config && inventory_physfn(s->host, req->id, address) &&
-		    inventory_card(s->host, address, &card) && !pool_names(s->config, &card, req->id))
+		text_copy(vf.name, sizeof(vf.name), req->id);
+		has_card = s->config && inventory_physfn(s->host, req->id, address) &&
+			   inventory_card(s->host, address, &card);
+		if (has_card && !pool_names(s->config, &card, req->id))
 			snprintf(s->resolved_requests[i].absent, sizeof(s->resolved_requests[i].absent),
 				 "its card, %s, is not named in the configuration", address);
 		else
-			inventory_explain_card(s->host, req->id, false, s->resolved_requests[i].absent);
+			inventory_explain_card(s->host, req->id,
+					       has_card && pool_vf_name(s->config, &card, &vf, 1),
+					       s->resolved_requests[i].absent);
 	}
 }
 

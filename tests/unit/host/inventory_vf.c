@@ -281,6 +281,19 @@ static void vf_that_goes(void)
 	free(found);
 	inventory_explain_card(&tree.host, "0000:03:00.1", true, reason);
 	ok(says(reason, "M_BEING_DISABLED"), "where it is named, that is said: %s", reason);
+	inventory_explain_card(&tree.host, "0000:03:00.1", false, reason);
+	ok(says(reason, "M_BEING_DISABLED"), "also where a domain names it: %s", reason);
+	inventory_explain_card(&tree.host, "0000:03:00.0", true, reason);
+	ok(says(reason, "M_VFS_NOT_ENABLED"), "a card whose last VF goes has none: %s", reason);
+	ok(inventory_vf_going(&tree.host, "0000:03:00.1") && !inventory_vf_going(&tree.host, "0000:03:00.0") &&
+		   !inventory_vf_going(&tree.host, "0000:03:00.2"),
+	   "the VF goes, not its card, nor what is not there");
+	tree_add(&tree, PCI "0000:03:00.0/virtfn3 -> ../0000:03:00.4\n" PCI "0000:03:00.4/physfn -> ../0000:03:00.0\n");
+	for (const char *const *at = (const char *const[]){ "0000:03:00.0", "0000:03:00.4", NULL }; *at; at++) {
+		inventory_explain_card(&tree.host, *at, true, reason);
+		ok(says(reason, "M_VFS_BEING_DISABLED"), "while later VFs are there, they are being disabled: %s: %s",
+		   *at, reason);
+	}
 	tree_end(&tree);
 }
 

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # VFs that are disabled under a running guest, and enabled again
-V1=0000:01:00.1 V2=0000:01:00.2
+V1=0000:01:00.1 V2=0000:01:00.2 V3=0000:01:00.3
 configure_vfs
 enable_vfs "$PF1"
 enable_vfs "$PF2"
@@ -57,10 +57,22 @@ disabling=$!
 check "to disable VFs waits for it" within 60 no test -e "$PCI/$V2/physfn"
 check "it has its VF" uses_open deaf "$V2"
 check "and its lease" vf_held_by "$V2" deaf
+check "its driver is gone" no test -e "$PCI/$V2/driver"
+check "and those before it, but not those behind it" test ! -e "$PCI/$V1" -a -e "$PCI/$V3/physfn"
+cat "$PCI/$PF1/sriov_numvfs" >"$WORK/numvfs" &
+reading=$!
+define second "$V2"
+run virsh start second
+check "no other domain waits for it" tells M_LEASED_TO deaf "$(virsh domuuid deaf)"
+define third "$V3"
+run virsh start third
+check "nor for one behind it" tells M_VFS_BEING_DISABLED
 run vgpu-lease gc
 check "which gc leaves" vf_held_by "$V2" deaf
 run vgpu-lease check
+check "check says of the card what is going on" tells M_VFS_BEING_DISABLED
 check "no VF is taken for a card" no tells M_CANNOT_HAVE_VFS "$V2"
+check "how many there are is not told meanwhile" test ! -s "$WORK/numvfs"
 configure
 printf '[vf_plain]\ndevice_addresses = %s\n' "$V2" >>"$CONF"
 run vgpu-lease check
@@ -69,7 +81,7 @@ check "which it is" shows "$V2"
 configure_vfs
 run virsh destroy deaf
 check "until it ends" within 60 no_lease
-wait "$disabling"
+wait "$disabling" "$reading"
 check "then there are none" vfs_are 0
 enable_vfs "$PF1"
 run virsh start deaf
