@@ -140,8 +140,33 @@ class Life(Migrations):
         memory = int(options.get('memory', 32))
         if len(names) == 1:
             return self.spawn(names[0], memory, options.get('card'))
-        threads = [(n, eventlet.spawn(self.answer, self.spawn, n, memory, options.get('card'))) for n in names]
-        return '; '.join('%s %s' % (n, t.wait()) for n, t in threads)
+        return self.at_once(names, lambda name: self.spawn(name, memory, options.get('card')))
+
+    def at_once(self, names, function):
+        """None defines its domain before all have been given their mdevs: what a busy host does, each time."""
+        get_xml, waited_for, all_given = self.driver._get_guest_xml, set(names), eventlet.event.Event()
+
+        def given(name):
+            waited_for.discard(name)
+            if not waited_for and not all_given.ready():
+                all_given.send()
+
+        def late(context, instance, *args, **kwargs):
+            given(instance.display_name)
+            all_given.wait()
+            return get_xml(context, instance, *args, **kwargs)
+
+        def one(name):
+            try:
+                return self.answer(function, name)
+            finally:
+                given(name)
+        self.driver._get_guest_xml = late
+        try:
+            threads = [(name, eventlet.spawn(one, name)) for name in names]
+            return '; '.join('%s %s' % (name, thread.wait()) for name, thread in threads)
+        finally:
+            self.driver._get_guest_xml = get_xml
 
     def do_destroy(self, name):
         self.driver.destroy(self.context, self.instance(name), self.network(), {})
