@@ -250,6 +250,8 @@ static void fill_sections(struct draft *draft)
 			s->file = list->at.file;
 		s->enabled_at = list->types[i].at;
 		s->nova = list == &draft->enabled[DIALECT_NOVA];
+		/* Nova passes over an empty item when it looks for the type of the pGPUs that nobody names. */
+		s->named |= s->nova && !*list->types[i].text;
 		if (!config_takes_rest(s) || config->policy.several_types)
 			continue;
 		if (unnamed)

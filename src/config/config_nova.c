@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Nova's pool: the options of [devices] and of the enabled types, as Nova's libvirt driver takes them
- * (_get_supported_vgpu_types and _validate_device_address in nova/virt/libvirt/driver.py).
+ * (_get_supported_vgpu_types and _validate_device_address in nova/virt/libvirt/driver.py). Where its releases differ the
+ * latest counts (2026.2): an earlier one does not start with what only that accepts, so it has no instance here.
  *
  * Nova takes much that names nothing: a text that cannot be a type, an address that it compares as text with lower-case
  * ones. It serves nothing then, but it is not as if it were not there: such a type can be the one of the pGPUs that
@@ -244,8 +245,12 @@ static int add_address(struct pool *pool, const struct nova_entry *entry, const 
 				"parent, such as mtty_mtty; separate addresses with commas",
 				item);
 	pool->section->named = true;
+	if (*device && !looks_like_pci(item))
+		warn(pool, entry, "'%.80s' is a virtual parent: Nova rejects it before 2026.2", item);
 	if (*device)
 		return take_device(pool, entry, device);
+	if (!looks_like_pci(item))
+		return warn(pool, entry, "'%.80s' names no device: Nova rejects it before 2026.2", item);
 	if (pci_parse(pci, item))
 		return warn(pool, entry, "'%.80s' names no device: Nova compares addresses as text; write %s", item,
 			    pci);

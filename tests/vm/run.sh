@@ -137,6 +137,25 @@ report_packages() {
 	grep -q '^1\.\.' "$vm/packages.log" || tally packages <<<"not ok 0 - the packages are tried"
 }
 
+# Nova of the machines' Debian reads the files of tests/model/nova, in the tree that the image was made of: there it takes
+# a thirtieth of the time, and needs no machine.
+is_of_nova() { [[ " ${scenarios[*]} " == *" 50-nova "* ]]; }
+ask_nova() {
+	local model=$srcdir/tests/model/nova
+	make -C "$vm/build" tests/model/nova/pools &&
+		NOVA_TREE=$vm/rootfs srcdir=$srcdir builddir=$vm/build nice -n 10 bash "$model/compare.sh" >"$vm/nova-files.log" 2>&1
+	NOVA_TREE=$vm/rootfs srcdir=$srcdir builddir=$vm/build nice -n 10 bash "$model/exports.sh" >"$vm/nova-exports.log" 2>&1
+}
+report_nova() {
+	local log
+	is_of_nova || return 0
+	for log in nova-files nova-exports; do
+		echo "# $log: read by Nova of the machines' Debian"
+		[ ! -f "$vm/$log.log" ] || tally "$log" <"$vm/$log.log"
+		grep -qs '^1\.\.[1-9]' "$vm/$log.log" || tally "$log" <<<"not ok 0 - $log comes to its end"
+	done
+}
+
 directory_of() { if [ -f "$here/scenarios/${1%@*}.sh" ]; then echo scenarios; else echo migrations; fi; }
 
 # run_on MACHINE NAME: runs it there, and keeps what it prints in vm/NAME.log.
@@ -192,6 +211,7 @@ json_fits() {
 # its scenarios.
 run_beside() {
 	local name
+	! is_of_nova || ask_nova || :
 	if [ ${#bookworm[@]} != 0 ]; then
 		make_package bookworm
 		nice -n 10 "$here/image.sh" bookworm | sed 's/^/# image of Debian 12: /' || return
@@ -263,7 +283,7 @@ needed=()
 [ ${#scenarios[@]} -lt 2 ] && [ ${#migrations[@]} = 0 ] || needed=(a b)
 begin_run
 for name; do rm -f "$vm/$name.log"; done
-rm -f "$vm"/packages/*.done "$vm/packages.log"
+rm -f "$vm"/packages/*.done "$vm/packages.log" "$vm"/nova-{files,exports}.log
 if [ -z "$keep" ]; then
 	trap '"$here/vm.sh" stop a b c' EXIT
 	"$here/vm.sh" stop a b c
@@ -313,6 +333,7 @@ done
 wait "$beside" || :
 sed 's/^#* */# /' "$vm/beside.log"
 report_packages
+report_nova
 for name in "${bookworm[@]}"; do
 	[ -f "$vm/$name.log" ] || ! alive c || run_on c "$name"
 	ended "$name" || run_again "$name" c

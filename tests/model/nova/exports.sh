@@ -1,12 +1,17 @@
 #!/bin/bash
 # What `vgpu-lease export` writes is accepted by Nova's own code, and means there what it is to mean.
+# What the tree of another Nova is given is there.
+[ -z "${NOVA_TREE:-}" ] || export TMPDIR=/tmp
 . "${srcdir:?}/tests/lib/cli.sh"
 
-if ! /usr/bin/python3 -c 'import nova.compute.provider_config, nova.pci.devspec' 2>/dev/null; then
+# shellcheck source=tests/model/nova/python.sh
+. "$srcdir/tests/model/nova/python.sh"
+
+if ! release=$(nova_python exports.py release 2>/dev/null); then
 	skip_all "python3-nova is needed"
 fi
-# Without the directory of the program, whose nova.py is another.
-nova() { /usr/bin/python3 -IB "$srcdir/tests/model/nova/exports.py" "$@"; }
+echo "# Nova $release"
+nova() { nova_python exports.py "$@"; }
 nova_conf() {
 	mkdir -p "$root/etc/nova"
 	cat >"$root/etc/nova/nova.conf"

@@ -4,8 +4,9 @@
 
     nova.py make DIR COUNT SEED    writes COUNT hosts, DIR/0000 and so on, and prints their names and kinds
     nova.py read                   reads such names; prints the pool that Nova has there, in the words of pools.c
+    nova.py ask                    the same, but asks the Nova that is installed: its options and its driver
 
-Nova is here oslo.config itself with Nova's options (nova/conf/devices.py), and what its libvirt driver does with them
+`read` is oslo.config itself with Nova's options (nova/conf/devices.py), and what its libvirt driver does with them
 (_get_supported_vgpu_types and _validate_device_address in nova/virt/libvirt/driver.py, 2026.2).
 """
 import logging
@@ -45,7 +46,7 @@ class Pool:
             if group.max_instances:
                 self.max[kind] = group.max_instances
             if not group.device_addresses:
-                self.rest = kind if self.rest is None else self.rest
+                self.rest = self.rest or kind
                 continue
             for address in group.device_addresses:
                 if address in self.types:
@@ -67,7 +68,7 @@ class Pool:
     def __str__(self):
         def name(kind):
             return kind if TYPE.fullmatch(kind) and len(kind) < 64 else '-'
-        words = ['rest=%s/%s' % (('', '') if self.rest is None else (name(self.rest), 'VGPU'))]
+        words = ['rest=%s/%s' % ((name(self.rest), 'VGPU') if self.rest else ('', ''))]
         words += sorted('%s=%s/%s' % (address, name(kind), cls) for address, kind, cls in self.devices())
         serving = [kind for _, kind, _ in self.devices()] + [self.rest]
         words += ['max(%s)=%d' % (kind, min(number, 65535)) for kind, number in self.max.items()
@@ -75,21 +76,58 @@ class Pool:
         return ' '.join(words)
 
 
-def read(host):
-    from oslo_config import cfg
-    conf = cfg.ConfigOpts()
+class Driver(Pool):
+    """The pool of Nova's own driver."""
+    def __init__(self, driver):
+        self.rest, self.classes, self.types = driver.pgpu_type_default, driver.mdev_class_mapping, driver.pgpu_type_mapping
+        self.max = driver.mdev_type_max_mapping
+
+
+def arguments(host):
     args = []
     with open(host + '/etc/vgpu-lease.conf', encoding='utf-8') as ours:
         for path in ours.read().split('=', 1)[1].split(','):
             path = host + path.strip()
             args += ['--config-dir' if os.path.isdir(path) else '--config-file', path]
+    return args
+
+
+def read(host):
+    from oslo_config import cfg
+    conf = cfg.ConfigOpts()
     options(cfg, conf)
     try:
-        conf(args, project='nova', default_config_files=[], default_config_dirs=[])
+        conf(arguments(host), project='nova', default_config_files=[], default_config_dirs=[])
         options_of_types(cfg, conf)
         return str(Pool(host, conf))
     except Exception as error:
         return 'refused: %s' % ' '.join(str(error).split())
+
+
+def ask(host):
+    """As a nova-compute that starts: Nova reads its files once in a process."""
+    import nova.conf  # noqa: F401 here, once for all
+    from nova import config
+    from nova.virt.libvirt.driver import LibvirtDriver
+    answers, ours = os.pipe()
+    pid = os.fork()
+    if pid:
+        os.close(ours)
+        with open(answers, encoding='utf-8') as answer:
+            text = answer.read()
+        os.waitpid(pid, 0)
+        return text or 'refused: no answer'
+    try:
+        config.parse_args(['nova-compute'] + arguments(host), default_config_files=[], configure_db=False, init_rpc=False)
+        driver = LibvirtDriver.__new__(LibvirtDriver)
+        driver.pgpu_type_default, driver.pgpu_type_mapping, driver.mdev_class_mapping = None, {}, {}
+        driver.mdev_classes, driver.mdev_type_max_mapping = set(), {}
+        driver._get_supported_vgpu_types()
+        text = str(Driver(driver))
+    except Exception as error:
+        text = 'refused: %s' % ' '.join(str(error).split())
+    os.write(ours, text.encode())
+    os._exit(0)
 
 
 # --- Files
@@ -255,9 +293,10 @@ def make(host, rng, text):
 
 def main():
     logging.disable()
-    if sys.argv[1] == 'read':
+    if sys.argv[1] in ('read', 'ask'):
+        import oslo_config  # noqa: F401 what is missing is missing before the first name
         for line in sys.stdin:
-            print(read(line.rstrip('\n')))
+            print({'read': read, 'ask': ask}[sys.argv[1]](line.rstrip('\n')))
         return
     directory, count, rng = sys.argv[2], int(sys.argv[3]), random.Random(sys.argv[4])
     for number, (kind, text) in enumerate(list(KINDS.items()) + [('generated', None)] * (count - len(KINDS))):

@@ -158,7 +158,7 @@ static const struct {
 	{ "the old name of the list beside the new one", A "enabled_vgpu_types = c\n",
 	  "ROOT/etc/nova/nova.conf:3: [devices] enabled_vgpu_types: {M_CONF_REPLACED|[devices] enabled_mdev_types|ROOT/etc/nova/nova.conf:2}" },
 	{ "addresses under the old name beside those under the new one",
-	  A "[mdev_a]\ndevice_addresses = mtty_mtty\n[vgpu_a]\ndevice_addresses = mdpy_mdpy\n",
+	  A "[mdev_a]\ndevice_addresses = 0000:84:00.0\n[vgpu_a]\ndevice_addresses = 0000:85:00.0\n",
 	  "ROOT/etc/nova/nova.conf:6: [vgpu_a] device_addresses: {M_CONF_REPLACED|[mdev_a] device_addresses|ROOT/etc/nova/nova.conf:4}" },
 	{ "a cap that Nova does not read", A "[vgpu_a]\nmax_instances = 2\n",
 	  "ROOT/etc/nova/nova.conf:4: [vgpu_a] max_instances: {M_CONF_NOVA_OLD_SECTION|a}" },
@@ -169,8 +169,12 @@ static const struct {
 	  "ROOT/etc/nova/nova.conf:2: [devices] enabled_mdev_types: {M_CONF_NOVA_NO_TYPE|nvidia-35 ; small}" },
 	{ "an address in capitals", A "[mdev_a]\ndevice_addresses = 0000:3B:00.0\n",
 	  "ROOT/etc/nova/nova.conf:4: [mdev_a] device_addresses: {M_CONF_NOVA_NO_DEVICE|0000:3B:00.0|0000:3b:00.0}" },
-	{ "an address that is empty", A "[mdev_a]\ndevice_addresses = mtty_mtty,\n  ,mdpy_mdpy\n",
-	  "ROOT/etc/nova/nova.conf:5: [mdev_a] device_addresses: {M_CONF_NOVA_ODD_DEVICE|}" },
+	{ "an address without a point", A "[mdev_a]\ndevice_addresses = 0000:84:00x0\n",
+	  "ROOT/etc/nova/nova.conf:4: [mdev_a] device_addresses: {M_CONF_NOVA_ODD_DEVICE|0000:84:00x0}" },
+	{ "an address that is empty", A "[mdev_a]\ndevice_addresses = 0000:84:00.0,\n  ,0000:85:00.0\n",
+	  "ROOT/etc/nova/nova.conf:5: [mdev_a] device_addresses: {M_CONF_NOVA_NOT_PCI|}" },
+	{ "a virtual parent, which earlier releases reject", A "[mdev_a]\ndevice_addresses = mtty_mtty\n",
+	  "ROOT/etc/nova/nova.conf:4: [mdev_a] device_addresses: {M_CONF_NOVA_VIRTUAL|mtty_mtty}" },
 };
 
 static void nova_is_explained(void)
