@@ -89,6 +89,28 @@ int cards_find(const struct cmd *cmd, const struct survey *survey, struct card_r
 	return 0;
 }
 
+int cards_check_pgpu(struct cmd *cmd, const struct leases *leases, struct err *err)
+{
+	autosurvey struct survey survey = { 0 };
+	autofree struct card_row *rows = NULL;
+	const char *known = NULL;
+	size_t n = 0;
+
+	if (!cmd->call->pgpu)
+		return 0;
+	for (size_t i = 0; !known && i < leases->n; i++)
+		if (pool_address_is(cmd->call->pgpu, leases->list[i].vgpu.pgpu))
+			known = leases->list[i].vgpu.pgpu;
+	if (!known && (cmd_survey(cmd, &survey, err) < 0 || cards_find(cmd, &survey, &rows, &n, err) < 0))
+		return -err->code;
+	if (!known && n)
+		known = rows[0].card.address;
+	if (known)
+		text_copy(cmd->pgpu, sizeof(cmd->pgpu), known);
+	cmd->call->pgpu = known ? cmd->pgpu : cmd->call->pgpu;
+	return 0;
+}
+
 int cards_refuse(const struct survey *survey, const char *name, struct err *err)
 {
 	char reason[REASON_SIZE], parent[PARENT_SIZE];

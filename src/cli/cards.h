@@ -22,6 +22,12 @@ struct card_row {
  */
 int cards_find(const struct cmd *cmd, const struct survey *survey, struct card_row **rows, size_t *n, struct err *err);
 
+/*
+ * A --pgpu that neither the host nor a lease has is mostly a typo, and an error; else the command line has it as leases
+ * and devices do.
+ */
+int cards_check_pgpu(struct cmd *cmd, const struct leases *leases, struct err *err);
+
 /* The error for a pGPU that does not exist: why, and the one with the most similar name. Negative. */
 int cards_refuse(const struct survey *survey, const char *name, struct err *err);
 

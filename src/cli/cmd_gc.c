@@ -6,7 +6,7 @@
 
 #include "base/auto.h"
 #include "base/ident.h"
-#include "cli/cmd.h"
+#include "cli/cards.h"
 #include "cli/table.h"
 #include "ops/gc.h"
 
@@ -74,11 +74,15 @@ static int run(struct cmd *cmd, struct err *err)
 {
 	struct gc pass = cmd_gc_pass(cmd);
 	char garbage[GC_GARBAGE_SIZE];
+	autoleases struct leases leases = { 0 };
 	int failed = 0;
 
 	cmd_take_grace(cmd);
 	pass.type = cmd->call->type;
 	pass.dry = cmd->call->dry_run;
+	if (cmd->call->pgpu && (lease_list(&cmd->store, &leases, err) < 0 || cards_check_pgpu(cmd, &leases, err) < 0))
+		return -err->code;
+	pass.pgpu = cmd->call->pgpu;
 	if (cmd_check_type(cmd, err) < 0 || gc_run(&pass, err) < 0)
 		return -err->code;
 	if (gc_say_garbage(&pass, garbage))
@@ -107,7 +111,7 @@ static int check_call(const struct cmd_call *call, struct err *err)
 
 const struct command cmd_gc = {
 	.name = "gc",
-	.options = CMD_TABLE | CMD_DRY_RUN | CMD_TYPE | CMD_GRACE,
+	.options = CMD_TABLE | CMD_DRY_RUN | CMD_PGPU | CMD_TYPE | CMD_GRACE,
 	.summary = "Release unused leases and remove orphans",
 	.help = "Release leases that are pending release or expired, and leases of domains that\n"
 		"no longer run. Remove orphans: devices that are not open, not leased, not named\n"
@@ -118,7 +122,8 @@ const struct command cmd_gc = {
 		"without a lease and each such definition. If something could not be released,\n"
 		"the exit status is 1.\n"
 		"\n"
-		"--type considers only orphans and definitions of this type.\n",
+		"--pgpu considers only what is on this pGPU; --type leaves out orphans and\n"
+		"definitions of other types, and considers all leases.\n",
 	.table = &cmd_gc_layout,
 	.needs = CMD_WRITE | CMD_CONFIG_READ,
 	.check = check_call,

@@ -89,19 +89,6 @@ static void print_table(const struct cmd_call *call, const struct leases *leases
 	table_end(&table, stdout, term_stdout());
 }
 
-/* An address that neither the host nor a lease has is mostly a typo, and an error. */
-static int check_pgpu(struct cmd *cmd, const struct leases *leases, struct err *err)
-{
-	autosurvey struct survey survey = { 0 };
-	autofree struct card_row *rows = NULL;
-	size_t n;
-
-	for (size_t i = 0; i < leases->n; i++)
-		if (pool_address_is(cmd->call->pgpu, leases->list[i].vgpu.pgpu))
-			return 0;
-	return cmd_survey(cmd, &survey, err) < 0 ? -err->code : cards_find(cmd, &survey, &rows, &n, err);
-}
-
 static int run(struct cmd *cmd, struct err *err)
 {
 	struct gc verdicts = cmd_gc_pass(cmd);
@@ -109,7 +96,7 @@ static int run(struct cmd *cmd, struct err *err)
 	struct err why = { 0 };
 
 	if (lease_list(&cmd->store, &leases, err) < 0 || cmd_check_type(cmd, err) < 0 ||
-	    (cmd->call->pgpu && check_pgpu(cmd, &leases, err) < 0))
+	    cards_check_pgpu(cmd, &leases, err) < 0)
 		return -err->code;
 	if (leases.garbage)
 		out_warn("%d invalid file%s in /run/vgpu-lease/leases; run 'vgpu-lease gc' to set them aside",

@@ -73,13 +73,17 @@ static int check_call(const struct cmd_call *call, struct err *err)
 
 const struct command cmd_status = {
 	.name = "status",
-	.options = CMD_JSON | CMD_PGPU | CMD_WATCH,
+	.options = CMD_JSON | CMD_DOMAIN | CMD_PGPU | CMD_TYPE | CMD_STATE | CMD_WATCH,
 	.summary = "Show the host at a glance (the default)",
 	.help = "Print a tree of the host: problems that 'vgpu-lease check' finds, the pGPUs with\n"
 		"the framebuffer and the instances in use, and their vGPUs with guest, type,\n"
 		"framebuffer, state, time since the lease entered this state, and ID. A narrow\n"
 		"terminal omits the framebuffer of the vGPUs, or their ID. The exit status is 0\n"
 		"also if there are problems.\n"
+		"\n"
+		"--domain, --type and --state show the vGPUs that match all of them, and their\n"
+		"pGPUs; --type without the others also the pGPUs configured for it. The bars are\n"
+		"of whole pGPUs.\n"
 		"\n"
 		"--watch prints the tree again whenever a lease or a device changes; q ends it.\n",
 	.needs = CMD_CONFIG_OWN,

@@ -277,6 +277,7 @@ void status_print(const struct status *status, const struct term *term)
 	const char *colour = check->count[CHECK_FAIL] ? TERM_RED : check->count[CHECK_WARN] ? TERM_YELLOW : TERM_GREEN;
 	autofree char *lines = draw_vgpus(status, term);
 	char text[128];
+	char part[32] = "";
 	size_t ignored, npool = 0, npgpus = status->survey.inv.npgpus;
 	size_t n = status->nrows + (status_vgpus_of(status, status->nrows, &ignored) > 0);
 
@@ -284,8 +285,10 @@ void status_print(const struct status *status, const struct term *term)
 		npool += status->survey.pool.cards[i].in_pool;
 	fprintf(term->to, "%s%s%s %s%s%s", term_colour(term, colour), shapes(term)->dot, term_colour(term, TERM_PLAIN),
 		term_colour(term, TERM_BOLD), status->host, term_colour(term, TERM_PLAIN));
-	snprintf(text, sizeof(text), ": %zu of %zu pGPU%s in the pool, %zu vGPU%s", npool, npgpus,
-		 npgpus == 1 ? "" : "s", status->nvgpus, status->nvgpus == 1 ? "" : "s");
+	if (status->nvgpus < status->nall)
+		snprintf(part, sizeof(part), "%zu of ", status->nvgpus);
+	snprintf(text, sizeof(text), ": %zu of %zu pGPU%s in the pool, %s%zu vGPU%s", npool, npgpus,
+		 npgpus == 1 ? "" : "s", part, status->nall, status->nall == 1 ? "" : "s");
 	term_wrap(term->to, term, 2 + term_columns(status->host, strlen(status->host)), shapes(term)->line, text);
 	print_problems(status, term);
 	for (size_t row = 0; row < n; row++)

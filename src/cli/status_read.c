@@ -22,7 +22,8 @@ static void add_vgpu(struct status *status, const struct vgpu_ref *ref, const st
 	const struct inv_type *type = inventory_type(&status->survey.inv, ref->type);
 	int row = row_of(status, ref->pgpu);
 
-	if (row == (int)status->nrows && status->cmd->call->pgpu)
+	status->nall++;
+	if (!cmd_shows(status->cmd->call, ref, lease))
 		return;
 	status->vgpus[status->nvgpus++] = (struct status_vgpu){ .ref = ref,
 								.lease = lease,
@@ -39,14 +40,55 @@ static int by_row(const void *a, const void *b)
 	return x->row != y->row ? x->row - y->row : strcmp(x->ref->id, y->ref->id);
 }
 
+/* Of the pGPUs, those with a vGPU that is shown are of interest, or those that a type is asked of. */
+static bool is_shown(const struct status *status, size_t row)
+{
+	const struct cmd_call *call = status->cmd->call;
+	const struct card_row *card = &status->rows[row];
+	size_t ignored;
+
+	if ((!call->domain && !call->state && !call->type) || status_vgpus_of(status, row, &ignored))
+		return true;
+	return !call->domain && !call->state &&
+	       (strcmp(call->type, card->type) == 0 ||
+		(card->pgpu != UNKNOWN && pool_serves(&status->survey.pool, card->pgpu, call->type)));
+}
+
+static void leave_out_rows(struct status *status)
+{
+	size_t n = 0, first = 0;
+
+	for (size_t row = 0; row <= status->nrows; row++) {
+		if (row < status->nrows && !is_shown(status, row))
+			continue;
+		for (size_t i = status_vgpus_of(status, row, &first); i-- > 0;)
+			status->vgpus[first + i].row = (int)n;
+		if (row < status->nrows)
+			status->rows[n++] = status->rows[row];
+	}
+	status->nrows = n;
+}
+
+/* Also those pGPUs that a filter leaves out: they may have a vGPU of that type. */
+static int find_cards(struct status *status, struct cmd *cmd, struct err *err)
+{
+	const char *type = cmd->call->type;
+	int r;
+
+	cmd->call->type = NULL;
+	r = cards_find(cmd, &status->survey, &status->rows, &status->nrows, err);
+	cmd->call->type = type;
+	return r;
+}
+
 int status_read(struct status *status, struct cmd *cmd, struct err *err)
 {
 	const struct inventory *inv = &status->survey.inv;
 	const struct leases *leases = &status->survey.leases;
 
 	status->cmd = cmd;
-	if (cmd_survey(cmd, &status->survey, err) < 0 ||
-	    cards_find(cmd, &status->survey, &status->rows, &status->nrows, err) < 0)
+	if (cmd_survey(cmd, &status->survey, err) < 0 || cmd_check_type(cmd, err) < 0 ||
+	    find_cards(status, cmd, err) < 0)
 		return -err->code;
 	status->facts = survey_facts(&status->survey);
 	status->vgpus = mem_new(inv->ndevices + leases->n + 1, sizeof(*status->vgpus));
@@ -56,6 +98,7 @@ int status_read(struct status *status, struct cmd *cmd, struct err *err)
 		if (!lease_find(leases, inv->devices[i].vgpu.id))
 			add_vgpu(status, &inv->devices[i].vgpu, NULL);
 	qsort(status->vgpus, status->nvgpus, sizeof(*status->vgpus), by_row);
+	leave_out_rows(status);
 	status->names = udev_names_open();
 	return 0;
 }

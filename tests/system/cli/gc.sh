@@ -60,6 +60,10 @@ check_verdicts remove drop
 is "$(verdict 2)" "" "orphans of other types are left out with --type"
 is "$(cd "$root" && find run var etc sys/bus/mdev/devices | sort; cat "$root"/run/vgpu-lease/leases/*)" "$before" \
 	"a dry run changes nothing at all"
+vl gc --dry-run --pgpu mtty_mtty
+is "$status|$(awk 'NR > 1 { print $4 }' <<<"$out" | sort -u)" "0|mtty" "--pgpu considers what is on one pGPU"
+vl gc --dry-run --pgpu 0000:84:00.1
+is "$status|$out" "1|" "one that the host does not have is refused"
 vl gc --dry-run --json
 like "$out" '{*"version": 1,*"items": [[]*"outcome": "remove"*"outcome": "stays"*' "a dry run as JSON"
 is "$(grep -c '"id"' <<<"$out")" 9 "names each lease and each foreign device once"

@@ -95,6 +95,27 @@ fails "and no other" grep -qE '^[|`]- (0000:85|mtty)' <<<"$out"
 vl status --pgpu 0000:84:00.1
 is "$status|$out" "1|" "a pGPU that the host does not have is refused"
 holds "with one that is similar" says M_SIMILAR 0000:84:00.0 <<<"$err"
+# vgpus_of ARGUMENT...: the first line and the pGPUs of the tree, and the domains or IDs below them.
+vgpus_of() {
+	vl status "$@"
+	sed -nE "1s/.*, //p; s/^[|\`]- ([^ ]+).*/\1/p; s/.*[|\`]- (vm[0-9]+|-) .*/\1/p" <<<"$out" | paste -sd' '
+}
+is "$(vgpus_of)" "6 vGPUs 0000:84:00.0 vm1 vm2 vm3 vm4 - 0000:85:00.0 mtty vm5 0000:99:00.0" "without a filter all is shown"
+is "$(vgpus_of --domain vm3)" "1 of 6 vGPUs 0000:84:00.0 vm3" "--domain shows its vGPUs and their pGPU"
+is "$(vgpus_of --domain "$(domain_uuid 5)")" "1 of 6 vGPUs mtty vm5" "also by its UUID"
+is "$(vgpus_of --state active)" "3 of 6 vGPUs 0000:84:00.0 vm1 vm3 mtty vm5" "--state those in this state"
+is "$(vgpus_of --type mtty-2)" "1 of 6 vGPUs mtty vm5" "--type those of this type"
+is "$(vgpus_of --type GRID\ T4-1B --pgpu 0000:99:00.0)" "0 of 6 vGPUs 0000:99:00.0" "and each pGPU that is configured for it"
+is "$(vgpus_of --type nvidia-222 --state releasing)" "1 of 6 vGPUs 0000:84:00.0 vm4" "filters are combined"
+is "$(vgpus_of --domain vm9)" "0 of 6 vGPUs" "nothing is a tree, too"
+vl status --type nvidia-22
+is "$status|$out" "1|" "a type that nothing has is refused"
+vl status --state idle
+is "$status|$out" "2|" "a state that there is not is a usage error"
+vl status --json --domain vm3
+is "$(python3 -c 'import json, sys
+print([(p["address"], [v["domain"]["name"] for v in p["vgpus"]]) for p in json.load(sys.stdin)["pgpus"]])' <<<"$out")" \
+	"[('0000:84:00.0', ['vm3'])]" "and so is JSON"
 vl status --json
 is "$(python3 -c '
 import json, sys
