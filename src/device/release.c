@@ -175,7 +175,7 @@ static int let_driver_remove(const struct host *host, const struct policy *polic
 {
 	int64_t turn = since_ms + (int64_t)policy->driver_cleanup_s * 1000;
 
-	if (!kernel_driver_removes(host, vgpu))
+	if (host_now_ms() >= turn || !kernel_driver_removes(host, vgpu))
 		return 0;
 	while (host_now_ms() < turn && kernel_exists(host, vgpu) == 1) {
 		if (host_now_ms() >= deadline_ms)
