@@ -106,12 +106,12 @@ int term_columns(const char *text, size_t len)
 	return columns;
 }
 
-/* A margin of blanks that leaves no space for a UUID is narrower; one with lines of a tree stays. */
+/* A wide margin of blanks that leaves no space for a UUID is narrower; one with lines of a tree stays. */
 static const char *narrowed(const struct term *term, const char *margin)
 {
 	size_t len = strlen(margin);
 
-	if (term->width - (int)len >= TEXT_COLUMNS || len <= strlen(TERM_INDENT) || margin[strspn(margin, " ")])
+	if (term->width - (int)len >= TEXT_COLUMNS || len < 2 * strlen(TERM_INDENT) || margin[strspn(margin, " ")])
 		return margin;
 	return TERM_INDENT;
 }

@@ -49,6 +49,6 @@ int term_columns(const char *text, size_t len);
 
 /*
  * Prints a text, made printable, from column `at` on, and a newline. What is too long for the terminal goes on below,
- * behind `margin`, or where that is of blanks and leaves too few columns, TERM_INDENT; a word is never broken.
+ * behind `margin`, or where that is of many blanks and leaves too few columns, TERM_INDENT; a word is never broken.
  */
 void term_wrap(FILE *to, const struct term *term, int at, const char *margin, const char *text);

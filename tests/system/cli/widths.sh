@@ -108,6 +108,29 @@ fit "a warning" log vm1
 fit_table "the warning of a wrong configuration" types --type nvidia-222
 fit_table "status with one" status
 
+# The tree: each word of it is there, but for its lines and bars, and what goes on below stands under its text.
+tree_words() {
+	sed -E ':again; s/[│├└─█░●]+/ /g; s/(^|[ |])([-|`]+|[#.*]+)( |\r|$)/ \3/g; t again' | tr -s ' \r\n' '\n' | grep .
+}
+end_host
+rm -rf host
+host t4:3+a40/2+mtty
+conf <<EOF
+[devices]
+enabled_mdev_types = nvidia-222, mtty-2
+[mdev_nvidia-222]
+device_addresses = 0000:84:00.0, 0000:99:00.0
+[mdev_mtty-2]
+device_addresses = mtty_mtty
+EOF
+whole=$(vgpu_lease --root host status)
+for width in 80 60 40; do
+	said=$(on $width status)
+	is "$(tree_words <<<"$said")" "$(tree_words <<<"$whole")" "status leaves out nothing: $width columns"
+	nothing "and what is below the last pGPU stands under its text: $width columns" \
+		"$(sed -n '/└─/,$p' <<<"$said" | grep -E '^ {1,5}[^ ]')"
+done
+
 # Names can be longer than the terminal is wide.
 name=$(printf 'vm-%.0s' {1..30})
 domain 5 "$(uuid 5)" nvidia-222 | sed "s/<name>.*</<name>$name</" >"$tmp/long.xml"
