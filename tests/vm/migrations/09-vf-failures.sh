@@ -29,6 +29,7 @@ libvirtd_is_killed_at migrate prepare started
 host2_is_killed
 libvirtd_is_killed_at_the_end
 libvirtd_of_host1_is_killed '*'
+libvirtd_of_host1_is_killed destroyed --p2p
 
 set_out "aborted"
 run virsh domjobabort mover

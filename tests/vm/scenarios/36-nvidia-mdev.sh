@@ -63,9 +63,17 @@ hold_at params
 refused_in_time "its parameters hang" card
 no_trouble
 check "once the driver answers, the vGPU is collected" within 60 collected
-fail_at create EIO
+for step in create params; do
+	fail_at "$step" EIO
+	run timeout 60 virsh start --paused card
+	check "an error at $step refuses the start, in one line" refused card "$U1"
+	no_trouble
+	check "and leaves nothing" none_left
+done
+fail_at open EIO
 run timeout 60 virsh start --paused card
-check "an error refuses the start, in one line" refused card "$U1"
+check "a device that QEMU cannot open starts no domain" failed
+check "and leaves nothing" within 60 none_left
 no_trouble
 hold_at open
 virsh start --paused card >/dev/null 2>&1 &

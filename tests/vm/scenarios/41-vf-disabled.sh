@@ -58,7 +58,8 @@ check "to disable VFs waits for it" within 60 no test -e "$PCI/$V2/physfn"
 check "it has its VF" uses_open deaf "$V2"
 check "and its lease" vf_held_by "$V2" deaf
 check "its driver is gone" no test -e "$PCI/$V2/driver"
-check "and those before it, but not those behind it" test ! -e "$PCI/$V1" -a -e "$PCI/$V3/physfn"
+check "the VF before it is gone" test ! -e "$PCI/$V1"
+check "the one behind it is not" test -e "$PCI/$V3/physfn"
 cat "$PCI/$PF1/sriov_numvfs" >"$WORK/numvfs" &
 reading=$!
 define second "$V2"
