@@ -167,8 +167,7 @@ static void explain_plain(struct inv_pgpu *card, int dir)
 	char name[64];
 
 	if (vfs_are_going(card->address, physfn >= 0 ? physfn : dir))
-		inv_not_ready(card,
-			      "%s VFs are being disabled, but a guest still has one: shut down that guest",
+		inv_not_ready(card, "%s VFs are being disabled, but a guest still has one: shut down that guest",
 			      physfn >= 0 ? "its card's" : "its");
 	else if (file_link_base(dir, "physfn", name, sizeof(name)) == 0 ||
 		 file_link_base(dir, "virtfn0", name, sizeof(name)) == 0)

@@ -226,8 +226,7 @@ static void explain_absent(struct survey *s)
 			snprintf(s->resolved_requests[i].absent, sizeof(s->resolved_requests[i].absent),
 				 "its card, %s, is not named in the configuration", address);
 		else
-			inventory_explain_card(s->host, req->id,
-					       has_card && pool_vf_name(s->config, &card, &vf, 1),
+			inventory_explain_card(s->host, req->id, has_card && pool_vf_name(s->config, &card, &vf, 1),
 					       s->resolved_requests[i].absent);
 	}
 }
