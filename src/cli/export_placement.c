@@ -3,6 +3,7 @@
  * What Placement should have of this host, beside what it has: files of `openstack resource provider inventory list
  * -f json`, DIRECTORY/PROVIDER.json.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -24,8 +25,31 @@ const struct table_layout export_placement_layout = {
 	.if_any = COL_PLACEMENT,
 };
 
-/* The total of this class in a list of inventories: 0 it is not in it; negative: no such list. */
-static int total_of(const char *text, const char *class, const char *path, struct err *err)
+/* A provider of a parent that this host does not have. */
+struct gone {
+	char name[PROVIDER_SIZE], parent[PCI_SIZE], class[CLASS_SIZE];
+	int placement;
+};
+
+/* What Placement has. */
+struct in_placement {
+	const char *directory; /* NULL: not compared */
+	int *totals;	       /* of each provider of ours; UNKNOWN: Placement does not have it */
+	struct gone *gone;
+	size_t ngone;
+};
+
+static void placement_free(struct in_placement *placement)
+{
+	free(placement->totals);
+	free(placement->gone);
+}
+
+/*
+ * The total of this class in a list of inventories: 0 it is not in it; negative: no such list. An empty class becomes
+ * the first one of vGPUs.
+ */
+static int total_of(const char *text, char class[CLASS_SIZE], const char *path, struct err *err)
 {
 	char inventory[INVENTORY_MAX], name[CLASS_SIZE] = "", total[32] = "";
 	struct json_field fields[] = { { .key = "resource_class", .value = name, .size = sizeof(name) },
@@ -39,17 +63,18 @@ static int total_of(const char *text, const char *class, const char *path, struc
 		wrong = json_read(inventory, strlen(inventory), fields, ARRAY_SIZE(fields));
 		if (wrong)
 			return err_set(err, EINVAL, "%s: inventory %zu: %s", path, i, wrong);
-		if (strcmp(name, class) != 0)
+		if (*class ? strcmp(name, class) != 0 : !class_is_valid(name))
 			continue;
 		if (!text_number(total, 0, INT32_MAX, &n))
 			return err_set(err, EINVAL, "%s: inventory %zu: invalid total '%s'", path, i, total);
+		memcpy(class, name, CLASS_SIZE);
 		return (int)n;
 	}
 	return r == 0 ? 0 : err_set(err, EINVAL, "%s: not a JSON list of inventories", path);
 }
 
 /* What Placement has of a provider; UNKNOWN: no such provider. */
-static int read_total(int *out, const char *directory, const char *provider, const char *class, struct err *err)
+static int read_total(int *out, const char *directory, const char *provider, char class[CLASS_SIZE], struct err *err)
 {
 	autofree char *path = mem_format("%s/%s.json", directory, provider), *text = NULL;
 	size_t len;
@@ -64,6 +89,64 @@ static int read_total(int *out, const char *directory, const char *provider, con
 		return err_sys(err, -r, "%s", path);
 	*out = total_of(text, class, path, err);
 	return *out < 0 ? -err->code : 0;
+}
+
+/* A file of a provider of this host, HOST_pci_0000_84_00_0.json: which PCI device that is. */
+static bool parse_file(char parent[PCI_SIZE], const char *file, const char *host)
+{
+	static const char form[] = "_pci_xxxx_xx_xx_x.json";
+	size_t n = strlen(host);
+	char address[] = "xxxx:xx:xx.x";
+
+	if (strncmp(file, host, n) != 0 || strlen(file + n) != sizeof(form) - 1 ||
+	    strncmp(file + n, form, 5) != 0 || strcmp(strrchr(file, '.'), ".json") != 0)
+		return false;
+	for (size_t i = 0; address[i]; i++) {
+		char c = file[n + 5 + i];
+
+		if (address[i] == 'x')
+			address[i] = c;
+		else if (c != '_')
+			return false;
+	}
+	return pci_parse(parent, address) && strcmp(parent, address) == 0;
+}
+
+static bool has_parent(const struct export *export, const char *parent)
+{
+	for (size_t i = 0; i < export->nova->n; i++)
+		if (strcmp(export->survey->inv.parents[export->nova->providers[i].parent].name, parent) == 0)
+			return true;
+	return false;
+}
+
+static int by_parent(const void *a, const void *b)
+{
+	return strcmp(((const struct gone *)a)->parent, ((const struct gone *)b)->parent);
+}
+
+/* What Placement still has of cards that have gone, VFs that are disabled, types that are not enabled. */
+static int find_gone(struct in_placement *placement, const struct export *export, struct err *err)
+{
+	autoclosedir DIR *dir = opendir(placement->directory);
+	const struct dirent *entry;
+
+	if (!dir)
+		return err_sys(err, errno, "%s", placement->directory);
+	while ((entry = readdir(dir))) {
+		struct gone gone = { 0 };
+
+		if (!parse_file(gone.parent, entry->d_name, export->host) || has_parent(export, gone.parent))
+			continue;
+		snprintf(gone.name, sizeof(gone.name), "%.*s", (int)(strlen(entry->d_name) - strlen(".json")),
+			 entry->d_name);
+		if (read_total(&gone.placement, placement->directory, gone.name, gone.class, err) < 0)
+			return -err->code;
+		if (gone.placement > 0)
+			memcpy(mem_add(&placement->gone, &placement->ngone, sizeof(gone)), &gone, sizeof(gone));
+	}
+	qsort(placement->gone, placement->ngone, sizeof(*placement->gone), by_parent);
+	return 0;
 }
 
 /* What there is to say of a provider; "" nothing. */
@@ -93,7 +176,27 @@ static char *traits_of(const struct export *export, const struct nova_provider *
 			  *traits[2] ? "," : "", traits[2]);
 }
 
-static void print_json(const struct cmd *cmd, const struct export *export, const int *placement, const char *directory)
+static const char gone_note[] = "no such parent of vGPUs on this host: restart nova-compute, then see its log";
+
+static void json_gone(struct json_out *json, const struct gone *gone)
+{
+	json_out_object(json, NULL);
+	json_out_string(json, "name", gone->name);
+	json_out_string(json, "parent", gone->parent);
+	json_out_string(json, "type", NULL);
+	json_out_string(json, "class", gone->class);
+	json_out_number(json, "existing", 0);
+	json_out_number(json, "defined", 0);
+	json_out_number(json, "available", 0);
+	json_out_number(json, "total", 0);
+	json_out_number(json, "placement", gone->placement);
+	json_out_array(json, "traits");
+	json_out_close(json);
+	json_out_string(json, "note", gone_note);
+	json_out_close(json);
+}
+
+static void print_json(const struct cmd *cmd, const struct export *export, const struct in_placement *placement)
 {
 	struct json_out json;
 
@@ -103,7 +206,7 @@ static void print_json(const struct cmd *cmd, const struct export *export, const
 		const struct nova_provider *p = &export->nova->providers[i];
 		char name[PROVIDER_SIZE], note[NOTE_SIZE], traits[NOVA_TRAITS][TRAIT_SIZE];
 
-		note_of(note, p, directory, placement[i]);
+		note_of(note, p, placement->directory, placement->totals[i]);
 		nova_traits(traits, &export->survey->pool, p);
 		json_out_object(&json, NULL);
 		json_out_string(&json, "name", export_provider(name, export, p));
@@ -114,7 +217,7 @@ static void print_json(const struct cmd *cmd, const struct export *export, const
 		json_out_number(&json, "defined", p->defined);
 		json_out_number(&json, "available", p->available);
 		json_out_number(&json, "total", p->total);
-		json_out_known(&json, "placement", placement[i]);
+		json_out_known(&json, "placement", placement->totals[i]);
 		json_out_array(&json, "traits");
 		for (int t = 0; t < NOVA_TRAITS; t++)
 			if (*traits[t])
@@ -123,11 +226,13 @@ static void print_json(const struct cmd *cmd, const struct export *export, const
 		json_out_text(&json, "note", note);
 		json_out_close(&json);
 	}
+	for (size_t i = 0; i < placement->ngone; i++)
+		json_gone(&json, &placement->gone[i]);
 	json_out_close(&json);
 	json_out_end(&json);
 }
 
-static void print_table(const struct cmd *cmd, const struct export *export, const int *placement, const char *directory)
+static void print_table(const struct cmd *cmd, const struct export *export, const struct in_placement *placement)
 {
 	struct table table;
 
@@ -137,42 +242,67 @@ static void print_table(const struct cmd *cmd, const struct export *export, cons
 		char name[PROVIDER_SIZE], note[NOTE_SIZE];
 		autofree char *traits = traits_of(export, p);
 
-		note_of(note, p, directory, placement[i]);
+		note_of(note, p, placement->directory, placement->totals[i]);
 		table_row(&table, export_provider(name, export, p), p->section->type, p->section->class);
 		table_number(&table, p->existing + p->defined);
 		table_number(&table, p->available);
 		table_number(&table, p->total);
-		table_number(&table, placement[i]);
+		table_number(&table, placement->totals[i]);
 		table_row(&table, note, traits);
+	}
+	for (size_t i = 0; i < placement->ngone; i++) {
+		const struct gone *gone = &placement->gone[i];
+
+		table_row(&table, gone->name, "", gone->class);
+		table_number(&table, 0);
+		table_number(&table, 0);
+		table_number(&table, 0);
+		table_number(&table, gone->placement);
+		table_row(&table, gone_note, "");
 	}
 	table_end(&table, stdout, term_stdout());
 }
 
-int export_placement(const struct cmd *cmd, const struct export *export, const char *directory, struct err *err)
+/* Whether it differs from what Nova counts. */
+static int compare_totals(struct in_placement *placement, const struct export *export, bool *differs, struct err *err)
 {
-	autofree int *placement = mem_new(export->nova->n + 1, sizeof(*placement));
-	bool differs = false, any = false;
+	const char *directory = placement->directory;
+	bool any = false;
 
-	autoclose int dir = directory ? open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
-	if (directory && dir < 0)
-		return err_sys(err, errno, "%s", directory);
 	for (size_t i = 0; i < export->nova->n; i++) {
 		const struct nova_provider *p = &export->nova->providers[i];
-		char name[PROVIDER_SIZE];
+		char name[PROVIDER_SIZE], class[CLASS_SIZE];
+		int *total = &placement->totals[i];
 
-		placement[i] = UNKNOWN;
-		if (directory &&
-		    read_total(&placement[i], directory, export_provider(name, export, p), p->section->class, err) < 0)
+		text_copy(class, sizeof(class), p->section->class);
+		if (read_total(total, directory, export_provider(name, export, p), class, err) < 0)
 			return -err->code;
-		any |= placement[i] != UNKNOWN;
-		differs |= directory && (placement[i] == UNKNOWN ? 0 : placement[i]) != p->total;
+		any |= *total != UNKNOWN;
+		*differs |= (*total == UNKNOWN ? 0 : *total) != p->total;
 	}
-	if (differs && !any)
+	if (find_gone(placement, export, err) < 0)
+		return -err->code;
+	if (*differs && !any && !placement->ngone)
 		return err_set(err, ENOENT, "%s: no file is of a provider of host '%s'; fetch them, or use --hostname",
 			       directory, export->host);
+	*differs |= placement->ngone > 0;
+	return 0;
+}
+
+int export_placement(const struct cmd *cmd, const struct export *export, const char *directory, struct err *err)
+{
+	__attribute__((cleanup(placement_free))) struct in_placement placement = {
+		.directory = directory, .totals = mem_new(export->nova->n + 1, sizeof(*placement.totals))
+	};
+	bool differs = false;
+
+	for (size_t i = 0; i < export->nova->n; i++)
+		placement.totals[i] = UNKNOWN;
+	if (directory && compare_totals(&placement, export, &differs, err) < 0)
+		return -err->code;
 	if (cmd->call->json)
-		print_json(cmd, export, placement, directory);
+		print_json(cmd, export, &placement);
 	else
-		print_table(cmd, export, placement, directory);
+		print_table(cmd, export, &placement);
 	return differs ? CMD_FAILED : CMD_DONE;
 }
