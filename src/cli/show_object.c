@@ -367,6 +367,8 @@ static void print_pgpu(const struct status *status, const struct card_row *row)
 		mib = capacity_framebuffer(&status->facts, row->pgpu);
 	if (mib.whole != UNKNOWN)
 		line_of("framebuffer", "%d of %d MiB in use", mib.used, mib.whole);
+	else if (mib.used != UNKNOWN)
+		line_of("framebuffer", "%d MiB in use", mib.used);
 	for (size_t i = 0; i < survey->nfailures; i++)
 		if (strcmp(survey->failures[i].pgpu, card->address) == 0)
 			line_of("failed", "creation of %s, in the last minutes; this pGPU is tried last",

@@ -129,6 +129,9 @@ static void print_bars(const struct status *status, const struct term *term, con
 		snprintf(text, sizeof(text), "%.4g of %.4g GiB", mib.used / 1024.0, mib.whole / 1024.0);
 		snprintf(label, sizeof(label), "%-*s", width, "framebuffer");
 		print_bar(term, margin, label, mib.used, mib.whole, text);
+	} else if (mib.used != UNKNOWN) { /* no bar: of how much is not known */
+		snprintf(text, sizeof(text), "%-*s  %.4g GiB in use", width, "framebuffer", mib.used / 1024.0);
+		say_under(term, margin, text);
 	}
 	for (size_t i = 0; (offer = configured(status, row, i)) != NULL; i++) {
 		capacity_count(&count, &status->facts, row->pgpu, offer);

@@ -439,9 +439,9 @@ struct capacity_framebuffer capacity_framebuffer(const struct plan_facts *facts,
 	const struct asked asked = {
 		.query = &query, .pgpu = pgpu, .card = &facts->inv->pgpus[pgpu], .type = &any, .available = 0
 	};
-	int whole = (int)whole_mib(facts->inv, asked.card);
+	int whole = (int)whole_mib(facts->inv, asked.card), used = (int)load_of(&asked).used_mib;
 
 	if (!whole)
-		return (struct capacity_framebuffer){ UNKNOWN, UNKNOWN };
-	return (struct capacity_framebuffer){ whole, (int)load_of(&asked).used_mib };
+		return (struct capacity_framebuffer){ UNKNOWN, used ? used : UNKNOWN };
+	return (struct capacity_framebuffer){ whole, used };
 }

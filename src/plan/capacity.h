@@ -70,7 +70,10 @@ struct capacity_count {
 void capacity_count(struct capacity_count *count, const struct plan_facts *facts, int pgpu,
 		    const struct inv_offer *offer);
 
-/* A pGPU's framebuffer, and what of it the vGPUs and reservations on it take; UNKNOWN where no type tells. In MiB. */
+/*
+ * A pGPU's framebuffer, and what of it the vGPUs and reservations on it take; UNKNOWN where no type tells: in MIG mode,
+ * or while the driver lists no type that fills the card, only the vGPUs tell what they take. In MiB.
+ */
 struct capacity_framebuffer {
 	int whole, used;
 };

@@ -166,6 +166,52 @@ looks nova "a full card with VFs, one with a vGPU of another type, names as Nova
 end_host
 rm -rf host
 
+# vf N ADDRESS TYPE: the domain vmN gets this VF.
+vf() {
+	local d b s f
+	IFS=:. read -r d b s f <<<"$2"
+	cat >"$tmp/vf.xml" <<-EOF
+		<domain type='kvm'><name>vm$1</name><uuid>$(domain_uuid "$1")</uuid>
+		<metadata><vgpu:lease xmlns:vgpu='urn:vgpu-lease:domain:1'><vgpu:device address='$2' type='$3'/></vgpu:lease></metadata>
+		<devices><hostdev mode='subsystem' type='pci' managed='no'><source>
+		<address domain='0x$d' bus='0x$b' slot='0x$s' function='0x$f'/></source></hostdev></devices></domain>
+	EOF
+	"$hook" --root "$root" -- "vm$1" prepare begin - <"$tmp/vf.xml"
+	mkdir -p "$root/run/libvirt/qemu"
+	{ echo "<domstatus state='running'>" && cat "$tmp/vf.xml" && echo "</domstatus>"; } >"$root/run/libvirt/qemu/vm$1.xml"
+	old "$2"
+}
+
+# What is on a card in MIG mode is told by its GPU instances, and the whole of it by nothing.
+host l40s/8+a100/4+rtxpro6000/4
+control mig '0000:61:00.0 on'
+control mig '0001:c8:00.0 on'
+for instance in '0000:61:00.0 1g.5gb' '0000:61:00.0 2g.10gb' '0001:c8:00.0 1g.24gb'; do control mig "$instance"; done
+installed
+conf <<EOF
+[devices]
+enabled_mdev_types = nvidia-1149, nvidia-474, nvidia-1561
+[mdev_nvidia-1149]
+device_match = 10de:26b9
+[mdev_nvidia-474]
+device_addresses = 0000:61:00.0
+[mdev_nvidia-1561]
+device_addresses = 0001:c8:00.0
+EOF
+vf 1 0000:26:00.4 nvidia-1149
+vf 2 0000:26:00.5 nvidia-1149
+call prepare begin 3 nvidia-474
+runs 3
+old "$(uuid 3)"
+vf 4 0001:c8:00.2 nvidia-1561
+looks vfs "VFs with a type beside the framebuffer of their card, and cards in MIG mode"
+is "$("$builddir/vgpu-lease" --root host status --json | python3 -c '
+import json, sys
+print([(p["framebuffer_mib"], p["framebuffer_used_mib"]) for p in json.load(sys.stdin)["pgpus"]])')" \
+	"[(49152, 6144), (40960, 5120), (None, 24576)]" "JSON has what is known of it"
+end_host
+rm -rf host
+
 # A card as it is after the boot, before anybody has enabled its VFs.
 host l40s
 control vfs '0000:26:00.0 off'
