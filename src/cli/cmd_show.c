@@ -14,11 +14,14 @@
 #include "base/text.h"
 #include "cli/show.h"
 #include "cli/table.h"
+#include "device/kernel.h"
 #include "domain/domxml.h"
 #include "host/inventory.h"
+#include "host/mdevctl_files.h"
 #include "host/vfio_users.h"
 #include "live/compare.h"
 #include "live/qemu.h"
+#include "model/owner.h"
 #include "survey/hostdev_filter.h"
 
 enum { SHOW_MAX = 3 * REQUEST_MAX, LOOK_MS = 10000 };
@@ -178,7 +181,21 @@ static const char *parent_of(const struct compare *v)
 	return *v->parent || !v->lease ? v->parent : v->lease->vgpu.parent;
 }
 
-static void add_row(struct table *table, const struct compare *v)
+static const char *owner(const struct show *show, const struct compare *v)
+{
+	const struct domxml *doc = show->live ? show->live : show->config;
+	const struct lease *lease = v->lease;
+	const struct owner_facts facts = {
+		.framework = lease ? lease->vgpu.framework : kernel_vgpu(v->id).framework,
+		.created = lease && lease->origin == LEASE_CREATED,
+		.defined = mdevctl_defines(&show->cmd->host, v->id),
+		.nova = doc && domxml_request(doc)->nova,
+	};
+
+	return owner_word(owner_of(&facts));
+}
+
+static void add_row(struct table *table, const struct show *show, const struct compare *v)
 {
 	const struct lease *lease = v->lease;
 	const char *state = lease ? lease_state_word(lease->state) : "";
@@ -191,6 +208,7 @@ static void add_row(struct table *table, const struct compare *v)
 		table_addf(table, "%d", (int)v->by);
 	else
 		table_row(table, v->open < 0 ? "?" : "");
+	table_row(table, owner(show, v));
 }
 
 /* What Nova says of the domain; NULL: it is none of Nova's. */
@@ -203,6 +221,7 @@ static const struct request *instance_of(const struct show *show)
 
 static const struct table_layout layout = {
 	.columns = { COL_ID, COL_TYPE, COL_PARENT, COL_LIBVIRT, COL_LEASE, COL_ORIGIN, COL_KERNEL, COL_OPEN },
+	.more = { COL_OWNER },
 	.narrow = { COL_ORIGIN, COL_PARENT, COL_TYPE },
 };
 
@@ -214,7 +233,7 @@ static void print_text(const struct show *show)
 
 	table_start(&table, &layout, &show->cmd->call->table);
 	for (size_t i = 0; i < show->n; i++)
-		add_row(&table, &show->views[i]);
+		add_row(&table, show, &show->views[i]);
 	table_end(&table, stdout, term_stdout());
 	for (size_t i = 0; i < show->n; i++)
 		for (size_t k = 0; k < show->views[i].n; k++)
@@ -230,7 +249,7 @@ static void print_text(const struct show *show)
 		out_say("QEMU: domain %s cannot migrate: %s", name, show->reasons[i]);
 }
 
-static void json_view(struct json_out *json, const struct compare *v)
+static void json_view(struct json_out *json, const struct show *show, const struct compare *v)
 {
 	json_out_object(json, NULL);
 	json_out_string(json, "id", v->id);
@@ -240,6 +259,7 @@ static void json_view(struct json_out *json, const struct compare *v)
 	json_out_bool(json, "config", v->config);
 	json_out_string(json, "lease", v->lease ? lease_state_word(v->lease->state) : NULL);
 	json_out_string(json, "origin", v->lease ? lease_origin_word(v->lease->origin) : NULL);
+	json_out_string(json, "owner", owner(show, v));
 	json_out_string(json, "leased_to", v->lease ? v->lease->domain : NULL);
 	json_out_bool(json, "exists", v->exists);
 	out_json_open(json, v->open, v->by);
@@ -264,7 +284,7 @@ static void print_json(const struct show *show)
 	json_out_known(&json, "pid", show->qemu ? show->qemu : -1);
 	json_out_array(&json, "devices");
 	for (size_t i = 0; i < show->n; i++)
-		json_view(&json, &show->views[i]);
+		json_view(&json, show, &show->views[i]);
 	json_out_close(&json);
 	json_out_number(&json, "suspended", show->suspended ? (long)domxml_request(show->suspended)->nvgpus : 0);
 	if (show->cmd->call->qemu) {

@@ -13,7 +13,9 @@
 #include "cli/show.h"
 #include "cli/status.h"
 #include "device/kernel.h"
+#include "host/mdevctl_files.h"
 #include "host/vfio_users.h"
+#include "model/owner.h"
 #include "ops/gc.h"
 #include "state/history.h"
 
@@ -206,6 +208,19 @@ static void print_lease(const struct lease *lease)
 		line_of("project", "%s", lease->project);
 }
 
+/* NULL: not known. What Nova counts as its own is Nova's, whoever names it. */
+static const char *owner(const struct facts *facts)
+{
+	const struct lease *lease = facts->lease;
+
+	return owner_word(owner_of(&(struct owner_facts){
+		.framework = facts->ref.framework,
+		.created = lease && lease->origin == LEASE_CREATED,
+		.defined = mdevctl_defines(&facts->cmd->host, facts->ref.id),
+		.nova = lease ? *lease->instance != '\0' : facts->verdict && facts->verdict->novas,
+	}));
+}
+
 static void print_vgpu(const struct facts *facts)
 {
 	const struct vgpu_ref *ref = &facts->ref;
@@ -238,6 +253,8 @@ static void print_vgpu(const struct facts *facts)
 		line_of("open", "in process %d", (int)facts->pid);
 	else
 		line_of("open", "%s", facts->open < 0 ? "unknown" : "no");
+	if (owner(facts))
+		line_of("owner", "%s", owner(facts));
 	print_lease(facts->lease);
 	if (facts->verdict)
 		line_of("gc", "%s: %s", cmd_gc_outcome(facts->verdict), facts->verdict->why);
@@ -256,6 +273,7 @@ static void json_vgpu(struct json_out *json, const struct facts *facts)
 			   type           ? type->framebuffer_mib
 			   : facts->lease ? facts->lease->framebuffer_mib
 					  : UNKNOWN);
+	json_out_string(json, "owner", owner(facts));
 	json_out_bool(json, "exists", facts->exists);
 	out_json_open(json, facts->open, facts->pid);
 	json_out_string(json, "gc", verdict ? cmd_gc_outcome(verdict) : NULL);

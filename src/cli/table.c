@@ -40,6 +40,7 @@ static const struct {
 	[COL_INSTANCE] = { "INSTANCE", WORD },
 	[COL_STATE] = { "STATE", WORD },
 	[COL_ORIGIN] = { "ORIGIN", WORD },
+	[COL_OWNER] = { "OWNER", WORD },
 	[COL_PROJECT] = { "PROJECT", WORD },
 	[COL_AGE] = { "AGE", NUMBER },
 	[COL_SINCE] = { "SINCE", WORD },

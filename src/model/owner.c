@@ -18,6 +18,21 @@ enum lease_origin owner_origin(enum owner owner)
 	return owner == OWNER_HOOK ? LEASE_CREATED : LEASE_ADOPTED;
 }
 
+const char *owner_word(enum owner owner)
+{
+	switch (owner) {
+	case OWNER_HOOK:
+		return "vgpu-lease";
+	case OWNER_NOVA:
+		return "nova";
+	case OWNER_MDEVCTL:
+		return "mdevctl";
+	case OWNER_OTHER:
+		break;
+	}
+	return NULL;
+}
+
 const char *owner_why_kept(enum owner owner)
 {
 	switch (owner) {

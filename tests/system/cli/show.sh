@@ -36,7 +36,7 @@ is "$status|$err" "0|" "where all are of one mind it is done"
 like "$out" "*"$'\n'"$(uuid 1)  mtty-1  mtty    live,config  active  created  yes     $(printf %4d $$)" "with a line for the vGPU"
 is "$(wc -l <<<"$out")" 2 "and no more"
 show vm1 --json
-is "$(tr -s ' \n' ' ' <<<"$out")" "{ \"version\": 1, \"domain\": { \"uuid\": \"$(domain_uuid 1)\", \"name\": \"vm1\" }, \"instance\": null, \"project\": null, \"running\": true, \"pid\": null, \"devices\": [ { \"id\": \"$(uuid 1)\", \"type\": \"mtty-1\", \"parent\": \"mtty\", \"live\": true, \"config\": true, \"lease\": \"active\", \"origin\": \"created\", \"leased_to\": \"$(domain_uuid 1)\", \"exists\": true, \"open\": true, \"open_by\": $$, \"qemu\": null, \"differences\": [] } ], \"suspended\": 0, \"migration_blockers\": null } " \
+is "$(tr -s ' \n' ' ' <<<"$out")" "{ \"version\": 1, \"domain\": { \"uuid\": \"$(domain_uuid 1)\", \"name\": \"vm1\" }, \"instance\": null, \"project\": null, \"running\": true, \"pid\": null, \"devices\": [ { \"id\": \"$(uuid 1)\", \"type\": \"mtty-1\", \"parent\": \"mtty\", \"live\": true, \"config\": true, \"lease\": \"active\", \"origin\": \"created\", \"owner\": \"vgpu-lease\", \"leased_to\": \"$(domain_uuid 1)\", \"exists\": true, \"open\": true, \"open_by\": $$, \"qemu\": null, \"differences\": [] } ], \"suspended\": 0, \"migration_blockers\": null } " \
 	"the same as JSON"
 leave
 

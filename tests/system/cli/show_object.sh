@@ -23,6 +23,7 @@ is "$status|$err" "0|" "a vGPU is known by its ID"
 is "${out%%$'\n'*}" "vGPU $(uuid 1)" "which stands on top"
 is "$(fact type)|$(fact framebuffer)|$(fact pGPU)" "nvidia-222, GRID T4-1B, class VGPU|1024 MiB|0000:84:00.0, NUMA node 0" "what it is, and where"
 is "$(fact device)|$(fact open)|$(fact domain)" "exists|no|vm1 ($(domain_uuid 1))" "what it is used for"
+is "$(fact owner)" vgpu-lease "whose it is"
 like "$(fact lease)" "active since 20??-*Z (*), created" "by which lease"
 like "$(fact gc)" "stays: *" "what gc would do about it"
 hold 1
@@ -30,12 +31,17 @@ vl show "$(uuid 1)"
 is "$(fact open)" "in process $$" "the process that has it open"
 vl show --json "$(uuid 1)"
 is "$(tr -s ' \n' ' ' <<<"$out" | sed -E 's/"since": "[^"]*"/SINCE/; s/"gc_reason": "[^"]*"/REASON/')" \
-	"{ \"version\": 1, \"vgpu\": { \"id\": \"$(uuid 1)\", \"type\": \"nvidia-222\", \"framework\": \"mdev\", \"parent\": \"0000:84:00.0\", \"pgpu\": \"0000:84:00.0\", \"type_name\": \"GRID T4-1B\", \"class\": \"VGPU\", \"numa_node\": 0, \"framebuffer_mib\": 1024, \"state\": \"active\", \"domain\": { \"uuid\": \"$(domain_uuid 1)\", \"name\": \"vm1\" }, \"origin\": \"created\", \"project\": null, \"instance\": null, SINCE, \"exists\": true, \"open\": true, \"open_by\": $$, \"gc\": \"stays\", REASON, \"last_type\": \"nvidia-222\", \"last_parent\": \"0000:84:00.0\" }, \"events\": [] } " \
+	"{ \"version\": 1, \"vgpu\": { \"id\": \"$(uuid 1)\", \"type\": \"nvidia-222\", \"framework\": \"mdev\", \"parent\": \"0000:84:00.0\", \"pgpu\": \"0000:84:00.0\", \"type_name\": \"GRID T4-1B\", \"class\": \"VGPU\", \"numa_node\": 0, \"framebuffer_mib\": 1024, \"state\": \"active\", \"domain\": { \"uuid\": \"$(domain_uuid 1)\", \"name\": \"vm1\" }, \"origin\": \"created\", \"project\": null, \"instance\": null, SINCE, \"owner\": \"vgpu-lease\", \"exists\": true, \"open\": true, \"open_by\": $$, \"gc\": \"stays\", REASON, \"last_type\": \"nvidia-222\", \"last_parent\": \"0000:84:00.0\" }, \"events\": [] } " \
 	"the same as JSON"
 leave
 create mtty mtty-2 2
 vl show "$(uuid 2)"
 is "$status|$(fact type)|$(fact lease)|$(fact device)" "0|mtty-2, Dual port serial|none|exists" "one that somebody else has created"
+is "$(fact owner)" "" "of which nobody says whose it is"
+mkdir -p "$root/etc/mdevctl.d/mtty"
+printf '{"mdev_type": "mtty-2", "start": "manual", "attrs": []}\n' >"$root/etc/mdevctl.d/mtty/$(uuid 2)"
+vl show "$(uuid 2)"
+is "$(fact owner)" mdevctl "but for its definition"
 call release end 1
 eventually eval '! exists 1'
 vl gc

@@ -52,7 +52,8 @@ numbered() { printf '%s%02x' "${u1%??}" "$1"; }
 holds "plan says whose a missing device will be" says M_KEPT_NOVA < <(lease plan "$work/nova.xml")
 prepare "$work/nova.xml"
 is "$(devices)$(origin)" "$u1 adopted" "a device that is missing is created, and is Nova's"
-holds "which the list says" grep -q '"origin": "adopted"' < <(lease list --json)
+holds "which show says" grep -q '"owner": "nova"' < <(lease show "$u1" --json)
+holds "the list says that it stays" grep -q '"origin": "adopted"' < <(lease list --json)
 is "$("$builddir/hooks/qemu" --root "$root" --dry-run -- vm release end saved <"$work/unplugged.xml" 2>&1 >/dev/null)" \
 	"keep the device and drop the lease of $u1, nvidia-222 on $card" "a suspend unplugs it first: a dry run of its release says that it stays"
 release "$work/unplugged.xml" saved
