@@ -10,6 +10,7 @@ alone takes a minute in a test machine; the first answer comes after it:
   kill             ends it with SIGKILL
   fresh            forgets the instances; an error if a claim of a migration is remembered
   inventory        CARD=TOTAL for each provider of VGPU, by update_provider_tree; none: no provider
+  providers        the same, PROVIDER=TOTAL
   spawn NAME... [memory=MIB] [card=ADDRESS]     several names: at once, each answered with its own `ok` or `error`;
                                                 each has been given its mdev before any is defined
   destroy, suspend, resume, poweroff, poweron, reboot, soft, hostboot NAME

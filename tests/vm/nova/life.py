@@ -80,15 +80,15 @@ class Life(Migrations):
     def provider(self, card):
         return '%s_pci_%s' % (self.node, card.replace(':', '_').replace('.', '_'))
 
-    def totals(self):
+    def inventories(self):
+        """The total of VGPU of each provider, in the order of their names."""
         self.driver.update_provider_tree(self.tree, self.node)
-        totals = {}
-        for name in sorted(self.tree.data(u).name for u in self.tree.get_provider_uuids(self.node)):
-            inventory = self.tree.data(name).inventory
-            if 'VGPU' in inventory:
-                parts = name.rsplit('_pci_', 1)[1].split('_')
-                totals['%s:%s:%s.%s' % tuple(parts)] = inventory['VGPU']['total']
-        return totals
+        found = {data.name: data.inventory for data in map(self.tree.data, self.tree.get_provider_uuids(self.node))}
+        return {name: found[name]['VGPU']['total'] for name in sorted(found) if 'VGPU' in found[name]}
+
+    def totals(self):
+        return {'%s:%s:%s.%s' % tuple(name.rsplit('_pci_', 1)[1].split('_')): total
+                for name, total in self.inventories().items()}
 
     ### Instances
 
@@ -133,6 +133,9 @@ class Life(Migrations):
 
     def do_inventory(self):
         return ' '.join('%s=%d' % item for item in self.totals().items())
+
+    def do_providers(self):
+        return ' '.join('%s=%d' % item for item in self.inventories().items())
 
     def do_spawn(self, *words):
         names = [w for w in words if '=' not in w]

@@ -134,9 +134,13 @@ counted_inactive() {
 	total
 	checked
 }
-# What `vgpu-lease check` says that Nova counts.
+# What `vgpu-lease check` says that Nova counts, and whether `vgpu-lease export` has the driver's own providers.
 checked() {
-	[ "$mode" = alone ] || echo "check: $(vgpu-lease check 2>&1 | sed -n 's/.*Nova counts \([0-9]*\).*/\1/p' | xargs)"
+	[ "$mode" = alone ] && return
+	echo "check: $(vgpu-lease check 2>&1 | sed -n 's/.*Nova counts \([0-9]*\).*/\1/p' | xargs)"
+	nova providers
+	same "$(vgpu-lease export placement --no-headings -o PROVIDER,TOTAL | awk '$2 { print $1 "=" $2 }' | xargs)" \
+		"$(xargs <<<"${OUT#ok}")" >&2 && echo "as exported"
 }
 counted_other_type() {
 	begin_nova pgpu-2
@@ -162,6 +166,21 @@ definition_left() {
 	left
 	echo "nova-compute $(tried start)"
 }
+# Instances of others take what Nova still has to give, after the driver was reloaded and the instance was on and off.
+filled() {
+	local n
+	begin_nova pgpu-2
+	nova spawn a
+	nova poweroff a
+	reload_driver
+	nova poweron a
+	[ "$mode" = alone ] && nova start && nova reboot a
+	nova poweroff a
+	for ((n = $(total); n > 1; n--)); do
+		cat /proc/sys/kernel/random/uuid >"/sys/class/mdev_bus/$GPU1/mdev_supported_types/pgpu-2/create"
+	done
+	echo "$(mdevs) mdevs, power on $(tried poweron a) $(vgpu_of a), nova-compute $(tried start), total $(total)"
+}
 not_enabled() {
 	begin_nova pgpu-1
 	tried precheck a pgpu-2
@@ -175,6 +194,21 @@ claims() {
 	[ "$mode" = alone ] || vgpu-lease gc >/dev/null
 	mdevs
 	nova rollback b
+	after_grace
+	left
+}
+# Idle for longer than the grace before that: a claim leaves no sign on the host.
+claimed_late() {
+	begin_nova pgpu-1
+	nova orphans 1
+	if [ "$mode" = with ]; then
+		vgpu-lease gc >/dev/null
+		sleep 3
+	fi
+	nova precheck a pgpu-1
+	[ "$mode" = alone ] || vgpu-lease gc --grace 2 >&2
+	echo "$(mdevs) claimed, spawn $(tried spawn b) $(vgpu_of b)"
+	nova rollback a
 	after_grace
 	left
 }
@@ -216,14 +250,20 @@ row given "what three spawns at once are given" "1 of 3 1 mdevs, 1 definitions, 
 row overtaken "a spawn while another one is rebooted" \
 	"a error b ok in libvirt b with its vGPU, then a again: works" \
 	"a error b ok by a message of its own b with its vGPU, then a again: works"
-row counted_inactive "the driver is reloaded: what Nova counts" 25 "25 check: 25"
-row counted_other_type "an orphan of another type: what Nova counts" 22 "22 check: 22"
-row counted_limited "max_instances is one too low: what Nova counts" none "none check: 0"
+row counted_inactive "the driver is reloaded: what Nova counts" 25 "25 check: 25 as exported"
+row counted_other_type "an orphan of another type: what Nova counts" 22 "22 check: 22 as exported"
+row counted_limited "max_instances is one too low: what Nova counts" none "none check: 0 as exported"
 row definition_left "deleted while its device is not there" \
 	"0 mdevs, 1 definitions, total 25 nova-compute works" "0 mdevs, 0 definitions, total 24 nova-compute works"
+row filled "the driver is reloaded, on and off, others fill the card" \
+	"12 mdevs, power on works with its vGPU, nova-compute works, total 12" \
+	"12 mdevs, power on works with its vGPU, nova-compute works, total 12"
 row spawn_failed "a spawn fails in QEMU" "1 mdevs, 1 definitions, total 24" "0 mdevs, 0 definitions, total 24"
 row claims "a live migration is checked, and rolled back" "1 1 mdevs, 1 definitions, total 24" \
 	"1 0 mdevs, 0 definitions, total 24"
+row claimed_late "an orphan is claimed after its grace" \
+	"1 claimed, spawn works with its vGPU 2 mdevs, 2 definitions, total 24" \
+	"0 claimed, spawn works with its vGPU 1 mdevs, 1 definitions, total 24"
 row not_enabled "a live migration of a type that is not enabled" "fails 0 mdevs, 0 definitions, total 24" \
 	"fails 0 mdevs, 0 definitions, total 24"
 row forgotten "one is checked, and nova-compute restarts" "2 mdevs, 2 definitions, total 24" \
@@ -252,6 +292,35 @@ for mode in ${MODES:-alone with}; do
 		fi
 	done
 done
+# badness OUTCOME: what failed, what is left behind, what Nova counts too much or too little; a total of its own counts.
+badness() {
+	local word last='' sum=0
+	for word in $1; do
+		word=${word%[,;]}
+		case $word in
+		fails | error | without | both) sum=$((sum + 100)) ;;
+		mdevs | definitions) [[ $last != [0-9]* ]] || sum=$((sum + last)) ;;
+		*[!0-9]* | '') ;;
+		*) [ "$last" != total ] || sum=$((sum + (word > 24 ? word - 24 : 24 - word))) ;;
+		esac
+		last=$word
+	done
+	echo "$sum"
+}
+# Each situation that was run both ways.
+none_is_worse() {
+	local line name sentence worse=0
+	for line in "${rows[@]}"; do
+		IFS='|' read -r name sentence _ <<<"$line"
+		[ -n "${became[$name:alone]:-}" ] || continue
+		[ -n "${became[$name:with]:-}" ] || continue
+		[ "$(badness "${became[$name:with]}")" -gt "$(badness "${became[$name:alone]}")" ] || continue
+		echo "$sentence: alone ${became[$name:alone]}, with vgpu-lease ${became[$name:with]}"
+		worse=1
+	done
+	[ "$worse" = 0 ]
+}
+[ "${MODES:-}" ] || check "no situation is worse with vgpu-lease" none_is_worse
 printf '# %-56s | %-24s\n' situation "Nova alone / with vgpu-lease"
 for line in "${rows[@]}"; do
 	IFS='|' read -r name sentence _ <<<"$line"
