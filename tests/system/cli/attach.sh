@@ -120,6 +120,15 @@ like "$(slow attach vm1)" "*"$'\r'"$(message M_PROGRESS_ATTACH vm1 1)"*$'\r\e[K'
 like "$(slow detach vm1 "$(uuid 1)")" \
 	"*"$'\r'"$(message M_PROGRESS_DETACH "$(uuid 1)" vm1 1)"*$'\r\e[K'*"$(message M_DETACHED "$(uuid 1)" vm1)"* "so is a slow detach"
 is "$(leased)|$(made)" "|" "which is complete"
+# A suspend that did not end: the running domain has the record, and not the vGPU.
+mdev="<hostdev mode='subsystem' type='mdev' model='vfio-pci'><source><address uuid='$(uuid 1)'/></source></hostdev>"
+record="<k:suspended xmlns:k='urn:vgpu-lease:suspended:1' hostdevs='$(sed "s/</\&lt;/g; s/'/\&quot;/g" <<<"$mdev")'/>"
+suspended=$(<"$tmp/node.xml")
+echo "${suspended/'</domain>'/"<metadata>$record</metadata></domain>"}" >"$tmp/suspended.xml"
+libvirt=test://$tmp/suspended.xml
+like "$(slow resume vm1)" "*"$'\r'"$(message M_PROGRESS_RESUME vm1 1)"*$'\r\e[K'"vgpu-lease: "* "so is a slow resume"
+is "$(leased)|$(made)" "|" "and what libvirt did not attach is not leased"
+libvirt=test://$tmp/node.xml
 
 # A host whose vGPUs are VFs.
 "$sim" --stop "$root"
