@@ -5,14 +5,16 @@ packages=/srv/vm/packages
 desk=$WORK/desk # where the reader types
 
 # follow DOCUMENT: runs each of its `sh` blocks, and writes each `ini` block into the file named last before it. The card
-# of the documents and its type are those of this machine.
+# of the documents and its types are those of this machine; Nova has another name of it.
 follow() {
 	local line block='' kind='' file=''
 	while IFS= read -r line; do
+		# A step of a list has its blocks indented.
+		[[ ! $line =~ ^\ +('```'.*) ]] || line=${BASH_REMATCH[1]}
 		case $kind$line in
 		'```'*) kind=${line#'```'} block='' ;;
 		sh'```') holds_block "$1" "$block" && kind='' ;;
-		ini'```') mkdir -p "${file%/*}" && printf '%s' "$block" >"$file" && kind='' ;;
+		ini'```') mkdir -p "${file%/*}" && printf '%s' "${block//addresses = mtty/addresses = mtty_mtty}" >"$file" && kind='' ;;
 		*'```') kind='' ;;
 		'') ;;
 		*)
@@ -20,7 +22,7 @@ follow() {
 			[[ -n $kind || $line != *'`/etc/'* ]] || file=/etc/${line#*'`/etc/'} file=${file%%'`'*}
 			;;
 		esac
-	done < <(sed 's/nvidia-222/mtty-2/g; s/0000:84:00\.0/mtty/g' "/srv/vm/doc/$1")
+	done < <(sed 's/nvidia-22[23]/mtty-2/g; s/0000:84:00\.0/mtty/g' "/srv/vm/doc/$1")
 }
 holds_block() {
 	blocks=$((blocks + 1))
@@ -45,7 +47,7 @@ follow openstack.md
 check "the pool is that of nova.conf" shows mtty-2
 rm -r /etc/nova
 dpkg --force-unsafe-io -P vgpu-lease >/dev/null 2>&1
-check "each block was run" same "$blocks" "$(cat /srv/vm/doc/*.md | grep -cx '```sh')"
+check "each block was run" same "$blocks" "$(cat /srv/vm/doc/*.md | grep -cE '^ *```sh$')"
 check "what was purged has left nothing" no test -e /run/vgpu-lease -o -e "$CONF" -o -e /etc/libvirt/hooks/qemu.d/vgpu-lease
 
 put_back
