@@ -54,5 +54,39 @@ resumed=0
 wait "$resuming" || resumed=$?
 check "it carries on when libvirtd does" same "$resumed" 0
 check "and the guest has its vGPU" uses_open sleeper "$(device_in sleeper)"
+
+# handler_late COMMAND...: they are done while the handler stands still: it learns of each step when all of them are over, and long past
+# start_grace.
+handler_late() {
+	local step said=
+	systemctl kill -s STOP vgpu-leased
+	for step; do
+		# shellcheck disable=SC2086 # a command is words
+		run $step
+		[ "$STATUS" = 0 ] || said+="$step: $OUT;"
+	done
+	sleep 2
+	systemctl kill -s CONT vgpu-leased
+	sleep 3
+	same "$said" ''
+}
+check "ended and started again before the handler learns of the end" handler_late "virsh destroy sleeper" \
+	"virsh start sleeper"
+check "the new lease is not given back" held_by "$(device_in sleeper)" sleeper
+check "and QEMU has its device" uses_open sleeper "$(device_in sleeper)"
+check "suspended and resumed before it learns of that" handler_late "vgpu-lease suspend sleeper" \
+	"vgpu-lease resume sleeper"
+check "the resumed domain keeps its vGPU" held_by "$(device_in sleeper)" sleeper
+check "which QEMU has open" uses_open sleeper "$(device_in sleeper)"
 virsh -q destroy sleeper
+virsh -q start guest
+run vgpu-lease attach guest
+first=$(leases | jq -r '.leases[0].id')
+check "detached and attached before it learns of the unplug" handler_late "vgpu-lease detach guest $first" \
+	"vgpu-lease attach guest"
+id=$(leases | jq -r '.leases[0].id')
+check "the attached vGPU stays" held_by "$id" guest
+check "and the guest has it" uses_open guest "$id"
+check "the handler is still connected" connected
+virsh -q destroy guest
 check "at last nothing is left" within 15 nothing_left

@@ -129,6 +129,37 @@ check "with which nothing can start" failed
 # The handler, which sees this mount, too, may be in it.
 check "it can be written to again" within 20 umount /run/vgpu-lease
 run virsh destroy second
+check "nothing is left when it ends" within 20 no_lease
+
+# cannot_start WHAT PATTERN: the check names it before a guest is started, and it is right.
+cannot_start() {
+	run vgpu-lease check
+	check "$1: the check fails" failed
+	check "$1: and names it" told "$2"
+	run virsh start --paused second
+	check "$1: no guest starts" failed
+}
+systemctl stop vgpu-leased
+mount -t tmpfs -o size=8k full /run/vgpu-lease
+cannot_start "a full directory" '^FAIL +state +/run/vgpu-lease: .* full'
+umount /run/vgpu-lease
+cp "$CONF" "$WORK/enabled.conf"
+printf '[devices]\n' >"$CONF"
+cannot_start "no type" "$(message M_CONF_NO_POOL)"
+cp "$WORK/enabled.conf" "$CONF"
+mkdir -p /etc/mdevctl.d/mtty
+printf '{ "mdev_type": "mtty-1", "start": "manual", "attrs": [] }\n' >"/etc/mdevctl.d/mtty/$U2"
+run virsh start --paused second
+check "a definition with a type that is not enabled: it is named" shows "/etc/mdevctl.d/mtty/$U2"
+check "and no guest starts" failed
+rm -r /etc/mdevctl.d/mtty
+rmmod mtty
+cannot_start "no driver" '^FAIL .*mtty-2'
+modprobe mtty
+systemctl start vgpu-leased
+run virsh start --paused second
+check "after all that a guest starts" held_by "$U2" second
+virsh -q destroy second
 check "at last nothing is left" within 20 no_lease
 run timeout 300 dpkg --force-unsafe-io -P vgpu-lease
 check "purged without a guest, it leaves nothing" are_gone /run/vgpu-lease /var/lib/vgpu-lease /etc/libvirt/hooks/qemu.d
