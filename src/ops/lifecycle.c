@@ -143,17 +143,10 @@ static int remove_one(struct rounds *r, const char *id, struct err *err)
 static void remove_reclaimable(struct rounds *r)
 {
 	for (size_t i = 0; i < r->plan.nremoves; i++) {
-		const struct step *step = &r->plan.steps[r->plan.nsteps - 1];
-		char reason[REASON_SIZE];
 		struct err err = { 0 };
 
-		if (remove_one(r, r->plan.removes[i], &err) == 0)
-			continue;
-		survey_stuck(&r->survey, r->plan.removes[i]);
-		if (i >= r->plan.nremoves - r->plan.nquota)
-			continue;
-		snprintf(reason, sizeof(reason), "an orphan cannot be removed: %.200s", err.text + err.cause);
-		survey_failed_attempt(&r->survey, &step->vgpu, false, CAUSE_FAILED, reason);
+		if (remove_one(r, r->plan.removes[i], &err) < 0)
+			removal_failed(&r->survey, &r->plan, i, &err);
 	}
 }
 
@@ -256,12 +249,6 @@ static void note_success(struct rounds *r, const struct step *step)
 			failure_forget(&r->store, step->vgpu.pgpu);
 }
 
-/* There one vGPU fits on each: that none does on this one, which the driver may have lost, says nothing of others. */
-static bool is_vf_of_mdev(const struct vgpu_ref *vgpu)
-{
-	return vgpu->framework == FW_MDEV && strcmp(vgpu->parent, vgpu->pgpu) != 0;
-}
-
 /* Carries out the steps, all or none. 1: all done; 0: plan again. */
 static int apply_round(struct rounds *r, struct err *err)
 {
@@ -274,18 +261,11 @@ static int apply_round(struct rounds *r, struct err *err)
 			continue;
 		}
 		note_failure(r, step, err);
-		if (n == -ETIMEDOUT || n == -ECANCELED || n == -ESTALE || step->kind == STEP_KEEP)
-			return err_in(err, "vGPU %s", step->vgpu.id);
-		if (n == -EAGAIN && host_now_ms() < r->deadline_ms) {
+		if (n == -EAGAIN && step->kind != STEP_KEEP && host_now_ms() < r->deadline_ms) {
 			host_sleep_ms(WAIT_STEP_MS);
 			return 0;
 		}
-		/* What exists is where it is: no other card will do. */
-		if (step->kind != STEP_CREATE)
-			return err_in(err, "vGPU %s", step->vgpu.id);
-		survey_failed_attempt(&r->survey, &step->vgpu, n == -ENOSPC && is_vf_of_mdev(&step->vgpu),
-				      n == -ENOSPC ? CAUSE_IN_USE : CAUSE_FAILED, err->text + err->cause);
-		return 0;
+		return attempt_failed(&r->survey, step, n, err);
 	}
 	return 1;
 }

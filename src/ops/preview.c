@@ -10,6 +10,44 @@
 #include "device/release.h"
 #include "internal.h"
 
+/* The pGPU of what is to be removed first; NULL: not known. */
+static const char *pgpu_of(const struct survey *survey, const char *id)
+{
+	const struct inv_device *device = inventory_device(&survey->inv, id);
+	const struct lease *lease = lease_find(&survey->leases, id);
+
+	return lease ? lease->vgpu.pgpu : device ? device->vgpu.pgpu : NULL;
+}
+
+/*
+ * Could the locks of the pGPUs be taken that the plan needs? 1: one could not, and the plan is to be made anew, as a
+ * start does that meets this.
+ */
+static int look_at_locks(struct preview *p, struct err *err)
+{
+	struct survey *survey = &p->survey;
+	const struct plan *plan = &p->plan;
+
+	if (survey->mode != PLAN_PREPARE || (plan->kind != PLAN_STEPS && plan->kind != PLAN_REMOVE))
+		return 0;
+	for (size_t i = 0; i < plan->nremoves; i++) {
+		const char *pgpu = pgpu_of(survey, plan->removes[i]);
+
+		if (!pgpu || store_would_lock_pgpu(survey->host, pgpu, err) == 0)
+			continue;
+		removal_failed(survey, plan, i, err);
+		return survey_look(survey, err) < 0 ? -err->code : 1;
+	}
+	for (size_t i = 0; plan->kind == PLAN_STEPS && i < plan->nsteps; i++) {
+		const struct step *step = &plan->steps[i];
+		int n = apply_needs_lock(step) ? store_would_lock_pgpu(survey->host, step->vgpu.pgpu, err) : 0;
+
+		if (n < 0)
+			return attempt_failed(survey, step, n, err) < 0 ? -err->code : 1;
+	}
+	return 0;
+}
+
 int preview_make(struct preview *p, const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err)
 {
 	struct survey *survey = &p->survey;
@@ -32,17 +70,20 @@ int preview_make(struct preview *p, const struct lifecycle *lifecycle, enum plan
 		return r;
 	if (survey_start(survey, err) < 0 || survey_read(survey, err) < 0 || survey_leases(survey, err) < 0)
 		return -err->code;
-	for (int round = 0; round < 2; round++) {
+	for (;;) {
 		struct plan_facts facts = survey_facts(survey);
 
 		plan_free(&p->plan);
 		plan_make(&p->plan, &facts);
-		if (p->plan.kind != PLAN_LOOK)
-			break;
-		if (survey_look(survey, err) < 0)
-			return -err->code;
+		if (p->plan.kind == PLAN_LOOK && !survey->reclaimable_known) {
+			if (survey_look(survey, err) < 0)
+				return -err->code;
+			continue;
+		}
+		r = look_at_locks(p, err);
+		if (r <= 0)
+			return r;
 	}
-	return 0;
 }
 
 static int without_lease(struct preview *p, const struct err *why)

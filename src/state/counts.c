@@ -88,7 +88,7 @@ void counts_add(const struct host *host, enum count_op op, int64_t took_ms, enum
 
 bool counts_read(const struct host *host, struct counts *counts)
 {
-	autoclose int fd = openat(host->root, COUNTS, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	autoclose int fd = openat(host->root, COUNTS, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
 
 	*counts = (struct counts){ 0 };
 	return fd >= 0 && pread(fd, counts, sizeof(*counts), 0) == (ssize_t)sizeof(*counts);

@@ -134,15 +134,20 @@ static int held(int run, const char *name, int wait_ms, struct err *err)
 int store_lock_error(struct err *err, int code, const char *name)
 {
 	err_sys(err, code, "/run/vgpu-lease/%s", name);
+	/* A refusal that names the pGPU names the file, too. */
+	err_cause(err, 0);
 	return err_about(err, ERR_STATE);
 }
+
+/* O_NONBLOCK: a pipe that somebody put there would be waited for without end. */
+#define O_LOOK (O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW)
 
 /* A lock can be taken where nothing can be written, if it is there. */
 static int open_lock(int run, const char *name)
 {
 	int fd = openat(run, name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 
-	return fd < 0 && errno == EROFS ? openat(run, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : fd;
+	return fd < 0 && errno == EROFS ? openat(run, name, O_LOOK) : fd;
 }
 
 static int wait_flock(int run, const char *name, uint64_t start, int wait_ms, struct err *err)
@@ -210,7 +215,7 @@ int store_lock_pgpu(const struct store *store, const char *pgpu, int wait_ms, st
 
 static bool is_held(const struct store *store, const char *name)
 {
-	autoclose int fd = store->run < 0 ? -1 : openat(store->run, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	autoclose int fd = store->run < 0 ? -1 : openat(store->run, name, O_LOOK);
 
 	return fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
 }
@@ -275,7 +280,7 @@ void store_end_removal(const char *id, int lock)
 
 bool store_removes(const struct store *store, const char *id)
 {
-	autoclose int fd = store->run < 0 ? -1 : openat(store->run, "lock", O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	autoclose int fd = store->run < 0 ? -1 : openat(store->run, "lock", O_LOOK);
 
 	return removal_locked(fd, id);
 }

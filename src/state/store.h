@@ -76,6 +76,9 @@ bool store_trusts(const struct host *host, const struct stat *directory);
 void store_space(const struct host *host, const char *path, struct store_space *space);
 int store_would_open(const struct host *host, struct err *err);
 
+/* The same of store_lock_pgpu(), where a lease can be written. */
+int store_would_lock_pgpu(const struct host *host, const char *pgpu, struct err *err);
+
 #define autostore __attribute__((cleanup(store_close))) /* of one that store_open() has seen */
 
 /*

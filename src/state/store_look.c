@@ -72,6 +72,12 @@ static int look_at_directory(const struct host *host, const char *path, struct e
 	return code ? store_dir_error(err, code, shown) : 0;
 }
 
+/* What a lock's file of this mode gives who takes the lock; 0: the lock. */
+static int why_no_lock(mode_t mode)
+{
+	return S_ISREG(mode) ? 0 : S_ISDIR(mode) ? EISDIR : S_ISLNK(mode) ? ELOOP : S_ISFIFO(mode) ? ESPIPE : ENXIO;
+}
+
 static int look_at_lock(const struct host *host, struct err *err)
 {
 	struct stat st;
@@ -79,9 +85,22 @@ static int look_at_lock(const struct host *host, struct err *err)
 
 	if (fstatat(host->root, "run/vgpu-lease/lock", &st, AT_SYMLINK_NOFOLLOW) < 0)
 		code = errno == ENOENT ? why_not_made(host, "run/vgpu-lease/lock") : errno;
-	else if (!S_ISREG(st.st_mode))
-		code = S_ISDIR(st.st_mode) ? EISDIR : ELOOP;
+	else
+		code = why_no_lock(st.st_mode);
 	return code ? store_lock_error(err, code, "lock") : 0;
+}
+
+int store_would_lock_pgpu(const struct host *host, const char *pgpu, struct err *err)
+{
+	static const char run[] = "run/vgpu-lease/";
+	char path[sizeof(run) + sizeof("pgpu/.lock") + PARENT_SIZE];
+	struct stat st;
+	int code;
+
+	snprintf(path, sizeof(path), "%spgpu/%s.lock", run, pgpu);
+	/* One that is not there yet can be made where the lease can, which is looked at for itself. */
+	code = fstatat(host->root, path, &st, AT_SYMLINK_NOFOLLOW) < 0 ? 0 : why_no_lock(st.st_mode);
+	return code ? store_lock_error(err, code, path + strlen(run)) : 0;
 }
 
 int store_would_open(const struct host *host, struct err *err)

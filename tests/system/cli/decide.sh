@@ -244,7 +244,24 @@ decide "a record that cannot be set aside" PASSES "$tmp/exists.xml"
 rm -r "$state/garbage" "$state/leases/${vgpu%??}0c"
 rm "$state/lock" && mkdir "$state/lock"
 decide "a lock that is a directory" REFUSED "$tmp/exists.xml"
-rmdir "$state/lock"
+rmdir "$state/lock" && mkfifo "$state/lock"
+decide "a lock that is a pipe" REFUSED "$tmp/exists.xml"
+rm "$state/lock"
+# The lock of the only pGPU of nvidia-222, and of one of two.
+odd() { rm -rf "$state/pgpu/$1.lock" && "${@:2}" "$state/pgpu/$1.lock"; }
+for make in mkdir mkfifo 'ln -s /nonexistent'; do
+	odd 0000:84:00.0 $make
+	decide "a pGPU's lock by $make" REFUSED "$tmp/new.xml"
+	decide "a pGPU's lock by $make: a vGPU that exists" PASSES "$tmp/exists.xml"
+	decide "a pGPU's lock by $make: one that arrives" PASSES "$tmp/new.xml" migrate
+done
+conf <<<$'[devices]\nenabled_mdev_types = nvidia-222\n[policy]\ndriver_cleanup = 0\nrelease_wait = 5'
+decide "a pGPU's lock that is none: another pGPU serves" PASSES "$tmp/new.xml"
+odd 0000:85:00.0 mkdir
+decide "both pGPUs' locks" REFUSED "$tmp/new.xml"
+rm -r "$state"/pgpu/*
+decide "and once they are gone" PASSES "$tmp/new.xml"
+pool
 mv "$state" "$root/run/elsewhere" && ln -s elsewhere "$state"
 decide "a link in its place" REFUSED "$tmp/exists.xml"
 rm "$state" && mv "$root/run/elsewhere" "$state"
@@ -274,11 +291,11 @@ state=$root/run/vgpu-lease
 pool
 mdev "type='nvidia-223'" >"$tmp/223.xml"
 held_lock lock "the store's lock" prepare "$tmp/223.xml"
-holds "which the hook is refused over" says M_LOCK_HELD /run/vgpu-lease/lock $$ 1 <"$tmp/hook"
+holds "which the hook is refused over" says M_LOCK_HELD /run/vgpu-lease/lock $$ '*' <"$tmp/hook"
 held_lock lock "the store's lock" migrate "$tmp/223.xml"
 : >>"$state/pgpu/0000:85:00.0.lock"
 held_lock pgpu/0000:85:00.0.lock "a pGPU's lock" prepare "$tmp/223.xml"
-holds "which the hook is refused over" says M_LOCK_HELD '*' $$ 1 <"$tmp/hook"
+holds "which the hook is refused over" says M_LOCK_HELD '*' $$ '*' <"$tmp/hook"
 exec 9<>"$state/pgpu/0000:84:00.0.lock"
 flock 9
 vl plan "$tmp/exists.xml"
