@@ -34,7 +34,7 @@ struct gone {
 /* What Placement has. */
 struct in_placement {
 	const char *directory; /* NULL: not compared */
-	int *totals;	       /* of each provider of ours; UNKNOWN: Placement does not have it */
+	int *totals;           /* of each provider of ours; UNKNOWN: Placement does not have it */
 	struct gone *gone;
 	size_t ngone;
 };
@@ -98,8 +98,8 @@ static bool parse_file(char parent[PCI_SIZE], const char *file, const char *host
 	size_t n = strlen(host);
 	char address[] = "xxxx:xx:xx.x";
 
-	if (strncmp(file, host, n) != 0 || strlen(file + n) != sizeof(form) - 1 ||
-	    strncmp(file + n, form, 5) != 0 || strcmp(strrchr(file, '.'), ".json") != 0)
+	if (strncmp(file, host, n) != 0 || strlen(file + n) != sizeof(form) - 1 || strncmp(file + n, form, 5) != 0 ||
+	    strcmp(strrchr(file, '.'), ".json") != 0)
 		return false;
 	for (size_t i = 0; address[i]; i++) {
 		char c = file[n + 5 + i];

@@ -48,7 +48,7 @@ struct section {
 	char name[SECTION_SIZE]; /* as it is spelt: mdev_X, vgpu_X, vf_X; "" where it has none */
 	bool vf;                 /* plain VFs: a [vf_NAME] section, `type` is its NAME */
 	bool nova;               /* nova.conf enables its type, or in a draft: it stands there */
-	bool named;              /* Nova gives it no pGPU that nobody names: it has addresses, of no device; it is empty */
+	bool named;              /* takes no pGPU that nobody names: its addresses name no device, or it is empty */
 	char (*addresses)[PARENT_SIZE];
 	struct place *addresses_at; /* of each: where it stands */
 	size_t naddresses;

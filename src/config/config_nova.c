@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Nova's pool: the options of [devices] and of the enabled types, as Nova's libvirt driver takes them
- * (_get_supported_vgpu_types and _validate_device_address in nova/virt/libvirt/driver.py). Where its releases differ the
- * latest counts (2026.2): an earlier one does not start with what only that accepts, so it has no instance here.
+ * (_get_supported_vgpu_types and _validate_device_address in nova/virt/libvirt/driver.py). Where its releases differ,
+ * 2026.2 counts: an earlier one does not start with what only that accepts, so it has no instance here.
  *
  * Nova takes much that names nothing: a text that cannot be a type, an address that it compares as text with lower-case
  * ones. It serves nothing then, but it is not as if it were not there: such a type can be the one of the pGPUs that
