@@ -4,8 +4,8 @@
 # shellcheck disable=SC2154 # arrives and migration are pair.sh's
 configure_nvidia "$PF1"
 there configure_nvidia "$PF2" 'reserve_ttl = 2' 'start_grace = 2'
+both load_nvidia
 for side in '' there; do
-	$side load_nvidia
 	$side record_calls
 done
 vf=${PF1%0}1
