@@ -150,6 +150,13 @@ there() {
 	return "$status"
 }
 
+# both COMMAND...: here and there at the same time; it sets no variable.
+both() {
+	"$@" &
+	there "$@"
+	wait "$!"
+}
+
 # On host2: a line is a command; the answer is its status and the length of its output, and then this.
 serve() {
 	local line status said=/run/vm-test-said
@@ -311,14 +318,12 @@ fi
 # A host2 that has died is noticed.
 coproc HOST2 { ssh -o ServerAliveInterval=15 -o ServerAliveCountMax=8 host2 bash /srv/vm/pair.sh --serve; }
 exec 7<&"${HOST2[0]}" 8>&"${HOST2[1]}"
-begin_fresh
-there begin_fresh
+both begin_fresh
 # shellcheck source=/dev/null
 . "$here/migrations/$NAME.sh"
 stop_clock
 there stop_clock
-fresh
-there fresh
+both fresh
 check "nothing is kept on host1" within 20 wipe
 check "nothing is kept on host2" there within 20 wipe
 tell_json

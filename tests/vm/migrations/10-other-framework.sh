@@ -5,11 +5,13 @@
 name='NVIDIA L40S-1Q'
 vf=${PF1%0}1 parent=${PF2%0}1
 allow() { echo 'cross_framework = yes' >>"$CONF"; }
-load_nvidia
+load_nvidia &
+loading=$!
+there load_nvidia_mdev as_l40s=1
+wait "$loading"
 trouble like_mdev 1
 configure_nvidia "$PF1"
-there load_nvidia_mdev as_l40s=1
-there configure_nvidia "$PF2"
+there configure_nvidia "$PF2" 'driver_cleanup = 0'
 for side in '' there; do
 	$side record_calls
 	$side systemctl start vgpu-leased
