@@ -244,12 +244,19 @@ static bool can_be_type(const char *text)
 
 int cmd_check_word(const char *kind, const char *word, struct err *err)
 {
-	char id[ID_SIZE], pgpu[PARENT_SIZE];
+	char id[ID_SIZE], pgpu[PARENT_SIZE], pci[PCI_SIZE], whole[32];
+	bool is_short;
 
+	/* As lspci has it, which leaves out the domain 0000. */
+	snprintf(whole, sizeof(whole), "0000:%s", word);
+	is_short = pci_parse(pci, whole);
 	if (strcmp(kind, "ID") == 0 && !id_parse(id, word))
-		return err_set(err, EINVAL, "invalid ID '%s': expected a UUID or a PCI address", word);
+		return err_set(err, EINVAL,
+			       "invalid ID '%s': expected a UUID or a PCI address from 'vgpu-lease list'%s%s", word,
+			       is_short ? "; similar: " : "", is_short ? pci : "");
 	if (strcmp(kind, "PGPU") == 0 && !parent_parse(pgpu, word))
-		return err_set(err, EINVAL, "invalid pGPU '%s': expected an address from 'vgpu-lease inventory'", word);
+		return err_set(err, EINVAL, "invalid pGPU '%s': expected an address from 'vgpu-lease inventory'%s%s",
+			       word, is_short ? "; similar: " : "", is_short ? pci : "");
 	if (strcmp(kind, "TYPE") == 0 && !can_be_type(word))
 		return err_set(err, EINVAL, "invalid type '%s': expected an id or a name from 'vgpu-lease types'",
 			       word);

@@ -22,8 +22,8 @@ struct status {
 	struct card_row *rows;
 	size_t nrows;
 	struct status_vgpu *vgpus; /* sorted by row */
-	size_t nvgpus, nall; /* those shown, those of the host */
-	struct udev_names *names; /* NULL: no device has a name */
+	size_t nvgpus, nall;       /* those shown, those of the host */
+	struct udev_names *names;  /* NULL: no device has a name */
 	char host[256];
 };
 

@@ -32,7 +32,7 @@ struct pool {
 	struct address {
 		char *text;
 		struct place at;
-	} *addresses; /* of all types: Nova takes each once */
+	} * addresses; /* of all types: Nova takes each once */
 	size_t naddresses;
 };
 
@@ -130,7 +130,8 @@ static int add_type(struct pool *pool, const struct nova_entry *entry, const cha
 		return 0;
 	at.word = item;
 	spot_warn(&at, pool->draft->config, false,
-		  "'%.80s' is not a type ID such as nvidia-35, but Nova enables it as written: no pGPU provides it", item);
+		  "'%.80s' is not a type ID such as nvidia-35, but Nova enables it as written: no pGPU provides it",
+		  item);
 	return 0;
 }
 
@@ -281,10 +282,9 @@ static int read_section(struct pool *pool, const struct enabled *enabled)
 	struct draft *draft = pool->draft;
 	const char *type = config_nova_text(enabled);
 	const struct nova_entry *header = header_of(draft, type);
-	struct spot list = { .file = enabled->at.file,
-			     .line = enabled->at.line,
-			     .section = "devices",
-			     .key = "enabled_mdev_types" };
+	struct spot list = {
+		.file = enabled->at.file, .line = enabled->at.line, .section = "devices", .key = "enabled_mdev_types"
+	};
 	autofree char *value = NULL;
 	struct section *s;
 

@@ -21,8 +21,8 @@ static int add_enabled(const struct setting *t, char *item)
 
 	at.word = item;
 	if (!type_parse(type, item))
-		return spot_err(&at, t->err,
-				"'%.80s' is not a type ID such as nvidia-35; separate types with commas", item);
+		return spot_err(&at, t->err, "'%.80s' is not a type ID such as nvidia-35; separate types with commas",
+				item);
 	for (size_t i = 0; i < list->n; i++)
 		if (strcmp(list->types[i].type, type) == 0)
 			return spot_err(&t->at, t->err, "%s is listed twice", type);

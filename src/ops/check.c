@@ -107,7 +107,7 @@ static void config_fails(struct check *check, int r, const struct config_notes *
 		check_at(check, "%s", check->config_path);
 	else
 		check_at_path(check, "etc/vgpu-lease.conf");
-	check_report(check, CHECK_FAIL, "create it; vgpu-lease.conf(5) has examples",
+	check_report(check, CHECK_FAIL, "'vgpu-lease init --write' writes a first one",
 		     "no such file: no vGPU can be leased");
 }
 

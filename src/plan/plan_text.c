@@ -177,8 +177,12 @@ static void text_fix(const struct card_cause *list, size_t n, const struct plan_
 		break;
 	case CAUSE_OTHER_TYPE:
 		/* Of a VF, those that are free are told. */
-		if (resolved->req->kind == REQUEST_MDEV)
+		if (resolved->req->kind == REQUEST_MDEV && config_section(facts->config, resolved->types[0]))
 			snprintf(buf, size, "; name a pGPU for %s in device_addresses", resolved->types[0]);
+		else if (resolved->req->kind == REQUEST_MDEV)
+			snprintf(buf, size,
+				 "; enable %s in enabled_mdev_types and name a pGPU for it in device_addresses",
+				 resolved->types[0]);
 		break;
 	case CAUSE_UNREADY:
 	case CAUSE_ABSENT:

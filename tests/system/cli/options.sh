@@ -43,6 +43,7 @@ usage "a card to filter by that is none" M_BAD_PGPU ../x -- inventory --pgpu ../
 usage "a type to filter by that is none" M_BAD_TYPE ../x -- types --type ../x
 usage "-o without its value" M_NO_VALUE --output COLUMNS -- list -o
 usage "-o with a command that has no table" M_OPTION_NOT_TAKEN check --output -- check -o id
+usage "an address as lspci has it" M_BAD_PGPU_SHORT 84:00.0 0000:84:00.0 -- retype 84:00.0 mtty-1
 usage "a card that is none" M_BAD_PGPU ../x -- retype ../x mtty-1
 usage "a type to attach that is none" M_BAD_TYPE ../x -- attach vm --type ../x
 usage "a type that is none, of a card" M_BAD_TYPE a/b -- retype mtty a/b

@@ -61,7 +61,7 @@ fails "without a list of other types" says M_KNOWN_TYPES <<<"$said"
 refused 'NVIDIA L40S-48Q'
 told "and a name that VFs have alone" M_MADE_AS_VFS 'NVIDIA L40S-48Q'
 refused nvidia-223
-told "a type that no card serves requests one" M_SERVES nvidia-222 -- M_FIX_PGPU nvidia-223
+told "a type that no card serves requests one" M_SERVES nvidia-222 -- M_FIX_ENABLE nvidia-223
 refused CUSTOM_NONE
 tap_verdict "$([ ${#said} -lt 700 ]; echo $?)" "the types that are known fill no line" "$said"
 

@@ -103,7 +103,8 @@ static const struct row framebuffers[] = {
 	  "1024 of 16384" },
 	{ "each size counts as what it is", "84/0 s=2/16 l=2/4", "u1:84:s u2:84:l", "", "", "l", "", "5120 of 16384" },
 	{ "GPU instances tell nothing of it", "40/0+4 q=0/7 w=1/3", "", "", "", "q", "", "-1 of -1" },
-	{ "what is in use is known without it", "40/0+4 q=0/7 w=1/3", "o1:40.0:q o2:40.1:q", "", "", "q", "", "10240 of -1" },
+	{ "what is in use is known without it", "40/0+4 q=0/7 w=1/3", "o1:40.0:q o2:40.1:q", "", "", "q", "",
+	  "10240 of -1" },
 	{ "nor do plain VFs", "f3/0+3 flex=1", "", "", "", "flex@f3", "", "-1 of -1" },
 };
 

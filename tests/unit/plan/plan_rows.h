@@ -176,6 +176,8 @@ static const struct row rows[] = {
 	  "refuse: {M_NO_CAPACITY|s|x41: {M_MAKES_VFS}{M_FIX_HOSTDEV|pci}, or}" },
 	{ "nor where no card is for the type", TWO, "", "", "u1~l", "s l@99", "looked",
 	  "refuse: {M_NO_CAPACITY|l|84, 85: {M_SERVES|s}{M_FIX_PGPU|l} see}" },
+	{ "a type that is not enabled is to be enabled first", TWO, "", "", "u1~l", "s", "looked",
+	  "refuse: {M_NO_CAPACITY|l|84, 85: {M_SERVES|s}{M_FIX_ENABLE|l} see}" },
 	{ "nor where the driver failed", "84/0 s=1/1", "", "", "u1~s", "s", "failed=84",
 	  "look: {M_NO_CAPACITY|s|84: Input/output error; {M_SEE_PLAN}}" },
 	{ "nor where the card is not ready", "84/0 s=1/1", "", "", "u1~s", "s@84", "notready=84 looked",
