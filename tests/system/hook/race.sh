@@ -152,11 +152,12 @@ control remove_delay_ms 0
 
 ### A creation that takes too long
 settings 'driver_cleanup = 0' 'create_timeout = 1' 'lock_timeout = 1'
-control create_delay_ms '0000:84:00.0 4000'
-before=$(now_ms)
+control create_delay_ms '0000:84:00.0 8000'
 said=$(prepare 2>&1)
 holds "a creation that hangs ends in a refusal" says M_CREATE_HANGS 0000:84:00.0 nvidia-222 1 <<<"$said"
-holds "after about create_timeout" test $(($(now_ms) - before)) -lt 2800
+is "$(grep -c '^create ' "$root/.kernel/control/pending")" 1 "while the driver is still at it"
+# What follows is to be created in time, however busy the machine is.
+settings 'driver_cleanup = 0' 'create_timeout = 60' 'lock_timeout = 1'
 is "$(state)" " 1 creating " "its lease stays for whoever collects it"
 said=$(prepare 2>&1)
 is "$said" "$(message M_REFUSED vm "$u1" "$(message M_BUSY_CREATING 0000:84:00.0)")" \
@@ -171,13 +172,15 @@ holds "the next start of the domain takes it over when it is there" prepare
 is "$(devices)$(state)" "$u1  1 active " "and makes no other"
 release
 is "$(devices)$(leases)" 0 "it is ours, and goes at release"
-control params_delay_ms 6000
+control params_delay_ms 9000
+settings 'driver_cleanup = 0' 'create_timeout = 4' 'lock_timeout = 1'
 sed "s|</name>|&<metadata><v:lease xmlns:v='urn:vgpu-lease:domain:1'><v:device uuid='$u1' params='frame_rate_limiter=0'/></v:lease></metadata>|" "$vm" >"$work/params.xml"
 said=$(prepare "$work/params.xml" 2>&1)
 holds "parameters that the driver does not take end in a refusal" \
-	says M_PARAMS_HANG "0000:84:00.0, 0000:85:00.0" 1 <<<"$said"
+	says M_PARAMS_HANG "0000:84:00.0, 0000:85:00.0" 4 <<<"$said"
 is "$(devices)$(leases)" 0 "and nothing is left of it"
 control params_delay_ms 0
+settings 'driver_cleanup = 0' 'create_timeout = 60' 'lock_timeout = 1'
 exec 7>"$root/run/vgpu-lease/pgpu/0000:84:00.0.lock" 8>"$root/run/vgpu-lease/pgpu/0000:85:00.0.lock"
 flock 7
 flock 8
@@ -198,6 +201,7 @@ is "$(state)" " 1 active " "its lease is as it was until then"
 exec 9>&-
 holds "what it wanted is done when the lock is free" eventually no_lease
 is "$(devices)" "" "the device is removed, too"
+settings 'driver_cleanup = 0' 'create_timeout = 1'
 control create_delay_ms 2000
 prepare 2>/dev/null
 release
@@ -207,19 +211,15 @@ is "$(devices)" "" "and removed"
 
 ### Eight cards
 end_host
-# Where each was before would go before the placement.
-rm -r "$root/var/lib/vgpu-lease"
+# A new one: where each was before would go before the placement, and a card that failed is tried last.
+rm -r "$root/var/lib/vgpu-lease" "$root/run/vgpu-lease"
 host t4:8
-settings 'placement = spread'
-control create_delay_ms 1000
-# One after the other they would take eight seconds. A machine that is busy otherwise has three tries.
-for try in 1 2 3; do
-	[ $try = 1 ] || at_once release end $(seq 16 23)
-	before=$(now_ms)
-	at_once prepare begin $(seq 16 23)
-	took=$(($(now_ms) - before))
-	[ $took -ge 3000 ] || break
-done
-is "$(with_status 0 $(seq 16 23) | wc -l)" 8 "eight cards whose driver takes a second each"
-holds "make eight vGPUs in under three seconds ($took ms)" test "$took" -lt 3000
+settings 'placement = spread' 'create_timeout = 120' 'lock_timeout = 60'
+control create_delay_ms 10000
+all_pending() { [ "$(grep -c '^create ' "$root/.kernel/control/pending")" = 8 ]; }
+at_once prepare begin $(seq 16 23) &
+starts=$!
+holds "eight cards create eight vGPUs beside each other: the driver is at all of them at once" eventually all_pending
+wait $starts
+is "$(with_status 0 $(seq 16 23) | wc -l)" 8 "and eight domains start"
 tap_done
