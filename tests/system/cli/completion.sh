@@ -3,6 +3,7 @@
 . "${srcdir:?}/tests/lib/cli.sh"
 . "$srcdir/etc/bash-completion/vgpu-lease"
 . "$srcdir/etc/bash-completion/vgpu-lease-sim"
+. "$srcdir/etc/bash-completion/vgpu-leased"
 
 PATH=$builddir:$PATH
 host mtty+t4:2
@@ -70,6 +71,19 @@ missing=$(for option in $("$sim" --help | grep -oE '^  --[a-z-]+'); do
 done)
 nothing "all its options are known" "$missing"
 
+leased_line() {
+	COMP_WORDS=(vgpu-leased "$@")
+	COMP_CWORD=$#
+	_vgpu_leased
+	echo "${COMPREPLY[*]}"
+}
+is "$(leased_line --f)|$(leased_line --connect '')|$(leased_line --config "$srcdir/COPY")|$(leased_line --root = "$builddir/ho")" \
+	"--foreground|qemu:///system|$srcdir/COPYING|$builddir/hooks/" "the handler's options and their values"
+missing=$(for option in $("$builddir/vgpu-leased" --help | grep -oE '^  --[a-z-]+'); do
+	[[ " $(leased_line --) " == *" $option "* ]] || echo "$option"
+done)
+nothing "all its options are known" "$missing"
+
 ### Words from outside, in a real interactive bash: none is ever expanded, and what is inserted is one word.
 mkdir -p "$work/bin" "$work/files/d"
 cat >"$work/bin/virsh" <<-'END'
@@ -78,7 +92,7 @@ cat >"$work/bin/virsh" <<-'END'
 END
 cat >"$work/bin/vgpu-lease" <<-'END'
 	#!/bin/sh
-	for word; do case $word in list | types | inventory) echo NAME; cat "$(dirname "$0")/$word" ;; esac; done
+	for word; do case $word in list | types | inventory) cat "$(dirname "$0")/columns"; cat "$(dirname "$0")/$word" ;; esac; done
 END
 cat >"$work/bin/vgpu-lease-sim" <<-'END'
 	#!/bin/sh
@@ -92,7 +106,7 @@ mkfifo "$work/keys"
 bash_pid=$!
 exec 7>"$work/keys"
 printf '%s\n' "HISTFILE=; bind 'set bell-style none'; bind 'set completion-query-items 0'" \
-	". '$srcdir/etc/bash-completion/vgpu-lease'; . '$srcdir/etc/bash-completion/vgpu-lease-sim'" \
+	". '$srcdir/etc/bash-completion/vgpu-lease'; . '$srcdir/etc/bash-completion/vgpu-lease-sim'; . '$srcdir/etc/bash-completion/vgpu-leased'" \
 	"bind -x '\"\\C-g\": printf %s \"\$READLINE_LINE\" >$work/line.new; mv $work/line.new $work/line'; : >$work/ready" >&7
 holds "an interactive bash has read both" eventually test -e "$work/ready"
 typed() {
@@ -103,15 +117,21 @@ typed() {
 }
 # meant TEXT: the words that a shell makes of it.
 meant() { (cd "$work/files" && bash -c "printf '<%s>' $1" 2>&1); }
-offer() { for file in domains list types inventory models; do printf '%s\n' "$@" >"$work/bin/$file"; done; }
+offer() { for file in columns domains list types inventory models; do printf '%s\n' "$@" >"$work/bin/$file"; done; }
 
 # shellcheck disable=SC2016
 hostile=('x$(id>PWNED)' 'x`id>PWNED`' 'x;id>PWNED' 'x$HOME' "x'y" 'x"y' 'x\y' 'x*' 'x~y' 'x>PWNED' 'x&' 'x{a,b}' 'x#' 'x!!' 'x|y' 'x:$(id>PWNED)')
 for name in "${hostile[@]}"; do
 	offer "$name"
-	for line in 'attach ' 'detach ' 'show ' 'suspend ' 'resume ' 'release ' 'detach vm1 ' 'gc --type ' 'attach --type ' 'retype ' 'retype mtty ' 'log '; do
+	for line in 'attach ' 'detach ' 'show ' 'suspend ' 'resume ' 'release ' 'detach vm1 ' 'gc --type ' 'attach --type ' 'retype ' 'retype mtty ' 'log ' \
+		'list --type ' 'list --domain ' 'inventory --pgpu '; do
 		got=$(typed "vgpu-lease ${line}x\t")
 		is "$(meant "${got#"vgpu-lease $line"}")" "<$name>" "$name is inserted as one word behind $line"
+	done
+	# The columns are the words of the first line.
+	for option in -o --sort; do
+		got=$(typed "vgpu-lease list $option x\t")
+		is "$(meant "${got#"vgpu-lease list $option "}")" "<$name>" "likewise behind $option"
 	done
 	got=$(typed "vgpu-lease-sim /tmp x\t")
 	is "$(meant "${got#"vgpu-lease-sim /tmp "}")" "<$name>" "likewise behind vgpu-lease-sim"
