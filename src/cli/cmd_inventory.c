@@ -78,6 +78,8 @@ static int run(struct cmd *cmd, struct err *err)
 	    cards_find(cmd, &survey, &rows, &n, err) < 0)
 		return -err->code;
 	print(cmd, &survey, rows, n);
+	if (!n && cmd->call->type && !cmd->call->pgpu)
+		out_warn("no pGPU is configured for %s; 'vgpu-lease types' shows which provide it", cmd->call->type);
 	return CMD_DONE;
 }
 

@@ -119,6 +119,8 @@ vl list --json --state reserved
 is "$(grep -c '"id"' <<<"$out")" 1 "JSON is filtered, too"
 vl inventory --pgpu 0000:85:00.0 --no-headings -o pgpu
 is "$out" "0000:85:00.0" "pGPUs by address"
+vl inventory --type T4-8Q
+holds "a type that no pGPU is configured for" ended 0 M_TYPE_ON_NO_PGPU nvidia-233
 vl inventory --type nvidia-223 --no-headings
 is "$out" "" "and by the type that they are configured for"
 vl types --type nvidia-222 --no-headings -o type,framework
