@@ -18,13 +18,28 @@ cat >"$work/bin/virsh" <<-'END'
 	#!/bin/sh
 	cat "$(dirname "$0")/domains"
 END
-printf '#!/bin/sh\nprintf "<%%s>" "$@" >%q/args.new; mv %q/args.new %q/args\n' "$work" "$work" "$work" >"$work/bin/vgpu-lease"
+# Keeps what it is called with, unless it is asked for words while there are some.
+cat >"$work/bin/vgpu-lease" <<END
+#!/bin/sh
+for word; do
+	[ -e "$work/bin/words" ] && case \$word in
+	list | types | inventory) echo NAME && exec cat "$work/bin/words" ;;
+	--list-models) exec cat "$work/bin/words" ;;
+	esac
+done
+printf "<%s>" "\$@" >"$work/args.new"
+mv "$work/args.new" "$work/args"
+END
 cp "$work/bin/vgpu-lease" "$work/bin/vgpu-leased"
 cp "$work/bin/vgpu-lease" "$work/bin/vgpu-lease-sim"
 chmod +x "$work/bin/"*
 export PATH=$work/bin:$PATH
 # shellcheck disable=SC2016
 hostile=('x$(id>PWNED)' 'x`id>PWNED`' 'x;id>PWNED' 'x$HOME' "x'y" 'x"y' 'x\y' 'x*' 'x~y' 'x>PWNED' 'x&' 'x{a,b}' 'x#' 'x|y' 'x y')
+# Before an ID, a type, an address and a model.
+lines=('vgpu-lease release' 'vgpu-lease gc --type' 'vgpu-lease retype' 'vgpu-lease retype mtty' 'vgpu-lease-sim dir')
+# called LINE WORD: what the command gets.
+called() { printf '<%s>' ${1#* } "$2"; }
 cd "$work/files" || exit
 
 ### zsh: keys are typed in an interactive one, and what the command gets when the line is run is looked at
@@ -48,6 +63,12 @@ is "$(typed 'vgpu-leased --wai\t')|$(typed 'vgpu-lease-sim --li\t')" "<--wait-re
 for name in "${hostile[@]}"; do
 	echo "$name" >"$work/bin/domains"
 	is "$(typed 'vgpu-lease attach x\t')" "<attach><$name>" "zsh: $name is inserted as one word"
+	[[ $name != *' '* ]] || continue
+	echo "$name" >"$work/bin/words"
+	for line in "${lines[@]}"; do
+		is "$(typed "$line x\t")" "$(called "$line" "$name")" "zsh: likewise behind $line"
+	done
+	rm "$work/bin/words"
 done
 printf 'exit\n' >&7
 exec 7>&-
@@ -66,6 +87,13 @@ for name in "${hostile[@]}"; do
 	echo "$name" >"$work/bin/domains"
 	is "$(in_fish 'eval "vgpu-lease attach "(string escape -- (complete -C "vgpu-lease attach x"))'; cat "$work/args")" \
 		"<attach><$name>" "fish: $name is offered as it is"
+	[[ $name != *' '* ]] || continue
+	echo "$name" >"$work/bin/words"
+	for line in "${lines[@]}"; do
+		is "$(in_fish "eval \"$line \"(string escape -- (complete -C \"$line x\")); cat \"$work/args\"")" \
+			"$(called "$line" "$name")" "fish: likewise behind $line"
+	done
+	rm "$work/bin/words"
 done
 
 is "$(ls "$work/files" | paste -sd' ')" "dir file" "nothing of all that was run"
