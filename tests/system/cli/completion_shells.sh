@@ -39,6 +39,7 @@ hostile=('x$(id>PWNED)' 'x`id>PWNED`' 'x;id>PWNED' 'x$HOME' "x'y" 'x"y' 'x\y' 'x
 # Before an ID, a type, an address and a model.
 lines=('vgpu-lease release' 'vgpu-lease gc --type' 'vgpu-lease retype' 'vgpu-lease retype mtty' 'vgpu-lease-sim dir')
 # called LINE WORD: what the command gets.
+# shellcheck disable=SC2086 # several words
 called() { printf '<%s>' ${1#* } "$2"; }
 cd "$work/files" || exit
 

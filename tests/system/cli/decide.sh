@@ -250,6 +250,7 @@ rm "$state/lock"
 # The lock of the only pGPU of nvidia-222, and of one of two.
 odd() { rm -rf "$state/pgpu/$1.lock" && "${@:2}" "$state/pgpu/$1.lock"; }
 for make in mkdir mkfifo 'ln -s /nonexistent'; do
+	# shellcheck disable=SC2086 # a command
 	odd 0000:84:00.0 $make
 	decide "a pGPU's lock by $make" REFUSED "$tmp/new.xml"
 	decide "a pGPU's lock by $make: a vGPU that exists" PASSES "$tmp/exists.xml"
