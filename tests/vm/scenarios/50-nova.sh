@@ -166,9 +166,15 @@ definition_left() {
 	left
 	echo "nova-compute $(tried start)"
 }
-# Instances of others take what Nova still has to give, after the driver was reloaded and the instance was on and off.
-filled() {
+# Instances of others take what Nova still has to give; one is left for `a`.
+others_fill() {
 	local n
+	for ((n = $(total); n > 1; n--)); do
+		cat /proc/sys/kernel/random/uuid >"/sys/class/mdev_bus/$GPU1/mdev_supported_types/pgpu-2/create"
+	done
+}
+# After the driver was reloaded the instance is on and off.
+filled() {
 	begin_nova pgpu-2
 	nova spawn a
 	nova poweroff a
@@ -176,10 +182,18 @@ filled() {
 	nova poweron a
 	[ "$mode" = alone ] && nova start && nova reboot a
 	nova poweroff a
-	for ((n = $(total); n > 1; n--)); do
-		cat /proc/sys/kernel/random/uuid >"/sys/class/mdev_bus/$GPU1/mdev_supported_types/pgpu-2/create"
-	done
+	others_fill
 	echo "$(mdevs) mdevs, power on $(tried poweron a) $(vgpu_of a), nova-compute $(tried start), total $(total)"
+}
+# Meanwhile it is off: of its device there is the definition alone, which Nova counts beside all that the card can hold.
+overfilled() {
+	begin_nova pgpu-2
+	nova spawn a
+	nova poweroff a
+	reload_driver
+	within 60 libvirt_follows >&2
+	others_fill
+	echo "$(mdevs) mdevs, power on $(tried poweron a), nova-compute $(tried start)"
 }
 not_enabled() {
 	begin_nova pgpu-1
@@ -258,6 +272,8 @@ row definition_left "deleted while its device is not there" \
 row filled "the driver is reloaded, on and off, others fill the card" \
 	"12 mdevs, power on works with its vGPU, nova-compute works, total 12" \
 	"12 mdevs, power on works with its vGPU, nova-compute works, total 12"
+row overfilled "the same, but it stays off meanwhile" \
+	"12 mdevs, power on fails, nova-compute fails" "12 mdevs, power on fails, nova-compute fails"
 row spawn_failed "a spawn fails in QEMU" "1 mdevs, 1 definitions, total 24" "0 mdevs, 0 definitions, total 24"
 row claims "a live migration is checked, and rolled back" "1 1 mdevs, 1 definitions, total 24" \
 	"1 0 mdevs, 0 definitions, total 24"
