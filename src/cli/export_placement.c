@@ -145,7 +145,8 @@ static int find_gone(struct in_placement *placement, const struct export *export
 		if (gone.placement > 0)
 			memcpy(mem_add(&placement->gone, &placement->ngone, sizeof(gone)), &gone, sizeof(gone));
 	}
-	qsort(placement->gone, placement->ngone, sizeof(*placement->gone), by_parent);
+	if (placement->ngone)
+		qsort(placement->gone, placement->ngone, sizeof(*placement->gone), by_parent);
 	return 0;
 }
 
