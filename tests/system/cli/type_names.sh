@@ -1,5 +1,5 @@
 #!/bin/bash
-# A type's name where the configuration wants its ID: whoever reads the message knows what to write.
+# A type's name where the configuration wants its ID: the message gives the ID to write.
 . "${srcdir:?}/tests/lib/cli.sh"
 
 host t4:2+l40s/4
