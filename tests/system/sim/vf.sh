@@ -74,7 +74,7 @@ is "$(cat "$work/numvfs")|$(jobs -rp | wc -l)" "|3" "nobody is told how many the
 exec 9<&-
 wait $disabling $reading
 wait $enabling
-holds "once it is closed, who wants some gets them" test "$(vfs)" = "virtfn0 virtfn1 virtfn2 "
+holds "once it is closed, the writer that asked for three gets them" test "$(vfs)" = "virtfn0 virtfn1 virtfn2 "
 like "$(cat "$work/numvfs")" "[03]" "and who asked is told"
 
 is "$(cat "$pci/0000:2d:02.0/device" "$pci/0000:2d:00.0/device" | paste -sd' ') $(basename "$(readlink "$pci/0000:2d:02.0/physfn")")" \
