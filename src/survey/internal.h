@@ -23,7 +23,7 @@ int survey_processes(struct survey *survey, struct err *err);
 /* Says of each device that a rule asks about whether it was open at the last look; true: one has come since. */
 bool survey_say_open(struct survey *survey);
 
-/* Asks the drivers of leased VFs that the inventory does not have: after survey_host(), never under the store's lock. */
+/* Asks the drivers of leased VFs that the inventory does not have. After survey_host(), not under the store's lock. */
 int survey_ask(struct survey *survey, struct err *err);
 void survey_drop_asked(struct survey *survey);
 

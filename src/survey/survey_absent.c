@@ -42,7 +42,7 @@ bool survey_counts(const struct survey *s, const struct lease *lease)
 
 bool survey_writes(const struct survey *s, const struct lease *lease)
 {
-	/* The handler, which marks releases, lives on when it has done what it could: only the lock tells of a write. */
+	/* The handler, which marks releases, lives on when it has done what it could: only the lock tells. */
 	return lease->state == LEASE_RELEASING
 		       ? store_locked(s->store, lease->vgpu.pgpu) || store_removes(s->store, lease->vgpu.id)
 		       : reclaim_at_work(s->store, lease);

@@ -8,13 +8,11 @@
 #include <errno.h>
 
 #include "device/release.h"
-#include "lib/asked.h"
 #include "lib/vgpu.h"
 #include "daemon/reconcile.h"
 #include "state/history.h"
 
 #define T4 "0000:84:00.0"
-#define VARIED "0000:26:00.6"
 #define U(n) "c6f1a2b3-0000-4000-8000-00000000000" #n
 #define VM(n) "dddddddd-0000-4000-8000-00000000000" #n
 
@@ -158,7 +156,7 @@ static void put_at_work(const char *id, const char *domain, enum lease_state lea
 			       .framebuffer_mib = 1024 };
 	struct err err;
 
-	text_copy(lease.vgpu.id, sizeof(lease.vgpu.id), id);
+	memcpy(lease.vgpu.id, id, UUID_SIZE);
 	memcpy(lease.domain, domain, UUID_SIZE);
 	if (lease_put(&store, &lease, &err) < 0)
 		tree_fail(err.text);
@@ -228,18 +226,13 @@ static void made_by_us(void)
 	(void)err;
 }
 
-static void drop(const char *id)
+static const char *lost_and_found(const char *id)
 {
 	char path[128];
 
 	snprintf(path, sizeof(path), "run/vgpu-lease/leases/%s", id);
 	if (unlinkat(live.tree.host.root, path, 0) < 0)
 		tree_fail(path);
-}
-
-static const char *lost_and_found(const char *id)
-{
-	drop(id);
 	pass(DOMAIN(1, HOSTDEV(U(9))), true);
 	return state(id);
 }
@@ -296,33 +289,6 @@ static void vfs(void)
 	is(state(vf), "none", "the one");
 	is(state(plain), "none", "and the other");
 	ok(kernel_exists(&live.tree.host, VARIANT(vf, "nvidia-1145")) == 1, "the type, which it had before, stays");
-}
-
-/* A release of the same domain, between a pass's judgement and its lease. */
-static void release_comes(void)
-{
-	if (timed_child_is_this())
-		return;
-	asked.then = NULL;
-	put(VARIED, VM(1), LEASE_RELEASING, LEASE_CREATED);
-}
-
-static void nobody_waits(void)
-{
-	if (kernel_create(&live.tree.host, VARIANT(VARIED, "nvidia-1145"), &(struct err){ 0 }) < 0)
-		tree_fail(VARIED);
-	hold(VARIED, 8);
-	asked.then = release_comes;
-	pass(DOMAIN(1, PCI("26", "6")), true);
-	is(state(VARIED), "created releasing", "a lease that came after the judgement is not replaced");
-	drop(VARIED);
-	asked.reads = asked.locked = 0;
-	pass(DOMAIN(1, PCI("26", "6")), true);
-	is(state(VARIED), "adopted active", "without one the VF is leased to its domain");
-	ok(asked.reads > 0 && asked.locked == 0, "of %d reads of drivers none is under the store's lock", asked.reads);
-	let_go(8);
-	pass(DOMAIN(1, ""), true);
-	ok(finish() == 0, "unplugged, it is released");
 }
 
 static void open_to_the_last(void)
@@ -466,12 +432,10 @@ int main(void)
 	config.policy.reclaim_grace_s = 0;
 	if (store_open(&store, &live.tree.host, true, &err) < 0)
 		tree_fail(err.text);
-	asked.host = &live.tree.host;
 	plugged_in();
 	made_by_us();
 	lost();
 	vfs();
-	nobody_waits();
 	open_to_the_last();
 	clash();
 	gone();

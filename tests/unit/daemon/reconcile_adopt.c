@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What a pass records of a VF that a domain runs with: not over a lease that came meanwhile, and who waits for that. */
+#include "lib/asked.h"
+#include "lib/live.h"
+
+#include "base/text.h"
+#include "daemon/reconcile.h"
+#include "domain/domxml.h"
+#include "lib/vgpu.h"
+
+#define VF "0000:26:00.6"
+#define VM "dddddddd-0000-4000-8000-000000000001"
+
+static const char xml[] =
+	"<domain type='kvm'><name>vm</name><uuid>" VM
+	"</uuid><devices><hostdev mode='subsystem' type='pci' managed='no'><source><address domain='0x0000' bus='0x26' "
+	"slot='0x00' function='0x6'/></source></hostdev></devices></domain>";
+
+static struct live live;
+static struct store store;
+static struct config config;
+static struct err err;
+
+static void pass(void)
+{
+	struct lease_marks plugged = { 0 };
+	struct live_domain domain = { .settled = true, .uuid = VM };
+	struct reconcile run = { .store = &store,
+				 .config = &config,
+				 .policy = &config.policy,
+				 .looked_ms = host_now_ms(),
+				 .plugged = &plugged,
+				 .domains = &domain,
+				 .ndomains = 1 };
+	struct domxml *doc = NULL;
+
+	if (domxml_parse(&doc, xml, strlen(xml), DOMXML_ALL_PCI, &err) < 0)
+		tree_fail(err.text);
+	domain.request = domxml_request(doc);
+	if (reconcile_run(&run, &err) < 0)
+		tree_fail(err.text);
+	reconcile_end(&run);
+	lease_marks_free(&plugged);
+	domxml_free(doc);
+}
+
+/* A release of the same domain, between a pass's judgement and its lease. */
+static void release_comes(void)
+{
+	struct lease lease = { .vgpu = *VARIANT(VF, "nvidia-1145"),
+			       .domain = VM,
+			       .name = "vm",
+			       .state = LEASE_RELEASING,
+			       .origin = LEASE_CREATED,
+			       .numa = UNKNOWN,
+			       .framebuffer_mib = UNKNOWN };
+
+	if (timed_child_is_this())
+		return;
+	asked.then = NULL;
+	text_copy(lease.vgpu.pgpu, sizeof(lease.vgpu.pgpu), "0000:26:00.0");
+	if (lease_put(&store, &lease, &err) < 0)
+		tree_fail(err.text);
+}
+
+/* QEMU opens the VF. */
+static int hold(void)
+{
+	static const char group[] = "sys/bus/pci/devices/" VF "/iommu_group";
+	char link[PATH_MAX] = "", path[PATH_MAX];
+	ssize_t n = readlinkat(live.tree.host.root, group, link, sizeof(link) - 1);
+
+	if (n <= 0)
+		tree_fail(group);
+	snprintf(path, sizeof(path), "dev/vfio/%.32s", strrchr(link, '/') + 1);
+	return openat(live.tree.host.root, path, O_RDWR | O_CLOEXEC);
+}
+
+static enum lease_state state(void)
+{
+	struct lease lease;
+
+	if (lease_get(&store, VF, &lease, &err) != 1)
+		tree_fail("no lease");
+	return lease.state;
+}
+
+int main(void)
+{
+	int fd;
+	static const char text[] = "[devices]\nenabled_mdev_types = nvidia-1145\n";
+
+	live_begin(&live, "l40s/4");
+	if (config_parse(&config, "test", text, strlen(text), NULL, &err) < 0 ||
+	    store_open(&store, &live.tree.host, true, &err) < 0 ||
+	    kernel_create(&live.tree.host, VARIANT(VF, "nvidia-1145"), &err) < 0)
+		tree_fail(err.text);
+	fd = hold();
+	store.resident = true;
+	asked.host = &live.tree.host;
+	asked.then = release_comes;
+	pass();
+	ok(!asked.then && state() == LEASE_RELEASING, "a lease that came after the judgement is not replaced");
+	lease_drop(&store, VF, &err);
+	asked.reads = asked.locked = 0;
+	pass();
+	ok(state() == LEASE_ACTIVE, "without one the VF is leased to its domain");
+	ok(asked.reads > 0 && asked.locked == 0, "of %d reads of drivers none is under the store's lock", asked.reads);
+	close(fd);
+	store_close(&store);
+	config_free(&config);
+	live_end(&live);
+	return tap_done();
+}
