@@ -72,7 +72,7 @@ handler_late() {
 }
 check "ended and started again before the handler learns of the end" handler_late "virsh destroy sleeper" \
 	"virsh start sleeper"
-check "the new lease is not given back" held_by "$(device_in sleeper)" sleeper
+check "the new lease is not released" held_by "$(device_in sleeper)" sleeper
 check "and QEMU has its device" uses_open sleeper "$(device_in sleeper)"
 check "suspended and resumed before it learns of that" handler_late "vgpu-lease suspend sleeper" \
 	"vgpu-lease resume sleeper"
