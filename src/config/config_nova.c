@@ -32,7 +32,7 @@ struct pool {
 	struct address {
 		char *text;
 		struct place at;
-	} * addresses; /* of all types: Nova takes each once */
+	} *addresses; /* of all types: Nova takes each once */
 	size_t naddresses;
 };
 
