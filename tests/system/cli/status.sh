@@ -205,7 +205,7 @@ runs 3
 old "$(uuid 3)"
 vf 4 0001:c8:00.2 nvidia-1561
 looks vfs "VFs with a type beside the framebuffer of their card, and cards in MIG mode"
-is "$("$builddir/vgpu-lease" --root host status --json | python3 -c '
+is "$(vgpu_lease --root host status --json | python3 -c '
 import json, sys
 print([(p["framebuffer_mib"], p["framebuffer_used_mib"]) for p in json.load(sys.stdin)["pgpus"]])')" \
 	"[(49152, 6144), (40960, 5120), (None, 24576)]" "JSON has what is known of it"
