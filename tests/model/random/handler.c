@@ -2,12 +2,14 @@
 /*
  * The device handler in the random test, as a second actor whose views are stale: libvirt is asked at one operation,
  * and what it said is acted upon at a later one; and others go on in the middle of a pass. With it what only the
- * handler looks after: vGPUs that are plugged in and out, domains that a command resumes, starts that take long.
+ * handler looks after: vGPUs that are plugged in and out, domains that a command suspends and resumes, starts that take
+ * long.
  */
 #include <errno.h>
 
 #include "model/random/world.h"
 #include "daemon/reconcile.h"
+#include "live/internal.h"
 
 /* What libvirt said, and when it was asked. */
 static struct view {
@@ -15,7 +17,7 @@ static struct view {
 	int64_t looked_ms;
 	size_t n;
 	struct live_domain live[DOMAINS];
-	struct domxml *docs[DOMAINS];
+	struct domxml *docs[DOMAINS], *taken_docs[DOMAINS];
 	char xml[DOMAINS][XML_MAX];
 } view;
 
@@ -24,8 +26,10 @@ static struct lease_marks unfinished;
 
 static void view_drop(void)
 {
-	for (size_t i = 0; i < view.n; i++)
+	for (size_t i = 0; i < view.n; i++) {
 		domxml_free(view.docs[i]);
+		domxml_free(view.taken_docs[i]);
+	}
 	view.n = 0;
 	view.taken = false;
 }
@@ -39,6 +43,28 @@ static bool is_unlisted(const struct domain *d)
 	return d->starting && fake->now_ms - d->began_ms < (int64_t)world.config.policy.start_grace_s * 1000 && pick(2);
 }
 
+static struct domxml *parse(const struct domain *d, char xml[XML_MAX])
+{
+	struct domxml *doc;
+	struct err err;
+
+	if (domxml_parse(&doc, xml, world_xml(d, xml), DOMXML_ALL_PCI, &err) < 0) {
+		errno = err.code;
+		tree_fail(err.text);
+	}
+	return doc;
+}
+
+/* The record of a suspend has the domain's vGPUs as they were. */
+static struct domxml *parse_record(const struct domain *d)
+{
+	struct domain was = *d;
+	char xml[XML_MAX];
+
+	memset(was.unplugged, 0, sizeof(was.unplugged));
+	return d->suspending ? parse(&was, xml) : NULL;
+}
+
 static void view_take(void)
 {
 	view_drop();
@@ -49,16 +75,14 @@ static void view_take(void)
 	for (int i = 0; i < DOMAINS; i++) {
 		const struct domain *d = &world.domains[i];
 		struct live_domain *live = &view.live[view.n];
-		struct err err;
 
 		if (!d->runs || is_unlisted(d))
 			continue;
-		if (domxml_parse(&view.docs[view.n], view.xml[view.n], world_xml(d, view.xml[view.n]), DOMXML_ALL_PCI,
-				 &err) < 0) {
-			errno = err.code;
-			tree_fail(err.text);
-		}
+		view.docs[view.n] = parse(d, view.xml[view.n]);
+		view.taken_docs[view.n] = parse_record(d);
 		*live = (struct live_domain){ .request = domxml_request(view.docs[view.n]), .settled = !d->starting };
+		if (view.taken_docs[view.n])
+			live->taken = domxml_request(view.taken_docs[view.n]);
 		memcpy(live->uuid, d->uuid, UUID_SIZE);
 		view.n++;
 	}
@@ -67,7 +91,8 @@ static void view_take(void)
 /* In the middle of a pass: whatever the handler knows is old from here on. */
 static void others_act(void)
 {
-	static void (*const acts[])(struct domain *d) = { op_prepare, op_release, op_plug, op_resume, op_arrive };
+	static void (*const acts[])(struct domain *d) = { op_prepare, op_release, op_plug,  op_detach,
+							  op_suspend, op_resume,  op_arrive };
 
 	say(" [meanwhile: ");
 	finish_starts();
@@ -75,7 +100,7 @@ static void others_act(void)
 		fake->now_ms += pick(200) * 1000;
 	for (int n = 1 + pick(3); n > 0; n--) {
 		fake_process();
-		acts[pick(5)](&world.domains[pick(DOMAINS)]);
+		acts[pick(7)](&world.domains[pick(DOMAINS)]);
 		say(";");
 	}
 	if (pick(3) == 0)
@@ -151,21 +176,41 @@ void op_handler(struct domain *d)
 	view_drop();
 }
 
-void op_plug(struct domain *d)
+static void unplug(struct domain *d, int w)
 {
-	int w = pick(d->nvgpus), r;
-	struct domain one = *d; /* what a command asks for: this one alone */
 	struct fake_device *device = fake_device(d->req[w]);
+
+	fake_close(device);
+	device->since_ms = fake->now_ms;
+	d->unplugged[w] = true;
+	set_status(d, true);
+}
+
+/* Mostly one that a command is at, or that has something unplugged: so commands cross each other. */
+static struct domain *likely(struct domain *d)
+{
+	int from = pick(DOMAINS);
+
+	for (int i = 0; pick(8) && i < DOMAINS; i++) {
+		struct domain *other = &world.domains[(from + i) % DOMAINS];
+
+		if (other->runs && (other->detaching || other->unplugged[0] || other->unplugged[1]))
+			return other;
+	}
+	return d;
+}
+
+void op_plug(struct domain *any)
+{
+	struct domain *d = likely(any), one = *d; /* what a command asks for: this one alone */
+	int w = pick(d->nvgpus), r;
 	struct err err = { 0 };
 
-	if (!d->runs || d->starting)
+	if (!d->runs || d->starting || d->suspending)
 		return;
 	if (!d->unplugged[w]) {
 		say("unplug %s from %s", d->req[w], d->name);
-		fake_close(device);
-		device->since_ms = fake->now_ms;
-		d->unplugged[w] = true;
-		set_status(d, true);
+		unplug(d, w);
 		return;
 	}
 	one.nvgpus = 1;
@@ -185,6 +230,105 @@ void op_plug(struct domain *d)
 	set_status(d, true);
 	if (pick(8))
 		fake_open(fake_device(d->req[w]), d->pid);
+}
+
+/* A command looks at the domain, and at no lease of the same millisecond. */
+static void look(struct domain *d)
+{
+	d->asked_ms = ++fake->now_ms;
+	fake->now_ms++;
+}
+
+/* The second half of a command that has unplugged vGPUs, whatever has become of the domain meanwhile. */
+static void unlease(struct domain *d)
+{
+	struct store store;
+	struct hotplug hp = { .host = &world.tree.host,
+			      .store = &store,
+			      .config = &world.config,
+			      .policy = &world.config.policy,
+			      .domain.name = d->name };
+	struct err err;
+
+	memcpy(hp.domain.uuid, d->uuid, UUID_SIZE);
+	if (store_open(&store, &world.tree.host, true, &err) < 0)
+		fake_broken("a command finds no store: %s", err.text);
+	for (int w = 0; w < d->nvgpus; w++)
+		if (d->detaching & 1U << w && hotplug_unlease(&hp, hp.policy, d->req[w], d->asked_ms, &err) < 0)
+			say(": %s", err.text);
+	store_close(&store);
+	d->detaching = 0;
+	rules_always();
+}
+
+void op_detach(struct domain *any)
+{
+	struct domain *d = likely(any);
+	int w = pick(d->nvgpus);
+
+	if (!d->runs || d->starting || d->suspending)
+		return;
+	if (d->detaching) {
+		bool killed = pick(6) == 0;
+
+		say("detach from %s: %s", d->name, killed ? "killed" : "it releases");
+		if (!killed)
+			unlease(d);
+		d->detaching = 0;
+	} else if (!d->unplugged[w]) {
+		say("detach %s from %s", d->req[w], d->name);
+		look(d);
+		unplug(d, w);
+		d->detaching = 1U << w;
+	}
+}
+
+/* It has them again, as with `resume` of a domain that runs. */
+static void undo_suspend(struct domain *d)
+{
+	struct domain was = *d;
+	struct err err = { 0 };
+
+	memset(was.unplugged, 0, sizeof(was.unplugged));
+	if (call_prepare(&was, &err) < 0) {
+		say(": %s", err.text);
+		return;
+	}
+	d->suspending = false;
+	memset(d->unplugged, 0, sizeof(d->unplugged));
+	run_domain(d);
+}
+
+void op_suspend(struct domain *any)
+{
+	struct domain *d = likely(any);
+
+	if (!d->runs || d->starting)
+		return;
+	if (!d->suspending) {
+		for (int w = 0; w < d->nvgpus; w++)
+			if (d->unplugged[w])
+				return;
+		say("suspend %s", d->name);
+		look(d);
+		d->suspending = true;
+		for (int w = 0; w < d->nvgpus; w++)
+			unplug(d, w);
+		d->detaching = (1U << d->nvgpus) - 1;
+		return;
+	}
+	say("suspend %s", d->name);
+	if (d->detaching) {
+		say(": it releases");
+		unlease(d);
+	} else if (pick(3)) {
+		say(": saved");
+		stop(d);
+		call_release(d);
+	} else {
+		say(": broken off");
+		undo_suspend(d);
+	}
 }
 
 void op_resume(struct domain *d)

@@ -109,6 +109,8 @@ void stop(struct domain *d)
 			fake_device(d->req[w])->since_ms = fake->now_ms;
 	d->runs = d->starting = false;
 	memset(d->unplugged, 0, sizeof(d->unplugged));
+	d->detaching = 0;
+	d->suspending = false;
 	if (d->command)
 		fake_end(d->command);
 	d->command = 0;
@@ -347,10 +349,11 @@ static struct operation {
 	const char *name;
 	long times;
 } operations[] = {
-	{ 25, op_prepare, "prepare", 0 },    { 20, op_release, "release", 0 }, { 7, op_arrive, "arrive", 0 },
-	{ 4, op_reconnect, "reconnect", 0 }, { 3, op_lose, "lose", 0 },        { 12, op_foreign, "others", 0 },
+	{ 23, op_prepare, "prepare", 0 },    { 18, op_release, "release", 0 }, { 7, op_arrive, "arrive", 0 },
+	{ 4, op_reconnect, "reconnect", 0 }, { 3, op_lose, "lose", 0 },        { 10, op_foreign, "others", 0 },
 	{ 6, op_collect, "gc", 0 },          { 9, op_handler, "handler", 0 },  { 4, op_plug, "plug", 0 },
-	{ 4, op_resume, "resume", 0 },       { 6, op_time, "time", 0 },
+	{ 3, op_detach, "detach", 0 },       { 3, op_suspend, "suspend", 0 },  { 4, op_resume, "resume", 0 },
+	{ 6, op_time, "time", 0 },
 };
 
 enum { OPERATIONS = sizeof(operations) / sizeof(*operations) };

@@ -21,6 +21,9 @@ struct domain {
 	int64_t began_ms;                    /* starting: since when */
 	bool unplugged[DOMAIN_WANTS];        /* from the running guest */
 	int command;                         /* the process that resumes it, before libvirt starts it; 0 none */
+	unsigned int detaching;              /* those that a command has unplugged, and is to release */
+	bool suspending;                     /* all of them, to save it: with the record of that in its XML */
+	int64_t asked_ms;                    /* when that command looked at the domain */
 	int pid;                             /* of its QEMU */
 };
 
@@ -70,6 +73,8 @@ void op_collect(struct domain *d);
 /* The device handler, and what only it can see (handler.c). */
 void op_handler(struct domain *domain);
 void op_plug(struct domain *domain);
+void op_detach(struct domain *domain);
+void op_suspend(struct domain *domain);
 void op_resume(struct domain *domain);
 void start_slowly(struct domain *domain);
 void finish_starts(void);
