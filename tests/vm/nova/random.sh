@@ -77,31 +77,51 @@ is_sound() {
 		same "$(leases | jq -r '.leases[] | select(.state == "active") | .id' | sort)" "$used" &&
 		same "$(leases | jq '.leases | length')" "$(grep -c . <<<"$used")"
 }
-# All devices are there that are defined: then each counts once.
+# Nova counts what is defined and not there as one more.
 counts_all() {
-	[ "$(mdevs)" = "$(definitions)" ] || return 0
+	local missing
 	within 60 libvirt_follows
-	same "$(total)" 36
+	missing=$(comm -13 <(devices | xargs -rn 1 | sort) <(find /etc/mdevctl.d -type f -printf '%f\n' | sort) | wc -l)
+	same "$(total)" "$((36 + missing))"
+}
+# How many have run at once, on both cards.
+AT_ONCE=0
+look_at_once() {
+	local now
+	now=$(leases | jq '[.leases[] | select(.state == "active").pgpu] | if unique == [$ARGS.positional[]] then length
+		else 0 end' --args "$GPU1" "$GPU2")
+	[ "${now:-0}" -le "$AT_ONCE" ] || AT_ONCE=$now
 }
 
+# Each of `what` is drawn once before any is drawn again: so a short life has each kind.
 random_life() {
-	local n operation done=() what=(new_instance new_instance new_instance destroyed destroyed powered powered
-		powered slept slept rebooted nova_killed handler_killed orphan_left grace_over
-		driver_reloaded_meanwhile host_reboots)
-	RANDOM=${NOVA_SEED:=7}
+	local n=0 i operation done=() rest=() what=(new_instance destroyed powered powered slept slept rebooted
+		nova_killed handler_killed orphan_left grace_over driver_reloaded_meanwhile host_reboots)
+	RANDOM=${NOVA_SEED:=204}
 	echo "# a random life: NOVA_SEED=$NOVA_SEED"
 	begin_nova pgpu-1 pgpu-2
-	for ((n = 1; n <= OPERATIONS; n++)); do
-		operation=${what[RANDOM % ${#what[@]}]} WRONG='' PICKED=
+	does a on spawn a "card=$GPU1"
+	does b on spawn b "card=$GPU2"
+	look_at_once
+	while [ "$n" -lt "$OPERATIONS" ]; do
+		[ "${#rest[@]}" -gt 0 ] || rest=("${what[@]}")
+		i=$((RANDOM % ${#rest[@]}))
+		operation=${rest[i]} WRONG='' PICKED=
+		rest=("${rest[@]:0:i}" "${rest[@]:i+1}")
+		# Not every one can be done at any time.
 		"$operation" || [ -n "$WRONG" ] || continue
+		n=$((n + 1))
 		done+=("$operation${PICKED:+ $PICKED}")
-		[ -z "$WRONG" ] && SAID=$(within 30 is_sound 2>&1 && counts_all 2>&1) && continue
+		[ -z "$WRONG" ] && SAID=$(within 30 is_sound 2>&1 && counts_all 2>&1) && look_at_once && continue
 		check "operation $n of a random life, $operation" false
 		echo "# ${WRONG:-$SAID}"
 		printf '# %s\n' "${done[@]}"
 		return
 	done
-	check "of $OPERATIONS operations at random ${#done[@]} could be done, and each left all as it should be" true
+	check "$OPERATIONS operations at random each left all as it should be" true
+	check "each kind of them was among these" same "$(printf '%s\n' "${done[@]%% *}" | sort -u | xargs)" \
+		"$(printf '%s\n' "${what[@]}" | sort -u | xargs)"
+	check "up to $AT_ONCE ran at once, on both cards" test "$AT_ONCE" -ge 2
 	# It makes what is defined and not there.
 	nova start
 	after_grace
