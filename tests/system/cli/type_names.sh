@@ -1,5 +1,5 @@
 #!/bin/bash
-# A type's name where the configuration wants its ID: the message gives the ID to write.
+# The name of a type, where the configuration needs its ID: the message gives the ID to write.
 . "${srcdir:?}/tests/lib/cli.sh"
 
 host t4:2+l40s/4
