@@ -13,6 +13,7 @@ alone takes a minute in a test machine; the first answer comes after it:
   providers        the same, PROVIDER=TOTAL
   spawn NAME... [memory=MIB] [card=ADDRESS]     several names: at once, each answered with its own `ok` or `error`;
                                                 each has been given its mdev before any is defined
+  spawn NAME broken=1                           fails when the mdev has been made
   destroy, suspend, resume, poweroff, poweron, reboot, soft, hostboot NAME
   race A B         hard reboot of A; while A is undefined, spawn of B
   orphans N        mdevs as a failed spawn leaves them

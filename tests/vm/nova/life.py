@@ -141,9 +141,23 @@ class Life(Migrations):
         names = [w for w in words if '=' not in w]
         options = dict(w.split('=') for w in words if '=' in w)
         memory = int(options.get('memory', 32))
+        if 'broken' in options:
+            return self.broken(lambda: self.spawn(names[0], memory))
         if len(names) == 1:
             return self.spawn(names[0], memory, options.get('card'))
         return self.at_once(names, lambda name: self.spawn(name, memory, options.get('card')))
+
+    def broken(self, function):
+        """The XML cannot be made, after the mdev was."""
+        get_xml = self.driver._get_guest_xml
+
+        def fails(*_args, **_kwargs):
+            raise RuntimeError('no XML')
+        self.driver._get_guest_xml = fails
+        try:
+            return function()
+        finally:
+            self.driver._get_guest_xml = get_xml
 
     def at_once(self, names, function):
         """None defines its domain before all have been given their mdevs: what a busy host does, each time."""

@@ -60,6 +60,28 @@ undefined_too() {
 	twice=$(tried poweron a)
 	echo "power on $once, then $twice"
 }
+# The same, and nova-compute was restarted before.
+undefined_boot() {
+	begin_nova pgpu-1
+	nova spawn a
+	nova poweroff a
+	reload_driver
+	undefine_mdevs
+	nova start
+	echo "boot resume $(tried hostboot a) $(vgpu_of a)"
+}
+undefined_two() {
+	local name power=()
+	begin_nova pgpu-1
+	nova spawn a
+	nova spawn b
+	nova poweroff a
+	nova poweroff b
+	reload_driver
+	undefine_mdevs
+	for name in a b a b; do power+=("$name $(tried poweron "$name")"); done
+	echo "${power[*]}, a $(vgpu_of a), b $(vgpu_of b)"
+}
 host_rebooted() {
 	local a b
 	begin_nova pgpu-1
@@ -74,10 +96,16 @@ host_rebooted() {
 	after_grace
 	echo "boot resume $a $(vgpu_of a), power on $b $(vgpu_of b); $(left)"
 }
-below_capacity() {
-	begin_nova pgpu-1 '' 'max_instances = 10'
+# The total with this max_instances, and with that many mdevs. limited_to N ORPHANS
+limited_to() {
+	begin_nova pgpu-1
+	nova orphans "$2"
+	configure_nova pgpu-1 '' "max_instances = $1"
+	nova start
 	total
 }
+below_capacity() { echo "$(limited_to 10 0), with mdevs $(limited_to 10 4)"; }
+up_to_capacity() { echo "$(limited_to 24 0), $(limited_to 30 0)"; }
 # What became of two that were spawned at once.
 who_runs() {
 	case $(grep -oE '\b[ab] ok\b' <<<"$OUT" | wc -l):$OUT in
@@ -95,6 +123,27 @@ at_once() {
 spawn_failed() {
 	begin_nova pgpu-1
 	nova spawn a memory=900000
+	after_grace
+	left
+}
+# Nova itself fails, after it has made the mdev.
+xml_failed() {
+	begin_nova pgpu-1
+	nova spawn a broken=1
+	after_grace
+	left
+}
+# A hook refuses: another one, or by a quota.
+hook_refuses() {
+	begin_nova pgpu-1
+	cp "$HOOK" "$WORK/hook"
+	if [ "$mode" = alone ]; then
+		printf '#!/bin/sh\nexit 1\n' >"$HOOK"
+	else
+		printf '[quota]\nproject = 0\n' >>"$CONF"
+	fi
+	echo "spawn $(tried spawn a)"
+	if [ "$mode" = alone ]; then cat "$WORK/hook" >"$HOOK"; else sed -i '/^\[quota\]/,$d' "$CONF"; fi
 	after_grace
 	left
 }
@@ -251,10 +300,16 @@ row driver_reloaded "the driver is reloaded while an instance is off" \
 	"power on fails, then fails; resumed with its vGPU nova-compute starts: ok, total 24" \
 	"power on works, then works; resumed with its vGPU nova-compute starts: ok, total 24"
 row undefined_too "the same, and the definition is gone" "power on fails, then works" "power on works, then works"
+row undefined_boot "the same, and nova-compute is restarted" "boot resume fails without a vGPU" \
+	"boot resume works with its vGPU"
+row undefined_two "the same with two instances" \
+	"a fails b fails a works b works, a with its vGPU, b with its vGPU" \
+	"a works b works a works b works, a with its vGPU, b with its vGPU"
 row host_rebooted "the host reboots" \
 	"boot resume works with its vGPU, power on works with its vGPU; 4 mdevs, 4 definitions, total 24" \
 	"boot resume works with its vGPU, power on works with its vGPU; 2 mdevs, 2 definitions, total 24"
-row below_capacity "max_instances is below the capacity" none none
+row below_capacity "max_instances is below the capacity" "none, with mdevs none" "none, with mdevs none"
+row up_to_capacity "max_instances is the capacity, or above" "24, 24" "24, 24"
 row at_once "two are spawned at once" \
 	"one runs, the other fails in libvirt" "one runs, the other is refused"
 row at_once_free "the same, with three free mdevs" \
@@ -275,6 +330,9 @@ row filled "the driver is reloaded, on and off, others fill the card" \
 row overfilled "the same, but it stays off meanwhile" \
 	"12 mdevs, power on fails, nova-compute fails" "12 mdevs, power on fails, nova-compute fails"
 row spawn_failed "a spawn fails in QEMU" "1 mdevs, 1 definitions, total 24" "0 mdevs, 0 definitions, total 24"
+row xml_failed "a spawn fails in Nova" "1 mdevs, 1 definitions, total 24" "0 mdevs, 0 definitions, total 24"
+row hook_refuses "a hook refuses a spawn" "spawn fails 1 mdevs, 1 definitions, total 24" \
+	"spawn fails 0 mdevs, 0 definitions, total 24"
 row claims "a live migration is checked, and rolled back" "1 1 mdevs, 1 definitions, total 24" \
 	"1 0 mdevs, 0 definitions, total 24"
 row claimed_late "an orphan is claimed after its grace" \
