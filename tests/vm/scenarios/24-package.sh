@@ -145,7 +145,7 @@ cannot_start "a full directory" '^FAIL +state +/run/vgpu-lease: .* full'
 umount /run/vgpu-lease
 cp "$CONF" "$WORK/enabled.conf"
 printf '[devices]\n' >"$CONF"
-cannot_start "no type" "$(message M_CONF_NO_POOL)"
+cannot_start "no type" '^FAIL +type +/etc/vgpu-lease\.conf: no type'
 cp "$WORK/enabled.conf" "$CONF"
 mkdir -p /etc/mdevctl.d/mtty
 printf '{ "mdev_type": "mtty-1", "start": "manual", "attrs": [] }\n' >"/etc/mdevctl.d/mtty/$U2"

@@ -140,7 +140,7 @@ hook_refuses() {
 	if [ "$mode" = alone ]; then
 		printf '#!/bin/sh\nexit 1\n' >"$HOOK"
 	else
-		printf '[quota]\nproject = 0\n' >>"$CONF"
+		printf '[quota]\nproject:project = 0\n' >>"$CONF"
 	fi
 	echo "spawn $(tried spawn a)"
 	if [ "$mode" = alone ]; then cat "$WORK/hook" >"$HOOK"; else sed -i '/^\[quota\]/,$d' "$CONF"; fi
