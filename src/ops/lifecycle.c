@@ -18,7 +18,7 @@
 #include "internal.h"
 #include "state/history.h"
 
-enum { WAIT_STEP_MS = 20, MOST_TRIES = 3 };
+enum { WAIT_STEP_MS = 20, MOST_TRIES = 4 };
 
 /* The rounds of one run: survey, plan, act, and again where the world turned out to be otherwise. */
 struct rounds {
@@ -60,24 +60,25 @@ static void rounds_end(struct rounds *r)
 }
 
 /*
- * A survey that its leases, read under the lock, have not overtaken; the lock is held where 0 is returned. Where others
- * are always faster, the devices are read once more, under the lock.
+ * Where others are always faster, a start goes on with what they have overtaken: the leases are as they are now, and
+ * the kernel tells it where a device has gone or a pGPU is full. An arrival, which asks no kernel, waits longer.
  */
+static bool may_be_outdated(const struct rounds *r, int tries)
+{
+	return (tries >= MOST_TRIES && r->survey.mode == PLAN_PREPARE) || host_now_ms() >= r->deadline_ms;
+}
+
+/* A survey that its leases, read under the lock, have not overtaken; the lock is held where 0 is returned. */
 static int look_around(struct rounds *r, struct err *err)
 {
 	for (int tries = 1;; tries++) {
-		bool last = tries > MOST_TRIES;
-
-		if (!last && survey_read(&r->survey, err) < 0)
+		if (survey_read(&r->survey, err) < 0 || store_lock(&r->store, host_left_ms(r->deadline_ms), err) < 0)
 			return -err->code;
-		if (store_lock(&r->store, host_left_ms(r->deadline_ms), err) < 0)
-			return -err->code;
-		if ((last && survey_host(&r->survey, err) < 0) || survey_leases(&r->survey, err) < 0 ||
-		    survey_record(&r->survey, err) < 0) {
+		if (survey_leases(&r->survey, err) < 0 || survey_record(&r->survey, err) < 0) {
 			store_unlock(&r->store);
 			return -err->code;
 		}
-		if (last || !r->survey.outdated)
+		if (!r->survey.outdated || may_be_outdated(r, tries))
 			return 0;
 		store_unlock(&r->store);
 	}
@@ -171,7 +172,7 @@ static bool may_answer(const struct rounds *r)
 
 /*
  * What is to be done where the plan is none that can be carried out now. 0: plan again. The lock is not held. A refusal
- * comes of a deep survey only, which has what it names.
+ * comes of a deep survey only, which has what it names, and of one that others have overtaken only when time is up.
  */
 static int between_rounds(struct rounds *r, struct err *err)
 {
@@ -200,7 +201,7 @@ static int between_rounds(struct rounds *r, struct err *err)
 			r->survey.depth = SURVEY_EXPLAIN;
 			return 0;
 		}
-		if (!may_answer(r))
+		if (!(r->survey.outdated && in_time) && !may_answer(r))
 			break;
 		host_sleep_ms(WAIT_STEP_MS);
 		return 0;
