@@ -72,9 +72,9 @@ void op_collect(struct domain *d);
 
 /* The device handler, and what only it can see (handler.c). */
 void op_handler(struct domain *domain);
-void op_plug(struct domain *domain);
-void op_detach(struct domain *domain);
-void op_suspend(struct domain *domain);
+void op_plug(struct domain *any);
+void op_detach(struct domain *any);
+void op_suspend(struct domain *any);
 void op_resume(struct domain *domain);
 void start_slowly(struct domain *domain);
 void finish_starts(void);

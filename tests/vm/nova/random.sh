@@ -119,7 +119,7 @@ random_life() {
 		return
 	done
 	check "$OPERATIONS operations at random each left all as it should be" true
-	check "each kind of them was among these" same "$(printf '%s\n' "${done[@]%% *}" | sort -u | xargs)" \
+	[ "$OPERATIONS" -lt 20 ] || check "each kind of them was among these" same "$(printf '%s\n' "${done[@]%% *}" | sort -u | xargs)" \
 		"$(printf '%s\n' "${what[@]}" | sort -u | xargs)"
 	check "up to $AT_ONCE ran at once, on both cards" test "$AT_ONCE" -ge 2
 	# It makes what is defined and not there.
