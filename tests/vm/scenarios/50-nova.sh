@@ -24,6 +24,18 @@ deleted() {
 	after_grace
 	left
 }
+# An orphan is removed by sysfs alone: its definition stays, and Nova gives it to the next instance.
+removed_alone() {
+	local first second id
+	begin_nova pgpu-1
+	nova orphans 1
+	id=$(devices)
+	echo 1 >"/sys/bus/mdev/devices/$id/remove"
+	within 60 libvirt_follows >&2
+	first=$(tried spawn a)
+	second=$(tried spawn b)
+	echo "spawn $first, then $second, total $(total)"
+}
 type_changed() {
 	begin_nova pgpu-2
 	nova orphans 2
@@ -298,6 +310,8 @@ lingers() {
 # row SITUATION SENTENCE ALONE WITH: what becomes of it: with Nova alone as it was seen, with vgpu-lease as it should be.
 row() { rows+=("$1|$2|$3|$4"); }
 row deleted "an instance is deleted" "1 mdevs, 1 definitions, total 24" "0 mdevs, 0 definitions, total 24"
+row removed_alone "an orphan is removed, its definition stays" "spawn fails, then fails, total 25" \
+	"spawn works, then works, total 24"
 row type_changed "the type is changed, with two orphans of the old one" "2 mdevs, 2 definitions, total 20" \
 	"0 mdevs, 0 definitions, total 24"
 row driver_reloaded "the driver is reloaded while an instance is off" \
