@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 
 #include "base/udev.h"
 #include "config/config.h"
@@ -62,10 +63,13 @@ int wait_ready(const char *root, const char *config_path, int wait_s, struct err
 	if (r < 0)
 		return r;
 	r = config_load(&config, &host, config_path, err);
-	if (r == 0 && config.nsections)
+	if (r == 0 && config.nsections) {
 		r = wait_for_cards(&host, &config, wait_s, err);
-	else if (r == -ENOENT && !config_path)
+	} else if (r == 0 || (r == -ENOENT && !config_path)) {
+		/* That it ended at once is not to be taken for cards that are ready. */
+		printf("%s: nothing to wait for\n", r == 0 ? "no type is enabled" : "no configuration");
 		r = 0;
+	}
 	config_free(&config);
 	host_close(&host);
 	return r;

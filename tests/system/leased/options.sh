@@ -18,14 +18,14 @@ is "$(wc -l <"$work/err")" 1 "told in one line"
 
 host t4:2
 ready() { status "$leased" --root "$root" --wait-ready "$1"; }
-is "$(ready 0)" 0 "without a configuration there is nothing to wait for"
+is "$(ready 0) $(cat "$work/out")" "0 $(message M_NO_WAIT_CONF)" "without a configuration there is nothing to wait for, and it says so"
 configure <<'END'
 [devices]
 enabled_mdev_types = nvidia-222
 [mdev_nvidia-222]
 device_addresses = 0000:84:00.0, 0000:85:00.0
 END
-is "$(ready 0)" 0 "what is ready is not waited for"
+is "$(ready 0) $(cat "$work/out")" "0 " "what is ready is not waited for"
 control register "0000:85:00.0 off"
 is "$(ready 1)" 1 "a card that does not come is waited for, and no longer than was said"
 holds "it is named" grep -qF 0000:85:00.0 "$work/err"
@@ -42,7 +42,7 @@ device_match = 10de:2235
 END
 is "$(ready 1)" 1 "a match that fits no card is not what is ready"
 configure </dev/null
-is "$(ready 60)" 0 "a configuration that enables no type has nothing to wait for"
+is "$(ready 60) $(cat "$work/out")" "0 $(message M_NO_WAIT_TYPE)" "a configuration that enables no type has nothing to wait for, and it says so"
 echo nonsense >>"$root/etc/vgpu-lease.conf"
 is "$(ready 60)" 1 "a configuration with an error is not waited with"
 tap_done
