@@ -46,20 +46,9 @@ static struct card_row row_of_missing(const struct survey *survey, const struct 
 	return row;
 }
 
-static bool filtered(const struct cmd_call *call, const struct survey *survey, const struct card_row *row)
+bool cards_serve(const struct survey *survey, const struct card_row *row, const char *type)
 {
-	if (call->pgpu && !pool_address_is(call->pgpu, row->card.address))
-		return true;
-	return call->type && strcmp(call->type, row->type) != 0 &&
-	       (row->pgpu == UNKNOWN || !pool_serves(&survey->pool, row->pgpu, call->type));
-}
-
-static bool is_known(const struct card_row *rows, size_t n, const char *pgpu)
-{
-	for (size_t i = 0; i < n; i++)
-		if (pool_address_is(pgpu, rows[i].card.address))
-			return true;
-	return false;
+	return strcmp(type, row->type) == 0 || (row->pgpu != UNKNOWN && pool_serves(&survey->pool, row->pgpu, type));
 }
 
 int cards_find(const struct cmd *cmd, const struct survey *survey, struct card_row **rows, size_t *n, struct err *err)
@@ -79,14 +68,14 @@ int cards_find(const struct cmd *cmd, const struct survey *survey, struct card_r
 		if (seen == *n || missing[i].how == MISSING_NAMED)
 			(*rows)[(*n)++] = row_of_missing(survey, &missing[i]);
 	}
+	if (!cmd->call->pgpu)
+		return 0;
 	seen = *n;
-	if (cmd->call->pgpu && !is_known(*rows, seen, cmd->call->pgpu))
-		return cards_refuse(survey, cmd->call->pgpu, err);
 	*n = 0;
 	for (size_t i = 0; i < seen; i++)
-		if (!filtered(cmd->call, survey, &(*rows)[i]))
+		if (pool_address_is(cmd->call->pgpu, (*rows)[i].card.address))
 			(*rows)[(*n)++] = (*rows)[i];
-	return 0;
+	return *n ? 0 : cards_refuse(survey, cmd->call->pgpu, err);
 }
 
 int cards_check_pgpu(struct cmd *cmd, const struct leases *leases, struct err *err)
@@ -103,7 +92,7 @@ int cards_check_pgpu(struct cmd *cmd, const struct leases *leases, struct err *e
 			known = leases->list[i].vgpu.pgpu;
 	if (!known && (cmd_survey(cmd, &survey, err) < 0 || cards_find(cmd, &survey, &rows, &n, err) < 0))
 		return -err->code;
-	if (!known && n)
+	if (!known)
 		known = rows[0].card.address;
 	if (known)
 		text_copy(cmd->pgpu, sizeof(cmd->pgpu), known);

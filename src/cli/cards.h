@@ -17,10 +17,13 @@ struct card_row {
 };
 
 /*
- * The pGPUs that the filters let pass; an absent one once for each time the configuration names it. A --pgpu
- * that matches none is an error. The caller frees the list, also after an error.
+ * The pGPUs, or those that --pgpu matches, at least one; an absent one once for each time the configuration names it. A
+ * --pgpu that matches none is an error. The caller frees the list, also after an error.
  */
 int cards_find(const struct cmd *cmd, const struct survey *survey, struct card_row **rows, size_t *n, struct err *err);
+
+/* Is the pGPU configured for this type, ready or not? */
+bool cards_serve(const struct survey *survey, const struct card_row *row, const char *type);
 
 /*
  * A --pgpu that neither the host nor a lease has is mostly a typo, and an error; else the command line has it as leases

@@ -66,8 +66,8 @@ enum {
 	CMD_WRITE = 2,        /* the leases to be changed: that takes root on the real host; not with --dry-run */
 	CMD_LIBVIRT = 4,      /* libvirt, and its domain that the first operand names */
 	CMD_CONFIG_MUST = 8,  /* there must be a valid configuration */
-	CMD_CONFIG_READ = 32, /* without one that is there, what it prints would be wrong: it must be readable */
 	CMD_CONFIG_OWN = 16,  /* an error of the configuration is the sub-command's to look at */
+	CMD_CONFIG_READ = 32, /* without one that is there, what it prints would be wrong: it must be readable */
 };
 
 /* What a sub-command returns, besides a negative errno: that is 1, too, and its text is printed. */

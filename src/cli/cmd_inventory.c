@@ -72,14 +72,18 @@ static int run(struct cmd *cmd, struct err *err)
 {
 	autosurvey struct survey survey = { 0 };
 	autofree struct card_row *rows = NULL;
-	size_t n = 0;
+	const char *type = cmd->call->type;
+	size_t all = 0, n = 0;
 
 	if (cmd_survey(cmd, &survey, err) < 0 || cmd_check_type(cmd, err) < 0 ||
-	    cards_find(cmd, &survey, &rows, &n, err) < 0)
+	    cards_find(cmd, &survey, &rows, &all, err) < 0)
 		return -err->code;
+	for (size_t i = 0; i < all; i++)
+		if (!type || cards_serve(&survey, &rows[i], type))
+			rows[n++] = rows[i];
 	print(cmd, &survey, rows, n);
-	if (!n && cmd->call->type && !cmd->call->pgpu)
-		out_warn("no pGPU is configured for %s; 'vgpu-lease types' shows which provide it", cmd->call->type);
+	if (!n && type && !cmd->call->pgpu)
+		out_warn("no pGPU is configured for %s; 'vgpu-lease types' shows which provide it", type);
 	return CMD_DONE;
 }
 

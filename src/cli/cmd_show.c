@@ -17,11 +17,9 @@
 #include "device/kernel.h"
 #include "domain/domxml.h"
 #include "host/inventory.h"
-#include "host/mdevctl_files.h"
 #include "host/vfio_users.h"
 #include "live/compare.h"
 #include "live/qemu.h"
-#include "model/owner.h"
 #include "survey/hostdev_filter.h"
 
 enum { SHOW_MAX = 3 * REQUEST_MAX, LOOK_MS = 10000 };
@@ -184,15 +182,9 @@ static const char *parent_of(const struct compare *v)
 static const char *owner(const struct show *show, const struct compare *v)
 {
 	const struct domxml *doc = show->live ? show->live : show->config;
-	const struct lease *lease = v->lease;
-	const struct owner_facts facts = {
-		.framework = lease ? lease->vgpu.framework : kernel_vgpu(v->id).framework,
-		.created = lease && lease->origin == LEASE_CREATED,
-		.defined = mdevctl_defines(&show->cmd->host, v->id),
-		.nova = doc && domxml_request(doc)->nova,
-	};
+	const struct vgpu_ref vgpu = v->lease ? v->lease->vgpu : kernel_vgpu(v->id);
 
-	return owner_word(owner_of(&facts));
+	return show_owner(&show->cmd->host, &vgpu, v->lease, doc && domxml_request(doc)->nova);
 }
 
 static void add_row(struct table *table, const struct show *show, const struct compare *v)

@@ -12,5 +12,11 @@ enum show_kind show_kind(const struct cmd *cmd);
 int show_vgpu(struct cmd *cmd, struct err *err);
 int show_pgpu(struct cmd *cmd, struct err *err);
 
+/*
+ * Whose the vGPU is, in a word; NULL: not known. `nova`: its domain is an instance of Nova's, or Nova counts it as its
+ * own. `lease` is its lease, NULL without one.
+ */
+const char *show_owner(const struct host *host, const struct vgpu_ref *vgpu, const struct lease *lease, bool nova);
+
 /* Does the vGPU's device exist? A VF without a type is a vGPU only as a plain one, as its lease or its card says. */
 bool show_exists(const struct host *host, const struct inventory *inv, const char *id, const struct lease *lease);

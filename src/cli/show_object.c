@@ -208,22 +208,29 @@ static void print_lease(const struct lease *lease)
 		line_of("project", "%s", lease->project);
 }
 
-/* NULL: not known. What Nova counts as its own is Nova's, whoever names it. */
+const char *show_owner(const struct host *host, const struct vgpu_ref *vgpu, const struct lease *lease, bool nova)
+{
+	return owner_word(owner_of(&(struct owner_facts){
+		.framework = vgpu->framework,
+		.created = lease && lease->origin == LEASE_CREATED,
+		.defined = mdevctl_defines(host, vgpu->id),
+		.nova = nova,
+	}));
+}
+
+/* What Nova counts as its own is Nova's, whoever names it. */
 static const char *owner(const struct facts *facts)
 {
 	const struct lease *lease = facts->lease;
 
-	return owner_word(owner_of(&(struct owner_facts){
-		.framework = facts->ref.framework,
-		.created = lease && lease->origin == LEASE_CREATED,
-		.defined = mdevctl_defines(&facts->cmd->host, facts->ref.id),
-		.nova = lease ? *lease->instance != '\0' : facts->verdict && facts->verdict->novas,
-	}));
+	return show_owner(&facts->cmd->host, &facts->ref, lease,
+			  lease ? *lease->instance != '\0' : facts->verdict && facts->verdict->novas);
 }
 
 static void print_vgpu(const struct facts *facts)
 {
 	const struct vgpu_ref *ref = &facts->ref;
+	const char *whose = owner(facts);
 	const struct inv_type *type = inventory_type(&facts->status.survey.inv, ref->type);
 	const struct inv_pgpu *card = facts->card ? &facts->card->card : NULL;
 	const char *model = card ? udev_names_find(facts->status.names, card->vendor, card->device) : NULL;
@@ -253,8 +260,8 @@ static void print_vgpu(const struct facts *facts)
 		line_of("open", "in process %d", (int)facts->pid);
 	else
 		line_of("open", "%s", facts->open < 0 ? "unknown" : "no");
-	if (owner(facts))
-		line_of("owner", "%s", owner(facts));
+	if (whose)
+		line_of("owner", "%s", whose);
 	print_lease(facts->lease);
 	if (facts->verdict)
 		line_of("gc", "%s: %s", cmd_gc_outcome(facts->verdict), facts->verdict->why);

@@ -44,14 +44,11 @@ static int by_row(const void *a, const void *b)
 static bool is_shown(const struct status *status, size_t row)
 {
 	const struct cmd_call *call = status->cmd->call;
-	const struct card_row *card = &status->rows[row];
 	size_t ignored;
 
 	if ((!call->domain && !call->state && !call->type) || status_vgpus_of(status, row, &ignored))
 		return true;
-	return !call->domain && !call->state &&
-	       (strcmp(call->type, card->type) == 0 ||
-		(card->pgpu != UNKNOWN && pool_serves(&status->survey.pool, card->pgpu, call->type)));
+	return !call->domain && !call->state && cards_serve(&status->survey, &status->rows[row], call->type);
 }
 
 static void leave_out_rows(struct status *status)
@@ -69,18 +66,6 @@ static void leave_out_rows(struct status *status)
 	status->nrows = n;
 }
 
-/* Also those pGPUs that a filter leaves out: they may have a vGPU of that type. */
-static int find_cards(struct status *status, struct cmd *cmd, struct err *err)
-{
-	const char *type = cmd->call->type;
-	int r;
-
-	cmd->call->type = NULL;
-	r = cards_find(cmd, &status->survey, &status->rows, &status->nrows, err);
-	cmd->call->type = type;
-	return r;
-}
-
 int status_read(struct status *status, struct cmd *cmd, struct err *err)
 {
 	const struct inventory *inv = &status->survey.inv;
@@ -88,7 +73,7 @@ int status_read(struct status *status, struct cmd *cmd, struct err *err)
 
 	status->cmd = cmd;
 	if (cmd_survey(cmd, &status->survey, err) < 0 || cmd_check_type(cmd, err) < 0 ||
-	    find_cards(status, cmd, err) < 0)
+	    cards_find(cmd, &status->survey, &status->rows, &status->nrows, err) < 0)
 		return -err->code;
 	status->facts = survey_facts(&status->survey);
 	status->vgpus = mem_new(inv->ndevices + leases->n + 1, sizeof(*status->vgpus));

@@ -30,7 +30,7 @@ enum owner owner_of(const struct owner_facts *facts);
 /* What its lease says: `created` is removed at release, `adopted` is kept. */
 enum lease_origin owner_origin(enum owner owner);
 
-/* A word for people and programs; NULL: somebody's who is not known here. */
+/* A word for people and programs; NULL: the owner is not known. */
 const char *owner_word(enum owner owner);
 
 /* Why it is kept, as a clause for people; NULL: it is not, or was there before. */

@@ -242,21 +242,22 @@ static void report_no_card(struct check *check, const struct section *section, c
 	char hint[REASON_SIZE] = "";
 
 	at_type(check, section);
-	if (!section->vf)
-		inventory_name_hint(check->host, section->type, hint);
-	if (section->nmatches)
+	if (section->nmatches) {
 		check_report(check_at_place(check, &section->matches[0].at), check->npool ? CHECK_WARN : CHECK_FAIL,
 			     "correct device_match; 'vgpu-lease inventory' lists the pGPUs",
 			     "device_match of %s matches no pGPU of this host: a start with it would be refused",
 			     section->type);
-	else if (first && first != section && config_takes_rest(section))
+	} else if (first && first != section && config_takes_rest(section)) {
 		check_report(check, CHECK_WARN, "name its pGPUs in device_addresses or device_match",
 			     "no pGPU is left for %s: %s, enabled before it, gets all that no section names",
 			     section->type, first->type);
-	else /* one nova.conf can serve many hosts, and Nova takes no notice of what a host has not */
+	} else { /* one nova.conf can serve many hosts, and Nova takes no notice of what a host has not */
+		if (!section->vf)
+			inventory_name_hint(check->host, section->type, hint);
 		check_report(check, section->nova ? CHECK_WARN : CHECK_FAIL,
 			     *hint ? hint : "'vgpu-lease types' lists the available types",
 			     "no pGPU of this host serves %s: a start with it would be refused", section->type);
+	}
 }
 
 void check_starts(struct check *check)

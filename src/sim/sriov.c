@@ -208,9 +208,10 @@ static void number_store(struct sim_node *node, struct sim_write *write)
 	struct sim_gpu *gpu = gpu_of(node);
 	struct sim_vfs_write **at = &gpu->vfs_asks;
 	int n;
+	bool is_number = number_written(&n, write);
 
-	if (!number_written(&n, write) || n > gpu->item->vfs) {
-		sim_write_done(write, number_written(&n, write) ? -ERANGE : -EINVAL);
+	if (!is_number || n > gpu->item->vfs) {
+		sim_write_done(write, is_number ? -ERANGE : -EINVAL);
 		return;
 	}
 	while (*at)

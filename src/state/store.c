@@ -134,7 +134,7 @@ static int held(int run, const char *name, int wait_ms, struct err *err)
 int store_lock_error(struct err *err, int code, const char *name)
 {
 	err_sys(err, code, "/run/vgpu-lease/%s", name);
-	/* A refusal that names the pGPU names the file, too. */
+	/* A refusal names this file, even where it has named the pGPU already. */
 	err_cause(err, 0);
 	return err_about(err, ERR_STATE);
 }
