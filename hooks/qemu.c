@@ -190,14 +190,14 @@ static int read_config(struct hook *hook, struct err *err)
 		snprintf(hook->why_no_config, sizeof(hook->why_no_config), "libvirt does not run as root");
 		return 0;
 	}
-	r = config_load(&hook->config, &hook->host, hook->call.args.config, err);
+	r = inventory_config(&hook->config, &hook->host, hook->call.args.config, err);
 	hook->has_config = r == 0;
 	if (r == 0)
 		return 0;
-	if (r == -ENOENT)
+	if (r == -ENOENT) {
 		err_in(err, "no configuration");
-	else
-		inventory_tell_name(&hook->host, err);
+		text_add(err->text, sizeof(err->text), "; 'vgpu-lease init --write' makes a first one");
+	}
 	snprintf(hook->why_no_config, sizeof(hook->why_no_config), "%s", err->text);
 	return r == -ENOENT ? 0 : err_about(err, ERR_CONFIG);
 }

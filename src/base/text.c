@@ -166,8 +166,8 @@ void text_guess(struct text_guess *guess, const char *candidate)
 	if (len > GUESS_MAX || other > GUESS_MAX)
 		return;
 	n = distance(guess->word, len, candidate, other);
-	/* A third of the letters: what is further away is another word. */
-	if (n > (int)(len + 1) / 3 || (guess->best && n >= guess->distance))
+	/* What is further away is another word. */
+	if (n > (guess->most ? guess->most : (int)(len + 1) / 3) || (guess->best && n >= guess->distance))
 		return;
 	guess->best = candidate;
 	guess->distance = n;

@@ -42,6 +42,7 @@ bool text_number(const char *s, long min, long max, long *out);
 struct text_guess {
 	const char *word, *best;
 	int distance; /* of best: letters that are missing, added, replaced or swapped */
+	int most;     /* so far away it may be; 0: a third of the letters */
 };
 
 /* Offers a word, which must stay. */

@@ -102,12 +102,14 @@ int cards_check_pgpu(struct cmd *cmd, const struct leases *leases, struct err *e
 
 int cards_refuse(const struct survey *survey, const char *name, struct err *err)
 {
-	char reason[REASON_SIZE], parent[PARENT_SIZE];
+	char reason[REASON_SIZE], parent[PARENT_SIZE], pci[PCI_SIZE];
 	struct text_guess guess = { .word = name };
 
+	parent_parse(parent, name);
+	/* Most of an address is the same in all of them: with two other digits it is another card's. */
+	guess.most = pci_parse(pci, parent) ? 1 : 0;
 	for (size_t i = 0; i < survey->inv.npgpus; i++)
 		text_guess(&guess, survey->inv.pgpus[i].address);
-	parent_parse(parent, name);
 	inventory_explain_card(survey->host, parent, false, reason);
 	return err_set(err, ENOENT, "%s: %s%s%s", name, reason, guess.best ? "; similar: " : "",
 		       guess.best ? guess.best : "");

@@ -28,7 +28,7 @@ int cmd_advise_root(struct err *err)
 
 static int read_config(struct cmd *cmd, unsigned int needs, struct err *err)
 {
-	int r = config_load(&cmd->config, &cmd->host, cmd->call->args.config, err);
+	int r = inventory_config(&cmd->config, &cmd->host, cmd->call->args.config, err);
 
 	cmd->has_config = r == 0;
 	if (r == 0)
@@ -36,14 +36,12 @@ static int read_config(struct cmd *cmd, unsigned int needs, struct err *err)
 	config_default(&cmd->config);
 	if (r == -ENOENT)
 		err_in(err, "no configuration");
-	else
-		inventory_tell_name(&cmd->host, err);
 	cmd_advise_root(err);
 	snprintf(cmd->why_no_config, sizeof(cmd->why_no_config), "%s", err->text);
 	/* One that was asked for by name has to be there. */
 	cmd->wrong_config = r != -ENOENT || cmd->call->args.config;
 	if (r == -ENOENT && needs & CMD_CONFIG_MUST)
-		return err_set(err, ENOENT, "%s; 'vgpu-lease init' prints a first one", cmd->why_no_config);
+		return err_set(err, ENOENT, "%s; 'vgpu-lease init --write' makes a first one", cmd->why_no_config);
 	if (needs & CMD_CONFIG_MUST || (needs & CMD_CONFIG_READ && r == -EACCES))
 		return r;
 	if (cmd->wrong_config && !(needs & CMD_CONFIG_OWN))

@@ -212,10 +212,15 @@ static int compose(const struct host *host, char **text, size_t *len, struct err
 	return 0;
 }
 
+static const char *path_of(const struct cmd *cmd)
+{
+	return cmd->call->args.config ? cmd->call->args.config : CONFIG_PATH;
+}
+
 /* A file that is there is never touched: not even one that is empty. */
 static int write_new(const struct cmd *cmd, const char *text, size_t len, struct err *err)
 {
-	const char *path = cmd->call->args.config ? cmd->call->args.config : CONFIG_PATH;
+	const char *path = path_of(cmd);
 	int at = cmd->call->args.config ? AT_FDCWD : cmd->host.root;
 	const char *name = cmd->call->args.config ? path : path + 1;
 	autoclose int fd = openat(at, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -246,6 +251,11 @@ static int run(struct cmd *cmd, struct err *err)
 		return -err->code;
 	/* Also with --write, so that the choice can be read. */
 	fwrite(text, 1, len, stdout);
+	if (cmd->call->write) {
+		putchar('\n');
+		out_say("wrote %s%s; edit it as needed, then run 'vgpu-lease check'",
+			cmd->call->args.config ? "" : cmd->host.name, path_of(cmd));
+	}
 	return CMD_DONE;
 }
 

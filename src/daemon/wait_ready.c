@@ -8,6 +8,7 @@
 
 #include "base/udev.h"
 #include "config/config.h"
+#include "host/inventory.h"
 #include "ops/check.h"
 
 enum { STEP_MS = 1000 }; /* it looks so often, whether udev says something or not */
@@ -62,7 +63,7 @@ int wait_ready(const char *root, const char *config_path, int wait_s, struct err
 
 	if (r < 0)
 		return r;
-	r = config_load(&config, &host, config_path, err);
+	r = inventory_config(&config, &host, config_path, err);
 	if (r == 0 && config.nsections) {
 		r = wait_for_cards(&host, &config, wait_s, err);
 	} else if (r == 0 || (r == -ENOENT && !config_path)) {

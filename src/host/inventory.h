@@ -184,8 +184,9 @@ int inventory_names(const struct host *host, unsigned int frameworks, struct inv
  */
 const char *inventory_name_hint(const struct host *host, const char *word, char buf[REASON_SIZE]);
 
-/* Adds it to an error that has such a word; returns its negative code. */
-int inventory_tell_name(const struct host *host, struct err *err);
+/* config_load(); where the error is a type's name in the place of its ID, it ends in that hint. */
+struct config;
+int inventory_config(struct config *config, const struct host *host, const char *path, struct err *err);
 
 /* Does the host have this NUMA node? One that knows of none has node 0. */
 bool inventory_has_node(const struct host *host, int node);

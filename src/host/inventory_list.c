@@ -6,6 +6,7 @@
 
 #include "base/auto.h"
 #include "base/mem.h"
+#include "config/config.h"
 #include "internal.h"
 #include "base/text.h"
 
@@ -156,10 +157,12 @@ const char *inventory_name_hint(const struct host *host, const char *word, char 
 	return buf;
 }
 
-int inventory_tell_name(const struct host *host, struct err *err)
+int inventory_config(struct config *config, const struct host *host, const char *path, struct err *err)
 {
 	char hint[REASON_SIZE];
 
+	if (config_load(config, host, path, err) == 0)
+		return 0;
 	if (*inventory_name_hint(host, err->word, hint))
 		text_add(err->text, sizeof(err->text), "; %s", hint);
 	err->word[0] = '\0';

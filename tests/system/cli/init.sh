@@ -38,8 +38,8 @@ vl init
 is "$status|$err|$(test -e "$file"; echo $?)" "0||1" "without --write nothing is written"
 said=$out
 vl init --write
-is "$out|$(stat -c %a "$file")" "$said|644" "with it, the same is, for everybody to read"
-is "$(cat "$file")" "$said" "and it says on standard output what it wrote"
+is "$out" "$said"$'\n\n'"$(message M_INIT_WROTE "$file")" "with it, the same is printed, where it was written, and what to do next"
+is "$(cat "$file")|$(stat -c %a "$file")" "$said|644" "and that was written, for everybody to read"
 is "$(pool)" "0000:4d:00.0=gpu-56c0 0000:84:00.0=nvidia-231 0000:85:00.0=nvidia-231 mtty=mtty-2 " \
 	"a type of 2 GiB; what a pGPU carries already; the VFs of a GPU"
 like "$said" "*nvidia-231, GRID T4-2Q, 2048 MiB, at most 8 on a pGPU*nvidia-222, GRID T4-1B*" "it names the types, and what it could be instead"
@@ -55,4 +55,5 @@ fails "and nothing is written behind it" test -e "$tmp/elsewhere"
 rm "$file"
 vl init --write --config "$tmp/other.conf"
 is "$status|$(cat "$tmp/other.conf")|$(test -e "$file"; echo $?)" "0|$said|1" "another file can be named"
+holds "and is said" says M_INIT_WROTE "$tmp/other.conf" <<<"$out"
 tap_done

@@ -79,8 +79,13 @@ vl show mtty
 is "$status|$(grep -c "$(uuid 2)" <<<"$out")" "0|1" "a virtual one"
 vl show 0000:99:00.0
 is "$status|$(fact pool)" "0|no: no PCI device has this address" "one that is configured and absent"
+for wrong in 0000:83:00.0 0000:48:00.0 0000:84:00.1; do
+	vl show $wrong
+	holds "one that is not, with that of which one digit is another, or two are swapped: $wrong" ended 1 M_NO_PCI_DEVICE -- M_SIMILAR 0000:84:00.0
+done
 vl show 0000:98:00.0
-holds "one that is not, with one of a similar address" ended 1 M_NO_PCI_DEVICE -- M_SIMILAR 0000:84:00.0
+holds "of another card's address" ended 1 M_NO_PCI_DEVICE
+fails "none is suggested" says M_SIMILAR <<<"$err"
 vl show mtty --qemu
 holds "what only a domain has is a usage error" ended 2 M_SHOW_NEEDS_DOMAIN mtty
 

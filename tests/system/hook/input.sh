@@ -194,7 +194,8 @@ done
 is "$(leases)$(devices)" 0 "which releases, when the driver has had its time"
 refused "a start is refused with file and line" M_CONF_AT "$root/etc/vgpu-lease.conf" 6 "[nonsense]" "$(message M_CONF_UNKNOWN_SECTION)" -- prepare
 rm "$root/etc/vgpu-lease.conf"
-refused "without a configuration nothing is made, and the file that is missing is named" M_NO_CONF "$root/etc/vgpu-lease.conf" -- prepare
+refused "without a configuration nothing is made, and the refusal names the missing file and the fix" M_NO_CONF_DO \
+	"$root/etc/vgpu-lease.conf" "No such file or directory" -- prepare
 make_device 0000:84:00.0 nvidia-222 $u1
 passes "but what exists passes" prepare
 is "$(leases)" 0 "without a lease"
