@@ -35,8 +35,21 @@ check "the record of the suspend is gone" same "$(record)" ''
 run vgpu-lease resume sleeper
 check "it cannot be resumed twice" failed
 
-run vgpu-lease suspend sleeper
+another_hook <<-'END'
+	#!/bin/sh
+	case $2 in prepare | stopped) sleep 2 ;; esac
+END
+# On a terminal, of what it says there.
+seen() { SHELL=/bin/bash TERM=xterm script -qec "stty cols 100; vgpu-lease $1 sleeper" /dev/null; }
+run seen suspend
 check "it can be suspended again" succeeded
+check "a terminal shows the progress of a slow suspend" tells M_PROGRESS_SUSPEND sleeper 1
+run seen resume
+check "and is resumed again" succeeded
+check "that of a slow resume, too" tells M_PROGRESS_RESUME sleeper 1
+no_other_hook
+run vgpu-lease suspend sleeper
+check "and suspended once more" succeeded
 make_device bbbbbbbb-0000-4000-8000-000000000001 mtty-1
 for n in {2..23}; do make_device "$(printf 'bbbbbbbb-0000-4000-8000-%012d' "$n")" mtty-1; done
 sed -i '$a [policy]\nreclaim = never\nrelease_timeout = 3' "$CONF"
