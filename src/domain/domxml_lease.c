@@ -9,9 +9,15 @@
 #include "base/mem.h"
 #include "internal.h"
 
-static bool has_facts(const struct vgpu_request *req, const struct migration_facts *facts)
+/* Of Nova's instances also the address in the guest: it is what Nova's migration leaves of a hostdev. */
+static const char *guest_of(const struct domxml *doc, const struct vgpu_request *req)
 {
-	bool same = req->has_metadata;
+	return doc->request.nova && req->kind == REQUEST_MDEV ? req->guest : "";
+}
+
+static bool has_facts(const struct domxml *doc, const struct vgpu_request *req, const struct migration_facts *facts)
+{
+	bool same = req->has_metadata && (req->has_guest || !*guest_of(doc, req));
 
 	for (size_t i = FACT; i < META_UUID; i++)
 		same &= strcmp(domxml_fact(&req->facts, i), domxml_fact(facts, i)) == 0;
@@ -30,13 +36,16 @@ static void put_preferences(FILE *f, const struct vgpu_request *req)
 		domxml_put(f, "params", req->params);
 }
 
-static void put_device(FILE *f, const struct vgpu_request *req, const struct migration_facts *facts)
+static void put_device(FILE *f, const struct domxml *doc, const struct vgpu_request *req,
+		       const struct migration_facts *facts)
 {
 	fputs("\n  <device", f);
 	domxml_put(f, req->kind == REQUEST_MDEV ? "uuid" : "address", req->id);
 	for (size_t i = FACT; i < META_UUID; i++)
 		if (*domxml_fact(facts, i))
 			domxml_put(f, domxml_attrs[i].name, domxml_fact(facts, i));
+	if (*guest_of(doc, req))
+		domxml_put(f, "guest", guest_of(doc, req));
 	put_preferences(f, req);
 	fputs("/>", f);
 }
@@ -53,10 +62,10 @@ static void put_lease(FILE *f, const struct domxml *doc, const struct migration_
 		const struct vgpu_request *req = &request->vgpus[i];
 
 		if (facts_list[i].type[0] || req->has_metadata)
-			put_device(f, req, facts_list[i].type[0] ? &facts_list[i] : &req->facts);
+			put_device(f, doc, req, facts_list[i].type[0] ? &facts_list[i] : &req->facts);
 	}
 	for (size_t i = 0; i < doc->nstrays; i++)
-		put_device(f, &doc->strays[i], &doc->strays[i].facts);
+		put_device(f, doc, &doc->strays[i], &doc->strays[i].facts);
 	fputs("\n</lease>", f);
 }
 
@@ -68,7 +77,8 @@ char *domxml_lease(const struct domxml *doc, const struct migration_facts *facts
 	FILE *f;
 
 	for (size_t i = 0; i < doc->request.nvgpus; i++)
-		news |= facts_list[i].type[0] && (doc->followed || !has_facts(&doc->request.vgpus[i], &facts_list[i]));
+		news |= facts_list[i].type[0] &&
+			(doc->followed || !has_facts(doc, &doc->request.vgpus[i], &facts_list[i]));
 	if (!news)
 		return NULL;
 	f = mem_open(&out, &len);

@@ -69,7 +69,8 @@ static int read_owner(struct meta *meta, const struct xml_elem *metadata, const 
 
 static int read_id(struct meta_device *device, struct err *err)
 {
-	const char *uuid = xml_attr(device->elem, "uuid"), *address = xml_attr(device->elem, "address");
+	const char *uuid = xml_attr(device->elem, "uuid"), *address = xml_attr(device->elem, "address"),
+		   *guest = xml_attr(device->elem, "guest");
 
 	if (!uuid == !address)
 		return err_set(err, EINVAL, "<vgpu:device>: expected either uuid='...' or address='...'");
@@ -77,6 +78,8 @@ static int read_id(struct meta_device *device, struct err *err)
 	if (uuid ? !domxml_uuid(device->id, uuid) : !pci_parse(device->id, address))
 		return err_set(err, EINVAL, "<vgpu:device %s='%.64s'>: not a %s", uuid ? "uuid" : "address",
 			       uuid ? uuid : address, uuid ? "UUID" : "PCI address such as 0000:41:00.4");
+	if (!guest || !pci_parse(device->guest, guest))
+		device->guest[0] = '\0';
 	return 0;
 }
 
@@ -160,6 +163,7 @@ int meta_apply(const struct meta_device *device, struct vgpu_request *req, struc
 	const struct xml_elem *elem = device->elem;
 
 	req->has_metadata = true;
+	req->has_guest = strcmp(device->guest, req->guest) == 0;
 	req->has_params = xml_attr(elem, "params") != NULL;
 	for (size_t i = FACT; i < META_UUID; i++)
 		if (take((char *)&req->facts + domxml_attrs[i].fact, domxml_attrs[i].size, elem, domxml_attrs[i].name,

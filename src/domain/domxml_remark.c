@@ -62,7 +62,7 @@ static void look_at_device(struct domxml *doc, const struct xml_elem *device)
 
 	text_safe(id, sizeof(id), uuid ? uuid : address ? address : "");
 	snprintf(whose, sizeof(whose), "<vgpu:device> of %s", id);
-	look_at_attributes(doc, device, " uuid address type placement numa params name framework model driver ",
+	look_at_attributes(doc, device, " uuid address type placement numa params name framework model driver guest ",
 			   "use type, placement, numa, params", whose);
 }
 

@@ -103,6 +103,15 @@ static void read_alias(struct vgpu_request *req, const struct xml_elem *hostdev)
 	text_copy(req->alias, sizeof(req->alias), name ? name : "");
 }
 
+/* The address that the guest sees, once libvirt has written it; what libvirt cannot read it refuses. */
+static void read_guest(struct vgpu_request *req, const struct xml_elem *hostdev)
+{
+	const struct xml_elem *address = xml_child(hostdev, "", "address");
+
+	if (address && attr_is(address, "type", "pci") && !pci_address(req->guest, address))
+		req->guest[0] = '\0';
+}
+
 static int add_vgpu(struct domxml *doc, const struct vgpu_request *req, const struct mark *mark, struct err *err)
 {
 	struct request *request = &doc->request;
@@ -137,6 +146,7 @@ static int read_hostdevs(struct domxml *doc, const struct xml_elem *devices, con
 		if (r == 0)
 			continue;
 		read_alias(&req, hostdev);
+		read_guest(&req, hostdev);
 		device = meta_find(meta, req.id);
 		mark.elems[PART_DEVICE] = device ? device->elem : NULL;
 		if ((device && meta_apply(device, &req, err) < 0) || add_vgpu(doc, &req, &mark, err) < 0)
@@ -179,49 +189,6 @@ static void read_nodes(struct request *request, const struct xml_elem *domain)
 		cpuset_parse(xml_attr(memory, "nodeset"), &request->memory_nodes, NODE_MAX);
 }
 
-/* The next vGPU from `i` on that is an mdev without a <vgpu:device>; nvgpus: none. */
-static size_t next_unnamed(const struct request *request, size_t i)
-{
-	while (i < request->nvgpus && (request->vgpus[i].kind != REQUEST_MDEV || request->vgpus[i].has_metadata))
-		i++;
-	return i;
-}
-
-/* The same of a <vgpu:device> of an mdev without a hostdev. */
-static size_t next_stray(const struct request *request, const struct meta *meta, size_t d)
-{
-	while (d < meta->n && (meta->devices[d].kind != REQUEST_MDEV || request_find(request, meta->devices[d].id)))
-		d++;
-	return d;
-}
-
-/*
- * For a live migration Nova gives each mdev hostdev the UUID of the target's device and leaves our metadata as they
- * are. Their facts are those of the hostdevs all the same: in their order, where both are as many.
- */
-static int follow_hostdevs(struct domxml *doc, struct meta *meta, struct err *err)
-{
-	struct request *request = &doc->request;
-	size_t nunnamed = 0, nstrays = 0;
-
-	for (size_t i = next_unnamed(request, 0); i < request->nvgpus; i = next_unnamed(request, i + 1))
-		nunnamed++;
-	for (size_t d = next_stray(request, meta, 0); d < meta->n; d = next_stray(request, meta, d + 1))
-		nstrays++;
-	if (nunnamed != nstrays)
-		return 0;
-	for (size_t i = next_unnamed(request, 0); i < request->nvgpus; i = next_unnamed(request, i)) {
-		struct meta_device *device = &meta->devices[next_stray(request, meta, 0)];
-
-		text_copy(device->id, sizeof(device->id), request->vgpus[i].id);
-		doc->marks[i].elems[PART_DEVICE] = device->elem;
-		doc->followed = true;
-		if (meta_apply(device, &request->vgpus[i], err) < 0)
-			return -err->code;
-	}
-	return 0;
-}
-
 /* A mistake in one is ignored: it is for a vGPU that the domain does not have now. */
 static void note_strays(struct domxml *doc, const struct meta *meta)
 {
@@ -238,6 +205,7 @@ static void note_strays(struct domxml *doc, const struct meta *meta)
 		stray = &doc->strays[doc->nstrays++];
 		stray->kind = meta->devices[d].kind;
 		text_copy(stray->id, ID_SIZE, meta->devices[d].id);
+		text_copy(stray->guest, ID_SIZE, meta->devices[d].guest);
 		meta_apply(&meta->devices[d], stray, &ignored);
 	}
 }

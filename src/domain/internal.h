@@ -3,9 +3,9 @@
  * What the files of domxml share.
  *
  * domxml.c goes through the steps: xml.c parses, domxml_meta.c reads the metadata, domxml_request.c the hostdevs,
- * domxml_locate.c finds in the bytes, with domxml_scan.c, what an edit would have to replace. After that libxml2's tree
- * is gone. With DOMXML_REMARKS, domxml_remark.c notes before that what has no effect. domxml_edit.c edits the
- * document, domxml_lease.c writes its metadata anew.
+ * domxml_follow.c the metadata of those with another UUID, domxml_locate.c finds in the bytes, with domxml_scan.c,
+ * what an edit would have to replace. After that libxml2's tree is gone. With DOMXML_REMARKS, domxml_remark.c notes
+ * before that what has no effect. domxml_edit.c edits the document, domxml_lease.c writes its metadata anew.
  */
 #pragma once
 
@@ -68,6 +68,7 @@ struct domxml {
 struct meta_device {
 	enum vgpu_request_kind kind;
 	char id[ID_SIZE];
+	char guest[ID_SIZE]; /* the address in the guest; "" none, or invalid */
 	const struct xml_elem *elem;
 };
 
@@ -105,6 +106,9 @@ int meta_apply(const struct meta_device *device, struct vgpu_request *req, struc
  */
 int request_read(struct domxml *doc, const struct xml_elem *domain, const struct xml_elem *holder, struct meta *meta,
 		 bool all_pci, struct err *err);
+
+/* domxml_follow.c: gives each <vgpu:device> of an mdev without a hostdev the ID of its hostdev, where that is clear. */
+int follow_hostdevs(struct domxml *doc, struct meta *meta, struct err *err);
 
 /* domxml_remark.c: after request_read(), metadata without effect. */
 void domxml_look(struct domxml *doc, const struct xml_elem *domain);

@@ -43,9 +43,11 @@ struct vgpu_request {
 	char id[ID_SIZE];             /* the UUID (lower case) or the VF's address, as the XML has it */
 	bool any;                     /* any vGPU will do: the ID is a placeholder, or one that only the source has */
 	char alias[ALIAS_SIZE];       /* of a running domain's device, by which libvirt's events name it; "" none */
+	char guest[ID_SIZE];          /* the PCI address in the guest; "" not known */
 	bool managed;                 /* of a PCI device: libvirt binds it to VFIO, and back */
 	bool managed_as_needed;       /* of a VF that is yet to be chosen: its hostdev is written as the VF needs it */
 	bool has_metadata;            /* a <vgpu:device> names it */
+	bool has_guest;               /* and has `guest` as it is */
 	struct migration_facts facts; /* as the metadata gives them; `type` is an id, a name or a class */
 	bool has_placement;
 	enum placement placement;

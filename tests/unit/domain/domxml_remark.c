@@ -48,7 +48,7 @@ int main(void)
 {
 	static const char words[] = "uuid='" U1
 				    "' type='t' placement='pack' numa='0' params='a=1' name='n' framework='mdev' "
-				    "model='10de:1' driver='1'";
+				    "model='10de:1' driver='1' guest='0000:00:05.0'";
 	autofree char *all = NULL, *many = NULL;
 	size_t len;
 	FILE *f;

@@ -75,6 +75,13 @@ static void from_inventory(void)
 	"<hostdev type='mdev' model='vfio-pci'><source><address uuid='" B "'/></source></hostdev>"                     \
 	"</devices></domain>"
 
+/* An instance of Nova with the first of them, whose address in the guest libvirt has written. */
+#define NOVA(devices)                                                                                                  \
+	"<domain><name>a</name><uuid>67a42c8b-1111-4000-8000-000000000001</uuid><metadata>"                            \
+	"<n:instance xmlns:n='" DOMXML_NOVA_NS_PREFIX "1.1'/><v:lease " NS ">" devices "</v:lease></metadata>"         \
+	"<devices><hostdev type='mdev' model='vfio-pci'><source><address uuid='" A "'/></source>"                      \
+	"<address type='pci' domain='0x0000' bus='0x00' slot='0x05' function='0x0'/></hostdev></devices></domain>"
+
 static const struct migration_facts known = {
 	.type = "nvidia-222", .name = "<'&\">", .framework = "mdev", .model = "10de:1eb8", .driver = "550.90.05"
 };
@@ -131,6 +138,24 @@ static void into_metadata(void)
 		  { { .driver = "2" } },
 		  NULL,
 		  "nor where no type is known" },
+		{ NOVA(""),
+		  { known },
+		  "<lease>\n  <device uuid='" A "'" FACTS_OF_IT " guest='0000:00:05.0'/>\n</lease>",
+		  "an instance's hostdev is known by its address in the guest, too" },
+		{ NOVA("<v:device uuid='" A "'" FACTS_OF_IT "/>"),
+		  { known },
+		  "<lease>\n  <device uuid='" A "'" FACTS_OF_IT " guest='0000:00:05.0'/>\n</lease>",
+		  "which is added where an earlier version has not written it" },
+		{ NOVA("<v:device uuid='" A "'" FACTS_OF_IT " guest='0000:00:06.0'/><v:device uuid='" B
+		       "' type='t' guest='0000:00:07.0'/>"),
+		  { known },
+		  "<lease>\n  <device uuid='" A "'" FACTS_OF_IT " guest='0000:00:05.0'/>\n  <device uuid='" B
+		  "' type='t' guest='0000:00:07.0'/>\n</lease>",
+		  "corrected where the hostdev has another one now, and kept of a vGPU that is not plugged in" },
+		{ NOVA("<v:device uuid='" A "'" FACTS_OF_IT " guest='0000:00:05.0'/>"),
+		  { known },
+		  NULL,
+		  "and then nothing is to be set" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
