@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -14,6 +13,7 @@
 #include "base/ident.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "cli/domains.h"
 #include "domain/domxml.h"
 #include "host/inventory.h"
 #include "host/libvirt_daemon.h"
@@ -59,9 +59,13 @@ static int check_libvirt(const struct cmd_call *call, struct err *err)
 
 int cmd_open_domain(struct cmd *cmd, struct err *err)
 {
+	const char *domain = cmd->call->args.operands[0];
+
 	if (check_libvirt(cmd->call, err) < 0)
 		return -err->code;
-	return hotplug_open(&cmd->hp, cmd->call->args.operands[0], err);
+	if (hotplug_open(&cmd->hp, domain, err) == -ENOENT && cmd->hp.virt)
+		domains_suggest(cmd, domain, err);
+	return -err->code;
 }
 
 const char *cmd_similar_type(const struct cmd *cmd, const char *word, char buf[TYPE_NAME_SIZE + 16])
@@ -283,8 +287,7 @@ bool cmd_shows(const struct cmd_call *call, const struct vgpu_ref *vgpu, const s
 	if (!lease)
 		return !call->domain && !call->state;
 	return (!call->state || strcmp(call->state, lease_state_word(lease->state)) == 0) &&
-	       (!call->domain || strcmp(call->domain, lease->name) == 0 ||
-		strcasecmp(call->domain, lease->domain) == 0);
+	       (!call->domain || lease_is_of(lease, call->domain));
 }
 
 static bool json_begun;

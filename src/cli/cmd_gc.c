@@ -7,6 +7,7 @@
 #include "base/auto.h"
 #include "base/ident.h"
 #include "cli/cards.h"
+#include "cli/domains.h"
 #include "cli/table.h"
 #include "ops/gc.h"
 
@@ -83,7 +84,9 @@ static int run(struct cmd *cmd, struct err *err)
 	if (cmd->call->pgpu && (lease_list(&cmd->store, &leases, err) < 0 || cards_check_pgpu(cmd, &leases, err) < 0))
 		return -err->code;
 	pass.pgpu = cmd->call->pgpu;
-	if (cmd_check_type(cmd, err) < 0 || gc_run(&pass, err) < 0)
+	pass.domain = cmd->call->domain;
+	pass.state = cmd->call->state;
+	if (domains_check(cmd, err) < 0 || cmd_check_type(cmd, err) < 0 || gc_run(&pass, err) < 0)
 		return -err->code;
 	if (gc_say_garbage(&pass, garbage))
 		out_warn("%s", garbage);
@@ -111,7 +114,7 @@ static int check_call(const struct cmd_call *call, struct err *err)
 
 const struct command cmd_gc = {
 	.name = "gc",
-	.options = CMD_TABLE | CMD_DRY_RUN | CMD_PGPU | CMD_TYPE | CMD_GRACE,
+	.options = CMD_TABLE | CMD_DRY_RUN | CMD_DOMAIN | CMD_PGPU | CMD_TYPE | CMD_STATE | CMD_GRACE,
 	.summary = "Release unused leases and remove orphans",
 	.help = "Release leases that are pending release or expired, and leases of domains that\n"
 		"no longer run. Remove orphans: devices that are not open, not leased, not named\n"
@@ -123,7 +126,8 @@ const struct command cmd_gc = {
 		"the exit status is 1.\n"
 		"\n"
 		"--pgpu considers only what is on this pGPU; --type leaves out orphans and\n"
-		"definitions of other types, and considers all leases.\n",
+		"definitions of other types, and considers all leases. --domain and --state\n"
+		"consider only leases that match, and no orphans.\n",
 	.table = &cmd_gc_layout,
 	.needs = CMD_WRITE | CMD_CONFIG_READ,
 	.check = check_call,

@@ -2,8 +2,48 @@
 /* vgpu-lease log: what happened to vGPUs, from the journal. */
 #include <errno.h>
 
-#include "cli/cmd.h"
+#include "cli/cards.h"
+#include "cli/domains.h"
 #include "cli/events.h"
+#include "cli/show.h"
+#include "state/lease_store.h"
+
+/* Does this host have such an object? What cannot be told counts as yes: who reads the journal may not read leases. */
+static int find_object(struct cmd *cmd, const char *object, struct err *err)
+{
+	autoleases struct leases leases = { 0 };
+	struct err why;
+
+	switch (show_kind(cmd)) {
+	case SHOW_VGPU:
+		return 0;
+	case SHOW_PGPU:
+		cmd->call->pgpu = object;
+		return lease_list(&cmd->store, &leases, &why) < 0 ? 0 : cards_check_pgpu(cmd, &leases, err);
+	case SHOW_DOMAIN:
+		break;
+	}
+	if (domains_know(cmd, object, &why))
+		return 0;
+	err_set(err, ENOENT, "%s: no events, and no such domain, vGPU or pGPU on this host", object);
+	return domains_suggest(cmd, object, err);
+}
+
+/* Nothing has happened to the object since the time: it is none, unless something happened before, or it is there. */
+static int check_object(const struct cmd *cmd, const struct events_query *query, struct err *err)
+{
+	const struct events_query ever = { .root = query->root, .object = query->object, .last = 1, .count = true };
+	struct cmd now;
+	struct err why;
+	int r = 0;
+
+	if (!query->object || events_print(&ever, NULL, &why) != 0)
+		return 0;
+	if (cmd_open(&now, cmd->call, CMD_CONFIG_OWN, &why) == 0)
+		r = find_object(&now, query->object, err);
+	cmd_close(&now);
+	return r;
+}
 
 static int run(struct cmd *cmd, struct err *err)
 {
@@ -14,14 +54,18 @@ static int run(struct cmd *cmd, struct err *err)
 	struct json_out json;
 	int r;
 
-	if (!cmd->call->json)
-		return events_print(&query, NULL, err) < 0 ? -err->code : CMD_DONE;
-	cmd_json_begin(&json, NULL);
-	json_out_array(&json, "events");
-	r = events_print(&query, &json, err);
-	json_out_close(&json);
-	json_out_string(&json, "error", r < 0 ? err->text : NULL);
-	json_out_end(&json);
+	if (cmd->call->json) {
+		cmd_json_begin(&json, NULL);
+		json_out_array(&json, "events");
+	}
+	r = events_print(&query, cmd->call->json ? &json : NULL, err);
+	if (r == 0)
+		r = check_object(cmd, &query, err);
+	if (cmd->call->json) {
+		json_out_close(&json);
+		json_out_string(&json, "error", r < 0 ? err->text : NULL);
+		json_out_end(&json);
+	}
 	return r < 0 ? r : CMD_DONE;
 }
 

@@ -210,7 +210,7 @@ static bool is_event(const char *word)
 	return false;
 }
 
-static int print(FILE *from, struct json_out *json, struct err *err)
+static int print(FILE *from, bool count, struct json_out *json, struct err *err)
 {
 	struct journal_entry entry;
 	int r, n = 0;
@@ -222,9 +222,9 @@ static int print(FILE *from, struct json_out *json, struct err *err)
 
 		gmtime_r(&seconds, &tm);
 		strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", &tm);
-		if (is_event(entry.event) && json)
+		if (is_event(entry.event) && !count && json)
 			print_json(json, &entry, when);
-		else if (is_event(entry.event))
+		else if (is_event(entry.event) && !count)
 			print_line(&entry, when);
 		n += is_event(entry.event);
 		journal_entry_free(&entry);
@@ -272,7 +272,7 @@ int events_print(const struct events_query *query, struct json_out *json, struct
 	free_words(&words);
 	if (r < 0)
 		return r;
-	r = print(from, json, err);
+	r = print(from, query->count, json, err);
 	/* Where its output could not be understood there may be more of it than a pipe holds. */
 	fclose(steal_ptr(&from));
 	ended = end(pid, complaints, &journals, &why);

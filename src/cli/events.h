@@ -2,6 +2,8 @@
 /* What happened to vGPUs, read back from the journal. */
 #pragma once
 
+#include <stdbool.h>
+
 #include "base/err.h"
 #include "cli/json_out.h"
 
@@ -10,6 +12,7 @@ struct events_query {
 	const char *object; /* of this domain, vGPU or pGPU only; NULL: all */
 	const char *since;  /* as in journalctl(1); NULL */
 	int last;           /* only so many, the latest; 0: all */
+	bool count;         /* nothing is printed */
 };
 
 /* Can any of the journal be read? -EACCES: the user may not. */

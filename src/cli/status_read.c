@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "base/udev.h"
+#include "cli/domains.h"
 #include "cli/status.h"
 
 static int row_of(const struct status *status, const char *pgpu)
@@ -72,7 +73,7 @@ int status_read(struct status *status, struct cmd *cmd, struct err *err)
 	const struct leases *leases = &status->survey.leases;
 
 	status->cmd = cmd;
-	if (cmd_survey(cmd, &status->survey, err) < 0 || cmd_check_type(cmd, err) < 0 ||
+	if (cmd_survey(cmd, &status->survey, err) < 0 || domains_check(cmd, err) < 0 || cmd_check_type(cmd, err) < 0 ||
 	    cards_find(cmd, &status->survey, &status->rows, &status->nrows, err) < 0)
 		return -err->code;
 	status->facts = survey_facts(&status->survey);

@@ -250,7 +250,8 @@ int libvirt_files_libvirt(const struct host *host)
 	return 0;
 }
 
-bool libvirt_files_runs(const struct libvirt_files *disk, const char *domain_uuid)
+/* Is there a file, or a status file, of the domain with this UUID? */
+static bool has_uuid(const struct libvirt_files *disk, const char *domain_uuid, bool running)
 {
 	char uuid[UUID_SIZE], needle[NEEDLE_SIZE];
 
@@ -258,9 +259,30 @@ bool libvirt_files_runs(const struct libvirt_files *disk, const char *domain_uui
 		return false;
 	snprintf(needle, sizeof(needle), "<uuid>%s</uuid>", uuid);
 	for (size_t i = 0; i < disk->n; i++)
-		if (disk->documents[i].runs && holds(&disk->documents[i], needle))
+		if ((disk->documents[i].runs || !running) && holds(&disk->documents[i], needle))
 			return true;
 	return false;
+}
+
+bool libvirt_files_runs(const struct libvirt_files *disk, const char *domain_uuid)
+{
+	return has_uuid(disk, domain_uuid, true);
+}
+
+bool libvirt_files_has(const struct libvirt_files *disk, const char *domain)
+{
+	autofree char *name = mem_alloc(4 * strlen(domain) + 1); /* each byte can become \xNN */
+
+	text_safe(name, 4 * strlen(domain) + 1, domain);
+	for (size_t i = 0; i < disk->n; i++)
+		if (strcmp(disk->documents[i].name, name) == 0)
+			return true;
+	return has_uuid(disk, domain, false);
+}
+
+const char *libvirt_files_name(const struct libvirt_files *disk, size_t i)
+{
+	return i < disk->n ? disk->documents[i].name : NULL;
 }
 
 bool libvirt_files_has_status(const struct host *host, const char *name)

@@ -38,6 +38,12 @@ bool libvirt_files_mention(const struct libvirt_files *disk, const char *text);
 /* The version of the libvirt that is installed, 9007000 is 9.7.0; 0 where that cannot be told. */
 int libvirt_files_libvirt(const struct host *host);
 
+/* Is there a file of this domain, a name or UUID? */
+bool libvirt_files_has(const struct libvirt_files *disk, const char *domain);
+
+/* The name, printable, of the domain of the i-th file; NULL behind the last. One that runs can have two files. */
+const char *libvirt_files_name(const struct libvirt_files *disk, size_t i);
+
 /* Does libvirt run this domain: is there a status file run/libvirt/qemu/NAME.xml whose domain has this UUID? */
 bool libvirt_files_runs(const struct libvirt_files *disk, const char *domain_uuid);
 

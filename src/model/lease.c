@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "model/lease.h"
 #include "base/text.h"
@@ -25,6 +26,11 @@ static const char *const origins[] = { "created", "adopted" };
 const char *lease_state_word(enum lease_state state)
 {
 	return states[state];
+}
+
+bool lease_is_of(const struct lease *lease, const char *domain)
+{
+	return strcmp(domain, lease->name) == 0 || strcasecmp(domain, lease->domain) == 0;
 }
 
 const char *lease_origin_word(enum lease_origin origin)

@@ -54,6 +54,9 @@ struct leases {
 const char *lease_state_word(enum lease_state state);
 const char *lease_origin_word(enum lease_origin origin);
 
+/* Is it the lease of this domain, a name or UUID, in this case or another? */
+bool lease_is_of(const struct lease *lease, const char *domain);
+
 /* "UUID", or "NAME, UUID" of an instance of Nova: whose it is, behind the domain's name; cut where it is too long. */
 enum { HOLDER_SIZE = UUID_SIZE + 128 };
 const char *lease_holder(char buf[HOLDER_SIZE], const struct lease *lease);

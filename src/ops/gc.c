@@ -125,6 +125,18 @@ static bool is_meant(const struct gc *c, const struct vgpu_ref *vgpu)
 	       (!c->pgpu || strcmp(c->pgpu, vgpu->pgpu) == 0);
 }
 
+static bool is_lease_meant(const struct gc *c, const struct lease *lease)
+{
+	return is_meant(c, &lease->vgpu) && (!c->domain || lease_is_of(lease, c->domain)) &&
+	       (!c->state || strcmp(c->state, lease_state_word(lease->state)) == 0);
+}
+
+/* One that has no lease, or a definition. */
+static bool is_foreign_meant(const struct gc *c, const struct vgpu_ref *vgpu)
+{
+	return is_meant(c, vgpu) && !c->domain && !c->state && (!c->type || strcmp(c->type, vgpu->type) == 0);
+}
+
 /* With `unless_leased`: a lease that stays keeps all the rest as it is. */
 static void keep_beside_leases(struct gc *c)
 {
@@ -155,14 +167,14 @@ static void judge(struct gc *c, const struct look *look)
 
 	c->items = mem_new(look->leases.n + look->inv.ndevices + look->ndefinitions + 1, sizeof(*c->items));
 	for (size_t i = 0; i < look->leases.n; i++)
-		if (is_meant(c, &look->leases.list[i].vgpu))
+		if (is_lease_meant(c, &look->leases.list[i]))
 			judge_lease(c, &check, look, &look->leases.list[i]);
 	for (size_t i = 0; i < look->inv.ndevices; i++) {
 		const struct inv_device *device = &look->inv.devices[i];
 
 		/* One that was released between the two looks has no lease any more, and is not foreign. */
-		if (!lease_find(&look->leases, device->vgpu.id) && is_meant(c, &device->vgpu) &&
-		    (!c->type || strcmp(c->type, device->vgpu.type) == 0) && still_there(c->store->host, device))
+		if (!lease_find(&look->leases, device->vgpu.id) && is_foreign_meant(c, &device->vgpu) &&
+		    still_there(c->store->host, device))
 			judge_foreign(c, &check, device);
 	}
 	for (size_t i = 0; i < look->ndefinitions; i++) {
@@ -170,8 +182,8 @@ static void judge(struct gc *c, const struct look *look)
 		struct vgpu_ref vgpu;
 
 		if (name_defined(&vgpu, &look->inv, definition) && !inventory_device(&look->inv, vgpu.id) &&
-		    !lease_find(&look->leases, vgpu.id) && is_meant(c, &vgpu) &&
-		    (!c->type || strcmp(c->type, vgpu.type) == 0) && reclaim_is_novas_definition(&check, definition))
+		    !lease_find(&look->leases, vgpu.id) && is_foreign_meant(c, &vgpu) &&
+		    reclaim_is_novas_definition(&check, definition))
 			judge_definition(c, &check, definition, &vgpu);
 	}
 	if (c->unless_leased)

@@ -43,6 +43,7 @@ struct gc {
 	const struct policy *policy; /* the configuration's, or the defaults */
 	const char *type;            /* foreign devices and definitions of this type only; NULL all */
 	const char *pgpu;            /* what is on this pGPU only; NULL all */
+	const char *domain, *state;  /* leases of this domain and in this state only, no orphans; NULL all */
 	const char *kept_type;       /* vGPUs of this type are left out; NULL none */
 	bool unless_leased;          /* nothing goes while one of the leases stays */
 	bool dry;                    /* judge only: writes nothing, not even since when a device has been seen free */

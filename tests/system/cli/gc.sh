@@ -62,6 +62,19 @@ is "$(cd "$root" && find run var etc sys/bus/mdev/devices | sort; cat "$root"/ru
 	"a dry run changes nothing at all"
 vl gc --dry-run --pgpu mtty_mtty
 is "$status|$(awk 'NR > 1 { print $4 }' <<<"$out" | sort -u)" "0|mtty" "--pgpu considers what is on one pGPU"
+ids() { awk 'NR > 1 { print $2 }' <<<"$out" | paste -sd' '; }
+vl gc --dry-run --domain vm5
+is "$status|$(ids)" "0|$(uuid 5)" "--domain considers a domain's leases, and no orphan"
+vl gc --dry-run --domain "$(domain_uuid 6)" --json
+is "$status|$(grep -c '"id"' <<<"$out")|$(grep -c "$(uuid 6)" <<<"$out")" "0|1|1" "also by its UUID"
+vl gc --dry-run --state reserved
+is "$status|$(ids)" "0|$(uuid 7)" "--state those in this state, and no orphan"
+vl gc --dry-run --state releasing --domain vm5
+is "$status|$(ids)" "0|" "filters are combined"
+vl gc --domain vm55
+holds "a domain that the host does not know is refused" ended 1 M_NO_SUCH_DOMAIN vm55 -- M_SIMILAR vm5
+vl gc --state idle
+is "$status|$out" "2|" "a state that there is not is a usage error"
 vl gc --dry-run --pgpu 0000:84:00.1
 is "$status|$out" "1|" "one that the host does not have is refused"
 vl gc --dry-run --json
@@ -71,6 +84,9 @@ is "$(sed -n "/$(uuid 7)/,/}/p" <<<"$out" | sed 's/^ *//' | tr -d '\n')" \
 	"\"id\": \"$(uuid 7)\",\"type\": \"nvidia-222\",\"framework\": \"mdev\",\"parent\": \"0000:84:00.0\",\"pgpu\": \"0000:84:00.0\",\"state\": \"reserved\",\"domain\": {\"uuid\": \"$(domain_uuid 7)\",\"name\": \"vm7\"}," \
 	"with its lease"
 
+vl gc --domain vm8
+is "$status|$err|$(ids)" "0||" "of a domain without leases nothing is collected"
+holds "nor are the orphans" exists 1
 vl gc --type nvidia-222
 is "$status|$err" "0|" "it does what it said"
 check_verdicts removed dropped

@@ -112,6 +112,26 @@ shown() { # OPTION...: the domains that are left
 	xargs <<<"$out"
 }
 is "$(shown --domain vm2)|$(shown --domain "$(domain_uuid 3)")" "vm2|vm3" "the vGPUs of a domain, by name or UUID"
+mkdir -p "$root/etc/libvirt/qemu" "$root/run/libvirt/qemu"
+domain 7 "$(uuid 7)" >"$root/etc/libvirt/qemu/vm7.xml"
+echo "<domstatus><domain><uuid>$(domain_uuid 8)</uuid></domain></domstatus>" >"$root/run/libvirt/qemu/transient.xml"
+for domain in vm7 "$(domain_uuid 7)" transient "$(domain_uuid 8)"; do
+	vl list --domain "$domain" --no-headings
+	is "$status|$out|$err" "0||" "a domain of libvirt's without a lease has none: $domain"
+done
+for domain in vm77 transcient; do
+	vl list --domain $domain
+	similar=${domain/77/7}
+	holds "one that is neither libvirt's nor a lease's is refused, with one that is similar: $domain" \
+		ended 1 M_NO_SUCH_DOMAIN $domain -- M_SIMILAR ${similar/sc/s}
+done
+vl list --domain "$(domain_uuid 9)" --json
+is "$status|$(grep -ce "$(message M_NO_SUCH_DOMAIN "$(domain_uuid 9)")" <<<"$out")" "1|1" "so is a UUID, as JSON"
+ln -s vm7.xml/x "$root/etc/libvirt/qemu/unread.xml"
+vl list --domain nobody --no-headings
+is "$status|$out" "0|" "where a file of libvirt's cannot be read, it may be one"
+holds "and a warning says so" says M_DOMAIN_UNTOLD nobody <<<"$err"
+rm -r "$root/etc/libvirt" "$root/run/libvirt"
 is "$(shown --pgpu 0000:85:00.0)" "vm3" "of a pGPU"
 is "$(shown --state active)|$(shown --state active --pgpu 0000:84:00.0)" "vm1 vm3|vm1" "in a state"
 is "$(shown --type nvidia-222)|$(shown --type nvidia-223)" "vm1 vm2 vm3 vm4 vm5|" "of a type"

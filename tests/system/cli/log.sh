@@ -37,7 +37,25 @@ is "$(events "$(uuid 1)")" "created released" "of a vGPU"
 is "$(events "$(uuid 2)")" "refused" "also one that was refused"
 is "$(events "$(domain_uuid 1 | tr a-f A-F)")" "created released" "in whatever case"
 is "$(events mtty)" "created released" "of a pGPU"
-is "$(events nobody)" "" "of what nothing happened to: nothing"
+for object in nobody "$(domain_uuid 99)"; do
+	vl log $object
+	holds "what nothing happened to, and nobody knows, is refused: $object" ended 1 M_LOG_NOTHING $object
+done
+vl log 0000:99:00.0
+holds "so is a pGPU that does not exist" ended 1 M_NO_PCI_DEVICE
+vl log nobody --json
+is "$status|$(grep -c "$(message M_LOG_NOTHING nobody)" <<<"$out")" "1|1" "as JSON, too"
+mkdir -p "$root/etc/libvirt/qemu"
+domain 9 "$(uuid 9)" >"$root/etc/libvirt/qemu/vm9.xml"
+for object in vm9 "$(domain_uuid 9)"; do
+	vl log "$object"
+	is "$status|$out|$err" "0||" "a domain that is there may have no events: $object"
+done
+rm -r "$root/etc/libvirt"
+vl log vm33
+holds "one that is not may be meant to be another" ended 1 M_LOG_NOTHING vm33
+vl log --since=+1h vm2
+is "$status|$out|$err" "0||" "what has gone may have none since a time"
 is "$(events --since=-1h)|$(events --since '2000-01-01 12:00' vm2)" "created refused released|refused" "since a time"
 is "$(events --since=+1h)" "" "and not before it"
 for since in someday never 99h99 ../x; do

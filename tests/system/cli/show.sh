@@ -25,6 +25,12 @@ show() { vl show --connect "test://$tmp/node.xml" "$@"; }
 libvirt
 show vm2
 is "$status|$out|$err" "1||$(message M_PROGRAM "$(message M_LIBVIRT_SAYS vm2 "Domain not found")")" "a domain that is not there"
+mkdir -p "$root/etc/libvirt/qemu"
+cp "$tmp/node.xml" "$root/etc/libvirt/qemu/vm1.xml"
+show vm2
+is "$status|$out|$err" "1||$(message M_PROGRAM "$(message M_LIBVIRT_SAYS vm2 "Domain not found")$(message M_SIMILAR vm1)")" \
+	"where libvirt's files have a similar name, that is suggested"
+rm -r "$root/etc/libvirt"
 show vm1
 is "$status|$out|$err" "0|ID  TYPE  PARENT  LIBVIRT  LEASE  ORIGIN  KERNEL  OPEN|" "one without vGPUs"
 

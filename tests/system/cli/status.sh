@@ -107,7 +107,13 @@ is "$(vgpus_of --state active)" "3 of 6 vGPUs 0000:84:00.0 vm1 vm3 mtty vm5" "--
 is "$(vgpus_of --type mtty-2)" "1 of 6 vGPUs mtty vm5" "--type those of this type"
 is "$(vgpus_of --type GRID\ T4-1B --pgpu 0000:99:00.0)" "0 of 6 vGPUs 0000:99:00.0" "and each pGPU that is configured for it"
 is "$(vgpus_of --type nvidia-222 --state releasing)" "1 of 6 vGPUs 0000:84:00.0 vm4" "filters are combined"
-is "$(vgpus_of --domain vm9)" "0 of 6 vGPUs" "nothing is a tree, too"
+mkdir -p "$root/etc/libvirt/qemu"
+domain 9 "$(uuid 9)" >"$root/etc/libvirt/qemu/vm9.xml"
+is "$(vgpus_of --domain vm9)|$(vgpus_of --domain "$(domain_uuid 9 | tr a-f A-F)")" "0 of 6 vGPUs|0 of 6 vGPUs" \
+	"of a domain that libvirt defines and that has no vGPU, nothing: a tree, too"
+rm -r "$root/etc/libvirt"
+vl status --domain vm9
+holds "a domain that neither libvirt nor a lease has is refused, with a similar one" ended 1 M_NO_SUCH_DOMAIN vm9 -- M_SIMILAR vm1
 vl status --type nvidia-22
 is "$status|$out" "1|" "a type that nothing has is refused"
 vl status --state idle

@@ -46,6 +46,12 @@ static void domains(void)
 	ok(libvirt_files_runs(disk, "11111111-0000-4000-8000-00000000000f"), "a domain with a status file runs");
 	ok(!libvirt_files_runs(disk, V), "one that is only defined does not");
 	ok(!libvirt_files_runs(disk, "<uuid>"), "nor does what has no UUID");
+	ok(libvirt_files_has(disk, "vm1") && libvirt_files_has(disk, "two words") &&
+		   libvirt_files_has(disk, "11111111-0000-4000-8000-00000000000f"),
+	   "a domain that is defined or runs is there, by name and UUID");
+	ok(!libvirt_files_has(disk, "vm4.xml") && !libvirt_files_has(disk, "") && !libvirt_files_has(disk, "vm"),
+	   "no other is");
+	ok(libvirt_files_name(disk, 0) && !libvirt_files_name(disk, 1000), "and the names can be listed");
 	libvirt_files_free(disk);
 
 	tree_end(&tree);
