@@ -32,6 +32,9 @@ forwarded_port() {
 launch() {
 	local name=$1 index=$2 dir=$machines/$1 peer=$machines/net$((3 - $2)) sriov=sriov_max_vfs=4
 	local clocks='no_timer_check tsc=nowatchdog' cpu=max,-erms,-smap
+	# QEMU keeps what it has translated by the address at which a process has it: where each process has its libraries
+	# elsewhere all is translated anew for each, until the room for that is full and all that was kept is thrown away.
+	local addresses=norandmaps
 	sriov+=,sriov_vq_flexible=8,sriov_vi_flexible=4
 	rm -rf "$dir"
 	mkdir -p "$dir"
@@ -47,7 +50,7 @@ launch() {
 	local qemu=(qemu-system-x86_64 -name "$name" -machine q35 -cpu "$cpu" -accel "${VM_ACCEL:-tcg,tb-size=1024}"
 		-smp "${VM_CPUS:-2}" -m "${VM_MEM:-3G}" -nodefaults -display none -no-reboot
 		-kernel "$image/vmlinuz" -initrd "$image/initrd"
-		-append "console=ttyS0 quiet net.ifnames=0 mitigations=off clearcpuid=rep_good panic=-1 $clocks intel_iommu=on iommu=pt vgpu_test_host=$index"
+		-append "console=ttyS0 quiet net.ifnames=0 mitigations=off clearcpuid=rep_good panic=-1 $clocks $addresses intel_iommu=on iommu=pt vgpu_test_host=$index"
 		-device intel-iommu,intremap=on
 		-drive "if=none,id=root,file=$dir/disk.qcow2,format=qcow2,cache=unsafe"
 		-device virtio-blk-pci,drive=root -device virtio-rng-pci
