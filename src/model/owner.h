@@ -5,7 +5,8 @@
  * An mdev that another manager has defined (an mdevctl definition of its UUID), or that an instance of Nova names, is
  * that manager's: the hook creates it where it is missing, and leaves it standing. Nova counts a definition without
  * its device as a device, picks it for the next instance, and fails; and it resumes a suspended instance without its
- * vGPU if the mdev is gone. A VF has no definition, and a type that is left on it is capacity that nobody counts:
+ * vGPU if the mdev is gone. One that no domain names is Nova's if its pGPU is in the pool, which is that of a nova.conf:
+ * Nova counts it, whatever its type, and never removes it. A VF has no definition, and a type that is left on it is capacity that nobody counts:
  * whoever set the type resets it.
  *
  * Pure.
@@ -22,7 +23,7 @@ struct owner_facts {
 	enum framework framework;
 	bool created; /* by the hook */
 	bool defined; /* mdevctl has a definition of the UUID, or that cannot be told */
-	bool nova;    /* the domain that names it is an instance of Nova */
+	bool nova;    /* the domain that names it is an instance of Nova; where none does, Nova counts it as its own */
 };
 
 enum owner owner_of(const struct owner_facts *facts);

@@ -84,7 +84,7 @@ static void judge_foreign(struct gc *c, const struct reclaim_check *check, const
 			  "not created by the hook, and no valid configuration permits its removal");
 	else if (reclaim_is_orphan(check, device, item->why, &item->due_ms))
 		item->outcome = GC_GOES;
-	item->novas = reclaim_is_novas(check, device);
+	item->novas = reclaim_is_novas(check, &device->vgpu);
 }
 
 static void judge_definition(struct gc *c, const struct reclaim_check *check, const struct definition *definition,
@@ -183,7 +183,7 @@ static void judge(struct gc *c, const struct look *look)
 
 		if (name_defined(&vgpu, &look->inv, definition) && !inventory_device(&look->inv, vgpu.id) &&
 		    !lease_find(&look->leases, vgpu.id) && is_foreign_meant(c, &vgpu) &&
-		    reclaim_is_novas_definition(&check, definition))
+		    reclaim_is_novas(&check, &vgpu))
 			judge_definition(c, &check, definition, &vgpu);
 	}
 	if (c->unless_leased)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* May this device be removed to make capacity, or to clean up? */
 #include "domain/domxml.h"
+#include "model/owner.h"
 #include "plan/pool.h"
 #include "state/history.h"
 #include "survey/reclaim.h"
@@ -42,31 +43,21 @@ static bool is_same_driver(const char *type, const char *other)
 	return len == strcspn(other, "-") && strncmp(type, other, len) == 0;
 }
 
-/* An mdev of this type on this parent of the inventory. */
-static bool is_novas(const struct reclaim_check *check, int parent, const char *type)
+bool reclaim_is_novas(const struct reclaim_check *check, const struct vgpu_ref *vgpu)
 {
+	struct owner_facts facts = { .framework = vgpu->framework };
 	const struct config *config = check->config;
-	const struct inv_pgpu *card;
+	int parent = config && config->policy.nova ? inventory_parent(check->inv, vgpu->parent) : UNKNOWN;
 
-	if (!config || !config->policy.nova || parent == UNKNOWN)
+	/* Without its driver a parent has no device, and Nova counts none. */
+	if (parent == UNKNOWN)
 		return false;
-	card = &check->inv->pgpus[check->inv->parents[parent].pgpu];
+	facts.nova = pool_names(config, &check->inv->pgpus[check->inv->parents[parent].pgpu], vgpu->parent);
 	/* A type without addresses is that of all the others that can have it: not of another driver's. */
 	for (size_t i = 0; i < config->nsections; i++)
-		if (config_takes_rest(&config->sections[i]) && is_same_driver(config->sections[i].type, type))
-			return true;
-	return pool_names(config, card, check->inv->parents[parent].name);
-}
-
-bool reclaim_is_novas(const struct reclaim_check *check, const struct inv_device *device)
-{
-	return device->vgpu.framework == FW_MDEV && is_novas(check, device->parent, device->vgpu.type);
-}
-
-bool reclaim_is_novas_definition(const struct reclaim_check *check, const struct definition *definition)
-{
-	/* Without its driver a parent has no device, and Nova counts none. */
-	return is_novas(check, inventory_parent(check->inv, definition->parent), definition->type);
+		facts.nova |= config_takes_rest(&config->sections[i]) &&
+			      is_same_driver(config->sections[i].type, vgpu->type);
+	return owner_of(&facts) == OWNER_NOVA;
 }
 
 /* Since when it has been idle, CLOCK_MONOTONIC ms. */
@@ -148,7 +139,7 @@ bool reclaim_is_orphan(const struct reclaim_check *check, const struct inv_devic
 			seen_used(check->store, device->vgpu.id);
 		return false;
 	}
-	novas = reclaim_is_novas(check, device);
+	novas = reclaim_is_novas(check, &device->vgpu);
 	if (is_kept_by_mdevctl(check, device, novas, &defined, why))
 		return false;
 	since = idle_since(check, device);

@@ -41,21 +41,15 @@ bool reclaim_is_orphan(const struct reclaim_check *check, const struct inv_devic
 		       int64_t *due_ms);
 
 /*
- * A definition of Nova's without a device (reclaim_is_novas_definition()): may it go? Nova counts it as a device, and
+ * A definition of Nova's without a device (reclaim_is_novas()): may it go? Nova counts it as a device, and
  * does not start where the pGPU has no capacity for it. One that a domain names is kept: a start of the domain makes
  * its device. So is one of a moment ago, whatever the grace: its device is being made.
  */
 bool reclaim_is_orphan_definition(const struct reclaim_check *check, const struct definition *definition,
 				  char why[REASON_SIZE], int64_t *due_ms);
 
-/*
- * Is this foreign device one of Nova's: an mdev of a pGPU that the configuration gives to the pool, which is that of a
- * nova.conf? Nova counts it, whatever its type, and never removes it.
- */
-bool reclaim_is_novas(const struct reclaim_check *check, const struct inv_device *device);
-
-/* The same of an mdevctl definition; one whose parent is not there is not counted. */
-bool reclaim_is_novas_definition(const struct reclaim_check *check, const struct definition *definition);
+/* Is this foreign device, or definition of one, Nova's (model/owner.h)? No domain says so: its parent does. */
+bool reclaim_is_novas(const struct reclaim_check *check, const struct vgpu_ref *vgpu);
 
 /* Does a domain's XML name it, or can that not be told? `why` says so. */
 bool reclaim_is_named(const struct reclaim_check *check, const char *id, char why[REASON_SIZE]);

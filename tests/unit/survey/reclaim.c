@@ -81,17 +81,18 @@ static void stale(void)
 	}
 }
 
-static int parent = UNKNOWN; /* of the device, in the inventory */
+static const char *parent = ""; /* of the device */
 static int64_t due_ms;
 
 static bool is_orphan(const char *id, const char *type, enum framework framework)
 {
-	struct inv_device device = { .vgpu.framework = framework, .node = 1, .parent = parent };
+	struct inv_device device = { .vgpu.framework = framework, .node = 1 };
 	char why[REASON_SIZE];
 	bool is;
 
 	text_copy(device.vgpu.id, sizeof(device.vgpu.id), id);
 	text_copy(device.vgpu.type, sizeof(device.vgpu.type), type);
+	text_copy(device.vgpu.parent, sizeof(device.vgpu.parent), parent);
 	is = reclaim_is_orphan(&check, &device, why, &due_ms);
 	printf("# %s\n", why);
 	return is;
@@ -138,7 +139,8 @@ static void named(void)
 /* What mdevctl starts at boot, on a pGPU of the pool and on another one. */
 static void novas(void)
 {
-	static struct inv_pgpu cards[] = { { .address = "mtty" }, { .address = "0000:84:00.0" } };
+	static struct inv_pgpu cards[] = { { .address = "mtty", .nparents = 1 },
+					   { .address = "0000:84:00.0", .first = 1, .nparents = 1 } };
 	static struct inv_parent parents[] = { { .name = "mtty", .pgpu = 0 }, { .name = "0000:84:00.0", .pgpu = 1 } };
 	static char addresses[][PARENT_SIZE] = { "mtty" };
 	static struct section section = { .type = "mtty-2", .addresses = addresses, .naddresses = 1 };
@@ -147,11 +149,11 @@ static void novas(void)
 	check.inv = &inv;
 	config.sections = &section;
 	config.nsections = 1;
-	parent = 0;
+	parent = "mtty";
 	ok(!is_orphan(C, "mtty-1", FW_MDEV), "without nova_conf what mdevctl starts at boot stays");
 	config.policy.nova = true;
 	ok(is_orphan(C, "mtty-1", FW_MDEV), "with it an orphan of Nova may go, also of a type that is not enabled");
-	parent = 1;
+	parent = "0000:84:00.0";
 	ok(!is_orphan(C, "mtty-1", FW_MDEV), "but not on a pGPU that is not in the pool");
 	ok(is_orphan(A, "mtty-1", FW_MDEV), "where what mdevctl does not start goes as ever");
 	section.naddresses = 0;
@@ -160,7 +162,7 @@ static void novas(void)
 	section.named = true;
 	ok(!is_orphan(C, "mtty-1", FW_MDEV), "nor does one whose addresses name nothing");
 	section.named = false;
-	parent = UNKNOWN;
+	parent = "0000:85:00.0";
 	ok(!is_orphan(C, "mtty-1", FW_MDEV), "but for one that is not registered");
 	config.sections = NULL;
 	config.nsections = 0;
