@@ -27,7 +27,7 @@ const struct table_layout export_placement_layout = {
 
 /* A provider of a parent that this host does not have. */
 struct gone {
-	char name[PROVIDER_SIZE], parent[PCI_SIZE], class[CLASS_SIZE];
+	char name[PROVIDER_SIZE], parent[PARENT_SIZE], class[CLASS_SIZE];
 	int placement;
 };
 
@@ -91,25 +91,40 @@ static int read_total(int *out, const char *directory, const char *provider, cha
 	return *out < 0 ? -err->code : 0;
 }
 
-/* A file of a provider of this host, HOST_pci_0000_84_00_0.json: which PCI device that is. */
-static bool parse_file(char parent[PCI_SIZE], const char *file, const char *host)
+/* 0000:84:00.0 of pci_0000_84_00_0; mtty of mtty_mtty. */
+static bool parse_device(char parent[PARENT_SIZE], const char *device)
 {
-	static const char form[] = "_pci_xxxx_xx_xx_x.json";
-	size_t n = strlen(host);
-	char address[] = "xxxx:xx:xx.x";
+	static const char form[] = "pci_xxxx_xx_xx_x";
+	const char *half = device + strlen(device) / 2;
+	char address[] = "xxxx:xx:xx.x", twice[NOVA_DEVICE_SIZE];
 
-	if (strncmp(file, host, n) != 0 || strlen(file + n) != sizeof(form) - 1 || strncmp(file + n, form, 5) != 0 ||
-	    strcmp(strrchr(file, '.'), ".json") != 0)
+	if (*half == '_' && parent_parse(parent, half + 1)) {
+		snprintf(twice, sizeof(twice), "%s_%s", parent, parent);
+		if (strcmp(device, twice) == 0)
+			return true;
+	}
+	if (strlen(device) != strlen(form) || strncmp(device, form, 4) != 0)
 		return false;
 	for (size_t i = 0; address[i]; i++) {
-		char c = file[n + 5 + i];
-
 		if (address[i] == 'x')
-			address[i] = c;
-		else if (c != '_')
+			address[i] = device[4 + i];
+		else if (device[4 + i] != '_')
 			return false;
 	}
 	return pci_parse(parent, address) && strcmp(parent, address) == 0;
+}
+
+/* A file of a provider of this host, HOST_pci_0000_84_00_0.json or HOST_mtty_mtty.json: which parent that is. */
+static bool parse_file(char parent[PARENT_SIZE], const char *file, const char *host)
+{
+	size_t n = strlen(host), len = strlen(file), suffix = strlen(".json");
+	char device[NOVA_DEVICE_SIZE];
+
+	if (len < n + 1 + suffix || strncmp(file, host, n) != 0 || file[n] != '_' ||
+	    strcmp(file + len - suffix, ".json") != 0 || len - suffix - n - 1 >= sizeof(device))
+		return false;
+	snprintf(device, sizeof(device), "%.*s", (int)(len - suffix - n - 1), file + n + 1);
+	return parse_device(parent, device);
 }
 
 static bool has_parent(const struct export *export, const char *parent)

@@ -84,11 +84,13 @@ inventory pci_0000_85_00_0 16
 inventory pci_0000_99_00_0 4
 echo '[]' >"$tmp/placement/cn1.example.org_pci_0000_98_00_0.json"
 inventory pci_0000_97_00_x 4
+inventory mdpy_mdpy 2
+inventory mdpy_mdpx 2
 cp "$tmp/placement/cn1.example.org_pci_0000_99_00_0.json" "$tmp/placement/cn2_pci_0000_99_00_0.json"
 export_ placement --check "$tmp/placement" --no-headings -o PROVIDER,TYPE,CLASS,TOTAL,PLACEMENT,NOTE
 is "$status" 1 "a provider of a card that is gone is a difference"
-is "$(tr -s ' ' <<<"$out" | tail -n +5)" "cn1.example.org_pci_0000_99_00_0 - VGPU 0 4 $(message M_EXPORT_GONE)" \
-	"it alone, of this host, with vGPUs"
+is "$(tr -s ' ' <<<"$out" | tail -n +5)" "cn1.example.org_pci_0000_99_00_0 - VGPU 0 4 $(message M_EXPORT_GONE)
+cn1.example.org_mdpy_mdpy - VGPU 0 2 $(message M_EXPORT_GONE)" "it alone, of this host, with vGPUs, and a virtual parent"
 export_ placement --check "$tmp/placement" --json
 is "$(jq -c '.providers[4] | [.parent, .type, .class, .total, .placement, .traits, .note]' <<<"$out")" \
 	"[\"0000:99:00.0\",null,\"VGPU\",0,4,[],\"$(message M_EXPORT_GONE)\"]" "the same as JSON"
@@ -96,7 +98,7 @@ printf '{"resource_class"' >"$tmp/placement/cn1.example.org_pci_0000_98_00_0.jso
 export_ placement --check "$tmp/placement"
 is "$status" 1 "a file of it that is something else is an error"
 like "$err" "*$(message M_EXPORT_NO_INVENTORIES "*pci_0000_98_00_0.json")" "and named, too"
-rm "$tmp/placement/"*_0000_9[789]_*
+rm "$tmp/placement/"*_0000_9[789]_* "$tmp/placement/"*_mdpy_*
 export_ placement --check "$tmp/none"
 is "$status|$out|$err" "1||$(message M_PROGRAM "$(message M_NO_SUCH_FILE "$tmp/none")")" "a directory that does not exist is an error"
 vl export placement --hostname cn1 --check "$tmp/placement"
