@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* vgpu-lease check: would a start be refused now, and what is not as it was meant? */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/auto.h"
 #include "cli/cmd.h"
@@ -32,10 +33,9 @@ static void print_text(const struct check *check)
 		const struct finding *finding = &check->findings[i];
 
 		autofree char *text = out_finding_text(finding);
-		printf("%s%s%s  ", term_colour(term, colours[finding->status]), out_finding_words[finding->status],
-		       term_colour(term, TERM_PLAIN));
-		printf("%-7s  ", finding->what);
-		term_wrap(stdout, term, 15, "               ", text);
+		printf("%s%s%s  %s", term_colour(term, colours[finding->status]), out_finding_words[finding->status],
+		       term_colour(term, TERM_PLAIN), finding->what);
+		term_wrap_behind(stdout, term, 6 + (int)strlen(finding->what), 15, text);
 	}
 	out_say("%zu passed, %zu warnings, %zu failed; %zu of %zu pGPU%s in the pool", check->count[CHECK_PASS],
 		check->count[CHECK_WARN], check->count[CHECK_FAIL], check->npool, check->ncards,

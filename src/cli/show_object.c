@@ -104,8 +104,8 @@ __attribute__((format(printf, 2, 3))) static void line_of(const char *key, const
 	va_start(ap, fmt);
 	text = mem_vformat(fmt, ap);
 	va_end(ap);
-	printf("  %-11s  ", key);
-	term_wrap(stdout, term_stdout(), 15, "               ", text);
+	printf("  %s", key);
+	term_wrap_behind(stdout, term_stdout(), 2 + (int)strlen(key), 15, text);
 }
 
 /* The end of either description. Without the journal the rest holds all the same. */

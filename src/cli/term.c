@@ -127,6 +127,8 @@ void term_wrap(FILE *to, const struct term *term, int at, const char *margin, co
 		size_t blanks = strspn(word, " "), len = strcspn(word + blanks, " ");
 		int columns = term_columns(word + blanks, len);
 
+		if (term->width && !len)
+			break;
 		if (term->width && column + (int)blanks > left && column + (int)blanks + columns > term->width &&
 		    (word > safe || at > left)) {
 			fprintf(to, "\n%s", margin);
@@ -140,4 +142,13 @@ void term_wrap(FILE *to, const struct term *term, int at, const char *margin, co
 		word += blanks + len;
 	}
 	putc('\n', to);
+}
+
+void term_wrap_behind(FILE *to, const struct term *term, int at, int from, const char *text)
+{
+	int gap = from - at > 2 ? from - at : 2;
+	autofree char *margin = mem_format("%*s", from, ""), *apart = mem_format("%*s%s", gap, "", text);
+
+	/* The blanks are the text's: without a word behind them they are not printed. */
+	term_wrap(to, term, at, margin, apart);
 }

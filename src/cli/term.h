@@ -52,3 +52,6 @@ int term_columns(const char *text, size_t len);
  * behind `margin`, or where that is of many blanks and leaves too few columns, TERM_INDENT; a word is never broken.
  */
 void term_wrap(FILE *to, const struct term *term, int at, const char *margin, const char *text);
+
+/* The same behind a word that ends in column `at`: all of the text begins in column `from`, two blanks on at least. */
+void term_wrap_behind(FILE *to, const struct term *term, int at, int from, const char *text);

@@ -1,6 +1,6 @@
 #!/bin/bash
-# What the commands print on terminals of 80, 60 and 40 columns: no word is broken at the edge, nothing is left out of a text,
-# and what is no terminal gets each line whole.
+# What the commands print on terminals of 80, 60 and 40 columns: no word is broken at the edge, no line ends in blanks, nothing
+# is left out of a text, and what is no terminal gets each line whole.
 . "${srcdir:?}/tests/lib/cli.sh"
 # shellcheck source=tests/lib/journal.sh
 . "$srcdir/tests/lib/journal.sh"
@@ -42,13 +42,14 @@ on() {
 	shift
 	on_terminal "$width" env LC_ALL=C.UTF-8 TERM=dumb "$builddir/vgpu-lease" --root host "$@"
 }
-# broken WIDTH: the lines of standard input that the terminal would break; a word alone on its line cannot be helped.
+# broken WIDTH: the lines of standard input that the terminal would break, or that end in blanks; a word alone on its line
+# cannot be helped.
 broken() {
 	python3 -c '
 import sys
 for line in sys.stdin.read().splitlines():
-    if len(line) > int(sys.argv[1]) and len(line.strip(" │├└─").split()) > 1:
-        print(line)' "$1"
+    if line.endswith(" ") or len(line) > int(sys.argv[1]) and len(line.strip(" │├└─").split()) > 1:
+        print(line + "|")' "$1"
 }
 # words: those of standard input. The margin of the status has lines.
 words() { sed -E 's/\b[0-9]+s\b/AGE/g' | tr -s ' │├└─\r\n' '\n'; }
@@ -140,4 +141,7 @@ enabled_mdev_types = nvidia-222"
 fit_table "status with a long name" status
 fit_table "list with a long name" list
 fit_table "gc with a long name" gc --dry-run
+said=$(on 40 show "$(uuid 5)")
+like "$said" "*domain"$'\n    '"$name"$'\n*' "a name that does not fit behind its key stands below it"
+nothing "and no line ends in blanks" "$(grep ' $' <<<"$said")"
 tap_done
