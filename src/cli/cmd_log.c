@@ -52,6 +52,7 @@ static int run(struct cmd *cmd, struct err *err)
 					    .object = args->noperands ? args->operands[0] : NULL,
 					    .since = cmd->call->since };
 	struct json_out json;
+	bool none;
 	int r;
 
 	if (cmd->call->json) {
@@ -59,8 +60,12 @@ static int run(struct cmd *cmd, struct err *err)
 		json_out_array(&json, "events");
 	}
 	r = events_print(&query, cmd->call->json ? &json : NULL, err);
-	if (r == 0)
+	none = r == 0;
+	if (none)
 		r = check_object(cmd, &query, err);
+	/* A script counts lines; somebody at a terminal wonders at an empty answer. */
+	if (none && r == 0 && !cmd->call->json && term_stdout()->width)
+		out_say("no events in the journal");
 	if (cmd->call->json) {
 		json_out_close(&json);
 		json_out_string(&json, "error", r < 0 ? err->text : NULL);

@@ -84,7 +84,8 @@ bool show_exists(const struct host *host, const struct inventory *inv, const cha
 		return true;
 	if (!lease)
 		return vf != UNKNOWN && inv->pgpus[inv->parents[vf].pgpu].framework == FW_VF;
-	return lease->vgpu.framework == FW_VF && kernel_available(host, &lease->vgpu, &ignored) == 1;
+	return lease->vgpu.framework == FW_VF &&
+	       (kernel_available(host, &lease->vgpu, &ignored) == 1 || inventory_vf_going(host, id));
 }
 
 static int check_options(const struct cmd *cmd, struct err *err)
@@ -227,6 +228,16 @@ static const char *owner(const struct facts *facts)
 			  lease ? *lease->instance != '\0' : facts->verdict && facts->verdict->novas);
 }
 
+static const char *device_words(const struct facts *facts)
+{
+	if (inventory_vf_going(&facts->cmd->host, facts->ref.id))
+		return "VF, being disabled, but a guest still has it: shut down that guest";
+	if (facts->exists)
+		return "exists";
+	return inventory_parent(&facts->status.survey.inv, facts->ref.id) != UNKNOWN ? "VF without a type"
+										      : "does not exist";
+}
+
 static void print_vgpu(const struct facts *facts)
 {
 	const struct vgpu_ref *ref = &facts->ref;
@@ -252,10 +263,7 @@ static void print_vgpu(const struct facts *facts)
 		line_of("pGPU", "%s%s%s, NUMA node %d", ref->pgpu, model ? ", " : "", model ? model : "", card->numa);
 	else if (*ref->pgpu)
 		line_of("pGPU", "%s%s%s", ref->pgpu, model ? ", " : "", model ? model : "");
-	line_of("device", "%s",
-		facts->exists                                                     ? "exists"
-		: inventory_parent(&facts->status.survey.inv, ref->id) != UNKNOWN ? "VF without a type"
-										  : "does not exist");
+	line_of("device", "%s", device_words(facts));
 	if (facts->open > 0)
 		line_of("open", "in process %d", (int)facts->pid);
 	else

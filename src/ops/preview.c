@@ -281,8 +281,12 @@ void preview_print(FILE *to, const struct preview *p, bool verdicts)
 			if (!preview_not_chosen(p, i, g, why))
 				continue;
 			text_safe(shown, sizeof(shown), why);
-			fprintf(to, "not on %s for %s: %s\n", survey->inv.pgpus[g].address, survey->asked->vgpus[i].id,
-				shown);
+			/* Of one vGPU there is no doubt which. */
+			if (survey->request->nvgpus == 1)
+				fprintf(to, "not on %s: %s\n", survey->inv.pgpus[g].address, shown);
+			else
+				fprintf(to, "not on %s for %s: %s\n", survey->inv.pgpus[g].address,
+					survey->asked->vgpus[i].id, shown);
 		}
 	}
 }

@@ -50,6 +50,7 @@ domain 9 "$(uuid 9)" >"$root/etc/libvirt/qemu/vm9.xml"
 for object in vm9 "$(domain_uuid 9)"; do
 	vl log "$object"
 	is "$status|$out|$err" "0||" "a domain that is there may have no events: $object"
+	is "$(on_terminal 80 "$builddir/vgpu-lease" --root "$root" log "$object")" "$(message M_LOG_NONE)" "a terminal says so"
 done
 rm -r "$root/etc/libvirt"
 vl log vm33

@@ -31,9 +31,14 @@ before=$(state)
 plan 1 nvidia-222
 is "$status|$err" "0|" "a domain that can start"
 is "$out" "$(message M_PLAN_CREATE "$(uuid 1)" nvidia-222 0000:84:00.0 "$(message M_PLAN_FIRST)")
-$(message M_PLAN_NOT_ON 0000:85:00.0 "$(uuid 1)" "$(message M_PLAN_RANKED_LOWER)")
-$(message M_PLAN_NOT_ON 0000:86:00.0 "$(uuid 1)" "$(message M_SERVES nvidia-223)")
-$(message M_PLAN_NOT_ON mtty "$(uuid 1)" "$(message M_SERVES mtty-1)")" "each pGPU has its reason"
+$(message M_PLAN_NOT_ON 0000:85:00.0 "$(message M_PLAN_RANKED_LOWER)")
+$(message M_PLAN_NOT_ON 0000:86:00.0 "$(message M_SERVES nvidia-223)")
+$(message M_PLAN_NOT_ON mtty "$(message M_SERVES mtty-1)")" "each pGPU has its reason"
+sed "s|.*<vgpu:device uuid='$(uuid 1)'.*|&<vgpu:device uuid='$(uuid 2)' type='nvidia-222'/>|
+	s|</devices>|<hostdev mode='subsystem' type='mdev' model='vfio-pci'><source><address uuid='$(uuid 2)'/></source></hostdev>&|" \
+	"$tmp/vm1.xml" >"$tmp/two.xml"
+vl plan "$tmp/two.xml"
+holds "of two vGPUs each reason says which it is about" says M_PLAN_NOT_ON_FOR mtty "$(uuid 2)" "$(message M_SERVES mtty-1)" <<<"$out"
 vl plan - <"$tmp/vm1.xml"
 is "$status|$(head -n 1 <<<"$out")" "0|$(message M_PLAN_CREATE "$(uuid 1)" nvidia-222 0000:84:00.0 "$(message M_PLAN_FIRST)")" "- is standard input"
 vl plan - </dev/null
@@ -66,10 +71,10 @@ is "$(head -n 1 <<<"$out")" "$(message M_PLAN_KEEP "$(uuid 1)" nvidia-222 0000:8
 call prepare begin 2 nvidia-222
 plan 3 nvidia-222
 is "$status" 1 "without capacity it would be refused"
-is "$out" "$(message M_PLAN_NOT_ON 0000:84:00.0 "$(uuid 3)" "$(message M_CAP_REACHED 1)")
-$(message M_PLAN_NOT_ON 0000:85:00.0 "$(uuid 3)" "$(message M_CAP_REACHED 1)")
-$(message M_PLAN_NOT_ON 0000:86:00.0 "$(uuid 3)" "$(message M_SERVES nvidia-223)")
-$(message M_PLAN_NOT_ON mtty "$(uuid 3)" "$(message M_SERVES mtty-1)")" "with the reason of each pGPU, none left out"
+is "$out" "$(message M_PLAN_NOT_ON 0000:84:00.0 "$(message M_CAP_REACHED 1)")
+$(message M_PLAN_NOT_ON 0000:85:00.0 "$(message M_CAP_REACHED 1)")
+$(message M_PLAN_NOT_ON 0000:86:00.0 "$(message M_SERVES nvidia-223)")
+$(message M_PLAN_NOT_ON mtty "$(message M_SERVES mtty-1)")" "with the reason of each pGPU, none left out"
 like "$err" "$(message M_PLAN_REFUSED "domain vm3" prepare "vGPU $(uuid 3): *")" "and the line that libvirt would show"
 plan 3 nvidia-222 --json
 like "$status|$out" '1|*"possible": false,*"refusal": "*"remove_first": [[][]],*"steps": [[][]],*"passed_over": [[]*"pgpu": "0000:84:00.0",*"reason": "'"$(message M_CAP_REACHED 1)"'"*"diff": null*' \

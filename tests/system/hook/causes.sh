@@ -69,7 +69,7 @@ tap_verdict "$([ ${#said} -lt 700 ]; echo $?)" "the types that are known fill no
 refused nvidia-474
 told "where MIG mode is off it comes first" M_MIG_OFF 0000:61:00.0 -- M_MIG_CREATE 0000:61:00.0 1g.5gb
 fails "nothing is to be freed for it" says M_FIX_FREE <<<"$said"
-holds "the plan of the command says so of the card" says M_PLAN_NOT_ON 0000:61:00.0 "$u1" -- M_MIG_OFF 0000:61:00.0 < <(lease plan "$work/typed.xml" 2>/dev/null)
+holds "the plan of the command says so of the card" says M_PLAN_NOT_ON 0000:61:00.0 -- M_MIG_OFF 0000:61:00.0 < <(lease plan "$work/typed.xml" 2>/dev/null)
 
 ### A card that is not ready
 control register "0000:61:00.0 off"

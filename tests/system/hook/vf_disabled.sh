@@ -52,6 +52,9 @@ domain 2 $second | lease plan - >"$work/out" 2>&1
 holds "plan says so" says M_LEASED_TO vm1 "${vm_uuid%??}01" <"$work/out"
 lease check >"$work/out" 2>&1
 holds "check says of the card what is going on" says M_VFS_BEING_DISABLED <"$work/out"
+lease show $second >"$work/out"
+holds "so does show of the VF that goes" says M_SHOW_BEING_DISABLED <"$work/out"
+holds "whose device is there until then" grep -q '"exists": true' <<<"$(lease show $second --json)"
 holds "and asks no file that does not answer" within 5 lease inventory
 lease gc >"$work/out" 2>&1
 is "$(states)" "$second active $last active " "gc leaves what a guest has"
