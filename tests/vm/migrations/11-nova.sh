@@ -57,11 +57,13 @@ reclaimed() {
 	fi
 	$1 within 60 libvirt_follows
 }
-# lies SIDE ATTRIBUTES: the source's handler has written this of the device.
+# lies SIDE ATTRIBUTES: the source's handler has written this of the device, and something else is left of an earlier one:
+# only the address in the guest says which of them is that of the UUID on the target.
 # shellcheck disable=SC2016 # that side's shell expands it
 lies() {
-	local device='$(device_in "$(name_of a)")'
-	$1 eval "virsh -q metadata \"\$(name_of a)\" $FACTS --key vgpu --live --set \"<lease><device uuid='$device' $2/></lease>\""
+	local device='$(device_in "$(name_of a)")' guest='$(guest_of_a)'
+	$1 eval "virsh -q metadata \"\$(name_of a)\" $FACTS --key vgpu --live --set \"<lease>\
+		<device uuid='$U3' type='pgpu-1' guest='0000:00:1f.0'/><device uuid='$device' guest='$guest' $2/></lease>\""
 }
 # Why Nova's last migration from this host failed.
 nova_says() { grep 'Live Migration failure' /var/lib/nova/nova.log | tail -n 1; }
@@ -80,6 +82,7 @@ for mode in alone with; do
 	check "$mode: an instance is spawned on host1" has_vgpu a
 	if [ "$mode" = with ]; then
 		check "the handler has written into its metadata what device it has" within 30 is_marked
+		check "and where the guest has it" has_guest
 		nova reboot a
 		check "Nova writes the metadata anew, and the handler does after it" within 30 is_marked
 	fi

@@ -143,6 +143,12 @@ is_marked() {
 		grep "uuid=[\"']$(device_in "$(name_of a)")[\"']" <<<"$devices" | grep "type=[\"']pgpu-1[\"']"
 }
 
+# The PCI address that the guest of `a` has the device at, as libvirt has it; and whether the metadata have it.
+guest_of_a() {
+	virsh dumpxml "$(name_of a)" | sed -nE "/<hostdev/,/<\/hostdev/s/.*type='pci' domain='0x(.*)' bus='0x(.*)' slot='0x(.*)' function='0x(.)'.*/\1:\2:\3.\4/p"
+}
+has_guest() { virsh metadata "$(name_of a)" "$FACTS" | grep "guest=[\"']$(guest_of_a)[\"']"; }
+
 # configure_nova TYPE1 [TYPE2] [LINE]: the types of the cards, and a line for the first one's section. The file has what
 # Nova's parser takes and others refuse: a section twice, a key twice.
 configure_nova() {
