@@ -3,11 +3,11 @@
  * Whose a vGPU is: who may remove it once its domain has released it.
  *
  * An mdev that another manager has defined (an mdevctl definition of its UUID), or that an instance of Nova names, is
- * that manager's: the hook creates it where it is missing, and leaves it standing. Nova counts a definition without
- * its device as a device, picks it for the next instance, and fails; and it resumes a suspended instance without its
- * vGPU if the mdev is gone. One that no domain names is Nova's if its pGPU is in the pool, which is that of a nova.conf:
- * Nova counts it, whatever its type, and never removes it. A VF has no definition, and a type that is left on it is capacity that nobody counts:
- * whoever set the type resets it.
+ * that manager's: the hook creates it where it is missing, and leaves it standing. Nova counts a definition without its
+ * device as a device, picks it for the next instance, and fails; and it resumes a suspended instance without its vGPU
+ * if the mdev is gone. One that no domain names is Nova's if its pGPU is in the pool, which is that of a nova.conf:
+ * Nova counts it, whatever its type, and never removes it. A VF has no definition, and a type that is left on it is
+ * capacity that nobody counts: whoever set the type resets it.
  *
  * Pure.
  */
