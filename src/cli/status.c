@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "base/udev.h"
+#include "device/kernel.h"
 
 /* What the tree and the bars are made of. */
 struct shapes {
@@ -96,17 +97,32 @@ static void print_bar(const struct term *term, const struct margin *margin, cons
 		  text);
 }
 
-/* What a domain that arrives, or whose vGPU is being created, has of this type: no device yet. */
-static int promised(const struct status *status, const struct card_row *row, const char *type)
+/* Of a plain VF there is no device to look for. */
+static bool lacks_device(const struct status *status, const struct lease *lease)
 {
-	size_t first = 0, n = status_vgpus_of(status, (size_t)(row - status->rows), &first);
-	int promised = 0;
+	return lease->vgpu.framework != FW_VF && !inventory_device(&status->survey.inv, lease->vgpu.id);
+}
 
-	for (const struct status_vgpu *v = status->vgpus + first; v < status->vgpus + first + n; v++)
-		promised += v->lease && (v->lease->state == LEASE_RESERVED || v->lease->state == LEASE_CREATING) &&
-			    row->card.framework != FW_VF && strcmp(v->ref->type, type) == 0 &&
-			    !inventory_device(&status->survey.inv, v->ref->id);
-	return promised;
+/* An active lease whose device somebody has removed. One that was made since the host was read is there. */
+static bool lost_device(const struct status *status, const struct lease *lease)
+{
+	return lease && lease->state == LEASE_ACTIVE && lacks_device(status, lease) &&
+	       kernel_exists(&status->cmd->host, &lease->vgpu) == 0;
+}
+
+/*
+ * The leases of this type that have no device, not yet or not any more, and take capacity all the same; also those
+ * that a filter leaves out: the bars are of whole pGPUs.
+ */
+static int without_device(const struct status *status, const struct card_row *row, const char *type)
+{
+	const struct leases *leases = &status->survey.leases;
+	int n = 0;
+
+	for (const struct lease *l = leases->list; l < leases->list + leases->n; l++)
+		n += l->state != LEASE_RELEASING && strcmp(l->vgpu.pgpu, row->card.address) == 0 &&
+		     strcmp(l->vgpu.type, type) == 0 && lacks_device(status, l);
+	return n;
 }
 
 static void print_bars(const struct status *status, const struct term *term, const struct card_row *row,
@@ -135,7 +151,7 @@ static void print_bars(const struct status *status, const struct term *term, con
 	}
 	for (size_t i = 0; (offer = configured(status, row, i)) != NULL; i++) {
 		capacity_count(&count, &status->facts, row->pgpu, offer);
-		used = count.used + promised(status, row, types[offer->type].id);
+		used = count.used + without_device(status, row, types[offer->type].id);
 		if (count.available)
 			snprintf(text, sizeof(text), "%d of %d, %d available", used, count.capacity, count.available);
 		else
@@ -198,7 +214,9 @@ static char *draw_vgpus(const struct status *status, const struct term *term)
 			table_addf(&table, "%.4g GiB", v->mib / 1024.0);
 		else
 			table_row(&table, NULL);
-		if (v->lease)
+		if (lost_device(status, v->lease))
+			table_coloured(&table, "no device", TERM_RED);
+		else if (v->lease)
 			out_table_state(&table, v->lease);
 		else
 			table_coloured(&table, "unleased", TERM_YELLOW);

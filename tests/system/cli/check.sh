@@ -21,6 +21,8 @@ well() {
 finds() {
 	check
 	like "$notes" "$1 $2 $3" "$4"
+	holds "$4: the sum of it" says M_CHECK_SUM "*" "$([ "$1" = WARN ] && echo 1 warning || echo 0 warnings)" \
+		"$([ "$1" = FAIL ] && echo 1 || echo 0)" <<<"$out"
 	is "$(wc -l <<<"$notes")|$status|$err" "1|$([ "$1" = FAIL ] && echo 1 || echo 0)|" "$4: nothing else, and its exit status"
 }
 # among STATUS WHAT PATTERN SENTENCE: this one is among the notes.

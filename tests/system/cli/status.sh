@@ -133,6 +133,12 @@ for pgpu in host["pgpus"]:
 0000:85:00.0 False 16384 0 []
 mtty True None None ['vm5:active']
 0000:99:00.0 False None None []" "JSON has the same"
+vl status --domain vm3
+holds "the bars are of whole pGPUs, whatever is left out" grep -q '  5 of 16, ' <<<"$out"
+echo 1 >"$root/sys/bus/mdev/devices/$(uuid 3)/remove"
+vl status --domain vm3
+holds "a vGPU whose device somebody has removed is not shown as active" grep -qE ' vm3 .* no device ' <<<"$out"
+holds "and takes its capacity until its lease goes" grep -q '  5 of 16, ' <<<"$out"
 leave
 end_host
 rm -rf host
