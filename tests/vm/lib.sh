@@ -5,7 +5,7 @@
 # Settings, from the environment:
 #   builddir      the build directory (default: build in the source tree); everything of the machines is in its directory vm
 #   VM_MEM        memory of a machine (3G)
-#   VM_CPUS       processors of a machine (2; in run.sh the second machine has one)
+#   VM_CPUS       processors of a machine (2; in run.sh the first machine has two, the others one)
 #   VM_ACCEL      QEMU's accelerator (tcg: works everywhere)
 #   VM_BOOT_TIME  seconds that a machine may take to come up (600)
 

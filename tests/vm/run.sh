@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # run.sh [--keep] [NAME...]   installs vgpu-lease in test machines, and lets the libvirtd there call the hook
 #
-# Runs what is named (all: scenarios/*.sh, then migrations/*.sh) and prints one TAP stream. A scenario takes one machine,
-# `a` or `b`; a migration is commanded from `a`, and takes both. SCENARIO@bookworm runs on `c`, a machine of Debian 12. What
-# one prints is in vm/NAME.log while it runs. Where a scenario is about the package, packages.sh builds it beside the
-# others. With --keep the machines stay, and those that run already are used: for work on a scenario. Root is needed, and
-# the packages that `image.sh --needs` names. Where they are missing, all is skipped; with MUST_WORK=1 in the environment
-# that is a failure.
+# Runs what is named (all: migrations/*.sh, scenarios/*.sh) and prints one TAP stream. A migration is commanded from the
+# machine `a`, and takes `b`, too; a scenario takes one machine: `d` beside the migrations, which wait for each other most
+# of the time, and then `a`; without migrations `a` or `b`. SCENARIO@bookworm runs on `c`, a machine of Debian 12. What one
+# prints is in vm/NAME.log while it runs. Where a scenario is about the package, packages.sh builds it beside the others.
+# With --keep the machines stay, and those that run already are used: for work on a scenario. Root is needed, and the
+# packages that `image.sh --needs` names. Where they are missing, all is skipped; with MUST_WORK=1 in the environment that
+# is a failure.
 set -euo pipefail
 # shellcheck source=tests/vm/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -99,7 +100,7 @@ all_alive() {
 	for name; do alive "$name" || return; done
 }
 
-index_of() { case $1 in a) echo 1 ;; b) echo 2 ;; c) echo 3 ;; esac; }
+index_of() { case $1 in a) echo 1 ;; b) echo 2 ;; c) echo 3 ;; d) echo 4 ;; esac; }
 release_of() { if [ "$1" = c ]; then echo bookworm; else echo trixie; fi; }
 # A second processor costs a fifth of all the time that a machine takes, since QEMU then emulates what they share: one
 # machine has it, for what only happens on two.
@@ -170,8 +171,8 @@ run_on() {
 }
 ended() { grep -qsxF "end of ${1%@*}" "$vm/$1.log"; }
 
-# run_scenarios MACHINE NAME...: those of them that the other machine has not taken yet, the first ones first; what needs
-# the packages when they are built. None in a machine that died.
+# run_scenarios MACHINE NAME...: those of them that no other machine has taken yet, the first ones first; what needs the
+# packages when they are built. None in a machine that died.
 run_scenarios() {
 	local machine=$1 name left=1
 	shift
@@ -207,14 +208,21 @@ json_fits() {
 	fi
 }
 
-# Beside the migrations, which wait for a third of their time: the packages are tried, and the machine of Debian 12 has
-# its scenarios.
+# Beside the machines: Nova reads its files, the packages are made and tried, and when the migrations are over the machine
+# of Debian 12 has its scenarios.
 run_beside() {
-	local name
+	local name trying=
 	! is_of_nova || ask_nova || :
+	# One at a time is made.
+	until [[ " ${suites[*]} " != *" trixie "* ]] || is_made trixie; do kill -0 $$ && sleep 1 || return; done
+	[ ${#bookworm[@]} = 0 ] || make_package bookworm
+	if [ ${#suites[@]} != 0 ]; then
+		nice -n 10 "$here/packages.sh" try "${suites[@]}" >"$vm/packages.log" 2>&1 &
+		trying=$!
+	fi
 	if [ ${#bookworm[@]} != 0 ]; then
-		make_package bookworm
 		nice -n 10 "$here/image.sh" bookworm | sed 's/^/# image of Debian 12: /' || return
+		until [ -d "$vm/taken/migrations" ]; do kill -0 $$ && sleep 1 || return; done
 		ready c
 		# What ends the run meanwhile has stopped all machines that there were.
 		kill -0 $$ || {
@@ -227,7 +235,7 @@ run_beside() {
 		done
 		[ -n "$keep" ] || "$here/vm.sh" stop c
 	fi
-	[ ${#suites[@]} = 0 ] || nice -n 10 "$here/packages.sh" try "${suites[@]}" >"$vm/packages.log" 2>&1 || :
+	[ -z "$trying" ] || wait "$trying" || :
 }
 
 # report NAME: tells how it went.
@@ -277,16 +285,22 @@ for name; do
 	esac
 	[ -f "$here/$(directory_of "$name")/${name%@*}.sh" ] || die "there is no scenario and no migration $name"
 done
-# Scenarios take one machine each: two run at a time, in two of them.
-needed=()
-[ ${#scenarios[@]} = 0 ] || needed=(a)
-[ ${#scenarios[@]} -lt 2 ] && [ ${#migrations[@]} = 0 ] || needed=(a b)
+# The machines that are needed, those of the scenarios, and which of these have no migration before.
+needed=() hosts=() at_once=()
+if [ ${#migrations[@]} != 0 ]; then
+	needed=(a b) hosts=(a)
+	[ ${#scenarios[@]} -lt 2 ] || needed=(a b d) hosts=(a d) at_once=(d)
+elif [ ${#scenarios[@]} != 0 ]; then
+	hosts=(a)
+	[ ${#scenarios[@]} -lt 2 ] || hosts=(a b)
+	needed=("${hosts[@]}") at_once=("${hosts[@]}")
+fi
 begin_run
 for name; do rm -f "$vm/$name.log"; done
 rm -f "$vm"/packages/*.done "$vm/packages.log" "$vm"/nova-{files,exports}.log
 if [ -z "$keep" ]; then
-	trap '"$here/vm.sh" stop a b c' EXIT
-	"$here/vm.sh" stop a b c
+	trap '"$here/vm.sh" stop a b c d' EXIT
+	"$here/vm.sh" stop a b c d
 fi
 
 stage_files >"$vm/stage.log" 2>&1 9>&- &
@@ -311,23 +325,33 @@ retries=2
 mapfile -t longest_first < <([ ${#scenarios[@]} = 0 ] || (cd "$here/scenarios" && wc -l "${scenarios[@]/%/.sh}") |
 	grep -v ' total$' | sort -rn | awk '{ sub(/\.sh$/, "", $2); print $2 }')
 running=()
-for name in "${needed[@]}"; do
-	run_scenarios "$name" "${longest_first[@]}" &
-	running+=($!)
-	# The longest is for the first machine, which has two processors.
-	sleep 0.5
-done
-[ ${#running[@]} = 0 ] || wait "${running[@]}"
+begin_scenarios() {
+	local name
+	for name; do
+		run_scenarios "$name" "${longest_first[@]}" &
+		running+=($!)
+		# The longest is for the first machine.
+		sleep 0.5
+	done
+}
+begin_scenarios "${at_once[@]}"
 run_beside >"$vm/beside.log" 2>&1 9>&- &
 beside=$!
-for name in "${scenarios[@]}"; do
-	[ -d "$vm/taken/$name" ] || run_on a "$name"
-	ended "$name" || run_again "$name" "${needed[@]}"
-	report "$name"
-done
 for name in "${migrations[@]}"; do
 	run_on a "$name"
-	ended "$name" || run_again "$name" "${needed[@]}"
+	ended "$name" || run_again "$name" a b
+	report "$name"
+done
+if [ ${#migrations[@]} != 0 ]; then
+	# The machine of Debian 12 comes in its place.
+	[ -n "$keep" ] || "$here/vm.sh" stop b
+	begin_scenarios a
+fi
+mkdir "$vm/taken/migrations"
+[ ${#running[@]} = 0 ] || wait "${running[@]}"
+for name in "${scenarios[@]}"; do
+	[ -d "$vm/taken/$name" ] || run_on a "$name"
+	ended "$name" || run_again "$name" "${hosts[@]}"
 	report "$name"
 done
 wait "$beside" || :
