@@ -55,3 +55,28 @@ check "and is the only one" same "$(states)" active
 check "host2 is as it was" there has mover "$U3"
 there run virsh destroy mover
 check "at last nothing is left on host2" there within 20 nothing_left
+
+### A plain VF, whose driver cannot send its state
+
+run virsh destroy mover
+vf=${PF1%0}1
+for side in '' there; do
+	$side configure_vfs
+	$side enable_vfs "$PF1"
+	$side record_calls
+done
+define plain "$vf"
+run virsh start plain
+check "a guest has a plain VF" uses plain "$vf"
+forget_calls
+migrate_to 2 plain
+check "its migration is refused" failed
+check "as libvirt says" shows "VFIO migration is not supported in kernel"
+check "host2 is not even asked" there called
+check "and nothing is left there" there vf_is_free "$vf"
+check "where the VF has no driver, as before" there has_no_driver "$vf"
+check "the guest runs on with its VF" is_state plain running
+check "and its lease" vf_held_by "$vf" plain
+check "no hook was called for it" called
+run virsh destroy plain
+check "which goes when it ends" within 60 vf_is_free "$vf"
