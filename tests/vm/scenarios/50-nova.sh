@@ -23,6 +23,16 @@ deleted() {
 	nova destroy a
 	after_grace
 	left
+	echo "spawn $(tried spawn b), total $(total)"
+}
+# Nova does not always set autostart: the device is created before it is defined.
+deleted_manual() {
+	begin_nova pgpu-1
+	nova spawn a
+	sed -i 's/"auto"/"manual"/' /etc/mdevctl.d/*/*
+	nova destroy a
+	after_grace
+	left
 }
 # An orphan is removed by sysfs alone: its definition stays, and Nova gives it to the next instance.
 removed_alone() {
@@ -41,6 +51,18 @@ type_changed() {
 	nova orphans 2
 	configure_nova pgpu-1
 	nova start
+	after_grace
+	left
+}
+# An instance keeps its device of the old type.
+type_kept() {
+	begin_nova pgpu-2
+	nova spawn a
+	nova poweroff a
+	configure_nova pgpu-1
+	nova start
+	echo "power on $(tried poweron a) $(vgpu_of a), total $(total);"
+	nova destroy a
 	after_grace
 	left
 }
@@ -309,11 +331,17 @@ lingers() {
 
 # row SITUATION SENTENCE ALONE WITH: what becomes of it: with Nova alone as it was seen, with vgpu-lease as it should be.
 row() { rows+=("$1|$2|$3|$4"); }
-row deleted "an instance is deleted" "1 mdevs, 1 definitions, total 24" "0 mdevs, 0 definitions, total 24"
+row deleted "an instance is deleted" "1 mdevs, 1 definitions, total 24 spawn works, total 24" \
+	"0 mdevs, 0 definitions, total 24 spawn works, total 24"
+row deleted_manual "the same, and its mdev is not started at boot" "1 mdevs, 1 definitions, total 24" \
+	"0 mdevs, 0 definitions, total 24"
 row removed_alone "an orphan is removed, its definition stays" "spawn fails, then fails, total 25" \
 	"spawn works, then works, total 24"
 row type_changed "the type is changed, with two orphans of the old one" "2 mdevs, 2 definitions, total 20" \
 	"0 mdevs, 0 definitions, total 24"
+row type_kept "the type is changed while an instance is off" \
+	"power on works with its vGPU, total 22; 1 mdevs, 1 definitions, total 22" \
+	"power on works with its vGPU, total 22; 0 mdevs, 0 definitions, total 24"
 row driver_reloaded "the driver is reloaded while an instance is off" \
 	"power on fails, then fails; resumed with its vGPU nova-compute starts: ok, total 24" \
 	"power on works, then works; resumed with its vGPU nova-compute starts: ok, total 24"
