@@ -3,10 +3,11 @@
  * The hook killed before each of its system calls in turn, on a simulated host. Afterwards libvirt's next call comes:
  * nothing may be left, nothing may be leased twice, and the domain must be able to start.
  *
- * A kill after a system call is a kill before the next one, so that entries alone are counted. Of most scenarios only
- * the calls from the first one on that can change anything outside of the process; those before it (the loader's, the
- * reading of the XML) are the same in all, and the first scenario has them. Some run twice: with the hook's children
- * killed beside it, and with a child that goes on alone (it may be in the middle of a write to the kernel).
+ * A kill after a system call is a kill before the next one, so that entries alone are counted; and a kill before one that
+ * changes nothing outside of the process is one before the next that may. Most scenarios have only those (trace.c has the
+ * list of the others), from the first one on that does change something; the first scenario has every call from the loader's
+ * on. Some run twice: with the hook's children killed beside it, and with a child that goes on alone (it may be in the
+ * middle of a write to the kernel), and how far that is depends on the moment: there it is every call, too.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -247,21 +248,26 @@ static bool reconnected(const char *xml)
 	return call("reconnect", xml) == 0 && ours(&leases) == 1 && leases == 1 && released(xml);
 }
 
-static void every_call(const struct scenario *s, bool family, bool from_start)
+static void every_call(const struct scenario *s, enum trace_calls which)
 {
+	static const char *const of[] = {
+		[TRACE_CHANGES] = "system calls that may change something",
+		[TRACE_EVERY] = "system calls",
+		[TRACE_ALONE] = "system calls, its child not",
+	};
 	int calls = 0, bad = 0, first, from, n;
 
 	/* Once whole, to see where to begin. */
 	s->before(s->xml);
-	trace_killed_at(exec_hook, s->op, s->xml, CALLS_MAX, family, &calls, &from);
+	trace_killed_at(exec_hook, s->op, s->xml, CALLS_MAX, which, &calls, &from);
 	bad += !s->after(s->xml);
-	if (from_start)
+	if (which == TRACE_EVERY)
 		from = 1;
 	for (n = from; n < CALLS_MAX && bad == 0; n++) {
 		bool was_killed;
 
 		s->before(s->xml);
-		was_killed = trace_killed_at(exec_hook, s->op, s->xml, n, family, &calls, &first);
+		was_killed = trace_killed_at(exec_hook, s->op, s->xml, n, which, &calls, &first);
 		if (!s->after(s->xml)) {
 			printf("# killed before system call %d\n", n);
 			bad++;
@@ -269,8 +275,8 @@ static void every_call(const struct scenario *s, bool family, bool from_start)
 		if (!was_killed)
 			break;
 	}
-	ok(bad == 0 && from > 0 && calls - from > 20, "%s: %s, killed before each of its system calls %d to %d%s",
-	   kind->name, s->says, from, calls, family ? "" : ", its child not");
+	ok(bad == 0 && from > 0 && calls - from > 20, "%s: %s, killed before each, from %d to %d, of its %s",
+	   kind->name, s->says, from, calls, of[which]);
 }
 
 static const struct scenario scenarios[] = {
@@ -366,9 +372,9 @@ static void run_kind(int only)
 	for (int i = 0; i < (int)ARRAY_SIZE(scenarios); i++) {
 		if ((only >= 0 && only != i) || (kind != &kinds[0] && !scenarios[i].everywhere))
 			continue;
-		every_call(&scenarios[i], true, i == 0 && kind == &kinds[0]);
+		every_call(&scenarios[i], i == 0 && kind == &kinds[0] ? TRACE_EVERY : TRACE_CHANGES);
 		if (scenarios[i].alone)
-			every_call(&scenarios[i], false, false);
+			every_call(&scenarios[i], TRACE_ALONE);
 	}
 	ok(stop(), "%s: the host ends", kind->name);
 }
