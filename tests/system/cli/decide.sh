@@ -7,6 +7,18 @@ host t4:2+a100:1+l40s/4:1
 vgpu=4b20d080-1b54-4048-85b3-a6a62d165c01
 vf=0000:26:00.4
 
+# One that reads JSON, for all of it: a line with a file's name, a line with what is in it.
+coproc reader {
+	exec python3 -uc '
+import json, sys
+for name in sys.stdin:
+    try:
+        json.load(open(name.rstrip("\n")))
+        print("JSON")
+    except ValueError as error:
+        print(error)'
+}
+
 # decide SENTENCE REFUSED|PASSES FILE [OP]: plan, plan --json, the hook's dry run and the hook itself; what a start or an arrival
 # that passes has taken is released.
 decide() {
@@ -18,7 +30,11 @@ decide() {
 	vl plan --json "$file" --op "$op" && json=$status
 	local refusal
 	refusal=$(sed -n 's/^  "refusal": "\(.*\)",$/\1/p' <<<"$out" | sed 's/\\"/"/g')
-	holds "$1: plan --json prints JSON" python3 -c 'import json, sys; json.load(sys.stdin)' <<<"$out"
+	printf '%s' "$out" >"$tmp/json.is"
+	echo "$tmp/json.is" >&"${reader[1]}"
+	local read=
+	read -r read <&"${reader[0]}"
+	is "$read" JSON "$1: plan --json prints JSON"
 	"$hook_bin" --root "$root" --dry-run -- vm "$op" begin - <"$file" >/dev/null 2>"$tmp/dry"
 	dry=$?
 	left=$(grep '^vgpu-lease: ' "$tmp/dry")

@@ -4,6 +4,7 @@
 . "${srcdir:?}/tests/lib/cli.sh"
 # shellcheck source=tests/lib/journal.sh
 . "$srcdir/tests/lib/journal.sh"
+shopt -s extglob
 
 # Its root is part of what is printed.
 cd "$work" || exit 1
@@ -45,11 +46,12 @@ on() {
 # broken WIDTH: the lines of standard input that the terminal would break, or that end in blanks; a word alone on its line
 # cannot be helped.
 broken() {
-	python3 -c '
-import sys
-for line in sys.stdin.read().splitlines():
-    if line.endswith(" ") or len(line) > int(sys.argv[1]) and len(line.strip(" │├└─").split()) > 1:
-        print(line + "|")' "$1"
+	local LC_ALL=C.UTF-8 line text words
+	while IFS= read -r line || [ -n "$line" ]; do
+		text=${line##*([ │├└─])}
+		read -ra words <<<"${text%%*([ │├└─])}"
+		if [[ $line == *' ' ]] || { [ ${#line} -gt "$1" ] && [ ${#words[@]} -gt 1 ]; }; then printf '%s|\n' "$line"; fi
+	done
 }
 # words: those of standard input. The margin of the status has lines.
 words() { sed -E 's/\b[0-9]+s\b/AGE/g' | tr -s ' │├└─\r\n' '\n'; }
