@@ -244,14 +244,19 @@ static bool can_be_type(const char *text)
 	return can;
 }
 
+bool cmd_short_pci(const char *word, char pci[PCI_SIZE])
+{
+	char whole[32];
+
+	snprintf(whole, sizeof(whole), "0000:%s", word);
+	return pci_parse(pci, whole);
+}
+
 int cmd_check_word(const char *kind, const char *word, struct err *err)
 {
-	char id[ID_SIZE], pgpu[PARENT_SIZE], pci[PCI_SIZE], whole[32];
-	bool is_short;
+	char id[ID_SIZE], pgpu[PARENT_SIZE], pci[PCI_SIZE];
+	bool is_short = cmd_short_pci(word, pci);
 
-	/* As lspci has it, which leaves out the domain 0000. */
-	snprintf(whole, sizeof(whole), "0000:%s", word);
-	is_short = pci_parse(pci, whole);
 	if (strcmp(kind, "ID") == 0 && !id_parse(id, word))
 		return err_set(err, EINVAL,
 			       "invalid ID '%s': expected a UUID or a PCI address from 'vgpu-lease list'%s%s", word,

@@ -151,6 +151,9 @@ int cmd_check_type(const struct cmd *cmd, struct err *err);
 /* Can a word be what its kind says? ID, PGPU, TYPE and STATE are checked. */
 int cmd_check_word(const char *kind, const char *word, struct err *err);
 
+/* Is it an address as lspci has it, without the domain 0000? `pci` is the whole of it. */
+bool cmd_short_pci(const char *word, char pci[PCI_SIZE]);
+
 /* Are the values of --type, --pgpu and --state possible? */
 int cmd_check_filters(const struct cmd_call *call, struct err *err);
 

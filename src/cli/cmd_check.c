@@ -38,8 +38,8 @@ static void print_text(const struct check *check)
 		term_wrap_behind(stdout, term, 6 + (int)strlen(finding->what), 15, text);
 	}
 	out_say("%zu passed, %zu warning%s, %zu failed; %zu of %zu pGPU%s in the pool", check->count[CHECK_PASS],
-		check->count[CHECK_WARN], check->count[CHECK_WARN] == 1 ? "" : "s", check->count[CHECK_FAIL], check->npool, check->ncards,
-		check->ncards == 1 ? "" : "s");
+		check->count[CHECK_WARN], check->count[CHECK_WARN] == 1 ? "" : "s", check->count[CHECK_FAIL],
+		check->npool, check->ncards, check->ncards == 1 ? "" : "s");
 }
 
 static int run(struct cmd *cmd, struct err *err)

@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "cli/domains.h"
 #include "cli/show.h"
 #include "cli/table.h"
 #include "device/kernel.h"
@@ -321,6 +322,9 @@ static int show_domain(struct cmd *cmd, struct err *err)
 
 static int run(struct cmd *cmd, struct err *err)
 {
+	const char *word = cmd->call->args.operands[0];
+	struct err why;
+
 	switch (show_kind(cmd)) {
 	case SHOW_VGPU:
 		return show_vgpu(cmd, err);
@@ -328,6 +332,11 @@ static int run(struct cmd *cmd, struct err *err)
 		return show_pgpu(cmd, err);
 	case SHOW_DOMAIN:
 		break;
+	}
+	/* A simulated host has no libvirt to ask. */
+	if (cmd->call->args.root && !cmd->call->connect && !domains_know(cmd, word, &why)) {
+		err_set(err, ENOENT, "%s: no such domain, vGPU or pGPU on this host", word);
+		return domains_suggest(cmd, word, err);
 	}
 	return cmd_open_domain(cmd, err) < 0 ? -err->code : show_domain(cmd, err);
 }

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "base/ident.h"
 #include "base/text.h"
 #include "host/libvirt_files.h"
 #include "model/lease.h"
@@ -45,6 +46,7 @@ int domains_suggest(const struct cmd *cmd, const char *domain, struct err *err)
 	struct text_guess guess = { .word = domain };
 	struct err ignored;
 	const char *name;
+	char pci[PCI_SIZE];
 
 	if (lease_list(&cmd->store, &leases, &ignored) == 0)
 		for (size_t i = 0; i < leases.n; i++)
@@ -52,6 +54,8 @@ int domains_suggest(const struct cmd *cmd, const char *domain, struct err *err)
 	if (libvirt_files_read(&files, &cmd->host, &ignored) == 0)
 		for (size_t i = 0; (name = libvirt_files_name(files, i)); i++)
 			text_guess(&guess, name);
+	if (!guess.best && cmd_short_pci(domain, pci))
+		guess.best = pci;
 	if (guess.best)
 		text_add(err->text, sizeof(err->text), "; similar: %s", guess.best);
 	libvirt_files_free(files);

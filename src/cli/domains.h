@@ -12,7 +12,7 @@
  */
 bool domains_know(const struct cmd *cmd, const char *domain, struct err *why);
 
-/* Adds the domain that was meant, if one has a similar name. Returns the error's negative code. */
+/* Adds the domain, or the PCI address, that was meant, if one is similar. Returns the error's negative code. */
 int domains_suggest(const struct cmd *cmd, const char *domain, struct err *err);
 
 /* A --domain that the host does not know is mostly a typo, and an error. */

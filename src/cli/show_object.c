@@ -235,7 +235,7 @@ static const char *device_words(const struct facts *facts)
 	if (facts->exists)
 		return "exists";
 	return inventory_parent(&facts->status.survey.inv, facts->ref.id) != UNKNOWN ? "VF without a type"
-										      : "does not exist";
+										     : "does not exist";
 }
 
 static void print_vgpu(const struct facts *facts)

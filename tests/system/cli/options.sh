@@ -78,7 +78,7 @@ json_error() { # SENTENCE STATUS PATTERN ARGUMENT...
 json_error "a file that is not there" 2 "$(message M_NO_SUCH_FILE "$tmp/none.xml")" plan --json "$tmp/none.xml"
 json_error "a type that is none" 2 "invalid type *" gc --json --type ../x
 json_error "a type that nobody knows" 1 "--type nvidia-999: *" gc --json --type nvidia-999
-json_error "a domain without a libvirt" 1 "$(message M_NO_LIBVIRT "$root")" show --json vm
+json_error "a domain that nobody knows" 1 "$(message M_SHOW_NOTHING vm)*" show --json vm
 json_error "columns of JSON" 2 "$(message M_JSON_OR_TABLE)" list --json --sort id
 echo '[nonsense' >"$tmp/wrong.conf"
 for command in list types inventory gc; do

@@ -53,7 +53,7 @@ control vfs '0000:4d:00.0 off'
 vl show 0000:4d:00.2
 holds "which is disabled then, and unknown" ended 1 M_NO_PCI_DEVICE
 vl show "$(uuid 9)"
-holds "what no vGPU has is looked for among the domains" ended 1 M_NO_LIBVIRT "$root"
+holds "what no vGPU has is looked for among the domains" ended 1 M_SHOW_NOTHING "$(uuid 9)"
 
 rm -rf "$tmp/vfs"
 root=$tmp/vfs
@@ -83,6 +83,10 @@ for wrong in 0000:83:00.0 0000:48:00.0 0000:84:00.1; do
 	vl show $wrong
 	holds "one that is not, with that of which one digit is another, or two are swapped: $wrong" ended 1 M_NO_PCI_DEVICE -- M_SIMILAR 0000:84:00.0
 done
+vl show 84:00.0
+holds "nor is one without its domain 0000, which is suggested" ended 1 M_SHOW_NOTHING 84:00.0 -- M_SIMILAR 0000:84:00.0
+vl show nosuch
+holds "what nothing is called is refused without libvirt" ended 1 M_SHOW_NOTHING nosuch
 vl show 0000:98:00.0
 holds "of another card's address" ended 1 M_NO_PCI_DEVICE
 fails "none is suggested" says M_SIMILAR <<<"$err"
