@@ -3,11 +3,11 @@
  * The hook killed before each of its system calls in turn, on a simulated host. Afterwards libvirt's next call comes:
  * nothing may be left, nothing may be leased twice, and the domain must be able to start.
  *
- * A kill after a system call is a kill before the next one, so that entries alone are counted; and a kill before one that
- * changes nothing outside of the process is one before the next that may. Most scenarios have only those (trace.c has the
- * list of the others), from the first one on that does change something; the first scenario has every call from the loader's
- * on. Some run twice: with the hook's children killed beside it, and with a child that goes on alone (it may be in the
- * middle of a write to the kernel), and how far that is depends on the moment: there it is every call, too.
+ * A kill after a system call is a kill before the next one, so that entries alone are counted; and a kill before one
+ * that changes nothing outside of the process is one before the next that may. Most scenarios have only those (trace.c
+ * has the list of the others), from the first one on that does change something; the first scenario has every call from
+ * the loader's on. Some run twice: with the hook's children killed beside it, and with a child that goes on alone (it
+ * may be in the middle of a write to the kernel), and how far that is depends on the moment: there it is every call, too.
  */
 #include <errno.h>
 #include <fcntl.h>

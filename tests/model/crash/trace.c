@@ -49,8 +49,8 @@ static void reap(void)
 }
 
 /*
- * Whoever calls these changes nothing but itself: a kill before one of them leaves what a kill before the next call leaves.
- * (A lock ends with whoever has it.) Not mmap and munmap: memory may be written between them that is shared.
+ * Whoever calls these changes nothing but itself: a kill before one of them leaves what a kill before the next call
+ * leaves. (A lock ends with whoever has it.) Not mmap and munmap: memory may be written between them that is shared.
  */
 static const unsigned int harmless[] = {
 	SYS_brk,

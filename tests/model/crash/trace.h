@@ -11,9 +11,9 @@ enum trace_calls {
 };
 
 /*
- * Has `run` called in a child, where it does not return, and kills that before its `limit`-th system call of `which`, with
- * its children unless they are to go on alone. False: it ended by itself before. *calls: those that were seen; *first: which
- * of them was the first that can change something.
+ * Has `run` called in a child, where it does not return, and kills that before its `limit`-th system call of `which`,
+ * with its children unless they are to go on alone. False: it ended by itself before. *calls: those that were seen;
+ * *first: which of them was the first that can change something.
  */
 bool trace_killed_at(void (*run)(const char *op, const char *xml), const char *op, const char *xml, int limit,
 		     enum trace_calls which, int *calls, int *first);
