@@ -7,7 +7,8 @@
  * that changes nothing outside of the process is one before the next that may. Most scenarios have only those (trace.c
  * has the list of the others), from the first one on that does change something; the first scenario has every call from
  * the loader's on. Some run twice: with the hook's children killed beside it, and with a child that goes on alone (it
- * may be in the middle of a write to the kernel), and how far that is depends on the moment: there it is every call, too.
+ * may be in the middle of a write to the kernel). How far that one is depends on the moment: there, too, it is every
+ * call.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -255,6 +256,7 @@ static void every_call(const struct scenario *s, enum trace_calls which)
 		[TRACE_EVERY] = "system calls",
 		[TRACE_ALONE] = "system calls, its child not",
 	};
+	static const int least[] = { [TRACE_CHANGES] = 10, [TRACE_EVERY] = 20, [TRACE_ALONE] = 20 };
 	int calls = 0, bad = 0, first, from, n;
 
 	/* Once whole, to see where to begin. */
@@ -275,7 +277,7 @@ static void every_call(const struct scenario *s, enum trace_calls which)
 		if (!was_killed)
 			break;
 	}
-	ok(bad == 0 && from > 0 && calls - from > 20, "%s: %s, killed before each, from %d to %d, of its %s",
+	ok(bad == 0 && from > 0 && calls - from > least[which], "%s: %s, killed before each, from %d to %d, of its %s",
 	   kind->name, s->says, from, calls, of[which]);
 }
 

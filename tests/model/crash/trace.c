@@ -50,7 +50,8 @@ static void reap(void)
 
 /*
  * Whoever calls these changes nothing but itself: a kill before one of them leaves what a kill before the next call
- * leaves. (A lock ends with whoever has it.) Not mmap and munmap: memory may be written between them that is shared.
+ * leaves. (A lock ends with whoever has it.) Not mmap: what comes behind it may write to memory that is shared. What a
+ * thread or a child does to end is among them also because its parent goes on beside it: the others have one order.
  */
 static const unsigned int harmless[] = {
 	SYS_brk,
@@ -60,6 +61,8 @@ static const unsigned int harmless[] = {
 #ifdef SYS_dup2
 	SYS_dup2,
 #endif
+	SYS_exit,
+	SYS_exit_group,
 	SYS_faccessat,
 	SYS_faccessat2,
 	SYS_fcntl,
@@ -72,6 +75,7 @@ static const unsigned int harmless[] = {
 	SYS_lseek,
 	SYS_madvise,
 	SYS_mprotect,
+	SYS_munmap,
 	SYS_newfstatat,
 	SYS_pread64,
 	SYS_read,
@@ -100,8 +104,9 @@ static bool stop_at_changes(void)
 	struct sock_fprog filter = { .len = 0, .filter = code };
 
 	code[filter.len++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
-	for (unsigned char i = 0; i < N; i++)
-		code[filter.len++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, harmless[i], N - i + 3, 0);
+	for (unsigned int i = 0; i < N; i++)
+		code[filter.len++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, harmless[i],
+								  (unsigned char)(N - i + 3), 0);
 	/* So is opening a file that exists, and stays as it is. */
 	code[filter.len++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 2);
 	code[filter.len++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, OPEN_FLAGS);
