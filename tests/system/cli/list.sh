@@ -123,7 +123,7 @@ for domain in vm77 transcient; do
 	vl list --domain $domain
 	similar=${domain/77/7}
 	holds "one that is neither libvirt's nor a lease's is refused, with one that is similar: $domain" \
-		ended 1 M_NO_SUCH_DOMAIN $domain -- M_SIMILAR ${similar/sc/s}
+		ended 1 M_NO_SUCH_DOMAIN $domain -- M_SIMILAR "${similar/sc/s}"
 done
 vl list --domain "$(domain_uuid 9)" --json
 is "$status|$(grep -ce "$(message M_NO_SUCH_DOMAIN "$(domain_uuid 9)")" <<<"$out")" "1|1" "so is a UUID, as JSON"

@@ -38,8 +38,8 @@ is "$(events "$(uuid 2)")" "refused" "also one that was refused"
 is "$(events "$(domain_uuid 1 | tr a-f A-F)")" "created released" "in whatever case"
 is "$(events mtty)" "created released" "of a pGPU"
 for object in nobody "$(domain_uuid 99)"; do
-	vl log $object
-	holds "what nothing happened to, and nobody knows, is refused: $object" ended 1 M_LOG_NOTHING $object
+	vl log "$object"
+	holds "what nothing happened to, and nobody knows, is refused: $object" ended 1 M_LOG_NOTHING "$object"
 done
 vl log 0000:99:00.0
 holds "so is a pGPU that does not exist" ended 1 M_NO_PCI_DEVICE
