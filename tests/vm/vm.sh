@@ -33,7 +33,7 @@ launch() {
 	local name=$1 index=$2 dir=$machines/$1 peer=$machines/net$((3 - $2)) sriov=sriov_max_vfs=4
 	local clocks='no_timer_check tsc=nowatchdog' cpu=max,-erms,-smap
 	# QEMU keeps what it has translated by the address at which a process has it: where each process has its libraries
-	# elsewhere all is translated anew for each, until the room for that is full and all that was kept is thrown away.
+	# elsewhere all is translated anew for each, until the space for that is full and all that was kept is thrown away.
 	local addresses=norandmaps
 	sriov+=,sriov_vq_flexible=8,sriov_vi_flexible=4
 	rm -rf "$dir"
