@@ -308,6 +308,7 @@ claimed_late() {
 	fi
 	nova precheck a pgpu-1
 	[ "$mode" = alone ] || vgpu-lease gc --grace 2 >&2
+	within 60 libvirt_follows >&2
 	echo "$(mdevs) claimed, spawn $(tried spawn b) $(vgpu_of b)"
 	nova rollback a
 	after_grace
