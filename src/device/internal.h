@@ -65,5 +65,5 @@ int create_undo(const struct apply *apply, const struct step *step, struct err *
 /* The error of a read that the driver does not answer. */
 int create_no_answer(struct err *err);
 
-/* release_mark.c: makes the lease `releasing`, with the origin that says whether its device goes. */
+/* release_begin.c: makes the lease `releasing`, with the origin that says whether its device goes. */
 void release_give_up(const struct store *store, struct lease *lease);

@@ -43,8 +43,8 @@ void check_quotas(struct check *check);
 bool check_serves_projects(const struct config *config); /* is the quota of any of them more than 0? */
 
 /*
- * What becomes of a plan of which this step failed with `n`, or this removal (attempt.c): the survey knows it, and the
- * next plan looks elsewhere; negative: that is the refusal.
+ * What becomes of a plan of which this step failed with `n`, or this removal (failed_step.c): the survey knows it, and
+ * the next plan looks elsewhere; negative: that is the refusal.
  */
 int attempt_failed(struct survey *survey, const struct step *step, int n, struct err *err);
 void removal_failed(struct survey *survey, const struct plan *plan, size_t i, const struct err *err);
