@@ -196,7 +196,7 @@ static int read_config(struct hook *hook, struct err *err)
 		return 0;
 	if (r == -ENOENT) {
 		err_in(err, "no configuration");
-		text_add(err->text, sizeof(err->text), "; 'vgpu-lease init --write' makes a first one");
+		text_add(err->text, sizeof(err->text), "; " INVENTORY_NO_CONFIG_FIX);
 	}
 	snprintf(hook->why_no_config, sizeof(hook->why_no_config), "%s", err->text);
 	return r == -ENOENT ? 0 : err_about(err, ERR_CONFIG);

@@ -40,8 +40,10 @@ static int read_config(struct cmd *cmd, unsigned int needs, struct err *err)
 	snprintf(cmd->why_no_config, sizeof(cmd->why_no_config), "%s", err->text);
 	/* One that was asked for by name has to be there. */
 	cmd->wrong_config = r != -ENOENT || cmd->call->args.config;
+	snprintf(cmd->no_config_refusal, sizeof(cmd->no_config_refusal), "%s%s", err->text,
+		 r == -ENOENT ? "; " INVENTORY_NO_CONFIG_FIX : "");
 	if (r == -ENOENT && needs & CMD_CONFIG_MUST)
-		return err_set(err, ENOENT, "%s; 'vgpu-lease init --write' makes a first one", cmd->why_no_config);
+		return err_set(err, ENOENT, "%s", cmd->no_config_refusal);
 	if (needs & CMD_CONFIG_MUST || (needs & CMD_CONFIG_READ && r == -EACCES))
 		return r;
 	if (cmd->wrong_config && !(needs & CMD_CONFIG_OWN))

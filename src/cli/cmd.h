@@ -99,8 +99,9 @@ struct cmd {
 	struct host host;
 	struct config config; /* the defaults where there is none */
 	bool has_config;
-	bool wrong_config;                                   /* there is one, with an error */
-	char why_no_config[sizeof(((struct err *)0)->text)]; /* has_config false: why */
+	bool wrong_config;                                            /* there is one, with an error */
+	char why_no_config[sizeof(((struct err *)0)->text)];          /* has_config false: why */
+	char no_config_refusal[sizeof(((struct err *)0)->text) + 64]; /* and what to do */
 	struct store store;
 	struct hotplug hp;      /* CMD_LIBVIRT */
 	struct out_lines dry;   /* of --dry-run, printed in the end */

@@ -172,7 +172,7 @@ static int decide(struct planning *p, enum plan_mode mode, struct domxml **doc, 
 	p->lifecycle = (struct lifecycle){ .host = &cmd->host,
 					   .config = cmd->has_config ? &cmd->config : NULL,
 					   .policy = &cmd->config.policy,
-					   .why_no_config = cmd->why_no_config,
+					   .why_no_config = cmd->no_config_refusal,
 					   .doc = *doc,
 					   .request = domxml_request(*doc) };
 	if (p->lifecycle.request->nvgpus && cmd->wrong_config && domxml_concerns(p->xml, p->len))

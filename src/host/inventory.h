@@ -188,6 +188,9 @@ const char *inventory_name_hint(const struct host *host, const char *word, char 
 struct config;
 int inventory_config(struct config *config, const struct host *host, const char *path, struct err *err);
 
+/* What to do where it gave -ENOENT. */
+#define INVENTORY_NO_CONFIG_FIX "'vgpu-lease init --write' makes a first one"
+
 /* Does the host have this NUMA node? One that knows of none has node 0. */
 bool inventory_has_node(const struct host *host, int node);
 
