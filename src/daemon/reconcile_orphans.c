@@ -10,12 +10,14 @@
 #include "base/mem.h"
 #include "daemon/reconcile.h"
 #include "device/release.h"
+#include "host/mdevctl_files.h"
 #include "model/event.h"
 
 enum {
 	REMOVE_MS = 5000, /* a removal that takes longer goes on in a child, and the next pass finds what came of it */
 	TURN_MS = 5000,   /* for all of a pass, which other releases do not wait for */
 	NEXT_MS = 1000,
+	FOLLOW_MS = 2000, /* libvirt reads mdevctl's files a tenth of a second after a change of them */
 };
 
 static bool is_due(const struct gc_item *item)
@@ -23,13 +25,38 @@ static bool is_due(const struct gc_item *item)
 	return !item->leased && item->novas && item->outcome == GC_GOES;
 }
 
+static void again_in(struct reconcile *pass, int ms)
+{
+	int64_t at = host_now_ms() + ms;
+
+	if (!pass->again_ms || at < pass->again_ms)
+		pass->again_ms = at;
+}
+
+/*
+ * libvirt sees a definition go later than a device. Were both to go at once, it would list the vGPU as defined and
+ * absent for that time, and a spawn that Nova gives it to fails. So the device goes in a pass of its own: without a
+ * definition, Nova uses it as it is, and if it goes before the instance starts, the hook creates it again.
+ */
+static enum release_part part_of(const struct reconcile *pass, const struct gc_item *item)
+{
+	if (!item->exists)
+		return RELEASE_DEF_ALONE;
+	return mdevctl_defines(pass->store->host, item->vgpu.id) ? RELEASE_ITS_DEF : RELEASE_DEVICE;
+}
+
 static void remove_one(struct reconcile *pass, struct gc_item *item)
 {
 	const struct vgpu_ref *vgpu = &item->vgpu;
 	const struct event_about about = { .vgpu = vgpu };
+	enum release_part part = part_of(pass, item);
 	struct err err = { 0 };
 
-	if (release_orphan(pass->store, pass->policy, vgpu, !item->exists, host_now_ms() + REMOVE_MS, &err) == 0) {
+	if (release_orphan(pass->store, pass->policy, vgpu, part, host_now_ms() + REMOVE_MS, &err) == 0) {
+		if (part == RELEASE_ITS_DEF) {
+			again_in(pass, FOLLOW_MS);
+			return;
+		}
 		item->outcome = GC_GONE;
 		event_log(EVENT_RECLAIMED, &about, "reconcile: removed %s, %s on %s: %s", vgpu->id, vgpu->type,
 			  vgpu->parent, item->why);
@@ -62,7 +89,7 @@ void reconcile_orphans(struct reconcile *pass, reconcile_named *named, void *arg
 		else if (host_now_ms() < end_ms)
 			remove_one(pass, item);
 		else
-			pass->again_ms = host_now_ms() + NEXT_MS;
+			again_in(pass, NEXT_MS);
 	}
 	free(ids);
 	free(is_named);

@@ -285,12 +285,13 @@ int release_unmarked(struct store *store, const struct policy *policy, const str
 }
 
 /* Of what nobody has leased or open. A definition alone needs no write: what was made meanwhile is not ours. */
-static int remove_orphan(struct removal *removal, bool defined_only, int wait_ms, struct err *err)
+static int remove_orphan(struct removal *removal, enum release_part part, int wait_ms, struct err *err)
 {
 	const struct vgpu_ref *vgpu = removal->vgpu;
 	const struct host *host = removal->store->host;
 	const struct lease was = { .vgpu = *vgpu, .origin = LEASE_ADOPTED };
-	int there = defined_only ? kernel_exists(host, vgpu) : 0, r;
+	bool alone = part == RELEASE_DEF_ALONE;
+	int there = alone ? kernel_exists(host, vgpu) : 0, r;
 
 	if (there < 0)
 		return err_set(err, EAGAIN, "vGPU %s: cannot tell whether it exists: %s", vgpu->id,
@@ -302,16 +303,16 @@ static int remove_orphan(struct removal *removal, bool defined_only, int wait_ms
 	 * definition without its device is counted as a device, picked for the next instance, which fails, and started
 	 * again by mdevctl or Nova. Where the definition has to stay, so does the device.
 	 */
-	r = vgpu->framework == FW_MDEV ? mdevctl_undefine(host, vgpu->id, defined_only ? vgpu->parent : NULL, err) : 0;
+	r = vgpu->framework == FW_MDEV ? mdevctl_undefine(host, vgpu->id, alone ? vgpu->parent : NULL, err) : 0;
 	if (r < 0)
 		return r;
 	/* A domain that was promised it, as by Nova's check before a migration, gets one of the same type. */
 	affinity_put(removal->store, &was);
-	return defined_only ? 0 : removal_write(removal, wait_ms, err);
+	return part == RELEASE_DEVICE ? removal_write(removal, wait_ms, err) : 0;
 }
 
-int release_orphan(struct store *store, const struct policy *policy, const struct vgpu_ref *vgpu, bool defined_only,
-		   int64_t deadline_ms, struct err *err)
+int release_orphan(struct store *store, const struct policy *policy, const struct vgpu_ref *vgpu,
+		   enum release_part part, int64_t deadline_ms, struct err *err)
 {
 	int most_ms = policy->release_timeout_s * 1000, wait_ms;
 	struct lease lease;
@@ -331,9 +332,10 @@ int release_orphan(struct store *store, const struct policy *policy, const struc
 	wait_ms = host_left_ms(deadline_ms);
 	wait_ms = wait_ms < most_ms ? wait_ms : most_ms;
 	if (is_closed(store->host, vgpu->id, host_now_ms() + wait_ms, err) < 0 ||
-	    remove_orphan(&removal, defined_only, wait_ms, err) < 0)
+	    remove_orphan(&removal, part, wait_ms, err) < 0)
 		return -err->code;
-	seen_forget(store, vgpu->id);
+	if (part != RELEASE_ITS_DEF)
+		seen_forget(store, vgpu->id);
 	return 0;
 }
 

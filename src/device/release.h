@@ -54,13 +54,19 @@ int release_turn(struct store *store, const struct policy *policy, const char *i
 int release_unmarked(struct store *store, const struct policy *policy, const struct lease *lease, int64_t asked_ms,
 		     int64_t deadline_ms, struct err *err);
 
+/* What goes of an orphan. */
+enum release_part {
+	RELEASE_DEVICE,    /* the device, and its mdevctl definition before it */
+	RELEASE_ITS_DEF,   /* the definition of a device that stays */
+	RELEASE_DEF_ALONE, /* the parent's definition, which has no device; -EAGAIN: it has by now, or cannot be told */
+};
+
 /*
- * Removes a foreign device (an orphan; conditions checked by the caller) and its mdevctl definition, under the pGPU's
- * lock, if it is still in no lease and not open, by `deadline_ms`. -EBUSY: it is. `defined_only`: the parent's
- * definition alone, and no device; -EAGAIN: it has one by now, or that cannot be told.
+ * Removes this of a foreign device (an orphan; conditions checked by the caller), under the pGPU's lock, if it is still
+ * in no lease and not open, by `deadline_ms`. -EBUSY: it is.
  */
-int release_orphan(struct store *store, const struct policy *policy, const struct vgpu_ref *vgpu, bool defined_only,
-		   int64_t deadline_ms, struct err *err);
+int release_orphan(struct store *store, const struct policy *policy, const struct vgpu_ref *vgpu,
+		   enum release_part part, int64_t deadline_ms, struct err *err);
 
 /* Until when, from now, a lock is waited for where no operation as a whole has a deadline. */
 int64_t release_lock_by(const struct policy *policy);

@@ -250,7 +250,10 @@ static void remove_orphan(struct gc *c, struct gc_item *item)
 	int64_t deadline_ms = release_lock_by(c->policy) + (int64_t)c->policy->release_timeout_s * 1000;
 	struct err err = { 0 };
 
-	tell(item, release_orphan(c->store, c->policy, &item->vgpu, !item->exists, deadline_ms, &err), &err);
+	tell(item,
+	     release_orphan(c->store, c->policy, &item->vgpu, item->exists ? RELEASE_DEVICE : RELEASE_DEF_ALONE,
+			    deadline_ms, &err),
+	     &err);
 }
 
 /* A device, or a definition; true also where that cannot be told: what was noted of it is kept. */

@@ -132,7 +132,7 @@ static int remove_one(struct rounds *r, const char *id, struct err *err)
 	}
 	if (!device)
 		return 0;
-	n = release_orphan(&r->store, policy, &device->vgpu, false, r->deadline_ms, err);
+	n = release_orphan(&r->store, policy, &device->vgpu, RELEASE_DEVICE, r->deadline_ms, err);
 	about.vgpu = &device->vgpu;
 	if (n == 0)
 		event_log(EVENT_RECLAIMED, &about, "prepare: domain %s: removed orphan %s (%s on %s) to free capacity",

@@ -6,6 +6,7 @@
 #include "host/mdevctl_files.h"
 #include "lib/live.h"
 #include "lib/vgpu.h"
+#include "state/history.h"
 
 #define T4 "0000:84:00.0"
 #define U(n) "c6f1a2b3-0000-4000-8000-00000000000" #n
@@ -22,12 +23,14 @@ static const struct row {
 	enum { NO_DEVICE, YOUNGER, DEVICE } device;
 	enum gc_outcome found, outcome;
 } rows[] = {
-	{ "an orphan of Nova is removed", U(1), false, true, false, DEVICE, GC_GOES, GC_GONE },
+	{ "of an orphan of Nova with a definition the device stays yet", U(1), false, true, false, DEVICE, GC_GOES,
+	  GC_GOES },
 	{ "one that a domain names stays", U(2), false, true, true, DEVICE, GC_GOES, GC_STAYS },
 	{ "so does one that is not due", U(3), false, true, false, DEVICE, GC_STAYS, GC_STAYS },
 	{ "one that is not Nova's is only reported", U(4), false, false, false, DEVICE, GC_GOES, GC_GOES },
 	{ "and a lease is none", U(5), true, true, false, DEVICE, GC_GOES, GC_GOES },
-	{ "the answer for one is not that for another", U(6), false, true, false, DEVICE, GC_GOES, GC_GONE },
+	{ "one without a definition goes, whatever the answer for another", U(6), false, true, false, DEVICE, GC_GOES,
+	  GC_GONE },
 	{ "a definition without a device goes", U(7), false, true, false, NO_DEVICE, GC_GOES, GC_GONE },
 	{ "not one that has a device by now", U(8), false, true, false, YOUNGER, GC_GOES, GC_FAILED },
 };
@@ -54,6 +57,7 @@ static bool exists(const char *id)
 int main(void)
 {
 	struct gc_item items[ROWS] = { 0 };
+	struct affinity was;
 	struct reconcile pass = { .store = &store, .policy = &config.policy, .gc = { .items = items, .n = ROWS } };
 
 	live_begin(&live, "t4");
@@ -79,11 +83,14 @@ int main(void)
 	for (size_t i = 0; i < ROWS; i++)
 		ok(items[i].outcome == rows[i].outcome && exists(rows[i].id) == (rows[i].outcome != GC_GONE), "%s: %s",
 		   rows[i].says, items[i].trouble);
-	ok(!mdevctl_defines(&live.tree.host, U(1)), "its definition goes with it");
+	ok(!mdevctl_defines(&live.tree.host, U(1)) && pass.again_ms,
+	   "but the definition goes, and another pass is due");
 	ok(!mdevctl_defines(&live.tree.host, U(7)) && mdevctl_defines(&live.tree.host, U(8)),
 	   "as does that without a device, and no other");
+	ok(affinity_get(&store, U(1), &was) == 1, "should a domain be given it meanwhile, its type is known");
 	items[1].outcome = GC_GOES;
 	reconcile_orphans(&pass, NULL, NULL);
+	ok(items[0].outcome == GC_GONE && !exists(U(1)), "in which the device goes");
 	ok(items[1].outcome == GC_GONE && !exists(U(2)), "where libvirt is not asked the pass has the last word");
 	store_close(&store);
 	config_free(&config);

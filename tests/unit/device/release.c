@@ -106,7 +106,8 @@ static void removals(void)
 	store_unlock(&store);
 	store_end_removal(U(2), lock);
 	ok(!store_removes(&store, U(2)), "it ends");
-	ok(release_orphan(&store, &config.policy, &vgpu, false, host_now_ms() + 500, &err) == -EBUSY && exists(U(2)),
+	ok(release_orphan(&store, &config.policy, &vgpu, RELEASE_DEVICE, host_now_ms() + 500, &err) == -EBUSY &&
+		   exists(U(2)),
 	   "a device that was leased meanwhile is no orphan: %s", err.text);
 	lease = put(U(2), VM(1), LEASE_ACTIVE, LEASE_CREATED);
 	lease.since_ms--;
@@ -189,7 +190,7 @@ static int undefine(const char *id)
 	struct vgpu_ref vgpu = *MDEV(T4, "nvidia-222", id);
 
 	text_copy(vgpu.pgpu, sizeof(vgpu.pgpu), T4);
-	return release_orphan(&store, &config.policy, &vgpu, true, host_now_ms() + 500, &err);
+	return release_orphan(&store, &config.policy, &vgpu, RELEASE_DEF_ALONE, host_now_ms() + 500, &err);
 }
 
 /* Definitions without a device: no device is removed with one. */
