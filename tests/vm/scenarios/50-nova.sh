@@ -34,6 +34,25 @@ deleted_manual() {
 	after_grace
 	left
 }
+# By the handler, while Nova may ask libvirt at any moment: what is listed as defined and absent a spawn would be given.
+removed_late() {
+	local end=$((SECONDS + 60)) absent=never
+	begin_nova pgpu-1
+	nova orphans 1
+	find /etc/mdevctl.d -type f -exec touch -d '2 minutes ago' {} +
+	if [ "$mode" = with ]; then
+		printf '[policy]\nreclaim_grace = 1\n' >>"$CONF"
+		systemctl reload vgpu-leased
+		while [ "$(mdevs)" != 0 ] || [ -n "$(virsh -q nodedev-list --all --cap mdev)" ]; do
+			[ -z "$(virsh -q nodedev-list --cap mdev --inactive)" ] || absent=once
+			[ "$SECONDS" -lt "$end" ] || break
+		done
+		sed -i '/^\[policy\]$/,$d' "$CONF"
+		systemctl reload vgpu-leased
+	fi
+	left
+	echo "$absent listed as absent"
+}
 # An orphan is removed by sysfs alone: its definition stays, and Nova gives it to the next instance.
 removed_alone() {
 	local first second id
@@ -336,6 +355,8 @@ row deleted "an instance is deleted" "1 mdevs, 1 definitions, total 24 spawn wor
 	"0 mdevs, 0 definitions, total 24 spawn works, total 24"
 row deleted_manual "the same, and its mdev is not started at boot" "1 mdevs, 1 definitions, total 24" \
 	"0 mdevs, 0 definitions, total 24"
+row removed_late "the handler removes an orphan" "1 mdevs, 1 definitions, total 24 never listed as absent" \
+	"0 mdevs, 0 definitions, total 24 never listed as absent"
 row removed_alone "an orphan is removed, its definition stays" "spawn fails, then fails, total 25" \
 	"spawn works, then works, total 24"
 row type_changed "the type is changed, with two orphans of the old one" "2 mdevs, 2 definitions, total 20" \
