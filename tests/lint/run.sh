@@ -84,12 +84,27 @@ nowhere() {
 	! grep -nE "$@"
 }
 
+# Each script is read with what it sources.
+shellchecked() {
+	printf '%s\n' "${scripts[@]}" | xargs -P 2 -n 8 shellcheck -x
+}
+
 unfinished='\<(TO''DO|FIX''ME|X''XX)\>'
 # What the glossary of ARCHITECTURE.md has other words for: directory, failed attempt, release, history, reclaimable, request, facts,
 # framework change, missing, capacity, limited. A member of a library's structure and systemd's multi-user.target.wants are theirs.
 old_words='(^|[^[:alnum:]_.>])(folders?|mishaps?|give-?backs?|(give|gives|gave|given|giving) back|giveback|memos?|spares?|wish(es)?|stamps?'
 old_words+='|crossings?|wants?|lacks?|lacking|rooms?|bounded|mine)\>'
 own_paths='(^|[^[:alnum:]_.$}])/(work|root)/|\.\./shared|design\.md'
+
+# These take a processor of their own, and tell in the end.
+layers=$(mktemp)
+trap 'rm -f "$layers"' EXIT
+{
+	tests/lint/layers.sh
+	tests/lint/messages.sh
+	tests/lint/broken.sh
+} >"$layers" &
+layered=$!
 
 holds "clang-format finds nothing to change" clang-format-19 --dry-run -Werror "${c_files[@]}"
 holds "no line is longer than 120 columns, but for a string in it" lines_are_short
@@ -98,7 +113,7 @@ holds "no C file is longer than 450 lines" files_are_short
 holds "each file begins with its licence and with what it is for" files_say_what_they_are
 holds "clang-tidy finds nothing" tidy
 holds "cppcheck finds nothing" cppchecked
-holds "shellcheck finds nothing in ${#scripts[@]} scripts" shellcheck -x "${scripts[@]}"
+holds "shellcheck finds nothing in ${#scripts[@]} scripts" shellchecked
 holds "codespell knows all words" codespell --ignore-words-list="$(sed 's/#.*//' tests/lint/words | tr -d '[:blank:]' | grep . | paste -sd,)" "${texts[@]}"
 [ ${#manuals[@]} = 0 ] ||
 	holds "mandoc finds nothing in the manual pages" mandoc -T lint -W warning "${manuals[@]}"
@@ -120,13 +135,13 @@ not_in_tarball() {
 }
 if [ -e .git ]; then nothing "the tarball has every file of the tree" "$(not_in_tarball)"; fi
 
-# The layers say what they found themselves.
+wait "$layered"
 while IFS= read -r line; do
 	case $line in
 	"ok "*) holds "${line#ok * - }" true ;;
 	"not ok "*) holds "${line#not ok * - }" false ;;
 	"#"*) echo "$line" ;;
 	esac
-done < <(tests/lint/layers.sh; tests/lint/messages.sh; tests/lint/broken.sh)
+done <"$layers"
 
 tap_done
