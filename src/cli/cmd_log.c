@@ -29,7 +29,7 @@ static int find_object(struct cmd *cmd, const char *object, struct err *err)
 	return domains_suggest(cmd, object, err);
 }
 
-/* Nothing has happened to the object since the time: it is none, unless something happened before, or it is there. */
+/* No events since --since: an error if there are none before either, and the host does not know the object. */
 static int check_object(const struct cmd *cmd, const struct events_query *query, struct err *err)
 {
 	const struct events_query ever = { .root = query->root, .object = query->object, .last = 1, .count = true };

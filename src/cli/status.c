@@ -97,7 +97,7 @@ static void print_bar(const struct term *term, const struct margin *margin, cons
 		  text);
 }
 
-/* Of a plain VF there is no device to look for. */
+/* A plain VF is never created: it has no device to look for. */
 static bool lacks_device(const struct status *status, const struct lease *lease)
 {
 	return lease->vgpu.framework != FW_VF && !inventory_device(&status->survey.inv, lease->vgpu.id);

@@ -243,6 +243,12 @@ static int64_t due(const struct reconcile *pass, const struct lease *lease)
 	return 0;
 }
 
+void reconcile_again(struct reconcile *pass, int64_t at_ms)
+{
+	if (pass->again_ms == 0 || at_ms < pass->again_ms)
+		pass->again_ms = at_ms;
+}
+
 enum { RETRY_MS = 10000 };
 
 static void sum_up(struct reconcile *pass)
@@ -265,8 +271,7 @@ static void sum_up(struct reconcile *pass)
 			continue;
 		if (at < now + 1000)
 			at = now + 1000;
-		if (pass->again_ms == 0 || at < pass->again_ms)
-			pass->again_ms = at;
+		reconcile_again(pass, at);
 	}
 }
 

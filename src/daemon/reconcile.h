@@ -113,6 +113,9 @@ struct reconcile {
 int reconcile_run(struct reconcile *pass, struct err *err);
 void reconcile_end(struct reconcile *pass);
 
+/* Another pass is due at this time, if none is due earlier. */
+void reconcile_again(struct reconcile *pass, int64_t at_ms);
+
 /* Says of each of these devices whether libvirt knows a domain that names it, or may: then it is true. */
 typedef void reconcile_named(void *arg, const char *const *ids, bool *named, size_t n);
 

@@ -25,14 +25,6 @@ static bool is_due(const struct gc_item *item)
 	return !item->leased && item->novas && item->outcome == GC_GOES;
 }
 
-static void again_in(struct reconcile *pass, int ms)
-{
-	int64_t at = host_now_ms() + ms;
-
-	if (!pass->again_ms || at < pass->again_ms)
-		pass->again_ms = at;
-}
-
 /*
  * libvirt sees a definition go later than a device. Were both to go at once, it would list the vGPU as defined and
  * absent for that time, and a spawn that Nova gives it to fails. So the device goes in a pass of its own: without a
@@ -41,8 +33,8 @@ static void again_in(struct reconcile *pass, int ms)
 static enum release_part part_of(const struct reconcile *pass, const struct gc_item *item)
 {
 	if (!item->exists)
-		return RELEASE_DEF_ALONE;
-	return mdevctl_defines(pass->store->host, item->vgpu.id) ? RELEASE_ITS_DEF : RELEASE_DEVICE;
+		return RELEASE_LONE_DEFINITION;
+	return mdevctl_defines(pass->store->host, item->vgpu.id) ? RELEASE_ITS_DEFINITION : RELEASE_DEVICE;
 }
 
 static void remove_one(struct reconcile *pass, struct gc_item *item)
@@ -53,8 +45,8 @@ static void remove_one(struct reconcile *pass, struct gc_item *item)
 	struct err err = { 0 };
 
 	if (release_orphan(pass->store, pass->policy, vgpu, part, host_now_ms() + REMOVE_MS, &err) == 0) {
-		if (part == RELEASE_ITS_DEF) {
-			again_in(pass, FOLLOW_MS);
+		if (part == RELEASE_ITS_DEFINITION) {
+			reconcile_again(pass, host_now_ms() + FOLLOW_MS);
 			return;
 		}
 		item->outcome = GC_GONE;
@@ -89,7 +81,7 @@ void reconcile_orphans(struct reconcile *pass, reconcile_named *named, void *arg
 		else if (host_now_ms() < end_ms)
 			remove_one(pass, item);
 		else
-			again_in(pass, NEXT_MS);
+			reconcile_again(pass, host_now_ms() + NEXT_MS);
 	}
 	free(ids);
 	free(is_named);

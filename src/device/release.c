@@ -290,7 +290,7 @@ static int remove_orphan(struct removal *removal, enum release_part part, int wa
 	const struct vgpu_ref *vgpu = removal->vgpu;
 	const struct host *host = removal->store->host;
 	const struct lease was = { .vgpu = *vgpu, .origin = LEASE_ADOPTED };
-	bool alone = part == RELEASE_DEF_ALONE;
+	bool alone = part == RELEASE_LONE_DEFINITION;
 	int there = alone ? kernel_exists(host, vgpu) : 0, r;
 
 	if (there < 0)
@@ -334,7 +334,7 @@ int release_orphan(struct store *store, const struct policy *policy, const struc
 	if (is_closed(store->host, vgpu->id, host_now_ms() + wait_ms, err) < 0 ||
 	    remove_orphan(&removal, part, wait_ms, err) < 0)
 		return -err->code;
-	if (part != RELEASE_ITS_DEF)
+	if (part != RELEASE_ITS_DEFINITION)
 		seen_forget(store, vgpu->id);
 	return 0;
 }

@@ -56,9 +56,9 @@ int release_unmarked(struct store *store, const struct policy *policy, const str
 
 /* What goes of an orphan. */
 enum release_part {
-	RELEASE_DEVICE,    /* the device, and its mdevctl definition before it */
-	RELEASE_ITS_DEF,   /* the definition of a device that stays */
-	RELEASE_DEF_ALONE, /* the parent's definition, which has no device; -EAGAIN: it has by now, or cannot be told */
+	RELEASE_DEVICE,          /* the device, and its mdevctl definition before it */
+	RELEASE_ITS_DEFINITION,  /* the definition of a device that stays */
+	RELEASE_LONE_DEFINITION, /* the parent's definition, without a device; -EAGAIN: it has one, or cannot be told */
 };
 
 /*

@@ -251,7 +251,7 @@ static void remove_orphan(struct gc *c, struct gc_item *item)
 	struct err err = { 0 };
 
 	tell(item,
-	     release_orphan(c->store, c->policy, &item->vgpu, item->exists ? RELEASE_DEVICE : RELEASE_DEF_ALONE,
+	     release_orphan(c->store, c->policy, &item->vgpu, item->exists ? RELEASE_DEVICE : RELEASE_LONE_DEFINITION,
 			    deadline_ms, &err),
 	     &err);
 }

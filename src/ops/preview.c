@@ -281,7 +281,7 @@ void preview_print(FILE *to, const struct preview *p, bool verdicts)
 			if (!preview_not_chosen(p, i, g, why))
 				continue;
 			text_safe(shown, sizeof(shown), why);
-			/* Of one vGPU there is no doubt which. */
+			/* With one vGPU, its ID would only lengthen each line. */
 			if (survey->request->nvgpus == 1)
 				fprintf(to, "not on %s: %s\n", survey->inv.pgpus[g].address, shown);
 			else

@@ -190,7 +190,7 @@ static int undefine(const char *id)
 	struct vgpu_ref vgpu = *MDEV(T4, "nvidia-222", id);
 
 	text_copy(vgpu.pgpu, sizeof(vgpu.pgpu), T4);
-	return release_orphan(&store, &config.policy, &vgpu, RELEASE_DEF_ALONE, host_now_ms() + 500, &err);
+	return release_orphan(&store, &config.policy, &vgpu, RELEASE_LONE_DEFINITION, host_now_ms() + 500, &err);
 }
 
 /* Definitions without a device: no device is removed with one. */
