@@ -130,6 +130,9 @@ static int child(void *arg)
 	current = job;
 	sigprocmask(SIG_SETMASK, &job->mask, NULL);
 	job->result = job->work(job->arg, &job->err);
+	/* Who is told that it is done looks whether somebody is at work, and lets others begin. */
+	if (job->keep[1] >= 0)
+		close(job->keep[1]);
 	sem_post(&job->done);
 	_exit(0);
 }

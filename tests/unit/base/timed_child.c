@@ -161,6 +161,39 @@ static void is_free(void)
 	   "ours are the same as before");
 }
 
+/* From then on it has the processor only when nobody else wants it. */
+static int stand_back(void *arg, struct err *err)
+{
+	const struct sched_param none = { 0 };
+
+	(void)arg;
+	return sched_setscheduler(0, SCHED_IDLE, &none) < 0 ? err_sys(err, errno, "SCHED_IDLE") : 0;
+}
+
+/* On one processor a child that stands back has not ended yet when we are told that its work is done. */
+static void a_write_is_done(void)
+{
+	cpu_set_t before, one;
+	struct err err = { 0 };
+	int done = 0, freed = 0;
+
+	CPU_ZERO(&one);
+	CPU_SET((size_t)sched_getcpu(), &one);
+	ok(sched_getaffinity(0, sizeof(before), &before) == 0 && sched_setaffinity(0, sizeof(one), &one) == 0,
+	   "all happens on one processor");
+	for (int i = 0; i < 20; i++) {
+		int lock = open_lock();
+
+		flock(lock, LOCK_EX);
+		done += timed_child_run(stand_back, NULL, tree.host.root, lock, LONG_MS, &err) == 0;
+		close(lock);
+		freed += lock_is_free();
+	}
+	sched_setaffinity(0, sizeof(before), &before);
+	ok(done == 20, "20 writes are done: %s", err.text);
+	ok(freed == 20, "none has its lock any more: %d of 20", freed);
+}
+
 static void a_write_hangs(void)
 {
 	struct work w = { .lock = open_lock(), .calls = 1 };
@@ -268,6 +301,7 @@ int main(void)
 	is_free();
 	/* There the work is a plain call, which would hang. */
 	if (!RUNNING_ON_VALGRIND) {
+		a_write_is_done();
 		a_write_hangs();
 		a_read_hangs();
 		a_look_of_a_write();
