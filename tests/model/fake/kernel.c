@@ -214,7 +214,9 @@ int fake_make(const char *parent, const char *type, const char *uuid, bool half,
 		return -ENOSPC;
 	for (d = fake->devices; *d->uuid; d++)
 		;
-	*d = (struct fake_device){ .card = card, .type = t, .group = ++fake->ngroups, .since_ms = fake->now_ms };
+	*d = (struct fake_device){
+		.card = card, .type = t, .group = ++fake->ngroups, .made_ms = fake->now_ms, .since_ms = fake->now_ms
+	};
 	snprintf(d->uuid, sizeof(d->uuid), "%s", uuid);
 	snprintf(d->parent, sizeof(d->parent), "%s", parent);
 	add("sys/devices/%1$s/%2$s/%3$s/remove = \n"

@@ -41,9 +41,10 @@ struct fake_device {
 	char uuid[UUID_SIZE]; /* "": a free place */
 	char parent[PARENT_SIZE];
 	int card, type;
-	int group;        /* of /dev/vfio */
-	int opener;       /* the process that has it open; 0 none */
-	bool ours;        /* made by the program */
+	int group;  /* of /dev/vfio */
+	int opener; /* the process that has it open; 0 none */
+	bool ours;  /* made by the program */
+	int64_t made_ms;
 	int64_t since_ms; /* made, or left by a domain */
 };
 

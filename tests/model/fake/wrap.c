@@ -11,6 +11,7 @@
 #include "base/timed_child.h"
 #include "base/file.h"
 #include "base/host.h"
+#include "host/inventory.h"
 
 /* A sleep is this much longer than asked for: what is waited for in small steps costs fewer of them. */
 enum { CALLS_MAX = 300000, SLOW = 150 };
@@ -157,6 +158,16 @@ int64_t __wrap_host_now_ms(void);
 int64_t __wrap_host_now_ms(void)
 {
 	return fake->now_ms;
+}
+
+/* The directories of a plain tree are as old as the machine's clock says. */
+int64_t __wrap_inventory_created_ms(const struct host *host, const struct vgpu_ref *vgpu);
+int64_t __wrap_inventory_created_ms(const struct host *host, const struct vgpu_ref *vgpu)
+{
+	const struct fake_device *device = fake_device(vgpu->id);
+
+	(void)host;
+	return device ? device->made_ms : 0;
 }
 
 int __wrap_host_left_ms(int64_t deadline_ms);

@@ -105,7 +105,7 @@ static void close_all(const struct domain *d)
 void stop(struct domain *d)
 {
 	for (int w = 0; d->runs && w < d->nvgpus; w++)
-		if (fake_device(d->req[w]))
+		if (!d->unplugged[w] && fake_device(d->req[w]))
 			fake_device(d->req[w])->since_ms = fake->now_ms;
 	d->runs = d->starting = false;
 	memset(d->unplugged, 0, sizeof(d->unplugged));
