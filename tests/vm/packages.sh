@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# packages.sh tree SUITE...    makes the trees that it builds in: they are kept
 # packages.sh build SUITE...   builds the Debian package of each release (bookworm, trixie) in a tree of its own
 # packages.sh try SUITE...     tries it there, and prints TAP
 #
@@ -128,6 +129,7 @@ try() {
 verb=$1
 shift
 case $verb in
+tree) for suite; do logged "tree-$suite.log" make_tree "$suite"; done ;;
 build)
 	[ -f "$vm/build/Makefile" ] || die "nothing is configured in $vm/build; run.sh does that"
 	mkdir -p "$out"

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # run.sh [--keep] [NAME...]   installs vgpu-lease in test machines, and lets the libvirtd there call the hook
+# run.sh --prepare            makes what a run of all needs, and no source of the project's changes: images, trees
 #
 # Runs what is named (all: migrations/*.sh, scenarios/*.sh) and prints one TAP stream. A migration is commanded from the
 # machine `a`, and takes `b`, too; a scenario takes one machine: `d` beside the migrations, which wait for each other most
@@ -266,6 +267,14 @@ run_again() {
 	run_on "$1" "$scenario"
 }
 
+if [ "${1:-}" = --prepare ]; then
+	begin_run
+	for name in trixie bookworm; do
+		"$here/image.sh" "$name"
+		"$here/packages.sh" tree "$name"
+	done
+	exit
+fi
 if [ "${1:-}" = --keep ]; then
 	keep=1
 	shift
