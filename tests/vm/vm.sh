@@ -31,7 +31,7 @@ forwarded_port() {
 # Starts the machine's QEMU, and leaves its process id in the machine's directory.
 launch() {
 	local name=$1 index=$2 dir=$machines/$1 peer=$machines/net$((3 - $2)) sriov=sriov_max_vfs=4
-	local clocks='no_timer_check tsc=nowatchdog' cpu=max,-erms,-smap
+	local clocks='no_timer_check tsc=nowatchdog' cpu=max,-erms,-smap,-la57
 	# QEMU keeps what it has translated by the address at which a process has it: where each process has its libraries
 	# elsewhere all is translated anew for each, until the space for that is full and all that was kept is thrown away.
 	local addresses=norandmaps
@@ -46,11 +46,13 @@ launch() {
 	# TSC for a clock that does not, and patch its own code for another, of which it can die.
 	# ERMS and REP_GOOD have the kernel clear and copy pages with instructions that are emulated byte by byte, SMAP has it
 	# leave the translated code at each access to a process's memory: without them all takes little more than half the time.
+	# LA57 has each walk of the page tables take one step more.
+	# No guest of these machines has KVM, and kvm patches the scheduler's code for each VM that a QEMU tries it with.
 	# shellcheck disable=SC2054 # the commas are QEMU's
 	local qemu=(qemu-system-x86_64 -name "$name" -machine q35 -cpu "$cpu" -accel "${VM_ACCEL:-tcg,tb-size=1024}"
 		-smp "${VM_CPUS:-2}" -m "${VM_MEM:-3G}" -nodefaults -display none -no-reboot
 		-kernel "$image/vmlinuz" -initrd "$image/initrd"
-		-append "console=ttyS0 quiet net.ifnames=0 mitigations=off clearcpuid=rep_good panic=-1 $clocks $addresses intel_iommu=on iommu=pt vgpu_test_host=$index"
+		-append "console=ttyS0 quiet net.ifnames=0 mitigations=off module_blacklist=kvm,kvm_amd clearcpuid=rep_good panic=-1 $clocks $addresses intel_iommu=on iommu=pt vgpu_test_host=$index"
 		-device intel-iommu,intremap=on
 		-drive "if=none,id=root,file=$dir/disk.qcow2,format=qcow2,cache=unsafe"
 		-device virtio-blk-pci,drive=root -device virtio-rng-pci
@@ -67,7 +69,8 @@ launch() {
 		qemu+=(-device "pcie-root-port,id=port$n,chassis=$n,slot=$n" -device "nvme-subsys,id=card$n"
 			-device "nvme,serial=card$n,subsys=card$n,bus=port$n,max_ioqpairs=10,msix_qsize=8,$sriov")
 	done
-	"${qemu[@]}" </dev/null >"$dir/qemu.log" 2>&1 9>&- &
+	# The table of what is translated is looked into at each jump to another page: in huge pages it is found sooner.
+	GLIBC_TUNABLES=glibc.malloc.hugetlb=1 "${qemu[@]}" </dev/null >"$dir/qemu.log" 2>&1 9>&- &
 	echo $! >"$dir/pid"
 	disown
 }

@@ -156,7 +156,6 @@ configure_nova() {
 		[DEFAULT]
 		state_path = /var/lib/nova
 		log_file = /var/lib/nova/nova.log
-		debug = true
 		my_ip = 127.0.0.1
 		[libvirt]
 		virt_type = qemu
