@@ -161,7 +161,7 @@ static void is_free(void)
 	   "ours are the same as before");
 }
 
-/* From then on it has the processor only when nobody else wants it. */
+/* From then on it runs where no other process has work to do. */
 static int stand_back(void *arg, struct err *err)
 {
 	const struct sched_param none = { 0 };
