@@ -107,7 +107,10 @@ plugin_lag 5000
 run virsh start --paused vf
 run virsh destroy vf
 run virsh start --paused vf
-check "a removal that vgpu-mgr delays keeps the next start of the domain waiting, no longer" mdev_of "$U2" vf 557 "$V1" "$PF2"
+# A start that looks while the VF is still occupied chooses another one, and waits then.
+leased_at() { leases | jq -r ".leases[] | select(.id == \"$1\").parent"; }
+at=$(leased_at "$U2")
+check "a removal that vgpu-mgr delays keeps the next start of the domain waiting, no longer" mdev_of "$U2" vf 557 "$at" "$PF2"
 run virsh destroy vf
 check "in the end nothing is left" within 60 none_left
 no_trouble
@@ -122,9 +125,11 @@ of_type "$U3" 234 define whole "$U3"
 run virsh start --paused whole
 check "what would fit into the empty card is refused, and the reason guessed" refused whole "$U3" "$(message M_CAPACITY_LOST)"
 run virsh start --paused vf
-check "where VFs are the parents" mdev_of "$U2" vf 557 "$V1" "$PF2"
+check "where VFs are the parents" mdev_of "$U2" vf 557 "$at" "$PF2"
 run virsh destroy vf
 check "and one is lost" within 60 none_left
 run virsh start --paused vf
-check "the next start takes another" mdev_of "$U2" vf 557 "${PF2%0}2" "$PF2"
+lost=$at at=$(leased_at "$U2")
+check "the next start takes another" no same "$at" "$lost"
+check "of the same card" mdev_of "$U2" vf 557 "$at" "$PF2"
 tell_times
