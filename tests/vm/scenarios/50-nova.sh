@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# OpenStack Nova's own driver of libvirt: each situation with Nova alone and with vgpu-lease, side by side
+# OpenStack Nova's own driver of libvirt: each situation with vgpu-lease, beside what becomes of it with Nova alone
 # shellcheck source=tests/vm/nova/nova.sh
 . "${here:?}/nova/nova.sh"
 # shellcheck source=tests/vm/nova/random.sh
@@ -413,9 +413,27 @@ row forgotten "one is checked, and nova-compute restarts" "2 mdevs, 2 definition
 row lingers "one is checked, and its rest is cleaned up" "1 mdevs, 1 definitions, total 24" \
 	"0 mdevs, 0 definitions, total 24"
 
+# What Nova does alone changes with Nova and libvirt, not with ours: it was seen to with these, and is run with others.
+seen_with='nova 2:31.0.0-6+deb13u2, libvirt 11.3.0-3+deb13u3'
+versions() {
+	printf 'nova %s, libvirt %s' \
+		"$(zcat /srv/nova/usr/share/doc/python3-nova/changelog.Debian.gz | sed -n '1s/.*(\(.*\)).*/\1/p')" \
+		"$(dpkg-query -W -f '${Version}' libvirt-daemon-driver-qemu)"
+}
+
 prepare_nova
 declare -A became
-for mode in ${MODES:-alone with}; do
+modes=${MODES:-alone with}
+[ -n "${MODES:-}" ] || [ "$(versions)" != "$seen_with" ] || modes=with
+if [ "$modes" = with ]; then
+	for line in "${rows[@]}"; do
+		IFS='|' read -r name _ alone _ <<<"$line"
+		became[$name:alone]=$alone
+	done
+else
+	echo "# Nova alone was last seen with $seen_with; these are $(versions)"
+fi
+for mode in $modes; do
 	if [ "$mode" = with ]; then
 		nova kill
 		configure_nova pgpu-1
@@ -449,7 +467,7 @@ badness() {
 	done
 	echo "$sum"
 }
-# Each situation that was run both ways.
+# Each situation that is known both ways.
 none_is_worse() {
 	local line name sentence worse=0
 	for line in "${rows[@]}"; do
@@ -462,7 +480,7 @@ none_is_worse() {
 	done
 	[ "$worse" = 0 ]
 }
-[ "${MODES:-}" ] || check "no situation is worse with vgpu-lease" none_is_worse
+[ "$modes" = alone ] || check "no situation is worse with vgpu-lease" none_is_worse
 printf '# %-56s | %-24s\n' situation "Nova alone / with vgpu-lease"
 for line in "${rows[@]}"; do
 	IFS='|' read -r name sentence _ <<<"$line"
