@@ -130,7 +130,7 @@ static int child(void *arg)
 	current = job;
 	sigprocmask(SIG_SETMASK, &job->mask, NULL);
 	job->result = job->work(job->arg, &job->err);
-	/* Who is told that it is done looks whether somebody is at work, and lets others begin. */
+	/* Release the lock first: the parent may test it as soon as `done` is posted. */
 	if (job->keep[1] >= 0)
 		close(job->keep[1]);
 	sem_post(&job->done);

@@ -29,7 +29,7 @@ enum {
  * Runs work(arg, err), which writes, with `wait_ms` for all of it; it keeps only the descriptors `root` and `lock` (-1:
  * none). -ETIMEDOUT: the write goes on without us; -EINTR: the child was killed, and its write has ended one way or the
  * other: the caller checks the outcome. The descriptor behind `lock` may be closed at once: the child has its own copy,
- * and keeps it only where the write goes on.
+ * closed when the work ends.
  */
 int timed_child_run(int (*work)(void *arg, struct err *err), void *arg, int root, int lock, int wait_ms,
 		    struct err *err);

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# packages.sh tree SUITE...    makes the trees that it builds in: they are kept
+# packages.sh tree SUITE...    creates the trees to build in, and keeps them
 # packages.sh build SUITE...   builds the Debian package of each release (bookworm, trixie) in a tree of its own
 # packages.sh try SUITE...     tries it there, and prints TAP
 #

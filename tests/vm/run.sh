@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # run.sh [--keep] [NAME...]   installs vgpu-lease in test machines, and lets the libvirtd there call the hook
-# run.sh --prepare            makes what a run of all needs, and no source of the project's changes: images, trees
+# run.sh --prepare            builds the images and package trees, which do not depend on the project's sources
 #
 # Runs what is named (all: migrations/*.sh, scenarios/*.sh) and prints one TAP stream. A migration is commanded from the
 # machine `a`, and takes `b`, too; a scenario takes one machine: `d` beside the migrations, which wait for each other most

@@ -46,8 +46,8 @@ launch() {
 	# TSC for a clock that does not, and patch its own code for another, of which it can die.
 	# ERMS and REP_GOOD have the kernel clear and copy pages with instructions that are emulated byte by byte, SMAP has it
 	# leave the translated code at each access to a process's memory: without them all takes little more than half the time.
-	# LA57 has each walk of the page tables take one step more.
-	# No guest of these machines has KVM, and kvm patches the scheduler's code for each VM that a QEMU tries it with.
+	# LA57 adds a level to each page-table walk.
+	# kvm has no use here, and patches the scheduler's code for each VM that QEMU probes it with.
 	# shellcheck disable=SC2054 # the commas are QEMU's
 	local qemu=(qemu-system-x86_64 -name "$name" -machine q35 -cpu "$cpu" -accel "${VM_ACCEL:-tcg,tb-size=1024}"
 		-smp "${VM_CPUS:-2}" -m "${VM_MEM:-3G}" -nodefaults -display none -no-reboot
@@ -69,7 +69,7 @@ launch() {
 		qemu+=(-device "pcie-root-port,id=port$n,chassis=$n,slot=$n" -device "nvme-subsys,id=card$n"
 			-device "nvme,serial=card$n,subsys=card$n,bus=port$n,max_ioqpairs=10,msix_qsize=8,$sriov")
 	done
-	# The table of what is translated is looked into at each jump to another page: in huge pages it is found sooner.
+	# Each jump to another page looks up QEMU's table of translations: huge pages make that faster.
 	GLIBC_TUNABLES=glibc.malloc.hugetlb=1 "${qemu[@]}" </dev/null >"$dir/qemu.log" 2>&1 9>&- &
 	echo $! >"$dir/pid"
 	disown

@@ -95,7 +95,7 @@ static void leave_until(struct guest *guests, int n, int now)
 
 static const char *live(struct guest *guests, int n, enum strategy strategy, struct count *count)
 {
-	static char broken[64 + sizeof(hosts[0].broken)];
+	static char broken[sizeof(hosts[0].broken)];
 
 	broken[0] = '\0';
 	for (int h = 0; h < HOSTS; h++)

@@ -160,7 +160,7 @@ int64_t __wrap_host_now_ms(void)
 	return fake->now_ms;
 }
 
-/* The directories of a plain tree are as old as the machine's clock says. */
+/* Directories of the tree age by the real clock, not by the fake one. */
 int64_t __wrap_inventory_created_ms(const struct host *host, const struct vgpu_ref *vgpu);
 int64_t __wrap_inventory_created_ms(const struct host *host, const struct vgpu_ref *vgpu)
 {

@@ -161,7 +161,7 @@ static void is_free(void)
 	   "ours are the same as before");
 }
 
-/* From then on it runs where no other process has work to do. */
+/* The child runs only on an otherwise idle CPU from here on. */
 static int stand_back(void *arg, struct err *err)
 {
 	const struct sched_param none = { 0 };
@@ -170,7 +170,7 @@ static int stand_back(void *arg, struct err *err)
 	return sched_setscheduler(0, SCHED_IDLE, &none) < 0 ? err_sys(err, errno, "SCHED_IDLE") : 0;
 }
 
-/* On one processor a child that stands back has not ended yet when we are told that its work is done. */
+/* On a single CPU, a SCHED_IDLE child still exists when its parent learns the result. */
 static void a_write_is_done(void)
 {
 	cpu_set_t before, one;
@@ -180,7 +180,7 @@ static void a_write_is_done(void)
 	CPU_ZERO(&one);
 	CPU_SET((size_t)sched_getcpu(), &one);
 	ok(sched_getaffinity(0, sizeof(before), &before) == 0 && sched_setaffinity(0, sizeof(one), &one) == 0,
-	   "all happens on one processor");
+	   "parent and child share one CPU");
 	for (int i = 0; i < 20; i++) {
 		int lock = open_lock();
 
@@ -191,7 +191,7 @@ static void a_write_is_done(void)
 	}
 	sched_setaffinity(0, sizeof(before), &before);
 	ok(done == 20, "20 writes are done: %s", err.text);
-	ok(freed == 20, "none has its lock any more: %d of 20", freed);
+	ok(freed == 20, "each lock is free at once: %d of 20", freed);
 }
 
 static void a_write_hangs(void)

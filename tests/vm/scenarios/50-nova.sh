@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# OpenStack Nova's own driver of libvirt: each situation with vgpu-lease, beside what becomes of it with Nova alone
+# OpenStack Nova's own driver of libvirt: each situation with vgpu-lease, beside the outcome of Nova alone
 # shellcheck source=tests/vm/nova/nova.sh
 . "${here:?}/nova/nova.sh"
 # shellcheck source=tests/vm/nova/random.sh
@@ -413,8 +413,8 @@ row forgotten "one is checked, and nova-compute restarts" "2 mdevs, 2 definition
 row lingers "one is checked, and its rest is cleaned up" "1 mdevs, 1 definitions, total 24" \
 	"0 mdevs, 0 definitions, total 24"
 
-# What Nova does alone changes with Nova and libvirt, not with ours: it was seen to with these, and is run with others.
-seen_with='nova 2:31.0.0-6+deb13u2, libvirt 11.3.0-3+deb13u3'
+# Nova's own outcomes depend on Nova and libvirt only: recorded with these versions, and run again with others.
+recorded_with='nova 2:31.0.0-6+deb13u2, libvirt 11.3.0-3+deb13u3'
 versions() {
 	printf 'nova %s, libvirt %s' \
 		"$(zcat /srv/nova/usr/share/doc/python3-nova/changelog.Debian.gz | sed -n '1s/.*(\(.*\)).*/\1/p')" \
@@ -424,14 +424,14 @@ versions() {
 prepare_nova
 declare -A became
 modes=${MODES:-alone with}
-[ -n "${MODES:-}" ] || [ "$(versions)" != "$seen_with" ] || modes=with
+[ -n "${MODES:-}" ] || [ "$(versions)" != "$recorded_with" ] || modes=with
 if [ "$modes" = with ]; then
 	for line in "${rows[@]}"; do
 		IFS='|' read -r name _ alone _ <<<"$line"
 		became[$name:alone]=$alone
 	done
 else
-	echo "# Nova alone was last seen with $seen_with; these are $(versions)"
+	echo "# Nova alone was recorded with $recorded_with; this machine has $(versions)"
 fi
 for mode in $modes; do
 	if [ "$mode" = with ]; then
@@ -467,7 +467,7 @@ badness() {
 	done
 	echo "$sum"
 }
-# Each situation that is known both ways.
+# Each situation with both outcomes.
 none_is_worse() {
 	local line name sentence worse=0
 	for line in "${rows[@]}"; do
