@@ -34,6 +34,13 @@ class Metrics(http.server.BaseHTTPRequestHandler):
         pass
 
 
+class Server(http.server.ThreadingHTTPServer):
+    def handle_error(self, *client):
+        """A scrape that Prometheus gave up is none: it waits for a second, and is killed in the end."""
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(*client)
+
+
 def ask(port, expr):
     query = urllib.parse.urlencode({"query": expr})
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/v1/query?{query}", timeout=5) as answer:
@@ -72,7 +79,7 @@ def look(port, expressions):
 
 def main(directory, dashboard, *command):
     Metrics.prints = command
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Metrics)
+    server = Server(("127.0.0.1", 0), Metrics)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     here = pathlib.Path(directory)
     config, log = here / "prometheus.yml", here / "log"
