@@ -17,7 +17,7 @@ int attempt_failed(struct survey *survey, const struct step *step, int n, struct
 	/* What exists is where it is: no other card will do. */
 	if (n == -ETIMEDOUT || n == -ECANCELED || n == -ESTALE || step->kind != STEP_CREATE)
 		return err_in(err, "vGPU %s", step->vgpu.id);
-	survey_failed_attempt(survey, &step->vgpu, n == -ENOSPC && is_vf_of_mdev(&step->vgpu),
+	survey_failed_attempt(survey, &step->vgpu, n == -ENOSPC && is_vf_of_mdev(&step->vgpu) ? FAILED_VF : FAILED_CARD,
 			      n == -ENOSPC ? CAUSE_IN_USE : CAUSE_FAILED, err->text + err->cause);
 	return 0;
 }
@@ -31,5 +31,5 @@ void removal_failed(struct survey *survey, const struct plan *plan, size_t i, co
 	if (i >= plan->nremoves - plan->nquota)
 		return;
 	snprintf(reason, sizeof(reason), "an orphan cannot be removed: %.200s", err->text + err->cause);
-	survey_failed_attempt(survey, &step->vgpu, false, CAUSE_FAILED, reason);
+	survey_failed_attempt(survey, &step->vgpu, FAILED_REMOVAL, CAUSE_FAILED, reason);
 }

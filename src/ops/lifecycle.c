@@ -140,7 +140,10 @@ static int remove_one(struct rounds *r, const char *id, struct err *err)
 	return n;
 }
 
-/* A reclaimable device that cannot be removed counts as a failed attempt on its pGPU: the next plan looks elsewhere. */
+/*
+ * A reclaimable device that cannot be removed counts as a failed attempt on its pGPU: the next plan looks elsewhere,
+ * unless the pGPU has capacity by then.
+ */
 static void remove_reclaimable(struct rounds *r)
 {
 	for (size_t i = 0; i < r->plan.nremoves; i++) {

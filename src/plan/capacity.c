@@ -359,11 +359,16 @@ static struct load measure(struct capacity *space, const struct capacity_query *
 
 const struct failed_attempt *capacity_failed_attempt(const struct plan_facts *facts, const char *pgpu, const char *type)
 {
-	for (size_t i = 0; i < facts->nfailed_attempts; i++)
-		if (!*facts->failed_attempts[i].parent && strcmp(facts->failed_attempts[i].pgpu, pgpu) == 0 &&
-		    strcmp(facts->failed_attempts[i].type, type) == 0)
-			return &facts->failed_attempts[i];
-	return NULL;
+	const struct failed_attempt *found = NULL;
+
+	for (size_t i = 0; i < facts->nfailed_attempts; i++) {
+		const struct failed_attempt *a = &facts->failed_attempts[i];
+		bool here = a->part != FAILED_VF && strcmp(a->pgpu, pgpu) == 0 && strcmp(a->type, type) == 0;
+
+		if (here && (!found || a->part == FAILED_CARD))
+			found = a;
+	}
+	return found;
 }
 
 void capacity_on(struct capacity *space, const struct capacity_query *query, int pgpu, const char *type)
@@ -371,7 +376,7 @@ void capacity_on(struct capacity *space, const struct capacity_query *query, int
 	const struct plan_facts *facts = query->facts;
 	const struct inv_pgpu *card = &facts->inv->pgpus[pgpu];
 	const struct pool_card *pooled = &facts->pool->cards[pgpu];
-	const struct failed_attempt *attempt;
+	const struct failed_attempt *attempt = capacity_failed_attempt(facts, card->address, type);
 	struct load load;
 
 	*space = (struct capacity){ .parent = UNKNOWN };
@@ -387,16 +392,14 @@ void capacity_on(struct capacity *space, const struct capacity_query *query, int
 		snprintf(space->reason, sizeof(space->reason), "not in the pool: %.200s", pooled->reason);
 		return;
 	}
-	attempt = capacity_failed_attempt(facts, card->address, type);
-	if (attempt) {
-		space->cause = attempt->cause;
-		snprintf(space->reason, sizeof(space->reason), "%s", attempt->reason);
-		return;
-	}
 	/* What is in the pool and serves the type offers it. */
 	load = measure(space, query, pgpu, inventory_offer(facts->inv, pgpu, type));
 	space->has = !space->full;
 	space->in_flight = space->full && load.in_flight;
+	if (!attempt || (attempt->part == FAILED_REMOVAL && space->has))
+		return;
+	*space = (struct capacity){ .parent = UNKNOWN, .cause = attempt->cause };
+	snprintf(space->reason, sizeof(space->reason), "%s", attempt->reason);
 }
 
 void capacity_count(struct capacity_count *count, const struct plan_facts *facts, int pgpu,

@@ -41,7 +41,7 @@ void capacity_on(struct capacity *space, const struct capacity_query *query, int
 /* Is the parent's driver one with which the hostdev can have it? A plain VF needs VFIO's, or libvirt to bind it. */
 bool capacity_parent_suits(const struct plan_facts *facts, int parent, const struct vgpu_request *req);
 
-/* How the pGPU, not just a VF of it, failed with the type in this run; NULL: it did not. */
+/* How the pGPU, not just a VF of it, failed with the type in this run, or else a removal there; NULL: neither did. */
 const struct failed_attempt *capacity_failed_attempt(const struct plan_facts *facts, const char *pgpu,
 						     const char *type);
 

@@ -64,10 +64,14 @@ enum cause {
 	CAUSE_OTHER_TYPE,  /* the configuration has it serve another type */
 };
 
+/* A removal that failed leaves a card what it can carry without that, and makes no capacity there. */
+enum failed_part { FAILED_CARD, FAILED_VF, FAILED_REMOVAL };
+
 /* A candidate that failed in this run: passed over, and named in the refusal. */
 struct failed_attempt {
+	enum failed_part part;
 	char pgpu[PARENT_SIZE];
-	char parent[PARENT_SIZE]; /* of a VF that alone failed, with any type; "" the whole card */
+	char parent[PARENT_SIZE]; /* of a VF that alone failed, with any type; "" else */
 	char type[TYPE_SIZE];
 	enum cause cause;
 	char reason[REASON_SIZE];

@@ -111,8 +111,8 @@ int survey_look(struct survey *survey, struct err *err);
 /* Remembers that what may go could not be removed: it makes no capacity in this run. */
 void survey_stuck(struct survey *survey, const char *id);
 
-/* Remembers that a candidate failed: its card, or where `vf` just that VF. */
-void survey_failed_attempt(struct survey *survey, const struct vgpu_ref *vgpu, bool vf, enum cause cause,
+/* Remembers what of a candidate failed. */
+void survey_failed_attempt(struct survey *survey, const struct vgpu_ref *vgpu, enum failed_part part, enum cause cause,
 			   const char *reason);
 
 /* The facts for plan, as they stand. */

@@ -13,12 +13,14 @@ void survey_stuck(struct survey *s, const char *id)
 	snprintf(stuck->id, ID_SIZE, "%s", id);
 }
 
-void survey_failed_attempt(struct survey *s, const struct vgpu_ref *vgpu, bool vf, enum cause cause, const char *reason)
+void survey_failed_attempt(struct survey *s, const struct vgpu_ref *vgpu, enum failed_part part, enum cause cause,
+			   const char *reason)
 {
 	struct failed_attempt *m = mem_add(&s->failed_attempts, &s->nfailed_attempts, sizeof(*m));
 
+	m->part = part;
 	snprintf(m->pgpu, sizeof(m->pgpu), "%s", vgpu->pgpu);
-	snprintf(m->parent, sizeof(m->parent), "%s", vf ? vgpu->parent : "");
+	snprintf(m->parent, sizeof(m->parent), "%s", part == FAILED_VF ? vgpu->parent : "");
 	snprintf(m->type, sizeof(m->type), "%s", vgpu->type);
 	m->cause = cause;
 	snprintf(m->reason, sizeof(m->reason), "%s", reason);

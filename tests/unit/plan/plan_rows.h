@@ -109,6 +109,13 @@ static const struct row rows[] = {
 	  "", "u1~s|l", "s@84 l@85", "", "create u1 l on 85" },
 	{ "a class's first type goes first", TWO, "", "", "u1~l|s", "s@84 l@85", "", "create u1 l on 85" },
 	{ "a candidate that failed is passed over", TWO, "", "", "u1", "s", "failed=84", "create u1 s on 85" },
+	{ "not one where a removal failed, and that has capacity by now", TWO, "", "", "u1", "s", "stuck=84",
+	  "create u1 s on 84" },
+	{ "unless the card failed afterwards", TWO, "", "", "u1", "s", "stuck=84 failed=84", "create u1 s on 85" },
+	{ "without capacity it is, whatever else could go there", "84/0 s=0/1; 85/1 s=0/1", "o1:84:s o2:85:s", "",
+	  "u1~s", "s", "looked reclaimable=o1,o2 stuck=84", "remove o2, create u1 s on 85" },
+	{ "nor is it waited for", "84/0 s=0/1", "u2:84:s", "u2:84:s:releasing:E*", "u1~s", "s", "looked stuck=84",
+	  "refuse: {M_NO_CAPACITY|s|84: Input/output error; {M_SEE_PLAN}}" },
 	{ "a card that is not ready is passed over", TWO, "", "", "u1", "s@84,85", "notready=84", "create u1 s on 85" },
 
 	/* Capacity */

@@ -16,7 +16,7 @@
  *   config   "s@84,85 l"           enabled types with the addresses of their sections; "s<3": max_instances
  *   policy   "spread several keep near=1 quota=2 reclaimable=o1"; "taken=": what the domain's XML names beside its requests; "source=", "name=" and "model=": what the source says of the first
  *            request; type s is called Type-s here; "nova": the domain is a Nova instance; "defined": the first request has an
- *            mdevctl definition; "failed=84", "failed=40.1": a card, or one VF of it, failed in this run;
+ *            mdevctl definition; "failed=84", "failed=40.1", "stuck=84": a card, one VF of it, or a removal there failed in this run;
  *            "lost=40.0,40.1": VFs that the driver has lost
  *
  * The domain is D; VF number n of card 40 is called 40.n.
@@ -299,12 +299,13 @@ static void make_policy(struct world *w, const char *word)
 		each(id, word + 6, ",") snprintf(w->taken[w->request.nexcluded++], ID_SIZE, "%s", id);
 	} else if (strncmp(word, "libvirt=", 8) == 0) {
 		w->facts.libvirt = atoi(word + 8);
-	} else if (strncmp(word, "failed=", 7) == 0) {
+	} else if (strncmp(word, "failed=", 7) == 0 || strncmp(word, "stuck=", 6) == 0) {
 		struct failed_attempt *m = &w->failed_attempts[w->facts.nfailed_attempts++];
+		const char *where = strchr(word, '=') + 1;
 
-		snprintf(m->pgpu, sizeof(m->pgpu), "%.*s", (int)strcspn(word + 7, "."), word + 7);
-		if (strchr(word, '.'))
-			snprintf(m->parent, sizeof(m->parent), "%s", word + 7);
+		m->part = *word == 's' ? FAILED_REMOVAL : strchr(where, '.') ? FAILED_VF : FAILED_CARD;
+		snprintf(m->pgpu, sizeof(m->pgpu), "%.*s", (int)strcspn(where, "."), where);
+		snprintf(m->parent, sizeof(m->parent), "%s", m->part == FAILED_VF ? where : "");
 		snprintf(m->type, sizeof(m->type), "s");
 		m->cause = CAUSE_FAILED;
 		snprintf(m->reason, sizeof(m->reason), "Input/output error");
