@@ -87,6 +87,7 @@ static int look_around(struct rounds *r, struct err *err)
 /* Makes the next plan; the store's lock is held afterwards where 0 is returned. */
 static int plan_round(struct rounds *r, struct err *err)
 {
+	bool waited = r->plan.kind == PLAN_WAIT;
 	struct plan_facts facts;
 
 	if (look_around(r, err) < 0)
@@ -94,7 +95,11 @@ static int plan_round(struct rounds *r, struct err *err)
 	facts = survey_facts(&r->survey);
 	plan_free(&r->plan);
 	plan_make(&r->plan, &facts);
-	return 0;
+	if (!waited || r->plan.kind != PLAN_STEPS || host_now_ms() >= r->deadline_ms)
+		return 0;
+	/* What was waited for may have ended after the host was read, and still be counted: once more. */
+	store_unlock(&r->store);
+	return plan_round(r, err);
 }
 
 int attach_refusal(const struct lifecycle *lifecycle, const struct plan *plan, struct err *err)
