@@ -125,7 +125,7 @@ try() {
 }
 
 [ "$(id -u)" = 0 ] || die "must be root"
-[ $# -ge 2 ] || die "wrong call: see the first lines of $0"
+[ $# -ge 2 ] || die "usage error: see the first lines of $0"
 verb=$1
 shift
 case $verb in
@@ -148,5 +148,5 @@ try)
 	done
 	tap_done
 	;;
-*) die "wrong call: see the first lines of $0" ;;
+*) die "usage error: see the first lines of $0" ;;
 esac

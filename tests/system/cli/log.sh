@@ -61,7 +61,7 @@ is "$(events --since=-1h)|$(events --since '2000-01-01 12:00' vm2)" "created ref
 is "$(events --since=+1h)" "" "and not before it"
 for since in someday never 99h99 ../x; do
 	vl log --since=$since
-	is "$status|$out|$err" "2||$(message M_USAGE "$(message M_BAD_TIME $since)")" "a time that is none is a wrong call: $since"
+	is "$status|$out|$err" "2||$(message M_USAGE "$(message M_BAD_TIME $since)")" "a time that is none is a usage error: $since"
 done
 vl log --since=someday --json
 is "$status|$(grep -c '"error": "invalid time' <<<"$out")" "2|1" "as JSON, too"

@@ -1,5 +1,5 @@
 #!/bin/bash
-# The command line: options on both sides of the sub-command, help, wrong calls.
+# The command line: options on both sides of the sub-command, help, usage errors.
 . "${srcdir:?}/tests/lib/cli.sh"
 
 host mtty
@@ -19,7 +19,7 @@ usage() {
 	is "$status|$out|$err" "2||$(message M_USAGE "$(message "${why[@]}")")" "$sentence"
 }
 
-usage "an unknown command is a wrong call" M_UNKNOWN_COMMAND frobnicate -- frobnicate
+usage "an unknown command is a usage error" M_UNKNOWN_COMMAND frobnicate -- frobnicate
 usage "one that is nearly a command" M_SIMILAR_COMMAND lists list -- lists
 usage "an unknown option" M_UNKNOWN_OPTION --colour -- list --colour
 usage "one that is nearly an option" M_SIMILAR_OPTION --jsno --json -- list --jsno

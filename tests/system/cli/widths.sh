@@ -104,7 +104,7 @@ fit_table "status" status
 fit "check" check
 fit "release" release --dry-run "$(uuid 1)"
 fit "an error" release --dry-run "$(uuid 7)"
-fit "a wrong call" list --state sleeping
+fit "a usage error" list --state sleeping
 fit "an error with a list" types --type 'GRID T4-9X'
 sed -i 's/^max_instances.*/max_instances = many/' "$root/etc/vgpu-lease.conf"
 fit "a warning" log vm1

@@ -10,7 +10,7 @@ for option in root config connect foreground wait-ready help version; do
 done
 is "$(status "$leased" --version) $(cat "$work/out")" "0 $("$builddir/vgpu-lease" --version | sed 's/vgpu-lease/vgpu-leased/')" \
 	"--version tells the version"
-is "$(status "$leased" --bogus)" 2 "an unknown option is a wrong call"
+is "$(status "$leased" --bogus)" 2 "an unknown option is a usage error"
 is "$(status "$leased" --root)" 2 "so is one without its value"
 is "$(status "$leased" --wait-ready=soon)" 2 "and a number that is none"
 is "$(status "$leased" word)" 2 "and a word too many"

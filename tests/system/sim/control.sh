@@ -13,7 +13,7 @@ is "$("$sim" "$root" p4+a2@0000:01:00.0 2>&1)" \
 	"two cards at one address are refused"
 fails "too many cards are refused" "$sim" "$root" t4:99
 fails "nothing is left of it" test -e "$root"
-is "$("$sim" "$root" 2>/dev/null; echo $?)" 2 "a wrong call is 2"
+is "$("$sim" "$root" 2>/dev/null; echo $?)" 2 "a usage error is 2"
 is "$("$sim" --list-models | awk '{ print $1 }' | paste -sd' ')" "$models" "the models are listed"
 holds "the host starts with a setting" "$sim" --driver=535.1.2 --set "inject=create any ENODEV" "$root" t4:2+a40/4+bench/2x3
 is "$(cat "$root/sys/module/nvidia/version")" 535.1.2 "the driver's version is the one that was asked for"
