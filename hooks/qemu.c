@@ -11,7 +11,6 @@
  *      reconnect's failure would kill a running guest, restore's can delete a saved one.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -20,6 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "internal.h"
 #include "ops/lifecycle.h"
 #include "base/args.h"
 #include "base/auto.h"
@@ -35,22 +35,7 @@
 #include "state/store.h"
 #include "base/text.h"
 
-enum { SHOWN_NAME = 120, EXIT_REFUSED = 1 };
-
-struct call {
-	struct args args;
-	bool dry_run;
-	const char *guest, *op, *subop;
-};
-
-static const struct arg options[] = {
-	ARG_ROOT,
-	ARG_CONFIG,
-	{ "dry-run", NULL, 0, offsetof(struct call, dry_run), "Print the steps and the XML, and change nothing", 0 },
-	ARG_HELP,
-	ARG_VERSION,
-	{ 0 },
-};
+enum { SHOWN_NAME = 120, HOST_NAME_SIZE = 65, PREFIX_SIZE = SHOWN_NAME + 48, EXIT_REFUSED = 1 };
 
 struct hook {
 	struct call call;
@@ -71,7 +56,7 @@ struct operation {
 	const char *op, *subop;
 	enum count_op what;
 	bool may_refuse;
-	bool needs_config;   /* an error in the configuration is its error */
+	bool needs_config;   /* an error in it is the plan's to judge: what exists needs none */
 	enum plan_mode mode; /* of its preview */
 };
 
@@ -95,7 +80,7 @@ static int act(struct hook *hook, const struct operation *operation, struct err 
 	case COUNT_RECONNECT:
 		return lifecycle_reconnect(lifecycle, err);
 	case COUNT_RELEASE:
-		return lifecycle_release(&hook->host, &hook->config, hook->uuid, hook->name, err);
+		return lifecycle_release(&hook->host, &hook->config, hook->uuid, hook->name, hook->call.extra, err);
 	case COUNT_MIGRATE:
 		r = lifecycle_migrate(lifecycle, &xml, &len, err);
 		break;
@@ -124,53 +109,6 @@ static const struct operation *find_operation(const struct call *call)
 		if (strcmp(operations[i].op, call->op) == 0 && strcmp(operations[i].subop, call->subop) == 0)
 			return &operations[i];
 	return NULL;
-}
-
-/*
- * Exactly four arguments are libvirt's call, whatever they spell: a domain may be called --dry-run. Otherwise options
- * come first, and "--" before the four.
- */
-static int parse_call(struct call *call, int argc, char **argv, struct err *err)
-{
-	char **words = argv + 1;
-
-	if (argc != 5) {
-		if (args_parse(call, options, argc, argv, err) < 0)
-			return -err->code;
-		if (call->args.help || call->args.version)
-			return 0;
-		if (call->args.noperands != 4 || call->args.nfree)
-			return err_set(err, EINVAL, "expected [OPTION]... -- GUEST OP SUBOP EXTRA");
-		words = call->args.operands;
-	}
-	call->guest = words[0];
-	call->op = words[1];
-	call->subop = words[2];
-	return 0;
-}
-
-static int print_help(const struct call *call)
-{
-	if (call->args.version) {
-		printf("vgpu-lease %s\n", PACKAGE_VERSION);
-	} else {
-		printf("usage: qemu [OPTION]... -- GUEST OP SUBOP EXTRA\n\n"
-		       "Lease vGPUs to libvirt guests. libvirt runs this hook with the domain XML on\n"
-		       "standard input, and without options.\n\n");
-		args_help(stdout, options, 0);
-	}
-	return fflush(stdout) < 0 ? EXIT_REFUSED : EXIT_SUCCESS;
-}
-
-/*
- * A closed standard descriptor would be given to the next file that is opened. Reads and writes of these fail, as
- * they should.
- */
-static void make_sure_of_descriptors(void)
-{
-	for (int fd = 0; fd <= 2; fd++)
-		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) != fd)
-			_exit(EXIT_REFUSED);
 }
 
 /* All of it: libvirt, which has it in its memory as well, sets the limit. What is parsed has one of its own. */
@@ -254,7 +192,7 @@ static int gate(struct hook *hook, bool by_lease, struct err *err)
 /* What is released follows from the leases alone: neither the rest of the XML nor its size matters. */
 static int read_owner(struct hook *hook, struct err *err)
 {
-	text_safe(hook->name, sizeof(hook->name), hook->call.guest);
+	text_cut(hook->name, sizeof(hook->name), hook->call.guest);
 	if (!domxml_peek_uuid(hook->uuid, hook->xml, hook->len)) {
 		if (domxml_parse(&hook->doc, hook->xml, hook->len, DOMXML_IDENTITY, err) < 0)
 			return -err->code;
@@ -279,15 +217,25 @@ static int read_hostdevs(struct hook *hook, const struct operation *operation, s
 	if (request->nvgpus == 0)
 		return 0;
 	r = read_host(hook, err);
-	if (r < 0 && operation->needs_config)
+	if (r < 0 && hook->host.root < 0)
 		return r;
-	if (r < 0)
+	if (r < 0 && !operation->needs_config)
 		log_warn("%s: %s", operation->op, err->text);
-	if (hostdev_filter_keep(hook->doc, &hook->host, hook->has_config ? &hook->config : NULL, NULL, err) < 0)
-		return -err->code;
+	hostdev_filter_keep(hook->doc, &hook->host, hook->has_config ? &hook->config : NULL, NULL);
 	if (large && request->nvgpus > 0)
 		return domxml_too_large(hook->doc, err);
 	return request->nvgpus > 0;
+}
+
+static void set_lifecycle(struct hook *hook)
+{
+	hook->lifecycle = (struct lifecycle){ .host = &hook->host,
+					      .config = hook->has_config ? &hook->config : NULL,
+					      .policy = &hook->config.policy,
+					      .why_no_config = hook->why_no_config,
+					      .powerless = !hook->call.args.root && geteuid() != 0,
+					      .doc = hook->doc,
+					      .request = hook->doc ? domxml_request(hook->doc) : NULL };
 }
 
 /* 1: the domain concerns us and all is read; 0: it does not. */
@@ -302,22 +250,15 @@ static int read_all(struct hook *hook, const struct operation *operation, struct
 		return 0;
 	hook->began_ms = host_now_ms();
 	r = by_lease ? read_owner(hook, err) : read_hostdevs(hook, operation, err);
-	hook->lifecycle = (struct lifecycle){ .host = &hook->host,
-					      .config = hook->has_config ? &hook->config : NULL,
-					      .policy = &hook->config.policy,
-					      .why_no_config = hook->why_no_config,
-					      .doc = hook->doc,
-					      .request = hook->doc ? domxml_request(hook->doc) : NULL };
+	set_lifecycle(hook);
 	return r;
 }
 
 static void print_remark(void *arg, const char *text, const char *fix)
 {
 	const struct hook *hook = arg;
-	char name[SHOWN_NAME];
 
-	text_safe(name, sizeof(name), hook->call.guest);
-	fprintf(stderr, "domain %s: %s: %s\n", name, text, fix);
+	text_line(stderr, "domain %s: %s; %s", hook->call.guest, text, fix);
 }
 
 /* The plan of an operation that leases, and the XML that it would give the domain. */
@@ -356,6 +297,18 @@ static int dry_run(struct hook *hook, const struct operation *operation, struct 
 	return r < 0 ? r : write_out(hook->xml, hook->len, err);
 }
 
+/* Of a domain without a vGPU. */
+static void resume(struct hook *hook)
+{
+	struct err err;
+
+	if (!lifecycle_may_be_resumed(hook->call.args.root, hook->call.guest, hook->xml, hook->len) ||
+	    (read_host(hook, &err) < 0 && hook->host.root < 0))
+		return;
+	set_lifecycle(hook);
+	lifecycle_resumed(&hook->lifecycle, hook->call.guest);
+}
+
 static int run(struct hook *hook, const struct operation *operation, struct err *err)
 {
 	int r = operation ? read_all(hook, operation, err) : read_xml(hook, err);
@@ -363,8 +316,12 @@ static int run(struct hook *hook, const struct operation *operation, struct err 
 	hook->concerns = operation && r != 0;
 	if (r < 0)
 		return r;
+	if (r == 0 && hook->call.dry_run)
+		return write_out(hook->xml, hook->len, err);
+	if (r == 0 && operation->what == COUNT_PREPARE)
+		resume(hook);
 	if (r == 0)
-		return hook->call.dry_run ? write_out(hook->xml, hook->len, err) : 0;
+		return 0;
 	return hook->call.dry_run ? dry_run(hook, operation, err) : act(hook, operation, err);
 }
 
@@ -377,6 +334,27 @@ static void log_refusal(const struct hook *hook, const char *name, const struct 
 					   .reason = refusal_word(refusal_of(err)) };
 
 	event_log(EVENT_REFUSED, &about, "%s: domain %s: %s", hook->call.op, name, err->text);
+}
+
+/*
+ * What a refusal begins with. One of an arrival is shown on another host, or by a program that has asked for many: it
+ * says where it was refused. The domain's name gives way, so that the reason and the fix are as long as any.
+ */
+static void name_refused(char prefix[PREFIX_SIZE], const struct hook *hook, const struct operation *operation,
+			 const char *name)
+{
+	char own[HOST_NAME_SIZE] = "", host[HOST_NAME_SIZE], shown[SHOWN_NAME - HOST_NAME_SIZE];
+
+	if (!operation || (operation->what != COUNT_MIGRATE && operation->what != COUNT_RESTORE)) {
+		snprintf(prefix, PREFIX_SIZE, "vgpu-lease: domain %s", name);
+		return;
+	}
+	if (!hook->call.args.root && gethostname(own, sizeof(own) - 1) < 0)
+		own[0] = '\0';
+	text_cut(shown, sizeof(shown), name);
+	text_cut(host, sizeof(host), hook->call.args.root ? hook->call.args.root : own);
+	snprintf(prefix, PREFIX_SIZE, "vgpu-lease: domain %s: %shost %s", shown,
+		 operation->what == COUNT_MIGRATE ? "target " : "", *host ? host : "(unknown)");
 }
 
 static void hook_free(struct hook *hook)
@@ -392,17 +370,18 @@ static int serve(int argc, char **argv)
 	struct hook hook = { .host.root = -1 };
 	const struct operation *operation;
 	struct err err = { 0 };
-	char name[SHOWN_NAME], prefix[SHOWN_NAME + 32];
+	char name[SHOWN_NAME], prefix[PREFIX_SIZE];
 	bool can_fail, refused = false;
 	int r;
 
-	make_sure_of_descriptors();
+	file_hold_standard();
 	umask(077);
 	signal(SIGPIPE, SIG_IGN);
-	if (parse_call(&hook.call, argc, argv, &err) < 0)
+	if (call_parse(&hook.call, argc, argv, &err) < 0)
 		return args_usage_error("qemu", &err);
 	if (!hook.call.guest)
-		return print_help(&hook.call);
+		return call_print_help(&hook.call);
+	text_set_root(hook.call.args.root);
 	operation = find_operation(&hook.call);
 	can_fail = hook.call.dry_run || (operation && operation->may_refuse);
 	mem_exit_status(can_fail ? EXIT_REFUSED : EXIT_SUCCESS);
@@ -415,8 +394,8 @@ static int serve(int argc, char **argv)
 		log_open("vgpu-lease", hook.call.args.root);
 	r = run(&hook, operation, &err);
 	if (r < 0) {
-		text_safe(name, sizeof(name), hook.call.guest);
-		snprintf(prefix, sizeof(prefix), "vgpu-lease: domain %s", name);
+		text_cut(name, sizeof(name), hook.call.guest);
+		name_refused(prefix, &hook, operation, name);
 		refused = can_fail;
 		if (refused)
 			log_refusal(&hook, name, &err);

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # The main job on two simulated hosts with eight Tesla T4 each: what libvirt's calls of the hook do, step by step. Each
 # command is shown as it is run, and can be run again by hand from the same directory while DEMO_KEEP=1 keeps the hosts.
 set -euo pipefail
@@ -34,10 +35,12 @@ EOF
 { cat $demo/a/etc/vgpu-lease.conf; echo 'migrate_uuid = fresh'; } >$demo/b/etc/vgpu-lease.conf
 vm=$templates/domain-one-vgpu.xml
 
-say 'Two hosts, a and b, each with eight Tesla T4. The type nvidia-222 (GRID T4-1B) is given to the pool.'
+say 'Two hosts, a and b, each with eight Tesla T4. The type nvidia-222 (GRID T4-1B) is in the pool.'
 show "./vgpu-lease-sim $demo/a t4:8"
 show "./vgpu-lease-sim $demo/b t4:8"
 show "cat $demo/a/etc/vgpu-lease.conf"
+say 'Host b gives an arriving guest a new UUID, to show what the hook prints.'
+show "cat $demo/b/etc/vgpu-lease.conf"
 
 say 'The domain names a vGPU that does not exist; nothing says which card or type.'
 show "grep -A 4 '<hostdev' $vm"
@@ -46,7 +49,10 @@ show "./vgpu-lease --root $demo/a plan $vm | head -n 3"
 say 'virsh start: libvirt calls the hook with "prepare begin". Afterwards the kernel has the device.'
 show "hooks/qemu --root $demo/a -- one-vgpu prepare begin - <$vm"
 show "ls -l $demo/a/sys/bus/mdev/devices"
-show "./vgpu-lease --root $demo/a list"
+show "./vgpu-lease --root $demo/a status"
+
+say 'Another domain with the same UUID is refused, with the reason and the fix.'
+show "sed 's/one-vgpu/copy/; s/<uuid>8f2d5b1e/<uuid>8f2d5b1f/' $vm | hooks/qemu --root $demo/a -- copy prepare begin - 2>&1 || true"
 
 say 'virsh migrate: on b, "migrate begin" reserves a device and prints the XML with its UUID; "prepare begin" makes it.'
 show "hooks/qemu --root $demo/b -- one-vgpu migrate begin - <$vm >$demo/migrated.xml"

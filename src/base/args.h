@@ -39,6 +39,12 @@ struct arg {
 #define ARG_HELP { "help", NULL, 0, offsetof(struct args, help), "Print this help", 0 }
 #define ARG_VERSION { "version", NULL, 0, offsetof(struct args, version), "Print the version", 0 }
 
+/* What --version prints of a program. */
+#define ARGS_VERSION(program)                                                                                          \
+	program " " PACKAGE_VERSION "\n"                                                                               \
+		"Copyright (C) 2026 the vgpu-lease authors\n"                                                          \
+		"License LGPL-2.1-or-later. Provided without warranty, to the extent permitted by law.\n"
+
 /*
  * Takes argv apart. `values` is the program's struct, zeroed but for defaults; strings are argv's. -EINVAL: an option
  * is unknown, is without its value or has one that it does not take. -h is --help, -o is --output.

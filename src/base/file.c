@@ -8,11 +8,20 @@
 #include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/mem.h"
+
+void file_hold_standard(void)
+{
+	for (int fd = 0; fd <= 2; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) != fd)
+			_exit(EXIT_FAILURE);
+}
 
 ssize_t file_read(int dir, const char *path, char *buf, size_t size)
 {
@@ -40,6 +49,14 @@ ssize_t file_read(int dir, const char *path, char *buf, size_t size)
 		len--;
 	buf[len] = '\0';
 	return (ssize_t)len;
+}
+
+int file_probe(int dir, const char *path)
+{
+	autoclose int fd = openat(dir, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	char byte;
+
+	return fd < 0 || read(fd, &byte, 1) < 0 ? -errno : 0;
 }
 
 int file_slurp(int fd, size_t max, char **out, size_t *len)
@@ -184,31 +201,8 @@ int file_list_fd(DIR *d)
 	return dirfd(d);
 }
 
-static bool is_lock(const char *name)
-{
-	size_t n = strlen(name);
-
-	return n >= 4 && strcmp(name + n - 4, "lock") == 0;
-}
-
-/* The files first: whoever dies in between is followed by somebody who finds the directory closed, and begins again. */
-static int let_read(int dir)
-{
-	autoclosedir DIR *d = file_list(dir, ".");
-	const struct dirent *e;
-	struct stat st;
-
-	while (d && (e = readdir(d)))
-		if (!is_lock(e->d_name) && fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-		    S_ISREG(st.st_mode) && fchmodat(dir, e->d_name, 0644, 0) < 0 && errno != ENOENT)
-			return -errno;
-	return !d || fchmod(dir, 0755) < 0 ? -errno : 0;
-}
-
 int file_own_dir(int dir, const char *path)
 {
-	int r;
-
 	struct stat st;
 
 	autoclose int fd = openat(dir, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
@@ -223,8 +217,8 @@ int file_own_dir(int dir, const char *path)
 		return -errno;
 	if (st.st_uid != geteuid() || (st.st_mode & 022) != 0)
 		return -EPERM;
-	r = (st.st_mode & 055) != 055 ? let_read(fd) : 0;
-	if (r < 0)
-		return r;
+	/* Whatever the umask. */
+	if ((st.st_mode & 055) != 055 && fchmod(fd, 0755) < 0)
+		return -errno;
 	return steal_fd(&fd);
 }

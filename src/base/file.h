@@ -12,6 +12,12 @@
 #include <sys/types.h>
 
 /*
+ * First thing in every program: a closed standard descriptor would be given to the next file that is opened. Reads and
+ * writes of these fail, as they should. Ends the program if that cannot be done.
+ */
+void file_hold_standard(void);
+
+/*
  * Reads a small file (a sysfs attribute, a record) into buf[size], ended with NUL, trailing white space cut.
  * Returns its length; -EFBIG where it does not fit, -EINVAL where it holds a NUL byte, or the errno of open or read.
  */
@@ -22,6 +28,9 @@ ssize_t file_read(int dir, const char *path, char *buf, size_t size);
  * more.
  */
 int file_slurp(int fd, size_t max, char **out, size_t *len);
+
+/* Opens the file, whatever the link at `path` leads to, and reads a byte: 0, or a negative errno. It may hang. */
+int file_probe(int dir, const char *path);
 
 /*
  * Writes `len` bytes to an existing file in one write(2), as sysfs requires; never creates, never truncates.
@@ -63,8 +72,7 @@ DIR *file_list(int dir, const char *path);
 int file_list_fd(DIR *d);
 
 /*
- * Opens a directory of our own, made where it is missing; -EPERM where it is not ours or others may write to it. It and
- * the files in it can be read by all (0755, 0644), and are made so where an older version left them closed; but not
- * those called lock or NAME.lock, which whoever can open them could hold.
+ * Opens a directory of our own, made if it is missing; -EPERM if it is not ours or others may write to it. All may read
+ * it (0755).
  */
 int file_own_dir(int dir, const char *path);

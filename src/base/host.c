@@ -64,6 +64,17 @@ int host_left_ms(int64_t deadline_ms)
 	return ms <= 0 ? 0 : ms < INT_MAX ? (int)ms : INT_MAX;
 }
 
+void host_boot_id(char out[UUID_SIZE])
+{
+	static char known[UUID_SIZE];
+	char text[UUID_SIZE + 1];
+
+	if (!*known && (file_read(AT_FDCWD, "/proc/sys/kernel/random/boot_id", text, sizeof(text)) < 0 ||
+			!uuid_parse(known, text)))
+		snprintf(known, sizeof(known), "00000000-0000-0000-0000-000000000000");
+	memcpy(out, known, sizeof(known));
+}
+
 void host_sleep_ms(int ms)
 {
 	struct timespec t = { .tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000 };

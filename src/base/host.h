@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "base/err.h"
+#include "base/ident.h"
 
 struct host {
 	int root;    /* descriptor of the root directory */
@@ -47,6 +48,9 @@ int64_t host_age_ms(const struct timespec *wall);
 
 /* Milliseconds until then, by the same clock; never negative. */
 int host_left_ms(int64_t deadline_ms);
+
+/* Tells this boot from all others; no more is known of it. */
+void host_boot_id(char out[UUID_SIZE]);
 
 /* Sleeps for so many milliseconds. */
 void host_sleep_ms(int ms);

@@ -65,6 +65,22 @@ bool pci_parse(char out[PCI_SIZE], const char *s)
 	return s[len] == '\0' && out[domain + 4] <= '1' && out[len - 1] <= '7';
 }
 
+bool pci_guess(char out[PCI_SIZE], const char *s)
+{
+	char like[PCI_SIZE + 8];
+	size_t n;
+
+	s += strncmp(s, "pci_", 4) == 0 ? 4 : 0;
+	n = (size_t)snprintf(like, sizeof(like), "%s%s", strlen(s) <= strlen("84:00.0") ? "0000:" : "", s);
+	if (n < 2 || n >= sizeof(like))
+		return false;
+	for (char *c = like; *c; c++)
+		*c = *c == '_' ? ':' : *c;
+	if (like[n - 2] == ':')
+		like[n - 2] = '.';
+	return pci_parse(out, like);
+}
+
 static bool is_word(const char *s)
 {
 	if (!isalnum((unsigned char)*s))

@@ -32,6 +32,9 @@ void uuid_random(char out[UUID_SIZE]);
  */
 bool pci_parse(char out[PCI_SIZE], const char *s);
 
+/* The address that a word almost is: without its domain (84:00.0), as 0000:84:00:0, or as libvirt names the device. */
+bool pci_guess(char out[PCI_SIZE], const char *s);
+
 /* A parent's name: a PCI address, or letters, digits and _ . - with a letter or digit first. */
 bool parent_parse(char out[PARENT_SIZE], const char *s);
 

@@ -218,13 +218,13 @@ static bool read_member(struct reader *r, struct json_field *fields, size_t nfie
 	if (!field)
 		return skip_value(r, 1);
 	if (field->found)
-		return fail(r, "a member comes twice");
+		return fail(r, "a member appears twice");
 	field->found = true;
 	skip_space(r);
 	if (field->raw)
 		return read_raw(r, field);
 	if (r->at == r->end || *r->at != '"')
-		return fail(r, "a member that must be a string is none");
+		return fail(r, "a member that must be a string is not one");
 	if (!read_string(r, field->value, field->size, &fits))
 		return false;
 	return fits || fail(r, "a member is too long or not plain ASCII");
@@ -239,7 +239,7 @@ const char *json_read(const char *text, size_t len, struct json_field *fields, s
 		fields[i].value[0] = '\0';
 	}
 	if (!take(&r, '{'))
-		return "it is no JSON object";
+		return "it is not a JSON object";
 	if (!take(&r, '}')) {
 		do {
 			if (!read_member(&r, fields, nfields))
@@ -263,6 +263,18 @@ bool json_item(const char *text, size_t index, char *buf, size_t size)
 		if ((i > 0 && !take(&r, ',')) || !read_string(&r, buf, size, &fits))
 			return false;
 	return true;
+}
+
+bool json_pair(const char *text, char *key, size_t key_size, char *value, size_t value_size)
+{
+	struct reader r = { .at = text, .end = text + strlen(text) };
+	bool key_fits, value_fits;
+
+	if (!take(&r, '{') || !read_string(&r, key, key_size, &key_fits) || !take(&r, ':') ||
+	    !read_string(&r, value, value_size, &value_fits) || !take(&r, '}'))
+		return false;
+	skip_space(&r);
+	return r.at == r.end && key_fits && value_fits;
 }
 
 int json_next(const char *text, size_t *at, char *buf, size_t size)

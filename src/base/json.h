@@ -33,6 +33,9 @@ const char *json_read(const char *text, size_t len, struct json_field *fields, s
  */
 bool json_item(const char *text, size_t index, char *buf, size_t size);
 
+/* The only member of the object that `text` is, whose value is a string; false where it is no such object. */
+bool json_pair(const char *text, char *key, size_t key_size, char *value, size_t value_size);
+
 /*
  * Copies the next item of the array `text`, a value of any kind, as it is written there. *at is 0 before the first
  * item, and moves behind each that is copied. 1; 0 if no item is left and the text is valid JSON; -1 if it is invalid

@@ -7,13 +7,11 @@
 
 #include <endian.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <syslog.h>
@@ -23,7 +21,7 @@
 #include "base/auto.h"
 #include "base/text.h"
 
-enum { DATAGRAM_MAX = 8192 };
+enum { DATAGRAM_MAX = 8192, LINE_SIZE = 1000 };
 
 static const char *ident; /* NULL: the log is off */
 static const char *below; /* the root of the log's sockets */
@@ -58,46 +56,6 @@ static void close_socket(void)
 	out = -1;
 }
 
-/*
- * How many messages were lost by processes that have ended, and not reported yet: an atomic number in shared memory,
- * whose space is allocated with the file. NULL if it does not exist, or no store does. `create` is O_CREAT or 0.
- */
-static uint64_t *map_kept(int create)
-{
-	char path[PATH_MAX];
-	uint64_t *kept;
-
-	if (snprintf(path, sizeof(path), "%s/run/vgpu-lease/lost", below) >= (int)sizeof(path))
-		return NULL;
-	autoclose int fd = open(path, O_RDWR | create | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
-	if (fd < 0 || posix_fallocate(fd, 0, sizeof(*kept)) != 0)
-		return NULL;
-	kept = mmap(NULL, sizeof(*kept), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	return kept == MAP_FAILED ? NULL : kept;
-}
-
-static void take_kept(void)
-{
-	uint64_t *kept = map_kept(0);
-
-	if (!kept)
-		return;
-	lost += __atomic_exchange_n(kept, 0, __ATOMIC_RELAXED);
-	munmap(kept, sizeof(*kept));
-}
-
-/* For the next process that has a line to log. */
-static void keep_lost(void)
-{
-	uint64_t *kept = lost ? map_kept(O_CREAT) : NULL;
-
-	if (!kept)
-		return;
-	__atomic_fetch_add(kept, lost, __ATOMIC_RELAXED);
-	lost = 0;
-	munmap(kept, sizeof(*kept));
-}
-
 static bool connect_to(const char *path)
 {
 	struct sockaddr_un to = { .sun_family = AF_UNIX };
@@ -117,10 +75,7 @@ static bool open_socket(void)
 	if (out >= 0)
 		return true;
 	is_journal = connect_to("/run/systemd/journal/socket");
-	if (!is_journal && !connect_to("/dev/log"))
-		return false;
-	take_kept();
-	return true;
+	return is_journal || connect_to("/dev/log");
 }
 
 /*
@@ -190,14 +145,12 @@ static bool send_line(const struct log_field *fields, int priority, const char *
 static void tell_lost(void)
 {
 	char text[96];
-	uint64_t told = lost;
 
-	if (told == 0)
+	if (lost == 0)
 		return;
-	snprintf(text, sizeof(text), "log: %" PRIu64 " message%s lost: the log was full", told, told == 1 ? "" : "s");
-	/* A new connection takes what others lost meanwhile. */
+	snprintf(text, sizeof(text), "log: %" PRIu64 " message%s lost: the log was full", lost, lost == 1 ? "" : "s");
 	if (send_line(NULL, LOG_WARNING, text))
-		lost -= told;
+		lost = 0;
 }
 
 void log_close(void)
@@ -206,22 +159,16 @@ void log_close(void)
 		return;
 	pthread_mutex_lock(&lock);
 	/* Without a connection the line before this one has just found no log. */
-	if (out >= 0) {
+	if (out >= 0)
 		tell_lost();
-		keep_lost();
-	}
 	close_socket();
 	pthread_mutex_unlock(&lock);
 }
 
-void log_fields(const struct log_field *fields, bool warning, const char *fmt, va_list ap)
+static void log_printable(const struct log_field *fields, bool warning, const char *line)
 {
-	char raw[2048], line[1000];
-
 	if (!ident)
 		return;
-	vsnprintf(raw, sizeof(raw), fmt, ap);
-	text_safe(line, sizeof(line), raw);
 	if (to_stderr) {
 		fprintf(stderr, "%s: %s%s\n", ident, warning ? "warning: " : "", line);
 		return;
@@ -233,6 +180,23 @@ void log_fields(const struct log_field *fields, bool warning, const char *fmt, v
 	if (out < 0 || lost || !send_line(fields, warning ? LOG_WARNING : LOG_INFO, line))
 		lost++;
 	pthread_mutex_unlock(&lock);
+}
+
+void log_fields(const struct log_field *fields, bool warning, const char *fmt, va_list ap)
+{
+	char raw[2048], line[LINE_SIZE];
+
+	vsnprintf(raw, sizeof(raw), fmt, ap);
+	text_safe(line, sizeof(line), raw);
+	log_printable(fields, warning, line);
+}
+
+void log_line(const char *text)
+{
+	char line[LINE_SIZE];
+
+	text_safe_again(line, sizeof(line), text, false);
+	log_printable(NULL, false, line);
 }
 
 void log_info(const char *fmt, ...)

@@ -4,8 +4,8 @@
  * standard error. Never XML: it can hold passwords.
  *
  * Off until log_open(): nothing is sent in a dry run. The log of a simulated host is below its root.
- * It never waits: what a log that is full does not take is lost, and the next line that goes through says how many.
- * Where there is a store, that line may be another process's: run/vgpu-lease/lost keeps the number.
+ * It never waits: what a log that is full does not take is lost, and the process's next line that goes through says how
+ * many.
  */
 #pragma once
 
@@ -20,13 +20,16 @@ void log_open_stderr(const char *program);
 
 /*
  * Closes the connection; the next line opens a new one. Before descriptors are closed in bulk, and at the end, so that
- * what was lost is told, or kept for the next process.
+ * what was lost is told.
  */
 void log_close(void);
 
 /* Something that was done, or a warning; made printable, cut at 1,000 bytes. */
 void log_info(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* The same of a line that is printable already. */
+void log_line(const char *text);
 
 /* A field of the journal. What its value holds cannot become another field. */
 struct log_field {

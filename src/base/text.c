@@ -4,10 +4,14 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/auto.h"
+#include "base/mem.h"
 
 size_t text_char_len(const char *at)
 {
@@ -16,7 +20,7 @@ size_t text_char_len(const char *at)
 	if (s[0] < 0x80)
 		return 1;
 	if (s[0] >= 0xc2 && s[0] <= 0xdf)
-		return (s[1] & 0xc0) == 0x80 && !(s[0] == 0xc2 && s[1] < 0xa0) ? 2 : 0;
+		return (s[1] & 0xc0) == 0x80 ? 2 : 0;
 	if ((s[0] & 0xf0) == 0xe0) {
 		if ((s[1] & 0xc0) != 0x80 || (s[2] & 0xc0) != 0x80)
 			return 0;
@@ -30,30 +34,102 @@ size_t text_char_len(const char *at)
 	return 0;
 }
 
-static size_t make_safe(char *dst, size_t size, const char *src, bool ascii)
+unsigned text_char(const char *at, size_t len)
+{
+	static const unsigned char first[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
+	unsigned c = (unsigned char)*at & first[len];
+
+	for (size_t i = 1; i < len; i++)
+		c = c << 6 | ((unsigned char)at[i] & 0x3f);
+	return c;
+}
+
+bool text_char_shows(unsigned c)
+{
+	/* Unicode's controls, its separators of lines, its format characters, and all that it calls ignorable. */
+	static const struct {
+		unsigned first, last;
+	} hidden[] = {
+		{ 0x00, 0x1f },       { 0x7f, 0x9f },       { 0xad, 0xad },       { 0x34f, 0x34f },
+		{ 0x600, 0x605 },     { 0x61c, 0x61c },     { 0x6dd, 0x6dd },     { 0x70f, 0x70f },
+		{ 0x890, 0x891 },     { 0x8e2, 0x8e2 },     { 0x115f, 0x1160 },   { 0x17b4, 0x17b5 },
+		{ 0x180b, 0x180f },   { 0x200b, 0x200f },   { 0x2028, 0x202e },   { 0x2060, 0x206f },
+		{ 0x3164, 0x3164 },   { 0xfe00, 0xfe0f },   { 0xfeff, 0xfeff },   { 0xffa0, 0xffa0 },
+		{ 0xfff0, 0xfffb },   { 0x110bd, 0x110bd }, { 0x110cd, 0x110cd }, { 0x13430, 0x1343f },
+		{ 0x1bca0, 0x1bca3 }, { 0x1d173, 0x1d17a }, { 0xe0000, 0xe0fff },
+	};
+
+	for (size_t i = 0; i < sizeof(hidden) / sizeof(*hidden); i++)
+		if (c >= hidden[i].first && c <= hidden[i].last)
+			return false;
+	return true;
+}
+
+/* TEXT_COMMAND with --root; "": without. Static, because the hook's messages must not depend on memory. */
+static char command[PATH_MAX + 32];
+
+void text_set_root(const char *root)
+{
+	const char *quote = root && strchr(root, ' ') ? "\"" : "";
+
+	*command = '\0';
+	if (root && strlen(root) < PATH_MAX)
+		snprintf(command, sizeof(command), TEXT_COMMAND " --root %s%s%s", quote, root, quote);
+}
+
+const char *text_command(const char *at)
+{
+	static const char plain[] = TEXT_COMMAND " ", done[] = TEXT_COMMAND " --root ", help[] = " --help'";
+	const char *end;
+
+	if (!*command || strncmp(at, plain, strlen(plain)) != 0 || strncmp(at, done, strlen(done)) == 0)
+		return NULL;
+	end = at + strlen(plain) + strcspn(at + strlen(plain), "'");
+	/* The help is that of any host. */
+	return *end && strncmp(end + 1 - strlen(help), help, strlen(help)) == 0 ? NULL : command;
+}
+
+enum { AS_IT_IS = 1, ESCAPED = 2, ASCII = 4 };
+
+/* Does the character stay? `len` 0: it is not one. */
+static bool stays(const char *at, size_t len, int how)
+{
+	if (how & AS_IT_IS)
+		return true;
+	if (len == 0 || (len > 1 && how & ASCII) || (*at == '\\' && !(how & ESCAPED)))
+		return false;
+	return text_char_shows(text_char(at, len));
+}
+
+static size_t copy(char *dst, size_t size, const char *src, int how)
 {
 	size_t n = 0;
 
 	if (size == 0)
 		return 0;
 	for (const char *s = src; *s;) {
-		size_t len = text_char_len(s);
-		char hex[5];
+		size_t len = text_char_len(s), bytes = len ? len : 1;
+		const char *rooted = how == 0 ? text_command(s) : NULL;
+		bool kept = stays(s, len, how);
 
-		if (len == 0 || (ascii && len > 1) || (len == 1 && iscntrl((unsigned char)*s))) {
-			snprintf(hex, sizeof(hex), "\\x%02x", (unsigned char)*s);
-			if (n + 4 >= size)
+		if (rooted) {
+			size_t before = n;
+
+			n += copy(dst + n, size - n, rooted, 0);
+			if (n - before < strlen(rooted)) {
+				n = before;
 				break;
-			memcpy(dst + n, hex, 4);
-			n += 4;
-			s++;
+			}
+			s += strlen(TEXT_COMMAND);
 			continue;
 		}
-		if (n + len >= size)
+		if (n + (kept ? bytes : 4 * bytes) >= size)
 			break;
-		memcpy(dst + n, s, len);
-		n += len;
-		s += len;
+		if (kept)
+			n = (size_t)((char *)mempcpy(dst + n, s, bytes) - dst);
+		for (size_t i = 0; !kept && i < bytes; i++)
+			n += (size_t)snprintf(dst + n, size - n, "\\x%02x", (unsigned char)s[i]);
+		s += bytes;
 	}
 	dst[n] = '\0';
 	return n;
@@ -61,12 +137,40 @@ static size_t make_safe(char *dst, size_t size, const char *src, bool ascii)
 
 size_t text_safe(char *dst, size_t size, const char *src)
 {
-	return make_safe(dst, size, src, false);
+	return copy(dst, size, src, 0);
 }
 
-size_t text_safe_ascii(char *dst, size_t size, const char *src)
+size_t text_safe_size(const char *src)
 {
-	return make_safe(dst, size, src, true);
+	size_t commands = *command ? strlen(src) / strlen(TEXT_COMMAND) : 0;
+
+	/* Each byte can become \xNN. */
+	return 4 * (strlen(src) + commands * strlen(command)) + 1;
+}
+
+size_t text_safe_again(char *dst, size_t size, const char *src, bool ascii)
+{
+	return copy(dst, size, src, ESCAPED | (ascii ? ASCII : 0));
+}
+
+void text_cut(char *dst, size_t size, const char *src)
+{
+	copy(dst, size, src, AS_IT_IS);
+}
+
+void text_line(FILE *to, const char *fmt, ...)
+{
+	autofree char *raw = NULL, *line = NULL;
+	size_t size;
+	va_list ap;
+
+	va_start(ap, fmt);
+	raw = mem_vformat(fmt, ap);
+	va_end(ap);
+	size = text_safe_size(raw);
+	line = mem_alloc(size);
+	text_safe(line, size, raw);
+	fprintf(to, "%s\n", line);
 }
 
 bool text_copy(char *dst, size_t size, const char *src)
@@ -158,16 +262,38 @@ static int distance(const char *a, size_t alen, const char *b, size_t blen)
 	return cost[alen][blen];
 }
 
+/* Do the digits of both words make the same numbers? An address is one number. */
+static bool same_numbers(const char *a, const char *b)
+{
+	static const char digits[] = "0123456789";
+
+	if (strpbrk(a, digits) && a[strspn(a, "0123456789abcdefABCDEF:.-")] == '\0')
+		return strcmp(a, b) == 0;
+	for (;;) {
+		size_t n;
+
+		a += strcspn(a, digits);
+		b += strcspn(b, digits);
+		n = strspn(a, digits);
+		if (n != strspn(b, digits) || strncmp(a, b, n) != 0)
+			return false;
+		if (n == 0)
+			return true;
+		a += n;
+		b += n;
+	}
+}
+
 void text_guess(struct text_guess *guess, const char *candidate)
 {
 	size_t len = strlen(guess->word), other = strlen(candidate);
 	int n;
 
-	if (len > GUESS_MAX || other > GUESS_MAX)
+	if (len > GUESS_MAX || other > GUESS_MAX || !same_numbers(guess->word, candidate))
 		return;
 	n = distance(guess->word, len, candidate, other);
 	/* What is further away is another word. */
-	if (n > (guess->most ? guess->most : (int)(len + 1) / 3) || (guess->best && n >= guess->distance))
+	if (n > smaller(2, (int)(len + 1) / 3) || (guess->best && n >= guess->distance))
 		return;
 	guess->best = candidate;
 	guess->distance = n;

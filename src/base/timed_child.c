@@ -153,7 +153,8 @@ static void *lend(void *arg)
 	/* Killed in the middle of its work: nobody knows what state that is in. */
 	if (job->result == 1)
 		job->result = err_set(&job->err, EINTR, "the process that accesses sysfs was killed");
-	if (pid < 0 || job->result < 0)
+	/* A child that ended by itself has said so; of one that was killed that is not known. Twice does no harm. */
+	if (pid < 0 || job->result < 0 || !WIFEXITED(status))
 		sem_post(&job->done);
 	put(job);
 	return NULL;
@@ -346,6 +347,11 @@ static void end_call(struct job *job)
 		_exit(0);
 }
 
+static ssize_t read_or_probe(int dir, const char *path, char *buf, size_t size)
+{
+	return buf ? file_read(dir, path, buf, size) : file_probe(dir, path);
+}
+
 static ssize_t ask(struct job *job, const char *who, int dir, const char *path, char *buf, size_t size)
 {
 	ssize_t r;
@@ -355,7 +361,7 @@ static ssize_t ask(struct job *job, const char *who, int dir, const char *path, 
 			return -ETIMEDOUT;
 	text_copy(job->who, sizeof(job->who), who);
 	begin_call(job);
-	r = file_read(dir, path, buf, size);
+	r = read_or_probe(dir, path, buf, size);
 	end_call(job);
 	return r;
 }
@@ -386,7 +392,8 @@ static int read_single(void *arg, struct err *err)
 	struct single *single = arg;
 
 	(void)err;
-	single->r = timed_child_read(single->who, single->dir, single->path, single->text, single->size);
+	single->r = timed_child_read(single->who, single->dir, single->path, single->size ? single->text : NULL,
+				     single->size);
 	return 0;
 }
 
@@ -397,7 +404,7 @@ ssize_t timed_child_read(const char *who, int dir, const char *path, char *buf, 
 	ssize_t r;
 
 	if (RUNNING_ON_VALGRIND)
-		return file_read(dir, path, buf, size);
+		return read_or_probe(dir, path, buf, size);
 	if (current)
 		return ask(current, who, dir, path, buf, size);
 	single = mem_alloc(sizeof(*single) + size);
@@ -411,7 +418,7 @@ ssize_t timed_child_read(const char *who, int dir, const char *path, char *buf, 
 	/* The read that hangs will write here. */
 	if (r == -ETIMEDOUT)
 		return r;
-	if (r == 0 && (r = single->r) >= 0)
+	if (r == 0 && (r = single->r) >= 0 && buf)
 		memcpy(buf, single->text, (size_t)r + 1);
 	free(single);
 	return r;

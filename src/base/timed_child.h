@@ -48,7 +48,7 @@ bool timed_child_is_this(void);
 /*
  * file_read() of an attribute that the driver of `who` answers; -ETIMEDOUT if it does not, or has not answered another
  * read yet. Within timed_child_look() and timed_child_run() `buf` must be the work's own: its stack, or memory that it
- * allocated.
+ * allocated. `buf` NULL, `size` 0: file_probe(), of what a link leads to.
  */
 ssize_t timed_child_read(const char *who, int dir, const char *path, char *buf, size_t size);
 

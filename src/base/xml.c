@@ -40,14 +40,13 @@ static int load(struct err *err)
 	/* Lazily: libxml2 brings ICU and C++'s library, and of their thousands of symbols a parse needs a few. */
 	handle = dlopen(XML_SONAME, RTLD_LAZY | RTLD_LOCAL);
 	if (!handle)
-		return err_set(err, ELIBACC, "libxml2 cannot be loaded (%s): install it", dlerror());
+		return err_set(err, ELIBACC, "libxml2 cannot be loaded (%s); install it", dlerror());
 #define SYMBOL(name) (*(void **)&lib.name = dlsym(handle, #name))
 	if (!SYMBOL(xmlNewParserCtxt) || !SYMBOL(xmlFreeParserCtxt) || !SYMBOL(xmlCtxtReadMemory) ||
 	    !SYMBOL(xmlStopParser) || !SYMBOL(xmlDocGetRootElement) || !SYMBOL(xmlFreeDoc) ||
 	    !SYMBOL(xmlSetStructuredErrorFunc)) {
 		dlclose(handle);
-		return err_set(err, ELIBACC, "%s is not a libxml2 that can be used: install version 2.9.14 or later",
-			       XML_SONAME);
+		return err_set(err, ELIBACC, "%s is not a usable libxml2; install version 2.9.14 or later", XML_SONAME);
 	}
 #undef SYMBOL
 	lib.handle = handle;
@@ -106,9 +105,9 @@ static const char *cause(int code)
 	case XML_ERR_DOCUMENT_START:
 		return "contains no element";
 	case XML_ERR_DOCUMENT_END:
-		return "text or a second root element stands behind the end";
+		return "text or a second root element after the end";
 	case XML_ERR_TAG_NAME_MISMATCH:
-		return "an end tag does not fit its start tag";
+		return "an end tag does not match its start tag";
 	case XML_ERR_TAG_NOT_FINISHED:
 	case XML_ERR_GT_REQUIRED:
 	case XML_ERR_LTSLASH_REQUIRED:
@@ -116,7 +115,7 @@ static const char *cause(int code)
 	case XML_ERR_UNDECLARED_ENTITY:
 	case XML_ERR_ENTITYREF_NO_NAME:
 	case XML_ERR_ENTITYREF_SEMICOL_MISSING:
-		return "an '&' that is no entity of XML (write &amp;)";
+		return "an '&' that is not an XML entity (write &amp;)";
 	case XML_ERR_LT_IN_ATTRIBUTE:
 		return "a '<' within an attribute (write &lt;)";
 	case XML_ERR_ATTRIBUTE_NOT_STARTED:
@@ -124,12 +123,12 @@ static const char *cause(int code)
 	case XML_ERR_ATTRIBUTE_WITHOUT_VALUE:
 		return "an attribute has no value in quotes";
 	case XML_ERR_SPACE_REQUIRED:
-		return "no blank between two attributes, or in the XML declaration";
+		return "missing space between two attributes, or in the XML declaration";
 	case XML_ERR_HYPHEN_IN_COMMENT:
 	case XML_ERR_COMMENT_NOT_FINISHED:
 		return "a comment is not closed, or has -- in it";
 	case XML_ERR_ATTRIBUTE_REDEFINED:
-		return "an attribute stands twice in one tag";
+		return "an attribute appears twice in one tag";
 	case XML_ERR_INVALID_CHAR:
 	case XML_ERR_INVALID_CHARREF:
 	case XML_ERR_INVALID_ENCODING:
@@ -147,7 +146,7 @@ static int parse_error(const struct met *met, struct err *err)
 	if (met->code == XML_ERR_NO_MEMORY)
 		return err_set(err, ENOMEM, "the XML cannot be parsed: it has too many names, or memory is exhausted");
 	if (met->code == XML_I18N_CONV_FAILED)
-		return err_set(err, EINVAL, "the XML is not in the encoding that it declares: convert it to UTF-8");
+		return err_set(err, EINVAL, "the XML is not in the encoding that it declares; convert it to UTF-8");
 	return err_set(err, EINVAL, "the XML is wrong in line %d: %s (libxml2's error %d)", met->line, cause(met->code),
 		       met->code);
 }
@@ -213,7 +212,8 @@ int xml_parse(struct xml_doc **out, const char *bytes, size_t len, struct err *e
 	if (len > INT32_MAX)
 		return err_set(err, E2BIG, "the XML is too large");
 	if (memchr(bytes, '\0', len))
-		return err_set(err, EINVAL, "the XML has a NUL byte in it (UTF-16 is not read: convert it to UTF-8)");
+		return err_set(err, EINVAL,
+			       "the XML has a NUL byte in it (UTF-16 is not supported; convert it to UTF-8)");
 
 	doc = mem_new(1, sizeof(*doc));
 	ctxt = mem_check(lib.xmlNewParserCtxt());
@@ -228,11 +228,11 @@ int xml_parse(struct xml_doc **out, const char *bytes, size_t len, struct err *e
 
 	/* A parser that was stopped returns a document all the same, without a root. */
 	if (met.doctype)
-		r = err_set(err, EINVAL, "the XML has a document type declaration, which no domain needs: remove it");
+		r = err_set(err, EINVAL, "the XML has a document type declaration, which no domain needs; remove it");
 	else if (!root)
 		r = parse_error(&met, err);
 	else if (!encoding_is_plain(doc->tree->encoding))
-		r = err_set(err, EINVAL, "the XML is in an encoding that is not read: convert it to UTF-8");
+		r = err_set(err, EINVAL, "the XML is in an unsupported encoding; convert it to UTF-8");
 	else if (!number(doc, root))
 		r = err_set(err, EINVAL, "the XML has entities in it that cannot be resolved");
 	if (r < 0) {

@@ -51,6 +51,20 @@ bool cards_serve(const struct survey *survey, const struct card_row *row, const 
 	return strcmp(type, row->type) == 0 || (row->pgpu != UNKNOWN && pool_serves(&survey->pool, row->pgpu, type));
 }
 
+/* Why there is no such pGPU, and the one with the most similar name. */
+static int refuse(const struct survey *survey, const char *name, struct err *err)
+{
+	char reason[REASON_SIZE], parent[PARENT_SIZE];
+	struct text_guess guess = { .word = name };
+
+	parent_parse(parent, name);
+	for (size_t i = 0; i < survey->inv.npgpus; i++)
+		text_guess(&guess, survey->inv.pgpus[i].address);
+	inventory_explain_card(survey->host, parent, false, reason);
+	return err_set(err, ENOENT, "%s: %s%s%s", name, reason, guess.best ? "; similar: " : "",
+		       guess.best ? guess.best : "");
+}
+
 int cards_find(const struct cmd *cmd, const struct survey *survey, struct card_row **rows, size_t *n, struct err *err)
 {
 	autofree struct missing_card *missing = NULL;
@@ -75,7 +89,7 @@ int cards_find(const struct cmd *cmd, const struct survey *survey, struct card_r
 	for (size_t i = 0; i < seen; i++)
 		if (pool_address_is(cmd->call->pgpu, (*rows)[i].card.address))
 			(*rows)[(*n)++] = (*rows)[i];
-	return *n ? 0 : cards_refuse(survey, cmd->call->pgpu, err);
+	return *n ? 0 : refuse(survey, cmd->call->pgpu, err);
 }
 
 int cards_check_pgpu(struct cmd *cmd, const struct leases *leases, struct err *err)
@@ -88,7 +102,8 @@ int cards_check_pgpu(struct cmd *cmd, const struct leases *leases, struct err *e
 	if (!cmd->call->pgpu)
 		return 0;
 	for (size_t i = 0; !known && i < leases->n; i++)
-		if (pool_address_is(cmd->call->pgpu, leases->list[i].vgpu.pgpu))
+		if (pool_address_is(cmd->call->pgpu, leases->list[i].vgpu.pgpu) ||
+		    pool_address_is(cmd->call->pgpu, leases->list[i].vgpu.parent))
 			known = leases->list[i].vgpu.pgpu;
 	if (!known && (cmd_survey(cmd, &survey, err) < 0 || cards_find(cmd, &survey, &rows, &n, err) < 0))
 		return -err->code;
@@ -100,19 +115,12 @@ int cards_check_pgpu(struct cmd *cmd, const struct leases *leases, struct err *e
 	return 0;
 }
 
-int cards_refuse(const struct survey *survey, const char *name, struct err *err)
+int cards_index(const struct survey *survey, const char *name, struct err *err)
 {
-	char reason[REASON_SIZE], parent[PARENT_SIZE], pci[PCI_SIZE];
-	struct text_guess guess = { .word = name };
-
-	parent_parse(parent, name);
-	/* Most of an address is the same in all of them: with two other digits it is another card's. */
-	guess.most = pci_parse(pci, parent) ? 1 : 0;
 	for (size_t i = 0; i < survey->inv.npgpus; i++)
-		text_guess(&guess, survey->inv.pgpus[i].address);
-	inventory_explain_card(survey->host, parent, false, reason);
-	return err_set(err, ENOENT, "%s: %s%s%s", name, reason, guess.best ? "; similar: " : "",
-		       guess.best ? guess.best : "");
+		if (pool_address_is(name, survey->inv.pgpus[i].address))
+			return (int)i;
+	return refuse(survey, name, err);
 }
 
 static void json_offers(struct json_out *json, const struct survey *survey, const struct card_row *row)

@@ -31,8 +31,11 @@ bool cards_serve(const struct survey *survey, const struct card_row *row, const 
  */
 int cards_check_pgpu(struct cmd *cmd, const struct leases *leases, struct err *err);
 
-/* The error for a pGPU that does not exist: why, and the one with the most similar name. Negative. */
-int cards_refuse(const struct survey *survey, const char *name, struct err *err);
+/*
+ * The index of a pGPU by its address, or as Nova names a virtual one. -ENOENT: why there is none, and the one with the
+ * most similar name.
+ */
+int cards_index(const struct survey *survey, const char *name, struct err *err);
 
 /* Members of the object that is open. `model`: its name, NULL unknown. */
 void cards_json(struct json_out *json, const struct survey *survey, const struct card_row *row, const char *model);

@@ -18,6 +18,7 @@
 #include "host/inventory.h"
 #include "host/libvirt_daemon.h"
 #include "ops/gc.h"
+#include "state/history.h"
 
 int cmd_advise_root(struct err *err)
 {
@@ -36,6 +37,7 @@ static int read_config(struct cmd *cmd, unsigned int needs, struct err *err)
 	config_default(&cmd->config);
 	if (r == -ENOENT)
 		err_in(err, "no configuration");
+	cmd->unreadable_config = r == -EACCES && geteuid() != 0;
 	cmd_advise_root(err);
 	snprintf(cmd->why_no_config, sizeof(cmd->why_no_config), "%s", err->text);
 	/* One that was asked for by name has to be there. */
@@ -70,7 +72,8 @@ int cmd_open_domain(struct cmd *cmd, struct err *err)
 	return -err->code;
 }
 
-const char *cmd_similar_type(const struct cmd *cmd, const char *word, char buf[TYPE_NAME_SIZE + 16])
+/* The host's type that was meant, by its id or name: "; similar: TYPE", or "" where none is similar. */
+static const char *similar_type(const struct cmd *cmd, const char *word, char buf[TYPE_NAME_SIZE + 16])
 {
 	autofree struct inv_name *known = NULL;
 	struct text_guess guess = { .word = word };
@@ -118,7 +121,7 @@ static int take_type(struct cmd *cmd, const char **word, struct err *err)
 		return 0;
 	return type_parse(cmd->type, *word) ? 0
 					    : err_set(err, ENOENT, "unknown type '%s'%s; 'vgpu-lease types' lists them",
-						      *word, cmd_similar_type(cmd, *word, similar));
+						      *word, similar_type(cmd, *word, similar));
 }
 
 int cmd_check_type(const struct cmd *cmd, struct err *err)
@@ -136,7 +139,7 @@ int cmd_check_type(const struct cmd *cmd, struct err *err)
 		found |= strcmp(leases.list[i].vgpu.type, type) == 0;
 	return found ? 0
 		     : err_set(err, ENOENT, "--type %s: no such type on this host%s; 'vgpu-lease types' lists them",
-			       type, cmd_similar_type(cmd, type, similar));
+			       type, similar_type(cmd, type, similar));
 }
 
 /* On a simulated host whoever owns its files is root. */
@@ -168,6 +171,8 @@ int cmd_open(struct cmd *cmd, struct cmd_call *call, unsigned int needs, struct 
 		log_open("vgpu-lease", call->args.root);
 	if (read_config(cmd, needs, err) < 0)
 		return -err->code;
+	if (call->pgpu)
+		cmd_take_pgpu(cmd, call->pgpu);
 	libvirt_daemon_follow(&cmd->host);
 	/* A dry run is refused if the command could not write the state. */
 	if (needs & CMD_WRITE && !write && store_would_open(&cmd->host, err) < 0)
@@ -175,6 +180,8 @@ int cmd_open(struct cmd *cmd, struct cmd_call *call, unsigned int needs, struct 
 	if (store_open(&cmd->store, &cmd->host, write, err) < 0)
 		return err->code == EACCES ? err_set(err, EACCES, "cannot read leases: permission denied; run as root")
 					   : -err->code;
+	/* A driver that does not answer is asked once, not once a command: each leaves a process behind. */
+	silent_recall(&cmd->store);
 	cmd->hp.config = cmd->has_config ? &cmd->config : NULL;
 	if (call->type && take_type(cmd, &call->type, err) < 0)
 		return -err->code;
@@ -189,6 +196,7 @@ void cmd_close(struct cmd *cmd)
 {
 	hotplug_close(&cmd->hp);
 	out_lines_end(&cmd->dry);
+	silent_note(&cmd->store);
 	store_close(&cmd->store);
 	config_free(&cmd->config);
 	host_close(&cmd->host);
@@ -246,26 +254,30 @@ static bool can_be_type(const char *text)
 	return can;
 }
 
-bool cmd_short_pci(const char *word, char pci[PCI_SIZE])
+void cmd_take_pgpu(struct cmd *cmd, const char *word)
 {
-	char whole[32];
+	char physfn[PCI_SIZE];
 
-	snprintf(whole, sizeof(whole), "0000:%s", word);
-	return pci_parse(pci, whole);
+	cmd->call->pgpu = word;
+	if (!parent_parse(cmd->pgpu, word))
+		return;
+	if (inventory_physfn(&cmd->host, cmd->pgpu, physfn))
+		text_copy(cmd->pgpu, sizeof(cmd->pgpu), physfn);
+	cmd->call->pgpu = cmd->pgpu;
 }
 
 int cmd_check_word(const char *kind, const char *word, struct err *err)
 {
 	char id[ID_SIZE], pgpu[PARENT_SIZE], pci[PCI_SIZE];
-	bool is_short = cmd_short_pci(word, pci);
+	bool is_near = !pci_parse(pci, word) && pci_guess(pci, word);
 
 	if (strcmp(kind, "ID") == 0 && !id_parse(id, word))
 		return err_set(err, EINVAL,
 			       "invalid ID '%s': expected a UUID or a PCI address from 'vgpu-lease list'%s%s", word,
-			       is_short ? "; similar: " : "", is_short ? pci : "");
-	if (strcmp(kind, "PGPU") == 0 && !parent_parse(pgpu, word))
+			       is_near ? "; similar: " : "", is_near ? pci : "");
+	if (strcmp(kind, "PGPU") == 0 && (is_near || !parent_parse(pgpu, word)))
 		return err_set(err, EINVAL, "invalid pGPU '%s': expected an address from 'vgpu-lease inventory'%s%s",
-			       word, is_short ? "; similar: " : "", is_short ? pci : "");
+			       word, is_near ? "; similar: " : "", is_near ? pci : "");
 	if (strcmp(kind, "TYPE") == 0 && !can_be_type(word))
 		return err_set(err, EINVAL, "invalid type '%s': expected an id or a name from 'vgpu-lease types'",
 			       word);

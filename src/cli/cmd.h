@@ -28,7 +28,7 @@ struct cmd_call {
 	const char *against;               /* --check: what is compared */
 	const char *domain, *pgpu, *state; /* filters, as type is one */
 	struct table_options table;
-	bool json, all, in_place, dry_run, persistent, qemu, write, watch;
+	bool json, all, in_place, dry_run, unused, persistent, qemu, write, watch;
 };
 
 /* The options that a sub-command takes, beside those of all. */
@@ -54,6 +54,7 @@ enum {
 	CMD_CHECK = 262144,
 	CMD_INIT_WRITE = 524288,
 	CMD_WATCH = 1048576,
+	CMD_UNUSED = 2097152,
 	CMD_TABLE = CMD_JSON | CMD_OUTPUT | CMD_SORT | CMD_NO_HEADINGS, /* a table, or JSON */
 };
 
@@ -100,6 +101,7 @@ struct cmd {
 	struct config config; /* the defaults where there is none */
 	bool has_config;
 	bool wrong_config;                                            /* there is one, with an error */
+	bool unreadable_config;                                       /* for this user, where root might read it */
 	char why_no_config[sizeof(((struct err *)0)->text)];          /* has_config false: why */
 	char no_config_refusal[sizeof(((struct err *)0)->text) + 64]; /* and what to do */
 	struct store store;
@@ -107,7 +109,7 @@ struct cmd {
 	struct out_lines dry;   /* of --dry-run, printed in the end */
 	char type[TYPE_SIZE];   /* that the command line names */
 	bool has_type;          /* --type is one of the configuration or of this host */
-	char pgpu[PARENT_SIZE]; /* that `show` is asked for */
+	char pgpu[PARENT_SIZE]; /* of call->pgpu */
 };
 
 /* A store that was not opened: store_close() is safe on it. */
@@ -136,15 +138,20 @@ struct gc cmd_gc_pass(struct cmd *cmd);
 int cmd_check_grace(const struct cmd_call *call, struct err *err);
 void cmd_take_grace(struct cmd *cmd);
 
+/*
+ * A pass that is to remove what was not made for a guest, too: says first, on standard error, what that is. Nothing is
+ * changed; the caller makes the pass then.
+ */
+int cmd_gc_announce(const struct gc *pass, struct err *err);
+
 /* What happens to an item, or did: "remove", "removed", "drop", ... */
 const char *cmd_gc_outcome(const struct gc_item *item);
+/* What to do about a lease that is to go, or why it stays and until when: a clause. */
+const char *cmd_gc_advice(char buf[REASON_SIZE], const struct gc_item *item);
 
 /* What a pass did about each vGPU, and why, as a table. */
 extern const struct table_layout cmd_gc_layout;
 void cmd_gc_table(const struct cmd_call *call, const struct gc *pass);
-
-/* The host's type that was meant, by its id or name: "; similar: TYPE", or "" where none is similar. */
-const char *cmd_similar_type(const struct cmd *cmd, const char *word, char buf[TYPE_NAME_SIZE + 16]);
 
 /* A --type that neither the configuration nor the host nor a lease has is mostly a typo, and an error. */
 int cmd_check_type(const struct cmd *cmd, struct err *err);
@@ -152,8 +159,8 @@ int cmd_check_type(const struct cmd *cmd, struct err *err);
 /* Can a word be what its kind says? ID, PGPU, TYPE and STATE are checked. */
 int cmd_check_word(const char *kind, const char *word, struct err *err);
 
-/* Is it an address as lspci has it, without the domain 0000? `pci` is the whole of it. */
-bool cmd_short_pci(const char *word, char pci[PCI_SIZE]);
+/* The pGPU that a word names, into call->pgpu as sysfs spells it; a VF stands for its card. --pgpu is taken so. */
+void cmd_take_pgpu(struct cmd *cmd, const char *word);
 
 /* Are the values of --type, --pgpu and --state possible? */
 int cmd_check_filters(const struct cmd_call *call, struct err *err);

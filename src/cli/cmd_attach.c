@@ -104,11 +104,11 @@ const struct command cmd_attach = {
 	.name = "attach",
 	.operand = "DOMAIN",
 	.options = CMD_DRY_RUN | CMD_TYPE | CMD_PERSISTENT | CMD_CONNECT,
-	.summary = "Lease one more vGPU for a running domain, and attach it",
-	.help = "The pool, the quota and the placement apply as at a start; if no capacity is\n"
-		"available, the command is refused. --type is an id, a name or a class; it is\n"
-		"optional if the pool has only one type. --persistent also adds the vGPU to the\n"
-		"domain's definition. A failed attach is undone.\n",
+	.summary = "Lease another vGPU and attach it to a running domain",
+	.help = "Pool, quota and placement apply as for a start; without available capacity the\n"
+		"command is refused. --type is an ID, a name or a class, and is optional if the\n"
+		"pool has only one type. --persistent also adds the vGPU to the domain's\n"
+		"definition. A failed attach is undone.\n",
 	.needs = CMD_WRITE | CMD_LIBVIRT | CMD_CONFIG_MUST,
 	.check = cmd_check_filters,
 	.run = attach,
@@ -119,11 +119,11 @@ const struct command cmd_detach = {
 	.operand = "DOMAIN",
 	.second = "ID",
 	.options = CMD_DRY_RUN | CMD_PERSISTENT | CMD_CONNECT,
-	.summary = "Detach a vGPU from a running domain, and release it",
+	.summary = "Detach a vGPU from a running domain and release it",
 	.help = "Wait up to release_timeout until QEMU reports that the guest has released the\n"
-		"device. If it does not, the lease is kept; the device handler or another detach\n"
-		"releases the vGPU later. --persistent also removes the vGPU from the domain's\n"
-		"definition.\n",
+		"device. If it does not, the lease is kept, and the device handler or another\n"
+		"detach releases the vGPU later. --persistent also removes the vGPU from the\n"
+		"domain's definition.\n",
 	.needs = CMD_WRITE | CMD_LIBVIRT,
 	.run = detach,
 };
@@ -132,11 +132,11 @@ const struct command cmd_suspend = {
 	.name = "suspend",
 	.operand = "DOMAIN",
 	.options = CMD_CONNECT,
-	.summary = "Detach all vGPUs from a running domain, and save it",
-	.help = "For guests that cannot be saved with a vGPU (managed save). The vGPUs are\n"
-		"released for use by other domains; the list of them is saved with the domain. If\n"
-		"the guest does not release a vGPU, or if saving fails, the vGPUs are attached\n"
-		"again.\n",
+	.summary = "Save a domain (managed save) without its vGPUs",
+	.help = "This is a managed save, for guests that cannot be saved with a vGPU; 'virsh\n"
+		"suspend' only pauses a guest. Detach and release the vGPUs, then save the domain\n"
+		"with a list of them. If the guest does not release a vGPU, or the save fails,\n"
+		"attach the vGPUs again.\n",
 	.needs = CMD_WRITE | CMD_LIBVIRT | CMD_CONFIG_MUST,
 	.run = suspend,
 };
@@ -145,11 +145,12 @@ const struct command cmd_resume = {
 	.name = "resume",
 	.operand = "DOMAIN",
 	.options = CMD_CONNECT,
-	.summary = "Restore a suspended domain with its vGPUs",
-	.help = "Lease vGPUs with the same types and UUIDs, restore the domain, and attach the\n"
-		"vGPUs at their previous places in the guest. If there is not enough capacity for\n"
-		"all of them, the domain remains saved. If the domain was started some other way,\n"
-		"attach the missing vGPUs.\n",
+	.summary = "Restore a domain that 'suspend' saved, with its vGPUs",
+	.help = "This restores a managed save; 'virsh resume' only continues a paused guest.\n"
+		"Lease vGPUs with the same types and UUIDs, restore the domain, and attach the\n"
+		"vGPUs at their previous addresses in the guest. If there is not enough capacity\n"
+		"for all of them, the domain remains saved. If the domain was started some other\n"
+		"way, attach the missing vGPUs.\n",
 	.needs = CMD_WRITE | CMD_LIBVIRT | CMD_CONFIG_MUST,
 	.run = resume,
 };

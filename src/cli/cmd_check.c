@@ -71,11 +71,14 @@ const struct command cmd_check = {
 	.name = "check",
 	.options = CMD_JSON,
 	.summary = "Check the configuration against this host",
-	.help = "Check the configuration, its pGPUs, a start with each enabled type as the hook\n"
-		"would plan it, the mdevctl definitions, the hook and the state, and print one\n"
-		"line for each check. PASS: no problem. WARN: requires attention, such as a pGPU\n"
-		"that is full. FAIL: broken, or different from the configuration; the exit status\n"
-		"is 1. Nothing is changed.\n",
+	.help = "Check the configuration, its pGPUs, a start with each enabled type, the mdevctl\n"
+		"definitions, the hook and the state, and print one line per check:\n"
+		"\n"
+		"  PASS  no problem\n"
+		"  WARN  needs attention, such as a full pGPU\n"
+		"  FAIL  broken, or not as configured; the exit status is 1\n"
+		"\n"
+		"Nothing is changed.\n",
 	.needs = CMD_BARE,
 	.run = run,
 };

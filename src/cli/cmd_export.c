@@ -58,7 +58,7 @@ static int find_hostname(char name[EXPORT_HOST_SIZE], struct err *err)
 			text_copy(name, EXPORT_HOST_SIZE, info->ai_canonname);
 		freeaddrinfo(info);
 	}
-	return is_host_name(name) ? 0 : err_set(err, EINVAL, "the name of this host is not usable: use --hostname");
+	return is_host_name(name) ? 0 : err_set(err, EINVAL, "the name of this host is not usable; use --hostname");
 }
 
 static int export_format(const struct cmd *cmd, const struct export *export, struct err *err)
@@ -89,7 +89,7 @@ static int run(struct cmd *cmd, struct err *err)
 	int r;
 
 	if (!cmd->config.policy.nova && !is_format(cmd->call, NOVA_PCI))
-		return err_set(err, EPERM, "nova_conf is not set: name Nova's configuration in [devices]");
+		return err_set(err, EPERM, "nova_conf is not set; name Nova's configuration in [devices]");
 	if (!cmd->call->hostname && find_hostname(host, err) < 0)
 		return -err->code;
 	if (cmd_survey(cmd, &survey, err) < 0 || mdevctl_definitions(&definitions, &n, &cmd->host, err) < 0)
@@ -104,20 +104,21 @@ const struct command cmd_export = {
 	.name = "export",
 	.operand = "FORMAT",
 	.options = CMD_TABLE | CMD_HOSTNAME | CMD_CHECK,
-	.summary = "Print what OpenStack needs to know of the vGPUs",
-	.help = "FORMAT is nova-provider-config, placement or nova-pci.\n"
+	.summary = "Print OpenStack configuration and inventory",
+	.help = "FORMAT is one of:\n"
 		"\n"
-		"nova-provider-config is a file for /etc/nova/provider_config: traits for the\n"
-		"resource providers that nova-compute creates, one for each parent of mdevs.\n"
-		"--check compares such a file with what would be printed now.\n"
+		"nova-provider-config  A file for /etc/nova/provider_config, with traits for the\n"
+		"                      resource providers of nova-compute, one per parent of\n"
+		"                      mdevs. --check PATH compares such a file with the output.\n"
 		"\n"
-		"placement lists these providers, and what Nova counts on each. --check compares\n"
-		"them with what Placement has: a directory with the output of 'openstack resource\n"
-		"provider inventory list -f json' for each provider, as PROVIDER.json.\n"
+		"placement             The resource providers, and what Nova counts on each.\n"
+		"                      --check PATH compares them with Placement; PATH is a\n"
+		"                      directory with the output of 'openstack resource provider\n"
+		"                      inventory list -f json' for each, as PROVIDER.json.\n"
 		"\n"
-		"nova-pci is the section [pci] of nova.conf for the VFs of the pool.\n"
+		"nova-pci              Section [pci] of nova.conf for the VFs of the pool.\n"
 		"\n"
-		"With --check the exit status is 1 if there is a difference.\n",
+		"If --check finds a difference, the exit status is 1.\n",
 	.needs = CMD_CONFIG_MUST,
 	.table = &export_placement_layout,
 	.check = check,

@@ -10,6 +10,7 @@
 #include "cli/domains.h"
 #include "cli/table.h"
 #include "ops/gc.h"
+#include "state/history.h"
 
 const char *cmd_gc_outcome(const struct gc_item *item)
 {
@@ -24,6 +25,16 @@ const char *cmd_gc_outcome(const struct gc_item *item)
 		break;
 	}
 	return "stays";
+}
+
+const char *cmd_gc_advice(char buf[REASON_SIZE], const struct gc_item *item)
+{
+	if (item->outcome == GC_GOES)
+		return "run 'vgpu-lease gc'";
+	if (!item->due_ms)
+		return item->why;
+	snprintf(buf, REASON_SIZE, "'vgpu-lease gc' releases it in %d s", host_left_ms(item->due_ms) / 1000 + 1);
+	return buf;
 }
 
 const struct table_layout cmd_gc_layout = {
@@ -71,6 +82,24 @@ static void print_json(const struct cmd *cmd, const struct gc *pass)
 	json_out_end(&json);
 }
 
+int cmd_gc_announce(const struct gc *pass, struct err *err)
+{
+	struct gc dry = *pass;
+
+	dry.dry = true;
+	if (gc_run(&dry, err) < 0)
+		return -err->code;
+	for (size_t i = 0; i < dry.n; i++) {
+		const struct gc_item *item = &dry.items[i];
+
+		if (item->outcome == GC_GOES && !item->leased && !affinity_is_for_guest(pass->store, item->vgpu.id))
+			out_warn("%s: %s (%s) is not an orphan, and is removed now: %s", item->vgpu.parent,
+				 item->vgpu.id, item->vgpu.type, item->why);
+	}
+	gc_free(&dry);
+	return 0;
+}
+
 static int run(struct cmd *cmd, struct err *err)
 {
 	struct gc pass = cmd_gc_pass(cmd);
@@ -86,10 +115,14 @@ static int run(struct cmd *cmd, struct err *err)
 	pass.pgpu = cmd->call->pgpu;
 	pass.domain = cmd->call->domain;
 	pass.state = cmd->call->state;
-	if (domains_check(cmd, err) < 0 || cmd_check_type(cmd, err) < 0 || gc_run(&pass, err) < 0)
+	pass.unused = cmd->call->unused;
+	if (domains_check(cmd, err) < 0 || cmd_check_type(cmd, err) < 0 ||
+	    (pass.unused && !pass.dry && cmd_gc_announce(&pass, err) < 0) || gc_run(&pass, err) < 0)
 		return -err->code;
 	if (gc_say_garbage(&pass, garbage))
 		out_warn("%s", garbage);
+	if (*pass.unread)
+		out_warn("%s", pass.unread);
 	if (pass.undefined.code)
 		out_warn("%s", pass.undefined.text);
 	for (size_t i = 0; i < pass.n; i++)
@@ -102,7 +135,7 @@ static int run(struct cmd *cmd, struct err *err)
 	if (failed)
 		return err_set(
 			err, EBUSY,
-			"%d of these not released: see their reasons; fix the cause and run 'vgpu-lease gc' again",
+			"%d of these not released: see their reasons; fix the cause and run 'vgpu-lease gc' again (troubleshooting: a-lease-stays-releasing)",
 			failed);
 	return CMD_DONE;
 }
@@ -114,20 +147,23 @@ static int check_call(const struct cmd_call *call, struct err *err)
 
 const struct command cmd_gc = {
 	.name = "gc",
-	.options = CMD_TABLE | CMD_DRY_RUN | CMD_DOMAIN | CMD_PGPU | CMD_TYPE | CMD_STATE | CMD_GRACE,
+	.options = CMD_TABLE | CMD_DRY_RUN | CMD_DOMAIN | CMD_PGPU | CMD_TYPE | CMD_STATE | CMD_GRACE | CMD_UNUSED,
 	.summary = "Release unused leases and remove orphans",
-	.help = "Release leases that are pending release or expired, and leases of domains that\n"
-		"no longer run. Remove orphans: devices that are not open, not leased, not named\n"
-		"in the XML of a domain on this host, not started at boot by mdevctl, and idle\n"
-		"for reclaim_grace. With nova_conf, an orphan of Nova is removed even if mdevctl\n"
-		"starts it at boot, and so are Nova's mdevctl definitions without a device that\n"
-		"no domain names. Print the action or the reason for each lease, each device\n"
-		"without a lease and each such definition. If something could not be released,\n"
-		"the exit status is 1.\n"
+	.help = "Release leases that are pending, expired, or of domains that no longer run.\n"
+		"Remove orphans: devices created for a guest that are not open, not leased, not\n"
+		"named in the XML of a domain on this host, not started at boot by mdevctl, and\n"
+		"idle for reclaim_grace. With nova_conf, Nova's orphans are removed even if\n"
+		"mdevctl starts them at boot, and so are Nova's mdevctl definitions that have no\n"
+		"device and no domain. Print the action or the reason for each. If a release\n"
+		"fails, the exit status is 1.\n"
 		"\n"
-		"--pgpu considers only what is on this pGPU; --type leaves out orphans and\n"
-		"definitions of other types, and considers all leases. --domain and --state\n"
-		"consider only leases that match, and no orphans.\n",
+		"Devices and definitions that were not created for a guest, such as a pool that a\n"
+		"deployment creates at boot, are kept. --unused removes them under the same\n"
+		"conditions, and lists them first.\n"
+		"\n"
+		"--pgpu considers only this pGPU. --type skips orphans and definitions of other\n"
+		"types, but no leases. --domain and --state consider only matching leases, and no\n"
+		"orphans.\n",
 	.table = &cmd_gc_layout,
 	.needs = CMD_WRITE | CMD_CONFIG_READ,
 	.check = check_call,

@@ -14,7 +14,10 @@
 #include "base/text.h"
 #include "cli/cmd.h"
 
-enum { GUEST_MIB = 2048 };
+enum { GUEST_MIB = 2048, CONFIG_MAX = 1024 * 1024 };
+
+/* Before each pGPU that is not ready, with the reason. */
+#define LEFT_OUT "# Left out: "
 
 #define CONFIG_PATH "/etc/vgpu-lease.conf"
 
@@ -24,13 +27,14 @@ struct plain {
 	size_t n;
 };
 
-static const char *name_plain(const void *arg, const struct inv_pgpu *card, const struct inv_parent *vfs, size_t nvfs)
+static const char *name_plain(const void *arg, const struct inv_pgpu *card, const struct inv_parent *vfs, size_t nvfs,
+			      size_t n)
 {
 	static char name[TYPE_SIZE];
 	const struct plain *plain = arg;
 
 	(void)vfs;
-	if (!nvfs || card->nvidia)
+	if (!nvfs || card->nvidia || n > 0)
 		return NULL;
 	for (size_t i = 0; i < plain->n; i++) {
 		if (strcmp(plain->list[i].card.address, card->address) != 0 || !plain->list[i].display)
@@ -87,7 +91,7 @@ static const struct inv_type *choose(const struct inventory *inv, const struct p
 		const struct vgpu_ref *vgpu = &inv->devices[i].vgpu;
 
 		if (strcmp(vgpu->pgpu, card->address) == 0 && inventory_offer(inv, (int)pgpu, vgpu->type))
-			return inventory_type(inv, vgpu->type);
+			return inventory_type_of(inv, vgpu);
 	}
 	for (size_t i = 0; i < card->noffers; i++)
 		if (!best || is_better(inv->types, &card->offers[i], best))
@@ -113,12 +117,16 @@ static void print_type(FILE *to, const struct inv_type *type)
 /* The section of a type, for all cards that are to serve it; `pgpu` is the first of them. */
 static void print_section(FILE *to, const struct inventory *inv, const struct inv_type *const *chosen, size_t pgpu)
 {
-	const struct inv_pgpu *card = &inv->pgpus[pgpu];
 	const char *comma = " ";
 
 	fprintf(to, "\n# ");
 	print_type(to, chosen[pgpu]);
-	fprintf(to, "[%s_%s]\ndevice_addresses =", card->framework == FW_VF ? "vf" : "mdev", chosen[pgpu]->id);
+	/* By which a person sees that another device has the address by now. */
+	for (size_t i = pgpu; inv->pgpus[pgpu].framework == FW_VF && i < inv->npgpus; i++)
+		if (chosen[i] && strcmp(chosen[i]->id, chosen[pgpu]->id) == 0)
+			fprintf(to, "# %s: %s:%s\n", inv->pgpus[i].address, inv->pgpus[i].vendor, inv->pgpus[i].device);
+	fprintf(to, "[%s_%s]\ndevice_addresses =", inv->pgpus[pgpu].framework == FW_VF ? "vf" : "mdev",
+		chosen[pgpu]->id);
 	for (size_t i = pgpu; i < inv->npgpus; i++) {
 		if (!chosen[i] || strcmp(chosen[i]->id, chosen[pgpu]->id) != 0)
 			continue;
@@ -126,14 +134,6 @@ static void print_section(FILE *to, const struct inventory *inv, const struct in
 		comma = ",\n\t";
 	}
 	fputc('\n', to);
-	if (card->noffers > 1)
-		fprintf(to, "# Instead, it could serve:\n");
-	for (size_t i = 0; i < card->noffers; i++) {
-		if (&inv->types[card->offers[i].type] == chosen[pgpu])
-			continue;
-		fprintf(to, "#   ");
-		print_type(to, &inv->types[card->offers[i].type]);
-	}
 }
 
 /* Is this the first card that is to serve its type? */
@@ -157,7 +157,7 @@ static size_t print_cards(FILE *enabled, FILE *sections, const struct inventory 
 		text_safe(reason, sizeof(reason), inv->pgpus[i].reason);
 		if (!inv->pgpus[i].ready && inv->frameworks & 1U << inv->pgpus[i].framework &&
 		    is_gpu(plain, inv->pgpus[i].address))
-			fprintf(sections, "\n# Left out: %s: %s\n", inv->pgpus[i].address, reason);
+			fprintf(sections, "\n" LEFT_OUT "%s: %s\n", inv->pgpus[i].address, reason);
 	}
 	for (size_t i = 0; i < inv->npgpus; i++) {
 		if (!is_first(chosen, i))
@@ -171,11 +171,23 @@ static size_t print_cards(FILE *enabled, FILE *sections, const struct inventory 
 	return n;
 }
 
+/* Nothing can be written: the reasons are said instead. */
+static int refuse(char *left_out, struct err *err)
+{
+	const char *line;
+	size_t n = 0;
+
+	for (; (line = text_next(&left_out, "\n")) != NULL; n++)
+		out_warn("%s", line + strlen(LEFT_OUT));
+	return err_set(err, ENOENT, "no pGPU is ready on this host%s",
+		       n ? "; 'vgpu-lease inventory' shows why" : ": it has no GPU of NVIDIA, AMD or Intel");
+}
+
 /* The whole file; the caller frees *text. */
 static int compose(const struct host *host, char **text, size_t *len, struct err *err)
 {
 	struct plain plain = { 0 };
-	struct inv_query query = { .frameworks = INV_MDEV | INV_VARIANT };
+	struct inv_query query = { .frameworks = INV_MDEV | INV_VARIANT, .gpus = true };
 	struct inventory inv = { 0 };
 	autofree char *enabled = NULL, *sections = NULL;
 	size_t size, n = 0;
@@ -187,7 +199,7 @@ static int compose(const struct host *host, char **text, size_t *len, struct err
 	if (r == 0)
 		n += print_cards(types, rest, &inv, &plain);
 	inventory_free(&inv);
-	query = (struct inv_query){ .frameworks = INV_VF, .vf_name = name_plain, .arg = &plain };
+	query = (struct inv_query){ .frameworks = INV_VF, .gpus = true, .vf_name = name_plain, .arg = &plain };
 	inv = (struct inventory){ 0 };
 	if (r == 0)
 		r = inventory_read(&inv, host, &query, err);
@@ -200,13 +212,21 @@ static int compose(const struct host *host, char **text, size_t *len, struct err
 	if (r < 0)
 		return r;
 	if (!n)
-		return err_set(err, ENOENT, "no pGPU is ready on this host; 'vgpu-lease inventory' shows why");
+		return refuse(sections, err);
 	FILE *to = mem_open(text, len);
-	fprintf(to,
-		"# vgpu-lease: the pool of this host, as 'vgpu-lease init' found it. A pGPU serves one type: that of\n"
-		"# the vGPUs that it carried, or one of at least %d MiB. All settings are explained in vgpu-lease.conf(5).\n"
-		"# After an edit: vgpu-lease check\n%s%s%s%s",
-		GUEST_MIB, *enabled ? "\n[devices]\nenabled_mdev_types = " : "", enabled, *enabled ? "\n" : "",
+	text_line(
+		to,
+		"# The pool of this host, from 'vgpu-lease init'. A pGPU provides one type: that of the vGPUs that it");
+	text_line(
+		to,
+		"# carried, or one of at least %d MiB. 'vgpu-lease types' lists the others. Each setting is described in",
+		GUEST_MIB);
+	text_line(to, "# vgpu-lease.conf(5). After an edit, run 'vgpu-lease check'.");
+	if (strchr(enabled, ','))
+		text_line(
+			to,
+			"# Several types are enabled, so each domain names one in its metadata (quick start, step 4).");
+	fprintf(to, "%s%s%s%s", *enabled ? "\n[devices]\nenabled_mdev_types = " : "", enabled, *enabled ? "\n" : "",
 		sections);
 	mem_close(to);
 	return 0;
@@ -217,27 +237,56 @@ static const char *path_of(const struct cmd *cmd)
 	return cmd->call->args.config ? cmd->call->args.config : CONFIG_PATH;
 }
 
-/* A file that is there is never touched: not even one that is empty. */
-static int write_new(const struct cmd *cmd, const char *text, size_t len, struct err *err)
+/* Has the text only comments and names of sections, as the file of the package? */
+static bool sets_nothing(char *text)
 {
+	char *line;
+
+	while ((line = text_next(&text, "\n")))
+		if (!strchr("#;", *line) && strcmp(line, "[devices]") != 0 && strcmp(line, "[policy]") != 0 &&
+		    strcmp(line, "[quota]") != 0)
+			return false;
+	return true;
+}
+
+/* May the file be written? One that sets anything stays, a link or another kind of file too. */
+static int check_replaceable(const struct cmd *cmd, int dir, const char *name, struct err *err)
+{
+	autoclose int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	const char *path = path_of(cmd);
-	int at = cmd->call->args.config ? AT_FDCWD : cmd->host.root;
-	const char *name = cmd->call->args.config ? path : path + 1;
-	autoclose int fd = openat(at, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	autofree char *text = NULL;
+	struct stat st;
+	size_t len;
+
+	if (fd < 0 && errno != ENOENT && errno != ELOOP)
+		return err_sys(err, errno, "%s", path);
+	if (cmd->has_config && cmd->config.nsections)
+		path = cmd->config.sections[0].file;
+	else if ((fd < 0 && errno == ENOENT) || (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+						 file_slurp(fd, CONFIG_MAX, &text, &len) == 0 && sets_nothing(text)))
+		return 0;
+	return err_set(err, EEXIST, "%s: exists already; compare it with the output of 'vgpu-lease init'", path);
+}
+
+static int write_file(const struct cmd *cmd, const char *text, size_t len, struct err *err)
+{
+	const char *path = path_of(cmd), *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path;
+	autofree char *parent = mem_strndup(path, (size_t)(name - path));
+	/* --config names a file as it is; ours is below --root. */
+	const char *below = cmd->call->args.config ? *parent ? parent : "." : parent + 1;
+	autoclose int dir = openat(cmd->call->args.config ? AT_FDCWD : cmd->host.root, below,
+				   O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	int r;
 
-	if (fd < 0 && errno == EEXIST)
-		return err_set(err, EEXIST, "%s: exists already; compare it with the output of 'vgpu-lease init'",
-			       path);
-	if (fd < 0)
+	if (dir < 0)
 		return err_sys(err, errno, "%s", path);
-	r = file_write_all(fd, text, len);
-	if (r == 0 && (fchmod(fd, 0644) < 0 || fsync(fd) < 0))
+	if (check_replaceable(cmd, dir, name, err) < 0)
+		return -err->code;
+	r = file_publish(dir, name, text, len, true);
+	if (r == 0 && syncfs(dir) < 0)
 		r = -errno;
-	if (r == 0)
-		return 0;
-	unlinkat(at, name, 0);
-	return err_sys(err, -r, "%s", path);
+	return r < 0 ? err_sys(err, -r, "%s", path) : 0;
 }
 
 static int run(struct cmd *cmd, struct err *err)
@@ -247,7 +296,7 @@ static int run(struct cmd *cmd, struct err *err)
 
 	if (compose(&cmd->host, &text, &len, err) < 0)
 		return -err->code;
-	if (cmd->call->write && write_new(cmd, text, len, err) < 0)
+	if (cmd->call->write && write_file(cmd, text, len, err) < 0)
 		return -err->code;
 	/* Also with --write, so that the choice can be read. */
 	fwrite(text, 1, len, stdout);
@@ -263,12 +312,12 @@ const struct command cmd_init = {
 	.name = "init",
 	.options = CMD_INIT_WRITE,
 	.summary = "Print a first configuration for this host",
-	.help = "Each pGPU gets the type of the vGPUs that it carries. If it carries none, it\n"
-		"gets a type of at least 2048 MiB, of NVIDIA's a Q type; the other types stand\n"
-		"beside it in a comment. pGPUs that are not ready are left out, with the reason.\n"
+	.help = "Each pGPU gets the type of its existing vGPUs. A pGPU without vGPUs gets a type\n"
+		"of at least 2048 MiB; an NVIDIA pGPU gets a Q type. pGPUs that are not ready are\n"
+		"left out, with the reason.\n"
 		"\n"
-		"--write also writes it to /etc/vgpu-lease.conf, or to the file of --config, if\n"
-		"there is no such file yet.\n",
+		"--write also writes /etc/vgpu-lease.conf (or FILE of --config) if it does not\n"
+		"exist or has no settings, like the file of the package.\n",
 	.needs = CMD_CONFIG_OWN,
 	.run = run,
 };

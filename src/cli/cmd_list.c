@@ -16,14 +16,14 @@ enum { NOTE_SIZE = REASON_SIZE + 64 };
 static const char *note_of(const struct gc_item *item, char buf[NOTE_SIZE])
 {
 	bool active = item && item->lease.state == LEASE_ACTIVE;
-	/* Of a plain VF there is nothing to see but that it is there. */
-	bool exists = item && (item->exists || item->vgpu.framework == FW_VF);
+	char advice[REASON_SIZE];
 
-	if (!item || (active && exists && item->outcome == GC_STAYS))
+	if (!item || (active && item->exists == PRESENT && item->outcome == GC_STAYS && !item->due_ms))
 		return NULL;
-	if (item->outcome != GC_GOES)
-		return active ? "its device is gone" : item->why;
-	snprintf(buf, NOTE_SIZE, "%s; run 'vgpu-lease gc'", item->why);
+	if (item->outcome != GC_GOES && !item->due_ms)
+		return active && !item->exists ? "its device is gone" : item->why;
+	snprintf(buf, NOTE_SIZE, "%s; %s", item->outcome == GC_GOES ? item->why : "its domain is not running",
+		 cmd_gc_advice(advice, item));
 	return buf;
 }
 
@@ -116,13 +116,13 @@ const struct command cmd_list = {
 	.name = "list",
 	.options = CMD_TABLE | CMD_DOMAIN | CMD_PGPU | CMD_TYPE | CMD_STATE,
 	.summary = "List the leases: which domain has which vGPU",
-	.help = "STATE is reserved (for a domain that is being migrated here or restored),\n"
-		"creating, active or releasing (to be released when no process has the device\n"
-		"open). ORIGIN is created (by the hook, which removes the device on release) or\n"
-		"adopted (the device existed before, or belongs to mdevctl or Nova, and is kept).\n"
-		"AGE is how long the lease has been in its state. INSTANCE is Nova's name of the\n"
-		"domain, and is omitted where there is none. NOTE shows problems. -o also takes\n"
-		"PGPU, NUMA, MIB (of framebuffer), FRAMEWORK, PROJECT and SINCE.\n",
+	.help = "STATE is reserved (for an incoming migration or a restore), creating, active or\n"
+		"releasing (until no process has the device open). ORIGIN is created (by the\n"
+		"hook, which removes the device on release) or adopted (the device existed\n"
+		"before, or belongs to mdevctl or Nova, and is kept). AGE is the time in this\n"
+		"state. INSTANCE is the name in Nova; the column is omitted if no domain has one.\n"
+		"NOTE shows problems. Further columns: PGPU, NUMA, MIB (framebuffer), FRAMEWORK,\n"
+		"PROJECT, SINCE.\n",
 	.table = &layout,
 	.check = cmd_check_filters,
 	.run = run,

@@ -18,7 +18,7 @@ static int find_object(struct cmd *cmd, const char *object, struct err *err)
 	case SHOW_VGPU:
 		return 0;
 	case SHOW_PGPU:
-		cmd->call->pgpu = object;
+		cmd_take_pgpu(cmd, object);
 		return lease_list(&cmd->store, &leases, &why) < 0 ? 0 : cards_check_pgpu(cmd, &leases, err);
 	case SHOW_DOMAIN:
 		break;
@@ -48,8 +48,10 @@ static int check_object(const struct cmd *cmd, const struct events_query *query,
 static int run(struct cmd *cmd, struct err *err)
 {
 	const struct args *args = &cmd->call->args;
+	char id[ID_SIZE];
+	const char *object = args->noperands ? args->operands[0] : NULL;
 	const struct events_query query = { .root = args->root,
-					    .object = args->noperands ? args->operands[0] : NULL,
+					    .object = object && id_parse(id, object) ? id : object,
 					    .since = cmd->call->since };
 	struct json_out json;
 	bool none;
@@ -87,11 +89,11 @@ const struct command cmd_log = {
 	.operand = "[OBJECT]",
 	.options = CMD_JSON | CMD_SINCE,
 	.needs = CMD_BARE,
-	.summary = "Show what happened to vGPUs, from the journal",
-	.help = "OBJECT is a domain (name or UUID), a vGPU (ID) or a pGPU; without it, all events\n"
-		"are shown. Each line has the time, the event (created, adopted, reserved,\n"
-		"restored, refused, failed, released, delayed, reclaimed) and the message.\n"
-		"TIME is as in journalctl(1): '2026-01-31 14:00', yesterday, -1h.\n",
+	.summary = "Show the events of vGPUs from the journal",
+	.help = "OBJECT is a domain (name or UUID), a vGPU (ID) or a pGPU; the default is all\n"
+		"events. Each line has the time, the event (created, adopted, reserved, restored,\n"
+		"refused, failed, released, delayed or reclaimed) and the message. TIME is a time\n"
+		"of journalctl(1), such as '2026-01-31 14:00', yesterday or -1h.\n",
 	.check = check_call,
 	.run = run,
 };

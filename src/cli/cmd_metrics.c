@@ -21,8 +21,8 @@ static int run(struct cmd *cmd, struct err *err)
 const struct command cmd_metrics = {
 	.name = "metrics",
 	.summary = "Print metrics for Prometheus",
-	.help = "The format is Prometheus' text format. With metrics = yes in [policy], the\n"
-		"device handler writes the same to /run/vgpu-lease/metrics.prom after each pass.\n",
+	.help = "The output is in Prometheus' text format. With metrics = yes in [policy], the\n"
+		"device handler also writes it to /run/vgpu-lease/metrics.prom after each pass.\n",
 	.needs = CMD_CONFIG_READ,
 	.run = run,
 };

@@ -7,6 +7,7 @@
 
 #include "base/auto.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "cli/cmd.h"
 #include "cli/diff.h"
 #include "ops/preview.h"
@@ -25,7 +26,37 @@ struct planning {
 	size_t len;
 	bool large; /* not parsed, but for its hostdevs */
 	char *who;  /* the domain, or the file of one that is not known */
+	struct hostdev_remark *remarks;
+	size_t nremarks;
 };
+
+/* On a PCI hostdev, as long as all of them are known. */
+struct hostdev_remark {
+	char *text, *fix;
+};
+
+static void keep_remark(void *arg, const char *text, const char *fix)
+{
+	struct planning *p = arg;
+	struct hostdev_remark *remark = mem_add(&p->remarks, &p->nremarks, sizeof(*remark));
+
+	*remark = (struct hostdev_remark){ mem_strdup(text), mem_strdup(fix) };
+}
+
+static void say_remarks(const struct planning *p, remark_say *say, void *arg)
+{
+	for (size_t i = 0; i < p->nremarks; i++)
+		say(arg, p->remarks[i].text, p->remarks[i].fix);
+}
+
+static void free_remarks(struct planning *p)
+{
+	for (size_t i = 0; i < p->nremarks; i++) {
+		free(p->remarks[i].text);
+		free(p->remarks[i].fix);
+	}
+	free(p->remarks);
+}
 
 static const struct operation {
 	const char *name;
@@ -45,15 +76,19 @@ static const struct operation *find_operation(const char *name, struct err *err)
 	return NULL;
 }
 
-static void print_diff(const struct planning *p, FILE *to)
+/* The caller frees it. */
+static char *read_diff(const struct planning *p, size_t *len)
 {
 	const struct rewritten *rewritten = &p->preview.rewritten;
-	char is_name[64];
+	char is_name[64], *diff = NULL;
+	FILE *to = mem_open(&diff, len);
 
 	snprintf(is_name, sizeof(is_name), "as %s would have it", p->op);
 	if (rewritten->changed)
 		diff_print(to, &(struct diff_text){ p->file, p->xml, p->len },
 			   &(struct diff_text){ is_name, rewritten->xml, rewritten->len });
+	mem_close(to);
+	return diff;
 }
 
 static void print_text(const struct planning *p)
@@ -61,13 +96,16 @@ static void print_text(const struct planning *p)
 	const struct plan *plan = &p->preview.plan;
 	size_t more = p->lifecycle.request->nvgpus - plan->nsteps;
 	struct out_lines lines;
+	autofree char *diff = NULL;
+	size_t len;
 
 	out_lines_begin(&lines);
 	preview_print(lines.to, &p->preview, true);
 	out_lines_end(&lines);
 	if (plan->nremoves && more)
 		out_say("%zu more: planned after the removal", more);
-	print_diff(p, stdout);
+	diff = read_diff(p, &len);
+	out_document(diff, len);
 }
 
 static void json_steps(struct json_out *json, const struct planning *p)
@@ -115,9 +153,8 @@ static void json_verdicts(struct json_out *json, const struct planning *p)
 
 static void json_warning(void *json, const char *text, const char *fix)
 {
-	char line[512];
+	autofree char *line = mem_format("%s: %s", text, fix);
 
-	snprintf(line, sizeof(line), "%s: %s", text, fix);
 	json_out_string(json, NULL, line);
 }
 
@@ -127,12 +164,9 @@ static void print_json(const struct planning *p, const char *refusal)
 	const struct plan *plan = &p->preview.plan;
 	const struct request *request = p->lifecycle.request;
 	struct json_out json;
-	autofree char *diff = NULL;
 	size_t len;
-	FILE *memory = mem_open(&diff, &len);
+	autofree char *diff = read_diff(p, &len);
 
-	print_diff(p, memory);
-	mem_close(memory);
 	cmd_json_begin(&json, NULL);
 	if (request && !p->large)
 		out_json_domain(&json, request->uuid, request->name);
@@ -150,6 +184,7 @@ static void print_json(const struct planning *p, const char *refusal)
 	json_out_array(&json, "warnings");
 	if (p->lifecycle.doc)
 		remark_domain(p->lifecycle.doc, &p->cmd->host, json_warning, &json);
+	say_remarks(p, json_warning, &json);
 	preview_remarks(&p->preview, p->op, json_warning, &json);
 	json_out_close(&json);
 	json_out_text(&json, "diff", diff);
@@ -175,10 +210,13 @@ static int decide(struct planning *p, enum plan_mode mode, struct domxml **doc, 
 					   .why_no_config = cmd->no_config_refusal,
 					   .doc = *doc,
 					   .request = domxml_request(*doc) };
-	if (p->lifecycle.request->nvgpus && cmd->wrong_config && domxml_concerns(p->xml, p->len))
-		return err_set(err, EINVAL, "%s", cmd->why_no_config);
-	if (hostdev_filter_keep(*doc, &cmd->host, p->lifecycle.config, NULL, err) < 0)
-		return -err->code;
+	/* The hook can read it. */
+	if (p->lifecycle.request->nvgpus && cmd->unreadable_config && domxml_concerns(p->xml, p->len))
+		return err_set(err, EACCES, "%s", cmd->why_no_config);
+	/* The addresses of an arriving domain are its source's. */
+	if (mode == PLAN_PREPARE)
+		remark_hostdevs(*doc, &cmd->host, p->lifecycle.config, keep_remark, p);
+	hostdev_filter_keep(*doc, &cmd->host, p->lifecycle.config, NULL);
 	if (!p->lifecycle.request->nvgpus)
 		return 0;
 	if (p->large)
@@ -189,7 +227,7 @@ static int decide(struct planning *p, enum plan_mode mode, struct domxml **doc, 
 
 static void warn(void *arg, const char *text, const char *fix)
 {
-	out_warn("%s: %s: %s", (const char *)arg, text, fix);
+	out_warn("%s: %s; %s", (const char *)arg, text, fix);
 }
 
 /* What the decision is, on standard output; why the domain would be refused is main()'s to print. */
@@ -199,6 +237,8 @@ static void print(const struct planning *p, const char *refusal)
 
 	if (p->lifecycle.doc && !p->cmd->call->json)
 		remark_domain(p->lifecycle.doc, &p->cmd->host, warn, (char *)p->file);
+	if (!p->cmd->call->json)
+		say_remarks(p, warn, (char *)p->file);
 	if (!*p->preview.unleased && !p->cmd->call->json)
 		preview_remarks(&p->preview, p->op, warn, (char *)p->file);
 	if (p->cmd->call->json)
@@ -206,7 +246,7 @@ static void print(const struct planning *p, const char *refusal)
 	else if (request && request->nvgpus == 0)
 		out_say("%s has no vGPU: nothing to do", p->who);
 	else if (!refusal && *p->preview.unleased)
-		out_say("domain %s: starts without a lease: %s", request->name, p->preview.unleased);
+		out_say("domain %s: starts without a lease; %s", request->name, p->preview.unleased);
 	else if (!refusal && p->preview.plan.nsteps == 0)
 		out_say("domain %s: vGPUs not changed by %s: %s", request->name, p->op, p->cmd->why_no_config);
 	else if (request && p->preview.survey.request)
@@ -223,8 +263,14 @@ static int run(struct cmd *cmd, struct err *err)
 	struct domxml *doc = NULL;
 	int r;
 
-	if (!operation || cmd_read_xml(path, FILE_MAX, &p.xml, &p.len, err) != 0)
+	if (!operation)
 		return CMD_USAGE;
+	if (cmd_read_xml(path, FILE_MAX, &p.xml, &p.len, err) != 0) {
+		if (err->code == ENOENT && !strpbrk(path, "/."))
+			text_add(err->text, sizeof(err->text),
+				 "; for a domain, run: virsh dumpxml --inactive %s | vgpu-lease plan -", p.file);
+		return CMD_USAGE;
+	}
 	p.op = operation->name;
 	p.large = p.len > DOMXML_MAX;
 	r = decide(&p, operation->mode, &doc, err);
@@ -233,6 +279,7 @@ static int run(struct cmd *cmd, struct err *err)
 	print(&p, r < 0 ? err->text : NULL);
 	if (r < 0)
 		err_in(err, "%s: %s would be refused", p.who, p.op);
+	free_remarks(&p);
 	preview_end(&p.preview);
 	domxml_free(doc);
 	free(p.xml);
@@ -250,10 +297,10 @@ const struct command cmd_plan = {
 	.operand = "FILE",
 	.options = CMD_JSON | CMD_OP,
 	.summary = "Show what starting a domain would do, and why",
-	.help = "FILE is the domain XML ('virsh dumpxml --inactive'); - is standard input. Print\n"
-		"the steps, the reason why each other pGPU was not chosen, and the changes to the\n"
-		"XML. If the hook would refuse the domain, the exit status is 1, and the error\n"
-		"has all reasons. Nothing is changed.\n",
+	.help = "FILE is a domain XML, as from 'virsh dumpxml --inactive'; - is standard input.\n"
+		"Print the steps, why each other pGPU was not chosen, and the changes to the XML.\n"
+		"If the hook would refuse the domain, the exit status is 1, and the error gives\n"
+		"all reasons. Nothing is changed.\n",
 	.needs = CMD_CONFIG_OWN,
 	.check = check_call,
 	.run = run,

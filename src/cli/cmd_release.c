@@ -91,9 +91,9 @@ const struct command cmd_release = {
 	.name = "release",
 	.operand = "ID",
 	.options = CMD_DRY_RUN,
-	.summary = "Release a vGPU by hand",
-	.help = "ID is shown by 'vgpu-lease list'. A created device is removed together with its\n"
-		"lease; for an adopted device, only the lease is removed. If a process has the\n"
+	.summary = "Release one vGPU",
+	.help = "'vgpu-lease list' shows the IDs. A created device is removed with its lease; an\n"
+		"adopted device is kept, and only the lease is removed. If a process has the\n"
 		"device open, the release is refused, and nothing is changed.\n",
 	.needs = CMD_WRITE,
 	.run = run,

@@ -13,15 +13,6 @@
 #include "host/mdevctl_files.h"
 #include "plan/capacity.h"
 
-/* The card by its address, or as Nova names a virtual one. */
-static int find_card(const struct survey *survey, const char *name, struct err *err)
-{
-	for (size_t i = 0; i < survey->inv.npgpus; i++)
-		if (pool_address_is(name, survey->inv.pgpus[i].address))
-			return (int)i;
-	return cards_refuse(survey, name, err);
-}
-
 static int check_offer(const struct survey *survey, int pgpu, const char *type, struct err *err)
 {
 	const struct inv_pgpu *card = &survey->inv.pgpus[pgpu];
@@ -48,31 +39,35 @@ static int check_config(const struct survey *survey, int pgpu, const char *type,
 		return 0;
 	if (!then)
 		return err_set(err, EPERM,
-			       "%s is not enabled: add it to enabled_mdev_types and to a section [mdev_%s] with "
+			       "%s is not enabled; add it to enabled_mdev_types and to a section [mdev_%s] with "
 			       "device_addresses = %s, then run this command again",
 			       type, type, address);
 	at = config_section_place(section);
 	if (now)
 		return err_set(err, EPERM,
-			       "%s:%d: %s is configured for %s: move it to [mdev_%s], then run this command again",
+			       "%s:%d: %s is configured for %s; move it to [mdev_%s], then run this command again",
 			       at.file, at.line, address, now->type, type);
 	return err_set(err, EPERM,
-		       "%s:%d: %s is not configured for %s (%s): add it to [mdev_%s], then run this command again",
+		       "%s:%d: %s is not configured for %s (%s); add it to [mdev_%s], then run this command again",
 		       at.file, at.line, address, type, survey->pool.cards[pgpu].reason, type);
 }
 
 /* A leased vGPU of another type keeps the card as it is; else what may go, goes. */
-static int release_others(struct cmd *cmd, const char *pgpu, const char *type, struct err *err)
+static int release_others(struct cmd *cmd, const struct pool *pool, const char *pgpu, const char *type, struct err *err)
 {
 	struct gc pass = cmd_gc_pass(cmd);
 	int blocks = 0;
 
 	pass.pgpu = pgpu;
 	pass.kept_type = type;
+	pass.pool = pool;
 	pass.unless_leased = true;
+	pass.unused = true;
 	pass.dry = cmd->call->dry_run;
 	struct progress progress = progress_begin(cmd, "removing vGPUs from %s", pgpu);
-	int r = gc_run(&pass, err);
+	int r = pass.dry ? 0 : cmd_gc_announce(&pass, err);
+	if (r == 0)
+		r = gc_run(&pass, err);
 	progress_end(&progress);
 	if (r < 0)
 		return r;
@@ -85,8 +80,9 @@ static int release_others(struct cmd *cmd, const char *pgpu, const char *type, s
 	gc_free(&pass);
 	if (!blocks)
 		return 0;
-	return err_set(err, EBUSY, "%s: not free for %s: blocked by %d vGPU%s of another type; see the reasons above",
-		       pgpu, type, blocks, blocks == 1 ? "" : "s");
+	return err_set(err, EBUSY,
+		       "%s: not free for %s, because %d vGPU%s of another type block it; see the reasons above", pgpu,
+		       type, blocks, blocks == 1 ? "" : "s");
 }
 
 /*
@@ -106,8 +102,8 @@ static int name_definitions(const struct survey *survey, int pgpu, const char *t
 		int parent = inventory_parent(&survey->inv, list[i].parent);
 
 		if (parent == UNKNOWN || survey->inv.parents[parent].pgpu != pgpu || !list[i].starts ||
-		    strcmp(list[i].type, type) == 0 || libvirt_files_names(disk, list[i].uuid, NULL) ||
-		    lease_find(&survey->leases, list[i].uuid) ||
+		    strcmp(list[i].type, type) == 0 || !pool_gives(&survey->pool, parent, type) ||
+		    libvirt_files_names(disk, list[i].uuid, NULL) || lease_find(&survey->leases, list[i].uuid) ||
 		    (survey->config->policy.nova && inventory_device(&survey->inv, list[i].uuid)))
 			continue;
 		out_warn(
@@ -141,6 +137,17 @@ static int say_free(struct survey *survey, const char *address, const char *type
 	return 0;
 }
 
+/* Another device has the address by now: whoever has it serve the type says that it is meant. */
+static int accept_moved(struct cmd *cmd, const struct survey *survey, int pgpu, struct err *err)
+{
+	const struct inv_pgpu *card = &survey->inv.pgpus[pgpu];
+
+	if (!*card->moved)
+		return 0;
+	out_say("%s: the address is %s now, and was %s", card->moved, card->moved_is, card->moved_was);
+	return cmd->call->dry_run ? 0 : card_confirm(&cmd->store, card->moved, err);
+}
+
 static int run(struct cmd *cmd, struct err *err)
 {
 	autosurvey struct survey survey = { 0 };
@@ -150,14 +157,15 @@ static int run(struct cmd *cmd, struct err *err)
 	text_copy(type, sizeof(type), cmd->call->type);
 	if (cmd_survey(cmd, &survey, err) < 0)
 		return -err->code;
-	pgpu = find_card(&survey, cmd->call->args.operands[0], err);
+	pgpu = cards_index(&survey, cmd->call->pgpu, err);
 	if (pgpu < 0)
 		return pgpu;
 	/* The survey is made anew in the end. */
 	memcpy(address, survey.inv.pgpus[pgpu].address, sizeof(address));
 	cmd_take_grace(cmd);
 	if (check_offer(&survey, pgpu, type, err) < 0 || check_config(&survey, pgpu, type, err) < 0 ||
-	    name_definitions(&survey, pgpu, type, err) < 0 || release_others(cmd, address, type, err) < 0)
+	    name_definitions(&survey, pgpu, type, err) < 0 || accept_moved(cmd, &survey, pgpu, err) < 0 ||
+	    release_others(cmd, &survey.pool, address, type, err) < 0)
 		return -err->code;
 	if (!cmd->call->dry_run)
 		return say_free(&survey, address, type, err);
@@ -171,11 +179,14 @@ const struct command cmd_retype = {
 	.second = "TYPE",
 	.options = CMD_DRY_RUN | CMD_GRACE,
 	.summary = "Remove the vGPUs that block another type",
-	.help = "Use this after the configuration of the pGPU was changed to TYPE; if it was not,\n"
-		"the error shows what to edit. vGPUs of other types are released or removed under\n"
-		"the conditions of gc, and the action or the reason is printed for each. While\n"
-		"one of them is leased to a running domain, nothing is removed. mdevctl\n"
-		"definitions that would create such a vGPU again at boot are reported.\n",
+	.help = "Configure the pGPU for TYPE first; otherwise the error shows what to edit. vGPUs\n"
+		"of other types are then released or removed under the conditions of gc --unused,\n"
+		"and the action or the reason is printed for each. If a running domain leases one\n"
+		"of them, nothing is removed. mdevctl definitions that would create such a vGPU\n"
+		"at the next boot are reported.\n"
+		"\n"
+		"If another device now has an address of [vf_NAME], retype ADDRESS NAME accepts\n"
+		"this device.\n",
 	.needs = CMD_WRITE | CMD_CONFIG_MUST,
 	.check = cmd_check_grace,
 	.run = run,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * vgpu-lease rewrite FILE: gives placeholders UUIDs of their own, in the hostdev and in the metadata alike, and puts
- * what this host knows of such a vGPU into its <vgpu:device>, for the target of a migration.
+ * vgpu-lease rewrite FILE|DOMAIN: gives placeholders UUIDs of their own, in the hostdev and in the metadata alike, and
+ * puts what this host knows of such a vGPU into its <vgpu:device>, for the target of a migration.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 #include "base/file.h"
 #include "base/ident.h"
 #include "base/mem.h"
-#include "ops/rewrite.h"
+#include "live/rewrite_live.h"
 
 /* A host that cannot be looked at, or that has no configuration, is not asked: no error. */
 static int make(struct rewrite *r, struct cmd *cmd, const char *xml, size_t len, struct err *err)
@@ -26,10 +26,12 @@ static int make(struct rewrite *r, struct cmd *cmd, const char *xml, size_t len,
 	struct err ignored;
 
 	*r = (struct rewrite){ .xml = xml, .len = len, .flags = DOMXML_FILE, .all = cmd->call->all, .vfs = true };
+	if (cmd_open(cmd, cmd->call, 0, &ignored) == 0 && cmd->has_config)
+		config = &cmd->config;
+	if (cmd->host.root >= 0)
+		r->host = &cmd->host;
 	if (rewrite_begin(r, err) < 0)
 		return err_in(err, "%s", cmd_shown(cmd->call->args.operands[0]));
-	if (rewrite_asks(r) && cmd_open(cmd, cmd->call, 0, &ignored) == 0 && cmd->has_config)
-		config = &cmd->config;
 	if (rewrite_make(r, &cmd->host, config, err) < 0)
 		return err_in(err, "%s", cmd_shown(cmd->call->args.operands[0]));
 	return 0;
@@ -127,14 +129,45 @@ static int to_stdout(struct cmd *cmd, struct rewrite *rewrite, struct err *err)
 	if (r == 0)
 		r = make(rewrite, cmd, xml, len, err);
 	if (r == 0)
-		fwrite(rewrite->rewritten, 1, rewrite->rewritten_len, stdout);
+		out_document(rewrite->rewritten, rewrite->rewritten_len);
+	return r;
+}
+
+/* What names no file, and is not spelt as one, is a domain. */
+static bool is_domain(const struct cmd_call *call)
+{
+	const char *word = call->args.operands[0];
+	size_t len = strlen(word);
+
+	return !call->in_place && strcmp(word, "-") != 0 && !strchr(word, '/') &&
+	       !(len > 4 && strcmp(word + len - 4, ".xml") == 0) && access(word, F_OK) < 0;
+}
+
+static int of_domain(struct cmd *cmd, struct err *err)
+{
+	const struct hotplug *hp = &cmd->hp;
+	struct rewrite rewrite = { .all = cmd->call->all, .vfs = true };
+	char *xml = NULL;
+	int r = cmd_open(cmd, cmd->call, CMD_LIBVIRT, err);
+
+	rewrite.host = &cmd->host;
+	if (r == 0)
+		r = rewrite_live(&rewrite, &xml, hp->virt, &hp->domain, hp->config, err);
+	if (r == 0)
+		say_what_changed(&rewrite, "");
+	rewrite_end(&rewrite);
+	free(xml);
 	return r;
 }
 
 static int run(struct cmd *cmd, struct err *err)
 {
 	struct rewrite rewrite = { 0 };
-	int r = cmd->call->in_place ? in_place(cmd, &rewrite, err) : to_stdout(cmd, &rewrite, err);
+	int r;
+
+	if (is_domain(cmd->call))
+		return of_domain(cmd, err);
+	r = cmd->call->in_place ? in_place(cmd, &rewrite, err) : to_stdout(cmd, &rewrite, err);
 
 	rewrite_end(&rewrite);
 	return r;
@@ -149,18 +182,22 @@ static int check_call(const struct cmd_call *call, struct err *err)
 
 const struct command cmd_rewrite = {
 	.name = "rewrite",
-	.operand = "FILE",
-	.options = CMD_ALL | CMD_IN_PLACE,
-	.summary = "Give the placeholders in a domain XML their own UUIDs",
-	.help = "Print the domain XML in FILE with each placeholder replaced by a random UUID; -\n"
-		"is standard input. A placeholder is 00000000-0000-0000-0000-0000000000NN and\n"
-		"means \"lease a vGPU for this domain\". A cold start needs the final UUID in the\n"
+	.operand = "FILE|DOMAIN",
+	.options = CMD_ALL | CMD_IN_PLACE | CMD_CONNECT,
+	.summary = "Replace the placeholders in a domain XML with UUIDs",
+	.help = "Print the domain XML in FILE, with a random UUID for each placeholder; - is\n"
+		"standard input. If the argument is not a file but a DOMAIN of libvirt, change\n"
+		"its definition, and print each replacement.\n"
+		"\n"
+		"A placeholder is 00000000-0000-0000-0000-0000000000NN and means \"lease a vGPU\n"
+		"for this domain\". A UUID that has a device, an mdevctl definition or a lease on\n"
+		"this host is not a placeholder. A cold start needs the final UUID in the\n"
 		"definition, because libvirt does not accept a changed one.\n"
 		"\n"
 		"A <vgpu:device> with such a UUID also gets the facts that the target of a\n"
-		"migration compares: type, name, framework, model and driver. The address of a VF\n"
-		"that the domain could not start with on this host is replaced with that of a\n"
-		"free VF of the pool. Nothing else is changed.\n",
+		"migration compares: type, name, framework, model and driver version. If the\n"
+		"domain cannot start with the address of its VF on this host, the address of a\n"
+		"free VF of the pool replaces it. Nothing else is changed.\n",
 	.needs = CMD_BARE,
 	.check = check_call,
 	.run = run,

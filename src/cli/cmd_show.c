@@ -21,6 +21,7 @@
 #include "host/vfio_users.h"
 #include "live/compare.h"
 #include "live/qemu.h"
+#include "ops/gc.h"
 #include "survey/hostdev_filter.h"
 
 enum { SHOW_MAX = 3 * REQUEST_MAX, LOOK_MS = 10000 };
@@ -36,7 +37,8 @@ struct show {
 	struct vfio_users *users;
 	pid_t qemu;
 	struct compare views[SHOW_MAX];
-	char shown[SHOW_MAX][QEMU_TEXT];
+	char shown[SHOW_MAX][QEMU_TEXT], advice[SHOW_MAX][REASON_SIZE];
+	struct gc pass;
 	size_t n, differences;
 	char reasons[QEMU_REASONS][QEMU_TEXT];
 	size_t nreasons;
@@ -68,7 +70,8 @@ static int read_side(struct show *show, const char *xml, struct domxml **doc, st
 
 	if (domxml_parse(doc, xml, strlen(xml), DOMXML_ALL_PCI, err) < 0)
 		return -err->code;
-	return hostdev_filter_keep(*doc, hp->host, hp->config, &show->leases, err);
+	hostdev_filter_keep(*doc, hp->host, hp->config, &show->leases);
+	return 0;
 }
 
 static int look(struct show *show, struct err *err)
@@ -110,12 +113,14 @@ static void add_view(struct show *show, const char *id)
 		return;
 	*view = (struct compare){ .id = id,
 				  .domain = show->domain->uuid,
+				  .name = strlen(show->domain->name) < UUID_SIZE ? show->domain->name
+										 : show->domain->uuid,
 				  .runs = show->domain->running,
 				  .live = find_req(show->live, id),
 				  .config = find_req(show->config, id),
 				  .taken = find_req(show->suspended, id),
 				  .lease = lease,
-				  .exists = show_exists(&show->cmd->host, &show->inv, id, lease),
+				  .exists = show_presence(&show->cmd->host, &show->inv, id, lease),
 				  .type = device ? device->vgpu.type : "",
 				  .parent = device ? device->vgpu.parent : "",
 				  .qemu = show->qemu,
@@ -151,18 +156,43 @@ static int ask_qemu(struct show *show, struct err *err)
 	return qemu_blockers(virt, show->domain->uuid, show->reasons, &show->nreasons, err);
 }
 
+/* What gc would do about its leases. */
+static void ask_gc(struct show *show)
+{
+	struct err err;
+
+	show->pass = cmd_gc_pass(show->cmd);
+	show->pass.domain = show->domain->uuid;
+	if (gc_run(&show->pass, &err) < 0)
+		out_warn("cannot tell what 'vgpu-lease gc' would do: %s", err.text);
+	for (size_t i = 0; i < show->n; i++) {
+		show->views[i].gc = "see 'vgpu-lease gc --dry-run'";
+		for (const struct gc_item *item = show->pass.items; item < show->pass.items + show->pass.n; item++)
+			if (item->leased && strcmp(item->vgpu.id, show->views[i].id) == 0)
+				show->views[i].gc = cmd_gc_advice(show->advice[i], item);
+	}
+}
+
 static int gather(struct show *show, struct err *err)
 {
+	bool loose = false;
+
 	if (look(show, err) < 0)
 		return -err->code;
 	add_side(show, show->live);
 	add_side(show, show->config);
+	add_side(show, show->suspended);
 	for (size_t i = 0; i < show->leases.n; i++)
 		if (strcmp(show->leases.list[i].domain, show->domain->uuid) == 0)
 			add_view(show, show->leases.list[i].vgpu.id);
 	if (show->cmd->call->qemu && ask_qemu(show, err) < 0)
 		return -err->code;
-	for (size_t i = 0; i < show->n; i++) {
+	/* Without libvirt there is one side alone. */
+	for (size_t i = 0; show->cmd->hp.virt && i < show->n; i++)
+		loose |= show->views[i].lease && (!show->views[i].live || !show->domain->running);
+	if (loose)
+		ask_gc(show);
+	for (size_t i = 0; show->cmd->hp.virt && i < show->n; i++) {
 		compare(&show->views[i]);
 		show->differences += show->views[i].n;
 	}
@@ -196,7 +226,10 @@ static void add_row(struct table *table, const struct show *show, const struct c
 	table_row(table, v->id, type_of(v), parent_of(v),
 		  v->live ? (v->config ? "live,config" : "live") : (v->config ? "config" : ""),
 		  lease && strcmp(lease->domain, v->domain) != 0 ? "other's" : state,
-		  lease ? lease_origin_word(lease->origin) : "", v->exists ? "yes" : "");
+		  lease ? lease_origin_word(lease->origin) : "",
+		  v->exists == PRESENT ? "yes"
+		  : v->exists          ? "?"
+				       : "");
 	if (v->open > 0)
 		table_addf(table, "%d", (int)v->by);
 	else
@@ -254,7 +287,7 @@ static void json_view(struct json_out *json, const struct show *show, const stru
 	json_out_string(json, "origin", v->lease ? lease_origin_word(v->lease->origin) : NULL);
 	json_out_string(json, "owner", owner(show, v));
 	json_out_string(json, "leased_to", v->lease ? v->lease->domain : NULL);
-	json_out_bool(json, "exists", v->exists);
+	out_json_presence(json, "exists", v->exists);
 	out_json_open(json, v->open, v->by);
 	json_out_string(json, "qemu", v->shown);
 	json_out_array(json, "differences");
@@ -300,6 +333,7 @@ static void show_end(struct show *show)
 	inventory_free(&show->inv);
 	lease_list_free(&show->leases);
 	vfio_users_free(show->users);
+	gc_free(&show->pass);
 }
 
 static int show_domain(struct cmd *cmd, struct err *err)
@@ -320,6 +354,23 @@ static int show_domain(struct cmd *cmd, struct err *err)
 	return r;
 }
 
+/* On a simulated host, which has no libvirt to ask: what is leased to the domain, and nothing to compare it with. */
+static int show_leased(struct cmd *cmd, const char *word, struct err *err)
+{
+	autoleases struct leases leases = { 0 };
+
+	if (lease_list(&cmd->store, &leases, err) < 0)
+		return -err->code;
+	for (size_t i = 0; i < leases.n; i++) {
+		if (!lease_is_of(&leases.list[i], word))
+			continue;
+		memcpy(cmd->hp.domain.uuid, leases.list[i].domain, sizeof(cmd->hp.domain.uuid));
+		cmd->hp.domain.name = mem_strdup(leases.list[i].name);
+		return show_domain(cmd, err);
+	}
+	return cmd_open_domain(cmd, err);
+}
+
 static int run(struct cmd *cmd, struct err *err)
 {
 	const char *word = cmd->call->args.operands[0];
@@ -338,6 +389,8 @@ static int run(struct cmd *cmd, struct err *err)
 		err_set(err, ENOENT, "%s: no such domain, vGPU or pGPU on this host", word);
 		return domains_suggest(cmd, word, err);
 	}
+	if (cmd->call->args.root && !cmd->call->connect && !cmd->call->qemu)
+		return show_leased(cmd, word, err);
 	return cmd_open_domain(cmd, err) < 0 ? -err->code : show_domain(cmd, err);
 }
 
@@ -346,17 +399,17 @@ const struct command cmd_show = {
 	.operand = "OBJECT",
 	.options = CMD_TABLE | CMD_CONNECT | CMD_QEMU,
 	.summary = "Show a domain, a vGPU or a physical GPU",
-	.help = "OBJECT is a vGPU (ID), a pGPU or a domain (name or UUID). Of a vGPU and of a\n"
-		"pGPU, print all that is known, with the latest events as 'vgpu-lease log'\n"
-		"prints them.\n"
+	.help = "OBJECT is a domain (name or UUID), a vGPU (ID) or a pGPU (address).\n"
 		"\n"
-		"Of a domain, print one line for each vGPU: whether libvirt has it in the\n"
-		"running domain and in its definition, its lease, whether the device exists, and\n"
-		"which process has it open. The differences and their fixes follow. If there are\n"
-		"any, the exit status is 1.\n"
+		"For a domain, print one line per vGPU: whether it is in libvirt's running domain\n"
+		"and in its definition, the lease, whether the device exists, and the process\n"
+		"that has it open. Differences and their fixes follow; the exit status is then 1.\n"
 		"\n"
-		"--qemu also asks QEMU which device it uses, and whether the domain can be\n"
-		"migrated. libvirt then marks the domain as tainted.\n",
+		"For a vGPU or a pGPU, print all that is known, and the latest events (see\n"
+		"'vgpu-lease log').\n"
+		"\n"
+		"--qemu also asks QEMU which device it uses and whether the domain can migrate.\n"
+		"libvirt then marks the domain as tainted.\n",
 	.table = &layout,
 	.run = run,
 };

@@ -40,7 +40,7 @@ static void look(struct status *status, const struct cmd *cmd)
 	check_run(&status->check);
 	if (gethostname(name, sizeof(name) - 1) < 0)
 		text_copy(name, sizeof(name), "this host");
-	text_safe(status->host, sizeof(status->host), cmd->call->args.root ? cmd->call->args.root : name);
+	text_cut(status->host, sizeof(status->host), cmd->call->args.root ? cmd->call->args.root : name);
 }
 
 static int draw(struct cmd *cmd, const struct term *term, struct err *err)
@@ -74,18 +74,17 @@ static int check_call(const struct cmd_call *call, struct err *err)
 const struct command cmd_status = {
 	.name = "status",
 	.options = CMD_JSON | CMD_DOMAIN | CMD_PGPU | CMD_TYPE | CMD_STATE | CMD_WATCH,
-	.summary = "Show the host at a glance (the default)",
-	.help = "Print a tree of the host: problems that 'vgpu-lease check' finds, the pGPUs with\n"
-		"the framebuffer and the instances in use, and their vGPUs with guest, type,\n"
-		"framebuffer, state, time since the lease entered this state, and ID. A narrow\n"
-		"terminal omits the framebuffer of the vGPUs, or their ID. The exit status is 0\n"
-		"also if there are problems.\n"
+	.summary = "Show the host at a glance (default command)",
+	.help = "Print a tree of the host: the problems that 'vgpu-lease check' finds, then each\n"
+		"pGPU with its framebuffer and instances in use, and its vGPUs with domain, type,\n"
+		"framebuffer, state, time in this state, and ID. A narrow terminal omits the\n"
+		"framebuffer or the ID. Problems do not change the exit status.\n"
 		"\n"
-		"--domain, --type and --state show the vGPUs that match all of them, and their\n"
-		"pGPUs; --type without the others also the pGPUs configured for it. The bars are\n"
-		"of whole pGPUs.\n"
+		"--domain, --type and --state select vGPUs, and the pGPUs that have them; --type\n"
+		"alone also selects the pGPUs configured for it. The bars always show the whole\n"
+		"pGPU.\n"
 		"\n"
-		"--watch prints the tree again whenever a lease or a device changes; q ends it.\n",
+		"--watch updates the tree whenever a lease or a device changes; q ends it.\n",
 	.needs = CMD_CONFIG_OWN,
 	.check = check_call,
 	.run = run,

@@ -154,21 +154,13 @@ static void print_table(const struct cmd_call *call, const struct survey *survey
 	table_end(&table, stdout, term_stdout());
 }
 
-static int check_pgpu(const struct cmd *cmd, const struct survey *survey, struct err *err)
-{
-	for (size_t g = 0; g < survey->inv.npgpus; g++)
-		if (pool_address_is(cmd->call->pgpu, survey->inv.pgpus[g].address))
-			return 0;
-	return cards_refuse(survey, cmd->call->pgpu, err);
-}
-
 static int run(struct cmd *cmd, struct err *err)
 {
 	autosurvey struct survey survey = { 0 };
 	size_t n;
 
 	if (cmd_survey(cmd, &survey, err) < 0 || cmd_check_type(cmd, err) < 0 ||
-	    (cmd->call->pgpu && check_pgpu(cmd, &survey, err) < 0))
+	    (cmd->call->pgpu && cards_index(&survey, cmd->call->pgpu, err) < 0))
 		return -err->code;
 	autofree struct kind *kinds = find_kinds(cmd->call, &survey, &n);
 	if (cmd->call->json)
@@ -184,10 +176,10 @@ const struct command cmd_types = {
 	.name = "types",
 	.options = CMD_TABLE | CMD_PGPU | CMD_TYPE,
 	.summary = "List the vGPU types that the pGPUs provide",
-	.help = "CAPACITY, USED and AVAILABLE count the pGPUs configured for the type, which are\n"
-		"marked with *. HOST is the number available on all pGPUs of the host. CLASS is\n"
-		"shown for enabled types. The types of a pGPU share its capacity, so the numbers\n"
-		"of two types cannot be added.\n",
+	.help = "CAPACITY, USED and AVAILABLE count the pGPUs configured for the type, marked\n"
+		"with *. HOST is the number available on all pGPUs of the host. CLASS is shown\n"
+		"for enabled types. The types of a pGPU share its capacity, so their numbers\n"
+		"cannot be summed.\n",
 	.table = &layout,
 	.check = cmd_check_filters,
 	.run = run,

@@ -54,7 +54,7 @@ int domains_suggest(const struct cmd *cmd, const char *domain, struct err *err)
 	if (libvirt_files_read(&files, &cmd->host, &ignored) == 0)
 		for (size_t i = 0; (name = libvirt_files_name(files, i)); i++)
 			text_guess(&guess, name);
-	if (!guess.best && cmd_short_pci(domain, pci))
+	if (!guess.best && pci_guess(pci, domain))
 		guess.best = pci;
 	if (guess.best)
 		text_add(err->text, sizeof(err->text), "; similar: %s", guess.best);

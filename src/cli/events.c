@@ -122,7 +122,7 @@ static int look(struct journals *journals, const char *root, struct err *err)
 {
 	*journals = (struct journals){ 0 };
 	if (access(JOURNALCTL, X_OK) < 0)
-		return err_sys(err, errno, JOURNALCTL ": without the journal, events are in syslog only");
+		return err_sys(err, errno, JOURNALCTL "; without the journal, events are in syslog only");
 	look_at(journals, root, "var");
 	look_at(journals, root, "run");
 	if (!journals->closed || journals->readable)
@@ -199,7 +199,8 @@ static void print_line(const struct journal_entry *entry, const char *when)
 {
 	autofree char *line = mem_format("%s  %-9s  %s", when, entry->event, entry->message);
 
-	term_wrap(stdout, term_stdout(), 0, "                                 ", line);
+	/* The message was made printable when it was logged. */
+	term_wrap_printable(stdout, term_stdout(), 0, "                                 ", line);
 }
 
 static bool is_event(const char *word)

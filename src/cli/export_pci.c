@@ -18,23 +18,25 @@ struct vfs {
 	int n;              /* for so many there is capacity */
 };
 
-static bool find_vfs(struct vfs *vfs, const struct export *export, size_t pgpu)
+/* Has the card VFs of this type? One that can have several is exported with the first. */
+static bool find_vfs(struct vfs *vfs, const struct export *export, size_t pgpu, const struct section *section)
 {
 	const struct survey *survey = export->survey;
-	const struct pool_card *pooled = &survey->pool.cards[pgpu];
 	const struct inv_pgpu *card = &survey->inv.pgpus[pgpu];
+	const struct inv_offer *offer = inventory_offer(&survey->inv, (int)pgpu, section->type);
 	const struct plan_facts facts = survey_facts(survey);
 	struct capacity_count count;
-	const struct inv_offer *offer;
+	int p = card->first, end = card->first + card->nparents;
 
-	if (card->framework == FW_MDEV || !pooled->in_pool || card->nparents == 0)
+	if (card->framework == FW_MDEV || !survey->pool.cards[pgpu].in_pool || !offer)
 		return false;
-	offer = inventory_offer(&survey->inv, (int)pgpu, pooled->section->type);
-	if (!offer)
+	while (p < end && pool_section_of(&survey->pool, p) != section)
+		p++;
+	if (p == end)
 		return false;
 	capacity_count(&count, &facts, (int)pgpu, offer);
-	*vfs = (struct vfs){ .section = pooled->section, .card = card, .n = count.capacity };
-	return inventory_card(survey->host, survey->inv.parents[card->first].name, &vfs->vf);
+	*vfs = (struct vfs){ .section = section, .card = card, .n = count.capacity };
+	return inventory_card(survey->host, survey->inv.parents[p].name, &vfs->vf);
 }
 
 /* A class of the operator's own is one of Placement's; VGPU is that of mdevs. */
@@ -52,7 +54,7 @@ static void print_vfs(FILE *to, const struct export *export, const struct vfs *v
 	fprintf(to, "# %s: %s, at most %d of %d VFs\n", vfs->card->address, vfs->section->type, vfs->n,
 		vfs->card->nparents);
 	for (int i = first; i < first + vfs->card->nparents && n < vfs->n; i++) {
-		if (!pool_has_parent(&export->survey->pool, i))
+		if (pool_section_of(&export->survey->pool, i) != vfs->section)
 			continue;
 		fprintf(to, "device_spec = {\"address\": \"%s\"", parents[i].name);
 		/* The hook sets the type of a variant VF, which libvirt must not bind to another driver. */
@@ -81,14 +83,15 @@ static bool is_told(const struct export *export, const struct vfs *vfs, size_t p
 	struct vfs earlier;
 
 	for (size_t g = 0; g < pgpu; g++)
-		if (find_vfs(&earlier, export, g) && earlier.section == vfs->section &&
-		    strcmp(earlier.vf.vendor, vfs->vf.vendor) == 0 && strcmp(earlier.vf.device, vfs->vf.device) == 0)
+		if (find_vfs(&earlier, export, g, vfs->section) && strcmp(earlier.vf.vendor, vfs->vf.vendor) == 0 &&
+		    strcmp(earlier.vf.device, vfs->vf.device) == 0)
 			return true;
 	return false;
 }
 
 void export_pci(FILE *to, const struct export *export)
 {
+	const struct config *config = export->survey->config;
 	size_t npgpus = export->survey->inv.npgpus;
 	struct vfs vfs;
 
@@ -97,9 +100,11 @@ void export_pci(FILE *to, const struct export *export)
 	      "[pci]\n",
 	      to);
 	for (size_t g = 0; g < npgpus; g++)
-		if (find_vfs(&vfs, export, g))
-			print_vfs(to, export, &vfs);
+		for (size_t i = 0; i < config->nsections; i++)
+			if (find_vfs(&vfs, export, g, &config->sections[i]))
+				print_vfs(to, export, &vfs);
 	for (size_t g = 0; g < npgpus; g++)
-		if (find_vfs(&vfs, export, g) && !is_told(export, &vfs, g))
-			print_alias(to, &vfs);
+		for (size_t i = 0; i < config->nsections; i++)
+			if (find_vfs(&vfs, export, g, &config->sections[i]) && !is_told(export, &vfs, g))
+				print_alias(to, &vfs);
 }

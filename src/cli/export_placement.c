@@ -172,14 +172,16 @@ static void note_of(char note[NOTE_SIZE], const struct nova_provider *p, const c
 
 	note[0] = '\0';
 	if (p->limited)
-		snprintf(note, NOTE_SIZE, "max_instances = %d is below the capacity: Nova offers none",
+		snprintf(note, NOTE_SIZE, "max_instances = %d is below the capacity, so Nova offers none",
 			 p->section->max_instances);
 	else if (directory && has > p->total)
-		snprintf(note, NOTE_SIZE, "Placement has %d too many: restart nova-compute", has - p->total);
+		snprintf(note, NOTE_SIZE, "Placement has %d too many; restart nova-compute", has - p->total);
 	else if (directory && has < p->total)
-		snprintf(note, NOTE_SIZE, "Placement has %d too few: restart nova-compute", p->total - has);
+		snprintf(note, NOTE_SIZE, "Placement has %d too few; restart nova-compute", p->total - has);
+	else if (*p->twice)
+		snprintf(note, NOTE_SIZE, "%s is defined for two parents; see 'vgpu-lease check'", p->twice);
 	else if (p->defined)
-		snprintf(note, NOTE_SIZE, "%d of them only defined: see 'vgpu-lease check'", p->defined);
+		snprintf(note, NOTE_SIZE, "%d of them only defined; see 'vgpu-lease check'", p->defined);
 }
 
 /* "A,B": the caller frees it. */
@@ -192,7 +194,7 @@ static char *traits_of(const struct export *export, const struct nova_provider *
 			  *traits[2] ? "," : "", traits[2]);
 }
 
-static const char gone_note[] = "no such parent of vGPUs on this host: restart nova-compute, then see its log";
+static const char gone_note[] = "no such parent of vGPUs on this host; restart nova-compute, then see its log";
 
 static void json_gone(struct json_out *json, const struct gone *gone)
 {

@@ -176,7 +176,7 @@ static int print_difference(const char *path, const struct pairs *is, const stru
 	for (const struct pair *pair = is->list; pair < is->list + is->n; pair++) {
 		if (has(expected, pair))
 			continue;
-		out_say("%s: stale trait %s: write %s again, and remove the trait from Placement: 'openstack "
+		out_say("%s: stale trait %s; write %s again, and remove the trait from Placement: 'openstack "
 			"resource provider trait set' with all others",
 			pair->provider, pair->trait, path);
 		n++;
@@ -184,7 +184,7 @@ static int print_difference(const char *path, const struct pairs *is, const stru
 	for (const struct pair *pair = expected->list; pair < expected->list + expected->n; pair++) {
 		if (has(is, pair))
 			continue;
-		out_say("%s: missing trait %s: write %s again", pair->provider, pair->trait, path);
+		out_say("%s: missing trait %s; write %s again", pair->provider, pair->trait, path);
 		n++;
 	}
 	return n;

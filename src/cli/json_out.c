@@ -7,12 +7,26 @@
 
 #include "base/text.h"
 
-static void write_string(FILE *to, const char *s)
+/* One that would not be seen as itself; above 16 bits, as two surrogates. */
+static void write_hidden(FILE *to, unsigned c)
 {
-	putc('"', to);
+	if (c > 0xffff)
+		fprintf(to, "\\u%04x\\u%04x", 0xd7c0 + (c >> 10), 0xdc00 + (c & 0x3ff));
+	else
+		fprintf(to, "\\u%04x", c);
+}
+
+static void write_chars(FILE *to, const char *s)
+{
 	while (*s) {
 		size_t len = text_char_len(s);
+		const char *rooted = text_command(s);
 
+		if (rooted) {
+			write_chars(to, rooted);
+			s += strlen(TEXT_COMMAND);
+			continue;
+		}
 		if (len == 0) {
 			fputs("\xef\xbf\xbd", to);
 			s++;
@@ -24,12 +38,18 @@ static void write_string(FILE *to, const char *s)
 			fputs("\\n", to);
 		else if (*s == '\t')
 			fputs("\\t", to);
-		else if ((unsigned char)*s < 0x20 || *s == 0x7f)
-			fprintf(to, "\\u%04x", (unsigned char)*s);
+		else if (!text_char_shows(text_char(s, len)))
+			write_hidden(to, text_char(s, len));
 		else
 			fwrite(s, 1, len, to);
 		s += len;
 	}
+}
+
+static void write_string(FILE *to, const char *s)
+{
+	putc('"', to);
+	write_chars(to, s);
 	putc('"', to);
 }
 

@@ -7,19 +7,21 @@
 #include <sys/stat.h>
 
 #include "base/auto.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "cli/cmd.h"
 
+/* The first are those of every day; each of the others says when it is for. */
 static const struct {
 	const char *title;
-	const struct command *commands[6]; /* NULL ends them */
+	const struct command *commands[7]; /* NULL ends them */
 } groups[] = {
-	{ "Show", { &cmd_status, &cmd_list, &cmd_show, &cmd_types, &cmd_inventory } },
-	{ "Plan and check", { &cmd_init, &cmd_plan, &cmd_check, &cmd_rewrite } },
-	{ "Release", { &cmd_gc, &cmd_release, &cmd_retype } },
-	{ "Observe", { &cmd_log, &cmd_metrics, &cmd_export } },
-	{ "Running domains", { &cmd_attach, &cmd_detach, &cmd_suspend, &cmd_resume } },
+	{ "Every day", { &cmd_status, &cmd_list, &cmd_show, &cmd_check, &cmd_plan, &cmd_gc } },
+	{ "Setting up a host", { &cmd_inventory, &cmd_types, &cmd_init } },
+	{ "If 'check' or an error message advises it", { &cmd_release, &cmd_retype, &cmd_rewrite } },
+	{ "For a running domain, in place of virsh", { &cmd_attach, &cmd_detach, &cmd_suspend, &cmd_resume } },
+	{ "History, monitoring and OpenStack", { &cmd_log, &cmd_metrics, &cmd_export } },
 };
 
 #define AT(member) offsetof(struct cmd_call, member)
@@ -28,24 +30,25 @@ static const struct arg options[] = {
 	{ "json", NULL, CMD_JSON, AT(json), "Print JSON", 0 },
 	{ "all", NULL, CMD_ALL, AT(all), "Assign a new UUID to every vGPU, not only to placeholders", 0 },
 	{ "in-place", NULL, CMD_IN_PLACE, AT(in_place), "Change the file itself, atomically", 0 },
-	{ "dry-run", NULL, CMD_DRY_RUN, AT(dry_run), "Print what would be done, and change nothing", 0 },
-	{ "output", "COLUMNS", CMD_OUTPUT, AT(table.output), "Print these columns, also -o COLUMNS", 0 },
+	{ "dry-run", NULL, CMD_DRY_RUN, AT(dry_run), "Print what would be done; change nothing", 0 },
+	{ "output", "COLUMNS", CMD_OUTPUT, AT(table.output), "Print these columns (also -o COLUMNS)", 0 },
 	{ "sort", "COLUMN", CMD_SORT, AT(table.sort), "Sort by this column", 0 },
-	{ "no-headings", NULL, CMD_NO_HEADINGS, AT(table.no_headings), "Print no headings", 0 },
-	{ "domain", "DOMAIN", CMD_DOMAIN, AT(domain), "Only vGPUs of this domain, a name or UUID", 0 },
+	{ "no-headings", NULL, CMD_NO_HEADINGS, AT(table.no_headings), "Omit the headings", 0 },
+	{ "domain", "DOMAIN", CMD_DOMAIN, AT(domain), "Only vGPUs of this domain (name or UUID)", 0 },
 	{ "pgpu", "PGPU", CMD_PGPU, AT(pgpu), "Only this physical GPU", 0 },
 	{ "type", "TYPE", CMD_TYPE, AT(type), "Only this type", 0 },
 	{ "state", "STATE", CMD_STATE, AT(state), "Only leases in this state", 0 },
-	{ "grace", "SECONDS", CMD_GRACE, AT(grace), "Use this reclaim_grace: 0 removes orphans at once", 0 },
-	{ "watch", NULL, CMD_WATCH, AT(watch), "Print it again at each change, until q or ^C", 0 },
-	{ "write", NULL, CMD_INIT_WRITE, AT(write), "Also write it, if there is no configuration yet", 0 },
+	{ "grace", "SECONDS", CMD_GRACE, AT(grace), "Override reclaim_grace; 0: remove orphans at once", 0 },
+	{ "unused", NULL, CMD_UNUSED, AT(unused), "Also remove unused vGPUs not made for a guest", 0 },
+	{ "watch", NULL, CMD_WATCH, AT(watch), "Update at each change, until q or ^C", 0 },
+	{ "write", NULL, CMD_INIT_WRITE, AT(write), "Also write it, unless a configuration exists", 0 },
 	{ "persistent", NULL, CMD_PERSISTENT, AT(persistent), "Also change the domain's definition", 0 },
-	{ "qemu", NULL, CMD_QEMU, AT(qemu), "Also ask QEMU, which taints the domain", 0 },
+	{ "qemu", NULL, CMD_QEMU, AT(qemu), "Also ask QEMU; this taints the domain", 0 },
 	{ "connect", "URI", CMD_CONNECT, AT(connect), "Connect to this libvirt [" VIRT_DEFAULT_URI "]", 0 },
-	{ "since", "TIME", CMD_SINCE, AT(since), "Only what happened since TIME", 0 },
-	{ "op", "OP", CMD_OP, AT(op), "Operation: prepare (a start, the default), migrate, restore", 0 },
-	{ "hostname", "NAME", CMD_HOSTNAME, AT(hostname), "Name of this host in Nova [as libvirt has it]", 0 },
-	{ "check", "PATH", CMD_CHECK, AT(against), "Compare with what PATH has", 0 },
+	{ "since", "TIME", CMD_SINCE, AT(since), "Only events since TIME", 0 },
+	{ "op", "OP", CMD_OP, AT(op), "Operation: prepare (a start) [prepare], migrate or restore", 0 },
+	{ "hostname", "NAME", CMD_HOSTNAME, AT(hostname), "Name of this host in Nova [libvirt's host name]", 0 },
+	{ "check", "PATH", CMD_CHECK, AT(against), "Compare with the content of PATH", 0 },
 	ARG_ROOT,
 	ARG_CONFIG,
 	ARG_HELP,
@@ -80,8 +83,11 @@ static int parse(struct cmd_call *call, const struct command **command, int argc
 	struct args *args = &call->args;
 	bool help;
 
-	if (args_parse(call, options, argc, argv, err) < 0)
+	if (args_parse(call, options, argc, argv, err) < 0) {
+		/* Whose help is pointed to. */
+		*command = args->noperands ? find_command(args->operands[0]) : NULL;
 		return -err->code;
+	}
 	help = args->noperands && strcmp(args->operands[0], "help") == 0;
 	args->help |= help;
 	args->operands += help;
@@ -148,7 +154,7 @@ static void print_help(const struct command *command)
 	for (size_t i = 0; i < ARRAY_SIZE(groups); i++) {
 		printf("%s:\n", groups[i].title);
 		for (const struct command *const *c = groups[i].commands; *c; c++)
-			printf("  %-16s  %s\n", call_form(form, *c), (*c)->summary);
+			printf("  %-19s  %s\n", call_form(form, *c), (*c)->summary);
 		printf("\n");
 	}
 	args_help(stdout, options, 0);
@@ -162,7 +168,7 @@ static int run(struct cmd_call *call, const struct command *command, struct err 
 	int r;
 
 	if (call->args.version) {
-		printf("vgpu-lease %s\n", PACKAGE_VERSION);
+		fputs(ARGS_VERSION("vgpu-lease"), stdout);
 		return CMD_DONE;
 	}
 	if (call->args.help) {
@@ -171,11 +177,14 @@ static int run(struct cmd_call *call, const struct command *command, struct err 
 	}
 	if (!command)
 		command = &cmd_status;
+	text_set_root(call->args.root);
 	if (check_call(call, command, err) < 0) {
 		r = CMD_USAGE;
 	} else {
 		if (command->second && strcmp(command->second, "TYPE") == 0)
 			call->type = call->args.operands[1];
+		if (command->operand && strcmp(command->operand, "PGPU") == 0)
+			call->pgpu = call->args.operands[0];
 		r = cmd_open(&cmd, call, command->needs, err);
 		if (r == 0)
 			r = command->run(&cmd, err);
@@ -188,6 +197,14 @@ static int run(struct cmd_call *call, const struct command *command, struct err 
 	return r;
 }
 
+static void add_help(const struct command *command, struct err *err)
+{
+	char program[40];
+
+	snprintf(program, sizeof(program), "vgpu-lease%s%s", command ? " " : "", command ? command->name : "");
+	args_add_help(err, program);
+}
+
 int main(int argc, char **argv)
 {
 	const struct command *command = NULL;
@@ -195,6 +212,7 @@ int main(int argc, char **argv)
 	struct err err = { 0 };
 	int r;
 
+	file_hold_standard();
 	umask(077);
 	signal(SIGPIPE, SIG_IGN);
 	r = parse(&call, &command, argc, argv, &err) < 0 ? CMD_USAGE : run(&call, command, &err);
@@ -202,7 +220,7 @@ int main(int argc, char **argv)
 		r = err_sys(&err, errno, "standard output");
 	log_close();
 	if (r == CMD_USAGE && err.code == EINVAL)
-		args_add_help(&err, "vgpu-lease");
+		add_help(command, &err);
 	if (r != CMD_DONE && err.code != 0)
 		out_error("vgpu-lease", &err);
 	return r < 0 ? CMD_FAILED : r;

@@ -36,9 +36,35 @@ void out_lines_end(struct out_lines *lines)
 	mem_close(lines->to);
 	rest = lines->text;
 	while ((line = strsep(&rest, "\n")) && rest)
-		out_say("%s", line);
+		term_wrap_printable(stdout, term_stdout(), 0, TERM_INDENT, line);
 	free(lines->text);
 	*lines = (struct out_lines){ 0 };
+}
+
+void out_document(const char *text, size_t len)
+{
+	autofree char *copy = NULL;
+	char *rest, *part;
+
+	if (!term_stdout()->width) {
+		fwrite(text, 1, len, stdout);
+		return;
+	}
+	copy = mem_format("%.*s", (int)len, text);
+	rest = copy;
+	while (*rest) {
+		size_t n = strcspn(rest, "\t\n");
+		char end = rest[n];
+		autofree char *safe = NULL;
+
+		part = rest;
+		rest += n + (end != '\0');
+		part[n] = '\0';
+		safe = term_safe(part);
+		fputs(safe, stdout);
+		if (end)
+			putchar(end);
+	}
 }
 
 void out_error(const char *prefix, const struct err *err)
@@ -46,7 +72,7 @@ void out_error(const char *prefix, const struct err *err)
 	char line[ERR_TEXT_MAX];
 
 	err_line(line, prefix, err);
-	term_wrap(stderr, term_stderr(), 0, TERM_INDENT, line);
+	term_wrap_printable(stderr, term_stderr(), 0, TERM_INDENT, line);
 	fflush(stderr);
 }
 
@@ -127,7 +153,7 @@ char *out_finding_text(const struct finding *finding)
 {
 	const char *where = finding->where ? finding->where : "", *fix = finding->fix ? finding->fix : "";
 
-	return mem_format("%s%s%s%s%s", where, *where ? ": " : "", finding->text, *fix ? ": " : "", fix);
+	return mem_format("%s%s%s%s%s", where, *where ? ": " : "", finding->text, *fix ? "; " : "", fix);
 }
 
 void out_json_finding(struct json_out *json, const struct finding *finding)
@@ -147,6 +173,14 @@ void out_json_domain(struct json_out *json, const char *uuid, const char *name)
 	json_out_text(json, "uuid", uuid);
 	json_out_string(json, "name", name);
 	json_out_close(json);
+}
+
+void out_json_presence(struct json_out *json, const char *key, enum presence exists)
+{
+	if (exists == PRESENCE_UNKNOWN)
+		json_out_string(json, key, NULL);
+	else
+		json_out_bool(json, key, exists == PRESENT);
 }
 
 void out_json_open(struct json_out *json, int open, pid_t by)

@@ -21,6 +21,9 @@ struct out_lines {
 void out_lines_begin(struct out_lines *lines); /* it stays where it is until the end */
 void out_lines_end(struct out_lines *lines);
 
+/* Prints a document as it is; on a terminal each line made printable, but for its tabs. */
+void out_document(const char *text, size_t len);
+
 /* Prints "prefix: text" as one line on standard error, as err_print() does; on a terminal wrapped at words. */
 void out_error(const char *prefix, const struct err *err);
 
@@ -39,6 +42,9 @@ void out_json_lease(struct json_out *json, const struct lease *lease); /* NULL: 
 /* All that a lease says, and the framebuffer of its vGPU. */
 void out_json_lease_row(struct json_out *json, const struct lease *lease, int mib);
 /* Is a device open: 1 by a process, 0 no, negative: not known. */
+/* true, false, or null where it is not known. */
+void out_json_presence(struct json_out *json, const char *key, enum presence exists);
+
 void out_json_open(struct json_out *json, int open, pid_t by);
 void out_json_finding(struct json_out *json, const struct finding *finding);
 void out_json_domain(struct json_out *json, const char *uuid, const char *name);

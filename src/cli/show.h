@@ -19,4 +19,5 @@ int show_pgpu(struct cmd *cmd, struct err *err);
 const char *show_owner(const struct host *host, const struct vgpu_ref *vgpu, const struct lease *lease, bool nova);
 
 /* Does the vGPU's device exist? A VF without a type is a vGPU only as a plain one, as its lease or its card says. */
-bool show_exists(const struct host *host, const struct inventory *inv, const char *id, const struct lease *lease);
+enum presence show_presence(const struct host *host, const struct inventory *inv, const char *id,
+			    const struct lease *lease);

@@ -32,7 +32,8 @@ struct facts {
 	struct gc pass;
 	const struct gc_item *verdict; /* of gc; NULL: it says nothing */
 	struct affinity last;          /* where it was */
-	bool remembered, exists;
+	bool remembered;
+	enum presence exists;
 	int open; /* 1 by `pid`, 0, or a negative errno */
 	pid_t pid;
 };
@@ -75,17 +76,17 @@ enum show_kind show_kind(const struct cmd *cmd)
 	return vgpu.framework == FW_MDEV ? SHOW_DOMAIN : SHOW_PGPU;
 }
 
-bool show_exists(const struct host *host, const struct inventory *inv, const char *id, const struct lease *lease)
+enum presence show_presence(const struct host *host, const struct inventory *inv, const char *id,
+			    const struct lease *lease)
 {
 	int vf = inventory_parent(inv, id);
-	struct err ignored;
+	struct vgpu_ref vgpu = lease ? lease->vgpu : kernel_vgpu(id);
 
-	if (inventory_device(inv, id))
-		return true;
-	if (!lease)
-		return vf != UNKNOWN && inv->pgpus[inv->parents[vf].pgpu].framework == FW_VF;
-	return lease->vgpu.framework == FW_VF &&
-	       (kernel_available(host, &lease->vgpu, &ignored) == 1 || inventory_vf_going(host, id));
+	if (lease)
+		return inventory_leased(inv, host, &vgpu);
+	if (vf != UNKNOWN)
+		vgpu.framework = inv->pgpus[inv->parents[vf].pgpu].framework;
+	return inventory_presence(inv, &vgpu);
 }
 
 static int check_options(const struct cmd *cmd, struct err *err)
@@ -174,7 +175,7 @@ static int read_facts(struct facts *facts, struct err *err)
 		inventory_explain_card(&cmd->host, id, false, reason);
 		return err_set(err, ENOENT, "%s: not a vGPU: %s", id, reason);
 	}
-	facts->exists = show_exists(&cmd->host, &facts->status.survey.inv, id, facts->lease);
+	facts->exists = show_presence(&cmd->host, &facts->status.survey.inv, id, facts->lease);
 	for (size_t i = 0; i < facts->status.nrows && !facts->card; i++)
 		if (strcmp(facts->status.rows[i].card.address, facts->ref.pgpu) == 0)
 			facts->card = &facts->status.rows[i];
@@ -231,9 +232,11 @@ static const char *owner(const struct facts *facts)
 static const char *device_words(const struct facts *facts)
 {
 	if (inventory_vf_going(&facts->cmd->host, facts->ref.id))
-		return "VF, being disabled, but a guest still has it: shut down that guest";
-	if (facts->exists)
+		return "VF, being disabled, but a guest still has it; shut down that guest";
+	if (facts->exists == PRESENT)
 		return "exists";
+	if (facts->exists)
+		return "unknown: its driver does not answer";
 	return inventory_parent(&facts->status.survey.inv, facts->ref.id) != UNKNOWN ? "VF without a type"
 										     : "does not exist";
 }
@@ -242,7 +245,7 @@ static void print_vgpu(const struct facts *facts)
 {
 	const struct vgpu_ref *ref = &facts->ref;
 	const char *whose = owner(facts);
-	const struct inv_type *type = inventory_type(&facts->status.survey.inv, ref->type);
+	const struct inv_type *type = inventory_type_of(&facts->status.survey.inv, ref);
 	const struct inv_pgpu *card = facts->card ? &facts->card->card : NULL;
 	const char *model = card ? udev_names_find(facts->status.names, card->vendor, card->device) : NULL;
 	const char *class = out_class(&facts->cmd->config, ref->type);
@@ -277,7 +280,7 @@ static void print_vgpu(const struct facts *facts)
 
 static void json_vgpu(struct json_out *json, const struct facts *facts)
 {
-	const struct inv_type *type = inventory_type(&facts->status.survey.inv, facts->ref.type);
+	const struct inv_type *type = inventory_type_of(&facts->status.survey.inv, &facts->ref);
 	const struct gc_item *verdict = facts->verdict;
 
 	json_out_object(json, "vgpu");
@@ -289,7 +292,7 @@ static void json_vgpu(struct json_out *json, const struct facts *facts)
 			   : facts->lease ? facts->lease->framebuffer_mib
 					  : UNKNOWN);
 	json_out_string(json, "owner", owner(facts));
-	json_out_bool(json, "exists", facts->exists);
+	out_json_presence(json, "exists", facts->exists);
 	out_json_open(json, facts->open, facts->pid);
 	json_out_string(json, "gc", verdict ? cmd_gc_outcome(verdict) : NULL);
 	json_out_string(json, "gc_reason", verdict ? verdict->why : NULL);
@@ -417,8 +420,7 @@ int show_pgpu(struct cmd *cmd, struct err *err)
 	struct json_out json;
 	int r = check_options(cmd, err);
 
-	parent_parse(cmd->pgpu, call->args.operands[0]);
-	cmd->call->pgpu = cmd->pgpu;
+	cmd_take_pgpu(cmd, call->args.operands[0]);
 	if (r == 0)
 		r = status_read(&status, cmd, err);
 	if (r == 0 && call->json) {

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "base/udev.h"
 #include "device/kernel.h"
+#include "state/history.h"
 
 /* What the tree and the bars are made of. */
 struct shapes {
@@ -106,8 +107,13 @@ static bool lacks_device(const struct status *status, const struct lease *lease)
 /* An active lease whose device somebody has removed. One that was made since the host was read is there. */
 static bool lost_device(const struct status *status, const struct lease *lease)
 {
-	return lease && lease->state == LEASE_ACTIVE && lacks_device(status, lease) &&
-	       kernel_exists(&status->cmd->host, &lease->vgpu) == 0;
+	const struct host *host = &status->cmd->host;
+
+	if (!lease || lease->state != LEASE_ACTIVE)
+		return false;
+	if (lease->vgpu.framework == FW_VF)
+		return inventory_leased(&status->survey.inv, host, &lease->vgpu) == ABSENT;
+	return lacks_device(status, lease) && kernel_exists(host, &lease->vgpu) == 0;
 }
 
 /*
@@ -219,7 +225,9 @@ static char *draw_vgpus(const struct status *status, const struct term *term)
 		else if (v->lease)
 			out_table_state(&table, v->lease);
 		else
-			table_coloured(&table, "unleased", TERM_YELLOW);
+			table_coloured(&table,
+				       affinity_is_for_guest(&status->cmd->store, v->ref->id) ? "unleased" : "kept",
+				       TERM_YELLOW);
 		table_row(&table, age, v->ref->id);
 	}
 	table_end(&table, to, &inner);
@@ -253,18 +261,60 @@ static void print_vgpus(const struct term *term, const char *lines, size_t first
 	}
 }
 
-static void print_card(const struct status *status, const struct term *term, const char *lines, size_t row, bool last)
+/* Its types and what is available of each, if nothing is on a card of the pool and nothing hinders it; else false. */
+static bool is_idle(const struct status *status, const struct card_row *row, char *text, size_t size)
 {
+	enum { COLUMNS_MAX = 48 };
+	struct capacity_framebuffer mib;
+	const struct inv_offer *offer;
+	struct capacity_count count;
+
+	*text = '\0';
+	if (row->pgpu == UNKNOWN || !row->in_pool)
+		return false;
+	mib = capacity_framebuffer(&status->facts, row->pgpu);
+	if (mib.used > 0)
+		return false;
+	for (size_t i = 0; (offer = configured(status, row, i)) != NULL; i++) {
+		const char *type = status->survey.inv.types[offer->type].id;
+
+		capacity_count(&count, &status->facts, row->pgpu, offer);
+		if (!count.available || count.used + without_device(status, row, type) > 0)
+			return false;
+		text_add(text, size, "%s%s: %d available", i ? ", " : "idle, ", type, count.available);
+	}
+	return *text && strlen(text) <= COLUMNS_MAX;
+}
+
+/* Returns whether it takes one line; behind such a card, `close`, the next one needs no line between. */
+static bool print_card(const struct status *status, const struct term *term, const char *lines, size_t row, bool last,
+		       bool close)
+{
+	char idle[REASON_SIZE];
 	const struct shapes *parts = shapes(term);
 	const struct card_row *card = row < status->nrows ? &status->rows[row] : NULL;
 	const char *model = card ? udev_names_find(status->names, card->card.vendor, card->card.device) : NULL;
+	autofree char *shown = term_safe(model ? model : "");
 	size_t first = 0, n = status_vgpus_of(status, row, &first);
 	struct margin margin = margin_of(parts, last, n > 0);
 
-	fprintf(term->to, "%s\n%s%s%s%s", parts->gap, last ? parts->last : parts->branch, term_colour(term, TERM_BOLD),
+	int at = card ? 3 + (int)strlen(card->card.address) : 0;
+	bool one_line = card && n == 0 && is_idle(status, card, idle, sizeof(idle));
+
+	if (!close || !one_line)
+		fprintf(term->to, "%s\n", parts->gap);
+	fprintf(term->to, "%s%s%s%s", last ? parts->last : parts->branch, term_colour(term, TERM_BOLD),
 		card ? card->card.address : "pGPU not found", term_colour(term, TERM_PLAIN));
+	if (one_line) {
+		/* From 80 columns on, a model that does not fit behind it is left to `inventory`. */
+		if (model && (term->width < 80 || at + 2 + (int)(strlen(idle) + 2 + strlen(model)) <= term->width))
+			text_add(idle, sizeof(idle), "  %s", model);
+		fputs("  ", term->to);
+		term_wrap(term->to, term, at + 2, margin.text, idle);
+		return true;
+	}
 	if (model)
-		fprintf(term->to, "  %s", model);
+		fprintf(term->to, "  %s", shown);
 	else if (card && *card->card.vendor)
 		fprintf(term->to, "  %s:%s", card->card.vendor, card->card.device);
 	putc('\n', term->to);
@@ -273,6 +323,7 @@ static void print_card(const struct status *status, const struct term *term, con
 		print_bars(status, term, card, &margin);
 	}
 	print_vgpus(term, lines, first, n, last);
+	return false;
 }
 
 static void print_problems(const struct status *status, const struct term *term)
@@ -296,22 +347,23 @@ void status_print(const struct status *status, const struct term *term)
 {
 	const struct check *check = &status->check;
 	const char *colour = check->count[CHECK_FAIL] ? TERM_RED : check->count[CHECK_WARN] ? TERM_YELLOW : TERM_GREEN;
-	autofree char *lines = draw_vgpus(status, term);
+	autofree char *lines = draw_vgpus(status, term), *host = term_safe(status->host);
 	char text[128];
 	char part[32] = "";
+	bool close = false;
 	size_t ignored, npool = 0, npgpus = status->survey.inv.npgpus;
 	size_t n = status->nrows + (status_vgpus_of(status, status->nrows, &ignored) > 0);
 
 	for (size_t i = 0; i < npgpus; i++)
 		npool += status->survey.pool.cards[i].in_pool;
 	fprintf(term->to, "%s%s%s %s%s%s", term_colour(term, colour), shapes(term)->dot, term_colour(term, TERM_PLAIN),
-		term_colour(term, TERM_BOLD), status->host, term_colour(term, TERM_PLAIN));
+		term_colour(term, TERM_BOLD), host, term_colour(term, TERM_PLAIN));
 	if (status->nvgpus < status->nall)
 		snprintf(part, sizeof(part), "%zu of ", status->nvgpus);
 	snprintf(text, sizeof(text), ": %zu of %zu pGPU%s in the pool, %s%zu vGPU%s", npool, npgpus,
 		 npgpus == 1 ? "" : "s", part, status->nall, status->nall == 1 ? "" : "s");
-	term_wrap(term->to, term, 2 + term_columns(status->host, strlen(status->host)), shapes(term)->line, text);
+	term_wrap(term->to, term, 2 + term_columns(host, strlen(host)), shapes(term)->line, text);
 	print_problems(status, term);
 	for (size_t row = 0; row < n; row++)
-		print_card(status, term, lines, row, row + 1 == n);
+		close = print_card(status, term, lines, row, row + 1 == n, close);
 }

@@ -20,7 +20,7 @@ static int row_of(const struct status *status, const char *pgpu)
 
 static void add_vgpu(struct status *status, const struct vgpu_ref *ref, const struct lease *lease)
 {
-	const struct inv_type *type = inventory_type(&status->survey.inv, ref->type);
+	const struct inv_type *type = inventory_type_of(&status->survey.inv, ref);
 	int row = row_of(status, ref->pgpu);
 
 	status->nall++;

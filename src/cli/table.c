@@ -168,9 +168,19 @@ void table_start(struct table *table, const struct table_layout *layout, const s
 			add_column(table, table->ncells, SCOLS_FL_HIDDEN);
 }
 
+/* A blank at either end is shown as \x20: it would be taken for the table's own. */
+static char *ends_shown(const char *word)
+{
+	autofree char *safe = term_safe(word);
+	size_t len = strlen(safe);
+	bool first = *safe == ' ', last = len > 1 && safe[len - 1] == ' ';
+
+	return mem_format("%s%.*s%s", first ? "\\x20" : "", (int)len - first - last, safe + first, last ? "\\x20" : "");
+}
+
 void table_coloured(struct table *table, const char *word, const char *sequence)
 {
-	autofree char *safe = term_safe(*word ? word : "-");
+	autofree char *safe = ends_shown(*word ? word : "-");
 	struct libscols_column *column = table->columns[table->next];
 	int width;
 
@@ -317,14 +327,14 @@ static void print(const struct table *table, size_t rows, FILE *to, const struct
 		i += !heading;
 		if (wide) {
 			autofree char *row_text = mem_format("%.*s", len, line);
-			term_wrap(to, term, 0, TERM_INDENT, row_text);
+			term_wrap_printable(to, term, 0, TERM_INDENT, row_text);
 		} else {
 			fprintf(to, "%.*s\n", len, line);
 		}
 		if (strcmp(more, "-") == 0)
 			continue;
 		fputs("    ", to);
-		term_wrap(to, term, 4, "    ", more);
+		term_wrap_printable(to, term, 4, "    ", more);
 	}
 	scols_free_iter(order);
 }

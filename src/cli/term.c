@@ -70,13 +70,23 @@ const char *term_colour(const struct term *term, const char *sequence)
 	return term->colour ? sequence : "";
 }
 
-static char *safe_on(const struct term *term, const char *text)
+/* A printable text, as this terminal can show it. */
+static char *shown_on(const struct term *term, const char *text)
 {
 	size_t size = 4 * strlen(text) + 1; /* each byte can become \xNN */
-	char *safe = mem_alloc(size);
+	char *shown = mem_alloc(size);
 
-	(term->width && !term->utf8 ? text_safe_ascii : text_safe)(safe, size, text);
-	return safe;
+	text_safe_again(shown, size, text, term->width && !term->utf8);
+	return shown;
+}
+
+static char *safe_on(const struct term *term, const char *text)
+{
+	size_t size = text_safe_size(text);
+	autofree char *safe = mem_alloc(size);
+
+	text_safe(safe, size, text);
+	return shown_on(term, safe);
 }
 
 char *term_safe(const char *text)
@@ -116,9 +126,8 @@ static const char *narrowed(const struct term *term, const char *margin)
 	return TERM_INDENT;
 }
 
-void term_wrap(FILE *to, const struct term *term, int at, const char *margin, const char *text)
+static void wrap(FILE *to, const struct term *term, int at, const char *margin, const char *safe)
 {
-	autofree char *safe = safe_on(term, text);
 	int left, column = at;
 
 	margin = narrowed(term, margin);
@@ -142,6 +151,20 @@ void term_wrap(FILE *to, const struct term *term, int at, const char *margin, co
 		word += blanks + len;
 	}
 	putc('\n', to);
+}
+
+void term_wrap(FILE *to, const struct term *term, int at, const char *margin, const char *text)
+{
+	autofree char *safe = safe_on(term, text);
+
+	wrap(to, term, at, margin, safe);
+}
+
+void term_wrap_printable(FILE *to, const struct term *term, int at, const char *margin, const char *text)
+{
+	autofree char *shown = shown_on(term, text);
+
+	wrap(to, term, at, margin, shown);
 }
 
 void term_wrap_behind(FILE *to, const struct term *term, int at, int from, const char *text)

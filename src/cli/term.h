@@ -53,5 +53,8 @@ int term_columns(const char *text, size_t len);
  */
 void term_wrap(FILE *to, const struct term *term, int at, const char *margin, const char *text);
 
+/* The same of a text that is printable already: text_safe() has seen it, or that of the program that wrote it. */
+void term_wrap_printable(FILE *to, const struct term *term, int at, const char *margin, const char *text);
+
 /* The same behind a word that ends in column `at`: all of the text begins in column `from`, two blanks on at least. */
 void term_wrap_behind(FILE *to, const struct term *term, int at, int from, const char *text);

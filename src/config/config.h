@@ -35,6 +35,7 @@ struct place {
 /* One alternative of device_match: all terms that are set must hold. */
 struct match {
 	char vendor[5], device[5]; /* four hex digits in lower case; "" any */
+	char subdevice[5];         /* of the board's subsystem, likewise */
 	int numa;                  /* node; -1 any */
 	struct place at;
 };

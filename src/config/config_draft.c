@@ -107,7 +107,7 @@ const struct key *config_draft_section(struct draft *draft, const struct spot *a
 		*first = (struct place){ at->file, at->line };
 		return known[i].keys;
 	}
-	spot_err(at, err, "unknown section: valid sections: [devices], [mdev_TYPE], [vf_NAME], [policy], [quota]");
+	spot_err(at, err, "unknown section; valid sections: [devices], [mdev_TYPE], [vf_NAME], [policy], [quota]");
 	return NULL;
 }
 
@@ -134,23 +134,39 @@ static bool is_named(const struct draft *draft, const char *type)
 	return false;
 }
 
+/* What is written differently in the two places, as far as it can be told. */
+static const char *similar_to(const struct draft *draft, const char *type)
+{
+	const struct enabled_list *list = config_draft_enabled(draft);
+	struct text_guess guess = { .word = type };
+
+	for (size_t i = 0; i < list->n; i++)
+		if (!config_draft_find(draft, list->types[i].type, false))
+			text_guess(&guess, list->types[i].type);
+	return guess.best;
+}
+
 /* A section without its type is a slip of ours. It loses its lists: so nothing clashes with it. */
 static int check_section(struct draft *draft, struct section *s, struct err *err)
 {
 	bool named = is_named(draft, s->type);
 	struct spot at = spot_of(s);
+	const char *similar;
 
 	if (s->vf && named)
-		return spot_err(&at, err, "%s is also listed in enabled_mdev_types: use another name for the VFs",
+		return spot_err(&at, err, "%s is also listed in enabled_mdev_types; use another name for the VFs",
 				s->type);
 	if (s->vf && !s->naddresses && !s->nmatches)
 		return spot_err(&at, err,
-				"missing device_addresses or device_match: no plain VF is in a pool by default");
+				"missing device_addresses or device_match; plain VFs are in no pool by default");
 	if (s->vf || named)
 		return 0;
 	section_free(s);
 	at.word = s->type;
-	return spot_err(&at, err, "type not enabled: add %s to enabled_mdev_types in [devices]", s->type);
+	similar = similar_to(draft, s->type);
+	if (similar)
+		return spot_err(&at, err, "type not enabled; similar in enabled_mdev_types: %s", similar);
+	return spot_err(&at, err, "type not enabled; correct its name, or add it to enabled_mdev_types in [devices]");
 }
 
 static struct spot spot_of_address(const struct section *s, size_t i)
@@ -182,7 +198,7 @@ static int check_addresses(const struct draft *draft, const struct section *a, s
 		at = spot_of_address(a, ia);
 		return spot_err(
 			&at, err,
-			"%s is also listed in [%s] (%s:%d): a card provides one type unless pgpu_types = several in [policy]",
+			"%s is also listed in [%s] (%s:%d); a card provides one type unless pgpu_types = several in [policy]",
 			a->addresses[ia], b->name, b->addresses_at[ib].file, b->addresses_at[ib].line);
 	}
 	return 0;
@@ -241,6 +257,8 @@ static void fill_sections(struct draft *draft)
 	struct config *config = draft->config;
 	const struct enabled_list *list = config_draft_enabled(draft);
 	const char *unnamed = NULL;
+	char first_left[TYPE_SIZE] = "";
+	int left = 0;
 
 	for (size_t i = 0; i < list->n; i++) {
 		const char *type = list->types[i].type;
@@ -254,15 +272,23 @@ static void fill_sections(struct draft *draft)
 		s->named |= s->nova && !*list->types[i].text;
 		if (!config_takes_rest(s) || config->policy.several_types)
 			continue;
-		if (unnamed)
-			spot_warn(
-				&list->at, config, true,
-				"%s gets no pGPU: it has neither device_addresses nor device_match, and %s, enabled before it, gets all pGPUs "
-				"that no section names",
-				type, unnamed);
+		if (unnamed && !left++)
+			text_copy(first_left, sizeof(first_left), type);
 		if (!unnamed)
 			unnamed = type;
 	}
+	if (left == 1)
+		spot_warn(
+			&list->at, config, true,
+			"%s gets no pGPU, because it has neither device_addresses nor device_match, and %s, enabled before it, gets "
+			"all pGPUs that no section names",
+			first_left, unnamed);
+	else if (left)
+		spot_warn(
+			&list->at, config, true,
+			"%s and %d other types get no pGPU: they have neither device_addresses nor device_match, and %s, "
+			"enabled before them, gets all pGPUs that no section names",
+			first_left, left - 1, unnamed);
 	for (size_t i = 0; i < draft->nsections; i++) {
 		struct section *s = &draft->sections[i];
 
@@ -293,7 +319,7 @@ int config_draft_finish(struct draft *draft, struct err *err)
 	if (draft->config->nsections || draft->unsure)
 		return 0;
 	spot_warn(&whole, draft->config, true,
-		  "no type is enabled, so the pool is empty: set enabled_mdev_types in [devices]");
+		  "no type is enabled, so the pool is empty; set enabled_mdev_types in [devices]");
 	return 0;
 }
 

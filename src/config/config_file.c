@@ -19,12 +19,12 @@ static int check_trust(const struct stat *st, const char *name, enum dialect dia
 	struct spot at = { .file = name };
 
 	if (dialect == DIALECT_NOVA)
-		return (st->st_mode & S_IWOTH) ? spot_err(&at, err, "writable by others: run 'chmod o-w %s'", name) : 0;
+		return (st->st_mode & S_IWOTH) ? spot_err(&at, err, "writable by others; run 'chmod o-w %s'", name) : 0;
 	if (st->st_uid != 0 && st->st_uid != geteuid())
-		return spot_err(&at, err, "owned by user %u, not root: run 'chown root %s'", (unsigned int)st->st_uid,
+		return spot_err(&at, err, "owned by user %u, not root; run 'chown root %s'", (unsigned int)st->st_uid,
 				name);
 	if (st->st_mode & (S_IWGRP | S_IWOTH))
-		return spot_err(&at, err, "writable by group or others: run 'chmod go-w %s'", name);
+		return spot_err(&at, err, "writable by group or others; run 'chmod go-w %s'", name);
 	return 0;
 }
 

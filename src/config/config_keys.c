@@ -11,8 +11,6 @@
 #include "base/text.h"
 #include "internal.h"
 
-enum { PLACE_SIZE = 600 };
-
 static int spot_verr(const struct spot *at, struct err *err, const char *fmt, va_list ap)
 {
 	char text[2048], line[16] = "";
@@ -42,17 +40,13 @@ int spot_err(const struct spot *at, struct err *err, const char *fmt, ...)
 	return -err->code;
 }
 
-/* Keeps the text, made printable. */
 static void add_note(struct config_notes *notes, const struct err *err, bool of_pool)
 {
 	struct config_note *slot = mem_add(&notes->list, &notes->n, sizeof(*slot));
-	char where[PLACE_SIZE], safe[sizeof(err->text)];
 
-	snprintf(where, sizeof(where), "%.*s", (int)err->place, err->text);
 	slot->of_pool = of_pool;
-	slot->place = text_safe(safe, sizeof(safe), where);
-	text_safe(safe + slot->place, sizeof(safe) - slot->place, err->text + err->place);
-	slot->text = mem_strdup(safe);
+	slot->place = err->place;
+	slot->text = mem_strdup(err->text);
 	memcpy(slot->word, err->word, sizeof(slot->word));
 }
 
@@ -102,7 +96,7 @@ int config_key_unknown(const struct key *keys, const struct spot *at, struct err
 	}
 	if (guess.best)
 		return spot_err(at, err, "unknown key; similar: %s; valid keys: %s", guess.best, all);
-	return spot_err(at, err, "unknown key: valid keys: %s", all);
+	return spot_err(at, err, "unknown key; valid keys: %s", all);
 }
 
 /* Each run of white space becomes one blank; none is kept at the ends. */
@@ -131,7 +125,7 @@ int config_key_set(const struct setting *t, char *value)
 	if (lines && !t->key->list)
 		return spot_err(&t->at, t->err, "takes a single line, but an indented line follows and continues it");
 	if (value[strspn(value, " ,\t\n")] == '\0')
-		return spot_err(&t->at, t->err, "missing value: remove the line to use the default");
+		return spot_err(&t->at, t->err, "missing value; remove the line to use the default");
 	if (!t->key->list)
 		squeeze(value);
 	r = t->key->set(t, value);

@@ -130,8 +130,8 @@ static int add_type(struct pool *pool, const struct nova_entry *entry, const cha
 		return 0;
 	at.word = item;
 	spot_warn(&at, pool->draft->config, false,
-		  "'%.80s' is not a type ID such as nvidia-35, but Nova enables it as written: no pGPU provides it",
-		  item);
+		  "'%.80s' is not a type ID such as nvidia-35, but Nova enables it as written; no pGPU provides it%s",
+		  item, strstr(item, " #") || strstr(item, " ;") ? "; a comment needs a line of its own" : "");
 	return 0;
 }
 
@@ -147,7 +147,7 @@ static int read_types(struct pool *pool)
 	if (!entry)
 		return 0;
 	if (ours->at.line)
-		return warn(pool, entry, "not used: replaced by %s (%s:%d)", ours->at.key, ours->at.file,
+		return warn(pool, entry, "not used; replaced by %s (%s:%d)", ours->at.key, ours->at.file,
 			    ours->at.line);
 	r = config_nova_value(draft, NULL, NOVA_TYPES, &value, pool->err);
 	if (r == 0)
@@ -232,7 +232,7 @@ static int add_address(struct pool *pool, const struct nova_entry *entry, const 
 		const struct address *a = &pool->addresses[i];
 
 		if (strcmp(a->text, item) == 0)
-			return spot_err(&at, pool->err, "%s is also listed in %s:%d: Nova accepts an address once",
+			return spot_err(&at, pool->err, "%s is also listed in %s:%d; Nova accepts an address once",
 					item, a->at.file, a->at.line);
 	}
 	if (pool->naddresses == ADDRESSES_MAX)
@@ -247,14 +247,14 @@ static int add_address(struct pool *pool, const struct nova_entry *entry, const 
 				item);
 	pool->section->named = true;
 	if (*device && !looks_like_pci(item))
-		warn(pool, entry, "'%.80s' is a virtual parent: Nova rejects it before 2026.2", item);
+		warn(pool, entry, "'%.80s' is a virtual parent; Nova rejects it before 2026.2", item);
 	if (*device)
 		return take_device(pool, entry, device);
 	if (!looks_like_pci(item))
-		return warn(pool, entry, "'%.80s' names no device: Nova rejects it before 2026.2", item);
+		return warn(pool, entry, "'%.80s' names no device; Nova rejects it before 2026.2", item);
 	if (pci_parse(pci, item))
-		return warn(pool, entry, "'%.80s' names no device: Nova compares addresses as text; write %s", item,
-			    pci);
+		return warn(pool, entry, "'%.80s' names no device, because Nova compares addresses as text; write %s",
+			    item, pci);
 	return warn(pool, entry, "'%.80s' names no device, but Nova accepts it", item);
 }
 
@@ -308,7 +308,7 @@ static int read_section(struct pool *pool, const struct enabled *enabled)
 		return 0;
 	text_copy(s->class, CLASS_SIZE, "VGPU");
 	return warn(pool, config_nova_find(draft, type, NOVA_CLASS),
-		    "not used: Nova offers pGPUs that no section names as VGPU");
+		    "not used; Nova offers pGPUs that no section names as VGPU");
 }
 
 /* The enabled type of a section, NULL where it is not enabled. */
@@ -336,10 +336,10 @@ static int warn_of_header(struct pool *pool, const struct nova_entry *entry)
 		if (!e->key && strcasecmp(e->section, entry->section) == 0)
 			return 0;
 	if (!enabled)
-		return warn(pool, entry, "not used: its type is not enabled");
+		return warn(pool, entry, "not used, because its type is not enabled");
 	own = config_draft_find(pool->draft, enabled->type, false);
 	if (own)
-		return warn(pool, entry, "not used: replaced by [%s] (%s:%d)", own->name, own->file, own->line);
+		return warn(pool, entry, "not used; replaced by [%s] (%s:%d)", own->name, own->file, own->line);
 	return 0;
 }
 
@@ -359,10 +359,10 @@ static int warn_of_key(struct pool *pool, const struct nova_entry *entry)
 			option = (enum nova_option)i;
 	found = config_nova_find(pool->draft, enabled ? config_nova_text(enabled) : NULL, option);
 	if (option > NOVA_ADDRESSES && strncasecmp(entry->section, "vgpu_", 5) == 0)
-		return warn(pool, entry, "not used: Nova reads this key in [mdev_%s] only", config_nova_text(enabled));
+		return warn(pool, entry, "not used; Nova reads this key in [mdev_%s] only", config_nova_text(enabled));
 	if (!found || found == entry || found->at.file != entry->at.file)
 		return 0;
-	return warn(pool, entry, "not used: replaced by [%s] %s (%s:%d)", found->section, found->key, found->at.file,
+	return warn(pool, entry, "not used; replaced by [%s] %s (%s:%d)", found->section, found->key, found->at.file,
 		    found->at.line);
 }
 

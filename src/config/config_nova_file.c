@@ -177,11 +177,10 @@ static int check_text(const char *file, char *text, size_t len, struct err *err)
 	struct spot at = { .file = file, .line = 1 };
 
 	for (size_t i = 0; i < len;) {
-		bool c1 = text[i] == '\xc2' && ((unsigned char)text[i + 1] & 0xe0) == 0x80;
-		size_t n = c1 ? 2 : text_char_len(text + i);
+		size_t n = text_char_len(text + i);
 
 		if (!n || i + n > len)
-			return spot_err(&at, err, "not UTF-8 text (%02x): Nova reads no other", (unsigned char)text[i]);
+			return spot_err(&at, err, "not UTF-8 text (%02x); Nova reads no other", (unsigned char)text[i]);
 		if (text[i] == '\0')
 			text[i] = '\x01';
 		at.line += text[i] == '\n' || (text[i] == '\r' && text[i + 1] != '\n');

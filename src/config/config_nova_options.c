@@ -184,7 +184,7 @@ static int resolve(const struct scope *scope, const struct nova_entry *entry, co
 	if (inner.type && inner.depth < DEPTH_MAX && strcmp(key, "mdev_class") == 0)
 		return class_of(&inner, value, err);
 	if (!inner.type || inner.depth == DEPTH_MAX || strcmp(key, "max_instances") != 0)
-		return spot_err(&at, err, "uses $%.80s, whose value is not known here: write the value itself", name);
+		return spot_err(&at, err, "uses $%.80s, whose value is not known here; write the value itself", name);
 	r = max_of(&inner, &max, err);
 	if (r < 0)
 		return r;

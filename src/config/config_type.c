@@ -92,10 +92,9 @@ static int parse_address(char out[PARENT_SIZE], const char *s, const struct spot
 		text_copy(out, PARENT_SIZE, pci);
 		return 0;
 	}
-	if (strncmp(s, "pci_", 4) == 0)
-		return spot_err(at, err, "'%.80s' is a libvirt device name: use its PCI address, such as 0000:84:00.0",
-				s);
-	if (!isalpha((unsigned char)s[0]) || !parent_parse(out, s))
+	if (pci_guess(pci, s))
+		return spot_err(at, err, "'%.80s' is not a PCI address; similar: %s", s, pci);
+	if (strncmp(s, "pci_", 4) == 0 || !isalpha((unsigned char)s[0]) || !parent_parse(out, s))
 		return spot_err(
 			at, err,
 			"'%.80s' is neither a PCI address with domain, such as 0000:84:00.0, nor a virtual parent, such as "
@@ -155,7 +154,7 @@ static int parse_match(struct match *m, char *terms, const struct spot *at, stru
 
 	m->numa = -1;
 	while ((term = text_next(&terms, " "))) {
-		char *colon = strchr(term, ':');
+		char *colon = strchr(term, ':'), *second = colon ? strchr(colon + 1, ':') : NULL;
 		long node;
 
 		if (strncmp(term, "numa=", 5) == 0 && m->numa == -1 && text_number(term + 5, 0, NUMA_MAX, &node)) {
@@ -163,14 +162,16 @@ static int parse_match(struct match *m, char *terms, const struct spot *at, stru
 			continue;
 		}
 		if (colon && !ids && parse_id(m->vendor, term, (size_t)(colon - term)) &&
-		    parse_id(m->device, colon + 1, strlen(colon + 1)) && (m->vendor[0] || m->device[0])) {
+		    parse_id(m->device, colon + 1, second ? (size_t)(second - colon - 1) : strlen(colon + 1)) &&
+		    (!second || parse_id(m->subdevice, second + 1, strlen(second + 1))) &&
+		    (m->vendor[0] || m->device[0])) {
 			ids = true;
 			continue;
 		}
 		return spot_err(
 			at, err,
-			"invalid term '%.80s': expected VENDOR:DEVICE (four hex digits each, * for any device), numa=NODE, or "
-			"both; separate alternatives with commas",
+			"invalid term '%.80s': expected VENDOR:DEVICE or VENDOR:DEVICE:SUBDEVICE (four hex digits each, * for any), "
+			"numa=NODE, or both; separate alternatives with commas",
 			term);
 	}
 	return 0;

@@ -47,30 +47,16 @@ void guests_free(struct guests *g)
 	free(g);
 }
 
-/* Of many at once all are looked at. */
-static void note_defined(struct guests *g, const char *uuid)
-{
-	for (size_t i = 0; i < g->ndefined; i++)
-		if (strcmp(g->defined[i], uuid) == 0)
-			return;
-	if (g->ndefined == DEFINED_MAX || !uuid_parse(g->defined[g->ndefined], uuid))
-		g->any_defined = true;
-	else
-		g->ndefined++;
-}
-
 static void on_event(void *arg, const struct virt_event *event)
 {
 	struct guests *g = arg;
 
 	switch (event->kind) {
-	case VIRT_EVENT_METADATA: /* mostly our own; what somebody took out is written again in the next pass */
-	case VIRT_EVENT_UNDEFINED:
+	case VIRT_EVENT_METADATA:       /* mostly our own; what somebody took out is written again in the next pass */
 	case VIRT_EVENT_REMOVAL_FAILED: /* nothing has changed */
 		return;
 	case VIRT_EVENT_DEFINED:
-		note_defined(g, event->uuid);
-		break;
+	case VIRT_EVENT_UNDEFINED: /* what it named may be an orphan from now on */
 	case VIRT_EVENT_STARTED:
 	case VIRT_EVENT_RESUMED:
 	case VIRT_EVENT_STOPPED:
@@ -129,7 +115,6 @@ int64_t guests_connect(struct guests *g)
 		return g->retry_at;
 	if (dial(g, &err) == 0) {
 		g->retry_ms = RETRY_FIRST_MS;
-		g->any_defined = true;
 		set_state(g, "connected to libvirt");
 		g->news(g->arg);
 		return 0;

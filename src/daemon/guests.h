@@ -6,8 +6,8 @@
  * and while there is none, nothing is known of who runs. An event is a reason to look, no more.
  *
  * Written is: what this host knows of each leased vGPU, into the live metadata of its domain, for the target of a
- * migration; and UUIDs in the place of placeholders, into a definition that has such and is still what was read. Only
- * what is not there yet: so our own changes, of which libvirt tells us, too, come to rest.
+ * migration; only what is not there yet: so our own changes, of which libvirt tells us, too, come to rest. A definition
+ * is the operator's, and never written.
  *
  * No lock is held while libvirt is asked: a hook that waits for one keeps libvirt waiting.
  */
@@ -17,7 +17,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "config/config.h"
 #include "base/host.h"
 #include "daemon/reconcile.h"
 
@@ -43,4 +42,4 @@ int guests_look(struct guests *guests, const struct live_domain **domains, size_
 void guests_named(void *guests, const char *const *ids, bool *named, size_t n);
 
 /* Writes what is to be written, after a pass over all that guests_look() gave. */
-void guests_write(struct guests *guests, const struct host *host, const struct config *config);
+void guests_write(struct guests *guests, const struct host *host);

@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What is written to libvirt: facts of this host into live metadata, UUIDs into definitions with placeholders. */
+/* What is written to libvirt: facts of this host, into live metadata. */
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/auto.h"
 #include "internal.h"
 #include "base/log.h"
 #include "live/migration_facts_live.h"
-#include "ops/rewrite.h"
 #include "state/store.h"
-
-/* --- facts --- */
 
 static void write_facts(struct guests *g, size_t i, const struct host_facts *facts)
 {
@@ -50,99 +44,7 @@ static void write_all_facts(struct guests *g, struct store *store)
 	host_facts_free(&facts);
 }
 
-/* --- definitions --- */
-
-/* Does the definition have a placeholder? A look at the text, before anything is parsed. */
-static bool may_have_placeholder(const char *xml)
-{
-	return xml && strstr(xml, "00000000-0000-0000-0000-0000000000");
-}
-
-/*
- * libvirt defines without asking what was there: right before that, is the definition still what was read? One that is
- * gone is -ENOENT, one that was edited -ESTALE. What happens in the moment between the two is lost all the same.
- */
-static int still_defined(struct guests *g, const char *uuid, const char *xml, struct err *err)
-{
-	autofree char *now = NULL;
-	int r = virt_xml(g->virt, uuid, VIRT_CONFIG, &now, err);
-
-	if (r == 0 && strcmp(now, xml) != 0)
-		return err_set(err, ESTALE, "definition changed meanwhile");
-	return r;
-}
-
-/* Reads the definition as it is, secrets included, and gives each placeholder in it a UUID. */
-static int define_anew(struct guests *g, const char *uuid, const struct host *host, const struct config *config,
-		       struct err *err)
-{
-	autofree char *xml = NULL;
-	struct rewrite rewrite = { 0 };
-	const struct request *request;
-	int r = virt_xml(g->virt, uuid, VIRT_CONFIG, &xml, err);
-
-	if (r < 0 || !may_have_placeholder(xml))
-		return r;
-	rewrite.xml = xml;
-	rewrite.len = strlen(xml);
-	r = rewrite_begin(&rewrite, err);
-	if (r == 0 && rewrite.nchanges) {
-		r = rewrite_make(&rewrite, host, config, err);
-		if (r == 0)
-			r = still_defined(g, uuid, xml, err);
-		if (r == 0)
-			r = virt_define(g->virt, rewrite.rewritten, err);
-		request = domxml_request(rewrite.doc);
-		for (size_t i = 0; r == 0 && i < rewrite.nchanges; i++)
-			log_info("domain %s: placeholder %s in its definition replaced by %s", request->name,
-				 request->vgpus[rewrite.changes[i].req].id, rewrite.changes[i].id);
-	}
-	rewrite_end(&rewrite);
-	return r;
-}
-
-static void define_one(struct guests *g, const char *uuid, const struct host *host, const struct config *config)
-{
-	struct err err;
-	int r = define_anew(g, uuid, host, config, &err);
-
-	if (r == -ESTALE) {
-		g->any_defined = true;
-		g->news(g->arg);
-	} else if (r < 0 && r != -ENOENT) {
-		log_warn("domain %s: cannot replace the placeholders in its definition: %s", uuid, err.text);
-	}
-}
-
-/* The live XML of a domain that runs says nothing about its definition: that one is always asked for. */
-static void define_any(struct guests *g, const struct host *host, const struct config *config)
-{
-	struct virt_domain *all;
-	struct err err;
-	size_t n;
-
-	if (virt_list(g->virt, false, &all, &n, &err) < 0) {
-		log_warn("cannot read the definitions of the domains: %s", err.text);
-		return;
-	}
-	g->any_defined = false;
-	for (size_t i = 0; i < n && virt_alive(g->virt); i++)
-		if (all[i].persistent && (all[i].running || may_have_placeholder(all[i].xml)))
-			define_one(g, all[i].uuid, host, config);
-	virt_list_free(all, n);
-}
-
-static void define_placeholders(struct guests *g, const struct host *host, const struct config *config)
-{
-	if (g->any_defined)
-		define_any(g, host, config);
-	else
-		for (size_t i = 0; i < g->ndefined && virt_alive(g->virt); i++)
-			define_one(g, g->defined[i], host, config);
-	g->ndefined = 0;
-}
-
-void guests_write(struct guests *g, const struct host *host, const struct config *config)
+void guests_write(struct guests *g, const struct host *host)
 {
 	struct store store;
 	struct err err;
@@ -154,6 +56,5 @@ void guests_write(struct guests *g, const struct host *host, const struct config
 		return;
 	}
 	write_all_facts(g, &store);
-	define_placeholders(g, host, config);
 	store_close(&store);
 }

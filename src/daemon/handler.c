@@ -3,6 +3,7 @@
 #include "daemon/handler.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,15 +14,16 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/notify.h"
+#include "base/text.h"
 #include "host/inventory.h"
 #include "host/libvirt_daemon.h"
 #include "ops/metrics.h"
+#include "survey/reclaim.h"
 
 #define METRICS "metrics.prom"
 
 enum {
-	PASS_MS = 300000,    /* all is looked at again after so long, whatever was heard */
+	PASS_MS = 60000,     /* all is looked at again after so long: what is made for a guest is new to its start */
 	RETRY_MS = 10000,    /* after a pass that failed */
 	LOCK_WAIT_MS = 5000, /* for a handler that is just ending */
 };
@@ -55,10 +57,13 @@ static void first_config(struct handler *h)
 
 	h->has_config = r == 0;
 	if (r == -ENOENT)
-		log_warn("no configuration: %s: nothing is leased, only pending releases are processed", err.text);
+		log_warn(
+			"no configuration: %s; until there is one, only releases and the vGPUs of running guests are processed",
+			err.text);
 	else if (r < 0)
-		log_warn("%s: until the configuration is fixed and reloaded, only pending releases are processed",
-			 err.text);
+		log_warn(
+			"%s; until the configuration is fixed and reloaded, only releases and the vGPUs of running guests are processed",
+			err.text);
 }
 
 int handler_open(struct handler *h, const char *root, const char *config_path, struct err *err)
@@ -104,8 +109,11 @@ void handler_reload(struct handler *h)
 	int r = load_config(h, &config, &err);
 
 	if (r < 0) {
-		log_warn("%s: %s", err.text,
-			 h->has_config ? "the previous configuration remains in effect" : "still no configuration");
+		log_warn(
+			"%s: %s", err.text,
+			h->has_config
+				? "the handler keeps the previous configuration, but starts that need a new vGPU are refused"
+				: "still no configuration");
 		return;
 	}
 	config_free(&h->config);
@@ -119,8 +127,11 @@ void handler_reload(struct handler *h)
 static void log_new_lines(const char *text, const char *last)
 {
 	for (const char *line = text + 1, *end; (end = strchr(line, '\n')); line = end + 1)
-		if (!last || !memmem(last, strlen(last), line - 1, (size_t)(end - line) + 2))
-			log_info("%.*s", (int)(end - line), line);
+		if (!last || !memmem(last, strlen(last), line - 1, (size_t)(end - line) + 2)) {
+			autofree char *one = mem_format("%.*s", (int)(end - line), line);
+
+			log_line(one);
+		}
 }
 
 /* How many foreign devices there are. */
@@ -131,11 +142,11 @@ static size_t report_pass(struct handler *h, const struct reconcile *pass)
 	FILE *out = mem_open(&text, &len);
 	char garbage[GC_GARBAGE_SIZE];
 
-	fprintf(out, "\n");
+	fputc('\n', out);
 	for (size_t i = 0; i < pass->n; i++)
 		if (pass->items[i].verdict == RECONCILE_REPORT)
-			fprintf(out, "domain %s: vGPU %s: %s\n", pass->items[i].domain, pass->items[i].id,
-				pass->items[i].why);
+			text_line(out, "domain %s: vGPU %s: %s", pass->items[i].domain, pass->items[i].id,
+				  pass->items[i].why);
 	for (size_t i = 0; i < pass->gc.n; i++) {
 		const struct gc_item *item = &pass->gc.items[i];
 		const struct vgpu_ref *vgpu = &item->vgpu;
@@ -144,15 +155,18 @@ static size_t report_pass(struct handler *h, const struct reconcile *pass)
 			continue;
 		foreign += item->exists;
 		if (item->outcome == GC_FAILED)
-			fprintf(out, "foreign: %s, %s on %s: %s not removed: %s\n", vgpu->id, vgpu->type, vgpu->parent,
-				item->exists ? "orphan" : "mdevctl definition", item->trouble);
+			text_line(out, "foreign: %s, %s on %s: %s not removed: %s", vgpu->id, vgpu->type, vgpu->parent,
+				  item->exists ? "orphan" : "mdevctl definition", item->trouble);
 		else if (item->exists)
-			fprintf(out, "foreign: %s, %s on %s: not leased\n", vgpu->id, vgpu->type, vgpu->parent);
+			text_line(out, "foreign: %s, %s on %s: not leased%s", vgpu->id, vgpu->type, vgpu->parent,
+				  item->due_ms == RECLAIM_KEPT ? "; kept: not made for a guest" : "");
 	}
+	if (*pass->gc.unread)
+		text_line(out, "%s", pass->gc.unread);
 	if (pass->gc.undefined.code)
-		fprintf(out, "%s\n", pass->gc.undefined.text);
+		text_line(out, "%s", pass->gc.undefined.text);
 	if (gc_say_garbage(&pass->gc, garbage))
-		fprintf(out, "%s\n", garbage);
+		text_line(out, "%s", garbage);
 	mem_close(out);
 	log_new_lines(text, h->reported);
 	free(h->reported);
@@ -197,6 +211,17 @@ static void publish_metrics(const struct handler *h, struct store *store, const 
 		log_warn("%s", err.text);
 }
 
+__attribute__((format(printf, 2, 3))) static void say_status(struct handler *h, const char *fmt, ...)
+{
+	char raw[sizeof(h->status)];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(raw, sizeof(raw), fmt, ap);
+	va_end(ap);
+	text_safe(h->status, sizeof(h->status), raw);
+}
+
 int64_t handler_pass(struct handler *h, const struct running *running)
 {
 	struct store store;
@@ -220,7 +245,7 @@ int64_t handler_pass(struct handler *h, const struct running *running)
 		r = reconcile_run(&pass, &err);
 	if (r < 0) {
 		log_warn("pass failed: %s", err.text);
-		notify_status("%s; the last pass failed: %.300s", running->libvirt, err.text);
+		say_status(h, "%s; the last pass failed: %.300s", running->libvirt, err.text);
 		next = host_now_ms() + RETRY_MS;
 	} else {
 		size_t foreign;
@@ -228,8 +253,12 @@ int64_t handler_pass(struct handler *h, const struct running *running)
 		reconcile_orphans(&pass, running->named, running->arg);
 		foreign = report_pass(h, &pass);
 		publish_metrics(h, &store, &pass.gc);
-		notify_status("%s; %zu vGPU%s leased, %zu foreign", running->libvirt, pass.leases,
-			      pass.leases == 1 ? "" : "s", foreign);
+		say_status(h, "%s; %zu vGPU%s leased, %zu foreign%s", running->libvirt, pass.leases,
+			   pass.leases == 1 ? "" : "s", foreign,
+			   h->is_valid ? ""
+			   : h->has_config
+				   ? "; the configuration is invalid, so starts that need a new vGPU are refused"
+				   : "; no valid configuration");
 		next = next_pass(&pass);
 	}
 	reconcile_end(&pass);

@@ -25,7 +25,8 @@ struct handler {
 	int lock;        /* handler.lock */
 	struct finisher *finisher;
 	struct lease_marks plugged;
-	char *reported; /* the lines of the last pass */
+	char *reported;   /* the lines of the last pass */
+	char status[512]; /* how it went, printable: a line for people */
 };
 
 /*

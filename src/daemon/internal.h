@@ -6,8 +6,6 @@
 #include "daemon/guests.h"
 #include "virt/virt.h"
 
-enum { DEFINED_MAX = 32 };
-
 struct guest {
 	struct domxml *doc;     /* of its live XML; NULL: none, or not understood */
 	struct domxml *taken;   /* of the record of a suspend in it; likewise */
@@ -22,10 +20,6 @@ struct guests {
 	char state[256];
 	int64_t retry_at;
 	int retry_ms;
-	/* domains that were defined since definitions were looked at: those in the list, or any */
-	char defined[DEFINED_MAX][UUID_SIZE];
-	size_t ndefined;
-	bool any_defined;
 	/* the last look */
 	struct virt_domain *domains; /* the running ones */
 	struct guest *guests;        /* of each */

@@ -7,6 +7,7 @@
  * finds. Events that come together make one pass. It may be killed at any instant and started again.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -14,14 +15,16 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
+#include <systemd/sd-daemon.h>
 #include <unistd.h>
 
 #include "base/args.h"
 #include "base/auto.h"
+#include "base/file.h"
 #include "daemon/guests.h"
 #include "daemon/handler.h"
+#include "host/inventory.h"
 #include "base/log.h"
-#include "base/notify.h"
 #include "base/text.h"
 #include "base/udev.h"
 #include "daemon/wait_ready.h"
@@ -36,7 +39,7 @@ enum {
 struct options {
 	struct args args;
 	const char *uri, *wait;
-	bool foreground;
+	bool foreground, check;
 	long wait_s;
 };
 
@@ -54,15 +57,18 @@ struct leased {
 	} watches[3];
 	bool stop;
 	int64_t pass_at, passed_at, alive_at, connect_at;
+	int64_t alive_every_ms; /* half of what systemd waits for a sign of life; 0: it does not */
 };
 
 static const struct arg table[] = {
 	ARG_ROOT,
 	ARG_CONFIG,
 	{ "connect", "URI", 0, offsetof(struct options, uri), "Connect to this libvirt [" VIRT_DEFAULT_URI "]", 0 },
-	{ "foreground", NULL, 0, offsetof(struct options, foreground), "Log to standard error, not to the journal", 0 },
+	{ "foreground", NULL, 0, offsetof(struct options, foreground), "Log to standard error instead of the journal",
+	  0 },
+	{ "check-config", NULL, 0, offsetof(struct options, check), "Check the configuration and exit; 1: invalid", 0 },
 	{ "wait-ready", "SECONDS", 0, offsetof(struct options, wait),
-	  "Wait until the configured pGPUs are ready, then exit", 0 },
+	  "Wait until the configured pGPUs are ready, and exit", 0 },
 	ARG_HELP,
 	ARG_VERSION,
 	{ 0 },
@@ -71,8 +77,8 @@ static const struct arg table[] = {
 static void print_help(void)
 {
 	printf("usage: vgpu-leased [OPTION]...\n\n"
-	       "Complete releases and lease hot-plugged vGPUs, where libvirt calls no hook.\n"
-	       "SIGTERM ends the program, SIGHUP reloads the configuration.\n\n");
+	       "Device handler of vgpu-lease: complete releases, and lease hot-plugged vGPUs,\n"
+	       "for which libvirt calls no hook. SIGHUP reloads the configuration.\n\n");
 	args_help(stdout, table, 0);
 	printf("\nExit status: 0 success, 1 failed, 2 usage error.\n");
 }
@@ -111,9 +117,9 @@ static void on_signal(void *arg)
 			d->stop = true;
 			continue;
 		}
-		notify_reloading();
+		sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%" PRId64, host_now_ms() * 1000);
 		handler_reload(&d->handler);
-		notify_ready();
+		sd_notify(0, "READY=1");
 		look_soon(d);
 	}
 }
@@ -151,8 +157,9 @@ static void pass(struct leased *d)
 		running.arg = d->guests;
 	}
 	d->pass_at = handler_pass(&d->handler, &running);
+	sd_notifyf(0, "STATUS=%s", d->handler.status);
 	if (d->guests)
-		guests_write(d->guests, &d->handler.host, &d->handler.config);
+		guests_write(d->guests, &d->handler.host);
 	d->passed_at = host_now_ms();
 }
 
@@ -161,7 +168,7 @@ static int idle_ms(const struct leased *d)
 {
 	int64_t now = host_now_ms(), at = d->pass_at;
 
-	if (notify_interval_ms() && d->alive_at < at)
+	if (d->alive_every_ms && d->alive_at < at)
 		at = d->alive_at;
 	if (d->connect_at && d->connect_at < at)
 		at = d->connect_at;
@@ -201,11 +208,11 @@ static void loop(struct leased *d)
 {
 	/* libvirt may take long to answer while it starts its guests, whose hooks look for us: so not before this. */
 	pass(d);
-	notify_ready();
+	sd_notify(0, "READY=1");
 	while (!d->stop) {
-		if (notify_interval_ms() && host_now_ms() >= d->alive_at) {
-			notify_alive();
-			d->alive_at = host_now_ms() + notify_interval_ms();
+		if (d->alive_every_ms && host_now_ms() >= d->alive_at) {
+			sd_notify(0, "WATCHDOG=1");
+			d->alive_at = host_now_ms() + d->alive_every_ms;
 		}
 		if (d->guests)
 			d->connect_at = guests_connect(d->guests);
@@ -213,7 +220,7 @@ static void loop(struct leased *d)
 		if (!d->stop && host_now_ms() >= d->pass_at)
 			pass(d);
 	}
-	notify_stopping();
+	sd_notify(0, "STOPPING=1");
 }
 
 /* Where there is no libvirt, there still are leases to look after. */
@@ -224,7 +231,7 @@ static void open_libvirt(struct leased *d)
 	if (d->options.args.root && !d->options.uri)
 		return;
 	if (virt_loop_init(&err) < 0) {
-		log_warn("%s: running domains are determined from libvirt's files only", err.text);
+		log_warn("%s; running domains are determined from libvirt's files only", err.text);
 		return;
 	}
 	d->timer = virt_loop_timer(-1, on_timer, d, &err);
@@ -247,7 +254,7 @@ static void open_udev(struct leased *d)
 
 	if (d->options.args.root || udev_watch_open(&d->udev, &err) == 0)
 		return;
-	log_warn("%s: changes of devices are noticed only every few minutes", err.text);
+	log_warn("%s; changes of devices are noticed only every few minutes", err.text);
 }
 
 static int open_signals(struct leased *d, struct err *err)
@@ -293,16 +300,34 @@ static int serve(struct leased *d, struct err *err)
 	return r;
 }
 
+/* What a reload would say: the signal alone tells nobody. */
+static int check_config(const struct args *args, struct err *err)
+{
+	struct host host = { .root = -1 };
+	struct config config;
+	int r = host_open(&host, args->root, err);
+
+	if (r == 0) {
+		r = inventory_config(&config, &host, args->config, err);
+		config_free(&config);
+	}
+	host_close(&host);
+	return r;
+}
+
 static int run(struct leased *d, struct err *err)
 {
 	if (d->options.args.version) {
-		printf("vgpu-leased %s\n", PACKAGE_VERSION);
+		fputs(ARGS_VERSION("vgpu-leased"), stdout);
 		return 0;
 	}
 	if (d->options.args.help) {
 		print_help();
 		return 0;
 	}
+	text_set_root(d->options.args.root);
+	if (d->options.check)
+		return check_config(&d->options.args, err);
 	if (d->options.wait)
 		return wait_ready(d->options.args.root, d->options.args.config, (int)d->options.wait_s, err);
 	if (!d->options.args.root && geteuid() != 0)
@@ -318,19 +343,21 @@ int main(int argc, char **argv)
 {
 	struct leased d = { 0 };
 	struct err err = { 0 };
+	uint64_t watchdog_us;
 	int r;
 
+	file_hold_standard();
 	umask(077);
-	notify_open();
+	if (sd_watchdog_enabled(0, &watchdog_us) > 0)
+		d.alive_every_ms = (int64_t)(watchdog_us / 2000);
 	if (parse(&d.options, argc, argv, &err) < 0)
 		return args_usage_error("vgpu-leased", &err);
 	r = run(&d, &err);
-	notify_close();
 	if (r == 0 && fflush(stdout) != 0)
 		r = err_sys(&err, errno, "standard output");
 	if (r < 0) {
 		log_warn("%s", err.text);
-		if (!d.options.foreground || d.options.wait)
+		if (!d.options.foreground || d.options.wait || d.options.check)
 			err_print(stderr, "vgpu-leased", &err);
 	}
 	log_close();

@@ -80,7 +80,7 @@ static void note(struct reconcile *pass, enum reconcile_verdict verdict, const c
 
 	item->verdict = verdict;
 	text_copy(item->id, sizeof(item->id), id);
-	text_safe(item->domain, sizeof(item->domain), domain);
+	text_cut(item->domain, sizeof(item->domain), domain);
 	text_copy(item->why, sizeof(item->why), why);
 }
 
@@ -143,14 +143,31 @@ static int judge_device(struct look *look, const struct live_domain *domain, con
 	view.at_work = lease && reclaim_at_work(pass->store, lease);
 	view.open = is_open(look, req->id);
 	verdict = reconcile_device(&view, why);
-	/* Without a configuration nothing is leased. */
-	if (verdict == RECONCILE_LEAVE || (verdict == RECONCILE_ADOPT && !pass->config))
+	if (verdict == RECONCILE_LEAVE)
 		return 0;
 	note(pass, verdict, req->id, domain->request->name, why);
 	if (verdict != RECONCILE_ADOPT)
 		return 0;
 	look->adopted = true;
 	return adopt(look, domain->request, &device, lease, err);
+}
+
+/* A suspended guest that was started by other means than a resume runs without its vGPUs. */
+static void report_taken(const struct look *look, const struct live_domain *domain)
+{
+	char why[REASON_SIZE];
+
+	for (size_t i = 0; domain->settled && domain->request && domain->taken && i < domain->taken->nvgpus; i++) {
+		const char *id = domain->taken->vgpus[i].id;
+		const struct lease *lease = lease_find(&look->leases, id);
+
+		if (request_find(domain->request, id) || (lease && reclaim_at_work(look->pass->store, lease)))
+			continue;
+		snprintf(why, sizeof(why),
+			 "detached by a suspend, so the domain runs without it; run 'vgpu-lease resume %.100s'",
+			 domain->request->name);
+		note(look->pass, RECONCILE_REPORT, id, domain->request->name, why);
+	}
 }
 
 static int judge_devices(struct look *look, struct err *err)
@@ -163,6 +180,7 @@ static int judge_devices(struct look *look, struct err *err)
 		for (size_t j = 0; domain->request && j < domain->request->nvgpus; j++)
 			if (judge_device(look, domain, &domain->request->vgpus[j], err) < 0)
 				return -err->code;
+		report_taken(look, domain);
 	}
 	return 0;
 }

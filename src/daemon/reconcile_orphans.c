@@ -17,6 +17,7 @@ enum {
 	REMOVE_MS = 5000, /* a removal that takes longer goes on in a child, and the next pass finds what came of it */
 	TURN_MS = 5000,   /* for all of a pass, which other releases do not wait for */
 	NEXT_MS = 1000,
+	BATCH_MS = 60000, /* what is due so soon is waited for */
 	FOLLOW_MS = 2000, /* libvirt reads mdevctl's files a tenth of a second after a change of them */
 };
 
@@ -26,41 +27,30 @@ static bool is_due(const struct gc_item *item)
 }
 
 /*
- * libvirt sees a definition go later than a device. Were both to go at once, it would list the vGPU as defined and
- * absent for that time, and a spawn that Nova gives it to fails. So the device goes in a pass of its own: without a
- * definition, Nova uses it as it is, and if it goes before the instance starts, the hook creates it again.
+ * Nova lists what there is, looks each up, and fails if one has gone in between. So what is due within a minute goes in
+ * one batch.
  */
-static enum release_part part_of(const struct reconcile *pass, const struct gc_item *item)
+static bool waits_for_more(struct reconcile *pass)
 {
-	if (!item->exists)
-		return RELEASE_LONE_DEFINITION;
-	return mdevctl_defines(pass->store->host, item->vgpu.id) ? RELEASE_ITS_DEFINITION : RELEASE_DEVICE;
-}
+	int64_t now = host_now_ms(), first = INT64_MAX, last = 0;
 
-static void remove_one(struct reconcile *pass, struct gc_item *item)
-{
-	const struct vgpu_ref *vgpu = &item->vgpu;
-	const struct event_about about = { .vgpu = vgpu };
-	enum release_part part = part_of(pass, item);
-	struct err err = { 0 };
+	for (size_t i = 0; i < pass->gc.n; i++)
+		if (is_due(&pass->gc.items[i]) && pass->gc.items[i].due_ms < first)
+			first = pass->gc.items[i].due_ms;
+	for (size_t i = 0; i < pass->gc.n && first < INT64_MAX; i++) {
+		const struct gc_item *item = &pass->gc.items[i];
 
-	if (release_orphan(pass->store, pass->policy, vgpu, part, host_now_ms() + REMOVE_MS, &err) == 0) {
-		if (part == RELEASE_ITS_DEFINITION) {
-			reconcile_again(pass, host_now_ms() + FOLLOW_MS);
-			return;
-		}
-		item->outcome = GC_GONE;
-		event_log(EVENT_RECLAIMED, &about, "reconcile: removed %s, %s on %s: %s", vgpu->id, vgpu->type,
-			  vgpu->parent, item->why);
-		return;
+		if (!item->leased && item->novas && item->outcome == GC_STAYS && item->due_ms > now &&
+		    item->due_ms <= first + BATCH_MS && item->due_ms > last)
+			last = item->due_ms;
 	}
-	item->outcome = GC_FAILED;
-	text_safe(item->trouble, sizeof(item->trouble), err.text);
+	if (last)
+		reconcile_again(pass, last + 1);
+	return last != 0;
 }
 
-void reconcile_orphans(struct reconcile *pass, reconcile_named *named, void *arg)
+static void ask_libvirt(struct reconcile *pass, reconcile_named *named, void *arg)
 {
-	int64_t end_ms = host_now_ms() + TURN_MS;
 	size_t n = 0;
 	const char **ids = mem_new(pass->gc.n + 1, sizeof(*ids));
 	bool *is_named = mem_new(pass->gc.n + 1, sizeof(*is_named));
@@ -71,18 +61,67 @@ void reconcile_orphans(struct reconcile *pass, reconcile_named *named, void *arg
 	if (n && named)
 		named(arg, ids, is_named, n);
 	n = 0;
+	for (size_t i = 0; i < pass->gc.n; i++)
+		if (is_due(&pass->gc.items[i]) && is_named[n++])
+			pass->gc.items[i].outcome = GC_STAYS;
+	free(ids);
+	free(is_named);
+}
+
+static bool remove_part(struct reconcile *pass, struct gc_item *item, enum release_part part)
+{
+	const struct vgpu_ref *vgpu = &item->vgpu;
+	const struct event_about about = { .vgpu = vgpu };
+	struct err err = { 0 };
+
+	if (release_orphan(pass->store, pass->policy, vgpu, part, host_now_ms() + REMOVE_MS, &err) < 0) {
+		item->outcome = GC_FAILED;
+		text_safe(item->trouble, sizeof(item->trouble), err.text);
+		return false;
+	}
+	event_log(EVENT_RECLAIMED, &about, "reconcile: removed %s%s, %s on %s: %s",
+		  part == RELEASE_DEVICE ? "" : "the mdevctl definition of ", vgpu->id, vgpu->type, vgpu->parent,
+		  item->why);
+	return true;
+}
+
+/*
+ * libvirt sees a definition go later than a device. Were both to go at once, it would list the vGPU as defined and
+ * absent for that time, and a spawn that Nova gives it to fails. So the devices go in a pass of their own: without a
+ * definition, Nova uses one as it is, and if it goes before the instance starts, the hook creates it again.
+ */
+static bool remove_definitions(struct reconcile *pass, int64_t end_ms)
+{
+	bool removed = false;
+
+	for (size_t i = 0; i < pass->gc.n && host_now_ms() < end_ms; i++) {
+		struct gc_item *item = &pass->gc.items[i];
+
+		if (is_due(item) && item->exists && mdevctl_defines(pass->store->host, item->vgpu.id))
+			removed |= remove_part(pass, item, RELEASE_ITS_DEFINITION);
+	}
+	return removed;
+}
+
+void reconcile_orphans(struct reconcile *pass, reconcile_named *named, void *arg)
+{
+	int64_t end_ms = host_now_ms() + TURN_MS;
+
+	if (waits_for_more(pass))
+		return;
+	ask_libvirt(pass, named, arg);
+	if (remove_definitions(pass, end_ms)) {
+		reconcile_again(pass, host_now_ms() + FOLLOW_MS);
+		return;
+	}
 	for (size_t i = 0; i < pass->gc.n; i++) {
 		struct gc_item *item = &pass->gc.items[i];
 
 		if (!is_due(item))
 			continue;
-		if (is_named[n++])
-			item->outcome = GC_STAYS;
-		else if (host_now_ms() < end_ms)
-			remove_one(pass, item);
-		else
+		if (host_now_ms() >= end_ms)
 			reconcile_again(pass, host_now_ms() + NEXT_MS);
+		else if (remove_part(pass, item, item->exists ? RELEASE_DEVICE : RELEASE_LONE_DEFINITION))
+			item->outcome = GC_GONE;
 	}
-	free(ids);
-	free(is_named);
 }

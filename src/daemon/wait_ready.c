@@ -26,7 +26,8 @@ static size_t not_ready(const struct host *host, const struct config *config, st
 
 		if (finding->status != CHECK_FAIL)
 			continue;
-		err_set(err, ETIMEDOUT, "%s: %s", finding->where ? finding->where : "this host", finding->text);
+		err_set(err, ETIMEDOUT, "%s: %s; %s", finding->where ? finding->where : "this host", finding->text,
+			finding->fix);
 		break;
 	}
 	check_free(&check);
@@ -68,7 +69,7 @@ int wait_ready(const char *root, const char *config_path, int wait_s, struct err
 		r = wait_for_cards(&host, &config, wait_s, err);
 	} else if (r == 0 || (r == -ENOENT && !config_path)) {
 		/* That it ended at once is not to be taken for cards that are ready. */
-		printf("%s: nothing to wait for\n", r == 0 ? "no type is enabled" : "no configuration");
+		printf("%s; nothing to wait for\n", r == 0 ? "no type is enabled" : "no configuration");
 		r = 0;
 	}
 	config_free(&config);

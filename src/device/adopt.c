@@ -44,7 +44,7 @@ int adopt_device(const struct adoption *adoption, const struct inv_device *devic
 	const struct request *request = adoption->request;
 	const struct lease *there = lease_find(adoption->leases, device->vgpu.id);
 	const struct inv_pgpu *card = device->parent == UNKNOWN ? NULL : &inv->pgpus[inv->parents[device->parent].pgpu];
-	const struct inv_type *type = inventory_type(inv, device->vgpu.type);
+	const struct inv_type *type = inventory_type_of(inv, &device->vgpu);
 	struct lease lease = lease_for(request, &device->vgpu);
 	struct event_about about;
 	struct owner_facts facts = { .framework = device->vgpu.framework,

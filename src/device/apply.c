@@ -9,6 +9,7 @@
 #include "base/auto.h"
 #include "device/release.h"
 #include "device/kernel.h"
+#include "host/mdevctl_files.h"
 #include "internal.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -151,7 +152,9 @@ static int wait_removed(const struct apply *apply, const struct step *step, stru
 {
 	while (store_removes(apply->store, step->vgpu.id)) {
 		if (host_now_ms() >= apply->wait_by_ms)
-			return err_set(err, EBUSY, "the kernel is still removing it; see dmesg");
+			return err_set(
+				err, EBUSY,
+				"the kernel is still removing it; see dmesg (troubleshooting: still-being-created-or-removed)");
 		host_sleep_ms(WAIT_STEP_MS);
 	}
 	return 0;
@@ -194,6 +197,7 @@ static bool may_be_unfinished(const struct apply *apply, const struct step *step
 static int ensure(const struct apply *apply, const struct step *step, const char *params, struct err *err)
 {
 	int exists = kernel_exists(apply->store->host, &step->vgpu);
+	int64_t end;
 
 	if (exists == -ETIMEDOUT)
 		return create_no_answer(err);
@@ -207,9 +211,10 @@ static int ensure(const struct apply *apply, const struct step *step, const char
 		return -err->code;
 	if (!exists)
 		return create_vgpu(apply, step, params, err) < 0 ? -err->code : 1;
-	return create_complete(apply, step, may_be_unfinished(apply, step) ? params : "",
-			       host_now_ms() + create_within(apply->policy->create_timeout_s * 1000, apply->end_ms),
-			       err);
+	end = host_now_ms() + create_within(apply->policy->create_timeout_s * 1000, apply->end_ms);
+	if (create_complete(apply, step, may_be_unfinished(apply, step) ? params : NULL, end, err) < 0)
+		return -err->code;
+	return step->kind == STEP_ADOPT ? create_adopted(apply, step, params, end, err) : 0;
 }
 
 int apply_present(struct apply *apply, const struct step *step, struct err *err)
@@ -237,6 +242,15 @@ static int still_ours(const struct apply *apply, const char *id, struct lease *l
 	       lease->state != LEASE_RELEASING;
 }
 
+/* What we made is, unless a definition had it before: that is a pool of somebody's. */
+static bool is_for_guest(const struct apply *apply, const struct vgpu_ref *vgpu, bool made)
+{
+	int64_t window_ms = (int64_t)apply->policy->start_grace_s * 1000;
+
+	return (made && (vgpu->framework != FW_MDEV || !mdevctl_defines(apply->store->host, vgpu->id))) ||
+	       affinity_is_for_guest(apply->store, vgpu->id) || affinity_is_new(apply->store, vgpu->id, window_ms);
+}
+
 static int settle(struct apply *apply, const struct step *step, bool made, struct err *err)
 {
 	struct lease lease;
@@ -257,7 +271,7 @@ static int settle(struct apply *apply, const struct step *step, bool made, struc
 	store_unlock(apply->store);
 	if (r < 0)
 		return r;
-	affinity_put(apply->store, &lease);
+	affinity_put(apply->store, &lease, is_for_guest(apply, &lease.vgpu, made));
 	seen_forget(apply->store, step->vgpu.id);
 	return 0;
 }

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Creating a vGPU of a plan, within the time of its operation, and removing it again. */
 #include <errno.h>
+#include <string.h>
 #include <sys/file.h>
 
+#include "base/auto.h"
+#include "base/log.h"
 #include "base/timed_child.h"
 #include "device/release.h"
+#include "host/mdevctl_files.h"
 #include "internal.h"
 
 enum { LEAST_MS = 100 };
@@ -18,6 +22,8 @@ struct creation {
 	const struct host *host;
 	const struct vgpu_ref *vgpu;
 	const char *params;
+	const struct mdev_attr *attrs; /* of its definition */
+	size_t nattrs;
 	bool written; /* the write has begun */
 };
 
@@ -49,8 +55,13 @@ static int create_device(void *arg, struct err *err)
 static int set_params(void *arg, struct err *err)
 {
 	const struct creation *creation = arg;
-	int r = kernel_set_params(creation->host, creation->vgpu, creation->params, err);
+	int r = 0;
 
+	for (size_t i = 0; r == 0 && i < creation->nattrs; i++)
+		r = kernel_set_attr(creation->host, creation->vgpu, creation->attrs[i].name, creation->attrs[i].value,
+				    err);
+	if (r == 0 && *creation->params)
+		r = kernel_set_params(creation->host, creation->vgpu, creation->params, err);
 	return r == -ETIMEDOUT ? err_recode(err, EIO) : r;
 }
 
@@ -110,7 +121,7 @@ static int write_create(const struct apply *apply, struct creation *creation, in
 	if (r == -ETIMEDOUT)
 		return err_set(
 			err, ETIMEDOUT,
-			"%s: creating %s hangs in the kernel for over %d s (create_timeout); see dmesg, the vGPU is collected when it ends",
+			"%s: creating %s hangs in the kernel for over %d s (create_timeout); see dmesg; the vGPU is removed when the write returns (troubleshooting: creating-hangs-in-the-kernel)",
 			creation->vgpu->parent, creation->vgpu->type, apply->policy->create_timeout_s);
 	if (r == -EINTR)
 		r = look_again(creation, err);
@@ -118,21 +129,57 @@ static int write_create(const struct apply *apply, struct creation *creation, in
 	return r == -EAGAIN ? err_recode(err, EBUSY) : r;
 }
 
+/* A write that may never come back, too. */
+static int write_params(const struct apply *apply, struct creation *creation, int64_t end, struct err *err)
+{
+	int r = timed_child_run(set_params, creation, creation->host->root, apply->lock, left_ms(end), err);
+
+	return r == -ETIMEDOUT
+		       ? err_set(err, ETIMEDOUT,
+				 "setting the parameters hangs in the kernel beyond create_timeout (%d s); see dmesg (troubleshooting: setting-the-parameters)",
+				 apply->policy->create_timeout_s)
+		       : r;
+}
+
+/* What mdevctl would set when it starts the device: the definition of this UUID, if it is of this type. */
+static int read_attrs(struct mdev_attr **attrs, size_t *n, const struct creation *creation, struct err *err)
+{
+	struct definition definition;
+	int r = creation->vgpu->framework == FW_MDEV
+			? mdevctl_definition(&definition, creation->host, creation->vgpu->id, err)
+			: 0;
+
+	if (r != 1 || strcmp(definition.type, creation->vgpu->type) != 0)
+		return r < 0 ? r : 0;
+	return mdevctl_attrs(attrs, n, creation->host, &definition, err);
+}
+
 int create_complete(const struct apply *apply, const struct step *step, const char *params, int64_t end,
 		    struct err *err)
 {
 	struct creation creation = { .host = apply->store->host, .vgpu = &step->vgpu, .params = params };
-	int r = kernel_wait_complete(creation.host, creation.vgpu, left_ms(end), err);
+	autofree struct mdev_attr *attrs = NULL;
 
-	if (r < 0 || !*params)
+	if (kernel_wait_complete(creation.host, creation.vgpu, left_ms(end), err) < 0)
+		return -err->code;
+	if (!params)
+		return 0;
+	if (read_attrs(&attrs, &creation.nattrs, &creation, err) < 0)
+		return -err->code;
+	creation.attrs = attrs;
+	return *params || creation.nattrs ? write_params(apply, &creation, end, err) : 0;
+}
+
+int create_adopted(const struct apply *apply, const struct step *step, const char *params, int64_t end, struct err *err)
+{
+	struct creation creation = { .host = apply->store->host, .vgpu = &step->vgpu, .params = params };
+	int r = *params && step->vgpu.framework != FW_VF ? write_params(apply, &creation, end, err) : 0;
+
+	if (r == 0 || r == -ETIMEDOUT)
 		return r;
-	/* This write may never come back, too. */
-	r = timed_child_run(set_params, &creation, creation.host->root, apply->lock, left_ms(end), err);
-	if (r == -ETIMEDOUT)
-		err_set(err, ETIMEDOUT,
-			"setting the parameters hangs in the kernel beyond create_timeout (%d s); see dmesg",
-			apply->policy->create_timeout_s);
-	return r;
+	log_warn("%s: domain %s: vGPU %s is used without its parameters (%s): %s", apply->op, apply->request->name,
+		 step->vgpu.id, params, err->text + err->cause);
+	return 0;
 }
 
 int create_vgpu(const struct apply *apply, const struct step *step, const char *params, struct err *err)
@@ -142,8 +189,10 @@ int create_vgpu(const struct apply *apply, const struct step *step, const char *
 	int64_t end = host_now_ms() + wait_ms;
 
 	if (wait_ms == 0)
-		return err_set(err, ECANCELED, "no time is left to create %s on %s (lock_timeout, create_timeout)",
-			       step->vgpu.type, step->vgpu.parent);
+		return err_set(
+			err, ECANCELED,
+			"no time is left within lock_timeout and create_timeout to create %s on %s (troubleshooting: no-time-is-left)",
+			step->vgpu.type, step->vgpu.parent);
 	if (write_create(apply, &creation, end, err) < 0)
 		return -err->code;
 	if (create_complete(apply, step, params, end, err) == 0)

@@ -52,9 +52,16 @@ int64_t create_last_ms(const struct apply *apply);
  */
 int create_vgpu(const struct apply *apply, const struct step *step, const char *params, struct err *err);
 
-/* Waits until the vGPU of a step is whole, and sets its parameters; "" leaves them. */
+/*
+ * Waits until the vGPU of a step is whole, and sets what its mdevctl definition has, and its parameters ("" leaves
+ * those). NULL: it is somebody's already, and nothing is set.
+ */
 int create_complete(const struct apply *apply, const struct step *step, const char *params, int64_t end,
 		    struct err *err);
+
+/* Sets the parameters of a vGPU that is adopted, and closed. A failure is only logged, unless the write hangs. */
+int create_adopted(const struct apply *apply, const struct step *step, const char *params, int64_t end,
+		   struct err *err);
 
 /*
  * Removes what this step made, under the pGPU's lock. -ETIMEDOUT, behind what went wrong before, if it cannot: a

@@ -99,8 +99,7 @@ const char *kernel_node_missing(const struct host *host, int device)
 	if (file_link_base(device, "iommu_group", group, sizeof(group)) < 0)
 		return has_cdev(host, device)
 			       ? NULL
-			       : "its iommu_group has not appeared: is the VFIO driver of mdevs loaded (modprobe "
-				 "vfio_mdev, before Linux 5.15)?";
+			       : "its iommu_group has not appeared; before Linux 5.15, run 'modprobe vfio_mdev'";
 	if (has_node(host, "dev/vfio", group) || has_cdev(host, device))
 		return NULL;
 	return "its node in /dev/vfio has not appeared";
@@ -157,12 +156,16 @@ int kernel_wait_complete(const struct host *host, const struct vgpu_ref *vgpu, i
 		if (r < 0 && !missing)
 			return r;
 		if (r < 0 && seen) {
-			err_set(err, ENODEV, "vGPU %s went away again after its creation; see dmesg", vgpu->id);
+			err_set(err, ENODEV,
+				"vGPU %s disappeared again after its creation; see dmesg (troubleshooting: vgpu-is-not-complete)",
+				vgpu->id);
 			return err_cause(err, strlen("vGPU  ") + strlen(vgpu->id));
 		}
 		seen |= r == 0;
 		if (host_now_ms() >= deadline) {
-			err_set(err, ETIMEDOUT, "vGPU %s is not complete after %d ms: %s", vgpu->id, wait_ms, missing);
+			err_set(err, ETIMEDOUT,
+				"vGPU %s is not complete after %d ms: %s (troubleshooting: vgpu-is-not-complete)",
+				vgpu->id, wait_ms, missing);
 			return err_cause(err, strlen("vGPU  ") + strlen(vgpu->id));
 		}
 	}
@@ -174,6 +177,13 @@ int kernel_exists(const struct host *host, const struct vgpu_ref *vgpu)
 	const struct kernel_ops *ops = ops_of(vgpu);
 
 	return ops ? ops->exists(host, vgpu) : 0;
+}
+
+enum presence kernel_presence(const struct host *host, const struct vgpu_ref *vgpu)
+{
+	int r = kernel_exists(host, vgpu);
+
+	return r < 0 ? PRESENCE_UNKNOWN : r ? PRESENT : ABSENT;
 }
 
 static bool may_pass(int code)
@@ -211,9 +221,10 @@ int kernel_remove(const struct host *host, const struct vgpu_ref *vgpu, int wait
 		if (r < 0 && (!may_pass(-r) || host_now_ms() >= deadline))
 			return refused(err, KERNEL_REMOVE, driver, -r, what);
 		if (host_now_ms() >= deadline)
-			return err_set(err, EBUSY,
-				       "%s: it is still there after %d ms although the kernel took it; see dmesg", what,
-				       wait_ms);
+			return err_set(
+				err, EBUSY,
+				"%s: still present after %d ms, although the kernel accepted the removal; see dmesg (troubleshooting: removing-vgpu)",
+				what, wait_ms);
 	}
 	return there < 0 ? err_sys(err, -there, "%s/%s", host->name, path) : 0;
 }
@@ -235,6 +246,24 @@ int kernel_set_params(const struct host *host, const struct vgpu_ref *vgpu, cons
 	refused(err, KERNEL_PARAMS, ops->driver(host, vgpu), -r, what);
 	/* What was tried tells it from a creation. */
 	return err_cause(err, strlen("vGPU : ") + strlen(vgpu->id));
+}
+
+int kernel_set_attr(const struct host *host, const struct vgpu_ref *vgpu, const char *name, const char *value,
+		    struct err *err)
+{
+	autofree char *path = NULL, *line = mem_format("%s\n", value);
+	char uuid[UUID_SIZE];
+	int r;
+
+	if (vgpu->framework != FW_MDEV || !uuid_parse(uuid, vgpu->id))
+		return err_set(err, EINVAL, "'%s' is not a UUID", vgpu->id);
+	path = mem_format("sys/bus/mdev/devices/%s/%s", uuid, name);
+	r = timed_child_poke(host->root, path, line, strlen(line));
+	if (r == 0)
+		return 0;
+	err_set(err, -r, "vGPU %s: setting %s to '%s', as its mdevctl definition has it: %s", uuid, name, value,
+		err_describe(-r));
+	return err_cause(err, strlen("vGPU : ") + strlen(uuid));
 }
 
 bool kernel_driver_removes(const struct host *host, const struct vgpu_ref *vgpu)

@@ -47,6 +47,9 @@ int kernel_wait_complete(const struct host *host, const struct vgpu_ref *vgpu, i
  */
 int kernel_exists(const struct host *host, const struct vgpu_ref *vgpu);
 
+/* The same for who does not ask why it cannot be told. */
+enum presence kernel_presence(const struct host *host, const struct vgpu_ref *vgpu);
+
 /*
  * Does the parent's driver (NVIDIA's) remove its mdev by itself once it is closed? Removing it first can leave a zombie
  * until the host is booted again.
@@ -58,6 +61,10 @@ bool kernel_driver_removes(const struct host *host, const struct vgpu_ref *vgpu)
  * is gone already is no error.
  */
 int kernel_remove(const struct host *host, const struct vgpu_ref *vgpu, int wait_ms, struct err *err);
+
+/* Writes an attribute of an mdev, a file below its directory that mdevctl_attrs() has named. */
+int kernel_set_attr(const struct host *host, const struct vgpu_ref *vgpu, const char *name, const char *value,
+		    struct err *err);
 
 /*
  * Writes nvidia/vgpu_params: only on a device that is not open; the driver drops the last byte, so a newline follows.

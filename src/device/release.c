@@ -83,7 +83,7 @@ static int drop_if_releasing(struct store *store, const char *id, int wait_ms, b
 	} else if (now.state == LEASE_RELEASING) {
 		/* Before the lease, which says so as long as it is there. */
 		if (now.origin == LEASE_CREATED)
-			affinity_removed(store, id);
+			affinity_gone(store, id);
 		r = lease_drop(store, id, err);
 		if (removed)
 			seen_forget(store, id);
@@ -177,10 +177,10 @@ static int let_driver_remove(const struct host *host, const struct policy *polic
 
 	if (host_now_ms() >= turn || !kernel_driver_removes(host, vgpu))
 		return 0;
-	while (host_now_ms() < turn && kernel_exists(host, vgpu) == 1) {
+	while (host_now_ms() < turn && kernel_presence(host, vgpu) != ABSENT) {
 		if (host_now_ms() >= deadline_ms)
-			return err_set(err, EAGAIN, "vGPU %s: the driver still has %d s to remove it by itself",
-				       vgpu->id, host_left_ms(turn) / 1000 + 1);
+			return err_set(err, EAGAIN, "vGPU %s: waiting up to %d s for the driver to remove it", vgpu->id,
+				       host_left_ms(turn) / 1000 + 1);
 		host_sleep_ms(CLOSE_STEP_MS);
 	}
 	return 0;
@@ -307,8 +307,12 @@ static int remove_orphan(struct removal *removal, enum release_part part, int wa
 	if (r < 0)
 		return r;
 	/* A domain that was promised it, as by Nova's check before a migration, gets one of the same type. */
-	affinity_put(removal->store, &was);
-	return part == RELEASE_DEVICE ? removal_write(removal, wait_ms, err) : 0;
+	affinity_put(removal->store, &was, affinity_is_for_guest(removal->store, vgpu->id));
+	if (part == RELEASE_DEVICE && removal_write(removal, wait_ms, err) < 0)
+		return -err->code;
+	if (part != RELEASE_ITS_DEFINITION)
+		affinity_gone(removal->store, vgpu->id);
+	return 0;
 }
 
 int release_orphan(struct store *store, const struct policy *policy, const struct vgpu_ref *vgpu,
@@ -372,6 +376,8 @@ int release_claim(struct store *store, const struct lease *lease, int64_t deadli
 	release_give_up(store, &mark);
 	if (lease->state != LEASE_RELEASING)
 		r = lease_put(store, &mark, err);
+	else if (!host_process_lives(lease->writer, lease->writer_start))
+		r = lease_take(store, &mark, err);
 	store_unlock(store);
 	return r < 0 ? r : 1;
 }

@@ -41,17 +41,12 @@ static int mark(struct store *store, struct lease *lease, struct release_ids *id
 			  lease->vgpu.id);
 		return 0;
 	}
-	/*
-	 * Marked once: the driver's time runs from the first mark. But who marked it and still lives may take that
-	 * back, and would not know of this.
-	 */
-	if (lease->state != LEASE_RELEASING || host_process_lives(lease->writer, lease->writer_start)) {
-		release_give_up(store, lease);
-		if (lease_put(store, lease, err) < 0)
-			return -err->code;
-	}
 	ids->list[ids->n++] = lease->vgpu;
-	return 0;
+	/* The driver's time runs from the first mark. Whoever made that cannot take it back any more. */
+	if (lease->state == LEASE_RELEASING)
+		return lease_take(store, lease, err);
+	release_give_up(store, lease);
+	return lease_put(store, lease, err);
 }
 
 int release_mark(struct store *store, const char *domain, int64_t asked_ms, int wait_ms, struct release_ids *ids,
@@ -66,7 +61,8 @@ int release_mark(struct store *store, const char *domain, int64_t asked_ms, int 
 	r = lease_list(store, &leases, err);
 	ids->list = mem_new(leases.n + 1, sizeof(*ids->list));
 	for (size_t i = 0; r == 0 && i < leases.n; i++)
-		if (strcmp(leases.list[i].domain, domain) == 0 && leases.list[i].since_ms <= asked_ms)
+		if (strcmp(leases.list[i].domain, domain) == 0 &&
+		    (leases.list[i].since_ms <= asked_ms || leases.list[i].state == LEASE_RELEASING))
 			r = mark(store, &leases.list[i], ids, err);
 	store_unlock(store);
 	return r;

@@ -127,6 +127,7 @@ static int read_all(struct domxml *doc, const struct xml_doc *tree, unsigned int
 	doc->request.nova = meta->nova;
 	text_copy(doc->request.project, PROJECT_SIZE, meta->project);
 	text_copy(doc->request.instance, INSTANCE_SIZE, meta->instance);
+	text_copy(doc->request.flavor, INSTANCE_SIZE, meta->flavor);
 	text_copy(doc->lease_project, PROJECT_SIZE, meta->lease_project);
 	if (flags & DOMXML_SUSPENDED)
 		return read_suspended(doc, domain, meta, err);
@@ -265,6 +266,11 @@ void domxml_keep(struct domxml *doc, const bool *keep)
 		doc->marks[kept++] = doc->marks[i];
 	}
 	request->nvgpus = kept;
+}
+
+void domxml_is_itself(struct domxml *doc, size_t req)
+{
+	doc->request.vgpus[req].any = false;
 }
 
 size_t domxml_remarks(const struct domxml *doc, const struct remark **out)

@@ -89,6 +89,9 @@ const struct request *domxml_request(const struct domxml *doc);
  */
 void domxml_keep(struct domxml *doc, const bool *keep);
 
+/* What looks like a placeholder is a vGPU that is there: see survey/placeholder.h. */
+void domxml_is_itself(struct domxml *doc, size_t req);
+
 /* What one vGPU gets instead. */
 struct domxml_change {
 	size_t req;             /* its index in the request */

@@ -105,7 +105,7 @@ static int plan_address(struct edits *edits, const struct mark *mark, const char
 			continue;
 		if (!mark->attrs[i].value.at)
 			return err_set(err, EINVAL,
-				       "%s: the hostdev's <source><address> has no %s='...': specify all four numbers",
+				       "%s: the hostdev's <source><address> has no %s='...'; specify all four numbers",
 				       was, domxml_attrs[i].name);
 		add(edits, mark->attrs[i].value, NULL, values[i]);
 	}
@@ -219,7 +219,7 @@ static int ids_after(const struct domxml *doc, const struct domxml_change *chang
 		if (request_excludes(request, ids[i]))
 			return err_set(
 				err, EINVAL,
-				"domain XML: a vGPU would become %s, which another <hostdev> or <vgpu:device> names: remove that one",
+				"domain XML: a vGPU would become %s, which another <hostdev> or <vgpu:device> names; remove that one",
 				ids[i]);
 	}
 	return 0;

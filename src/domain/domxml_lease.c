@@ -93,8 +93,10 @@ int domxml_hostdev(const struct domxml *doc, size_t req, char **out, struct err 
 
 	*out = NULL;
 	if (!whole.len)
-		return err_set(err, EINVAL, "%s: <hostdev> has a namespace prefix or no end tag",
-			       doc->request.vgpus[req].id);
+		return err_set(
+			err, EINVAL,
+			"%s: <hostdev> has a namespace prefix or no end tag (troubleshooting: the-hostdev-cannot-be-changed-to-the-other-type)",
+			doc->request.vgpus[req].id);
 	*out = mem_strndup(doc->xml + whole.at, whole.len);
 	return 0;
 }

@@ -48,13 +48,15 @@ static int read_owner(struct meta *meta, const struct xml_elem *metadata, const 
 {
 	const struct xml_elem *instance = nova_child(metadata, "instance");
 	const struct xml_elem *nova = nova_child(nova_child(instance, "owner"), "project");
-	const struct xml_elem *name = nova_child(instance, "name");
+	const struct xml_elem *name = nova_child(instance, "name"), *flavor = nova_child(instance, "flavor");
 	int r = 0, own = 0;
 
 	meta->nova = instance != NULL;
 	/* For people: a name that is too long is none, and refuses nothing. */
 	if (name)
 		(void)xml_text(name, meta->instance, sizeof(meta->instance));
+	if (flavor && xml_attr(flavor, "name"))
+		text_copy(meta->flavor, sizeof(meta->flavor), xml_attr(flavor, "name"));
 	if (lease)
 		own = take(meta->lease_project, PROJECT_SIZE, lease, "project", "<vgpu:lease>", err);
 	if (own < 0)
@@ -93,7 +95,7 @@ static int read_devices(struct meta *meta, const struct xml_elem *lease, struct 
 		if (read_id(&device, err) < 0)
 			return -err->code;
 		if (meta_find(meta, device.id))
-			return err_set(err, EINVAL, "metadata: two <vgpu:device> name %s: remove one", device.id);
+			return err_set(err, EINVAL, "metadata: two <vgpu:device> name %s; remove one", device.id);
 		if (meta->n == META_MAX)
 			return err_set(err, EINVAL, "metadata: more than %d <vgpu:device>", META_MAX);
 		meta->devices[meta->n++] = device;

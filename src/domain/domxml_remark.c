@@ -37,7 +37,7 @@ static const char *shown(char buf[WORD_SIZE], const char *name)
 {
 	const char *colon = strrchr(name, ':');
 
-	text_safe(buf, WORD_SIZE, colon ? colon + 1 : name);
+	text_cut(buf, WORD_SIZE, colon ? colon + 1 : name);
 	return buf;
 }
 
@@ -60,7 +60,7 @@ static void look_at_device(struct domxml *doc, const struct xml_elem *device)
 	const char *uuid = xml_attr(device, "uuid"), *address = xml_attr(device, "address");
 	char id[WORD_SIZE], whose[2 * WORD_SIZE];
 
-	text_safe(id, sizeof(id), uuid ? uuid : address ? address : "");
+	text_cut(id, sizeof(id), uuid ? uuid : address ? address : "");
 	snprintf(whose, sizeof(whose), "<vgpu:device> of %s", id);
 	look_at_attributes(doc, device, " uuid address type placement numa params name framework model driver guest ",
 			   "use type, placement, numa, params", whose);
@@ -107,7 +107,7 @@ static void look_at_metadata(struct domxml *doc, const struct xml_elem *metadata
 
 		if (strcmp(xml_ns(child), DOMXML_SUSPENDED_NS) == 0)
 			continue;
-		text_safe(ns, sizeof(ns), xml_ns(child));
+		text_cut(ns, sizeof(ns), xml_ns(child));
 		if (ours && strcmp(xml_name(child), "lease") != 0) {
 			note(doc, "write <vgpu:lease>", "<metadata>: unknown element <vgpu:%s>",
 			     shown(word, xml_name(child)));

@@ -118,7 +118,7 @@ static int add_vgpu(struct domxml *doc, const struct vgpu_request *req, const st
 	size_t n = request->nvgpus;
 
 	if (request_find(request, req->id))
-		return err_set(err, EINVAL, "domain XML: two <hostdev> have the same %s %s: give each its own",
+		return err_set(err, EINVAL, "domain XML: two <hostdev> have the same %s %s; give each its own",
 			       req->kind == REQUEST_MDEV ? "UUID" : "address", req->id);
 	if (n == REQUEST_MAX)
 		return err_set(err, EINVAL, "domain XML: more than %d vGPUs and PCI devices", REQUEST_MAX);

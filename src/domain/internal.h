@@ -77,6 +77,7 @@ struct meta {
 	size_t n;
 	bool nova;                        /* an instance of Nova */
 	char instance[INSTANCE_SIZE];     /* its name there */
+	char flavor[INSTANCE_SIZE];       /* that of its flavor */
 	bool suspended;                   /* a suspend has taken vGPUs, which come back */
 	char project[PROJECT_SIZE];       /* Nova's, else the lease's */
 	char lease_project[PROJECT_SIZE]; /* the lease's; "" missing or invalid */

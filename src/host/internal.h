@@ -120,6 +120,24 @@ void inv_ask_rest(struct inv_reader *reader);
 void inv_find_lost(struct inv_reader *reader);
 
 /*
+ * inventory_reason.c: says in the card why it is no parent, by its directory. False if its driver is not NVIDIA's, so
+ * that it need not be meant to have vGPUs.
+ */
+bool inv_explain(struct inv_pgpu *card, const struct host *host, int dir);
+
+/* The same of a GPU that could have vGPUs, whatever its driver; false: it could not. */
+bool inv_explain_gpu(struct inv_pgpu *card, const struct host *host, int dir);
+
+/* Why a card that is named for its plain VFs has none; or a VF that is not among the card's. */
+void inv_explain_plain(struct inv_pgpu *card, int dir);
+
+/* Are the cards of one model: vendor, device and subsystem? */
+bool inv_same_model(const struct inv_pgpu *a, const struct inv_pgpu *b);
+
+/* A read of sriov_numvfs waits for whoever is at work on the driver's binding or on its VFs. 0: none, or not known. */
+long inv_read_count(const char *address, int card, const char *attribute);
+
+/*
  * inventory_cards.c: if all types are asked for, cards of NVIDIA's driver that are not in the inventory, as pGPUs that
  * are not ready. Before inv_order.
  */

@@ -37,10 +37,16 @@ void inv_not_ready(struct inv_pgpu *pgpu, const char *fmt, ...)
 	va_end(ap);
 }
 
+bool inv_same_model(const struct inv_pgpu *a, const struct inv_pgpu *b)
+{
+	return strcmp(a->vendor, b->vendor) == 0 && strcmp(a->device, b->device) == 0 &&
+	       strcmp(a->subsystem, b->subsystem) == 0;
+}
+
 void inv_silent(struct inv_pgpu *pgpu)
 {
 	pgpu->silent = true;
-	inv_not_ready(pgpu, "its driver does not answer reads of sysfs: see dmesg");
+	inv_not_ready(pgpu, "its driver does not answer reads of sysfs; see dmesg");
 }
 
 int inv_open(struct inv_reader *reader, struct err *err)
@@ -69,7 +75,7 @@ static void read_driver(struct inv_reader *reader)
 		if (!inv->pgpus[i].nvidia)
 			continue;
 		if (file_read(reader->host->root, "sys/module/nvidia/version", version, sizeof(version)) > 0)
-			text_safe(inv->nvidia_driver, sizeof(inv->nvidia_driver), version);
+			text_cut(inv->nvidia_driver, sizeof(inv->nvidia_driver), version);
 		break;
 	}
 }
@@ -83,10 +89,10 @@ static int read_lists(struct inv_reader *reader, struct err *err)
 	if (inv_read_absent(reader, err) < 0)
 		return -err->code;
 	inv_order(reader);
+	read_driver(reader);
 	inv_ask_variant(reader);
 	inv_ask_rest(reader);
 	inv_find_lost(reader);
-	read_driver(reader);
 	return 0;
 }
 
@@ -158,12 +164,52 @@ const struct inv_device *inventory_device(const struct inventory *inv, const cha
 	return inv->ndevices ? bsearch(id, inv->devices, inv->ndevices, sizeof(*inv->devices), by_device_id) : NULL;
 }
 
+enum presence inventory_presence(const struct inventory *inv, const struct vgpu_ref *vgpu)
+{
+	int parent;
+
+	if (inventory_device(inv, vgpu->id))
+		return PRESENT;
+	if (!(inv->frameworks & 1U << vgpu->framework))
+		return PRESENCE_UNKNOWN;
+	/* The bus of mdevs lists all there are, without asking a driver. */
+	if (vgpu->framework == FW_MDEV)
+		return ABSENT;
+	parent = inventory_parent(inv, vgpu->id);
+	if (parent != UNKNOWN && inv->parents[parent].unread)
+		return PRESENCE_UNKNOWN;
+	return parent != UNKNOWN && vgpu->framework == FW_VF ? PRESENT : ABSENT;
+}
+
+enum presence inventory_leased(const struct inventory *inv, const struct host *host, const struct vgpu_ref *vgpu)
+{
+	char card[PCI_SIZE];
+
+	if (vgpu->framework != FW_VF)
+		return inventory_presence(inv, vgpu);
+	return inventory_physfn(host, vgpu->id, card) || inventory_vf_going(host, vgpu->id) ? PRESENT : ABSENT;
+}
+
 const struct inv_type *inventory_type(const struct inventory *inv, const char *id)
 {
 	for (size_t i = 0; i < inv->ntypes; i++)
 		if (strcmp(inv->types[i].id, id) == 0)
 			return &inv->types[i];
 	return NULL;
+}
+
+const struct inv_type *inventory_type_on(const struct inventory *inv, int pgpu, const char *id)
+{
+	int t = pgpu == UNKNOWN ? UNKNOWN : inv_find_type(inv, &inv->pgpus[pgpu], id);
+
+	return t == UNKNOWN ? NULL : &inv->types[t];
+}
+
+const struct inv_type *inventory_type_of(const struct inventory *inv, const struct vgpu_ref *vgpu)
+{
+	int pgpu = inventory_pgpu(inv, vgpu->pgpu);
+
+	return pgpu == UNKNOWN ? inventory_type(inv, vgpu->type) : inventory_type_on(inv, pgpu, vgpu->type);
 }
 
 static int by_address(const void *key, const void *pgpu)

@@ -28,11 +28,13 @@
 #include "base/host.h"
 #include "model/vgpu.h"
 
+enum { INV_IDENTITY_SIZE = 24 }; /* "8086:56c0:8086:4905": vendor, device and subsystem */
 enum { INV_MDEV = 1 << FW_MDEV, INV_VARIANT = 1 << FW_VARIANT, INV_VF = 1 << FW_VF, INV_ALL = 7 };
 
-/* What a type is. All pGPUs of one model share it; read once for each (vendor, device, type). */
+/* What a type is. All pGPUs of one model share it; read once for each (vendor, device, subsystem, type). */
 struct inv_type {
 	char vendor[5], device[5]; /* of the pGPUs that it was read for */
+	char subsystem[10];        /* likewise */
 	char id[TYPE_SIZE];
 	char name[TYPE_NAME_SIZE]; /* printable; the id where the driver gives none */
 	char api[16];              /* device_api: vfio-pci, vfio-ccw, vfio-ap */
@@ -54,6 +56,7 @@ struct inv_pgpu {
 	char address[PARENT_SIZE]; /* 0000:84:00.0, or mtty */
 	enum framework framework;
 	char vendor[5], device[5]; /* four hex digits; "" for a virtual parent */
+	char subsystem[10];        /* vendor and device of the board, 10de:1851; "" where the kernel does not say */
 	bool nvidia;
 	int numa;            /* node; UNKNOWN where the kernel says -1 or nothing */
 	bool sriov;          /* its parents are VFs */
@@ -64,17 +67,29 @@ struct inv_pgpu {
 	char reason[REASON_SIZE]; /* not ready: why, and what to do */
 	struct inv_offer *offers;
 	size_t noffers;
-	bool types_whole; /* variant: no type of its model is missing */
-	bool types_new;   /* variant: it listed what was not remembered */
-	bool types_hid;   /* variant: it carries vGPUs, and what it makes without them is not known */
+	bool types_whole;     /* variant: no type of its model is missing */
+	bool types_new;       /* variant: it listed what was not remembered */
+	char gone[TYPE_SIZE]; /* variant: a type that it is to serve, and that only an earlier driver had; "" */
+	char gone_driver[64]; /* that driver */
+	bool types_hid;       /* variant: it carries vGPUs, and what it makes without them is not known */
+
+	/* vf: an address, its own or a VF's, was another device when it was first used; "" none (card_record.h) */
+	char moved[PCI_SIZE];
+	char moved_is[INV_IDENTITY_SIZE], moved_was[INV_IDENTITY_SIZE];
 };
 
 struct inv_parent {
 	char name[PARENT_SIZE];
 	int pgpu;
-	int ndevices;    /* vGPUs on it now */
-	bool lost;       /* an mdev VF without a vGPU that offers nothing, while another one does */
-	char driver[24]; /* of a plain VF: the driver that is bound to it; "" none */
+	int ndevices; /* vGPUs on it now */
+	bool unread;  /* a VF whose type could not be read: whether it is a vGPU is not known */
+	bool lost;    /* an mdev VF without a vGPU that offers nothing, while another one does */
+	/* Of a plain VF: */
+	char driver[24];  /* the driver that is bound to it; "" none */
+	bool keeps_group; /* that driver keeps guests from the whole group */
+	char group[12];   /* its IOMMU group, a number; "" none: no guest can have it */
+	/* Another device of the group, no bridge and no VF of its card, that a driver of the host has; "" none. */
+	char beside[PCI_SIZE], beside_driver[24];
 };
 
 struct inv_device {
@@ -107,11 +122,15 @@ struct inv_query {
 	 */
 	const char *const *types;
 
+	/* With all types: also the GPUs of NVIDIA, AMD and Intel on no or another driver, and those with plain VFs. */
+	bool gpus;
+
 	/* Cards whose VFs matter (NULL-terminated), others are not looked at; NULL: all. Of mdevs all are. */
 	const char *const *cards;
 
-	/* INV_VF: the name under which the VFs of this card are given out; NULL: they are not. */
-	const char *(*vf_name)(const void *arg, const struct inv_pgpu *card, const struct inv_parent *vfs, size_t nvfs);
+	/* INV_VF: the names under which VFs of this card are leased, from 0; NULL: no more. None at 0: they are not. */
+	const char *(*vf_name)(const void *arg, const struct inv_pgpu *card, const struct inv_parent *vfs, size_t nvfs,
+			       size_t i);
 	/* INV_VARIANT: the types that this card is to serve, one after the other from 0; NULL: no more. May be NULL. */
 	const char *(*names_type)(const void *arg, const struct inv_pgpu *card, const struct inv_parent *vfs,
 				  size_t nvfs, size_t i);
@@ -133,13 +152,31 @@ void inventory_free(struct inventory *inv);
 /* The card that the VF of this address belongs to; false: it is no VF. */
 bool inventory_physfn(const struct host *host, const char *address, char physfn[PCI_SIZE]);
 
+/*
+ * The card that an address without a device can be a VF of, by the card's sriov_offset, sriov_stride and
+ * sriov_totalvfs; false: none, or there is a device.
+ */
+bool inventory_absent_vf(const struct host *host, const char *address, char physfn[PCI_SIZE]);
+
+/* Have the VFs of a card of this host this ID, and not the card itself? Then `device` becomes the card's. */
+bool inventory_vf_id(const struct host *host, const char vendor[5], char device[5]);
+
+/* Is it known to be neither a display controller (class 03) nor an accelerator (12)? */
+bool inventory_is_other(const struct host *host, const char *address);
+
+/* Has a PCI device this address? */
+bool inventory_exists(const struct host *host, const char *address);
+
+/* Is it a VF of NVIDIA's variant driver: one that is given a type? */
+bool inventory_takes_type(const struct host *host, const char *address);
+
 /* Is it a VF that is being disabled, and has lost its link to the card? It stays until whoever has it lets go. */
 bool inventory_vf_going(const struct host *host, const char *address);
 
 /* A PCI device of the host, whatever it is, but for VFs. Of the card: address, vendor, model, NUMA node. */
 struct inv_pci {
 	struct inv_pgpu card;
-	bool display; /* a display controller: a GPU */
+	bool display; /* a display controller or an accelerator: a GPU */
 };
 
 /* All of them, sorted by address; the caller frees the list. A host without PCI has none. */
@@ -155,7 +192,19 @@ bool inventory_card(const struct host *host, const char *address, struct inv_pgp
 void inventory_explain_card(const struct host *host, const char *address, bool plain, char reason[REASON_SIZE]);
 
 const struct inv_device *inventory_device(const struct inventory *inv, const char *id);
+
+/* In an inventory of all cards. The frameworks that were not read are not known. */
+enum presence inventory_presence(const struct inventory *inv, const struct vgpu_ref *vgpu);
+
+/* The same of one that is leased: a plain VF is one without a name of a pool, too, and its device is what it needs. */
+enum presence inventory_leased(const struct inventory *inv, const struct host *host, const struct vgpu_ref *vgpu);
+
+/* What an id is on any card; and on this card (index, or UNKNOWN), as a number belongs to its card; NULL not known. */
 const struct inv_type *inventory_type(const struct inventory *inv, const char *id);
+const struct inv_type *inventory_type_on(const struct inventory *inv, int pgpu, const char *id);
+
+/* The type of a vGPU, as its card has it; where the card is not known, as any has it. */
+const struct inv_type *inventory_type_of(const struct inventory *inv, const struct vgpu_ref *vgpu);
 int inventory_pgpu(const struct inventory *inv, const char *address); /* index, or UNKNOWN */
 int inventory_parent(const struct inventory *inv, const char *name);  /* index, or UNKNOWN */
 const struct inv_offer *inventory_offer(const struct inventory *inv, int pgpu, const char *type);
@@ -189,7 +238,7 @@ struct config;
 int inventory_config(struct config *config, const struct host *host, const char *path, struct err *err);
 
 /* What to do where it gave -ENOENT. */
-#define INVENTORY_NO_CONFIG_FIX "'vgpu-lease init --write' makes a first one"
+#define INVENTORY_NO_CONFIG_FIX "create one with 'vgpu-lease init --write'"
 
 /* Does the host have this NUMA node? One that knows of none has node 0. */
 bool inventory_has_node(const struct host *host, int node);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -13,29 +14,6 @@
 #include "internal.h"
 #include "base/text.h"
 
-/* What a card's own directory says of why it is no parent. */
-enum state { OTHER_VENDOR, OTHER_DRIVER, IS_VF, IS_VARIANT, VFS_OFF, NO_TYPES };
-
-/* A read of sriov_numvfs waits for whoever is at work on the driver's binding or on its VFs. */
-static long read_count(const char *address, int card, const char *attribute)
-{
-	char text[16];
-	long n;
-
-	return timed_child_read(address, card, attribute, text, sizeof(text)) > 0 && text_number(text, 0, 65535, &n)
-		       ? n
-		       : 0;
-}
-
-/*
- * Turing boards (10de:1e00 to 1fff) have an SR-IOV capability, but their vGPUs are on the card itself, with every
- * driver so far ("Host VGPU Mode: Non SR-IOV").
- */
-static bool is_turing(const char *device)
-{
-	return device[0] == '1' && (device[1] == 'e' || device[1] == 'f');
-}
-
 /*
  * A VF that is being disabled loses its link to the card first, and stays until whoever has it lets go. This attribute
  * is a VF's alone (Linux 5.13).
@@ -43,66 +21,6 @@ static bool is_turing(const char *device)
 static bool is_going(int dir)
 {
 	return faccessat(dir, "physfn", F_OK, 0) < 0 && faccessat(dir, "sriov_vf_msix_count", F_OK, 0) == 0;
-}
-
-/* `driver` is the bound one's name, "" for none. */
-static enum state card_state(struct inv_pgpu *card, int dir, char driver[64])
-{
-	char base[64];
-
-	inv_read_card(card, dir);
-	if (file_link_base(dir, "driver", driver, 64) < 0)
-		driver[0] = '\0';
-	if (file_link_base(dir, "physfn", base, sizeof(base)) == 0) {
-		if (faccessat(dir, "nvidia/current_vgpu_type", F_OK, 0) == 0)
-			return IS_VARIANT;
-		return strcmp(driver, "nvidia") == 0 ? NO_TYPES : IS_VF;
-	}
-	if (!card->nvidia)
-		return OTHER_VENDOR;
-	if (strcmp(driver, "nvidia") != 0)
-		return OTHER_DRIVER;
-	if (faccessat(dir, "virtfn0/nvidia/current_vgpu_type", F_OK, 0) == 0)
-		return IS_VARIANT;
-	card->nvfs = (int)read_count(card->address, dir, "sriov_numvfs");
-	card->sriov = card->nvfs > 0 ||
-		      (read_count(card->address, dir, "sriov_totalvfs") > 0 && !is_turing(card->device));
-	return card->sriov && card->nvfs == 0 ? VFS_OFF : NO_TYPES;
-}
-
-static void explain(struct inv_pgpu *card, enum state state, const char *driver)
-{
-	switch (state) {
-	case OTHER_VENDOR:
-	case OTHER_DRIVER:
-	case IS_VF:
-		if (!*driver)
-			inv_not_ready(card, "no driver is bound to it: load the vGPU host driver");
-		else if (strcmp(driver, "i915") == 0)
-			inv_not_ready(card,
-				      "its driver has registered no mdev types: load kvmgt, with i915.enable_gvt=1");
-		else if (state == OTHER_DRIVER)
-			inv_not_ready(card, "it is bound to the driver %s: vGPUs need nvidia's host driver", driver);
-		else
-			inv_not_ready(card, "its driver, %s, has registered no mdev types for it", driver);
-		break;
-	case IS_VARIANT:
-		inv_not_ready(
-			card,
-			"its VFs take a type (NVIDIA's vendor-specific VFIO framework, <hostdev type='pci'>): it makes no mdevs");
-		break;
-	case VFS_OFF:
-		inv_not_ready(
-			card,
-			"its VFs are not enabled: run 'systemctl restart vgpu-sriov@%s', and enable it for each boot",
-			card->address);
-		break;
-	case NO_TYPES:
-		inv_not_ready(
-			card,
-			"no vGPU types registered yet: nvidia-vgpud has not finished, or failed; see its journal");
-		break;
-	}
 }
 
 int inv_open_card(const struct host *host, const char *address)
@@ -123,6 +41,72 @@ bool inventory_physfn(const struct host *host, const char *address, char physfn[
 		return false;
 	snprintf(path, sizeof(path), "sys/bus/pci/devices/%s/physfn", pci);
 	return file_link_base(host->root, path, base, sizeof(base)) == 0 && pci_parse(physfn, base);
+}
+
+/* Bus, slot and function as one number. */
+static long routing_id(const char *address)
+{
+	const char *bus = address + strlen(address) - strlen("00:00.0");
+
+	return strtol(bus, NULL, 16) << 8 | strtol(bus + 3, NULL, 16) << 3 | strtol(bus + 6, NULL, 16);
+}
+
+static long read_number(int dir, const char *attribute)
+{
+	char text[16];
+	long n;
+
+	return file_read(dir, attribute, text, sizeof(text)) > 0 && text_number(text, 0, 65535, &n) ? n : 0;
+}
+
+/* The address of a VF follows from its card's, whether it is enabled or not. */
+static bool can_have(int card, const char *address, const char *vf)
+{
+	size_t domain = strlen(vf) - strlen("00:00.0");
+	long total = read_number(card, "sriov_totalvfs"), offset, stride, behind;
+
+	if (!total || strlen(address) != strlen(vf) || strncmp(address, vf, domain) != 0)
+		return false;
+	offset = read_number(card, "sriov_offset");
+	/* Some cards have no stride while no VF is enabled. */
+	stride = read_number(card, "sriov_stride");
+	stride = stride ? stride : 1;
+	behind = routing_id(vf) - routing_id(address) - offset;
+	return offset && behind >= 0 && behind % stride == 0 && behind / stride < total;
+}
+
+bool inventory_absent_vf(const struct host *host, const char *address, char physfn[PCI_SIZE])
+{
+	autoclosedir DIR *d = NULL;
+	const struct dirent *e;
+	struct err ignored;
+	char vf[PCI_SIZE];
+
+	if (!pci_parse(vf, address) || inventory_exists(host, vf) ||
+	    host_list(&d, host, "sys/bus/pci/devices", &ignored) < 0)
+		return false;
+	while (d && (e = readdir(d))) {
+		if (!pci_parse(physfn, e->d_name) || strcmp(physfn, e->d_name) != 0)
+			continue;
+		autoclose int dir = file_dir(file_list_fd(d), e->d_name);
+		if (dir >= 0 && can_have(dir, physfn, vf))
+			return true;
+	}
+	return false;
+}
+
+bool inventory_exists(const struct host *host, const char *address)
+{
+	autoclose int dir = inv_open_card(host, address);
+
+	return dir >= 0;
+}
+
+bool inventory_takes_type(const struct host *host, const char *address)
+{
+	autoclose int dir = inv_open_card(host, address);
+
+	return dir >= 0 && faccessat(dir, "nvidia/current_vgpu_type", F_OK, 0) == 0;
 }
 
 bool inventory_vf_going(const struct host *host, const char *address)
@@ -147,7 +131,7 @@ bool inventory_card(const struct host *host, const char *address, struct inv_pgp
 /* The kernel disables VFs from the first one on, and waits at one that a guest has: then later ones are there. */
 static bool vfs_are_going(const char *address, int dir)
 {
-	long total = read_count(address, dir, "sriov_totalvfs");
+	long total = inv_read_count(address, dir, "sriov_totalvfs");
 	char link[32];
 
 	if (faccessat(dir, "virtfn0", F_OK, 0) == 0)
@@ -160,52 +144,115 @@ static bool vfs_are_going(const char *address, int dir)
 	return false;
 }
 
-/* A card that is named for its plain VFs, and has none; or a VF that is not among the card's. */
-static void explain_plain(struct inv_pgpu *card, int dir)
+void inv_explain_plain(struct inv_pgpu *card, int dir)
 {
 	autoclose int physfn = openat(dir, "physfn", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	char name[64];
 
 	if (vfs_are_going(card->address, physfn >= 0 ? physfn : dir))
-		inv_not_ready(card, "%s VFs are being disabled, but a guest still has one: shut down that guest",
+		inv_not_ready(card, "%s VFs are being disabled, but a guest still has one; shut down that guest",
 			      physfn >= 0 ? "its card's" : "its");
 	else if (file_link_base(dir, "physfn", name, sizeof(name)) == 0 ||
 		 file_link_base(dir, "virtfn0", name, sizeof(name)) == 0)
-		inv_not_ready(card, "its VFs are not plain ones: NVIDIA's have types, and [mdev_TYPE] gives them out");
-	else if (read_count(card->address, dir, "sriov_totalvfs") > 0)
-		inv_not_ready(card,
-			      "its VFs are not enabled: see sriov_numvfs, and the vendor's way to set it at boot");
+		inv_not_ready(card, "its VFs need a vGPU type; configure this card in [mdev_TYPE]");
+	else if (inv_read_count(card->address, dir, "sriov_totalvfs") > 0)
+		inv_not_ready(card, "its VFs are not enabled; set sriov_numvfs, at each boot in the way that the "
+				    "vendor documents");
 	else
-		inv_not_ready(card, "it can have no VFs: SR-IOV is off, or its driver does not know it");
+		inv_not_ready(card, "it cannot have VFs; SR-IOV is off, or its driver does not support it");
+}
+
+static bool is_nvidia(struct inv_pgpu *card, int dir)
+{
+	inv_read_card(card, dir);
+	return card->nvidia;
+}
+
+/* Why a card has not the VF that can be one of its: what keeps it from having VFs. */
+static void explain_vfs(struct inv_pgpu *card, const struct host *host, const char *physfn, int dir)
+{
+	struct inv_pgpu pf = { .framework = FW_MDEV, .numa = UNKNOWN, .ready = true };
+	bool going = vfs_are_going(physfn, dir);
+	long n;
+
+	text_copy(pf.address, sizeof(pf.address), physfn);
+	/* While VFs are being disabled sriov_numvfs does not answer. */
+	n = going ? 0 : inv_read_count(physfn, dir, "sriov_numvfs");
+	if (n > 0)
+		inv_not_ready(&pf, "only %ld of its %ld VFs are enabled; see sriov_numvfs", n,
+			      inv_read_count(physfn, dir, "sriov_totalvfs"));
+	else if (!going && is_nvidia(&pf, dir))
+		inv_explain(&pf, host, dir);
+	else
+		inv_explain_plain(&pf, dir);
+	inv_not_ready(card, "its card is %s; %s", physfn, pf.reason);
 }
 
 void inventory_explain_card(const struct host *host, const char *address, bool plain, char reason[REASON_SIZE])
 {
 	struct inv_pgpu card = { .framework = FW_MDEV, .numa = UNKNOWN, .ready = true };
-	char driver[64] = "";
+	char physfn[PCI_SIZE];
 
 	if (!pci_parse(card.address, address)) {
-		snprintf(reason, REASON_SIZE,
-			 "no parent of this name is in /sys/class/mdev_bus: is its driver loaded?");
+		snprintf(reason, REASON_SIZE, "no such parent in /sys/class/mdev_bus; check that its driver is loaded");
 		return;
 	}
 	autoclose int dir = inv_open_card(host, card.address);
-	if (dir < 0)
-		inv_not_ready(&card, "%s", errno == ENOENT ? "no PCI device has this address" : err_describe(errno));
+	int code = errno;
+	autoclose int pf = dir < 0 && inventory_absent_vf(host, card.address, physfn) ? inv_open_card(host, physfn)
+										      : -1;
+	if (pf >= 0)
+		explain_vfs(&card, host, physfn, pf);
+	else if (dir < 0)
+		inv_not_ready(&card, "%s", code == ENOENT ? "no PCI device has this address" : err_describe(code));
 	else if (is_going(dir))
-		inv_not_ready(&card, "it is being disabled, but a guest still has it: shut down that guest");
+		inv_not_ready(&card, "it is being disabled, but a guest still has it; shut down that guest");
 	else if (plain)
-		explain_plain(&card, dir);
+		inv_explain_plain(&card, dir);
 	else
-		explain(&card, card_state(&card, dir, driver), driver);
+		inv_explain(&card, host, dir);
 	memcpy(reason, card.reason, REASON_SIZE);
 }
 
-static bool is_display(int dir)
+/* Is it a display controller (class 03) or an accelerator (12)? Intel's are accelerators for other things (NPUs). */
+static bool is_gpu(const struct inv_pgpu *card, int dir)
 {
 	char text[16];
 
-	return file_read(dir, "class", text, sizeof(text)) > 0 && strncmp(text, "0x03", 4) == 0;
+	if (file_read(dir, "class", text, sizeof(text)) <= 0)
+		return false;
+	return strncmp(text, "0x03", 4) == 0 || (strncmp(text, "0x12", 4) == 0 && strcmp(card->vendor, "8086") != 0);
+}
+
+bool inventory_vf_id(const struct host *host, const char vendor[5], char device[5])
+{
+	autoclosedir DIR *d = NULL;
+	const struct dirent *e;
+	struct inv_pgpu card;
+	struct err ignored;
+	char text[16];
+
+	(void)!host_list(&d, host, "sys/bus/pci/devices", &ignored);
+	while (d && (e = readdir(d))) {
+		autoclose int dir = file_dir(file_list_fd(d), e->d_name);
+
+		if (e->d_name[0] != '.' && dir >= 0 && file_read(dir, "sriov_vf_device", text, sizeof(text)) > 0 &&
+		    strcmp(text, device) == 0 && inventory_card(host, e->d_name, &card) &&
+		    strcmp(card.vendor, vendor) == 0 && strcmp(card.device, device) != 0) {
+			memcpy(device, card.device, sizeof(card.device));
+			return true;
+		}
+	}
+	return false;
+}
+
+bool inventory_is_other(const struct host *host, const char *address)
+{
+	autoclose int dir = inv_open_card(host, address);
+	char text[16];
+
+	return dir >= 0 && file_read(dir, "class", text, sizeof(text)) > 0 && strncmp(text, "0x03", 4) != 0 &&
+	       strncmp(text, "0x12", 4) != 0;
 }
 
 static int by_address(const void *a, const void *b)
@@ -230,7 +277,7 @@ int inventory_pci(const struct host *host, struct inv_pci **out, size_t *n, stru
 		if (e->d_name[0] == '.' || dir < 0 || faccessat(dir, "physfn", F_OK, 0) == 0 || is_going(dir) ||
 		    !inventory_card(host, e->d_name, &device.card))
 			continue;
-		device.display = is_display(dir);
+		device.display = is_gpu(&device.card, dir);
 		inv_append(out, n, &device, sizeof(device));
 	}
 	if (*n > 1)
@@ -255,20 +302,19 @@ int inv_read_absent(struct inv_reader *reader, struct err *err)
 
 	while (d && (e = readdir(d))) {
 		struct inv_pgpu card = { .framework = FW_MDEV, .numa = UNKNOWN, .ready = true };
-		char pci[PCI_SIZE], driver[64];
-		enum state state;
+		char pci[PCI_SIZE];
 
 		if (!pci_parse(pci, e->d_name) || strcmp(pci, e->d_name) != 0 || is_known(inv, pci))
 			continue;
 		text_copy(card.address, sizeof(card.address), pci);
 		autoclose int dir = file_dir(file_list_fd(d), pci);
-		if (dir < 0 || !is_display(dir) || is_going(dir))
+		/* A VF is never a pGPU: its card has the reason. */
+		if (dir < 0 || faccessat(dir, "physfn", F_OK, AT_SYMLINK_NOFOLLOW) == 0 || is_going(dir))
 			continue;
-		state = card_state(&card, dir, driver);
-		if (state != VFS_OFF && state != NO_TYPES)
-			continue;
-		explain(&card, state, driver);
-		inv_append(&inv->pgpus, &inv->npgpus, &card, sizeof(card));
+		inv_read_card(&card, dir);
+		if (is_gpu(&card, dir) && (reader->query->gpus ? inv_explain_gpu(&card, reader->host, dir)
+							       : inv_explain(&card, reader->host, dir)))
+			inv_append(&inv->pgpus, &inv->npgpus, &card, sizeof(card));
 	}
 	return r;
 }

@@ -33,27 +33,35 @@ static bool lower_hex(char out[5], const char *s)
 	return true;
 }
 
-/* Vendor and model in one attribute: "pci:v000010DEd00001EB8sv...". */
-static bool read_modalias(char vendor[5], char device[5], int dir)
+/* Vendor, model and board in one attribute: "pci:v000010DEd00001EB8sv000010DEsd000012A2bc...". */
+static bool read_modalias(struct inv_pgpu *pgpu, char board[5], char subdevice[5], int dir)
 {
 	char text[256];
+	ssize_t n = file_read(dir, "modalias", text, sizeof(text));
 
-	return file_read(dir, "modalias", text, sizeof(text)) >= 22 && strncmp(text, "pci:v0000", 9) == 0 &&
-	       strncmp(text + 13, "d0000", 5) == 0 && lower_hex(vendor, text + 9) && lower_hex(device, text + 18);
+	if (n >= 42 && strncmp(text + 22, "sv0000", 6) == 0 && strncmp(text + 32, "sd0000", 6) == 0 &&
+	    !(lower_hex(board, text + 28) && lower_hex(subdevice, text + 38)))
+		*board = '\0';
+	return n >= 22 && strncmp(text, "pci:v0000", 9) == 0 && strncmp(text + 13, "d0000", 5) == 0 &&
+	       lower_hex(pgpu->vendor, text + 9) && lower_hex(pgpu->device, text + 18);
 }
 
 void inv_read_card(struct inv_pgpu *pgpu, int dir)
 {
-	char text[16], pci[PCI_SIZE];
+	char text[16], pci[PCI_SIZE], board[5] = "", subdevice[5] = "";
 	long n;
 
 	pgpu->numa = UNKNOWN;
 	if (dir < 0 || !pci_parse(pci, pgpu->address))
 		return;
-	if (!read_modalias(pgpu->vendor, pgpu->device, dir)) {
+	if (!read_modalias(pgpu, board, subdevice, dir)) {
 		read_hex(pgpu->vendor, dir, "vendor");
 		read_hex(pgpu->device, dir, "device");
+		read_hex(board, dir, "subsystem_vendor");
+		read_hex(subdevice, dir, "subsystem_device");
 	}
+	if (*board && *subdevice)
+		snprintf(pgpu->subsystem, sizeof(pgpu->subsystem), "%s:%s", board, subdevice);
 	pgpu->nvidia = strcmp(pgpu->vendor, "10de") == 0;
 	if (file_read(dir, "numa_node", text, sizeof(text)) > 0 && text_number(text, 0, INT_MAX, &n))
 		pgpu->numa = (int)n;

@@ -29,11 +29,22 @@ static void add(struct names *names, enum framework framework, const char *id, c
 
 	added->framework = framework;
 	text_copy(added->id, sizeof(added->id), id);
-	text_safe(added->name, sizeof(added->name), name);
+	text_cut(added->name, sizeof(added->name), name);
 }
 
-/* The types of one parent. An id says what a type is: its name is read once, from the first card that answers. */
-static void collect(struct names *names, const char *card, int dir)
+static bool is_listed(const struct names *names, const char *id, const char *name)
+{
+	for (size_t i = 0; i < names->n; i++)
+		if (strcmp(names->list[i].id, id) == 0 && strcmp(names->list[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+/*
+ * The types of one parent. On cards of one model an id says what a type is: its name is read once, from the first that
+ * answers. On another model it can be another type.
+ */
+static void collect(struct names *names, const char *card, int dir, bool other_model)
 {
 	struct inv_ids ids;
 	struct err err;
@@ -45,14 +56,16 @@ static void collect(struct names *names, const char *card, int dir)
 		char text[TYPE_NAME_SIZE];
 		ssize_t len;
 
-		if (known && *known->name)
+		if (known && *known->name && !other_model)
 			continue;
 		len = inv_read_type(card, dir, ids.id[i], "name", text, sizeof(text));
 		if (len <= 0)
 			text_copy(text, sizeof(text), len == -ETIMEDOUT ? "" : ids.id[i]);
-		if (known)
-			text_safe(known->name, sizeof(known->name), text);
-		else
+		if (known && *known->name && !is_listed(names, ids.id[i], text))
+			add(names, FW_MDEV, ids.id[i], text);
+		else if (known && !*known->name)
+			text_cut(known->name, sizeof(known->name), text);
+		else if (!known)
 			add(names, FW_MDEV, ids.id[i], text);
 	}
 	free(ids.id);
@@ -63,6 +76,15 @@ struct listing {
 	struct inv_reader reader;
 	struct names names;
 };
+
+/* Is one of the cards before it of the same model? */
+static bool is_model_known(const struct inventory *inv, size_t pgpu)
+{
+	for (size_t i = 0; i < pgpu; i++)
+		if (inv_same_model(&inv->pgpus[i], &inv->pgpus[pgpu]))
+			return true;
+	return false;
+}
 
 static int collect_all(void *arg, struct err *err)
 {
@@ -81,7 +103,7 @@ static int collect_all(void *arg, struct err *err)
 		const char *parent = inv->parents[inv->pgpus[i].first].name;
 		autoclose int dir = openat(reader->bus, parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-		collect(&listing->names, inv->pgpus[i].address, dir);
+		collect(&listing->names, inv->pgpus[i].address, dir, !is_model_known(inv, i));
 	}
 	inv_close(reader);
 	return 0;

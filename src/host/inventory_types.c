@@ -119,7 +119,8 @@ int inv_find_type(const struct inventory *inv, const struct inv_pgpu *pgpu, cons
 {
 	for (size_t i = 0; i < inv->ntypes; i++)
 		if (strcmp(inv->types[i].id, id) == 0 && strcmp(inv->types[i].device, pgpu->device) == 0 &&
-		    strcmp(inv->types[i].vendor, pgpu->vendor) == 0)
+		    strcmp(inv->types[i].vendor, pgpu->vendor) == 0 &&
+		    strcmp(inv->types[i].subsystem, pgpu->subsystem) == 0)
 			return (int)i;
 	return UNKNOWN;
 }
@@ -141,14 +142,15 @@ static int type_at(struct inventory *inv, const struct inv_pgpu *pgpu, int dir, 
 	if (r >= 0)
 		return r;
 	memcpy(type.vendor, pgpu->vendor, sizeof(type.vendor));
+	memcpy(type.subsystem, pgpu->subsystem, sizeof(type.subsystem));
 	memcpy(type.device, pgpu->device, sizeof(type.device));
 	text_copy(type.id, sizeof(type.id), id);
 	if (inv_read_type(pgpu->address, dir, id, "name", text, sizeof(text)) > 0)
-		text_safe(type.name, sizeof(type.name), text);
+		text_cut(type.name, sizeof(type.name), text);
 	else
 		text_copy(type.name, sizeof(type.name), id);
 	if (inv_read_type(pgpu->address, dir, id, "device_api", text, sizeof(text)) > 0)
-		text_safe(type.api, sizeof(type.api), text);
+		text_cut(type.api, sizeof(type.api), text);
 	if (inv_read_type(pgpu->address, dir, id, "description", text, sizeof(text)) < 0)
 		text[0] = '\0';
 	inv_parse_description(&type, text);
@@ -175,7 +177,7 @@ static void add_offer(struct inventory *inv, struct inv_pgpu *pgpu, const struct
 			inv_not_ready(pgpu, "available_instances of %s cannot be read: %s", id,
 				      err_describe((int)-len));
 		else if (!text_number(text, INT_MIN, INT_MAX, &n))
-			inv_not_ready(pgpu, "available_instances of %s is no number", id);
+			inv_not_ready(pgpu, "available_instances of %s is not a number", id);
 	} else if (!has_type(asked->dir, id)) {
 		return;
 	}
@@ -230,11 +232,9 @@ static void explain_no_types(struct inv_pgpu *pgpu, int dir)
 	if (none && pgpu->nvidia)
 		inv_not_ready(
 			pgpu,
-			"no vGPU types registered yet: nvidia-vgpud has not finished, or failed; see its journal");
+			"no vGPU types registered yet; nvidia-vgpud has not finished or has failed (see its journal)");
 	else if (none)
-		inv_not_ready(
-			pgpu,
-			"no mdev types registered: its driver is still starting, or failed; see the kernel's log");
+		inv_not_ready(pgpu, "no mdev types registered; its driver is still starting or has failed (see dmesg)");
 }
 
 /*

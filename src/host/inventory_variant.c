@@ -42,10 +42,13 @@ static void read_vf(struct inventory *inv, int g, int card, size_t n, const char
 	else if (len < 0)
 		inv_not_ready(&inv->pgpus[g], "current_vgpu_type of a VF cannot be read: %s", err_describe((int)-len));
 	else if (!text_number(text, 0, INT_MAX, &number))
+		number = -1;
+	if (number < 0)
 		inv_not_ready(&inv->pgpus[g], "current_vgpu_type of a VF is not a number");
 	text_copy(parent.name, sizeof(parent.name), vf);
+	parent.unread = len < 0 || number < 0;
 	inv_append(&inv->parents, &inv->nparents, &parent, sizeof(parent));
-	if (!inv->pgpus[g].ready || number == 0)
+	if (parent.unread || number == 0)
 		return;
 	text_copy(device.vgpu.id, sizeof(device.vgpu.id), vf);
 	text_copy(device.vgpu.parent, sizeof(device.vgpu.parent), vf);
@@ -160,6 +163,7 @@ static void add_type(struct inventory *inv, const struct inv_pgpu *pgpu, int num
 	if (t >= 0 && !name)
 		return;
 	memcpy(type.vendor, pgpu->vendor, sizeof(type.vendor));
+	memcpy(type.subsystem, pgpu->subsystem, sizeof(type.subsystem));
 	memcpy(type.device, pgpu->device, sizeof(type.device));
 	text_copy(type.name, sizeof(type.name), name ? name : type.id);
 	type.framebuffer_mib = typelist_framebuffer(type.name, &type.slices);
@@ -169,9 +173,10 @@ static void add_type(struct inventory *inv, const struct inv_pgpu *pgpu, int num
 		inv->types[t] = type;
 }
 
-static bool same_model(const struct inv_pgpu *a, const char *vendor, const char *device)
+static bool is_of_model(const struct inv_type *type, const struct inv_pgpu *pgpu)
 {
-	return strcmp(a->vendor, vendor) == 0 && strcmp(a->device, device) == 0;
+	return strcmp(type->vendor, pgpu->vendor) == 0 && strcmp(type->device, pgpu->device) == 0 &&
+	       strcmp(type->subsystem, pgpu->subsystem) == 0;
 }
 
 /* What a card's free VF lists now; nothing where none is free. */
@@ -216,23 +221,64 @@ static bool is_time_sliced(const struct typelist *list)
 	return false;
 }
 
+/* Are there types of two framebuffer sizes? A card that carries a vGPU lists those of its size only. */
+static bool has_sizes(const struct typelist *list)
+{
+	int size = 0, mib, slices;
+
+	for (size_t i = 0; i < list->n; i++) {
+		mib = typelist_framebuffer(list->items[i].name, &slices);
+		if (mib <= 0 || slices)
+			continue;
+		if (size && mib != size)
+			return true;
+		size = mib;
+	}
+	return false;
+}
+
+/*
+ * Does an empty card of this model list all that the driver has? MIG-backed types apart: it is not in that mode. With
+ * `surely` a list does not count that can be of a card that was taken after the look at its VFs.
+ */
+static bool is_seen_whole(const struct inventory *inv, const struct inv_pgpu *pgpu, const struct typelist *lists,
+			  bool surely)
+{
+	for (size_t g = 0; g < inv->npgpus; g++)
+		if (inv->pgpus[g].framework == FW_VARIANT && inv_same_model(&inv->pgpus[g], pgpu) &&
+		    !carries(inv, &inv->pgpus[g]) && is_time_sliced(&lists[g]) && (!surely || has_sizes(&lists[g])))
+			return true;
+	return false;
+}
+
+/* What is remembered of the model; of what an empty card lists anew, only what that cannot show. */
+static void recall(struct inv_reader *reader, struct inv_pgpu *pgpu, const struct typelist *memory, bool seen_whole)
+{
+	int slices;
+
+	for (size_t i = 0; i < memory->n; i++) {
+		typelist_framebuffer(memory->items[i].name, &slices);
+		if (!seen_whole || slices)
+			add_type(reader->inv, pgpu, memory->items[i].number, memory->items[i].name);
+	}
+}
+
 /* All that is known of the types of a model: what is remembered, what its cards list, what they carry. */
 static void add_types(struct inv_reader *reader, struct inv_pgpu *pgpu, struct typelist *lists)
 {
 	struct inventory *inv = reader->inv;
 	struct typelist memory = { 0 };
+	char key[TYPELIST_KEY_SIZE];
 
-	typelist_recall(&memory, reader->host, pgpu->vendor, pgpu->device);
-	for (size_t i = 0; i < memory.n; i++)
-		add_type(inv, pgpu, memory.items[i].number, memory.items[i].name);
-	pgpu->types_whole = memory.whole;
+	typelist_key(key, pgpu->vendor, pgpu->device, pgpu->subsystem, inv->nvidia_driver);
+	typelist_recall(&memory, reader->host, key);
+	recall(reader, pgpu, &memory, is_seen_whole(inv, pgpu, lists, true));
+	pgpu->types_whole = memory.whole || is_seen_whole(inv, pgpu, lists, false);
 	for (size_t g = 0; g < inv->npgpus; g++) {
 		struct inv_pgpu *other = &inv->pgpus[g];
 
-		if (other->framework != FW_VARIANT || !same_model(other, pgpu->vendor, pgpu->device))
+		if (other->framework != FW_VARIANT || !inv_same_model(other, pgpu))
 			continue;
-		if (!carries(inv, other) && is_time_sliced(&lists[g]))
-			pgpu->types_whole = true;
 		for (size_t i = 0; i < lists[g].n; i++) {
 			const struct typelist_item *known = typelist_find(&memory, lists[g].items[i].number);
 
@@ -241,6 +287,10 @@ static void add_types(struct inv_reader *reader, struct inv_pgpu *pgpu, struct t
 		}
 	}
 	pgpu->types_new |= pgpu->types_whole && !memory.whole;
+	for (size_t i = 0; i < memory.n; i++) {
+		snprintf(key, sizeof(key), "nvidia-%d", memory.items[i].number);
+		pgpu->types_new |= inv_find_type(inv, pgpu, key) < 0;
+	}
 	typelist_free(&memory);
 	pgpu->types_hid = !pgpu->types_whole && carries(inv, pgpu);
 	for (size_t i = 0; i < inv->ndevices; i++) {
@@ -270,6 +320,26 @@ static void suppose_types(struct inv_reader *reader, struct inv_pgpu *pgpu)
 	}
 }
 
+/* A type that the card is to serve, and that only another version of the driver had. */
+static void find_gone(struct inv_reader *reader, struct inv_pgpu *pgpu)
+{
+	const struct inv_query *query = reader->query;
+	const struct inv_parent *vfs = reader->inv->parents + pgpu->first;
+	const char *type;
+	int number;
+
+	for (size_t i = 0; query->names_type && pgpu->types_whole && !*pgpu->gone; i++) {
+		type = query->names_type(query->arg, pgpu, vfs, (size_t)pgpu->nparents, i);
+		if (!type)
+			break;
+		if (!typelist_number(type, &number) || inv_find_type(reader->inv, pgpu, type) >= 0)
+			continue;
+		if (typelist_other_driver(pgpu->gone_driver, reader->host, pgpu->vendor, pgpu->device, pgpu->subsystem,
+					  reader->inv->nvidia_driver, number))
+			text_copy(pgpu->gone, sizeof(pgpu->gone), type);
+	}
+}
+
 /*
  * The largest type takes a whole card; so a type fits as often as its framebuffer is in that, but no card takes more
  * than 32 that share it in time (seen: an L40S of 48 GiB and 48 VFs for types of 1 GiB, a RTX PRO 6000 of 96 GiB for
@@ -285,11 +355,10 @@ static void bound_types(struct inventory *inv, const struct inv_pgpu *pgpu)
 	int whole = 0;
 
 	for (size_t i = 0; i < inv->ntypes; i++)
-		if (same_model(pgpu, inv->types[i].vendor, inv->types[i].device) && !inv->types[i].slices &&
-		    inv->types[i].framebuffer_mib > whole)
+		if (is_of_model(&inv->types[i], pgpu) && !inv->types[i].slices && inv->types[i].framebuffer_mib > whole)
 			whole = inv->types[i].framebuffer_mib;
 	for (size_t i = 0; i < inv->ntypes && pgpu->types_whole; i++)
-		if (same_model(pgpu, inv->types[i].vendor, inv->types[i].device) && inv->types[i].framebuffer_mib > 0)
+		if (is_of_model(&inv->types[i], pgpu) && inv->types[i].framebuffer_mib > 0)
 			inv->types[i].max_instance = fitting(whole / inv->types[i].framebuffer_mib,
 							     inv->types[i].slices);
 }
@@ -300,7 +369,7 @@ static void offer_types(struct inventory *inv, struct inv_pgpu *pgpu, const stru
 		const struct inv_type *type = &inv->types[i];
 		int number = 0;
 
-		if (same_model(pgpu, type->vendor, type->device) && typelist_number(type->id, &number))
+		if (is_of_model(type, pgpu) && typelist_number(type->id, &number))
 			inv_offer_type(pgpu, (int)i, typelist_find(list, number) ? 1 : 0);
 	}
 }
@@ -322,6 +391,9 @@ void inv_ask_variant(struct inv_reader *reader)
 	for (size_t g = 0; g < inv->npgpus; g++)
 		if (inv->pgpus[g].framework == FW_VARIANT)
 			suppose_types(reader, &inv->pgpus[g]);
+	for (size_t g = 0; g < inv->npgpus; g++)
+		if (inv->pgpus[g].framework == FW_VARIANT)
+			find_gone(reader, &inv->pgpus[g]);
 	for (size_t g = 0; g < inv->npgpus; g++) {
 		if (inv->pgpus[g].framework != FW_VARIANT)
 			continue;

@@ -5,29 +5,75 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/file.h"
+#include "host/card_record.h"
 #include "internal.h"
 #include "base/text.h"
 
-/* The VFs of a card, behind all parents that there are. */
-static void read_vfs(struct inventory *inv, int card)
+/*
+ * Does the driver of this device ("" none) keep guests from its group? Not that of a bridge, not pci-stub, and no
+ * driver of VFIO (kernel 6.1 and later show vfio-dev), such as NVIDIA's for its VFs.
+ */
+static bool keeps_group(int device, char driver[24])
+{
+	char class[16];
+
+	if (file_link_base(device, "driver", driver, 24) < 0)
+		driver[0] = '\0';
+	return *driver && !strstr(driver, "vfio") && faccessat(device, "vfio-dev", F_OK, 0) < 0 &&
+	       strcmp(driver, "pci-stub") != 0 &&
+	       !(file_read(device, "class", class, sizeof(class)) > 0 && strncmp(class, "0x06", 4) == 0);
+}
+
+/* The IOMMU group of a VF, whose directory `vf` is. Sources: kernel drivers/vfio/group.c, vfio_dev_viable. */
+static void read_group(struct inv_parent *parent, int vf, const char *card)
+{
+	autoclosedir DIR *devices = file_list(vf, "iommu_group/devices");
+	const struct dirent *e;
+	char pf[PCI_SIZE];
+
+	if (file_link_base(vf, "iommu_group", parent->group, sizeof(parent->group)) < 0)
+		parent->group[0] = '\0';
+	while (devices && !*parent->beside && (e = readdir(devices))) {
+		char address[PCI_SIZE], driver[24];
+
+		if (!pci_parse(address, e->d_name) || strcmp(address, parent->name) == 0)
+			continue;
+		autoclose int device = file_dir(file_list_fd(devices), address);
+		if (device < 0 || !keeps_group(device, driver) ||
+		    (file_link_base(device, "physfn", pf, sizeof(pf)) == 0 && strcmp(pf, card) == 0))
+			continue;
+		text_copy(parent->beside, sizeof(parent->beside), address);
+		text_copy(parent->beside_driver, sizeof(parent->beside_driver), driver);
+	}
+}
+
+/* The VFs of a card, behind all parents that there are. Has any of them an IOMMU group? */
+static bool read_vfs(struct inventory *inv, int card, const char *address)
 {
 	char vf[PCI_SIZE], path[32];
+	bool grouped = false;
 
 	for (size_t n = 0; n < UINT16_MAX && inv_read_virtfn(vf, card, n); n++) {
 		struct inv_parent parent = { .pgpu = (int)inv->npgpus };
 
 		text_copy(parent.name, sizeof(parent.name), vf);
-		snprintf(path, sizeof(path), "virtfn%zu/driver", n);
-		if (file_link_base(card, path, parent.driver, sizeof(parent.driver)) < 0)
-			parent.driver[0] = '\0';
+		snprintf(path, sizeof(path), "virtfn%zu", n);
+		autoclose int dir = file_dir(card, path);
+		if (dir < 0)
+			continue;
+		parent.keeps_group = keeps_group(dir, parent.driver);
+		read_group(&parent, dir, address);
+		grouped |= *parent.group;
 		inv_append(&inv->parents, &inv->nparents, &parent, sizeof(parent));
 	}
+	return grouped;
 }
 
-/* Gives the card the one thing that it offers: its VFs, under their name. */
+/* Gives the card one of the things that it offers: VFs under a name. */
 static void offer_name(struct inventory *inv, struct inv_pgpu *card, const char *name)
 {
 	struct inv_type type = {
@@ -38,11 +84,37 @@ static void offer_name(struct inventory *inv, struct inv_pgpu *card, const char 
 	if (t < 0) {
 		memcpy(type.vendor, card->vendor, sizeof(type.vendor));
 		memcpy(type.device, card->device, sizeof(type.device));
+		memcpy(type.subsystem, card->subsystem, sizeof(type.subsystem));
 		text_copy(type.id, sizeof(type.id), name);
 		text_copy(type.name, sizeof(type.name), name);
 		t = inv_append(&inv->types, &inv->ntypes, &type, sizeof(type));
 	}
 	inv_offer_type(card, t, 1);
+}
+
+/* Was the address another device when it was first used? */
+static bool is_moved(struct inv_pgpu *card, const struct host *host, const char *address)
+{
+	if (!card_record_read(card->moved_was, host, address) || !card_record_now(card->moved_is, host, address) ||
+	    strcmp(card->moved_was, card->moved_is) == 0)
+		return false;
+	return text_copy(card->moved, sizeof(card->moved), address);
+}
+
+/* Looks at what is remembered of the card's address and those of its VFs: mostly nothing, or one of them. */
+static void compare_records(struct inv_pgpu *card, const struct inv_reader *reader, size_t first_vf)
+{
+	autoclosedir DIR *dir = file_list(reader->host->root, CARD_RECORDS);
+	const struct dirent *e;
+
+	while (!*card->moved && dir && (e = readdir(dir))) {
+		bool its = strcmp(e->d_name, card->address) == 0;
+
+		for (size_t i = first_vf; i < reader->inv->nparents && !its; i++)
+			its = strcmp(e->d_name, reader->inv->parents[i].name) == 0;
+		if (its && is_moved(card, reader->host, e->d_name))
+			break;
+	}
 }
 
 /* `before`: how many parents there are that are sorted by name. */
@@ -51,20 +123,28 @@ static void read_card(struct inv_reader *reader, const char *address, int dir, s
 	struct inventory *inv = reader->inv;
 	struct inv_pgpu card = { .framework = FW_VF, .numa = UNKNOWN, .ready = true, .sriov = true };
 	size_t had = inv->nparents;
+	const struct inv_query *query = reader->query;
 	const char *name = NULL;
+	bool grouped = read_vfs(inv, dir, address);
 
-	read_vfs(inv, dir);
 	text_copy(card.address, sizeof(card.address), address);
 	inv_read_card(&card, dir);
 	/* VFs that are mdev parents are given out as such. */
 	if (inv->nparents > had &&
 	    !(before && bsearch(inv->parents[had].name, inv->parents, before, sizeof(*inv->parents), inv_by_name)))
-		name = reader->query->vf_name(reader->query->arg, &card, inv->parents + had, inv->nparents - had);
+		name = query->vf_name(query->arg, &card, inv->parents + had, inv->nparents - had, 0);
 	if (!name) {
 		inv->nparents = had;
 		return;
 	}
-	offer_name(inv, &card, name);
+	if (!grouped)
+		inv_not_ready(&card, "its VFs have no IOMMU group, because the IOMMU is off; enable VT-d or AMD-Vi in "
+				     "the firmware, and on Intel boot with intel_iommu=on");
+	compare_records(&card, reader, had);
+	for (size_t i = 1; name; i++) {
+		offer_name(inv, &card, name);
+		name = query->vf_name(query->arg, &card, inv->parents + had, inv->nparents - had, i);
+	}
 	inv_append(&inv->pgpus, &inv->npgpus, &card, sizeof(card));
 }
 

@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "base/timed_child.h"
 
 enum {
 	IN_MEMORY_MAX = 1 << 20, /* of one file; a larger one is searched where it lies */
@@ -27,7 +28,7 @@ enum {
 #define RUNNING "run/libvirt/qemu"
 
 struct document {
-	char *name; /* the file's, without .xml, printable */
+	char *name; /* the file's, without .xml */
 	char *text; /* NUL-terminated; a file with a NUL byte in it is searched to its end, too; NULL: a large file */
 	size_t len;
 	int fd;    /* of a large file; else -1 */
@@ -45,15 +46,10 @@ struct libvirt_files {
 static char *domain_name(const char *file)
 {
 	size_t n = strlen(file);
-	char *name, raw[NAME_MAX + 1];
 
-	if (n <= 4 || n > NAME_MAX || file[0] == '.' || strcmp(file + n - 4, ".xml") != 0)
+	if (n <= 4 || file[0] == '.' || strcmp(file + n - 4, ".xml") != 0)
 		return NULL;
-	memcpy(raw, file, n - 4);
-	raw[n - 4] = '\0';
-	name = mem_alloc(4 * n); /* each byte can become \xNN */
-	text_safe(name, 4 * n, raw);
-	return name;
+	return mem_format("%.*s", (int)n - 4, file);
 }
 
 /*
@@ -72,6 +68,17 @@ static int open_regular(int dir, const char *name)
 	return S_ISREG(st.st_mode) ? steal_fd(&fd) : -ENOENT;
 }
 
+int libvirt_files_answers(int dir, const char *name)
+{
+	struct stat st;
+	ssize_t r;
+
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISLNK(st.st_mode))
+		return 0;
+	r = timed_child_read("definitions", dir, name, NULL, 0);
+	return r == -ENOENT ? 0 : (int)r;
+}
+
 /* Reads one file of a directory; those that are no domain's are passed over. */
 static int read_document(struct libvirt_files *disk, int dir, const char *file, bool runs)
 {
@@ -81,6 +88,9 @@ static int read_document(struct libvirt_files *disk, int dir, const char *file, 
 
 	if (!name)
 		return 0;
+	r = libvirt_files_answers(dir, file);
+	if (r < 0)
+		return r;
 	autoclose int fd = open_regular(dir, file);
 	if (fd < 0)
 		return fd == -ENOENT ? 0 : fd;
@@ -98,12 +108,10 @@ static int read_document(struct libvirt_files *disk, int dir, const char *file, 
 static void note_unread(struct libvirt_files *disk, const struct host *host, const char *path, const char *file,
 			bool runs, int code)
 {
-	char raw[UNREAD_SIZE];
-
-	snprintf(raw, sizeof(raw), "%s/%s/%s: %s", host->name, path, file, err_describe(code));
 	for (int i = 0; i < (runs ? 2 : 1); i++)
 		if (!*disk->unread[i])
-			text_safe(disk->unread[i], sizeof(disk->unread[i]), raw);
+			snprintf(disk->unread[i], sizeof(disk->unread[i]), "%s/%s/%s: %s", host->name, path, file,
+				 err_describe(code));
 }
 
 static int read_directory(struct libvirt_files *disk, const struct host *host, const char *path, bool runs,
@@ -271,18 +279,30 @@ bool libvirt_files_runs(const struct libvirt_files *disk, const char *domain_uui
 
 bool libvirt_files_has(const struct libvirt_files *disk, const char *domain)
 {
-	autofree char *name = mem_alloc(4 * strlen(domain) + 1); /* each byte can become \xNN */
+	char uuid[UUID_SIZE];
 
-	text_safe(name, 4 * strlen(domain) + 1, domain);
+	if (uuid_parse(uuid, domain))
+		return has_uuid(disk, uuid, false);
 	for (size_t i = 0; i < disk->n; i++)
-		if (strcmp(disk->documents[i].name, name) == 0)
+		if (strcmp(disk->documents[i].name, domain) == 0)
 			return true;
-	return has_uuid(disk, domain, false);
+	return false;
 }
 
 const char *libvirt_files_name(const struct libvirt_files *disk, size_t i)
 {
 	return i < disk->n ? disk->documents[i].name : NULL;
+}
+
+bool libvirt_files_at(const struct libvirt_files *disk, size_t i, struct libvirt_file *out)
+{
+	const struct document *doc = i < disk->n ? &disk->documents[i] : NULL;
+
+	if (doc)
+		*out = (struct libvirt_file){
+			.name = doc->name, .text = doc->text, .len = doc->len, .runs = doc->runs
+		};
+	return doc;
 }
 
 bool libvirt_files_has_status(const struct host *host, const char *name)

@@ -38,14 +38,31 @@ bool libvirt_files_mention(const struct libvirt_files *disk, const char *text);
 /* The version of the libvirt that is installed, 9007000 is 9.7.0; 0 where that cannot be told. */
 int libvirt_files_libvirt(const struct host *host);
 
-/* Is there a file of this domain, a name or UUID? */
+/* Is there a file of this domain, a UUID or a name? What looks like a UUID is one. */
 bool libvirt_files_has(const struct libvirt_files *disk, const char *domain);
 
-/* The name, printable, of the domain of the i-th file; NULL behind the last. One that runs can have two files. */
+/* The name of the domain of the i-th file; NULL behind the last. One that runs can have two files. */
 const char *libvirt_files_name(const struct libvirt_files *disk, size_t i);
+
+/* One of the files. */
+struct libvirt_file {
+	const char *name; /* without .xml */
+	const char *text; /* NULL: it is too large to be kept in memory */
+	size_t len;
+	bool runs; /* a status file */
+};
+
+/* The i-th file; false behind the last. What it points to lives as long as `disk`. */
+bool libvirt_files_at(const struct libvirt_files *disk, size_t i, struct libvirt_file *out);
 
 /* Does libvirt run this domain: is there a status file run/libvirt/qemu/NAME.xml whose domain has this UUID? */
 bool libvirt_files_runs(const struct libvirt_files *disk, const char *domain_uuid);
+
+/*
+ * Is a definition, libvirt's or mdevctl's, on a storage that answers? One that is a link may lead to one that hangs. 0,
+ * also if there is none; a negative errno. Before it is opened.
+ */
+int libvirt_files_answers(int dir, const char *name);
 
 /* Is there a status file of a domain with this name? Quickly told, before anything is read. */
 bool libvirt_files_has_status(const struct host *host, const char *name);

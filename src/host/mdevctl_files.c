@@ -20,6 +20,19 @@
 
 enum { DEFINITION_MAX = 64 << 10, PATH_SIZE = PARENT_SIZE + UUID_SIZE + 16 };
 
+/* The text of a definition. 1, 0 where there is none, negative. */
+static int read_text(char **text, size_t *len, struct stat *st, const struct host *host, int dir, const char *path,
+		     struct err *err)
+{
+	autoclose int fd = openat(dir, path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+	int r;
+
+	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
+		return 0;
+	r = fd < 0 || fstat(fd, st) < 0 ? -errno : file_slurp(fd, DEFINITION_MAX, text, len);
+	return r < 0 ? err_sys(err, -r, "mdevctl's definition %s/" DEFINITIONS "/%s", host->name, path) : 1;
+}
+
 /* Reads one definition. 1, 0 where there is none, negative. */
 static int read_one(struct definition *out, const struct host *host, int dir, const char *parent, const char *uuid,
 		    struct err *err)
@@ -34,15 +47,12 @@ static int read_one(struct definition *out, const struct host *host, int dir, co
 	int r;
 
 	snprintf(path, sizeof(path), "%s/%s", parent, uuid);
-	autoclose int fd = openat(dir, path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
-		return 0;
-	r = fd < 0 || fstat(fd, &st) < 0 ? -errno : file_slurp(fd, DEFINITION_MAX, &text, &len);
-	if (r < 0)
-		return err_sys(err, -r, "mdevctl's definition %s/" DEFINITIONS "/%s", host->name, path);
+	r = read_text(&text, &len, &st, host, dir, path, err);
+	if (r <= 0)
+		return r;
 	wrong = json_read(text, len, fields, ARRAY_SIZE(fields));
 	if (!wrong && !type_parse(out->type, type))
-		wrong = fields[0].found ? "mdev_type is no type's id" : "mdev_type is missing";
+		wrong = fields[0].found ? "mdev_type is not a type ID" : "mdev_type is missing";
 	if (wrong)
 		return err_set(err, EINVAL, "mdevctl's definition %s/" DEFINITIONS "/%s is not valid: %s", host->name,
 			       path, wrong);
@@ -89,6 +99,54 @@ int mdevctl_definition(struct definition *out, const struct host *host, const ch
 	if (errno)
 		return err_sys(err, errno, "%s/" DEFINITIONS, host->name);
 	return found;
+}
+
+/* A file below the device's directory, however deep. */
+static bool is_below(const char *name)
+{
+	for (const char *s = name; s; s = strchr(s, '/') ? strchr(s, '/') + 1 : NULL)
+		if (!*s || *s == '/' || *s == '.')
+			return false;
+	return true;
+}
+
+int mdevctl_attrs(struct mdev_attr **out, size_t *n, const struct host *host, const struct definition *of,
+		  struct err *err)
+{
+	autofree char *text = NULL, *list = NULL, *item = NULL;
+	autofree struct mdev_attr *attrs = NULL;
+	const struct host view = host_of_libvirt(host);
+	char path[sizeof(DEFINITIONS) + PATH_SIZE];
+	struct json_field field = { .key = "attrs", .raw = true };
+	struct mdev_attr attr;
+	struct stat st;
+	size_t len = 0, at = 0, found = 0;
+	int r;
+
+	*out = NULL;
+	*n = 0;
+	snprintf(path, sizeof(path), DEFINITIONS "/%s/%s", of->parent, of->uuid);
+	r = read_text(&text, &len, &st, host, view.root, path, err);
+	if (r <= 0)
+		return r;
+	field.value = list = mem_alloc(len + 1);
+	field.size = len + 1;
+	item = mem_alloc(len + 1);
+	if (json_read(text, len, &field, 1) || !field.found)
+		return 0;
+	while ((r = json_next(list, &at, item, len + 1)) == 1) {
+		if (!json_pair(item, attr.name, sizeof(attr.name), attr.value, sizeof(attr.value)) ||
+		    !is_below(attr.name))
+			break;
+		*(struct mdev_attr *)mem_add(&attrs, &found, sizeof(attr)) = attr;
+	}
+	if (r != 0)
+		return err_set(err, EINVAL,
+			       "mdevctl's definition %s/%s is not valid: its attrs are not a list of names and values",
+			       host->name, path);
+	*out = steal_ptr(&attrs);
+	*n = found;
+	return 0;
 }
 
 bool mdevctl_defines(const struct host *host, const char *uuid)
@@ -177,7 +235,7 @@ int mdevctl_undefine(const struct host *host, const char *uuid, const char *only
 	int listed;
 
 	if (!uuid_parse(safe, uuid))
-		return err_set(err, EINVAL, "'%s' names no definition of mdevctl", uuid);
+		return err_set(err, EINVAL, "'%s' is not the name of an mdevctl definition", uuid);
 	listed = host_list(&d, &view, DEFINITIONS, err);
 	if (!d)
 		return listed;

@@ -25,6 +25,19 @@ struct definition {
  */
 int mdevctl_definition(struct definition *out, const struct host *host, const char *uuid, struct err *err);
 
+/* An attribute of a definition: a file below the device's directory in sysfs, and what to write to it. */
+struct mdev_attr {
+	char name[64];
+	char value[1024];
+};
+
+/*
+ * The attributes of a definition, in its order; the caller frees the list. -EINVAL: one is no pair of a file below the
+ * device's directory and a text.
+ */
+int mdevctl_attrs(struct mdev_attr **out, size_t *n, const struct host *host, const struct definition *of,
+		  struct err *err);
+
 /* Is there a definition of a UUID? Also where that cannot be told: then nothing of it is removed. */
 bool mdevctl_defines(const struct host *host, const char *uuid);
 

@@ -112,8 +112,8 @@ int reload_ask(const char *busctl, const char *unit, int64_t *wall_us, struct er
 	if (r == 0)
 		r = run(busctl, argv, answer);
 	if (r > 0)
-		return err_set(err, EIO, "systemd cannot be asked about %s", unit);
+		return err_set(err, EIO, "cannot ask systemd about %s", unit);
 	if (r == 0)
 		r = parse(answer, wall_us);
-	return r < 0 ? err_sys(err, -r, "systemd cannot be asked about %s", unit) : 0;
+	return r < 0 ? err_sys(err, -r, "cannot ask systemd about %s", unit) : 0;
 }

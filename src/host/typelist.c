@@ -3,6 +3,7 @@
 #include "host/typelist.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,7 +45,7 @@ void typelist_add(struct typelist *list, int number, const char *name)
 	if (i == list->n)
 		mem_add(&list->items, &list->n, sizeof(*list->items));
 	list->items[i].number = number;
-	text_safe(list->items[i].name, sizeof(list->items[i].name), name);
+	text_cut(list->items[i].name, sizeof(list->items[i].name), name);
 	/* One that is cut may end with a blank, which would be gone when it is read again. */
 	text_strip(list->items[i].name);
 }
@@ -103,24 +104,51 @@ int typelist_framebuffer(const char *name, int *slices)
 	return gb ? (int)gb * 1024 : 512;
 }
 
-/* "10de:26b9", of what can be nothing else. */
-static bool is_model(const char *vendor, const char *device)
+void typelist_key(char key[TYPELIST_KEY_SIZE], const char *vendor, const char *device, const char *subsystem,
+		  const char *driver)
 {
-	return strlen(vendor) == 4 && strlen(device) == 4 && strspn(vendor, "0123456789abcdef") == 4 &&
-	       strspn(device, "0123456789abcdef") == 4;
+	int n = snprintf(key, TYPELIST_KEY_SIZE, "%s:%s:%s@%s", vendor, device, subsystem, driver);
+
+	if (strlen(vendor) != 4 || strlen(device) != 4 || n >= TYPELIST_KEY_SIZE ||
+	    key[strspn(key, "0123456789abcdef:@.")] != '\0')
+		key[0] = '\0';
 }
 
-void typelist_recall(struct typelist *list, const struct host *host, const char *vendor, const char *device)
+void typelist_recall(struct typelist *list, const struct host *host, const char *key)
 {
 	autofree char *text = mem_alloc(TYPELIST_TEXT_MAX);
-	char path[64];
+	char path[64 + TYPELIST_KEY_SIZE];
 
-	snprintf(path, sizeof(path), "var/lib/vgpu-lease/types/%s:%s", vendor, device);
-	if (!is_model(vendor, device) || file_read(host->root, path, text, TYPELIST_TEXT_MAX) <= 0 ||
+	snprintf(path, sizeof(path), "var/lib/vgpu-lease/types/%s", key);
+	if (!*key || file_read(host->root, path, text, TYPELIST_TEXT_MAX) <= 0 ||
 	    strncmp(text, MEMORY_HEAD, strlen(MEMORY_HEAD)) != 0)
 		return;
 	list->whole |= strncmp(text + strlen(MEMORY_HEAD), "all\n", 4) == 0;
 	typelist_parse(list, text);
+}
+
+bool typelist_other_driver(char other[64], const struct host *host, const char *vendor, const char *device,
+			   const char *subsystem, const char *driver, int number)
+{
+	autoclosedir DIR *dir = file_list(host->root, "var/lib/vgpu-lease/types");
+	const struct dirent *e;
+	bool found = false;
+
+	while (!found && dir && (e = readdir(dir))) {
+		const char *at = strchr(e->d_name, '@');
+		struct typelist list = { 0 };
+		char key[TYPELIST_KEY_SIZE];
+
+		if (!at || strcmp(at + 1, driver) == 0 || !text_copy(other, 64, at + 1))
+			continue;
+		typelist_key(key, vendor, device, subsystem, other);
+		if (strcmp(key, e->d_name) != 0)
+			continue;
+		typelist_recall(&list, host, key);
+		found = typelist_find(&list, number);
+		typelist_free(&list);
+	}
+	return found;
 }
 
 char *typelist_format(const struct typelist *list)

@@ -16,13 +16,18 @@
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/file.h"
 #include "base/mem.h"
-#include "base/text.h"
+#include "host/libvirt_qemu.h"
 
-enum { CLOCK_STEPS = 32 }; /* so many descriptors are looked at between two looks at the clock */
+enum {
+	FEW_SIZE = 4096,
+	CLOCK_STEPS = 32,  /* so many descriptors are looked at between two looks at the clock */
+	OTHERS_MOST = 256, /* and so many of a process that is neither root's nor a QEMU of libvirt's */
+};
 
 /* A character device that is open, once. */
 struct node {
@@ -34,16 +39,31 @@ struct vfio_users {
 	struct node *nodes; /* sorted by rdev */
 	size_t n;
 	struct err blind; /* code 0: all that counts was seen */
+	size_t nunread;   /* other users' processes that were not looked into to the end, which proves nothing */
+	pid_t unread;     /* the first of them */
+};
+
+/* In this order they are looked into. Any user can have as many processes, with as many descriptors, as he likes. */
+enum rank { RECORDED, ROOTS, OTHERS };
+
+struct process {
+	pid_t pid;
+	enum rank rank;
 };
 
 struct scan {
 	struct vfio_users *users;
 	const struct host *host;
-	int proc;      /* HOST/proc */
-	bool asked;    /* whose processes they are */
-	bool compares; /* the running kernel's: kcmp(2) knows their tasks */
-	int64_t deadline_ms;
-	unsigned int steps;
+	int proc;                          /* HOST/proc */
+	bool asked;                        /* whose processes they are */
+	bool compares;                     /* the running kernel's: kcmp(2) knows their tasks */
+	int64_t deadline_ms, others_by_ms; /* for all, and for others' */
+	unsigned int steps, left;          /* left: of OTHERS_MOST */
+	bool limited;                      /* the process at hand has no more than these */
+	pid_t *recorded;                   /* those that libvirt has written down as its QEMUs */
+	size_t nrecorded;
+	struct process *processes;
+	size_t nprocesses;
 };
 
 /* The place of `rdev`, or where it belongs. */
@@ -85,45 +105,72 @@ static bool is_number(const char *name)
 	return digits > 0 && digits <= 10 && !name[digits];
 }
 
-static bool is_late(struct scan *scan)
+/* One descriptor more. -ETIMEDOUT: no time is left; -E2BIG: of what this process may cost nothing is left. */
+static int step(struct scan *scan)
 {
-	return scan->steps++ % CLOCK_STEPS == 0 && host_now_ms() >= scan->deadline_ms;
+	int64_t now = scan->steps++ % CLOCK_STEPS == 0 ? host_now_ms() : 0;
+
+	if (now >= scan->deadline_ms)
+		return -ETIMEDOUT;
+	if (!scan->limited)
+		return 0;
+	if (now >= scan->others_by_ms)
+		scan->left = 0;
+	return scan->left == 0 ? -E2BIG : (scan->left--, 0);
 }
 
 /*
- * One table of descriptors; the kernel's own tasks have an empty one. No file system but the kernel's is asked
- * (AT_STATX_DONT_SYNC): a server that does not answer would hold us up.
+ * One descriptor. No file system but the kernel's is asked (AT_STATX_DONT_SYNC): a server that does not answer would
+ * hold us up.
+ */
+static int read_descriptor(struct scan *scan, int fd, const char *name, pid_t pid)
+{
+	struct statx st;
+	char target[8];
+
+	if (statx(fd, name, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_TYPE, &st) == 0) {
+		if (S_ISCHR(st.stx_mode))
+			add(scan->users, makedev(st.stx_rdev_major, st.stx_rdev_minor), pid);
+		return 0;
+	}
+	/*
+	 * Where the link can be read, the task lets us look, and it is the file's own file system that does not:
+	 * somebody's FUSE, where nobody can open a device.
+	 */
+	if (!is_gone(errno) && readlinkat(fd, name, target, sizeof(target)) < 0 && !is_gone(errno))
+		return -errno;
+	return 0;
+}
+
+/*
+ * One table of descriptors; the kernel's own tasks have an empty one. The kernel makes an entry of each descriptor that
+ * it lists, at some cost: of a process that may not cost much, few are listed at a time.
  */
 static int read_table(struct scan *scan, const char *path, pid_t pid)
 {
-	const struct dirent *e;
-	autoclosedir DIR *d = file_list(scan->proc, path);
-	int fd;
+	_Alignas(struct dirent64) char entries[16384];
+	autoclose int fd = openat(scan->proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	ssize_t n;
 
-	if (!d)
+	if (fd < 0)
 		return -errno;
-	fd = file_list_fd(d);
-	while ((errno = 0, e = readdir(d))) {
-		struct statx st;
-		char target[8];
+	while ((n = getdents64(fd, entries, scan->limited ? FEW_SIZE : sizeof(entries))) > 0) {
+		const struct dirent64 *e;
 
-		if (!isdigit((unsigned char)e->d_name[0]))
-			continue;
-		if (is_late(scan))
-			return -ETIMEDOUT;
-		if (statx(fd, e->d_name, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_TYPE, &st) == 0) {
-			if (S_ISCHR(st.stx_mode))
-				add(scan->users, makedev(st.stx_rdev_major, st.stx_rdev_minor), pid);
-			continue;
+		for (ssize_t at = 0; at < n; at += e->d_reclen) {
+			int r;
+
+			e = (const struct dirent64 *)(entries + at);
+			if (!isdigit((unsigned char)e->d_name[0]))
+				continue;
+			r = step(scan);
+			if (r == 0)
+				r = read_descriptor(scan, fd, e->d_name, pid);
+			if (r < 0)
+				return r;
 		}
-		/*
-		 * Where the link can be read, the task lets us look, and it is the file's own file system that does
-		 * not: somebody's FUSE, where nobody can open a device.
-		 */
-		if (!is_gone(errno) && readlinkat(fd, e->d_name, target, sizeof(target)) < 0 && !is_gone(errno))
-			return -errno;
 	}
-	return -errno;
+	return n < 0 ? -errno : 0;
 }
 
 /* Are these the running kernel's processes? Below --root they need not be. */
@@ -169,8 +216,8 @@ static int read_threads(struct scan *scan, const char *name, pid_t pid)
 
 		if (tid == pid)
 			continue;
-		if (is_late(scan))
-			return -ETIMEDOUT;
+		if ((r = step(scan)) < 0)
+			return r;
 		if (share_table(scan, tid, pid) || (last != pid && share_table(scan, tid, last)))
 			continue;
 		snprintf(path, sizeof(path), "%s/task/%s/fd", name, e->d_name);
@@ -182,90 +229,76 @@ static int read_threads(struct scan *scan, const char *name, pid_t pid)
 	return -errno;
 }
 
-/*
- * Is the path of a control group that of a machine of QEMU's? With systemd .../machine-qemu\x2d1\x2dvm1.scope below
- * slices, else .../qemu-1-vm1.libvirt-qemu below machine or partitions. A user's slice, and what stands below any
- * other group, is not root's alone.
- */
-static bool is_machine(char *path)
+static enum rank rank_of(const struct scan *scan, const char *name, pid_t pid)
 {
-	char *name;
+	struct stat st;
 
-	while ((name = strsep(&path, "/"))) {
-		const char *dot = strrchr(name, '.');
-
-		if (strcmp(name, "user.slice") == 0)
-			return false;
-		if (!*name || strcmp(name, "machine") == 0 ||
-		    (dot && (strcmp(dot, ".slice") == 0 || strcmp(dot, ".partition") == 0)))
-			continue;
-		return dot && ((strncmp(name, "machine-qemu", 12) == 0 && strcmp(dot, ".scope") == 0) ||
-			       strcmp(dot, ".libvirt-qemu") == 0);
-	}
-	return false;
+	for (size_t i = 0; i < scan->nrecorded; i++)
+		if (scan->recorded[i] == pid)
+			return RECORDED;
+	/* On a simulated host its user is root. */
+	return fstatat(scan->proc, name, &st, 0) == 0 && st.st_uid != 0 && st.st_uid != geteuid() ? OTHERS : ROOTS;
 }
 
-static bool in_machine(const struct scan *scan, const char *pid)
+static int read_tables(struct scan *scan, const char *name, pid_t pid)
 {
-	char path[NAME_MAX + 8], text[8192], *rest = text, *line;
-
-	snprintf(path, sizeof(path), "%s/cgroup", pid);
-	if (file_read(scan->proc, path, text, sizeof(text)) < 0)
-		return false;
-	/* HIERARCHY:CONTROLLERS:PATH */
-	while ((line = strsep(&rest, "\n"))) {
-		line = strchr(line, ':');
-		line = line ? strchr(line + 1, ':') : NULL;
-		if (line && is_machine(line + 1))
-			return true;
-	}
-	return false;
-}
-
-/* Has libvirt written this process down as the QEMU of a domain? */
-static bool is_recorded(const struct scan *scan, long pid)
-{
-	const struct dirent *e;
-	autoclosedir DIR *d = file_list(scan->host->root, "run/libvirt/qemu");
-
-	while (d && (e = readdir(d))) {
-		const char *dot = strrchr(e->d_name, '.');
-		char text[32];
-		long there;
-
-		if (dot && strcmp(dot, ".pid") == 0 && file_read(file_list_fd(d), e->d_name, text, sizeof(text)) > 0 &&
-		    text_number(text, 1, INT32_MAX, &there) && there == pid)
-			return true;
-	}
-	return false;
-}
-
-static void read_process(struct scan *scan, const char *name)
-{
-	struct err *blind = &scan->users->blind;
-	pid_t pid = (pid_t)strtol(name, NULL, 10);
 	char path[NAME_MAX + 4];
 	int r;
 
-	if (!scan->asked)
-		ask_whose(scan, name);
 	snprintf(path, sizeof(path), "%s/fd", name);
 	r = read_table(scan, path, pid);
-	if (r == 0)
-		r = read_threads(scan, name, pid);
+	return r < 0 ? r : read_threads(scan, name, pid);
+}
+
+static void read_process(struct scan *scan, const struct process *process)
+{
+	struct vfio_users *users = scan->users;
+	char name[16];
+	int r;
+
+	snprintf(name, sizeof(name), "%d", (int)process->pid);
+	if (!scan->asked)
+		ask_whose(scan, name);
+	scan->limited = process->rank == OTHERS;
+	scan->left = OTHERS_MOST;
+	r = read_tables(scan, name, process->pid);
+	if (r == -E2BIG && libvirt_qemu_group(scan->proc, name)) {
+		scan->limited = false;
+		r = read_tables(scan, name, process->pid);
+	}
 	if (r == 0 || is_gone(-r))
 		return;
+	if (r == -E2BIG) {
+		users->unread = users->nunread++ ? users->unread : process->pid;
+		return;
+	}
 	if (r == -ETIMEDOUT)
-		err_set(blind, ETIMEDOUT, "not enough time to look at all processes");
-	else if (!blind->code && (is_recorded(scan, pid) || in_machine(scan, name)))
-		err_sys(blind, -r, "process %d, a QEMU of libvirt's, cannot be looked into", (int)pid);
+		err_set(&users->blind, ETIMEDOUT, "not enough time to look at all processes");
+	else if (!users->blind.code && (process->rank == RECORDED || libvirt_qemu_group(scan->proc, name)))
+		err_sys(&users->blind, -r, "cannot inspect process %d, a QEMU of libvirt", (int)process->pid);
+}
+
+static void list_processes(struct scan *scan, DIR *d)
+{
+	const struct dirent *e;
+
+	while ((errno = 0, e = readdir(d))) {
+		struct process *process;
+
+		if (!is_number(e->d_name))
+			continue;
+		process = mem_add(&scan->processes, &scan->nprocesses, sizeof(*process));
+		process->pid = (pid_t)strtol(e->d_name, NULL, 10);
+		process->rank = rank_of(scan, e->d_name, process->pid);
+	}
+	if (errno)
+		err_sys(&scan->users->blind, errno, "%s/proc", scan->host->name);
 }
 
 static void read_all(struct scan *scan)
 {
 	struct err *blind = &scan->users->blind;
 	autoclosedir DIR *d = file_list(scan->host->root, "proc");
-	const struct dirent *e;
 
 	if (!d) {
 		/* A tree below --root need not have processes; a host always does. */
@@ -274,11 +307,19 @@ static void read_all(struct scan *scan)
 		return;
 	}
 	scan->proc = file_list_fd(d);
-	while (blind->code != ETIMEDOUT && (errno = 0, e = readdir(d)))
-		if (is_number(e->d_name))
-			read_process(scan, e->d_name);
-	if (blind->code != ETIMEDOUT && errno)
-		err_sys(blind, errno, "%s/proc", scan->host->name);
+	scan->recorded = libvirt_qemus(scan->host, &scan->nrecorded);
+	list_processes(scan, d);
+	for (enum rank rank = RECORDED; rank <= OTHERS; rank++) {
+		/* The rest of the time is for what the look is made for, which may look once more. */
+		int64_t now = host_now_ms();
+
+		scan->others_by_ms = now + (scan->deadline_ms - now) / 4;
+		for (size_t i = 0; i < scan->nprocesses && blind->code != ETIMEDOUT; i++)
+			if (scan->processes[i].rank == rank)
+				read_process(scan, &scan->processes[i]);
+	}
+	free(scan->recorded);
+	free(scan->processes);
 }
 
 struct vfio_users *vfio_users_read(const struct host *host, int64_t deadline_ms)
@@ -288,6 +329,19 @@ struct vfio_users *vfio_users_read(const struct host *host, int64_t deadline_ms)
 	scan.users = mem_new(1, sizeof(*scan.users));
 	read_all(&scan);
 	return scan.users;
+}
+
+bool vfio_users_unread(const struct vfio_users *users, char text[REASON_SIZE])
+{
+	char others[48] = "";
+
+	if (users->nunread > 1)
+		snprintf(others, sizeof(others), " and %zu other%s", users->nunread - 1, users->nunread > 2 ? "s" : "");
+	snprintf(
+		text, REASON_SIZE,
+		"process %d%s: not fully inspected (more than %d descriptors each) (troubleshooting: cannot-tell-whether-the-vgpu-is-open)",
+		(int)users->unread, others, OTHERS_MOST);
+	return users->nunread > 0;
 }
 
 void vfio_users_free(struct vfio_users *users)
@@ -388,7 +442,9 @@ int vfio_users_open(const struct vfio_users *users, const struct host *host, con
 	if (r == 1 && pid)
 		*pid = q.pid;
 	if (r == 0 && q.nodes && users->blind.code)
-		return err_set(err, users->blind.code, "cannot tell whether vGPU %s is open: %s", safe,
-			       users->blind.text);
+		return err_set(
+			err, users->blind.code,
+			"cannot tell whether vGPU %s is open: %s (troubleshooting: cannot-tell-whether-the-vgpu-is-open)",
+			safe, users->blind.text);
 	return r;
 }

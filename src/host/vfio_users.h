@@ -11,18 +11,22 @@
  * until the holder ends; see device/release.h.
  *
  * A process that cannot be looked into proves nothing, unless it is a QEMU of libvirt's: one whose pid libvirt has
- * written down, or that is in the control group of a machine. Both are root's to write.
+ * written down, or that is in the control group of a machine. Both are root's to write. The former are looked at first,
+ * then root's processes. Of any other user's, who can have as many as he likes, 256 descriptors are looked at,
+ * for a quarter of the time that is left: one that has more counts as one that cannot be looked into.
  *
  * Opening the group to see whether it is busy would tell everything, but can make QEMU's own open fail.
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include "base/err.h"
 #include "base/host.h"
 #include "base/ident.h"
+#include "model/vgpu.h"
 
 struct vfio_users; /* one pass over all processes: the character devices that are open, and by whom */
 
@@ -32,6 +36,9 @@ struct vfio_users; /* one pass over all processes: the character devices that ar
  */
 struct vfio_users *vfio_users_read(const struct host *host, int64_t deadline_ms);
 void vfio_users_free(struct vfio_users *users);
+
+/* Names the processes of other users that were not looked into to the end; false: none. */
+bool vfio_users_unread(const struct vfio_users *users, char text[REASON_SIZE]);
 
 /*
  * Has a process the vGPU `id` (a UUID or a VF's address) open? 1 and the process in *pid (may be NULL); 0: none has, or

@@ -25,21 +25,25 @@ static void lease_and_kernel(struct compare *v)
 		return;
 	if (!v->exists && v->runs && !v->live)
 		return; /* the domain has not got it: it only needs its release */
+	if (v->exists == PRESENCE_UNKNOWN) {
+		say(v, "cannot tell whether the device exists: its driver does not answer");
+		return;
+	}
 	if (!v->exists) {
-		say(v, "leased, but the device does not exist: %s",
-		    v->runs ? "shut the domain down and start it again" : "run 'vgpu-lease gc' to drop the lease");
+		say(v, "leased, but the device does not exist; %s",
+		    v->runs ? "shut the domain down and start it again" : v->gc);
 		return;
 	}
 	if (*v->type && strcmp(lease->vgpu.type, v->type) != 0)
 		say(v,
-		    "leased as %.60s, but the device is a %.60s, created by other software: run 'vgpu-lease release' once the "
-		    "domain is shut down",
-		    lease->vgpu.type, v->type);
+		    "leased as %.50s, but the device is a %.50s, created by other software; run 'vgpu-lease release %s' "
+		    "once the domain is shut down",
+		    lease->vgpu.type, v->type, v->id);
 	if (*v->parent && strcmp(lease->vgpu.parent, v->parent) != 0)
 		say(v,
-		    "leased on %.50s, but the device is on %.50s, created by other software: run 'vgpu-lease release' once the "
-		    "domain is shut down",
-		    lease->vgpu.parent, v->parent);
+		    "leased on %.50s, but the device is on %.50s, created by other software; run 'vgpu-lease release %s' "
+		    "once the domain is shut down",
+		    lease->vgpu.parent, v->parent, v->id);
 }
 
 static void running_and_lease(struct compare *v)
@@ -47,53 +51,56 @@ static void running_and_lease(struct compare *v)
 	const struct lease *lease = v->lease;
 
 	if (!lease)
-		say(v, "attached but not leased: vgpu-leased leases devices attached by other means");
+		say(v, "attached but not leased; vgpu-leased leases devices attached by other means");
 	else if (strcmp(lease->domain, v->domain) != 0)
-		say(v, "attached, but leased to domain %.100s: detach it from one of them", lease->name);
+		say(v, "attached, but leased to domain %.100s; detach it from one of them", lease->name);
 	else if (lease->state != LEASE_ACTIVE)
-		say(v, "attached, but its lease is '%s': vgpu-leased or the next start corrects this",
+		say(v, "attached, but its lease is '%s'; vgpu-leased or the next start corrects this",
 		    lease_state_word(lease->state));
 }
 
 static void running_and_open(struct compare *v)
 {
 	if (!v->lease && !v->exists)
-		say(v, "attached, but the device does not exist: shut the domain down and start it again");
+		say(v, "attached, but the device does not exist; shut the domain down and start it again");
 	if (v->open < 0)
-		say(v, "cannot tell which process has it open: run as root");
+		say(v, "cannot tell which process has it open; run as root");
 	else if (v->exists && v->open == 0 && v->exiting)
 		say(v,
-		    "attached, but its QEMU (%d) is exiting and has not closed it yet: if this lasts, its driver hangs: see dmesg",
+		    "attached, but its QEMU (%d) is exiting and has not closed it yet; if this lasts, its driver hangs (see dmesg)",
 		    (int)v->qemu);
-	else if (v->exists && v->open == 0)
+	else if (v->exists == PRESENT && v->open == 0)
 		say(v,
-		    "attached, but not open in any process: 'vgpu-lease show --qemu' shows whether QEMU has it; if not, run "
-		    "'vgpu-lease detach', or shut the domain down and start it again");
+		    "attached, but not open in any process; 'vgpu-lease show %s --qemu' shows whether QEMU has it; if not, "
+		    "run 'vgpu-lease detach %s %s'",
+		    v->name, v->name, v->id);
 	else if (v->open > 0 && v->qemu && v->by != v->qemu)
-		say(v, "open in process %d instead of the domain's QEMU (%d): end that process", (int)v->by,
+		say(v, "open in process %d instead of the domain's QEMU (%d); end that process", (int)v->by,
 		    (int)v->qemu);
 	if (!v->shown)
 		return;
 	if (!*v->shown)
-		say(v, "QEMU has no such device: run 'vgpu-lease detach', or shut the domain down and start it again");
+		say(v,
+		    "QEMU has no such device; run 'vgpu-lease detach %s %s', or shut the domain down and start it again",
+		    v->name, v->id);
 	else if (!strstr(v->shown, v->id))
-		say(v, "QEMU has %.120s instead: shut the domain down and start it again", v->shown);
+		say(v, "QEMU has %.120s instead; shut the domain down and start it again", v->shown);
 }
 
 /* The domain has not got it, and the lease is its own. */
 static void leased_and_absent(struct compare *v)
 {
 	if (v->open > 0)
-		say(v, "detached by libvirt, but still open in process %d: it is released when that process ends",
+		say(v, "detached by libvirt, but still open in process %d; it is released when that process ends",
 		    (int)v->by);
 	else if (!v->runs)
-		say(v, "leased, but the domain is not running: run 'vgpu-lease gc' to release it");
+		say(v, "leased, but the domain is not running; %s", v->gc);
 	else if (v->lease->state == LEASE_RELEASING)
-		say(v, "release pending: run 'vgpu-lease gc'");
+		say(v, "release pending; %s", v->gc);
 	else if (v->taken)
-		say(v, "detached by a suspend: run 'vgpu-lease resume' to attach it again");
+		say(v, "detached by a suspend; run 'vgpu-lease resume %s' to attach it again", v->name);
 	else
-		say(v, "leased but not attached: run 'vgpu-lease detach' to release it");
+		say(v, "leased but not attached; run 'vgpu-lease detach %s %s' to release it", v->name, v->id);
 }
 
 void compare(struct compare *v)
@@ -106,9 +113,11 @@ void compare(struct compare *v)
 		running_and_open(v);
 	} else if (own) {
 		leased_and_absent(v);
+	} else if (v->taken) {
+		say(v, "detached by a suspend; run 'vgpu-lease resume %s' to attach it again", v->name);
 	} else if (v->lease && v->config) {
 		say(v,
-		    "named in the domain's definition, but leased to domain %.100s: use another UUID or VF for one of them",
+		    "named in the domain's definition, but leased to domain %.100s; use another UUID or VF for one of them",
 		    v->lease->name);
 	}
 	if (own)

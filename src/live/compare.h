@@ -17,16 +17,17 @@ enum { COMPARE_MAX = 8 };
 
 struct compare {
 	const char *id;
-	const char *domain;        /* its UUID */
+	const char *domain, *name; /* its UUID, and what a command can call it in few characters */
 	bool runs;                 /* the domain does */
 	bool live, config;         /* the running domain's XML has it; its definition has it */
 	bool taken;                /* a suspend took it from the running domain */
 	const struct lease *lease; /* whoever's; NULL none */
-	bool exists;               /* in the kernel */
+	enum presence exists;      /* in the kernel */
 	const char *type, *parent; /* as the kernel has it; "" where it does not say */
 	int open;                  /* 1 somebody has it open, 0 nobody, negative: that cannot be told */
 	pid_t by;                  /* who */
 	pid_t qemu;                /* the domain's process; 0 not known */
+	const char *gc;            /* what to do about a lease that is to go, or when it goes */
 	bool exiting;              /* that process is: what it had open the kernel is closing */
 	const char *shown; /* what QEMU calls the device it has under libvirt's name for this; NULL: not asked */
 	/* the result */

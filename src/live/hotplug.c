@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "model/event.h"
 #include "survey/hostdev_filter.h"
+#include "survey/placeholder.h"
 #include "live/migration_facts_live.h"
 #include "base/text.h"
 
@@ -114,7 +115,7 @@ int hotplug_plug(struct hotplug *hp, const char *id, const char *xml, unsigned i
 
 		return err_set(
 			err, ENOTCONN,
-			"%.1500s: whether vGPU %s was attached is unknown, and it stays leased: see 'vgpu-lease show'",
+			"%.1500s; whether vGPU %s was attached is unknown, so it stays leased; see 'vgpu-lease show'",
 			lost.text, id);
 	}
 	/* No guest has used it: the driver has nothing to clean up. */
@@ -155,12 +156,14 @@ int hotplug_attach(struct hotplug *hp, const char *type, bool persistent, struct
 	int r;
 
 	if (!hp->domain.running)
-		return err_set(err, EPERM, "domain %s: not running: add the vGPU to its definition and start it",
+		return err_set(err, EPERM, "domain %s: not running; add the vGPU to its definition and start it",
 			       hp->domain.name);
 	if (persistent && !hp->domain.persistent)
-		return err_set(err, EPERM, "domain %s: transient: it has no definition to change", hp->domain.name);
-	if (domxml_parse(&doc, hp->domain.xml, strlen(hp->domain.xml), 0, err) < 0 ||
-	    hotplug_choose(hp, domxml_request(doc), type, &choice, err) < 0)
+		return err_set(err, EPERM, "domain %s: transient, so it has no definition to change", hp->domain.name);
+	if (domxml_parse(&doc, hp->domain.xml, strlen(hp->domain.xml), 0, err) < 0)
+		return -err->code;
+	placeholder_settle(doc, hp->host);
+	if (hotplug_choose(hp, domxml_request(doc), type, &choice, err) < 0)
 		return -err->code;
 	if (hp->dry_run)
 		return 0;
@@ -187,7 +190,8 @@ int hotplug_parse(struct hotplug *hp, const char *xml, struct domxml **doc, stru
 	if (domxml_parse(doc, xml, strlen(xml), DOMXML_ALL_PCI, err) < 0 || lease_list(hp->store, &leases, err) < 0)
 		return -err->code;
 	/* Any other PCI device is passed through without us, and is not ours to take away. */
-	return hostdev_filter_keep(*doc, hp->host, hp->config, &leases, err);
+	hostdev_filter_keep(*doc, hp->host, hp->config, &leases);
+	return 0;
 }
 
 int hotplug_unplug(struct hotplug *hp, const struct domxml *doc, size_t req, struct err *err)
@@ -201,7 +205,7 @@ int hotplug_unplug(struct hotplug *hp, const struct domxml *doc, size_t req, str
 	r = virt_detach_wait(hp->virt, hp->domain.uuid, xml, w->alias, hp->policy->release_timeout_s * 1000, err);
 	if (r != -ETIMEDOUT && r != -EAGAIN)
 		return r;
-	return err_set(err, -r, "domain %s: the guest %s: vGPU %s stays attached and leased", hp->domain.name,
+	return err_set(err, -r, "domain %s: the guest %s; vGPU %s stays attached and leased", hp->domain.name,
 		       r == -EAGAIN ? "refused to release it" : "did not release it in time (release_timeout)", w->id);
 }
 
@@ -238,23 +242,20 @@ static int not_plugged(struct hotplug *hp, const char *id, struct err *err)
 
 	if (r == 0)
 		return err_set(err, ENOENT,
-			       "domain %s: vGPU %s is not attached: 'vgpu-lease show %s' lists those that are",
+			       "domain %s: vGPU %s is not attached; 'vgpu-lease show %s' lists the attached vGPUs",
 			       hp->domain.name, id, hp->domain.name);
 	if (r == 1 && lease.writer != getpid() && host_process_lives(lease.writer, lease.writer_start))
-		return err_set(err, EBUSY, "vGPU %s: process %d is attaching it: try again later", id,
+		return err_set(err, EBUSY, "vGPU %s: process %d is attaching it; try again later", id,
 			       (int)lease.writer);
 	return r;
 }
 
 static int preview_detach(const struct hotplug *hp, const char *id, bool plugged, bool defined, struct err *err)
 {
-	char name[4 * DOMAIN_NAME_SIZE];
-
-	text_safe(name, sizeof(name), hp->domain.name);
 	if (plugged)
-		fprintf(hp->dry_run, "detach %s from domain %s\n", id, name);
+		text_line(hp->dry_run, "detach %s from domain %s", id, hp->domain.name);
 	if (defined)
-		fprintf(hp->dry_run, "remove %s from the definition of domain %s\n", id, name);
+		text_line(hp->dry_run, "remove %s from the definition of domain %s", id, hp->domain.name);
 	return preview_release(hp->dry_run, hp->store, hp->domain.uuid, id, err);
 }
 
@@ -266,7 +267,7 @@ int hotplug_detach(struct hotplug *hp, const char *id, bool persistent, struct e
 	size_t req;
 
 	if (!hp->domain.running)
-		return err_set(err, EPERM, "domain %s: not running: it has no vGPU attached", hp->domain.name);
+		return err_set(err, EPERM, "domain %s: not running, so it has no vGPU attached", hp->domain.name);
 	if (hotplug_parse(hp, hp->domain.xml, &doc, err) < 0)
 		return -err->code;
 	req = find_req(domxml_request(doc), id);
@@ -284,6 +285,6 @@ int hotplug_detach(struct hotplug *hp, const char *id, bool persistent, struct e
 		return preview_detach(hp, id, plugged, defined, err);
 	if (hotplug_unlease(hp, hp->policy, id, hp->found_ms, err) == 0)
 		return 0;
-	return err_in(err, "domain %s: vGPU %s is detached but not released yet: run the command again",
+	return err_in(err, "domain %s: vGPU %s is detached but not released yet; run the command again",
 		      hp->domain.name, id);
 }

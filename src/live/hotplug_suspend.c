@@ -10,11 +10,15 @@
 #include "internal.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "survey/placeholder.h"
 
 /* The record of a suspend in this XML. */
-static int parse_record(struct domxml **record, const char *xml, struct err *err)
+static int parse_record(const struct hotplug *hp, struct domxml **record, const char *xml, struct err *err)
 {
-	return domxml_parse(record, xml, strlen(xml), DOMXML_SUSPENDED, err);
+	if (domxml_parse(record, xml, strlen(xml), DOMXML_SUSPENDED, err) < 0)
+		return -err->code;
+	placeholder_settle(*record, hp->host);
+	return 0;
 }
 
 static int set_record(struct hotplug *hp, const char *record, struct err *err)
@@ -41,8 +45,9 @@ static int plug_all(struct hotplug *hp, const struct domxml *record, const bool 
 		*err = own;
 	}
 	if (failed)
-		return err_in(err, "domain %s: running without all of its vGPUs: run 'vgpu-lease resume' to try again",
-			      hp->domain.name);
+		return err_in(err,
+			      "domain %s: running without all of its vGPUs; run 'vgpu-lease resume %s' to try again",
+			      hp->domain.name, hp->domain.name);
 	return set_record(hp, NULL, err);
 }
 
@@ -79,7 +84,7 @@ static int put_back(struct hotplug *hp, const char *op, size_t *n, struct err *e
 	autodomxml struct domxml *record = NULL, *live = NULL;
 	bool present[REQUEST_MAX] = { 0 };
 
-	if (hotplug_read(hp, VIRT_LIVE, &xml, &live, err) < 0 || parse_record(&record, xml, err) < 0)
+	if (hotplug_read(hp, VIRT_LIVE, &xml, &live, err) < 0 || parse_record(hp, &record, xml, err) < 0)
 		return -err->code;
 	*n = mark_present(domxml_request(record), domxml_request(live), present);
 	if (lease_missing(hp, domxml_request(record), present, op, err) < 0)
@@ -135,11 +140,11 @@ static int may_suspend(struct hotplug *hp, struct err *err)
 	if (!hp->domain.running)
 		return err_set(err, EPERM, "domain %s: not running", name);
 	if (!hp->domain.persistent)
-		return err_set(err, EPERM, "domain %s: transient: libvirt keeps no saved image for it", name);
+		return err_set(err, EPERM, "domain %s: transient, so libvirt keeps no saved image of it", name);
 	if (strstr(hp->domain.xml, DOMXML_NOVA_NS_PREFIX))
 		return err_set(
 			err, EPERM,
-			"domain %s: managed by OpenStack, which detaches and attaches vGPUs itself: use 'openstack server suspend'",
+			"domain %s: managed by OpenStack, which detaches and attaches vGPUs itself; use 'openstack server suspend'",
 			name);
 	return 0;
 }
@@ -162,7 +167,7 @@ static int read_running(struct hotplug *hp, struct domxml **doc, char **xml, str
 	if (strstr(*xml, DOMXML_SUSPENDED_NS))
 		return err_set(
 			err, EPERM,
-			"domain %s: vGPUs are missing since an earlier suspend: run 'vgpu-lease resume %s' first",
+			"domain %s: vGPUs are missing since an earlier suspend; run 'vgpu-lease resume %s' first",
 			hp->domain.name, hp->domain.name);
 	return hotplug_parse(hp, *xml, doc, err);
 }
@@ -180,7 +185,7 @@ int hotplug_suspend(struct hotplug *hp, size_t *n, struct err *err)
 	vgpus = domxml_request(doc)->vgpus;
 	*n = domxml_request(doc)->nvgpus;
 	if (*n == 0)
-		return err_set(err, ENOENT, "domain %s: no vGPU attached: use 'virsh managedsave' to save it",
+		return err_set(err, ENOENT, "domain %s: no vGPU attached; use 'virsh managedsave' to save it",
 			       hp->domain.name);
 	if (domxml_suspended(doc, &record, err) < 0 || set_record(hp, record, err) < 0)
 		return -err->code;
@@ -189,7 +194,7 @@ int hotplug_suspend(struct hotplug *hp, size_t *n, struct err *err)
 	/* The release that came with the save has released most of them. */
 	for (size_t i = 0; i < *n; i++)
 		if (hotplug_unlease(hp, hp->policy, vgpus[i].id, asked_ms, err) < 0)
-			return err_in(err, "domain %s: saved, but vGPU %s is not released yet: run 'vgpu-lease gc'",
+			return err_in(err, "domain %s: saved, but vGPU %s is not released yet; run 'vgpu-lease gc'",
 				      hp->domain.name, vgpus[i].id);
 	return 0;
 }
@@ -211,7 +216,7 @@ static int restore(struct hotplug *hp, const struct domxml *record, struct err *
 	if (r < 0 && runs(hp, &ignored) == 1)
 		return err_set(
 			err, EPERM,
-			"domain %s: started by another process: run 'vgpu-lease resume %s' to attach missing vGPUs",
+			"domain %s: started by another process; run 'vgpu-lease resume %s' to attach missing vGPUs",
 			hp->domain.name, hp->domain.name);
 	for (size_t i = 0; i < request->nvgpus && r < 0; i++)
 		hotplug_unlease(hp, hp->policy, request->vgpus[i].id, asked_ms, &ignored);
@@ -235,13 +240,13 @@ int hotplug_resume(struct hotplug *hp, size_t *n, struct err *err)
 	if (r < 0)
 		return r;
 	if (r == 0)
-		return err_set(err, ENOENT, "domain %s: no saved image: use 'virsh start %s'", name, name);
-	if (virt_saved_xml(hp->virt, hp->domain.uuid, &xml, err) < 0 || parse_record(&record, xml, err) < 0)
+		return err_set(err, ENOENT, "domain %s: no saved image; use 'virsh start %s'", name, name);
+	if (virt_saved_xml(hp->virt, hp->domain.uuid, &xml, err) < 0 || parse_record(hp, &record, xml, err) < 0)
 		return -err->code;
 	*n = domxml_request(record)->nvgpus;
 	if (*n == 0)
 		return err_set(err, ENOENT,
-			       "domain %s: saved with its vGPUs attached or without any: use 'virsh start %s'", name,
+			       "domain %s: saved with its vGPUs attached or without any; use 'virsh start %s'", name,
 			       name);
 	return restore(hp, record, err);
 }

@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "model/lease.h"
 #include "base/text.h"
@@ -30,7 +29,9 @@ const char *lease_state_word(enum lease_state state)
 
 bool lease_is_of(const struct lease *lease, const char *domain)
 {
-	return strcmp(domain, lease->name) == 0 || strcasecmp(domain, lease->domain) == 0;
+	char uuid[UUID_SIZE];
+
+	return uuid_parse(uuid, domain) ? strcmp(uuid, lease->domain) == 0 : strcmp(domain, lease->name) == 0;
 }
 
 const char *lease_origin_word(enum lease_origin origin)
@@ -85,10 +86,12 @@ int lease_format(const struct lease *l, char *buf, size_t size)
 	n = snprintf(buf, size,
 		     LEASE_MAGIC "\nid=%s\ndomain=%s\nname=%s\nproject=%s\ntype=%s\nparent=%s\npgpu=%s\nframework=%s\n"
 				 "state=%s\norigin=%s\nnuma=%d\nframebuffer_mib=%d\nsince_ms=%" PRId64
-				 "\ndeadline_ms=%" PRId64 "\nwriter=%d\nwriter_start=%" PRIu64 "\ninstance=%s\nend\n",
+				 "\ndeadline_ms=%" PRId64 "\nwriter=%d\nwriter_start=%" PRIu64
+				 "\ninstance=%s\nboot=%s\nend\n",
 		     l->vgpu.id, l->domain, name, project, l->vgpu.type, l->vgpu.parent, l->vgpu.pgpu,
 		     framework_words[l->vgpu.framework], states[l->state], origins[l->origin], l->numa,
-		     l->framebuffer_mib, l->since_ms, l->deadline_ms, (int)l->writer, l->writer_start, instance);
+		     l->framebuffer_mib, l->since_ms, l->deadline_ms, (int)l->writer, l->writer_start, instance,
+		     l->boot);
 	return n < 0 || (size_t)n >= size ? -ENOSPC : n;
 }
 
@@ -172,6 +175,7 @@ int lease_parse(struct lease *l, const char *text)
 	char id[ID_SIZE], domain[UUID_SIZE], type[TYPE_SIZE], parent[PARENT_SIZE], pgpu[PARENT_SIZE];
 	int64_t numa, framebuffer, writer, start;
 	int framework, state, origin;
+	char boot[UUID_SIZE];
 
 	*l = (struct lease){ 0 };
 	if (is_later(text))
@@ -190,7 +194,8 @@ int lease_parse(struct lease *l, const char *text)
 	    !number(&text, "numa", UNKNOWN, &numa) || !number(&text, "framebuffer_mib", UNKNOWN, &framebuffer) ||
 	    !number(&text, "since_ms", 0, &l->since_ms) || !number(&text, "deadline_ms", 0, &l->deadline_ms) ||
 	    !number(&text, "writer", 0, &writer) || !number(&text, "writer_start", 0, &start) ||
-	    !added(&text, "instance", l->instance, sizeof(l->instance)) || strcmp(skip_added(text), "end") != 0)
+	    !added(&text, "instance", l->instance, sizeof(l->instance)) || !added(&text, "boot", boot, sizeof(boot)) ||
+	    (*boot && !uuid_parse(l->boot, boot)) || strcmp(skip_added(text), "end") != 0)
 		return -EINVAL;
 	if (numa > 1023 || framebuffer > INT32_MAX || writer > INT32_MAX)
 		return -EINVAL;
@@ -219,7 +224,7 @@ const char *lease_holder(char buf[HOLDER_SIZE], const struct lease *lease)
 {
 	char name[101];
 
-	text_safe(name, sizeof(name), lease->instance);
+	text_cut(name, sizeof(name), lease->instance);
 	snprintf(buf, HOLDER_SIZE, "%s%s%s", name, *name ? ", " : "", lease->domain);
 	return buf;
 }

@@ -40,7 +40,8 @@ struct lease {
 	int64_t deadline_ms; /* of a reservation, CLOCK_MONOTONIC; 0 none */
 	pid_t writer;        /* who wrote it, and may still be at work on it; 0: the handler, which lives on */
 	uint64_t writer_start;
-	bool at_work; /* not in the file: its writer, or whoever holds the pGPU's lock, is at it now (survey) */
+	char boot[UUID_SIZE]; /* in which it was written; "" an earlier version, which did not say */
+	bool at_work;         /* not in the file: its writer, or whoever holds the pGPU's lock, is at it now (survey) */
 };
 
 struct leases {
@@ -54,7 +55,7 @@ struct leases {
 const char *lease_state_word(enum lease_state state);
 const char *lease_origin_word(enum lease_origin origin);
 
-/* Is it the lease of this domain, a name or UUID, in this case or another? */
+/* Is it the lease of this domain? What looks like a UUID (in this case or another) is one, and never a name. */
 bool lease_is_of(const struct lease *lease, const char *domain);
 
 /* "UUID", or "NAME, UUID" of an instance of Nova: whose it is, behind the domain's name; cut where it is too long. */

@@ -66,6 +66,7 @@ struct request {
 	char name[DOMAIN_NAME_SIZE];
 	bool nova;                    /* an instance of Nova */
 	char instance[INSTANCE_SIZE]; /* its name in Nova, any bytes, for people; "" none */
+	char flavor[INSTANCE_SIZE];   /* likewise, of its flavor */
 	char project[PROJECT_SIZE];   /* Nova's, else the metadata's; "" none */
 	uint64_t memory_nodes;        /* <numatune><memory nodeset=...>, bit N = node N; 0 none */
 	char *cpus;                   /* union of the pinned vCPUs' cpusets as a list "0-3,8"; NULL none; owned */

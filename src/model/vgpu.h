@@ -20,6 +20,12 @@ const char *framework_word(enum framework framework);
  */
 bool type_is_named(const char *name, const char *word);
 
+/*
+ * Does a vGPU's device exist? What could not be seen is neither: nothing is dropped, removed, or created in its place
+ * on PRESENCE_UNKNOWN. As a truth value: it may exist.
+ */
+enum presence { ABSENT, PRESENT, PRESENCE_UNKNOWN };
+
 /* One vGPU. What is not known is "". */
 struct vgpu_ref {
 	enum framework framework;

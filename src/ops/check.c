@@ -27,8 +27,9 @@ static const struct {
 	{ "pgpu", check_cards, NEEDS_POOL, true },           { "type", check_starts, NEEDS_POOL, true },
 	{ "mdevctl", check_definitions, NEEDS_POOL, false }, { "nova", check_nova, NEEDS_POOL, false },
 	{ "hook", check_hook, NEEDS_NOTHING, false },        { "libvirt", check_libvirt, NEEDS_NOTHING, false },
-	{ "domain", check_domains, NEEDS_NOTHING, false },   { "state", check_state, NEEDS_NOTHING, false },
-	{ "state", check_locks, NEEDS_STORE, false },        { "state", check_garbage, NEEDS_STORE, false },
+	{ "domain", check_domains, NEEDS_NOTHING, false },   { "domain", check_missing_vgpus, NEEDS_NOTHING, false },
+	{ "state", check_state, NEEDS_NOTHING, false },      { "state", check_locks, NEEDS_STORE, false },
+	{ "state", check_garbage, NEEDS_STORE, false },      { "handler", check_handler, NEEDS_STORE, false },
 	{ "lease", check_leases, NEEDS_STORE, false },       { "quota", check_quotas, NEEDS_STORE, false },
 };
 
@@ -91,30 +92,33 @@ static void report_note(struct check *check, enum check_status status, const str
 	check_report(check, status, fix, "%s%s%s", note->text + note->place, *hint ? "; " : "", hint);
 }
 
+/* The rule is the plan's: what exists is adopted without a configuration. */
+#define FIX_CONFIG                                                                                                     \
+	"until the configuration is corrected, starts and migrations that need a new vGPU are refused; existing vGPUs are used"
+
 static void config_fails(struct check *check, int r, const struct config_notes *mistakes, const struct err *err)
 {
 	for (size_t i = 0; i < mistakes->n; i++)
-		report_note(check, CHECK_FAIL, &mistakes->list[i], "correct it: until then no vGPU can be created");
+		report_note(check, CHECK_FAIL, &mistakes->list[i], FIX_CONFIG);
 	if (mistakes->n && r != -ENOENT)
 		return;
 	if (r != -ENOENT) {
 		/* Without it nothing is checked: a failure also where it is the user's. */
-		check_report(check, CHECK_FAIL, geteuid() == 0 ? "make it readable for root" : "run as root", "%s",
-			     err->text);
+		check_report(check, CHECK_FAIL, geteuid() == 0 ? FIX_CONFIG : "run as root", "%s", err->text);
 		return;
 	}
 	if (check->config_path)
 		check_at(check, "%s", check->config_path);
 	else
 		check_at_path(check, "etc/vgpu-lease.conf");
-	check_report(check, CHECK_FAIL, "'vgpu-lease init --write' writes a first one",
-		     "no such file: no vGPU can be leased");
+	check_report(check, CHECK_FAIL, "create it with 'vgpu-lease init --write'",
+		     "does not exist, so no vGPU can be created");
 }
 
 static void config_passes(struct check *check, const struct config *config)
 {
 	for (size_t i = 0; i < config->nfiles; i++)
-		check_report(check_at(check, "%s", config->files[i]), CHECK_PASS, NULL, "no mistakes");
+		check_report(check_at(check, "%s", config->files[i]), CHECK_PASS, NULL, "valid");
 	for (size_t i = 0; i < config->warnings.n; i++)
 		if (!config->warnings.list[i].of_pool)
 			report_note(check, CHECK_WARN, &config->warnings.list[i], "correct the file, or ignore this");
@@ -132,13 +136,24 @@ static void run_table(struct check *check, bool only_pool)
 	}
 }
 
+/* Without a valid configuration: what it could be about. */
+static void list_cards(struct check *check, const struct inventory *inv)
+{
+	check->ncards = inv->npgpus;
+	for (size_t g = 0; g < inv->npgpus; g++)
+		check_report(check_at(check, "%s", inv->pgpus[g].address), CHECK_PASS, NULL, "not in the pool: %s",
+			     inv->pgpus[g].ready ? "no valid configuration" : inv->pgpus[g].reason);
+}
+
 /* Reads what the checks share, and runs them. */
 static void run(struct check *check, bool only_pool)
 {
 	const struct config *config = check->config;
-	const struct inv_query query = {
-		.frameworks = INV_ALL, .vf_name = pool_vf_name, .names_type = pool_names_type, .arg = config
-	};
+	const struct inv_query query = { .frameworks = INV_ALL,
+					 .vf_name = config ? pool_vf_name : NULL,
+					 .names_type = config ? pool_names_type : NULL,
+					 .arg = config,
+					 .gpus = !config || !config->nsections };
 	struct inventory inv = { 0 };
 	struct pool pool = { 0 };
 	struct err err;
@@ -150,19 +165,25 @@ static void run(struct check *check, bool only_pool)
 		(void)!lease_list(&check->store, &check->leases, &err);
 	}
 	check->what = "pgpu";
-	if (config && inventory_read(&inv, check->host, &query, &err) == 0) {
+	if (inventory_read(&inv, check->host, &query, &err) < 0) {
+		check_report(check, CHECK_FAIL, "see that /sys is mounted", "the host cannot be read: %s", err.text);
+	} else if (config) {
 		pool_make(&pool, config, &inv);
 		check->pool = &pool;
-	} else if (config) {
-		check_report(check, CHECK_FAIL, "see that /sys is mounted", "the host cannot be read: %s", err.text);
+		check->explained = mem_new(config->nsections + 1, sizeof(*check->explained));
+	} else {
+		list_cards(check, &inv);
 	}
 	run_table(check, only_pool);
 	if (check->pool) {
 		pool_free(&pool);
-		inventory_free(&inv);
+		free(check->explained);
 	}
+	inventory_free(&inv);
 	check->pool = NULL;
 	lease_list_free(&check->leases);
+	if (check->has_store == 0)
+		silent_note(&check->store);
 	store_close(&check->store);
 }
 

@@ -48,6 +48,7 @@ struct check {
 	int has_store; /* 0, or the error of opening it, whose text is `store_err` */
 	struct err store_err;
 	struct leases leases; /* as far as they can be read */
+	bool *explained;      /* of each section: a finding about a pGPU says why that does not serve it */
 };
 
 void check_run(struct check *check);

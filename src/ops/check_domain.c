@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The domains that libvirt has defined: metadata without effect. */
+/* The domains of libvirt: metadata without effect, and guests without one of their vGPUs. */
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,10 @@
 #include "base/auto.h"
 #include "domain/domxml.h"
 #include "base/file.h"
+#include "host/libvirt_files.h"
+#include "ops/preview.h"
+#include "survey/hostdev_filter.h"
+#include "survey/missing_vgpus.h"
 #include "survey/remark.h"
 #include "base/text.h"
 
@@ -38,16 +43,109 @@ static bool is_definition(const char *name)
 	return n > 4 && name[0] != '.' && strcmp(name + n - 4, ".xml") == 0;
 }
 
+static bool is_marked(const char *xml, size_t len)
+{
+	return domxml_concerns(xml, len) || memmem(xml, len, "vgpu", 4);
+}
+
 /* A readable file that may concern us; libvirt reports those that it cannot read itself. */
 static int read_definition(int dir, const char *name, char **xml, size_t *len)
 {
-	autoclose int fd = openat(dir, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	autoclose int fd = libvirt_files_answers(dir, name) < 0 ? -1
+								: openat(dir, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || file_slurp(fd, DOMXML_MAX, xml, len) < 0)
 		return -1;
 	/* A misspelt namespace is one of the remarks. */
-	return domxml_concerns(*xml, *len) || memmem(*xml, *len, "vgpu", 4) ? 0 : -1;
+	return is_marked(*xml, *len) || domxml_has_pci(*xml, *len) ? 0 : -1;
+}
+
+static void report_placeholders(const struct request *request, struct about *about)
+{
+	char fix[DOMAIN_NAME_SIZE + 64];
+
+	snprintf(fix, sizeof(fix), "run 'vgpu-lease rewrite %s' to assign a UUID", request->name);
+	for (size_t i = 0; i < request->nvgpus; i++)
+		if (request->vgpus[i].any)
+			check_report(check_at_path(about->check, about->path), CHECK_WARN, fix,
+				     "domain %s: %s is a placeholder, so a start is refused", request->name,
+				     request->vgpus[i].id);
+}
+
+/*
+ * Can a start be refused this mdev for another reason than capacity? Not if it exists, if the pool has a single type,
+ * or if the pool provides the type as mdevs. A plan reads the whole host: asking it for each definition takes seconds.
+ */
+static bool is_doubtful_mdev(const struct check *check, const struct vgpu_request *req)
+{
+	const struct section *section = config_section(check->config, req->facts.type);
+
+	if (req->any || inventory_device(check->pool->inv, req->id))
+		return false;
+	if (!*req->facts.type)
+		return check->config->nsections != 1;
+	return !section || section->vf || pool_stock(check->pool, section, true, UNKNOWN) == STOCK_NONE ||
+	       lease_find(&check->leases, req->id);
+}
+
+/* The same of any vGPU; the plan is not asked for a VF of the pool. */
+static bool is_doubtful(const struct check *check, const struct vgpu_request *req)
+{
+	const struct pool *pool = check->pool;
+	int parent = inventory_parent(pool->inv, req->id);
+	const struct inv_parent *vf = parent == UNKNOWN ? NULL : &pool->inv->parents[parent];
+	enum framework framework;
+
+	if (req->kind != REQUEST_PCI)
+		return is_doubtful_mdev(check, req);
+	if (!vf || !pool_has_parent(pool, parent))
+		return true;
+	framework = pool->inv->pgpus[vf->pgpu].framework;
+	return framework == FW_VARIANT ? req->managed : framework == FW_VF && (!*vf->group || *vf->beside);
+}
+
+/* Does it name a type that the host has, and that is not enabled? */
+static bool names_other_type(const struct check *check, const struct request *request)
+{
+	for (size_t i = 0; i < request->nvgpus; i++) {
+		const char *type = request->vgpus[i].facts.type;
+
+		if (*type && inventory_type(check->pool->inv, type) && !config_section(check->config, type))
+			return true;
+	}
+	return false;
+}
+
+/* A domain that does not run: would its start be refused, for another reason than capacity? */
+static void report_refused(struct check *check, const struct domxml *doc, const char *path)
+{
+	const struct request *request = domxml_request(doc);
+	struct lifecycle lifecycle = {
+		.host = check->host, .config = check->config, .policy = &check->config->policy, .request = request
+	};
+	autopreview struct preview preview = { 0 };
+	const struct plan *plan = &preview.plan;
+	bool doubtful = false, mdev;
+	struct err err;
+	int r;
+
+	for (size_t i = 0; i < request->nvgpus; i++)
+		doubtful |= is_doubtful(check, &request->vgpus[i]);
+	if (!doubtful || libvirt_files_has_status(check->host, request->name))
+		return;
+	r = preview_make(&preview, &lifecycle, PLAN_PREPARE, &err);
+	/* Permissions and used-up capacity are no mistake of the domain. The quota has a check of its own. */
+	if (r < 0 ? check_denied(err.code)
+		  : plan->kind != PLAN_REFUSE || plan->no_quota ||
+			    (plan->no_capacity && !names_other_type(check, request)))
+		return;
+	if (r == 0)
+		err_set(&err, EINVAL, "vGPU %s: %s", request->vgpus[plan->refused_vgpu].id, plan->text);
+	mdev = request->vgpus[r < 0 ? 0 : plan->refused_vgpu].kind == REQUEST_MDEV;
+	check_report(check_at_path(check, path), CHECK_FAIL,
+		     mdev ? "correct the metadata, or the configuration" : "fix the cause, or correct the hostdev",
+		     "a start of domain %s would be refused: %s", request->name, err.text);
 }
 
 /* Is it a domain with something of ours in it? */
@@ -61,12 +159,57 @@ static bool look_at(struct check *check, int dir, const char *name)
 	size_t len;
 
 	if (read_definition(dir, name, &xml, &len) < 0 ||
-	    domxml_parse(&doc, xml, len, DOMXML_FILE | DOMXML_REMARKS, &ignored) < 0)
+	    domxml_parse(&doc, xml, len, DOMXML_FILE | DOMXML_REMARKS | DOMXML_ALL_PCI, &ignored) < 0)
 		return false;
-	text_safe(safe, sizeof(safe), name);
+	text_cut(safe, sizeof(safe), name);
 	snprintf(path, sizeof(path), "%s/%s", DEFINED, safe);
+	remark_hostdevs(doc, check->host, check->config, report, &about);
+	hostdev_filter_keep(doc, check->host, check->config, NULL);
+	report_placeholders(domxml_request(doc), &about);
+	if (check->pool)
+		report_refused(check, doc, path);
 	remark_domain(doc, check->host, report, &about);
-	return true;
+	return is_marked(xml, len);
+}
+
+static void report_missing_vgpu(struct check *check, const struct missing_vgpu *l)
+{
+	char path[sizeof(DEFINED) + LACKING_NAME_SIZE + 8], fix[LACKING_NAME_SIZE + 64];
+
+	snprintf(path, sizeof(path), "%s/%s.xml", DEFINED, l->name);
+	if (!*l->id) {
+		check_report(check_at_path(check, path), CHECK_WARN, "hard-reboot the instance",
+			     "domain %s runs without a vGPU, but domain %s, an instance of the same flavor, has one",
+			     l->name, l->like);
+		return;
+	}
+	if (l->suspended)
+		snprintf(fix, sizeof(fix), "run 'vgpu-lease resume %s' to attach it", l->name);
+	else if (l->nova)
+		snprintf(fix, sizeof(fix), "hard-reboot the instance");
+	else
+		snprintf(fix, sizeof(fix), "the next start adds it; ignore this if it is intended");
+	/* Who defines a vGPU for the next start alone does so by hand: Nova does not. */
+	check_report(check_at_path(check, path), l->nova || l->suspended ? CHECK_FAIL : CHECK_WARN, fix,
+		     "domain %s runs without vGPU %s, which %s", l->name, l->id,
+		     l->suspended ? "a suspend detached" : "its definition has");
+}
+
+void check_missing_vgpus(struct check *check)
+{
+	autofree struct missing_vgpu *list = NULL;
+	struct libvirt_files *disk = NULL;
+	struct err err;
+	size_t n = 0;
+
+	if (libvirt_files_read(&disk, check->host, &err) < 0) {
+		check_unreadable(check, "fix the cause", &err);
+		return;
+	}
+	missing_vgpus(&list, &n, disk, check->host, check->config, &check->leases);
+	for (size_t i = 0; i < n; i++)
+		report_missing_vgpu(check, &list[i]);
+	libvirt_files_free(disk);
 }
 
 void check_domains(struct check *check)
@@ -79,6 +222,6 @@ void check_domains(struct check *check)
 		if (is_definition(e->d_name))
 			found += look_at(check, file_list_fd(dir), e->d_name);
 	if (found && check->n == noted)
-		check_report(check_at_path(check, DEFINED), CHECK_PASS, NULL,
-			     "metadata of %zu definition%s without remarks", found, found == 1 ? "" : "s");
+		check_report(check_at_path(check, DEFINED), CHECK_PASS, NULL, "metadata of %zu definition%s valid",
+			     found, found == 1 ? "" : "s");
 }

@@ -32,7 +32,7 @@ static enum hook look_at_hook(struct check *check, const char *path)
 		return OTHER_HOOK;
 	if ((st.st_mode & 0111) != 0111)
 		check_report(check_at_path(check, path), CHECK_FAIL, "chmod 755",
-			     "not executable: libvirt does not run it");
+			     "not executable, so libvirt does not run it");
 	return OUR_HOOK;
 }
 
@@ -49,9 +49,10 @@ static void look_at_hook_link(struct check *check, const char *path)
 	for (size_t i = 0; i < ARRAY_SIZE(allowed); i++)
 		if (strncmp(to, allowed[i], strlen(allowed[i])) == 0)
 			return;
-	check_report(check_at_path(check, path), CHECK_WARN, "copy it here",
-		     "is a link to %s: with an AppArmor profile, libvirtd runs only what is in /usr/bin and /usr/sbin",
-		     to);
+	check_report(
+		check_at_path(check, path), CHECK_WARN, "copy it here",
+		"is a link to %s; under its AppArmor profile, libvirtd runs only programs in /usr/bin and /usr/sbin",
+		to);
 }
 
 void check_hook(struct check *check)
@@ -67,6 +68,9 @@ void check_hook(struct check *check)
 		check_report(check_at_path(check, paths[i]), CHECK_PASS, NULL, "installed");
 		look_at_hook_link(check, paths[i]);
 	}
+	/* A simulated host has no libvirt that would call one, unless somebody has made a place for it. */
+	if (ours == 0 && check->simulated && faccessat(check->host->libvirt, "etc/libvirt/hooks", F_OK, 0) < 0)
+		return;
 	check_at_path(check, paths[0]);
 	if (ours == 0 && faccessat(check->host->libvirt, "etc/libvirt/hooks", X_OK, AT_EACCESS) < 0 &&
 	    errno == EACCES) {
@@ -75,10 +79,10 @@ void check_hook(struct check *check)
 	} else if (ours == 0)
 		check_report(
 			check, CHECK_FAIL, "install it, then reload libvirtd (or virtqemud)",
-			"libvirt hook not installed (looked here and in /%s): libvirt starts every domain without it",
+			"libvirt hook not installed (looked here and in /%s), so libvirt starts every domain without it",
 			paths[1]);
 	if (ours == 2)
-		check_report(check, CHECK_WARN, "remove one of them", "also installed as /%s: libvirt runs both",
+		check_report(check, CHECK_WARN, "remove one of them", "also installed as /%s, so libvirt runs both",
 			     paths[1]);
 }
 
@@ -122,6 +126,25 @@ static bool goes_against(struct check *check, const struct definition *d, const 
 	return true;
 }
 
+/* A definition whose UUID another parent has, too. Nova counts each, and its start creates those that are missing. */
+static bool is_second(struct check *check, const struct definition *d)
+{
+	const struct inv_device *device = inventory_device(check->pool->inv, d->uuid);
+	struct definition first = { 0 };
+	struct err ignored;
+	const char *other = device ? device->vgpu.parent : first.parent;
+	char fix[192];
+
+	if ((!device && mdevctl_definition(&first, check->host, d->uuid, &ignored) != 1) ||
+	    strcmp(other, d->parent) == 0)
+		return false;
+	snprintf(fix, sizeof(fix), "run 'mdevctl undefine -u %s -p %s'", d->uuid, d->parent);
+	check_report(check, CHECK_WARN, fix, "%s %s has this UUID%s", device ? "a device on" : "a definition for",
+		     other,
+		     check->config->policy.nova ? ", so Nova counts one too many, and nova-compute may not start" : "");
+	return true;
+}
+
 /* A definition without its device. Nova counts it as a device, and may pick it for an instance, which then fails. */
 static bool is_miscounted(struct check *check, const struct definition *d, const struct libvirt_files *disk)
 {
@@ -131,7 +154,10 @@ static bool is_miscounted(struct check *check, const struct definition *d, const
 	if (!check->config->policy.nova || inventory_device(check->pool->inv, d->uuid))
 		return false;
 	if (domain) {
-		check_report(check, CHECK_WARN, "start that domain, which creates the device",
+		check_report(check, CHECK_WARN,
+			     libvirt_files_has_status(check->host, domain)
+				     ? "hard-reboot the instance, which creates the device"
+				     : "start that domain, which creates the device",
 			     "has no device, but Nova counts it as one (vGPU of domain %.100s)", domain);
 		return true;
 	}
@@ -175,12 +201,12 @@ void check_definitions(struct check *check)
 
 		snprintf(path, sizeof(path), "etc/mdevctl.d/%s/%s", list[i].parent, list[i].uuid);
 		check_at_path(check, path);
-		bad += goes_against(check, &list[i], disk) || cannot_start(check, &list[i], disk) ||
-		       is_miscounted(check, &list[i], disk);
+		bad += is_second(check, &list[i]) || goes_against(check, &list[i], disk) ||
+		       cannot_start(check, &list[i], disk) || is_miscounted(check, &list[i], disk);
 	}
 	check_at(check, "%s", "");
 	if (n > bad)
-		check_report(check, CHECK_PASS, NULL, "%zu definition%s match%s the pool", n - bad,
-			     n - bad == 1 ? "" : "s", n - bad == 1 ? "s" : "");
+		check_report(check, CHECK_PASS, NULL, "%zu definition%s %s the pool", n - bad, n - bad == 1 ? "" : "s",
+			     n - bad == 1 ? "matches" : "match");
 	libvirt_files_free(disk);
 }

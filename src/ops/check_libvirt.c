@@ -20,7 +20,7 @@
 #include "state/store.h"
 #include "base/text.h"
 
-enum { UNIT_SIZE = 256, CGROUP_SIZE = 4096 };
+enum { UNIT_SIZE = 256, CGROUP_SIZE = 4096, SOCKETS_MAX = 16 << 20 };
 
 static const int64_t us_per_s = 1000000;
 
@@ -60,6 +60,25 @@ static bool find_unit(pid_t pid, char unit[UNIT_SIZE])
 	return false;
 }
 
+/*
+ * Is anybody listening on one of libvirt's sockets? systemd does, for a daemon that it starts then. A host that does
+ * not say so (a simulated one) may have it.
+ */
+static bool listens(const struct host *host)
+{
+	static const char *const names[] = { "/run/libvirt/libvirt-sock\n", "/run/libvirt/virtqemud-sock\n" };
+	autoclose int fd = openat(host->root, "proc/net/unix", O_RDONLY | O_CLOEXEC);
+	autofree char *text = NULL;
+	size_t len;
+
+	if (fd < 0 || file_slurp(fd, SOCKETS_MAX, &text, &len) < 0)
+		return true;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (memmem(text, len, names[i], strlen(names[i])))
+			return true;
+	return false;
+}
+
 /* `came`: since when there has been an executable hook for QEMU, as far as files show. */
 static void compare(struct check *check, int64_t came)
 {
@@ -72,11 +91,16 @@ static void compare(struct check *check, int64_t came)
 
 	if (pid < 0) {
 		check_report(check, CHECK_WARN, "run as root",
-			     "cannot determine whether it runs and knows of the hook");
+			     "cannot tell whether libvirt is running and has loaded the hook");
+		return;
+	}
+	if (!pid && listens(check->host)) {
+		check_report(check, CHECK_PASS, NULL, "not running; its socket starts it, and it then looks for hooks");
 		return;
 	}
 	if (!pid) {
-		check_report(check, CHECK_PASS, NULL, "not running: it looks for hooks when it starts");
+		check_report(check, CHECK_WARN, "systemctl start libvirtd.socket (or virtqemud.socket)",
+			     "not running, and no socket starts it, so no domain can be started");
 		return;
 	}
 	check_at_path(check, "etc/libvirt/hooks");
@@ -98,11 +122,10 @@ static void compare(struct check *check, int64_t came)
 		return;
 	}
 	snprintf(fix, sizeof(fix), "systemctl reload %s", comm);
-	check_report(
-		check, asked ? CHECK_FAIL : CHECK_WARN, fix, "the hook was installed after %s (%d) started, and %s",
-		comm, (int)pid,
-		asked ? "systemd knows of no reload since then: the hook is not called"
-		      : "it is not known whether that has been reloaded since then: if not, the hook is not called");
+	check_report(check, asked ? CHECK_FAIL : CHECK_WARN, fix,
+		     "%s (%d) started before the hook was installed, and %s", comm, (int)pid,
+		     asked ? "has not been reloaded since, so it does not call the hook"
+			   : "does not call the hook unless it has been reloaded since");
 }
 
 /* Since when this is an executable file; 0: it is not. */

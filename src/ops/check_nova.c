@@ -7,25 +7,38 @@
 #include "internal.h"
 #include "plan/nova_inventory.h"
 
-/* The providers of one pGPU together. */
+/* The providers of one type of one pGPU together. */
 struct sum {
 	const struct section *section;
 	int existing, defined, available, total;
+	int others; /* mdevs of other types on the same parents */
 	bool limited;
 };
 
-static struct sum sum_of(const struct nova_inventory *nova, int pgpu)
+static int of_other_types(const struct inventory *inv, int parent, const char *type)
+{
+	int n = 0;
+
+	for (size_t i = 0; i < inv->ndevices; i++)
+		n += inv->devices[i].parent == parent && *inv->devices[i].vgpu.type &&
+		     strcmp(inv->devices[i].vgpu.type, type) != 0;
+	return n;
+}
+
+static struct sum sum_of(const struct nova_inventory *nova, const struct inventory *inv, int pgpu,
+			 const struct section *section)
 {
 	struct sum sum = { 0 };
 
 	for (const struct nova_provider *p = nova->providers; p < nova->providers + nova->n; p++) {
-		if (p->pgpu != pgpu)
+		if (p->pgpu != pgpu || p->section != section)
 			continue;
 		sum.section = p->section;
 		sum.existing += p->existing;
 		sum.defined += p->defined;
 		sum.available += p->available;
 		sum.total += p->total;
+		sum.others += of_other_types(inv, p->parent, section->type);
 		sum.limited |= p->limited;
 	}
 	return sum;
@@ -42,37 +55,29 @@ static int needed(const struct nova_inventory *nova, const struct section *secti
 	return n;
 }
 
-static int of_other_types(const struct inventory *inv, const char *pgpu, const char *type)
-{
-	int n = 0;
-
-	for (size_t i = 0; i < inv->ndevices; i++)
-		n += strcmp(inv->devices[i].vgpu.pgpu, pgpu) == 0 && *inv->devices[i].vgpu.type &&
-		     strcmp(inv->devices[i].vgpu.type, type) != 0;
-	return n;
-}
-
-static void look_at_pgpu(struct check *check, const struct nova_inventory *nova, int pgpu)
+static void look_at_pgpu(struct check *check, const struct nova_inventory *nova, int pgpu,
+			 const struct section *section)
 {
 	const char *address = check->pool->inv->pgpus[pgpu].address;
-	const struct sum sum = sum_of(nova, pgpu);
-	char fix[192];
-	int others;
+	const struct sum sum = sum_of(nova, check->pool->inv, pgpu, section);
+	char fix[256];
 
 	if (!sum.section)
 		return;
-	others = of_other_types(check->pool->inv, address, sum.section->type);
 	check_at(check, "%s", address);
 	if (sum.limited) {
 		snprintf(fix, sizeof(fix), "remove max_instances from [mdev_%s], or set it to %d or more",
 			 sum.section->type, needed(nova, sum.section));
 		check_report(check, CHECK_WARN, fix,
-			     "Nova counts %d %s, not %d: max_instances = %d is less than the host has", sum.total,
-			     sum.section->type, sum.existing + sum.defined + sum.available, sum.section->max_instances);
-	} else if (others) {
-		snprintf(fix, sizeof(fix), "see 'vgpu-lease retype --dry-run %s %s'", address, sum.section->type);
+			     "Nova counts %d %s, not %d, because max_instances = %d is less than the host has",
+			     sum.total, sum.section->type, sum.existing + sum.defined + sum.available,
+			     sum.section->max_instances);
+	} else if (sum.others) {
+		snprintf(fix, sizeof(fix),
+			 "see 'vgpu-lease retype --dry-run %s %s' (troubleshooting: unable-to-find-any-capacity)",
+			 address, sum.section->type);
 		check_report(check, CHECK_WARN, fix, "Nova counts %d %s, and not the %d mdev%s of other types",
-			     sum.total, sum.section->type, others, others == 1 ? "" : "s");
+			     sum.total, sum.section->type, sum.others, sum.others == 1 ? "" : "s");
 	} else {
 		/* Of each definition without device there is a finding of its own. */
 		check_report(check, CHECK_PASS, NULL,
@@ -93,6 +98,7 @@ void check_nova(struct check *check)
 		return;
 	nova_inventory_make(&nova, check->pool, definitions, n);
 	for (size_t g = 0; g < check->pool->inv->npgpus; g++)
-		look_at_pgpu(check, &nova, (int)g);
+		for (size_t i = 0; i < check->config->nsections; i++)
+			look_at_pgpu(check, &nova, (int)g, &check->config->sections[i]);
 	nova_inventory_free(&nova);
 }

@@ -6,15 +6,17 @@
 #include "survey/missing_cards.h"
 #include "internal.h"
 #include "base/auto.h"
+#include "base/text.h"
 #include "host/inventory.h"
 #include "host/libvirt_files.h"
 
 enum { LIBVIRT_VARIANT = 9007000 };
 
-/* The entry of the section that selects this card. */
-static struct place named_at(const struct pool *pool, const struct section *section, size_t pgpu)
+/* The entry of the section that selects this card, or `other`. */
+static struct place named_at(const struct pool *pool, const struct section *section, size_t pgpu, struct place other)
 {
 	const struct inv_pgpu *card = &pool->inv->pgpus[pgpu];
+	const struct match *match;
 
 	for (size_t i = 0; i < section->naddresses; i++) {
 		if (pool_address_is(section->addresses[i], card->address))
@@ -23,10 +25,32 @@ static struct place named_at(const struct pool *pool, const struct section *sect
 			if (strcmp(section->addresses[i], pool->inv->parents[p].name) == 0)
 				return section->addresses_at[i];
 	}
-	for (size_t i = 0; i < section->nmatches; i++)
-		if (pool_match(&section->matches[i], card))
-			return section->matches[i].at;
-	return config_section_place(section);
+	match = pool_matches(section, card);
+	return match ? match->at : other;
+}
+
+/* A reason is "CAUSE; FIX", or a cause alone, or what the kernel said: then `other` is to be done. */
+static const char *fix_in(const char *reason, const char *other, int *cause)
+{
+	const char *fix = strstr(reason, "; ");
+
+	*cause = (int)(fix ? (size_t)(fix - reason) : strlen(reason));
+	return fix ? fix + 2 : other;
+}
+
+/* What follows from this finding is not said once more. */
+static void explains(struct check *check, const struct section *section)
+{
+	check->explained[section - check->config->sections] = true;
+}
+
+static void explains_contested(struct check *check, size_t pgpu)
+{
+	const struct place none = { 0 };
+
+	for (size_t i = 0; i < check->config->nsections; i++)
+		if (named_at(check->pool, &check->config->sections[i], pgpu, none).file)
+			explains(check, &check->config->sections[i]);
 }
 
 /* Since 9.7 libvirt accepts an unmanaged VF whose driver it does not know. */
@@ -35,7 +59,7 @@ static bool look_at_libvirt(struct check *check, const struct inv_pgpu *card, in
 	if (card->framework != FW_VARIANT || !libvirt || libvirt >= LIBVIRT_VARIANT)
 		return true;
 	check_report(check_at(check, "%s", card->address), CHECK_FAIL, "upgrade libvirt",
-		     "libvirt %d.%d.%d does not support VFs of NVIDIA's variant driver: 9.7 or later is required",
+		     "libvirt %d.%d.%d does not support VFs of NVIDIA's variant driver; 9.7 or later is required",
 		     libvirt / 1000000, libvirt / 1000 % 1000, libvirt % 1000);
 	return false;
 }
@@ -56,7 +80,18 @@ static void look_at_vfs(struct check *check, size_t pgpu)
 			check_report(
 				check_at(check, "%s", vf), CHECK_WARN,
 				"reload the vGPU host driver when none of its vGPUs is in use, or reboot",
-				"has no vGPU, but the driver can create none on it: a removed one may still occupy it; starts use other VFs");
+				"has no vGPU, but the driver can create none on it (a removed one may still occupy it); starts use other VFs");
+	}
+}
+
+static void list_types(const struct pool *pool, int pgpu, char *buf, size_t size)
+{
+	buf[0] = '\0';
+	for (size_t i = 0; i < pool->config->nsections; i++) {
+		const struct section *section = &pool->config->sections[i];
+
+		if (pool_serves(pool, pgpu, section->type) == section)
+			text_add(buf, size, "%s%s", *buf ? ", " : "", section->type);
 	}
 }
 
@@ -64,34 +99,98 @@ static void look_at_card(struct check *check, size_t pgpu, int libvirt)
 {
 	const struct pool_card *card = &check->pool->cards[pgpu];
 	const char *address = check->pool->inv->pgpus[pgpu].address;
+	const char *reason = check->pool->inv->pgpus[pgpu].ready ? card->reason : check->pool->inv->pgpus[pgpu].reason;
+	const char *fix;
+	char types[1024];
 	struct place at;
+	int cause;
 
-	check->npool += card->in_pool;
 	check_at(check, "%s", address);
 	if (card->in_pool && look_at_libvirt(check, &check->pool->inv->pgpus[pgpu], libvirt)) {
-		check_report(check, CHECK_PASS, NULL, "serves %s", card->section->type);
+		list_types(check->pool, (int)pgpu, types, sizeof(types));
+		if (check->pool->inv->pgpus[pgpu].framework == FW_VF && inventory_is_other(check->host, address))
+			check_report(check, CHECK_WARN, "correct device_addresses or device_match",
+				     "configured for %s, but is neither a display controller nor an accelerator",
+				     types);
+		else
+			check_report(check, CHECK_PASS, NULL, "configured for %s", types);
 	} else if (!card->in_pool && card->contested) {
+		explains_contested(check, pgpu);
 		check_report(check, CHECK_FAIL, "name it in device_addresses of one of them", "%s", card->reason);
 	} else if (!card->in_pool && card->section) {
-		at = named_at(check->pool, card->section, pgpu);
-		check_report(check_at_place(check, &at), CHECK_FAIL, "'vgpu-lease types' lists the available types",
-			     "%s: %s (configured for %s)", address, card->reason, card->section->type);
+		at = named_at(check->pool, card->section, pgpu, config_section_place(card->section));
+		explains(check, card->section);
+		fix = fix_in(card->reason,
+			     *check->pool->inv->pgpus[pgpu].moved ? "find out which device that is first"
+								  : "'vgpu-lease types' lists the available types",
+			     &cause);
+		check_report(check_at_place(check, &at), CHECK_FAIL, fix, "%s: %.*s (configured for %s)", address,
+			     cause, card->reason, card->section->type);
+	} else if (!card->in_pool && card->claim == CLAIM_DEFAULT && !check->pool->inv->pgpus[pgpu].ready) {
+		/* A type takes all pGPUs, and others serve it. */
+		fix = fix_in(reason, "fix the cause (troubleshooting: the-card)", &cause);
+		check_report(check, CHECK_WARN, fix, "not in the pool: %.*s", cause, reason);
 	} else if (!card->in_pool) {
-		check_report(check, CHECK_PASS, NULL, "not in the pool: %s", card->reason);
+		check_report(check, CHECK_PASS, NULL, "not in the pool: %s", reason);
 	}
+}
+
+/* Does a pGPU of the same vendor, with which nothing is wrong, not have the type? Then the type is to blame. */
+static bool has_unsuited(const struct check *check, const char *missing)
+{
+	const struct inventory *inv = check->pool->inv;
+	struct inv_pgpu card;
+
+	(void)!inventory_card(check->host, missing, &card);
+	for (size_t g = 0; g < inv->npgpus; g++)
+		if (inv->pgpus[g].ready && !check->pool->cards[g].in_pool && inv->pgpus[g].framework != FW_VF &&
+		    strcmp(inv->pgpus[g].vendor, card.vendor) == 0)
+			return true;
+	return false;
+}
+
+/* Of a type that takes all pGPUs, and that none of them serves. */
+static void look_at_unserved(struct check *check, const struct missing_card *missing, enum check_status status)
+{
+	const char *other = missing->how == MISSING_IDLE ? "load the vGPU host driver" : "load its driver", *fix;
+	int cause;
+
+	fix = fix_in(missing->reason, other, &cause);
+	if (missing->how == MISSING_IDLE && has_unsuited(check, missing->address))
+		status = CHECK_WARN;
+	else
+		explains(check, missing->section);
+	check_at(check, "%s", missing->address);
+	if (missing->how == MISSING_IDLE)
+		check_report(check, status, fix, "%.*s (no pGPU provides %s)", cause, missing->reason,
+			     missing->section->type);
+	else
+		check_report(check, status, fix, "%.*s (it had vGPUs of type %s)", cause, missing->reason,
+			     missing->section->type);
 }
 
 static void look_at_missing(struct check *check, const struct missing_card *missing)
 {
-	/* All cards are meant: this one need not be. */
-	if (missing->how == MISSING_IDLE)
-		check_report(check_at(check, "%s", missing->address), CHECK_WARN, "load the vGPU host driver",
-			     "%s (%s takes all pGPUs, and the host has none)", missing->reason, missing->section->type);
+	/* One file, nova.conf too, can serve many hosts. */
+	enum check_status status = missing->section->nova && check->npool ? CHECK_WARN : CHECK_FAIL;
+	char physfn[PCI_SIZE];
+	const char *fix;
+	int cause;
+
+	if (missing->how == MISSING_IDLE || missing->how == MISSING_REMEMBERED) {
+		look_at_unserved(check, missing, status);
+		return;
+	}
+	explains(check, missing->section);
+	if (missing->how != MISSING_NAMED)
+		fix = "fix the cause, or narrow the match (troubleshooting: the-card)";
+	else if (inventory_absent_vf(check->host, missing->address, physfn))
+		fix = "enable its VFs";
 	else
-		check_report(check_at_place(check, &missing->at), missing->section->nova ? CHECK_WARN : CHECK_FAIL,
-			     missing->how == MISSING_NAMED ? "fix the cause, or remove it from device_addresses"
-							   : "fix the cause, or narrow the match",
-			     "%s: %s (configured for %s)", missing->address, missing->reason, missing->section->type);
+		fix = "fix the cause, or remove it from device_addresses (troubleshooting: the-card)";
+	fix = fix_in(missing->reason, fix, &cause);
+	check_report(check_at_place(check, &missing->at), status, fix, "%s: %.*s (configured for %s)", missing->address,
+		     cause, missing->reason, missing->section->type);
 }
 
 static bool is_idle(const struct missing_card *missing, size_t n, const char *address)
@@ -112,9 +211,13 @@ void check_cards(struct check *check)
 
 	if (missing_cards(&missing, &n, check->host, check->pool, &err) < 0)
 		check_report(check, CHECK_FAIL, "see that /sys is mounted", "%s", err.text);
-	for (size_t i = 0; i < n; i++)
-		look_at_missing(check, &missing[i]);
 	check->ncards = inv->npgpus;
+	for (size_t i = 0; i < inv->npgpus; i++)
+		check->npool += check->pool->cards[i].in_pool;
+	for (size_t i = 0; i < n; i++)
+		/* Of several types that take all pGPUs, the first says it. */
+		if (missing[i].how != MISSING_IDLE || !is_idle(missing, i, missing[i].address))
+			look_at_missing(check, &missing[i]);
 	for (size_t i = 0; i < inv->npgpus; i++) {
 		if (is_idle(missing, n, inv->pgpus[i].address))
 			continue;

@@ -12,7 +12,7 @@
 #include "internal.h"
 #include "ops/preview.h"
 
-enum { VF_TRIES = 4 };
+enum { VF_TRIES = 4, LEFT_SHOWN = 8 };
 enum { AS_MDEV = 1, AS_VF = 2 };
 
 /* The start of a domain with one vGPU; where several were planned, the last. */
@@ -66,6 +66,16 @@ static bool is_decided(const struct start *s)
 	return s->planned < 0 || preview_is_possible(&s->preview.plan);
 }
 
+/* Is the VF free, or preset to this type? */
+static bool is_free(const struct check *check, int parent, const char *type)
+{
+	const struct inventory *inv = check->pool->inv;
+	const struct inv_device *device = inventory_device(inv, inv->parents[parent].name);
+
+	return !lease_find(&check->leases, inv->parents[parent].name) &&
+	       (!inv->parents[parent].ndevices || (device && strcmp(device->vgpu.type, type) == 0));
+}
+
 /* On the VFs of a card that are free, until one would do. How many there were. */
 static int plan_on_card(struct start *s, const struct check *check, size_t pgpu)
 {
@@ -76,7 +86,7 @@ static int plan_on_card(struct start *s, const struct check *check, size_t pgpu)
 	for (int p = card->first; p < card->first + card->nparents && tried < VF_TRIES; p++) {
 		const struct inv_parent *vf = &inv->parents[p];
 
-		if (vf->ndevices || !pool_has_parent(check->pool, p) || lease_find(&check->leases, vf->name))
+		if (!is_free(check, p, s->section->type) || !pool_gives(check->pool, p, s->section->type))
 			continue;
 		tried++;
 		plan_start(s, vf, card->framework == FW_VF);
@@ -101,7 +111,10 @@ static void plan_on_vfs(struct start *s, const struct check *check)
 		return;
 	plan->kind = PLAN_REFUSE;
 	plan->no_capacity = true;
-	snprintf(plan->text, sizeof(plan->text), "every VF of the pool is in use or leased");
+	snprintf(plan->text, sizeof(plan->text),
+		 pool_stock(pool, s->section, false, UNKNOWN) == STOCK_READY
+			 ? "every VF of the pool is in use or leased"
+			 : "no pGPU of the pool provides it");
 }
 
 static struct check *at_type(struct check *check, const struct section *section)
@@ -114,6 +127,7 @@ static struct check *at_type(struct check *check, const struct section *section)
 /* What a pGPU carries that keeps a type from it: its own like, or what the configuration does not give to it. */
 struct load {
 	bool own, foreign;
+	bool leased; /* one of its like is: its capacity is there again when the guest ends */
 };
 
 /*
@@ -123,25 +137,27 @@ static struct load load_of(const struct check *check, const struct section *sect
 {
 	const struct pool *pool = check->pool;
 	const struct inventory *inv = pool->inv;
-	const struct inv_type *asked = inventory_type(inv, section->type);
+	const struct inv_type *asked = inventory_type_on(inv, pgpu, section->type);
 	struct load load = { 0 };
 
 	for (size_t i = 0; i < inv->ndevices; i++) {
 		const struct inv_device *d = &inv->devices[i];
-		const struct inv_type *type = inventory_type(inv, d->vgpu.type);
+		const struct inv_type *type = inventory_type_of(inv, &d->vgpu);
 
 		if (d->parent == UNKNOWN || inv->parents[d->parent].pgpu != pgpu)
 			continue;
-		if (pool_serves(pool, pgpu, d->vgpu.type) && (!asked || !type || !asked->slices == !type->slices))
+		if (pool_gives(pool, d->parent, d->vgpu.type) && (!asked || !type || !asked->slices == !type->slices))
 			load.own = true;
 		else
 			load.foreign = true;
+		load.leased |= lease_find(&check->leases, d->vgpu.id) != NULL;
 	}
 	for (size_t i = 0; i < check->leases.n; i++) {
 		const struct vgpu_ref *vgpu = &check->leases.list[i].vgpu;
 
 		if (strcmp(vgpu->pgpu, inv->pgpus[pgpu].address) != 0 || inventory_device(inv, vgpu->id))
 			continue;
+		load.leased = true;
 		if (pool_serves(pool, pgpu, vgpu->type))
 			load.own = true;
 		else
@@ -160,6 +176,7 @@ static void report_refusal(struct check *check, const struct start *s)
 	char fix[REASON_SIZE] = "'vgpu-lease inventory' shows the problems of each pGPU";
 	enum check_status status = CHECK_FAIL;
 	const char *own = "";
+	bool leased = false;
 
 	for (int g = 0; plan->no_capacity && g < (int)check->pool->inv->npgpus; g++) {
 		struct load load;
@@ -167,6 +184,7 @@ static void report_refusal(struct check *check, const struct start *s)
 		if (!check->pool->cards[g].in_pool || !pool_serves(check->pool, g, s->section->type))
 			continue;
 		load = load_of(check, s->section, g);
+		leased |= load.leased;
 		if (load.own)
 			status = CHECK_WARN;
 		else if (load.foreign)
@@ -178,7 +196,8 @@ static void report_refusal(struct check *check, const struct start *s)
 	if (s->config.quota_none == 0)
 		own = "raise a limit in [quota]";
 	if (!*own && status == CHECK_WARN)
-		own = "shut down a guest that uses one; 'vgpu-lease inventory' shows what is in use";
+		own = leased ? "shut down a guest that uses one; 'vgpu-lease inventory' shows what is in use"
+			     : "no guest leases them; 'vgpu-lease gc --dry-run' shows why each is kept";
 	check_report(at_type(check, s->section), status, *own ? own : fix, "a start with %s would be refused: %.*s",
 		     s->section->type, plan->why ? (int)plan->why : (int)sizeof(plan->text) - 1, plan->text);
 }
@@ -190,11 +209,11 @@ static void report_start(struct check *check, const struct start *s)
 
 	at_type(check, s->section);
 	if (s->planned < 0 && check_denied(s->err.code))
-		check_report(check, CHECK_WARN, "run as root", "a start with %s: result not known: %s", type,
-			     s->err.text);
+		check_report(check, CHECK_WARN, "run as root", "cannot tell whether a start with %s would succeed: %s",
+			     type, s->err.text);
 	else if (s->planned < 0)
-		check_report(check, CHECK_FAIL, "fix the cause", "a start with %s would be refused: %s", type,
-			     s->err.text);
+		check_report(check, CHECK_FAIL, "fix the cause (troubleshooting: the-host)",
+			     "a start with %s would be refused: %s", type, s->err.text);
 	else if (plan->kind == PLAN_STEPS)
 		check_report(check, CHECK_PASS, NULL, "a start with %s would get one on %s", type, on);
 	else if (plan->kind == PLAN_REMOVE)
@@ -203,7 +222,7 @@ static void report_start(struct check *check, const struct start *s)
 			     plan->nremoves, plan->nremoves == 1 ? " is" : "s are");
 	else if (plan->kind == PLAN_WAIT)
 		check_report(check, CHECK_WARN, "try again in a moment",
-			     "a start with %s would wait for a creation or removal that is under way: %.*s", type,
+			     "a start with %s would wait for a creation or removal in progress: %.*s", type,
 			     plan->why ? (int)plan->why : (int)sizeof(plan->text) - 1, plan->text);
 	else
 		report_refusal(check, s);
@@ -222,57 +241,151 @@ static void look_at_start(struct check *check, const struct section *section, in
 	preview_end(&start.preview);
 }
 
-/* How pGPUs serve the type, ready or not. */
+/* How the readiest pGPUs serve the type. */
 static int kinds_of(const struct pool *pool, const struct section *section)
 {
-	int kinds = 0;
+	enum stock mdev = pool_stock(pool, section, true, UNKNOWN), vf = pool_stock(pool, section, false, UNKNOWN);
+	enum stock best = mdev > vf ? mdev : vf;
 
-	for (int g = 0; g < (int)pool->inv->npgpus; g++)
-		if (pool_serves(pool, g, section->type))
-			kinds |= pool->inv->pgpus[g].framework == FW_MDEV ? AS_MDEV : AS_VF;
-	return kinds;
+	return best == STOCK_NONE ? 0 : (mdev == best ? AS_MDEV : 0) | (vf == best ? AS_VF : 0);
+}
+
+/* Has a pGPU's finding said already why a start is refused? */
+static bool is_explained(const struct check *check, size_t section)
+{
+	const struct section *s = &check->config->sections[section];
+
+	return check->explained[section] && pool_stock(check->pool, s, true, UNKNOWN) != STOCK_READY &&
+	       pool_stock(check->pool, s, false, UNKNOWN) != STOCK_READY;
+}
+
+static bool matches_any(const struct pool *pool, const struct section *section)
+{
+	for (size_t g = 0; g < pool->inv->npgpus; g++)
+		if (pool_matches(section, &pool->inv->pgpus[g]))
+			return true;
+	return false;
+}
+
+/* The types for which no pGPU is left, as the first that takes the rest gets all. One line: it is one cause. */
+struct left_out {
+	const struct section *first, *place;
+	size_t n;
+	bool nova;
+	char types[512];
+};
+
+static void add_left_out(struct left_out *left, const struct section *section)
+{
+	left->place = left->n ? left->place : section;
+	left->nova |= section->nova;
+	if (left->n++ < LEFT_SHOWN)
+		text_add(left->types, sizeof(left->types), "%s%s", *left->types ? ", " : "", section->type);
+}
+
+static void report_left_out(struct check *check, struct left_out *left)
+{
+	if (!left->n)
+		return;
+	if (left->n > LEFT_SHOWN)
+		text_add(left->types, sizeof(left->types), " and %zu more", left->n - LEFT_SHOWN);
+	check_report(at_type(check, left->place), CHECK_WARN,
+		     left->nova ? "name their pGPUs in device_addresses"
+				: "name their pGPUs in device_addresses or device_match",
+		     "no pGPU is left for %s: %s, enabled before %s, gets all that no section names", left->types,
+		     left->first->type, left->n == 1 ? "it" : "them");
+}
+
+/* Is a NUMA node what keeps it from a pGPU of this host? */
+static bool matches_elsewhere(const struct pool *pool, const struct section *section, char fix[REASON_SIZE])
+{
+	for (size_t g = 0; g < pool->inv->npgpus; g++) {
+		const struct inv_pgpu *card = &pool->inv->pgpus[g];
+		const struct match *match = pool_matches_elsewhere(section, card);
+
+		if (!match)
+			continue;
+		if (card->numa == UNKNOWN)
+			snprintf(fix, REASON_SIZE, "remove numa=%d, as the kernel reports no NUMA node for %s",
+				 match->numa, card->address);
+		else
+			snprintf(fix, REASON_SIZE, "correct numa=%d, as %s is on NUMA node %d", match->numa,
+				 card->address, card->numa);
+		return true;
+	}
+	return false;
+}
+
+/* Has it the ID of VFs where that of their card belongs? */
+static bool matches_vfs(const struct host *host, const struct section *section, char fix[REASON_SIZE])
+{
+	for (size_t i = 0; i < section->nmatches; i++) {
+		const struct match *match = &section->matches[i];
+		char card[5];
+
+		memcpy(card, match->device, sizeof(card));
+		if (!*card || !inventory_vf_id(host, match->vendor, card))
+			continue;
+		snprintf(fix, REASON_SIZE, "%s:%s is the VFs' ID; write %s:%s", match->vendor, match->device,
+			 match->vendor, card);
+		return true;
+	}
+	return false;
 }
 
 /*
- * No pGPU is configured for the type. One file can serve many hosts: a match for the cards of others is no mistake, as
- * long as something can be leased here. `first` gets all pGPUs that no section names, as in Nova.
+ * No pGPU is configured for the type. One file, nova.conf too, can serve many hosts: what is meant for the others is
+ * no mistake, as long as something can be leased here.
  */
-static void report_no_card(struct check *check, const struct section *section, const struct section *first)
+static void report_no_card(struct check *check, const struct section *section)
 {
 	char hint[REASON_SIZE] = "";
 
 	at_type(check, section);
-	if (section->nmatches) {
+	if (matches_any(check->pool, section)) {
 		check_report(check_at_place(check, &section->matches[0].at), check->npool ? CHECK_WARN : CHECK_FAIL,
-			     "correct device_match; 'vgpu-lease inventory' lists the pGPUs",
-			     "device_match of %s matches no pGPU of this host: a start with it would be refused",
+			     "'vgpu-lease types' lists the available types",
+			     "no pGPU that device_match of %s matches supports it, so a start with it would be refused",
 			     section->type);
-	} else if (first && first != section && config_takes_rest(section)) {
-		check_report(check, CHECK_WARN, "name its pGPUs in device_addresses or device_match",
-			     "no pGPU is left for %s: %s, enabled before it, gets all that no section names",
-			     section->type, first->type);
-	} else { /* one nova.conf can serve many hosts, and Nova takes no notice of what a host has not */
+	} else if (matches_vfs(check->host, section, hint)) {
+		check_report(check_at_place(check, &section->matches[0].at), CHECK_FAIL, hint,
+			     "device_match of %s matches no pGPU of this host, so a start with it would be refused",
+			     section->type);
+	} else if (section->nmatches) {
+		check_report(check_at_place(check, &section->matches[0].at), check->npool ? CHECK_WARN : CHECK_FAIL,
+			     matches_elsewhere(check->pool, section, hint)
+				     ? hint
+				     : "correct device_match; 'vgpu-lease inventory' lists the pGPUs",
+			     "device_match of %s matches no pGPU of this host, so a start with it would be refused",
+			     section->type);
+	} else {
 		if (!section->vf)
 			inventory_name_hint(check->host, section->type, hint);
-		check_report(check, section->nova ? CHECK_WARN : CHECK_FAIL,
+		check_report(check, section->nova && check->npool ? CHECK_WARN : CHECK_FAIL,
 			     *hint ? hint : "'vgpu-lease types' lists the available types",
-			     "no pGPU of this host serves %s: a start with it would be refused", section->type);
+			     "no pGPU of this host is configured for %s, so a start with it would be refused",
+			     section->type);
 	}
 }
 
 void check_starts(struct check *check)
 {
 	const struct config *config = check->config;
-	const struct section *first = NULL;
+	struct left_out left = { 0 };
 
 	for (size_t i = 0; i < config->nsections; i++) {
 		const struct section *section = &config->sections[i];
 		int kinds = kinds_of(check->pool, section);
 
-		if (!first && config_takes_rest(section) && !config->policy.several_types)
-			first = section;
+		if (!left.first && config_takes_rest(section) && !config->policy.several_types)
+			left.first = section;
+		if (is_explained(check, i))
+			continue;
 		if (!kinds && (section->nova || !section->naddresses)) {
-			report_no_card(check, section, first);
+			if (left.first && left.first != section && config_takes_rest(section))
+				add_left_out(&left, section);
+			else
+				report_no_card(check, section);
 			continue;
 		}
 		if (!kinds)
@@ -282,8 +395,9 @@ void check_starts(struct check *check)
 			if (kinds & kind)
 				look_at_start(check, section, kind);
 	}
+	report_left_out(check, &left);
 	if (!config->nsections)
 		check_report(check_at(check, "%s", config->nfiles ? config->files[0] : ""), CHECK_FAIL,
 			     "set enabled_mdev_types in [devices]; 'vgpu-lease types' lists the available types",
-			     "no type is enabled: no vGPU can be leased");
+			     "no type is enabled, so no vGPU can be leased");
 }

@@ -11,6 +11,9 @@
 #include "base/auto.h"
 #include "ops/gc.h"
 #include "base/file.h"
+#include "base/text.h"
+#include "host/mdevctl_files.h"
+#include "survey/reclaim.h"
 
 enum {
 	SPACE_NEEDED = 16 << 10, /* a few records, of a page each */
@@ -23,10 +26,10 @@ enum {
 };
 
 static const char *const directories[] = {
-	"run/vgpu-lease",          "run/vgpu-lease/leases", "run/vgpu-lease/seen",
-	"run/vgpu-lease/pgpu",     "run/vgpu-lease/silent", "run/vgpu-lease/garbage",
-	"run/vgpu-lease/failed",   "var/lib/vgpu-lease",    "var/lib/vgpu-lease/affinity",
-	"var/lib/vgpu-lease/types"
+	"run/vgpu-lease",           "run/vgpu-lease/leases",   "run/vgpu-lease/seen",
+	"run/vgpu-lease/pgpu",      "run/vgpu-lease/silent",   "run/vgpu-lease/garbage",
+	"run/vgpu-lease/failed",    "var/lib/vgpu-lease",      "var/lib/vgpu-lease/affinity",
+	"var/lib/vgpu-lease/types", "var/lib/vgpu-lease/cards"
 };
 
 /* The hook refuses a directory of the state that others may write to. */
@@ -38,10 +41,11 @@ static void look_at_directory(struct check *check, const char *path)
 		return;
 	check_at_path(check, path);
 	if (!S_ISDIR(st.st_mode))
-		check_report(check, CHECK_FAIL, "remove it", "is not a directory");
+		check_report(check, CHECK_FAIL, "remove that file; the directory is created when it is needed",
+			     "is not a directory");
 	else if (!store_trusts(check->host, &st))
 		check_report(check, CHECK_FAIL, "look at what is in it, then chown root, chmod 755",
-			     "is not owned by root, or is writable by others: the hook refuses it");
+			     "is not owned by root, or is writable by others, so the hook refuses to use it");
 }
 
 /* A start writes a lease, a lock's holder, a record or two. Nothing is written to find out. */
@@ -50,23 +54,29 @@ static void look_at_writable(struct check *check, const char *path, enum check_s
 	struct store_space space;
 
 	store_space(check->host, path, &space);
+	/* That is said of the directory itself. */
+	if (space.code == -ENOTDIR && strcmp(space.near, path) == 0)
+		return;
 	check_at_path(check, space.near);
 	if (space.code == -EROFS)
-		check_report(check, status, "remount it read-write", "is mounted read-only: %s", without);
+		check_report(check, status, "remount it read-write", "is mounted read-only, so %s", without);
 	else if (check_denied(-space.code))
 		check_report(check, CHECK_WARN, "run as root", "%s", err_describe(-space.code));
 	else if (space.code)
-		check_report(check, status, "see its permissions, mount(8), lsattr(1)", "cannot be written (%s): %s",
+		check_report(check, status, "see its permissions, mount(8), lsattr(1)", "cannot be written (%s), so %s",
 			     err_describe(-space.code), without);
 	else if (space.bytes < SPACE_NEEDED || space.files < FILES_NEEDED)
 		check_report(check, status, "free some space: 'du -xa' shows what uses it",
-			     "the file system is full (%llu KiB, %lld files left): %s", space.bytes >> 10,
+			     "the file system is full (%llu KiB, %lld files left), so %s", space.bytes >> 10,
 			     (long long)space.files, without);
 	else if (space.bytes < SPACE_ENOUGH)
 		check_report(check, CHECK_WARN, "free some space: 'du -xa' shows what uses it",
-			     "the file system is almost full (%llu KiB left): %s soon", space.bytes >> 10, without);
+			     "the file system is almost full (%llu KiB left), so %s soon", space.bytes >> 10, without);
+	else if (space.unreserved < SPACE_NEEDED)
+		check_report(check, CHECK_WARN, "free some space: 'du -xa' shows what uses it",
+			     "the file system is full, except for what is reserved for root, so %s soon", without);
 	else
-		check_report(check, CHECK_PASS, NULL, "can be written");
+		check_report(check, CHECK_PASS, NULL, "writable");
 }
 
 /* Where it is, its error says first. */
@@ -75,9 +85,12 @@ static void report_no_store(struct check *check)
 	struct err err = check->store_err;
 	size_t path = strcspn(err.text, ":");
 
+	/* The look at the directories has said so already. */
+	if (err.code == ENOTDIR || err.code == ELOOP)
+		return;
 	check_at(check, "%s%.*s", check->host->name, (int)path, err.text);
 	err_set(&err, err.code, "%s", check->store_err.text + path + strspn(check->store_err.text + path, ": "));
-	check_unreadable(check, "fix the cause", &err);
+	check_unreadable(check, "fix the cause (troubleshooting: the-host)", &err);
 }
 
 void check_state(struct check *check)
@@ -134,10 +147,11 @@ static void report_holder(struct check *check, const struct lock_look *look, enu
 	if (known)
 		snprintf(who, sizeof(who), lives ? "process %d" : "a child of process %d, which has ended", pid);
 	snprintf(path, sizeof(path), "run/vgpu-lease/%s", look->name);
-	check_report(check_at_path(check, path), status,
-		     lives ? "see what the process waits for (/proc/PID/stack), and dmesg"
-			   : "see what has it open ('fuser -v' of this file), and dmesg",
-		     "held for over %g s, last by %s: %s", (double)wait_ms / 1000, who, means);
+	check_report(
+		check_at_path(check, path), status,
+		lives ? "see what the process waits for (/proc/PID/stack), and dmesg (troubleshooting: the-lock-is-held)"
+		      : "see what has it open ('fuser -v' of this file), and dmesg (troubleshooting: the-lock-is-held)",
+		"held for over %g s, last by %s; %s", (double)wait_ms / 1000, who, means);
 }
 
 static bool is_lock(struct check *check, const char *name)
@@ -151,7 +165,7 @@ static bool is_lock(struct check *check, const char *name)
 		return true;
 	snprintf(path, sizeof(path), "run/vgpu-lease/%s", name);
 	check_report(check_at_path(check, path), CHECK_FAIL, "remove it",
-		     "is not a regular file, so it cannot be locked: starts are refused");
+		     "is not a regular file, so it cannot be locked, and starts are refused");
 	return false;
 }
 
@@ -193,8 +207,27 @@ void check_locks(struct check *check)
 		snprintf(pgpu, sizeof(pgpu), "%.*s", (int)(n - 5), e->d_name);
 		snprintf(name, sizeof(name), "pgpu/%s.lock", pgpu);
 		if (is_lock(check, name) && stays(&look, store, LOCK_LONG_MS, &held_ms))
-			report_holder(check, &look, CHECK_WARN, LOCK_LONG_MS, "a write to its driver is under way");
+			report_holder(check, &look, CHECK_WARN, LOCK_LONG_MS, "a write to its driver is in progress");
 	}
+}
+
+/* Without it nothing is wrong at a start; what a hook cannot see waits, and nobody else would say so. */
+void check_handler(struct check *check)
+{
+	int run = check->store.run;
+	bool known = run >= 0 && faccessat(run, "handler.lock", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+
+	/* A simulated host has one if somebody runs one there. */
+	if (check->simulated && !known)
+		return;
+	if (known && faccessat(run, "handler.lock", R_OK, AT_EACCESS) < 0)
+		check_report(check, CHECK_WARN, "run as root", "cannot tell whether vgpu-leased runs");
+	else if (store_handler_runs(&check->store))
+		check_report(check, CHECK_PASS, NULL, "vgpu-leased is running");
+	else
+		check_report(
+			check, CHECK_WARN, "systemctl enable --now vgpu-leased",
+			"vgpu-leased is not running, so hot-plugged vGPUs get no lease, migrations no facts, and slow releases wait for the next start");
 }
 
 void check_garbage(struct check *check)
@@ -229,17 +262,53 @@ static bool look_at_guest(struct check *check, const struct lease *lease)
 	return true;
 }
 
+/* "; its mdevctl definition is removed with it": of what has a device and a definition. */
+static bool has_both(const struct check *check, const struct gc_item *item)
+{
+	return item->exists && mdevctl_defines(check->host, item->vgpu.id);
+}
+
+/* What will be removed though nobody asks, before it is; and what will not. */
+static void report_foreign(struct check *check, const struct gc *pass)
+{
+	size_t kept = 0;
+	int64_t now = host_now_ms();
+
+	for (size_t i = 0; i < pass->n; i++) {
+		const struct gc_item *item = &pass->items[i];
+		char when[64] = "when a start needs its capacity, or by 'vgpu-lease gc'";
+
+		kept += !item->leased && item->due_ms == RECLAIM_KEPT;
+		if (item->leased || (item->outcome != GC_GOES && item->due_ms <= 0))
+			continue;
+		if (item->novas && item->due_ms > now)
+			snprintf(when, sizeof(when), "by vgpu-leased, in %lld s",
+				 (long long)(item->due_ms - now) / 1000);
+		else if (item->novas)
+			text_copy(when, sizeof(when), "by vgpu-leased");
+		check_report(check_at(check, "%s", item->vgpu.id), CHECK_PASS, NULL,
+			     "an orphan (%s on %s%s): removed %s%s", item->vgpu.type, item->vgpu.parent,
+			     item->exists ? "" : ", an mdevctl definition only", when,
+			     has_both(check, item) ? "; its mdevctl definition is removed with it" : "");
+	}
+	if (kept)
+		check_report(check, CHECK_PASS, NULL, "%zu unused vGPU%s kept: not made for a guest", kept,
+			     kept == 1 ? "" : "s");
+}
+
 static void report_leases(struct check *check, const struct gc *pass)
 {
-	size_t goes = 0, leased = 0, odd = 0;
+	size_t goes = 0, leased = 0, odd = 0, waits = 0;
 
 	for (size_t i = 0; i < pass->n; i++) {
 		const struct gc_item *item = &pass->items[i];
 
 		goes += item->outcome == GC_GOES;
 		leased += item->leased;
-		odd += item->leased && item->outcome == GC_STAYS && look_at_guest(check, &item->lease);
+		waits += item->leased && item->lease.state == LEASE_RELEASING && item->outcome == GC_STAYS;
+		odd += item->leased && item->outcome == GC_STAYS && !item->due_ms && look_at_guest(check, &item->lease);
 	}
+	report_foreign(check, pass);
 	check_at_path(check, "run/vgpu-lease/leases");
 	if (goes)
 		check_report(check, CHECK_WARN, "run 'vgpu-lease gc'", "%zu vGPU%s or lease%s can be released", goes,
@@ -248,6 +317,8 @@ static void report_leases(struct check *check, const struct gc *pass)
 	if (pass->garbage)
 		check_report(check, CHECK_WARN, "run 'vgpu-lease gc', which sets it aside",
 			     "%d lease%s cannot be parsed", pass->garbage, pass->garbage == 1 ? "" : "s");
+	else if (!goes && !odd && waits)
+		check_report(check, CHECK_PASS, NULL, "%zu leased, %zu of them being released", leased, waits);
 	else if (!goes && !odd)
 		check_report(check, CHECK_PASS, NULL, "%zu in use, none to be released", leased);
 }
@@ -264,7 +335,7 @@ void check_leases(struct check *check)
 		report_leases(check, &pass);
 	else
 		check_unreadable(check_at_path(check, "run/vgpu-lease/leases"),
-				 "fix the cause: no vGPU can be released until then", &err);
+				 "fix the cause; until then no vGPU can be released", &err);
 	gc_free(&pass);
 	config_free(&defaults);
 }
@@ -287,9 +358,9 @@ static void report_zero_quotas(struct check *check)
 	if (!serves_projects == (config->quota_none == 0))
 		return;
 	check_report(check_at(check, "%s", config->nfiles ? config->files[0] : ""), CHECK_WARN,
-		     serves_projects ? "if they need one, raise none in [quota]"
-				     : "if they need one, raise default in [quota]",
-		     "the quota of %s is 0: none of them gets a vGPU",
+		     serves_projects ? "if they need vGPUs, raise the key none in [quota]"
+				     : "if they need vGPUs, raise the key default in [quota]",
+		     "the quota of %s is 0, so none of them gets a vGPU",
 		     serves_projects ? "domains without a project" : "each project");
 }
 
@@ -314,7 +385,7 @@ void check_quotas(struct check *check)
 		if (told || limit == NO_LIMIT || holds < limit)
 			continue;
 		check_report(check_at(check, "%s", project), CHECK_WARN,
-			     "end one of its guests, or raise the limit in [quota]", "%s used up: %d of %d",
+			     "end one of its guests, or raise the limit in [quota]", "%s exhausted: %d of %d",
 			     *project ? "the quota of this project is" : "the quota of domains without a project is",
 			     holds, limit);
 	}

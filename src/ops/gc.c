@@ -2,6 +2,7 @@
 /* One pass over all that may be released without its domain asking. */
 #include "ops/gc.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,6 +47,8 @@ static int look_around(struct look *look, struct gc *c, struct err *err)
 		look->undefined = mdevctl_definitions(&look->definitions, &look->ndefinitions, c->store->host,
 						      &c->undefined) < 0;
 	look->users = vfio_users_read(c->store->host, host_now_ms() + (int64_t)c->policy->release_timeout_s * 1000);
+	if (!vfio_users_unread(look->users, c->unread))
+		c->unread[0] = '\0';
 	return libvirt_files_read(&look->disk, c->store->host, err);
 }
 
@@ -66,10 +69,17 @@ static void judge_lease(struct gc *c, const struct reclaim_check *check, const s
 	item->leased = true;
 	item->vgpu = lease->vgpu;
 	item->lease = *lease;
-	item->exists = inventory_device(&look->inv, lease->vgpu.id) != NULL;
-	/* Nothing was made for a reservation: a device under it is somebody else's. */
-	item->removes = item->exists && release_removes(c->store, lease);
-	item->outcome = reclaim_is_stale(check, lease, item->exists, item->why) ? GC_GOES : GC_STAYS;
+	item->exists = inventory_leased(&look->inv, c->store->host, &lease->vgpu);
+	/* Nothing was made for a reservation: a device under it is somebody else's. Nothing is made of a plain VF. */
+	item->removes = item->exists == PRESENT && lease->vgpu.framework != FW_VF && release_removes(c->store, lease);
+	item->outcome = reclaim_is_stale(check, lease, item->exists, item->why, &item->due_ms) ? GC_GOES : GC_STAYS;
+	/* A pass that does something waits for that, too, and no longer than a start would. */
+	if (c->dry && lease->state == LEASE_RELEASING && item->outcome == GC_GOES &&
+	    (store_locked(c->store, lease->vgpu.pgpu) || store_removes(c->store, lease->vgpu.id))) {
+		item->outcome = GC_STAYS;
+		snprintf(item->why, sizeof(item->why), "to be released when a write to the driver of %s ends",
+			 lease->vgpu.pgpu);
+	}
 }
 
 static void judge_foreign(struct gc *c, const struct reclaim_check *check, const struct inv_device *device)
@@ -77,7 +87,7 @@ static void judge_foreign(struct gc *c, const struct reclaim_check *check, const
 	struct gc_item *item = &c->items[c->n++];
 
 	item->vgpu = device->vgpu;
-	item->exists = true;
+	item->exists = PRESENT;
 	item->removes = true;
 	if (!c->config)
 		text_copy(item->why, sizeof(item->why),
@@ -118,11 +128,19 @@ static bool still_there(const struct host *host, const struct inv_device *device
 	return kernel_exists(host, &device->vgpu) == 1;
 }
 
+/* Is it of another type than the one that is kept, where that is to be made? */
+static bool is_in_the_way(const struct gc *c, const struct vgpu_ref *vgpu)
+{
+	int parent = c->pool ? inventory_parent(c->pool->inv, vgpu->parent) : UNKNOWN;
+
+	return strcmp(c->kept_type, vgpu->type) != 0 &&
+	       (parent == UNKNOWN || pool_gives(c->pool, parent, c->kept_type));
+}
+
 /* Is the pass about this vGPU? */
 static bool is_meant(const struct gc *c, const struct vgpu_ref *vgpu)
 {
-	return (!c->kept_type || strcmp(c->kept_type, vgpu->type) != 0) &&
-	       (!c->pgpu || strcmp(c->pgpu, vgpu->pgpu) == 0);
+	return (!c->kept_type || is_in_the_way(c, vgpu)) && (!c->pgpu || strcmp(c->pgpu, vgpu->pgpu) == 0);
 }
 
 static bool is_lease_meant(const struct gc *c, const struct lease *lease)
@@ -161,6 +179,7 @@ static void judge(struct gc *c, const struct look *look)
 					     .users = look->users,
 					     .disk = look->disk,
 					     .note = !c->dry,
+					     .unused = c->unused,
 					     .looked_ms = c->looked_ms,
 					     .runs = c->runs,
 					     .arg = c->arg };
@@ -203,7 +222,7 @@ static void claim(struct gc *c, struct gc_item *item)
 		r = release_claim(c->store, &item->lease, release_lock_by(c->policy), &err);
 	if (r < 0) {
 		item->outcome = GC_FAILED;
-		text_safe(item->trouble, sizeof(item->trouble), err.text);
+		text_cut(item->trouble, sizeof(item->trouble), err.text);
 	} else if (r == 0) {
 		item->outcome = GC_STAYS;
 		text_copy(item->why, sizeof(item->why), "its lease changed in the meantime");
@@ -221,7 +240,7 @@ static void tell(struct gc_item *item, int r, const struct err *err)
 
 	item->outcome = r == 0 ? GC_GONE : GC_FAILED;
 	if (r < 0) {
-		text_safe(item->trouble, sizeof(item->trouble), err->text);
+		text_cut(item->trouble, sizeof(item->trouble), err->text);
 		event_log(EVENT_DELAYED, &about, "gc: %s cannot be released: %s", vgpu->id, err->text);
 	} else {
 		event_log(EVENT_RECLAIMED, &about, "gc: %s %s, %s on %s: %s",
@@ -240,6 +259,12 @@ static int finish_lease(void *arg, size_t i, int64_t deadline_ms, int64_t look_b
 	if (!item->leased || item->outcome != GC_GOES)
 		return 0;
 	r = release_turn(c->store, c->policy, item->vgpu.id, deadline_ms, look_by_ms, &err);
+	/* Others are waited for as long as by a start. */
+	if (r == -EAGAIN && host_now_ms() >= c->wait_by_ms && store_locked(c->store, item->vgpu.pgpu)) {
+		r = err_set(&err, ETIMEDOUT, "a write to the driver of %s is under way; see 'vgpu-lease check'",
+			    item->vgpu.pgpu);
+		last = true;
+	}
 	if (r == 0 || last)
 		tell(item, r, &err);
 	return r;
@@ -260,11 +285,12 @@ static void remove_orphan(struct gc *c, struct gc_item *item)
 static bool device_exists(const void *arg, const char *id)
 {
 	const struct look *look = arg;
+	const struct vgpu_ref vgpu = kernel_vgpu(id);
 
 	for (size_t i = 0; i < look->ndefinitions; i++)
 		if (strcmp(look->definitions[i].uuid, id) == 0)
 			return true;
-	return look->undefined || inventory_device(&look->inv, id) != NULL;
+	return look->undefined || inventory_presence(&look->inv, &vgpu) != ABSENT;
 }
 
 static bool is_named(const void *arg, const char *id)
@@ -291,7 +317,7 @@ static void remove_orphans(struct gc *c)
 			libvirt_files_read(&disk, c->store->host, &err);
 		check.disk = disk;
 		if (!disk)
-			text_safe(item->why, sizeof(item->why), err.text);
+			text_cut(item->why, sizeof(item->why), err.text);
 		if (disk && !reclaim_is_named(&check, item->vgpu.id, item->why))
 			remove_orphan(c, item);
 		else
@@ -300,10 +326,23 @@ static void remove_orphans(struct gc *c)
 	libvirt_files_free(disk);
 }
 
+/* Were all cards read? */
+static bool is_complete(const struct inventory *inv)
+{
+	for (size_t i = 0; i < inv->npgpus; i++)
+		if (inv->pgpus[i].silent)
+			return false;
+	for (size_t i = 0; i < inv->nparents; i++)
+		if (inv->parents[i].unread)
+			return false;
+	return true;
+}
+
 /* The verdicts; what is remembered is brought up to date. */
 static int judge_all(struct gc *c, struct err *err)
 {
 	__attribute__((cleanup(look_end))) struct look look = { 0 };
+	int64_t began_ms = host_now_ms();
 	int r = look_around(&look, c, err);
 
 	c->garbage = look.leases.garbage;
@@ -315,6 +354,10 @@ static int judge_all(struct gc *c, struct err *err)
 		return 0;
 	if (store_lock(c->store, c->policy->lock_timeout_s * 1000, err) == 0) {
 		types_remember(c->store, &look.inv);
+		if (c->config)
+			cards_remember(c->store, c->config);
+		if (is_complete(&look.inv))
+			looked_note(c->store, &look.inv, began_ms);
 		store_unlock(c->store);
 	}
 	history_tidy(c->store, device_exists, is_named, &look, MEMORY_DAYS);
@@ -338,6 +381,7 @@ int gc_run(struct gc *c, struct err *err)
 			claim(c, &c->items[i]);
 	if (c->mark)
 		return 0;
+	c->wait_by_ms = release_lock_by(c->policy);
 	release_in_turns(c->n, release_by(c->policy), finish_lease, c);
 	remove_orphans(c);
 	return 0;

@@ -14,6 +14,7 @@
 #include "config/config.h"
 #include "base/err.h"
 #include "host/inventory.h"
+#include "plan/pool.h"
 #include "state/lease_store.h"
 #include "state/store.h"
 
@@ -27,11 +28,11 @@ enum gc_outcome {
 struct gc_item {
 	bool leased; /* else a foreign device that nobody has leased, or a definition without one */
 	struct vgpu_ref vgpu;
-	struct lease lease; /* as it was found, if `leased` */
-	bool exists;        /* there is such a device; neither this nor `leased`: a definition of Nova's alone */
-	bool novas;         /* a foreign one, or a definition, which Nova counts as its own (reclaim.h) */
-	int64_t due_ms;     /* a foreign one may go then, if nothing changes; 0: not known */
-	bool removes;       /* going means that the device, or definition, is removed; else only its lease is dropped */
+	struct lease lease;   /* as it was found, if `leased` */
+	enum presence exists; /* the device; neither this nor `leased`: a definition of Nova's alone */
+	bool novas;           /* a foreign one, or a definition, which Nova counts as its own (reclaim.h) */
+	int64_t due_ms;       /* it may go then, if nothing changes; 0: not known; a foreign one: as in reclaim.h */
+	bool removes; /* going means that the device, or definition, is removed; else only its lease is dropped */
 	enum gc_outcome outcome;
 	char why[REASON_SIZE]; /* it goes or stays */
 	char trouble[1024];    /* GC_FAILED: what was in the way */
@@ -44,25 +45,29 @@ struct gc {
 	const char *type;            /* foreign devices and definitions of this type only; NULL all */
 	const char *pgpu;            /* what is on this pGPU only; NULL all */
 	const char *domain, *state;  /* leases of this domain and in this state only, no orphans; NULL all */
-	const char *kept_type;       /* vGPUs of this type are left out; NULL none */
+	const char *kept_type;       /* only what is in the way of this type; NULL all */
+	const struct pool *pool;     /* for that: VFs of other types are left out; NULL: none is */
+	bool unused;                 /* foreign devices and definitions that were not made for a guest go, too */
 	bool unless_leased;          /* nothing goes while one of the leases stays */
 	bool dry;                    /* judge only: writes nothing, not even since when a device has been seen free */
 	int64_t looked_ms;           /* no lease is judged that is not older; 0: than this pass */
 	bool (*runs)(const void *arg, const char *domain); /* who runs, as far as libvirt said; NULL: not asked */
 	const void *arg;
-	bool mark; /* what goes of the leases is marked `releasing`, and left so; no foreign device goes */
+	bool mark;          /* what goes of the leases is marked `releasing`, and left so; no foreign device goes */
+	int64_t wait_by_ms; /* the pass's own: so long it waits for a pGPU's lock */
 	/* the result */
 	struct gc_item *items; /* the leases by their id, then the foreign devices, then the definitions */
 	size_t n;
-	int garbage;          /* records that could not be understood, and were passed over */
-	int aside;            /* of them, those that were moved to garbage/: none in a dry run */
-	struct err undefined; /* of the first definition that could not be read; .code 0: none */
+	int garbage;              /* records that could not be understood, and were passed over */
+	int aside;                /* of them, those that were moved to garbage/: none in a dry run */
+	char unread[REASON_SIZE]; /* processes that were not looked into to the end (vfio_users.h); "" none */
+	struct err undefined;     /* of the first definition that could not be read; .code 0: none */
 };
 
 /*
  * Makes the pass. An error means that nothing could be judged (who has what open, what libvirt's files name); what goes
- * wrong with one item is that item's trouble. Takes `release_timeout` and `driver_cleanup` at most, and the driver's
- * time for what it writes.
+ * wrong with one item is that item's trouble. Takes `release_timeout` and `driver_cleanup` at most, `lock_timeout` of
+ * it for pGPUs whose driver others have written to, and the driver's time for what it writes.
  */
 int gc_run(struct gc *gc, struct err *err);
 void gc_free(struct gc *gc);

@@ -33,10 +33,12 @@ void check_nova(struct check *check);
 void check_hook(struct check *check);
 void check_libvirt(struct check *check);
 void check_domains(struct check *check);
+void check_missing_vgpus(struct check *check);
 void check_state(struct check *check);
 
 /* These need the store. */
 void check_locks(struct check *check);
+void check_handler(struct check *check);
 void check_garbage(struct check *check);
 void check_leases(struct check *check);
 void check_quotas(struct check *check);

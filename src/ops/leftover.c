@@ -38,8 +38,10 @@ static bool is_left(const struct store *store, const struct policy *policy, cons
 			return false;
 		break;
 	case LEASE_RELEASING:
-		return !release_has_time(policy, lease) && !store_locked(store, lease->vgpu.pgpu) &&
-		       !store_removes(store, lease->vgpu.id);
+		/* Whoever finishes it is its writer, for as long as that may take. */
+		if (!release_has_time(policy, lease))
+			return !store_locked(store, lease->vgpu.pgpu) && !store_removes(store, lease->vgpu.id);
+		break;
 	}
 	return !reclaim_at_work(store, lease);
 }
@@ -80,11 +82,11 @@ static int finish_one(void *arg, size_t i, int64_t deadline_ms, int64_t look_by_
 	return r;
 }
 
-void leftover_finish(const struct host *host, const struct config *config)
+void leftover_finish(const struct host *host, const struct config *config, const struct policy *policy)
 {
 	struct host own = { .root = host->root, .libvirt = host->root, .name = host->name };
 	struct store store;
-	struct gc pass = { .store = &store, .config = config, .policy = &config->policy, .dry = true };
+	struct gc pass = { .store = &store, .config = config, .policy = policy, .dry = true };
 	struct err err = { 0 };
 
 	log_close();
@@ -94,7 +96,7 @@ void leftover_finish(const struct host *host, const struct config *config)
 	if (host->libvirt != host->root)
 		libvirt_daemon_follow(&own);
 	if (store_open(&store, &own, true, &err) < 0 || gc_run(&pass, &err) < 0) {
-		log_warn("leases of other domains: not released: %s; run 'vgpu-lease gc'", err.text);
+		log_warn("leases of other domains not released: %s; run 'vgpu-lease gc'", err.text);
 		log_close();
 		_exit(1);
 	}

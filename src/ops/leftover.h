@@ -17,5 +17,8 @@
 /* May there be any, and nobody at it? The leases need not be locked: whoever finishes one looks again. */
 bool leftover_any(const struct store *store, const struct policy *policy, const struct leases *leases);
 
-/* Completes those that `vgpu-lease gc` would also release. Returns at once; no lock may be held. */
-void leftover_finish(const struct host *host, const struct config *config);
+/*
+ * Completes those that `vgpu-lease gc` would also release. Returns at once; no lock may be held. `config` is NULL where
+ * none is in effect.
+ */
+void leftover_finish(const struct host *host, const struct config *config, const struct policy *policy);

@@ -41,6 +41,7 @@ static int rounds_start(struct rounds *r, const struct lifecycle *lifecycle, enu
 	r->survey = (struct survey){ .host = lifecycle->host,
 				     .store = &r->store,
 				     .config = lifecycle->config,
+				     .why_no_config = lifecycle->why_no_config,
 				     .asked = lifecycle->request,
 				     .mode = mode,
 				     .deadline_ms = r->deadline_ms };
@@ -56,7 +57,7 @@ static void rounds_end(struct rounds *r)
 	apply_end(&r->apply);
 	store_close(&r->store);
 	if (left)
-		leftover_finish(r->lifecycle->host, r->lifecycle->config);
+		leftover_finish(r->lifecycle->host, r->lifecycle->config, r->lifecycle->policy);
 }
 
 /*
@@ -104,11 +105,12 @@ static int plan_round(struct rounds *r, struct err *err)
 
 int attach_refusal(const struct lifecycle *lifecycle, const struct plan *plan, struct err *err)
 {
-	return err_set(err,
-		       plan->no_capacity ? ENOSPC
-		       : plan->no_quota  ? EDQUOT
-					 : EPERM,
-		       "vGPU %s: %s", lifecycle->request->vgpus[plan->refused_vgpu].id, plan->text);
+	err_set(err,
+		plan->no_capacity ? ENOSPC
+		: plan->no_quota  ? EDQUOT
+				  : EPERM,
+		"vGPU %s: %s", lifecycle->request->vgpus[plan->refused_vgpu].id, plan->text);
+	return plan->no_config ? err_about(err, ERR_CONFIG) : -err->code;
 }
 
 static int remove_one(struct rounds *r, const char *id, struct err *err)
@@ -122,7 +124,9 @@ static int remove_one(struct rounds *r, const char *id, struct err *err)
 	int n;
 
 	if (host_now_ms() >= r->deadline_ms)
-		return err_set(err, ETIMEDOUT, "no time is left to remove %s (lock_timeout)", id);
+		return err_set(err, ETIMEDOUT,
+			       "no time is left within lock_timeout to remove %s (troubleshooting: no-time-is-left)",
+			       id);
 	if (lease) {
 		n = release_claim(&r->store, lease, r->deadline_ms, err);
 		if (n != 1)
@@ -334,9 +338,8 @@ static int refuse_running(const struct lifecycle *lifecycle, struct err *err)
 
 int lifecycle_before_plan(const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err)
 {
-	/* Then there is nothing to choose from: an arrival leaves it to the prepare that follows. */
-	if (!lifecycle->config)
-		return mode == PLAN_PREPARE ? unleased_pass(lifecycle, lifecycle->why_no_config, ERR_CONFIG, err) : 0;
+	if (lifecycle->powerless)
+		return mode == PLAN_RESTORE ? 0 : unleased_pass(lifecycle, lifecycle->why_no_config, ERR_CONFIG, err);
 	if (mode == PLAN_MIGRATE && refuse_running(lifecycle, err) < 0)
 		return -err->code;
 	return 1;
@@ -353,6 +356,9 @@ int lifecycle_prepare(const struct lifecycle *lifecycle, struct err *err)
 	n = n == 0 ? prepare_rounds(&r, err) : unleased_unplanned(lifecycle, n, err);
 	if (n < 0)
 		apply_undo(&r.apply);
+	else if (!lifecycle->config)
+		log_warn("%s: domain %s: its vGPUs are used as they are, without a valid configuration: %s", r.apply.op,
+			 lifecycle->request->name, lifecycle->why_no_config);
 	rounds_end(&r);
 	return n;
 }
@@ -423,9 +429,7 @@ int lifecycle_restore(const struct lifecycle *lifecycle, char **xml, size_t *len
 	int r;
 
 	*xml = NULL;
-	if (!lifecycle->config)
-		return 0;
-	r = runs_here(lifecycle, err);
+	r = lifecycle->powerless ? 1 : runs_here(lifecycle, err);
 	if (r < 0)
 		return r;
 	return r == 1 ? 0 : arrive(lifecycle, PLAN_RESTORE, "restore", xml, len, err);

@@ -20,9 +20,11 @@
 
 struct lifecycle {
 	const struct host *host;
-	const struct config *config; /* NULL: there is no configuration file, or we may not act (not root) */
+	const struct config
+		*config; /* NULL: there is none, or it is wrong: what exists is adopted, nothing is created */
 	const struct policy *policy; /* the configuration's, or the defaults */
-	const char *why_no_config;   /* for the refusal of a device that does not exist */
+	const char *why_no_config;   /* with what to do */
+	bool powerless;              /* not root: nothing can be leased either, which why_no_config says */
 	const struct domxml *doc;
 	const struct request *request; /* of doc */
 	const char *op;                /* what the log calls a preparation; NULL "prepare" */
@@ -33,6 +35,15 @@ struct lifecycle {
  * the attempt.
  */
 int lifecycle_prepare(const struct lifecycle *lifecycle, struct err *err);
+
+/*
+ * `prepare begin` of a domain whose XML has no vGPU: where it is an instance of Nova that a suspend has taken its mdevs
+ * from, those that do not exist any more are created, for Nova to attach. A failure is only logged.
+ */
+void lifecycle_resumed(const struct lifecycle *lifecycle, const char *name);
+
+/* Can that be? Before the configuration is read: a false is certain. `root` is host_open()'s. */
+bool lifecycle_may_be_resumed(const char *root, const char *name, const char *xml, size_t len);
 
 /*
  * `migrate begin`: reserves, and sets *xml to the XML with this host's UUIDs (the caller frees it), or to NULL where
@@ -54,10 +65,11 @@ int lifecycle_reconnect(const struct lifecycle *lifecycle, struct err *err);
 
 /*
  * `release end`: releases what the domain with this UUID holds. Spends at most `release_wait`; what takes longer is
- * left to the handler or, where none runs, to a detached child.
+ * left to the handler or, where none runs, to a detached child. `reason` is libvirt's: after one that "failed" soon after
+ * its preparation, the pGPUs that it was on are tried last for a while.
  */
 int lifecycle_release(const struct host *host, const struct config *config, const char *domain, const char *name,
-		      struct err *err);
+		      const char *reason, struct err *err);
 
 /*
  * What is known before any plan is made. 1: a plan decides; 0: all stays as it is; negative: the operation is refused.

@@ -120,8 +120,8 @@ static void finish_detached(const struct release *release, const struct store *s
 	if (r <= 0)
 		return;
 	here.store = &own;
-	if (store_open(&own, &host, true, &err) < 0 ||
-	    (!here.ids.list && mark(&here, &own, policy->lock_timeout_s * 1000, &err) < 0)) {
+	/* Marked once more, in the name of this process: others see that it lives. */
+	if (store_open(&own, &host, true, &err) < 0 || mark(&here, &own, policy->lock_timeout_s * 1000, &err) < 0) {
 		log_warn("release: domain %s: its vGPUs are not released yet: %s; run 'vgpu-lease gc'", release->name,
 			 err.text);
 		log_close();
@@ -132,8 +132,34 @@ static void finish_detached(const struct release *release, const struct store *s
 	_exit(0);
 }
 
+/*
+ * QEMU did not come up with what was created for it (libvirt 10.5 and later say so): it may be the card, and costs
+ * nothing where it was not. Advice, as all that is remembered: read without the lock.
+ */
+static void note_failures(const struct release *release, const struct store *store)
+{
+	autoleases struct leases leases = { 0 };
+	struct err ignored;
+
+	if (lease_list(store, &leases, &ignored) < 0)
+		return;
+	for (size_t i = 0; i < leases.n; i++) {
+		const struct lease *lease = &leases.list[i];
+		const struct event_about about = event_of(lease);
+
+		if (strcmp(lease->domain, release->domain) != 0 || lease->state != LEASE_ACTIVE ||
+		    lease->origin != LEASE_CREATED ||
+		    release->asked_ms - lease->since_ms > (int64_t)release->policy->start_grace_s * 1000)
+			continue;
+		failure_note(store, lease->vgpu.pgpu, lease->vgpu.type);
+		event_log(EVENT_FAILED, &about,
+			  "release: domain %s: its start failed with %s on %s, which is tried last for a while",
+			  release->name, lease->vgpu.type, lease->vgpu.pgpu);
+	}
+}
+
 int lifecycle_release(const struct host *host, const struct config *config, const char *domain, const char *name,
-		      struct err *err)
+		      const char *reason, struct err *err)
 {
 	const struct policy *policy = &config->policy;
 	struct store store;
@@ -148,6 +174,8 @@ int lifecycle_release(const struct host *host, const struct config *config, cons
 		return r;
 	/* No store: nothing was ever leased. */
 	if (store.leases >= 0) {
+		if (strcmp(reason, "failed") == 0)
+			note_failures(&release, &store);
 		r = mark(&release, &store, policy->release_wait_s * 1000, err);
 		if (r == 0)
 			finish(&release, deadline - END_MS);
@@ -161,7 +189,7 @@ int lifecycle_release(const struct host *host, const struct config *config, cons
 	free(release.ids.list);
 	store_close(&store);
 	if (left)
-		leftover_finish(host, config);
+		leftover_finish(host, config, policy);
 	return r;
 }
 

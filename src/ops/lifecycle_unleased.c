@@ -22,7 +22,7 @@ int unleased_pass(const struct lifecycle *lifecycle, const char *why, enum err_a
 			continue;
 		if (r < 0)
 			return err_sys(err, -r, "vGPU %s", req->id);
-		err_set(err, ENOENT, "vGPU %s: it does not exist, and it cannot be made: %s", req->id, why);
+		err_set(err, ENOENT, "vGPU %s: does not exist and cannot be created: %s", req->id, why);
 		return err_about(err, about);
 	}
 	return 0;
@@ -36,7 +36,7 @@ static bool is_unwritable(const struct lifecycle *lifecycle, int r)
 
 static int passed(const struct lifecycle *lifecycle, const struct err *why)
 {
-	log_warn("prepare: domain %s: starts without a lease: %s", lifecycle->request->name, why->text);
+	log_warn("prepare: domain %s: starts without a lease; %s", lifecycle->request->name, why->text);
 	return 0;
 }
 

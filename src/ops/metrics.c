@@ -33,7 +33,7 @@ static void label(FILE *to, const char *before, const char *name, const char *va
 {
 	char safe[LABEL_MAX];
 
-	text_safe(safe, sizeof(safe), value);
+	text_safe_again(safe, sizeof(safe), value, false);
 	fprintf(to, "%s%s=\"", before, name);
 	for (const char *c = safe; *c; c++) {
 		if (*c == '\\' || *c == '"')
@@ -106,7 +106,7 @@ static long long framebuffer_used_mib(const struct inventory *inv, const char *p
 
 	for (size_t i = 0; i < inv->ndevices; i++) {
 		const struct inv_device *device = &inv->devices[i];
-		const struct inv_type *type = inventory_type(inv, device->vgpu.type);
+		const struct inv_type *type = inventory_type_of(inv, &device->vgpu);
 
 		if (strcmp(device->vgpu.pgpu, pgpu) != 0)
 			continue;
@@ -221,6 +221,8 @@ static void print_handler(const struct report *report)
 
 	family(report->to, "config_valid", "gauge", "1 if there is a valid configuration, else 0.");
 	fprintf(report->to, "vgpu_lease_config_valid %d\n", report->metrics->config_valid);
+	family(report->to, "handler_running", "gauge", "1 if the device handler is running, else 0.");
+	fprintf(report->to, "vgpu_lease_handler_running %d\n", store_handler_runs(store));
 	if (store->run < 0 || fstatat(store->run, "handler.lock", &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return;
 	family(report->to, "handler_last_pass_timestamp_seconds", "gauge",

@@ -57,6 +57,7 @@ int preview_make(struct preview *p, const struct lifecycle *lifecycle, enum plan
 			       .survey = { .host = lifecycle->host,
 					   .store = &p->store,
 					   .config = lifecycle->config,
+					   .why_no_config = lifecycle->why_no_config,
 					   .asked = lifecycle->request,
 					   .request = lifecycle->request,
 					   .mode = mode,
@@ -143,7 +144,7 @@ int preview_rewrite(struct preview *p, struct err *err)
 
 int preview_decide(struct preview *p, const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err)
 {
-	if (lifecycle->config && look_at_state(p, lifecycle, mode, err) < 0)
+	if (!lifecycle->powerless && look_at_state(p, lifecycle, mode, err) < 0)
 		return -err->code;
 	if (*p->unleased)
 		return 0;
@@ -190,7 +191,7 @@ bool preview_not_chosen(const struct preview *p, size_t req, size_t pgpu, char w
 
 		if (v->req != req || v->pgpu != (int)pgpu)
 			continue;
-		snprintf(why, PREVIEW_WHY_SIZE, "%s%s%s", v->reason, *v->fix ? ": " : "", v->fix);
+		snprintf(why, PREVIEW_WHY_SIZE, "%s%s%s", v->reason, *v->fix ? "; " : "", v->fix);
 		return true;
 	}
 	/* A start with a VF cannot choose a card. */
@@ -223,6 +224,9 @@ void preview_remarks(const struct preview *p, const char *op, remark_say *say, v
 		say(arg, "starts without a lease", p->unleased);
 	if (!p->lifecycle || !plan->nsteps)
 		return;
+	if (!p->lifecycle->config)
+		say(arg, p->lifecycle->why_no_config,
+		    "until then existing vGPUs are used as they are, and none is created");
 	snprintf(wait, sizeof(wait), "%s would wait up to %d s for it", op, p->lifecycle->policy->lock_timeout_s);
 	if (store_lock_holder(&p->store, NULL, &held) < 0)
 		say(arg, held.text, wait);
@@ -237,56 +241,48 @@ static void print_removal(FILE *to, const struct survey *survey, const char *id)
 {
 	const struct inv_device *device = inventory_device(&survey->inv, id);
 	const struct lease *lease = lease_find(&survey->leases, id);
-	char name[REASON_SIZE];
+	const struct vgpu_ref *vgpu = device ? &device->vgpu : lease ? &lease->vgpu : NULL;
+	char what[2 * REASON_SIZE] = "";
 
-	fprintf(to, "remove %s", id);
-	if (device)
-		fprintf(to, ", %s on %s", device->vgpu.type, device->vgpu.parent);
-	else if (lease)
-		fprintf(to, ", %s on %s", lease->vgpu.type, lease->vgpu.parent);
-	text_safe(name, sizeof(name), lease ? lease->name : "");
+	if (vgpu)
+		snprintf(what, sizeof(what), ", %s on %s", vgpu->type, vgpu->parent);
 	if (!lease)
-		fprintf(to, " (orphan)\n");
+		text_line(to, "remove %s%s (orphan)", id, what);
 	else if (lease->state == LEASE_RELEASING)
-		fprintf(to, " (domain %s has released it)\n", name);
+		text_line(to, "remove %s%s (domain %s has released it)", id, what, lease->name);
 	else
-		fprintf(to, " (domain %s no longer runs)\n", name);
+		text_line(to, "remove %s%s (domain %s no longer runs)", id, what, lease->name);
 }
 
 void preview_print(FILE *to, const struct preview *p, bool verdicts)
 {
 	const struct survey *survey = &p->survey;
 	const struct plan *plan = &p->plan;
-	char safe[REASON_SIZE];
 
 	for (size_t i = 0; i < plan->nremoves; i++)
 		print_removal(to, survey, plan->removes[i]);
 	for (size_t i = 0; i < plan->nsteps; i++) {
 		const struct step *step = &plan->steps[i];
 		const char *id = survey->asked->vgpus[i].id;
+		const char *kept = step->kind == STEP_CREATE ? owner_why_kept(step->owner) : NULL;
+		bool other = strcmp(id, step->vgpu.id) != 0;
 
-		text_safe(safe, sizeof(safe), step->why);
-		fprintf(to, "%s %s, %s on %s (%s)", preview_word(p, step), step->vgpu.id, step->vgpu.type,
-			step->vgpu.parent, safe);
-		if (step->kind == STEP_CREATE && owner_why_kept(step->owner))
-			fprintf(to, ", kept at release: %s", owner_why_kept(step->owner));
-		if (strcmp(id, step->vgpu.id) != 0)
-			fprintf(to, ", instead of %s", id);
-		fputc('\n', to);
+		text_line(to, "%s %s, %s on %s (%s)%s%s%s%s", preview_word(p, step), step->vgpu.id, step->vgpu.type,
+			  step->vgpu.parent, step->why, kept ? ", kept at release: " : "", kept ? kept : "",
+			  other ? ", instead of " : "", other ? id : "");
 	}
 	for (size_t i = 0; verdicts && i < survey->request->nvgpus; i++) {
 		for (size_t g = 0; g < survey->inv.npgpus; g++) {
-			char why[PREVIEW_WHY_SIZE], shown[PREVIEW_WHY_SIZE];
+			char why[PREVIEW_WHY_SIZE];
 
 			if (!preview_not_chosen(p, i, g, why))
 				continue;
-			text_safe(shown, sizeof(shown), why);
 			/* With one vGPU, its ID would only lengthen each line. */
 			if (survey->request->nvgpus == 1)
-				fprintf(to, "not on %s: %s\n", survey->inv.pgpus[g].address, shown);
+				text_line(to, "not on %s: %s", survey->inv.pgpus[g].address, why);
 			else
-				fprintf(to, "not on %s for %s: %s\n", survey->inv.pgpus[g].address,
-					survey->asked->vgpus[i].id, shown);
+				text_line(to, "not on %s for %s: %s", survey->inv.pgpus[g].address,
+					  survey->asked->vgpus[i].id, why);
 		}
 	}
 }
@@ -294,7 +290,7 @@ void preview_print(FILE *to, const struct preview *p, bool verdicts)
 /* A device that is gone cannot be removed or kept; of a plain VF there is nothing to remove. */
 static const char *end_of(const struct store *store, const struct lease *lease)
 {
-	bool removes = release_removes(store, lease), exists = kernel_exists(store->host, &lease->vgpu) == 1;
+	bool removes = release_removes(store, lease), exists = kernel_presence(store->host, &lease->vgpu) != ABSENT;
 
 	if (lease->state == LEASE_RESERVED)
 		return "drop the reservation of";

@@ -12,6 +12,7 @@
 #include "ops/preview.h"
 #include "survey/hostdev_filter.h"
 #include "survey/migration_facts.h"
+#include "survey/placeholder.h"
 #include "survey/prediction.h"
 
 /* What a step makes of a request; false: its id stays. */
@@ -49,9 +50,11 @@ int rewrite_begin(struct rewrite *r, struct err *err)
 	const struct request *request;
 
 	/* All PCI hostdevs, so that no vGPU is given the address of another device. */
-	if (domxml_parse(&r->doc, r->xml, r->len, r->flags | DOMXML_ALL_PCI, err) < 0 ||
-	    hostdev_filter_keep(r->doc, NULL, NULL, NULL, err) < 0)
+	if (domxml_parse(&r->doc, r->xml, r->len, r->flags | DOMXML_ALL_PCI, err) < 0)
 		return -err->code;
+	hostdev_filter_keep(r->doc, NULL, NULL, NULL);
+	if (r->host)
+		placeholder_settle(r->doc, r->host);
 	request = domxml_request(r->doc);
 	r->changes = mem_new(request->nvgpus + 1, sizeof(*r->changes));
 	for (size_t i = 0; i < request->nvgpus; i++) {

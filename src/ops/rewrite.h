@@ -32,9 +32,10 @@ int rewrite_plan(struct rewritten *out, const struct domxml *doc, const struct s
 struct rewrite {
 	const char *xml; /* must outlive the rewrite */
 	size_t len;
-	unsigned int flags; /* of domxml_parse() */
-	bool all;           /* every mdev gets a UUID of its own, not only placeholders */
-	bool vfs;           /* VFs that cannot be had here become others */
+	const struct host *host; /* says which UUIDs are placeholders; NULL: their form alone does */
+	unsigned int flags;      /* of domxml_parse() */
+	bool all;                /* every mdev gets a UUID of its own, not only placeholders */
+	bool vfs;                /* VFs that cannot be had here become others */
 	/* the result */
 	struct domxml *doc;
 	struct domxml_change *changes;

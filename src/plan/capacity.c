@@ -36,9 +36,9 @@ static const char *type_of(const struct plan_facts *facts, const struct inv_devi
 	return *d->vgpu.type ? d->vgpu.type : otherwise;
 }
 
-static int framebuffer_of(const struct plan_facts *facts, const char *type, const char *id)
+static int framebuffer_of(const struct plan_facts *facts, int pgpu, const char *type, const char *id)
 {
-	const struct inv_type *t = inventory_type(facts->inv, type);
+	const struct inv_type *t = inventory_type_on(facts->inv, pgpu, type);
 	const struct lease *lease = lease_find(facts->leases, id);
 
 	if (t)
@@ -123,7 +123,7 @@ static struct load load_of(const struct asked *asked)
 
 		if (d->parent == UNKNOWN || inv->parents[d->parent].pgpu != asked->pgpu)
 			continue;
-		mib = framebuffer_of(facts, type, d->vgpu.id);
+		mib = framebuffer_of(facts, asked->pgpu, type, d->vgpu.id);
 		load.devices++;
 		load.mixed |= load.first_mib && mib != UNKNOWN && mib != load.first_mib;
 		load.first_mib = mib != UNKNOWN ? mib : load.first_mib;
@@ -170,30 +170,11 @@ __attribute__((format(printf, 4, 5))) static void bound(struct capacity *space, 
 	va_end(ap);
 }
 
-/*
- * Is the card in MIG mode? 1 or 0 where what is on it or on offer tells: in that mode all of it is backed by GPU
- * instances, and without it none.
- */
-static int mig_mode(const struct inventory *inv, const struct inv_pgpu *card)
-{
-	for (size_t i = 0; i < inv->ndevices; i++) {
-		const struct inv_device *d = &inv->devices[i];
-		const struct inv_type *t = inventory_type(inv, d->vgpu.type);
-
-		if (t && d->parent != UNKNOWN && &inv->pgpus[inv->parents[d->parent].pgpu] == card)
-			return t->slices > 0;
-	}
-	for (size_t i = 0; i < card->noffers; i++)
-		if (card->offers[i].available > 0)
-			return inv->types[card->offers[i].type].slices > 0;
-	return UNKNOWN;
-}
-
 /* No GPU instance is free: how to make one, MIG mode first. */
 static void explain_no_instance(struct capacity *space, const struct inventory *inv, const struct inv_pgpu *card,
 				const struct inv_type *type)
 {
-	int mig = mig_mode(inv, card);
+	int mig = capacity_mig_mode(inv, card);
 	char enable[128] = "";
 
 	if (space->full)
@@ -201,7 +182,7 @@ static void explain_no_instance(struct capacity *space, const struct inventory *
 	bound(space, 0, CAUSE_NO_INSTANCE, mig == 0 ? "MIG mode is off" : "no GPU instance for it is free");
 	if (mig != 1)
 		snprintf(enable, sizeof(enable), "'nvidia-smi -i %s -mig 1'%s, then ", card->address,
-			 mig == 0 ? "" : " where MIG mode is off");
+			 mig == 0 ? "" : " if MIG mode is off");
 	snprintf(space->fix, sizeof(space->fix), "%s'nvidia-smi mig -i %s -cgi %dg.%dgb%s -C' makes a GPU instance",
 		 enable, card->address, type->slices, type->framebuffer_mib / 1024,
 		 strstr(type->name, "CME") ? "+me" : "");
@@ -223,6 +204,22 @@ static bool can_retype(const struct asked *asked)
 	return true;
 }
 
+/* Is one of another type on a VF that the configuration does not give to this one? retype leaves it. */
+static bool blocks_from_elsewhere(const struct asked *asked)
+{
+	const struct plan_facts *facts = asked->query->facts;
+	const struct inventory *inv = facts->inv;
+
+	for (size_t i = 0; i < inv->ndevices; i++) {
+		const struct inv_device *d = &inv->devices[i];
+
+		if (d->parent != UNKNOWN && inv->parents[d->parent].pgpu == asked->pgpu &&
+		    strcmp(d->vgpu.type, asked->type->id) != 0 && !pool_gives(facts->pool, d->parent, asked->type->id))
+			return true;
+	}
+	return false;
+}
+
 /* What frees the card of unused vGPUs of other types, or tells what keeps them. */
 static void advise_retype(struct capacity *space, const struct asked *asked)
 {
@@ -230,6 +227,8 @@ static void advise_retype(struct capacity *space, const struct asked *asked)
 	const struct inv_pgpu *card = asked->card;
 	const struct inv_type *type = asked->type;
 
+	if (blocks_from_elsewhere(asked))
+		return;
 	if (!can_retype(asked)) {
 		snprintf(space->fix, sizeof(space->fix), "'vgpu-lease retype --dry-run %s %s' shows why", card->address,
 			 type->id);
@@ -255,32 +254,18 @@ static void explain_none(struct capacity *space, const struct load *load, const 
 		      load->nbeside == 1 ? "" : "s", load->beside);
 	} else if (card->framework == FW_VARIANT) {
 		bound(space, 0, CAUSE_NO_OFFER, "the driver does not list it now%s",
-		      load->in_flight ? ": another vGPU is being created or removed on the card"
+		      load->in_flight ? "; another vGPU is being created or removed on the card"
 		      : load->devices ? ""
-				      : ": the card may be in MIG mode");
+				      : "; the card may be in MIG mode");
 	} else if (card->nvidia && load->devices + load->pending == 0) {
 		/* A zombie: it was removed before the driver was done with it. */
 		bound(space, 0, CAUSE_NO_OFFER,
-		      "the driver offers none %s a removed vGPU may still occupy it; see dmesg; a reboot frees it",
-		      card->sriov ? "now (available_instances is 0): the card may be in MIG mode, or"
-				  : "though nothing is on the card:");
+		      "the driver offers none%s a removed vGPU may occupy it until a reboot; see dmesg",
+		      card->sriov ? " now (available_instances is 0); the card may be in MIG mode, or"
+				  : ", although the card is empty;");
 	} else {
 		bound(space, 0, CAUSE_NO_OFFER, "the driver offers none now (available_instances is 0)");
 	}
-}
-
-/* A card's framebuffer, as far as the types that were read tell: of small ones there may be fewer than would fit. */
-static double whole_mib(const struct inventory *inv, const struct inv_pgpu *card)
-{
-	double whole = 0;
-
-	for (size_t i = 0; i < card->noffers; i++) {
-		const struct inv_type *t = &inv->types[card->offers[i].type];
-
-		if (t->framebuffer_mib > 0 && !t->slices && (double)t->max_instance * t->framebuffer_mib > whole)
-			whole = (double)t->max_instance * t->framebuffer_mib;
-	}
-	return whole;
 }
 
 /* How many fit into what is left of the framebuffer beside those of other sizes; what the driver offers now fits. */
@@ -293,10 +278,12 @@ static int fit_between(const struct load *load, double whole, const struct inv_t
 
 static void bound_by_vfs(struct capacity *space, const struct capacity_vfs *vfs)
 {
+	if (!vfs->free && *vfs->why)
+		bound(space, 0, CAUSE_IN_USE, "%s", vfs->why);
 	bound(space, vfs->free, CAUSE_IN_USE, "no VF is free (%d of %d in use)", vfs->all - vfs->free, vfs->all);
 	space->unsuited = !space->full && vfs->suited == 0;
 	bound(space, vfs->suited, CAUSE_UNSUITED,
-	      "none of its %d free VFs is bound to vfio-pci: bind one, or set managed='yes' in the <hostdev>",
+	      "none of its %d free VFs is bound to vfio-pci; bind one, or set managed='yes' in the <hostdev>",
 	      vfs->free);
 }
 
@@ -320,12 +307,15 @@ static void judge(struct capacity *space, const struct load *load, const struct 
 	/* Then it is not by what is on it. */
 	if (asked->available < 1 && on_it == 0)
 		explain_none(space, load, asked);
-	if (card->nvidia && *load->other && !load->mixed && (asked->available == 0 || load->devices == 0))
-		bound(space, 0, CAUSE_BLOCKED, "holds %s (%d MiB): a pGPU holds one framebuffer size at a time",
+	if (card->nvidia && *load->other && !load->mixed && (asked->available == 0 || load->devices == 0)) {
+		if (!load->leased_beside && can_retype(asked))
+			advise_retype(space, asked);
+		bound(space, 0, CAUSE_BLOCKED, "holds %s (%d MiB), and a pGPU holds one framebuffer size at a time",
 		      load->other, load->other_mib);
+	}
 	if (mixed && type->max_instance > 0)
-		bound(space, fit_between(load, whole_mib(facts->inv, card), type, asked->available), CAUSE_IN_USE,
-		      "full (%.0f MiB of its framebuffer in use)", load->used_mib);
+		bound(space, fit_between(load, capacity_whole_mib(facts->inv, card), type, asked->available),
+		      CAUSE_IN_USE, "full (%.0f MiB of its framebuffer in use)", load->used_mib);
 	else if (capacity > 0 && (card->sriov || card->nvidia))
 		bound(space, capacity - all, CAUSE_IN_USE, "full (%d of %d in use)", all, capacity);
 	if (card->sriov)
@@ -351,8 +341,10 @@ static struct load measure(struct capacity *space, const struct capacity_query *
 	struct capacity_vfs vfs = { .best = asked.card->first };
 
 	if (asked.card->sriov)
-		vfs = capacity_vfs(query, asked.card);
-	*space = (struct capacity){ .parent = vfs.best, .share = share_of(&load, &asked, capacity) };
+		vfs = capacity_vfs(query, asked.card, asked.type->id);
+	*space = (struct capacity){ .parent = vfs.best,
+				    .share = share_of(&load, &asked, capacity),
+				    .whole_mib = capacity_whole_mib(inv, asked.card) };
 	judge(space, &load, &asked, capacity, &vfs);
 	return load;
 }
@@ -383,8 +375,8 @@ void capacity_on(struct capacity *space, const struct capacity_query *query, int
 	/* First, as only the types that matter were read: a card's own type may not be among them. */
 	if (pooled->section && !pool_serves(facts->pool, pgpu, type)) {
 		space->cause = CAUSE_OTHER_TYPE;
-		snprintf(space->reason, sizeof(space->reason), "serves %s%s", pooled->section->type,
-			 facts->config->policy.several_types ? " and other configured types" : "");
+		snprintf(space->reason, sizeof(space->reason), "configured for %s%s", pooled->section->type,
+			 pool_serves_more(facts->pool, pgpu) ? " and other types" : "");
 		return;
 	}
 	if (!pooled->in_pool) {
@@ -409,7 +401,7 @@ void capacity_count(struct capacity_count *count, const struct plan_facts *facts
 	const struct capacity_query query = { .facts = facts, .promised = &none, .id = "", .last = "" };
 	const struct inv_type *type = &facts->inv->types[offer->type];
 	const struct inv_pgpu *card = &facts->inv->pgpus[pgpu];
-	int capacity = capacity_of(card, type);
+	int capacity = card->framework == FW_VF ? capacity_vfs(&query, card, type->id).units : capacity_of(card, type);
 	struct capacity space;
 
 	measure(&space, &query, pgpu, offer);
@@ -442,7 +434,7 @@ struct capacity_framebuffer capacity_framebuffer(const struct plan_facts *facts,
 	const struct asked asked = {
 		.query = &query, .pgpu = pgpu, .card = &facts->inv->pgpus[pgpu], .type = &any, .available = 0
 	};
-	int whole = (int)whole_mib(facts->inv, asked.card), used = (int)load_of(&asked).used_mib;
+	int whole = (int)capacity_whole_mib(facts->inv, asked.card), used = (int)load_of(&asked).used_mib;
 
 	if (!whole)
 		return (struct capacity_framebuffer){ UNKNOWN, used ? used : UNKNOWN };

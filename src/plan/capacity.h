@@ -19,6 +19,7 @@ struct capacity {
 	int left;         /* how many more fit */
 	int parent;       /* index of the parent to use */
 	double share;     /* of the pGPU in use, 0 to 1 */
+	double whole_mib; /* the pGPU's framebuffer; 0: not known */
 	bool in_flight;   /* no capacity, but a creation or release under way could make some */
 	bool full;        /* no capacity because of what is there: removing something could help */
 	bool unsuited;    /* no capacity because the free VFs are none for this hostdev */
@@ -47,9 +48,16 @@ const struct failed_attempt *capacity_failed_attempt(const struct plan_facts *fa
 
 /*
  * Is the parent one that nobody has: no device on it, no lease but that of `id`, nobody who has it open? The driver
- * neither, as far as is known: it has not lost it, and it did not fail in this run.
+ * neither, as far as is known: it has not lost it, and it did not fail in this run. And one that the pool has for this
+ * type (NULL: for any)?
  */
-bool capacity_parent_is_free(const struct capacity_query *query, int parent);
+bool capacity_parent_is_free(const struct capacity_query *query, int parent, const char *type);
+
+/*
+ * Can the domain have the IOMMU group of this VF? A group is one domain's, and no other driver may have a device of it,
+ * or QEMU says "group is not viable". `why`: what keeps the domain from it. VFs that are given a type are passed over.
+ */
+bool capacity_group_is_free(const struct capacity_query *query, int parent, char why[REASON_SIZE]);
 
 /* What people are shown of one type on one pGPU, also of one that is not in the pool. */
 struct capacity_count {

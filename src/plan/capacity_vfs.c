@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The VFs of a card: which are free, which a hostdev can have, and which of these is the best to take. */
+#include <stdio.h>
 #include <string.h>
 
 #include "internal.h"
@@ -14,10 +15,15 @@ static bool leased_parent(const struct leases *leases, const char *parent, const
 	return false;
 }
 
-/* Of a card outside the pool none is left out. */
-static bool is_pooled(const struct plan_facts *facts, int parent)
+/* Of a card outside the pool none is left out; for a type that the card does not serve any of the pool's counts. */
+static bool is_pooled(const struct plan_facts *facts, int parent, const char *type)
 {
-	return !facts->pool->cards[facts->inv->parents[parent].pgpu].in_pool || pool_has_parent(facts->pool, parent);
+	int pgpu = facts->inv->parents[parent].pgpu;
+
+	if (!facts->pool->cards[pgpu].in_pool)
+		return true;
+	return type && pool_serves(facts->pool, pgpu, type) ? pool_gives(facts->pool, parent, type)
+							    : pool_has_parent(facts->pool, parent);
 }
 
 static bool has_failed(const struct plan_facts *facts, const char *parent)
@@ -28,14 +34,74 @@ static bool has_failed(const struct plan_facts *facts, const char *parent)
 	return false;
 }
 
-bool capacity_parent_is_free(const struct capacity_query *query, int parent)
+/* Does the domain have this VF of the group, or get it with this plan, so that it has the group? */
+static bool is_own(const struct capacity_query *query, const char *vf)
+{
+	const struct plan_facts *facts = query->facts;
+	const struct lease *lease = lease_find(facts->leases, vf);
+
+	return (lease && strcmp(lease->domain, facts->request->uuid) == 0) ||
+	       leased_parent(query->promised, vf, NULL) ||
+	       (facts->mode == PLAN_PREPARE && request_names(facts->request, vf));
+}
+
+/* Another VF of the group: what of it keeps a domain from the group? */
+static bool blocks_group(const struct capacity_query *query, int parent, char why[REASON_SIZE])
+{
+	const struct plan_facts *facts = query->facts;
+	const struct inv_parent *p = &facts->inv->parents[parent];
+	const struct lease *lease = lease_find(facts->leases, p->name);
+
+	if (is_own(query, p->name))
+		return false;
+	if (lease)
+		snprintf(why, REASON_SIZE, "its IOMMU group %s belongs to domain %.100s, which has %.15s", p->group,
+			 lease->name, p->name);
+	else if (facts->vfs && facts->vfs[parent].opened == OPEN_YES)
+		snprintf(why, REASON_SIZE, "a process holds %s of its IOMMU group %s open", p->name, p->group);
+	else if (p->keeps_group)
+		snprintf(why, REASON_SIZE, "%s of its IOMMU group %s is bound to driver %s; bind vfio-pci, or none",
+			 p->name, p->group, p->driver);
+	else
+		return false;
+	return true;
+}
+
+bool capacity_group_is_free(const struct capacity_query *query, int parent, char why[REASON_SIZE])
+{
+	const struct inventory *inv = query->facts->inv;
+	const struct inv_parent *p = &inv->parents[parent];
+
+	why[0] = '\0';
+	if (inv->pgpus[p->pgpu].framework != FW_VF)
+		return true;
+	if (!*p->group)
+		snprintf(why, REASON_SIZE, "%s has no IOMMU group", p->name);
+	else if (*p->beside)
+		snprintf(why, REASON_SIZE, "%s of its IOMMU group %s is bound to driver %s; unbind it", p->beside,
+			 p->group, p->beside_driver);
+	for (size_t i = 0; i < inv->nparents && !*why; i++)
+		if ((int)i != parent && strcmp(inv->parents[i].group, p->group) == 0 &&
+		    blocks_group(query, (int)i, why))
+			return false;
+	return !*why;
+}
+
+static bool has_nobody(const struct capacity_query *query, int parent, const char *type)
 {
 	const struct plan_facts *facts = query->facts;
 	const struct inv_parent *p = &facts->inv->parents[parent];
 
-	return p->ndevices == 0 && !p->lost && !has_failed(facts, p->name) && is_pooled(facts, parent) &&
+	return p->ndevices == 0 && !p->lost && !has_failed(facts, p->name) && is_pooled(facts, parent, type) &&
 	       !leased_parent(facts->leases, p->name, query->id) && !leased_parent(query->promised, p->name, NULL) &&
 	       !request_excludes(facts->request, p->name) && !(facts->vfs && facts->vfs[parent].opened == OPEN_YES);
+}
+
+bool capacity_parent_is_free(const struct capacity_query *query, int parent, const char *type)
+{
+	char why[REASON_SIZE];
+
+	return has_nobody(query, parent, type) && capacity_group_is_free(query, parent, why);
 }
 
 /* Which VF is the best to take: the lowest of these. */
@@ -62,18 +128,39 @@ bool capacity_parent_suits(const struct plan_facts *facts, int parent, const str
 	       strstr(p->driver, "vfio");
 }
 
-struct capacity_vfs capacity_vfs(const struct capacity_query *query, const struct inv_pgpu *card)
+/* Is it the first VF of its IOMMU group on the card of those that are free, or with `type` NULL of all? */
+static bool is_unit(const struct capacity_query *query, const struct inv_pgpu *card, int parent, const char *type)
+{
+	const struct inv_parent *parents = query->facts->inv->parents;
+
+	for (int p = card->first; p < parent && *parents[parent].group; p++)
+		if (strcmp(parents[p].group, parents[parent].group) == 0 &&
+		    (!type || capacity_parent_is_free(query, p, type)))
+			return false;
+	return true;
+}
+
+struct capacity_vfs capacity_vfs(const struct capacity_query *query, const struct inv_pgpu *card, const char *type)
 {
 	struct capacity_vfs vfs = { .best = UNKNOWN };
+	char why[REASON_SIZE];
 
 	for (int p = card->first; p < card->first + card->nparents; p++) {
-		vfs.all += is_pooled(query->facts, p);
-		if (!capacity_parent_is_free(query, p))
+		bool unit = is_unit(query, card, p, NULL);
+
+		vfs.units += unit;
+		vfs.all += unit && is_pooled(query->facts, p, type);
+		if (!has_nobody(query, p, type))
 			continue;
-		vfs.free++;
+		if (!capacity_group_is_free(query, p, why)) {
+			memcpy(vfs.why, why, sizeof(why));
+			continue;
+		}
+		unit = unit || is_unit(query, card, p, type);
+		vfs.free += unit;
 		if (query->req && !capacity_parent_suits(query->facts, p, query->req))
 			continue;
-		vfs.suited++;
+		vfs.suited += unit;
 		if (vfs.best == UNKNOWN || liking(query, p) < liking(query, vfs.best))
 			vfs.best = p;
 	}

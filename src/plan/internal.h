@@ -18,14 +18,28 @@ struct planner {
 	int only;               /* the one VF that may be chosen: its parent's index; UNKNOWN any */
 };
 
-/* The VFs of a card; of the pool's where the card is in it. */
+/*
+ * The VFs of a card for a type; if the card is in the pool, the pool's. Of plain VFs an IOMMU group is counted: a guest
+ * gets all of it.
+ */
 struct capacity_vfs {
+	int units; /* of the card, also those that the pool leaves out */
 	int all, free;
-	int suited; /* of those that are free */
-	int best;   /* the first of the suited ones that are liked best; UNKNOWN: there is none */
+	int suited;            /* of those that are free */
+	int best;              /* the first of the suited ones that are liked best; UNKNOWN: there is none */
+	char why[REASON_SIZE]; /* what keeps a domain from the group of one that nobody has; "" */
 };
 
-struct capacity_vfs capacity_vfs(const struct capacity_query *query, const struct inv_pgpu *card);
+struct capacity_vfs capacity_vfs(const struct capacity_query *query, const struct inv_pgpu *card, const char *type);
+
+/*
+ * capacity_card.c: is the card in MIG mode? 1 or 0 where what is on it or on offer tells: in that mode all of it is
+ * backed by GPU instances, and without it none.
+ */
+int capacity_mig_mode(const struct inventory *inv, const struct inv_pgpu *card);
+
+/* A card's framebuffer, as far as the types that were read tell: of small ones there may be fewer than would fit. */
+double capacity_whole_mib(const struct inventory *inv, const struct inv_pgpu *card);
 
 /* How the search for a parent ended. */
 enum choice { CHOSEN, CHOSEN_AFTER_REMOVAL, NO_CAPACITY, NO_CAPACITY_YET };
@@ -45,6 +59,9 @@ bool plan_assignment(struct planner *p, size_t req, struct step *step);
 /* A device that exists, for a start: kept, adopted, or refused. */
 bool plan_existing(struct planner *p, size_t req, const struct inv_device *device, const struct lease *own,
 		   struct step *step);
+
+/* Who has it open. */
+const char *plan_opener(const struct device_facts *facts);
 
 /* Its creation or removal goes on: ends the plan with a wait; false. */
 bool plan_wait_for_kernel(struct planner *p, size_t req, const char *parent);
@@ -73,11 +90,14 @@ void plan_vf_request(const struct plan_facts *facts, struct resolved_request *re
 /* May the domain's hostdev be on this VF at all? Where not, the plan ends with the reason. */
 bool plan_vf_suits(struct planner *p, size_t req, int parent);
 
-/* Nobody says which type: the only one that this card (UNKNOWN: the pool) has for the request's kind, if it is one. */
-void plan_only_type(const struct plan_facts *facts, struct resolved_request *resolved, int pgpu);
+/* Nobody says which type: the only one that this VF (UNKNOWN: the pool) has for the request's kind, if it is one. */
+void plan_only_type(const struct plan_facts *facts, struct resolved_request *resolved, int parent);
 
 /* Does what a domain brings from the source of a migration fit here? Ends the plan with the refusal where not. */
 bool plan_source_fits(struct planner *p, size_t req);
+
+/* Is the driver of the source known to be of another version? */
+bool plan_driver_differs(const struct plan_facts *facts, const struct vgpu_request *req);
 
 /* Of several types that a request may have, leaves those that are called as on the source, if there are any. */
 void plan_source_narrow(const struct plan_facts *facts, struct resolved_request *resolved);
@@ -96,11 +116,22 @@ void plan_adopt(const struct planner *p, const struct inv_device *device, struct
 /* Ends the plan with a refusal; false, so that it can be returned. */
 bool plan_refuse(struct planner *p, size_t req, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
+/* The same: `what` holds, and why there is no configuration that could change it. */
+bool plan_refuse_unconfigured(struct planner *p, size_t req, const char *what);
+
 /* The same; of a VF with those that would do. */
 bool plan_refuse_device(struct planner *p, size_t req, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 /* The device that is asked for; "": any will do. */
 const char *plan_named(const struct vgpu_request *req);
+
+/* Is the type of this ID, as the card has it, what the request means by it? A number belongs to its card. */
+bool plan_type_means(const struct plan_facts *facts, const struct resolved_request *resolved, int pgpu,
+		     const char *type);
+
+/* Is an existing device of a type that fits? */
+bool plan_device_fits(const struct plan_facts *facts, const struct resolved_request *resolved,
+		      const struct inv_device *device);
 
 /* Is the type one of those that the request names (or does it name none)? */
 bool plan_type_fits(const struct resolved_request *resolved, const char *type);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 
 static bool is_novas(const struct section *section)
 {
@@ -53,15 +54,29 @@ static int count_existing(const struct inventory *inv, int parent, const char *t
 	return n;
 }
 
-static int count_defined(const struct inventory *inv, const char *parent, const char *type,
-			 const struct definition *definitions, size_t n)
+/* Has another parent the UUID of this definition, as a device or a definition? */
+static bool is_twice(const struct definition *of, const struct inv_device *device, const struct definition *list,
+		     size_t n)
 {
-	int found = 0;
+	for (size_t i = 0; i < n && !device; i++)
+		if (strcmp(list[i].uuid, of->uuid) == 0 && strcmp(list[i].parent, of->parent) != 0)
+			return true;
+	return device;
+}
 
-	for (size_t i = 0; i < n; i++)
-		found += strcmp(definitions[i].parent, parent) == 0 && strcmp(definitions[i].type, type) == 0 &&
-			 !inventory_device(inv, definitions[i].uuid);
-	return found;
+/* A UUID under two parents is two devices for libvirt, and so for Nova. */
+static void count_defined(struct nova_provider *p, const struct inventory *inv, const struct definition *list, size_t n)
+{
+	for (const struct definition *d = list; d < list + n; d++) {
+		const struct inv_device *device = inventory_device(inv, d->uuid);
+
+		if (strcmp(d->parent, inv->parents[p->parent].name) != 0 || strcmp(d->type, p->section->type) != 0 ||
+		    (device && device->parent == p->parent))
+			continue;
+		p->defined++;
+		if (!*p->twice && is_twice(d, device, list, n))
+			text_copy(p->twice, sizeof(p->twice), d->uuid);
+	}
 }
 
 /* What the limit of a type leaves after those that `nova` has so far, the available ones up to `next`. */
@@ -97,7 +112,7 @@ void nova_inventory_make(struct nova_inventory *nova, const struct pool *pool, c
 		*p = (struct nova_provider){ .section = section, .parent = (int)i, .pgpu = parent->pgpu };
 		name_device(p->device, parent->name, *card->vendor);
 		p->existing = count_existing(inv, p->parent, section->type);
-		p->defined = count_defined(inv, parent->name, section->type, definitions, ndefinitions);
+		count_defined(p, inv, definitions, ndefinitions);
 		/* The offer is that of a free VF. */
 		p->available = card->sriov && (parent->ndevices || parent->lost) ? 0 : offer->available;
 		nova->n++;

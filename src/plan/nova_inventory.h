@@ -24,8 +24,9 @@ struct nova_provider {
 	int existing;                  /* mdevs of that type */
 	int defined;                   /* definitions of that type without their device, which Nova counts as mdevs */
 	int available;
-	int total;    /* what Nova has in its inventory; 0: there is no such provider */
-	bool limited; /* it is 0 for max_instances */
+	int total;             /* what Nova has in its inventory; 0: there is no such provider */
+	bool limited;          /* it is 0 for max_instances */
+	char twice[UUID_SIZE]; /* of these definitions, one whose UUID another parent has, too; "" none */
 };
 
 struct nova_inventory {

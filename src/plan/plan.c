@@ -15,7 +15,7 @@
 static void refuse(struct planner *p, size_t req, const char *fmt, va_list ap)
 {
 	p->plan->kind = PLAN_REFUSE;
-	p->plan->no_capacity = p->plan->no_quota = false;
+	p->plan->no_capacity = p->plan->no_quota = p->plan->no_config = false;
 	p->plan->refused_vgpu = req;
 	p->plan->why = 0;
 	vsnprintf(p->plan->text, sizeof(p->plan->text), fmt, ap);
@@ -28,6 +28,13 @@ bool plan_refuse(struct planner *p, size_t req, const char *fmt, ...)
 	va_start(ap, fmt);
 	refuse(p, req, fmt, ap);
 	va_end(ap);
+	return false;
+}
+
+bool plan_refuse_unconfigured(struct planner *p, size_t req, const char *what)
+{
+	plan_refuse(p, req, "%s: %s", what, p->facts->why_no_config);
+	p->plan->no_config = true;
 	return false;
 }
 
@@ -59,24 +66,45 @@ bool plan_type_fits(const struct resolved_request *resolved, const char *type)
 	return resolved->ntypes == 0;
 }
 
-void plan_only_type(const struct plan_facts *facts, struct resolved_request *resolved, int pgpu)
+bool plan_type_means(const struct plan_facts *facts, const struct resolved_request *resolved, int pgpu,
+		     const char *type)
+{
+	const struct inv_type *t = inventory_type_on(facts->inv, pgpu, type);
+	const char *source = facts->mode == PLAN_MIGRATE && resolved->ntypes &&
+					     !plan_driver_differs(facts, resolved->req)
+				     ? resolved->req->facts.name
+				     : "";
+	const char *called = *resolved->called ? resolved->called : source;
+
+	return !t || !*called || strcmp(t->name, t->id) == 0 || type_is_named(t->name, called);
+}
+
+bool plan_device_fits(const struct plan_facts *facts, const struct resolved_request *resolved,
+		      const struct inv_device *device)
+{
+	int pgpu = device->parent == UNKNOWN ? UNKNOWN : facts->inv->parents[device->parent].pgpu;
+
+	return plan_type_fits(resolved, device->vgpu.type) && plan_type_means(facts, resolved, pgpu, device->vgpu.type);
+}
+
+void plan_only_type(const struct plan_facts *facts, struct resolved_request *resolved, int parent)
 {
 	const struct section *only;
 
 	/* A type that is remembered, and is the only one, is that. */
 	if (!facts->pool || (resolved->ntypes && resolved->source != TYPE_REMEMBERED) ||
-	    pool_types(facts->pool, resolved->req->kind == REQUEST_MDEV, pgpu, &only) != 1 ||
+	    pool_types(facts->pool, resolved->req->kind == REQUEST_MDEV, parent, &only) != 1 ||
 	    !plan_type_fits(resolved, only->type))
 		return;
 	snprintf(resolved->types[0], TYPE_SIZE, "%s", only->type);
 	resolved->ntypes = 1;
-	resolved->source = pgpu == UNKNOWN ? TYPE_POOLED : TYPE_SERVED;
+	resolved->source = parent == UNKNOWN ? TYPE_POOLED : TYPE_SERVED;
 }
 
 void plan_adopt(const struct planner *p, const struct inv_device *device, struct step *step)
 {
 	const struct inventory *inv = p->facts->inv;
-	const struct inv_type *t = inventory_type(inv, device->vgpu.type);
+	const struct inv_type *t = inventory_type_of(inv, &device->vgpu);
 
 	*step = (struct step){ .kind = STEP_ADOPT,
 			       .vgpu = device->vgpu,
@@ -116,6 +144,24 @@ const char *plan_change_type(const struct planner *p)
 	return p->facts->request->nova ? "hard-reboot the instance" : "change one of them";
 }
 
+/* The type that is remembered is not enabled any more, and of several others none is named. */
+static bool refuse_disabled(struct planner *p, size_t req, const char *list)
+{
+	const struct resolved_request *resolved = &p->facts->resolved_requests[req];
+
+	if (p->facts->request->nova)
+		return plan_refuse(
+			p, req,
+			"does not exist, and its type, %s, is no longer enabled (enabled: %s); enable it again, "
+			"or " PLAN_NOVA_ANOTHER,
+			resolved->was, list);
+	return plan_refuse(
+		p, req,
+		"does not exist, and the type of its last lease, %s (/var/lib/vgpu-lease/affinity/%s), is no "
+		"longer enabled; enable it again, or name one of %s in the metadata",
+		resolved->was, resolved->req->id, list);
+}
+
 /* It does not exist, and nothing says which type it is to be of. */
 static bool refuse_untyped(struct planner *p, size_t req)
 {
@@ -125,21 +171,26 @@ static bool refuse_untyped(struct planner *p, size_t req)
 	char list[1024];
 
 	plan_text_types(facts, w->kind, list, sizeof(list));
+	/* A card of the pool without VFs provides none of its types now. */
+	if (!*list && facts->config->nsections && *facts->resolved_requests[req].absent)
+		return plan_refuse(p, req, "no such VF in the pool: %s", facts->resolved_requests[req].absent);
 	if (!*list)
 		return plan_refuse(
 			p, req,
-			"does not exist, and no type is enabled for this kind of hostdev: set enabled_mdev_types in [devices]");
+			"does not exist, and no type is enabled for this kind of hostdev; set enabled_mdev_types in [devices]");
 	for (size_t i = 0; i < facts->config->nsections && !served; i++)
 		served = pool_stock(facts->pool, &facts->config->sections[i], w->kind == REQUEST_MDEV, UNKNOWN) !=
 			 STOCK_NONE;
 	if (!served)
 		return plan_refuse(
 			p, req,
-			"does not exist, and no pGPU of this host is configured for an enabled type (%s): see 'vgpu-lease check'",
+			"does not exist, and no pGPU of this host is configured for an enabled type (%s); see 'vgpu-lease check'",
 			list);
+	if (*facts->resolved_requests[req].was)
+		return refuse_disabled(p, req, list);
 	if (facts->request->nova)
-		return plan_refuse(p, req, "does not exist, and its type (%s) is not known: " PLAN_NOVA_ANOTHER, list);
-	return plan_refuse(p, req, "does not exist, and its type is not known: name one of %s in the metadata", list);
+		return plan_refuse(p, req, "does not exist, and its type (%s) is not known; " PLAN_NOVA_ANOTHER, list);
+	return plan_refuse(p, req, "does not exist, and its type is not known; name one of %s in the metadata", list);
 }
 
 bool plan_creation(struct planner *p, size_t req, const char *id, struct step *step)
@@ -147,7 +198,7 @@ bool plan_creation(struct planner *p, size_t req, const char *id, struct step *s
 	const struct resolved_request *resolved = &p->facts->resolved_requests[req];
 
 	if (!p->facts->config)
-		return plan_refuse(p, req, "does not exist and cannot be created: no configuration");
+		return plan_refuse_unconfigured(p, req, "does not exist and cannot be created");
 	if (resolved->ntypes == 0)
 		return refuse_untyped(p, req);
 	/* Before capacity is waited for, or looked for. */
@@ -180,10 +231,10 @@ bool plan_existing(struct planner *p, size_t req, const struct inv_device *devic
 		   struct step *step)
 {
 	const struct resolved_request *resolved = &p->facts->resolved_requests[req];
-	enum opened opened = p->facts->devices[device - p->facts->inv->devices].opened;
+	const struct device_facts *known = &p->facts->devices[device - p->facts->inv->devices];
 
-	if (resolved->source == TYPE_ASKED && !plan_type_fits(resolved, device->vgpu.type))
-		return plan_refuse(p, req, "exists as %s on %s, but the domain's metadata asks for %s: %s",
+	if (resolved->source == TYPE_ASKED && !plan_device_fits(p->facts, resolved, device))
+		return plan_refuse(p, req, "exists as %s on %s, but the domain's metadata asks for %s; %s",
 				   device->vgpu.type, device->vgpu.parent, resolved->req->facts.type,
 				   plan_change_type(p));
 	plan_adopt(p, device, step);
@@ -192,15 +243,22 @@ bool plan_existing(struct planner *p, size_t req, const struct inv_device *devic
 		snprintf(step->why, sizeof(step->why), "the domain's already");
 		return true;
 	}
-	if (opened == OPEN_YES)
-		return plan_refuse(p, req, "exists on %s and is held open by a process", device->vgpu.parent);
+	if (known->opened == OPEN_YES)
+		return plan_refuse(p, req,
+				   "exists on %s and is held open by %s (troubleshooting: held-open-by-a-process)",
+				   device->vgpu.parent, plan_opener(known));
 	return true;
+}
+
+const char *plan_opener(const struct device_facts *facts)
+{
+	return *facts->by ? facts->by : "a process";
 }
 
 /* Its creation or removal goes on. */
 bool plan_wait_for_kernel(struct planner *p, size_t req, const char *parent)
 {
-	plan_refuse(p, req, "still being created or removed on %s: see dmesg, and try again when that has ended",
+	plan_refuse(p, req, "still being created or removed on %s; see dmesg, and try again once that has ended",
 		    parent);
 	p->plan->kind = PLAN_WAIT;
 	return false;
@@ -216,8 +274,11 @@ static bool prepare_request(struct planner *p, size_t req, struct step *step)
 
 	if (w->kind == REQUEST_PCI)
 		return plan_vf_prepare(p, req, step);
+	if (lease && lease->at_work && lease->state == LEASE_RELEASING &&
+	    strcmp(lease->domain, p->facts->request->uuid) != 0)
+		return plan_wait_for_kernel(p, req, lease->vgpu.parent);
 	if (lease && strcmp(lease->domain, p->facts->request->uuid) != 0)
-		return plan_refuse(p, req, "already leased to domain %s (%s): %s", lease->name,
+		return plan_refuse(p, req, "already leased to domain %s (%s); %s", lease->name,
 				   lease_holder(holder, lease),
 				   p->facts->request->nova ? PLAN_NOVA_ANOTHER : "use a different UUID");
 	/* For a start whose hook was killed, or for somebody else: the kernel has one of a UUID only. */
@@ -258,7 +319,8 @@ static void refuse_placeholder(struct planner *p)
 			continue;
 		plan_refuse(
 			p, i,
-			"a placeholder, and libvirt accepts no new UUID at a start: assign one with 'vgpu-lease rewrite' and redefine the domain");
+			"a placeholder, and libvirt accepts no new UUID at a start; run 'vgpu-lease rewrite %.100s' to assign one",
+			p->facts->request->name);
 		return;
 	}
 }

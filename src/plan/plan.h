@@ -20,7 +20,7 @@
 #include "plan/pool.h"
 #include "state/history.h"
 
-enum { RESOLVED_TYPES_MAX = 16, PLAN_REMOVES_MAX = 64, DOMAIN_SHOWN_SIZE = 64 };
+enum { RESOLVED_TYPES_MAX = 16, PLAN_REMOVES_MAX = 64, DOMAIN_SHOWN_SIZE = 64, OPENER_SIZE = DOMAIN_SHOWN_SIZE + 48 };
 
 /* Who says which type a vGPU is to have. */
 enum type_source {
@@ -29,7 +29,7 @@ enum type_source {
 	TYPE_DEFINED,    /* its mdevctl definition */
 	TYPE_REMEMBERED, /* its last lease here */
 	TYPE_POOLED,     /* nobody: the pool has only this one */
-	TYPE_SERVED,     /* nobody: the VF's card serves only this one */
+	TYPE_SERVED,     /* nobody: the VF serves only this one */
 };
 
 /* What is known of one request beyond the XML: its type candidates, where it was, what NUMA nodes suit it. */
@@ -39,8 +39,10 @@ struct resolved_request {
 		  [TYPE_SIZE]; /* any of these, the first that has capacity; none: nothing says which */
 	int ntypes;
 	enum type_source source;
-	bool defined;                  /* mdevctl has a definition of its UUID */
-	char fresh[UUID_SIZE];         /* the UUID to use where a new one is needed */
+	char called[LABEL_SIZE]; /* asked for by this name: on a card where the ID has another it is another type; "" */
+	char was[TYPE_SIZE];     /* its last lease was of this type, which is no longer enabled; "" */
+	bool defined;            /* mdevctl has a definition of its UUID */
+	char fresh[UUID_SIZE];   /* the UUID to use where a new one is needed */
 	char last_parent[PARENT_SIZE]; /* where it was when it was last leased, or mdevctl's definition has it; "" */
 	uint64_t nodes;                /* NUMA nodes that suit; 0 any */
 	char absent[REASON_SIZE];      /* of a VF that the inventory has not: why; "" */
@@ -82,13 +84,14 @@ struct reclaimable {
 	char id[ID_SIZE];
 };
 
-enum missing_how { MISSING_NAMED, MISSING_MATCHED, MISSING_IDLE }; /* idle: the section takes all cards */
+/* Idle: the section takes all cards. Remembered: likewise, and vGPUs of its type have been there. */
+enum missing_how { MISSING_NAMED, MISSING_MATCHED, MISSING_IDLE, MISSING_REMEMBERED };
 
 /* A card that the configuration means for a type, and that makes no vGPUs here. */
 struct missing_card {
 	enum missing_how how;
 	const struct section *section;
-	struct place at; /* in the files: of the address, of the match; not of an idle one */
+	struct place at; /* in the files: of the address, of the match */
 	char address[PARENT_SIZE];
 	char reason[REASON_SIZE]; /* and what to do */
 };
@@ -98,6 +101,7 @@ enum opened { OPEN_UNKNOWN, OPEN_NO, OPEN_YES };
 /* What is known of a device of the inventory, same index. Looked up only where a rule asks. */
 struct device_facts {
 	enum opened opened;
+	char by[OPENER_SIZE];             /* of one that is open: "process 4711 (QEMU of domain vm2)"; "" not known */
 	char named_by[DOMAIN_SHOWN_SIZE]; /* the domain on disk that names it; "" none */
 	bool removable; /* by an operator: an orphan, reclaim and reclaim_grace apart; with reclaimable_known */
 };
@@ -111,7 +115,8 @@ enum plan_mode {
 
 struct plan_facts {
 	enum plan_mode mode;
-	const struct config *config; /* NULL: there is none; devices that exist are still adopted */
+	const struct config *config; /* NULL: none is in effect; devices that exist are still adopted */
+	const char *why_no_config;   /* and why, with what to do */
 	const struct inventory *inv;
 	const struct pool *pool;            /* NULL without configuration */
 	const struct leases *leases;        /* without those that are void */
@@ -173,6 +178,7 @@ struct plan {
 	struct verdict *verdicts;
 	size_t nverdicts, verdict_size;
 	bool no_capacity; /* of a refusal: another time there could be */
+	bool no_config;   /* of a refusal: what is missing is a valid configuration */
 	bool no_quota;    /* of a refusal: the project has all that it may have */
 	size_t refused_vgpu;
 	char warning[256]; /* for the log, whatever the plan is; "" none */

@@ -37,7 +37,7 @@ static const struct inv_device *free_device(const struct planner *p, size_t req)
 		const struct device_facts *f = &p->facts->devices[i];
 
 		if (d->parent != UNKNOWN && plan_can_be(p->facts, d->parent, resolved->req) && resolved->ntypes > 0 &&
-		    plan_type_fits(resolved, d->vgpu.type) && pool_has_parent(p->facts->pool, d->parent) &&
+		    plan_device_fits(p->facts, resolved, d) && pool_has_parent(p->facts->pool, d->parent) &&
 		    f->opened == OPEN_NO && !*f->named_by && !leased(p, d->vgpu.id) && !promised(p, d->vgpu.id) &&
 		    !request_names(p->facts->request, d->vgpu.id) && !request_excludes(p->facts->request, d->vgpu.id))
 			return d;
@@ -50,6 +50,7 @@ static bool refuse_taken(struct planner *p, size_t req, const struct inv_device 
 {
 	const struct resolved_request *resolved = &p->facts->resolved_requests[req];
 	bool vf = resolved->req->kind == REQUEST_PCI;
+	const struct device_facts *known;
 	char requested[1024];
 
 	if (lease)
@@ -66,15 +67,17 @@ static bool refuse_taken(struct planner *p, size_t req, const struct inv_device 
 		return plan_refuse_device(
 			p, req, "being created or removed on %s here; migrate_uuid = keep does not allow another",
 			device->vgpu.parent);
+	known = &p->facts->devices[device - p->facts->inv->devices];
 	plan_text_request(resolved, requested, sizeof(requested));
-	if (!plan_type_fits(resolved, device->vgpu.type))
+	if (!plan_device_fits(p->facts, resolved, device))
 		return plan_refuse_device(
 			p, req, "exists here as %s on %s, not as %s; migrate_uuid = keep does not allow another",
 			device->vgpu.type, device->vgpu.parent, requested);
-	return plan_refuse_device(p, req, "%s here; migrate_uuid = keep does not allow another",
-				  p->facts->devices[device - p->facts->inv->devices].opened == OPEN_YES
-					  ? "held open by a process"
-					  : "cannot tell whether a process holds it open");
+	if (known->opened == OPEN_YES)
+		return plan_refuse_device(p, req, "held open by %s here; migrate_uuid = keep does not allow another",
+					  plan_opener(known));
+	return plan_refuse_device(
+		p, req, "cannot tell whether a process holds it open here; migrate_uuid = keep does not allow another");
 }
 
 bool plan_arrival(struct planner *p, size_t req, struct step *step)
@@ -97,7 +100,7 @@ bool plan_arrival(struct planner *p, size_t req, struct step *step)
 	if (vf && keep && pooled && !plan_vf_suits(p, req, parent))
 		return false;
 	if (device && !others && facts->devices[device - facts->inv->devices].opened == OPEN_NO && *device->vgpu.type &&
-	    plan_type_fits(resolved, device->vgpu.type) && plan_can_be(facts, device->parent, resolved->req)) {
+	    plan_device_fits(facts, resolved, device) && plan_can_be(facts, device->parent, resolved->req)) {
 		plan_adopt(p, device, step);
 		return true;
 	}

@@ -9,8 +9,10 @@
 
 struct candidate {
 	int pgpu;
+	const char *type;
 	bool near;   /* on a NUMA node that suits */
 	bool failed; /* a while ago */
+	bool last;   /* it has the parent where the vGPU was before */
 	struct capacity space;
 };
 
@@ -31,15 +33,17 @@ static bool has_failed(const struct plan_facts *facts, int pgpu, const char *typ
 
 /*
  * By what of two candidates one goes before the other, what weighs most first: one that has not failed lately, then the
- * nearer, then the fuller (pack) or emptier (spread), then the lower address.
+ * nearer, then the fuller (pack) or emptier (spread), then the one of the smaller (pack) or larger (spread)
+ * framebuffer, which leaves capacity for large types (pack), then the lower address.
  */
-enum rule { BY_FAILURE, BY_NODE, BY_SHARE, BY_ADDRESS, NO_CHOICE };
+enum rule { BY_FAILURE, BY_NODE, BY_SHARE, BY_SIZE, BY_ADDRESS, NO_CHOICE };
 
 /* Is `a` the better one? `rule`: by what. */
 static bool better(const struct planner *p, const struct vgpu_request *req, const struct candidate *a,
 		   const struct candidate *b, enum rule *rule)
 {
-	double d = a->space.share - b->space.share;
+	double d = a->space.share - b->space.share, larger = a->space.whole_mib - b->space.whole_mib;
+	bool pack = placement_of(p, req) == PLACE_PACK;
 
 	*rule = BY_FAILURE;
 	if (a->failed != b->failed)
@@ -49,7 +53,10 @@ static bool better(const struct planner *p, const struct vgpu_request *req, cons
 		return a->near;
 	*rule = BY_SHARE;
 	if (d > 1e-9 || d < -1e-9)
-		return placement_of(p, req) == PLACE_PACK ? d > 0 : d < 0;
+		return pack ? d > 0 : d < 0;
+	*rule = BY_SIZE;
+	if (larger != 0 && a->space.whole_mib > 0 && b->space.whole_mib > 0)
+		return pack ? larger < 0 : larger > 0;
 	*rule = BY_ADDRESS;
 	return a->pgpu < b->pgpu;
 }
@@ -104,7 +111,8 @@ bool plan_may_go(const struct plan_facts *facts, const char *id)
 /* Would removing a device of `type` help one of `requested` on this card? */
 static bool stands_in_the_way(const struct plan_facts *facts, int pgpu, const char *type, const char *requested)
 {
-	const struct inv_type *a = inventory_type(facts->inv, type), *b = inventory_type(facts->inv, requested);
+	const struct inv_type *a = inventory_type_on(facts->inv, pgpu, type),
+			      *b = inventory_type_on(facts->inv, pgpu, requested);
 
 	/* Of GPU instances each has its own size. */
 	if (!facts->inv->pgpus[pgpu].nvidia || !a || !b || a->slices || b->slices)
@@ -119,9 +127,9 @@ static bool stands_in_the_way(const struct plan_facts *facts, int pgpu, const ch
  * Would removing one of `type` make capacity for one of `requested`? What a GPU instance carried leaves capacity for
  * its like only.
  */
-static bool gives_capacity(const struct plan_facts *facts, const char *type, const char *requested)
+static bool gives_capacity(const struct plan_facts *facts, int pgpu, const char *type, const char *requested)
 {
-	const struct inv_type *t = inventory_type(facts->inv, requested);
+	const struct inv_type *t = inventory_type_on(facts->inv, pgpu, requested);
 
 	return !t || !t->slices || strcmp(type, requested) == 0;
 }
@@ -130,8 +138,9 @@ static bool gives_capacity(const struct plan_facts *facts, const char *type, con
  * Which reclaimable devices of the card to remove: one, or, where an NVIDIA card holds another size, all that are of
  * another size; then each of those must be reclaimable. The next plan sees what it brought.
  */
-static bool find_removes(struct planner *p, int pgpu, const char *type)
+static bool find_removes(struct planner *p, const struct candidate *card, const char *type)
 {
+	int pgpu = card->pgpu;
 	const struct plan_facts *facts = p->facts;
 	const struct inventory *inv = facts->inv;
 	char one[ID_SIZE] = "";
@@ -148,7 +157,9 @@ static bool find_removes(struct planner *p, int pgpu, const char *type)
 				return false;
 			}
 			memcpy(p->plan->removes[p->plan->nremoves++], d->vgpu.id, ID_SIZE);
-		} else if (!*one && gives_capacity(facts, d->vgpu.type, type) && plan_may_go(facts, d->vgpu.id)) {
+		} else if (!*one && gives_capacity(facts, pgpu, d->vgpu.type, type) &&
+			   (card->space.parent != UNKNOWN || pool_gives(facts->pool, d->parent, type)) &&
+			   plan_may_go(facts, d->vgpu.id)) {
 			memcpy(one, d->vgpu.id, ID_SIZE);
 		}
 	}
@@ -164,11 +175,12 @@ static bool find_removes(struct planner *p, int pgpu, const char *type)
 	return p->plan->nremoves > 0;
 }
 
-static void fill_step(const struct planner *p, struct step *step, const struct candidate *c, const char *type,
-		      const char *id, const char *why)
+static void fill_step(const struct planner *p, struct step *step, const struct candidate *c, const char *id,
+		      const char *why)
 {
+	const char *type = c->type;
 	const struct inventory *inv = p->facts->inv;
-	const struct inv_type *t = inventory_type(inv, type);
+	const struct inv_type *t = inventory_type_on(inv, c->pgpu, type);
 	int parent = c->space.parent != UNKNOWN ? c->space.parent : inv->pgpus[c->pgpu].first;
 
 	*step = (struct step){ .kind = STEP_CREATE,
@@ -188,10 +200,24 @@ static void fill_step(const struct planner *p, struct step *step, const struct c
 /* What is left to do where no pGPU has capacity for any of the types. */
 struct resort {
 	bool in_flight; /* wait */
-	struct candidate
-		card; /* remove reclaimable devices there, for the first type that this helps; pgpu UNKNOWN: nowhere */
-	const char *type;
+	/* Remove reclaimable devices there, for the first type that this helps; pgpu UNKNOWN: nowhere. */
+	struct candidate card;
 };
+
+/* Is the one VF that may be chosen configured for the type? The reason where its card is, and it is not. */
+static bool gives_vf(const struct plan_facts *facts, int parent, const char *type, struct capacity *space)
+{
+	const struct pool *pool = facts->pool;
+	int pgpu = facts->inv->parents[parent].pgpu;
+	const struct section *its = pool_section_of(pool, parent);
+
+	if (!its || !pool->cards[pgpu].in_pool || !pool_serves(pool, pgpu, type) || pool_gives(pool, parent, type))
+		return true;
+	*space = (struct capacity){ .parent = UNKNOWN, .cause = CAUSE_OTHER_TYPE };
+	snprintf(space->reason, sizeof(space->reason), "%s is configured for %s", facts->inv->parents[parent].name,
+		 its->type);
+	return false;
+}
 
 /* Capacity of this card for the request; where it is to be one VF, on that. Not a candidate at all: false. */
 static bool capacity_for(const struct planner *p, size_t req, struct candidate *c, const char *type, const char *id)
@@ -216,6 +242,14 @@ static bool capacity_for(const struct planner *p, size_t req, struct candidate *
 		snprintf(c->space.reason, sizeof(c->space.reason), "%s", other_kind);
 		return true;
 	}
+	if (!plan_type_means(p->facts, resolved, c->pgpu, type)) {
+		c->space = (struct capacity){ .parent = UNKNOWN, .cause = CAUSE_OTHER_TYPE };
+		snprintf(c->space.reason, sizeof(c->space.reason), "%s is %s there", type,
+			 inventory_type_on(inv, c->pgpu, type)->name);
+		return pool_serves(p->facts->pool, c->pgpu, type);
+	}
+	if (p->only != UNKNOWN && !gives_vf(p->facts, p->only, type, &c->space))
+		return true;
 	capacity_on(&c->space, &query, c->pgpu, type);
 	if (c->space.has && p->only != UNKNOWN && c->space.parent != p->only) {
 		c->space.has = false;
@@ -226,17 +260,25 @@ static bool capacity_for(const struct planner *p, size_t req, struct candidate *
 	return true;
 }
 
-static const char *why_chosen(const struct planner *p, const struct vgpu_request *req, bool was_there, enum rule rule)
+/* What is chosen so far. */
+struct chosen {
+	struct candidate best; /* pgpu UNKNOWN: none */
+	enum rule rule;        /* of all by which it went before another, the weightiest */
+};
+
+static const char *why_chosen(const struct planner *p, const struct vgpu_request *req, const struct chosen *chosen)
 {
-	if (was_there)
+	if (chosen->best.last)
 		return req->kind == REQUEST_PCI ? "the VF that the domain names" : "where it was before";
-	switch (rule) {
+	switch (chosen->rule) {
 	case BY_FAILURE:
 		return "the others failed a while ago";
 	case BY_NODE:
 		return "near the domain's CPUs or memory";
 	case BY_SHARE:
 		return placement_of(p, req) == PLACE_PACK ? "the fullest with capacity" : "the emptiest";
+	case BY_SIZE:
+		return placement_of(p, req) == PLACE_PACK ? "the smallest with capacity" : "the largest with capacity";
 	case BY_ADDRESS:
 		return "the first with capacity";
 	case NO_CHOICE:
@@ -245,57 +287,73 @@ static const char *why_chosen(const struct planner *p, const struct vgpu_request
 	return "the only one with capacity";
 }
 
-/* Looks at every pGPU for one type; true and the best one, or false. */
-static bool choose_for_type(struct planner *p, size_t req, const char *type, const char *id, struct step *step,
+/* Looks at every pGPU for one type, until one has the parent where the vGPU was before. */
+static void choose_for_type(struct planner *p, size_t req, const char *type, const char *id, struct chosen *chosen,
 			    struct resort *resort)
 {
 	const struct resolved_request *resolved = &p->facts->resolved_requests[req];
 	const struct inventory *inv = p->facts->inv;
-	struct candidate best = { .pgpu = UNKNOWN }, fullest = { .pgpu = UNKNOWN };
-	enum rule rule = NO_CHOICE; /* of all by which the best one went before another, the weightiest */
-	bool was_there = false;
+	struct candidate *best = &chosen->best, fullest = { .pgpu = UNKNOWN };
 
-	for (size_t g = 0; g < inv->npgpus && !was_there; g++) {
+	for (size_t g = 0; g < inv->npgpus && !best->last; g++) {
 		enum rule by = NO_CHOICE;
-		struct candidate c = { .pgpu = (int)g, .near = is_near(resolved, &inv->pgpus[g]) };
+		struct candidate c = { .pgpu = (int)g, .type = type, .near = is_near(resolved, &inv->pgpus[g]) };
 
 		if (!capacity_for(p, req, &c, type, id))
 			continue;
 		resort->in_flight |= c.space.in_flight;
 		if (c.space.has) {
-			was_there = strcmp(inv->parents[c.space.parent].name, resolved->last_parent) == 0 && !c.failed;
-			if (best.pgpu == UNKNOWN || better(p, resolved->req, &c, &best, &by) || was_there)
-				best = c;
-			rule = by < rule ? by : rule;
+			c.last = strcmp(inv->parents[c.space.parent].name, resolved->last_parent) == 0 && !c.failed;
+			if (best->pgpu == UNKNOWN || better(p, resolved->req, &c, best, &by) || c.last)
+				*best = c;
+			chosen->rule = by < chosen->rule ? by : chosen->rule;
 			continue;
 		}
 		add_verdict(p->plan, req, c.pgpu, is_elsewhere(p->facts, resolved, c.pgpu, type), &c.space);
 		if (c.space.full && !c.space.unsuited &&
 		    (fullest.pgpu == UNKNOWN || better(p, resolved->req, &c, &fullest, &by)) &&
-		    find_removes(p, c.pgpu, type))
+		    find_removes(p, &c, type))
 			fullest = c;
 	}
-	if (fullest.pgpu != UNKNOWN && resort->card.pgpu == UNKNOWN) {
+	if (fullest.pgpu != UNKNOWN && resort->card.pgpu == UNKNOWN)
 		resort->card = fullest;
-		resort->type = type;
-	}
-	if (best.pgpu == UNKNOWN)
-		return false;
-	fill_step(p, step, &best, type, id, why_chosen(p, resolved->req, was_there, rule));
-	return true;
 }
 
-/* Where the domain must have one VF, that; where none is free, the one that the removal frees. False: unsuited. */
-static bool leave_vf(const struct planner *p, struct candidate *card, const struct vgpu_request *req)
+/*
+ * Are they the same type on different models, such as T4-2Q and A40-2Q? Then the placement chooses the card, and not
+ * the order of the types.
+ */
+static bool is_alike(const struct plan_facts *facts, const char *a, const char *b)
 {
-	const struct inv_device *device = inventory_device(p->facts->inv, p->plan->removes[0]);
+	const struct inv_type *x = inventory_type(facts->inv, a), *y = inventory_type(facts->inv, b);
+	const char *of_x = x ? strrchr(x->name, '-') : NULL, *of_y = y ? strrchr(y->name, '-') : NULL;
 
+	return of_x && of_y && strcmp(of_x, of_y) == 0 && x->framebuffer_mib == y->framebuffer_mib &&
+	       x->slices == y->slices;
+}
+
+/* A VF for this type that the removals free; UNKNOWN: none. */
+static int freed_vf(const struct planner *p, const char *type)
+{
+	for (size_t i = 0; i < p->plan->nremoves; i++) {
+		const struct inv_device *device = inventory_device(p->facts->inv, p->plan->removes[i]);
+		int parent = device ? device->parent : inventory_parent(p->facts->inv, p->plan->removes[i]);
+
+		if (parent != UNKNOWN && pool_gives(p->facts->pool, parent, type))
+			return parent;
+	}
+	return UNKNOWN;
+}
+
+/* Where the domain must have one VF, that; where none is free, one that the removal frees. False: unsuited. */
+static bool leave_vf(const struct planner *p, struct candidate *card, const char *type, const struct vgpu_request *req)
+{
 	if (req->kind != REQUEST_PCI)
 		return true;
 	if (p->only != UNKNOWN)
 		card->space.parent = p->only;
 	else if (card->space.parent == UNKNOWN)
-		card->space.parent = device ? device->parent : inventory_parent(p->facts->inv, p->plan->removes[0]);
+		card->space.parent = freed_vf(p, type);
 	return card->space.parent != UNKNOWN && plan_can_be(p->facts, card->space.parent, req);
 }
 
@@ -318,25 +376,30 @@ enum choice plan_choose(struct planner *p, size_t req, const char *id, struct st
 {
 	const struct resolved_request *resolved = &p->facts->resolved_requests[req];
 	struct resort resort = { .card.pgpu = UNKNOWN };
+	struct chosen chosen = { .best.pgpu = UNKNOWN, .rule = NO_CHOICE };
 	const struct lease *own = lease_find(p->facts->leases, id);
-	bool chosen = false;
+	bool reserved;
 
 	/* The type that was reserved is the one whose state arrives. */
 	if (own && own->state == LEASE_RESERVED && resolved->ntypes > 1 && plan_type_fits(resolved, own->vgpu.type))
-		chosen = choose_for_type(p, req, own->vgpu.type, id, step, &resort);
-	for (int t = 0; t < resolved->ntypes && !chosen; t++)
-		chosen = choose_for_type(p, req, resolved->types[t], id, step, &resort);
+		choose_for_type(p, req, own->vgpu.type, id, &chosen, &resort);
+	reserved = chosen.best.pgpu != UNKNOWN;
+	for (int t = 0; t < resolved->ntypes && !reserved; t++)
+		if (chosen.best.pgpu == UNKNOWN || is_alike(p->facts, chosen.best.type, resolved->types[t]))
+			choose_for_type(p, req, resolved->types[t], id, &chosen, &resort);
 	p->plan->nremoves = 0;
-	if (chosen)
+	if (chosen.best.pgpu != UNKNOWN) {
+		fill_step(p, step, &chosen.best, id, why_chosen(p, resolved->req, &chosen));
 		return CHOSEN;
+	}
 	/* A release that is under way is cheaper than a removal. */
 	if (resort.in_flight)
 		return NO_CAPACITY_YET;
-	if (resort.card.pgpu == UNKNOWN || !find_removes(p, resort.card.pgpu, resort.type))
+	if (resort.card.pgpu == UNKNOWN || !find_removes(p, &resort.card, resort.card.type))
 		return NO_CAPACITY;
-	if (!leave_vf(p, &resort.card, resolved->req))
+	if (!leave_vf(p, &resort.card, resort.card.type, resolved->req))
 		return NO_CAPACITY;
-	fill_step(p, step, &resort.card, resort.type, id, "");
+	fill_step(p, step, &resort.card, id, "");
 	plan_tell_removal(p, step);
 	return CHOSEN_AFTER_REMOVAL;
 }

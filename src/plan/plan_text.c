@@ -45,7 +45,7 @@ static void add_source(const struct resolved_request *resolved, char *buf, size_
 		text_add(buf, size, ", the only type of the pool");
 		break;
 	case TYPE_SERVED:
-		text_add(buf, size, ", the only type of its card");
+		text_add(buf, size, ", the only type of this VF");
 		break;
 	}
 }
@@ -89,6 +89,18 @@ struct card_cause {
 	bool done;
 };
 
+/* Does the pGPU merely offer no enabled type, while the one that would serve this one is known to be missing? */
+static bool is_beside(const struct plan_facts *facts, const struct resolved_request *resolved, const struct verdict *v)
+{
+	const struct pool_card *card = &facts->pool->cards[v->pgpu];
+	bool missing = false;
+
+	for (size_t i = 0; i < facts->nmissing_cards; i++)
+		missing |= plan_type_fits(resolved, facts->missing_cards[i].section->type);
+	return missing && v->cause == CAUSE_UNREADY && !card->section && card->claim == CLAIM_DEFAULT &&
+	       facts->inv->pgpus[v->pgpu].ready;
+}
+
 /* The causes for a request: pGPUs of this host, then those that it does not have. The caller frees them. */
 static struct card_cause *list_causes(const struct plan *plan, const struct plan_facts *facts, size_t req, size_t *n)
 {
@@ -98,7 +110,7 @@ static struct card_cause *list_causes(const struct plan *plan, const struct plan
 	for (size_t i = 0; i < plan->nverdicts; i++) {
 		const struct verdict *v = &plan->verdicts[i];
 
-		if (v->req == req && !v->elsewhere)
+		if (v->req == req && !v->elsewhere && !is_beside(facts, &facts->resolved_requests[req], v))
 			list[(*n)++] = (struct card_cause){ .card = facts->inv->pgpus[v->pgpu].address,
 							    .cause = v->cause,
 							    .reason = v->reason,
@@ -155,10 +167,13 @@ static void text_fix(const struct card_cause *list, size_t n, const struct plan_
 {
 	const struct resolved_request *resolved = &facts->resolved_requests[req];
 	const char *release = facts->request->nova ? "delete or migrate an instance" : "release a vGPU";
+	char where[PARENT_SIZE + 3] = "there";
 
 	buf[0] = '\0';
 	if (n == 0)
 		return;
+	if (n > 1)
+		snprintf(where, sizeof(where), "on %s", list->card);
 	if (*list->fix) {
 		snprintf(buf, size, "; %s", list->fix);
 		return;
@@ -166,10 +181,10 @@ static void text_fix(const struct card_cause *list, size_t n, const struct plan_
 	switch (list->cause) {
 	case CAUSE_IN_USE:
 	case CAUSE_BLOCKED:
-		snprintf(buf, size, "; %s there", release);
+		snprintf(buf, size, "; %s %s", release, where);
 		break;
 	case CAUSE_CAP:
-		snprintf(buf, size, "; %s there, raise max_instances", release);
+		snprintf(buf, size, "; %s %s, raise max_instances", release, where);
 		break;
 	case CAUSE_OTHER_KIND:
 		snprintf(buf, size, "; use a hostdev of type='%s'",
@@ -225,6 +240,15 @@ static bool has_capacity(const struct capacity_query *query, const struct resolv
 	return space.has;
 }
 
+/* Does the VF provide one of the types that the request names? */
+static bool is_given(const struct plan_facts *facts, const struct resolved_request *resolved, int parent)
+{
+	for (int t = 0; t < resolved->ntypes; t++)
+		if (pool_gives(facts->pool, parent, resolved->types[t]))
+			return true;
+	return resolved->ntypes == 0;
+}
+
 bool plan_text_free_vfs(const struct plan_facts *facts, const struct leases *promised, size_t req, char *buf,
 			size_t size)
 {
@@ -245,8 +269,9 @@ bool plan_text_free_vfs(const struct plan_facts *facts, const struct leases *pro
 			continue;
 		for (int i = inv->pgpus[g].first; i < inv->pgpus[g].first + inv->pgpus[g].nparents; i++) {
 			/* One of another hostdev of the domain is no advice. */
-			if (request_names(facts->request, inv->parents[i].name) ||
-			    !capacity_parent_is_free(&query, i) || !capacity_parent_suits(facts, i, resolved->req))
+			if (request_names(facts->request, inv->parents[i].name) || !is_given(facts, resolved, i) ||
+			    !capacity_parent_is_free(&query, i, NULL) ||
+			    !capacity_parent_suits(facts, i, resolved->req))
 				continue;
 			if (found++ < SHOWN_VFS)
 				text_add(buf, size, "%s%s", *buf ? ", " : "; free: ", inv->parents[i].name);
@@ -267,7 +292,7 @@ static void text_end(const char *fix, const struct plan_facts *facts, const stru
 	/* That none is free the causes say. */
 	if (resolved->req->kind == REQUEST_PCI)
 		(void)plan_text_free_vfs(facts, promised, req, buf, size);
-	text_add(buf, size, "%s%s see 'vgpu-lease plan'", fix, *fix ? ", or" : ";");
+	text_add(buf, size, "%s%s see 'vgpu-lease inventory'", fix, *fix ? ", or" : ";");
 	add_other_types(facts, resolved, buf, size);
 }
 

@@ -33,26 +33,26 @@ const char *plan_other_kind(const struct plan_facts *facts, int pgpu, const stru
 	if (framework != FW_MDEV && req->kind == REQUEST_MDEV)
 		return "provides VFs, but the hostdev is type='mdev'";
 	if (framework == FW_VARIANT && req->managed)
-		return "its VFs must stay bound to NVIDIA's driver, but the hostdev has managed='yes': set managed='no' (libvirt 9.7 or later)";
+		return "its VFs must stay bound to NVIDIA's driver, but the hostdev has managed='yes'; set managed='no' (libvirt 9.7 or later)";
 	if (framework == FW_VARIANT && is_too_old(facts->libvirt))
-		return "this host's libvirt does not accept VFs of NVIDIA's variant driver: 9.7 or later is required";
+		return "this host's libvirt does not accept VFs of NVIDIA's variant driver; 9.7 or later is required";
 	return NULL;
 }
 
 void plan_vf_request(const struct plan_facts *facts, struct resolved_request *resolved)
 {
 	const struct vgpu_request *req = resolved->req;
-	int parent = inventory_parent(facts->inv, req->id), pgpu = UNKNOWN;
+	int parent = inventory_parent(facts->inv, req->id), served = UNKNOWN;
 
 	if (req->kind != REQUEST_PCI || !facts->pool)
 		return;
 	if (facts->mode == PLAN_PREPARE || facts->mode == PLAN_ASSIGN ||
 	    facts->config->policy.migrate_uuid != MIGRATE_FRESH)
 		snprintf(resolved->last_parent, sizeof(resolved->last_parent), "%s", plan_named(req));
-	/* Which card it is on is known, and so what that serves; on another host its address says nothing. */
+	/* It is known, and so what it serves; on another host its address says nothing. */
 	if (parent != UNKNOWN && facts->mode != PLAN_MIGRATE && pool_has_parent(facts->pool, parent))
-		pgpu = facts->inv->parents[parent].pgpu;
-	plan_only_type(facts, resolved, pgpu);
+		served = parent;
+	plan_only_type(facts, resolved, served);
 }
 
 bool plan_can_be(const struct plan_facts *facts, int parent, const struct vgpu_request *req)
@@ -72,11 +72,11 @@ bool plan_vf_suits(struct planner *p, size_t req, int parent)
 		if (w->managed)
 			return plan_refuse(
 				p, req,
-				"hostdev has managed='yes', which would take the VF from NVIDIA's driver: set managed='no' (libvirt 9.7 or later)");
+				"hostdev has managed='yes', which would take the VF from NVIDIA's driver; set managed='no' (libvirt 9.7 or later)");
 		if (is_too_old(libvirt))
 			return plan_refuse(
 				p, req,
-				"libvirt %d.%d.%d does not accept VFs of NVIDIA's variant driver: 9.7 or later is required",
+				"libvirt %d.%d.%d does not accept VFs of NVIDIA's variant driver; 9.7 or later is required",
 				libvirt / 1000000, libvirt / 1000 % 1000, libvirt % 1000);
 		return true;
 	}
@@ -84,8 +84,8 @@ bool plan_vf_suits(struct planner *p, size_t req, int parent)
 		return true;
 	return plan_refuse(
 		p, req,
-		*driver ? "VF %s is bound to driver %s: set managed='yes' in the hostdev, or bind vfio-pci"
-			: "VF %s is bound to no driver%s: set managed='yes' in the hostdev, or bind vfio-pci",
+		*driver ? "VF %s is bound to driver %s; set managed='yes' in the hostdev, or bind vfio-pci"
+			: "VF %s is bound to no driver%s; set managed='yes' in the hostdev, or bind vfio-pci",
 		facts->inv->parents[parent].name, driver);
 }
 
@@ -94,13 +94,13 @@ static bool not_pooled(struct planner *p, size_t req, int parent)
 	const struct plan_facts *facts = p->facts;
 
 	if (!facts->pool)
-		return plan_refuse(p, req, "has no type and cannot be given one: no configuration");
+		return plan_refuse_unconfigured(p, req, "has no type and cannot be given one");
 	if (parent == UNKNOWN)
 		return plan_refuse_device(p, req, "no such VF in the pool%s%s",
 					  *facts->resolved_requests[req].absent ? ": " : "",
 					  facts->resolved_requests[req].absent);
 	if (facts->pool->cards[facts->inv->parents[parent].pgpu].in_pool)
-		return plan_refuse_device(p, req, "not configured: other VFs of its pGPU are");
+		return plan_refuse_device(p, req, "not configured, but other VFs of its pGPU are");
 	return plan_refuse_device(p, req, "not in the pool: %s",
 				  facts->pool->cards[facts->inv->parents[parent].pgpu].reason);
 }
@@ -116,7 +116,7 @@ static bool retype(struct planner *p, size_t req, const struct inv_device *devic
 						  resolved->types[0]);
 	/* It was tried: again and again would have no end. */
 	if (attempt)
-		return plan_refuse_device(p, req, "it is %s: %s", device->vgpu.type, attempt->reason);
+		return plan_refuse_device(p, req, "its type is %s, and %s", device->vgpu.type, attempt->reason);
 	if (!p->facts->reclaimable_known)
 		p->plan->kind = PLAN_LOOK;
 	if (p->plan->kind == PLAN_LOOK)
@@ -141,8 +141,8 @@ static bool prepare_typed(struct planner *p, size_t req, const struct inv_device
 
 	if (device->parent != UNKNOWN && !plan_vf_suits(p, req, device->parent))
 		return false;
-	if (resolved->source == TYPE_ASKED && !plan_type_fits(resolved, device->vgpu.type))
-		return own ? plan_refuse_device(p, req, "its type is %s, but the domain's metadata asks for %s: %s",
+	if (resolved->source == TYPE_ASKED && !plan_device_fits(p->facts, resolved, device))
+		return own ? plan_refuse_device(p, req, "its type is %s, but the domain's metadata asks for %s; %s",
 						device->vgpu.type, resolved->req->facts.type, plan_change_type(p))
 			   : retype(p, req, device, step);
 	return plan_existing(p, req, device, own, step);
@@ -169,7 +169,8 @@ bool plan_vf_prepare(struct planner *p, size_t req, struct step *step)
 	const struct lease *lease = lease_find(facts->leases, id);
 	const struct inv_device *device = inventory_device(facts->inv, id);
 	int parent = inventory_parent(facts->inv, id);
-	char holder[HOLDER_SIZE];
+	const struct capacity_query query = { .facts = facts, .promised = &p->promised, .id = id, .last = "" };
+	char holder[HOLDER_SIZE], why[REASON_SIZE];
 	bool made;
 
 	if (lease && strcmp(lease->domain, facts->request->uuid) != 0)
@@ -189,7 +190,9 @@ bool plan_vf_prepare(struct planner *p, size_t req, struct step *step)
 		return true;
 	}
 	if (facts->vfs && facts->vfs[parent].opened == OPEN_YES)
-		return plan_refuse_device(p, req, "held open by a process");
+		return plan_refuse_device(p, req, "held open by %s", plan_opener(&facts->vfs[parent]));
+	if (!capacity_group_is_free(&query, parent, why))
+		return plan_refuse_device(p, req, "%s", why);
 	p->only = parent;
 	made = plan_creation(p, req, id, step);
 	p->only = UNKNOWN;

@@ -7,118 +7,43 @@
 #include <string.h>
 
 #include "base/mem.h"
-/*
- * libvirt's node device driver, and so Nova, call the parent mtty "mtty_mtty": the driver's name before the device's.
- */
-bool pool_address_is(const char *address, const char *name)
+#include "base/text.h"
+
+static enum claim claim_of(const struct section *s, const struct inv_pgpu *card)
 {
-	size_t n = strlen(name);
-
-	if (strcmp(address, name) == 0)
-		return true;
-	return strlen(address) == 2 * n + 1 && strncmp(address, name, n) == 0 && address[n] == '_' &&
-	       strcmp(address + n + 1, name) == 0;
-}
-
-/* How a section names a card: not at all, as a whole, or some of its VFs. */
-enum naming { NOT_NAMED, NAMED_VFS, NAMED_WHOLE };
-
-static enum naming names_card(const struct section *s, const struct inv_pgpu *card, const struct inv_parent *parents,
-			      size_t nparents)
-{
-	enum naming how = NOT_NAMED;
-
-	for (size_t i = 0; i < s->naddresses; i++) {
-		if (pool_address_is(s->addresses[i], card->address))
-			return NAMED_WHOLE;
-		for (size_t p = 0; p < nparents; p++)
-			if (strcmp(s->addresses[i], parents[p].name) == 0)
-				how = NAMED_VFS;
-	}
-	return how;
-}
-
-bool pool_match(const struct match *m, const struct inv_pgpu *card)
-{
-	return (!*m->vendor || strcmp(m->vendor, card->vendor) == 0) &&
-	       (!*m->device || strcmp(m->device, card->device) == 0) && (m->numa < 0 || m->numa == card->numa);
-}
-
-static bool matches_card(const struct section *s, const struct inv_pgpu *card)
-{
-	for (size_t i = 0; i < s->nmatches; i++)
-		if (pool_match(&s->matches[i], card))
-			return true;
-	return false;
-}
-
-bool pool_names(const struct config *config, const struct inv_pgpu *card, const char *vf)
-{
-	struct inv_parent parent = { .pgpu = UNKNOWN };
-
-	snprintf(parent.name, sizeof(parent.name), "%s", vf);
-	for (size_t i = 0; i < config->nsections; i++) {
-		const struct section *s = &config->sections[i];
-
-		if (names_card(s, card, &parent, 1) != NOT_NAMED || matches_card(s, card))
-			return true;
-	}
-	return false;
-}
-
-const char *pool_vf_name(const void *config, const struct inv_pgpu *card, const struct inv_parent *vfs, size_t nvfs)
-{
-	const struct config *c = config;
-
-	for (size_t i = 0; i < c->nsections; i++)
-		if (c->sections[i].vf &&
-		    (names_card(&c->sections[i], card, vfs, nvfs) != NOT_NAMED || matches_card(&c->sections[i], card)))
-			return c->sections[i].type;
-	return NULL;
-}
-
-const char *pool_names_type(const void *config, const struct inv_pgpu *card, const struct inv_parent *vfs, size_t nvfs,
-			    size_t i)
-{
-	const struct config *c = config;
-
-	for (size_t s = 0; s < c->nsections; s++) {
-		const struct section *section = &c->sections[s];
-
-		if (!section->vf &&
-		    (names_card(section, card, vfs, nvfs) != NOT_NAMED || matches_card(section, card)) && i-- == 0)
-			return section->type;
-	}
-	return NULL;
-}
-
-static enum claim claim_of(const struct pool *pool, const struct section *s, const struct inv_pgpu *card)
-{
-	enum naming how;
-
 	if (s->vf != (card->framework == FW_VF))
 		return CLAIM_NONE;
-	how = names_card(s, card, pool->inv->parents + card->first, (size_t)card->nparents);
-	if (how != NOT_NAMED)
-		return how == NAMED_WHOLE ? CLAIM_ADDRESS : CLAIM_VFS;
-	if (matches_card(s, card))
+	if (pool_section_names(s, card->address))
+		return CLAIM_ADDRESS;
+	if (pool_matches(s, card))
 		return CLAIM_MATCH;
 	return config_takes_rest(s) ? CLAIM_DEFAULT : CLAIM_NONE;
 }
 
-/* Of equal rank: by the card's own address, or by those of its VFs. */
-static enum claim rank(enum claim claim)
+/* Does the section name this VF by its own address? With several types, another one can as well. */
+static bool names_vf(const struct pool *pool, const struct section *s, int parent)
 {
-	return claim == CLAIM_VFS ? CLAIM_ADDRESS : claim;
+	const struct section *named = pool->vf_named[parent];
+
+	return named && (s == named || (pool->config->policy.several_types && s->vf == named->vf &&
+					pool_section_names(s, pool->inv->parents[parent].name)));
 }
 
-/* The highest rank of a claim on this card. */
+static bool names_vfs(const struct pool *pool, const struct section *s, const struct inv_pgpu *card)
+{
+	for (int p = card->first; p < card->first + card->nparents; p++)
+		if (names_vf(pool, s, p))
+			return true;
+	return false;
+}
+
+/* The highest claim on this card. */
 static enum claim best_claim(const struct pool *pool, const struct inv_pgpu *card)
 {
 	enum claim best = CLAIM_NONE;
 
 	for (size_t i = 0; i < pool->config->nsections; i++) {
-		enum claim claim = rank(claim_of(pool, &pool->config->sections[i], card));
+		enum claim claim = claim_of(&pool->config->sections[i], card);
 
 		if (claim > best)
 			best = claim;
@@ -126,36 +51,103 @@ static enum claim best_claim(const struct pool *pool, const struct inv_pgpu *car
 	return best;
 }
 
-/*
- * Fills in what a card serves. With one type, two that name it are in each other's way, and of those that name no card
- * the first counts; with several, the first that the card offers stands for all.
- */
-static void claim_card(const struct pool *pool, const struct inv_pgpu *card, int index, struct pool_card *out)
+/* Of two sections the first, if the card offers it. */
+static const struct section *offered_or(const struct pool *pool, int pgpu, const struct section *a,
+					const struct section *b)
 {
-	bool several = pool->config->policy.several_types;
+	return a && inventory_offer(pool->inv, pgpu, a->type) ? a : b;
+}
 
-	out->claim = best_claim(pool, card);
+/* Of all types that match the card, does it offer this one alone? */
+static bool is_only_offer(const struct pool *pool, const struct inv_pgpu *card, int index, const struct section *only)
+{
+	for (size_t i = 0; i < pool->config->nsections; i++) {
+		const struct section *s = &pool->config->sections[i];
+
+		if (claim_of(s, card) == CLAIM_MATCH && (s == only) != !!inventory_offer(pool->inv, index, s->type))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Fills in what a card serves as a whole. With one type, two that name it are in each other's way, and of those that
+ * name no card the first counts; with several, the first that the card offers stands for all.
+ */
+static void claim_whole(const struct pool *pool, const struct inv_pgpu *card, int index, struct pool_card *out)
+{
 	for (size_t i = 0; out->claim != CLAIM_NONE && i < pool->config->nsections; i++) {
 		const struct section *s = &pool->config->sections[i];
-		enum claim claim = claim_of(pool, s, card);
 
-		if (rank(claim) != out->claim)
+		if (claim_of(s, card) != out->claim)
 			continue;
-		if (!out->section) {
-			out->section = s;
-			out->limited = claim == CLAIM_VFS;
-		} else if (several) {
-			out->limited = out->limited && claim == CLAIM_VFS;
-			if (!inventory_offer(pool->inv, index, out->section->type))
-				out->section = s;
+		if (!out->whole || pool->config->policy.several_types) {
+			out->whole = offered_or(pool, index, out->whole, s);
+		} else if (out->claim == CLAIM_MATCH && is_only_offer(pool, card, index, out->whole)) {
+			continue;
+		} else if (out->claim == CLAIM_MATCH && is_only_offer(pool, card, index, s)) {
+			out->whole = s;
 		} else if (out->claim != CLAIM_DEFAULT) {
 			out->contested = true;
-			snprintf(out->reason, sizeof(out->reason), "configured for both %s and %s: choose one",
-				 out->section->type, s->type);
-			out->section = NULL;
+			snprintf(out->reason, sizeof(out->reason), "configured for both %s and %s; choose one",
+				 out->whole->type, s->type);
+			out->whole = NULL;
 			return;
 		}
 	}
+}
+
+/* What it serves, its VFs that are named for a type of their own included. */
+static void claim_card(const struct pool *pool, const struct inv_pgpu *card, int index, struct pool_card *out)
+{
+	const struct section *of_vfs = NULL;
+
+	for (size_t i = 0; i < pool->config->nsections; i++)
+		if (names_vfs(pool, &pool->config->sections[i], card))
+			of_vfs = offered_or(pool, index, of_vfs, &pool->config->sections[i]);
+	out->claim = best_claim(pool, card);
+	if (of_vfs && out->claim == CLAIM_DEFAULT)
+		out->claim = CLAIM_NONE;
+	claim_whole(pool, card, index, out);
+	if (!out->contested)
+		out->section = of_vfs ? offered_or(pool, index, out->whole, of_vfs) : out->whole;
+}
+
+/* Does a section take the card on trust, by an address that was another device? */
+static bool explain_moved(const struct pool *pool, const struct inv_pgpu *card, struct pool_card *out)
+{
+	for (size_t i = 0; *card->moved && i < pool->config->nsections; i++) {
+		const struct section *s = &pool->config->sections[i];
+
+		if (s->vf && pool_section_names(s, card->moved) && !pool_matches(s, card)) {
+			text_add(
+				out->reason, sizeof(out->reason),
+				"%s is %s now, and was %s when [vf_%.40s] first used it; correct device_addresses, or accept it with 'vgpu-lease retype %s %.40s'",
+				card->moved, card->moved_is, card->moved_was, s->type, card->moved, s->type);
+			return true;
+		}
+	}
+	return false;
+}
+
+static void explain_unnamed(const struct pool *pool, const struct inv_pgpu *card, struct pool_card *out)
+{
+	for (size_t i = 0; i < pool->config->nsections; i++) {
+		const struct section *s = &pool->config->sections[i];
+		const struct match *match = pool_matches_elsewhere(s, card);
+
+		if (!match || s->vf != (card->framework == FW_VF))
+			continue;
+		text_add(out->reason, sizeof(out->reason), "device_match of %s requires NUMA node %d, but ", s->type,
+			 match->numa);
+		if (card->numa == UNKNOWN)
+			text_add(out->reason, sizeof(out->reason), "the kernel reports none for it; remove numa=%d",
+				 match->numa);
+		else
+			text_add(out->reason, sizeof(out->reason), "it is on node %d", card->numa);
+		return;
+	}
+	snprintf(out->reason, sizeof(out->reason), "not named in the configuration");
 }
 
 static void place_card(const struct pool *pool, const struct inv_pgpu *card, int index, struct pool_card *out)
@@ -169,13 +161,13 @@ static void place_card(const struct pool *pool, const struct inv_pgpu *card, int
 	if (out->claim == CLAIM_DEFAULT && !offered && card->types_hid && !card->silent) {
 		snprintf(
 			out->reason, sizeof(out->reason),
-			"cannot tell whether it supports %s while it holds other vGPUs: if it does, name it in [mdev_%s]",
+			"cannot tell whether it supports %s while it holds other vGPUs; if it does, name it in [mdev_%s]",
 			out->section->type, out->section->type);
 		out->section = NULL;
 		return;
 	}
 	if (!out->section) {
-		snprintf(out->reason, sizeof(out->reason), "not named in the configuration");
+		explain_unnamed(pool, card, out);
 		return;
 	}
 	if (out->claim == CLAIM_DEFAULT && !offered && !card->silent) {
@@ -187,20 +179,46 @@ static void place_card(const struct pool *pool, const struct inv_pgpu *card, int
 	}
 	if (!card->ready)
 		snprintf(out->reason, sizeof(out->reason), "%s", card->reason);
+	else if (explain_moved(pool, card, out))
+		return;
+	else if (!offered && *card->gone && strcmp(card->gone, out->section->type) == 0)
+		snprintf(out->reason, sizeof(out->reason),
+			 "does not support %s with this driver, but did with %s; 'vgpu-lease types' lists the types",
+			 card->gone, card->gone_driver);
 	else if (!offered)
 		snprintf(out->reason, sizeof(out->reason),
 			 card->framework == FW_VARIANT && !card->types_whole
-				 ? "does not list %s although it is empty: the card may be in MIG mode"
+				 ? "does not list %s although it is empty; the card may be in MIG mode"
 				 : "does not support %s",
 			 out->section->type);
 	else
 		out->in_pool = true;
 }
 
+/* The section that names each VF by its own address. */
+static void name_vfs(const struct pool *pool)
+{
+	for (size_t i = 0; i < pool->config->nsections; i++) {
+		const struct section *s = &pool->config->sections[i];
+
+		for (size_t a = 0; a < s->naddresses; a++) {
+			int parent = inventory_parent(pool->inv, s->addresses[a]);
+			const struct inv_pgpu *card = parent == UNKNOWN
+							      ? NULL
+							      : &pool->inv->pgpus[pool->inv->parents[parent].pgpu];
+
+			if (card && card->sriov && s->vf == (card->framework == FW_VF) && !pool->vf_named[parent])
+				pool->vf_named[parent] = s;
+		}
+	}
+}
+
 void pool_make(struct pool *pool, const struct config *config, const struct inventory *inv)
 {
 	*pool = (struct pool){ .config = config, .inv = inv };
 	pool->cards = mem_new(inv->npgpus + 1, sizeof(*pool->cards));
+	pool->vf_named = mem_new(inv->nparents + 1, sizeof(*pool->vf_named));
+	name_vfs(pool);
 	for (size_t i = 0; i < inv->npgpus; i++)
 		place_card(pool, &inv->pgpus[i], (int)i, &pool->cards[i]);
 }
@@ -208,7 +226,19 @@ void pool_make(struct pool *pool, const struct config *config, const struct inve
 void pool_free(struct pool *pool)
 {
 	free(pool->cards);
+	free(pool->vf_named);
 	pool->cards = NULL;
+	pool->vf_named = NULL;
+}
+
+/* Is the type that of the card's VFs that no section names, or of several one of these? */
+static bool is_of_whole(const struct pool *pool, int pgpu, const struct section *s)
+{
+	const struct pool_card *card = &pool->cards[pgpu];
+
+	if (!pool->config->policy.several_types)
+		return s == card->whole;
+	return card->whole && claim_of(s, &pool->inv->pgpus[pgpu]) == card->claim;
 }
 
 /*
@@ -228,91 +258,44 @@ static bool is_not_offered(const struct pool *pool, int pgpu, const char *type)
 const struct section *pool_serves(const struct pool *pool, int pgpu, const char *type)
 {
 	const struct pool_card *card = &pool->cards[pgpu];
-	const struct section *s = card->section;
 
-	if (!pool->config->policy.several_types)
-		return s && strcmp(s->type, type) == 0 ? s : NULL;
-	s = config_section(pool->config, type);
-	if (!s || card->claim == CLAIM_NONE || rank(claim_of(pool, s, &pool->inv->pgpus[pgpu])) != card->claim ||
-	    is_not_offered(pool, pgpu, type))
-		return NULL;
-	return s;
-}
+	for (size_t i = 0; card->section && i < pool->config->nsections; i++) {
+		const struct section *s = &pool->config->sections[i];
 
-enum stock pool_stock(const struct pool *pool, const struct section *section, bool mdev, int pgpu)
-{
-	enum stock stock = STOCK_NONE;
-
-	for (int g = 0; g < (int)pool->inv->npgpus && stock != STOCK_READY; g++) {
-		if ((pgpu != UNKNOWN && g != pgpu) || (pool->inv->pgpus[g].framework == FW_MDEV) != mdev ||
-		    pool_serves(pool, g, section->type) != section)
-			continue;
-		stock = pool->cards[g].in_pool ? STOCK_READY : STOCK_UNREADY;
+		if (strcmp(s->type, type) == 0 &&
+		    (is_of_whole(pool, pgpu, s) || names_vfs(pool, s, &pool->inv->pgpus[pgpu])))
+			return s == card->section || !is_not_offered(pool, pgpu, type) ? s : NULL;
 	}
-	return stock;
+	return NULL;
 }
 
-static enum stock best_stock(const struct pool *pool, bool mdev, int pgpu)
+bool pool_serves_more(const struct pool *pool, int pgpu)
 {
-	const struct section *sections = pool->config->sections;
-	enum stock best = STOCK_NONE;
+	size_t n = pool->config->policy.several_types ? 2 : 0;
 
-	for (size_t i = 0; sections && i < pool->config->nsections; i++) {
-		const struct section *s = &sections[i];
-		enum stock stock = pool_stock(pool, s, mdev, pgpu);
-
-		if (stock > best)
-			best = stock;
-	}
-	return best;
+	for (size_t i = 0; n < 2 && i < pool->config->nsections; i++)
+		n += pool_serves(pool, pgpu, pool->config->sections[i].type) == &pool->config->sections[i];
+	return n > 1;
 }
 
-bool pool_has_type(const struct pool *pool, const struct section *section, bool mdev, int pgpu)
+bool pool_gives(const struct pool *pool, int parent, const char *type)
 {
-	enum stock best = best_stock(pool, mdev, pgpu);
+	int pgpu = pool->inv->parents[parent].pgpu;
+	const struct section *s = pool_serves(pool, pgpu, type);
 
-	if (best == STOCK_NONE)
-		return mdev && pgpu == UNKNOWN && !section->vf;
-	return pool_stock(pool, section, mdev, pgpu) == best;
+	return s && (pool->vf_named[parent] ? names_vf(pool, s, parent) : is_of_whole(pool, pgpu, s));
 }
 
-size_t pool_types(const struct pool *pool, bool mdev, int pgpu, const struct section **first)
+const struct section *pool_section_of(const struct pool *pool, int parent)
 {
-	const struct section *sections = pool->config->sections;
-	size_t n = 0;
-
-	*first = NULL;
-	for (size_t i = 0; sections && i < pool->config->nsections; i++) {
-		const struct section *s = &sections[i];
-
-		if (pool_has_type(pool, s, mdev, pgpu) && n++ == 0)
-			*first = s;
-	}
-	return n;
-}
-
-bool pool_section_names(const struct section *s, const char *name)
-{
-	for (size_t i = 0; i < s->naddresses; i++)
-		if (pool_address_is(s->addresses[i], name))
-			return true;
-	return false;
+	return pool->vf_named[parent] ? pool->vf_named[parent] : pool->cards[pool->inv->parents[parent].pgpu].whole;
 }
 
 bool pool_has_parent(const struct pool *pool, int parent)
 {
-	const struct inv_parent *p = &pool->inv->parents[parent];
-	const struct pool_card *card = &pool->cards[p->pgpu];
+	const struct pool_card *card = &pool->cards[pool->inv->parents[parent].pgpu];
 
-	if (!card->in_pool || !card->limited)
-		return card->in_pool;
-	if (!pool->config->policy.several_types)
-		return pool_section_names(card->section, p->name);
-	for (size_t i = 0; i < pool->config->nsections; i++)
-		if (claim_of(pool, &pool->config->sections[i], &pool->inv->pgpus[p->pgpu]) == CLAIM_VFS &&
-		    pool_section_names(&pool->config->sections[i], p->name))
-			return true;
-	return false;
+	return card->in_pool && pool_section_of(pool, parent);
 }
 
 bool pool_misses(const struct pool *pool, const struct section *section, const char *address)

@@ -2,8 +2,9 @@
 /*
  * The pool: the configuration and the host brought together. Which pGPU serves which type, and why one does not.
  *
- * Pure: no I/O. One type per pGPU, as in Nova, or with pgpu_types = several all that it is given to; addresses go
- * before matches, matches before the type that has neither.
+ * Pure: no I/O. The address of a VF gives that VF to its section. All other VFs of a pGPU, and a pGPU without VFs, have
+ * one type, as in Nova, or with pgpu_types = several all that the pGPU is given to; its address goes before matches,
+ * matches before the type that has neither, which gets no pGPU of which VFs are named.
  * A card that is otherwise than the file says is not in the pool now, with the reason; it never changes what the
  * other cards serve. Plain VFs are given out by [vf_NAME] sections alone, everything else by all others.
  */
@@ -15,22 +16,23 @@
 #include "config/config.h"
 #include "host/inventory.h"
 
-/* How a section comes to a card; the lower ones count where none comes by a higher one. */
-enum claim { CLAIM_NONE, CLAIM_DEFAULT, CLAIM_MATCH, CLAIM_VFS, CLAIM_ADDRESS };
+/* How a section comes to a card as a whole; the lower ones count where none comes by a higher one. */
+enum claim { CLAIM_NONE, CLAIM_DEFAULT, CLAIM_MATCH, CLAIM_ADDRESS };
 
 struct pool_card {
 	const struct section *section; /* the type that it serves, the first of several; NULL none */
-	enum claim claim;              /* by which those come to it that it serves */
+	const struct section *whole;   /* the type of its VFs that no section names, the first of several; NULL none */
+	enum claim claim;              /* how that section claims it */
 	bool in_pool;
 	bool contested;           /* two sections claim it: it is in neither */
-	bool limited;             /* only the VFs that the section names belong to the pool */
 	char reason[REASON_SIZE]; /* not in the pool: why */
 };
 
 struct pool {
 	const struct config *config;
 	const struct inventory *inv;
-	struct pool_card *cards; /* one for each inv->pgpus, same index */
+	struct pool_card *cards;         /* one for each inv->pgpus, same index */
+	const struct section **vf_named; /* of each inv->parents: the section that names this VF; NULL none */
 };
 
 /* Brings both together; they must outlive the pool. */
@@ -40,22 +42,30 @@ void pool_free(struct pool *pool);
 /* The section by which a pGPU serves this type, whether it is ready for that or not; NULL: it does not. */
 const struct section *pool_serves(const struct pool *pool, int pgpu, const char *type);
 
+/* Can it serve more than one type? */
+bool pool_serves_more(const struct pool *pool, int pgpu);
+
+/* The type of this parent, the first of several; NULL none. */
+const struct section *pool_section_of(const struct pool *pool, int parent);
+
+/* Does this parent of a pGPU provide this type, as far as the configuration goes? */
+bool pool_gives(const struct pool *pool, int parent, const char *type);
+
 /*
- * What the pool has to make a section's type from, of the cards for mdevs or of those for VFs; `pgpu`: of this card
+ * What the pool has to make a section's type from, of the cards for mdevs or of those for VFs; `parent`: on this one
  * alone, or UNKNOWN.
  */
 enum stock { STOCK_NONE, STOCK_UNREADY, STOCK_READY };
-enum stock pool_stock(const struct pool *pool, const struct section *section, bool mdev, int pgpu);
+enum stock pool_stock(const struct pool *pool, const struct section *section, bool mdev, int parent);
 
 /*
- * Of the enabled types, those of the best stock: a type without a card is none where another has one. Returns how many
- * they are; *first the first of them, NULL none. Where no type has a card, and `pgpu` is UNKNOWN, all that an mdev can
- * have.
+ * Counts the enabled types whose cards are readiest. Types without a card count only if no type has one, and if
+ * `parent` is UNKNOWN; then all that an mdev can have. *first: the first of them, NULL none.
  */
-size_t pool_types(const struct pool *pool, bool mdev, int pgpu, const struct section **first);
+size_t pool_types(const struct pool *pool, bool mdev, int parent, const struct section **first);
 
 /* Is this section's type one of those that pool_types() counts? */
-bool pool_has_type(const struct pool *pool, const struct section *section, bool mdev, int pgpu);
+bool pool_has_type(const struct pool *pool, const struct section *section, bool mdev, int parent);
 
 /* Does this parent of its pGPU belong to the pool? */
 bool pool_has_parent(const struct pool *pool, int parent);
@@ -78,12 +88,22 @@ bool pool_misses(const struct pool *pool, const struct section *section, const c
  */
 bool pool_names(const struct config *config, const struct inv_pgpu *card, const char *vf);
 
+/* Can a card be matched by two sections? Then what it offers of both decides. */
+bool pool_matches_twice(const struct config *config);
+
 /* Does an alternative of device_match fit this card? */
 bool pool_match(const struct match *match, const struct inv_pgpu *card);
+
+/* The first alternative of a section that fits it; NULL none. */
+const struct match *pool_matches(const struct section *s, const struct inv_pgpu *card);
+
+/* The same of those that would fit it on another NUMA node. */
+const struct match *pool_matches_elsewhere(const struct section *s, const struct inv_pgpu *card);
 
 /* For inventory_read(), with a struct config: the types of the sections that name the card, or some of its VFs. */
 const char *pool_names_type(const void *config, const struct inv_pgpu *card, const struct inv_parent *vfs, size_t nvfs,
 			    size_t i);
 
-/* The same: the first [vf_NAME] section that names the card or some of its VFs. */
-const char *pool_vf_name(const void *config, const struct inv_pgpu *card, const struct inv_parent *vfs, size_t nvfs);
+/* The same: the [vf_NAME] sections. */
+const char *pool_vf_name(const void *config, const struct inv_pgpu *card, const struct inv_parent *vfs, size_t nvfs,
+			 size_t i);

@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "internal.h"
 
-enum { LIBVIRT_CHANGES_FRAMEWORK = 11000000, NAMED = INV_MDEV | INV_VARIANT };
+enum { MORE_SIZE = 48, LIBVIRT_CHANGES_FRAMEWORK = 11000000, NAMED = INV_MDEV | INV_VARIANT };
 
 static void add_type(struct resolved_request *resolved, const char *type)
 {
@@ -59,6 +59,7 @@ static void add_named(struct resolved_request *resolved, const struct resolve_fa
 
 	while ((type = next(facts, resolve_frameworks(resolved->req), name, BY_NAME, &i)))
 		add_type(resolved, type->id);
+	text_copy(resolved->called, sizeof(resolved->called), resolved->ntypes ? name : "");
 }
 
 /* What the host that the domain comes from says of the vGPU; "" nothing. */
@@ -90,35 +91,85 @@ static bool is_other_kind(const struct vgpu_request *req, const struct resolve_f
 	       next(facts, others, req->facts.type, BY_ID, &by_id);
 }
 
-static void refuse_unknown(const struct vgpu_request *req, const struct resolve_facts *facts,
-			   char refusal[RESOLVE_REFUSAL])
+static bool is_enabled(const struct config *config, const char *type)
 {
-	char list[320] = "", source[256], more[64] = "";
+	const struct section *section = config ? config_section(config, type) : NULL;
+
+	return section && !section->vf;
+}
+
+/* May a pGPU be left for it? Of the types that take the rest only the first gets any. */
+static bool is_served(const struct config *config, const char *type)
+{
+	const struct section *section = config ? config_section(config, type) : NULL;
+
+	if (!section || section->vf || !config_takes_rest(section) || config->policy.several_types)
+		return section && !section->vf;
+	for (size_t i = 0; i < config->nsections; i++)
+		if (config_takes_rest(&config->sections[i]))
+			return &config->sections[i] == section;
+	return false;
+}
+
+/* Begins the word as an ID of this host does? Else it is meant as a name, and answered with names. */
+static bool is_id(const struct resolve_facts *facts, const char *word)
+{
+	for (size_t i = 0; i < facts->nnames; i++) {
+		const char *id = facts->names[i].id, *dash = strchr(id, '-');
+
+		if (dash && strncmp(word, id, (size_t)(dash - id) + 1) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The types that a hostdev of this kind can be given here; the enabled ones, if a pGPU has any of those. */
+static void list_types(const struct vgpu_request *req, const struct resolve_facts *facts, bool enabled, char *list,
+		       size_t size)
+{
+	bool names = !is_id(facts, req->facts.type);
 	const char *last = "";
 	int left = 0;
 
+	list[0] = '\0';
+	for (size_t i = 0; i < facts->nnames; i++) {
+		const struct inv_name *type = &facts->names[i];
+		bool named = names && *type->name && strcmp(type->name, type->id) != 0;
+
+		if (!(resolve_frameworks(req) & 1U << type->framework) || strcmp(type->id, last) == 0 ||
+		    (enabled && !is_served(facts->config, type->id)))
+			continue;
+		last = type->id;
+		if (strlen(list) + TYPE_SIZE + (named ? strlen(type->name) : 0) + MORE_SIZE >= size)
+			left++;
+		else
+			text_add(list, size, "%s%s%s%s%s", *list ? ", " : "", type->id, named ? " (" : "",
+				 named ? type->name : "", named ? ")" : "");
+	}
+	if (left)
+		text_add(list, size, " and %d more; see 'vgpu-lease types'", left);
+}
+
+static void refuse_unknown(const struct vgpu_request *req, const struct resolve_facts *facts,
+			   char refusal[RESOLVE_REFUSAL])
+{
+	char list[512], source[256];
+	const char *kind = "enabled";
+
 	source_says(req, source, sizeof(source));
 	if (is_other_kind(req, facts)) {
-		refuse(refusal, "'%s' is provided as %s here%s, but the hostdev is type='%s': use type='%s'",
+		refuse(refusal, "'%s' is provided as %s here%s, but the hostdev is type='%s'; use type='%s'",
 		       req->facts.type, req->kind == REQUEST_MDEV ? "VFs" : "mdevs", source,
 		       req->kind == REQUEST_MDEV ? "mdev" : "pci", req->kind == REQUEST_MDEV ? "pci" : "mdev");
 		return;
 	}
-	for (size_t i = 0; i < facts->nnames; i++) {
-		const char *id = facts->names[i].id;
-
-		if (!(resolve_frameworks(req) & 1U << facts->names[i].framework) || strcmp(id, last) == 0)
-			continue;
-		last = id;
-		if (strlen(list) + strlen(id) + 3 >= sizeof(list))
-			left++;
-		else
-			text_add(list, sizeof(list), "%s%s", *list ? ", " : "", id);
+	list_types(req, facts, true, list, sizeof(list));
+	if (!*list) {
+		kind = "known";
+		list_types(req, facts, false, list, sizeof(list));
 	}
-	if (left)
-		snprintf(more, sizeof(more), " and %d more: see 'vgpu-lease types'", left);
-	refuse(refusal, "unknown type '%s'%s; known: %s%s", req->facts.type, source,
-	       *list ? list : "(none: this host has no pGPU)", more);
+	refuse(refusal, "unknown type '%s'%s; %s: %s", req->facts.type, source, kind,
+	       *list ? list : "(none: this host has no pGPU)");
 }
 
 /* What the metadata calls it: an id, a name such as "GRID T4-16C", or a class. */
@@ -146,16 +197,13 @@ static unsigned int asked_type(struct resolved_request *resolved, const struct r
 		add_named(resolved, facts, req->facts.name);
 	if (resolved->ntypes || unread(facts, INV_ALL))
 		return resolved->ntypes ? 0 : unread(facts, INV_ALL);
+	/* It can be a class, which only a configuration defines. What exists is adopted without it. */
+	if (!config) {
+		resolved->source = TYPE_UNSAID;
+		return 0;
+	}
 	refuse_unknown(req, facts, refusal);
 	return 0;
-}
-
-/* A type that was remembered, and is none of the pool's any more, is of no use; without a pool nobody asks. */
-static bool is_enabled(const struct config *config, const char *type)
-{
-	const struct section *section = config ? config_section(config, type) : NULL;
-
-	return section && !section->vf;
 }
 
 unsigned int resolve_types(struct resolved_request *resolved, const struct resolve_facts *facts,
@@ -165,7 +213,9 @@ unsigned int resolve_types(struct resolved_request *resolved, const struct resol
 	if (*resolved->req->facts.type)
 		return asked_type(resolved, facts, refusal);
 	/* What the pool or a VF's card serves is the plan's to tell. */
+	/* A remembered type that is none of the pool's any more is of no use; without a pool nobody asks. */
 	if (resolved->source == TYPE_REMEMBERED && !is_enabled(facts->config, resolved->types[0])) {
+		text_copy(resolved->was, sizeof(resolved->was), resolved->types[0]);
 		resolved->source = TYPE_UNSAID;
 		resolved->ntypes = 0;
 	}
@@ -182,16 +232,16 @@ static bool may_change(const struct vgpu_request *req, const char *name, const c
 	if (!facts->config->policy.cross_framework)
 		return refuse(
 			refusal,
-			"%s is %s on the source and %s here (%s): set cross_framework = yes to allow the change (libvirt 11.0 or later on both hosts)",
+			"%s is %s on the source and %s here (%s); set cross_framework = yes to allow the change (libvirt 11.0 or later on both hosts)",
 			name, was, is, type);
 	if (facts->config->policy.migrate_uuid == MIGRATE_KEEP)
 		return refuse(refusal,
-			      "%s is %s on the source and %s here (%s): migrate_uuid = keep does not allow the change",
+			      "%s is %s on the source and %s here (%s); migrate_uuid = keep does not allow the change",
 			      name, was, is, type);
 	if (libvirt && libvirt < LIBVIRT_CHANGES_FRAMEWORK)
 		return refuse(
 			refusal,
-			"%s is %s on the source and %s here (%s), which libvirt %d.%d.%d of this host cannot change: 11.0 or later is required",
+			"%s is %s on the source and %s here (%s), which libvirt %d.%d.%d of this host cannot change; 11.0 or later is required",
 			name, was, is, type, libvirt / 1000000, libvirt / 1000 % 1000, libvirt % 1000);
 	return true;
 }

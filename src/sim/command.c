@@ -285,3 +285,88 @@ int sim_command_bind_show(const struct sim_node *node, FILE *out)
 	}
 	return 0;
 }
+
+static const char *group_of(const struct sim_kernel *kernel, const struct sim_node *dir)
+{
+	const struct sim_node *link = sim_tree_find(&kernel->tree, dir, "iommu_group");
+
+	return link ? strrchr(link->target, '/') + 1 : NULL;
+}
+
+/* The group of a device; a card, which is no vGPU, gets one when it is first asked for. */
+static struct sim_node *group_made(struct sim_kernel *kernel, struct sim_node *dir, int number)
+{
+	enum { FIRST_OF_CARDS = 1000 };
+	const char *name = group_of(kernel, dir);
+	char own[16];
+	struct sim_node *group;
+
+	if (name)
+		return sim_tree_find(&kernel->tree, kernel->groups_dir, name);
+	snprintf(own, sizeof(own), "%d", FIRST_OF_CARDS + number);
+	group = sim_tree_dir(&kernel->tree, kernel->groups_dir, own, NULL);
+	sim_tree_link(&kernel->tree, dir, "iommu_group", group);
+	sim_tree_link(&kernel->tree, sim_tree_dir(&kernel->tree, group, "devices", NULL), dir->name, dir);
+	return group;
+}
+
+static void move_to_group(struct sim_kernel *kernel, const struct sim_parent *vf, struct sim_node *group)
+{
+	struct sim_tree *tree = &kernel->tree;
+	const char *old = group_of(kernel, vf->dir);
+	struct sim_node *devices = NULL;
+
+	if (old)
+		devices = sim_tree_find(tree, sim_tree_find(tree, kernel->groups_dir, old), "devices");
+	if (devices)
+		sim_tree_remove(tree, sim_tree_find(tree, devices, vf->name));
+	sim_tree_remove(tree, sim_tree_find(tree, vf->dir, "iommu_group"));
+	if (!group)
+		return;
+	sim_tree_link(tree, vf->dir, "iommu_group", group);
+	sim_tree_link(tree, sim_tree_dir(tree, group, "devices", NULL), vf->name, vf->dir);
+}
+
+int sim_command_iommu(struct sim_kernel *kernel, struct sim_words *words)
+{
+	struct sim_parent *vfs, *other = NULL;
+	struct sim_gpu *card = NULL;
+	struct sim_node *group = NULL;
+	char name[PARENT_SIZE];
+	int n, r;
+
+	if (words->n != 2 || !parent_parse(name, words->at[1]))
+		return -EINVAL;
+	r = parents_named(kernel, words, &vfs, &n);
+	if (r < 0)
+		return r;
+	if (strcmp(name, "none") != 0) {
+		card = sim_kernel_gpu(kernel, name);
+		other = sim_kernel_parent(kernel, name);
+		if (!card && !other)
+			return -ENODEV;
+		group = group_made(kernel, card ? card->dir : other->dir, card ? (int)(card - kernel->gpus) : 0);
+	}
+	for (int i = 0; i < n; i++) {
+		if (!vfs[i].vf)
+			return -EINVAL;
+		move_to_group(kernel, &vfs[i], group);
+	}
+	return 0;
+}
+
+int sim_command_iommu_show(const struct sim_node *node, FILE *out)
+{
+	const struct sim_kernel *kernel = node->owner;
+
+	for (int i = 0; i < kernel->ngpus; i++) {
+		for (int j = 0; j < kernel->gpus[i].nparents; j++) {
+			const struct sim_parent *parent = &kernel->gpus[i].parents[j];
+			const char *group = parent->vf ? group_of(kernel, parent->dir) : NULL;
+
+			if (parent->vf)
+				fprintf(out, "%s %s\n", parent->name, group ? group : "none");
+		}
+	}
+	return 0;
+}

@@ -26,3 +26,5 @@ int sim_command_mig(struct sim_kernel *kernel, struct sim_words *words);
 int sim_command_mig_show(const struct sim_node *node, FILE *out);
 int sim_command_bind(struct sim_kernel *kernel, struct sim_words *words);
 int sim_command_bind_show(const struct sim_node *node, FILE *out);
+int sim_command_iommu(struct sim_kernel *kernel, struct sim_words *words);
+int sim_command_iommu_show(const struct sim_node *node, FILE *out);

@@ -18,6 +18,7 @@
  *   mixed             CARD on|off           vGPUs of different sizes side by side
  *   mig               CARD on|off, CARD PROFILE, CARD ID off   MIG mode, and its GPU instances
  *   bind              VF|CARD DRIVER|none   the driver that has a plain VF
+ *   iommu             VF|CARD DEVICE|none   in whose IOMMU group a VF is: as behind a bridge without ACS
  *   log               clear                 reading it: every attempt, MS WHAT PARENT TYPE UUID RESULT
  *   pending                                 reading it: what is under way, WHAT PARENT TYPE UUID PID (the writer's)
  *   pid                                     reading it: the process that serves this host

@@ -10,6 +10,7 @@
 
 #include "base/args.h"
 #include "base/auto.h"
+#include "base/file.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/host.h"
@@ -32,9 +33,9 @@ struct options {
 };
 
 static const struct arg table[] = {
-	{ "foreground", NULL, 0, offsetof(struct options, foreground), "Stay in the foreground", 0 },
+	{ "foreground", NULL, 0, offsetof(struct options, foreground), "Run in the foreground", 0 },
 	{ "driver", "VERSION", 0, offsetof(struct options, driver), "NVIDIA driver version [" DRIVER_VERSION "]", 0 },
-	{ "set", "FILE=LINE", 0, offsetof(struct options, settings), "Begin with LINE in a control file",
+	{ "set", "FILE=LINE", 0, offsetof(struct options, settings), "Write LINE to control file FILE at the start",
 	  SETTINGS_MAX },
 	{ "stop", NULL, 0, offsetof(struct options, stop), "Stop the host in DIR", 0 },
 	{ "list-models", NULL, 0, offsetof(struct options, list_models), "List the models and their addresses", 0 },
@@ -48,12 +49,12 @@ static void help(void)
 	printf("usage: " SIM_FUSE_NAME " [OPTION]... DIR MODEL\n"
 	       "       " SIM_FUSE_NAME " --stop DIR\n"
 	       "       " SIM_FUSE_NAME " --list-models\n\n"
-	       "Simulate a host with vGPUs below DIR: DIR/sys, DIR/proc and DIR/dev behave as\n"
-	       "those of the kernel. The other programs use such a host with --root DIR.\n\n");
+	       "Simulate a vGPU host in DIR: DIR/sys, DIR/proc and DIR/dev behave like the\n"
+	       "kernel's. The other programs use it with --root DIR.\n\n");
 	args_help(stdout, table, 0);
-	printf("\nMODEL is NAME[/SHAPE][:COUNT], several joined by +, as in t4:8 or a40/16:2+mtty:\n\n");
+	printf("\nMODEL is NAME[/SHAPE][:COUNT]; join several with +: t4:8, a40/16:2+mtty. NAMEs:\n\n");
 	sim_model_list(stdout);
-	printf("\nControl files, in DIR/.kernel/control while the host runs:\n\n");
+	printf("\nControl files of a running host, in DIR/.kernel/control:\n\n");
 	sim_control_help(stdout);
 }
 
@@ -208,6 +209,7 @@ int main(int argc, char **argv)
 	struct err err = { 0 };
 	int r;
 
+	file_hold_standard();
 	if (options_parse(&o, argc, argv, &err) < 0)
 		return args_usage_error(SIM_FUSE_NAME, &err);
 	if (o.args.help || o.list_models || o.args.version) {
@@ -216,7 +218,7 @@ int main(int argc, char **argv)
 		else if (o.list_models)
 			sim_model_list(stdout);
 		else
-			printf(SIM_FUSE_NAME " " PACKAGE_VERSION "\n");
+			fputs(ARGS_VERSION(SIM_FUSE_NAME), stdout);
 		return fflush(stdout) == 0 ? 0 : 1;
 	}
 	umask(022);

@@ -44,6 +44,27 @@ static const struct sim_profile a2[] = {
 	T(754, "4C"),  T(755, "8C"), T(756, "16C"), { 0 },
 };
 
+static const struct sim_profile a16[] = {
+	T(709, "1B"),  T(710, "2B"), T(711, "1Q"),  T(712, "2Q"), T(713, "4Q"), T(714, "8Q"),
+	T(715, "16Q"), T(716, "1A"), T(717, "2A"),  T(718, "4A"), T(719, "8A"), T(720, "16A"),
+	T(721, "4C"),  T(722, "8C"), T(723, "16C"), { 0 },
+};
+
+static const struct sim_profile rtx6000[] = {
+	T(256, "1Q"),  T(257, "2Q"),  T(258, "3Q"), T(259, "4Q"),  T(260, "6Q"),  T(261, "8Q"),
+	T(262, "12Q"), T(263, "24Q"), T(343, "4C"), T(344, "6C"),  T(345, "8C"),  T(346, "12C"),
+	T(347, "24C"), T(435, "1B"),  T(436, "2B"), T(437, "1A"),  T(438, "2A"),  T(439, "3A"),
+	T(440, "4A"),  T(441, "6A"),  T(442, "8A"), T(443, "12A"), T(444, "24A"), { 0 },
+};
+
+static const struct sim_profile rtx8000[] = {
+	T(264, "1Q"),  T(265, "2Q"),  T(266, "3Q"),  T(267, "4Q"),  T(268, "6Q"),  T(269, "8Q"),
+	T(270, "12Q"), T(271, "16Q"), T(272, "24Q"), T(273, "48Q"), T(348, "4C"),  T(349, "6C"),
+	T(350, "8C"),  T(351, "12C"), T(352, "16C"), T(353, "24C"), T(354, "48C"), T(445, "1B"),
+	T(446, "2B"),  T(447, "1A"),  T(448, "2A"),  T(449, "3A"),  T(450, "4A"),  T(451, "6A"),
+	T(452, "8A"),  T(453, "12A"), T(454, "16A"), T(455, "24A"), T(456, "48A"), { 0 },
+};
+
 static const struct sim_profile a10[] = {
 	T(588, "1B"), T(589, "2B"), T(590, "1Q"),  T(591, "2Q"),  T(592, "3Q"),  T(593, "4Q"),
 	T(594, "6Q"), T(595, "8Q"), T(596, "12Q"), T(597, "24Q"), T(598, "1A"),  T(599, "2A"),
@@ -160,7 +181,7 @@ const struct sim_model sim_models_nvidia[] = {
 	{ NVIDIA_CARD, .name = "t4", .says = "T4, 16 GiB: mdevs on the PF itself, at 0000:84:00.0", .board = "GRID T4",
 	  .device = 0x1eb8, .subdevice = 0x12a2, .address = "0000:84:00.0", .framebuffer_gib = 16, .instances_max = 16,
 	  .profiles = t4 },
-	{ NVIDIA_CARD, .name = "m60", .says = "one GPU of a M60, 8 GiB: mdevs on the PF itself, at 0000:3d:00.0",
+	{ NVIDIA_CARD, .name = "m60", .says = "one GPU of an M60, 8 GiB: mdevs on the PF itself, at 0000:3d:00.0",
 	  .board = "GRID M60", .device = 0x13f2, .subdevice = 0x115e, .address = "0000:3d:00.0", .framebuffer_gib = 8,
 	  .instances_max = 16, .resolution_q = "5120x2880", .profiles = m60 },
 	{ NVIDIA_CARD, .name = "p4", .says = "P4, 8 GiB: mdevs on the PF itself, at 0000:01:00.0", .board = "GRID P4",
@@ -175,6 +196,15 @@ const struct sim_model sim_models_nvidia[] = {
 	{ NVIDIA_CARD, .name = "a2", .says = "A2, 16 GiB: mdevs on 16 VFs, at 0000:08:00.0", .board = "NVIDIA A2",
 	  .device = 0x25b6, .subdevice = 0x157e, .address = "0000:08:00.0", .vfs = 16, .first_vf = 4,
 	  .framebuffer_gib = 16, .instances_max = 16, .resolution_c = "4096x2400", .profiles = a2 },
+	{ NVIDIA_CARD, .name = "a16", .says = "one GPU of an A16, 16 GiB, same ID as A2: 16 VFs, at 0000:0c:00.0",
+	  .board = "NVIDIA A16", .device = 0x25b6, .subdevice = 0x14a9, .address = "0000:0c:00.0", .vfs = 16,
+	  .first_vf = 4, .framebuffer_gib = 16, .instances_max = 16, .resolution_c = "4096x2400", .profiles = a16 },
+	{ NVIDIA_CARD, .name = "rtx6000", .says = "RTX 6000, 24 GiB: mdevs on the PF itself, at 0000:65:00.0",
+	  .board = "GRID RTX6000", .device = 0x1e30, .subdevice = 0x12ba, .address = "0000:65:00.0",
+	  .framebuffer_gib = 24, .instances_max = 24, .profiles = rtx6000 },
+	{ NVIDIA_CARD, .name = "rtx8000", .says = "RTX 8000, 48 GiB, same ID as RTX 6000, at 0000:b3:00.0",
+	  .board = "GRID RTX8000", .device = 0x1e30, .subdevice = 0x129e, .address = "0000:b3:00.0",
+	  .framebuffer_gib = 48, .instances_max = 32, .profiles = rtx8000 },
 	{ NVIDIA_CARD, .name = "a40", .says = "A40, 48 GiB: mdevs on 32 VFs (or a40/VFS), at 0000:41:00.0",
 	  .board = "NVIDIA A40", .device = 0x2235, .subdevice = 0x145a, .address = "0000:41:00.0", .vfs = 32,
 	  .first_vf = 4, .framebuffer_gib = 48, .instances_max = 32, .profiles = a40 },

@@ -209,6 +209,8 @@ void sim_topology_build(struct sim_kernel *kernel)
 		struct sim_node *modules = sim_tree_dir(tree, kernel->sys, "module", NULL);
 		struct sim_node *module = sim_tree_dir(tree, modules, item->model->driver, NULL);
 
+		if (item->model->family == SIM_NVIDIA)
+			sim_tree_dir(tree, modules, "nvidia_vgpu_vfio", NULL);
 		if (item->model->family == SIM_NVIDIA && !sim_tree_find(tree, module, "version"))
 			sim_tree_file(tree, module, &module_version, kernel);
 		for (int j = 0; j < item->cards; j++)

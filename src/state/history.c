@@ -15,75 +15,103 @@
 #include "base/mem.h"
 #include "state/history.h"
 #include "base/text.h"
+#include "host/card_record.h"
 #include "host/typelist.h"
-
-/* Tells this boot from all others; no more is known of it. A process lives in one. */
-static void boot_id(char out[UUID_SIZE])
-{
-	static char known[UUID_SIZE];
-	char text[UUID_SIZE + 1];
-
-	if (!*known && (file_read(AT_FDCWD, "/proc/sys/kernel/random/boot_id", text, sizeof(text)) < 0 ||
-			!uuid_parse(known, text)))
-		text_copy(known, sizeof(known), "00000000-0000-0000-0000-000000000000");
-	memcpy(out, known, sizeof(known));
-}
 
 int affinity_get(const struct store *store, const char *id, struct affinity *out)
 {
-	char text[256], boot[UUID_SIZE], *rest = text, *type, *parent, *made;
+	char text[256], boot[UUID_SIZE], uuid[UUID_SIZE], *rest = text, *type, *parent, *made, *guest;
 
 	if (store->affinity < 0 || file_read(store->affinity, id, text, sizeof(text)) < 0)
 		return 0;
 	type = strsep(&rest, " ");
 	parent = strsep(&rest, " ");
 	made = strsep(&rest, " ");
+	guest = strsep(&rest, " ");
 	/* What a later version has added is passed over. */
 	if (!type_parse(out->type, type) || !parent || !parent_parse(out->parent, parent) || !made)
 		return 0;
-	boot_id(boot);
+	host_boot_id(boot);
 	out->made_this_boot = strcmp(made, boot) == 0;
+	/* A VF loses its type with the boot; an mdev is made again, of its definition. */
+	out->for_guest = guest && (strcmp(guest, boot) == 0 || (uuid_parse(uuid, id) && uuid_parse(uuid, guest)));
 	return 1;
 }
 
 /* A full disk costs the memory, not the start. */
-static void affinity_write(const struct store *store, const char *id, const char *type, const char *parent, bool made)
+static void affinity_write(const struct store *store, const char *id, const struct affinity *affinity)
 {
-	char text[256], boot[UUID_SIZE] = "-";
+	char text[256], boot[UUID_SIZE];
 	int n;
 
-	if (made)
-		boot_id(boot);
-	n = snprintf(text, sizeof(text), "%s %s %s\n", type, parent, boot);
+	host_boot_id(boot);
+	n = snprintf(text, sizeof(text), "%s %s %s %s\n", affinity->type, affinity->parent,
+		     affinity->made_this_boot ? boot : "-", affinity->for_guest ? boot : "-");
 	(void)file_publish(store->affinity, id, text, (size_t)n, true);
 }
 
-void affinity_put(const struct store *store, const struct lease *lease)
+size_t affinity_parents(const struct host *host, const char *type, char (**out)[PARENT_SIZE])
 {
-	struct affinity was;
+	autoclosedir DIR *dir = file_list(host->root, "var/lib/vgpu-lease/affinity");
+	const struct dirent *e;
+	size_t n = 0;
+
+	*out = NULL;
+	while (dir && (e = readdir(dir))) {
+		const struct store store = { .host = host, .affinity = file_list_fd(dir) };
+		struct affinity was;
+		bool again = e->d_name[0] == '.' || !affinity_get(&store, e->d_name, &was) ||
+			     strcmp(was.type, type) != 0;
+
+		for (size_t i = 0; i < n && !again; i++)
+			again = strcmp((*out)[i], was.parent) == 0;
+		if (!again)
+			text_copy(*(char(*)[PARENT_SIZE])mem_add(out, &n, PARENT_SIZE), PARENT_SIZE, was.parent);
+	}
+	return n;
+}
+
+void affinity_put(const struct store *store, const struct lease *lease, bool for_guest)
+{
+	struct affinity was, now = { .made_this_boot = lease->origin == LEASE_CREATED, .for_guest = for_guest };
 
 	if (store->affinity < 0)
 		return;
+	text_copy(now.type, sizeof(now.type), lease->vgpu.type);
+	text_copy(now.parent, sizeof(now.parent), lease->vgpu.parent);
 	/* Most starts of what others have made find what the last one wrote. */
-	if (affinity_get(store, lease->vgpu.id, &was) && strcmp(was.type, lease->vgpu.type) == 0 &&
-	    strcmp(was.parent, lease->vgpu.parent) == 0 && was.made_this_boot == (lease->origin == LEASE_CREATED))
+	if (affinity_get(store, lease->vgpu.id, &was) && strcmp(was.type, now.type) == 0 &&
+	    strcmp(was.parent, now.parent) == 0 && was.made_this_boot == now.made_this_boot &&
+	    was.for_guest == now.for_guest)
 		return;
-	affinity_write(store, lease->vgpu.id, lease->vgpu.type, lease->vgpu.parent, lease->origin == LEASE_CREATED);
+	affinity_write(store, lease->vgpu.id, &now);
 }
 
-void affinity_removed(const struct store *store, const char *id)
+void affinity_gone(const struct store *store, const char *id)
 {
 	struct affinity was;
 
-	if (affinity_get(store, id, &was) && was.made_this_boot)
-		affinity_write(store, id, was.type, was.parent, false);
+	if (!affinity_get(store, id, &was) || (!was.made_this_boot && !was.for_guest))
+		return;
+	was.made_this_boot = was.for_guest = false;
+	affinity_write(store, id, &was);
 }
 
+bool affinity_is_for_guest(const struct store *store, const char *id)
+{
+	struct affinity affinity;
+
+	return affinity_get(store, id, &affinity) && (affinity.made_this_boot || affinity.for_guest);
+}
+
+/* A sign of use, of whichever had the UUID: its end, or that a domain named it then. */
+enum sign { SIGN_NONE, SIGN_USED, SIGN_NAMED };
+
 /*
- * What was noted of this very device, whose UUID another may have had before it. -1: nothing that can be trusted.
- * *used: it is the last sign of use of whichever had the UUID.
+ * What was noted of this very device, whose UUID another may have had before it, or the last sign of use. -1: nothing
+ * that can be trusted.
  */
-static int64_t noted(const struct store *store, const char *id, uint64_t node, bool *used)
+static int64_t noted(const struct store *store, const char *id, uint64_t node, enum sign *sign)
 {
 	char text[64], was[24], *rest = text, *since_text;
 	long since;
@@ -94,27 +122,36 @@ static int64_t noted(const struct store *store, const char *id, uint64_t node, b
 	since_text = strsep(&rest, " ");
 	if (!rest || !text_number(since_text, 0, INT64_MAX, &since))
 		return -1;
-	*used = strcmp(rest, "0") == 0;
-	return *used || strcmp(rest, was) == 0 ? since : -1;
+	*sign = strcmp(rest, "0") == 0 ? SIGN_USED : strcmp(rest, "named") == 0 ? SIGN_NAMED : SIGN_NONE;
+	return *sign != SIGN_NONE || strcmp(rest, was) == 0 ? since : -1;
 }
 
-static void note_seen(const struct store *store, const char *id, int64_t now, uint64_t node)
+static void note_text(const struct store *store, const char *id, int64_t now, const char *what)
 {
 	char text[64];
-	int n = snprintf(text, sizeof(text), "%" PRId64 " %" PRIu64 "\n", now, node);
+	int n = snprintf(text, sizeof(text), "%" PRId64 " %s\n", now, what);
 
 	if (store->seen >= 0)
 		(void)file_publish(store->seen, id, text, (size_t)n, true);
 }
 
+static void note_seen(const struct store *store, const char *id, int64_t now, uint64_t node)
+{
+	char number[24];
+
+	snprintf(number, sizeof(number), "%" PRIu64, node);
+	note_text(store, id, now, number);
+}
+
 int64_t seen_since(const struct store *store, const char *id, const struct seen *device, bool note)
 {
-	bool used = false;
-	int64_t now = host_now_ms(), since = noted(store, id, device->node, &used);
+	enum sign sign = SIGN_NONE;
+	int64_t now = host_now_ms(), since = noted(store, id, device->node, &sign);
 
-	if (since >= 0 && since <= now && !used)
+	if (since >= 0 && since <= now && sign == SIGN_NONE)
 		return since;
-	if (since < 0 || since > now)
+	/* Named until a moment ago, however long ago that was noted. */
+	if (since < 0 || since > now || sign == SIGN_NAMED)
 		since = now;
 	/* Only once: the kernel makes this time anew when it forgets the directory. */
 	else if (device->created_ms > since)
@@ -133,11 +170,11 @@ enum { IN_USE_MS = 60000 };
 
 void seen_in_use(const struct store *store, const char *id)
 {
-	bool used = false;
-	int64_t now = host_now_ms(), since = noted(store, id, 0, &used);
+	enum sign sign = SIGN_NONE;
+	int64_t now = host_now_ms(), since = noted(store, id, 0, &sign);
 
-	if (!used || since > now || now - since >= IN_USE_MS)
-		note_seen(store, id, now, 0);
+	if (sign != SIGN_NAMED || since > now || now - since >= IN_USE_MS)
+		note_text(store, id, now, "named");
 }
 
 void seen_forget(const struct store *store, const char *id)
@@ -244,7 +281,7 @@ void silent_note(const struct store *store)
 static void remember_model(int directory, const struct inventory *inv, const struct inv_pgpu *card)
 {
 	struct typelist list = { .whole = card->types_whole };
-	char name[16], *text;
+	char name[TYPELIST_KEY_SIZE], *text;
 
 	for (size_t i = 0; i < inv->ntypes; i++) {
 		const struct inv_type *type = &inv->types[i];
@@ -252,12 +289,13 @@ static void remember_model(int directory, const struct inventory *inv, const str
 
 		/* One that is called by its id is not known yet. */
 		if (strcmp(type->vendor, card->vendor) == 0 && strcmp(type->device, card->device) == 0 &&
-		    typelist_number(type->id, &number) && strcmp(type->id, type->name) != 0)
+		    strcmp(type->subsystem, card->subsystem) == 0 && typelist_number(type->id, &number) &&
+		    strcmp(type->id, type->name) != 0)
 			typelist_add(&list, number, type->name);
 	}
 	text = typelist_format(&list);
-	snprintf(name, sizeof(name), "%s:%s", card->vendor, card->device);
-	if (strlen(text) < TYPELIST_TEXT_MAX)
+	typelist_key(name, card->vendor, card->device, card->subsystem, inv->nvidia_driver);
+	if (*name && strlen(text) < TYPELIST_TEXT_MAX)
 		(void)file_publish(directory, name, text, strlen(text), true);
 	free(text);
 	typelist_free(&list);
@@ -281,6 +319,72 @@ void types_remember(const struct store *store, const struct inventory *inv)
 		if (directory >= 0)
 			remember_model(directory, inv, card);
 	}
+}
+
+static int open_cards(const struct store *store)
+{
+	autoclose int lib = file_own_dir(store->host->root, "var/lib/vgpu-lease");
+
+	return lib < 0 ? lib : file_own_dir(lib, "cards");
+}
+
+static int card_write(int directory, const struct host *host, const char *address)
+{
+	char text[INV_IDENTITY_SIZE + 1];
+	size_t n;
+
+	if (!card_record_now(text, host, address))
+		return 0;
+	n = strlen(text);
+	text[n++] = '\n';
+	return file_publish(directory, address, text, n, true);
+}
+
+static bool is_vf_address(const struct config *config, const char *address)
+{
+	for (size_t i = 0; i < config->nsections; i++)
+		for (size_t a = 0; config->sections[i].vf && a < config->sections[i].naddresses; a++)
+			if (strcmp(config->sections[i].addresses[a], address) == 0)
+				return true;
+	return false;
+}
+
+static void forget_cards(const struct store *store, const struct config *config)
+{
+	autoclosedir DIR *dir = file_list(store->host->root, CARD_RECORDS);
+	const struct dirent *e;
+
+	while (dir && (e = readdir(dir)))
+		if (e->d_name[0] != '.' && !is_vf_address(config, e->d_name))
+			unlinkat(file_list_fd(dir), e->d_name, 0);
+}
+
+void cards_remember(const struct store *store, const struct config *config)
+{
+	autoclose int directory = -1;
+	char was[INV_IDENTITY_SIZE];
+
+	forget_cards(store, config);
+	for (size_t i = 0; i < config->nsections; i++) {
+		const struct section *s = &config->sections[i];
+
+		for (size_t a = 0; s->vf && a < s->naddresses; a++) {
+			if (card_record_read(was, store->host, s->addresses[a]))
+				continue;
+			if (directory < 0)
+				directory = open_cards(store);
+			if (directory >= 0)
+				(void)card_write(directory, store->host, s->addresses[a]);
+		}
+	}
+}
+
+int card_confirm(const struct store *store, const char *address, struct err *err)
+{
+	autoclose int directory = open_cards(store);
+	int r = directory < 0 ? directory : card_write(directory, store->host, address);
+
+	return r < 0 ? err_sys(err, -r, "/" CARD_RECORDS "/%s", address) : 0;
 }
 
 enum { DAY_S = 24 * 60 * 60 };

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/ident.h"
+#include "config/config.h"
 #include "host/inventory.h"
 #include "state/lease_store.h"
 #include "state/store.h"
@@ -21,14 +22,35 @@ struct affinity {
 	char type[TYPE_SIZE];
 	char parent[PARENT_SIZE];
 	bool made_this_boot; /* by us, since the host was booted, and not removed yet */
+	bool for_guest;      /* the device was made for a guest, by us or by others (affinity_is_new()) */
 };
 
 /* 1 and the record, or 0: none, or none that can be trusted. Remembering never fails a start. */
 int affinity_get(const struct store *store, const char *id, struct affinity *out);
-void affinity_put(const struct store *store, const struct lease *lease);
 
-/* What we made is removed: whoever makes a device of this id next, it is not ours. */
-void affinity_removed(const struct store *store, const char *id);
+/* Where vGPUs of a type have been, each parent once; the caller frees *out. Returns how many. */
+size_t affinity_parents(const struct host *host, const char *type, char (**out)[PARENT_SIZE]);
+
+void affinity_put(const struct store *store, const struct lease *lease, bool for_guest);
+
+/* The device is gone: the next one of its id is not ours, nor known to be made for a guest. */
+void affinity_gone(const struct store *store, const char *id);
+
+/*
+ * A device that is leased now: did others make it for its guest? So if a complete look (looked_note()), less than
+ * `window_ms` ago, saw the host without it, and without an mdevctl definition of it.
+ */
+bool affinity_is_new(const struct store *store, const char *id, int64_t window_ms);
+
+/* Was it made for a guest? A pool that a deployment made is not; nothing that is unused is removed but this. */
+bool affinity_is_for_guest(const struct store *store, const char *id);
+
+/*
+ * A complete look at the host, which began at `at_ms`: of each device the time of the last look without it is kept. Of
+ * a device that has gone since the last look, and has no mdevctl definition, it is forgotten for whom it was made.
+ * Under the lock.
+ */
+void looked_note(const struct store *store, const struct inventory *inv, int64_t at_ms);
 
 /* A foreign device. */
 struct seen {
@@ -45,7 +67,7 @@ int64_t seen_since(const struct store *store, const char *id, const struct seen 
 /* A sign of use, now: its lease has ended (lease_drop() notes that), or it is open. */
 void seen_used(const struct store *store, const char *id);
 
-/* A sign of use that lasts: noted once a minute at most. */
+/* A domain names it, a sign of use that lasts: noted once a minute at most. The first look after it begins anew. */
 void seen_in_use(const struct store *store, const char *id);
 void seen_forget(const struct store *store, const char *id);
 
@@ -75,6 +97,15 @@ void silent_note(const struct store *store);
  * the lock.
  */
 void types_remember(const struct store *store, const struct inventory *inv);
+
+/*
+ * Writes down which devices the addresses of [vf_NAME] sections are, where that is not known yet, and forgets those of
+ * addresses that no section names any more (card_record.h). Under the lock.
+ */
+void cards_remember(const struct store *store, const struct config *config);
+
+/* The device that has this address now is the one that is meant. */
+int card_confirm(const struct store *store, const char *address, struct err *err);
 
 /*
  * Forgets what is of no use any more: since when a device has been seen that is gone, and of UUIDs that nothing on this

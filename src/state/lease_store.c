@@ -10,10 +10,20 @@
 
 #include "base/auto.h"
 #include "base/file.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/text.h"
 
 enum { LEASE_TEXT_MAX = 8192 };
+
+/* /run can survive a boot, in a container. Times of another boot can lie ahead of this one's. */
+static bool is_of_this_boot(const struct lease *lease)
+{
+	char boot[UUID_SIZE];
+
+	host_boot_id(boot);
+	return *lease->boot ? strcmp(lease->boot, boot) == 0 : lease->since_ms <= host_now_ms();
+}
 
 /* Reads and checks one file: its name must be the id that it holds. */
 static int read_lease(const struct store *store, const char *name, struct lease *lease)
@@ -27,7 +37,16 @@ static int read_lease(const struct store *store, const char *name, struct lease 
 	if (!id_parse(id, name) || strcmp(id, name) != 0)
 		return -EINVAL;
 	r = lease_parse(lease, text);
-	return r == 0 && strcmp(lease->vgpu.id, name) != 0 ? -EINVAL : r;
+	if (r == 0 && strcmp(lease->vgpu.id, name) != 0)
+		return -EINVAL;
+	return r == 0 && !is_of_this_boot(lease) ? -ESTALE : r;
+}
+
+/* One of another boot is void: what it was about went with that. Whatever is there now is somebody else's. */
+static void drop_void(const struct store *store, const char *id)
+{
+	if (store->lock >= 0 && unlinkat(store->leases, id, 0) == 0)
+		log_info("lease of %s: dropped: written in another boot of this host", id);
 }
 
 /* Whoever cannot read a lease does not know what must not be touched. */
@@ -35,7 +54,7 @@ static int cannot_read(const char *name, int r, struct err *err)
 {
 	if (r == -EPROTONOSUPPORT)
 		err_set(err, EPROTONOSUPPORT,
-			"/run/vgpu-lease/leases/%s: written by a later version of vgpu-lease: install that version",
+			"/run/vgpu-lease/leases/%s: written by a later version of vgpu-lease; install that version (troubleshooting: written-by-a-later-version)",
 			name);
 	else
 		err_sys(err, -r, "/run/vgpu-lease/leases/%s", name);
@@ -56,7 +75,9 @@ static int list_one(const struct store *store, const char *name, struct leases *
 	if (r == 0)
 		return 0;
 	out->n--;
-	if (r == -ENOENT) /* dropped meanwhile */
+	if (r == -ESTALE)
+		drop_void(store, name);
+	if (r == -ENOENT || r == -ESTALE) /* dropped meanwhile, or void */
 		return 0;
 	if (!is_garbage(r))
 		return cannot_read(name, r, err);
@@ -124,6 +145,10 @@ int lease_get(const struct store *store, const char *id, struct lease *out, stru
 
 	if (r == 0)
 		return 1;
+	if (r == -ESTALE) {
+		drop_void(store, id);
+		return 0;
+	}
 	/* Without the lock it may just be overwritten: see file_overwrite(). */
 	if (r != -ENOENT && !is_garbage(r))
 		return cannot_read(id, r, err);
@@ -161,10 +186,16 @@ static int not_written(int code, const char *id, const char *what, struct err *e
 
 int lease_put(const struct store *store, struct lease *lease, struct err *err)
 {
+	lease->since_ms = host_now_ms();
+	return lease_take(store, lease, err);
+}
+
+int lease_take(const struct store *store, struct lease *lease, struct err *err)
+{
 	char text[LEASE_TEXT_MAX];
 	int r;
 
-	lease->since_ms = host_now_ms();
+	host_boot_id(lease->boot);
 	lease->writer = store->resident ? 0 : getpid();
 	lease->writer_start = store->resident ? 0 : store_own_start(store);
 	r = lease_format(lease, text, sizeof(text));

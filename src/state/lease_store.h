@@ -33,6 +33,9 @@ int lease_get_locked(struct store *store, int wait_ms, const char *id, struct le
 /* Records `lease` as of now by this process (since, writer), in the place of what was there. Under the lock. */
 int lease_put(const struct store *store, struct lease *lease, struct err *err);
 
+/* The same of a lease that stays as it is, but for its writer: this process is at work on it from now on. */
+int lease_take(const struct store *store, struct lease *lease, struct err *err);
+
 /* The error that it would give where there is this much space, of which it takes its part. Writes nothing. */
 int lease_would_put(const struct store *store, const char *id, struct store_space *space, struct err *err);
 

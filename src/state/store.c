@@ -18,12 +18,14 @@ enum { LOCK_STEP_MS = 2, LOCK_NAME_SIZE = PARENT_SIZE + 16 };
 
 int store_dir_error(struct err *err, int code, const char *shown)
 {
-	if (code != EPERM)
+	if (code == ENOTDIR || code == ELOOP)
+		err_set(err, code, "%s: is not a directory; remove it (the directory is created when it is needed)",
+			shown);
+	else if (code != EPERM)
 		err_sys(err, code, "%s", shown);
 	else
 		err_set(err, EPERM,
-			"%s: is not root's, or others may write to it: state in it cannot be trusted: chown root, "
-			"chmod 755",
+			"%s: is not owned by root, or is writable by others; inspect it, then chown root, chmod 755",
 			shown);
 	return err_about(err, ERR_STATE);
 }
@@ -87,7 +89,7 @@ void store_note_call(const char *root)
 
 	if (utimensat(AT_FDCWD, path, NULL, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT) {
 		autoclose int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-		(void)fd;
+		(void)!(fd >= 0 && fchmod(fd, 0644));
 	}
 }
 
@@ -111,23 +113,20 @@ uint64_t store_own_start(const struct store *store)
 /* Whoever takes a lock writes its pid and start time into the file: only for the message to those who wait too long. */
 static int held(int run, const char *name, int wait_ms, struct err *err)
 {
-	char text[64], waited[32] = "";
+	const char *fix = wait_ms > 0 ? "; see what it does, or try again (troubleshooting: the-lock-is-held)" : "";
+	char text[64], waited[32] = "", who[96] = "an unknown process";
 	unsigned long long start;
 	int pid;
-	const char *gone = "";
 
 	if (wait_ms > 0)
 		snprintf(waited, sizeof(waited), " for over %g s", (wait_ms + 50 - (wait_ms + 50) % 100) / 1000.0);
-	if (file_read(run, name, text, sizeof(text)) < 0 || sscanf(text, "%d %llu", &pid, &start) != 2) {
-		err_set(err, ETIMEDOUT,
-			"/run/vgpu-lease/%s: held by a process that is not known%s; see what has it open, or try again",
-			name, waited);
-	} else {
-		if (!host_process_lives(pid, start))
-			gone = ", now gone, or rather by its child that is still in the kernel";
-		err_set(err, ETIMEDOUT, "/run/vgpu-lease/%s: held by process %d%s%s; see what it does, or try again",
-			name, pid, gone, waited);
-	}
+	if (file_read(run, name, text, sizeof(text)) >= 0 && sscanf(text, "%d %llu", &pid, &start) == 2)
+		snprintf(who, sizeof(who),
+			 host_process_lives(pid, start)
+				 ? "process %d"
+				 : "a child of process %d (which has exited), blocked in the kernel",
+			 pid);
+	err_set(err, ETIMEDOUT, "/run/vgpu-lease/%s: held by %s%s%s", name, who, waited, fix);
 	return err_cause(err, strlen("/run/vgpu-lease/: ") + strlen(name));
 }
 
@@ -263,7 +262,9 @@ int store_lock_removal(const struct store *store, const char *id, struct err *er
 	if (fd < 0)
 		return store_lock_error(err, errno, "lock");
 	if (removal_locked(fd, id))
-		return err_set(err, EBUSY, "the kernel is still removing it: some process has it open; see dmesg");
+		return err_set(
+			err, EBUSY,
+			"the kernel is still removing it, because a process has it open; see dmesg (troubleshooting: still-being-created-or-removed)");
 	if (fcntl(fd, F_OFD_SETLK, &place) < 0)
 		return store_lock_error(err, errno, "lock");
 	return steal_fd(&fd);

@@ -4,6 +4,7 @@
  *
  *   run/vgpu-lease/leases/ID        who holds what (lease)
  *   run/vgpu-lease/seen/ID          since when a foreign device has been seen free (history)
+ *   run/vgpu-lease/looked           when a pass last read all cards, and what it saw (history)
  *   run/vgpu-lease/failed/PGPU      that a pGPU could not make a type a while ago (history)
  *   run/vgpu-lease/silent/PGPU      which process waits for an answer of its driver (history)
  *   run/vgpu-lease/garbage/         what could not be understood, set aside
@@ -12,9 +13,9 @@
  *   run/vgpu-lease/pgpu/ADDRESS.lock   one per pGPU, held over the writes to it
  *   run/vgpu-lease/counts-3         refusals and durations of the hook (counts)
  *   run/vgpu-lease/called           touched by each call of the hook
- *   run/vgpu-lease/lost             how many messages a full log did not take (log)
  *   run/vgpu-lease/handler.lock     held by the device handler while it runs
  *   var/lib/vgpu-lease/affinity/ID  what a UUID was last (history)
+ *   var/lib/vgpu-lease/cards/ADDRESS   which device an address of [vf_NAME] is (history, card_record)
  *   var/lib/vgpu-lease/types/MODEL  what a card of this model calls its types (history, typelist)
  *
  * The store under /run lives as long as the devices that it describes: until the host is booted again. The locks are
@@ -64,6 +65,7 @@ struct store_space {
 	char near[64]; /* that directory */
 	int code;      /* 0, or why nothing can be written there: -EROFS, ... */
 	unsigned long long bytes, files;
+	unsigned long long unreserved; /* of the bytes: what not only root may use */
 };
 
 /* Is a directory of the state what store_open() accepts? */

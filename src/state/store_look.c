@@ -43,6 +43,7 @@ void store_space(const struct host *host, const char *path, struct store_space *
 	}
 	space->code = why_unwritable(fd, &fs);
 	space->bytes = (unsigned long long)fs.f_bfree * fs.f_frsize;
+	space->unreserved = (unsigned long long)fs.f_bavail * fs.f_frsize;
 	/* Some file systems have no limit. */
 	space->files = fs.f_files ? fs.f_ffree : LLONG_MAX;
 }

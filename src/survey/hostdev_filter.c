@@ -7,7 +7,9 @@
 #include "base/auto.h"
 #include "host/inventory.h"
 #include "plan/pool.h"
+#include "state/history.h"
 #include "state/store.h"
+#include "survey/placeholder.h"
 
 bool hostdev_filter_possible(const struct config *config)
 {
@@ -31,51 +33,6 @@ bool hostdev_filter_leased(const struct host *host, const char *domain)
 	return any;
 }
 
-/* Of a card that serves something, or that two sections claim; only those of its VFs that are named, where some are. */
-static bool is_pooled(const struct pool *pool, const char *vf)
-{
-	int parent = inventory_parent(pool->inv, vf);
-	const struct pool_card *card = parent == UNKNOWN ? NULL : &pool->cards[pool->inv->parents[parent].pgpu];
-
-	if (!card || !(card->section || card->contested))
-		return false;
-	return !card->limited || !card->in_pool || pool_has_parent(pool, parent);
-}
-
-/* Of the requests whose cards are given ("" none), those that are in the pool: keep[i]. */
-static int look(bool *keep, char (*cards)[PCI_SIZE], const struct request *request, const struct host *host,
-		const struct config *config, struct err *err)
-{
-	const char *names[REQUEST_MAX + 1] = { NULL };
-	const struct inv_query query = { .frameworks = INV_VARIANT | INV_VF,
-					 .types = inv_no_types,
-					 .cards = names,
-					 .vf_name = pool_vf_name,
-					 .arg = config };
-	struct inventory inv;
-	struct pool pool;
-	size_t n = 0;
-	int r;
-
-	for (size_t i = 0; i < request->nvgpus; i++) {
-		size_t seen = 0;
-
-		while (seen < n && strcmp(names[seen], cards[i]) != 0)
-			seen++;
-		if (*cards[i] && seen == n)
-			names[n++] = cards[i];
-	}
-	r = inventory_read(&inv, host, &query, err);
-	if (r < 0)
-		return r;
-	pool_make(&pool, config, &inv);
-	for (size_t i = 0; i < request->nvgpus; i++)
-		keep[i] |= *cards[i] && is_pooled(&pool, request->vgpus[i].id);
-	pool_free(&pool);
-	inventory_free(&inv);
-	return 0;
-}
-
 static bool is_leased(const struct leases *leases, const struct request *request, const char *id)
 {
 	const struct lease *lease = leases ? lease_find(leases, id) : NULL;
@@ -83,52 +40,106 @@ static bool is_leased(const struct leases *leases, const struct request *request
 	return lease && strcmp(lease->domain, request->uuid) == 0;
 }
 
-/*
- * A VF that is being disabled has no card any more. It is ours where somebody leases it, or where it is named itself:
- * libvirt would wait for the guest that has it.
- */
-static bool is_going(const struct host *host, const struct config *config, const char *id)
+/* Does anybody lease it? */
+static bool is_anybodys(const struct host *host, const char *id)
 {
 	autoleases struct leases leases = { 0 };
-	struct inv_pgpu vf;
 	struct store store;
 	struct err ignored;
-	bool is_leased;
+	bool found = store_open(&store, host, false, &ignored) == 0 && lease_list(&store, &leases, &ignored) == 0 &&
+		     lease_find(&leases, id);
 
-	if (!inventory_vf_going(host, id))
-		return false;
-	is_leased = store_open(&store, host, false, &ignored) == 0 && lease_list(&store, &leases, &ignored) == 0 &&
-		    lease_find(&leases, id);
 	store_close(&store);
-	return is_leased || (inventory_card(host, id, &vf) && pool_names(config, &vf, id));
+	return found;
 }
 
-int hostdev_filter_keep(struct domxml *doc, const struct host *host, const struct config *config,
-			const struct leases *leases, struct err *err)
+static bool was_ours(const struct host *host, const char *id)
+{
+	struct affinity affinity;
+	struct store store;
+	struct err ignored;
+	bool found = store_open(&store, host, false, &ignored) == 0 && affinity_get(&store, id, &affinity);
+
+	store_close(&store);
+	return found;
+}
+
+/* Nothing has to be made of one that is there: without a configuration it is the domain's, as any PCI device. */
+static bool is_plain_vf(const struct host *host, const char *address)
+{
+	char card[PCI_SIZE];
+
+	return inventory_physfn(host, address, card) && !inventory_takes_type(host, address);
+}
+
+static bool types_enabled(const struct config *config)
+{
+	for (size_t i = 0; i < config->nsections; i++)
+		if (strncmp(config->sections[i].type, "nvidia-", 7) == 0)
+			return true;
+	return false;
+}
+
+/* Does a type take all cards, and can this be one of them? */
+static bool is_rest(const struct config *config, const struct inv_pgpu *card)
+{
+	for (size_t i = 0; i < config->nsections; i++)
+		if (config_takes_rest(&config->sections[i]) && strncmp(config->sections[i].type, "nvidia-", 7) == 0)
+			return card->nvidia;
+	return false;
+}
+
+/* By the card that it is or can be a VF of. A VF that is being disabled has lost its card, and is judged by itself. */
+static enum ours by_device(const struct host *host, const struct config *config, const char *id)
+{
+	char address[PCI_SIZE];
+	struct inv_pgpu card;
+
+	if (inventory_physfn(host, id, address)) {
+		if (inventory_card(host, address, &card) && pool_names(config, &card, id))
+			return OURS_CONFIGURED;
+		/* By the ID of the VFs, where that of their card belongs: it is meant, and refused. */
+		if (inventory_card(host, id, &card) && pool_names(config, &card, ""))
+			return OURS_CONFIGURED;
+		return types_enabled(config) && inventory_takes_type(host, id) ? OURS_TYPED : OURS_NOT;
+	}
+	if (inventory_exists(host, id)) {
+		if (!inventory_vf_going(host, id))
+			return OURS_NOT;
+		if (is_anybodys(host, id))
+			return OURS_LEASED;
+		return inventory_card(host, id, &card) && pool_names(config, &card, id) ? OURS_CONFIGURED : OURS_NOT;
+	}
+	if (inventory_absent_vf(host, id, address) && inventory_card(host, address, &card) &&
+	    (pool_names(config, &card, id) || is_rest(config, &card)))
+		return OURS_ABSENT;
+	if (pool_names(config, &(struct inv_pgpu){ .numa = UNKNOWN }, id))
+		return OURS_CONFIGURED;
+	return was_ours(host, id) ? OURS_BEFORE : OURS_NOT;
+}
+
+enum ours hostdev_ours(const struct request *request, const struct vgpu_request *req, const struct host *host,
+		       const struct config *config, const struct leases *leases)
+{
+	if (is_leased(leases, request, req->id))
+		return OURS_LEASED;
+	if (req->has_metadata && (config || !host || !is_plain_vf(host, req->id)))
+		return OURS_NAMED;
+	if (!config || !hostdev_filter_possible(config))
+		return OURS_NOT;
+	return by_device(host, config, req->id);
+}
+
+void hostdev_filter_keep(struct domxml *doc, const struct host *host, const struct config *config,
+			 const struct leases *leases)
 {
 	const struct request *request = domxml_request(doc);
-	bool keep[REQUEST_MAX] = { false }, any = false;
-	char cards[REQUEST_MAX][PCI_SIZE] = { "" };
-	int r = 0;
+	bool keep[REQUEST_MAX] = { false };
 
-	for (size_t i = 0; i < request->nvgpus; i++) {
-		const struct vgpu_request *req = &request->vgpus[i];
-		struct inv_pgpu card;
-
-		keep[i] = req->kind == REQUEST_MDEV || req->has_metadata || is_leased(leases, request, req->id);
-		if (keep[i] || !config || !hostdev_filter_possible(config))
-			continue;
-		if (!inventory_physfn(host, req->id, cards[i])) {
-			keep[i] = is_going(host, config, req->id);
-			continue;
-		}
-		/* One of a card that is named is ours also while that is not ready, and so not in the inventory. */
-		keep[i] = inventory_card(host, cards[i], &card) && pool_names(config, &card, req->id);
-		any |= !keep[i];
-	}
-	if (any)
-		r = look(keep, cards, request, host, config, err);
-	if (r == 0)
-		domxml_keep(doc, keep);
-	return r;
+	if (host)
+		placeholder_settle(doc, host);
+	for (size_t i = 0; i < request->nvgpus; i++)
+		keep[i] = request->vgpus[i].kind == REQUEST_MDEV ||
+			  hostdev_ours(request, &request->vgpus[i], host, config, leases) != OURS_NOT;
+	domxml_keep(doc, keep);
 }

@@ -23,7 +23,7 @@ int survey_processes(struct survey *survey, struct err *err);
 /* Says of each device that a rule asks about whether it was open at the last look; true: one has come since. */
 bool survey_say_open(struct survey *survey);
 
-/* Asks the drivers of leased VFs that the inventory does not have. After survey_host(), not under the store's lock. */
+/* Asks the drivers of leased VFs that the inventory does not have, once that is read; not under the store's lock. */
 int survey_ask(struct survey *survey, struct err *err);
 void survey_drop_asked(struct survey *survey);
 
@@ -31,10 +31,10 @@ void survey_drop_asked(struct survey *survey);
 bool survey_writes(const struct survey *survey, const struct lease *lease);
 
 /*
- * Does it have no device? Not where that was not read or cannot be told: a VF was asked for by a lease that has changed
- * since, or while somebody was at work on it.
+ * Does its device exist? PRESENCE_UNKNOWN also where a VF was asked for by a lease that has changed since, or while
+ * somebody was at work on it.
  */
-bool survey_absent(const struct survey *survey, const struct lease *lease);
+enum presence survey_presence(const struct survey *survey, const struct lease *lease);
 
 /* Does a plan count it by the lease alone, as the inventory has no device of it? */
 bool survey_counts(const struct survey *survey, const struct lease *lease);

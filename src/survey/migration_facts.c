@@ -17,23 +17,10 @@ static void put(char *dst, size_t size, const char *src)
 	text_copy(dst, size, src);
 }
 
-/* The type as cards of this model have it: one id can be called otherwise on another model. */
-static const struct inv_type *type_on(const struct inventory *inv, const struct inv_pgpu *card, const char *id)
-{
-	for (size_t i = 0; i < inv->ntypes; i++) {
-		const struct inv_type *t = &inv->types[i];
-
-		if (strcmp(t->id, id) == 0 && strcmp(t->vendor, card->vendor) == 0 &&
-		    strcmp(t->device, card->device) == 0)
-			return t;
-	}
-	return NULL;
-}
-
 void migration_facts_type(struct migration_facts *facts, const struct inventory *inv, int pgpu, const char *type)
 {
 	const struct inv_pgpu *card = pgpu == UNKNOWN ? NULL : &inv->pgpus[pgpu];
-	const struct inv_type *t = card ? type_on(inv, card, type) : NULL;
+	const struct inv_type *t = inventory_type_on(inv, pgpu, type);
 
 	*facts = (struct migration_facts){ 0 };
 	put(facts->type, sizeof(facts->type), type);

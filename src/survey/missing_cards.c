@@ -9,6 +9,7 @@
 #include "base/auto.h"
 #include "base/mem.h"
 #include "host/inventory.h"
+#include "state/history.h"
 
 struct found {
 	struct missing_card *list;
@@ -92,6 +93,26 @@ static bool is_gpu_for(const struct inv_pci *device, const char *type)
 	return false;
 }
 
+/* What had vGPUs of the type and is not there, such as a virtual parent whose driver is not loaded. */
+static void add_remembered(struct found *found, const struct section *section)
+{
+	autofree char(*parents)[PARENT_SIZE] = NULL;
+	size_t n = affinity_parents(found->host, section->type, &parents);
+
+	for (size_t i = 0; i < n; i++) {
+		char card[PCI_SIZE];
+		bool is_vf = inventory_physfn(found->host, parents[i], card) ||
+			     inventory_absent_vf(found->host, parents[i], card);
+		const char *address = is_vf ? card : parents[i];
+		bool known = !makes_nothing(found, address);
+
+		for (size_t k = 0; k < found->n && !known; k++)
+			known = strcmp(found->list[k].address, address) == 0;
+		if (!known)
+			add(found, MISSING_REMEMBERED, section, NULL, address);
+	}
+}
+
 static void add_idle(struct found *found, const struct section *section)
 {
 	if (!config_takes_rest(section))
@@ -104,6 +125,7 @@ static void add_idle(struct found *found, const struct section *section)
 		    makes_nothing(found, found->devices[d].card.address) &&
 		    !pool_names(found->pool->config, &found->devices[d].card, ""))
 			add(found, MISSING_IDLE, section, NULL, found->devices[d].card.address);
+	add_remembered(found, section);
 }
 
 int missing_cards(struct missing_card **out, size_t *n, const struct host *host, const struct pool *pool,

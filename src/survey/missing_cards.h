@@ -2,7 +2,7 @@
 /*
  * The cards that the configuration means and that make no vGPUs here: no such device, no driver, another one, VFs that
  * are not enabled. Those that a section names, the PCI devices that one matches, and, for a type that takes all cards
- * and has none, the GPUs of this host.
+ * and has none, the GPUs of this host, and what had vGPUs of that type.
  */
 #pragma once
 

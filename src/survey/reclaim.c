@@ -74,8 +74,7 @@ static bool is_due(const struct reclaim_check *check, int64_t since, char why[RE
 {
 	int64_t grace = (int64_t)check->config->policy.reclaim_grace_s * 1000, idle = host_now_ms() - since;
 
-	if (due_ms)
-		*due_ms = since + grace;
+	*due_ms = since + grace;
 	return idle >= grace || say(false, why, "idle for %" PRId64 " s of the %" PRId64 " s of reclaim_grace",
 				    idle / 1000, grace / 1000);
 }
@@ -118,17 +117,29 @@ static bool is_kept_by_mdevctl(const struct reclaim_check *check, const struct i
 	return false;
 }
 
+/* A pool that somebody made stays. */
+static bool is_pool(const struct reclaim_check *check, const char *id, bool *for_guest, char why[REASON_SIZE],
+		    int64_t *due_ms)
+{
+	*for_guest = affinity_is_for_guest(check->store, id);
+	if (*for_guest || check->unused)
+		return false;
+	*due_ms = RECLAIM_KEPT;
+	return say(true, why, "kept: not made for a guest; 'vgpu-lease gc --unused' removes it");
+}
+
 bool reclaim_is_orphan(const struct reclaim_check *check, const struct inv_device *device, char why[REASON_SIZE],
 		       int64_t *due_ms)
 {
 	int defined, open;
-	int64_t since;
-	bool novas;
+	int64_t since, ignored;
+	bool novas, for_guest;
 
-	if (due_ms)
-		*due_ms = 0;
+	if (!due_ms)
+		due_ms = &ignored;
+	*due_ms = 0;
 	if (!check->config || !check->config->policy.reclaim_orphans)
-		return say(false, why, "reclaim = never: foreign devices stay");
+		return say(false, why, "reclaim = never, so foreign devices are kept");
 	if (!*device->vgpu.type)
 		return say(false, why, "its type cannot be read");
 	if (is_named(check, device->vgpu.id, device->vgpu.framework == FW_VARIANT ? check->asking : NULL, why))
@@ -142,12 +153,13 @@ bool reclaim_is_orphan(const struct reclaim_check *check, const struct inv_devic
 	novas = reclaim_is_novas(check, &device->vgpu);
 	if (is_kept_by_mdevctl(check, device, novas, &defined, why))
 		return false;
+	/* Also noted of what is kept. */
 	since = idle_since(check, device);
-	if (!is_due(check, since, why, due_ms))
+	if (is_pool(check, device->vgpu.id, &for_guest, why, due_ms) || !is_due(check, since, why, due_ms))
 		return false;
-	return say(true, why, "an orphan: no lease, not open, in no domain's XML, %sidle for %" PRId64 " s%s",
-		   novas ? "" : "not started by mdevctl, ", (host_now_ms() - since) / 1000,
-		   defined ? "; its mdevctl definition goes with it" : "");
+	return say(true, why, "%s: no lease, not open, in no domain's XML, %sidle for %" PRId64 " s%s",
+		   for_guest ? "an orphan" : "unused", novas ? "" : "not started by mdevctl, ",
+		   (host_now_ms() - since) / 1000, defined ? "; its mdevctl definition is removed with it" : "");
 }
 
 enum { YOUNG_MS = 60000 }; /* Nova defines first, and starts then, whatever the grace */
@@ -158,21 +170,22 @@ bool reclaim_is_orphan_definition(const struct reclaim_check *check, const struc
 	/* No directory has this number: a device that is made of the definition is seen anew. */
 	const struct seen seen = { .node = 1 };
 	int64_t since;
+	bool for_guest;
 
 	*due_ms = 0;
 	if (!check->config || !check->config->policy.reclaim_orphans)
-		return say(false, why, "reclaim = never: definitions stay");
+		return say(false, why, "reclaim = never, so definitions are kept");
 	if (is_named(check, definition->uuid, NULL, why))
 		return false;
 	since = seen_since(check->store, definition->uuid, &seen, check->note);
 	/* What was noted may be of an earlier one with its UUID. */
 	if (definition->created_ms > since)
 		since = definition->created_ms;
-	if (!is_due(check, since, why, due_ms))
+	if (is_pool(check, definition->uuid, &for_guest, why, due_ms) || !is_due(check, since, why, due_ms))
 		return false;
 	if (host_now_ms() - definition->created_ms < YOUNG_MS) {
 		*due_ms = definition->created_ms + YOUNG_MS;
-		return say(false, why, "its mdevctl definition was made a moment ago");
+		return say(false, why, "its mdevctl definition was created a moment ago");
 	}
 	return say(true, why, "an mdevctl definition without a device, in no domain's XML, idle for %" PRId64 " s",
 		   (host_now_ms() - since) / 1000);
@@ -186,13 +199,14 @@ bool reclaim_at_work(const struct store *store, const struct lease *lease)
 }
 
 /* A creation or arrival that was cut off: its device may be there, half made. */
-static bool cut_off(const struct reclaim_check *check, const struct lease *lease, bool exists, char why[REASON_SIZE])
+static bool cut_off(const struct reclaim_check *check, const struct lease *lease, enum presence exists,
+		    char why[REASON_SIZE])
 {
 	int timeout = check->config ? check->config->policy.create_timeout_s : 10;
 
 	if (reclaim_at_work(check->store, lease))
 		return say(false, why, "being created now");
-	if (!exists)
+	if (!exists || lease->vgpu.framework == FW_VF)
 		return say(true, why, "its creation was interrupted, and there is no device");
 	if (host_now_ms() - lease->since_ms < (int64_t)timeout * 1000)
 		return say(false, why, "its creation was interrupted less than create_timeout ago");
@@ -213,18 +227,34 @@ static bool running_domain_has(const struct reclaim_check *check, const struct l
 	       (vgpu->framework != FW_MDEV && libvirt_files_mention(check->disk, DOMXML_SUSPENDED_NS));
 }
 
-bool reclaim_is_stale(const struct reclaim_check *check, const struct lease *lease, bool exists, char why[REASON_SIZE])
+/* Whether its device exists could not be told: by the reason why its card is not ready. */
+static bool not_seen(const struct reclaim_check *check, const struct vgpu_ref *vgpu, char why[REASON_SIZE])
+{
+	int g = inventory_pgpu(check->inv, vgpu->pgpu);
+	const char *reason = g == UNKNOWN ? "" : check->inv->pgpus[g].reason;
+
+	return say(false, why, "cannot tell whether it exists: %s%s%.180s", vgpu->pgpu, *reason ? ": " : "", reason);
+}
+
+bool reclaim_is_stale(const struct reclaim_check *check, const struct lease *lease, enum presence exists,
+		      char why[REASON_SIZE], int64_t *due_ms)
 {
 	int grace = check->config ? check->config->policy.start_grace_s : 120;
 	int64_t age = host_now_ms() - lease->since_ms;
 	bool runs;
 
+	if (due_ms)
+		*due_ms = 0;
 	if (lease->state == LEASE_RESERVED)
 		return lease->deadline_ms < host_now_ms() ? say(true, why, "its reservation has expired")
 							  : say(false, why, "reserved for an arriving domain");
 	/* A plain VF is there always, whether a guest has it or not. */
-	if ((exists || lease->vgpu.framework == FW_VF) && is_open(check, lease->vgpu.id, why))
+	if (lease->vgpu.framework == FW_VF)
+		exists = PRESENT;
+	if (exists && is_open(check, lease->vgpu.id, why))
 		return false;
+	if (exists == PRESENCE_UNKNOWN)
+		return not_seen(check, &lease->vgpu, why);
 	if (lease->state == LEASE_RELEASING)
 		return say(true, why, "to be released");
 	if (lease->since_ms >= check->looked_ms)
@@ -243,8 +273,10 @@ bool reclaim_is_stale(const struct reclaim_check *check, const struct lease *lea
 	if (host_process_lives(lease->writer, lease->writer_start))
 		return say(false, why, "being changed by process %d", (int)lease->writer);
 	/* Nobody is making it again: what it was leased for is over. */
-	if (!exists && lease->vgpu.framework != FW_VF && !reclaim_at_work(check->store, lease))
+	if (!exists && !reclaim_at_work(check->store, lease))
 		return say(true, why, "its device is gone, and its domain does not %s", runs ? "have it" : "run");
+	if (age < (int64_t)grace * 1000 && due_ms)
+		*due_ms = lease->since_ms + (int64_t)grace * 1000;
 	if (age < (int64_t)grace * 1000)
 		return say(false, why, "active for %" PRId64 " s of the %d s of start_grace", age / 1000, grace);
 	return say(true, why, runs ? "its domain runs without it" : "its domain no longer runs");

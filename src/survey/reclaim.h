@@ -2,11 +2,12 @@
 /*
  * May this device be removed to make capacity, or to clean up? The conditions, each with the sentence that people read.
  *
- * An orphan is a device with a type that is not open, in no lease, in no domain's XML on disk, not started by
- * mdevctl, and idle for reclaim_grace since its last sign of use: its creation, an open file, a domain that names it,
- * the end of a lease. What Nova has left goes though mdevctl starts it: Nova defines all that it creates, to be started
- * at boot. One of ours may go when its domain no longer runs, nobody has it open, and nobody is at work on it. What was
- * found out before a lease was written says nothing about it.
+ * An orphan is a device with a type that was made for a guest (history.h), is not open, in no lease, in no domain's XML
+ * on disk, not started by mdevctl, and idle for reclaim_grace since its last sign of use: its creation, an open file, a
+ * domain that names it, the end of a lease. What nobody made for a guest is a pool: it stays, with its definitions,
+ * unless it is asked for (`unused`). What Nova has left goes though mdevctl starts it: Nova defines all that it
+ * creates, to be started at boot. One of ours may go when its domain no longer runs, nobody has it open, and nobody is
+ * at work on it. What was found out before a lease was written says nothing about it.
  */
 #pragma once
 
@@ -28,6 +29,7 @@ struct reclaim_check {
 	const struct libvirt_files *disk;
 	const char *asking; /* the domain that a VF is requested for: that it names the VF protects nobody; NULL none */
 	bool note;          /* write down since when a device has been seen free */
+	bool unused;        /* what was not made for a guest may go, too */
 	int64_t looked_ms;  /* a lease that is not older is not judged by what is known here */
 	bool (*runs)(const void *arg, const char *domain); /* who runs, as far as libvirt said; NULL: not asked */
 	const void *arg;
@@ -35,8 +37,10 @@ struct reclaim_check {
 
 /*
  * May this foreign device go? `why` says why it goes or stays. *due_ms (NULL: not asked): when reclaim_grace is over,
- * CLOCK_MONOTONIC, if nothing else keeps it; else 0.
+ * CLOCK_MONOTONIC, if nothing else keeps it; RECLAIM_KEPT: it stays as it was not made for a guest, and for no other
+ * reason but, perhaps, its grace; else 0.
  */
+enum { RECLAIM_KEPT = -1 };
 bool reclaim_is_orphan(const struct reclaim_check *check, const struct inv_device *device, char why[REASON_SIZE],
 		       int64_t *due_ms);
 
@@ -56,9 +60,11 @@ bool reclaim_is_named(const struct reclaim_check *check, const char *id, char wh
 
 /*
  * May this lease be released without its domain asking? True also for a reservation that has expired. `exists`: its
- * device is there. `why` says why it goes or stays.
+ * device is there. `why` says why it goes or stays; *due_ms, if it may go once it is older, and nothing changes, when;
+ * else it is 0. NULL: not asked.
  */
-bool reclaim_is_stale(const struct reclaim_check *check, const struct lease *lease, bool exists, char why[REASON_SIZE]);
+bool reclaim_is_stale(const struct reclaim_check *check, const struct lease *lease, enum presence exists,
+		      char why[REASON_SIZE], int64_t *due_ms);
 
 /* Is somebody at work on it: its writer lives, or the pGPU's lock is held? */
 bool reclaim_at_work(const struct store *store, const struct lease *lease);

@@ -3,8 +3,100 @@
 #include "survey/remark.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "host/inventory.h"
+#include "plan/pool.h"
+#include "survey/hostdev_filter.h"
+
+enum { TEXT_SIZE = REASON_SIZE + 64 };
+
+/* Does a type that takes all cards take this one? */
+static bool is_default_card(const struct host *host, const struct config *config, const char *address)
+{
+	const struct inv_query query = {
+		.frameworks = INV_ALL, .vf_name = pool_vf_name, .names_type = pool_names_type, .arg = config
+	};
+	struct inventory inv;
+	struct pool pool;
+	struct err ignored;
+	bool any = false;
+	int g;
+
+	for (size_t i = 0; i < config->nsections; i++)
+		any |= config_takes_rest(&config->sections[i]);
+	if (!any || inventory_is_other(host, address) || inventory_read(&inv, host, &query, &ignored) < 0)
+		return false;
+	pool_make(&pool, config, &inv);
+	g = inventory_pgpu(&inv, address);
+	any = g != UNKNOWN && pool.cards[g].section;
+	pool_free(&pool);
+	inventory_free(&inv);
+	return any;
+}
+
+/* Is it, as a whole, a pGPU of the pool? */
+static bool is_pooled_card(const struct host *host, const struct config *config, const char *address)
+{
+	struct inv_pgpu card;
+
+	return inventory_card(host, address, &card) &&
+	       (pool_names(config, &card, "") || is_default_card(host, config, address));
+}
+
+/* Does a section name another VF of its card? */
+static bool is_beside(const struct host *host, const struct config *config, const char *vf)
+{
+	char card[PCI_SIZE], other[PCI_SIZE];
+
+	if (!inventory_physfn(host, vf, card))
+		return false;
+	for (size_t i = 0; i < config->nsections; i++)
+		for (size_t a = 0; a < config->sections[i].naddresses; a++)
+			if (inventory_physfn(host, config->sections[i].addresses[a], other) && strcmp(card, other) == 0)
+				return true;
+	return false;
+}
+
+static void remark_hostdev(const struct request *request, const struct vgpu_request *req, const struct host *host,
+			   const struct config *config, remark_say *say, void *arg)
+{
+	bool ours = hostdev_ours(request, req, host, config, NULL) != OURS_NOT;
+	char text[TEXT_SIZE], reason[REASON_SIZE], card[PCI_SIZE] = "";
+	struct inv_pgpu pf;
+
+	if (!inventory_exists(host, req->id)) {
+		if (ours)
+			return;
+		if (!inventory_absent_vf(host, req->id, card) || !inventory_card(host, card, &pf))
+			pf.nvidia = false;
+		inventory_explain_card(host, req->id, !pf.nvidia, reason);
+		snprintf(text, sizeof(text), "hostdev %s does not exist: %s", req->id, reason);
+		say(arg, text, "the domain does not start without it; fix the cause, or correct its address");
+	} else if (!ours && config && is_pooled_card(host, config, req->id)) {
+		snprintf(text, sizeof(text),
+			 "hostdev %s is a pGPU of the pool, so a start takes it from all other guests", req->id);
+		say(arg, text, "use one of its vGPUs, or remove it from the configuration");
+	} else if (!ours && config && is_beside(host, config, req->id)) {
+		snprintf(text, sizeof(text), "hostdev %s is not in the pool, but other VFs of its card are", req->id);
+		say(arg, text, "add it to device_addresses, or use one of those");
+	} else if (!ours && config && hostdev_filter_possible(config) && inventory_physfn(host, req->id, card) &&
+		   !inventory_is_other(host, card)) {
+		snprintf(text, sizeof(text), "hostdev %s is not in the pool, and neither is its card, %s", req->id,
+			 card);
+		say(arg, text, "use a VF of the pool, or add the card to device_addresses");
+	}
+}
+
+void remark_hostdevs(const struct domxml *doc, const struct host *host, const struct config *config, remark_say *say,
+		     void *arg)
+{
+	const struct request *request = domxml_request(doc);
+
+	for (size_t i = 0; i < request->nvgpus; i++)
+		if (request->vgpus[i].kind == REQUEST_PCI && !request->vgpus[i].any)
+			remark_hostdev(request, &request->vgpus[i], host, config, say, arg);
+}
 
 void remark_domain(const struct domxml *doc, const struct host *host, remark_say *say, void *arg)
 {

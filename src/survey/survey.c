@@ -110,7 +110,7 @@ static bool asks_pool(const struct survey *s)
 	return false;
 }
 
-int survey_host(struct survey *s, struct err *err)
+static int read_host(struct survey *s, struct err *err)
 {
 	autofree const char **cards = cards_of(s);
 	struct inv_query query = { .frameworks = frameworks_of(s),
@@ -121,9 +121,12 @@ int survey_host(struct survey *s, struct err *err)
 
 	drop_host(s);
 	s->some_cards = cards != NULL;
-	s->types = survey_types(s, s->depth != SURVEY_START || asks_pool(s) ? s->config : NULL);
+	s->types = survey_types(s, s->depth != SURVEY_START || asks_pool(s) || pool_matches_twice(s->config) ? s->config
+													     : NULL);
 	s->looked_ms = host_now_ms();
 	query.types = s->depth == SURVEY_INVENTORY ? NULL : s->types;
+	/* Without a pool, whatever could be in one is of interest. */
+	query.gpus = !s->config || !s->config->nsections;
 	if (inventory_read(&s->inv, s->host, &query, err) < 0)
 		return -err->code;
 	s->has_inv = true;
@@ -139,7 +142,7 @@ static bool is_void(const struct survey *s, const struct lease *lease)
 {
 	if (lease->state == LEASE_RESERVED)
 		return lease->deadline_ms < host_now_ms();
-	return lease->state == LEASE_CREATING && !lease->at_work && survey_absent(s, lease);
+	return lease->state == LEASE_CREATING && !lease->at_work && survey_presence(s, lease) == ABSENT;
 }
 
 /* The domain's own reservations are replaced when it arrives once more. */
@@ -162,7 +165,7 @@ static bool at_work(const struct survey *s, const struct lease *lease)
 		has_time = policy && host_now_ms() - lease->since_ms < (int64_t)policy->create_timeout_s * 1000;
 	else
 		return false;
-	return survey_writes(s, lease) || (has_time && !survey_absent(s, lease));
+	return survey_writes(s, lease) || (has_time && survey_presence(s, lease) != ABSENT);
 }
 
 static void set_void_apart(struct survey *s)
@@ -206,6 +209,20 @@ static bool knows_all(const struct survey *s)
 	return true;
 }
 
+static bool explain_unnamed(const struct survey *s, const char *vf, const struct inv_pgpu *card, char why[REASON_SIZE])
+{
+	struct inv_pgpu own;
+
+	if (pool_names(s->config, card, vf))
+		return false;
+	if (inventory_card(s->host, vf, &own) && pool_names(s->config, &own, ""))
+		snprintf(why, REASON_SIZE, "%s:%s is the VFs' ID; write %s:%s in device_match", own.vendor, own.device,
+			 card->vendor, card->device);
+	else
+		snprintf(why, REASON_SIZE, "its card, %s, is not named in the configuration", card->address);
+	return true;
+}
+
 /* Why a VF that a domain names is not there. */
 static void explain_absent(struct survey *s)
 {
@@ -215,18 +232,16 @@ static void explain_absent(struct survey *s)
 		struct inv_parent vf = { .pgpu = UNKNOWN };
 		struct inv_pgpu card;
 		char address[PCI_SIZE];
-		bool has_card;
+		bool is_vf, has_card;
 
 		if (req->kind != REQUEST_PCI || req->any || inventory_parent(&s->inv, req->id) != UNKNOWN)
 			continue;
 		text_copy(vf.name, sizeof(vf.name), req->id);
-		has_card = s->config && inventory_physfn(s->host, req->id, address) &&
+		is_vf = inventory_physfn(s->host, req->id, address);
+		has_card = s->config && (is_vf || inventory_absent_vf(s->host, req->id, address)) &&
 			   inventory_card(s->host, address, &card);
-		if (has_card && !pool_names(s->config, &card, req->id))
-			snprintf(s->resolved_requests[i].absent, sizeof(s->resolved_requests[i].absent),
-				 "its card, %s, is not named in the configuration", address);
-		else
-			inventory_explain_card(s->host, req->id, has_card && pool_vf_name(s->config, &card, &vf, 1),
+		if (!is_vf || !has_card || !explain_unnamed(s, req->id, &card, s->resolved_requests[i].absent))
+			inventory_explain_card(s->host, req->id, has_card && pool_vf_name(s->config, &card, &vf, 1, 0),
 					       s->resolved_requests[i].absent);
 	}
 }
@@ -272,7 +287,7 @@ int survey_read(struct survey *s, struct err *err)
 	/* A start reads them once, under the lock. */
 	if (s->depth != SURVEY_START && read_before(s, err) < 0)
 		return -err->code;
-	if (survey_host(s, err) < 0 || survey_ask(s, err) < 0)
+	if (read_host(s, err) < 0 || survey_ask(s, err) < 0)
 		return -err->code;
 	if (s->depth != SURVEY_START)
 		set_void_apart(s);
@@ -319,6 +334,8 @@ int survey_record(struct survey *s, struct err *err)
 		if (lease_drop(s->store, s->void_leases.list[i].vgpu.id, err) < 0 && err->code != EROFS)
 			return -err->code;
 	types_remember(s->store, &s->inv);
+	if (s->config)
+		cards_remember(s->store, s->config);
 	silent_note(s->store);
 	return 0;
 }
@@ -346,10 +363,9 @@ static void look_for_removable(struct survey *s, const struct reclaim_check *ask
 	check.config = &config;
 	check.asking = NULL;
 	check.note = false;
-	/* Only such a card is blocked by what it holds. */
+	check.unused = true;
 	for (size_t i = 0; i < s->inv.ndevices; i++)
-		s->devices[i].removable = s->inv.devices[i].vgpu.framework == FW_VARIANT &&
-					  !is_stuck(s, s->inv.devices[i].vgpu.id) &&
+		s->devices[i].removable = !is_stuck(s, s->inv.devices[i].vgpu.id) &&
 					  !lease_find(&s->leases, s->inv.devices[i].vgpu.id) &&
 					  reclaim_is_orphan(&check, &s->inv.devices[i], why, NULL);
 }
@@ -380,7 +396,8 @@ int survey_look(struct survey *s, struct err *err)
 
 		if (is_stuck(s, device->vgpu.id))
 			continue;
-		if (lease ? reclaim_is_stale(&check, lease, true, why) : reclaim_is_orphan(&check, device, why, NULL))
+		if (lease ? reclaim_is_stale(&check, lease, PRESENT, why, NULL)
+			  : reclaim_is_orphan(&check, device, why, NULL))
 			memcpy(s->reclaimable[s->nreclaimable++].id, device->vgpu.id, ID_SIZE);
 	}
 	/* A lease without a device takes capacity until it is dropped; one of another framework counts, too. */
@@ -388,7 +405,7 @@ int survey_look(struct survey *s, struct err *err)
 		const struct lease *lease = &s->leases.list[i];
 
 		if (!inventory_device(&s->inv, lease->vgpu.id) && !is_stuck(s, lease->vgpu.id) &&
-		    reclaim_is_stale(&check, lease, !survey_absent(s, lease), why))
+		    reclaim_is_stale(&check, lease, survey_presence(s, lease), why, NULL))
 			memcpy(s->reclaimable[s->nreclaimable++].id, lease->vgpu.id, ID_SIZE);
 	}
 	look_for_removable(s, &check);

@@ -27,7 +27,8 @@ struct survey {
 	/* Set by the caller, and must outlive the survey. */
 	const struct host *host;
 	struct store *store;
-	const struct config *config; /* NULL: none */
+	const struct config *config; /* NULL: none is in effect, */
+	const char *why_no_config;   /* and why */
 	const struct request *asked; /* as the domain has it */
 	enum plan_mode mode;
 	enum survey_depth depth; /* of the next read */
@@ -95,9 +96,6 @@ int survey_read(struct survey *survey, struct err *err);
  * come since that can be open. Nothing is refused on an outdated survey.
  */
 int survey_leases(struct survey *survey, struct err *err);
-
-/* The host's devices alone, anew, where survey_read() is outdated time and again: this one under the lock. */
-int survey_host(struct survey *survey, struct err *err);
 
 /* Under the lock: drops what is void, and remembers what the host said of types and drivers. */
 int survey_record(struct survey *survey, struct err *err);

@@ -17,7 +17,7 @@
 struct asked_vf {
 	struct lease lease;
 	bool at_work; /* somebody was at work on it, before it was asked for */
-	int exists;   /* as of kernel_exists() */
+	enum presence exists;
 };
 
 void survey_drop_asked(struct survey *s)
@@ -60,7 +60,7 @@ static void ask(struct survey *s, const struct leases *leases)
 		vf = mem_add(&s->asked_vfs, &s->nasked_vfs, sizeof(*vf));
 		vf->lease = *lease;
 		vf->at_work = survey_writes(s, lease);
-		vf->exists = kernel_exists(s->host, &lease->vgpu);
+		vf->exists = kernel_presence(s->host, &lease->vgpu);
 	}
 }
 
@@ -88,17 +88,19 @@ static const struct asked_vf *find_asked(const struct survey *s, const char *id)
 	return NULL;
 }
 
-bool survey_absent(const struct survey *s, const struct lease *lease)
+enum presence survey_presence(const struct survey *s, const struct lease *lease)
 {
 	const struct asked_vf *vf;
 
+	if (inventory_device(&s->inv, lease->vgpu.id))
+		return PRESENT;
 	if (!is_unlisted(s, lease))
-		return false;
+		return PRESENCE_UNKNOWN;
 	/* The inventory may be older than the lock, and the device made since: it is looked for once more. */
 	if (lease->vgpu.framework != FW_VARIANT)
-		return kernel_exists(s->host, &lease->vgpu) == 0;
+		return kernel_presence(s->host, &lease->vgpu);
 	vf = find_asked(s, lease->vgpu.id);
-	return vf && vf->exists == 0 && !vf->at_work && lease_same(&vf->lease, lease);
+	return vf && !vf->at_work && lease_same(&vf->lease, lease) ? vf->exists : PRESENCE_UNKNOWN;
 }
 
 bool survey_overtaken(const struct survey *s, const struct lease *lease)
@@ -107,9 +109,9 @@ bool survey_overtaken(const struct survey *s, const struct lease *lease)
 	int g;
 
 	if (lease->vgpu.framework != FW_VARIANT)
-		return kernel_exists(s->host, &lease->vgpu) != 0;
+		return kernel_presence(s->host, &lease->vgpu) != ABSENT;
 	/* Of a card that is not ready nothing is given out, and another read would find out no more. */
 	g = inventory_pgpu(&s->inv, lease->vgpu.pgpu);
 	vf = find_asked(s, lease->vgpu.id);
-	return vf && vf->exists != 0 && (g == UNKNOWN || s->inv.pgpus[g].ready);
+	return vf && vf->exists != ABSENT && (g == UNKNOWN || s->inv.pgpus[g].ready);
 }

@@ -30,6 +30,7 @@ struct plan_facts survey_facts(const struct survey *s)
 {
 	return (struct plan_facts){ .mode = s->mode,
 				    .config = s->config,
+				    .why_no_config = s->why_no_config,
 				    .inv = &s->inv,
 				    .pool = s->config ? &s->pool : NULL,
 				    .leases = &s->leases,

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "host/libvirt_qemu.h"
 #include "internal.h"
 
 /* Milliseconds for a look at all processes. */
@@ -40,13 +41,21 @@ static bool was_looked_at(const struct survey *s, const char *id)
 	return false;
 }
 
-/* Is it open? Not known where nobody looked, or could. */
-static enum opened is_open(const struct survey *s, const char *id)
+/* Is it open, and by whom? Not known where nobody looked, or could. */
+static void look_who(const struct survey *s, struct device_facts *facts, const char *id)
 {
+	char domain[DOMAIN_SHOWN_SIZE];
 	struct err ignored;
-	int r = s->users ? vfio_users_open(s->users, s->host, id, NULL, &ignored) : -EAGAIN;
+	pid_t pid = 0;
+	int r = s->users ? vfio_users_open(s->users, s->host, id, &pid, &ignored) : -EAGAIN;
 
-	return r < 0 ? OPEN_UNKNOWN : r == 1 ? OPEN_YES : OPEN_NO;
+	facts->opened = r < 0 ? OPEN_UNKNOWN : r == 1 ? OPEN_YES : OPEN_NO;
+	if (r != 1 || !pid)
+		return;
+	if (libvirt_qemu_domain(s->host, pid, domain, sizeof(domain)))
+		snprintf(facts->by, sizeof(facts->by), "process %d (QEMU of domain %s)", (int)pid, domain);
+	else
+		snprintf(facts->by, sizeof(facts->by), "process %d", (int)pid);
 }
 
 /*
@@ -91,7 +100,9 @@ static void look_at_vfs(struct survey *s)
 
 		if (!is_vf_asked_about(s, vf))
 			continue;
-		s->vfs[i].opened = s->inv.pgpus[vf->pgpu].framework == FW_VF ? is_open(s, vf->name) : OPEN_NO;
+		s->vfs[i].opened = OPEN_NO;
+		if (s->inv.pgpus[vf->pgpu].framework == FW_VF)
+			look_who(s, &s->vfs[i], vf->name);
 		find_name(s, s->vfs[i].named_by, vf->name, s->request->name);
 	}
 }
@@ -110,7 +121,7 @@ static bool look_at_devices(struct survey *s)
 			unseen = true;
 			continue;
 		}
-		facts->opened = is_open(s, s->inv.devices[i].vgpu.id);
+		look_who(s, facts, s->inv.devices[i].vgpu.id);
 		find_name(s, facts->named_by, s->inv.devices[i].vgpu.id, NULL);
 	}
 	return unseen;

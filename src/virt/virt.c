@@ -21,12 +21,12 @@ static int load(struct err *err)
 	struct virt_lib lib = { .handle = dlopen(VIRT_SONAME, RTLD_NOW | RTLD_LOCAL) };
 
 	if (!lib.handle)
-		return err_set(err, ELIBACC, "cannot load libvirt's library (%s): install libvirt", dlerror());
+		return err_set(err, ELIBACC, "cannot load libvirt's library (%s); install libvirt", dlerror());
 #define SYMBOL(name)                                                                                                   \
 	*(void **)&lib.name = dlsym(lib.handle, #name);                                                                \
 	if (!lib.name) {                                                                                               \
 		dlclose(lib.handle);                                                                                   \
-		return err_set(err, ELIBACC, "%s has no %s: install libvirt 9.0 or later", VIRT_SONAME, #name);        \
+		return err_set(err, ELIBACC, "%s has no %s; install libvirt 9.0 or later", VIRT_SONAME, #name);        \
 	}
 	VIRT_SYMBOLS(SYMBOL)
 #undef SYMBOL
@@ -135,7 +135,7 @@ int virt_open(struct virt **out, const char *uri, struct err *err)
 	virt->conn = virt_lib.virConnectOpen(uri);
 	if (!virt->conn) {
 		free(virt);
-		return virt_error(NULL, err, "%s: cannot connect: is libvirtd or virtqemud running?", uri);
+		return virt_error(NULL, err, "%s: cannot connect; check that libvirtd or virtqemud is running", uri);
 	}
 	/* Drivers without a server have neither; that is no error. */
 	virt_lib.virConnectSetKeepAlive(virt->conn, KEEPALIVE_S, KEEPALIVE_COUNT);

@@ -134,13 +134,14 @@ int virt_list(struct virt *virt, bool running_only, struct virt_domain **out, si
 
 int virt_find(struct virt *virt, const char *name_or_uuid, struct virt_domain *out, struct err *err)
 {
-	autodomain virDomainPtr domain = virt_lib.virDomainLookupByName(virt->conn, name_or_uuid);
 	char uuid[UUID_SIZE];
+	/* A domain can be named like the UUID of another. */
+	autodomain virDomainPtr domain = uuid_parse(uuid, name_or_uuid)
+						 ? virt_lib.virDomainLookupByUUIDString(virt->conn, uuid)
+						 : virt_lib.virDomainLookupByName(virt->conn, name_or_uuid);
 	int r;
 
 	*out = (struct virt_domain){ 0 };
-	if (!domain && uuid_parse(uuid, name_or_uuid))
-		domain = virt_lib.virDomainLookupByUUIDString(virt->conn, uuid);
 	if (!domain)
 		return virt_error(virt, err, "domain %s", name_or_uuid);
 	r = describe(virt, domain, out, err);

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # What the hook takes, as ratios to an empty C program measured in the same run. Three trees: 1, 4 and 16 pGPUs with
 # 48 VFs and 30 types each; each of them twice. As plain files, a look at sysfs costs what it does in a kernel, and only
 # the driver is another process. On a simulated host each look wakes another process: those ratios are an upper bound.

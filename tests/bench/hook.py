@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # The least that a hook in Python would do at `prepare begin`: read the XML, write its UUID to the card's `create`. No
 # lease, no choice, no wait. Only here to be timed beside the real one.
 import sys

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # What a pass of the device handler takes: 200 domains are defined (libvirt's test driver), 50 of them run with four
 # vGPUs each, on a simulated host with 1000 mdevs on 32 cards, 16 of them with 48 VFs. The host is a file system in user space: a
 # kernel's answers come sooner.

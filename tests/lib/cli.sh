@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # A simulated host for the tests of the command. Sourced; needs root and /dev/fuse.
 set -u
 export LC_ALL=C
@@ -68,6 +69,11 @@ vl() {
 # create PARENT TYPE N: somebody else makes the vGPU number N.
 create() {
 	uuid "$3" >"$root/sys/class/mdev_bus/$1/mdev_supported_types/$2/create"
+}
+
+# orphan PARENT TYPE N: the same, and a guest has had it.
+orphan() {
+	create "$@" && for_guest "$(uuid "$3")" "$2" "$1"
 }
 
 exists() {

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # dashboard.py FILE: what is wrong with a Grafana dashboard, a line each: what Grafana's kinds/dashboard demands of one (schema
 # version 36), what its dashboard-linter asks for, and what a picture of our metrics needs. Prints nothing: nothing is wrong.
 import json

@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # For the tests of the hook on a simulated host: sourced. host MODEL starts one; it ends with the script.
 # shellcheck source=tests/lib/host.sh
 . "${srcdir:?}/tests/lib/host.sh"
@@ -7,6 +8,8 @@ templates=$srcdir/xml-templates
 vm=$templates/domain-one-vgpu.xml
 vm_uuid=8f2d5b1e-7c3a-4e0b-9a54-0d1c5f3e6a01
 u1=4b20d080-1b54-4048-85b3-a6a62d165c01
+# numbered N: a UUID for vGPU number N, up to 255.
+numbered() { printf '%s%02x' "${u1%??}" "$1"; }
 host() { start_host "$1"; }
 
 # Writes the configuration from standard input. Nothing in these tests waits for a driver that cleans up by itself.

@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # A simulated host for tests in bash: sourced. Without root and /dev/fuse the test is skipped, or fails with MUST_WORK=1.
 #
 #     start_host MODEL    starts it in $root; it ends with the script, or with end_host
@@ -16,6 +17,9 @@ fi
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/vgpu-lease-test.XXXXXX")
 root=$work/host
+# The lock of a card, below run/vgpu-lease, and where it is.
+lock_of() { echo "pgpu/$1.lock"; }
+card_lock() { echo "$root/run/vgpu-lease/$(lock_of "$1")"; }
 mkdir "$work/json"
 
 start_host() { # MODEL
@@ -37,7 +41,10 @@ clean_up() {
 trap clean_up EXIT
 
 # as_nobody COMMAND...: without root's rights.
-as_nobody() { setpriv --reuid 65534 --regid 65534 --clear-groups "$@"; }
+as_nobody() {
+	local run=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+	if [[ $1 == */vgpu-lease ]]; then keep_json "${run[@]}" "$@"; else "${run[@]}" "$@"; fi
+}
 
 # control FILE LINE: one of the simulator's knobs.
 control() {
@@ -52,5 +59,10 @@ within() {
 		[ $SECONDS -lt $end ] || return 1
 		sleep 0.02
 	done
+}
+# for_guest ID TYPE PARENT: this vGPU was made for a guest, as the hook remembers it of one that was new when a guest came.
+for_guest() {
+	mkdir -p "$root/var/lib/vgpu-lease/affinity"
+	echo "$2 $3 - $(</proc/sys/kernel/random/boot_id)" >"$root/var/lib/vgpu-lease/affinity/$1"
 }
 eventually() { within 20 "$@"; }

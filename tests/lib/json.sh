@@ -1,18 +1,25 @@
 # shellcheck shell=bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # The command whose JSON is kept, and compared with its schemas when the test ends. Sourced by host.sh.
 # shellcheck disable=SC2154 # srcdir, builddir and work are host.sh's
 
-# vgpu_lease ARGUMENT...: runs the command. No test calls it with --json by another way.
-vgpu_lease() {
+# vgpu_lease ARGUMENT...: runs the command. Tests call it with --json in this way only, or with as_nobody of host.sh.
+vgpu_lease() { keep_json "$builddir/vgpu-lease" "$@"; }
+
+# keep_json COMMAND...: what it prints as JSON is kept. `check`, which only reads, is asked for JSON in any case, so that
+# every finding is compared.
+keep_json() {
 	local status=0 kept=$work/json/$EPOCHREALTIME.$BASHPID
 
 	if [[ " $* " != *' --json '* ]]; then
-		"$builddir/vgpu-lease" "$@"
-		return
+		"$@" || status=$?
+		if [[ " $* " == *' check '* ]]; then keep_json "$@" --json >/dev/null 2>&1 || :; fi
+		return $status
 	fi
-	"$builddir/vgpu-lease" "$@" >"$kept" || status=$?
+	"$@" >"$kept" || status=$?
 	cat "$kept"
-	printf '%s\n' $status "$@" >"$kept.call"
+	while [[ $1 != */vgpu-lease ]]; do shift; done
+	printf '%s\n' $status "${@:2}" >"$kept.call"
 	return $status
 }
 

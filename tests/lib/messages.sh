@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # What the programs say, by key: the wording of each message stands in the table `messages` beside this file, and in
 # no test. Sourced by tap.sh.
 #
@@ -6,7 +7,8 @@
 #     holds "and why" says M_NO_CAPACITY nvidia-222 -- M_FULL 16 16 <<<"$err"     both on one line, in this order
 #     is "$err" "$(message M_LEASED_TO "$uuid" vm2)" "in exactly these words"
 #
-# A key that is not in the table, or more arguments than its text has gaps, ends the test.
+# A key that is not in the table, or more arguments than its text has gaps, ends the test. The table has the commands that a
+# message advises as on a real host; on the simulated host in $root they have --root.
 
 declare -A tap_messages
 while IFS=$'\t' read -r tap_key tap_text; do
@@ -30,6 +32,7 @@ tap_literal() {
 	tap_quoted=${tap_quoted//'?'/\\?}
 	tap_quoted=${tap_quoted//'['/\\[}
 	tap_quoted=${tap_quoted//'('/\\(}
+	tap_quoted=${tap_quoted//"'vgpu-lease "/"'vgpu-lease "?(--root +([! ]) )}
 }
 
 # tap_fill text|pattern KEY [ARG...]: the message in $tap_filled.
@@ -38,6 +41,7 @@ tap_fill() {
 
 	[ -n "${tap_messages[$key]+known}" ] || { tap_bail_out "no message is called '$key'" || return; }
 	rest=${tap_messages[$key]} tap_filled=
+	[ "$form" = pattern ] || rest=${rest//"'vgpu-lease "/"'vgpu-lease ${root:+--root $root }"}
 	shift 2
 	while [[ $rest == *%s* ]]; do
 		piece=${rest%%'%s'*} rest=${rest#*'%s'}

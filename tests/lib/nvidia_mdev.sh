@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # What NVIDIA's mdev framework does, sentence by sentence: what each file reads and which errno each step answers. The
 # simulator (tests/system/sim/mdev.sh) and the test machines' driver (tests/vm/driver/mdev.c) are both held to it. Sourced,
 # with a T4 without VFs and an A40 with four VFs at least, no vGPU on either; the caller defines before:

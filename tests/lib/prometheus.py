@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
 """prometheus.py DIR DASHBOARD COMMAND...: which expressions of a Grafana dashboard have no value.
 
 Runs Prometheus in DIR, which scrapes what COMMAND prints, and asks it for each expression, as Grafana does. Prints a line

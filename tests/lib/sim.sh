@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # For tests of the simulated host, which they start themselves in $root: "$sim" "$root" MODEL. Sourced first.
 # shellcheck source=tests/lib/host.sh
 . "${srcdir:?}/tests/lib/host.sh"

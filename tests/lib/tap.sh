@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # TAP for tests in bash, as tests/lib/tap.h for those in C. Sourced. A test reads as a sentence:
 #
 #     holds "the edited configuration stays" grep -q edited "$conf"
@@ -8,7 +9,7 @@
 # shellcheck source=tests/lib/messages.sh
 . "${BASH_SOURCE[0]%/*}/messages.sh"
 
-tap_run=0 tap_failed=0
+tap_run=0 tap_failed=0 tap_todo=
 
 # skip_all REASON: nothing of this test can be run here; with MUST_WORK=1 that is a failure.
 skip_all() {
@@ -17,15 +18,27 @@ skip_all() {
 	exit 0
 }
 
+# awaits REASON SENTENCE...: the sentence, `holds ...` or another, is expected not to be true yet. It is reported as such; if
+# it is, that fails, so that somebody notices.
+awaits() {
+	local tap_todo=" # TO""DO $1" failed=$tap_failed
+	shift
+	if "$@"; then
+		tap_failed=$((tap_failed + 1))
+	else
+		tap_failed=$failed
+	fi
+}
+
 # The verdict on one sentence: status 0 or not, and what is shown where it is not.
 tap_verdict() {
 	tap_run=$((tap_run + 1))
 	if [ "$1" = 0 ]; then
-		printf 'ok %d - %s\n' "$tap_run" "$2"
+		printf 'ok %d - %s%s\n' "$tap_run" "$2" "$tap_todo"
 		return 0
 	fi
 	tap_failed=$((tap_failed + 1))
-	printf 'not ok %d - %s\n' "$tap_run" "$2"
+	printf 'not ok %d - %s%s\n' "$tap_run" "$2" "$tap_todo"
 	[ -z "$3" ] || printf '%s\n' "$3" | head -n 60 | sed 's/^/# /'
 	return 1
 }

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # The tree is the architecture: each directory of src is a layer, and a file includes only what is in its own directory or in
 # one that comes before it. Prints TAP. Needs srcdir, and builddir for what is told by the objects.
 #
@@ -16,6 +17,7 @@ libraries='
 <ini\.h>	src/config/config(_[a-z]+)?\.c
 <libsmartcols\.h>	src/cli/table\.c
 <libudev\.h>	src/base/udev(_[a-z]+)?\.c
+<systemd/	src/daemon/main\.c
 <libvirt/	src/virt/[a-z_]+\.[ch]
 <fuse	src/sim/(fuse(_[a-z]+)?|internal)\.[ch]
 '
@@ -24,7 +26,7 @@ libraries='
 sysfs='src/(host/[a-z_]+|config/config_nova|device/(kernel(_[a-z]+)?|internal)|sim/[a-z_]+|base/host)\.[ch]'
 
 # What plan may call outside of itself: lookups in what was read, memory, text.
-plan_calls='config_(section|quota|takes_rest)|framework_word|inventory_(device|offer|parent|type)|lease_(find|holder)|request_(names|excludes)|text_add|text_copy|mem_(new|resize|add)|free'
+plan_calls='config_(section|quota|takes_rest)|framework_word|inventory_(device|offer|parent|pgpu|type(_on|_of)?)|lease_(find|holder)|request_(names|excludes)|text_add|text_copy|mem_(new|resize|add)|free'
 plan_calls+='|mem[a-z]+|str[a-z]+|v?snprintf|bsearch|qsort|__stack_chk_fail|__[a-z]+_chk'
 
 # What a directory may include: itself, and all that comes before it.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # The table of messages and the tests that use it fit: no key is missing, no line is left over. Prints TAP.
 #
 # `messages.sh --tree DIR` only looks at the tests below DIR, and prints what is wrong: tests/lint/broken.sh.
@@ -34,6 +35,7 @@ unexplained() {
 		!on || NF != 2 { next }
 		!done++ { guide = plain(guide) }
 		{
+			gsub(/ \(troubleshooting: [a-z0-9-]+\)/, "", $2)
 			n = split($2, pieces, "%s")
 			for (i = 1; i <= n; i++) {
 				piece = pieces[i]

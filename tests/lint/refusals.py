@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
 """What a refused start can say, as the sources have it, and what doc/troubleshooting.md does not explain of it.
 
 refusals.py: prints a line for each sentence in a string of the start's path that the guide has not, word for word but
@@ -17,6 +18,8 @@ PATH = ["hooks/*.c", "src/ops/lifecycle*.c", "src/plan/*.c", "src/survey/*.c", "
 STRING = r'"(?:\\.|[^"\\\n])*"'
 TOKEN = re.compile(r"//[^\n]*|/\*.*?\*/|'(?:\\.|[^'\\])+'|^#[^\n]*|" + STRING + r"(?:\s*(?:PRI\w+\s*)?" + STRING + ")*",
                    re.S | re.M)
+# tests/lint/documents.py looks for it.
+ANCHOR = re.compile(r" \(troubleshooting: [a-z0-9-]+\)")
 GAP = re.compile(r"%(?:[-0-9.*]*(?:hh|h|ll|l|z|j)?[a-zA-Z])?")
 
 
@@ -31,7 +34,7 @@ def sentences(file):
             text = "%".join("".join(re.findall('"((?:\\\\.|[^"\\\\])*)"', part)) for part in re.split(r"%\"\s*PRI\w+", token))
             text = one_line(text.replace("\\n", " ").replace('\\"', '"'))
             if " " in text.strip():
-                yield text
+                yield ANCHOR.sub("", text)
 
 
 def unexplained(text, guide):

@@ -1,6 +1,8 @@
 #!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # What a reader of the code relies on, one rule a test: layout, size, layers, static analysis, scripts, documents.
 # Run by `make lint`, which says where the tree is (srcdir), where it was built (builddir) and how it is compiled (LINT_FLAGS).
+# With LINT=quick in the environment the analyzers are left out.
 set -u
 cd "${srcdir:?run it with: make lint}" || exit 1
 export LC_ALL=C
@@ -13,7 +15,7 @@ tree() {
 		-o -type f \( "$@" \) -print | sed 's,^\./,,' | sort
 }
 
-made='aclocal.m4|configure~?|Makefile\.in|COPYING'
+made='aclocal.m4|configure~?|Makefile\.in|(tests/vm/driver/)?COPYING'
 mapfile -t c_files < <(tree -name '*.[ch]')
 mapfile -t c_sources < <(tree -name '*.c')
 # What is compiled with the kernel's headers is the kernel's build to judge, and under the kernel's licence.
@@ -59,6 +61,16 @@ files_say_what_they_are() {
 	return $bad
 }
 
+# Data and documents are covered by README.md.
+programs_name_their_licence() {
+	local f bad=0
+
+	while IFS= read -r f; do
+		head -n 3 "$f" | grep -q 'SPDX-License-Identifier: LGPL-2\.1-or-later$' || { echo "$f: no SPDX line in its first three"; bad=1; }
+	done < <(printf '%s\n' "${scripts[@]}" "${manuals[@]}" "$@" | grep -v '^\.ci/' | sort -u)
+	return $bad
+}
+
 # The analyzer's search ends after 40,000 states of a function (its own default takes five times as long to find the same).
 tidy() {
 	local search='--extra-arg=-Xclang --extra-arg=-analyzer-config --extra-arg=-Xclang --extra-arg=max-nodes=40000'
@@ -89,7 +101,7 @@ shellchecked() {
 	printf '%s\n' "${scripts[@]}" | xargs -P 2 -n 8 shellcheck -x
 }
 
-unfinished='\<(TO''DO|FIX''ME|X''XX)\>'
+unfinished='\<(TO''DO|FIX''ME|X''XX)\>|^(<{7}|>{7}) '
 # What the glossary of ARCHITECTURE.md has other words for: directory, failed attempt, release, history, reclaimable, request, facts,
 # framework change, missing, capacity, limited. A member of a library's structure and systemd's multi-user.target.wants are theirs.
 old_words='(^|[^[:alnum:]_.>])(folders?|mishaps?|give-?backs?|(give|gives|gave|given|giving) back|giveback|memos?|spares?|wish(es)?|stamps?'
@@ -111,12 +123,19 @@ holds "no line is longer than 120 columns, but for a string in it" lines_are_sho
 holds "no function is longer than 80 lines" functions_are_short
 holds "no C file is longer than 450 lines" files_are_short
 holds "each file begins with its licence and with what it is for" files_say_what_they_are
-holds "clang-tidy finds nothing" tidy
-holds "cppcheck finds nothing" cppchecked
+mapfile -t built < <(tree -name '*.py' -o -name '*.am' -o -name configure.ac -o -name GNUmakefile -o -name '*.spec' -o -path './etc/*/*')
+holds "so does each script and each manual page, with its licence" programs_name_their_licence "${built[@]}"
+if [ "${LINT:-all}" != quick ]; then
+	holds "clang-tidy finds nothing" tidy
+	holds "cppcheck finds nothing" cppchecked
+fi
 holds "shellcheck finds nothing in ${#scripts[@]} scripts" shellchecked
 holds "codespell knows all words" codespell --ignore-words-list="$(sed 's/#.*//' tests/lint/words | tr -d '[:blank:]' | grep . | paste -sd,)" "${texts[@]}"
 [ ${#manuals[@]} = 0 ] ||
 	holds "mandoc finds nothing in the manual pages" mandoc -T lint -W warning "${manuals[@]}"
+nothing "the manual pages are rendered as they are written, and begin with an example" "$(python3 tests/lint/manuals.py 2>&1)"
+nothing "no link of the documents leads nowhere, and no line is too long" "$(python3 tests/lint/documents.py 2>&1)"
+nothing "no text has a word of tests/lint/old-words" "$(python3 tests/lint/language.py 2>&1)"
 holds "nothing is unfinished" nowhere "$unfinished" "${shipped[@]}"
 holds "nothing names a directory of a developer's machine" nowhere "$own_paths" "${shipped[@]}"
 # Names of debhelper's and lintian's own stand there.
@@ -134,6 +153,10 @@ not_in_tarball() {
 	chmod -R u+w "$dir" && rm -rf "$dir"
 }
 if [ -e .git ]; then nothing "the tarball has every file of the tree" "$(not_in_tarball)"; fi
+
+# A test that was renamed would else be in no list, and run where it has not what it needs.
+nothing "each of LONG_TESTS is a test" "$(comm -23 <(sed -n 's/^LONG_TESTS += //p' Makefile.am | sort) \
+	<(sed -n 's/^\(SCRIPT\|PROGRAM\)_TESTS += //p' Makefile.am | sort))"
 
 wait "$layered"
 while IFS= read -r line; do

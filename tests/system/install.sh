@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # make install and uninstall, for a host (no DESTDIR) and for a package (DESTDIR).
 set -u
 cd "${builddir:?}" || exit 1
@@ -31,6 +32,18 @@ is "$(ls "$hooks")" qemu "and nowhere else"
 holds "with a configuration" cmp "$etc/vgpu-lease.conf" "$srcdir/etc/vgpu-lease.conf"
 holds "the device handler and its units are there" \
 	ls "$work/host/usr/lib/systemd/system/"{vgpu-leased,vgpu-lease-wait,vgpu-sriov@}.service "$work"/host/usr/libexec/vgpu-lease/vgpu-leased
+# dead_links: the links of the installed documents that lead to no file.
+dead_links() {
+	local page link
+
+	find "$work/host/usr/share/doc" -name '*.md' | while IFS= read -r page; do
+		grep -o '](\([^)#: ]*\)[#)]' "$page" | sed 's/^](//; s/[#)]$//' | grep . | while IFS= read -r link; do
+			[ -e "${page%/*}/$link" ] || echo "${page##*/}: $link"
+		done
+	done
+}
+holds "the guide is there" test -e "$work/host/usr/share/doc/vgpu-lease/doc/troubleshooting.md"
+nothing "no link of the installed documents leads nowhere" "$(dead_links)"
 holds "it can be removed again" do_make "" uninstall
 is "$(files "$work/host")" "" "and nothing is left"
 
@@ -55,6 +68,15 @@ do_make "" install >/dev/null
 rm "$hooks/qemu"
 do_make "" install >/dev/null
 is "$(files "$hooks")" ./qemu.d/vgpu-lease "a hook of ours that is installed there stays there: it is never run twice"
+rm -r "${hooks:?}"/qemu*
+mkdir -p "$hooks/qemu.d"
+printf '#!/bin/sh\n' >"$hooks/qemu.d/other"
+holds "it is installed where only qemu.d has a hook of somebody else" do_make "" install
+is "$(files "$hooks")" $'./qemu.d/other\n./qemu.d/vgpu-lease' "beside that one"
+rm "$hooks/qemu.d/vgpu-lease"
+cp "$builddir/hooks/qemu" "$hooks/qemu"
+do_make "" install >/dev/null 2>&1
+is "$(files "$hooks")" $'./qemu\n./qemu.d/other' "a hook of ours at hooks/qemu stays there all the same: it is never run twice"
 rm -rf "$work/host"
 
 # A hook that is in use is called at any moment: it is there, whole, at each.

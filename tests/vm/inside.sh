@@ -356,6 +356,23 @@ uninstall() {
 	systemctl daemon-reload
 }
 
+# These scenarios have the Debian package in place of what `make install` installed.
+runs_packaged() { [[ $NAME == 4[0-3]-* ]]; }
+put_package() {
+	set_aside
+	run timeout 300 dpkg --force-unsafe-io -i /srv/vm/packages/vgpu-lease.deb
+	check "the package is installed" succeeded
+	systemctl stop vgpu-leased
+	configure
+}
+purge_package() {
+	run timeout 300 dpkg --force-unsafe-io -P vgpu-lease
+	check "the package is purged" succeeded
+	put_back
+	systemctl daemon-reload
+	systemctl restart libvirtd
+}
+
 ### The device handler
 
 # connected: it runs, and has said so of libvirt as the last thing about it.
@@ -408,11 +425,11 @@ another_hook() {
 	cat >/etc/libvirt/hooks/qemu.d/other
 	chmod 755 /etc/libvirt/hooks/qemu.d/other
 }
-no_other_hook() { rm -r /etc/libvirt/hooks/qemu.d; }
+no_other_hook() { rm /etc/libvirt/hooks/qemu.d/other && rmdir --ignore-fail-on-non-empty /etc/libvirt/hooks/qemu.d; }
 
 ### libvirtd killed while the hook prepares a domain
 
-preparing() { pgrep -f "/hooks/qemu $1 prepare" >/dev/null; }
+preparing() { pgrep -f "/hooks/qemu(.d/vgpu-lease)? $1 prepare" >/dev/null; }
 answers() { virsh -q list >/dev/null; }
 # interrupt NAME WHEN: a start of this domain, whose hook waits for the lock of the leases while libvirtd is killed; the hook
 # then goes on alone.
@@ -674,8 +691,10 @@ CURSOR=$(journalctl -b -q -n 1 --no-pager --show-cursor -o cat | sed -n 's/^-- c
 # Sourced, this file only lends what it defines.
 [ "${BASH_SOURCE[0]}" = "$0" ] || return 0
 begin_fresh
+! runs_packaged || put_package
 # shellcheck source=/dev/null
 . "$here/scenarios/$NAME.sh"
+! runs_packaged || purge_package
 fresh
 check "nothing is kept on the machine" within 20 wipe
 tell_json

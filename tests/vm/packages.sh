@@ -1,11 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# packages.sh tree SUITE...    creates the trees to build in, and keeps them
-# packages.sh build SUITE...   builds the Debian package of each release (bookworm, trixie) in a tree of its own
-# packages.sh try SUITE...     tries it there, and prints TAP
+# packages.sh tarball          makes the tarball that the others use, in the build directory
+# packages.sh build SUITE...   builds the Debian package of each release (bookworm, trixie) in a bare tree of it
+# packages.sh trees SUITE...   creates the trees that check runs in
+# packages.sh check SUITE...   runs the system tests of what was built in a tree of that release, and the unit tests with its clang
+# packages.sh others           prints the releases that are not this host's
+# packages.sh try SUITE...     tries the package in its tree, and prints TAP
 #
-# What was built is vm/packages/SUITE/vgpu-lease.deb, and beside it next.deb, the same with a higher version, and `staged`, what
-# `make install` installs. When vm/packages/SUITE.done is there they are, or it has failed: vm/package-SUITE.log says why.
+# The commands are README's; the unit tests are part of the build. What was built is vm/packages/SUITE/vgpu-lease.deb, and
+# beside it next.deb, the same with a higher version, and `staged`, what `make install` installs; vm/package-SUITE.log says
+# why it is not there. The trees are kept, and nothing is built twice from the same tarball.
 # How a package behaves in a tree without systemd is seen here; scenarios/24-package.sh has the whole of it, in a machine.
 set -euo pipefail
 # shellcheck source=tests/vm/lib.sh
@@ -17,32 +21,64 @@ set -euo pipefail
 unset MAKEFLAGS MFLAGS MAKELEVEL
 out=$vm/packages
 
+# The commands in README's line on Debian: what installs the dependencies, and what builds.
+mapfile -t commands < <(awk -F '`' '/^- \*\*Debian 12 and 13/ { print $2; print $4 }' "$srcdir/README.md")
+[[ "${commands[*]}" == *' build-dep '*dpkg-buildpackage* ]] || die "README.md does not say how the package is built"
+
 # What the package is built with, as debian/control has it.
 build_depends() {
-	awk '/^Build-Depends:/ { on = 1; next } /^[^ ]/ { on = 0 } on { sub(/[,(<].*/, ""); gsub(/ /, ""); print }' \
-		"$srcdir/debian/control"
+	awk '/^Build-Depends:/ { on = 1; next } /^[^ ]/ { on = 0 } on' "$srcdir/debian/control"
 }
 
-# A tree to build in, which is kept.
+# What the system tests are run with beside that.
+test_needs() {
+	sed '/^# --all/,$d' "$srcdir/tests/packages" | awk -F '#' 'NF > 1 && $1 != "" && $2 !~ /^ lint/ { print $1 }'
+	echo clang
+}
+
+# A bare tree to build in.
 make_tree() {
-	local suite=$1 tree=$vm/package-$1 needs
-	mapfile -t needs < <(build_depends)
-	done_with "package-$suite" "${needs[@]}" && return
+	local suite=$1 tree=$vm/package-$1 step=("package-$1" "$(declare -f make_tree)" "${commands[0]}" "$(build_depends)")
+	done_with "${step[@]}" && return
 	make_base "$suite" "$tree"
-	install_in "$tree" build-essential fakeroot "${needs[@]}"
-	[ ! -c /dev/fuse ] || [ -e "$tree/dev/fuse" ] || mknod -m 666 "$tree/dev/fuse" c 10 229
-	mark_done "package-$suite" "${needs[@]}"
+	install -D -m 644 -t "$tree/src/package/debian" "$srcdir/debian/control"
+	[ ! -c /dev/fuse ] || mknod -m 666 "$tree/dev/fuse" c 10 229
+	installing "$tree" sh -c "cd /src/package && ${commands[0]}"
+	rm -f "$vm/tests-$suite.done" "$vm/built-$suite.done"
+	mark_done "${step[@]}"
+}
+
+# The same with what the system tests need.
+make_tests_tree() {
+	local suite=$1 tree=$vm/tests-$1 needs
+	make_tree "$suite"
+	mapfile -t needs < <(test_needs | tr -d '[:blank:]')
+	done_with "tests-$suite" "${needs[@]}" && return
+	rm -rf "$tree"
+	mkdir "$tree"
+	(cd "$vm/package-$suite" && find . -mindepth 1 -maxdepth 1 ! -name src -exec cp -a -t "$tree" {} +)
+	install_in "$tree" "${needs[@]}"
+	mark_done "tests-$suite" "${needs[@]}"
+}
+
+make_tarball() {
+	make -C "$builddir" -s dist
+	mv "$builddir"/vgpu-lease-[0-9]*.tar.xz "$out/vgpu-lease.tar.xz"
 }
 
 build() {
-	local suite=$1 tree=$vm/package-$1 name
+	local suite=$1 tree=$vm/package-$1 name step
+	step=("built-$suite" "$(sha256sum <"$out/vgpu-lease.tar.xz")" "${commands[1]}")
 	make_tree "$suite"
+	done_with "${step[@]}" && return
 	rm -rf "$tree/src" "${out:?}/$suite"
 	mkdir -p "$tree/src" "$out/$suite"
 	tar -C "$tree/src" -xf "$out/vgpu-lease.tar.xz"
 	mv "$tree"/src/vgpu-lease-* "$tree/src/package"
 	cp "$out/vgpu-lease.tar.xz" "$tree/src/vgpu-lease_$(sed -n '1s/.*(\(.*\)-.*/\1/p' "$srcdir/debian/changelog").orig.tar.xz"
-	run_in "$tree" sh -c 'cd /src/package && DEB_BUILD_OPTIONS="nocheck parallel=2" dpkg-buildpackage -us -uc'
+	# For lintian.
+	run_in "$tree" sh -c 'cd /src && dpkg-source -b package'
+	run_in "$tree" sh -c "cd /src/package && ${commands[1]}"
 	name=$(find "$tree/src" -maxdepth 1 -name 'vgpu-lease_*.deb')
 	cp "$name" "$tree/src/vgpu-lease.deb"
 	cp "$name" "$out/$suite/vgpu-lease.deb"
@@ -53,6 +89,28 @@ build() {
 	run_in "$tree" make -C /src/package/build-deb -s install DESTDIR=/src/staged HOOK_NAME=qemu
 	cp -a "$tree/src/staged" "$out/$suite/"
 	cp "$tree/src/next.deb" "$out/$suite/next.deb"
+	mark_done "${step[@]}"
+}
+
+# alone SUITE build|make_tests_tree: one caller at a time.
+alone() {
+	(
+		flock 8
+		logged "${2/build/package}-$1.log" "$2" "$1"
+	) 8>"$vm/package-$1.lock"
+}
+
+# check SUITE: what fails in it is told by make.
+check() {
+	local suite=$1 tree=$vm/tests-$1 failed=0
+	rm -rf "$tree/src"
+	cp -a "$vm/package-$suite/src" "$tree/src"
+	run_in "$tree" env MUST_WORK="${MUST_WORK:-0}" make -C /src/package/build-deb -j "$((3 * $(nproc)))" check-system || failed=1
+	# shellcheck disable=SC2016 # the inner shell expands it
+	run_in "$tree" sh -ec 'mkdir /src/clang; cd /src/clang
+		../package/configure CC=clang CFLAGS=-O2
+		make -j "$(nproc)" check-unit' || failed=1
+	return $failed
 }
 
 # in_tree COMMAND...: in the tree of the suite at hand.
@@ -78,13 +136,13 @@ state() { (cd "$tree" && ls -d run/vgpu-lease var/lib/vgpu-lease etc/vgpu-lease.
 
 # What lintian finds in the source and in the packages, without what there is a reason for.
 linted() {
-	lintian -EvI --pedantic --allow-root "$tree"/src/vgpu-lease_*.changes 2>&1 |
+	lintian -EvI --pedantic --allow-root "$tree"/src/vgpu-lease_*.{dsc,changes} 2>&1 |
 		grep -v '^N:' | grep -vEf <(grep -v '^#' "$here/lintian") || :
 }
 
 try() {
 	local suite=$1 tree=$vm/package-$1
-	holds "$suite: the package is built" test -f "$out/$suite/next.deb" || return 0
+	holds "$suite: after \`${commands[0]}' \`${commands[1]}' makes the package, in a bare tree" test -f "$out/$suite/next.deb" || return 0
 	nothing "$suite: lintian finds nothing in it" "$(linted)"
 	holds "$suite: it can be installed where there is no systemd" dpkg_in -i /src/vgpu-lease.deb
 	is "$(requests)" $'multi-user.target.wants/vgpu-lease-wait.service\nmulti-user.target.wants/vgpu-leased.service' \
@@ -117,29 +175,28 @@ try() {
 	dpkg_in -P vgpu-lease >/dev/null 2>&1
 	is "$(state)$(requests)" "" "$suite: without one a purge leaves nothing"
 	rm -r "$tree/run/systemd" "$tree/usr/bin/systemctl"
-	if [ -e "$tree/dev/fuse" ]; then
-		holds "$suite: tests that mount and look for processes pass as root in its tree" in_tree \
-			make -C /src/package/build-deb -s check-TESTS TESTS='tests/system/hook/input.sh tests/system/hook/suspended.sh
-				tests/system/install.sh tests/system/leased/life.sh tests/system/leased/orphans.sh'
-	fi
 }
 
+[ "$*" != others ] || { printf '%s\n' bookworm trixie | grep -vxF "$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)"; exit; }
 [ "$(id -u)" = 0 ] || die "must be root"
-[ $# -ge 2 ] || die "usage error: see the first lines of $0"
+[ $# -ge 1 ] || die "usage error: see the first lines of $0"
 verb=$1
 shift
+mkdir -p "$out"
 case $verb in
-tree) for suite; do logged "tree-$suite.log" make_tree "$suite"; done ;;
-build)
-	[ -f "$vm/build/Makefile" ] || die "nothing is configured in $vm/build; run.sh does that"
-	mkdir -p "$out"
-	rm -f "$out"/vgpu-lease*.tar.xz
-	logged dist.log make -C "$vm/build" -s dist
-	mv "$vm/build"/vgpu-lease-*.tar.xz "$out/vgpu-lease.tar.xz"
+tarball)
+	[ -f "$builddir/Makefile" ] || die "nothing is configured in $builddir"
+	logged tarball.log make_tarball
+	;;
+build) for suite; do alone "$suite" build; done ;;
+trees) for suite; do alone "$suite" make_tests_tree; done ;;
+check)
 	for suite; do
-		(build "$suite") >"$vm/package-$suite.log" 2>&1 || :
-		: >"$out/$suite.done"
+		alone "$suite" build
+		alone "$suite" make_tests_tree
+		check "$suite" || failed=1
 	done
+	exit "${failed:-0}"
 	;;
 try)
 	for suite; do

@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # run.sh [--keep] [NAME...]   installs vgpu-lease in test machines, and lets the libvirtd there call the hook
-# run.sh --prepare            builds the images and package trees, which do not depend on the project's sources
+# run.sh --prepare            builds the packages, the trees that packages.sh runs tests in, and the first machines' image
 #
 # Runs what is named (all: migrations/*.sh, scenarios/*.sh) and prints one TAP stream. A migration is commanded from the
 # machine `a`, and takes `b`, too; a scenario takes one machine: `d` beside the migrations, which wait for each other most
 # of the time, and then `a`; without migrations `a` or `b`. SCENARIO@bookworm runs on `c`, a machine of Debian 12. What one
-# prints is in vm/NAME.log while it runs. Where a scenario is about the package, packages.sh builds it beside the others.
+# prints is in vm/NAME.log while it runs. What a machine runs was built on its release (packages.sh).
 # With --keep the machines stay, and those that run already are used: for work on a scenario. Root is needed, and the
 # packages that `image.sh --needs` names. Where they are missing, all is skipped; with MUST_WORK=1 in the environment that
 # is a failure.
@@ -15,7 +15,7 @@ set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 unset MAKEFLAGS MFLAGS MAKELEVEL
 # What may differ between the releases.
-on_bookworm=(24-package)
+on_bookworm=(24-package 28-facts)
 number=0 failures=0 keep=
 
 bail_out() {
@@ -64,27 +64,15 @@ begin_run() {
 	flock -n 9 || die "another run is under way in $vm"
 }
 
-# Builds for the machines' directories: what `make install` installs is then in vm/staged.
-stage_files() {
-	local build=$vm/build
-	mkdir -p "$build" && rm -rf "$vm/staged" || return
-	[ -x "$srcdir/configure" ] || (cd "$srcdir" && ./autogen.sh) || return
-	if [ ! -f "$build/Makefile" ]; then
-		(cd "$build" && "$srcdir/configure" --prefix=/usr --sysconfdir=/etc --localstatedir=/var \
-			--libexecdir=/usr/libexec) || return
-	fi
-	make -C "$build" -j2 && make -C "$build" install DESTDIR="$vm/staged"
-}
-
 # The kernel patches its own code when the first cpuset is made and the last one goes, which is with each domain, and
 # without KVM it can die of that while the other processor runs there: so one stays.
 # shellcheck disable=SC2016 # the machine's shell expands it
 keep_cpusets='systemctl set-property --runtime system.slice AllowedCPUs=0-$(($(nproc) - 1))'
 
-# install_in NAME: copies that, and the scenarios, into the machine. What runs on Debian 12 was built on it.
+# install_in NAME: copies what `make install` installs, built on the machine's release, and the scenarios into the machine.
 install_in() {
-	local staged=$vm/staged
-	[ "$(release_of "$1")" = trixie ] || staged=$vm/packages/$(release_of "$1")/staged
+	local staged
+	staged=$vm/packages/$(release_of "$1")/staged
 	(cd "$staged" && find . ! -type d) >"$machines/$1/staged.files" &&
 		"$here/vm.sh" push "$1" "$staged"/* / &&
 		"$here/vm.sh" run "$1" rm -rf /srv/vm /run/vm-fresh &&
@@ -126,12 +114,11 @@ ready() {
 	done
 }
 
-is_package() { [[ $1 == *package* ]]; }
+# What needs the package: it is about it, or runs with it (runs_packaged of inside.sh).
+is_package() { [[ $1 == *package* || $1 == 4[0-3]-* ]]; }
 
-# The Debian packages, where a scenario is about them; run_on copies them into its machine. They take what processor time
-# the machines leave.
-make_package() { nice -n 10 "$here/packages.sh" build "$1" >"$vm/packages-$1.log" 2>&1 || :; }
-is_made() { [ -e "$vm/packages/$1.done" ]; }
+# The builds of a Debian, and its package.
+make_package() { nice -n "${2:-10}" "$here/packages.sh" build "$1" >"$vm/packages-$1.log" 2>&1; }
 report_packages() {
 	[ ${#suites[@]} != 0 ] || return 0
 	echo "# packages: built for each Debian, and tried in a tree of it"
@@ -141,12 +128,12 @@ report_packages() {
 
 # Nova of the machines' Debian reads the files of tests/model/nova, in the tree that the image was made of: there it takes
 # a thirtieth of the time, and needs no machine.
-is_of_nova() { [[ " ${scenarios[*]} " == *" 50-nova "* ]]; }
+is_of_nova() { [[ " ${scenarios[*]}" == *" 5"[01]"-nova"* ]]; }
 ask_nova() {
 	local model=$srcdir/tests/model/nova
-	make -C "$vm/build" tests/model/nova/pools &&
-		NOVA_TREE=$vm/rootfs srcdir=$srcdir builddir=$vm/build nice -n 10 bash "$model/compare.sh" >"$vm/nova-files.log" 2>&1
-	NOVA_TREE=$vm/rootfs srcdir=$srcdir builddir=$vm/build nice -n 10 bash "$model/exports.sh" >"$vm/nova-exports.log" 2>&1
+	make -C "$builddir" all tests/model/nova/pools &&
+		NOVA_TREE=$vm/rootfs srcdir=$srcdir builddir=$builddir nice -n 10 bash "$model/compare.sh" >"$vm/nova-files.log" 2>&1
+	NOVA_TREE=$vm/rootfs srcdir=$srcdir builddir=$builddir nice -n 10 bash "$model/exports.sh" >"$vm/nova-exports.log" 2>&1
 }
 report_nova() {
 	local log
@@ -172,23 +159,15 @@ run_on() {
 }
 ended() { grep -qsxF "end of ${1%@*}" "$vm/$1.log"; }
 
-# run_scenarios MACHINE NAME...: those of them that no other machine has taken yet, the first ones first; what needs the
-# packages when they are built. None in a machine that died.
+# run_scenarios MACHINE NAME...: those of them that no other machine has taken yet, the first ones first. None in a machine
+# that died.
 run_scenarios() {
-	local machine=$1 name left=1
+	local machine=$1 name
 	shift
-	while [ -n "$left" ]; do
-		left=
-		for name; do
-			[ ! -d "$vm/taken/$name" ] || continue
-			left=1
-			! is_package "$name" || is_made trixie || continue
-			mkdir "$vm/taken/$name" 2>/dev/null || continue
-			run_on "$machine" "$name"
-			ended "$name" || alive "$machine" || return 0
-			continue 2
-		done
-		[ -z "$left" ] || sleep 1
+	for name; do
+		mkdir "$vm/taken/$name" 2>/dev/null || continue
+		run_on "$machine" "$name"
+		ended "$name" || alive "$machine" || return 0
 	done
 }
 
@@ -214,9 +193,7 @@ json_fits() {
 run_beside() {
 	local name trying=
 	! is_of_nova || ask_nova || :
-	# One at a time is made.
-	until [[ " ${suites[*]} " != *" trixie "* ]] || is_made trixie; do kill -0 $$ && sleep 1 || return; done
-	[ ${#bookworm[@]} = 0 ] || make_package bookworm
+	[ ${#bookworm[@]} = 0 ] || make_package bookworm || :
 	if [ ${#suites[@]} != 0 ]; then
 		nice -n 10 "$here/packages.sh" try "${suites[@]}" >"$vm/packages.log" 2>&1 &
 		trying=$!
@@ -269,10 +246,13 @@ run_again() {
 
 if [ "${1:-}" = --prepare ]; then
 	begin_run
+	"$here/packages.sh" tarball
 	for name in trixie bookworm; do
-		"$here/image.sh" "$name"
-		"$here/packages.sh" tree "$name"
+		make_package "$name" 0 || :
+		! "$here/packages.sh" others | grep -qx "$name" || "$here/packages.sh" trees "$name"
 	done
+	# That of Debian 12 is made beside the first machines, which do not wait for it.
+	"$here/image.sh"
 	exit
 fi
 if [ "${1:-}" = --keep ]; then
@@ -306,27 +286,27 @@ elif [ ${#scenarios[@]} != 0 ]; then
 fi
 begin_run
 for name; do rm -f "$vm/$name.log"; done
-rm -f "$vm"/packages/*.done "$vm/packages.log" "$vm"/nova-{files,exports}.log
+rm -f "$vm/packages.log" "$vm"/nova-{files,exports}.log
 if [ -z "$keep" ]; then
 	trap '"$here/vm.sh" stop a b c d' EXIT
 	"$here/vm.sh" stop a b c d
 fi
 
-stage_files >"$vm/stage.log" 2>&1 9>&- &
-staging=$!
-[ ${#needed[@]} = 0 ] || "$here/image.sh" 9>&- | sed 's/^/# image: /' || bail_out "the image cannot be built"
-wait "$staging" || {
-	tail -n 20 "$vm/stage.log" | sed 's/^/# /'
-	bail_out "it does not build; see $vm/stage.log"
-}
+"$here/packages.sh" tarball || bail_out "there is no tarball to build"
+if [ ${#needed[@]} != 0 ]; then
+	make_package trixie 0 9>&- &
+	building=$!
+	"$here/image.sh" 9>&- | sed 's/^/# image: /' || bail_out "the image cannot be built"
+	wait "$building" || {
+		sed 's/^/# /' "$vm/packages-trixie.log"
+		bail_out "it cannot be built on the machines' Debian; see $vm/package-trixie.log"
+	}
+fi
 rm -rf "$vm/taken"
 mkdir "$vm/taken"
 suites=()
 [ ${#bookworm[@]} = 0 ] || suites+=(bookworm)
-if [[ ${scenarios[*]} == *package* ]]; then
-	suites+=(trixie)
-	make_package trixie 9>&- &
-fi
+[[ ${scenarios[*]} != *package* ]] || suites+=(trixie)
 ready "${needed[@]}"
 [ ${#needed[@]} = 0 ] || echo "# ready after $SECONDS s"
 retries=2

@@ -35,17 +35,18 @@ find_mirror() {
 	printf '%s\n' "${mirror:-http://deb.debian.org/debian}"
 }
 
-# Runs a command in the tree $1, with /proc, in a mount namespace that ends with it.
+# Runs a command in the tree $1, with /proc and terminals, in a mount namespace that ends with it.
 run_in() {
 	local tree=$1
 	shift
 	# shellcheck disable=SC2016 # the inner shell expands these
-	unshare --mount bash -c 'mount -t proc proc "$0/proc" && exec chroot "$0" /usr/bin/env -i \
+	unshare --mount bash -c 'mount --bind "$0" "$0" && mount -t proc proc "$0/proc" &&
+		mount -t devpts -o newinstance,ptmxmode=666 devpts "$0/dev/pts" && exec chroot "$0" /usr/bin/env -i \
 		PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C DEBIAN_FRONTEND=noninteractive "$@"' "$tree" "$@"
 }
 
-# Installs packages in the tree $1, from those kept here where possible.
-install_in() {
+# installing TREE COMMAND...: runs a command in it that installs packages, from those kept here where possible.
+installing() {
 	local tree=$1 cache=$1/var/cache/apt/archives
 	shift
 	cp -L /etc/resolv.conf "$tree/etc/resolv.conf"
@@ -53,13 +54,23 @@ install_in() {
 	# No service is started in the tree.
 	printf '#!/bin/sh\nexit 101\n' >"$tree/usr/sbin/policy-rc.d"
 	chmod 755 "$tree/usr/sbin/policy-rc.d"
+	printf 'APT::%s;\n' 'Keep-Downloaded-Packages "true"' 'Install-Recommends "false"' 'Get::Assume-Yes "true"' \
+		>"$tree/etc/apt/apt.conf.d/98installing"
+	echo force-unsafe-io >"$tree/etc/dpkg/dpkg.cfg.d/installing"
 	find "$debs" -name '*.deb' -exec ln -f -t "$cache" {} +
 	run_in "$tree" apt-get -q update
-	run_in "$tree" apt-get -qy --no-install-recommends -o APT::Keep-Downloaded-Packages=true \
-		-o DPkg::Options::=--force-unsafe-io install "$@"
+	run_in "$tree" "$@"
 	find "$cache" -name '*.deb' -exec ln -f -t "$debs" {} +
 	run_in "$tree" apt-get clean
-	rm -f "$tree/etc/resolv.conf" "$tree/usr/sbin/policy-rc.d"
+	rm -f "$tree/etc/resolv.conf" "$tree/usr/sbin/policy-rc.d" "$tree/etc/apt/apt.conf.d/98installing" \
+		"$tree/etc/dpkg/dpkg.cfg.d/installing"
+}
+
+# Installs packages in the tree $1.
+install_in() {
+	local tree=$1
+	shift
+	installing "$tree" apt-get -q install "$@"
 }
 
 # logged LOG COMMAND...: the output goes to LOG, and to the reader if it fails.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # Each nova.conf means what Nova takes it for: 1,000 hosts' files, read by the project and by oslo.config with Nova's
 # options, make the same pool, or are refused by both. With NOVA_TREE Nova itself reads them, as nova-compute does.
 set -u

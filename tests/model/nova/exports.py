@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # What Nova's own code makes of the files that `vgpu-lease export` writes.
 #
 #   exports.py release                Nova's

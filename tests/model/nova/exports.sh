@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # What `vgpu-lease export` writes is accepted by Nova's own code, and means there what it is to mean.
 # What the tree of another Nova is given is there.
 [ -z "${NOVA_TREE:-}" ] || export TMPDIR=/tmp

@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # The Python that has Nova, or oslo.config: this host's; with NOVA_TREE that of a tree which tests/vm/image.sh has made.
 # Sourced by compare.sh and exports.sh. What is given to it is in /tmp.
 

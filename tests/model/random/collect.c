@@ -3,8 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "model/random/world.h"
 #include "ops/gc.h"
+#include "state/history.h"
 
 static void collect(void)
 {
@@ -18,7 +20,21 @@ static void collect(void)
 	store_close(&store);
 }
 
-/* Somebody makes the domain's vGPU, and forgets it: an orphan of this UUID. */
+static void remember(const char *parent, const struct domain *d)
+{
+	struct lease had = { .origin = LEASE_ADOPTED };
+	struct store store;
+	struct err err;
+
+	text_copy(had.vgpu.id, sizeof(had.vgpu.id), d->req[0]);
+	text_copy(had.vgpu.type, sizeof(had.vgpu.type), d->type[0]);
+	text_copy(had.vgpu.parent, sizeof(had.vgpu.parent), parent);
+	if (store_open(&store, &world.tree.host, true, &err) == 0)
+		affinity_put(&store, &had, true);
+	store_close(&store);
+}
+
+/* Somebody made the domain's vGPU for a guest, and forgets it: an orphan of this UUID. */
 static bool make_orphan(const struct domain *d)
 {
 	char parent[PARENT_SIZE];
@@ -30,8 +46,10 @@ static bool make_orphan(const struct domain *d)
 		if (fake_cards[card].nvfs)
 			parent[strlen(parent) - 1] = (char)('4' + pick(fake_cards[card].nvfs));
 		if (strcmp(fake_cards[card].types[0].id, d->type[0]) == 0 &&
-		    fake_create(parent, d->type[0], d->req[0]) == 0)
+		    fake_create(parent, d->type[0], d->req[0]) == 0) {
+			remember(parent, d);
 			return true;
+		}
 	}
 	return false;
 }

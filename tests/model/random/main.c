@@ -5,7 +5,7 @@
  * the end nothing of ours is left.
  *
  *     random [OPERATIONS [SEED [SHOWN]]]     100000 of them with MUST_WORK=1, as in CI, else (and with the sanitizers)
- *                                            20000; seed 1
+ *                                            20000, with QUICK=1 2000; seed 1
  *
  * The flows, the plan, the lease store, and all that reads sysfs and XML are the program's own; the kernel is
  * tests/fake. What breaks a rule is shown with the SHOWN operations before it.
@@ -18,7 +18,7 @@ enum { IN_CI = 20000 }; /* four times as slow, and the same operations as in the
 #else
 enum { IN_CI = 100000 };
 #endif
-enum { HERE = 20000, EVERY = 16, LINE_SIZE = 400 };
+enum { HERE = 20000, QUICK = 2000, EVERY = 16, LINE_SIZE = 400 };
 
 static char (*history)[LINE_SIZE];
 static long shown;
@@ -32,7 +32,7 @@ static void show_history(long done)
 int main(int argc, char **argv)
 {
 	static long done;
-	long operations = argc > 1 ? atol(argv[1]) : getenv("MUST_WORK") ? IN_CI : HERE;
+	long operations = argc > 1 ? atol(argv[1]) : getenv("QUICK") ? QUICK : getenv("MUST_WORK") ? IN_CI : HERE;
 	unsigned int seed = argc > 2 ? (unsigned int)atol(argv[2]) : 1;
 
 	shown = argc > 3 ? atol(argv[3]) : 40;

@@ -120,7 +120,7 @@ void stop(struct domain *d)
 int call_release(const struct domain *d)
 {
 	struct err err = { 0 };
-	int r = lifecycle_release(&world.tree.host, &world.config, d->uuid, d->name, &err);
+	int r = lifecycle_release(&world.tree.host, &world.config, d->uuid, d->name, "-", &err);
 
 	if (r < 0)
 		fake_broken("release of %s fails: %s", d->name, err.text);

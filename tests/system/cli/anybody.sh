@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # What only reads works for any user: the state has no secret, and others than root may read all of it and write none.
 . "${srcdir:?}/tests/lib/cli.sh"
 
@@ -57,18 +58,19 @@ for closed in run/vgpu-lease run/vgpu-lease/leases run/vgpu-lease/seen var/lib/v
 	chmod 700 "$root/$closed"
 	said=$(as_nobody "$tmp/bin/vgpu-lease" --root "$root" check)
 	is "$?|$(grep FAIL <<<"$said")" "0|" "check finds no fault of the host in what a user may not read: $closed"
-	is "$(grep -cE "^WARN  state +$root/$closed: .*: run as root\$" <<<"$said")" 1 "and says once that this is so: $closed"
+	is "$(grep -cE "^WARN  state +$root/$closed: .*; run as root\$" <<<"$said")" 1 "and says once that this is so: $closed"
 	is "$(says_times M_CHECK_NOT_WRITABLE <<<"$said")|$(says_times M_CHECK_REFUSED <<<"$said")" "0|0" "and concludes nothing from it: $closed"
 	chmod 755 "$root/$closed"
 done
 
-# As an older version left it.
+# Closed, files and all.
 find "$root/run/vgpu-lease" "$root/var/lib/vgpu-lease" -type d -exec chmod 700 {} +
 find "$root/run/vgpu-lease" "$root/var/lib/vgpu-lease" -type f -exec chmod 600 {} +
 said=$(as_nobody "$tmp/bin/vgpu-lease" --root "$root" list 2>&1)
-is "$?|$(says_times M_STATE_NEEDS_ROOT <<<"$said")" "1|1" "the state of an older version is root's to read"
+is "$?|$(says_times M_STATE_NEEDS_ROOT <<<"$said")" "1|1" "a state that is closed is root's to read"
 holds "nor does it tell a user whether a start would succeed" says M_CHECK_START_NOT_KNOWN nvidia-222 /run/vgpu-lease -- M_RUN_AS_ROOT \
 	<<<"$(as_nobody "$tmp/bin/vgpu-lease" --root "$root" check)"
+find "$root/run/vgpu-lease" "$root/var/lib/vgpu-lease" -type f ! -name '*lock' -exec chmod 644 {} +
 call prepare begin 2 nvidia-222
 runs 2
 domain 3 "$(uuid 3)" nvidia-222 >"$tmp/vm2.xml"
@@ -87,7 +89,7 @@ for closed in etc/libvirt etc/libvirt/qemu etc/libvirt/hooks; do
 	chmod go-rwx "$root/$closed"
 	said=$(as_nobody "$tmp/bin/vgpu-lease" --root "$root" check)
 	nothing "what is closed to a user is no fault of the host: $closed" "$(grep FAIL <<<"$said")"
-	holds "but a reason to be root: $closed" grep -qi "$root/$closed.*permission denied: run as root" <<<"$said"
+	holds "but a reason to be root: $closed" grep -qi "$root/$closed.*permission denied; run as root" <<<"$said"
 	said=$(as_nobody "$tmp/bin/vgpu-lease" --root "$root" status 2>&1)
 	nothing "nor is it one in status: $closed" "$(grep FAIL <<<"$said")"
 	chmod "$mode" "$root/$closed"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # vgpu-lease check: one line for all that was looked at; what is broken fails, what is full is worth a look. It writes nothing.
 . "${srcdir:?}/tests/lib/cli.sh"
 
@@ -105,9 +106,10 @@ nova_conf = /etc/nova.conf
 EOF
 printf '[devices]\nenabled_mdev_types = nvidia-222, nvidia-999\n[mdev_nvidia-999]\ndevice_addresses = 0000:99:00.0\n' \
 	>"$root/etc/nova.conf"
-among WARN type "$root/etc/nova.conf:3: no pGPU of this host serves nvidia-999*" "a type of Nova's that this host does not have is no error"
-among WARN pgpu "$root/etc/nova.conf:4: 0000:99:00.0: *" "nor is a pGPU that is another host's"
+finds WARN pgpu "$root/etc/nova.conf:4: 0000:99:00.0: *" "a pGPU that is another host's is no error, and its type neither"
 is "$(grep -c '^FAIL' <<<"$notes")" 0 "and nothing else is"
+printf '[devices]\nenabled_mdev_types = nvidia-999\n' >"$root/etc/nova.conf"
+among FAIL type "$root/etc/nova.conf:2: $(message M_CHECK_NO_CARD nvidia-999)*" "a nova.conf with which nothing can be leased here is one"
 
 # The host is otherwise than the file.
 conf <<EOF
@@ -156,8 +158,7 @@ device_match = 10de:2235
 EOF
 check
 is "$status|$(cut -d ' ' -f 1-3 <<<"$notes")" "0|WARN type $conf_path:5:
-WARN type $conf_path:3:
-WARN type $conf_path:3:" "one file serves a fleet; and a type to which no card is left is told once, and fails nothing"
+WARN type $conf_path:3:" "one file serves a fleet; and types to which no card is left are told once, and fails nothing"
 conf <<EOF
 [devices]
 enabled_mdev_types = nvidia-222
@@ -165,14 +166,13 @@ enabled_mdev_types = nvidia-222
 device_addresses = 0000:84:00.0
 EOF
 control register '0000:84:00.0 off'
-among FAIL pgpu "$conf_path:4: 0000:84:00.0: *$(message M_NOT_REGISTERED)*" "a card that is not ready"
-among FAIL type "*nvidia-222*0000:84:00.0*" "a start would be refused, with its reason"
+finds FAIL pgpu "$conf_path:4: 0000:84:00.0: *$(message M_NOT_REGISTERED)*" "a card that is not ready"
 conf <<EOF
 [devices]
 enabled_mdev_types = nvidia-222
 EOF
 control register '0000:85:00.0 off'
-among WARN pgpu "0000:84:00.0: *$(message M_NOT_REGISTERED)*" "or that is one of all, none of which is"
+among FAIL pgpu "0000:84:00.0: *$(message M_NOT_REGISTERED)*" "or that is one of all, none of which is"
 control register '0000:85:00.0 on'
 control register '0000:84:00.0 on'
 conf <<EOF
@@ -211,6 +211,34 @@ call release end 1
 echo 1 >"$root/sys/bus/mdev/devices/$(uuid 1)/remove"
 rm "$definition"
 
+# A domain that runs without a vGPU of its own.
+mkdir -p "$root/run/libvirt/qemu"
+domain 1 "$(uuid 1)" >"$root/etc/libvirt/qemu/vm1.xml"
+# runs_without [METADATA]: the domain runs without its vGPU.
+runs_without() {
+	domain 1 "$(uuid 1)" | sed "/<hostdev/,/<\\/hostdev>/d; s|</metadata>|${1-}&|; s|<domain type='qemu'>|<domstatus state='running'>\n<domain type='qemu' id='3'>|" \
+		>"$root/run/libvirt/qemu/vm1.xml"
+	echo '</domstatus>' >>"$root/run/libvirt/qemu/vm1.xml"
+}
+runs_without
+finds WARN domain "$root/etc/libvirt/qemu/vm1.xml: $(message M_CHECK_LACKS_DEFINED vm1 "$(uuid 1)")*" "a running domain without the vGPU of its definition"
+runs_without "<s:suspended xmlns:s='urn:vgpu-lease:suspended:1' hostdevs='\&lt;hostdev mode=\"subsystem\" type=\"mdev\" model=\"vfio-pci\">\&lt;source>\&lt;address uuid=\"$(uuid 1)\"/>\&lt;/source>\&lt;/hostdev>'/>"
+finds FAIL domain "$root/etc/libvirt/qemu/vm1.xml: $(message M_CHECK_LACKS_SUSPENDED vm1 "$(uuid 1)")*vgpu-lease *resume vm1*" \
+	"one that a suspend took its vGPU from, with the command that attaches it"
+domain 1 "$(uuid 1)" | sed "s|<domain type='qemu'>|<domstatus state='running'>\n<domain type='qemu' id='3'>|; \$a </domstatus>" >"$root/run/libvirt/qemu/vm1.xml"
+well "one with its vGPU is none"
+rm "$root/run/libvirt/qemu/vm1.xml" "$root/etc/libvirt/qemu/vm1.xml"
+
+# The device handler.
+"$builddir/vgpu-leased" --root "$root" --foreground >/dev/null 2>&1 &
+handler=$!
+handler_is() { vl check; grep -q "^$1 *handler " <<<"$out"; }
+holds "a handler that runs is no finding" eventually handler_is PASS
+kill $handler && wait $handler
+finds WARN handler "*vgpu-leased*" "one that ran and has ended is"
+rm "$root/run/vgpu-lease/handler.lock"
+well "a simulated host where none has run needs none"
+
 # Those of a compute node, whose Nova counts them.
 echo '{"mdev_type": "nvidia-222", "start": "auto"}' >"$definition"
 printf '[devices]\nenabled_mdev_types = nvidia-222\n[mdev_nvidia-222]\ndevice_addresses = 0000:84:00.0\n' >"$root/etc/nova.conf"
@@ -233,9 +261,21 @@ holds "with the number that it needs" says M_CHECK_NOVA_LIMITED 0 nvidia-222 16 
 sed -i '$s/10/16/' "$root/etc/nova.conf"
 well "enough is enough"
 sed -i s/nvidia-222/nvidia-223/ "$root/etc/nova.conf"
-among WARN nova "0000:84:00.0: *retype --dry-run 0000:84:00.0 nvidia-223'" "mdevs of another type take what Nova would count"
+among WARN nova "0000:84:00.0: *retype --dry-run 0000:84:00.0 nvidia-223'*" "mdevs of another type take what Nova would count"
 holds "with their number" says M_CHECK_NOVA_OTHERS 0 nvidia-223 1 <<<"$out"
 sed -i 's/nvidia-223/nvidia-222/; /max_instances/d' "$root/etc/nova.conf"
+sed -i 's/^device_addresses.*/&, 0000:85:00.0/' "$root/etc/nova.conf"
+mkdir "$root/etc/mdevctl.d/0000:85:00.0"
+second=$root/etc/mdevctl.d/0000:85:00.0/$(uuid 1)
+cp "$definition" "$second"
+finds WARN mdevctl "$second: *0000:84:00.0*mdevctl undefine -u $(uuid 1) -p 0000:85:00.0*" "a UUID that is defined for another card than its device's"
+holds "Nova counts both" says M_CHECK_NOVA 17 nvidia-222 0 '' 16 1 <<<"$out"
+is "$(vgpu_lease --root "$root" export placement --json | jq -c '[.providers[] | select(.defined > 0) | [.parent, .total, (.note | contains("'"$(uuid 1)"'"))]]')" \
+	'[["0000:85:00.0",17,true]]' "so does the export for Placement, and names it"
+echo 1 >"$root/sys/bus/mdev/devices/$(uuid 1)/remove"
+among WARN mdevctl "$second: *0000:84:00.0*mdevctl undefine -u $(uuid 1) -p 0000:85:00.0*" "and one that two cards define, without a device"
+rm "$second"
+create 0000:84:00.0 nvidia-222 1
 echo 1 >"$root/sys/bus/mdev/devices/$(uuid 1)/remove"
 rm "$definition"
 conf <<EOF
@@ -255,6 +295,9 @@ printf '#!/bin/sh\n# vgpu-lease\n' >"$root/etc/libvirt/hooks/qemu"
 well "beside another hook ours is in qemu.d"
 rm "$root/etc/libvirt/hooks/qemu.d/vgpu-lease"
 finds FAIL hook "$root/etc/libvirt/hooks/qemu: *reload*" "no hook of ours, also below --root"
+mv "$root/etc/libvirt" "$tmp/libvirt"
+well "a simulated host without libvirt needs none"
+mv "$tmp/libvirt" "$root/etc/libvirt"
 ln -sf "$tmp/elsewhere" "$root/etc/libvirt/hooks/qemu"
 cp "$hook" "$tmp/elsewhere"
 finds WARN hook "$root/etc/libvirt/hooks/qemu: *$tmp/elsewhere*AppArmor*" "a link to where AppArmor does not let it"
@@ -283,12 +326,25 @@ echo 1 >"$root/sys/bus/mdev/devices/$(uuid 2)/remove"
 chmod 777 "$root/run/vgpu-lease/leases"
 among FAIL state "$root/run/vgpu-lease/leases: *" "a directory that others may write to"
 chmod 700 "$root/run/vgpu-lease/leases"
+mv "$root/run/vgpu-lease" "$root/run/elsewhere" && : >"$root/run/vgpu-lease"
+among FAIL state "$root/run/vgpu-lease: *not a directory*remove that file*" "a file in the place of a directory"
+is "$(grep -c 'permissions\|chown' <<<"$notes")" 0 "without the fix of another cause"
+call prepare begin 3 nvidia-222 2>"$tmp/refusal"
+holds "that of the refusal, too" says M_NOT_A_DIRECTORY /run/vgpu-lease <"$tmp/refusal"
+rm "$root/run/vgpu-lease" && mv "$root/run/elsewhere" "$root/run/vgpu-lease"
+for filled in run var/lib; do
+	mount -t tmpfs -o size=64k none "$root/$filled"
+	cat /dev/zero >"$root/$filled/fill" 2>/dev/null
+	check
+	holds "a full /$filled is a finding" grep -qE "^(WARN|FAIL) state $root/$filled: .*full" <<<"$notes"
+	umount "$root/$filled"
+done
 exec 9<>"$root/run/vgpu-lease/lock"
 flock 9
 sed -i '/^\[policy\]/d; /^lock_timeout/d' "$conf_path"
 printf '[policy]\nlock_timeout = 2\n' >>"$conf_path"
 printf '%d %d\n' $$ "$(cut -d' ' -f22 /proc/$$/stat)" >"$root/run/vgpu-lease/lock"
-finds FAIL state "$root/run/vgpu-lease/lock: *process $$: *lock_timeout*" "the lock, held for longer than a start waits"
+finds FAIL state "$root/run/vgpu-lease/lock: *process $$; *lock_timeout*" "the lock, held for longer than a start waits"
 call prepare begin 3 nvidia-222 2>/dev/null
 is "$?" 1 "which is refused indeed"
 sed -i 's/^lock_timeout.*/lock_timeout = 30/' "$conf_path"
@@ -303,9 +359,9 @@ echo "4194305 1" >"$root/run/vgpu-lease/lock"
 finds FAIL state "$root/run/vgpu-lease/lock: *process 4194305, *ended*" "one whose holder has ended and left a child"
 exec 9>&-
 well "is one as long as it is held"
-exec 9>>"$root/run/vgpu-lease/pgpu/0000:84:00.0.lock"
+exec 9>>"$(card_lock 0000:84:00.0)"
 flock 9
-finds WARN state "$root/run/vgpu-lease/pgpu/0000:84:00.0.lock: *driver*" "so is a pGPU's, to which somebody writes"
+finds WARN state "$(card_lock 0000:84:00.0): *driver*" "so is a pGPU's, to which somebody writes"
 exec 9>&-
 rm "$root/run/vgpu-lease/lock"
 mkdir "$root/run/vgpu-lease/lock"
@@ -322,7 +378,7 @@ said=$(as_nobody "$tmp/vgpu-lease" --root "$root" check 2>&1)
 is "$?|$(grep -cE '^(WARN|FAIL)' <<<"$said")" "0|0" "who is not root can look, too"
 chmod 600 "$conf_path"
 said=$(as_nobody "$tmp/vgpu-lease" --root "$root" check 2>&1)
-like "$?|$said" "1|FAIL  config   $conf_path: Permission denied: run as root"* "what cannot be read is named, once"
+like "$?|$said" "1|FAIL  config   $(message M_DENIED "$conf_path")"* "what cannot be read is named, once"
 chmod 644 "$conf_path"
 mkdir -p "$root/run/libvirt"
 chmod 700 "$root/run/libvirt"

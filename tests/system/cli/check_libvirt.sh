@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # vgpu-lease check: does libvirt know of the hook? It looks for hooks when it starts and when it is reloaded only.
 . "${srcdir:?}/tests/lib/cli.sh"
 
@@ -72,4 +73,17 @@ libvirt_is PASS "beside a hook that is known, ours is found"
 chmod 644 "$ours"
 libvirt_is WARN "but not beside one that cannot be run"
 stop_daemon
+# A host that says who listens on which socket.
+plain=$tmp/plain
+mkdir -p "$plain"/{etc/libvirt/hooks,proc/net,run,sys,var/lib}
+cp "$hook" "$plain/etc/libvirt/hooks/qemu"
+# listening PATH LINE: check's line on libvirt, if this is a socket on which somebody listens.
+listening() {
+	printf '%s\n' 'Num       RefCount Protocol Flags    Type St Inode Path' "0000000000000000: 00000002 00000000 00010000 0001 01 17 $1" >"$plain/proc/net/unix"
+	"$builddir/vgpu-lease" --root "$plain" check | grep -oE '^[A-Z]+ +libvirt ' | tr -s ' '
+}
+is "$(listening /run/other)" "WARN libvirt " "where libvirt does not run, and no socket starts it, no domain can start"
+for name in libvirt-sock virtqemud-sock; do
+	is "$(listening "/run/libvirt/$name")" "PASS libvirt " "where $name listens, systemd starts it"
+done
 tap_done

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # bash's completion: commands, options, and the IDs and types of the host that the line speaks of.
 . "${srcdir:?}/tests/lib/cli.sh"
 . "$srcdir/etc/bash-completion/vgpu-lease"
@@ -37,12 +38,12 @@ is "$(complete_line --root "$root" gc --type '')" "$types" "the types of the hos
 is "$(complete_line rewrite "$srcdir/COPY")" "$srcdir/COPYING" "files"
 is "$(complete_line detach vm1 --root "$root" '')" "$(uuid 1)" "the vGPUs that can be detached"
 is "$(complete_line --root "$root" retype '')|$(complete_line --root "$root" retype mtty '')" \
-	"0000:84:00.0 0000:85:00.0 mtty|$types" "the cards and their types"
+	"0000:84:00.0 0000:85:00.0 mtty|mtty-1 mtty-2" "the cards, and of one card its own types"
 # bash takes words apart at each : and =, and has the last piece replaced.
 is "$(complete_line --root "$root" retype 0000 : 8)|$(complete_line --root "$root" retype 0000 :)" \
 	"84:00.0 85:00.0|84:00.0 85:00.0" "an address of which a part is there"
-is "$(complete_line --root "$root" retype 0000 : 84 : 0)|$(complete_line --root "$root" retype 0000 : 84 : 00.0 mtty-)" \
-	"00.0|mtty-1 mtty-2" "or all of it"
+is "$(complete_line --root "$root" retype 0000 : 84 : 0)|$(complete_line --root "$root" retype 0000 : 84 : 00.0 mtty-)$(complete_line --root "$root" retype 0000 : 84 : 00.0 nvidia-222)" \
+	"00.0|nvidia-222" "or all of it"
 is "$(complete_line --root = "$root" retype mt)|$(complete_line gc --root = "$root" --type = mtty)" "mtty|mtty-1 mtty-2" \
 	"an option and its value in one word"
 is "$(complete_line plan --op =)" "prepare migrate restore" "also without the value's beginning"

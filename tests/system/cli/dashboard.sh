@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # The dashboard of contrib/ with the handler's metrics: a real Prometheus has a value for each of its expressions.
 # shellcheck source=tests/lib/cli.sh
 . "${srcdir:?}/tests/lib/cli.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # `vgpu-lease plan` and the hook decide alike: one exit status, one reason, for every file of xml-templates and in every
 # situation here. Nothing is compared with a text of the test's own: what the hook says is what the plan has to say.
 . "${srcdir:?}/tests/lib/cli.sh"
@@ -38,14 +39,16 @@ decide() {
 	"$hook_bin" --root "$root" --dry-run -- vm "$op" begin - <"$file" >/dev/null 2>"$tmp/dry"
 	dry=$?
 	left=$(grep '^vgpu-lease: ' "$tmp/dry")
+	# Only the hook's words are read on another host.
+	local where="s|^vgpu-lease: domain vm: \(target \)\{0,1\}\(host $root: \)\{0,1\}||"
 	"$hook_bin" --root "$root" -- vm "$op" begin - <"$file" >/dev/null 2>"$tmp/hook"
 	hook=$?
 	"$hook_bin" --root "$root" -- vm release end - <"$file" >/dev/null 2>&1
 	[ "$2" = PASSES ] || expected=1
 	is "$hook" $expected "$1: the hook's exit status"
 	is "$plan|$json|$dry" "$hook|$hook|$hook" "$1: that of plan, plan --json and the dry run"
-	is "$said" "$(sed 's/^vgpu-lease: domain vm: //' "$tmp/hook")" "$1: plan gives the hook's reason"
-	is "$refusal" "$(sed 's/^vgpu-lease: domain vm: //' "$tmp/hook")" "$1: so does its JSON"
+	is "$said" "$(sed "$where" "$tmp/hook")" "$1: plan gives the hook's reason"
+	is "$refusal" "$(sed "$where" "$tmp/hook")" "$1: so does its JSON"
 	is "$left" "$(cat "$tmp/hook")" "$1: and the dry run"
 }
 hook_bin=$hook
@@ -136,7 +139,7 @@ decide "no type, and several" REFUSED "$(mdev "" "${vgpu%??}07" | file)"
 decide "a word in the metadata that is none" REFUSED "$(mdev "type='nvidia-222' placement='up'" | file)"
 
 ### Which device
-create 0000:85:00.0 nvidia-223 6
+orphan 0000:85:00.0 nvidia-223 6
 decide "no capacity" REFUSED "$(mdev "type='nvidia-223'" | file)"
 pool 'reuse = never'
 decide "no capacity for one that arrives" REFUSED "$(mdev "type='CUSTOM_BIG'" | sed "s/$vgpu/${vgpu%??}08/" | file)" migrate
@@ -264,7 +267,7 @@ rmdir "$state/lock" && mkfifo "$state/lock"
 decide "a lock that is a pipe" REFUSED "$tmp/exists.xml"
 rm "$state/lock"
 # The lock of the only pGPU of nvidia-222, and of one of two.
-odd() { rm -rf "$state/pgpu/$1.lock" && "${@:2}" "$state/pgpu/$1.lock"; }
+odd() { rm -rf "$(card_lock "$1")" && "${@:2}" "$(card_lock "$1")"; }
 for make in mkdir mkfifo 'ln -s /nonexistent'; do
 	# shellcheck disable=SC2086 # a command
 	odd 0000:84:00.0 $make
@@ -276,7 +279,7 @@ conf <<<$'[devices]\nenabled_mdev_types = nvidia-222\n[policy]\ndriver_cleanup =
 decide "a pGPU's lock that is none: another pGPU serves" PASSES "$tmp/new.xml"
 odd 0000:85:00.0 mkdir
 decide "both pGPUs' locks" REFUSED "$tmp/new.xml"
-rm -r "$state"/pgpu/*
+rm -r "$(card_lock 0000:84:00.0)" "$(card_lock 0000:85:00.0)"
 decide "and once they are gone" PASSES "$tmp/new.xml"
 pool
 mv "$state" "$root/run/elsewhere" && ln -s elsewhere "$state"
@@ -310,10 +313,10 @@ mdev "type='nvidia-223'" >"$tmp/223.xml"
 held_lock lock "the store's lock" prepare "$tmp/223.xml"
 holds "which the hook is refused over" says M_LOCK_HELD /run/vgpu-lease/lock $$ '*' <"$tmp/hook"
 held_lock lock "the store's lock" migrate "$tmp/223.xml"
-: >>"$state/pgpu/0000:85:00.0.lock"
-held_lock pgpu/0000:85:00.0.lock "a pGPU's lock" prepare "$tmp/223.xml"
+: >>"$(card_lock 0000:85:00.0)"
+held_lock "$(lock_of 0000:85:00.0)" "a pGPU's lock" prepare "$tmp/223.xml"
 holds "which the hook is refused over" says M_LOCK_HELD '*' $$ '*' <"$tmp/hook"
-exec 9<>"$state/pgpu/0000:84:00.0.lock"
+exec 9<>"$(card_lock 0000:84:00.0)"
 flock 9
 vl plan "$tmp/exists.xml"
 is "$status|$err" "0|" "a vGPU that exists needs no pGPU's lock, and plan tells of none"
@@ -323,14 +326,16 @@ exec 9>&-
 conf <<<'[nonsense]'
 decide "a wrong configuration" REFUSED "$(mdev "type='nvidia-222'" | file)"
 decide "a wrong configuration, arriving" REFUSED "$(mdev "type='nvidia-222'" | file)" migrate
+decide "a wrong configuration, and the vGPU exists" PASSES "$(mdev "" "$(uuid 9)" | file)"
+decide "a wrong configuration, and it exists where the domain arrives" PASSES "$(mdev "" "$(uuid 9)" | file)" migrate
 decide "and a domain without a vGPU" PASSES "$(file <<<"$none")"
 decide "and one with a PCI device" PASSES "$(pci 0000:00:1f.6 | file)"
 rm "$root/etc/vgpu-lease.conf"
 decide "no configuration" REFUSED "$(mdev "type='nvidia-222'" | file)"
 decide "no configuration, and a placeholder" REFUSED "$(mdev "" 00000000-0000-0000-0000-000000000001 | file)"
 decide "no configuration, and the vGPU exists" PASSES "$(mdev "" "$(uuid 9)" | file)"
-decide "no configuration, arriving" PASSES "$(mdev "type='nvidia-222'" | file)" migrate
-decide "no configuration, and a VF" PASSES "$(pci $vf "type='nvidia-1147'" | file)"
+decide "no configuration, arriving" REFUSED "$(mdev "type='nvidia-222'" | file)" migrate
+decide "no configuration, and a VF to be given a type" REFUSED "$(pci $vf "type='nvidia-1147'" | file)"
 
 ### What is no domain's XML
 vl plan "$tmp/missing.xml"

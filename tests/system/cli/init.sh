@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # vgpu-lease init: what it writes is a configuration with which every ready pGPU of the host is in the pool.
 . "${srcdir:?}/tests/lib/cli.sh"
 
@@ -18,7 +19,7 @@ for model in $("$sim" --help | sed -n '/^MODEL is/,/^Control/p' | sed -nE 's/^([
 	begin "$model"
 	vl init --write
 	case $model in
-	cx6 | mlx5) holds "$model is not a GPU" ended 1 M_INIT_NOTHING ;;
+	cx6 | mlx5) holds "$model is not a GPU" ended 1 M_INIT_NO_GPU ;;
 	*)
 		is "$status|$err" "0|" "$model: a configuration is written"
 		vl check
@@ -42,7 +43,9 @@ is "$out" "$said"$'\n\n'"$(message M_INIT_WROTE "$file")" "with it, the same is 
 is "$(cat "$file")|$(stat -c %a "$file")" "$said|644" "and that was written, for everybody to read"
 is "$(pool)" "0000:4d:00.0=gpu-56c0 0000:84:00.0=nvidia-231 0000:85:00.0=nvidia-231 mtty=mtty-2 " \
 	"a type of 2 GiB; what a pGPU carries already; the VFs of a GPU"
-like "$said" "*nvidia-231, GRID T4-2Q, 2048 MiB, at most 8 on a pGPU*nvidia-222, GRID T4-1B*" "it names the types, and what it could be instead"
+holds "it names the type, its size and how many there can be" grep -qxF '# nvidia-231, GRID T4-2Q, 2048 MiB, at most 8 on a pGPU' <<<"$said"
+holds "beside the address of a plain VF's card it writes what that is" grep -qxF '# 0000:4d:00.0: 8086:56c0' <<<"$said"
+is "$(grep -c '^\[mdev_\|^\[vf_' <<<"$said")|$(grep -c nvidia-222 <<<"$said")" "3|0" "a section for each kind of card, and no other type"
 before=$(ls -l --time-style=full-iso "$file")
 vl init --write
 holds "a file that is there is left" ended 1 M_INIT_EXISTS /etc/vgpu-lease.conf
@@ -52,6 +55,26 @@ ln -s "$tmp/elsewhere" "$file"
 vl init --write
 holds "so is a link that leads nowhere" ended 1 M_INIT_EXISTS /etc/vgpu-lease.conf
 fails "and nothing is written behind it" test -e "$tmp/elsewhere"
+rm "$file"
+mkdir "$file.d"
+printf '[devices]\nenabled_mdev_types = mtty-2\n' >"$file.d/10.conf"
+cp "$srcdir/etc/vgpu-lease.conf" "$file"
+vl init --write
+holds "so is a configuration whose types another file enables" ended 1 M_INIT_EXISTS "$file.d/10.conf"
+is "$(cat "$file")" "$(cat "$srcdir/etc/vgpu-lease.conf")" "and the first file with it"
+rm -r "$file.d"
+for line in '[policy]' 'placement = spread' '[mdev_nvidia-222]' 'nova_conf = /etc/nova/nova.conf'; do
+	{ cat "$srcdir/etc/vgpu-lease.conf"; echo "$line"; } >"$file"
+	vl init --write
+	case $line in
+	'[policy]') is "$status|$(cat "$file")" "0|$said" "but not one whose lines are comments and names of sections" ;;
+	*) holds "so is one with the line $line" ended 1 M_INIT_EXISTS /etc/vgpu-lease.conf ;;
+	esac
+done
+cp "$srcdir/etc/vgpu-lease.conf" "$file"
+vl init --write
+is "$status|$err|$(cat "$file")|$(stat -c %a "$file")" "0||$said|644" "that of the package, in which all is commented out, is replaced"
+is "$(ls -A "${file%/*}")" "vgpu-lease.conf" "and nothing is left beside it"
 rm "$file"
 vl init --write --config "$tmp/other.conf"
 is "$status|$(cat "$tmp/other.conf")|$(test -e "$file"; echo $?)" "0|$said|1" "another file can be named"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # vgpu-lease inventory and types: what the host has, what each card serves, how much of it is left.
 . "${srcdir:?}/tests/lib/cli.sh"
 

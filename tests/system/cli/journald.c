@@ -17,6 +17,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#define BOOT_ID "0123456789abcdef0123456789abcdef"
+
 static void fail(const char *what)
 {
 	perror(what);
@@ -80,8 +82,9 @@ int main(int argc, char **argv)
 		if (n <= 0)
 			continue;
 		gettimeofday(&now, NULL);
-		printf("__REALTIME_TIMESTAMP=%" PRId64 "\n_UID=%u\n", (int64_t)now.tv_sec * 1000000 + now.tv_usec,
-		       sender(&message).uid);
+		/* Debian 13's systemd-journal-remote takes no entry without a boot. */
+		printf("__REALTIME_TIMESTAMP=%" PRId64 "\n_BOOT_ID=" BOOT_ID "\n_UID=%u\n",
+		       (int64_t)now.tv_sec * 1000000 + now.tv_usec, sender(&message).uid);
 		fwrite(data, 1, (size_t)n, stdout);
 		printf("\n");
 		if (fflush(stdout) != 0)

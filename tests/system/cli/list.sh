@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # vgpu-lease list: which domain has which vGPU, and what is wrong with it.
 . "${srcdir:?}/tests/lib/cli.sh"
 
@@ -119,12 +120,15 @@ for domain in vm7 "$(domain_uuid 7)" transient "$(domain_uuid 8)"; do
 	vl list --domain "$domain" --no-headings
 	is "$status|$out|$err" "0||" "a domain of libvirt's without a lease has none: $domain"
 done
-for domain in vm77 transcient; do
+for domain in vn7 transcient; do
 	vl list --domain $domain
-	similar=${domain/77/7}
+	similar=${domain/vn/vm}
 	holds "one that is neither libvirt's nor a lease's is refused, with one that is similar: $domain" \
 		ended 1 M_NO_SUCH_DOMAIN $domain -- M_SIMILAR "${similar/sc/s}"
 done
+vl list --domain vm77
+holds "one of another number" ended 1 M_NO_SUCH_DOMAIN vm77
+fails "is not similar to any" says M_SIMILAR <<<"$err"
 vl list --domain "$(domain_uuid 9)" --json
 is "$status|$(grep -ce "$(message M_NO_SUCH_DOMAIN "$(domain_uuid 9)")" <<<"$out")" "1|1" "so is a UUID, as JSON"
 ln -s vm7.xml/x "$root/etc/libvirt/qemu/unread.xml"
@@ -151,20 +155,22 @@ done
 vl types --type 'T4-2B' --no-headings -o type,name
 is "$out" "nvidia-223  GRID T4-2B" "whether it is configured or not"
 vl gc --dry-run --type T4-2X
-holds "a type that does not exist: one that is similar" ended 1 M_NO_SUCH_TYPE T4-2X T4-2B
+holds "a type that does not exist: one that is similar" ended 1 M_NO_TYPE_SIMILAR T4-2X T4-2B
 vl list --type 'GRID T4-2X'
 holds "a name that no type has is an error" ended 1 M_UNKNOWN_NAME 'GRID T4-2X' 'GRID T4-2B'
 for command in list types inventory; do
 	vl $command --type nvidia-22
-	holds "$command refuses a type that the host does not have" ended 1 M_NO_SUCH_TYPE nvidia-22 nvidia-222
+	holds "$command refuses a type that the host does not have" ended 1 M_NO_SUCH_TYPE nvidia-22
+	fails "another number is not similar" says M_SIMILAR <<<"$err"
 	vl $command --pgpu 0000:84:00.1
-	holds "and a pGPU, with one that is similar" ended 1 M_SIMILAR 0000:84:00.0
+	fails "nor is another address" says M_SIMILAR <<<"$err"
 done
 sed -i 's/0000:85:00.0/0000:86:00.0/' "$root/run/vgpu-lease/leases/$(uuid 3)"
 is "$(shown --pgpu 0000:86:00.0)" vm3 "one that only a lease names is one"
 sed -i 's/0000:86:00.0/0000:85:00.0/' "$root/run/vgpu-lease/leases/$(uuid 3)"
 vl types --sort available --no-headings -o AVAILABLE
 is "$out" "$(sort -n <<<"$out")" "numbers are sorted as numbers"
+runs 1
 is "$(on_terminal 70 env LC_ALL=C.UTF-8 TERM=dumb "$builddir/vgpu-lease" --root "$root" list --pgpu 0000:84:00.0 --state active |
 	sed -E 's/ +[0-9]+[smhd] / AGE /')" "\
 ID                                    TYPE        STATE   AGE  DOMAIN
@@ -190,4 +196,11 @@ vl list
 like "$out" '*a\\x1b[[]2Jb*' "a domain's name cannot drive the terminal"
 vl list --json
 like "$out" '*"name": "a\\u001b[[]2Jb"*' "nor break the JSON"
+
+printf '%s\n' '[devices]' 'enabled_mdev_types = nvidia-222' | conf
+rm -f "$root"/run/vgpu-lease/leases/*
+named=$(domain_uuid 200)
+domain 201 "$(uuid 201)" | sed "s/<name>vm201/<name>$named/" | "$hook" --root "$root" -- "$named" prepare begin -
+is "$(vl list --domain "$(domain_uuid 201)" --json; grep -o "\"id\": \"$(uuid 201)\"" <<<"$out")" "\"id\": \"$(uuid 201)\"" "a domain with a UUID for its name is found by its own UUID"
+is "$(vl list --domain "$named" --json; grep -o "\"id\": \"$(uuid 201)\"" <<<"$out")" "" "a UUID never means the domain that is named so"
 tap_done

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # Names of domains that are not ASCII: columns stay columns, and a terminal gets what its locale can show.
 . "${srcdir:?}/tests/lib/cli.sh"
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # The history of vGPUs: what the hook and the command log is in the journal, with fields, and `vgpu-lease log` finds it.
 # shellcheck source=tests/lib/cli.sh
 . "${srcdir:?}/tests/lib/cli.sh"
@@ -61,7 +62,7 @@ is "$(events --since=-1h)|$(events --since '2000-01-01 12:00' vm2)" "created ref
 is "$(events --since=+1h)" "" "and not before it"
 for since in someday never 99h99 ../x; do
 	vl log --since=$since
-	is "$status|$out|$err" "2||$(message M_USAGE "$(message M_BAD_TIME $since)")" "a time that is none is a usage error: $since"
+	is "$status|$out|$err" "2||$(message M_USAGE "$(message M_BAD_TIME $since)" " log")" "a time that is none is a usage error: $since"
 done
 vl log --since=someday --json
 is "$status|$(grep -c '"error": "invalid time' <<<"$out")" "2|1" "as JSON, too"

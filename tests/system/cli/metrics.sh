@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # Metrics for Prometheus: what is in them, that promtool takes them, and the alerts and the dashboard that go with them.
 # shellcheck source=tests/lib/cli.sh
 . "${srcdir:?}/tests/lib/cli.sh"
@@ -42,7 +43,7 @@ call prepare begin 2 nvidia-222
 call prepare begin 3 nvidia-99 2>/dev/null
 name='a"b\c'
 domain 4 "$(uuid 4)" mtty-1 | sed "s|<name>.*</name>|<name>${name//\\/\\\\}</name>|" | "$hook" --root "$root" -- x prepare begin -
-create mtty mtty-1 9
+orphan mtty mtty-1 9
 sed -i 's/^state=active/state=releasing/' "$root/run/vgpu-lease/leases/$(uuid 2)"
 
 vl metrics

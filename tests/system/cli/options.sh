@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # The command line: options on both sides of the sub-command, help, usage errors.
 . "${srcdir:?}/tests/lib/cli.sh"
 
@@ -8,15 +9,17 @@ conf <<EOF
 enabled_mdev_types = mtty-1
 EOF
 
-# usage SENTENCE KEY [ARG...] -- ARGUMENT...
+# usage SENTENCE KEY [ARG...] -- ARGUMENT...: refused, with that command's help, or that of all where the word is none.
 usage() {
-	local sentence=$1 why=()
+	local sentence=$1 why=() of
 
 	shift
 	while [ "$1" != -- ]; do why+=("$1") && shift; done
 	shift
+	for of in "$@"; do [ "$of" = help ] || break; done
+	case $of in frobnicate | lists | nothing) of='' ;; *) of=" $of" ;; esac
 	vl "$@"
-	is "$status|$out|$err" "2||$(message M_USAGE "$(message "${why[@]}")")" "$sentence"
+	is "$status|$out|$err" "2||$(message M_USAGE "$(message "${why[@]}")" "$of")" "$sentence"
 }
 
 usage "an unknown command is a usage error" M_UNKNOWN_COMMAND frobnicate -- frobnicate
@@ -27,6 +30,8 @@ usage "an option of another command" M_OPTION_NOT_TAKEN list --dry-run -- list -
 usage "an option without its value" M_NO_VALUE --config FILE -- list --config
 usage "an option with a value that takes none" M_VALUE_NOT_TAKEN --json -- list --json=yes
 usage "a word too many" M_EXTRA_WORD list x -- list x
+vl help list x
+is "$status|$err" "2|$(message M_USAGE "$(message M_EXTRA_ARGUMENT x)" " list")" "one too many behind help"
 usage "a file that is missing" M_NEEDS_OPERAND plan FILE -- plan
 usage "two files" M_EXTRA_WORD rewrite b -- rewrite a b
 usage "an operation that libvirt does not have" M_BAD_OP start -- plan --op start x
@@ -48,7 +53,7 @@ usage "a card that is none" M_BAD_PGPU ../x -- retype ../x mtty-1
 usage "a type to attach that is none" M_BAD_TYPE ../x -- attach vm --type ../x
 usage "a type that is none, of a card" M_BAD_TYPE a/b -- retype mtty a/b
 usage "an ID to detach that is none" M_BAD_ID x -- detach vm x
-for call in "release ID" "plan FILE" "rewrite FILE" "show OBJECT" "attach DOMAIN" "suspend DOMAIN" "resume DOMAIN"; do
+for call in "release ID" "plan FILE" "rewrite FILE|DOMAIN" "show OBJECT" "attach DOMAIN" "suspend DOMAIN" "resume DOMAIN"; do
 	usage "${call% *} without a name" M_OPERAND_EMPTY "${call% *}" "${call#* }" -- "${call% *}" ''
 done
 usage "a second operand without one" M_OPERAND_EMPTY detach ID -- detach vm ''
@@ -92,6 +97,9 @@ json_error "a wrong configuration: status" 0 "$tmp/wrong.conf:1: *" status --jso
 
 command=$builddir/vgpu-lease
 like "$("$command" --version)" "vgpu-lease [0-9]*.[0-9]*" "--version prints the version"
+for program in vgpu-lease vgpu-leased vgpu-lease-sim hooks/qemu; do
+	is "$("$builddir/$program" --version | sed -n 2p)" "$(grep -o '^Copyright ([^.]*' "$srcdir/README.md")" "and of $program the copyright notice, as README.md has it"
+done
 help=$("$command" --help)
 # What is in the table of the program is in --help, in the manual and in the completion, and nothing else is.
 # synopsis COMMAND: how the manual says that it is called, a word a line.
@@ -136,7 +144,7 @@ like "$out" "*mtty-2*" "or after it"
 vl inventory --config "$tmp/no.conf"
 like "$status|$err" "0|$(message M_WARNING "*$(message M_NO_SUCH_FILE "$tmp/no.conf")")" "one that is not there is told"
 vl plan --config "$tmp/no.conf" "$srcdir/xml-templates/domain-one-vgpu.xml"
-like "$status|$err" "1|$(message M_PROGRAM "*$(message M_NO_SUCH_FILE "$tmp/no.conf")")" "and a plan cannot do without"
+like "$status|$err" "1|$(message M_PROGRAM "*$(message M_NO_SUCH_FILE "$tmp/no.conf")")*" "and a plan cannot do without"
 is "$("$command" --root "$tmp/none" list 2>&1)" "$(message M_PROGRAM "$(message M_NO_SUCH_FILE "--root $tmp/none")")" \
 	"a root that is not there is told"
 domain 1 "$(uuid 1)" >"$tmp/--help"
@@ -148,4 +156,12 @@ is "$("$builddir/vgpu-lease" help gc)" "$("$builddir/vgpu-lease" gc --help)" "he
 is "$("$builddir/vgpu-lease" help help)" "$("$builddir/vgpu-lease" help)" "help is a command, too"
 usage "help of an unknown command" M_UNKNOWN_COMMAND nothing -- help nothing
 usage "help of two commands" M_EXTRA_ARGUMENT list -- help gc list
+
+### Closed standard descriptors
+create mtty mtty-1 1
+shown=$("$command" --root "$root" inventory)
+is "$("$command" --root "$root" inventory 2>&1 <&-; echo $?)" "$shown"$'\n0' "a closed standard input changes nothing"
+is "$("$command" --root "$root" inventory 2>&-; echo $?)" "$shown"$'\n0' "nor does a closed standard error"
+is "$("$command" --root "$root" inventory 2>&1 >&-; echo $?)" "$(message M_PROGRAM "$(message M_STDOUT_CLOSED)")"$'\n1' \
+	"a closed standard output is what cannot be printed to"
 tap_done

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # vgpu-lease plan: what would happen to a domain, why, and what of its XML would change. Nothing is written.
 . "${srcdir:?}/tests/lib/cli.sh"
 
@@ -55,7 +56,7 @@ is "$(state)" "$before" "nothing has been written"
 
 domain 1 00000000-0000-0000-0000-000000000000 nvidia-222 >"$tmp/placeholder.xml"
 vl plan "$tmp/placeholder.xml"
-like "$status|$err" "1|$(message M_PLAN_REFUSED "domain vm1" prepare "vGPU 00000000-0000-0000-0000-000000000000: $(message M_PLACEHOLDER)")" \
+like "$status|$err" "1|$(message M_PLAN_REFUSED "domain vm1" prepare "vGPU 00000000-0000-0000-0000-000000000000: $(message M_PLACEHOLDER vm1)")" \
 	"a placeholder would be refused"
 like "$out" "$(message M_PLAN_NEW_UUID "*" nvidia-222 0000:84:00.0 "$(message M_PLAN_FIRST)" 00000000-0000-0000-0000-000000000000)*" \
 	"and what it would get with a UUID of its own is told"
@@ -98,7 +99,7 @@ sed -n '/^---/,$p' <<<"$out" >"$tmp/patch"
 holds "a change that takes a line away is a diff, too" patch -s "$tmp/lines.xml" "$tmp/patch"
 is "$(grep -c "model='1:2'\|00000000-0000" "$tmp/lines.xml")|$(grep -c "type='mtty-1'/>" "$tmp/lines.xml")" "0|1" "with all of it"
 
-create 0000:85:00.0 nvidia-223 5
+orphan 0000:85:00.0 nvidia-223 5
 conf <<EOF
 [devices]
 enabled_mdev_types = nvidia-222

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # What a domain's metadata say to nobody: plan and check tell it, and no start is stopped by it.
 . "${srcdir:?}/tests/lib/cli.sh"
 

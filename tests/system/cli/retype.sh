@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # vgpu-lease retype: a card is freed for another type; what stands in the way is named.
 . "${srcdir:?}/tests/lib/cli.sh"
 
@@ -48,7 +49,7 @@ vl retype mtty mtty-1
 holds "and where is said" ended 1 M_RETYPE_SERVES_OTHER "$root/etc/vgpu-lease.conf" 3 mtty mtty-2 mtty-1
 
 # Orphans of mtty-2 fill the card.
-for n in {1..12}; do create mtty mtty-2 "$n"; done
+for n in {1..12}; do orphan mtty mtty-2 "$n"; done
 create 0000:84:00.0 nvidia-222 20
 serve mtty-1
 call prepare begin 30 mtty-1 2>/dev/null
@@ -125,7 +126,7 @@ like "$seen" "*"$'\r'"$(message M_PROGRESS_RETYPE mtty 1)"*$'\r\e[K'*"$(message 
 	"is told on a terminal, until it is done"
 serve mtty-2
 sed -i 's/^release_timeout.*/release_timeout = 20/' "$root/etc/vgpu-lease.conf"
-create mtty mtty-1 22
+orphan mtty mtty-1 22
 vl retype mtty mtty-2
 is "$status|$(made)|$err" "0|$(uuid 20)|" "and nowhere else"
 tap_done

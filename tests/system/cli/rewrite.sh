@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # vgpu-lease rewrite: placeholders get UUIDs of their own; nothing else changes.
 . "${srcdir:?}/tests/lib/cli.sh"
 
@@ -98,6 +99,17 @@ is "$(device)" "framework='mdev' model='10de:1eb8' driver='$driver' type='VGPU' 
 conf <<<'nonsense'
 vl rewrite "$templates/domain-placeholder.xml"
 like "$status|$err" "0|$(message M_WARNING "*vgpu-lease.conf:1:*")" "a configuration with an error is a warning"
+
+### A domain of libvirt, which is its own made-up host here
+conf </dev/null
+{ echo '<node>'; domain 9 "$placeholder" | sed "s/type='qemu'/type='test'/; s|<devices>|<memory>8192</memory><os><type>hvm</type></os>&|"; echo '</node>'; } >"$tmp/node.xml"
+vl rewrite --connect "test://$tmp/node.xml" vm9
+like "$status|$out|$err" "0|$placeholder -> ????????-????-4*|" "a domain's definition is rewritten through libvirt"
+vl rewrite --connect "test://$tmp/node.xml" vm8
+is "$status|$out" "1|" "a word that names neither a file nor a domain fails"
+holds "and is told so" says M_LIBVIRT_SAYS vm8 "Domain not found" <<<"$err"
+vl rewrite --connect "test://$tmp/node.xml" vm9.xml
+is "$status|$err" "2|$(message M_PROGRAM "$(message M_NO_SUCH_FILE vm9.xml)")" "what is spelt as a file is one"
 end_host
 
 # VFs: what a start can have stays, whatever the policy of migrations.

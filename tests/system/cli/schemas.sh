@@ -16,6 +16,10 @@ done | sort)" "$(cd "$srcdir/schemas" && ls)" "each command that prints JSON has
 nothing "each call with --json is made where its output is kept" \
 	"$(grep -rnE 'builddir"?[}]?/vgpu-lease"?.* --json' "$srcdir/tests/system" "$srcdir/tests/model" | grep -vF "${BASH_SOURCE[0]##*/}")"
 
+is "$(jq -r '.properties.checks.items.properties.what.enum[]' "$srcdir/schemas/check.json" | sort)" \
+	"$(sed -nE '/^} checks\[\] = \{/,/^};/s/\{ "([a-z]+)",/\n\1\n/gp; s/.*check->what = "([a-z]+)";.*/\1/p' "$srcdir"/src/ops/check*.c |
+		grep -x '[a-z]*' | grep . | sort -u)" "the schema of check has the subjects that check prints"
+
 # How a document was changed, in jq's words, and what the schema has to say of that.
 fits() { python3 "$srcdir/tests/lib/json_fits.py" "$srcdir/schemas" "$tmp/changed"; }
 wrong() { # SENTENCE JQ COMPLAINT
@@ -37,11 +41,11 @@ is "$(fits)" '' "but of a command line that cannot be read"
 
 # The documents in the manual, which leave out elements of lists: each command with --json has one.
 rm "$tmp"/changed/*
-awk -v to="$tmp/changed/" '/^\.Sh/ { on = $2 == "JSON" }
+awk -v to="$tmp/changed/" '/^\.Sh/ { on = $2 == "DOCUMENTS" }
 	on && /^\.Cm / { command = $2 }
 	/^\.Ed/ && file { close(file); file = "" }
 	file { print >file }
-	on && /^\.Bd/ { file = to (++n); print "0\n" command >(file ".call") }' "$srcdir/man/vgpu-lease.8"
+	on && /^\.Bd/ { file = to (++n); print "0\n" command >(file ".call") }' "$srcdir/man/vgpu-lease-json.5"
 sed -zi 's/,[ \n]*\.\.\.\]/]/g; s/\[\.\.\.\]/[]/g' "$tmp"/changed/?
 is "$(fits)" '' "each document in the manual is one that its schema describes"
 is "$(sed -sn 2p "$tmp"/changed/*.call | sort -u)" "$(cd "$srcdir/schemas" && basename -s .json ./*.json | grep -vx status)" "each command has one, but status, as inventory has it"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # vgpu-lease show: what libvirt, the leases, the kernel and open handles say of a domain's vGPUs. The libvirt is its own
 # made-up one; QEMU's view is shown in tests/vm.
 . "${srcdir:?}/tests/lib/cli.sh"
@@ -27,8 +28,8 @@ show vm2
 is "$status|$out|$err" "1||$(message M_PROGRAM "$(message M_LIBVIRT_SAYS vm2 "Domain not found")")" "a domain that is not there"
 mkdir -p "$root/etc/libvirt/qemu"
 cp "$tmp/node.xml" "$root/etc/libvirt/qemu/vm1.xml"
-show vm2
-is "$status|$out|$err" "1||$(message M_PROGRAM "$(message M_LIBVIRT_SAYS vm2 "Domain not found")$(message M_SIMILAR vm1)")" \
+show vn1
+is "$status|$out|$err" "1||$(message M_PROGRAM "$(message M_LIBVIRT_SAYS vn1 "Domain not found")$(message M_SIMILAR vm1)")" \
 	"where libvirt's files have a similar name, that is suggested"
 rm -r "$root/etc/libvirt"
 show vm1
@@ -48,21 +49,21 @@ leave
 
 show vm1
 is "$status" 1 "a difference fails"
-like "$out" "*$(uuid 1): $(message M_SHOW_NOT_OPEN "*--qemu*detach*")" "and is named: not open"
+like "$out" "*$(uuid 1): $(message M_SHOW_NOT_OPEN "*vm1 --qemu*detach vm1 $(uuid 1)*")" "and is named: not open"
 create mtty mtty-1 2
 libvirt 1 2
 show vm1
-like "$out" "*$(uuid 2): $(message M_SHOW_NOT_LEASED): *" "plugged in by somebody else"
+like "$out" "*$(uuid 2): $(message M_SHOW_NOT_LEASED); *" "plugged in by somebody else"
 call prepare begin 3
 libvirt 1 3
 show vm1
 like "$out" "*$(uuid 3): $(message M_SHOW_LEASED_TO_OTHER vm3)*" "another domain's"
 libvirt
 show vm1
-like "$out" "*$(uuid 1): $(message M_SHOW_NOT_PLUGGED)" "not plugged in"
+like "$out" "*$(uuid 1): $(message M_SHOW_NOT_PLUGGED vm1 "$(uuid 1)")" "not plugged in"
 record="<k:suspended xmlns:k='urn:vgpu-lease:suspended:1' hostdevs='$(hostdev 1 | sed "s/</\&lt;/g; s/'/\&quot;/g")'/>" libvirt
 show vm1
-like "$out" "*$(uuid 1): $(message M_SHOW_SUSPENDED)"$'\n'* "taken by a suspend that did not end"
+like "$out" "*$(uuid 1): $(message M_SHOW_SUSPENDED vm1)"$'\n'* "taken by a suspend that did not end"
 echo 1 >"$root/sys/bus/mdev/devices/$(uuid 1)/remove"
 libvirt 1
 show vm1
@@ -116,4 +117,10 @@ show vm1
 like "$out" "*$vf  flex  $vf  live,config  active  created  -          -*" "one that was disabled does not exist, whatever its lease says"
 holds "and that is a difference" says M_ABOUT "$vf" -- M_SHOW_GONE "*" <<<"$out"
 leave
+
+# A suspended guest that was started by other means than a resume.
+record="<k:suspended xmlns:k='urn:vgpu-lease:suspended:1' hostdevs='$(hostdev 9 | sed "s/</\&lt;/g; s/'/\&quot;/g")'/>" libvirt
+show vm1
+is "$status" 1 "a guest that runs without the vGPU that a suspend took is a difference"
+holds "and it is named" says M_SHOW_SUSPENDED vm1 < <(grep "^$(uuid 9): " <<<"$out")
 tap_done

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # vgpu-lease show, of a vGPU and of a pGPU: all that is known about it. Its events are shown in log.sh.
 . "${srcdir:?}/tests/lib/cli.sh"
 
@@ -51,7 +52,39 @@ vl show 0000:4d:00.2
 is "$status|$(fact framework)|$(fact pGPU)|$(fact device)" "0|vf|0000:4d:00.0, NUMA node 0|exists" "a VF of the pool"
 control vfs '0000:4d:00.0 off'
 vl show 0000:4d:00.2
-holds "which is disabled then, and unknown" ended 1 M_NO_PCI_DEVICE
+holds "which is disabled then, and its card says why" ended 1 M_VFS_NOT_ENABLED
+
+### A vGPU whose device vanishes under a running guest, an mdev and a plain VF
+control vfs '0000:4d:00.0 on'
+printf '%s\n' "<domain type='qemu'><name>vm7</name><uuid>$(domain_uuid 7)</uuid><devices><hostdev mode='subsystem' type='pci' managed='yes'>" \
+	"<source><address domain='0x0000' bus='0x4d' slot='0x00' function='0x2'/></source></hostdev></devices></domain>" >"$tmp/7.xml"
+"$hook" --root "$root" -- vm7 prepare begin - <"$tmp/7.xml"
+call prepare begin 8 nvidia-222
+runs 8
+{ echo "<domstatus state='running'>" && cat "$tmp/7.xml" && echo '</domstatus>'; } >"$root/run/libvirt/qemu/vm7.xml"
+for gone in no yes; do
+	for n in 7 8; do
+		id=0000:4d:00.2
+		[ $n = 7 ] || id=$(uuid 8)
+		note=$([ $gone = no ] || message M_DEVICE_GONE)
+		vl list --json --domain vm$n
+		is "$(jq -r '.leases[].note // ""' <<<"$out")" "$note" "list says of vm$n whether its device is gone: $gone"
+		vl status --domain vm$n
+		is "$(grep -c "$id" <<<"$out") $(grep -c 'no device' <<<"$out")" "1 $([ $gone = no ] && echo 0 || echo 1)" "and status"
+		vl show "$id"
+		is "$(fact device)" "$([ $gone = no ] && echo exists || echo 'does not exist')" "and show"
+		vl check
+		holds "and check, as it does of another" [ "$(grep -c "vm$n\|$id" <<<"$out")" = "$(grep -c "vm8\|$(uuid 8)" <<<"$out")" ]
+	done
+	control vfs '0000:4d:00.0 off'
+	echo 1 >"$root/sys/bus/mdev/devices/$(uuid 8)/remove"
+done
+vl gc
+is "$(vgpu_lease --root "$root" list --no-headings -o id | grep -c "0000:4d:00.2\|$(uuid 8)")" 2 "gc drops neither lease"
+rm "$root/run/libvirt/qemu/vm7.xml" "$root/run/libvirt/qemu/vm8.xml"
+"$hook" --root "$root" -- vm7 release end - <"$tmp/7.xml"
+call release end 8
+
 vl show "$(uuid 9)"
 holds "what no vGPU has is looked for among the domains" ended 1 M_SHOW_NOTHING "$(uuid 9)"
 
@@ -81,7 +114,8 @@ vl show 0000:99:00.0
 is "$status|$(fact pool)" "0|no: no PCI device has this address" "one that is configured and absent"
 for wrong in 0000:83:00.0 0000:48:00.0 0000:84:00.1; do
 	vl show $wrong
-	holds "one that is not, with that of which one digit is another, or two are swapped: $wrong" ended 1 M_NO_PCI_DEVICE -- M_SIMILAR 0000:84:00.0
+	holds "one that is not, with one digit that is another, or two that are swapped: $wrong" ended 1 M_NO_PCI_DEVICE
+	fails "none is suggested: that is another card" says M_SIMILAR <<<"$err"
 done
 vl show 84:00.0
 holds "nor is one without its domain 0000, which is suggested" ended 1 M_SHOW_NOTHING 84:00.0 -- M_SIMILAR 0000:84:00.0

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # vgpu-lease status: the picture of a host. tests/system/cli/golden/status/ has those of several hosts, in 80 and 200 columns, with
 # and without colour; to look at one: cat it. UPDATE=1 writes them anew.
 . "${srcdir:?}/tests/lib/cli.sh"
@@ -14,7 +15,7 @@ picture() { # WIDTH [OPTION]...: in a locale with UTF-8
 	local width=$1
 	shift
 	on_terminal "$width" env LC_ALL=C.UTF-8 TERM=xterm "$@" "$builddir/vgpu-lease" --root host |
-		sed -E 's/^([^0-9a-f]*(\x1b\[1m)?[0-9a-f]{4}(:[0-9a-f]{2}){2}\.[0-9](\x1b\[0m)?)  .*/\1  MODEL/; s/( +)\x1b\[0m/\x1b[0m\1/g' | same_age
+		sed -E 's/^(.*  idle, [^ ]+: [0-9]+ available)(  .*)?$/\1  MODEL/; t; s/^([^0-9a-f]*(\x1b\[1m)?[0-9a-f]{4}(:[0-9a-f]{2}){2}\.[0-9](\x1b\[0m)?)  .*/\1  MODEL/; s/( +)\x1b\[0m/\x1b[0m\1/g' | same_age
 }
 
 # looks NAME SENTENCE: the picture is that of the golden files.
@@ -77,6 +78,7 @@ exec 8>"$root/run/vgpu-lease/handler.lock"
 flock 8
 call release end 4
 exec 8>&-
+rm "$root/run/vgpu-lease/handler.lock"
 old "$(uuid 1)" "$(uuid 2)" "$(uuid 3)" "$(uuid 4)" "$(uuid 5)"
 looks t4 "leases in each state, a full card, one that is missing, one without a PCI device"
 is "$(on_terminal 80 env LC_ALL=C TERM=xterm NO_COLOR=1 "$builddir/vgpu-lease" --root host | LC_ALL=C grep -c '[^ -~]')" 0 \
@@ -94,7 +96,7 @@ like "$out" "*0000:84:00.0*" "--pgpu shows one pGPU"
 fails "and no other" grep -qE '^[|`]- (0000:85|mtty)' <<<"$out"
 vl status --pgpu 0000:84:00.1
 is "$status|$out" "1|" "a pGPU that the host does not have is refused"
-holds "with one that is similar" says M_SIMILAR 0000:84:00.0 <<<"$err"
+fails "an address of other digits is another card's, and is not suggested" says M_SIMILAR <<<"$err"
 # vgpus_of ARGUMENT...: the first line and the pGPUs of the tree, and the domains or IDs below them.
 vgpus_of() {
 	vl status "$@"
@@ -112,8 +114,8 @@ domain 9 "$(uuid 9)" >"$root/etc/libvirt/qemu/vm9.xml"
 is "$(vgpus_of --domain vm9)|$(vgpus_of --domain "$(domain_uuid 9 | tr a-f A-F)")" "0 of 6 vGPUs|0 of 6 vGPUs" \
 	"of a domain that libvirt defines and that has no vGPU, nothing: a tree, too"
 rm -r "$root/etc/libvirt"
-vl status --domain vm9
-holds "a domain that neither libvirt nor a lease has is refused, with a similar one" ended 1 M_NO_SUCH_DOMAIN vm9 -- M_SIMILAR vm1
+vl status --domain vn1
+holds "a domain that neither libvirt nor a lease has is refused, with a similar one" ended 1 M_NO_SUCH_DOMAIN vn1 -- M_SIMILAR vm1
 vl status --type nvidia-22
 is "$status|$out" "1|" "a type that nothing has is refused"
 vl status --state idle

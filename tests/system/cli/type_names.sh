@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # The name of a type, where the configuration needs its ID: the message gives the ID to write.
 . "${srcdir:?}/tests/lib/cli.sh"
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # vgpu-lease status --watch: the picture follows the leases, and the terminal is as it was in the end.
 . "${srcdir:?}/tests/lib/cli.sh"
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # The start of a domain whose vGPU exists already: it waits for a removal of that vGPU, and for nothing else on its pGPU.
 # shellcheck source=tests/lib/hook.sh
 . "${srcdir:?}/tests/lib/hook.sh"
@@ -44,6 +45,7 @@ release "$work/3.xml"
 is "$(devices)" "$u1 " "its release leaves it, and the others go"
 
 ### Beside a removal of that very vGPU
+for_guest $u1 nvidia-222 $card
 control remove_delay_ms 1500
 lease gc >/dev/null &
 gc=$!
@@ -58,7 +60,8 @@ is "$(devices)$(leases)" 0 "which goes at its release"
 
 ### A removal that began before the start had its lease, and looks at the leases after it
 make_device $card nvidia-222 $u1
-flock "$root/run/vgpu-lease/pgpu/$card.lock" sleep 3 &
+for_guest $u1 nvidia-222 $card
+flock "$(card_lock "$card")" sleep 3 &
 sleep 0.3
 lease gc >"$work/gc" 2>&1 &
 gc=$!

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # A domain that arrives by migration or restore: what is reserved, and what the XML says then.
 # shellcheck source=tests/lib/hook.sh
 . "${srcdir:?}/tests/lib/hook.sh"
@@ -32,7 +33,7 @@ holds "a UUID that another domain has here is replaced" test -n "$fresh" -a "$fr
 is "$(sed "s/$fresh/$u1/" "$work/migrated.xml")" "$(cat "$vm")" "and all else of the XML is as it came, to the byte"
 settings 'migrate_uuid = keep'
 said=$(migrate 2>&1)
-is "$said" "$(message M_REFUSED vm "$u1" "$(message M_LEASED_TO_HERE vm2)")" \
+is "$said" "$(message M_REFUSED_THERE vm "$root" "$u1" "$(message M_LEASED_TO_HERE vm2)")" \
 	"with migrate_uuid = keep that is a refusal, in one line"
 release "$work/other.xml"
 
@@ -59,16 +60,16 @@ is "$(type_of $u1)" nvidia-222 "and is this host's"
 release "$work/facts.xml"
 with_metadata "type='nvidia-9999' name='GRID X-1B' model='10de:1'" >"$work/facts.xml"
 said=$(migrate "$work/facts.xml" 2>&1)
-is "${said%, nvidia-223*}" "$(message M_REFUSED vm "$u1" \
-	"$(message M_UNKNOWN_TYPE nvidia-9999 " $(message M_ON_THE_SOURCE "GRID X-1B" 10de:1)"); $(message M_KNOWN_TYPES nvidia-222)")" \
+is "${said%, nvidia-223*}" "$(message M_REFUSED_THERE vm "$root" "$u1" \
+	"$(message M_UNKNOWN_TYPE nvidia-9999 " $(message M_ON_THE_SOURCE "GRID X-1B" 10de:1)"); $(message M_ENABLED_TYPES nvidia-222)")" \
 	"a type that is not here at all is a refusal that says what it is there, and what is here"
 with_metadata "type='nvidia-222' name='GRID X-1B' model='10de:1'" >"$work/facts.xml"
 said=$(migrate "$work/facts.xml" 2>&1)
-is "$said" "$(message M_REFUSED vm "$u1" "$(message M_OTHER_ON_SOURCE "GRID X-1B" 10de:1 nvidia-222 "GRID T4-1B")")" \
+is "$said" "$(message M_REFUSED_THERE vm "$root" "$u1" "$(message M_OTHER_ON_SOURCE "GRID X-1B" 10de:1 nvidia-222 "GRID T4-1B")")" \
 	"so is a type that is another one there"
 with_metadata "type='nvidia-222' driver='1.2.3'" >"$work/facts.xml"
 said=$(migrate "$work/facts.xml" 2>&1)
-is "$said" "$(message M_REFUSED vm "$u1" "$(message M_OTHER_DRIVER 1.2.3 "$driver")")" \
+is "$said" "$(message M_REFUSED_THERE vm "$root" "$u1" "$(message M_OTHER_DRIVER 1.2.3 "$driver")")" \
 	"and another version of the driver"
 is "$(leases)" 0 "what is refused reserves nothing"
 settings 'driver_mismatch = warn'
@@ -110,7 +111,7 @@ settings
 for i in $(seq 16 31); do another "$i" >"$work/$i.xml" && prepare "$work/$i.xml"; done
 is "$(devices | wc -w)" 16 "the card is full"
 said=$(migrate 2>&1)
-is "$said" "$(message M_REFUSED vm "$u1" "$(message M_NO_CAPACITY_DO "$(message M_ONLY_TYPE nvidia-222)" "$(message M_FULL 0000:84:00.0 16 16)" "$(message M_FIX_FREE)")")" \
+is "$said" "$(message M_REFUSED_THERE vm "$root" "$u1" "$(message M_NO_CAPACITY_DO "$(message M_ONLY_TYPE nvidia-222)" "$(message M_FULL 0000:84:00.0 16 16)" "$(message M_FIX_FREE there)")")" \
 	"a migration without capacity is refused at migrate begin"
 restore >"$work/out" 2>&1
 is "$?$(cat "$work/out")" "0" "a restore without capacity says nothing and ends with 0: its failure would delete the image"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # What a refusal for no capacity gives as its causes, and as the fix: equal causes in one clause, and a fix that fits both the
 # cause and the line that libvirt shows.
 # shellcheck source=tests/lib/hook.sh
@@ -57,7 +58,7 @@ told "a type that is made as VFs is refused with the hostdev that it takes" M_MA
 fails "nothing is to be freed there" says M_FIX_FREE <<<"$said"
 refused CUSTOM_FLEX
 told "so is a class that VFs have alone" M_MADE_AS_VFS_DO CUSTOM_FLEX
-fails "without a list of other types" says M_KNOWN_TYPES <<<"$said"
+fails "without a list of other types" says M_ENABLED_TYPES <<<"$said"
 refused 'NVIDIA L40S-48Q'
 told "and a name that VFs have alone" M_MADE_AS_VFS 'NVIDIA L40S-48Q'
 refused nvidia-223

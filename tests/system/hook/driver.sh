@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # How the driver lets a vGPU go: by itself, or not for a long time. Whoever releases it, hook or gc, it ends clean.
 # shellcheck source=tests/lib/hook.sh
 . "${srcdir:?}/tests/lib/hook.sh"
@@ -48,7 +49,7 @@ echo 1 >"$root/sys/bus/mdev/devices/$u3/remove"
 release "$work/big.xml"
 control driver_removes off
 is "$(prepare "$work/big.xml" 2>&1)" \
-	"vgpu-lease: domain vm: vGPU $u3: no capacity for nvidia-234, the only type of the pool: $a: the driver offers none though nothing is on the card: a removed vGPU may still occupy it; see dmesg; a reboot frees it; $b: not in the pool: not named in the configuration; see 'vgpu-lease plan'" \
+	"vgpu-lease: domain vm: vGPU $u3: no capacity for nvidia-234, the only type of the pool: $a: the driver offers none, although the card is empty; a removed vGPU may occupy it until a reboot; see dmesg; $b: not in the pool: not named in the configuration; see 'vgpu-lease --root $root inventory'" \
 	"a card that is short of what was on it is told as such"
 end_host
 rm -rf "$root/var/lib/vgpu-lease"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # A card of NVIDIA's variant driver that carries vGPUs when it is seen for the first time: what it can make is not known,
 # and what the configuration names is in the pool all the same.
 # shellcheck source=tests/lib/hook.sh
@@ -33,7 +34,11 @@ is "$(card_is in_pool)" true "also one that it names by what it is"
 settings never "device_addresses = $a, $c"
 is "$(card_is in_pool)" true "or by its VFs"
 said=$(start $a 2>&1)
-holds "a start is told what is in the way, and what frees the card of it" \
+holds "a start is told what is in the way; retype leaves a VF that is not named" \
+	says M_NO_CAPACITY -- M_BLOCKED $card 1 nvidia-1150 -- M_FIX_FREE <<<"$said"
+settings never "device_addresses = $card"
+said=$(start $a 2>&1)
+holds "where the card is named, it is told what frees the card of it" \
 	says M_NO_CAPACITY -- M_BLOCKED $card 1 nvidia-1150 -- M_RETYPE_WITH_RECLAIM $card nvidia-1147 <<<"$said"
 is "$(type_at $a) $(type_at $b) $(leases)" "0 1150 0" "and nothing has changed"
 configure <<END
@@ -60,7 +65,7 @@ said=$(lease retype $card nvidia-1147 2>&1 | tr -s ' ')
 holds "retype tells what stays, and why" says M_RETYPE_STAYS $b nvidia-1150 $b -- M_RECLAIM_NEVER <<<"$said"
 settings orphans "device_addresses = $card"
 said=$(lease retype --dry-run $card nvidia-1147 2>&1 | tr -s ' ')
-is "$(tail -n +2 <<<"$said")" "$(message M_RETYPE_WOULD_GO $b nvidia-1150 $b "$(message M_ORPHAN 0)")"$'\n'"$(message M_RETYPE_WOULD_BE_FREE $card nvidia-1147)" "with --dry-run what would go"
+is "$(tail -n +2 <<<"$said")" "$(message M_RETYPE_WOULD_GO $b nvidia-1150 $b "$(message M_UNUSED "not started by mdevctl, " 0)")"$'\n'"$(message M_RETYPE_WOULD_BE_FREE $card nvidia-1147)" "with --dry-run what would go"
 holds "retype frees the card" lease retype $card nvidia-1147
 is "$(type_at $b)" 0 "of what was in the way"
 is "$(card_is in_pool)" true "and then it is known what the card makes"
@@ -69,7 +74,7 @@ forget
 # What a refusal advises is what helps: with the command as it stands there, the card is free.
 advised() { # the command of the refusal, run
 	local words
-	read -ra words < <(sed -n "s/.*'vgpu-lease \\(retype [^']*\\)' frees it.*/\\1/p" <<<"$said")
+	read -ra words < <(sed -n "s/.*'vgpu-lease .*\\(retype [^']*\\)' frees it.*/\\1/p" <<<"$said")
 	[ "${words[0]-}" = retype ] && lease "${words[@]}" >/dev/null
 }
 set_type $b 1150
@@ -131,8 +136,11 @@ grace=0
 settings orphans "device_addresses = $card"
 
 # Reclaim.
-set_type $b 1150
-set_type $c 1150
+orphans() {
+	local vf
+	for vf in $b $c; do set_type "$vf" 1150 && for_guest "$vf" nvidia-1150 "$vf"; done
+}
+orphans
 exec 9<>"$root/dev/vfio/$(basename "$(readlink "$root/sys/bus/pci/devices/$c/iommu_group")")"
 said=$(start $a 2>&1)
 holds "where one of two is open a start is refused" says M_BLOCKED_MANY $card 2 nvidia-1150 <<<"$said"
@@ -142,8 +150,7 @@ holds "where nobody has either, both make capacity" start $a
 is "$(type_at $a) $(type_at $b) $(type_at $c)" "1147 0 0" "for the type that the configuration names"
 end $a
 forget
-set_type $b 1150
-set_type $c 1150
+orphans
 holds "an arrival counts on such capacity" test -z "$(domain $a | hook vm migrate begin - 2>&1)"
 is "$(leases) $(type_at $b)" "1 1150" "and leaves it to the start"
 holds "which makes it" start $a
@@ -153,6 +160,7 @@ end $a
 # A type that the card does not make at all.
 forget
 set_type $b 1150
+for_guest $b nvidia-1150 $b
 sed -i 's/nvidia-1147/nvidia-99/' "$root/etc/vgpu-lease.conf"
 said=$(start $a 2>&1)
 holds "a type that turns out to be none of the card's is refused as such" says M_NOT_OFFERED nvidia-99 <<<"$said"

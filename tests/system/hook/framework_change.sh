@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # A guest whose vGPU is an mdev on one host and a VF on the other goes there and back, where the policy lets it.
 # shellcheck source=tests/lib/hook.sh
 . "${srcdir:?}/tests/lib/hook.sh"
@@ -27,7 +28,7 @@ is "$(devices)" "$u1 " "with the UUID that its XML names"
 
 on "$vfs"
 said=$(arrive "$work/source.xml" 2>&1)
-is "$said" "$(message M_REFUSED one-vgpu "$u1" "$(message M_MDEV_THERE_VF_HERE "$name" "$type_id")$(message M_CROSS_FRAMEWORK)")" \
+is "$said" "$(message M_REFUSED_THERE one-vgpu "$root" "$u1" "$(message M_MDEV_THERE_VF_HERE "$name" "$type_id")$(message M_CROSS_FRAMEWORK)")" \
 	"on the second one, which has VFs, it is refused, and why"
 is "$(leases)" 0 "nothing is reserved there"
 settings 'cross_framework = yes'
@@ -51,11 +52,11 @@ is "$(devices)$(leases)" 0 "the first host has its own back"
 settings 'cross_framework = yes' 'migrate_uuid = keep'
 said=$(arrive "$work/there.xml" 2>&1)
 holds "the way back is refused where the ID has to stay" \
-	says M_REFUSED "*" 0000:26:00.4 -- M_VF_THERE_MDEV_HERE "$name" "$type_id" -- M_KEEP_NO_CHANGE <<<"$said"
+	says M_REFUSED_THERE "*" "$root" 0000:26:00.4 -- M_VF_THERE_MDEV_HERE "$name" "$type_id" -- M_KEEP_NO_CHANGE <<<"$said"
 is "$(leases)" 0 "and nothing is reserved"
 settings
 said=$(arrive "$work/there.xml" 2>&1)
-holds "the way back is refused, too" says M_REFUSED "*" 0000:26:00.4 -- M_VF_THERE_MDEV_HERE "$name" "$type_id" <<<"$said"
+holds "the way back is refused, too" says M_REFUSED_THERE "*" "$root" 0000:26:00.4 -- M_VF_THERE_MDEV_HERE "$name" "$type_id" <<<"$said"
 settings 'cross_framework = yes'
 arrive "$work/there.xml" >"$work/back.xml"
 uuid=$(sed -n "s/.*<address uuid='\(.*\)'.*/\1/p" "$work/back.xml")

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # The same life in each framework: mdevs on the card, mdevs on VFs, VFs that take a type, plain VFs. A lease, a failure, a full
 # pool, the end; forty at once; a move to another host.
 # shellcheck source=tests/lib/hook.sh
@@ -106,7 +107,11 @@ life() { # FRAMEWORK
 	is "$(state)$(frameworks_leased) $(made "$f")" " 1 active $(framework_word "$f") ${expected:-0}" "$f: it is leased, in its framework"
 	holds "$f: once more changes nothing" call prepare begin 0
 	is "$(state)$(made "$f")" " 1 active ${expected:-0}" "$f: there is one"
+	mkdir -p "$root/run/libvirt/qemu"
+	{ echo "<domstatus state='running'>" && cat "$work/0.xml" && echo '</domstatus>'; } \
+		>"$root/run/libvirt/qemu/$(sed -n 's|.*<name>\(.*\)</name>.*|\1|p' "$work/0.xml").xml"
 	is "$(lease list | awk 'NR == 2 { print $1, $2, $NF }')" "$first $type -" "$f: the list has it, and nothing against it"
+	rm -r "$root/run/libvirt"
 	domain "$f" 9 "$first" >"$work/9.xml"
 	fails "$f: another domain with the same one is refused" call prepare begin 9
 	holds "$f: and told whose it is" says M_LEASED_TO vm0 "$(domain_uuid 0)" <"$work/said"
@@ -152,7 +157,7 @@ life() { # FRAMEWORK
 	fails "$f: no more" hook vm7 migrate begin - <"$work/7.xml"
 	hook vm7 migrate begin - <"$work/7.xml" 2>"$work/said" || :
 	is "$(wc -l <"$work/said")" 1 "$f: that is said in one line"
-	holds "$f: which names the domain and that there is no capacity" says M_REFUSED vm7 -- M_NO_CAPACITY <"$work/said"
+	holds "$f: which names the domain and that there is no capacity" says M_REFUSED_THERE vm7 -- M_NO_CAPACITY <"$work/said"
 	holds "$f: and the type" grep -q "$type" "$work/said"
 	for i in 0 1 2 3 4 5; do [ ! -e "$work/$i.xml" ] || call release end $i; done
 	holds "$f: all are released" eventually no_lease

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # A driver that hangs in a read: the card is passed over, the others serve, and nobody waits without a bound.
 # shellcheck source=tests/lib/hook.sh
 . "${srcdir:?}/tests/lib/hook.sh"
@@ -43,13 +44,13 @@ done
 
 ### A card that hangs when it is to create: another one serves
 rm "$root/var/lib/vgpu-lease/affinity/$u1" # it would choose the other card
-exec 7>"$root/run/vgpu-lease/pgpu/$a.lock"
+exec 7>"$(card_lock "$a")"
 flock 7
 (sleep 0.7; control hang "available_instances $a"; flock -u 7) &
 is "$(limited 6 quietly prepare; echo $?) $(parent_of "$u1")" "0 $b" "a card hangs in the count right before the creation: another one serves"
 wait $!
 exec 7>&-
-is "$(hanging) $(flock -n "$root/run/vgpu-lease/pgpu/$a.lock" echo free)" "1 free" "and nobody keeps the lock of the card that hangs"
+is "$(hanging) $(flock -n "$(card_lock "$a")" echo free)" "1 free" "and nobody keeps the lock of the card that hangs"
 release
 lets_go
 eventually nobody_hangs
@@ -63,7 +64,7 @@ is "$(limited 60 quietly prepare "$work/2.xml"; echo $?) $(parent_of "$u2")" "0 
 is "$(hanging)" "$before" "nor does it ask that card: no other process waits for an answer"
 printf '%b' "$settings" | configure
 holds "reconnect ends in time" limited 4 hook vm reconnect begin - <"$vm"
-export -f vgpu_lease
+export -f vgpu_lease keep_json
 export root work
 # shellcheck disable=SC2016 # the inner shell expands it
 is "$(timeout 9 bash -c 'vgpu_lease --root "$root" inventory --json' | says_times M_NO_ANSWER)" 1 "inventory says of that card that it does not answer"

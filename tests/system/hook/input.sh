@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # shellcheck disable=SC2016 # Scripts for another shell are in single quotes.
 # Input that is wrong: a clear line, and nothing lost.
 # shellcheck source=tests/lib/hook.sh
@@ -59,7 +60,7 @@ refused "two devices with one UUID" M_SAME_UUID "$u1" -- prepare_x
 xml "s/$u1/not-a-uuid/"
 refused "an address that is no UUID" M_NOT_A_UUID not-a-uuid -- prepare_x
 xml "s/$u1/00000000-0000-0000-0000-000000000001/"
-refused "a placeholder at a start, with its cure" M_PLACEHOLDER -- prepare_x
+refused "a placeholder at a start, with its cure" M_PLACEHOLDER "*" -- prepare_x
 xml "s/$u1/${u1^^}/"
 holds "an upper-case UUID is the same one" prepare_x
 is "$(devices)" "$u1 " "as the kernel lowers it"
@@ -67,7 +68,7 @@ is "$(hook vm release end - <"$work/x.xml" 2>&1)$(leases)" 0 "and is released"
 typed() { xml "s|</uuid>|</uuid><metadata><vgpu:lease xmlns:vgpu='urn:vgpu-lease:domain:1'><vgpu:device uuid='$u1' type='$1'/></vgpu:lease></metadata>|"; }
 typed nvidia-999
 refused "an unknown type, with the known ones" M_UNKNOWN_TYPE nvidia-999 "*" -- prepare_x
-refused "and those that are known" M_KNOWN_TYPES "nvidia-222, nvidia-223" -- prepare_x
+refused "and those that are known" M_ENABLED_TYPES "nvidia-222" -- prepare_x
 typed '..\/..\/x'
 refused "a type that is a path" M_UNKNOWN_TYPE ../../x -- prepare_x
 printf '%s' '' >"$work/x.xml"
@@ -198,7 +199,8 @@ refused "without a configuration nothing is made, and the refusal names the miss
 	"$root/etc/vgpu-lease.conf" "No such file or directory" -- prepare
 make_device 0000:84:00.0 nvidia-222 $u1
 passes "but what exists passes" prepare
-is "$(leases)" 0 "without a lease"
+is "$(leases)" 1 "with a lease"
+release "$vm"
 echo 1 >"$root/sys/bus/mdev/devices/$u1/remove"
 good
 

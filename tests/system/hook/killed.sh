@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # The process that writes to the kernel is killed: by the OOM killer, or by whoever reads that it holds a lock.
+# shellcheck disable=SC2119 # Functions with arguments that may be left out.
 # shellcheck source=tests/lib/hook.sh
 . "${srcdir:?}/tests/lib/hook.sh"
 host t4:2+l40s/1
@@ -68,6 +70,7 @@ control remove_delay_ms "$t4 1500"
 sed -i 's/10de:1eb8/0000:84:00.0/; s/device_match = 0000/device_addresses = 0000/' "$root/etc/vgpu-lease.conf"
 aa=${u1%??}aa
 make_device $t4 nvidia-234 "$aa"
+for_guest "$aa" nvidia-234 $t4
 mkdir -p "$root/etc/mdevctl.d/$t4"
 echo '{"mdev_type": "nvidia-234", "start": "manual", "attrs": []}' >"$root/etc/mdevctl.d/$t4/$aa"
 holds "the writer that removes an orphan is killed" kill_writer "$vm" prepare begin -
@@ -76,4 +79,46 @@ fails "and so is the orphan's definition" test -e "$root/etc/mdevctl.d/$t4/$aa"
 
 holds "the writer that removes a domain's vGPU is killed" kill_writer "$vm" release end -
 clean "and nothing is left"
+
+### What was to finish a release is killed: the next hook does, before the time of that release is over
+configure_both 'driver_cleanup = 0' 'release_timeout = 60' 'release_wait = 0'
+prepare
+open_device $u1
+release
+pkill -KILL -f "^$builddir/hooks/qemu --root $root " || :
+close_device
+another 5 >"$work/5.xml"
+hook vm5 prepare begin - <"$work/5.xml"
+is_gone() { [ ! -e "$root/run/vgpu-lease/leases/$u1" ]; }
+holds "a release whose process was killed is finished by the next hook" within 5 is_gone
+release "$work/5.xml"
+eventually no_lease
+
+### While somebody is at it, no other hook joins in, however often one is called
+at_it() { pgrep -c -f "^$builddir/hooks/qemu --root $root " || :; }
+prepare
+open_device $u1
+release
+for _ in 1 2 3; do
+	hook vm5 prepare begin - <"$work/5.xml"
+	hook vm5 release end - <"$work/5.xml"
+done
+at_it_are() { [ "$(at_it)" = "$1" ]; }
+holds "one process waits until the device is closed" within 5 at_it_are 1
+close_device
+clean "and finishes the release"
+
+### The write to the kernel hangs for longer than the release may take
+configure_both 'driver_cleanup = 0' 'release_timeout = 1' 'release_wait = 0'
+prepare
+control hang "remove $t4"
+release
+holds "what finishes a release gives up when its time is over" within 10 at_it_are 1
+is "$(leases)" 1 "and the lease stays"
+control hang clear
+holds "when the driver answers, its write ends" within 5 at_it_are 0
+hook vm5 prepare begin - <"$work/5.xml"
+holds "and the next hook finishes the release" within 5 is_gone
+release "$work/5.xml"
+eventually no_lease
 tap_done

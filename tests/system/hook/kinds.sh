@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # Every kind of card that is not a T4: GPU instances, sizes side by side, a shared aperture, one pool for three sizes, network
 # cards; and the kinds of devices that are none of ours.
 # shellcheck source=tests/lib/hook.sh

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # Domains, and files of libvirt's, that are larger than what is parsed: who has no vGPU of ours is not held up by that.
 # shellcheck source=tests/lib/hook.sh
 . "${srcdir:?}/tests/lib/hook.sh"
@@ -79,6 +80,7 @@ holds "beside a definition of 18 MB a start takes the device that exists" prepar
 release "$vm"
 make_device 0000:84:00.0 nvidia-222 "$aa"
 make_device 0000:84:00.0 nvidia-222 "$bb"
+for orphan in $u1 "$aa" "$bb"; do for_guest "$orphan" nvidia-222 0000:84:00.0; done
 holds "and gc goes on" lease gc
 is "$(devices)" "$aa " "with what no file names, however far down"
 

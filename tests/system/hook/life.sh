@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # A domain's vGPU from start to end, as libvirt calls the hook.
 # shellcheck source=tests/lib/hook.sh
 . "${srcdir:?}/tests/lib/hook.sh"
@@ -42,7 +43,7 @@ holds "a type by its name" prepare "$work/named.xml"
 is "$(type_of $u1)" nvidia-231 "is found"
 release "$vm"
 said=$(prepare "$work/unknown.xml" 2>&1)
-holds "an unknown type is refused with the known ones" says M_UNKNOWN_TYPE nvidia-999 -- M_KNOWN_TYPES "nvidia-222, nvidia-223" <<<"$said"
+holds "an unknown type is refused with the enabled ones" says M_UNKNOWN_TYPE nvidia-999 -- M_ENABLED_TYPES "nvidia-222, nvidia-231" <<<"$said"
 
 make_device 0000:84:00.0 nvidia-222 $u1
 holds "a device that was there before is adopted" prepare
@@ -77,6 +78,7 @@ is "$(devices)$(leases)" 0 "releases that at its release"
 # Capacity that orphans hold.
 for i in 11 12; do another $i | grep -o "${u1%??}.." | while read -r u; do make_device 0000:84:00.0 nvidia-230 "$u"; done; done
 make_device 0000:85:00.0 nvidia-232 "${u1%??}aa"
+for_guest "${u1%??}aa" nvidia-232 0000:85:00.0
 mkdir -p "$root/etc/mdevctl.d/0000:85:00.0"
 echo '{"mdev_type": "nvidia-232", "start": "manual", "attrs": []}' >"$root/etc/mdevctl.d/0000:85:00.0/${u1%??}aa"
 holds "an orphan that keeps the card from its type makes capacity" prepare "$work/231.xml"
@@ -85,10 +87,11 @@ fails "and so is its manual definition, which would mislead Nova" test -e "$root
 is "$(devices | wc -w)" 3 "orphans that are in nobody's way stay"
 release "$vm"
 make_device 0000:85:00.0 nvidia-232 "${u1%??}ab"
+for_guest "${u1%??}ab" nvidia-232 0000:85:00.0
 echo '{"mdev_type": "nvidia-232", "start": "auto"}' >"$root/etc/mdevctl.d/0000:85:00.0/${u1%??}ab"
 said=$(prepare "$work/231.xml" 2>&1)
 is "$said" "$(message M_REFUSED vm "$u1" "$(message M_NO_CAPACITY_DO nvidia-231 \
-	"$(message M_OTHER_SIZE 0000:85:00.0 nvidia-232 4096); 0000:84:00.0: $(message M_SERVES nvidia-222)" "$(message M_FIX_FREE)")")" \
+	"$(message M_OTHER_SIZE 0000:85:00.0 nvidia-232 4096); 0000:84:00.0: $(message M_SERVES nvidia-222)" "$(message M_FIX_FREE "on 0000:85:00.0")")")" \
 	"a device that mdevctl starts at boot is no orphan, and the refusal says what stands in the way"
 is "$(leases)" 0 "a refusal leaves no lease"
 tap_done

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # Domains as Nova starts, suspends, resumes and destroys them: what Nova or mdevctl counts as its own is created where it is missing, and kept.
 # shellcheck source=tests/lib/hook.sh
 . "${srcdir:?}/tests/lib/hook.sh"
@@ -46,7 +47,6 @@ define() { # UUID TYPE [START]
 undefine() { rm "$root/etc/mdevctl.d/$card/$1"; }
 remove_device() { echo 1 >"$root/sys/bus/mdev/devices/$1/remove"; }
 state() { echo "$(devices)$(leases)"; }
-numbered() { printf '%s%02x' "${u1%??}" "$1"; }
 
 ### Power on after the driver was reloaded, suspend, resume, destroy
 holds "plan says whose a missing device will be" says M_KEPT_NOVA < <(lease plan "$work/nova.xml")
@@ -124,6 +124,45 @@ is "$(origin)" adopted "also of a device that an earlier version created as its 
 remove_device $u1
 rm "$root/run/vgpu-lease/leases/$u1"
 
+### The driver is reloaded while the instance is suspended: Nova attaches what it finds after the resume, and nothing else
+configs=$root/etc/libvirt/qemu statuses=$root/run/libvirt/qemu
+mkdir -p "$configs" "$statuses"
+cp "$work/nova.xml" "$configs/vm.xml"
+runs() { # FILE: the running domain, as libvirt's status file has it
+	sed "s/<domain type='kvm'>/<domstatus state='running' pid='1'>\n<domain type='kvm' id='1'>/; \$a </domstatus>" "$1" >"$statuses/vm.xml"
+}
+is "$(hook vm restore begin - <"$work/unplugged.xml")" "" "a restore leaves the XML as it is"
+holds "and its start passes" hook vm prepare begin - <"$work/unplugged.xml"
+is "$(devices)$(origin)$(type_of $u1)" "$u1 adoptednvidia-222" "with the mdev that the definition names, for Nova to attach"
+runs "$work/nova.xml"
+fails "a domain that has all its vGPUs is no finding" grep -q 'without vGPU' < <(lease check)
+runs "$work/unplugged.xml"
+holds "one that runs without it is a failure of check" says M_CHECK_LACKS_DEFINED vm "$u1" < <(lease check | grep '^FAIL')
+holds "of status, too" says M_CHECK_LACKS_DEFINED vm "$u1" < <(lease status | tr -s '\n│ ' ' ')
+release "$work/unplugged.xml" saved
+is "$(state)" "$u1 0" "which stays when the instance is suspended once more"
+remove_device $u1
+sed "s/$u1/$(numbered 7)/" "$work/nova.xml" | runs /dev/stdin
+fails "a domain that has another UUID since a migration misses nothing" grep -q 'without vGPU' < <(lease check)
+rm "$configs/vm.xml"
+flavored() { sed 's|</nova:instance>|<nova:flavor name="vgpu.tiny"/>&|' "$1"; }
+flavored "$work/unplugged.xml" | runs /dev/stdin
+fails "an instance without a vGPU is no finding by itself" grep -q 'without a vGPU' < <(lease check)
+flavored "$work/nova.xml" | sed "s/$vm_uuid/${vm_uuid%??}77/" >"$configs/other.xml"
+holds "it is where another one of its flavor has one: a resize was reverted" says M_CHECK_LACKS_LIKE vm other < <(lease check | grep '^WARN')
+rm "$configs/other.xml"
+cp "$work/nova.xml" "$configs/vm.xml"
+rm "$statuses/vm.xml"
+for n in {1..16}; do make_device $card nvidia-222 "$(numbered $((n + 32)))"; done
+hook vm prepare begin - <"$work/unplugged.xml" 2>"$work/err"
+is "$?$(cat "$work/err")" 0 "without capacity the guest comes back all the same"
+for n in {1..16}; do remove_device "$(numbered $((n + 32)))"; done
+sed -i 's/nova:/other:/; s/:nova=/:other=/; s,http://openstack.org,http://example.org,' "$work/unplugged.xml"
+hook vm prepare begin - <"$work/unplugged.xml"
+is "$(devices)" "" "nothing is created for a domain that is not Nova's"
+nova_xml >"$work/unplugged.xml"
+rm -r "$configs"
+
 ### A live migration: Nova gives the hostdev the target's UUID, and the metadata keep the source's
 driver=$(cat "$root/sys/module/nvidia/version")
 configure <<-'END'
@@ -143,10 +182,10 @@ arriving() {
 }
 migrate() { hook vm migrate begin - <"$work/arriving.xml"; }
 arriving "type='nvidia-222' name='GRID T4-1B' framework='mdev' model='10de:1eb8' driver='1.2.3'" >"$work/arriving.xml"
-is "$(migrate 2>&1)" "$(message M_REFUSED vm "$u1" "$(message M_OTHER_DRIVER 1.2.3 "$driver")")" \
+is "$(migrate 2>&1)" "$(message M_REFUSED_THERE vm "$root" "$u1" "$(message M_OTHER_DRIVER 1.2.3 "$driver")")" \
 	"another version of the driver is refused"
 arriving "type='nvidia-222' name='GRID X-1B' model='10de:1'" >"$work/arriving.xml"
-is "$(migrate 2>&1)" "$(message M_REFUSED vm "$u1" "$(message M_OTHER_ON_SOURCE "GRID X-1B" 10de:1 nvidia-222 "GRID T4-1B")")" \
+is "$(migrate 2>&1)" "$(message M_REFUSED_THERE vm "$root" "$u1" "$(message M_OTHER_ON_SOURCE "GRID X-1B" 10de:1 nvidia-222 "GRID T4-1B")")" \
 	"and another type of the same id"
 make_device $card nvidia-223 $u1
 arriving "type='nvidia-222' name='GRID T4-1B' driver='$driver'" >"$work/arriving.xml"

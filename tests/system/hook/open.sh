@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # A vGPU that somebody has open, or may have: what is removed, what waits, and for how long.
 # shellcheck disable=SC2119,SC2016,SC2034 # arguments that may be left out; what eval expands; descriptors that stay open
 # shellcheck source=tests/lib/hook.sh
@@ -60,6 +61,38 @@ ln -s ../../../file "$root/proc/78/fd/3" && : >"$root/file"
 ln -s "/dev/vfio/$(basename "$(readlink "$root/sys/bus/mdev/devices/$u1/iommu_group")")" "$root/proc/78/fd/4"
 release
 is "$(devices)$(leases)" "0" "a file that is called as the node keeps nothing"
+
+### A user's processes with many descriptors
+prepare
+(exec 2>/dev/null; ulimit -n 30000; for ((i = 0; i < 20000; i++)); do exec {fd}</dev/null; done; exec setpriv --reuid 65534 sleep 600) &
+many=$!
+eventually test -e /proc/$many/fd/20000
+owned() { [ "$(stat -c %u /proc/$many)" = 65534 ]; }
+eventually owned
+rm -r "$root/proc" && mkdir "$root/proc"
+for ((i = 1000; i < 1150; i++)); do ln -s /proc/$many "$root/proc/$i"; done
+# A busy machine may not get through them within one release_wait: the next call does.
+released() { release; [ "$(devices)$(leases)" = 0 ]; }
+holds "3,000,000 descriptors of a user stop no release" eventually released
+prepare
+sed -i 's/^state=.*/state=releasing/; s/^since_ms=.*/since_ms=1/; s/^writer=.*/writer=4194305/' "$root/run/vgpu-lease/leases/$u1"
+said=$(lease gc 2>&1)
+is "$(devices)$(leases)" "0" "nor gc"
+holds "which names them" says M_UNREAD "*" 149 <<<"$said"
+prepare
+open_device $u1
+ln -s "$root/.kernel/proc/$holder" "$root/proc/2000"
+echo 2000 >"$root/run/libvirt/qemu/other.pid"
+handler
+release
+is "$(devices) $(state)" "$u1  \"state\": \"releasing\"" "a QEMU beside them is seen"
+holds "and named" says M_HELD_OPEN 2000 <<<"$(lease release $u1 2>&1)"
+exec 8>&-
+close_device
+rm "$root/run/libvirt/qemu/other.pid"
+kill $many
+rm -r "$root/proc" && mkdir "$root/proc"
+lease gc >/dev/null
 
 ### A look that takes too long
 (exec 2>/dev/null; for ((i = 0; i < 900; i++)); do exec {fd}</dev/null; done; exec sleep 600) &

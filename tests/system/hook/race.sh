@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # Hooks at the same time: of different domains, of the same one, beside slow drivers and held locks.
 # shellcheck source=tests/lib/hook.sh
 . "${srcdir:?}/tests/lib/hook.sh"
@@ -47,7 +48,7 @@ for n in "${refused[@]}"; do
 	sed "s/vm$n:/vmN:/; s/vGPU [0-9a-f-]*:/vGPU U:/" "$work/$n.err"
 done | sort -u >"$work/said"
 is "$(cat "$work/said")" "$(message M_REFUSED vmN U "$(message M_NO_CAPACITY_DO "$(message M_ONLY_TYPE nvidia-222)" \
-	"$(message M_FULL "0000:84:00.0, 0000:85:00.0" 16 16)" "$(message M_FIX_FREE)")")" \
+	"$(message M_FULL "0000:84:00.0, 0000:85:00.0" 16 16)" "$(message M_FIX_FREE "on 0000:84:00.0")")")" \
 	"and names the domain, the vGPU, the cause and the cure"
 forget
 at_once release end "${forty[@]}"
@@ -181,7 +182,7 @@ holds "parameters that the driver does not take end in a refusal" \
 is "$(devices)$(leases)" 0 "and nothing is left of it"
 control params_delay_ms 0
 settings 'driver_cleanup = 0' 'create_timeout = 60' 'lock_timeout = 1'
-exec 7>"$root/run/vgpu-lease/pgpu/0000:84:00.0.lock" 8>"$root/run/vgpu-lease/pgpu/0000:85:00.0.lock"
+exec 7>"$(card_lock 0000:84:00.0)" 8>"$(card_lock 0000:85:00.0)"
 flock 7
 flock 8
 before=$(now_ms)

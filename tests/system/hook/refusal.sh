@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # What a refusal for no capacity says: to be read by whoever typed `virsh start`.
 # shellcheck source=tests/lib/hook.sh
 . "${srcdir:?}/tests/lib/hook.sh"
@@ -28,11 +29,11 @@ missing="0000:86:00.0: $(message M_NO_PCI_DEVICE); mtty: $(message M_NO_PARENT)"
 make_device 0000:85:00.0 nvidia-231 "${u1%??}aa"
 refused "it names the type that another card serves by default, and the cards that the configuration has and the host has not" \
 	nvidia-231 nvidia-231 "0000:85:00.0: $(message M_CAP_REACHED 1); $missing; 0000:84:00.0: $(message M_SERVES nvidia-222)" \
-	"$(message M_FIX_MAX_INSTANCES)"
+	"$(message M_FIX_MAX_INSTANCES "on 0000:85:00.0")"
 for n in $(seq 16 31); do make_device 0000:84:00.0 nvidia-222 "${u1%??}$n"; done
 refused "where a class is asked for, it names all its types, and each card once" \
 	VGPU "VGPU (nvidia-222, nvidia-231)" "$(message M_FULL 0000:84:00.0 16 16); 0000:85:00.0: $(message M_CAP_REACHED 1); $missing" \
-	"$(message M_FIX_FREE)"
+	"$(message M_FIX_FREE "on 0000:84:00.0")"
 refused "cards that are named for other types are no matter" CUSTOM_BIG nvidia-319 \
 	"0000:87:00.0: $(message M_NO_PCI_DEVICE); 0000:84:00.0: $(message M_SERVES nvidia-222); 0000:85:00.0: $(message M_SERVES nvidia-231)" \
 	"$(message M_FIX_CHECK)"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # The longest time that each operation of the hook can wait: the table of vgpu-lease-hook(8), as it stands there, held for each with
 # a driver, a lock or a process that keeps it waiting at one step after the other.
 # shellcheck disable=SC2119 # Functions with arguments that may be left out.
@@ -74,7 +75,7 @@ control remove_delay_ms 60000
 row prepare "the undo of it, which hangs too" 1 op prepare begin "$work/params.xml"
 anew
 # The locks of all pGPUs are let go shortly before lock_timeout, and then no driver answers any more.
-for card in "${cards[@]}"; do hold "$root/run/vgpu-lease/pgpu/$card.lock"; held+=("$holder"); done
+for card in "${cards[@]}"; do hold "$(card_lock "$card")"; held+=("$holder"); done
 (
 	sleep "$((lock_timeout - 1)).7"
 	control hang "available_instances any"
@@ -103,7 +104,7 @@ row reconnect "the store's lock" 0 op reconnect begin
 row release "the store's lock" 0 op release end
 let_go
 prepare
-for card in "${cards[@]}"; do hold "$root/run/vgpu-lease/pgpu/$card.lock"; held+=("$holder"); done
+for card in "${cards[@]}"; do hold "$(card_lock "$card")"; held+=("$holder"); done
 another 2 >"$work/2.xml"
 row prepare "the locks of all cards" 1 op prepare begin "$work/2.xml"
 row release "the lock of its card" 0 op release end
@@ -115,6 +116,7 @@ i=0
 for card in "${cards[@]}"; do
 	i=$((i + 1))
 	make_device "$card" nvidia-234 "00000000-0000-4000-8000-00000000000$i"
+	for_guest "00000000-0000-4000-8000-00000000000$i" nvidia-234 "$card"
 done
 control remove_delay_ms 6000
 row prepare "six orphans that are removed slowly" 1 op prepare begin
@@ -153,7 +155,7 @@ configure <<-END
 END
 with_vf >"$work/vf.xml"
 prepare "$work/vf.xml"
-hold "$root/run/vgpu-lease/pgpu/0000:26:00.0.lock"
+hold "$(card_lock 0000:26:00.0)"
 (
 	sleep "$((lock_timeout - 1)).7"
 	control hang "current_vgpu_type any"

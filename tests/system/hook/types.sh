@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # Which type a vGPU gets where its domain does not say: a definition's, the remembered one, the pool's.
 # shellcheck disable=SC2119 # Functions with arguments that may be left out.
 # shellcheck source=tests/lib/hook.sh
@@ -74,6 +75,18 @@ sed "s|</uuid>|</uuid><metadata><vgpu:lease xmlns:vgpu='urn:vgpu-lease:domain:1'
 holds "with which the domain starts" prepare "$work/typed.xml"
 release
 
+pool "nvidia-223, nvidia-224" "${two//222/224}"
+said=$(prepare 2>&1)
+holds "where it is no longer enabled and others are, the refusal names it" \
+	says M_TYPE_DISABLED nvidia-222 "$affinity" "nvidia-223, nvidia-224" <<<"$said"
+is "$(lease plan "$vm" 2>&1 | says_times M_TYPE_DISABLED nvidia-222)" 1 "and so does plan"
+sed "s|</uuid>|</uuid><metadata><nova:instance xmlns:nova='http://openstack.org/xmlns/libvirt/nova/1.1'/></metadata>|" "$vm" >"$work/nova.xml"
+said=$(prepare "$work/nova.xml" 2>&1)
+holds "of Nova's instance, which has no such metadata, it says what can be done with Nova" \
+	says M_TYPE_DISABLED_NOVA nvidia-222 "nvidia-223, nvidia-224" <<<"$said"
+fails "and nothing of the metadata" says M_OR_WRITE <<<"$said"
+pool "nvidia-222, nvidia-223" "$two"
+
 ### A definition's
 mkdir -p "$root/etc/mdevctl.d/0000:85:00.0"
 definition=/etc/mdevctl.d/0000:85:00.0/$u1
@@ -84,4 +97,17 @@ holds "a type from a definition is named with its file" \
 holds "and what to write instead" says M_OR_WRITE "type='nvidia-222'" <<<"$said"
 holds "the metadata go before it" prepare "$work/typed.xml"
 is "$(type_of $u1)" nvidia-222 "so that is what helps"
+
+### A card whose driver has not registered it: its type is in the configuration, and cannot be had
+end_host
+rm -r "${root:?}"
+host t4:3
+pool "nvidia-222, nvidia-223, nvidia-224" "$two"$'\n[mdev_nvidia-224]\ndevice_addresses = 0000:86:00.0'
+control register "0000:86:00.0 off"
+said=$(prepare 2>&1)
+holds "of three types only those of cards that are ready are advised" says M_WHICH_TYPE "nvidia-222, nvidia-223" <<<"$said"
+control register "0000:85:00.0 off"
+holds "where one card is ready, its type is the one" prepare
+is "$(type_of $u1)" nvidia-222 "whatever else is enabled"
+release
 tap_done

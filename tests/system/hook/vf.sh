@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # VFs as vGPUs, from start to end: those of NVIDIA's variant driver, which take a type, and plain ones; beside mdevs.
 # shellcheck source=tests/lib/hook.sh
 . "${srcdir:?}/tests/lib/hook.sh"
@@ -64,7 +65,7 @@ end 1 $a
 
 ### Refusals
 said=$(start 1 $a yes 2>&1)
-holds "a managed one is refused" grep -q "$a: hostdev has managed='yes', which would take the VF from NVIDIA's driver: set managed='no' (libvirt 9.7 or later)" <<<"$said"
+holds "a managed one is refused" grep -q "$a: hostdev has managed='yes', which would take the VF from NVIDIA's driver; set managed='no' (libvirt 9.7 or later)" <<<"$said"
 said=$(start 1 0000:99:00.4 no "$(with_type 0000:99:00.4 nvidia-1147)" 2>&1)
 holds "one that is not here, and that the metadata names, is refused with the free ones" \
 	grep -q "vGPU 0000:99:00.4: no such VF in the pool: no PCI device has this address; free: 0000:26:00.4" <<<"$said"
@@ -99,6 +100,7 @@ holds "a card with another size has no capacity, and says why" \
 said=$(start 1 $a no "$(with_type $a nvidia-1147)" 2>&1)
 holds "a VF of another type is refused" says M_VF_OF_OTHER_TYPE nvidia-1150 nvidia-1147 -- M_FREE_VFS 0000:27:00.4 <<<"$said"
 pool 'reclaim = orphans' 'reclaim_grace = 0'
+for_guest $a nvidia-1150 $a
 mkdir -p "$root/etc/libvirt/qemu"
 vf_domain 2 $a >"$root/etc/libvirt/qemu/vm2.xml"
 fails "also where another domain's definition names the VF" start 1 $a no "$(with_type $a nvidia-1147)"
@@ -115,9 +117,10 @@ holds "gc leaves a leased VF alone" lease gc
 end 1 $a
 rm -r "$root/etc/libvirt"
 set_type $a 1150
+for_guest $a nvidia-1150 $a
 is "$(lease gc | tr -s ' ' | sed -n 's/^removed \([^ ]* [^ ]*\).*/\1/p')" "$a nvidia-1150" "gc resets an orphan"
 is "$(type_at $a)" 0 "so that its VF is free"
-holds "the types of the card are remembered" grep -q '^1147 : NVIDIA L40S-1Q$' "$root/var/lib/vgpu-lease/types/10de:26b9"
+holds "the types of the card are remembered" grep -q '^1147 : NVIDIA L40S-1Q$' "$root/var/lib/vgpu-lease/types/10de:26b9:10de:1851@550.90.05"
 
 start 1 $a
 set_type $a 0
@@ -130,7 +133,7 @@ set_type $a 0
 control inject "create 0000:26:00.0 EIO"
 said=$(start 1 $a 2>&1)
 holds "a driver that refuses is told of, with what that means" \
-	says M_NO_CAPACITY "$(message M_ONLY_TYPE_OF_CARD nvidia-1147)" -- M_DRIVER_REFUSED 0000:26:00.0 "Input/output error" <<<"$said"
+	says M_NO_CAPACITY "$(message M_ONLY_TYPE_OF_VF nvidia-1147)" -- M_DRIVER_REFUSED 0000:26:00.0 "Input/output error" <<<"$said"
 is "$(type_at $a) $(leases)" "0 0" "and nothing is left of it"
 holds "the next start tries the card all the same" start 1 $a
 control plugin_delay_ms 1500

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # Plain VFs that are disabled while a guest has one, as the kernel does it: from the first on, and waiting at the one that is
 # open. And VFs that begin without a driver.
 # shellcheck source=tests/lib/hook.sh
@@ -44,7 +45,7 @@ for managed in yes no; do
 	fails "a start with the VF that goes is refused, managed $managed" start 2 $second $managed
 	holds "since a domain leases it" says M_LEASED_TO vm1 "${vm_uuid%??}01" <"$work/err"
 	holds "one with a VF behind it is refused, for that reason" refused M_VFS_BEING_DISABLED 2 $third $managed
-	holds "one with a VF that is gone already is left to libvirt" start 2 $first $managed
+	holds "so is one with a VF that is gone already" refused M_VFS_BEING_DISABLED 2 $first $managed
 done
 holds "a domain that is to have it anew is told that it goes" refused M_BEING_DISABLED 1 $second
 is "$(states)" "$second active $last active " "refusals leave no lease, and take none"

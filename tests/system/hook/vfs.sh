@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # Domains with several VFs: what becomes of their addresses where some of them cannot be had here.
 # shellcheck source=tests/lib/hook.sh
 . "${srcdir:?}/tests/lib/hook.sh"
@@ -104,6 +105,6 @@ domain 3 $a=nvidia-1147 >"$work/3.xml"
 hook vm3 prepare begin - <"$work/3.xml"
 domain 2 $a=nvidia-1147 0000:99:00.4=nvidia-1147 >"$work/2.xml"
 said=$(hook vm2 migrate begin - <"$work/2.xml" 2>&1)
-holds "where there is no capacity for one, that is said of it" says M_REFUSED vm2 $a -- M_NO_CAPACITY nvidia-1147 -- M_NO_FREE_VF 0000:26:00.0 1 1 <<<"$said"
+holds "where there is no capacity for one, that is said of it" says M_REFUSED_THERE vm2 "$root" $a -- M_NO_CAPACITY nvidia-1147 -- M_NO_FREE_VF 0000:26:00.0 1 1 <<<"$said"
 is "$(ids)" "$a " "and nothing is reserved"
 tap_done

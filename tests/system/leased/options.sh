@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # How vgpu-leased is called, and how it waits at boot.
+# shellcheck disable=SC2119 # Functions with arguments that may be left out.
 # shellcheck source=tests/lib/leased.sh
 . "${srcdir:?}/tests/lib/leased.sh"
 status() { "$@" >"$work/out" 2>"$work/err" && echo 0 || echo $?; }
@@ -8,7 +10,7 @@ is "$(status "$leased" --help)" 0 "--help is no failure"
 for option in root config connect foreground wait-ready help version; do
 	holds "and tells of --$option" grep -q -- "^  --$option" "$work/out"
 done
-is "$(status "$leased" --version) $(cat "$work/out")" "0 $("$builddir/vgpu-lease" --version | sed 's/vgpu-lease/vgpu-leased/')" \
+is "$(status "$leased" --version) $(cat "$work/out")" "0 $("$builddir/vgpu-lease" --version | sed '1s/vgpu-lease/vgpu-leased/')" \
 	"--version tells the version"
 is "$(status "$leased" --bogus)" 2 "an unknown option is a usage error"
 is "$(status "$leased" --root)" 2 "so is one without its value"
@@ -52,4 +54,35 @@ holds "whose ID it tells" says M_CONF_WRITE_ID nvidia-222 "GRID T4-1B" <"$work/e
 configure </dev/null
 echo nonsense >>"$root/etc/vgpu-lease.conf"
 is "$(ready 60)" 1 "a configuration with an error is not waited with"
+
+### --check-config
+printf '[devices]\nenabled_mdev_types = nvidia-222\n' | configure
+is "$("$leased" --root "$root" --check-config 2>&1; echo $?)" 0 "a valid configuration is no error of a reload"
+echo '[nonsense]' >>"$root/etc/vgpu-lease.conf"
+"$leased" --root "$root" --check-config 2>"$work/err"
+is "$?" 1 "an invalid one is"
+holds "which says what is wrong" says M_CONF_AT "$root/etc/vgpu-lease.conf" 3 "[nonsense]" "$(message M_CONF_UNKNOWN_SECTION)" <"$work/err"
+holds "and the unit's reload runs it" grep -q '^ExecReload=.*/vgpu-leased --check-config$' "$builddir/etc/systemd/vgpu-leased.service"
+
+### Closed standard descriptors
+configure <<'END'
+[devices]
+enabled_mdev_types = nvidia-222
+[policy]
+driver_cleanup = 0
+END
+prepare
+"$leased" --root "$root" --foreground <&- >&- 2>&- &
+daemon=$!
+eventually runs
+release
+holds "a handler without any standard descriptor finishes a release" eventually gone
+control hang "remove 0000:84:00.0"
+prepare
+release
+control hang clear
+holds "also one that waited for a driver" eventually gone
+stop
+is "$status" 0 "and ends as it should"
+is "$("$leased" --root "$root" --check-config 2>&1 <&-; echo $?)" 0 "--check-config needs no standard input"
 tap_done

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # Orphans of Nova: each goes with its definition, at the handler's time, at a start that needs the capacity, by gc and by retype.
 # shellcheck disable=SC2119 # Functions with arguments that may be left out.
 # shellcheck source=tests/lib/leased.sh
@@ -22,14 +23,14 @@ nova_conf() {
 	mkdir -p "${nova%/*}" "$root/etc/libvirt/qemu"
 	printf '[devices]\nenabled_mdev_types = %s\n[mdev_%s]\ndevice_addresses = %s\n' "$1" "$1" $a >"$nova"
 }
-numbered() { printf '%s%02x' "${u1%??}" "$1"; }
-# leave N [PARENT [TYPE [START]]]: a device as Nova leaves it, with its definition, which is not of a moment ago.
+# leave N [PARENT [TYPE [START]]]: a device as Nova leaves it when its instance is deleted, with its definition, which is not of a moment ago.
 leave() {
 	make_device "${2:-$a}" "${3:-nvidia-222}" "$(numbered "$1")"
 	mkdir -p "$root/etc/mdevctl.d/${2:-$a}"
 	printf '{"mdev_type": "%s", "start": "%s", "attrs": []}\n' "${3:-nvidia-222}" "${4:-auto}" \
 		>"$root/etc/mdevctl.d/${2:-$a}/$(numbered "$1")"
 	touch -d '2 minutes ago' "$root/etc/mdevctl.d/${2:-$a}/$(numbered "$1")"
+	for_guest "$(numbered "$1")" "${3:-nvidia-222}" "${2:-$a}"
 }
 unmake() { # N...: the devices go, as with their driver; their definitions stay
 	local n
@@ -115,6 +116,21 @@ unmake 1
 lease gc --grace 0 >"$work/gc"
 is "$(left 1)" "d1 " "reclaim = never keeps them"
 clear_all
+
+### A domain that is deleted: nobody looked in between
+settings 'reclaim_grace = 2'
+leave 1
+echo "<domain><uuid>$vm_uuid</uuid><address uuid='$(numbered 1)'/></domain>" >"$root/etc/libvirt/qemu/i.xml"
+lease gc >"$work/gc"
+sleep 2.5
+rm "$root/etc/libvirt/qemu/i.xml"
+lease gc >"$work/gc"
+is "$(left 1)" "1 d1 " "the grace begins when its domain is seen to be gone, not when it was last seen"
+sleep 2.5
+lease gc >"$work/gc"
+is "$(left 1)" "" "and then it goes"
+clear_all
+settings
 
 ### A type that was changed
 settings
@@ -211,5 +227,24 @@ holds "and keeps what is open, or not Nova's" is_left "2 d2 3 d3 "
 close_device
 kill -HUP "$daemon"
 holds "what is closed goes in a later pass" eventually is_left "3 d3 "
+stop
+clear_all
+
+### Nova lists what there is, and looks each up: what is due within a minute goes at once
+settings 'reclaim_grace = 4'
+leave 1
+start
+sleep 2
+leave 2
+leave 4
+unmake 4
+kill -HUP "$daemon"
+goes_first() { # the first of them to go
+	for n in 1 2 4; do [ "$(left $n)" != '' ] || return 0; done
+	return 1
+}
+eventually goes_first
+sleep 0.5
+is "$(left 1 2 4)" "" "what is due at different times goes in one batch, a definition without a device with it"
 stop
 tap_done

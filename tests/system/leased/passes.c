@@ -93,7 +93,7 @@ static void run(struct handler *handler, struct guests *guests, int n)
 		handler_pass(handler, &running);
 		pass[i] = now_ms() - start;
 		start = now_ms();
-		guests_write(guests, &handler->host, &handler->config);
+		guests_write(guests, &handler->host);
 		write[i] = now_ms() - start;
 		settle();
 		if (i == n / 10)

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # udev's events on a made-up /sys.
 set -u
 . "${srcdir:?}/tests/lib/tap.sh"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # The units: what systemd thinks of them, and what it is told by the daemon.
 # shellcheck source=tests/lib/leased.sh
 . "${srcdir:?}/tests/lib/leased.sh"
@@ -13,7 +14,7 @@ holds "the daemon's exposure is no more than 3.0" systemd-analyze security --off
 # As they would be installed, so that what they start is there.
 mkdir "$work/units"
 for file in "$builddir/etc/systemd"/*.service "$srcdir/etc/systemd/vgpu-sriov@.service"; do
-	sed -E "s,^ExecStart=[^ ]+,ExecStart=$leased," "$file" >"$work/units/$(basename "$file")"
+	sed -E "s,^ExecStart=[^ ]+,ExecStart=$leased,; s,^(ExecReload=)[^ ]+/vgpu-leased,\\1$leased," "$file" >"$work/units/$(basename "$file")"
 done
 for file in "$work/units/"{vgpu-leased,vgpu-lease-wait,vgpu-sriov@card}.service; do
 	nothing "systemd finds nothing wrong with $(basename "$file")" \

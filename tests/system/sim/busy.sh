@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # The simulated host with several processes: who has a device open, a removal that waits for them, operations side by
 # side, writers that are killed.
 set -u

@@ -1,10 +1,11 @@
 #!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # The operator's knobs: what can be made slow or wrong on the simulated host, and the program's options.
 set -u
 . "${srcdir:?}/tests/lib/sim.sh"
 
 t4=0000:84:00.0
-models="t4 m60 p4 p100 rtxa6000 a2 a40 a100 a100d l40s-mdev l40s a10 rtx6000ada rtxpro6000"
+models="t4 m60 p4 p100 rtxa6000 a2 a16 rtx6000 rtx8000 a40 a100 a100d l40s-mdev l40s a10 rtx6000ada rtxpro6000"
 models="$models bench gvt-g gvt-g-256 flex mi210 cx6 mlx5 mtty mdpy mbochs"
 is "$("$sim" "$root" t5 2>&1)" "$(message M_SIM_UNKNOWN_MODEL t5 "${models// /, }")" \
 	"an unknown model is refused, with those that are known"
@@ -100,4 +101,10 @@ for path in "$work/none" ./none; do
 	said=$("$sim" t4 "$path" 2>&1)
 	is "$?|$said" "2|$(message M_SIM_DIR_FIRST "$path")" "also where the directory is to be made: ${path##*/}"
 done
+
+"$sim" "$work/closed" mtty <&- >&- 2>&-
+is "$?" 0 "a host starts without any standard descriptor"
+holds "and answers" test -d "$work/closed/sys/class/mdev_bus/mtty"
+"$sim" --stop "$work/closed" <&- >&- 2>&-
+is "$?" 0 "as it ends"
 tap_done

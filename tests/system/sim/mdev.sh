@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # The mdev framework on the simulated host: all that tests/lib/nvidia_mdev.sh says, and what only this host has.
 set -u
 . "${srcdir:?}/tests/lib/sim.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # NVIDIA's own VFIO framework on the simulated host: all that tests/lib/nvidia_vf.sh says, and what only this host has.
 set -u
 . "${srcdir:?}/tests/lib/sim.sh"

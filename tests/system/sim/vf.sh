@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # Plain SR-IOV VFs on the simulated host: what they show, bound to vfio-pci, to a graphics driver, or to none.
 set -u
 . "${srcdir:?}/tests/lib/sim.sh"

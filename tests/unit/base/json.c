@@ -127,8 +127,28 @@ static void invalid(void)
 	ok(read_text(deep) && strstr(read_text(deep), "deep"), "and so is what is nested too deep");
 }
 
+static void pairs(void)
+{
+	static const char *const bad[] = { "",
+					   "{}",
+					   "[\"a\"]",
+					   "{\"a\":1}",
+					   "{\"a\":\"b\",\"c\":\"d\"}",
+					   "{\"a\":\"b\"} x",
+					   "{\"a\":\"12345678\"}",
+					   "{\"12345678\":\"a\"}" };
+	char key[8], value[8];
+
+	ok(json_pair(" { \"a/b\" : \"1\" } ", key, sizeof(key), value, sizeof(value)) && strcmp(key, "a/b") == 0 &&
+		   strcmp(value, "1") == 0,
+	   "an object of one string is a pair");
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		ok(!json_pair(bad[i], key, sizeof(key), value, sizeof(value)), "not so: %s", bad[i]);
+}
+
 int main(void)
 {
+	pairs();
 	valid();
 	nested();
 	invalid();

@@ -92,32 +92,6 @@ static void test_full(int fd)
 	ok(strstr(next(fd), "lost") != NULL, "it is told at the end, too");
 }
 
-/* Processes that end while the log is full, and one that finds it otherwise; here one after the other. */
-static void test_kept(int fd)
-{
-	char req[96];
-	int came = 0;
-
-	tree_add(&tree, "run/vgpu-lease/\n");
-	for (int process = 0; process < 2; process++) {
-		for (int i = 0; i < MANY; i++)
-			log_info("line %d", i);
-		log_close();
-		/* They are another process's, whose own number is 0. */
-		log_open("me", tree.path);
-	}
-	while (*next(fd))
-		came++;
-	log_info("of the next process");
-	snprintf(req, sizeof(req), "log: %d messages lost", 2 * MANY - came);
-	ok(strstr(next(fd), req) != NULL, "the next process tells what all before it have lost");
-	ok(strstr(next(fd), "of the next process") != NULL, "then comes its line");
-	log_close();
-	log_info("of a third");
-	ok(strstr(next(fd), "of a third") != NULL, "it is told once");
-	log_close();
-}
-
 /* A datagram of the journal's protocol as a server takes it apart: "NAME=VALUE", in the order in which they came. */
 struct entry {
 	char fields[16][1600];
@@ -223,7 +197,6 @@ int main(void)
 	   "a log that is started later is found");
 	test_form(syslog);
 	test_full(syslog);
-	test_kept(syslog);
 	journal = listen_at("run/systemd/journal/socket");
 	test_journal(journal, syslog);
 	close(journal);

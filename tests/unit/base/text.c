@@ -6,9 +6,8 @@
 
 static const char *guess(const char *word)
 {
-	static const char *const words[] = {
-		"list", "show", "types", "plan", "release", "retype", "reclaim_grace", "gc"
-	};
+	static const char *const words[] = { "list",   "show",          "types", "plan",       "release",
+					     "retype", "reclaim_grace", "gc",    "nvidia-222", "0000:af:00.0" };
 	struct text_guess guess = { .word = word };
 
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
@@ -29,8 +28,69 @@ static void add(void)
 	is(buf, "ab-1cde", "and to a full one nothing");
 }
 
+/* What is printed of a text of `size` bytes. */
+static const char *safe(const char *text, size_t size)
+{
+	static char shown[128];
+
+	text_safe(shown, size, text);
+	return shown;
+}
+
+static void printable(void)
+{
+	/* Not as strings: the linter takes them for an attempt to mislead. */
+	static const char turn[] = { '\xe2', '\x80', '\xae', '\0' }, isolate[] = { '\xe2', '\x81', '\xa6', '\0' };
+	char shown[64], text[64];
+
+	is(safe("vm\n\033[31m1\x7f\xff\xc3\xa4", 128), "vm\\x0a\\x1b[31m1\\x7f\\xff\xc3\xa4",
+	   "control bytes and broken UTF-8 are shown as hex, letters kept");
+	snprintf(text, sizeof(text), "\xc2\x9b%s%s\xe2\x80\x8b\xe2\x80\xa8", turn, isolate);
+	is(safe(text, 128), "\\xc2\\x9b\\xe2\\x80\\xae\\xe2\\x81\\xa6\\xe2\\x80\\x8b\\xe2\\x80\\xa8",
+	   "so are C1 controls, what turns the direction of writing, and what has no width");
+	is(safe("\xef\xbb\xbf\xf3\xa0\x80\xa1\xf0\x9f\x90\xa7", 128),
+	   "\\xef\\xbb\\xbf\\xf3\\xa0\\x80\\xa1\xf0\x9f\x90\xa7",
+	   "in three and four bytes, too, and no other character");
+	is(safe("a\\x1b", 128), "a\\x5cx1b", "a backslash as well, so that no text looks like another");
+	is(safe("abc\n\n", 6), "abc", "an escape is never cut in two");
+	snprintf(text, sizeof(text), "ab%s", turn);
+	is(safe(text, 14), "ab", "nor are those of one character");
+	text_safe_again(shown, sizeof(shown), "a\\x1b\n\xc3\xa4", false);
+	is(shown, "a\\x1b\\x0a\xc3\xa4", "of a printable text the backslashes stay");
+	text_safe_again(shown, sizeof(shown), "a\\x1b\n\xc3\xa4", true);
+	is(shown, "a\\x1b\\x0a\\xc3\\xa4", "and nothing but ASCII where the locale shows no more");
+	text_cut(shown, 5, "ab\033\xc3\xa4");
+	is(shown, "ab\033", "a text is cut between characters");
+}
+
+static void advised(void)
+{
+	char shown[64];
+
+	is(safe("run 'vgpu-lease gc'", 128), "run 'vgpu-lease gc'",
+	   "on the real host a command is advised as it is written");
+	text_set_root("/tmp/host");
+	is(safe("run 'vgpu-lease gc', see 'vgpu-lease list'", 128),
+	   "run 'vgpu-lease --root /tmp/host gc', see 'vgpu-lease --root /tmp/host list'",
+	   "with --root it has that, too");
+	is(safe("'vgpu-lease --root /tmp/host gc'", 128), "'vgpu-lease --root /tmp/host gc'", "and has it once");
+	is(safe("see 'vgpu-lease gc --help'", 128), "see 'vgpu-lease gc --help'", "the help is that of any host");
+	is(safe("vgpu-lease: 'vgpu-leased', 'virsh list'", 128), "vgpu-lease: 'vgpu-leased', 'virsh list'",
+	   "what is no command of ours stays");
+	is(safe("run 'vgpu-lease gc'", 32), "run ", "one that does not fit is left out, not cut");
+	ok(text_safe_size("run 'vgpu-lease gc'") > strlen("run 'vgpu-lease --root /tmp/host gc'"), "its size is known");
+	text_safe_again(shown, sizeof(shown), "'vgpu-lease gc'", false);
+	is(shown, "'vgpu-lease gc'", "a text that was made printable before stays");
+	text_set_root("/tmp/my host");
+	is(safe("'vgpu-lease gc'", 128), "'vgpu-lease --root \"/tmp/my host\" gc'",
+	   "a directory with a blank is quoted");
+	text_set_root(NULL);
+}
+
 int main(void)
 {
+	printable();
+	advised();
 	add();
 	is(guess("lists"), "list", "a letter too many");
 	is(guess("lst"), "list", "one that is missing");
@@ -41,6 +101,12 @@ int main(void)
 	is(guess("retypes"), "retype", "whichever comes first");
 	is(guess("reclaim-grace"), "reclaim_grace", "a character that is no letter");
 	is(guess("list"), "list", "the word itself");
+	is(guess("reclaim-grac"), "reclaim_grace", "two mistakes at most");
+	is(guess("recalim_grcae_"), NULL, "three are another word, however long it is");
+	is(guess("nvida-222"), "nvidia-222", "a letter beside a number");
+	is(guess("nvidia-22"), NULL, "a number is never similar to another");
+	is(guess("nvidia-233"), NULL, "of as many digits, either");
+	is(guess("0000:ae:00.0"), NULL, "an address is a number, too");
 	is(guess("export"), NULL, "a word that is another");
 	is(guess("xx"), NULL, "a short one of other letters");
 	is(guess(""), NULL, "no word at all");

@@ -3,9 +3,13 @@
 #include "base/timed_child.h"
 
 #include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 
 #ifdef HAVE_VALGRIND_VALGRIND_H
 #include <valgrind/valgrind.h>
@@ -53,6 +57,24 @@ static int die(void *arg, struct err *err)
 {
 	(void)arg, (void)err;
 	return kill(getpid(), SIGKILL);
+}
+
+/* The kernel ends the process at its next close(2): that of the lock, once the work is done. */
+static int die_afterwards(void *arg, struct err *err)
+{
+	static struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_close, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	const struct sock_fprog program = { sizeof(filter) / sizeof(*filter), filter };
+	struct work *w = arg;
+
+	w->after = true;
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0)
+		return err_sys(err, errno, "seccomp");
+	return 0;
 }
 
 static int nest(void *arg, struct err *err)
@@ -136,6 +158,11 @@ static void answered(void)
 	ok(!w.kept, "and no other");
 	ok(timed_child_run(die, NULL, tree.host.root, -1, LONG_MS, &err) == -EINTR, "one that is killed is told of");
 	ok(timed_child_look(die, NULL, tree.host.root, LONG_MS, &err) == -EINTR, "so is a look");
+	w.after = false;
+	alarm(60);
+	ok(timed_child_run(die_afterwards, &w, tree.host.root, open_lock(), LONG_MS, &err) == 0 && w.after,
+	   "one that is killed when its work is done keeps nobody waiting");
+	alarm(0);
 }
 
 static int count_processors(void *arg, struct err *err)

@@ -76,7 +76,7 @@ static void nova_is_read(void)
 	   "and its section");
 	config_free(&c);
 	put("etc/vgpu-lease.conf", "[devices]\nnova_conf = /etc/nova/nova.conf\n[mdev_nvidia-37]\n");
-	is(load(&c, NULL), message_in("ROOT/etc/vgpu-lease.conf:3: [mdev_nvidia-37]: {M_CONF_NOT_ENABLED|nvidia-37}"),
+	is(load(&c, NULL), message_in("ROOT/etc/vgpu-lease.conf:3: [mdev_nvidia-37]: {M_CONF_NOT_ENABLED}"),
 	   "a section of ours that Nova has not enabled is a mistake");
 	tree_end(&tree);
 }
@@ -166,7 +166,7 @@ static const struct {
 	  "ROOT/etc/nova/nova.conf:4: [mdev_a] mdev_class: {M_CONF_NOVA_CLASS}" },
 	{ "a comment behind a value, which Nova takes for a part of it",
 	  "[devices]\nenabled_mdev_types = nvidia-35 ; small\n",
-	  "ROOT/etc/nova/nova.conf:2: [devices] enabled_mdev_types: {M_CONF_NOVA_NO_TYPE|nvidia-35 ; small}" },
+	  "ROOT/etc/nova/nova.conf:2: [devices] enabled_mdev_types: {M_CONF_NOVA_NO_TYPE|nvidia-35 ; small}{M_CONF_OWN_LINE}" },
 	{ "an address in capitals", A "[mdev_a]\ndevice_addresses = 0000:3B:00.0\n",
 	  "ROOT/etc/nova/nova.conf:4: [mdev_a] device_addresses: {M_CONF_NOVA_NO_DEVICE|0000:3B:00.0|0000:3b:00.0}" },
 	{ "an address without a point", A "[mdev_a]\ndevice_addresses = 0000:84:00x0\n",

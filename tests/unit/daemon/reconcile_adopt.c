@@ -21,12 +21,12 @@ static struct store store;
 static struct config config;
 static struct err err;
 
-static void pass(void)
+static void pass_with(const struct config *valid)
 {
 	struct lease_marks plugged = { 0 };
 	struct live_domain domain = { .settled = true, .uuid = VM };
 	struct reconcile run = { .store = &store,
-				 .config = &config,
+				 .config = valid,
 				 .policy = &config.policy,
 				 .looked_ms = host_now_ms(),
 				 .plugged = &plugged,
@@ -42,6 +42,11 @@ static void pass(void)
 	reconcile_end(&run);
 	lease_marks_free(&plugged);
 	domxml_free(doc);
+}
+
+static void pass(void)
+{
+	pass_with(&config);
 }
 
 /* A release of the same domain, between a pass's judgement and its lease. */
@@ -106,6 +111,9 @@ int main(void)
 	pass();
 	ok(state() == LEASE_ACTIVE, "without one the VF is leased to its domain");
 	ok(asked.reads > 0 && asked.locked == 0, "of %d reads of drivers none is under the store's lock", asked.reads);
+	lease_drop(&store, VF, &err);
+	pass_with(NULL);
+	ok(state() == LEASE_ACTIVE, "nor does that take a valid configuration: it exists");
 	close(fd);
 	store_close(&store);
 	config_free(&config);

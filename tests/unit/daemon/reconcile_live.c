@@ -248,7 +248,7 @@ static void lost(void)
 	hold(U(9), 9);
 	if (lease_get(&store, U(9), &lease, &err) != 1)
 		tree_fail(err.text);
-	affinity_put(&store, &lease);
+	affinity_put(&store, &lease, false);
 	is(lost_and_found(U(9)), "created active", "a lease that is lost under a running domain comes back as it was");
 	is(lost_and_found(U(9)), "created active", "as often as it is lost");
 	pass(DOMAIN(1, ""), true);

@@ -23,8 +23,7 @@ static const struct row {
 	enum { NO_DEVICE, YOUNGER, DEVICE } device;
 	enum gc_outcome found, outcome;
 } rows[] = {
-	{ "of an orphan of Nova with a definition the device stays yet", U(1), false, true, false, DEVICE, GC_GOES,
-	  GC_GOES },
+	{ "an orphan of Nova goes, after its definition", U(1), false, true, false, DEVICE, GC_GOES, GC_GONE },
 	{ "one that a domain names stays", U(2), false, true, true, DEVICE, GC_GOES, GC_STAYS },
 	{ "so does one that is not due", U(3), false, true, false, DEVICE, GC_STAYS, GC_STAYS },
 	{ "one that is not Nova's is only reported", U(4), false, false, false, DEVICE, GC_GOES, GC_GOES },
@@ -80,17 +79,19 @@ int main(void)
 	live_define(&live, T4, "nvidia-222", U(8));
 	reconcile_orphans(&pass, named, NULL);
 	ok(asked == 5, "libvirt is asked of those alone that are due");
+	ok(!mdevctl_defines(&live.tree.host, U(1)) && pass.again_ms && exists(U(1)),
+	   "first the definition goes, and another pass is due");
+	ok(exists(U(6)) && mdevctl_defines(&live.tree.host, U(7)), "all else waits for that, to go in one batch");
+	ok(affinity_get(&store, U(1), &was) == 1, "should a domain be given it meanwhile, its type is known");
+	items[1].outcome = GC_GOES;
+	reconcile_orphans(&pass, named, NULL);
 	for (size_t i = 0; i < ROWS; i++)
 		ok(items[i].outcome == rows[i].outcome && exists(rows[i].id) == (rows[i].outcome != GC_GONE), "%s: %s",
 		   rows[i].says, items[i].trouble);
-	ok(!mdevctl_defines(&live.tree.host, U(1)) && pass.again_ms,
-	   "but the definition goes, and another pass is due");
 	ok(!mdevctl_defines(&live.tree.host, U(7)) && mdevctl_defines(&live.tree.host, U(8)),
 	   "as does that without a device, and no other");
-	ok(affinity_get(&store, U(1), &was) == 1, "should a domain be given it meanwhile, its type is known");
 	items[1].outcome = GC_GOES;
 	reconcile_orphans(&pass, NULL, NULL);
-	ok(items[0].outcome == GC_GONE && !exists(U(1)), "in which the device goes");
 	ok(items[1].outcome == GC_GONE && !exists(U(2)), "where libvirt is not asked the pass has the last word");
 	store_close(&store);
 	config_free(&config);

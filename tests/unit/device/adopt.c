@@ -99,12 +99,12 @@ static void lease(struct tree *tree)
 	was.origin = LEASE_ADOPTED;
 	ok(adopt(&was, &now) == 1 && now.origin == LEASE_ADOPTED, "or still somebody else's");
 	was.origin = LEASE_CREATED;
-	affinity_put(&store, &was);
+	affinity_put(&store, &was, false);
 	ok(adopt(NULL, &now) == 1 && now.origin == LEASE_CREATED,
 	   "what the hook made in this boot is its own without a lease");
-	affinity_removed(&store, A);
+	affinity_gone(&store, A);
 	ok(adopt(NULL, &now) == 1 && now.origin == LEASE_ADOPTED, "not after its removal");
-	affinity_put(&store, &was);
+	affinity_put(&store, &was, false);
 	tree_add(tree, "etc/mdevctl.d/" T4 "/" A " = {\"mdev_type\": \"nvidia-222\", \"start\": \"manual\"}\n");
 	ok(adopt(NULL, &now) == 1 && now.origin == LEASE_ADOPTED, "what mdevctl defines is mdevctl's");
 	tree_remove(tree, "etc/mdevctl.d");

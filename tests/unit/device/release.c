@@ -205,7 +205,7 @@ static void definitions(void)
 
 	live_define(&live, T4, "nvidia-222", U(6));
 	make(U(6));
-	affinity_put(&store, &was);
+	affinity_put(&store, &was, false);
 	ok(undefine(U(6)) == -EAGAIN && exists(U(6)) && defined(T4, U(6)), "not where it has a device by now: %s",
 	   err.text);
 	ok(remembered(U(6), OTHER), "of which nothing else is remembered then");

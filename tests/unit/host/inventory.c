@@ -149,7 +149,7 @@ static void names_from_outside(void)
 			   "/mdev_supported_types/nvidia-231/available_instances = many\n");
 	ok(inventory_read(&inv, &tree.host, EVERYTHING, &err) == 0, "a card with a number that is none is read");
 	type = inventory_type(&inv, "nvidia-222");
-	is(type ? type->name : NULL, "GRID\\x1b[2J T4", "a name can drive no terminal");
+	is(type ? type->name : NULL, "GRID\033[2J T4", "a name is what the driver says");
 	ok(!inv.pgpus[0].ready && strstr(inv.pgpus[0].reason, "nvidia-231"), "the card is not ready: %s",
 	   inv.pgpus[0].reason);
 	inventory_free(&inv);
@@ -171,7 +171,7 @@ static void cards_that_are_not_up(void)
 			"sys/devices/pci0000:40/0000:41:00.0/driver -> ../../../bus/pci/drivers/nvidia\n"
 			"sys/devices/pci0000:40/0000:41:00.0/sriov_totalvfs = 16\n"
 			"sys/devices/pci0000:40/0000:41:00.0/sriov_numvfs = 0\n"
-			"sys/bus/pci/drivers/nvidia/\n");
+			"sys/bus/pci/drivers/nvidia/\nsys/module/nvidia_vgpu_vfio/\n");
 	ok(inventory_read(&inv, &tree.host, EVERYTHING, &err) == 0 && inv.npgpus == 1,
 	   "a card without its VFs is looked for");
 	ok(!inv.pgpus[0].ready && inv.pgpus[0].nparents == 0 &&
@@ -210,7 +210,8 @@ static void other_reasons(void)
 	char reason[REASON_SIZE];
 	struct tree tree;
 
-	tree_begin(&tree, "sys/bus/pci/devices/0000:00:02.0/vendor = 0x8086\n"
+	tree_begin(&tree, "sys/module/nvidia_vgpu_vfio/\n"
+			  "sys/bus/pci/devices/0000:00:02.0/vendor = 0x8086\n"
 			  "sys/bus/pci/devices/0000:00:02.0/driver -> ../../drivers/i915\n"
 			  "sys/bus/pci/devices/0000:03:00.0/driver -> ../../drivers/xe\n"
 			  "sys/bus/pci/devices/0000:41:00.4/physfn -> ../0000:41:00.0\n"

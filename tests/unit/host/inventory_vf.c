@@ -27,8 +27,9 @@ static void add_vf(struct tree *tree, const char *card, int n, const char *vf, c
 	char text[2048];
 
 	snprintf(text, sizeof(text),
-		 PCI "%s/virtfn%d -> ../%s\n" PCI "%s/physfn -> ../%s\n" PCI "%s/driver -> ../../drivers/%s\n", card, n,
-		 vf, vf, card, vf, type ? "nvidia" : "vfio-pci");
+		 PCI "%s/virtfn%d -> ../%s\n" PCI "%s/physfn -> ../%s\n" PCI "%s/driver -> ../../drivers/%s\n" PCI
+		     "%s/iommu_group -> ../../../kernel/iommu_groups/%d\n",
+		 card, n, vf, vf, card, vf, type ? "nvidia" : "vfio-pci", vf, n);
 	tree_add(tree, text);
 	if (!type)
 		return;
@@ -134,7 +135,7 @@ static void memory(void)
 	ok(inventory_read(&inv, &tree.host, &query, &err) == 0 && store_open(&store, &tree.host, true, &err) == 0,
 	   "cards whose types are not remembered");
 	types_remember(&store, &inv);
-	ok(file_read(tree.host.root, "var/lib/vgpu-lease/types/10de:26b9", text, sizeof(text)) > 0,
+	ok(file_read(tree.host.root, "var/lib/vgpu-lease/types/10de:26b9:10de:1851@550.90.05", text, sizeof(text)) > 0,
 	   "what they list is written down");
 	is(text,
 	   "vgpu-lease types 1 all\n1145 : NVIDIA L40S-1B\n1147 : NVIDIA L40S-1Q\n1156 : NVIDIA L40S-48Q\n"
@@ -156,7 +157,8 @@ static void memory(void)
 	   "without memory a full card says what it carries, and no more");
 	is(inv.types[0].name, "nvidia-1145", "by its number");
 	types_remember(&store, &inv);
-	ok(file_read(tree.host.root, "var/lib/vgpu-lease/types/10de:26b9", text, sizeof(text)) == -ENOENT,
+	ok(file_read(tree.host.root, "var/lib/vgpu-lease/types/10de:26b9:10de:1851@550.90.05", text, sizeof(text)) ==
+		   -ENOENT,
 	   "which is nothing to write down");
 	inventory_free(&inv);
 	store_close(&store);
@@ -180,7 +182,8 @@ static void trouble(void)
 	inventory_free(&inv);
 	tree_add(&tree, PCI "0000:42:00.0/vendor = 0x10de\n" PCI "0000:42:00.0/class = 0x030200\n" PCI
 			    "0000:42:00.0/driver -> ../../drivers/nvidia\n" PCI "0000:42:00.0/sriov_numvfs = 1\n" PCI
-			    "0000:42:00.0/virtfn0 -> ../0000:42:00.4\n" PCI "0000:42:00.4/nvidia/\n"
+			    "0000:42:00.0/virtfn0 -> ../0000:42:00.4\n" PCI "0000:42:00.4/nvidia/\n" PCI
+			    "0000:42:00.4/driver -> ../../drivers/nvidia\nsys/module/nvidia_vgpu_vfio/\n"
 			    "sys/bus/pci/drivers/nvidia/0000:42:00.0 -> ../../devices/0000:42:00.0\n");
 	ok(inventory_read(&inv, &tree.host, EVERYTHING, &err) == 0 && inventory_pgpu(&inv, "0000:42:00.0") == 1,
 	   "a card whose VFs are not registered yet is read");
@@ -229,7 +232,7 @@ static void plain_vfs(void)
 	   "their section's name is their type");
 	ok(inv.ndevices == 0, "no VF is a device by itself");
 	pool_make(&pool, &config, &inv);
-	ok(pool.cards[flex].in_pool && !pool.cards[flex].limited && pool_has_parent(&pool, 0), "they are in the pool");
+	ok(pool.cards[flex].in_pool && pool.cards[flex].whole && pool_has_parent(&pool, 0), "they are in the pool");
 	ok(pool.cards[one].in_pool && !pool_has_parent(&pool, inventory_parent(&inv, "0000:05:00.1")) &&
 		   pool_has_parent(&pool, inventory_parent(&inv, "0000:05:00.2")),
 	   "of a card whose VFs are named only those");

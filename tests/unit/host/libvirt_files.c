@@ -10,6 +10,7 @@
 
 #define U "c6f1a2b3-0000-4000-8000-00000000000a"
 #define V "c6f1a2b3-0000-4000-8000-00000000000b"
+#define W "c6f1a2b3-0000-4000-8000-00000000000c"
 
 static void domains(void)
 {
@@ -28,6 +29,7 @@ static void domains(void)
 		"etc/elsewhere/vm5.xml = <address uuid='22222222-0000-4000-8000-000000000001'/>\n"
 		"etc/libvirt/qemu/unmounted.xml -> ../../nowhere/vm6.xml\n"
 		"etc/libvirt/qemu/dir.xml/\n"
+		"etc/libvirt/qemu/" W ".xml = <uuid>" V "</uuid>\n"
 		"etc/libvirt/qemu/vm4.xml.new = 11111111-0000-4000-8000-000000000001\n"
 		"etc/libvirt/qemu/.xml = 11111111-0000-4000-8000-000000000001\n"
 		"run/libvirt/qemu/two words.xml = <domstatus state='running'>\\n<domain><uuid>11111111-0000-4000-8000-00000000000F"
@@ -51,6 +53,7 @@ static void domains(void)
 	   "a domain that is defined or runs is there, by name and UUID");
 	ok(!libvirt_files_has(disk, "vm4.xml") && !libvirt_files_has(disk, "") && !libvirt_files_has(disk, "vm"),
 	   "no other is");
+	ok(!libvirt_files_has(disk, W), "what looks like a UUID is never a name");
 	ok(libvirt_files_name(disk, 0) && !libvirt_files_name(disk, 1000), "and the names can be listed");
 	libvirt_files_free(disk);
 
@@ -144,7 +147,7 @@ static void bytes_behind_a_nul(void)
 	f = fopen(path, "w");
 	ok(f && fwrite("<domain>\0\0" U, 1, 10 + 36, f) == 46 && fclose(f) == 0, "a file with NUL bytes");
 	ok(libvirt_files_read(&disk, &tree.host, &err) == 0, "is read");
-	is(libvirt_files_names(disk, U, NULL), "odd\\x1b", "to its end, and its name is made fit to be shown");
+	is(libvirt_files_names(disk, U, NULL), "odd\033", "to its end");
 	libvirt_files_free(disk);
 	tree_end(&tree);
 }

@@ -94,7 +94,7 @@ int main(void)
 	all();
 	broken(DIRECTORY CARD "/" C " = {\n", "");
 	broken(DIRECTORY CARD "/" C " = {\"start\":\"auto\"}\n", "mdev_type is missing");
-	broken(DIRECTORY CARD "/" C " = {\"mdev_type\":\"../x\"}\n", "mdev_type is no type's id");
+	broken(DIRECTORY CARD "/" C " = {\"mdev_type\":\"../x\"}\n", "mdev_type is not a type ID");
 	undefining();
 	tree_end(&tree);
 	return tap_done();

@@ -29,7 +29,7 @@ static void lists(void)
 	ok(list.n == 0, "a list of a full card is empty");
 	add_text(&list, "x : y\n-1 : z\n0 : none\n99999999999 : big\n12 :\nnonsense\n: \n12 : a\033[2J\n");
 	ok(list.n == 1 && list.items[0].number == 12, "what is no number and name is passed over");
-	is(list.items[0].name, "a\\x1b[2J", "a name can drive no terminal");
+	is(list.items[0].name, "a\033[2J", "a name is what the driver says");
 	typelist_add(&list, 12, "b");
 	ok(list.n == 1 && strcmp(list.items[0].name, "b") == 0, "a later name of a number stands");
 	for (int i = 1; i < 2 * TYPELIST_MAX; i++)
@@ -84,28 +84,31 @@ static void memory(void)
 {
 	struct typelist list = { 0 };
 	struct tree tree;
-	char *text;
+	char *text, key[TYPELIST_KEY_SIZE];
 
 	tree_begin(&tree, "");
-	typelist_recall(&list, &tree.host, "10de", "26b9");
+	typelist_recall(&list, &tree.host, "10de:26b9:10de:1851@550.90");
 	ok(list.n == 0 && !list.whole, "nothing is remembered of a card that was never seen");
 	typelist_add(&list, 1145, "NVIDIA L40S-1B");
 	list.whole = true;
 	text = typelist_format(&list);
 	is(text, "vgpu-lease types 1 all\n1145 : NVIDIA L40S-1B\n", "what is remembered is text");
-	tree_add(&tree, "var/lib/vgpu-lease/types/10de:26b9 = vgpu-lease types 1 all\\n1145 : NVIDIA L40S-1B\n");
+	tree_add(
+		&tree,
+		"var/lib/vgpu-lease/types/10de:26b9:10de:1851@550.90 = vgpu-lease types 1 all\\n1145 : NVIDIA L40S-1B\n");
 	free(text);
 	typelist_free(&list);
-	typelist_recall(&list, &tree.host, "10de", "26b9");
+	typelist_recall(&list, &tree.host, "10de:26b9:10de:1851@550.90");
 	ok(list.n == 1 && list.whole && list.items[0].number == 1145, "and is read back");
 	typelist_free(&list);
-	tree_add(&tree, "var/lib/vgpu-lease/types/10de:26ba = vgpu-lease types 1 some\\n1145 : NVIDIA L40S-1B\n"
-			"var/lib/vgpu-lease/types/10de:26bb = vgpu-lease types 9\\n1145 : NVIDIA L40S-1B\n");
-	typelist_recall(&list, &tree.host, "10de", "26ba");
+	tree_add(&tree, "var/lib/vgpu-lease/types/10de:26ba:@ = vgpu-lease types 1 some\\n1145 : NVIDIA L40S-1B\n"
+			"var/lib/vgpu-lease/types/10de:26bb:@ = vgpu-lease types 9\\n1145 : NVIDIA L40S-1B\n");
+	typelist_recall(&list, &tree.host, "10de:26ba:@");
 	ok(list.n == 1 && !list.whole, "a list from a card in use is known to be one");
 	typelist_free(&list);
-	typelist_recall(&list, &tree.host, "10de", "26bb");
-	typelist_recall(&list, &tree.host, "../x", "");
+	typelist_recall(&list, &tree.host, "10de:26bb:@");
+	typelist_key(key, "../x", "26b9", "", "");
+	typelist_recall(&list, &tree.host, key);
 	ok(list.n == 0, "another form, or another place, is not read");
 	tree_end(&tree);
 }

@@ -57,11 +57,13 @@ static const struct {
 	{ "handles that cannot be told", "{M_SHOW_UNKNOWN}", true, true, &active, LEASED, -13, 0, NULL },
 	{ "a device that QEMU does not have", "{M_SHOW_QEMU_LACKS}", true, true, &active, LEASED, 1, 77, "" },
 	{ "another device in its place", "{M_SHOW_QEMU_OTHER|/sys/x}", true, true, &active, LEASED, 1, 77, "/sys/x" },
-	{ "a lease of what is not plugged in", "{M_SHOW_NOT_PLUGGED}", true, false, &active, LEASED, 0, 0, NULL },
-	{ "what went away, and from the domain, too", "{M_SHOW_NOT_PLUGGED}", true, false, &active, GONE, 0, 0, NULL },
+	{ "a lease of what is not plugged in", "{M_SHOW_NOT_PLUGGED|vm1|" ID "}", true, false, &active, LEASED, 0, 0,
+	  NULL },
+	{ "what went away, and from the domain, too", "{M_SHOW_NOT_PLUGGED|vm1|" ID "}", true, false, &active, GONE, 0,
+	  0, NULL },
 	{ "a device that is unplugged and open", "{M_SHOW_STILL_OPEN|77}", true, false, &active, LEASED, 1, 77, NULL },
-	{ "one that waits", "{M_SHOW_PENDING}", true, false, &releasing, LEASED, 0, 0, NULL },
-	{ "a lease of a domain that ended", "{M_SHOW_ENDED}", false, false, &active, LEASED, 0, 0, NULL },
+	{ "one that waits", "{M_SHOW_PENDING|in a while}", true, false, &releasing, LEASED, 0, 0, NULL },
+	{ "a lease of a domain that ended", "{M_SHOW_ENDED|in a while}", false, false, &active, LEASED, 0, 0, NULL },
 	{ "a definition with another's device", "{M_SHOW_DEFINED_ELSEWHERE|vm2}", false, false, &others, LEASED, 0, 0,
 	  NULL },
 };
@@ -71,6 +73,7 @@ int main(void)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct compare view = { .id = ID,
 					.domain = OWN,
+					.name = "vm1",
 					.runs = rows[i].runs,
 					.live = rows[i].live,
 					.config = true,
@@ -81,6 +84,7 @@ int main(void)
 					.open = rows[i].open,
 					.by = rows[i].by,
 					.qemu = 77,
+					.gc = "in a while",
 					.exiting = rows[i].open == 0 && rows[i].by == 77,
 					.shown = rows[i].shown };
 		char req[MESSAGE_SIZE], said[4096] = "";
@@ -96,7 +100,7 @@ int main(void)
 			good &= n < view.n && strstr(view.differences[n++], part);
 		ok(good && n == view.n, "%s%s", rows[i].sentence, said);
 		for (size_t k = 0; k < view.n; k++)
-			ok(strstr(view.differences[k], ": ") && strlen(view.differences[k]) < REASON_SIZE - 1,
+			ok(strstr(view.differences[k], "; ") && strlen(view.differences[k]) < REASON_SIZE - 1,
 			   "with what to do: %s", view.differences[k]);
 	}
 	return tap_done();

@@ -2,6 +2,8 @@
 /* What a hook finishes for others: which leases may be left behind, a row each. */
 #include "ops/leftover.h"
 
+#include <unistd.h>
+
 #include "base/text.h"
 #include "lib/tap.h"
 #include "lib/tree.h"
@@ -11,6 +13,7 @@
 enum { RELEASE_S = 10, CLEANUP_S = 5, TIME_S = RELEASE_S + CLEANUP_S, CREATE_S = 20, GRACE_S = 600 };
 
 static struct store store;
+static pid_t writer; /* 0: one that has ended */
 static struct policy policy = { .release_timeout_s = RELEASE_S,
 				.driver_cleanup_s = CLEANUP_S,
 				.create_timeout_s = CREATE_S,
@@ -21,7 +24,9 @@ static bool any(enum lease_state state, int age_s)
 	struct lease lease = { .vgpu = { .id = A, .pgpu = "mtty" },
 			       .name = "vm",
 			       .state = state,
-			       .since_ms = host_now_ms() - (int64_t)age_s * 1000 };
+			       .since_ms = host_now_ms() - (int64_t)age_s * 1000,
+			       .writer = writer,
+			       .writer_start = writer ? store_own_start(&store) : 0 };
 	const struct leases leases = { .list = &lease, .n = 1 };
 
 	return leftover_any(&store, &policy, &leases);
@@ -37,7 +42,7 @@ int main(void)
 	} rows[] = {
 		{ "a release that its guest and its driver have had their time for is left", LEASE_RELEASING, 3600,
 		  true },
-		{ "not before release_timeout and driver_cleanup are over", LEASE_RELEASING, TIME_S - 5, false },
+		{ "so is one whose process has ended, before that", LEASE_RELEASING, TIME_S - 5, true },
 		{ "so is what a domain has that libvirt has no status of", LEASE_ACTIVE, GRACE_S + 5, true },
 		{ "not before start_grace is over", LEASE_ACTIVE, GRACE_S - 5, false },
 		{ "so is a creation whose hook has ended", LEASE_CREATING, CREATE_S + 5, true },
@@ -55,6 +60,10 @@ int main(void)
 		ok(any(rows[i].state, rows[i].age_s) == rows[i].left, "%s", rows[i].says);
 	ok(!leftover_any(&store, &policy, &(struct leases){ 0 }), "without leases nothing is");
 
+	writer = getpid();
+	ok(!any(LEASE_RELEASING, TIME_S - 5), "one that a process is to finish is that process's");
+	ok(any(LEASE_RELEASING, 3600), "but not after its time, should that process hang");
+	writer = 0;
 	lock = store_lock_removal(&store, A, &err);
 	ok(!any(LEASE_RELEASING, 3600), "one whose device is being removed is somebody's");
 	store_end_removal(A, lock);

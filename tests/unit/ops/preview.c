@@ -97,7 +97,7 @@ static void not_chosen(void)
 	p.plan.nverdicts = 1;
 	ok(!preview_not_chosen(&p, 0, 0, why), "the chosen pGPU needs no reason");
 	ok(preview_not_chosen(&p, 0, 1, why), "another has its verdict");
-	is(why, "is full: end a guest", "with its fix");
+	is(why, "is full; end a guest", "with its fix");
 	ok(preview_not_chosen(&p, 0, 2, why) && strstr(why, "VF"), "one of the other kind is told so: %s", why);
 	p.plan.nverdicts = 0;
 	ok(preview_not_chosen(&p, 0, 1, why) && *why, "one without a verdict was ranked lower: %s", why);

@@ -19,6 +19,10 @@ static const struct row rows[] = {
 	  "s", "", "pci_84 s 0=0+0+0" },
 	{ "a definition without its device counts", "84/0 s=16/16", "", "", "u1:84:s", "s", "", "pci_84 s 17=0+1+16" },
 	{ "one with its device counts once", "84/0 s=15/16", "u1:84:s", "", "u1:84:s", "s", "", "pci_84 s 16=1+0+15" },
+	{ "one for another card than its device is another device", "84/0 s=15/16; 85/0 s=16/16", "u1:84:s", "",
+	  "u1:84:s u1:85:s", "s", "", "pci_84 s 16=1+0+15, pci_85 s 17=0+1+16 u1" },
+	{ "two without a device are two", "84/0 s=16/16; 85/0 s=16/16", "", "", "u1:84:s u1:85:s", "s", "",
+	  "pci_84 s 17=0+1+16 u1, pci_85 s 17=0+1+16 u1" },
 	{ "that of another type or parent is none of this one", "84/0 s=16/16; 85/0 s=16/16", "", "", "u1:84:l u2:86:s",
 	  "s@84", "", "pci_84 s 16=0+0+16" },
 	{ "each has the type that names it, the others the first without addresses",
@@ -80,9 +84,9 @@ static void run(const struct row *row)
 			memcpy(w.cards[i].vendor, "10de", 5);
 	nova_inventory_make(&nova, &w.pool, definitions, define(row->vgpus, definitions));
 	for (const struct nova_provider *p = nova.providers; p < nova.providers + nova.n; p++)
-		n += (size_t)snprintf(result + n, sizeof(result) - n, "%s%s %s %d=%d+%d+%d%s", n ? ", " : "", p->device,
-				      p->section->type, p->total, p->existing, p->defined, p->available,
-				      p->limited ? "!" : "");
+		n += (size_t)snprintf(result + n, sizeof(result) - n, "%s%s %s %d=%d+%d+%d%s%s%s", n ? ", " : "",
+				      p->device, p->section->type, p->total, p->existing, p->defined, p->available,
+				      p->limited ? "!" : "", *p->twice ? " " : "", p->twice);
 	is(result, row->req, row->says);
 	nova_inventory_free(&nova);
 	pool_free(&w.pool);

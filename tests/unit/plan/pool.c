@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Which pGPU serves which type: of each card of a row "ADDRESS TYPE", "!" it is not in the pool, "," only some of its
- * VFs are; "-" no type, "?" two sections claim it.
+ * Which pGPU serves which type: of each card of a row "ADDRESS TYPE", "!" it is not in the pool, "," its VFs that are,
+ * with their types; "-" no type, "?" two sections claim it.
  */
 #include "plan/pool.h"
 
@@ -25,11 +25,45 @@ static const struct row rows[] = {
 	{ "a card that no section names is nobody's", "84/0 s=1/1; 85/0 s=1/1", "", "", "", "s@84", "", "84 s, 85 -!" },
 	{ "an address that is missing changes no other card", "84/0 s=1/1", "", "", "", "s@84,99", "", "84 s" },
 	{ "of a card whose VFs are named only these are in the pool", "40/0+3 s=1/3", "", "", "", "s@40.1", "",
-	  "40 s,40.1" },
-	{ "of one that is named itself all are", "40/0+2 s=1/2", "", "", "", "s@40", "", "40 s,40.0,40.1" },
-	{ "its own address ranks as those of its VFs", "40/0+2 s=1/2 l=1/2", "", "", "", "s@40 l@40.1", "", "40 ?!" },
+	  "40 s,40.1=s" },
+	{ "of one that is named itself all are", "40/0+2 s=1/2", "", "", "", "s@40", "", "40 s,40.0=s,40.1=s" },
+	{ "two types can each have VFs of a card", "40/0+4 s=1/4 l=1/4", "", "", "", "s@40.0,40.3 l@40.1", "",
+	  "40 s,40.0=s,40.1=l,40.3=s" },
+	{ "with several types, too", "40/0+4 s=1/4 l=1/4", "", "", "", "s@40.0,40.3 l@40.1", "several",
+	  "40 s,40.0=s,40.1=l,40.3=s" },
+	{ "then one VF can have both", "40/0+2 s=1/2 l=1/2", "", "", "", "s@40.0,40.1 l@40.1", "several",
+	  "40 s,40.0=s,40.1=s+l" },
+	{ "a VF has its own type where its card has another", "40/0+3 s=1/2 l=1/2", "", "", "", "s@40 l@40.1", "",
+	  "40 s,40.0=s,40.1=l,40.2=s" },
+	{ "with several types it has none of the card's", "40/0+2 s=1/2 l=1/2 m=1", "", "", "", "s@40 m@40 l@40.1",
+	  "several", "40 s,40.0=s+m,40.1=l" },
+	{ "of two types for VFs the card may offer one alone", "40/0+2 l=1/2", "", "", "", "s@40.0 l@40.1", "",
+	  "40 l,40.1=l" },
+	{ "a card with two types is in neither, whatever its VFs have", "40/0+2 s=1/2 l=1/2", "", "", "",
+	  "s@40 l@40 m@40.1", "", "40 ?!" },
+	{ "a card of which VFs are named gets no type that names no card", "40/0+2 s=1/2 l=1/2", "", "", "", "s@40.0 l",
+	  "", "40 s,40.0=s" },
 	{ "Nova's name of a virtual parent is its address", "mtty/0 m=24/24", "", "", "", "m@mtty_mtty", "", "mtty m" },
 };
+
+/* ",40.1=s+l" */
+static size_t add_vf(const struct world *w, int parent, char *buf, size_t size)
+{
+	const char *before = "=";
+
+	buf[0] = '\0';
+	if (!pool_has_parent(&w->pool, parent))
+		return 0;
+	for (size_t i = 0; i < w->config.nsections; i++) {
+		if (!pool_gives(&w->pool, parent, w->sections[i].type))
+			continue;
+		if (*before == '=')
+			text_add(buf, size, ",%s", w->inv.parents[parent].name);
+		text_add(buf, size, "%s%s", before, w->sections[i].type);
+		before = "+";
+	}
+	return strlen(buf);
+}
 
 static void run(const struct row *row)
 {
@@ -50,8 +84,7 @@ static void run(const struct row *row)
 						      : "-",
 				      card->in_pool ? "" : "!");
 		for (int p = pgpu->first; pgpu->sriov && p < pgpu->first + pgpu->nparents; p++)
-			if (pool_has_parent(&w.pool, p))
-				n += (size_t)snprintf(result + n, sizeof(result) - n, ",%s", w.inv.parents[p].name);
+			n += add_vf(&w, p, result + n, sizeof(result) - n);
 		if (!card->in_pool)
 			ok(*card->reason, "%s has a reason: %s", pgpu->address, card->reason);
 	}
@@ -96,14 +129,23 @@ static void names(void)
 		{ "another vendor does not", { .vendor = "8086", .numa = -1 }, false },
 		{ "all terms must hold", { .vendor = "10de", .device = "1eb8", .numa = 0 }, false },
 		{ "and do", { .vendor = "10de", .device = "1eb8", .numa = 1 }, true },
+		{ "a subsystem", { .device = "1eb8", .subdevice = "12a2", .numa = -1 }, true },
+		{ "another board of the same ID does not",
+		  { .device = "1eb8", .subdevice = "129e", .numa = -1 },
+		  false },
 	};
-	const struct inv_pgpu card = { .address = "0000:84:00.0", .vendor = "10de", .device = "1eb8", .numa = 1 };
+	const struct inv_pgpu card = {
+		.address = "0000:84:00.0", .vendor = "10de", .device = "1eb8", .subsystem = "10de:12a2", .numa = 1
+	};
+	const struct inv_pgpu no_board = { .vendor = "10de", .device = "1eb8", .numa = 1 };
 	char addresses[][PARENT_SIZE] = { "0000:84:00.0" };
 	struct section section = { .addresses = addresses, .naddresses = 1 };
 	const struct config config = { .sections = &section, .nsections = 1 };
 
 	for (size_t i = 0; i < ARRAY_SIZE(matches); i++)
 		ok(pool_match(&matches[i].match, &card) == matches[i].fits, "%s", matches[i].says);
+	ok(!pool_match(&matches[ARRAY_SIZE(matches) - 2].match, &no_board),
+	   "a card whose subsystem is not known fits no match that asks for one");
 	ok(pool_address_is("mtty_mtty", "mtty") && pool_address_is("mtty", "mtty"), "a parent has two names");
 	ok(!pool_address_is("mtty_mdpy", "mtty") && !pool_address_is("mttymmtty", "mtty"), "and no third");
 	ok(pool_section_names(&section, "0000:84:00.0") && !pool_section_names(&section, "0000:85:00.0"),

@@ -5,7 +5,7 @@
  *   cards    "84/0 s=16/16 l=4/4; 40/1+8 s=1/8"  pGPU/NUMA node, "+8": eight VFs; types with what the kernel
  *            offers now / max_instance
  *            (s: 1024 MiB, l: 4096 MiB; a name starting with m has no framebuffer and no
- *            max_instance; those starting with q and w are MIG-backed, of one slice with 5 GiB and two with 10; "v" before the card: no NVIDIA
+ *            max_instance; "s_" is s of another model; those starting with q and w are MIG-backed, of one slice with 5 GiB and two with 10; "v" before the card: no NVIDIA
  *            card; "x": its VFs take a type; "f": its VFs are plain ones, bound to vfio-pci, or with "g" to i915)
  *   devices  "u1:84:s o1:85:l!"    device:parent:type, "!" open, "=vm" named by that domain's XML on disk; without type
  *            a plain VF, or one without a type, "@" its driver
@@ -73,7 +73,7 @@ static int type_index(struct world *w, const char *id, int max)
 			return (int)i;
 	t = &w->types[w->inv.ntypes];
 	snprintf(t->id, sizeof(t->id), "%s", id);
-	snprintf(t->name, sizeof(t->name), "Type-%s", id);
+	snprintf(t->name, sizeof(t->name), "Type-%.*s", (int)strcspn(id, "_"), id);
 	t->framebuffer_mib = *id == 's' ? 1024 : *id == 'l' ? 4096 : *id == 'q' ? 5120 : *id == 'w' ? 10240 : UNKNOWN;
 	t->slices = *id == 'q' ? 1 : *id == 'w' ? 2 : 0;
 	t->max_instance = *id == 'm' ? UNKNOWN : max;
@@ -102,6 +102,8 @@ static void make_card(struct world *w, char *spec)
 
 		p->pgpu = (int)w->inv.npgpus;
 		strcpy(p->driver, *name == 'g' ? "i915" : "vfio-pci");
+		p->keeps_group = *name == 'g';
+		snprintf(p->group, sizeof(p->group), "%zu", w->inv.nparents);
 		snprintf(p->name, sizeof(p->name), vfs ? "%s.%d" : "%s", name, i);
 	}
 	card->offers = w->offers[w->inv.npgpus];
@@ -125,8 +127,10 @@ static struct device_facts *facts_of(struct world *w, const char *spec)
 		return &w->devices[w->inv.ndevices];
 	for (size_t i = 0; i < w->inv.nparents; i++)
 		if (strncmp(w->parents[i].name, spec, strcspn(spec, "!=@")) == 0) {
-			if (strchr(spec, '@'))
+			if (strchr(spec, '@')) {
 				text_copy(w->parents[i].driver, sizeof(w->parents[i].driver), strchr(spec, '@') + 1);
+				w->parents[i].keeps_group = strchr(spec, '@')[1] && !strstr(spec, "vfio");
+			}
 			return &w->vfs[i];
 		}
 	abort();
@@ -339,12 +343,14 @@ static void make_world(struct world *w, const struct row *row)
 	w->config.quota_default = w->config.quota_none = NO_LIMIT;
 	w->request.vgpus = w->vgpus;
 	strcpy(w->request.uuid, "D");
+	strcpy(w->request.name, "vm1");
 	each(card, row->cards, ";") make_card(w, card);
 	each(device, row->devices, " ") make_device(w, device);
 	each(section, row->config, " ") make_section(w, section);
 	each(lease, row->leases, " ") make_lease(w, lease);
 	each(req, row->vgpus, " ") make_request(w, req);
 	w->facts = (struct plan_facts){ .config = &w->config,
+					.why_no_config = "no configuration",
 					.inv = &w->inv,
 					.pool = &w->pool,
 					.leases = &w->leases,

@@ -28,13 +28,13 @@ static void memory(struct store *store)
 	int64_t first;
 
 	ok(affinity_get(store, ID, &a) == 0, "of an unknown UUID nothing is remembered");
-	affinity_put(store, &l);
+	affinity_put(store, &l, false);
 	ok(affinity_get(store, ID, &a) == 1 && strcmp(a.parent, l.vgpu.parent) == 0 && !a.made_this_boot,
 	   "where an adopted one was is remembered, not that we made it");
 	l.origin = LEASE_CREATED;
-	affinity_put(store, &l);
+	affinity_put(store, &l, false);
 	ok(affinity_get(store, ID, &a) == 1 && a.made_this_boot, "one that we made is ours, in this boot");
-	affinity_removed(store, ID);
+	affinity_gone(store, ID);
 	ok(affinity_get(store, ID, &a) == 1 && !a.made_this_boot, "removed, the next one of this UUID is not ours");
 	file_publish(store->affinity, ID, "../x y z\n", 9, true);
 	ok(affinity_get(store, ID, &a) == 0, "a record that is no type and parent is not trusted");
@@ -105,11 +105,11 @@ static void types(struct store *store)
 	struct typelist list = { 0 };
 
 	types_remember(store, &inv);
-	typelist_recall(&list, &tree.host, "10de", "26b9");
+	typelist_recall(&list, &tree.host, "10de:26b9:@");
 	ok(list.n == 0, "what is remembered already is not written again");
 	card.types_new = true;
 	types_remember(store, &inv);
-	typelist_recall(&list, &tree.host, "10de", "26b9");
+	typelist_recall(&list, &tree.host, "10de:26b9:@");
 	ok(list.n == 1 && list.whole && strcmp(list.items[0].name, "NVIDIA L40S-4Q") == 0,
 	   "a model's types are, those whose name is known");
 	typelist_free(&list);
@@ -133,7 +133,7 @@ static void tidying(struct store *store)
 	struct lease l = sample();
 	struct affinity a;
 
-	affinity_put(store, &l);
+	affinity_put(store, &l, false);
 	seen_since(store, ID, &(struct seen){ .node = 7 }, true);
 	history_tidy(store, always, never, NULL, 90);
 	ok(affinity_get(store, ID, &a) == 1 && faccessat(store->seen, ID, F_OK, 0) == 0,

@@ -31,6 +31,7 @@ static struct lease sample(void)
 			       .origin = LEASE_ADOPTED,
 			       .numa = UNKNOWN,
 			       .framebuffer_mib = 1024,
+			       .boot = VM,
 			       .deadline_ms = 77 };
 }
 
@@ -46,6 +47,7 @@ static void text_form(void)
 	ok(lease_parse(&back, text) == 0, "that can be read back");
 	is(back.name, l.name, "a name with a newline and a percent sign survives");
 	is(back.instance, l.instance, "so does Nova's");
+	is(back.boot, l.boot, "and in which boot it was written");
 	ok(strcmp(back.vgpu.id, l.vgpu.id) == 0 && strcmp(back.vgpu.parent, l.vgpu.parent) == 0 &&
 		   back.state == l.state && back.origin == l.origin && back.numa == l.numa &&
 		   back.framebuffer_mib == 1024 && back.deadline_ms == 77,

@@ -64,9 +64,9 @@ static void keep(const struct tree *tree, const struct row *row)
 	section.addresses = row->addresses;
 	section.naddresses = row->addresses ? 1 : 0;
 	config.nsections = row->addresses ? 1 : 0;
-	if (domxml_parse(&doc, xml, strlen(xml), DOMXML_ALL_PCI, &err) < 0 ||
-	    hostdev_filter_keep(doc, &tree->host, &config, &leases, &err) < 0)
+	if (domxml_parse(&doc, xml, strlen(xml), DOMXML_ALL_PCI, &err) < 0)
 		tree_fail(err.text);
+	hostdev_filter_keep(doc, &tree->host, &config, &leases);
 	request = domxml_request(doc);
 	for (size_t i = 0; i < request->nvgpus; i++)
 		snprintf(got + strlen(got), sizeof(got) - strlen(got), "%s%s", i ? " " : "", request->vgpus[i].id);

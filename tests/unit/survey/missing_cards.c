@@ -61,9 +61,10 @@ static const struct row {
 
 static void run(const struct tree *tree, const struct row *row)
 {
-	static const char *const words[] = {
-		[MISSING_NAMED] = "named", [MISSING_MATCHED] = "matched", [MISSING_IDLE] = "idle"
-	};
+	static const char *const words[] = { [MISSING_NAMED] = "named",
+					     [MISSING_MATCHED] = "matched",
+					     [MISSING_IDLE] = "idle",
+					     [MISSING_REMEMBERED] = "remembered" };
 	struct section sections[2] = { 0 };
 	struct place places[2] = { { "test.conf", 3 }, { "test.conf", 5 } };
 	struct match matches[2];

@@ -2,6 +2,7 @@
 /* What may be removed to make capacity: each rule is a row. */
 #include "survey/reclaim.h"
 
+#include "base/file.h"
 #include "base/text.h"
 #include "lib/tap.h"
 #include "lib/tree.h"
@@ -76,8 +77,8 @@ static void stale(void)
 			lease.writer_start = host_process_start(getpid());
 		}
 		strcpy(lease.domain, leases[i].domain);
-		ok(reclaim_is_stale(&check, &lease, leases[i].exists, why) == leases[i].stale, "%s: %s", leases[i].says,
-		   why);
+		ok(reclaim_is_stale(&check, &lease, leases[i].exists, why, NULL) == leases[i].stale, "%s: %s",
+		   leases[i].says, why);
 	}
 }
 
@@ -96,6 +97,15 @@ static bool is_orphan(const char *id, const char *type, enum framework framework
 	is = reclaim_is_orphan(&check, &device, why, &due_ms);
 	printf("# %s\n", why);
 	return is;
+}
+
+/* That it was made for a guest, or that it is not known. */
+static void made(const char *id, bool for_guest)
+{
+	struct lease lease = { .vgpu = { .type = "mtty-1", .parent = "mtty" }, .origin = LEASE_ADOPTED };
+
+	text_copy(lease.vgpu.id, sizeof(lease.vgpu.id), id);
+	affinity_put(&store, &lease, for_guest);
 }
 
 /* The grace begins anew with each sign of use. */
@@ -125,15 +135,21 @@ static void used(void)
 /* Nova takes a domain's definition away and brings it back: in between nothing names its vGPU. */
 static void named(void)
 {
+	char noted[64], again[64];
 	int64_t since;
 
 	is_orphan(B, "mtty-1", FW_MDEV);
 	since = seen_since(&store, B, &(struct seen){ .node = 1 }, false);
 	host_sleep_ms(5);
-	ok(seen_since(&store, B, &(struct seen){ .node = 1 }, false) == since,
-	   "that a domain names it is a sign of use");
+	ok(seen_since(&store, B, &(struct seen){ .node = 1 }, false) > since, "while a domain names it, it is in use");
+	file_read(store.seen, B, noted, sizeof(noted));
 	is_orphan(B, "mtty-1", FW_MDEV);
-	ok(seen_since(&store, B, &(struct seen){ .node = 1 }, false) == since, "noted once a minute at most");
+	file_read(store.seen, B, again, sizeof(again));
+	is(again, noted, "noted once a minute at most");
+	since = seen_since(&store, B, &(struct seen){ .node = 1 }, true);
+	host_sleep_ms(5);
+	ok(seen_since(&store, B, &(struct seen){ .node = 1 }, true) == since,
+	   "the grace begins with the first look that finds it named no more");
 }
 
 /* What mdevctl starts at boot, on a pGPU of the pool and on another one. */
@@ -192,6 +208,10 @@ static void orphans(void)
 	used();
 	named();
 	novas();
+	made(A, false);
+	ok(!is_orphan(A, "mtty-1", FW_MDEV) && due_ms == RECLAIM_KEPT, "what was not made for a guest is kept");
+	check.unused = true;
+	ok(is_orphan(A, "mtty-1", FW_MDEV), "unless that is asked for");
 	config.policy.reclaim_orphans = false;
 	ok(!is_orphan(A, "mtty-1", FW_MDEV), "with reclaim = never nothing foreign goes");
 	check.config = NULL;
@@ -204,13 +224,15 @@ int main(void)
 	struct vfio_users *users;
 	struct err err;
 
-	tree_begin(&tree, "proc/\nrun/\n"
+	tree_begin(&tree, "proc/\nrun/\nvar/lib/\n"
 			  "etc/libvirt/qemu/vm.xml = <domain><address uuid='" B "'/>"
 			  "<address domain='0x0000' bus='0x41' slot='0x00' function='0x2'/></domain>\n"
 			  "etc/mdevctl.d/mtty/" C " = {\"mdev_type\": \"mtty-1\", \"start\": \"auto\"}\n");
 	users = vfio_users_read(&tree.host, host_now_ms() + 10000);
 	if (store_open(&store, &tree.host, true, &err) < 0 || libvirt_files_read(&disk, &tree.host, &err) < 0)
 		tree_fail(err.text);
+	for (const char *const *id = (const char *const[]){ A, B, C, "0000:41:00.2", NULL }; *id; id++)
+		made(*id, true);
 	config.policy.reclaim_orphans = true;
 	config.policy.start_grace_s = GRACE_S;
 	config.policy.create_timeout_s = CREATE_S;

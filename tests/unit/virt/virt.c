@@ -93,6 +93,13 @@ static void domains(struct virt *virt)
 	virt_domain_free(&one);
 	ok(virt_find(virt, VM, &one, &err) == 0, "and by its UUID");
 	virt_domain_free(&one);
+	ok(virt_define(virt,
+		       "<domain type='test'><name>" VM "</name><uuid>99999999-0000-4000-8000-00000000000d</uuid>"
+		       "<memory>8192</memory><os><type>hvm</type></os></domain>",
+		       &err) == 0 &&
+		   virt_find(virt, VM, &one, &err) == 0 && strcmp(one.name, "vm1") == 0,
+	   "also where another domain is named so");
+	virt_domain_free(&one);
 	ok(virt_find(virt, "vm2", &one, &err) == -ENOENT && strstr(err.text, "vm2"), "one that is not there: %s",
 	   err.text);
 	ok(virt_xml(virt, VM, VIRT_CONFIG, &xml, &err) == 0 && !strstr(xml, "id='1'"), "a definition has no id");

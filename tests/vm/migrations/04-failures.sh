@@ -39,7 +39,7 @@ there make_device "$U2"
 there policy "${lenient[@]}" 'reclaim = never' 'reuse = never'
 there capacity 1
 is_refused_with "no capacity" M_CAP_REACHED 1
-check "no capacity: it is one line" same "$(grep -c 'vgpu-lease: domain mover: vGPU' <<<"$OUT") $(wc -l <<<"$OUT")" "1 1"
+check "no capacity: it is one line" same "$(grep -c 'vgpu-lease: domain mover: target host [^ ]*: vGPU' <<<"$OUT") $(wc -l <<<"$OUT")" "1 1"
 there eval "echo 1 >/sys/bus/mdev/devices/$U2/remove"
 there policy "${lenient[@]}"
 after "no capacity" "migrate"

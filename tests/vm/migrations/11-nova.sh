@@ -40,7 +40,7 @@ goes() {
 goes_to_end() {
 	local side there
 	for side in "$1" "$2"; do
-		[ "$mode" = alone ] || $side vgpu-lease gc --grace 0 >"$WORK/gc" 2>&1
+		[ "$mode" = alone ] || $side vgpu-lease gc --grace 0 --unused >"$WORK/gc" 2>&1
 	done
 	if [ "$END" = arrives ]; then there=$2; else there=$1; fi
 	became[$row:$mode]="$END, runs $($there vgpu_of a)$([ "$END" != arrives ] || $2 is_claimed "$CLAIMED");"
@@ -49,7 +49,7 @@ goes_to_end() {
 # On the target: the claimed device and its definition are gone, as at the end of the grace; with Nova alone by hand.
 reclaimed() {
 	if [ "$mode" = with ]; then
-		$1 vgpu-lease gc --grace 0 >"$WORK/gc" 2>&1
+		$1 vgpu-lease gc --grace 0 --unused >"$WORK/gc" 2>&1
 		# shellcheck disable=SC2086 # this host is no word
 		check "the claimed vGPU is reclaimed on the target" $1 eval "! exists $CLAIMED"
 	else

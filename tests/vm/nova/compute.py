@@ -16,7 +16,7 @@ alone takes a minute in a test machine; the first answer comes after it:
   spawn NAME broken=1                           fails when the mdev has been made
   destroy, suspend, resume, poweroff, poweron, reboot, soft, hostboot NAME
   race A B         hard reboot of A; while A is undefined, spawn of B
-  orphans N        mdevs as a failed spawn leaves them
+  orphans N        mdevs as a spawn leaves them that fails in Nova: no guest has had them
   precheck NAME SOURCE-TYPES [N]  the target's side of a live migration: so many allocated
   rollback, lingering NAME        its ends
   destination, source, claim, arriving, migrate, arrived, claims NAME [WORD...]    all of one: migration.py

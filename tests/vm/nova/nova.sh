@@ -134,6 +134,16 @@ vgpu_of() { if has_vgpu "$1"; then echo "with its vGPU"; else echo "without a vG
 
 # Has the instance `a` the device that Nova's claim named?
 is_claimed() { [ "$(device_in "$(name_of a)")" != "$1" ] || printf ', the one claimed'; }
+# As if reclaim_grace were over, and a definition's first minute.
+after_grace() { # [--unused: also what no guest has had]
+	[ "$mode" = alone ] && return
+	find /etc/mdevctl.d -type f -exec touch -d '2 minutes ago' {} +
+	vgpu-lease gc --grace 0 "$@" >"$WORK/gc" 2>&1 || sed 's/^/# /' "$WORK/gc" >&2
+}
+left() {
+	within 60 libvirt_follows >&2
+	echo "$(mdevs) mdevs, $(definitions) definitions, total $(total)"
+}
 left_here() { echo "$(mdevs) mdevs, $(definitions) definitions, $(leases | jq '.leases | length') leases"; }
 # The metadata of `a` names the one device that it has, and the type of that.
 is_marked() {

@@ -8,7 +8,7 @@ run virsh define "$WORK/template.xml"
 check "libvirt takes a placeholder" succeeded
 run virsh start --paused request
 check "but such a domain does not start" failed
-check "and is told what to do" shows "domain request" rewrite
+check "and is told what to do" shows "domain request" "vgpu-lease rewrite request"
 check "nothing is left of the attempt" within 5 nothing_left
 
 run vgpu-lease rewrite "$WORK/template.xml"
@@ -24,3 +24,27 @@ check "now it starts, with that device" uses request "$device"
 check "which is leased to it" held_by "$device" request
 run virsh destroy request
 check "nothing is left of it" within 15 nothing_left
+
+run virsh undefine request
+run virsh define "$WORK/template.xml"
+run vgpu-lease rewrite request
+check "rewrite of the domain itself succeeds" succeeded
+fresh=$(device_in request)
+check "and says what it put where" shows "$any -> $fresh"
+run virsh start --paused request
+check "it starts, too" uses request "$fresh"
+run virsh destroy request
+check "nothing is left of it either" within 15 nothing_left
+
+# A device that somebody has numbered by hand is that device.
+numbered=00000000-0000-0000-0000-000000000001
+make_device "$numbered"
+define numbered "$numbered"
+run vgpu-lease rewrite numbered
+check "rewrite leaves a device that exists" succeeded
+run virsh start --paused numbered
+check "its domain starts" uses numbered "$numbered"
+run virsh destroy numbered
+check "no lease is left" within 15 no_lease
+check "and the device is left standing" only "$numbered"
+echo 1 >"/sys/bus/mdev/devices/$numbered/remove"

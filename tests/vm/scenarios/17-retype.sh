@@ -41,8 +41,8 @@ virsh -q destroy user
 virsh -q undefine user
 within 15 no_lease
 
-run vgpu-lease gc --dry-run --type mtty-2
-check "gc says what would go" [ "$(grep -c '^remove .*an orphan' <<<"$OUT")" = 12 ]
+run vgpu-lease gc --dry-run --unused --type mtty-2
+check "gc says what would go" [ "$(grep -cE '^remove .*(an orphan|unused):' <<<"$OUT")" = 12 ]
 check "and nothing goes" [ "$(devices | wc -w)" = 12 ]
 run vgpu-lease retype mtty mtty-1
 check "retype frees the card" succeeded

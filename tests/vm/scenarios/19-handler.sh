@@ -53,8 +53,11 @@ echo 1 >"/sys/bus/mdev/devices/$U1/remove"
 
 any=00000000-0000-0000-0000-000000000000
 METADATA="<vgpu:device uuid='$any' type='mtty-2'/>" define request "$any"
-replaced() { [ "$(device_in request --inactive)" != "$any" ]; }
-check "a placeholder of a new definition becomes a UUID" within 10 replaced
+stays_a_while() { sleep 3 && same "$(device_in request --inactive)" "$any"; }
+check "a placeholder of a new definition stays" stays_a_while
+run vgpu-lease rewrite request
+check "until somebody asks for a UUID" succeeded
+check "and is told which" shows "$any -> "
 device=$(device_in request --inactive)
 check "in the metadata, too" same "$(virsh dumpxml --inactive request | grep -c "uuid=[\"']${device}[\"']")" 2
 run virsh start request

@@ -42,5 +42,5 @@ systemctl daemon-reload
 systemctl start libvirtd.socket libvirtd-ro.socket libvirtd-admin.socket
 restart
 check "outside of a container the definitions are the host's" within 30 virsh -q list
-run vgpu-lease gc
+run vgpu-lease gc --unused
 check "with no definition left, both devices go" within 20 nothing_left

@@ -99,7 +99,7 @@ MANAGED=no define left "$W1"
 define right "$W1"
 exec 9<>"$(group_of "$W1")"
 run virsh start left
-check "a VF that a process has open is refused in one line" refused left "$W1" "$(message M_OPEN)"
+check "a VF that a process has open is refused in one line" refused left "$W1" "$(message M_OPEN process)"
 exec 9>&-
 race left right
 check "which has the VF" uses "$WINNER" "$W1"

@@ -1,6 +1,9 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# A random life of a compute node with two cards of different types. Sourced by 50-nova.
+# OpenStack Nova's own driver of libvirt: a random life of a compute node that has two cards of different types
+# shellcheck source=tests/vm/nova/nova.sh
+. "${here:?}/nova/nova.sh"
+
 declare -A life=()   # what each instance is: on, off or asleep; none: it is not
 OPERATIONS=${OPERATIONS:-20}
 
@@ -124,12 +127,18 @@ random_life() {
 	check "up to $AT_ONCE ran at once, on both cards" test "$AT_ONCE" -ge 2
 	# It makes what is defined and not there.
 	nova start
-	after_grace
+	after_grace --unused
 	check "when the grace is over, each device is an instance's" \
 		same "$(mdevs)" "$(printf '%s\n' "${life[@]}" | grep -cxE 'on|off|asleep')"
 	while pick on off asleep; do does "$PICKED" none destroy "$PICKED"; done
-	after_grace
+	after_grace --unused
 	check "and none is left when the last instance is deleted" same "$(left)" "0 mdevs, 0 definitions, total 36"
 	run vgpu-lease check
 	check "check is content" succeeded
 }
+
+prepare_nova
+configure_nova pgpu-1
+with_hook
+random_life
+end_nova

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Which step is missing for a card, or a VF, that is no parent: driver, SR-IOV, VFs, their driver, types. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/timed_child.h"
+#include "base/file.h"
+#include "internal.h"
+#include "base/text.h"
+
+enum { DRIVER_SIZE = 64 };
+
+/* Of the vGPU host driver only: that for guests or bare metal has none. */
+#define VGPU_MODULE "sys/module/nvidia_vgpu_vfio"
+
+long inv_read_count(const char *address, int card, const char *attribute)
+{
+	char text[16];
+	long n;
+
+	return timed_child_read(address, card, attribute, text, sizeof(text)) > 0 && text_number(text, 0, 65535, &n)
+		       ? n
+		       : 0;
+}
+
+/* From Ampere on (10de:2000) vGPUs are on VFs; 2180 to 21ff are Turing boards. */
+static bool needs_vfs(const struct inv_pgpu *card)
+{
+	long device = strtol(card->device, NULL, 16);
+
+	return device >= 0x2000 && !(device >= 0x2180 && device <= 0x21ff);
+}
+
+/*
+ * Turing boards (10de:1e00 to 1fff) have an SR-IOV capability, but their vGPUs are on the card itself, with every
+ * driver so far ("Host VGPU Mode: Non SR-IOV").
+ */
+static bool is_turing(const char *device)
+{
+	return device[0] == '1' && (device[1] == 'e' || device[1] == 'f');
+}
+
+static bool is_there(const struct host *host, const char *path)
+{
+	return faccessat(host->root, path, F_OK, 0) == 0;
+}
+
+/* Its name; "" for none. */
+static const char *read_driver(char driver[DRIVER_SIZE], int dir, const char *link)
+{
+	if (file_link_base(dir, link, driver, DRIVER_SIZE) < 0)
+		driver[0] = '\0';
+	return driver;
+}
+
+static void explain_no_driver(struct inv_pgpu *card, const struct host *host)
+{
+	if (card->nvidia && is_there(host, "sys/bus/pci/drivers/nvidia"))
+		inv_not_ready(card, "no driver is bound to it, although nvidia is loaded; bind it, and see dmesg");
+	else
+		inv_not_ready(card, "no driver is bound to it; load the vGPU host driver");
+}
+
+static void explain_driver(struct inv_pgpu *card, const char *driver)
+{
+	if (strcmp(driver, "i915") == 0)
+		inv_not_ready(card, "its driver has registered no mdev types; load kvmgt with i915.enable_gvt=1");
+	else if (card->nvidia)
+		inv_not_ready(card, "it is bound to driver %s; vGPUs need NVIDIA's host driver", driver);
+	else
+		inv_not_ready(card, "its driver, %s, has registered no mdev types for it", driver);
+}
+
+/* The driver is bound, and has registered nothing. */
+static void explain_no_types(struct inv_pgpu *card, const struct host *host)
+{
+	if (!is_there(host, VGPU_MODULE))
+		inv_not_ready(
+			card,
+			"its driver supports no vGPUs; the module nvidia_vgpu_vfio of the vGPU host driver is not loaded");
+	else
+		inv_not_ready(
+			card,
+			"no vGPU types registered yet; nvidia-vgpud has not finished or has failed (see its journal)");
+}
+
+/* The VFs that the driver of the card has not: false if it has any. */
+static bool explain_vf_drivers(struct inv_pgpu *card, int dir)
+{
+	char path[32], driver[DRIVER_SIZE], other[DRIVER_SIZE] = "";
+	int n;
+
+	for (n = 0; n < card->nvfs; n++) {
+		snprintf(path, sizeof(path), "virtfn%d", n);
+		if (faccessat(dir, path, F_OK, 0) < 0)
+			break;
+		snprintf(path, sizeof(path), "virtfn%d/driver", n);
+		if (strcmp(read_driver(driver, dir, path), "nvidia") == 0)
+			return false;
+		if (*driver)
+			memcpy(other, driver, sizeof(other));
+	}
+	if (n == 0)
+		return false;
+	if (*other)
+		inv_not_ready(card, "its VFs are bound to driver %s; unbind them, and bind them to nvidia", other);
+	else
+		inv_not_ready(card,
+			      "no driver is bound to its VFs; bind them to nvidia, or reset them with "
+			      "'systemctl restart vgpu-sriov@%s'",
+			      card->address);
+	return true;
+}
+
+/* A card of NVIDIA's, with NVIDIA's driver. */
+static void explain_nvidia(struct inv_pgpu *card, const struct host *host, int dir)
+{
+	bool has_sriov = faccessat(dir, "sriov_totalvfs", F_OK, 0) == 0, can_have;
+
+	card->nvfs = (int)inv_read_count(card->address, dir, "sriov_numvfs");
+	can_have = has_sriov && !is_turing(card->device) && inv_read_count(card->address, dir, "sriov_totalvfs") > 0;
+	card->sriov = card->nvfs > 0 || can_have;
+	/* Without the module nothing else helps. */
+	if (!is_there(host, VGPU_MODULE))
+		explain_no_types(card, host);
+	else if (can_have && card->nvfs == 0)
+		inv_not_ready(
+			card,
+			"its VFs are not enabled; run 'systemctl restart vgpu-sriov@%s', and enable this unit for each boot",
+			card->address);
+	else if (!card->sriov && needs_vfs(card))
+		inv_not_ready(card, has_sriov
+					    ? "it cannot have VFs (sriov_totalvfs is 0); enable SR-IOV and Above 4G "
+					      "Decoding in the firmware setup"
+					    : "it has no SR-IOV capability, which its vGPUs need; enable SR-IOV in the "
+					      "firmware setup (troubleshooting: it-has-no-sr-iov-capability)");
+	else if (card->nvfs == 0 || !explain_vf_drivers(card, dir))
+		explain_no_types(card, host);
+}
+
+bool inv_explain(struct inv_pgpu *card, const struct host *host, int dir)
+{
+	bool is_vf = faccessat(dir, "physfn", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	char driver[DRIVER_SIZE];
+
+	inv_read_card(card, dir);
+	read_driver(driver, dir, "driver");
+	if (faccessat(dir, is_vf ? "nvidia/current_vgpu_type" : "virtfn0/nvidia/current_vgpu_type", F_OK, 0) == 0) {
+		inv_not_ready(
+			card,
+			"it provides vGPUs on VFs (NVIDIA's vendor-specific VFIO framework), not mdevs; use <hostdev type='pci'>");
+		return false;
+	}
+	if (!*driver)
+		explain_no_driver(card, host);
+	else if (strcmp(driver, "nvidia") != 0)
+		explain_driver(card, driver);
+	else if (is_vf)
+		explain_no_types(card, host);
+	else if (card->nvidia)
+		explain_nvidia(card, host, dir);
+	else
+		explain_driver(card, driver);
+	return card->nvidia && strcmp(driver, "nvidia") == 0;
+}
+
+bool inv_explain_gpu(struct inv_pgpu *card, const struct host *host, int dir)
+{
+	bool amd, has_sriov = faccessat(dir, "sriov_totalvfs", F_OK, 0) == 0;
+	char driver[DRIVER_SIZE], class[16];
+
+	inv_read_card(card, dir);
+	amd = strcmp(card->vendor, "1002") == 0;
+	if (card->nvidia) {
+		inv_explain(card, host, dir);
+		return faccessat(dir, "virtfn0/nvidia/current_vgpu_type", F_OK, 0) < 0;
+	}
+	if (!amd && strcmp(card->vendor, "8086") != 0)
+		return false;
+	/* A GPU of AMD's without SR-IOV can have no vGPUs; of an accelerator something has turned it off. */
+	if (amd && !has_sriov && (file_read(dir, "class", class, sizeof(class)) <= 0 || strncmp(class, "0x12", 4) != 0))
+		return false;
+	if (!*read_driver(driver, dir, "driver") || (!amd && !has_sriov)) {
+		inv_explain(card, host, dir);
+		return true;
+	}
+	card->framework = FW_VF;
+	card->sriov = has_sriov;
+	card->nvfs = (int)inv_read_count(card->address, dir, "sriov_numvfs");
+	if (card->nvfs > 0)
+		inv_not_ready(card, "its VFs are plain ones; name it in [vf_NAME]");
+	else
+		inv_explain_plain(card, dir);
+	return true;
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Which processes are QEMUs of libvirt's, by what only root can write. */
+#include "host/libvirt_qemu.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/text.h"
+
+/*
+ * Is the path of a control group that of a machine of QEMU's? With systemd .../machine-qemu\x2d1\x2dvm1.scope below
+ * slices, else .../qemu-1-vm1.libvirt-qemu below machine or partitions. A user's slice, and what stands below any
+ * other group, is not root's alone.
+ */
+static bool is_machine(char *path)
+{
+	char *name;
+
+	while ((name = strsep(&path, "/"))) {
+		const char *dot = strrchr(name, '.');
+
+		if (strcmp(name, "user.slice") == 0)
+			return false;
+		if (!*name || strcmp(name, "machine") == 0 ||
+		    (dot && (strcmp(dot, ".slice") == 0 || strcmp(dot, ".partition") == 0)))
+			continue;
+		return dot && ((strncmp(name, "machine-qemu", 12) == 0 && strcmp(dot, ".scope") == 0) ||
+			       strcmp(dot, ".libvirt-qemu") == 0);
+	}
+	return false;
+}
+
+bool libvirt_qemu_group(int proc, const char *pid)
+{
+	char path[NAME_MAX + 8], text[8192], *rest = text, *line;
+
+	snprintf(path, sizeof(path), "%s/cgroup", pid);
+	if (file_read(proc, path, text, sizeof(text)) < 0)
+		return false;
+	/* HIERARCHY:CONTROLLERS:PATH */
+	while ((line = strsep(&rest, "\n"))) {
+		line = strchr(line, ':');
+		line = line ? strchr(line + 1, ':') : NULL;
+		if (line && is_machine(line + 1))
+			return true;
+	}
+	return false;
+}
+
+/* The process in NAME.pid; 0: it is no such file. */
+static pid_t read_pid(DIR *d, const char *file)
+{
+	const char *dot = strrchr(file, '.');
+	char text[32];
+	long pid;
+
+	return dot && strcmp(dot, ".pid") == 0 && file_read(file_list_fd(d), file, text, sizeof(text)) > 0 &&
+			       text_number(text, 1, INT32_MAX, &pid)
+		       ? (pid_t)pid
+		       : 0;
+}
+
+pid_t *libvirt_qemus(const struct host *host, size_t *n)
+{
+	const struct dirent *e;
+	autoclosedir DIR *d = file_list(host->libvirt, "run/libvirt/qemu");
+	pid_t *pids = NULL, pid;
+
+	*n = 0;
+	while (d && (e = readdir(d)))
+		if ((pid = read_pid(d, e->d_name)))
+			*(pid_t *)mem_add(&pids, n, sizeof(*pids)) = pid;
+	return pids;
+}
+
+bool libvirt_qemu_domain(const struct host *host, pid_t pid, char *name, size_t size)
+{
+	autoclosedir DIR *d = file_list(host->libvirt, "run/libvirt/qemu");
+	const struct dirent *e;
+
+	while (d && (e = readdir(d)))
+		if (pid && read_pid(d, e->d_name) == pid) {
+			snprintf(name, size, "%.*s", (int)strlen(e->d_name) - (int)strlen(".pid"), e->d_name);
+			return true;
+		}
+	return false;
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The start of a Nova instance that was suspended: Nova detaches the mdevs, saves the guest, restores it without them,
+ * and then attaches them with no further call of a hook. It passes over one that does not exist any more, and the
+ * guest runs without it. So what is missing is created before the guest is restored, from the instance's definition,
+ * which still names it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "device/kernel.h"
+#include "host/libvirt_files.h"
+#include "ops/lifecycle.h"
+#include "survey/placeholder.h"
+
+#define DEFINED "etc/libvirt/qemu"
+
+/* The definition of this domain, if it may have a vGPU. The hook's root directory is libvirt's own. */
+static bool read_definition(const struct host *host, const char *name, char **xml, size_t *len)
+{
+	autofree char *path = mem_format(DEFINED "/%s.xml", name);
+	bool answers = !strchr(name, '/') && libvirt_files_answers(host->root, path) == 0;
+	autoclose int fd = answers ? openat(host->root, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1;
+
+	return fd >= 0 && file_slurp(fd, DOMXML_MAX, xml, len) == 0 && domxml_concerns(*xml, *len);
+}
+
+bool lifecycle_may_be_resumed(const char *root, const char *name, const char *xml, size_t len)
+{
+	struct host host = { .root = -1 };
+	autofree char *defined = NULL;
+	size_t defined_len;
+	struct err ignored;
+	bool may;
+
+	if (!memmem(xml, len, DOMXML_NOVA_NS_PREFIX, strlen(DOMXML_NOVA_NS_PREFIX)) ||
+	    host_open(&host, root, &ignored) < 0)
+		return false;
+	may = read_definition(&host, name, &defined, &defined_len);
+	host_close(&host);
+	return may;
+}
+
+/* Keeps the mdevs that do not exist; how many. */
+static size_t keep_missing(struct domxml *definition, const struct host *host)
+{
+	const struct request *request = domxml_request(definition);
+	bool keep[REQUEST_MAX] = { false };
+
+	for (size_t i = 0; i < request->nvgpus; i++) {
+		const struct vgpu_ref vgpu = kernel_vgpu(request->vgpus[i].id);
+
+		keep[i] = request->vgpus[i].kind == REQUEST_MDEV && !request->vgpus[i].any &&
+			  kernel_exists(host, &vgpu) == 0;
+	}
+	domxml_keep(definition, keep);
+	return request->nvgpus;
+}
+
+void lifecycle_resumed(const struct lifecycle *lifecycle, const char *name)
+{
+	autofree char *defined = NULL;
+	autodomxml struct domxml *definition = NULL;
+	struct lifecycle own = *lifecycle;
+	struct err err;
+	size_t len;
+
+	if (!read_definition(lifecycle->host, name, &defined, &len) ||
+	    domxml_parse(&definition, defined, len, 0, &err) < 0 || !domxml_request(definition)->nova)
+		return;
+	placeholder_settle(definition, lifecycle->host);
+	if (!keep_missing(definition, lifecycle->host))
+		return;
+	own.doc = definition;
+	own.request = domxml_request(definition);
+	own.op = "prepare";
+	if (lifecycle_prepare(&own, &err) == 0)
+		return;
+	log_warn(
+		"prepare: domain %s: starts without the vGPU that Nova's suspend detached: %s; fix this, then hard-reboot the instance",
+		own.request->name, err.text);
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Which pGPUs and VFs a section names or matches. */
+#include <stdio.h>
+#include <string.h>
+
+#include "plan/pool.h"
+
+/*
+ * libvirt's node device driver, and so Nova, call the parent mtty "mtty_mtty": the driver's name before the device's.
+ */
+bool pool_address_is(const char *address, const char *name)
+{
+	size_t n = strlen(name);
+
+	if (strcmp(address, name) == 0)
+		return true;
+	return strlen(address) == 2 * n + 1 && strncmp(address, name, n) == 0 && address[n] == '_' &&
+	       strcmp(address + n + 1, name) == 0;
+}
+
+bool pool_section_names(const struct section *s, const char *name)
+{
+	for (size_t i = 0; i < s->naddresses; i++)
+		if (pool_address_is(s->addresses[i], name))
+			return true;
+	return false;
+}
+
+/* Does a section name the card, or some of its VFs? */
+static bool names_card(const struct section *s, const struct inv_pgpu *card, const struct inv_parent *parents,
+		       size_t nparents)
+{
+	if (pool_section_names(s, card->address))
+		return true;
+	for (size_t p = 0; p < nparents; p++)
+		if (pool_section_names(s, parents[p].name))
+			return true;
+	return false;
+}
+
+bool pool_match(const struct match *m, const struct inv_pgpu *card)
+{
+	return (!*m->vendor || strcmp(m->vendor, card->vendor) == 0) &&
+	       (!*m->device || strcmp(m->device, card->device) == 0) &&
+	       (!*m->subdevice || (*card->subsystem && strcmp(m->subdevice, card->subsystem + 5) == 0)) &&
+	       (m->numa < 0 || m->numa == card->numa);
+}
+
+bool pool_matches_twice(const struct config *config)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; config && i < config->nsections; i++)
+		n += config->sections[i].nmatches > 0;
+	return n > 1;
+}
+
+const struct match *pool_matches(const struct section *s, const struct inv_pgpu *card)
+{
+	for (size_t i = 0; i < s->nmatches; i++)
+		if (pool_match(&s->matches[i], card))
+			return &s->matches[i];
+	return NULL;
+}
+
+const struct match *pool_matches_elsewhere(const struct section *s, const struct inv_pgpu *card)
+{
+	for (size_t i = 0; i < s->nmatches; i++) {
+		struct inv_pgpu there = *card;
+
+		there.numa = s->matches[i].numa;
+		if (!pool_match(&s->matches[i], card) && pool_match(&s->matches[i], &there))
+			return &s->matches[i];
+	}
+	return NULL;
+}
+
+bool pool_names(const struct config *config, const struct inv_pgpu *card, const char *vf)
+{
+	struct inv_parent parent = { .pgpu = UNKNOWN };
+
+	snprintf(parent.name, sizeof(parent.name), "%s", vf);
+	for (size_t i = 0; i < config->nsections; i++) {
+		const struct section *s = &config->sections[i];
+
+		if (names_card(s, card, &parent, 1) || pool_matches(s, card))
+			return true;
+	}
+	return false;
+}
+
+/* The n-th section, from 0, of plain VFs or of types, that names or matches the card. */
+static const char *nth_name(const struct config *c, bool vf, const struct inv_pgpu *card, const struct inv_parent *vfs,
+			    size_t nvfs, size_t n)
+{
+	for (size_t i = 0; i < c->nsections; i++) {
+		const struct section *s = &c->sections[i];
+
+		if (s->vf == vf && (names_card(s, card, vfs, nvfs) || pool_matches(s, card)) && n-- == 0)
+			return s->type;
+	}
+	return NULL;
+}
+
+const char *pool_vf_name(const void *config, const struct inv_pgpu *card, const struct inv_parent *vfs, size_t nvfs,
+			 size_t i)
+{
+	return nth_name(config, true, card, vfs, nvfs, i);
+}
+
+const char *pool_names_type(const void *config, const struct inv_pgpu *card, const struct inv_parent *vfs, size_t nvfs,
+			    size_t i)
+{
+	return nth_name(config, false, card, vfs, nvfs, i);
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * run/vgpu-lease/looked: what the last complete look saw. "TIME BOOT", then for each device "ID TIME" of the last look
+ * without it, "-" if there was none.
+ */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "host/mdevctl_files.h"
+#include "state/history.h"
+
+#define LOOKED "looked"
+enum { LOOKED_MAX = 1 << 20 };
+
+/* The file, and the time of that look; NULL: there was none in this boot. The caller frees it. */
+static char *looked_read(const struct store *store, int64_t *at_ms)
+{
+	autoclose int fd = store->run < 0 ? -1 : openat(store->run, LOOKED, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	char boot[UUID_SIZE], line[64], *text = NULL, *rest = line;
+	size_t len;
+	long at;
+
+	if (fd < 0 || file_slurp(fd, LOOKED_MAX, &text, &len) < 0)
+		return NULL;
+	host_boot_id(boot);
+	snprintf(line, sizeof(line), "%.*s", (int)strcspn(text, "\n"), text);
+	if (text_number(strsep(&rest, " "), 0, INT64_MAX, &at) && rest && strcmp(rest, boot) == 0 &&
+	    at <= host_now_ms()) {
+		*at_ms = at;
+		return text;
+	}
+	free(text);
+	return NULL;
+}
+
+/* What the file has of this device, which look at `at_ms` wrote. */
+static int64_t without_of(const char *text, int64_t at_ms, const char *id)
+{
+	char start[ID_SIZE + 2], number[32];
+	const char *line;
+	long without;
+
+	snprintf(start, sizeof(start), "\n%s ", id);
+	line = strstr(text, start);
+	if (!line)
+		return at_ms;
+	line += strlen(start);
+	snprintf(number, sizeof(number), "%.*s", (int)strcspn(line, "\n"), line);
+	return text_number(number, 0, at_ms, &without) ? without : -1;
+}
+
+/* When (CLOCK_MONOTONIC ms) a complete look last saw the host without this device; -1: never in this boot. */
+static int64_t last_without(const struct store *store, const char *id)
+{
+	int64_t at_ms = -1;
+	autofree char *text = looked_read(store, &at_ms);
+
+	return text ? without_of(text, at_ms, id) : -1;
+}
+
+bool affinity_is_new(const struct store *store, const char *id, int64_t window_ms)
+{
+	int64_t without = last_without(store, id);
+	struct definition definition;
+	struct err ignored;
+	int defined;
+
+	if (without < 0 || host_now_ms() - without >= window_ms)
+		return false;
+	/* One that is made again, of what was defined before, is as it was. */
+	defined = mdevctl_definition(&definition, store->host, id, &ignored);
+	return defined == 0 || (defined == 1 && definition.created_ms > without);
+}
+
+/* Of what the last look saw and this one does not: whoever makes a device of this id next makes another one. */
+static void forget_gone(const struct store *store, char *text, const struct inventory *inv)
+{
+	char *line = strchr(text, '\n'), id[ID_SIZE];
+
+	for (line = line ? line + 1 : text; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+		char name[ID_SIZE];
+
+		snprintf(name, sizeof(name), "%.*s", (int)strcspn(line, " \n"), line);
+		if (id_parse(id, name) && !inventory_device(inv, id) && !mdevctl_defines(store->host, id))
+			affinity_gone(store, id);
+	}
+}
+
+void looked_note(const struct store *store, const struct inventory *inv, int64_t at_ms)
+{
+	int64_t last_ms = -1;
+	autofree char *last = looked_read(store, &last_ms);
+	autofree char *text = NULL;
+	char boot[UUID_SIZE];
+	size_t len = 0;
+	FILE *to;
+
+	/* Another look has overtaken this one. */
+	if (store->run < 0 || (last && last_ms >= at_ms))
+		return;
+	if (last)
+		forget_gone(store, last, inv);
+	host_boot_id(boot);
+	to = mem_open(&text, &len);
+	fprintf(to, "%" PRId64 " %s\n", at_ms, boot);
+	for (size_t i = 0; i < inv->ndevices; i++) {
+		const char *id = inv->devices[i].vgpu.id;
+		int64_t without = last ? without_of(last, last_ms, id) : -1;
+
+		if (without < 0)
+			fprintf(to, "%s -\n", id);
+		else
+			fprintf(to, "%s %" PRId64 "\n", id, without);
+	}
+	mem_close(to);
+	(void)file_publish(store->run, LOOKED, text, len, true);
+}

@@ -1,0 +1,67 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# On a simulated host each command that a message advises works there as it is printed: it has --root.
+# shellcheck source=tests/lib/cli.sh
+. "${srcdir:?}/tests/lib/cli.sh"
+PATH=$builddir:$PATH
+
+# advises SENTENCE TEXT [OPERAND]: the text advises a command of vgpu-lease, and each works here. OPERAND is what `plan` plans.
+advises() {
+	local command commands said wrong='' status
+	commands=$(grep -oE "'vgpu-lease [^']*'" <<<"$2" | tr -d "'" | sort -u)
+	[ -n "$commands" ] || wrong="no command is advised: $2"
+	while read -r command && [ -n "$command" ]; do
+		[[ $command == "vgpu-lease --root $root "* ]] || wrong+="$command: not of this host"$'\n'
+		[[ $command != *' plan' ]] || command+=" $3"
+		status=0
+		said=$(timeout 20 bash -c "$command" 2>&1 </dev/null) || status=$?
+		[ $status -lt 2 ] || wrong+="$command: $status: $said"$'\n'
+	done <<<"$commands"
+	nothing "$1" "$wrong"
+}
+
+host t4:2
+vm=$work/vm1.xml
+domain 1 "$(uuid 1)" >"$vm"
+
+### Without a configuration
+conf_gone() { rm -f "$root/etc/vgpu-lease.conf"; }
+conf_gone
+vl check
+advises "check: how to write a first configuration" "$out"
+conf_gone
+vl status
+advises "so does status" "$out"
+conf_gone
+vl plan "$vm"
+advises "so does plan" "$err"
+conf_gone
+advises "and the hook" "$(call prepare begin 1 2>&1)"
+conf_gone
+vl init --write
+advises "init: what to run next" "$(tail -n 1 <<<"$out")"
+advises "so does the file that it writes" "$(cat "$root/etc/vgpu-lease.conf")"
+
+### With a vGPU that was not made for a guest, and one of a creation that was cut off
+pool() { printf '[devices]\nenabled_mdev_types = %s\n[policy]\ndriver_cleanup = 0\n' "$1" | conf; }
+pool nvidia-222
+create 0000:85:00.0 nvidia-222 2
+vl show "$(uuid 2)"
+advises "show, of a vGPU: what removes it" "$out"
+create 0000:85:00.0 nvidia-222 2
+vl gc
+advises "so does gc" "$out"
+for command in list check 'check --json'; do
+	call prepare begin 1
+	cut_off 1
+	age 1
+	# shellcheck disable=SC2086 # Words.
+	vl $command
+	advises "$command: what gc can release" "$out"
+done
+pool nvidia-999
+vl check
+advises "check: what lists the types" "$out"
+vl plan "$vm"
+advises "plan: what shows why" "$err" "$vm"
+tap_done

@@ -1,0 +1,100 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# A host whose GPUs have not come up, before it has a configuration: status, inventory and init say what each of them needs.
+. "${srcdir:?}/tests/lib/cli.sh"
+
+mkdir -p "$root"/{etc,run,var/lib,proc,dev}
+devices=$root/sys/bus/pci/devices
+# device ADDRESS VENDOR DEVICE CLASS DRIVER [TOTALVFS]: without VFs; "-" is no driver.
+device() {
+	mkdir -p "$devices/$1"
+	echo "0x$2" >"$devices/$1/vendor"
+	echo "0x$3" >"$devices/$1/device"
+	echo "0x$4" >"$devices/$1/class"
+	[ "$5" = - ] || ln -s "../../drivers/$5" "$devices/$1/driver"
+	[ -z "${6:-}" ] || { echo "$6" >"$devices/$1/sriov_totalvfs"; echo 0 >"$devices/$1/sriov_numvfs"; }
+}
+device 0000:05:00.0 1a03 2000 030000 ast
+device 0000:17:00.0 15b3 101d 020000 mlx5_core 8
+device 0000:00:0b.0 8086 7d1d 120000 intel_vpu
+device 0000:06:00.0 1002 164e 030000 amdgpu
+vl inventory --no-headings -o PGPU
+is "$status|$out" "0|" "the mainboard's VGA, a network card, an NPU and a GPU without SR-IOV are no pGPUs"
+vl init
+holds "and init knows of no GPU" ended 1 M_INIT_NO_GPU
+
+device 0000:41:00.0 10de 26b9 030200 - 32
+device 0000:42:00.0 10de 1eb8 030200 nouveau
+device 0000:4d:00.0 8086 56c0 038000 xe 31
+device 0000:65:00.0 1002 74a1 120000 -
+device 0000:66:00.0 1002 6929 030000 gim 16
+device 0000:00:02.0 8086 3e98 030000 i915
+expected="0000:00:02.0 0000:41:00.0 0000:42:00.0 0000:4d:00.0 0000:65:00.0 0000:66:00.0"
+# reasons SENTENCE: each device's, in what is on standard input, a line each.
+reasons() {
+	local said
+	said=$(cat)
+	holds "$1: no driver, of NVIDIA's" says M_NO_DRIVER < <(grep 0000:41:00.0 <<<"$said")
+	holds "$1: another driver" says M_BOUND_ELSEWHERE nouveau < <(grep 0000:42:00.0 <<<"$said")
+	holds "$1: no VFs, of Intel's" says M_VFS_NOT_ENABLED < <(grep 0000:4d:00.0 <<<"$said")
+	holds "$1: no driver, of an accelerator" says M_NO_DRIVER < <(grep 0000:65:00.0 <<<"$said")
+	holds "$1: no VFs, of AMD's" says M_VFS_NOT_ENABLED < <(grep 0000:66:00.0 <<<"$said")
+	holds "$1: no GVT-g" says M_NO_GVTG < <(grep 0000:00:02.0 <<<"$said")
+}
+for configuration in none empty; do
+	[ $configuration = none ] || : >"$root/etc/vgpu-lease.conf"
+	vl inventory --no-headings -o PGPU
+	is "$(xargs <<<"$out")" "$expected" "$configuration: each GPU that could have vGPUs is in the inventory"
+	vl inventory --no-headings -o PGPU,REASON
+	reasons "$configuration, inventory" <<<"$out"
+	vl check
+	is "$(grep -oE '^PASS  pgpu     [^ ]+' <<<"$out" | cut -c16- | sed 's/:$//' | xargs)" "$expected" "$configuration: in check"
+	reasons "$configuration, check" <<<"$out"
+	vl status
+	is "$(grep -oE '^[|`]- [^ ]+' <<<"$out" | cut -c4- | xargs)" "$expected" "$configuration: and in status"
+done
+vl init
+holds "init has nothing to write" ended 1 M_INIT_NOTHING
+reasons "and says why" <<<"$err"
+fails "no VF, no display of the mainboard's" grep -q '0000:05\|0000:17\|0000:06' <<<"$err"
+
+# With a configuration, only what it means.
+conf <<<$'[vf_s7150]\ndevice_match = 1002:6929'
+vl inventory --no-headings -o PGPU
+is "$(xargs <<<"$out")" 0000:66:00.0 "with a configuration, only the card that it means is listed"
+echo 692f >"$devices/0000:66:00.0/sriov_vf_device"
+conf <<<$'[vf_s7150]\ndevice_match = 1002:692f'
+vl check
+holds "the ID of its VFs is recognized" says M_VFS_ID 1002:692f 1002:6929 < <(grep '^FAIL' <<<"$out")
+rm -r "${root:?}"
+
+### On the simulator: VFs that are there, and no pool yet
+host mi210+flex/3+l40s/4
+control vfs "0000:26:00.0 off"
+vl inventory --no-headings -o PGPU,REASON
+holds "plain VFs are named as such" says M_VFS_PLAIN < <(grep 0000:2d:00.0 <<<"$out")
+holds "beside a card of NVIDIA's without VFs" says M_VFS_ENABLE 0000:26:00.0 < <(grep 0000:26:00.0 <<<"$out")
+
+# The VFs' ID in the place of their card's: what it means to match is refused, not passed on without a lease.
+conf <<<$'[vf_mi210]\ndevice_match = 1002:7410'
+for metadata in "" "<vgpu:lease xmlns:vgpu='urn:vgpu-lease:domain:1'><vgpu:device address='0000:2d:02.0' type='mi210'/></vgpu:lease>"; do
+	named=${metadata:+, named in the metadata}
+	cat >"$work/vf.xml" <<-END
+		<domain type='kvm'><name>vm</name><uuid>$(domain_uuid 1)</uuid><metadata>$metadata</metadata><devices>
+		<hostdev mode='subsystem' type='pci' managed='yes'><source>
+		<address domain='0x0000' bus='0x2d' slot='0x02' function='0x0'/></source></hostdev></devices></domain>
+	END
+	"$hook" --root "$root" -- vm prepare begin - <"$work/vf.xml" 2>"$work/err"
+	is "$?" 1 "a VF whose own ID is in device_match$named: its start is refused"
+	holds "with the ID to write$named" says M_VFS_ID 1002:7410 1002:740f <"$work/err"
+	vl plan "$work/vf.xml"
+	holds "plan says the same$named" ended 1 M_VFS_ID 1002:7410 1002:740f
+	fails "and nothing of a pGPU$named" says M_HOSTDEV_PGPU 0000:2d:02.0 <<<"$err"
+done
+sed -i s/7410/740f/ "$root/etc/vgpu-lease.conf"
+holds "which helps" "$hook" --root "$root" -- vm prepare begin - <"$work/vf.xml"
+"$hook" --root "$root" -- vm release end - <"$work/vf.xml"
+rm "$root/etc/vgpu-lease.conf"
+vl init
+is "$status|$(grep -c '^\[vf_' <<<"$out")|$(grep -c 0000:26:00.0 <<<"$out")" "0|2|1" "init gives both a pool, and names the one that is left out"
+tap_done

@@ -1,0 +1,68 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# What never answers: a driver, or the storage of one definition. Each command ends in its time, and leaves no pile of processes.
+. "${srcdir:?}/tests/lib/cli.sh"
+
+# in_time SECONDS ARGUMENT...: the command, whatever its verdict, ends by itself.
+in_time() {
+	local seconds=$1
+	shift
+	timeout -k 1 "$seconds" "$@" >"$tmp/out" 2>&1
+	[ $? -lt 124 ]
+}
+hanging() { pgrep -c -f "$builddir/.*--root $root" || :; }
+nobody_hangs() { [ "$(hanging)" = 0 ]; }
+
+### A driver: twenty commands are no twenty processes
+host l40s/4
+conf <<<$'[devices]\nenabled_mdev_types = nvidia-1147\n[policy]\ndriver_cleanup = 0'
+sed "s/type='mdev'.*>/type='pci' managed='no'>/
+	s/<address uuid=.*>/<address domain='0x0000' bus='0x26' slot='0x00' function='0x4'\/>/; /metadata>/,/metadata>/d" \
+	<(domain 1 "$(uuid 1)") | "$hook" --root "$root" -- vm1 prepare begin -
+control hang "current_vgpu_type any"
+for command in list 'gc --dry-run' inventory check status; do
+	ended=0
+	for _ in 1 2 3 4 5; do
+		# shellcheck disable=SC2086 # The words of a command line.
+		! in_time 10 "$builddir/vgpu-lease" --root "$root" $command || ended=$((ended + 1))
+	done
+	is "$ended" 5 "$command ends each time while a driver hangs"
+done
+holds "and one process waits for that driver, or two" [ "$(hanging)" -le 2 ]
+control hang clear
+holds "which end when it answers" eventually nobody_hangs
+vl inventory
+fails "and then it is asked again" says M_NO_ANSWER <<<"$out"
+
+### The storage of a definition, which is a link to it
+storage=$tmp/storage
+"$sim" "$storage" t4 || exit
+root=$tmp/second
+host t4:2
+conf <<<$'[devices]\nenabled_mdev_types = nvidia-222\n[policy]\nreclaim_grace = 0\nstart_grace = 1\nlock_timeout = 3'
+mkdir -p "$root/etc/libvirt/qemu"
+ln -s "$storage/sys/class/mdev_bus/0000:84:00.0/mdev_supported_types/nvidia-222/name" "$root/etc/libvirt/qemu/x.xml"
+echo "name any" >"$storage/.kernel/control/hang"
+for n in 1 2; do create 0000:84:00.0 nvidia-222 $n; done
+for command in 'gc --dry-run' 'gc --unused' check list "show $(uuid 1)" status; do
+	# shellcheck disable=SC2086 # The words of a command line.
+	holds "$command ends in time while a definition's storage hangs" in_time 8 "$builddir/vgpu-lease" --root "$root" $command
+done
+is "$(exists 1 && exists 2 && echo both)" both "and what that definition may name is not removed"
+for op in migrate restore prepare; do
+	domain 3 "$(uuid 3)" nvidia-222 >"$tmp/3.xml"
+	holds "$op ends in time" in_time 8 "$hook" --root "$root" -- vm3 $op begin - <"$tmp/3.xml"
+done
+holds "and so does release" in_time 8 "$hook" --root "$root" -- vm3 release end - <"$tmp/3.xml"
+"$builddir/vgpu-leased" --root "$root" --foreground >/dev/null 2>"$tmp/leased" &
+handler=$!
+looked() { says M_FOREIGN_DEVICE "$(uuid 1)" <"$tmp/leased"; }
+holds "the handler's pass ends in time" within 8 looked
+kill $handler
+ended() { ! kill -0 $handler 2>/dev/null; }
+holds "and it ends when it is told" within 5 ended
+echo clear >"$storage/.kernel/control/hang"
+vl gc --unused
+none_left() { ! exists 1 && ! exists 2; }
+holds "once the storage answers, what no definition names is" eventually none_left
+tap_done

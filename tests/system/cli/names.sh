@@ -1,0 +1,62 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# What came from outside, on a terminal: no name and no XML drives it, hides in it or looks like another one.
+. "${srcdir:?}/tests/lib/cli.sh"
+
+host t4:1
+conf <<<$'[devices]\nenabled_mdev_types = nvidia-222'
+
+# on_a_terminal ARGUMENT...: both streams, in UTF-8.
+on_a_terminal() {
+	on_terminal 200 env LC_ALL=C.UTF-8 TERM=dumb timeout --foreground 20 "$builddir/vgpu-lease" --root "$root" "$@"
+}
+# Names the characters of standard input that would not be seen as themselves; the newline ends a line.
+hidden() {
+	python3 -c '
+import sys, unicodedata
+text = sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
+print(sorted({hex(ord(c)) for c in text if c not in "\n\t" and unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp")}))'
+}
+# named N NAME: the lease of the domain vmN has this name of it.
+named() {
+	name=$2 LC_ALL=C awk '/^name=/ { print "name=" ENVIRON["name"]; next } 1' "$root/run/vgpu-lease/leases/$(uuid "$1")" >"$tmp/lease"
+	cat "$tmp/lease" >"$root/run/vgpu-lease/leases/$(uuid "$1")"
+}
+# C1 (CSI), right-to-left override, isolate, zero width space, line separator, byte order mark, soft hyphen, a tag
+odd=$'\xc2\x9b31m\xe2\x80\xae\xe2\x81\xa6\xe2\x80\x8b\xe2\x80\xa8\xef\xbb\xbf\xc2\xad\xf3\xa0\x80\xa1'
+shown='\xc2\x9b31m\xe2\x80\xae\xe2\x81\xa6\xe2\x80\x8b\xe2\x80\xa8\xef\xbb\xbf\xc2\xad\xf3\xa0\x80\xa1'
+
+# The XML of a migration is rewritten, so that plan shows what changes.
+domain 9 00000000-0000-0000-0000-000000000000 nvidia-222 | sed "s|<devices>|<!-- $odd \\\\xc2 -->\n&|" >"$tmp/odd.xml"
+sed "s/<name>vm9</<name>vm$odd</" "$tmp/odd.xml" >"$tmp/named.xml"
+for file in odd named; do
+	out=$(on_a_terminal plan --op migrate "$tmp/$file.xml")
+	is "$(hidden <<<"$out")" "[]" "plan shows no hidden character of the XML on a terminal ($file)"
+	holds "but what is there, with its own backslashes marked" grep -qF "<!-- $shown \\x5cxc2 -->" <<<"$out"
+done
+vl plan --op migrate "$tmp/odd.xml"
+holds "what is not a terminal gets a diff that patch can apply" grep -qF "$odd" <<<"$out"
+is "$(on_a_terminal rewrite "$tmp/odd.xml" | hidden)" "[]" "nor does rewrite show one"
+vl plan "$tmp/missing$odd.xml"
+is "$(hidden <<<"$err")" "[]" "nor an error"
+vl plan --op migrate --json "$tmp/named.xml"
+is "$(hidden <<<"$out")" "[]" "nor JSON"
+is "$(jq -r .domain.name <<<"$out")" "vm$odd" "which says it all the same"
+
+call prepare begin 1 nvidia-222
+call prepare begin 2 nvidia-222
+call prepare begin 3 nvidia-222
+named 1 "a$odd"
+named 2 "a$shown"
+named 3 ' b  '
+for command in list status 'show 0000:84:00.0' "show $(uuid 1)" 'gc --dry-run' "release --dry-run $(uuid 1)"; do
+	# shellcheck disable=SC2086 # The words of a command line.
+	out=$(on_a_terminal $command 2>&1)
+	is "$(hidden <<<"$out")" "[]" "nor does $command"
+done
+is "$(on_a_terminal list -o domain --no-headings | sort)" "$(printf '%s\n' "a${shown//\\/\\x5c}" "a$shown" '\x20b \x20' | sort)" \
+	"two names that differ never look the same, and blanks at the ends of a name are seen"
+is "$(on_a_terminal status | grep -cE '^   (├|└)─ ')" 3 "so each is a branch of the tree"
+is "$(vgpu_lease --root "$root" list --json | jq -r '.leases[].domain.name' | sort)" "$(printf '%s\n' "a$odd" "a$shown" ' b  ' | sort)" \
+	"JSON has them as they are"
+tap_done

@@ -1,0 +1,35 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# A device of [vf_NAME] that is not a GPU, as after a shift of the bus numbers: check warns of it.
+. "${srcdir:?}/tests/lib/cli.sh"
+
+host flex/3+cx6
+conf <<EOF
+[vf_flex]
+device_addresses = 0000:4d:00.0, 0000:17:00.0
+EOF
+vl check
+holds "check warns of the network card" says M_NOT_A_GPU flex < <(grep '^WARN .*0000:17:00.0' <<<"$out")
+fails "and not of the GPU" says M_NOT_A_GPU < <(grep '0000:4d:00.0' <<<"$out")
+
+### An accelerator (PCI class 12), as an MI300X is
+end_host
+card=0000:65:00.0 vf=0000:65:02.0
+devices=$root/sys/bus/pci/devices
+mkdir -p "$root"/{etc,run,var/lib,proc,dev} "$devices/$card" "$devices/$vf" "$root/sys/kernel/iommu_groups/7/devices"
+tee "$devices/$card/vendor" "$devices/$vf/vendor" <<<0x1002 >"$devices/$card/numa_node"
+echo 0x74a1 >"$devices/$card/device"
+echo 0x74b5 >"$devices/$vf/device"
+tee "$devices/$card/class" <<<0x120000 >"$devices/$vf/class"
+tee "$devices/$card/sriov_totalvfs" "$devices/$card/sriov_numvfs" <<<1 >/dev/null
+ln -s "../$vf" "$devices/$card/virtfn0"
+ln -s "../$card" "$devices/$vf/physfn"
+ln -s ../../../../kernel/iommu_groups/7 "$devices/$vf/iommu_group"
+conf <<<$'[vf_mi300x]\ndevice_match = 1002:74a1'
+vl check
+is "$(grep -c "^PASS .*$card" <<<"$out")" 1 "an accelerator serves"
+fails "and nothing is wrong with its class" says M_NOT_A_GPU <<<"$out"
+echo 0x020000 >"$devices/$card/class"
+vl check
+holds "of a network card with the same VFs check warns" says M_NOT_A_GPU mi300x < <(grep "^WARN .*$card" <<<"$out")
+tap_done

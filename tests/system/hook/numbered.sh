@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# mdevs that are numbered by hand: a UUID that exists here is that UUID, and no placeholder.
+# shellcheck source=tests/lib/hook.sh
+. "${srcdir:?}/tests/lib/hook.sh"
+host t4
+card=0000:84:00.0 one=00000000-0000-0000-0000-000000000001
+define() {
+	mkdir -p "$root/etc/mdevctl.d/$card"
+	printf '{"mdev_type": "nvidia-222", "start": "manual", "attrs": []}\n' >"$root/etc/mdevctl.d/$card/$1"
+}
+rewritten() { lease rewrite "$work/one.xml" | grep -c "uuid='$one'"; }
+sed "s/$u1/$one/" "$vm" >"$work/one.xml"
+mkdir -p "$root/etc/libvirt/qemu"
+cp "$work/one.xml" "$root/etc/libvirt/qemu/one-vgpu.xml"
+named() { lease check 2>&1 | grep -c "$one"; }
+
+is "$(rewritten)" 0 "without a device, a definition or a lease it is a placeholder: rewrite replaces it"
+is "$(named)" 1 "check names its domain"
+holds "and says what to do" says M_PLACEHOLDER_CHECK one-vgpu $one -- M_REWRITE_GIVES_UUID one-vgpu < <(lease check 2>&1)
+fails "and its start is refused" prepare "$work/one.xml"
+
+make_device $card nvidia-222 $one
+holds "with a device it starts without a configuration" prepare "$work/one.xml"
+release "$work/one.xml"
+configure <<-'END'
+	[devices]
+	enabled_mdev_types = nvidia-222
+	[policy]
+	driver_cleanup = 0
+END
+holds "plan says that it starts" lease plan "$work/one.xml"
+holds "with a configuration it starts" prepare "$work/one.xml"
+is "$(leases)" 1 "and has a lease"
+is "$(rewritten)" 1 "rewrite leaves it"
+is "$(named)" 0 "check has nothing to say of it"
+release "$work/one.xml"
+is "$(leases)$(devices)" "0$one " "when it ends the device stays"
+
+echo 1 >"$root/sys/bus/mdev/devices/$one/remove"
+define $one
+is "$(rewritten)$(named)" 10 "with a definition of mdevctl alone it is the same UUID"
+holds "and the hook makes it" prepare "$work/one.xml"
+is "$(devices)" "$one " "as it is numbered"
+rm -r "$root/etc/mdevctl.d/$card"
+is "$(rewritten)" 1 "a lease is enough"
+tap_done

@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# The parameters of a vGPU: set when it is created and when it is adopted; and what its mdevctl definition sets.
+# shellcheck source=tests/lib/hook.sh
+. "${srcdir:?}/tests/lib/hook.sh"
+host t4:1+l40s/4:1
+card=0000:84:00.0 vf=0000:26:00.4
+mkdir -p "$root/run/systemd/journal"
+"$builddir/tests/system/cli/journald" "$root/run/systemd/journal/socket" >"$work/log" &
+logger=$!
+trap 'kill $logger; clean_up' EXIT
+eventually test -S "$root/run/systemd/journal/socket"
+logged() { tr '\000-\010' '\n' <"$work/log" | says "$@" >/dev/null; }
+configure <<-'END'
+	[devices]
+	enabled_mdev_types = nvidia-222, nvidia-1147
+	[mdev_nvidia-222]
+	device_addresses = 0000:84:00.0
+	vgpu_params = frame_rate_limiter=0
+	[mdev_nvidia-1147]
+	device_match = 10de:26b9
+	vgpu_params = frame_rate_limiter=0
+	[policy]
+	driver_cleanup = 0
+END
+params() { cat "$root/sys/bus/mdev/devices/$u1/nvidia/vgpu_params"; }
+remove_device() { echo 1 >"$root/sys/bus/mdev/devices/$u1/remove"; }
+
+### What exists
+make_device $card nvidia-222 $u1
+prepare
+is "$(params)" frame_rate_limiter=0 "an mdev that exists gets the parameters of its section"
+release
+sed "s|</uuid>|&<metadata><v:lease xmlns:v='urn:vgpu-lease:domain:1'><v:device uuid='$u1' params='disable_vnc=1'/></v:lease></metadata>|" "$vm" >"$work/params.xml"
+prepare "$work/params.xml"
+is "$(params)" disable_vnc=1 "or those of the domain"
+release
+control inject 'params any EPERM 1'
+holds "a domain starts if its driver refuses them" prepare
+holds "and the log says that they are not set" eventually logged M_WITHOUT_PARAMS prepare one-vgpu "$u1" frame_rate_limiter=0 '*'
+release
+remove_device
+echo 1147 >"$root/sys/bus/pci/devices/$vf/nvidia/current_vgpu_type"
+with_vf >"$work/vf.xml"
+prepare "$work/vf.xml"
+is "$(cat "$root/sys/bus/pci/devices/$vf/nvidia/vgpu_params")" frame_rate_limiter=0 "a VF that has its type gets them, too"
+release "$work/vf.xml"
+
+### What mdevctl would set
+define() { # ATTRS
+	mkdir -p "$root/etc/mdevctl.d/$card"
+	printf '{"mdev_type": "nvidia-222", "start": "manual", "attrs": %s}\n' "$1" >"$root/etc/mdevctl.d/$card/$u1"
+}
+sed -i '/^vgpu_params/d' "$root/etc/vgpu-lease.conf"
+define '[{"nvidia/vgpu_params": "enable_uvm=1"}, {"nvidia/vgpu_params": "enable_debugging=1"}]'
+prepare
+is "$(params)" enable_debugging=1 "a vGPU that is defined gets the attributes of its definition, in their order"
+release
+remove_device
+define '[{"nvidia/vgpu_params": "enable_uvm=1"}, {"nonsense": "5"}]'
+prepare 2>"$work/err"
+holds "one that cannot be written is named" says M_ATTR_NOT_SET nonsense 5 '*' <"$work/err"
+is "$(leases)$(devices)" 0 "and nothing is left of that start"
+for wrong in '[{"../remove": "1"}]' '[{"/etc/passwd": "1"}]' '["x"]' '{"a": "b"}' '[{"a": 1}]'; do
+	define "$wrong"
+	prepare 2>"$work/err"
+	holds "attrs that are $wrong are refused" says M_ATTRS_INVALID "$card/$u1" <"$work/err"
+done
+is "$(leases)$(devices)" 0 "and leave nothing"
+tap_done

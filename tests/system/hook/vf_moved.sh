@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# An address in [vf_NAME] stands for the device that it was first used for: another one there, as after a shift of the
+# bus numbers, is refused until somebody confirms it. On a plain tree.
+# shellcheck source=tests/lib/hook.sh
+. "${srcdir:?}/tests/lib/hook.sh"
+flex="8086 56c0 8086 4905 0x038000" connectx="15b3 101d 15b3 0016 0x020000"
+mkdir -p "$root"/{sys/bus/pci/devices,sys/class,proc,run,dev,etc,var/lib}
+
+# device BUS VENDOR DEVICE SUBVENDOR SUBDEVICE CLASS: a card with two VFs, on slot 0000:BUS:00.
+device() {
+	local pci=$root/sys/bus/pci/devices n at
+	rm -rf "$pci/0000:$1:00."*
+	for n in 0 1 2; do
+		at=$pci/0000:$1:00.$n
+		mkdir -p "$at"
+		echo "0x$2" >"$at/vendor"
+		echo "0x$3" >"$at/device"
+		echo "0x$4" >"$at/subsystem_vendor"
+		echo "0x$5" >"$at/subsystem_device"
+		echo "$6" >"$at/class"
+		echo 0 >"$at/numa_node"
+		[ $n = 0 ] || ln -s "../0000:$1:00.0" "$at/physfn"
+		ln -s "../../../kernel/iommu_groups/$n" "$at/iommu_group"
+		[ $n = 0 ] || ln -s "../0000:$1:00.$n" "$pci/0000:$1:00.0/virtfn$((n - 1))"
+	done
+	at=$pci/0000:$1:00.0
+	printf '%s\n' 2 >"$at/sriov_totalvfs"
+	cat "$at/sriov_totalvfs" >"$at/sriov_numvfs"
+	echo 1 | tee "$at/sriov_offset" >"$at/sriov_stride"
+}
+domain() { # N: vm N with the first VF of bus 4d
+	echo "<domain type='kvm'><name>vm$1</name><uuid>${vm_uuid%??}0$1</uuid><devices>
+	  <hostdev mode='subsystem' type='pci' managed='yes'>
+	    <source><address domain='0x0000' bus='0x4d' slot='0x00' function='0x$1'/></source>
+	  </hostdev></devices></domain>"
+}
+start() { domain "$1" | hook "vm$1" prepare begin - >"$work/out" 2>"$work/said"; }
+end() { domain "$1" | hook "vm$1" release end destroyed; }
+refused() { ! start "$1" && says M_OTHER_DEVICE "$2" "$3" <"$work/said"; }
+check_says() { # STATUS ADDRESS: a finding of check
+	lease check | tr -s ' ' | grep "^$1 .*$2" >"$work/found"
+}
+
+for named in 0000:4d:00.0 0000:4d:00.1; do
+	rm -rf "$root/var/lib/vgpu-lease" "$root/run/vgpu-lease"
+	# shellcheck disable=SC2086 # Words.
+	device 4d $flex
+	printf '[vf_flex]\ndevice_addresses = %s\n' $named | configure
+	holds "a VF of [vf_flex] is leased, $named in the file" start 1
+	end 1
+	holds "and once more" start 1
+	end 1
+	# shellcheck disable=SC2086
+	device 4d $connectx
+	holds "where another device has the address by now the start is refused, with what it is and was" \
+		refused 1 15b3:101d:15b3:0016 8086:56c0:8086:4905
+	holds "check fails with that" check_says FAIL 15b3:101d
+	fails "plan refuses as the hook does" eval "domain 1 | lease plan - >'$work/plan'"
+	lease retype --dry-run 0000:4d:00.0 flex >/dev/null
+	fails "a dry run confirms nothing" start 1
+	holds "retype confirms the new device" lease retype $named flex
+	holds "then it is leased" start 1
+	end 1
+	holds "and the one that it was is refused" eval "device 4d $flex; refused 1 8086:56c0:8086:4905 15b3:101d:15b3:0016"
+done
+
+printf '[vf_flex]\ndevice_match = 8086:56c0\n' | configure
+holds "what device_match selects needs no confirmation" start 1
+end 1
+printf '[vf_flex]\ndevice_addresses = 0000:4d:00.0\ndevice_match = 8086:56c0\n' | configure
+holds "nor does a device that has the address and that device_match selects" start 1
+end 1
+printf '[vf_flex]\ndevice_match = 8086:ffff\n' | configure
+lease gc >/dev/null
+printf '[vf_flex]\ndevice_addresses = 0000:4d:00.0\n' | configure
+# shellcheck disable=SC2086
+device 4d $connectx
+holds "an address that was taken out of the file is forgotten" start 1
+end 1
+tap_done

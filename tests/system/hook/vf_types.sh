@@ -1,0 +1,132 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Types that are given to single VFs of one card: the address of a VF assigns that VF, not its card.
+# shellcheck source=tests/lib/hook.sh
+. "${srcdir:?}/tests/lib/hook.sh"
+host a100d+l40s
+mdevs=0000:71:00 vfs=0000:26:00
+control=$root/.kernel/control
+echo "$mdevs.0 on" >"$control/mig"
+for instance in 1g.10gb 2g.20gb 2g.20gb; do echo "$mdevs.0 $instance" >"$control/mig"; done
+echo "$vfs.0 on" >"$control/mixed"
+
+# settings [LINE...]: a card in MIG mode and one of mixed sizes, as nova.conf has them; these lines are of [policy].
+settings() {
+	mkdir -p "$root/etc/nova"
+	cat >"$root/etc/nova/nova.conf" <<-END
+		[devices]
+		enabled_mdev_types = nvidia-700, nvidia-699, nvidia-1150, nvidia-1147
+		[mdev_nvidia-700]
+		device_addresses = $mdevs.4,$mdevs.5,$mdevs.6
+		[mdev_nvidia-699]
+		device_addresses = $mdevs.7
+		[mdev_nvidia-1150]
+		device_addresses = $vfs.4, $vfs.5
+		[mdev_nvidia-1147]
+		device_addresses = $vfs.6
+	END
+	printf '%s\n' '[devices]' 'nova_conf = /etc/nova/nova.conf' '[policy]' 'reclaim = never' 'driver_cleanup = 0' 'release_wait = 2' "$@" | configure
+}
+
+mdev() { # N [TYPE]: a domain, whose metadata may ask for a type
+	# shellcheck disable=SC2016 # It is the quotes of the XML.
+	another "$1" | sed "s|<memory |<metadata><v:lease xmlns:v='urn:vgpu-lease:domain:1'>${2:+<v:device uuid='$(number "$1")' type='$2'/>}</v:lease></metadata>&|"
+}
+vf() { # FUNCTION [TYPE]
+	printf "<domain type='kvm'><name>vf%s</name><uuid>%s</uuid>\n" "$1" "${vm_uuid%??}f$1"
+	[ $# -lt 2 ] || printf "<metadata><v:lease xmlns:v='urn:vgpu-lease:domain:1'><v:device address='%s' type='%s'/></v:lease></metadata>\n" "$vfs.$1" "$2"
+	printf "<devices><hostdev mode='subsystem' type='pci' managed='no'><source><address domain='0x0000' bus='0x26' slot='0x00' function='0x%s'/></source></hostdev></devices></domain>\n" "$1"
+}
+number() { printf '%s%02x' "${u1%??}" "$1"; }
+starts() { mdev "$@" >"$work/$1.xml"; prepare "$work/$1.xml" 2>"$work/said"; }
+ends() { for n; do release "$work/$n.xml"; done; }
+on() { parent_of "$(number "$1")"; }
+vf_starts() { vf "$@" >"$work/vf$1.xml"; prepare "$work/vf$1.xml" 2>"$work/said"; }
+current() { cat "$root/sys/bus/pci/devices/$vfs.$1/nvidia/current_vgpu_type"; }
+# The findings of check on these cards that are not well, and all that Nova counts.
+findings() {
+	lease check --json | python3 -c '
+import json, sys
+for c in json.load(sys.stdin)["checks"]:
+	if c["what"] == "nova" and c["status"] == "PASS":
+		print(*c["message"].split()[:4])
+	elif c["what"] in ("pgpu", "nova", "type") and c["status"] != "PASS":
+		print(c["status"], c["what"], c["where"], c["message"], c["fix"])'
+}
+counted=$'Nova counts 3 nvidia-700:\nNova counts 1 nvidia-699:'
+options=("" "pgpu_types = several")
+
+for option in "${options[@]}"; do
+	settings "$option"
+	with=${option:+, with several types on a card}
+	is "$(findings)" "$counted" "nothing is wrong with two types on VFs of one card$with"
+	is "$(lease export nova-pci | grep -o 'address": "[^"]*\|^alias.*nvidia-[0-9]*' | grep -o '[^"]*$' | paste -sd' ')" \
+		"$vfs.4 $vfs.5 $vfs.6 nvidia-1150 nvidia-1147" "each VF is exported with its type$with"
+	is "$(lease inventory --json | python3 -c 'import json, sys; print(*[p["in_pool"] for p in json.load(sys.stdin)["pgpus"]])')" "True True" \
+		"both cards are in the pool$with"
+
+	# mdevs
+	holds "a type gets one of its VFs$with" starts 1 nvidia-699
+	is "$(on 1)" $mdevs.7 "the only one there is$with"
+	holds "the other type, too$with" starts 2 nvidia-700
+	is "$(on 2)" $mdevs.4 "its first$with"
+	is "$(findings | grep -v ^WARN.type)" "$counted" "Nova's count stays what it was, and no retype is advised$with"
+	ends 1
+	mkdir -p "$root/etc/mdevctl.d/$mdevs.6" "$root/etc/mdevctl.d/$mdevs.7"
+	echo '{"mdev_type": "nvidia-700", "start": "manual", "attrs": []}' >"$root/etc/mdevctl.d/$mdevs.6/$(number 3)"
+	echo '{"mdev_type": "nvidia-699", "start": "manual", "attrs": []}' >"$root/etc/mdevctl.d/$mdevs.7/$(number 4)"
+	starts 3
+	starts 4
+	is "$(on 3) $(on 4)" "$mdevs.6 $mdevs.7" "a missing mdev is made on the VF that its definition names, with that type$with"
+	is "$(lease retype --dry-run $mdevs.0 nvidia-699 2>&1)" "$(message M_RETYPE_WOULD_BE_FREE $mdevs.0 nvidia-699)" \
+		"of the vGPUs on other VFs none is in the way$with"
+	ends 2 3 4
+	for n in 3 4; do echo 1 >"$root/sys/bus/mdev/devices/$(number $n)/remove"; done
+	rm -r "$root/etc/mdevctl.d"
+
+	# VFs that take a type
+	holds "a VF gets its own type, without a word about it$with" vf_starts 6
+	holds "and so does another$with" vf_starts 4
+	is "$(current 6) $(current 4)" "1147 1150" "each that of its section$with"
+	fails "another VF's type is refused$with" vf_starts 5 nvidia-1147
+	holds "with what the VF is configured for$with" says M_VF_SERVES $vfs.5 nvidia-1150 <"$work/said"
+	fails "a VF that no section names is not in the pool$with" vf_starts 7 nvidia-1147
+	release "$work/vf6.xml"
+	lease plan --op migrate "$work/vf7.xml" >"$work/plan"
+	holds "and becomes, on arrival, one of its type$with" grep -q "$vfs.6" "$work/plan"
+	release "$work/vf4.xml"
+	is "$(leases)$(current 6)$(current 4)" 000 "all is released$with"
+done
+
+# The address of a VF goes before that of its card, and before a match.
+for card in "device_addresses = $vfs.0" "device_match = 10de:26b9"; do
+	configure <<-END
+		[devices]
+		enabled_mdev_types = nvidia-1147, nvidia-1150
+		[mdev_nvidia-1147]
+		$card
+		[mdev_nvidia-1150]
+		device_addresses = $vfs.5
+		[policy]
+		driver_cleanup = 0
+	END
+	holds "a VF has its own type where its card has another (${card%% *})" vf_starts 5
+	vf_starts 4
+	is "$(current 5) $(current 4)" "1150 1147" "which is the other VFs' (${card%% *})"
+	release "$work/vf5.xml"
+	release "$work/vf4.xml"
+done
+
+# Plain VFs
+end_host
+host flex
+configure <<-END
+	[vf_small]
+	device_addresses = 0000:4d:00.1
+	[vf_large]
+	device_addresses = 0000:4d:00.2
+END
+is "$(lease check --json | python3 -c 'import json, sys
+print(*[c["message"] for c in json.load(sys.stdin)["checks"] if c["what"] == "type" and c["status"] == "PASS"], sep="\n")' | wc -l)" 2 \
+	"plain VFs of one card can have two names, and a start with each would succeed"
+tap_done

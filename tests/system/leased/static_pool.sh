@@ -1,0 +1,196 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# A pool that a deployment made at boot stays: the mdevs and definitions of StackHPC's role, the VFs of CloudStack with their types.
+# What was made for a guest goes, and is named before.
+# shellcheck disable=SC2119 # Functions with arguments that may be left out.
+# shellcheck source=tests/lib/leased.sh
+. "${srcdir:?}/tests/lib/leased.sh"
+host a40/4+l40s/4
+type=nvidia-558
+nova=$root/etc/nova/nova.conf
+vf() { printf '0000:41:00.%d' $((3 + $1)); }
+# made N: vGPU N, made on its VF and defined as the role does: started by its own unit, not by mdevctl.
+made() {
+	make_device "$(vf "$1")" $type "$(numbered "$1")"
+	mkdir -p "$root/etc/mdevctl.d/$(vf "$1")"
+	printf '{"mdev_type": "%s", "start": "manual", "attrs": []}\n' $type >"$root/etc/mdevctl.d/$(vf "$1")/$(numbered "$1")"
+}
+aged() { touch -d '2 minutes ago' "$root/etc/mdevctl.d/$(vf "$1")/$(numbered "$1")"; }
+left() { # N...: the devices and definitions that are left, by number
+	local n
+	for n; do
+		[ ! -e "$root/sys/bus/mdev/devices/$(numbered "$n")" ] || printf '%s ' "$n"
+		[ ! -e "$root/etc/mdevctl.d/$(vf "$n")/$(numbered "$n")" ] || printf 'd%s ' "$n"
+	done
+}
+is_left() { [ "$(left 1 2 3 4)" = "$1" ]; }
+# nova_instance N: the domain of an instance that has vGPU N.
+nova_instance() {
+	sed "s|</name>|&<metadata><nova:instance xmlns:nova='http://openstack.org/xmlns/libvirt/nova/1.1'/></metadata>|; s/${u1%??}../$(numbered "$1")/" "$vm"
+}
+guest() { # N: an instance with vGPU N starts, and is deleted
+	nova_instance "$1" >"$work/instance.xml"
+	prepare "$work/instance.xml" && release "$work/instance.xml"
+}
+settings() {
+	configure <<-END
+		[devices]
+		nova_conf = /etc/nova/nova.conf
+		[policy]
+		driver_cleanup = 0
+		reclaim_grace = $1
+	END
+}
+passes() { lease metrics | sed -n 's/^vgpu_lease_handler_last_pass.* //p'; }
+# looks: the handler makes another pass, and all that it would remove is gone.
+passed() { [ "$(passes)" != "$1" ]; }
+looks() {
+	local before
+	before=$(passes)
+	sleep 1.1
+	kill -HUP "$daemon"
+	eventually passed "$before"
+}
+
+### StackHPC: one mdev and one definition for each VF, made at boot; Nova hands them out
+mkdir -p "${nova%/*}" "$root/etc/libvirt/qemu"
+printf '[devices]\nenabled_mdev_types = %s\n[mdev_%s]\ndevice_addresses = %s\n' $type $type \
+	"$(vf 1), $(vf 2), $(vf 3), $(vf 4)" >"$nova"
+settings 1
+for n in 1 2 3 4; do made $n && aged $n; done
+pool="1 d1 2 d2 3 d3 4 d4 "
+start
+sleep 2.5
+looks
+is "$(left 1 2 3 4)" "$pool" "the handler keeps a pool that was there before it, with its definitions"
+holds "and says so" said M_FOREIGN_KEPT "$(numbered 1)" $type "$(vf 1)"
+holds "a guest has a vGPU of the pool" guest 2
+sleep 2.5
+looks
+is "$(left 1 2 3 4)" "$pool" "and what it has had stays, too"
+lease gc --grace 0 >"$work/gc"
+is "$(left 1 2 3 4)" "$pool" "gc keeps the pool"
+holds "which it says of each" [ "$(says_times M_KEPT <"$work/gc")" = 4 ]
+lease check >"$work/check"
+holds "so does check" says M_CHECK_KEPT 4 <"$work/check"
+lease status >"$work/status"
+is "$(grep -c ' kept ' "$work/status")" 4 "and status"
+stop
+settings 0
+
+### What goes nevertheless, when it is asked for
+lease gc --unused --dry-run --grace 0 >"$work/gc" 2>"$work/err"
+is "$? $(left 1 2 3 4)" "0 $pool" "a dry run of gc --unused removes nothing"
+holds "and says what would go, with its definition" [ "$(says_times M_UNUSED "" -- M_WITH_DEFINITION <"$work/gc")" = 4 ]
+echo "<domain><uuid>$vm_uuid</uuid><address uuid='$(numbered 4)'/></domain>" >"$root/etc/libvirt/qemu/i.xml"
+lease gc --unused --grace 0 --type $type >"$work/gc" 2>"$work/err"
+is "$? $(left 1 2 3 4)" "0 4 d4 " "gc --unused removes the pool, but for what a domain names"
+holds "having listed it first" says M_WILL_GO "$(vf 1)" "$(numbered 1)" $type <"$work/err"
+rm "$root/etc/libvirt/qemu/i.xml"
+lease gc --unused --grace 0 >"$work/gc" 2>"$work/err"
+
+### Nova's own: made for a guest
+settings 2
+start
+looks
+made 1
+holds "a guest starts right after its vGPU was made" guest 1
+aged 1
+lease check >"$work/check"
+holds "check says what will go, with its definition" says M_CHECK_WILL_GO "$(numbered 1)" $type "$(vf 1)" -- M_WITH_DEFINITION <"$work/check"
+holds "when the grace is over the handler removes it" eventually is_left ""
+holds "and its log names the definition" said M_HANDLER_DEFINITION "$(numbered 1)" $type "$(vf 1)"
+holds "and the device" said M_HANDLER_ORPHAN "$(numbered 1)" $type "$(vf 1)"
+made 2
+looks
+sleep 3
+looks
+is "$(left 1 2 3 4)" "2 d2 " "a vGPU that no guest has had stays"
+stop
+settings 0
+made 3
+rm "$root/run/vgpu-lease/looked"
+holds "a guest has a vGPU, and nobody has looked before it was made" guest 3
+lease gc >"$work/gc"
+is "$(left 1 2 3 4)" "2 d2 3 d3 " "then it stays"
+start
+looks
+stop
+rm "$root/etc/mdevctl.d/$(vf 2)"/*
+echo 1 >"$root/sys/bus/mdev/devices/$(numbered 3)/remove"
+start
+looks
+stop
+holds "a vGPU of the pool that is missing is made for its guest" guest 3
+lease gc >"$work/gc"
+is "$(left 1 2 3 4)" "2 3 d3 " "and stays: its definition was there before"
+
+### CloudStack: types that are preset on VFs
+card=0000:26:00.0
+type_at() { cat "$root/sys/bus/pci/devices/$1/nvidia/current_vgpu_type"; }
+set_type() { echo "$2" >"$root/sys/bus/pci/devices/$1/nvidia/current_vgpu_type"; }
+types() { type_at 0000:26:00.4; type_at 0000:26:00.5; }
+preset() {
+	configure <<-END
+		[devices]
+		enabled_mdev_types = $1
+		[mdev_$1]
+		device_addresses = $card
+		[policy]
+		driver_cleanup = 0
+		reclaim_grace = 0
+	END
+}
+preset nvidia-1150
+with_vf >"$work/vf.xml"
+rm -r "${root:?}/run/vgpu-lease" # the host boots
+set_type 0000:26:00.4 1150
+set_type 0000:26:00.5 1150
+prepare "$work/vf.xml" && release "$work/vf.xml"
+lease gc >"$work/gc"
+is "$(types | xargs)" "1150 1150" "VFs keep the types that were set before a guest came"
+preset nvidia-1147
+lease gc >"$work/gc"
+is "$(types | xargs)" "1150 1150" "also where another type is enabled now"
+another 9 "$work/vf.xml" | sed "s/function='0x4'/function='0x6'/" >"$work/other.xml"
+said=$(prepare "$work/other.xml" 2>&1)
+holds "a start takes none away, and names the command that would" says M_RETYPE_FREES $card nvidia-1147 <<<"$said"
+is "$(types | xargs)" "1150 1150" "so they are left"
+lease retype --grace 0 $card nvidia-1147 2>"$work/err" >"$work/gc"
+is "$? $(types | xargs)" "0 0 0" "retype frees the card of both"
+holds "having listed them first" says M_WILL_GO 0000:26:00.4 0000:26:00.4 nvidia-1150 <"$work/err"
+
+### Proxmox: an mdev for each vGPU of a machine, while it runs, with both numbers in its UUID; no definition, no libvirt
+rm -r "${root:?}"/{run/vgpu-lease,var/lib/vgpu-lease,etc/mdevctl.d}
+for device in $(devices); do echo 1 >"$root/sys/bus/mdev/devices/$device/remove"; done
+configure <<-END
+	[devices]
+	enabled_mdev_types = $type
+	[mdev_$type]
+	device_addresses = 0000:41:00.0
+	[policy]
+	driver_cleanup = 0
+	reclaim_grace = 0
+END
+proxmox() { printf '%08d-0000-0000-0000-%012d' "$1" "$2"; } # HOSTPCI VMID
+running=$(proxmox 0 100) starting=$(proxmox 1 101)
+start
+looks
+make_device "$(vf 1)" $type "$running"
+open_device "$running"
+make_device "$(vf 2)" $type "$starting"
+looks
+sleep 2.5
+looks
+is "$(devices)" "$running $starting " "the handler keeps what was made for machines that libvirt does not know"
+another 7 >"$work/7.xml"
+holds "a guest of libvirt gets a vGPU beside them" hook vm7 prepare begin - <"$work/7.xml"
+holds "and gives it back" hook vm7 release end - <"$work/7.xml"
+lease gc --grace 0 >"$work/gc"
+is "$(devices)" "$running $starting " "gc keeps them"
+lease gc --unused --grace 0 >"$work/gc" 2>"$work/err"
+is "$(devices)" "$running " "gc --unused removes only what no process has open"
+holds "having listed it first" says M_WILL_GO "$(vf 2)" "$starting" $type <"$work/err"
+close_device
+stop
+tap_done

@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# What systemd hears of the device handler: that it is ready, how it is, that it is alive, reloads and ends.
+# shellcheck disable=SC2119 # Functions with arguments that may be left out.
+# shellcheck source=tests/lib/leased.sh
+. "${srcdir:?}/tests/lib/leased.sh"
+host t4
+configure <<'END'
+[devices]
+enabled_mdev_types = nvidia-222
+END
+
+# Writes what it hears to $heard, a line for each datagram.
+heard=$work/heard
+python3 -c '
+import socket, sys
+s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+s.bind(sys.argv[1])
+print("listening", flush=True)
+while True:
+    print(s.recv(4096).decode().replace("\n", " "), flush=True)
+' "$work/notify" >"$heard" &
+listener=$!
+stop_listening() { kill "$listener" 2>/dev/null; stop_all; }
+trap stop_listening EXIT
+hears() { grep -qE "^$1$" "$heard"; } # PATTERN
+holds "somebody listens" eventually hears listening
+
+NOTIFY_SOCKET=$work/notify WATCHDOG_USEC=1000000 start
+holds "that it is ready" eventually hears READY=1
+holds "how things are, in one line" eventually hears 'STATUS=.*[0-9]+ vGPUs? leased, [0-9]+ foreign'
+holds "that it is alive, twice in the time that systemd waits" eventually hears WATCHDOG=1
+sleep 2.2
+holds "and goes on saying so" test "$(grep -c '^WATCHDOG=1$' "$heard")" -ge 4
+: >"$heard"
+kill -HUP "$daemon"
+holds "that it reloads, and since when" eventually hears 'RELOADING=1 MONOTONIC_USEC=[0-9]{6,}'
+holds "that it is ready again" eventually hears READY=1
+stop
+holds "that it ends" eventually hears STOPPING=1
+
+start
+holds "without systemd it says nothing, and runs" runs
+stop
+is $status 0 "and ends"
+tap_done
