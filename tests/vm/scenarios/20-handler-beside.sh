@@ -55,11 +55,28 @@ wait "$resuming" || resumed=$?
 check "it carries on when libvirtd does" same "$resumed" 0
 check "and the guest has its vGPU" uses_open sleeper "$(device_in sleeper)"
 
+# The handler stands still, but not in the middle of what it does: a lock that it held would be held from everybody.
+handler_stops() {
+	local lock try
+	for try in {1..50}; do
+		systemctl kill -s STOP vgpu-leased
+		for lock in /run/vgpu-lease/lock /run/vgpu-lease/pgpu/*.lock; do
+			flock -n "$lock" true && continue
+			systemctl kill -s CONT vgpu-leased
+			sleep 0.2
+			continue 2
+		done
+		return
+	done
+	echo "held after $try tries: $lock"
+	return 1
+}
+
 # handler_late COMMAND...: they are done while the handler stands still: it learns of each step when all of them are over, and long past
 # start_grace.
 handler_late() {
 	local step said=
-	systemctl kill -s STOP vgpu-leased
+	handler_stops || return
 	for step; do
 		# shellcheck disable=SC2086 # a command is words
 		run $step
