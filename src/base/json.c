@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A small, strict reader of JSON: the members of one object, the strings of one array. */
+/* A small, strict reader of JSON: the members of one object, the items of one array. */
 #include "base/json.h"
 
 #include <ctype.h>
@@ -250,19 +250,6 @@ const char *json_read(const char *text, size_t len, struct json_field *fields, s
 	}
 	skip_space(&r);
 	return r.at == r.end ? NULL : "something follows the object";
-}
-
-bool json_item(const char *text, size_t index, char *buf, size_t size)
-{
-	struct reader r = { .at = text, .end = text + strlen(text) };
-	bool fits;
-
-	if (!take(&r, '['))
-		return false;
-	for (size_t i = 0; i <= index; i++)
-		if ((i > 0 && !take(&r, ',')) || !read_string(&r, buf, size, &fits))
-			return false;
-	return true;
 }
 
 bool json_pair(const char *text, char *key, size_t key_size, char *value, size_t value_size)

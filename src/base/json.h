@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A small, strict reader of JSON: the members of one object, the strings of one array.
+ * A small, strict reader of JSON: the members of one object, the items of one array.
  *
  * What it is not asked for it checks and skips. It holds nothing, allocates nothing, and goes JSON_DEPTH levels deep
  * at most.
@@ -26,12 +26,6 @@ struct json_field {
  * twice, does not fit, or holds characters outside ASCII.
  */
 const char *json_read(const char *text, size_t len, struct json_field *fields, size_t nfields);
-
-/*
- * The string number `index` of the array that `text` is, into buf; false where there is none: no such item, or no array
- * of strings. One that does not fit, or is not plain ASCII, is "".
- */
-bool json_item(const char *text, size_t index, char *buf, size_t size);
 
 /* The only member of the object that `text` is, whose value is a string; false where it is no such object. */
 bool json_pair(const char *text, char *key, size_t key_size, char *value, size_t value_size);

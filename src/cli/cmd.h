@@ -28,7 +28,7 @@ struct cmd_call {
 	const char *against;               /* --check: what is compared */
 	const char *domain, *pgpu, *state; /* filters, as type is one */
 	struct table_options table;
-	bool json, all, in_place, dry_run, unused, persistent, qemu, write, watch;
+	bool json, all, in_place, dry_run, unused, persistent, write, watch;
 };
 
 /* The options that a sub-command takes, beside those of all. */
@@ -41,7 +41,6 @@ enum {
 	CMD_OP = 32,
 	CMD_CONNECT = 64,
 	CMD_PERSISTENT = 128,
-	CMD_QEMU = 256,
 	CMD_DOMAIN = 512,
 	CMD_PGPU = 1024,
 	CMD_STATE = 2048,

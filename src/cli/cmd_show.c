@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * vgpu-lease show OBJECT: what libvirt, the leases, the kernel and QEMU say of a domain's vGPUs; of a vGPU or a pGPU
- * see show_object.c.
+ * vgpu-lease show OBJECT: what libvirt, the leases and the kernel say of a domain's vGPUs; of a vGPU or a pGPU see
+ * show_object.c.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -20,7 +20,6 @@
 #include "host/inventory.h"
 #include "host/vfio_users.h"
 #include "live/compare.h"
-#include "live/qemu.h"
 #include "ops/gc.h"
 #include "survey/hostdev_filter.h"
 
@@ -37,11 +36,9 @@ struct show {
 	struct vfio_users *users;
 	pid_t qemu;
 	struct compare views[SHOW_MAX];
-	char shown[SHOW_MAX][QEMU_TEXT], advice[SHOW_MAX][REASON_SIZE];
+	char advice[SHOW_MAX][REASON_SIZE];
 	struct gc pass;
 	size_t n, differences;
-	char reasons[QEMU_REASONS][QEMU_TEXT];
-	size_t nreasons;
 };
 
 static const struct vgpu_request *find_req(const struct domxml *doc, const char *id)
@@ -135,27 +132,6 @@ static void add_side(struct show *show, const struct domxml *doc)
 		add_view(show, domxml_request(doc)->vgpus[i].id);
 }
 
-static int ask_qemu(struct show *show, struct err *err)
-{
-	struct virt *virt = show->cmd->hp.virt;
-
-	if (!show->domain->running)
-		return err_set(err, EPERM, "domain %s is not running: --qemu requires a running domain",
-			       show->domain->name);
-	if (!virt_is_qemu(virt))
-		return err_set(err, EOPNOTSUPP, "domain %s is not a QEMU domain", show->domain->name);
-	for (size_t i = 0; i < show->n; i++) {
-		const struct vgpu_request *req = find_req(show->live, show->views[i].id);
-
-		if (!req)
-			continue;
-		if (qemu_device(virt, show->domain->uuid, req->alias, show->shown[i], err) < 0)
-			return -err->code;
-		show->views[i].shown = show->shown[i];
-	}
-	return qemu_blockers(virt, show->domain->uuid, show->reasons, &show->nreasons, err);
-}
-
 /* What gc would do about its leases. */
 static void ask_gc(struct show *show)
 {
@@ -185,8 +161,6 @@ static int gather(struct show *show, struct err *err)
 	for (size_t i = 0; i < show->leases.n; i++)
 		if (strcmp(show->leases.list[i].domain, show->domain->uuid) == 0)
 			add_view(show, show->leases.list[i].vgpu.id);
-	if (show->cmd->call->qemu && ask_qemu(show, err) < 0)
-		return -err->code;
 	/* Without libvirt there is one side alone. */
 	for (size_t i = 0; show->cmd->hp.virt && i < show->n; i++)
 		loose |= show->views[i].lease && (!show->views[i].live || !show->domain->running);
@@ -269,10 +243,6 @@ static void print_text(const struct show *show)
 			*instance->project ? instance->project : "-");
 	if (show->suspended && domxml_request(show->suspended)->nvgpus)
 		out_say("domain %s: vGPUs detached by suspend are missing; run 'vgpu-lease resume %s'", name, name);
-	if (show->cmd->call->qemu && !show->nreasons)
-		out_say("QEMU: domain %s can migrate", name);
-	for (size_t i = 0; i < show->nreasons; i++)
-		out_say("QEMU: domain %s cannot migrate: %s", name, show->reasons[i]);
 }
 
 static void json_view(struct json_out *json, const struct show *show, const struct compare *v)
@@ -289,7 +259,6 @@ static void json_view(struct json_out *json, const struct show *show, const stru
 	json_out_string(json, "leased_to", v->lease ? v->lease->domain : NULL);
 	out_json_presence(json, "exists", v->exists);
 	out_json_open(json, v->open, v->by);
-	json_out_string(json, "qemu", v->shown);
 	json_out_array(json, "differences");
 	for (size_t i = 0; i < v->n; i++)
 		json_out_string(json, NULL, v->differences[i]);
@@ -313,14 +282,6 @@ static void print_json(const struct show *show)
 		json_view(&json, show, &show->views[i]);
 	json_out_close(&json);
 	json_out_number(&json, "suspended", show->suspended ? (long)domxml_request(show->suspended)->nvgpus : 0);
-	if (show->cmd->call->qemu) {
-		json_out_array(&json, "migration_blockers");
-		for (size_t i = 0; i < show->nreasons; i++)
-			json_out_string(&json, NULL, show->reasons[i]);
-		json_out_close(&json);
-	} else {
-		json_out_string(&json, "migration_blockers", NULL);
-	}
 	json_out_end(&json);
 }
 
@@ -389,7 +350,7 @@ static int run(struct cmd *cmd, struct err *err)
 		err_set(err, ENOENT, "%s: no such domain, vGPU or pGPU on this host", word);
 		return domains_suggest(cmd, word, err);
 	}
-	if (cmd->call->args.root && !cmd->call->connect && !cmd->call->qemu)
+	if (cmd->call->args.root && !cmd->call->connect)
 		return show_leased(cmd, word, err);
 	return cmd_open_domain(cmd, err) < 0 ? -err->code : show_domain(cmd, err);
 }
@@ -397,7 +358,7 @@ static int run(struct cmd *cmd, struct err *err)
 const struct command cmd_show = {
 	.name = "show",
 	.operand = "OBJECT",
-	.options = CMD_TABLE | CMD_CONNECT | CMD_QEMU,
+	.options = CMD_TABLE | CMD_CONNECT,
 	.summary = "Show a domain, a vGPU or a physical GPU",
 	.help = "OBJECT is a domain (name or UUID), a vGPU (ID) or a pGPU (address).\n"
 		"\n"
@@ -406,10 +367,7 @@ const struct command cmd_show = {
 		"that has it open. Differences and their fixes follow; the exit status is then 1.\n"
 		"\n"
 		"For a vGPU or a pGPU, print all that is known, and the latest events (see\n"
-		"'vgpu-lease log').\n"
-		"\n"
-		"--qemu also asks QEMU which device it uses and whether the domain can migrate.\n"
-		"libvirt then marks the domain as tainted.\n",
+		"'vgpu-lease log').\n",
 	.table = &layout,
 	.run = run,
 };

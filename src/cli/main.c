@@ -43,7 +43,6 @@ static const struct arg options[] = {
 	{ "watch", NULL, CMD_WATCH, AT(watch), "Update at each change, until q or ^C", 0 },
 	{ "write", NULL, CMD_INIT_WRITE, AT(write), "Also write it, unless a configuration exists", 0 },
 	{ "persistent", NULL, CMD_PERSISTENT, AT(persistent), "Also change the domain's definition", 0 },
-	{ "qemu", NULL, CMD_QEMU, AT(qemu), "Also ask QEMU; this taints the domain", 0 },
 	{ "connect", "URI", CMD_CONNECT, AT(connect), "Connect to this libvirt [" VIRT_DEFAULT_URI "]", 0 },
 	{ "since", "TIME", CMD_SINCE, AT(since), "Only events since TIME", 0 },
 	{ "op", "OP", CMD_OP, AT(op), "Operation: prepare (a start) [prepare], migrate or restore", 0 },

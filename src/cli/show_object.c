@@ -91,9 +91,9 @@ enum presence show_presence(const struct host *host, const struct inventory *inv
 
 static int check_options(const struct cmd *cmd, struct err *err)
 {
-	if (!(cmd->call->args.bits & (CMD_TABLE | CMD_QEMU) & ~CMD_JSON))
+	if (!(cmd->call->args.bits & CMD_TABLE & ~CMD_JSON))
 		return 0;
-	err_set(err, EINVAL, "show: '%s' is not a domain: --qemu, --output, --sort and --no-headings require one",
+	err_set(err, EINVAL, "show: '%s' is not a domain: --output, --sort and --no-headings require one",
 		cmd->call->args.operands[0]);
 	return CMD_USAGE;
 }

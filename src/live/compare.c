@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Where libvirt, the lease, the kernel and QEMU differ about a vGPU. */
+/* Where libvirt, the lease and the kernel differ about a vGPU. */
 #include "live/compare.h"
 
 #include <stdarg.h>
@@ -71,20 +71,12 @@ static void running_and_open(struct compare *v)
 		    (int)v->qemu);
 	else if (v->exists == PRESENT && v->open == 0)
 		say(v,
-		    "attached, but not open in any process; 'vgpu-lease show %s --qemu' shows whether QEMU has it; if not, "
-		    "run 'vgpu-lease detach %s %s'",
-		    v->name, v->name, v->id);
+		    "attached, but not open in any process; run 'vgpu-lease detach %s %s', or shut the domain down and start "
+		    "it again",
+		    v->name, v->id);
 	else if (v->open > 0 && v->qemu && v->by != v->qemu)
 		say(v, "open in process %d instead of the domain's QEMU (%d); end that process", (int)v->by,
 		    (int)v->qemu);
-	if (!v->shown)
-		return;
-	if (!*v->shown)
-		say(v,
-		    "QEMU has no such device; run 'vgpu-lease detach %s %s', or shut the domain down and start it again",
-		    v->name, v->id);
-	else if (!strstr(v->shown, v->id))
-		say(v, "QEMU has %.120s instead; shut the domain down and start it again", v->shown);
 }
 
 /* The domain has not got it, and the lease is its own. */

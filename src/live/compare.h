@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What libvirt, the lease, the kernel and QEMU say of one vGPU of a domain, and where they differ.
+ * What libvirt, the lease and the kernel say of one vGPU of a domain, and where they differ.
  *
  * Pure: each difference is a sentence about the vGPU that says what it may come from, or what to do.
  */
@@ -29,7 +29,6 @@ struct compare {
 	pid_t qemu;                /* the domain's process; 0 not known */
 	const char *gc;            /* what to do about a lease that is to go, or when it goes */
 	bool exiting;              /* that process is: what it had open the kernel is closing */
-	const char *shown; /* what QEMU calls the device it has under libvirt's name for this; NULL: not asked */
 	/* the result */
 	char differences[COMPARE_MAX][REASON_SIZE];
 	size_t n;

@@ -20,7 +20,6 @@
 	S(virEventRemoveTimeout)                                                                                       \
 	S(virConnectOpen)                                                                                              \
 	S(virConnectClose)                                                                                             \
-	S(virConnectGetType)                                                                                           \
 	S(virConnectSetKeepAlive)                                                                                      \
 	S(virConnectRegisterCloseCallback)                                                                             \
 	S(virConnectUnregisterCloseCallback)                                                                           \

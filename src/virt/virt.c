@@ -159,10 +159,3 @@ bool virt_alive(const struct virt *virt)
 {
 	return !virt->lost;
 }
-
-bool virt_is_qemu(const struct virt *virt)
-{
-	const char *type = virt_lib.virConnectGetType(virt->conn);
-
-	return type && strcmp(type, "QEMU") == 0;
-}

@@ -32,9 +32,6 @@ void virt_close(struct virt *virt); /* NULL is none; never from within an event 
 /* Is the connection still there, as far as is known? */
 bool virt_alive(const struct virt *virt);
 
-/* Does it lead to domains of QEMU? The only ones that QEMU can be asked about. */
-bool virt_is_qemu(const struct virt *virt);
-
 /* --- domains --- */
 
 struct virt_domain {
@@ -107,12 +104,6 @@ struct virt_element {
 /* Makes this the element in the domain's metadata, on these sides; NULL removes it. */
 int virt_set_metadata(struct virt *virt, const char *uuid, const struct virt_element *element, const char *xml,
 		      unsigned int sides, struct err *err);
-
-/*
- * Sends one command of QEMU's protocol (JSON) to a domain's QEMU, and gives its answer, which can be an error of
- * QEMU's. It marks the domain as tainted: only where a person asked for it.
- */
-int virt_monitor(struct virt *virt, const char *uuid, const char *command, char **answer, struct err *err);
 
 /* --- events --- */
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Domains: what libvirt says of them, and what is done with them. */
-#include <dlfcn.h>
 #include <errno.h>
-#include <libvirt/libvirt-qemu.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -246,27 +244,6 @@ int virt_set_metadata(struct virt *virt, const char *uuid, const struct virt_ele
 	if (virt_lib.virDomainSetMetadata(domain, VIR_DOMAIN_METADATA_ELEMENT, xml, element->key, element->ns,
 					  affects(sides)) < 0)
 		return failed(virt, domain, "cannot change its metadata", err);
-	return 0;
-}
-
-int virt_monitor(struct virt *virt, const char *uuid, const char *command, char **answer, struct err *err)
-{
-	static __typeof__(virDomainQemuMonitorCommand) *send;
-	autodomain virDomainPtr domain = lookup(virt, uuid, err);
-
-	*answer = NULL;
-	if (!domain)
-		return -err->code;
-	/* A library of its own, which nothing else needs. */
-	if (!send) {
-		void *handle = dlopen(VIRT_QEMU_SONAME, RTLD_NOW | RTLD_LOCAL);
-
-		*(void **)&send = handle ? dlsym(handle, "virDomainQemuMonitorCommand") : NULL;
-		if (!send)
-			return err_set(err, ELIBACC, "QEMU monitor not available: %s", dlerror());
-	}
-	if (send(domain, command, answer, 0) < 0)
-		return failed(virt, domain, "the QEMU monitor command failed", err);
 	return 0;
 }
 

@@ -124,7 +124,7 @@ holds "what nothing is called is refused without libvirt" ended 1 M_SHOW_NOTHING
 vl show 0000:98:00.0
 holds "of another card's address" ended 1 M_NO_PCI_DEVICE
 fails "none is suggested" says M_SIMILAR <<<"$err"
-vl show mtty --qemu
+vl show mtty --no-headings
 holds "what only a domain has is a usage error" ended 2 M_SHOW_NEEDS_DOMAIN mtty
 
 ### Hostile text

@@ -1,8 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# what libvirt, the lease, the kernel and QEMU say of a guest's vGPU, and where they differ
+# what libvirt, the lease and the kernel say of a guest's vGPU, and where they differ
 # The picture that is watched, while only the kernel and udev tell of what happens.
-shown() { jq -e "$1" <<<"$OUT" >/dev/null || { echo "$OUT"; return 1; }; }
 drawn() { grep -ao $'\e\[2J' "$WORK/screen" | wc -l; }
 pictures() { same "$(drawn)" "$1"; }
 pictured() { tr -d '\r' <"$WORK/screen" | awk -v RS=$'\033\\[2J' 'END { print }' | grep -aF "$1"; }
@@ -39,14 +38,6 @@ run vgpu-lease show seen
 check "nor has one that runs" succeeded
 check "which has it open" grep -E "^$U1 .* live,config +active +created +yes +$(pid_of seen)\$" <<<"$OUT"
 check "and is not tainted by that" no grep -q custom-monitor /var/log/libvirt/qemu/seen.log
-
-run vgpu-lease show --qemu --json seen
-check "QEMU can be asked" succeeded
-check "which taints the domain" grep -q custom-monitor /var/log/libvirt/qemu/seen.log
-check "it says which device it has" shown ".devices[0].qemu == \"/sys/bus/mdev/devices/$U1\""
-check "and why the guest cannot migrate, or that it can" shown '.migration_blockers | type == "array"'
-run vgpu-lease show --qemu seen
-check "in words, too" grep -qE '^QEMU: domain seen can(not)? migrate' <<<"$OUT"
 
 make_device "$U2"
 virsh -q attach-device seen /dev/stdin --live <<-END
