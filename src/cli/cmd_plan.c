@@ -9,7 +9,6 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/cmd.h"
-#include "cli/diff.h"
 #include "ops/preview.h"
 #include "survey/hostdev_filter.h"
 #include "survey/remark.h"
@@ -76,36 +75,17 @@ static const struct operation *find_operation(const char *name, struct err *err)
 	return NULL;
 }
 
-/* The caller frees it. */
-static char *read_diff(const struct planning *p, size_t *len)
-{
-	const struct rewritten *rewritten = &p->preview.rewritten;
-	char is_name[64], *diff = NULL;
-	FILE *to = mem_open(&diff, len);
-
-	snprintf(is_name, sizeof(is_name), "as %s would have it", p->op);
-	if (rewritten->changed)
-		diff_print(to, &(struct diff_text){ p->file, p->xml, p->len },
-			   &(struct diff_text){ is_name, rewritten->xml, rewritten->len });
-	mem_close(to);
-	return diff;
-}
-
 static void print_text(const struct planning *p)
 {
 	const struct plan *plan = &p->preview.plan;
 	size_t more = p->lifecycle.request->nvgpus - plan->nsteps;
 	struct out_lines lines;
-	autofree char *diff = NULL;
-	size_t len;
 
 	out_lines_begin(&lines);
 	preview_print(lines.to, &p->preview, true);
 	out_lines_end(&lines);
 	if (plan->nremoves && more)
 		out_say("%zu more: planned after the removal", more);
-	diff = read_diff(p, &len);
-	out_document(diff, len);
 }
 
 static void json_steps(struct json_out *json, const struct planning *p)
@@ -163,9 +143,8 @@ static void print_json(const struct planning *p, const char *refusal)
 {
 	const struct plan *plan = &p->preview.plan;
 	const struct request *request = p->lifecycle.request;
+	const struct rewritten *rewritten = &p->preview.rewritten;
 	struct json_out json;
-	size_t len;
-	autofree char *diff = read_diff(p, &len);
 
 	cmd_json_begin(&json, NULL);
 	if (request && !p->large)
@@ -187,7 +166,7 @@ static void print_json(const struct planning *p, const char *refusal)
 	say_remarks(p, json_warning, &json);
 	preview_remarks(&p->preview, p->op, json_warning, &json);
 	json_out_close(&json);
-	json_out_text(&json, "diff", diff);
+	json_out_string(&json, "xml", rewritten->changed ? rewritten->xml : NULL);
 	json_out_end(&json);
 }
 
@@ -298,7 +277,7 @@ const struct command cmd_plan = {
 	.options = CMD_JSON | CMD_OP,
 	.summary = "Show what starting a domain would do, and why",
 	.help = "FILE is a domain XML, as from 'virsh dumpxml --inactive'; - is standard input.\n"
-		"Print the steps, why each other pGPU was not chosen, and the changes to the XML.\n"
+		"Print the steps, and why each other pGPU was not chosen.\n"
 		"If the hook would refuse the domain, the exit status is 1, and the error gives\n"
 		"all reasons. Nothing is changed.\n",
 	.needs = CMD_CONFIG_OWN,

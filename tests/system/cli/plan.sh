@@ -60,9 +60,8 @@ like "$status|$err" "1|$(message M_PLAN_REFUSED "domain vm1" prepare "vGPU 00000
 	"a placeholder would be refused"
 like "$out" "$(message M_PLAN_NEW_UUID "*" nvidia-222 0000:84:00.0 "$(message M_PLAN_FIRST)" 00000000-0000-0000-0000-000000000000)*" \
 	"and what it would get with a UUID of its own is told"
-sed -n '/^---/,$p' <<<"$out" >"$tmp/patch"
-cp "$tmp/placeholder.xml" "$tmp/patched.xml"
-holds "the diff is one that patch(1) takes" patch -s "$tmp/patched.xml" "$tmp/patch"
+vl plan "$tmp/placeholder.xml" --json
+jq -j .xml <<<"$out" >"$tmp/patched.xml"
 fails "and nothing of the placeholder is left" grep -q 00000000-0000 "$tmp/patched.xml"
 is "$(diff "$tmp/placeholder.xml" "$tmp/patched.xml" | grep -c '^>')" 2 "in the hostdev and in the metadata"
 
@@ -78,7 +77,7 @@ $(message M_PLAN_NOT_ON 0000:86:00.0 "$(message M_SERVES nvidia-223)")
 $(message M_PLAN_NOT_ON mtty "$(message M_SERVES mtty-1)")" "with the reason of each pGPU, none left out"
 like "$err" "$(message M_PLAN_REFUSED "domain vm3" prepare "vGPU $(uuid 3): *")" "and the line that libvirt would show"
 plan 3 nvidia-222 --json
-like "$status|$out" '1|*"possible": false,*"refusal": "*"remove_first": [[][]],*"steps": [[][]],*"passed_over": [[]*"pgpu": "0000:84:00.0",*"reason": "'"$(message M_CAP_REACHED 1)"'"*"diff": null*' \
+like "$status|$out" '1|*"possible": false,*"refusal": "*"remove_first": [[][]],*"steps": [[][]],*"passed_over": [[]*"pgpu": "0000:84:00.0",*"reason": "'"$(message M_CAP_REACHED 1)"'"*"xml": null*' \
 	"as JSON"
 
 plan 1 nvidia-222 --op migrate
@@ -91,13 +90,12 @@ plan 4 nvidia-222 --op=restore
 is "$status" 0 "or be restored"
 domain 7 00000000-0000-0000-0000-000000000000 nvidia-222 >"$tmp/placeholder.xml"
 vl plan --json --op migrate "$tmp/placeholder.xml"
-like "$out" '*"action": "reserve"*"instead_of": "00000000-0000-0000-0000-000000000000"*"diff": "---*\\n'"$(message M_PLAN_DIFF migrate)"'\\n@@ *' \
-	"the diff is in the JSON"
+like "$out" '*"action": "reserve"*"instead_of": "00000000-0000-0000-0000-000000000000"*"xml": "<domain*' \
+	"the changed XML is in the JSON"
 domain 7 00000000-0000-0000-0000-000000000000 mtty-1 | sed "s|type='mtty-1'/>|type='mtty-1'\nmodel='1:2'/>|" >"$tmp/lines.xml"
-vl plan --op migrate "$tmp/lines.xml"
-sed -n '/^---/,$p' <<<"$out" >"$tmp/patch"
-holds "a change that takes a line away is a diff, too" patch -s "$tmp/lines.xml" "$tmp/patch"
-is "$(grep -c "model='1:2'\|00000000-0000" "$tmp/lines.xml")|$(grep -c "type='mtty-1'/>" "$tmp/lines.xml")" "0|1" "with all of it"
+vl plan --json --op migrate "$tmp/lines.xml"
+jq -j .xml <<<"$out" >"$tmp/lines.xml"
+is "$(grep -c "model='1:2'\|00000000-0000" "$tmp/lines.xml")|$(grep -c "type='mtty-1'/>" "$tmp/lines.xml")" "0|1" "with all of it, also where a line goes"
 
 orphan 0000:85:00.0 nvidia-223 5
 conf <<EOF

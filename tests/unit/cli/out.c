@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the command prints with: JSON, tables, diffs. */
+/* What the command prints with: JSON, tables. */
 #include <errno.h>
 #include <locale.h>
 #include <stdlib.h>
 
-#include "cli/diff.h"
 #include "cli/json_out.h"
 #include "cli/table.h"
 #include "lib/messages.h"
@@ -238,65 +237,6 @@ static void wrap(void)
 	is(wrapped(9, "a\033b\n"), ">> a\\x1bb\\x0a\n", "and all is printable");
 }
 
-static void diff(const char *was, const char *now)
-{
-	memory_begin();
-	diff_print(memory, &(struct diff_text){ "a", was, strlen(was) }, &(struct diff_text){ "b", now, strlen(now) });
-	memory_end();
-}
-
-static void long_diff(void)
-{
-	char was[4 * 1000 + 1] = "", now[4 * 1000 + 1] = "";
-	size_t n = 0;
-
-	for (int i = 0; i < 1000; i++) {
-		strcpy(was + (size_t)i * 2, "a\n");
-		strcpy(now + (size_t)i * 2, "b\n");
-	}
-	diff(was, now);
-	for (const char *s = printed; (s = strchr(s, '\n')); s++)
-		n++;
-	ok(strncmp(printed, "--- a\n+++ b\n@@ -1,1000 +1,1000 @@\n-a\n", 36) == 0 && n == 2003,
-	   "texts that agree nowhere are one change");
-}
-
-static void diffs(void)
-{
-	diff("", "");
-	is(printed, "", "two empty texts do not differ");
-	diff("1\n2\n", "1\n2\n");
-	is(printed, "", "the same text prints nothing");
-
-	diff("1\n2\n3\n4\n5\n6\n7\n8\n9\n", "1\n2\n3\n4\nfive\n6\n7\n8\n9\n");
-	is(printed, "--- a\n+++ b\n@@ -2,7 +2,7 @@\n 2\n 3\n 4\n-5\n+five\n 6\n 7\n 8\n",
-	   "a change has three lines around it");
-
-	diff("1\n2\n", "one\ntwo\n");
-	is(printed, "--- a\n+++ b\n@@ -1,2 +1,2 @@\n-1\n-2\n+one\n+two\n", "changes side by side stand together");
-
-	diff("1\n2\n3\n4\n5\n6\n7\n8\n", "x\n2\n3\n4\n5\n6\n7\ny\n");
-	is(printed, "--- a\n+++ b\n@@ -1,4 +1,4 @@\n-1\n+x\n 2\n 3\n 4\n@@ -5,4 +5,4 @@\n 5\n 6\n 7\n-8\n+y\n",
-	   "changes whose surroundings do not overlap are two hunks");
-
-	diff("1\n2\n3\n4\n5\n6\n7\n", "x\n2\n3\n4\n5\n6\ny\n");
-	is(printed, "--- a\n+++ b\n@@ -1,7 +1,7 @@\n-1\n+x\n 2\n 3\n 4\n 5\n 6\n-7\n+y\n", "nearer ones are one");
-
-	diff("1\n2", "1\nzwei");
-	is(printed,
-	   "--- a\n+++ b\n@@ -1,2 +1,2 @@\n 1\n-2\n\\ No newline at end of file\n+zwei\n\\ No newline at end of file\n",
-	   "a last line without a newline is marked, as patch(1) expects it");
-
-	diff("1\n2\n3\n4\n5\n6\n7\n8\n9\n", "1\n2\n3\nfour\n6\n7\n8\n9\n");
-	is(printed, "--- a\n+++ b\n@@ -1,8 +1,7 @@\n 1\n 2\n 3\n-4\n-5\n+four\n 6\n 7\n 8\n", "lines can become fewer");
-	diff("1\n2\n3\n4\n5\n6\n7\n8\n9\n", "2\n3\n4\n5\n6\n7\n8\n9\nx\ny\n");
-	is(printed, "--- a\n+++ b\n@@ -1,4 +1,3 @@\n-1\n 2\n 3\n 4\n@@ -7,3 +6,5 @@\n 7\n 8\n 9\n+x\n+y\n",
-	   "or more; the numbers of the next hunk follow");
-	diff("1\n2\n", "");
-	is(printed, "--- a\n+++ b\n@@ -1,2 +0,0 @@\n-1\n-2\n", "also none at all");
-	long_diff();
-}
-
 int main(void)
 {
 	setlocale(LC_CTYPE, "C.UTF-8");
@@ -304,7 +244,6 @@ int main(void)
 	table();
 	columns();
 	wrap();
-	diffs();
 	free(printed);
 	return tap_done();
 }
