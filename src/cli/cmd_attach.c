@@ -6,7 +6,6 @@
 
 #include "base/text.h"
 #include "cli/cmd.h"
-#include "cli/progress.h"
 
 /* By its id or class: cmd_open() has made an id of a name. */
 static bool is_enabled(const struct config *config, const char *type)
@@ -42,9 +41,9 @@ static int attach(struct cmd *cmd, struct err *err)
 
 	if (check_type(cmd, err) < 0)
 		return -err->code;
-	struct progress progress = progress_begin(cmd, "attaching a vGPU to domain %s", cmd->hp.domain.name);
+	int progress = out_progress(cmd->call->dry_run, "attaching a vGPU to domain %s", cmd->hp.domain.name);
 	r = hotplug_attach(&cmd->hp, cmd->call->type, cmd->call->persistent, &lease, err);
-	progress_end(&progress);
+	out_progress_end(progress);
 	if (r < 0)
 		return r;
 	if (cmd->call->dry_run) {
@@ -64,9 +63,9 @@ static int detach(struct cmd *cmd, struct err *err)
 	int r;
 
 	id_parse(id, cmd->call->args.operands[1]);
-	struct progress progress = progress_begin(cmd, "detaching %s from domain %s", id, cmd->hp.domain.name);
+	int progress = out_progress(cmd->call->dry_run, "detaching %s from domain %s", id, cmd->hp.domain.name);
 	r = hotplug_detach(&cmd->hp, id, cmd->call->persistent, err);
-	progress_end(&progress);
+	out_progress_end(progress);
 	if (r < 0)
 		return r;
 	if (!cmd->call->dry_run)
@@ -76,11 +75,11 @@ static int detach(struct cmd *cmd, struct err *err)
 
 static int suspend(struct cmd *cmd, struct err *err)
 {
-	struct progress progress = progress_begin(cmd, "suspending domain %s", cmd->hp.domain.name);
+	int progress = out_progress(false, "suspending domain %s", cmd->hp.domain.name);
 	size_t n;
 	int r = hotplug_suspend(&cmd->hp, &n, err);
 
-	progress_end(&progress);
+	out_progress_end(progress);
 	if (r < 0)
 		return r;
 	out_say("suspended domain %s: %zu vGPU%s released", cmd->hp.domain.name, n, n == 1 ? "" : "s");
@@ -89,11 +88,11 @@ static int suspend(struct cmd *cmd, struct err *err)
 
 static int resume(struct cmd *cmd, struct err *err)
 {
-	struct progress progress = progress_begin(cmd, "resuming domain %s", cmd->hp.domain.name);
+	int progress = out_progress(false, "resuming domain %s", cmd->hp.domain.name);
 	size_t n;
 	int r = hotplug_resume(&cmd->hp, &n, err);
 
-	progress_end(&progress);
+	out_progress_end(progress);
 	if (r < 0)
 		return r;
 	out_say("resumed domain %s: %zu vGPU%s attached", cmd->hp.domain.name, n, n == 1 ? "" : "s");

@@ -5,7 +5,6 @@
 
 #include "base/auto.h"
 #include "cli/cmd.h"
-#include "cli/progress.h"
 #include "host/libvirt_daemon.h"
 #include "ops/check.h"
 
@@ -55,9 +54,9 @@ static int run(struct cmd *cmd, struct err *err)
 	/* Why it can take as long as a start waits; what is wrong with the store is the check's to say. */
 	if (store_open(&cmd->store, &cmd->host, false, err) == 0 && store_locked(&cmd->store, NULL))
 		held = "; /run/vgpu-lease/lock is held";
-	struct progress progress = progress_begin(cmd, "checking this host%s", held);
+	int progress = out_progress(false, "checking this host%s", held);
 	check_run(&check);
-	progress_end(&progress);
+	out_progress_end(progress);
 	if (cmd->call->json)
 		print_json(&check);
 	else

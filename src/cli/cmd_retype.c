@@ -7,7 +7,6 @@
 #include "base/auto.h"
 #include "base/text.h"
 #include "cli/cards.h"
-#include "cli/progress.h"
 #include "ops/gc.h"
 #include "host/libvirt_files.h"
 #include "host/mdevctl_files.h"
@@ -64,11 +63,11 @@ static int release_others(struct cmd *cmd, const struct pool *pool, const char *
 	pass.unless_leased = true;
 	pass.unused = true;
 	pass.dry = cmd->call->dry_run;
-	struct progress progress = progress_begin(cmd, "removing vGPUs from %s", pgpu);
 	int r = pass.dry ? 0 : cmd_gc_announce(&pass, err);
+	int progress = out_progress(pass.dry || r < 0, "removing vGPUs from %s", pgpu);
 	if (r == 0)
 		r = gc_run(&pass, err);
-	progress_end(&progress);
+	out_progress_end(progress);
 	if (r < 0)
 		return r;
 	/* A definition without a device takes no capacity. */

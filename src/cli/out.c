@@ -87,6 +87,36 @@ void out_warn(const char *fmt, ...)
 	out_error("vgpu-lease: warning", &err);
 }
 
+int out_progress(bool silent, const char *fmt, ...)
+{
+	static const char end[] = " ...";
+	const struct term *term = term_stderr();
+	autofree char *text = NULL, *safe = NULL;
+	size_t len;
+	va_list ap;
+
+	if (silent || !term->width)
+		return 0;
+	va_start(ap, fmt);
+	text = mem_vformat(fmt, ap);
+	va_end(ap);
+	safe = term_safe(text);
+	/* A line that goes on below could not be removed. */
+	for (len = strlen(safe); len; len--)
+		if ((safe[len] & 0xC0) != 0x80 && term_columns(safe, len) + (int)sizeof(end) <= term->width)
+			break;
+	fprintf(stderr, "%.*s%s", (int)len, safe, end);
+	fflush(stderr);
+	return term_columns(safe, len) + (int)strlen(end);
+}
+
+void out_progress_end(int columns)
+{
+	if (columns)
+		fprintf(stderr, "\r%*s\r", columns, "");
+	fflush(stderr);
+}
+
 void out_wall_time(char out[32], int64_t boot_ms)
 {
 	int64_t ago_ms = host_now_ms() - boot_ms;

@@ -30,6 +30,13 @@ void out_error(const char *prefix, const struct err *err);
 /* Prints "vgpu-lease: warning: ..." as one line on standard error. */
 void out_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
+/*
+ * Says "... ..." on standard error, if that is a terminal and not `silent`, before what may take long. Nothing else may
+ * be printed until out_progress_end(), which is given what this returns, and removes the line.
+ */
+int out_progress(bool silent, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void out_progress_end(int columns);
+
 /* A time of CLOCK_MONOTONIC on the wall clock, as ISO 8601 in UTC. */
 void out_wall_time(char out[32], int64_t boot_ms);
 

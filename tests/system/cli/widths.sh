@@ -38,11 +38,11 @@ END
 holds "what happened arrives" eventually arrived refused 1
 holds "and becomes a journal" publish
 
-# on WIDTH ARGUMENT...: what the command prints on such a terminal, both streams.
+# on WIDTH ARGUMENT...: what stays of what the command prints on such a terminal, both streams.
 on() {
 	local width=$1
 	shift
-	on_terminal "$width" env LC_ALL=C.UTF-8 TERM=dumb "$builddir/vgpu-lease" --root host "$@"
+	on_terminal "$width" env LC_ALL=C.UTF-8 TERM=dumb "$builddir/vgpu-lease" --root host "$@" | sed 's/.*\r//'
 }
 # broken WIDTH: the lines of standard input that the terminal would break, or that end in blanks; a word alone on its line
 # cannot be helped.
