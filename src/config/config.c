@@ -229,7 +229,7 @@ struct place config_section_place(const struct section *section)
 
 bool config_takes_rest(const struct section *section)
 {
-	return !section->vf && !section->named && !section->naddresses && !section->nmatches;
+	return !section->vf && !section->naddresses && !section->nmatches;
 }
 
 int config_quota(const struct config *config, const char *project)

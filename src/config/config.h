@@ -45,11 +45,10 @@ struct match {
  * defaults.
  */
 struct section {
-	char type[TYPE_SIZE];    /* with a '?': Nova enables a text that cannot be a type */
+	char type[TYPE_SIZE];
 	char name[SECTION_SIZE]; /* as it is spelt: mdev_X, vgpu_X, vf_X; "" where it has none */
 	bool vf;                 /* plain VFs: a [vf_NAME] section, `type` is its NAME */
 	bool nova;               /* nova.conf enables its type, or in a draft: it stands there */
-	bool named;              /* takes no pGPU that nobody names: its addresses name no device, or it is empty */
 	char (*addresses)[PARENT_SIZE];
 	struct place *addresses_at; /* of each: where it stands */
 	size_t naddresses;

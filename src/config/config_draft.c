@@ -190,16 +190,19 @@ static bool shares_address(const struct section *a, const struct section *b, siz
 static int check_addresses(const struct draft *draft, const struct section *a, struct err *err)
 {
 	for (const struct section *b = draft->sections; b < a; b++) {
+		bool nova = a->nova && b->nova;
 		struct spot at;
 		size_t ia, ib;
 
-		if (!shares_address(a, b, &ia, &ib) || (draft->config->policy.several_types && !a->vf && !b->vf))
+		if (!shares_address(a, b, &ia, &ib))
+			continue;
+		if (draft->config->policy.several_types && !a->vf && !b->vf && !nova)
 			continue;
 		at = spot_of_address(a, ia);
-		return spot_err(
-			&at, err,
-			"%s is also listed in [%s] (%s:%d); a card provides one type unless pgpu_types = several in [policy]",
-			a->addresses[ia], b->name, b->addresses_at[ib].file, b->addresses_at[ib].line);
+		return spot_err(&at, err, "%s is also listed in [%s] (%s:%d); %s", a->addresses[ia], b->name,
+				b->addresses_at[ib].file, b->addresses_at[ib].line,
+				nova ? "Nova accepts an address once"
+				     : "a card provides one type unless pgpu_types = several in [policy]");
 	}
 	return 0;
 }
@@ -268,8 +271,6 @@ static void fill_sections(struct draft *draft)
 			s->file = list->at.file;
 		s->enabled_at = list->types[i].at;
 		s->nova = list == &draft->enabled[DIALECT_NOVA];
-		/* Nova passes over an empty item when it looks for the type of the pGPUs that nobody names. */
-		s->named |= s->nova && !*list->types[i].text;
 		if (!config_takes_rest(s) || config->policy.several_types)
 			continue;
 		if (unnamed && !left++)
@@ -342,8 +343,6 @@ void config_draft_free(struct draft *draft)
 	for (size_t i = 0; i < draft->nsections; i++)
 		section_free(&draft->sections[i]);
 	free(draft->sections);
-	for (size_t i = 0; i < draft->enabled[DIALECT_NOVA].n; i++)
-		free(draft->enabled[DIALECT_NOVA].types[i].text);
 	free(draft->enabled[DIALECT_OURS].types);
 	free(draft->enabled[DIALECT_NOVA].types);
 }

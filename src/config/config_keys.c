@@ -37,6 +37,9 @@ int spot_err(const struct spot *at, struct err *err, const char *fmt, ...)
 	va_start(ap, fmt);
 	spot_verr(at, err, fmt, ap);
 	va_end(ap);
+	if (at->nova)
+		text_add(err->text, sizeof(err->text), "; or write [%s] in vgpu-lease.conf, which takes precedence",
+			 at->section);
 	return -err->code;
 }
 
@@ -147,7 +150,7 @@ int config_each_item(const struct setting *t, char *list, int (*add)(const struc
 		for (const char *s = item; *s; s++)
 			lines += *s == '\n';
 		squeeze(item);
-		if (*item)
+		if (*item || (list && t->at.nova)) /* Nova passes over empty items at the end only */
 			r = add(&own, item);
 		/* The one list that is not in a type's section: what is enabled. */
 		if (r < 0 && !t->section)

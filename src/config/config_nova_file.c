@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A nova.conf to its entries, as oslo.config's parser has them (oslo_config/iniparser.py): white space is Python's,
- * lines end at \n, \r or \r\n, a line that begins with a blank or a tab continues the value above, everything else ends
- * it. What that parser refuses is refused, wherever it stands: Nova does not start with it.
+ * A nova.conf to its entries, by the lines of oslo.config's parser (oslo_config/iniparser.py): a line that begins with
+ * a blank or a tab continues the value above, everything else ends it. A line of no such form is refused in any
+ * section, as Nova does not start with it. Of sections that concern no vGPU nothing else is looked at.
  */
-#include <errno.h>
 #include <string.h>
 #include <strings.h>
 
@@ -15,97 +14,59 @@
 
 enum { ENTRIES_MAX = 4096 };
 
+/* What makes the pool: nova/conf/devices.py. */
+static const struct {
+	const char *section, *key; /* NULL: the header */
+	enum nova_option option;
+	bool old; /* counts only without the other name, in the same file */
+} options[] = {
+	{ "devices", "enabled_mdev_types", NOVA_TYPES, false },
+	{ "devices", "enabled_vgpu_types", NOVA_TYPES, true },
+	{ "mdev_", NULL, NOVA_HEADER, false },
+	{ "vgpu_", NULL, NOVA_HEADER, true },
+	{ "mdev_", "device_addresses", NOVA_ADDRESSES, false },
+	{ "vgpu_", "device_addresses", NOVA_ADDRESSES, true },
+	{ "mdev_", "mdev_class", NOVA_CLASS, false },
+	{ "vgpu_", "mdev_class", NOVA_UNREAD, true },
+	{ "mdev_", "max_instances", NOVA_MAX, false },
+	{ "vgpu_", "max_instances", NOVA_UNREAD, true },
+};
+
 struct reader {
 	struct draft *draft;
 	struct err *err;
 	struct spot at;      /* the line that is being read */
 	const char *section; /* NULL: before the first */
-	char *key;           /* NULL: no value is open */
-	char *value, *end;   /* of the open key; the end moves as lines continue it */
-	int key_line;
+	char *end;           /* of the value that the next line may continue; NULL: there is none */
 };
 
-/* Python's white space at `s`, UTF-8: its bytes, 0 where there is none. */
-static size_t space(const char *s)
+/* oslo.config takes no notice of the case of sections. */
+static bool is_option(size_t i, const char *section, const char *key)
 {
-	static const char *const wide[] = {
-		"\xc2\x85",     "\xc2\xa0",     "\xe1\x9a\x80", "\xe2\x80\xa8",
-		"\xe2\x80\xa9", "\xe2\x80\xaf", "\xe2\x81\x9f", "\xe3\x80\x80",
-	};
+	size_t n = strlen(options[i].section);
 
-	if (*s == ' ' || (*s >= '\t' && *s <= '\r') || (*s >= '\x1c' && *s <= '\x1f'))
-		return 1;
-	if (strncmp(s, "\xe2\x80", 2) == 0 && (unsigned char)s[2] >= 0x80 && (unsigned char)s[2] <= 0x8a)
-		return 3;
-	for (size_t i = 0; i < ARRAY_SIZE(wide); i++)
-		if (strncmp(s, wide[i], strlen(wide[i])) == 0)
-			return strlen(wide[i]);
-	return 0;
-}
-
-static void cut_end(char *s)
-{
-	char *end = s;
-
-	while (*s) {
-		size_t n = space(s);
-
-		s += n ? n : 1;
-		if (!n)
-			end = s;
-	}
-	*end = '\0';
-}
-
-char *config_nova_strip(char *s)
-{
-	for (size_t n = space(s); n > 0; n = space(s))
-		s += n;
-	cut_end(s);
-	return s;
-}
-
-/* Only [devices] and the sections of types; of these only the options that make the pool, and the headers. */
-static bool is_shared(const char *section, const char *key)
-{
-	if (strcasecmp(section, "devices") != 0 && strncasecmp(section, "mdev_", 5) != 0 &&
-	    strncasecmp(section, "vgpu_", 5) != 0)
+	if (strncasecmp(section, options[i].section, n) != 0 || (options[i].section[n - 1] != '_' && section[n]))
 		return false;
-	if (!key || strcmp(key, "enabled_mdev_types") == 0 || strcmp(key, "enabled_vgpu_types") == 0)
-		return true;
-	for (enum nova_option option = NOVA_ADDRESSES; option <= NOVA_MAX; option++)
-		if (strcmp(config_nova_keys[option], key) == 0)
-			return true;
-	return false;
+	return key && options[i].key ? strcmp(key, options[i].key) == 0 : key == options[i].key;
 }
 
-static int add_entry(struct reader *r, const char *key, const char *value, int line)
+static int add_entry(struct reader *r, const char *key, char *value)
 {
 	struct draft *draft = r->draft;
 	struct nova_entry *slot;
 
-	if (!is_shared(r->section, key))
-		return 0;
-	if (draft->nentries == ENTRIES_MAX)
-		return spot_err(&r->at, r->err, "more than %d lines in [devices] and [mdev_*]", ENTRIES_MAX);
-	slot = mem_add(&draft->entries, &draft->nentries, sizeof(*slot));
-	*slot = (struct nova_entry){ { r->at.file, line }, r->section, key, value };
+	for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
+		if (!is_option(i, r->section, key))
+			continue;
+		if (draft->nentries == ENTRIES_MAX)
+			return spot_err(&r->at, r->err, "more than %d lines in [devices] and [mdev_*]", ENTRIES_MAX);
+		slot = mem_add(&draft->entries, &draft->nentries, sizeof(*slot));
+		*slot = (struct nova_entry){ .section = r->section, .key = key, .value = value };
+		slot->at = (struct place){ r->at.file, r->at.line };
+		slot->option = options[i].option;
+		slot->old = options[i].old;
+	}
 	return 0;
-}
-
-/* The value is complete. */
-static int end_key(struct reader *r)
-{
-	struct spot at = r->at;
-	char *key = r->key;
-
-	r->key = NULL;
-	if (!key)
-		return 0;
-	at.line = r->key_line;
-	if (!r->section)
-		return spot_err(&at, r->err, "'%.80s' is outside of any [section]", key);
-	return add_entry(r, key, r->value, r->key_line);
 }
 
 static int take_header(struct reader *r, char *line)
@@ -117,90 +78,68 @@ static int take_header(struct reader *r, char *line)
 				line);
 	line[n - 1] = '\0';
 	r->section = line + 1;
-	return add_entry(r, NULL, NULL, r->at.line);
+	return add_entry(r, NULL, NULL);
 }
 
 /* Quotes around the first line are not part of the value. */
 static int take_key(struct reader *r, char *line)
 {
-	size_t n = strcspn(line, ":=");
-	size_t len;
+	char *value = line + strcspn(line, ":="), *key;
+	size_t n;
 
-	if (!line[n])
+	if (!*value)
 		return spot_err(&r->at, r->err, "'%.80s': expected 'key = value', [section] or # comment", line);
-	line[n] = '\0';
-	r->value = config_nova_strip(line + n + 1);
-	r->key = config_nova_strip(line);
-	if (!*r->key)
+	*value = '\0';
+	value = text_strip(value + 1);
+	key = text_strip(line);
+	if (!*key)
 		return spot_err(&r->at, r->err, "missing key before '='");
-	len = strlen(r->value);
-	if (len && (*r->value == '"' || *r->value == '\'') && r->value[len - 1] == *r->value) {
-		r->value[len - 1] = '\0';
-		r->value += len > 1;
+	if (!r->section)
+		return spot_err(&r->at, r->err, "'%.80s' is outside of any [section]", key);
+	n = strlen(value);
+	if (n > 1 && (*value == '"' || *value == '\'') && value[n - 1] == *value) {
+		value[n - 1] = '\0';
+		value++;
 	}
-	r->end = r->value + strlen(r->value);
-	r->key_line = r->at.line;
-	return 0;
+	r->end = value + strlen(value);
+	return add_entry(r, key, value);
 }
 
 /* The line stands behind the value in the same text, with at least a line's end between them. */
-static int continue_value(struct reader *r, char *line)
-{
-	size_t n;
-
-	if (!r->key || !r->end)
-		return spot_err(&r->at, r->err, "indented line without a key above to continue");
-	line = config_nova_strip(line);
-	n = strlen(line);
-	*r->end++ = '\n';
-	memmove(r->end, line, n + 1);
-	r->end += n;
-	return 0;
-}
-
 static int take_line(struct reader *r, char *line)
 {
-	int e;
+	bool indented = *line == ' ' || *line == '\t';
+	char *text = text_strip(line), *end = r->end;
+	size_t n = strlen(text);
 
-	cut_end(line);
-	if (*line == ' ' || *line == '\t')
-		return continue_value(r, line);
-	e = end_key(r);
-	if (e < 0 || !*line || *line == '#' || *line == ';')
-		return e;
-	return *line == '[' ? take_header(r, line) : take_key(r, line);
-}
-
-/* Python reads the whole file as UTF-8, comments included. NUL is a character like another, and no white space. */
-static int check_text(const char *file, char *text, size_t len, struct err *err)
-{
-	struct spot at = { .file = file, .line = 1 };
-
-	for (size_t i = 0; i < len;) {
-		size_t n = text_char_len(text + i);
-
-		if (!n || i + n > len)
-			return spot_err(&at, err, "not UTF-8 text (%02x); Nova reads no other", (unsigned char)text[i]);
-		if (text[i] == '\0')
-			text[i] = '\x01';
-		at.line += text[i] == '\n' || (text[i] == '\r' && text[i + 1] != '\n');
-		i += n;
+	r->end = NULL;
+	if (n && indented && !end)
+		return spot_err(&r->at, r->err, "indented line without a key above to continue");
+	if (n && indented) {
+		*end++ = '\n';
+		memmove(end, text, n + 1);
+		r->end = end + n;
+		return 0;
 	}
-	return 0;
+	if (!n || *text == '#' || *text == ';')
+		return 0;
+	return *text == '[' ? take_header(r, text) : take_key(r, text);
 }
 
 int config_nova_read(struct draft *draft, const char *file, char *text, size_t len, struct err *err)
 {
 	struct reader r = { .draft = draft, .err = err, .at = { .file = file } };
-	int e = check_text(file, text, len, err);
+	int e = 0;
 
 	for (char *line = text, *next; e == 0 && line < text + len; line = next) {
 		size_t n = strcspn(line, "\r\n");
 
+		r.at.line++;
+		if (line + n < text + len && !line[n])
+			return spot_err(&r.at, err, "unexpected NUL byte: not a text file");
 		next = line + n + 1 + (line[n] == '\r' && line[n + 1] == '\n');
 		line[n] = '\0';
-		r.at.line++;
 		e = take_line(&r, line);
 	}
-	return e < 0 ? e : end_key(&r);
+	return e;
 }

@@ -14,7 +14,7 @@ enum { MATCHES_MAX = 256, PATHS_MAX = 64, NUMA_MAX = 1023 };
 
 static int add_enabled(const struct setting *t, char *item)
 {
-	struct enabled_list *list = &t->draft->enabled[DIALECT_OURS];
+	struct enabled_list *list = &t->draft->enabled[t->at.nova ? DIALECT_NOVA : DIALECT_OURS];
 	struct enabled *slot;
 	struct spot at = t->at;
 	char type[TYPE_SIZE];
@@ -36,7 +36,7 @@ static int add_enabled(const struct setting *t, char *item)
 
 static int set_enabled(const struct setting *t, char *value)
 {
-	struct enabled_list *list = &t->draft->enabled[DIALECT_OURS];
+	struct enabled_list *list = &t->draft->enabled[t->at.nova ? DIALECT_NOVA : DIALECT_OURS];
 
 	if (list->at.file == t->at.file)
 		return spot_err(&t->at, t->err, "duplicates %s (line %d)", list->at.key, list->at.line);
@@ -104,6 +104,19 @@ static int parse_address(char out[PARENT_SIZE], const char *s, const struct spot
 	return 0;
 }
 
+/* Nova compares addresses as text with those of sysfs, and names a virtual parent as libvirt does. */
+static int check_spelling(const struct setting *t, const char *item, const char *address)
+{
+	bool virtual = !strchr(address, ':');
+	char nova[2 * PARENT_SIZE];
+
+	snprintf(nova, sizeof(nova), "%s%s%s", address, virtual ? "_" : "", virtual ? address : "");
+	if (strcmp(nova, item) == 0)
+		return 0;
+	return spot_err(&t->at, t->err, "'%.80s' names no device, because Nova compares addresses as text; write %s",
+			item, nova);
+}
+
 static int add_address(const struct setting *t, char *item)
 {
 	struct section *s = t->section;
@@ -112,6 +125,8 @@ static int add_address(const struct setting *t, char *item)
 	struct place *place;
 	int r = parse_address(address, item, &t->at, t->err);
 
+	if (r == 0 && t->at.nova)
+		r = check_spelling(t, item, address);
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < s->naddresses; i++)

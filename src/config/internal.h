@@ -6,9 +6,8 @@
  *     config_ini.c    text -> sections, keys and values (the only file with inih)
  *     config_keys.c   a key and its value -> struct draft, by the table of its section; messages with their place
  *     config_type.c, config_policy.c   the tables, and the values that are more than a number or a word
- *     config_nova_file.c     a nova.conf -> its entries, as oslo.config's parser has them
- *     config_nova_options.c  entries -> the values of Nova's options
- *     config_nova.c          Nova's options -> struct draft
+ *     config_nova_file.c  a nova.conf -> its entries, by the lines of oslo.config's parser
+ *     config_nova.c   entries -> struct draft: which of them count, by the same tables as our keys
  *     config_draft.c  struct draft -> struct config; what only the whole can tell
  *     config.c        which files, in which order; the public functions
  */
@@ -34,13 +33,12 @@ struct spot {
 	int line;
 	const char *section, *key;
 	const char *word; /* that may be a type's name; NULL: none */
+	bool nova;        /* in a nova.conf: an error says where else it can stand */
 };
 
 struct enabled {
 	char type[TYPE_SIZE];
 	struct place at;
-	char *text; /* as Nova has it; NULL: as `type` */
-	bool twice;
 };
 
 /* A file or directory of nova_conf. */
@@ -49,12 +47,17 @@ struct nova_path {
 	struct spot at;
 };
 
-/* A header or a key in a section that may concern us; the text is that of draft->texts. */
+/* What nova.conf says of the pool; "unread": Nova has the option under another name only. */
+enum nova_option { NOVA_TYPES, NOVA_HEADER, NOVA_ADDRESSES, NOVA_CLASS, NOVA_MAX, NOVA_UNREAD };
+
+/* A header or a key that does; the text is that of draft->texts. */
 struct nova_entry {
 	struct place at;
 	const char *section; /* as it is spelt; oslo.config takes no notice of case */
 	const char *key;     /* NULL: a header */
-	const char *value;   /* whole; further lines begin with '\n' */
+	char *value;         /* whole; further lines begin with '\n' */
+	enum nova_option option;
+	bool old; /* the deprecated name */
 };
 
 /* The configuration while its files are read. */
@@ -163,46 +166,17 @@ int config_ini_read(struct draft *draft, const char *file, const char *text, siz
 bool config_halve(char *word);
 
 /*
- * Reads a nova.conf as oslo.config does; -EINVAL where that refuses it. `text` is taken apart and, with `file`, lives
- * as long as the draft.
+ * Reads the lines of a nova.conf; -EINVAL where Nova refuses one. `text` is taken apart and, with `file`, lives as long
+ * as the draft.
  */
 int config_nova_read(struct draft *draft, const char *file, char *text, size_t len, struct err *err);
-
-/* Python's white space, UTF-8, cut off both ends, in place. */
-char *config_nova_strip(char *s);
-
-/*
- * The entry that decides an option, as oslo.config has it: the last file that has the key under the first of the names
- * counts, in it the name before the deprecated one, and the last of several. `type` NULL: [devices]
- * enabled_mdev_types. NULL: no file has it.
- */
-enum nova_option { NOVA_TYPES, NOVA_ADDRESSES, NOVA_CLASS, NOVA_MAX };
-extern const char *const config_nova_keys[]; /* the name of an option in a type's section */
-const struct nova_entry *config_nova_find(const struct draft *draft, const char *type, enum nova_option option);
-
-/* Is this entry's section that of the type: [mdev_TYPE], or [vgpu_TYPE] with `old`? */
-bool config_nova_is_of(const struct nova_entry *entry, const char *type, bool old);
-
-/* What Nova calls an enabled type. */
-const char *config_nova_text(const struct enabled *enabled);
-
-/*
- * The value of an option, $names replaced, which the caller frees; *value is NULL where no file has it. What is enabled
- * must be in the draft before the options of types are asked for.
- */
-int config_nova_value(const struct draft *draft, const char *type, enum nova_option option, char **value,
-		      struct err *err);
-int config_nova_class(const struct draft *draft, const char *type, char class[CLASS_SIZE], struct err *err);
-int config_nova_max(const struct draft *draft, const char *type, int *max, struct err *err);
-
-/* Where an entry stands, for a message. */
-struct spot config_nova_spot(const struct nova_entry *entry);
 
 /*
  * All files are read: what nova.conf enables, and the sections of the enabled types that none of our files has. To be
  * called once, before what only the whole can tell is checked.
  */
 int config_nova_apply(struct draft *draft, struct err *err);
+
 /* A section begins: NULL and an error, or the keys that it may have; *section is a type's. */
 const struct key *config_draft_section(struct draft *draft, const struct spot *at, struct section **section,
 				       struct err *err);

@@ -19,7 +19,7 @@ static void check(const struct config *config)
 		const struct section *s = &config->sections[i];
 		char type[TYPE_SIZE], parent[PARENT_SIZE];
 
-		if ((s->vf && !s->naddresses && !s->nmatches) || type_parse(type, s->type) == !!strchr(s->type, '?') ||
+		if ((s->vf && !s->naddresses && !s->nmatches) || !type_parse(type, s->type) ||
 		    config_section(config, s->type) != s || !class_is_valid(s->class) ||
 		    (s->max_instances < 1 && s->max_instances != NO_LIMIT))
 			abort();
@@ -34,15 +34,17 @@ static void check(const struct config *config)
 
 static void read_nova(const char *data, size_t len)
 {
-	char *text = strndup(data, len); /* the reader takes it apart; what follows a NUL is left out */
+	char *text = malloc(len + 1); /* the reader takes it apart */
 	struct config config;
 	struct draft draft = { .config = &config };
 	struct err err = { 0 };
 
 	if (!text)
 		abort();
+	memcpy(text, data, len);
+	text[len] = '\0';
 	config_default(&config);
-	if (config_nova_read(&draft, "fuzz", text, strlen(text), &err) == 0 && config_draft_finish(&draft, &err) == 0)
+	if (config_nova_read(&draft, "fuzz", text, len, &err) == 0 && config_draft_finish(&draft, &err) == 0)
 		check(&config);
 	config_draft_free(&draft);
 	config_free(&config);

@@ -22,8 +22,8 @@ libraries='
 <fuse	src/sim/(fuse(_[a-z]+)?|internal)\.[ch]
 '
 
-# Paths of sysfs stand as text in these only: they know the kernel's layout, or where Nova looks.
-sysfs='src/(host/[a-z_]+|config/config_nova|device/(kernel(_[a-z]+)?|internal)|sim/[a-z_]+|base/host)\.[ch]'
+# Paths of sysfs stand as text in these only: they know the kernel's layout.
+sysfs='src/(host/[a-z_]+|device/(kernel(_[a-z]+)?|internal)|sim/[a-z_]+|base/host)\.[ch]'
 
 # What plan may call outside of itself: lookups in what was read, memory, text.
 plan_calls='config_(section|quota|takes_rest)|framework_word|inventory_(device|offer|parent|pgpu|type(_on|_of)?)|lease_(find|holder)|request_(names|excludes)|text_add|text_copy|mem_(new|resize|add)|free'

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Each nova.conf means what Nova takes it for: 1,000 hosts' files, read by the project and by oslo.config with Nova's
-# options, make the same pool, or are refused by both. With NOVA_TREE Nova itself reads them, as nova-compute does.
+# What is read of a nova.conf means what Nova takes it for: 1,000 hosts' files, read by the project and by oslo.config with
+# Nova's options, make the same pool, or are refused by both. What only Nova reads, as $name, is refused with the section to
+# write in vgpu-lease.conf. With NOVA_TREE Nova itself reads them, as nova-compute does.
 set -u
 . "${srcdir:?}/tests/lib/tap.sh"
 # shellcheck source=tests/model/nova/python.sh
@@ -26,17 +27,30 @@ if [ -n "${NOVA_TREE:-}" ]; then
 fi
 "${builddir:?}/tests/model/nova/pools" <"$dir/hosts" >"$dir/ours" || exit 1
 
-# A refusal is one whatever the words are.
+both() { paste "$dir/kinds" "$dir/nova" "$dir/ours"; }
+
+# A refusal is one whatever the words are; those that Nova has not say what to write.
 differing() {
-	paste "$dir/kinds" "$dir/nova" "$dir/ours" | awk -F '\t' -v kind="$1" '
+	both | awk -F '\t' -v instead="$instead" '
 		function pool(text) { sub(/^refused:.*/, "refused", text); return text }
-		($2 == "generated") == (kind == "generated") && pool($3) != pool($4) {
+		pool($3) != pool($4) && ($3 ~ /^refused:/ || $4 !~ instead) {
 			printf "%s (%s):\n  Nova: %s\n  ours: %s\n", $1, $2, $3, $4 }'
 }
+only_nova() { both | awk -F '\t' '$3 !~ /^refused:/ && $4 ~ /^refused:/ { print $2 }' | grep -vx odd; }
+instead='; or write \[[^]]*\] in vgpu-lease\.conf, which takes precedence'
 
 is "$(wc -l <"$dir/nova") $(wc -l <"$dir/ours")" "${NOVA_FILES:-1000} ${NOVA_FILES:-1000}" "each file is read by both"
-nothing "each kind of file that Nova's manual and its parser know makes Nova's pool" "$(differing known)"
-nothing "so do the generated files" "$(differing generated)"
+nothing "what is read makes Nova's pool, or is refused by both; what only Nova reads is refused with what to write" "$(differing)"
+is "$(only_nova)" "a comment behind a value
+quotes around each
+substitution within the type
+substitution from another type
+an escaped dollar
+interpolation is none
+case of addresses
+a type twice
+an empty item first
+a virtual parent as sysfs calls it" "only Nova reads these kinds, and nothing that manuals show and deployments write"
 holds "a fifth of them, or more, are refused" test "$(grep -c ^refused: "$dir/nova")" -gt $((${NOVA_FILES:-1000} / 5))
 holds "and half of them, or more, make a pool" test "$(grep -c =. "$dir/nova")" -gt $((${NOVA_FILES:-1000} / 2))
 tap_done

@@ -13,12 +13,6 @@ static int by_text(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* "-" for what Nova enables but no pGPU can provide. */
-static const char *name_of(const struct section *s)
-{
-	return strchr(s->type, '?') ? "-" : s->type;
-}
-
 static void print_addresses(const struct config *config)
 {
 	char *lines[4096] = { 0 };
@@ -28,7 +22,7 @@ static void print_addresses(const struct config *config)
 		const struct section *s = &config->sections[k];
 
 		for (size_t i = 0; i < s->naddresses; i++)
-			if (asprintf(&lines[n++], " %s=%s/%s", s->addresses[i], name_of(s), s->class) < 0)
+			if (asprintf(&lines[n++], " %s=%s/%s", s->addresses[i], s->type, s->class) < 0)
 				abort();
 	}
 	qsort(lines, n, sizeof(*lines), by_text);
@@ -45,12 +39,12 @@ static void print_pool(const struct config *config)
 	for (size_t i = config->nsections; i-- > 0;)
 		if (config_takes_rest(&config->sections[i]))
 			rest = &config->sections[i];
-	printf("rest=%s/%s", rest ? name_of(rest) : "", rest ? rest->class : "");
+	printf("rest=%s/%s", rest ? rest->type : "", rest ? rest->class : "");
 	print_addresses(config);
 	for (size_t i = 0; i < config->nsections; i++) {
 		const struct section *s = &config->sections[i];
 
-		if (s->max_instances != NO_LIMIT && *name_of(s) != '-' && (s == rest || s->naddresses))
+		if (s->max_instances != NO_LIMIT && (s == rest || s->naddresses))
 			printf(" max(%s)=%d", s->type, s->max_instances);
 	}
 	putchar('\n');

@@ -38,10 +38,10 @@ tells T4-1B nvidia-222 "one without a blank"
 printf '[devices]\nenabled_mdev_types = T4-1B\n' | conf
 holds "a name that could be an ID" says M_CHECK_WRITE_ID nvidia-222 T4-1B <<<"$(said vgpu_lease --root "$root" check)"
 
-# Nova takes anything: it is no mistake of the file.
+# Nova takes anything; here it is a mistake of the file.
 printf '[devices]\nenabled_mdev_types = GRID T4-1B\n' >"$root/etc/nova.conf"
 printf '[devices]\nnova_conf = /etc/nova.conf\n' | conf
-holds "a name in nova.conf" says M_CONF_NOVA_NO_TYPE "GRID T4-1B" -- M_CONF_WRITE_ID nvidia-222 "GRID T4-1B" \
+holds "a name in nova.conf" says M_CONF_BAD_TYPE_IN_LIST "GRID T4-1B" -- M_CONF_NOVA_INSTEAD devices -- M_CONF_WRITE_ID nvidia-222 "GRID T4-1B" \
 	<<<"$(said vgpu_lease --root "$root" check)"
 
 # What no driver calls a type is told as before.
