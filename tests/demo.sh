@@ -32,15 +32,13 @@ enabled_mdev_types = nvidia-222
 [policy]
 driver_cleanup = 0
 EOF
-{ cat $demo/a/etc/vgpu-lease.conf; echo 'migrate_uuid = fresh'; } >$demo/b/etc/vgpu-lease.conf
+cp $demo/a/etc/vgpu-lease.conf $demo/b/etc
 vm=$templates/domain-one-vgpu.xml
 
 say 'Two hosts, a and b, each with eight Tesla T4. The type nvidia-222 (GRID T4-1B) is in the pool.'
 show "./vgpu-lease-sim $demo/a t4:8"
 show "./vgpu-lease-sim $demo/b t4:8"
 show "cat $demo/a/etc/vgpu-lease.conf"
-say 'Host b gives an arriving guest a new UUID, to show what the hook prints.'
-show "cat $demo/b/etc/vgpu-lease.conf"
 
 say 'The domain names a vGPU that does not exist; nothing says which card or type.'
 show "grep -A 4 '<hostdev' $vm"
@@ -54,7 +52,10 @@ show "./vgpu-lease --root $demo/a status"
 say 'Another domain with the same UUID is refused, with the reason and the fix.'
 show "sed 's/one-vgpu/copy/; s/<uuid>8f2d5b1e/<uuid>8f2d5b1f/' $vm | hooks/qemu --root $demo/a -- copy prepare begin - 2>&1 || true"
 
-say 'virsh migrate: on b, "migrate begin" reserves a device and prints the XML with its UUID; "prepare begin" makes it.'
+say 'On host b another guest has a vGPU with this UUID.'
+show "sed 's/one-vgpu/other/; s/<uuid>8f2d5b1e/<uuid>8f2d5b1f/' $vm | hooks/qemu --root $demo/b -- other prepare begin -"
+
+say 'virsh migrate: on b, "migrate begin" reserves a device and prints the XML with its new UUID; "prepare begin" makes it.'
 show "hooks/qemu --root $demo/b -- one-vgpu migrate begin - <$vm >$demo/migrated.xml"
 show "diff -U 1 $vm $demo/migrated.xml || true"
 show "./vgpu-lease --root $demo/b list"

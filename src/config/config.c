@@ -19,7 +19,6 @@ void config_default(struct config *config)
 	*config = (struct config){
 		.policy = {
 			.placement = PLACE_PACK,
-			.migrate_uuid = MIGRATE_AUTO,
 			.reuse_free = true,
 			.reclaim_orphans = true,
 			.reclaim_grace_s = 600,

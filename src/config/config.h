@@ -24,8 +24,6 @@ enum {
 	CONFIG_GRACE_MAX_S = 365 * 86400, /* reclaim_grace */
 };
 
-enum migrate_uuid { MIGRATE_AUTO, MIGRATE_KEEP, MIGRATE_FRESH };
-
 /* A line of a file: for messages. The name belongs to the configuration. */
 struct place {
 	const char *file;
@@ -64,7 +62,7 @@ struct section {
 
 struct policy {
 	enum placement placement;
-	enum migrate_uuid migrate_uuid;
+	bool migrate_keep; /* migrate_uuid = keep */
 	bool reuse_free;
 	bool reclaim_orphans;
 	bool nova;           /* nova_conf is set: the mdevs of the pool are Nova's, its definitions included */

@@ -191,13 +191,17 @@ int config_set_word(const struct setting *t, char *value)
 
 	for (const struct word *w = t->key->words; w->word; w++) {
 		if (strcmp(w->word, value) == 0) {
+			if (w->instead)
+				return spot_err(&t->at, t->err, "'%s' is no longer a value; write %s", value,
+						w->instead);
 			if (t->key->flag)
 				*(bool *)destination(t) = w->value;
 			else
 				*(int *)destination(t) = w->value;
 			return 0;
 		}
-		text_add(all, sizeof(all), "%s%s", *all ? ", " : "", w->word);
+		if (!w->instead)
+			text_add(all, sizeof(all), "%s%s", *all ? ", " : "", w->word);
 	}
 	return spot_err(&t->at, t->err, "invalid value '%.80s': expected one of %s", value, all);
 }

@@ -52,20 +52,21 @@ static int set_project(const struct setting *t, char *value)
 	{                                                                                                              \
 		__VA_ARGS__, { 0 }                                                                                     \
 	}
-#define FLAG(field, no, yes) WORDS(field, { no, false }, { yes, true }), .flag = true
+#define FLAG(field, no, yes, ...) WORDS(field, WORD(no, false), WORD(yes, true), ##__VA_ARGS__), .flag = true
+#define WORD(name, means) { .word = (name), .value = (means) }
+#define OLD(name, now) { .word = (name), .instead = (now) }
 
 /* Bounds on what a hook may wait: libvirt has no time-out for it. */
 const struct key config_policy_keys[] = {
 	{ .name = "placement",
-	  WORDS(policy.placement, { "pack", PLACE_PACK }, { "spread", PLACE_SPREAD }, { "depth_first", PLACE_PACK },
-		{ "breadth_first", PLACE_SPREAD }, { "compact", PLACE_PACK }, { "separate", PLACE_SPREAD },
-		{ "consolidation", PLACE_PACK }, { "performance", PLACE_SPREAD }) },
-	{ .name = "migrate_uuid",
-	  WORDS(policy.migrate_uuid, { "auto", MIGRATE_AUTO }, { "keep", MIGRATE_KEEP }, { "fresh", MIGRATE_FRESH }) },
+	  WORDS(policy.placement, WORD("pack", PLACE_PACK), WORD("spread", PLACE_SPREAD), OLD("depth_first", "pack"),
+		OLD("breadth_first", "spread"), OLD("compact", "pack"), OLD("separate", "spread"),
+		OLD("consolidation", "pack"), OLD("performance", "spread")) },
+	{ .name = "migrate_uuid", FLAG(policy.migrate_keep, "auto", "keep", OLD("fresh", "auto or keep")) },
 	{ .name = "reuse",
 	  .set = set_reuse,
 	  .offset = offsetof(struct config, policy.reuse_free),
-	  .words = (const struct word[]){ { "never", false }, { "free", true }, { 0 } },
+	  .words = (const struct word[]){ WORD("never", false), WORD("free", true), { 0 } },
 	  .flag = true },
 	{ .name = "reclaim", FLAG(policy.reclaim_orphans, "never", "orphans") },
 	{ .name = "reclaim_grace", NUMBER(policy.reclaim_grace_s, 0, CONFIG_GRACE_MAX_S) },

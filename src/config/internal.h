@@ -96,6 +96,7 @@ struct setting {
 struct word {
 	const char *word;
 	int value;
+	const char *instead; /* of an earlier version: what to write; NULL: it holds */
 };
 
 /* What a section may hold; a table ends with a NULL name. */

@@ -88,8 +88,7 @@ bool plan_arrival(struct planner *p, size_t req, struct step *step)
 	const struct lease *lease = lease_find(facts->leases, id);
 	const struct inv_device *device = inventory_device(facts->inv, id), *other;
 	int parent = inventory_parent(facts->inv, id);
-	enum migrate_uuid policy = facts->config ? facts->config->policy.migrate_uuid : MIGRATE_AUTO;
-	bool vf = resolved->req->kind == REQUEST_PCI, keep = policy == MIGRATE_KEEP, made;
+	bool vf = resolved->req->kind == REQUEST_PCI, keep = facts->config && facts->config->policy.migrate_keep, made;
 	bool others = lease && strcmp(lease->domain, facts->request->uuid) != 0;
 	bool pooled = parent != UNKNOWN && facts->pool && pool_has_parent(facts->pool, parent);
 
@@ -106,14 +105,13 @@ bool plan_arrival(struct planner *p, size_t req, struct step *step)
 	}
 	if (keep && (device || others || (vf && !pooled)))
 		return refuse_taken(p, req, device, others ? lease : NULL);
-	if (!device && !others && policy == MIGRATE_AUTO && (other = free_device(p, req))) {
+	if (!device && !others && !keep && (other = free_device(p, req))) {
 		plan_adopt(p, other, step);
 		return true;
 	}
 	p->only = vf && keep ? parent : UNKNOWN;
 	/* A VF's own lease does not count where it was; what another domain has leased under its address does. */
-	made = plan_creation(p, req,
-			     device || others || !*id || (!vf && policy == MIGRATE_FRESH) ? resolved->fresh : id, step);
+	made = plan_creation(p, req, device || others || !*id ? resolved->fresh : id, step);
 	p->only = UNKNOWN;
 	return made;
 }

@@ -46,9 +46,7 @@ void plan_vf_request(const struct plan_facts *facts, struct resolved_request *re
 
 	if (req->kind != REQUEST_PCI || !facts->pool)
 		return;
-	if (facts->mode == PLAN_PREPARE || facts->mode == PLAN_ASSIGN ||
-	    facts->config->policy.migrate_uuid != MIGRATE_FRESH)
-		snprintf(resolved->last_parent, sizeof(resolved->last_parent), "%s", plan_named(req));
+	snprintf(resolved->last_parent, sizeof(resolved->last_parent), "%s", plan_named(req));
 	/* It is known, and so what it serves; on another host its address says nothing. */
 	if (parent != UNKNOWN && facts->mode != PLAN_MIGRATE && pool_has_parent(facts->pool, parent))
 		served = parent;

@@ -234,7 +234,7 @@ static bool may_change(const struct vgpu_request *req, const char *name, const c
 			refusal,
 			"%s is %s on the source and %s here (%s); set cross_framework = yes to allow the change (libvirt 11.0 or later on both hosts)",
 			name, was, is, type);
-	if (facts->config->policy.migrate_uuid == MIGRATE_KEEP)
+	if (facts->config->policy.migrate_keep)
 		return refuse(refusal,
 			      "%s is %s on the source and %s here (%s); migrate_uuid = keep does not allow the change",
 			      name, was, is, type);

@@ -41,6 +41,11 @@ in_order() {
 		same "$(leases | jq '.leases | length')" "$(grep -c . <<<"$domains")" &&
 		same "$(devices)" "$(cut -d ' ' -f 1 <<<"$domains" | xargs)"
 }
+# taken UUID: another domain has this device, until `given_up`.
+taken() { domain holder holder "$1" && virsh -q create --paused "$WORK/holder.xml" >/dev/null; }
+given_up() { virsh -q destroy holder; }
+# There is a reservation, and nothing else.
+only_reserved() { same "$(states) $(devices)" "reserved "; }
 # How many domains run, and are not paused.
 running() { virsh list --state-running --name | grep -c .; }
 # What a reservation, or a release that was interrupted, leaves is gone as soon as gc may take it.

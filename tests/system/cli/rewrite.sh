@@ -122,7 +122,7 @@ vf_domain() { # ADDRESS: the domain vm3 with this VF, of type nvidia-1147
 		</devices></domain>
 	EOF
 }
-for policy in auto keep fresh; do
+for policy in auto keep; do
 	conf <<-EOF
 		[devices]
 		enabled_mdev_types = nvidia-1147

@@ -31,11 +31,13 @@ migrate >"$work/migrated.xml"
 fresh=$(uuid_in <"$work/migrated.xml")
 holds "a UUID that another domain has here is replaced" test -n "$fresh" -a "$fresh" != "$u1"
 is "$(sed "s/$fresh/$u1/" "$work/migrated.xml")" "$(cat "$vm")" "and all else of the XML is as it came, to the byte"
+holds "prepare takes the reservation over" prepare "$work/migrated.xml"
+is "$(devices)$(leases)" "$(printf '%s\n' "$fresh" "$u1" | sort | xargs) 2" "and makes what the XML says"
+release "$work/migrated.xml"
 settings 'migrate_uuid = keep'
 said=$(migrate 2>&1)
 is "$said" "$(message M_REFUSED_THERE vm "$root" "$u1" "$(message M_LEASED_TO_HERE vm2)")" \
 	"with migrate_uuid = keep that is a refusal, in one line"
-release "$work/other.xml"
 
 # The facts of the source go, those of this host come, where the XML is printed anyway.
 driver=$(cat "$root/sys/module/nvidia/version")
@@ -44,7 +46,7 @@ with_metadata() { # ATTRIBUTES...: the domain, with these in its <vgpu:device>
 	sed "s|</name>|&<metadata><v:lease xmlns:v='$ns'><v:device uuid='$u1' $*/></v:lease></metadata>|" "$vm"
 }
 metadata() { sed -n "s/.*<v:device uuid='[^']*'\(.*\)\/><\/v:lease>.*/\1/p"; }
-settings 'migrate_uuid = fresh'
+settings
 with_metadata "numa='none' type='GRID T4-1B' name='GRID T4-1B' model='10de:1' driver='$driver' framework='vf'" >"$work/facts.xml"
 is "$(migrate "$work/facts.xml" | metadata)" \
 	" numa='none' type='nvidia-222' name='GRID T4-1B' model='10de:1eb8' driver='$driver' framework='mdev'" \
@@ -52,7 +54,7 @@ is "$(migrate "$work/facts.xml" | metadata)" \
 with_metadata "type='nvidia-222'" >"$work/facts.xml"
 is "$(migrate "$work/facts.xml" | metadata)" \
 	" name='GRID T4-1B' framework='mdev' model='10de:1eb8' driver='$driver' type='nvidia-222'" "also those that the source did not give"
-settings
+release "$work/other.xml"
 with_metadata "type='nvidia-9999' name='GRID T4-1B'" >"$work/facts.xml"
 is "$(migrate "$work/facts.xml")$(state)" reserved "a type that has another id here is found by its name"
 holds "also by the prepare that follows" prepare "$work/facts.xml"
@@ -80,13 +82,6 @@ with_metadata "type='nvidia-222' model='10de:1'" >"$work/facts.xml"
 is "$(migrate "$work/facts.xml")" "" "for facts alone nothing is printed"
 release "$work/facts.xml"
 
-settings 'migrate_uuid = fresh'
-migrate >"$work/migrated.xml"
-fresh=$(uuid_in <"$work/migrated.xml")
-holds "with migrate_uuid = fresh it is always replaced" test -n "$fresh" -a "$fresh" != "$u1"
-holds "prepare takes the reservation over" prepare "$work/migrated.xml"
-is "$(devices)$(leases)" "$fresh 1" "and makes what the XML says"
-release "$work/migrated.xml"
 make_device 0000:84:00.0 nvidia-222 $u1
 is "$(migrate)" "" "a device that was made beforehand (by Nova) is taken as it is, whatever the policy"
 prepare

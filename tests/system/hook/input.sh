@@ -123,10 +123,10 @@ fails "and what would have been said stands in none of its files" grep -rq 'vgpu
 passes "a release without its XML ends with 0" bash -c '"$0" --root "$1" -- vm release end - <&-' "$builddir/hooks/qemu" "$root"
 is "$(leases)" 1 "though it cannot know whose it is"
 release "$vm"
-echo 'migrate_uuid = fresh' >>"$root/etc/vgpu-lease.conf"
+sed "s/$u1/00000000-0000-0000-0000-000000000001/" "$vm" >"$work/placeholder.xml"
 refused "a migration whose XML cannot be handed over is refused, and its reservation taken back" M_XML_NOT_WRITTEN -- \
-	bash -c '"$0" --root "$1" -- vm migrate begin - <"$2" >/dev/full' "$builddir/hooks/qemu" "$root" "$vm"
-bash -c '"$0" --root "$1" -- vm restore begin - <"$2" >/dev/full 2>"$3"' "$builddir/hooks/qemu" "$root" "$vm" "$work/err"
+	bash -c '"$0" --root "$1" -- vm migrate begin - <"$2" >/dev/full' "$builddir/hooks/qemu" "$root" "$work/placeholder.xml"
+bash -c '"$0" --root "$1" -- vm restore begin - <"$2" >/dev/full 2>"$3"' "$builddir/hooks/qemu" "$root" "$work/placeholder.xml" "$work/err"
 is "$?$(leases)" 00 "a restore likewise, but it ends with 0"
 good
 

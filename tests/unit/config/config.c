@@ -116,9 +116,15 @@ static const struct {
 	{ "parameters that are not printable", M "vgpu_params = a=\xc3\xa4\n",
 	  "f:4: [mdev_nvidia-35] vgpu_params: {M_CONF_NOT_ASCII}" },
 	{ "a placement that nobody knows", "[policy]\nplacement = best\n",
-	  "f:2: [policy] placement: {M_CONF_BAD_WORD|best|pack, spread, depth_first, breadth_first, compact, separate, consolidation, performance}" },
+	  "f:2: [policy] placement: {M_CONF_BAD_WORD|best|pack, spread}" },
 	{ "a migrate_uuid that nobody knows", "[policy]\nmigrate_uuid = Auto\n",
-	  "f:2: [policy] migrate_uuid: {M_CONF_BAD_WORD|Auto|auto, keep, fresh}" },
+	  "f:2: [policy] migrate_uuid: {M_CONF_BAD_WORD|Auto|auto, keep}" },
+	{ "a migrate_uuid of before", "[policy]\nmigrate_uuid = fresh\n",
+	  "f:2: [policy] migrate_uuid: {M_CONF_OLD_WORD|fresh|auto or keep}" },
+	{ "a placement of before", "[policy]\nplacement = depth_first\n",
+	  "f:2: [policy] placement: {M_CONF_OLD_WORD|depth_first|pack}" },
+	{ "the other one", "[policy]\nplacement = performance\n",
+	  "f:2: [policy] placement: {M_CONF_OLD_WORD|performance|spread}" },
 	{ "a reuse that nobody knows", "[policy]\nreuse = yes\n",
 	  "f:2: [policy] reuse: {M_CONF_BAD_WORD|yes|never, free}" },
 	{ "a reclaim that nobody knows", "[policy]\nreclaim = all\n",
@@ -269,19 +275,18 @@ static void policy(void)
 		const char *word;
 		enum placement means;
 	} placements[] = {
-		{ "pack", PLACE_PACK },          { "depth_first", PLACE_PACK },   { "compact", PLACE_PACK },
-		{ "consolidation", PLACE_PACK }, { "spread", PLACE_SPREAD },      { "breadth_first", PLACE_SPREAD },
-		{ "separate", PLACE_SPREAD },    { "performance", PLACE_SPREAD },
+		{ "pack", PLACE_PACK },
+		{ "spread", PLACE_SPREAD },
 	};
 	struct config d,
-		c = parsed(A "[policy]\nmigrate_uuid = fresh\nreuse = never\nreclaim = never\nreclaim_grace = 0\n"
+		c = parsed(A "[policy]\nmigrate_uuid = keep\nreuse = never\nreclaim = never\nreclaim_grace = 0\n"
 			     "reserve_ttl = 1\ncreate_timeout = 2\nstart_grace = 3\nrelease_wait = 0\n"
 			     "release_timeout = 5\ndriver_cleanup = 0\nlock_timeout = 7\ndriver_mismatch = warn\n"
 			     "cross_framework = yes\npgpu_types = several\n");
 	const struct policy *p = &c.policy;
 
-	ok(p->migrate_uuid == MIGRATE_FRESH && !p->reuse_free && !p->reclaim_orphans && p->mismatch_warns &&
-		   p->cross_framework && p->several_types,
+	ok(p->migrate_keep && !p->reuse_free && !p->reclaim_orphans && p->mismatch_warns && p->cross_framework &&
+		   p->several_types,
 	   "each word of a policy is taken");
 	ok(p->reclaim_grace_s == 0 && p->reserve_ttl_s == 1 && p->create_timeout_s == 2 && p->start_grace_s == 3 &&
 		   p->release_wait_s == 0 && p->release_timeout_s == 5 && p->driver_cleanup_s == 0 &&

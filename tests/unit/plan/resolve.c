@@ -143,7 +143,7 @@ static void test_frameworks(void)
 		unsigned int unread;
 
 		config.policy.cross_framework = strcmp(row->recalls, "never") != 0;
-		config.policy.migrate_uuid = strcmp(row->recalls, "keep") == 0 ? MIGRATE_KEEP : MIGRATE_AUTO;
+		config.policy.migrate_keep = strcmp(row->recalls, "keep") == 0;
 		facts.libvirt = atoi(row->recalls);
 		make_request(&req, row->asks);
 		strcpy(req.id, "u1");

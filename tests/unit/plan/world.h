@@ -255,9 +255,7 @@ static void make_policy(struct world *w, const char *word)
 	else if (strcmp(word, "several") == 0)
 		p->several_types = true;
 	else if (strcmp(word, "keep") == 0)
-		p->migrate_uuid = MIGRATE_KEEP;
-	else if (strcmp(word, "fresh") == 0)
-		p->migrate_uuid = MIGRATE_FRESH;
+		p->migrate_keep = true;
 	else if (strcmp(word, "nova") == 0)
 		w->request.nova = true;
 	else if (strcmp(word, "defined") == 0)
