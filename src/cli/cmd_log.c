@@ -50,13 +50,13 @@ static int run(struct cmd *cmd, struct err *err)
 	const struct args *args = &cmd->call->args;
 	char id[ID_SIZE];
 	const char *object = args->noperands ? args->operands[0] : NULL;
-	const struct events_query query = { .root = args->root,
-					    .object = object && id_parse(id, object) ? id : object,
-					    .since = cmd->call->since };
+	struct events_query query = { .root = args->root, .object = object && id_parse(id, object) ? id : object };
 	struct json_out json;
 	bool none;
 	int r;
 
+	if (cmd->call->since)
+		events_since(&query.since_us, cmd->call->since, time(NULL));
 	if (cmd->call->json) {
 		cmd_json_begin(&json, NULL);
 		json_out_array(&json, "events");
@@ -78,10 +78,11 @@ static int run(struct cmd *cmd, struct err *err)
 
 static int check_call(const struct cmd_call *call, struct err *err)
 {
-	if (!call->since || events_know_time(call->since))
+	int64_t ignored;
+
+	if (!call->since || events_since(&ignored, call->since, time(NULL)))
 		return 0;
-	return err_set(err, EINVAL, "invalid time '%s': expected one as in journalctl(1): '2026-01-31 14:00', -1h",
-		       call->since);
+	return err_set(err, EINVAL, "invalid time '%s': expected " EVENTS_SINCE_FORMS, call->since);
 }
 
 const struct command cmd_log = {
@@ -92,8 +93,7 @@ const struct command cmd_log = {
 	.summary = "Show the events of vGPUs from the journal",
 	.help = "OBJECT is a domain (name or UUID), a vGPU (ID) or a pGPU; the default is all\n"
 		"events. Each line has the time, the event (created, adopted, reserved, restored,\n"
-		"refused, failed, released, delayed or reclaimed) and the message. TIME is a time\n"
-		"of journalctl(1), such as '2026-01-31 14:00', yesterday or -1h.\n",
+		"refused, failed, released, delayed or reclaimed) and the message. TIME is\n" EVENTS_SINCE_FORMS ".\n",
 	.check = check_call,
 	.run = run,
 };

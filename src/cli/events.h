@@ -3,6 +3,8 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
 
 #include "base/err.h"
 #include "cli/json_out.h"
@@ -10,7 +12,7 @@
 struct events_query {
 	const char *root;   /* of another host; NULL */
 	const char *object; /* of this domain, vGPU or pGPU only; NULL: all */
-	const char *since;  /* as in journalctl(1); NULL */
+	int64_t since_us;   /* CLOCK_REALTIME; 0: all */
 	int last;           /* only so many, the latest; 0: all */
 	bool count;         /* nothing is printed */
 };
@@ -24,5 +26,6 @@ int events_check(const char *root, struct err *err);
  */
 int events_print(const struct events_query *query, struct json_out *json, struct err *err);
 
-/* Is it a time as journalctl takes it? Without journalctl it may be: a query tells that it is missing. */
-bool events_know_time(const char *since);
+/* A time in microseconds since 1970, at least 1; a date and a day are local time. False: it has none of these forms. */
+#define EVENTS_SINCE_FORMS "YYYY-MM-DD [HH:MM[:SS]], today, yesterday, -1h, '2 days ago' or @SECONDS"
+bool events_since(int64_t *us, const char *text, time_t now);

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# A journal for the simulated host: what the programs log is taken by tests/system/cli/journald, and becomes a journal that
-# journalctl reads. Sourced after cli.sh; without systemd-journal-remote the test is skipped, or fails with MUST_WORK=1.
+# A journal for the simulated host: what the programs log is taken by tests/system/cli/journald, and becomes a journal file that
+# libsystemd reads. Sourced after cli.sh; without systemd-journal-remote the test is skipped, or fails with MUST_WORK=1.
 # shellcheck disable=SC2154 # root, tmp and builddir are cli.sh's
 remote=/lib/systemd/systemd-journal-remote
 if ! [ -x "$remote" ] || ! [ -x /usr/bin/journalctl ]; then

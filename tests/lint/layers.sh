@@ -17,7 +17,7 @@ libraries='
 <ini\.h>	src/config/config(_[a-z]+)?\.c
 <libsmartcols\.h>	src/cli/table\.c
 <libudev\.h>	src/base/udev(_[a-z]+)?\.c
-<systemd/	src/daemon/main\.c
+<systemd/	src/(daemon/main|cli/events)\.c
 <libvirt/	src/virt/[a-z_]+\.[ch]
 <fuse	src/sim/(fuse(_[a-z]+)?|internal)\.[ch]
 '
@@ -105,7 +105,7 @@ nothing "plan, and the rule whose a vGPU is, call nothing that could do I/O or r
 		grep -vxE "$plan_calls|$(nm --defined-only src/plan/*.o src/model/owner.o src/model/vgpu.o | awk '$2 == "T" { print $3 }' | paste -sd'|')")"
 
 nothing "the hook is linked with no library that is slow to load" \
-	"$(readelf -d "$builddir/hooks/qemu" | grep -E 'NEEDED.*lib(virt|udev|smartcols|xml2|fuse)')"
+	"$(readelf -d "$builddir/hooks/qemu" | grep -E 'NEEDED.*lib(virt|udev|smartcols|systemd|xml2|fuse)')"
 
 # A name that could be opened, as a whole; the installed version is told by where its link leads.
 nothing "the hook cannot call libvirt, which waits for it" \

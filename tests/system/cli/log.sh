@@ -81,7 +81,7 @@ is "$status|$(grep -c . <<<"$out")" "0|3" "a user who may read the journal reads
 chmod 0 "$journals/system.journal"
 as_user log
 is "$status|$out|$err" "1||vgpu-lease: $(message M_JOURNAL_NOT_READABLE)" "one who may not is told so, and what to do"
-# journalctl finds a journal of the user's own, and ends as if nothing had happened.
+# A journal of the user's own is none of the system's.
 "$remote" -o "$journals/user-65534.journal" "$tmp/export.now" 2>/dev/null
 chmod 644 "$journals/user-65534.journal"
 as_user log vm1
@@ -122,6 +122,14 @@ done
 vl log --json
 is "$status|$(grep -c '"error": "journal: .*system@old.journal' <<<"$out")|$err" "1|1|vgpu-lease: $(sed -n 's/.*"error": "\(.*\)"/\1/p' <<<"$out")" "and in the JSON"
 rm "$journals/system@old.journal"
+mv "$journals/system.journal" "$journals/system@1.journal~"
+vl log
+is "$(times)|$status" "3|0" "a journal that was not closed when the host went down is read"
+chmod 0 "$journals/system@1.journal~"
+as_user log
+is "$status|$err" "1|vgpu-lease: $(message M_JOURNAL_NOT_READABLE)" "if the user may"
+mv "$journals/system@1.journal~" "$journals/system.journal"
+chmod 644 "$journals/system.journal"
 
 # log is not told of a host: as a user of a machine with this journal, and those of another machine and a container beside it.
 mkdir -p "$tmp/etc" "$tmp/log/journal"
@@ -136,6 +144,9 @@ done
 out=$(unshare -m bash -c 'mount --bind "$0/etc" /etc && mount --bind "$0/log" /var/log && shift && "$@"' "$tmp" - \
 	setpriv --reuid 65534 --regid 65534 --clear-groups "$tmp/bin/vgpu-lease" log 2>&1)
 is "$?|$(times)|$(wc -l <<<"$out")" "0|3|3" "another machine's journals, and those of a namespace, are not asked for"
+# shellcheck disable=SC2016 # of the other shell
+out=$(unshare -m bash -c 'mount -t tmpfs none /var/log && mount -t tmpfs none /run && exec "$0" log' "$tmp/bin/vgpu-lease" 2>&1)
+is "$?|$out" "1|vgpu-lease: $(message M_JOURNAL_NONE)" "a host without a journal is one"
 mv "$journals" "$tmp/journals"
 vl show mtty
 is "$status|${out##*latest events:}" "0|"$'\n'"  none in the journal" "where nothing happened there are none"
@@ -174,4 +185,22 @@ is "$(events "$(domain_uuid 3)")" "refused" "it is that domain's"
 is "$(events mtty)" "created released" "and no event of a pGPU; what nobody sent is not shown"
 is "$(events)" "created refused released refused" "nowhere"
 holds "the journal has it" grep -q forged <(journalctl --root="$root" -o cat --no-pager)
+
+# An event of root's with values that no event has.
+{
+	printf '__REALTIME_TIMESTAMP=%s000000\n_BOOT_ID=0123456789abcdef0123456789abcdef\n_UID=0\n' "$(date +%s)"
+	printf 'VGPU_LEASE_EVENT=delayed\nDOMAIN_NAME=a=b\nDOMAIN_NAME=second\nVGPU_LEASE_IDS=x\n'
+	printf 'VGPU_LEASE_ID=%s\n' {1..40}
+	printf 'VGPU_LEASE_REASON\n\x0d\0\0\0\0\0\0\0one\nPGPU=mtty\n'
+	printf 'MESSAGE=%s\n\n' "$(head -c 3000000 /dev/zero | tr '\0' x)"
+} >>"$tmp/export"
+publish
+vl log --json a=b
+is "$status|$(jq -r '.events | length' <<<"$out")" "0|1" "a value may have an ="
+is "$(jq -c '.events[0] | [.domain.name, .pgpu, .reason]' <<<"$out")" '["a=b",null,"one\nPGPU=mtty"]' \
+	"a line within a value is not a field; the first of several values counts"
+is "$(jq -r '.events[0].ids | length' <<<"$out")" 40 "but for IDs"
+is "$(jq -r '.events[0].message | length' <<<"$out")" 65536 "a value is cut where nobody reads it any more"
+vl log second
+holds "the second name is found, too" [ "$status" = 0 ]
 tap_done
