@@ -23,8 +23,6 @@
 #include "ops/lifecycle.h"
 #include "base/args.h"
 #include "base/auto.h"
-#include "base/file.h"
-#include "base/log.h"
 #include "base/mem.h"
 #include "model/event.h"
 #include "host/inventory.h"
@@ -34,6 +32,8 @@
 #include "state/counts.h"
 #include "state/store.h"
 #include "base/text.h"
+#include "sys/sys.h"
+#include "sys/log.h"
 
 enum { SHOWN_NAME = 120, HOST_NAME_SIZE = 65, PREFIX_SIZE = SHOWN_NAME + 48, EXIT_REFUSED = 1 };
 
@@ -62,7 +62,7 @@ struct operation {
 
 static int write_out(const char *data, size_t len, struct err *err)
 {
-	int r = file_write_all(STDOUT_FILENO, data, len);
+	int r = sys_write_all(STDOUT_FILENO, data, len);
 
 	return r < 0 ? err_sys(err, -r, "cannot write the XML to standard output") : 0;
 }
@@ -114,7 +114,7 @@ static const struct operation *find_operation(const struct call *call)
 /* All of it: libvirt, which has it in its memory as well, sets the limit. What is parsed has one of its own. */
 static int read_xml(struct hook *hook, struct err *err)
 {
-	int r = file_slurp(STDIN_FILENO, SIZE_MAX, &hook->xml, &hook->len);
+	int r = sys_slurp(STDIN_FILENO, SIZE_MAX, &hook->xml, &hook->len);
 
 	return r < 0 ? err_sys(err, -r, "cannot read the domain XML from standard input") : 0;
 }
@@ -248,7 +248,7 @@ static int read_all(struct hook *hook, const struct operation *operation, struct
 		return -err->code;
 	if (!gate(hook, by_lease, err))
 		return 0;
-	hook->began_ms = host_now_ms();
+	hook->began_ms = sys_now_ms();
 	r = by_lease ? read_owner(hook, err) : read_hostdevs(hook, operation, err);
 	set_lifecycle(hook);
 	return r;
@@ -374,7 +374,7 @@ static int serve(int argc, char **argv)
 	bool can_fail, refused = false;
 	int r;
 
-	file_hold_standard();
+	sys_begin();
 	umask(077);
 	signal(SIGPIPE, SIG_IGN);
 	if (call_parse(&hook.call, argc, argv, &err) < 0)
@@ -405,7 +405,7 @@ static int serve(int argc, char **argv)
 			err_print(stderr, prefix, &err);
 	}
 	if (hook.concerns && !hook.call.dry_run && hook.host.root >= 0)
-		counts_add(&hook.host, operation->what, host_now_ms() - hook.began_ms,
+		counts_add(&hook.host, operation->what, sys_now_ms() - hook.began_ms,
 			   refused ? refusal_of(&err) : REFUSAL_NONE);
 	hook_free(&hook);
 	log_close();

@@ -6,10 +6,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/log.h"
-#include "base/timed_child.h"
-
 static int exit_status = 1;
+static void (*last_word)(void);
+
+void mem_last_word(void (*word)(void))
+{
+	last_word = word;
+}
 
 void mem_exit_status(int status)
 {
@@ -20,11 +23,9 @@ void mem_out(void)
 {
 	static const char line[] = "vgpu-lease: out of memory\n";
 
-	/* Its parent ends as well; of the log it has the variables, but not the descriptor. */
-	if (timed_child_is_this())
-		_exit(EXIT_FAILURE);
 	(void)!write(STDERR_FILENO, line, sizeof(line) - 1);
-	log_warn("out of memory");
+	if (last_word)
+		last_word();
 	_exit(exit_status);
 }
 

@@ -13,6 +13,9 @@
 /* The exit status without memory; 1 if this is never called. For the program's main process. */
 void mem_exit_status(int status);
 
+/* What is called right before that end. */
+void mem_last_word(void (*word)(void));
+
 /* Ends the program. */
 _Noreturn void mem_out(void);
 

@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "base/file.h"
 #include "base/ident.h"
-#include "base/log.h"
 #include "base/text.h"
+#include "sys/sys.h"
+#include "sys/log.h"
 #include "cli/domains.h"
 #include "domain/domxml.h"
 #include "host/inventory.h"
@@ -339,7 +339,7 @@ const char *cmd_shown(const char *path)
 int cmd_read_xml(const char *path, size_t max, char **xml, size_t *len, struct err *err)
 {
 	autoclose int fd = strcmp(path, "-") == 0 ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
-	int r = fd < 0 ? -errno : file_slurp(fd, max, xml, len);
+	int r = fd < 0 ? -errno : sys_slurp(fd, max, xml, len);
 
 	if (r == 0)
 		return 0;

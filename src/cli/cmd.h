@@ -11,7 +11,7 @@
 
 #include "base/args.h"
 #include "base/err.h"
-#include "base/host.h"
+#include "sys/sys.h"
 #include "cli/json_out.h"
 #include "cli/out.h"
 #include "cli/table.h"

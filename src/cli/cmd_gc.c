@@ -33,7 +33,7 @@ const char *cmd_gc_advice(char buf[REASON_SIZE], const struct gc_item *item)
 		return "run 'vgpu-lease gc'";
 	if (!item->due_ms)
 		return item->why;
-	snprintf(buf, REASON_SIZE, "'vgpu-lease gc' releases it in %d s", host_left_ms(item->due_ms) / 1000 + 1);
+	snprintf(buf, REASON_SIZE, "'vgpu-lease gc' releases it in %d s", sys_left_ms(item->due_ms) / 1000 + 1);
 	return buf;
 }
 

@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "sys/sys.h"
 #include "cli/cmd.h"
 
 enum { GUEST_MIB = 2048, CONFIG_MAX = 1024 * 1024 };
@@ -263,7 +263,7 @@ static int check_replaceable(const struct cmd *cmd, int dir, const char *name, s
 	if (cmd->has_config && cmd->config.nsections)
 		path = cmd->config.sections[0].file;
 	else if ((fd < 0 && errno == ENOENT) || (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-						 file_slurp(fd, CONFIG_MAX, &text, &len) == 0 && sets_nothing(text)))
+						 sys_slurp(fd, CONFIG_MAX, &text, &len) == 0 && sets_nothing(text)))
 		return 0;
 	return err_set(err, EEXIST, "%s: exists already; compare it with the output of 'vgpu-lease init'", path);
 }
@@ -283,7 +283,7 @@ static int write_file(const struct cmd *cmd, const char *text, size_t len, struc
 		return err_sys(err, errno, "%s", path);
 	if (check_replaceable(cmd, dir, name, err) < 0)
 		return -err->code;
-	r = file_publish(dir, name, text, len, true);
+	r = sys_publish(dir, name, text, len, true);
 	if (r == 0 && syncfs(dir) < 0)
 		r = -errno;
 	return r < 0 ? err_sys(err, -r, "%s", path) : 0;

@@ -36,7 +36,7 @@ static int check_unused(const struct cmd *cmd, const struct lease *lease, struct
 	struct libvirt_files *disk = NULL;
 	struct err why;
 	pid_t pid = 0;
-	int64_t deadline = host_now_ms() + (int64_t)cmd->config.policy.release_timeout_s * 1000;
+	int64_t deadline = sys_now_ms() + (int64_t)cmd->config.policy.release_timeout_s * 1000;
 	struct vfio_users *users = vfio_users_read(&cmd->host, deadline);
 	int r = vfio_users_open(users, &cmd->host, lease->vgpu.id, &pid, err);
 

@@ -14,9 +14,9 @@
 #include "base/auto.h"
 #include "cli/cmd.h"
 #include "domain/domxml.h"
-#include "base/file.h"
 #include "base/ident.h"
 #include "base/mem.h"
+#include "sys/sys.h"
 #include "live/rewrite_live.h"
 
 /* A host that cannot be looked at, or that has no configuration, is not asked: no error. */
@@ -45,7 +45,7 @@ static int write_beside(int dir, const char *name, const struct stat *was, const
 
 	if (fd < 0)
 		return -errno;
-	n = file_write_all(fd, r->rewritten, r->rewritten_len);
+	n = sys_write_all(fd, r->rewritten, r->rewritten_len);
 	if (n < 0)
 		return n;
 	if ((was->st_uid != geteuid() || was->st_gid != getegid()) && fchown(fd, was->st_uid, was->st_gid) < 0)
@@ -108,7 +108,7 @@ static int in_place(struct cmd *cmd, struct rewrite *rewrite, struct err *err)
 		err_set(err, EOPNOTSUPP, "%s: not a regular file", shown);
 		return CMD_USAGE;
 	}
-	r = file_slurp(fd, DOMXML_MAX, &xml, &len);
+	r = sys_slurp(fd, DOMXML_MAX, &xml, &len);
 	if (r < 0)
 		return unreadable(shown, -r, err);
 	if (make(rewrite, cmd, xml, len, err) < 0)

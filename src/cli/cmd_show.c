@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "sys/sys.h"
 #include "cli/domains.h"
 #include "cli/show.h"
 #include "cli/table.h"
@@ -55,7 +55,7 @@ static pid_t qemu_pid(const struct host *host, const char *name)
 	if (strchr(name, '/') || strlen(name) >= DOMAIN_NAME_SIZE)
 		return 0;
 	snprintf(path, sizeof(path), "run/libvirt/qemu/%s.pid", name);
-	if (file_read(host->root, path, text, sizeof(text)) < 0 || !text_number(text, 1, INT32_MAX, &pid))
+	if (sys_read(host->root, path, text, sizeof(text)) < 0 || !text_number(text, 1, INT32_MAX, &pid))
 		return 0;
 	return (pid_t)pid;
 }
@@ -91,7 +91,7 @@ static int look(struct show *show, struct err *err)
 		return -err->code;
 	if (inventory_read(&show->inv, hp->host, &query, err) < 0)
 		return -err->code;
-	show->users = vfio_users_read(hp->host, host_now_ms() + LOOK_MS);
+	show->users = vfio_users_read(hp->host, sys_now_ms() + LOOK_MS);
 	show->qemu = domain->running ? qemu_pid(hp->host, domain->name) : 0;
 	return 0;
 }
@@ -121,7 +121,7 @@ static void add_view(struct show *show, const char *id)
 				  .type = device ? device->vgpu.type : "",
 				  .parent = device ? device->vgpu.parent : "",
 				  .qemu = show->qemu,
-				  .exiting = host_process_exits(show->qemu) };
+				  .exiting = sys_process_exits(show->qemu) };
 	view->open = vfio_users_open(show->users, &show->cmd->host, id, &view->by, &ignored);
 	show->n++;
 }

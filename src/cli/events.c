@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "base/file.h"
 #include "base/ident.h"
 #include "base/mem.h"
+#include "sys/sys.h"
 #include "cli/out.h"
 #include "model/event.h"
 
@@ -58,7 +58,7 @@ static void look_at(struct files *files, const char *root, const char *place)
 	autofree char *pattern = NULL;
 	glob_t found = { 0 };
 
-	if (!root && file_read(AT_FDCWD, "/etc/machine-id", machine, sizeof(machine)) < 0)
+	if (!root && sys_read(AT_FDCWD, "/etc/machine-id", machine, sizeof(machine)) < 0)
 		machine[0] = '\0';
 	pattern = mem_format("%s/%s/log/journal/%s/system*.journal{,~}", root ? root : "", place,
 			     *machine ? machine : "????????????????????????????????");

@@ -10,10 +10,10 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "sys/sys.h"
 #include "cli/export.h"
 
 enum { JSON_MAX = 1 << 15, INVENTORY_MAX = 1024, NOTE_SIZE = 160 };
@@ -84,7 +84,7 @@ static int read_total(int *out, const char *directory, const char *provider, cha
 	autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return errno == ENOENT ? 0 : err_sys(err, errno, "%s", path);
-	r = file_slurp(fd, JSON_MAX, &text, &len);
+	r = sys_slurp(fd, JSON_MAX, &text, &len);
 	if (r < 0)
 		return err_sys(err, -r, "%s", path);
 	*out = total_of(text, class, path, err);
@@ -148,7 +148,7 @@ static int find_gone(struct in_placement *placement, const struct export *export
 
 	if (!dir)
 		return err_sys(err, errno, "%s", placement->directory);
-	while ((entry = readdir(dir))) {
+	while ((entry = sys_next(dir))) {
 		struct gone gone = { 0 };
 
 		if (!parse_file(gone.parent, entry->d_name, export->host) || has_parent(export, gone.parent))

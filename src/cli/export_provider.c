@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "sys/sys.h"
 #include "cli/export.h"
 
 enum { FILE_MAX = 4 << 20 };
@@ -196,7 +196,7 @@ int export_check(const char *path, const struct export *export, struct err *err)
 	autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
 	autofree char *text = NULL;
 	size_t len = 0;
-	int r = fd < 0 ? -errno : file_slurp(fd, FILE_MAX, &text, &len);
+	int r = fd < 0 ? -errno : sys_slurp(fd, FILE_MAX, &text, &len);
 
 	if (r < 0 || !text)
 		return err_sys(err, r < 0 ? -r : EIO, "%s", path);

@@ -7,9 +7,9 @@
 #include <sys/stat.h>
 
 #include "base/auto.h"
-#include "base/file.h"
-#include "base/log.h"
 #include "base/text.h"
+#include "sys/sys.h"
+#include "sys/log.h"
 #include "cli/cmd.h"
 
 /* The first are those of every day; each of the others says when it is for. */
@@ -211,7 +211,7 @@ int main(int argc, char **argv)
 	struct err err = { 0 };
 	int r;
 
-	file_hold_standard();
+	sys_begin();
 	umask(077);
 	signal(SIGPIPE, SIG_IGN);
 	r = parse(&call, &command, argc, argv, &err) < 0 ? CMD_USAGE : run(&call, command, &err);

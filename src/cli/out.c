@@ -119,7 +119,7 @@ void out_progress_end(int columns)
 
 void out_wall_time(char out[32], int64_t boot_ms)
 {
-	int64_t ago_ms = host_now_ms() - boot_ms;
+	int64_t ago_ms = sys_now_ms() - boot_ms;
 	struct timespec now;
 	struct tm tm;
 	time_t then;
@@ -132,7 +132,7 @@ void out_wall_time(char out[32], int64_t boot_ms)
 
 void out_age(char out[32], int64_t boot_ms)
 {
-	long s = (long)((host_now_ms() - boot_ms) / 1000);
+	long s = (long)((sys_now_ms() - boot_ms) / 1000);
 
 	if (s < 120)
 		snprintf(out, 32, "%lds", s);

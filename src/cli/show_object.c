@@ -179,7 +179,7 @@ static int read_facts(struct facts *facts, struct err *err)
 	for (size_t i = 0; i < facts->status.nrows && !facts->card; i++)
 		if (strcmp(facts->status.rows[i].card.address, facts->ref.pgpu) == 0)
 			facts->card = &facts->status.rows[i];
-	struct vfio_users *users = vfio_users_read(&cmd->host, host_now_ms() + LOOK_MS);
+	struct vfio_users *users = vfio_users_read(&cmd->host, sys_now_ms() + LOOK_MS);
 	facts->open = vfio_users_open(users, &cmd->host, id, &facts->pid, &why);
 	vfio_users_free(users);
 	facts->pass = cmd_gc_pass(cmd);

@@ -3,7 +3,6 @@
 #include "cli/watch.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -36,7 +35,7 @@ static int watch_leases(struct watch *w, const struct host *host, struct err *er
 	static const char *const paths[] = { "run", "run/vgpu-lease", "run/vgpu-lease/leases" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
-		autoclose int dir = openat(host->root, paths[i], O_PATH | O_DIRECTORY | O_CLOEXEC);
+		autoclose int dir = sys_dir(host->root, paths[i]);
 		char path[64];
 		uint32_t events = i + 1 < ARRAY_SIZE(paths) ? IN_CREATE
 							    : IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_CLOSE_WRITE;
@@ -102,10 +101,10 @@ static void wait_for_change(struct watch *w)
 {
 	int64_t due = 0;
 
-	while (!w->stop && (!due || host_left_ms(due) > 0)) {
+	while (!w->stop && (!due || sys_left_ms(due) > 0)) {
 		bool changed = false;
 
-		if (poll(w->fds, SOURCES, due ? host_left_ms(due) : -1) < 0)
+		if (poll(w->fds, SOURCES, due ? sys_left_ms(due) : -1) < 0)
 			continue;
 		if (w->fds[SIGNALS].revents)
 			changed |= on_signal(w);
@@ -116,7 +115,7 @@ static void wait_for_change(struct watch *w)
 		if (w->fds[DEVICES].revents)
 			changed |= udev_watch_read(w->udev);
 		if (changed && !due)
-			due = host_now_ms() + SETTLE_MS;
+			due = sys_now_ms() + SETTLE_MS;
 	}
 }
 

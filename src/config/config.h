@@ -12,8 +12,8 @@
 #include <stddef.h>
 
 #include "base/err.h"
-#include "base/host.h"
 #include "base/ident.h"
+#include "sys/sys.h"
 #include "model/request.h"
 
 enum {

@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 
 #include "base/auto.h"
+#include "sys/sys.h"
 #include "internal.h"
-#include "base/file.h"
 
 enum { FILE_MAX = 1024 * 1024 };
 
@@ -43,7 +43,7 @@ int config_file_read(int dir, const struct source *source, char **text, size_t *
 	r = check_trust(&st, source->name, source->dialect, err);
 	if (r < 0)
 		return r;
-	r = file_slurp(fd, FILE_MAX, text, len);
+	r = sys_slurp(fd, FILE_MAX, text, len);
 	if (r == -EFBIG)
 		return spot_err(&at, err, "larger than 1 MiB");
 	return r < 0 ? err_sys(err, -r, "%s", source->name) : 0;
@@ -63,7 +63,7 @@ static int is_drop_in(const struct dirent *entry)
 
 int config_file_drop_ins(int dir, const struct source *source, struct dirent ***list, struct err *err)
 {
-	autoclose int fd = file_dir(dir, source->path);
+	autoclose int fd = sys_dir(dir, source->path);
 	struct stat st;
 	int n;
 

@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "base/log.h"
 #include "base/mem.h"
+#include "sys/log.h"
 #include "daemon/reconcile.h"
 #include "state/store.h"
 

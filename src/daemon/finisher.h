@@ -15,7 +15,7 @@
 
 #include "config/config.h"
 #include "base/err.h"
-#include "base/host.h"
+#include "sys/sys.h"
 
 struct finisher;
 

@@ -9,8 +9,8 @@
 
 #include "internal.h"
 #include "base/auto.h"
-#include "base/log.h"
 #include "base/mem.h"
+#include "sys/log.h"
 
 enum { RETRY_FIRST_MS = 500, RETRY_LAST_MS = 60000 };
 
@@ -83,7 +83,7 @@ static void hang_up(struct guests *g)
 	forget_guests(g);
 	virt_close(g->virt);
 	g->virt = NULL;
-	g->retry_at = host_now_ms() + RETRY_FIRST_MS;
+	g->retry_at = sys_now_ms() + RETRY_FIRST_MS;
 	g->retry_ms = RETRY_FIRST_MS;
 }
 
@@ -111,7 +111,7 @@ int64_t guests_connect(struct guests *g)
 	}
 	if (g->virt)
 		return 0;
-	if (host_now_ms() < g->retry_at)
+	if (sys_now_ms() < g->retry_at)
 		return g->retry_at;
 	if (dial(g, &err) == 0) {
 		g->retry_ms = RETRY_FIRST_MS;
@@ -121,7 +121,7 @@ int64_t guests_connect(struct guests *g)
 	}
 	snprintf(text, sizeof(text), "not connected to libvirt: %.200s", err.text);
 	set_state(g, text);
-	g->retry_at = host_now_ms() + g->retry_ms;
+	g->retry_at = sys_now_ms() + g->retry_ms;
 	g->retry_ms = g->retry_ms * 2 < RETRY_LAST_MS ? g->retry_ms * 2 : RETRY_LAST_MS;
 	return g->retry_at;
 }

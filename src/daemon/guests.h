@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/host.h"
+#include "sys/sys.h"
 #include "daemon/reconcile.h"
 
 struct guests;

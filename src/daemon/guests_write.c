@@ -2,8 +2,8 @@
 /* What is written to libvirt: facts of this host, into live metadata. */
 #include <errno.h>
 
+#include "sys/log.h"
 #include "internal.h"
-#include "base/log.h"
 #include "live/migration_facts_live.h"
 #include "state/store.h"
 

@@ -11,10 +11,10 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "base/file.h"
-#include "base/log.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "sys/sys.h"
+#include "sys/log.h"
 #include "host/inventory.h"
 #include "host/libvirt_daemon.h"
 #include "ops/metrics.h"
@@ -176,7 +176,7 @@ static size_t report_pass(struct handler *h, const struct reconcile *pass)
 
 static int64_t next_pass(const struct reconcile *pass)
 {
-	int64_t next = host_now_ms() + PASS_MS;
+	int64_t next = sys_now_ms() + PASS_MS;
 
 	return pass->again_ms && pass->again_ms < next ? pass->again_ms : next;
 }
@@ -195,7 +195,7 @@ static int write_metrics(const struct handler *h, struct store *store, const str
 	mem_close(to);
 	if (r < 0)
 		return err_in(err, "metrics");
-	r = file_publish(store->run, METRICS, text, len, true);
+	r = sys_publish(store->run, METRICS, text, len, true);
 	return r < 0 ? err_sys(err, -r, "/run/vgpu-lease/" METRICS) : 0;
 }
 
@@ -246,7 +246,7 @@ int64_t handler_pass(struct handler *h, const struct running *running)
 	if (r < 0) {
 		log_warn("pass failed: %s", err.text);
 		say_status(h, "%s; the last pass failed: %.300s", running->libvirt, err.text);
-		next = host_now_ms() + RETRY_MS;
+		next = sys_now_ms() + RETRY_MS;
 	} else {
 		size_t foreign;
 

@@ -11,8 +11,8 @@
 
 #include "config/config.h"
 #include "base/err.h"
+#include "sys/sys.h"
 #include "daemon/finisher.h"
-#include "base/host.h"
 #include "daemon/reconcile.h"
 #include "state/store.h"
 

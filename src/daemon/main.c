@@ -20,13 +20,13 @@
 
 #include "base/args.h"
 #include "base/auto.h"
-#include "base/file.h"
 #include "daemon/guests.h"
 #include "daemon/handler.h"
 #include "host/inventory.h"
-#include "base/log.h"
 #include "base/text.h"
 #include "base/udev.h"
+#include "sys/sys.h"
+#include "sys/log.h"
 #include "daemon/wait_ready.h"
 #include "virt/virt.h"
 
@@ -99,7 +99,7 @@ static int parse(struct options *options, int argc, char **argv, struct err *err
 static void look_soon(void *arg)
 {
 	struct leased *d = arg;
-	int64_t at = host_now_ms() + SETTLE_MS;
+	int64_t at = sys_now_ms() + SETTLE_MS;
 
 	if (at < d->passed_at + APART_MS)
 		at = d->passed_at + APART_MS;
@@ -117,7 +117,7 @@ static void on_signal(void *arg)
 			d->stop = true;
 			continue;
 		}
-		sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%" PRId64, host_now_ms() * 1000);
+		sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%" PRId64, sys_now_ms() * 1000);
 		handler_reload(&d->handler);
 		sd_notify(0, "READY=1");
 		look_soon(d);
@@ -148,7 +148,7 @@ static void on_timer(void *arg)
 
 static void pass(struct leased *d)
 {
-	struct running running = { .libvirt = "libvirt is not asked", .looked_ms = host_now_ms() };
+	struct running running = { .libvirt = "libvirt is not asked", .looked_ms = sys_now_ms() };
 
 	if (d->guests) {
 		guests_look(d->guests, &running.domains, &running.n);
@@ -160,13 +160,13 @@ static void pass(struct leased *d)
 	sd_notifyf(0, "STATUS=%s", d->handler.status);
 	if (d->guests)
 		guests_write(d->guests, &d->handler.host);
-	d->passed_at = host_now_ms();
+	d->passed_at = sys_now_ms();
 }
 
 /* How long until something is due. */
 static int idle_ms(const struct leased *d)
 {
-	int64_t now = host_now_ms(), at = d->pass_at;
+	int64_t now = sys_now_ms(), at = d->pass_at;
 
 	if (d->alive_every_ms && d->alive_at < at)
 		at = d->alive_at;
@@ -210,14 +210,14 @@ static void loop(struct leased *d)
 	pass(d);
 	sd_notify(0, "READY=1");
 	while (!d->stop) {
-		if (d->alive_every_ms && host_now_ms() >= d->alive_at) {
+		if (d->alive_every_ms && sys_now_ms() >= d->alive_at) {
 			sd_notify(0, "WATCHDOG=1");
-			d->alive_at = host_now_ms() + d->alive_every_ms;
+			d->alive_at = sys_now_ms() + d->alive_every_ms;
 		}
 		if (d->guests)
 			d->connect_at = guests_connect(d->guests);
 		turn(d);
-		if (!d->stop && host_now_ms() >= d->pass_at)
+		if (!d->stop && sys_now_ms() >= d->pass_at)
 			pass(d);
 	}
 	sd_notify(0, "STOPPING=1");
@@ -346,7 +346,7 @@ int main(int argc, char **argv)
 	uint64_t watchdog_us;
 	int r;
 
-	file_hold_standard();
+	sys_begin();
 	umask(077);
 	if (sd_watchdog_enabled(0, &watchdog_us) > 0)
 		d.alive_every_ms = (int64_t)(watchdog_us / 2000);

@@ -48,7 +48,7 @@ static int look_deeper(struct look *look, struct err *err)
 		return 0;
 	if (inventory_read(&look->inv, look->pass->store->host, &query, err) < 0)
 		return -err->code;
-	look->users = vfio_users_read(look->pass->store->host, host_now_ms() + LOOK_MS);
+	look->users = vfio_users_read(look->pass->store->host, sys_now_ms() + LOOK_MS);
 	look->deep = true;
 	return 0;
 }
@@ -117,7 +117,7 @@ static struct reconcile_view view_of(const struct reconcile *pass, const struct 
 	return (struct reconcile_view){ .lease = lease,
 					.domain = domain->uuid,
 					.settled = domain->settled,
-					.now_ms = host_now_ms(),
+					.now_ms = sys_now_ms(),
 					.grace_ms = grace_ms(pass),
 					.looked_ms = pass->looked_ms };
 }
@@ -212,7 +212,7 @@ static int judge_lease(struct look *look, const struct lease *lease, struct leas
 		return 0;
 	view = view_of(pass, domain, lease);
 	view.known = domain->request != NULL;
-	view.at_work = host_process_lives(lease->writer, lease->writer_start);
+	view.at_work = sys_process_lives(lease->writer, lease->writer_start);
 	view.named = view.known && request_find(domain->request, lease->vgpu.id);
 	view.taken = domain->taken && request_find(domain->taken, lease->vgpu.id);
 	view.seen = lease_marks_have(pass->plugged, lease);
@@ -271,7 +271,7 @@ enum { RETRY_MS = 10000 };
 
 static void sum_up(struct reconcile *pass)
 {
-	int64_t now = host_now_ms();
+	int64_t now = sys_now_ms();
 
 	for (size_t i = 0; i < pass->gc.n; i++) {
 		const struct gc_item *item = &pass->gc.items[i];

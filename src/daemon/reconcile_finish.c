@@ -45,9 +45,9 @@ static bool finish_one(struct store *store, const struct policy *policy, const s
 	int r;
 
 	/* A hook or a command that has marked it finishes it itself, where that can be done at once. */
-	if (release_has_time(policy, lease) && host_process_lives(lease->writer, lease->writer_start))
+	if (release_has_time(policy, lease) && sys_process_lives(lease->writer, lease->writer_start))
 		return false;
-	r = release_turn(store, policy, lease->vgpu.id, host_now_ms() + TURN_MS, host_now_ms() + LOOK_MS, &err);
+	r = release_turn(store, policy, lease->vgpu.id, sys_now_ms() + TURN_MS, sys_now_ms() + LOOK_MS, &err);
 	if (r == 0) {
 		event_log(EVENT_RELEASED, &about, "release: domain %s: released %s", lease->name, lease->vgpu.id);
 		return true;

@@ -32,7 +32,7 @@ static bool is_due(const struct gc_item *item)
  */
 static bool waits_for_more(struct reconcile *pass)
 {
-	int64_t now = host_now_ms(), first = INT64_MAX, last = 0;
+	int64_t now = sys_now_ms(), first = INT64_MAX, last = 0;
 
 	for (size_t i = 0; i < pass->gc.n; i++)
 		if (is_due(&pass->gc.items[i]) && pass->gc.items[i].due_ms < first)
@@ -74,7 +74,7 @@ static bool remove_part(struct reconcile *pass, struct gc_item *item, enum relea
 	const struct event_about about = { .vgpu = vgpu };
 	struct err err = { 0 };
 
-	if (release_orphan(pass->store, pass->policy, vgpu, part, host_now_ms() + REMOVE_MS, &err) < 0) {
+	if (release_orphan(pass->store, pass->policy, vgpu, part, sys_now_ms() + REMOVE_MS, &err) < 0) {
 		item->outcome = GC_FAILED;
 		text_safe(item->trouble, sizeof(item->trouble), err.text);
 		return false;
@@ -94,7 +94,7 @@ static bool remove_definitions(struct reconcile *pass, int64_t end_ms)
 {
 	bool removed = false;
 
-	for (size_t i = 0; i < pass->gc.n && host_now_ms() < end_ms; i++) {
+	for (size_t i = 0; i < pass->gc.n && sys_now_ms() < end_ms; i++) {
 		struct gc_item *item = &pass->gc.items[i];
 
 		if (is_due(item) && item->exists && mdevctl_defines(pass->store->host, item->vgpu.id))
@@ -105,13 +105,13 @@ static bool remove_definitions(struct reconcile *pass, int64_t end_ms)
 
 void reconcile_orphans(struct reconcile *pass, reconcile_named *named, void *arg)
 {
-	int64_t end_ms = host_now_ms() + TURN_MS;
+	int64_t end_ms = sys_now_ms() + TURN_MS;
 
 	if (waits_for_more(pass))
 		return;
 	ask_libvirt(pass, named, arg);
 	if (remove_definitions(pass, end_ms)) {
-		reconcile_again(pass, host_now_ms() + FOLLOW_MS);
+		reconcile_again(pass, sys_now_ms() + FOLLOW_MS);
 		return;
 	}
 	for (size_t i = 0; i < pass->gc.n; i++) {
@@ -119,8 +119,8 @@ void reconcile_orphans(struct reconcile *pass, reconcile_named *named, void *arg
 
 		if (!is_due(item))
 			continue;
-		if (host_now_ms() >= end_ms)
-			reconcile_again(pass, host_now_ms() + NEXT_MS);
+		if (sys_now_ms() >= end_ms)
+			reconcile_again(pass, sys_now_ms() + NEXT_MS);
 		else if (remove_part(pass, item, item->exists ? RELEASE_DEVICE : RELEASE_LONE_DEFINITION))
 			item->outcome = GC_GONE;
 	}

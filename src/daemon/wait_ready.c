@@ -36,7 +36,7 @@ static size_t not_ready(const struct host *host, const struct config *config, st
 
 static int wait_for_cards(const struct host *host, const struct config *config, int wait_s, struct err *err)
 {
-	int64_t end = host_now_ms() + (int64_t)wait_s * 1000;
+	int64_t end = sys_now_ms() + (int64_t)wait_s * 1000;
 	struct udev_watch *udev = NULL;
 	struct err ignored;
 	size_t n;
@@ -44,7 +44,7 @@ static int wait_for_cards(const struct host *host, const struct config *config, 
 	/* Without udev's events, and on another host, it looks every second. */
 	if (!*host->name)
 		udev_watch_open(&udev, &ignored);
-	while ((n = not_ready(host, config, err)) > 0 && host_now_ms() < end) {
+	while ((n = not_ready(host, config, err)) > 0 && sys_now_ms() < end) {
 		struct pollfd fd = { .fd = udev ? udev_watch_fd(udev) : -1, .events = POLLIN };
 
 		if (poll(&fd, 1, STEP_MS) > 0)

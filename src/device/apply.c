@@ -11,10 +11,10 @@
 #include "device/kernel.h"
 #include "host/mdevctl_files.h"
 #include "internal.h"
-#include "base/log.h"
 #include "base/mem.h"
 #include "model/event.h"
 #include "base/text.h"
+#include "sys/log.h"
 #include "state/history.h"
 
 enum { WAIT_STEP_MS = 50, LOOK_MS = 250 };
@@ -23,7 +23,7 @@ void apply_start(struct apply *apply, struct store *store, const struct policy *
 		 const char *op)
 {
 	*apply = (struct apply){ .store = store, .policy = policy, .request = request, .op = op };
-	apply->wait_by_ms = host_now_ms() + (int64_t)policy->lock_timeout_s * 1000;
+	apply->wait_by_ms = sys_now_ms() + (int64_t)policy->lock_timeout_s * 1000;
 	apply->end_ms = apply->wait_by_ms + (int64_t)policy->create_timeout_s * 1000;
 	apply->done = mem_new(request->nvgpus + 1, sizeof(*apply->done));
 }
@@ -122,7 +122,7 @@ int apply_reserve(struct apply *apply, const struct step *steps, size_t n, struc
 			continue;
 		if (r < 0)
 			return r;
-		lease.deadline_ms = host_now_ms() + (int64_t)apply->policy->reserve_ttl_s * 1000;
+		lease.deadline_ms = sys_now_ms() + (int64_t)apply->policy->reserve_ttl_s * 1000;
 		r = lease_put(apply->store, &lease, err);
 		if (r < 0)
 			return r;
@@ -134,7 +134,7 @@ int apply_reserve(struct apply *apply, const struct step *steps, size_t n, struc
 /* A device of our own that its last QEMU still holds: that one is on its way out, or it is not. */
 static int wait_closed(const struct apply *apply, const struct step *step, struct err *err)
 {
-	int64_t end = host_now_ms() + create_within(apply->policy->release_timeout_s * 1000, apply->wait_by_ms);
+	int64_t end = sys_now_ms() + create_within(apply->policy->release_timeout_s * 1000, apply->wait_by_ms);
 	char holder[128];
 
 	/* Where it is not known, VFIO says so to whoever comes second. */
@@ -151,11 +151,11 @@ static int wait_closed(const struct apply *apply, const struct step *step, struc
 static int wait_removed(const struct apply *apply, const struct step *step, struct err *err)
 {
 	while (store_removes(apply->store, step->vgpu.id)) {
-		if (host_now_ms() >= apply->wait_by_ms)
+		if (sys_now_ms() >= apply->wait_by_ms)
 			return err_set(
 				err, EBUSY,
 				"the kernel is still removing it; see dmesg (troubleshooting: still-being-created-or-removed)");
-		host_sleep_ms(WAIT_STEP_MS);
+		sys_sleep_ms(WAIT_STEP_MS);
 	}
 	return 0;
 }
@@ -176,7 +176,7 @@ static int wait_turn(struct apply *apply, const struct step *step, struct err *e
 	apply->lock = -1;
 	if (r < 0 || !apply_needs_lock(step))
 		return r;
-	apply->lock = store_lock_pgpu(apply->store, step->vgpu.pgpu, host_left_ms(apply->wait_by_ms), err);
+	apply->lock = store_lock_pgpu(apply->store, step->vgpu.pgpu, sys_left_ms(apply->wait_by_ms), err);
 	/* A card that somebody keeps is no reason not to try the next. */
 	if (apply->lock == -ETIMEDOUT)
 		return err_recode(err, EBUSY);
@@ -211,7 +211,7 @@ static int ensure(const struct apply *apply, const struct step *step, const char
 		return -err->code;
 	if (!exists)
 		return create_vgpu(apply, step, params, err) < 0 ? -err->code : 1;
-	end = host_now_ms() + create_within(apply->policy->create_timeout_s * 1000, apply->end_ms);
+	end = sys_now_ms() + create_within(apply->policy->create_timeout_s * 1000, apply->end_ms);
 	if (create_complete(apply, step, may_be_unfinished(apply, step) ? params : NULL, end, err) < 0)
 		return -err->code;
 	return step->kind == STEP_ADOPT ? create_adopted(apply, step, params, end, err) : 0;
@@ -254,7 +254,7 @@ static bool is_for_guest(const struct apply *apply, const struct vgpu_ref *vgpu,
 static int settle(struct apply *apply, const struct step *step, bool made, struct err *err)
 {
 	struct lease lease;
-	int r = store_lock(apply->store, host_left_ms(create_last_ms(apply)), err);
+	int r = store_lock(apply->store, sys_left_ms(create_last_ms(apply)), err);
 
 	if (r < 0)
 		return r;
@@ -299,7 +299,7 @@ static void drop_failed(struct apply *apply, const struct step *steps, size_t n)
 {
 	struct err err;
 
-	if (store_lock(apply->store, host_left_ms(create_last_ms(apply)), &err) < 0)
+	if (store_lock(apply->store, sys_left_ms(create_last_ms(apply)), &err) < 0)
 		return;
 	for (size_t i = 0; i < n; i++)
 		drop_lease(apply, &steps[i]);
@@ -347,7 +347,7 @@ int apply_step(struct apply *apply, const struct step *steps, size_t n, size_t i
 static int undo_lease(const struct apply *apply, const struct applied *done, struct err *err)
 {
 	struct lease lease;
-	int r = store_lock(apply->store, host_left_ms(create_last_ms(apply)), err);
+	int r = store_lock(apply->store, sys_left_ms(create_last_ms(apply)), err);
 
 	if (r < 0)
 		return r;
@@ -377,7 +377,7 @@ void apply_undo(struct apply *apply)
 
 		if (r == 1)
 			r = release_finish(apply->store, &policy, done->id,
-					   host_now_ms() + create_within(UNDO_MS, create_last_ms(apply)), &err);
+					   sys_now_ms() + create_within(UNDO_MS, create_last_ms(apply)), &err);
 		if (r < 0)
 			log_warn("%s: domain %s: %s: left to the release: %s", apply->op, apply->request->name,
 				 done->id, err.text);

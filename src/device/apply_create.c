@@ -2,11 +2,10 @@
 /* Creating a vGPU of a plan, within the time of its operation, and removing it again. */
 #include <errno.h>
 #include <string.h>
-#include <sys/file.h>
 
 #include "base/auto.h"
-#include "base/log.h"
-#include "base/timed_child.h"
+#include "sys/log.h"
+#include "sys/timed_child.h"
 #include "device/release.h"
 #include "host/mdevctl_files.h"
 #include "internal.h"
@@ -67,7 +66,7 @@ static int set_params(void *arg, struct err *err)
 
 int create_within(int ms, int64_t end_ms)
 {
-	int left = host_left_ms(end_ms);
+	int left = sys_left_ms(end_ms);
 
 	return left < ms ? left : ms;
 }
@@ -75,7 +74,7 @@ int create_within(int ms, int64_t end_ms)
 /* What is left until then, but time enough for one that answers at once. */
 static int left_ms(int64_t end)
 {
-	int left = host_left_ms(end);
+	int left = sys_left_ms(end);
 
 	return left > LEAST_MS ? left : LEAST_MS;
 }
@@ -115,7 +114,7 @@ static int write_create(const struct apply *apply, struct creation *creation, in
 
 	if (r == -ETIMEDOUT && !creation->written) {
 		/* The child ends when its read does: it needs no lock any more. */
-		flock(apply->lock, LOCK_UN);
+		sys_unlock(apply->lock);
 		return create_no_answer(err);
 	}
 	if (r == -ETIMEDOUT)
@@ -186,7 +185,7 @@ int create_vgpu(const struct apply *apply, const struct step *step, const char *
 {
 	struct creation creation = { .host = apply->store->host, .vgpu = &step->vgpu };
 	int wait_ms = create_within(apply->policy->create_timeout_s * 1000, apply->end_ms);
-	int64_t end = host_now_ms() + wait_ms;
+	int64_t end = sys_now_ms() + wait_ms;
 
 	if (wait_ms == 0)
 		return err_set(

@@ -6,7 +6,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,10 +13,10 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "base/timed_child.h"
-#include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "sys/sys.h"
+#include "sys/timed_child.h"
 #include "internal.h"
 
 enum {
@@ -77,17 +76,17 @@ static bool has_node(const struct host *host, const char *directory, const char 
 	char path[NAME_MAX + 32];
 
 	return snprintf(path, sizeof(path), "%s/%s", directory, name) < (int)sizeof(path) &&
-	       faccessat(host->root, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	       sys_exists(host->root, path);
 }
 
 /* Is there /dev/vfio/devices/vfioN of the device? Kernels without VFIO groups have no other node. */
 static bool has_cdev(const struct host *host, int device)
 {
 	const struct dirent *e;
-	autoclosedir DIR *d = file_list(device, "vfio-dev");
+	autoclosedir DIR *d = sys_list(device, "vfio-dev");
 
-	while (d && (e = readdir(d)))
-		if (e->d_name[0] != '.' && has_node(host, "dev/vfio/devices", e->d_name))
+	while ((e = sys_next(d)))
+		if (has_node(host, "dev/vfio/devices", e->d_name))
 			return true;
 	return false;
 }
@@ -96,7 +95,7 @@ const char *kernel_node_missing(const struct host *host, int device)
 {
 	char group[32];
 
-	if (file_link_base(device, "iommu_group", group, sizeof(group)) < 0)
+	if (sys_link(device, "iommu_group", group, sizeof(group)) < 0)
 		return has_cdev(host, device)
 			       ? NULL
 			       : "its iommu_group has not appeared; before Linux 5.15, run 'modprobe vfio_mdev'";
@@ -113,7 +112,7 @@ static int plain_vf(const struct host *host, const struct vgpu_ref *vgpu, struct
 	if (!pci_parse(pci, vgpu->id))
 		return err_set(err, EINVAL, "'%s' is not a PCI address", vgpu->id);
 	snprintf(path, sizeof(path), "sys/bus/pci/devices/%s/physfn", pci);
-	if (faccessat(host->root, path, F_OK, 0) == 0)
+	if (sys_exists(host->root, path))
 		return 1;
 	return err_sys(err, errno, "VF %s", pci);
 }
@@ -143,7 +142,7 @@ int kernel_create(const struct host *host, const struct vgpu_ref *vgpu, struct e
 int kernel_wait_complete(const struct host *host, const struct vgpu_ref *vgpu, int wait_ms, struct err *err)
 {
 	const struct kernel_ops *ops = ops_of(vgpu);
-	int64_t deadline = host_now_ms() + wait_ms;
+	int64_t deadline = sys_now_ms() + wait_ms;
 	int us = STEP_FIRST_US;
 	bool seen = false;
 
@@ -162,7 +161,7 @@ int kernel_wait_complete(const struct host *host, const struct vgpu_ref *vgpu, i
 			return err_cause(err, strlen("vGPU  ") + strlen(vgpu->id));
 		}
 		seen |= r == 0;
-		if (host_now_ms() >= deadline) {
+		if (sys_now_ms() >= deadline) {
 			err_set(err, ETIMEDOUT,
 				"vGPU %s is not complete after %d ms: %s (troubleshooting: vgpu-is-not-complete)",
 				vgpu->id, wait_ms, missing);
@@ -194,7 +193,7 @@ static bool may_pass(int code)
 int kernel_remove(const struct host *host, const struct vgpu_ref *vgpu, int wait_ms, struct err *err)
 {
 	const struct kernel_ops *ops = ops_of(vgpu);
-	int64_t deadline = host_now_ms() + wait_ms;
+	int64_t deadline = sys_now_ms() + wait_ms;
 	int us = STEP_FIRST_US;
 	char path[KPATH_SIZE], what[KPATH_SIZE];
 	enum kernel_driver driver;
@@ -218,9 +217,9 @@ int kernel_remove(const struct host *host, const struct vgpu_ref *vgpu, int wait
 		there = ops->exists(host, vgpu);
 		if (there <= 0)
 			break;
-		if (r < 0 && (!may_pass(-r) || host_now_ms() >= deadline))
+		if (r < 0 && (!may_pass(-r) || sys_now_ms() >= deadline))
 			return refused(err, KERNEL_REMOVE, driver, -r, what);
-		if (host_now_ms() >= deadline)
+		if (sys_now_ms() >= deadline)
 			return err_set(
 				err, EBUSY,
 				"%s: still present after %d ms, although the kernel accepted the removal; see dmesg (troubleshooting: removing-vgpu)",
@@ -271,6 +270,6 @@ bool kernel_driver_removes(const struct host *host, const struct vgpu_ref *vgpu)
 	char path[KPATH_SIZE], vendor[16];
 
 	snprintf(path, sizeof(path), "sys/bus/pci/devices/%s/vendor", vgpu->parent);
-	return vgpu->framework == FW_MDEV && file_read(host->root, path, vendor, sizeof(vendor)) >= 0 &&
+	return vgpu->framework == FW_MDEV && sys_read(host->root, path, vendor, sizeof(vendor)) >= 0 &&
 	       strcmp(vendor, "0x10de") == 0;
 }

@@ -15,7 +15,7 @@
 #include <stdbool.h>
 
 #include "base/err.h"
-#include "base/host.h"
+#include "sys/sys.h"
 #include "host/inventory.h"
 
 /* A vGPU of which no more is known than its id: an mdev, or a VF with a type. */

@@ -8,9 +8,9 @@
 #include <sys/stat.h>
 
 #include "base/auto.h"
-#include "base/file.h"
 #include "internal.h"
 #include "base/text.h"
+#include "sys/sys.h"
 
 /* sys/class/mdev_bus/PARENT/mdev_supported_types/TYPE/FILE, of names that are fit for a path. */
 static int type_path(char path[KPATH_SIZE], const struct vgpu_ref *vgpu, const char *file, struct err *err)
@@ -74,14 +74,14 @@ static int mdev_whole(const struct host *host, const struct vgpu_ref *vgpu, cons
 
 	if (r < 0)
 		return r;
-	autoclose int device = openat(host->root, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	autoclose int device = sys_dir(host->root, path);
 	if (device < 0 && errno != ENOENT)
 		return err_sys(err, errno, "%s/%s", host->name, path);
 	*missing = "it has not appeared in /sys/bus/mdev/devices";
 	if (device < 0)
 		return -ENOENT;
 	*missing = "its mdev_type has not appeared";
-	if (file_link_base(device, "mdev_type", type, sizeof(type)) < 0)
+	if (sys_link(device, "mdev_type", type, sizeof(type)) < 0)
 		return 0;
 	*missing = NULL;
 	if (strcmp(type, vgpu->type) != 0)
@@ -122,8 +122,8 @@ static enum kernel_driver mdev_driver(const struct host *host, const struct vgpu
 	struct err err;
 
 	if (!text_copy(type, sizeof(type), vgpu->type) ||
-	    (!*type && (device_path(path, vgpu, "/mdev_type", &err) < 0 ||
-			file_link_base(host->root, path, type, sizeof(type)) < 0)))
+	    (!*type &&
+	     (device_path(path, vgpu, "/mdev_type", &err) < 0 || sys_link(host->root, path, type, sizeof(type)) < 0)))
 		return DRIVER_OTHER;
 	return kernel_type_is_nvidia(type) ? DRIVER_NVIDIA_MDEV : DRIVER_OTHER;
 }

@@ -6,16 +6,15 @@
  * which nvidia-vgpu-mgr did not let go. So what it reads counts, and not what the write says.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/auto.h"
-#include "base/file.h"
 #include "base/mem.h"
 #include "internal.h"
 #include "base/text.h"
+#include "sys/sys.h"
 #include "host/typelist.h"
 
 /* sys/bus/pci/devices/VF, with what follows (with its slash) behind it. */
@@ -115,7 +114,7 @@ static int variant_whole(const struct host *host, const struct vgpu_ref *vgpu, c
 		err_set(err, EEXIST, "VF %s: its type is nvidia-%ld, not %s", vgpu->id, type, vgpu->type);
 		return err_cause(err, strlen("VF : ") + strlen(vgpu->id));
 	}
-	autoclose int device = openat(host->root, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	autoclose int device = sys_dir(host->root, path);
 	if (device < 0)
 		return err_sys(err, errno, "%s/%s", host->name, path);
 	*missing = kernel_node_missing(host, device);

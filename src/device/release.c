@@ -12,8 +12,8 @@
 
 #include "base/auto.h"
 #include "base/mem.h"
-#include "base/timed_child.h"
-#include "base/file.h"
+#include "sys/sys.h"
+#include "sys/timed_child.h"
 #include "host/vfio_users.h"
 #include "device/kernel.h"
 #include "host/libvirt_files.h"
@@ -26,7 +26,7 @@ enum { CLOSE_STEP_MS = 50, REMOVE_SLACK_MS = 200, TURN_MS = 200, LAST_LOOK_MS = 
 
 int64_t release_lock_by(const struct policy *policy)
 {
-	return host_now_ms() + (int64_t)policy->lock_timeout_s * 1000;
+	return sys_now_ms() + (int64_t)policy->lock_timeout_s * 1000;
 }
 
 static int64_t time_ms(const struct policy *policy)
@@ -36,12 +36,12 @@ static int64_t time_ms(const struct policy *policy)
 
 int64_t release_by(const struct policy *policy)
 {
-	return host_now_ms() + time_ms(policy);
+	return sys_now_ms() + time_ms(policy);
 }
 
 bool release_has_time(const struct policy *policy, const struct lease *lease)
 {
-	return host_now_ms() - lease->since_ms < time_ms(policy);
+	return sys_now_ms() - lease->since_ms < time_ms(policy);
 }
 
 /* Takes the store's lock, and the lease as it is now. The lock is held afterwards where the result is 1. */
@@ -166,7 +166,7 @@ int release_remove(const struct store *store, const struct vgpu_ref *vgpu, int w
 
 	if (removal_begin(&removal, err) < 0)
 		return -err->code;
-	return removal_run(&removal, wait_ms, host_now_ms() + wait_ms, err);
+	return removal_run(&removal, wait_ms, sys_now_ms() + wait_ms, err);
 }
 
 /* Waits, without any lock, as long as the driver may remove it by itself, counted from `since_ms`. */
@@ -175,13 +175,13 @@ static int let_driver_remove(const struct host *host, const struct policy *polic
 {
 	int64_t turn = since_ms + (int64_t)policy->driver_cleanup_s * 1000;
 
-	if (host_now_ms() >= turn || !kernel_driver_removes(host, vgpu))
+	if (sys_now_ms() >= turn || !kernel_driver_removes(host, vgpu))
 		return 0;
-	while (host_now_ms() < turn && kernel_presence(host, vgpu) != ABSENT) {
-		if (host_now_ms() >= deadline_ms)
+	while (sys_now_ms() < turn && kernel_presence(host, vgpu) != ABSENT) {
+		if (sys_now_ms() >= deadline_ms)
 			return err_set(err, EAGAIN, "vGPU %s: waiting up to %d s for the driver to remove it", vgpu->id,
-				       host_left_ms(turn) / 1000 + 1);
-		host_sleep_ms(CLOSE_STEP_MS);
+				       sys_left_ms(turn) / 1000 + 1);
+		sys_sleep_ms(CLOSE_STEP_MS);
 	}
 	return 0;
 }
@@ -198,24 +198,24 @@ static int remove_created(struct store *store, const struct lease *lease, int64_
 	int r;
 
 	/* Without the pGPU's lock, as others need that meanwhile. */
-	while (store_removes(store, vgpu->id) && host_left_ms(deadline_ms) > 0)
-		host_sleep_ms(CLOSE_STEP_MS);
-	autoclose int pgpu = store_lock_pgpu(store, vgpu->pgpu, host_left_ms(deadline_ms), err);
+	while (store_removes(store, vgpu->id) && sys_left_ms(deadline_ms) > 0)
+		sys_sleep_ms(CLOSE_STEP_MS);
+	autoclose int pgpu = store_lock_pgpu(store, vgpu->pgpu, sys_left_ms(deadline_ms), err);
 	if (pgpu < 0)
 		return pgpu == -ETIMEDOUT ? err_recode(err, EAGAIN) : pgpu;
 	autoremoval struct removal removal = { .store = store, .vgpu = vgpu };
 	if (removal_begin(&removal, err) < 0)
 		return -err->code;
-	r = get_lease(store, vgpu->id, host_left_ms(deadline_ms), &now, err);
+	r = get_lease(store, vgpu->id, sys_left_ms(deadline_ms), &now, err);
 	if (r <= 0)
 		return r;
 	if (now.state != LEASE_RELEASING && !lease_same(&now, lease))
 		return 0;
-	r = removal_run(&removal, host_left_ms(deadline_ms), look_by_ms, err);
+	r = removal_run(&removal, sys_left_ms(deadline_ms), look_by_ms, err);
 	if (r < 0)
 		return r == -ETIMEDOUT ? err_recode(err, EAGAIN) : r;
 	return now.state == LEASE_RELEASING
-		       ? drop_if_releasing(store, vgpu->id, host_left_ms(deadline_ms) + REMOVE_SLACK_MS, true, err)
+		       ? drop_if_releasing(store, vgpu->id, sys_left_ms(deadline_ms) + REMOVE_SLACK_MS, true, err)
 		       : 0;
 }
 
@@ -235,10 +235,10 @@ int release_wait_closed(const struct host *host, const char *id, int64_t deadlin
 			*err = open;
 			return -EBUSY;
 		}
-		if (r != -EBUSY || host_now_ms() >= deadline_ms)
+		if (r != -EBUSY || sys_now_ms() >= deadline_ms)
 			return r;
 		open = *err;
-		host_sleep_ms(CLOSE_STEP_MS);
+		sys_sleep_ms(CLOSE_STEP_MS);
 	}
 }
 
@@ -246,7 +246,7 @@ int release_turn(struct store *store, const struct policy *policy, const char *i
 		 int64_t look_by_ms, struct err *err)
 {
 	struct lease lease;
-	int r = get_lease(store, id, host_left_ms(deadline_ms) + 1, &lease, err);
+	int r = get_lease(store, id, sys_left_ms(deadline_ms) + 1, &lease, err);
 
 	if (r <= 0 || lease.state != LEASE_RELEASING)
 		return r < 0 ? r : 0;
@@ -255,13 +255,13 @@ int release_turn(struct store *store, const struct policy *policy, const char *i
 	if (r < 0)
 		return r;
 	if (lease.origin == LEASE_ADOPTED)
-		return drop_if_releasing(store, id, host_left_ms(deadline_ms) + 1, false, err);
+		return drop_if_releasing(store, id, sys_left_ms(deadline_ms) + 1, false, err);
 	r = let_driver_remove(store->host, policy, &lease.vgpu, lease.since_ms, deadline_ms, err);
 	if (r < 0)
 		return r;
 	while ((r = remove_created(store, &lease, deadline_ms, look_by_ms, err)) == -EBUSY &&
-	       host_left_ms(deadline_ms) > CLOSE_STEP_MS)
-		host_sleep_ms(CLOSE_STEP_MS);
+	       sys_left_ms(deadline_ms) > CLOSE_STEP_MS)
+		sys_sleep_ms(CLOSE_STEP_MS);
 	return r;
 }
 
@@ -322,20 +322,20 @@ int release_orphan(struct store *store, const struct policy *policy, const struc
 	struct lease lease;
 	int r;
 
-	autoclose int pgpu = store_lock_pgpu(store, vgpu->pgpu, host_left_ms(deadline_ms), err);
+	autoclose int pgpu = store_lock_pgpu(store, vgpu->pgpu, sys_left_ms(deadline_ms), err);
 	if (pgpu < 0)
 		return pgpu;
 	autoremoval struct removal removal = { .store = store, .vgpu = vgpu };
 	if (removal_begin(&removal, err) < 0)
 		return -err->code;
-	r = get_lease(store, vgpu->id, host_left_ms(deadline_ms), &lease, err);
+	r = get_lease(store, vgpu->id, sys_left_ms(deadline_ms), &lease, err);
 	if (r < 0)
 		return r;
 	if (r == 1)
 		return err_set(err, EBUSY, "vGPU %s: domain %s leased it a moment ago", vgpu->id, lease.name);
-	wait_ms = host_left_ms(deadline_ms);
+	wait_ms = sys_left_ms(deadline_ms);
 	wait_ms = wait_ms < most_ms ? wait_ms : most_ms;
-	if (is_closed(store->host, vgpu->id, host_now_ms() + wait_ms, err) < 0 ||
+	if (is_closed(store->host, vgpu->id, sys_now_ms() + wait_ms, err) < 0 ||
 	    remove_orphan(&removal, part, wait_ms, err) < 0)
 		return -err->code;
 	if (part != RELEASE_ITS_DEFINITION)
@@ -347,7 +347,7 @@ int release_orphan(struct store *store, const struct policy *policy, const struc
 static int lock_unchanged(struct store *store, const struct lease *lease, int64_t deadline_ms, struct err *err)
 {
 	struct lease now;
-	int r = lock_lease(store, lease->vgpu.id, host_left_ms(deadline_ms), &now, err);
+	int r = lock_lease(store, lease->vgpu.id, sys_left_ms(deadline_ms), &now, err);
 
 	if (r != 1 || lease_same(&now, lease))
 		return r;
@@ -376,7 +376,7 @@ int release_claim(struct store *store, const struct lease *lease, int64_t deadli
 	release_give_up(store, &mark);
 	if (lease->state != LEASE_RELEASING)
 		r = lease_put(store, &mark, err);
-	else if (!host_process_lives(lease->writer, lease->writer_start))
+	else if (!sys_process_lives(lease->writer, lease->writer_start))
 		r = lease_take(store, &mark, err);
 	store_unlock(store);
 	return r < 0 ? r : 1;
@@ -404,8 +404,8 @@ void release_in_turns(size_t n, int64_t end_ms, release_turn_fn *turn, void *arg
 	size_t waiting = n;
 	int64_t now;
 
-	while (waiting && host_now_ms() < end_ms) {
-		for (size_t i = 0; i < n && (now = host_now_ms()) < end_ms; i++) {
+	while (waiting && sys_now_ms() < end_ms) {
+		for (size_t i = 0; i < n && (now = sys_now_ms()) < end_ms; i++) {
 			int r;
 
 			if (state[i] != WAITS)
@@ -417,9 +417,9 @@ void release_in_turns(size_t n, int64_t end_ms, release_turn_fn *turn, void *arg
 			waiting--;
 		}
 		if (waiting)
-			host_sleep_ms(TURN_MS / 2);
+			sys_sleep_ms(TURN_MS / 2);
 	}
-	now = host_now_ms();
+	now = sys_now_ms();
 	for (size_t i = 0; i < n; i++)
 		if (state[i] != DONE)
 			turn(arg, i, now, now + LAST_LOOK_MS, true);

@@ -11,7 +11,7 @@
 
 #include "config/config.h"
 #include "base/err.h"
-#include "base/host.h"
+#include "sys/sys.h"
 #include "device/kernel.h"
 #include "state/lease_store.h"
 #include "state/store.h"

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "base/text.h"
+#include "sys/sys.h"
 
 bool card_record_now(char text[INV_IDENTITY_SIZE], const struct host *host, const char *address)
 {
@@ -23,6 +23,6 @@ bool card_record_read(char text[INV_IDENTITY_SIZE], const struct host *host, con
 	char path[sizeof(CARD_RECORDS) + PARENT_SIZE], line[INV_IDENTITY_SIZE + 1];
 
 	snprintf(path, sizeof(path), CARD_RECORDS "/%s", address);
-	return file_read(host->root, path, line, sizeof(line)) > 0 && line[strspn(line, "0123456789abcdef:")] == '\0' &&
+	return sys_read(host->root, path, line, sizeof(line)) > 0 && line[strspn(line, "0123456789abcdef:")] == '\0' &&
 	       text_copy(text, INV_IDENTITY_SIZE, line);
 }

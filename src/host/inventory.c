@@ -3,17 +3,16 @@
 #include "host/inventory.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/auto.h"
-#include "base/timed_child.h"
-#include "base/file.h"
 #include "base/mem.h"
 #include "internal.h"
 #include "base/text.h"
+#include "sys/sys.h"
+#include "sys/timed_child.h"
 
 enum { LOOK_MS = 2 * BOUNDED_ANSWER_MS, LEAST_MS = 20 };
 
@@ -56,7 +55,7 @@ int inv_open(struct inv_reader *reader, struct err *err)
 	reader->list = NULL;
 	if (reader->query->frameworks & INV_MDEV)
 		r = host_list(&reader->list, reader->host, "sys/class/mdev_bus", err);
-	reader->bus = reader->list ? file_list_fd(reader->list) : -1;
+	reader->bus = reader->list ? sys_list_fd(reader->list) : -1;
 	return r;
 }
 
@@ -74,7 +73,7 @@ static void read_driver(struct inv_reader *reader)
 	for (size_t i = 0; i < inv->npgpus; i++) {
 		if (!inv->pgpus[i].nvidia)
 			continue;
-		if (file_read(reader->host->root, "sys/module/nvidia/version", version, sizeof(version)) > 0)
+		if (sys_read(reader->host->root, "sys/module/nvidia/version", version, sizeof(version)) > 0)
 			text_cut(inv->nvidia_driver, sizeof(inv->nvidia_driver), version);
 		break;
 	}

@@ -25,7 +25,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "base/host.h"
+#include "sys/sys.h"
 #include "model/vgpu.h"
 
 enum { INV_IDENTITY_SIZE = 24 }; /* "8086:56c0:8086:4905": vendor, device and subsystem */

@@ -2,17 +2,16 @@
 /* Cards that have not come up: why one is not in the inventory, and what to do about it. */
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "base/timed_child.h"
-#include "base/file.h"
 #include "internal.h"
 #include "base/text.h"
+#include "sys/sys.h"
+#include "sys/timed_child.h"
 
 /*
  * A VF that is being disabled loses its link to the card first, and stays until whoever has it lets go. This attribute
@@ -20,7 +19,7 @@
  */
 static bool is_going(int dir)
 {
-	return faccessat(dir, "physfn", F_OK, 0) < 0 && faccessat(dir, "sriov_vf_msix_count", F_OK, 0) == 0;
+	return !sys_exists(dir, "physfn") && sys_exists(dir, "sriov_vf_msix_count");
 }
 
 int inv_open_card(const struct host *host, const char *address)
@@ -30,7 +29,7 @@ int inv_open_card(const struct host *host, const char *address)
 	if (!pci_parse(pci, address) || strcmp(pci, address) != 0)
 		return -EINVAL;
 	snprintf(path, sizeof(path), "sys/bus/pci/devices/%s", pci);
-	return openat(host->root, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return sys_dir(host->root, path);
 }
 
 bool inventory_physfn(const struct host *host, const char *address, char physfn[PCI_SIZE])
@@ -40,7 +39,7 @@ bool inventory_physfn(const struct host *host, const char *address, char physfn[
 	if (!pci_parse(pci, address))
 		return false;
 	snprintf(path, sizeof(path), "sys/bus/pci/devices/%s/physfn", pci);
-	return file_link_base(host->root, path, base, sizeof(base)) == 0 && pci_parse(physfn, base);
+	return sys_link(host->root, path, base, sizeof(base)) == 0 && pci_parse(physfn, base);
 }
 
 /* Bus, slot and function as one number. */
@@ -56,7 +55,7 @@ static long read_number(int dir, const char *attribute)
 	char text[16];
 	long n;
 
-	return file_read(dir, attribute, text, sizeof(text)) > 0 && text_number(text, 0, 65535, &n) ? n : 0;
+	return sys_read(dir, attribute, text, sizeof(text)) > 0 && text_number(text, 0, 65535, &n) ? n : 0;
 }
 
 /* The address of a VF follows from its card's, whether it is enabled or not. */
@@ -85,10 +84,10 @@ bool inventory_absent_vf(const struct host *host, const char *address, char phys
 	if (!pci_parse(vf, address) || inventory_exists(host, vf) ||
 	    host_list(&d, host, "sys/bus/pci/devices", &ignored) < 0)
 		return false;
-	while (d && (e = readdir(d))) {
+	while ((e = sys_next(d))) {
 		if (!pci_parse(physfn, e->d_name) || strcmp(physfn, e->d_name) != 0)
 			continue;
-		autoclose int dir = file_dir(file_list_fd(d), e->d_name);
+		autoclose int dir = sys_dir(sys_list_fd(d), e->d_name);
 		if (dir >= 0 && can_have(dir, physfn, vf))
 			return true;
 	}
@@ -106,7 +105,7 @@ bool inventory_takes_type(const struct host *host, const char *address)
 {
 	autoclose int dir = inv_open_card(host, address);
 
-	return dir >= 0 && faccessat(dir, "nvidia/current_vgpu_type", F_OK, 0) == 0;
+	return dir >= 0 && sys_exists(dir, "nvidia/current_vgpu_type");
 }
 
 bool inventory_vf_going(const struct host *host, const char *address)
@@ -134,11 +133,11 @@ static bool vfs_are_going(const char *address, int dir)
 	long total = inv_read_count(address, dir, "sriov_totalvfs");
 	char link[32];
 
-	if (faccessat(dir, "virtfn0", F_OK, 0) == 0)
+	if (sys_exists(dir, "virtfn0"))
 		return false;
 	for (long n = 1; n < total; n++) {
 		snprintf(link, sizeof(link), "virtfn%ld", n);
-		if (faccessat(dir, link, F_OK, 0) == 0)
+		if (sys_exists(dir, link))
 			return true;
 	}
 	return false;
@@ -146,14 +145,13 @@ static bool vfs_are_going(const char *address, int dir)
 
 void inv_explain_plain(struct inv_pgpu *card, int dir)
 {
-	autoclose int physfn = openat(dir, "physfn", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	autoclose int physfn = sys_dir(dir, "physfn");
 	char name[64];
 
 	if (vfs_are_going(card->address, physfn >= 0 ? physfn : dir))
 		inv_not_ready(card, "%s VFs are being disabled, but a guest still has one; shut down that guest",
 			      physfn >= 0 ? "its card's" : "its");
-	else if (file_link_base(dir, "physfn", name, sizeof(name)) == 0 ||
-		 file_link_base(dir, "virtfn0", name, sizeof(name)) == 0)
+	else if (sys_link(dir, "physfn", name, sizeof(name)) == 0 || sys_link(dir, "virtfn0", name, sizeof(name)) == 0)
 		inv_not_ready(card, "its VFs need a vGPU type; configure this card in [mdev_TYPE]");
 	else if (inv_read_count(card->address, dir, "sriov_totalvfs") > 0)
 		inv_not_ready(card, "its VFs are not enabled; set sriov_numvfs, at each boot in the way that the "
@@ -219,7 +217,7 @@ static bool is_gpu(const struct inv_pgpu *card, int dir)
 {
 	char text[16];
 
-	if (file_read(dir, "class", text, sizeof(text)) <= 0)
+	if (sys_read(dir, "class", text, sizeof(text)) <= 0)
 		return false;
 	return strncmp(text, "0x03", 4) == 0 || (strncmp(text, "0x12", 4) == 0 && strcmp(card->vendor, "8086") != 0);
 }
@@ -233,12 +231,12 @@ bool inventory_vf_id(const struct host *host, const char vendor[5], char device[
 	char text[16];
 
 	(void)!host_list(&d, host, "sys/bus/pci/devices", &ignored);
-	while (d && (e = readdir(d))) {
-		autoclose int dir = file_dir(file_list_fd(d), e->d_name);
+	while ((e = sys_next(d))) {
+		autoclose int dir = sys_dir(sys_list_fd(d), e->d_name);
 
-		if (e->d_name[0] != '.' && dir >= 0 && file_read(dir, "sriov_vf_device", text, sizeof(text)) > 0 &&
-		    strcmp(text, device) == 0 && inventory_card(host, e->d_name, &card) &&
-		    strcmp(card.vendor, vendor) == 0 && strcmp(card.device, device) != 0) {
+		if (dir >= 0 && sys_read(dir, "sriov_vf_device", text, sizeof(text)) > 0 && strcmp(text, device) == 0 &&
+		    inventory_card(host, e->d_name, &card) && strcmp(card.vendor, vendor) == 0 &&
+		    strcmp(card.device, device) != 0) {
 			memcpy(device, card.device, sizeof(card.device));
 			return true;
 		}
@@ -251,7 +249,7 @@ bool inventory_is_other(const struct host *host, const char *address)
 	autoclose int dir = inv_open_card(host, address);
 	char text[16];
 
-	return dir >= 0 && file_read(dir, "class", text, sizeof(text)) > 0 && strncmp(text, "0x03", 4) != 0 &&
+	return dir >= 0 && sys_read(dir, "class", text, sizeof(text)) > 0 && strncmp(text, "0x03", 4) != 0 &&
 	       strncmp(text, "0x12", 4) != 0;
 }
 
@@ -270,11 +268,11 @@ int inventory_pci(const struct host *host, struct inv_pci **out, size_t *n, stru
 	*n = 0;
 	if (!d)
 		return r;
-	while ((e = readdir(d))) {
+	while ((e = sys_next(d))) {
 		struct inv_pci device = { 0 };
 
-		autoclose int dir = file_dir(file_list_fd(d), e->d_name);
-		if (e->d_name[0] == '.' || dir < 0 || faccessat(dir, "physfn", F_OK, 0) == 0 || is_going(dir) ||
+		autoclose int dir = sys_dir(sys_list_fd(d), e->d_name);
+		if (dir < 0 || sys_exists(dir, "physfn") || is_going(dir) ||
 		    !inventory_card(host, e->d_name, &device.card))
 			continue;
 		device.display = is_gpu(&device.card, dir);
@@ -300,16 +298,16 @@ int inv_read_absent(struct inv_reader *reader, struct err *err)
 	autoclosedir DIR *d = NULL;
 	int r = reader->types ? 0 : host_list(&d, reader->host, "sys/bus/pci/devices", err);
 
-	while (d && (e = readdir(d))) {
+	while ((e = sys_next(d))) {
 		struct inv_pgpu card = { .framework = FW_MDEV, .numa = UNKNOWN, .ready = true };
 		char pci[PCI_SIZE];
 
 		if (!pci_parse(pci, e->d_name) || strcmp(pci, e->d_name) != 0 || is_known(inv, pci))
 			continue;
 		text_copy(card.address, sizeof(card.address), pci);
-		autoclose int dir = file_dir(file_list_fd(d), pci);
+		autoclose int dir = sys_dir(sys_list_fd(d), pci);
 		/* A VF is never a pGPU: its card has the reason. */
-		if (dir < 0 || faccessat(dir, "physfn", F_OK, AT_SYMLINK_NOFOLLOW) == 0 || is_going(dir))
+		if (dir < 0 || sys_exists(dir, "physfn") || is_going(dir))
 			continue;
 		inv_read_card(&card, dir);
 		if (is_gpu(&card, dir) && (reader->query->gpus ? inv_explain_gpu(&card, reader->host, dir)

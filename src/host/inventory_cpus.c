@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* NUMA nodes: which there are, and on which a list of CPUs is. */
 #include <dirent.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "base/file.h"
 #include "host/inventory.h"
 #include "base/cpuset.h"
 #include "base/text.h"
+#include "sys/sys.h"
 
 enum { CPUS_MAX = 16384 /* libvirt's own limit of a cpuset */, WORDS = CPUS_MAX / 64 };
 
@@ -29,8 +28,8 @@ uint64_t inventory_cpu_nodes(const struct host *host, const char *cpus)
 
 	if (!cpuset_parse(cpus, wanted, CPUS_MAX))
 		return 0;
-	autoclosedir DIR *d = file_list(host->root, "sys/devices/system/node");
-	while (d && (e = readdir(d))) {
+	autoclosedir DIR *d = sys_list(host->root, "sys/devices/system/node");
+	while ((e = sys_next(d))) {
 		uint64_t there[WORDS] = { 0 };
 		char path[64], list[4096];
 		long node;
@@ -38,7 +37,7 @@ uint64_t inventory_cpu_nodes(const struct host *host, const char *cpus)
 		if (strncmp(e->d_name, "node", 4) != 0 || !text_number(e->d_name + 4, 0, 63, &node))
 			continue;
 		snprintf(path, sizeof(path), "node%ld/cpulist", node);
-		if (file_read(file_list_fd(d), path, list, sizeof(list)) > 0 && cpuset_parse(list, there, CPUS_MAX) &&
+		if (sys_read(sys_list_fd(d), path, list, sizeof(list)) > 0 && cpuset_parse(list, there, CPUS_MAX) &&
 		    overlap(wanted, there))
 			nodes |= UINT64_C(1) << node;
 	}
@@ -47,10 +46,10 @@ uint64_t inventory_cpu_nodes(const struct host *host, const char *cpus)
 
 bool inventory_has_node(const struct host *host, int node)
 {
-	int fd = file_dir(host->root, "sys/devices/system/node");
+	int fd = sys_dir(host->root, "sys/devices/system/node");
 	autoclose int nodes = fd < 0 ? -1 : fd;
 	char name[24];
 
 	snprintf(name, sizeof(name), "node%d", node);
-	return nodes < 0 ? node == 0 : faccessat(nodes, name, F_OK, 0) == 0;
+	return nodes < 0 ? node == 0 : sys_exists(nodes, name);
 }

@@ -2,22 +2,21 @@
 /* The inventory's parents grouped into pGPUs, and what each pGPU is. */
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/auto.h"
-#include "base/file.h"
 #include "internal.h"
 #include "base/text.h"
+#include "sys/sys.h"
 
 /* "0x10de" of an attribute of that name. */
 static void read_hex(char out[5], int dir, const char *path)
 {
 	char text[16];
 
-	if (file_read(dir, path, text, sizeof(text)) == 6 && text[0] == '0' && text[1] == 'x' &&
+	if (sys_read(dir, path, text, sizeof(text)) == 6 && text[0] == '0' && text[1] == 'x' &&
 	    strspn(text + 2, "0123456789abcdef") == 4)
 		memcpy(out, text + 2, 5);
 }
@@ -37,7 +36,7 @@ static bool lower_hex(char out[5], const char *s)
 static bool read_modalias(struct inv_pgpu *pgpu, char board[5], char subdevice[5], int dir)
 {
 	char text[256];
-	ssize_t n = file_read(dir, "modalias", text, sizeof(text));
+	ssize_t n = sys_read(dir, "modalias", text, sizeof(text));
 
 	if (n >= 42 && strncmp(text + 22, "sv0000", 6) == 0 && strncmp(text + 32, "sd0000", 6) == 0 &&
 	    !(lower_hex(board, text + 28) && lower_hex(subdevice, text + 38)))
@@ -63,7 +62,7 @@ void inv_read_card(struct inv_pgpu *pgpu, int dir)
 	if (*board && *subdevice)
 		snprintf(pgpu->subsystem, sizeof(pgpu->subsystem), "%s:%s", board, subdevice);
 	pgpu->nvidia = strcmp(pgpu->vendor, "10de") == 0;
-	if (file_read(dir, "numa_node", text, sizeof(text)) > 0 && text_number(text, 0, INT_MAX, &n))
+	if (sys_read(dir, "numa_node", text, sizeof(text)) > 0 && text_number(text, 0, INT_MAX, &n))
 		pgpu->numa = (int)n;
 }
 
@@ -93,7 +92,7 @@ bool inv_read_virtfn(char out[PCI_SIZE], int card, size_t n)
 	char path[32], base[PCI_SIZE];
 
 	snprintf(path, sizeof(path), "virtfn%zu", n);
-	return file_link_base(card, path, base, sizeof(base)) == 0 && pci_parse(out, base) && strcmp(out, base) == 0;
+	return sys_link(card, path, base, sizeof(base)) == 0 && pci_parse(out, base) && strcmp(out, base) == 0;
 }
 
 static unsigned digit(char c)
@@ -155,7 +154,7 @@ static void take_links(struct inventory *inv, int g, int card)
 /* A pGPU of which parent `i`, with the directory `dir`, is the first VF that was met. */
 static void read_sriov(struct inventory *inv, size_t i, int g, int dir)
 {
-	autoclose int card = openat(dir, "physfn", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	autoclose int card = sys_dir(dir, "physfn");
 
 	inv->pgpus[g].sriov = true;
 	/* What it offers is what its VFs offer, should the card itself be a parent, too. */
@@ -177,7 +176,7 @@ static int find_physfn(char physfn[PCI_SIZE], int dir, const char *name)
 
 	if (!pci_parse(pci, name))
 		return 0;
-	r = file_link_base(dir, "physfn", base, sizeof(base));
+	r = sys_link(dir, "physfn", base, sizeof(base));
 	if (r < 0)
 		return r == -ENOENT ? 0 : r;
 	return pci_parse(physfn, base) && strcmp(physfn, base) == 0 ? 1 : -EINVAL;
@@ -188,7 +187,7 @@ static void group(struct inv_reader *reader, size_t i)
 {
 	struct inventory *inv = reader->inv;
 	struct inv_parent *parent = &inv->parents[i];
-	autoclose int dir = openat(reader->bus, parent->name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	autoclose int dir = sys_dir(reader->bus, parent->name);
 	struct inv_asked asked = { .name = parent->name, .dir = dir, .is_free = true };
 	char physfn[PCI_SIZE];
 	int vf = dir < 0 ? -errno : find_physfn(physfn, dir, parent->name);

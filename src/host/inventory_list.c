@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The types of the host and their names. */
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 
 #include "base/auto.h"
@@ -101,7 +100,7 @@ static int collect_all(void *arg, struct err *err)
 	inv_order(reader);
 	for (size_t i = 0; i < inv->npgpus; i++) {
 		const char *parent = inv->parents[inv->pgpus[i].first].name;
-		autoclose int dir = openat(reader->bus, parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		autoclose int dir = sys_dir(reader->bus, parent);
 
 		collect(&listing->names, inv->pgpus[i].address, dir, !is_model_known(inv, i));
 	}

@@ -9,14 +9,13 @@
  * needs no more. Who reads all types shows them to people: then each free VF is asked.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <string.h>
 
 #include "base/auto.h"
-#include "base/timed_child.h"
 #include "internal.h"
 #include "base/text.h"
+#include "sys/timed_child.h"
 
 /* What one vGPU takes of a whole card; 0 where nothing tells. */
 static double share_of(const struct inv_type *type)
@@ -57,7 +56,7 @@ static bool has_capacity(const struct inventory *inv, const struct inv_pgpu *pgp
 
 static int open_vf(const struct inv_reader *reader, const struct inv_parent *vf)
 {
-	return openat(reader->bus, vf->name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return sys_dir(reader->bus, vf->name);
 }
 
 /* How many of the type the VF, whose directory `dir` is, offers now; false: it does not say. */
@@ -93,14 +92,14 @@ static void ask_others(struct inv_reader *reader, int g)
 	struct inv_parent *parents = inv->parents + pgpu->first;
 	/* Fractions such as thirds make no whole. */
 	double left = 1.000001 - share_in_use(inv, g);
-	int64_t end_ms = host_now_ms() + BOUNDED_ANSWER_MS;
+	int64_t end_ms = sys_now_ms() + BOUNDED_ANSWER_MS;
 	int vf = 0;
 
 	if (!has_capacity(inv, pgpu, left))
 		return;
 	while (vf < pgpu->nparents && !inv_is_free_vf(pgpu, &parents[vf]))
 		vf++;
-	while (++vf < pgpu->nparents && pgpu->ready && !offers_any(pgpu) && host_now_ms() < end_ms)
+	while (++vf < pgpu->nparents && pgpu->ready && !offers_any(pgpu) && sys_now_ms() < end_ms)
 		if (inv_is_free_vf(pgpu, &parents[vf]))
 			ask_vf(reader, pgpu, &parents[vf], left);
 	/* `vf` is behind the one that offers any. */
@@ -112,13 +111,13 @@ static void ask_others(struct inv_reader *reader, int g)
 static void ask_all(struct inv_reader *reader, struct inv_pgpu *pgpu)
 {
 	struct inv_parent *parents = reader->inv->parents + pgpu->first;
-	int64_t end_ms = host_now_ms() + BOUNDED_ANSWER_MS;
+	int64_t end_ms = sys_now_ms() + BOUNDED_ANSWER_MS;
 	const char *type = NULL;
 
 	for (size_t i = 0; i < pgpu->noffers && !type; i++)
 		if (pgpu->offers[i].available > 0)
 			type = reader->inv->types[pgpu->offers[i].type].id;
-	for (int i = 0; type && i < pgpu->nparents && pgpu->ready && host_now_ms() < end_ms; i++) {
+	for (int i = 0; type && i < pgpu->nparents && pgpu->ready && sys_now_ms() < end_ms; i++) {
 		long n;
 
 		if (!inv_is_free_vf(pgpu, &parents[i]) || parents[i].lost)

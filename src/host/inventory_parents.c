@@ -2,7 +2,6 @@
 /* The inventory's parents, the vGPUs that are on them, and the order of it all. */
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,10 +9,10 @@
 #include <time.h>
 
 #include "base/auto.h"
-#include "base/file.h"
 #include "base/mem.h"
 #include "internal.h"
 #include "base/text.h"
+#include "sys/sys.h"
 
 int inv_by_name(const void *a, const void *b)
 {
@@ -26,7 +25,7 @@ int inv_read_parents(struct inv_reader *reader, struct err *err)
 	struct inventory *inv = reader->inv;
 	const struct dirent *e;
 
-	while ((errno = 0, e = reader->list ? readdir(reader->list) : NULL)) {
+	while ((e = sys_next(reader->list))) {
 		struct inv_parent p = { .pgpu = UNKNOWN };
 
 		/* The name becomes a path again: only one that is written as the kernel writes it is taken. */
@@ -94,18 +93,17 @@ static int read_mdevs(struct inv_reader *reader, struct err *err)
 
 	if (!d)
 		return r;
-	while ((errno = 0, e = readdir(d))) {
+	while ((e = sys_next(d))) {
 		struct inv_device device = { .parent = UNKNOWN, .node = e->d_ino };
 		char path[ID_SIZE + 16], type[TYPE_SIZE];
 
 		if (!uuid_parse(device.vgpu.id, e->d_name) || strcmp(device.vgpu.id, e->d_name) != 0)
 			continue;
 		/* Gone since it was listed: it is not there. */
-		if (!device_parent(device.vgpu.parent, file_list_fd(d), device.vgpu.id))
+		if (!device_parent(device.vgpu.parent, sys_list_fd(d), device.vgpu.id))
 			continue;
 		snprintf(path, sizeof(path), "%s/mdev_type", device.vgpu.id);
-		if (file_link_base(file_list_fd(d), path, type, sizeof(type)) < 0 ||
-		    !type_parse(device.vgpu.type, type))
+		if (sys_link(sys_list_fd(d), path, type, sizeof(type)) < 0 || !type_parse(device.vgpu.type, type))
 			device.vgpu.type[0] = '\0';
 		place_device(inv, &device);
 		inv_append(&inv->devices, &inv->ndevices, &device, sizeof(device));
@@ -124,7 +122,7 @@ int64_t inventory_created_ms(const struct host *host, const struct vgpu_ref *vgp
 	/* The directory of a VF is older than the type that was set on it. */
 	if (vgpu->framework != FW_MDEV || fstatat(host->root, path, &st, 0) < 0)
 		return 0;
-	return host_now_ms() - host_age_ms(&st.st_ctim);
+	return sys_now_ms() - sys_age_ms(&st.st_ctim);
 }
 
 int inv_read_devices(struct inv_reader *reader, struct err *err)

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Which step is missing for a card, or a VF, that is no parent: driver, SR-IOV, VFs, their driver, types. */
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "base/timed_child.h"
-#include "base/file.h"
 #include "internal.h"
 #include "base/text.h"
+#include "sys/sys.h"
+#include "sys/timed_child.h"
 
 enum { DRIVER_SIZE = 64 };
 
@@ -46,13 +45,13 @@ static bool is_turing(const char *device)
 
 static bool is_there(const struct host *host, const char *path)
 {
-	return faccessat(host->root, path, F_OK, 0) == 0;
+	return sys_exists(host->root, path);
 }
 
 /* Its name; "" for none. */
 static const char *read_driver(char driver[DRIVER_SIZE], int dir, const char *link)
 {
-	if (file_link_base(dir, link, driver, DRIVER_SIZE) < 0)
+	if (sys_link(dir, link, driver, DRIVER_SIZE) < 0)
 		driver[0] = '\0';
 	return driver;
 }
@@ -96,7 +95,7 @@ static bool explain_vf_drivers(struct inv_pgpu *card, int dir)
 
 	for (n = 0; n < card->nvfs; n++) {
 		snprintf(path, sizeof(path), "virtfn%d", n);
-		if (faccessat(dir, path, F_OK, 0) < 0)
+		if (!sys_exists(dir, path))
 			break;
 		snprintf(path, sizeof(path), "virtfn%d/driver", n);
 		if (strcmp(read_driver(driver, dir, path), "nvidia") == 0)
@@ -119,7 +118,7 @@ static bool explain_vf_drivers(struct inv_pgpu *card, int dir)
 /* A card of NVIDIA's, with NVIDIA's driver. */
 static void explain_nvidia(struct inv_pgpu *card, const struct host *host, int dir)
 {
-	bool has_sriov = faccessat(dir, "sriov_totalvfs", F_OK, 0) == 0, can_have;
+	bool has_sriov = sys_exists(dir, "sriov_totalvfs"), can_have;
 
 	card->nvfs = (int)inv_read_count(card->address, dir, "sriov_numvfs");
 	can_have = has_sriov && !is_turing(card->device) && inv_read_count(card->address, dir, "sriov_totalvfs") > 0;
@@ -144,12 +143,12 @@ static void explain_nvidia(struct inv_pgpu *card, const struct host *host, int d
 
 bool inv_explain(struct inv_pgpu *card, const struct host *host, int dir)
 {
-	bool is_vf = faccessat(dir, "physfn", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	bool is_vf = sys_exists(dir, "physfn");
 	char driver[DRIVER_SIZE];
 
 	inv_read_card(card, dir);
 	read_driver(driver, dir, "driver");
-	if (faccessat(dir, is_vf ? "nvidia/current_vgpu_type" : "virtfn0/nvidia/current_vgpu_type", F_OK, 0) == 0) {
+	if (sys_exists(dir, is_vf ? "nvidia/current_vgpu_type" : "virtfn0/nvidia/current_vgpu_type")) {
 		inv_not_ready(
 			card,
 			"it provides vGPUs on VFs (NVIDIA's vendor-specific VFIO framework), not mdevs; use <hostdev type='pci'>");
@@ -170,19 +169,19 @@ bool inv_explain(struct inv_pgpu *card, const struct host *host, int dir)
 
 bool inv_explain_gpu(struct inv_pgpu *card, const struct host *host, int dir)
 {
-	bool amd, has_sriov = faccessat(dir, "sriov_totalvfs", F_OK, 0) == 0;
+	bool amd, has_sriov = sys_exists(dir, "sriov_totalvfs");
 	char driver[DRIVER_SIZE], class[16];
 
 	inv_read_card(card, dir);
 	amd = strcmp(card->vendor, "1002") == 0;
 	if (card->nvidia) {
 		inv_explain(card, host, dir);
-		return faccessat(dir, "virtfn0/nvidia/current_vgpu_type", F_OK, 0) < 0;
+		return !sys_exists(dir, "virtfn0/nvidia/current_vgpu_type");
 	}
 	if (!amd && strcmp(card->vendor, "8086") != 0)
 		return false;
 	/* A GPU of AMD's without SR-IOV can have no vGPUs; of an accelerator something has turned it off. */
-	if (amd && !has_sriov && (file_read(dir, "class", class, sizeof(class)) <= 0 || strncmp(class, "0x12", 4) != 0))
+	if (amd && !has_sriov && (sys_read(dir, "class", class, sizeof(class)) <= 0 || strncmp(class, "0x12", 4) != 0))
 		return false;
 	if (!*read_driver(driver, dir, "driver") || (!amd && !has_sriov)) {
 		inv_explain(card, host, dir);

@@ -2,17 +2,16 @@
 /* The inventory's types: what each is, and what each pGPU offers of it now. */
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "base/timed_child.h"
-#include "base/file.h"
 #include "internal.h"
 #include "base/text.h"
+#include "sys/sys.h"
+#include "sys/timed_child.h"
 #include "host/typelist.h"
 
 /* "1920x1200", and nothing else. */
@@ -89,7 +88,7 @@ static bool has_type(int dir, const char *type)
 	char path[TYPE_SIZE + 32];
 
 	snprintf(path, sizeof(path), "mdev_supported_types/%s", type);
-	return faccessat(dir, path, F_OK, 0) == 0;
+	return sys_exists(dir, path);
 }
 
 int inv_by_number(const void *a, const void *b)
@@ -101,12 +100,12 @@ int inv_list_types(struct inv_ids *ids, int dir, struct err *err)
 {
 	char id[TYPE_SIZE];
 	const struct dirent *e;
-	autoclosedir DIR *d = file_list(dir, "mdev_supported_types");
+	autoclosedir DIR *d = sys_list(dir, "mdev_supported_types");
 
 	*ids = (struct inv_ids){ 0 };
 	if (!d)
 		return err_sys(err, errno, "mdev_supported_types");
-	while ((e = readdir(d))) {
+	while ((e = sys_next(d))) {
 		if (type_parse(id, e->d_name))
 			inv_append(&ids->id, &ids->n, id, sizeof(id));
 	}
@@ -270,7 +269,7 @@ void inv_ask_rest(struct inv_reader *reader)
 		    (is_asked && !add_carried(inv, g, NULL)))
 			continue;
 		asked = choose(inv, pgpu);
-		autoclose int dir = asked.dir = openat(reader->bus, asked.name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		autoclose int dir = asked.dir = sys_dir(reader->bus, asked.name);
 		if (dir < 0) {
 			inv_not_ready(pgpu, "%s cannot be opened: %s", asked.name, err_describe(errno));
 			continue;

@@ -7,18 +7,17 @@
  */
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/auto.h"
-#include "base/timed_child.h"
-#include "base/file.h"
 #include "base/mem.h"
 #include "internal.h"
 #include "base/text.h"
+#include "sys/sys.h"
+#include "sys/timed_child.h"
 #include "host/typelist.h"
 
 enum { TIME_SLICED_MAX = 32 };
@@ -63,7 +62,7 @@ struct names {
 	struct name {
 		char pci[PCI_SIZE];
 		bool seen;
-	} *list;
+	} * list;
 	size_t n;
 };
 
@@ -71,7 +70,7 @@ static void read_names(struct names *names, DIR *dir)
 {
 	const struct dirent *e;
 
-	while ((e = readdir(dir))) {
+	while ((e = sys_next(dir))) {
 		struct name name = { .seen = false };
 
 		if (pci_parse(name.pci, e->d_name) && strcmp(name.pci, e->d_name) == 0)
@@ -123,8 +122,7 @@ static int read_driver(struct inv_reader *reader, struct err *err)
 		read_names(&names, d);
 	for (size_t i = 0; i < names.n; i++) {
 		const struct name *name = &names.list[i];
-		autoclose int card = name->seen ? -1
-						: openat(file_list_fd(d), name->pci, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		autoclose int card = name->seen ? -1 : sys_dir(sys_list_fd(d), name->pci);
 
 		if (card >= 0)
 			read_card(reader, &names, name->pci, card);

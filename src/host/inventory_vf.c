@@ -2,16 +2,15 @@
 /* Plain SR-IOV VFs: the cards that somebody has a name for. Nothing is made of these VFs, so there are no types. */
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "base/file.h"
 #include "host/card_record.h"
 #include "internal.h"
 #include "base/text.h"
+#include "sys/sys.h"
 
 /*
  * Does the driver of this device ("" none) keep guests from its group? Not that of a bridge, not pci-stub, and no
@@ -21,30 +20,30 @@ static bool keeps_group(int device, char driver[24])
 {
 	char class[16];
 
-	if (file_link_base(device, "driver", driver, 24) < 0)
+	if (sys_link(device, "driver", driver, 24) < 0)
 		driver[0] = '\0';
-	return *driver && !strstr(driver, "vfio") && faccessat(device, "vfio-dev", F_OK, 0) < 0 &&
+	return *driver && !strstr(driver, "vfio") && !sys_exists(device, "vfio-dev") &&
 	       strcmp(driver, "pci-stub") != 0 &&
-	       !(file_read(device, "class", class, sizeof(class)) > 0 && strncmp(class, "0x06", 4) == 0);
+	       !(sys_read(device, "class", class, sizeof(class)) > 0 && strncmp(class, "0x06", 4) == 0);
 }
 
 /* The IOMMU group of a VF, whose directory `vf` is. Sources: kernel drivers/vfio/group.c, vfio_dev_viable. */
 static void read_group(struct inv_parent *parent, int vf, const char *card)
 {
-	autoclosedir DIR *devices = file_list(vf, "iommu_group/devices");
+	autoclosedir DIR *devices = sys_list(vf, "iommu_group/devices");
 	const struct dirent *e;
 	char pf[PCI_SIZE];
 
-	if (file_link_base(vf, "iommu_group", parent->group, sizeof(parent->group)) < 0)
+	if (sys_link(vf, "iommu_group", parent->group, sizeof(parent->group)) < 0)
 		parent->group[0] = '\0';
-	while (devices && !*parent->beside && (e = readdir(devices))) {
+	while (!*parent->beside && (e = sys_next(devices))) {
 		char address[PCI_SIZE], driver[24];
 
 		if (!pci_parse(address, e->d_name) || strcmp(address, parent->name) == 0)
 			continue;
-		autoclose int device = file_dir(file_list_fd(devices), address);
+		autoclose int device = sys_dir(sys_list_fd(devices), address);
 		if (device < 0 || !keeps_group(device, driver) ||
-		    (file_link_base(device, "physfn", pf, sizeof(pf)) == 0 && strcmp(pf, card) == 0))
+		    (sys_link(device, "physfn", pf, sizeof(pf)) == 0 && strcmp(pf, card) == 0))
 			continue;
 		text_copy(parent->beside, sizeof(parent->beside), address);
 		text_copy(parent->beside_driver, sizeof(parent->beside_driver), driver);
@@ -62,7 +61,7 @@ static bool read_vfs(struct inventory *inv, int card, const char *address)
 
 		text_copy(parent.name, sizeof(parent.name), vf);
 		snprintf(path, sizeof(path), "virtfn%zu", n);
-		autoclose int dir = file_dir(card, path);
+		autoclose int dir = sys_dir(card, path);
 		if (dir < 0)
 			continue;
 		parent.keeps_group = keeps_group(dir, parent.driver);
@@ -104,10 +103,10 @@ static bool is_moved(struct inv_pgpu *card, const struct host *host, const char 
 /* Looks at what is remembered of the card's address and those of its VFs: mostly nothing, or one of them. */
 static void compare_records(struct inv_pgpu *card, const struct inv_reader *reader, size_t first_vf)
 {
-	autoclosedir DIR *dir = file_list(reader->host->root, CARD_RECORDS);
+	autoclosedir DIR *dir = sys_list(reader->host->root, CARD_RECORDS);
 	const struct dirent *e;
 
-	while (!*card->moved && dir && (e = readdir(dir))) {
+	while (!*card->moved && (e = sys_next(dir))) {
 		bool its = strcmp(e->d_name, card->address) == 0;
 
 		for (size_t i = first_vf; i < reader->inv->nparents && !its; i++)
@@ -155,17 +154,16 @@ static int read_all(struct inv_reader *reader, size_t before, struct err *err)
 	autoclosedir DIR *d = NULL;
 	int r = host_list(&d, reader->host, "sys/bus/pci/devices", err);
 
-	while (d && (e = readdir(d))) {
+	while ((e = sys_next(d))) {
 		char pci[PCI_SIZE], path[PCI_SIZE + 16], vf[PCI_SIZE];
 
 		if (!pci_parse(pci, e->d_name) || strcmp(pci, e->d_name) != 0)
 			continue;
 		/* Most devices have no VFs, and end here. */
 		snprintf(path, sizeof(path), "%s/virtfn0", pci);
-		if (file_link_base(file_list_fd(d), path, vf, sizeof(vf)) < 0 ||
-		    inv_find_pgpu(reader->inv, pci) != UNKNOWN)
+		if (sys_link(sys_list_fd(d), path, vf, sizeof(vf)) < 0 || inv_find_pgpu(reader->inv, pci) != UNKNOWN)
 			continue;
-		autoclose int dir = openat(file_list_fd(d), pci, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		autoclose int dir = sys_dir(sys_list_fd(d), pci);
 		if (dir >= 0)
 			read_card(reader, pci, dir, before);
 	}

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "base/file.h"
 #include "base/text.h"
+#include "sys/sys.h"
 
 /* Does root run it under one of the daemon's names? */
 static bool is_daemon(pid_t pid, char comm[LIBVIRT_COMM_SIZE])
@@ -23,7 +23,7 @@ static bool is_daemon(pid_t pid, char comm[LIBVIRT_COMM_SIZE])
 	if (stat(path, &st) < 0 || st.st_uid != 0)
 		return false;
 	snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
-	return file_read(AT_FDCWD, path, comm, LIBVIRT_COMM_SIZE) > 0 &&
+	return sys_read(AT_FDCWD, path, comm, LIBVIRT_COMM_SIZE) > 0 &&
 	       (strcmp(comm, "libvirtd") == 0 || strcmp(comm, "virtqemud") == 0);
 }
 
@@ -34,7 +34,7 @@ pid_t libvirt_daemon(const struct host *host, char comm[LIBVIRT_COMM_SIZE])
 
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
 		char text[32];
-		ssize_t n = file_read(host->root, files[i], text, sizeof(text));
+		ssize_t n = sys_read(host->root, files[i], text, sizeof(text));
 		long pid;
 
 		denied |= n == -EACCES;

@@ -10,7 +10,7 @@
 
 #include <sys/types.h>
 
-#include "base/host.h"
+#include "sys/sys.h"
 
 enum { LIBVIRT_COMM_SIZE = 16 };
 

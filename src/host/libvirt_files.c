@@ -12,10 +12,10 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "base/timed_child.h"
+#include "sys/sys.h"
+#include "sys/timed_child.h"
 
 enum {
 	IN_MEMORY_MAX = 1 << 20, /* of one file; a larger one is searched where it lies */
@@ -94,7 +94,7 @@ static int read_document(struct libvirt_files *disk, int dir, const char *file, 
 	autoclose int fd = open_regular(dir, file);
 	if (fd < 0)
 		return fd == -ENOENT ? 0 : fd;
-	r = file_slurp(fd, IN_MEMORY_MAX, &doc.text, &doc.len);
+	r = sys_slurp(fd, IN_MEMORY_MAX, &doc.text, &doc.len);
 	if (r == -EFBIG)
 		doc.fd = steal_fd(&fd);
 	else if (r < 0)
@@ -126,8 +126,8 @@ static int read_directory(struct libvirt_files *disk, const struct host *host, c
 		note_unread(disk, host, "etc/libvirt", "qemu", runs, ENOENT);
 	if (!d)
 		return r;
-	while ((errno = 0, e = readdir(d))) {
-		r = read_document(disk, file_list_fd(d), e->d_name, runs);
+	while ((e = sys_next(d))) {
+		r = read_document(disk, sys_list_fd(d), e->d_name, runs);
 		if (r < 0)
 			note_unread(disk, host, path, e->d_name, runs, -r);
 	}
@@ -245,8 +245,7 @@ int libvirt_files_libvirt(const struct host *host)
 		long major, minor;
 
 		snprintf(path, sizeof(path), "%s/libvirt.so.0", directories[i]);
-		if (file_link_base(host->libvirt, path, base, sizeof(base)) < 0 ||
-		    strncmp(base, "libvirt.so.0.", 13) != 0)
+		if (sys_link(host->libvirt, path, base, sizeof(base)) < 0 || strncmp(base, "libvirt.so.0.", 13) != 0)
 			continue;
 		micro = strchr(base + 13, '.');
 		if (!micro)
@@ -309,7 +308,7 @@ bool libvirt_files_has_status(const struct host *host, const char *name)
 {
 	autofree char *path = mem_format(RUNNING "/%s.xml", name);
 
-	return faccessat(host->root, path, F_OK, 0) == 0 || errno != ENOENT;
+	return sys_exists(host->root, path) || errno != ENOENT;
 }
 
 const char *libvirt_files_unread(const struct libvirt_files *disk, bool running)

@@ -11,8 +11,8 @@
 #include <stdbool.h>
 
 #include "base/err.h"
-#include "base/host.h"
 #include "base/ident.h"
+#include "sys/sys.h"
 
 /* All of etc/libvirt/qemu/ *.xml and run/libvirt/qemu/ *.xml, read once. */
 struct libvirt_files;

@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "sys/sys.h"
 
 /*
  * Is the path of a control group that of a machine of QEMU's? With systemd .../machine-qemu\x2d1\x2dvm1.scope below
@@ -41,7 +41,7 @@ bool libvirt_qemu_group(int proc, const char *pid)
 	char path[NAME_MAX + 8], text[8192], *rest = text, *line;
 
 	snprintf(path, sizeof(path), "%s/cgroup", pid);
-	if (file_read(proc, path, text, sizeof(text)) < 0)
+	if (sys_read(proc, path, text, sizeof(text)) < 0)
 		return false;
 	/* HIERARCHY:CONTROLLERS:PATH */
 	while ((line = strsep(&rest, "\n"))) {
@@ -60,7 +60,7 @@ static pid_t read_pid(DIR *d, const char *file)
 	char text[32];
 	long pid;
 
-	return dot && strcmp(dot, ".pid") == 0 && file_read(file_list_fd(d), file, text, sizeof(text)) > 0 &&
+	return dot && strcmp(dot, ".pid") == 0 && sys_read(sys_list_fd(d), file, text, sizeof(text)) > 0 &&
 			       text_number(text, 1, INT32_MAX, &pid)
 		       ? (pid_t)pid
 		       : 0;
@@ -69,11 +69,11 @@ static pid_t read_pid(DIR *d, const char *file)
 pid_t *libvirt_qemus(const struct host *host, size_t *n)
 {
 	const struct dirent *e;
-	autoclosedir DIR *d = file_list(host->libvirt, "run/libvirt/qemu");
+	autoclosedir DIR *d = sys_list(host->libvirt, "run/libvirt/qemu");
 	pid_t *pids = NULL, pid;
 
 	*n = 0;
-	while (d && (e = readdir(d)))
+	while ((e = sys_next(d)))
 		if ((pid = read_pid(d, e->d_name)))
 			*(pid_t *)mem_add(&pids, n, sizeof(*pids)) = pid;
 	return pids;
@@ -81,10 +81,10 @@ pid_t *libvirt_qemus(const struct host *host, size_t *n)
 
 bool libvirt_qemu_domain(const struct host *host, pid_t pid, char *name, size_t size)
 {
-	autoclosedir DIR *d = file_list(host->libvirt, "run/libvirt/qemu");
+	autoclosedir DIR *d = sys_list(host->libvirt, "run/libvirt/qemu");
 	const struct dirent *e;
 
-	while (d && (e = readdir(d)))
+	while ((e = sys_next(d)))
 		if (pid && read_pid(d, e->d_name) == pid) {
 			snprintf(name, size, "%.*s", (int)strlen(e->d_name) - (int)strlen(".pid"), e->d_name);
 			return true;

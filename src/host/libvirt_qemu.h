@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "base/host.h"
+#include "sys/sys.h"
 
 /* Those that libvirt has written down; the caller frees the list, which may be NULL. */
 pid_t *libvirt_qemus(const struct host *host, size_t *n);

@@ -10,11 +10,11 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "host/mdevctl_files.h"
 #include "base/text.h"
+#include "sys/sys.h"
 
 #define DEFINITIONS "etc/mdevctl.d"
 
@@ -29,7 +29,7 @@ static int read_text(char **text, size_t *len, struct stat *st, const struct hos
 
 	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
 		return 0;
-	r = fd < 0 || fstat(fd, st) < 0 ? -errno : file_slurp(fd, DEFINITION_MAX, text, len);
+	r = fd < 0 || fstat(fd, st) < 0 ? -errno : sys_slurp(fd, DEFINITION_MAX, text, len);
 	return r < 0 ? err_sys(err, -r, "mdevctl's definition %s/" DEFINITIONS "/%s", host->name, path) : 1;
 }
 
@@ -59,7 +59,7 @@ static int read_one(struct definition *out, const struct host *host, int dir, co
 	text_copy(out->uuid, sizeof(out->uuid), uuid);
 	text_copy(out->parent, sizeof(out->parent), parent);
 	out->starts = strcmp(start, "auto") == 0;
-	out->created_ms = host_now_ms() - host_age_ms(&st.st_mtim);
+	out->created_ms = sys_now_ms() - sys_age_ms(&st.st_mtim);
 	return 1;
 }
 
@@ -82,13 +82,13 @@ int mdevctl_definition(struct definition *out, const struct host *host, const ch
 	listed = host_list(&d, &view, DEFINITIONS, err);
 	if (!d)
 		return listed;
-	while ((errno = 0, e = readdir(d))) {
+	while ((e = sys_next(d))) {
 		struct definition one;
 		int r;
 
 		if (!parent_parse(parent, e->d_name) || strcmp(parent, e->d_name) != 0)
 			continue;
-		r = read_one(&one, host, file_list_fd(d), parent, safe, err);
+		r = read_one(&one, host, sys_list_fd(d), parent, safe, err);
 		if (r < 0)
 			return r;
 		if (r == 1 && (!found || goes_before(&one, out))) {
@@ -169,7 +169,7 @@ static int by_place(const void *a, const void *b)
 static int read_parent(struct definition **list, size_t *n, const struct host *host, int dir, const char *parent,
 		       struct err *err)
 {
-	autoclosedir DIR *d = file_list(dir, parent);
+	autoclosedir DIR *d = sys_list(dir, parent);
 	const struct dirent *e;
 	int first = 0;
 
@@ -177,7 +177,7 @@ static int read_parent(struct definition **list, size_t *n, const struct host *h
 		return 0;
 	if (!d)
 		return err_sys(err, errno, "%s/" DEFINITIONS "/%s", host->name, parent);
-	while ((errno = 0, e = readdir(d))) {
+	while ((e = sys_next(d))) {
 		char uuid[UUID_SIZE];
 		struct definition one;
 		struct err ignored;
@@ -209,12 +209,12 @@ int mdevctl_definitions(struct definition **out, size_t *n, const struct host *h
 	*n = 0;
 	if (!d)
 		return first;
-	while ((errno = 0, e = readdir(d))) {
+	while ((e = sys_next(d))) {
 		struct err ignored;
 		int r = 0;
 
 		if (parent_parse(parent, e->d_name) && strcmp(parent, e->d_name) == 0)
-			r = read_parent(&list, n, host, file_list_fd(d), parent, first ? &ignored : err);
+			r = read_parent(&list, n, host, sys_list_fd(d), parent, first ? &ignored : err);
 		if (r < 0 && !first)
 			first = r;
 	}
@@ -239,12 +239,12 @@ int mdevctl_undefine(const struct host *host, const char *uuid, const char *only
 	listed = host_list(&d, &view, DEFINITIONS, err);
 	if (!d)
 		return listed;
-	while ((errno = 0, e = readdir(d))) {
+	while ((e = sys_next(d))) {
 		if (!parent_parse(parent, e->d_name) || strcmp(parent, e->d_name) != 0 ||
 		    (only && strcmp(parent, only) != 0))
 			continue;
 		snprintf(path, sizeof(path), "%s/%s", parent, safe);
-		if (unlinkat(file_list_fd(d), path, 0) < 0 && errno != ENOENT && errno != ENOTDIR)
+		if (unlinkat(sys_list_fd(d), path, 0) < 0 && errno != ENOENT && errno != ENOTDIR)
 			return err_sys(err, errno, "removing mdevctl's definition %s/" DEFINITIONS "/%s", host->name,
 				       path);
 	}

@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "base/host.h"
 #include "base/ident.h"
+#include "sys/sys.h"
 
 /* A definition of mdevctl: etc/mdevctl.d/PARENT/UUID. */
 struct definition {

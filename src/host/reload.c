@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "base/host.h"
+#include "sys/sys.h"
 
 enum { ANSWER_SIZE = 4096, OBJECT_SIZE = 512, WAIT_MS = 3000 };
 
@@ -33,12 +33,12 @@ static int object_of(char object[OBJECT_SIZE], const char *unit)
 /* All that it prints until it ends, in limited time. */
 static int read_answer(int fd, char answer[ANSWER_SIZE])
 {
-	int64_t end = host_now_ms() + WAIT_MS;
+	int64_t end = sys_now_ms() + WAIT_MS;
 	size_t len = 0;
 
 	while (len + 1 < ANSWER_SIZE) {
 		struct pollfd waits = { .fd = fd, .events = POLLIN };
-		int64_t left = end - host_now_ms();
+		int64_t left = end - sys_now_ms();
 		ssize_t n;
 
 		if (left <= 0 || poll(&waits, 1, (int)left) == 0)

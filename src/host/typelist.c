@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "sys/sys.h"
 
 #define MEMORY_HEAD "vgpu-lease types 1 "
 
@@ -120,7 +120,7 @@ void typelist_recall(struct typelist *list, const struct host *host, const char 
 	char path[64 + TYPELIST_KEY_SIZE];
 
 	snprintf(path, sizeof(path), "var/lib/vgpu-lease/types/%s", key);
-	if (!*key || file_read(host->root, path, text, TYPELIST_TEXT_MAX) <= 0 ||
+	if (!*key || sys_read(host->root, path, text, TYPELIST_TEXT_MAX) <= 0 ||
 	    strncmp(text, MEMORY_HEAD, strlen(MEMORY_HEAD)) != 0)
 		return;
 	list->whole |= strncmp(text + strlen(MEMORY_HEAD), "all\n", 4) == 0;
@@ -130,11 +130,11 @@ void typelist_recall(struct typelist *list, const struct host *host, const char 
 bool typelist_other_driver(char other[64], const struct host *host, const char *vendor, const char *device,
 			   const char *subsystem, const char *driver, int number)
 {
-	autoclosedir DIR *dir = file_list(host->root, "var/lib/vgpu-lease/types");
+	autoclosedir DIR *dir = sys_list(host->root, "var/lib/vgpu-lease/types");
 	const struct dirent *e;
 	bool found = false;
 
-	while (!found && dir && (e = readdir(dir))) {
+	while (!found && (e = sys_next(dir))) {
 		const char *at = strchr(e->d_name, '@');
 		struct typelist list = { 0 };
 		char key[TYPELIST_KEY_SIZE];

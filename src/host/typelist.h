@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/host.h"
+#include "sys/sys.h"
 
 enum {
 	TYPELIST_TEXT_MAX = 64 << 10, /* bytes of a list */

@@ -19,8 +19,8 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "base/file.h"
 #include "base/mem.h"
+#include "sys/sys.h"
 #include "host/libvirt_qemu.h"
 
 enum {
@@ -108,7 +108,7 @@ static bool is_number(const char *name)
 /* One descriptor more. -ETIMEDOUT: no time is left; -E2BIG: of what this process may cost nothing is left. */
 static int step(struct scan *scan)
 {
-	int64_t now = scan->steps++ % CLOCK_STEPS == 0 ? host_now_ms() : 0;
+	int64_t now = scan->steps++ % CLOCK_STEPS == 0 ? sys_now_ms() : 0;
 
 	if (now >= scan->deadline_ms)
 		return -ETIMEDOUT;
@@ -176,7 +176,7 @@ static int read_table(struct scan *scan, const char *path, pid_t pid)
 /* Are these the running kernel's processes? Below --root they need not be. */
 static void ask_whose(struct scan *scan, const char *name)
 {
-	autoclose int dir = file_dir(scan->proc, name);
+	autoclose int dir = sys_dir(scan->proc, name);
 	struct statfs fs;
 
 	if (dir < 0)
@@ -206,11 +206,11 @@ static int read_threads(struct scan *scan, const char *name, pid_t pid)
 	snprintf(path, sizeof(path), "%s/task", name);
 	if (scan->compares && fstatat(scan->proc, path, &st, 0) == 0 && st.st_nlink == ALONE)
 		return 0;
-	autoclosedir DIR *d = file_list(scan->proc, path);
+	autoclosedir DIR *d = sys_list(scan->proc, path);
 	/* A tree below --root need not have threads. */
 	if (!d)
 		return errno == ENOENT ? 0 : -errno;
-	while ((errno = 0, e = readdir(d))) {
+	while ((e = sys_next(d))) {
 		pid_t tid = is_number(e->d_name) ? (pid_t)strtol(e->d_name, NULL, 10) : pid;
 		int r;
 
@@ -282,7 +282,7 @@ static void list_processes(struct scan *scan, DIR *d)
 {
 	const struct dirent *e;
 
-	while ((errno = 0, e = readdir(d))) {
+	while ((e = sys_next(d))) {
 		struct process *process;
 
 		if (!is_number(e->d_name))
@@ -298,7 +298,7 @@ static void list_processes(struct scan *scan, DIR *d)
 static void read_all(struct scan *scan)
 {
 	struct err *blind = &scan->users->blind;
-	autoclosedir DIR *d = file_list(scan->host->root, "proc");
+	autoclosedir DIR *d = sys_list(scan->host->root, "proc");
 
 	if (!d) {
 		/* A tree below --root need not have processes; a host always does. */
@@ -306,12 +306,12 @@ static void read_all(struct scan *scan)
 			err_sys(blind, errno, "%s/proc", scan->host->name);
 		return;
 	}
-	scan->proc = file_list_fd(d);
+	scan->proc = sys_list_fd(d);
 	scan->recorded = libvirt_qemus(scan->host, &scan->nrecorded);
 	list_processes(scan, d);
 	for (enum rank rank = RECORDED; rank <= OTHERS; rank++) {
 		/* The rest of the time is for what the look is made for, which may look once more. */
-		int64_t now = host_now_ms();
+		int64_t now = sys_now_ms();
 
 		scan->others_by_ms = now + (scan->deadline_ms - now) / 4;
 		for (size_t i = 0; i < scan->nprocesses && blind->code != ETIMEDOUT; i++)
@@ -365,7 +365,7 @@ static int find(struct question *q, int dir, const char *path)
 	const struct vfio_users *users = q->users;
 	unsigned int major, minor;
 	char text[32], end;
-	ssize_t n = file_read(dir, path, text, sizeof(text));
+	ssize_t n = sys_read(dir, path, text, sizeof(text));
 	dev_t rdev;
 	size_t at;
 
@@ -386,7 +386,7 @@ static int find(struct question *q, int dir, const char *path)
 static int find_group(struct question *q, const struct host *host, int device)
 {
 	char group[24], path[64];
-	int r = file_link_base(device, "iommu_group", group, sizeof(group));
+	int r = sys_link(device, "iommu_group", group, sizeof(group));
 
 	if (r < 0)
 		return r == -ENOENT ? 0 : r;
@@ -398,18 +398,16 @@ static int find_group(struct question *q, const struct host *host, int device)
 static int find_cdev(struct question *q, int device)
 {
 	const struct dirent *e;
-	autoclosedir DIR *d = file_list(device, "vfio-dev");
+	autoclosedir DIR *d = sys_list(device, "vfio-dev");
 
 	if (!d)
 		return errno == ENOENT ? 0 : -errno;
-	while ((errno = 0, e = readdir(d))) {
+	while ((e = sys_next(d))) {
 		char path[NAME_MAX + 8];
 		int r;
 
-		if (e->d_name[0] == '.')
-			continue;
 		snprintf(path, sizeof(path), "%s/dev", e->d_name);
-		r = find(q, file_list_fd(d), path);
+		r = find(q, sys_list_fd(d), path);
 		if (r != 0)
 			return r;
 	}
@@ -426,7 +424,7 @@ int vfio_users_open(const struct vfio_users *users, const struct host *host, con
 	if (!id_parse(safe, id))
 		return err_set(err, EINVAL, "'%s' is neither a UUID nor a PCI address", id);
 	snprintf(path, sizeof(path), "sys/bus/%s/devices/%s", uuid_parse(uuid, safe) ? "mdev" : "pci", safe);
-	autoclose int device = openat(host->root, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	autoclose int device = sys_dir(host->root, path);
 	/*
 	 * Gone also while a remove waits in the kernel for whoever has it open: there is nothing left to remove then.
 	 */

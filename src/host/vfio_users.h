@@ -24,14 +24,14 @@
 #include <sys/types.h>
 
 #include "base/err.h"
-#include "base/host.h"
 #include "base/ident.h"
+#include "sys/sys.h"
 #include "model/vgpu.h"
 
 struct vfio_users; /* one pass over all processes: the character devices that are open, and by whom */
 
 /*
- * Looks at all processes, until `deadline_ms` (host_now_ms()). Never NULL: what could not be seen, vfio_users_open()
+ * Looks at all processes, until `deadline_ms` (sys_now_ms()). Never NULL: what could not be seen, vfio_users_open()
  * says. vfio_users_free() takes NULL, too.
  */
 struct vfio_users *vfio_users_read(const struct host *host, int64_t deadline_ms);

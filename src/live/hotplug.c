@@ -13,18 +13,18 @@
 #include "base/auto.h"
 #include "device/release.h"
 #include "internal.h"
-#include "base/log.h"
 #include "model/event.h"
 #include "survey/hostdev_filter.h"
 #include "survey/placeholder.h"
 #include "live/migration_facts_live.h"
 #include "base/text.h"
+#include "sys/log.h"
 
 int hotplug_open(struct hotplug *hp, const char *domain, struct err *err)
 {
 	int r = virt_open(&hp->virt, hp->uri, err);
 
-	hp->found_ms = host_now_ms();
+	hp->found_ms = sys_now_ms();
 	return r == 0 ? virt_find(hp->virt, domain, &hp->domain, err) : r;
 }
 
@@ -65,7 +65,7 @@ int hotplug_lease(struct hotplug *hp, const struct request *request, const char 
 	for (size_t i = 0; r < 0 && i < request->nvgpus; i++) {
 		struct err ignored = { 0 };
 
-		hotplug_unlease(hp, hp->policy, request->vgpus[i].id, host_now_ms(), &ignored);
+		hotplug_unlease(hp, hp->policy, request->vgpus[i].id, sys_now_ms(), &ignored);
 	}
 	return r;
 }
@@ -94,7 +94,7 @@ int hotplug_unlease(struct hotplug *hp, const struct policy *policy, const char 
 	r = release_now(hp->store, policy, &lease, err);
 	/* The handler, or the domain's release, is at it already. */
 	if (r == 0)
-		r = release_finish(hp->store, policy, id, host_now_ms() + (int64_t)policy->release_timeout_s * 1000,
+		r = release_finish(hp->store, policy, id, sys_now_ms() + (int64_t)policy->release_timeout_s * 1000,
 				   err);
 	if (r == 1)
 		event_log(EVENT_RELEASED, &about, "hotplug: domain %s: released %s", hp->domain.name, id);
@@ -105,7 +105,7 @@ int hotplug_plug(struct hotplug *hp, const char *id, const char *xml, unsigned i
 {
 	struct policy policy = *hp->policy;
 	struct err ignored = { 0 };
-	int64_t asked_ms = host_now_ms();
+	int64_t asked_ms = sys_now_ms();
 	int r = virt_attach_device(hp->virt, hp->domain.uuid, xml, sides, err);
 
 	if (r == 0)
@@ -169,7 +169,7 @@ int hotplug_attach(struct hotplug *hp, const char *type, bool persistent, struct
 		return 0;
 	/* What is told of it is read before: once the guest has it, nothing can fail. */
 	if (find_lease(hp, choice.id, lease, err) < 0) {
-		hotplug_unlease(hp, hp->policy, choice.id, host_now_ms(), &later);
+		hotplug_unlease(hp, hp->policy, choice.id, sys_now_ms(), &later);
 		return -err->code;
 	}
 	r = hotplug_plug(hp, choice.id, choice.xml, sides, err);
@@ -244,7 +244,7 @@ static int not_plugged(struct hotplug *hp, const char *id, struct err *err)
 		return err_set(err, ENOENT,
 			       "domain %s: vGPU %s is not attached; 'vgpu-lease show %s' lists the attached vGPUs",
 			       hp->domain.name, id, hp->domain.name);
-	if (r == 1 && lease.writer != getpid() && host_process_lives(lease.writer, lease.writer_start))
+	if (r == 1 && lease.writer != getpid() && sys_process_lives(lease.writer, lease.writer_start))
 		return err_set(err, EBUSY, "vGPU %s: process %d is attaching it; try again later", id,
 			       (int)lease.writer);
 	return r;

@@ -18,7 +18,7 @@
 #include "config/config.h"
 #include "domain/domxml.h"
 #include "base/err.h"
-#include "base/host.h"
+#include "sys/sys.h"
 #include "state/lease_store.h"
 #include "state/store.h"
 #include "virt/virt.h"

@@ -8,8 +8,8 @@
 #include "base/auto.h"
 #include "live/hotplug.h"
 #include "internal.h"
-#include "base/log.h"
 #include "base/mem.h"
+#include "sys/log.h"
 #include "survey/placeholder.h"
 
 /* The record of a suspend in this XML. */
@@ -155,7 +155,7 @@ static int unplug_and_save(struct hotplug *hp, const struct domxml *doc, int64_t
 	for (size_t i = 0; i < domxml_request(doc)->nvgpus; i++)
 		if (hotplug_unplug(hp, doc, i, err) < 0)
 			return -err->code;
-	*asked_ms = host_now_ms();
+	*asked_ms = sys_now_ms();
 	return virt_managed_save(hp->virt, hp->domain.uuid, err);
 }
 
@@ -210,7 +210,7 @@ static int restore(struct hotplug *hp, const struct domxml *record, struct err *
 
 	if (r < 0)
 		return r;
-	asked_ms = host_now_ms();
+	asked_ms = sys_now_ms();
 	r = virt_start(hp->virt, hp->domain.uuid, err);
 	/* Another resume did: what is leased is what that one attaches. */
 	if (r < 0 && runs(hp, &ignored) == 1)

@@ -3,7 +3,7 @@
 #include "model/event.h"
 
 #include "base/auto.h"
-#include "base/log.h"
+#include "sys/log.h"
 
 enum { IDS_MAX = 16, FIELDS = 8 };
 

@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "sys/sys.h"
 #include "config/config.h"
-#include "base/host.h"
 #include "plan/pool.h"
 #include "state/lease_store.h"
 #include "state/store.h"

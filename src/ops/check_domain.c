@@ -11,13 +11,13 @@
 #include "internal.h"
 #include "base/auto.h"
 #include "domain/domxml.h"
-#include "base/file.h"
 #include "host/libvirt_files.h"
 #include "ops/preview.h"
 #include "survey/hostdev_filter.h"
 #include "survey/missing_vgpus.h"
 #include "survey/remark.h"
 #include "base/text.h"
+#include "sys/sys.h"
 
 #define DEFINED "etc/libvirt/qemu"
 
@@ -55,7 +55,7 @@ static int read_definition(int dir, const char *name, char **xml, size_t *len)
 								: openat(dir, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	struct stat st;
 
-	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || file_slurp(fd, DOMXML_MAX, xml, len) < 0)
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || sys_slurp(fd, DOMXML_MAX, xml, len) < 0)
 		return -1;
 	/* A misspelt namespace is one of the remarks. */
 	return is_marked(*xml, *len) || domxml_has_pci(*xml, *len) ? 0 : -1;
@@ -215,12 +215,12 @@ void check_missing_vgpus(struct check *check)
 void check_domains(struct check *check)
 {
 	size_t found = 0, noted = check->n;
-	autoclosedir DIR *dir = file_list(check->host->libvirt, DEFINED);
+	autoclosedir DIR *dir = sys_list(check->host->libvirt, DEFINED);
 	const struct dirent *e;
 
-	while (dir && (e = readdir(dir)))
+	while ((e = sys_next(dir)))
 		if (is_definition(e->d_name))
-			found += look_at(check, file_list_fd(dir), e->d_name);
+			found += look_at(check, sys_list_fd(dir), e->d_name);
 	if (found && check->n == noted)
 		check_report(check_at_path(check, DEFINED), CHECK_PASS, NULL, "metadata of %zu definition%s valid",
 			     found, found == 1 ? "" : "s");

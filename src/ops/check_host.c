@@ -10,7 +10,7 @@
 
 #include "internal.h"
 #include "base/auto.h"
-#include "base/file.h"
+#include "sys/sys.h"
 #include "host/libvirt_files.h"
 #include "host/mdevctl_files.h"
 
@@ -26,7 +26,7 @@ static enum hook look_at_hook(struct check *check, const char *path)
 	struct stat st;
 	size_t len;
 
-	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || file_slurp(fd, PROGRAM_MAX, &program, &len) < 0)
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || sys_slurp(fd, PROGRAM_MAX, &program, &len) < 0)
 		return fd < 0 ? NO_HOOK : OTHER_HOOK;
 	if (len < 4 || memcmp(program, "\177ELF", 4) != 0 || !memmem(program, len, "vgpu-lease", 10))
 		return OTHER_HOOK;
@@ -69,7 +69,7 @@ void check_hook(struct check *check)
 		look_at_hook_link(check, paths[i]);
 	}
 	/* A simulated host has no libvirt that would call one, unless somebody has made a place for it. */
-	if (ours == 0 && check->simulated && faccessat(check->host->libvirt, "etc/libvirt/hooks", F_OK, 0) < 0)
+	if (ours == 0 && check->simulated && !sys_exists(check->host->libvirt, "etc/libvirt/hooks"))
 		return;
 	check_at_path(check, paths[0]);
 	if (ours == 0 && faccessat(check->host->libvirt, "etc/libvirt/hooks", X_OK, AT_EACCESS) < 0 &&

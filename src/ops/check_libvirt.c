@@ -13,12 +13,11 @@
 
 #include "internal.h"
 #include "base/auto.h"
-#include "base/file.h"
-#include "base/host.h"
 #include "host/libvirt_daemon.h"
 #include "host/reload.h"
 #include "state/store.h"
 #include "base/text.h"
+#include "sys/sys.h"
 
 enum { UNIT_SIZE = 256, CGROUP_SIZE = 4096, SOCKETS_MAX = 16 << 20 };
 
@@ -32,7 +31,7 @@ static int64_t time_us(struct timespec t)
 /* On the wall clock, to compare it with files; as that runs now. */
 static int64_t process_started_us(pid_t pid)
 {
-	uint64_t ticks = host_process_start(pid);
+	uint64_t ticks = sys_process_start(pid);
 	struct timespec now, up;
 
 	/* The kernel counts a process's start on the clock that goes on during a suspend. */
@@ -47,7 +46,7 @@ static bool find_unit(pid_t pid, char unit[UNIT_SIZE])
 	char path[32], text[CGROUP_SIZE], *rest = text, *line;
 
 	snprintf(path, sizeof(path), "/proc/%d/cgroup", (int)pid);
-	if (file_read(AT_FDCWD, path, text, sizeof(text)) < 0)
+	if (sys_read(AT_FDCWD, path, text, sizeof(text)) < 0)
 		return false;
 	while ((line = text_next(&rest, "\n"))) {
 		char *end = strstr(line, ".service"), *start = end;
@@ -71,7 +70,7 @@ static bool listens(const struct host *host)
 	autofree char *text = NULL;
 	size_t len;
 
-	if (fd < 0 || file_slurp(fd, SOCKETS_MAX, &text, &len) < 0)
+	if (fd < 0 || sys_slurp(fd, SOCKETS_MAX, &text, &len) < 0)
 		return true;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (memmem(text, len, names[i], strlen(names[i])))
@@ -142,12 +141,12 @@ static int64_t hook_since(int dir, const char *path)
 void check_libvirt(struct check *check)
 {
 	int64_t came = hook_since(check->host->libvirt, "etc/libvirt/hooks/qemu"), since;
-	autoclosedir DIR *dir = file_list(check->host->libvirt, "etc/libvirt/hooks/qemu.d");
+	autoclosedir DIR *dir = sys_list(check->host->libvirt, "etc/libvirt/hooks/qemu.d");
 	const struct dirent *e;
 
 	/* libvirt only notes that there is a hook: any of them makes it look for ours as well. */
-	while (dir && (e = readdir(dir))) {
-		since = hook_since(file_list_fd(dir), e->d_name);
+	while ((e = sys_next(dir))) {
+		since = hook_since(sys_list_fd(dir), e->d_name);
 		if (since && (!came || since < came))
 			came = since;
 	}

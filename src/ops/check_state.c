@@ -10,8 +10,8 @@
 #include "internal.h"
 #include "base/auto.h"
 #include "ops/gc.h"
-#include "base/file.h"
 #include "base/text.h"
+#include "sys/sys.h"
 #include "host/mdevctl_files.h"
 #include "survey/reclaim.h"
 
@@ -118,18 +118,18 @@ struct lock_look {
  */
 static bool stays(struct lock_look *look, const struct store *store, int wait_ms, int64_t *held_ms)
 {
-	int64_t began = host_now_ms(), since = began, now = began;
+	int64_t began = sys_now_ms(), since = began, now = began;
 	char holder[LOCK_TEXT_SIZE];
 
-	for (; now - began < wait_ms; now = host_now_ms()) {
+	for (; now - began < wait_ms; now = sys_now_ms()) {
 		if (!store_locked(store, look->pgpu))
 			return false;
-		if (file_read(store->run, look->name, holder, sizeof(holder)) < 0)
+		if (sys_read(store->run, look->name, holder, sizeof(holder)) < 0)
 			holder[0] = '\0';
 		if (strcmp(holder, look->holder) != 0 && now != began)
 			since = now;
 		memcpy(look->holder, holder, sizeof(holder));
-		host_sleep_ms(LOCK_STEP_MS);
+		sys_sleep_ms(LOCK_STEP_MS);
 	}
 	*held_ms = now - since;
 	return true;
@@ -141,8 +141,7 @@ static void report_holder(struct check *check, const struct lock_look *look, enu
 	unsigned long long start = 0;
 	char path[128], who[64] = "a process that is not known";
 	int pid = 0;
-	bool known = sscanf(look->holder, "%d %llu", &pid, &start) == 2,
-	     lives = known && host_process_lives(pid, start);
+	bool known = sscanf(look->holder, "%d %llu", &pid, &start) == 2, lives = known && sys_process_lives(pid, start);
 
 	if (known)
 		snprintf(who, sizeof(who), lives ? "process %d" : "a child of process %d, which has ended", pid);
@@ -191,13 +190,13 @@ static void look_at_store_lock(struct check *check)
 void check_locks(struct check *check)
 {
 	const struct store *store = &check->store;
-	autoclosedir DIR *dir = file_list(store->run, "pgpu");
+	autoclosedir DIR *dir = sys_list(store->run, "pgpu");
 	const struct dirent *e;
 	int64_t held_ms;
 
 	if (store->run >= 0 && is_lock(check, "lock"))
 		look_at_store_lock(check);
-	while (dir && (e = readdir(dir))) {
+	while ((e = sys_next(dir))) {
 		char name[sizeof("pgpu/.lock") + PARENT_SIZE], pgpu[PARENT_SIZE];
 		struct lock_look look = { .name = name, .pgpu = pgpu };
 		size_t n = strlen(e->d_name);
@@ -215,7 +214,7 @@ void check_locks(struct check *check)
 void check_handler(struct check *check)
 {
 	int run = check->store.run;
-	bool known = run >= 0 && faccessat(run, "handler.lock", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	bool known = run >= 0 && sys_exists(run, "handler.lock");
 
 	/* A simulated host has one if somebody runs one there. */
 	if (check->simulated && !known)
@@ -232,11 +231,11 @@ void check_handler(struct check *check)
 
 void check_garbage(struct check *check)
 {
-	autoclosedir DIR *dir = file_list(check->store.run, "garbage");
+	autoclosedir DIR *dir = sys_list(check->store.run, "garbage");
 	const struct dirent *e;
 	int n = 0;
 
-	while (dir && (e = readdir(dir)))
+	while ((e = sys_next(dir)))
 		n += e->d_name[0] != '.';
 	if (n)
 		check_report(check_at_path(check, "run/vgpu-lease/garbage"), CHECK_WARN,
@@ -272,7 +271,7 @@ static bool has_both(const struct check *check, const struct gc_item *item)
 static void report_foreign(struct check *check, const struct gc *pass)
 {
 	size_t kept = 0;
-	int64_t now = host_now_ms();
+	int64_t now = sys_now_ms();
 
 	for (size_t i = 0; i < pass->n; i++) {
 		const struct gc_item *item = &pass->items[i];

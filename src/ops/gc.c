@@ -46,7 +46,7 @@ static int look_around(struct look *look, struct gc *c, struct err *err)
 	if (c->policy->nova)
 		look->undefined = mdevctl_definitions(&look->definitions, &look->ndefinitions, c->store->host,
 						      &c->undefined) < 0;
-	look->users = vfio_users_read(c->store->host, host_now_ms() + (int64_t)c->policy->release_timeout_s * 1000);
+	look->users = vfio_users_read(c->store->host, sys_now_ms() + (int64_t)c->policy->release_timeout_s * 1000);
 	if (!vfio_users_unread(look->users, c->unread))
 		c->unread[0] = '\0';
 	return libvirt_files_read(&look->disk, c->store->host, err);
@@ -260,7 +260,7 @@ static int finish_lease(void *arg, size_t i, int64_t deadline_ms, int64_t look_b
 		return 0;
 	r = release_turn(c->store, c->policy, item->vgpu.id, deadline_ms, look_by_ms, &err);
 	/* Others are waited for as long as by a start. */
-	if (r == -EAGAIN && host_now_ms() >= c->wait_by_ms && store_locked(c->store, item->vgpu.pgpu)) {
+	if (r == -EAGAIN && sys_now_ms() >= c->wait_by_ms && store_locked(c->store, item->vgpu.pgpu)) {
 		r = err_set(&err, ETIMEDOUT, "a write to the driver of %s is under way; see 'vgpu-lease check'",
 			    item->vgpu.pgpu);
 		last = true;
@@ -342,7 +342,7 @@ static bool is_complete(const struct inventory *inv)
 static int judge_all(struct gc *c, struct err *err)
 {
 	__attribute__((cleanup(look_end))) struct look look = { 0 };
-	int64_t began_ms = host_now_ms();
+	int64_t began_ms = sys_now_ms();
 	int r = look_around(&look, c, err);
 
 	c->garbage = look.leases.garbage;
@@ -369,7 +369,7 @@ int gc_run(struct gc *c, struct err *err)
 	int r;
 
 	if (!c->looked_ms)
-		c->looked_ms = host_now_ms();
+		c->looked_ms = sys_now_ms();
 	c->items = NULL;
 	c->n = 0;
 	c->undefined = (struct err){ 0 };

@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "base/timed_child.h"
+#include "sys/log.h"
+#include "sys/timed_child.h"
 #include "device/release.h"
-#include "base/log.h"
 #include "host/libvirt_daemon.h"
 #include "host/libvirt_files.h"
 #include "model/event.h"
@@ -23,7 +23,7 @@ enum { LEAST_GRACE_MS = 300000 };
 /* Only what can be told without reading anything of libvirt's: a hook asks this of each lease. */
 static bool is_left(const struct store *store, const struct policy *policy, const struct lease *lease)
 {
-	int64_t age_ms = host_now_ms() - lease->since_ms;
+	int64_t age_ms = sys_now_ms() - lease->since_ms;
 
 	switch (lease->state) {
 	case LEASE_RESERVED:

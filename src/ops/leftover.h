@@ -9,8 +9,8 @@
 
 #include <stdbool.h>
 
+#include "sys/sys.h"
 #include "config/config.h"
-#include "base/host.h"
 #include "state/lease_store.h"
 #include "state/store.h"
 

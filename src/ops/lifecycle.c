@@ -8,10 +8,10 @@
 
 #include "device/apply.h"
 #include "base/auto.h"
-#include "base/timed_child.h"
+#include "sys/log.h"
+#include "sys/timed_child.h"
 #include "device/release.h"
 #include "device/kernel.h"
-#include "base/log.h"
 #include "model/event.h"
 #include "ops/leftover.h"
 #include "ops/rewrite.h"
@@ -66,14 +66,14 @@ static void rounds_end(struct rounds *r)
  */
 static bool may_be_outdated(const struct rounds *r, int tries)
 {
-	return (tries >= MOST_TRIES && r->survey.mode == PLAN_PREPARE) || host_now_ms() >= r->deadline_ms;
+	return (tries >= MOST_TRIES && r->survey.mode == PLAN_PREPARE) || sys_now_ms() >= r->deadline_ms;
 }
 
 /* A survey that its leases, read under the lock, have not overtaken; the lock is held where 0 is returned. */
 static int look_around(struct rounds *r, struct err *err)
 {
 	for (int tries = 1;; tries++) {
-		if (survey_read(&r->survey, err) < 0 || store_lock(&r->store, host_left_ms(r->deadline_ms), err) < 0)
+		if (survey_read(&r->survey, err) < 0 || store_lock(&r->store, sys_left_ms(r->deadline_ms), err) < 0)
 			return -err->code;
 		if (survey_leases(&r->survey, err) < 0 || survey_record(&r->survey, err) < 0) {
 			store_unlock(&r->store);
@@ -96,7 +96,7 @@ static int plan_round(struct rounds *r, struct err *err)
 	facts = survey_facts(&r->survey);
 	plan_free(&r->plan);
 	plan_make(&r->plan, &facts);
-	if (!waited || r->plan.kind != PLAN_STEPS || host_now_ms() >= r->deadline_ms)
+	if (!waited || r->plan.kind != PLAN_STEPS || sys_now_ms() >= r->deadline_ms)
 		return 0;
 	/* What was waited for may have ended after the host was read, and still be counted: once more. */
 	store_unlock(&r->store);
@@ -123,7 +123,7 @@ static int remove_one(struct rounds *r, const char *id, struct err *err)
 	struct event_about about = { 0 };
 	int n;
 
-	if (host_now_ms() >= r->deadline_ms)
+	if (sys_now_ms() >= r->deadline_ms)
 		return err_set(err, ETIMEDOUT,
 			       "no time is left within lock_timeout to remove %s (troubleshooting: no-time-is-left)",
 			       id);
@@ -170,13 +170,13 @@ static void remove_reclaimable(struct rounds *r)
 static bool may_answer(const struct rounds *r)
 {
 	struct timed_child_silent silent[16];
-	size_t n = host_now_ms() < r->deadline_ms ? timed_child_silents(silent, ARRAY_SIZE(silent)) : 0;
+	size_t n = sys_now_ms() < r->deadline_ms ? timed_child_silents(silent, ARRAY_SIZE(silent)) : 0;
 	int64_t time_ms = (int64_t)r->lifecycle->policy->lock_timeout_s * 1000;
 
 	for (size_t i = 0; i < n; i++) {
 		int g = inventory_pgpu(&r->survey.inv, silent[i].who);
 
-		if (g != UNKNOWN && r->survey.pool.cards[g].section && host_now_ms() - silent[i].since_ms < time_ms)
+		if (g != UNKNOWN && r->survey.pool.cards[g].section && sys_now_ms() - silent[i].since_ms < time_ms)
 			return true;
 	}
 	return false;
@@ -188,14 +188,14 @@ static bool may_answer(const struct rounds *r)
  */
 static int between_rounds(struct rounds *r, struct err *err)
 {
-	bool in_time = host_now_ms() < r->deadline_ms;
+	bool in_time = sys_now_ms() < r->deadline_ms;
 	enum survey_depth depth = r->survey.depth;
 
 	r->survey.depth = SURVEY_START;
 	switch (r->plan.kind) {
 	case PLAN_WAIT:
 		if (in_time)
-			host_sleep_ms(WAIT_STEP_MS);
+			sys_sleep_ms(WAIT_STEP_MS);
 		else if (depth == SURVEY_RECLAIM)
 			break;
 		else
@@ -215,7 +215,7 @@ static int between_rounds(struct rounds *r, struct err *err)
 		}
 		if (!(r->survey.outdated && in_time) && !may_answer(r))
 			break;
-		host_sleep_ms(WAIT_STEP_MS);
+		sys_sleep_ms(WAIT_STEP_MS);
 		return 0;
 	case PLAN_STEPS:
 		break;
@@ -247,7 +247,7 @@ static void note_failure(struct rounds *r, const struct step *step, const struct
 	for (size_t i = 0; i < ARRAY_SIZE(no_failure); i++)
 		if (why->code == no_failure[i])
 			return;
-	if (step->kind != STEP_CREATE || store_lock(&r->store, host_left_ms(r->deadline_ms), &ignored) < 0)
+	if (step->kind != STEP_CREATE || store_lock(&r->store, sys_left_ms(r->deadline_ms), &ignored) < 0)
 		return;
 	failure_note(&r->store, step->vgpu.pgpu, step->vgpu.type);
 	store_unlock(&r->store);
@@ -274,8 +274,8 @@ static int apply_round(struct rounds *r, struct err *err)
 			continue;
 		}
 		note_failure(r, step, err);
-		if (n == -EAGAIN && step->kind != STEP_KEEP && host_now_ms() < r->deadline_ms) {
-			host_sleep_ms(WAIT_STEP_MS);
+		if (n == -EAGAIN && step->kind != STEP_KEEP && sys_now_ms() < r->deadline_ms) {
+			sys_sleep_ms(WAIT_STEP_MS);
 			return 0;
 		}
 		return attempt_failed(&r->survey, step, n, err);
@@ -320,7 +320,7 @@ static int runs_here(const struct lifecycle *lifecycle, struct err *err)
 	for (size_t i = 0; i < leases.n; i++)
 		if (strcmp(leases.list[i].domain, lifecycle->request->uuid) == 0 &&
 		    leases.list[i].state == LEASE_ACTIVE &&
-		    host_now_ms() - leases.list[i].since_ms < (int64_t)lifecycle->policy->start_grace_s * 1000)
+		    sys_now_ms() - leases.list[i].since_ms < (int64_t)lifecycle->policy->start_grace_s * 1000)
 			return 1;
 	if (libvirt_files_read(&disk, lifecycle->host, err) < 0)
 		return -err->code;

@@ -14,7 +14,7 @@
 #include "config/config.h"
 #include "domain/domxml.h"
 #include "base/err.h"
-#include "base/host.h"
+#include "sys/sys.h"
 #include "plan/plan.h"
 #include "survey/survey.h"
 

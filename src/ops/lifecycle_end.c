@@ -8,10 +8,10 @@
 #include "device/adopt.h"
 #include "ops/leftover.h"
 #include "ops/lifecycle.h"
-#include "base/timed_child.h"
 #include "device/release.h"
-#include "base/log.h"
 #include "base/text.h"
+#include "sys/log.h"
+#include "sys/timed_child.h"
 #include "model/event.h"
 #include "state/history.h"
 #include "plan/resolve.h"
@@ -61,7 +61,7 @@ static void finish(struct release *release, int64_t deadline_ms)
 	size_t left = 0;
 
 	for (size_t i = 0; i < release->ids.n; i++)
-		if (host_now_ms() >= deadline_ms || finish_one(release, i, deadline_ms, deadline_ms, false) < 0)
+		if (sys_now_ms() >= deadline_ms || finish_one(release, i, deadline_ms, deadline_ms, false) < 0)
 			release->ids.list[left++] = release->ids.list[i];
 	release->ids.n = left;
 }
@@ -83,7 +83,7 @@ static void remove_unmarked(const struct release *release, struct store *store, 
 
 		if (strcmp(lease->domain, release->domain) != 0 || lease->since_ms > release->asked_ms)
 			continue;
-		if (host_now_ms() >= deadline_ms)
+		if (sys_now_ms() >= deadline_ms)
 			err_set(&err, EAGAIN, "no time was left for it (release_wait)");
 		else if (release_unmarked(store, release->policy, lease, release->asked_ms, deadline_ms, &err) == 0)
 			continue;
@@ -164,7 +164,7 @@ int lifecycle_release(const struct host *host, const struct config *config, cons
 	const struct policy *policy = &config->policy;
 	struct store store;
 	struct release release = {
-		.policy = policy, .domain = domain, .name = name, .asked_ms = host_now_ms(), .store = &store
+		.policy = policy, .domain = domain, .name = name, .asked_ms = sys_now_ms(), .store = &store
 	};
 	int64_t deadline = release.asked_ms + (int64_t)policy->release_wait_s * 1000;
 	int r = store_open(&store, host, false, err);
@@ -200,7 +200,7 @@ int lifecycle_reconnect(const struct lifecycle *lifecycle, struct err *err)
 	autoinventory struct inventory inv = { 0 };
 	autoleases struct leases leases = { 0 };
 	const struct adoption adoption = { &store, &inv, &leases, lifecycle->request, "reconnect" };
-	int64_t deadline = host_now_ms() + (int64_t)lifecycle->policy->lock_timeout_s * 1000;
+	int64_t deadline = sys_now_ms() + (int64_t)lifecycle->policy->lock_timeout_s * 1000;
 	int r = store_open(&store, lifecycle->host, true, err);
 
 	if (r < 0)
@@ -211,7 +211,7 @@ int lifecycle_reconnect(const struct lifecycle *lifecycle, struct err *err)
 	query.arg = lifecycle->config;
 	silent_recall(&store);
 	if (inventory_read(&inv, lifecycle->host, &query, err) < 0 ||
-	    store_lock(&store, host_left_ms(deadline), err) < 0 || lease_list(&store, &leases, err) < 0)
+	    store_lock(&store, sys_left_ms(deadline), err) < 0 || lease_list(&store, &leases, err) < 0)
 		return -err->code;
 	silent_note(&store);
 	/* Trouble with one costs no other its lease. */

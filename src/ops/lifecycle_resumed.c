@@ -11,9 +11,9 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "base/file.h"
-#include "base/log.h"
 #include "base/mem.h"
+#include "sys/sys.h"
+#include "sys/log.h"
 #include "device/kernel.h"
 #include "host/libvirt_files.h"
 #include "ops/lifecycle.h"
@@ -28,7 +28,7 @@ static bool read_definition(const struct host *host, const char *name, char **xm
 	bool answers = !strchr(name, '/') && libvirt_files_answers(host->root, path) == 0;
 	autoclose int fd = answers ? openat(host->root, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1;
 
-	return fd >= 0 && file_slurp(fd, DOMXML_MAX, xml, len) == 0 && domxml_concerns(*xml, *len);
+	return fd >= 0 && sys_slurp(fd, DOMXML_MAX, xml, len) == 0 && domxml_concerns(*xml, *len);
 }
 
 bool lifecycle_may_be_resumed(const char *root, const char *name, const char *xml, size_t len)

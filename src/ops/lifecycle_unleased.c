@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/log.h"
+#include "sys/log.h"
 #include "device/apply.h"
 #include "device/kernel.h"
 #include "internal.h"

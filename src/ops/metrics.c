@@ -48,7 +48,7 @@ static double wall_time_s(int64_t boot_ms)
 	struct timespec now;
 
 	clock_gettime(CLOCK_REALTIME, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9 - (double)(host_now_ms() - boot_ms) / 1000;
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9 - (double)(sys_now_ms() - boot_ms) / 1000;
 }
 
 static int capacity_of(const struct capacity_count *count)

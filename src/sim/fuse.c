@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "base/host.h"
 #include "base/mem.h"
+#include "sys/sys.h"
 #include "internal.h"
 
 struct job {
@@ -163,7 +163,7 @@ static void wait_for_request(const struct server *server)
 {
 	struct pollfd fds[] = { { .fd = fuse_session_fd(server->files.session), .events = POLLIN },
 				{ .fd = fuse_session_fd(server->devices.session), .events = POLLIN } };
-	int64_t at = sim_kernel_deadline(server->kernel), ms = at < 0 ? -1 : at - host_now_ms();
+	int64_t at = sim_kernel_deadline(server->kernel), ms = at < 0 ? -1 : at - sys_now_ms();
 
 	poll(fds, ARRAY_SIZE(fds), at >= 0 && ms < 0 ? 0 : (int)ms);
 }
@@ -188,7 +188,7 @@ static void loop(struct server *server, void (*ready)(void *), void *arg)
 	while (!fuse_session_exited(files->session) && !fuse_session_exited(devices->session)) {
 		wait_for_request(server);
 		receive(files, &asked);
-		sim_kernel_advance(server->kernel, host_now_ms());
+		sim_kernel_advance(server->kernel, sys_now_ms());
 		for (receive(devices, &closed); closed.size > 0; receive(devices, &closed))
 			fuse_session_process_buf(devices->session, &closed);
 		if (asked.size > 0)

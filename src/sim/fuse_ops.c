@@ -7,12 +7,11 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "base/file.h"
 #include "base/mem.h"
-#include "base/host.h"
 #include "sim/fuse.h"
 #include "sim/vfio.h"
 #include "base/text.h"
+#include "sys/sys.h"
 
 enum { MAX_BACKGROUND = 512 };
 
@@ -117,13 +116,13 @@ static pid_t process_of(pid_t pid, char comm[16])
 
 	text_copy(comm, 16, "unknown");
 	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	if (pid <= 0 || file_read(AT_FDCWD, path, text, sizeof(text)) < 0)
+	if (pid <= 0 || sys_read(AT_FDCWD, path, text, sizeof(text)) < 0)
 		return pid;
 	tgid = strstr(text, "\nTgid:");
 	if (tgid && (n = strtol(tgid + strlen("\nTgid:"), NULL, 10)) > 0)
 		pid = (pid_t)n;
 	snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
-	if (file_read(AT_FDCWD, path, text, sizeof(text)) > 0)
+	if (sys_read(AT_FDCWD, path, text, sizeof(text)) > 0)
 		snprintf(comm, 16, "%.15s", text);
 	return pid;
 }
@@ -133,7 +132,7 @@ static void device_open(fuse_req_t req, struct sim_node *node, struct fuse_file_
 	struct sim_handle *handle;
 	char comm[16];
 	pid_t pid = process_of(fuse_req_ctx(req)->pid, comm);
-	int r = sim_vfio_open(kernel_of(req), node, pid, comm, host_process_start(pid), &handle);
+	int r = sim_vfio_open(kernel_of(req), node, pid, comm, sys_process_start(pid), &handle);
 
 	if (r < 0) {
 		fuse_reply_err(req, -r);

@@ -10,16 +10,15 @@
 
 #include "base/args.h"
 #include "base/auto.h"
-#include "base/file.h"
 #include "base/err.h"
 #include "base/mem.h"
-#include "base/host.h"
 #include "sim/control.h"
 #include "sim/fuse.h"
 #include "sim/kernel.h"
 #include "sim/place.h"
 #include "sim/topology.h"
 #include "base/text.h"
+#include "sys/sys.h"
 
 #define DRIVER_VERSION "550.90.05"
 
@@ -110,7 +109,7 @@ static int kernel_build(struct sim_kernel *kernel, const struct options *o, stru
 {
 	int r;
 
-	sim_kernel_init(kernel, host_now_ms());
+	sim_kernel_init(kernel, sys_now_ms());
 	if (!text_copy(kernel->driver_version, sizeof(kernel->driver_version), o->driver))
 		return err_set(err, EINVAL, "--driver %s: too long", o->driver);
 	r = sim_model_parse(&kernel->spec, o->model, err);
@@ -209,7 +208,7 @@ int main(int argc, char **argv)
 	struct err err = { 0 };
 	int r;
 
-	file_hold_standard();
+	sys_begin();
 	if (options_parse(&o, argc, argv, &err) < 0)
 		return args_usage_error(SIM_FUSE_NAME, &err);
 	if (o.args.help || o.list_models || o.args.version) {

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "base/file.h"
+#include "sys/sys.h"
 #include "sim/fuse.h"
 
 static const char *const mounts[] = { SIM_FUSE_FILES, SIM_FUSE_DEVICES };
@@ -102,7 +102,7 @@ int sim_place_prepare(const char *dir, char full[PATH_MAX], struct err *err)
 		return err_sys(err, errno, "%s", dir);
 	if (!realpath(dir, full))
 		return err_sys(err, errno, "%s", dir);
-	at = file_dir(AT_FDCWD, full);
+	at = sys_dir(AT_FDCWD, full);
 	if (at < 0)
 		return err_sys(err, -at, "%s", dir);
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(mounts); i++) {
@@ -124,7 +124,7 @@ static int process_open(pid_t pid)
 	char path[32], comm[32];
 
 	snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
-	if (pid <= 0 || file_read(AT_FDCWD, path, comm, sizeof(comm)) < 0 || strcmp(comm, SIM_FUSE_NAME) != 0)
+	if (pid <= 0 || sys_read(AT_FDCWD, path, comm, sizeof(comm)) < 0 || strcmp(comm, SIM_FUSE_NAME) != 0)
 		return -1;
 	return (int)syscall(SYS_pidfd_open, pid, 0);
 }
@@ -139,7 +139,7 @@ int sim_place_stop(const char *dir, struct err *err)
 
 	if (!realpath(dir, full))
 		return err_sys(err, errno, "%s", dir);
-	at = file_dir(AT_FDCWD, full);
+	at = sys_dir(AT_FDCWD, full);
 	for (size_t i = 0; at >= 0 && i < ARRAY_SIZE(mounts); i++) {
 		char where[PATH_MAX + 16];
 

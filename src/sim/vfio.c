@@ -10,8 +10,8 @@
 #include <sys/sysmacros.h>
 
 #include "base/mem.h"
-#include "base/file.h"
 #include "base/text.h"
+#include "sys/sys.h"
 
 enum {
 	GROUP_MAJOR = 511, /* a kernel gives out the next free ones below 512 */
@@ -28,7 +28,7 @@ static const char *name_now(const struct sim_process *process, char buf[NAME_SIZ
 	char path[32];
 
 	snprintf(path, sizeof(path), "/proc/%d/comm", (int)process->pid);
-	return file_read(AT_FDCWD, path, buf, NAME_SIZE) > 0 ? buf : process->comm;
+	return sys_read(AT_FDCWD, path, buf, NAME_SIZE) > 0 ? buf : process->comm;
 }
 
 static int comm_show(const struct sim_node *node, FILE *out)

@@ -10,11 +10,11 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "base/timed_child.h"
-#include "base/file.h"
 #include "base/mem.h"
 #include "state/history.h"
 #include "base/text.h"
+#include "sys/sys.h"
+#include "sys/timed_child.h"
 #include "host/card_record.h"
 #include "host/typelist.h"
 
@@ -22,7 +22,7 @@ int affinity_get(const struct store *store, const char *id, struct affinity *out
 {
 	char text[256], boot[UUID_SIZE], uuid[UUID_SIZE], *rest = text, *type, *parent, *made, *guest;
 
-	if (store->affinity < 0 || file_read(store->affinity, id, text, sizeof(text)) < 0)
+	if (store->affinity < 0 || sys_read(store->affinity, id, text, sizeof(text)) < 0)
 		return 0;
 	type = strsep(&rest, " ");
 	parent = strsep(&rest, " ");
@@ -31,7 +31,7 @@ int affinity_get(const struct store *store, const char *id, struct affinity *out
 	/* What a later version has added is passed over. */
 	if (!type_parse(out->type, type) || !parent || !parent_parse(out->parent, parent) || !made)
 		return 0;
-	host_boot_id(boot);
+	sys_boot_id(boot);
 	out->made_this_boot = strcmp(made, boot) == 0;
 	/* A VF loses its type with the boot; an mdev is made again, of its definition. */
 	out->for_guest = guest && (strcmp(guest, boot) == 0 || (uuid_parse(uuid, id) && uuid_parse(uuid, guest)));
@@ -44,21 +44,21 @@ static void affinity_write(const struct store *store, const char *id, const stru
 	char text[256], boot[UUID_SIZE];
 	int n;
 
-	host_boot_id(boot);
+	sys_boot_id(boot);
 	n = snprintf(text, sizeof(text), "%s %s %s %s\n", affinity->type, affinity->parent,
 		     affinity->made_this_boot ? boot : "-", affinity->for_guest ? boot : "-");
-	(void)file_publish(store->affinity, id, text, (size_t)n, true);
+	(void)sys_publish(store->affinity, id, text, (size_t)n, true);
 }
 
 size_t affinity_parents(const struct host *host, const char *type, char (**out)[PARENT_SIZE])
 {
-	autoclosedir DIR *dir = file_list(host->root, "var/lib/vgpu-lease/affinity");
+	autoclosedir DIR *dir = sys_list(host->root, "var/lib/vgpu-lease/affinity");
 	const struct dirent *e;
 	size_t n = 0;
 
 	*out = NULL;
-	while (dir && (e = readdir(dir))) {
-		const struct store store = { .host = host, .affinity = file_list_fd(dir) };
+	while ((e = sys_next(dir))) {
+		const struct store store = { .host = host, .affinity = sys_list_fd(dir) };
 		struct affinity was;
 		bool again = e->d_name[0] == '.' || !affinity_get(&store, e->d_name, &was) ||
 			     strcmp(was.type, type) != 0;
@@ -116,7 +116,7 @@ static int64_t noted(const struct store *store, const char *id, uint64_t node, e
 	char text[64], was[24], *rest = text, *since_text;
 	long since;
 
-	if (store->seen < 0 || file_read(store->seen, id, text, sizeof(text)) < 0)
+	if (store->seen < 0 || sys_read(store->seen, id, text, sizeof(text)) < 0)
 		return -1;
 	snprintf(was, sizeof(was), "%" PRIu64, node);
 	since_text = strsep(&rest, " ");
@@ -132,7 +132,7 @@ static void note_text(const struct store *store, const char *id, int64_t now, co
 	int n = snprintf(text, sizeof(text), "%" PRId64 " %s\n", now, what);
 
 	if (store->seen >= 0)
-		(void)file_publish(store->seen, id, text, (size_t)n, true);
+		(void)sys_publish(store->seen, id, text, (size_t)n, true);
 }
 
 static void note_seen(const struct store *store, const char *id, int64_t now, uint64_t node)
@@ -146,7 +146,7 @@ static void note_seen(const struct store *store, const char *id, int64_t now, ui
 int64_t seen_since(const struct store *store, const char *id, const struct seen *device, bool note)
 {
 	enum sign sign = SIGN_NONE;
-	int64_t now = host_now_ms(), since = noted(store, id, device->node, &sign);
+	int64_t now = sys_now_ms(), since = noted(store, id, device->node, &sign);
 
 	if (since >= 0 && since <= now && sign == SIGN_NONE)
 		return since;
@@ -163,7 +163,7 @@ int64_t seen_since(const struct store *store, const char *id, const struct seen 
 
 void seen_used(const struct store *store, const char *id)
 {
-	note_seen(store, id, host_now_ms(), 0);
+	note_seen(store, id, sys_now_ms(), 0);
 }
 
 enum { IN_USE_MS = 60000 };
@@ -171,7 +171,7 @@ enum { IN_USE_MS = 60000 };
 void seen_in_use(const struct store *store, const char *id)
 {
 	enum sign sign = SIGN_NONE;
-	int64_t now = host_now_ms(), since = noted(store, id, 0, &sign);
+	int64_t now = sys_now_ms(), since = noted(store, id, 0, &sign);
 
 	if (sign != SIGN_NAMED || since > now || now - since >= IN_USE_MS)
 		note_text(store, id, now, "named");
@@ -187,12 +187,12 @@ enum { FAILURE_MS = 5 * 60 * 1000 }; /* drivers recover from most, or somebody l
 
 void failure_note(const struct store *store, const char *pgpu, const char *type)
 {
-	autoclose int directory = store->run < 0 ? -1 : file_own_dir(store->run, "failed");
+	autoclose int directory = store->run < 0 ? -1 : sys_own_dir(store->run, "failed");
 	char text[TYPE_SIZE + 32];
-	int n = snprintf(text, sizeof(text), "%" PRId64 " %s\n", host_now_ms(), type);
+	int n = snprintf(text, sizeof(text), "%" PRId64 " %s\n", sys_now_ms(), type);
 
 	if (directory >= 0)
-		(void)file_publish(directory, pgpu, text, (size_t)n, true);
+		(void)sys_publish(directory, pgpu, text, (size_t)n, true);
 }
 
 void failure_forget(const struct store *store, const char *pgpu)
@@ -208,10 +208,10 @@ void failure_forget(const struct store *store, const char *pgpu)
 static bool failure_read(struct failure *failure, int directory, const char *name)
 {
 	char text[TYPE_SIZE + 32], *rest = text, *when;
-	int64_t now = host_now_ms();
+	int64_t now = sys_now_ms();
 	long since;
 
-	if (!parent_parse(failure->pgpu, name) || file_read(directory, name, text, sizeof(text)) <= 0)
+	if (!parent_parse(failure->pgpu, name) || sys_read(directory, name, text, sizeof(text)) <= 0)
 		return false;
 	when = strsep(&rest, " ");
 	return rest && text_number(when, 0, INT64_MAX, &since) && type_parse(failure->type, rest) && since <= now &&
@@ -220,15 +220,15 @@ static bool failure_read(struct failure *failure, int directory, const char *nam
 
 size_t failure_list(const struct store *store, struct failure **out)
 {
-	autoclosedir DIR *dir = file_list(store->run, "failed");
+	autoclosedir DIR *dir = sys_list(store->run, "failed");
 	const struct dirent *e;
 	size_t n = 0;
 
 	*out = NULL;
-	while (dir && (e = readdir(dir))) {
+	while ((e = sys_next(dir))) {
 		struct failure failure;
 
-		if (!failure_read(&failure, file_list_fd(dir), e->d_name))
+		if (!failure_read(&failure, sys_list_fd(dir), e->d_name))
 			continue;
 		*(struct failure *)mem_add(out, &n, sizeof(**out)) = failure;
 	}
@@ -241,24 +241,24 @@ static bool silent_read(struct timed_child_silent *silent, int directory, const 
 	char text[96], *rest = text;
 	long pid, start, since;
 
-	if (!parent_parse(silent->who, name) || file_read(directory, name, text, sizeof(text)) <= 0 ||
+	if (!parent_parse(silent->who, name) || sys_read(directory, name, text, sizeof(text)) <= 0 ||
 	    !text_number(strsep(&rest, " "), 1, INT_MAX, &pid) || !rest ||
 	    !text_number(strsep(&rest, " "), 1, INT64_MAX, &start) || !rest || !text_number(rest, 0, INT64_MAX, &since))
 		return false;
 	silent->pid = (pid_t)pid;
 	silent->start = (uint64_t)start;
 	silent->since_ms = since;
-	return host_process_lives(silent->pid, silent->start);
+	return sys_process_lives(silent->pid, silent->start);
 }
 
 void silent_recall(const struct store *store)
 {
-	autoclosedir DIR *dir = file_list(store->run, "silent");
+	autoclosedir DIR *dir = sys_list(store->run, "silent");
 	const struct dirent *e;
 	struct timed_child_silent silent;
 
-	while (dir && (e = readdir(dir)))
-		if (silent_read(&silent, file_list_fd(dir), e->d_name))
+	while ((e = sys_next(dir)))
+		if (silent_read(&silent, sys_list_fd(dir), e->d_name))
 			timed_child_add_silent(&silent);
 }
 
@@ -266,7 +266,7 @@ void silent_note(const struct store *store)
 {
 	struct timed_child_silent all[16], known;
 	size_t n = timed_child_silents(all, ARRAY_SIZE(all));
-	autoclose int directory = n == 0 || store->run < 0 ? -1 : file_own_dir(store->run, "silent");
+	autoclose int directory = n == 0 || store->run < 0 ? -1 : sys_own_dir(store->run, "silent");
 
 	for (size_t i = 0; i < n && directory >= 0; i++) {
 		char text[96];
@@ -274,7 +274,7 @@ void silent_note(const struct store *store)
 				   all[i].since_ms);
 
 		if (!silent_read(&known, directory, all[i].who))
-			(void)file_publish(directory, all[i].who, text, (size_t)len, true);
+			(void)sys_publish(directory, all[i].who, text, (size_t)len, true);
 	}
 }
 
@@ -296,7 +296,7 @@ static void remember_model(int directory, const struct inventory *inv, const str
 	text = typelist_format(&list);
 	typelist_key(name, card->vendor, card->device, card->subsystem, inv->nvidia_driver);
 	if (*name && strlen(text) < TYPELIST_TEXT_MAX)
-		(void)file_publish(directory, name, text, strlen(text), true);
+		(void)sys_publish(directory, name, text, strlen(text), true);
 	free(text);
 	typelist_free(&list);
 }
@@ -313,8 +313,8 @@ void types_remember(const struct store *store, const struct inventory *inv)
 			continue;
 		/* Where there is no memory of UUIDs there is none of types. */
 		if (directory < 0 && store->affinity >= 0) {
-			lib = file_own_dir(store->host->root, "var/lib/vgpu-lease");
-			directory = lib < 0 ? -1 : file_own_dir(lib, "types");
+			lib = sys_own_dir(store->host->root, "var/lib/vgpu-lease");
+			directory = lib < 0 ? -1 : sys_own_dir(lib, "types");
 		}
 		if (directory >= 0)
 			remember_model(directory, inv, card);
@@ -323,9 +323,9 @@ void types_remember(const struct store *store, const struct inventory *inv)
 
 static int open_cards(const struct store *store)
 {
-	autoclose int lib = file_own_dir(store->host->root, "var/lib/vgpu-lease");
+	autoclose int lib = sys_own_dir(store->host->root, "var/lib/vgpu-lease");
 
-	return lib < 0 ? lib : file_own_dir(lib, "cards");
+	return lib < 0 ? lib : sys_own_dir(lib, "cards");
 }
 
 static int card_write(int directory, const struct host *host, const char *address)
@@ -337,7 +337,7 @@ static int card_write(int directory, const struct host *host, const char *addres
 		return 0;
 	n = strlen(text);
 	text[n++] = '\n';
-	return file_publish(directory, address, text, n, true);
+	return sys_publish(directory, address, text, n, true);
 }
 
 static bool is_vf_address(const struct config *config, const char *address)
@@ -351,12 +351,12 @@ static bool is_vf_address(const struct config *config, const char *address)
 
 static void forget_cards(const struct store *store, const struct config *config)
 {
-	autoclosedir DIR *dir = file_list(store->host->root, CARD_RECORDS);
+	autoclosedir DIR *dir = sys_list(store->host->root, CARD_RECORDS);
 	const struct dirent *e;
 
-	while (dir && (e = readdir(dir)))
+	while ((e = sys_next(dir)))
 		if (e->d_name[0] != '.' && !is_vf_address(config, e->d_name))
-			unlinkat(file_list_fd(dir), e->d_name, 0);
+			unlinkat(sys_list_fd(dir), e->d_name, 0);
 }
 
 void cards_remember(const struct store *store, const struct config *config)
@@ -400,14 +400,14 @@ static bool is_old(int dir, const char *name, int days)
 /* The records of a directory for which `keep` says no and that are old enough; also what killed writers left. */
 static void tidy(int directory, bool (*keep)(const void *arg, const char *id), const void *arg, int days)
 {
-	autoclosedir DIR *dir = file_list(directory, ".");
+	autoclosedir DIR *dir = sys_list(directory, ".");
 	const struct dirent *e;
 
-	while (dir && (e = readdir(dir))) {
+	while ((e = sys_next(dir))) {
 		char id[ID_SIZE];
 		bool ours = id_parse(id, e->d_name);
 
-		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 || (ours && keep(arg, id)))
+		if (ours && keep(arg, id))
 			continue;
 		if (is_old(directory, e->d_name, ours ? days : 1))
 			unlinkat(directory, e->d_name, 0);

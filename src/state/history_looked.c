@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "sys/sys.h"
 #include "host/mdevctl_files.h"
 #include "state/history.h"
 
@@ -28,12 +28,12 @@ static char *looked_read(const struct store *store, int64_t *at_ms)
 	size_t len;
 	long at;
 
-	if (fd < 0 || file_slurp(fd, LOOKED_MAX, &text, &len) < 0)
+	if (fd < 0 || sys_slurp(fd, LOOKED_MAX, &text, &len) < 0)
 		return NULL;
-	host_boot_id(boot);
+	sys_boot_id(boot);
 	snprintf(line, sizeof(line), "%.*s", (int)strcspn(text, "\n"), text);
 	if (text_number(strsep(&rest, " "), 0, INT64_MAX, &at) && rest && strcmp(rest, boot) == 0 &&
-	    at <= host_now_ms()) {
+	    at <= sys_now_ms()) {
 		*at_ms = at;
 		return text;
 	}
@@ -73,7 +73,7 @@ bool affinity_is_new(const struct store *store, const char *id, int64_t window_m
 	struct err ignored;
 	int defined;
 
-	if (without < 0 || host_now_ms() - without >= window_ms)
+	if (without < 0 || sys_now_ms() - without >= window_ms)
 		return false;
 	/* One that is made again, of what was defined before, is as it was. */
 	defined = mdevctl_definition(&definition, store->host, id, &ignored);
@@ -108,7 +108,7 @@ void looked_note(const struct store *store, const struct inventory *inv, int64_t
 		return;
 	if (last)
 		forget_gone(store, last, inv);
-	host_boot_id(boot);
+	sys_boot_id(boot);
 	to = mem_open(&text, &len);
 	fprintf(to, "%" PRId64 " %s\n", at_ms, boot);
 	for (size_t i = 0; i < inv->ndevices; i++) {
@@ -121,5 +121,5 @@ void looked_note(const struct store *store, const struct inventory *inv, int64_t
 			fprintf(to, "%s %" PRId64 "\n", id, without);
 	}
 	mem_close(to);
-	(void)file_publish(store->run, LOOKED, text, len, true);
+	(void)sys_publish(store->run, LOOKED, text, len, true);
 }

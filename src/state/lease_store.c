@@ -9,10 +9,10 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "base/file.h"
-#include "base/log.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "sys/sys.h"
+#include "sys/log.h"
 
 enum { LEASE_TEXT_MAX = 8192 };
 
@@ -21,15 +21,15 @@ static bool is_of_this_boot(const struct lease *lease)
 {
 	char boot[UUID_SIZE];
 
-	host_boot_id(boot);
-	return *lease->boot ? strcmp(lease->boot, boot) == 0 : lease->since_ms <= host_now_ms();
+	sys_boot_id(boot);
+	return *lease->boot ? strcmp(lease->boot, boot) == 0 : lease->since_ms <= sys_now_ms();
 }
 
 /* Reads and checks one file: its name must be the id that it holds. */
 static int read_lease(const struct store *store, const char *name, struct lease *lease)
 {
 	char text[LEASE_TEXT_MAX], id[ID_SIZE];
-	ssize_t n = file_read(store->leases, name, text, sizeof(text));
+	ssize_t n = sys_read(store->leases, name, text, sizeof(text));
 	int r;
 
 	if (n < 0)
@@ -90,17 +90,15 @@ static int list_one(const struct store *store, const char *name, struct leases *
 int lease_list(const struct store *store, struct leases *out, struct err *err)
 {
 	autoclosedir DIR *dir = NULL;
-	struct dirent *entry;
+	const struct dirent *entry;
 
 	*out = (struct leases){ 0 };
 	if (store->leases < 0)
 		return 0;
-	dir = file_list(store->leases, ".");
+	dir = sys_list(store->leases, ".");
 	if (!dir)
 		return store_dir_error(err, errno, "/run/vgpu-lease/leases");
-	while ((entry = readdir(dir))) {
-		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-			continue;
+	while ((entry = sys_next(dir))) {
 		if (entry->d_name[0] == '.') {
 			/* Under the lock nobody is writing: a killed writer left it. */
 			if (store->lock >= 0)
@@ -130,10 +128,10 @@ int lease_list_locked(struct store *store, int wait_ms, struct leases *out, stru
 
 bool lease_any(const struct host *host)
 {
-	autoclosedir DIR *dir = file_list(host->root, "run/vgpu-lease/leases");
+	autoclosedir DIR *dir = sys_list(host->root, "run/vgpu-lease/leases");
 	const struct dirent *entry;
 
-	while (dir && (entry = readdir(dir)))
+	while ((entry = sys_next(dir)))
 		if (entry->d_name[0] != '.')
 			return true;
 	return false;
@@ -149,7 +147,7 @@ int lease_get(const struct store *store, const char *id, struct lease *out, stru
 		drop_void(store, id);
 		return 0;
 	}
-	/* Without the lock it may just be overwritten: see file_overwrite(). */
+	/* Without the lock it may just be overwritten: see sys_overwrite(). */
 	if (r != -ENOENT && !is_garbage(r))
 		return cannot_read(id, r, err);
 	if (is_garbage(r) && store->lock >= 0)
@@ -171,11 +169,11 @@ int lease_get_locked(struct store *store, int wait_ms, const char *id, struct le
 /* If /run is full, an existing lease can still be overwritten: marked as `releasing`, which frees space. */
 static int publish(const struct store *store, const char *id, const char *text, size_t len)
 {
-	int r = file_publish(store->leases, id, text, len, true);
+	int r = sys_publish(store->leases, id, text, len, true);
 
 	if (r != -ENOSPC && r != -EDQUOT)
 		return r;
-	return file_overwrite(store->leases, id, text, len) == 0 ? 0 : r;
+	return sys_overwrite(store->leases, id, text, len) == 0 ? 0 : r;
 }
 
 static int not_written(int code, const char *id, const char *what, struct err *err)
@@ -186,7 +184,7 @@ static int not_written(int code, const char *id, const char *what, struct err *e
 
 int lease_put(const struct store *store, struct lease *lease, struct err *err)
 {
-	lease->since_ms = host_now_ms();
+	lease->since_ms = sys_now_ms();
 	return lease_take(store, lease, err);
 }
 
@@ -195,12 +193,12 @@ int lease_take(const struct store *store, struct lease *lease, struct err *err)
 	char text[LEASE_TEXT_MAX];
 	int r;
 
-	host_boot_id(lease->boot);
+	sys_boot_id(lease->boot);
 	lease->writer = store->resident ? 0 : getpid();
 	lease->writer_start = store->resident ? 0 : store_own_start(store);
 	r = lease_format(lease, text, sizeof(text));
 	/* It is for people only, and without it the lease can be overwritten where /run is full. */
-	if (r > FILE_OVERWRITE_MAX && *lease->instance) {
+	if (r > SYS_OVERWRITE_MAX && *lease->instance) {
 		lease->instance[0] = '\0';
 		r = lease_format(lease, text, sizeof(text));
 	}
@@ -217,9 +215,9 @@ int lease_would_put(const struct store *store, const char *id, struct store_spac
 		return not_written(-space->code, id, "written", err);
 	if (store->leases >= 0 && fstatat(store->leases, id, &st, AT_SYMLINK_NOFOLLOW) == 0)
 		return 0;
-	if (space->bytes < FILE_OVERWRITE_MAX || !space->files)
+	if (space->bytes < SYS_OVERWRITE_MAX || !space->files)
 		return not_written(ENOSPC, id, "written", err);
-	space->bytes -= FILE_OVERWRITE_MAX;
+	space->bytes -= SYS_OVERWRITE_MAX;
 	space->files--;
 	return 0;
 }

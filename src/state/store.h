@@ -31,8 +31,8 @@
 #include <sys/stat.h>
 
 #include "base/err.h"
-#include "base/host.h"
 #include "base/ident.h"
+#include "sys/sys.h"
 
 #define STORE_CALLED "run/vgpu-lease/called"
 
@@ -99,7 +99,7 @@ void store_unlock(struct store *store);
 /* Takes a pGPU's lock; the descriptor that is returned holds it until it is closed. -ETIMEDOUT names the holder. */
 int store_lock_pgpu(const struct store *store, const char *pgpu, int wait_ms, struct err *err);
 
-/* When this process started, as host_process_start() tells it: asked once. */
+/* When this process started, as sys_process_start() tells it: asked once. */
 uint64_t store_own_start(const struct store *store);
 
 /* Is a pGPU's lock, or with NULL the store's, held by somebody? Makes and writes nothing. */

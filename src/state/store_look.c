@@ -8,10 +8,10 @@
 #include <sys/statvfs.h>
 
 #include "base/auto.h"
-#include "base/file.h"
+#include "sys/sys.h"
 #include "state/store.h"
 
-/* As file_own_dir() does, for who acts here: root, or on a simulated host also the user whose it is. */
+/* As sys_own_dir() does, for who acts here: root, or on a simulated host also the user whose it is. */
 bool store_trusts(const struct host *host, const struct stat *directory)
 {
 	bool is_user = *host->name && geteuid() != 0;
@@ -32,10 +32,10 @@ void store_space(const struct host *host, const char *path, struct store_space *
 
 	*space = (struct store_space){ 0 };
 	snprintf(space->near, sizeof(space->near), "%s", path);
-	autoclose int fd = file_dir(host->root, space->near);
+	autoclose int fd = sys_dir(host->root, space->near);
 	while (fd == -ENOENT && strchr(space->near, '/')) {
 		*strrchr(space->near, '/') = '\0';
-		fd = file_dir(host->root, space->near);
+		fd = sys_dir(host->root, space->near);
 	}
 	if (fd < 0 || fstatvfs(fd, &fs) < 0) {
 		space->code = fd < 0 ? fd : -errno;

@@ -8,9 +8,9 @@
 
 #include <stdbool.h>
 
+#include "sys/sys.h"
 #include "config/config.h"
 #include "domain/domxml.h"
-#include "base/host.h"
 #include "state/lease_store.h"
 
 /* Can the pool have VFs? False is certain. */

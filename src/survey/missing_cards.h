@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 #include "base/err.h"
-#include "base/host.h"
+#include "sys/sys.h"
 #include "plan/plan.h"
 
 /*

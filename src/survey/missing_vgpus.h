@@ -17,8 +17,8 @@
 
 #include "config/config.h"
 #include "base/err.h"
-#include "base/host.h"
 #include "base/ident.h"
+#include "sys/sys.h"
 #include "host/libvirt_files.h"
 #include "state/lease_store.h"
 

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "base/host.h"
+#include "sys/sys.h"
 #include "domain/domxml.h"
 
 /* Call it on every document that was parsed, before anything is made of its request. */

@@ -72,7 +72,7 @@ static int64_t idle_since(const struct reclaim_check *check, const struct inv_de
 /* Is reclaim_grace over? `why` says how long it has been idle where it is not. */
 static bool is_due(const struct reclaim_check *check, int64_t since, char why[REASON_SIZE], int64_t *due_ms)
 {
-	int64_t grace = (int64_t)check->config->policy.reclaim_grace_s * 1000, idle = host_now_ms() - since;
+	int64_t grace = (int64_t)check->config->policy.reclaim_grace_s * 1000, idle = sys_now_ms() - since;
 
 	*due_ms = since + grace;
 	return idle >= grace || say(false, why, "idle for %" PRId64 " s of the %" PRId64 " s of reclaim_grace",
@@ -159,7 +159,7 @@ bool reclaim_is_orphan(const struct reclaim_check *check, const struct inv_devic
 		return false;
 	return say(true, why, "%s: no lease, not open, in no domain's XML, %sidle for %" PRId64 " s%s",
 		   for_guest ? "an orphan" : "unused", novas ? "" : "not started by mdevctl, ",
-		   (host_now_ms() - since) / 1000, defined ? "; its mdevctl definition is removed with it" : "");
+		   (sys_now_ms() - since) / 1000, defined ? "; its mdevctl definition is removed with it" : "");
 }
 
 enum { YOUNG_MS = 60000 }; /* Nova defines first, and starts then, whatever the grace */
@@ -183,18 +183,18 @@ bool reclaim_is_orphan_definition(const struct reclaim_check *check, const struc
 		since = definition->created_ms;
 	if (is_pool(check, definition->uuid, &for_guest, why, due_ms) || !is_due(check, since, why, due_ms))
 		return false;
-	if (host_now_ms() - definition->created_ms < YOUNG_MS) {
+	if (sys_now_ms() - definition->created_ms < YOUNG_MS) {
 		*due_ms = definition->created_ms + YOUNG_MS;
 		return say(false, why, "its mdevctl definition was created a moment ago");
 	}
 	return say(true, why, "an mdevctl definition without a device, in no domain's XML, idle for %" PRId64 " s",
-		   (host_now_ms() - since) / 1000);
+		   (sys_now_ms() - since) / 1000);
 }
 
 bool reclaim_at_work(const struct store *store, const struct lease *lease)
 {
 	/* A write that outlived its hook keeps the pGPU's lock until the kernel lets it go. */
-	return host_process_lives(lease->writer, lease->writer_start) || store_locked(store, lease->vgpu.pgpu) ||
+	return sys_process_lives(lease->writer, lease->writer_start) || store_locked(store, lease->vgpu.pgpu) ||
 	       store_removes(store, lease->vgpu.id);
 }
 
@@ -208,7 +208,7 @@ static bool cut_off(const struct reclaim_check *check, const struct lease *lease
 		return say(false, why, "being created now");
 	if (!exists || lease->vgpu.framework == FW_VF)
 		return say(true, why, "its creation was interrupted, and there is no device");
-	if (host_now_ms() - lease->since_ms < (int64_t)timeout * 1000)
+	if (sys_now_ms() - lease->since_ms < (int64_t)timeout * 1000)
 		return say(false, why, "its creation was interrupted less than create_timeout ago");
 	return say(true, why, "its creation was interrupted");
 }
@@ -240,14 +240,14 @@ bool reclaim_is_stale(const struct reclaim_check *check, const struct lease *lea
 		      char why[REASON_SIZE], int64_t *due_ms)
 {
 	int grace = check->config ? check->config->policy.start_grace_s : 120;
-	int64_t age = host_now_ms() - lease->since_ms;
+	int64_t age = sys_now_ms() - lease->since_ms;
 	bool runs;
 
 	if (due_ms)
 		*due_ms = 0;
 	if (lease->state == LEASE_RESERVED)
-		return lease->deadline_ms < host_now_ms() ? say(true, why, "its reservation has expired")
-							  : say(false, why, "reserved for an arriving domain");
+		return lease->deadline_ms < sys_now_ms() ? say(true, why, "its reservation has expired")
+							 : say(false, why, "reserved for an arriving domain");
 	/* A plain VF is there always, whether a guest has it or not. */
 	if (lease->vgpu.framework == FW_VF)
 		exists = PRESENT;
@@ -270,7 +270,7 @@ bool reclaim_is_stale(const struct reclaim_check *check, const struct lease *lea
 	if (lease->state == LEASE_CREATING)
 		return cut_off(check, lease, exists, why);
 	/* A resume leases first, and libvirt takes its time to start what is saved. */
-	if (host_process_lives(lease->writer, lease->writer_start))
+	if (sys_process_lives(lease->writer, lease->writer_start))
 		return say(false, why, "being changed by process %d", (int)lease->writer);
 	/* Nobody is making it again: what it was leased for is over. */
 	if (!exists && !reclaim_at_work(check->store, lease))

@@ -5,9 +5,9 @@
  */
 #pragma once
 
+#include "sys/sys.h"
 #include "config/config.h"
 #include "domain/domxml.h"
-#include "base/host.h"
 
 /* Says each, with what to do about it. */
 typedef void remark_say(void *arg, const char *text, const char *fix);

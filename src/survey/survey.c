@@ -11,9 +11,9 @@
 #include "base/auto.h"
 #include "device/kernel.h"
 #include "device/release.h"
-#include "base/log.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "sys/log.h"
 #include "survey/reclaim.h"
 #include "internal.h"
 #include "plan/resolve.h"
@@ -123,7 +123,7 @@ static int read_host(struct survey *s, struct err *err)
 	s->some_cards = cards != NULL;
 	s->types = survey_types(s, s->depth != SURVEY_START || asks_pool(s) || pool_matches_twice(s->config) ? s->config
 													     : NULL);
-	s->looked_ms = host_now_ms();
+	s->looked_ms = sys_now_ms();
 	query.types = s->depth == SURVEY_INVENTORY ? NULL : s->types;
 	/* Without a pool, whatever could be in one is of interest. */
 	query.gpus = !s->config || !s->config->nsections;
@@ -141,7 +141,7 @@ static int read_host(struct survey *s, struct err *err)
 static bool is_void(const struct survey *s, const struct lease *lease)
 {
 	if (lease->state == LEASE_RESERVED)
-		return lease->deadline_ms < host_now_ms();
+		return lease->deadline_ms < sys_now_ms();
 	return lease->state == LEASE_CREATING && !lease->at_work && survey_presence(s, lease) == ABSENT;
 }
 
@@ -162,7 +162,7 @@ static bool at_work(const struct survey *s, const struct lease *lease)
 		has_time = policy && release_has_time(policy, lease);
 	else if (lease->state == LEASE_CREATING)
 		/* What a hook left that was killed may go after create_timeout. */
-		has_time = policy && host_now_ms() - lease->since_ms < (int64_t)policy->create_timeout_s * 1000;
+		has_time = policy && sys_now_ms() - lease->since_ms < (int64_t)policy->create_timeout_s * 1000;
 	else
 		return false;
 	return survey_writes(s, lease) || (has_time && survey_presence(s, lease) != ABSENT);
@@ -374,7 +374,7 @@ int survey_look(struct survey *s, struct err *err)
 {
 	struct reclaim_check check = { .host = s->host, .store = s->store, .config = s->config, .note = !s->dry };
 	char why[REASON_SIZE];
-	int left = s->deadline_ms ? host_left_ms(s->deadline_ms) : RECLAIM_LOOK_MS, r;
+	int left = s->deadline_ms ? sys_left_ms(s->deadline_ms) : RECLAIM_LOOK_MS, r;
 
 	left = left < LEAST_LOOK_MS ? LEAST_LOOK_MS : left;
 	r = survey_look_up(s, left < RECLAIM_LOOK_MS ? left : RECLAIM_LOOK_MS, true, err);

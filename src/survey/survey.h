@@ -32,7 +32,7 @@ struct survey {
 	const struct request *asked; /* as the domain has it */
 	enum plan_mode mode;
 	enum survey_depth depth; /* of the next read */
-	int64_t deadline_ms;     /* of the operation (host_now_ms()); 0 none */
+	int64_t deadline_ms;     /* of the operation (sys_now_ms()); 0 none */
 	bool dry;                /* write nothing, not even since when a device has been seen free */
 
 	const struct request *request; /* as it is served here: with what crosses to another framework */

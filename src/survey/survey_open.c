@@ -29,7 +29,7 @@ int survey_look_up(struct survey *s, int ms, bool disk, struct err *err)
 	s->looked_at = mem_new(s->inv.ndevices + 1, sizeof(*s->looked_at));
 	for (; s->nlooked_at < s->inv.ndevices; s->nlooked_at++)
 		memcpy(s->looked_at[s->nlooked_at], s->inv.devices[s->nlooked_at].vgpu.id, ID_SIZE);
-	s->users = vfio_users_read(s->host, host_now_ms() + ms);
+	s->users = vfio_users_read(s->host, sys_now_ms() + ms);
 	return disk ? libvirt_files_read(&s->disk, s->host, err) : 0;
 }
 

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "base/file.h"
+#include "sys/sys.h"
 #include "lib/tap.h"
 
 enum { INPUT_MAX = 16 << 20 };
@@ -39,7 +39,7 @@ static int feed(int dir, const char *name)
 
 	if (fd < 0)
 		return -errno;
-	r = file_slurp(fd, INPUT_MAX, &data, &len);
+	r = sys_slurp(fd, INPUT_MAX, &data, &len);
 	if (r < 0)
 		return r;
 	exact = malloc(len > 0 ? len : 1);
@@ -74,7 +74,7 @@ int main(int argc, char **argv)
 	corpus_directory(path, argv[0]);
 	if (argc > 1)
 		snprintf(path, sizeof(path), "%s", argv[1]);
-	dir = file_dir(AT_FDCWD, path);
+	dir = sys_dir(AT_FDCWD, path);
 	n = dir < 0 ? dir : scandirat(dir, ".", &entries, no_dots, alphasort);
 	ok(n > 0, "there is a corpus in %s", path);
 	for (int i = 0; i < n; i++) {

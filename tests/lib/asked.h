@@ -10,8 +10,8 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "base/host.h"
-#include "base/timed_child.h"
+#include "sys/sys.h"
+#include "sys/timed_child.h"
 
 static struct {
 	const struct host *host; /* whose store it is */

@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/host.h"
+#include "sys/sys.h"
 
 /* The tree's directory; the host is opened on it. */
 struct tree {

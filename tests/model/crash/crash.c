@@ -109,7 +109,7 @@ static bool is_empty(void)
 	int leases, devices = ours(&leases);
 
 	for (int i = 0; i < 200 && (devices || leases); i++) {
-		host_sleep_ms(10);
+		sys_sleep_ms(10);
 		devices = ours(&leases);
 	}
 	if (devices || leases)

@@ -8,9 +8,8 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "base/timed_child.h"
-#include "base/file.h"
-#include "base/host.h"
+#include "sys/sys.h"
+#include "sys/timed_child.h"
 #include "host/inventory.h"
 
 /* A sleep is this much longer than asked for: what is waited for in small steps costs fewer of them. */
@@ -142,20 +141,20 @@ pid_t __wrap_getpid(void)
 	return fake->pid;
 }
 
-uint64_t __wrap_host_process_start(pid_t pid);
-uint64_t __wrap_host_process_start(pid_t pid)
+uint64_t __wrap_sys_process_start(pid_t pid);
+uint64_t __wrap_sys_process_start(pid_t pid)
 {
 	return lives(pid) ? 1 : 0;
 }
 
-bool __wrap_host_process_lives(pid_t pid, uint64_t start);
-bool __wrap_host_process_lives(pid_t pid, uint64_t start)
+bool __wrap_sys_process_lives(pid_t pid, uint64_t start);
+bool __wrap_sys_process_lives(pid_t pid, uint64_t start)
 {
 	return start == 1 && lives(pid);
 }
 
-int64_t __wrap_host_now_ms(void);
-int64_t __wrap_host_now_ms(void)
+int64_t __wrap_sys_now_ms(void);
+int64_t __wrap_sys_now_ms(void)
 {
 	return fake->now_ms;
 }
@@ -170,14 +169,14 @@ int64_t __wrap_inventory_created_ms(const struct host *host, const struct vgpu_r
 	return device ? device->made_ms : 0;
 }
 
-int __wrap_host_left_ms(int64_t deadline_ms);
-int __wrap_host_left_ms(int64_t deadline_ms)
+int __wrap_sys_left_ms(int64_t deadline_ms);
+int __wrap_sys_left_ms(int64_t deadline_ms)
 {
 	return deadline_ms > fake->now_ms ? (int)(deadline_ms - fake->now_ms) : 0;
 }
 
-void __wrap_host_sleep_ms(int ms);
-void __wrap_host_sleep_ms(int ms)
+void __wrap_sys_sleep_ms(int ms);
+void __wrap_sys_sleep_ms(int ms)
 {
 	kill_point();
 	fake->now_ms += ms * SLOW;
@@ -296,8 +295,8 @@ static int poke_remove(const char *uuid)
 	return 0;
 }
 
-int __wrap_file_poke(int dir, const char *path, const char *data, size_t len);
-int __wrap_file_poke(int dir, const char *path, const char *data, size_t len)
+int __wrap_sys_poke(int dir, const char *path, const char *data, size_t len);
+int __wrap_sys_poke(int dir, const char *path, const char *data, size_t len)
 {
 	char parent[PARENT_SIZE], type[TYPE_SIZE], uuid[UUID_SIZE], end;
 	int r = -ENOENT;
@@ -349,7 +348,7 @@ ssize_t __wrap_timed_child_read(const char *who, int dir, const char *path, char
 ssize_t __wrap_timed_child_read(const char *who, int dir, const char *path, char *buf, size_t size)
 {
 	(void)who;
-	return file_read(dir, path, buf, size);
+	return sys_read(dir, path, buf, size);
 }
 
 /* What is left is left to others. */

@@ -83,7 +83,7 @@ static void run(struct handler *handler, struct guests *guests, int n)
 	long early = 0;
 
 	for (int i = 0; look && pass && write && i < n; i++) {
-		struct running running = { .libvirt = "", .looked_ms = host_now_ms() };
+		struct running running = { .libvirt = "", .looked_ms = sys_now_ms() };
 		double start = now_ms();
 
 		guests_connect(guests);

@@ -3,7 +3,7 @@
 #include "cli/cmd.h"
 
 #include "base/auto.h"
-#include "base/file.h"
+#include "sys/sys.h"
 #include "lib/tap.h"
 #include "lib/tree.h"
 
@@ -87,7 +87,7 @@ static void run(const struct row *row)
 		tree_fail(err.text);
 	fflush(stdout);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || file_slurp(fd, TEXT_MAX, &text, &len) < 0)
+	if (fd < 0 || sys_slurp(fd, TEXT_MAX, &text, &len) < 0)
 		tree_fail(path);
 	close(fd);
 	snprintf(expected, sizeof(expected), "\nenabled_mdev_types = %s\n", row->chosen);

@@ -5,7 +5,7 @@
 #include <errno.h>
 
 #include "base/auto.h"
-#include "base/log.h"
+#include "sys/log.h"
 #include "lib/messages.h"
 #include "lib/live.h"
 #include "lib/vgpu.h"
@@ -41,7 +41,7 @@ static char *pass(int64_t *next_ms)
 	if (saved < 0 || pipe(fds) < 0 || dup2(fds[1], STDERR_FILENO) < 0)
 		tree_fail("stderr");
 	close(fds[1]);
-	*next_ms = handler_pass(&handler, &nothing_runs) - host_now_ms();
+	*next_ms = handler_pass(&handler, &nothing_runs) - sys_now_ms();
 	dup2(saved, STDERR_FILENO);
 	close(saved);
 	n = read(fds[0], text, sizeof(text) - 1);
@@ -109,7 +109,7 @@ static void deadlines(void)
 			       .domain = "dddddddd-0000-4000-8000-000000000001",
 			       .vgpu = { .id = RESERVED, .type = "mtty-1", .parent = "mtty", .pgpu = "mtty" },
 			       .state = LEASE_RESERVED,
-			       .deadline_ms = host_now_ms() + 60000,
+			       .deadline_ms = sys_now_ms() + 60000,
 			       .numa = UNKNOWN,
 			       .framebuffer_mib = UNKNOWN };
 	struct store store;

@@ -28,7 +28,7 @@ static void pass_with(const struct config *valid)
 	struct reconcile run = { .store = &store,
 				 .config = valid,
 				 .policy = &config.policy,
-				 .looked_ms = host_now_ms(),
+				 .looked_ms = sys_now_ms(),
 				 .plugged = &plugged,
 				 .domains = &domain,
 				 .ndomains = 1 };

@@ -104,8 +104,8 @@ static size_t pass_after(const char *xml, bool settled, int64_t looked_ms)
 /* With what libvirt says now. */
 static size_t pass(const char *xml, bool settled)
 {
-	host_sleep_ms(2);
-	return pass_after(xml, settled, host_now_ms());
+	sys_sleep_ms(2);
+	return pass_after(xml, settled, sys_now_ms());
 }
 
 static int finish_once(void)
@@ -124,7 +124,7 @@ static int finish(void)
 	int r = finish_once();
 
 	for (int i = 0; r > 0 && i < 200; i++) {
-		host_sleep_ms(50);
+		sys_sleep_ms(50);
 		r = finish_once();
 	}
 	return r;
@@ -339,9 +339,9 @@ static void gone(void)
 /* start_grace is over for each of these, as on a host that is slow. */
 static void on_its_way(void)
 {
-	int64_t before = host_now_ms();
+	int64_t before = sys_now_ms();
 
-	host_sleep_ms(2);
+	sys_sleep_ms(2);
 	put_at_work(U(7), VM(7), LEASE_ACTIVE, LEASE_CREATED);
 	make(U(7));
 	pass(NULL, true);
@@ -388,9 +388,9 @@ static void released_meanwhile(void)
 		struct release_ids ids;
 
 		for (int i = 0; i < 500 && strcmp(state(U(8)), "created releasing") != 0; i++)
-			host_sleep_ms(1);
+			sys_sleep_ms(1);
 		store.start = 0;
-		_exit(release_mark(&store, VM(8), host_now_ms(), 1000, &ids, &err) == 0 && ids.n == 1 ? 0 : 1);
+		_exit(release_mark(&store, VM(8), sys_now_ms(), 1000, &ids, &err) == 0 && ids.n == 1 ? 0 : 1);
 	}
 	ok(release_now(&store, &config.policy, &lease, &err) == -EBUSY, "what is open is not released by command");
 	waitpid(pid, NULL, 0);
@@ -411,7 +411,7 @@ static void late(void)
 	put(U(a), VM(1), LEASE_ACTIVE, LEASE_CREATED);
 	pass(DOMAIN(1, ""), true);
 	is(state(U(a)), "created active", "what was detached, and is just being attached again, is no hot-unplug");
-	before = host_now_ms();
+	before = sys_now_ms();
 	put(U(a), VM(2), LEASE_ACTIVE, LEASE_CREATED);
 	ok(pass_after(DOMAIN(1, HOSTDEV(U(a))), true, before) == 0,
 	   "a domain that has migrated away clashes with nobody");

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "base/file.h"
+#include "sys/sys.h"
 #include "device/kernel_advice.h"
 #include "lib/messages.h"
 #include "lib/tap.h"
@@ -19,7 +19,7 @@ static void is_file(const struct tree *tree, const char *path, const char *req, 
 {
 	char got[128] = "";
 
-	file_read(tree->host.root, path, got, sizeof(got));
+	sys_read(tree->host.root, path, got, sizeof(got));
 	is(got, req, what);
 }
 

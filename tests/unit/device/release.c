@@ -59,7 +59,7 @@ static bool leased(const char *id)
 
 static int finish(const char *id)
 {
-	return release_finish(&store, &config.policy, id, host_now_ms() + 300, &err);
+	return release_finish(&store, &config.policy, id, sys_now_ms() + 300, &err);
 }
 
 static void origins(void)
@@ -84,7 +84,7 @@ static void marks(void)
 	ok(release_mark(&store, VM(2), lease.since_ms - 1000, 1000, &ids, &err) == 0 && ids.n == 0,
 	   "a lease that is younger than the release is not meant");
 	free(ids.list);
-	ok(release_mark(&store, VM(2), host_now_ms(), 1000, &ids, &err) == 0 && ids.n == 1 && !leased(U(3)),
+	ok(release_mark(&store, VM(2), sys_now_ms(), 1000, &ids, &err) == 0 && ids.n == 1 && !leased(U(3)),
 	   "a reservation is dropped, and the rest marked");
 	is(ids.n ? ids.list[0].id : NULL, U(4), "by its ID");
 	free(ids.list);
@@ -106,17 +106,17 @@ static void removals(void)
 	store_unlock(&store);
 	store_end_removal(U(2), lock);
 	ok(!store_removes(&store, U(2)), "it ends");
-	ok(release_orphan(&store, &config.policy, &vgpu, RELEASE_DEVICE, host_now_ms() + 500, &err) == -EBUSY &&
+	ok(release_orphan(&store, &config.policy, &vgpu, RELEASE_DEVICE, sys_now_ms() + 500, &err) == -EBUSY &&
 		   exists(U(2)),
 	   "a device that was leased meanwhile is no orphan: %s", err.text);
 	lease = put(U(2), VM(1), LEASE_ACTIVE, LEASE_CREATED);
 	lease.since_ms--;
-	ok(release_claim(&store, &lease, host_now_ms() + 500, &err) == 0, "a lease that has changed is not claimed");
-	ok(release_unmarked(&store, &config.policy, &lease, host_now_ms(), host_now_ms() + 500, &err) == 0 &&
+	ok(release_claim(&store, &lease, sys_now_ms() + 500, &err) == 0, "a lease that has changed is not claimed");
+	ok(release_unmarked(&store, &config.policy, &lease, sys_now_ms(), sys_now_ms() + 500, &err) == 0 &&
 		   exists(U(2)),
 	   "nor removed without a mark");
 	lease.since_ms++;
-	ok(release_unmarked(&store, &config.policy, &lease, host_now_ms(), host_now_ms() + 500, &err) == 0 &&
+	ok(release_unmarked(&store, &config.policy, &lease, sys_now_ms(), sys_now_ms() + 500, &err) == 0 &&
 		   !exists(U(2)) && leased(U(2)),
 	   "the very lease that its domain gave up is, and stays");
 	ok(release_now(&store, &config.policy, &lease, &err) == 1 && !leased(U(2)), "until it can be dropped");
@@ -144,15 +144,15 @@ static void turns(void)
 				    { .answers = { -EBUSY, -EAGAIN, 0 } },
 				    { .answers = { -EIO, -EIO, -EIO } } };
 	struct script open = { .answers = { -EBUSY, -EBUSY, -EBUSY } };
-	int64_t began = host_now_ms();
+	int64_t began = sys_now_ms();
 
 	release_in_turns(3, began + 60000, play, scripts);
 	ok(scripts[0].turns == 1 && scripts[0].lasts == 0, "what is done has no other turn");
 	ok(scripts[1].turns == 3 && scripts[1].lasts == 0,
 	   "what is open, or not known, is tried again until it is done");
 	ok(scripts[2].turns == 2 && scripts[2].lasts == 1, "an error is tried once more, in the end");
-	ok(host_now_ms() - began < 30000, "and is not waited for");
-	release_in_turns(1, host_now_ms() - 1, play, &open);
+	ok(sys_now_ms() - began < 30000, "and is not waited for");
+	release_in_turns(1, sys_now_ms() - 1, play, &open);
 	ok(open.turns == 1 && open.lasts == 1, "where the time is over each has its last turn");
 }
 
@@ -190,7 +190,7 @@ static int undefine(const char *id)
 	struct vgpu_ref vgpu = *MDEV(T4, "nvidia-222", id);
 
 	text_copy(vgpu.pgpu, sizeof(vgpu.pgpu), T4);
-	return release_orphan(&store, &config.policy, &vgpu, RELEASE_LONE_DEFINITION, host_now_ms() + 500, &err);
+	return release_orphan(&store, &config.policy, &vgpu, RELEASE_LONE_DEFINITION, sys_now_ms() + 500, &err);
 }
 
 /* Definitions without a device: no device is removed with one. */

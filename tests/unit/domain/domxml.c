@@ -10,7 +10,7 @@
 #include <sys/resource.h>
 
 #include "base/auto.h"
-#include "base/file.h"
+#include "sys/sys.h"
 #include "lib/messages.h"
 #include "lib/tap.h"
 
@@ -394,7 +394,7 @@ static char *read_template(const char *name)
 
 	snprintf(path, sizeof(path), "%s/xml-templates/%s", getenv("srcdir"), name);
 	autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
-	return fd >= 0 && file_slurp(fd, DOMXML_MAX, &xml, &len) == 0 ? xml : NULL;
+	return fd >= 0 && sys_slurp(fd, DOMXML_MAX, &xml, &len) == 0 ? xml : NULL;
 }
 
 static void templates(void)

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sys/sys.h"
 #include "config/config.h"
-#include "base/file.h"
 #include "state/lease_store.h"
 #include "plan/pool.h"
 #include "lib/messages.h"
@@ -135,7 +135,7 @@ static void memory(void)
 	ok(inventory_read(&inv, &tree.host, &query, &err) == 0 && store_open(&store, &tree.host, true, &err) == 0,
 	   "cards whose types are not remembered");
 	types_remember(&store, &inv);
-	ok(file_read(tree.host.root, "var/lib/vgpu-lease/types/10de:26b9:10de:1851@550.90.05", text, sizeof(text)) > 0,
+	ok(sys_read(tree.host.root, "var/lib/vgpu-lease/types/10de:26b9:10de:1851@550.90.05", text, sizeof(text)) > 0,
 	   "what they list is written down");
 	is(text,
 	   "vgpu-lease types 1 all\n1145 : NVIDIA L40S-1B\n1147 : NVIDIA L40S-1Q\n1156 : NVIDIA L40S-48Q\n"
@@ -157,7 +157,7 @@ static void memory(void)
 	   "without memory a full card says what it carries, and no more");
 	is(inv.types[0].name, "nvidia-1145", "by its number");
 	types_remember(&store, &inv);
-	ok(file_read(tree.host.root, "var/lib/vgpu-lease/types/10de:26b9:10de:1851@550.90.05", text, sizeof(text)) ==
+	ok(sys_read(tree.host.root, "var/lib/vgpu-lease/types/10de:26b9:10de:1851@550.90.05", text, sizeof(text)) ==
 		   -ENOENT,
 	   "which is nothing to write down");
 	inventory_free(&inv);

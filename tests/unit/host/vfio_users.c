@@ -61,7 +61,7 @@ static const char host[] = MDEV_AT(ID(a), "12") MDEV_AT(ID(b), "1") MDEV_AT(ID(c
 
 static struct vfio_users *look(const struct tree *tree)
 {
-	return vfio_users_read(&tree->host, host_now_ms() + LONG_MS);
+	return vfio_users_read(&tree->host, sys_now_ms() + LONG_MS);
 }
 
 static void devices(void)
@@ -163,7 +163,7 @@ static void no_time(void)
 	struct err err;
 
 	tree_begin(&tree, host);
-	h = vfio_users_read(&tree.host, host_now_ms() - 1);
+	h = vfio_users_read(&tree.host, sys_now_ms() - 1);
 	ok(vfio_users_open(h, &tree.host, ID(c), NULL, &err) == -ETIMEDOUT,
 	   "without the time for a look it is not known: %s", err.text);
 	ok(vfio_users_open(h, &tree.host, ID(d), NULL, &err) == 0, "but of what has no node");
@@ -306,7 +306,7 @@ static void real_ones(void)
 
 		/* The first thread's end takes a moment to be seen. */
 		for (int n = 0; n < 500 && (is_open(&tree, &by) != 1); n++)
-			host_sleep_ms(10);
+			sys_sleep_ms(10);
 		ok(is_open(&tree, &by) == 1 && by == pid, "%s that has it open is found", rows[i].what);
 		end(&tree, pid);
 	}

@@ -137,7 +137,7 @@ static void suspend_that_fails(void)
 /* The same vGPU for the same domain, leased by another command: after what this one saw. */
 static void somebody_leases_a(void)
 {
-	host_sleep_ms(2);
+	sys_sleep_ms(2);
 	put(A, VM);
 }
 

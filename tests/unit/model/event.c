@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
+#include "sys/sys.h"
 #include "lib/tap.h"
 #include "model/event.h"
 
@@ -43,7 +43,7 @@ int main(void)
 	const char *srcdir = getenv("srcdir");
 
 	snprintf(path, sizeof(path), "%s/etc/catalog/vgpu-lease.catalog", srcdir ? srcdir : ".");
-	ok(file_read(AT_FDCWD, path, catalog, sizeof(catalog)) > 0, "%s is there", path);
+	ok(sys_read(AT_FDCWD, path, catalog, sizeof(catalog)) > 0, "%s is there", path);
 	test_catalog();
 	test_lease();
 	return tap_done();

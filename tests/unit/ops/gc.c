@@ -54,7 +54,7 @@ static void put(const char *id, const char *type, enum lease_state state)
 			       .state = state,
 			       .numa = UNKNOWN,
 			       .framebuffer_mib = UNKNOWN,
-			       .deadline_ms = state == LEASE_RESERVED ? host_now_ms() + 3600 * 1000 : 0 };
+			       .deadline_ms = state == LEASE_RESERVED ? sys_now_ms() + 3600 * 1000 : 0 };
 
 	text_copy(lease.vgpu.id, sizeof(lease.vgpu.id), id);
 	text_copy(lease.vgpu.type, sizeof(lease.vgpu.type), type);

@@ -24,7 +24,7 @@ static bool any(enum lease_state state, int age_s)
 	struct lease lease = { .vgpu = { .id = A, .pgpu = "mtty" },
 			       .name = "vm",
 			       .state = state,
-			       .since_ms = host_now_ms() - (int64_t)age_s * 1000,
+			       .since_ms = sys_now_ms() - (int64_t)age_s * 1000,
 			       .writer = writer,
 			       .writer_start = writer ? store_own_start(&store) : 0 };
 	const struct leases leases = { .list = &lease, .n = 1 };

@@ -56,12 +56,12 @@ int main(void)
 		tree_fail(err.text);
 	put_old(&lease);
 	/* No active lease is left before five minutes. */
-	while (host_now_ms() < 301000)
-		host_sleep_ms(1000);
+	while (sys_now_ms() < 301000)
+		sys_sleep_ms(1000);
 	tree_add(&live.tree, "etc/mdevctl.d/" T4 "/" A " = {\"mdev_type\": \"nvidia-222\"}\n");
 	leftover_finish(&host, &config, &config.policy);
 	for (int i = 0; leased() && i < 200; i++)
-		host_sleep_ms(50);
+		sys_sleep_ms(50);
 	ok(!leased(), "what another domain left is finished");
 	ok(kernel_exists(&host, &lease.vgpu) == 1, "and what mdevctl has defined since stays");
 	store_close(&store);

@@ -4,8 +4,8 @@
 
 #include <errno.h>
 
-#include "base/file.h"
-#include "base/timed_child.h"
+#include "sys/sys.h"
+#include "sys/timed_child.h"
 #include "host/typelist.h"
 #include "lib/tap.h"
 #include "lib/tree.h"
@@ -36,12 +36,12 @@ static void memory(struct store *store)
 	ok(affinity_get(store, ID, &a) == 1 && a.made_this_boot, "one that we made is ours, in this boot");
 	affinity_gone(store, ID);
 	ok(affinity_get(store, ID, &a) == 1 && !a.made_this_boot, "removed, the next one of this UUID is not ours");
-	file_publish(store->affinity, ID, "../x y z\n", 9, true);
+	sys_publish(store->affinity, ID, "../x y z\n", 9, true);
 	ok(affinity_get(store, ID, &a) == 0, "a record that is no type and parent is not trusted");
 	first = seen_since(store, ID, &(struct seen){ .node = 7 }, false);
 	ok(faccessat(store->seen, ID, F_OK, 0) < 0 && first > 0, "a look alone notes nothing");
 	first = seen_since(store, ID, &(struct seen){ .node = 7 }, true);
-	host_sleep_ms(5);
+	sys_sleep_ms(5);
 	ok(seen_since(store, ID, &(struct seen){ .node = 7 }, true) == first, "what was noted stays");
 	ok(seen_since(store, ID, &(struct seen){ .node = 8 }, false) > first,
 	   "it was not noted of another device with the same UUID");
@@ -73,7 +73,7 @@ static void failures(struct store *store)
 /* Who waits for a driver is a process: this one stands for it. */
 static void silence(struct store *store)
 {
-	struct timed_child_silent silent = { .who = CARD, .pid = getpid(), .start = host_process_start(getpid()) }, out;
+	struct timed_child_silent silent = { .who = CARD, .pid = getpid(), .start = sys_process_start(getpid()) }, out;
 	char text[96];
 
 	silent_recall(store);
@@ -86,7 +86,7 @@ static void silence(struct store *store)
 	silent.since_ms = 7;
 	timed_child_add_silent(&silent);
 	silent_note(store);
-	ok(file_read(store->run, "silent/" CARD, text, sizeof(text)) > 0 && strstr(text, " 7"),
+	ok(sys_read(store->run, "silent/" CARD, text, sizeof(text)) > 0 && strstr(text, " 7"),
 	   "one that waits is written down in its place");
 	tree_add(&tree, "run/vgpu-lease/silent/0000:42:00.0 = 1 x 5\n");
 	silent_recall(store);

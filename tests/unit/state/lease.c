@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "sys/sys.h"
 #include "lib/tap.h"
 
 #define ID "c6f1a2b3-0000-4000-8000-00000000000a"
@@ -43,7 +43,7 @@ static void text_form(void)
 	int n = lease_format(&l, text, sizeof(text));
 
 	ok(n > 0 && text[n - 1] == '\n', "a lease is lines of text");
-	text[n - 1] = '\0'; /* as file_read() gives it */
+	text[n - 1] = '\0'; /* as sys_read() gives it */
 	ok(lease_parse(&back, text) == 0, "that can be read back");
 	is(back.name, l.name, "a name with a newline and a percent sign survives");
 	is(back.instance, l.instance, "so does Nova's");
@@ -101,7 +101,7 @@ static void leftovers(struct store *store)
 	struct leases all;
 	struct err err;
 
-	file_publish(store->leases, "x", "cut", 3, true);
+	sys_publish(store->leases, "x", "cut", 3, true);
 	renameat(store->leases, "x", store->leases, "." ID ".new");
 	ok(lease_list(store, &all, &err) == 0 && faccessat(store->leases, "." ID ".new", F_OK, 0) == 0,
 	   "what a killed writer left is no lease");
@@ -119,8 +119,8 @@ static void garbage(struct store *store)
 	struct lease lease;
 	struct err err;
 
-	file_publish(store->leases, ID, "what?", 5, true);
-	file_publish(store->leases, "no-id", "x", 1, true);
+	sys_publish(store->leases, ID, "what?", 5, true);
+	sys_publish(store->leases, "no-id", "x", 1, true);
 	mkdirat(store->leases, VM, 0700);
 	ok(lease_list(store, &all, &err) == 0 && all.n == 0 && all.garbage == 3, "garbage is counted and not trusted");
 	lease_list_free(&all);

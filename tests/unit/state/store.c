@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 
 #include "base/auto.h"
-#include "base/file.h"
+#include "sys/sys.h"
 #include "lib/tap.h"
 #include "lib/tree.h"
 
@@ -132,12 +132,12 @@ static void handler(struct store *store)
 
 static void set_aside(struct store *store)
 {
-	file_publish(store->leases, ID, "what?", 5, true);
+	sys_publish(store->leases, ID, "what?", 5, true);
 	store_set_aside(store, "leases", ID);
 	ok(faccessat(store->leases, ID, F_OK, 0) < 0 && faccessat(store->run, "garbage/" ID, F_OK, 0) == 0,
 	   "a record that cannot be understood is moved to garbage/");
 	fchmodat(store->run, "garbage", 0777, 0);
-	file_publish(store->leases, ID, "what?", 5, true);
+	sys_publish(store->leases, ID, "what?", 5, true);
 	store_set_aside(store, "leases", ID);
 	ok(faccessat(store->leases, ID, F_OK, 0) == 0, "where that is others' to write to it stays");
 	unlinkat(store->leases, ID, 0);

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
+#include "sys/sys.h"
 #include "lib/messages.h"
 #include "lib/tap.h"
 #include "lib/tree.h"
@@ -33,11 +33,11 @@ static void put(int dir, const char *name)
 	ssize_t n;
 
 	snprintf(path, sizeof(path), "%s/tests/unit/state/files/%s", srcdir ? srcdir : ".", name);
-	n = file_read(AT_FDCWD, path, text, sizeof(text) - 1);
+	n = sys_read(AT_FDCWD, path, text, sizeof(text) - 1);
 	if (n < 0)
 		tree_fail(path);
 	text[n] = '\n';
-	if (file_publish(dir, ID, text, (size_t)n + 1, true) < 0)
+	if (sys_publish(dir, ID, text, (size_t)n + 1, true) < 0)
 		tree_fail(name);
 }
 

@@ -2,8 +2,8 @@
 /* What may be removed to make capacity: each rule is a row. */
 #include "survey/reclaim.h"
 
-#include "base/file.h"
 #include "base/text.h"
+#include "sys/sys.h"
 #include "lib/tap.h"
 #include "lib/tree.h"
 #include "state/history.h"
@@ -71,10 +71,10 @@ static void stale(void)
 				       .writer = DEAD };
 
 		if (leases[i].state == LEASE_RESERVED)
-			lease.deadline_ms = host_now_ms() + (int64_t)leases[i].deadline_s * 1000;
+			lease.deadline_ms = sys_now_ms() + (int64_t)leases[i].deadline_s * 1000;
 		if (leases[i].writer_lives) {
 			lease.writer = getpid();
-			lease.writer_start = host_process_start(getpid());
+			lease.writer_start = sys_process_start(getpid());
 		}
 		strcpy(lease.domain, leases[i].domain);
 		ok(reclaim_is_stale(&check, &lease, leases[i].exists, why, NULL) == leases[i].stale, "%s: %s",
@@ -115,16 +115,16 @@ static void used(void)
 	struct err err = { 0 };
 	int64_t since = seen_since(&store, A, &(struct seen){ .node = 1 }, false);
 
-	host_sleep_ms(5);
+	sys_sleep_ms(5);
 	ok(lease_put(&store, &lease, &err) == 0 && lease_drop(&store, A, &err) == 0 &&
 		   seen_since(&store, A, &(struct seen){ .node = 1 }, false) > since,
 	   "the end of a lease is a sign of use");
 	since = seen_since(&store, A, &(struct seen){ .node = 1 }, false);
-	host_sleep_ms(5);
+	sys_sleep_ms(5);
 	ok(lease_drop(&store, A, &err) == 0 && seen_since(&store, A, &(struct seen){ .node = 1 }, false) == since,
 	   "a lease that is not there is none");
 	/* The kernel counts its time in steps of some milliseconds. */
-	host_sleep_ms(50);
+	sys_sleep_ms(50);
 	tree_add(&tree, "sys/bus/mdev/devices/" A "/mdev_type = x\n");
 	config.policy.reclaim_grace_s = 3600;
 	is_orphan(A, "mtty-1", FW_MDEV);
@@ -140,14 +140,14 @@ static void named(void)
 
 	is_orphan(B, "mtty-1", FW_MDEV);
 	since = seen_since(&store, B, &(struct seen){ .node = 1 }, false);
-	host_sleep_ms(5);
+	sys_sleep_ms(5);
 	ok(seen_since(&store, B, &(struct seen){ .node = 1 }, false) > since, "while a domain names it, it is in use");
-	file_read(store.seen, B, noted, sizeof(noted));
+	sys_read(store.seen, B, noted, sizeof(noted));
 	is_orphan(B, "mtty-1", FW_MDEV);
-	file_read(store.seen, B, again, sizeof(again));
+	sys_read(store.seen, B, again, sizeof(again));
 	is(again, noted, "noted once a minute at most");
 	since = seen_since(&store, B, &(struct seen){ .node = 1 }, true);
-	host_sleep_ms(5);
+	sys_sleep_ms(5);
 	ok(seen_since(&store, B, &(struct seen){ .node = 1 }, true) == since,
 	   "the grace begins with the first look that finds it named no more");
 }
@@ -199,8 +199,8 @@ static void orphans(void)
 	   "a look that may write nothing starts no grace");
 	check.note = true;
 	is_orphan(A, "mtty-1", FW_MDEV);
-	host_sleep_ms(5);
-	ok(seen_since(&store, A, &(struct seen){ .node = 1 }, false) < host_now_ms(), "one that may does");
+	sys_sleep_ms(5);
+	ok(seen_since(&store, A, &(struct seen){ .node = 1 }, false) < sys_now_ms(), "one that may does");
 	config.policy.reclaim_grace_s = 0;
 	used();
 	named();
@@ -225,7 +225,7 @@ int main(void)
 			  "etc/libvirt/qemu/vm.xml = <domain><address uuid='" B "'/>"
 			  "<address domain='0x0000' bus='0x41' slot='0x00' function='0x2'/></domain>\n"
 			  "etc/mdevctl.d/mtty/" C " = {\"mdev_type\": \"mtty-1\", \"start\": \"auto\"}\n");
-	users = vfio_users_read(&tree.host, host_now_ms() + 10000);
+	users = vfio_users_read(&tree.host, sys_now_ms() + 10000);
 	if (store_open(&store, &tree.host, true, &err) < 0 || libvirt_files_read(&disk, &tree.host, &err) < 0)
 		tree_fail(err.text);
 	for (const char *const *id = (const char *const[]){ A, B, C, "0000:41:00.2", NULL }; *id; id++)
@@ -238,7 +238,7 @@ int main(void)
 					.config = &config,
 					.users = users,
 					.disk = disk,
-					.looked_ms = host_now_ms(),
+					.looked_ms = sys_now_ms(),
 					.runs = runs };
 	stale();
 	orphans();

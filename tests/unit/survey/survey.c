@@ -117,7 +117,7 @@ static void outdated(void)
 	put(C, "nvidia-222", LEASE_ACTIVE, OTHER);
 	ok(overtaken(&s), "a lease that has come overtakes it");
 	ok(!read_again(&s), "until it is read again");
-	host_sleep_ms(5);
+	sys_sleep_ms(5);
 	put(C, "nvidia-222", LEASE_ACTIVE, OTHER);
 	ok(overtaken(&s), "so does one that was written anew");
 	ok(!read_again(&s), "likewise");

@@ -115,7 +115,7 @@ static void decided(void)
 	under_lock(&s);
 	ok(s.void_leases.n == 1 && s.leases.n == 0 && !s.outdated,
 	   "a creation that was cut off without a device is void");
-	host_sleep_ms(2);
+	sys_sleep_ms(2);
 	put(LEASE_CREATING, "nvidia-1145");
 	under_lock(&s);
 	ok(s.void_leases.n == 0 && s.leases.n == 1,

@@ -3,7 +3,7 @@
  * The log: one datagram per event to the journal, in its native protocol, or to syslog. Not by sd_journal_send(3) or
  * syslog(3), which wait without a bound for a log that is full; a line that finds no space is lost, and counted.
  */
-#include "base/log.h"
+#include "sys/log.h"
 
 #include <endian.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The host that is looked at, its clock, and which of its processes live. */
-#include "base/host.h"
+#include "sys/sys.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -33,13 +33,13 @@ static void opening(const struct tree *tree)
 
 static void clocks(void)
 {
-	int64_t before = host_now_ms();
+	int64_t before = sys_now_ms();
 
-	host_sleep_ms(20);
-	ok(host_now_ms() - before >= 20, "a sleep takes its time");
-	ok(host_left_ms(before) == 0, "nothing is left of the past");
-	ok(host_left_ms(before + 3600000) > 3500000, "much is left of an hour");
-	ok(host_left_ms(INT64_MAX) == INT_MAX, "no more than an int holds");
+	sys_sleep_ms(20);
+	ok(sys_now_ms() - before >= 20, "a sleep takes its time");
+	ok(sys_left_ms(before) == 0, "nothing is left of the past");
+	ok(sys_left_ms(before + 3600000) > 3500000, "much is left of an hour");
+	ok(sys_left_ms(INT64_MAX) == INT_MAX, "no more than an int holds");
 }
 
 /* A child called `name` that waits until it is killed. */
@@ -67,24 +67,24 @@ static pid_t child(const char *name)
 
 static void processes(void)
 {
-	uint64_t own = host_process_start(getpid()), start;
+	uint64_t own = sys_process_start(getpid()), start;
 	siginfo_t ended;
 	pid_t pid;
 
-	ok(own > 0 && host_process_lives(getpid(), own), "this process lives");
-	ok(!host_process_lives(getpid(), own + 1), "another one that had its number does not");
-	ok(!host_process_lives(getpid(), 0), "nor one of which nothing is known");
-	ok(!host_process_exits(getpid()) && !host_process_exits(0), "nor does one exit that runs, or that is none");
-	ok(host_process_start(0) == 0 && host_process_start(-1) == 0, "no process has number 0 or less");
+	ok(own > 0 && sys_process_lives(getpid(), own), "this process lives");
+	ok(!sys_process_lives(getpid(), own + 1), "another one that had its number does not");
+	ok(!sys_process_lives(getpid(), 0), "nor one of which nothing is known");
+	ok(!sys_process_exits(getpid()) && !sys_process_exits(0), "nor does one exit that runs, or that is none");
+	ok(sys_process_start(0) == 0 && sys_process_start(-1) == 0, "no process has number 0 or less");
 	pid = child("a) Z 1 (b");
-	start = host_process_start(pid);
-	ok(start >= own && host_process_lives(pid, start), "a name with brackets and blanks is no obstacle");
+	start = sys_process_start(pid);
+	ok(start >= own && sys_process_lives(pid, start), "a name with brackets and blanks is no obstacle");
 	kill(pid, SIGKILL);
 	waitid(P_PID, (id_t)pid, &ended, WEXITED | WNOWAIT);
-	ok(host_process_start(pid) == start && !host_process_lives(pid, start), "a zombie is there and does not live");
-	ok(host_process_exits(pid), "it has begun to exit");
+	ok(sys_process_start(pid) == start && !sys_process_lives(pid, start), "a zombie is there and does not live");
+	ok(sys_process_exits(pid), "it has begun to exit");
 	waitpid(pid, NULL, 0);
-	ok(host_process_start(pid) == 0, "collected, it is gone");
+	ok(sys_process_start(pid) == 0, "collected, it is gone");
 }
 
 int main(void)

@@ -13,8 +13,8 @@
 #include <syslog.h>
 #include <unistd.h>
 
-#include "base/log.h"
 #include "base/text.h"
+#include "sys/log.h"
 #include "lib/tap.h"
 #include "lib/tree.h"
 

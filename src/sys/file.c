@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Files by directory descriptor: reads with a cap, single writes, files that appear whole. */
-#include "base/file.h"
+/* Files by directory descriptor: reads with a cap, single writes, files that appear whole; and where they begin. */
+#include "sys/sys.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -15,15 +15,52 @@
 
 #include "base/auto.h"
 #include "base/mem.h"
+#include "sys/log.h"
+#include "sys/timed_child.h"
 
-void file_hold_standard(void)
+int host_open(struct host *host, const char *root, struct err *err)
 {
+	host->name = root ? root : "";
+	host->root = open(root ? root : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (host->root < 0)
+		return err_sys(err, errno, "--root %s", host->name);
+	host->libvirt = host->root;
+	return 0;
+}
+
+void host_close(struct host *host)
+{
+	if (host->root < 0)
+		return;
+	if (host->libvirt != host->root)
+		close(host->libvirt);
+	close(host->root);
+	host->root = -1;
+}
+
+int host_list(DIR **out, const struct host *host, const char *path, struct err *err)
+{
+	*out = sys_list(host->root, path);
+	return *out || errno == ENOENT ? 0 : err_sys(err, errno, "%s/%s", host->name, path);
+}
+
+static void out_of_memory(void)
+{
+	/* Its parent ends as well, and says why: of the log it has the variables, but not the descriptor. */
+	if (timed_child_is_this())
+		_exit(EXIT_FAILURE);
+	log_warn("out of memory");
+}
+
+void sys_begin(void)
+{
+	mem_last_word(out_of_memory);
 	for (int fd = 0; fd <= 2; fd++)
 		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) != fd)
 			_exit(EXIT_FAILURE);
 }
 
-ssize_t file_read(int dir, const char *path, char *buf, size_t size)
+ssize_t sys_read(int dir, const char *path, char *buf, size_t size)
 {
 	/* O_NONBLOCK: a pipe that somebody put there would be waited for without end. */
 	autoclose int fd = openat(dir, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW);
@@ -51,7 +88,7 @@ ssize_t file_read(int dir, const char *path, char *buf, size_t size)
 	return (ssize_t)len;
 }
 
-int file_probe(int dir, const char *path)
+int sys_probe(int dir, const char *path)
 {
 	autoclose int fd = openat(dir, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	char byte;
@@ -59,7 +96,7 @@ int file_probe(int dir, const char *path)
 	return fd < 0 || read(fd, &byte, 1) < 0 ? -errno : 0;
 }
 
-int file_slurp(int fd, size_t max, char **out, size_t *len)
+int sys_slurp(int fd, size_t max, char **out, size_t *len)
 {
 	size_t size = 16384, used = 0;
 	autofree char *data = mem_alloc(size + 1);
@@ -84,7 +121,7 @@ int file_slurp(int fd, size_t max, char **out, size_t *len)
 	return 0;
 }
 
-int file_poke(int dir, const char *path, const char *data, size_t len)
+int sys_poke(int dir, const char *path, const char *data, size_t len)
 {
 	autoclose int fd = openat(dir, path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
 	ssize_t r;
@@ -97,7 +134,7 @@ int file_poke(int dir, const char *path, const char *data, size_t len)
 	return (size_t)r == len ? 0 : -EIO;
 }
 
-int file_write_all(int fd, const char *data, size_t len)
+int sys_write_all(int fd, const char *data, size_t len)
 {
 	while (len > 0) {
 		ssize_t r = write(fd, data, len);
@@ -112,7 +149,7 @@ int file_write_all(int fd, const char *data, size_t len)
 	return 0;
 }
 
-int file_publish(int dir, const char *name, const char *data, size_t len, bool replace)
+int sys_publish(int dir, const char *name, const char *data, size_t len, bool replace)
 {
 	char fresh[NAME_MAX + 1];
 	autoclose int fd = -1;
@@ -129,7 +166,7 @@ int file_publish(int dir, const char *name, const char *data, size_t len, bool r
 	fd = openat(dir, fresh, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return -errno;
-	r = file_write_all(fd, data, len);
+	r = sys_write_all(fd, data, len);
 	if (r == 0 && fchmod(fd, 0644) < 0)
 		r = -errno;
 	if (r == 0 && renameat2(dir, fresh, dir, name, replace ? 0 : RENAME_NOREPLACE) < 0)
@@ -139,9 +176,9 @@ int file_publish(int dir, const char *name, const char *data, size_t len, bool r
 	return r;
 }
 
-int file_overwrite(int dir, const char *name, const char *data, size_t len)
+int sys_overwrite(int dir, const char *name, const char *data, size_t len)
 {
-	char whole[FILE_OVERWRITE_MAX];
+	char whole[SYS_OVERWRITE_MAX];
 	autoclose int fd = openat(dir, name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
 	struct stat st;
 	ssize_t n;
@@ -160,7 +197,7 @@ int file_overwrite(int dir, const char *name, const char *data, size_t len)
 	return (size_t)n == len ? 0 : -ENOSPC;
 }
 
-int file_link_base(int dir, const char *path, char *buf, size_t size)
+int sys_link(int dir, const char *path, char *buf, size_t size)
 {
 	char target[PATH_MAX];
 	const char *base;
@@ -177,16 +214,16 @@ int file_link_base(int dir, const char *path, char *buf, size_t size)
 	return 0;
 }
 
-int file_dir(int dir, const char *path)
+int sys_dir(int dir, const char *path)
 {
 	int fd = openat(dir, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	return fd < 0 ? -errno : fd;
 }
 
-DIR *file_list(int dir, const char *path)
+DIR *sys_list(int dir, const char *path)
 {
-	autoclose int fd = dir < 0 ? -ENOENT : file_dir(dir, path);
+	autoclose int fd = dir < 0 ? -ENOENT : sys_dir(dir, path);
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
 
 	if (fd < 0)
@@ -196,12 +233,28 @@ DIR *file_list(int dir, const char *path)
 	return d;
 }
 
-int file_list_fd(DIR *d)
+const struct dirent *sys_next(DIR *d)
+{
+	const struct dirent *e;
+
+	do {
+		errno = 0;
+		e = d ? readdir(d) : NULL;
+	} while (e && (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0));
+	return e;
+}
+
+int sys_list_fd(DIR *d)
 {
 	return dirfd(d);
 }
 
-int file_own_dir(int dir, const char *path)
+bool sys_exists(int dir, const char *path)
+{
+	return faccessat(dir, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+int sys_own_dir(int dir, const char *path)
 {
 	struct stat st;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Work that may hang: a write to a pipe that nobody reads stands for a driver that does not answer. */
-#include "base/timed_child.h"
+#include "sys/timed_child.h"
 
 #include <errno.h>
 #include <linux/filter.h>
@@ -88,7 +88,7 @@ static int hang(void *arg, struct err *err)
 	struct work *w = arg;
 	int r = find(arg, err);
 
-	host_sleep_ms(w->before_ms);
+	sys_sleep_ms(w->before_ms);
 	for (int i = 0; r == 0 && i < w->calls; i++)
 		r = timed_child_poke(tree.host.root, "pipe", "1", 1);
 	w->after = true;
@@ -115,7 +115,7 @@ static bool lock_is_free(void)
 
 static bool becomes_free(void)
 {
-	for (int i = 0; i < TRIES; i++, host_sleep_ms(TRY_MS))
+	for (int i = 0; i < TRIES; i++, sys_sleep_ms(TRY_MS))
 		if (lock_is_free())
 			return true;
 	return false;
@@ -125,7 +125,7 @@ static bool falls_silent(size_t n)
 {
 	struct timed_child_silent silent[4];
 
-	for (int i = 0; i < TRIES; i++, host_sleep_ms(TRY_MS))
+	for (int i = 0; i < TRIES; i++, sys_sleep_ms(TRY_MS))
 		if (timed_child_silents(silent, 4) == n)
 			return true;
 	return false;
@@ -251,7 +251,7 @@ static void a_read_hangs(void)
 	ok(timed_child_look(hang, &w, tree.host.root, SHORT_MS, &err) == -ETIMEDOUT, "a look that hangs is left: %s",
 	   err.text);
 	ok(timed_child_silents(silent, 4) == 1 && strcmp(silent[0].who, "card") == 0 &&
-		   host_process_lives(silent[0].pid, silent[0].start),
+		   sys_process_lives(silent[0].pid, silent[0].start),
 	   "whose answer a live process waits for is known");
 	ok(timed_child_read("card", tree.host.root, "answer", text, sizeof(text)) == -ETIMEDOUT,
 	   "that device is not asked again");
@@ -280,12 +280,12 @@ static void a_look_of_a_write(void)
 	struct work w = { .lock = open_lock(), .look_calls = 1 }, w2 = { .lock = -1 };
 	struct timed_child_silent silent[4];
 	struct err err = { 0 };
-	int64_t start = host_now_ms();
+	int64_t start = sys_now_ms();
 
 	flock(w.lock, LOCK_EX);
 	ok(timed_child_run(look_and_write, &w, tree.host.root, w.lock, LONG_MS, &err) == -ETIMEDOUT && !w.looked,
 	   "a look of a write that hangs is left: %s", err.text);
-	ok(host_now_ms() - start < LONG_MS, "within a time of its own");
+	ok(sys_now_ms() - start < LONG_MS, "within a time of its own");
 	ok(timed_child_silents(silent, 4) == 1, "whose answer it waits for is known");
 	close(w.lock);
 	ok(timed_child_run(look_and_write, &w2, tree.host.root, -1, LONG_MS, &err) == -EIO,
@@ -293,10 +293,10 @@ static void a_look_of_a_write(void)
 	close(open_pipe());
 	ok(becomes_free() && !w.looked, "when it returns, nothing is written");
 	w = (struct work){ .lock = -1, .look_ms = 200, .calls = 1 };
-	start = host_now_ms();
+	start = sys_now_ms();
 	ok(timed_child_run(look_and_write, &w, tree.host.root, -1, SHORT_MS, &err) == -ETIMEDOUT && w.looked,
 	   "a write that hangs behind its look is left");
-	ok(host_now_ms() - start >= 200 + SHORT_MS, "after a time without that of the look");
+	ok(sys_now_ms() - start >= 200 + SHORT_MS, "after a time without that of the look");
 	close(open_pipe());
 }
 
@@ -305,15 +305,15 @@ static void slow(void)
 {
 	struct work w = { .lock = -1, .calls = 1, .before_ms = 1000 };
 	struct err err = { 0 };
-	int64_t start = host_now_ms(), took;
+	int64_t start = sys_now_ms(), took;
 	int r = timed_child_run(hang, &w, tree.host.root, -1, 1500, &err);
 
-	took = host_now_ms() - start;
+	took = sys_now_ms() - start;
 	ok(r == -ETIMEDOUT && took >= 1500 && took < 2500, "a write has its time for all of its work: %d ms",
 	   (int)took);
-	start = host_now_ms();
+	start = sys_now_ms();
 	r = timed_child_look(hang, &w, tree.host.root, 1500, &err);
-	took = host_now_ms() - start;
+	took = sys_now_ms() - start;
 	ok(r == -ETIMEDOUT && took >= 2500, "a look has it for each call: %d ms", (int)took);
 	close(open_pipe());
 }

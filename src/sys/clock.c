@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The host that is looked at: the real one, or the directory given by --root. */
-#include "base/host.h"
+/* The clock, sleep, and other processes. */
+#include "sys/sys.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,35 +11,8 @@
 #include <time.h>
 
 #include "base/auto.h"
-#include "base/file.h"
 
-int host_open(struct host *host, const char *root, struct err *err)
-{
-	host->name = root ? root : "";
-	host->root = open(root ? root : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (host->root < 0)
-		return err_sys(err, errno, "--root %s", host->name);
-	host->libvirt = host->root;
-	return 0;
-}
-
-void host_close(struct host *host)
-{
-	if (host->root < 0)
-		return;
-	if (host->libvirt != host->root)
-		close(host->libvirt);
-	close(host->root);
-	host->root = -1;
-}
-
-int host_list(DIR **out, const struct host *host, const char *path, struct err *err)
-{
-	*out = file_list(host->root, path);
-	return *out || errno == ENOENT ? 0 : err_sys(err, errno, "%s/%s", host->name, path);
-}
-
-int64_t host_now_ms(void)
+int64_t sys_now_ms(void)
 {
 	struct timespec t;
 
@@ -47,7 +20,7 @@ int64_t host_now_ms(void)
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-int64_t host_age_ms(const struct timespec *wall)
+int64_t sys_age_ms(const struct timespec *wall)
 {
 	struct timespec now;
 	int64_t age_ms;
@@ -57,25 +30,25 @@ int64_t host_age_ms(const struct timespec *wall)
 	return age_ms > 0 ? age_ms : 0;
 }
 
-int host_left_ms(int64_t deadline_ms)
+int sys_left_ms(int64_t deadline_ms)
 {
-	int64_t ms = deadline_ms - host_now_ms();
+	int64_t ms = deadline_ms - sys_now_ms();
 
 	return ms <= 0 ? 0 : ms < INT_MAX ? (int)ms : INT_MAX;
 }
 
-void host_boot_id(char out[UUID_SIZE])
+void sys_boot_id(char out[UUID_SIZE])
 {
 	static char known[UUID_SIZE];
 	char text[UUID_SIZE + 1];
 
-	if (!*known && (file_read(AT_FDCWD, "/proc/sys/kernel/random/boot_id", text, sizeof(text)) < 0 ||
-			!uuid_parse(known, text)))
+	if (!*known &&
+	    (sys_read(AT_FDCWD, "/proc/sys/kernel/random/boot_id", text, sizeof(text)) < 0 || !uuid_parse(known, text)))
 		snprintf(known, sizeof(known), "00000000-0000-0000-0000-000000000000");
 	memcpy(out, known, sizeof(known));
 }
 
-void host_sleep_ms(int ms)
+void sys_sleep_ms(int ms)
 {
 	struct timespec t = { .tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000 };
 
@@ -97,7 +70,7 @@ static struct process process_stat(pid_t pid)
 	const char *s;
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	if (pid <= 0 || file_read(AT_FDCWD, path, stat, sizeof(stat)) < 0)
+	if (pid <= 0 || sys_read(AT_FDCWD, path, stat, sizeof(stat)) < 0)
 		return process;
 	/* The second field is the command's name in brackets and can hold anything: the others are behind its end. */
 	s = strrchr(stat, ')');
@@ -107,12 +80,12 @@ static struct process process_stat(pid_t pid)
 	return process;
 }
 
-uint64_t host_process_start(pid_t pid)
+uint64_t sys_process_start(pid_t pid)
 {
 	return process_stat(pid).start;
 }
 
-bool host_process_lives(pid_t pid, uint64_t start)
+bool sys_process_lives(pid_t pid, uint64_t start)
 {
 	struct process now = process_stat(pid);
 
@@ -120,7 +93,7 @@ bool host_process_lives(pid_t pid, uint64_t start)
 	return start != 0 && now.start == start && now.state != 'Z' && now.state != 'X';
 }
 
-bool host_process_exits(pid_t pid)
+bool sys_process_exits(pid_t pid)
 {
 	enum { PF_EXITING = 4 }; /* Linux: include/linux/sched.h */
 

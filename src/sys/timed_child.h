@@ -46,13 +46,13 @@ int timed_child_look(int (*work)(void *arg, struct err *err), void *arg, int roo
 bool timed_child_is_this(void);
 
 /*
- * file_read() of an attribute that the driver of `who` answers; -ETIMEDOUT if it does not, or has not answered another
+ * sys_read() of an attribute that the driver of `who` answers; -ETIMEDOUT if it does not, or has not answered another
  * read yet. Within timed_child_look() and timed_child_run() `buf` must be the work's own: its stack, or memory that it
- * allocated. `buf` NULL, `size` 0: file_probe(), of what a link leads to.
+ * allocated. `buf` NULL, `size` 0: sys_probe(), of what a link leads to.
  */
 ssize_t timed_child_read(const char *who, int dir, const char *path, char *buf, size_t size);
 
-/* file_poke() within timed_child_run(). `data` must be the work's own. */
+/* sys_poke() within timed_child_run(). `data` must be the work's own. */
 int timed_child_poke(int dir, const char *path, const char *data, size_t len);
 
 /*
@@ -65,7 +65,7 @@ int timed_child_detach(int keep, struct err *err);
 struct timed_child_silent {
 	char who[PARENT_SIZE];
 	pid_t pid;        /* of the child that waits for the answer */
-	uint64_t start;   /* of that process, see host_process_start() */
+	uint64_t start;   /* of that process, see sys_process_start() */
 	int64_t since_ms; /* CLOCK_MONOTONIC */
 };
 

@@ -3,8 +3,8 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "base/host.h"
-#include "base/timed_child.h"
+#include "sys/sys.h"
+#include "sys/timed_child.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct timed_child_silent silent[TIMED_CHILD_SILENT_MAX];
@@ -16,7 +16,7 @@ static void forget_answered(void)
 	size_t n = 0;
 
 	for (size_t i = 0; i < nsilent; i++)
-		if (host_process_lives(silent[i].pid, silent[i].start))
+		if (sys_process_lives(silent[i].pid, silent[i].start))
 			silent[n++] = silent[i];
 	nsilent = n;
 }

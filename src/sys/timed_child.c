@@ -8,7 +8,7 @@
  * The sharing is safe because the child is left only in the middle of a call that can hang, by a compare-and-swap of
  * `step`, and ends without touching anything when that call returns. The buffer of the call is the child's own.
  */
-#include "base/timed_child.h"
+#include "sys/timed_child.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -27,10 +27,9 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "base/file.h"
-#include "base/host.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "sys/sys.h"
 
 /* Under valgrind a child that shares memory is a plain fork: there the work is a plain call, without a bound. */
 #ifdef HAVE_VALGRIND_VALGRIND_H
@@ -212,14 +211,14 @@ static int64_t look_again_ms(int64_t left)
 static bool leave(struct job *job, int64_t *again_ms)
 {
 	int step = atomic_load(&job->step);
-	int64_t asked_ms = atomic_load(&job->asked_ms), left = asked_ms + job->wait_ms - host_now_ms();
+	int64_t asked_ms = atomic_load(&job->asked_ms), left = asked_ms + job->wait_ms - sys_now_ms();
 	struct timed_child_silent s;
 
 	*again_ms = look_again_ms(left);
 	if (left > 0 || step % 2 == 0)
 		return false;
 	s = (struct timed_child_silent){ .pid = atomic_load(&job->pid), .since_ms = asked_ms };
-	s.start = host_process_start(s.pid);
+	s.start = sys_process_start(s.pid);
 	memcpy(s.who, job->who, sizeof(s.who));
 	if (!atomic_compare_exchange_strong(&job->step, &step, LEFT))
 		return false;
@@ -240,7 +239,7 @@ static struct job *job_new(int (*work)(void *arg, struct err *err), void *arg, i
 	job->keep[1] = -1;
 	job->wait_ms = wait_ms;
 	job->result = 1;
-	atomic_store(&job->asked_ms, host_now_ms());
+	atomic_store(&job->asked_ms, sys_now_ms());
 	atomic_store(&job->users, 2);
 	job->nsilent = timed_child_silents(job->silent, TIMED_CHILD_SILENT_MAX);
 	sem_init(&job->done, 0, 0);
@@ -307,13 +306,13 @@ int timed_child_run(int (*work)(void *arg, struct err *err), void *arg, int root
 static int look_within(struct job *job, int (*work)(void *arg, struct err *err), void *arg, int wait_ms,
 		       struct err *err)
 {
-	int64_t asked_ms = atomic_load(&job->asked_ms), start = host_now_ms();
+	int64_t asked_ms = atomic_load(&job->asked_ms), start = sys_now_ms();
 	int all_ms = atomic_exchange(&job->wait_ms, wait_ms), r;
 
 	atomic_store(&job->looks, true);
 	r = work(arg, err);
 	atomic_store(&job->looks, false);
-	atomic_store(&job->asked_ms, asked_ms + host_now_ms() - start);
+	atomic_store(&job->asked_ms, asked_ms + sys_now_ms() - start);
 	atomic_store(&job->wait_ms, all_ms);
 	return r;
 }
@@ -335,7 +334,7 @@ int timed_child_look(int (*work)(void *arg, struct err *err), void *arg, int roo
 static void begin_call(struct job *job)
 {
 	if (job->looks)
-		atomic_store(&job->asked_ms, host_now_ms());
+		atomic_store(&job->asked_ms, sys_now_ms());
 	atomic_fetch_add(&job->step, 1);
 }
 
@@ -349,7 +348,7 @@ static void end_call(struct job *job)
 
 static ssize_t read_or_probe(int dir, const char *path, char *buf, size_t size)
 {
-	return buf ? file_read(dir, path, buf, size) : file_probe(dir, path);
+	return buf ? sys_read(dir, path, buf, size) : sys_probe(dir, path);
 }
 
 static ssize_t ask(struct job *job, const char *who, int dir, const char *path, char *buf, size_t size)
@@ -372,9 +371,9 @@ int timed_child_poke(int dir, const char *path, const char *data, size_t len)
 	int r;
 
 	if (!job)
-		return file_poke(dir, path, data, len);
+		return sys_poke(dir, path, data, len);
 	begin_call(job);
-	r = file_poke(dir, path, data, len);
+	r = sys_poke(dir, path, data, len);
 	end_call(job);
 	return r;
 }

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Files by directory descriptor: what is read and refused, and files that appear whole or not at all. */
+#include "sys/sys.h"
+
+#include <errno.h>
+
+#include "base/auto.h"
+#include "lib/tap.h"
+#include "lib/tree.h"
+
+static struct tree tree;
+
+static char *content(const char *path)
+{
+	static char buf[SYS_OVERWRITE_MAX + 1];
+
+	if (sys_read(tree.host.root, path, buf, sizeof(buf)) < 0)
+		strcpy(buf, "(none)");
+	return buf;
+}
+
+static void reading(void)
+{
+	char buf[8];
+	int root = tree.host.root;
+
+	ok(sys_read(root, "short", buf, sizeof(buf)) == 5 && strcmp(buf, "a b c") == 0,
+	   "a file is read without the white space behind it");
+	ok(sys_read(root, "fits", buf, sizeof(buf)) == 6, "one that leaves a byte for the NUL fits");
+	ok(sys_read(root, "full", buf, sizeof(buf)) == -EFBIG, "one byte more is too large");
+	ok(sys_read(root, "nul", buf, sizeof(buf)) == -EINVAL, "a NUL byte is no text");
+	ok(sys_read(root, "link", buf, sizeof(buf)) == -ELOOP, "a link is not followed");
+	ok(sys_read(root, "none", buf, sizeof(buf)) == -ENOENT, "a missing file is missing");
+	ok(sys_read(root, "pipe", buf, sizeof(buf)) == 0, "a pipe is not waited for");
+}
+
+static void slurping(void)
+{
+	autoclose int fd = openat(tree.host.root, "large", O_RDONLY | O_CLOEXEC);
+	autofree char *text = NULL, *none = NULL;
+	size_t len = 0;
+
+	ok(sys_slurp(fd, 40000, &text, &len) == 0 && len == 40000 && strlen(text) == 40000,
+	   "all of a large file is read");
+	lseek(fd, 0, SEEK_SET);
+	ok(sys_slurp(fd, 39999, &none, &len) == -EFBIG && !none, "unless it is larger than allowed");
+}
+
+static void poking(void)
+{
+	int root = tree.host.root;
+
+	ok(sys_poke(root, "short", "XY", 2) == 0, "an existing file is written to");
+	is(content("short"), "XYb c", "and not truncated");
+	ok(sys_poke(root, "none", "x", 1) == -ENOENT && strcmp(content("none"), "(none)") == 0,
+	   "a missing one is not created");
+	ok(sys_poke(root, "link", "x", 1) == -ELOOP, "a link is not followed");
+}
+
+static void publishing(void)
+{
+	int root = tree.host.root;
+	struct stat st;
+	mode_t mask = umask(0777);
+
+	ok(sys_publish(root, "new", "one\n", 4, false) == 0, "a file appears");
+	umask(mask);
+	ok(fstatat(root, "new", &st, 0) == 0 && (st.st_mode & 07777) == 0644, "with mode 0644, whatever the umask");
+	ok(sys_publish(root, "new", "two\n", 4, false) == -EEXIST, "it is not replaced by accident");
+	is(content("new"), "one", "and stays as it was");
+	tree_add(&tree, ".new.new = leftover\n");
+	ok(sys_publish(root, "new", "three\n", 6, true) == 0, "on request it is, over the leftover of a killed writer");
+	is(content("new"), "three", "as a whole");
+	ok(faccessat(root, ".new.new", F_OK, 0) < 0, "and nothing is left beside it");
+}
+
+static void overwriting(void)
+{
+	static const char large[SYS_OVERWRITE_MAX + 1];
+	int root = tree.host.root;
+	struct stat before, after;
+
+	fstatat(root, "new", &before, 0);
+	ok(sys_overwrite(root, "new", "4\n", 2) == 0, "a file is overwritten in its place");
+	fstatat(root, "new", &after, 0);
+	ok(before.st_ino == after.st_ino && before.st_size == after.st_size, "the same file, no shorter");
+	is(content("new"), "4", "with the new text alone");
+	ok(sys_overwrite(root, "new", large, sizeof(large)) == -ENOSPC, "more than a page is refused");
+	ok(sys_overwrite(root, "large", "x", 1) == -ENOSPC, "so is a file of more than a page");
+	ok(sys_overwrite(root, "none", "x", 1) == -ENOENT, "a missing one is not created");
+}
+
+static void linking(void)
+{
+	char base[8];
+
+	ok(sys_link(tree.host.root, "link", base, sizeof(base)) == 0, "a link is read");
+	is(base, "short", "its last component");
+	ok(sys_link(tree.host.root, "link", base, 5) == -ENAMETOOLONG, "which has to fit");
+	ok(sys_link(tree.host.root, "short", base, sizeof(base)) == -EINVAL, "a file is no link");
+}
+
+static void owning(void)
+{
+	int root = tree.host.root;
+	struct stat st;
+	int fd = sys_own_dir(root, "own");
+
+	ok(fd >= 0 && fstat(fd, &st) == 0 && (st.st_mode & 07777) == 0755,
+	   "a directory of our own is made, for all to read");
+	close(fd);
+	fchmodat(root, "own", 0700, 0);
+	fd = sys_own_dir(root, "own");
+	ok(fstat(fd, &st) == 0 && (st.st_mode & 07777) == 0755, "one whose maker died early is opened to all");
+	close(fd);
+	fchmodat(root, "own", 0775, 0);
+	ok(sys_own_dir(root, "own") == -EPERM, "one that others may write to is refused");
+	ok(sys_own_dir(root, "to-own") == -ENOTDIR || sys_own_dir(root, "to-own") == -ELOOP, "so is a link to one");
+}
+
+int main(void)
+{
+	static char large[40000];
+
+	memset(large, 'x', sizeof(large));
+	tree_begin(&tree, "short = a b c\nfits = 123456\nfull = 1234567\nlink -> short\nto-own -> own\n");
+	sys_publish(tree.host.root, "large", large, sizeof(large), false);
+	sys_publish(tree.host.root, "nul", "a\0b", 3, false);
+	mkfifoat(tree.host.root, "pipe", 0600);
+	reading();
+	slurping();
+	poking();
+	publishing();
+	overwriting();
+	linking();
+	owning();
+	tree_end(&tree);
+	return tap_done();
+}
