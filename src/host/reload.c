@@ -2,86 +2,32 @@
 /* When systemd last started or reloaded a service. */
 #include "host/reload.h"
 
-#include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
-#include <poll.h>
-#include <signal.h>
-#include <spawn.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include <stdlib.h>
+#include <systemd/sd-bus.h>
 
 #include "base/auto.h"
 #include "sys/sys.h"
 
-enum { ANSWER_SIZE = 4096, OBJECT_SIZE = 512, WAIT_MS = 3000 };
+enum { WAIT_MS = 3000 };
 
-/* As systemd names the objects of its units: whatever is no letter or digit is _ and two hex digits. */
-static int object_of(char object[OBJECT_SIZE], const char *unit)
+/* The bus itself may not answer; sd-bus would wait for it for longer than a caller can say. */
+static int wait_ready(sd_bus *bus, int64_t end)
 {
-	size_t n = (size_t)snprintf(object, OBJECT_SIZE, "/org/freedesktop/systemd1/unit/");
+	int r;
 
-	for (const char *s = unit; *s && n + 4 < OBJECT_SIZE; s++)
-		n += (size_t)snprintf(object + n, OBJECT_SIZE - n, isalnum((unsigned char)*s) ? "%c" : "_%02x",
-				      (unsigned char)*s);
-	return n + 4 < OBJECT_SIZE ? 0 : -ENAMETOOLONG;
-}
+	while ((r = sd_bus_is_ready(bus)) == 0) {
+		int left = sys_left_ms(end);
 
-/* All that it prints until it ends, in limited time. */
-static int read_answer(int fd, char answer[ANSWER_SIZE])
-{
-	int64_t end = sys_now_ms() + WAIT_MS;
-	size_t len = 0;
-
-	while (len + 1 < ANSWER_SIZE) {
-		struct pollfd waits = { .fd = fd, .events = POLLIN };
-		int64_t left = end - sys_now_ms();
-		ssize_t n;
-
-		if (left <= 0 || poll(&waits, 1, (int)left) == 0)
+		if (left == 0)
 			return -ETIMEDOUT;
-		n = read(fd, answer + len, ANSWER_SIZE - 1 - len);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			break;
-		len += (size_t)n;
+		r = sd_bus_process(bus, NULL);
+		if (r == 0)
+			r = sd_bus_wait(bus, (uint64_t)left * 1000);
+		if (r < 0 && r != -EINTR)
+			return r;
 	}
-	answer[len] = '\0';
-	return 0;
-}
-
-/* Runs it with nothing of our environment. Its exit status, or a negative errno. */
-static int run(const char *program, char *const argv[], char answer[ANSWER_SIZE])
-{
-	static char locale[] = "LC_ALL=C";
-	char *const env[] = { locale, NULL };
-	posix_spawn_file_actions_t actions;
-	int fds[2], status, r;
-	pid_t pid;
-
-	if (pipe2(fds, O_CLOEXEC) < 0)
-		return -errno;
-	autoclose int out = fds[0];
-	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-	posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-	posix_spawn_file_actions_adddup2(&actions, fds[1], STDOUT_FILENO);
-	r = -posix_spawn(&pid, program, &actions, NULL, argv, env);
-	posix_spawn_file_actions_destroy(&actions);
-	close(fds[1]);
-	if (r < 0)
-		return r;
-	r = read_answer(out, answer);
-	if (r < 0)
-		kill(pid, SIGKILL);
-	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return -errno;
-	return r < 0 ? r : WIFEXITED(status) ? WEXITSTATUS(status) : -ECHILD;
+	return r < 0 ? r : 0;
 }
 
 /*
@@ -89,31 +35,31 @@ static int run(const char *program, char *const argv[], char answer[ANSWER_SIZE]
  * that reloads it would be more exact, but are forgotten when systemd reads its units anew: after each package that
  * brings one.
  */
-static int parse(const char *answer, int64_t *wall_us)
+static int ask(sd_bus *bus, const char *unit, int64_t end, uint64_t *wall_us)
 {
-	char end;
+	autofree char *object = NULL;
+	int r = sd_bus_path_encode("/org/freedesktop/systemd1/unit", unit, &object);
 
-	return sscanf(answer, "t %" SCNd64 "%c", wall_us, &end) == 2 && end == '\n' ? 0 : -EBADMSG;
+	if (r >= 0)
+		r = wait_ready(bus, end);
+	if (r >= 0)
+		r = sd_bus_set_method_call_timeout(bus, (uint64_t)sys_left_ms(end) * 1000 + 1);
+	if (r >= 0)
+		r = sd_bus_get_property_trivial(bus, "org.freedesktop.systemd1", object,
+						"org.freedesktop.systemd1.Unit", "StateChangeTimestamp", NULL, 't',
+						wall_us);
+	return r;
 }
 
-int reload_ask(const char *busctl, const char *unit, int64_t *wall_us, struct err *err)
+int reload_ask(const char *unit, int64_t *wall_us, struct err *err)
 {
-	char object[OBJECT_SIZE], answer[ANSWER_SIZE];
-	char *const argv[] = { (char *)"busctl",
-			       (char *)"--no-pager",
-			       (char *)"get-property",
-			       (char *)"org.freedesktop.systemd1",
-			       object,
-			       (char *)"org.freedesktop.systemd1.Unit",
-			       (char *)"StateChangeTimestamp",
-			       NULL };
-	int r = object_of(object, unit);
+	sd_bus *bus = NULL;
+	uint64_t us = 0;
+	int r = sd_bus_open_system(&bus);
 
-	if (r == 0)
-		r = run(busctl, argv, answer);
-	if (r > 0)
-		return err_set(err, EIO, "cannot ask systemd about %s", unit);
-	if (r == 0)
-		r = parse(answer, wall_us);
+	if (r >= 0)
+		r = ask(bus, unit, sys_now_ms() + WAIT_MS, &us);
+	sd_bus_close_unref(bus);
+	*wall_us = (int64_t)us;
 	return r < 0 ? err_sys(err, -r, "cannot ask systemd about %s", unit) : 0;
 }

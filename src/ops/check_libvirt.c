@@ -115,7 +115,7 @@ static void compare(struct check *check, int64_t came)
 		return;
 	}
 	/* The daemon of a simulated host is not a unit of this systemd. */
-	asked = !check->simulated && find_unit(pid, unit) && reload_ask(RELOAD_BUSCTL, unit, &reloaded, &err) == 0;
+	asked = !check->simulated && find_unit(pid, unit) && reload_ask(unit, &reloaded, &err) == 0;
 	if (asked && reloaded > came) {
 		check_report(check, CHECK_PASS, NULL, "%s has been reloaded since the hook was installed", unit);
 		return;

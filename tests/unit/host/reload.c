@@ -1,64 +1,117 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What systemd is asked about a reload, and what is made of its answers. A script stands for busctl. */
+/* What systemd is asked about a reload, and what is made of its answers. A child stands for it and its bus. */
 #include "host/reload.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <systemd/sd-bus.h>
+#include <unistd.h>
 
 #include "base/auto.h"
 #include "sys/sys.h"
 #include "lib/tap.h"
 #include "lib/tree.h"
 
-static struct tree tree;
+/* What the child does with a call. */
+enum answer { TIME, ZERO, TEXT, REFUSAL, NO_ANSWER, NO_BUS };
 
-static int ask(const char *script, int64_t *us)
+static int answer_call(sd_bus_message *m, void *user, sd_bus_error *error)
 {
-	char path[PATH_MAX];
-	struct err err;
-	FILE *f;
+	const enum answer *answer = user;
+	const char *interface, *property;
 
-	snprintf(path, sizeof(path), "%s/busctl", tree.path);
-	f = fopen(path, "w");
-	if (!f || fprintf(f, "#!/bin/sh\n%s\n", script) < 0 || fclose(f) != 0 || chmod(path, 0755) < 0)
-		tree_fail(path);
+	(void)error;
+	if (sd_bus_message_is_method_call(m, "org.freedesktop.DBus", "Hello") > 0)
+		return sd_bus_reply_method_return(m, "s", ":1.1");
+	if (sd_bus_message_is_method_call(m, "org.freedesktop.DBus.Properties", "Get") <= 0)
+		return 0;
+	if (*answer == NO_ANSWER)
+		return 1;
+	if (*answer == REFUSAL || sd_bus_message_read(m, "ss", &interface, &property) < 0 ||
+	    strcmp(sd_bus_message_get_destination(m), "org.freedesktop.systemd1") != 0 ||
+	    strcmp(sd_bus_message_get_path(m), "/org/freedesktop/systemd1/unit/libvirtd_2eservice") != 0 ||
+	    strcmp(interface, "org.freedesktop.systemd1.Unit") != 0 || strcmp(property, "StateChangeTimestamp") != 0)
+		return sd_bus_reply_method_errorf(m, SD_BUS_ERROR_UNKNOWN_OBJECT, "nothing");
+	if (*answer == TEXT)
+		return sd_bus_reply_method_return(m, "v", "s", "x");
+	return sd_bus_reply_method_return(m, "v", "t", *answer == TIME ? UINT64_C(1767225600000123) : UINT64_C(0));
+}
+
+static void serve(int listening, enum answer answer)
+{
+	sd_id128_t id = { .bytes = { 1 } };
+	sd_bus *bus;
+	int fd;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	while (answer == NO_BUS)
+		pause();
+	fd = accept(listening, NULL, NULL);
+	if (fd < 0 || sd_bus_new(&bus) < 0 || sd_bus_set_fd(bus, fd, fd) < 0 || sd_bus_set_server(bus, 1, id) < 0 ||
+	    sd_bus_set_anonymous(bus, 1) < 0 || sd_bus_add_filter(bus, NULL, answer_call, &answer) < 0 ||
+	    sd_bus_start(bus) < 0)
+		_exit(1);
+	for (;;) {
+		int r = sd_bus_process(bus, NULL);
+
+		if (r < 0 || (r == 0 && sd_bus_wait(bus, UINT64_MAX) < 0))
+			_exit(0);
+	}
+}
+
+static int ask(const struct tree *tree, enum answer answer, int64_t *us)
+{
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), r;
+	char address[sizeof(at.sun_path) + 16];
+	struct err err;
+	pid_t child;
+
+	snprintf(at.sun_path, sizeof(at.sun_path), "%s/bus", tree->path);
+	snprintf(address, sizeof(address), "unix:path=%s", at.sun_path);
+	unlink(at.sun_path);
+	if (fd < 0 || bind(fd, (const struct sockaddr *)&at, sizeof(at)) < 0 || listen(fd, 1) < 0)
+		tree_fail(at.sun_path);
+	setenv("DBUS_SYSTEM_BUS_ADDRESS", address, 1);
+	child = fork();
+	if (child < 0)
+		tree_fail("fork");
+	if (child == 0)
+		serve(fd, answer);
 	*us = -1;
-	return reload_ask(path, "libvirtd.service", us, &err);
+	r = reload_ask("libvirtd.service", us, &err);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	close(fd);
+	return r;
 }
 
 int main(void)
 {
-	static const struct {
-		const char *sentence, *answer;
-		int r;
-		int64_t us;
-	} rows[] = {
-		{ "a reload has its time", "t 1767225600000123", 0, 1767225600000123 },
-		{ "a unit that was never started has none", "t 0", 0, 0 },
-		{ "another kind of answer is none", "s \"x\"", -EBADMSG, -1 },
-		{ "nor is more than a time", "t 5 5", -EBADMSG, 5 },
-		{ "no answer is none", "", -EBADMSG, -1 },
-	};
-	char script[1024];
-	struct err err;
 	int64_t us = 0, start;
+	struct tree tree;
+	struct err err;
 
 	tree_begin(&tree, "");
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		snprintf(script, sizeof(script), "echo '%s'", rows[i].answer);
-		ok(ask(script, &us) == rows[i].r && us == rows[i].us, "%s: %lld", rows[i].sentence, (long long)us);
-	}
-	snprintf(script, sizeof(script),
-		 "[ \"$3 $4 $5 $6\" = 'org.freedesktop.systemd1 /org/freedesktop/systemd1/unit/libvirtd_2eservice "
-		 "org.freedesktop.systemd1.Unit StateChangeTimestamp' ] && [ -z \"$HOME\" ] && echo '%s'",
-		 rows[0].answer);
-	ok(ask(script, &us) == 0, "it is the unit's own object, and nothing of the environment is handed on");
-	ok(ask("exit 1", &us) == -EIO, "where it fails, systemd cannot be asked");
-	ok(reload_ask("/nonexistent", "x.service", &us, &err) < 0, "nor where there is no such program");
+	ok(ask(&tree, TIME, &us) == 0 && us == 1767225600000123, "a reload has its time");
+	ok(ask(&tree, ZERO, &us) == 0 && us == 0, "a unit that was never started has none");
+	ok(ask(&tree, TEXT, &us) < 0, "another kind of answer is none");
+	ok(ask(&tree, REFUSAL, &us) < 0, "where it fails, systemd cannot be asked");
+	setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/nonexistent", 1);
+	ok(reload_ask("x.service", &us, &err) < 0, "nor where there is no bus: %s", err.text);
 	start = sys_now_ms();
-	ok(ask("exec sleep 60", &us) == -ETIMEDOUT && sys_now_ms() - start < 20000, "one that hangs is not waited for");
+	ok(ask(&tree, NO_ANSWER, &us) == -ETIMEDOUT && sys_now_ms() - start < 20000,
+	   "one that hangs is not waited for");
+	start = sys_now_ms();
+	ok(ask(&tree, NO_BUS, &us) == -ETIMEDOUT && sys_now_ms() - start < 20000, "nor is a bus that does");
 	tree_end(&tree);
 	return tap_done();
 }
