@@ -25,7 +25,6 @@ struct cmd_call {
 	struct args args;
 	const char *type; /* an id, or until cmd_open() a name */
 	const char *op, *grace, *connect, *since, *hostname;
-	const char *against;               /* --check: what is compared */
 	const char *domain, *pgpu, *state; /* filters, as type is one */
 	struct table_options table;
 	bool json, all, in_place, dry_run, unused, persistent, write, watch;
@@ -50,7 +49,6 @@ enum {
 	CMD_GRACE = 32768,
 	CMD_SINCE = 65536,
 	CMD_HOSTNAME = 131072,
-	CMD_CHECK = 262144,
 	CMD_INIT_WRITE = 524288,
 	CMD_WATCH = 1048576,
 	CMD_UNUSED = 2097152,

@@ -37,8 +37,6 @@ static int check(const struct cmd_call *call, struct err *err)
 	if (call->args.bits & CMD_TABLE && !is_format(call, PLACEMENT))
 		return err_set(err, EINVAL, "export %s takes no --json, --output, --sort or --no-headings",
 			       call->args.operands[0]);
-	if (call->against && is_format(call, NOVA_PCI))
-		return err_set(err, EINVAL, "export %s takes no --check", call->args.operands[0]);
 	if (call->hostname && !is_host_name(call->hostname))
 		return err_set(err, EINVAL, "invalid value '%s' of --hostname: expected a host name", call->hostname);
 	return 0;
@@ -61,21 +59,6 @@ static int find_hostname(char name[EXPORT_HOST_SIZE], struct err *err)
 	return is_host_name(name) ? 0 : err_set(err, EINVAL, "the name of this host is not usable; use --hostname");
 }
 
-static int export_format(const struct cmd *cmd, const struct export *export, struct err *err)
-{
-	const struct cmd_call *call = cmd->call;
-
-	if (is_format(call, PLACEMENT))
-		return export_placement(cmd, export, call->against, err);
-	if (is_format(call, NOVA_PCI))
-		export_pci(stdout, export);
-	else if (call->against)
-		return export_check(call->against, export, err);
-	else
-		export_provider_config(stdout, export);
-	return CMD_DONE;
-}
-
 static int run(struct cmd *cmd, struct err *err)
 {
 	autofree struct definition *definitions = NULL;
@@ -86,7 +69,6 @@ static int run(struct cmd *cmd, struct err *err)
 				       .nova = &nova,
 				       .host = cmd->call->hostname ? cmd->call->hostname : host };
 	size_t n;
-	int r;
 
 	if (!cmd->config.policy.nova && !is_format(cmd->call, NOVA_PCI))
 		return err_set(err, EPERM, "nova_conf is not set; name Nova's configuration in [devices]");
@@ -95,30 +77,30 @@ static int run(struct cmd *cmd, struct err *err)
 	if (cmd_survey(cmd, &survey, err) < 0 || mdevctl_definitions(&definitions, &n, &cmd->host, err) < 0)
 		return -err->code;
 	nova_inventory_make(&nova, &survey.pool, definitions, n);
-	r = export_format(cmd, &export, err);
+	if (is_format(cmd->call, PLACEMENT))
+		export_placement(cmd, &export);
+	else if (is_format(cmd->call, NOVA_PCI))
+		export_pci(stdout, &export);
+	else
+		export_provider_config(stdout, &export);
 	nova_inventory_free(&nova);
-	return r > 0 ? CMD_FAILED : r;
+	return CMD_DONE;
 }
 
 const struct command cmd_export = {
 	.name = "export",
 	.operand = "FORMAT",
-	.options = CMD_TABLE | CMD_HOSTNAME | CMD_CHECK,
+	.options = CMD_TABLE | CMD_HOSTNAME,
 	.summary = "Print OpenStack configuration and inventory",
 	.help = "FORMAT is one of:\n"
 		"\n"
 		"nova-provider-config  A file for /etc/nova/provider_config, with traits for the\n"
 		"                      resource providers of nova-compute, one per parent of\n"
-		"                      mdevs. --check PATH compares such a file with the output.\n"
+		"                      mdevs.\n"
 		"\n"
 		"placement             The resource providers, and what Nova counts on each.\n"
-		"                      --check PATH compares them with Placement; PATH is a\n"
-		"                      directory with the output of 'openstack resource provider\n"
-		"                      inventory list -f json' for each, as PROVIDER.json.\n"
 		"\n"
-		"nova-pci              Section [pci] of nova.conf for the VFs of the pool.\n"
-		"\n"
-		"If --check finds a difference, the exit status is 1.\n",
+		"nova-pci              Section [pci] of nova.conf for the VFs of the pool.\n",
 	.needs = CMD_CONFIG_MUST,
 	.table = &export_placement_layout,
 	.check = check,

@@ -28,15 +28,9 @@ const char *export_provider(char buf[PROVIDER_SIZE], const struct export *export
  */
 void export_provider_config(FILE *to, const struct export *export);
 
-/*
- * Compares such a file with what would be exported now, and prints each trait that is stale or missing. How many there
- * are, or an error: the file cannot be read, or has another form than export_provider_config() writes.
- */
-int export_check(const char *path, const struct export *export, struct err *err);
-
 /* The lines of [pci] for the VFs of the pool: as many of each card as it has capacity for. */
 void export_pci(FILE *to, const struct export *export);
 
-/* The table of `export placement`; `directory`: what Placement has, NULL: not compared. */
+/* The table of `export placement`, or its JSON. */
 extern const struct table_layout export_placement_layout;
-int export_placement(const struct cmd *cmd, const struct export *export, const char *directory, struct err *err);
+void export_placement(const struct cmd *cmd, const struct export *export);

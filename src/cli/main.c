@@ -47,7 +47,6 @@ static const struct arg options[] = {
 	{ "since", "TIME", CMD_SINCE, AT(since), "Only events since TIME", 0 },
 	{ "op", "OP", CMD_OP, AT(op), "Operation: prepare (a start) [prepare], migrate or restore", 0 },
 	{ "hostname", "NAME", CMD_HOSTNAME, AT(hostname), "Name of this host in Nova [libvirt's host name]", 0 },
-	{ "check", "PATH", CMD_CHECK, AT(against), "Compare with the content of PATH", 0 },
 	ARG_ROOT,
 	ARG_CONFIG,
 	ARG_HELP,

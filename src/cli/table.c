@@ -51,7 +51,6 @@ static const struct {
 	[COL_PGPUS] = { "PGPUS", WORD },
 	[COL_PROVIDER] = { "PROVIDER", WORD },
 	[COL_TOTAL] = { "TOTAL", NUMBER },
-	[COL_PLACEMENT] = { "PLACEMENT", NUMBER },
 	[COL_TRAITS] = { "TRAITS", WORD },
 	[COL_NOTE] = { "NOTE", TEXT },
 	[COL_REASON] = { "REASON", TEXT },

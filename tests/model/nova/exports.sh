@@ -43,16 +43,10 @@ like "$a2" "CUSTOM_NVIDIA_747 *" "a VF those of its own type"
 vl export nova-provider-config --hostname "cn'1:#\"{"
 echo "$out" >"$tmp/providers/vgpu.yaml"
 is "$(nova providers "$tmp/providers" | head -1)" "cn'1:#\"{_pci_0000_08_00_4 $a2" "whatever the host is called"
-vl export nova-provider-config --hostname "cn'1:#\"{" --check "$tmp/providers/vgpu.yaml"
-is "$status|$out|$err" "0||" "and takes it back"
 sed -i 's/CUSTOM_NVIDIA_222/CUSTOM_NVIDIA_999/' "$tmp/providers/vgpu.yaml"
-vl export nova-provider-config --hostname "cn'1:#\"{" --check "$tmp/providers/vgpu.yaml"
-is "$status" 1 "one that is stale fails"
-is "$(says_times M_EXPORT_STALE '*' CUSTOM_NVIDIA_999 <<<"$out") $(says_times M_EXPORT_MISSING '*' CUSTOM_NVIDIA_222 <<<"$out") $(wc -l <<<"$out")" \
-	"2 2 4" "with each trait that is stale or missing"
-printf 'meta:\n  x: y\n' >"$tmp/other.yaml"
-export_ nova-provider-config --check "$tmp/other.yaml"
-is "$status|$err" "1|$(message M_PROGRAM "$(message M_EXPORT_FOREIGN "$tmp/other.yaml" 2)")" "a file of another form is refused"
+vl export nova-provider-config --hostname "cn'1:#\"{"
+is "$(diff "$tmp/providers/vgpu.yaml" - <<<"$out" | sed -n "s/^\([<>]\) *- /\1 /p" | sort | uniq -c | xargs)" \
+	"2 < CUSTOM_NVIDIA_999 2 > CUSTOM_NVIDIA_222" "one that is stale differs in the traits that are stale or missing"
 
 ### Placement
 create 0000:84:00.0 nvidia-222 1
@@ -61,56 +55,45 @@ is "$status|$(tr -s ' ' <<<"$out")" "0|cn1.example.org_pci_0000_08_00_4 0 1 1
 cn1.example.org_pci_0000_08_00_5 0 1 1
 cn1.example.org_pci_0000_84_00_0 1 15 16
 cn1.example.org_pci_0000_85_00_0 0 16 16" "what Nova counts"
-mkdir "$tmp/placement"
-inventory() { # PROVIDER TOTAL: as the client prints it
-	printf '[\n  {"resource_class": "VGPU", "allocation_ratio": 1.0, "min_unit": 1, "max_unit": %s, "reserved": 0, "step_size": 1, "total": %s, "used": 0}\n]\n' \
-		"$2" "$2" >"$tmp/placement/cn1.example.org_$1.json"
+
+# The command of doc/openstack.md that compares it with Placement.
+compare() {
+	awk '/^root=/ { on = 1 } /^```/ { on = 0 } on' "$srcdir/doc/openstack.md" >"$tmp/compare"
+	local simulated=$root
+	(
+		# shellcheck disable=SC2317 # the command calls it
+		openstack() {
+			case $* in
+			*'inventory list'*) cat "$tmp/inventory.${!#}" ;;
+			*'--in-tree'*) cat "$tmp/tree" ;;
+			*) echo root ;;
+			esac
+		}
+		# shellcheck disable=SC2317
+		vgpu-lease() { vgpu_lease --root "$simulated" "$@" --hostname cn1.example.org; }
+		# shellcheck source=/dev/null
+		cd "$tmp" && . "$tmp/compare"
+	)
 }
-for vf in pci_0000_08_00_4 pci_0000_08_00_5; do inventory $vf 1; done
-for card in pci_0000_84_00_0 pci_0000_85_00_0; do inventory $card 16; done
-export_ placement --check "$tmp/placement"
-is "$status|$err" "0|" "Placement has the same"
-holds "in a column of its own" grep -Eq 'PROVIDER +TYPE +CLASS +USED +AVAILABLE +TOTAL +PLACEMENT +NOTE' <<<"$out"
-inventory pci_0000_84_00_0 14
-rm "$tmp/placement/cn1.example.org_pci_0000_85_00_0.json"
-export_ placement --check "$tmp/placement"
-is "$status" 1 "or it has not"
-holds "too few" says M_EXPORT_FEW 2 <<<"$out"
-holds "or no such provider" says M_EXPORT_FEW 16 <<<"$out"
-export_ placement --check "$tmp/placement" --json
-is "$(jq -c '.providers[] | select(.parent == "0000:84:00.0") | [.existing, .available, .total, .placement]' <<<"$out")" "[1,15,16,14]" \
-	"the same as JSON"
-inventory pci_0000_84_00_0 16
-inventory pci_0000_85_00_0 16
-inventory pci_0000_99_00_0 4
-echo '[]' >"$tmp/placement/cn1.example.org_pci_0000_98_00_0.json"
-inventory pci_0000_97_00_x 4
-inventory mdpy_mdpy 2
-inventory mdpy_mdpx 2
-cp "$tmp/placement/cn1.example.org_pci_0000_99_00_0.json" "$tmp/placement/cn2_pci_0000_99_00_0.json"
-export_ placement --check "$tmp/placement" --no-headings -o PROVIDER,TYPE,CLASS,TOTAL,PLACEMENT,NOTE
-is "$status" 1 "a provider of a card that is gone is a difference"
-is "$(tr -s ' ' <<<"$out" | tail -n +5)" "cn1.example.org_pci_0000_99_00_0 - VGPU 0 4 $(message M_EXPORT_GONE)
-cn1.example.org_mdpy_mdpy - VGPU 0 2 $(message M_EXPORT_GONE)" "it alone, of this host, with vGPUs, and a virtual parent"
-export_ placement --check "$tmp/placement" --json
-is "$(jq -c '.providers[4] | [.parent, .type, .class, .total, .placement, .traits, .note]' <<<"$out")" \
-	"[\"0000:99:00.0\",null,\"VGPU\",0,4,[],\"$(message M_EXPORT_GONE)\"]" "the same as JSON"
-printf '{"resource_class"' >"$tmp/placement/cn1.example.org_pci_0000_98_00_0.json"
-export_ placement --check "$tmp/placement"
-is "$status" 1 "a file of it that is something else is an error"
-like "$err" "*$(message M_EXPORT_NO_INVENTORIES "*pci_0000_98_00_0.json")" "and named, too"
-rm "$tmp/placement/"*_0000_9[789]_* "$tmp/placement/"*_mdpy_*
-export_ placement --check "$tmp/none"
-is "$status|$out|$err" "1||$(message M_PROGRAM "$(message M_NO_SUCH_FILE "$tmp/none")")" "a directory that does not exist is an error"
-vl export placement --hostname cn1 --check "$tmp/placement"
-is "$status|$out|$err" "1||$(message M_PROGRAM "$(message M_EXPORT_NO_PROVIDER "$tmp/placement" cn1)")" "so is one of another host's providers"
-printf '[%70000s]\n' '' >"$tmp/placement/cn1.example.org_pci_0000_84_00_0.json"
-export_ placement --check "$tmp/placement"
-is "$status|$out" "1|" "a file too large for inventories is not read"
-echo '{"a": 1}' >"$tmp/placement/cn1.example.org_pci_0000_84_00_0.json"
-export_ placement --check "$tmp/placement"
-is "$status" 1 "a file that is something else is an error"
-like "$err" "*$(message M_EXPORT_NO_INVENTORIES "*pci_0000_84_00_0.json")" "and named"
+n=0
+: >"$tmp/tree"
+provider() { # NAME CLASS TOTAL
+	n=$((n + 1))
+	echo "$n $1" >>"$tmp/tree"
+	echo "$2 $3" >"$tmp/inventory.$n"
+}
+provider cn1.example.org VCPU 8
+provider cn1.example.org_0000:81:00.0 CUSTOM_PCI_10DE_2236 1
+for vf in 4 5; do provider cn1.example.org_pci_0000_08_00_$vf VGPU 1; done
+for card in 84 85; do provider cn1.example.org_pci_0000_${card}_00_0 VGPU 16; done
+out=$(compare)
+is "$?|$out" "0|" "Placement has the same"
+echo VGPU 14 >"$tmp/inventory.5"
+provider cn1.example.org_pci_0000_99_00_0 VGPU 4
+out=$(compare)
+is "$?|$(grep '^[<>]' <<<"$out" | paste -sd'|')" \
+	"1|< cn1.example.org_pci_0000_84_00_0 VGPU 14|> cn1.example.org_pci_0000_84_00_0 VGPU 16|< cn1.example.org_pci_0000_99_00_0 VGPU 4" \
+	"or it has not, with each provider that differs or is gone"
 nova_conf <<'END'
 [devices]
 enabled_mdev_types = nvidia-222
@@ -125,7 +108,7 @@ like "$out" "*providers: []" "and none has a trait"
 ### Usage
 export_ everything
 is "$status" 2 "an unknown format is a usage error"
-export_ nova-pci --check x
+export_ nova-pci --json
 is "$status" 2 "so is an option of another format"
 vl export placement --hostname 'a b'
 is "$status" 2 "and a name that no host has"
