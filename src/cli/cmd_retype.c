@@ -8,8 +8,6 @@
 #include "base/text.h"
 #include "cli/cards.h"
 #include "ops/gc.h"
-#include "host/libvirt_files.h"
-#include "host/mdevctl_files.h"
 #include "plan/capacity.h"
 
 static int check_offer(const struct survey *survey, int pgpu, const char *type, struct err *err)
@@ -84,35 +82,6 @@ static int release_others(struct cmd *cmd, const struct pool *pool, const char *
 		       type, blocks, blocks == 1 ? "" : "s");
 }
 
-/*
- * Definitions with which mdevctl makes vGPUs of another type on the card at the next boot. Those of leased vGPUs and
- * those that a domain's XML names are in use, and those of Nova's devices go with their device, or stay for a reason
- * that is told with it.
- */
-static int name_definitions(const struct survey *survey, int pgpu, const char *type, struct err *err)
-{
-	autofree struct definition *list = NULL;
-	struct libvirt_files *disk;
-	size_t n;
-
-	if (mdevctl_definitions(&list, &n, survey->host, err) < 0 || libvirt_files_read(&disk, survey->host, err) < 0)
-		return -err->code;
-	for (size_t i = 0; i < n && !libvirt_files_unread(disk, false); i++) {
-		int parent = inventory_parent(&survey->inv, list[i].parent);
-
-		if (parent == UNKNOWN || survey->inv.parents[parent].pgpu != pgpu || !list[i].starts ||
-		    strcmp(list[i].type, type) == 0 || !pool_gives(&survey->pool, parent, type) ||
-		    libvirt_files_names(disk, list[i].uuid, NULL) || lease_find(&survey->leases, list[i].uuid) ||
-		    (survey->config->policy.nova && inventory_device(&survey->inv, list[i].uuid)))
-			continue;
-		out_warn(
-			"/etc/mdevctl.d/%s/%s creates a %s at the next boot; if it is not needed, run 'mdevctl undefine -u %s'",
-			list[i].parent, list[i].uuid, list[i].type, list[i].uuid);
-	}
-	libvirt_files_free(disk);
-	return 0;
-}
-
 /* With the kernel's count as it is now. */
 static int say_free(struct survey *survey, const char *address, const char *type, struct err *err)
 {
@@ -163,8 +132,7 @@ static int run(struct cmd *cmd, struct err *err)
 	memcpy(address, survey.inv.pgpus[pgpu].address, sizeof(address));
 	cmd_take_grace(cmd);
 	if (check_offer(&survey, pgpu, type, err) < 0 || check_config(&survey, pgpu, type, err) < 0 ||
-	    name_definitions(&survey, pgpu, type, err) < 0 || accept_moved(cmd, &survey, pgpu, err) < 0 ||
-	    release_others(cmd, &survey.pool, address, type, err) < 0)
+	    accept_moved(cmd, &survey, pgpu, err) < 0 || release_others(cmd, &survey.pool, address, type, err) < 0)
 		return -err->code;
 	if (!cmd->call->dry_run)
 		return say_free(&survey, address, type, err);
@@ -181,8 +149,8 @@ const struct command cmd_retype = {
 	.help = "Configure the pGPU for TYPE first; otherwise the error shows what to edit. vGPUs\n"
 		"of other types are then released or removed under the conditions of gc --unused,\n"
 		"and the action or the reason is printed for each. If a running domain leases one\n"
-		"of them, nothing is removed. mdevctl definitions that would create such a vGPU\n"
-		"at the next boot are reported.\n"
+		"of them, nothing is removed. 'vgpu-lease check' reports mdevctl definitions that\n"
+		"would create such a vGPU at the next boot.\n"
 		"\n"
 		"If another device now has an address of [vf_NAME], retype ADDRESS NAME accepts\n"
 		"this device.\n",
