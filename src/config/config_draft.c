@@ -22,10 +22,10 @@ static void section_free(struct section *section)
 	section->naddresses = section->nmatches = 0;
 }
 
-struct section *config_draft_find(const struct draft *draft, const char *type, bool nova)
+struct section *config_draft_find(const struct draft *draft, const char *type)
 {
 	for (size_t i = 0; i < draft->nsections; i++)
-		if (draft->sections[i].nova == nova && strcmp(draft->sections[i].type, type) == 0)
+		if (strcmp(draft->sections[i].type, type) == 0)
 			return &draft->sections[i];
 	return NULL;
 }
@@ -53,7 +53,7 @@ static int take_type(struct draft *draft, const char *type, const struct spot *a
 		     struct err *err)
 {
 	bool vf = strncmp(at->section, "vf_", 3) == 0;
-	struct section *s = config_draft_find(draft, type, false);
+	struct section *s = config_draft_find(draft, type);
 
 	/* One file must not speak of a type twice; a later file (a drop-in) replaces keys of an earlier one. */
 	if (s && (s->file == at->file || s->vf != vf))
@@ -111,14 +111,6 @@ const struct key *config_draft_section(struct draft *draft, const struct spot *a
 	return NULL;
 }
 
-/* What our files say of a type stands for what nova.conf says of it. */
-static struct section *section_of(const struct draft *draft, const char *type)
-{
-	struct section *own = config_draft_find(draft, type, false);
-
-	return own ? own : config_draft_find(draft, type, true);
-}
-
 const struct enabled_list *config_draft_enabled(const struct draft *draft)
 {
 	return &draft->enabled[draft->enabled[DIALECT_OURS].at.line ? DIALECT_OURS : DIALECT_NOVA];
@@ -140,9 +132,12 @@ static const char *similar_to(const struct draft *draft, const char *type)
 	const struct enabled_list *list = config_draft_enabled(draft);
 	struct text_guess guess = { .word = type };
 
-	for (size_t i = 0; i < list->n; i++)
-		if (!config_draft_find(draft, list->types[i].type, false))
+	for (size_t i = 0; i < list->n; i++) {
+		const struct section *s = config_draft_find(draft, list->types[i].type);
+
+		if (!s || s->nova)
 			text_guess(&guess, list->types[i].type);
+	}
 	return guess.best;
 }
 
@@ -265,7 +260,7 @@ static void fill_sections(struct draft *draft)
 
 	for (size_t i = 0; i < list->n; i++) {
 		const char *type = list->types[i].type;
-		struct section *s = move_section(config, section_of(draft, type), type);
+		struct section *s = move_section(config, config_draft_find(draft, type), type);
 
 		if (!s->file)
 			s->file = list->at.file;

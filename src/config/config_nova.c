@@ -82,7 +82,7 @@ static int read_section(struct draft *draft, const char *type, struct err *err)
 	struct spot at;
 	int r = 0;
 
-	if (!header || config_draft_find(draft, type, false))
+	if (!header || config_draft_find(draft, type))
 		return 0;
 	s = config_draft_add(draft, type);
 	s->nova = true;
@@ -118,10 +118,12 @@ static const char *type_of(const struct draft *draft, const struct nova_entry *e
 static void warn_of(const struct draft *draft, const struct nova_entry *entry)
 {
 	const char *type = type_of(draft, entry);
-	const struct section *own = type ? config_draft_find(draft, type, false) : NULL;
+	const struct section *own = type ? config_draft_find(draft, type) : NULL;
 	const struct nova_entry *found;
 	struct spot at = spot_of(entry);
 
+	if (own && own->nova)
+		own = NULL;
 	found = find(draft, entry->option == NOVA_TYPES ? NULL : entry->section + 5, entry->option);
 	if (entry->option == NOVA_HEADER) {
 		if (found == entry && !type)

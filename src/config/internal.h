@@ -185,8 +185,8 @@ const struct key *config_draft_section(struct draft *draft, const struct spot *a
 /* What is enabled: by ours, if one of our files has the list. */
 const struct enabled_list *config_draft_enabled(const struct draft *draft);
 
-/* The section of a type in our files, or in nova.conf; NULL where there is none. */
-struct section *config_draft_find(const struct draft *draft, const char *type, bool nova);
+/* The section of a type: ours, else that of nova.conf; NULL where there is none. */
+struct section *config_draft_find(const struct draft *draft, const char *type);
 
 /* Adds one with the defaults. */
 struct section *config_draft_add(struct draft *draft, const char *type);

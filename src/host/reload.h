@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * When systemd last started or reloaded a service: neither leaves a trace in any file, so systemd is asked on D-Bus. For
- * the operator's command alone: the hook is not linked with libsystemd.
+ * When systemd last started or reloaded a service: neither leaves a trace in any file, so systemd is asked on D-Bus.
+ * For the operator's command alone: the hook is not linked with libsystemd.
  */
 #pragma once
 
