@@ -49,74 +49,59 @@ static int watch_leases(struct watch *w, const struct host *host, struct err *er
 	return 0;
 }
 
-static bool is_named(const struct inotify_event *event, const char *name)
-{
-	return event->len && strcmp(event->name, name) == 0;
-}
-
 /* A lease is written under a hidden name first; of /run and /run/vgpu-lease only the way to the leases matters. */
 static bool leases_changed(const struct watch *w)
 {
 	char events[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
+	const struct inotify_event *event;
 	bool changed = false;
 	ssize_t n;
 
 	while ((n = read(w->fds[LEASES].fd, events, sizeof(events))) > 0)
-		for (ssize_t at = 0; at < n;) {
-			const struct inotify_event *event = (const struct inotify_event *)(events + at);
+		for (ssize_t at = 0; at < n; at += (ssize_t)(sizeof(*event) + event->len)) {
+			const char *name;
 
-			if (event->mask & IN_CREATE)
-				changed |= is_named(event, "vgpu-lease") || is_named(event, "leases");
-			else
-				changed |= !event->len || event->name[0] != '.';
-			at += (ssize_t)(sizeof(*event) + event->len);
+			event = (const struct inotify_event *)(events + at);
+			name = event->len ? event->name : "";
+			changed |= event->mask & IN_CREATE ? !strcmp(name, "vgpu-lease") || !strcmp(name, "leases")
+							   : *name != '.';
 		}
 	return changed;
 }
 
 /* Is a new picture needed? */
-static bool on_signal(struct watch *w)
+static bool read_events(struct watch *w, int timeout_ms)
 {
 	struct signalfd_siginfo info;
-
-	while (read(w->fds[SIGNALS].fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
-		w->stop |= info.ssi_signo != SIGWINCH;
-	term_resized();
-	return true;
-}
-
-static void on_keys(struct watch *w)
-{
+	bool changed = false;
 	char keys[64];
-	ssize_t n = read(STDIN_FILENO, keys, sizeof(keys));
+	ssize_t n;
 
-	if (n <= 0)
-		w->fds[KEYS].fd = -1;
-	else
-		w->stop |= memchr(keys, 'q', (size_t)n) != NULL;
+	if (poll(w->fds, SOURCES, timeout_ms) <= 0)
+		return false;
+	while (read(w->fds[SIGNALS].fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+		w->stop |= info.ssi_signo != SIGWINCH;
+		term_resized();
+		changed = true;
+	}
+	if (w->fds[KEYS].revents) {
+		n = read(STDIN_FILENO, keys, sizeof(keys));
+		w->stop |= n > 0 && memchr(keys, 'q', (size_t)n);
+		if (n <= 0)
+			w->fds[KEYS].fd = -1;
+	}
+	changed |= leases_changed(w);
+	return (w->fds[DEVICES].revents && udev_watch_read(w->udev)) || changed;
 }
 
-/* Waits for an event, then for those that come with it. */
 static void wait_for_change(struct watch *w)
 {
-	int64_t due = 0;
-
-	while (!w->stop && (!due || sys_left_ms(due) > 0)) {
-		bool changed = false;
-
-		if (poll(w->fds, SOURCES, due ? sys_left_ms(due) : -1) < 0)
-			continue;
-		if (w->fds[SIGNALS].revents)
-			changed |= on_signal(w);
-		if (w->fds[KEYS].revents)
-			on_keys(w);
-		if (w->fds[LEASES].revents)
-			changed |= leases_changed(w);
-		if (w->fds[DEVICES].revents)
-			changed |= udev_watch_read(w->udev);
-		if (changed && !due)
-			due = sys_now_ms() + SETTLE_MS;
-	}
+	while (!w->stop && !read_events(w, -1))
+		;
+	if (w->stop)
+		return;
+	poll(NULL, 0, SETTLE_MS);
+	read_events(w, 0);
 }
 
 /* Prints as much of the text as the screen has lines; no newline behind the last, which would scroll it. */
