@@ -144,9 +144,7 @@ static int write_params(const struct apply *apply, struct creation *creation, in
 static int read_attrs(struct mdev_attr **attrs, size_t *n, const struct creation *creation, struct err *err)
 {
 	struct definition definition;
-	int r = creation->vgpu->framework == FW_MDEV
-			? mdevctl_definition(&definition, creation->host, creation->vgpu->id, err)
-			: 0;
+	int r = mdevctl_definition(&definition, creation->host, creation->vgpu->id, err);
 
 	if (r != 1 || strcmp(definition.type, creation->vgpu->type) != 0)
 		return r < 0 ? r : 0;
@@ -172,7 +170,7 @@ int create_complete(const struct apply *apply, const struct step *step, const ch
 int create_adopted(const struct apply *apply, const struct step *step, const char *params, int64_t end, struct err *err)
 {
 	struct creation creation = { .host = apply->store->host, .vgpu = &step->vgpu, .params = params };
-	int r = *params && step->vgpu.framework != FW_VF ? write_params(apply, &creation, end, err) : 0;
+	int r = *params ? write_params(apply, &creation, end, err) : 0;
 
 	if (r == 0 || r == -ETIMEDOUT)
 		return r;

@@ -8,11 +8,16 @@
 
 enum { KPATH_SIZE = PARENT_SIZE + TYPE_SIZE + UUID_SIZE + 80 };
 
+/* Which file makes, removes or sets a vGPU, by which line; path "": nothing has to be written. */
+struct kernel_write {
+	char path[KPATH_SIZE];
+	char line[TYPE_SIZE];
+};
+
 struct kernel_ops {
 	int (*available)(const struct host *host, const struct vgpu_ref *vgpu, struct err *err);
 
-	/* What `create` writes, and to which file. */
-	int (*create)(char path[KPATH_SIZE], char line[TYPE_SIZE], const struct vgpu_ref *vgpu, struct err *err);
+	int (*create)(struct kernel_write *write, const struct vgpu_ref *vgpu, struct err *err);
 
 	/*
 	 * Is it whole? 1; 0: it is there, and *missing says what is not; -ENOENT: it is not there, and *missing says
@@ -22,18 +27,21 @@ struct kernel_ops {
 
 	int (*exists)(const struct host *host, const struct vgpu_ref *vgpu);
 
-	/* Which file removes it, by which line. */
-	int (*remove)(char path[KPATH_SIZE], const char **line, const struct vgpu_ref *vgpu, struct err *err);
+	int (*remove)(struct kernel_write *write, const struct vgpu_ref *vgpu, struct err *err);
 
-	int (*params)(char path[KPATH_SIZE], const struct vgpu_ref *vgpu, struct err *err);
+	/* The line is the caller's. */
+	int (*params)(struct kernel_write *write, const struct vgpu_ref *vgpu, struct err *err);
 
 	enum kernel_driver (*driver)(const struct host *host, const struct vgpu_ref *vgpu);
 };
 
-extern const struct kernel_ops kernel_mdev, kernel_variant;
+extern const struct kernel_ops kernel_mdev, kernel_variant, kernel_vf;
 
 /* Reads what the driver of a vGPU's parent answers, as timed_child_read() does. */
 ssize_t kernel_read(const struct host *host, const struct vgpu_ref *vgpu, const char *path, char *buf, size_t size);
+
+/* The directory of a VF in sysfs, with what follows (with its slash) behind it. */
+int kernel_vf_path(char path[KPATH_SIZE], const struct vgpu_ref *vgpu, const char *behind, struct err *err);
 
 /* NULL: VFIO has a node for the device whose directory this is; else what has not appeared. */
 const char *kernel_node_missing(const struct host *host, int device);

@@ -33,17 +33,18 @@ struct vgpu_ref kernel_vgpu(const char *id)
 	return vgpu;
 }
 
-/* NULL: a plain VF, of which nothing is made. */
 static const struct kernel_ops *ops_of(const struct vgpu_ref *vgpu)
 {
-	static const struct kernel_ops *const table[] = { [FW_MDEV] = &kernel_mdev, [FW_VARIANT] = &kernel_variant };
+	static const struct kernel_ops *const table[] = {
+		[FW_MDEV] = &kernel_mdev, [FW_VARIANT] = &kernel_variant, [FW_VF] = &kernel_vf
+	};
 
-	return vgpu->framework == FW_VF ? NULL : table[vgpu->framework];
+	return table[vgpu->framework];
 }
 
 ssize_t kernel_read(const struct host *host, const struct vgpu_ref *vgpu, const char *path, char *buf, size_t size)
 {
-	const char *who = vgpu->framework == FW_VARIANT ? vgpu->id : vgpu->parent;
+	const char *who = *vgpu->parent ? vgpu->parent : vgpu->id;
 	char card[PCI_SIZE];
 
 	if (*vgpu->pgpu)
@@ -104,35 +105,26 @@ const char *kernel_node_missing(const struct host *host, int device)
 	return "its node in /dev/vfio has not appeared";
 }
 
-/* A plain VF that is there can be given out. */
-static int plain_vf(const struct host *host, const struct vgpu_ref *vgpu, struct err *err)
+static int poke(const struct host *host, const struct kernel_write *write, const char *line)
 {
-	char path[KPATH_SIZE], pci[PCI_SIZE];
-
-	if (!pci_parse(pci, vgpu->id))
-		return err_set(err, EINVAL, "'%s' is not a PCI address", vgpu->id);
-	snprintf(path, sizeof(path), "sys/bus/pci/devices/%s/physfn", pci);
-	if (sys_exists(host->root, path))
-		return 1;
-	return err_sys(err, errno, "VF %s", pci);
+	return *write->path ? timed_child_poke(host->root, write->path, line, strlen(line)) : 0;
 }
 
 int kernel_available(const struct host *host, const struct vgpu_ref *vgpu, struct err *err)
 {
-	const struct kernel_ops *ops = ops_of(vgpu);
-
-	return ops ? ops->available(host, vgpu, err) : plain_vf(host, vgpu, err);
+	return ops_of(vgpu)->available(host, vgpu, err);
 }
 
 int kernel_create(const struct host *host, const struct vgpu_ref *vgpu, struct err *err)
 {
 	const struct kernel_ops *ops = ops_of(vgpu);
-	char path[KPATH_SIZE], what[KPATH_SIZE + 64], line[TYPE_SIZE];
-	int r = ops ? ops->create(path, line, vgpu, err) : 0;
+	struct kernel_write write = { 0 };
+	char what[KPATH_SIZE + 64];
+	int r = ops->create(&write, vgpu, err);
 
-	if (r < 0 || !ops)
+	if (r < 0)
 		return r;
-	r = timed_child_poke(host->root, path, line, strlen(line));
+	r = poke(host, &write, write.line);
 	if (r == 0)
 		return 0;
 	snprintf(what, sizeof(what), "creating vGPU %s of type %s on %s", vgpu->id, vgpu->type, vgpu->parent);
@@ -146,7 +138,7 @@ int kernel_wait_complete(const struct host *host, const struct vgpu_ref *vgpu, i
 	int us = STEP_FIRST_US;
 	bool seen = false;
 
-	for (; ops; sleep_step(&us)) {
+	for (;; sleep_step(&us)) {
 		const char *missing = NULL;
 		int r = ops->whole(host, vgpu, &missing, err);
 
@@ -168,14 +160,11 @@ int kernel_wait_complete(const struct host *host, const struct vgpu_ref *vgpu, i
 			return err_cause(err, strlen("vGPU  ") + strlen(vgpu->id));
 		}
 	}
-	return 0;
 }
 
 int kernel_exists(const struct host *host, const struct vgpu_ref *vgpu)
 {
-	const struct kernel_ops *ops = ops_of(vgpu);
-
-	return ops ? ops->exists(host, vgpu) : 0;
+	return ops_of(vgpu)->exists(host, vgpu);
 }
 
 enum presence kernel_presence(const struct host *host, const struct vgpu_ref *vgpu)
@@ -195,13 +184,13 @@ int kernel_remove(const struct host *host, const struct vgpu_ref *vgpu, int wait
 	const struct kernel_ops *ops = ops_of(vgpu);
 	int64_t deadline = sys_now_ms() + wait_ms;
 	int us = STEP_FIRST_US;
-	char path[KPATH_SIZE], what[KPATH_SIZE];
+	struct kernel_write write = { 0 };
+	char what[KPATH_SIZE];
 	enum kernel_driver driver;
-	const char *line;
 	bool written = false;
-	int there, r = ops ? ops->remove(path, &line, vgpu, err) : 0;
+	int there, r = ops->remove(&write, vgpu, err);
 
-	if (r < 0 || !ops)
+	if (r < 0)
 		return r;
 	driver = ops->driver(host, vgpu);
 	snprintf(what, sizeof(what), "removing vGPU %s", vgpu->id);
@@ -212,7 +201,7 @@ int kernel_remove(const struct host *host, const struct vgpu_ref *vgpu, int wait
 		 * absence counts.
 		 */
 		if (!written)
-			r = timed_child_poke(host->root, path, line, strlen(line));
+			r = poke(host, &write, write.line);
 		written = r == 0;
 		there = ops->exists(host, vgpu);
 		if (there <= 0)
@@ -225,20 +214,20 @@ int kernel_remove(const struct host *host, const struct vgpu_ref *vgpu, int wait
 				"%s: still present after %d ms, although the kernel accepted the removal; see dmesg (troubleshooting: removing-vgpu)",
 				what, wait_ms);
 	}
-	return there < 0 ? err_sys(err, -there, "%s/%s", host->name, path) : 0;
+	return there < 0 ? err_sys(err, -there, "%s/%s", host->name, write.path) : 0;
 }
 
 int kernel_set_params(const struct host *host, const struct vgpu_ref *vgpu, const char *params, struct err *err)
 {
 	const struct kernel_ops *ops = ops_of(vgpu);
-	char path[KPATH_SIZE], what[KPATH_SIZE];
-	autofree char *line = NULL;
-	int r = ops ? ops->params(path, vgpu, err) : 0;
+	autofree char *line = mem_format("%s\n", params);
+	struct kernel_write write = { 0 };
+	char what[KPATH_SIZE];
+	int r = ops->params(&write, vgpu, err);
 
-	if (r < 0 || !ops)
+	if (r < 0)
 		return r;
-	line = mem_format("%s\n", params);
-	r = timed_child_poke(host->root, path, line, strlen(line));
+	r = poke(host, &write, line);
 	if (r == 0)
 		return 0;
 	snprintf(what, sizeof(what), "vGPU %s: setting the parameters", vgpu->id);
@@ -254,7 +243,7 @@ int kernel_set_attr(const struct host *host, const struct vgpu_ref *vgpu, const 
 	char uuid[UUID_SIZE];
 	int r;
 
-	if (vgpu->framework != FW_MDEV || !uuid_parse(uuid, vgpu->id))
+	if (!uuid_parse(uuid, vgpu->id))
 		return err_set(err, EINVAL, "'%s' is not a UUID", vgpu->id);
 	path = mem_format("sys/bus/mdev/devices/%s/%s", uuid, name);
 	r = timed_child_poke(host->root, path, line, strlen(line));
@@ -267,9 +256,5 @@ int kernel_set_attr(const struct host *host, const struct vgpu_ref *vgpu, const 
 
 bool kernel_driver_removes(const struct host *host, const struct vgpu_ref *vgpu)
 {
-	char path[KPATH_SIZE], vendor[16];
-
-	snprintf(path, sizeof(path), "sys/bus/pci/devices/%s/vendor", vgpu->parent);
-	return vgpu->framework == FW_MDEV && sys_read(host->root, path, vendor, sizeof(vendor)) >= 0 &&
-	       strcmp(vendor, "0x10de") == 0;
+	return ops_of(vgpu)->driver(host, vgpu) == DRIVER_NVIDIA_MDEV;
 }

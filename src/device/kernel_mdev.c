@@ -54,17 +54,14 @@ static int mdev_available(const struct host *host, const struct vgpu_ref *vgpu, 
 	return n > 0 ? (int)n : 0;
 }
 
-static int mdev_create(char path[KPATH_SIZE], char line[TYPE_SIZE], const struct vgpu_ref *vgpu, struct err *err)
+static int mdev_create(struct kernel_write *write, const struct vgpu_ref *vgpu, struct err *err)
 {
-	int r = type_path(path, vgpu, "create", err);
+	char uuid[UUID_SIZE];
 
-	if (r < 0)
-		return r;
-	if (!uuid_parse(line, vgpu->id))
+	if (!uuid_parse(uuid, vgpu->id))
 		return err_set(err, EINVAL, "'%s' is not a UUID", vgpu->id);
-	line[UUID_SIZE - 1] = '\n';
-	line[UUID_SIZE] = '\0';
-	return 0;
+	snprintf(write->line, sizeof(write->line), "%s\n", uuid);
+	return type_path(write->path, vgpu, "create", err);
 }
 
 static int mdev_whole(const struct host *host, const struct vgpu_ref *vgpu, const char **missing, struct err *err)
@@ -104,15 +101,15 @@ static int mdev_exists(const struct host *host, const struct vgpu_ref *vgpu)
 	return errno == ENOENT ? 0 : -errno;
 }
 
-static int mdev_remove(char path[KPATH_SIZE], const char **line, const struct vgpu_ref *vgpu, struct err *err)
+static int mdev_remove(struct kernel_write *write, const struct vgpu_ref *vgpu, struct err *err)
 {
-	*line = "1\n";
-	return device_path(path, vgpu, "/remove", err);
+	memcpy(write->line, "1\n", sizeof("1\n"));
+	return device_path(write->path, vgpu, "/remove", err);
 }
 
-static int mdev_params(char path[KPATH_SIZE], const struct vgpu_ref *vgpu, struct err *err)
+static int mdev_params(struct kernel_write *write, const struct vgpu_ref *vgpu, struct err *err)
 {
-	return device_path(path, vgpu, "/nvidia/vgpu_params", err);
+	return device_path(write->path, vgpu, "/nvidia/vgpu_params", err);
 }
 
 /* Told by the type, or where the caller does not know that, by the device's. */

@@ -17,8 +17,7 @@
 #include "sys/sys.h"
 #include "host/typelist.h"
 
-/* sys/bus/pci/devices/VF, with what follows (with its slash) behind it. */
-static int vf_path(char path[KPATH_SIZE], const struct vgpu_ref *vgpu, const char *behind, struct err *err)
+int kernel_vf_path(char path[KPATH_SIZE], const struct vgpu_ref *vgpu, const char *behind, struct err *err)
 {
 	char pci[PCI_SIZE];
 
@@ -44,7 +43,7 @@ static long current_type(const struct host *host, const struct vgpu_ref *vgpu)
 	ssize_t n;
 	long type;
 
-	if (vf_path(path, vgpu, "/nvidia/current_vgpu_type", &err) < 0)
+	if (kernel_vf_path(path, vgpu, "/nvidia/current_vgpu_type", &err) < 0)
 		return -err.code;
 	n = kernel_read(host, vgpu, path, text, sizeof(text));
 	if (n < 0)
@@ -61,7 +60,7 @@ static int variant_available(const struct host *host, const struct vgpu_ref *vgp
 	ssize_t n;
 	int number, r;
 
-	if (number_of(vgpu, &number, err) < 0 || vf_path(path, vgpu, "/nvidia/creatable_vgpu_types", err) < 0)
+	if (number_of(vgpu, &number, err) < 0 || kernel_vf_path(path, vgpu, "/nvidia/creatable_vgpu_types", err) < 0)
 		return -err->code;
 	n = kernel_read(host, vgpu, path, text, TYPELIST_TEXT_MAX);
 	if (n == -ENOENT)
@@ -78,14 +77,14 @@ static int variant_available(const struct host *host, const struct vgpu_ref *vgp
 	return r;
 }
 
-static int variant_create(char path[KPATH_SIZE], char line[TYPE_SIZE], const struct vgpu_ref *vgpu, struct err *err)
+static int variant_create(struct kernel_write *write, const struct vgpu_ref *vgpu, struct err *err)
 {
 	int number, r = number_of(vgpu, &number, err);
 
 	if (r < 0)
 		return r;
-	snprintf(line, TYPE_SIZE, "%d\n", number);
-	return vf_path(path, vgpu, "/nvidia/current_vgpu_type", err);
+	snprintf(write->line, sizeof(write->line), "%d\n", number);
+	return kernel_vf_path(write->path, vgpu, "/nvidia/current_vgpu_type", err);
 }
 
 static int variant_whole(const struct host *host, const struct vgpu_ref *vgpu, const char **missing, struct err *err)
@@ -94,7 +93,7 @@ static int variant_whole(const struct host *host, const struct vgpu_ref *vgpu, c
 	int number;
 	long type;
 
-	if (number_of(vgpu, &number, err) < 0 || vf_path(path, vgpu, "", err) < 0)
+	if (number_of(vgpu, &number, err) < 0 || kernel_vf_path(path, vgpu, "", err) < 0)
 		return -err->code;
 	type = current_type(host, vgpu);
 	if (type == -ETIMEDOUT) {
@@ -133,15 +132,15 @@ static int variant_exists(const struct host *host, const struct vgpu_ref *vgpu)
 	return type != 0 && (number == 0 || type == number);
 }
 
-static int variant_remove(char path[KPATH_SIZE], const char **line, const struct vgpu_ref *vgpu, struct err *err)
+static int variant_remove(struct kernel_write *write, const struct vgpu_ref *vgpu, struct err *err)
 {
-	*line = "0\n";
-	return vf_path(path, vgpu, "/nvidia/current_vgpu_type", err);
+	memcpy(write->line, "0\n", sizeof("0\n"));
+	return kernel_vf_path(write->path, vgpu, "/nvidia/current_vgpu_type", err);
 }
 
-static int variant_params(char path[KPATH_SIZE], const struct vgpu_ref *vgpu, struct err *err)
+static int variant_params(struct kernel_write *write, const struct vgpu_ref *vgpu, struct err *err)
 {
-	return vf_path(path, vgpu, "/nvidia/vgpu_params", err);
+	return kernel_vf_path(write->path, vgpu, "/nvidia/vgpu_params", err);
 }
 
 static enum kernel_driver variant_driver(const struct host *host, const struct vgpu_ref *vgpu)

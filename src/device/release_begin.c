@@ -18,7 +18,7 @@ bool release_removes(const struct store *store, const struct lease *lease)
 	if (!facts.created || lease->state == LEASE_RESERVED)
 		return false;
 	/* It may have been defined since. But what was cut off half made, or is undone, is ours to remove. */
-	if (lease->state == LEASE_ACTIVE && facts.framework == FW_MDEV)
+	if (lease->state == LEASE_ACTIVE)
 		facts.defined = mdevctl_defines(store->host, lease->vgpu.id);
 	return owner_origin(owner_of(&facts)) == LEASE_CREATED;
 }
