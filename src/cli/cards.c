@@ -12,21 +12,20 @@
 #include "base/text.h"
 #include "survey/missing_cards.h"
 
-static struct card_row row_of_card(const struct cmd *cmd, const struct survey *survey, size_t pgpu)
+static struct card_row row_of_card(const struct cmd *cmd, const struct survey *survey, const struct inv_pgpu *card)
 {
-	const struct inv_pgpu *card = &survey->inv.pgpus[pgpu];
-	const struct pool_card *pooled = &survey->pool.cards[pgpu];
+	const struct pool_card *pooled = &card->pool;
 	const struct plan_facts facts = survey_facts(survey);
 	struct card_row row = { .card = *card,
-				.pgpu = (int)pgpu,
+				.pgpu = card,
 				.in_pool = pooled->in_pool,
 				.type = pooled->section ? pooled->section->type : "",
 				.count = { .capacity = UNKNOWN, .used = UNKNOWN, .available = UNKNOWN } };
-	const struct inv_offer *offer = inventory_offer(&survey->inv, (int)pgpu, row.type);
+	const struct inv_offer *offer = inventory_offer(card, row.type);
 	const char *reason = row.count.reason;
 
 	if (offer)
-		capacity_count(&row.count, &facts, (int)pgpu, offer);
+		capacity_count(&row.count, &facts, card, offer);
 	if (!pooled->in_pool)
 		reason = !card->ready ? card->reason : cmd->has_config ? pooled->reason : cmd->why_no_config;
 	snprintf(row.reason, sizeof(row.reason), "%.*s", (int)sizeof(row.reason) - 1, reason);
@@ -35,8 +34,7 @@ static struct card_row row_of_card(const struct cmd *cmd, const struct survey *s
 
 static struct card_row row_of_missing(const struct survey *survey, const struct missing_card *missing)
 {
-	struct card_row row = { .pgpu = UNKNOWN,
-				.type = missing->section->type,
+	struct card_row row = { .type = missing->section->type,
 				.count = { .capacity = UNKNOWN, .used = UNKNOWN, .available = UNKNOWN } };
 
 	inventory_card(survey->host, missing->address, &row.card);
@@ -48,7 +46,7 @@ static struct card_row row_of_missing(const struct survey *survey, const struct 
 
 bool cards_serve(const struct survey *survey, const struct card_row *row, const char *type)
 {
-	return strcmp(type, row->type) == 0 || (row->pgpu != UNKNOWN && pool_serves(&survey->pool, row->pgpu, type));
+	return strcmp(type, row->type) == 0 || (row->pgpu && pool_serves(&survey->pool, row->pgpu, type));
 }
 
 /* Why there is no such pGPU, and the one with the most similar name. */
@@ -59,7 +57,7 @@ static int refuse(const struct survey *survey, const char *name, struct err *err
 
 	parent_parse(parent, name);
 	for (size_t i = 0; i < survey->inv.npgpus; i++)
-		text_guess(&guess, survey->inv.pgpus[i].address);
+		text_guess(&guess, survey->inv.pgpus[i]->address);
 	inventory_explain_card(survey->host, parent, false, reason);
 	return err_set(err, ENOENT, "%s: %s%s%s", name, reason, guess.best ? "; similar: " : "",
 		       guess.best ? guess.best : "");
@@ -74,7 +72,7 @@ int cards_find(const struct cmd *cmd, const struct survey *survey, struct card_r
 		return -err->code;
 	*rows = mem_new(survey->inv.npgpus + nmissing + 1, sizeof(**rows));
 	for (*n = 0; *n < survey->inv.npgpus; ++*n)
-		(*rows)[*n] = row_of_card(cmd, survey, *n);
+		(*rows)[*n] = row_of_card(cmd, survey, survey->inv.pgpus[*n]);
 	for (size_t i = 0; i < nmissing; i++) {
 		for (seen = 0; seen < *n; seen++)
 			if (strcmp((*rows)[seen].card.address, missing[i].address) == 0)
@@ -115,12 +113,13 @@ int cards_check_pgpu(struct cmd *cmd, const struct leases *leases, struct err *e
 	return 0;
 }
 
-int cards_index(const struct survey *survey, const char *name, struct err *err)
+const struct inv_pgpu *cards_pgpu(const struct survey *survey, const char *name, struct err *err)
 {
 	for (size_t i = 0; i < survey->inv.npgpus; i++)
-		if (pool_address_is(name, survey->inv.pgpus[i].address))
-			return (int)i;
-	return refuse(survey, name, err);
+		if (pool_address_is(name, survey->inv.pgpus[i]->address))
+			return survey->inv.pgpus[i];
+	refuse(survey, name, err);
+	return NULL;
 }
 
 static void json_offers(struct json_out *json, const struct survey *survey, const struct card_row *row)
@@ -128,8 +127,8 @@ static void json_offers(struct json_out *json, const struct survey *survey, cons
 	const struct plan_facts facts = survey_facts(survey);
 
 	json_out_array(json, "types");
-	for (size_t i = 0; row->pgpu != UNKNOWN && i < row->card.noffers; i++) {
-		const struct inv_type *type = &survey->inv.types[row->card.offers[i].type];
+	for (size_t i = 0; row->pgpu && i < row->card.noffers; i++) {
+		const struct inv_type *type = row->card.offers[i].type;
 		struct capacity_count count;
 
 		capacity_count(&count, &facts, row->pgpu, &row->card.offers[i]);
@@ -151,7 +150,7 @@ void cards_json(struct json_out *json, const struct survey *survey, const struct
 	json_out_text(json, "device", row->card.device);
 	json_out_string(json, "model", model);
 	json_out_known(json, "numa_node", row->card.numa);
-	json_out_known(json, "vfs", row->pgpu == UNKNOWN ? UNKNOWN : row->card.nvfs);
+	json_out_known(json, "vfs", row->pgpu ? row->card.nvfs : UNKNOWN);
 	json_out_text(json, "type", row->type);
 	json_out_bool(json, "in_pool", row->in_pool);
 	json_out_bool(json, "ready", row->card.ready);

@@ -9,7 +9,7 @@
 
 struct card_row {
 	struct inv_pgpu card;
-	int pgpu; /* its index; UNKNOWN: it provides no vGPUs */
+	const struct inv_pgpu *pgpu; /* of the inventory; NULL: it provides no vGPUs */
 	bool in_pool;
 	const char *type;            /* the configured type, the first of several; "" */
 	struct capacity_count count; /* of that type; UNKNOWN without one */
@@ -32,10 +32,10 @@ bool cards_serve(const struct survey *survey, const struct card_row *row, const 
 int cards_check_pgpu(struct cmd *cmd, const struct leases *leases, struct err *err);
 
 /*
- * The index of a pGPU by its address, or as Nova names a virtual one. -ENOENT: why there is none, and the one with the
- * most similar name.
+ * A pGPU by its address, or as Nova names a virtual one. NULL: `err` says why there is none, and which has the most
+ * similar name.
  */
-int cards_index(const struct survey *survey, const char *name, struct err *err);
+const struct inv_pgpu *cards_pgpu(const struct survey *survey, const char *name, struct err *err);
 
 /* Members of the object that is open. `model`: its name, NULL unknown. */
 void cards_json(struct json_out *json, const struct survey *survey, const struct card_row *row, const char *model);

@@ -27,14 +27,12 @@ struct plain {
 	size_t n;
 };
 
-static const char *name_plain(const void *arg, const struct inv_pgpu *card, const struct inv_parent *vfs, size_t nvfs,
-			      size_t n)
+static const char *name_plain(const void *arg, const struct inv_pgpu *card, size_t n)
 {
 	static char name[TYPE_SIZE];
 	const struct plain *plain = arg;
 
-	(void)vfs;
-	if (!nvfs || card->nvidia || n > 0)
+	if (!card->nparents || card->nvidia || n > 0)
 		return NULL;
 	for (size_t i = 0; i < plain->n; i++) {
 		if (strcmp(plain->list[i].card.address, card->address) != 0 || !plain->list[i].display)
@@ -65,9 +63,9 @@ static bool ends_in(const char *text, char c)
  * Is `a` the better choice? First what the driver offers now; then NVIDIA's Q types, with which every guest can work;
  * then at least GUEST_MIB, and as little more as can be.
  */
-static bool is_better(const struct inv_type *types, const struct inv_offer *a, const struct inv_offer *b)
+static bool is_better(const struct inv_offer *a, const struct inv_offer *b)
 {
-	const struct inv_type *x = &types[a->type], *y = &types[b->type];
+	const struct inv_type *x = a->type, *y = b->type;
 	bool x_big = x->framebuffer_mib >= GUEST_MIB, y_big = y->framebuffer_mib >= GUEST_MIB;
 
 	if ((a->available > 0) != (b->available > 0))
@@ -80,9 +78,9 @@ static bool is_better(const struct inv_type *types, const struct inv_offer *a, c
 }
 
 /* What a card is to serve: what it carries, or else the best; NULL: nothing. */
-static const struct inv_type *choose(const struct inventory *inv, const struct plain *plain, size_t pgpu)
+static const struct inv_type *choose(const struct inventory *inv, const struct plain *plain,
+				     const struct inv_pgpu *card)
 {
-	const struct inv_pgpu *card = &inv->pgpus[pgpu];
 	const struct inv_offer *best = NULL;
 
 	if (!card->ready || !is_gpu(plain, card->address))
@@ -90,13 +88,13 @@ static const struct inv_type *choose(const struct inventory *inv, const struct p
 	for (size_t i = 0; i < inv->ndevices; i++) {
 		const struct vgpu_ref *vgpu = &inv->devices[i].vgpu;
 
-		if (strcmp(vgpu->pgpu, card->address) == 0 && inventory_offer(inv, (int)pgpu, vgpu->type))
+		if (strcmp(vgpu->pgpu, card->address) == 0 && inventory_offer(card, vgpu->type))
 			return inventory_type_of(inv, vgpu);
 	}
 	for (size_t i = 0; i < card->noffers; i++)
-		if (!best || is_better(inv->types, &card->offers[i], best))
+		if (!best || is_better(&card->offers[i], best))
 			best = &card->offers[i];
-	return best ? &inv->types[best->type] : NULL;
+	return best ? best->type : NULL;
 }
 
 static void print_type(FILE *to, const struct inv_type *type)
@@ -122,15 +120,16 @@ static void print_section(FILE *to, const struct inventory *inv, const struct in
 	fprintf(to, "\n# ");
 	print_type(to, chosen[pgpu]);
 	/* By which a person sees that another device has the address by now. */
-	for (size_t i = pgpu; inv->pgpus[pgpu].framework == FW_VF && i < inv->npgpus; i++)
+	for (size_t i = pgpu; inv->pgpus[pgpu]->framework == FW_VF && i < inv->npgpus; i++)
 		if (chosen[i] && strcmp(chosen[i]->id, chosen[pgpu]->id) == 0)
-			fprintf(to, "# %s: %s:%s\n", inv->pgpus[i].address, inv->pgpus[i].vendor, inv->pgpus[i].device);
-	fprintf(to, "[%s_%s]\ndevice_addresses =", inv->pgpus[pgpu].framework == FW_VF ? "vf" : "mdev",
+			fprintf(to, "# %s: %s:%s\n", inv->pgpus[i]->address, inv->pgpus[i]->vendor,
+				inv->pgpus[i]->device);
+	fprintf(to, "[%s_%s]\ndevice_addresses =", inv->pgpus[pgpu]->framework == FW_VF ? "vf" : "mdev",
 		chosen[pgpu]->id);
 	for (size_t i = pgpu; i < inv->npgpus; i++) {
 		if (!chosen[i] || strcmp(chosen[i]->id, chosen[pgpu]->id) != 0)
 			continue;
-		fprintf(to, "%s%s", comma, inv->pgpus[i].address);
+		fprintf(to, "%s%s", comma, inv->pgpus[i]->address);
 		comma = ",\n\t";
 	}
 	fputc('\n', to);
@@ -153,18 +152,19 @@ static size_t print_cards(FILE *enabled, FILE *sections, const struct inventory 
 	size_t n = 0;
 
 	for (size_t i = 0; i < inv->npgpus; i++) {
-		chosen[i] = choose(inv, plain, i);
-		text_safe(reason, sizeof(reason), inv->pgpus[i].reason);
-		if (!inv->pgpus[i].ready && inv->frameworks & 1U << inv->pgpus[i].framework &&
-		    is_gpu(plain, inv->pgpus[i].address))
-			fprintf(sections, "\n" LEFT_OUT "%s: %s\n", inv->pgpus[i].address, reason);
+		const struct inv_pgpu *card = inv->pgpus[i];
+
+		chosen[i] = choose(inv, plain, card);
+		text_safe(reason, sizeof(reason), card->reason);
+		if (!card->ready && inv->frameworks & 1U << card->framework && is_gpu(plain, card->address))
+			fprintf(sections, "\n" LEFT_OUT "%s: %s\n", card->address, reason);
 	}
 	for (size_t i = 0; i < inv->npgpus; i++) {
 		if (!is_first(chosen, i))
 			continue;
 		print_section(sections, inv, chosen, i);
 		/* The section of a plain VF enables it; no other card is read with those. */
-		if (inv->pgpus[i].framework != FW_VF)
+		if (inv->pgpus[i]->framework != FW_VF)
 			fprintf(enabled, "%s%s", n ? ", " : "", chosen[i]->id);
 		n++;
 	}

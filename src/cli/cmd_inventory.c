@@ -26,7 +26,7 @@ static void table_card(struct table *table, const struct card_row *row, const ch
 	else
 		table_addf(table, "%s%s%s", card->vendor, *card->vendor ? ":" : "", card->device);
 	table_number(table, card->numa);
-	table_number(table, row->pgpu == UNKNOWN ? UNKNOWN : card->nvfs);
+	table_number(table, row->pgpu ? card->nvfs : UNKNOWN);
 	table_row(table, row->type);
 	out_table_count(table, &row->count);
 	table_row(table, row->reason, framework_word(card->framework));

@@ -119,11 +119,11 @@ static void json_verdicts(struct json_out *json, const struct planning *p)
 	json_out_array(json, "passed_over");
 	for (size_t i = 0; request && i < request->nvgpus; i++) {
 		for (size_t g = 0; g < inv->npgpus; g++) {
-			if (!preview_not_chosen(&p->preview, i, g, why))
+			if (!preview_not_chosen(&p->preview, i, inv->pgpus[g], why))
 				continue;
 			json_out_object(json, NULL);
 			json_out_string(json, "id", request->vgpus[i].id);
-			json_out_string(json, "pgpu", inv->pgpus[g].address);
+			json_out_string(json, "pgpu", inv->pgpus[g]->address);
 			json_out_string(json, "reason", why);
 			json_out_close(json);
 		}

@@ -8,31 +8,32 @@
 #include "base/text.h"
 #include "cli/cards.h"
 #include "ops/gc.h"
+#include "host/libvirt_files.h"
+#include "host/mdevctl_files.h"
 #include "plan/capacity.h"
 
-static int check_offer(const struct survey *survey, int pgpu, const char *type, struct err *err)
+static int check_offer(const struct inv_pgpu *card, const char *type, struct err *err)
 {
-	const struct inv_pgpu *card = &survey->inv.pgpus[pgpu];
 	char list[1024] = "";
 
 	/* What it makes may come to light when it is empty: till then what the configuration says counts. */
-	if (inventory_offer(&survey->inv, pgpu, type) || card->types_hid)
+	if (inventory_offer(card, type) || card->types_hid)
 		return 0;
 	for (size_t i = 0; i < card->noffers; i++)
-		text_add(list, sizeof(list), "%s%s", i ? ", " : "", survey->inv.types[card->offers[i].type].id);
+		text_add(list, sizeof(list), "%s%s", i ? ", " : "", card->offers[i].type->id);
 	return err_set(err, ENOENT, "%s does not provide %s; its types: %s", card->address, type,
 		       *list ? list : "(none)");
 }
 
 /* The hook would fill a card anew with what the configuration gives to it: that is changed first, and by a person. */
-static int check_config(const struct survey *survey, int pgpu, const char *type, struct err *err)
+static int check_config(const struct survey *survey, const struct inv_pgpu *card, const char *type, struct err *err)
 {
-	const char *address = survey->inv.pgpus[pgpu].address;
-	const struct section *now = survey->pool.cards[pgpu].section, *then = config_section(survey->config, type);
+	const char *address = card->address;
+	const struct section *now = card->pool.section, *then = config_section(survey->config, type);
 	const struct section *section = now ? now : then;
 	struct place at;
 
-	if (pool_serves(&survey->pool, pgpu, type))
+	if (pool_serves(&survey->pool, card, type))
 		return 0;
 	if (!then)
 		return err_set(err, EPERM,
@@ -46,7 +47,7 @@ static int check_config(const struct survey *survey, int pgpu, const char *type,
 			       at.file, at.line, address, now->type, type);
 	return err_set(err, EPERM,
 		       "%s:%d: %s is not configured for %s (%s); add it to [mdev_%s], then run this command again",
-		       at.file, at.line, address, type, survey->pool.cards[pgpu].reason, type);
+		       at.file, at.line, address, type, card->pool.reason, type);
 }
 
 /* A leased vGPU of another type keeps the card as it is; else what may go, goes. */
@@ -82,34 +83,61 @@ static int release_others(struct cmd *cmd, const struct pool *pool, const char *
 		       type, blocks, blocks == 1 ? "" : "s");
 }
 
+/*
+ * Definitions with which mdevctl makes vGPUs of another type on the card at the next boot. Those of leased vGPUs and
+ * those that a domain's XML names are in use, and those of Nova's devices go with their device, or stay for a reason
+ * that is told with it.
+ */
+static int name_definitions(const struct survey *survey, const struct inv_pgpu *card, const char *type, struct err *err)
+{
+	autofree struct definition *list = NULL;
+	struct libvirt_files *disk;
+	size_t n;
+
+	if (mdevctl_definitions(&list, &n, survey->host, err) < 0 || libvirt_files_read(&disk, survey->host, err) < 0)
+		return -err->code;
+	for (size_t i = 0; i < n && !libvirt_files_unread(disk, false); i++) {
+		const struct inv_parent *parent = inventory_parent(&survey->inv, list[i].parent);
+
+		if (!parent || parent->card != card || !list[i].starts || strcmp(list[i].type, type) == 0 ||
+		    !pool_gives(&survey->pool, parent, type) || libvirt_files_names(disk, list[i].uuid, NULL) ||
+		    lease_find(&survey->leases, list[i].uuid) ||
+		    (survey->config->policy.nova && inventory_device(&survey->inv, list[i].uuid)))
+			continue;
+		out_warn(
+			"/etc/mdevctl.d/%s/%s creates a %s at the next boot; if it is not needed, run 'mdevctl undefine -u %s'",
+			list[i].parent, list[i].uuid, list[i].type, list[i].uuid);
+	}
+	libvirt_files_free(disk);
+	return 0;
+}
+
 /* With the kernel's count as it is now. */
 static int say_free(struct survey *survey, const char *address, const char *type, struct err *err)
 {
 	struct plan_facts facts;
 	struct capacity_count count = { 0 };
 	const struct inv_offer *offer;
-	int pgpu;
+	const struct inv_pgpu *card;
 
 	if (survey_read(survey, err) < 0 || survey_leases(survey, err) < 0)
 		return -err->code;
-	pgpu = inventory_pgpu(&survey->inv, address);
-	if (pgpu == UNKNOWN)
+	card = inventory_pgpu(&survey->inv, address);
+	if (!card)
 		return 0;
-	if (check_offer(survey, pgpu, type, err) < 0)
+	if (check_offer(card, type, err) < 0)
 		return -err->code;
 	facts = survey_facts(survey);
-	offer = inventory_offer(&survey->inv, pgpu, type);
+	offer = inventory_offer(card, type);
 	if (offer)
-		capacity_count(&count, &facts, pgpu, offer);
+		capacity_count(&count, &facts, card, offer);
 	out_say("%s is free for %s: %d available, %d in use", address, type, count.available, count.used);
 	return 0;
 }
 
 /* Another device has the address by now: whoever has it serve the type says that it is meant. */
-static int accept_moved(struct cmd *cmd, const struct survey *survey, int pgpu, struct err *err)
+static int accept_moved(struct cmd *cmd, const struct inv_pgpu *card, struct err *err)
 {
-	const struct inv_pgpu *card = &survey->inv.pgpus[pgpu];
-
 	if (!*card->moved)
 		return 0;
 	out_say("%s: the address is %s now, and was %s", card->moved, card->moved_is, card->moved_was);
@@ -120,19 +148,20 @@ static int run(struct cmd *cmd, struct err *err)
 {
 	autosurvey struct survey survey = { 0 };
 	char type[TYPE_SIZE], address[PARENT_SIZE];
-	int pgpu;
+	const struct inv_pgpu *card;
 
 	text_copy(type, sizeof(type), cmd->call->type);
 	if (cmd_survey(cmd, &survey, err) < 0)
 		return -err->code;
-	pgpu = cards_index(&survey, cmd->call->pgpu, err);
-	if (pgpu < 0)
-		return pgpu;
+	card = cards_pgpu(&survey, cmd->call->pgpu, err);
+	if (!card)
+		return -err->code;
 	/* The survey is made anew in the end. */
-	memcpy(address, survey.inv.pgpus[pgpu].address, sizeof(address));
+	memcpy(address, card->address, sizeof(address));
 	cmd_take_grace(cmd);
-	if (check_offer(&survey, pgpu, type, err) < 0 || check_config(&survey, pgpu, type, err) < 0 ||
-	    accept_moved(cmd, &survey, pgpu, err) < 0 || release_others(cmd, &survey.pool, address, type, err) < 0)
+	if (check_offer(card, type, err) < 0 || check_config(&survey, card, type, err) < 0 ||
+	    name_definitions(&survey, card, type, err) < 0 || accept_moved(cmd, card, err) < 0 ||
+	    release_others(cmd, &survey.pool, address, type, err) < 0)
 		return -err->code;
 	if (!cmd->call->dry_run)
 		return say_free(&survey, address, type, err);
@@ -149,8 +178,8 @@ const struct command cmd_retype = {
 	.help = "Configure the pGPU for TYPE first; otherwise the error shows what to edit. vGPUs\n"
 		"of other types are then released or removed under the conditions of gc --unused,\n"
 		"and the action or the reason is printed for each. If a running domain leases one\n"
-		"of them, nothing is removed. 'vgpu-lease check' reports mdevctl definitions that\n"
-		"would create such a vGPU at the next boot.\n"
+		"of them, nothing is removed. mdevctl definitions that would create such a vGPU\n"
+		"at the next boot are reported.\n"
 		"\n"
 		"If another device now has an address of [vf_NAME], retype ADDRESS NAME accepts\n"
 		"this device.\n",

@@ -16,19 +16,20 @@ struct kind {
 	struct capacity_count pool, host; /* of those cards that are configured for it, and of all */
 };
 
-static bool in_pool(const struct survey *survey, size_t pgpu, const char *type)
+static bool in_pool(const struct survey *survey, const struct inv_pgpu *card, const char *type)
 {
-	return survey->pool.cards[pgpu].in_pool && pool_serves(&survey->pool, (int)pgpu, type);
+	return card->pool.in_pool && pool_serves(&survey->pool, card, type);
 }
 
 /* What one card makes of a type; false: it does not offer it. */
-static bool count_on(const struct survey *survey, size_t pgpu, const char *type, struct capacity_count *count)
+static bool count_on(const struct survey *survey, const struct inv_pgpu *card, const char *type,
+		     struct capacity_count *count)
 {
-	const struct inv_offer *offer = inventory_offer(&survey->inv, (int)pgpu, type);
+	const struct inv_offer *offer = inventory_offer(card, type);
 	const struct plan_facts facts = survey_facts(survey);
 
 	if (offer)
-		capacity_count(count, &facts, (int)pgpu, offer);
+		capacity_count(count, &facts, card, offer);
 	return offer;
 }
 
@@ -45,10 +46,10 @@ static struct kind kind_of(const struct survey *survey, const struct inv_type *t
 	struct capacity_count count;
 
 	for (size_t g = 0; g < survey->inv.npgpus; g++) {
-		if (!count_on(survey, g, type->id, &count))
+		if (!count_on(survey, survey->inv.pgpus[g], type->id, &count))
 			continue;
 		add(&kind.host, &count);
-		if (in_pool(survey, g, type->id))
+		if (in_pool(survey, survey->inv.pgpus[g], type->id))
 			add(&kind.pool, &count);
 	}
 	return kind;
@@ -62,16 +63,16 @@ static struct kind *find_kinds(const struct cmd_call *call, const struct survey 
 
 	*n = 0;
 	for (size_t g = 0; g < inv->npgpus; g++) {
-		if (call->pgpu && !pool_address_is(call->pgpu, inv->pgpus[g].address))
+		if (call->pgpu && !pool_address_is(call->pgpu, inv->pgpus[g]->address))
 			continue;
-		for (size_t o = 0; o < inv->pgpus[g].noffers; o++) {
-			const struct inv_type *type = &inv->types[inv->pgpus[g].offers[o].type];
+		for (size_t o = 0; o < inv->pgpus[g]->noffers; o++) {
+			const struct inv_type *type = inv->pgpus[g]->offers[o].type;
 			size_t k = 0;
 
 			while (k < *n && strcmp(kinds[k].type->id, type->id) != 0)
 				k++;
 			if (k == *n && (!call->type || strcmp(call->type, type->id) == 0))
-				kinds[(*n)++] = kind_of(survey, type, inv->pgpus[g].framework);
+				kinds[(*n)++] = kind_of(survey, type, inv->pgpus[g]->framework);
 		}
 	}
 	return kinds;
@@ -94,11 +95,13 @@ static void print_json(const struct cmd *cmd, const struct survey *survey, const
 		json_out_close(&json);
 		json_out_array(&json, "pgpus");
 		for (size_t g = 0; g < survey->inv.npgpus; g++) {
-			if (!count_on(survey, g, kind->type->id, &count))
+			const struct inv_pgpu *card = survey->inv.pgpus[g];
+
+			if (!count_on(survey, card, kind->type->id, &count))
 				continue;
 			json_out_object(&json, NULL);
-			json_out_string(&json, "address", survey->inv.pgpus[g].address);
-			json_out_bool(&json, "in_pool", in_pool(survey, g, kind->type->id));
+			json_out_string(&json, "address", card->address);
+			json_out_bool(&json, "in_pool", in_pool(survey, card, kind->type->id));
 			out_json_count(&json, &count);
 			json_out_close(&json);
 		}
@@ -118,9 +121,11 @@ static void add_makers(struct table *table, const struct survey *survey, const c
 	const char *comma = "";
 
 	for (size_t g = 0; g < survey->inv.npgpus; g++) {
-		if (!inventory_offer(&survey->inv, (int)g, type))
+		const struct inv_pgpu *card = survey->inv.pgpus[g];
+
+		if (!inventory_offer(card, type))
 			continue;
-		fprintf(to, "%s%s%s", comma, survey->inv.pgpus[g].address, in_pool(survey, g, type) ? "*" : "");
+		fprintf(to, "%s%s%s", comma, card->address, in_pool(survey, card, type) ? "*" : "");
 		comma = ", ";
 	}
 	mem_close(to);
@@ -160,7 +165,7 @@ static int run(struct cmd *cmd, struct err *err)
 	size_t n;
 
 	if (cmd_survey(cmd, &survey, err) < 0 || cmd_check_type(cmd, err) < 0 ||
-	    (cmd->call->pgpu && cards_index(&survey, cmd->call->pgpu, err) < 0))
+	    (cmd->call->pgpu && !cards_pgpu(&survey, cmd->call->pgpu, err)))
 		return -err->code;
 	autofree struct kind *kinds = find_kinds(cmd->call, &survey, &n);
 	if (cmd->call->json)

@@ -19,24 +19,24 @@ struct vfs {
 };
 
 /* Has the card VFs of this type? One that can have several is exported with the first. */
-static bool find_vfs(struct vfs *vfs, const struct export *export, size_t pgpu, const struct section *section)
+static bool find_vfs(struct vfs *vfs, const struct export *export, const struct inv_pgpu *card,
+		     const struct section *section)
 {
 	const struct survey *survey = export->survey;
-	const struct inv_pgpu *card = &survey->inv.pgpus[pgpu];
-	const struct inv_offer *offer = inventory_offer(&survey->inv, (int)pgpu, section->type);
+	const struct inv_offer *offer = inventory_offer(card, section->type);
 	const struct plan_facts facts = survey_facts(survey);
 	struct capacity_count count;
-	int p = card->first, end = card->first + card->nparents;
+	int p = 0;
 
-	if (card->framework == FW_MDEV || !survey->pool.cards[pgpu].in_pool || !offer)
+	if (card->framework == FW_MDEV || !card->pool.in_pool || !offer)
 		return false;
-	while (p < end && pool_section_of(&survey->pool, p) != section)
+	while (p < card->nparents && pool_section_of(card->parents[p]) != section)
 		p++;
-	if (p == end)
+	if (p == card->nparents)
 		return false;
-	capacity_count(&count, &facts, (int)pgpu, offer);
+	capacity_count(&count, &facts, card, offer);
 	*vfs = (struct vfs){ .section = section, .card = card, .n = count.capacity };
-	return inventory_card(survey->host, survey->inv.parents[p].name, &vfs->vf);
+	return inventory_card(survey->host, card->parents[p]->name, &vfs->vf);
 }
 
 /* A class of the operator's own is one of Placement's; VGPU is that of mdevs. */
@@ -46,17 +46,16 @@ static void print_class(FILE *to, const struct section *section)
 		fprintf(to, ", \"resource_class\": \"%s\"", section->class);
 }
 
-static void print_vfs(FILE *to, const struct export *export, const struct vfs *vfs)
+static void print_vfs(FILE *to, const struct vfs *vfs)
 {
-	const struct inv_parent *parents = export->survey->inv.parents;
-	int first = vfs->card->first, n = 0;
+	int n = 0;
 
 	fprintf(to, "# %s: %s, at most %d of %d VFs\n", vfs->card->address, vfs->section->type, vfs->n,
 		vfs->card->nparents);
-	for (int i = first; i < first + vfs->card->nparents && n < vfs->n; i++) {
-		if (pool_section_of(&export->survey->pool, i) != vfs->section)
+	for (int i = 0; i < vfs->card->nparents && n < vfs->n; i++) {
+		if (pool_section_of(vfs->card->parents[i]) != vfs->section)
 			continue;
-		fprintf(to, "device_spec = {\"address\": \"%s\"", parents[i].name);
+		fprintf(to, "device_spec = {\"address\": \"%s\"", vfs->card->parents[i]->name);
 		/* The hook sets the type of a variant VF, which libvirt must not bind to another driver. */
 		if (vfs->card->framework == FW_VARIANT)
 			fputs(", \"managed\": \"no\", \"live_migratable\": \"yes\"", to);
@@ -83,8 +82,8 @@ static bool is_told(const struct export *export, const struct vfs *vfs, size_t p
 	struct vfs earlier;
 
 	for (size_t g = 0; g < pgpu; g++)
-		if (find_vfs(&earlier, export, g, vfs->section) && strcmp(earlier.vf.vendor, vfs->vf.vendor) == 0 &&
-		    strcmp(earlier.vf.device, vfs->vf.device) == 0)
+		if (find_vfs(&earlier, export, export->survey->inv.pgpus[g], vfs->section) &&
+		    strcmp(earlier.vf.vendor, vfs->vf.vendor) == 0 && strcmp(earlier.vf.device, vfs->vf.device) == 0)
 			return true;
 	return false;
 }
@@ -92,19 +91,19 @@ static bool is_told(const struct export *export, const struct vfs *vfs, size_t p
 void export_pci(FILE *to, const struct export *export)
 {
 	const struct config *config = export->survey->config;
-	size_t npgpus = export->survey->inv.npgpus;
+	const struct inventory *inv = &export->survey->inv;
 	struct vfs vfs;
 
 	fputs("# Written by 'vgpu-lease export nova-pci', for Nova 2025.1 and later. nova-api and the scheduler need the\n"
 	      "# alias as well. A flavor requests a VF with the property pci_passthrough:alias=NAME:1.\n"
 	      "[pci]\n",
 	      to);
-	for (size_t g = 0; g < npgpus; g++)
+	for (size_t g = 0; g < inv->npgpus; g++)
 		for (size_t i = 0; i < config->nsections; i++)
-			if (find_vfs(&vfs, export, g, &config->sections[i]))
-				print_vfs(to, export, &vfs);
-	for (size_t g = 0; g < npgpus; g++)
+			if (find_vfs(&vfs, export, inv->pgpus[g], &config->sections[i]))
+				print_vfs(to, &vfs);
+	for (size_t g = 0; g < inv->npgpus; g++)
 		for (size_t i = 0; i < config->nsections; i++)
-			if (find_vfs(&vfs, export, g, &config->sections[i]) && !is_told(export, &vfs, g))
+			if (find_vfs(&vfs, export, inv->pgpus[g], &config->sections[i]) && !is_told(export, &vfs, g))
 				print_alias(to, &vfs);
 }

@@ -28,11 +28,11 @@ static void note_of(char note[NOTE_SIZE], const struct nova_provider *p)
 }
 
 /* "A,B": the caller frees it. */
-static char *traits_of(const struct export *export, const struct nova_provider *provider)
+static char *traits_of(const struct nova_provider *provider)
 {
 	char traits[NOVA_TRAITS][TRAIT_SIZE];
 
-	nova_traits(traits, &export->survey->pool, provider);
+	nova_traits(traits, provider);
 	return mem_format("%s,%s%s%s%s%s", traits[0], traits[3], *traits[1] ? "," : "", traits[1],
 			  *traits[2] ? "," : "", traits[2]);
 }
@@ -48,10 +48,10 @@ static void print_json(const struct cmd *cmd, const struct export *export)
 		char name[PROVIDER_SIZE], note[NOTE_SIZE], traits[NOVA_TRAITS][TRAIT_SIZE];
 
 		note_of(note, p);
-		nova_traits(traits, &export->survey->pool, p);
+		nova_traits(traits, p);
 		json_out_object(&json, NULL);
 		json_out_string(&json, "name", export_provider(name, export, p));
-		json_out_string(&json, "parent", export->survey->inv.parents[p->parent].name);
+		json_out_string(&json, "parent", p->parent->name);
 		json_out_string(&json, "type", p->section->type);
 		json_out_string(&json, "class", p->section->class);
 		json_out_number(&json, "existing", p->existing);
@@ -78,7 +78,7 @@ static void print_table(const struct cmd *cmd, const struct export *export)
 	for (size_t i = 0; i < export->nova->n; i++) {
 		const struct nova_provider *p = &export->nova->providers[i];
 		char name[PROVIDER_SIZE], note[NOTE_SIZE];
-		autofree char *traits = traits_of(export, p);
+		autofree char *traits = traits_of(p);
 
 		note_of(note, p);
 		table_row(&table, export_provider(name, export, p), p->section->type, p->section->class);

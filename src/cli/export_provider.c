@@ -24,7 +24,7 @@ static void print_provider(FILE *to, const struct export *export, const struct n
 {
 	char traits[NOVA_TRAITS][TRAIT_SIZE], name[PROVIDER_SIZE];
 
-	nova_traits(traits, &export->survey->pool, provider);
+	nova_traits(traits, provider);
 	fputs("  - identification:\n      name: ", to);
 	quote(to, export_provider(name, export, provider));
 	fputs("    traits:\n      additional:\n", to);

@@ -49,7 +49,7 @@ static bool is_pgpu(const struct host *host, const char *word)
 
 	if (parent_parse(name, word) && inventory_read(&inv, host, &query, &ignored) == 0)
 		for (size_t i = 0; i < inv.npgpus; i++)
-			found |= pool_address_is(name, inv.pgpus[i].address);
+			found |= pool_address_is(name, inv.pgpus[i]->address);
 	inventory_free(&inv);
 	return found;
 }
@@ -79,13 +79,13 @@ enum show_kind show_kind(const struct cmd *cmd)
 enum presence show_presence(const struct host *host, const struct inventory *inv, const char *id,
 			    const struct lease *lease)
 {
-	int vf = inventory_parent(inv, id);
+	const struct inv_parent *vf = inventory_parent(inv, id);
 	struct vgpu_ref vgpu = lease ? lease->vgpu : kernel_vgpu(id);
 
 	if (lease)
 		return inventory_leased(inv, host, &vgpu);
-	if (vf != UNKNOWN)
-		vgpu.framework = inv->pgpus[inv->parents[vf].pgpu].framework;
+	if (vf)
+		vgpu.framework = vf->card->framework;
 	return inventory_presence(inv, &vgpu);
 }
 
@@ -144,17 +144,17 @@ static struct vgpu_ref find_ref(const struct facts *facts, const char *id)
 {
 	const struct inventory *inv = &facts->status.survey.inv;
 	const struct inv_device *device = inventory_device(inv, id);
-	int vf = inventory_parent(inv, id);
+	const struct inv_parent *vf = inventory_parent(inv, id);
 	struct vgpu_ref ref = kernel_vgpu(id);
 
 	if (device)
 		return device->vgpu;
 	if (facts->lease)
 		return facts->lease->vgpu;
-	if (vf != UNKNOWN) {
-		ref.framework = inv->pgpus[inv->parents[vf].pgpu].framework;
-		memcpy(ref.parent, inv->parents[vf].name, sizeof(ref.parent));
-		memcpy(ref.pgpu, inv->pgpus[inv->parents[vf].pgpu].address, sizeof(ref.pgpu));
+	if (vf) {
+		ref.framework = vf->card->framework;
+		memcpy(ref.parent, vf->name, sizeof(ref.parent));
+		memcpy(ref.pgpu, vf->card->address, sizeof(ref.pgpu));
 	}
 	return ref;
 }
@@ -237,8 +237,7 @@ static const char *device_words(const struct facts *facts)
 		return "exists";
 	if (facts->exists)
 		return "unknown: its driver does not answer";
-	return inventory_parent(&facts->status.survey.inv, facts->ref.id) != UNKNOWN ? "VF without a type"
-										     : "does not exist";
+	return inventory_parent(&facts->status.survey.inv, facts->ref.id) ? "VF without a type" : "does not exist";
 }
 
 static void print_vgpu(const struct facts *facts)
@@ -342,7 +341,7 @@ static void print_types(const struct status *status, const struct card_row *card
 	table_start(&table, &types_layout, &options);
 	for (size_t i = 0; i < card->card.noffers; i++) {
 		const struct inv_offer *offer = &card->card.offers[i];
-		const struct inv_type *type = &survey->inv.types[offer->type];
+		const struct inv_type *type = offer->type;
 		struct capacity_count count;
 
 		capacity_count(&count, &status->facts, card->pgpu, offer);
@@ -399,7 +398,7 @@ static void print_pgpu(const struct status *status, const struct card_row *row)
 	if (card->nvidia && *survey->inv.nvidia_driver)
 		line_of("driver", "%s", survey->inv.nvidia_driver);
 	line_of("pool", "%s%s%s", row->in_pool ? "yes" : "no", *row->reason ? ": " : "", row->reason);
-	if (row->pgpu != UNKNOWN)
+	if (row->pgpu)
 		mib = capacity_framebuffer(&status->facts, row->pgpu);
 	if (mib.whole != UNKNOWN)
 		line_of("framebuffer", "%d of %d MiB in use", mib.used, mib.whole);
@@ -409,7 +408,7 @@ static void print_pgpu(const struct status *status, const struct card_row *row)
 		if (strcmp(survey->failures[i].pgpu, card->address) == 0)
 			line_of("failed", "creation of %s, in the last minutes; this pGPU is tried last",
 				survey->failures[i].type);
-	if (row->pgpu != UNKNOWN)
+	if (row->pgpu)
 		print_types(status, row);
 }
 

@@ -44,12 +44,10 @@ static const char *const short_reasons[] = {
 /* The n-th type that a pGPU is configured for; NULL: there are no more. */
 static const struct inv_offer *configured(const struct status *status, const struct card_row *row, size_t n)
 {
-	const struct inventory *inv = &status->survey.inv;
-
-	for (size_t i = 0; row->pgpu != UNKNOWN && row->in_pool && i < row->card.noffers; i++) {
+	for (size_t i = 0; row->pgpu && row->in_pool && i < row->card.noffers; i++) {
 		const struct inv_offer *offer = &row->card.offers[i];
 
-		if (pool_serves(&status->survey.pool, row->pgpu, inv->types[offer->type].id) && n-- == 0)
+		if (pool_serves(&status->survey.pool, row->pgpu, offer->type->id) && n-- == 0)
 			return offer;
 	}
 	return NULL;
@@ -134,18 +132,17 @@ static int without_device(const struct status *status, const struct card_row *ro
 static void print_bars(const struct status *status, const struct term *term, const struct card_row *row,
 		       const struct margin *margin)
 {
-	const struct inv_type *types = status->survey.inv.types;
 	const struct inv_offer *offer;
 	struct capacity_framebuffer mib;
 	struct capacity_count count;
 	char text[128], label[TYPE_SIZE];
 	int width = (int)strlen("framebuffer"), used;
 
-	if (row->pgpu == UNKNOWN)
+	if (!row->pgpu)
 		return;
 	for (size_t i = 0; (offer = configured(status, row, i)) != NULL; i++)
-		if ((int)strlen(types[offer->type].id) > width)
-			width = (int)strlen(types[offer->type].id);
+		if ((int)strlen(offer->type->id) > width)
+			width = (int)strlen(offer->type->id);
 	mib = capacity_framebuffer(&status->facts, row->pgpu);
 	if (mib.whole != UNKNOWN) {
 		snprintf(text, sizeof(text), "%.4g of %.4g GiB", mib.used / 1024.0, mib.whole / 1024.0);
@@ -157,12 +154,12 @@ static void print_bars(const struct status *status, const struct term *term, con
 	}
 	for (size_t i = 0; (offer = configured(status, row, i)) != NULL; i++) {
 		capacity_count(&count, &status->facts, row->pgpu, offer);
-		used = count.used + without_device(status, row, types[offer->type].id);
+		used = count.used + without_device(status, row, offer->type->id);
 		if (count.available)
 			snprintf(text, sizeof(text), "%d of %d, %d available", used, count.capacity, count.available);
 		else
 			snprintf(text, sizeof(text), "%d of %d, %s", used, count.capacity, short_reasons[count.cause]);
-		snprintf(label, sizeof(label), "%-*s", width, types[offer->type].id);
+		snprintf(label, sizeof(label), "%-*s", width, offer->type->id);
 		print_bar(term, margin, label, used, count.capacity, text);
 	}
 }
@@ -176,13 +173,13 @@ static void print_facts(const struct status *status, const struct term *term, co
 
 	/* A card whose VFs are off, or whose driver is not ready, has none yet. */
 	snprintf(text, sizeof(text), "%s", card->ready ? framework_word(card->framework) : "not ready");
-	if (row->pgpu != UNKNOWN && card->nvfs)
+	if (row->pgpu && card->nvfs)
 		text_add(text, sizeof(text), " on %d VF%s", card->nvfs, card->nvfs == 1 ? "" : "s");
 	if (card->numa != UNKNOWN)
 		text_add(text, sizeof(text), ", NUMA node %d", card->numa);
 	if (card->nvidia && *status->survey.inv.nvidia_driver)
 		text_add(text, sizeof(text), ", driver %s", status->survey.inv.nvidia_driver);
-	if (row->pgpu != UNKNOWN)
+	if (row->pgpu)
 		say_under(term, margin, text);
 	if (row->in_pool)
 		return;
@@ -270,13 +267,13 @@ static bool is_idle(const struct status *status, const struct card_row *row, cha
 	struct capacity_count count;
 
 	*text = '\0';
-	if (row->pgpu == UNKNOWN || !row->in_pool)
+	if (!row->pgpu || !row->in_pool)
 		return false;
 	mib = capacity_framebuffer(&status->facts, row->pgpu);
 	if (mib.used > 0)
 		return false;
 	for (size_t i = 0; (offer = configured(status, row, i)) != NULL; i++) {
-		const char *type = status->survey.inv.types[offer->type].id;
+		const char *type = offer->type->id;
 
 		capacity_count(&count, &status->facts, row->pgpu, offer);
 		if (!count.available || count.used + without_device(status, row, type) > 0)
@@ -355,7 +352,7 @@ void status_print(const struct status *status, const struct term *term)
 	size_t n = status->nrows + (status_vgpus_of(status, status->nrows, &ignored) > 0);
 
 	for (size_t i = 0; i < npgpus; i++)
-		npool += status->survey.pool.cards[i].in_pool;
+		npool += status->survey.inv.pgpus[i]->pool.in_pool;
 	fprintf(term->to, "%s%s%s %s%s%s", term_colour(term, colour), shapes(term)->dot, term_colour(term, TERM_PLAIN),
 		term_colour(term, TERM_BOLD), host, term_colour(term, TERM_PLAIN));
 	if (status->nvgpus < status->nall)

@@ -121,7 +121,7 @@ void status_json_pgpu(struct json_out *json, const struct status *status, size_t
 	const struct card_row *card = &status->rows[row];
 	struct capacity_framebuffer mib = { UNKNOWN, UNKNOWN };
 
-	if (card->pgpu != UNKNOWN)
+	if (card->pgpu)
 		mib = capacity_framebuffer(&status->facts, card->pgpu);
 	json_out_object(json, NULL);
 	cards_json(json, &status->survey, card, udev_names_find(status->names, card->card.vendor, card->card.device));

@@ -14,16 +14,15 @@
 /* A plain VF is no device of the inventory; that the domain has it makes it one. */
 static bool plain_vf(struct inv_device *device, const struct inventory *inv, const char *id)
 {
-	int parent = inventory_parent(inv, id);
-	const struct inv_pgpu *card = parent == UNKNOWN ? NULL : &inv->pgpus[inv->parents[parent].pgpu];
+	struct inv_parent *vf = inventory_parent(inv, id);
 
-	if (!card || card->framework != FW_VF)
+	if (!vf || vf->card->framework != FW_VF)
 		return false;
-	*device = (struct inv_device){ .vgpu.framework = FW_VF, .parent = parent };
+	*device = (struct inv_device){ .vgpu.framework = FW_VF, .parent = vf };
 	text_copy(device->vgpu.id, sizeof(device->vgpu.id), id);
 	text_copy(device->vgpu.parent, sizeof(device->vgpu.parent), id);
-	text_copy(device->vgpu.pgpu, sizeof(device->vgpu.pgpu), card->address);
-	text_copy(device->vgpu.type, sizeof(device->vgpu.type), inv->types[card->offers[0].type].id);
+	text_copy(device->vgpu.pgpu, sizeof(device->vgpu.pgpu), vf->card->address);
+	text_copy(device->vgpu.type, sizeof(device->vgpu.type), vf->card->offers[0].type->id);
 	return true;
 }
 
@@ -43,7 +42,7 @@ int adopt_device(const struct adoption *adoption, const struct inv_device *devic
 	const struct inventory *inv = adoption->inv;
 	const struct request *request = adoption->request;
 	const struct lease *there = lease_find(adoption->leases, device->vgpu.id);
-	const struct inv_pgpu *card = device->parent == UNKNOWN ? NULL : &inv->pgpus[inv->parents[device->parent].pgpu];
+	const struct inv_pgpu *card = inventory_card_of(device);
 	const struct inv_type *type = inventory_type_of(inv, &device->vgpu);
 	struct lease lease = lease_for(request, &device->vgpu);
 	struct event_about about;

@@ -38,8 +38,9 @@ struct inv_ids {
 	size_t n;
 };
 
-/* Appends a copy of an item of `size` bytes to the *n of *array; its index. */
-int inv_append(void *array, size_t *n, const void *item, size_t size);
+/* Adds a copy of an item of `size` bytes to the *n of *array; or where that is a list of pointers, which stay good. */
+void inv_append(void *array, size_t *n, const void *item, size_t size);
+void *inv_add(void *list, size_t *n, const void *item, size_t size);
 
 /* Not ready, for this reason (printf); the first reason stays. */
 void inv_not_ready(struct inv_pgpu *pgpu, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -57,19 +58,19 @@ int inv_open(struct inv_reader *reader, struct err *err);
 void inv_close(struct inv_reader *reader);
 
 /* inventory_parents.c */
-int inv_by_name(const void *a, const void *b); /* orders parents; a bare name is a fitting key, too */
 int inv_read_parents(struct inv_reader *reader, struct err *err);
 int inv_read_devices(struct inv_reader *reader, struct err *err);
-void inv_order(struct inv_reader *reader);
+void inv_order(struct inventory *inv);
 
-/* Sorts the parents by name, and gives each device that has none yet its parent. */
+/* Sorts the parents by name; and one of so many that are sorted so, NULL: there is none. */
 void inv_sort_parents(struct inventory *inv);
+struct inv_parent *inv_find_parent(struct inv_parent *const *parents, size_t n, const char *name);
 
 /* inventory_group.c: makes the pGPUs, and asks each for its offers where its first VF is free, or it has none. */
 void inv_group(struct inv_reader *reader);
 
-/* The index of the pGPU, or UNKNOWN. */
-int inv_find_pgpu(const struct inventory *inv, const char *address);
+/* While the pGPUs are not sorted. */
+struct inv_pgpu *inv_find_pgpu(const struct inventory *inv, const char *address);
 
 /*
  * The facts in a card's own directory: vendor, device, NUMA node. `dir` -1: it could not be opened.
@@ -98,17 +99,21 @@ void inv_parse_description(struct inv_type *type, char *text);
 int inv_list_types(struct inv_ids *ids, int dir, struct err *err);
 ssize_t inv_read_type(const char *card, int dir, const char *type, const char *attribute, char *buf, size_t size);
 
-/* The index of what an id is on cards of this model, or UNKNOWN. */
-int inv_find_type(const struct inventory *inv, const struct inv_pgpu *pgpu, const char *id);
+/* What an id is on cards of this model; NULL: not known. */
+struct inv_type *inv_find_type(const struct inventory *inv, const struct inv_pgpu *pgpu, const char *id);
+
+/* Is it a type of cards of this model? Adds a copy of one as such. */
+bool inv_type_is_of(const struct inv_type *type, const struct inv_pgpu *pgpu);
+struct inv_type *inv_add_type(struct inventory *inv, const struct inv_pgpu *pgpu, const struct inv_type *type);
 
 /* Adds one offer. */
-void inv_offer_type(struct inv_pgpu *pgpu, int type, int available);
+void inv_offer_type(struct inv_pgpu *pgpu, const struct inv_type *type, int available);
 
 /* Adds the offers of a pGPU that is ready. */
 void inv_ask(struct inv_reader *reader, struct inv_pgpu *pgpu, const struct inv_asked *asked);
 
 /* A VF of the card, not the card itself, without a vGPU. */
-bool inv_is_free_vf(const struct inv_pgpu *pgpu, const struct inv_parent *parent);
+bool inv_is_free_vf(const struct inv_parent *parent);
 
 /* Asks each pGPU that has no offers yet, and looks for the reason where there are none. */
 void inv_ask_rest(struct inv_reader *reader);

@@ -18,10 +18,17 @@ enum { LOOK_MS = 2 * BOUNDED_ANSWER_MS, LEAST_MS = 20 };
 
 const char *const inv_no_types[1] = { NULL };
 
-int inv_append(void *array, size_t *n, const void *item, size_t size)
+void inv_append(void *array, size_t *n, const void *item, size_t size)
 {
 	memcpy(mem_add(array, n, size), item, size);
-	return (int)*n - 1;
+}
+
+void *inv_add(void *list, size_t *n, const void *item, size_t size)
+{
+	void *copy = memcpy(mem_alloc(size), item, size);
+
+	*(void **)mem_add(list, n, sizeof(copy)) = copy;
+	return copy;
 }
 
 void inv_not_ready(struct inv_pgpu *pgpu, const char *fmt, ...)
@@ -71,7 +78,7 @@ static void read_driver(struct inv_reader *reader)
 	char version[sizeof(inv->nvidia_driver)];
 
 	for (size_t i = 0; i < inv->npgpus; i++) {
-		if (!inv->pgpus[i].nvidia)
+		if (!inv->pgpus[i]->nvidia)
 			continue;
 		if (sys_read(reader->host->root, "sys/module/nvidia/version", version, sizeof(version)) > 0)
 			text_cut(inv->nvidia_driver, sizeof(inv->nvidia_driver), version);
@@ -81,13 +88,15 @@ static void read_driver(struct inv_reader *reader)
 
 static int read_lists(struct inv_reader *reader, struct err *err)
 {
+	struct inventory *inv = reader->inv;
+
 	if (inv_open(reader, err) < 0 || inv_read_parents(reader, err) < 0 || inv_read_variant(reader, err) < 0 ||
 	    inv_read_vfs(reader, err) < 0 || inv_read_devices(reader, err) < 0)
 		return -err->code;
 	inv_group(reader);
 	if (inv_read_absent(reader, err) < 0)
 		return -err->code;
-	inv_order(reader);
+	inv_order(inv);
 	read_driver(reader);
 	inv_ask_variant(reader);
 	inv_ask_rest(reader);
@@ -127,8 +136,7 @@ static void name_pgpus(struct inventory *inv)
 	for (size_t i = 0; i < inv->ndevices; i++) {
 		struct inv_device *d = &inv->devices[i];
 
-		text_copy(d->vgpu.pgpu, sizeof(d->vgpu.pgpu),
-			  d->parent == UNKNOWN ? d->vgpu.parent : inv->pgpus[inv->parents[d->parent].pgpu].address);
+		text_copy(d->vgpu.pgpu, sizeof(d->vgpu.pgpu), d->parent ? d->parent->card->address : d->vgpu.parent);
 	}
 }
 
@@ -142,14 +150,23 @@ int inventory_read(struct inventory *inv, const struct host *host, const struct 
 	return r;
 }
 
+static void free_items(void *list, size_t n)
+{
+	void **items = list;
+
+	while (n-- > 0)
+		free(items[n]);
+	free(items);
+}
+
 void inventory_free(struct inventory *inv)
 {
 	for (size_t i = 0; i < inv->npgpus; i++)
-		free(inv->pgpus[i].offers);
-	free(inv->pgpus);
-	free(inv->parents);
+		free(inv->pgpus[i]->offers);
+	free_items(inv->pgpus, inv->npgpus);
+	free_items(inv->parents, inv->nparents);
+	free_items(inv->types, inv->ntypes);
 	free(inv->devices);
-	free(inv->types);
 	memset(inv, 0, sizeof(*inv));
 }
 
@@ -165,7 +182,7 @@ const struct inv_device *inventory_device(const struct inventory *inv, const cha
 
 enum presence inventory_presence(const struct inventory *inv, const struct vgpu_ref *vgpu)
 {
-	int parent;
+	const struct inv_parent *parent;
 
 	if (inventory_device(inv, vgpu->id))
 		return PRESENT;
@@ -175,9 +192,9 @@ enum presence inventory_presence(const struct inventory *inv, const struct vgpu_
 	if (vgpu->framework == FW_MDEV)
 		return ABSENT;
 	parent = inventory_parent(inv, vgpu->id);
-	if (parent != UNKNOWN && inv->parents[parent].unread)
+	if (parent && parent->unread)
 		return PRESENCE_UNKNOWN;
-	return parent != UNKNOWN && vgpu->framework == FW_VF ? PRESENT : ABSENT;
+	return parent && vgpu->framework == FW_VF ? PRESENT : ABSENT;
 }
 
 enum presence inventory_leased(const struct inventory *inv, const struct host *host, const struct vgpu_ref *vgpu)
@@ -192,59 +209,50 @@ enum presence inventory_leased(const struct inventory *inv, const struct host *h
 const struct inv_type *inventory_type(const struct inventory *inv, const char *id)
 {
 	for (size_t i = 0; i < inv->ntypes; i++)
-		if (strcmp(inv->types[i].id, id) == 0)
-			return &inv->types[i];
+		if (strcmp(inv->types[i]->id, id) == 0)
+			return inv->types[i];
 	return NULL;
 }
 
-const struct inv_type *inventory_type_on(const struct inventory *inv, int pgpu, const char *id)
+const struct inv_type *inventory_type_on(const struct inventory *inv, const struct inv_pgpu *card, const char *id)
 {
-	int t = pgpu == UNKNOWN ? UNKNOWN : inv_find_type(inv, &inv->pgpus[pgpu], id);
-
-	return t == UNKNOWN ? NULL : &inv->types[t];
+	return card ? inv_find_type(inv, card, id) : NULL;
 }
 
 const struct inv_type *inventory_type_of(const struct inventory *inv, const struct vgpu_ref *vgpu)
 {
-	int pgpu = inventory_pgpu(inv, vgpu->pgpu);
+	const struct inv_pgpu *card = inventory_pgpu(inv, vgpu->pgpu);
 
-	return pgpu == UNKNOWN ? inventory_type(inv, vgpu->type) : inventory_type_on(inv, pgpu, vgpu->type);
+	return card ? inv_find_type(inv, card, vgpu->type) : inventory_type(inv, vgpu->type);
 }
 
 static int by_address(const void *key, const void *pgpu)
 {
-	return strcmp(key, ((const struct inv_pgpu *)pgpu)->address);
+	return strcmp(key, (*(struct inv_pgpu *const *)pgpu)->address);
 }
 
-int inventory_pgpu(const struct inventory *inv, const char *address)
+struct inv_pgpu *inventory_pgpu(const struct inventory *inv, const char *address)
 {
-	const struct inv_pgpu *g = NULL;
+	struct inv_pgpu **found = NULL;
 
 	if (inv->npgpus)
-		g = bsearch(address, inv->pgpus, inv->npgpus, sizeof(*inv->pgpus), by_address);
-	return g ? (int)(g - inv->pgpus) : UNKNOWN;
+		found = bsearch(address, inv->pgpus, inv->npgpus, sizeof(struct inv_pgpu *), by_address);
+	return found ? *found : NULL;
 }
 
-int inventory_parent(const struct inventory *inv, const char *name)
+struct inv_parent *inventory_parent(const struct inventory *inv, const char *name)
 {
-	for (size_t i = 0; i < inv->npgpus; i++) {
-		const struct inv_pgpu *g = &inv->pgpus[i];
-		const struct inv_parent *p = NULL;
+	struct inv_parent *found = NULL;
 
-		if (g->nparents)
-			p = bsearch(name, inv->parents + g->first, (size_t)g->nparents, sizeof(*p), inv_by_name);
-		if (p)
-			return (int)(p - inv->parents);
-	}
-	return UNKNOWN;
+	for (size_t i = 0; i < inv->npgpus && !found; i++)
+		found = inv_find_parent(inv->pgpus[i]->parents, (size_t)inv->pgpus[i]->nparents, name);
+	return found;
 }
 
-const struct inv_offer *inventory_offer(const struct inventory *inv, int pgpu, const char *type)
+const struct inv_offer *inventory_offer(const struct inv_pgpu *card, const char *type)
 {
-	const struct inv_pgpu *g = pgpu < 0 ? NULL : &inv->pgpus[pgpu];
-
-	for (size_t i = 0; g && i < g->noffers; i++)
-		if (strcmp(inv->types[g->offers[i].type].id, type) == 0)
-			return &g->offers[i];
+	for (size_t i = 0; card && i < card->noffers; i++)
+		if (strcmp(card->offers[i].type->id, type) == 0)
+			return &card->offers[i];
 	return NULL;
 }

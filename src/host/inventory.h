@@ -28,6 +28,7 @@
 #include "sys/sys.h"
 #include "model/vgpu.h"
 
+enum { DOMAIN_SHOWN_SIZE = 64, OPENER_SIZE = DOMAIN_SHOWN_SIZE + 48 };
 enum { INV_IDENTITY_SIZE = 24 }; /* "8086:56c0:8086:4905": vendor, device and subsystem */
 enum { INV_MDEV = 1 << FW_MDEV, INV_VARIANT = 1 << FW_VARIANT, INV_VF = 1 << FW_VF, INV_ALL = 7 };
 
@@ -47,9 +48,22 @@ struct inv_type {
 
 /* A type as one pGPU offers it. */
 struct inv_offer {
-	int type; /* index in inventory.types */
+	const struct inv_type *type;
 	/* The kernel's number now, never negative: of the pGPU itself, or of one free VF (0 or 1; none is free: 0). */
 	int available;
+};
+
+/* How a section of the configuration comes to a card as a whole; the lower ones count where none comes by a higher. */
+enum claim { CLAIM_NONE, CLAIM_DEFAULT, CLAIM_MATCH, CLAIM_ADDRESS };
+
+/* What the configuration has a card for: see plan/pool.h, which fills it in. */
+struct pool_card {
+	const struct section *section; /* the type that it serves, the first of several; NULL none */
+	const struct section *whole;   /* the type of its VFs that no section names, the first of several; NULL none */
+	enum claim claim;              /* how that section claims it */
+	bool in_pool;
+	bool contested;           /* two sections claim it: it is in neither */
+	char reason[REASON_SIZE]; /* not in the pool: why */
 };
 
 struct inv_pgpu {
@@ -58,10 +72,11 @@ struct inv_pgpu {
 	char vendor[5], device[5]; /* four hex digits; "" for a virtual parent */
 	char subsystem[10];        /* vendor and device of the board, 10de:1851; "" where the kernel does not say */
 	bool nvidia;
-	int numa;            /* node; UNKNOWN where the kernel says -1 or nothing */
-	bool sriov;          /* its parents are VFs */
-	int nvfs;            /* its VFs that are registered; where none is, those that exist */
-	int first, nparents; /* its registered parents in inventory.parents, sorted by address */
+	int numa;                    /* node; UNKNOWN where the kernel says -1 or nothing */
+	bool sriov;                  /* its parents are VFs */
+	int nvfs;                    /* its VFs that are registered; where none is, those that exist */
+	struct inv_parent **parents; /* its registered parents, sorted by name */
+	int nparents;
 	bool ready;
 	bool silent;              /* not ready, as its driver does not answer: what it offers is not known */
 	char reason[REASON_SIZE]; /* not ready: why, and what to do */
@@ -73,14 +88,28 @@ struct inv_pgpu {
 	char gone_driver[64]; /* that driver */
 	bool types_hid;       /* variant: it carries vGPUs, and what it makes without them is not known */
 
+	struct pool_card pool;
+
 	/* vf: an address, its own or a VF's, was another device when it was first used; "" none (card_record.h) */
 	char moved[PCI_SIZE];
 	char moved_is[INV_IDENTITY_SIZE], moved_was[INV_IDENTITY_SIZE];
 };
 
+enum opened { OPEN_UNKNOWN, OPEN_NO, OPEN_YES };
+
+/*
+ * What else is known of a device or a VF. No look at sysfs tells: whoever needs it fills it in, where a rule asks.
+ */
+struct device_facts {
+	enum opened opened;
+	char by[OPENER_SIZE];             /* of one that is open: "process 4711 (QEMU of domain vm2)"; "" not known */
+	char named_by[DOMAIN_SHOWN_SIZE]; /* the domain on disk that names it; "" none */
+	bool removable;                   /* by an operator: an orphan, reclaim and reclaim_grace apart */
+};
+
 struct inv_parent {
 	char name[PARENT_SIZE];
-	int pgpu;
+	struct inv_pgpu *card;
 	int ndevices; /* vGPUs on it now */
 	bool unread;  /* a VF whose type could not be read: whether it is a vGPU is not known */
 	bool lost;    /* an mdev VF without a vGPU that offers nothing, while another one does */
@@ -90,22 +119,25 @@ struct inv_parent {
 	char group[12];   /* its IOMMU group, a number; "" none: no guest can have it */
 	/* Another device of the group, no bridge and no VF of its card, that a driver of the host has; "" none. */
 	char beside[PCI_SIZE], beside_driver[24];
+	struct device_facts facts;   /* of a VF without a device */
+	const struct section *named; /* the section that names this VF by its address; NULL none */
 };
 
 struct inv_device {
 	struct vgpu_ref vgpu;
-	int parent;    /* index; UNKNOWN where its parent is no registered one */
-	uint64_t node; /* the kernel's number of its entry: another one for a device that is made anew */
+	struct inv_parent *parent; /* NULL where its parent is no registered one */
+	uint64_t node;             /* the kernel's number of its entry: another one for a device that is made anew */
+	struct device_facts facts;
 };
 
 struct inventory {
-	struct inv_pgpu *pgpus; /* sorted by address */
+	struct inv_pgpu **pgpus; /* sorted by address */
 	size_t npgpus;
-	struct inv_parent *parents; /* sorted by pGPU, then address */
+	struct inv_parent **parents; /* sorted by pGPU, then name */
 	size_t nparents;
 	struct inv_device *devices; /* sorted by id */
 	size_t ndevices;
-	struct inv_type *types;
+	struct inv_type **types;
 	size_t ntypes;
 	char nvidia_driver[64];  /* version; "" */
 	unsigned int frameworks; /* that were read: INV_... */
@@ -129,11 +161,9 @@ struct inv_query {
 	const char *const *cards;
 
 	/* INV_VF: the names under which VFs of this card are leased, from 0; NULL: no more. None at 0: they are not. */
-	const char *(*vf_name)(const void *arg, const struct inv_pgpu *card, const struct inv_parent *vfs, size_t nvfs,
-			       size_t i);
+	const char *(*vf_name)(const void *arg, const struct inv_pgpu *card, size_t i);
 	/* INV_VARIANT: the types that this card is to serve, one after the other from 0; NULL: no more. May be NULL. */
-	const char *(*names_type)(const void *arg, const struct inv_pgpu *card, const struct inv_parent *vfs,
-				  size_t nvfs, size_t i);
+	const char *(*names_type)(const void *arg, const struct inv_pgpu *card, size_t i);
 	const void *arg; /* of both */
 };
 
@@ -193,21 +223,27 @@ void inventory_explain_card(const struct host *host, const char *address, bool p
 
 const struct inv_device *inventory_device(const struct inventory *inv, const char *id);
 
+/* The pGPU that a device is on; NULL where its parent is no registered one. */
+static inline const struct inv_pgpu *inventory_card_of(const struct inv_device *device)
+{
+	return device->parent ? device->parent->card : NULL;
+}
+
 /* In an inventory of all cards. The frameworks that were not read are not known. */
 enum presence inventory_presence(const struct inventory *inv, const struct vgpu_ref *vgpu);
 
 /* The same of one that is leased: a plain VF is one without a name of a pool, too, and its device is what it needs. */
 enum presence inventory_leased(const struct inventory *inv, const struct host *host, const struct vgpu_ref *vgpu);
 
-/* What an id is on any card; and on this card (index, or UNKNOWN), as a number belongs to its card; NULL not known. */
+/* What an id is on any card; and on cards of this one's model, as a number belongs to its card. NULL: not known. */
 const struct inv_type *inventory_type(const struct inventory *inv, const char *id);
-const struct inv_type *inventory_type_on(const struct inventory *inv, int pgpu, const char *id);
+const struct inv_type *inventory_type_on(const struct inventory *inv, const struct inv_pgpu *card, const char *id);
 
 /* The type of a vGPU, as its card has it; where the card is not known, as any has it. */
 const struct inv_type *inventory_type_of(const struct inventory *inv, const struct vgpu_ref *vgpu);
-int inventory_pgpu(const struct inventory *inv, const char *address); /* index, or UNKNOWN */
-int inventory_parent(const struct inventory *inv, const char *name);  /* index, or UNKNOWN */
-const struct inv_offer *inventory_offer(const struct inventory *inv, int pgpu, const char *type);
+struct inv_pgpu *inventory_pgpu(const struct inventory *inv, const char *address);
+struct inv_parent *inventory_parent(const struct inventory *inv, const char *name);
+const struct inv_offer *inventory_offer(const struct inv_pgpu *card, const char *type);
 
 /*
  * When this device was created, CLOCK_MONOTONIC ms, as the kernel has it: or later, if it does not remember; 0: not

@@ -287,8 +287,7 @@ int inventory_pci(const struct host *host, struct inv_pci **out, size_t *n, stru
 static bool is_known(const struct inventory *inv, const char *address)
 {
 	/* Before inv_order: the parents are sorted by name, the pGPUs by nothing. */
-	return inv_find_pgpu(inv, address) != UNKNOWN ||
-	       (inv->nparents && bsearch(address, inv->parents, inv->nparents, sizeof(*inv->parents), inv_by_name));
+	return inv_find_pgpu(inv, address) || inv_find_parent(inv->parents, inv->nparents, address);
 }
 
 int inv_read_absent(struct inv_reader *reader, struct err *err)
@@ -312,7 +311,7 @@ int inv_read_absent(struct inv_reader *reader, struct err *err)
 		inv_read_card(&card, dir);
 		if (is_gpu(&card, dir) && (reader->query->gpus ? inv_explain_gpu(&card, reader->host, dir)
 							       : inv_explain(&card, reader->host, dir)))
-			inv_append(&inv->pgpus, &inv->npgpus, &card, sizeof(card));
+			inv_add(&inv->pgpus, &inv->npgpus, &card, sizeof(card));
 	}
 	return r;
 }

@@ -66,25 +66,23 @@ void inv_read_card(struct inv_pgpu *pgpu, int dir)
 		pgpu->numa = (int)n;
 }
 
-int inv_find_pgpu(const struct inventory *inv, const char *address)
+struct inv_pgpu *inv_find_pgpu(const struct inventory *inv, const char *address)
 {
 	/* From the last on: a card's VFs come one after the other. */
 	for (size_t i = inv->npgpus; i-- > 0;)
-		if (strcmp(inv->pgpus[i].address, address) == 0)
-			return (int)i;
-	return UNKNOWN;
+		if (strcmp(inv->pgpus[i]->address, address) == 0)
+			return inv->pgpus[i];
+	return NULL;
 }
 
-/* The index of the pGPU, which is added where it is new. */
-static int pgpu_at(struct inventory *inv, const char *address)
+/* The pGPU, which is added where it is new. */
+static struct inv_pgpu *pgpu_at(struct inventory *inv, const char *address)
 {
 	struct inv_pgpu fresh = { .framework = FW_MDEV, .numa = UNKNOWN, .ready = true };
-	int g = inv_find_pgpu(inv, address);
+	struct inv_pgpu *known = inv_find_pgpu(inv, address);
 
-	if (g != UNKNOWN)
-		return g;
 	text_copy(fresh.address, sizeof(fresh.address), address);
-	return inv_append(&inv->pgpus, &inv->npgpus, &fresh, sizeof(fresh));
+	return known ? known : inv_add(&inv->pgpus, &inv->npgpus, &fresh, sizeof(fresh));
 }
 
 bool inv_read_virtfn(char out[PCI_SIZE], int card, size_t n)
@@ -122,50 +120,50 @@ static bool follows(const char *a, const char *b)
  * VF Stride), so that n VFs from the first to the last of n consecutive addresses leave no address for another device.
  * In any other case the answer is no.
  */
-static bool take_run(struct inventory *inv, size_t i, int g, int card)
+static bool take_run(struct inventory *inv, size_t i, struct inv_pgpu *pgpu, int card)
 {
 	char vf[PCI_SIZE];
 	size_t n = 1;
 
-	while (i + n < inv->nparents && inv->parents[i + n].pgpu == UNKNOWN &&
-	       follows(inv->parents[i + n - 1].name, inv->parents[i + n].name))
+	while (i + n < inv->nparents && !inv->parents[i + n]->card &&
+	       follows(inv->parents[i + n - 1]->name, inv->parents[i + n]->name))
 		n++;
-	if (!inv_read_virtfn(vf, card, 0) || strcmp(vf, inv->parents[i].name) != 0 ||
-	    !inv_read_virtfn(vf, card, n - 1) || strcmp(vf, inv->parents[i + n - 1].name) != 0)
+	if (!inv_read_virtfn(vf, card, 0) || strcmp(vf, inv->parents[i]->name) != 0 ||
+	    !inv_read_virtfn(vf, card, n - 1) || strcmp(vf, inv->parents[i + n - 1]->name) != 0)
 		return false;
 	while (n-- > 0)
-		inv->parents[i + n].pgpu = g;
+		inv->parents[i + n]->card = pgpu;
 	return true;
 }
 
 /* Gives the card its VFs one by one. */
-static void take_links(struct inventory *inv, int g, int card)
+static void take_links(struct inventory *inv, struct inv_pgpu *pgpu, int card)
 {
 	char vf[PCI_SIZE];
 
 	for (size_t n = 0; n < UINT16_MAX && inv_read_virtfn(vf, card, n); n++) {
-		struct inv_parent *p = bsearch(vf, inv->parents, inv->nparents, sizeof(*p), inv_by_name);
+		struct inv_parent *p = inv_find_parent(inv->parents, inv->nparents, vf);
 
 		if (p)
-			p->pgpu = g;
+			p->card = pgpu;
 	}
 }
 
 /* A pGPU of which parent `i`, with the directory `dir`, is the first VF that was met. */
-static void read_sriov(struct inventory *inv, size_t i, int g, int dir)
+static void read_sriov(struct inventory *inv, size_t i, struct inv_pgpu *pgpu, int dir)
 {
 	autoclose int card = sys_dir(dir, "physfn");
 
-	inv->pgpus[g].sriov = true;
+	pgpu->sriov = true;
 	/* What it offers is what its VFs offer, should the card itself be a parent, too. */
-	inv->pgpus[g].noffers = 0;
+	pgpu->noffers = 0;
 	if (card < 0) {
-		inv_not_ready(&inv->pgpus[g], "it cannot be opened: %s", err_describe(errno));
+		inv_not_ready(pgpu, "it cannot be opened: %s", err_describe(errno));
 		return;
 	}
-	inv_read_card(&inv->pgpus[g], card);
-	if (!take_run(inv, i, g, card))
-		take_links(inv, g, card);
+	inv_read_card(pgpu, card);
+	if (!take_run(inv, i, pgpu, card))
+		take_links(inv, pgpu, card);
 }
 
 /* Is the parent a VF? 1 and its card in `physfn`, 0, or negative where that cannot be told. */
@@ -186,39 +184,31 @@ static int find_physfn(char physfn[PCI_SIZE], int dir, const char *name)
 static void group(struct inv_reader *reader, size_t i)
 {
 	struct inventory *inv = reader->inv;
-	struct inv_parent *parent = &inv->parents[i];
+	struct inv_parent *parent = inv->parents[i];
 	autoclose int dir = sys_dir(reader->bus, parent->name);
 	struct inv_asked asked = { .name = parent->name, .dir = dir, .is_free = true };
 	char physfn[PCI_SIZE];
 	int vf = dir < 0 ? -errno : find_physfn(physfn, dir, parent->name);
 	size_t had = inv->npgpus;
-	int g = pgpu_at(inv, vf == 1 ? physfn : parent->name);
+	struct inv_pgpu *pgpu = pgpu_at(inv, vf == 1 ? physfn : parent->name);
 
-	parent->pgpu = g;
+	parent->card = pgpu;
 	if (dir < 0)
-		inv_not_ready(&inv->pgpus[g], "it cannot be opened: %s", err_describe(-vf));
+		inv_not_ready(pgpu, "it cannot be opened: %s", err_describe(-vf));
 	else if (vf < 0)
-		inv_not_ready(&inv->pgpus[g], "its physfn cannot be read: %s", err_describe(-vf));
-	else if (vf == 1 && !inv->pgpus[g].sriov)
-		read_sriov(inv, i, g, dir);
+		inv_not_ready(pgpu, "its physfn cannot be read: %s", err_describe(-vf));
+	else if (vf == 1 && !pgpu->sriov)
+		read_sriov(inv, i, pgpu, dir);
 	else if (inv->npgpus > had)
-		inv_read_card(&inv->pgpus[g], dir);
+		inv_read_card(pgpu, dir);
 	/* A VF that holds a vGPU cannot say what another one could make. */
-	if (inv->pgpus[g].noffers == 0 && !(vf == 1 && parent->ndevices > 0))
-		inv_ask(reader, &inv->pgpus[g], &asked);
+	if (pgpu->noffers == 0 && !(vf == 1 && parent->ndevices > 0))
+		inv_ask(reader, pgpu, &asked);
 }
 
 void inv_group(struct inv_reader *reader)
 {
-	struct inventory *inv = reader->inv;
-
-	for (size_t i = 0; i < inv->nparents; i++)
-		if (inv->parents[i].pgpu == UNKNOWN)
+	for (size_t i = 0; i < reader->inv->nparents; i++)
+		if (!reader->inv->parents[i]->card)
 			group(reader, i);
-	for (size_t i = 0; i < inv->nparents; i++) {
-		struct inv_pgpu *g = &inv->pgpus[inv->parents[i].pgpu];
-
-		g->nparents++;
-		g->nvfs += g->sriov && strcmp(inv->parents[i].name, g->address) != 0;
-	}
 }

@@ -80,7 +80,7 @@ struct listing {
 static bool is_model_known(const struct inventory *inv, size_t pgpu)
 {
 	for (size_t i = 0; i < pgpu; i++)
-		if (inv_same_model(&inv->pgpus[i], &inv->pgpus[pgpu]))
+		if (inv_same_model(inv->pgpus[i], inv->pgpus[pgpu]))
 			return true;
 	return false;
 }
@@ -97,12 +97,12 @@ static int collect_all(void *arg, struct err *err)
 		return -err->code;
 	}
 	inv_group(reader);
-	inv_order(reader);
+	inv_order(reader->inv);
 	for (size_t i = 0; i < inv->npgpus; i++) {
-		const char *parent = inv->parents[inv->pgpus[i].first].name;
+		const char *parent = inv->pgpus[i]->parents[0]->name;
 		autoclose int dir = sys_dir(reader->bus, parent);
 
-		collect(&listing->names, inv->pgpus[i].address, dir, !is_model_known(inv, i));
+		collect(&listing->names, inv->pgpus[i]->address, dir, !is_model_known(inv, i));
 	}
 	inv_close(reader);
 	return 0;
@@ -132,7 +132,7 @@ static int collect_variant(struct names *names, const struct host *host, struct 
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < inv.ntypes; i++)
-		add(names, FW_VARIANT, inv.types[i].id, inv.types[i].name);
+		add(names, FW_VARIANT, inv.types[i]->id, inv.types[i]->name);
 	inventory_free(&inv);
 	return 0;
 }

@@ -23,17 +23,16 @@ static double share_of(const struct inv_type *type)
 	return type && type->max_instance > 0 ? 1.0 / type->max_instance : 0;
 }
 
-static double share_in_use(const struct inventory *inv, int g)
+static double share_in_use(const struct inventory *inv, const struct inv_pgpu *pgpu)
 {
 	double share = 0;
 
 	for (size_t i = 0; i < inv->ndevices; i++) {
 		const struct inv_device *d = &inv->devices[i];
-		const struct inv_offer *offer = d->parent != UNKNOWN && inv->parents[d->parent].pgpu == g
-							? inventory_offer(inv, g, d->vgpu.type)
-							: NULL;
+		const struct inv_offer *offer = inventory_card_of(d) == pgpu ? inventory_offer(pgpu, d->vgpu.type)
+									     : NULL;
 
-		share += offer ? share_of(&inv->types[offer->type]) : 0;
+		share += offer ? share_of(offer->type) : 0;
 	}
 	return share;
 }
@@ -46,10 +45,10 @@ static bool offers_any(const struct inv_pgpu *pgpu)
 	return false;
 }
 
-static bool has_capacity(const struct inventory *inv, const struct inv_pgpu *pgpu, double left)
+static bool has_capacity(const struct inv_pgpu *pgpu, double left)
 {
 	for (size_t i = 0; i < pgpu->noffers; i++)
-		if (share_of(&inv->types[pgpu->offers[i].type]) <= left)
+		if (share_of(pgpu->offers[i].type) <= left)
 			return true;
 	return false;
 }
@@ -76,7 +75,7 @@ static void ask_vf(struct inv_reader *reader, struct inv_pgpu *pgpu, const struc
 	autoclose int dir = open_vf(reader, vf);
 
 	for (size_t i = 0; i < pgpu->noffers && dir >= 0 && pgpu->ready; i++) {
-		const struct inv_type *type = &reader->inv->types[pgpu->offers[i].type];
+		const struct inv_type *type = pgpu->offers[i].type;
 		long n;
 
 		if (share_of(type) <= left && ask(pgpu, dir, type->id, &n) && n > 0)
@@ -85,45 +84,43 @@ static void ask_vf(struct inv_reader *reader, struct inv_pgpu *pgpu, const struc
 }
 
 /* The first free VF has been asked already. */
-static void ask_others(struct inv_reader *reader, int g)
+static void ask_others(struct inv_reader *reader, struct inv_pgpu *pgpu)
 {
-	struct inventory *inv = reader->inv;
-	struct inv_pgpu *pgpu = &inv->pgpus[g];
-	struct inv_parent *parents = inv->parents + pgpu->first;
+	struct inv_parent **parents = pgpu->parents;
 	/* Fractions such as thirds make no whole. */
-	double left = 1.000001 - share_in_use(inv, g);
+	double left = 1.000001 - share_in_use(reader->inv, pgpu);
 	int64_t end_ms = sys_now_ms() + BOUNDED_ANSWER_MS;
 	int vf = 0;
 
-	if (!has_capacity(inv, pgpu, left))
+	if (!has_capacity(pgpu, left))
 		return;
-	while (vf < pgpu->nparents && !inv_is_free_vf(pgpu, &parents[vf]))
+	while (vf < pgpu->nparents && !inv_is_free_vf(parents[vf]))
 		vf++;
 	while (++vf < pgpu->nparents && pgpu->ready && !offers_any(pgpu) && sys_now_ms() < end_ms)
-		if (inv_is_free_vf(pgpu, &parents[vf]))
-			ask_vf(reader, pgpu, &parents[vf], left);
+		if (inv_is_free_vf(parents[vf]))
+			ask_vf(reader, pgpu, parents[vf], left);
 	/* `vf` is behind the one that offers any. */
 	for (int i = 0; i < vf - 1 && offers_any(pgpu); i++)
-		parents[i].lost = inv_is_free_vf(pgpu, &parents[i]);
+		parents[i]->lost = inv_is_free_vf(parents[i]);
 }
 
 /* Each free VF makes one of a type of which one of them does. */
 static void ask_all(struct inv_reader *reader, struct inv_pgpu *pgpu)
 {
-	struct inv_parent *parents = reader->inv->parents + pgpu->first;
+	struct inv_parent **parents = pgpu->parents;
 	int64_t end_ms = sys_now_ms() + BOUNDED_ANSWER_MS;
 	const char *type = NULL;
 
 	for (size_t i = 0; i < pgpu->noffers && !type; i++)
 		if (pgpu->offers[i].available > 0)
-			type = reader->inv->types[pgpu->offers[i].type].id;
+			type = pgpu->offers[i].type->id;
 	for (int i = 0; type && i < pgpu->nparents && pgpu->ready && sys_now_ms() < end_ms; i++) {
 		long n;
 
-		if (!inv_is_free_vf(pgpu, &parents[i]) || parents[i].lost)
+		if (!inv_is_free_vf(parents[i]) || parents[i]->lost)
 			continue;
-		autoclose int dir = open_vf(reader, &parents[i]);
-		parents[i].lost = dir >= 0 && ask(pgpu, dir, type, &n) && n <= 0;
+		autoclose int dir = open_vf(reader, parents[i]);
+		parents[i]->lost = dir >= 0 && ask(pgpu, dir, type, &n) && n <= 0;
 	}
 }
 
@@ -131,13 +128,13 @@ void inv_find_lost(struct inv_reader *reader)
 {
 	struct inventory *inv = reader->inv;
 
-	for (int g = 0; g < (int)inv->npgpus; g++) {
-		struct inv_pgpu *pgpu = &inv->pgpus[g];
+	for (size_t g = 0; g < inv->npgpus; g++) {
+		struct inv_pgpu *pgpu = inv->pgpus[g];
 
 		if (pgpu->framework != FW_MDEV || !pgpu->sriov)
 			continue;
 		if (pgpu->ready && pgpu->noffers && !offers_any(pgpu))
-			ask_others(reader, g);
+			ask_others(reader, pgpu);
 		if (!reader->types)
 			ask_all(reader, pgpu);
 	}

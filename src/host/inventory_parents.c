@@ -14,10 +14,27 @@
 #include "base/text.h"
 #include "sys/sys.h"
 
-int inv_by_name(const void *a, const void *b)
+static int by_name(const void *a, const void *b)
 {
-	/* The name is the first member: see the promise in the header. */
-	return strcmp(a, b);
+	return strcmp((*(struct inv_parent *const *)a)->name, (*(struct inv_parent *const *)b)->name);
+}
+
+static int is_named(const void *name, const void *parent)
+{
+	return strcmp(name, (*(struct inv_parent *const *)parent)->name);
+}
+
+struct inv_parent *inv_find_parent(struct inv_parent *const *parents, size_t n, const char *name)
+{
+	struct inv_parent *const *found = n ? bsearch(name, parents, n, sizeof(*found), is_named) : NULL;
+
+	return found ? *found : NULL;
+}
+
+void inv_sort_parents(struct inventory *inv)
+{
+	if (inv->nparents)
+		qsort(inv->parents, inv->nparents, sizeof(struct inv_parent *), by_name);
 }
 
 int inv_read_parents(struct inv_reader *reader, struct err *err)
@@ -26,12 +43,12 @@ int inv_read_parents(struct inv_reader *reader, struct err *err)
 	const struct dirent *e;
 
 	while ((e = sys_next(reader->list))) {
-		struct inv_parent p = { .pgpu = UNKNOWN };
+		struct inv_parent p = { 0 };
 
 		/* The name becomes a path again: only one that is written as the kernel writes it is taken. */
 		if (!parent_parse(p.name, e->d_name) || strcmp(p.name, e->d_name) != 0)
 			continue;
-		inv_append(&inv->parents, &inv->nparents, &p, sizeof(p));
+		inv_add(&inv->parents, &inv->nparents, &p, sizeof(p));
 	}
 	if (errno)
 		return err_sys(err, errno, "%s/sys/class/mdev_bus", reader->host->name);
@@ -56,29 +73,6 @@ static bool device_parent(char out[PARENT_SIZE], int dir, const char *name)
 	return parent_parse(out, slash ? slash + 1 : target);
 }
 
-static void place_device(struct inventory *inv, struct inv_device *device)
-{
-	struct inv_parent *p = NULL;
-
-	device->parent = UNKNOWN;
-	if (inv->nparents)
-		p = bsearch(device->vgpu.parent, inv->parents, inv->nparents, sizeof(*p), inv_by_name);
-	if (!p)
-		return;
-	device->parent = (int)(p - inv->parents);
-	p->ndevices++;
-}
-
-void inv_sort_parents(struct inventory *inv)
-{
-	if (inv->nparents)
-		qsort(inv->parents, inv->nparents, sizeof(*inv->parents), inv_by_name);
-	for (size_t i = 0; i < inv->nparents; i++)
-		inv->parents[i].ndevices = 0;
-	for (size_t i = 0; i < inv->ndevices; i++)
-		place_device(inv, &inv->devices[i]);
-}
-
 static int by_id(const void *a, const void *b)
 {
 	return strcmp(((const struct inv_device *)a)->vgpu.id, ((const struct inv_device *)b)->vgpu.id);
@@ -94,7 +88,7 @@ static int read_mdevs(struct inv_reader *reader, struct err *err)
 	if (!d)
 		return r;
 	while ((e = sys_next(d))) {
-		struct inv_device device = { .parent = UNKNOWN, .node = e->d_ino };
+		struct inv_device device = { .node = e->d_ino };
 		char path[ID_SIZE + 16], type[TYPE_SIZE];
 
 		if (!uuid_parse(device.vgpu.id, e->d_name) || strcmp(device.vgpu.id, e->d_name) != 0)
@@ -105,7 +99,9 @@ static int read_mdevs(struct inv_reader *reader, struct err *err)
 		snprintf(path, sizeof(path), "%s/mdev_type", device.vgpu.id);
 		if (sys_link(sys_list_fd(d), path, type, sizeof(type)) < 0 || !type_parse(device.vgpu.type, type))
 			device.vgpu.type[0] = '\0';
-		place_device(inv, &device);
+		device.parent = inv_find_parent(inv->parents, inv->nparents, device.vgpu.parent);
+		if (device.parent)
+			device.parent->ndevices++;
 		inv_append(&inv->devices, &inv->ndevices, &device, sizeof(device));
 	}
 	if (errno)
@@ -135,58 +131,30 @@ int inv_read_devices(struct inv_reader *reader, struct err *err)
 	return r;
 }
 
-struct place {
-	const struct inv_pgpu *item;
-	int was;
-};
-
-static int by_pgpu_address(const void *a, const void *b)
+static int by_address(const void *a, const void *b)
 {
-	const struct inv_pgpu *x = ((const struct place *)a)->item, *y = ((const struct place *)b)->item;
-
-	return strcmp(x->address, y->address);
+	return strcmp((*(struct inv_pgpu *const *)a)->address, (*(struct inv_pgpu *const *)b)->address);
 }
 
-/* Sorts the pGPUs by address; now[i] is where number i went. */
-static void order_pgpus(struct inventory *inv, int *now)
+static int by_place(const void *a, const void *b)
 {
-	autofree struct place *places = mem_new(inv->npgpus + 1, sizeof(*places));
-	autofree struct inv_pgpu *sorted = mem_new(inv->npgpus + 1, sizeof(*sorted));
-	int first = 0;
+	const struct inv_parent *x = *(struct inv_parent *const *)a, *y = *(struct inv_parent *const *)b;
+	int r = x->card == y->card ? 0 : strcmp(x->card->address, y->card->address);
 
-	for (size_t i = 0; i < inv->npgpus; i++)
-		places[i] = (struct place){ .item = &inv->pgpus[i], .was = (int)i };
-	qsort(places, inv->npgpus, sizeof(*places), by_pgpu_address);
-	for (size_t i = 0; i < inv->npgpus; i++) {
-		sorted[i] = inv->pgpus[places[i].was];
-		now[places[i].was] = (int)i;
-		sorted[i].first = first;
-		first += sorted[i].nparents;
-	}
-	free(inv->pgpus);
-	inv->pgpus = steal_ptr(&sorted);
+	return r ? r : strcmp(x->name, y->name);
 }
 
-void inv_order(struct inv_reader *reader)
+void inv_order(struct inventory *inv)
 {
-	struct inventory *inv = reader->inv;
-	autofree struct inv_parent *sorted = mem_new(inv->nparents + 1, sizeof(*sorted));
-	/* Where each pGPU and each parent went, and how many parents each pGPU has so far. */
-	autofree int *pgpu = mem_new(2 * inv->npgpus + inv->nparents + 1, sizeof(*pgpu));
-	int *used = pgpu + inv->npgpus, *parent = used + inv->npgpus;
-
-	order_pgpus(inv, pgpu);
-	/* The parents are sorted by name: each takes the next place of its pGPU. */
+	if (inv->npgpus)
+		qsort(inv->pgpus, inv->npgpus, sizeof(struct inv_pgpu *), by_address);
+	if (inv->nparents)
+		qsort(inv->parents, inv->nparents, sizeof(struct inv_parent *), by_place);
 	for (size_t i = 0; i < inv->nparents; i++) {
-		int g = pgpu[inv->parents[i].pgpu];
+		struct inv_pgpu *card = inv->parents[i]->card;
 
-		parent[i] = inv->pgpus[g].first + used[g]++;
-		sorted[parent[i]] = inv->parents[i];
-		sorted[parent[i]].pgpu = g;
+		if (card->nparents++ == 0)
+			card->parents = &inv->parents[i];
+		card->nvfs += card->sriov && strcmp(inv->parents[i]->name, card->address) != 0;
 	}
-	free(inv->parents);
-	inv->parents = steal_ptr(&sorted);
-	for (size_t i = 0; i < inv->ndevices; i++)
-		if (inv->devices[i].parent != UNKNOWN)
-			inv->devices[i].parent = parent[inv->devices[i].parent];
 }

@@ -114,35 +114,46 @@ int inv_list_types(struct inv_ids *ids, int dir, struct err *err)
 	return 0;
 }
 
-int inv_find_type(const struct inventory *inv, const struct inv_pgpu *pgpu, const char *id)
+bool inv_type_is_of(const struct inv_type *type, const struct inv_pgpu *pgpu)
 {
-	for (size_t i = 0; i < inv->ntypes; i++)
-		if (strcmp(inv->types[i].id, id) == 0 && strcmp(inv->types[i].device, pgpu->device) == 0 &&
-		    strcmp(inv->types[i].vendor, pgpu->vendor) == 0 &&
-		    strcmp(inv->types[i].subsystem, pgpu->subsystem) == 0)
-			return (int)i;
-	return UNKNOWN;
+	return strcmp(type->device, pgpu->device) == 0 && strcmp(type->vendor, pgpu->vendor) == 0 &&
+	       strcmp(type->subsystem, pgpu->subsystem) == 0;
 }
 
-void inv_offer_type(struct inv_pgpu *pgpu, int type, int available)
+struct inv_type *inv_find_type(const struct inventory *inv, const struct inv_pgpu *pgpu, const char *id)
+{
+	for (size_t i = 0; i < inv->ntypes; i++)
+		if (strcmp(inv->types[i]->id, id) == 0 && inv_type_is_of(inv->types[i], pgpu))
+			return inv->types[i];
+	return NULL;
+}
+
+struct inv_type *inv_add_type(struct inventory *inv, const struct inv_pgpu *pgpu, const struct inv_type *type)
+{
+	struct inv_type *added = inv_add(&inv->types, &inv->ntypes, type, sizeof(*type));
+
+	memcpy(added->vendor, pgpu->vendor, sizeof(added->vendor));
+	memcpy(added->device, pgpu->device, sizeof(added->device));
+	memcpy(added->subsystem, pgpu->subsystem, sizeof(added->subsystem));
+	return added;
+}
+
+void inv_offer_type(struct inv_pgpu *pgpu, const struct inv_type *type, int available)
 {
 	const struct inv_offer offer = { .type = type, .available = available };
 
 	inv_append(&pgpu->offers, &pgpu->noffers, &offer, sizeof(offer));
 }
 
-/* The index of what `id` is on cards of this model; read where it is new, from the parent whose directory `dir` is. */
-static int type_at(struct inventory *inv, const struct inv_pgpu *pgpu, int dir, const char *id)
+/* What `id` is on cards of this model; read where it is new, from the parent whose directory `dir` is. */
+static const struct inv_type *type_at(struct inventory *inv, const struct inv_pgpu *pgpu, int dir, const char *id)
 {
+	const struct inv_type *known = inv_find_type(inv, pgpu, id);
 	struct inv_type type = { 0 };
 	char text[1024];
-	int r = inv_find_type(inv, pgpu, id);
 
-	if (r >= 0)
-		return r;
-	memcpy(type.vendor, pgpu->vendor, sizeof(type.vendor));
-	memcpy(type.subsystem, pgpu->subsystem, sizeof(type.subsystem));
-	memcpy(type.device, pgpu->device, sizeof(type.device));
+	if (known)
+		return known;
 	text_copy(type.id, sizeof(type.id), id);
 	if (inv_read_type(pgpu->address, dir, id, "name", text, sizeof(text)) > 0)
 		text_cut(type.name, sizeof(type.name), text);
@@ -154,7 +165,7 @@ static int type_at(struct inventory *inv, const struct inv_pgpu *pgpu, int dir, 
 		text[0] = '\0';
 	inv_parse_description(&type, text);
 	typelist_framebuffer(type.name, &type.slices);
-	return inv_append(&inv->types, &inv->ntypes, &type, sizeof(type));
+	return inv_add_type(inv, pgpu, &type);
 }
 
 /* Adds what the pGPU offers of one type, if it does. */
@@ -204,20 +215,18 @@ void inv_ask(struct inv_reader *reader, struct inv_pgpu *pgpu, const struct inv_
 	free(ids.id);
 }
 
-bool inv_is_free_vf(const struct inv_pgpu *pgpu, const struct inv_parent *parent)
+bool inv_is_free_vf(const struct inv_parent *parent)
 {
-	return parent->ndevices == 0 && strcmp(parent->name, pgpu->address) != 0;
+	return parent->ndevices == 0 && strcmp(parent->name, parent->card->address) != 0;
 }
 
 /* The parent that is asked: a free VF, else any; the pGPU itself where it has no VFs. */
-static struct inv_asked choose(const struct inventory *inv, const struct inv_pgpu *pgpu)
+static struct inv_asked choose(const struct inv_pgpu *pgpu)
 {
-	const struct inv_parent *first = &inv->parents[pgpu->first];
-
 	for (int i = 0; i < pgpu->nparents && pgpu->sriov; i++)
-		if (inv_is_free_vf(pgpu, &first[i]))
-			return (struct inv_asked){ .name = first[i].name, .is_free = true };
-	return (struct inv_asked){ .name = first->name, .is_free = !pgpu->sriov };
+		if (inv_is_free_vf(pgpu->parents[i]))
+			return (struct inv_asked){ .name = pgpu->parents[i]->name, .is_free = true };
+	return (struct inv_asked){ .name = pgpu->parents[0]->name, .is_free = !pgpu->sriov };
 }
 
 /* A registered parent without types: its driver is still at it, or has gone wrong. */
@@ -240,17 +249,16 @@ static void explain_no_types(struct inv_pgpu *pgpu, int dir)
  * Adds the types of the vGPUs that the pGPU carries, whether they were asked for or not: their size decides what else
  * fits. Without `asked`, says whether there are any.
  */
-static bool add_carried(struct inventory *inv, int g, const struct inv_asked *asked)
+static bool add_carried(struct inventory *inv, struct inv_pgpu *pgpu, const struct inv_asked *asked)
 {
 	for (size_t i = 0; i < inv->ndevices; i++) {
 		const struct inv_device *d = &inv->devices[i];
 
-		if (d->parent == UNKNOWN || inv->parents[d->parent].pgpu != g || !*d->vgpu.type ||
-		    inventory_offer(inv, g, d->vgpu.type))
+		if (inventory_card_of(d) != pgpu || !*d->vgpu.type || inventory_offer(pgpu, d->vgpu.type))
 			continue;
 		if (!asked)
 			return true;
-		add_offer(inv, &inv->pgpus[g], asked, d->vgpu.type);
+		add_offer(inv, pgpu, asked, d->vgpu.type);
 	}
 	return false;
 }
@@ -260,15 +268,15 @@ void inv_ask_rest(struct inv_reader *reader)
 	struct inventory *inv = reader->inv;
 	bool none_wanted = reader->types && !reader->types[0];
 
-	for (int g = 0; g < (int)inv->npgpus; g++) {
-		struct inv_pgpu *pgpu = &inv->pgpus[g];
+	for (size_t g = 0; g < inv->npgpus; g++) {
+		struct inv_pgpu *pgpu = inv->pgpus[g];
 		bool is_asked = pgpu->noffers > 0 || none_wanted;
 		struct inv_asked asked;
 
 		if (pgpu->framework != FW_MDEV || pgpu->nparents == 0 || !pgpu->ready ||
-		    (is_asked && !add_carried(inv, g, NULL)))
+		    (is_asked && !add_carried(inv, pgpu, NULL)))
 			continue;
-		asked = choose(inv, pgpu);
+		asked = choose(pgpu);
 		autoclose int dir = asked.dir = sys_dir(reader->bus, asked.name);
 		if (dir < 0) {
 			inv_not_ready(pgpu, "%s cannot be opened: %s", asked.name, err_describe(errno));
@@ -276,7 +284,7 @@ void inv_ask_rest(struct inv_reader *reader)
 		}
 		if (!is_asked)
 			inv_ask(reader, pgpu, &asked);
-		add_carried(inv, g, &asked);
+		add_carried(inv, pgpu, &asked);
 		if (pgpu->noffers == 0 && !none_wanted)
 			explain_no_types(pgpu, dir);
 	}

@@ -23,31 +23,32 @@
 enum { TIME_SLICED_MAX = 32 };
 
 /* One VF: a parent, and a device where it has a type. */
-static void read_vf(struct inventory *inv, int g, int card, size_t n, const char *vf)
+static void read_vf(struct inventory *inv, struct inv_pgpu *pgpu, int card, size_t n, const char *vf)
 {
-	struct inv_parent parent = { .pgpu = g };
-	struct inv_device device = { .vgpu.framework = FW_VARIANT, .parent = UNKNOWN };
+	struct inv_parent parent = { .card = pgpu };
+	struct inv_device device = { .vgpu.framework = FW_VARIANT };
 	char path[64], text[32];
 	ssize_t len;
 	long number = 0;
 
 	snprintf(path, sizeof(path), "virtfn%zu/nvidia/current_vgpu_type", n);
-	len = timed_child_read(inv->pgpus[g].address, card, path, text, sizeof(text));
+	len = timed_child_read(pgpu->address, card, path, text, sizeof(text));
 	/* Bound to another driver: an ordinary VF, that somebody has given to a guest whole. */
 	if (len == -ENOENT)
 		return;
 	if (len == -ETIMEDOUT)
-		inv_silent(&inv->pgpus[g]);
+		inv_silent(pgpu);
 	else if (len < 0)
-		inv_not_ready(&inv->pgpus[g], "current_vgpu_type of a VF cannot be read: %s", err_describe((int)-len));
+		inv_not_ready(pgpu, "current_vgpu_type of a VF cannot be read: %s", err_describe((int)-len));
 	else if (!text_number(text, 0, INT_MAX, &number))
 		number = -1;
 	if (number < 0)
-		inv_not_ready(&inv->pgpus[g], "current_vgpu_type of a VF is not a number");
+		inv_not_ready(pgpu, "current_vgpu_type of a VF is not a number");
 	text_copy(parent.name, sizeof(parent.name), vf);
 	parent.unread = len < 0 || number < 0;
-	inv_append(&inv->parents, &inv->nparents, &parent, sizeof(parent));
-	if (parent.unread || number == 0)
+	parent.ndevices = number > 0;
+	device.parent = inv_add(&inv->parents, &inv->nparents, &parent, sizeof(parent));
+	if (number <= 0)
 		return;
 	text_copy(device.vgpu.id, sizeof(device.vgpu.id), vf);
 	text_copy(device.vgpu.parent, sizeof(device.vgpu.parent), vf);
@@ -66,6 +67,12 @@ struct names {
 	size_t n;
 };
 
+/* The address is the first member. */
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(a, b);
+}
+
 static void read_names(struct names *names, DIR *dir)
 {
 	const struct dirent *e;
@@ -77,7 +84,7 @@ static void read_names(struct names *names, DIR *dir)
 			inv_append(&names->list, &names->n, &name, sizeof(name));
 	}
 	if (names->n)
-		qsort(names->list, names->n, sizeof(*names->list), inv_by_name);
+		qsort(names->list, names->n, sizeof(*names->list), by_name);
 }
 
 static void pass_over(struct names *names, const char *vf)
@@ -85,7 +92,7 @@ static void pass_over(struct names *names, const char *vf)
 	struct name *name = NULL;
 
 	if (names->n)
-		name = bsearch(vf, names->list, names->n, sizeof(*names->list), inv_by_name);
+		name = bsearch(vf, names->list, names->n, sizeof(*names->list), by_name);
 	if (name)
 		name->seen = true;
 }
@@ -96,19 +103,19 @@ static void read_card(struct inv_reader *reader, struct names *names, const char
 	struct inventory *inv = reader->inv;
 	struct inv_pgpu fresh = { .framework = FW_VARIANT, .numa = UNKNOWN, .ready = true, .sriov = true };
 	size_t had = inv->nparents;
+	struct inv_pgpu *pgpu;
 	char vf[PCI_SIZE];
-	int g;
 
 	text_copy(fresh.address, sizeof(fresh.address), address);
-	g = inv_append(&inv->pgpus, &inv->npgpus, &fresh, sizeof(fresh));
+	pgpu = inv_add(&inv->pgpus, &inv->npgpus, &fresh, sizeof(fresh));
 	for (size_t n = 0; n < UINT16_MAX && inv_read_virtfn(vf, card, n); n++) {
 		pass_over(names, vf);
-		read_vf(inv, g, card, n, vf);
+		read_vf(inv, pgpu, card, n, vf);
 	}
 	if (inv->nparents == had)
-		inv->npgpus--;
+		free(inv->pgpus[--inv->npgpus]);
 	else
-		inv_read_card(&inv->pgpus[g], card);
+		inv_read_card(pgpu, card);
 }
 
 /* All cards that the driver has. */
@@ -153,28 +160,16 @@ int inv_read_variant(struct inv_reader *reader, struct err *err)
 /* Adds what a number is on cards of this model; a name that is known better now takes the place of the old. */
 static void add_type(struct inventory *inv, const struct inv_pgpu *pgpu, int number, const char *name)
 {
-	struct inv_type type = { .api = "vfio-pci", .heads = UNKNOWN, .max_instance = UNKNOWN };
-	int t;
+	struct inv_type fresh = { .api = "vfio-pci", .heads = UNKNOWN, .max_instance = UNKNOWN }, *type;
 
-	snprintf(type.id, sizeof(type.id), "nvidia-%d", number);
-	t = inv_find_type(inv, pgpu, type.id);
-	if (t >= 0 && !name)
+	snprintf(fresh.id, sizeof(fresh.id), "nvidia-%d", number);
+	type = inv_find_type(inv, pgpu, fresh.id);
+	if (type && !name)
 		return;
-	memcpy(type.vendor, pgpu->vendor, sizeof(type.vendor));
-	memcpy(type.subsystem, pgpu->subsystem, sizeof(type.subsystem));
-	memcpy(type.device, pgpu->device, sizeof(type.device));
-	text_copy(type.name, sizeof(type.name), name ? name : type.id);
-	type.framebuffer_mib = typelist_framebuffer(type.name, &type.slices);
-	if (t < 0)
-		inv_append(&inv->types, &inv->ntypes, &type, sizeof(type));
-	else
-		inv->types[t] = type;
-}
-
-static bool is_of_model(const struct inv_type *type, const struct inv_pgpu *pgpu)
-{
-	return strcmp(type->vendor, pgpu->vendor) == 0 && strcmp(type->device, pgpu->device) == 0 &&
-	       strcmp(type->subsystem, pgpu->subsystem) == 0;
+	if (!type)
+		type = inv_add_type(inv, pgpu, &fresh);
+	text_copy(type->name, sizeof(type->name), name ? name : type->id);
+	type->framebuffer_mib = typelist_framebuffer(type->name, &type->slices);
 }
 
 /* What a card's free VF lists now; nothing where none is free. */
@@ -185,9 +180,9 @@ static void read_list(struct inv_reader *reader, struct inv_pgpu *pgpu, struct t
 	char path[128];
 	ssize_t n;
 
-	for (int i = pgpu->first; i < pgpu->first + pgpu->nparents && !vf; i++)
-		if (reader->inv->parents[i].ndevices == 0)
-			vf = &reader->inv->parents[i];
+	for (int i = 0; i < pgpu->nparents && !vf; i++)
+		if (pgpu->parents[i]->ndevices == 0)
+			vf = pgpu->parents[i];
 	if (!vf)
 		return;
 	snprintf(path, sizeof(path), "sys/bus/pci/devices/%s/nvidia/creatable_vgpu_types", vf->name);
@@ -200,10 +195,10 @@ static void read_list(struct inv_reader *reader, struct inv_pgpu *pgpu, struct t
 		typelist_parse(list, text);
 }
 
-static bool carries(const struct inventory *inv, const struct inv_pgpu *pgpu)
+static bool carries(const struct inv_pgpu *pgpu)
 {
-	for (int i = pgpu->first; i < pgpu->first + pgpu->nparents; i++)
-		if (inv->parents[i].ndevices > 0)
+	for (int i = 0; i < pgpu->nparents; i++)
+		if (pgpu->parents[i]->ndevices > 0)
 			return true;
 	return false;
 }
@@ -243,8 +238,8 @@ static bool is_seen_whole(const struct inventory *inv, const struct inv_pgpu *pg
 			  bool surely)
 {
 	for (size_t g = 0; g < inv->npgpus; g++)
-		if (inv->pgpus[g].framework == FW_VARIANT && inv_same_model(&inv->pgpus[g], pgpu) &&
-		    !carries(inv, &inv->pgpus[g]) && is_time_sliced(&lists[g]) && (!surely || has_sizes(&lists[g])))
+		if (inv->pgpus[g]->framework == FW_VARIANT && inv_same_model(inv->pgpus[g], pgpu) &&
+		    !carries(inv->pgpus[g]) && is_time_sliced(&lists[g]) && (!surely || has_sizes(&lists[g])))
 			return true;
 	return false;
 }
@@ -273,7 +268,7 @@ static void add_types(struct inv_reader *reader, struct inv_pgpu *pgpu, struct t
 	recall(reader, pgpu, &memory, is_seen_whole(inv, pgpu, lists, true));
 	pgpu->types_whole = memory.whole || is_seen_whole(inv, pgpu, lists, false);
 	for (size_t g = 0; g < inv->npgpus; g++) {
-		struct inv_pgpu *other = &inv->pgpus[g];
+		struct inv_pgpu *other = inv->pgpus[g];
 
 		if (other->framework != FW_VARIANT || !inv_same_model(other, pgpu))
 			continue;
@@ -287,16 +282,16 @@ static void add_types(struct inv_reader *reader, struct inv_pgpu *pgpu, struct t
 	pgpu->types_new |= pgpu->types_whole && !memory.whole;
 	for (size_t i = 0; i < memory.n; i++) {
 		snprintf(key, sizeof(key), "nvidia-%d", memory.items[i].number);
-		pgpu->types_new |= inv_find_type(inv, pgpu, key) < 0;
+		pgpu->types_new |= !inv_find_type(inv, pgpu, key);
 	}
 	typelist_free(&memory);
-	pgpu->types_hid = !pgpu->types_whole && carries(inv, pgpu);
+	pgpu->types_hid = !pgpu->types_whole && carries(pgpu);
 	for (size_t i = 0; i < inv->ndevices; i++) {
 		const struct inv_device *d = &inv->devices[i];
 		int number;
 
-		if (d->vgpu.framework == FW_VARIANT && d->parent != UNKNOWN &&
-		    &inv->pgpus[inv->parents[d->parent].pgpu] == pgpu && typelist_number(d->vgpu.type, &number))
+		if (d->vgpu.framework == FW_VARIANT && inventory_card_of(d) == pgpu &&
+		    typelist_number(d->vgpu.type, &number))
 			add_type(inv, pgpu, number, NULL);
 	}
 }
@@ -305,12 +300,11 @@ static void add_types(struct inv_reader *reader, struct inv_pgpu *pgpu, struct t
 static void suppose_types(struct inv_reader *reader, struct inv_pgpu *pgpu)
 {
 	const struct inv_query *query = reader->query;
-	const struct inv_parent *vfs = reader->inv->parents + pgpu->first;
 	const char *type;
 	int number;
 
 	for (size_t i = 0; query->names_type && pgpu->types_hid; i++) {
-		type = query->names_type(query->arg, pgpu, vfs, (size_t)pgpu->nparents, i);
+		type = query->names_type(query->arg, pgpu, i);
 		if (!type)
 			break;
 		if (typelist_number(type, &number))
@@ -322,15 +316,14 @@ static void suppose_types(struct inv_reader *reader, struct inv_pgpu *pgpu)
 static void find_gone(struct inv_reader *reader, struct inv_pgpu *pgpu)
 {
 	const struct inv_query *query = reader->query;
-	const struct inv_parent *vfs = reader->inv->parents + pgpu->first;
 	const char *type;
 	int number;
 
 	for (size_t i = 0; query->names_type && pgpu->types_whole && !*pgpu->gone; i++) {
-		type = query->names_type(query->arg, pgpu, vfs, (size_t)pgpu->nparents, i);
+		type = query->names_type(query->arg, pgpu, i);
 		if (!type)
 			break;
-		if (!typelist_number(type, &number) || inv_find_type(reader->inv, pgpu, type) >= 0)
+		if (!typelist_number(type, &number) || inv_find_type(reader->inv, pgpu, type))
 			continue;
 		if (typelist_other_driver(pgpu->gone_driver, reader->host, pgpu->vendor, pgpu->device, pgpu->subsystem,
 					  reader->inv->nvidia_driver, number))
@@ -353,22 +346,25 @@ static void bound_types(struct inventory *inv, const struct inv_pgpu *pgpu)
 	int whole = 0;
 
 	for (size_t i = 0; i < inv->ntypes; i++)
-		if (is_of_model(&inv->types[i], pgpu) && !inv->types[i].slices && inv->types[i].framebuffer_mib > whole)
-			whole = inv->types[i].framebuffer_mib;
-	for (size_t i = 0; i < inv->ntypes && pgpu->types_whole; i++)
-		if (is_of_model(&inv->types[i], pgpu) && inv->types[i].framebuffer_mib > 0)
-			inv->types[i].max_instance = fitting(whole / inv->types[i].framebuffer_mib,
-							     inv->types[i].slices);
+		if (inv_type_is_of(inv->types[i], pgpu) && !inv->types[i]->slices &&
+		    inv->types[i]->framebuffer_mib > whole)
+			whole = inv->types[i]->framebuffer_mib;
+	for (size_t i = 0; i < inv->ntypes && pgpu->types_whole; i++) {
+		struct inv_type *type = inv->types[i];
+
+		if (inv_type_is_of(type, pgpu) && type->framebuffer_mib > 0)
+			type->max_instance = fitting(whole / type->framebuffer_mib, type->slices);
+	}
 }
 
 static void offer_types(struct inventory *inv, struct inv_pgpu *pgpu, const struct typelist *list)
 {
 	for (size_t i = 0; i < inv->ntypes; i++) {
-		const struct inv_type *type = &inv->types[i];
+		const struct inv_type *type = inv->types[i];
 		int number = 0;
 
-		if (is_of_model(type, pgpu) && typelist_number(type->id, &number))
-			inv_offer_type(pgpu, (int)i, typelist_find(list, number) ? 1 : 0);
+		if (inv_type_is_of(type, pgpu) && typelist_number(type->id, &number))
+			inv_offer_type(pgpu, type, typelist_find(list, number) ? 1 : 0);
 	}
 }
 
@@ -381,22 +377,22 @@ void inv_ask_variant(struct inv_reader *reader)
 		return;
 	lists = mem_new(inv->npgpus + 1, sizeof(*lists));
 	for (size_t g = 0; g < inv->npgpus; g++)
-		if (inv->pgpus[g].framework == FW_VARIANT)
-			read_list(reader, &inv->pgpus[g], &lists[g]);
+		if (inv->pgpus[g]->framework == FW_VARIANT)
+			read_list(reader, inv->pgpus[g], &lists[g]);
 	for (size_t g = 0; g < inv->npgpus; g++)
-		if (inv->pgpus[g].framework == FW_VARIANT)
-			add_types(reader, &inv->pgpus[g], lists);
+		if (inv->pgpus[g]->framework == FW_VARIANT)
+			add_types(reader, inv->pgpus[g], lists);
 	for (size_t g = 0; g < inv->npgpus; g++)
-		if (inv->pgpus[g].framework == FW_VARIANT)
-			suppose_types(reader, &inv->pgpus[g]);
+		if (inv->pgpus[g]->framework == FW_VARIANT)
+			suppose_types(reader, inv->pgpus[g]);
 	for (size_t g = 0; g < inv->npgpus; g++)
-		if (inv->pgpus[g].framework == FW_VARIANT)
-			find_gone(reader, &inv->pgpus[g]);
+		if (inv->pgpus[g]->framework == FW_VARIANT)
+			find_gone(reader, inv->pgpus[g]);
 	for (size_t g = 0; g < inv->npgpus; g++) {
-		if (inv->pgpus[g].framework != FW_VARIANT)
+		if (inv->pgpus[g]->framework != FW_VARIANT)
 			continue;
-		bound_types(inv, &inv->pgpus[g]);
-		offer_types(inv, &inv->pgpus[g], &lists[g]);
+		bound_types(inv, inv->pgpus[g]);
+		offer_types(inv, inv->pgpus[g], &lists[g]);
 	}
 	for (size_t g = 0; g < inv->npgpus; g++)
 		typelist_free(&lists[g]);

@@ -51,13 +51,13 @@ static void read_group(struct inv_parent *parent, int vf, const char *card)
 }
 
 /* The VFs of a card, behind all parents that there are. Has any of them an IOMMU group? */
-static bool read_vfs(struct inventory *inv, int card, const char *address)
+static bool read_vfs(struct inventory *inv, struct inv_pgpu *pgpu, int card)
 {
 	char vf[PCI_SIZE], path[32];
 	bool grouped = false;
 
 	for (size_t n = 0; n < UINT16_MAX && inv_read_virtfn(vf, card, n); n++) {
-		struct inv_parent parent = { .pgpu = (int)inv->npgpus };
+		struct inv_parent parent = { .card = pgpu };
 
 		text_copy(parent.name, sizeof(parent.name), vf);
 		snprintf(path, sizeof(path), "virtfn%zu", n);
@@ -65,9 +65,9 @@ static bool read_vfs(struct inventory *inv, int card, const char *address)
 		if (dir < 0)
 			continue;
 		parent.keeps_group = keeps_group(dir, parent.driver);
-		read_group(&parent, dir, address);
+		read_group(&parent, dir, pgpu->address);
 		grouped |= *parent.group;
-		inv_append(&inv->parents, &inv->nparents, &parent, sizeof(parent));
+		inv_add(&inv->parents, &inv->nparents, &parent, sizeof(parent));
 	}
 	return grouped;
 }
@@ -78,17 +78,11 @@ static void offer_name(struct inventory *inv, struct inv_pgpu *card, const char 
 	struct inv_type type = {
 		.api = "vfio-pci", .framebuffer_mib = UNKNOWN, .heads = UNKNOWN, .max_instance = UNKNOWN
 	};
-	int t = inv_find_type(inv, card, name);
+	const struct inv_type *known = inv_find_type(inv, card, name);
 
-	if (t < 0) {
-		memcpy(type.vendor, card->vendor, sizeof(type.vendor));
-		memcpy(type.device, card->device, sizeof(type.device));
-		memcpy(type.subsystem, card->subsystem, sizeof(type.subsystem));
-		text_copy(type.id, sizeof(type.id), name);
-		text_copy(type.name, sizeof(type.name), name);
-		t = inv_append(&inv->types, &inv->ntypes, &type, sizeof(type));
-	}
-	inv_offer_type(card, t, 1);
+	text_copy(type.id, sizeof(type.id), name);
+	text_copy(type.name, sizeof(type.name), name);
+	inv_offer_type(card, known ? known : inv_add_type(inv, card, &type), 1);
 }
 
 /* Was the address another device when it was first used? */
@@ -101,7 +95,7 @@ static bool is_moved(struct inv_pgpu *card, const struct host *host, const char 
 }
 
 /* Looks at what is remembered of the card's address and those of its VFs: mostly nothing, or one of them. */
-static void compare_records(struct inv_pgpu *card, const struct inv_reader *reader, size_t first_vf)
+static void compare_records(struct inv_pgpu *card, const struct inv_reader *reader)
 {
 	autoclosedir DIR *dir = sys_list(reader->host->root, CARD_RECORDS);
 	const struct dirent *e;
@@ -109,8 +103,8 @@ static void compare_records(struct inv_pgpu *card, const struct inv_reader *read
 	while (!*card->moved && (e = sys_next(dir))) {
 		bool its = strcmp(e->d_name, card->address) == 0;
 
-		for (size_t i = first_vf; i < reader->inv->nparents && !its; i++)
-			its = strcmp(e->d_name, reader->inv->parents[i].name) == 0;
+		for (int i = 0; i < card->nparents && !its; i++)
+			its = strcmp(e->d_name, card->parents[i]->name) == 0;
 		if (its && is_moved(card, reader->host, e->d_name))
 			break;
 	}
@@ -120,31 +114,37 @@ static void compare_records(struct inv_pgpu *card, const struct inv_reader *read
 static void read_card(struct inv_reader *reader, const char *address, int dir, size_t before)
 {
 	struct inventory *inv = reader->inv;
-	struct inv_pgpu card = { .framework = FW_VF, .numa = UNKNOWN, .ready = true, .sriov = true };
+	struct inv_pgpu fresh = { .framework = FW_VF, .numa = UNKNOWN, .ready = true, .sriov = true };
+	struct inv_pgpu *card = inv_add(&inv->pgpus, &inv->npgpus, &fresh, sizeof(fresh));
 	size_t had = inv->nparents;
 	const struct inv_query *query = reader->query;
 	const char *name = NULL;
-	bool grouped = read_vfs(inv, dir, address);
+	bool grouped;
 
-	text_copy(card.address, sizeof(card.address), address);
-	inv_read_card(&card, dir);
+	text_copy(card->address, sizeof(card->address), address);
+	inv_read_card(card, dir);
+	grouped = read_vfs(inv, card, dir);
+	/* For the time being: see inv_order(). */
+	card->parents = inv->parents + had;
+	card->nparents = (int)(inv->nparents - had);
 	/* VFs that are mdev parents are given out as such. */
-	if (inv->nparents > had &&
-	    !(before && bsearch(inv->parents[had].name, inv->parents, before, sizeof(*inv->parents), inv_by_name)))
-		name = query->vf_name(query->arg, &card, inv->parents + had, inv->nparents - had, 0);
+	if (card->nparents && !inv_find_parent(inv->parents, before, card->parents[0]->name))
+		name = query->vf_name(query->arg, card, 0);
 	if (!name) {
-		inv->nparents = had;
+		while (inv->nparents > had)
+			free(inv->parents[--inv->nparents]);
+		free(inv->pgpus[--inv->npgpus]);
 		return;
 	}
 	if (!grouped)
-		inv_not_ready(&card, "its VFs have no IOMMU group, because the IOMMU is off; enable VT-d or AMD-Vi in "
-				     "the firmware, and on Intel boot with intel_iommu=on");
-	compare_records(&card, reader, had);
+		inv_not_ready(card, "its VFs have no IOMMU group, because the IOMMU is off; enable VT-d or AMD-Vi in "
+				    "the firmware, and on Intel boot with intel_iommu=on");
+	compare_records(card, reader);
 	for (size_t i = 1; name; i++) {
-		offer_name(inv, &card, name);
-		name = query->vf_name(query->arg, &card, inv->parents + had, inv->nparents - had, i);
+		offer_name(inv, card, name);
+		name = query->vf_name(query->arg, card, i);
 	}
-	inv_append(&inv->pgpus, &inv->npgpus, &card, sizeof(card));
+	card->nparents = 0;
 }
 
 /* All cards that have VFs. */
@@ -161,7 +161,7 @@ static int read_all(struct inv_reader *reader, size_t before, struct err *err)
 			continue;
 		/* Most devices have no VFs, and end here. */
 		snprintf(path, sizeof(path), "%s/virtfn0", pci);
-		if (sys_link(sys_list_fd(d), path, vf, sizeof(vf)) < 0 || inv_find_pgpu(reader->inv, pci) != UNKNOWN)
+		if (sys_link(sys_list_fd(d), path, vf, sizeof(vf)) < 0 || inv_find_pgpu(reader->inv, pci))
 			continue;
 		autoclose int dir = sys_dir(sys_list_fd(d), pci);
 		if (dir >= 0)
@@ -180,8 +180,7 @@ int inv_read_vfs(struct inv_reader *reader, struct err *err)
 		return 0;
 	r = cards ? 0 : read_all(reader, before, err);
 	for (; cards && *cards; cards++) {
-		autoclose int dir = inv_find_pgpu(reader->inv, *cards) != UNKNOWN ? -1
-										  : inv_open_card(reader->host, *cards);
+		autoclose int dir = inv_find_pgpu(reader->inv, *cards) ? -1 : inv_open_card(reader->host, *cards);
 
 		if (dir >= 0)
 			read_card(reader, *cards, dir, before);

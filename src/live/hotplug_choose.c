@@ -44,13 +44,13 @@ static int is_vf(const struct hotplug *hp, const char *type, struct err *err)
 		for (size_t i = 0; i < hp->config->nsections; i++) {
 			const struct section *section = &hp->config->sections[i];
 
-			if (pool_serves(&pool, (int)g, section->type) != section || !is_meant(&inv, section, type))
+			if (pool_serves(&pool, inv.pgpus[g], section->type) != section ||
+			    !is_meant(&inv, section, type))
 				continue;
-			mdevs |= inv.pgpus[g].framework == FW_MDEV;
-			vfs |= inv.pgpus[g].framework != FW_MDEV;
+			mdevs |= inv.pgpus[g]->framework == FW_MDEV;
+			vfs |= inv.pgpus[g]->framework != FW_MDEV;
 		}
 	}
-	pool_free(&pool);
 	inventory_free(&inv);
 	return vfs && !mdevs;
 }

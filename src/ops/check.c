@@ -141,8 +141,8 @@ static void list_cards(struct check *check, const struct inventory *inv)
 {
 	check->ncards = inv->npgpus;
 	for (size_t g = 0; g < inv->npgpus; g++)
-		check_report(check_at(check, "%s", inv->pgpus[g].address), CHECK_PASS, NULL, "not in the pool: %s",
-			     inv->pgpus[g].ready ? "no valid configuration" : inv->pgpus[g].reason);
+		check_report(check_at(check, "%s", inv->pgpus[g]->address), CHECK_PASS, NULL, "not in the pool: %s",
+			     inv->pgpus[g]->ready ? "no valid configuration" : inv->pgpus[g]->reason);
 }
 
 /* Reads what the checks share, and runs them. */
@@ -175,10 +175,8 @@ static void run(struct check *check, bool only_pool)
 		list_cards(check, &inv);
 	}
 	run_table(check, only_pool);
-	if (check->pool) {
-		pool_free(&pool);
+	if (check->pool)
 		free(check->explained);
-	}
 	inventory_free(&inv);
 	check->pool = NULL;
 	lease_list_free(&check->leases);

@@ -85,7 +85,7 @@ static bool is_doubtful_mdev(const struct check *check, const struct vgpu_reques
 		return false;
 	if (!*req->facts.type)
 		return check->config->nsections != 1;
-	return !section || section->vf || pool_stock(check->pool, section, true, UNKNOWN) == STOCK_NONE ||
+	return !section || section->vf || pool_stock(check->pool, section, true, NULL) == STOCK_NONE ||
 	       lease_find(&check->leases, req->id);
 }
 
@@ -93,15 +93,14 @@ static bool is_doubtful_mdev(const struct check *check, const struct vgpu_reques
 static bool is_doubtful(const struct check *check, const struct vgpu_request *req)
 {
 	const struct pool *pool = check->pool;
-	int parent = inventory_parent(pool->inv, req->id);
-	const struct inv_parent *vf = parent == UNKNOWN ? NULL : &pool->inv->parents[parent];
+	const struct inv_parent *vf = inventory_parent(pool->inv, req->id);
 	enum framework framework;
 
 	if (req->kind != REQUEST_PCI)
 		return is_doubtful_mdev(check, req);
-	if (!vf || !pool_has_parent(pool, parent))
+	if (!vf || !pool_has_parent(vf))
 		return true;
-	framework = pool->inv->pgpus[vf->pgpu].framework;
+	framework = vf->card->framework;
 	return framework == FW_VARIANT ? req->managed : framework == FW_VF && (!*vf->group || *vf->beside);
 }
 

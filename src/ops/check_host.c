@@ -89,9 +89,9 @@ void check_hook(struct check *check)
 /* What this parent is configured for instead of this type; NULL: nothing else. */
 static const struct section *at_odds(const struct pool *pool, const char *parent, const char *type)
 {
-	int p = inventory_parent(pool->inv, parent), pgpu = p == UNKNOWN ? p : pool->inv->parents[p].pgpu;
+	const struct inv_parent *p = inventory_parent(pool->inv, parent);
 
-	return p == UNKNOWN || pool_serves(pool, pgpu, type) ? NULL : pool->cards[pgpu].section;
+	return !p || pool_serves(pool, p->card, type) ? NULL : p->card->pool.section;
 }
 
 /* The domain whose vGPU it is, by its lease or its XML, or a file that may be such a domain's; NULL: none. */

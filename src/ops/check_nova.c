@@ -15,7 +15,7 @@ struct sum {
 	bool limited;
 };
 
-static int of_other_types(const struct inventory *inv, int parent, const char *type)
+static int of_other_types(const struct inventory *inv, const struct inv_parent *parent, const char *type)
 {
 	int n = 0;
 
@@ -25,13 +25,13 @@ static int of_other_types(const struct inventory *inv, int parent, const char *t
 	return n;
 }
 
-static struct sum sum_of(const struct nova_inventory *nova, const struct inventory *inv, int pgpu,
+static struct sum sum_of(const struct nova_inventory *nova, const struct inventory *inv, const struct inv_pgpu *card,
 			 const struct section *section)
 {
 	struct sum sum = { 0 };
 
 	for (const struct nova_provider *p = nova->providers; p < nova->providers + nova->n; p++) {
-		if (p->pgpu != pgpu || p->section != section)
+		if (p->parent->card != card || p->section != section)
 			continue;
 		sum.section = p->section;
 		sum.existing += p->existing;
@@ -55,11 +55,11 @@ static int needed(const struct nova_inventory *nova, const struct section *secti
 	return n;
 }
 
-static void look_at_pgpu(struct check *check, const struct nova_inventory *nova, int pgpu,
+static void look_at_pgpu(struct check *check, const struct nova_inventory *nova, const struct inv_pgpu *card,
 			 const struct section *section)
 {
-	const char *address = check->pool->inv->pgpus[pgpu].address;
-	const struct sum sum = sum_of(nova, check->pool->inv, pgpu, section);
+	const char *address = card->address;
+	const struct sum sum = sum_of(nova, check->pool->inv, card, section);
 	char fix[256];
 
 	if (!sum.section)
@@ -99,6 +99,6 @@ void check_nova(struct check *check)
 	nova_inventory_make(&nova, check->pool, definitions, n);
 	for (size_t g = 0; g < check->pool->inv->npgpus; g++)
 		for (size_t i = 0; i < check->config->nsections; i++)
-			look_at_pgpu(check, &nova, (int)g, &check->config->sections[i]);
+			look_at_pgpu(check, &nova, check->pool->inv->pgpus[g], &check->config->sections[i]);
 	nova_inventory_free(&nova);
 }

@@ -13,16 +13,15 @@
 enum { LIBVIRT_VARIANT = 9007000 };
 
 /* The entry of the section that selects this card, or `other`. */
-static struct place named_at(const struct pool *pool, const struct section *section, size_t pgpu, struct place other)
+static struct place named_at(const struct section *section, const struct inv_pgpu *card, struct place other)
 {
-	const struct inv_pgpu *card = &pool->inv->pgpus[pgpu];
 	const struct match *match;
 
 	for (size_t i = 0; i < section->naddresses; i++) {
 		if (pool_address_is(section->addresses[i], card->address))
 			return section->addresses_at[i];
-		for (int p = card->first; p < card->first + card->nparents; p++)
-			if (strcmp(section->addresses[i], pool->inv->parents[p].name) == 0)
+		for (int p = 0; p < card->nparents; p++)
+			if (strcmp(section->addresses[i], card->parents[p]->name) == 0)
 				return section->addresses_at[i];
 	}
 	match = pool_matches(section, card);
@@ -44,12 +43,12 @@ static void explains(struct check *check, const struct section *section)
 	check->explained[section - check->config->sections] = true;
 }
 
-static void explains_contested(struct check *check, size_t pgpu)
+static void explains_contested(struct check *check, const struct inv_pgpu *card)
 {
 	const struct place none = { 0 };
 
 	for (size_t i = 0; i < check->config->nsections; i++)
-		if (named_at(check->pool, &check->config->sections[i], pgpu, none).file)
+		if (named_at(&check->config->sections[i], card, none).file)
 			explains(check, &check->config->sections[i]);
 }
 
@@ -65,18 +64,15 @@ static bool look_at_libvirt(struct check *check, const struct inv_pgpu *card, in
 }
 
 /* Not where one is being removed: the driver may be at work on that yet. */
-static void look_at_vfs(struct check *check, size_t pgpu)
+static void look_at_vfs(struct check *check, const struct inv_pgpu *card)
 {
-	const struct inventory *inv = check->pool->inv;
-	const struct inv_pgpu *card = &inv->pgpus[pgpu];
-
-	for (int p = card->first; p < card->first + card->nparents; p++) {
-		const char *vf = inv->parents[p].name;
+	for (int p = 0; p < card->nparents; p++) {
+		const char *vf = card->parents[p]->name;
 		bool leased = false;
 
 		for (size_t i = 0; i < check->leases.n; i++)
 			leased |= strcmp(check->leases.list[i].vgpu.parent, vf) == 0;
-		if (inv->parents[p].lost && !leased)
+		if (card->parents[p]->lost && !leased)
 			check_report(
 				check_at(check, "%s", vf), CHECK_WARN,
 				"reload the vGPU host driver when none of its vGPUs is in use, or reboot",
@@ -84,53 +80,52 @@ static void look_at_vfs(struct check *check, size_t pgpu)
 	}
 }
 
-static void list_types(const struct pool *pool, int pgpu, char *buf, size_t size)
+static void list_types(const struct pool *pool, const struct inv_pgpu *card, char *buf, size_t size)
 {
 	buf[0] = '\0';
 	for (size_t i = 0; i < pool->config->nsections; i++) {
 		const struct section *section = &pool->config->sections[i];
 
-		if (pool_serves(pool, pgpu, section->type) == section)
+		if (pool_serves(pool, card, section->type) == section)
 			text_add(buf, size, "%s%s", *buf ? ", " : "", section->type);
 	}
 }
 
-static void look_at_card(struct check *check, size_t pgpu, int libvirt)
+static void look_at_card(struct check *check, const struct inv_pgpu *card, int libvirt)
 {
-	const struct pool_card *card = &check->pool->cards[pgpu];
-	const char *address = check->pool->inv->pgpus[pgpu].address;
-	const char *reason = check->pool->inv->pgpus[pgpu].ready ? card->reason : check->pool->inv->pgpus[pgpu].reason;
+	const struct pool_card *pooled = &card->pool;
+	const char *address = card->address, *reason = card->ready ? pooled->reason : card->reason;
 	const char *fix;
 	char types[1024];
 	struct place at;
 	int cause;
 
 	check_at(check, "%s", address);
-	if (card->in_pool && look_at_libvirt(check, &check->pool->inv->pgpus[pgpu], libvirt)) {
-		list_types(check->pool, (int)pgpu, types, sizeof(types));
-		if (check->pool->inv->pgpus[pgpu].framework == FW_VF && inventory_is_other(check->host, address))
+	if (pooled->in_pool && look_at_libvirt(check, card, libvirt)) {
+		list_types(check->pool, card, types, sizeof(types));
+		if (card->framework == FW_VF && inventory_is_other(check->host, address))
 			check_report(check, CHECK_WARN, "correct device_addresses or device_match",
 				     "configured for %s, but is neither a display controller nor an accelerator",
 				     types);
 		else
 			check_report(check, CHECK_PASS, NULL, "configured for %s", types);
-	} else if (!card->in_pool && card->contested) {
-		explains_contested(check, pgpu);
-		check_report(check, CHECK_FAIL, "name it in device_addresses of one of them", "%s", card->reason);
-	} else if (!card->in_pool && card->section) {
-		at = named_at(check->pool, card->section, pgpu, config_section_place(card->section));
-		explains(check, card->section);
-		fix = fix_in(card->reason,
-			     *check->pool->inv->pgpus[pgpu].moved ? "find out which device that is first"
-								  : "'vgpu-lease types' lists the available types",
+	} else if (!pooled->in_pool && pooled->contested) {
+		explains_contested(check, card);
+		check_report(check, CHECK_FAIL, "name it in device_addresses of one of them", "%s", pooled->reason);
+	} else if (!pooled->in_pool && pooled->section) {
+		at = named_at(pooled->section, card, config_section_place(pooled->section));
+		explains(check, pooled->section);
+		fix = fix_in(pooled->reason,
+			     *card->moved ? "find out which device that is first"
+					  : "'vgpu-lease types' lists the available types",
 			     &cause);
 		check_report(check_at_place(check, &at), CHECK_FAIL, fix, "%s: %.*s (configured for %s)", address,
-			     cause, card->reason, card->section->type);
-	} else if (!card->in_pool && card->claim == CLAIM_DEFAULT && !check->pool->inv->pgpus[pgpu].ready) {
+			     cause, pooled->reason, pooled->section->type);
+	} else if (!pooled->in_pool && pooled->claim == CLAIM_DEFAULT && !card->ready) {
 		/* A type takes all pGPUs, and others serve it. */
 		fix = fix_in(reason, "fix the cause (troubleshooting: the-card)", &cause);
 		check_report(check, CHECK_WARN, fix, "not in the pool: %.*s", cause, reason);
-	} else if (!card->in_pool) {
+	} else if (!pooled->in_pool) {
 		check_report(check, CHECK_PASS, NULL, "not in the pool: %s", reason);
 	}
 }
@@ -142,10 +137,13 @@ static bool has_unsuited(const struct check *check, const char *missing)
 	struct inv_pgpu card;
 
 	(void)!inventory_card(check->host, missing, &card);
-	for (size_t g = 0; g < inv->npgpus; g++)
-		if (inv->pgpus[g].ready && !check->pool->cards[g].in_pool && inv->pgpus[g].framework != FW_VF &&
-		    strcmp(inv->pgpus[g].vendor, card.vendor) == 0)
+	for (size_t g = 0; g < inv->npgpus; g++) {
+		const struct inv_pgpu *other = inv->pgpus[g];
+
+		if (other->ready && !other->pool.in_pool && other->framework != FW_VF &&
+		    strcmp(other->vendor, card.vendor) == 0)
 			return true;
+	}
 	return false;
 }
 
@@ -213,15 +211,15 @@ void check_cards(struct check *check)
 		check_report(check, CHECK_FAIL, "see that /sys is mounted", "%s", err.text);
 	check->ncards = inv->npgpus;
 	for (size_t i = 0; i < inv->npgpus; i++)
-		check->npool += check->pool->cards[i].in_pool;
+		check->npool += inv->pgpus[i]->pool.in_pool;
 	for (size_t i = 0; i < n; i++)
 		/* Of several types that take all pGPUs, the first says it. */
 		if (missing[i].how != MISSING_IDLE || !is_idle(missing, i, missing[i].address))
 			look_at_missing(check, &missing[i]);
 	for (size_t i = 0; i < inv->npgpus; i++) {
-		if (is_idle(missing, n, inv->pgpus[i].address))
+		if (is_idle(missing, n, inv->pgpus[i]->address))
 			continue;
-		look_at_card(check, i, libvirt);
-		look_at_vfs(check, i);
+		look_at_card(check, inv->pgpus[i], libvirt);
+		look_at_vfs(check, inv->pgpus[i]);
 	}
 }

@@ -67,26 +67,23 @@ static bool is_decided(const struct start *s)
 }
 
 /* Is the VF free, or preset to this type? */
-static bool is_free(const struct check *check, int parent, const char *type)
+static bool is_free(const struct check *check, const struct inv_parent *vf, const char *type)
 {
-	const struct inventory *inv = check->pool->inv;
-	const struct inv_device *device = inventory_device(inv, inv->parents[parent].name);
+	const struct inv_device *device = inventory_device(check->pool->inv, vf->name);
 
-	return !lease_find(&check->leases, inv->parents[parent].name) &&
-	       (!inv->parents[parent].ndevices || (device && strcmp(device->vgpu.type, type) == 0));
+	return !lease_find(&check->leases, vf->name) &&
+	       (!vf->ndevices || (device && strcmp(device->vgpu.type, type) == 0));
 }
 
 /* On the VFs of a card that are free, until one would do. How many there were. */
-static int plan_on_card(struct start *s, const struct check *check, size_t pgpu)
+static int plan_on_card(struct start *s, const struct check *check, const struct inv_pgpu *card)
 {
-	const struct inventory *inv = check->pool->inv;
-	const struct inv_pgpu *card = &inv->pgpus[pgpu];
 	int tried = 0;
 
-	for (int p = card->first; p < card->first + card->nparents && tried < VF_TRIES; p++) {
-		const struct inv_parent *vf = &inv->parents[p];
+	for (int p = 0; p < card->nparents && tried < VF_TRIES; p++) {
+		const struct inv_parent *vf = card->parents[p];
 
-		if (!is_free(check, p, s->section->type) || !pool_gives(check->pool, p, s->section->type))
+		if (!is_free(check, vf, s->section->type) || !pool_gives(check->pool, vf, s->section->type))
 			continue;
 		tried++;
 		plan_start(s, vf, card->framework == FW_VF);
@@ -103,18 +100,19 @@ static void plan_on_vfs(struct start *s, const struct check *check)
 	struct plan *plan = &s->preview.plan;
 	int tried = 0;
 
-	for (size_t g = 0; g < pool->inv->npgpus && !(tried && is_decided(s)); g++)
-		if (pool->inv->pgpus[g].framework != FW_MDEV && pool->cards[g].in_pool &&
-		    pool_serves(pool, (int)g, s->section->type))
-			tried += plan_on_card(s, check, g);
+	for (size_t g = 0; g < pool->inv->npgpus && !(tried && is_decided(s)); g++) {
+		const struct inv_pgpu *card = pool->inv->pgpus[g];
+
+		if (card->framework != FW_MDEV && card->pool.in_pool && pool_serves(pool, card, s->section->type))
+			tried += plan_on_card(s, check, card);
+	}
 	if (tried)
 		return;
 	plan->kind = PLAN_REFUSE;
 	plan->no_capacity = true;
 	snprintf(plan->text, sizeof(plan->text),
-		 pool_stock(pool, s->section, false, UNKNOWN) == STOCK_READY
-			 ? "every VF of the pool is in use or leased"
-			 : "no pGPU of the pool provides it");
+		 pool_stock(pool, s->section, false, NULL) == STOCK_READY ? "every VF of the pool is in use or leased"
+									  : "no pGPU of the pool provides it");
 }
 
 static struct check *at_type(struct check *check, const struct section *section)
@@ -133,18 +131,18 @@ struct load {
 /*
  * Only what is of the same kind: a GPU instance cannot carry what is not MIG-backed, nor the other way round.
  */
-static struct load load_of(const struct check *check, const struct section *section, int pgpu)
+static struct load load_of(const struct check *check, const struct section *section, const struct inv_pgpu *card)
 {
 	const struct pool *pool = check->pool;
 	const struct inventory *inv = pool->inv;
-	const struct inv_type *asked = inventory_type_on(inv, pgpu, section->type);
+	const struct inv_type *asked = inventory_type_on(inv, card, section->type);
 	struct load load = { 0 };
 
 	for (size_t i = 0; i < inv->ndevices; i++) {
 		const struct inv_device *d = &inv->devices[i];
 		const struct inv_type *type = inventory_type_of(inv, &d->vgpu);
 
-		if (d->parent == UNKNOWN || inv->parents[d->parent].pgpu != pgpu)
+		if (inventory_card_of(d) != card)
 			continue;
 		if (pool_gives(pool, d->parent, d->vgpu.type) && (!asked || !type || !asked->slices == !type->slices))
 			load.own = true;
@@ -155,10 +153,10 @@ static struct load load_of(const struct check *check, const struct section *sect
 	for (size_t i = 0; i < check->leases.n; i++) {
 		const struct vgpu_ref *vgpu = &check->leases.list[i].vgpu;
 
-		if (strcmp(vgpu->pgpu, inv->pgpus[pgpu].address) != 0 || inventory_device(inv, vgpu->id))
+		if (strcmp(vgpu->pgpu, card->address) != 0 || inventory_device(inv, vgpu->id))
 			continue;
 		load.leased = true;
-		if (pool_serves(pool, pgpu, vgpu->type))
+		if (pool_serves(pool, card, vgpu->type))
 			load.own = true;
 		else
 			load.foreign = true;
@@ -178,18 +176,19 @@ static void report_refusal(struct check *check, const struct start *s)
 	const char *own = "";
 	bool leased = false;
 
-	for (int g = 0; plan->no_capacity && g < (int)check->pool->inv->npgpus; g++) {
+	for (size_t g = 0; plan->no_capacity && g < check->pool->inv->npgpus; g++) {
+		const struct inv_pgpu *card = check->pool->inv->pgpus[g];
 		struct load load;
 
-		if (!check->pool->cards[g].in_pool || !pool_serves(check->pool, g, s->section->type))
+		if (!card->pool.in_pool || !pool_serves(check->pool, card, s->section->type))
 			continue;
-		load = load_of(check, s->section, g);
+		load = load_of(check, s->section, card);
 		leased |= load.leased;
 		if (load.own)
 			status = CHECK_WARN;
 		else if (load.foreign)
 			snprintf(fix, sizeof(fix), "'vgpu-lease retype --dry-run %s %s' lists the vGPUs to remove",
-				 check->pool->inv->pgpus[g].address, s->section->type);
+				 card->address, s->section->type);
 	}
 	for (size_t i = 0; i < plan->nverdicts && !*own; i++)
 		own = plan->verdicts[i].fix;
@@ -244,7 +243,7 @@ static void look_at_start(struct check *check, const struct section *section, in
 /* How the readiest pGPUs serve the type. */
 static int kinds_of(const struct pool *pool, const struct section *section)
 {
-	enum stock mdev = pool_stock(pool, section, true, UNKNOWN), vf = pool_stock(pool, section, false, UNKNOWN);
+	enum stock mdev = pool_stock(pool, section, true, NULL), vf = pool_stock(pool, section, false, NULL);
 	enum stock best = mdev > vf ? mdev : vf;
 
 	return best == STOCK_NONE ? 0 : (mdev == best ? AS_MDEV : 0) | (vf == best ? AS_VF : 0);
@@ -255,14 +254,14 @@ static bool is_explained(const struct check *check, size_t section)
 {
 	const struct section *s = &check->config->sections[section];
 
-	return check->explained[section] && pool_stock(check->pool, s, true, UNKNOWN) != STOCK_READY &&
-	       pool_stock(check->pool, s, false, UNKNOWN) != STOCK_READY;
+	return check->explained[section] && pool_stock(check->pool, s, true, NULL) != STOCK_READY &&
+	       pool_stock(check->pool, s, false, NULL) != STOCK_READY;
 }
 
 static bool matches_any(const struct pool *pool, const struct section *section)
 {
 	for (size_t g = 0; g < pool->inv->npgpus; g++)
-		if (pool_matches(section, &pool->inv->pgpus[g]))
+		if (pool_matches(section, pool->inv->pgpus[g]))
 			return true;
 	return false;
 }
@@ -300,7 +299,7 @@ static void report_left_out(struct check *check, struct left_out *left)
 static bool matches_elsewhere(const struct pool *pool, const struct section *section, char fix[REASON_SIZE])
 {
 	for (size_t g = 0; g < pool->inv->npgpus; g++) {
-		const struct inv_pgpu *card = &pool->inv->pgpus[g];
+		const struct inv_pgpu *card = pool->inv->pgpus[g];
 		const struct match *match = pool_matches_elsewhere(section, card);
 
 		if (!match)

@@ -111,15 +111,15 @@ static void judge_definition(struct gc *c, const struct reclaim_check *check, co
 /* What a definition is of; false: its parent is not on this host. */
 static bool name_defined(struct vgpu_ref *vgpu, const struct inventory *inv, const struct definition *definition)
 {
-	int parent = inventory_parent(inv, definition->parent);
+	const struct inv_parent *parent = inventory_parent(inv, definition->parent);
 
 	*vgpu = (struct vgpu_ref){ .framework = FW_MDEV };
-	if (parent == UNKNOWN)
+	if (!parent)
 		return false;
 	text_copy(vgpu->id, sizeof(vgpu->id), definition->uuid);
 	text_copy(vgpu->type, sizeof(vgpu->type), definition->type);
 	text_copy(vgpu->parent, sizeof(vgpu->parent), definition->parent);
-	text_copy(vgpu->pgpu, sizeof(vgpu->pgpu), inv->pgpus[inv->parents[parent].pgpu].address);
+	text_copy(vgpu->pgpu, sizeof(vgpu->pgpu), parent->card->address);
 	return true;
 }
 
@@ -131,10 +131,9 @@ static bool still_there(const struct host *host, const struct inv_device *device
 /* Is it of another type than the one that is kept, where that is to be made? */
 static bool is_in_the_way(const struct gc *c, const struct vgpu_ref *vgpu)
 {
-	int parent = c->pool ? inventory_parent(c->pool->inv, vgpu->parent) : UNKNOWN;
+	const struct inv_parent *parent = c->pool ? inventory_parent(c->pool->inv, vgpu->parent) : NULL;
 
-	return strcmp(c->kept_type, vgpu->type) != 0 &&
-	       (parent == UNKNOWN || pool_gives(c->pool, parent, c->kept_type));
+	return strcmp(c->kept_type, vgpu->type) != 0 && (!parent || pool_gives(c->pool, parent, c->kept_type));
 }
 
 /* Is the pass about this vGPU? */
@@ -330,10 +329,10 @@ static void remove_orphans(struct gc *c)
 static bool is_complete(const struct inventory *inv)
 {
 	for (size_t i = 0; i < inv->npgpus; i++)
-		if (inv->pgpus[i].silent)
+		if (inv->pgpus[i]->silent)
 			return false;
 	for (size_t i = 0; i < inv->nparents; i++)
-		if (inv->parents[i].unread)
+		if (inv->parents[i]->unread)
 			return false;
 	return true;
 }

@@ -174,9 +174,9 @@ static bool may_answer(const struct rounds *r)
 	int64_t time_ms = (int64_t)r->lifecycle->policy->lock_timeout_s * 1000;
 
 	for (size_t i = 0; i < n; i++) {
-		int g = inventory_pgpu(&r->survey.inv, silent[i].who);
+		const struct inv_pgpu *card = inventory_pgpu(&r->survey.inv, silent[i].who);
 
-		if (g != UNKNOWN && r->survey.pool.cards[g].section && sys_now_ms() - silent[i].since_ms < time_ms)
+		if (card && card->pool.section && sys_now_ms() - silent[i].since_ms < time_ms)
 			return true;
 	}
 	return false;

@@ -72,18 +72,18 @@ static void print_counts(const struct report *report, const char *name, int (*of
 	const struct plan_facts facts = survey_facts(report->survey);
 
 	for (size_t g = 0; g < inv->npgpus; g++)
-		for (size_t i = 0; i < inv->pgpus[g].noffers; i++) {
-			const struct inv_offer *offer = &inv->pgpus[g].offers[i];
-			const char *type = inv->types[offer->type].id;
+		for (size_t i = 0; i < inv->pgpus[g]->noffers; i++) {
+			const struct inv_pgpu *card = inv->pgpus[g];
+			const char *type = card->offers[i].type->id;
 			struct capacity_count count;
 
-			if (!pool_serves(&report->survey->pool, (int)g, type))
+			if (!pool_serves(&report->survey->pool, card, type))
 				continue;
-			capacity_count(&count, &facts, (int)g, offer);
+			capacity_count(&count, &facts, card, &card->offers[i]);
 			if (of(&count) < 0)
 				continue;
 			fprintf(report->to, "vgpu_lease_%s", name);
-			label(report->to, "{", "pgpu", inv->pgpus[g].address);
+			label(report->to, "{", "pgpu", card->address);
 			label(report->to, ",", "type", type);
 			fprintf(report->to, "} %d\n", of(&count));
 		}
@@ -128,7 +128,7 @@ static void print_missing(const struct report *report)
 	if (missing_cards(&missing, &n, survey->host, &survey->pool, &ignored) < 0)
 		return;
 	for (size_t i = 0; i < n; i++) {
-		bool told = inventory_pgpu(&survey->inv, missing[i].address) != UNKNOWN;
+		bool told = inventory_pgpu(&survey->inv, missing[i].address);
 
 		for (size_t k = 0; k < i; k++)
 			told |= strcmp(missing[k].address, missing[i].address) == 0;
@@ -146,21 +146,23 @@ static void print_pgpus(const struct report *report)
 
 	family(report->to, "pgpu_ready", "gauge", "1 if a configured pGPU is ready, else 0.");
 	for (size_t g = 0; g < inv->npgpus; g++) {
-		if (!report->survey->pool.cards[g].section)
+		const struct inv_pgpu *card = inv->pgpus[g];
+
+		if (!card->pool.section)
 			continue;
 		fprintf(report->to, "vgpu_lease_pgpu_ready");
-		label(report->to, "{", "pgpu", inv->pgpus[g].address);
-		fprintf(report->to, "} %d\n", report->survey->pool.cards[g].in_pool && inv->pgpus[g].ready);
+		label(report->to, "{", "pgpu", card->address);
+		fprintf(report->to, "} %d\n", card->pool.in_pool && card->ready);
 	}
 	print_missing(report);
 	family(report->to, "framebuffer_used_bytes", "gauge", "Framebuffer of all vGPUs on a pGPU.");
 	for (size_t g = 0; g < inv->npgpus; g++) {
-		long long mib = framebuffer_used_mib(inv, inv->pgpus[g].address);
+		long long mib = framebuffer_used_mib(inv, inv->pgpus[g]->address);
 
 		if (mib < 0)
 			continue;
 		fprintf(report->to, "vgpu_lease_framebuffer_used_bytes");
-		label(report->to, "{", "pgpu", inv->pgpus[g].address);
+		label(report->to, "{", "pgpu", inv->pgpus[g]->address);
 		fprintf(report->to, "} %lld\n", mib << 20);
 	}
 }

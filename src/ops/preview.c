@@ -176,7 +176,7 @@ const char *preview_word(const struct preview *p, const struct step *step)
 	return step->kind == STEP_KEEP ? "keep" : step->kind == STEP_ADOPT ? "adopt" : "create";
 }
 
-bool preview_not_chosen(const struct preview *p, size_t req, size_t pgpu, char why[PREVIEW_WHY_SIZE])
+bool preview_not_chosen(const struct preview *p, size_t req, const struct inv_pgpu *card, char why[PREVIEW_WHY_SIZE])
 {
 	const struct survey *survey = &p->survey;
 	const struct plan *plan = &p->plan;
@@ -184,12 +184,12 @@ bool preview_not_chosen(const struct preview *p, size_t req, size_t pgpu, char w
 	const struct plan_facts facts = survey_facts(survey);
 	const char *reason;
 
-	if (step && (step->kind != STEP_CREATE || strcmp(step->vgpu.pgpu, survey->inv.pgpus[pgpu].address) == 0))
+	if (step && (step->kind != STEP_CREATE || strcmp(step->vgpu.pgpu, card->address) == 0))
 		return false;
 	for (size_t i = 0; i < plan->nverdicts; i++) {
 		const struct verdict *v = &plan->verdicts[i];
 
-		if (v->req != req || v->pgpu != (int)pgpu)
+		if (v->req != req || v->card != card)
 			continue;
 		snprintf(why, PREVIEW_WHY_SIZE, "%s%s%s", v->reason, *v->fix ? "; " : "", v->fix);
 		return true;
@@ -197,7 +197,7 @@ bool preview_not_chosen(const struct preview *p, size_t req, size_t pgpu, char w
 	/* A start with a VF cannot choose a card. */
 	if (survey->mode == PLAN_PREPARE && survey->request->vgpus[req].kind == REQUEST_PCI)
 		return false;
-	reason = plan_other_kind(&facts, (int)pgpu, &survey->request->vgpus[req]);
+	reason = plan_other_kind(&facts, card, &survey->request->vgpus[req]);
 	if (!reason && step)
 		reason = "also suitable; ranked lower";
 	snprintf(why, PREVIEW_WHY_SIZE, "%s", reason ? reason : "");
@@ -275,13 +275,13 @@ void preview_print(FILE *to, const struct preview *p, bool verdicts)
 		for (size_t g = 0; g < survey->inv.npgpus; g++) {
 			char why[PREVIEW_WHY_SIZE];
 
-			if (!preview_not_chosen(p, i, g, why))
+			if (!preview_not_chosen(p, i, survey->inv.pgpus[g], why))
 				continue;
 			/* With one vGPU, its ID would only lengthen each line. */
 			if (survey->request->nvgpus == 1)
-				text_line(to, "not on %s: %s", survey->inv.pgpus[g].address, why);
+				text_line(to, "not on %s: %s", survey->inv.pgpus[g]->address, why);
 			else
-				text_line(to, "not on %s for %s: %s", survey->inv.pgpus[g].address,
+				text_line(to, "not on %s for %s: %s", survey->inv.pgpus[g]->address,
 					  survey->asked->vgpus[i].id, why);
 		}
 	}

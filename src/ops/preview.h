@@ -66,4 +66,5 @@ const char *preview_word(const struct preview *preview, const struct step *step)
  * Why this pGPU was not chosen for this request; false where it was, where nothing had to be chosen (the device
  * exists), or where the plan did not get that far.
  */
-bool preview_not_chosen(const struct preview *preview, size_t req, size_t pgpu, char why[PREVIEW_WHY_SIZE]);
+bool preview_not_chosen(const struct preview *preview, size_t req, const struct inv_pgpu *card,
+			char why[PREVIEW_WHY_SIZE]);

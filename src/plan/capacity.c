@@ -36,9 +36,9 @@ static const char *type_of(const struct plan_facts *facts, const struct inv_devi
 	return *d->vgpu.type ? d->vgpu.type : otherwise;
 }
 
-static int framebuffer_of(const struct plan_facts *facts, int pgpu, const char *type, const char *id)
+static int framebuffer_of(const struct plan_facts *facts, const struct inv_pgpu *card, const char *type, const char *id)
 {
-	const struct inv_type *t = inventory_type_on(facts->inv, pgpu, type);
+	const struct inv_type *t = inventory_type_on(facts->inv, card, type);
 	const struct lease *lease = lease_find(facts->leases, id);
 
 	if (t)
@@ -68,7 +68,6 @@ static void load_one(struct load *load, const struct inv_type *req, const char *
 /* One type on one pGPU, for a query. */
 struct asked {
 	const struct capacity_query *query;
-	int pgpu;
 	const struct inv_pgpu *card;
 	const struct inv_type *type;
 	int available; /* the driver's offer */
@@ -80,7 +79,7 @@ struct asked {
  */
 static double cost_of(const struct asked *asked, const char *type)
 {
-	const struct inv_offer *offer = inventory_offer(asked->query->facts->inv, asked->pgpu, type);
+	const struct inv_offer *offer = inventory_offer(asked->card, type);
 
 	if (!offer || offer->available <= 0 || asked->available <= 0)
 		return 1;
@@ -121,9 +120,9 @@ static struct load load_of(const struct asked *asked)
 		const char *type = type_of(facts, d, asked->type->id);
 		int mib;
 
-		if (d->parent == UNKNOWN || inv->parents[d->parent].pgpu != asked->pgpu)
+		if (inventory_card_of(d) != asked->card)
 			continue;
-		mib = framebuffer_of(facts, asked->pgpu, type, d->vgpu.id);
+		mib = framebuffer_of(facts, asked->card, type, d->vgpu.id);
 		load.devices++;
 		load.mixed |= load.first_mib && mib != UNKNOWN && mib != load.first_mib;
 		load.first_mib = mib != UNKNOWN ? mib : load.first_mib;
@@ -197,8 +196,8 @@ static bool can_retype(const struct asked *asked)
 	for (size_t i = 0; i < inv->ndevices; i++) {
 		const struct inv_device *d = &inv->devices[i];
 
-		if (d->parent != UNKNOWN && inv->parents[d->parent].pgpu == asked->pgpu &&
-		    strcmp(d->vgpu.type, asked->type->id) != 0 && !facts->devices[i].removable)
+		if (inventory_card_of(d) == asked->card && strcmp(d->vgpu.type, asked->type->id) != 0 &&
+		    !d->facts.removable)
 			return false;
 	}
 	return true;
@@ -213,8 +212,8 @@ static bool blocks_from_elsewhere(const struct asked *asked)
 	for (size_t i = 0; i < inv->ndevices; i++) {
 		const struct inv_device *d = &inv->devices[i];
 
-		if (d->parent != UNKNOWN && inv->parents[d->parent].pgpu == asked->pgpu &&
-		    strcmp(d->vgpu.type, asked->type->id) != 0 && !pool_gives(facts->pool, d->parent, asked->type->id))
+		if (inventory_card_of(d) == asked->card && strcmp(d->vgpu.type, asked->type->id) != 0 &&
+		    !pool_gives(facts->pool, d->parent, asked->type->id))
 			return true;
 	}
 	return false;
@@ -292,7 +291,7 @@ static void judge(struct capacity *space, const struct load *load, const struct 
 		  const struct capacity_vfs *vfs)
 {
 	const struct plan_facts *facts = asked->query->facts;
-	const struct section *section = pool_serves(facts->pool, asked->pgpu, asked->type->id);
+	const struct section *section = pool_serves(facts->pool, asked->card, asked->type->id);
 	const struct inv_pgpu *card = asked->card;
 	const struct inv_type *type = asked->type;
 	bool mixed = card->nvidia && *load->other && type->framebuffer_mib > 0;
@@ -314,8 +313,8 @@ static void judge(struct capacity *space, const struct load *load, const struct 
 		      load->other, load->other_mib);
 	}
 	if (mixed && type->max_instance > 0)
-		bound(space, fit_between(load, capacity_whole_mib(facts->inv, card), type, asked->available),
-		      CAUSE_IN_USE, "full (%.0f MiB of its framebuffer in use)", load->used_mib);
+		bound(space, fit_between(load, capacity_whole_mib(card), type, asked->available), CAUSE_IN_USE,
+		      "full (%.0f MiB of its framebuffer in use)", load->used_mib);
 	else if (capacity > 0 && (card->sriov || card->nvidia))
 		bound(space, capacity - all, CAUSE_IN_USE, "full (%d of %d in use)", all, capacity);
 	if (card->sriov)
@@ -327,24 +326,19 @@ static void judge(struct capacity *space, const struct load *load, const struct 
 }
 
 /* What the pGPU can carry of an offered type; its section's cap counts where it serves that type. Returns its load. */
-static struct load measure(struct capacity *space, const struct capacity_query *query, int pgpu,
+static struct load measure(struct capacity *space, const struct capacity_query *query, const struct inv_pgpu *card,
 			   const struct inv_offer *offer)
 {
-	const struct inventory *inv = query->facts->inv;
-	const struct asked asked = { .query = query,
-				     .pgpu = pgpu,
-				     .card = &inv->pgpus[pgpu],
-				     .type = &inv->types[offer->type],
-				     .available = offer->available };
+	const struct asked asked = { .query = query, .card = card, .type = offer->type, .available = offer->available };
 	struct load load = load_of(&asked);
-	int capacity = capacity_of(asked.card, asked.type);
-	struct capacity_vfs vfs = { .best = asked.card->first };
+	int capacity = capacity_of(card, asked.type);
+	struct capacity_vfs vfs = { .best = card->nparents ? card->parents[0] : NULL };
 
-	if (asked.card->sriov)
-		vfs = capacity_vfs(query, asked.card, asked.type->id);
+	if (card->sriov)
+		vfs = capacity_vfs(query, card, asked.type->id);
 	*space = (struct capacity){ .parent = vfs.best,
 				    .share = share_of(&load, &asked, capacity),
-				    .whole_mib = capacity_whole_mib(inv, asked.card) };
+				    .whole_mib = capacity_whole_mib(card) };
 	judge(space, &load, &asked, capacity, &vfs);
 	return load;
 }
@@ -363,20 +357,20 @@ const struct failed_attempt *capacity_failed_attempt(const struct plan_facts *fa
 	return found;
 }
 
-void capacity_on(struct capacity *space, const struct capacity_query *query, int pgpu, const char *type)
+void capacity_on(struct capacity *space, const struct capacity_query *query, const struct inv_pgpu *card,
+		 const char *type)
 {
 	const struct plan_facts *facts = query->facts;
-	const struct inv_pgpu *card = &facts->inv->pgpus[pgpu];
-	const struct pool_card *pooled = &facts->pool->cards[pgpu];
+	const struct pool_card *pooled = &card->pool;
 	const struct failed_attempt *attempt = capacity_failed_attempt(facts, card->address, type);
 	struct load load;
 
-	*space = (struct capacity){ .parent = UNKNOWN };
+	*space = (struct capacity){ 0 };
 	/* First, as only the types that matter were read: a card's own type may not be among them. */
-	if (pooled->section && !pool_serves(facts->pool, pgpu, type)) {
+	if (pooled->section && !pool_serves(facts->pool, card, type)) {
 		space->cause = CAUSE_OTHER_TYPE;
 		snprintf(space->reason, sizeof(space->reason), "configured for %s%s", pooled->section->type,
-			 pool_serves_more(facts->pool, pgpu) ? " and other types" : "");
+			 pool_serves_more(facts->pool, card) ? " and other types" : "");
 		return;
 	}
 	if (!pooled->in_pool) {
@@ -385,26 +379,25 @@ void capacity_on(struct capacity *space, const struct capacity_query *query, int
 		return;
 	}
 	/* What is in the pool and serves the type offers it. */
-	load = measure(space, query, pgpu, inventory_offer(facts->inv, pgpu, type));
+	load = measure(space, query, card, inventory_offer(card, type));
 	space->has = !space->full;
 	space->in_flight = space->full && load.in_flight;
 	if (!attempt || (attempt->part == FAILED_REMOVAL && space->has))
 		return;
-	*space = (struct capacity){ .parent = UNKNOWN, .cause = attempt->cause };
+	*space = (struct capacity){ .cause = attempt->cause };
 	snprintf(space->reason, sizeof(space->reason), "%s", attempt->reason);
 }
 
-void capacity_count(struct capacity_count *count, const struct plan_facts *facts, int pgpu,
+void capacity_count(struct capacity_count *count, const struct plan_facts *facts, const struct inv_pgpu *card,
 		    const struct inv_offer *offer)
 {
 	static const struct leases none;
 	const struct capacity_query query = { .facts = facts, .promised = &none, .id = "", .last = "" };
-	const struct inv_type *type = &facts->inv->types[offer->type];
-	const struct inv_pgpu *card = &facts->inv->pgpus[pgpu];
+	const struct inv_type *type = offer->type;
 	int capacity = card->framework == FW_VF ? capacity_vfs(&query, card, type->id).units : capacity_of(card, type);
 	struct capacity space;
 
-	measure(&space, &query, pgpu, offer);
+	measure(&space, &query, card, offer);
 	*count = (struct capacity_count){ .available = card->ready ? space.left : 0 };
 	/* Each free VF offers one while any GPU instance is free: how many are, the driver does not tell. */
 	if (type->slices && card->sriov && count->available > offer->available)
@@ -412,8 +405,7 @@ void capacity_count(struct capacity_count *count, const struct plan_facts *facts
 	for (size_t i = 0; i < facts->inv->ndevices; i++) {
 		const struct inv_device *d = &facts->inv->devices[i];
 
-		count->used += d->parent != UNKNOWN && facts->inv->parents[d->parent].pgpu == pgpu &&
-			       strcmp(type_of(facts, d, ""), type->id) == 0;
+		count->used += inventory_card_of(d) == card && strcmp(type_of(facts, d, ""), type->id) == 0;
 	}
 	/* Of a plain VF only a lease tells that it is in use. */
 	for (size_t i = 0; card->framework == FW_VF && i < facts->leases->n; i++)
@@ -426,15 +418,13 @@ void capacity_count(struct capacity_count *count, const struct plan_facts *facts
 	count->capacity = capacity != UNKNOWN ? capacity : offer->available + count->used;
 }
 
-struct capacity_framebuffer capacity_framebuffer(const struct plan_facts *facts, int pgpu)
+struct capacity_framebuffer capacity_framebuffer(const struct plan_facts *facts, const struct inv_pgpu *card)
 {
 	static const struct leases none;
 	static const struct inv_type any = { .framebuffer_mib = UNKNOWN };
 	const struct capacity_query query = { .facts = facts, .promised = &none, .last = "" };
-	const struct asked asked = {
-		.query = &query, .pgpu = pgpu, .card = &facts->inv->pgpus[pgpu], .type = &any, .available = 0
-	};
-	int whole = (int)capacity_whole_mib(facts->inv, asked.card), used = (int)load_of(&asked).used_mib;
+	const struct asked asked = { .query = &query, .card = card, .type = &any, .available = 0 };
+	int whole = (int)capacity_whole_mib(card), used = (int)load_of(&asked).used_mib;
 
 	if (!whole)
 		return (struct capacity_framebuffer){ UNKNOWN, used ? used : UNKNOWN };

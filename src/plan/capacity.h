@@ -16,14 +16,14 @@
 
 struct capacity {
 	bool has;
-	int left;         /* how many more fit */
-	int parent;       /* index of the parent to use */
-	double share;     /* of the pGPU in use, 0 to 1 */
-	double whole_mib; /* the pGPU's framebuffer; 0: not known */
-	bool in_flight;   /* no capacity, but a creation or release under way could make some */
-	bool full;        /* no capacity because of what is there: removing something could help */
-	bool unsuited;    /* no capacity because the free VFs are none for this hostdev */
-	enum cause cause; /* no capacity: why, and a command that helps, "" none */
+	int left;                        /* how many more fit */
+	const struct inv_parent *parent; /* to use; NULL none */
+	double share;                    /* of the pGPU in use, 0 to 1 */
+	double whole_mib;                /* the pGPU's framebuffer; 0: not known */
+	bool in_flight;                  /* no capacity, but a creation or release under way could make some */
+	bool full;                       /* no capacity because of what is there: removing something could help */
+	bool unsuited;                   /* no capacity because the free VFs are none for this hostdev */
+	enum cause cause;                /* no capacity: why, and a command that helps, "" none */
 	char reason[REASON_SIZE];
 	char fix[REASON_SIZE];
 };
@@ -37,10 +37,11 @@ struct capacity_query {
 	const char *last;               /* a VF to prefer; "" */
 };
 
-void capacity_on(struct capacity *space, const struct capacity_query *query, int pgpu, const char *type);
+void capacity_on(struct capacity *space, const struct capacity_query *query, const struct inv_pgpu *card,
+		 const char *type);
 
 /* Is the parent's driver one with which the hostdev can have it? A plain VF needs VFIO's, or libvirt to bind it. */
-bool capacity_parent_suits(const struct plan_facts *facts, int parent, const struct vgpu_request *req);
+bool capacity_parent_suits(const struct inv_parent *parent, const struct vgpu_request *req);
 
 /* How the pGPU, not just a VF of it, failed with the type in this run, or else a removal there; NULL: neither did. */
 const struct failed_attempt *capacity_failed_attempt(const struct plan_facts *facts, const char *pgpu,
@@ -51,13 +52,13 @@ const struct failed_attempt *capacity_failed_attempt(const struct plan_facts *fa
  * neither, as far as is known: it has not lost it, and it did not fail in this run. And one that the pool has for this
  * type (NULL: for any)?
  */
-bool capacity_parent_is_free(const struct capacity_query *query, int parent, const char *type);
+bool capacity_parent_is_free(const struct capacity_query *query, const struct inv_parent *parent, const char *type);
 
 /*
  * Can the domain have the IOMMU group of this VF? A group is one domain's, and no other driver may have a device of it,
  * or QEMU says "group is not viable". `why`: what keeps the domain from it. VFs that are given a type are passed over.
  */
-bool capacity_group_is_free(const struct capacity_query *query, int parent, char why[REASON_SIZE]);
+bool capacity_group_is_free(const struct capacity_query *query, const struct inv_parent *parent, char why[REASON_SIZE]);
 
 /* What people are shown of one type on one pGPU, also of one that is not in the pool. */
 struct capacity_count {
@@ -75,7 +76,7 @@ struct capacity_count {
 	char reason[REASON_SIZE]; /* likewise */
 };
 
-void capacity_count(struct capacity_count *count, const struct plan_facts *facts, int pgpu,
+void capacity_count(struct capacity_count *count, const struct plan_facts *facts, const struct inv_pgpu *card,
 		    const struct inv_offer *offer);
 
 /*
@@ -86,4 +87,4 @@ struct capacity_framebuffer {
 	int whole, used;
 };
 
-struct capacity_framebuffer capacity_framebuffer(const struct plan_facts *facts, int pgpu);
+struct capacity_framebuffer capacity_framebuffer(const struct plan_facts *facts, const struct inv_pgpu *card);

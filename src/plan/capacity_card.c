@@ -8,21 +8,21 @@ int capacity_mig_mode(const struct inventory *inv, const struct inv_pgpu *card)
 		const struct inv_device *d = &inv->devices[i];
 		const struct inv_type *t = inventory_type_of(inv, &d->vgpu);
 
-		if (t && d->parent != UNKNOWN && &inv->pgpus[inv->parents[d->parent].pgpu] == card)
+		if (t && inventory_card_of(d) == card)
 			return t->slices > 0;
 	}
 	for (size_t i = 0; i < card->noffers; i++)
 		if (card->offers[i].available > 0)
-			return inv->types[card->offers[i].type].slices > 0;
+			return card->offers[i].type->slices > 0;
 	return UNKNOWN;
 }
 
-double capacity_whole_mib(const struct inventory *inv, const struct inv_pgpu *card)
+double capacity_whole_mib(const struct inv_pgpu *card)
 {
 	double whole = 0;
 
 	for (size_t i = 0; i < card->noffers; i++) {
-		const struct inv_type *t = &inv->types[card->offers[i].type];
+		const struct inv_type *t = card->offers[i].type;
 
 		if (t->framebuffer_mib > 0 && !t->slices && (double)t->max_instance * t->framebuffer_mib > whole)
 			whole = (double)t->max_instance * t->framebuffer_mib;

@@ -16,14 +16,12 @@ static bool leased_parent(const struct leases *leases, const char *parent, const
 }
 
 /* Of a card outside the pool none is left out; for a type that the card does not serve any of the pool's counts. */
-static bool is_pooled(const struct plan_facts *facts, int parent, const char *type)
+static bool is_pooled(const struct plan_facts *facts, const struct inv_parent *parent, const char *type)
 {
-	int pgpu = facts->inv->parents[parent].pgpu;
-
-	if (!facts->pool->cards[pgpu].in_pool)
+	if (!parent->card->pool.in_pool)
 		return true;
-	return type && pool_serves(facts->pool, pgpu, type) ? pool_gives(facts->pool, parent, type)
-							    : pool_has_parent(facts->pool, parent);
+	return type && pool_serves(facts->pool, parent->card, type) ? pool_gives(facts->pool, parent, type)
+								    : pool_has_parent(parent);
 }
 
 static bool has_failed(const struct plan_facts *facts, const char *parent)
@@ -46,18 +44,16 @@ static bool is_own(const struct capacity_query *query, const char *vf)
 }
 
 /* Another VF of the group: what of it keeps a domain from the group? */
-static bool blocks_group(const struct capacity_query *query, int parent, char why[REASON_SIZE])
+static bool blocks_group(const struct capacity_query *query, const struct inv_parent *p, char why[REASON_SIZE])
 {
-	const struct plan_facts *facts = query->facts;
-	const struct inv_parent *p = &facts->inv->parents[parent];
-	const struct lease *lease = lease_find(facts->leases, p->name);
+	const struct lease *lease = lease_find(query->facts->leases, p->name);
 
 	if (is_own(query, p->name))
 		return false;
 	if (lease)
 		snprintf(why, REASON_SIZE, "its IOMMU group %s belongs to domain %.100s, which has %.15s", p->group,
 			 lease->name, p->name);
-	else if (facts->vfs && facts->vfs[parent].opened == OPEN_YES)
+	else if (p->facts.opened == OPEN_YES)
 		snprintf(why, REASON_SIZE, "a process holds %s of its IOMMU group %s open", p->name, p->group);
 	else if (p->keeps_group)
 		snprintf(why, REASON_SIZE, "%s of its IOMMU group %s is bound to driver %s; bind vfio-pci, or none",
@@ -67,13 +63,12 @@ static bool blocks_group(const struct capacity_query *query, int parent, char wh
 	return true;
 }
 
-bool capacity_group_is_free(const struct capacity_query *query, int parent, char why[REASON_SIZE])
+bool capacity_group_is_free(const struct capacity_query *query, const struct inv_parent *p, char why[REASON_SIZE])
 {
 	const struct inventory *inv = query->facts->inv;
-	const struct inv_parent *p = &inv->parents[parent];
 
 	why[0] = '\0';
-	if (inv->pgpus[p->pgpu].framework != FW_VF)
+	if (p->card->framework != FW_VF)
 		return true;
 	if (!*p->group)
 		snprintf(why, REASON_SIZE, "%s has no IOMMU group", p->name);
@@ -81,23 +76,22 @@ bool capacity_group_is_free(const struct capacity_query *query, int parent, char
 		snprintf(why, REASON_SIZE, "%s of its IOMMU group %s is bound to driver %s; unbind it", p->beside,
 			 p->group, p->beside_driver);
 	for (size_t i = 0; i < inv->nparents && !*why; i++)
-		if ((int)i != parent && strcmp(inv->parents[i].group, p->group) == 0 &&
-		    blocks_group(query, (int)i, why))
+		if (inv->parents[i] != p && strcmp(inv->parents[i]->group, p->group) == 0 &&
+		    blocks_group(query, inv->parents[i], why))
 			return false;
 	return !*why;
 }
 
-static bool has_nobody(const struct capacity_query *query, int parent, const char *type)
+static bool has_nobody(const struct capacity_query *query, const struct inv_parent *p, const char *type)
 {
 	const struct plan_facts *facts = query->facts;
-	const struct inv_parent *p = &facts->inv->parents[parent];
 
-	return p->ndevices == 0 && !p->lost && !has_failed(facts, p->name) && is_pooled(facts, parent, type) &&
+	return p->ndevices == 0 && !p->lost && !has_failed(facts, p->name) && is_pooled(facts, p, type) &&
 	       !leased_parent(facts->leases, p->name, query->id) && !leased_parent(query->promised, p->name, NULL) &&
-	       !request_excludes(facts->request, p->name) && !(facts->vfs && facts->vfs[parent].opened == OPEN_YES);
+	       !request_excludes(facts->request, p->name) && p->facts.opened != OPEN_YES;
 }
 
-bool capacity_parent_is_free(const struct capacity_query *query, int parent, const char *type)
+bool capacity_parent_is_free(const struct capacity_query *query, const struct inv_parent *parent, const char *type)
 {
 	char why[REASON_SIZE];
 
@@ -108,45 +102,40 @@ bool capacity_parent_is_free(const struct capacity_query *query, int parent, con
 enum { VF_LAST, VF_OF_NOBODY, VF_OF_ANOTHER_DOMAIN, VF_OF_ANOTHER_WANT };
 
 /* A VF that somebody's XML names is best left to him; the domain's own, which need not move then, above all. */
-static int liking(const struct capacity_query *query, int parent)
+static int liking(const struct capacity_query *query, const struct inv_parent *parent)
 {
-	const struct plan_facts *facts = query->facts;
-	const char *name = facts->inv->parents[parent].name;
-
-	if (strcmp(name, query->last) == 0)
+	if (strcmp(parent->name, query->last) == 0)
 		return VF_LAST;
-	if (request_names(facts->request, name))
+	if (request_names(query->facts->request, parent->name))
 		return VF_OF_ANOTHER_WANT;
-	return facts->vfs && *facts->vfs[parent].named_by ? VF_OF_ANOTHER_DOMAIN : VF_OF_NOBODY;
+	return *parent->facts.named_by ? VF_OF_ANOTHER_DOMAIN : VF_OF_NOBODY;
 }
 
-bool capacity_parent_suits(const struct plan_facts *facts, int parent, const struct vgpu_request *req)
+bool capacity_parent_suits(const struct inv_parent *parent, const struct vgpu_request *req)
 {
-	const struct inv_parent *p = &facts->inv->parents[parent];
-
-	return facts->inv->pgpus[p->pgpu].framework != FW_VF || req->managed || req->managed_as_needed ||
-	       strstr(p->driver, "vfio");
+	return parent->card->framework != FW_VF || req->managed || req->managed_as_needed ||
+	       strstr(parent->driver, "vfio");
 }
 
 /* Is it the first VF of its IOMMU group on the card of those that are free, or with `type` NULL of all? */
-static bool is_unit(const struct capacity_query *query, const struct inv_pgpu *card, int parent, const char *type)
+static bool is_unit(const struct capacity_query *query, const struct inv_parent *parent, const char *type)
 {
-	const struct inv_parent *parents = query->facts->inv->parents;
+	struct inv_parent *const *p = parent->card->parents;
 
-	for (int p = card->first; p < parent && *parents[parent].group; p++)
-		if (strcmp(parents[p].group, parents[parent].group) == 0 &&
-		    (!type || capacity_parent_is_free(query, p, type)))
+	for (; *p != parent && *parent->group; p++)
+		if (strcmp((*p)->group, parent->group) == 0 && (!type || capacity_parent_is_free(query, *p, type)))
 			return false;
 	return true;
 }
 
 struct capacity_vfs capacity_vfs(const struct capacity_query *query, const struct inv_pgpu *card, const char *type)
 {
-	struct capacity_vfs vfs = { .best = UNKNOWN };
+	struct capacity_vfs vfs = { 0 };
 	char why[REASON_SIZE];
 
-	for (int p = card->first; p < card->first + card->nparents; p++) {
-		bool unit = is_unit(query, card, p, NULL);
+	for (int i = 0; i < card->nparents; i++) {
+		const struct inv_parent *p = card->parents[i];
+		bool unit = is_unit(query, p, NULL);
 
 		vfs.units += unit;
 		vfs.all += unit && is_pooled(query->facts, p, type);
@@ -156,12 +145,12 @@ struct capacity_vfs capacity_vfs(const struct capacity_query *query, const struc
 			memcpy(vfs.why, why, sizeof(why));
 			continue;
 		}
-		unit = unit || is_unit(query, card, p, type);
+		unit = unit || is_unit(query, p, type);
 		vfs.free += unit;
-		if (query->req && !capacity_parent_suits(query->facts, p, query->req))
+		if (query->req && !capacity_parent_suits(p, query->req))
 			continue;
 		vfs.suited += unit;
-		if (vfs.best == UNKNOWN || liking(query, p) < liking(query, vfs.best))
+		if (!vfs.best || liking(query, p) < liking(query, vfs.best))
 			vfs.best = p;
 	}
 	return vfs;

@@ -15,7 +15,7 @@ struct planner {
 	struct leases promised; /* what earlier requests of this plan take */
 	struct leases held;     /* the facts' leases but those of what is promised: each counts once */
 	int over_quota;         /* so many leases that may go must, before the request at hand is within its quota */
-	int only;               /* the one VF that may be chosen: its parent's index; UNKNOWN any */
+	const struct inv_parent *only; /* the one VF that may be chosen; NULL any */
 };
 
 /*
@@ -25,9 +25,9 @@ struct planner {
 struct capacity_vfs {
 	int units; /* of the card, also those that the pool leaves out */
 	int all, free;
-	int suited;            /* of those that are free */
-	int best;              /* the first of the suited ones that are liked best; UNKNOWN: there is none */
-	char why[REASON_SIZE]; /* what keeps a domain from the group of one that nobody has; "" */
+	int suited;                    /* of those that are free */
+	const struct inv_parent *best; /* the first of the suited ones that are liked best; NULL: there is none */
+	char why[REASON_SIZE];         /* what keeps a domain from the group of one that nobody has; "" */
 };
 
 struct capacity_vfs capacity_vfs(const struct capacity_query *query, const struct inv_pgpu *card, const char *type);
@@ -39,7 +39,7 @@ struct capacity_vfs capacity_vfs(const struct capacity_query *query, const struc
 int capacity_mig_mode(const struct inventory *inv, const struct inv_pgpu *card);
 
 /* A card's framebuffer, as far as the types that were read tell: of small ones there may be fewer than would fit. */
-double capacity_whole_mib(const struct inventory *inv, const struct inv_pgpu *card);
+double capacity_whole_mib(const struct inv_pgpu *card);
 
 /* How the search for a parent ended. */
 enum choice { CHOSEN, CHOSEN_AFTER_REMOVAL, NO_CAPACITY, NO_CAPACITY_YET };
@@ -66,8 +66,8 @@ const char *plan_opener(const struct device_facts *facts);
 /* Its creation or removal goes on: ends the plan with a wait; false. */
 bool plan_wait_for_kernel(struct planner *p, size_t req, const char *parent);
 
-/* May the hostdev be on this parent, as far as its kind and the parent's driver go? UNKNOWN: one that is not read. */
-bool plan_can_be(const struct plan_facts *facts, int parent, const struct vgpu_request *req);
+/* May the hostdev be on this parent, as far as its kind and the parent's driver go? NULL: one that is not read. */
+bool plan_can_be(const struct plan_facts *facts, const struct inv_parent *parent, const struct vgpu_request *req);
 
 /*
  * plan_quota.c: is the domain within its project's quota with one vGPU more, `id`, where need be without leases that
@@ -88,10 +88,10 @@ bool plan_vf_prepare(struct planner *p, size_t req, struct step *step);
 void plan_vf_request(const struct plan_facts *facts, struct resolved_request *resolved);
 
 /* May the domain's hostdev be on this VF at all? Where not, the plan ends with the reason. */
-bool plan_vf_suits(struct planner *p, size_t req, int parent);
+bool plan_vf_suits(struct planner *p, size_t req, const struct inv_parent *vf);
 
-/* Nobody says which type: the only one that this VF (UNKNOWN: the pool) has for the request's kind, if it is one. */
-void plan_only_type(const struct plan_facts *facts, struct resolved_request *resolved, int parent);
+/* Nobody says which type: the only one that this VF (NULL: the pool) has for the request's kind, if it is one. */
+void plan_only_type(const struct plan_facts *facts, struct resolved_request *resolved, const struct inv_parent *vf);
 
 /* Does what a domain brings from the source of a migration fit here? Ends the plan with the refusal where not. */
 bool plan_source_fits(struct planner *p, size_t req);
@@ -126,8 +126,8 @@ bool plan_refuse_device(struct planner *p, size_t req, const char *fmt, ...) __a
 const char *plan_named(const struct vgpu_request *req);
 
 /* Is the type of this ID, as the card has it, what the request means by it? A number belongs to its card. */
-bool plan_type_means(const struct plan_facts *facts, const struct resolved_request *resolved, int pgpu,
-		     const char *type);
+bool plan_type_means(const struct plan_facts *facts, const struct resolved_request *resolved,
+		     const struct inv_pgpu *card, const char *type);
 
 /* Is an existing device of a type that fits? */
 bool plan_device_fits(const struct plan_facts *facts, const struct resolved_request *resolved,

@@ -45,7 +45,7 @@ static void name_device(char out[NOVA_DEVICE_SIZE], const char *parent, bool pci
 			*c = '_';
 }
 
-static int count_existing(const struct inventory *inv, int parent, const char *type)
+static int count_existing(const struct inventory *inv, const struct inv_parent *parent, const char *type)
 {
 	int n = 0;
 
@@ -70,7 +70,7 @@ static void count_defined(struct nova_provider *p, const struct inventory *inv, 
 	for (const struct definition *d = list; d < list + n; d++) {
 		const struct inv_device *device = inventory_device(inv, d->uuid);
 
-		if (strcmp(d->parent, inv->parents[p->parent].name) != 0 || strcmp(d->type, p->section->type) != 0 ||
+		if (strcmp(d->parent, p->parent->name) != 0 || strcmp(d->type, p->section->type) != 0 ||
 		    (device && device->parent == p->parent))
 			continue;
 		p->defined++;
@@ -101,17 +101,17 @@ void nova_inventory_make(struct nova_inventory *nova, const struct pool *pool, c
 
 	*nova = (struct nova_inventory){ .providers = mem_new(inv->nparents + 1, sizeof(*nova->providers)) };
 	for (size_t i = 0; i < inv->nparents; i++) {
-		const struct inv_parent *parent = &inv->parents[i];
-		const struct inv_pgpu *card = &inv->pgpus[parent->pgpu];
+		const struct inv_parent *parent = inv->parents[i];
+		const struct inv_pgpu *card = parent->card;
 		const struct section *section = section_of(pool->config, parent->name);
-		const struct inv_offer *offer = section ? inventory_offer(inv, parent->pgpu, section->type) : NULL;
+		const struct inv_offer *offer = section ? inventory_offer(card, section->type) : NULL;
 		struct nova_provider *p = &nova->providers[nova->n];
 
 		if (card->framework != FW_MDEV || !offer)
 			continue;
-		*p = (struct nova_provider){ .section = section, .parent = (int)i, .pgpu = parent->pgpu };
+		*p = (struct nova_provider){ .section = section, .parent = parent };
 		name_device(p->device, parent->name, *card->vendor);
-		p->existing = count_existing(inv, p->parent, section->type);
+		p->existing = count_existing(inv, parent, section->type);
 		count_defined(p, inv, definitions, ndefinitions);
 		/* The offer is that of a free VF. */
 		p->available = card->sriov && (parent->ndevices || parent->lost) ? 0 : offer->available;
@@ -141,11 +141,11 @@ static void spell(char trait[TRAIT_SIZE])
 			*c = '_';
 }
 
-void nova_traits(char traits[NOVA_TRAITS][TRAIT_SIZE], const struct pool *pool, const struct nova_provider *provider)
+void nova_traits(char traits[NOVA_TRAITS][TRAIT_SIZE], const struct nova_provider *provider)
 {
-	const struct inv_pgpu *card = &pool->inv->pgpus[provider->pgpu];
-	const struct inv_offer *offer = inventory_offer(pool->inv, provider->pgpu, provider->section->type);
-	int mib = offer ? pool->inv->types[offer->type].framebuffer_mib : UNKNOWN;
+	const struct inv_pgpu *card = provider->parent->card;
+	const struct inv_offer *offer = inventory_offer(card, provider->section->type);
+	int mib = offer ? offer->type->framebuffer_mib : UNKNOWN;
 
 	memset(traits, 0, NOVA_TRAITS * sizeof(*traits));
 	snprintf(traits[0], TRAIT_SIZE, "CUSTOM_%s", provider->section->type);

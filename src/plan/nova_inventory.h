@@ -20,9 +20,9 @@ enum { NOVA_DEVICE_SIZE = 2 * PARENT_SIZE, TRAIT_SIZE = 256, NOVA_TRAITS = 4 };
 struct nova_provider {
 	const struct section *section; /* the type that Nova gives this parent */
 	char device[NOVA_DEVICE_SIZE]; /* libvirt's name of the parent: pci_0000_84_00_0, mtty_mtty */
-	int parent, pgpu;              /* their indexes */
-	int existing;                  /* mdevs of that type */
-	int defined;                   /* definitions of that type without their device, which Nova counts as mdevs */
+	const struct inv_parent *parent;
+	int existing; /* mdevs of that type */
+	int defined;  /* definitions of that type without their device, which Nova counts as mdevs */
 	int available;
 	int total;             /* what Nova has in its inventory; 0: there is no such provider */
 	bool limited;          /* it is 0 for max_instances */
@@ -43,4 +43,4 @@ void nova_inventory_free(struct nova_inventory *nova);
  * The traits by which a flavor can request such a vGPU, as Placement spells them: CUSTOM_NVIDIA_222 for the type, the
  * pGPU's model, the framebuffer, the framework; "" where it is not known.
  */
-void nova_traits(char traits[NOVA_TRAITS][TRAIT_SIZE], const struct pool *pool, const struct nova_provider *provider);
+void nova_traits(char traits[NOVA_TRAITS][TRAIT_SIZE], const struct nova_provider *provider);

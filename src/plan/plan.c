@@ -66,10 +66,10 @@ bool plan_type_fits(const struct resolved_request *resolved, const char *type)
 	return resolved->ntypes == 0;
 }
 
-bool plan_type_means(const struct plan_facts *facts, const struct resolved_request *resolved, int pgpu,
-		     const char *type)
+bool plan_type_means(const struct plan_facts *facts, const struct resolved_request *resolved,
+		     const struct inv_pgpu *card, const char *type)
 {
-	const struct inv_type *t = inventory_type_on(facts->inv, pgpu, type);
+	const struct inv_type *t = inventory_type_on(facts->inv, card, type);
 	const char *source = facts->mode == PLAN_MIGRATE && resolved->ntypes &&
 					     !plan_driver_differs(facts, resolved->req)
 				     ? resolved->req->facts.name
@@ -82,43 +82,36 @@ bool plan_type_means(const struct plan_facts *facts, const struct resolved_reque
 bool plan_device_fits(const struct plan_facts *facts, const struct resolved_request *resolved,
 		      const struct inv_device *device)
 {
-	int pgpu = device->parent == UNKNOWN ? UNKNOWN : facts->inv->parents[device->parent].pgpu;
-
-	return plan_type_fits(resolved, device->vgpu.type) && plan_type_means(facts, resolved, pgpu, device->vgpu.type);
+	return plan_type_fits(resolved, device->vgpu.type) &&
+	       plan_type_means(facts, resolved, inventory_card_of(device), device->vgpu.type);
 }
 
-void plan_only_type(const struct plan_facts *facts, struct resolved_request *resolved, int parent)
+void plan_only_type(const struct plan_facts *facts, struct resolved_request *resolved, const struct inv_parent *vf)
 {
 	const struct section *only;
 
 	/* A type that is remembered, and is the only one, is that. */
 	if (!facts->pool || (resolved->ntypes && resolved->source != TYPE_REMEMBERED) ||
-	    pool_types(facts->pool, resolved->req->kind == REQUEST_MDEV, parent, &only) != 1 ||
+	    pool_types(facts->pool, resolved->req->kind == REQUEST_MDEV, vf, &only) != 1 ||
 	    !plan_type_fits(resolved, only->type))
 		return;
 	snprintf(resolved->types[0], TYPE_SIZE, "%s", only->type);
 	resolved->ntypes = 1;
-	resolved->source = parent == UNKNOWN ? TYPE_POOLED : TYPE_SERVED;
+	resolved->source = vf ? TYPE_SERVED : TYPE_POOLED;
 }
 
 void plan_adopt(const struct planner *p, const struct inv_device *device, struct step *step)
 {
-	const struct inventory *inv = p->facts->inv;
-	const struct inv_type *t = inventory_type_of(inv, &device->vgpu);
+	const struct inv_type *t = inventory_type_of(p->facts->inv, &device->vgpu);
+	const struct inv_pgpu *card = inventory_card_of(device);
 
 	*step = (struct step){ .kind = STEP_ADOPT,
 			       .vgpu = device->vgpu,
-			       .numa = UNKNOWN,
+			       .numa = card ? card->numa : UNKNOWN,
 			       .framebuffer_mib = t ? t->framebuffer_mib : UNKNOWN };
 	snprintf(step->why, sizeof(step->why), "it exists");
-	if (device->parent != UNKNOWN) {
-		const struct inv_pgpu *card = &inv->pgpus[inv->parents[device->parent].pgpu];
-
-		step->numa = card->numa;
-		if (p->facts->pool)
-			step->section = pool_serves(p->facts->pool, inv->parents[device->parent].pgpu,
-						    device->vgpu.type);
-	}
+	if (card && p->facts->pool)
+		step->section = pool_serves(p->facts->pool, card, device->vgpu.type);
 }
 
 /* The later requests of this plan see what this one takes, in the place of what the domain had reserved for it. */
@@ -179,7 +172,7 @@ static bool refuse_untyped(struct planner *p, size_t req)
 			p, req,
 			"does not exist, and no type is enabled for this kind of hostdev; set enabled_mdev_types in [devices]");
 	for (size_t i = 0; i < facts->config->nsections && !served; i++)
-		served = pool_stock(facts->pool, &facts->config->sections[i], w->kind == REQUEST_MDEV, UNKNOWN) !=
+		served = pool_stock(facts->pool, &facts->config->sections[i], w->kind == REQUEST_MDEV, NULL) !=
 			 STOCK_NONE;
 	if (!served)
 		return plan_refuse(
@@ -231,7 +224,6 @@ bool plan_existing(struct planner *p, size_t req, const struct inv_device *devic
 		   struct step *step)
 {
 	const struct resolved_request *resolved = &p->facts->resolved_requests[req];
-	const struct device_facts *known = &p->facts->devices[device - p->facts->inv->devices];
 
 	if (resolved->source == TYPE_ASKED && !plan_device_fits(p->facts, resolved, device))
 		return plan_refuse(p, req, "exists as %s on %s, but the domain's metadata asks for %s; %s",
@@ -243,10 +235,10 @@ bool plan_existing(struct planner *p, size_t req, const struct inv_device *devic
 		snprintf(step->why, sizeof(step->why), "the domain's already");
 		return true;
 	}
-	if (known->opened == OPEN_YES)
+	if (device->facts.opened == OPEN_YES)
 		return plan_refuse(p, req,
 				   "exists on %s and is held open by %s (troubleshooting: held-open-by-a-process)",
-				   device->vgpu.parent, plan_opener(known));
+				   device->vgpu.parent, plan_opener(&device->facts));
 	return true;
 }
 
@@ -338,7 +330,7 @@ static enum owner owner_when_created(const struct resolved_request *resolved, co
 void plan_make(struct plan *plan, const struct plan_facts *facts)
 {
 	struct plan_facts narrowed = *facts;
-	struct planner p = { .facts = &narrowed, .plan = plan, .only = UNKNOWN };
+	struct planner p = { .facts = &narrowed, .plan = plan };
 	size_t nvgpus = facts->request->nvgpus;
 	struct resolved_request *resolved_requests = mem_new(nvgpus + 1, sizeof(*resolved_requests));
 	bool going = true;
@@ -354,7 +346,7 @@ void plan_make(struct plan *plan, const struct plan_facts *facts)
 	for (size_t i = 0; i < nvgpus; i++) {
 		resolved_requests[i] = facts->resolved_requests[i];
 		if (resolved_requests[i].req->kind == REQUEST_MDEV)
-			plan_only_type(facts, &resolved_requests[i], UNKNOWN);
+			plan_only_type(facts, &resolved_requests[i], NULL);
 		plan_source_narrow(facts, &resolved_requests[i]);
 		plan_vf_request(facts, &resolved_requests[i]);
 	}

@@ -20,7 +20,7 @@
 #include "plan/pool.h"
 #include "state/history.h"
 
-enum { RESOLVED_TYPES_MAX = 16, PLAN_REMOVES_MAX = 64, DOMAIN_SHOWN_SIZE = 64, OPENER_SIZE = DOMAIN_SHOWN_SIZE + 48 };
+enum { RESOLVED_TYPES_MAX = 16, PLAN_REMOVES_MAX = 64 };
 
 /* Who says which type a vGPU is to have. */
 enum type_source {
@@ -96,16 +96,6 @@ struct missing_card {
 	char reason[REASON_SIZE]; /* and what to do */
 };
 
-enum opened { OPEN_UNKNOWN, OPEN_NO, OPEN_YES };
-
-/* What is known of a device of the inventory, same index. Looked up only where a rule asks. */
-struct device_facts {
-	enum opened opened;
-	char by[OPENER_SIZE];             /* of one that is open: "process 4711 (QEMU of domain vm2)"; "" not known */
-	char named_by[DOMAIN_SHOWN_SIZE]; /* the domain on disk that names it; "" none */
-	bool removable; /* by an operator: an orphan, reclaim and reclaim_grace apart; with reclaimable_known */
-};
-
 enum plan_mode {
 	PLAN_PREPARE,
 	PLAN_MIGRATE,
@@ -118,11 +108,9 @@ struct plan_facts {
 	const struct config *config; /* NULL: none is in effect; devices that exist are still adopted */
 	const char *why_no_config;   /* and why, with what to do */
 	const struct inventory *inv;
-	const struct pool *pool;            /* NULL without configuration */
-	const struct leases *leases;        /* without those that are void */
-	const struct device_facts *devices; /* one for each inv->devices */
-	const struct device_facts *vfs;     /* one for each inv->parents, looked up for VFs; NULL none was */
-	int libvirt;                        /* its version, 9007000 is 9.7.0; 0 where it cannot be told */
+	const struct pool *pool;     /* NULL without configuration */
+	const struct leases *leases; /* without those that are void */
+	int libvirt;                 /* its version, 9007000 is 9.7.0; 0 where it cannot be told */
 	const struct request *request;
 	const struct resolved_request *resolved_requests; /* one for each request->vgpus */
 	const struct failed_attempt *failed_attempts;
@@ -153,7 +141,7 @@ struct step {
 /* Why a pGPU was not chosen for a request. */
 struct verdict {
 	size_t req;
-	int pgpu;
+	const struct inv_pgpu *card;
 	bool elsewhere; /* it serves another type of the request's, for which there is a verdict of its own */
 	enum cause cause;
 	char reason[REASON_SIZE]; /* without a name of the card or the vGPU */
@@ -190,4 +178,5 @@ void plan_make(struct plan *plan, const struct plan_facts *facts);
 void plan_free(struct plan *plan);
 
 /* Why this card can have no vGPU for the hostdev, whatever it serves: the hostdev is of another kind. NULL: it can. */
-const char *plan_other_kind(const struct plan_facts *facts, int pgpu, const struct vgpu_request *req);
+const char *plan_other_kind(const struct plan_facts *facts, const struct inv_pgpu *card,
+			    const struct vgpu_request *req);

@@ -34,11 +34,11 @@ static const struct inv_device *free_device(const struct planner *p, size_t req)
 		return NULL;
 	for (size_t i = 0; i < inv->ndevices; i++) {
 		const struct inv_device *d = &inv->devices[i];
-		const struct device_facts *f = &p->facts->devices[i];
+		const struct device_facts *f = &d->facts;
 
-		if (d->parent != UNKNOWN && plan_can_be(p->facts, d->parent, resolved->req) && resolved->ntypes > 0 &&
-		    plan_device_fits(p->facts, resolved, d) && pool_has_parent(p->facts->pool, d->parent) &&
-		    f->opened == OPEN_NO && !*f->named_by && !leased(p, d->vgpu.id) && !promised(p, d->vgpu.id) &&
+		if (d->parent && plan_can_be(p->facts, d->parent, resolved->req) && resolved->ntypes > 0 &&
+		    plan_device_fits(p->facts, resolved, d) && pool_has_parent(d->parent) && f->opened == OPEN_NO &&
+		    !*f->named_by && !leased(p, d->vgpu.id) && !promised(p, d->vgpu.id) &&
 		    !request_names(p->facts->request, d->vgpu.id) && !request_excludes(p->facts->request, d->vgpu.id))
 			return d;
 	}
@@ -50,7 +50,6 @@ static bool refuse_taken(struct planner *p, size_t req, const struct inv_device 
 {
 	const struct resolved_request *resolved = &p->facts->resolved_requests[req];
 	bool vf = resolved->req->kind == REQUEST_PCI;
-	const struct device_facts *known;
 	char requested[1024];
 
 	if (lease)
@@ -67,15 +66,14 @@ static bool refuse_taken(struct planner *p, size_t req, const struct inv_device 
 		return plan_refuse_device(
 			p, req, "being created or removed on %s here; migrate_uuid = keep does not allow another",
 			device->vgpu.parent);
-	known = &p->facts->devices[device - p->facts->inv->devices];
 	plan_text_request(resolved, requested, sizeof(requested));
 	if (!plan_device_fits(p->facts, resolved, device))
 		return plan_refuse_device(
 			p, req, "exists here as %s on %s, not as %s; migrate_uuid = keep does not allow another",
 			device->vgpu.type, device->vgpu.parent, requested);
-	if (known->opened == OPEN_YES)
+	if (device->facts.opened == OPEN_YES)
 		return plan_refuse_device(p, req, "held open by %s here; migrate_uuid = keep does not allow another",
-					  plan_opener(known));
+					  plan_opener(&device->facts));
 	return plan_refuse_device(
 		p, req, "cannot tell whether a process holds it open here; migrate_uuid = keep does not allow another");
 }
@@ -87,10 +85,10 @@ bool plan_arrival(struct planner *p, size_t req, struct step *step)
 	const char *id = plan_named(resolved->req);
 	const struct lease *lease = lease_find(facts->leases, id);
 	const struct inv_device *device = inventory_device(facts->inv, id), *other;
-	int parent = inventory_parent(facts->inv, id);
+	const struct inv_parent *parent = inventory_parent(facts->inv, id);
 	bool vf = resolved->req->kind == REQUEST_PCI, keep = facts->config && facts->config->policy.migrate_keep, made;
 	bool others = lease && strcmp(lease->domain, facts->request->uuid) != 0;
-	bool pooled = parent != UNKNOWN && facts->pool && pool_has_parent(facts->pool, parent);
+	bool pooled = parent && facts->pool && pool_has_parent(parent);
 
 	if (!plan_source_fits(p, req))
 		return false;
@@ -98,7 +96,7 @@ bool plan_arrival(struct planner *p, size_t req, struct step *step)
 		return plan_creation(p, req, resolved->fresh, step);
 	if (vf && keep && pooled && !plan_vf_suits(p, req, parent))
 		return false;
-	if (device && !others && facts->devices[device - facts->inv->devices].opened == OPEN_NO && *device->vgpu.type &&
+	if (device && !others && device->facts.opened == OPEN_NO && *device->vgpu.type &&
 	    plan_device_fits(facts, resolved, device) && plan_can_be(facts, device->parent, resolved->req)) {
 		plan_adopt(p, device, step);
 		return true;
@@ -109,10 +107,10 @@ bool plan_arrival(struct planner *p, size_t req, struct step *step)
 		plan_adopt(p, other, step);
 		return true;
 	}
-	p->only = vf && keep ? parent : UNKNOWN;
+	p->only = vf && keep ? parent : NULL;
 	/* A VF's own lease does not count where it was; what another domain has leased under its address does. */
 	made = plan_creation(p, req, device || others || !*id ? resolved->fresh : id, step);
-	p->only = UNKNOWN;
+	p->only = NULL;
 	return made;
 }
 

@@ -8,7 +8,7 @@
 #include "internal.h"
 
 struct candidate {
-	int pgpu;
+	const struct inv_pgpu *card;
 	const char *type;
 	bool near;   /* on a NUMA node that suits */
 	bool failed; /* a while ago */
@@ -22,11 +22,10 @@ static enum placement placement_of(const struct planner *p, const struct vgpu_re
 }
 
 /* Did it fail a while ago, in another run? */
-static bool has_failed(const struct plan_facts *facts, int pgpu, const char *type)
+static bool has_failed(const struct plan_facts *facts, const struct inv_pgpu *card, const char *type)
 {
 	for (size_t i = 0; i < facts->nfailures; i++)
-		if (strcmp(facts->failures[i].pgpu, facts->inv->pgpus[pgpu].address) == 0 &&
-		    strcmp(facts->failures[i].type, type) == 0)
+		if (strcmp(facts->failures[i].pgpu, card->address) == 0 && strcmp(facts->failures[i].type, type) == 0)
 			return true;
 	return false;
 }
@@ -58,7 +57,7 @@ static bool better(const struct planner *p, const struct vgpu_request *req, cons
 	if (larger != 0 && a->space.whole_mib > 0 && b->space.whole_mib > 0)
 		return pack ? larger < 0 : larger > 0;
 	*rule = BY_ADDRESS;
-	return a->pgpu < b->pgpu;
+	return strcmp(a->card->address, b->card->address) < 0;
 }
 
 static bool is_near(const struct resolved_request *resolved, const struct inv_pgpu *card)
@@ -67,18 +66,19 @@ static bool is_near(const struct resolved_request *resolved, const struct inv_pg
 }
 
 /* Does the card serve no such type, but another that would do as well? */
-static bool is_elsewhere(const struct plan_facts *facts, const struct resolved_request *resolved, int pgpu,
-			 const char *type)
+static bool is_elsewhere(const struct plan_facts *facts, const struct resolved_request *resolved,
+			 const struct inv_pgpu *card, const char *type)
 {
-	if (pool_serves(facts->pool, pgpu, type))
+	if (pool_serves(facts->pool, card, type))
 		return false;
 	for (int t = 0; t < resolved->ntypes; t++)
-		if (pool_serves(facts->pool, pgpu, resolved->types[t]))
+		if (pool_serves(facts->pool, card, resolved->types[t]))
 			return true;
 	return false;
 }
 
-static void add_verdict(struct plan *plan, size_t req, int pgpu, bool elsewhere, const struct capacity *space)
+static void add_verdict(struct plan *plan, size_t req, const struct inv_pgpu *card, bool elsewhere,
+			const struct capacity *space)
 {
 	struct verdict *v;
 
@@ -88,7 +88,7 @@ static void add_verdict(struct plan *plan, size_t req, int pgpu, bool elsewhere,
 	}
 	v = &plan->verdicts[plan->nverdicts++];
 	v->req = req;
-	v->pgpu = pgpu;
+	v->card = card;
 	v->elsewhere = elsewhere;
 	v->cause = space->cause;
 	memcpy(v->reason, space->reason, sizeof(v->reason));
@@ -109,13 +109,13 @@ bool plan_may_go(const struct plan_facts *facts, const char *id)
 }
 
 /* Would removing a device of `type` help one of `requested` on this card? */
-static bool stands_in_the_way(const struct plan_facts *facts, int pgpu, const char *type, const char *requested)
+static bool stands_in_the_way(const struct inventory *inv, const struct inv_pgpu *card, const char *type,
+			      const char *requested)
 {
-	const struct inv_type *a = inventory_type_on(facts->inv, pgpu, type),
-			      *b = inventory_type_on(facts->inv, pgpu, requested);
+	const struct inv_type *a = inventory_type_on(inv, card, type), *b = inventory_type_on(inv, card, requested);
 
 	/* Of GPU instances each has its own size. */
-	if (!facts->inv->pgpus[pgpu].nvidia || !a || !b || a->slices || b->slices)
+	if (!card->nvidia || !a || !b || a->slices || b->slices)
 		return false;
 	/* Of a card that was never seen empty the sizes are not known: then every other type may. */
 	if (a->framebuffer_mib == UNKNOWN || b->framebuffer_mib == UNKNOWN)
@@ -127,9 +127,10 @@ static bool stands_in_the_way(const struct plan_facts *facts, int pgpu, const ch
  * Would removing one of `type` make capacity for one of `requested`? What a GPU instance carried leaves capacity for
  * its like only.
  */
-static bool gives_capacity(const struct plan_facts *facts, int pgpu, const char *type, const char *requested)
+static bool gives_capacity(const struct inventory *inv, const struct inv_pgpu *card, const char *type,
+			   const char *requested)
 {
-	const struct inv_type *t = inventory_type_on(facts->inv, pgpu, requested);
+	const struct inv_type *t = inventory_type_on(inv, card, requested);
 
 	return !t || !t->slices || strcmp(type, requested) == 0;
 }
@@ -138,9 +139,10 @@ static bool gives_capacity(const struct plan_facts *facts, int pgpu, const char 
  * Which reclaimable devices of the card to remove: one, or, where an NVIDIA card holds another size, all that are of
  * another size; then each of those must be reclaimable. The next plan sees what it brought.
  */
-static bool find_removes(struct planner *p, const struct candidate *card, const char *type)
+static bool find_removes(struct planner *p, const struct candidate *c)
 {
-	int pgpu = card->pgpu;
+	const char *type = c->type;
+	const struct inv_pgpu *card = c->card;
 	const struct plan_facts *facts = p->facts;
 	const struct inventory *inv = facts->inv;
 	char one[ID_SIZE] = "";
@@ -149,16 +151,16 @@ static bool find_removes(struct planner *p, const struct candidate *card, const 
 	for (size_t i = 0; i < inv->ndevices; i++) {
 		const struct inv_device *d = &inv->devices[i];
 
-		if (d->parent == UNKNOWN || inv->parents[d->parent].pgpu != pgpu)
+		if (inventory_card_of(d) != card)
 			continue;
-		if (stands_in_the_way(facts, pgpu, d->vgpu.type, type)) {
+		if (stands_in_the_way(inv, card, d->vgpu.type, type)) {
 			if (!plan_may_go(facts, d->vgpu.id) || p->plan->nremoves == PLAN_REMOVES_MAX) {
 				p->plan->nremoves = 0;
 				return false;
 			}
 			memcpy(p->plan->removes[p->plan->nremoves++], d->vgpu.id, ID_SIZE);
-		} else if (!*one && gives_capacity(facts, pgpu, d->vgpu.type, type) &&
-			   (card->space.parent != UNKNOWN || pool_gives(facts->pool, d->parent, type)) &&
+		} else if (!*one && gives_capacity(inv, card, d->vgpu.type, type) &&
+			   (c->space.parent || pool_gives(facts->pool, d->parent, type)) &&
 			   plan_may_go(facts, d->vgpu.id)) {
 			memcpy(one, d->vgpu.id, ID_SIZE);
 		}
@@ -166,7 +168,7 @@ static bool find_removes(struct planner *p, const struct candidate *card, const 
 	for (size_t i = 0; i < facts->leases->n && !*one; i++) {
 		const struct lease *l = &facts->leases->list[i];
 
-		if (strcmp(l->vgpu.pgpu, inv->pgpus[pgpu].address) == 0 && !inventory_device(inv, l->vgpu.id) &&
+		if (strcmp(l->vgpu.pgpu, card->address) == 0 && !inventory_device(inv, l->vgpu.id) &&
 		    plan_may_go(facts, l->vgpu.id))
 			memcpy(one, l->vgpu.id, ID_SIZE);
 	}
@@ -178,44 +180,38 @@ static bool find_removes(struct planner *p, const struct candidate *card, const 
 static void fill_step(const struct planner *p, struct step *step, const struct candidate *c, const char *id,
 		      const char *why)
 {
-	const char *type = c->type;
-	const struct inventory *inv = p->facts->inv;
-	const struct inv_type *t = inventory_type_on(inv, c->pgpu, type);
-	int parent = c->space.parent != UNKNOWN ? c->space.parent : inv->pgpus[c->pgpu].first;
+	const struct inv_type *t = inventory_type_on(p->facts->inv, c->card, c->type);
+	const struct inv_parent *parent = c->space.parent ? c->space.parent : c->card->parents[0];
 
 	*step = (struct step){ .kind = STEP_CREATE,
-			       .vgpu.framework = inv->pgpus[c->pgpu].framework,
-			       .numa = inv->pgpus[c->pgpu].numa,
+			       .vgpu.framework = c->card->framework,
+			       .numa = c->card->numa,
 			       .framebuffer_mib = t ? t->framebuffer_mib : UNKNOWN,
-			       .section = pool_serves(p->facts->pool, c->pgpu, type) };
+			       .section = pool_serves(p->facts->pool, c->card, c->type) };
 	/* A VF is called by its address, wherever the domain was before. */
-	snprintf(step->vgpu.id, sizeof(step->vgpu.id), "%.39s",
-		 step->vgpu.framework == FW_MDEV ? id : inv->parents[parent].name);
-	snprintf(step->vgpu.type, sizeof(step->vgpu.type), "%s", type);
-	snprintf(step->vgpu.parent, sizeof(step->vgpu.parent), "%s", inv->parents[parent].name);
-	snprintf(step->vgpu.pgpu, sizeof(step->vgpu.pgpu), "%s", inv->pgpus[c->pgpu].address);
+	snprintf(step->vgpu.id, sizeof(step->vgpu.id), "%.39s", step->vgpu.framework == FW_MDEV ? id : parent->name);
+	snprintf(step->vgpu.type, sizeof(step->vgpu.type), "%s", c->type);
+	snprintf(step->vgpu.parent, sizeof(step->vgpu.parent), "%s", parent->name);
+	snprintf(step->vgpu.pgpu, sizeof(step->vgpu.pgpu), "%s", c->card->address);
 	snprintf(step->why, sizeof(step->why), "%s", why);
 }
 
 /* What is left to do where no pGPU has capacity for any of the types. */
 struct resort {
 	bool in_flight; /* wait */
-	/* Remove reclaimable devices there, for the first type that this helps; pgpu UNKNOWN: nowhere. */
-	struct candidate card;
+	/* Remove reclaimable devices there, for the first type that this helps; card NULL: nowhere. */
+	struct candidate best;
 };
 
 /* Is the one VF that may be chosen configured for the type? The reason where its card is, and it is not. */
-static bool gives_vf(const struct plan_facts *facts, int parent, const char *type, struct capacity *space)
+static bool gives_vf(const struct pool *pool, const struct inv_parent *vf, const char *type, struct capacity *space)
 {
-	const struct pool *pool = facts->pool;
-	int pgpu = facts->inv->parents[parent].pgpu;
-	const struct section *its = pool_section_of(pool, parent);
+	const struct section *its = pool_section_of(vf);
 
-	if (!its || !pool->cards[pgpu].in_pool || !pool_serves(pool, pgpu, type) || pool_gives(pool, parent, type))
+	if (!its || !vf->card->pool.in_pool || !pool_serves(pool, vf->card, type) || pool_gives(pool, vf, type))
 		return true;
-	*space = (struct capacity){ .parent = UNKNOWN, .cause = CAUSE_OTHER_TYPE };
-	snprintf(space->reason, sizeof(space->reason), "%s is configured for %s", facts->inv->parents[parent].name,
-		 its->type);
+	*space = (struct capacity){ .cause = CAUSE_OTHER_TYPE };
+	snprintf(space->reason, sizeof(space->reason), "%s is configured for %s", vf->name, its->type);
 	return false;
 }
 
@@ -223,46 +219,45 @@ static bool gives_vf(const struct plan_facts *facts, int parent, const char *typ
 static bool capacity_for(const struct planner *p, size_t req, struct candidate *c, const char *type, const char *id)
 {
 	const struct resolved_request *resolved = &p->facts->resolved_requests[req];
-	const struct inventory *inv = p->facts->inv;
-	const char *other_kind = plan_other_kind(p->facts, c->pgpu, resolved->req);
+	const char *other_kind = plan_other_kind(p->facts, c->card, resolved->req);
 	const struct capacity_query query = { .facts = p->facts,
 					      .promised = &p->promised,
 					      .req = resolved->req,
 					      .id = id,
 					      .last = resolved->last_parent };
 
-	if (p->only != UNKNOWN && inv->parents[p->only].pgpu != c->pgpu)
+	if (p->only && p->only->card != c->card)
 		return false;
 	if (other_kind) {
-		if (!pool_serves(p->facts->pool, c->pgpu, type))
+		if (!pool_serves(p->facts->pool, c->card, type))
 			return false;
-		c->space = (struct capacity){ .parent = UNKNOWN, .cause = CAUSE_UNSUITED };
-		if ((inv->pgpus[c->pgpu].framework == FW_MDEV) != (resolved->req->kind == REQUEST_MDEV))
+		c->space = (struct capacity){ .cause = CAUSE_UNSUITED };
+		if ((c->card->framework == FW_MDEV) != (resolved->req->kind == REQUEST_MDEV))
 			c->space.cause = CAUSE_OTHER_KIND;
 		snprintf(c->space.reason, sizeof(c->space.reason), "%s", other_kind);
 		return true;
 	}
-	if (!plan_type_means(p->facts, resolved, c->pgpu, type)) {
-		c->space = (struct capacity){ .parent = UNKNOWN, .cause = CAUSE_OTHER_TYPE };
+	if (!plan_type_means(p->facts, resolved, c->card, type)) {
+		c->space = (struct capacity){ .cause = CAUSE_OTHER_TYPE };
 		snprintf(c->space.reason, sizeof(c->space.reason), "%s is %s there", type,
-			 inventory_type_on(inv, c->pgpu, type)->name);
-		return pool_serves(p->facts->pool, c->pgpu, type);
+			 inventory_type_on(p->facts->inv, c->card, type)->name);
+		return pool_serves(p->facts->pool, c->card, type);
 	}
-	if (p->only != UNKNOWN && !gives_vf(p->facts, p->only, type, &c->space))
+	if (p->only && !gives_vf(p->facts->pool, p->only, type, &c->space))
 		return true;
-	capacity_on(&c->space, &query, c->pgpu, type);
-	if (c->space.has && p->only != UNKNOWN && c->space.parent != p->only) {
+	capacity_on(&c->space, &query, c->card, type);
+	if (c->space.has && p->only && c->space.parent != p->only) {
 		c->space.has = false;
 		c->space.cause = CAUSE_IN_USE;
 		snprintf(c->space.reason, sizeof(c->space.reason), "this VF is not free");
 	}
-	c->failed = has_failed(p->facts, c->pgpu, type);
+	c->failed = has_failed(p->facts, c->card, type);
 	return true;
 }
 
 /* What is chosen so far. */
 struct chosen {
-	struct candidate best; /* pgpu UNKNOWN: none */
+	struct candidate best; /* card NULL: none */
 	enum rule rule;        /* of all by which it went before another, the weightiest */
 };
 
@@ -293,30 +288,29 @@ static void choose_for_type(struct planner *p, size_t req, const char *type, con
 {
 	const struct resolved_request *resolved = &p->facts->resolved_requests[req];
 	const struct inventory *inv = p->facts->inv;
-	struct candidate *best = &chosen->best, fullest = { .pgpu = UNKNOWN };
+	struct candidate *best = &chosen->best, fullest = { 0 };
 
 	for (size_t g = 0; g < inv->npgpus && !best->last; g++) {
 		enum rule by = NO_CHOICE;
-		struct candidate c = { .pgpu = (int)g, .type = type, .near = is_near(resolved, &inv->pgpus[g]) };
+		struct candidate c = { .card = inv->pgpus[g], .type = type, .near = is_near(resolved, inv->pgpus[g]) };
 
 		if (!capacity_for(p, req, &c, type, id))
 			continue;
 		resort->in_flight |= c.space.in_flight;
 		if (c.space.has) {
-			c.last = strcmp(inv->parents[c.space.parent].name, resolved->last_parent) == 0 && !c.failed;
-			if (best->pgpu == UNKNOWN || better(p, resolved->req, &c, best, &by) || c.last)
+			c.last = strcmp(c.space.parent->name, resolved->last_parent) == 0 && !c.failed;
+			if (!best->card || better(p, resolved->req, &c, best, &by) || c.last)
 				*best = c;
 			chosen->rule = by < chosen->rule ? by : chosen->rule;
 			continue;
 		}
-		add_verdict(p->plan, req, c.pgpu, is_elsewhere(p->facts, resolved, c.pgpu, type), &c.space);
+		add_verdict(p->plan, req, c.card, is_elsewhere(p->facts, resolved, c.card, type), &c.space);
 		if (c.space.full && !c.space.unsuited &&
-		    (fullest.pgpu == UNKNOWN || better(p, resolved->req, &c, &fullest, &by)) &&
-		    find_removes(p, &c, type))
+		    (!fullest.card || better(p, resolved->req, &c, &fullest, &by)) && find_removes(p, &c))
 			fullest = c;
 	}
-	if (fullest.pgpu != UNKNOWN && resort->card.pgpu == UNKNOWN)
-		resort->card = fullest;
+	if (!resort->best.card)
+		resort->best = fullest;
 }
 
 /*
@@ -332,29 +326,30 @@ static bool is_alike(const struct plan_facts *facts, const char *a, const char *
 	       x->slices == y->slices;
 }
 
-/* A VF for this type that the removals free; UNKNOWN: none. */
-static int freed_vf(const struct planner *p, const char *type)
+/* A VF for this type that the removals free; NULL: none. */
+static const struct inv_parent *freed_vf(const struct planner *p, const char *type)
 {
 	for (size_t i = 0; i < p->plan->nremoves; i++) {
 		const struct inv_device *device = inventory_device(p->facts->inv, p->plan->removes[i]);
-		int parent = device ? device->parent : inventory_parent(p->facts->inv, p->plan->removes[i]);
+		const struct inv_parent *parent = device ? device->parent
+							 : inventory_parent(p->facts->inv, p->plan->removes[i]);
 
-		if (parent != UNKNOWN && pool_gives(p->facts->pool, parent, type))
+		if (parent && pool_gives(p->facts->pool, parent, type))
 			return parent;
 	}
-	return UNKNOWN;
+	return NULL;
 }
 
 /* Where the domain must have one VF, that; where none is free, one that the removal frees. False: unsuited. */
-static bool leave_vf(const struct planner *p, struct candidate *card, const char *type, const struct vgpu_request *req)
+static bool leave_vf(const struct planner *p, struct candidate *c, const struct vgpu_request *req)
 {
 	if (req->kind != REQUEST_PCI)
 		return true;
-	if (p->only != UNKNOWN)
-		card->space.parent = p->only;
-	else if (card->space.parent == UNKNOWN)
-		card->space.parent = freed_vf(p, type);
-	return card->space.parent != UNKNOWN && plan_can_be(p->facts, card->space.parent, req);
+	if (p->only)
+		c->space.parent = p->only;
+	else if (!c->space.parent)
+		c->space.parent = freed_vf(p, c->type);
+	return c->space.parent && plan_can_be(p->facts, c->space.parent, req);
 }
 
 void plan_tell_removal(const struct planner *p, struct step *step)
@@ -375,31 +370,29 @@ void plan_tell_removal(const struct planner *p, struct step *step)
 enum choice plan_choose(struct planner *p, size_t req, const char *id, struct step *step)
 {
 	const struct resolved_request *resolved = &p->facts->resolved_requests[req];
-	struct resort resort = { .card.pgpu = UNKNOWN };
-	struct chosen chosen = { .best.pgpu = UNKNOWN, .rule = NO_CHOICE };
+	struct resort resort = { 0 };
+	struct chosen chosen = { .rule = NO_CHOICE };
 	const struct lease *own = lease_find(p->facts->leases, id);
 	bool reserved;
 
 	/* The type that was reserved is the one whose state arrives. */
 	if (own && own->state == LEASE_RESERVED && resolved->ntypes > 1 && plan_type_fits(resolved, own->vgpu.type))
 		choose_for_type(p, req, own->vgpu.type, id, &chosen, &resort);
-	reserved = chosen.best.pgpu != UNKNOWN;
+	reserved = chosen.best.card;
 	for (int t = 0; t < resolved->ntypes && !reserved; t++)
-		if (chosen.best.pgpu == UNKNOWN || is_alike(p->facts, chosen.best.type, resolved->types[t]))
+		if (!chosen.best.card || is_alike(p->facts, chosen.best.type, resolved->types[t]))
 			choose_for_type(p, req, resolved->types[t], id, &chosen, &resort);
 	p->plan->nremoves = 0;
-	if (chosen.best.pgpu != UNKNOWN) {
+	if (chosen.best.card) {
 		fill_step(p, step, &chosen.best, id, why_chosen(p, resolved->req, &chosen));
 		return CHOSEN;
 	}
 	/* A release that is under way is cheaper than a removal. */
 	if (resort.in_flight)
 		return NO_CAPACITY_YET;
-	if (resort.card.pgpu == UNKNOWN || !find_removes(p, &resort.card, resort.card.type))
+	if (!resort.best.card || !find_removes(p, &resort.best) || !leave_vf(p, &resort.best, resolved->req))
 		return NO_CAPACITY;
-	if (!leave_vf(p, &resort.card, resort.card.type, resolved->req))
-		return NO_CAPACITY;
-	fill_step(p, step, &resort.card, id, "");
+	fill_step(p, step, &resort.best, id, "");
 	plan_tell_removal(p, step);
 	return CHOSEN_AFTER_REMOVAL;
 }

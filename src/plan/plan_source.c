@@ -28,10 +28,10 @@ static bool name_differs(const struct plan_facts *facts, const struct vgpu_reque
 	if (facts->mode != PLAN_MIGRATE || !*req->facts.name || plan_driver_differs(facts, req))
 		return false;
 	for (size_t i = 0; i < facts->inv->ntypes && !named; i++) {
-		if (strcmp(facts->inv->types[i].id, type) != 0)
+		if (strcmp(facts->inv->types[i]->id, type) != 0)
 			continue;
 		known = true;
-		named = strcmp(facts->inv->types[i].name, req->facts.name) == 0;
+		named = strcmp(facts->inv->types[i]->name, req->facts.name) == 0;
 	}
 	return known && !named;
 }

@@ -22,7 +22,7 @@ void plan_text_types(const struct plan_facts *facts, enum vgpu_request_kind kind
 
 	buf[0] = '\0';
 	for (size_t i = 0; i < config->nsections; i++)
-		if (pool_has_type(facts->pool, &config->sections[i], kind == REQUEST_MDEV, UNKNOWN))
+		if (pool_has_type(facts->pool, &config->sections[i], kind == REQUEST_MDEV, NULL))
 			text_add(buf, size, "%s%s", *buf ? ", " : "", config->sections[i].type);
 }
 
@@ -74,7 +74,7 @@ static void add_other_types(const struct plan_facts *facts, const struct resolve
 		return;
 	for (size_t i = 0; i < config->nsections; i++)
 		if (!plan_type_fits(resolved, config->sections[i].type) &&
-		    pool_has_type(facts->pool, &config->sections[i], resolved->req->kind == REQUEST_MDEV, UNKNOWN))
+		    pool_has_type(facts->pool, &config->sections[i], resolved->req->kind == REQUEST_MDEV, NULL))
 			text_add(buf, size, "%stype='%s'", n++ ? " or " : "; or write ", config->sections[i].type);
 	if (n)
 		text_add(buf, size, " in its <vgpu:device>");
@@ -92,13 +92,12 @@ struct card_cause {
 /* Does the pGPU merely offer no enabled type, while the one that would serve this one is known to be missing? */
 static bool is_beside(const struct plan_facts *facts, const struct resolved_request *resolved, const struct verdict *v)
 {
-	const struct pool_card *card = &facts->pool->cards[v->pgpu];
+	const struct pool_card *card = &v->card->pool;
 	bool missing = false;
 
 	for (size_t i = 0; i < facts->nmissing_cards; i++)
 		missing |= plan_type_fits(resolved, facts->missing_cards[i].section->type);
-	return missing && v->cause == CAUSE_UNREADY && !card->section && card->claim == CLAIM_DEFAULT &&
-	       facts->inv->pgpus[v->pgpu].ready;
+	return missing && v->cause == CAUSE_UNREADY && !card->section && card->claim == CLAIM_DEFAULT && v->card->ready;
 }
 
 /* The causes for a request: pGPUs of this host, then those that it does not have. The caller frees them. */
@@ -111,10 +110,9 @@ static struct card_cause *list_causes(const struct plan *plan, const struct plan
 		const struct verdict *v = &plan->verdicts[i];
 
 		if (v->req == req && !v->elsewhere && !is_beside(facts, &facts->resolved_requests[req], v))
-			list[(*n)++] = (struct card_cause){ .card = facts->inv->pgpus[v->pgpu].address,
-							    .cause = v->cause,
-							    .reason = v->reason,
-							    .fix = v->fix };
+			list[(*n)++] = (struct card_cause){
+				.card = v->card->address, .cause = v->cause, .reason = v->reason, .fix = v->fix
+			};
 	}
 	for (size_t i = 0; i < facts->nmissing_cards; i++)
 		if (plan_type_fits(&facts->resolved_requests[req], facts->missing_cards[i].section->type))
@@ -212,12 +210,13 @@ static void text_fix(const struct card_cause *list, size_t n, const struct plan_
 }
 
 /* Does the card provide VFs of one of the types that the request names? */
-static bool has_vfs(const struct plan_facts *facts, const struct resolved_request *resolved, int pgpu)
+static bool has_vfs(const struct plan_facts *facts, const struct resolved_request *resolved,
+		    const struct inv_pgpu *card)
 {
-	if (!facts->pool->cards[pgpu].in_pool || plan_other_kind(facts, pgpu, resolved->req))
+	if (!card->pool.in_pool || plan_other_kind(facts, card, resolved->req))
 		return false;
 	for (int t = 0; t < resolved->ntypes; t++)
-		if (pool_serves(facts->pool, pgpu, resolved->types[t]))
+		if (pool_serves(facts->pool, card, resolved->types[t]))
 			return true;
 	return resolved->ntypes == 0;
 }
@@ -226,22 +225,22 @@ static bool has_vfs(const struct plan_facts *facts, const struct resolved_reques
  * Has the card capacity for one of the types that the request names, or for what it serves? *unsuited is set where it
  * has VFs that are free, and none for this hostdev.
  */
-static bool has_capacity(const struct capacity_query *query, const struct resolved_request *resolved, int pgpu,
-			 bool *unsuited)
+static bool has_capacity(const struct capacity_query *query, const struct resolved_request *resolved,
+			 const struct inv_pgpu *card, bool *unsuited)
 {
-	const struct pool_card *card = &query->facts->pool->cards[pgpu];
 	struct capacity space = { 0 };
 
 	for (int t = 0; t < resolved->ntypes && !space.has; t++)
-		capacity_on(&space, query, pgpu, resolved->types[t]);
+		capacity_on(&space, query, card, resolved->types[t]);
 	if (resolved->ntypes == 0)
-		capacity_on(&space, query, pgpu, card->section->type);
+		capacity_on(&space, query, card, card->pool.section->type);
 	*unsuited |= space.unsuited;
 	return space.has;
 }
 
 /* Does the VF provide one of the types that the request names? */
-static bool is_given(const struct plan_facts *facts, const struct resolved_request *resolved, int parent)
+static bool is_given(const struct plan_facts *facts, const struct resolved_request *resolved,
+		     const struct inv_parent *parent)
 {
 	for (int t = 0; t < resolved->ntypes; t++)
 		if (pool_gives(facts->pool, parent, resolved->types[t]))
@@ -253,7 +252,6 @@ bool plan_text_free_vfs(const struct plan_facts *facts, const struct leases *pro
 			size_t size)
 {
 	const struct resolved_request *resolved = &facts->resolved_requests[req];
-	const struct inventory *inv = facts->inv;
 	const struct capacity_query query = {
 		.facts = facts, .promised = promised, .req = resolved->req, .id = plan_named(resolved->req), .last = ""
 	};
@@ -261,20 +259,23 @@ bool plan_text_free_vfs(const struct plan_facts *facts, const struct leases *pro
 	bool unsuited = false, pooled = false;
 
 	buf[0] = '\0';
-	for (int g = 0; facts->pool && g < (int)inv->npgpus; g++) {
-		if (!has_vfs(facts, resolved, g))
+	for (size_t g = 0; facts->pool && g < facts->inv->npgpus; g++) {
+		const struct inv_pgpu *card = facts->inv->pgpus[g];
+
+		if (!has_vfs(facts, resolved, card))
 			continue;
 		pooled = true;
-		if (!has_capacity(&query, resolved, g, &unsuited))
+		if (!has_capacity(&query, resolved, card, &unsuited))
 			continue;
-		for (int i = inv->pgpus[g].first; i < inv->pgpus[g].first + inv->pgpus[g].nparents; i++) {
+		for (int i = 0; i < card->nparents; i++) {
+			const struct inv_parent *vf = card->parents[i];
+
 			/* One of another hostdev of the domain is no advice. */
-			if (request_names(facts->request, inv->parents[i].name) || !is_given(facts, resolved, i) ||
-			    !capacity_parent_is_free(&query, i, NULL) ||
-			    !capacity_parent_suits(facts, i, resolved->req))
+			if (request_names(facts->request, vf->name) || !is_given(facts, resolved, vf) ||
+			    !capacity_parent_is_free(&query, vf, NULL) || !capacity_parent_suits(vf, resolved->req))
 				continue;
 			if (found++ < SHOWN_VFS)
-				text_add(buf, size, "%s%s", *buf ? ", " : "; free: ", inv->parents[i].name);
+				text_add(buf, size, "%s%s", *buf ? ", " : "; free: ", vf->name);
 		}
 	}
 	if (found > SHOWN_VFS)

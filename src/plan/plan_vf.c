@@ -14,19 +14,14 @@
 
 enum { LIBVIRT_VARIANT = 9007000 };
 
-static const struct inv_pgpu *card_at(const struct plan_facts *facts, int parent)
-{
-	return &facts->inv->pgpus[facts->inv->parents[parent].pgpu];
-}
-
 static bool is_too_old(int libvirt)
 {
 	return libvirt && libvirt < LIBVIRT_VARIANT;
 }
 
-const char *plan_other_kind(const struct plan_facts *facts, int pgpu, const struct vgpu_request *req)
+const char *plan_other_kind(const struct plan_facts *facts, const struct inv_pgpu *card, const struct vgpu_request *req)
 {
-	enum framework framework = facts->inv->pgpus[pgpu].framework;
+	enum framework framework = card->framework;
 
 	if (framework == FW_MDEV && req->kind == REQUEST_PCI)
 		return "provides mdevs, but the hostdev is type='pci'";
@@ -42,31 +37,28 @@ const char *plan_other_kind(const struct plan_facts *facts, int pgpu, const stru
 void plan_vf_request(const struct plan_facts *facts, struct resolved_request *resolved)
 {
 	const struct vgpu_request *req = resolved->req;
-	int parent = inventory_parent(facts->inv, req->id), served = UNKNOWN;
+	const struct inv_parent *vf = inventory_parent(facts->inv, req->id);
 
 	if (req->kind != REQUEST_PCI || !facts->pool)
 		return;
 	snprintf(resolved->last_parent, sizeof(resolved->last_parent), "%s", plan_named(req));
 	/* It is known, and so what it serves; on another host its address says nothing. */
-	if (parent != UNKNOWN && facts->mode != PLAN_MIGRATE && pool_has_parent(facts->pool, parent))
-		served = parent;
-	plan_only_type(facts, resolved, served);
+	plan_only_type(facts, resolved, vf && facts->mode != PLAN_MIGRATE && pool_has_parent(vf) ? vf : NULL);
 }
 
-bool plan_can_be(const struct plan_facts *facts, int parent, const struct vgpu_request *req)
+bool plan_can_be(const struct plan_facts *facts, const struct inv_parent *parent, const struct vgpu_request *req)
 {
-	return parent == UNKNOWN || (!plan_other_kind(facts, facts->inv->parents[parent].pgpu, req) &&
-				     capacity_parent_suits(facts, parent, req));
+	return !parent || (!plan_other_kind(facts, parent->card, req) && capacity_parent_suits(parent, req));
 }
 
-bool plan_vf_suits(struct planner *p, size_t req, int parent)
+bool plan_vf_suits(struct planner *p, size_t req, const struct inv_parent *vf)
 {
 	const struct plan_facts *facts = p->facts;
 	const struct vgpu_request *w = facts->resolved_requests[req].req;
-	const char *driver = facts->inv->parents[parent].driver;
+	const char *driver = vf->driver;
 	int libvirt = facts->libvirt;
 
-	if (card_at(facts, parent)->framework == FW_VARIANT) {
+	if (vf->card->framework == FW_VARIANT) {
 		if (w->managed)
 			return plan_refuse(
 				p, req,
@@ -78,29 +70,28 @@ bool plan_vf_suits(struct planner *p, size_t req, int parent)
 				libvirt / 1000000, libvirt / 1000 % 1000, libvirt % 1000);
 		return true;
 	}
-	if (capacity_parent_suits(facts, parent, w))
+	if (capacity_parent_suits(vf, w))
 		return true;
 	return plan_refuse(
 		p, req,
 		*driver ? "VF %s is bound to driver %s; set managed='yes' in the hostdev, or bind vfio-pci"
 			: "VF %s is bound to no driver%s; set managed='yes' in the hostdev, or bind vfio-pci",
-		facts->inv->parents[parent].name, driver);
+		vf->name, driver);
 }
 
-static bool not_pooled(struct planner *p, size_t req, int parent)
+static bool not_pooled(struct planner *p, size_t req, const struct inv_parent *vf)
 {
 	const struct plan_facts *facts = p->facts;
 
 	if (!facts->pool)
 		return plan_refuse_unconfigured(p, req, "has no type and cannot be given one");
-	if (parent == UNKNOWN)
+	if (!vf)
 		return plan_refuse_device(p, req, "no such VF in the pool%s%s",
 					  *facts->resolved_requests[req].absent ? ": " : "",
 					  facts->resolved_requests[req].absent);
-	if (facts->pool->cards[facts->inv->parents[parent].pgpu].in_pool)
+	if (vf->card->pool.in_pool)
 		return plan_refuse_device(p, req, "not configured, but other VFs of its pGPU are");
-	return plan_refuse_device(p, req, "not in the pool: %s",
-				  facts->pool->cards[facts->inv->parents[parent].pgpu].reason);
+	return plan_refuse_device(p, req, "not in the pool: %s", vf->card->pool.reason);
 }
 
 /* It has a type that is not asked for, by somebody else's hand: that must go first, or the VF cannot be had. */
@@ -109,9 +100,8 @@ static bool retype(struct planner *p, size_t req, const struct inv_device *devic
 	const struct resolved_request *resolved = &p->facts->resolved_requests[req];
 	const struct failed_attempt *attempt = NULL;
 
-	if (device->parent != UNKNOWN)
-		attempt = capacity_failed_attempt(p->facts, card_at(p->facts, device->parent)->address,
-						  resolved->types[0]);
+	if (device->parent)
+		attempt = capacity_failed_attempt(p->facts, device->parent->card->address, resolved->types[0]);
 	/* It was tried: again and again would have no end. */
 	if (attempt)
 		return plan_refuse_device(p, req, "its type is %s, and %s", device->vgpu.type, attempt->reason);
@@ -119,7 +109,7 @@ static bool retype(struct planner *p, size_t req, const struct inv_device *devic
 		p->plan->kind = PLAN_LOOK;
 	if (p->plan->kind == PLAN_LOOK)
 		return false;
-	if (!plan_is_reclaimable(p->facts, device->vgpu.id) || device->parent == UNKNOWN)
+	if (!plan_is_reclaimable(p->facts, device->vgpu.id) || !device->parent)
 		return plan_refuse_device(p, req, "its type is %s, but the domain asks for %s", device->vgpu.type,
 					  resolved->req->facts.type);
 	plan_adopt(p, device, step);
@@ -137,7 +127,7 @@ static bool prepare_typed(struct planner *p, size_t req, const struct inv_device
 {
 	const struct resolved_request *resolved = &p->facts->resolved_requests[req];
 
-	if (device->parent != UNKNOWN && !plan_vf_suits(p, req, device->parent))
+	if (device->parent && !plan_vf_suits(p, req, device->parent))
 		return false;
 	if (resolved->source == TYPE_ASKED && !plan_device_fits(p->facts, resolved, device))
 		return own ? plan_refuse_device(p, req, "its type is %s, but the domain's metadata asks for %s; %s",
@@ -147,15 +137,13 @@ static bool prepare_typed(struct planner *p, size_t req, const struct inv_device
 }
 
 /* The domain's own plain VF is kept as it is. */
-static void keep(const struct planner *p, const struct lease *own, int parent, struct step *step)
+static void keep(const struct planner *p, const struct lease *own, const struct inv_parent *vf, struct step *step)
 {
-	const struct plan_facts *facts = p->facts;
-
 	*step = (struct step){ .kind = STEP_KEEP,
 			       .vgpu = own->vgpu,
 			       .numa = own->numa,
 			       .framebuffer_mib = own->framebuffer_mib,
-			       .section = pool_serves(facts->pool, facts->inv->parents[parent].pgpu, own->vgpu.type),
+			       .section = pool_serves(p->facts->pool, vf->card, own->vgpu.type),
 			       .why = "the domain's already" };
 }
 
@@ -166,7 +154,7 @@ bool plan_vf_prepare(struct planner *p, size_t req, struct step *step)
 	const char *id = resolved->req->id;
 	const struct lease *lease = lease_find(facts->leases, id);
 	const struct inv_device *device = inventory_device(facts->inv, id);
-	int parent = inventory_parent(facts->inv, id);
+	const struct inv_parent *vf = inventory_parent(facts->inv, id);
 	const struct capacity_query query = { .facts = facts, .promised = &p->promised, .id = id, .last = "" };
 	char holder[HOLDER_SIZE], why[REASON_SIZE];
 	bool made;
@@ -176,23 +164,23 @@ bool plan_vf_prepare(struct planner *p, size_t req, struct step *step)
 					  lease_holder(holder, lease));
 	if (device)
 		return prepare_typed(p, req, device, lease, step);
-	if (parent == UNKNOWN || !facts->pool || !pool_has_parent(facts->pool, parent))
-		return not_pooled(p, req, parent);
-	if (!plan_vf_suits(p, req, parent))
+	if (!vf || !facts->pool || !pool_has_parent(vf))
+		return not_pooled(p, req, vf);
+	if (!plan_vf_suits(p, req, vf))
 		return false;
 	if (lease && lease->vgpu.framework == FW_VARIANT && lease->state == LEASE_CREATING)
 		return plan_wait_for_kernel(p, req, id);
 	if (lease && lease->vgpu.framework == FW_VF && lease->state != LEASE_RESERVED &&
 	    plan_type_fits(resolved, lease->vgpu.type)) {
-		keep(p, lease, parent, step);
+		keep(p, lease, vf, step);
 		return true;
 	}
-	if (facts->vfs && facts->vfs[parent].opened == OPEN_YES)
-		return plan_refuse_device(p, req, "held open by %s", plan_opener(&facts->vfs[parent]));
-	if (!capacity_group_is_free(&query, parent, why))
+	if (vf->facts.opened == OPEN_YES)
+		return plan_refuse_device(p, req, "held open by %s", plan_opener(&vf->facts));
+	if (!capacity_group_is_free(&query, vf, why))
 		return plan_refuse_device(p, req, "%s", why);
-	p->only = parent;
+	p->only = vf;
 	made = plan_creation(p, req, id, step);
-	p->only = UNKNOWN;
+	p->only = NULL;
 	return made;
 }

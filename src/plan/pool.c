@@ -3,15 +3,19 @@
 #include "plan/pool.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "base/text.h"
+
+/* Plain VFs are given out by sections of their own. */
+static bool is_for(const struct section *s, const struct inv_pgpu *card)
+{
+	return s->vf == (card->framework == FW_VF);
+}
 
 static enum claim claim_of(const struct section *s, const struct inv_pgpu *card)
 {
-	if (s->vf != (card->framework == FW_VF))
+	if (!is_for(s, card))
 		return CLAIM_NONE;
 	if (pool_section_names(s, card->address))
 		return CLAIM_ADDRESS;
@@ -21,18 +25,18 @@ static enum claim claim_of(const struct section *s, const struct inv_pgpu *card)
 }
 
 /* Does the section name this VF by its own address? With several types, another one can as well. */
-static bool names_vf(const struct pool *pool, const struct section *s, int parent)
+static bool names_vf(const struct pool *pool, const struct section *s, const struct inv_parent *parent)
 {
-	const struct section *named = pool->vf_named[parent];
+	const struct section *named = parent->named;
 
 	return named && (s == named || (pool->config->policy.several_types && s->vf == named->vf &&
-					pool_section_names(s, pool->inv->parents[parent].name)));
+					pool_section_names(s, parent->name)));
 }
 
 static bool names_vfs(const struct pool *pool, const struct section *s, const struct inv_pgpu *card)
 {
-	for (int p = card->first; p < card->first + card->nparents; p++)
-		if (names_vf(pool, s, p))
+	for (int p = 0; p < card->nparents; p++)
+		if (names_vf(pool, s, card->parents[p]))
 			return true;
 	return false;
 }
@@ -52,19 +56,18 @@ static enum claim best_claim(const struct pool *pool, const struct inv_pgpu *car
 }
 
 /* Of two sections the first, if the card offers it. */
-static const struct section *offered_or(const struct pool *pool, int pgpu, const struct section *a,
-					const struct section *b)
+static const struct section *offered_or(const struct inv_pgpu *card, const struct section *a, const struct section *b)
 {
-	return a && inventory_offer(pool->inv, pgpu, a->type) ? a : b;
+	return a && inventory_offer(card, a->type) ? a : b;
 }
 
 /* Of all types that match the card, does it offer this one alone? */
-static bool is_only_offer(const struct pool *pool, const struct inv_pgpu *card, int index, const struct section *only)
+static bool is_only_offer(const struct pool *pool, const struct inv_pgpu *card, const struct section *only)
 {
 	for (size_t i = 0; i < pool->config->nsections; i++) {
 		const struct section *s = &pool->config->sections[i];
 
-		if (claim_of(s, card) == CLAIM_MATCH && (s == only) != !!inventory_offer(pool->inv, index, s->type))
+		if (claim_of(s, card) == CLAIM_MATCH && (s == only) != !!inventory_offer(card, s->type))
 			return false;
 	}
 	return true;
@@ -74,7 +77,7 @@ static bool is_only_offer(const struct pool *pool, const struct inv_pgpu *card, 
  * Fills in what a card serves as a whole. With one type, two that name it are in each other's way, and of those that
  * name no card the first counts; with several, the first that the card offers stands for all.
  */
-static void claim_whole(const struct pool *pool, const struct inv_pgpu *card, int index, struct pool_card *out)
+static void claim_whole(const struct pool *pool, const struct inv_pgpu *card, struct pool_card *out)
 {
 	for (size_t i = 0; out->claim != CLAIM_NONE && i < pool->config->nsections; i++) {
 		const struct section *s = &pool->config->sections[i];
@@ -82,10 +85,10 @@ static void claim_whole(const struct pool *pool, const struct inv_pgpu *card, in
 		if (claim_of(s, card) != out->claim)
 			continue;
 		if (!out->whole || pool->config->policy.several_types) {
-			out->whole = offered_or(pool, index, out->whole, s);
-		} else if (out->claim == CLAIM_MATCH && is_only_offer(pool, card, index, out->whole)) {
+			out->whole = offered_or(card, out->whole, s);
+		} else if (out->claim == CLAIM_MATCH && is_only_offer(pool, card, out->whole)) {
 			continue;
-		} else if (out->claim == CLAIM_MATCH && is_only_offer(pool, card, index, s)) {
+		} else if (out->claim == CLAIM_MATCH && is_only_offer(pool, card, s)) {
 			out->whole = s;
 		} else if (out->claim != CLAIM_DEFAULT) {
 			out->contested = true;
@@ -98,19 +101,19 @@ static void claim_whole(const struct pool *pool, const struct inv_pgpu *card, in
 }
 
 /* What it serves, its VFs that are named for a type of their own included. */
-static void claim_card(const struct pool *pool, const struct inv_pgpu *card, int index, struct pool_card *out)
+static void claim_card(const struct pool *pool, const struct inv_pgpu *card, struct pool_card *out)
 {
 	const struct section *of_vfs = NULL;
 
 	for (size_t i = 0; i < pool->config->nsections; i++)
 		if (names_vfs(pool, &pool->config->sections[i], card))
-			of_vfs = offered_or(pool, index, of_vfs, &pool->config->sections[i]);
+			of_vfs = offered_or(card, of_vfs, &pool->config->sections[i]);
 	out->claim = best_claim(pool, card);
 	if (of_vfs && out->claim == CLAIM_DEFAULT)
 		out->claim = CLAIM_NONE;
-	claim_whole(pool, card, index, out);
+	claim_whole(pool, card, out);
 	if (!out->contested)
-		out->section = of_vfs ? offered_or(pool, index, out->whole, of_vfs) : out->whole;
+		out->section = of_vfs ? offered_or(card, out->whole, of_vfs) : out->whole;
 }
 
 /* Does a section take the card on trust, by an address that was another device? */
@@ -136,7 +139,7 @@ static void explain_unnamed(const struct pool *pool, const struct inv_pgpu *card
 		const struct section *s = &pool->config->sections[i];
 		const struct match *match = pool_matches_elsewhere(s, card);
 
-		if (!match || s->vf != (card->framework == FW_VF))
+		if (!match || !is_for(s, card))
 			continue;
 		text_add(out->reason, sizeof(out->reason), "device_match of %s requires NUMA node %d, but ", s->type,
 			 match->numa);
@@ -150,14 +153,15 @@ static void explain_unnamed(const struct pool *pool, const struct inv_pgpu *card
 	snprintf(out->reason, sizeof(out->reason), "not named in the configuration");
 }
 
-static void place_card(const struct pool *pool, const struct inv_pgpu *card, int index, struct pool_card *out)
+static void place_card(const struct pool *pool, struct inv_pgpu *card)
 {
+	struct pool_card *out = &card->pool;
 	bool offered;
 
-	claim_card(pool, card, index, out);
+	claim_card(pool, card, out);
 	if (out->contested)
 		return;
-	offered = out->section && inventory_offer(pool->inv, index, out->section->type);
+	offered = out->section && inventory_offer(card, out->section->type);
 	if (out->claim == CLAIM_DEFAULT && !offered && card->types_hid && !card->silent) {
 		snprintf(
 			out->reason, sizeof(out->reason),
@@ -202,43 +206,28 @@ static void name_vfs(const struct pool *pool)
 		const struct section *s = &pool->config->sections[i];
 
 		for (size_t a = 0; a < s->naddresses; a++) {
-			int parent = inventory_parent(pool->inv, s->addresses[a]);
-			const struct inv_pgpu *card = parent == UNKNOWN
-							      ? NULL
-							      : &pool->inv->pgpus[pool->inv->parents[parent].pgpu];
+			struct inv_parent *vf = inventory_parent(pool->inv, s->addresses[a]);
 
-			if (card && card->sriov && s->vf == (card->framework == FW_VF) && !pool->vf_named[parent])
-				pool->vf_named[parent] = s;
+			if (vf && vf->card->sriov && is_for(s, vf->card) && !vf->named)
+				vf->named = s;
 		}
 	}
 }
 
-void pool_make(struct pool *pool, const struct config *config, const struct inventory *inv)
+void pool_make(struct pool *pool, const struct config *config, struct inventory *inv)
 {
 	*pool = (struct pool){ .config = config, .inv = inv };
-	pool->cards = mem_new(inv->npgpus + 1, sizeof(*pool->cards));
-	pool->vf_named = mem_new(inv->nparents + 1, sizeof(*pool->vf_named));
 	name_vfs(pool);
 	for (size_t i = 0; i < inv->npgpus; i++)
-		place_card(pool, &inv->pgpus[i], (int)i, &pool->cards[i]);
-}
-
-void pool_free(struct pool *pool)
-{
-	free(pool->cards);
-	free(pool->vf_named);
-	pool->cards = NULL;
-	pool->vf_named = NULL;
+		place_card(pool, inv->pgpus[i]);
 }
 
 /* Is the type that of the card's VFs that no section names, or of several one of these? */
-static bool is_of_whole(const struct pool *pool, int pgpu, const struct section *s)
+static bool is_of_whole(const struct pool *pool, const struct inv_pgpu *card, const struct section *s)
 {
-	const struct pool_card *card = &pool->cards[pgpu];
-
 	if (!pool->config->policy.several_types)
-		return s == card->whole;
-	return card->whole && claim_of(s, &pool->inv->pgpus[pgpu]) == card->claim;
+		return s == card->pool.whole;
+	return card->pool.whole && claim_of(s, card) == card->pool.claim;
 }
 
 /*
@@ -246,56 +235,48 @@ static bool is_of_whole(const struct pool *pool, int pgpu, const struct section 
  * that it is named or matched for, and so it does if it offers none of them. (Of a card in use the inventory supposes
  * the offers: see names_type.)
  */
-static bool is_not_offered(const struct pool *pool, int pgpu, const char *type)
+static bool is_not_offered(const struct inv_pgpu *card, const char *type)
 {
-	const struct pool_card *card = &pool->cards[pgpu];
-
-	if (pool->inv->pgpus[pgpu].silent || inventory_offer(pool->inv, pgpu, type))
+	if (card->silent || inventory_offer(card, type))
 		return false;
-	return card->claim == CLAIM_DEFAULT || inventory_offer(pool->inv, pgpu, card->section->type);
+	return card->pool.claim == CLAIM_DEFAULT || inventory_offer(card, card->pool.section->type);
 }
 
-const struct section *pool_serves(const struct pool *pool, int pgpu, const char *type)
+const struct section *pool_serves(const struct pool *pool, const struct inv_pgpu *card, const char *type)
 {
-	const struct pool_card *card = &pool->cards[pgpu];
-
-	for (size_t i = 0; card->section && i < pool->config->nsections; i++) {
+	for (size_t i = 0; card->pool.section && i < pool->config->nsections; i++) {
 		const struct section *s = &pool->config->sections[i];
 
-		if (strcmp(s->type, type) == 0 &&
-		    (is_of_whole(pool, pgpu, s) || names_vfs(pool, s, &pool->inv->pgpus[pgpu])))
-			return s == card->section || !is_not_offered(pool, pgpu, type) ? s : NULL;
+		if (strcmp(s->type, type) == 0 && (is_of_whole(pool, card, s) || names_vfs(pool, s, card)))
+			return s == card->pool.section || !is_not_offered(card, type) ? s : NULL;
 	}
 	return NULL;
 }
 
-bool pool_serves_more(const struct pool *pool, int pgpu)
+bool pool_serves_more(const struct pool *pool, const struct inv_pgpu *card)
 {
 	size_t n = pool->config->policy.several_types ? 2 : 0;
 
 	for (size_t i = 0; n < 2 && i < pool->config->nsections; i++)
-		n += pool_serves(pool, pgpu, pool->config->sections[i].type) == &pool->config->sections[i];
+		n += pool_serves(pool, card, pool->config->sections[i].type) == &pool->config->sections[i];
 	return n > 1;
 }
 
-bool pool_gives(const struct pool *pool, int parent, const char *type)
+bool pool_gives(const struct pool *pool, const struct inv_parent *parent, const char *type)
 {
-	int pgpu = pool->inv->parents[parent].pgpu;
-	const struct section *s = pool_serves(pool, pgpu, type);
+	const struct section *s = pool_serves(pool, parent->card, type);
 
-	return s && (pool->vf_named[parent] ? names_vf(pool, s, parent) : is_of_whole(pool, pgpu, s));
+	return s && (parent->named ? names_vf(pool, s, parent) : is_of_whole(pool, parent->card, s));
 }
 
-const struct section *pool_section_of(const struct pool *pool, int parent)
+const struct section *pool_section_of(const struct inv_parent *parent)
 {
-	return pool->vf_named[parent] ? pool->vf_named[parent] : pool->cards[pool->inv->parents[parent].pgpu].whole;
+	return parent->named ? parent->named : parent->card->pool.whole;
 }
 
-bool pool_has_parent(const struct pool *pool, int parent)
+bool pool_has_parent(const struct inv_parent *parent)
 {
-	const struct pool_card *card = &pool->cards[pool->inv->parents[parent].pgpu];
-
-	return card->in_pool && pool_section_of(pool, parent);
+	return parent->card->pool.in_pool && pool_section_of(parent);
 }
 
 bool pool_misses(const struct pool *pool, const struct section *section, const char *address)
@@ -303,12 +284,10 @@ bool pool_misses(const struct pool *pool, const struct section *section, const c
 	const struct inventory *inv = pool->inv;
 
 	for (size_t i = 0; i < inv->npgpus; i++)
-		if (section->vf == (inv->pgpus[i].framework == FW_VF) &&
-		    pool_address_is(address, inv->pgpus[i].address))
+		if (is_for(section, inv->pgpus[i]) && pool_address_is(address, inv->pgpus[i]->address))
 			return false;
 	for (size_t i = 0; i < inv->nparents; i++)
-		if (section->vf == (inv->pgpus[inv->parents[i].pgpu].framework == FW_VF) &&
-		    pool_address_is(address, inv->parents[i].name))
+		if (is_for(section, inv->parents[i]->card) && pool_address_is(address, inv->parents[i]->name))
 			return false;
 	return true;
 }

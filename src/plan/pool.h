@@ -16,59 +16,45 @@
 #include "config/config.h"
 #include "host/inventory.h"
 
-/* How a section comes to a card as a whole; the lower ones count where none comes by a higher one. */
-enum claim { CLAIM_NONE, CLAIM_DEFAULT, CLAIM_MATCH, CLAIM_ADDRESS };
-
-struct pool_card {
-	const struct section *section; /* the type that it serves, the first of several; NULL none */
-	const struct section *whole;   /* the type of its VFs that no section names, the first of several; NULL none */
-	enum claim claim;              /* how that section claims it */
-	bool in_pool;
-	bool contested;           /* two sections claim it: it is in neither */
-	char reason[REASON_SIZE]; /* not in the pool: why */
-};
-
 struct pool {
 	const struct config *config;
 	const struct inventory *inv;
-	struct pool_card *cards;         /* one for each inv->pgpus, same index */
-	const struct section **vf_named; /* of each inv->parents: the section that names this VF; NULL none */
 };
 
-/* Brings both together; they must outlive the pool. */
-void pool_make(struct pool *pool, const struct config *config, const struct inventory *inv);
-void pool_free(struct pool *pool);
+/* Brings both together, and writes into each card what it serves; they must outlive the pool. */
+void pool_make(struct pool *pool, const struct config *config, struct inventory *inv);
 
 /* The section by which a pGPU serves this type, whether it is ready for that or not; NULL: it does not. */
-const struct section *pool_serves(const struct pool *pool, int pgpu, const char *type);
+const struct section *pool_serves(const struct pool *pool, const struct inv_pgpu *card, const char *type);
 
 /* Can it serve more than one type? */
-bool pool_serves_more(const struct pool *pool, int pgpu);
+bool pool_serves_more(const struct pool *pool, const struct inv_pgpu *card);
 
 /* The type of this parent, the first of several; NULL none. */
-const struct section *pool_section_of(const struct pool *pool, int parent);
+const struct section *pool_section_of(const struct inv_parent *parent);
 
 /* Does this parent of a pGPU provide this type, as far as the configuration goes? */
-bool pool_gives(const struct pool *pool, int parent, const char *type);
+bool pool_gives(const struct pool *pool, const struct inv_parent *parent, const char *type);
 
 /*
  * What the pool has to make a section's type from, of the cards for mdevs or of those for VFs; `parent`: on this one
- * alone, or UNKNOWN.
+ * alone; NULL: on any.
  */
 enum stock { STOCK_NONE, STOCK_UNREADY, STOCK_READY };
-enum stock pool_stock(const struct pool *pool, const struct section *section, bool mdev, int parent);
+enum stock pool_stock(const struct pool *pool, const struct section *section, bool mdev,
+		      const struct inv_parent *parent);
 
 /*
  * Counts the enabled types whose cards are readiest. Types without a card count only if no type has one, and if
- * `parent` is UNKNOWN; then all that an mdev can have. *first: the first of them, NULL none.
+ * `parent` is NULL; then all that an mdev can have. *first: the first of them, NULL none.
  */
-size_t pool_types(const struct pool *pool, bool mdev, int parent, const struct section **first);
+size_t pool_types(const struct pool *pool, bool mdev, const struct inv_parent *parent, const struct section **first);
 
 /* Is this section's type one of those that pool_types() counts? */
-bool pool_has_type(const struct pool *pool, const struct section *section, bool mdev, int parent);
+bool pool_has_type(const struct pool *pool, const struct section *section, bool mdev, const struct inv_parent *parent);
 
 /* Does this parent of its pGPU belong to the pool? */
-bool pool_has_parent(const struct pool *pool, int parent);
+bool pool_has_parent(const struct inv_parent *parent);
 
 /*
  * Is there a parent or pGPU of this name (also in Nova's form mtty_mtty)? An address of the file for which there is
@@ -101,9 +87,7 @@ const struct match *pool_matches(const struct section *s, const struct inv_pgpu 
 const struct match *pool_matches_elsewhere(const struct section *s, const struct inv_pgpu *card);
 
 /* For inventory_read(), with a struct config: the types of the sections that name the card, or some of its VFs. */
-const char *pool_names_type(const void *config, const struct inv_pgpu *card, const struct inv_parent *vfs, size_t nvfs,
-			    size_t i);
+const char *pool_names_type(const void *config, const struct inv_pgpu *card, size_t i);
 
 /* The same: the [vf_NAME] sections. */
-const char *pool_vf_name(const void *config, const struct inv_pgpu *card, const struct inv_parent *vfs, size_t nvfs,
-			 size_t i);
+const char *pool_vf_name(const void *config, const struct inv_pgpu *card, size_t i);

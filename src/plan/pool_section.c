@@ -26,14 +26,13 @@ bool pool_section_names(const struct section *s, const char *name)
 	return false;
 }
 
-/* Does a section name the card, or some of its VFs? */
-static bool names_card(const struct section *s, const struct inv_pgpu *card, const struct inv_parent *parents,
-		       size_t nparents)
+/* Does a section name the card, or some of its VFs, or match it? */
+static bool means_card(const struct section *s, const struct inv_pgpu *card)
 {
-	if (pool_section_names(s, card->address))
+	if (pool_section_names(s, card->address) || pool_matches(s, card))
 		return true;
-	for (size_t p = 0; p < nparents; p++)
-		if (pool_section_names(s, parents[p].name))
+	for (int p = 0; p < card->nparents; p++)
+		if (pool_section_names(s, card->parents[p]->name))
 			return true;
 	return false;
 }
@@ -77,39 +76,33 @@ const struct match *pool_matches_elsewhere(const struct section *s, const struct
 
 bool pool_names(const struct config *config, const struct inv_pgpu *card, const char *vf)
 {
-	struct inv_parent parent = { .pgpu = UNKNOWN };
-
-	snprintf(parent.name, sizeof(parent.name), "%s", vf);
 	for (size_t i = 0; i < config->nsections; i++) {
 		const struct section *s = &config->sections[i];
 
-		if (names_card(s, card, &parent, 1) || pool_matches(s, card))
+		if (pool_section_names(s, card->address) || pool_section_names(s, vf) || pool_matches(s, card))
 			return true;
 	}
 	return false;
 }
 
 /* The n-th section, from 0, of plain VFs or of types, that names or matches the card. */
-static const char *nth_name(const struct config *c, bool vf, const struct inv_pgpu *card, const struct inv_parent *vfs,
-			    size_t nvfs, size_t n)
+static const char *nth_name(const struct config *c, bool vf, const struct inv_pgpu *card, size_t n)
 {
 	for (size_t i = 0; i < c->nsections; i++) {
 		const struct section *s = &c->sections[i];
 
-		if (s->vf == vf && (names_card(s, card, vfs, nvfs) || pool_matches(s, card)) && n-- == 0)
+		if (s->vf == vf && means_card(s, card) && n-- == 0)
 			return s->type;
 	}
 	return NULL;
 }
 
-const char *pool_vf_name(const void *config, const struct inv_pgpu *card, const struct inv_parent *vfs, size_t nvfs,
-			 size_t i)
+const char *pool_vf_name(const void *config, const struct inv_pgpu *card, size_t i)
 {
-	return nth_name(config, true, card, vfs, nvfs, i);
+	return nth_name(config, true, card, i);
 }
 
-const char *pool_names_type(const void *config, const struct inv_pgpu *card, const struct inv_parent *vfs, size_t nvfs,
-			    size_t i)
+const char *pool_names_type(const void *config, const struct inv_pgpu *card, size_t i)
 {
-	return nth_name(config, false, card, vfs, nvfs, i);
+	return nth_name(config, false, card, i);
 }

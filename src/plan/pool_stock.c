@@ -4,22 +4,24 @@
 
 #include "plan/pool.h"
 
-enum stock pool_stock(const struct pool *pool, const struct section *section, bool mdev, int parent)
+enum stock pool_stock(const struct pool *pool, const struct section *section, bool mdev,
+		      const struct inv_parent *parent)
 {
-	int pgpu = parent == UNKNOWN ? UNKNOWN : pool->inv->parents[parent].pgpu;
 	enum stock stock = STOCK_NONE;
 
-	for (int g = 0; g < (int)pool->inv->npgpus && stock != STOCK_READY; g++) {
-		if ((pgpu != UNKNOWN && g != pgpu) || (pool->inv->pgpus[g].framework == FW_MDEV) != mdev ||
-		    pool_serves(pool, g, section->type) != section ||
-		    (parent != UNKNOWN && !pool_gives(pool, parent, section->type)))
+	for (size_t g = 0; g < pool->inv->npgpus && stock != STOCK_READY; g++) {
+		const struct inv_pgpu *card = pool->inv->pgpus[g];
+
+		if ((parent && card != parent->card) || (card->framework == FW_MDEV) != mdev ||
+		    pool_serves(pool, card, section->type) != section ||
+		    (parent && !pool_gives(pool, parent, section->type)))
 			continue;
-		stock = pool->cards[g].in_pool ? STOCK_READY : STOCK_UNREADY;
+		stock = card->pool.in_pool ? STOCK_READY : STOCK_UNREADY;
 	}
 	return stock;
 }
 
-static enum stock best_stock(const struct pool *pool, bool mdev, int parent)
+static enum stock best_stock(const struct pool *pool, bool mdev, const struct inv_parent *parent)
 {
 	const struct section *sections = pool->config->sections;
 	enum stock best = STOCK_NONE;
@@ -34,16 +36,16 @@ static enum stock best_stock(const struct pool *pool, bool mdev, int parent)
 	return best;
 }
 
-bool pool_has_type(const struct pool *pool, const struct section *section, bool mdev, int parent)
+bool pool_has_type(const struct pool *pool, const struct section *section, bool mdev, const struct inv_parent *parent)
 {
 	enum stock best = best_stock(pool, mdev, parent);
 
 	if (best == STOCK_NONE)
-		return mdev && parent == UNKNOWN && !section->vf;
+		return mdev && !parent && !section->vf;
 	return pool_stock(pool, section, mdev, parent) == best;
 }
 
-size_t pool_types(const struct pool *pool, bool mdev, int parent, const struct section **first)
+size_t pool_types(const struct pool *pool, bool mdev, const struct inv_parent *parent, const struct section **first)
 {
 	const struct section *sections = pool->config->sections;
 	size_t n = 0;

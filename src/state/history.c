@@ -284,7 +284,7 @@ static void remember_model(int directory, const struct inventory *inv, const str
 	char name[TYPELIST_KEY_SIZE], *text;
 
 	for (size_t i = 0; i < inv->ntypes; i++) {
-		const struct inv_type *type = &inv->types[i];
+		const struct inv_type *type = inv->types[i];
 		int number;
 
 		/* One that is called by its id is not known yet. */
@@ -307,7 +307,7 @@ void types_remember(const struct store *store, const struct inventory *inv)
 	autoclose int directory = -1;
 
 	for (size_t i = 0; i < inv->npgpus; i++) {
-		const struct inv_pgpu *card = &inv->pgpus[i];
+		const struct inv_pgpu *card = inv->pgpus[i];
 
 		if (!card->types_new || !*card->vendor)
 			continue;

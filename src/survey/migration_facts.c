@@ -17,10 +17,10 @@ static void put(char *dst, size_t size, const char *src)
 	text_copy(dst, size, src);
 }
 
-void migration_facts_type(struct migration_facts *facts, const struct inventory *inv, int pgpu, const char *type)
+void migration_facts_type(struct migration_facts *facts, const struct inventory *inv, const struct inv_pgpu *card,
+			  const char *type)
 {
-	const struct inv_pgpu *card = pgpu == UNKNOWN ? NULL : &inv->pgpus[pgpu];
-	const struct inv_type *t = inventory_type_on(inv, pgpu, type);
+	const struct inv_type *t = inventory_type_on(inv, card, type);
 
 	*facts = (struct migration_facts){ 0 };
 	put(facts->type, sizeof(facts->type), type);
@@ -42,8 +42,7 @@ bool migration_facts_device(struct migration_facts *facts, const struct inventor
 	*facts = (struct migration_facts){ 0 };
 	if (!device || !*device->vgpu.type)
 		return false;
-	migration_facts_type(facts, inv, device->parent == UNKNOWN ? UNKNOWN : inv->parents[device->parent].pgpu,
-			     device->vgpu.type);
+	migration_facts_type(facts, inv, inventory_card_of(device), device->vgpu.type);
 	return true;
 }
 

@@ -16,8 +16,9 @@
 /* A vGPU that exists; false, and all of it "", where it does not, or has no type yet. */
 bool migration_facts_device(struct migration_facts *facts, const struct inventory *inv, const char *id);
 
-/* A vGPU of this type on this pGPU, by its index; UNKNOWN is a parent that is not registered any more. */
-void migration_facts_type(struct migration_facts *facts, const struct inventory *inv, int pgpu, const char *type);
+/* A vGPU of this type on this pGPU; NULL: its parent is not registered any more. */
+void migration_facts_type(struct migration_facts *facts, const struct inventory *inv, const struct inv_pgpu *card,
+			  const char *type);
 
 /*
  * The domain's lease element with the facts of what is leased to it; see domxml_lease(). NULL where all of it is there

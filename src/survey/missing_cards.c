@@ -38,7 +38,7 @@ static bool is_listed(const struct found *found, const char *address)
 {
 	const struct inventory *inv = found->pool->inv;
 
-	return inventory_pgpu(inv, address) != UNKNOWN || inventory_parent(inv, address) != UNKNOWN;
+	return inventory_pgpu(inv, address) || inventory_parent(inv, address);
 }
 
 static void add_named(struct found *found, const struct section *section)
@@ -69,9 +69,9 @@ static void add_matched(struct found *found, const struct section *section)
 /* Not at all, or not ready. */
 static bool makes_nothing(const struct found *found, const char *address)
 {
-	int pgpu = inventory_pgpu(found->pool->inv, address);
+	const struct inv_pgpu *card = inventory_pgpu(found->pool->inv, address);
 
-	return pgpu == UNKNOWN ? !is_listed(found, address) : !found->pool->inv->pgpus[pgpu].ready;
+	return card ? !card->ready : !is_listed(found, address);
 }
 
 /* A GPU that could make the type, by its vendor: not the mainboard's VGA. */
@@ -117,8 +117,8 @@ static void add_idle(struct found *found, const struct section *section)
 {
 	if (!config_takes_rest(section))
 		return;
-	for (int g = 0; g < (int)found->pool->inv->npgpus; g++)
-		if (pool_serves(found->pool, g, section->type))
+	for (size_t g = 0; g < found->pool->inv->npgpus; g++)
+		if (pool_serves(found->pool, found->pool->inv->pgpus[g], section->type))
 			return;
 	for (size_t d = 0; d < found->ndevices; d++)
 		if (is_gpu_for(&found->devices[d], section->type) &&

@@ -47,12 +47,13 @@ bool reclaim_is_novas(const struct reclaim_check *check, const struct vgpu_ref *
 {
 	struct owner_facts facts = { .framework = vgpu->framework };
 	const struct config *config = check->config;
-	int parent = config && config->policy.nova ? inventory_parent(check->inv, vgpu->parent) : UNKNOWN;
+	const struct inv_parent *parent = config && config->policy.nova ? inventory_parent(check->inv, vgpu->parent)
+									: NULL;
 
 	/* Without its driver a parent has no device, and Nova counts none. */
-	if (parent == UNKNOWN)
+	if (!parent)
 		return false;
-	facts.nova = pool_names(config, &check->inv->pgpus[check->inv->parents[parent].pgpu], vgpu->parent);
+	facts.nova = pool_names(config, parent->card, vgpu->parent);
 	/* A type without addresses is that of all the others that can have it: not of another driver's. */
 	for (size_t i = 0; i < config->nsections; i++)
 		facts.nova |= config_takes_rest(&config->sections[i]) &&
@@ -230,8 +231,8 @@ static bool running_domain_has(const struct reclaim_check *check, const struct l
 /* Whether its device exists could not be told: by the reason why its card is not ready. */
 static bool not_seen(const struct reclaim_check *check, const struct vgpu_ref *vgpu, char why[REASON_SIZE])
 {
-	int g = inventory_pgpu(check->inv, vgpu->pgpu);
-	const char *reason = g == UNKNOWN ? "" : check->inv->pgpus[g].reason;
+	const struct inv_pgpu *card = inventory_pgpu(check->inv, vgpu->pgpu);
+	const char *reason = card ? card->reason : "";
 
 	return say(false, why, "cannot tell whether it exists: %s%s%.180s", vgpu->pgpu, *reason ? ": " : "", reason);
 }

@@ -20,17 +20,16 @@ static bool is_default_card(const struct host *host, const struct config *config
 	struct inventory inv;
 	struct pool pool;
 	struct err ignored;
+	const struct inv_pgpu *card;
 	bool any = false;
-	int g;
 
 	for (size_t i = 0; i < config->nsections; i++)
 		any |= config_takes_rest(&config->sections[i]);
 	if (!any || inventory_is_other(host, address) || inventory_read(&inv, host, &query, &ignored) < 0)
 		return false;
 	pool_make(&pool, config, &inv);
-	g = inventory_pgpu(&inv, address);
-	any = g != UNKNOWN && pool.cards[g].section;
-	pool_free(&pool);
+	card = inventory_pgpu(&inv, address);
+	any = card && card->pool.section;
 	inventory_free(&inv);
 	return any;
 }

@@ -27,12 +27,7 @@ static void drop_host(struct survey *s)
 	s->types = NULL;
 	if (!s->has_inv)
 		return;
-	pool_free(&s->pool);
 	inventory_free(&s->inv);
-	free(s->devices);
-	free(s->vfs);
-	s->devices = NULL;
-	s->vfs = NULL;
 	s->has_inv = false;
 }
 
@@ -132,8 +127,6 @@ static int read_host(struct survey *s, struct err *err)
 	s->has_inv = true;
 	if (s->config)
 		pool_make(&s->pool, s->config, &s->inv);
-	s->devices = mem_new(s->inv.ndevices + 1, sizeof(*s->devices));
-	s->vfs = query.frameworks & INV_VARIANT ? mem_new(s->inv.nparents + 1, sizeof(*s->vfs)) : NULL;
 	return 0;
 }
 
@@ -229,19 +222,21 @@ static void explain_absent(struct survey *s)
 	for (size_t i = 0; i < s->request->nvgpus; i++) {
 		const struct vgpu_request *req = &s->request->vgpus[i];
 
-		struct inv_parent vf = { .pgpu = UNKNOWN };
+		struct inv_parent vf = { 0 }, *vfs = &vf;
 		struct inv_pgpu card;
 		char address[PCI_SIZE];
 		bool is_vf, has_card;
 
-		if (req->kind != REQUEST_PCI || req->any || inventory_parent(&s->inv, req->id) != UNKNOWN)
+		if (req->kind != REQUEST_PCI || req->any || inventory_parent(&s->inv, req->id))
 			continue;
 		text_copy(vf.name, sizeof(vf.name), req->id);
 		is_vf = inventory_physfn(s->host, req->id, address);
 		has_card = s->config && (is_vf || inventory_absent_vf(s->host, req->id, address)) &&
 			   inventory_card(s->host, address, &card);
+		card.parents = &vfs;
+		card.nparents = 1;
 		if (!is_vf || !has_card || !explain_unnamed(s, req->id, &card, s->resolved_requests[i].absent))
-			inventory_explain_card(s->host, req->id, has_card && pool_vf_name(s->config, &card, &vf, 1, 0),
+			inventory_explain_card(s->host, req->id, has_card && pool_vf_name(s->config, &card, 0),
 					       s->resolved_requests[i].absent);
 	}
 }
@@ -364,10 +359,9 @@ static void look_for_removable(struct survey *s, const struct reclaim_check *ask
 	check.asking = NULL;
 	check.note = false;
 	check.unused = true;
-	for (size_t i = 0; i < s->inv.ndevices; i++)
-		s->devices[i].removable = !is_stuck(s, s->inv.devices[i].vgpu.id) &&
-					  !lease_find(&s->leases, s->inv.devices[i].vgpu.id) &&
-					  reclaim_is_orphan(&check, &s->inv.devices[i], why, NULL);
+	for (struct inv_device *d = s->inv.devices; d < s->inv.devices + s->inv.ndevices; d++)
+		d->facts.removable = !is_stuck(s, d->vgpu.id) && !lease_find(&s->leases, d->vgpu.id) &&
+				     reclaim_is_orphan(&check, d, why, NULL);
 }
 
 int survey_look(struct survey *s, struct err *err)

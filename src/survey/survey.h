@@ -50,8 +50,6 @@ struct survey {
 	bool outdated;              /* the leases have changed since, or name what was not read: read again */
 	struct asked_vf *asked_vfs; /* leased VFs that the inventory does not have, and what their drivers say */
 	size_t nasked_vfs;
-	struct device_facts *devices;
-	struct device_facts *vfs;   /* one for each parent; NULL where no VF is asked for */
 	int libvirt;                /* its version; 0 not known */
 	struct vfio_users *users;   /* NULL until somebody asked */
 	struct libvirt_files *disk; /* likewise */

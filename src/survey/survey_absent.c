@@ -36,8 +36,8 @@ static bool is_unlisted(const struct survey *s, const struct lease *lease)
 bool survey_counts(const struct survey *s, const struct lease *lease)
 {
 	/* Of a card that was left out on purpose, as no other than those of the request can serve, nothing is asked. */
-	return is_unlisted(s, lease) && (!s->some_cards || lease->vgpu.framework == FW_MDEV ||
-					 inventory_pgpu(&s->inv, lease->vgpu.pgpu) != UNKNOWN);
+	return is_unlisted(s, lease) &&
+	       (!s->some_cards || lease->vgpu.framework == FW_MDEV || inventory_pgpu(&s->inv, lease->vgpu.pgpu));
 }
 
 bool survey_writes(const struct survey *s, const struct lease *lease)
@@ -106,12 +106,12 @@ enum presence survey_presence(const struct survey *s, const struct lease *lease)
 bool survey_overtaken(const struct survey *s, const struct lease *lease)
 {
 	const struct asked_vf *vf;
-	int g;
+	const struct inv_pgpu *card;
 
 	if (lease->vgpu.framework != FW_VARIANT)
 		return kernel_presence(s->host, &lease->vgpu) != ABSENT;
 	/* Of a card that is not ready nothing is given out, and another read would find out no more. */
-	g = inventory_pgpu(&s->inv, lease->vgpu.pgpu);
+	card = inventory_pgpu(&s->inv, lease->vgpu.pgpu);
 	vf = find_asked(s, lease->vgpu.id);
-	return vf && vf->exists != ABSENT && (g == UNKNOWN || s->inv.pgpus[g].ready);
+	return vf && vf->exists != ABSENT && (!card || card->ready);
 }

@@ -34,8 +34,6 @@ struct plan_facts survey_facts(const struct survey *s)
 				    .inv = &s->inv,
 				    .pool = s->config ? &s->pool : NULL,
 				    .leases = &s->leases,
-				    .devices = s->devices,
-				    .vfs = s->vfs,
 				    .libvirt = s->libvirt,
 				    .failures = s->failures,
 				    .nfailures = s->nfailures,

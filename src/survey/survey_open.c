@@ -74,9 +74,9 @@ static bool is_asked_about(const struct survey *s, const struct inv_device *devi
 /* A VF without a type: of a plain one only an open node tells that a guest has it. */
 static bool is_vf_asked_about(const struct survey *s, const struct inv_parent *vf)
 {
-	enum framework framework = s->inv.pgpus[vf->pgpu].framework;
+	enum framework framework = vf->card->framework;
 
-	return s->vfs && s->request->nvgpus && framework != FW_MDEV && vf->ndevices == 0 &&
+	return s->request->nvgpus && framework != FW_MDEV && vf->ndevices == 0 &&
 	       (framework == FW_VF || s->mode != PLAN_PREPARE);
 }
 
@@ -96,14 +96,14 @@ static void find_name(const struct survey *s, char out[DOMAIN_SHOWN_SIZE], const
 static void look_at_vfs(struct survey *s)
 {
 	for (size_t i = 0; i < s->inv.nparents; i++) {
-		const struct inv_parent *vf = &s->inv.parents[i];
+		struct inv_parent *vf = s->inv.parents[i];
 
 		if (!is_vf_asked_about(s, vf))
 			continue;
-		s->vfs[i].opened = OPEN_NO;
-		if (s->inv.pgpus[vf->pgpu].framework == FW_VF)
-			look_who(s, &s->vfs[i], vf->name);
-		find_name(s, s->vfs[i].named_by, vf->name, s->request->name);
+		vf->facts.opened = OPEN_NO;
+		if (vf->card->framework == FW_VF)
+			look_who(s, &vf->facts, vf->name);
+		find_name(s, vf->facts.named_by, vf->name, s->request->name);
 	}
 }
 
@@ -113,16 +113,16 @@ static bool look_at_devices(struct survey *s)
 	bool unseen = false;
 
 	for (size_t i = 0; i < s->inv.ndevices; i++) {
-		struct device_facts *facts = &s->devices[i];
+		struct inv_device *d = &s->inv.devices[i];
 
-		if (facts->opened != OPEN_UNKNOWN || !is_asked_about(s, &s->inv.devices[i]))
+		if (d->facts.opened != OPEN_UNKNOWN || !is_asked_about(s, d))
 			continue;
-		if (!was_looked_at(s, s->inv.devices[i].vgpu.id)) {
+		if (!was_looked_at(s, d->vgpu.id)) {
 			unseen = true;
 			continue;
 		}
-		look_who(s, facts, s->inv.devices[i].vgpu.id);
-		find_name(s, facts->named_by, s->inv.devices[i].vgpu.id, NULL);
+		look_who(s, &d->facts, d->vgpu.id);
+		find_name(s, d->facts.named_by, d->vgpu.id, NULL);
 	}
 	return unseen;
 }
@@ -140,7 +140,7 @@ static bool asks(const struct survey *s)
 		if (is_asked_about(s, &s->inv.devices[i]))
 			return true;
 	for (size_t i = 0; i < s->inv.nparents; i++)
-		if (is_vf_asked_about(s, &s->inv.parents[i]))
+		if (is_vf_asked_about(s, s->inv.parents[i]))
 			return true;
 	return false;
 }

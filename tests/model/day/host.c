@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
+#include "base/mem.h"
 #include "plan/capacity.h"
 #include "sim/instances.h"
 #include "sim/topology.h"
@@ -81,18 +82,18 @@ static void add_types(struct inventory *inv, struct inv_pgpu *card, const struct
 
 		if (!is_served(&item->types[t], &gib))
 			continue;
-		while (n < inv->ntypes && strcmp(inv->types[n].id, item->types[t].id) != 0)
+		while (n < inv->ntypes && strcmp(inv->types[n]->id, item->types[t].id) != 0)
 			n++;
 		if (n == inv->ntypes) {
-			inv->types = more(inv->types, inv->ntypes++, sizeof(*inv->types));
-			type = &inv->types[n];
+			inv->types = more(inv->types, inv->ntypes++, sizeof(struct inv_type *));
+			type = inv->types[n] = mem_new(1, sizeof(*type));
 			snprintf(type->id, sizeof(type->id), "%s", item->types[t].id);
 			snprintf(type->name, sizeof(type->name), "%s", item->types[t].name);
 			type->framebuffer_mib = item->types[t].size;
 			type->max_instance = item->types[t].capacity;
 		}
 		card->offers = more(card->offers, card->noffers, sizeof(*card->offers));
-		card->offers[card->noffers++].type = (int)n;
+		card->offers[card->noffers++].type = inv->types[n];
 	}
 }
 
@@ -104,10 +105,10 @@ static int by_address(const void *a, const void *b)
 static void add_card(struct inventory *inv, const struct sim_gpu *gpu)
 {
 	const struct sim_model *model = gpu->item->model;
-	struct inv_pgpu *card;
+	struct inv_pgpu *card = mem_new(1, sizeof(*card));
 
-	inv->pgpus = more(inv->pgpus, inv->npgpus, sizeof(*inv->pgpus));
-	card = &inv->pgpus[inv->npgpus];
+	inv->pgpus = more(inv->pgpus, inv->npgpus, sizeof(card));
+	inv->pgpus[inv->npgpus++] = card;
 	snprintf(card->address, sizeof(card->address), "%s", gpu->name);
 	snprintf(card->vendor, sizeof(card->vendor), "%04x", model->vendor & 0xffff);
 	snprintf(card->device, sizeof(card->device), "%04x", model->device & 0xffff);
@@ -115,15 +116,17 @@ static void add_card(struct inventory *inv, const struct sim_gpu *gpu)
 	card->numa = gpu->numa_node;
 	card->sriov = gpu->item->vfs > 0;
 	card->nvfs = gpu->item->vfs;
-	card->first = (int)inv->nparents;
 	card->nparents = gpu->nparents;
+	card->parents = mem_new((size_t)gpu->nparents, sizeof(struct inv_parent *));
 	for (int i = 0; i < gpu->nparents; i++) {
-		inv->parents = more(inv->parents, inv->nparents, sizeof(*inv->parents));
-		inv->parents[inv->nparents].pgpu = (int)inv->npgpus;
-		snprintf(inv->parents[inv->nparents++].name, PARENT_SIZE, "%s", gpu->parents[i].name);
+		struct inv_parent *parent = mem_new(1, sizeof(*parent));
+
+		inv->parents = more(inv->parents, inv->nparents, sizeof(parent));
+		inv->parents[inv->nparents++] = card->parents[i] = parent;
+		parent->card = card;
+		snprintf(parent->name, PARENT_SIZE, "%s", gpu->parents[i].name);
 	}
 	add_types(inv, card, gpu->item);
-	inv->npgpus++;
 }
 
 /* NULL: the card has no such type. */
@@ -156,11 +159,11 @@ static int available(const struct sim_gpu *gpu, const char *type)
 
 static void look(struct host_day *host, const char *address)
 {
-	struct inv_pgpu *card = &host->inv.pgpus[inventory_pgpu(&host->inv, address)];
+	struct inv_pgpu *card = inventory_pgpu(&host->inv, address);
 	const struct sim_gpu *gpu = sim_kernel_gpu(&host->kernel, address);
 
 	for (size_t i = 0; i < card->noffers; i++)
-		card->offers[i].available = available(gpu, host->inv.types[card->offers[i].type].id);
+		card->offers[i].available = available(gpu, card->offers[i].type->id);
 }
 
 void host_day_start(struct host_day *host, const char *model, enum strategy strategy)
@@ -193,8 +196,9 @@ void host_day_end(struct host_day *host)
 			broken(host, "%s carries vGPUs when all have gone", host->kernel.gpus[i].name);
 	if (host->leases.n || host->inv.ndevices || host->used_mib)
 		broken(host, "leases are left when all domains have gone");
-	pool_free(&host->pool);
 	config_free(&host->config);
+	for (size_t i = 0; i < host->inv.npgpus; i++)
+		free(host->inv.pgpus[i]->parents);
 	inventory_free(&host->inv);
 	free(host->leases.list);
 	sim_kernel_free(&host->kernel);
@@ -223,13 +227,12 @@ static bool first_fit(const struct plan_facts *facts, const struct resolved_requ
 		for (size_t g = 0; g < facts->inv->npgpus; g++) {
 			struct capacity space;
 
-			capacity_on(&space, &query, (int)g, resolved->types[t]);
+			capacity_on(&space, &query, facts->inv->pgpus[g], resolved->types[t]);
 			if (!space.has)
 				continue;
 			snprintf(step->vgpu.type, sizeof(step->vgpu.type), "%s", resolved->types[t]);
-			snprintf(step->vgpu.parent, sizeof(step->vgpu.parent), "%s",
-				 facts->inv->parents[space.parent].name);
-			snprintf(step->vgpu.pgpu, sizeof(step->vgpu.pgpu), "%s", facts->inv->pgpus[g].address);
+			snprintf(step->vgpu.parent, sizeof(step->vgpu.parent), "%s", space.parent->name);
+			snprintf(step->vgpu.pgpu, sizeof(step->vgpu.pgpu), "%s", facts->inv->pgpus[g]->address);
 			return true;
 		}
 	}
@@ -260,11 +263,9 @@ static void make(struct host_day *host, const struct step *step, const char *id,
 
 	if (sim_instances_take(parent, type) < 0)
 		broken(host, "the kernel refuses %s on %s, which is planned", step->vgpu.type, step->vgpu.parent);
-	for (size_t i = 0; i < host->leases.n && inv->pgpus[inventory_pgpu(inv, step->vgpu.pgpu)].sriov; i++)
+	for (size_t i = 0; i < host->leases.n && inventory_pgpu(inv, step->vgpu.pgpu)->sriov; i++)
 		if (strcmp(host->leases.list[i].vgpu.parent, step->vgpu.parent) == 0)
 			broken(host, "%s gets a second lease", step->vgpu.parent);
-	if (inv->ndevices == sizeof(host->facts) / sizeof(host->facts[0]))
-		abort();
 	inv->devices = more(inv->devices, inv->ndevices, sizeof(*inv->devices));
 	host->leases.list = more(host->leases.list, host->leases.n, sizeof(*host->leases.list));
 	while (at < inv->ndevices && strcmp(inv->devices[at].vgpu.id, id) < 0)
@@ -283,7 +284,7 @@ static void make(struct host_day *host, const struct step *step, const char *id,
 	snprintf(lease->vgpu.type, sizeof(lease->vgpu.type), "%s", step->vgpu.type);
 	snprintf(lease->vgpu.parent, sizeof(lease->vgpu.parent), "%s", step->vgpu.parent);
 	snprintf(lease->vgpu.pgpu, sizeof(lease->vgpu.pgpu), "%s", step->vgpu.pgpu);
-	inv->parents[device->parent].ndevices++;
+	device->parent->ndevices++;
 	host->used_mib += type->size;
 	look(host, step->vgpu.pgpu);
 }
@@ -298,7 +299,6 @@ bool host_day_arrive(struct host_day *host, int domain, int size)
 				    .inv = &host->inv,
 				    .pool = &host->pool,
 				    .leases = &host->leases,
-				    .devices = host->facts,
 				    .request = &request,
 				    .resolved_requests = &resolved,
 				    .reclaimable_known = true };
@@ -340,7 +340,7 @@ void host_day_leave(struct host_day *host, int domain)
 	type = type_of(parent->gpu, inv->devices[at].vgpu.type);
 	sim_instances_give(parent, type);
 	host->used_mib -= type->size;
-	inv->parents[inv->devices[at].parent].ndevices--;
+	inv->devices[at].parent->ndevices--;
 	memmove(&inv->devices[at], &inv->devices[at + 1], (--inv->ndevices - at) * sizeof(*inv->devices));
 	memmove(&host->leases.list[at], &host->leases.list[at + 1],
 		(--host->leases.n - at) * sizeof(*host->leases.list));

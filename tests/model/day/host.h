@@ -24,7 +24,6 @@ struct host_day {
 	struct config config;
 	struct pool pool;
 	struct leases leases;
-	struct device_facts facts[512]; /* more than any host of these has places */
 	long used_mib, all_mib;
 	char broken[512]; /* what should never be; "" nothing */
 };

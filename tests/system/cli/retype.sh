@@ -73,11 +73,17 @@ echo '{"mdev_type": "mtty-2", "start": "auto"}' >"$root/etc/mdevctl.d/mtty/$(uui
 echo '{"mdev_type": "mtty-2", "start": "manual"}' >"$root/etc/mdevctl.d/mtty/$(uuid 10)"
 vl retype mtty mtty-1
 is "$status" 1 "what is open or mdevctl's stays"
+holds "a definition that brings one back is named" says M_RETYPE_COMES_BACK "/etc/mdevctl.d/mtty/$(uuid 11)" mtty-2 "$(uuid 11)" <<<"$err"
 holds "and how many are in the way" says M_RETYPE_NOT_FREE mtty mtty-1 "2 vGPUs" <<<"$err"
 told "each with its reason" M_RETYPE_STAYS "$(uuid 11)" mtty-2 mtty -- M_MDEVCTL_STARTS
 told "also what is open" M_RETYPE_STAYS "$(uuid 12)" mtty-2 mtty -- M_PROCESS_HAS_IT
 told "the others are gone, with their manual definitions" M_RETYPE_GONE "$(uuid 10)" mtty-2 mtty -- M_DEFINITION_GOES
 is "$(ls "$root/etc/mdevctl.d/mtty")|$(made | wc -l)" "$(uuid 11)|3" "and no more than those"
+mkdir -p "$root/etc/libvirt/qemu"
+echo "<domain><name>off</name><address uuid='$(uuid 11)'/></domain>" >"$root/etc/libvirt/qemu/off.xml"
+vl retype --dry-run mtty mtty-1
+fails "nor is a definition advised against that a domain that is shut off names" says M_RETYPE_COMES_BACK "/etc/mdevctl.d/mtty/$(uuid 11)" mtty-2 "$(uuid 11)" <<<"$err"
+rm "$root/etc/libvirt/qemu/off.xml"
 rm "$root/etc/mdevctl.d/mtty/$(uuid 11)"
 exec 8>&-
 vl retype mtty mtty-1

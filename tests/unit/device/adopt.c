@@ -19,29 +19,33 @@
 
 static struct inv_type types[] = { { .id = "nvidia-222", .framebuffer_mib = 1024 },
 				   { .id = "gpu-56c0", .framebuffer_mib = UNKNOWN } };
-static struct inv_offer plain = { .type = 1 };
+static struct inv_type *known[] = { &types[0], &types[1] };
+static struct inv_offer plain = { .type = &types[1] };
+static struct inv_parent parents[2], *vfs[] = { &parents[0], &parents[1] };
 static struct inv_pgpu cards[] = {
 	{ .address = FLEX,
 	  .framework = FW_VF,
 	  .numa = UNKNOWN,
-	  .first = 0,
+	  .parents = &vfs[0],
 	  .nparents = 1,
 	  .offers = &plain,
 	  .noffers = 1 },
-	{ .address = T4, .numa = 1, .first = 1, .nparents = 1 },
+	{ .address = T4, .numa = 1, .parents = &vfs[1], .nparents = 1 },
 };
-static struct inv_parent parents[] = { { .name = "0000:4d:00.1", .pgpu = 0 }, { .name = T4, .pgpu = 1 } };
+static struct inv_pgpu *pgpus[] = { &cards[0], &cards[1] };
+static struct inv_parent parents[] = { { .name = "0000:4d:00.1", .card = &cards[0] },
+				       { .name = T4, .card = &cards[1] } };
 static struct inv_device devices[] = {
-	{ .vgpu = { FW_MDEV, A, "nvidia-222", T4, T4 }, .parent = 1 },
-	{ .vgpu = { FW_MDEV, B, "", T4, T4 }, .parent = 1 },
+	{ .vgpu = { FW_MDEV, A, "nvidia-222", T4, T4 }, .parent = &parents[1] },
+	{ .vgpu = { FW_MDEV, B, "", T4, T4 }, .parent = &parents[1] },
 };
-static const struct inventory inv = { .pgpus = cards,
+static const struct inventory inv = { .pgpus = pgpus,
 				      .npgpus = 2,
-				      .parents = parents,
+				      .parents = vfs,
 				      .nparents = 2,
 				      .devices = devices,
 				      .ndevices = 2,
-				      .types = types,
+				      .types = known,
 				      .ntypes = 2 };
 static struct request request = { .uuid = VM, .name = "vm" };
 static struct store store;

@@ -42,12 +42,12 @@ static void a_card_with_vgpus_on_itself(void)
 	ok(inventory_read(&inv, &tree.host, EVERYTHING, &err) == 0, "a host with one card is read");
 	ok(inv.npgpus == 1 && inv.nparents == 1 && inv.ndevices == 1 && inv.ntypes == 3,
 	   "one of each, and three types");
-	is(inv.pgpus[0].address, "0000:84:00.0", "the card has its address");
-	ok(inv.pgpus[0].ready && inv.pgpus[0].nvidia && !inv.pgpus[0].sriov && inv.pgpus[0].nvfs == 0,
+	is(inv.pgpus[0]->address, "0000:84:00.0", "the card has its address");
+	ok(inv.pgpus[0]->ready && inv.pgpus[0]->nvidia && !inv.pgpus[0]->sriov && inv.pgpus[0]->nvfs == 0,
 	   "it is NVIDIA's, ready and without VFs");
-	is(inv.pgpus[0].vendor, "10de", "its vendor is four digits");
-	is(inv.pgpus[0].device, "1eb8", "and so is its model");
-	ok(inv.pgpus[0].numa == 1, "it is on its NUMA node");
+	is(inv.pgpus[0]->vendor, "10de", "its vendor is four digits");
+	is(inv.pgpus[0]->device, "1eb8", "and so is its model");
+	ok(inv.pgpus[0]->numa == 1, "it is on its NUMA node");
 	is(inv.nvidia_driver, "550.90.05", "the driver's version is known");
 	type = inventory_type(&inv, "nvidia-222");
 	ok(type && type->framebuffer_mib == 1024 && type->heads == 4 && type->max_instance == 16,
@@ -55,29 +55,29 @@ static void a_card_with_vgpus_on_itself(void)
 	is(type ? type->resolution : NULL, "5120x2880", "and the resolution");
 	is(type ? type->name : NULL, "GRID T4-1B", "the type has its name");
 	is(type ? type->api : NULL, "vfio-pci", "and its API");
-	offer = inventory_offer(&inv, 0, "nvidia-222");
+	offer = inventory_offer(inv.pgpus[0], "nvidia-222");
 	ok(offer && offer->available == 15, "what the card offers is the kernel's number");
-	offer = inventory_offer(&inv, 0, "nvidia-9");
+	offer = inventory_offer(inv.pgpus[0], "nvidia-9");
 	ok(offer && offer->available == 0, "a negative number is none");
-	is(inv.types[inv.pgpus[0].offers[0].type].id, "nvidia-9", "types are sorted by their numbers");
+	is(inv.pgpus[0]->offers[0].type->id, "nvidia-9", "types are sorted by their numbers");
 	device = inventory_device(&inv, "c6f1a2b3-0000-4000-8000-00000000000a");
-	ok(device && device->parent == 0 && inv.parents[0].ndevices == 1, "the vGPU is on the card");
+	ok(device && device->parent == inv.parents[0] && inv.parents[0]->ndevices == 1, "the vGPU is on the card");
 	is(device ? device->vgpu.type : NULL, "nvidia-222", "and has its type");
-	ok(inventory_pgpu(&inv, "0000:84:00.0") == 0 && inventory_pgpu(&inv, "0000:85:00.0") == UNKNOWN,
+	ok(inventory_pgpu(&inv, "0000:84:00.0") == inv.pgpus[0] && !inventory_pgpu(&inv, "0000:85:00.0"),
 	   "a pGPU is found by its address");
-	ok(inventory_parent(&inv, "0000:84:00.0") == 0 && inventory_parent(&inv, "mtty") == UNKNOWN,
+	ok(inventory_parent(&inv, "0000:84:00.0") == inv.parents[0] && !inventory_parent(&inv, "mtty"),
 	   "a parent is found by its name");
-	ok(inventory_offer(&inv, UNKNOWN, "nvidia-222") == NULL, "no pGPU offers nothing");
+	ok(inventory_offer(NULL, "nvidia-222") == NULL, "no pGPU offers nothing");
 	inventory_free(&inv);
 
-	ok(inventory_read(&inv, &tree.host, MDEVS(one), &err) == 0 && inv.ntypes == 1 && inv.pgpus[0].noffers == 1,
+	ok(inventory_read(&inv, &tree.host, MDEVS(one), &err) == 0 && inv.ntypes == 1 && inv.pgpus[0]->noffers == 1,
 	   "only the types that matter are read, and one that no card has is no error");
 	inventory_free(&inv);
 	ok(inventory_read(&inv, &tree.host, MDEVS(one + 1), &err) == 0 && inv.ntypes == 1 &&
-		   inventory_offer(&inv, 0, "nvidia-222"),
+		   inventory_offer(inv.pgpus[0], "nvidia-222"),
 	   "the type of a vGPU that is there matters, too");
 	inventory_free(&inv);
-	ok(inventory_read(&inv, &tree.host, MDEVS(one + 2), &err) == 0 && inv.ntypes == 1 && inv.pgpus[0].ready,
+	ok(inventory_read(&inv, &tree.host, MDEVS(one + 2), &err) == 0 && inv.ntypes == 1 && inv.pgpus[0]->ready,
 	   "also where nothing was asked for");
 	inventory_free(&inv);
 	tree_end(&tree);
@@ -101,15 +101,15 @@ static void a_virtual_parent(void)
 		   "sys/bus/mdev/devices/c6f1a2b3-0000-4000-8000-00000000000b -> "
 		   "../../../devices/virtual/gone/c6f1a2b3-0000-4000-8000-00000000000b\n");
 	ok(inventory_read(&inv, &tree.host, EVERYTHING, &err) == 0 && inv.npgpus == 1, "a virtual parent is a pGPU");
-	is(inv.pgpus[0].address, "mtty", "its address is its name");
-	is(inv.pgpus[0].vendor, "", "it has no vendor");
-	ok(inv.pgpus[0].ready && !inv.pgpus[0].nvidia && inv.pgpus[0].numa == UNKNOWN,
+	is(inv.pgpus[0]->address, "mtty", "its address is its name");
+	is(inv.pgpus[0]->vendor, "", "it has no vendor");
+	ok(inv.pgpus[0]->ready && !inv.pgpus[0]->nvidia && inv.pgpus[0]->numa == UNKNOWN,
 	   "it is ready, and on no NUMA node");
-	ok(inv.types[0].framebuffer_mib == UNKNOWN && inv.types[0].max_instance == UNKNOWN,
+	ok(inv.types[0]->framebuffer_mib == UNKNOWN && inv.types[0]->max_instance == UNKNOWN,
 	   "without a description the numbers are unknown");
-	is(inv.types[1].name, "mtty-3", "a type without a name is called by its id");
+	is(inv.types[1]->name, "mtty-3", "a type without a name is called by its id");
 	ok(inv.nparents == 1 && inv.ndevices == 1, "names that are no parent's or no UUID are passed over");
-	ok(inv.devices[0].parent == UNKNOWN, "a vGPU on a parent that is not registered has none");
+	ok(!inv.devices[0].parent, "a vGPU on a parent that is not registered has none");
 	is(inv.devices[0].vgpu.parent, "gone", "but the parent's name is known");
 	is(inv.devices[0].vgpu.type, "", "and before its mdev_type appears it has no type");
 	inventory_free(&inv);
@@ -150,8 +150,8 @@ static void names_from_outside(void)
 	ok(inventory_read(&inv, &tree.host, EVERYTHING, &err) == 0, "a card with a number that is none is read");
 	type = inventory_type(&inv, "nvidia-222");
 	is(type ? type->name : NULL, "GRID\033[2J T4", "a name is what the driver says");
-	ok(!inv.pgpus[0].ready && strstr(inv.pgpus[0].reason, "nvidia-231"), "the card is not ready: %s",
-	   inv.pgpus[0].reason);
+	ok(!inv.pgpus[0]->ready && strstr(inv.pgpus[0]->reason, "nvidia-231"), "the card is not ready: %s",
+	   inv.pgpus[0]->reason);
 	inventory_free(&inv);
 	tree_end(&tree);
 }
@@ -174,9 +174,9 @@ static void cards_that_are_not_up(void)
 			"sys/bus/pci/drivers/nvidia/\nsys/module/nvidia_vgpu_vfio/\n");
 	ok(inventory_read(&inv, &tree.host, EVERYTHING, &err) == 0 && inv.npgpus == 1,
 	   "a card without its VFs is looked for");
-	ok(!inv.pgpus[0].ready && inv.pgpus[0].nparents == 0 &&
-		   strstr(inv.pgpus[0].reason, "restart vgpu-sriov@0000:41:00.0"),
-	   "it is not ready: %s", inv.pgpus[0].reason);
+	ok(!inv.pgpus[0]->ready && inv.pgpus[0]->nparents == 0 &&
+		   strstr(inv.pgpus[0]->reason, "restart vgpu-sriov@0000:41:00.0"),
+	   "it is not ready: %s", inv.pgpus[0]->reason);
 	inventory_free(&inv);
 	ok(inventory_read(&inv, &tree.host, MDEVS(one), &err) == 0 && inv.npgpus == 0,
 	   "but not where only some types matter");
@@ -200,7 +200,7 @@ static void cards_that_are_not_up(void)
 			"sys/devices/pci0000:40/0000:41:00.0/mdev_supported_types/\n");
 	ok(inventory_read(&inv, &tree.host, MDEVS(one), &err) == 0 && inv.npgpus == 1,
 	   "a parent without any type is read");
-	ok(!inv.pgpus[0].ready, "and not ready: %s", inv.pgpus[0].reason);
+	ok(!inv.pgpus[0]->ready, "and not ready: %s", inv.pgpus[0]->reason);
 	inventory_free(&inv);
 	tree_end(&tree);
 }
@@ -253,16 +253,17 @@ static void two_of_a_kind(void)
 			"sys/class/mdev_bus/0000:07:00.0 -> ../../devices/pci0000:00/0000:07:00.0\n"
 			"sys/devices/pci0000:00/0000:07:00.0/mdev_supported_types/nvidia-222/available_instances/\n");
 	ok(inventory_read(&inv, &tree.host, EVERYTHING, &err) == 0 && inv.npgpus == 4, "four cards are read");
-	ok(inventory_pgpu(&inv, "0000:05:00.0") == 0 && inventory_pgpu(&inv, "0000:84:00.0") == 3,
+	ok(inventory_pgpu(&inv, "0000:05:00.0") == inv.pgpus[0] && inventory_pgpu(&inv, "0000:84:00.0") == inv.pgpus[3],
 	   "in the order of their addresses");
-	ok(inventory_offer(&inv, 0, "nvidia-222")->type == inventory_offer(&inv, 3, "nvidia-222")->type,
+	ok(inventory_offer(inv.pgpus[0], "nvidia-222")->type == inventory_offer(inv.pgpus[3], "nvidia-222")->type,
 	   "what a type is is read once for two cards of one model");
-	ok(inventory_offer(&inv, 0, "nvidia-222")->available == 16 &&
-		   inventory_offer(&inv, 3, "nvidia-222")->available == 15,
+	ok(inventory_offer(inv.pgpus[0], "nvidia-222")->available == 16 &&
+		   inventory_offer(inv.pgpus[3], "nvidia-222")->available == 15,
 	   "what they offer of it is each card's own");
-	ok(inventory_device(&inv, "c6f1a2b3-0000-4000-8000-00000000000a")->parent == 3, "the vGPU is where it was");
-	ok(!inv.pgpus[1].ready, "a card that went away meanwhile is not ready: %s", inv.pgpus[1].reason);
-	ok(!inv.pgpus[2].ready, "nor is one whose driver gives an error: %s", inv.pgpus[2].reason);
+	ok(inventory_device(&inv, "c6f1a2b3-0000-4000-8000-00000000000a")->parent == inv.parents[3],
+	   "the vGPU is where it was");
+	ok(!inv.pgpus[1]->ready, "a card that went away meanwhile is not ready: %s", inv.pgpus[1]->reason);
+	ok(!inv.pgpus[2]->ready, "nor is one whose driver gives an error: %s", inv.pgpus[2]->reason);
 	inventory_free(&inv);
 	tree_end(&tree);
 }
@@ -292,13 +293,13 @@ static void doubt_about_a_vf(void)
 	tree_add(&tree, T4 "/physfn = no link\n");
 	ok(inventory_read(&inv, &tree.host, EVERYTHING, &err) == 0 && inv.npgpus == 1,
 	   "a parent with an odd physfn is read");
-	ok(!inv.pgpus[0].ready, "a parent of which nobody can tell whether it is a VF is not ready: %s",
-	   inv.pgpus[0].reason);
+	ok(!inv.pgpus[0]->ready, "a parent of which nobody can tell whether it is a VF is not ready: %s",
+	   inv.pgpus[0]->reason);
 	inventory_free(&inv);
 	tree_remove(&tree, T4 "/physfn");
 	tree_add(&tree, T4 "/physfn -> ../not an address\n");
 	ok(inventory_read(&inv, &tree.host, EVERYTHING, &err) == 0 && inv.npgpus == 1, "and with another");
-	ok(!inv.pgpus[0].ready, "nor is one of a card without an address: %s", inv.pgpus[0].reason);
+	ok(!inv.pgpus[0]->ready, "nor is one of a card without an address: %s", inv.pgpus[0]->reason);
 	inventory_free(&inv);
 	tree_end(&tree);
 }
@@ -314,8 +315,7 @@ static void nothing_there(void)
 	tree_begin(&tree, "");
 	ok(inventory_read(&inv, &tree.host, EVERYTHING, &err) == 0 && inv.npgpus == 0 && inv.ndevices == 0,
 	   "a host without the mdev framework is an empty inventory");
-	ok(inventory_device(&inv, "c6f1a2b3-0000-4000-8000-00000000000a") == NULL &&
-		   inventory_pgpu(&inv, "mtty") == UNKNOWN,
+	ok(inventory_device(&inv, "c6f1a2b3-0000-4000-8000-00000000000a") == NULL && !inventory_pgpu(&inv, "mtty"),
 	   "in which nothing is found");
 	inventory_free(&inv);
 	ok(inventory_names(&tree.host, INV_ALL, &names, &n, &err) == 0 && n == 0, "and which has no types");

@@ -62,17 +62,18 @@ static void a_card_with_vfs(const char *numvfs, const char *what, const char *co
 			"sys/devices/pci0000:40/0000:41:00.5/vendor = 0x10de\n"
 			"sys/devices/pci0000:40/0000:41:00.5/mdev_supported_types/nvidia-742/available_instances = 7\n");
 	ok(inventory_read(&inv, &tree.host, MDEVS(one), &err) == 0, "VFs, %s: read", what);
-	ok(inventory_pgpu(&inv, "0000:41:00.0") == 0, "VFs, %s: they have one pGPU, which is no parent itself", what);
-	ok(inv.pgpus[0].sriov && inv.pgpus[0].nvfs == 4 && inv.pgpus[0].nparents == 4, "VFs, %s: all four are there",
+	ok(inventory_pgpu(&inv, "0000:41:00.0") == inv.pgpus[0],
+	   "VFs, %s: they have one pGPU, which is no parent itself", what);
+	ok(inv.pgpus[0]->sriov && inv.pgpus[0]->nvfs == 4 && inv.pgpus[0]->nparents == 4, "VFs, %s: all four are there",
 	   what);
 	for (int i = 0; i < 4; i++)
-		ok(inventory_parent(&inv, vfs[i]) == i && inv.parents[i].pgpu == 0, "VFs, %s: %s is one of them", what,
-		   vfs[i]);
-	offer = inventory_offer(&inv, 0, "nvidia-742");
+		ok(inventory_parent(&inv, vfs[i]) == inv.parents[i] && inv.parents[i]->card == inv.pgpus[0],
+		   "VFs, %s: %s is one of them", what, vfs[i]);
+	offer = inventory_offer(inv.pgpus[0], "nvidia-742");
 	ok(offer && offer->available == 1, "VFs, %s: a free one says what can be made", what);
-	ok(inv.pgpus[0].numa == UNKNOWN, "VFs, %s: NUMA node -1 is none", what);
-	ok(inv.npgpus == 1 || inventory_parent(&inv, "0000:41:00.5") == 4, "VFs, %s: another card is not taken for one",
-	   what);
+	ok(inv.pgpus[0]->numa == UNKNOWN, "VFs, %s: NUMA node -1 is none", what);
+	ok(inv.npgpus == 1 || inventory_parent(&inv, "0000:41:00.5") == inv.parents[4],
+	   "VFs, %s: another card is not taken for one", what);
 	inventory_free(&inv);
 	for (int i = 1; i < 4; i++) {
 		char uuid[UUID_SIZE];
@@ -82,9 +83,9 @@ static void a_card_with_vfs(const char *numvfs, const char *what, const char *co
 	}
 	ok(inventory_read(&inv, &tree.host, MDEVS(one), &err) == 0 && inv.ndevices == 4, "VFs, %s: with a vGPU on each",
 	   what);
-	offer = inventory_offer(&inv, 0, "nvidia-742");
+	offer = inventory_offer(inv.pgpus[0], "nvidia-742");
 	ok(offer && offer->available == 0, "VFs, %s: the type is offered, and none can be made", what);
-	ok(inv.parents[3].ndevices == 1, "VFs, %s: the vGPUs are on the VFs", what);
+	ok(inv.parents[3]->ndevices == 1, "VFs, %s: the vGPUs are on the VFs", what);
 	inventory_free(&inv);
 	tree_end(&tree);
 }
@@ -151,10 +152,10 @@ static void lost_vfs_are_passed_over(void)
 
 		begin_vfs(&tree, lost_vfs[i].available, lost_vfs[i].max, strstr(lost_vfs[i].how, "used"));
 		inventory_read(&inv, &tree.host, strstr(lost_vfs[i].how, "all") ? EVERYTHING : MDEVS(one), &err);
-		offer = inventory_offer(&inv, 0, "nvidia-742");
+		offer = inventory_offer(inv.pgpus[0], "nvidia-742");
 		snprintf(result, sizeof(result), "%d ", offer ? offer->available : UNKNOWN);
 		for (size_t p = 0; p < inv.nparents; p++)
-			strcat(result, inv.parents[p].lost ? "L" : ".");
+			strcat(result, inv.parents[p]->lost ? "L" : ".");
 		is(result, lost_vfs[i].result, lost_vfs[i].says);
 		inventory_free(&inv);
 		tree_end(&tree);

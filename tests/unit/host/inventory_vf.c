@@ -79,43 +79,41 @@ static void two_frameworks(void)
 	struct inventory inv;
 	struct tree tree;
 	struct err err;
-	int big, used;
+	const struct inv_pgpu *big, *used;
 
 	begin(&tree);
 	ok(inventory_read(&inv, &tree.host, MDEVS(NULL), &err) == 0 && inv.npgpus == 1,
 	   "VFs are not read where only mdevs matter");
 	inventory_free(&inv);
 	ok(inventory_read(&inv, &tree.host, &one_card, &err) == 0 && inv.npgpus == 1 && inv.nparents == 2 &&
-		   strcmp(inv.pgpus[0].address, "0001:c8:00.0") == 0 && inv.ndevices == 1,
+		   strcmp(inv.pgpus[0]->address, "0001:c8:00.0") == 0 && inv.ndevices == 1,
 	   "of cards with VFs only those that are named are, where some are");
 	inventory_free(&inv);
 	ok(inventory_read(&inv, &tree.host, EVERYTHING, &err) == 0 && inv.npgpus == 3, "three cards of two frameworks");
 	big = inventory_pgpu(&inv, "0000:41:00.0");
 	used = inventory_pgpu(&inv, "0001:c8:00.0");
-	ok(big == 0 && used == 2 && inv.pgpus[1].framework == FW_MDEV && inv.pgpus[big].framework == FW_VARIANT &&
-		   inv.pgpus[used].framework == FW_VARIANT,
+	ok(big == inv.pgpus[0] && used == inv.pgpus[2] && inv.pgpus[1]->framework == FW_MDEV &&
+		   big->framework == FW_VARIANT && used->framework == FW_VARIANT,
 	   "each card has its own");
-	ok(inv.pgpus[big].nvfs == 2 && inv.pgpus[big].nparents == 2 && inv.pgpus[big].sriov && inv.pgpus[big].numa == 1,
-	   "the card's VFs are its parents");
-	is(inv.pgpus[big].device, "26b9", "the card has its model");
-	ok(inv.pgpus[used].nvfs == 2 && inventory_parent(&inv, "0001:c8:00.6") == UNKNOWN,
-	   "a VF that another driver has is none");
+	ok(big->nvfs == 2 && big->nparents == 2 && big->sriov && big->numa == 1, "the card's VFs are its parents");
+	is(big->device, "26b9", "the card has its model");
+	ok(used->nvfs == 2 && !inventory_parent(&inv, "0001:c8:00.6"), "a VF that another driver has is none");
 	d = inventory_device(&inv, "0001:c8:00.4");
 	ok(inv.ndevices == 1 && d && d->vgpu.framework == FW_VARIANT &&
-		   d->parent == inventory_parent(&inv, "0001:c8:00.4") && inv.parents[d->parent].ndevices == 1,
+		   d->parent == inventory_parent(&inv, "0001:c8:00.4") && d->parent->ndevices == 1,
 	   "a VF with a type is a vGPU, by its address");
 	is(d ? d->vgpu.type : NULL, "nvidia-1145", "of its type");
 	t = inventory_type(&inv, "nvidia-1147");
 	ok(t && t->framebuffer_mib == 1024 && t->max_instance == 32,
 	   "a type's size is told by its name, as is the most");
 	is(t ? t->name : NULL, "NVIDIA L40S-1Q", "with its name");
-	offer = inventory_offer(&inv, used, "nvidia-1147");
+	offer = inventory_offer(used, "nvidia-1147");
 	ok(offer && offer->available == 1, "another type of that size fits beside it");
-	offer = inventory_offer(&inv, used, "nvidia-1156");
+	offer = inventory_offer(used, "nvidia-1156");
 	ok(offer && offer->available == 0, "one of another size is known from the card beside, and does not fit");
-	offer = inventory_offer(&inv, big, "nvidia-1156");
+	offer = inventory_offer(big, "nvidia-1156");
 	ok(offer && offer->available == 1, "on the empty card it does");
-	ok(inventory_offer(&inv, 1, "nvidia-1147") == NULL, "the T4 has types of its own");
+	ok(inventory_offer(inv.pgpus[1], "nvidia-1147") == NULL, "the T4 has types of its own");
 	inventory_free(&inv);
 	tree_end(&tree);
 }
@@ -146,16 +144,16 @@ static void memory(void)
 	tree_remove(&tree, "sys/bus/pci/drivers/nvidia/0000:41:00.0");
 	tree_add(&tree, PCI "0001:c8:00.5/nvidia/creatable_vgpu_types = " LIST "\n");
 	ok(inventory_read(&inv, &tree.host, &query, &err) == 0 && inv.npgpus == 1, "a card that is full");
-	ok(inv.pgpus[0].types_whole && !inv.pgpus[0].types_new, "has nothing new to say");
-	offer = inventory_offer(&inv, 0, "nvidia-1156");
-	ok(offer && offer->available == 0 && inv.types[offer->type].framebuffer_mib == 49152,
+	ok(inv.pgpus[0]->types_whole && !inv.pgpus[0]->types_new, "has nothing new to say");
+	offer = inventory_offer(inv.pgpus[0], "nvidia-1156");
+	ok(offer && offer->available == 0 && offer->type->framebuffer_mib == 49152,
 	   "its types are remembered, with their sizes");
 	inventory_free(&inv);
 	tree_remove(&tree, "var/lib/vgpu-lease/types");
-	ok(inventory_read(&inv, &tree.host, &query, &err) == 0 && inv.ntypes == 1 && !inv.pgpus[0].types_whole &&
-		   inv.types[0].framebuffer_mib == UNKNOWN && inv.types[0].max_instance == UNKNOWN,
+	ok(inventory_read(&inv, &tree.host, &query, &err) == 0 && inv.ntypes == 1 && !inv.pgpus[0]->types_whole &&
+		   inv.types[0]->framebuffer_mib == UNKNOWN && inv.types[0]->max_instance == UNKNOWN,
 	   "without memory a full card says what it carries, and no more");
-	is(inv.types[0].name, "nvidia-1145", "by its number");
+	is(inv.types[0]->name, "nvidia-1145", "by its number");
 	types_remember(&store, &inv);
 	ok(sys_read(tree.host.root, "var/lib/vgpu-lease/types/10de:26b9:10de:1851@550.90.05", text, sizeof(text)) ==
 		   -ENOENT,
@@ -177,18 +175,19 @@ static void trouble(void)
 	tree_add(&tree, PCI "0000:41:00.5/nvidia/current_vgpu_type = many\n");
 	tree_remove(&tree, PCI "0001:c8:00.5/nvidia/creatable_vgpu_types");
 	ok(inventory_read(&inv, &tree.host, &query, &err) == 0, "cards with trouble are read");
-	ok(!inv.pgpus[0].ready, "a VF with nonsense is not ready: %s", inv.pgpus[0].reason);
-	ok(!inv.pgpus[1].ready, "one without a list: %s", inv.pgpus[1].reason);
+	ok(!inv.pgpus[0]->ready, "a VF with nonsense is not ready: %s", inv.pgpus[0]->reason);
+	ok(!inv.pgpus[1]->ready, "one without a list: %s", inv.pgpus[1]->reason);
 	inventory_free(&inv);
 	tree_add(&tree, PCI "0000:42:00.0/vendor = 0x10de\n" PCI "0000:42:00.0/class = 0x030200\n" PCI
 			    "0000:42:00.0/driver -> ../../drivers/nvidia\n" PCI "0000:42:00.0/sriov_numvfs = 1\n" PCI
 			    "0000:42:00.0/virtfn0 -> ../0000:42:00.4\n" PCI "0000:42:00.4/nvidia/\n" PCI
 			    "0000:42:00.4/driver -> ../../drivers/nvidia\nsys/module/nvidia_vgpu_vfio/\n"
 			    "sys/bus/pci/drivers/nvidia/0000:42:00.0 -> ../../devices/0000:42:00.0\n");
-	ok(inventory_read(&inv, &tree.host, EVERYTHING, &err) == 0 && inventory_pgpu(&inv, "0000:42:00.0") == 1,
+	ok(inventory_read(&inv, &tree.host, EVERYTHING, &err) == 0 &&
+		   inventory_pgpu(&inv, "0000:42:00.0") == inv.pgpus[1],
 	   "a card whose VFs are not registered yet is read");
-	ok(!inv.pgpus[1].ready && strstr(inv.pgpus[1].reason, "nvidia-vgpud"), "and not ready: %s",
-	   inv.pgpus[1].reason);
+	ok(!inv.pgpus[1]->ready && strstr(inv.pgpus[1]->reason, "nvidia-vgpud"), "and not ready: %s",
+	   inv.pgpus[1]->reason);
 	inventory_free(&inv);
 	inventory_explain_card(&tree.host, "0000:42:00.0", true, reason);
 	ok(strstr(reason, "[mdev_TYPE]"), "NVIDIA's VFs are no plain ones: %s", reason);
@@ -209,7 +208,7 @@ static void plain_vfs(void)
 	struct pool pool;
 	struct tree tree;
 	struct err err;
-	int flex, one;
+	const struct inv_pgpu *flex, *one;
 
 	ok(config_parse(&config, "f", text, sizeof(text) - 1, NULL, &err) == 0 && config.nsections == 2 &&
 		   config.sections[0].vf,
@@ -226,18 +225,17 @@ static void plain_vfs(void)
 	   "only the cards that the configuration names are read");
 	flex = inventory_pgpu(&inv, "0000:03:00.0");
 	one = inventory_pgpu(&inv, "0000:05:00.0");
-	ok(flex == 0 && one == 1 && inv.pgpus[flex].framework == FW_VF && inv.pgpus[flex].nvfs == 2, "with their VFs");
-	is(inv.parents[0].driver, "vfio-pci", "whose driver is known");
-	ok(inventory_offer(&inv, flex, "flex") && inventory_offer(&inv, one, "one"),
-	   "their section's name is their type");
+	ok(flex == inv.pgpus[0] && one == inv.pgpus[1] && flex->framework == FW_VF && flex->nvfs == 2,
+	   "with their VFs");
+	is(inv.parents[0]->driver, "vfio-pci", "whose driver is known");
+	ok(inventory_offer(flex, "flex") && inventory_offer(one, "one"), "their section's name is their type");
 	ok(inv.ndevices == 0, "no VF is a device by itself");
 	pool_make(&pool, &config, &inv);
-	ok(pool.cards[flex].in_pool && pool.cards[flex].whole && pool_has_parent(&pool, 0), "they are in the pool");
-	ok(pool.cards[one].in_pool && !pool_has_parent(&pool, inventory_parent(&inv, "0000:05:00.1")) &&
-		   pool_has_parent(&pool, inventory_parent(&inv, "0000:05:00.2")),
+	ok(flex->pool.in_pool && flex->pool.whole && pool_has_parent(inv.parents[0]), "they are in the pool");
+	ok(one->pool.in_pool && !pool_has_parent(inventory_parent(&inv, "0000:05:00.1")) &&
+		   pool_has_parent(inventory_parent(&inv, "0000:05:00.2")),
 	   "of a card whose VFs are named only those");
 	ok(!pool_misses(&pool, &config.sections[1], "0000:05:00.2"), "what is there is not missing");
-	pool_free(&pool);
 	inventory_free(&inv);
 	config_free(&config);
 	tree_end(&tree);
@@ -255,10 +253,10 @@ static void same_reason(void)
 	add_vf(&tree, "0000:41:00.0", 0, "0000:41:00.4", "none", ALL);
 	add_l40s(&tree, "0000:42:00.0");
 	add_vf(&tree, "0000:42:00.0", 0, "0000:42:00.5", "none", ALL);
-	ok(inventory_read(&inv, &tree.host, EVERYTHING, &err) == 0 && inv.npgpus == 2 && !inv.pgpus[0].ready,
+	ok(inventory_read(&inv, &tree.host, EVERYTHING, &err) == 0 && inv.npgpus == 2 && !inv.pgpus[0]->ready,
 	   "cards whose VFs read no type");
-	ok(*inv.pgpus[0].reason && strcmp(inv.pgpus[0].reason, inv.pgpus[1].reason) == 0, "have one reason: %s",
-	   inv.pgpus[0].reason);
+	ok(*inv.pgpus[0]->reason && strcmp(inv.pgpus[0]->reason, inv.pgpus[1]->reason) == 0, "have one reason: %s",
+	   inv.pgpus[0]->reason);
 	inventory_free(&inv);
 	tree_end(&tree);
 }

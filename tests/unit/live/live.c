@@ -180,38 +180,37 @@ static void what_is_there(const struct live *live)
 	char vf[PARENT_SIZE], reason[REASON_SIZE], line[80];
 	struct inventory inv;
 	struct err err = { 0 };
-	int a40;
+	const struct inv_pgpu *a40;
 
 	ok(inventory_read(&inv, host, EVERYTHING, &err) == 0 && inv.npgpus == 4,
 	   "two A40, a T4 and mtty are four pGPUs");
 	a40 = inventory_pgpu(&inv, "0000:41:00.0");
-	ok(a40 == 0 && inv.pgpus[a40].sriov && inv.pgpus[a40].nvfs == 6 && inv.pgpus[a40].nparents == 6,
-	   "an A40 has six VFs");
-	for (int i = 0; i < inv.pgpus[a40].nparents; i++)
-		ok(inv.parents[inv.pgpus[a40].first + i].pgpu == a40, "%s is one of them",
-		   inv.parents[inv.pgpus[a40].first + i].name);
-	ok(inv.pgpus[a40].noffers > 10 && inv.pgpus[a40].ready, "it offers its types");
+	ok(a40 == inv.pgpus[0] && a40->sriov && a40->nvfs == 6 && a40->nparents == 6, "an A40 has six VFs");
+	for (int i = 0; i < a40->nparents; i++)
+		ok(a40->parents[i]->card == a40, "%s is one of them", a40->parents[i]->name);
+	ok(a40->noffers > 10 && a40->ready, "it offers its types");
 	is(inv.nvidia_driver, "550.90.05", "the driver's version is known");
-	memcpy(vf, inv.parents[inv.pgpus[a40].first].name, sizeof(vf));
+	memcpy(vf, a40->parents[0]->name, sizeof(vf));
 	inventory_free(&inv);
 
 	ok(kernel_create(host, MDEV(vf, one[0], uuid(1)), &err) == 0, "a vGPU on its first VF: %s", err.text);
-	ok(inventory_read(&inv, host, MDEVS(one), &err) == 0 && inv.ndevices == 1 && inv.devices[0].parent == 0,
+	ok(inventory_read(&inv, host, MDEVS(one), &err) == 0 && inv.ndevices == 1 &&
+		   inv.devices[0].parent == inv.parents[0],
 	   "is found there");
-	offer = inventory_offer(&inv, 0, one[0]);
+	offer = inventory_offer(inv.pgpus[0], one[0]);
 	ok(offer && offer->available == 1, "a free VF says that more fit, though the first has no capacity");
 	inventory_free(&inv);
 	kernel_remove(host, MDEV("", "", uuid(1)), 1000, &err);
 
 	snprintf(line, sizeof(line), "%s off", "0000:41:00.0");
 	live_control(live, "register", line);
-	ok(inventory_read(&inv, host, MDEVS(one), &err) == 0 && inventory_pgpu(&inv, "0000:41:00.0") == UNKNOWN,
+	ok(inventory_read(&inv, host, MDEVS(one), &err) == 0 && !inventory_pgpu(&inv, "0000:41:00.0"),
 	   "a card that is taken back is not there");
 	inventory_free(&inv);
 	inventory_explain_card(host, "0000:41:00.0", false, reason);
 	ok(strstr(reason, "nvidia-vgpud"), "and somebody who names it is told: %s", reason);
-	ok(inventory_read(&inv, host, EVERYTHING, &err) == 0 && inventory_pgpu(&inv, "0000:41:00.0") == 0 &&
-		   !inv.pgpus[0].ready,
+	ok(inventory_read(&inv, host, EVERYTHING, &err) == 0 && inventory_pgpu(&inv, "0000:41:00.0") == inv.pgpus[0] &&
+		   !inv.pgpus[0]->ready,
 	   "as is who looks at everything");
 	inventory_free(&inv);
 }

@@ -19,7 +19,8 @@ static struct inv_pgpu cards[] = {
 	{ .address = "0000:85:00.0", .framework = FW_MDEV },
 	{ .address = "0000:41:00.0", .framework = FW_VARIANT },
 };
-static struct inventory inv = { .pgpus = cards, .npgpus = ARRAY_SIZE(cards) };
+static struct inv_pgpu *pgpus[] = { &cards[0], &cards[1], &cards[2] };
+static struct inventory inv = { .pgpus = pgpus, .npgpus = ARRAY_SIZE(pgpus) };
 static struct vgpu_request vgpu = { .kind = REQUEST_MDEV, .id = A };
 static struct request request = { .uuid = VM, .name = "vm", .vgpus = &vgpu, .nvgpus = 1 };
 static struct lifecycle lifecycle = { .request = &request };
@@ -89,26 +90,26 @@ static void refusals(void)
 static void not_chosen(void)
 {
 	struct step step = step_of(STEP_CREATE);
-	struct verdict verdict = { .pgpu = 1, .reason = "is full", .fix = "end a guest" };
+	struct verdict verdict = { .card = &cards[1], .reason = "is full", .fix = "end a guest" };
 	struct preview p = preview_of(PLAN_PREPARE, PLAN_STEPS, &step);
 	char why[PREVIEW_WHY_SIZE];
 
 	p.plan.verdicts = &verdict;
 	p.plan.nverdicts = 1;
-	ok(!preview_not_chosen(&p, 0, 0, why), "the chosen pGPU needs no reason");
-	ok(preview_not_chosen(&p, 0, 1, why), "another has its verdict");
+	ok(!preview_not_chosen(&p, 0, &cards[0], why), "the chosen pGPU needs no reason");
+	ok(preview_not_chosen(&p, 0, &cards[1], why), "another has its verdict");
 	is(why, "is full; end a guest", "with its fix");
-	ok(preview_not_chosen(&p, 0, 2, why) && strstr(why, "VF"), "one of the other kind is told so: %s", why);
+	ok(preview_not_chosen(&p, 0, &cards[2], why) && strstr(why, "VF"), "one of the other kind is told so: %s", why);
 	p.plan.nverdicts = 0;
-	ok(preview_not_chosen(&p, 0, 1, why) && *why, "one without a verdict was ranked lower: %s", why);
+	ok(preview_not_chosen(&p, 0, &cards[1], why) && *why, "one without a verdict was ranked lower: %s", why);
 	p.plan.nsteps = 0;
-	ok(!preview_not_chosen(&p, 0, 1, why), "where the plan did not get that far nothing is told");
+	ok(!preview_not_chosen(&p, 0, &cards[1], why), "where the plan did not get that far nothing is told");
 	p.plan.nsteps = 1;
 	step.kind = STEP_KEEP;
-	ok(!preview_not_chosen(&p, 0, 1, why), "for a vGPU that exists nothing is chosen");
+	ok(!preview_not_chosen(&p, 0, &cards[1], why), "for a vGPU that exists nothing is chosen");
 	step.kind = STEP_CREATE;
 	vgpu.kind = REQUEST_PCI;
-	ok(!preview_not_chosen(&p, 0, 1, why), "nor at a start with a VF");
+	ok(!preview_not_chosen(&p, 0, &cards[1], why), "nor at a start with a VF");
 	vgpu.kind = REQUEST_MDEV;
 }
 

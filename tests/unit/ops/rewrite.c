@@ -21,10 +21,12 @@
 #define DOMAIN(devices, hostdevs)                                                                                      \
 	OPENING DOMXML_NS "'>" devices "</v:lease></metadata><devices>" hostdevs "</devices></domain>"
 
-static struct inv_type types[] = { { .vendor = "10de", .device = "1eb8", .id = "nvidia-222", .name = "GRID T4-1B" } };
-static struct inv_pgpu cards[] = {
-	{ .address = CARD, .vendor = "10de", .device = "1eb8", .nvidia = true, .framework = FW_MDEV },
+static struct inv_type type = { .vendor = "10de", .device = "1eb8", .id = "nvidia-222", .name = "GRID T4-1B" };
+static struct inv_type *types[] = { &type };
+static struct inv_pgpu card = {
+	.address = CARD, .vendor = "10de", .device = "1eb8", .nvidia = true, .framework = FW_MDEV
 };
+static struct inv_pgpu *cards[] = { &card };
 
 #define STEP(uuid)                                                                                                     \
 	{                                                                                                              \

@@ -24,17 +24,16 @@ static void measure(const struct world *w, const char *type, char result[RESULT_
 {
 	static const struct leases none;
 	const struct capacity_query query = { .facts = &w->facts, .promised = &none, .id = "", .last = "" };
-	const struct inv_offer *offer = inventory_offer(&w->inv, 0, type);
+	const struct inv_offer *offer = inventory_offer(&w->cards[0], type);
 	struct capacity_count count = { 0 };
 	struct capacity space;
 
-	capacity_on(&space, &query, 0, type);
+	capacity_on(&space, &query, &w->cards[0], type);
 	if (offer)
-		capacity_count(&count, &w->facts, 0, offer);
+		capacity_count(&count, &w->facts, &w->cards[0], offer);
 	if (space.has)
 		snprintf(result, RESULT_SIZE, "%d on %s | %d %d %d", space.left,
-			 space.parent == UNKNOWN ? "?" : w->parents[space.parent].name, count.capacity, count.used,
-			 count.available);
+			 space.parent ? space.parent->name : "?", count.capacity, count.used, count.available);
 	else
 		snprintf(result, RESULT_SIZE, "%s%s | %d %d %d", cause_word(space.cause), space.in_flight ? " yet" : "",
 			 count.capacity, count.used, count.available);
@@ -117,10 +116,9 @@ int main(void)
 		char result[RESULT_SIZE];
 
 		make_world(&w, &framebuffers[i]);
-		mib = capacity_framebuffer(&w.facts, 0);
+		mib = capacity_framebuffer(&w.facts, &w.cards[0]);
 		snprintf(result, sizeof(result), "%d of %d", mib.used, mib.whole);
 		is(result, framebuffers[i].req, framebuffers[i].says);
-		pool_free(&w.pool);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		char type[TYPE_SIZE], result[RESULT_SIZE];
@@ -130,7 +128,6 @@ int main(void)
 		make_world(&w, &rows[i]);
 		measure(&w, type, result);
 		is(result, colon + 2, rows[i].says);
-		pool_free(&w.pool);
 	}
 	return tap_done();
 }

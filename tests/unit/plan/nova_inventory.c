@@ -89,7 +89,6 @@ static void run(const struct row *row)
 				      p->limited ? "!" : "", *p->twice ? " " : "", p->twice);
 	is(result, row->req, row->says);
 	nova_inventory_free(&nova);
-	pool_free(&w.pool);
 }
 
 static void traits(void)
@@ -101,19 +100,19 @@ static void traits(void)
 
 	make_world(&w, &row);
 	provider.section = &w.sections[0];
+	provider.parent = &w.parents[0];
 	memcpy(w.cards[0].vendor, "10de", 5);
 	memcpy(w.cards[0].device, "1eb8", 5);
-	nova_traits(list, &w.pool, &provider);
+	nova_traits(list, &provider);
 	is(list[0], "CUSTOM_S", "the type is a trait");
 	is(list[1], "CUSTOM_PGPU_10DE_1EB8", "so is the model");
 	is(list[2], "CUSTOM_VGPU_1024_MIB", "the framebuffer");
 	is(list[3], "CUSTOM_VGPU_MDEV", "the framework");
 	text_copy(w.sections[0].type, TYPE_SIZE, "i915-GVTg_V5.4");
 	memset(w.cards[0].vendor, 0, 5);
-	nova_traits(list, &w.pool, &provider);
+	nova_traits(list, &provider);
 	is(list[0], "CUSTOM_I915_GVTG_V5_4", "in the letters that Placement takes");
 	ok(!*list[1] && !*list[2], "and what is not known is none");
-	pool_free(&w.pool);
 }
 
 int main(void)

@@ -58,7 +58,6 @@ int main(void)
 		if (!ok(same, "%s", row->says))
 			printf("# got:  %s\n# expected: %s\n", got, expected);
 		plan_free(&plan);
-		pool_free(&w.pool);
 	}
 	return tap_done();
 }

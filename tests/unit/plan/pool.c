@@ -47,18 +47,18 @@ static const struct row rows[] = {
 };
 
 /* ",40.1=s+l" */
-static size_t add_vf(const struct world *w, int parent, char *buf, size_t size)
+static size_t add_vf(const struct world *w, const struct inv_parent *vf, char *buf, size_t size)
 {
 	const char *before = "=";
 
 	buf[0] = '\0';
-	if (!pool_has_parent(&w->pool, parent))
+	if (!pool_has_parent(vf))
 		return 0;
 	for (size_t i = 0; i < w->config.nsections; i++) {
-		if (!pool_gives(&w->pool, parent, w->sections[i].type))
+		if (!pool_gives(&w->pool, vf, w->sections[i].type))
 			continue;
 		if (*before == '=')
-			text_add(buf, size, ",%s", w->inv.parents[parent].name);
+			text_add(buf, size, ",%s", vf->name);
 		text_add(buf, size, "%s%s", before, w->sections[i].type);
 		before = "+";
 	}
@@ -74,8 +74,8 @@ static void run(const struct row *row)
 	world.req = "";
 	make_world(&w, &world);
 	for (size_t g = 0; g < w.inv.npgpus; g++) {
-		const struct pool_card *card = &w.pool.cards[g];
-		const struct inv_pgpu *pgpu = &w.inv.pgpus[g];
+		const struct pool_card *card = &w.cards[g].pool;
+		const struct inv_pgpu *pgpu = &w.cards[g];
 		size_t n = strlen(result);
 
 		n += (size_t)snprintf(result + n, sizeof(result) - n, "%s%s %s%s", g ? ", " : "", pgpu->address,
@@ -83,13 +83,12 @@ static void run(const struct row *row)
 				      : card->section ? card->section->type
 						      : "-",
 				      card->in_pool ? "" : "!");
-		for (int p = pgpu->first; pgpu->sriov && p < pgpu->first + pgpu->nparents; p++)
-			n += add_vf(&w, p, result + n, sizeof(result) - n);
+		for (int p = 0; pgpu->sriov && p < pgpu->nparents; p++)
+			n += add_vf(&w, pgpu->parents[p], result + n, sizeof(result) - n);
 		if (!card->in_pool)
 			ok(*card->reason, "%s has a reason: %s", pgpu->address, card->reason);
 	}
 	is(result, row->req, row->says);
-	pool_free(&w.pool);
 }
 
 /* What a placeholder without a type can become. */
@@ -101,20 +100,18 @@ static void types(void)
 	const struct section *first;
 
 	make_world(&w, &both);
-	ok(pool_types(&w.pool, true, UNKNOWN, &first) == 1 && strcmp(first->type, "l") == 0,
+	ok(pool_types(&w.pool, true, NULL, &first) == 1 && strcmp(first->type, "l") == 0,
 	   "a type with a card that is ready goes before one without");
-	ok(pool_types(&w.pool, true, 0, &first) == 1 && strcmp(first->type, "s") == 0,
+	ok(pool_types(&w.pool, true, &w.parents[0], &first) == 1 && strcmp(first->type, "s") == 0,
 	   "on a card that is not ready it is the card's own");
-	ok(pool_types(&w.pool, false, UNKNOWN, &first) == 0 && !first, "for VFs, cards with mdevs have none");
-	pool_free(&w.pool);
+	ok(pool_types(&w.pool, false, NULL, &first) == 0 && !first, "for VFs, cards with mdevs have none");
 	make_world(&w, &none);
-	ok(pool_types(&w.pool, true, UNKNOWN, &first) == 2, "where no type has a card, it can be any of them");
-	ok(pool_types(&w.pool, true, 0, &first) == 0, "but not on a certain card");
+	ok(pool_types(&w.pool, true, NULL, &first) == 2, "where no type has a card, it can be any of them");
+	ok(pool_types(&w.pool, true, &w.parents[0], &first) == 0, "but not on a certain card");
 	ok(pool_misses(&w.pool, &w.sections[0], "85") && !pool_misses(&w.pool, &w.sections[0], "84"),
 	   "an address without a card is missing");
 	w.sections[0].vf = true;
 	ok(pool_misses(&w.pool, &w.sections[0], "84"), "of plain VFs also that of a card with mdevs");
-	pool_free(&w.pool);
 }
 
 static void names(void)

@@ -41,7 +41,6 @@ struct world {
 	struct config config;
 	struct leases leases;
 	struct request request;
-	struct device_facts devices[32], vfs[64];
 	struct failure failures[4];
 	struct resolved_request resolved_requests[8];
 	struct vgpu_request vgpus[8];
@@ -49,10 +48,10 @@ struct world {
 	struct failed_attempt failed_attempts[4];
 	struct missing_card missing_cards[4];
 	struct plan_facts facts;
-	struct inv_pgpu cards[8];
-	struct inv_parent parents[64];
+	struct inv_pgpu cards[8], *pgpus[8];
+	struct inv_parent parents[64], *vfs[64];
 	struct inv_device devs[32];
-	struct inv_type types[8];
+	struct inv_type types[8], *known[8];
 	struct inv_offer offers[8][4];
 	struct section sections[4];
 	char addresses[4][4][PARENT_SIZE];
@@ -64,20 +63,19 @@ struct world {
 	for (char copy_##item[512], *rest_##item = strcpy(copy_##item, (list) ? (list) : ""), *item;                   \
 	     (item = text_next(&rest_##item, seps));)
 
-static int type_index(struct world *w, const char *id, int max)
+static const struct inv_type *type_of(struct world *w, const char *id, int max)
 {
-	struct inv_type *t;
+	struct inv_type *t = &w->types[w->inv.ntypes];
 
-	for (size_t i = 0; i < w->inv.ntypes; i++)
-		if (strcmp(w->types[i].id, id) == 0)
-			return (int)i;
-	t = &w->types[w->inv.ntypes];
+	if (inventory_type(&w->inv, id))
+		return inventory_type(&w->inv, id);
+	w->known[w->inv.ntypes++] = t;
 	snprintf(t->id, sizeof(t->id), "%s", id);
 	snprintf(t->name, sizeof(t->name), "Type-%.*s", (int)strcspn(id, "_"), id);
 	t->framebuffer_mib = *id == 's' ? 1024 : *id == 'l' ? 4096 : *id == 'q' ? 5120 : *id == 'w' ? 10240 : UNKNOWN;
 	t->slices = *id == 'q' ? 1 : *id == 'w' ? 2 : 0;
 	t->max_instance = *id == 'm' ? UNKNOWN : max;
-	return (int)w->inv.ntypes++;
+	return t;
 }
 
 static void make_card(struct world *w, char *spec)
@@ -95,12 +93,13 @@ static void make_card(struct world *w, char *spec)
 	card->ready = true;
 	card->sriov = vfs != NULL;
 	card->nvfs = vfs ? atoi(vfs) : 0;
-	card->first = (int)w->inv.nparents;
+	card->parents = &w->vfs[w->inv.nparents];
 	card->nparents = vfs ? card->nvfs : 1;
 	for (int i = 0; i < card->nparents; i++) {
-		struct inv_parent *p = &w->parents[w->inv.nparents++];
+		struct inv_parent *p = w->vfs[w->inv.nparents] = &w->parents[w->inv.nparents];
 
-		p->pgpu = (int)w->inv.npgpus;
+		w->inv.nparents++;
+		p->card = card;
 		strcpy(p->driver, *name == 'g' ? "i915" : "vfio-pci");
 		p->keeps_group = *name == 'g';
 		snprintf(p->group, sizeof(p->group), "%zu", w->inv.nparents);
@@ -114,24 +113,24 @@ static void make_card(struct world *w, char *spec)
 		max = available;
 		available = strsep(&max, "/");
 		card->offers[card->noffers++] = (struct inv_offer){
-			.type = type_index(w, offer, max ? atoi(max) : UNKNOWN), .available = atoi(available)
+			.type = type_of(w, offer, max ? atoi(max) : UNKNOWN), .available = atoi(available)
 		};
 	}
-	w->inv.npgpus++;
+	w->pgpus[w->inv.npgpus++] = card;
 }
 
 /* A VF without a type is no device; what is known of it is that of the parent. */
 static struct device_facts *facts_of(struct world *w, const char *spec)
 {
 	if (strchr(spec, ':'))
-		return &w->devices[w->inv.ndevices];
+		return &w->devs[w->inv.ndevices].facts;
 	for (size_t i = 0; i < w->inv.nparents; i++)
 		if (strncmp(w->parents[i].name, spec, strcspn(spec, "!=@")) == 0) {
 			if (strchr(spec, '@')) {
 				text_copy(w->parents[i].driver, sizeof(w->parents[i].driver), strchr(spec, '@') + 1);
 				w->parents[i].keeps_group = strchr(spec, '@')[1] && !strstr(spec, "vfio");
 			}
-			return &w->vfs[i];
+			return &w->parents[i].facts;
 		}
 	abort();
 }
@@ -153,10 +152,10 @@ static void make_device(struct world *w, char *spec)
 	snprintf(d->vgpu.parent, sizeof(d->vgpu.parent), "%s", strsep(&spec, ":"));
 	snprintf(d->vgpu.type, sizeof(d->vgpu.type), "%s", spec);
 	d->parent = inventory_parent(&w->inv, d->vgpu.parent);
-	if (d->parent == UNKNOWN)
+	if (!d->parent)
 		return;
-	w->parents[d->parent].ndevices++;
-	d->vgpu.framework = w->cards[w->parents[d->parent].pgpu].framework;
+	d->parent->ndevices++;
+	d->vgpu.framework = d->parent->card->framework;
 }
 
 static void make_lease(struct world *w, char *spec)
@@ -164,7 +163,6 @@ static void make_lease(struct world *w, char *spec)
 	static const char *const states[] = { "reserved", "creating", "active", "releasing" };
 	struct lease *l = &w->held[w->leases.n++];
 	const char *state;
-	int type;
 
 	l->at_work = strchr(spec, '*') != NULL;
 	spec[strcspn(spec, "*")] = '\0';
@@ -181,8 +179,7 @@ static void make_lease(struct world *w, char *spec)
 	snprintf(l->name, sizeof(l->name), "vm-%s", spec);
 	text_copy(l->project, sizeof(l->project), w->request.project);
 	l->vgpu.framework = strchr("fg", *l->vgpu.pgpu) ? FW_VF : *l->vgpu.pgpu == 'x' ? FW_VARIANT : FW_MDEV;
-	type = type_index(w, l->vgpu.type, UNKNOWN);
-	l->framebuffer_mib = w->types[type].framebuffer_mib;
+	l->framebuffer_mib = type_of(w, l->vgpu.type, UNKNOWN)->framebuffer_mib;
 }
 
 static void make_section(struct world *w, char *spec)
@@ -287,7 +284,7 @@ static void make_policy(struct world *w, const char *word)
 	else if (strncmp(word, "quota=", 6) == 0)
 		w->config.quota_default = w->config.quota_none = atoi(word + 6);
 	else if (strncmp(word, "notready=", 9) == 0) {
-		struct inv_pgpu *card = &w->cards[inventory_pgpu(&w->inv, word + 9)];
+		struct inv_pgpu *card = inventory_pgpu(&w->inv, word + 9);
 
 		card->ready = false;
 		snprintf(card->reason, sizeof(card->reason), "its VFs are not enabled");
@@ -312,7 +309,7 @@ static void make_policy(struct world *w, const char *word)
 		m->cause = CAUSE_FAILED;
 		snprintf(m->reason, sizeof(m->reason), "Input/output error");
 	} else if (strncmp(word, "lost=", 5) == 0) {
-		each(vf, word + 5, ",") w->parents[inventory_parent(&w->inv, vf)].lost = true;
+		each(vf, word + 5, ",") inventory_parent(&w->inv, vf)->lost = true;
 	} else if (strncmp(word, "missing=", 8) == 0) {
 		each(address, word + 8, ",")
 		{
@@ -331,10 +328,10 @@ static void make_policy(struct world *w, const char *word)
 static void make_world(struct world *w, const struct row *row)
 {
 	*w = (struct world){ 0 };
-	w->inv.pgpus = w->cards;
-	w->inv.parents = w->parents;
+	w->inv.pgpus = w->pgpus;
+	w->inv.parents = w->vfs;
 	w->inv.devices = w->devs;
-	w->inv.types = w->types;
+	w->inv.types = w->known;
 	w->leases.list = w->held;
 	w->config.sections = w->sections;
 	w->config.policy.reuse_free = true;
@@ -352,8 +349,6 @@ static void make_world(struct world *w, const struct row *row)
 					.inv = &w->inv,
 					.pool = &w->pool,
 					.leases = &w->leases,
-					.devices = w->devices,
-					.vfs = w->vfs,
 					.failures = w->failures,
 					.request = &w->request,
 					.resolved_requests = w->resolved_requests,

@@ -95,13 +95,14 @@ static void silence(struct store *store)
 
 static void types(struct store *store)
 {
-	struct inv_type known[] = {
+	struct inv_type types[] = {
 		{ .vendor = "10de", .device = "26b9", .id = "nvidia-1155", .name = "NVIDIA L40S-4Q" },
 		{ .vendor = "10de", .device = "26b9", .id = "nvidia-1156", .name = "nvidia-1156" },
 		{ .vendor = "10de", .device = "20b5", .id = "nvidia-471", .name = "NVIDIA A40-4Q" }
 	};
-	struct inv_pgpu card = { .vendor = "10de", .device = "26b9", .types_whole = true };
-	struct inventory inv = { .pgpus = &card, .npgpus = 1, .types = known, .ntypes = 3 };
+	struct inv_type *known[] = { &types[0], &types[1], &types[2] };
+	struct inv_pgpu card = { .vendor = "10de", .device = "26b9", .types_whole = true }, *cards[] = { &card };
+	struct inventory inv = { .pgpus = cards, .npgpus = 1, .types = known, .ntypes = 3 };
 	struct typelist list = { 0 };
 
 	types_remember(store, &inv);

@@ -26,22 +26,25 @@ static struct inv_pgpu cards[] = {
 	{ .address = "0000:85:00.0", .vendor = "10de", .device = "1db6", .nvidia = true, .framework = FW_VARIANT },
 	{ .address = "mtty", .framework = FW_MDEV },
 };
-static struct inv_parent parents[] = { { .name = "0000:84:00.0", .ndevices = 1 },
-				       { .name = "mtty", .pgpu = 2, .ndevices = 1 } };
+static struct inv_parent parents[] = { { .name = "0000:84:00.0", .card = &cards[0], .ndevices = 1 },
+				       { .name = "mtty", .card = &cards[2], .ndevices = 1 } };
+static struct inv_type *kinds[] = { &types[0], &types[1], &types[2], &types[3] };
+static struct inv_pgpu *pgpus[] = { &cards[0], &cards[1], &cards[2] };
+static struct inv_parent *places[] = { &parents[0], &parents[1] };
 static struct inv_device devices[] = {
-	{ .vgpu.id = A, .parent = 0, .vgpu.parent = "0000:84:00.0", .vgpu.type = "nvidia-222" },
-	{ .vgpu.id = B, .parent = UNKNOWN, .vgpu.parent = "gone", .vgpu.type = "nvidia-222" },
-	{ .vgpu.id = "c6f1a2b3-0000-4000-8000-00000000000c", .parent = 0, .vgpu.parent = "0000:84:00.0" },
+	{ .vgpu.id = A, .parent = &parents[0], .vgpu.parent = "0000:84:00.0", .vgpu.type = "nvidia-222" },
+	{ .vgpu.id = B, .vgpu.parent = "gone", .vgpu.type = "nvidia-222" },
+	{ .vgpu.id = "c6f1a2b3-0000-4000-8000-00000000000c", .parent = &parents[0], .vgpu.parent = "0000:84:00.0" },
 };
 static struct inventory inv = {
-	.pgpus = cards,
-	.npgpus = ARRAY_SIZE(cards),
-	.parents = parents,
-	.nparents = ARRAY_SIZE(parents),
+	.pgpus = pgpus,
+	.npgpus = ARRAY_SIZE(pgpus),
+	.parents = places,
+	.nparents = ARRAY_SIZE(places),
 	.devices = devices,
 	.ndevices = ARRAY_SIZE(devices),
-	.types = types,
-	.ntypes = ARRAY_SIZE(types),
+	.types = kinds,
+	.ntypes = ARRAY_SIZE(kinds),
 	.nvidia_driver = "550.90.05",
 };
 
@@ -65,12 +68,12 @@ static void from_inventory(void)
 	ok(!migration_facts_device(&facts, &inv, devices[2].vgpu.id), "nor is one that has no type yet");
 	ok(migration_facts_device(&facts, &inv, B), "one whose parent is no longer registered is");
 	is(told(&facts), "nvidia-222||||", "with its type");
-	migration_facts_type(&facts, &inv, 1, "nvidia-222");
+	migration_facts_type(&facts, &inv, &cards[1], "nvidia-222");
 	is(told(&facts), "nvidia-222|GRID V100-1B|variant|10de:1db6|550.90.05", "a type has its name on that card");
-	migration_facts_type(&other, &inv, 0, "nvidia-222");
+	migration_facts_type(&other, &inv, &cards[0], "nvidia-222");
 	migration_facts_common(&facts, &other);
 	is(told(&facts), "nvidia-222||||550.90.05", "of two cards only what they share is kept");
-	migration_facts_type(&facts, &inv, 2, "mtty-2");
+	migration_facts_type(&facts, &inv, &cards[2], "mtty-2");
 	is(told(&facts), "mtty-2||mdev||", "no model, no NVIDIA driver, no name that is not ASCII");
 }
 

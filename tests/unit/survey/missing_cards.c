@@ -105,7 +105,6 @@ static void run(const struct tree *tree, const struct row *row)
 		   "it says where it is named");
 	}
 	is(got, row->missing, row->says);
-	pool_free(&pool);
 }
 
 int main(void)

@@ -155,13 +155,18 @@ static void named(void)
 /* What mdevctl starts at boot, on a pGPU of the pool and on another one. */
 static void novas(void)
 {
-	static struct inv_pgpu cards[] = { { .address = "mtty", .nparents = 1 },
-					   { .address = "0000:84:00.0", .first = 1, .nparents = 1 } };
-	static struct inv_parent parents[] = { { .name = "mtty", .pgpu = 0 }, { .name = "0000:84:00.0", .pgpu = 1 } };
+	static struct inv_parent *parents[2];
+	static struct inv_pgpu mtty = { .address = "mtty", .parents = &parents[0], .nparents = 1 },
+			       t4 = { .address = "0000:84:00.0", .parents = &parents[1], .nparents = 1 };
+	static struct inv_pgpu *cards[] = { &t4, &mtty };
+	static struct inv_parent places[] = { { .name = "mtty", .card = &mtty },
+					      { .name = "0000:84:00.0", .card = &t4 } };
 	static char addresses[][PARENT_SIZE] = { "mtty" };
 	static struct section section = { .type = "mtty-2", .addresses = addresses, .naddresses = 1 };
 	static const struct inventory inv = { .pgpus = cards, .npgpus = 2, .parents = parents, .nparents = 2 };
 
+	parents[0] = &places[0];
+	parents[1] = &places[1];
 	check.inv = &inv;
 	config.sections = &section;
 	config.nsections = 1;

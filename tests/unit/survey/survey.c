@@ -99,7 +99,7 @@ static void outdated(void)
 
 	begin(&s, SURVEY_START);
 	ok(!overtaken(&s), "a survey that nothing has overtaken is good");
-	ok(s.inv.ndevices == 1 && s.inv.npgpus == 1 && inventory_offer(&s.inv, 0, "nvidia-222"),
+	ok(s.inv.ndevices == 1 && s.inv.npgpus == 1 && inventory_offer(s.inv.pgpus[0], "nvidia-222"),
 	   "it has the device and the type that is asked for");
 	ok(!inventory_type(&s.inv, "nvidia-231"), "and for a start no other type");
 	put(C, "nvidia-222", LEASE_CREATING, OTHER);

@@ -170,7 +170,7 @@ static void outdated(void)
 	asked.silent = true;
 	begin(&s, SURVEY_START);
 	under_lock(&s);
-	ok(s.inv.npgpus == 1 && !s.inv.pgpus[0].ready, "a card that does not answer is not ready");
+	ok(s.inv.npgpus == 1 && !s.inv.pgpus[0]->ready, "a card that does not answer is not ready");
 	ok(!s.outdated, "and its leases do not outdate a survey: another read would find out no more");
 	asked.silent = false;
 	end(&s);
