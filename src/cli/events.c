@@ -48,7 +48,7 @@ static void try_file(struct files *files, const char *path)
 	else if (r == -EACCES)
 		files->closed++;
 	else if (!files->invalid)
-		files->invalid = mem_format("%s: %s", path, strerror(-r));
+		files->invalid = mem_format("cannot read %s: %s", path, strerror(-r));
 }
 
 /* As libsystemd does: of a host that is named, the journals of all machines; otherwise this one's. No namespace's. */
