@@ -212,9 +212,7 @@ int cmd_survey(struct cmd *cmd, struct survey *survey, struct err *err)
 				   .asked = &nothing,
 				   .depth = SURVEY_INVENTORY,
 				   .dry = true };
-	if (survey_start(survey, err) < 0 || survey_read(survey, err) < 0)
-		return -err->code;
-	return survey_leases(survey, err);
+	return survey_start(survey, err) < 0 ? -err->code : survey_see(survey, err);
 }
 
 struct gc cmd_gc_pass(struct cmd *cmd)

@@ -120,7 +120,7 @@ static int say_free(struct survey *survey, const char *address, const char *type
 	const struct inv_offer *offer;
 	const struct inv_pgpu *card;
 
-	if (survey_read(survey, err) < 0 || survey_leases(survey, err) < 0)
+	if (survey_see(survey, err) < 0)
 		return -err->code;
 	card = inventory_pgpu(&survey->inv, address);
 	if (!card)

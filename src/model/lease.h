@@ -41,7 +41,9 @@ struct lease {
 	pid_t writer;        /* who wrote it, and may still be at work on it; 0: the handler, which lives on */
 	uint64_t writer_start;
 	char boot[UUID_SIZE]; /* in which it was written; "" an earlier version, which did not say */
-	bool at_work;         /* not in the file: its writer, or whoever holds the pGPU's lock, is at it now (survey) */
+	/* Not in the file (survey): */
+	bool at_work;         /* its writer, or whoever holds the pGPU's lock, is at it now */
+	enum presence device; /* is its device there? */
 };
 
 struct leases {

@@ -61,46 +61,29 @@ static void rounds_end(struct rounds *r)
 }
 
 /*
- * Where others are always faster, a start goes on with what they have overtaken: the leases are as they are now, and
- * the kernel tells it where a device has gone or a pGPU is full. An arrival, which asks no kernel, waits longer.
+ * Makes the next plan; the store's lock is held afterwards where 0 is returned. A device that came after the look at all
+ * processes may be open: another look, but for who is always too late.
  */
-static bool may_be_outdated(const struct rounds *r, int tries)
+static int plan_round(struct rounds *r, struct err *err)
 {
-	return (tries >= MOST_TRIES && r->survey.mode == PLAN_PREPARE) || sys_now_ms() >= r->deadline_ms;
-}
+	struct survey *survey = &r->survey;
+	struct plan_facts facts;
 
-/* A survey that its leases, read under the lock, have not overtaken; the lock is held where 0 is returned. */
-static int look_around(struct rounds *r, struct err *err)
-{
 	for (int tries = 1;; tries++) {
-		if (survey_read(&r->survey, err) < 0 || store_lock(&r->store, sys_left_ms(r->deadline_ms), err) < 0)
+		if (survey_ahead(survey, err) < 0 || store_lock(&r->store, sys_left_ms(r->deadline_ms), err) < 0)
 			return -err->code;
-		if (survey_leases(&r->survey, err) < 0 || survey_record(&r->survey, err) < 0) {
+		if (survey_read(survey, err) < 0 || survey_record(survey, err) < 0) {
 			store_unlock(&r->store);
 			return -err->code;
 		}
-		if (!r->survey.outdated || may_be_outdated(r, tries))
-			return 0;
+		if (!survey->unseen || tries == MOST_TRIES || sys_now_ms() >= r->deadline_ms)
+			break;
 		store_unlock(&r->store);
 	}
-}
-
-/* Makes the next plan; the store's lock is held afterwards where 0 is returned. */
-static int plan_round(struct rounds *r, struct err *err)
-{
-	bool waited = r->plan.kind == PLAN_WAIT;
-	struct plan_facts facts;
-
-	if (look_around(r, err) < 0)
-		return -err->code;
-	facts = survey_facts(&r->survey);
+	facts = survey_facts(survey);
 	plan_free(&r->plan);
 	plan_make(&r->plan, &facts);
-	if (!waited || r->plan.kind != PLAN_STEPS || sys_now_ms() >= r->deadline_ms)
-		return 0;
-	/* What was waited for may have ended after the host was read, and still be counted: once more. */
-	store_unlock(&r->store);
-	return plan_round(r, err);
+	return 0;
 }
 
 int attach_refusal(const struct lifecycle *lifecycle, const struct plan *plan, struct err *err)
@@ -184,7 +167,7 @@ static bool may_answer(const struct rounds *r)
 
 /*
  * What is to be done where the plan is none that can be carried out now. 0: plan again. The lock is not held. A refusal
- * comes of a deep survey only, which has what it names, and of one that others have overtaken only when time is up.
+ * comes of a deep survey only, which has what it names.
  */
 static int between_rounds(struct rounds *r, struct err *err)
 {
@@ -213,7 +196,7 @@ static int between_rounds(struct rounds *r, struct err *err)
 			r->survey.depth = SURVEY_EXPLAIN;
 			return 0;
 		}
-		if (!(r->survey.outdated && in_time) && !may_answer(r))
+		if (!may_answer(r))
 			break;
 		sys_sleep_ms(WAIT_STEP_MS);
 		return 0;

@@ -275,7 +275,7 @@ int metrics_print(FILE *to, const struct metrics *metrics, struct err *err)
 	const struct report report = { .to = to, .metrics = metrics, .survey = &survey };
 	autoleases struct leases leases = { 0 };
 
-	if (survey_start(&survey, err) < 0 || survey_read(&survey, err) < 0 || survey_leases(&survey, err) < 0 ||
+	if (survey_start(&survey, err) < 0 || survey_see(&survey, err) < 0 ||
 	    lease_list(metrics->store, &leases, err) < 0)
 		return -err->code;
 	print_handler(&report);

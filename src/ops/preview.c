@@ -69,7 +69,7 @@ int preview_make(struct preview *p, const struct lifecycle *lifecycle, enum plan
 	r = lifecycle_before_plan(lifecycle, mode, err);
 	if (r <= 0)
 		return r;
-	if (survey_start(survey, err) < 0 || survey_read(survey, err) < 0 || survey_leases(survey, err) < 0)
+	if (survey_start(survey, err) < 0 || survey_see(survey, err) < 0)
 		return -err->code;
 	for (;;) {
 		struct plan_facts facts = survey_facts(survey);

@@ -8,8 +8,9 @@
  *   run/vgpu-lease/failed/PGPU      that a pGPU could not make a type a while ago (history)
  *   run/vgpu-lease/silent/PGPU      which process waits for an answer of its driver (history)
  *   run/vgpu-lease/garbage/         what could not be understood, set aside
- *   run/vgpu-lease/lock             the store's lock: short, never held over a write to sysfs; in the same file, the
- *                                   lock of each device's removal (fcntl(2), a byte of its own)
+ *   run/vgpu-lease/lock             the store's lock: held from a look at the host until what was decided is written,
+ *                                   never over a write to sysfs; in the same file, the lock of each device's removal
+ *                                   (fcntl(2), a byte of its own)
  *   run/vgpu-lease/pgpu/ADDRESS.lock   one per pGPU, held over the writes to it
  *   run/vgpu-lease/counts-3         refusals and durations of the hook (counts)
  *   run/vgpu-lease/called           touched by each call of the hook

@@ -19,8 +19,6 @@
 #include "plan/resolve.h"
 #include "state/history.h"
 
-enum { LEAST_LOOK_MS = 250, RECLAIM_LOOK_MS = 5000 }; /* for a look at all processes, where capacity has to be made */
-
 static void drop_host(struct survey *s)
 {
 	free(s->types);
@@ -37,7 +35,6 @@ void survey_end(struct survey *s)
 	survey_drop_lookups(s);
 	lease_list_free(&s->leases);
 	lease_list_free(&s->void_leases);
-	lease_list_free(&s->before);
 	free(s->changed.vgpus);
 	free(s->resolved_requests);
 	free(s->reclaimable);
@@ -45,7 +42,6 @@ void survey_end(struct survey *s)
 	free(s->missing_cards);
 	free(s->failed_attempts);
 	free(s->failures);
-	survey_drop_asked(s);
 	*s = (struct survey){ 0 };
 }
 
@@ -118,7 +114,6 @@ static int read_host(struct survey *s, struct err *err)
 	s->some_cards = cards != NULL;
 	s->types = survey_types(s, s->depth != SURVEY_START || asks_pool(s) || pool_matches_twice(s->config) ? s->config
 													     : NULL);
-	s->looked_ms = sys_now_ms();
 	query.types = s->depth == SURVEY_INVENTORY ? NULL : s->types;
 	/* Without a pool, whatever could be in one is of interest. */
 	query.gpus = !s->config || !s->config->nsections;
@@ -130,12 +125,34 @@ static int read_host(struct survey *s, struct err *err)
 	return 0;
 }
 
+/* Is somebody writing to this device, or to its pGPU? The handler lives on when a release is done: only the lock tells. */
+static bool is_written(const struct survey *s, const struct lease *lease)
+{
+	return lease->state == LEASE_RELEASING
+		       ? store_locked(s->store, lease->vgpu.pgpu) || store_removes(s->store, lease->vgpu.id)
+		       : reclaim_at_work(s->store, lease);
+}
+
+/* Of one that the inventory has not, its driver is asked; of cards that were left out, only where that decides. */
+static enum presence presence_of(const struct survey *s, const struct lease *lease)
+{
+	const struct vgpu_ref *vgpu = &lease->vgpu;
+
+	if (inventory_device(&s->inv, vgpu->id))
+		return PRESENT;
+	if (!(s->inv.frameworks & 1U << vgpu->framework) ||
+	    (vgpu->framework == FW_VARIANT && lease->state == LEASE_ACTIVE && s->some_cards &&
+	     !inventory_pgpu(&s->inv, vgpu->pgpu)))
+		return PRESENCE_UNKNOWN;
+	return kernel_presence(s->host, vgpu);
+}
+
 /* Void: nothing stands behind it any more. */
-static bool is_void(const struct survey *s, const struct lease *lease)
+static bool is_void(const struct lease *lease)
 {
 	if (lease->state == LEASE_RESERVED)
 		return lease->deadline_ms < sys_now_ms();
-	return lease->state == LEASE_CREATING && !lease->at_work && survey_presence(s, lease) == ABSENT;
+	return lease->state == LEASE_CREATING && !lease->at_work && lease->device == ABSENT;
 }
 
 /* The domain's own reservations are replaced when it arrives once more. */
@@ -145,20 +162,29 @@ static bool is_replaced(const struct survey *s, const struct lease *lease)
 	       strcmp(lease->domain, s->request->uuid) == 0;
 }
 
-/* Is it about to change by itself: a creation that goes on, a release that has not had its time yet? */
-static bool at_work(const struct survey *s, const struct lease *lease)
+/* Has a creation that goes on, or a release, its time yet? What a killed hook left may go after create_timeout. */
+static bool has_time(const struct survey *s, const struct lease *lease)
 {
 	const struct policy *policy = s->config ? &s->config->policy : NULL;
-	bool has_time = false;
 
-	if (lease->state == LEASE_RELEASING)
-		has_time = policy && release_has_time(policy, lease);
-	else if (lease->state == LEASE_CREATING)
-		/* What a hook left that was killed may go after create_timeout. */
-		has_time = policy && sys_now_ms() - lease->since_ms < (int64_t)policy->create_timeout_s * 1000;
-	else
+	if (!policy || lease->device == ABSENT)
 		return false;
-	return survey_writes(s, lease) || (has_time && survey_presence(s, lease) != ABSENT);
+	return lease->state == LEASE_RELEASING
+		       ? release_has_time(policy, lease)
+		       : sys_now_ms() - lease->since_ms < (int64_t)policy->create_timeout_s * 1000;
+}
+
+static bool changes(const struct lease *lease)
+{
+	return lease->state == LEASE_RELEASING || lease->state == LEASE_CREATING;
+}
+
+/* Is there its device, and is it about to change by itself? */
+static void look_at_lease(const struct survey *s, struct lease *lease)
+{
+	lease->device = lease->at_work && !inventory_device(&s->inv, lease->vgpu.id) ? PRESENCE_UNKNOWN
+										     : presence_of(s, lease);
+	lease->at_work = lease->at_work || (changes(lease) && has_time(s, lease));
 }
 
 static void set_void_apart(struct survey *s)
@@ -170,36 +196,13 @@ static void set_void_apart(struct survey *s)
 	for (size_t i = 0; i < s->leases.n; i++) {
 		struct lease *lease = &s->leases.list[i];
 
-		lease->at_work = at_work(s, lease);
-		if (is_void(s, lease) || is_replaced(s, lease))
+		look_at_lease(s, lease);
+		if (is_void(lease) || is_replaced(s, lease))
 			s->void_leases.list[s->void_leases.n++] = *lease;
 		else
 			s->leases.list[kept++] = *lease;
 	}
 	s->leases.n = kept;
-}
-
-static bool was_read(const struct survey *s, const char *type)
-{
-	for (size_t i = 0; s->types[i]; i++)
-		if (strcmp(s->types[i], type) == 0)
-			return true;
-	return s->depth == SURVEY_INVENTORY || inventory_type(&s->inv, type);
-}
-
-/*
- * A lease whose device is still to come takes capacity, and how much only its type's numbers say; one whose device has
- * come since the host was read takes capacity, too. Such leases are rare: most hosts need not be read again.
- */
-static bool knows_all(const struct survey *s)
-{
-	for (size_t i = 0; i < s->leases.n; i++) {
-		const struct lease *lease = &s->leases.list[i];
-
-		if (survey_counts(s, lease) && (!was_read(s, lease->vgpu.type) || survey_overtaken(s, lease)))
-			return false;
-	}
-	return true;
 }
 
 static bool explain_unnamed(const struct survey *s, const char *vf, const struct inv_pgpu *card, char why[REASON_SIZE])
@@ -253,88 +256,6 @@ static void find_missing_cards(struct survey *s)
 		missing_cards(&s->missing_cards, &s->nmissing_cards, s->host, &s->pool, &ignored);
 }
 
-/* All leases as they are now, to be told from those that are found under the lock. */
-static int read_before(struct survey *s, struct err *err)
-{
-	lease_list_free(&s->leases);
-	lease_list_free(&s->before);
-	if (lease_list(s->store, &s->leases, err) < 0)
-		return -err->code;
-	s->before.list = mem_new(s->leases.n + 1, sizeof(*s->before.list));
-	for (; s->before.n < s->leases.n; s->before.n++)
-		s->before.list[s->before.n] = s->leases.list[s->before.n];
-	return 0;
-}
-
-static bool is_as_before(const struct survey *s)
-{
-	bool same = s->before.n == s->leases.n;
-
-	for (size_t i = 0; i < s->leases.n && same; i++)
-		same = lease_same(&s->before.list[i], &s->leases.list[i]);
-	return same;
-}
-
-int survey_read(struct survey *s, struct err *err)
-{
-	s->reclaimable_known = false;
-	s->nreclaimable = s->nmissing_cards = 0;
-	/* A start reads them once, under the lock. */
-	if (s->depth != SURVEY_START && read_before(s, err) < 0)
-		return -err->code;
-	if (read_host(s, err) < 0 || survey_ask(s, err) < 0)
-		return -err->code;
-	if (s->depth != SURVEY_START)
-		set_void_apart(s);
-	if (s->depth >= SURVEY_EXPLAIN) {
-		explain_absent(s);
-		find_missing_cards(s);
-	}
-	return s->depth == SURVEY_RECLAIM ? survey_look(s, err) : survey_processes(s, err);
-}
-
-/* What may be removed was judged by its lease: by another one it is to be judged anew. */
-static void forget_changed(struct survey *s)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < s->nreclaimable; i++) {
-		const char *id = s->reclaimable[i].id;
-
-		if (lease_same(lease_find(&s->before, id), lease_find(&s->leases, id)))
-			s->reclaimable[kept++] = s->reclaimable[i];
-	}
-	s->nreclaimable = kept;
-}
-
-int survey_leases(struct survey *s, struct err *err)
-{
-	free(s->failures);
-	s->nfailures = failure_list(s->store, &s->failures);
-	lease_list_free(&s->leases);
-	if (lease_list(s->store, &s->leases, err) < 0)
-		return -err->code;
-	s->outdated = s->depth != SURVEY_START && !is_as_before(s);
-	if (s->outdated)
-		forget_changed(s);
-	set_void_apart(s);
-	s->outdated |= survey_say_open(s) || !knows_all(s);
-	return 0;
-}
-
-int survey_record(struct survey *s, struct err *err)
-{
-	for (size_t i = 0; i < s->void_leases.n; i++)
-		/* Where nothing can be written it is set apart each time. */
-		if (lease_drop(s->store, s->void_leases.list[i].vgpu.id, err) < 0 && err->code != EROFS)
-			return -err->code;
-	types_remember(s->store, &s->inv);
-	if (s->config)
-		cards_remember(s->store, s->config);
-	silent_note(s->store);
-	return 0;
-}
-
 static bool is_stuck(const struct survey *s, const char *id)
 {
 	for (size_t i = 0; i < s->nstuck; i++)
@@ -364,45 +285,106 @@ static void look_for_removable(struct survey *s, const struct reclaim_check *ask
 				     reclaim_is_orphan(&check, d, why, NULL);
 }
 
-int survey_look(struct survey *s, struct err *err)
+static void find_reclaimable(struct survey *s)
 {
-	struct reclaim_check check = { .host = s->host, .store = s->store, .config = s->config, .note = !s->dry };
+	struct reclaim_check check = { .host = s->host,
+				       .store = s->store,
+				       .config = s->config,
+				       .inv = &s->inv,
+				       .users = s->users,
+				       .disk = s->disk,
+				       .asking = s->request->name,
+				       .note = !s->dry,
+				       .looked_ms = s->looked_ms };
 	char why[REASON_SIZE];
-	int left = s->deadline_ms ? sys_left_ms(s->deadline_ms) : RECLAIM_LOOK_MS, r;
 
-	left = left < LEAST_LOOK_MS ? LEAST_LOOK_MS : left;
-	r = survey_look_up(s, left < RECLAIM_LOOK_MS ? left : RECLAIM_LOOK_MS, true, err);
-	if (r < 0)
-		return r;
 	if (libvirt_files_unread(s->disk, false))
 		log_warn("what may be named in it stays: %s", libvirt_files_unread(s->disk, false));
-	check.inv = &s->inv;
-	check.users = s->users;
-	check.disk = s->disk;
-	check.asking = s->request->name;
-	check.looked_ms = s->looked_ms;
 	free(s->reclaimable);
 	s->nreclaimable = 0;
 	s->reclaimable = mem_new(s->inv.ndevices + s->leases.n + 1, sizeof(*s->reclaimable));
 	for (size_t i = 0; i < s->inv.ndevices; i++) {
 		const struct inv_device *device = &s->inv.devices[i];
-		const struct lease *lease = lease_find(&s->leases, device->vgpu.id);
 
-		if (is_stuck(s, device->vgpu.id))
-			continue;
-		if (lease ? reclaim_is_stale(&check, lease, PRESENT, why, NULL)
-			  : reclaim_is_orphan(&check, device, why, NULL))
+		if (!is_stuck(s, device->vgpu.id) && !lease_find(&s->leases, device->vgpu.id) &&
+		    reclaim_is_orphan(&check, device, why, NULL))
 			memcpy(s->reclaimable[s->nreclaimable++].id, device->vgpu.id, ID_SIZE);
 	}
 	/* A lease without a device takes capacity until it is dropped; one of another framework counts, too. */
 	for (size_t i = 0; i < s->leases.n; i++) {
 		const struct lease *lease = &s->leases.list[i];
 
-		if (!inventory_device(&s->inv, lease->vgpu.id) && !is_stuck(s, lease->vgpu.id) &&
-		    reclaim_is_stale(&check, lease, survey_presence(s, lease), why, NULL))
+		if (!is_stuck(s, lease->vgpu.id) && reclaim_is_stale(&check, lease, lease->device, why, NULL))
 			memcpy(s->reclaimable[s->nreclaimable++].id, lease->vgpu.id, ID_SIZE);
 	}
 	look_for_removable(s, &check);
 	s->reclaimable_known = true;
+}
+
+int survey_look(struct survey *s, struct err *err)
+{
+	s->depth = SURVEY_RECLAIM;
+	if (survey_ahead(s, err) < 0)
+		return -err->code;
+	find_reclaimable(s);
+	return 0;
+}
+
+/*
+ * With who is at work on them, which is looked for before what he changes is read. Under the lock they stay as they are;
+ * else they are read once more after the host: a lease is older than its device.
+ */
+static int read_leases(struct survey *s, struct err *err)
+{
+	lease_list_free(&s->leases);
+	if (lease_list(s->store, &s->leases, err) < 0)
+		return -err->code;
+	for (size_t i = 0; i < s->leases.n; i++)
+		s->leases.list[i].at_work = changes(&s->leases.list[i]) && is_written(s, &s->leases.list[i]);
+	return 0;
+}
+
+int survey_read(struct survey *s, struct err *err)
+{
+	s->reclaimable_known = false;
+	s->nreclaimable = s->nmissing_cards = 0;
+	/* Before the host: of their types it is asked, too. */
+	if (read_leases(s, err) < 0 || read_host(s, err) < 0 || (s->store->lock < 0 && read_leases(s, err) < 0))
+		return -err->code;
+	free(s->failures);
+	s->nfailures = failure_list(s->store, &s->failures);
+	set_void_apart(s);
+	if (s->depth >= SURVEY_EXPLAIN) {
+		explain_absent(s);
+		find_missing_cards(s);
+	}
+	if (s->depth == SURVEY_RECLAIM)
+		find_reclaimable(s);
+	survey_say_open(s);
+	return 0;
+}
+
+int survey_see(struct survey *s, struct err *err)
+{
+	if (survey_read(s, err) < 0)
+		return -err->code;
+	if (!s->unseen)
+		return 0;
+	if (survey_ahead(s, err) < 0)
+		return -err->code;
+	survey_say_open(s);
+	return 0;
+}
+
+int survey_record(struct survey *s, struct err *err)
+{
+	for (size_t i = 0; i < s->void_leases.n; i++)
+		/* Where nothing can be written it is set apart each time. */
+		if (lease_drop(s->store, s->void_leases.list[i].vgpu.id, err) < 0 && err->code != EROFS)
+			return -err->code;
+	types_remember(s->store, &s->inv);
+	if (s->config)
+		cards_remember(s->store, s->config);
+	silent_note(s->store);
 	return 0;
 }

@@ -3,10 +3,9 @@
  * All that plan needs to know, brought together: inventory, pool, leases that count, what is known of each device,
  * what could make capacity.
  *
- * A snapshot, made in two steps so that a slow driver delays nobody else. survey_read() gathers what takes time and
- * takes no lock: the host, who has a device open, libvirt's files. survey_leases() adds the leases under the store's
- * lock, and says whether what was gathered before still goes with them. Neither changes anything on the host:
- * survey_record() does.
+ * Whoever decides holds the store's lock from survey_read() until what it decided is written in leases; what takes its
+ * time without asking a driver, a look at all processes and libvirt's files, is done before (survey_ahead()). Neither
+ * changes anything on the host: survey_record() does.
  */
 #pragma once
 
@@ -41,20 +40,18 @@ struct survey {
 	struct inventory inv;
 	const char **types; /* that were read, in one allocation; those of SURVEY_INVENTORY are not all here */
 	bool has_inv;
-	bool some_cards;   /* of PCI hostdevs only the cards of those that the request names were read */
-	int64_t looked_ms; /* CLOCK_MONOTONIC before the host was read */
+	bool some_cards; /* of PCI hostdevs only the cards of those that the request names were read */
 	struct pool pool;
 	struct leases leases;       /* without those that are void */
 	struct leases void_leases;  /* nothing stands behind these any more */
-	struct leases before;       /* from SURVEY_EXPLAIN on: all leases, as they were before the host was read */
-	bool outdated;              /* the leases have changed since, or name what was not read: read again */
-	struct asked_vf *asked_vfs; /* leased VFs that the inventory does not have, and what their drivers say */
-	size_t nasked_vfs;
 	int libvirt;                /* its version; 0 not known */
 	struct vfio_users *users;   /* NULL until somebody asked */
 	struct libvirt_files *disk; /* likewise */
-	char (*looked_at)[ID_SIZE]; /* the devices that there were then, each of which can have been found open */
+	int64_t looked_ms;          /* CLOCK_MONOTONIC before these were read */
+	char (*looked_at)[ID_SIZE]; /* the mdevs that there were then, each of which can have been found open */
 	size_t nlooked_at;
+	bool asks;   /* a rule asks who has a device open, */
+	bool unseen; /* and nobody has looked since that came: it is not known */
 	struct reclaimable *reclaimable;
 	size_t nreclaimable;
 	bool reclaimable_known;
@@ -82,24 +79,26 @@ int survey_resolve(struct resolved_request **out, const struct request *request,
 		   struct err *err);
 
 /*
- * Reads the host, as deep as `depth` says, and looks who has a device open where a rule asks for that (a quarter of a
- * second for a start, which need not know). Not under the store's lock.
+ * Before survey_read(), not under the store's lock: looks at all processes, where the read will ask who has a device
+ * open (a quarter of a second for a start, which need not know), and at libvirt's files.
+ */
+int survey_ahead(struct survey *survey, struct err *err);
+
+/*
+ * Reads the leases and the host, as deep as `depth` says; sets apart what is void (reservations past their deadline,
+ * creations whose writer is dead and whose device is absent). Whoever decides holds the store's lock meanwhile: no
+ * lease changes between the two, nor until what was decided is written. `unseen`: survey_ahead(), and again.
  */
 int survey_read(struct survey *survey, struct err *err);
 
-/*
- * Reads the leases, sets apart what is void (reservations past their deadline, creations whose writer is dead and whose
- * device is absent), and says of the devices what a rule asks. Under the lock, `outdated` says whether to read again: a
- * lease has changed since the host was read (from SURVEY_EXPLAIN on), is of a type that was not read, or a device has
- * come since that can be open. Nothing is refused on an outdated survey.
- */
-int survey_leases(struct survey *survey, struct err *err);
+/* The same for who decides nothing, without the lock, and with the look at processes where one is asked for. */
+int survey_see(struct survey *survey, struct err *err);
 
 /* Under the lock: drops what is void, and remembers what the host said of types and drivers. */
 int survey_record(struct survey *survey, struct err *err);
 
 /*
- * Adds to a survey of SURVEY_EXPLAIN what SURVEY_RECLAIM reads: orphans (as [policy] reclaim allows, noting since when
+ * Adds to a survey of SURVEY_EXPLAIN, without the lock, what SURVEY_RECLAIM reads: orphans (as [policy] reclaim allows, noting since when
  * they have been seen free), and devices of ours whose domain is gone or that are only waiting to be released.
  */
 int survey_look(struct survey *survey, struct err *err);

@@ -5,12 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
+#include "base/text.h"
+#include "device/kernel.h"
 #include "host/libvirt_qemu.h"
 #include "internal.h"
+#include "state/lease_store.h"
 
-/* Milliseconds for a look at all processes. */
-enum { START_LOOK_MS = 250, ARRIVE_LOOK_MS = 1000 };
+/* Milliseconds for a look at all processes; the last two where capacity has to be made. */
+enum { START_LOOK_MS = 250, ARRIVE_LOOK_MS = 1000, LEAST_LOOK_MS = 250, RECLAIM_LOOK_MS = 5000 };
 
 void survey_drop_lookups(struct survey *s)
 {
@@ -23,22 +27,37 @@ void survey_drop_lookups(struct survey *s)
 	s->nlooked_at = 0;
 }
 
-int survey_look_up(struct survey *s, int ms, bool disk, struct err *err)
+/* The mdevs that there are: one that comes later can be open, and nobody has looked. */
+static int list_mdevs(struct survey *s, struct err *err)
+{
+	const struct dirent *e;
+	autoclosedir DIR *d = NULL;
+	int r = host_list(&d, s->host, "sys/bus/mdev/devices", err);
+
+	while (r == 0 && (e = sys_next(d)))
+		if (!text_copy(*(char(*)[ID_SIZE])mem_add(&s->looked_at, &s->nlooked_at, ID_SIZE), ID_SIZE, e->d_name))
+			s->nlooked_at--;
+	return r;
+}
+
+static int look_up(struct survey *s, int ms, bool disk, struct err *err)
 {
 	survey_drop_lookups(s);
-	s->looked_at = mem_new(s->inv.ndevices + 1, sizeof(*s->looked_at));
-	for (; s->nlooked_at < s->inv.ndevices; s->nlooked_at++)
-		memcpy(s->looked_at[s->nlooked_at], s->inv.devices[s->nlooked_at].vgpu.id, ID_SIZE);
+	s->looked_ms = sys_now_ms();
+	if (list_mdevs(s, err) < 0)
+		return -err->code;
 	s->users = vfio_users_read(s->host, sys_now_ms() + ms);
 	return disk ? libvirt_files_read(&s->disk, s->host, err) : 0;
 }
 
 static bool was_looked_at(const struct survey *s, const char *id)
 {
-	for (size_t i = 0; i < s->nlooked_at; i++)
-		if (strcmp(s->looked_at[i], id) == 0)
-			return true;
-	return false;
+	char pci[PCI_SIZE];
+	bool found = s->users && pci_parse(pci, id);
+
+	for (size_t i = 0; i < s->nlooked_at && !found; i++)
+		found = strcmp(s->looked_at[i], id) == 0;
+	return found;
 }
 
 /* Is it open, and by whom? Not known where nobody looked, or could. */
@@ -93,65 +112,71 @@ static void find_name(const struct survey *s, char out[DOMAIN_SHOWN_SIZE], const
 	snprintf(out, DOMAIN_SHOWN_SIZE, "%s", domain ? domain : "");
 }
 
-static void look_at_vfs(struct survey *s)
+static void look_at_vf(struct survey *s, struct inv_parent *vf)
 {
-	for (size_t i = 0; i < s->inv.nparents; i++) {
-		struct inv_parent *vf = s->inv.parents[i];
+	vf->facts.opened = OPEN_NO;
+	s->asks = true;
+	s->unseen |= !s->users;
+	if (vf->card->framework == FW_VF)
+		look_who(s, &vf->facts, vf->name);
+	find_name(s, vf->facts.named_by, vf->name, s->request->name);
+}
 
-		if (!is_vf_asked_about(s, vf))
-			continue;
-		vf->facts.opened = OPEN_NO;
-		if (vf->card->framework == FW_VF)
-			look_who(s, &vf->facts, vf->name);
-		find_name(s, vf->facts.named_by, vf->name, s->request->name);
+static void look_at_device(struct survey *s, struct inv_device *device)
+{
+	s->asks = true;
+	if (!was_looked_at(s, device->vgpu.id)) {
+		s->unseen = true;
+		return;
 	}
+	look_who(s, &device->facts, device->vgpu.id);
+	find_name(s, device->facts.named_by, device->vgpu.id, NULL);
 }
 
-/* True: one was not there at the last look. */
-static bool look_at_devices(struct survey *s)
+void survey_say_open(struct survey *s)
 {
-	bool unseen = false;
-
-	for (size_t i = 0; i < s->inv.ndevices; i++) {
-		struct inv_device *d = &s->inv.devices[i];
-
-		if (d->facts.opened != OPEN_UNKNOWN || !is_asked_about(s, d))
-			continue;
-		if (!was_looked_at(s, d->vgpu.id)) {
-			unseen = true;
-			continue;
-		}
-		look_who(s, &d->facts, d->vgpu.id);
-		find_name(s, d->facts.named_by, d->vgpu.id, NULL);
-	}
-	return unseen;
-}
-
-bool survey_say_open(struct survey *s)
-{
-	look_at_vfs(s);
-	return look_at_devices(s);
-}
-
-/* Is anything asked that only a look at all processes tells? */
-static bool asks(const struct survey *s)
-{
-	for (size_t i = 0; i < s->inv.ndevices; i++)
-		if (is_asked_about(s, &s->inv.devices[i]))
-			return true;
+	s->asks = s->unseen = false;
 	for (size_t i = 0; i < s->inv.nparents; i++)
 		if (is_vf_asked_about(s, s->inv.parents[i]))
+			look_at_vf(s, s->inv.parents[i]);
+	for (size_t i = 0; i < s->inv.ndevices; i++)
+		if (is_asked_about(s, &s->inv.devices[i]))
+			look_at_device(s, &s->inv.devices[i]);
+}
+
+/* Before the host is read: will a rule ask? A wrong guess costs a look, or another read. */
+static bool will_ask(const struct survey *s)
+{
+	for (size_t i = 0; i < s->request->nvgpus; i++) {
+		const struct vgpu_request *req = &s->request->vgpus[i];
+		const struct vgpu_ref vgpu = kernel_vgpu(req->id);
+		struct err ignored;
+		struct lease lease;
+
+		if (s->mode != PLAN_PREPARE)
 			return true;
+		if (req->kind == REQUEST_PCI
+			    ? !inventory_takes_type(s->host, req->id)
+			    : kernel_exists(s->host, &vgpu) == 1 && lease_get(s->store, req->id, &lease, &ignored) != 1)
+			return true;
+	}
 	return false;
 }
 
-int survey_processes(struct survey *s, struct err *err)
+int survey_ahead(struct survey *s, struct err *err)
 {
 	bool starts = s->mode == PLAN_PREPARE;
+	int left = s->deadline_ms ? sys_left_ms(s->deadline_ms) : RECLAIM_LOOK_MS;
 
+	if (s->depth == SURVEY_RECLAIM) {
+		left = left < LEAST_LOOK_MS ? LEAST_LOOK_MS : left;
+		return look_up(s, left < RECLAIM_LOOK_MS ? left : RECLAIM_LOOK_MS, true, err);
+	}
 	/*
 	 * A start need not know: VFIO lets nobody in as the second. Who arrives is given what is known to be free, and
 	 * only that takes what it does not name itself.
 	 */
-	return asks(s) ? survey_look_up(s, starts ? START_LOOK_MS : ARRIVE_LOOK_MS, !starts, err) : 0;
+	if (s->has_inv ? s->asks : will_ask(s))
+		return look_up(s, starts ? START_LOOK_MS : ARRIVE_LOOK_MS, !starts, err);
+	return 0;
 }

@@ -101,7 +101,8 @@ control hang "available_instances any"
 prepare 2>/dev/null &
 killed=$!
 sleep 0.3
-kill -9 $killed
+# The hook is the child of the shell that runs it.
+pkill -9 -P $killed
 wait $killed 2>/dev/null
 is "$(flock -n "$root/run/vgpu-lease/lock" echo free)" free "a hook that is killed while it waits leaves no lock behind"
 lets_go

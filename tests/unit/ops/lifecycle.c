@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Starts and arrivals beside others that are faster: at each read of the host, one more of their vGPUs has come. */
+/* A start and an arrival are decided under the store's lock: nothing can overtake what they are decided on. */
 #include "ops/lifecycle.h"
 
 #include <errno.h>
@@ -8,15 +8,12 @@
 #include "lib/asked.h"
 #include "lib/tap.h"
 #include "lib/tree.h"
-#include "state/lease_store.h"
 
 #define VM "67a42c8b-1111-4000-8000-000000000001"
 #define OTHER "67a42c8b-1111-4000-8000-000000000002"
 #define OWN "c6f1a2b3-0000-4000-8000-00000000000b"
 #define CARD "sys/devices/pci0000:80/0000:84:00.0"
 #define TYPE CARD "/mdev_supported_types/nvidia-222"
-
-enum { OTHERS = 100 };
 
 static const char one_card[] = "proc/\nrun/\netc/libvirt/qemu/\n"
 			       "sys/class/mdev_bus/0000:84:00.0 -> ../../devices/pci0000:80/0000:84:00.0\n" CARD
@@ -31,61 +28,8 @@ static const char xml[] = "<domain type='kvm'><name>vm</name><uuid>" VM "</uuid>
 static struct tree tree;
 static struct section section = { .type = "nvidia-222", .max_instances = NO_LIMIT };
 static struct config config;
-static int come, most; /* so many of the others' vGPUs have come, and that is all of them */
 
-static const char *path_of(const char *directory, int n)
-{
-	static char paths[2][PATH_MAX];
-	static int turn;
-
-	turn = !turn;
-	snprintf(paths[turn], PATH_MAX, "%s/%s/a0000000-0000-4000-8000-%012d", tree.path, directory, n);
-	return paths[turn];
-}
-
-/* In the child that reads, which has none of our descriptors. */
-static void one_more_comes(void)
-{
-	if (come == most)
-		return;
-	rename(path_of("gone", come), path_of("sys/bus/mdev/devices", come));
-	rename(path_of("later", come), path_of("run/vgpu-lease/leases", come));
-	come++;
-}
-
-static void prepare_others(void)
-{
-	struct store store;
-	struct err err;
-	char text[512];
-
-	if (store_open(&store, &tree.host, true, &err) < 0)
-		tree_fail(err.text);
-	for (int n = 0; n < OTHERS; n++) {
-		struct lease lease = {
-			.vgpu = { .type = "nvidia-222", .parent = "0000:84:00.0", .pgpu = "0000:84:00.0" },
-			.domain = OTHER,
-			.name = "other",
-			.state = LEASE_ACTIVE,
-			.numa = UNKNOWN,
-			.framebuffer_mib = UNKNOWN
-		};
-
-		snprintf(lease.vgpu.id, sizeof(lease.vgpu.id), "a0000000-0000-4000-8000-%012d", n);
-		if (lease_put(&store, &lease, &err) < 0)
-			tree_fail(err.text);
-		rename(path_of("run/vgpu-lease/leases", n), path_of("later", n));
-		snprintf(text, sizeof(text),
-			 CARD "/%s/mdev_type -> ../mdev_supported_types/nvidia-222\n"
-			      "gone/%s -> ../../../devices/pci0000:80/0000:84:00.0/%s\n",
-			 lease.vgpu.id, lease.vgpu.id, lease.vgpu.id);
-		tree_add(&tree, text);
-	}
-	store_close(&store);
-}
-
-/* Calls it while `n` more of them come. */
-static int call(int (*flow)(const struct lifecycle *lifecycle, struct err *err), int n, struct err *err)
+static int call(int (*flow)(const struct lifecycle *lifecycle, struct err *err), struct err *err)
 {
 	struct lifecycle lifecycle = {
 		.host = &tree.host, .config = &config, .policy = &config.policy, .why_no_config = ""
@@ -99,8 +43,6 @@ static int call(int (*flow)(const struct lifecycle *lifecycle, struct err *err),
 	lifecycle.doc = doc;
 	lifecycle.request = domxml_request(doc);
 	asked.reads = asked.locked = 0;
-
-	most = come + n;
 	r = flow(&lifecycle, err);
 	domxml_free(doc);
 	return r;
@@ -116,9 +58,9 @@ static int arrive(const struct lifecycle *lifecycle, struct err *err)
 	return r;
 }
 
-static void none_under_lock(void)
+static void all_under_lock(void)
 {
-	ok(asked.reads > 0 && asked.locked == 0, "no driver is asked under the store's lock: %d of %d reads",
+	ok(asked.reads > 0 && asked.locked == asked.reads, "each read of a driver is under the store's lock: %d of %d",
 	   asked.locked, asked.reads);
 }
 
@@ -132,26 +74,22 @@ int main(void)
 	config.policy.lock_timeout_s = 60;
 	tree_begin(&tree, one_card);
 	asked.host = &tree.host;
-	tree_add(&tree, "later/\ngone/\nsys/bus/mdev/devices/\n");
-	prepare_others();
-	asked.then = one_more_comes;
+	tree_add(&tree, "sys/bus/mdev/devices/\n");
 
-	ok(call(arrive, 20, &err) == 0, "an arrival gets its vGPU: %s", err.text);
-	ok(come == most, "when no more of them come");
-	none_under_lock();
+	ok(call(arrive, &err) == 0, "an arrival gets its vGPU: %s", err.text);
+	all_under_lock();
+	tree_remove(&tree, "run/vgpu-lease/leases/" OWN);
 
 	tree_add(&tree, TYPE "/available_instances = 0\n");
-	ok(call(arrive, 40, &err) == -ENOSPC, "without capacity it is refused: %s", err.text);
-	ok(come == most, "on nothing that others have overtaken");
-	none_under_lock();
+	ok(call(arrive, &err) == -ENOSPC, "without capacity it is refused: %s", err.text);
+	all_under_lock();
 
 	tree_add(&tree, "sys/kernel/iommu_groups/7/\ndev/vfio/7 = \nsys/class/vfio/7/dev = 511:7\n" CARD "/" OWN
 			"/iommu_group -> ../../../../kernel/iommu_groups/7\n" CARD "/" OWN
 			"/mdev_type -> ../mdev_supported_types/nvidia-222\n"
 			"sys/bus/mdev/devices/" OWN " -> ../../../devices/pci0000:80/0000:84:00.0/" OWN "\n");
-	ok(call(lifecycle_prepare, 40, &err) == 0, "a start gets its vGPU: %s", err.text);
-	ok(come < most, "although others are faster all the time");
-	none_under_lock();
+	ok(call(lifecycle_prepare, &err) == 0, "a start gets its vGPU: %s", err.text);
+	all_under_lock();
 	tree_end(&tree);
 	return tap_done();
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The snapshot of a round: when it is outdated, what is void in it, and that reading it changes nothing. */
+/* The snapshot of a round: what it has, what is void in it, and that reading it changes nothing. */
 #include "survey/survey.h"
 
 #include <errno.h>
@@ -69,61 +69,64 @@ static size_t leased(void)
 	return n;
 }
 
-static void begin(struct survey *s, enum survey_depth depth)
+static void look(struct survey *s, enum survey_depth depth)
 {
 	*s = (struct survey){ .host = &tree.host, .store = &store, .config = &config, .asked = &request };
 	s->depth = depth;
-	if (survey_start(s, &err) < 0 || survey_read(s, &err) < 0)
-		tree_fail(err.text);
-}
-
-/* What is under the lock: is the snapshot outdated? */
-static bool overtaken(struct survey *s)
-{
-	if (store_lock(&store, 1000, &err) < 0 || survey_leases(s, &err) < 0)
+	if (survey_start(s, &err) < 0 || survey_ahead(s, &err) < 0 || store_lock(&store, 1000, &err) < 0 ||
+	    survey_read(s, &err) < 0)
 		tree_fail(err.text);
 	store_unlock(&store);
-	return s->outdated;
 }
 
-static bool read_again(struct survey *s)
-{
-	if (survey_read(s, &err) < 0)
-		tree_fail(err.text);
-	return overtaken(s);
-}
-
-static void outdated(void)
+static void types(void)
 {
 	struct survey s;
 
-	begin(&s, SURVEY_START);
-	ok(!overtaken(&s), "a survey that nothing has overtaken is good");
+	look(&s, SURVEY_START);
 	ok(s.inv.ndevices == 1 && s.inv.npgpus == 1 && inventory_offer(s.inv.pgpus[0], "nvidia-222"),
 	   "it has the device and the type that is asked for");
 	ok(!inventory_type(&s.inv, "nvidia-231"), "and for a start no other type");
-	put(C, "nvidia-222", LEASE_CREATING, OTHER);
-	ok(!overtaken(&s), "a start goes on beside a creation of a type that it has read");
+	survey_end(&s);
 	put(C, "nvidia-231", LEASE_ACTIVE, OTHER);
-	ok(overtaken(&s), "not beside one of another");
-	ok(!read_again(&s) && inventory_type(&s.inv, "nvidia-231"), "which the next read has");
+	look(&s, SURVEY_START);
+	ok(inventory_type(&s.inv, "nvidia-231"), "but those of the leases, which take capacity");
+	survey_end(&s);
 	put(C, "nvidia-999", LEASE_ACTIVE, OTHER);
-	ok(overtaken(&s) && !read_again(&s), "a type that no card makes is asked for once");
-	drop(C);
+	look(&s, SURVEY_START);
+	ok(s.leases.n == 1 && !inventory_type(&s.inv, "nvidia-999"), "a type that no card makes is asked for once");
 	survey_end(&s);
+	drop(C);
+}
 
-	begin(&s, SURVEY_EXPLAIN);
-	ok(!overtaken(&s), "a deep survey is good while no lease changes");
-	put(C, "nvidia-222", LEASE_ACTIVE, OTHER);
-	ok(overtaken(&s), "a lease that has come overtakes it");
-	ok(!read_again(&s), "until it is read again");
-	sys_sleep_ms(5);
-	put(C, "nvidia-222", LEASE_ACTIVE, OTHER);
-	ok(overtaken(&s), "so does one that was written anew");
-	ok(!read_again(&s), "likewise");
-	drop(C);
-	ok(overtaken(&s), "and one that has gone");
+static void openers(void)
+{
+	struct survey s;
+
+	strcpy(vgpus[0].id, A);
+	look(&s, SURVEY_START);
+	ok(s.asks && !s.unseen && s.inv.devices[0].facts.opened == OPEN_NO,
+	   "of a device that is asked for it is known who has it open");
 	survey_end(&s);
+	put(A, "nvidia-222", LEASE_ACTIVE, VM);
+	look(&s, SURVEY_START);
+	ok(!s.asks && !s.users, "of one that the domain has leased already nobody asks");
+	survey_end(&s);
+	drop(A);
+
+	strcpy(vgpus[0].id, B);
+	look(&s, SURVEY_START);
+	ok(!s.asks && !s.users, "nor of one that is not there");
+	tree_add(&tree, CARD "/" B "/mdev_type -> ../mdev_supported_types/nvidia-222\n"
+			     "sys/bus/mdev/devices/" B " -> ../../../devices/pci0000:80/0000:84:00.0/" B "\n");
+	ok(survey_read(&s, &err) == 0 && s.unseen && s.inv.devices[1].facts.opened == OPEN_UNKNOWN,
+	   "one that came after the look may be open");
+	ok(survey_ahead(&s, &err) == 0 && survey_read(&s, &err) == 0 && !s.unseen &&
+		   s.inv.devices[1].facts.opened == OPEN_NO,
+	   "until there is another look");
+	survey_end(&s);
+	tree_remove(&tree, "sys/bus/mdev/devices/" B);
+	tree_remove(&tree, CARD "/" B "/mdev_type");
 }
 
 static void voids(void)
@@ -132,8 +135,7 @@ static void voids(void)
 
 	put(C, "nvidia-222", LEASE_RESERVED, OTHER);
 	put(A, "nvidia-222", LEASE_RESERVED, OTHER);
-	begin(&s, SURVEY_RECLAIM);
-	overtaken(&s);
+	look(&s, SURVEY_RECLAIM);
 	ok(s.leases.n == 0 && s.void_leases.n == 2, "reservations past their deadline are set apart");
 	ok(leased() == 2, "and stay where they are: reading changes nothing");
 	ok(s.reclaimable_known && s.nreclaimable == 0, "the foreign device that one was for may not go with it");
@@ -142,8 +144,7 @@ static void voids(void)
 
 	s = (struct survey){ .host = &tree.host, .store = &store, .asked = &request, .depth = SURVEY_EXPLAIN };
 	put(C, "nvidia-222", LEASE_RELEASING, OTHER);
-	ok(survey_start(&s, &err) == 0 && survey_read(&s, &err) == 0 && survey_leases(&s, &err) == 0 &&
-		   survey_look(&s, &err) == 0,
+	ok(survey_start(&s, &err) == 0 && survey_see(&s, &err) == 0 && survey_look(&s, &err) == 0,
 	   "without a configuration there is a survey, too");
 	ok(s.nreclaimable == 1 && strcmp(s.reclaimable[0].id, C) == 0,
 	   "a look adds what waits to be released to a survey that is there");
@@ -184,7 +185,8 @@ int main(void)
 	tree_begin(&tree, one_card);
 	if (store_open(&store, &tree.host, true, &err) < 0)
 		tree_fail(err.text);
-	outdated();
+	types();
+	openers();
 	voids();
 	requests();
 	store_close(&store);
