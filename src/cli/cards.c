@@ -12,10 +12,9 @@
 #include "base/text.h"
 #include "survey/missing_cards.h"
 
-static struct card_row row_of_card(const struct cmd *cmd, const struct survey *survey, const struct inv_pgpu *card)
+static struct card_row row_of_card(const struct cmd *cmd, const struct world *survey, const struct inv_pgpu *card)
 {
 	const struct pool_card *pooled = &card->pool;
-	const struct plan_facts facts = survey_facts(survey);
 	struct card_row row = { .card = *card,
 				.pgpu = card,
 				.in_pool = pooled->in_pool,
@@ -25,14 +24,14 @@ static struct card_row row_of_card(const struct cmd *cmd, const struct survey *s
 	const char *reason = row.count.reason;
 
 	if (offer)
-		capacity_count(&row.count, &facts, card, offer);
+		capacity_count(&row.count, survey, card, offer);
 	if (!pooled->in_pool)
 		reason = !card->ready ? card->reason : cmd->has_config ? pooled->reason : cmd->why_no_config;
 	snprintf(row.reason, sizeof(row.reason), "%.*s", (int)sizeof(row.reason) - 1, reason);
 	return row;
 }
 
-static struct card_row row_of_missing(const struct survey *survey, const struct missing_card *missing)
+static struct card_row row_of_missing(const struct world *survey, const struct missing_card *missing)
 {
 	struct card_row row = { .type = missing->section->type,
 				.count = { .capacity = UNKNOWN, .used = UNKNOWN, .available = UNKNOWN } };
@@ -44,13 +43,13 @@ static struct card_row row_of_missing(const struct survey *survey, const struct 
 	return row;
 }
 
-bool cards_serve(const struct survey *survey, const struct card_row *row, const char *type)
+bool cards_serve(const struct world *survey, const struct card_row *row, const char *type)
 {
-	return strcmp(type, row->type) == 0 || (row->pgpu && pool_serves(&survey->pool, row->pgpu, type));
+	return strcmp(type, row->type) == 0 || (row->pgpu && pool_serves(&survey->inv, row->pgpu, type));
 }
 
 /* Why there is no such pGPU, and the one with the most similar name. */
-static int refuse(const struct survey *survey, const char *name, struct err *err)
+static int refuse(const struct world *survey, const char *name, struct err *err)
 {
 	char reason[REASON_SIZE], parent[PARENT_SIZE];
 	struct text_guess guess = { .word = name };
@@ -63,12 +62,12 @@ static int refuse(const struct survey *survey, const char *name, struct err *err
 		       guess.best ? guess.best : "");
 }
 
-int cards_find(const struct cmd *cmd, const struct survey *survey, struct card_row **rows, size_t *n, struct err *err)
+int cards_find(const struct cmd *cmd, const struct world *survey, struct card_row **rows, size_t *n, struct err *err)
 {
 	autofree struct missing_card *missing = NULL;
 	size_t nmissing, seen;
 
-	if (missing_cards(&missing, &nmissing, survey->host, &survey->pool, err) < 0)
+	if (missing_cards(&missing, &nmissing, survey->host, &survey->inv, err) < 0)
 		return -err->code;
 	*rows = mem_new(survey->inv.npgpus + nmissing + 1, sizeof(**rows));
 	for (*n = 0; *n < survey->inv.npgpus; ++*n)
@@ -92,7 +91,7 @@ int cards_find(const struct cmd *cmd, const struct survey *survey, struct card_r
 
 int cards_check_pgpu(struct cmd *cmd, const struct leases *leases, struct err *err)
 {
-	autosurvey struct survey survey = { 0 };
+	autosurvey struct world survey = { 0 };
 	autofree struct card_row *rows = NULL;
 	const char *known = NULL;
 	size_t n = 0;
@@ -113,7 +112,7 @@ int cards_check_pgpu(struct cmd *cmd, const struct leases *leases, struct err *e
 	return 0;
 }
 
-const struct inv_pgpu *cards_pgpu(const struct survey *survey, const char *name, struct err *err)
+const struct inv_pgpu *cards_pgpu(const struct world *survey, const char *name, struct err *err)
 {
 	for (size_t i = 0; i < survey->inv.npgpus; i++)
 		if (pool_address_is(name, survey->inv.pgpus[i]->address))
@@ -122,27 +121,26 @@ const struct inv_pgpu *cards_pgpu(const struct survey *survey, const char *name,
 	return NULL;
 }
 
-static void json_offers(struct json_out *json, const struct survey *survey, const struct card_row *row)
+static void json_offers(struct json_out *json, const struct world *survey, const struct card_row *row)
 {
-	const struct plan_facts facts = survey_facts(survey);
 
 	json_out_array(json, "types");
 	for (size_t i = 0; row->pgpu && i < row->card.noffers; i++) {
 		const struct inv_type *type = row->card.offers[i].type;
 		struct capacity_count count;
 
-		capacity_count(&count, &facts, row->pgpu, &row->card.offers[i]);
+		capacity_count(&count, survey, row->pgpu, &row->card.offers[i]);
 		json_out_object(json, NULL);
 		out_json_type(json, type, survey->config);
 		out_json_count(json, &count);
 		json_out_text(json, "reason", count.reason);
-		json_out_bool(json, "configured", pool_serves(&survey->pool, row->pgpu, type->id));
+		json_out_bool(json, "configured", pool_serves(&survey->inv, row->pgpu, type->id));
 		json_out_close(json);
 	}
 	json_out_close(json);
 }
 
-void cards_json(struct json_out *json, const struct survey *survey, const struct card_row *row, const char *model)
+void cards_json(struct json_out *json, const struct world *survey, const struct card_row *row, const char *model)
 {
 	json_out_string(json, "address", row->card.address);
 	json_out_string(json, "framework", framework_word(row->card.framework));

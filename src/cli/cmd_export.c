@@ -64,7 +64,7 @@ static int run(struct cmd *cmd, struct err *err)
 	autofree struct definition *definitions = NULL;
 	char host[EXPORT_HOST_SIZE] = "";
 	struct nova_inventory nova;
-	autosurvey struct survey survey = { 0 };
+	autosurvey struct world survey = { 0 };
 	const struct export export = { .survey = &survey,
 				       .nova = &nova,
 				       .host = cmd->call->hostname ? cmd->call->hostname : host };
@@ -76,7 +76,7 @@ static int run(struct cmd *cmd, struct err *err)
 		return -err->code;
 	if (cmd_survey(cmd, &survey, err) < 0 || mdevctl_definitions(&definitions, &n, &cmd->host, err) < 0)
 		return -err->code;
-	nova_inventory_make(&nova, &survey.pool, definitions, n);
+	nova_inventory_make(&nova, &survey.inv, definitions, n);
 	if (is_format(cmd->call, PLACEMENT))
 		export_placement(cmd, &export);
 	else if (is_format(cmd->call, NOVA_PCI))

@@ -32,7 +32,7 @@ static void table_card(struct table *table, const struct card_row *row, const ch
 	table_row(table, row->reason, framework_word(card->framework));
 }
 
-static void print(const struct cmd *cmd, const struct survey *survey, const struct card_row *rows, size_t n)
+static void print(const struct cmd *cmd, const struct world *survey, const struct card_row *rows, size_t n)
 {
 	struct udev_names *names = udev_names_open();
 	struct json_out json;
@@ -70,7 +70,7 @@ static void print(const struct cmd *cmd, const struct survey *survey, const stru
 
 static int run(struct cmd *cmd, struct err *err)
 {
-	autosurvey struct survey survey = { 0 };
+	autosurvey struct world survey = { 0 };
 	autofree struct card_row *rows = NULL;
 	const char *type = cmd->call->type;
 	size_t all = 0, n = 0;

@@ -26,14 +26,14 @@ static int check_offer(const struct inv_pgpu *card, const char *type, struct err
 }
 
 /* The hook would fill a card anew with what the configuration gives to it: that is changed first, and by a person. */
-static int check_config(const struct survey *survey, const struct inv_pgpu *card, const char *type, struct err *err)
+static int check_config(const struct world *survey, const struct inv_pgpu *card, const char *type, struct err *err)
 {
 	const char *address = card->address;
 	const struct section *now = card->pool.section, *then = config_section(survey->config, type);
 	const struct section *section = now ? now : then;
 	struct place at;
 
-	if (pool_serves(&survey->pool, card, type))
+	if (pool_serves(&survey->inv, card, type))
 		return 0;
 	if (!then)
 		return err_set(err, EPERM,
@@ -51,14 +51,15 @@ static int check_config(const struct survey *survey, const struct inv_pgpu *card
 }
 
 /* A leased vGPU of another type keeps the card as it is; else what may go, goes. */
-static int release_others(struct cmd *cmd, const struct pool *pool, const char *pgpu, const char *type, struct err *err)
+static int release_others(struct cmd *cmd, const struct inventory *inv, const char *pgpu, const char *type,
+			  struct err *err)
 {
 	struct gc pass = cmd_gc_pass(cmd);
 	int blocks = 0;
 
 	pass.pgpu = pgpu;
 	pass.kept_type = type;
-	pass.pool = pool;
+	pass.inv = inv;
 	pass.unless_leased = true;
 	pass.unused = true;
 	pass.dry = cmd->call->dry_run;
@@ -88,7 +89,7 @@ static int release_others(struct cmd *cmd, const struct pool *pool, const char *
  * those that a domain's XML names are in use, and those of Nova's devices go with their device, or stay for a reason
  * that is told with it.
  */
-static int name_definitions(const struct survey *survey, const struct inv_pgpu *card, const char *type, struct err *err)
+static int name_definitions(const struct world *survey, const struct inv_pgpu *card, const char *type, struct err *err)
 {
 	autofree struct definition *list = NULL;
 	struct libvirt_files *disk;
@@ -100,7 +101,7 @@ static int name_definitions(const struct survey *survey, const struct inv_pgpu *
 		const struct inv_parent *parent = inventory_parent(&survey->inv, list[i].parent);
 
 		if (!parent || parent->card != card || !list[i].starts || strcmp(list[i].type, type) == 0 ||
-		    !pool_gives(&survey->pool, parent, type) || libvirt_files_names(disk, list[i].uuid, NULL) ||
+		    !pool_gives(&survey->inv, parent, type) || libvirt_files_names(disk, list[i].uuid, NULL) ||
 		    lease_find(&survey->leases, list[i].uuid) ||
 		    (survey->config->policy.nova && inventory_device(&survey->inv, list[i].uuid)))
 			continue;
@@ -113,9 +114,8 @@ static int name_definitions(const struct survey *survey, const struct inv_pgpu *
 }
 
 /* With the kernel's count as it is now. */
-static int say_free(struct survey *survey, const char *address, const char *type, struct err *err)
+static int say_free(struct world *survey, const char *address, const char *type, struct err *err)
 {
-	struct plan_facts facts;
 	struct capacity_count count = { 0 };
 	const struct inv_offer *offer;
 	const struct inv_pgpu *card;
@@ -127,10 +127,9 @@ static int say_free(struct survey *survey, const char *address, const char *type
 		return 0;
 	if (check_offer(card, type, err) < 0)
 		return -err->code;
-	facts = survey_facts(survey);
 	offer = inventory_offer(card, type);
 	if (offer)
-		capacity_count(&count, &facts, card, offer);
+		capacity_count(&count, survey, card, offer);
 	out_say("%s is free for %s: %d available, %d in use", address, type, count.available, count.used);
 	return 0;
 }
@@ -146,7 +145,7 @@ static int accept_moved(struct cmd *cmd, const struct inv_pgpu *card, struct err
 
 static int run(struct cmd *cmd, struct err *err)
 {
-	autosurvey struct survey survey = { 0 };
+	autosurvey struct world survey = { 0 };
 	char type[TYPE_SIZE], address[PARENT_SIZE];
 	const struct inv_pgpu *card;
 
@@ -161,7 +160,7 @@ static int run(struct cmd *cmd, struct err *err)
 	cmd_take_grace(cmd);
 	if (check_offer(card, type, err) < 0 || check_config(&survey, card, type, err) < 0 ||
 	    name_definitions(&survey, card, type, err) < 0 || accept_moved(cmd, card, err) < 0 ||
-	    release_others(cmd, &survey.pool, address, type, err) < 0)
+	    release_others(cmd, &survey.inv, address, type, err) < 0)
 		return -err->code;
 	if (!cmd->call->dry_run)
 		return say_free(&survey, address, type, err);

@@ -16,20 +16,19 @@ struct kind {
 	struct capacity_count pool, host; /* of those cards that are configured for it, and of all */
 };
 
-static bool in_pool(const struct survey *survey, const struct inv_pgpu *card, const char *type)
+static bool in_pool(const struct world *survey, const struct inv_pgpu *card, const char *type)
 {
-	return card->pool.in_pool && pool_serves(&survey->pool, card, type);
+	return card->pool.in_pool && pool_serves(&survey->inv, card, type);
 }
 
 /* What one card makes of a type; false: it does not offer it. */
-static bool count_on(const struct survey *survey, const struct inv_pgpu *card, const char *type,
+static bool count_on(const struct world *survey, const struct inv_pgpu *card, const char *type,
 		     struct capacity_count *count)
 {
 	const struct inv_offer *offer = inventory_offer(card, type);
-	const struct plan_facts facts = survey_facts(survey);
 
 	if (offer)
-		capacity_count(count, &facts, card, offer);
+		capacity_count(count, survey, card, offer);
 	return offer;
 }
 
@@ -40,7 +39,7 @@ static void add(struct capacity_count *sum, const struct capacity_count *count)
 	sum->available += count->available;
 }
 
-static struct kind kind_of(const struct survey *survey, const struct inv_type *type, enum framework framework)
+static struct kind kind_of(const struct world *survey, const struct inv_type *type, enum framework framework)
 {
 	struct kind kind = { .type = type, .framework = framework };
 	struct capacity_count count;
@@ -56,7 +55,7 @@ static struct kind kind_of(const struct survey *survey, const struct inv_type *t
 }
 
 /* In the order in which the cards offer them, as far as the filters go; the caller frees the list. */
-static struct kind *find_kinds(const struct cmd_call *call, const struct survey *survey, size_t *n)
+static struct kind *find_kinds(const struct cmd_call *call, const struct world *survey, size_t *n)
 {
 	const struct inventory *inv = &survey->inv;
 	struct kind *kinds = mem_new(inv->ntypes + 1, sizeof(*kinds));
@@ -78,7 +77,7 @@ static struct kind *find_kinds(const struct cmd_call *call, const struct survey 
 	return kinds;
 }
 
-static void print_json(const struct cmd *cmd, const struct survey *survey, const struct kind *kinds, size_t n)
+static void print_json(const struct cmd *cmd, const struct world *survey, const struct kind *kinds, size_t n)
 {
 	struct capacity_count count;
 	struct json_out json;
@@ -113,7 +112,7 @@ static void print_json(const struct cmd *cmd, const struct survey *survey, const
 }
 
 /* "0000:84:00.0*, 0000:85:00.0": the star is on those that are configured for the type. */
-static void add_makers(struct table *table, const struct survey *survey, const char *type)
+static void add_makers(struct table *table, const struct world *survey, const char *type)
 {
 	autofree char *list = NULL;
 	size_t size;
@@ -139,7 +138,7 @@ static const struct table_layout layout = {
 	.narrow = { COL_RESOLUTION, COL_HEADS, COL_CLASS, COL_PGPUS, COL_HOST, COL_FRAMEBUFFER, COL_NAME },
 };
 
-static void print_table(const struct cmd_call *call, const struct survey *survey, const struct kind *kinds, size_t n)
+static void print_table(const struct cmd_call *call, const struct world *survey, const struct kind *kinds, size_t n)
 {
 	struct table table;
 
@@ -161,7 +160,7 @@ static void print_table(const struct cmd_call *call, const struct survey *survey
 
 static int run(struct cmd *cmd, struct err *err)
 {
-	autosurvey struct survey survey = { 0 };
+	autosurvey struct world survey = { 0 };
 	size_t n;
 
 	if (cmd_survey(cmd, &survey, err) < 0 || cmd_check_type(cmd, err) < 0 ||

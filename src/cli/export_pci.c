@@ -22,9 +22,8 @@ struct vfs {
 static bool find_vfs(struct vfs *vfs, const struct export *export, const struct inv_pgpu *card,
 		     const struct section *section)
 {
-	const struct survey *survey = export->survey;
+	const struct world *survey = export->survey;
 	const struct inv_offer *offer = inventory_offer(card, section->type);
-	const struct plan_facts facts = survey_facts(survey);
 	struct capacity_count count;
 	int p = 0;
 
@@ -34,7 +33,7 @@ static bool find_vfs(struct vfs *vfs, const struct export *export, const struct 
 		p++;
 	if (p == card->nparents)
 		return false;
-	capacity_count(&count, &facts, card, offer);
+	capacity_count(&count, survey, card, offer);
 	*vfs = (struct vfs){ .section = section, .card = card, .n = count.capacity };
 	return inventory_card(survey->host, card->parents[p]->name, &vfs->vf);
 }

@@ -332,7 +332,7 @@ static const struct table_layout types_layout = {
 static void print_types(const struct status *status, const struct card_row *card)
 {
 	static const struct table_options options = { 0 };
-	const struct survey *survey = &status->survey;
+	const struct world *survey = &status->survey;
 	struct table table;
 
 	if (!card->card.noffers)
@@ -344,11 +344,11 @@ static void print_types(const struct status *status, const struct card_row *card
 		const struct inv_type *type = offer->type;
 		struct capacity_count count;
 
-		capacity_count(&count, &status->facts, card->pgpu, offer);
+		capacity_count(&count, &status->survey, card->pgpu, offer);
 		table_row(&table, type->id, type->name, out_class(survey->config, type->id));
 		table_number(&table, type->framebuffer_mib);
 		out_table_count(&table, &count);
-		table_row(&table, pool_serves(&survey->pool, card->pgpu, type->id) ? count.reason : "not configured");
+		table_row(&table, pool_serves(&survey->inv, card->pgpu, type->id) ? count.reason : "not configured");
 	}
 	table_end(&table, stdout, term_stdout());
 }
@@ -381,7 +381,7 @@ static void print_vgpus(const struct status *status)
 
 static void print_pgpu(const struct status *status, const struct card_row *row)
 {
-	const struct survey *survey = &status->survey;
+	const struct world *survey = &status->survey;
 	const struct inv_pgpu *card = &row->card;
 	const char *model = udev_names_find(status->names, card->vendor, card->device);
 	struct capacity_framebuffer mib = { UNKNOWN, UNKNOWN };
@@ -399,7 +399,7 @@ static void print_pgpu(const struct status *status, const struct card_row *row)
 		line_of("driver", "%s", survey->inv.nvidia_driver);
 	line_of("pool", "%s%s%s", row->in_pool ? "yes" : "no", *row->reason ? ": " : "", row->reason);
 	if (row->pgpu)
-		mib = capacity_framebuffer(&status->facts, row->pgpu);
+		mib = capacity_framebuffer(&status->survey, row->pgpu);
 	if (mib.whole != UNKNOWN)
 		line_of("framebuffer", "%d of %d MiB in use", mib.used, mib.whole);
 	else if (mib.used != UNKNOWN)

@@ -47,7 +47,7 @@ static const struct inv_offer *configured(const struct status *status, const str
 	for (size_t i = 0; row->pgpu && row->in_pool && i < row->card.noffers; i++) {
 		const struct inv_offer *offer = &row->card.offers[i];
 
-		if (pool_serves(&status->survey.pool, row->pgpu, offer->type->id) && n-- == 0)
+		if (pool_serves(&status->survey.inv, row->pgpu, offer->type->id) && n-- == 0)
 			return offer;
 	}
 	return NULL;
@@ -143,7 +143,7 @@ static void print_bars(const struct status *status, const struct term *term, con
 	for (size_t i = 0; (offer = configured(status, row, i)) != NULL; i++)
 		if ((int)strlen(offer->type->id) > width)
 			width = (int)strlen(offer->type->id);
-	mib = capacity_framebuffer(&status->facts, row->pgpu);
+	mib = capacity_framebuffer(&status->survey, row->pgpu);
 	if (mib.whole != UNKNOWN) {
 		snprintf(text, sizeof(text), "%.4g of %.4g GiB", mib.used / 1024.0, mib.whole / 1024.0);
 		snprintf(label, sizeof(label), "%-*s", width, "framebuffer");
@@ -153,7 +153,7 @@ static void print_bars(const struct status *status, const struct term *term, con
 		say_under(term, margin, text);
 	}
 	for (size_t i = 0; (offer = configured(status, row, i)) != NULL; i++) {
-		capacity_count(&count, &status->facts, row->pgpu, offer);
+		capacity_count(&count, &status->survey, row->pgpu, offer);
 		used = count.used + without_device(status, row, offer->type->id);
 		if (count.available)
 			snprintf(text, sizeof(text), "%d of %d, %d available", used, count.capacity, count.available);
@@ -269,13 +269,13 @@ static bool is_idle(const struct status *status, const struct card_row *row, cha
 	*text = '\0';
 	if (!row->pgpu || !row->in_pool)
 		return false;
-	mib = capacity_framebuffer(&status->facts, row->pgpu);
+	mib = capacity_framebuffer(&status->survey, row->pgpu);
 	if (mib.used > 0)
 		return false;
 	for (size_t i = 0; (offer = configured(status, row, i)) != NULL; i++) {
 		const char *type = offer->type->id;
 
-		capacity_count(&count, &status->facts, row->pgpu, offer);
+		capacity_count(&count, &status->survey, row->pgpu, offer);
 		if (!count.available || count.used + without_device(status, row, type) > 0)
 			return false;
 		text_add(text, size, "%s%s: %d available", i ? ", " : "idle, ", type, count.available);

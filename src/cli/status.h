@@ -16,8 +16,7 @@ struct status_vgpu {
 
 struct status {
 	const struct cmd *cmd;
-	struct survey survey;
-	struct plan_facts facts;
+	struct world survey;
 	struct check check;
 	struct card_row *rows;
 	size_t nrows;

@@ -76,7 +76,6 @@ int status_read(struct status *status, struct cmd *cmd, struct err *err)
 	if (cmd_survey(cmd, &status->survey, err) < 0 || domains_check(cmd, err) < 0 || cmd_check_type(cmd, err) < 0 ||
 	    cards_find(cmd, &status->survey, &status->rows, &status->nrows, err) < 0)
 		return -err->code;
-	status->facts = survey_facts(&status->survey);
 	status->vgpus = mem_new(inv->ndevices + leases->n + 1, sizeof(*status->vgpus));
 	for (size_t i = 0; i < leases->n; i++)
 		add_vgpu(status, &leases->list[i].vgpu, &leases->list[i]);
@@ -122,7 +121,7 @@ void status_json_pgpu(struct json_out *json, const struct status *status, size_t
 	struct capacity_framebuffer mib = { UNKNOWN, UNKNOWN };
 
 	if (card->pgpu)
-		mib = capacity_framebuffer(&status->facts, card->pgpu);
+		mib = capacity_framebuffer(&status->survey, card->pgpu);
 	json_out_object(json, NULL);
 	cards_json(json, &status->survey, card, udev_names_find(status->names, card->card.vendor, card->card.device));
 	json_out_known(json, "framebuffer_mib", mib.whole);

@@ -139,8 +139,9 @@ struct inventory {
 	size_t ndevices;
 	struct inv_type **types;
 	size_t ntypes;
-	char nvidia_driver[64];  /* version; "" */
-	unsigned int frameworks; /* that were read: INV_... */
+	char nvidia_driver[64];      /* version; "" */
+	const struct config *config; /* that its cards are configured by: see pool_make(); NULL none */
+	unsigned int frameworks;     /* that were read: INV_... */
 };
 
 /* What of the host matters. */

@@ -30,7 +30,6 @@ static int is_vf(const struct hotplug *hp, const char *type, struct err *err)
 		.frameworks = INV_ALL, .vf_name = pool_vf_name, .names_type = pool_names_type, .arg = hp->config
 	};
 	struct inventory inv;
-	struct pool pool;
 	bool mdevs = false, vfs = false;
 	int r;
 
@@ -39,13 +38,12 @@ static int is_vf(const struct hotplug *hp, const char *type, struct err *err)
 	r = inventory_read(&inv, hp->host, &query, err);
 	if (r < 0)
 		return r;
-	pool_make(&pool, hp->config, &inv);
+	pool_make(&inv, hp->config);
 	for (size_t g = 0; g < inv.npgpus; g++) {
 		for (size_t i = 0; i < hp->config->nsections; i++) {
 			const struct section *section = &hp->config->sections[i];
 
-			if (pool_serves(&pool, inv.pgpus[g], section->type) != section ||
-			    !is_meant(&inv, section, type))
+			if (pool_serves(&inv, inv.pgpus[g], section->type) != section || !is_meant(&inv, section, type))
 				continue;
 			mdevs |= inv.pgpus[g]->framework == FW_MDEV;
 			vfs |= inv.pgpus[g]->framework != FW_MDEV;

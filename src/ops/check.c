@@ -127,7 +127,7 @@ static void config_passes(struct check *check, const struct config *config)
 static void run_table(struct check *check, bool only_pool)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(checks); i++) {
-		if ((only_pool && !checks[i].of_pool) || (checks[i].needs == NEEDS_POOL && !check->pool) ||
+		if ((only_pool && !checks[i].of_pool) || (checks[i].needs == NEEDS_POOL && !check->inv) ||
 		    (checks[i].needs == NEEDS_STORE && check->has_store < 0))
 			continue;
 		check->what = checks[i].what;
@@ -155,7 +155,6 @@ static void run(struct check *check, bool only_pool)
 					 .arg = config,
 					 .gpus = !config || !config->nsections };
 	struct inventory inv = { 0 };
-	struct pool pool = { 0 };
 	struct err err;
 
 	check->has_store = store_open(&check->store, check->host, false, &check->store_err);
@@ -168,17 +167,17 @@ static void run(struct check *check, bool only_pool)
 	if (inventory_read(&inv, check->host, &query, &err) < 0) {
 		check_report(check, CHECK_FAIL, "see that /sys is mounted", "the host cannot be read: %s", err.text);
 	} else if (config) {
-		pool_make(&pool, config, &inv);
-		check->pool = &pool;
+		pool_make(&inv, config);
+		check->inv = &inv;
 		check->explained = mem_new(config->nsections + 1, sizeof(*check->explained));
 	} else {
 		list_cards(check, &inv);
 	}
 	run_table(check, only_pool);
-	if (check->pool)
+	if (check->inv)
 		free(check->explained);
 	inventory_free(&inv);
-	check->pool = NULL;
+	check->inv = NULL;
 	lease_list_free(&check->leases);
 	if (check->has_store == 0)
 		silent_note(&check->store);

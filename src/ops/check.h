@@ -43,7 +43,7 @@ struct check {
 	const char *what;             /* the check that runs */
 	char where[CHECK_WHERE_SIZE]; /* of its next finding; "" the host */
 	const struct config *config;  /* NULL: it cannot be read */
-	const struct pool *pool;      /* NULL: neither configuration nor host, or one of them, cannot be read */
+	const struct inventory *inv;  /* NULL: neither configuration nor host, or one of them, cannot be read */
 	struct store store;
 	int has_store; /* 0, or the error of opening it, whose text is `store_err` */
 	struct err store_err;

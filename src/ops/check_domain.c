@@ -81,19 +81,19 @@ static bool is_doubtful_mdev(const struct check *check, const struct vgpu_reques
 {
 	const struct section *section = config_section(check->config, req->facts.type);
 
-	if (req->any || inventory_device(check->pool->inv, req->id))
+	if (req->any || inventory_device(check->inv, req->id))
 		return false;
 	if (!*req->facts.type)
 		return check->config->nsections != 1;
-	return !section || section->vf || pool_stock(check->pool, section, true, NULL) == STOCK_NONE ||
+	return !section || section->vf || pool_stock(check->inv, section, true, NULL) == STOCK_NONE ||
 	       lease_find(&check->leases, req->id);
 }
 
 /* The same of any vGPU; the plan is not asked for a VF of the pool. */
 static bool is_doubtful(const struct check *check, const struct vgpu_request *req)
 {
-	const struct pool *pool = check->pool;
-	const struct inv_parent *vf = inventory_parent(pool->inv, req->id);
+	const struct inventory *inv = check->inv;
+	const struct inv_parent *vf = inventory_parent(inv, req->id);
 	enum framework framework;
 
 	if (req->kind != REQUEST_PCI)
@@ -110,7 +110,7 @@ static bool names_other_type(const struct check *check, const struct request *re
 	for (size_t i = 0; i < request->nvgpus; i++) {
 		const char *type = request->vgpus[i].facts.type;
 
-		if (*type && inventory_type(check->pool->inv, type) && !config_section(check->config, type))
+		if (*type && inventory_type(check->inv, type) && !config_section(check->config, type))
 			return true;
 	}
 	return false;
@@ -165,7 +165,7 @@ static bool look_at(struct check *check, int dir, const char *name)
 	remark_hostdevs(doc, check->host, check->config, report, &about);
 	hostdev_filter_keep(doc, check->host, check->config, NULL);
 	report_placeholders(domxml_request(doc), &about);
-	if (check->pool)
+	if (check->inv)
 		report_refused(check, doc, path);
 	remark_domain(doc, check->host, report, &about);
 	return is_marked(xml, len);

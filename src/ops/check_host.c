@@ -87,11 +87,11 @@ void check_hook(struct check *check)
 }
 
 /* What this parent is configured for instead of this type; NULL: nothing else. */
-static const struct section *at_odds(const struct pool *pool, const char *parent, const char *type)
+static const struct section *at_odds(const struct inventory *inv, const char *parent, const char *type)
 {
-	const struct inv_parent *p = inventory_parent(pool->inv, parent);
+	const struct inv_parent *p = inventory_parent(inv, parent);
 
-	return !p || pool_serves(pool, p->card, type) ? NULL : p->card->pool.section;
+	return !p || pool_serves(inv, p->card, type) ? NULL : p->card->pool.section;
 }
 
 /* The domain whose vGPU it is, by its lease or its XML, or a file that may be such a domain's; NULL: none. */
@@ -106,7 +106,7 @@ static const char *used_by(const struct check *check, const struct definition *d
 /* A definition that mdevctl starts at boot, of a type that its pGPU is not configured for. */
 static bool goes_against(struct check *check, const struct definition *d, const struct libvirt_files *disk)
 {
-	const struct section *section = at_odds(check->pool, d->parent, d->type);
+	const struct section *section = at_odds(check->inv, d->parent, d->type);
 	const char *domain = used_by(check, d, disk);
 	char fix[128];
 
@@ -129,7 +129,7 @@ static bool goes_against(struct check *check, const struct definition *d, const 
 /* A definition whose UUID another parent has, too. Nova counts each, and its start creates those that are missing. */
 static bool is_second(struct check *check, const struct definition *d)
 {
-	const struct inv_device *device = inventory_device(check->pool->inv, d->uuid);
+	const struct inv_device *device = inventory_device(check->inv, d->uuid);
 	struct definition first = { 0 };
 	struct err ignored;
 	const char *other = device ? device->vgpu.parent : first.parent;
@@ -151,7 +151,7 @@ static bool is_miscounted(struct check *check, const struct definition *d, const
 	const char *domain = used_by(check, d, disk);
 	char fix[128];
 
-	if (!check->config->policy.nova || inventory_device(check->pool->inv, d->uuid))
+	if (!check->config->policy.nova || inventory_device(check->inv, d->uuid))
 		return false;
 	if (domain) {
 		check_report(check, CHECK_WARN,
@@ -172,7 +172,7 @@ static bool cannot_start(struct check *check, const struct definition *d, const 
 	const char *domain = libvirt_files_names(disk, d->uuid, NULL);
 	char fix[256];
 
-	if (!domain || config_section(check->config, d->type) || inventory_device(check->pool->inv, d->uuid))
+	if (!domain || config_section(check->config, d->type) || inventory_device(check->inv, d->uuid))
 		return false;
 	snprintf(fix, sizeof(fix), "enable %s, or name another type in the domain's metadata", d->type);
 	check_report(check, CHECK_WARN, fix,

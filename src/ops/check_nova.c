@@ -59,7 +59,7 @@ static void look_at_pgpu(struct check *check, const struct nova_inventory *nova,
 			 const struct section *section)
 {
 	const char *address = card->address;
-	const struct sum sum = sum_of(nova, check->pool->inv, card, section);
+	const struct sum sum = sum_of(nova, check->inv, card, section);
 	char fix[256];
 
 	if (!sum.section)
@@ -96,9 +96,9 @@ void check_nova(struct check *check)
 	/* A definition that cannot be read is a finding of check_definitions(). */
 	if (!check->config->policy.nova || mdevctl_definitions(&definitions, &n, check->host, &err) < 0)
 		return;
-	nova_inventory_make(&nova, check->pool, definitions, n);
-	for (size_t g = 0; g < check->pool->inv->npgpus; g++)
+	nova_inventory_make(&nova, check->inv, definitions, n);
+	for (size_t g = 0; g < check->inv->npgpus; g++)
 		for (size_t i = 0; i < check->config->nsections; i++)
-			look_at_pgpu(check, &nova, check->pool->inv->pgpus[g], &check->config->sections[i]);
+			look_at_pgpu(check, &nova, check->inv->pgpus[g], &check->config->sections[i]);
 	nova_inventory_free(&nova);
 }

@@ -80,13 +80,13 @@ static void look_at_vfs(struct check *check, const struct inv_pgpu *card)
 	}
 }
 
-static void list_types(const struct pool *pool, const struct inv_pgpu *card, char *buf, size_t size)
+static void list_types(const struct inventory *inv, const struct inv_pgpu *card, char *buf, size_t size)
 {
 	buf[0] = '\0';
-	for (size_t i = 0; i < pool->config->nsections; i++) {
-		const struct section *section = &pool->config->sections[i];
+	for (size_t i = 0; i < inv->config->nsections; i++) {
+		const struct section *section = &inv->config->sections[i];
 
-		if (pool_serves(pool, card, section->type) == section)
+		if (pool_serves(inv, card, section->type) == section)
 			text_add(buf, size, "%s%s", *buf ? ", " : "", section->type);
 	}
 }
@@ -102,7 +102,7 @@ static void look_at_card(struct check *check, const struct inv_pgpu *card, int l
 
 	check_at(check, "%s", address);
 	if (pooled->in_pool && look_at_libvirt(check, card, libvirt)) {
-		list_types(check->pool, card, types, sizeof(types));
+		list_types(check->inv, card, types, sizeof(types));
 		if (card->framework == FW_VF && inventory_is_other(check->host, address))
 			check_report(check, CHECK_WARN, "correct device_addresses or device_match",
 				     "configured for %s, but is neither a display controller nor an accelerator",
@@ -133,7 +133,7 @@ static void look_at_card(struct check *check, const struct inv_pgpu *card, int l
 /* Does a pGPU of the same vendor, with which nothing is wrong, not have the type? Then the type is to blame. */
 static bool has_unsuited(const struct check *check, const char *missing)
 {
-	const struct inventory *inv = check->pool->inv;
+	const struct inventory *inv = check->inv;
 	struct inv_pgpu card;
 
 	(void)!inventory_card(check->host, missing, &card);
@@ -201,13 +201,13 @@ static bool is_idle(const struct missing_card *missing, size_t n, const char *ad
 
 void check_cards(struct check *check)
 {
-	const struct inventory *inv = check->pool->inv;
+	const struct inventory *inv = check->inv;
 	int libvirt = libvirt_files_libvirt(check->host);
 	autofree struct missing_card *missing = NULL;
 	size_t n = 0;
 	struct err err;
 
-	if (missing_cards(&missing, &n, check->host, check->pool, &err) < 0)
+	if (missing_cards(&missing, &n, check->host, check->inv, &err) < 0)
 		check_report(check, CHECK_FAIL, "see that /sys is mounted", "%s", err.text);
 	check->ncards = inv->npgpus;
 	for (size_t i = 0; i < inv->npgpus; i++)

@@ -69,7 +69,7 @@ static bool is_decided(const struct start *s)
 /* Is the VF free, or preset to this type? */
 static bool is_free(const struct check *check, const struct inv_parent *vf, const char *type)
 {
-	const struct inv_device *device = inventory_device(check->pool->inv, vf->name);
+	const struct inv_device *device = inventory_device(check->inv, vf->name);
 
 	return !lease_find(&check->leases, vf->name) &&
 	       (!vf->ndevices || (device && strcmp(device->vgpu.type, type) == 0));
@@ -83,7 +83,7 @@ static int plan_on_card(struct start *s, const struct check *check, const struct
 	for (int p = 0; p < card->nparents && tried < VF_TRIES; p++) {
 		const struct inv_parent *vf = card->parents[p];
 
-		if (!is_free(check, vf, s->section->type) || !pool_gives(check->pool, vf, s->section->type))
+		if (!is_free(check, vf, s->section->type) || !pool_gives(check->inv, vf, s->section->type))
 			continue;
 		tried++;
 		plan_start(s, vf, card->framework == FW_VF);
@@ -96,14 +96,14 @@ static int plan_on_card(struct start *s, const struct check *check, const struct
 /* On each card that serves the type as VFs, until one would do. */
 static void plan_on_vfs(struct start *s, const struct check *check)
 {
-	const struct pool *pool = check->pool;
+	const struct inventory *inv = check->inv;
 	struct plan *plan = &s->preview.plan;
 	int tried = 0;
 
-	for (size_t g = 0; g < pool->inv->npgpus && !(tried && is_decided(s)); g++) {
-		const struct inv_pgpu *card = pool->inv->pgpus[g];
+	for (size_t g = 0; g < inv->npgpus && !(tried && is_decided(s)); g++) {
+		const struct inv_pgpu *card = inv->pgpus[g];
 
-		if (card->framework != FW_MDEV && card->pool.in_pool && pool_serves(pool, card, s->section->type))
+		if (card->framework != FW_MDEV && card->pool.in_pool && pool_serves(inv, card, s->section->type))
 			tried += plan_on_card(s, check, card);
 	}
 	if (tried)
@@ -111,8 +111,8 @@ static void plan_on_vfs(struct start *s, const struct check *check)
 	plan->kind = PLAN_REFUSE;
 	plan->no_capacity = true;
 	snprintf(plan->text, sizeof(plan->text),
-		 pool_stock(pool, s->section, false, NULL) == STOCK_READY ? "every VF of the pool is in use or leased"
-									  : "no pGPU of the pool provides it");
+		 pool_stock(inv, s->section, false, NULL) == STOCK_READY ? "every VF of the pool is in use or leased"
+									 : "no pGPU of the pool provides it");
 }
 
 static struct check *at_type(struct check *check, const struct section *section)
@@ -133,8 +133,7 @@ struct load {
  */
 static struct load load_of(const struct check *check, const struct section *section, const struct inv_pgpu *card)
 {
-	const struct pool *pool = check->pool;
-	const struct inventory *inv = pool->inv;
+	const struct inventory *inv = check->inv;
 	const struct inv_type *asked = inventory_type_on(inv, card, section->type);
 	struct load load = { 0 };
 
@@ -144,7 +143,7 @@ static struct load load_of(const struct check *check, const struct section *sect
 
 		if (inventory_card_of(d) != card)
 			continue;
-		if (pool_gives(pool, d->parent, d->vgpu.type) && (!asked || !type || !asked->slices == !type->slices))
+		if (pool_gives(inv, d->parent, d->vgpu.type) && (!asked || !type || !asked->slices == !type->slices))
 			load.own = true;
 		else
 			load.foreign = true;
@@ -156,7 +155,7 @@ static struct load load_of(const struct check *check, const struct section *sect
 		if (strcmp(vgpu->pgpu, card->address) != 0 || inventory_device(inv, vgpu->id))
 			continue;
 		load.leased = true;
-		if (pool_serves(pool, card, vgpu->type))
+		if (pool_serves(inv, card, vgpu->type))
 			load.own = true;
 		else
 			load.foreign = true;
@@ -176,11 +175,11 @@ static void report_refusal(struct check *check, const struct start *s)
 	const char *own = "";
 	bool leased = false;
 
-	for (size_t g = 0; plan->no_capacity && g < check->pool->inv->npgpus; g++) {
-		const struct inv_pgpu *card = check->pool->inv->pgpus[g];
+	for (size_t g = 0; plan->no_capacity && g < check->inv->npgpus; g++) {
+		const struct inv_pgpu *card = check->inv->pgpus[g];
 		struct load load;
 
-		if (!card->pool.in_pool || !pool_serves(check->pool, card, s->section->type))
+		if (!card->pool.in_pool || !pool_serves(check->inv, card, s->section->type))
 			continue;
 		load = load_of(check, s->section, card);
 		leased |= load.leased;
@@ -241,9 +240,9 @@ static void look_at_start(struct check *check, const struct section *section, in
 }
 
 /* How the readiest pGPUs serve the type. */
-static int kinds_of(const struct pool *pool, const struct section *section)
+static int kinds_of(const struct inventory *inv, const struct section *section)
 {
-	enum stock mdev = pool_stock(pool, section, true, NULL), vf = pool_stock(pool, section, false, NULL);
+	enum stock mdev = pool_stock(inv, section, true, NULL), vf = pool_stock(inv, section, false, NULL);
 	enum stock best = mdev > vf ? mdev : vf;
 
 	return best == STOCK_NONE ? 0 : (mdev == best ? AS_MDEV : 0) | (vf == best ? AS_VF : 0);
@@ -254,14 +253,14 @@ static bool is_explained(const struct check *check, size_t section)
 {
 	const struct section *s = &check->config->sections[section];
 
-	return check->explained[section] && pool_stock(check->pool, s, true, NULL) != STOCK_READY &&
-	       pool_stock(check->pool, s, false, NULL) != STOCK_READY;
+	return check->explained[section] && pool_stock(check->inv, s, true, NULL) != STOCK_READY &&
+	       pool_stock(check->inv, s, false, NULL) != STOCK_READY;
 }
 
-static bool matches_any(const struct pool *pool, const struct section *section)
+static bool matches_any(const struct inventory *inv, const struct section *section)
 {
-	for (size_t g = 0; g < pool->inv->npgpus; g++)
-		if (pool_matches(section, pool->inv->pgpus[g]))
+	for (size_t g = 0; g < inv->npgpus; g++)
+		if (pool_matches(section, inv->pgpus[g]))
 			return true;
 	return false;
 }
@@ -296,10 +295,10 @@ static void report_left_out(struct check *check, struct left_out *left)
 }
 
 /* Is a NUMA node what keeps it from a pGPU of this host? */
-static bool matches_elsewhere(const struct pool *pool, const struct section *section, char fix[REASON_SIZE])
+static bool matches_elsewhere(const struct inventory *inv, const struct section *section, char fix[REASON_SIZE])
 {
-	for (size_t g = 0; g < pool->inv->npgpus; g++) {
-		const struct inv_pgpu *card = pool->inv->pgpus[g];
+	for (size_t g = 0; g < inv->npgpus; g++) {
+		const struct inv_pgpu *card = inv->pgpus[g];
 		const struct match *match = pool_matches_elsewhere(section, card);
 
 		if (!match)
@@ -341,7 +340,7 @@ static void report_no_card(struct check *check, const struct section *section)
 	char hint[REASON_SIZE] = "";
 
 	at_type(check, section);
-	if (matches_any(check->pool, section)) {
+	if (matches_any(check->inv, section)) {
 		check_report(check_at_place(check, &section->matches[0].at), check->npool ? CHECK_WARN : CHECK_FAIL,
 			     "'vgpu-lease types' lists the available types",
 			     "no pGPU that device_match of %s matches supports it, so a start with it would be refused",
@@ -352,7 +351,7 @@ static void report_no_card(struct check *check, const struct section *section)
 			     section->type);
 	} else if (section->nmatches) {
 		check_report(check_at_place(check, &section->matches[0].at), check->npool ? CHECK_WARN : CHECK_FAIL,
-			     matches_elsewhere(check->pool, section, hint)
+			     matches_elsewhere(check->inv, section, hint)
 				     ? hint
 				     : "correct device_match; 'vgpu-lease inventory' lists the pGPUs",
 			     "device_match of %s matches no pGPU of this host, so a start with it would be refused",
@@ -374,7 +373,7 @@ void check_starts(struct check *check)
 
 	for (size_t i = 0; i < config->nsections; i++) {
 		const struct section *section = &config->sections[i];
-		int kinds = kinds_of(check->pool, section);
+		int kinds = kinds_of(check->inv, section);
 
 		if (!left.first && config_takes_rest(section) && !config->policy.several_types)
 			left.first = section;

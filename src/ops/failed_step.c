@@ -4,7 +4,23 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "internal.h"
+
+/* What of a candidate failed: the next plan passes it over. */
+static struct failed_attempt *add_attempt(struct world *world, const struct vgpu_ref *vgpu, enum failed_part part,
+					  enum cause cause)
+{
+	struct failed_attempt *attempt = mem_add(&world->failed_attempts, &world->nfailed_attempts, sizeof(*attempt));
+
+	attempt->part = part;
+	attempt->cause = cause;
+	memcpy(attempt->pgpu, vgpu->pgpu, sizeof(attempt->pgpu));
+	memcpy(attempt->type, vgpu->type, sizeof(attempt->type));
+	if (part == FAILED_VF)
+		memcpy(attempt->parent, vgpu->parent, sizeof(attempt->parent));
+	return attempt;
+}
 
 /* There one vGPU fits on each: that none does on this one, which the driver may have lost, says nothing of others. */
 static bool is_vf_of_mdev(const struct vgpu_ref *vgpu)
@@ -12,24 +28,30 @@ static bool is_vf_of_mdev(const struct vgpu_ref *vgpu)
 	return vgpu->framework == FW_MDEV && strcmp(vgpu->parent, vgpu->pgpu) != 0;
 }
 
-int attempt_failed(struct survey *survey, const struct step *step, int n, struct err *err)
+int attempt_failed(struct world *world, const struct step *step, int n, struct err *err)
 {
+	bool full = n == -ENOSPC;
+	struct failed_attempt *attempt;
+
 	/* What exists is where it is: no other card will do. */
 	if (n == -ETIMEDOUT || n == -ECANCELED || n == -ESTALE || step->kind != STEP_CREATE)
 		return err_in(err, "vGPU %s", step->vgpu.id);
-	survey_failed_attempt(survey, &step->vgpu, n == -ENOSPC && is_vf_of_mdev(&step->vgpu) ? FAILED_VF : FAILED_CARD,
-			      n == -ENOSPC ? CAUSE_IN_USE : CAUSE_FAILED, err->text + err->cause);
+	attempt = add_attempt(world, &step->vgpu, full && is_vf_of_mdev(&step->vgpu) ? FAILED_VF : FAILED_CARD,
+			      full ? CAUSE_IN_USE : CAUSE_FAILED);
+	snprintf(attempt->reason, sizeof(attempt->reason), "%s", err->text + err->cause);
 	return 0;
 }
 
-void removal_failed(struct survey *survey, const struct plan *plan, size_t i, const struct err *err)
+void removal_failed(struct world *world, const struct plan *plan, size_t i, const struct err *err)
 {
 	const struct step *step = &plan->steps[plan->nsteps - 1];
-	char reason[REASON_SIZE];
+	struct reclaimable *stuck = mem_add(&world->stuck, &world->nstuck, sizeof(*stuck));
+	struct failed_attempt *attempt;
 
-	survey_stuck(survey, plan->removes[i]);
+	memcpy(stuck->id, plan->removes[i], sizeof(stuck->id));
 	if (i >= plan->nremoves - plan->nquota)
 		return;
-	snprintf(reason, sizeof(reason), "an orphan cannot be removed: %.200s", err->text + err->cause);
-	survey_failed_attempt(survey, &step->vgpu, FAILED_REMOVAL, CAUSE_FAILED, reason);
+	attempt = add_attempt(world, &step->vgpu, FAILED_REMOVAL, CAUSE_FAILED);
+	snprintf(attempt->reason, sizeof(attempt->reason), "an orphan cannot be removed: %.200s",
+		 err->text + err->cause);
 }

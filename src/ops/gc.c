@@ -131,9 +131,9 @@ static bool still_there(const struct host *host, const struct inv_device *device
 /* Is it of another type than the one that is kept, where that is to be made? */
 static bool is_in_the_way(const struct gc *c, const struct vgpu_ref *vgpu)
 {
-	const struct inv_parent *parent = c->pool ? inventory_parent(c->pool->inv, vgpu->parent) : NULL;
+	const struct inv_parent *parent = c->inv ? inventory_parent(c->inv, vgpu->parent) : NULL;
 
-	return strcmp(c->kept_type, vgpu->type) != 0 && (!parent || pool_gives(c->pool, parent, c->kept_type));
+	return strcmp(c->kept_type, vgpu->type) != 0 && (!parent || pool_gives(c->inv, parent, c->kept_type));
 }
 
 /* Is the pass about this vGPU? */

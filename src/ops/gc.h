@@ -46,7 +46,7 @@ struct gc {
 	const char *pgpu;            /* what is on this pGPU only; NULL all */
 	const char *domain, *state;  /* leases of this domain and in this state only, no orphans; NULL all */
 	const char *kept_type;       /* only what is in the way of this type; NULL all */
-	const struct pool *pool;     /* for that: VFs of other types are left out; NULL: none is */
+	const struct inventory *inv; /* for that: VFs of other types are left out; NULL: none is */
 	bool unused;                 /* foreign devices and definitions that were not made for a guest go, too */
 	bool unless_leased;          /* nothing goes while one of the leases stays */
 	bool dry;                    /* judge only: writes nothing, not even since when a device has been seen free */

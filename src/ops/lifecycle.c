@@ -24,7 +24,7 @@ enum { WAIT_STEP_MS = 20, MOST_TRIES = 4 };
 struct rounds {
 	const struct lifecycle *lifecycle;
 	struct store store;
-	struct survey survey;
+	struct world survey;
 	struct plan plan;
 	struct apply apply;
 	int64_t deadline_ms; /* for all waits together */
@@ -38,13 +38,13 @@ static int rounds_start(struct rounds *r, const struct lifecycle *lifecycle, enu
 	r->deadline_ms = r->apply.wait_by_ms;
 	if (store_open(&r->store, lifecycle->host, true, err) < 0)
 		return -err->code;
-	r->survey = (struct survey){ .host = lifecycle->host,
-				     .store = &r->store,
-				     .config = lifecycle->config,
-				     .why_no_config = lifecycle->why_no_config,
-				     .asked = lifecycle->request,
-				     .mode = mode,
-				     .deadline_ms = r->deadline_ms };
+	r->survey = (struct world){ .host = lifecycle->host,
+				    .store = &r->store,
+				    .config = lifecycle->config,
+				    .why_no_config = lifecycle->why_no_config,
+				    .asked = lifecycle->request,
+				    .mode = mode,
+				    .deadline_ms = r->deadline_ms };
 	return survey_start(&r->survey, err);
 }
 
@@ -66,8 +66,7 @@ static void rounds_end(struct rounds *r)
  */
 static int plan_round(struct rounds *r, struct err *err)
 {
-	struct survey *survey = &r->survey;
-	struct plan_facts facts;
+	struct world *survey = &r->survey;
 
 	for (int tries = 1;; tries++) {
 		if (survey_ahead(survey, err) < 0 || store_lock(&r->store, sys_left_ms(r->deadline_ms), err) < 0)
@@ -80,9 +79,8 @@ static int plan_round(struct rounds *r, struct err *err)
 			break;
 		store_unlock(&r->store);
 	}
-	facts = survey_facts(survey);
 	plan_free(&r->plan);
-	plan_make(&r->plan, &facts);
+	plan_make(&r->plan, survey);
 	return 0;
 }
 

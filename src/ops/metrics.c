@@ -20,7 +20,7 @@ enum { LABEL_MAX = 4 * DOMAIN_NAME_SIZE };
 struct report {
 	FILE *to;
 	const struct metrics *metrics;
-	const struct survey *survey;
+	const struct world *survey;
 };
 
 static void family(FILE *to, const char *name, const char *type, const char *help)
@@ -69,7 +69,6 @@ static int available_of(const struct capacity_count *count)
 static void print_counts(const struct report *report, const char *name, int (*of)(const struct capacity_count *count))
 {
 	const struct inventory *inv = &report->survey->inv;
-	const struct plan_facts facts = survey_facts(report->survey);
 
 	for (size_t g = 0; g < inv->npgpus; g++)
 		for (size_t i = 0; i < inv->pgpus[g]->noffers; i++) {
@@ -77,9 +76,9 @@ static void print_counts(const struct report *report, const char *name, int (*of
 			const char *type = card->offers[i].type->id;
 			struct capacity_count count;
 
-			if (!pool_serves(&report->survey->pool, card, type))
+			if (!pool_serves(&report->survey->inv, card, type))
 				continue;
-			capacity_count(&count, &facts, card, &card->offers[i]);
+			capacity_count(&count, report->survey, card, &card->offers[i]);
 			if (of(&count) < 0)
 				continue;
 			fprintf(report->to, "vgpu_lease_%s", name);
@@ -120,12 +119,12 @@ static long long framebuffer_used_mib(const struct inventory *inv, const char *p
 /* Configured pGPUs that provide no vGPUs, each once. What cannot be read is not told. */
 static void print_missing(const struct report *report)
 {
-	const struct survey *survey = report->survey;
+	const struct world *survey = report->survey;
 	autofree struct missing_card *missing = NULL;
 	struct err ignored;
 	size_t n;
 
-	if (missing_cards(&missing, &n, survey->host, &survey->pool, &ignored) < 0)
+	if (missing_cards(&missing, &n, survey->host, &survey->inv, &ignored) < 0)
 		return;
 	for (size_t i = 0; i < n; i++) {
 		bool told = inventory_pgpu(&survey->inv, missing[i].address);
@@ -266,12 +265,12 @@ static void print_hook(const struct report *report)
 int metrics_print(FILE *to, const struct metrics *metrics, struct err *err)
 {
 	static const struct request nothing;
-	__attribute__((cleanup(survey_end))) struct survey survey = { .host = metrics->store->host,
-								      .store = metrics->store,
-								      .config = metrics->config,
-								      .asked = &nothing,
-								      .depth = SURVEY_INVENTORY,
-								      .dry = true };
+	__attribute__((cleanup(survey_end))) struct world survey = { .host = metrics->store->host,
+								     .store = metrics->store,
+								     .config = metrics->config,
+								     .asked = &nothing,
+								     .depth = SURVEY_INVENTORY,
+								     .dry = true };
 	const struct report report = { .to = to, .metrics = metrics, .survey = &survey };
 	autoleases struct leases leases = { 0 };
 

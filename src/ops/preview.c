@@ -11,7 +11,7 @@
 #include "internal.h"
 
 /* The pGPU of what is to be removed first; NULL: not known. */
-static const char *pgpu_of(const struct survey *survey, const char *id)
+static const char *pgpu_of(const struct world *survey, const char *id)
 {
 	const struct inv_device *device = inventory_device(&survey->inv, id);
 	const struct lease *lease = lease_find(&survey->leases, id);
@@ -25,7 +25,7 @@ static const char *pgpu_of(const struct survey *survey, const char *id)
  */
 static int look_at_locks(struct preview *p, struct err *err)
 {
-	struct survey *survey = &p->survey;
+	struct world *survey = &p->survey;
 	const struct plan *plan = &p->plan;
 
 	if (survey->mode != PLAN_PREPARE || (plan->kind != PLAN_STEPS && plan->kind != PLAN_REMOVE))
@@ -50,7 +50,7 @@ static int look_at_locks(struct preview *p, struct err *err)
 
 int preview_make(struct preview *p, const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err)
 {
-	struct survey *survey = &p->survey;
+	struct world *survey = &p->survey;
 	int r;
 
 	*p = (struct preview){ .lifecycle = lifecycle,
@@ -72,10 +72,8 @@ int preview_make(struct preview *p, const struct lifecycle *lifecycle, enum plan
 	if (survey_start(survey, err) < 0 || survey_see(survey, err) < 0)
 		return -err->code;
 	for (;;) {
-		struct plan_facts facts = survey_facts(survey);
-
 		plan_free(&p->plan);
-		plan_make(&p->plan, &facts);
+		plan_make(&p->plan, survey);
 		if (p->plan.kind == PLAN_LOOK && !survey->reclaimable_known) {
 			if (survey_look(survey, err) < 0)
 				return -err->code;
@@ -178,10 +176,9 @@ const char *preview_word(const struct preview *p, const struct step *step)
 
 bool preview_not_chosen(const struct preview *p, size_t req, const struct inv_pgpu *card, char why[PREVIEW_WHY_SIZE])
 {
-	const struct survey *survey = &p->survey;
+	const struct world *survey = &p->survey;
 	const struct plan *plan = &p->plan;
 	const struct step *step = req < plan->nsteps ? &plan->steps[req] : NULL;
-	const struct plan_facts facts = survey_facts(survey);
 	const char *reason;
 
 	if (step && (step->kind != STEP_CREATE || strcmp(step->vgpu.pgpu, card->address) == 0))
@@ -197,7 +194,7 @@ bool preview_not_chosen(const struct preview *p, size_t req, const struct inv_pg
 	/* A start with a VF cannot choose a card. */
 	if (survey->mode == PLAN_PREPARE && survey->request->vgpus[req].kind == REQUEST_PCI)
 		return false;
-	reason = plan_other_kind(&facts, card, &survey->request->vgpus[req]);
+	reason = plan_other_kind(survey, card, &survey->request->vgpus[req]);
 	if (!reason && step)
 		reason = "also suitable; ranked lower";
 	snprintf(why, PREVIEW_WHY_SIZE, "%s", reason ? reason : "");
@@ -237,7 +234,7 @@ void preview_remarks(const struct preview *p, const char *op, remark_say *say, v
 }
 
 /* What is removed first, and why it may be. */
-static void print_removal(FILE *to, const struct survey *survey, const char *id)
+static void print_removal(FILE *to, const struct world *survey, const char *id)
 {
 	const struct inv_device *device = inventory_device(&survey->inv, id);
 	const struct lease *lease = lease_find(&survey->leases, id);
@@ -256,7 +253,7 @@ static void print_removal(FILE *to, const struct survey *survey, const char *id)
 
 void preview_print(FILE *to, const struct preview *p, bool verdicts)
 {
-	const struct survey *survey = &p->survey;
+	const struct world *survey = &p->survey;
 	const struct plan *plan = &p->plan;
 
 	for (size_t i = 0; i < plan->nremoves; i++)

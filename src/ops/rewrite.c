@@ -16,7 +16,7 @@
 #include "survey/prediction.h"
 
 /* What a step makes of a request; false: its id stays. */
-static bool change_of(struct domxml_change *change, const struct survey *survey, const struct vgpu_request *req,
+static bool change_of(struct domxml_change *change, const struct world *survey, const struct vgpu_request *req,
 		      const struct step *step)
 {
 	change->has_facts = survey->mode != PLAN_PREPARE && *step->vgpu.type;
@@ -29,7 +29,7 @@ static bool change_of(struct domxml_change *change, const struct survey *survey,
 	return true;
 }
 
-int rewrite_plan(struct rewritten *out, const struct domxml *doc, const struct survey *survey, const struct plan *plan,
+int rewrite_plan(struct rewritten *out, const struct domxml *doc, const struct world *survey, const struct plan *plan,
 		 struct err *err)
 {
 	autofree struct domxml_change *changes = mem_new(plan->nsteps + 1, sizeof(*changes));
@@ -88,7 +88,7 @@ bool rewrite_asks(const struct rewrite *r)
 	return false;
 }
 
-static void predict(struct rewrite *r, const struct survey *survey)
+static void predict(struct rewrite *r, const struct world *survey)
 {
 	const struct request *request = domxml_request(r->doc);
 

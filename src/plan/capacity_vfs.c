@@ -16,15 +16,15 @@ static bool leased_parent(const struct leases *leases, const char *parent, const
 }
 
 /* Of a card outside the pool none is left out; for a type that the card does not serve any of the pool's counts. */
-static bool is_pooled(const struct plan_facts *facts, const struct inv_parent *parent, const char *type)
+static bool is_pooled(const struct world *facts, const struct inv_parent *parent, const char *type)
 {
 	if (!parent->card->pool.in_pool)
 		return true;
-	return type && pool_serves(facts->pool, parent->card, type) ? pool_gives(facts->pool, parent, type)
+	return type && pool_serves(&facts->inv, parent->card, type) ? pool_gives(&facts->inv, parent, type)
 								    : pool_has_parent(parent);
 }
 
-static bool has_failed(const struct plan_facts *facts, const char *parent)
+static bool has_failed(const struct world *facts, const char *parent)
 {
 	for (size_t i = 0; i < facts->nfailed_attempts; i++)
 		if (strcmp(facts->failed_attempts[i].parent, parent) == 0)
@@ -35,8 +35,8 @@ static bool has_failed(const struct plan_facts *facts, const char *parent)
 /* Does the domain have this VF of the group, or get it with this plan, so that it has the group? */
 static bool is_own(const struct capacity_query *query, const char *vf)
 {
-	const struct plan_facts *facts = query->facts;
-	const struct lease *lease = lease_find(facts->leases, vf);
+	const struct world *facts = query->facts;
+	const struct lease *lease = lease_find(&facts->leases, vf);
 
 	return (lease && strcmp(lease->domain, facts->request->uuid) == 0) ||
 	       leased_parent(query->promised, vf, NULL) ||
@@ -46,7 +46,7 @@ static bool is_own(const struct capacity_query *query, const char *vf)
 /* Another VF of the group: what of it keeps a domain from the group? */
 static bool blocks_group(const struct capacity_query *query, const struct inv_parent *p, char why[REASON_SIZE])
 {
-	const struct lease *lease = lease_find(query->facts->leases, p->name);
+	const struct lease *lease = lease_find(&query->facts->leases, p->name);
 
 	if (is_own(query, p->name))
 		return false;
@@ -65,7 +65,7 @@ static bool blocks_group(const struct capacity_query *query, const struct inv_pa
 
 bool capacity_group_is_free(const struct capacity_query *query, const struct inv_parent *p, char why[REASON_SIZE])
 {
-	const struct inventory *inv = query->facts->inv;
+	const struct inventory *inv = &query->facts->inv;
 
 	why[0] = '\0';
 	if (p->card->framework != FW_VF)
@@ -84,10 +84,10 @@ bool capacity_group_is_free(const struct capacity_query *query, const struct inv
 
 static bool has_nobody(const struct capacity_query *query, const struct inv_parent *p, const char *type)
 {
-	const struct plan_facts *facts = query->facts;
+	const struct world *facts = query->facts;
 
 	return p->ndevices == 0 && !p->lost && !has_failed(facts, p->name) && is_pooled(facts, p, type) &&
-	       !leased_parent(facts->leases, p->name, query->id) && !leased_parent(query->promised, p->name, NULL) &&
+	       !leased_parent(&facts->leases, p->name, query->id) && !leased_parent(query->promised, p->name, NULL) &&
 	       !request_excludes(facts->request, p->name) && p->facts.opened != OPEN_YES;
 }
 

@@ -94,16 +94,14 @@ static int left(const struct nova_inventory *nova, size_t next)
 	return n;
 }
 
-void nova_inventory_make(struct nova_inventory *nova, const struct pool *pool, const struct definition *definitions,
+void nova_inventory_make(struct nova_inventory *nova, const struct inventory *inv, const struct definition *definitions,
 			 size_t ndefinitions)
 {
-	const struct inventory *inv = pool->inv;
-
 	*nova = (struct nova_inventory){ .providers = mem_new(inv->nparents + 1, sizeof(*nova->providers)) };
 	for (size_t i = 0; i < inv->nparents; i++) {
 		const struct inv_parent *parent = inv->parents[i];
 		const struct inv_pgpu *card = parent->card;
-		const struct section *section = section_of(pool->config, parent->name);
+		const struct section *section = section_of(inv->config, parent->name);
 		const struct inv_offer *offer = section ? inventory_offer(card, section->type) : NULL;
 		struct nova_provider *p = &nova->providers[nova->n];
 

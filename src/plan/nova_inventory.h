@@ -35,7 +35,7 @@ struct nova_inventory {
 };
 
 /* Of the parents whose type, as Nova has it, their pGPU provides. Of a silent pGPU only what exists is known. */
-void nova_inventory_make(struct nova_inventory *nova, const struct pool *pool, const struct definition *definitions,
+void nova_inventory_make(struct nova_inventory *nova, const struct inventory *inv, const struct definition *definitions,
 			 size_t ndefinitions);
 void nova_inventory_free(struct nova_inventory *nova);
 

@@ -66,10 +66,10 @@ bool plan_type_fits(const struct resolved_request *resolved, const char *type)
 	return resolved->ntypes == 0;
 }
 
-bool plan_type_means(const struct plan_facts *facts, const struct resolved_request *resolved,
-		     const struct inv_pgpu *card, const char *type)
+bool plan_type_means(const struct world *facts, const struct resolved_request *resolved, const struct inv_pgpu *card,
+		     const char *type)
 {
-	const struct inv_type *t = inventory_type_on(facts->inv, card, type);
+	const struct inv_type *t = inventory_type_on(&facts->inv, card, type);
 	const char *source = facts->mode == PLAN_MIGRATE && resolved->ntypes &&
 					     !plan_driver_differs(facts, resolved->req)
 				     ? resolved->req->facts.name
@@ -79,20 +79,20 @@ bool plan_type_means(const struct plan_facts *facts, const struct resolved_reque
 	return !t || !*called || strcmp(t->name, t->id) == 0 || type_is_named(t->name, called);
 }
 
-bool plan_device_fits(const struct plan_facts *facts, const struct resolved_request *resolved,
+bool plan_device_fits(const struct world *facts, const struct resolved_request *resolved,
 		      const struct inv_device *device)
 {
 	return plan_type_fits(resolved, device->vgpu.type) &&
 	       plan_type_means(facts, resolved, inventory_card_of(device), device->vgpu.type);
 }
 
-void plan_only_type(const struct plan_facts *facts, struct resolved_request *resolved, const struct inv_parent *vf)
+void plan_only_type(const struct world *facts, struct resolved_request *resolved, const struct inv_parent *vf)
 {
 	const struct section *only;
 
 	/* A type that is remembered, and is the only one, is that. */
-	if (!facts->pool || (resolved->ntypes && resolved->source != TYPE_REMEMBERED) ||
-	    pool_types(facts->pool, resolved->req->kind == REQUEST_MDEV, vf, &only) != 1 ||
+	if (!facts->config || (resolved->ntypes && resolved->source != TYPE_REMEMBERED) ||
+	    pool_types(&facts->inv, resolved->req->kind == REQUEST_MDEV, vf, &only) != 1 ||
 	    !plan_type_fits(resolved, only->type))
 		return;
 	snprintf(resolved->types[0], TYPE_SIZE, "%s", only->type);
@@ -102,7 +102,7 @@ void plan_only_type(const struct plan_facts *facts, struct resolved_request *res
 
 void plan_adopt(const struct planner *p, const struct inv_device *device, struct step *step)
 {
-	const struct inv_type *t = inventory_type_of(p->facts->inv, &device->vgpu);
+	const struct inv_type *t = inventory_type_of(&p->facts->inv, &device->vgpu);
 	const struct inv_pgpu *card = inventory_card_of(device);
 
 	*step = (struct step){ .kind = STEP_ADOPT,
@@ -110,18 +110,19 @@ void plan_adopt(const struct planner *p, const struct inv_device *device, struct
 			       .numa = card ? card->numa : UNKNOWN,
 			       .framebuffer_mib = t ? t->framebuffer_mib : UNKNOWN };
 	snprintf(step->why, sizeof(step->why), "it exists");
-	if (card && p->facts->pool)
-		step->section = pool_serves(p->facts->pool, card, device->vgpu.type);
+	if (card && p->facts->config)
+		step->section = pool_serves(&p->facts->inv, card, device->vgpu.type);
 }
 
 /* The later requests of this plan see what this one takes, in the place of what the domain had reserved for it. */
 static void promise(struct planner *p, const struct step *step)
 {
-	struct lease *l = &p->promised.list[p->promised.n++], *had = lease_find(&p->held, step->vgpu.id);
+	struct lease *l = &p->promised.list[p->promised.n++], *had = lease_find(&p->facts->leases, step->vgpu.id);
+	struct leases *held = &p->facts->leases;
 
 	if (had) {
-		p->held.n--;
-		memmove(had, had + 1, (size_t)(p->held.list + p->held.n - had) * sizeof(*had));
+		held->n--;
+		memmove(had, had + 1, (size_t)(held->list + held->n - had) * sizeof(*had));
 	}
 	*l = (struct lease){ .vgpu = step->vgpu,
 			     .state = LEASE_RESERVED,
@@ -158,7 +159,7 @@ static bool refuse_disabled(struct planner *p, size_t req, const char *list)
 /* It does not exist, and nothing says which type it is to be of. */
 static bool refuse_untyped(struct planner *p, size_t req)
 {
-	const struct plan_facts *facts = p->facts;
+	const struct world *facts = p->facts;
 	const struct vgpu_request *w = facts->resolved_requests[req].req;
 	bool served = false;
 	char list[1024];
@@ -172,7 +173,7 @@ static bool refuse_untyped(struct planner *p, size_t req)
 			p, req,
 			"does not exist, and no type is enabled for this kind of hostdev; set enabled_mdev_types in [devices]");
 	for (size_t i = 0; i < facts->config->nsections && !served; i++)
-		served = pool_stock(facts->pool, &facts->config->sections[i], w->kind == REQUEST_MDEV, NULL) !=
+		served = pool_stock(&facts->inv, &facts->config->sections[i], w->kind == REQUEST_MDEV, NULL) !=
 			 STOCK_NONE;
 	if (!served)
 		return plan_refuse(
@@ -260,8 +261,8 @@ static bool prepare_request(struct planner *p, size_t req, struct step *step)
 {
 	const struct vgpu_request *w = p->facts->resolved_requests[req].req;
 	const char *id = w->any ? p->facts->resolved_requests[req].fresh : w->id;
-	const struct lease *lease = lease_find(p->facts->leases, id);
-	const struct inv_device *device = inventory_device(p->facts->inv, id);
+	const struct lease *lease = lease_find(&p->facts->leases, id);
+	const struct inv_device *device = inventory_device(&p->facts->inv, id);
 	char holder[HOLDER_SIZE];
 
 	if (w->kind == REQUEST_PCI)
@@ -327,9 +328,9 @@ static enum owner owner_when_created(const struct resolved_request *resolved, co
 					       .nova = request->nova });
 }
 
-void plan_make(struct plan *plan, const struct plan_facts *facts)
+void plan_make(struct plan *plan, const struct world *facts)
 {
-	struct plan_facts narrowed = *facts;
+	struct world narrowed = *facts;
 	struct planner p = { .facts = &narrowed, .plan = plan };
 	size_t nvgpus = facts->request->nvgpus;
 	struct resolved_request *resolved_requests = mem_new(nvgpus + 1, sizeof(*resolved_requests));
@@ -338,11 +339,10 @@ void plan_make(struct plan *plan, const struct plan_facts *facts)
 	*plan = (struct plan){ .kind = PLAN_STEPS };
 	plan->steps = mem_new(nvgpus + 1, sizeof(*plan->steps));
 	p.promised.list = mem_new(nvgpus + 1, sizeof(*p.promised.list));
-	p.held.list = mem_new(facts->leases->n + 1, sizeof(*p.held.list));
 	narrowed.resolved_requests = resolved_requests;
-	narrowed.leases = &p.held;
-	for (; p.held.n < facts->leases->n; p.held.n++)
-		p.held.list[p.held.n] = facts->leases->list[p.held.n];
+	narrowed.leases.list = mem_new(facts->leases.n + 1, sizeof(*narrowed.leases.list));
+	for (size_t i = 0; i < facts->leases.n; i++)
+		narrowed.leases.list[i] = facts->leases.list[i];
 	for (size_t i = 0; i < nvgpus; i++) {
 		resolved_requests[i] = facts->resolved_requests[i];
 		if (resolved_requests[i].req->kind == REQUEST_MDEV)
@@ -368,7 +368,7 @@ void plan_make(struct plan *plan, const struct plan_facts *facts)
 		plan->nremoves = 0;
 	refuse_placeholder(&p);
 	free(p.promised.list);
-	free(p.held.list);
+	free(narrowed.leases.list);
 	free(resolved_requests);
 }
 

@@ -13,7 +13,7 @@
 
 static bool leased(const struct planner *p, const char *id)
 {
-	return lease_find(p->facts->leases, id) != NULL;
+	return lease_find(&p->facts->leases, id) != NULL;
 }
 
 static bool promised(const struct planner *p, const char *id)
@@ -27,7 +27,7 @@ static bool promised(const struct planner *p, const char *id)
 /* A foreign device of the pool that nobody has, names or requests; NULL where the policy does not allow it, too. */
 static const struct inv_device *free_device(const struct planner *p, size_t req)
 {
-	const struct inventory *inv = p->facts->inv;
+	const struct inventory *inv = &p->facts->inv;
 	const struct resolved_request *resolved = &p->facts->resolved_requests[req];
 
 	if (!p->facts->config || !p->facts->config->policy.reuse_free)
@@ -80,15 +80,15 @@ static bool refuse_taken(struct planner *p, size_t req, const struct inv_device 
 
 bool plan_arrival(struct planner *p, size_t req, struct step *step)
 {
-	const struct plan_facts *facts = p->facts;
+	const struct world *facts = p->facts;
 	const struct resolved_request *resolved = &facts->resolved_requests[req];
 	const char *id = plan_named(resolved->req);
-	const struct lease *lease = lease_find(facts->leases, id);
-	const struct inv_device *device = inventory_device(facts->inv, id), *other;
-	const struct inv_parent *parent = inventory_parent(facts->inv, id);
+	const struct lease *lease = lease_find(&facts->leases, id);
+	const struct inv_device *device = inventory_device(&facts->inv, id), *other;
+	const struct inv_parent *parent = inventory_parent(&facts->inv, id);
 	bool vf = resolved->req->kind == REQUEST_PCI, keep = facts->config && facts->config->policy.migrate_keep, made;
 	bool others = lease && strcmp(lease->domain, facts->request->uuid) != 0;
-	bool pooled = parent && facts->pool && pool_has_parent(parent);
+	bool pooled = parent && facts->config && pool_has_parent(parent);
 
 	if (!plan_source_fits(p, req))
 		return false;

@@ -22,7 +22,7 @@ static enum placement placement_of(const struct planner *p, const struct vgpu_re
 }
 
 /* Did it fail a while ago, in another run? */
-static bool has_failed(const struct plan_facts *facts, const struct inv_pgpu *card, const char *type)
+static bool has_failed(const struct world *facts, const struct inv_pgpu *card, const char *type)
 {
 	for (size_t i = 0; i < facts->nfailures; i++)
 		if (strcmp(facts->failures[i].pgpu, card->address) == 0 && strcmp(facts->failures[i].type, type) == 0)
@@ -66,13 +66,13 @@ static bool is_near(const struct resolved_request *resolved, const struct inv_pg
 }
 
 /* Does the card serve no such type, but another that would do as well? */
-static bool is_elsewhere(const struct plan_facts *facts, const struct resolved_request *resolved,
+static bool is_elsewhere(const struct world *facts, const struct resolved_request *resolved,
 			 const struct inv_pgpu *card, const char *type)
 {
-	if (pool_serves(facts->pool, card, type))
+	if (pool_serves(&facts->inv, card, type))
 		return false;
 	for (int t = 0; t < resolved->ntypes; t++)
-		if (pool_serves(facts->pool, card, resolved->types[t]))
+		if (pool_serves(&facts->inv, card, resolved->types[t]))
 			return true;
 	return false;
 }
@@ -95,7 +95,7 @@ static void add_verdict(struct plan *plan, size_t req, const struct inv_pgpu *ca
 	memcpy(v->fix, space->fix, sizeof(v->fix));
 }
 
-bool plan_is_reclaimable(const struct plan_facts *facts, const char *id)
+bool plan_is_reclaimable(const struct world *facts, const char *id)
 {
 	for (size_t i = 0; i < facts->nreclaimable; i++)
 		if (strcmp(facts->reclaimable[i].id, id) == 0)
@@ -103,7 +103,7 @@ bool plan_is_reclaimable(const struct plan_facts *facts, const char *id)
 	return false;
 }
 
-bool plan_may_go(const struct plan_facts *facts, const char *id)
+bool plan_may_go(const struct world *facts, const char *id)
 {
 	return !(facts->mode == PLAN_PREPARE && request_names(facts->request, id)) && plan_is_reclaimable(facts, id);
 }
@@ -143,8 +143,8 @@ static bool find_removes(struct planner *p, const struct candidate *c)
 {
 	const char *type = c->type;
 	const struct inv_pgpu *card = c->card;
-	const struct plan_facts *facts = p->facts;
-	const struct inventory *inv = facts->inv;
+	const struct world *facts = p->facts;
+	const struct inventory *inv = &facts->inv;
 	char one[ID_SIZE] = "";
 
 	p->plan->nremoves = 0;
@@ -160,13 +160,13 @@ static bool find_removes(struct planner *p, const struct candidate *c)
 			}
 			memcpy(p->plan->removes[p->plan->nremoves++], d->vgpu.id, ID_SIZE);
 		} else if (!*one && gives_capacity(inv, card, d->vgpu.type, type) &&
-			   (c->space.parent || pool_gives(facts->pool, d->parent, type)) &&
+			   (c->space.parent || pool_gives(&facts->inv, d->parent, type)) &&
 			   plan_may_go(facts, d->vgpu.id)) {
 			memcpy(one, d->vgpu.id, ID_SIZE);
 		}
 	}
-	for (size_t i = 0; i < facts->leases->n && !*one; i++) {
-		const struct lease *l = &facts->leases->list[i];
+	for (size_t i = 0; i < facts->leases.n && !*one; i++) {
+		const struct lease *l = &facts->leases.list[i];
 
 		if (strcmp(l->vgpu.pgpu, card->address) == 0 && !inventory_device(inv, l->vgpu.id) &&
 		    plan_may_go(facts, l->vgpu.id))
@@ -180,14 +180,14 @@ static bool find_removes(struct planner *p, const struct candidate *c)
 static void fill_step(const struct planner *p, struct step *step, const struct candidate *c, const char *id,
 		      const char *why)
 {
-	const struct inv_type *t = inventory_type_on(p->facts->inv, c->card, c->type);
+	const struct inv_type *t = inventory_type_on(&p->facts->inv, c->card, c->type);
 	const struct inv_parent *parent = c->space.parent ? c->space.parent : c->card->parents[0];
 
 	*step = (struct step){ .kind = STEP_CREATE,
 			       .vgpu.framework = c->card->framework,
 			       .numa = c->card->numa,
 			       .framebuffer_mib = t ? t->framebuffer_mib : UNKNOWN,
-			       .section = pool_serves(p->facts->pool, c->card, c->type) };
+			       .section = pool_serves(&p->facts->inv, c->card, c->type) };
 	/* A VF is called by its address, wherever the domain was before. */
 	snprintf(step->vgpu.id, sizeof(step->vgpu.id), "%.39s", step->vgpu.framework == FW_MDEV ? id : parent->name);
 	snprintf(step->vgpu.type, sizeof(step->vgpu.type), "%s", c->type);
@@ -204,11 +204,11 @@ struct resort {
 };
 
 /* Is the one VF that may be chosen configured for the type? The reason where its card is, and it is not. */
-static bool gives_vf(const struct pool *pool, const struct inv_parent *vf, const char *type, struct capacity *space)
+static bool gives_vf(const struct inventory *inv, const struct inv_parent *vf, const char *type, struct capacity *space)
 {
 	const struct section *its = pool_section_of(vf);
 
-	if (!its || !vf->card->pool.in_pool || !pool_serves(pool, vf->card, type) || pool_gives(pool, vf, type))
+	if (!its || !vf->card->pool.in_pool || !pool_serves(inv, vf->card, type) || pool_gives(inv, vf, type))
 		return true;
 	*space = (struct capacity){ .cause = CAUSE_OTHER_TYPE };
 	snprintf(space->reason, sizeof(space->reason), "%s is configured for %s", vf->name, its->type);
@@ -229,7 +229,7 @@ static bool capacity_for(const struct planner *p, size_t req, struct candidate *
 	if (p->only && p->only->card != c->card)
 		return false;
 	if (other_kind) {
-		if (!pool_serves(p->facts->pool, c->card, type))
+		if (!pool_serves(&p->facts->inv, c->card, type))
 			return false;
 		c->space = (struct capacity){ .cause = CAUSE_UNSUITED };
 		if ((c->card->framework == FW_MDEV) != (resolved->req->kind == REQUEST_MDEV))
@@ -240,10 +240,10 @@ static bool capacity_for(const struct planner *p, size_t req, struct candidate *
 	if (!plan_type_means(p->facts, resolved, c->card, type)) {
 		c->space = (struct capacity){ .cause = CAUSE_OTHER_TYPE };
 		snprintf(c->space.reason, sizeof(c->space.reason), "%s is %s there", type,
-			 inventory_type_on(p->facts->inv, c->card, type)->name);
-		return pool_serves(p->facts->pool, c->card, type);
+			 inventory_type_on(&p->facts->inv, c->card, type)->name);
+		return pool_serves(&p->facts->inv, c->card, type);
 	}
-	if (p->only && !gives_vf(p->facts->pool, p->only, type, &c->space))
+	if (p->only && !gives_vf(&p->facts->inv, p->only, type, &c->space))
 		return true;
 	capacity_on(&c->space, &query, c->card, type);
 	if (c->space.has && p->only && c->space.parent != p->only) {
@@ -287,7 +287,7 @@ static void choose_for_type(struct planner *p, size_t req, const char *type, con
 			    struct resort *resort)
 {
 	const struct resolved_request *resolved = &p->facts->resolved_requests[req];
-	const struct inventory *inv = p->facts->inv;
+	const struct inventory *inv = &p->facts->inv;
 	struct candidate *best = &chosen->best, fullest = { 0 };
 
 	for (size_t g = 0; g < inv->npgpus && !best->last; g++) {
@@ -317,9 +317,9 @@ static void choose_for_type(struct planner *p, size_t req, const char *type, con
  * Are they the same type on different models, such as T4-2Q and A40-2Q? Then the placement chooses the card, and not
  * the order of the types.
  */
-static bool is_alike(const struct plan_facts *facts, const char *a, const char *b)
+static bool is_alike(const struct world *facts, const char *a, const char *b)
 {
-	const struct inv_type *x = inventory_type(facts->inv, a), *y = inventory_type(facts->inv, b);
+	const struct inv_type *x = inventory_type(&facts->inv, a), *y = inventory_type(&facts->inv, b);
 	const char *of_x = x ? strrchr(x->name, '-') : NULL, *of_y = y ? strrchr(y->name, '-') : NULL;
 
 	return of_x && of_y && strcmp(of_x, of_y) == 0 && x->framebuffer_mib == y->framebuffer_mib &&
@@ -330,11 +330,11 @@ static bool is_alike(const struct plan_facts *facts, const char *a, const char *
 static const struct inv_parent *freed_vf(const struct planner *p, const char *type)
 {
 	for (size_t i = 0; i < p->plan->nremoves; i++) {
-		const struct inv_device *device = inventory_device(p->facts->inv, p->plan->removes[i]);
+		const struct inv_device *device = inventory_device(&p->facts->inv, p->plan->removes[i]);
 		const struct inv_parent *parent = device ? device->parent
-							 : inventory_parent(p->facts->inv, p->plan->removes[i]);
+							 : inventory_parent(&p->facts->inv, p->plan->removes[i]);
 
-		if (parent && pool_gives(p->facts->pool, parent, type))
+		if (parent && pool_gives(&p->facts->inv, parent, type))
 			return parent;
 	}
 	return NULL;
@@ -355,7 +355,7 @@ static bool leave_vf(const struct planner *p, struct candidate *c, const struct 
 void plan_tell_removal(const struct planner *p, struct step *step)
 {
 	const char *id = p->plan->removes[0];
-	const struct lease *lease = lease_find(p->facts->leases, id);
+	const struct lease *lease = lease_find(&p->facts->leases, id);
 	char more[32] = "";
 
 	if (p->plan->nremoves > 1)
@@ -372,7 +372,7 @@ enum choice plan_choose(struct planner *p, size_t req, const char *id, struct st
 	const struct resolved_request *resolved = &p->facts->resolved_requests[req];
 	struct resort resort = { 0 };
 	struct chosen chosen = { .rule = NO_CHOICE };
-	const struct lease *own = lease_find(p->facts->leases, id);
+	const struct lease *own = lease_find(&p->facts->leases, id);
 	bool reserved;
 
 	/* The type that was reserved is the one whose state arrives. */

@@ -32,7 +32,7 @@ static int promised(const struct planner *p, const char *id)
 
 bool plan_quota(struct planner *p, size_t req, const char *id)
 {
-	const struct plan_facts *facts = p->facts;
+	const struct world *facts = p->facts;
 	const char *project = facts->request->project;
 	int limit, holds = promised(p, id), reclaimable = 0;
 	bool in_flight = false;
@@ -41,8 +41,8 @@ bool plan_quota(struct planner *p, size_t req, const char *id)
 	limit = facts->config ? config_quota(facts->config, project) : NO_LIMIT;
 	if (limit == NO_LIMIT)
 		return true;
-	for (size_t i = 0; i < facts->leases->n; i++) {
-		const struct lease *lease = &facts->leases->list[i];
+	for (size_t i = 0; i < facts->leases.n; i++) {
+		const struct lease *lease = &facts->leases.list[i];
 
 		if (!counts(p, lease, id))
 			continue;
@@ -79,7 +79,7 @@ static bool is_removed(const struct plan *plan, const char *id)
 
 void plan_quota_removes(struct planner *p, const struct step *step)
 {
-	const struct plan_facts *facts = p->facts;
+	const struct world *facts = p->facts;
 	struct plan *plan = p->plan;
 
 	/* An arrival counts on it; the prepare that follows does it. */
@@ -89,8 +89,8 @@ void plan_quota_removes(struct planner *p, const struct step *step)
 		plan->kind = PLAN_REMOVE;
 		plan->nremoves = 0;
 	}
-	for (size_t i = 0; i < facts->leases->n && p->over_quota > 0 && plan->nremoves < PLAN_REMOVES_MAX; i++) {
-		const struct lease *lease = &facts->leases->list[i];
+	for (size_t i = 0; i < facts->leases.n && p->over_quota > 0 && plan->nremoves < PLAN_REMOVES_MAX; i++) {
+		const struct lease *lease = &facts->leases.list[i];
 
 		if (!counts(p, lease, step->vgpu.id) || !plan_may_go(facts, lease->vgpu.id))
 			continue;

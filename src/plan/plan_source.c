@@ -11,32 +11,32 @@
 
 #include "internal.h"
 
-bool plan_driver_differs(const struct plan_facts *facts, const struct vgpu_request *req)
+bool plan_driver_differs(const struct world *facts, const struct vgpu_request *req)
 {
-	return facts->mode == PLAN_MIGRATE && *req->facts.driver && *facts->inv->nvidia_driver &&
-	       strcmp(req->facts.driver, facts->inv->nvidia_driver) != 0;
+	return facts->mode == PLAN_MIGRATE && *req->facts.driver && *facts->inv.nvidia_driver &&
+	       strcmp(req->facts.driver, facts->inv.nvidia_driver) != 0;
 }
 
 /*
  * Is this type called otherwise here, on each card, than on the source? Ids are the drivers' own; the name says what a
  * type is. Other versions of a driver may have other names for the same.
  */
-static bool name_differs(const struct plan_facts *facts, const struct vgpu_request *req, const char *type)
+static bool name_differs(const struct world *facts, const struct vgpu_request *req, const char *type)
 {
 	bool named = false, known = false;
 
 	if (facts->mode != PLAN_MIGRATE || !*req->facts.name || plan_driver_differs(facts, req))
 		return false;
-	for (size_t i = 0; i < facts->inv->ntypes && !named; i++) {
-		if (strcmp(facts->inv->types[i]->id, type) != 0)
+	for (size_t i = 0; i < facts->inv.ntypes && !named; i++) {
+		if (strcmp(facts->inv.types[i]->id, type) != 0)
 			continue;
 		known = true;
-		named = strcmp(facts->inv->types[i]->name, req->facts.name) == 0;
+		named = strcmp(facts->inv.types[i]->name, req->facts.name) == 0;
 	}
 	return known && !named;
 }
 
-void plan_source_narrow(const struct plan_facts *facts, struct resolved_request *resolved)
+void plan_source_narrow(const struct world *facts, struct resolved_request *resolved)
 {
 	int kept = 0;
 
@@ -54,7 +54,7 @@ void plan_source_narrow(const struct plan_facts *facts, struct resolved_request 
 
 bool plan_source_fits(struct planner *p, size_t req)
 {
-	const struct plan_facts *facts = p->facts;
+	const struct world *facts = p->facts;
 	const struct resolved_request *resolved = &facts->resolved_requests[req];
 	const struct vgpu_request *w = resolved->req;
 	bool warns = facts->config && facts->config->policy.mismatch_warns;
@@ -63,16 +63,16 @@ bool plan_source_fits(struct planner *p, size_t req)
 		return plan_refuse(
 			p, req,
 			"driver version %s on the source, %s here; use one version on both hosts, or set driver_mismatch = warn",
-			w->facts.driver, facts->inv->nvidia_driver);
+			w->facts.driver, facts->inv.nvidia_driver);
 	if (plan_driver_differs(facts, w))
 		snprintf(p->plan->warning, sizeof(p->plan->warning),
 			 "vGPU %s: driver version %s on the source, %s here", w->id, w->facts.driver,
-			 facts->inv->nvidia_driver);
+			 facts->inv.nvidia_driver);
 	if (resolved->ntypes && name_differs(facts, w, resolved->types[0]))
 		return plan_refuse(
 			p, req,
 			"%s%s%s on the source, but %s is %s here; a migration needs the same type on both hosts",
 			w->facts.name, *w->facts.model ? " of " : "", w->facts.model, resolved->types[0],
-			inventory_type(facts->inv, resolved->types[0])->name);
+			inventory_type(&facts->inv, resolved->types[0])->name);
 	return true;
 }

@@ -16,13 +16,13 @@
  */
 enum { SHOWN_VFS = 6, SHOWN_CARDS = 8, LINE_BYTES = 800, MORE_BYTES = 20 };
 
-void plan_text_types(const struct plan_facts *facts, enum vgpu_request_kind kind, char *buf, size_t size)
+void plan_text_types(const struct world *facts, enum vgpu_request_kind kind, char *buf, size_t size)
 {
 	const struct config *config = facts->config;
 
 	buf[0] = '\0';
 	for (size_t i = 0; i < config->nsections; i++)
-		if (pool_has_type(facts->pool, &config->sections[i], kind == REQUEST_MDEV, NULL))
+		if (pool_has_type(&facts->inv, &config->sections[i], kind == REQUEST_MDEV, NULL))
 			text_add(buf, size, "%s%s", *buf ? ", " : "", config->sections[i].type);
 }
 
@@ -63,8 +63,7 @@ void plan_text_request(const struct resolved_request *resolved, char *buf, size_
 }
 
 /* Adds "; or write type='nvidia-222' in its <vgpu:device>": where another type could be had and the metadata say none. */
-static void add_other_types(const struct plan_facts *facts, const struct resolved_request *resolved, char *buf,
-			    size_t size)
+static void add_other_types(const struct world *facts, const struct resolved_request *resolved, char *buf, size_t size)
 {
 	const struct config *config = facts->config;
 	size_t n = 0;
@@ -74,7 +73,7 @@ static void add_other_types(const struct plan_facts *facts, const struct resolve
 		return;
 	for (size_t i = 0; i < config->nsections; i++)
 		if (!plan_type_fits(resolved, config->sections[i].type) &&
-		    pool_has_type(facts->pool, &config->sections[i], resolved->req->kind == REQUEST_MDEV, NULL))
+		    pool_has_type(&facts->inv, &config->sections[i], resolved->req->kind == REQUEST_MDEV, NULL))
 			text_add(buf, size, "%stype='%s'", n++ ? " or " : "; or write ", config->sections[i].type);
 	if (n)
 		text_add(buf, size, " in its <vgpu:device>");
@@ -90,7 +89,7 @@ struct card_cause {
 };
 
 /* Does the pGPU merely offer no enabled type, while the one that would serve this one is known to be missing? */
-static bool is_beside(const struct plan_facts *facts, const struct resolved_request *resolved, const struct verdict *v)
+static bool is_beside(const struct world *facts, const struct resolved_request *resolved, const struct verdict *v)
 {
 	const struct pool_card *card = &v->card->pool;
 	bool missing = false;
@@ -101,7 +100,7 @@ static bool is_beside(const struct plan_facts *facts, const struct resolved_requ
 }
 
 /* The causes for a request: pGPUs of this host, then those that it does not have. The caller frees them. */
-static struct card_cause *list_causes(const struct plan *plan, const struct plan_facts *facts, size_t req, size_t *n)
+static struct card_cause *list_causes(const struct plan *plan, const struct world *facts, size_t req, size_t *n)
 {
 	struct card_cause *list = mem_new(plan->nverdicts + facts->nmissing_cards + 1, sizeof(*list));
 
@@ -160,7 +159,7 @@ static int one_cause(struct card_cause *list, size_t n, size_t first, char *buf,
 
 /* What helps against the first cause, the one that is easiest to remove; nothing where its reason says so, or nothing
  * is known. */
-static void text_fix(const struct card_cause *list, size_t n, const struct plan_facts *facts, size_t req, char *buf,
+static void text_fix(const struct card_cause *list, size_t n, const struct world *facts, size_t req, char *buf,
 		     size_t size)
 {
 	const struct resolved_request *resolved = &facts->resolved_requests[req];
@@ -210,13 +209,12 @@ static void text_fix(const struct card_cause *list, size_t n, const struct plan_
 }
 
 /* Does the card provide VFs of one of the types that the request names? */
-static bool has_vfs(const struct plan_facts *facts, const struct resolved_request *resolved,
-		    const struct inv_pgpu *card)
+static bool has_vfs(const struct world *facts, const struct resolved_request *resolved, const struct inv_pgpu *card)
 {
 	if (!card->pool.in_pool || plan_other_kind(facts, card, resolved->req))
 		return false;
 	for (int t = 0; t < resolved->ntypes; t++)
-		if (pool_serves(facts->pool, card, resolved->types[t]))
+		if (pool_serves(&facts->inv, card, resolved->types[t]))
 			return true;
 	return resolved->ntypes == 0;
 }
@@ -239,17 +237,16 @@ static bool has_capacity(const struct capacity_query *query, const struct resolv
 }
 
 /* Does the VF provide one of the types that the request names? */
-static bool is_given(const struct plan_facts *facts, const struct resolved_request *resolved,
+static bool is_given(const struct world *facts, const struct resolved_request *resolved,
 		     const struct inv_parent *parent)
 {
 	for (int t = 0; t < resolved->ntypes; t++)
-		if (pool_gives(facts->pool, parent, resolved->types[t]))
+		if (pool_gives(&facts->inv, parent, resolved->types[t]))
 			return true;
 	return resolved->ntypes == 0;
 }
 
-bool plan_text_free_vfs(const struct plan_facts *facts, const struct leases *promised, size_t req, char *buf,
-			size_t size)
+bool plan_text_free_vfs(const struct world *facts, const struct leases *promised, size_t req, char *buf, size_t size)
 {
 	const struct resolved_request *resolved = &facts->resolved_requests[req];
 	const struct capacity_query query = {
@@ -259,8 +256,8 @@ bool plan_text_free_vfs(const struct plan_facts *facts, const struct leases *pro
 	bool unsuited = false, pooled = false;
 
 	buf[0] = '\0';
-	for (size_t g = 0; facts->pool && g < facts->inv->npgpus; g++) {
-		const struct inv_pgpu *card = facts->inv->pgpus[g];
+	for (size_t g = 0; facts->config && g < facts->inv.npgpus; g++) {
+		const struct inv_pgpu *card = facts->inv.pgpus[g];
 
 		if (!has_vfs(facts, resolved, card))
 			continue;
@@ -284,8 +281,8 @@ bool plan_text_free_vfs(const struct plan_facts *facts, const struct leases *pro
 }
 
 /* What is behind the causes, and has to fit: the VFs that are free, what to do. */
-static void text_end(const char *fix, const struct plan_facts *facts, const struct leases *promised, size_t req,
-		     char *buf, size_t size)
+static void text_end(const char *fix, const struct world *facts, const struct leases *promised, size_t req, char *buf,
+		     size_t size)
 {
 	const struct resolved_request *resolved = &facts->resolved_requests[req];
 
@@ -304,7 +301,7 @@ static int by_cause(const void *a, const void *b)
 	return x->cause != y->cause ? (int)x->cause - (int)y->cause : x->order - y->order;
 }
 
-size_t plan_text_no_capacity(const struct plan *plan, const struct plan_facts *facts, const struct leases *promised,
+size_t plan_text_no_capacity(const struct plan *plan, const struct world *facts, const struct leases *promised,
 			     size_t req, char *buf, size_t size)
 {
 	const struct resolved_request *resolved = &facts->resolved_requests[req];
@@ -322,7 +319,7 @@ size_t plan_text_no_capacity(const struct plan *plan, const struct plan_facts *f
 	text_end(fix, facts, promised, req, end, sizeof(end));
 	space = LINE_BYTES - MORE_BYTES;
 	space = strlen(end) < space ? space - strlen(end) : 0;
-	if (facts->inv->npgpus == 0 && ncauses == 0)
+	if (facts->inv.npgpus == 0 && ncauses == 0)
 		text_add(buf, size, ": this host has no pGPU");
 	for (size_t i = 0; i < ncauses; i++) {
 		int cards;

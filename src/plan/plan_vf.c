@@ -19,7 +19,7 @@ static bool is_too_old(int libvirt)
 	return libvirt && libvirt < LIBVIRT_VARIANT;
 }
 
-const char *plan_other_kind(const struct plan_facts *facts, const struct inv_pgpu *card, const struct vgpu_request *req)
+const char *plan_other_kind(const struct world *facts, const struct inv_pgpu *card, const struct vgpu_request *req)
 {
 	enum framework framework = card->framework;
 
@@ -34,26 +34,26 @@ const char *plan_other_kind(const struct plan_facts *facts, const struct inv_pgp
 	return NULL;
 }
 
-void plan_vf_request(const struct plan_facts *facts, struct resolved_request *resolved)
+void plan_vf_request(const struct world *facts, struct resolved_request *resolved)
 {
 	const struct vgpu_request *req = resolved->req;
-	const struct inv_parent *vf = inventory_parent(facts->inv, req->id);
+	const struct inv_parent *vf = inventory_parent(&facts->inv, req->id);
 
-	if (req->kind != REQUEST_PCI || !facts->pool)
+	if (req->kind != REQUEST_PCI || !facts->config)
 		return;
 	snprintf(resolved->last_parent, sizeof(resolved->last_parent), "%s", plan_named(req));
 	/* It is known, and so what it serves; on another host its address says nothing. */
 	plan_only_type(facts, resolved, vf && facts->mode != PLAN_MIGRATE && pool_has_parent(vf) ? vf : NULL);
 }
 
-bool plan_can_be(const struct plan_facts *facts, const struct inv_parent *parent, const struct vgpu_request *req)
+bool plan_can_be(const struct world *facts, const struct inv_parent *parent, const struct vgpu_request *req)
 {
 	return !parent || (!plan_other_kind(facts, parent->card, req) && capacity_parent_suits(parent, req));
 }
 
 bool plan_vf_suits(struct planner *p, size_t req, const struct inv_parent *vf)
 {
-	const struct plan_facts *facts = p->facts;
+	const struct world *facts = p->facts;
 	const struct vgpu_request *w = facts->resolved_requests[req].req;
 	const char *driver = vf->driver;
 	int libvirt = facts->libvirt;
@@ -81,9 +81,9 @@ bool plan_vf_suits(struct planner *p, size_t req, const struct inv_parent *vf)
 
 static bool not_pooled(struct planner *p, size_t req, const struct inv_parent *vf)
 {
-	const struct plan_facts *facts = p->facts;
+	const struct world *facts = p->facts;
 
-	if (!facts->pool)
+	if (!facts->config)
 		return plan_refuse_unconfigured(p, req, "has no type and cannot be given one");
 	if (!vf)
 		return plan_refuse_device(p, req, "no such VF in the pool%s%s",
@@ -143,18 +143,18 @@ static void keep(const struct planner *p, const struct lease *own, const struct 
 			       .vgpu = own->vgpu,
 			       .numa = own->numa,
 			       .framebuffer_mib = own->framebuffer_mib,
-			       .section = pool_serves(p->facts->pool, vf->card, own->vgpu.type),
+			       .section = pool_serves(&p->facts->inv, vf->card, own->vgpu.type),
 			       .why = "the domain's already" };
 }
 
 bool plan_vf_prepare(struct planner *p, size_t req, struct step *step)
 {
-	const struct plan_facts *facts = p->facts;
+	const struct world *facts = p->facts;
 	const struct resolved_request *resolved = &facts->resolved_requests[req];
 	const char *id = resolved->req->id;
-	const struct lease *lease = lease_find(facts->leases, id);
-	const struct inv_device *device = inventory_device(facts->inv, id);
-	const struct inv_parent *vf = inventory_parent(facts->inv, id);
+	const struct lease *lease = lease_find(&facts->leases, id);
+	const struct inv_device *device = inventory_device(&facts->inv, id);
+	const struct inv_parent *vf = inventory_parent(&facts->inv, id);
 	const struct capacity_query query = { .facts = facts, .promised = &p->promised, .id = id, .last = "" };
 	char holder[HOLDER_SIZE], why[REASON_SIZE];
 	bool made;
@@ -164,7 +164,7 @@ bool plan_vf_prepare(struct planner *p, size_t req, struct step *step)
 					  lease_holder(holder, lease));
 	if (device)
 		return prepare_typed(p, req, device, lease, step);
-	if (!vf || !facts->pool || !pool_has_parent(vf))
+	if (!vf || !facts->config || !pool_has_parent(vf))
 		return not_pooled(p, req, vf);
 	if (!plan_vf_suits(p, req, vf))
 		return false;

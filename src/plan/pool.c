@@ -25,29 +25,29 @@ static enum claim claim_of(const struct section *s, const struct inv_pgpu *card)
 }
 
 /* Does the section name this VF by its own address? With several types, another one can as well. */
-static bool names_vf(const struct pool *pool, const struct section *s, const struct inv_parent *parent)
+static bool names_vf(const struct inventory *inv, const struct section *s, const struct inv_parent *parent)
 {
 	const struct section *named = parent->named;
 
-	return named && (s == named || (pool->config->policy.several_types && s->vf == named->vf &&
+	return named && (s == named || (inv->config->policy.several_types && s->vf == named->vf &&
 					pool_section_names(s, parent->name)));
 }
 
-static bool names_vfs(const struct pool *pool, const struct section *s, const struct inv_pgpu *card)
+static bool names_vfs(const struct inventory *inv, const struct section *s, const struct inv_pgpu *card)
 {
 	for (int p = 0; p < card->nparents; p++)
-		if (names_vf(pool, s, card->parents[p]))
+		if (names_vf(inv, s, card->parents[p]))
 			return true;
 	return false;
 }
 
 /* The highest claim on this card. */
-static enum claim best_claim(const struct pool *pool, const struct inv_pgpu *card)
+static enum claim best_claim(const struct inventory *inv, const struct inv_pgpu *card)
 {
 	enum claim best = CLAIM_NONE;
 
-	for (size_t i = 0; i < pool->config->nsections; i++) {
-		enum claim claim = claim_of(&pool->config->sections[i], card);
+	for (size_t i = 0; i < inv->config->nsections; i++) {
+		enum claim claim = claim_of(&inv->config->sections[i], card);
 
 		if (claim > best)
 			best = claim;
@@ -62,10 +62,10 @@ static const struct section *offered_or(const struct inv_pgpu *card, const struc
 }
 
 /* Of all types that match the card, does it offer this one alone? */
-static bool is_only_offer(const struct pool *pool, const struct inv_pgpu *card, const struct section *only)
+static bool is_only_offer(const struct inventory *inv, const struct inv_pgpu *card, const struct section *only)
 {
-	for (size_t i = 0; i < pool->config->nsections; i++) {
-		const struct section *s = &pool->config->sections[i];
+	for (size_t i = 0; i < inv->config->nsections; i++) {
+		const struct section *s = &inv->config->sections[i];
 
 		if (claim_of(s, card) == CLAIM_MATCH && (s == only) != !!inventory_offer(card, s->type))
 			return false;
@@ -77,18 +77,18 @@ static bool is_only_offer(const struct pool *pool, const struct inv_pgpu *card, 
  * Fills in what a card serves as a whole. With one type, two that name it are in each other's way, and of those that
  * name no card the first counts; with several, the first that the card offers stands for all.
  */
-static void claim_whole(const struct pool *pool, const struct inv_pgpu *card, struct pool_card *out)
+static void claim_whole(const struct inventory *inv, const struct inv_pgpu *card, struct pool_card *out)
 {
-	for (size_t i = 0; out->claim != CLAIM_NONE && i < pool->config->nsections; i++) {
-		const struct section *s = &pool->config->sections[i];
+	for (size_t i = 0; out->claim != CLAIM_NONE && i < inv->config->nsections; i++) {
+		const struct section *s = &inv->config->sections[i];
 
 		if (claim_of(s, card) != out->claim)
 			continue;
-		if (!out->whole || pool->config->policy.several_types) {
+		if (!out->whole || inv->config->policy.several_types) {
 			out->whole = offered_or(card, out->whole, s);
-		} else if (out->claim == CLAIM_MATCH && is_only_offer(pool, card, out->whole)) {
+		} else if (out->claim == CLAIM_MATCH && is_only_offer(inv, card, out->whole)) {
 			continue;
-		} else if (out->claim == CLAIM_MATCH && is_only_offer(pool, card, s)) {
+		} else if (out->claim == CLAIM_MATCH && is_only_offer(inv, card, s)) {
 			out->whole = s;
 		} else if (out->claim != CLAIM_DEFAULT) {
 			out->contested = true;
@@ -101,26 +101,26 @@ static void claim_whole(const struct pool *pool, const struct inv_pgpu *card, st
 }
 
 /* What it serves, its VFs that are named for a type of their own included. */
-static void claim_card(const struct pool *pool, const struct inv_pgpu *card, struct pool_card *out)
+static void claim_card(const struct inventory *inv, const struct inv_pgpu *card, struct pool_card *out)
 {
 	const struct section *of_vfs = NULL;
 
-	for (size_t i = 0; i < pool->config->nsections; i++)
-		if (names_vfs(pool, &pool->config->sections[i], card))
-			of_vfs = offered_or(card, of_vfs, &pool->config->sections[i]);
-	out->claim = best_claim(pool, card);
+	for (size_t i = 0; i < inv->config->nsections; i++)
+		if (names_vfs(inv, &inv->config->sections[i], card))
+			of_vfs = offered_or(card, of_vfs, &inv->config->sections[i]);
+	out->claim = best_claim(inv, card);
 	if (of_vfs && out->claim == CLAIM_DEFAULT)
 		out->claim = CLAIM_NONE;
-	claim_whole(pool, card, out);
+	claim_whole(inv, card, out);
 	if (!out->contested)
 		out->section = of_vfs ? offered_or(card, out->whole, of_vfs) : out->whole;
 }
 
 /* Does a section take the card on trust, by an address that was another device? */
-static bool explain_moved(const struct pool *pool, const struct inv_pgpu *card, struct pool_card *out)
+static bool explain_moved(const struct inventory *inv, const struct inv_pgpu *card, struct pool_card *out)
 {
-	for (size_t i = 0; *card->moved && i < pool->config->nsections; i++) {
-		const struct section *s = &pool->config->sections[i];
+	for (size_t i = 0; *card->moved && i < inv->config->nsections; i++) {
+		const struct section *s = &inv->config->sections[i];
 
 		if (s->vf && pool_section_names(s, card->moved) && !pool_matches(s, card)) {
 			text_add(
@@ -133,10 +133,10 @@ static bool explain_moved(const struct pool *pool, const struct inv_pgpu *card, 
 	return false;
 }
 
-static void explain_unnamed(const struct pool *pool, const struct inv_pgpu *card, struct pool_card *out)
+static void explain_unnamed(const struct inventory *inv, const struct inv_pgpu *card, struct pool_card *out)
 {
-	for (size_t i = 0; i < pool->config->nsections; i++) {
-		const struct section *s = &pool->config->sections[i];
+	for (size_t i = 0; i < inv->config->nsections; i++) {
+		const struct section *s = &inv->config->sections[i];
 		const struct match *match = pool_matches_elsewhere(s, card);
 
 		if (!match || !is_for(s, card))
@@ -153,12 +153,12 @@ static void explain_unnamed(const struct pool *pool, const struct inv_pgpu *card
 	snprintf(out->reason, sizeof(out->reason), "not named in the configuration");
 }
 
-static void place_card(const struct pool *pool, struct inv_pgpu *card)
+static void place_card(const struct inventory *inv, struct inv_pgpu *card)
 {
 	struct pool_card *out = &card->pool;
 	bool offered;
 
-	claim_card(pool, card, out);
+	claim_card(inv, card, out);
 	if (out->contested)
 		return;
 	offered = out->section && inventory_offer(card, out->section->type);
@@ -171,19 +171,19 @@ static void place_card(const struct pool *pool, struct inv_pgpu *card)
 		return;
 	}
 	if (!out->section) {
-		explain_unnamed(pool, card, out);
+		explain_unnamed(inv, card, out);
 		return;
 	}
 	if (out->claim == CLAIM_DEFAULT && !offered && !card->silent) {
 		snprintf(out->reason, sizeof(out->reason),
-			 pool->config->policy.several_types ? "supports no enabled type" : "does not support %s",
+			 inv->config->policy.several_types ? "supports no enabled type" : "does not support %s",
 			 out->section->type);
 		out->section = NULL;
 		return;
 	}
 	if (!card->ready)
 		snprintf(out->reason, sizeof(out->reason), "%s", card->reason);
-	else if (explain_moved(pool, card, out))
+	else if (explain_moved(inv, card, out))
 		return;
 	else if (!offered && *card->gone && strcmp(card->gone, out->section->type) == 0)
 		snprintf(out->reason, sizeof(out->reason),
@@ -200,13 +200,13 @@ static void place_card(const struct pool *pool, struct inv_pgpu *card)
 }
 
 /* The section that names each VF by its own address. */
-static void name_vfs(const struct pool *pool)
+static void name_vfs(const struct inventory *inv)
 {
-	for (size_t i = 0; i < pool->config->nsections; i++) {
-		const struct section *s = &pool->config->sections[i];
+	for (size_t i = 0; i < inv->config->nsections; i++) {
+		const struct section *s = &inv->config->sections[i];
 
 		for (size_t a = 0; a < s->naddresses; a++) {
-			struct inv_parent *vf = inventory_parent(pool->inv, s->addresses[a]);
+			struct inv_parent *vf = inventory_parent(inv, s->addresses[a]);
 
 			if (vf && vf->card->sriov && is_for(s, vf->card) && !vf->named)
 				vf->named = s;
@@ -214,18 +214,18 @@ static void name_vfs(const struct pool *pool)
 	}
 }
 
-void pool_make(struct pool *pool, const struct config *config, struct inventory *inv)
+void pool_make(struct inventory *inv, const struct config *config)
 {
-	*pool = (struct pool){ .config = config, .inv = inv };
-	name_vfs(pool);
+	inv->config = config;
+	name_vfs(inv);
 	for (size_t i = 0; i < inv->npgpus; i++)
-		place_card(pool, inv->pgpus[i]);
+		place_card(inv, inv->pgpus[i]);
 }
 
 /* Is the type that of the card's VFs that no section names, or of several one of these? */
-static bool is_of_whole(const struct pool *pool, const struct inv_pgpu *card, const struct section *s)
+static bool is_of_whole(const struct inventory *inv, const struct inv_pgpu *card, const struct section *s)
 {
-	if (!pool->config->policy.several_types)
+	if (!inv->config->policy.several_types)
 		return s == card->pool.whole;
 	return card->pool.whole && claim_of(s, card) == card->pool.claim;
 }
@@ -242,31 +242,31 @@ static bool is_not_offered(const struct inv_pgpu *card, const char *type)
 	return card->pool.claim == CLAIM_DEFAULT || inventory_offer(card, card->pool.section->type);
 }
 
-const struct section *pool_serves(const struct pool *pool, const struct inv_pgpu *card, const char *type)
+const struct section *pool_serves(const struct inventory *inv, const struct inv_pgpu *card, const char *type)
 {
-	for (size_t i = 0; card->pool.section && i < pool->config->nsections; i++) {
-		const struct section *s = &pool->config->sections[i];
+	for (size_t i = 0; card->pool.section && i < inv->config->nsections; i++) {
+		const struct section *s = &inv->config->sections[i];
 
-		if (strcmp(s->type, type) == 0 && (is_of_whole(pool, card, s) || names_vfs(pool, s, card)))
+		if (strcmp(s->type, type) == 0 && (is_of_whole(inv, card, s) || names_vfs(inv, s, card)))
 			return s == card->pool.section || !is_not_offered(card, type) ? s : NULL;
 	}
 	return NULL;
 }
 
-bool pool_serves_more(const struct pool *pool, const struct inv_pgpu *card)
+bool pool_serves_more(const struct inventory *inv, const struct inv_pgpu *card)
 {
-	size_t n = pool->config->policy.several_types ? 2 : 0;
+	size_t n = inv->config->policy.several_types ? 2 : 0;
 
-	for (size_t i = 0; n < 2 && i < pool->config->nsections; i++)
-		n += pool_serves(pool, card, pool->config->sections[i].type) == &pool->config->sections[i];
+	for (size_t i = 0; n < 2 && i < inv->config->nsections; i++)
+		n += pool_serves(inv, card, inv->config->sections[i].type) == &inv->config->sections[i];
 	return n > 1;
 }
 
-bool pool_gives(const struct pool *pool, const struct inv_parent *parent, const char *type)
+bool pool_gives(const struct inventory *inv, const struct inv_parent *parent, const char *type)
 {
-	const struct section *s = pool_serves(pool, parent->card, type);
+	const struct section *s = pool_serves(inv, parent->card, type);
 
-	return s && (parent->named ? names_vf(pool, s, parent) : is_of_whole(pool, parent->card, s));
+	return s && (parent->named ? names_vf(inv, s, parent) : is_of_whole(inv, parent->card, s));
 }
 
 const struct section *pool_section_of(const struct inv_parent *parent)
@@ -279,10 +279,8 @@ bool pool_has_parent(const struct inv_parent *parent)
 	return parent->card->pool.in_pool && pool_section_of(parent);
 }
 
-bool pool_misses(const struct pool *pool, const struct section *section, const char *address)
+bool pool_misses(const struct inventory *inv, const struct section *section, const char *address)
 {
-	const struct inventory *inv = pool->inv;
-
 	for (size_t i = 0; i < inv->npgpus; i++)
 		if (is_for(section, inv->pgpus[i]) && pool_address_is(address, inv->pgpus[i]->address))
 			return false;

@@ -16,42 +16,39 @@
 #include "config/config.h"
 #include "host/inventory.h"
 
-struct pool {
-	const struct config *config;
-	const struct inventory *inv;
-};
-
-/* Brings both together, and writes into each card what it serves; they must outlive the pool. */
-void pool_make(struct pool *pool, const struct config *config, struct inventory *inv);
+/* Brings both together: writes into each card of the inventory what it serves. The configuration must outlive it. */
+void pool_make(struct inventory *inv, const struct config *config);
 
 /* The section by which a pGPU serves this type, whether it is ready for that or not; NULL: it does not. */
-const struct section *pool_serves(const struct pool *pool, const struct inv_pgpu *card, const char *type);
+const struct section *pool_serves(const struct inventory *inv, const struct inv_pgpu *card, const char *type);
 
 /* Can it serve more than one type? */
-bool pool_serves_more(const struct pool *pool, const struct inv_pgpu *card);
+bool pool_serves_more(const struct inventory *inv, const struct inv_pgpu *card);
 
 /* The type of this parent, the first of several; NULL none. */
 const struct section *pool_section_of(const struct inv_parent *parent);
 
 /* Does this parent of a pGPU provide this type, as far as the configuration goes? */
-bool pool_gives(const struct pool *pool, const struct inv_parent *parent, const char *type);
+bool pool_gives(const struct inventory *inv, const struct inv_parent *parent, const char *type);
 
 /*
  * What the pool has to make a section's type from, of the cards for mdevs or of those for VFs; `parent`: on this one
  * alone; NULL: on any.
  */
 enum stock { STOCK_NONE, STOCK_UNREADY, STOCK_READY };
-enum stock pool_stock(const struct pool *pool, const struct section *section, bool mdev,
+enum stock pool_stock(const struct inventory *inv, const struct section *section, bool mdev,
 		      const struct inv_parent *parent);
 
 /*
  * Counts the enabled types whose cards are readiest. Types without a card count only if no type has one, and if
  * `parent` is NULL; then all that an mdev can have. *first: the first of them, NULL none.
  */
-size_t pool_types(const struct pool *pool, bool mdev, const struct inv_parent *parent, const struct section **first);
+size_t pool_types(const struct inventory *inv, bool mdev, const struct inv_parent *parent,
+		  const struct section **first);
 
 /* Is this section's type one of those that pool_types() counts? */
-bool pool_has_type(const struct pool *pool, const struct section *section, bool mdev, const struct inv_parent *parent);
+bool pool_has_type(const struct inventory *inv, const struct section *section, bool mdev,
+		   const struct inv_parent *parent);
 
 /* Does this parent of its pGPU belong to the pool? */
 bool pool_has_parent(const struct inv_parent *parent);
@@ -66,7 +63,7 @@ bool pool_address_is(const char *address, const char *name);
 bool pool_section_names(const struct section *s, const char *name);
 
 /* Is the parent or pGPU, of the kind that the section gives out, that it names by this address missing? */
-bool pool_misses(const struct pool *pool, const struct section *section, const char *address);
+bool pool_misses(const struct inventory *inv, const struct section *section, const char *address);
 
 /*
  * Does a section name this card, by its address, by that of its VF, or by what it is? Then it is meant to be in the

@@ -15,7 +15,7 @@ struct found {
 	struct missing_card *list;
 	size_t n;
 	const struct host *host;
-	const struct pool *pool;
+	const struct inventory *inv;
 	struct inv_pci *devices; /* of the host */
 	size_t ndevices;
 };
@@ -36,7 +36,7 @@ static void add(struct found *found, enum missing_how how, const struct section 
 /* Does the host make vGPUs of it, whichever? */
 static bool is_listed(const struct found *found, const char *address)
 {
-	const struct inventory *inv = found->pool->inv;
+	const struct inventory *inv = found->inv;
 
 	return inventory_pgpu(inv, address) || inventory_parent(inv, address);
 }
@@ -44,7 +44,7 @@ static bool is_listed(const struct found *found, const char *address)
 static void add_named(struct found *found, const struct section *section)
 {
 	for (size_t i = 0; i < section->naddresses; i++)
-		if (pool_misses(found->pool, section, section->addresses[i]))
+		if (pool_misses(found->inv, section, section->addresses[i]))
 			add(found, MISSING_NAMED, section, &section->addresses_at[i], section->addresses[i]);
 }
 
@@ -69,7 +69,7 @@ static void add_matched(struct found *found, const struct section *section)
 /* Not at all, or not ready. */
 static bool makes_nothing(const struct found *found, const char *address)
 {
-	const struct inv_pgpu *card = inventory_pgpu(found->pool->inv, address);
+	const struct inv_pgpu *card = inventory_pgpu(found->inv, address);
 
 	return card ? !card->ready : !is_listed(found, address);
 }
@@ -117,27 +117,27 @@ static void add_idle(struct found *found, const struct section *section)
 {
 	if (!config_takes_rest(section))
 		return;
-	for (size_t g = 0; g < found->pool->inv->npgpus; g++)
-		if (pool_serves(found->pool, found->pool->inv->pgpus[g], section->type))
+	for (size_t g = 0; g < found->inv->npgpus; g++)
+		if (pool_serves(found->inv, found->inv->pgpus[g], section->type))
 			return;
 	for (size_t d = 0; d < found->ndevices; d++)
 		if (is_gpu_for(&found->devices[d], section->type) &&
 		    makes_nothing(found, found->devices[d].card.address) &&
-		    !pool_names(found->pool->config, &found->devices[d].card, ""))
+		    !pool_names(found->inv->config, &found->devices[d].card, ""))
 			add(found, MISSING_IDLE, section, NULL, found->devices[d].card.address);
 	add_remembered(found, section);
 }
 
-int missing_cards(struct missing_card **out, size_t *n, const struct host *host, const struct pool *pool,
+int missing_cards(struct missing_card **out, size_t *n, const struct host *host, const struct inventory *inv,
 		  struct err *err)
 {
-	struct found found = { .host = host, .pool = pool };
+	struct found found = { .host = host, .inv = inv };
 	int r = inventory_pci(host, &found.devices, &found.ndevices, err);
 
-	for (size_t i = 0; r == 0 && i < pool->config->nsections; i++) {
-		add_named(&found, &pool->config->sections[i]);
-		add_matched(&found, &pool->config->sections[i]);
-		add_idle(&found, &pool->config->sections[i]);
+	for (size_t i = 0; r == 0 && i < inv->config->nsections; i++) {
+		add_named(&found, &inv->config->sections[i]);
+		add_matched(&found, &inv->config->sections[i]);
+		add_idle(&found, &inv->config->sections[i]);
 	}
 	free(found.devices);
 	*out = found.list;

@@ -16,5 +16,5 @@
  * Lists them in the order of sections and addresses; the caller frees the list. The pool's inventory must have been
  * read with all frameworks.
  */
-int missing_cards(struct missing_card **out, size_t *n, const struct host *host, const struct pool *pool,
+int missing_cards(struct missing_card **out, size_t *n, const struct host *host, const struct inventory *inv,
 		  struct err *err);

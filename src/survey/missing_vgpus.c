@@ -20,7 +20,7 @@ struct search {
 	struct flavor {
 		const char *of; /* the instance */
 		char name[INSTANCE_SIZE];
-	} *flavors;
+	} * flavors;
 	size_t nflavors;
 };
 

@@ -18,7 +18,6 @@ static bool is_default_card(const struct host *host, const struct config *config
 		.frameworks = INV_ALL, .vf_name = pool_vf_name, .names_type = pool_names_type, .arg = config
 	};
 	struct inventory inv;
-	struct pool pool;
 	struct err ignored;
 	const struct inv_pgpu *card;
 	bool any = false;
@@ -27,7 +26,7 @@ static bool is_default_card(const struct host *host, const struct config *config
 		any |= config_takes_rest(&config->sections[i]);
 	if (!any || inventory_is_other(host, address) || inventory_read(&inv, host, &query, &ignored) < 0)
 		return false;
-	pool_make(&pool, config, &inv);
+	pool_make(&inv, config);
 	card = inventory_pgpu(&inv, address);
 	any = card && card->pool.section;
 	inventory_free(&inv);

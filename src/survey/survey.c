@@ -19,7 +19,7 @@
 #include "plan/resolve.h"
 #include "state/history.h"
 
-static void drop_host(struct survey *s)
+static void drop_host(struct world *s)
 {
 	free(s->types);
 	s->types = NULL;
@@ -29,7 +29,7 @@ static void drop_host(struct survey *s)
 	s->has_inv = false;
 }
 
-void survey_end(struct survey *s)
+void survey_end(struct world *s)
 {
 	drop_host(s);
 	survey_drop_lookups(s);
@@ -42,11 +42,11 @@ void survey_end(struct survey *s)
 	free(s->missing_cards);
 	free(s->failed_attempts);
 	free(s->failures);
-	*s = (struct survey){ 0 };
+	*s = (struct world){ 0 };
 }
 
 /* What the request can concern; nothing else is read. */
-static unsigned int frameworks_of(const struct survey *s)
+static unsigned int frameworks_of(const struct world *s)
 {
 	unsigned int frameworks = 0;
 
@@ -62,7 +62,7 @@ static unsigned int frameworks_of(const struct survey *s)
  * The cards of the VFs that a start names: libvirt takes no other VF then, so that no other card matters, but for a
  * refusal. NULL: all matter. The caller frees the list, in one allocation.
  */
-static const char **cards_of(const struct survey *s)
+static const char **cards_of(const struct world *s)
 {
 	size_t n = 0, nvgpus = s->request->nvgpus;
 	const char **cards;
@@ -88,7 +88,7 @@ static const char **cards_of(const struct survey *s)
 }
 
 /* Is it for the pool to say which type one of the vGPUs is to have? Of one that exists nobody asks. */
-static bool asks_pool(const struct survey *s)
+static bool asks_pool(const struct world *s)
 {
 	for (size_t i = 0; i < s->request->nvgpus; i++) {
 		const struct vgpu_request *req = &s->request->vgpus[i];
@@ -101,7 +101,7 @@ static bool asks_pool(const struct survey *s)
 	return false;
 }
 
-static int read_host(struct survey *s, struct err *err)
+static int read_host(struct world *s, struct err *err)
 {
 	autofree const char **cards = cards_of(s);
 	struct inv_query query = { .frameworks = frameworks_of(s),
@@ -121,12 +121,12 @@ static int read_host(struct survey *s, struct err *err)
 		return -err->code;
 	s->has_inv = true;
 	if (s->config)
-		pool_make(&s->pool, s->config, &s->inv);
+		pool_make(&s->inv, s->config);
 	return 0;
 }
 
 /* Is somebody writing to this device, or to its pGPU? The handler lives on when a release is done: only the lock tells. */
-static bool is_written(const struct survey *s, const struct lease *lease)
+static bool is_written(const struct world *s, const struct lease *lease)
 {
 	return lease->state == LEASE_RELEASING
 		       ? store_locked(s->store, lease->vgpu.pgpu) || store_removes(s->store, lease->vgpu.id)
@@ -134,7 +134,7 @@ static bool is_written(const struct survey *s, const struct lease *lease)
 }
 
 /* Of one that the inventory has not, its driver is asked; of cards that were left out, only where that decides. */
-static enum presence presence_of(const struct survey *s, const struct lease *lease)
+static enum presence presence_of(const struct world *s, const struct lease *lease)
 {
 	const struct vgpu_ref *vgpu = &lease->vgpu;
 
@@ -156,14 +156,14 @@ static bool is_void(const struct lease *lease)
 }
 
 /* The domain's own reservations are replaced when it arrives once more. */
-static bool is_replaced(const struct survey *s, const struct lease *lease)
+static bool is_replaced(const struct world *s, const struct lease *lease)
 {
 	return s->mode != PLAN_PREPARE && lease->state == LEASE_RESERVED &&
 	       strcmp(lease->domain, s->request->uuid) == 0;
 }
 
 /* Has a creation that goes on, or a release, its time yet? What a killed hook left may go after create_timeout. */
-static bool has_time(const struct survey *s, const struct lease *lease)
+static bool has_time(const struct world *s, const struct lease *lease)
 {
 	const struct policy *policy = s->config ? &s->config->policy : NULL;
 
@@ -180,14 +180,14 @@ static bool changes(const struct lease *lease)
 }
 
 /* Is there its device, and is it about to change by itself? */
-static void look_at_lease(const struct survey *s, struct lease *lease)
+static void look_at_lease(const struct world *s, struct lease *lease)
 {
 	lease->device = lease->at_work && !inventory_device(&s->inv, lease->vgpu.id) ? PRESENCE_UNKNOWN
 										     : presence_of(s, lease);
 	lease->at_work = lease->at_work || (changes(lease) && has_time(s, lease));
 }
 
-static void set_void_apart(struct survey *s)
+static void set_void_apart(struct world *s)
 {
 	size_t kept = 0;
 
@@ -205,7 +205,7 @@ static void set_void_apart(struct survey *s)
 	s->leases.n = kept;
 }
 
-static bool explain_unnamed(const struct survey *s, const char *vf, const struct inv_pgpu *card, char why[REASON_SIZE])
+static bool explain_unnamed(const struct world *s, const char *vf, const struct inv_pgpu *card, char why[REASON_SIZE])
 {
 	struct inv_pgpu own;
 
@@ -220,7 +220,7 @@ static bool explain_unnamed(const struct survey *s, const char *vf, const struct
 }
 
 /* Why a VF that a domain names is not there. */
-static void explain_absent(struct survey *s)
+static void explain_absent(struct world *s)
 {
 	for (size_t i = 0; i < s->request->nvgpus; i++) {
 		const struct vgpu_request *req = &s->request->vgpus[i];
@@ -245,7 +245,7 @@ static void explain_absent(struct survey *s)
 }
 
 /* Only for what a refusal says: where that cannot be told, it says less. */
-static void find_missing_cards(struct survey *s)
+static void find_missing_cards(struct world *s)
 {
 	struct err ignored;
 
@@ -253,10 +253,10 @@ static void find_missing_cards(struct survey *s)
 	s->missing_cards = NULL;
 	s->nmissing_cards = 0;
 	if (s->config && s->inv.frameworks == INV_ALL)
-		missing_cards(&s->missing_cards, &s->nmissing_cards, s->host, &s->pool, &ignored);
+		missing_cards(&s->missing_cards, &s->nmissing_cards, s->host, &s->inv, &ignored);
 }
 
-static bool is_stuck(const struct survey *s, const char *id)
+static bool is_stuck(const struct world *s, const char *id)
 {
 	for (size_t i = 0; i < s->nstuck; i++)
 		if (strcmp(s->stuck[i].id, id) == 0)
@@ -265,7 +265,7 @@ static bool is_stuck(const struct survey *s, const char *id)
 }
 
 /* Which devices would 'retype' remove, if reclaim and reclaim_grace were set for that? The question of a refusal. */
-static void look_for_removable(struct survey *s, const struct reclaim_check *asked)
+static void look_for_removable(struct world *s, const struct reclaim_check *asked)
 {
 	struct reclaim_check check = *asked;
 	struct config config;
@@ -285,7 +285,7 @@ static void look_for_removable(struct survey *s, const struct reclaim_check *ask
 				     reclaim_is_orphan(&check, d, why, NULL);
 }
 
-static void find_reclaimable(struct survey *s)
+static void find_reclaimable(struct world *s)
 {
 	struct reclaim_check check = { .host = s->host,
 				       .store = s->store,
@@ -321,7 +321,7 @@ static void find_reclaimable(struct survey *s)
 	s->reclaimable_known = true;
 }
 
-int survey_look(struct survey *s, struct err *err)
+int survey_look(struct world *s, struct err *err)
 {
 	s->depth = SURVEY_RECLAIM;
 	if (survey_ahead(s, err) < 0)
@@ -334,7 +334,7 @@ int survey_look(struct survey *s, struct err *err)
  * With who is at work on them, which is looked for before what he changes is read. Under the lock they stay as they are;
  * else they are read once more after the host: a lease is older than its device.
  */
-static int read_leases(struct survey *s, struct err *err)
+static int read_leases(struct world *s, struct err *err)
 {
 	lease_list_free(&s->leases);
 	if (lease_list(s->store, &s->leases, err) < 0)
@@ -344,7 +344,7 @@ static int read_leases(struct survey *s, struct err *err)
 	return 0;
 }
 
-int survey_read(struct survey *s, struct err *err)
+int survey_read(struct world *s, struct err *err)
 {
 	s->reclaimable_known = false;
 	s->nreclaimable = s->nmissing_cards = 0;
@@ -364,7 +364,7 @@ int survey_read(struct survey *s, struct err *err)
 	return 0;
 }
 
-int survey_see(struct survey *s, struct err *err)
+int survey_see(struct world *s, struct err *err)
 {
 	if (survey_read(s, err) < 0)
 		return -err->code;
@@ -376,7 +376,7 @@ int survey_see(struct survey *s, struct err *err)
 	return 0;
 }
 
-int survey_record(struct survey *s, struct err *err)
+int survey_record(struct world *s, struct err *err)
 {
 	for (size_t i = 0; i < s->void_leases.n; i++)
 		/* Where nothing can be written it is set apart each time. */

@@ -16,7 +16,7 @@
 /* Milliseconds for a look at all processes; the last two where capacity has to be made. */
 enum { START_LOOK_MS = 250, ARRIVE_LOOK_MS = 1000, LEAST_LOOK_MS = 250, RECLAIM_LOOK_MS = 5000 };
 
-void survey_drop_lookups(struct survey *s)
+void survey_drop_lookups(struct world *s)
 {
 	vfio_users_free(s->users);
 	libvirt_files_free(s->disk);
@@ -28,7 +28,7 @@ void survey_drop_lookups(struct survey *s)
 }
 
 /* The mdevs that there are: one that comes later can be open, and nobody has looked. */
-static int list_mdevs(struct survey *s, struct err *err)
+static int list_mdevs(struct world *s, struct err *err)
 {
 	const struct dirent *e;
 	autoclosedir DIR *d = NULL;
@@ -40,7 +40,7 @@ static int list_mdevs(struct survey *s, struct err *err)
 	return r;
 }
 
-static int look_up(struct survey *s, int ms, bool disk, struct err *err)
+static int look_up(struct world *s, int ms, bool disk, struct err *err)
 {
 	survey_drop_lookups(s);
 	s->looked_ms = sys_now_ms();
@@ -50,7 +50,7 @@ static int look_up(struct survey *s, int ms, bool disk, struct err *err)
 	return disk ? libvirt_files_read(&s->disk, s->host, err) : 0;
 }
 
-static bool was_looked_at(const struct survey *s, const char *id)
+static bool was_looked_at(const struct world *s, const char *id)
 {
 	char pci[PCI_SIZE];
 	bool found = s->users && pci_parse(pci, id);
@@ -61,7 +61,7 @@ static bool was_looked_at(const struct survey *s, const char *id)
 }
 
 /* Is it open, and by whom? Not known where nobody looked, or could. */
-static void look_who(const struct survey *s, struct device_facts *facts, const char *id)
+static void look_who(const struct world *s, struct device_facts *facts, const char *id)
 {
 	char domain[DOMAIN_SHOWN_SIZE];
 	struct err ignored;
@@ -81,7 +81,7 @@ static void look_who(const struct survey *s, struct device_facts *facts, const c
  * Does a rule ask who has this device open? A prepare asks for a device that it is to adopt; an arrival for any that
  * it may take.
  */
-static bool is_asked_about(const struct survey *s, const struct inv_device *device)
+static bool is_asked_about(const struct world *s, const struct inv_device *device)
 {
 	const struct lease *lease = lease_find(&s->leases, device->vgpu.id);
 
@@ -91,7 +91,7 @@ static bool is_asked_about(const struct survey *s, const struct inv_device *devi
 }
 
 /* A VF without a type: of a plain one only an open node tells that a guest has it. */
-static bool is_vf_asked_about(const struct survey *s, const struct inv_parent *vf)
+static bool is_vf_asked_about(const struct world *s, const struct inv_parent *vf)
 {
 	enum framework framework = vf->card->framework;
 
@@ -103,7 +103,7 @@ static bool is_vf_asked_about(const struct survey *s, const struct inv_parent *v
  * The domain on disk, but the one that is given (NULL none), that names this device, or a file that cannot be read,
  * and may; "" none.
  */
-static void find_name(const struct survey *s, char out[DOMAIN_SHOWN_SIZE], const char *id, const char *but)
+static void find_name(const struct world *s, char out[DOMAIN_SHOWN_SIZE], const char *id, const char *but)
 {
 	const char *domain = s->disk ? libvirt_files_names(s->disk, id, but) : NULL;
 
@@ -112,7 +112,7 @@ static void find_name(const struct survey *s, char out[DOMAIN_SHOWN_SIZE], const
 	snprintf(out, DOMAIN_SHOWN_SIZE, "%s", domain ? domain : "");
 }
 
-static void look_at_vf(struct survey *s, struct inv_parent *vf)
+static void look_at_vf(struct world *s, struct inv_parent *vf)
 {
 	vf->facts.opened = OPEN_NO;
 	s->asks = true;
@@ -122,7 +122,7 @@ static void look_at_vf(struct survey *s, struct inv_parent *vf)
 	find_name(s, vf->facts.named_by, vf->name, s->request->name);
 }
 
-static void look_at_device(struct survey *s, struct inv_device *device)
+static void look_at_device(struct world *s, struct inv_device *device)
 {
 	s->asks = true;
 	if (!was_looked_at(s, device->vgpu.id)) {
@@ -133,7 +133,7 @@ static void look_at_device(struct survey *s, struct inv_device *device)
 	find_name(s, device->facts.named_by, device->vgpu.id, NULL);
 }
 
-void survey_say_open(struct survey *s)
+void survey_say_open(struct world *s)
 {
 	s->asks = s->unseen = false;
 	for (size_t i = 0; i < s->inv.nparents; i++)
@@ -145,7 +145,7 @@ void survey_say_open(struct survey *s)
 }
 
 /* Before the host is read: will a rule ask? A wrong guess costs a look, or another read. */
-static bool will_ask(const struct survey *s)
+static bool will_ask(const struct world *s)
 {
 	for (size_t i = 0; i < s->request->nvgpus; i++) {
 		const struct vgpu_request *req = &s->request->vgpus[i];
@@ -163,7 +163,7 @@ static bool will_ask(const struct survey *s)
 	return false;
 }
 
-int survey_ahead(struct survey *s, struct err *err)
+int survey_ahead(struct world *s, struct err *err)
 {
 	bool starts = s->mode == PLAN_PREPARE;
 	int left = s->deadline_ms ? sys_left_ms(s->deadline_ms) : RECLAIM_LOOK_MS;

@@ -25,7 +25,7 @@ static uint64_t nodes_of(const struct vgpu_request *req, const struct request *r
 }
 
 /* Its mdevctl definition, or its last lease here. */
-static int recall(struct resolved_request *resolved, const struct survey *s, struct err *err)
+static int recall(struct resolved_request *resolved, const struct world *s, struct err *err)
 {
 	const struct vgpu_request *req = resolved->req;
 	struct definition definition;
@@ -58,7 +58,7 @@ static int read_names(struct resolve_facts *facts, const struct host *host, unsi
 	return inventory_names(host, facts->known, &facts->names, &facts->nnames, err);
 }
 
-static int resolve_all(struct resolved_request *list, const struct request *request, const struct survey *s,
+static int resolve_all(struct resolved_request *list, const struct request *request, const struct world *s,
 		       struct resolve_facts *facts, struct err *err)
 {
 	char refusal[RESOLVE_REFUSAL];
@@ -79,8 +79,7 @@ static int resolve_all(struct resolved_request *list, const struct request *requ
 	return 0;
 }
 
-int survey_resolve(struct resolved_request **out, const struct request *request, const struct survey *s,
-		   struct err *err)
+int survey_resolve(struct resolved_request **out, const struct request *request, const struct world *s, struct err *err)
 {
 	struct resolve_facts facts = { .config = s->config };
 	int r;
@@ -92,7 +91,7 @@ int survey_resolve(struct resolved_request **out, const struct request *request,
 }
 
 /* A copy of the request, with vGPUs of the other kind in the place of those that change their framework. */
-static int change_frameworks(struct survey *s, struct resolve_facts *facts, struct err *err)
+static int change_frameworks(struct world *s, struct resolve_facts *facts, struct err *err)
 {
 	char refusal[RESOLVE_REFUSAL];
 	unsigned int unread;
@@ -113,7 +112,7 @@ static int change_frameworks(struct survey *s, struct resolve_facts *facts, stru
 	return 0;
 }
 
-int survey_start(struct survey *s, struct err *err)
+int survey_start(struct world *s, struct err *err)
 {
 	struct resolve_facts facts = { .config = s->config };
 	int r = 0;
@@ -130,7 +129,7 @@ int survey_start(struct survey *s, struct err *err)
 	return r == 0 ? survey_resolve(&s->resolved_requests, s->request, s, err) : r;
 }
 
-const char **survey_types(const struct survey *s, const struct config *config)
+const char **survey_types(const struct world *s, const struct config *config)
 {
 	size_t n = s->request->nvgpus, nsections = config ? config->nsections : 0;
 	size_t most = n * RESOLVED_TYPES_MAX + s->leases.n + nsections + 1, k = 0;

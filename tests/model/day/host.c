@@ -186,7 +186,7 @@ void host_day_start(struct host_day *host, const char *model, enum strategy stra
 		add_card(&host->inv, gpus[i]);
 	for (int i = 0; i < host->kernel.ngpus; i++)
 		look(host, gpus[i]->name);
-	pool_make(&host->pool, &host->config, &host->inv);
+	pool_make(&host->inv, &host->config);
 }
 
 void host_day_end(struct host_day *host)
@@ -216,7 +216,7 @@ static void fill_wish(const struct host_day *host, struct resolved_request *reso
 }
 
 /* First fit: for the first type that any card has capacity for, the card with the lowest address. */
-static bool first_fit(const struct plan_facts *facts, const struct resolved_request *resolved, struct step *step)
+static bool first_fit(const struct world *facts, const struct resolved_request *resolved, struct step *step)
 {
 	static const struct leases none;
 	const struct capacity_query query = {
@@ -224,15 +224,15 @@ static bool first_fit(const struct plan_facts *facts, const struct resolved_requ
 	};
 
 	for (int t = 0; t < resolved->ntypes; t++) {
-		for (size_t g = 0; g < facts->inv->npgpus; g++) {
+		for (size_t g = 0; g < facts->inv.npgpus; g++) {
 			struct capacity space;
 
-			capacity_on(&space, &query, facts->inv->pgpus[g], resolved->types[t]);
+			capacity_on(&space, &query, facts->inv.pgpus[g], resolved->types[t]);
 			if (!space.has)
 				continue;
 			snprintf(step->vgpu.type, sizeof(step->vgpu.type), "%s", resolved->types[t]);
 			snprintf(step->vgpu.parent, sizeof(step->vgpu.parent), "%s", space.parent->name);
-			snprintf(step->vgpu.pgpu, sizeof(step->vgpu.pgpu), "%s", facts->inv->pgpus[g]->address);
+			snprintf(step->vgpu.pgpu, sizeof(step->vgpu.pgpu), "%s", facts->inv.pgpus[g]->address);
 			return true;
 		}
 	}
@@ -294,14 +294,13 @@ bool host_day_arrive(struct host_day *host, int domain, int size)
 	struct vgpu_request req = { .kind = REQUEST_MDEV };
 	struct resolved_request resolved = { .req = &req };
 	struct request request = { .vgpus = &req, .nvgpus = 1 };
-	struct plan_facts facts = { .mode = PLAN_PREPARE,
-				    .config = &host->config,
-				    .inv = &host->inv,
-				    .pool = &host->pool,
-				    .leases = &host->leases,
-				    .request = &request,
-				    .resolved_requests = &resolved,
-				    .reclaimable_known = true };
+	struct world facts = { .mode = PLAN_PREPARE,
+			       .config = &host->config,
+			       .inv = host->inv,
+			       .leases = host->leases,
+			       .request = &request,
+			       .resolved_requests = &resolved,
+			       .reclaimable_known = true };
 	struct plan plan = { 0 };
 	struct step step = { 0 };
 	bool chosen;

@@ -22,7 +22,6 @@ struct host_day {
 	struct sim_kernel kernel;
 	struct inventory inv;
 	struct config config;
-	struct pool pool;
 	struct leases leases;
 	long used_mib, all_mib;
 	char broken[512]; /* what should never be; "" nothing */

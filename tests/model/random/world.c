@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-struct world world;
+struct random_world world;
 static uint64_t dice;
 
 static const char config_text[] = "[devices]\n"

@@ -27,13 +27,13 @@ struct domain {
 	int pid;                             /* of its QEMU */
 };
 
-struct world {
+struct random_world {
 	struct tree tree;
 	struct config config;
 	struct domain domains[DOMAINS];
 };
 
-extern struct world world;
+extern struct random_world world;
 
 void world_start(unsigned int seed);
 void world_end(void);

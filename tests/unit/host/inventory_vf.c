@@ -205,7 +205,6 @@ static void plain_vfs(void)
 	struct inv_query query = { .frameworks = INV_VF, .vf_name = pool_vf_name };
 	struct config config;
 	struct inventory inv;
-	struct pool pool;
 	struct tree tree;
 	struct err err;
 	const struct inv_pgpu *flex, *one;
@@ -230,12 +229,12 @@ static void plain_vfs(void)
 	is(inv.parents[0]->driver, "vfio-pci", "whose driver is known");
 	ok(inventory_offer(flex, "flex") && inventory_offer(one, "one"), "their section's name is their type");
 	ok(inv.ndevices == 0, "no VF is a device by itself");
-	pool_make(&pool, &config, &inv);
+	pool_make(&inv, &config);
 	ok(flex->pool.in_pool && flex->pool.whole && pool_has_parent(inv.parents[0]), "they are in the pool");
 	ok(one->pool.in_pool && !pool_has_parent(inventory_parent(&inv, "0000:05:00.1")) &&
 		   pool_has_parent(inventory_parent(&inv, "0000:05:00.2")),
 	   "of a card whose VFs are named only those");
-	ok(!pool_misses(&pool, &config.sections[1], "0000:05:00.2"), "what is there is not missing");
+	ok(!pool_misses(&inv, &config.sections[1], "0000:05:00.2"), "what is there is not missing");
 	inventory_free(&inv);
 	config_free(&config);
 	tree_end(&tree);

@@ -62,7 +62,7 @@ static void by_plan(void)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct step step = rows[i].step;
 		const struct plan plan = { .kind = PLAN_STEPS, .steps = &step, .nsteps = 1 };
-		struct survey survey = { .mode = rows[i].mode, .inv = inv };
+		struct world survey = { .mode = rows[i].mode, .inv = inv };
 		autodomxml struct domxml *doc = NULL;
 		struct rewritten rewritten;
 		struct err err;
@@ -82,7 +82,7 @@ static void refused_plan(void)
 	static const char xml[] = DOMAIN("", MDEV(A) MDEV(B));
 	struct step steps[] = { STEP(NEW), STEP(NEW) };
 	const struct plan plan = { .kind = PLAN_STEPS, .steps = steps, .nsteps = 2 };
-	struct survey survey = { .mode = PLAN_RESTORE };
+	struct world survey = { .mode = PLAN_RESTORE };
 	autodomxml struct domxml *doc = NULL;
 	struct rewritten rewritten;
 	struct err err;

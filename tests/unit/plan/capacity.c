@@ -20,7 +20,7 @@ static const char *cause_word(enum cause cause)
 }
 
 /* "3 on 40.1 | 4 1 3" */
-static void measure(const struct world *w, const char *type, char result[RESULT_SIZE])
+static void measure(const struct setup *w, const char *type, char result[RESULT_SIZE])
 {
 	static const struct leases none;
 	const struct capacity_query query = { .facts = &w->facts, .promised = &none, .id = "", .last = "" };
@@ -109,7 +109,7 @@ static const struct row framebuffers[] = {
 
 int main(void)
 {
-	static struct world w;
+	static struct setup w;
 
 	for (size_t i = 0; i < ARRAY_SIZE(framebuffers); i++) {
 		struct capacity_framebuffer mib;

@@ -68,7 +68,7 @@ static size_t define(const char *list, struct definition definitions[DEFINITIONS
 
 static void run(const struct row *row)
 {
-	static struct world w;
+	static struct setup w;
 	struct row world = *row;
 	struct definition definitions[DEFINITIONS];
 	struct nova_inventory nova;
@@ -82,7 +82,7 @@ static void run(const struct row *row)
 	for (size_t i = 0; i < w.inv.npgpus; i++)
 		if (*w.cards[i].address != 'm')
 			memcpy(w.cards[i].vendor, "10de", 5);
-	nova_inventory_make(&nova, &w.pool, definitions, define(row->vgpus, definitions));
+	nova_inventory_make(&nova, &w.inv, definitions, define(row->vgpus, definitions));
 	for (const struct nova_provider *p = nova.providers; p < nova.providers + nova.n; p++)
 		n += (size_t)snprintf(result + n, sizeof(result) - n, "%s%s %s %d=%d+%d+%d%s%s%s", n ? ", " : "",
 				      p->device, p->section->type, p->total, p->existing, p->defined, p->available,
@@ -94,7 +94,7 @@ static void run(const struct row *row)
 static void traits(void)
 {
 	static const struct row row = { "", "84/0 s=16/16", "", "", "", "s", "", "" };
-	static struct world w;
+	static struct setup w;
 	struct nova_provider provider = { 0 };
 	char list[NOVA_TRAITS][TRAIT_SIZE];
 

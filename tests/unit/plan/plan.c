@@ -38,7 +38,7 @@ static void describe(const struct plan *plan, char *out, size_t size)
 
 int main(void)
 {
-	static struct world w;
+	static struct setup w;
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		const struct row *row = &rows[i];

@@ -47,7 +47,7 @@ static const struct row rows[] = {
 };
 
 /* ",40.1=s+l" */
-static size_t add_vf(const struct world *w, const struct inv_parent *vf, char *buf, size_t size)
+static size_t add_vf(const struct setup *w, const struct inv_parent *vf, char *buf, size_t size)
 {
 	const char *before = "=";
 
@@ -55,7 +55,7 @@ static size_t add_vf(const struct world *w, const struct inv_parent *vf, char *b
 	if (!pool_has_parent(vf))
 		return 0;
 	for (size_t i = 0; i < w->config.nsections; i++) {
-		if (!pool_gives(&w->pool, vf, w->sections[i].type))
+		if (!pool_gives(&w->inv, vf, w->sections[i].type))
 			continue;
 		if (*before == '=')
 			text_add(buf, size, ",%s", vf->name);
@@ -67,7 +67,7 @@ static size_t add_vf(const struct world *w, const struct inv_parent *vf, char *b
 
 static void run(const struct row *row)
 {
-	static struct world w;
+	static struct setup w;
 	char result[RESULT_SIZE] = "";
 	struct row world = *row;
 
@@ -96,22 +96,22 @@ static void types(void)
 {
 	static const struct row both = { "", "84/0 s=1/1; 85/0 l=1/1", "", "", "", "s@84 l@85", "notready=84", "" };
 	static const struct row none = { "", "84/0 s=1/1", "", "", "", "l@85 w@86", "", "" };
-	static struct world w;
+	static struct setup w;
 	const struct section *first;
 
 	make_world(&w, &both);
-	ok(pool_types(&w.pool, true, NULL, &first) == 1 && strcmp(first->type, "l") == 0,
+	ok(pool_types(&w.inv, true, NULL, &first) == 1 && strcmp(first->type, "l") == 0,
 	   "a type with a card that is ready goes before one without");
-	ok(pool_types(&w.pool, true, &w.parents[0], &first) == 1 && strcmp(first->type, "s") == 0,
+	ok(pool_types(&w.inv, true, &w.parents[0], &first) == 1 && strcmp(first->type, "s") == 0,
 	   "on a card that is not ready it is the card's own");
-	ok(pool_types(&w.pool, false, NULL, &first) == 0 && !first, "for VFs, cards with mdevs have none");
+	ok(pool_types(&w.inv, false, NULL, &first) == 0 && !first, "for VFs, cards with mdevs have none");
 	make_world(&w, &none);
-	ok(pool_types(&w.pool, true, NULL, &first) == 2, "where no type has a card, it can be any of them");
-	ok(pool_types(&w.pool, true, &w.parents[0], &first) == 0, "but not on a certain card");
-	ok(pool_misses(&w.pool, &w.sections[0], "85") && !pool_misses(&w.pool, &w.sections[0], "84"),
+	ok(pool_types(&w.inv, true, NULL, &first) == 2, "where no type has a card, it can be any of them");
+	ok(pool_types(&w.inv, true, &w.parents[0], &first) == 0, "but not on a certain card");
+	ok(pool_misses(&w.inv, &w.sections[0], "85") && !pool_misses(&w.inv, &w.sections[0], "84"),
 	   "an address without a card is missing");
 	w.sections[0].vf = true;
-	ok(pool_misses(&w.pool, &w.sections[0], "84"), "of plain VFs also that of a card with mdevs");
+	ok(pool_misses(&w.inv, &w.sections[0], "84"), "of plain VFs also that of a card with mdevs");
 }
 
 static void names(void)

@@ -35,9 +35,8 @@ struct row {
 	const char *says, *cards, *devices, *leases, *vgpus, *config, *policy, *req;
 };
 
-struct world {
+struct setup {
 	struct inventory inv;
-	struct pool pool;
 	struct config config;
 	struct leases leases;
 	struct request request;
@@ -47,7 +46,7 @@ struct world {
 	struct reclaimable reclaimable[16];
 	struct failed_attempt failed_attempts[4];
 	struct missing_card missing_cards[4];
-	struct plan_facts facts;
+	struct world facts;
 	struct inv_pgpu cards[8], *pgpus[8];
 	struct inv_parent parents[64], *vfs[64];
 	struct inv_device devs[32];
@@ -63,7 +62,7 @@ struct world {
 	for (char copy_##item[512], *rest_##item = strcpy(copy_##item, (list) ? (list) : ""), *item;                   \
 	     (item = text_next(&rest_##item, seps));)
 
-static const struct inv_type *type_of(struct world *w, const char *id, int max)
+static const struct inv_type *type_of(struct setup *w, const char *id, int max)
 {
 	struct inv_type *t = &w->types[w->inv.ntypes];
 
@@ -78,7 +77,7 @@ static const struct inv_type *type_of(struct world *w, const char *id, int max)
 	return t;
 }
 
-static void make_card(struct world *w, char *spec)
+static void make_card(struct setup *w, char *spec)
 {
 	struct inv_pgpu *card = &w->cards[w->inv.npgpus];
 	char *name = text_next(&spec, " "), *node = name, *vfs, *offer;
@@ -120,7 +119,7 @@ static void make_card(struct world *w, char *spec)
 }
 
 /* A VF without a type is no device; what is known of it is that of the parent. */
-static struct device_facts *facts_of(struct world *w, const char *spec)
+static struct device_facts *facts_of(struct setup *w, const char *spec)
 {
 	if (strchr(spec, ':'))
 		return &w->devs[w->inv.ndevices].facts;
@@ -135,7 +134,7 @@ static struct device_facts *facts_of(struct world *w, const char *spec)
 	abort();
 }
 
-static void make_device(struct world *w, char *spec)
+static void make_device(struct setup *w, char *spec)
 {
 	struct inv_device *d = &w->devs[w->inv.ndevices];
 	struct device_facts *f = facts_of(w, spec);
@@ -158,7 +157,7 @@ static void make_device(struct world *w, char *spec)
 	d->vgpu.framework = d->parent->card->framework;
 }
 
-static void make_lease(struct world *w, char *spec)
+static void make_lease(struct setup *w, char *spec)
 {
 	static const char *const states[] = { "reserved", "creating", "active", "releasing" };
 	struct lease *l = &w->held[w->leases.n++];
@@ -182,7 +181,7 @@ static void make_lease(struct world *w, char *spec)
 	l->framebuffer_mib = type_of(w, l->vgpu.type, UNKNOWN)->framebuffer_mib;
 }
 
-static void make_section(struct world *w, char *spec)
+static void make_section(struct setup *w, char *spec)
 {
 	struct section *s = &w->sections[w->config.nsections];
 	char *cap = strchr(spec, '<');
@@ -203,7 +202,7 @@ static void make_section(struct world *w, char *spec)
 	s->vf = strncmp(s->type, "flex", 4) == 0;
 }
 
-static void make_request(struct world *w, char *spec)
+static void make_request(struct setup *w, char *spec)
 {
 	struct vgpu_request *req = &w->vgpus[w->request.nvgpus];
 	struct resolved_request *resolved = &w->resolved_requests[w->request.nvgpus];
@@ -234,7 +233,7 @@ static void make_request(struct world *w, char *spec)
 }
 
 /* The section that names this address. */
-static const struct section *section_naming(const struct world *w, const char *address)
+static const struct section *section_naming(const struct setup *w, const char *address)
 {
 	for (size_t i = 0; i < w->config.nsections; i++)
 		for (size_t a = 0; a < w->sections[i].naddresses; a++)
@@ -243,7 +242,7 @@ static const struct section *section_naming(const struct world *w, const char *a
 	abort();
 }
 
-static void make_policy(struct world *w, const char *word)
+static void make_policy(struct setup *w, const char *word)
 {
 	struct policy *p = &w->config.policy;
 
@@ -325,9 +324,9 @@ static void make_policy(struct world *w, const char *word)
 	}
 }
 
-static void make_world(struct world *w, const struct row *row)
+static void make_world(struct setup *w, const struct row *row)
 {
-	*w = (struct world){ 0 };
+	*w = (struct setup){ 0 };
 	w->inv.pgpus = w->pgpus;
 	w->inv.parents = w->vfs;
 	w->inv.devices = w->devs;
@@ -344,19 +343,17 @@ static void make_world(struct world *w, const struct row *row)
 	each(section, row->config, " ") make_section(w, section);
 	each(lease, row->leases, " ") make_lease(w, lease);
 	each(req, row->vgpus, " ") make_request(w, req);
-	w->facts = (struct plan_facts){ .config = &w->config,
-					.why_no_config = "no configuration",
-					.inv = &w->inv,
-					.pool = &w->pool,
-					.leases = &w->leases,
-					.failures = w->failures,
-					.request = &w->request,
-					.resolved_requests = w->resolved_requests,
-					.failed_attempts = w->failed_attempts,
-					.reclaimable = w->reclaimable,
-					.missing_cards = w->missing_cards };
+	w->facts = (struct world){ .config = &w->config,
+				   .why_no_config = "no configuration",
+				   .leases = w->leases,
+				   .failures = w->failures,
+				   .request = &w->request,
+				   .resolved_requests = w->resolved_requests,
+				   .failed_attempts = w->failed_attempts,
+				   .reclaimable = w->reclaimable,
+				   .missing_cards = w->missing_cards };
 	each(word, row->policy, " ") make_policy(w, word);
-	pool_make(&w->pool, &w->config, &w->inv);
-	if (!w->facts.config)
-		w->facts.pool = NULL;
+	if (w->facts.config)
+		pool_make(&w->inv, &w->config);
+	w->facts.inv = w->inv;
 }

@@ -73,7 +73,6 @@ static void run(const struct tree *tree, const struct row *row)
 	const struct inv_query query = { .frameworks = INV_ALL, .vf_name = pool_vf_name, .arg = &config };
 	autofree struct missing_card *missing = NULL;
 	autoinventory struct inventory inv = { 0 };
-	struct pool pool;
 	struct err err;
 	size_t n;
 
@@ -94,8 +93,8 @@ static void run(const struct tree *tree, const struct row *row)
 	}
 	if (inventory_read(&inv, &tree->host, &query, &err) < 0)
 		tree_fail(err.text);
-	pool_make(&pool, &config, &inv);
-	if (missing_cards(&missing, &n, &tree->host, &pool, &err) < 0)
+	pool_make(&inv, &config);
+	if (missing_cards(&missing, &n, &tree->host, &inv, &err) < 0)
 		tree_fail(err.text);
 	for (size_t i = 0; i < n; i++) {
 		snprintf(got + strlen(got), sizeof(got) - strlen(got), "%s%s %s", i ? ", " : "", words[missing[i].how],

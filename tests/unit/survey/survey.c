@@ -69,9 +69,9 @@ static size_t leased(void)
 	return n;
 }
 
-static void look(struct survey *s, enum survey_depth depth)
+static void look(struct world *s, enum survey_depth depth)
 {
-	*s = (struct survey){ .host = &tree.host, .store = &store, .config = &config, .asked = &request };
+	*s = (struct world){ .host = &tree.host, .store = &store, .config = &config, .asked = &request };
 	s->depth = depth;
 	if (survey_start(s, &err) < 0 || survey_ahead(s, &err) < 0 || store_lock(&store, 1000, &err) < 0 ||
 	    survey_read(s, &err) < 0)
@@ -81,7 +81,7 @@ static void look(struct survey *s, enum survey_depth depth)
 
 static void types(void)
 {
-	struct survey s;
+	struct world s;
 
 	look(&s, SURVEY_START);
 	ok(s.inv.ndevices == 1 && s.inv.npgpus == 1 && inventory_offer(s.inv.pgpus[0], "nvidia-222"),
@@ -101,7 +101,7 @@ static void types(void)
 
 static void openers(void)
 {
-	struct survey s;
+	struct world s;
 
 	strcpy(vgpus[0].id, A);
 	look(&s, SURVEY_START);
@@ -131,7 +131,7 @@ static void openers(void)
 
 static void voids(void)
 {
-	struct survey s;
+	struct world s;
 
 	put(C, "nvidia-222", LEASE_RESERVED, OTHER);
 	put(A, "nvidia-222", LEASE_RESERVED, OTHER);
@@ -142,39 +142,39 @@ static void voids(void)
 	ok(survey_record(&s, &err) == 0 && leased() == 0, "a step of its own drops them");
 	survey_end(&s);
 
-	s = (struct survey){ .host = &tree.host, .store = &store, .asked = &request, .depth = SURVEY_EXPLAIN };
+	s = (struct world){ .host = &tree.host, .store = &store, .asked = &request, .depth = SURVEY_EXPLAIN };
 	put(C, "nvidia-222", LEASE_RELEASING, OTHER);
 	ok(survey_start(&s, &err) == 0 && survey_see(&s, &err) == 0 && survey_look(&s, &err) == 0,
 	   "without a configuration there is a survey, too");
 	ok(s.nreclaimable == 1 && strcmp(s.reclaimable[0].id, C) == 0,
 	   "a look adds what waits to be released to a survey that is there");
-	ok(!survey_facts(&s).pool, "it has no pool");
+	ok(!s.inv.config, "it has no pool");
 	survey_end(&s);
 	drop(C);
 }
 
 static void requests(void)
 {
-	struct survey s = { .host = &tree.host, .store = &store, .config = &config, .asked = &request };
+	struct world s = { .host = &tree.host, .store = &store, .config = &config, .asked = &request };
 
 	strcpy(vgpus[0].facts.type, "GRID T4-2Q");
 	ok(survey_start(&s, &err) == 0 && strcmp(s.resolved_requests[0].types[0], "nvidia-231") == 0,
 	   "a type's name is looked for on the host");
 	survey_end(&s);
-	s = (struct survey){ .host = &tree.host, .store = &store, .config = &config, .asked = &request };
+	s = (struct world){ .host = &tree.host, .store = &store, .config = &config, .asked = &request };
 	strcpy(vgpus[0].facts.type, "GRID T4-9Q");
 	ok(survey_start(&s, &err) == -ENOENT, "one that no card has is an error: %s", err.text);
 	survey_end(&s);
 	vgpus[0].facts.type[0] = '\0';
 	tree_add(&tree, "etc/mdevctl.d/0000:84:00.0/" B " = {\"mdev_type\": \"nvidia-231\", \"start\": \"manual\"}\n");
-	s = (struct survey){ .host = &tree.host, .store = &store, .config = &config, .asked = &request };
+	s = (struct world){ .host = &tree.host, .store = &store, .config = &config, .asked = &request };
 	ok(survey_start(&s, &err) == 0 && s.resolved_requests[0].source == TYPE_DEFINED &&
 		   strcmp(s.resolved_requests[0].types[0], "nvidia-231") == 0,
 	   "an mdevctl definition says the type");
 	is(s.resolved_requests[0].last_parent, "0000:84:00.0", "and the parent");
 	survey_end(&s);
 	vgpus[0].any = true;
-	s = (struct survey){ .host = &tree.host, .store = &store, .config = &config, .asked = &request };
+	s = (struct world){ .host = &tree.host, .store = &store, .config = &config, .asked = &request };
 	ok(survey_start(&s, &err) == 0 && s.resolved_requests[0].ntypes == 0,
 	   "of a vGPU that may be any, nothing is remembered");
 	survey_end(&s);

@@ -49,9 +49,9 @@ static void put(enum lease_state state, const char *type)
 	store.resident = false;
 }
 
-static void look(struct survey *s)
+static void look(struct world *s)
 {
-	*s = (struct survey){ .host = &tree.host, .store = &store, .config = &config, .asked = &request };
+	*s = (struct world){ .host = &tree.host, .store = &store, .config = &config, .asked = &request };
 	if (survey_start(s, &err) < 0 || store_lock(&store, 1000, &err) < 0 || survey_read(s, &err) < 0)
 		tree_fail(err.text);
 	store_unlock(&store);
@@ -59,7 +59,7 @@ static void look(struct survey *s)
 
 static void decided(void)
 {
-	struct survey s;
+	struct world s;
 	int lock;
 
 	put(LEASE_CREATING, "nvidia-1145");
