@@ -27,19 +27,19 @@ struct load {
 };
 
 /* The kernel does not tell a device's type while it is being created or removed: then its lease does. */
-static const char *type_of(const struct world *facts, const struct inv_device *d, const char *otherwise)
+static const char *type_of(const struct world *world, const struct inv_device *d, const char *otherwise)
 {
-	const struct lease *lease = *d->vgpu.type ? NULL : lease_find(&facts->leases, d->vgpu.id);
+	const struct lease *lease = *d->vgpu.type ? NULL : lease_find(&world->leases, d->vgpu.id);
 
 	if (lease)
 		return lease->vgpu.type;
 	return *d->vgpu.type ? d->vgpu.type : otherwise;
 }
 
-static int framebuffer_of(const struct world *facts, const struct inv_pgpu *card, const char *type, const char *id)
+static int framebuffer_of(const struct world *world, const struct inv_pgpu *card, const char *type, const char *id)
 {
-	const struct inv_type *t = inventory_type_on(&facts->inv, card, type);
-	const struct lease *lease = lease_find(&facts->leases, id);
+	const struct inv_type *t = inventory_type_on(&world->inv, card, type);
+	const struct lease *lease = lease_find(&world->leases, id);
 
 	if (t)
 		return t->framebuffer_mib;
@@ -89,7 +89,7 @@ static double cost_of(const struct asked *asked, const char *type)
 /* `id` NULL: all count. */
 static void load_leases(struct load *load, const struct asked *asked, const struct leases *leases, const char *id)
 {
-	const struct world *facts = asked->query->facts;
+	const struct world *world = asked->query->world;
 
 	for (size_t i = 0; i < leases->n; i++) {
 		const struct lease *l = &leases->list[i];
@@ -101,7 +101,7 @@ static void load_leases(struct load *load, const struct asked *asked, const stru
 		 * A device that is gone takes no capacity, unless a creation that hung and was given up may bring it
 		 * yet.
 		 */
-		if (inventory_device(&facts->inv, l->vgpu.id) || (l->state == LEASE_RELEASING && !l->at_work))
+		if (inventory_device(&world->inv, l->vgpu.id) || (l->state == LEASE_RELEASING && !l->at_work))
 			continue;
 		load->pending++;
 		load->cost += cost_of(asked, l->vgpu.type);
@@ -111,24 +111,24 @@ static void load_leases(struct load *load, const struct asked *asked, const stru
 
 static struct load load_of(const struct asked *asked)
 {
-	const struct world *facts = asked->query->facts;
-	const struct inventory *inv = &facts->inv;
+	const struct world *world = asked->query->world;
+	const struct inventory *inv = &world->inv;
 	struct load load = { 0 };
 
 	for (size_t i = 0; i < inv->ndevices; i++) {
 		const struct inv_device *d = &inv->devices[i];
-		const char *type = type_of(facts, d, asked->type->id);
+		const char *type = type_of(world, d, asked->type->id);
 		int mib;
 
 		if (inventory_card_of(d) != asked->card)
 			continue;
-		mib = framebuffer_of(facts, asked->card, type, d->vgpu.id);
+		mib = framebuffer_of(world, asked->card, type, d->vgpu.id);
 		load.devices++;
 		load.mixed |= load.first_mib && mib != UNKNOWN && mib != load.first_mib;
 		load.first_mib = mib != UNKNOWN ? mib : load.first_mib;
-		load_one(&load, asked->type, type, mib, lease_find(&facts->leases, d->vgpu.id));
+		load_one(&load, asked->type, type, mib, lease_find(&world->leases, d->vgpu.id));
 	}
-	load_leases(&load, asked, &facts->leases, asked->query->id);
+	load_leases(&load, asked, &world->leases, asked->query->id);
 	/* Another of the domain's requests has what was promised, also where that is the address that this one had. */
 	load_leases(&load, asked, asked->query->promised, NULL);
 	return load;
@@ -190,8 +190,8 @@ static void explain_no_instance(struct capacity *space, const struct inventory *
 /* Would retype remove each vGPU of another type? */
 static bool can_retype(const struct asked *asked)
 {
-	const struct world *facts = asked->query->facts;
-	const struct inventory *inv = &facts->inv;
+	const struct world *world = asked->query->world;
+	const struct inventory *inv = &world->inv;
 
 	for (size_t i = 0; i < inv->ndevices; i++) {
 		const struct inv_device *d = &inv->devices[i];
@@ -206,14 +206,14 @@ static bool can_retype(const struct asked *asked)
 /* Is one of another type on a VF that the configuration does not give to this one? retype leaves it. */
 static bool blocks_from_elsewhere(const struct asked *asked)
 {
-	const struct world *facts = asked->query->facts;
-	const struct inventory *inv = &facts->inv;
+	const struct world *world = asked->query->world;
+	const struct inventory *inv = &world->inv;
 
 	for (size_t i = 0; i < inv->ndevices; i++) {
 		const struct inv_device *d = &inv->devices[i];
 
 		if (inventory_card_of(d) == asked->card && strcmp(d->vgpu.type, asked->type->id) != 0 &&
-		    !pool_gives(&facts->inv, d->parent, asked->type->id))
+		    !pool_gives(&world->inv, d->parent, asked->type->id))
 			return true;
 	}
 	return false;
@@ -222,7 +222,7 @@ static bool blocks_from_elsewhere(const struct asked *asked)
 /* What frees the card of unused vGPUs of other types, or tells what keeps them. */
 static void advise_retype(struct capacity *space, const struct asked *asked)
 {
-	const struct policy *policy = &asked->query->facts->config->policy;
+	const struct policy *policy = &asked->query->world->config->policy;
 	const struct inv_pgpu *card = asked->card;
 	const struct inv_type *type = asked->type;
 
@@ -245,7 +245,7 @@ static void explain_none(struct capacity *space, const struct load *load, const 
 	const struct inv_type *type = asked->type;
 
 	if (type->slices && type->framebuffer_mib > 0) {
-		explain_no_instance(space, &asked->query->facts->inv, card, type);
+		explain_no_instance(space, &asked->query->world->inv, card, type);
 	} else if (card->framework == FW_VARIANT && load->nbeside) {
 		if (!space->full && !load->leased_beside)
 			advise_retype(space, asked);
@@ -290,8 +290,8 @@ static void bound_by_vfs(struct capacity *space, const struct capacity_vfs *vfs)
 static void judge(struct capacity *space, const struct load *load, const struct asked *asked, int capacity,
 		  const struct capacity_vfs *vfs)
 {
-	const struct world *facts = asked->query->facts;
-	const struct section *section = pool_serves(&facts->inv, asked->card, asked->type->id);
+	const struct world *world = asked->query->world;
+	const struct section *section = pool_serves(&world->inv, asked->card, asked->type->id);
 	const struct inv_pgpu *card = asked->card;
 	const struct inv_type *type = asked->type;
 	bool mixed = card->nvidia && *load->other && type->framebuffer_mib > 0;
@@ -343,12 +343,12 @@ static struct load measure(struct capacity *space, const struct capacity_query *
 	return load;
 }
 
-const struct failed_attempt *capacity_failed_attempt(const struct world *facts, const char *pgpu, const char *type)
+const struct failed_attempt *capacity_failed_attempt(const struct world *world, const char *pgpu, const char *type)
 {
 	const struct failed_attempt *found = NULL;
 
-	for (size_t i = 0; i < facts->nfailed_attempts; i++) {
-		const struct failed_attempt *a = &facts->failed_attempts[i];
+	for (size_t i = 0; i < world->nfailed_attempts; i++) {
+		const struct failed_attempt *a = &world->failed_attempts[i];
 		bool here = a->part != FAILED_VF && strcmp(a->pgpu, pgpu) == 0 && strcmp(a->type, type) == 0;
 
 		if (here && (!found || a->part == FAILED_CARD))
@@ -360,17 +360,17 @@ const struct failed_attempt *capacity_failed_attempt(const struct world *facts, 
 void capacity_on(struct capacity *space, const struct capacity_query *query, const struct inv_pgpu *card,
 		 const char *type)
 {
-	const struct world *facts = query->facts;
+	const struct world *world = query->world;
 	const struct pool_card *pooled = &card->pool;
-	const struct failed_attempt *attempt = capacity_failed_attempt(facts, card->address, type);
+	const struct failed_attempt *attempt = capacity_failed_attempt(world, card->address, type);
 	struct load load;
 
 	*space = (struct capacity){ 0 };
 	/* First, as only the types that matter were read: a card's own type may not be among them. */
-	if (pooled->section && !pool_serves(&facts->inv, card, type)) {
+	if (pooled->section && !pool_serves(&world->inv, card, type)) {
 		space->cause = CAUSE_OTHER_TYPE;
 		snprintf(space->reason, sizeof(space->reason), "configured for %s%s", pooled->section->type,
-			 pool_serves_more(&facts->inv, card) ? " and other types" : "");
+			 pool_serves_more(&world->inv, card) ? " and other types" : "");
 		return;
 	}
 	if (!pooled->in_pool) {
@@ -388,11 +388,11 @@ void capacity_on(struct capacity *space, const struct capacity_query *query, con
 	snprintf(space->reason, sizeof(space->reason), "%s", attempt->reason);
 }
 
-void capacity_count(struct capacity_count *count, const struct world *facts, const struct inv_pgpu *card,
+void capacity_count(struct capacity_count *count, const struct world *world, const struct inv_pgpu *card,
 		    const struct inv_offer *offer)
 {
 	static const struct leases none;
-	const struct capacity_query query = { .facts = facts, .promised = &none, .id = "", .last = "" };
+	const struct capacity_query query = { .world = world, .promised = &none, .id = "", .last = "" };
 	const struct inv_type *type = offer->type;
 	int capacity = card->framework == FW_VF ? capacity_vfs(&query, card, type->id).units : capacity_of(card, type);
 	struct capacity space;
@@ -402,27 +402,27 @@ void capacity_count(struct capacity_count *count, const struct world *facts, con
 	/* Each free VF offers one while any GPU instance is free: how many are, the driver does not tell. */
 	if (type->slices && card->sriov && count->available > offer->available)
 		count->available = offer->available;
-	for (size_t i = 0; i < facts->inv.ndevices; i++) {
-		const struct inv_device *d = &facts->inv.devices[i];
+	for (size_t i = 0; i < world->inv.ndevices; i++) {
+		const struct inv_device *d = &world->inv.devices[i];
 
-		count->used += inventory_card_of(d) == card && strcmp(type_of(facts, d, ""), type->id) == 0;
+		count->used += inventory_card_of(d) == card && strcmp(type_of(world, d, ""), type->id) == 0;
 	}
 	/* Of a plain VF only a lease tells that it is in use. */
-	for (size_t i = 0; card->framework == FW_VF && i < facts->leases.n; i++)
-		count->used += strcmp(facts->leases.list[i].vgpu.pgpu, card->address) == 0 &&
-			       strcmp(facts->leases.list[i].vgpu.type, type->id) == 0 &&
-			       facts->leases.list[i].state != LEASE_RESERVED;
+	for (size_t i = 0; card->framework == FW_VF && i < world->leases.n; i++)
+		count->used += strcmp(world->leases.list[i].vgpu.pgpu, card->address) == 0 &&
+			       strcmp(world->leases.list[i].vgpu.type, type->id) == 0 &&
+			       world->leases.list[i].state != LEASE_RESERVED;
 	count->cause = card->ready ? space.cause : CAUSE_UNREADY;
 	if (count->available == 0)
 		snprintf(count->reason, sizeof(count->reason), "%s", card->ready ? space.reason : card->reason);
 	count->capacity = capacity != UNKNOWN ? capacity : offer->available + count->used;
 }
 
-struct capacity_framebuffer capacity_framebuffer(const struct world *facts, const struct inv_pgpu *card)
+struct capacity_framebuffer capacity_framebuffer(const struct world *world, const struct inv_pgpu *card)
 {
 	static const struct leases none;
 	static const struct inv_type any = { .framebuffer_mib = UNKNOWN };
-	const struct capacity_query query = { .facts = facts, .promised = &none, .last = "" };
+	const struct capacity_query query = { .world = world, .promised = &none, .last = "" };
 	const struct asked asked = { .query = &query, .card = card, .type = &any, .available = 0 };
 	int whole = (int)capacity_whole_mib(card), used = (int)load_of(&asked).used_mib;
 

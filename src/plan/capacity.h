@@ -30,8 +30,8 @@ struct capacity {
 
 /* What capacity is asked for. */
 struct capacity_query {
-	const struct world *facts;
-	const struct leases *promised;  /* by this plan already, beyond facts->leases */
+	const struct world *world;
+	const struct leases *promised;  /* by this plan already, beyond world->leases */
 	const struct vgpu_request *req; /* whose hostdev it is for; NULL: all suit */
 	const char *id;                 /* what is leased for this one does not count; "" */
 	const char *last;               /* a VF to prefer; "" */
@@ -44,7 +44,7 @@ void capacity_on(struct capacity *space, const struct capacity_query *query, con
 bool capacity_parent_suits(const struct inv_parent *parent, const struct vgpu_request *req);
 
 /* How the pGPU, not just a VF of it, failed with the type in this run, or else a removal there; NULL: neither did. */
-const struct failed_attempt *capacity_failed_attempt(const struct world *facts, const char *pgpu, const char *type);
+const struct failed_attempt *capacity_failed_attempt(const struct world *world, const char *pgpu, const char *type);
 
 /*
  * Is the parent one that nobody has: no device on it, no lease but that of `id`, nobody who has it open? The driver
@@ -75,7 +75,7 @@ struct capacity_count {
 	char reason[REASON_SIZE]; /* likewise */
 };
 
-void capacity_count(struct capacity_count *count, const struct world *facts, const struct inv_pgpu *card,
+void capacity_count(struct capacity_count *count, const struct world *world, const struct inv_pgpu *card,
 		    const struct inv_offer *offer);
 
 /*
@@ -86,4 +86,4 @@ struct capacity_framebuffer {
 	int whole, used;
 };
 
-struct capacity_framebuffer capacity_framebuffer(const struct world *facts, const struct inv_pgpu *card);
+struct capacity_framebuffer capacity_framebuffer(const struct world *world, const struct inv_pgpu *card);

@@ -16,18 +16,18 @@ static bool leased_parent(const struct leases *leases, const char *parent, const
 }
 
 /* Of a card outside the pool none is left out; for a type that the card does not serve any of the pool's counts. */
-static bool is_pooled(const struct world *facts, const struct inv_parent *parent, const char *type)
+static bool is_pooled(const struct world *world, const struct inv_parent *parent, const char *type)
 {
 	if (!parent->card->pool.in_pool)
 		return true;
-	return type && pool_serves(&facts->inv, parent->card, type) ? pool_gives(&facts->inv, parent, type)
+	return type && pool_serves(&world->inv, parent->card, type) ? pool_gives(&world->inv, parent, type)
 								    : pool_has_parent(parent);
 }
 
-static bool has_failed(const struct world *facts, const char *parent)
+static bool has_failed(const struct world *world, const char *parent)
 {
-	for (size_t i = 0; i < facts->nfailed_attempts; i++)
-		if (strcmp(facts->failed_attempts[i].parent, parent) == 0)
+	for (size_t i = 0; i < world->nfailed_attempts; i++)
+		if (strcmp(world->failed_attempts[i].parent, parent) == 0)
 			return true;
 	return false;
 }
@@ -35,18 +35,18 @@ static bool has_failed(const struct world *facts, const char *parent)
 /* Does the domain have this VF of the group, or get it with this plan, so that it has the group? */
 static bool is_own(const struct capacity_query *query, const char *vf)
 {
-	const struct world *facts = query->facts;
-	const struct lease *lease = lease_find(&facts->leases, vf);
+	const struct world *world = query->world;
+	const struct lease *lease = lease_find(&world->leases, vf);
 
-	return (lease && strcmp(lease->domain, facts->request->uuid) == 0) ||
+	return (lease && strcmp(lease->domain, world->request->uuid) == 0) ||
 	       leased_parent(query->promised, vf, NULL) ||
-	       (facts->mode == PLAN_PREPARE && request_names(facts->request, vf));
+	       (world->mode == PLAN_PREPARE && request_names(world->request, vf));
 }
 
 /* Another VF of the group: what of it keeps a domain from the group? */
 static bool blocks_group(const struct capacity_query *query, const struct inv_parent *p, char why[REASON_SIZE])
 {
-	const struct lease *lease = lease_find(&query->facts->leases, p->name);
+	const struct lease *lease = lease_find(&query->world->leases, p->name);
 
 	if (is_own(query, p->name))
 		return false;
@@ -65,7 +65,7 @@ static bool blocks_group(const struct capacity_query *query, const struct inv_pa
 
 bool capacity_group_is_free(const struct capacity_query *query, const struct inv_parent *p, char why[REASON_SIZE])
 {
-	const struct inventory *inv = &query->facts->inv;
+	const struct inventory *inv = &query->world->inv;
 
 	why[0] = '\0';
 	if (p->card->framework != FW_VF)
@@ -84,11 +84,11 @@ bool capacity_group_is_free(const struct capacity_query *query, const struct inv
 
 static bool has_nobody(const struct capacity_query *query, const struct inv_parent *p, const char *type)
 {
-	const struct world *facts = query->facts;
+	const struct world *world = query->world;
 
-	return p->ndevices == 0 && !p->lost && !has_failed(facts, p->name) && is_pooled(facts, p, type) &&
-	       !leased_parent(&facts->leases, p->name, query->id) && !leased_parent(query->promised, p->name, NULL) &&
-	       !request_excludes(facts->request, p->name) && p->facts.opened != OPEN_YES;
+	return p->ndevices == 0 && !p->lost && !has_failed(world, p->name) && is_pooled(world, p, type) &&
+	       !leased_parent(&world->leases, p->name, query->id) && !leased_parent(query->promised, p->name, NULL) &&
+	       !request_excludes(world->request, p->name) && p->facts.opened != OPEN_YES;
 }
 
 bool capacity_parent_is_free(const struct capacity_query *query, const struct inv_parent *parent, const char *type)
@@ -106,7 +106,7 @@ static int liking(const struct capacity_query *query, const struct inv_parent *p
 {
 	if (strcmp(parent->name, query->last) == 0)
 		return VF_LAST;
-	if (request_names(query->facts->request, parent->name))
+	if (request_names(query->world->request, parent->name))
 		return VF_OF_ANOTHER_WANT;
 	return *parent->facts.named_by ? VF_OF_ANOTHER_DOMAIN : VF_OF_NOBODY;
 }
@@ -138,7 +138,7 @@ struct capacity_vfs capacity_vfs(const struct capacity_query *query, const struc
 		bool unit = is_unit(query, p, NULL);
 
 		vfs.units += unit;
-		vfs.all += unit && is_pooled(query->facts, p, type);
+		vfs.all += unit && is_pooled(query->world, p, type);
 		if (!has_nobody(query, p, type))
 			continue;
 		if (!capacity_group_is_free(query, p, why)) {

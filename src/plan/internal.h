@@ -10,8 +10,8 @@
 #include "plan/capacity.h"
 
 struct planner {
-	struct world
-		*facts; /* a copy, with leases of its own: those of what is promised are taken out, each counts once */
+	/* A copy with leases of its own: those that a step takes over leave it, so that each counts once. */
+	struct world *world;
 	struct plan *plan;
 	struct leases promised; /* what earlier requests of this plan take */
 	int over_quota;         /* so many leases that may go must, before the request at hand is within its quota */
@@ -67,7 +67,7 @@ const char *plan_opener(const struct device_facts *facts);
 bool plan_wait_for_kernel(struct planner *p, size_t req, const char *parent);
 
 /* May the hostdev be on this parent, as far as its kind and the parent's driver go? NULL: one that is not read. */
-bool plan_can_be(const struct world *facts, const struct inv_parent *parent, const struct vgpu_request *req);
+bool plan_can_be(const struct world *world, const struct inv_parent *parent, const struct vgpu_request *req);
 
 /*
  * plan_quota.c: is the domain within its project's quota with one vGPU more, `id`, where need be without leases that
@@ -78,29 +78,29 @@ void plan_quota_removes(struct planner *p, const struct step *step);
 
 /* May it be removed, and is it none that the domain starts with: another of its vGPUs is to be adopted or kept there?
  */
-bool plan_may_go(const struct world *facts, const char *id);
+bool plan_may_go(const struct world *world, const char *id);
 
 /* May this device be removed to make capacity? */
-bool plan_is_reclaimable(const struct world *facts, const char *id);
+bool plan_is_reclaimable(const struct world *world, const char *id);
 
 /* plan_vf.c: a hostdev of type pci, for a start; and what its request is known to be beyond the XML. */
 bool plan_vf_prepare(struct planner *p, size_t req, struct step *step);
-void plan_vf_request(const struct world *facts, struct resolved_request *resolved);
+void plan_vf_request(const struct world *world, struct resolved_request *resolved);
 
 /* May the domain's hostdev be on this VF at all? Where not, the plan ends with the reason. */
 bool plan_vf_suits(struct planner *p, size_t req, const struct inv_parent *vf);
 
 /* Nobody says which type: the only one that this VF (NULL: the pool) has for the request's kind, if it is one. */
-void plan_only_type(const struct world *facts, struct resolved_request *resolved, const struct inv_parent *vf);
+void plan_only_type(const struct world *world, struct resolved_request *resolved, const struct inv_parent *vf);
 
 /* Does what a domain brings from the source of a migration fit here? Ends the plan with the refusal where not. */
 bool plan_source_fits(struct planner *p, size_t req);
 
 /* Is the driver of the source known to be of another version? */
-bool plan_driver_differs(const struct world *facts, const struct vgpu_request *req);
+bool plan_driver_differs(const struct world *world, const struct vgpu_request *req);
 
 /* Of several types that a request may have, leaves those that are called as on the source, if there are any. */
-void plan_source_narrow(const struct world *facts, struct resolved_request *resolved);
+void plan_source_narrow(const struct world *world, struct resolved_request *resolved);
 
 /* What a Nova operator can do: the metadata of an instance is Nova's to write. */
 #define PLAN_NOVA_ANOTHER "shelve and unshelve the instance, for which Nova then takes another mdev"
@@ -126,11 +126,11 @@ bool plan_refuse_device(struct planner *p, size_t req, const char *fmt, ...) __a
 const char *plan_named(const struct vgpu_request *req);
 
 /* Is the type of this ID, as the card has it, what the request means by it? A number belongs to its card. */
-bool plan_type_means(const struct world *facts, const struct resolved_request *resolved, const struct inv_pgpu *card,
+bool plan_type_means(const struct world *world, const struct resolved_request *resolved, const struct inv_pgpu *card,
 		     const char *type);
 
 /* Is an existing device of a type that fits? */
-bool plan_device_fits(const struct world *facts, const struct resolved_request *resolved,
+bool plan_device_fits(const struct world *world, const struct resolved_request *resolved,
 		      const struct inv_device *device);
 
 /* Is the type one of those that the request names (or does it name none)? */

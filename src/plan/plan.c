@@ -33,7 +33,7 @@ bool plan_refuse(struct planner *p, size_t req, const char *fmt, ...)
 
 bool plan_refuse_unconfigured(struct planner *p, size_t req, const char *what)
 {
-	plan_refuse(p, req, "%s: %s", what, p->facts->why_no_config);
+	plan_refuse(p, req, "%s: %s", what, p->world->why_no_config);
 	p->plan->no_config = true;
 	return false;
 }
@@ -47,8 +47,8 @@ bool plan_refuse_device(struct planner *p, size_t req, const char *fmt, ...)
 	refuse(p, req, fmt, ap);
 	va_end(ap);
 	n = strlen(p->plan->text);
-	if (p->facts->resolved_requests[req].req->kind == REQUEST_PCI &&
-	    !plan_text_free_vfs(p->facts, &p->promised, req, p->plan->text + n, sizeof(p->plan->text) - n))
+	if (p->world->resolved_requests[req].req->kind == REQUEST_PCI &&
+	    !plan_text_free_vfs(p->world, &p->promised, req, p->plan->text + n, sizeof(p->plan->text) - n))
 		text_add(p->plan->text, sizeof(p->plan->text), "; no VF of the pool is free");
 	return false;
 }
@@ -66,12 +66,12 @@ bool plan_type_fits(const struct resolved_request *resolved, const char *type)
 	return resolved->ntypes == 0;
 }
 
-bool plan_type_means(const struct world *facts, const struct resolved_request *resolved, const struct inv_pgpu *card,
+bool plan_type_means(const struct world *world, const struct resolved_request *resolved, const struct inv_pgpu *card,
 		     const char *type)
 {
-	const struct inv_type *t = inventory_type_on(&facts->inv, card, type);
-	const char *source = facts->mode == PLAN_MIGRATE && resolved->ntypes &&
-					     !plan_driver_differs(facts, resolved->req)
+	const struct inv_type *t = inventory_type_on(&world->inv, card, type);
+	const char *source = world->mode == PLAN_MIGRATE && resolved->ntypes &&
+					     !plan_driver_differs(world, resolved->req)
 				     ? resolved->req->facts.name
 				     : "";
 	const char *called = *resolved->called ? resolved->called : source;
@@ -79,20 +79,20 @@ bool plan_type_means(const struct world *facts, const struct resolved_request *r
 	return !t || !*called || strcmp(t->name, t->id) == 0 || type_is_named(t->name, called);
 }
 
-bool plan_device_fits(const struct world *facts, const struct resolved_request *resolved,
+bool plan_device_fits(const struct world *world, const struct resolved_request *resolved,
 		      const struct inv_device *device)
 {
 	return plan_type_fits(resolved, device->vgpu.type) &&
-	       plan_type_means(facts, resolved, inventory_card_of(device), device->vgpu.type);
+	       plan_type_means(world, resolved, inventory_card_of(device), device->vgpu.type);
 }
 
-void plan_only_type(const struct world *facts, struct resolved_request *resolved, const struct inv_parent *vf)
+void plan_only_type(const struct world *world, struct resolved_request *resolved, const struct inv_parent *vf)
 {
 	const struct section *only;
 
 	/* A type that is remembered, and is the only one, is that. */
-	if (!facts->config || (resolved->ntypes && resolved->source != TYPE_REMEMBERED) ||
-	    pool_types(&facts->inv, resolved->req->kind == REQUEST_MDEV, vf, &only) != 1 ||
+	if (!world->config || (resolved->ntypes && resolved->source != TYPE_REMEMBERED) ||
+	    pool_types(&world->inv, resolved->req->kind == REQUEST_MDEV, vf, &only) != 1 ||
 	    !plan_type_fits(resolved, only->type))
 		return;
 	snprintf(resolved->types[0], TYPE_SIZE, "%s", only->type);
@@ -102,7 +102,7 @@ void plan_only_type(const struct world *facts, struct resolved_request *resolved
 
 void plan_adopt(const struct planner *p, const struct inv_device *device, struct step *step)
 {
-	const struct inv_type *t = inventory_type_of(&p->facts->inv, &device->vgpu);
+	const struct inv_type *t = inventory_type_of(&p->world->inv, &device->vgpu);
 	const struct inv_pgpu *card = inventory_card_of(device);
 
 	*step = (struct step){ .kind = STEP_ADOPT,
@@ -110,15 +110,15 @@ void plan_adopt(const struct planner *p, const struct inv_device *device, struct
 			       .numa = card ? card->numa : UNKNOWN,
 			       .framebuffer_mib = t ? t->framebuffer_mib : UNKNOWN };
 	snprintf(step->why, sizeof(step->why), "it exists");
-	if (card && p->facts->config)
-		step->section = pool_serves(&p->facts->inv, card, device->vgpu.type);
+	if (card && p->world->config)
+		step->section = pool_serves(&p->world->inv, card, device->vgpu.type);
 }
 
 /* The later requests of this plan see what this one takes, in the place of what the domain had reserved for it. */
 static void promise(struct planner *p, const struct step *step)
 {
-	struct lease *l = &p->promised.list[p->promised.n++], *had = lease_find(&p->facts->leases, step->vgpu.id);
-	struct leases *held = &p->facts->leases;
+	struct lease *l = &p->promised.list[p->promised.n++], *had = lease_find(&p->world->leases, step->vgpu.id);
+	struct leases *held = &p->world->leases;
 
 	if (had) {
 		held->n--;
@@ -128,22 +128,22 @@ static void promise(struct planner *p, const struct step *step)
 			     .state = LEASE_RESERVED,
 			     .framebuffer_mib = step->framebuffer_mib,
 			     .numa = step->numa };
-	memcpy(l->domain, p->facts->request->uuid, sizeof(l->domain));
-	snprintf(l->project, sizeof(l->project), "%s", p->facts->request->project);
+	memcpy(l->domain, p->world->request->uuid, sizeof(l->domain));
+	snprintf(l->project, sizeof(l->project), "%s", p->world->request->project);
 }
 
 /* A hard reboot has Nova write the metadata anew, without what asks for a type. */
 const char *plan_change_type(const struct planner *p)
 {
-	return p->facts->request->nova ? "hard-reboot the instance" : "change one of them";
+	return p->world->request->nova ? "hard-reboot the instance" : "change one of them";
 }
 
 /* The type that is remembered is not enabled any more, and of several others none is named. */
 static bool refuse_disabled(struct planner *p, size_t req, const char *list)
 {
-	const struct resolved_request *resolved = &p->facts->resolved_requests[req];
+	const struct resolved_request *resolved = &p->world->resolved_requests[req];
 
-	if (p->facts->request->nova)
+	if (p->world->request->nova)
 		return plan_refuse(
 			p, req,
 			"does not exist, and its type, %s, is no longer enabled (enabled: %s); enable it again, "
@@ -159,39 +159,39 @@ static bool refuse_disabled(struct planner *p, size_t req, const char *list)
 /* It does not exist, and nothing says which type it is to be of. */
 static bool refuse_untyped(struct planner *p, size_t req)
 {
-	const struct world *facts = p->facts;
-	const struct vgpu_request *w = facts->resolved_requests[req].req;
+	const struct world *world = p->world;
+	const struct vgpu_request *w = world->resolved_requests[req].req;
 	bool served = false;
 	char list[1024];
 
-	plan_text_types(facts, w->kind, list, sizeof(list));
+	plan_text_types(world, w->kind, list, sizeof(list));
 	/* A card of the pool without VFs provides none of its types now. */
-	if (!*list && facts->config->nsections && *facts->resolved_requests[req].absent)
-		return plan_refuse(p, req, "no such VF in the pool: %s", facts->resolved_requests[req].absent);
+	if (!*list && world->config->nsections && *world->resolved_requests[req].absent)
+		return plan_refuse(p, req, "no such VF in the pool: %s", world->resolved_requests[req].absent);
 	if (!*list)
 		return plan_refuse(
 			p, req,
 			"does not exist, and no type is enabled for this kind of hostdev; set enabled_mdev_types in [devices]");
-	for (size_t i = 0; i < facts->config->nsections && !served; i++)
-		served = pool_stock(&facts->inv, &facts->config->sections[i], w->kind == REQUEST_MDEV, NULL) !=
+	for (size_t i = 0; i < world->config->nsections && !served; i++)
+		served = pool_stock(&world->inv, &world->config->sections[i], w->kind == REQUEST_MDEV, NULL) !=
 			 STOCK_NONE;
 	if (!served)
 		return plan_refuse(
 			p, req,
 			"does not exist, and no pGPU of this host is configured for an enabled type (%s); see 'vgpu-lease check'",
 			list);
-	if (*facts->resolved_requests[req].was)
+	if (*world->resolved_requests[req].was)
 		return refuse_disabled(p, req, list);
-	if (facts->request->nova)
+	if (world->request->nova)
 		return plan_refuse(p, req, "does not exist, and its type (%s) is not known; " PLAN_NOVA_ANOTHER, list);
 	return plan_refuse(p, req, "does not exist, and its type is not known; name one of %s in the metadata", list);
 }
 
 bool plan_creation(struct planner *p, size_t req, const char *id, struct step *step)
 {
-	const struct resolved_request *resolved = &p->facts->resolved_requests[req];
+	const struct resolved_request *resolved = &p->world->resolved_requests[req];
 
-	if (!p->facts->config)
+	if (!p->world->config)
 		return plan_refuse_unconfigured(p, req, "does not exist and cannot be created");
 	if (resolved->ntypes == 0)
 		return refuse_untyped(p, req);
@@ -203,7 +203,7 @@ bool plan_creation(struct planner *p, size_t req, const char *id, struct step *s
 		return true;
 	case CHOSEN_AFTER_REMOVAL:
 		/* An arrival counts on the capacity; the prepare that follows makes it. */
-		if (p->facts->mode != PLAN_PREPARE)
+		if (p->world->mode != PLAN_PREPARE)
 			return true;
 		p->plan->kind = PLAN_REMOVE;
 		return true;
@@ -211,12 +211,12 @@ bool plan_creation(struct planner *p, size_t req, const char *id, struct step *s
 		p->plan->kind = PLAN_WAIT;
 		break;
 	case NO_CAPACITY:
-		p->plan->kind = p->facts->reclaimable_known ? PLAN_REFUSE : PLAN_LOOK;
+		p->plan->kind = p->world->reclaimable_known ? PLAN_REFUSE : PLAN_LOOK;
 		break;
 	}
 	p->plan->no_capacity = true;
 	p->plan->refused_vgpu = req;
-	p->plan->why = plan_text_no_capacity(p->plan, p->facts, &p->promised, req, p->plan->text,
+	p->plan->why = plan_text_no_capacity(p->plan, p->world, &p->promised, req, p->plan->text,
 					     sizeof(p->plan->text));
 	return false;
 }
@@ -224,9 +224,9 @@ bool plan_creation(struct planner *p, size_t req, const char *id, struct step *s
 bool plan_existing(struct planner *p, size_t req, const struct inv_device *device, const struct lease *own,
 		   struct step *step)
 {
-	const struct resolved_request *resolved = &p->facts->resolved_requests[req];
+	const struct resolved_request *resolved = &p->world->resolved_requests[req];
 
-	if (resolved->source == TYPE_ASKED && !plan_device_fits(p->facts, resolved, device))
+	if (resolved->source == TYPE_ASKED && !plan_device_fits(p->world, resolved, device))
 		return plan_refuse(p, req, "exists as %s on %s, but the domain's metadata asks for %s; %s",
 				   device->vgpu.type, device->vgpu.parent, resolved->req->facts.type,
 				   plan_change_type(p));
@@ -259,21 +259,21 @@ bool plan_wait_for_kernel(struct planner *p, size_t req, const char *parent)
 
 static bool prepare_request(struct planner *p, size_t req, struct step *step)
 {
-	const struct vgpu_request *w = p->facts->resolved_requests[req].req;
-	const char *id = w->any ? p->facts->resolved_requests[req].fresh : w->id;
-	const struct lease *lease = lease_find(&p->facts->leases, id);
-	const struct inv_device *device = inventory_device(&p->facts->inv, id);
+	const struct vgpu_request *w = p->world->resolved_requests[req].req;
+	const char *id = w->any ? p->world->resolved_requests[req].fresh : w->id;
+	const struct lease *lease = lease_find(&p->world->leases, id);
+	const struct inv_device *device = inventory_device(&p->world->inv, id);
 	char holder[HOLDER_SIZE];
 
 	if (w->kind == REQUEST_PCI)
 		return plan_vf_prepare(p, req, step);
 	if (lease && lease->at_work && lease->state == LEASE_RELEASING &&
-	    strcmp(lease->domain, p->facts->request->uuid) != 0)
+	    strcmp(lease->domain, p->world->request->uuid) != 0)
 		return plan_wait_for_kernel(p, req, lease->vgpu.parent);
-	if (lease && strcmp(lease->domain, p->facts->request->uuid) != 0)
+	if (lease && strcmp(lease->domain, p->world->request->uuid) != 0)
 		return plan_refuse(p, req, "already leased to domain %s (%s); %s", lease->name,
 				   lease_holder(holder, lease),
-				   p->facts->request->nova ? PLAN_NOVA_ANOTHER : "use a different UUID");
+				   p->world->request->nova ? PLAN_NOVA_ANOTHER : "use a different UUID");
 	/* For a start whose hook was killed, or for somebody else: the kernel has one of a UUID only. */
 	if (device && !*device->vgpu.type)
 		return plan_wait_for_kernel(p, req, device->vgpu.parent);
@@ -286,7 +286,7 @@ static bool prepare_request(struct planner *p, size_t req, struct step *step)
 
 static bool plan_request(struct planner *p, size_t req, struct step *step)
 {
-	switch (p->facts->mode) {
+	switch (p->world->mode) {
 	case PLAN_PREPARE:
 		return prepare_request(p, req, step);
 	case PLAN_ASSIGN:
@@ -307,13 +307,13 @@ static void refuse_placeholder(struct planner *p)
 	/* Orphans that have to go for it have not been looked for. */
 	if (p->plan->kind == PLAN_LOOK)
 		return;
-	for (size_t i = 0; p->facts->mode == PLAN_PREPARE && i < p->facts->request->nvgpus; i++) {
-		if (!p->facts->request->vgpus[i].any)
+	for (size_t i = 0; p->world->mode == PLAN_PREPARE && i < p->world->request->nvgpus; i++) {
+		if (!p->world->request->vgpus[i].any)
 			continue;
 		plan_refuse(
 			p, i,
 			"a placeholder, and libvirt accepts no new UUID at a start; run 'vgpu-lease rewrite %.100s' to assign one",
-			p->facts->request->name);
+			p->world->request->name);
 		return;
 	}
 }
@@ -328,11 +328,11 @@ static enum owner owner_when_created(const struct resolved_request *resolved, co
 					       .nova = request->nova });
 }
 
-void plan_make(struct plan *plan, const struct world *facts)
+void plan_make(struct plan *plan, const struct world *world)
 {
-	struct world narrowed = *facts;
-	struct planner p = { .facts = &narrowed, .plan = plan };
-	size_t nvgpus = facts->request->nvgpus;
+	struct world narrowed = *world;
+	struct planner p = { .world = &narrowed, .plan = plan };
+	size_t nvgpus = world->request->nvgpus;
 	struct resolved_request *resolved_requests = mem_new(nvgpus + 1, sizeof(*resolved_requests));
 	bool going = true;
 
@@ -340,21 +340,21 @@ void plan_make(struct plan *plan, const struct world *facts)
 	plan->steps = mem_new(nvgpus + 1, sizeof(*plan->steps));
 	p.promised.list = mem_new(nvgpus + 1, sizeof(*p.promised.list));
 	narrowed.resolved_requests = resolved_requests;
-	narrowed.leases.list = mem_new(facts->leases.n + 1, sizeof(*narrowed.leases.list));
-	for (size_t i = 0; i < facts->leases.n; i++)
-		narrowed.leases.list[i] = facts->leases.list[i];
+	narrowed.leases.list = mem_new(world->leases.n + 1, sizeof(*narrowed.leases.list));
+	for (size_t i = 0; i < world->leases.n; i++)
+		narrowed.leases.list[i] = world->leases.list[i];
 	for (size_t i = 0; i < nvgpus; i++) {
-		resolved_requests[i] = facts->resolved_requests[i];
+		resolved_requests[i] = world->resolved_requests[i];
 		if (resolved_requests[i].req->kind == REQUEST_MDEV)
-			plan_only_type(facts, &resolved_requests[i], NULL);
-		plan_source_narrow(facts, &resolved_requests[i]);
-		plan_vf_request(facts, &resolved_requests[i]);
+			plan_only_type(world, &resolved_requests[i], NULL);
+		plan_source_narrow(world, &resolved_requests[i]);
+		plan_vf_request(world, &resolved_requests[i]);
 	}
 	for (size_t i = 0; i < nvgpus && going; i++) {
 		struct step *step = &plan->steps[i];
 
 		going = plan_request(&p, i, step);
-		step->owner = owner_when_created(&resolved_requests[i], facts->request, &step->vgpu);
+		step->owner = owner_when_created(&resolved_requests[i], world->request, &step->vgpu);
 		/* What the domain keeps was counted when it came. */
 		if (!going || (step->kind != STEP_KEEP && !plan_quota(&p, i, step->vgpu.id)))
 			break;

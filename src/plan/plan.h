@@ -66,8 +66,8 @@ struct plan {
 	size_t why;        /* so many bytes of it are the causes, and what is behind them the cure; 0: not told apart */
 };
 
-void plan_make(struct plan *plan, const struct world *facts);
+void plan_make(struct plan *plan, const struct world *world);
 void plan_free(struct plan *plan);
 
 /* Why this card can have no vGPU for the hostdev, whatever it serves: the hostdev is of another kind. NULL: it can. */
-const char *plan_other_kind(const struct world *facts, const struct inv_pgpu *card, const struct vgpu_request *req);
+const char *plan_other_kind(const struct world *world, const struct inv_pgpu *card, const struct vgpu_request *req);

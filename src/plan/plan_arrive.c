@@ -13,7 +13,7 @@
 
 static bool leased(const struct planner *p, const char *id)
 {
-	return lease_find(&p->facts->leases, id) != NULL;
+	return lease_find(&p->world->leases, id) != NULL;
 }
 
 static bool promised(const struct planner *p, const char *id)
@@ -27,19 +27,19 @@ static bool promised(const struct planner *p, const char *id)
 /* A foreign device of the pool that nobody has, names or requests; NULL where the policy does not allow it, too. */
 static const struct inv_device *free_device(const struct planner *p, size_t req)
 {
-	const struct inventory *inv = &p->facts->inv;
-	const struct resolved_request *resolved = &p->facts->resolved_requests[req];
+	const struct inventory *inv = &p->world->inv;
+	const struct resolved_request *resolved = &p->world->resolved_requests[req];
 
-	if (!p->facts->config || !p->facts->config->policy.reuse_free)
+	if (!p->world->config || !p->world->config->policy.reuse_free)
 		return NULL;
 	for (size_t i = 0; i < inv->ndevices; i++) {
 		const struct inv_device *d = &inv->devices[i];
 		const struct device_facts *f = &d->facts;
 
-		if (d->parent && plan_can_be(p->facts, d->parent, resolved->req) && resolved->ntypes > 0 &&
-		    plan_device_fits(p->facts, resolved, d) && pool_has_parent(d->parent) && f->opened == OPEN_NO &&
+		if (d->parent && plan_can_be(p->world, d->parent, resolved->req) && resolved->ntypes > 0 &&
+		    plan_device_fits(p->world, resolved, d) && pool_has_parent(d->parent) && f->opened == OPEN_NO &&
 		    !*f->named_by && !leased(p, d->vgpu.id) && !promised(p, d->vgpu.id) &&
-		    !request_names(p->facts->request, d->vgpu.id) && !request_excludes(p->facts->request, d->vgpu.id))
+		    !request_names(p->world->request, d->vgpu.id) && !request_excludes(p->world->request, d->vgpu.id))
 			return d;
 	}
 	return NULL;
@@ -48,7 +48,7 @@ static const struct inv_device *free_device(const struct planner *p, size_t req)
 /* Under migrate_uuid = keep it cannot be had: why not. */
 static bool refuse_taken(struct planner *p, size_t req, const struct inv_device *device, const struct lease *lease)
 {
-	const struct resolved_request *resolved = &p->facts->resolved_requests[req];
+	const struct resolved_request *resolved = &p->world->resolved_requests[req];
 	bool vf = resolved->req->kind == REQUEST_PCI;
 	char requested[1024];
 
@@ -67,7 +67,7 @@ static bool refuse_taken(struct planner *p, size_t req, const struct inv_device 
 			p, req, "being created or removed on %s here; migrate_uuid = keep does not allow another",
 			device->vgpu.parent);
 	plan_text_request(resolved, requested, sizeof(requested));
-	if (!plan_device_fits(p->facts, resolved, device))
+	if (!plan_device_fits(p->world, resolved, device))
 		return plan_refuse_device(
 			p, req, "exists here as %s on %s, not as %s; migrate_uuid = keep does not allow another",
 			device->vgpu.type, device->vgpu.parent, requested);
@@ -80,15 +80,15 @@ static bool refuse_taken(struct planner *p, size_t req, const struct inv_device 
 
 bool plan_arrival(struct planner *p, size_t req, struct step *step)
 {
-	const struct world *facts = p->facts;
-	const struct resolved_request *resolved = &facts->resolved_requests[req];
+	const struct world *world = p->world;
+	const struct resolved_request *resolved = &world->resolved_requests[req];
 	const char *id = plan_named(resolved->req);
-	const struct lease *lease = lease_find(&facts->leases, id);
-	const struct inv_device *device = inventory_device(&facts->inv, id), *other;
-	const struct inv_parent *parent = inventory_parent(&facts->inv, id);
-	bool vf = resolved->req->kind == REQUEST_PCI, keep = facts->config && facts->config->policy.migrate_keep, made;
-	bool others = lease && strcmp(lease->domain, facts->request->uuid) != 0;
-	bool pooled = parent && facts->config && pool_has_parent(parent);
+	const struct lease *lease = lease_find(&world->leases, id);
+	const struct inv_device *device = inventory_device(&world->inv, id), *other;
+	const struct inv_parent *parent = inventory_parent(&world->inv, id);
+	bool vf = resolved->req->kind == REQUEST_PCI, keep = world->config && world->config->policy.migrate_keep, made;
+	bool others = lease && strcmp(lease->domain, world->request->uuid) != 0;
+	bool pooled = parent && world->config && pool_has_parent(parent);
 
 	if (!plan_source_fits(p, req))
 		return false;
@@ -97,7 +97,7 @@ bool plan_arrival(struct planner *p, size_t req, struct step *step)
 	if (vf && keep && pooled && !plan_vf_suits(p, req, parent))
 		return false;
 	if (device && !others && device->facts.opened == OPEN_NO && *device->vgpu.type &&
-	    plan_device_fits(facts, resolved, device) && plan_can_be(facts, device->parent, resolved->req)) {
+	    plan_device_fits(world, resolved, device) && plan_can_be(world, device->parent, resolved->req)) {
 		plan_adopt(p, device, step);
 		return true;
 	}
@@ -116,7 +116,7 @@ bool plan_arrival(struct planner *p, size_t req, struct step *step)
 
 bool plan_assignment(struct planner *p, size_t req, struct step *step)
 {
-	const struct resolved_request *resolved = &p->facts->resolved_requests[req];
+	const struct resolved_request *resolved = &p->world->resolved_requests[req];
 	const struct inv_device *other;
 
 	if (!resolved->req->any) {

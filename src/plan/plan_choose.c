@@ -18,14 +18,14 @@ struct candidate {
 
 static enum placement placement_of(const struct planner *p, const struct vgpu_request *req)
 {
-	return req->has_placement ? req->placement : p->facts->config->policy.placement;
+	return req->has_placement ? req->placement : p->world->config->policy.placement;
 }
 
 /* Did it fail a while ago, in another run? */
-static bool has_failed(const struct world *facts, const struct inv_pgpu *card, const char *type)
+static bool has_failed(const struct world *world, const struct inv_pgpu *card, const char *type)
 {
-	for (size_t i = 0; i < facts->nfailures; i++)
-		if (strcmp(facts->failures[i].pgpu, card->address) == 0 && strcmp(facts->failures[i].type, type) == 0)
+	for (size_t i = 0; i < world->nfailures; i++)
+		if (strcmp(world->failures[i].pgpu, card->address) == 0 && strcmp(world->failures[i].type, type) == 0)
 			return true;
 	return false;
 }
@@ -66,13 +66,13 @@ static bool is_near(const struct resolved_request *resolved, const struct inv_pg
 }
 
 /* Does the card serve no such type, but another that would do as well? */
-static bool is_elsewhere(const struct world *facts, const struct resolved_request *resolved,
+static bool is_elsewhere(const struct world *world, const struct resolved_request *resolved,
 			 const struct inv_pgpu *card, const char *type)
 {
-	if (pool_serves(&facts->inv, card, type))
+	if (pool_serves(&world->inv, card, type))
 		return false;
 	for (int t = 0; t < resolved->ntypes; t++)
-		if (pool_serves(&facts->inv, card, resolved->types[t]))
+		if (pool_serves(&world->inv, card, resolved->types[t]))
 			return true;
 	return false;
 }
@@ -95,17 +95,17 @@ static void add_verdict(struct plan *plan, size_t req, const struct inv_pgpu *ca
 	memcpy(v->fix, space->fix, sizeof(v->fix));
 }
 
-bool plan_is_reclaimable(const struct world *facts, const char *id)
+bool plan_is_reclaimable(const struct world *world, const char *id)
 {
-	for (size_t i = 0; i < facts->nreclaimable; i++)
-		if (strcmp(facts->reclaimable[i].id, id) == 0)
+	for (size_t i = 0; i < world->nreclaimable; i++)
+		if (strcmp(world->reclaimable[i].id, id) == 0)
 			return true;
 	return false;
 }
 
-bool plan_may_go(const struct world *facts, const char *id)
+bool plan_may_go(const struct world *world, const char *id)
 {
-	return !(facts->mode == PLAN_PREPARE && request_names(facts->request, id)) && plan_is_reclaimable(facts, id);
+	return !(world->mode == PLAN_PREPARE && request_names(world->request, id)) && plan_is_reclaimable(world, id);
 }
 
 /* Would removing a device of `type` help one of `requested` on this card? */
@@ -143,8 +143,8 @@ static bool find_removes(struct planner *p, const struct candidate *c)
 {
 	const char *type = c->type;
 	const struct inv_pgpu *card = c->card;
-	const struct world *facts = p->facts;
-	const struct inventory *inv = &facts->inv;
+	const struct world *world = p->world;
+	const struct inventory *inv = &world->inv;
 	char one[ID_SIZE] = "";
 
 	p->plan->nremoves = 0;
@@ -154,22 +154,22 @@ static bool find_removes(struct planner *p, const struct candidate *c)
 		if (inventory_card_of(d) != card)
 			continue;
 		if (stands_in_the_way(inv, card, d->vgpu.type, type)) {
-			if (!plan_may_go(facts, d->vgpu.id) || p->plan->nremoves == PLAN_REMOVES_MAX) {
+			if (!plan_may_go(world, d->vgpu.id) || p->plan->nremoves == PLAN_REMOVES_MAX) {
 				p->plan->nremoves = 0;
 				return false;
 			}
 			memcpy(p->plan->removes[p->plan->nremoves++], d->vgpu.id, ID_SIZE);
 		} else if (!*one && gives_capacity(inv, card, d->vgpu.type, type) &&
-			   (c->space.parent || pool_gives(&facts->inv, d->parent, type)) &&
-			   plan_may_go(facts, d->vgpu.id)) {
+			   (c->space.parent || pool_gives(&world->inv, d->parent, type)) &&
+			   plan_may_go(world, d->vgpu.id)) {
 			memcpy(one, d->vgpu.id, ID_SIZE);
 		}
 	}
-	for (size_t i = 0; i < facts->leases.n && !*one; i++) {
-		const struct lease *l = &facts->leases.list[i];
+	for (size_t i = 0; i < world->leases.n && !*one; i++) {
+		const struct lease *l = &world->leases.list[i];
 
 		if (strcmp(l->vgpu.pgpu, card->address) == 0 && !inventory_device(inv, l->vgpu.id) &&
-		    plan_may_go(facts, l->vgpu.id))
+		    plan_may_go(world, l->vgpu.id))
 			memcpy(one, l->vgpu.id, ID_SIZE);
 	}
 	if (p->plan->nremoves == 0 && *one)
@@ -180,14 +180,14 @@ static bool find_removes(struct planner *p, const struct candidate *c)
 static void fill_step(const struct planner *p, struct step *step, const struct candidate *c, const char *id,
 		      const char *why)
 {
-	const struct inv_type *t = inventory_type_on(&p->facts->inv, c->card, c->type);
+	const struct inv_type *t = inventory_type_on(&p->world->inv, c->card, c->type);
 	const struct inv_parent *parent = c->space.parent ? c->space.parent : c->card->parents[0];
 
 	*step = (struct step){ .kind = STEP_CREATE,
 			       .vgpu.framework = c->card->framework,
 			       .numa = c->card->numa,
 			       .framebuffer_mib = t ? t->framebuffer_mib : UNKNOWN,
-			       .section = pool_serves(&p->facts->inv, c->card, c->type) };
+			       .section = pool_serves(&p->world->inv, c->card, c->type) };
 	/* A VF is called by its address, wherever the domain was before. */
 	snprintf(step->vgpu.id, sizeof(step->vgpu.id), "%.39s", step->vgpu.framework == FW_MDEV ? id : parent->name);
 	snprintf(step->vgpu.type, sizeof(step->vgpu.type), "%s", c->type);
@@ -218,9 +218,9 @@ static bool gives_vf(const struct inventory *inv, const struct inv_parent *vf, c
 /* Capacity of this card for the request; where it is to be one VF, on that. Not a candidate at all: false. */
 static bool capacity_for(const struct planner *p, size_t req, struct candidate *c, const char *type, const char *id)
 {
-	const struct resolved_request *resolved = &p->facts->resolved_requests[req];
-	const char *other_kind = plan_other_kind(p->facts, c->card, resolved->req);
-	const struct capacity_query query = { .facts = p->facts,
+	const struct resolved_request *resolved = &p->world->resolved_requests[req];
+	const char *other_kind = plan_other_kind(p->world, c->card, resolved->req);
+	const struct capacity_query query = { .world = p->world,
 					      .promised = &p->promised,
 					      .req = resolved->req,
 					      .id = id,
@@ -229,7 +229,7 @@ static bool capacity_for(const struct planner *p, size_t req, struct candidate *
 	if (p->only && p->only->card != c->card)
 		return false;
 	if (other_kind) {
-		if (!pool_serves(&p->facts->inv, c->card, type))
+		if (!pool_serves(&p->world->inv, c->card, type))
 			return false;
 		c->space = (struct capacity){ .cause = CAUSE_UNSUITED };
 		if ((c->card->framework == FW_MDEV) != (resolved->req->kind == REQUEST_MDEV))
@@ -237,13 +237,13 @@ static bool capacity_for(const struct planner *p, size_t req, struct candidate *
 		snprintf(c->space.reason, sizeof(c->space.reason), "%s", other_kind);
 		return true;
 	}
-	if (!plan_type_means(p->facts, resolved, c->card, type)) {
+	if (!plan_type_means(p->world, resolved, c->card, type)) {
 		c->space = (struct capacity){ .cause = CAUSE_OTHER_TYPE };
 		snprintf(c->space.reason, sizeof(c->space.reason), "%s is %s there", type,
-			 inventory_type_on(&p->facts->inv, c->card, type)->name);
-		return pool_serves(&p->facts->inv, c->card, type);
+			 inventory_type_on(&p->world->inv, c->card, type)->name);
+		return pool_serves(&p->world->inv, c->card, type);
 	}
-	if (p->only && !gives_vf(&p->facts->inv, p->only, type, &c->space))
+	if (p->only && !gives_vf(&p->world->inv, p->only, type, &c->space))
 		return true;
 	capacity_on(&c->space, &query, c->card, type);
 	if (c->space.has && p->only && c->space.parent != p->only) {
@@ -251,7 +251,7 @@ static bool capacity_for(const struct planner *p, size_t req, struct candidate *
 		c->space.cause = CAUSE_IN_USE;
 		snprintf(c->space.reason, sizeof(c->space.reason), "this VF is not free");
 	}
-	c->failed = has_failed(p->facts, c->card, type);
+	c->failed = has_failed(p->world, c->card, type);
 	return true;
 }
 
@@ -286,8 +286,8 @@ static const char *why_chosen(const struct planner *p, const struct vgpu_request
 static void choose_for_type(struct planner *p, size_t req, const char *type, const char *id, struct chosen *chosen,
 			    struct resort *resort)
 {
-	const struct resolved_request *resolved = &p->facts->resolved_requests[req];
-	const struct inventory *inv = &p->facts->inv;
+	const struct resolved_request *resolved = &p->world->resolved_requests[req];
+	const struct inventory *inv = &p->world->inv;
 	struct candidate *best = &chosen->best, fullest = { 0 };
 
 	for (size_t g = 0; g < inv->npgpus && !best->last; g++) {
@@ -304,7 +304,7 @@ static void choose_for_type(struct planner *p, size_t req, const char *type, con
 			chosen->rule = by < chosen->rule ? by : chosen->rule;
 			continue;
 		}
-		add_verdict(p->plan, req, c.card, is_elsewhere(p->facts, resolved, c.card, type), &c.space);
+		add_verdict(p->plan, req, c.card, is_elsewhere(p->world, resolved, c.card, type), &c.space);
 		if (c.space.full && !c.space.unsuited &&
 		    (!fullest.card || better(p, resolved->req, &c, &fullest, &by)) && find_removes(p, &c))
 			fullest = c;
@@ -317,9 +317,9 @@ static void choose_for_type(struct planner *p, size_t req, const char *type, con
  * Are they the same type on different models, such as T4-2Q and A40-2Q? Then the placement chooses the card, and not
  * the order of the types.
  */
-static bool is_alike(const struct world *facts, const char *a, const char *b)
+static bool is_alike(const struct world *world, const char *a, const char *b)
 {
-	const struct inv_type *x = inventory_type(&facts->inv, a), *y = inventory_type(&facts->inv, b);
+	const struct inv_type *x = inventory_type(&world->inv, a), *y = inventory_type(&world->inv, b);
 	const char *of_x = x ? strrchr(x->name, '-') : NULL, *of_y = y ? strrchr(y->name, '-') : NULL;
 
 	return of_x && of_y && strcmp(of_x, of_y) == 0 && x->framebuffer_mib == y->framebuffer_mib &&
@@ -330,11 +330,11 @@ static bool is_alike(const struct world *facts, const char *a, const char *b)
 static const struct inv_parent *freed_vf(const struct planner *p, const char *type)
 {
 	for (size_t i = 0; i < p->plan->nremoves; i++) {
-		const struct inv_device *device = inventory_device(&p->facts->inv, p->plan->removes[i]);
+		const struct inv_device *device = inventory_device(&p->world->inv, p->plan->removes[i]);
 		const struct inv_parent *parent = device ? device->parent
-							 : inventory_parent(&p->facts->inv, p->plan->removes[i]);
+							 : inventory_parent(&p->world->inv, p->plan->removes[i]);
 
-		if (parent && pool_gives(&p->facts->inv, parent, type))
+		if (parent && pool_gives(&p->world->inv, parent, type))
 			return parent;
 	}
 	return NULL;
@@ -349,13 +349,13 @@ static bool leave_vf(const struct planner *p, struct candidate *c, const struct 
 		c->space.parent = p->only;
 	else if (!c->space.parent)
 		c->space.parent = freed_vf(p, c->type);
-	return c->space.parent && plan_can_be(p->facts, c->space.parent, req);
+	return c->space.parent && plan_can_be(p->world, c->space.parent, req);
 }
 
 void plan_tell_removal(const struct planner *p, struct step *step)
 {
 	const char *id = p->plan->removes[0];
-	const struct lease *lease = lease_find(&p->facts->leases, id);
+	const struct lease *lease = lease_find(&p->world->leases, id);
 	char more[32] = "";
 
 	if (p->plan->nremoves > 1)
@@ -369,10 +369,10 @@ void plan_tell_removal(const struct planner *p, struct step *step)
 
 enum choice plan_choose(struct planner *p, size_t req, const char *id, struct step *step)
 {
-	const struct resolved_request *resolved = &p->facts->resolved_requests[req];
+	const struct resolved_request *resolved = &p->world->resolved_requests[req];
 	struct resort resort = { 0 };
 	struct chosen chosen = { .rule = NO_CHOICE };
-	const struct lease *own = lease_find(&p->facts->leases, id);
+	const struct lease *own = lease_find(&p->world->leases, id);
 	bool reserved;
 
 	/* The type that was reserved is the one whose state arrives. */
@@ -380,7 +380,7 @@ enum choice plan_choose(struct planner *p, size_t req, const char *id, struct st
 		choose_for_type(p, req, own->vgpu.type, id, &chosen, &resort);
 	reserved = chosen.best.card;
 	for (int t = 0; t < resolved->ntypes && !reserved; t++)
-		if (!chosen.best.card || is_alike(p->facts, chosen.best.type, resolved->types[t]))
+		if (!chosen.best.card || is_alike(p->world, chosen.best.type, resolved->types[t]))
 			choose_for_type(p, req, resolved->types[t], id, &chosen, &resort);
 	p->plan->nremoves = 0;
 	if (chosen.best.card) {

@@ -15,10 +15,10 @@
  */
 static bool counts(const struct planner *p, const struct lease *lease, const char *id)
 {
-	const struct request *request = p->facts->request;
+	const struct request *request = p->world->request;
 
 	return strcmp(lease->project, request->project) == 0 && strcmp(lease->vgpu.id, id) != 0 &&
-	       (p->facts->mode == PLAN_PREPARE || strcmp(lease->domain, request->uuid) != 0);
+	       (p->world->mode == PLAN_PREPARE || strcmp(lease->domain, request->uuid) != 0);
 }
 
 static int promised(const struct planner *p, const char *id)
@@ -32,22 +32,22 @@ static int promised(const struct planner *p, const char *id)
 
 bool plan_quota(struct planner *p, size_t req, const char *id)
 {
-	const struct world *facts = p->facts;
-	const char *project = facts->request->project;
+	const struct world *world = p->world;
+	const char *project = world->request->project;
 	int limit, holds = promised(p, id), reclaimable = 0;
 	bool in_flight = false;
 
 	p->over_quota = 0;
-	limit = facts->config ? config_quota(facts->config, project) : NO_LIMIT;
+	limit = world->config ? config_quota(world->config, project) : NO_LIMIT;
 	if (limit == NO_LIMIT)
 		return true;
-	for (size_t i = 0; i < facts->leases.n; i++) {
-		const struct lease *lease = &facts->leases.list[i];
+	for (size_t i = 0; i < world->leases.n; i++) {
+		const struct lease *lease = &world->leases.list[i];
 
 		if (!counts(p, lease, id))
 			continue;
 		holds++;
-		reclaimable += plan_may_go(facts, lease->vgpu.id);
+		reclaimable += plan_may_go(world, lease->vgpu.id);
 		in_flight |= lease->at_work;
 	}
 	if (holds < limit)
@@ -64,7 +64,7 @@ bool plan_quota(struct planner *p, size_t req, const char *id)
 	p->plan->no_quota = true;
 	if (in_flight)
 		p->plan->kind = PLAN_WAIT;
-	else if (!facts->reclaimable_known && holds > promised(p, id))
+	else if (!world->reclaimable_known && holds > promised(p, id))
 		p->plan->kind = PLAN_LOOK;
 	return false;
 }
@@ -79,20 +79,20 @@ static bool is_removed(const struct plan *plan, const char *id)
 
 void plan_quota_removes(struct planner *p, const struct step *step)
 {
-	const struct world *facts = p->facts;
+	const struct world *world = p->world;
 	struct plan *plan = p->plan;
 
 	/* An arrival counts on it; the prepare that follows does it. */
-	if (facts->mode != PLAN_PREPARE || step->kind == STEP_KEEP)
+	if (world->mode != PLAN_PREPARE || step->kind == STEP_KEEP)
 		return;
 	if (p->over_quota > 0 && plan->kind != PLAN_REMOVE) {
 		plan->kind = PLAN_REMOVE;
 		plan->nremoves = 0;
 	}
-	for (size_t i = 0; i < facts->leases.n && p->over_quota > 0 && plan->nremoves < PLAN_REMOVES_MAX; i++) {
-		const struct lease *lease = &facts->leases.list[i];
+	for (size_t i = 0; i < world->leases.n && p->over_quota > 0 && plan->nremoves < PLAN_REMOVES_MAX; i++) {
+		const struct lease *lease = &world->leases.list[i];
 
-		if (!counts(p, lease, step->vgpu.id) || !plan_may_go(facts, lease->vgpu.id))
+		if (!counts(p, lease, step->vgpu.id) || !plan_may_go(world, lease->vgpu.id))
 			continue;
 		p->over_quota--;
 		if (is_removed(plan, lease->vgpu.id))

@@ -11,37 +11,37 @@
 
 #include "internal.h"
 
-bool plan_driver_differs(const struct world *facts, const struct vgpu_request *req)
+bool plan_driver_differs(const struct world *world, const struct vgpu_request *req)
 {
-	return facts->mode == PLAN_MIGRATE && *req->facts.driver && *facts->inv.nvidia_driver &&
-	       strcmp(req->facts.driver, facts->inv.nvidia_driver) != 0;
+	return world->mode == PLAN_MIGRATE && *req->facts.driver && *world->inv.nvidia_driver &&
+	       strcmp(req->facts.driver, world->inv.nvidia_driver) != 0;
 }
 
 /*
  * Is this type called otherwise here, on each card, than on the source? Ids are the drivers' own; the name says what a
  * type is. Other versions of a driver may have other names for the same.
  */
-static bool name_differs(const struct world *facts, const struct vgpu_request *req, const char *type)
+static bool name_differs(const struct world *world, const struct vgpu_request *req, const char *type)
 {
 	bool named = false, known = false;
 
-	if (facts->mode != PLAN_MIGRATE || !*req->facts.name || plan_driver_differs(facts, req))
+	if (world->mode != PLAN_MIGRATE || !*req->facts.name || plan_driver_differs(world, req))
 		return false;
-	for (size_t i = 0; i < facts->inv.ntypes && !named; i++) {
-		if (strcmp(facts->inv.types[i]->id, type) != 0)
+	for (size_t i = 0; i < world->inv.ntypes && !named; i++) {
+		if (strcmp(world->inv.types[i]->id, type) != 0)
 			continue;
 		known = true;
-		named = strcmp(facts->inv.types[i]->name, req->facts.name) == 0;
+		named = strcmp(world->inv.types[i]->name, req->facts.name) == 0;
 	}
 	return known && !named;
 }
 
-void plan_source_narrow(const struct world *facts, struct resolved_request *resolved)
+void plan_source_narrow(const struct world *world, struct resolved_request *resolved)
 {
 	int kept = 0;
 
 	for (int i = 0; i < resolved->ntypes; i++) {
-		if (name_differs(facts, resolved->req, resolved->types[i]))
+		if (name_differs(world, resolved->req, resolved->types[i]))
 			continue;
 		if (kept != i)
 			memcpy(resolved->types[kept], resolved->types[i], TYPE_SIZE);
@@ -54,25 +54,25 @@ void plan_source_narrow(const struct world *facts, struct resolved_request *reso
 
 bool plan_source_fits(struct planner *p, size_t req)
 {
-	const struct world *facts = p->facts;
-	const struct resolved_request *resolved = &facts->resolved_requests[req];
+	const struct world *world = p->world;
+	const struct resolved_request *resolved = &world->resolved_requests[req];
 	const struct vgpu_request *w = resolved->req;
-	bool warns = facts->config && facts->config->policy.mismatch_warns;
+	bool warns = world->config && world->config->policy.mismatch_warns;
 
-	if (plan_driver_differs(facts, w) && !warns)
+	if (plan_driver_differs(world, w) && !warns)
 		return plan_refuse(
 			p, req,
 			"driver version %s on the source, %s here; use one version on both hosts, or set driver_mismatch = warn",
-			w->facts.driver, facts->inv.nvidia_driver);
-	if (plan_driver_differs(facts, w))
+			w->facts.driver, world->inv.nvidia_driver);
+	if (plan_driver_differs(world, w))
 		snprintf(p->plan->warning, sizeof(p->plan->warning),
 			 "vGPU %s: driver version %s on the source, %s here", w->id, w->facts.driver,
-			 facts->inv.nvidia_driver);
-	if (resolved->ntypes && name_differs(facts, w, resolved->types[0]))
+			 world->inv.nvidia_driver);
+	if (resolved->ntypes && name_differs(world, w, resolved->types[0]))
 		return plan_refuse(
 			p, req,
 			"%s%s%s on the source, but %s is %s here; a migration needs the same type on both hosts",
 			w->facts.name, *w->facts.model ? " of " : "", w->facts.model, resolved->types[0],
-			inventory_type(&facts->inv, resolved->types[0])->name);
+			inventory_type(&world->inv, resolved->types[0])->name);
 	return true;
 }

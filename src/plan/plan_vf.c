@@ -19,7 +19,7 @@ static bool is_too_old(int libvirt)
 	return libvirt && libvirt < LIBVIRT_VARIANT;
 }
 
-const char *plan_other_kind(const struct world *facts, const struct inv_pgpu *card, const struct vgpu_request *req)
+const char *plan_other_kind(const struct world *world, const struct inv_pgpu *card, const struct vgpu_request *req)
 {
 	enum framework framework = card->framework;
 
@@ -29,34 +29,34 @@ const char *plan_other_kind(const struct world *facts, const struct inv_pgpu *ca
 		return "provides VFs, but the hostdev is type='mdev'";
 	if (framework == FW_VARIANT && req->managed)
 		return "its VFs must stay bound to NVIDIA's driver, but the hostdev has managed='yes'; set managed='no' (libvirt 9.7 or later)";
-	if (framework == FW_VARIANT && is_too_old(facts->libvirt))
+	if (framework == FW_VARIANT && is_too_old(world->libvirt))
 		return "this host's libvirt does not accept VFs of NVIDIA's variant driver; 9.7 or later is required";
 	return NULL;
 }
 
-void plan_vf_request(const struct world *facts, struct resolved_request *resolved)
+void plan_vf_request(const struct world *world, struct resolved_request *resolved)
 {
 	const struct vgpu_request *req = resolved->req;
-	const struct inv_parent *vf = inventory_parent(&facts->inv, req->id);
+	const struct inv_parent *vf = inventory_parent(&world->inv, req->id);
 
-	if (req->kind != REQUEST_PCI || !facts->config)
+	if (req->kind != REQUEST_PCI || !world->config)
 		return;
 	snprintf(resolved->last_parent, sizeof(resolved->last_parent), "%s", plan_named(req));
 	/* It is known, and so what it serves; on another host its address says nothing. */
-	plan_only_type(facts, resolved, vf && facts->mode != PLAN_MIGRATE && pool_has_parent(vf) ? vf : NULL);
+	plan_only_type(world, resolved, vf && world->mode != PLAN_MIGRATE && pool_has_parent(vf) ? vf : NULL);
 }
 
-bool plan_can_be(const struct world *facts, const struct inv_parent *parent, const struct vgpu_request *req)
+bool plan_can_be(const struct world *world, const struct inv_parent *parent, const struct vgpu_request *req)
 {
-	return !parent || (!plan_other_kind(facts, parent->card, req) && capacity_parent_suits(parent, req));
+	return !parent || (!plan_other_kind(world, parent->card, req) && capacity_parent_suits(parent, req));
 }
 
 bool plan_vf_suits(struct planner *p, size_t req, const struct inv_parent *vf)
 {
-	const struct world *facts = p->facts;
-	const struct vgpu_request *w = facts->resolved_requests[req].req;
+	const struct world *world = p->world;
+	const struct vgpu_request *w = world->resolved_requests[req].req;
 	const char *driver = vf->driver;
-	int libvirt = facts->libvirt;
+	int libvirt = world->libvirt;
 
 	if (vf->card->framework == FW_VARIANT) {
 		if (w->managed)
@@ -81,14 +81,14 @@ bool plan_vf_suits(struct planner *p, size_t req, const struct inv_parent *vf)
 
 static bool not_pooled(struct planner *p, size_t req, const struct inv_parent *vf)
 {
-	const struct world *facts = p->facts;
+	const struct world *world = p->world;
 
-	if (!facts->config)
+	if (!world->config)
 		return plan_refuse_unconfigured(p, req, "has no type and cannot be given one");
 	if (!vf)
 		return plan_refuse_device(p, req, "no such VF in the pool%s%s",
-					  *facts->resolved_requests[req].absent ? ": " : "",
-					  facts->resolved_requests[req].absent);
+					  *world->resolved_requests[req].absent ? ": " : "",
+					  world->resolved_requests[req].absent);
 	if (vf->card->pool.in_pool)
 		return plan_refuse_device(p, req, "not configured, but other VFs of its pGPU are");
 	return plan_refuse_device(p, req, "not in the pool: %s", vf->card->pool.reason);
@@ -97,19 +97,19 @@ static bool not_pooled(struct planner *p, size_t req, const struct inv_parent *v
 /* It has a type that is not asked for, by somebody else's hand: that must go first, or the VF cannot be had. */
 static bool retype(struct planner *p, size_t req, const struct inv_device *device, struct step *step)
 {
-	const struct resolved_request *resolved = &p->facts->resolved_requests[req];
+	const struct resolved_request *resolved = &p->world->resolved_requests[req];
 	const struct failed_attempt *attempt = NULL;
 
 	if (device->parent)
-		attempt = capacity_failed_attempt(p->facts, device->parent->card->address, resolved->types[0]);
+		attempt = capacity_failed_attempt(p->world, device->parent->card->address, resolved->types[0]);
 	/* It was tried: again and again would have no end. */
 	if (attempt)
 		return plan_refuse_device(p, req, "its type is %s, and %s", device->vgpu.type, attempt->reason);
-	if (!p->facts->reclaimable_known)
+	if (!p->world->reclaimable_known)
 		p->plan->kind = PLAN_LOOK;
 	if (p->plan->kind == PLAN_LOOK)
 		return false;
-	if (!plan_is_reclaimable(p->facts, device->vgpu.id) || !device->parent)
+	if (!plan_is_reclaimable(p->world, device->vgpu.id) || !device->parent)
 		return plan_refuse_device(p, req, "its type is %s, but the domain asks for %s", device->vgpu.type,
 					  resolved->req->facts.type);
 	plan_adopt(p, device, step);
@@ -125,11 +125,11 @@ static bool retype(struct planner *p, size_t req, const struct inv_device *devic
 static bool prepare_typed(struct planner *p, size_t req, const struct inv_device *device, const struct lease *own,
 			  struct step *step)
 {
-	const struct resolved_request *resolved = &p->facts->resolved_requests[req];
+	const struct resolved_request *resolved = &p->world->resolved_requests[req];
 
 	if (device->parent && !plan_vf_suits(p, req, device->parent))
 		return false;
-	if (resolved->source == TYPE_ASKED && !plan_device_fits(p->facts, resolved, device))
+	if (resolved->source == TYPE_ASKED && !plan_device_fits(p->world, resolved, device))
 		return own ? plan_refuse_device(p, req, "its type is %s, but the domain's metadata asks for %s; %s",
 						device->vgpu.type, resolved->req->facts.type, plan_change_type(p))
 			   : retype(p, req, device, step);
@@ -143,28 +143,28 @@ static void keep(const struct planner *p, const struct lease *own, const struct 
 			       .vgpu = own->vgpu,
 			       .numa = own->numa,
 			       .framebuffer_mib = own->framebuffer_mib,
-			       .section = pool_serves(&p->facts->inv, vf->card, own->vgpu.type),
+			       .section = pool_serves(&p->world->inv, vf->card, own->vgpu.type),
 			       .why = "the domain's already" };
 }
 
 bool plan_vf_prepare(struct planner *p, size_t req, struct step *step)
 {
-	const struct world *facts = p->facts;
-	const struct resolved_request *resolved = &facts->resolved_requests[req];
+	const struct world *world = p->world;
+	const struct resolved_request *resolved = &world->resolved_requests[req];
 	const char *id = resolved->req->id;
-	const struct lease *lease = lease_find(&facts->leases, id);
-	const struct inv_device *device = inventory_device(&facts->inv, id);
-	const struct inv_parent *vf = inventory_parent(&facts->inv, id);
-	const struct capacity_query query = { .facts = facts, .promised = &p->promised, .id = id, .last = "" };
+	const struct lease *lease = lease_find(&world->leases, id);
+	const struct inv_device *device = inventory_device(&world->inv, id);
+	const struct inv_parent *vf = inventory_parent(&world->inv, id);
+	const struct capacity_query query = { .world = world, .promised = &p->promised, .id = id, .last = "" };
 	char holder[HOLDER_SIZE], why[REASON_SIZE];
 	bool made;
 
-	if (lease && strcmp(lease->domain, facts->request->uuid) != 0)
+	if (lease && strcmp(lease->domain, world->request->uuid) != 0)
 		return plan_refuse_device(p, req, "already leased to domain %s (%s)", lease->name,
 					  lease_holder(holder, lease));
 	if (device)
 		return prepare_typed(p, req, device, lease, step);
-	if (!vf || !facts->config || !pool_has_parent(vf))
+	if (!vf || !world->config || !pool_has_parent(vf))
 		return not_pooled(p, req, vf);
 	if (!plan_vf_suits(p, req, vf))
 		return false;

@@ -220,7 +220,7 @@ static bool first_fit(const struct world *facts, const struct resolved_request *
 {
 	static const struct leases none;
 	const struct capacity_query query = {
-		.facts = facts, .promised = &none, .req = resolved->req, .id = resolved->req->id, .last = ""
+		.world = facts, .promised = &none, .req = resolved->req, .id = resolved->req->id, .last = ""
 	};
 
 	for (int t = 0; t < resolved->ntypes; t++) {

@@ -23,7 +23,7 @@ static const char *cause_word(enum cause cause)
 static void measure(const struct setup *w, const char *type, char result[RESULT_SIZE])
 {
 	static const struct leases none;
-	const struct capacity_query query = { .facts = &w->facts, .promised = &none, .id = "", .last = "" };
+	const struct capacity_query query = { .world = &w->facts, .promised = &none, .id = "", .last = "" };
 	const struct inv_offer *offer = inventory_offer(&w->cards[0], type);
 	struct capacity_count count = { 0 };
 	struct capacity space;
