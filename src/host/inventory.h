@@ -195,6 +195,9 @@ bool inventory_vf_id(const struct host *host, const char vendor[5], char device[
 /* Is it known to be neither a display controller (class 03) nor an accelerator (12)? */
 bool inventory_is_other(const struct host *host, const char *address);
 
+/* The UUIDs of the mdevs that there are, by their bus: no driver is asked. The caller frees the list. */
+int inventory_mdevs(const struct host *host, char (**out)[ID_SIZE], size_t *n, struct err *err);
+
 /* Has a PCI device this address? */
 bool inventory_exists(const struct host *host, const char *address);
 

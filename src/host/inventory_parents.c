@@ -78,6 +78,21 @@ static int by_id(const void *a, const void *b)
 	return strcmp(((const struct inv_device *)a)->vgpu.id, ((const struct inv_device *)b)->vgpu.id);
 }
 
+int inventory_mdevs(const struct host *host, char (**out)[ID_SIZE], size_t *n, struct err *err)
+{
+	const struct dirent *e;
+	autoclosedir DIR *d = NULL;
+	int r = host_list(&d, host, "sys/bus/mdev/devices", err);
+
+	while (r == 0 && (e = sys_next(d))) {
+		char uuid[UUID_SIZE];
+
+		if (uuid_parse(uuid, e->d_name))
+			text_copy(*(char(*)[ID_SIZE])mem_add(out, n, ID_SIZE), ID_SIZE, uuid);
+	}
+	return r;
+}
+
 static int read_mdevs(struct inv_reader *reader, struct err *err)
 {
 	struct inventory *inv = reader->inv;

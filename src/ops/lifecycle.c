@@ -61,8 +61,8 @@ static void rounds_end(struct rounds *r)
 }
 
 /*
- * Makes the next plan; the store's lock is held afterwards where 0 is returned. A device that came after the look at all
- * processes may be open: another look, but for who is always too late.
+ * Makes the next plan; the store's lock is held afterwards where 0 is returned. If a device came after the look at all
+ * processes, it may be open: they are looked at again, but not without end.
  */
 static int plan_round(struct rounds *r, struct err *err)
 {

@@ -125,7 +125,7 @@ static int read_host(struct world *s, struct err *err)
 	return 0;
 }
 
-/* Is somebody writing to this device, or to its pGPU? The handler lives on when a release is done: only the lock tells. */
+/* Does somebody write to this device, or to its pGPU? Of a release only the locks tell: the handler lives on. */
 static bool is_written(const struct world *s, const struct lease *lease)
 {
 	return lease->state == LEASE_RELEASING
@@ -331,8 +331,8 @@ int survey_look(struct world *s, struct err *err)
 }
 
 /*
- * With who is at work on them, which is looked for before what he changes is read. Under the lock they stay as they are;
- * else they are read once more after the host: a lease is older than its device.
+ * Whether somebody is at work on a lease is looked at here, before the device that he may change. Without the lock the
+ * leases are read once more after the host, as a lease is older than its device.
  */
 static int read_leases(struct world *s, struct err *err)
 {

@@ -47,8 +47,8 @@ int survey_see(struct world *survey, struct err *err);
 int survey_record(struct world *survey, struct err *err);
 
 /*
- * Adds to a survey of SURVEY_EXPLAIN, without the lock, what SURVEY_RECLAIM reads: orphans (as [policy] reclaim
- * allows, noting since when they have been seen free), and devices of ours whose domain is gone or that are only waiting
- * to be released.
+ * Adds to a survey of SURVEY_EXPLAIN, without the lock, what SURVEY_RECLAIM reads: orphans (as [policy] reclaim allows,
+ * noting since when they have been seen free), and devices of ours whose domain is gone or that are only waiting to be
+ * released.
  */
 int survey_look(struct world *survey, struct err *err);

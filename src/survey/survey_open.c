@@ -5,9 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/auto.h"
 #include "base/mem.h"
-#include "base/text.h"
 #include "device/kernel.h"
 #include "host/libvirt_qemu.h"
 #include "internal.h"
@@ -27,24 +25,11 @@ void survey_drop_lookups(struct world *s)
 	s->nlooked_at = 0;
 }
 
-/* The mdevs that there are: one that comes later can be open, and nobody has looked. */
-static int list_mdevs(struct world *s, struct err *err)
-{
-	const struct dirent *e;
-	autoclosedir DIR *d = NULL;
-	int r = host_list(&d, s->host, "sys/bus/mdev/devices", err);
-
-	while (r == 0 && (e = sys_next(d)))
-		if (!text_copy(*(char(*)[ID_SIZE])mem_add(&s->looked_at, &s->nlooked_at, ID_SIZE), ID_SIZE, e->d_name))
-			s->nlooked_at--;
-	return r;
-}
-
 static int look_up(struct world *s, int ms, bool disk, struct err *err)
 {
 	survey_drop_lookups(s);
 	s->looked_ms = sys_now_ms();
-	if (list_mdevs(s, err) < 0)
+	if (inventory_mdevs(s->host, &s->looked_at, &s->nlooked_at, err) < 0)
 		return -err->code;
 	s->users = vfio_users_read(s->host, sys_now_ms() + ms);
 	return disk ? libvirt_files_read(&s->disk, s->host, err) : 0;
