@@ -5,8 +5,8 @@
 # Prints TAP. Run by `make check-rpm`. It is installed into a tree that has a shell, and in place of systemctl what writes down
 # what it is told: what the package does, not what systemd then does. It is built without optimization, which nothing here sees.
 set -u
-cd "${builddir:?run it with: make check-rpm}" || exit 1
-. "${srcdir:?}/tests/lib/tap.sh"
+. "$(dirname "$0")/lib/tap.sh"
+cd "$builddir" || exit 1
 unset MAKEFLAGS MFLAGS MAKELEVEL DESTDIR
 export LC_ALL=C
 

@@ -5,7 +5,7 @@
 # kernel's answers come sooner.
 set -euo pipefail
 # shellcheck source=tests/lib/leased.sh
-. "${srcdir:?}/tests/lib/leased.sh"
+. "$(dirname "$0")/../lib/leased.sh"
 host bench/48x30:16+t4:16
 printf '[devices]\nenabled_mdev_types = nvidia-9001, nvidia-222\n[policy]\nreclaim = never\n' | configure
 write_node "$work/node.xml" 200 50 4

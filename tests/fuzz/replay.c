@@ -54,13 +54,12 @@ static int feed(int dir, const char *name)
 /* tests/fuzz/corpus/NAME of the source tree, for a program called fuzz_NAME. */
 static void corpus_directory(char path[PATH_MAX], const char *program)
 {
-	const char *srcdir = getenv("srcdir");
 	const char *base = strrchr(program, '/');
 
 	base = base ? base + 1 : program;
 	if (strncmp(base, "fuzz_", 5) == 0)
 		base += 5;
-	snprintf(path, PATH_MAX, "%s/tests/fuzz/corpus/%s", srcdir ? srcdir : ".", base);
+	snprintf(path, PATH_MAX, "%s/tests/fuzz/corpus/%s", getenv("srcdir"), base);
 }
 
 int main(int argc, char **argv)

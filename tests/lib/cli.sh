@@ -4,7 +4,7 @@
 set -u
 export LC_ALL=C
 # shellcheck source=tests/lib/host.sh
-. "${srcdir:?}/tests/lib/host.sh"
+. "${BASH_SOURCE[0]%/*}/host.sh"
 hook=$builddir/hooks/qemu
 tmp=$work
 

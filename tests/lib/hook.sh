@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # For the tests of the hook on a simulated host: sourced. host MODEL starts one; it ends with the script.
 # shellcheck source=tests/lib/host.sh
-. "${srcdir:?}/tests/lib/host.sh"
+. "${BASH_SOURCE[0]%/*}/host.sh"
 
 templates=$srcdir/xml-templates
 vm=$templates/domain-one-vgpu.xml

@@ -4,11 +4,10 @@
 #
 #     start_host MODEL    starts it in $root; it ends with the script, or with end_host
 #     $work               a directory of the test's own, gone with the script
-: "${srcdir:?}" "${builddir:?}"
 # shellcheck source=tests/lib/tap.sh
-. "$srcdir/tests/lib/tap.sh"
+. "${BASH_SOURCE[0]%/*}/tap.sh"
 # shellcheck source=tests/lib/json.sh
-. "$srcdir/tests/lib/json.sh"
+. "${BASH_SOURCE[0]%/*}/json.sh"
 sim=$builddir/vgpu-lease-sim
 
 if [ "$(id -u)" != 0 ] || ! [ -w /dev/fuse ]; then

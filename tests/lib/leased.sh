@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # For the tests of vgpu-leased on a simulated host: sourced. start runs it; it ends with the script.
 # shellcheck source=tests/lib/hook.sh
-. "${srcdir:?}/tests/lib/hook.sh"
+. "${BASH_SOURCE[0]%/*}/hook.sh"
 
-leased=${builddir:?}/vgpu-leased
+leased=$builddir/vgpu-leased
 daemon=
 log=$work/log
 lock=$root/run/vgpu-lease/handler.lock

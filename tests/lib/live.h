@@ -39,10 +39,10 @@ static inline void live_end(struct live *live)
 /* Starts a host of this model; ends the program where there can be none. */
 static inline void live_begin(struct live *live, const char *model)
 {
-	const char *builddir = getenv("builddir"), *must = getenv("MUST_WORK");
+	const char *must = getenv("MUST_WORK");
 	bool must_work = must && strcmp(must, "1") == 0;
 
-	snprintf(live->sim, sizeof(live->sim), "%s/vgpu-lease-sim", builddir ? builddir : ".");
+	snprintf(live->sim, sizeof(live->sim), "%s/vgpu-lease-sim", getenv("builddir"));
 	tree_begin(&live->tree, "");
 	/* What is mounted on the directory is seen by a descriptor that is opened afterwards. */
 	host_close(&live->tree.host);

@@ -29,12 +29,11 @@ static char *message_table;
 /* Before main(): a test may take away what opening a file needs. */
 __attribute__((constructor)) static inline void message_load(void)
 {
-	const char *srcdir = getenv("srcdir");
 	char path[4096];
 	size_t size = 0;
 	FILE *f;
 
-	snprintf(path, sizeof(path), "%s/tests/lib/messages", srcdir ? srcdir : ".");
+	snprintf(path, sizeof(path), "%s/tests/lib/messages", getenv("srcdir"));
 	f = fopen(path, "r");
 	if (!f || getdelim(&message_table, &size, '\0', f) < 0)
 		message_bail_out(path, "cannot be read");

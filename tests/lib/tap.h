@@ -4,16 +4,65 @@
  *
  *     ok(lease_put(s, &b, &err) == -EEXIST, "another domain is refused: %s", err.text);
  *
- * Each main() ends with `return tap_done();`.
+ * Each main() ends with `return tap_done();`. Called by hand, from any directory, a test finds its tree: $srcdir and $builddir
+ * are set before main(), unless they are in the environment.
  */
 #pragma once
 
+#include <limits.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static int tap_run, tap_failed;
+
+/* How the compiler was given the source tree: relative to the build directory, or absolute. */
+#define TAP_SOURCE_LENGTH (sizeof(__FILE__) - sizeof("tests/lib/tap.h"))
+
+__attribute__((constructor(101))) static inline void tap_directories(void)
+{
+	char exe[PATH_MAX] = "", *end = NULL, *source = NULL;
+
+	if (readlink("/proc/self/exe", exe, sizeof(exe) - 1) < 0)
+		return;
+	for (char *next = exe; (next = strstr(next, "/tests/")); next++)
+		end = next;
+	if (!end)
+		return;
+	*end = '\0';
+	setenv("builddir", exe, 0);
+	if (asprintf(&source, "%s%s%.*s", *__FILE__ == '/' ? "" : exe, *__FILE__ == '/' ? "" : "/",
+		     (int)TAP_SOURCE_LENGTH, __FILE__) >= 0 &&
+	    realpath(source, exe))
+		setenv("srcdir", exe, 0);
+	free(source);
+}
+
+/* The file's name within the source tree. */
+static inline const char *tap_file(const char *file)
+{
+	return strncmp(file, __FILE__, TAP_SOURCE_LENGTH) == 0 ? file + TAP_SOURCE_LENGTH : file;
+}
+
+/* Says which row of a table is about this sentence: a test of rows fails in its loop. */
+static inline void tap_row(const char *file, const char *sentence)
+{
+	char line[1024], quoted[1024], *path = NULL;
+	FILE *f = NULL;
+
+	snprintf(quoted, sizeof(quoted), "\"%s\"", sentence);
+	if (asprintf(&path, "%s/%s", getenv("srcdir"), tap_file(file)) >= 0)
+		f = fopen(path, "r");
+	for (int n = 1; f && fgets(line, sizeof(line), f); n++)
+		if (strstr(line, quoted))
+			printf("# row: %s:%d\n", tap_file(file), n);
+	if (f)
+		fclose(f);
+	free(path);
+}
 
 /* A function behind the macro: the condition is evaluated once. */
 __attribute__((format(printf, 4, 5))) static inline bool tap_ok(bool pass, const char *file, int line, const char *fmt,
@@ -26,11 +75,15 @@ __attribute__((format(printf, 4, 5))) static inline bool tap_ok(bool pass, const
 	va_start(ap, fmt);
 	vprintf(fmt, ap);
 	va_end(ap);
+	printf("\n");
 	if (!pass) {
 		tap_failed++;
-		printf("\n# failed at %s:%d", file, line);
+		printf("# failed at %s:%d\n", tap_file(file), line);
+		va_start(ap, fmt);
+		if (strcmp(fmt, "%s") == 0)
+			tap_row(file, va_arg(ap, const char *));
+		va_end(ap);
 	}
-	printf("\n");
 	fflush(stdout);
 	return pass;
 }

@@ -4,10 +4,14 @@
 #
 #     holds "the edited configuration stays" grep -q edited "$conf"
 #
-# Each script ends with tap_done. What a program says is looked up in a table: see messages.sh.
+# Each script ends with tap_done. What a program says is looked up in a table: see messages.sh. Called by hand, from any
+# directory, a test finds its tree, built in build/: $srcdir and $builddir, unless they are in the environment.
 
 # shellcheck source=tests/lib/messages.sh
 . "${BASH_SOURCE[0]%/*}/messages.sh"
+
+export srcdir=${srcdir:-$(cd "${BASH_SOURCE[0]%/*}/../.." && pwd)}
+export builddir=${builddir:-$srcdir/build}
 
 tap_run=0 tap_failed=0 tap_todo=
 
@@ -30,8 +34,10 @@ awaits() {
 	fi
 }
 
-# The verdict on one sentence: status 0 or not, and what is shown where it is not.
+# The verdict on one sentence: status 0 or not, and what is shown where it is not, with the lines that led there.
 tap_verdict() {
+	local at='' i
+
 	tap_run=$((tap_run + 1))
 	if [ "$1" = 0 ]; then
 		printf 'ok %d - %s%s\n' "$tap_run" "$2" "$tap_todo"
@@ -39,6 +45,10 @@ tap_verdict() {
 	fi
 	tap_failed=$((tap_failed + 1))
 	printf 'not ok %d - %s%s\n' "$tap_run" "$2" "$tap_todo"
+	for ((i = ${#FUNCNAME[@]} - 1; i > 0; i--)); do
+		[ "${BASH_SOURCE[i]}" = "${BASH_SOURCE[0]}" ] || at+=" ${BASH_SOURCE[i]##*/}:${BASH_LINENO[i - 1]}"
+	done
+	echo "# failed at$at"
 	[ -z "$3" ] || printf '%s\n' "$3" | head -n 60 | sed 's/^/# /'
 	return 1
 }

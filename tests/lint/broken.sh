@@ -3,9 +3,9 @@
 # That the rules of tests/lint/layers.sh, messages.sh, refusals.py, documents.py, manuals.py and language.py catch what they
 # are for: each is broken once, in a copy of the tree. Prints TAP.
 set -u
-cd "${srcdir:?}" || exit 1
 export LC_ALL=C
-. tests/lib/tap.sh
+. "$(dirname "$0")/../lib/tap.sh"
+cd "$srcdir" || exit 1
 
 tree=$(mktemp -d "${TMPDIR:-/tmp}/vgpu-lease-layers.XXXXXX")
 trap 'rm -rf "$tree"' EXIT

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The tree is the architecture: each directory of src is a layer, and a file includes only what is in its own directory or in
-# one that comes before it. Prints TAP. Needs srcdir, and builddir for what is told by the objects.
+# one that comes before it. Prints TAP.
 #
 # `layers.sh --tree DIR` only looks at the includes below DIR, and prints what is wrong: so that tests/lint/broken.sh
 # can show that each rule catches what it is for.
@@ -85,8 +85,8 @@ if [ "${1:-}" = --tree ]; then
 	exit
 fi
 
-cd "${srcdir:?}" || exit 1
-. tests/lib/tap.sh
+. "$(dirname "$0")/../lib/tap.sh"
+cd "$srcdir" || exit 1
 
 nothing "a file includes only its own directory and those before it, private headers from their own only" "$(includes)"
 
@@ -101,7 +101,7 @@ nothing "paths of sysfs stand in the modules that know its layout" \
 
 # By the objects, whatever is included.
 nothing "plan, and the rule whose a vGPU is, call nothing that could do I/O or read a clock" \
-	"$(cd "${builddir:?}" && nm -u src/plan/*.o src/model/owner.o src/model/vgpu.o | awk '$1 == "U" { print $2 }' | sort -u |
+	"$(cd "$builddir" && nm -u src/plan/*.o src/model/owner.o src/model/vgpu.o | awk '$1 == "U" { print $2 }' | sort -u |
 		grep -vxE "$plan_calls|$(nm --defined-only src/plan/*.o src/model/owner.o src/model/vgpu.o | awk '$2 == "T" { print $3 }' | paste -sd'|')")"
 
 nothing "the hook is linked with no library that is slow to load" \

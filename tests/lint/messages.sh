@@ -51,8 +51,8 @@ if [ "${1:-}" = --tree ]; then
 	exit
 fi
 
-cd "${srcdir:?}" || exit 1
-. tests/lib/tap.sh
+. "$(dirname "$0")/../lib/tap.sh"
+cd "$srcdir" || exit 1
 nothing "each message that a test looks for is in the table, and each that is there is looked for" "$(wrong)"
 nothing "each refusal that a test looks for is in doc/troubleshooting.md" "$(unexplained)"
 nothing "each that the sources of the start's path can print is in it, too" "$(python3 tests/lint/refusals.py 2>&1)"

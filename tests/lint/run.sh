@@ -98,7 +98,7 @@ nowhere() {
 
 # Each script is read with what it sources.
 shellchecked() {
-	printf '%s\n' "${scripts[@]}" | xargs -P 2 -n 8 shellcheck -x
+	printf '%s\n' "${scripts[@]}" | xargs -P 2 -n 8 shellcheck -x -P SCRIPTDIR:.
 }
 
 unfinished='\<(TO''DO|FIX''ME|X''XX)\>|^(<{7}|>{7}) '

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # make install and uninstall, for a host (no DESTDIR) and for a package (DESTDIR).
 set -u
-cd "${builddir:?}" || exit 1
-. "${srcdir:?}/tests/lib/tap.sh"
+. "$(dirname "$0")/../lib/tap.sh"
+cd "$builddir" || exit 1
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -4,7 +4,7 @@
 # Nova's options, make the same pool, or are refused by both. What only Nova reads, as $name, is refused with the section to
 # write in vgpu-lease.conf. With NOVA_TREE Nova itself reads them, as nova-compute does.
 set -u
-. "${srcdir:?}/tests/lib/tap.sh"
+. "$(dirname "$0")/../../lib/tap.sh"
 # shellcheck source=tests/model/nova/python.sh
 . "$srcdir/tests/model/nova/python.sh"
 
@@ -25,7 +25,7 @@ if [ -n "${NOVA_TREE:-}" ]; then
 	echo "# $(grep -cE 'incorrect PCI address:( [^0-9].*)?$' "$dir/asked") files have an address that is not on PCI"
 	mv "$dir/both" "$dir/nova"
 fi
-"${builddir:?}/tests/model/nova/pools" <"$dir/hosts" >"$dir/ours" || exit 1
+"$builddir/tests/model/nova/pools" <"$dir/hosts" >"$dir/ours" || exit 1
 
 both() { paste "$dir/kinds" "$dir/nova" "$dir/ours"; }
 

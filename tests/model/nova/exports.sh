@@ -3,7 +3,7 @@
 # What `vgpu-lease export` writes is accepted by Nova's own code, and means there what it is to mean.
 # What the tree of another Nova is given is there.
 [ -z "${NOVA_TREE:-}" ] || export TMPDIR=/tmp
-. "${srcdir:?}/tests/lib/cli.sh"
+. "$(dirname "$0")/../../lib/cli.sh"
 
 # shellcheck source=tests/model/nova/python.sh
 . "$srcdir/tests/model/nova/python.sh"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # On a simulated host each command that a message advises works there as it is printed: it has --root.
 # shellcheck source=tests/lib/cli.sh
-. "${srcdir:?}/tests/lib/cli.sh"
+. "$(dirname "$0")/../../lib/cli.sh"
 PATH=$builddir:$PATH
 
 # advises SENTENCE TEXT [OPERAND]: the text advises a command of vgpu-lease, and each works here. OPERAND is what `plan` plans.

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # What only reads works for any user: the state has no secret, and others than root may read all of it and write none.
-. "${srcdir:?}/tests/lib/cli.sh"
+. "$(dirname "$0")/../../lib/cli.sh"
 
 host t4:2+l40s/4
 conf_path=$root/etc/vgpu-lease.conf

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # vgpu-lease attach, detach, suspend, resume where they end early: what libvirt says no to leaves nothing behind. The
 # libvirt is its own made-up one, which has domains but no devices; tests/vm has the rest.
-. "${srcdir:?}/tests/lib/cli.sh"
+. "$(dirname "$0")/../../lib/cli.sh"
 
 host t4
 conf <<END

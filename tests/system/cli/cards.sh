@@ -3,7 +3,7 @@
 # Cards as they were seen on real hosts: what sysfs shows of their types, and what `inventory` and `types` make of it, right to
 # the last number. tests/system/cli/golden/ has, for each, the files of one parent's types (NAME.sysfs: the capacity, device_api, name
 # and description; NAME.list: what a VF of NVIDIA's own framework can become) and the commands' JSON, one type a line.
-. "${srcdir:?}/tests/lib/cli.sh"
+. "$(dirname "$0")/../../lib/cli.sh"
 golden=$srcdir/tests/system/cli/golden
 
 # For comparing: one object a line, without blanks; names of cards come from this machine's hardware database, if it has one.

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # check: one line for one cause, with a fix that fits it.
 # shellcheck source=tests/lib/cli.sh
-. "${srcdir:?}/tests/lib/cli.sh"
+. "$(dirname "$0")/../../lib/cli.sh"
 
 host t4:2+l40s/4
 all="nvidia-222, nvidia-223, nvidia-224, nvidia-225, nvidia-226, nvidia-227, nvidia-228, nvidia-229, nvidia-230, nvidia-231, nvidia-232"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # vgpu-lease check: does libvirt know of the hook? It looks for hooks when it starts and when it is reloaded only.
-. "${srcdir:?}/tests/lib/cli.sh"
+. "$(dirname "$0")/../../lib/cli.sh"
 
 host mtty
 mkdir -p "$root/etc/libvirt/hooks/qemu.d" "$root/run/libvirt/qemu"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # vgpu-lease check: a start of each enabled type is planned as the hook would; what would refuse it now is found.
-. "${srcdir:?}/tests/lib/cli.sh"
+. "$(dirname "$0")/../../lib/cli.sh"
 
 conf_path=$root/etc/vgpu-lease.conf
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # bash's completion: commands, options, and the IDs and types of the host that the line speaks of.
-. "${srcdir:?}/tests/lib/cli.sh"
+. "$(dirname "$0")/../../lib/cli.sh"
 . "$srcdir/etc/bash-completion/vgpu-lease"
 . "$srcdir/etc/bash-completion/vgpu-lease-sim"
 . "$srcdir/etc/bash-completion/vgpu-leased"

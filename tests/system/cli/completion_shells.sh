@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The completion of zsh and fish, in the shells themselves: bash's words, each inserted as one word, and none ever run.
 # shellcheck disable=SC2016,SC2012 # what other shells expand; names that are known
-. "${srcdir:?}/tests/lib/cli.sh"
+. "$(dirname "$0")/../../lib/cli.sh"
 for shell in zsh fish; do
 	command -v $shell >/dev/null && continue
 	skip_all "$shell is needed"

@@ -4,7 +4,7 @@
 # it was written for, and prints what is written there. Of a command whose output a page does not show, only the exit status is
 # looked at; what cannot be run is named below, with the reason.
 # shellcheck source=tests/lib/cli.sh
-. "${srcdir:?}/tests/lib/cli.sh"
+. "$(dirname "$0")/../../lib/cli.sh"
 # shellcheck source=tests/lib/journal.sh
 . "$srcdir/tests/lib/journal.sh"
 # shellcheck source=tests/lib/written.sh

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A host whose GPUs have not come up, before it has a configuration: status, inventory and init say what each of them needs.
-. "${srcdir:?}/tests/lib/cli.sh"
+. "$(dirname "$0")/../../lib/cli.sh"
 
 mkdir -p "$root"/{etc,run,var/lib,proc,dev}
 devices=$root/sys/bus/pci/devices

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # vgpu-lease gc: what may go, goes; what stays says why; a dry run writes nothing.
-. "${srcdir:?}/tests/lib/cli.sh"
+. "$(dirname "$0")/../../lib/cli.sh"
 
 host t4:2+mtty
 conf <<EOF

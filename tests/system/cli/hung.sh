@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # What never answers: a driver, or the storage of one definition. Each command ends in its time, and leaves no pile of processes.
-. "${srcdir:?}/tests/lib/cli.sh"
+. "$(dirname "$0")/../../lib/cli.sh"
 
 # in_time SECONDS ARGUMENT...: the command, whatever its verdict, ends by itself.
 in_time() {

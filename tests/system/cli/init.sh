@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # vgpu-lease init: what it writes is a configuration with which every ready pGPU of the host is in the pool.
-. "${srcdir:?}/tests/lib/cli.sh"
+. "$(dirname "$0")/../../lib/cli.sh"
 
 file=$root/etc/vgpu-lease.conf
 begin() {

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # vgpu-lease inventory and types: what the host has, what each card serves, how much of it is left.
-. "${srcdir:?}/tests/lib/cli.sh"
+. "$(dirname "$0")/../../lib/cli.sh"
 
 host gvt-g+t4+a40/4+mtty
 

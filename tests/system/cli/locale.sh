@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Names of domains that are not ASCII: columns stay columns, and a terminal gets what its locale can show.
-. "${srcdir:?}/tests/lib/cli.sh"
+. "$(dirname "$0")/../../lib/cli.sh"
 
 host t4:1
 conf <<<$'[devices]\nenabled_mdev_types = nvidia-222'

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # What came from outside, on a terminal: no name and no XML drives it, hides in it or looks like another one.
-. "${srcdir:?}/tests/lib/cli.sh"
+. "$(dirname "$0")/../../lib/cli.sh"
 
 host t4:1
 conf <<<$'[devices]\nenabled_mdev_types = nvidia-222'

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A device of [vf_NAME] that is not a GPU, as after a shift of the bus numbers: check warns of it.
-. "${srcdir:?}/tests/lib/cli.sh"
+. "$(dirname "$0")/../../lib/cli.sh"
 
 host flex/3+cx6
 conf <<EOF

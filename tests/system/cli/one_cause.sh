@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # What check says of a pGPU that does not come up: one finding for one cause, with that cause's fix.
-. "${srcdir:?}/tests/lib/cli.sh"
+. "$(dirname "$0")/../../lib/cli.sh"
 
 l40s=0000:26:00.0 flex=0000:4d:00.0 t4=0000:84:00.0
 # only SENTENCE KEY [ARG...]: check fails, and its only finding about pGPUs and types that is none of PASS is this one.

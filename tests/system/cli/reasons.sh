@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Cards of NVIDIA's that make no vGPUs: which step is missing, said for the card. A VF is never a pGPU.
-. "${srcdir:?}/tests/lib/cli.sh"
+. "$(dirname "$0")/../../lib/cli.sh"
 
 pf=0000:41:00.0
 devices=$root/sys/bus/pci/devices

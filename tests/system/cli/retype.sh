@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # vgpu-lease retype: a card is freed for another type; what stands in the way is named.
-. "${srcdir:?}/tests/lib/cli.sh"
+. "$(dirname "$0")/../../lib/cli.sh"
 
 host mtty+t4
 # serve TYPE: what the configuration has mtty serve.

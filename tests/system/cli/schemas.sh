@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # schemas/: one for each command with --json, and what does not fit is found. Each test's JSON is compared (tests/lib/json.sh).
 # shellcheck source=tests/lib/cli.sh
-. "${srcdir:?}/tests/lib/cli.sh"
+. "$(dirname "$0")/../../lib/cli.sh"
 host t4:1
 conf <<'EOF'
 [devices]

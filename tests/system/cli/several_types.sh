@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A host with two kinds of card, for which init enables two types: a domain that names none, and slips of the pen.
-. "${srcdir:?}/tests/lib/cli.sh"
+. "$(dirname "$0")/../../lib/cli.sh"
 host t4+p4
 defined=$root/etc/libvirt/qemu
 mkdir -p "$defined"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # vgpu-lease show: what libvirt, the leases, the kernel and open handles say of a domain's vGPUs. The libvirt is its own
 # made-up one.
-. "${srcdir:?}/tests/lib/cli.sh"
+. "$(dirname "$0")/../../lib/cli.sh"
 
 host mtty
 conf <<END

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # vgpu-lease status: the picture of a host. tests/system/cli/golden/status/ has those of several hosts, in 80 and 200 columns, with
 # and without colour; to look at one: cat it. UPDATE=1 writes them anew.
-. "${srcdir:?}/tests/lib/cli.sh"
+. "$(dirname "$0")/../../lib/cli.sh"
 golden=$srcdir/tests/system/cli/golden/status
 # The host is called "host" in its picture.
 cd "$work" || exit 1

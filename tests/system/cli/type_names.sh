@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The name of a type, where the configuration needs its ID: the message gives the ID to write.
-. "${srcdir:?}/tests/lib/cli.sh"
+. "$(dirname "$0")/../../lib/cli.sh"
 
 host t4:2+l40s/4
 conf_path=$root/etc/vgpu-lease.conf

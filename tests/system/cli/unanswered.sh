@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A driver that does not answer: what cannot be seen is neither there nor gone, and nothing goes on it.
-. "${srcdir:?}/tests/lib/cli.sh"
+. "$(dirname "$0")/../../lib/cli.sh"
 
 vf=0000:26:00.4
 record=$root/run/vgpu-lease/leases/$vf

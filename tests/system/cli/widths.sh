@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # What the commands print on terminals of 80, 60 and 40 columns: no word is broken at the edge, no line ends in blanks, nothing
 # is left out of a text, and what is no terminal gets each line whole.
-. "${srcdir:?}/tests/lib/cli.sh"
+. "$(dirname "$0")/../../lib/cli.sh"
 # shellcheck source=tests/lib/journal.sh
 . "$srcdir/tests/lib/journal.sh"
 shopt -s extglob

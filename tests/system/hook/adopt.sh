@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The start of a domain whose vGPU exists already: it waits for a removal of that vGPU, and for nothing else on its pGPU.
 # shellcheck source=tests/lib/hook.sh
-. "${srcdir:?}/tests/lib/hook.sh"
+. "$(dirname "$0")/../../lib/hook.sh"
 host t4
 configure <<-'END'
 	[devices]

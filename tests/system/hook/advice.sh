@@ -3,7 +3,7 @@
 # What a refusal advises works: each is tried here.
 # shellcheck disable=SC2119 # Functions with arguments that may be left out.
 # shellcheck source=tests/lib/hook.sh
-. "${srcdir:?}/tests/lib/hook.sh"
+. "$(dirname "$0")/../../lib/hook.sh"
 host t4:1+l40s/4+mtty
 configure <<'END'
 [devices]

@@ -3,7 +3,7 @@
 # What a refusal for no capacity gives as its causes, and as the fix: equal causes in one clause, and a fix that fits both the
 # cause and the line that libvirt shows.
 # shellcheck source=tests/lib/hook.sh
-. "${srcdir:?}/tests/lib/hook.sh"
+. "$(dirname "$0")/../../lib/hook.sh"
 host t4:8+a100:1+l40s/4:1+flex/4:1
 typed() { # TYPE: the domain with metadata that names it
 	sed "s|</uuid>|</uuid><metadata><vgpu:lease xmlns:vgpu='urn:vgpu-lease:domain:1'><vgpu:device uuid='$u1' type='$1'/></vgpu:lease></metadata>|" "$vm" >"$work/typed.xml"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # How the driver lets a vGPU go: by itself, or not for a long time. Whoever releases it, hook or gc, it ends clean.
 # shellcheck source=tests/lib/hook.sh
-. "${srcdir:?}/tests/lib/hook.sh"
+. "$(dirname "$0")/../../lib/hook.sh"
 no_lease() { [ "$(leases)" = 0 ]; }
 use() { # UUID: a process opens the device, and closes it
 	true 9<>"$root/dev/vfio/$(basename "$(readlink "$root/sys/bus/mdev/devices/$1/iommu_group")")"

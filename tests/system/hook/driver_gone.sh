@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The driver of the only pGPU of a type is not loaded: what is remembered of the type's vGPUs says which one it was.
 # shellcheck source=tests/lib/hook.sh
-. "${srcdir:?}/tests/lib/hook.sh"
+. "$(dirname "$0")/../../lib/hook.sh"
 configure <<<$'[devices]\nenabled_mdev_types = mtty-2'
 host mtty+mdpy
 prepare && release

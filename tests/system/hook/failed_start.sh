@@ -3,7 +3,7 @@
 # A guest whose QEMU fails soon after its vGPU was created: the next start tries that pGPU last.
 # shellcheck disable=SC2119 # The arguments of prepare and release may be left out.
 # shellcheck source=tests/lib/hook.sh
-. "${srcdir:?}/tests/lib/hook.sh"
+. "$(dirname "$0")/../../lib/hook.sh"
 host t4:2
 configure <<-'END'
 	[devices]

@@ -3,7 +3,7 @@
 # A card of NVIDIA's variant driver that carries vGPUs when it is seen for the first time: what it can make is not known,
 # and what the configuration names is in the pool all the same.
 # shellcheck source=tests/lib/hook.sh
-. "${srcdir:?}/tests/lib/hook.sh"
+. "$(dirname "$0")/../../lib/hook.sh"
 host l40s:2
 grace=0
 settings() { # RECLAIM SECTION_LINE...

@@ -3,7 +3,7 @@
 # The process that writes to the kernel is killed: by the OOM killer, or by whoever reads that it holds a lock.
 # shellcheck disable=SC2119 # Functions with arguments that may be left out.
 # shellcheck source=tests/lib/hook.sh
-. "${srcdir:?}/tests/lib/hook.sh"
+. "$(dirname "$0")/../../lib/hook.sh"
 host t4:2+l40s/1
 t4=0000:84:00.0 l40s=0000:26:00.0 vf=0000:26:00.4
 configure_both 'driver_cleanup = 0' 'reclaim_grace = 0' 'create_timeout = 20'

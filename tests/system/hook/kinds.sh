@@ -3,7 +3,7 @@
 # Every kind of card that is not a T4: GPU instances, sizes side by side, a shared aperture, one pool for three sizes, network
 # cards; and the kinds of devices that are none of ours.
 # shellcheck source=tests/lib/hook.sh
-. "${srcdir:?}/tests/lib/hook.sh"
+. "$(dirname "$0")/../../lib/hook.sh"
 host a100:1+rtxpro6000:1+gvt-g:1+mbochs+mlx5:1
 configure <<'END'
 [devices]

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Domains as Nova starts, suspends, resumes and destroys them: what Nova or mdevctl counts as its own is created where it is missing, and kept.
 # shellcheck source=tests/lib/hook.sh
-. "${srcdir:?}/tests/lib/hook.sh"
+. "$(dirname "$0")/../../lib/hook.sh"
 host t4
 configure <<-'END'
 	[devices]

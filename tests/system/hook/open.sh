@@ -3,7 +3,7 @@
 # A vGPU that somebody has open, or may have: what is removed, what waits, and for how long.
 # shellcheck disable=SC2119,SC2016,SC2034 # arguments that may be left out; what eval expands; descriptors that stay open
 # shellcheck source=tests/lib/hook.sh
-. "${srcdir:?}/tests/lib/hook.sh"
+. "$(dirname "$0")/../../lib/hook.sh"
 host t4
 configure <<-'END'
 	[devices]

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A project's quota: it holds on each way a vGPU comes to a domain.
 # shellcheck source=tests/lib/hook.sh
-. "${srcdir:?}/tests/lib/hook.sh"
+. "$(dirname "$0")/../../lib/hook.sh"
 host t4:1
 configure <<-'EOF'
 	[devices]

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Hooks at the same time: of different domains, of the same one, beside slow drivers and held locks.
 # shellcheck source=tests/lib/hook.sh
-. "${srcdir:?}/tests/lib/hook.sh"
+. "$(dirname "$0")/../../lib/hook.sh"
 settings() { # LINE...: the policy
 	{
 		printf '[devices]\nenabled_mdev_types = nvidia-222\n[policy]\nreclaim = never\n'

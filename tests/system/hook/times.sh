@@ -4,7 +4,7 @@
 # a driver, a lock or a process that keeps it waiting at one step after the other.
 # shellcheck disable=SC2119 # Functions with arguments that may be left out.
 # shellcheck source=tests/lib/hook.sh
-. "${srcdir:?}/tests/lib/hook.sh"
+. "$(dirname "$0")/../../lib/hook.sh"
 
 lock_timeout=30 create_timeout=10 release_wait=1 # the defaults
 # table OPERATION: the manual's two columns: "lock_timeout + 4|34".

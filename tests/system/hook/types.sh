@@ -3,7 +3,7 @@
 # Which type a vGPU gets where its domain does not say: a definition's, the remembered one, the pool's.
 # shellcheck disable=SC2119 # Functions with arguments that may be left out.
 # shellcheck source=tests/lib/hook.sh
-. "${srcdir:?}/tests/lib/hook.sh"
+. "$(dirname "$0")/../../lib/hook.sh"
 host t4:2
 pool() { # TYPES [SECTIONS]
 	configure <<-EOF

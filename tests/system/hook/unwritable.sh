@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The state in /run cannot be written: a domain starts if all its vGPUs exist, and what is not leased is leased or released later.
 # shellcheck source=tests/lib/hook.sh
-. "${srcdir:?}/tests/lib/hook.sh"
+. "$(dirname "$0")/../../lib/hook.sh"
 host t4:1
 {
 	printf '[devices]\nenabled_mdev_types = nvidia-232\n[policy]\nlock_timeout = 1\nrelease_wait = 1\n'

@@ -3,7 +3,7 @@
 # A lease of a later version, whose meaning has changed, beside the hook, the handler and gc of this one: starts are
 # refused and say why; nothing else fails, and nothing is removed. The file is tests/unit/state/files/lease-2.
 # shellcheck disable=SC2119 # Functions of the library have arguments that this does not need.
-. "${srcdir:?}/tests/lib/leased.sh"
+. "$(dirname "$0")/../../lib/leased.sh"
 
 host t4
 configure <<'END'

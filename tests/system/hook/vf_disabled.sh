@@ -3,7 +3,7 @@
 # Plain VFs that are disabled while a guest has one, as the kernel does it: from the first on, and waiting at the one that is
 # open. And VFs that begin without a driver.
 # shellcheck source=tests/lib/hook.sh
-. "${srcdir:?}/tests/lib/hook.sh"
+. "$(dirname "$0")/../../lib/hook.sh"
 host flex/4
 configure <<-END
 	[vf_flex]

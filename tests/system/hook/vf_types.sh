@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Types that are given to single VFs of one card: the address of a VF assigns that VF, not its card.
 # shellcheck source=tests/lib/hook.sh
-. "${srcdir:?}/tests/lib/hook.sh"
+. "$(dirname "$0")/../../lib/hook.sh"
 host a100d+l40s
 mdevs=0000:71:00 vfs=0000:26:00
 control=$root/.kernel/control

@@ -3,7 +3,7 @@
 # What the device handler takes while nothing happens, and whether it grows.
 # shellcheck disable=SC2119 # Functions with arguments that may be left out.
 # shellcheck source=tests/lib/leased.sh
-. "${srcdir:?}/tests/lib/leased.sh"
+. "$(dirname "$0")/../../lib/leased.sh"
 host t4:2+mtty
 configure <<'END'
 [devices]

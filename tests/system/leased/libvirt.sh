@@ -4,7 +4,7 @@
 # daemon's process): with QEMU and devices of a kernel it is in tests/vm.
 # shellcheck disable=SC2119 # Functions with arguments that may be left out.
 # shellcheck source=tests/lib/leased.sh
-. "${srcdir:?}/tests/lib/leased.sh"
+. "$(dirname "$0")/../../lib/leased.sh"
 host t4+flex
 configure <<'END'
 [devices]

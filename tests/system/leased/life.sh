@@ -3,7 +3,7 @@
 # The device handler's life: it finishes what hooks leave, whenever it is stopped, killed or started again.
 # shellcheck disable=SC2119 # Functions with arguments that may be left out.
 # shellcheck source=tests/lib/leased.sh
-. "${srcdir:?}/tests/lib/leased.sh"
+. "$(dirname "$0")/../../lib/leased.sh"
 host t4
 configure <<'END'
 [devices]

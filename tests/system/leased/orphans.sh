@@ -3,7 +3,7 @@
 # Orphans of Nova: each goes with its definition, at the handler's time, at a start that needs the capacity, by gc and by retype.
 # shellcheck disable=SC2119 # Functions with arguments that may be left out.
 # shellcheck source=tests/lib/leased.sh
-. "${srcdir:?}/tests/lib/leased.sh"
+. "$(dirname "$0")/../../lib/leased.sh"
 host t4:2
 a=0000:84:00.0 b=0000:85:00.0
 nova=$root/etc/nova/nova.conf

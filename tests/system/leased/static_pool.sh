@@ -4,7 +4,7 @@
 # What was made for a guest goes, and is named before.
 # shellcheck disable=SC2119 # Functions with arguments that may be left out.
 # shellcheck source=tests/lib/leased.sh
-. "${srcdir:?}/tests/lib/leased.sh"
+. "$(dirname "$0")/../../lib/leased.sh"
 host a40/4+l40s/4
 type=nvidia-558
 nova=$root/etc/nova/nova.conf

@@ -3,7 +3,7 @@
 # What systemd hears of the device handler: that it is ready, how it is, that it is alive, reloads and ends.
 # shellcheck disable=SC2119 # Functions with arguments that may be left out.
 # shellcheck source=tests/lib/leased.sh
-. "${srcdir:?}/tests/lib/leased.sh"
+. "$(dirname "$0")/../../lib/leased.sh"
 host t4
 configure <<'END'
 [devices]

@@ -3,7 +3,7 @@
 # The simulated host with several processes: who has a device open, a removal that waits for them, operations side by
 # side, writers that are killed.
 set -u
-. "${srcdir:?}/tests/lib/sim.sh"
+. "$(dirname "$0")/../../lib/sim.sh"
 
 t4=0000:84:00.0
 

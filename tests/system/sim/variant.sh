@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # NVIDIA's own VFIO framework on the simulated host: all that tests/lib/nvidia_vf.sh says, and what only this host has.
 set -u
-. "${srcdir:?}/tests/lib/sim.sh"
+. "$(dirname "$0")/../../lib/sim.sh"
 
 holds "a host with a T4 on mdev and two L40S on variant VFs starts" "$sim" "$root" t4+l40s/6:2+rtxpro6000/8
 

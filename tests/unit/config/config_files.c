@@ -132,7 +132,6 @@ static void trust(void)
 /* The file that is shipped: as it is, and with its examples and defaults uncommented. */
 static void shipped(void)
 {
-	const char *srcdir = getenv("srcdir");
 	autofree char *whole = NULL;
 	char path[PATH_MAX], line[512];
 	struct err err = { 0 };
@@ -140,7 +139,7 @@ static void shipped(void)
 	size_t len;
 	FILE *in, *out;
 
-	snprintf(path, sizeof(path), "%s/etc/vgpu-lease.conf", srcdir ? srcdir : ".");
+	snprintf(path, sizeof(path), "%s/etc/vgpu-lease.conf", getenv("srcdir"));
 	in = fopen(path, "r");
 	out = open_memstream(&whole, &len);
 	if (!in || !out)

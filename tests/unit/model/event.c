@@ -40,9 +40,8 @@ static void test_lease(void)
 int main(void)
 {
 	char path[4096];
-	const char *srcdir = getenv("srcdir");
 
-	snprintf(path, sizeof(path), "%s/etc/catalog/vgpu-lease.catalog", srcdir ? srcdir : ".");
+	snprintf(path, sizeof(path), "%s/etc/catalog/vgpu-lease.catalog", getenv("srcdir"));
 	ok(sys_read(AT_FDCWD, path, catalog, sizeof(catalog)) > 0, "%s is there", path);
 	test_catalog();
 	test_lease();

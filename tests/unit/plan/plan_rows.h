@@ -2,6 +2,8 @@
 /* The rows of plan.c: says, cards, devices, leases, requests, config, policy, what must come of it. */
 #define TWO "84/0 s=16/16 l=4/4; 85/1 s=16/16 l=4/4"
 
+static const char rows_file[] = __FILE__;
+
 static const struct row rows[] = {
 	/* Devices that exist */
 	{ "a device that exists is adopted", TWO, "u1:85:s", "", "u1", "s", "", "adopt u1 s on 85" },

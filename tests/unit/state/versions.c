@@ -28,11 +28,10 @@ static struct store store;
 /* Puts a file that was kept where the store has its own. */
 static void put(int dir, const char *name)
 {
-	const char *srcdir = getenv("srcdir");
 	char path[4096], text[4096];
 	ssize_t n;
 
-	snprintf(path, sizeof(path), "%s/tests/unit/state/files/%s", srcdir ? srcdir : ".", name);
+	snprintf(path, sizeof(path), "%s/tests/unit/state/files/%s", getenv("srcdir"), name);
 	n = sys_read(AT_FDCWD, path, text, sizeof(text) - 1);
 	if (n < 0)
 		tree_fail(path);
