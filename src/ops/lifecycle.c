@@ -84,7 +84,7 @@ static int plan_round(struct rounds *r, struct err *err)
 	return 0;
 }
 
-int attach_refusal(const struct lifecycle *lifecycle, const struct plan *plan, struct err *err)
+int refusal_of_plan(const struct lifecycle *lifecycle, const struct plan *plan, struct err *err)
 {
 	err_set(err,
 		plan->no_capacity ? ENOSPC
@@ -201,7 +201,7 @@ static int between_rounds(struct rounds *r, struct err *err)
 	case PLAN_STEPS:
 		break;
 	}
-	return attach_refusal(r->lifecycle, &r->plan, err);
+	return refusal_of_plan(r->lifecycle, &r->plan, err);
 }
 
 static const char *params_of(const struct rounds *r, size_t req, const struct step *step)

@@ -77,4 +77,4 @@ int lifecycle_release(const struct host *host, const struct config *config, cons
 int lifecycle_before_plan(const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err);
 
 /* The refusal of a plan that cannot be carried out, as libvirt shows it behind the domain's name. Negative. */
-int attach_refusal(const struct lifecycle *lifecycle, const struct plan *plan, struct err *err);
+int refusal_of_plan(const struct lifecycle *lifecycle, const struct plan *plan, struct err *err);

@@ -137,7 +137,7 @@ int preview_rewrite(struct preview *p, struct err *err)
 	if (lifecycle->doc && (p->plan.nsteps == lifecycle->request->nvgpus || p->plan.nremoves) &&
 	    rewrite_plan(&p->rewritten, lifecycle->doc, &p->survey, &p->plan, err) < 0)
 		return -err->code;
-	return preview_is_possible(&p->plan) ? 0 : attach_refusal(lifecycle, &p->plan, err);
+	return preview_is_possible(&p->plan) ? 0 : refusal_of_plan(lifecycle, &p->plan, err);
 }
 
 int preview_decide(struct preview *p, const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err)
