@@ -128,7 +128,7 @@ static int read_config(struct hook *hook, struct err *err)
 		snprintf(hook->why_no_config, sizeof(hook->why_no_config), "libvirt does not run as root");
 		return 0;
 	}
-	r = inventory_config(&hook->config, &hook->host, hook->call.args.config, err);
+	r = inventory_load_config(&hook->config, &hook->host, hook->call.args.config, err);
 	hook->has_config = r == 0;
 	if (r == 0)
 		return 0;

@@ -29,7 +29,7 @@ int cmd_advise_root(struct err *err)
 
 static int read_config(struct cmd *cmd, unsigned int needs, struct err *err)
 {
-	int r = inventory_config(&cmd->config, &cmd->host, cmd->call->args.config, err);
+	int r = inventory_load_config(&cmd->config, &cmd->host, cmd->call->args.config, err);
 
 	cmd->has_config = r == 0;
 	if (r == 0)

@@ -42,7 +42,7 @@ static int take_lock(struct handler *h, struct store *store, struct err *err)
 
 static int load_config(struct handler *h, struct config *config, struct err *err)
 {
-	int r = inventory_config(config, &h->host, h->config_path, err);
+	int r = inventory_load_config(config, &h->host, h->config_path, err);
 
 	h->is_valid = r == 0;
 	for (size_t i = 0; r == 0 && i < config->warnings.n; i++)

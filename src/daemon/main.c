@@ -308,7 +308,7 @@ static int check_config(const struct args *args, struct err *err)
 	int r = host_open(&host, args->root, err);
 
 	if (r == 0) {
-		r = inventory_config(&config, &host, args->config, err);
+		r = inventory_load_config(&config, &host, args->config, err);
 		config_free(&config);
 	}
 	host_close(&host);

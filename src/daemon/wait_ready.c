@@ -64,7 +64,7 @@ int wait_ready(const char *root, const char *config_path, int wait_s, struct err
 
 	if (r < 0)
 		return r;
-	r = inventory_config(&config, &host, config_path, err);
+	r = inventory_load_config(&config, &host, config_path, err);
 	if (r == 0 && config.nsections) {
 		r = wait_for_cards(&host, &config, wait_s, err);
 	} else if (r == 0 || (r == -ENOENT && !config_path)) {

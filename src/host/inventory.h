@@ -275,7 +275,7 @@ const char *inventory_name_hint(const struct host *host, const char *word, char 
 
 /* config_load(); where the error is a type's name in the place of its ID, it ends in that hint. */
 struct config;
-int inventory_config(struct config *config, const struct host *host, const char *path, struct err *err);
+int inventory_load_config(struct config *config, const struct host *host, const char *path, struct err *err);
 
 /* What to do where it gave -ENOENT. */
 #define INVENTORY_NO_CONFIG_FIX "create one with 'vgpu-lease init --write'"

@@ -178,7 +178,7 @@ const char *inventory_name_hint(const struct host *host, const char *word, char 
 	return buf;
 }
 
-int inventory_config(struct config *config, const struct host *host, const char *path, struct err *err)
+int inventory_load_config(struct config *config, const struct host *host, const char *path, struct err *err)
 {
 	char hint[REASON_SIZE];
 
