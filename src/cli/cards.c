@@ -36,7 +36,7 @@ static struct card_row row_of_missing(const struct world *survey, const struct m
 	struct card_row row = { .type = missing->section->type,
 				.count = { .capacity = UNKNOWN, .used = UNKNOWN, .available = UNKNOWN } };
 
-	inventory_card(survey->host, missing->address, &row.card);
+	inventory_read_card(survey->host, missing->address, &row.card);
 	row.card.framework = missing->section->vf ? FW_VF : FW_MDEV;
 	memcpy(row.card.address, missing->address, sizeof(row.card.address));
 	memcpy(row.reason, missing->reason, sizeof(row.reason));

@@ -35,7 +35,7 @@ static bool find_vfs(struct vfs *vfs, const struct export *export, const struct 
 		return false;
 	capacity_count(&count, survey, card, offer);
 	*vfs = (struct vfs){ .section = section, .card = card, .n = count.capacity };
-	return inventory_card(survey->host, card->parents[p]->name, &vfs->vf);
+	return inventory_read_card(survey->host, card->parents[p]->name, &vfs->vf);
 }
 
 /* A class of the operator's own is one of Placement's; VGPU is that of mdevs. */

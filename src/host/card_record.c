@@ -12,7 +12,7 @@ bool card_record_now(char text[INV_IDENTITY_SIZE], const struct host *host, cons
 {
 	struct inv_pgpu card;
 
-	if (!inventory_card(host, address, &card) || !*card.vendor || !*card.device)
+	if (!inventory_read_card(host, address, &card) || !*card.vendor || !*card.device)
 		return false;
 	snprintf(text, INV_IDENTITY_SIZE, "%s:%s:%s", card.vendor, card.device, card.subsystem);
 	return true;

@@ -217,7 +217,7 @@ struct inv_pci {
 int inventory_pci(const struct host *host, struct inv_pci **out, size_t *n, struct err *err);
 
 /* What the directory of a PCI device says of it: vendor, model, NUMA node. False: there is none. */
-bool inventory_card(const struct host *host, const char *address, struct inv_pgpu *card);
+bool inventory_read_card(const struct host *host, const char *address, struct inv_pgpu *card);
 
 /*
  * Why a card or parent that somebody names is not in the inventory, and what to do; one sentence without a full stop.

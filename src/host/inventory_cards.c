@@ -115,7 +115,7 @@ bool inventory_vf_going(const struct host *host, const char *address)
 	return dir >= 0 && is_going(dir);
 }
 
-bool inventory_card(const struct host *host, const char *address, struct inv_pgpu *card)
+bool inventory_read_card(const struct host *host, const char *address, struct inv_pgpu *card)
 {
 	*card = (struct inv_pgpu){ .numa = UNKNOWN };
 	if (!pci_parse(card->address, address))
@@ -235,7 +235,7 @@ bool inventory_vf_id(const struct host *host, const char vendor[5], char device[
 		autoclose int dir = sys_dir(sys_list_fd(d), e->d_name);
 
 		if (dir >= 0 && sys_read(dir, "sriov_vf_device", text, sizeof(text)) > 0 && strcmp(text, device) == 0 &&
-		    inventory_card(host, e->d_name, &card) && strcmp(card.vendor, vendor) == 0 &&
+		    inventory_read_card(host, e->d_name, &card) && strcmp(card.vendor, vendor) == 0 &&
 		    strcmp(card.device, device) != 0) {
 			memcpy(device, card.device, sizeof(card.device));
 			return true;
@@ -273,7 +273,7 @@ int inventory_pci(const struct host *host, struct inv_pci **out, size_t *n, stru
 
 		autoclose int dir = sys_dir(sys_list_fd(d), e->d_name);
 		if (dir < 0 || sys_exists(dir, "physfn") || is_going(dir) ||
-		    !inventory_card(host, e->d_name, &device.card))
+		    !inventory_read_card(host, e->d_name, &device.card))
 			continue;
 		device.display = is_gpu(&device.card, dir);
 		inv_append(out, n, &device, sizeof(device));

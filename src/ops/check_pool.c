@@ -136,7 +136,7 @@ static bool has_unsuited(const struct check *check, const char *missing)
 	const struct inventory *inv = check->inv;
 	struct inv_pgpu card;
 
-	(void)!inventory_card(check->host, missing, &card);
+	(void)!inventory_read_card(check->host, missing, &card);
 	for (size_t g = 0; g < inv->npgpus; g++) {
 		const struct inv_pgpu *other = inv->pgpus[g];
 

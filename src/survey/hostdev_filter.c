@@ -96,10 +96,10 @@ static enum ours by_device(const struct host *host, const struct config *config,
 	struct inv_pgpu card;
 
 	if (inventory_physfn(host, id, address)) {
-		if (inventory_card(host, address, &card) && pool_names(config, &card, id))
+		if (inventory_read_card(host, address, &card) && pool_names(config, &card, id))
 			return OURS_CONFIGURED;
 		/* By the ID of the VFs, where that of their card belongs: it is meant, and refused. */
-		if (inventory_card(host, id, &card) && pool_names(config, &card, ""))
+		if (inventory_read_card(host, id, &card) && pool_names(config, &card, ""))
 			return OURS_CONFIGURED;
 		return types_enabled(config) && inventory_takes_type(host, id) ? OURS_TYPED : OURS_NOT;
 	}
@@ -108,9 +108,10 @@ static enum ours by_device(const struct host *host, const struct config *config,
 			return OURS_NOT;
 		if (is_anybodys(host, id))
 			return OURS_LEASED;
-		return inventory_card(host, id, &card) && pool_names(config, &card, id) ? OURS_CONFIGURED : OURS_NOT;
+		return inventory_read_card(host, id, &card) && pool_names(config, &card, id) ? OURS_CONFIGURED
+											     : OURS_NOT;
 	}
-	if (inventory_absent_vf(host, id, address) && inventory_card(host, address, &card) &&
+	if (inventory_absent_vf(host, id, address) && inventory_read_card(host, address, &card) &&
 	    (pool_names(config, &card, id) || is_rest(config, &card)))
 		return OURS_ABSENT;
 	if (pool_names(config, &(struct inv_pgpu){ .numa = UNKNOWN }, id))

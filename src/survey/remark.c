@@ -38,7 +38,7 @@ static bool is_pooled_card(const struct host *host, const struct config *config,
 {
 	struct inv_pgpu card;
 
-	return inventory_card(host, address, &card) &&
+	return inventory_read_card(host, address, &card) &&
 	       (pool_names(config, &card, "") || is_default_card(host, config, address));
 }
 
@@ -66,7 +66,7 @@ static void remark_hostdev(const struct request *request, const struct vgpu_requ
 	if (!inventory_exists(host, req->id)) {
 		if (ours)
 			return;
-		if (!inventory_absent_vf(host, req->id, card) || !inventory_card(host, card, &pf))
+		if (!inventory_absent_vf(host, req->id, card) || !inventory_read_card(host, card, &pf))
 			pf.nvidia = false;
 		inventory_explain_card(host, req->id, !pf.nvidia, reason);
 		snprintf(text, sizeof(text), "hostdev %s does not exist: %s", req->id, reason);

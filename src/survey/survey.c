@@ -211,7 +211,7 @@ static bool explain_unnamed(const struct world *s, const char *vf, const struct 
 
 	if (pool_names(s->config, card, vf))
 		return false;
-	if (inventory_card(s->host, vf, &own) && pool_names(s->config, &own, ""))
+	if (inventory_read_card(s->host, vf, &own) && pool_names(s->config, &own, ""))
 		snprintf(why, REASON_SIZE, "%s:%s is the VFs' ID; write %s:%s in device_match", own.vendor, own.device,
 			 card->vendor, card->device);
 	else
@@ -235,7 +235,7 @@ static void explain_absent(struct world *s)
 		text_copy(vf.name, sizeof(vf.name), req->id);
 		is_vf = inventory_physfn(s->host, req->id, address);
 		has_card = s->config && (is_vf || inventory_absent_vf(s->host, req->id, address)) &&
-			   inventory_card(s->host, address, &card);
+			   inventory_read_card(s->host, address, &card);
 		card.parents = &vfs;
 		card.nparents = 1;
 		if (!is_vf || !has_card || !explain_unnamed(s, req->id, &card, s->resolved_requests[i].absent))
