@@ -17,7 +17,7 @@ struct kernel_write {
 struct kernel_ops {
 	int (*available)(const struct host *host, const struct vgpu_ref *vgpu, struct err *err);
 
-	int (*create)(struct kernel_write *write, const struct vgpu_ref *vgpu, struct err *err);
+	int (*creation)(struct kernel_write *write, const struct vgpu_ref *vgpu, struct err *err);
 
 	/*
 	 * Is it whole? 1; 0: it is there, and *missing says what is not; -ENOENT: it is not there, and *missing says
@@ -27,10 +27,10 @@ struct kernel_ops {
 
 	int (*exists)(const struct host *host, const struct vgpu_ref *vgpu);
 
-	int (*remove)(struct kernel_write *write, const struct vgpu_ref *vgpu, struct err *err);
+	int (*removal)(struct kernel_write *write, const struct vgpu_ref *vgpu, struct err *err);
 
 	/* The line is the caller's. */
-	int (*params)(struct kernel_write *write, const struct vgpu_ref *vgpu, struct err *err);
+	int (*params_file)(struct kernel_write *write, const struct vgpu_ref *vgpu, struct err *err);
 
 	enum kernel_driver (*driver)(const struct host *host, const struct vgpu_ref *vgpu);
 };

@@ -120,7 +120,7 @@ int kernel_create(const struct host *host, const struct vgpu_ref *vgpu, struct e
 	const struct kernel_ops *ops = ops_of(vgpu);
 	struct kernel_write write = { 0 };
 	char what[KPATH_SIZE + 64];
-	int r = ops->create(&write, vgpu, err);
+	int r = ops->creation(&write, vgpu, err);
 
 	if (r < 0)
 		return r;
@@ -188,7 +188,7 @@ int kernel_remove(const struct host *host, const struct vgpu_ref *vgpu, int wait
 	char what[KPATH_SIZE];
 	enum kernel_driver driver;
 	bool written = false;
-	int there, r = ops->remove(&write, vgpu, err);
+	int there, r = ops->removal(&write, vgpu, err);
 
 	if (r < 0)
 		return r;
@@ -223,7 +223,7 @@ int kernel_set_params(const struct host *host, const struct vgpu_ref *vgpu, cons
 	autofree char *line = mem_format("%s\n", params);
 	struct kernel_write write = { 0 };
 	char what[KPATH_SIZE];
-	int r = ops->params(&write, vgpu, err);
+	int r = ops->params_file(&write, vgpu, err);
 
 	if (r < 0)
 		return r;

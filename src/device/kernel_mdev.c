@@ -54,7 +54,7 @@ static int mdev_available(const struct host *host, const struct vgpu_ref *vgpu, 
 	return n > 0 ? (int)n : 0;
 }
 
-static int mdev_create(struct kernel_write *write, const struct vgpu_ref *vgpu, struct err *err)
+static int mdev_creation(struct kernel_write *write, const struct vgpu_ref *vgpu, struct err *err)
 {
 	char uuid[UUID_SIZE];
 
@@ -101,13 +101,13 @@ static int mdev_exists(const struct host *host, const struct vgpu_ref *vgpu)
 	return errno == ENOENT ? 0 : -errno;
 }
 
-static int mdev_remove(struct kernel_write *write, const struct vgpu_ref *vgpu, struct err *err)
+static int mdev_removal(struct kernel_write *write, const struct vgpu_ref *vgpu, struct err *err)
 {
 	memcpy(write->line, "1\n", sizeof("1\n"));
 	return device_path(write->path, vgpu, "/remove", err);
 }
 
-static int mdev_params(struct kernel_write *write, const struct vgpu_ref *vgpu, struct err *err)
+static int mdev_params_file(struct kernel_write *write, const struct vgpu_ref *vgpu, struct err *err)
 {
 	return device_path(write->path, vgpu, "/nvidia/vgpu_params", err);
 }
@@ -127,10 +127,10 @@ static enum kernel_driver mdev_driver(const struct host *host, const struct vgpu
 
 const struct kernel_ops kernel_mdev = {
 	.available = mdev_available,
-	.create = mdev_create,
+	.creation = mdev_creation,
 	.whole = mdev_whole,
 	.exists = mdev_exists,
-	.remove = mdev_remove,
-	.params = mdev_params,
+	.removal = mdev_removal,
+	.params_file = mdev_params_file,
 	.driver = mdev_driver,
 };

@@ -77,7 +77,7 @@ static int variant_available(const struct host *host, const struct vgpu_ref *vgp
 	return r;
 }
 
-static int variant_create(struct kernel_write *write, const struct vgpu_ref *vgpu, struct err *err)
+static int variant_creation(struct kernel_write *write, const struct vgpu_ref *vgpu, struct err *err)
 {
 	int number, r = number_of(vgpu, &number, err);
 
@@ -132,13 +132,13 @@ static int variant_exists(const struct host *host, const struct vgpu_ref *vgpu)
 	return type != 0 && (number == 0 || type == number);
 }
 
-static int variant_remove(struct kernel_write *write, const struct vgpu_ref *vgpu, struct err *err)
+static int variant_removal(struct kernel_write *write, const struct vgpu_ref *vgpu, struct err *err)
 {
 	memcpy(write->line, "0\n", sizeof("0\n"));
 	return kernel_vf_path(write->path, vgpu, "/nvidia/current_vgpu_type", err);
 }
 
-static int variant_params(struct kernel_write *write, const struct vgpu_ref *vgpu, struct err *err)
+static int variant_params_file(struct kernel_write *write, const struct vgpu_ref *vgpu, struct err *err)
 {
 	return kernel_vf_path(write->path, vgpu, "/nvidia/vgpu_params", err);
 }
@@ -151,10 +151,10 @@ static enum kernel_driver variant_driver(const struct host *host, const struct v
 
 const struct kernel_ops kernel_variant = {
 	.available = variant_available,
-	.create = variant_create,
+	.creation = variant_creation,
 	.whole = variant_whole,
 	.exists = variant_exists,
-	.remove = variant_remove,
-	.params = variant_params,
+	.removal = variant_removal,
+	.params_file = variant_params_file,
 	.driver = variant_driver,
 };

@@ -41,10 +41,10 @@ static enum kernel_driver vf_driver(const struct host *host, const struct vgpu_r
 
 const struct kernel_ops kernel_vf = {
 	.available = vf_available,
-	.create = vf_write,
+	.creation = vf_write,
 	.whole = vf_whole,
 	.exists = vf_exists,
-	.remove = vf_write,
-	.params = vf_write,
+	.removal = vf_write,
+	.params_file = vf_write,
 	.driver = vf_driver,
 };
