@@ -123,7 +123,7 @@ static struct check *at_type(struct check *check, const struct section *section)
 }
 
 /* What a pGPU carries that keeps a type from it: its own like, or what the configuration does not give to it. */
-struct load {
+struct carried {
 	bool own, foreign;
 	bool leased; /* one of its like is: its capacity is there again when the guest ends */
 };
@@ -131,11 +131,11 @@ struct load {
 /*
  * Only what is of the same kind: a GPU instance cannot carry what is not MIG-backed, nor the other way round.
  */
-static struct load load_of(const struct check *check, const struct section *section, const struct inv_pgpu *card)
+static struct carried carried_by(const struct check *check, const struct section *section, const struct inv_pgpu *card)
 {
 	const struct inventory *inv = check->inv;
 	const struct inv_type *asked = inventory_type_on(inv, card, section->type);
-	struct load load = { 0 };
+	struct carried carried = { 0 };
 
 	for (size_t i = 0; i < inv->ndevices; i++) {
 		const struct inv_device *d = &inv->devices[i];
@@ -144,23 +144,23 @@ static struct load load_of(const struct check *check, const struct section *sect
 		if (inventory_card_of(d) != card)
 			continue;
 		if (pool_gives(inv, d->parent, d->vgpu.type) && (!asked || !type || !asked->slices == !type->slices))
-			load.own = true;
+			carried.own = true;
 		else
-			load.foreign = true;
-		load.leased |= lease_find(&check->leases, d->vgpu.id) != NULL;
+			carried.foreign = true;
+		carried.leased |= lease_find(&check->leases, d->vgpu.id) != NULL;
 	}
 	for (size_t i = 0; i < check->leases.n; i++) {
 		const struct vgpu_ref *vgpu = &check->leases.list[i].vgpu;
 
 		if (strcmp(vgpu->pgpu, card->address) != 0 || inventory_device(inv, vgpu->id))
 			continue;
-		load.leased = true;
+		carried.leased = true;
 		if (pool_serves(inv, card, vgpu->type))
-			load.own = true;
+			carried.own = true;
 		else
-			load.foreign = true;
+			carried.foreign = true;
 	}
-	return load;
+	return carried;
 }
 
 /*
@@ -177,15 +177,15 @@ static void report_refusal(struct check *check, const struct start *s)
 
 	for (size_t g = 0; plan->no_capacity && g < check->inv->npgpus; g++) {
 		const struct inv_pgpu *card = check->inv->pgpus[g];
-		struct load load;
+		struct carried carried;
 
 		if (!card->pool.in_pool || !pool_serves(check->inv, card, s->section->type))
 			continue;
-		load = load_of(check, s->section, card);
-		leased |= load.leased;
-		if (load.own)
+		carried = carried_by(check, s->section, card);
+		leased |= carried.leased;
+		if (carried.own)
 			status = CHECK_WARN;
-		else if (load.foreign)
+		else if (carried.foreign)
 			snprintf(fix, sizeof(fix), "'vgpu-lease retype --dry-run %s %s' lists the vGPUs to remove",
 				 card->address, s->section->type);
 	}
