@@ -128,7 +128,7 @@ static long number_of(const char *text)
 	return n * (*unit == 'm' ? 60 : *unit == 'h' ? 3600 : *unit == 'd' ? 86400 : 1);
 }
 
-static int compare(struct libscols_cell *a, struct libscols_cell *b, void *number)
+static int compare_cells(struct libscols_cell *a, struct libscols_cell *b, void *number)
 {
 	const char *left = scols_cell_get_data(a), *right = scols_cell_get_data(b);
 	long x = number_of(left), y = number_of(right);
@@ -146,7 +146,7 @@ static void add_column(struct table *table, int cell, int flags)
 	table->columns[cell] = mem_check(
 		scols_table_new_column(table->scols, name, 0, flags | (number ? SCOLS_FL_RIGHT : 0)));
 	table->widths[cell] = (int)strlen(name);
-	scols_column_set_cmpfunc(table->columns[cell], compare, number ? table : NULL);
+	scols_column_set_cmpfunc(table->columns[cell], compare_cells, number ? table : NULL);
 }
 
 void table_start(struct table *table, const struct table_layout *layout, const struct table_options *options)

@@ -97,7 +97,7 @@ static void tell_lost(struct finisher *f)
 }
 
 /* Without a watch any change counts as a loss: a pass too many does no harm. */
-static void compare(struct finisher *f, const struct store *store)
+static void note_change(struct finisher *f, const struct store *store)
 {
 	struct stat now;
 
@@ -124,7 +124,7 @@ static int look(struct finisher *f, bool *watched)
 	r = store_open(&store, &f->host, true, &err);
 	*watched = r == 0 && watch(f, &store);
 	if (r == 0 && !*watched)
-		compare(f, &store);
+		note_change(f, &store);
 	if (r == 0)
 		r = reconcile_finish(&store, &policy, &f->logged, &err);
 	store_close(&store);

@@ -79,7 +79,7 @@ static bool listens(const struct host *host)
 }
 
 /* `came`: since when there has been an executable hook for QEMU, as far as files show. */
-static void compare(struct check *check, int64_t came)
+static void judge_daemon(struct check *check, int64_t came)
 {
 	char comm[LIBVIRT_COMM_SIZE], unit[UNIT_SIZE], fix[UNIT_SIZE + 64];
 	pid_t pid = libvirt_daemon(check->host, comm);
@@ -151,5 +151,5 @@ void check_libvirt(struct check *check)
 			came = since;
 	}
 	if (came)
-		compare(check, came);
+		judge_daemon(check, came);
 }

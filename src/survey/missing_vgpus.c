@@ -20,7 +20,7 @@ struct search {
 	struct flavor {
 		const char *of; /* the instance */
 		char name[INSTANCE_SIZE];
-	} * flavors;
+	} *flavors;
 	size_t nflavors;
 };
 
@@ -66,8 +66,8 @@ static size_t missing_of(const struct request *wanted, const struct request *liv
 }
 
 /* What the definition has and the running domain has not, as far as that has fewer. */
-static void compare(struct search *s, const char *name, struct domxml *definition, struct domxml *live,
-		    const struct request *record)
+static void add_missing(struct search *s, const char *name, struct domxml *definition, struct domxml *live,
+			const struct request *record)
 {
 	const struct request *wanted = domxml_request(definition), *has = domxml_request(live);
 
@@ -100,7 +100,7 @@ static void look_at(struct search *s, struct libvirt_file *status, const struct 
 			if (!request_find(domxml_request(live), domxml_request(record)->vgpus[i].id))
 				add(s, status->name, domxml_request(record), i, true);
 	if (defined && parse(&wanted, definition, DOMXML_ALL_PCI))
-		compare(s, status->name, wanted, live, record ? domxml_request(record) : NULL);
+		add_missing(s, status->name, wanted, live, record ? domxml_request(record) : NULL);
 }
 
 static bool is_novas(const struct libvirt_file *file)
