@@ -121,37 +121,47 @@ const struct inv_pgpu *cards_pgpu(const struct world *survey, const char *name, 
 	return NULL;
 }
 
-static void json_offers(struct json_out *json, const struct world *survey, const struct card_row *row)
+void cards_offers(struct rows *rows, const struct world *survey, const struct card_row *row)
 {
-
-	json_out_array(json, "types");
 	for (size_t i = 0; row->pgpu && i < row->card.noffers; i++) {
 		const struct inv_type *type = row->card.offers[i].type;
+		bool configured = pool_serves(&survey->inv, row->pgpu, type->id);
 		struct capacity_count count;
 
 		capacity_count(&count, survey, row->pgpu, &row->card.offers[i]);
-		json_out_object(json, NULL);
-		out_json_type(json, type, survey->config);
-		out_json_count(json, &count);
-		json_out_text(json, "reason", count.reason);
-		json_out_bool(json, "configured", pool_serves(&survey->inv, row->pgpu, type->id));
-		json_out_close(json);
+		row_begin(rows);
+		row_type(rows, type, survey->config);
+		row_count(rows, &count);
+		table_text(&rows->table, COL_REASON, configured ? count.reason : "not configured");
+		json_out_text(rows->json, "reason", count.reason);
+		json_out_bool(rows->json, "configured", configured);
+		row_end(rows);
 	}
-	json_out_close(json);
 }
 
-void cards_json(struct json_out *json, const struct world *survey, const struct card_row *row, const char *model)
+void cards_fields(struct rows *rows, const struct world *survey, const struct card_row *row, const char *model)
 {
-	json_out_string(json, "address", row->card.address);
-	json_out_string(json, "framework", framework_word(row->card.framework));
-	json_out_text(json, "vendor", row->card.vendor);
-	json_out_text(json, "device", row->card.device);
-	json_out_string(json, "model", model);
-	json_out_known(json, "numa_node", row->card.numa);
-	json_out_known(json, "vfs", row->pgpu ? row->card.nvfs : UNKNOWN);
-	json_out_text(json, "type", row->type);
-	json_out_bool(json, "in_pool", row->in_pool);
-	json_out_bool(json, "ready", row->card.ready);
-	json_out_text(json, "reason", row->reason);
-	json_offers(json, survey, row);
+	const struct inv_pgpu *card = &row->card;
+	struct rows types = { .json = rows->json };
+	char ids[2 * sizeof(card->vendor)];
+
+	snprintf(ids, sizeof(ids), "%s%s%s", card->vendor, *card->vendor ? ":" : "", card->device);
+	row_text(rows, COL_PGPU, "address", card->address);
+	row_text(rows, COL_FRAMEWORK, "framework", framework_word(card->framework));
+	json_out_text(rows->json, "vendor", card->vendor);
+	json_out_text(rows->json, "device", card->device);
+	table_text(&rows->table, COL_MODEL, model ? model : ids);
+	json_out_string(rows->json, "model", model);
+	row_number(rows, COL_NUMA, "numa_node", card->numa);
+	row_number(rows, COL_VFS, "vfs", row->pgpu ? card->nvfs : UNKNOWN);
+	row_text(rows, COL_TYPE, "type", row->type);
+	table_number(&rows->table, COL_CAPACITY, row->count.capacity);
+	table_number(&rows->table, COL_USED, row->count.used);
+	table_number(&rows->table, COL_AVAILABLE, row->count.available);
+	json_out_bool(rows->json, "in_pool", row->in_pool);
+	json_out_bool(rows->json, "ready", card->ready);
+	row_text(rows, COL_REASON, "reason", row->reason);
+	json_out_array(rows->json, "types");
+	cards_offers(&types, survey, row);
+	json_out_close(rows->json);
 }

@@ -37,5 +37,6 @@ int cards_check_pgpu(struct cmd *cmd, const struct leases *leases, struct err *e
  */
 const struct inv_pgpu *cards_pgpu(const struct world *survey, const char *name, struct err *err);
 
-/* Members of the object that is open. `model`: its name, NULL unknown. */
-void cards_json(struct json_out *json, const struct world *survey, const struct card_row *row, const char *model);
+/* The fields of a pGPU; `model`: its name, NULL unknown. And its types, a row each. */
+void cards_fields(struct rows *rows, const struct world *survey, const struct card_row *row, const char *model);
+void cards_offers(struct rows *rows, const struct world *survey, const struct card_row *row);

@@ -329,6 +329,25 @@ void cmd_json_error(const struct err *err)
 	json_out_end(&json);
 }
 
+void cmd_rows_begin(struct rows *rows, const struct cmd *cmd, const struct table_layout *layout)
+{
+	*rows = (struct rows){ 0 };
+	if (!cmd->call->json) {
+		table_start(&rows->table, layout, &cmd->call->table);
+		return;
+	}
+	rows->json = &rows->document;
+	cmd_json_begin(rows->json, cmd);
+}
+
+void cmd_rows_end(struct rows *rows)
+{
+	if (rows->json)
+		json_out_end(rows->json);
+	else
+		table_end(&rows->table, stdout, term_stdout());
+}
+
 const char *cmd_shown(const char *path)
 {
 	return strcmp(path, "-") == 0 ? "standard input" : path;

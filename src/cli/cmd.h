@@ -146,9 +146,8 @@ const char *cmd_gc_outcome(const struct gc_item *item);
 /* What to do about a lease that is to go, or why it stays and until when: a clause. */
 const char *cmd_gc_advice(char buf[REASON_SIZE], const struct gc_item *item);
 
-/* What a pass did about each vGPU, and why, as a table. */
-extern const struct table_layout cmd_gc_layout;
-void cmd_gc_table(const struct cmd_call *call, const struct gc *pass);
+/* Prints what a pass did about each vGPU, and why. */
+void cmd_gc_print(const struct cmd *cmd, const struct gc *pass);
 
 /* A --type that neither the configuration nor the host nor a lease has is mostly a typo, and an error. */
 int cmd_check_type(const struct cmd *cmd, struct err *err);
@@ -170,6 +169,10 @@ bool cmd_shows(const struct cmd_call *call, const struct vgpu_ref *vgpu, const s
  * NULL: the document tells that itself.
  */
 void cmd_json_begin(struct json_out *json, const struct cmd *cmd);
+
+/* Begins and ends a command's output: its table, or with --json the document, whose arrays the caller opens. */
+void cmd_rows_begin(struct rows *rows, const struct cmd *cmd, const struct table_layout *layout);
+void cmd_rows_end(struct rows *rows);
 
 /* The whole document of a command that failed before it had any. */
 void cmd_json_error(const struct err *err);

@@ -6,6 +6,7 @@
 
 #include "base/auto.h"
 #include "base/ident.h"
+#include "base/mem.h"
 #include "cli/cards.h"
 #include "cli/domains.h"
 #include "cli/table.h"
@@ -37,49 +38,34 @@ const char *cmd_gc_advice(char buf[REASON_SIZE], const struct gc_item *item)
 	return buf;
 }
 
-const struct table_layout cmd_gc_layout = {
+static const struct table_layout layout = {
 	.columns = { COL_OUTCOME, COL_ID, COL_TYPE, COL_PARENT, COL_STATE, COL_DOMAIN, COL_REASON },
 	.more = { COL_PGPU, COL_FRAMEWORK },
 	.narrow = { COL_PARENT, COL_STATE, COL_TYPE },
 };
 
-void cmd_gc_table(const struct cmd_call *call, const struct gc *pass)
+void cmd_gc_print(const struct cmd *cmd, const struct gc *pass)
 {
-	struct table table;
+	struct rows rows;
 
-	table_start(&table, &cmd_gc_layout, &call->table);
-	for (size_t i = 0; i < pass->n; i++) {
-		const struct gc_item *item = &pass->items[i];
+	cmd_rows_begin(&rows, cmd, &layout);
+	json_out_array(rows.json, "items");
+	for (const struct gc_item *item = pass->items; item < pass->items + pass->n; item++) {
+		autofree char *reason = mem_format("%s; but: %s", item->why, item->trouble);
 
-		table_coloured(&table, cmd_gc_outcome(item), item->outcome == GC_FAILED ? TERM_RED : "");
-		table_row(&table, item->vgpu.id, item->vgpu.type, item->vgpu.parent);
-		out_table_state(&table, item->leased ? &item->lease : NULL);
-		table_row(&table, item->lease.name);
-		table_addf(&table, "%s%s%s", item->why, *item->trouble ? "; but: " : "", item->trouble);
-		table_row(&table, item->vgpu.pgpu, framework_word(item->vgpu.framework));
+		row_begin(&rows);
+		row_vgpu(&rows, &item->vgpu);
+		row_lease(&rows, item->leased ? &item->lease : NULL);
+		table_coloured(&rows.table, COL_OUTCOME, cmd_gc_outcome(item),
+			       item->outcome == GC_FAILED ? TERM_RED : "");
+		json_out_string(rows.json, "outcome", cmd_gc_outcome(item));
+		table_text(&rows.table, COL_REASON, *item->trouble ? reason : item->why);
+		json_out_string(rows.json, "reason", item->why);
+		json_out_text(rows.json, "error", item->trouble);
+		row_end(&rows);
 	}
-	table_end(&table, stdout, term_stdout());
-}
-
-static void print_json(const struct cmd *cmd, const struct gc *pass)
-{
-	struct json_out json;
-
-	cmd_json_begin(&json, cmd);
-	json_out_array(&json, "items");
-	for (size_t i = 0; i < pass->n; i++) {
-		const struct gc_item *item = &pass->items[i];
-
-		json_out_object(&json, NULL);
-		out_json_vgpu(&json, &item->vgpu);
-		out_json_lease(&json, item->leased ? &item->lease : NULL);
-		json_out_string(&json, "outcome", cmd_gc_outcome(item));
-		json_out_string(&json, "reason", item->why);
-		json_out_text(&json, "error", item->trouble);
-		json_out_close(&json);
-	}
-	json_out_close(&json);
-	json_out_end(&json);
+	json_out_close(rows.json);
+	cmd_rows_end(&rows);
 }
 
 int cmd_gc_announce(const struct gc *pass, struct err *err)
@@ -127,10 +113,7 @@ static int run(struct cmd *cmd, struct err *err)
 		out_warn("%s", pass.undefined.text);
 	for (size_t i = 0; i < pass.n; i++)
 		failed += pass.items[i].outcome == GC_FAILED;
-	if (cmd->call->json)
-		print_json(cmd, &pass);
-	else
-		cmd_gc_table(cmd->call, &pass);
+	cmd_gc_print(cmd, &pass);
 	gc_free(&pass);
 	if (failed)
 		return err_set(
@@ -164,7 +147,7 @@ const struct command cmd_gc = {
 		"--pgpu considers only this pGPU. --type skips orphans and definitions of other\n"
 		"types, but no leases. --domain and --state consider only matching leases, and no\n"
 		"orphans.\n",
-	.table = &cmd_gc_layout,
+	.table = &layout,
 	.needs = CMD_WRITE | CMD_CONFIG_READ,
 	.check = check_call,
 	.run = run,

@@ -16,55 +16,24 @@ static const struct table_layout layout = {
 	.narrow = { COL_VFS, COL_NUMA, COL_MODEL },
 };
 
-static void table_card(struct table *table, const struct card_row *row, const char *model)
-{
-	const struct inv_pgpu *card = &row->card;
-
-	table_row(table, card->address);
-	if (model)
-		table_row(table, model);
-	else
-		table_addf(table, "%s%s%s", card->vendor, *card->vendor ? ":" : "", card->device);
-	table_number(table, card->numa);
-	table_number(table, row->pgpu ? card->nvfs : UNKNOWN);
-	table_row(table, row->type);
-	out_table_count(table, &row->count);
-	table_row(table, row->reason, framework_word(card->framework));
-}
-
-static void print(const struct cmd *cmd, const struct world *survey, const struct card_row *rows, size_t n)
+static void print(const struct cmd *cmd, const struct world *survey, const struct card_row *row, size_t n)
 {
 	struct udev_names *names = udev_names_open();
-	struct json_out json;
-	struct table table;
+	struct rows rows;
 
-	if (cmd->call->json) {
-		cmd_json_begin(&json, cmd);
-		json_out_object(&json, "driver");
-		if (*survey->inv.nvidia_driver)
-			json_out_string(&json, "nvidia", survey->inv.nvidia_driver);
-		json_out_close(&json);
-		json_out_array(&json, "pgpus");
-	} else {
-		table_start(&table, &layout, &cmd->call->table);
+	cmd_rows_begin(&rows, cmd, &layout);
+	json_out_object(rows.json, "driver");
+	if (*survey->inv.nvidia_driver)
+		json_out_string(rows.json, "nvidia", survey->inv.nvidia_driver);
+	json_out_close(rows.json);
+	json_out_array(rows.json, "pgpus");
+	for (; n--; row++) {
+		row_begin(&rows);
+		cards_fields(&rows, survey, row, udev_names_find(names, row->card.vendor, row->card.device));
+		row_end(&rows);
 	}
-	for (const struct card_row *row = rows; row < rows + n; row++) {
-		const char *model = udev_names_find(names, row->card.vendor, row->card.device);
-
-		if (!cmd->call->json) {
-			table_card(&table, row, model);
-			continue;
-		}
-		json_out_object(&json, NULL);
-		cards_json(&json, survey, row, model);
-		json_out_close(&json);
-	}
-	if (cmd->call->json) {
-		json_out_close(&json);
-		json_out_end(&json);
-	} else {
-		table_end(&table, stdout, term_stdout());
-	}
+	json_out_close(rows.json);
+	cmd_rows_end(&rows);
 	udev_names_close(names);
 }
 

@@ -36,29 +36,6 @@ static const struct gc_item *verdict_on(const struct gc *verdicts, const char *i
 	return NULL;
 }
 
-static void print_json(const struct cmd *cmd, const struct leases *leases, const struct gc *verdicts)
-{
-	struct json_out json;
-
-	cmd_json_begin(&json, cmd);
-	json_out_array(&json, "leases");
-	for (size_t i = 0; i < leases->n; i++) {
-		const struct lease *l = &leases->list[i];
-		char note[NOTE_SIZE];
-
-		if (!cmd_shows(cmd->call, &l->vgpu, l))
-			continue;
-		json_out_object(&json, NULL);
-		out_json_vgpu(&json, &l->vgpu);
-		json_out_string(&json, "uuid", l->vgpu.framework == FW_MDEV ? l->vgpu.id : NULL);
-		out_json_lease_row(&json, l, l->framebuffer_mib);
-		json_out_string(&json, "note", note_of(verdict_on(verdicts, l->vgpu.id), note));
-		json_out_close(&json);
-	}
-	json_out_close(&json);
-	json_out_end(&json);
-}
-
 static const struct table_layout layout = {
 	.columns = { COL_ID, COL_TYPE, COL_PARENT, COL_STATE, COL_ORIGIN, COL_AGE, COL_DOMAIN, COL_INSTANCE, COL_NOTE },
 	.more = { COL_PGPU, COL_NUMA, COL_FRAMEBUFFER, COL_FRAMEWORK, COL_PROJECT, COL_SINCE },
@@ -66,28 +43,27 @@ static const struct table_layout layout = {
 	.if_any = COL_INSTANCE,
 };
 
-static void print_table(const struct cmd_call *call, const struct leases *leases, const struct gc *verdicts)
+static void print(const struct cmd *cmd, const struct leases *leases, const struct gc *verdicts)
 {
-	struct table table;
+	struct rows rows;
 
-	table_start(&table, &layout, &call->table);
+	cmd_rows_begin(&rows, cmd, &layout);
+	json_out_array(rows.json, "leases");
 	for (size_t i = 0; i < leases->n; i++) {
 		const struct lease *l = &leases->list[i];
-		char since[32], age[32], note[NOTE_SIZE];
+		char note[NOTE_SIZE];
 
-		if (!cmd_shows(call, &l->vgpu, l))
+		if (!cmd_shows(cmd->call, &l->vgpu, l))
 			continue;
-		out_wall_time(since, l->since_ms);
-		out_age(age, l->since_ms);
-		table_row(&table, l->vgpu.id, l->vgpu.type, l->vgpu.parent);
-		out_table_state(&table, l);
-		table_row(&table, lease_origin_word(l->origin), age, l->name, l->instance,
-			  note_of(verdict_on(verdicts, l->vgpu.id), note), l->vgpu.pgpu);
-		table_number(&table, l->numa);
-		table_number(&table, l->framebuffer_mib);
-		table_row(&table, framework_word(l->vgpu.framework), l->project, since);
+		row_begin(&rows);
+		row_vgpu(&rows, &l->vgpu);
+		json_out_string(rows.json, "uuid", l->vgpu.framework == FW_MDEV ? l->vgpu.id : NULL);
+		row_whole_lease(&rows, l, l->framebuffer_mib);
+		row_text(&rows, COL_NOTE, "note", note_of(verdict_on(verdicts, l->vgpu.id), note));
+		row_end(&rows);
 	}
-	table_end(&table, stdout, term_stdout());
+	json_out_close(rows.json);
+	cmd_rows_end(&rows);
 }
 
 static int run(struct cmd *cmd, struct err *err)
@@ -104,10 +80,7 @@ static int run(struct cmd *cmd, struct err *err)
 			 leases.garbage, leases.garbage == 1 ? "" : "s");
 	if (leases.n && gc_run(&verdicts, &why) < 0)
 		out_warn("no notes in the list: %s", why.text);
-	if (cmd->call->json)
-		print_json(cmd, &leases, &verdicts);
-	else
-		print_table(cmd->call, &leases, &verdicts);
+	print(cmd, &leases, &verdicts);
 	gc_free(&verdicts);
 	return CMD_DONE;
 }

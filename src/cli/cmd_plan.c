@@ -99,7 +99,7 @@ static void json_steps(struct json_out *json, const struct planning *p)
 
 		json_out_object(json, NULL);
 		json_out_string(json, "action", preview_word(&p->preview, step));
-		out_json_vgpu(json, &step->vgpu);
+		row_vgpu(&(struct rows){ .json = json }, &step->vgpu);
 		json_out_string(json, "instead_of", strcmp(asked, step->vgpu.id) == 0 ? NULL : asked);
 		json_out_known(json, "numa_node", step->numa);
 		json_out_string(json, "reason", step->why);

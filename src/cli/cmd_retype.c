@@ -75,7 +75,7 @@ static int release_others(struct cmd *cmd, const struct inventory *inv, const ch
 		blocks += (pass.items[i].leased || pass.items[i].exists) &&
 			  (pass.items[i].outcome == GC_STAYS || pass.items[i].outcome == GC_FAILED);
 	if (pass.n)
-		cmd_gc_table(cmd->call, &pass);
+		cmd_gc_print(cmd, &pass);
 	gc_free(&pass);
 	if (!blocks)
 		return 0;

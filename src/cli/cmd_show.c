@@ -192,25 +192,6 @@ static const char *owner(const struct show *show, const struct compare *v)
 	return show_owner(&show->cmd->host, &vgpu, v->lease, doc && domxml_request(doc)->nova);
 }
 
-static void add_row(struct table *table, const struct show *show, const struct compare *v)
-{
-	const struct lease *lease = v->lease;
-	const char *state = lease ? lease_state_word(lease->state) : "";
-
-	table_row(table, v->id, type_of(v), parent_of(v),
-		  v->live ? (v->config ? "live,config" : "live") : (v->config ? "config" : ""),
-		  lease && strcmp(lease->domain, v->domain) != 0 ? "other's" : state,
-		  lease ? lease_origin_word(lease->origin) : "",
-		  v->exists == PRESENT ? "yes"
-		  : v->exists          ? "?"
-				       : "");
-	if (v->open > 0)
-		table_addf(table, "%d", (int)v->by);
-	else
-		table_row(table, v->open < 0 ? "?" : "");
-	table_row(table, owner(show, v));
-}
-
 /* What Nova says of the domain; NULL: it is none of Nova's. */
 static const struct request *instance_of(const struct show *show)
 {
@@ -225,16 +206,46 @@ static const struct table_layout layout = {
 	.narrow = { COL_ORIGIN, COL_PARENT, COL_TYPE },
 };
 
-static void print_text(const struct show *show)
+static void print_vgpu(struct rows *rows, const struct show *show, const struct compare *v)
+{
+	const struct lease *lease = v->lease;
+	const char *state = lease ? lease_state_word(lease->state) : NULL;
+
+	row_begin(rows);
+	row_text(rows, COL_ID, "id", v->id);
+	row_text(rows, COL_TYPE, "type", type_of(v));
+	row_text(rows, COL_PARENT, "parent", parent_of(v));
+	table_text(&rows->table, COL_LIBVIRT,
+		   v->live     ? (v->config ? "live,config" : "live")
+		   : v->config ? "config"
+			       : "");
+	json_out_bool(rows->json, "live", v->live);
+	json_out_bool(rows->json, "config", v->config);
+	table_text(&rows->table, COL_LEASE, lease && strcmp(lease->domain, v->domain) != 0 ? "other's" : state);
+	json_out_string(rows->json, "lease", state);
+	row_text(rows, COL_ORIGIN, "origin", lease ? lease_origin_word(lease->origin) : NULL);
+	row_text(rows, COL_OWNER, "owner", owner(show, v));
+	json_out_string(rows->json, "leased_to", lease ? lease->domain : NULL);
+	table_text(&rows->table, COL_KERNEL, v->exists == PRESENT ? "yes" : v->exists ? "?" : "");
+	out_json_presence(rows->json, "exists", v->exists);
+	if (v->open > 0)
+		table_number(&rows->table, COL_OPEN, v->by);
+	else
+		table_text(&rows->table, COL_OPEN, v->open < 0 ? "?" : "");
+	out_json_open(rows->json, v->open, v->by);
+	json_out_array(rows->json, "differences");
+	for (size_t i = 0; i < v->n; i++)
+		json_out_string(rows->json, NULL, v->differences[i]);
+	json_out_close(rows->json);
+	row_end(rows);
+}
+
+/* What stands below the table. */
+static void say_rest(const struct show *show)
 {
 	const struct request *instance = instance_of(show);
 	const char *name = show->domain->name;
-	struct table table;
 
-	table_start(&table, &layout, &show->cmd->call->table);
-	for (size_t i = 0; i < show->n; i++)
-		add_row(&table, show, &show->views[i]);
-	table_end(&table, stdout, term_stdout());
 	for (size_t i = 0; i < show->n; i++)
 		for (size_t k = 0; k < show->views[i].n; k++)
 			out_say("%s: %s", show->views[i].id, show->views[i].differences[k]);
@@ -245,44 +256,25 @@ static void print_text(const struct show *show)
 		out_say("domain %s: vGPUs detached by suspend are missing; run 'vgpu-lease resume %s'", name, name);
 }
 
-static void json_view(struct json_out *json, const struct show *show, const struct compare *v)
-{
-	json_out_object(json, NULL);
-	json_out_string(json, "id", v->id);
-	json_out_text(json, "type", type_of(v));
-	json_out_text(json, "parent", parent_of(v));
-	json_out_bool(json, "live", v->live);
-	json_out_bool(json, "config", v->config);
-	json_out_string(json, "lease", v->lease ? lease_state_word(v->lease->state) : NULL);
-	json_out_string(json, "origin", v->lease ? lease_origin_word(v->lease->origin) : NULL);
-	json_out_string(json, "owner", owner(show, v));
-	json_out_string(json, "leased_to", v->lease ? v->lease->domain : NULL);
-	out_json_presence(json, "exists", v->exists);
-	out_json_open(json, v->open, v->by);
-	json_out_array(json, "differences");
-	for (size_t i = 0; i < v->n; i++)
-		json_out_string(json, NULL, v->differences[i]);
-	json_out_close(json);
-	json_out_close(json);
-}
-
-static void print_json(const struct show *show)
+static void print(const struct show *show)
 {
 	const struct request *instance = instance_of(show);
-	struct json_out json;
+	struct rows rows;
 
-	cmd_json_begin(&json, show->cmd);
-	out_json_domain(&json, show->domain->uuid, show->domain->name);
-	json_out_string(&json, "instance", instance ? instance->instance : NULL);
-	json_out_string(&json, "project", instance && *instance->project ? instance->project : NULL);
-	json_out_bool(&json, "running", show->domain->running);
-	json_out_known(&json, "pid", show->qemu ? show->qemu : -1);
-	json_out_array(&json, "devices");
+	cmd_rows_begin(&rows, show->cmd, &layout);
+	out_json_domain(rows.json, show->domain->uuid, show->domain->name);
+	json_out_string(rows.json, "instance", instance ? instance->instance : NULL);
+	json_out_text(rows.json, "project", instance ? instance->project : NULL);
+	json_out_bool(rows.json, "running", show->domain->running);
+	json_out_known(rows.json, "pid", show->qemu ? show->qemu : -1);
+	json_out_array(rows.json, "devices");
 	for (size_t i = 0; i < show->n; i++)
-		json_view(&json, show, &show->views[i]);
-	json_out_close(&json);
-	json_out_number(&json, "suspended", show->suspended ? (long)domxml_request(show->suspended)->nvgpus : 0);
-	json_out_end(&json);
+		print_vgpu(&rows, show, &show->views[i]);
+	json_out_close(rows.json);
+	json_out_number(rows.json, "suspended", show->suspended ? (long)domxml_request(show->suspended)->nvgpus : 0);
+	cmd_rows_end(&rows);
+	if (!rows.json)
+		say_rest(show);
 }
 
 static void show_end(struct show *show)
@@ -305,10 +297,8 @@ static int show_domain(struct cmd *cmd, struct err *err)
 	show->cmd = cmd;
 	show->domain = &cmd->hp.domain;
 	r = gather(show, err);
-	if (r == 0 && cmd->call->json)
-		print_json(show);
-	else if (r == 0)
-		print_text(show);
+	if (r == 0)
+		print(show);
 	if (r == 0 && show->differences)
 		r = CMD_FAILED;
 	show_end(show);

@@ -77,60 +77,6 @@ static struct kind *find_kinds(const struct cmd_call *call, const struct world *
 	return kinds;
 }
 
-static void print_json(const struct cmd *cmd, const struct world *survey, const struct kind *kinds, size_t n)
-{
-	struct capacity_count count;
-	struct json_out json;
-
-	cmd_json_begin(&json, cmd);
-	json_out_array(&json, "types");
-	for (const struct kind *kind = kinds; kind < kinds + n; kind++) {
-		json_out_object(&json, NULL);
-		out_json_type(&json, kind->type, survey->config);
-		json_out_string(&json, "framework", framework_word(kind->framework));
-		out_json_count(&json, &kind->pool);
-		json_out_object(&json, "host");
-		out_json_count(&json, &kind->host);
-		json_out_close(&json);
-		json_out_array(&json, "pgpus");
-		for (size_t g = 0; g < survey->inv.npgpus; g++) {
-			const struct inv_pgpu *card = survey->inv.pgpus[g];
-
-			if (!count_on(survey, card, kind->type->id, &count))
-				continue;
-			json_out_object(&json, NULL);
-			json_out_string(&json, "address", card->address);
-			json_out_bool(&json, "in_pool", in_pool(survey, card, kind->type->id));
-			out_json_count(&json, &count);
-			json_out_close(&json);
-		}
-		json_out_close(&json);
-		json_out_close(&json);
-	}
-	json_out_close(&json);
-	json_out_end(&json);
-}
-
-/* "0000:84:00.0*, 0000:85:00.0": the star is on those that are configured for the type. */
-static void add_makers(struct table *table, const struct world *survey, const char *type)
-{
-	autofree char *list = NULL;
-	size_t size;
-	FILE *to = mem_open(&list, &size);
-	const char *comma = "";
-
-	for (size_t g = 0; g < survey->inv.npgpus; g++) {
-		const struct inv_pgpu *card = survey->inv.pgpus[g];
-
-		if (!inventory_offer(card, type))
-			continue;
-		fprintf(to, "%s%s%s", comma, card->address, in_pool(survey, card, type) ? "*" : "");
-		comma = ", ";
-	}
-	mem_close(to);
-	table_row(table, list);
-}
-
 static const struct table_layout layout = {
 	.columns = { COL_TYPE, COL_NAME, COL_CLASS, COL_FRAMEBUFFER, COL_HEADS, COL_RESOLUTION, COL_CAPACITY, COL_USED,
 		     COL_AVAILABLE, COL_HOST, COL_PGPUS },
@@ -138,24 +84,55 @@ static const struct table_layout layout = {
 	.narrow = { COL_RESOLUTION, COL_HEADS, COL_CLASS, COL_PGPUS, COL_HOST, COL_FRAMEBUFFER, COL_NAME },
 };
 
-static void print_table(const struct cmd_call *call, const struct world *survey, const struct kind *kinds, size_t n)
+/* "0000:84:00.0*, 0000:85:00.0": the star is on those that are configured for the type. */
+static void print_makers(struct rows *rows, const struct world *survey, const char *type)
 {
-	struct table table;
+	struct rows pgpus = { .json = rows->json };
+	autofree char *list = NULL;
+	struct capacity_count count;
+	size_t size;
+	FILE *to = mem_open(&list, &size);
+	const char *comma = "";
 
-	table_start(&table, &layout, &call->table);
-	for (const struct kind *kind = kinds; kind < kinds + n; kind++) {
-		const struct inv_type *type = kind->type;
+	json_out_array(rows->json, "pgpus");
+	for (size_t g = 0; g < survey->inv.npgpus; g++) {
+		const struct inv_pgpu *card = survey->inv.pgpus[g];
 
-		table_row(&table, type->id, type->name, out_class(survey->config, type->id));
-		table_number(&table, type->framebuffer_mib);
-		table_number(&table, type->heads);
-		table_row(&table, type->resolution);
-		out_table_count(&table, &kind->pool);
-		table_number(&table, kind->host.available);
-		add_makers(&table, survey, type->id);
-		table_row(&table, framework_word(kind->framework));
+		if (!count_on(survey, card, type, &count))
+			continue;
+		fprintf(to, "%s%s%s", comma, card->address, in_pool(survey, card, type) ? "*" : "");
+		comma = ", ";
+		row_begin(&pgpus);
+		json_out_string(pgpus.json, "address", card->address);
+		json_out_bool(pgpus.json, "in_pool", in_pool(survey, card, type));
+		row_count(&pgpus, &count);
+		row_end(&pgpus);
 	}
-	table_end(&table, stdout, term_stdout());
+	json_out_close(rows->json);
+	mem_close(to);
+	table_text(&rows->table, COL_PGPUS, list);
+}
+
+static void print(const struct cmd *cmd, const struct world *survey, const struct kind *kinds, size_t n)
+{
+	struct rows rows;
+
+	cmd_rows_begin(&rows, cmd, &layout);
+	json_out_array(rows.json, "types");
+	for (const struct kind *kind = kinds; kind < kinds + n; kind++) {
+		row_begin(&rows);
+		row_type(&rows, kind->type, survey->config);
+		row_text(&rows, COL_FRAMEWORK, "framework", framework_word(kind->framework));
+		row_count(&rows, &kind->pool);
+		table_number(&rows.table, COL_HOST, kind->host.available);
+		json_out_object(rows.json, "host");
+		row_count(&(struct rows){ .json = rows.json }, &kind->host);
+		json_out_close(rows.json);
+		print_makers(&rows, survey, kind->type->id);
+		row_end(&rows);
+	}
+	json_out_close(rows.json);
+	cmd_rows_end(&rows);
 }
 
 static int run(struct cmd *cmd, struct err *err)
@@ -167,10 +144,7 @@ static int run(struct cmd *cmd, struct err *err)
 	    (cmd->call->pgpu && !cards_pgpu(&survey, cmd->call->pgpu, err)))
 		return -err->code;
 	autofree struct kind *kinds = find_kinds(cmd->call, &survey, &n);
-	if (cmd->call->json)
-		print_json(cmd, &survey, kinds, n);
-	else
-		print_table(cmd->call, &survey, kinds, n);
+	print(cmd, &survey, kinds, n);
 	if (!n && !cmd->call->json && !cmd->call->pgpu && !cmd->call->type)
 		out_warn("no pGPU is ready on this host; 'vgpu-lease inventory' shows why");
 	return CMD_DONE;

@@ -27,73 +27,46 @@ static void note_of(char note[NOTE_SIZE], const struct nova_provider *p)
 		snprintf(note, NOTE_SIZE, "%d of them only defined; see 'vgpu-lease check'", p->defined);
 }
 
-/* "A,B": the caller frees it. */
-static char *traits_of(const struct nova_provider *provider)
+static void print_traits(struct rows *rows, const struct nova_provider *provider)
 {
 	char traits[NOVA_TRAITS][TRAIT_SIZE];
 
 	nova_traits(traits, provider);
-	return mem_format("%s,%s%s%s%s%s", traits[0], traits[3], *traits[1] ? "," : "", traits[1],
-			  *traits[2] ? "," : "", traits[2]);
-}
-
-static void print_json(const struct cmd *cmd, const struct export *export)
-{
-	struct json_out json;
-
-	cmd_json_begin(&json, cmd);
-	json_out_array(&json, "providers");
-	for (size_t i = 0; i < export->nova->n; i++) {
-		const struct nova_provider *p = &export->nova->providers[i];
-		char name[PROVIDER_SIZE], note[NOTE_SIZE], traits[NOVA_TRAITS][TRAIT_SIZE];
-
-		note_of(note, p);
-		nova_traits(traits, p);
-		json_out_object(&json, NULL);
-		json_out_string(&json, "name", export_provider(name, export, p));
-		json_out_string(&json, "parent", p->parent->name);
-		json_out_string(&json, "type", p->section->type);
-		json_out_string(&json, "class", p->section->class);
-		json_out_number(&json, "existing", p->existing);
-		json_out_number(&json, "defined", p->defined);
-		json_out_number(&json, "available", p->available);
-		json_out_number(&json, "total", p->total);
-		json_out_array(&json, "traits");
-		for (int t = 0; t < NOVA_TRAITS; t++)
-			if (*traits[t])
-				json_out_string(&json, NULL, traits[t]);
-		json_out_close(&json);
-		json_out_text(&json, "note", note);
-		json_out_close(&json);
-	}
-	json_out_close(&json);
-	json_out_end(&json);
-}
-
-static void print_table(const struct cmd *cmd, const struct export *export)
-{
-	struct table table;
-
-	table_start(&table, &export_placement_layout, &cmd->call->table);
-	for (size_t i = 0; i < export->nova->n; i++) {
-		const struct nova_provider *p = &export->nova->providers[i];
-		char name[PROVIDER_SIZE], note[NOTE_SIZE];
-		autofree char *traits = traits_of(p);
-
-		note_of(note, p);
-		table_row(&table, export_provider(name, export, p), p->section->type, p->section->class);
-		table_number(&table, p->existing + p->defined);
-		table_number(&table, p->available);
-		table_number(&table, p->total);
-		table_row(&table, note, traits);
-	}
-	table_end(&table, stdout, term_stdout());
+	autofree char *list = mem_format("%s,%s%s%s%s%s", traits[0], traits[3], *traits[1] ? "," : "", traits[1],
+					 *traits[2] ? "," : "", traits[2]);
+	table_text(&rows->table, COL_TRAITS, list);
+	json_out_array(rows->json, "traits");
+	for (int t = 0; t < NOVA_TRAITS; t++)
+		if (*traits[t])
+			json_out_string(rows->json, NULL, traits[t]);
+	json_out_close(rows->json);
 }
 
 void export_placement(const struct cmd *cmd, const struct export *export)
 {
-	if (cmd->call->json)
-		print_json(cmd, export);
-	else
-		print_table(cmd, export);
+	struct rows rows;
+
+	cmd_rows_begin(&rows, cmd, &export_placement_layout);
+	json_out_array(rows.json, "providers");
+	for (size_t i = 0; i < export->nova->n; i++) {
+		const struct nova_provider *p = &export->nova->providers[i];
+		char name[PROVIDER_SIZE], note[NOTE_SIZE];
+
+		note_of(note, p);
+		row_begin(&rows);
+		row_text(&rows, COL_PROVIDER, "name", export_provider(name, export, p));
+		json_out_string(rows.json, "parent", p->parent->name);
+		row_text(&rows, COL_TYPE, "type", p->section->type);
+		row_text(&rows, COL_CLASS, "class", p->section->class);
+		table_number(&rows.table, COL_USED, p->existing + p->defined);
+		json_out_number(rows.json, "existing", p->existing);
+		json_out_number(rows.json, "defined", p->defined);
+		row_number(&rows, COL_AVAILABLE, "available", p->available);
+		row_number(&rows, COL_TOTAL, "total", p->total);
+		print_traits(&rows, p);
+		row_text(&rows, COL_NOTE, "note", note);
+		row_end(&rows);
+	}
+	json_out_close(rows.json);
+	cmd_rows_end(&rows);
 }

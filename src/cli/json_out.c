@@ -53,9 +53,11 @@ static void write_string(FILE *to, const char *s)
 	putc('"', to);
 }
 
-/* The place of the next value: behind a comma, on a line of its own, behind its name. */
-static void next(struct json_out *json, const char *key)
+/* The place of the next value: behind a comma, on a line of its own, behind its name; false: there is no document. */
+static bool next(struct json_out *json, const char *key)
 {
+	if (!json)
+		return false;
 	if (!json->empty)
 		putc(',', json->to);
 	json->empty = false;
@@ -64,6 +66,7 @@ static void next(struct json_out *json, const char *key)
 		write_string(json->to, key);
 		fputs(": ", json->to);
 	}
+	return true;
 }
 
 static void open_level(struct json_out *json, char open, char close)
@@ -89,18 +92,20 @@ void json_out_end(struct json_out *json)
 
 void json_out_object(struct json_out *json, const char *key)
 {
-	next(json, key);
-	open_level(json, '{', '}');
+	if (next(json, key))
+		open_level(json, '{', '}');
 }
 
 void json_out_array(struct json_out *json, const char *key)
 {
-	next(json, key);
-	open_level(json, '[', ']');
+	if (next(json, key))
+		open_level(json, '[', ']');
 }
 
 void json_out_close(struct json_out *json)
 {
+	if (!json)
+		return;
 	json->depth--;
 	if (!json->empty)
 		fprintf(json->to, "\n%*s", 2 * json->depth, "");
@@ -110,7 +115,8 @@ void json_out_close(struct json_out *json)
 
 void json_out_string(struct json_out *json, const char *key, const char *value)
 {
-	next(json, key);
+	if (!next(json, key))
+		return;
 	if (value)
 		write_string(json->to, value);
 	else
@@ -119,19 +125,19 @@ void json_out_string(struct json_out *json, const char *key, const char *value)
 
 void json_out_text(struct json_out *json, const char *key, const char *value)
 {
-	json_out_string(json, key, *value ? value : NULL);
+	json_out_string(json, key, value && *value ? value : NULL);
 }
 
 void json_out_bool(struct json_out *json, const char *key, bool value)
 {
-	next(json, key);
-	fputs(value ? "true" : "false", json->to);
+	if (next(json, key))
+		fputs(value ? "true" : "false", json->to);
 }
 
 void json_out_number(struct json_out *json, const char *key, long value)
 {
-	next(json, key);
-	fprintf(json->to, "%ld", value);
+	if (next(json, key))
+		fprintf(json->to, "%ld", value);
 }
 
 void json_out_known(struct json_out *json, const char *key, long value)

@@ -3,7 +3,8 @@
  * A small writer of JSON (RFC 8259): objects and arrays, one member a line, as people and programs both read it.
  *
  * What is written is always valid: strings are made so (bytes that are no UTF-8 become U+FFFD), and whoever opens
- * closes. Within an object each call names its member; within an array `key` is NULL.
+ * closes. Within an object each call names its member; within an array `key` is NULL. Where `json` is NULL, nothing is
+ * written: what is printed as a table or as JSON has each member behind its cell.
  */
 #pragma once
 
@@ -32,7 +33,7 @@ void json_out_close(struct json_out *json);
 /* NULL becomes null. */
 void json_out_string(struct json_out *json, const char *key, const char *value);
 
-/* The same for a text that is "" where there is none. */
+/* The same for a text that may be "" where there is none. */
 void json_out_text(struct json_out *json, const char *key, const char *value);
 
 void json_out_bool(struct json_out *json, const char *key, bool value);

@@ -144,37 +144,67 @@ void out_age(char out[32], int64_t boot_ms)
 		snprintf(out, 32, "%ldd", s / 86400);
 }
 
-void out_json_vgpu(struct json_out *json, const struct vgpu_ref *vgpu)
+void row_begin(struct rows *rows)
 {
-	json_out_string(json, "id", vgpu->id);
-	json_out_text(json, "type", vgpu->type);
-	json_out_string(json, "framework", framework_word(vgpu->framework));
-	json_out_text(json, "parent", vgpu->parent);
-	json_out_text(json, "pgpu", vgpu->pgpu);
+	table_line(&rows->table);
+	json_out_object(rows->json, NULL);
 }
 
-void out_json_lease(struct json_out *json, const struct lease *lease)
+void row_text(struct rows *rows, enum column column, const char *member, const char *text)
 {
-	json_out_string(json, "state", lease ? lease_state_word(lease->state) : NULL);
-	if (lease)
-		out_json_domain(json, lease->domain, lease->name);
-	else
-		json_out_string(json, "domain", NULL);
+	table_text(&rows->table, column, text);
+	json_out_text(rows->json, member, text);
 }
 
-void out_json_lease_row(struct json_out *json, const struct lease *lease, int mib)
+void row_number(struct rows *rows, enum column column, const char *member, int number)
 {
-	char since[32] = "";
+	table_number(&rows->table, column, number);
+	json_out_known(rows->json, member, number);
+}
 
-	if (lease)
+void row_end(struct rows *rows)
+{
+	json_out_close(rows->json);
+}
+
+void row_vgpu(struct rows *rows, const struct vgpu_ref *vgpu)
+{
+	row_text(rows, COL_ID, "id", vgpu->id);
+	row_text(rows, COL_TYPE, "type", vgpu->type);
+	row_text(rows, COL_FRAMEWORK, "framework", framework_word(vgpu->framework));
+	row_text(rows, COL_PARENT, "parent", vgpu->parent);
+	row_text(rows, COL_PGPU, "pgpu", vgpu->pgpu);
+}
+
+void row_lease(struct rows *rows, const struct lease *lease)
+{
+	json_out_string(rows->json, "state", lease ? lease_state_word(lease->state) : NULL);
+	if (!lease) {
+		json_out_string(rows->json, "domain", NULL);
+		return;
+	}
+	table_coloured(&rows->table, COL_STATE, lease_state_word(lease->state),
+		       lease->state == LEASE_ACTIVE ? TERM_GREEN : TERM_YELLOW);
+	table_text(&rows->table, COL_DOMAIN, lease->name);
+	out_json_domain(rows->json, lease->domain, lease->name);
+}
+
+void row_whole_lease(struct rows *rows, const struct lease *lease, int mib)
+{
+	char since[32] = "", age[32] = "";
+
+	if (lease) {
 		out_wall_time(since, lease->since_ms);
-	json_out_known(json, "numa_node", lease ? lease->numa : UNKNOWN);
-	json_out_known(json, "framebuffer_mib", mib);
-	out_json_lease(json, lease);
-	json_out_string(json, "origin", lease ? lease_origin_word(lease->origin) : NULL);
-	json_out_text(json, "project", lease ? lease->project : "");
-	json_out_text(json, "instance", lease ? lease->instance : "");
-	json_out_text(json, "since", since);
+		out_age(age, lease->since_ms);
+	}
+	row_number(rows, COL_NUMA, "numa_node", lease ? lease->numa : UNKNOWN);
+	row_number(rows, COL_FRAMEBUFFER, "framebuffer_mib", mib);
+	row_lease(rows, lease);
+	row_text(rows, COL_ORIGIN, "origin", lease ? lease_origin_word(lease->origin) : NULL);
+	row_text(rows, COL_PROJECT, "project", lease ? lease->project : NULL);
+	row_text(rows, COL_INSTANCE, "instance", lease ? lease->instance : NULL);
+	row_text(rows, COL_SINCE, "since", since);
+	table_text(&rows->table, COL_AGE, age);
 }
 
 const char *const out_finding_words[] = { [CHECK_PASS] = "PASS", [CHECK_WARN] = "WARN", [CHECK_FAIL] = "FAIL" };
@@ -222,27 +252,11 @@ void out_json_open(struct json_out *json, int open, pid_t by)
 	json_out_known(json, "open_by", open > 0 ? by : UNKNOWN);
 }
 
-void out_json_count(struct json_out *json, const struct capacity_count *count)
+void row_count(struct rows *rows, const struct capacity_count *count)
 {
-	json_out_number(json, "capacity", count->capacity);
-	json_out_number(json, "used", count->used);
-	json_out_number(json, "available", count->available);
-}
-
-void out_table_count(struct table *table, const struct capacity_count *count)
-{
-	table_number(table, count->capacity);
-	table_number(table, count->used);
-	table_number(table, count->available);
-}
-
-void out_table_state(struct table *table, const struct lease *lease)
-{
-	if (lease)
-		table_coloured(table, lease_state_word(lease->state),
-			       lease->state == LEASE_ACTIVE ? TERM_GREEN : TERM_YELLOW);
-	else
-		table_row(table, NULL);
+	row_number(rows, COL_CAPACITY, "capacity", count->capacity);
+	row_number(rows, COL_USED, "used", count->used);
+	row_number(rows, COL_AVAILABLE, "available", count->available);
 }
 
 const char *out_class(const struct config *config, const char *type)
@@ -252,12 +266,13 @@ const char *out_class(const struct config *config, const char *type)
 	return section ? section->class : NULL;
 }
 
-void out_json_type(struct json_out *json, const struct inv_type *type, const struct config *config)
+void row_type(struct rows *rows, const struct inv_type *type, const struct config *config)
 {
-	json_out_string(json, "id", type->id);
-	json_out_string(json, "name", type->name);
-	json_out_string(json, "class", out_class(config, type->id));
-	json_out_known(json, "framebuffer_mib", type->framebuffer_mib);
-	json_out_known(json, "heads", type->heads);
-	json_out_text(json, "resolution", type->resolution);
+	row_text(rows, COL_TYPE, "id", type->id);
+	table_text(&rows->table, COL_NAME, type->name);
+	json_out_string(rows->json, "name", type->name); /* "" where the driver has not said it */
+	row_text(rows, COL_CLASS, "class", out_class(config, type->id));
+	row_number(rows, COL_FRAMEBUFFER, "framebuffer_mib", type->framebuffer_mib);
+	row_number(rows, COL_HEADS, "heads", type->heads);
+	row_text(rows, COL_RESOLUTION, "resolution", type->resolution);
 }

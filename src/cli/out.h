@@ -43,30 +43,41 @@ void out_wall_time(char out[32], int64_t boot_ms);
 /* How long ago it was: "42s", "5m", "3h", "2d". */
 void out_age(char out[32], int64_t boot_ms);
 
-/* Members of the object that is open. */
-void out_json_vgpu(struct json_out *json, const struct vgpu_ref *vgpu);
-void out_json_lease(struct json_out *json, const struct lease *lease); /* NULL: none */
-/* All that a lease says, and the framebuffer of its vGPU. */
-void out_json_lease_row(struct json_out *json, const struct lease *lease, int mib);
-/* Is a device open: 1 by a process, 0 no, negative: not known. */
-/* true, false, or null where it is not known. */
-void out_json_presence(struct json_out *json, const char *key, enum presence exists);
+/*
+ * A list of things, as rows of a table or as objects of a JSON array: each field is named once, with its column and its
+ * member. Members have the order of the calls, cells that of the table's layout, which may leave some out. Fields that
+ * only one of the two has are written to `json` or to `table` alone, which ignore what is not printed.
+ */
+struct rows {
+	struct json_out *json; /* NULL: a table, or nothing more than cells */
+	struct json_out document;
+	struct table table;
+};
+void row_begin(struct rows *rows);
+void row_text(struct rows *rows, enum column column, const char *member, const char *text); /* NULL, "": none */
+void row_number(struct rows *rows, enum column column, const char *member, int number);     /* negative: not known */
+void row_end(struct rows *rows);
 
-void out_json_open(struct json_out *json, int open, pid_t by);
+/* The fields of a vGPU, and of its lease, NULL: none; `mib` is its framebuffer. */
+void row_vgpu(struct rows *rows, const struct vgpu_ref *vgpu);
+void row_lease(struct rows *rows, const struct lease *lease); /* its state and domain */
+void row_whole_lease(struct rows *rows, const struct lease *lease, int mib);
+
+/* Those of a type, with its class where it is enabled, and how many vGPUs of it there can be. */
+void row_type(struct rows *rows, const struct inv_type *type, const struct config *config);
+void row_count(struct rows *rows, const struct capacity_count *count);
+
+/* Members of the object that is open. */
 void out_json_finding(struct json_out *json, const struct finding *finding);
 void out_json_domain(struct json_out *json, const char *uuid, const char *name);
-void out_json_count(struct json_out *json, const struct capacity_count *count);
-
-/* The same as cells. */
-void out_table_count(struct table *table, const struct capacity_count *count);
-void out_table_state(struct table *table, const struct lease *lease); /* NULL: none */
+/* true, false, or null where it is not known. */
+void out_json_presence(struct json_out *json, const char *key, enum presence exists);
+/* Is a device open: 1 by a process, 0 no, negative: not known. */
+void out_json_open(struct json_out *json, int open, pid_t by);
 
 /* PASS, WARN, FAIL; and where, what, how to fix it: the caller frees it. */
 extern const char *const out_finding_words[];
 char *out_finding_text(const struct finding *finding);
-
-/* What a type is, with its class where it is enabled. */
-void out_json_type(struct json_out *json, const struct inv_type *type, const struct config *config);
 
 /* The class of a type that is enabled; NULL. */
 const char *out_class(const struct config *config, const char *type);

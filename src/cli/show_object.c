@@ -281,15 +281,16 @@ static void json_vgpu(struct json_out *json, const struct facts *facts)
 {
 	const struct inv_type *type = inventory_type_of(&facts->status.survey.inv, &facts->ref);
 	const struct gc_item *verdict = facts->verdict;
+	struct rows rows = { .json = json };
 
 	json_out_object(json, "vgpu");
-	out_json_vgpu(json, &facts->ref);
+	row_vgpu(&rows, &facts->ref);
 	json_out_string(json, "type_name", type ? type->name : NULL);
 	json_out_string(json, "class", out_class(&facts->cmd->config, facts->ref.type));
-	out_json_lease_row(json, facts->lease,
-			   type           ? type->framebuffer_mib
-			   : facts->lease ? facts->lease->framebuffer_mib
-					  : UNKNOWN);
+	row_whole_lease(&rows, facts->lease,
+			type           ? type->framebuffer_mib
+			: facts->lease ? facts->lease->framebuffer_mib
+				       : UNKNOWN);
 	json_out_string(json, "owner", owner(facts));
 	out_json_presence(json, "exists", facts->exists);
 	out_json_open(json, facts->open, facts->pid);
@@ -332,25 +333,14 @@ static const struct table_layout types_layout = {
 static void print_types(const struct status *status, const struct card_row *card)
 {
 	static const struct table_options options = { 0 };
-	const struct world *survey = &status->survey;
-	struct table table;
+	struct rows rows = { 0 };
 
 	if (!card->card.noffers)
 		return;
 	putchar('\n');
-	table_start(&table, &types_layout, &options);
-	for (size_t i = 0; i < card->card.noffers; i++) {
-		const struct inv_offer *offer = &card->card.offers[i];
-		const struct inv_type *type = offer->type;
-		struct capacity_count count;
-
-		capacity_count(&count, &status->survey, card->pgpu, offer);
-		table_row(&table, type->id, type->name, out_class(survey->config, type->id));
-		table_number(&table, type->framebuffer_mib);
-		out_table_count(&table, &count);
-		table_row(&table, pool_serves(&survey->inv, card->pgpu, type->id) ? count.reason : "not configured");
-	}
-	table_end(&table, stdout, term_stdout());
+	table_start(&rows.table, &types_layout, &options);
+	cards_offers(&rows, &status->survey, card);
+	table_end(&rows.table, stdout, term_stdout());
 }
 
 static const struct table_layout vgpus_layout = {
@@ -361,22 +351,19 @@ static const struct table_layout vgpus_layout = {
 static void print_vgpus(const struct status *status)
 {
 	static const struct table_options options = { 0 };
-	struct table table;
+	struct rows rows = { 0 };
 
 	if (!status->nvgpus)
 		return;
 	putchar('\n');
-	table_start(&table, &vgpus_layout, &options);
+	table_start(&rows.table, &vgpus_layout, &options);
 	for (const struct status_vgpu *v = status->vgpus; v < status->vgpus + status->nvgpus; v++) {
-		char age[32] = "";
-
-		if (v->lease)
-			out_age(age, v->lease->since_ms);
-		table_row(&table, v->ref->id, v->ref->type, v->ref->parent);
-		out_table_state(&table, v->lease);
-		table_row(&table, age, v->lease ? v->lease->name : NULL);
+		row_begin(&rows);
+		row_vgpu(&rows, v->ref);
+		row_whole_lease(&rows, v->lease, v->mib);
+		row_end(&rows);
 	}
-	table_end(&table, stdout, term_stdout());
+	table_end(&rows.table, stdout, term_stdout());
 }
 
 static void print_pgpu(const struct status *status, const struct card_row *row)

@@ -200,34 +200,30 @@ static char *draw_vgpus(const struct status *status, const struct term *term)
 {
 	static const struct table_options options = { .no_headings = true };
 	struct term inner = *term;
-	struct table table;
+	struct rows rows = { 0 };
 	char *text = NULL;
 	size_t size;
 	FILE *to = mem_open(&text, &size);
 
 	inner.width -= inner.width ? 6 : 0;
-	table_start(&table, &layout, &options);
+	table_start(&rows.table, &layout, &options);
 	for (const struct status_vgpu *v = status->vgpus; v < status->vgpus + status->nvgpus; v++) {
-		char age[32] = "";
+		char gib[32];
 
-		if (v->lease)
-			out_age(age, v->lease->since_ms);
-		table_row(&table, v->lease ? v->lease->name : NULL, v->lease ? v->lease->instance : NULL, v->ref->type);
-		if (v->mib > 0)
-			table_addf(&table, "%.4g GiB", v->mib / 1024.0);
-		else
-			table_row(&table, NULL);
+		snprintf(gib, sizeof(gib), "%.4g GiB", v->mib / 1024.0);
+		row_begin(&rows);
+		row_vgpu(&rows, v->ref);
+		row_whole_lease(&rows, v->lease, v->mib);
+		table_text(&rows.table, COL_FRAMEBUFFER, v->mib > 0 ? gib : NULL);
 		if (lost_device(status, v->lease))
-			table_coloured(&table, "no device", TERM_RED);
-		else if (v->lease)
-			out_table_state(&table, v->lease);
-		else
-			table_coloured(&table,
+			table_coloured(&rows.table, COL_STATE, "no device", TERM_RED);
+		else if (!v->lease)
+			table_coloured(&rows.table, COL_STATE,
 				       affinity_is_for_guest(&status->cmd->store, v->ref->id) ? "unleased" : "kept",
 				       TERM_YELLOW);
-		table_row(&table, age, v->ref->id);
+		row_end(&rows);
 	}
-	table_end(&table, to, &inner);
+	table_end(&rows.table, to, &inner);
 	mem_close(to);
 	return text;
 }

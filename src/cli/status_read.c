@@ -104,13 +104,14 @@ size_t status_vgpus_of(const struct status *status, size_t row, size_t *first)
 void status_json_vgpus(struct json_out *json, const struct status *status, size_t row)
 {
 	size_t first = 0, n = status_vgpus_of(status, row, &first);
+	struct rows rows = { .json = json };
 
 	json_out_array(json, "vgpus");
 	for (const struct status_vgpu *v = status->vgpus + first; v < status->vgpus + first + n; v++) {
-		json_out_object(json, NULL);
-		out_json_vgpu(json, v->ref);
-		out_json_lease_row(json, v->lease, v->mib);
-		json_out_close(json);
+		row_begin(&rows);
+		row_vgpu(&rows, v->ref);
+		row_whole_lease(&rows, v->lease, v->mib);
+		row_end(&rows);
 	}
 	json_out_close(json);
 }
@@ -119,11 +120,13 @@ void status_json_pgpu(struct json_out *json, const struct status *status, size_t
 {
 	const struct card_row *card = &status->rows[row];
 	struct capacity_framebuffer mib = { UNKNOWN, UNKNOWN };
+	struct rows rows = { .json = json };
 
 	if (card->pgpu)
 		mib = capacity_framebuffer(&status->survey, card->pgpu);
 	json_out_object(json, NULL);
-	cards_json(json, &status->survey, card, udev_names_find(status->names, card->card.vendor, card->card.device));
+	cards_fields(&rows, &status->survey, card,
+		     udev_names_find(status->names, card->card.vendor, card->card.device));
 	json_out_known(json, "framebuffer_mib", mib.whole);
 	json_out_known(json, "framebuffer_used_mib", mib.used);
 	status_json_vgpus(json, status, row);

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <libsmartcols.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -56,46 +55,46 @@ static const struct {
 	[COL_REASON] = { "REASON", TEXT },
 };
 
-/* The column of a cell; COL_NONE behind the last. */
-static enum column column_of(const struct table_layout *layout, int cell)
+/* The n-th column; COL_NONE behind the last. */
+static enum column column_of(const struct table_layout *layout, int n)
 {
 	for (int i = 0; layout->columns[i] != COL_NONE; i++)
-		if (cell-- == 0)
+		if (n-- == 0)
 			return layout->columns[i];
-	return layout->more[cell];
+	return layout->more[n];
 }
 
-/* The cell of a row that has the column of this name; -1 none. */
-static int find(const struct table_layout *layout, const char *name)
+/* The column of this name; COL_NONE: the table does not have it. */
+static enum column find(const struct table_layout *layout, const char *name)
 {
 	enum column column;
 
 	for (int i = 0; (column = column_of(layout, i)) != COL_NONE; i++)
 		if (strcasecmp(dictionary[column].name, name) == 0)
-			return i;
-	return -1;
+			break;
+	return column;
 }
 
 static int check_column(const struct table_layout *layout, const char *name, struct err *err)
 {
 	char names[256] = "";
 
-	if (find(layout, name) >= 0)
+	if (find(layout, name) != COL_NONE)
 		return 0;
 	for (int i = 0; column_of(layout, i) != COL_NONE; i++)
 		text_add(names, sizeof(names), "%s%s", i ? ", " : "", dictionary[column_of(layout, i)].name);
 	return err_set(err, EINVAL, "invalid column '%s': expected %s", name, names);
 }
 
-/* The cells to show, in this order. Returns how many. */
-static int choose(int shown[COLUMNS], const struct table_layout *layout, const char *output, struct err *err)
+/* The columns to show, in this order. Returns how many. */
+static int choose(enum column shown[COLUMNS], const struct table_layout *layout, const char *output, struct err *err)
 {
 	autofree char *list = output ? mem_strdup(output) : NULL;
 	char *rest = list, *name;
 	int n = 0;
 
 	for (; !output && layout->columns[n] != COL_NONE; n++)
-		shown[n] = n;
+		shown[n] = layout->columns[n];
 	while (output && (name = text_next(&rest, ",")) != NULL) {
 		if (check_column(layout, name, err) < 0)
 			return -err->code;
@@ -110,7 +109,7 @@ static int choose(int shown[COLUMNS], const struct table_layout *layout, const c
 
 int table_check(const struct table_layout *layout, const struct table_options *options, struct err *err)
 {
-	int shown[COLUMNS];
+	enum column shown[COLUMNS];
 
 	if (choose(shown, layout, options->output, err) < 0)
 		return -err->code;
@@ -136,23 +135,23 @@ static int compare_cells(struct libscols_cell *a, struct libscols_cell *b, void 
 	return number ? (x > y) - (x < y) : strverscmp(left, right);
 }
 
-static void add_column(struct table *table, int cell, int flags)
+static void add_column(struct table *table, enum column column, int flags)
 {
-	const enum column column = column_of(table->layout, cell);
 	const bool number = dictionary[column].kind == NUMBER;
 	/* libsmartcols makes a column as wide as its heading, also where that is not printed. */
 	const char *name = table->options->no_headings ? "" : dictionary[column].name;
 
-	table->columns[cell] = mem_check(
+	table->columns[column] = mem_check(
 		scols_table_new_column(table->scols, name, 0, flags | (number ? SCOLS_FL_RIGHT : 0)));
-	table->widths[cell] = (int)strlen(name);
-	scols_column_set_cmpfunc(table->columns[cell], compare_cells, number ? table : NULL);
+	table->widths[column] = (int)strlen(name);
+	scols_column_set_cmpfunc(table->columns[column], compare_cells, number ? table : NULL);
 }
 
 void table_start(struct table *table, const struct table_layout *layout, const struct table_options *options)
 {
 	struct err impossible;
-	int shown[COLUMNS], n = choose(shown, layout, options->output, &impossible);
+	enum column shown[COLUMNS], column;
+	int n = choose(shown, layout, options->output, &impossible);
 
 	*table = (struct table){ .layout = layout, .options = options, .scols = mem_check(scols_new_table()) };
 	if (scols_table_set_column_separator(table->scols, "  ") < 0)
@@ -162,9 +161,17 @@ void table_start(struct table *table, const struct table_layout *layout, const s
 	scols_table_set_termforce(table->scols, SCOLS_TERMFORCE_NEVER);
 	for (int i = 0; i < n; i++)
 		add_column(table, shown[i], 0);
-	for (; column_of(layout, table->ncells) != COL_NONE; table->ncells++)
-		if (!table->columns[table->ncells])
-			add_column(table, table->ncells, SCOLS_FL_HIDDEN);
+	for (int i = 0; (column = column_of(layout, i)) != COL_NONE; i++)
+		if (!table->columns[column])
+			add_column(table, column, SCOLS_FL_HIDDEN);
+}
+
+void table_line(struct table *table)
+{
+	if (table->scols)
+		table->line = mem_check(scols_table_new_line(table->scols, NULL));
+	for (enum column column = COL_NONE; column < COLUMNS; column++)
+		table_text(table, column, NULL);
 }
 
 /* A blank at either end is shown as \x20: it would be taken for the table's own. */
@@ -177,48 +184,34 @@ static char *ends_shown(const char *word)
 	return mem_format("%s%.*s%s", first ? "\\x20" : "", (int)len - first - last, safe + first, last ? "\\x20" : "");
 }
 
-void table_coloured(struct table *table, const char *word, const char *sequence)
+void table_coloured(struct table *table, enum column column, const char *text, const char *sequence)
 {
-	autofree char *safe = ends_shown(*word ? word : "-");
-	struct libscols_column *column = table->columns[table->next];
-	int width;
+	struct libscols_column *at = table->columns[column];
 
-	if (table->next == 0)
-		table->line = mem_check(scols_table_new_line(table->scols, NULL));
-	width = term_columns(safe, strlen(safe));
-	if (width > table->widths[table->next])
-		table->widths[table->next] = width;
-	if (scols_line_set_column_data(table->line, column, safe) < 0)
+	if (!at)
+		return;
+	autofree char *safe = ends_shown(text && *text ? text : "-");
+	int width = term_columns(safe, strlen(safe));
+	if (width > table->widths[column])
+		table->widths[column] = width;
+	if (scols_line_set_column_data(table->line, at, safe) < 0)
 		mem_out();
-	table->any |= *word && column_of(table->layout, table->next) == table->layout->if_any;
+	table->any |= text && *text && column == table->layout->if_any;
 	if (*sequence)
-		scols_cell_set_color(scols_line_get_column_cell(table->line, column), sequence);
-	table->next = (table->next + 1) % table->ncells;
+		scols_cell_set_color(scols_line_get_column_cell(table->line, at), sequence);
 }
 
-void table_add(struct table *table, const char *const *cells, size_t n)
+void table_text(struct table *table, enum column column, const char *text)
 {
-	for (size_t i = 0; i < n; i++)
-		table_coloured(table, cells[i] ? cells[i] : "", "");
+	table_coloured(table, column, text, "");
 }
 
-void table_addf(struct table *table, const char *fmt, ...)
+void table_number(struct table *table, enum column column, int number)
 {
-	autofree char *text = NULL;
-	va_list ap;
+	char text[16];
 
-	va_start(ap, fmt);
-	text = mem_vformat(fmt, ap);
-	va_end(ap);
-	table_coloured(table, text, "");
-}
-
-void table_number(struct table *table, int number)
-{
-	if (number < 0)
-		table_row(table, NULL);
-	else
-		table_addf(table, "%d", number);
+	snprintf(text, sizeof(text), "%d", number);
+	table_text(table, column, number < 0 ? NULL : text);
 }
 
 /* The table as it stands; the caller frees it. */
@@ -248,9 +241,9 @@ static bool fits(const struct table *table, int width)
 {
 	int needed = -2;
 
-	for (int i = 0; i < table->ncells; i++)
-		if (!scols_column_is_hidden(table->columns[i]))
-			needed += table->widths[i] + 2;
+	for (enum column column = COL_NONE; column < COLUMNS; column++)
+		if (table->columns[column] && !scols_column_is_hidden(table->columns[column]))
+			needed += table->widths[column] + 2;
 	return needed <= width;
 }
 
@@ -260,18 +253,12 @@ static void hide(struct libscols_column *column, bool hidden)
 			       (scols_column_get_flags(column) & ~SCOLS_FL_HIDDEN) | (hidden ? SCOLS_FL_HIDDEN : 0));
 }
 
-/* NULL: the column is COL_NONE. */
-static struct libscols_column *shown_as(const struct table *table, enum column column)
-{
-	return column == COL_NONE ? NULL : table->columns[find(table->layout, dictionary[column].name)];
-}
-
 /* The i-th to leave out; one that is empty is left out already, and stands last. */
 static struct libscols_column *narrow(const struct table *table, int i)
 {
 	const enum column column = table->layout->narrow[i];
 
-	return column == table->layout->if_any && !table->any ? NULL : shown_as(table, column);
+	return column == table->layout->if_any && !table->any ? NULL : table->columns[column];
 }
 
 /* Makes it fit. Returns the column whose text goes below each line; NULL: none does. */
@@ -282,10 +269,10 @@ static struct libscols_column *squeeze(struct table *table, int width)
 
 	if (fits(table, width))
 		return NULL;
-	for (int i = 0; i < table->ncells; i++) {
-		if (scols_column_is_hidden(table->columns[i]))
+	for (enum column i = COL_NONE; i < COLUMNS; i++) {
+		if (!table->columns[i] || scols_column_is_hidden(table->columns[i]))
 			continue;
-		if (dictionary[column_of(table->layout, i)].kind == TEXT)
+		if (dictionary[i].kind == TEXT)
 			below = table->columns[i];
 		else
 			others++;
@@ -340,14 +327,13 @@ static void print(const struct table *table, size_t rows, FILE *to, const struct
 
 void table_end(struct table *table, FILE *to, const struct term *term)
 {
-	int sort = table->options->sort ? find(table->layout, table->options->sort) : -1;
 	size_t rows = scols_table_get_nlines(table->scols);
-	struct libscols_column *empty = table->any ? NULL : shown_as(table, table->layout->if_any);
+	struct libscols_column *empty = table->any ? NULL : table->columns[table->layout->if_any];
 
 	if (empty && !table->options->output)
 		hide(empty, true);
-	if (sort >= 0)
-		scols_sort_table(table->scols, table->columns[sort]);
+	if (table->options->sort)
+		scols_sort_table(table->scols, table->columns[find(table->layout, table->options->sort)]);
 	/* Of a table without lines libsmartcols prints nothing, and the heading is printed all the same. */
 	if (!rows)
 		mem_check(scols_table_new_line(table->scols, NULL));

@@ -57,7 +57,7 @@ enum column {
 };
 
 /*
- * A command's columns. Each list ends with COL_NONE. The cells of a row are those of `columns`, then those of `more`.
+ * A command's columns. Each list ends with COL_NONE.
  */
 struct table_layout {
 	enum column columns[16];
@@ -79,28 +79,24 @@ struct table {
 	const struct table_layout *layout;
 	const struct table_options *options;
 	struct libscols_table *scols;
-	struct libscols_column *columns[COLUMNS]; /* of each cell of a row */
+	struct libscols_column *columns[COLUMNS]; /* NULL: the table does not have it */
 	int widths[COLUMNS];                      /* of each, with its heading */
 	struct libscols_line *line;               /* that is being filled */
-	int ncells, next;                         /* cells of a row; the next one */
 	bool any;                                 /* a row has something in the layout's `if_any` */
 };
 
 /* Begins a table. The options have been checked. */
 void table_start(struct table *table, const struct table_layout *layout, const struct table_options *options);
 
-/* Adds the next cells, row by row; NULL and "" are empty ones. */
-#define table_row(to, ...)                                                                                             \
-	table_add(to, (const char *const[]){ __VA_ARGS__ },                                                            \
-		  sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(const char *))
-void table_add(struct table *table, const char *const *cells, size_t n);
-void table_addf(struct table *table, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Begins a row of empty cells. One that was not started, { 0 }, has no rows. */
+void table_line(struct table *table);
 
-/* Adds a number; one that is negative is not known. */
-void table_number(struct table *table, int number);
+/* A cell of the row, if the table has its column: NULL and "" are empty, a negative number is not known. */
+void table_text(struct table *table, enum column column, const char *text);
+void table_number(struct table *table, enum column column, int number);
 
-/* Adds a word with the colour of an escape sequence. */
-void table_coloured(struct table *table, const char *word, const char *sequence);
+/* The same with the colour of an escape sequence. */
+void table_coloured(struct table *table, enum column column, const char *text, const char *sequence);
 
 /* Prints the whole rows and frees the table. */
 void table_end(struct table *table, FILE *to, const struct term *term);

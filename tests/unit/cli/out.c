@@ -84,17 +84,23 @@ static const char *draw(const char *output, const char *sort, const struct term 
 
 	memory_begin();
 	table_start(&table, &layout, &options);
-	table_row(&table, "b");
-	table_number(&table, 12345);
-	table_row(&table, "\xc3\xa4", NULL, "3m");
-	table_row(&table, "a");
-	table_number(&table, 9);
-	table_coloured(&table, "long name", TERM_RED);
-	table_addf(&table, "%s that has many words", "a note");
-	table_row(&table, "119s");
-	table_row(&table, "c");
-	table_number(&table, -1);
-	table_row(&table, "e\033[1m\n", NULL, "1h");
+	table_line(&table);
+	table_text(&table, COL_AGE, "3m");
+	table_text(&table, COL_ID, "b");
+	table_number(&table, COL_NUMA, 12345);
+	table_text(&table, COL_NAME, "\xc3\xa4");
+	table_text(&table, COL_TYPE, "of no column");
+	table_line(&table);
+	table_text(&table, COL_ID, "a");
+	table_number(&table, COL_NUMA, 9);
+	table_coloured(&table, COL_NAME, "long name", TERM_RED);
+	table_text(&table, COL_NOTE, "a note that has many words");
+	table_text(&table, COL_AGE, "119s");
+	table_line(&table);
+	table_text(&table, COL_ID, "c");
+	table_number(&table, COL_NUMA, -1);
+	table_text(&table, COL_NAME, "e\033[1m\n");
+	table_text(&table, COL_AGE, "1h");
 	table_end(&table, memory, term);
 	return memory_end();
 }
@@ -110,8 +116,11 @@ static const char *draw_any(const char *instance, const char *output, const stru
 
 	memory_begin();
 	table_start(&table, &any, &options);
-	table_row(&table, "a long one", NULL, NULL);
-	table_row(&table, "b", instance, NULL);
+	table_line(&table);
+	table_text(&table, COL_ID, "a long one");
+	table_line(&table);
+	table_text(&table, COL_ID, "b");
+	table_text(&table, COL_INSTANCE, instance);
 	table_end(&table, memory, term);
 	return memory_end();
 }
