@@ -48,7 +48,7 @@ tap_verdict() {
 	for ((i = ${#FUNCNAME[@]} - 1; i > 0; i--)); do
 		[ "${BASH_SOURCE[i]}" = "${BASH_SOURCE[0]}" ] || at+=" ${BASH_SOURCE[i]##*/}:${BASH_LINENO[i - 1]}"
 	done
-	echo "# failed at$at"
+	[ -z "$at" ] || echo "# failed at$at"
 	[ -z "$3" ] || printf '%s\n' "$3" | head -n 60 | sed 's/^/# /'
 	return 1
 }

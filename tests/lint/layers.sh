@@ -89,6 +89,8 @@ fi
 cd "$srcdir" || exit 1
 
 nothing "a file includes only its own directory and those before it, private headers from their own only" "$(includes)"
+nothing "file names are unique, but for main.c, internal.h and the simulated kernel" \
+	"$(basename -a src/*/*.[ch] hooks/*.c | sort | uniq -d | grep -vxE 'main\.c|internal\.h|kernel\.[ch]')"
 
 while IFS=$'\t' read -r header where; do
 	[ -n "$header" ] || continue
