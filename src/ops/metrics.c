@@ -3,6 +3,7 @@
 #include "ops/metrics.h"
 
 #include <fcntl.h>
+#include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -43,6 +44,20 @@ static void label(FILE *to, const char *before, const char *name, const char *va
 	putc('"', to);
 }
 
+/* A line of a family. Its labels, a name and a value each, end with NULL. */
+__attribute__((sentinel)) static void sample(FILE *to, const char *name, long long value, ...)
+{
+	const char *before = "{", *key;
+	va_list ap;
+
+	fprintf(to, "vgpu_lease_%s", name);
+	va_start(ap, value);
+	for (; (key = va_arg(ap, const char *)) != NULL; before = ",")
+		label(to, before, key, va_arg(ap, const char *));
+	va_end(ap);
+	fprintf(to, "%s %lld\n", *before == ',' ? "}" : "", value);
+}
+
 static double wall_time_s(int64_t boot_ms)
 {
 	struct timespec now;
@@ -51,25 +66,13 @@ static double wall_time_s(int64_t boot_ms)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9 - (double)(sys_now_ms() - boot_ms) / 1000;
 }
 
-static int capacity_of(const struct capacity_count *count)
-{
-	return count->capacity;
-}
+enum number { CAPACITY, IN_USE, AVAILABLE };
 
-static int used_of(const struct capacity_count *count)
-{
-	return count->used;
-}
-
-static int available_of(const struct capacity_count *count)
-{
-	return count->available;
-}
-
-static void print_counts(const struct report *report, const char *name, int (*of)(const struct capacity_count *count))
+static void print_counts(const struct report *report, enum number number, const char *name, const char *help)
 {
 	const struct inventory *inv = &report->survey->inv;
 
+	family(report->to, name, "gauge", help);
 	for (size_t g = 0; g < inv->npgpus; g++)
 		for (size_t i = 0; i < inv->pgpus[g]->noffers; i++) {
 			const struct inv_pgpu *card = inv->pgpus[g];
@@ -79,23 +82,17 @@ static void print_counts(const struct report *report, const char *name, int (*of
 			if (!pool_serves(&report->survey->inv, card, type))
 				continue;
 			capacity_count(&count, report->survey, card, &card->offers[i]);
-			if (of(&count) < 0)
-				continue;
-			fprintf(report->to, "vgpu_lease_%s", name);
-			label(report->to, "{", "pgpu", card->address);
-			label(report->to, ",", "type", type);
-			fprintf(report->to, "} %d\n", of(&count));
+			const int numbers[] = { count.capacity, count.used, count.available };
+			if (numbers[number] >= 0)
+				sample(report->to, name, numbers[number], "pgpu", card->address, "type", type, NULL);
 		}
 }
 
 static void print_capacity(const struct report *report)
 {
-	family(report->to, "capacity", "gauge", "vGPUs of a configured type that fit on an empty pGPU.");
-	print_counts(report, "capacity", capacity_of);
-	family(report->to, "in_use", "gauge", "vGPUs of a configured type that exist on a pGPU.");
-	print_counts(report, "in_use", used_of);
-	family(report->to, "available", "gauge", "vGPUs of a configured type that could be created now.");
-	print_counts(report, "available", available_of);
+	print_counts(report, CAPACITY, "capacity", "vGPUs of a configured type that fit on an empty pGPU.");
+	print_counts(report, IN_USE, "in_use", "vGPUs of a configured type that exist on a pGPU.");
+	print_counts(report, AVAILABLE, "available", "vGPUs of a configured type that could be created now.");
 }
 
 /* -1: the driver does not say it of one of the types. */
@@ -131,11 +128,8 @@ static void print_missing(const struct report *report)
 
 		for (size_t k = 0; k < i; k++)
 			told |= strcmp(missing[k].address, missing[i].address) == 0;
-		if (told)
-			continue;
-		fprintf(report->to, "vgpu_lease_pgpu_ready");
-		label(report->to, "{", "pgpu", missing[i].address);
-		fprintf(report->to, "} 0\n");
+		if (!told)
+			sample(report->to, "pgpu_ready", 0, "pgpu", missing[i].address, NULL);
 	}
 }
 
@@ -147,22 +141,17 @@ static void print_pgpus(const struct report *report)
 	for (size_t g = 0; g < inv->npgpus; g++) {
 		const struct inv_pgpu *card = inv->pgpus[g];
 
-		if (!card->pool.section)
-			continue;
-		fprintf(report->to, "vgpu_lease_pgpu_ready");
-		label(report->to, "{", "pgpu", card->address);
-		fprintf(report->to, "} %d\n", card->pool.in_pool && card->ready);
+		if (card->pool.section)
+			sample(report->to, "pgpu_ready", card->pool.in_pool && card->ready, "pgpu", card->address,
+			       NULL);
 	}
 	print_missing(report);
 	family(report->to, "framebuffer_used_bytes", "gauge", "Framebuffer of all vGPUs on a pGPU.");
 	for (size_t g = 0; g < inv->npgpus; g++) {
 		long long mib = framebuffer_used_mib(inv, inv->pgpus[g]->address);
 
-		if (mib < 0)
-			continue;
-		fprintf(report->to, "vgpu_lease_framebuffer_used_bytes");
-		label(report->to, "{", "pgpu", inv->pgpus[g]->address);
-		fprintf(report->to, "} %lld\n", mib << 20);
+		if (mib >= 0)
+			sample(report->to, "framebuffer_used_bytes", mib << 20, "pgpu", inv->pgpus[g]->address, NULL);
 	}
 }
 
@@ -180,7 +169,7 @@ static void print_leases(const struct report *report, const struct leases *lease
 	}
 	family(report->to, "leases", "gauge", "Leases by state.");
 	for (enum lease_state state = LEASE_RESERVED; state <= LEASE_RELEASING; state++)
-		fprintf(report->to, "vgpu_lease_leases{state=\"%s\"} %zu\n", lease_state_word(state), states[state]);
+		sample(report->to, "leases", (long long)states[state], "state", lease_state_word(state), NULL);
 	if (states[LEASE_RELEASING]) {
 		family(report->to, "oldest_releasing_timestamp_seconds", "gauge",
 		       "Since when the oldest releasing lease is releasing.");
@@ -190,16 +179,10 @@ static void print_leases(const struct report *report, const struct leases *lease
 	for (size_t i = 0; i < leases->n; i++) {
 		const struct lease *lease = &leases->list[i];
 
-		fprintf(report->to, "vgpu_lease_info");
-		label(report->to, "{", "id", lease->vgpu.id);
-		label(report->to, ",", "type", lease->vgpu.type);
-		label(report->to, ",", "pgpu", lease->vgpu.pgpu);
-		label(report->to, ",", "domain", lease->name);
-		label(report->to, ",", "uuid", lease->domain);
-		label(report->to, ",", "project", lease->project);
 		/* "instance" is Prometheus' own label, of whom it asks. */
-		label(report->to, ",", "instance_name", lease->instance);
-		fprintf(report->to, "} 1\n");
+		sample(report->to, "info", 1, "id", lease->vgpu.id, "type", lease->vgpu.type, "pgpu", lease->vgpu.pgpu,
+		       "domain", lease->name, "uuid", lease->domain, "project", lease->project, "instance_name",
+		       lease->instance, NULL);
 	}
 }
 
@@ -211,7 +194,7 @@ static void print_orphans(const struct report *report)
 	for (size_t i = 0; i < pass->n; i++)
 		n += !pass->items[i].leased && pass->items[i].exists && pass->items[i].outcome == GC_GOES;
 	family(report->to, "orphans", "gauge", "vGPUs that no lease, domain or open file refers to.");
-	fprintf(report->to, "vgpu_lease_orphans %zu\n", n);
+	sample(report->to, "orphans", (long long)n, NULL);
 }
 
 /* The last pass is the time of the handler's lock file. */
@@ -221,14 +204,14 @@ static void print_handler(const struct report *report)
 	struct stat st;
 
 	family(report->to, "config_valid", "gauge", "1 if there is a valid configuration, else 0.");
-	fprintf(report->to, "vgpu_lease_config_valid %d\n", report->metrics->config_valid);
+	sample(report->to, "config_valid", report->metrics->config_valid, NULL);
 	family(report->to, "handler_running", "gauge", "1 if the device handler is running, else 0.");
-	fprintf(report->to, "vgpu_lease_handler_running %d\n", store_handler_runs(store));
+	sample(report->to, "handler_running", store_handler_runs(store), NULL);
 	if (store->run < 0 || fstatat(store->run, "handler.lock", &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return;
 	family(report->to, "handler_last_pass_timestamp_seconds", "gauge",
 	       "When the device handler last completed a pass over all vGPUs.");
-	fprintf(report->to, "vgpu_lease_handler_last_pass_timestamp_seconds %lld\n", (long long)st.st_mtime);
+	sample(report->to, "handler_last_pass_timestamp_seconds", st.st_mtime, NULL);
 }
 
 static void print_duration(FILE *to, enum count_op op, const struct count *count)
@@ -254,8 +237,8 @@ static void print_hook(const struct report *report)
 	(void)counts_read(report->survey->host, &counts);
 	family(report->to, "refusals_total", "counter", "Domains that the hook refused since boot, by reason.");
 	for (enum refusal refusal = 0; refusal < REFUSAL_NONE; refusal++)
-		fprintf(report->to, "vgpu_lease_refusals_total{reason=\"%s\"} %llu\n", refusal_word(refusal),
-			(unsigned long long)counts.refusals[refusal]);
+		sample(report->to, "refusals_total", (long long)counts.refusals[refusal], "reason",
+		       refusal_word(refusal), NULL);
 	family(report->to, "hook_duration_seconds", "histogram",
 	       "Duration of the hook's operations on domains with vGPUs, since boot.");
 	for (enum count_op op = COUNT_PREPARE; op <= COUNT_RELEASE; op++)
