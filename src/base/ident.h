@@ -6,6 +6,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 
 enum {
 	UUID_SIZE = 37,   /* 36 characters and NUL */
@@ -43,6 +44,9 @@ bool type_parse(char out[TYPE_SIZE], const char *s);
 
 /* A vGPU's id: a UUID or a PCI address, in canonical form. */
 bool id_parse(char out[ID_SIZE], const char *s);
+
+/* Is it one of these? */
+bool id_among(char (*ids)[ID_SIZE], size_t n, const char *id);
 
 /* A class as Nova defines it: VGPU or CUSTOM_ and capital letters, digits, _. */
 bool class_is_valid(const char *s);

@@ -21,8 +21,5 @@ bool request_names(const struct request *request, const char *id)
 
 bool request_excludes(const struct request *request, const char *id)
 {
-	for (size_t i = 0; i < request->nexcluded; i++)
-		if (strcmp(request->excluded[i], id) == 0)
-			return true;
-	return false;
+	return id_among(request->excluded, request->nexcluded, id);
 }

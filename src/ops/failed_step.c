@@ -45,10 +45,9 @@ int attempt_failed(struct world *world, const struct step *step, int n, struct e
 void removal_failed(struct world *world, const struct plan *plan, size_t i, const struct err *err)
 {
 	const struct step *step = &plan->steps[plan->nsteps - 1];
-	struct reclaimable *stuck = mem_add(&world->stuck, &world->nstuck, sizeof(*stuck));
 	struct failed_attempt *attempt;
 
-	memcpy(stuck->id, plan->removes[i], sizeof(stuck->id));
+	memcpy(mem_add(&world->stuck, &world->nstuck, ID_SIZE), plan->removes[i], ID_SIZE);
 	if (i >= plan->nremoves - plan->nquota)
 		return;
 	attempt = add_attempt(world, &step->vgpu, FAILED_REMOVAL, CAUSE_FAILED);

@@ -80,9 +80,6 @@ void plan_quota_removes(struct planner *p, const struct step *step);
  */
 bool plan_may_go(const struct world *world, const char *id);
 
-/* May this device be removed to make capacity? */
-bool plan_is_reclaimable(const struct world *world, const char *id);
-
 /* plan_vf.c: a hostdev of type pci, for a start; and what its request is known to be beyond the XML. */
 bool plan_vf_prepare(struct planner *p, size_t req, struct step *step);
 void plan_vf_request(const struct world *world, struct resolved_request *resolved);

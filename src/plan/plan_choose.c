@@ -95,17 +95,10 @@ static void add_verdict(struct plan *plan, size_t req, const struct inv_pgpu *ca
 	memcpy(v->fix, space->fix, sizeof(v->fix));
 }
 
-bool plan_is_reclaimable(const struct world *world, const char *id)
-{
-	for (size_t i = 0; i < world->nreclaimable; i++)
-		if (strcmp(world->reclaimable[i].id, id) == 0)
-			return true;
-	return false;
-}
-
 bool plan_may_go(const struct world *world, const char *id)
 {
-	return !(world->mode == PLAN_PREPARE && request_names(world->request, id)) && plan_is_reclaimable(world, id);
+	return !(world->mode == PLAN_PREPARE && request_names(world->request, id)) &&
+	       id_among(world->reclaimable, world->nreclaimable, id);
 }
 
 /* Would removing a device of `type` help one of `requested` on this card? */

@@ -69,14 +69,6 @@ bool plan_quota(struct planner *p, size_t req, const char *id)
 	return false;
 }
 
-static bool is_removed(const struct plan *plan, const char *id)
-{
-	for (size_t i = 0; i < plan->nremoves; i++)
-		if (strcmp(plan->removes[i], id) == 0)
-			return true;
-	return false;
-}
-
 void plan_quota_removes(struct planner *p, const struct step *step)
 {
 	const struct world *world = p->world;
@@ -95,7 +87,7 @@ void plan_quota_removes(struct planner *p, const struct step *step)
 		if (!counts(p, lease, step->vgpu.id) || !plan_may_go(world, lease->vgpu.id))
 			continue;
 		p->over_quota--;
-		if (is_removed(plan, lease->vgpu.id))
+		if (id_among(plan->removes, plan->nremoves, lease->vgpu.id))
 			continue;
 		memcpy(plan->removes[plan->nremoves++], lease->vgpu.id, ID_SIZE);
 		plan->nquota++;

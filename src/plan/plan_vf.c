@@ -109,7 +109,7 @@ static bool retype(struct planner *p, size_t req, const struct inv_device *devic
 		p->plan->kind = PLAN_LOOK;
 	if (p->plan->kind == PLAN_LOOK)
 		return false;
-	if (!plan_is_reclaimable(p->world, device->vgpu.id) || !device->parent)
+	if (!id_among(p->world->reclaimable, p->world->nreclaimable, device->vgpu.id) || !device->parent)
 		return plan_refuse_device(p, req, "its type is %s, but the domain asks for %s", device->vgpu.type,
 					  resolved->req->facts.type);
 	plan_adopt(p, device, step);

@@ -75,11 +75,6 @@ struct failed_attempt {
 	char reason[REASON_SIZE];
 };
 
-/* A device that may be removed to make capacity: an orphan, or one of ours whose domain is gone. */
-struct reclaimable {
-	char id[ID_SIZE];
-};
-
 /* Idle: the section takes all cards. Remembered: likewise, and vGPUs of its type have been there. */
 enum missing_how { MISSING_NAMED, MISSING_MATCHED, MISSING_IDLE, MISSING_REMEMBERED };
 
@@ -128,7 +123,8 @@ struct world {
 	size_t nfailed_attempts;
 	struct failure *failures; /* of other runs, a while ago: those candidates come last */
 	size_t nfailures;
-	struct reclaimable *reclaimable;
+	/* May be removed to make capacity: orphans, and vGPUs of ours whose domain is gone. */
+	char (*reclaimable)[ID_SIZE];
 	size_t nreclaimable;
 	bool reclaimable_known;             /* the search for what could make capacity has been made */
 	struct missing_card *missing_cards; /* looked for together with reclaimable devices: for the refusal alone */
@@ -145,8 +141,8 @@ struct world {
 	int64_t looked_ms;          /* CLOCK_MONOTONIC before these were read */
 	char (*looked_at)[ID_SIZE]; /* the mdevs that there were then, each of which can have been found open */
 	size_t nlooked_at;
-	bool asks;                 /* a rule asks who has a device open, */
-	bool unseen;               /* and nobody has looked since that came: it is not known */
-	struct reclaimable *stuck; /* could not be removed in this run */
+	bool asks;              /* a rule asks who has a device open, */
+	bool unseen;            /* and nobody has looked since that came: it is not known */
+	char (*stuck)[ID_SIZE]; /* could not be removed in this run */
 	size_t nstuck;
 };

@@ -256,14 +256,6 @@ static void find_missing_cards(struct world *s)
 		missing_cards(&s->missing_cards, &s->nmissing_cards, s->host, &s->inv, &ignored);
 }
 
-static bool is_stuck(const struct world *s, const char *id)
-{
-	for (size_t i = 0; i < s->nstuck; i++)
-		if (strcmp(s->stuck[i].id, id) == 0)
-			return true;
-	return false;
-}
-
 /* Which devices would 'retype' remove, if reclaim and reclaim_grace were set for that? The question of a refusal. */
 static void look_for_removable(struct world *s, const struct reclaim_check *asked)
 {
@@ -281,8 +273,8 @@ static void look_for_removable(struct world *s, const struct reclaim_check *aske
 	check.note = false;
 	check.unused = true;
 	for (struct inv_device *d = s->inv.devices; d < s->inv.devices + s->inv.ndevices; d++)
-		d->facts.removable = !is_stuck(s, d->vgpu.id) && !lease_find(&s->leases, d->vgpu.id) &&
-				     reclaim_is_orphan(&check, d, why, NULL);
+		d->facts.removable = !id_among(s->stuck, s->nstuck, d->vgpu.id) &&
+				     !lease_find(&s->leases, d->vgpu.id) && reclaim_is_orphan(&check, d, why, NULL);
 }
 
 static void find_reclaimable(struct world *s)
@@ -306,16 +298,17 @@ static void find_reclaimable(struct world *s)
 	for (size_t i = 0; i < s->inv.ndevices; i++) {
 		const struct inv_device *device = &s->inv.devices[i];
 
-		if (!is_stuck(s, device->vgpu.id) && !lease_find(&s->leases, device->vgpu.id) &&
+		if (!id_among(s->stuck, s->nstuck, device->vgpu.id) && !lease_find(&s->leases, device->vgpu.id) &&
 		    reclaim_is_orphan(&check, device, why, NULL))
-			memcpy(s->reclaimable[s->nreclaimable++].id, device->vgpu.id, ID_SIZE);
+			memcpy(s->reclaimable[s->nreclaimable++], device->vgpu.id, ID_SIZE);
 	}
 	/* A lease without a device takes capacity until it is dropped; one of another framework counts, too. */
 	for (size_t i = 0; i < s->leases.n; i++) {
 		const struct lease *lease = &s->leases.list[i];
 
-		if (!is_stuck(s, lease->vgpu.id) && reclaim_is_stale(&check, lease, lease->device, why, NULL))
-			memcpy(s->reclaimable[s->nreclaimable++].id, lease->vgpu.id, ID_SIZE);
+		if (!id_among(s->stuck, s->nstuck, lease->vgpu.id) &&
+		    reclaim_is_stale(&check, lease, lease->device, why, NULL))
+			memcpy(s->reclaimable[s->nreclaimable++], lease->vgpu.id, ID_SIZE);
 	}
 	look_for_removable(s, &check);
 	s->reclaimable_known = true;

@@ -38,11 +38,8 @@ static int look_up(struct world *s, int ms, bool disk, struct err *err)
 static bool was_looked_at(const struct world *s, const char *id)
 {
 	char pci[PCI_SIZE];
-	bool found = s->users && pci_parse(pci, id);
 
-	for (size_t i = 0; i < s->nlooked_at && !found; i++)
-		found = strcmp(s->looked_at[i], id) == 0;
-	return found;
+	return (s->users && pci_parse(pci, id)) || id_among(s->looked_at, s->nlooked_at, id);
 }
 
 /* Is it open, and by whom? Not known where nobody looked, or could. */

@@ -43,7 +43,7 @@ struct setup {
 	struct failure failures[4];
 	struct resolved_request resolved_requests[8];
 	struct vgpu_request vgpus[8];
-	struct reclaimable reclaimable[16];
+	char reclaimable[16][ID_SIZE];
 	struct failed_attempt failed_attempts[4];
 	struct missing_card missing_cards[4];
 	struct world facts;
@@ -319,7 +319,7 @@ static void make_policy(struct setup *w, const char *word)
 			snprintf(l->reason, sizeof(l->reason), "there is no such card");
 		}
 	} else if (strncmp(word, "reclaimable=", 12) == 0) {
-		each(id, word + 12, ",") snprintf(w->reclaimable[w->facts.nreclaimable++].id, ID_SIZE, "%s", id);
+		each(id, word + 12, ",") snprintf(w->reclaimable[w->facts.nreclaimable++], ID_SIZE, "%s", id);
 		w->facts.reclaimable_known = true;
 	}
 }

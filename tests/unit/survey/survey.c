@@ -146,7 +146,7 @@ static void voids(void)
 	put(C, "nvidia-222", LEASE_RELEASING, OTHER);
 	ok(survey_start(&s, &err) == 0 && survey_see(&s, &err) == 0 && survey_look(&s, &err) == 0,
 	   "without a configuration there is a survey, too");
-	ok(s.nreclaimable == 1 && strcmp(s.reclaimable[0].id, C) == 0,
+	ok(s.nreclaimable == 1 && strcmp(s.reclaimable[0], C) == 0,
 	   "a look adds what waits to be released to a survey that is there");
 	ok(!s.inv.config, "it has no pool");
 	survey_end(&s);
