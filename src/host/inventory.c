@@ -180,6 +180,15 @@ const struct inv_device *inventory_device(const struct inventory *inv, const cha
 	return inv->ndevices ? bsearch(id, inv->devices, inv->ndevices, sizeof(*inv->devices), by_device_id) : NULL;
 }
 
+const struct inv_device *inventory_next_on(const struct inventory *inv, const struct inv_pgpu *card,
+					   const struct inv_device *last)
+{
+	for (const struct inv_device *d = last ? last + 1 : inv->devices; d < inv->devices + inv->ndevices; d++)
+		if (inventory_card_of(d) == card)
+			return d;
+	return NULL;
+}
+
 enum presence inventory_presence(const struct inventory *inv, const struct vgpu_ref *vgpu)
 {
 	const struct inv_parent *parent;

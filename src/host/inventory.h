@@ -233,6 +233,10 @@ static inline const struct inv_pgpu *inventory_card_of(const struct inv_device *
 	return device->parent ? device->parent->card : NULL;
 }
 
+/* The next device on a pGPU, the first one after NULL; NULL: there are no more. */
+const struct inv_device *inventory_next_on(const struct inventory *inv, const struct inv_pgpu *card,
+					   const struct inv_device *last);
+
 /* In an inventory of all cards. The frameworks that were not read are not known. */
 enum presence inventory_presence(const struct inventory *inv, const struct vgpu_ref *vgpu);
 

@@ -27,10 +27,8 @@ static double share_in_use(const struct inventory *inv, const struct inv_pgpu *p
 {
 	double share = 0;
 
-	for (size_t i = 0; i < inv->ndevices; i++) {
-		const struct inv_device *d = &inv->devices[i];
-		const struct inv_offer *offer = inventory_card_of(d) == pgpu ? inventory_offer(pgpu, d->vgpu.type)
-									     : NULL;
+	for (const struct inv_device *d = NULL; (d = inventory_next_on(inv, pgpu, d));) {
+		const struct inv_offer *offer = inventory_offer(pgpu, d->vgpu.type);
 
 		share += offer ? share_of(offer->type) : 0;
 	}

@@ -251,10 +251,8 @@ static void explain_no_types(struct inv_pgpu *pgpu, int dir)
  */
 static bool add_carried(struct inventory *inv, struct inv_pgpu *pgpu, const struct inv_asked *asked)
 {
-	for (size_t i = 0; i < inv->ndevices; i++) {
-		const struct inv_device *d = &inv->devices[i];
-
-		if (inventory_card_of(d) != pgpu || !*d->vgpu.type || inventory_offer(pgpu, d->vgpu.type))
+	for (const struct inv_device *d = NULL; (d = inventory_next_on(inv, pgpu, d));) {
+		if (!*d->vgpu.type || inventory_offer(pgpu, d->vgpu.type))
 			continue;
 		if (!asked)
 			return true;

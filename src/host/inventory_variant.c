@@ -286,12 +286,10 @@ static void add_types(struct inv_reader *reader, struct inv_pgpu *pgpu, struct t
 	}
 	typelist_free(&memory);
 	pgpu->types_hid = !pgpu->types_whole && carries(pgpu);
-	for (size_t i = 0; i < inv->ndevices; i++) {
-		const struct inv_device *d = &inv->devices[i];
+	for (const struct inv_device *d = NULL; (d = inventory_next_on(inv, pgpu, d));) {
 		int number;
 
-		if (d->vgpu.framework == FW_VARIANT && inventory_card_of(d) == pgpu &&
-		    typelist_number(d->vgpu.type, &number))
+		if (d->vgpu.framework == FW_VARIANT && typelist_number(d->vgpu.type, &number))
 			add_type(inv, pgpu, number, NULL);
 	}
 }

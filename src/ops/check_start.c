@@ -137,12 +137,9 @@ static struct carried carried_by(const struct check *check, const struct section
 	const struct inv_type *asked = inventory_type_on(inv, card, section->type);
 	struct carried carried = { 0 };
 
-	for (size_t i = 0; i < inv->ndevices; i++) {
-		const struct inv_device *d = &inv->devices[i];
-		const struct inv_type *type = inventory_type_of(inv, &d->vgpu);
+	for (const struct inv_device *d = NULL; (d = inventory_next_on(inv, card, d));) {
+		const struct inv_type *type = inventory_type_on(inv, card, d->vgpu.type);
 
-		if (inventory_card_of(d) != card)
-			continue;
 		if (pool_gives(inv, d->parent, d->vgpu.type) && (!asked || !type || !asked->slices == !type->slices))
 			carried.own = true;
 		else

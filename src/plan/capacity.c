@@ -112,17 +112,12 @@ static void load_leases(struct load *load, const struct asked *asked, const stru
 static struct load load_of(const struct asked *asked)
 {
 	const struct world *world = asked->query->world;
-	const struct inventory *inv = &world->inv;
 	struct load load = { 0 };
 
-	for (size_t i = 0; i < inv->ndevices; i++) {
-		const struct inv_device *d = &inv->devices[i];
+	for (const struct inv_device *d = NULL; (d = inventory_next_on(&world->inv, asked->card, d));) {
 		const char *type = type_of(world, d, asked->type->id);
-		int mib;
+		int mib = framebuffer_of(world, asked->card, type, d->vgpu.id);
 
-		if (inventory_card_of(d) != asked->card)
-			continue;
-		mib = framebuffer_of(world, asked->card, type, d->vgpu.id);
 		load.devices++;
 		load.mixed |= load.first_mib && mib != UNKNOWN && mib != load.first_mib;
 		load.first_mib = mib != UNKNOWN ? mib : load.first_mib;
@@ -190,32 +185,20 @@ static void explain_no_instance(struct capacity *space, const struct inventory *
 /* Would retype remove each vGPU of another type? */
 static bool can_retype(const struct asked *asked)
 {
-	const struct world *world = asked->query->world;
-	const struct inventory *inv = &world->inv;
-
-	for (size_t i = 0; i < inv->ndevices; i++) {
-		const struct inv_device *d = &inv->devices[i];
-
-		if (inventory_card_of(d) == asked->card && strcmp(d->vgpu.type, asked->type->id) != 0 &&
-		    !d->facts.removable)
+	for (const struct inv_device *d = NULL; (d = inventory_next_on(&asked->query->world->inv, asked->card, d));)
+		if (strcmp(d->vgpu.type, asked->type->id) != 0 && !d->facts.removable)
 			return false;
-	}
 	return true;
 }
 
 /* Is one of another type on a VF that the configuration does not give to this one? retype leaves it. */
 static bool blocks_from_elsewhere(const struct asked *asked)
 {
-	const struct world *world = asked->query->world;
-	const struct inventory *inv = &world->inv;
+	const struct inventory *inv = &asked->query->world->inv;
 
-	for (size_t i = 0; i < inv->ndevices; i++) {
-		const struct inv_device *d = &inv->devices[i];
-
-		if (inventory_card_of(d) == asked->card && strcmp(d->vgpu.type, asked->type->id) != 0 &&
-		    !pool_gives(&world->inv, d->parent, asked->type->id))
+	for (const struct inv_device *d = NULL; (d = inventory_next_on(inv, asked->card, d));)
+		if (strcmp(d->vgpu.type, asked->type->id) != 0 && !pool_gives(inv, d->parent, asked->type->id))
 			return true;
-	}
 	return false;
 }
 
@@ -402,11 +385,8 @@ void capacity_count(struct capacity_count *count, const struct world *world, con
 	/* Each free VF offers one while any GPU instance is free: how many are, the driver does not tell. */
 	if (type->slices && card->sriov && count->available > offer->available)
 		count->available = offer->available;
-	for (size_t i = 0; i < world->inv.ndevices; i++) {
-		const struct inv_device *d = &world->inv.devices[i];
-
-		count->used += inventory_card_of(d) == card && strcmp(type_of(world, d, ""), type->id) == 0;
-	}
+	for (const struct inv_device *d = NULL; (d = inventory_next_on(&world->inv, card, d));)
+		count->used += strcmp(type_of(world, d, ""), type->id) == 0;
 	/* Of a plain VF only a lease tells that it is in use. */
 	for (size_t i = 0; card->framework == FW_VF && i < world->leases.n; i++)
 		count->used += strcmp(world->leases.list[i].vgpu.pgpu, card->address) == 0 &&

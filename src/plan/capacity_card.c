@@ -4,11 +4,10 @@
 
 int capacity_mig_mode(const struct inventory *inv, const struct inv_pgpu *card)
 {
-	for (size_t i = 0; i < inv->ndevices; i++) {
-		const struct inv_device *d = &inv->devices[i];
-		const struct inv_type *t = inventory_type_of(inv, &d->vgpu);
+	for (const struct inv_device *d = NULL; (d = inventory_next_on(inv, card, d));) {
+		const struct inv_type *t = inventory_type_on(inv, card, d->vgpu.type);
 
-		if (t && inventory_card_of(d) == card)
+		if (t)
 			return t->slices > 0;
 	}
 	for (size_t i = 0; i < card->noffers; i++)

@@ -141,11 +141,7 @@ static bool find_removes(struct planner *p, const struct candidate *c)
 	char one[ID_SIZE] = "";
 
 	p->plan->nremoves = 0;
-	for (size_t i = 0; i < inv->ndevices; i++) {
-		const struct inv_device *d = &inv->devices[i];
-
-		if (inventory_card_of(d) != card)
-			continue;
+	for (const struct inv_device *d = NULL; (d = inventory_next_on(inv, card, d));) {
 		if (stands_in_the_way(inv, card, d->vgpu.type, type)) {
 			if (!plan_may_go(world, d->vgpu.id) || p->plan->nremoves == PLAN_REMOVES_MAX) {
 				p->plan->nremoves = 0;
@@ -153,8 +149,7 @@ static bool find_removes(struct planner *p, const struct candidate *c)
 			}
 			memcpy(p->plan->removes[p->plan->nremoves++], d->vgpu.id, ID_SIZE);
 		} else if (!*one && gives_capacity(inv, card, d->vgpu.type, type) &&
-			   (c->space.parent || pool_gives(&world->inv, d->parent, type)) &&
-			   plan_may_go(world, d->vgpu.id)) {
+			   (c->space.parent || pool_gives(inv, d->parent, type)) && plan_may_go(world, d->vgpu.id)) {
 			memcpy(one, d->vgpu.id, ID_SIZE);
 		}
 	}
