@@ -63,7 +63,7 @@ struct names {
 	struct name {
 		char pci[PCI_SIZE];
 		bool seen;
-	} *list;
+	} * list;
 	size_t n;
 };
 

@@ -92,7 +92,7 @@ static void predict(struct rewrite *r, const struct world *survey)
 {
 	const struct request *request = domxml_request(r->doc);
 
-	for (size_t i = 0; survey->has_inv && i < r->nchanges; i++) {
+	for (size_t i = 0; survey->inv.frameworks && i < r->nchanges; i++) {
 		struct domxml_change *change = &r->changes[i];
 
 		change->has_facts = prediction_facts(&change->facts, survey, request, &request->vgpus[change->req]);

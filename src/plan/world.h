@@ -131,9 +131,8 @@ struct world {
 	size_t nmissing_cards;
 
 	/* The survey's own. */
-	struct request changed; /* the request, its vGPUs owned; unused where nothing changes its framework */
-	const char **types;     /* that were read, in one allocation; those of SURVEY_INVENTORY are not all here */
-	bool has_inv;
+	struct request changed;     /* the request, its vGPUs owned; unused where nothing changes its framework */
+	const char **types;         /* that were read, in one allocation; those of SURVEY_INVENTORY are not all here */
 	bool some_cards;            /* of PCI hostdevs only the cards of those that the request names were read */
 	struct leases void_leases;  /* nothing stands behind these any more */
 	struct vfio_users *users;   /* NULL until somebody asked */

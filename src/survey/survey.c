@@ -23,10 +23,7 @@ static void drop_host(struct world *s)
 {
 	free(s->types);
 	s->types = NULL;
-	if (!s->has_inv)
-		return;
 	inventory_free(&s->inv);
-	s->has_inv = false;
 }
 
 void survey_end(struct world *s)
@@ -119,7 +116,6 @@ static int read_host(struct world *s, struct err *err)
 	query.gpus = !s->config || !s->config->nsections;
 	if (inventory_read(&s->inv, s->host, &query, err) < 0)
 		return -err->code;
-	s->has_inv = true;
 	if (s->config)
 		pool_make(&s->inv, s->config);
 	return 0;

@@ -158,7 +158,7 @@ int survey_ahead(struct world *s, struct err *err)
 	 * A start need not know: VFIO lets nobody in as the second. Who arrives is given what is known to be free, and
 	 * only that takes what it does not name itself.
 	 */
-	if (s->has_inv ? s->asks : will_ask(s))
+	if (s->inv.frameworks ? s->asks : will_ask(s))
 		return look_up(s, starts ? START_LOOK_MS : ARRIVE_LOOK_MS, !starts, err);
 	return 0;
 }
