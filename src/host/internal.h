@@ -69,9 +69,6 @@ struct inv_parent *inv_find_parent(struct inv_parent *const *parents, size_t n, 
 /* inventory_group.c: makes the pGPUs, and asks each for its offers where its first VF is free, or it has none. */
 void inv_group(struct inv_reader *reader);
 
-/* While the pGPUs are not sorted. */
-struct inv_pgpu *inv_find_pgpu(const struct inventory *inv, const char *address);
-
 /*
  * The facts in a card's own directory: vendor, device, NUMA node. `dir` -1: it could not be opened.
  */
@@ -98,9 +95,6 @@ int inv_by_number(const void *a, const void *b); /* orders ids */
 void inv_parse_description(struct inv_type *type, char *text);
 int inv_list_types(struct inv_ids *ids, int dir, struct err *err);
 ssize_t inv_read_type(const char *card, int dir, const char *type, const char *attribute, char *buf, size_t size);
-
-/* What an id is on cards of this model; NULL: not known. */
-struct inv_type *inv_find_type(const struct inventory *inv, const struct inv_pgpu *pgpu, const char *id);
 
 /* Is it a type of cards of this model? Adds a copy of one as such. */
 bool inv_type_is_of(const struct inv_type *type, const struct inv_pgpu *pgpu);

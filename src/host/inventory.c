@@ -223,30 +223,28 @@ const struct inv_type *inventory_type(const struct inventory *inv, const char *i
 	return NULL;
 }
 
-const struct inv_type *inventory_type_on(const struct inventory *inv, const struct inv_pgpu *card, const char *id)
+struct inv_type *inventory_type_on(const struct inventory *inv, const struct inv_pgpu *card, const char *id)
 {
-	return card ? inv_find_type(inv, card, id) : NULL;
+	for (size_t i = 0; card && i < inv->ntypes; i++)
+		if (strcmp(inv->types[i]->id, id) == 0 && inv_type_is_of(inv->types[i], card))
+			return inv->types[i];
+	return NULL;
 }
 
 const struct inv_type *inventory_type_of(const struct inventory *inv, const struct vgpu_ref *vgpu)
 {
 	const struct inv_pgpu *card = inventory_pgpu(inv, vgpu->pgpu);
 
-	return card ? inv_find_type(inv, card, vgpu->type) : inventory_type(inv, vgpu->type);
-}
-
-static int by_address(const void *key, const void *pgpu)
-{
-	return strcmp(key, (*(struct inv_pgpu *const *)pgpu)->address);
+	return card ? inventory_type_on(inv, card, vgpu->type) : inventory_type(inv, vgpu->type);
 }
 
 struct inv_pgpu *inventory_pgpu(const struct inventory *inv, const char *address)
 {
-	struct inv_pgpu **found = NULL;
-
-	if (inv->npgpus)
-		found = bsearch(address, inv->pgpus, inv->npgpus, sizeof(struct inv_pgpu *), by_address);
-	return found ? *found : NULL;
+	/* From the last on: while they are read, a card's VFs come one after the other. */
+	for (size_t i = inv->npgpus; i-- > 0;)
+		if (strcmp(inv->pgpus[i]->address, address) == 0)
+			return inv->pgpus[i];
+	return NULL;
 }
 
 struct inv_parent *inventory_parent(const struct inventory *inv, const char *name)

@@ -245,7 +245,7 @@ enum presence inventory_leased(const struct inventory *inv, const struct host *h
 
 /* What an id is on any card; and on cards of this one's model, as a number belongs to its card. NULL: not known. */
 const struct inv_type *inventory_type(const struct inventory *inv, const char *id);
-const struct inv_type *inventory_type_on(const struct inventory *inv, const struct inv_pgpu *card, const char *id);
+struct inv_type *inventory_type_on(const struct inventory *inv, const struct inv_pgpu *card, const char *id);
 
 /* The type of a vGPU, as its card has it; where the card is not known, as any has it. */
 const struct inv_type *inventory_type_of(const struct inventory *inv, const struct vgpu_ref *vgpu);

@@ -287,7 +287,7 @@ int inventory_pci(const struct host *host, struct inv_pci **out, size_t *n, stru
 static bool is_known(const struct inventory *inv, const char *address)
 {
 	/* Before inv_order: the parents are sorted by name, the pGPUs by nothing. */
-	return inv_find_pgpu(inv, address) || inv_find_parent(inv->parents, inv->nparents, address);
+	return inventory_pgpu(inv, address) || inv_find_parent(inv->parents, inv->nparents, address);
 }
 
 int inv_read_absent(struct inv_reader *reader, struct err *err)

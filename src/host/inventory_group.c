@@ -66,20 +66,11 @@ void inv_read_card(struct inv_pgpu *pgpu, int dir)
 		pgpu->numa = (int)n;
 }
 
-struct inv_pgpu *inv_find_pgpu(const struct inventory *inv, const char *address)
-{
-	/* From the last on: a card's VFs come one after the other. */
-	for (size_t i = inv->npgpus; i-- > 0;)
-		if (strcmp(inv->pgpus[i]->address, address) == 0)
-			return inv->pgpus[i];
-	return NULL;
-}
-
 /* The pGPU, which is added where it is new. */
 static struct inv_pgpu *pgpu_at(struct inventory *inv, const char *address)
 {
 	struct inv_pgpu fresh = { .framework = FW_MDEV, .numa = UNKNOWN, .ready = true };
-	struct inv_pgpu *known = inv_find_pgpu(inv, address);
+	struct inv_pgpu *known = inventory_pgpu(inv, address);
 
 	text_copy(fresh.address, sizeof(fresh.address), address);
 	return known ? known : inv_add(&inv->pgpus, &inv->npgpus, &fresh, sizeof(fresh));

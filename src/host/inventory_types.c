@@ -120,14 +120,6 @@ bool inv_type_is_of(const struct inv_type *type, const struct inv_pgpu *pgpu)
 	       strcmp(type->subsystem, pgpu->subsystem) == 0;
 }
 
-struct inv_type *inv_find_type(const struct inventory *inv, const struct inv_pgpu *pgpu, const char *id)
-{
-	for (size_t i = 0; i < inv->ntypes; i++)
-		if (strcmp(inv->types[i]->id, id) == 0 && inv_type_is_of(inv->types[i], pgpu))
-			return inv->types[i];
-	return NULL;
-}
-
 struct inv_type *inv_add_type(struct inventory *inv, const struct inv_pgpu *pgpu, const struct inv_type *type)
 {
 	struct inv_type *added = inv_add(&inv->types, &inv->ntypes, type, sizeof(*type));
@@ -148,7 +140,7 @@ void inv_offer_type(struct inv_pgpu *pgpu, const struct inv_type *type, int avai
 /* What `id` is on cards of this model; read where it is new, from the parent whose directory `dir` is. */
 static const struct inv_type *type_at(struct inventory *inv, const struct inv_pgpu *pgpu, int dir, const char *id)
 {
-	const struct inv_type *known = inv_find_type(inv, pgpu, id);
+	const struct inv_type *known = inventory_type_on(inv, pgpu, id);
 	struct inv_type type = { 0 };
 	char text[1024];
 

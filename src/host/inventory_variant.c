@@ -163,7 +163,7 @@ static void add_type(struct inventory *inv, const struct inv_pgpu *pgpu, int num
 	struct inv_type fresh = { .api = "vfio-pci", .heads = UNKNOWN, .max_instance = UNKNOWN }, *type;
 
 	snprintf(fresh.id, sizeof(fresh.id), "nvidia-%d", number);
-	type = inv_find_type(inv, pgpu, fresh.id);
+	type = inventory_type_on(inv, pgpu, fresh.id);
 	if (type && !name)
 		return;
 	if (!type)
@@ -282,7 +282,7 @@ static void add_types(struct inv_reader *reader, struct inv_pgpu *pgpu, struct t
 	pgpu->types_new |= pgpu->types_whole && !memory.whole;
 	for (size_t i = 0; i < memory.n; i++) {
 		snprintf(key, sizeof(key), "nvidia-%d", memory.items[i].number);
-		pgpu->types_new |= !inv_find_type(inv, pgpu, key);
+		pgpu->types_new |= !inventory_type_on(inv, pgpu, key);
 	}
 	typelist_free(&memory);
 	pgpu->types_hid = !pgpu->types_whole && carries(pgpu);
@@ -321,7 +321,7 @@ static void find_gone(struct inv_reader *reader, struct inv_pgpu *pgpu)
 		type = query->names_type(query->arg, pgpu, i);
 		if (!type)
 			break;
-		if (!typelist_number(type, &number) || inv_find_type(reader->inv, pgpu, type))
+		if (!typelist_number(type, &number) || inventory_type_on(reader->inv, pgpu, type))
 			continue;
 		if (typelist_other_driver(pgpu->gone_driver, reader->host, pgpu->vendor, pgpu->device, pgpu->subsystem,
 					  reader->inv->nvidia_driver, number))

@@ -78,7 +78,7 @@ static void offer_name(struct inventory *inv, struct inv_pgpu *card, const char 
 	struct inv_type type = {
 		.api = "vfio-pci", .framebuffer_mib = UNKNOWN, .heads = UNKNOWN, .max_instance = UNKNOWN
 	};
-	const struct inv_type *known = inv_find_type(inv, card, name);
+	const struct inv_type *known = inventory_type_on(inv, card, name);
 
 	text_copy(type.id, sizeof(type.id), name);
 	text_copy(type.name, sizeof(type.name), name);
@@ -161,7 +161,7 @@ static int read_all(struct inv_reader *reader, size_t before, struct err *err)
 			continue;
 		/* Most devices have no VFs, and end here. */
 		snprintf(path, sizeof(path), "%s/virtfn0", pci);
-		if (sys_link(sys_list_fd(d), path, vf, sizeof(vf)) < 0 || inv_find_pgpu(reader->inv, pci))
+		if (sys_link(sys_list_fd(d), path, vf, sizeof(vf)) < 0 || inventory_pgpu(reader->inv, pci))
 			continue;
 		autoclose int dir = sys_dir(sys_list_fd(d), pci);
 		if (dir >= 0)
@@ -180,7 +180,7 @@ int inv_read_vfs(struct inv_reader *reader, struct err *err)
 		return 0;
 	r = cards ? 0 : read_all(reader, before, err);
 	for (; cards && *cards; cards++) {
-		autoclose int dir = inv_find_pgpu(reader->inv, *cards) ? -1 : inv_open_card(reader->host, *cards);
+		autoclose int dir = inventory_pgpu(reader->inv, *cards) ? -1 : inv_open_card(reader->host, *cards);
 
 		if (dir >= 0)
 			read_card(reader, *cards, dir, before);
