@@ -61,7 +61,9 @@ static int add_entry(struct reader *r, const char *key, char *value)
 		if (draft->nentries == ENTRIES_MAX)
 			return spot_err(&r->at, r->err, "more than %d lines in [devices] and [mdev_*]", ENTRIES_MAX);
 		slot = mem_add(&draft->entries, &draft->nentries, sizeof(*slot));
-		*slot = (struct nova_entry){ .section = r->section, .key = key, .value = value };
+		slot->section = r->section;
+		slot->key = key;
+		slot->value = value;
 		slot->at = (struct place){ r->at.file, r->at.line };
 		slot->option = options[i].option;
 		slot->old = options[i].old;

@@ -48,8 +48,8 @@ bool check_serves_projects(const struct config *config); /* is the quota of any 
  * What becomes of a plan of which this step failed with `n`, or this removal (failed_step.c): the survey knows it, and
  * the next plan looks elsewhere; negative: that is the refusal.
  */
-int attempt_failed(struct world *survey, const struct step *step, int n, struct err *err);
-void removal_failed(struct world *survey, const struct plan *plan, size_t i, const struct err *err);
+int attempt_failed(struct world *world, const struct step *step, int n, struct err *err);
+void removal_failed(struct world *world, const struct plan *plan, size_t i, const struct err *err);
 
 /*
  * Starts without a lease (lifecycle_unleased.c): 0 if all devices of the domain exist; else the refusal, which says
