@@ -58,12 +58,15 @@ static void read_vf(struct inventory *inv, struct inv_pgpu *pgpu, int card, size
 	inv_append(&inv->devices, &inv->ndevices, &device, sizeof(device));
 }
 
-/* The devices of the driver, sorted. A VF is looked at with its card, and then not once more by its own name. */
+/* A device of the driver. A VF is looked at with its card, and then not once more by its own name. */
+struct name {
+	char pci[PCI_SIZE];
+	bool seen;
+};
+
+/* All of them, sorted. */
 struct names {
-	struct name {
-		char pci[PCI_SIZE];
-		bool seen;
-	} * list;
+	struct name *list;
 	size_t n;
 };
 
