@@ -4,8 +4,8 @@
  *
  *     ok(lease_put(s, &b, &err) == -EEXIST, "another domain is refused: %s", err.text);
  *
- * Each main() ends with `return tap_done();`. Called by hand, from any directory, a test finds its tree: $srcdir and $builddir
- * are set before main(), unless they are in the environment.
+ * Each main() ends with `return tap_done();`. Called by hand, from any directory, a test finds its tree: $srcdir and
+ * $builddir are set before main(), unless they are in the environment.
  */
 #pragma once
 
