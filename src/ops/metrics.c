@@ -3,7 +3,6 @@
 #include "ops/metrics.h"
 
 #include <fcntl.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -45,17 +44,13 @@ static void label(FILE *to, const char *before, const char *name, const char *va
 }
 
 /* A line of a family. Its labels, a name and a value each, end with NULL. */
-__attribute__((sentinel)) static void sample(FILE *to, const char *name, long long value, ...)
+#define sample(to, name, value, ...) print_sample(to, name, value, (const char *const[]){ __VA_ARGS__ })
+static void print_sample(FILE *to, const char *name, long long value, const char *const *labels)
 {
-	const char *before = "{", *key;
-	va_list ap;
-
 	fprintf(to, "vgpu_lease_%s", name);
-	va_start(ap, value);
-	for (; (key = va_arg(ap, const char *)) != NULL; before = ",")
-		label(to, before, key, va_arg(ap, const char *));
-	va_end(ap);
-	fprintf(to, "%s %lld\n", *before == ',' ? "}" : "", value);
+	for (size_t i = 0; labels[i]; i += 2)
+		label(to, i ? "," : "{", labels[i], labels[i + 1]);
+	fprintf(to, "%s %lld\n", labels[0] ? "}" : "", value);
 }
 
 static double wall_time_s(int64_t boot_ms)
