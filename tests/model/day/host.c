@@ -107,7 +107,7 @@ static void add_card(struct inventory *inv, const struct sim_gpu *gpu)
 	const struct sim_model *model = gpu->item->model;
 	struct inv_pgpu *card = mem_new(1, sizeof(*card));
 
-	inv->pgpus = more(inv->pgpus, inv->npgpus, sizeof(card));
+	inv->pgpus = more(inv->pgpus, inv->npgpus, sizeof(struct inv_pgpu *));
 	inv->pgpus[inv->npgpus++] = card;
 	snprintf(card->address, sizeof(card->address), "%s", gpu->name);
 	snprintf(card->vendor, sizeof(card->vendor), "%04x", model->vendor & 0xffff);
@@ -121,7 +121,7 @@ static void add_card(struct inventory *inv, const struct sim_gpu *gpu)
 	for (int i = 0; i < gpu->nparents; i++) {
 		struct inv_parent *parent = mem_new(1, sizeof(*parent));
 
-		inv->parents = more(inv->parents, inv->nparents, sizeof(parent));
+		inv->parents = more(inv->parents, inv->nparents, sizeof(struct inv_parent *));
 		inv->parents[inv->nparents++] = card->parents[i] = parent;
 		parent->card = card;
 		snprintf(parent->name, PARENT_SIZE, "%s", gpu->parents[i].name);
