@@ -14,12 +14,14 @@ device_addresses = 0000:84:00.0
 device_addresses = 0000:26:00.0
 END
 call prepare begin 1 nvidia-222
+# The time of a lease is told from how long it has been: it may be a second off.
+untimed() { jq -c 'del(.leases[].since)' <<<"$out"; }
 vl list --json --pgpu 0000:84:00.0
-leased=$out
+leased=$(untimed)
 
 for spelling in 0000:84:00.0 00000000:84:00.0; do
 	vl list --json --pgpu $spelling
-	is "$status|$out" "0|$leased" "list takes $spelling"
+	is "$status|$(untimed)" "0|$leased" "list takes $spelling"
 	vl gc --dry-run --pgpu $spelling
 	is "$status" 0 "and so does gc"
 	vl types --pgpu $spelling
