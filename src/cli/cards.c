@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "survey/missing_cards.h"
 
-static struct card_row row_of_card(const struct cmd *cmd, const struct world *survey, const struct inv_pgpu *card)
+static struct card_row row_of_card(const struct cmd *cmd, const struct world *world, const struct inv_pgpu *card)
 {
 	const struct pool_card *pooled = &card->pool;
 	struct card_row row = { .card = *card,
@@ -24,60 +24,60 @@ static struct card_row row_of_card(const struct cmd *cmd, const struct world *su
 	const char *reason = row.count.reason;
 
 	if (offer)
-		capacity_count(&row.count, survey, card, offer);
+		capacity_count(&row.count, world, card, offer);
 	if (!pooled->in_pool)
 		reason = !card->ready ? card->reason : cmd->has_config ? pooled->reason : cmd->why_no_config;
 	snprintf(row.reason, sizeof(row.reason), "%.*s", (int)sizeof(row.reason) - 1, reason);
 	return row;
 }
 
-static struct card_row row_of_missing(const struct world *survey, const struct missing_card *missing)
+static struct card_row row_of_missing(const struct world *world, const struct missing_card *missing)
 {
 	struct card_row row = { .type = missing->section->type,
 				.count = { .capacity = UNKNOWN, .used = UNKNOWN, .available = UNKNOWN } };
 
-	inventory_read_card(survey->host, missing->address, &row.card);
+	inventory_read_card(world->host, missing->address, &row.card);
 	row.card.framework = missing->section->vf ? FW_VF : FW_MDEV;
 	memcpy(row.card.address, missing->address, sizeof(row.card.address));
 	memcpy(row.reason, missing->reason, sizeof(row.reason));
 	return row;
 }
 
-bool cards_serve(const struct world *survey, const struct card_row *row, const char *type)
+bool cards_serve(const struct world *world, const struct card_row *row, const char *type)
 {
-	return strcmp(type, row->type) == 0 || (row->pgpu && pool_serves(&survey->inv, row->pgpu, type));
+	return strcmp(type, row->type) == 0 || (row->pgpu && pool_serves(&world->inv, row->pgpu, type));
 }
 
 /* Why there is no such pGPU, and the one with the most similar name. */
-static int refuse(const struct world *survey, const char *name, struct err *err)
+static int refuse(const struct world *world, const char *name, struct err *err)
 {
 	char reason[REASON_SIZE], parent[PARENT_SIZE];
 	struct text_guess guess = { .word = name };
 
 	parent_parse(parent, name);
-	for (size_t i = 0; i < survey->inv.npgpus; i++)
-		text_guess(&guess, survey->inv.pgpus[i]->address);
-	inventory_explain_card(survey->host, parent, false, reason);
+	for (size_t i = 0; i < world->inv.npgpus; i++)
+		text_guess(&guess, world->inv.pgpus[i]->address);
+	inventory_explain_card(world->host, parent, false, reason);
 	return err_set(err, ENOENT, "%s: %s%s%s", name, reason, guess.best ? "; similar: " : "",
 		       guess.best ? guess.best : "");
 }
 
-int cards_find(const struct cmd *cmd, const struct world *survey, struct card_row **rows, size_t *n, struct err *err)
+int cards_find(const struct cmd *cmd, const struct world *world, struct card_row **rows, size_t *n, struct err *err)
 {
 	autofree struct missing_card *missing = NULL;
 	size_t nmissing, seen;
 
-	if (missing_cards(&missing, &nmissing, survey->host, &survey->inv, err) < 0)
+	if (missing_cards(&missing, &nmissing, world->host, &world->inv, err) < 0)
 		return -err->code;
-	*rows = mem_new(survey->inv.npgpus + nmissing + 1, sizeof(**rows));
-	for (*n = 0; *n < survey->inv.npgpus; ++*n)
-		(*rows)[*n] = row_of_card(cmd, survey, survey->inv.pgpus[*n]);
+	*rows = mem_new(world->inv.npgpus + nmissing + 1, sizeof(**rows));
+	for (*n = 0; *n < world->inv.npgpus; ++*n)
+		(*rows)[*n] = row_of_card(cmd, world, world->inv.pgpus[*n]);
 	for (size_t i = 0; i < nmissing; i++) {
 		for (seen = 0; seen < *n; seen++)
 			if (strcmp((*rows)[seen].card.address, missing[i].address) == 0)
 				break;
 		if (seen == *n || missing[i].how == MISSING_NAMED)
-			(*rows)[(*n)++] = row_of_missing(survey, &missing[i]);
+			(*rows)[(*n)++] = row_of_missing(world, &missing[i]);
 	}
 	if (!cmd->call->pgpu)
 		return 0;
@@ -86,12 +86,12 @@ int cards_find(const struct cmd *cmd, const struct world *survey, struct card_ro
 	for (size_t i = 0; i < seen; i++)
 		if (pool_address_is(cmd->call->pgpu, (*rows)[i].card.address))
 			(*rows)[(*n)++] = (*rows)[i];
-	return *n ? 0 : refuse(survey, cmd->call->pgpu, err);
+	return *n ? 0 : refuse(world, cmd->call->pgpu, err);
 }
 
 int cards_check_pgpu(struct cmd *cmd, const struct leases *leases, struct err *err)
 {
-	autosurvey struct world survey = { 0 };
+	autosurvey struct world world = { 0 };
 	autofree struct card_row *rows = NULL;
 	const char *known = NULL;
 	size_t n = 0;
@@ -102,7 +102,7 @@ int cards_check_pgpu(struct cmd *cmd, const struct leases *leases, struct err *e
 		if (pool_address_is(cmd->call->pgpu, leases->list[i].vgpu.pgpu) ||
 		    pool_address_is(cmd->call->pgpu, leases->list[i].vgpu.parent))
 			known = leases->list[i].vgpu.pgpu;
-	if (!known && (cmd_survey(cmd, &survey, err) < 0 || cards_find(cmd, &survey, &rows, &n, err) < 0))
+	if (!known && (cmd_survey(cmd, &world, err) < 0 || cards_find(cmd, &world, &rows, &n, err) < 0))
 		return -err->code;
 	if (!known)
 		known = rows[0].card.address;
@@ -112,25 +112,25 @@ int cards_check_pgpu(struct cmd *cmd, const struct leases *leases, struct err *e
 	return 0;
 }
 
-const struct inv_pgpu *cards_pgpu(const struct world *survey, const char *name, struct err *err)
+const struct inv_pgpu *cards_pgpu(const struct world *world, const char *name, struct err *err)
 {
-	for (size_t i = 0; i < survey->inv.npgpus; i++)
-		if (pool_address_is(name, survey->inv.pgpus[i]->address))
-			return survey->inv.pgpus[i];
-	refuse(survey, name, err);
+	for (size_t i = 0; i < world->inv.npgpus; i++)
+		if (pool_address_is(name, world->inv.pgpus[i]->address))
+			return world->inv.pgpus[i];
+	refuse(world, name, err);
 	return NULL;
 }
 
-void cards_offers(struct rows *rows, const struct world *survey, const struct card_row *row)
+void cards_offers(struct rows *rows, const struct world *world, const struct card_row *row)
 {
 	for (size_t i = 0; row->pgpu && i < row->card.noffers; i++) {
 		const struct inv_type *type = row->card.offers[i].type;
-		bool configured = pool_serves(&survey->inv, row->pgpu, type->id);
+		bool configured = pool_serves(&world->inv, row->pgpu, type->id);
 		struct capacity_count count;
 
-		capacity_count(&count, survey, row->pgpu, &row->card.offers[i]);
+		capacity_count(&count, world, row->pgpu, &row->card.offers[i]);
 		row_begin(rows);
-		row_type(rows, type, survey->config);
+		row_type(rows, type, world->config);
 		row_count(rows, &count);
 		table_text(&rows->table, COL_REASON, configured ? count.reason : "not configured");
 		json_out_text(rows->json, "reason", count.reason);
@@ -139,7 +139,7 @@ void cards_offers(struct rows *rows, const struct world *survey, const struct ca
 	}
 }
 
-void cards_fields(struct rows *rows, const struct world *survey, const struct card_row *row, const char *model)
+void cards_fields(struct rows *rows, const struct world *world, const struct card_row *row, const char *model)
 {
 	const struct inv_pgpu *card = &row->card;
 	struct rows types = { .json = rows->json };
@@ -162,6 +162,6 @@ void cards_fields(struct rows *rows, const struct world *survey, const struct ca
 	json_out_bool(rows->json, "ready", card->ready);
 	row_text(rows, COL_REASON, "reason", row->reason);
 	json_out_array(rows->json, "types");
-	cards_offers(&types, survey, row);
+	cards_offers(&types, world, row);
 	json_out_close(rows->json);
 }

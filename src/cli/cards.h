@@ -20,10 +20,10 @@ struct card_row {
  * The pGPUs, or those that --pgpu matches, at least one; an absent one once for each time the configuration names it. A
  * --pgpu that matches none is an error. The caller frees the list, also after an error.
  */
-int cards_find(const struct cmd *cmd, const struct world *survey, struct card_row **rows, size_t *n, struct err *err);
+int cards_find(const struct cmd *cmd, const struct world *world, struct card_row **rows, size_t *n, struct err *err);
 
 /* Is the pGPU configured for this type, ready or not? */
-bool cards_serve(const struct world *survey, const struct card_row *row, const char *type);
+bool cards_serve(const struct world *world, const struct card_row *row, const char *type);
 
 /*
  * A --pgpu that neither the host nor a lease has is mostly a typo, and an error; else the command line has it as leases
@@ -35,8 +35,8 @@ int cards_check_pgpu(struct cmd *cmd, const struct leases *leases, struct err *e
  * A pGPU by its address, or as Nova names a virtual one. NULL: `err` says why there is none, and which has the most
  * similar name.
  */
-const struct inv_pgpu *cards_pgpu(const struct world *survey, const char *name, struct err *err);
+const struct inv_pgpu *cards_pgpu(const struct world *world, const char *name, struct err *err);
 
 /* The fields of a pGPU; `model`: its name, NULL unknown. And its types, a row each. */
-void cards_fields(struct rows *rows, const struct world *survey, const struct card_row *row, const char *model);
-void cards_offers(struct rows *rows, const struct world *survey, const struct card_row *row);
+void cards_fields(struct rows *rows, const struct world *world, const struct card_row *row, const char *model);
+void cards_offers(struct rows *rows, const struct world *world, const struct card_row *row);

@@ -202,17 +202,17 @@ void cmd_close(struct cmd *cmd)
 	host_close(&cmd->host);
 }
 
-int cmd_survey(struct cmd *cmd, struct world *survey, struct err *err)
+int cmd_survey(struct cmd *cmd, struct world *world, struct err *err)
 {
 	static const struct request nothing;
 
-	*survey = (struct world){ .host = &cmd->host,
-				  .store = &cmd->store,
-				  .config = &cmd->config,
-				  .asked = &nothing,
-				  .depth = SURVEY_INVENTORY,
-				  .dry = true };
-	return survey_start(survey, err) < 0 ? -err->code : survey_see(survey, err);
+	*world = (struct world){ .host = &cmd->host,
+				 .store = &cmd->store,
+				 .config = &cmd->config,
+				 .asked = &nothing,
+				 .depth = SURVEY_INVENTORY,
+				 .dry = true };
+	return survey_start(world, err) < 0 ? -err->code : survey_see(world, err);
 }
 
 struct gc cmd_gc_pass(struct cmd *cmd)

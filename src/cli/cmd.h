@@ -126,7 +126,7 @@ int cmd_open_domain(struct cmd *cmd, struct err *err);
  * All cards with all their types, the pool and the leases that count, as a plan sees them. survey_end() also after a
  * failure. Without a configuration no card is in the pool.
  */
-int cmd_survey(struct cmd *cmd, struct world *survey, struct err *err);
+int cmd_survey(struct cmd *cmd, struct world *world, struct err *err);
 
 /* A pass of gc over this host that only judges. */
 struct gc cmd_gc_pass(struct cmd *cmd);

@@ -64,8 +64,8 @@ static int run(struct cmd *cmd, struct err *err)
 	autofree struct definition *definitions = NULL;
 	char host[EXPORT_HOST_SIZE] = "";
 	struct nova_inventory nova;
-	autosurvey struct world survey = { 0 };
-	const struct export export = { .survey = &survey,
+	autosurvey struct world world = { 0 };
+	const struct export export = { .world = &world,
 				       .nova = &nova,
 				       .host = cmd->call->hostname ? cmd->call->hostname : host };
 	size_t n;
@@ -74,9 +74,9 @@ static int run(struct cmd *cmd, struct err *err)
 		return err_set(err, EPERM, "nova_conf is not set; name Nova's configuration in [devices]");
 	if (!cmd->call->hostname && find_hostname(host, err) < 0)
 		return -err->code;
-	if (cmd_survey(cmd, &survey, err) < 0 || mdevctl_definitions(&definitions, &n, &cmd->host, err) < 0)
+	if (cmd_survey(cmd, &world, err) < 0 || mdevctl_definitions(&definitions, &n, &cmd->host, err) < 0)
 		return -err->code;
-	nova_inventory_make(&nova, &survey.inv, definitions, n);
+	nova_inventory_make(&nova, &world.inv, definitions, n);
 	if (is_format(cmd->call, PLACEMENT))
 		export_placement(cmd, &export);
 	else if (is_format(cmd->call, NOVA_PCI))

@@ -16,20 +16,20 @@ static const struct table_layout layout = {
 	.narrow = { COL_VFS, COL_NUMA, COL_MODEL },
 };
 
-static void print(const struct cmd *cmd, const struct world *survey, const struct card_row *row, size_t n)
+static void print(const struct cmd *cmd, const struct world *world, const struct card_row *row, size_t n)
 {
 	struct udev_names *names = udev_names_open();
 	struct rows rows;
 
 	cmd_rows_begin(&rows, cmd, &layout);
 	json_out_object(rows.json, "driver");
-	if (*survey->inv.nvidia_driver)
-		json_out_string(rows.json, "nvidia", survey->inv.nvidia_driver);
+	if (*world->inv.nvidia_driver)
+		json_out_string(rows.json, "nvidia", world->inv.nvidia_driver);
 	json_out_close(rows.json);
 	json_out_array(rows.json, "pgpus");
 	for (; n--; row++) {
 		row_begin(&rows);
-		cards_fields(&rows, survey, row, udev_names_find(names, row->card.vendor, row->card.device));
+		cards_fields(&rows, world, row, udev_names_find(names, row->card.vendor, row->card.device));
 		row_end(&rows);
 	}
 	json_out_close(rows.json);
@@ -39,18 +39,18 @@ static void print(const struct cmd *cmd, const struct world *survey, const struc
 
 static int run(struct cmd *cmd, struct err *err)
 {
-	autosurvey struct world survey = { 0 };
+	autosurvey struct world world = { 0 };
 	autofree struct card_row *rows = NULL;
 	const char *type = cmd->call->type;
 	size_t all = 0, n = 0;
 
-	if (cmd_survey(cmd, &survey, err) < 0 || cmd_check_type(cmd, err) < 0 ||
-	    cards_find(cmd, &survey, &rows, &all, err) < 0)
+	if (cmd_survey(cmd, &world, err) < 0 || cmd_check_type(cmd, err) < 0 ||
+	    cards_find(cmd, &world, &rows, &all, err) < 0)
 		return -err->code;
 	for (size_t i = 0; i < all; i++)
-		if (!type || cards_serve(&survey, &rows[i], type))
+		if (!type || cards_serve(&world, &rows[i], type))
 			rows[n++] = rows[i];
-	print(cmd, &survey, rows, n);
+	print(cmd, &world, rows, n);
 	if (!n && type && !cmd->call->pgpu)
 		out_warn("no pGPU is configured for %s; 'vgpu-lease types' shows which provide it", type);
 	return CMD_DONE;

@@ -112,7 +112,7 @@ static void json_steps(struct json_out *json, const struct planning *p)
 
 static void json_verdicts(struct json_out *json, const struct planning *p)
 {
-	const struct inventory *inv = &p->preview.survey.inv;
+	const struct inventory *inv = &p->preview.world.inv;
 	const struct request *request = p->lifecycle.request;
 	char why[PREVIEW_WHY_SIZE];
 
@@ -228,7 +228,7 @@ static void print(const struct planning *p, const char *refusal)
 		out_say("domain %s: starts without a lease; %s", request->name, p->preview.unleased);
 	else if (!refusal && p->preview.plan.nsteps == 0)
 		out_say("domain %s: vGPUs not changed by %s: %s", request->name, p->op, p->cmd->why_no_config);
-	else if (request && p->preview.survey.request)
+	else if (request && p->preview.world.request)
 		print_text(p);
 	/* What has been printed comes before what is wrong with it. */
 	fflush(stdout);

@@ -26,14 +26,14 @@ static int check_offer(const struct inv_pgpu *card, const char *type, struct err
 }
 
 /* The hook would fill a card anew with what the configuration gives to it: that is changed first, and by a person. */
-static int check_config(const struct world *survey, const struct inv_pgpu *card, const char *type, struct err *err)
+static int check_config(const struct world *world, const struct inv_pgpu *card, const char *type, struct err *err)
 {
 	const char *address = card->address;
-	const struct section *now = card->pool.section, *then = config_section(survey->config, type);
+	const struct section *now = card->pool.section, *then = config_section(world->config, type);
 	const struct section *section = now ? now : then;
 	struct place at;
 
-	if (pool_serves(&survey->inv, card, type))
+	if (pool_serves(&world->inv, card, type))
 		return 0;
 	if (!then)
 		return err_set(err, EPERM,
@@ -89,21 +89,21 @@ static int release_others(struct cmd *cmd, const struct inventory *inv, const ch
  * those that a domain's XML names are in use, and those of Nova's devices go with their device, or stay for a reason
  * that is told with it.
  */
-static int name_definitions(const struct world *survey, const struct inv_pgpu *card, const char *type, struct err *err)
+static int name_definitions(const struct world *world, const struct inv_pgpu *card, const char *type, struct err *err)
 {
 	autofree struct definition *list = NULL;
 	struct libvirt_files *disk;
 	size_t n;
 
-	if (mdevctl_definitions(&list, &n, survey->host, err) < 0 || libvirt_files_read(&disk, survey->host, err) < 0)
+	if (mdevctl_definitions(&list, &n, world->host, err) < 0 || libvirt_files_read(&disk, world->host, err) < 0)
 		return -err->code;
 	for (size_t i = 0; i < n && !libvirt_files_unread(disk, false); i++) {
-		const struct inv_parent *parent = inventory_parent(&survey->inv, list[i].parent);
+		const struct inv_parent *parent = inventory_parent(&world->inv, list[i].parent);
 
 		if (!parent || parent->card != card || !list[i].starts || strcmp(list[i].type, type) == 0 ||
-		    !pool_gives(&survey->inv, parent, type) || libvirt_files_names(disk, list[i].uuid, NULL) ||
-		    lease_find(&survey->leases, list[i].uuid) ||
-		    (survey->config->policy.nova && inventory_device(&survey->inv, list[i].uuid)))
+		    !pool_gives(&world->inv, parent, type) || libvirt_files_names(disk, list[i].uuid, NULL) ||
+		    lease_find(&world->leases, list[i].uuid) ||
+		    (world->config->policy.nova && inventory_device(&world->inv, list[i].uuid)))
 			continue;
 		out_warn(
 			"/etc/mdevctl.d/%s/%s creates a %s at the next boot; if it is not needed, run 'mdevctl undefine -u %s'",
@@ -114,22 +114,22 @@ static int name_definitions(const struct world *survey, const struct inv_pgpu *c
 }
 
 /* With the kernel's count as it is now. */
-static int say_free(struct world *survey, const char *address, const char *type, struct err *err)
+static int say_free(struct world *world, const char *address, const char *type, struct err *err)
 {
 	struct capacity_count count = { 0 };
 	const struct inv_offer *offer;
 	const struct inv_pgpu *card;
 
-	if (survey_see(survey, err) < 0)
+	if (survey_see(world, err) < 0)
 		return -err->code;
-	card = inventory_pgpu(&survey->inv, address);
+	card = inventory_pgpu(&world->inv, address);
 	if (!card)
 		return 0;
 	if (check_offer(card, type, err) < 0)
 		return -err->code;
 	offer = inventory_offer(card, type);
 	if (offer)
-		capacity_count(&count, survey, card, offer);
+		capacity_count(&count, world, card, offer);
 	out_say("%s is free for %s: %d available, %d in use", address, type, count.available, count.used);
 	return 0;
 }
@@ -145,25 +145,25 @@ static int accept_moved(struct cmd *cmd, const struct inv_pgpu *card, struct err
 
 static int run(struct cmd *cmd, struct err *err)
 {
-	autosurvey struct world survey = { 0 };
+	autosurvey struct world world = { 0 };
 	char type[TYPE_SIZE], address[PARENT_SIZE];
 	const struct inv_pgpu *card;
 
 	text_copy(type, sizeof(type), cmd->call->type);
-	if (cmd_survey(cmd, &survey, err) < 0)
+	if (cmd_survey(cmd, &world, err) < 0)
 		return -err->code;
-	card = cards_pgpu(&survey, cmd->call->pgpu, err);
+	card = cards_pgpu(&world, cmd->call->pgpu, err);
 	if (!card)
 		return -err->code;
-	/* The survey is made anew in the end. */
+	/* The world is read anew in the end. */
 	memcpy(address, card->address, sizeof(address));
 	cmd_take_grace(cmd);
-	if (check_offer(card, type, err) < 0 || check_config(&survey, card, type, err) < 0 ||
-	    name_definitions(&survey, card, type, err) < 0 || accept_moved(cmd, card, err) < 0 ||
-	    release_others(cmd, &survey.inv, address, type, err) < 0)
+	if (check_offer(card, type, err) < 0 || check_config(&world, card, type, err) < 0 ||
+	    name_definitions(&world, card, type, err) < 0 || accept_moved(cmd, card, err) < 0 ||
+	    release_others(cmd, &world.inv, address, type, err) < 0)
 		return -err->code;
 	if (!cmd->call->dry_run)
-		return say_free(&survey, address, type, err);
+		return say_free(&world, address, type, err);
 	out_say("%s would be free for %s", address, type);
 	return 0;
 }

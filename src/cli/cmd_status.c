@@ -14,7 +14,7 @@ static void print_json(const struct status *status)
 
 	cmd_json_begin(&json, status->cmd);
 	json_out_string(&json, "host", status->host);
-	json_out_text(&json, "nvidia_driver", status->survey.inv.nvidia_driver);
+	json_out_text(&json, "nvidia_driver", status->world.inv.nvidia_driver);
 	json_out_array(&json, "problems");
 	for (size_t i = 0; i < status->check.n; i++)
 		if (status->check.findings[i].status != CHECK_PASS)

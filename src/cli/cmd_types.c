@@ -16,19 +16,19 @@ struct kind {
 	struct capacity_count pool, host; /* of those cards that are configured for it, and of all */
 };
 
-static bool in_pool(const struct world *survey, const struct inv_pgpu *card, const char *type)
+static bool in_pool(const struct world *world, const struct inv_pgpu *card, const char *type)
 {
-	return card->pool.in_pool && pool_serves(&survey->inv, card, type);
+	return card->pool.in_pool && pool_serves(&world->inv, card, type);
 }
 
 /* What one card makes of a type; false: it does not offer it. */
-static bool count_on(const struct world *survey, const struct inv_pgpu *card, const char *type,
+static bool count_on(const struct world *world, const struct inv_pgpu *card, const char *type,
 		     struct capacity_count *count)
 {
 	const struct inv_offer *offer = inventory_offer(card, type);
 
 	if (offer)
-		capacity_count(count, survey, card, offer);
+		capacity_count(count, world, card, offer);
 	return offer;
 }
 
@@ -39,25 +39,25 @@ static void add(struct capacity_count *sum, const struct capacity_count *count)
 	sum->available += count->available;
 }
 
-static struct kind kind_of(const struct world *survey, const struct inv_type *type, enum framework framework)
+static struct kind kind_of(const struct world *world, const struct inv_type *type, enum framework framework)
 {
 	struct kind kind = { .type = type, .framework = framework };
 	struct capacity_count count;
 
-	for (size_t g = 0; g < survey->inv.npgpus; g++) {
-		if (!count_on(survey, survey->inv.pgpus[g], type->id, &count))
+	for (size_t g = 0; g < world->inv.npgpus; g++) {
+		if (!count_on(world, world->inv.pgpus[g], type->id, &count))
 			continue;
 		add(&kind.host, &count);
-		if (in_pool(survey, survey->inv.pgpus[g], type->id))
+		if (in_pool(world, world->inv.pgpus[g], type->id))
 			add(&kind.pool, &count);
 	}
 	return kind;
 }
 
 /* In the order in which the cards offer them, as far as the filters go; the caller frees the list. */
-static struct kind *find_kinds(const struct cmd_call *call, const struct world *survey, size_t *n)
+static struct kind *find_kinds(const struct cmd_call *call, const struct world *world, size_t *n)
 {
-	const struct inventory *inv = &survey->inv;
+	const struct inventory *inv = &world->inv;
 	struct kind *kinds = mem_new(inv->ntypes + 1, sizeof(*kinds));
 
 	*n = 0;
@@ -71,7 +71,7 @@ static struct kind *find_kinds(const struct cmd_call *call, const struct world *
 			while (k < *n && strcmp(kinds[k].type->id, type->id) != 0)
 				k++;
 			if (k == *n && (!call->type || strcmp(call->type, type->id) == 0))
-				kinds[(*n)++] = kind_of(survey, type, inv->pgpus[g]->framework);
+				kinds[(*n)++] = kind_of(world, type, inv->pgpus[g]->framework);
 		}
 	}
 	return kinds;
@@ -85,7 +85,7 @@ static const struct table_layout layout = {
 };
 
 /* "0000:84:00.0*, 0000:85:00.0": the star is on those that are configured for the type. */
-static void print_makers(struct rows *rows, const struct world *survey, const char *type)
+static void print_makers(struct rows *rows, const struct world *world, const char *type)
 {
 	struct rows pgpus = { .json = rows->json };
 	autofree char *list = NULL;
@@ -95,16 +95,16 @@ static void print_makers(struct rows *rows, const struct world *survey, const ch
 	const char *comma = "";
 
 	json_out_array(rows->json, "pgpus");
-	for (size_t g = 0; g < survey->inv.npgpus; g++) {
-		const struct inv_pgpu *card = survey->inv.pgpus[g];
+	for (size_t g = 0; g < world->inv.npgpus; g++) {
+		const struct inv_pgpu *card = world->inv.pgpus[g];
 
-		if (!count_on(survey, card, type, &count))
+		if (!count_on(world, card, type, &count))
 			continue;
-		fprintf(to, "%s%s%s", comma, card->address, in_pool(survey, card, type) ? "*" : "");
+		fprintf(to, "%s%s%s", comma, card->address, in_pool(world, card, type) ? "*" : "");
 		comma = ", ";
 		row_begin(&pgpus);
 		json_out_string(pgpus.json, "address", card->address);
-		json_out_bool(pgpus.json, "in_pool", in_pool(survey, card, type));
+		json_out_bool(pgpus.json, "in_pool", in_pool(world, card, type));
 		row_count(&pgpus, &count);
 		row_end(&pgpus);
 	}
@@ -113,7 +113,7 @@ static void print_makers(struct rows *rows, const struct world *survey, const ch
 	table_text(&rows->table, COL_PGPUS, list);
 }
 
-static void print(const struct cmd *cmd, const struct world *survey, const struct kind *kinds, size_t n)
+static void print(const struct cmd *cmd, const struct world *world, const struct kind *kinds, size_t n)
 {
 	struct rows rows;
 
@@ -121,14 +121,14 @@ static void print(const struct cmd *cmd, const struct world *survey, const struc
 	json_out_array(rows.json, "types");
 	for (const struct kind *kind = kinds; kind < kinds + n; kind++) {
 		row_begin(&rows);
-		row_type(&rows, kind->type, survey->config);
+		row_type(&rows, kind->type, world->config);
 		row_text(&rows, COL_FRAMEWORK, "framework", framework_word(kind->framework));
 		row_count(&rows, &kind->pool);
 		table_number(&rows.table, COL_HOST, kind->host.available);
 		json_out_object(rows.json, "host");
 		row_count(&(struct rows){ .json = rows.json }, &kind->host);
 		json_out_close(rows.json);
-		print_makers(&rows, survey, kind->type->id);
+		print_makers(&rows, world, kind->type->id);
 		row_end(&rows);
 	}
 	json_out_close(rows.json);
@@ -137,14 +137,14 @@ static void print(const struct cmd *cmd, const struct world *survey, const struc
 
 static int run(struct cmd *cmd, struct err *err)
 {
-	autosurvey struct world survey = { 0 };
+	autosurvey struct world world = { 0 };
 	size_t n;
 
-	if (cmd_survey(cmd, &survey, err) < 0 || cmd_check_type(cmd, err) < 0 ||
-	    (cmd->call->pgpu && !cards_pgpu(&survey, cmd->call->pgpu, err)))
+	if (cmd_survey(cmd, &world, err) < 0 || cmd_check_type(cmd, err) < 0 ||
+	    (cmd->call->pgpu && !cards_pgpu(&world, cmd->call->pgpu, err)))
 		return -err->code;
-	autofree struct kind *kinds = find_kinds(cmd->call, &survey, &n);
-	print(cmd, &survey, kinds, n);
+	autofree struct kind *kinds = find_kinds(cmd->call, &world, &n);
+	print(cmd, &world, kinds, n);
 	if (!n && !cmd->call->json && !cmd->call->pgpu && !cmd->call->type)
 		out_warn("no pGPU is ready on this host; 'vgpu-lease inventory' shows why");
 	return CMD_DONE;

@@ -14,7 +14,7 @@ enum { EXPORT_HOST_SIZE = 256, PROVIDER_SIZE = EXPORT_HOST_SIZE + NOVA_DEVICE_SI
 /* What is exported, and the name that Nova has for this host: of plain ASCII without blanks. */
 struct export
 {
-	const struct world *survey;
+	const struct world *world;
 	const struct nova_inventory *nova;
 	const char *host;
 };

@@ -22,7 +22,7 @@ struct vfs {
 static bool find_vfs(struct vfs *vfs, const struct export *export, const struct inv_pgpu *card,
 		     const struct section *section)
 {
-	const struct world *survey = export->survey;
+	const struct world *world = export->world;
 	const struct inv_offer *offer = inventory_offer(card, section->type);
 	struct capacity_count count;
 	int p = 0;
@@ -33,9 +33,9 @@ static bool find_vfs(struct vfs *vfs, const struct export *export, const struct 
 		p++;
 	if (p == card->nparents)
 		return false;
-	capacity_count(&count, survey, card, offer);
+	capacity_count(&count, world, card, offer);
 	*vfs = (struct vfs){ .section = section, .card = card, .n = count.capacity };
-	return inventory_read_card(survey->host, card->parents[p]->name, &vfs->vf);
+	return inventory_read_card(world->host, card->parents[p]->name, &vfs->vf);
 }
 
 /* A class of the operator's own is one of Placement's; VGPU is that of mdevs. */
@@ -81,7 +81,7 @@ static bool is_told(const struct export *export, const struct vfs *vfs, size_t p
 	struct vfs earlier;
 
 	for (size_t g = 0; g < pgpu; g++)
-		if (find_vfs(&earlier, export, export->survey->inv.pgpus[g], vfs->section) &&
+		if (find_vfs(&earlier, export, export->world->inv.pgpus[g], vfs->section) &&
 		    strcmp(earlier.vf.vendor, vfs->vf.vendor) == 0 && strcmp(earlier.vf.device, vfs->vf.device) == 0)
 			return true;
 	return false;
@@ -89,8 +89,8 @@ static bool is_told(const struct export *export, const struct vfs *vfs, size_t p
 
 void export_pci(FILE *to, const struct export *export)
 {
-	const struct config *config = export->survey->config;
-	const struct inventory *inv = &export->survey->inv;
+	const struct config *config = export->world->config;
+	const struct inventory *inv = &export->world->inv;
 	struct vfs vfs;
 
 	fputs("# Written by 'vgpu-lease export nova-pci', for Nova 2025.1 and later. nova-api and the scheduler need the\n"

@@ -142,7 +142,7 @@ static void show_events(const struct cmd *cmd, const char *object, struct json_o
 /* What it is, by the first that says so: its device, its lease, the VF, what is remembered. */
 static struct vgpu_ref find_ref(const struct facts *facts, const char *id)
 {
-	const struct inventory *inv = &facts->status.survey.inv;
+	const struct inventory *inv = &facts->status.world.inv;
 	const struct inv_device *device = inventory_device(inv, id);
 	const struct inv_parent *vf = inventory_parent(inv, id);
 	struct vgpu_ref ref = kernel_vgpu(id);
@@ -175,7 +175,7 @@ static int read_facts(struct facts *facts, struct err *err)
 		inventory_explain_card(&cmd->host, id, false, reason);
 		return err_set(err, ENOENT, "%s: not a vGPU: %s", id, reason);
 	}
-	facts->exists = show_presence(&cmd->host, &facts->status.survey.inv, id, facts->lease);
+	facts->exists = show_presence(&cmd->host, &facts->status.world.inv, id, facts->lease);
 	for (size_t i = 0; i < facts->status.nrows && !facts->card; i++)
 		if (strcmp(facts->status.rows[i].card.address, facts->ref.pgpu) == 0)
 			facts->card = &facts->status.rows[i];
@@ -237,14 +237,14 @@ static const char *device_words(const struct facts *facts)
 		return "exists";
 	if (facts->exists)
 		return "unknown: its driver does not answer";
-	return inventory_parent(&facts->status.survey.inv, facts->ref.id) ? "VF without a type" : "does not exist";
+	return inventory_parent(&facts->status.world.inv, facts->ref.id) ? "VF without a type" : "does not exist";
 }
 
 static void print_vgpu(const struct facts *facts)
 {
 	const struct vgpu_ref *ref = &facts->ref;
 	const char *whose = owner(facts);
-	const struct inv_type *type = inventory_type_of(&facts->status.survey.inv, ref);
+	const struct inv_type *type = inventory_type_of(&facts->status.world.inv, ref);
 	const struct inv_pgpu *card = facts->card ? &facts->card->card : NULL;
 	const char *model = card ? udev_names_find(facts->status.names, card->vendor, card->device) : NULL;
 	const char *class = out_class(&facts->cmd->config, ref->type);
@@ -279,7 +279,7 @@ static void print_vgpu(const struct facts *facts)
 
 static void json_vgpu(struct json_out *json, const struct facts *facts)
 {
-	const struct inv_type *type = inventory_type_of(&facts->status.survey.inv, &facts->ref);
+	const struct inv_type *type = inventory_type_of(&facts->status.world.inv, &facts->ref);
 	const struct gc_item *verdict = facts->verdict;
 	struct rows rows = { .json = json };
 
@@ -339,7 +339,7 @@ static void print_types(const struct status *status, const struct card_row *card
 		return;
 	putchar('\n');
 	table_start(&rows.table, &types_layout, &options);
-	cards_offers(&rows, &status->survey, card);
+	cards_offers(&rows, &status->world, card);
 	table_end(&rows.table, stdout, term_stdout());
 }
 
@@ -368,7 +368,7 @@ static void print_vgpus(const struct status *status)
 
 static void print_pgpu(const struct status *status, const struct card_row *row)
 {
-	const struct world *survey = &status->survey;
+	const struct world *world = &status->world;
 	const struct inv_pgpu *card = &row->card;
 	const char *model = udev_names_find(status->names, card->vendor, card->device);
 	struct capacity_framebuffer mib = { UNKNOWN, UNKNOWN };
@@ -382,19 +382,19 @@ static void print_pgpu(const struct status *status, const struct card_row *row)
 		line_of("VFs", "%d", card->nvfs);
 	if (card->numa != UNKNOWN)
 		line_of("NUMA node", "%d", card->numa);
-	if (card->nvidia && *survey->inv.nvidia_driver)
-		line_of("driver", "%s", survey->inv.nvidia_driver);
+	if (card->nvidia && *world->inv.nvidia_driver)
+		line_of("driver", "%s", world->inv.nvidia_driver);
 	line_of("pool", "%s%s%s", row->in_pool ? "yes" : "no", *row->reason ? ": " : "", row->reason);
 	if (row->pgpu)
-		mib = capacity_framebuffer(&status->survey, row->pgpu);
+		mib = capacity_framebuffer(&status->world, row->pgpu);
 	if (mib.whole != UNKNOWN)
 		line_of("framebuffer", "%d of %d MiB in use", mib.used, mib.whole);
 	else if (mib.used != UNKNOWN)
 		line_of("framebuffer", "%d MiB in use", mib.used);
-	for (size_t i = 0; i < survey->nfailures; i++)
-		if (strcmp(survey->failures[i].pgpu, card->address) == 0)
+	for (size_t i = 0; i < world->nfailures; i++)
+		if (strcmp(world->failures[i].pgpu, card->address) == 0)
 			line_of("failed", "creation of %s, in the last minutes; this pGPU is tried last",
-				survey->failures[i].type);
+				world->failures[i].type);
 	if (row->pgpu)
 		print_types(status, row);
 }
@@ -411,7 +411,7 @@ int show_pgpu(struct cmd *cmd, struct err *err)
 		r = status_read(&status, cmd, err);
 	if (r == 0 && call->json) {
 		cmd_json_begin(&json, cmd);
-		json_out_text(&json, "nvidia_driver", status.survey.inv.nvidia_driver);
+		json_out_text(&json, "nvidia_driver", status.world.inv.nvidia_driver);
 		json_out_array(&json, "pgpus");
 		for (size_t row = 0; row < status.nrows; row++)
 			status_json_pgpu(&json, &status, row);

@@ -47,7 +47,7 @@ static const struct inv_offer *configured(const struct status *status, const str
 	for (size_t i = 0; row->pgpu && row->in_pool && i < row->card.noffers; i++) {
 		const struct inv_offer *offer = &row->card.offers[i];
 
-		if (pool_serves(&status->survey.inv, row->pgpu, offer->type->id) && n-- == 0)
+		if (pool_serves(&status->world.inv, row->pgpu, offer->type->id) && n-- == 0)
 			return offer;
 	}
 	return NULL;
@@ -99,7 +99,7 @@ static void print_bar(const struct term *term, const struct margin *margin, cons
 /* A plain VF is never created: it has no device to look for. */
 static bool lacks_device(const struct status *status, const struct lease *lease)
 {
-	return lease->vgpu.framework != FW_VF && !inventory_device(&status->survey.inv, lease->vgpu.id);
+	return lease->vgpu.framework != FW_VF && !inventory_device(&status->world.inv, lease->vgpu.id);
 }
 
 /* An active lease whose device somebody has removed. One that was made since the host was read is there. */
@@ -110,7 +110,7 @@ static bool lost_device(const struct status *status, const struct lease *lease)
 	if (!lease || lease->state != LEASE_ACTIVE)
 		return false;
 	if (lease->vgpu.framework == FW_VF)
-		return inventory_leased(&status->survey.inv, host, &lease->vgpu) == ABSENT;
+		return inventory_leased(&status->world.inv, host, &lease->vgpu) == ABSENT;
 	return lacks_device(status, lease) && kernel_exists(host, &lease->vgpu) == 0;
 }
 
@@ -120,7 +120,7 @@ static bool lost_device(const struct status *status, const struct lease *lease)
  */
 static int without_device(const struct status *status, const struct card_row *row, const char *type)
 {
-	const struct leases *leases = &status->survey.leases;
+	const struct leases *leases = &status->world.leases;
 	int n = 0;
 
 	for (const struct lease *l = leases->list; l < leases->list + leases->n; l++)
@@ -143,7 +143,7 @@ static void print_bars(const struct status *status, const struct term *term, con
 	for (size_t i = 0; (offer = configured(status, row, i)) != NULL; i++)
 		if ((int)strlen(offer->type->id) > width)
 			width = (int)strlen(offer->type->id);
-	mib = capacity_framebuffer(&status->survey, row->pgpu);
+	mib = capacity_framebuffer(&status->world, row->pgpu);
 	if (mib.whole != UNKNOWN) {
 		snprintf(text, sizeof(text), "%.4g of %.4g GiB", mib.used / 1024.0, mib.whole / 1024.0);
 		snprintf(label, sizeof(label), "%-*s", width, "framebuffer");
@@ -153,7 +153,7 @@ static void print_bars(const struct status *status, const struct term *term, con
 		say_under(term, margin, text);
 	}
 	for (size_t i = 0; (offer = configured(status, row, i)) != NULL; i++) {
-		capacity_count(&count, &status->survey, row->pgpu, offer);
+		capacity_count(&count, &status->world, row->pgpu, offer);
 		used = count.used + without_device(status, row, offer->type->id);
 		if (count.available)
 			snprintf(text, sizeof(text), "%d of %d, %d available", used, count.capacity, count.available);
@@ -177,8 +177,8 @@ static void print_facts(const struct status *status, const struct term *term, co
 		text_add(text, sizeof(text), " on %d VF%s", card->nvfs, card->nvfs == 1 ? "" : "s");
 	if (card->numa != UNKNOWN)
 		text_add(text, sizeof(text), ", NUMA node %d", card->numa);
-	if (card->nvidia && *status->survey.inv.nvidia_driver)
-		text_add(text, sizeof(text), ", driver %s", status->survey.inv.nvidia_driver);
+	if (card->nvidia && *status->world.inv.nvidia_driver)
+		text_add(text, sizeof(text), ", driver %s", status->world.inv.nvidia_driver);
 	if (row->pgpu)
 		say_under(term, margin, text);
 	if (row->in_pool)
@@ -265,13 +265,13 @@ static bool is_idle(const struct status *status, const struct card_row *row, cha
 	*text = '\0';
 	if (!row->pgpu || !row->in_pool)
 		return false;
-	mib = capacity_framebuffer(&status->survey, row->pgpu);
+	mib = capacity_framebuffer(&status->world, row->pgpu);
 	if (mib.used > 0)
 		return false;
 	for (size_t i = 0; (offer = configured(status, row, i)) != NULL; i++) {
 		const char *type = offer->type->id;
 
-		capacity_count(&count, &status->survey, row->pgpu, offer);
+		capacity_count(&count, &status->world, row->pgpu, offer);
 		if (!count.available || count.used + without_device(status, row, type) > 0)
 			return false;
 		text_add(text, size, "%s%s: %d available", i ? ", " : "idle, ", type, count.available);
@@ -344,11 +344,11 @@ void status_print(const struct status *status, const struct term *term)
 	char text[128];
 	char part[32] = "";
 	bool close = false;
-	size_t ignored, npool = 0, npgpus = status->survey.inv.npgpus;
+	size_t ignored, npool = 0, npgpus = status->world.inv.npgpus;
 	size_t n = status->nrows + (status_vgpus_of(status, status->nrows, &ignored) > 0);
 
 	for (size_t i = 0; i < npgpus; i++)
-		npool += status->survey.inv.pgpus[i]->pool.in_pool;
+		npool += status->world.inv.pgpus[i]->pool.in_pool;
 	fprintf(term->to, "%s%s%s %s%s%s", term_colour(term, colour), shapes(term)->dot, term_colour(term, TERM_PLAIN),
 		term_colour(term, TERM_BOLD), host, term_colour(term, TERM_PLAIN));
 	if (status->nvgpus < status->nall)

@@ -16,7 +16,7 @@ struct status_vgpu {
 
 struct status {
 	const struct cmd *cmd;
-	struct world survey;
+	struct world world;
 	struct check check;
 	struct card_row *rows;
 	size_t nrows;

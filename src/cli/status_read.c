@@ -20,7 +20,7 @@ static int row_of(const struct status *status, const char *pgpu)
 
 static void add_vgpu(struct status *status, const struct vgpu_ref *ref, const struct lease *lease)
 {
-	const struct inv_type *type = inventory_type_of(&status->survey.inv, ref);
+	const struct inv_type *type = inventory_type_of(&status->world.inv, ref);
 	int row = row_of(status, ref->pgpu);
 
 	status->nall++;
@@ -49,7 +49,7 @@ static bool is_shown(const struct status *status, size_t row)
 
 	if ((!call->domain && !call->state && !call->type) || status_vgpus_of(status, row, &ignored))
 		return true;
-	return !call->domain && !call->state && cards_serve(&status->survey, &status->rows[row], call->type);
+	return !call->domain && !call->state && cards_serve(&status->world, &status->rows[row], call->type);
 }
 
 static void leave_out_rows(struct status *status)
@@ -69,12 +69,12 @@ static void leave_out_rows(struct status *status)
 
 int status_read(struct status *status, struct cmd *cmd, struct err *err)
 {
-	const struct inventory *inv = &status->survey.inv;
-	const struct leases *leases = &status->survey.leases;
+	const struct inventory *inv = &status->world.inv;
+	const struct leases *leases = &status->world.leases;
 
 	status->cmd = cmd;
-	if (cmd_survey(cmd, &status->survey, err) < 0 || domains_check(cmd, err) < 0 || cmd_check_type(cmd, err) < 0 ||
-	    cards_find(cmd, &status->survey, &status->rows, &status->nrows, err) < 0)
+	if (cmd_survey(cmd, &status->world, err) < 0 || domains_check(cmd, err) < 0 || cmd_check_type(cmd, err) < 0 ||
+	    cards_find(cmd, &status->world, &status->rows, &status->nrows, err) < 0)
 		return -err->code;
 	status->vgpus = mem_new(inv->ndevices + leases->n + 1, sizeof(*status->vgpus));
 	for (size_t i = 0; i < leases->n; i++)
@@ -123,10 +123,9 @@ void status_json_pgpu(struct json_out *json, const struct status *status, size_t
 	struct rows rows = { .json = json };
 
 	if (card->pgpu)
-		mib = capacity_framebuffer(&status->survey, card->pgpu);
+		mib = capacity_framebuffer(&status->world, card->pgpu);
 	json_out_object(json, NULL);
-	cards_fields(&rows, &status->survey, card,
-		     udev_names_find(status->names, card->card.vendor, card->card.device));
+	cards_fields(&rows, &status->world, card, udev_names_find(status->names, card->card.vendor, card->card.device));
 	json_out_known(json, "framebuffer_mib", mib.whole);
 	json_out_known(json, "framebuffer_used_mib", mib.used);
 	status_json_vgpus(json, status, row);
@@ -138,5 +137,5 @@ void status_end(struct status *status)
 	udev_names_close(status->names);
 	free(status->vgpus);
 	free(status->rows);
-	survey_end(&status->survey);
+	survey_end(&status->world);
 }

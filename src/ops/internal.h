@@ -45,7 +45,7 @@ void check_quotas(struct check *check);
 bool check_serves_projects(const struct config *config); /* is the quota of any of them more than 0? */
 
 /*
- * What becomes of a plan of which this step failed with `n`, or this removal (failed_step.c): the survey knows it, and
+ * What becomes of a plan of which this step failed with `n`, or this removal (failed_step.c): the world knows it, and
  * the next plan looks elsewhere; negative: that is the refusal.
  */
 int attempt_failed(struct world *world, const struct step *step, int n, struct err *err);

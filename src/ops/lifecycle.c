@@ -24,7 +24,7 @@ enum { WAIT_STEP_MS = 20, MOST_TRIES = 4 };
 struct rounds {
 	const struct lifecycle *lifecycle;
 	struct store store;
-	struct world survey;
+	struct world world;
 	struct plan plan;
 	struct apply apply;
 	int64_t deadline_ms; /* for all waits together */
@@ -38,22 +38,22 @@ static int rounds_start(struct rounds *r, const struct lifecycle *lifecycle, enu
 	r->deadline_ms = r->apply.wait_by_ms;
 	if (store_open(&r->store, lifecycle->host, true, err) < 0)
 		return -err->code;
-	r->survey = (struct world){ .host = lifecycle->host,
-				    .store = &r->store,
-				    .config = lifecycle->config,
-				    .why_no_config = lifecycle->why_no_config,
-				    .asked = lifecycle->request,
-				    .mode = mode,
-				    .deadline_ms = r->deadline_ms };
-	return survey_start(&r->survey, err);
+	r->world = (struct world){ .host = lifecycle->host,
+				   .store = &r->store,
+				   .config = lifecycle->config,
+				   .why_no_config = lifecycle->why_no_config,
+				   .asked = lifecycle->request,
+				   .mode = mode,
+				   .deadline_ms = r->deadline_ms };
+	return survey_start(&r->world, err);
 }
 
 static void rounds_end(struct rounds *r)
 {
-	bool left = leftover_any(&r->store, r->lifecycle->policy, &r->survey.leases);
+	bool left = leftover_any(&r->store, r->lifecycle->policy, &r->world.leases);
 
 	plan_free(&r->plan);
-	survey_end(&r->survey);
+	survey_end(&r->world);
 	apply_end(&r->apply);
 	store_close(&r->store);
 	if (left)
@@ -66,21 +66,21 @@ static void rounds_end(struct rounds *r)
  */
 static int plan_round(struct rounds *r, struct err *err)
 {
-	struct world *survey = &r->survey;
+	struct world *world = &r->world;
 
 	for (int tries = 1;; tries++) {
-		if (survey_ahead(survey, err) < 0 || store_lock(&r->store, sys_left_ms(r->deadline_ms), err) < 0)
+		if (survey_ahead(world, err) < 0 || store_lock(&r->store, sys_left_ms(r->deadline_ms), err) < 0)
 			return -err->code;
-		if (survey_read(survey, err) < 0 || survey_record(survey, err) < 0) {
+		if (survey_read(world, err) < 0 || survey_record(world, err) < 0) {
 			store_unlock(&r->store);
 			return -err->code;
 		}
-		if (!survey->unseen || tries == MOST_TRIES || sys_now_ms() >= r->deadline_ms)
+		if (!world->unseen || tries == MOST_TRIES || sys_now_ms() >= r->deadline_ms)
 			break;
 		store_unlock(&r->store);
 	}
 	plan_free(&r->plan);
-	plan_make(&r->plan, survey);
+	plan_make(&r->plan, world);
 	return 0;
 }
 
@@ -97,8 +97,8 @@ int refusal_of_plan(const struct lifecycle *lifecycle, const struct plan *plan, 
 static int remove_one(struct rounds *r, const char *id, struct err *err)
 {
 	const struct policy *policy = r->lifecycle->policy;
-	const struct inv_device *device = inventory_device(&r->survey.inv, id);
-	const struct lease *lease = lease_find(&r->survey.leases, id);
+	const struct inv_device *device = inventory_device(&r->world.inv, id);
+	const struct lease *lease = lease_find(&r->world.leases, id);
 	int64_t own = release_by(policy);
 	int64_t deadline = own < r->deadline_ms ? own : r->deadline_ms;
 	struct event_about about = { 0 };
@@ -140,7 +140,7 @@ static void remove_reclaimable(struct rounds *r)
 		struct err err = { 0 };
 
 		if (remove_one(r, r->plan.removes[i], &err) < 0)
-			removal_failed(&r->survey, &r->plan, i, &err);
+			removal_failed(&r->world, &r->plan, i, &err);
 	}
 }
 
@@ -155,7 +155,7 @@ static bool may_answer(const struct rounds *r)
 	int64_t time_ms = (int64_t)r->lifecycle->policy->lock_timeout_s * 1000;
 
 	for (size_t i = 0; i < n; i++) {
-		const struct inv_pgpu *card = inventory_pgpu(&r->survey.inv, silent[i].who);
+		const struct inv_pgpu *card = inventory_pgpu(&r->world.inv, silent[i].who);
 
 		if (card && card->pool.section && sys_now_ms() - silent[i].since_ms < time_ms)
 			return true;
@@ -170,9 +170,9 @@ static bool may_answer(const struct rounds *r)
 static int between_rounds(struct rounds *r, struct err *err)
 {
 	bool in_time = sys_now_ms() < r->deadline_ms;
-	enum survey_depth depth = r->survey.depth;
+	enum survey_depth depth = r->world.depth;
 
-	r->survey.depth = SURVEY_START;
+	r->world.depth = SURVEY_START;
 	switch (r->plan.kind) {
 	case PLAN_WAIT:
 		if (in_time)
@@ -180,10 +180,10 @@ static int between_rounds(struct rounds *r, struct err *err)
 		else if (depth == SURVEY_RECLAIM)
 			break;
 		else
-			r->survey.depth = SURVEY_RECLAIM;
+			r->world.depth = SURVEY_RECLAIM;
 		return 0;
 	case PLAN_LOOK:
-		r->survey.depth = SURVEY_RECLAIM;
+		r->world.depth = SURVEY_RECLAIM;
 		return 0;
 	case PLAN_REMOVE:
 		/* A dropped lease can leave a device of somebody else's, which the next survey judges anew. */
@@ -191,7 +191,7 @@ static int between_rounds(struct rounds *r, struct err *err)
 		return 0;
 	case PLAN_REFUSE:
 		if (depth == SURVEY_START) {
-			r->survey.depth = SURVEY_EXPLAIN;
+			r->world.depth = SURVEY_EXPLAIN;
 			return 0;
 		}
 		if (!may_answer(r))
@@ -238,8 +238,8 @@ static void note_failure(struct rounds *r, const struct step *step, const struct
 
 static void note_success(struct rounds *r, const struct step *step)
 {
-	for (size_t i = 0; i < r->survey.nfailures; i++)
-		if (strcmp(r->survey.failures[i].pgpu, step->vgpu.pgpu) == 0)
+	for (size_t i = 0; i < r->world.nfailures; i++)
+		if (strcmp(r->world.failures[i].pgpu, step->vgpu.pgpu) == 0)
 			failure_forget(&r->store, step->vgpu.pgpu);
 }
 
@@ -259,7 +259,7 @@ static int apply_round(struct rounds *r, struct err *err)
 			sys_sleep_ms(WAIT_STEP_MS);
 			return 0;
 		}
-		return attempt_failed(&r->survey, step, n, err);
+		return attempt_failed(&r->world, step, n, err);
 	}
 	return 1;
 }
@@ -281,7 +281,7 @@ static int prepare_rounds(struct rounds *r, struct err *err)
 		n = apply_lease(&r->apply, r->plan.steps, r->plan.nsteps, err);
 		store_unlock(&r->store);
 		if (n < 0)
-			return unleased_planned(&r->apply, r->lifecycle, &r->plan, &r->survey.leases, n, err);
+			return unleased_planned(&r->apply, r->lifecycle, &r->plan, &r->world.leases, n, err);
 		n = apply_round(r, err);
 		if (n != 0)
 			return n < 0 ? n : 0;
@@ -379,7 +379,7 @@ static int arrive(const struct lifecycle *lifecycle, enum plan_mode mode, const 
 		n = between_rounds(&r, err);
 	}
 	if (n == 0)
-		n = rewrite_plan(&rewritten, lifecycle->doc, &r.survey, &r.plan, err);
+		n = rewrite_plan(&rewritten, lifecycle->doc, &r.world, &r.plan, err);
 	if (*r.plan.warning)
 		log_warn("%s: domain %s: %s", op, lifecycle->request->name, r.plan.warning);
 	if (n < 0)

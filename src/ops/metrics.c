@@ -20,7 +20,7 @@ enum { LABEL_MAX = 4 * DOMAIN_NAME_SIZE };
 struct report {
 	FILE *to;
 	const struct metrics *metrics;
-	const struct world *survey;
+	const struct world *world;
 };
 
 static void family(FILE *to, const char *name, const char *type, const char *help)
@@ -65,7 +65,7 @@ enum number { CAPACITY, IN_USE, AVAILABLE };
 
 static void print_counts(const struct report *report, enum number number, const char *name, const char *help)
 {
-	const struct inventory *inv = &report->survey->inv;
+	const struct inventory *inv = &report->world->inv;
 
 	family(report->to, name, "gauge", help);
 	for (size_t g = 0; g < inv->npgpus; g++)
@@ -74,9 +74,9 @@ static void print_counts(const struct report *report, enum number number, const 
 			const char *type = card->offers[i].type->id;
 			struct capacity_count count;
 
-			if (!pool_serves(&report->survey->inv, card, type))
+			if (!pool_serves(&report->world->inv, card, type))
 				continue;
-			capacity_count(&count, report->survey, card, &card->offers[i]);
+			capacity_count(&count, report->world, card, &card->offers[i]);
 			const int numbers[] = { count.capacity, count.used, count.available };
 			if (numbers[number] >= 0)
 				sample(report->to, name, numbers[number], "pgpu", card->address, "type", type, NULL);
@@ -111,15 +111,15 @@ static long long framebuffer_used_mib(const struct inventory *inv, const char *p
 /* Configured pGPUs that provide no vGPUs, each once. What cannot be read is not told. */
 static void print_missing(const struct report *report)
 {
-	const struct world *survey = report->survey;
+	const struct world *world = report->world;
 	autofree struct missing_card *missing = NULL;
 	struct err ignored;
 	size_t n;
 
-	if (missing_cards(&missing, &n, survey->host, &survey->inv, &ignored) < 0)
+	if (missing_cards(&missing, &n, world->host, &world->inv, &ignored) < 0)
 		return;
 	for (size_t i = 0; i < n; i++) {
-		bool told = inventory_pgpu(&survey->inv, missing[i].address);
+		bool told = inventory_pgpu(&world->inv, missing[i].address);
 
 		for (size_t k = 0; k < i; k++)
 			told |= strcmp(missing[k].address, missing[i].address) == 0;
@@ -130,7 +130,7 @@ static void print_missing(const struct report *report)
 
 static void print_pgpus(const struct report *report)
 {
-	const struct inventory *inv = &report->survey->inv;
+	const struct inventory *inv = &report->world->inv;
 
 	family(report->to, "pgpu_ready", "gauge", "1 if a configured pGPU is ready, else 0.");
 	for (size_t g = 0; g < inv->npgpus; g++) {
@@ -229,7 +229,7 @@ static void print_hook(const struct report *report)
 	struct counts counts;
 
 	/* Nothing was counted: these are zero. */
-	(void)counts_read(report->survey->host, &counts);
+	(void)counts_read(report->world->host, &counts);
 	family(report->to, "refusals_total", "counter", "Domains that the hook refused since boot, by reason.");
 	for (enum refusal refusal = 0; refusal < REFUSAL_NONE; refusal++)
 		sample(report->to, "refusals_total", (long long)counts.refusals[refusal], "reason",
@@ -243,16 +243,16 @@ static void print_hook(const struct report *report)
 int metrics_print(FILE *to, const struct metrics *metrics, struct err *err)
 {
 	static const struct request nothing;
-	__attribute__((cleanup(survey_end))) struct world survey = { .host = metrics->store->host,
-								     .store = metrics->store,
-								     .config = metrics->config,
-								     .asked = &nothing,
-								     .depth = SURVEY_INVENTORY,
-								     .dry = true };
-	const struct report report = { .to = to, .metrics = metrics, .survey = &survey };
+	__attribute__((cleanup(survey_end))) struct world world = { .host = metrics->store->host,
+								    .store = metrics->store,
+								    .config = metrics->config,
+								    .asked = &nothing,
+								    .depth = SURVEY_INVENTORY,
+								    .dry = true };
+	const struct report report = { .to = to, .metrics = metrics, .world = &world };
 	autoleases struct leases leases = { 0 };
 
-	if (survey_start(&survey, err) < 0 || survey_see(&survey, err) < 0 ||
+	if (survey_start(&world, err) < 0 || survey_see(&world, err) < 0 ||
 	    lease_list(metrics->store, &leases, err) < 0)
 		return -err->code;
 	print_handler(&report);

@@ -11,10 +11,10 @@
 #include "internal.h"
 
 /* The pGPU of what is to be removed first; NULL: not known. */
-static const char *pgpu_of(const struct world *survey, const char *id)
+static const char *pgpu_of(const struct world *world, const char *id)
 {
-	const struct inv_device *device = inventory_device(&survey->inv, id);
-	const struct lease *lease = lease_find(&survey->leases, id);
+	const struct inv_device *device = inventory_device(&world->inv, id);
+	const struct lease *lease = lease_find(&world->leases, id);
 
 	return lease ? lease->vgpu.pgpu : device ? device->vgpu.pgpu : NULL;
 }
@@ -25,57 +25,57 @@ static const char *pgpu_of(const struct world *survey, const char *id)
  */
 static int look_at_locks(struct preview *p, struct err *err)
 {
-	struct world *survey = &p->survey;
+	struct world *world = &p->world;
 	const struct plan *plan = &p->plan;
 
-	if (survey->mode != PLAN_PREPARE || (plan->kind != PLAN_STEPS && plan->kind != PLAN_REMOVE))
+	if (world->mode != PLAN_PREPARE || (plan->kind != PLAN_STEPS && plan->kind != PLAN_REMOVE))
 		return 0;
 	for (size_t i = 0; i < plan->nremoves; i++) {
-		const char *pgpu = pgpu_of(survey, plan->removes[i]);
+		const char *pgpu = pgpu_of(world, plan->removes[i]);
 
-		if (!pgpu || store_would_lock_pgpu(survey->host, pgpu, err) == 0)
+		if (!pgpu || store_would_lock_pgpu(world->host, pgpu, err) == 0)
 			continue;
-		removal_failed(survey, plan, i, err);
-		return survey_look(survey, err) < 0 ? -err->code : 1;
+		removal_failed(world, plan, i, err);
+		return survey_look(world, err) < 0 ? -err->code : 1;
 	}
 	for (size_t i = 0; plan->kind == PLAN_STEPS && i < plan->nsteps; i++) {
 		const struct step *step = &plan->steps[i];
-		int n = apply_needs_lock(step) ? store_would_lock_pgpu(survey->host, step->vgpu.pgpu, err) : 0;
+		int n = apply_needs_lock(step) ? store_would_lock_pgpu(world->host, step->vgpu.pgpu, err) : 0;
 
 		if (n < 0)
-			return attempt_failed(survey, step, n, err) < 0 ? -err->code : 1;
+			return attempt_failed(world, step, n, err) < 0 ? -err->code : 1;
 	}
 	return 0;
 }
 
 int preview_make(struct preview *p, const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err)
 {
-	struct world *survey = &p->survey;
+	struct world *world = &p->world;
 	int r;
 
 	*p = (struct preview){ .lifecycle = lifecycle,
-			       .survey = { .host = lifecycle->host,
-					   .store = &p->store,
-					   .config = lifecycle->config,
-					   .why_no_config = lifecycle->why_no_config,
-					   .asked = lifecycle->request,
-					   .request = lifecycle->request,
-					   .mode = mode,
-					   .depth = SURVEY_EXPLAIN,
-					   .dry = true },
+			       .world = { .host = lifecycle->host,
+					  .store = &p->store,
+					  .config = lifecycle->config,
+					  .why_no_config = lifecycle->why_no_config,
+					  .asked = lifecycle->request,
+					  .request = lifecycle->request,
+					  .mode = mode,
+					  .depth = SURVEY_EXPLAIN,
+					  .dry = true },
 			       .plan = { .kind = PLAN_STEPS } };
 	if (store_open(&p->store, lifecycle->host, false, err) < 0)
 		return -err->code;
 	r = lifecycle_before_plan(lifecycle, mode, err);
 	if (r <= 0)
 		return r;
-	if (survey_start(survey, err) < 0 || survey_see(survey, err) < 0)
+	if (survey_start(world, err) < 0 || survey_see(world, err) < 0)
 		return -err->code;
 	for (;;) {
 		plan_free(&p->plan);
-		plan_make(&p->plan, survey);
-		if (p->plan.kind == PLAN_LOOK && !survey->reclaimable_known) {
-			if (survey_look(survey, err) < 0)
+		plan_make(&p->plan, world);
+		if (p->plan.kind == PLAN_LOOK && !world->reclaimable_known) {
+			if (survey_look(world, err) < 0)
 				return -err->code;
 			continue;
 		}
@@ -108,7 +108,7 @@ static int look_at_state(struct preview *p, const struct lifecycle *lifecycle, e
 /* Could the leases of the plan be written? What is removed first makes space for them. */
 static int look_at_leases(struct preview *p, struct err *err)
 {
-	bool arrives = p->survey.mode != PLAN_PREPARE;
+	bool arrives = p->world.mode != PLAN_PREPARE;
 	struct store_space space;
 	struct err why;
 	int r = 0;
@@ -118,7 +118,7 @@ static int look_at_leases(struct preview *p, struct err *err)
 		return 0;
 	for (size_t i = 0; r == 0 && i < p->plan.nsteps; i++) {
 		const char *id = p->plan.steps[i].vgpu.id;
-		const struct lease *lease = lease_find(&p->survey.leases, id);
+		const struct lease *lease = lease_find(&p->world.leases, id);
 
 		if (!arrives || !lease || lease->state == LEASE_RESERVED)
 			r = lease_would_put(&p->store, id, &space, err);
@@ -126,7 +126,7 @@ static int look_at_leases(struct preview *p, struct err *err)
 	if (r == 0 || arrives)
 		return r;
 	why = *err;
-	r = unleased_unwritten(p->lifecycle, &p->plan, &p->survey.leases, r, err);
+	r = unleased_unwritten(p->lifecycle, &p->plan, &p->world.leases, r, err);
 	return r == 0 ? without_lease(p, &why) : r;
 }
 
@@ -135,7 +135,7 @@ int preview_rewrite(struct preview *p, struct err *err)
 	const struct lifecycle *lifecycle = p->lifecycle;
 
 	if (lifecycle->doc && (p->plan.nsteps == lifecycle->request->nvgpus || p->plan.nremoves) &&
-	    rewrite_plan(&p->rewritten, lifecycle->doc, &p->survey, &p->plan, err) < 0)
+	    rewrite_plan(&p->rewritten, lifecycle->doc, &p->world, &p->plan, err) < 0)
 		return -err->code;
 	return preview_is_possible(&p->plan) ? 0 : refusal_of_plan(lifecycle, &p->plan, err);
 }
@@ -157,7 +157,7 @@ void preview_end(struct preview *p)
 		return;
 	free(p->rewritten.xml);
 	plan_free(&p->plan);
-	survey_end(&p->survey);
+	survey_end(&p->world);
 	store_close(&p->store);
 	*p = (struct preview){ 0 };
 }
@@ -169,14 +169,14 @@ bool preview_is_possible(const struct plan *plan)
 
 const char *preview_word(const struct preview *p, const struct step *step)
 {
-	if (p->survey.mode != PLAN_PREPARE)
+	if (p->world.mode != PLAN_PREPARE)
 		return "reserve";
 	return step->kind == STEP_KEEP ? "keep" : step->kind == STEP_ADOPT ? "adopt" : "create";
 }
 
 bool preview_not_chosen(const struct preview *p, size_t req, const struct inv_pgpu *card, char why[PREVIEW_WHY_SIZE])
 {
-	const struct world *survey = &p->survey;
+	const struct world *world = &p->world;
 	const struct plan *plan = &p->plan;
 	const struct step *step = req < plan->nsteps ? &plan->steps[req] : NULL;
 	const char *reason;
@@ -192,9 +192,9 @@ bool preview_not_chosen(const struct preview *p, size_t req, const struct inv_pg
 		return true;
 	}
 	/* A start with a VF cannot choose a card. */
-	if (survey->mode == PLAN_PREPARE && survey->request->vgpus[req].kind == REQUEST_PCI)
+	if (world->mode == PLAN_PREPARE && world->request->vgpus[req].kind == REQUEST_PCI)
 		return false;
-	reason = plan_other_kind(survey, card, &survey->request->vgpus[req]);
+	reason = plan_other_kind(world, card, &world->request->vgpus[req]);
 	if (!reason && step)
 		reason = "also suitable; ranked lower";
 	snprintf(why, PREVIEW_WHY_SIZE, "%s", reason ? reason : "");
@@ -227,17 +227,17 @@ void preview_remarks(const struct preview *p, const char *op, remark_say *say, v
 	snprintf(wait, sizeof(wait), "%s would wait up to %d s for it", op, p->lifecycle->policy->lock_timeout_s);
 	if (store_lock_holder(&p->store, NULL, &held) < 0)
 		say(arg, held.text, wait);
-	for (size_t i = 0; p->survey.mode == PLAN_PREPARE && i < plan->nsteps; i++)
+	for (size_t i = 0; p->world.mode == PLAN_PREPARE && i < plan->nsteps; i++)
 		if (apply_needs_lock(&plan->steps[i]) && !locked_before(plan, i) &&
 		    store_lock_holder(&p->store, plan->steps[i].vgpu.pgpu, &held) < 0)
 			say(arg, held.text, wait);
 }
 
 /* What is removed first, and why it may be. */
-static void print_removal(FILE *to, const struct world *survey, const char *id)
+static void print_removal(FILE *to, const struct world *world, const char *id)
 {
-	const struct inv_device *device = inventory_device(&survey->inv, id);
-	const struct lease *lease = lease_find(&survey->leases, id);
+	const struct inv_device *device = inventory_device(&world->inv, id);
+	const struct lease *lease = lease_find(&world->leases, id);
 	const struct vgpu_ref *vgpu = device ? &device->vgpu : lease ? &lease->vgpu : NULL;
 	char what[2 * REASON_SIZE] = "";
 
@@ -253,14 +253,14 @@ static void print_removal(FILE *to, const struct world *survey, const char *id)
 
 void preview_print(FILE *to, const struct preview *p, bool verdicts)
 {
-	const struct world *survey = &p->survey;
+	const struct world *world = &p->world;
 	const struct plan *plan = &p->plan;
 
 	for (size_t i = 0; i < plan->nremoves; i++)
-		print_removal(to, survey, plan->removes[i]);
+		print_removal(to, world, plan->removes[i]);
 	for (size_t i = 0; i < plan->nsteps; i++) {
 		const struct step *step = &plan->steps[i];
-		const char *id = survey->asked->vgpus[i].id;
+		const char *id = world->asked->vgpus[i].id;
 		const char *kept = step->kind == STEP_CREATE ? owner_why_kept(step->owner) : NULL;
 		bool other = strcmp(id, step->vgpu.id) != 0;
 
@@ -268,18 +268,18 @@ void preview_print(FILE *to, const struct preview *p, bool verdicts)
 			  step->vgpu.parent, step->why, kept ? ", kept at release: " : "", kept ? kept : "",
 			  other ? ", instead of " : "", other ? id : "");
 	}
-	for (size_t i = 0; verdicts && i < survey->request->nvgpus; i++) {
-		for (size_t g = 0; g < survey->inv.npgpus; g++) {
+	for (size_t i = 0; verdicts && i < world->request->nvgpus; i++) {
+		for (size_t g = 0; g < world->inv.npgpus; g++) {
 			char why[PREVIEW_WHY_SIZE];
 
-			if (!preview_not_chosen(p, i, survey->inv.pgpus[g], why))
+			if (!preview_not_chosen(p, i, world->inv.pgpus[g], why))
 				continue;
 			/* With one vGPU, its ID would only lengthen each line. */
-			if (survey->request->nvgpus == 1)
-				text_line(to, "not on %s: %s", survey->inv.pgpus[g]->address, why);
+			if (world->request->nvgpus == 1)
+				text_line(to, "not on %s: %s", world->inv.pgpus[g]->address, why);
 			else
-				text_line(to, "not on %s for %s: %s", survey->inv.pgpus[g]->address,
-					  survey->asked->vgpus[i].id, why);
+				text_line(to, "not on %s for %s: %s", world->inv.pgpus[g]->address,
+					  world->asked->vgpus[i].id, why);
 		}
 	}
 }

@@ -19,7 +19,7 @@ enum { PREVIEW_WHY_SIZE = 2 * REASON_SIZE + 2 };
 struct preview {
 	const struct lifecycle *lifecycle; /* NULL: not made */
 	struct store store;
-	struct world survey;
+	struct world world;
 	struct plan plan;
 	struct rewritten rewritten;
 	char unleased[sizeof(((struct err *)0)->text)]; /* why the domain starts without a lease; no plan then; or "" */

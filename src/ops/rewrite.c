@@ -16,12 +16,12 @@
 #include "survey/prediction.h"
 
 /* What a step makes of a request; false: its id stays. */
-static bool change_of(struct domxml_change *change, const struct world *survey, const struct vgpu_request *req,
+static bool change_of(struct domxml_change *change, const struct world *world, const struct vgpu_request *req,
 		      const struct step *step)
 {
-	change->has_facts = survey->mode != PLAN_PREPARE && *step->vgpu.type;
+	change->has_facts = world->mode != PLAN_PREPARE && *step->vgpu.type;
 	change->changes_framework = (step->vgpu.framework == FW_MDEV) != (req->kind == REQUEST_MDEV);
-	migration_facts_type(&change->facts, &survey->inv, inventory_pgpu(&survey->inv, step->vgpu.pgpu),
+	migration_facts_type(&change->facts, &world->inv, inventory_pgpu(&world->inv, step->vgpu.pgpu),
 			     step->vgpu.type);
 	if (strcmp(step->vgpu.id, req->id) == 0)
 		return false;
@@ -29,7 +29,7 @@ static bool change_of(struct domxml_change *change, const struct world *survey, 
 	return true;
 }
 
-int rewrite_plan(struct rewritten *out, const struct domxml *doc, const struct world *survey, const struct plan *plan,
+int rewrite_plan(struct rewritten *out, const struct domxml *doc, const struct world *world, const struct plan *plan,
 		 struct err *err)
 {
 	autofree struct domxml_change *changes = mem_new(plan->nsteps + 1, sizeof(*changes));
@@ -37,7 +37,7 @@ int rewrite_plan(struct rewritten *out, const struct domxml *doc, const struct w
 	*out = (struct rewritten){ 0 };
 	for (size_t i = 0; i < plan->nsteps; i++) {
 		changes[i].req = i;
-		out->changed |= change_of(&changes[i], survey, &survey->asked->vgpus[i], &plan->steps[i]);
+		out->changed |= change_of(&changes[i], world, &world->asked->vgpus[i], &plan->steps[i]);
 	}
 	if (domxml_rewrite(doc, changes, out->changed ? plan->nsteps : 0, &out->xml, &out->len, err) == 0)
 		return 0;
@@ -88,14 +88,14 @@ bool rewrite_asks(const struct rewrite *r)
 	return false;
 }
 
-static void predict(struct rewrite *r, const struct world *survey)
+static void predict(struct rewrite *r, const struct world *world)
 {
 	const struct request *request = domxml_request(r->doc);
 
-	for (size_t i = 0; survey->inv.frameworks && i < r->nchanges; i++) {
+	for (size_t i = 0; world->inv.frameworks && i < r->nchanges; i++) {
 		struct domxml_change *change = &r->changes[i];
 
-		change->has_facts = prediction_facts(&change->facts, survey, request, &request->vgpus[change->req]);
+		change->has_facts = prediction_facts(&change->facts, world, request, &request->vgpus[change->req]);
 	}
 }
 
@@ -110,7 +110,7 @@ static int change_vfs(struct rewrite *r, const struct preview *preview, const si
 	for (size_t i = 0; i < plan->nsteps; i++) {
 		struct domxml_change change = { .req = which[i] };
 
-		if (change_of(&change, &preview->survey, &vfs->vgpus[i], &plan->steps[i])) {
+		if (change_of(&change, &preview->world, &vfs->vgpus[i], &plan->steps[i])) {
 			change.has_facts = false;
 			r->changes[r->nchanges++] = change;
 		}
@@ -138,7 +138,7 @@ static int ask_host(struct rewrite *r, const struct host *host, const struct con
 		which[vfs.nvgpus++] = i;
 	}
 	n = preview_make(&preview, &lifecycle, PLAN_ASSIGN, err);
-	predict(r, &preview.survey);
+	predict(r, &preview.world);
 	if (vfs.nvgpus == 0)
 		return 0;
 	return n < 0 ? n : change_vfs(r, &preview, which, err);

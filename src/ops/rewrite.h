@@ -26,7 +26,7 @@ struct rewritten {
  * the source host are replaced by those of this one if anything changes, and a hostdev changes its type with its
  * framework.
  */
-int rewrite_plan(struct rewritten *out, const struct domxml *doc, const struct world *survey, const struct plan *plan,
+int rewrite_plan(struct rewritten *out, const struct domxml *doc, const struct world *world, const struct plan *plan,
 		 struct err *err);
 
 struct rewrite {

@@ -16,5 +16,5 @@
  * comes into question, it is that one's id. False where no card of the pool can serve it: nothing is known then. The
  * survey has a configuration, and has read its types (SURVEY_EXPLAIN).
  */
-bool prediction_facts(struct migration_facts *facts, const struct world *survey, const struct request *request,
+bool prediction_facts(struct migration_facts *facts, const struct world *world, const struct request *request,
 		      const struct vgpu_request *req);

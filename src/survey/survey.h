@@ -15,8 +15,8 @@
 #include "state/history.h"
 
 /* Starts a survey with what the caller has set: resolves the request. survey_end() follows in any case. */
-int survey_start(struct world *survey, struct err *err);
-void survey_end(struct world *survey);
+int survey_start(struct world *world, struct err *err);
+void survey_end(struct world *world);
 
 #define autosurvey __attribute__((cleanup(survey_end)))
 
@@ -24,31 +24,31 @@ void survey_end(struct world *survey);
  * What is known of each vGPU of a request, one for each; the caller frees *out, also after a failure. -ENOENT: a type
  * that is asked for is known neither here nor to the pool: the known ones are listed.
  */
-int survey_resolve(struct resolved_request **out, const struct request *request, const struct world *survey,
+int survey_resolve(struct resolved_request **out, const struct request *request, const struct world *world,
 		   struct err *err);
 
 /*
  * Before survey_read(), not under the store's lock: looks at all processes, where the read will ask who has a device
  * open (a quarter of a second for a start, which need not know), and at libvirt's files.
  */
-int survey_ahead(struct world *survey, struct err *err);
+int survey_ahead(struct world *world, struct err *err);
 
 /*
  * Reads the leases and the host, as deep as `depth` says; sets apart what is void (reservations past their deadline,
  * creations whose writer is dead and whose device is absent). Whoever decides holds the store's lock meanwhile: no
  * lease changes between the two, nor until what was decided is written. `unseen`: survey_ahead(), and again.
  */
-int survey_read(struct world *survey, struct err *err);
+int survey_read(struct world *world, struct err *err);
 
 /* The same for who decides nothing, without the lock, and with the look at processes where one is asked for. */
-int survey_see(struct world *survey, struct err *err);
+int survey_see(struct world *world, struct err *err);
 
 /* Under the lock: drops what is void, and remembers what the host said of types and drivers. */
-int survey_record(struct world *survey, struct err *err);
+int survey_record(struct world *world, struct err *err);
 
 /*
  * Adds to a survey of SURVEY_EXPLAIN, without the lock, what SURVEY_RECLAIM reads: orphans (as [policy] reclaim allows,
  * noting since when they have been seen free), and devices of ours whose domain is gone or that are only waiting to be
  * released.
  */
-int survey_look(struct world *survey, struct err *err);
+int survey_look(struct world *world, struct err *err);

@@ -14,46 +14,46 @@
 /* Milliseconds for a look at all processes; the last two where capacity has to be made. */
 enum { START_LOOK_MS = 250, ARRIVE_LOOK_MS = 1000, LEAST_LOOK_MS = 250, RECLAIM_LOOK_MS = 5000 };
 
-void survey_drop_lookups(struct world *s)
+void survey_drop_lookups(struct world *w)
 {
-	vfio_users_free(s->users);
-	libvirt_files_free(s->disk);
-	free(s->looked_at);
-	s->users = NULL;
-	s->disk = NULL;
-	s->looked_at = NULL;
-	s->nlooked_at = 0;
+	vfio_users_free(w->users);
+	libvirt_files_free(w->disk);
+	free(w->looked_at);
+	w->users = NULL;
+	w->disk = NULL;
+	w->looked_at = NULL;
+	w->nlooked_at = 0;
 }
 
-static int look_up(struct world *s, int ms, bool disk, struct err *err)
+static int look_up(struct world *w, int ms, bool disk, struct err *err)
 {
-	survey_drop_lookups(s);
-	s->looked_ms = sys_now_ms();
-	if (inventory_mdevs(s->host, &s->looked_at, &s->nlooked_at, err) < 0)
+	survey_drop_lookups(w);
+	w->looked_ms = sys_now_ms();
+	if (inventory_mdevs(w->host, &w->looked_at, &w->nlooked_at, err) < 0)
 		return -err->code;
-	s->users = vfio_users_read(s->host, sys_now_ms() + ms);
-	return disk ? libvirt_files_read(&s->disk, s->host, err) : 0;
+	w->users = vfio_users_read(w->host, sys_now_ms() + ms);
+	return disk ? libvirt_files_read(&w->disk, w->host, err) : 0;
 }
 
-static bool was_looked_at(const struct world *s, const char *id)
+static bool was_looked_at(const struct world *w, const char *id)
 {
 	char pci[PCI_SIZE];
 
-	return (s->users && pci_parse(pci, id)) || id_among(s->looked_at, s->nlooked_at, id);
+	return (w->users && pci_parse(pci, id)) || id_among(w->looked_at, w->nlooked_at, id);
 }
 
 /* Is it open, and by whom? Not known where nobody looked, or could. */
-static void look_who(const struct world *s, struct device_facts *facts, const char *id)
+static void look_who(const struct world *w, struct device_facts *facts, const char *id)
 {
 	char domain[DOMAIN_SHOWN_SIZE];
 	struct err ignored;
 	pid_t pid = 0;
-	int r = s->users ? vfio_users_open(s->users, s->host, id, &pid, &ignored) : -EAGAIN;
+	int r = w->users ? vfio_users_open(w->users, w->host, id, &pid, &ignored) : -EAGAIN;
 
 	facts->opened = r < 0 ? OPEN_UNKNOWN : r == 1 ? OPEN_YES : OPEN_NO;
 	if (r != 1 || !pid)
 		return;
-	if (libvirt_qemu_domain(s->host, pid, domain, sizeof(domain)))
+	if (libvirt_qemu_domain(w->host, pid, domain, sizeof(domain)))
 		snprintf(facts->by, sizeof(facts->by), "process %d (QEMU of domain %s)", (int)pid, domain);
 	else
 		snprintf(facts->by, sizeof(facts->by), "process %d", (int)pid);
@@ -63,102 +63,102 @@ static void look_who(const struct world *s, struct device_facts *facts, const ch
  * Does a rule ask who has this device open? A prepare asks for a device that it is to adopt; an arrival for any that
  * it may take.
  */
-static bool is_asked_about(const struct world *s, const struct inv_device *device)
+static bool is_asked_about(const struct world *w, const struct inv_device *device)
 {
-	const struct lease *lease = lease_find(&s->leases, device->vgpu.id);
+	const struct lease *lease = lease_find(&w->leases, device->vgpu.id);
 
 	if (lease)
-		return s->mode != PLAN_PREPARE && strcmp(lease->domain, s->request->uuid) == 0;
-	return s->mode != PLAN_PREPARE || request_names(s->request, device->vgpu.id);
+		return w->mode != PLAN_PREPARE && strcmp(lease->domain, w->request->uuid) == 0;
+	return w->mode != PLAN_PREPARE || request_names(w->request, device->vgpu.id);
 }
 
 /* A VF without a type: of a plain one only an open node tells that a guest has it. */
-static bool is_vf_asked_about(const struct world *s, const struct inv_parent *vf)
+static bool is_vf_asked_about(const struct world *w, const struct inv_parent *vf)
 {
 	enum framework framework = vf->card->framework;
 
-	return s->request->nvgpus && framework != FW_MDEV && vf->ndevices == 0 &&
-	       (framework == FW_VF || s->mode != PLAN_PREPARE);
+	return w->request->nvgpus && framework != FW_MDEV && vf->ndevices == 0 &&
+	       (framework == FW_VF || w->mode != PLAN_PREPARE);
 }
 
 /*
  * The domain on disk, but the one that is given (NULL none), that names this device, or a file that cannot be read,
  * and may; "" none.
  */
-static void find_name(const struct world *s, char out[DOMAIN_SHOWN_SIZE], const char *id, const char *but)
+static void find_name(const struct world *w, char out[DOMAIN_SHOWN_SIZE], const char *id, const char *but)
 {
-	const char *domain = s->disk ? libvirt_files_names(s->disk, id, but) : NULL;
+	const char *domain = w->disk ? libvirt_files_names(w->disk, id, but) : NULL;
 
-	if (s->disk && !domain)
-		domain = libvirt_files_unread(s->disk, false);
+	if (w->disk && !domain)
+		domain = libvirt_files_unread(w->disk, false);
 	snprintf(out, DOMAIN_SHOWN_SIZE, "%s", domain ? domain : "");
 }
 
-static void look_at_vf(struct world *s, struct inv_parent *vf)
+static void look_at_vf(struct world *w, struct inv_parent *vf)
 {
 	vf->facts.opened = OPEN_NO;
-	s->asks = true;
-	s->unseen |= !s->users;
+	w->asks = true;
+	w->unseen |= !w->users;
 	if (vf->card->framework == FW_VF)
-		look_who(s, &vf->facts, vf->name);
-	find_name(s, vf->facts.named_by, vf->name, s->request->name);
+		look_who(w, &vf->facts, vf->name);
+	find_name(w, vf->facts.named_by, vf->name, w->request->name);
 }
 
-static void look_at_device(struct world *s, struct inv_device *device)
+static void look_at_device(struct world *w, struct inv_device *device)
 {
-	s->asks = true;
-	if (!was_looked_at(s, device->vgpu.id)) {
-		s->unseen = true;
+	w->asks = true;
+	if (!was_looked_at(w, device->vgpu.id)) {
+		w->unseen = true;
 		return;
 	}
-	look_who(s, &device->facts, device->vgpu.id);
-	find_name(s, device->facts.named_by, device->vgpu.id, NULL);
+	look_who(w, &device->facts, device->vgpu.id);
+	find_name(w, device->facts.named_by, device->vgpu.id, NULL);
 }
 
-void survey_say_open(struct world *s)
+void survey_say_open(struct world *w)
 {
-	s->asks = s->unseen = false;
-	for (size_t i = 0; i < s->inv.nparents; i++)
-		if (is_vf_asked_about(s, s->inv.parents[i]))
-			look_at_vf(s, s->inv.parents[i]);
-	for (size_t i = 0; i < s->inv.ndevices; i++)
-		if (is_asked_about(s, &s->inv.devices[i]))
-			look_at_device(s, &s->inv.devices[i]);
+	w->asks = w->unseen = false;
+	for (size_t i = 0; i < w->inv.nparents; i++)
+		if (is_vf_asked_about(w, w->inv.parents[i]))
+			look_at_vf(w, w->inv.parents[i]);
+	for (size_t i = 0; i < w->inv.ndevices; i++)
+		if (is_asked_about(w, &w->inv.devices[i]))
+			look_at_device(w, &w->inv.devices[i]);
 }
 
 /* Before the host is read: will a rule ask? A wrong guess costs a look, or another read. */
-static bool will_ask(const struct world *s)
+static bool will_ask(const struct world *w)
 {
-	for (size_t i = 0; i < s->request->nvgpus; i++) {
-		const struct vgpu_request *req = &s->request->vgpus[i];
+	for (size_t i = 0; i < w->request->nvgpus; i++) {
+		const struct vgpu_request *req = &w->request->vgpus[i];
 		const struct vgpu_ref vgpu = kernel_vgpu(req->id);
 		struct err ignored;
 		struct lease lease;
 
-		if (s->mode != PLAN_PREPARE)
+		if (w->mode != PLAN_PREPARE)
 			return true;
 		if (req->kind == REQUEST_PCI
-			    ? !inventory_takes_type(s->host, req->id)
-			    : kernel_exists(s->host, &vgpu) == 1 && lease_get(s->store, req->id, &lease, &ignored) != 1)
+			    ? !inventory_takes_type(w->host, req->id)
+			    : kernel_exists(w->host, &vgpu) == 1 && lease_get(w->store, req->id, &lease, &ignored) != 1)
 			return true;
 	}
 	return false;
 }
 
-int survey_ahead(struct world *s, struct err *err)
+int survey_ahead(struct world *w, struct err *err)
 {
-	bool starts = s->mode == PLAN_PREPARE;
-	int left = s->deadline_ms ? sys_left_ms(s->deadline_ms) : RECLAIM_LOOK_MS;
+	bool starts = w->mode == PLAN_PREPARE;
+	int left = w->deadline_ms ? sys_left_ms(w->deadline_ms) : RECLAIM_LOOK_MS;
 
-	if (s->depth == SURVEY_RECLAIM) {
+	if (w->depth == SURVEY_RECLAIM) {
 		left = left < LEAST_LOOK_MS ? LEAST_LOOK_MS : left;
-		return look_up(s, left < RECLAIM_LOOK_MS ? left : RECLAIM_LOOK_MS, true, err);
+		return look_up(w, left < RECLAIM_LOOK_MS ? left : RECLAIM_LOOK_MS, true, err);
 	}
 	/*
 	 * A start need not know: VFIO lets nobody in as the second. Who arrives is given what is known to be free, and
 	 * only that takes what it does not name itself.
 	 */
-	if (s->inv.frameworks ? s->asks : will_ask(s))
-		return look_up(s, starts ? START_LOOK_MS : ARRIVE_LOOK_MS, !starts, err);
+	if (w->inv.frameworks ? w->asks : will_ask(w))
+		return look_up(w, starts ? START_LOOK_MS : ARRIVE_LOOK_MS, !starts, err);
 	return 0;
 }

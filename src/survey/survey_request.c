@@ -25,7 +25,7 @@ static uint64_t nodes_of(const struct vgpu_request *req, const struct request *r
 }
 
 /* Its mdevctl definition, or its last lease here. */
-static int recall(struct resolved_request *resolved, const struct world *s, struct err *err)
+static int recall(struct resolved_request *resolved, const struct world *w, struct err *err)
 {
 	const struct vgpu_request *req = resolved->req;
 	struct definition definition;
@@ -34,7 +34,7 @@ static int recall(struct resolved_request *resolved, const struct world *s, stru
 
 	if (req->any || req->kind != REQUEST_MDEV)
 		return 0;
-	defined = mdevctl_definition(&definition, s->host, req->id, err);
+	defined = mdevctl_definition(&definition, w->host, req->id, err);
 	if (defined < 0)
 		return defined;
 	if (defined) {
@@ -42,7 +42,7 @@ static int recall(struct resolved_request *resolved, const struct world *s, stru
 		resolved->defined = true;
 		text_copy(resolved->last_parent, PARENT_SIZE, definition.parent);
 		resolved->ntypes = text_copy(resolved->types[0], TYPE_SIZE, definition.type);
-	} else if (affinity_get(s->store, req->id, &affinity)) {
+	} else if (affinity_get(w->store, req->id, &affinity)) {
 		resolved->source = TYPE_REMEMBERED;
 		text_copy(resolved->last_parent, PARENT_SIZE, affinity.parent);
 		resolved->ntypes = text_copy(resolved->types[0], TYPE_SIZE, affinity.type);
@@ -58,7 +58,7 @@ static int read_names(struct resolve_facts *facts, const struct host *host, unsi
 	return inventory_names(host, facts->known, &facts->names, &facts->nnames, err);
 }
 
-static int resolve_all(struct resolved_request *list, const struct request *request, const struct world *s,
+static int resolve_all(struct resolved_request *list, const struct request *request, const struct world *w,
 		       struct resolve_facts *facts, struct err *err)
 {
 	char refusal[RESOLVE_REFUSAL];
@@ -67,11 +67,11 @@ static int resolve_all(struct resolved_request *list, const struct request *requ
 	for (size_t i = 0; i < request->nvgpus; i++) {
 		list[i].req = &request->vgpus[i];
 		uuid_random(list[i].fresh);
-		list[i].nodes = nodes_of(list[i].req, request, s->host);
-		if (recall(&list[i], s, err) < 0)
+		list[i].nodes = nodes_of(list[i].req, request, w->host);
+		if (recall(&list[i], w, err) < 0)
 			return -err->code;
 		while ((unread = resolve_types(&list[i], facts, refusal)))
-			if (read_names(facts, s->host, unread, err) < 0)
+			if (read_names(facts, w->host, unread, err) < 0)
 				return -err->code;
 		if (*refusal)
 			return err_set(err, ENOENT, "vGPU %s: %s", list[i].req->id, refusal);
@@ -79,32 +79,32 @@ static int resolve_all(struct resolved_request *list, const struct request *requ
 	return 0;
 }
 
-int survey_resolve(struct resolved_request **out, const struct request *request, const struct world *s, struct err *err)
+int survey_resolve(struct resolved_request **out, const struct request *request, const struct world *w, struct err *err)
 {
-	struct resolve_facts facts = { .config = s->config };
+	struct resolve_facts facts = { .config = w->config };
 	int r;
 
 	*out = mem_new(request->nvgpus + 1, sizeof(**out));
-	r = resolve_all(*out, request, s, &facts, err);
+	r = resolve_all(*out, request, w, &facts, err);
 	free(facts.names);
 	return r;
 }
 
 /* A copy of the request, with vGPUs of the other kind in the place of those that change their framework. */
-static int change_frameworks(struct world *s, struct resolve_facts *facts, struct err *err)
+static int change_frameworks(struct world *w, struct resolve_facts *facts, struct err *err)
 {
 	char refusal[RESOLVE_REFUSAL];
 	unsigned int unread;
 
-	s->changed = *s->asked;
-	s->changed.vgpus = mem_new(s->asked->nvgpus + 1, sizeof(*s->changed.vgpus));
-	s->request = &s->changed;
-	for (size_t i = 0; i < s->asked->nvgpus; i++) {
-		struct vgpu_request *req = &s->changed.vgpus[i];
+	w->changed = *w->asked;
+	w->changed.vgpus = mem_new(w->asked->nvgpus + 1, sizeof(*w->changed.vgpus));
+	w->request = &w->changed;
+	for (size_t i = 0; i < w->asked->nvgpus; i++) {
+		struct vgpu_request *req = &w->changed.vgpus[i];
 
-		*req = s->asked->vgpus[i];
+		*req = w->asked->vgpus[i];
 		while ((unread = resolve_framework(req, facts, refusal)))
-			if (read_names(facts, s->host, unread, err) < 0)
+			if (read_names(facts, w->host, unread, err) < 0)
 				return -err->code;
 		if (*refusal)
 			return err_set(err, EPERM, "vGPU %s: %s", req->id, refusal);
@@ -112,35 +112,35 @@ static int change_frameworks(struct world *s, struct resolve_facts *facts, struc
 	return 0;
 }
 
-int survey_start(struct world *s, struct err *err)
+int survey_start(struct world *w, struct err *err)
 {
-	struct resolve_facts facts = { .config = s->config };
+	struct resolve_facts facts = { .config = w->config };
 	int r = 0;
 
-	s->request = s->asked;
-	silent_recall(s->store);
-	for (size_t i = 0; i < s->asked->nvgpus && !s->libvirt; i++)
-		if (s->mode == PLAN_MIGRATE || s->asked->vgpus[i].kind == REQUEST_PCI)
-			s->libvirt = libvirt_files_libvirt(s->host);
-	facts.libvirt = s->libvirt;
-	if (s->mode == PLAN_MIGRATE && s->config)
-		r = change_frameworks(s, &facts, err);
+	w->request = w->asked;
+	silent_recall(w->store);
+	for (size_t i = 0; i < w->asked->nvgpus && !w->libvirt; i++)
+		if (w->mode == PLAN_MIGRATE || w->asked->vgpus[i].kind == REQUEST_PCI)
+			w->libvirt = libvirt_files_libvirt(w->host);
+	facts.libvirt = w->libvirt;
+	if (w->mode == PLAN_MIGRATE && w->config)
+		r = change_frameworks(w, &facts, err);
 	free(facts.names);
-	return r == 0 ? survey_resolve(&s->resolved_requests, s->request, s, err) : r;
+	return r == 0 ? survey_resolve(&w->resolved_requests, w->request, w, err) : r;
 }
 
-const char **survey_types(const struct world *s, const struct config *config)
+const char **survey_types(const struct world *w, const struct config *config)
 {
-	size_t n = s->request->nvgpus, nsections = config ? config->nsections : 0;
-	size_t most = n * RESOLVED_TYPES_MAX + s->leases.n + nsections + 1, k = 0;
+	size_t n = w->request->nvgpus, nsections = config ? config->nsections : 0;
+	size_t most = n * RESOLVED_TYPES_MAX + w->leases.n + nsections + 1, k = 0;
 	const char **types = mem_new(most, sizeof(*types) + TYPE_SIZE);
 	char *text = (char *)(types + most);
 
 	for (size_t i = 0; i < n; i++)
-		for (int t = 0; t < s->resolved_requests[i].ntypes; t++)
-			types[k++] = s->resolved_requests[i].types[t];
-	for (size_t i = 0; i < s->leases.n; i++)
-		types[k++] = s->leases.list[i].vgpu.type;
+		for (int t = 0; t < w->resolved_requests[i].ntypes; t++)
+			types[k++] = w->resolved_requests[i].types[t];
+	for (size_t i = 0; i < w->leases.n; i++)
+		types[k++] = w->leases.list[i].vgpu.type;
 	for (size_t i = 0; i < nsections; i++)
 		types[k++] = config->sections[i].type;
 	/* Each once: a type costs a read per pGPU. */

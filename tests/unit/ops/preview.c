@@ -29,7 +29,7 @@ static struct preview preview_of(enum plan_mode mode, enum plan_kind kind, struc
 {
 	return (struct preview){
 		.lifecycle = &lifecycle,
-		.survey = { .mode = mode, .asked = &request, .request = &request, .inv = inv },
+		.world = { .mode = mode, .asked = &request, .request = &request, .inv = inv },
 		.plan = { .kind = kind, .steps = step, .nsteps = step ? 1 : 0 },
 	};
 }
