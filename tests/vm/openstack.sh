@@ -35,8 +35,6 @@ columns() {
 		esac
 	done
 }
-as_json() { jq -nR '[inputs | split(" ") | {resource_class: .[2], allocation_ratio: 1.0, min_unit: 1, max_unit: (.[3] | tonumber),
-	reserved: 0, step_size: 1, total: (.[3] | tonumber)}]'; }
 property() {
 	case $1 in
 	resources:*=1) grep -q " ${1:10:-2} " "$OPENSTACK/providers" ;;
@@ -71,8 +69,8 @@ else
 	grep " $name " "$OPENSTACK/providers"
 fi | columns ;;
 'resource provider inventory list '*)
-	[ "$format" = json ] || die "unexpected format '$format'"
-	provider "$last" | as_json
+	[[ $format == value && $wanted == ' resource_class total' ]] || die "unexpected format '$format' of$wanted"
+	provider "$last" | cut -d ' ' -f 3,4
 	;;
 'resource provider trait list '*) needs_version 6 && [ "$format" = value ] && traits "$last" ;;
 'resource provider trait set '*)
