@@ -27,7 +27,7 @@ struct json_field {
  */
 const char *json_read(const char *text, size_t len, struct json_field *fields, size_t nfields);
 
-/* The only member of the object that `text` is, whose value is a string; false where it is no such object. */
+/* Takes the only member of the object in `text`, a string; false if `text` is anything else. */
 bool json_pair(const char *text, char *key, size_t key_size, char *value, size_t value_size);
 
 /*

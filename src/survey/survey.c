@@ -252,6 +252,12 @@ static void find_missing_cards(struct world *w)
 		missing_cards(&w->missing_cards, &w->nmissing_cards, w->host, &w->inv, &ignored);
 }
 
+/* Has nobody leased it, and was it not tried in vain? */
+static bool is_unleased(const struct world *w, const struct inv_device *device)
+{
+	return !id_among(w->stuck, w->nstuck, device->vgpu.id) && !lease_find(&w->leases, device->vgpu.id);
+}
+
 /* Which devices would 'retype' remove, if reclaim and reclaim_grace were set for that? The question of a refusal. */
 static void look_for_removable(struct world *w, const struct reclaim_check *asked)
 {
@@ -269,8 +275,7 @@ static void look_for_removable(struct world *w, const struct reclaim_check *aske
 	check.note = false;
 	check.unused = true;
 	for (struct inv_device *d = w->inv.devices; d < w->inv.devices + w->inv.ndevices; d++)
-		d->facts.removable = !id_among(w->stuck, w->nstuck, d->vgpu.id) &&
-				     !lease_find(&w->leases, d->vgpu.id) && reclaim_is_orphan(&check, d, why, NULL);
+		d->facts.removable = is_unleased(w, d) && reclaim_is_orphan(&check, d, why, NULL);
 }
 
 static void find_reclaimable(struct world *w)
@@ -294,8 +299,7 @@ static void find_reclaimable(struct world *w)
 	for (size_t i = 0; i < w->inv.ndevices; i++) {
 		const struct inv_device *device = &w->inv.devices[i];
 
-		if (!id_among(w->stuck, w->nstuck, device->vgpu.id) && !lease_find(&w->leases, device->vgpu.id) &&
-		    reclaim_is_orphan(&check, device, why, NULL))
+		if (is_unleased(w, device) && reclaim_is_orphan(&check, device, why, NULL))
 			memcpy(w->reclaimable[w->nreclaimable++], device->vgpu.id, ID_SIZE);
 	}
 	/* A lease without a device takes capacity until it is dropped; one of another framework counts, too. */
