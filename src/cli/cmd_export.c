@@ -7,16 +7,246 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/mem.h"
 #include "base/text.h"
-#include "cli/export.h"
+#include "cli/cmd.h"
+#include "plan/capacity.h"
+#include "plan/nova_inventory.h"
 
-#define PROVIDER_CONFIG "nova-provider-config"
-#define PLACEMENT "placement"
-#define NOVA_PCI "nova-pci"
+enum { HOST_SIZE = 256, PROVIDER_SIZE = HOST_SIZE + NOVA_DEVICE_SIZE, NOTE_SIZE = 160 };
 
-static bool is_format(const struct cmd_call *call, const char *format)
+/* What is exported, and the name that Nova has for this host: of plain ASCII without blanks. */
+struct export
 {
-	return strcmp(call->args.operands[0], format) == 0;
+	const struct cmd *cmd;
+	const struct world *world;
+	struct nova_inventory nova;
+	const char *host;
+};
+
+/* The provider's name in Placement. */
+static const char *name_of(char buf[PROVIDER_SIZE], const struct export *export, const struct nova_provider *provider)
+{
+	snprintf(buf, PROVIDER_SIZE, "%s_%s", export->host, provider->device);
+	return buf;
+}
+
+/* Within single quotes a quote is doubled, and all else stands for itself. */
+static void quote(const char *text)
+{
+	putchar('\'');
+	for (const char *c = text; *c; c++)
+		printf("%s%c", *c == '\'' ? "'" : "", *c);
+	puts("'");
+}
+
+/*
+ * A provider configuration file for nova-compute, of its schema 1.0: traits for each provider that Nova creates itself,
+ * and may have created: one that is full has gone from Placement if its parent is a VF.
+ */
+static void print_provider_config(const struct export *export)
+{
+	size_t n = 0;
+
+	fputs("# Written by 'vgpu-lease export nova-provider-config', for /etc/nova/provider_config.\n"
+	      "meta:\n"
+	      "  schema_version: '1.0'\n"
+	      "providers:",
+	      stdout);
+	for (size_t i = 0; i < export->nova.n; i++) {
+		const struct nova_provider *provider = &export->nova.providers[i];
+		char traits[NOVA_TRAITS][TRAIT_SIZE], name[PROVIDER_SIZE];
+
+		if (provider->limited)
+			continue;
+		nova_traits(traits, provider);
+		printf("%s  - identification:\n      name: ", n++ ? "" : "\n");
+		quote(name_of(name, export, provider));
+		puts("    traits:\n      additional:");
+		for (int t = 0; t < NOVA_TRAITS; t++) {
+			if (!*traits[t])
+				continue;
+			fputs("        - ", stdout);
+			quote(traits[t]);
+		}
+	}
+	fputs(n ? "" : " []\n", stdout);
+}
+
+static const struct table_layout layout = {
+	.columns = { COL_PROVIDER, COL_TYPE, COL_CLASS, COL_USED, COL_AVAILABLE, COL_TOTAL, COL_NOTE },
+	.more = { COL_TRAITS },
+	.narrow = { COL_CLASS, COL_AVAILABLE, COL_USED },
+};
+
+/* What there is to say of a provider; "" nothing. */
+static void note_of(char note[NOTE_SIZE], const struct nova_provider *p)
+{
+	note[0] = '\0';
+	if (p->limited)
+		snprintf(note, NOTE_SIZE, "max_instances = %d is below the capacity, so Nova offers none",
+			 p->section->max_instances);
+	else if (*p->twice)
+		snprintf(note, NOTE_SIZE, "%s is defined for two parents; see 'vgpu-lease check'", p->twice);
+	else if (p->defined)
+		snprintf(note, NOTE_SIZE, "%d of them only defined; see 'vgpu-lease check'", p->defined);
+}
+
+static void print_traits(struct rows *rows, const struct nova_provider *provider)
+{
+	char traits[NOVA_TRAITS][TRAIT_SIZE];
+
+	nova_traits(traits, provider);
+	autofree char *list = mem_format("%s,%s%s%s%s%s", traits[0], traits[3], *traits[1] ? "," : "", traits[1],
+					 *traits[2] ? "," : "", traits[2]);
+	table_text(&rows->table, COL_TRAITS, list);
+	json_out_array(rows->json, "traits");
+	for (int t = 0; t < NOVA_TRAITS; t++)
+		if (*traits[t])
+			json_out_string(rows->json, NULL, traits[t]);
+	json_out_close(rows->json);
+}
+
+/* What nova-compute counts on this host, one resource provider a line. */
+static void print_placement(const struct export *export)
+{
+	struct rows rows;
+
+	cmd_rows_begin(&rows, export->cmd, &layout);
+	json_out_array(rows.json, "providers");
+	for (size_t i = 0; i < export->nova.n; i++) {
+		const struct nova_provider *p = &export->nova.providers[i];
+		char name[PROVIDER_SIZE], note[NOTE_SIZE];
+
+		note_of(note, p);
+		row_begin(&rows);
+		row_text(&rows, COL_PROVIDER, "name", name_of(name, export, p));
+		json_out_string(rows.json, "parent", p->parent->name);
+		row_text(&rows, COL_TYPE, "type", p->section->type);
+		row_text(&rows, COL_CLASS, "class", p->section->class);
+		table_number(&rows.table, COL_USED, p->existing + p->defined);
+		json_out_number(rows.json, "existing", p->existing);
+		json_out_number(rows.json, "defined", p->defined);
+		row_number(&rows, COL_AVAILABLE, "available", p->available);
+		row_number(&rows, COL_TOTAL, "total", p->total);
+		print_traits(&rows, p);
+		row_text(&rows, COL_NOTE, "note", note);
+		row_end(&rows);
+	}
+	json_out_close(rows.json);
+	cmd_rows_end(&rows);
+}
+
+/*
+ * The VFs of a card that Nova gets: each is one device of the alias that the type's name is. Nova counts each VF that
+ * it is given as one device, and a card can have more VFs than capacity for its type.
+ */
+struct vfs {
+	const struct section *section;
+	const struct inv_pgpu *card;
+	struct inv_pgpu vf; /* vendor and device of its VFs */
+	int n;              /* for so many there is capacity */
+};
+
+/* Has the card VFs of this type? One that can have several is exported with the first. */
+static bool find_vfs(struct vfs *vfs, const struct world *world, const struct inv_pgpu *card,
+		     const struct section *section)
+{
+	const struct inv_offer *offer = inventory_offer(card, section->type);
+	struct capacity_count count;
+	int p = 0;
+
+	if (card->framework == FW_MDEV || !card->pool.in_pool || !offer)
+		return false;
+	while (p < card->nparents && pool_section_of(card->parents[p]) != section)
+		p++;
+	if (p == card->nparents)
+		return false;
+	capacity_count(&count, world, card, offer);
+	*vfs = (struct vfs){ .section = section, .card = card, .n = count.capacity };
+	return inventory_read_card(world->host, card->parents[p]->name, &vfs->vf);
+}
+
+/* A class of the operator's own is one of Placement's; VGPU is that of mdevs. */
+static void end_value(const struct section *section)
+{
+	if (strncmp(section->class, "CUSTOM_", 7) == 0)
+		printf(", \"resource_class\": \"%s\"", section->class);
+	puts("}");
+}
+
+static void print_specs(const struct vfs *vfs)
+{
+	const struct inv_pgpu *card = vfs->card;
+	int n = 0;
+
+	printf("# %s: %s, at most %d of %d VFs\n", card->address, vfs->section->type, vfs->n, card->nparents);
+	for (int i = 0; i < card->nparents && n < vfs->n; i++) {
+		if (pool_section_of(card->parents[i]) != vfs->section)
+			continue;
+		/* The hook sets the type of a variant VF, which libvirt must not bind to another driver. */
+		printf("device_spec = {\"address\": \"%s\"%s", card->parents[i]->name,
+		       card->framework == FW_VARIANT ? ", \"managed\": \"no\", \"live_migratable\": \"yes\"" : "");
+		end_value(vfs->section);
+		n++;
+	}
+}
+
+/* Once for the same type of the same model. */
+static void print_alias(const struct vfs *list, size_t i)
+{
+	const struct vfs *vfs = &list[i];
+
+	while (i-- > 0)
+		if (list[i].section == vfs->section && strcmp(list[i].vf.vendor, vfs->vf.vendor) == 0 &&
+		    strcmp(list[i].vf.device, vfs->vf.device) == 0)
+			return;
+	printf("alias = {\"name\": \"%s\", \"vendor_id\": \"%s\", \"product_id\": \"%s\", \"device_type\": \"type-VF\"%s",
+	       vfs->section->type, vfs->vf.vendor, vfs->vf.device,
+	       vfs->card->framework == FW_VARIANT ? ", \"live_migratable\": \"yes\"" : "");
+	end_value(vfs->section);
+}
+
+/* The lines of [pci] for the VFs of the pool: as many of each card as it has capacity for. */
+static void print_pci(const struct export *export)
+{
+	const struct config *config = export->world->config;
+	const struct inventory *inv = &export->world->inv;
+	autofree struct vfs *list = NULL;
+	struct vfs vfs;
+	size_t n = 0;
+
+	fputs("# Written by 'vgpu-lease export nova-pci', for Nova 2025.1 and later. nova-api and the scheduler need the\n"
+	      "# alias as well. A flavor requests a VF with the property pci_passthrough:alias=NAME:1.\n"
+	      "[pci]\n",
+	      stdout);
+	for (size_t g = 0; g < inv->npgpus; g++)
+		for (size_t i = 0; i < config->nsections; i++)
+			if (find_vfs(&vfs, export->world, inv->pgpus[g], &config->sections[i]))
+				*(struct vfs *)mem_add(&list, &n, sizeof(*list)) = vfs;
+	for (size_t i = 0; i < n; i++)
+		print_specs(&list[i]);
+	for (size_t i = 0; i < n; i++)
+		print_alias(list, i);
+}
+
+static const struct format {
+	const char *name;
+	void (*print)(const struct export *export);
+	bool nova; /* of what nova.conf enables */
+} formats[] = {
+	{ "nova-provider-config", print_provider_config, true },
+	{ "placement", print_placement, true },
+	{ "nova-pci", print_pci, false },
+};
+
+/* NULL: there is none of this name. */
+static const struct format *find_format(const struct cmd_call *call)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(formats); i++)
+		if (strcmp(call->args.operands[0], formats[i].name) == 0)
+			return &formats[i];
+	return NULL;
 }
 
 /* Placement takes 200 characters for a provider's name. */
@@ -30,30 +260,31 @@ static bool is_host_name(const char *name)
 
 static int check(const struct cmd_call *call, struct err *err)
 {
-	if (!is_format(call, PROVIDER_CONFIG) && !is_format(call, PLACEMENT) && !is_format(call, NOVA_PCI))
-		return err_set(err, EINVAL,
-			       "unknown format '%s': expected " PROVIDER_CONFIG ", " PLACEMENT " or " NOVA_PCI,
+	const struct format *format = find_format(call);
+
+	if (!format)
+		return err_set(err, EINVAL, "unknown format '%s': expected nova-provider-config, placement or nova-pci",
 			       call->args.operands[0]);
-	if (call->args.bits & CMD_TABLE && !is_format(call, PLACEMENT))
+	if (call->args.bits & CMD_TABLE && format->print != print_placement)
 		return err_set(err, EINVAL, "export %s takes no --json, --output, --sort or --no-headings",
-			       call->args.operands[0]);
+			       format->name);
 	if (call->hostname && !is_host_name(call->hostname))
 		return err_set(err, EINVAL, "invalid value '%s' of --hostname: expected a host name", call->hostname);
 	return 0;
 }
 
 /* As libvirt finds the name that Nova asks it for: the fully qualified one, if there is one. */
-static int find_hostname(char name[EXPORT_HOST_SIZE], struct err *err)
+static int find_hostname(char name[HOST_SIZE], struct err *err)
 {
 	const struct addrinfo hints = { .ai_flags = AI_CANONNAME, .ai_family = AF_UNSPEC };
 	struct addrinfo *info = NULL;
 
-	if (gethostname(name, EXPORT_HOST_SIZE - 1) < 0)
+	if (gethostname(name, HOST_SIZE - 1) < 0)
 		return err_sys(err, errno, "host name");
-	name[EXPORT_HOST_SIZE - 1] = '\0';
+	name[HOST_SIZE - 1] = '\0';
 	if (!strchr(name, '.') && strncmp(name, "localhost", 9) != 0 && getaddrinfo(name, NULL, &hints, &info) == 0) {
 		if (info->ai_canonname && strncmp(info->ai_canonname, "localhost", 9) != 0)
-			text_copy(name, EXPORT_HOST_SIZE, info->ai_canonname);
+			text_copy(name, HOST_SIZE, info->ai_canonname);
 		freeaddrinfo(info);
 	}
 	return is_host_name(name) ? 0 : err_set(err, EINVAL, "the name of this host is not usable; use --hostname");
@@ -61,29 +292,24 @@ static int find_hostname(char name[EXPORT_HOST_SIZE], struct err *err)
 
 static int run(struct cmd *cmd, struct err *err)
 {
+	const struct format *format = find_format(cmd->call);
 	autofree struct definition *definitions = NULL;
-	char host[EXPORT_HOST_SIZE] = "";
-	struct nova_inventory nova;
+	char host[HOST_SIZE] = "";
 	autosurvey struct world world = { 0 };
-	const struct export export = { .world = &world,
-				       .nova = &nova,
-				       .host = cmd->call->hostname ? cmd->call->hostname : host };
+	struct export export = { .cmd = cmd,
+				 .world = &world,
+				 .host = cmd->call->hostname ? cmd->call->hostname : host };
 	size_t n;
 
-	if (!cmd->config.policy.nova && !is_format(cmd->call, NOVA_PCI))
+	if (!cmd->config.policy.nova && format->nova)
 		return err_set(err, EPERM, "nova_conf is not set; name Nova's configuration in [devices]");
 	if (!cmd->call->hostname && find_hostname(host, err) < 0)
 		return -err->code;
 	if (cmd_survey(cmd, &world, err) < 0 || mdevctl_definitions(&definitions, &n, &cmd->host, err) < 0)
 		return -err->code;
-	nova_inventory_make(&nova, &world.inv, definitions, n);
-	if (is_format(cmd->call, PLACEMENT))
-		export_placement(cmd, &export);
-	else if (is_format(cmd->call, NOVA_PCI))
-		export_pci(stdout, &export);
-	else
-		export_provider_config(stdout, &export);
-	nova_inventory_free(&nova);
+	nova_inventory_make(&export.nova, &world.inv, definitions, n);
+	format->print(&export);
+	nova_inventory_free(&export.nova);
 	return CMD_DONE;
 }
 
@@ -102,7 +328,7 @@ const struct command cmd_export = {
 		"\n"
 		"nova-pci              Section [pci] of nova.conf for the VFs of the pool.\n",
 	.needs = CMD_CONFIG_MUST,
-	.table = &export_placement_layout,
+	.table = &layout,
 	.check = check,
 	.run = run,
 };
