@@ -53,29 +53,17 @@ static const struct inv_offer *configured(const struct status *status, const str
 	return NULL;
 }
 
-/* Begins a line, or a wrapped text's next one: the tree's lines down to this depth. */
-struct margin {
-	char text[32];
-	int columns;
-};
+/* What begins each line below a pGPU: the tree's lines down to this depth. */
+enum { MARGIN_SIZE = 32, MARGIN_COLUMNS = 6 };
 
-static struct margin margin_of(const struct shapes *shapes, bool last_card, bool vgpus)
+static void say_under(const struct term *term, const char *margin, const char *text)
 {
-	struct margin margin = { .columns = 6 };
-
-	snprintf(margin.text, sizeof(margin.text), "%s%s", last_card ? shapes->none : shapes->line,
-		 vgpus ? shapes->line : shapes->none);
-	return margin;
-}
-
-static void say_under(const struct term *term, const struct margin *margin, const char *text)
-{
-	fputs(margin->text, term->to);
-	term_wrap(term->to, term, margin->columns, margin->text, text);
+	fputs(margin, term->to);
+	term_wrap(term->to, term, MARGIN_COLUMNS, margin, text);
 }
 
 /* "framebuffer  ███░░░░░░░  3 of 10 GiB": the bar is empty or full only where that is so, and gives way to the text. */
-static void print_bar(const struct term *term, const struct margin *margin, const char *label, int used, int whole,
+static void print_bar(const struct term *term, const char *margin, const char *label, int used, int whole,
 		      const char *text)
 {
 	const struct shapes *parts = shapes(term);
@@ -84,7 +72,7 @@ static void print_bar(const struct term *term, const struct margin *margin, cons
 
 	filled = filled > width ? width : filled;
 	filled += used > 0 && filled == 0 && width > 0;
-	fprintf(term->to, "%s%s%s%s", margin->text, label, width > 0 ? "  " : "",
+	fprintf(term->to, "%s%s%s%s", margin, label, width > 0 ? "  " : "",
 		term_colour(term, used < whole ? TERM_GREEN : TERM_YELLOW));
 	for (int i = 0; i < filled; i++)
 		fputs(parts->filled, term->to);
@@ -92,8 +80,7 @@ static void print_bar(const struct term *term, const struct margin *margin, cons
 	for (int i = filled; i < width; i++)
 		fputs(parts->empty, term->to);
 	fprintf(term->to, "%s  ", term_colour(term, TERM_PLAIN));
-	term_wrap(term->to, term, margin->columns + (int)strlen(label) + (width > 0 ? width + 2 : 0) + 2, margin->text,
-		  text);
+	term_wrap(term->to, term, MARGIN_COLUMNS + (int)strlen(label) + (width > 0 ? width + 2 : 0) + 2, margin, text);
 }
 
 /* A plain VF is never created: it has no device to look for. */
@@ -130,7 +117,7 @@ static int without_device(const struct status *status, const struct card_row *ro
 }
 
 static void print_bars(const struct status *status, const struct term *term, const struct card_row *row,
-		       const struct margin *margin)
+		       const char *margin)
 {
 	const struct inv_offer *offer;
 	struct capacity_framebuffer mib;
@@ -166,7 +153,7 @@ static void print_bars(const struct status *status, const struct term *term, con
 
 /* "mdev on 16 VFs, NUMA node 0, driver 550.90.05" */
 static void print_facts(const struct status *status, const struct term *term, const struct card_row *row,
-			const struct margin *margin)
+			const char *margin)
 {
 	const struct inv_pgpu *card = &row->card;
 	char text[REASON_SIZE + 128];
@@ -237,19 +224,24 @@ static const char *next_row(const char *row)
 	return row;
 }
 
-static void print_vgpus(const struct term *term, const char *lines, size_t first, size_t n, bool last_card)
+static void print_vgpus(const struct status *status, const struct term *term, const char *lines, size_t row,
+			bool last_card)
 {
 	const struct shapes *parts = shapes(term);
-	const char *margin = last_card ? parts->none : parts->line;
+	size_t left = status_count(status, row);
 
-	for (size_t i = 0; i < first; i++)
-		lines = next_row(lines);
-	for (size_t i = 0; i < n; i++) {
-		const char *next = next_row(lines), *shape = i + 1 < n ? parts->branch : parts->last;
+	for (size_t i = 0; i < status->nvgpus; i++) {
+		const char *next = next_row(lines), *shape;
 
+		if (status_row(status, &status->vgpus[i]) != row) {
+			lines = next;
+			continue;
+		}
+		shape = --left ? parts->branch : parts->last;
 		for (; lines < next; lines += strcspn(lines, "\n") + 1) {
-			fprintf(term->to, "%s%s%.*s\n", margin, shape, (int)strcspn(lines, "\n"), lines);
-			shape = i + 1 < n ? parts->line : parts->none;
+			fprintf(term->to, "%s%s%.*s\n", last_card ? parts->none : parts->line, shape,
+				(int)strcspn(lines, "\n"), lines);
+			shape = left ? parts->line : parts->none;
 		}
 	}
 }
@@ -288,12 +280,12 @@ static bool print_card(const struct status *status, const struct term *term, con
 	const struct card_row *card = row < status->nrows ? &status->rows[row] : NULL;
 	const char *model = card ? udev_names_find(status->names, card->card.vendor, card->card.device) : NULL;
 	autofree char *shown = term_safe(model ? model : "");
-	size_t first = 0, n = status_vgpus_of(status, row, &first);
-	struct margin margin = margin_of(parts, last, n > 0);
-
+	size_t n = status_count(status, row);
+	char margin[MARGIN_SIZE];
 	int at = card ? 3 + (int)strlen(card->card.address) : 0;
 	bool one_line = card && n == 0 && is_idle(status, card, idle, sizeof(idle));
 
+	snprintf(margin, sizeof(margin), "%s%s", last ? parts->none : parts->line, n ? parts->line : parts->none);
 	if (!close || !one_line)
 		fprintf(term->to, "%s\n", parts->gap);
 	fprintf(term->to, "%s%s%s%s", last ? parts->last : parts->branch, term_colour(term, TERM_BOLD),
@@ -303,7 +295,7 @@ static bool print_card(const struct status *status, const struct term *term, con
 		if (model && (term->width < 80 || at + 2 + (int)(strlen(idle) + 2 + strlen(model)) <= term->width))
 			text_add(idle, sizeof(idle), "  %s", model);
 		fputs("  ", term->to);
-		term_wrap(term->to, term, at + 2, margin.text, idle);
+		term_wrap(term->to, term, at + 2, margin, idle);
 		return true;
 	}
 	if (model)
@@ -312,10 +304,10 @@ static bool print_card(const struct status *status, const struct term *term, con
 		fprintf(term->to, "  %s:%s", card->card.vendor, card->card.device);
 	putc('\n', term->to);
 	if (card) {
-		print_facts(status, term, card, &margin);
-		print_bars(status, term, card, &margin);
+		print_facts(status, term, card, margin);
+		print_bars(status, term, card, margin);
 	}
-	print_vgpus(term, lines, first, n, last);
+	print_vgpus(status, term, lines, row, last);
 	return false;
 }
 
@@ -344,8 +336,8 @@ void status_print(const struct status *status, const struct term *term)
 	char text[128];
 	char part[32] = "";
 	bool close = false;
-	size_t ignored, npool = 0, npgpus = status->world.inv.npgpus;
-	size_t n = status->nrows + (status_vgpus_of(status, status->nrows, &ignored) > 0);
+	size_t npool = 0, npgpus = status->world.inv.npgpus;
+	size_t n = status->nrows + (status_count(status, status->nrows) > 0);
 
 	for (size_t i = 0; i < npgpus; i++)
 		npool += status->world.inv.pgpus[i]->pool.in_pool;

@@ -11,7 +11,7 @@
 struct status_vgpu {
 	const struct vgpu_ref *ref;
 	const struct lease *lease;
-	int mib, row; /* of its pGPU, nrows where that is not listed */
+	int mib;
 };
 
 struct status {
@@ -20,7 +20,7 @@ struct status {
 	struct check check;
 	struct card_row *rows;
 	size_t nrows;
-	struct status_vgpu *vgpus; /* sorted by row */
+	struct status_vgpu *vgpus; /* sorted by ID */
 	size_t nvgpus, nall;       /* those shown, those of the host */
 	struct udev_names *names;  /* NULL: no device has a name */
 	char host[256];
@@ -34,8 +34,9 @@ void status_end(struct status *status);
 void status_json_pgpu(struct json_out *json, const struct status *status, size_t row);
 void status_json_vgpus(struct json_out *json, const struct status *status, size_t row);
 
-/* The vGPUs of a row: how many, *first is the index of the first one. */
-size_t status_vgpus_of(const struct status *status, size_t row, size_t *first);
+/* The row of a vGPU's pGPU, nrows where that is not listed; and how many vGPUs a row has. */
+size_t status_row(const struct status *status, const struct status_vgpu *v);
+size_t status_count(const struct status *status, size_t row);
 
 /* Prints the picture on term->to, fit for this terminal. */
 void status_print(const struct status *status, const struct term *term);

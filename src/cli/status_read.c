@@ -9,68 +9,60 @@
 #include "cli/domains.h"
 #include "cli/status.h"
 
-static int row_of(const struct status *status, const char *pgpu)
+size_t status_row(const struct status *status, const struct status_vgpu *v)
 {
 	size_t row = 0;
 
-	while (row < status->nrows && strcmp(status->rows[row].card.address, pgpu) != 0)
+	while (row < status->nrows && strcmp(status->rows[row].card.address, v->ref->pgpu) != 0)
 		row++;
-	return (int)row;
+	return row;
+}
+
+size_t status_count(const struct status *status, size_t row)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < status->nvgpus; i++)
+		n += status_row(status, &status->vgpus[i]) == row;
+	return n;
 }
 
 static void add_vgpu(struct status *status, const struct vgpu_ref *ref, const struct lease *lease)
 {
 	const struct inv_type *type = inventory_type_of(&status->world.inv, ref);
-	int row = row_of(status, ref->pgpu);
 
 	status->nall++;
 	if (!cmd_shows(status->cmd->call, ref, lease))
 		return;
-	status->vgpus[status->nvgpus++] = (struct status_vgpu){ .ref = ref,
-								.lease = lease,
-								.mib = type    ? type->framebuffer_mib
-								       : lease ? lease->framebuffer_mib
-									       : UNKNOWN,
-								.row = row };
+	status->vgpus[status->nvgpus++] = (struct status_vgpu){
+		.ref = ref,
+		.lease = lease,
+		.mib = type    ? type->framebuffer_mib
+		       : lease ? lease->framebuffer_mib
+			       : UNKNOWN,
+	};
 }
 
-static int by_row(const void *a, const void *b)
+static int by_id(const void *a, const void *b)
 {
-	const struct status_vgpu *x = a, *y = b;
-
-	return x->row != y->row ? x->row - y->row : strcmp(x->ref->id, y->ref->id);
+	return strcmp(((const struct status_vgpu *)a)->ref->id, ((const struct status_vgpu *)b)->ref->id);
 }
 
 /* Of the pGPUs, those with a vGPU that is shown are of interest, or those that a type is asked of. */
 static bool is_shown(const struct status *status, size_t row)
 {
 	const struct cmd_call *call = status->cmd->call;
-	size_t ignored;
 
-	if ((!call->domain && !call->state && !call->type) || status_vgpus_of(status, row, &ignored))
+	if ((!call->domain && !call->state && !call->type) || status_count(status, row))
 		return true;
 	return !call->domain && !call->state && cards_serve(&status->world, &status->rows[row], call->type);
-}
-
-static void leave_out_rows(struct status *status)
-{
-	size_t n = 0, first = 0;
-
-	for (size_t row = 0; row <= status->nrows; row++) {
-		if (row < status->nrows && !is_shown(status, row))
-			continue;
-		for (size_t i = status_vgpus_of(status, row, &first); i-- > 0;)
-			status->vgpus[first + i].row = (int)n;
-		if (row < status->nrows)
-			status->rows[n++] = status->rows[row];
-	}
-	status->nrows = n;
 }
 
 int status_read(struct status *status, struct cmd *cmd, struct err *err)
 {
 	const struct inventory *inv = &status->world.inv;
 	const struct leases *leases = &status->world.leases;
+	size_t kept = 0;
 
 	status->cmd = cmd;
 	if (cmd_survey(cmd, &status->world, err) < 0 || domains_check(cmd, err) < 0 || cmd_check_type(cmd, err) < 0 ||
@@ -82,32 +74,23 @@ int status_read(struct status *status, struct cmd *cmd, struct err *err)
 	for (size_t i = 0; i < inv->ndevices; i++)
 		if (!lease_find(leases, inv->devices[i].vgpu.id))
 			add_vgpu(status, &inv->devices[i].vgpu, NULL);
-	qsort(status->vgpus, status->nvgpus, sizeof(*status->vgpus), by_row);
-	leave_out_rows(status);
+	qsort(status->vgpus, status->nvgpus, sizeof(*status->vgpus), by_id);
+	for (size_t row = 0; row < status->nrows; row++)
+		if (is_shown(status, row))
+			status->rows[kept++] = status->rows[row];
+	status->nrows = kept;
 	status->names = udev_names_open();
 	return 0;
 }
 
-size_t status_vgpus_of(const struct status *status, size_t row, size_t *first)
-{
-	size_t n = 0;
-
-	for (size_t i = status->nvgpus; i-- > 0;) {
-		if (status->vgpus[i].row != (int)row)
-			continue;
-		*first = i;
-		n++;
-	}
-	return n;
-}
-
 void status_json_vgpus(struct json_out *json, const struct status *status, size_t row)
 {
-	size_t first = 0, n = status_vgpus_of(status, row, &first);
 	struct rows rows = { .json = json };
 
 	json_out_array(json, "vgpus");
-	for (const struct status_vgpu *v = status->vgpus + first; v < status->vgpus + first + n; v++) {
+	for (const struct status_vgpu *v = status->vgpus; v < status->vgpus + status->nvgpus; v++) {
+		if (status_row(status, v) != row)
+			continue;
 		row_begin(&rows);
 		row_vgpu(&rows, v->ref);
 		row_whole_lease(&rows, v->lease, v->mib);
