@@ -21,7 +21,7 @@ static struct term look(FILE *to)
 {
 	const char *no_color = getenv("NO_COLOR"), *kind = getenv("TERM");
 	struct winsize size;
-	bool utf8;
+	bool utf8, screen = kind && *kind && strcmp(kind, "dumb") != 0;
 
 	setlocale(LC_CTYPE, "");
 	utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
@@ -36,7 +36,8 @@ static struct term look(FILE *to)
 		.to = to,
 		.width = size.ws_col ? size.ws_col : 80,
 		.height = size.ws_row ? size.ws_row : 24,
-		.colour = !(no_color && *no_color) && kind && *kind && strcmp(kind, "dumb") != 0,
+		.screen = screen,
+		.colour = screen && !(no_color && *no_color),
 		.utf8 = utf8,
 	};
 }

@@ -12,7 +12,8 @@ struct term {
 	FILE *to;    /* standard output, or where its picture is drawn */
 	int width;   /* in columns; 0: not a terminal, lines may have any length */
 	int height;  /* in lines; 0: not a terminal */
-	bool colour; /* unless NO_COLOR is set, or TERM is unset or "dumb" */
+	bool screen; /* can be cleared: a terminal whose TERM is neither unset nor "dumb" */
+	bool colour; /* the same, unless NO_COLOR is set */
 	bool utf8;   /* the locale's character set; never without a terminal, so that a log stays plain ASCII */
 };
 
