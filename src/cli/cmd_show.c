@@ -306,10 +306,15 @@ static int show_domain(struct cmd *cmd, struct err *err)
 }
 
 /* On a simulated host, which has no libvirt to ask: what is leased to the domain, and nothing to compare it with. */
-static int show_leased(struct cmd *cmd, const char *word, struct err *err)
+static int find_leased(struct cmd *cmd, const char *word, struct err *err)
 {
 	autoleases struct leases leases = { 0 };
+	struct err why;
 
+	if (!domains_know(cmd, word, &why)) {
+		err_set(err, ENOENT, "%s: no such domain, vGPU or pGPU on this host", word);
+		return domains_suggest(cmd, word, err);
+	}
 	if (lease_list(&cmd->store, &leases, err) < 0)
 		return -err->code;
 	for (size_t i = 0; i < leases.n; i++) {
@@ -317,32 +322,24 @@ static int show_leased(struct cmd *cmd, const char *word, struct err *err)
 			continue;
 		memcpy(cmd->hp.domain.uuid, leases.list[i].domain, sizeof(cmd->hp.domain.uuid));
 		cmd->hp.domain.name = mem_strdup(leases.list[i].name);
-		return show_domain(cmd, err);
+		return 0;
 	}
 	return cmd_open_domain(cmd, err);
 }
 
 static int run(struct cmd *cmd, struct err *err)
 {
-	const char *word = cmd->call->args.operands[0];
-	struct err why;
+	const struct cmd_call *call = cmd->call;
+	enum show_kind kind = show_kind(cmd);
+	int r;
 
-	switch (show_kind(cmd)) {
-	case SHOW_VGPU:
-		return show_vgpu(cmd, err);
-	case SHOW_PGPU:
-		return show_pgpu(cmd, err);
-	case SHOW_DOMAIN:
-		break;
-	}
-	/* A simulated host has no libvirt to ask. */
-	if (cmd->call->args.root && !cmd->call->connect && !domains_know(cmd, word, &why)) {
-		err_set(err, ENOENT, "%s: no such domain, vGPU or pGPU on this host", word);
-		return domains_suggest(cmd, word, err);
-	}
-	if (cmd->call->args.root && !cmd->call->connect)
-		return show_leased(cmd, word, err);
-	return cmd_open_domain(cmd, err) < 0 ? -err->code : show_domain(cmd, err);
+	if (kind != SHOW_DOMAIN)
+		return show_object(cmd, kind == SHOW_VGPU, err);
+	if (call->args.root && !call->connect)
+		r = find_leased(cmd, call->args.operands[0], err);
+	else
+		r = cmd_open_domain(cmd, err);
+	return r < 0 ? r : show_domain(cmd, err);
 }
 
 const struct command cmd_show = {

@@ -9,8 +9,8 @@ enum show_kind { SHOW_DOMAIN, SHOW_VGPU, SHOW_PGPU };
 /* What the operand names. A UUID is a domain's only if no vGPU has it, now or earlier. */
 enum show_kind show_kind(const struct cmd *cmd);
 
-int show_vgpu(struct cmd *cmd, struct err *err);
-int show_pgpu(struct cmd *cmd, struct err *err);
+/* Prints a vGPU, or a pGPU. */
+int show_object(struct cmd *cmd, bool is_vgpu, struct err *err);
 
 /*
  * Whose the vGPU is, in a word; NULL: not known. `nova`: its domain is an instance of Nova's, or Nova counts it as its

@@ -114,29 +114,25 @@ __attribute__((format(printf, 2, 3))) static void line_of(const char *key, const
 static void show_events(const struct cmd *cmd, const char *object, struct json_out *json)
 {
 	const struct events_query query = { .root = cmd->call->args.root, .object = object, .last = EVENTS_SHOWN };
+	const char *none = "  none in the journal\n";
 	struct err why = { 0 };
-	int n;
+	int n = 0;
 
 	if (!json)
 		printf("\nlatest events:\n");
-	if (events_check(query.root, &why) < 0) {
-		out_warn("%s", why.text);
-		if (json)
-			json_out_string(json, "events", NULL);
-		else
-			printf("  not known\n");
-		return;
-	}
-	if (json)
-		json_out_array(json, "events");
 	fflush(stdout);
-	n = events_print(&query, json, &why);
-	if (n < 0)
-		out_warn("%s", why.text);
-	else if (n == 0 && !json)
-		printf("  none in the journal\n");
-	if (json)
+	if (events_check(query.root, &why) < 0) {
+		json_out_string(json, "events", NULL);
+		none = "  not known\n";
+	} else {
+		json_out_array(json, "events");
+		n = events_print(&query, json, &why);
 		json_out_close(json);
+	}
+	if (why.code)
+		out_warn("%s", why.text);
+	if (n == 0 && !json)
+		fputs(none, stdout);
 }
 
 /* What it is, by the first that says so: its device, its lease, the VF, what is remembered. */
@@ -301,29 +297,6 @@ static void json_vgpu(struct json_out *json, const struct facts *facts)
 	json_out_close(json);
 }
 
-int show_vgpu(struct cmd *cmd, struct err *err)
-{
-	struct facts facts = { .cmd = cmd };
-	struct json_out json;
-	int r = check_options(cmd, err);
-
-	if (r == 0)
-		r = read_facts(&facts, err);
-	if (r == 0 && cmd->call->json) {
-		cmd_json_begin(&json, cmd);
-		json_vgpu(&json, &facts);
-		show_events(cmd, facts.ref.id, &json);
-		json_out_end(&json);
-	} else if (r == 0) {
-		print_vgpu(&facts);
-		show_events(cmd, facts.ref.id, NULL);
-	}
-	gc_free(&facts.pass);
-	status_end(&facts.status);
-	lease_list_free(&facts.leases);
-	return r;
-}
-
 static const struct table_layout types_layout = {
 	.columns = { COL_TYPE, COL_NAME, COL_CLASS, COL_FRAMEBUFFER, COL_CAPACITY, COL_USED, COL_AVAILABLE,
 		     COL_REASON },
@@ -332,15 +305,12 @@ static const struct table_layout types_layout = {
 
 static void print_types(const struct status *status, const struct card_row *card)
 {
-	static const struct table_options options = { 0 };
-	struct rows rows = { 0 };
+	struct rows rows;
 
-	if (!card->card.noffers)
-		return;
 	putchar('\n');
-	table_start(&rows.table, &types_layout, &options);
+	cmd_rows_begin(&rows, status->cmd, &types_layout);
 	cards_offers(&rows, &status->world, card);
-	table_end(&rows.table, stdout, term_stdout());
+	cmd_rows_end(&rows);
 }
 
 static const struct table_layout vgpus_layout = {
@@ -350,20 +320,17 @@ static const struct table_layout vgpus_layout = {
 
 static void print_vgpus(const struct status *status)
 {
-	static const struct table_options options = { 0 };
-	struct rows rows = { 0 };
+	struct rows rows;
 
-	if (!status->nvgpus)
-		return;
 	putchar('\n');
-	table_start(&rows.table, &vgpus_layout, &options);
+	cmd_rows_begin(&rows, status->cmd, &vgpus_layout);
 	for (const struct status_vgpu *v = status->vgpus; v < status->vgpus + status->nvgpus; v++) {
 		row_begin(&rows);
 		row_vgpu(&rows, v->ref);
 		row_whole_lease(&rows, v->lease, v->mib);
 		row_end(&rows);
 	}
-	table_end(&rows.table, stdout, term_stdout());
+	cmd_rows_end(&rows);
 }
 
 static void print_pgpu(const struct status *status, const struct card_row *row)
@@ -395,35 +362,52 @@ static void print_pgpu(const struct status *status, const struct card_row *row)
 		if (strcmp(world->failures[i].pgpu, card->address) == 0)
 			line_of("failed", "creation of %s, in the last minutes; this pGPU is tried last",
 				world->failures[i].type);
-	if (row->pgpu)
+	if (row->pgpu && card->noffers)
 		print_types(status, row);
 }
 
-int show_pgpu(struct cmd *cmd, struct err *err)
+static void print_pgpus(const struct status *status, struct json_out *json)
 {
-	const struct cmd_call *call = cmd->call;
-	struct status status = { 0 };
-	struct json_out json;
+	if (json) {
+		json_out_text(json, "nvidia_driver", status->world.inv.nvidia_driver);
+		json_out_array(json, "pgpus");
+	}
+	for (size_t row = 0; row < status->nrows; row++) {
+		if (json)
+			status_json_pgpu(json, status, row);
+		else
+			print_pgpu(status, &status->rows[row]);
+	}
+	json_out_close(json);
+	if (!json && status->nvgpus)
+		print_vgpus(status);
+}
+
+int show_object(struct cmd *cmd, bool is_vgpu, struct err *err)
+{
+	struct facts facts = { .cmd = cmd };
+	struct status *status = &facts.status;
+	struct json_out document, *json = cmd->call->json ? &document : NULL;
 	int r = check_options(cmd, err);
 
-	cmd_take_pgpu(cmd, call->args.operands[0]);
+	if (!is_vgpu)
+		cmd_take_pgpu(cmd, cmd->call->args.operands[0]);
 	if (r == 0)
-		r = status_read(&status, cmd, err);
-	if (r == 0 && call->json) {
-		cmd_json_begin(&json, cmd);
-		json_out_text(&json, "nvidia_driver", status.world.inv.nvidia_driver);
-		json_out_array(&json, "pgpus");
-		for (size_t row = 0; row < status.nrows; row++)
-			status_json_pgpu(&json, &status, row);
-		json_out_close(&json);
-		show_events(cmd, status.rows[0].card.address, &json);
-		json_out_end(&json);
-	} else if (r == 0) {
-		for (size_t row = 0; row < status.nrows; row++)
-			print_pgpu(&status, &status.rows[row]);
-		print_vgpus(&status);
-		show_events(cmd, status.rows[0].card.address, NULL);
-	}
-	status_end(&status);
+		r = is_vgpu ? read_facts(&facts, err) : status_read(status, cmd, err);
+	if (r == 0 && json)
+		cmd_json_begin(json, cmd);
+	if (r == 0 && !is_vgpu)
+		print_pgpus(status, json);
+	else if (r == 0 && json)
+		json_vgpu(json, &facts);
+	else if (r == 0)
+		print_vgpu(&facts);
+	if (r == 0)
+		show_events(cmd, is_vgpu ? facts.ref.id : status->rows[0].card.address, json);
+	if (r == 0 && json)
+		json_out_end(json);
+	gc_free(&facts.pass);
+	status_end(status);
+	lease_list_free(&facts.leases);
 	return r;
 }
